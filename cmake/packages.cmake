@@ -1,0 +1,44 @@
+# Libraries, all from the distribution's packages (names: ./dev).  The versions
+# are the oldest that were tried; docs/decisions/0001-dependencies.md says why
+# each is here.
+
+# Checks the version of a package whose own version file is stricter than we are
+# or that has none.
+function(ebb_require_version name found minimum)
+  if("${found}" VERSION_LESS "${minimum}")
+    message(FATAL_ERROR "ebb needs ${name} ${minimum} or newer; found '${found}'")
+  endif()
+endfunction()
+
+find_package(Threads REQUIRED)
+find_package(absl CONFIG REQUIRED)
+ebb_require_version(Abseil "${absl_VERSION}" 20220623)
+find_package(Boost 1.74 CONFIG REQUIRED COMPONENTS container)
+find_package(TBB CONFIG REQUIRED)
+ebb_require_version(oneTBB "${TBB_VERSION}" 2021.8)
+find_package(Protobuf 3.21 REQUIRED)
+find_package(ZLIB 1.2.11 REQUIRED)
+find_package(simdjson CONFIG REQUIRED)
+ebb_require_version(simdjson "${simdjson_VERSION}" 3.0)
+find_package(yaml-cpp CONFIG REQUIRED)
+ebb_require_version(yaml-cpp "${yaml-cpp_VERSION}" 0.7)
+if(NOT TARGET yaml-cpp::yaml-cpp)  # Before 0.8 the target has no namespace.
+  add_library(yaml-cpp::yaml-cpp ALIAS yaml-cpp)
+endif()
+find_package(CLI11 CONFIG REQUIRED)
+ebb_require_version(CLI11 "${CLI11_VERSION}" 2.1)
+find_package(fmt CONFIG REQUIRED)
+ebb_require_version(fmt "${fmt_VERSION}" 9.1)
+find_package(SQLite3 3.40 REQUIRED)
+
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(hwy REQUIRED IMPORTED_TARGET libhwy>=1.0)
+pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash>=0.8)
+pkg_check_modules(prometheus REQUIRED IMPORTED_TARGET prometheus-cpp-core>=1.0)
+
+if(BUILD_TESTING)
+  find_package(GTest CONFIG REQUIRED)
+  ebb_require_version(GoogleTest "${GTest_VERSION}" 1.12)
+  find_package(benchmark CONFIG REQUIRED)
+  ebb_require_version("Google Benchmark" "${benchmark_VERSION}" 1.7)
+endif()

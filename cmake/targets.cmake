@@ -1,0 +1,69 @@
+# The helpers that the folders' CMakeLists.txt are written with.
+
+# ebb_library(<folder> [EXCLUDE file...] LINK target...)
+#
+# Makes ebb_<folder> from the folder's *.cc, and ebb_<folder>_wire from its
+# wire/*.proto.  A folder without sources makes an interface library, so that
+# the tree configures while it grows.
+function(ebb_library folder)
+  cmake_parse_arguments(arg "" "" "EXCLUDE;LINK" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cc")
+  foreach(file IN LISTS arg_EXCLUDE)
+    list(REMOVE_ITEM sources "${CMAKE_CURRENT_SOURCE_DIR}/${file}")
+  endforeach()
+  ebb_wire_library(${folder})
+  if(TARGET ebb_${folder}_wire)
+    list(APPEND arg_LINK ebb_${folder}_wire)
+  endif()
+
+  if(sources)
+    add_library(ebb_${folder} STATIC ${sources})
+    target_link_libraries(ebb_${folder} PRIVATE ebb_flags PUBLIC ${arg_LINK})
+    target_include_directories(ebb_${folder} PUBLIC "${PROJECT_SOURCE_DIR}")
+  else()
+    add_library(ebb_${folder} INTERFACE)
+    target_link_libraries(ebb_${folder} INTERFACE ${arg_LINK})
+    target_include_directories(ebb_${folder} INTERFACE "${PROJECT_SOURCE_DIR}")
+  endif()
+endfunction()
+
+# Compiles <folder>/wire/*.proto; the headers are included as
+# "<folder>/wire/<name>.pb.h".
+function(ebb_wire_library folder)
+  file(GLOB protos CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/wire/*.proto")
+  if(NOT protos)
+    return()
+  endif()
+  set(out "${PROJECT_BINARY_DIR}/generated")
+  file(MAKE_DIRECTORY "${out}")
+  set(generated "")
+  foreach(proto IN LISTS protos)
+    get_filename_component(name "${proto}" NAME_WE)
+    set(base "${out}/${folder}/wire/${name}.pb")
+    add_custom_command(
+      OUTPUT "${base}.cc" "${base}.h"
+      COMMAND protobuf::protoc "--proto_path=${PROJECT_SOURCE_DIR}" "--cpp_out=${out}" "${proto}"
+      DEPENDS "${proto}"
+      COMMENT "protoc ${folder}/wire/${name}.proto"
+      VERBATIM)
+    list(APPEND generated "${base}.cc")
+  endforeach()
+  add_library(ebb_${folder}_wire STATIC ${generated})
+  # Generated code is not held to our warnings, neither compiled nor included.
+  target_include_directories(ebb_${folder}_wire SYSTEM PUBLIC "${out}")
+  target_link_libraries(ebb_${folder}_wire PUBLIC protobuf::libprotobuf)
+endfunction()
+
+# ebb_executable(<name> SOURCES file... LINK target...): a program at the top of
+# the build directory.  Does nothing while its first source does not exist.
+function(ebb_executable name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
+  list(GET arg_SOURCES 0 first)
+  file(GLOB first_exists CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${first}")
+  if(NOT first_exists)
+    return()
+  endif()
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE ebb_flags ${arg_LINK})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
+endfunction()

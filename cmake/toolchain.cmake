@@ -1,0 +1,50 @@
+# Compiler, linker and the flags that every target of ours gets.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)  # The libraries also go into libebb.so.
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 12)
+  message(FATAL_ERROR "ebb needs g++ 12 or newer; this is ${CMAKE_CXX_COMPILER_VERSION}")
+elseif(CMAKE_CXX_COMPILER_ID MATCHES "Clang" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 16)
+  message(FATAL_ERROR "ebb needs clang 16 or newer; this is ${CMAKE_CXX_COMPILER_VERSION}")
+endif()
+
+# Line tables in release too: they cost nothing at run time and make profiles and
+# crash reports readable.
+set(CMAKE_CXX_FLAGS_RELEASE "-O3 -g1 -DNDEBUG")
+set(CMAKE_CXX_FLAGS_DEBUG "-O0 -g")
+
+find_program(EBB_CCACHE ccache)
+if(EBB_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${EBB_CCACHE}")
+endif()
+
+find_program(EBB_MOLD mold)
+if(EBB_MOLD)
+  add_link_options(-fuse-ld=mold)
+endif()
+
+# ebb_flags carries what only our own code must obey.
+add_library(ebb_flags INTERFACE)
+target_include_directories(ebb_flags INTERFACE "${PROJECT_SOURCE_DIR}")
+target_compile_options(ebb_flags INTERFACE -Wall -Wextra $<$<BOOL:${EBB_WERROR}>:-Werror>)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$" AND EBB_ARCH_BASELINE)
+  target_compile_options(ebb_flags INTERFACE "-march=${EBB_ARCH_BASELINE}")
+endif()
+
+if(EBB_SANITIZE)
+  add_compile_options("-fsanitize=${EBB_SANITIZE}" -fno-sanitize-recover=all
+                      -fno-omit-frame-pointer)
+  add_link_options("-fsanitize=${EBB_SANITIZE}")
+  # g++ reports false positives of these warnings in sanitized code.
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(ebb_flags INTERFACE -Wno-maybe-uninitialized -Wno-restrict)
+  endif()
+endif()
