@@ -1,0 +1,40 @@
+// ObjectSink is where readers put what they read: one call per Kubernetes object,
+// in the order of the input.
+//
+// Ownership: the object and every view in it live until the call returns.
+// Errors:    what a call returns stops the reading, which returns it with the
+//            file and the object's name put in front.  A sink that would rather go
+//            on (a pod on a node that the dump lacks) counts and returns OK.
+// Threads:   calls come one at a time from the thread that called the reader.
+
+#ifndef EBB_TOOLS_OBJECT_SINK_H_
+#define EBB_TOOLS_OBJECT_SINK_H_
+
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "snapshot/objects.h"
+
+namespace ebb {
+
+class ObjectSink {
+ public:
+  virtual ~ObjectSink() = default;
+
+  virtual absl::Status OnNode(const objects::Node& node) = 0;
+  virtual absl::Status OnPod(const objects::Pod& pod) = 0;
+  virtual absl::Status OnPodDisruptionBudget(const objects::PodDisruptionBudget& budget) = 0;
+  virtual absl::Status OnController(const objects::Controller& controller) = 0;
+  virtual absl::Status OnNamespace(const objects::Namespace& name_space) = 0;
+
+  // An object of a kind that no decision reads ("Deployment", "ConfigMap").
+  // `kind` is empty where there is none to name.
+  virtual absl::Status OnIgnored(std::string_view kind) {
+    (void)kind;
+    return absl::OkStatus();
+  }
+};
+
+}  // namespace ebb
+
+#endif  // EBB_TOOLS_OBJECT_SINK_H_
