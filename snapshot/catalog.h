@@ -1,0 +1,315 @@
+// Catalog: everything about a cluster that does not change while plans are tried.
+//
+// Nodes, pods, shapes, budgets, controllers and the *definitions* of topology
+// counters live here, under dense ids.  What changes during a plan (where pods
+// are, what is free, counts) lives in ClusterSnapshot (cluster_snapshot.h), any
+// number of which share one Catalog.
+//
+// A *pod shape* holds all that a filter or rule can read of a pod; the pods of one
+// controller share one.  Work is done per shape, not per pod.
+//
+// Cost:      look-ups are array accesses.  A pod costs 24 bytes beside its names;
+//            a shape a few hundred.
+// Threads:   const methods may run concurrently.  Only SnapshotBuilder
+//            (builder.h) changes a catalog, and only while nobody reads it.
+// Ownership: shared by the snapshots made from it.
+
+#ifndef EBB_SNAPSHOT_CATALOG_H_
+#define EBB_SNAPSHOT_CATALOG_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "snapshot/ids.h"
+#include "snapshot/matching.h"
+#include "snapshot/node_set.h"
+#include "snapshot/objects.h"
+#include "snapshot/symbols.h"
+
+namespace ebb {
+
+struct ResourceQuantity {
+  ResourceId resource;
+  int64_t amount;  // milli-CPU, bytes or a count.
+  friend bool operator==(const ResourceQuantity&, const ResourceQuantity&) = default;
+};
+
+// Sorted by resource; amounts are not zero.
+using Requests = std::vector<ResourceQuantity>;
+
+struct HostPort {
+  TextId ip;        // "0.0.0.0" where the pod says nothing.
+  TextId protocol;  // "TCP" where the pod says nothing.
+  int32_t port;
+  friend bool operator==(const HostPort&, const HostPort&) = default;
+};
+
+enum class PodPhase : uint8_t { kOther, kPending, kRunning, kSucceeded, kFailed };
+enum class RestartPolicy : uint8_t { kAlways, kOnFailure, kNever };
+
+// cluster-autoscaler.kubernetes.io/safe-to-evict
+enum class SafeToEvict : uint8_t { kUnset, kTrue, kFalse, kOnCompletion, kOther };
+
+struct Owner {
+  TextId api_version;
+  TextId kind;
+  TextId name;
+  TextId uid;
+};
+
+// DoNotSchedule only.
+struct SpreadConstraint {
+  TableId table;           // Pods that match, by domain.
+  TopologyKeyId key;
+  int32_t max_skew;
+  int32_t min_domains;     // 1 where the pod says nothing.
+  bool self_match;         // The pod itself matches.
+};
+
+struct AffinityTerm {
+  TableId table;
+  TopologyKeyId key;
+};
+
+struct PodShape {
+  TextId namespace_name;
+  LabelSet labels;
+  int32_t priority = 0;
+  bool has_priority = false;
+  PodPhase phase = PodPhase::kRunning;
+  RestartPolicy restart_policy = RestartPolicy::kAlways;
+  bool terminating = false;        // metadata.deletionTimestamp is set.
+  int64_t grace_period_s = 30;     // spec.terminationGracePeriodSeconds, 30 where absent.
+
+  // Who owns it.
+  bool has_controller = false;     // An owner with controller: true.
+  Owner controller{};              // That owner.
+  std::vector<Owner> owners;       // All of them, in order.
+
+  // Annotations that matter.
+  bool mirror = false;             // kubernetes.io/config.mirror
+  bool static_pod = false;         // kubernetes.io/config.source present and not "api"
+  bool daemonset_annotation = false;  // cluster-autoscaler.kubernetes.io/daemonset-pod: "true"
+  SafeToEvict safe_to_evict = SafeToEvict::kUnset;
+  bool blocks_with_local_storage = false;  // A local volume that no annotation declares safe.
+
+  // What it needs.
+  Requests fit_requests;      // What the NodeResourcesFit filter tests: spec only, without TPUs.
+  Requests charge_requests;   // What it takes where it runs: status is honoured.  Without kPods.
+  std::vector<HostPort> host_ports;
+  ConstraintsId constraints{};
+  FitClassId fit_class{};
+  bool needs_restart_all_containers = false;  // Declared feature RestartAllContainersOnContainerExits.
+  bool needs_host_network_user_namespaces = false;  // UserNamespacesHostNetworkSupport.
+
+  // Topology.
+  std::vector<SpreadConstraint> spread;
+  std::vector<AffinityTerm> affinity;       // Tables of pods that match all affinity terms.
+  bool matches_own_affinity = false;        // It matches all its own affinity terms.
+  std::vector<AffinityTerm> anti_affinity;  // Tables of pods that match one anti-affinity term.
+  std::vector<AffinityTerm> repelled_by;    // Tables of pods whose anti-affinity this pod matches.
+  std::vector<TableId> feeds;               // Tables that count this pod; twice for two equal terms.
+
+  std::vector<PdbId> budgets;               // PodDisruptionBudgets that match, in their order.
+
+  // Volumes by claim, and everything else that storage filters read.
+  std::vector<TextId> claims;               // spec.volumes[].persistentVolumeClaim, and ephemeral ones.
+  uint32_t volumes = 0;                     // Index into Catalog::volumes(); 0: none.
+
+  // A constraint that ebb does not evaluate: the pod fits nowhere and keeps its
+  // node.  Empty: all is understood.
+  std::string not_understood;
+};
+
+struct NodeInfo {
+  TextId name;
+  TextId uid;
+  NodeShapeId shape;
+  LabelSet labels;
+  std::vector<Taint> taints;
+  std::vector<TextId> declared_features;
+  std::vector<ResourceQuantity> allocatable;  // Sorted by resource.
+  std::vector<ResourceQuantity> capacity;     // Sorted by resource.
+  TextId provider_id;
+  int64_t creation_time = 0;
+  bool unschedulable = false;
+  bool ready = true;  // The autoscaler's sense: conditions and taints.
+  bool scale_down_disabled = false;       // cluster-autoscaler.kubernetes.io/scale-down-disabled: "true"
+  bool upcoming = false;                  // cluster-autoscaler.k8s.io/upcoming-node
+  std::optional<int64_t> to_be_deleted;   // Value of the ToBeDeletedByClusterAutoscaler taint, if an integer.
+  std::optional<int64_t> deletion_candidate;  // Value of the DeletionCandidateOfClusterAutoscaler taint.
+};
+
+struct PodInfo {
+  TextId name;
+  TextId key;  // The UID, or "namespace/name" where it has none.
+  PodShapeId shape;
+  int64_t creation_time = 0;
+};
+
+struct Pdb {
+  TextId namespace_name;
+  TextId name;
+  Selector selector;
+  int32_t disruptions_allowed = 0;
+};
+
+// Which pods a counter table counts, and where.
+struct PodMatcher {
+  std::vector<TextId> namespaces;         // Sorted.
+  bool all_namespaces = false;
+  Selector selector;
+
+  [[nodiscard]] bool Matches(const PodShape& shape) const;
+};
+
+enum class TableKind : uint8_t {
+  kSpread,         // Pods that a spread constraint counts: eligible nodes only, not terminating.
+  kMatching,       // Pods that match every matcher: affinity (all terms) or anti-affinity (one).
+  kExistingAnti,   // Pods that *have* the anti-affinity term.
+};
+
+struct CounterTable {
+  TableKind kind;
+  TopologyKeyId key;
+  std::vector<PodMatcher> matchers;  // ANDed.  kExistingAnti: whom the term repels.
+  RegistryId registry{};             // kSpread.
+};
+
+// The nodes, and so the domains, that a spread constraint takes into account.
+// Constraints that agree on them share one registry.
+struct DomainRegistry {
+  TopologyKeyId key;
+  NodeSet eligible;            // Nodes that have all keys and pass the inclusion policies.
+  bool ghost_excluded = false; // A node tainted as being deleted is not eligible (nodeTaintsPolicy: Honor).
+
+  // How to judge a node that is registered later.
+  std::vector<TopologyKeyId> required_keys;
+  bool honor_affinity = true;
+  bool honor_taints = false;
+  ConstraintsId constraints{};
+};
+
+struct TopologyKey {
+  TextId label;
+  std::vector<DomainId> domain_of;                 // By NodeId; kNoDomain: the node lacks the label.
+  absl::flat_hash_map<TextId, DomainId> domains;   // By label value.
+  std::vector<TextId> values;                      // By DomainId.
+};
+
+class Catalog {
+ public:
+  explicit Catalog(std::shared_ptr<Symbols> symbols = std::make_shared<Symbols>());
+  Catalog(const Catalog&) = delete;
+  Catalog& operator=(const Catalog&) = delete;
+
+  [[nodiscard]] const Symbols& symbols() const { return *symbols_; }
+  [[nodiscard]] const std::shared_ptr<Symbols>& shared_symbols() const { return symbols_; }
+  [[nodiscard]] std::string_view Text(TextId id) const { return symbols_->Text(id); }
+
+  [[nodiscard]] size_t nodes() const { return nodes_.size(); }
+  [[nodiscard]] const NodeInfo& node(NodeId id) const { return nodes_[Index(id)]; }
+  [[nodiscard]] std::string_view NodeName(NodeId id) const { return Text(node(id).name); }
+  // Errors: NotFound.
+  [[nodiscard]] absl::StatusOr<NodeId> FindNode(std::string_view name) const;
+
+  [[nodiscard]] size_t pods() const { return pods_.size(); }
+  [[nodiscard]] const PodInfo& pod(PodId id) const { return pods_[Index(id)]; }
+  [[nodiscard]] const PodShape& shape_of(PodId id) const { return shape(pod(id).shape); }
+  // "namespace/name".
+  [[nodiscard]] std::string PodName(PodId id) const;
+  // metadata.deletionTimestamp; REQUIRES: shape_of(id).terminating.
+  [[nodiscard]] int64_t DeletionTime(PodId id) const { return deletion_times_.at(id); }
+  // Errors: NotFound.
+  [[nodiscard]] absl::StatusOr<PodId> FindPod(std::string_view namespace_name,
+                                              std::string_view name) const;
+
+  [[nodiscard]] size_t pod_shapes() const { return shapes_.size(); }
+  [[nodiscard]] const PodShape& shape(PodShapeId id) const { return shapes_[Index(id)]; }
+  [[nodiscard]] size_t node_shapes() const { return node_shape_count_; }
+  [[nodiscard]] size_t constraint_sets() const { return constraints_.size(); }
+  [[nodiscard]] const Constraints& constraints(ConstraintsId id) const {
+    return constraints_[Index(id)];
+  }
+  [[nodiscard]] size_t fit_classes() const { return fit_classes_; }
+
+  [[nodiscard]] size_t resources() const { return resource_names_.size(); }
+  [[nodiscard]] TextId resource_name(ResourceId id) const { return resource_names_[Index(id)]; }
+  [[nodiscard]] std::string_view ResourceName(ResourceId id) const {
+    return Text(resource_name(id));
+  }
+  [[nodiscard]] std::optional<ResourceId> FindResource(std::string_view name) const;
+
+  [[nodiscard]] const std::vector<Pdb>& pdbs() const { return pdbs_; }
+
+  // The controller as it was read, or null.
+  [[nodiscard]] const objects::Controller* FindController(objects::ControllerKind kind,
+                                                          TextId namespace_name, TextId name) const;
+  [[nodiscard]] const LabelSet* FindNamespaceLabels(TextId name) const;
+
+  [[nodiscard]] const std::vector<TopologyKey>& topology_keys() const { return topology_keys_; }
+  [[nodiscard]] const TopologyKey& topology_key(TopologyKeyId id) const {
+    return topology_keys_[Index(id)];
+  }
+  [[nodiscard]] const std::vector<CounterTable>& tables() const { return tables_; }
+  [[nodiscard]] const std::vector<DomainRegistry>& registries() const { return registries_; }
+  [[nodiscard]] DomainId DomainOf(TopologyKeyId key, NodeId node) const {
+    return topology_keys_[Index(key)].domain_of[Index(node)];
+  }
+
+ private:
+  friend class SnapshotBuilder;
+
+  struct PodName_ {
+    TextId namespace_name;
+    TextId name;
+    friend bool operator==(const PodName_&, const PodName_&) = default;
+    template <typename H>
+    friend H AbslHashValue(H h, const PodName_& n) {
+      return H::combine(std::move(h), n.namespace_name, n.name);
+    }
+  };
+  struct ControllerName {
+    objects::ControllerKind kind;
+    TextId namespace_name;
+    TextId name;
+    friend bool operator==(const ControllerName&, const ControllerName&) = default;
+    template <typename H>
+    friend H AbslHashValue(H h, const ControllerName& n) {
+      return H::combine(std::move(h), n.kind, n.namespace_name, n.name);
+    }
+  };
+
+  std::shared_ptr<Symbols> symbols_;
+
+  std::vector<NodeInfo> nodes_;
+  absl::flat_hash_map<TextId, NodeId> nodes_by_name_;
+  size_t node_shape_count_ = 0;
+
+  std::vector<PodInfo> pods_;
+  absl::flat_hash_map<PodName_, PodId> pods_by_name_;
+  absl::flat_hash_map<PodId, int64_t> deletion_times_;
+
+  std::vector<PodShape> shapes_;
+  std::vector<Constraints> constraints_;
+  size_t fit_classes_ = 0;
+
+  std::vector<TextId> resource_names_;
+  absl::flat_hash_map<TextId, ResourceId> resources_by_name_;
+
+  std::vector<Pdb> pdbs_;
+  absl::flat_hash_map<ControllerName, objects::Controller> controllers_;
+  absl::flat_hash_map<TextId, LabelSet> namespace_labels_;
+
+  std::vector<TopologyKey> topology_keys_;
+  std::vector<CounterTable> tables_;
+  std::vector<DomainRegistry> registries_;
+};
+
+}  // namespace ebb
+
+#endif  // EBB_SNAPSHOT_CATALOG_H_

@@ -1,0 +1,190 @@
+// ClusterSnapshot: where every pod is, what every node has left, and how many
+// pods each topology domain holds, with nested Fork, Revert and Commit.
+//
+// Start here.  A snapshot is made by SnapshotBuilder (builder.h) and shares its
+// Catalog (catalog.h: names, shapes, definitions) with its copies.
+//
+// How it works: changes apply in place, and while a fork is open each is noted in
+// a log.  Revert undoes the log back to the fork, Commit forgets the mark.  So
+// reading never meets layers.  Columns are CowVectors: a copy of the snapshot is
+// an independent branch that shares every page neither has written.
+//
+// Invariants (CheckInvariants proves them):
+//   free(r, n) = allocatable(r, n) - sum of charge_requests of the pods on n;
+//   kPods counts the pods; every counter table equals a recount.
+//
+// Units:     milli-CPU, bytes, counts.
+// Cost:      Fork O(1); Commit O(1); Revert O(changes since the fork); AddPod and
+//            RemovePod O(resources + tables that the shape feeds); RemovePod also
+//            O(pods of the node); a copy O(pages).
+// Threads:   const methods may run concurrently on one snapshot; different copies
+//            may be changed by different threads.
+// Order:     pods of a node are in append order; removing one moves the last into
+//            its place, as the scheduler's NodeInfo does.  Nodes keep the order in
+//            which they were registered; a node that comes back takes its old place.
+
+#ifndef EBB_SNAPSHOT_CLUSTER_SNAPSHOT_H_
+#define EBB_SNAPSHOT_CLUSTER_SNAPSHOT_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "boost/container/small_vector.hpp"
+#include "snapshot/catalog.h"
+#include "snapshot/cow_vector.h"
+#include "snapshot/ids.h"
+#include "snapshot/node_set.h"
+#include "snapshot/topology_counts.h"
+
+namespace ebb {
+
+class ClusterSnapshot {
+ public:
+  using PodList = boost::container::small_vector<PodId, 2>;
+
+  // An empty cluster.
+  ClusterSnapshot();
+  explicit ClusterSnapshot(std::shared_ptr<Catalog> catalog);
+
+  // An independent branch.  REQUIRES: no fork is open.
+  ClusterSnapshot(const ClusterSnapshot&) = default;
+  ClusterSnapshot& operator=(const ClusterSnapshot&) = default;
+  ClusterSnapshot(ClusterSnapshot&&) = default;
+  ClusterSnapshot& operator=(ClusterSnapshot&&) = default;
+
+  [[nodiscard]] const Catalog& catalog() const { return *catalog_; }
+  [[nodiscard]] const std::shared_ptr<Catalog>& shared_catalog() const { return catalog_; }
+
+  // --- Reading ---------------------------------------------------------------
+
+  // Nodes that are in the cluster now, ghosts included.
+  [[nodiscard]] const NodeSet& alive() const { return alive_; }
+  [[nodiscard]] bool Contains(NodeId node) const { return alive_.Contains(node); }
+  [[nodiscard]] size_t nodes() const { return alive_nodes_; }
+  // Pods that run on some node now.
+  [[nodiscard]] size_t placed_pods() const { return placed_pods_; }
+
+  // Position of `node` in the list of nodes that are alive.  Cost: nodes / 64.
+  [[nodiscard]] size_t PositionOf(NodeId node) const;
+  // The node at `position` < nodes().  Cost: nodes / 64.
+  [[nodiscard]] NodeId NodeAt(size_t position) const;
+
+  [[nodiscard]] const PodList& PodsOn(NodeId node) const { return pods_on_[Index(node)]; }
+  // kNoNode: not placed.
+  [[nodiscard]] NodeId NodeOf(PodId pod) const { return node_of_[Index(pod)]; }
+
+  [[nodiscard]] int64_t Free(ResourceId resource, NodeId node) const {
+    return free_[Index(resource)][Index(node)];
+  }
+  // Free amounts of the 64 nodes of word `word`, in a row.
+  [[nodiscard]] const int64_t* FreeOfWord(ResourceId resource, size_t word) const {
+    return free_[Index(resource)].Run(word * kNodesPerWord);
+  }
+  [[nodiscard]] int64_t Allocatable(ResourceId resource, NodeId node) const;
+
+  // The node is being drained in a simulation: it holds its place and its labels,
+  // is tainted ToBeDeletedByClusterAutoscaler:NoSchedule, and takes no pods.
+  [[nodiscard]] bool IsGhost(NodeId node) const { return ghost_ == node; }
+
+  [[nodiscard]] const TopologyCounts& topology() const { return topology_; }
+
+  // Number of pods placed now that use the claim `namespace/name`.
+  [[nodiscard]] uint32_t ClaimUses(TextId namespace_name, TextId claim) const;
+
+  // --- Changing --------------------------------------------------------------
+
+  // REQUIRES: the pod is not placed, the node is in the cluster.
+  void AddPod(PodId pod, NodeId node);
+  // REQUIRES: the pod is placed.
+  void RemovePod(PodId pod);
+  // RemovePod, then AddPod.
+  void MovePod(PodId pod, NodeId node);
+
+  // Takes the node out, with the pods still on it.  REQUIRES: it is there.
+  void RemoveNode(NodeId node);
+  // Puts a removed node back, empty.  REQUIRES: it is not there.
+  void AddNode(NodeId node);
+
+  // Makes an empty node the ghost, or ends that.  At most one ghost at a time.
+  // REQUIRES: the node is there and runs no pods.
+  void SetGhost(NodeId node);
+  void ClearGhost();
+
+  // The same by name, for callers that hold names.
+  // Errors: NotFound for an unknown name, FailedPrecondition where REQUIRES fails.
+  absl::Status AddPod(std::string_view namespace_name, std::string_view pod, std::string_view node);
+  absl::Status RemovePod(std::string_view namespace_name, std::string_view pod);
+  absl::Status MovePod(std::string_view namespace_name, std::string_view pod,
+                       std::string_view node);
+  absl::Status RemoveNode(std::string_view node);
+  absl::Status AddNode(std::string_view node);
+
+  // --- Layers ----------------------------------------------------------------
+
+  void Fork();
+  // Undoes everything since the last Fork.  REQUIRES: depth() > 0.
+  void Revert();
+  // Keeps everything since the last Fork, as part of the layer below.
+  // REQUIRES: depth() > 0.
+  void Commit();
+  [[nodiscard]] size_t depth() const { return marks_.size(); }
+
+  // --- Proving ---------------------------------------------------------------
+
+  // Recounts everything from the pod lists.  Errors: Internal, naming the first
+  // figure that is wrong.  Cost: the whole cluster.
+  [[nodiscard]] absl::Status CheckInvariants() const;
+
+  // A text of the whole state, equal for equal states: for tests.
+  [[nodiscard]] std::string Fingerprint() const;
+
+ private:
+  friend class SnapshotBuilder;
+
+  enum class Op : uint8_t { kAddPod, kRemovePod, kRemoveNode, kAddNode, kSetGhost, kClearGhost };
+  struct Change {
+    Op op;
+    uint32_t index;  // kRemovePod: the pod's place in its node's list.
+    PodId pod;
+    NodeId node;
+  };
+
+  void Log(Change change) {
+    if (!marks_.empty()) log_.push_back(change);
+  }
+  void Undo(const Change& change);
+
+  // Bookkeeping of one pod coming (+1) or going (-1), the pod list apart.
+  void Charge(PodId pod, NodeId node, int sign);
+  uint32_t TakeFromList(PodId pod, NodeId node);
+  void PutBackInList(PodId pod, NodeId node, uint32_t index);
+  void SetAlive(NodeId node, bool alive);
+
+  // Takes in what the catalog gained: nodes, pods, resources, tables.
+  void Grow();
+
+  std::shared_ptr<Catalog> catalog_;
+
+  NodeSet alive_;
+  size_t alive_nodes_ = 0;
+  size_t placed_pods_ = 0;
+  NodeId ghost_ = kNoNode;
+  CowVector<PodList, 16> pods_on_;               // By NodeId.
+  CowVector<NodeId, 4096> node_of_;              // By PodId.
+  std::vector<CowVector<int64_t, 512>> free_;    // By ResourceId, NodeId.
+  TopologyCounts topology_;
+  absl::flat_hash_map<std::pair<TextId, TextId>, uint32_t> claim_uses_;  // (namespace, claim).
+
+  std::vector<Change> log_;
+  std::vector<size_t> marks_;  // Length of log_ at each open fork.
+};
+
+}  // namespace ebb
+
+#endif  // EBB_SNAPSHOT_CLUSTER_SNAPSHOT_H_

@@ -1,0 +1,255 @@
+#include "snapshot/matching.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+
+namespace ebb {
+namespace {
+
+constexpr std::string_view kHostnameLabel = "kubernetes.io/hostname";
+constexpr std::string_view kNameField = "metadata.name";
+
+absl::string_view Absl(std::string_view text) { return {text.data(), text.size()}; }
+
+std::optional<int64_t> ParseInt64(std::string_view text) {
+  if (text.starts_with('+')) text.remove_prefix(1);
+  int64_t value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stop != end) return std::nullopt;
+  return value;
+}
+
+std::optional<Operator> ParseOperator(std::string_view op) {
+  if (op == "In") return Operator::kIn;
+  if (op == "NotIn") return Operator::kNotIn;
+  if (op == "Exists") return Operator::kExists;
+  if (op == "DoesNotExist") return Operator::kDoesNotExist;
+  if (op == "Gt") return Operator::kGt;
+  if (op == "Lt") return Operator::kLt;
+  return std::nullopt;
+}
+
+// What labels.NewRequirement accepts.
+bool HasRightValues(Operator op, const std::vector<objects::Text>& values) {
+  switch (op) {
+    case Operator::kIn:
+    case Operator::kNotIn:
+      return !values.empty();
+    case Operator::kExists:
+    case Operator::kDoesNotExist:
+      return values.empty();
+    case Operator::kGt:
+    case Operator::kLt:
+      return values.size() == 1 && ParseInt64(values[0]).has_value();
+  }
+  return false;
+}
+
+LabelRequirement Compile(const objects::Requirement& from, Operator op, Symbols& symbols) {
+  LabelRequirement to{.key = symbols.Intern(from.key), .op = op, .values = {}};
+  if (op == Operator::kGt || op == Operator::kLt) {
+    to.bound = *ParseInt64(from.values[0]);
+    return to;
+  }
+  for (const objects::Text value : from.values) to.values.push_back(symbols.Intern(value));
+  return to;
+}
+
+bool Contains(const std::vector<TextId>& values, TextId value) {
+  return std::find(values.begin(), values.end(), value) != values.end();
+}
+
+// Everything but Gt and Lt, which only node selectors have.
+bool MatchesSet(const LabelRequirement& requirement, std::span<const Label> labels) {
+  const std::optional<TextId> value = FindLabel(labels, requirement.key);
+  switch (requirement.op) {
+    case Operator::kIn:
+      return value && Contains(requirement.values, *value);
+    case Operator::kNotIn:
+      return !value || !Contains(requirement.values, *value);
+    case Operator::kExists:
+      return value.has_value();
+    case Operator::kDoesNotExist:
+      return !value;
+    default:
+      return false;
+  }
+}
+
+bool MatchesNumber(const LabelRequirement& requirement, std::span<const Label> labels,
+                   const Symbols& symbols) {
+  const std::optional<TextId> text = FindLabel(labels, requirement.key);
+  if (!text) return false;
+  const std::optional<int64_t> value = ParseInt64(symbols.Text(*text));
+  if (!value) return false;
+  return requirement.op == Operator::kGt ? *value > requirement.bound : *value < requirement.bound;
+}
+
+bool MatchesTerm(const NodeSelectorTerm& term, TextId node_name, std::span<const Label> labels,
+                 const Symbols& symbols) {
+  if (term.matches_nothing) return false;
+  for (const LabelRequirement& requirement : term.labels) {
+    const bool number = requirement.op == Operator::kGt || requirement.op == Operator::kLt;
+    if (!(number ? MatchesNumber(requirement, labels, symbols) : MatchesSet(requirement, labels))) {
+      return false;
+    }
+  }
+  for (const NodeSelectorTerm::NameRequirement& requirement : term.names) {
+    if ((requirement.name == node_name) != (requirement.op == Operator::kIn)) return false;
+  }
+  return true;
+}
+
+// Adds one entry of matchFields to `term`; false if it does not parse.
+bool CompileField(const objects::Requirement& field, Symbols& symbols, NodeSelectorTerm& term) {
+  const std::optional<Operator> op = ParseOperator(field.op);
+  if ((op != Operator::kIn && op != Operator::kNotIn) || field.values.size() != 1) return false;
+  if (field.key == kNameField) {
+    term.names.push_back({*op, symbols.Intern(field.values[0])});
+    return true;
+  }
+  // Any other field of a node reads as "".
+  const bool equal = field.values[0].empty();
+  if (equal != (*op == Operator::kIn)) term.matches_nothing = true;
+  return true;
+}
+
+NodeSelectorTerm CompileTerm(const objects::NodeSelectorTerm& from, Symbols& symbols) {
+  NodeSelectorTerm term;
+  term.matches_nothing = from.match_expressions.empty() && from.match_fields.empty();
+  for (const objects::Requirement& expression : from.match_expressions) {
+    const std::optional<Operator> op = ParseOperator(expression.op);
+    if (!op || !HasRightValues(*op, expression.values)) {
+      term.matches_nothing = true;
+      continue;
+    }
+    term.labels.push_back(Compile(expression, *op, symbols));
+  }
+  for (const objects::Requirement& field : from.match_fields) {
+    if (!CompileField(field, symbols, term)) term.matches_nothing = true;
+  }
+  return term;
+}
+
+bool NamesANode(const Constraints& constraints, TextId hostname) {
+  if (FindLabel(constraints.node_selector, hostname)) return true;
+  for (const NodeSelectorTerm& term : constraints.terms) {
+    if (!term.names.empty()) return true;
+    for (const LabelRequirement& requirement : term.labels) {
+      if (requirement.key == hostname) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+LabelSet InternLabels(const objects::KeyValues& labels, Symbols& symbols) {
+  LabelSet set;
+  set.reserve(labels.size());
+  for (const auto& [key, value] : labels) set.push_back({symbols.Intern(key), symbols.Intern(value)});
+  std::stable_sort(set.begin(), set.end(), [](Label a, Label b) { return a.key < b.key; });
+  auto last = std::unique(set.rbegin(), set.rend(), [](Label a, Label b) { return a.key == b.key; });
+  set.erase(set.begin(), last.base());
+  return set;
+}
+
+std::optional<TextId> FindLabel(std::span<const Label> labels, TextId key) {
+  const auto it = std::lower_bound(labels.begin(), labels.end(), key,
+                                   [](const Label& label, TextId k) { return label.key < k; });
+  if (it == labels.end() || it->key != key) return std::nullopt;
+  return it->value;
+}
+
+bool Selector::Matches(std::span<const Label> labels) const {
+  if (nothing) return false;
+  return std::all_of(requirements.begin(), requirements.end(),
+                     [&](const LabelRequirement& r) { return MatchesSet(r, labels); });
+}
+
+std::optional<Label> Selector::Anchor() const {
+  for (const LabelRequirement& requirement : requirements) {
+    if (requirement.op == Operator::kIn && requirement.values.size() == 1) {
+      return Label{requirement.key, requirement.values[0]};
+    }
+  }
+  return std::nullopt;
+}
+
+absl::StatusOr<Selector> CompileSelector(const objects::LabelSelector& selector, Symbols& symbols) {
+  Selector compiled;
+  compiled.nothing = selector.nil;
+  for (const auto& [key, value] : selector.match_labels) {
+    compiled.requirements.push_back(
+        {.key = symbols.Intern(key), .op = Operator::kIn, .values = {symbols.Intern(value)}});
+  }
+  for (const objects::Requirement& expression : selector.match_expressions) {
+    const std::optional<Operator> op = ParseOperator(expression.op);
+    if (!op || op == Operator::kGt || op == Operator::kLt) {
+      return absl::InvalidArgumentError(absl::StrCat("\"", Absl(expression.op),
+                                                     "\" is not a valid label selector operator (key \"",
+                                                     Absl(expression.key), "\")"));
+    }
+    if (!HasRightValues(*op, expression.values)) {
+      return absl::InvalidArgumentError(absl::StrCat("operator ", Absl(expression.op), " on key \"",
+                                                     Absl(expression.key), "\" has ",
+                                                     expression.values.size(), " values"));
+    }
+    compiled.requirements.push_back(Compile(expression, *op, symbols));
+  }
+  return compiled;
+}
+
+Constraints CompileConstraints(const objects::Pod& pod, Symbols& symbols) {
+  Constraints constraints;
+  constraints.has_node_selector = pod.has_node_selector;
+  constraints.node_selector = InternLabels(pod.node_selector, symbols);
+  constraints.has_node_affinity = !pod.required_node_affinity.nil;
+  for (const objects::NodeSelectorTerm& term : pod.required_node_affinity.terms) {
+    constraints.terms.push_back(CompileTerm(term, symbols));
+  }
+  for (const objects::Toleration& toleration : pod.tolerations) {
+    const bool exists = toleration.op == "Exists";
+    if (!exists && !toleration.op.empty() && toleration.op != "Equal") continue;
+    constraints.tolerations.push_back({.key = symbols.Intern(toleration.key),
+                                       .value = symbols.Intern(toleration.value),
+                                       .exists = exists,
+                                       .effect = symbols.Intern(toleration.effect)});
+  }
+  constraints.names_a_node = NamesANode(constraints, symbols.Intern(kHostnameLabel));
+  return constraints;
+}
+
+bool MatchesNodeAffinity(const Constraints& constraints, TextId node_name,
+                         std::span<const Label> labels, const Symbols& symbols) {
+  for (const Label& wanted : constraints.node_selector) {
+    if (FindLabel(labels, wanted.key) != wanted.value) return false;
+  }
+  if (!constraints.has_node_affinity) return true;
+  return std::any_of(
+      constraints.terms.begin(), constraints.terms.end(),
+      [&](const NodeSelectorTerm& term) { return MatchesTerm(term, node_name, labels, symbols); });
+}
+
+bool Tolerates(const Constraints& constraints, const Taint& taint) {
+  return std::any_of(constraints.tolerations.begin(), constraints.tolerations.end(),
+                     [&](const Constraints::Toleration& toleration) {
+                       if (toleration.effect != kNoText && toleration.effect != taint.effect_text) {
+                         return false;
+                       }
+                       if (toleration.key != kNoText && toleration.key != taint.key) return false;
+                       return toleration.exists || toleration.value == taint.value;
+                     });
+}
+
+bool ToleratesAll(const Constraints& constraints, std::span<const Taint> taints) {
+  return std::all_of(taints.begin(), taints.end(), [&](const Taint& taint) {
+    return taint.effect == TaintEffect::kOther || Tolerates(constraints, taint);
+  });
+}
+
+}  // namespace ebb

@@ -1,0 +1,48 @@
+#include "snapshot/symbols.h"
+
+#include <xxhash.h>
+
+namespace ebb {
+namespace {
+constexpr size_t kBlockBytes = 256 * 1024;
+}  // namespace
+
+size_t Symbols::Hash::operator()(std::string_view text) const {
+  return XXH3_64bits(text.data(), text.size());
+}
+
+Symbols::Symbols() : ids_(0, Hash{this}, Equal{this}) { Intern(""); }
+
+TextId Symbols::Intern(std::string_view text) {
+  if (auto it = ids_.find(text); it != ids_.end()) return *it;
+  const TextId id{static_cast<uint32_t>(texts_.size())};
+  texts_.push_back(Store(text));
+  ids_.insert(id);
+  return id;
+}
+
+std::optional<TextId> Symbols::Find(std::string_view text) const {
+  if (auto it = ids_.find(text); it != ids_.end()) return *it;
+  return std::nullopt;
+}
+
+std::string_view Symbols::Store(std::string_view text) {
+  if (text.size() > free_bytes_) {
+    const size_t bytes = text.size() > kBlockBytes / 4 ? text.size() : kBlockBytes;
+    blocks_.push_back(std::make_unique_for_overwrite<char[]>(bytes));
+    if (bytes != kBlockBytes) {  // A block of its own; the open block stays open.
+      std::memcpy(blocks_.back().get(), text.data(), text.size());
+      return {blocks_.back().get(), text.size()};
+    }
+    free_ = blocks_.back().get();
+    free_bytes_ = bytes;
+  }
+  if (text.empty()) return {};
+  std::memcpy(free_, text.data(), text.size());
+  const std::string_view stored(free_, text.size());
+  free_ += text.size();
+  free_bytes_ -= text.size();
+  return stored;
+}
+
+}  // namespace ebb
