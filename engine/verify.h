@@ -1,0 +1,29 @@
+// Verify replays a finished plan from its input and refuses it on any violation.
+//
+// It shares nothing with the planner but the types: every filter is evaluated
+// anew by walking pods and labels, without counters, bit sets or hints.
+//
+// Checked, removal by removal: the node is a candidate and still there; its pods
+// may be moved (rules, budgets at least 1 when asked); every pod that runs there
+// and must move has exactly one destination, which is there, is allowed and passes
+// every filter at that moment; nobody else moved.
+//
+// Cost:    O(moves x pods of a node), and O(pods) per pod with topology terms.
+// Threads: pure.
+
+#ifndef EBB_ENGINE_VERIFY_H_
+#define EBB_ENGINE_VERIFY_H_
+
+#include "absl/status/status.h"
+#include "engine/plan.h"
+#include "engine/planner.h"
+
+namespace ebb {
+
+// Errors: Internal, naming node, pod and rule.
+absl::Status Verify(const ClusterSnapshot& snapshot, const NodeGroups& groups,
+                    const PlannerOptions& options, const PassInput& input, const Plan& plan);
+
+}  // namespace ebb
+
+#endif  // EBB_ENGINE_VERIFY_H_

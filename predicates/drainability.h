@@ -1,0 +1,90 @@
+// Drainability: may the pods of a node be moved at all, and which of them must?
+//
+// The rules are a table read from the top (kRules in the .cc); the first that has
+// an opinion decides about a pod, the first pod that blocks decides about its node.
+//
+// Units:   seconds.
+// Cost:    O(pods of the node); no allocation when `pods` has room.
+// Threads: pure.
+// Source:  cluster-autoscaler simulator/drain.go GetPodsToMove and
+//          simulator/drainability/rules.
+
+#ifndef EBB_PREDICATES_DRAINABILITY_H_
+#define EBB_PREDICATES_DRAINABILITY_H_
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "predicates/pdb_tracker.h"
+#include "snapshot/cluster_snapshot.h"
+
+namespace ebb {
+
+// Values as in the autoscaler.
+enum class BlockingPodReason : uint8_t {
+  kNoReason = 0,
+  kControllerNotFound,
+  kMinReplicasReached,
+  kNotReplicated,
+  kLocalStorageRequested,
+  kNotSafeToEvictAnnotation,
+  kUnmovableKubeSystemPod,
+  kNotEnoughPdb,
+  kUnexpectedError,
+};
+// "NotEnoughPdb".
+std::string_view ToString(BlockingPodReason reason);
+
+struct DrainOptions {
+  bool skip_nodes_with_system_pods = true;
+  bool skip_nodes_with_local_storage = true;
+  bool skip_nodes_with_custom_controller_pods = true;
+  // ReplicaSets and ReplicationControllers with fewer replicas keep their nodes.
+  int64_t min_replica_count = 0;
+  // A kube-system pod without a budget stops blocking at this age.
+  int64_t blocking_system_pod_disruption_timeout_s = 3600;
+};
+
+enum class DrainOutcome : uint8_t { kUndefined, kDrain, kBlock, kSkip, kWaitForCompletion };
+
+struct DrainVerdict {
+  DrainOutcome outcome = DrainOutcome::kUndefined;
+  BlockingPodReason reason = BlockingPodReason::kNoReason;  // kBlock.
+  std::optional<PdbId> pdb;                                 // kNotEnoughPdb: the budget.
+};
+
+// Owned by a DaemonSet, or annotated as if.
+bool IsDaemonSetPod(const Catalog& catalog, const PodShape& shape);
+
+// Deleted, and past its grace period by 30 seconds or more.
+bool IsLongTerminating(const Catalog& catalog, PodId pod, int64_t now_s);
+
+// One pod.  `pdbs` may be null: then no budget is known (rules System and PDB
+// see none), as for the autoscaler's empty-node sorting.  `listers`: whether the
+// ReplicaCount rule runs.
+DrainVerdict JudgePod(const Catalog& catalog, PodId pod, const DrainOptions& options,
+                      const PdbTracker* pdbs, bool listers, int64_t now_s);
+
+struct PodsToMove {
+  std::vector<PodId> move;           // In the node's order.
+  std::vector<PodId> daemonset;
+  std::vector<PodId> on_completion;  // safe-to-evict: "on-completion".
+
+  // The first pod that blocks; then the lists above are unfinished.
+  PodId blocking_pod = kNoPod;
+  BlockingPodReason reason = BlockingPodReason::kNoReason;
+  std::optional<PdbId> pdb;
+
+  [[nodiscard]] bool blocked() const { return blocking_pod != kNoPod; }
+  void Clear();
+};
+
+// All pods of `node`.  `result` is cleared first.
+void GetPodsToMove(const ClusterSnapshot& snapshot, NodeId node, const DrainOptions& options,
+                   const PdbTracker* pdbs, bool listers, int64_t now_s, PodsToMove& result);
+
+}  // namespace ebb
+
+#endif  // EBB_PREDICATES_DRAINABILITY_H_
