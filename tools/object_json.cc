@@ -1,0 +1,927 @@
+#include "tools/object_json.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <limits>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "tools/json_fields.h"
+#include "tools/rfc3339.h"
+
+namespace ebb {
+namespace {
+
+using objects::KeyValues;
+using objects::ResourceList;
+using objects::Text;
+
+absl::string_view View(Text text) { return {text.data(), text.size()}; }
+
+// Members of a PodSpec that no filter reads, in order.  One that is neither here
+// nor read below may be a constraint that we do not know.
+constexpr auto kHarmlessPodSpec = std::to_array<Text>({
+    "activeDeadlineSeconds",
+    "automountServiceAccountToken",
+    "dnsConfig",
+    "dnsPolicy",
+    "enableServiceLinks",
+    "ephemeralContainers",
+    "hostAliases",
+    "hostIPC",
+    "hostPID",
+    "hostname",
+    "hostnameOverride",
+    "imagePullSecrets",
+    "os",
+    "preemptionPolicy",
+    "priorityClassName",
+    "readinessGates",
+    "runtimeClassName",  // What it restricts is merged into the pod on admission.
+    "schedulerName",
+    "schedulingGates",
+    "securityContext",
+    "serviceAccount",
+    "serviceAccountName",
+    "setHostnameAsFQDN",
+    "shareProcessNamespace",
+    "subdomain",
+});
+static_assert(std::is_sorted(kHarmlessPodSpec.begin(), kHarmlessPodSpec.end()));
+
+// The member of a volume source that tells which disk it is, for those that
+// exclude one another or count against a limit.
+struct VolumeIdField {
+  Text source;
+  Text field;
+};
+constexpr VolumeIdField kVolumeIds[] = {
+    {"gcePersistentDisk", "pdName"},
+    {"awsElasticBlockStore", "volumeID"},
+    {"iscsi", "iqn"},
+    {"rbd", "image"},
+    {"azureDisk", "diskName"},
+    {"azureFile", "shareName"},
+    {"cinder", "volumeID"},
+    {"portworxVolume", "volumeID"},
+    {"vsphereVolume", "volumePath"},
+};
+
+Text VolumeIdFieldOf(Text source) {
+  for (const VolumeIdField& each : kVolumeIds) {
+    if (each.source == source) return each.field;
+  }
+  return {};
+}
+
+Text GroupOf(Text api_version) {
+  const size_t slash = api_version.find('/');
+  return slash == Text::npos ? Text() : api_version.substr(0, slash);
+}
+
+// Empties a vector but keeps its memory.
+template <typename T>
+std::vector<T> Emptied(std::vector<T>& vector) {
+  vector.clear();
+  return std::move(vector);
+}
+
+// Makes `meta` new, with the memory of its lists kept.
+void Renew(objects::ObjectMeta& meta) {
+  objects::ObjectMeta fresh;
+  fresh.labels = Emptied(meta.labels);
+  fresh.annotations = Emptied(meta.annotations);
+  fresh.owners = Emptied(meta.owners);
+  meta = std::move(fresh);
+}
+
+void Renew(objects::Node& node) {
+  objects::Node fresh;
+  Renew(node.meta);
+  fresh.meta = std::move(node.meta);
+  fresh.taints = Emptied(node.taints);
+  fresh.allocatable = Emptied(node.allocatable);
+  fresh.capacity = Emptied(node.capacity);
+  fresh.conditions = Emptied(node.conditions);
+  fresh.declared_features = Emptied(node.declared_features);
+  node = std::move(fresh);
+}
+
+}  // namespace
+
+class ObjectReader::Impl {
+ public:
+  Impl(ObjectSink& sink, ImportStats& stats) : sink_(sink), stats_(stats) {}
+
+  absl::Status Read(std::string_view json, const ObjectPlace& place, bool& has_kind);
+  Text last_name() const { return meta_ != nullptr ? meta_->name : Text(); }
+
+ private:
+  using Value = JsonFields::Value;
+
+  struct Kind {
+    Text group;
+    Text kind;
+    bool namespaced;
+    // Fills a struct; false if a field is wrong.
+    bool (Impl::*read)();
+    absl::Status (Impl::*hand_over)();
+  };
+  static const Kind kKinds[];
+
+  // --- which object it is
+  bool FindKind(Text& api_version, Text& kind);
+  const Kind* RuleFor(Text api_version, Text kind) const;
+  absl::Status Ignore(Text kind);
+  absl::Status FieldError(Text kind, const ObjectPlace& place);
+  std::string NameFor(Text kind, const ObjectPlace& place) const;
+  void FindName();
+  static std::string Where(const ObjectPlace& place);
+
+  // --- one kind each
+  bool ReadNode();
+  bool ReadPod();
+  bool ReadPodDisruptionBudget();
+  template <objects::ControllerKind kKind>
+  bool ReadController();
+  bool ReadNamespace();
+  absl::Status HandOverNode() { return sink_.OnNode(node_); }
+  absl::Status HandOverPod() { return sink_.OnPod(pod_); }
+  absl::Status HandOverPodDisruptionBudget() { return sink_.OnPodDisruptionBudget(budget_); }
+  absl::Status HandOverController() { return sink_.OnController(controller_); }
+  absl::Status HandOverNamespace() { return sink_.OnNamespace(namespace_); }
+
+  // --- parts of objects
+  bool Time(Value& value, int64_t& seconds);
+  bool Meta(Value& value, objects::ObjectMeta& meta);
+  bool Owner(Value& value, objects::OwnerReference& owner);
+  bool Strings(Value& value, std::vector<Text>& strings);
+  bool StringMap(Value& value, KeyValues& map);
+  bool Annotations(Value& value, KeyValues& map);
+  bool Resources(Value& value, ResourceList& list);
+  bool Requirements(Value& value, Text where, std::vector<objects::Requirement>& requirements);
+  bool Selector(Value& value, Text where, objects::LabelSelector& selector);
+  bool Taints(Value& value);
+  bool NodeSpec(Value& value);
+  bool NodeStatus(Value& value);
+  bool PodSpec(Value& value);
+  bool PodStatus(Value& value);
+  bool Affinity(Value& value);
+  bool NodeAffinity(Value& value);
+  bool NodeSelector(Value& value, Text where, objects::NodeSelector& selector);
+  bool PodAffinity(Value& value, Text where, std::vector<objects::PodAffinityTerm>& terms);
+  bool PodAffinityTerm(Value& value, Text where, objects::PodAffinityTerm& term);
+  bool Toleration(Value& value, objects::Toleration& toleration);
+  bool Spread(Value& value, objects::TopologySpreadConstraint& constraint);
+  bool Containers(Value& value, std::vector<objects::Container>& containers);
+  bool Container(Value& value, objects::Container& container);
+  bool ContainerPorts(Value& value, std::vector<objects::ContainerPort>& ports);
+  bool RestartRules(Value& value, bool& restarts_all);
+  bool ContainerStatuses(Value& value);
+  bool Volume(Value& value, objects::Volume& volume);
+  bool VolumeSource(Value& value, objects::Volume& volume);
+  bool ResizeCondition(Value& value);
+
+  void RenewPod();
+  std::vector<objects::Container> EmptiedContainers(std::vector<objects::Container>& containers);
+
+  // A member that may restrict where the pod runs and that is not known here.
+  bool NotUnderstood(Text where, Text key) {
+    if (not_understood_.empty() && !where.empty()) {
+      not_understood_ = absl::StrCat(View(where), ".", View(key));
+    }
+    return true;
+  }
+
+  ObjectSink& sink_;
+  ImportStats& stats_;
+  JsonFields fields_;
+  objects::Node node_;
+  objects::Pod pod_;
+  objects::PodDisruptionBudget budget_;
+  objects::Controller controller_;
+  objects::Namespace namespace_;
+  objects::ObjectMeta* meta_ = nullptr;  // Of the object at hand.
+  std::string not_understood_;
+  std::vector<ResourceList> spare_lists_;  // Memory of containers gone by.
+};
+
+// Kinds that are read; what is not here is ignored and counted.
+const ObjectReader::Impl::Kind ObjectReader::Impl::kKinds[] = {
+    {"", "Pod", true, &Impl::ReadPod, &Impl::HandOverPod},
+    {"", "Node", false, &Impl::ReadNode, &Impl::HandOverNode},
+    {"apps", "ReplicaSet", true, &Impl::ReadController<objects::ControllerKind::kReplicaSet>,
+     &Impl::HandOverController},
+    {"extensions", "ReplicaSet", true, &Impl::ReadController<objects::ControllerKind::kReplicaSet>,
+     &Impl::HandOverController},
+    {"apps", "StatefulSet", true, &Impl::ReadController<objects::ControllerKind::kStatefulSet>,
+     &Impl::HandOverController},
+    {"apps", "DaemonSet", true, &Impl::ReadController<objects::ControllerKind::kDaemonSet>,
+     &Impl::HandOverController},
+    {"extensions", "DaemonSet", true, &Impl::ReadController<objects::ControllerKind::kDaemonSet>,
+     &Impl::HandOverController},
+    {"batch", "Job", true, &Impl::ReadController<objects::ControllerKind::kJob>,
+     &Impl::HandOverController},
+    {"", "ReplicationController", true,
+     &Impl::ReadController<objects::ControllerKind::kReplicationController>,
+     &Impl::HandOverController},
+    {"policy", "PodDisruptionBudget", true, &Impl::ReadPodDisruptionBudget,
+     &Impl::HandOverPodDisruptionBudget},
+    {"", "Namespace", false, &Impl::ReadNamespace, &Impl::HandOverNamespace},
+};
+
+// ---------------------------------------------------------------------------
+// Which object it is
+
+// Whether the first member is one of the two that a marshalled object starts with.
+static bool StartsWithKind(std::string_view json) {
+  json.remove_prefix(1);
+  json.remove_prefix(std::min(json.find_first_not_of(" \n\r\t"), json.size()));
+  return json.starts_with("\"kind\"") || json.starts_with("\"apiVersion\"");
+}
+
+absl::Status ObjectReader::Impl::Read(std::string_view json, const ObjectPlace& place,
+                                      bool& has_kind) {
+  meta_ = nullptr;
+  has_kind = true;
+  Text api_version;
+  Text kind;
+  if (!fields_.Open(json)) return FieldError(place.kind, place);
+  // Items of a typed list have no kind; do not look through all of them for one.
+  if (place.kind.empty() || StartsWithKind(json)) {
+    if (!FindKind(api_version, kind)) return FieldError(place.kind, place);
+    fields_.Rewind();
+  }
+  if (kind.empty()) {
+    api_version = place.api_version;
+    kind = place.kind;
+  }
+  if (kind.empty()) {
+    has_kind = false;
+    return absl::OkStatus();
+  }
+  const Kind* const rule = RuleFor(api_version, kind);
+  if (rule == nullptr) return Ignore(kind);
+  not_understood_.clear();
+  if (!(this->*rule->read)()) return FieldError(rule->kind, place);
+  if (meta_->name.empty()) {
+    fields_.FailAt(".metadata.name", "is missing");
+    return FieldError(rule->kind, place);
+  }
+  // What the API server would have made of a manifest without a namespace.
+  if (rule->namespaced && meta_->namespace_name.empty()) meta_->namespace_name = "default";
+  if (rule->read == &Impl::ReadPod) {
+    pod_.not_understood = not_understood_;
+    if (place.on_node.has_value()) pod_.node_name = *place.on_node;
+  }
+  ++stats_.objects;
+  const absl::Status taken = (this->*rule->hand_over)();
+  if (taken.ok()) return taken;
+  return absl::Status(taken.code(), absl::StrCat(View(place.file), ": ", NameFor(rule->kind, place),
+                                                 ": ", taken.message()));
+}
+
+// kubectl writes apiVersion and kind first; then this stops after two members.
+bool ObjectReader::Impl::FindKind(Text& api_version, Text& kind) {
+  bool found_version = false;
+  bool found_kind = false;
+  const bool read = fields_.Members([&](Text key, Value& value) {
+    if (found_version && found_kind) return false;  // Enough; not a problem.
+    if (key == "apiVersion") {
+      found_version = fields_.String(value, api_version);
+      return found_version;
+    }
+    if (key != "kind") return true;
+    found_kind = fields_.String(value, kind);
+    return found_kind;
+  });
+  return read || (found_version && found_kind && !fields_.malformed());
+}
+
+const ObjectReader::Impl::Kind* ObjectReader::Impl::RuleFor(Text api_version, Text kind) const {
+  for (const Kind& rule : kKinds) {
+    // Other groups have a Job and a Node too; those are none of ours.
+    if (rule.kind == kind && (api_version.empty() || rule.group == GroupOf(api_version))) {
+      return &rule;
+    }
+  }
+  return nullptr;
+}
+
+absl::Status ObjectReader::Impl::Ignore(Text kind) {
+  const auto [entry, added] = stats_.ignored.try_emplace(std::string(kind), 0);
+  ++entry->second;
+  return sink_.OnIgnored(kind);
+}
+
+std::string ObjectReader::Impl::Where(const ObjectPlace& place) {
+  return place.list.empty() ? "" : absl::StrCat(View(place.list), "[", place.index, "]");
+}
+
+std::string ObjectReader::Impl::NameFor(Text kind, const ObjectPlace& place) const {
+  const std::string where = Where(place);
+  if (meta_ == nullptr || meta_->name.empty()) {
+    return where.empty() ? std::string(kind) : absl::StrCat(View(kind), " ", where);
+  }
+  if (meta_->namespace_name.empty()) return absl::StrCat(View(kind), " ", View(meta_->name));
+  return absl::StrCat(View(kind), " ", View(meta_->namespace_name), "/", View(meta_->name));
+}
+
+// An object whose wrong field stood before its metadata has no name yet.
+void ObjectReader::Impl::FindName() {
+  if (meta_ == nullptr || !meta_->name.empty()) return;
+  fields_.Rewind();
+  fields_.Members([this](Text key, Value& value) {
+    if (key != "metadata") return true;
+    return fields_.Members(value, [this](Text member, Value& text) {
+      if (member == "name") return fields_.String(text, meta_->name);
+      if (member == "namespace") return fields_.String(text, meta_->namespace_name);
+      return true;
+    });
+  });
+}
+
+absl::Status ObjectReader::Impl::FieldError(Text kind, const ObjectPlace& place) {
+  const std::string problem = fields_.Problem();
+  if (!fields_.malformed()) {
+    FindName();
+    return absl::InvalidArgumentError(
+        absl::StrCat(View(place.file), ": ", NameFor(kind, place), ": ", problem));
+  }
+  const std::string where = Where(place);
+  const int64_t at = fields_.malformed_at();
+  return absl::InvalidArgumentError(
+      absl::StrCat(View(place.file), ": ", at >= 0 ? "byte " : "after byte ",
+                   place.offset + static_cast<uint64_t>(std::max<int64_t>(at, 0)),
+                   where.empty() ? "" : absl::StrCat(" (", where, ")"), ": ", problem));
+}
+
+// ---------------------------------------------------------------------------
+// Parts that several kinds have
+
+bool ObjectReader::Impl::Time(Value& value, int64_t& seconds) {
+  Text text;
+  if (!fields_.String(value, text)) return false;
+  const std::optional<int64_t> parsed = ParseRfc3339(text);
+  if (!parsed.has_value()) {
+    return fields_.Fail(absl::StrCat("\"", View(text.substr(0, 60)), "\" is not an RFC 3339 time"));
+  }
+  seconds = *parsed;
+  return true;
+}
+
+bool ObjectReader::Impl::Strings(Value& value, std::vector<Text>& strings) {
+  strings.clear();
+  return fields_.Elements(
+      value, [&](Value& element) { return fields_.String(element, strings.emplace_back()); });
+}
+
+bool ObjectReader::Impl::StringMap(Value& value, KeyValues& map) {
+  map.clear();
+  return fields_.Members(value, [&](Text key, Value& text) {
+    return fields_.String(text, map.emplace_back(objects::KeyValue{key, {}}).value);
+  });
+}
+
+bool ObjectReader::Impl::Annotations(Value& value, KeyValues& map) {
+  map.clear();
+  return fields_.Members(value, [&](Text key, Value& text) {
+    // The whole object once more, as text; nothing reads it.
+    if (key == "kubectl.kubernetes.io/last-applied-configuration") return true;
+    return fields_.String(text, map.emplace_back(objects::KeyValue{key, {}}).value);
+  });
+}
+
+bool ObjectReader::Impl::Resources(Value& value, ResourceList& list) {
+  list.clear();
+  return fields_.Members(value, [&](Text name, Value& amount) {
+    return fields_.Amount(amount, UnitOfResource(name),
+                          list.emplace_back(objects::ResourceAmount{name, 0}).amount);
+  });
+}
+
+bool ObjectReader::Impl::Owner(Value& value, objects::OwnerReference& owner) {
+  return fields_.Members(value, [&](Text key, Value& member) {
+    if (key == "apiVersion") return fields_.String(member, owner.api_version);
+    if (key == "kind") return fields_.String(member, owner.kind);
+    if (key == "name") return fields_.String(member, owner.name);
+    if (key == "uid") return fields_.String(member, owner.uid);
+    if (key == "controller") return fields_.Bool(member, owner.controller);
+    return true;
+  });
+}
+
+bool ObjectReader::Impl::Meta(Value& value, objects::ObjectMeta& meta) {
+  return fields_.Members(value, [&](Text key, Value& member) {
+    if (key == "name") return fields_.String(member, meta.name);
+    if (key == "namespace") return fields_.String(member, meta.namespace_name);
+    if (key == "uid") return fields_.String(member, meta.uid);
+    if (key == "labels") return StringMap(member, meta.labels);
+    if (key == "annotations") return Annotations(member, meta.annotations);
+    if (key == "creationTimestamp") return Time(member, meta.creation_time);
+    if (key == "deletionTimestamp") return Time(member, meta.deletion_time.emplace());
+    if (key == "ownerReferences") {
+      meta.owners.clear();
+      return fields_.Elements(member,
+                              [&](Value& each) { return Owner(each, meta.owners.emplace_back()); });
+    }
+    return true;
+  });
+}
+
+bool ObjectReader::Impl::Requirements(Value& value, Text where,
+                                      std::vector<objects::Requirement>& requirements) {
+  requirements.clear();
+  return fields_.Elements(value, [&](Value& element) {
+    objects::Requirement& requirement = requirements.emplace_back();
+    return fields_.Members(element, [&](Text key, Value& member) {
+      if (key == "key") return fields_.String(member, requirement.key);
+      if (key == "operator") return fields_.String(member, requirement.op);
+      if (key == "values") return Strings(member, requirement.values);
+      return NotUnderstood(where, key);
+    });
+  });
+}
+
+bool ObjectReader::Impl::Selector(Value& value, Text where, objects::LabelSelector& selector) {
+  selector.nil = false;
+  return fields_.Members(value, [&](Text key, Value& member) {
+    if (key == "matchLabels") return StringMap(member, selector.match_labels);
+    if (key == "matchExpressions") {
+      return Requirements(member, where, selector.match_expressions);
+    }
+    return NotUnderstood(where, key);
+  });
+}
+
+// ---------------------------------------------------------------------------
+// Node
+
+bool ObjectReader::Impl::ReadNode() {
+  Renew(node_);
+  meta_ = &node_.meta;
+  return fields_.Members([this](Text key, Value& value) {
+    if (key == "metadata") return Meta(value, node_.meta);
+    if (key == "spec") return NodeSpec(value);
+    if (key == "status") return NodeStatus(value);
+    return true;
+  });
+}
+
+bool ObjectReader::Impl::NodeSpec(Value& value) {
+  return fields_.Members(value, [this](Text key, Value& member) {
+    if (key == "unschedulable") return fields_.Bool(member, node_.unschedulable);
+    if (key == "providerID") return fields_.String(member, node_.provider_id);
+    if (key == "taints") return Taints(member);
+    return true;
+  });
+}
+
+bool ObjectReader::Impl::Taints(Value& value) {
+  node_.taints.clear();
+  return fields_.Elements(value, [this](Value& element) {
+    objects::Taint& taint = node_.taints.emplace_back();
+    return fields_.Members(element, [&](Text key, Value& member) {
+      if (key == "key") return fields_.String(member, taint.key);
+      if (key == "value") return fields_.String(member, taint.value);
+      if (key == "effect") return fields_.String(member, taint.effect);
+      return true;
+    });
+  });
+}
+
+bool ObjectReader::Impl::NodeStatus(Value& value) {
+  return fields_.Members(value, [this](Text key, Value& member) {
+    if (key == "allocatable") return Resources(member, node_.allocatable);
+    if (key == "capacity") return Resources(member, node_.capacity);
+    if (key == "declaredFeatures") return Strings(member, node_.declared_features);
+    if (key != "conditions") return true;
+    node_.conditions.clear();
+    return fields_.Elements(member, [this](Value& element) {
+      objects::NodeCondition& condition = node_.conditions.emplace_back();
+      return fields_.Members(element, [&](Text part, Value& text) {
+        if (part == "type") return fields_.String(text, condition.type);
+        if (part == "status") return fields_.String(text, condition.status);
+        return true;
+      });
+    });
+  });
+}
+
+// ---------------------------------------------------------------------------
+// Pod
+
+std::vector<objects::Container> ObjectReader::Impl::EmptiedContainers(
+    std::vector<objects::Container>& containers) {
+  for (objects::Container& container : containers) {
+    if (container.requests.capacity() > 0) spare_lists_.push_back(Emptied(container.requests));
+  }
+  return Emptied(containers);
+}
+
+// Only the lists are named here; every other field starts as a new Pod has it.
+void ObjectReader::Impl::RenewPod() {
+  objects::Pod fresh;
+  Renew(pod_.meta);
+  fresh.meta = std::move(pod_.meta);
+  fresh.node_selector = Emptied(pod_.node_selector);
+  fresh.affinity = Emptied(pod_.affinity);
+  fresh.anti_affinity = Emptied(pod_.anti_affinity);
+  fresh.tolerations = Emptied(pod_.tolerations);
+  fresh.spread = Emptied(pod_.spread);
+  fresh.containers = EmptiedContainers(pod_.containers);
+  fresh.init_containers = EmptiedContainers(pod_.init_containers);
+  fresh.overhead = Emptied(pod_.overhead);
+  fresh.pod_requests = Emptied(pod_.pod_requests);
+  fresh.volumes = Emptied(pod_.volumes);
+  fresh.resource_claims = Emptied(pod_.resource_claims);
+  fresh.container_statuses = Emptied(pod_.container_statuses);
+  pod_ = std::move(fresh);
+}
+
+bool ObjectReader::Impl::ReadPod() {
+  RenewPod();
+  meta_ = &pod_.meta;
+  return fields_.Members([this](Text key, Value& value) {
+    if (key == "metadata") return Meta(value, pod_.meta);
+    if (key == "spec") return PodSpec(value);
+    if (key == "status") return PodStatus(value);
+    return true;
+  });
+}
+
+bool ObjectReader::Impl::PodSpec(Value& value) {
+  return fields_.Members(value, [this](Text key, Value& member) {
+    if (key == "nodeName") return fields_.String(member, pod_.node_name);
+    if (key == "containers") return Containers(member, pod_.containers);
+    if (key == "volumes") {
+      pod_.volumes.clear();
+      return fields_.Elements(
+          member, [this](Value& each) { return Volume(each, pod_.volumes.emplace_back()); });
+    }
+    if (key == "tolerations") {
+      pod_.tolerations.clear();
+      return fields_.Elements(member, [this](Value& each) {
+        return Toleration(each, pod_.tolerations.emplace_back());
+      });
+    }
+    if (key == "nodeSelector") {
+      pod_.has_node_selector = true;
+      return StringMap(member, pod_.node_selector);
+    }
+    if (key == "affinity") return Affinity(member);
+    if (key == "topologySpreadConstraints") {
+      pod_.spread.clear();
+      return fields_.Elements(
+          member, [this](Value& each) { return Spread(each, pod_.spread.emplace_back()); });
+    }
+    if (key == "restartPolicy") return fields_.String(member, pod_.restart_policy);
+    if (key == "priority") return fields_.Int32(member, pod_.priority.emplace());
+    if (key == "terminationGracePeriodSeconds") {
+      return fields_.Int(member, pod_.termination_grace_period_s.emplace());
+    }
+    if (key == "initContainers") return Containers(member, pod_.init_containers);
+    if (key == "hostNetwork") return fields_.Bool(member, pod_.host_network);
+    if (key == "hostUsers") return fields_.Bool(member, pod_.host_users.emplace());
+    if (key == "overhead") return Resources(member, pod_.overhead);
+    if (key == "resources") {
+      return fields_.Members(member, [this](Text part, Value& list) {
+        if (part != "requests") return true;
+        pod_.has_pod_resources = true;
+        return Resources(list, pod_.pod_requests);
+      });
+    }
+    if (key == "resourceClaims") {
+      pod_.resource_claims.clear();
+      return fields_.Elements(member, [this](Value& each) {
+        Text& name = pod_.resource_claims.emplace_back();
+        return fields_.Members(each, [&](Text part, Value& text) {
+          return part != "name" || fields_.String(text, name);
+        });
+      });
+    }
+    if (std::binary_search(kHarmlessPodSpec.begin(), kHarmlessPodSpec.end(), key)) return true;
+    return NotUnderstood("spec", key);
+  });
+}
+
+bool ObjectReader::Impl::Toleration(Value& value, objects::Toleration& toleration) {
+  return fields_.Members(value, [&](Text key, Value& member) {
+    if (key == "key") return fields_.String(member, toleration.key);
+    if (key == "operator") return fields_.String(member, toleration.op);
+    if (key == "value") return fields_.String(member, toleration.value);
+    if (key == "effect") return fields_.String(member, toleration.effect);
+    if (key == "tolerationSeconds") return true;
+    return NotUnderstood("spec.tolerations[]", key);
+  });
+}
+
+bool ObjectReader::Impl::Affinity(Value& value) {
+  return fields_.Members(value, [this](Text key, Value& member) {
+    if (key == "nodeAffinity") return NodeAffinity(member);
+    if (key == "podAffinity")
+      return PodAffinity(member, "spec.affinity.podAffinity", pod_.affinity);
+    if (key == "podAntiAffinity") {
+      return PodAffinity(member, "spec.affinity.podAntiAffinity", pod_.anti_affinity);
+    }
+    return NotUnderstood("spec.affinity", key);
+  });
+}
+
+constexpr Text kRequired = "requiredDuringSchedulingIgnoredDuringExecution";
+constexpr Text kPreferred = "preferredDuringSchedulingIgnoredDuringExecution";
+
+bool ObjectReader::Impl::NodeAffinity(Value& value) {
+  return fields_.Members(value, [this](Text key, Value& member) {
+    if (key == kRequired) {
+      return NodeSelector(member, "spec.affinity.nodeAffinity", pod_.required_node_affinity);
+    }
+    return key == kPreferred || NotUnderstood("spec.affinity.nodeAffinity", key);
+  });
+}
+
+bool ObjectReader::Impl::NodeSelector(Value& value, Text where, objects::NodeSelector& selector) {
+  selector.nil = false;
+  return fields_.Members(value, [&](Text key, Value& member) {
+    if (key != "nodeSelectorTerms") return NotUnderstood(where, key);
+    selector.terms.clear();
+    return fields_.Elements(member, [&](Value& element) {
+      objects::NodeSelectorTerm& term = selector.terms.emplace_back();
+      return fields_.Members(element, [&](Text part, Value& list) {
+        if (part == "matchExpressions") return Requirements(list, where, term.match_expressions);
+        if (part == "matchFields") return Requirements(list, where, term.match_fields);
+        return NotUnderstood(where, part);
+      });
+    });
+  });
+}
+
+bool ObjectReader::Impl::PodAffinity(Value& value, Text where,
+                                     std::vector<objects::PodAffinityTerm>& terms) {
+  return fields_.Members(value, [&](Text key, Value& member) {
+    if (key == kPreferred) return true;
+    if (key != kRequired) return NotUnderstood(where, key);
+    terms.clear();
+    return fields_.Elements(member, [&](Value& element) {
+      return PodAffinityTerm(element, where, terms.emplace_back());
+    });
+  });
+}
+
+bool ObjectReader::Impl::PodAffinityTerm(Value& value, Text where, objects::PodAffinityTerm& term) {
+  return fields_.Members(value, [&](Text key, Value& member) {
+    if (key == "labelSelector") return Selector(member, where, term.label_selector);
+    if (key == "namespaces") return Strings(member, term.namespaces);
+    if (key == "namespaceSelector") return Selector(member, where, term.namespace_selector);
+    if (key == "topologyKey") return fields_.String(member, term.topology_key);
+    // The API server has merged these into labelSelector; the scheduler reads none.
+    if (key == "matchLabelKeys" || key == "mismatchLabelKeys") return true;
+    return NotUnderstood(where, key);
+  });
+}
+
+bool ObjectReader::Impl::Spread(Value& value, objects::TopologySpreadConstraint& constraint) {
+  constexpr Text kWhere = "spec.topologySpreadConstraints[]";
+  return fields_.Members(value, [&](Text key, Value& member) {
+    if (key == "maxSkew") return fields_.Int32(member, constraint.max_skew, 0);
+    if (key == "topologyKey") return fields_.String(member, constraint.topology_key);
+    if (key == "whenUnsatisfiable") return fields_.String(member, constraint.when_unsatisfiable);
+    if (key == "labelSelector") return Selector(member, kWhere, constraint.label_selector);
+    if (key == "matchLabelKeys") return Strings(member, constraint.match_label_keys);
+    if (key == "minDomains") return fields_.Int32(member, constraint.min_domains.emplace(), 0);
+    if (key == "nodeAffinityPolicy") return fields_.String(member, constraint.node_affinity_policy);
+    if (key == "nodeTaintsPolicy") return fields_.String(member, constraint.node_taints_policy);
+    return NotUnderstood(kWhere, key);
+  });
+}
+
+bool ObjectReader::Impl::Containers(Value& value, std::vector<objects::Container>& containers) {
+  containers = EmptiedContainers(containers);
+  return fields_.Elements(value, [&](Value& element) {
+    objects::Container& container = containers.emplace_back();
+    if (!spare_lists_.empty()) {
+      container.requests = std::move(spare_lists_.back());
+      spare_lists_.pop_back();
+    }
+    return Container(element, container);
+  });
+}
+
+bool ObjectReader::Impl::Container(Value& value, objects::Container& container) {
+  return fields_.Members(value, [&](Text key, Value& member) {
+    if (key == "name") return fields_.String(member, container.name);
+    if (key == "resources") {
+      return fields_.Members(member, [&](Text part, Value& list) {
+        return part != "requests" || Resources(list, container.requests);
+      });
+    }
+    if (key == "ports") return ContainerPorts(member, container.ports);
+    if (key == "restartPolicy") return fields_.String(member, container.restart_policy);
+    if (key == "restartPolicyRules") return RestartRules(member, container.restarts_all_containers);
+    return true;
+  });
+}
+
+// Only host ports exclude one another; others are not kept.
+bool ObjectReader::Impl::ContainerPorts(Value& value, std::vector<objects::ContainerPort>& ports) {
+  ports.clear();
+  return fields_.Elements(value, [&](Value& element) {
+    objects::ContainerPort port;
+    const bool read = fields_.Members(element, [&](Text key, Value& member) {
+      if (key == "hostPort") return fields_.Int(member, port.host_port, 0, 65535);
+      if (key == "hostIP") return fields_.String(member, port.host_ip);
+      if (key == "protocol") return fields_.String(member, port.protocol);
+      return true;
+    });
+    if (read && port.host_port > 0) ports.push_back(port);
+    return read;
+  });
+}
+
+bool ObjectReader::Impl::RestartRules(Value& value, bool& restarts_all) {
+  return fields_.Elements(value, [&](Value& element) {
+    return fields_.Members(element, [&](Text key, Value& member) {
+      if (key != "action") return true;
+      Text action;
+      if (!fields_.String(member, action)) return false;
+      restarts_all |= action == "RestartAllContainers";
+      return true;
+    });
+  });
+}
+
+bool ObjectReader::Impl::Volume(Value& value, objects::Volume& volume) {
+  const bool read = fields_.Members(value, [&](Text key, Value& member) {
+    if (key == "name") return fields_.String(member, volume.name);
+    volume.source = key;
+    return VolumeSource(member, volume);
+  });
+  // A volume without a source is an emptyDir (SetDefaults_Volume).
+  if (volume.source.empty()) volume.source = "emptyDir";
+  if (volume.source == "rbd" && volume.pool.empty()) volume.pool = "rbd";
+  return read;
+}
+
+bool ObjectReader::Impl::VolumeSource(Value& value, objects::Volume& volume) {
+  const Text id_field = VolumeIdFieldOf(volume.source);
+  return fields_.Members(value, [&](Text key, Value& member) {
+    if (!id_field.empty() && key == id_field) return fields_.String(member, volume.id);
+    if (key == "readOnly") return fields_.Bool(member, volume.read_only);
+    if (volume.source == "emptyDir") {
+      return key != "medium" || fields_.String(member, volume.medium);
+    }
+    if (volume.source == "persistentVolumeClaim") {
+      return key != "claimName" || fields_.String(member, volume.claim_name);
+    }
+    if (volume.source == "csi") return key != "driver" || fields_.String(member, volume.driver);
+    if (volume.source == "rbd") {
+      if (key == "pool") return fields_.String(member, volume.pool);
+      if (key == "monitors") return Strings(member, volume.monitors);
+    }
+    return true;
+  });
+}
+
+bool ObjectReader::Impl::PodStatus(Value& value) {
+  return fields_.Members(value, [this](Text key, Value& member) {
+    if (key == "phase") return fields_.String(member, pod_.phase);
+    if (key == "nominatedNodeName") return fields_.String(member, pod_.nominated_node_name);
+    if (key == "containerStatuses" || key == "initContainerStatuses") {
+      return ContainerStatuses(member);
+    }
+    if (key == "conditions") {
+      return fields_.Elements(member, [this](Value& each) { return ResizeCondition(each); });
+    }
+    if (key == "allocatedResources") return Resources(member, pod_.pod_allocated);
+    if (key == "resources") {
+      pod_.has_pod_status_resources = true;
+      return fields_.Members(member, [this](Text part, Value& list) {
+        return part != "requests" || Resources(list, pod_.pod_status_requests);
+      });
+    }
+    return true;
+  });
+}
+
+bool ObjectReader::Impl::ResizeCondition(Value& value) {
+  Text type;
+  Text reason;
+  const bool read = fields_.Members(value, [&](Text key, Value& member) {
+    if (key == "type") return fields_.String(member, type);
+    if (key == "reason") return fields_.String(member, reason);
+    return true;
+  });
+  if (type == "PodResizePending" && reason == "Infeasible") pod_.resize_infeasible = true;
+  return read;
+}
+
+// Only a status with resources has a say in what a pod is charged for.
+bool ObjectReader::Impl::ContainerStatuses(Value& value) {
+  return fields_.Elements(value, [this](Value& element) {
+    objects::ContainerStatus status;
+    const bool read = fields_.Members(element, [&](Text key, Value& member) {
+      if (key == "name") return fields_.String(member, status.name);
+      if (key == "allocatedResources") return Resources(member, status.allocated);
+      if (key != "resources") return true;
+      status.has_resources = true;
+      return fields_.Members(member, [&](Text part, Value& list) {
+        return part != "requests" || Resources(list, status.requests);
+      });
+    });
+    if (read && status.has_resources) pod_.container_statuses.push_back(std::move(status));
+    return read;
+  });
+}
+
+// ---------------------------------------------------------------------------
+// PodDisruptionBudget, controllers, Namespace
+
+bool ObjectReader::Impl::ReadPodDisruptionBudget() {
+  budget_ = {};
+  meta_ = &budget_.meta;
+  return fields_.Members([this](Text key, Value& value) {
+    if (key == "metadata") return Meta(value, budget_.meta);
+    if (key == "spec") {
+      return fields_.Members(value, [this](Text part, Value& member) {
+        return part != "selector" || Selector(member, {}, budget_.selector);
+      });
+    }
+    if (key == "status") {
+      return fields_.Members(value, [this](Text part, Value& member) {
+        return part != "disruptionsAllowed" ||
+               fields_.Int32(member, budget_.disruptions_allowed, 0);
+      });
+    }
+    return true;
+  });
+}
+
+// What `spec` calls the number of wanted pods and `status` that of present ones.
+struct ReplicaFields {
+  Text wanted;
+  Text present;
+};
+constexpr ReplicaFields ReplicaFieldsOf(objects::ControllerKind kind) {
+  switch (kind) {
+    case objects::ControllerKind::kJob:
+      return {"parallelism", "active"};
+    case objects::ControllerKind::kStatefulSet:
+      return {"replicas", "currentReplicas"};
+    case objects::ControllerKind::kDaemonSet:
+      return {};
+    default:
+      return {"replicas", "replicas"};
+  }
+}
+
+template <objects::ControllerKind kKind>
+bool ObjectReader::Impl::ReadController() {
+  static constexpr ReplicaFields kFields = ReplicaFieldsOf(kKind);
+  constexpr bool kIsJob = kKind == objects::ControllerKind::kJob;
+  controller_ = {};
+  controller_.kind = kKind;
+  meta_ = &controller_.meta;
+  return fields_.Members([this](Text key, Value& value) {
+    if (key == "metadata") return Meta(value, controller_.meta);
+    if (key == "spec") {
+      return fields_.Members(value, [this](Text part, Value& member) {
+        if (part == kFields.wanted)
+          return fields_.Int32(member, controller_.spec_replicas.emplace(), 0);
+        if (kIsJob && part == "completions") {
+          return fields_.Int32(member, controller_.completions.emplace(), 0);
+        }
+        return true;
+      });
+    }
+    if (key == "status") {
+      return fields_.Members(value, [this](Text part, Value& member) {
+        if (part == kFields.present) return fields_.Int32(member, controller_.status_replicas, 0);
+        if (kIsJob && part == "succeeded") return fields_.Int32(member, controller_.succeeded, 0);
+        return true;
+      });
+    }
+    return true;
+  });
+}
+
+bool ObjectReader::Impl::ReadNamespace() {
+  namespace_ = {};
+  meta_ = &namespace_.meta;
+  return fields_.Members(
+      [this](Text key, Value& value) { return key != "metadata" || Meta(value, namespace_.meta); });
+}
+
+// ---------------------------------------------------------------------------
+
+ObjectReader::ObjectReader(ObjectSink& sink, ImportStats& stats)
+    : impl_(std::make_unique<Impl>(sink, stats)) {}
+ObjectReader::~ObjectReader() = default;
+
+absl::Status ObjectReader::Read(std::string_view json, const ObjectPlace& place, bool& has_kind) {
+  return impl_->Read(json, place, has_kind);
+}
+
+std::string_view ObjectReader::last_name() const { return impl_->last_name(); }
+
+}  // namespace ebb

@@ -1,0 +1,59 @@
+// ObjectReader turns one Kubernetes object in JSON into a call of an ObjectSink.
+//
+// Start here to read a further kind: write a Read function in object_json.cc and
+// give it a line in the table kKinds.
+//
+// Rule:      fields and defaults of k8s.io/api core/v1, apps/v1, batch/v1,
+//            policy/v1; amounts as resource.Quantity has them.
+// Ownership: the JSON text, and kJsonPadding readable bytes behind it, live until
+//            the call returns.
+// Cost:      keeps its structs and buffers from object to object.
+// Threads:   one thread at a time; several readers may run at once.
+
+#ifndef EBB_TOOLS_OBJECT_JSON_H_
+#define EBB_TOOLS_OBJECT_JSON_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "tools/object_sink.h"
+#include "tools/read_input.h"
+
+namespace ebb {
+
+// Where an object stands and what its surroundings say about it.
+struct ObjectPlace {
+  std::string_view file;
+  std::string_view list;         // "items"; empty for an object of its own.
+  uint64_t index = 0;            // In that list.
+  uint64_t offset = 0;           // Of its first byte in the file.
+  std::string_view api_version;  // Taken where the object has no kind of its own.
+  std::string_view kind;
+  // Set for the pods of a debugging snapshot: the node they are on ("": none).
+  std::optional<std::string_view> on_node;
+};
+
+class ObjectReader {
+ public:
+  ObjectReader(ObjectSink& sink, ImportStats& stats);
+  ~ObjectReader();
+
+  // Reads the object and hands it over.  If neither the object nor `place` names a
+  // kind, clears `has_kind` and does nothing.
+  absl::Status Read(std::string_view json, const ObjectPlace& place, bool& has_kind);
+
+  // metadata.name of the object read last; valid until the next Read().
+  std::string_view last_name() const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace ebb
+
+#endif  // EBB_TOOLS_OBJECT_JSON_H_

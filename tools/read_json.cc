@@ -1,0 +1,310 @@
+#include "tools/read_json.h"
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "tools/json_scan.h"
+#include "tools/object_json.h"
+
+namespace ebb {
+namespace {
+
+constexpr size_t kObjectBytesMax = size_t{256} << 20;
+
+absl::string_view View(std::string_view text) { return {text.data(), text.size()}; }
+
+// A key of the shell around the objects ("items", "kind"), which nobody escapes.
+std::string_view Unquoted(const char* begin, const char* end) {
+  return {begin + 1, static_cast<size_t>(end - begin) - 2};
+}
+
+// Walks the shell of a text (lists, snapshots, arrays, documents) and gives each
+// object in it to the ObjectReader.
+class DocumentReader {
+ public:
+  DocumentReader(std::string_view name, std::string_view json, ObjectSink& sink, ImportStats& stats)
+      : name_(name),
+        begin_(json.data()),
+        p_(json.data()),
+        end_(json.data() + json.size()),
+        reader_(sink, stats) {}
+
+  absl::Status Read() {
+    constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+    if (std::string_view(p_, Left()).substr(0, 3) == kByteOrderMark) p_ += 3;
+    p_ = json_scan::SkipBlanks(p_, end_);
+    if (p_ == end_) return Error("is empty");
+    while (p_ < end_) {
+      if (absl::Status read = Document(); !read.ok()) return read;
+      p_ = json_scan::SkipBlanks(p_, end_);
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  struct Span {
+    const char* begin = nullptr;
+    const char* end = nullptr;
+    uint64_t index = 0;
+  };
+
+  absl::Status Document() {
+    if (*p_ == '[') return List("", {}, {});
+    if (*p_ != '{') return NotJson(p_, "an object or array was expected");
+    return TopObject();
+  }
+
+  // One pass over the members.  What is neither list nor snapshot is an object of
+  // its own, known only when the pass is through.
+  absl::Status TopObject() {
+    const char* const start = p_;
+    std::string_view api_version;
+    std::string_view kind;
+    bool shell = false;
+    const absl::Status members = Members([&](std::string_view key) -> absl::Status {
+      const bool is_array = *p_ == '[';
+      if (key == "items" && is_array) {
+        shell = true;
+        return List("items", api_version, ItemKind(kind));
+      }
+      if (key == "NodeList" && is_array) return shell = true, NodeList();
+      if (key == "UnscheduledPodsCanBeScheduled" && is_array) {
+        shell = true;
+        return Pods("UnscheduledPodsCanBeScheduled", "");
+      }
+      const char* const value = p_;
+      if (absl::Status skipped = Skip(); !skipped.ok()) return skipped;
+      if (*value == '"' && key == "kind") kind = Unquoted(value, p_);
+      if (*value == '"' && key == "apiVersion") api_version = Unquoted(value, p_);
+      return absl::OkStatus();
+    });
+    if (!members.ok()) return members;
+    if (shell) return Deferred(api_version, ItemKind(kind));
+    ObjectPlace place;
+    place.file = name_;
+    return Object(Span{start, p_, 0}, place);
+  }
+
+  // "PodList" lists Pods that need not say so; "List" lists anything.
+  static std::string_view ItemKind(std::string_view kind) {
+    constexpr std::string_view kSuffix = "List";
+    if (kind.size() <= kSuffix.size() || !kind.ends_with(kSuffix)) return {};
+    return kind.substr(0, kind.size() - kSuffix.size());
+  }
+
+  absl::Status List(std::string_view label, std::string_view api_version, std::string_view kind) {
+    return Elements([&](uint64_t index) -> absl::Status {
+      const ObjectPlace place = Place(label, index, api_version, kind);
+      Span span;
+      if (absl::Status skipped = SkipObject(label, index, span); !skipped.ok()) return skipped;
+      bool has_kind = true;
+      if (absl::Status read = Object(span, place, has_kind); !read.ok() || has_kind) return read;
+      if (label.empty()) return NoKind(place);
+      deferred_.push_back(span);  // The list's own kind may stand behind its items.
+      return absl::OkStatus();
+    });
+  }
+
+  absl::Status Deferred(std::string_view api_version, std::string_view kind) {
+    const std::vector<Span> spans = std::move(deferred_);
+    deferred_.clear();
+    for (const Span& span : spans) {
+      const ObjectPlace place = Place("items", span.index, api_version, kind);
+      if (kind.empty()) return NoKind(place);
+      if (absl::Status read = Object(span, place); !read.ok()) return read;
+    }
+    return absl::OkStatus();
+  }
+
+  // The autoscaler's debugging snapshot: [{"Node": {...}, "Pods": [...]}].
+  absl::Status NodeList() {
+    return Elements([&](uint64_t index) -> absl::Status {
+      if (*p_ != '{') return NotJson(p_, "an object with Node and Pods was expected");
+      const char* node = nullptr;
+      const char* pods = nullptr;
+      const absl::Status members = Members([&](std::string_view key) -> absl::Status {
+        if (key == "Node" && *p_ == '{') node = p_;
+        if (key == "Pods" && *p_ == '[') pods = p_;
+        return Skip();
+      });
+      if (!members.ok()) return members;
+      const char* const after = p_;
+      if (node == nullptr) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(View(name_), ": NodeList[", index, "].Node: is missing"));
+      }
+      p_ = node;
+      Span span;
+      if (absl::Status skipped = SkipObject("NodeList", index, span); !skipped.ok()) return skipped;
+      if (absl::Status read = Object(span, Place("NodeList", index, "v1", "Node")); !read.ok()) {
+        return read;
+      }
+      if (pods != nullptr) {
+        const std::string on_node(reader_.last_name());
+        p_ = pods;
+        if (absl::Status read = Pods(absl::StrCat("NodeList[", index, "].Pods"), on_node);
+            !read.ok()) {
+          return read;
+        }
+      }
+      p_ = after;
+      return absl::OkStatus();
+    });
+  }
+
+  absl::Status Pods(const std::string& label, std::string_view on_node) {
+    return Elements([&](uint64_t index) -> absl::Status {
+      Span span;
+      if (absl::Status skipped = SkipObject(label, index, span); !skipped.ok()) return skipped;
+      ObjectPlace place = Place(label, index, "v1", "Pod");
+      place.on_node = on_node;
+      return Object(span, place);
+    });
+  }
+
+  ObjectPlace Place(std::string_view list, uint64_t index, std::string_view api_version,
+                    std::string_view kind) const {
+    return {name_, list, index, 0, api_version, kind, std::nullopt};
+  }
+
+  // --- steps through the text
+
+  // Calls member(key) with p_ at each value; it must leave p_ behind the value.
+  template <typename Member>
+  absl::Status Members(Member&& member) {
+    const char* const open = p_;
+    if (absl::Status step = Step(open); !step.ok()) return step;
+    while (*p_ != '}') {
+      if (*p_ != '"') return NotJson(p_, "a member's name was expected");
+      const char* const name = p_;
+      p_ = json_scan::SkipString(p_, end_);
+      if (p_ == nullptr) return Truncated(open);
+      const std::string_view key = Unquoted(name, p_);
+      p_ = json_scan::SkipBlanks(p_, end_);
+      if (p_ == end_) return Truncated(open);
+      if (*p_ != ':') return NotJson(p_, "a colon was expected");
+      if (absl::Status step = Step(open); !step.ok()) return step;
+      if (absl::Status done = member(key); !done.ok()) return done;
+      if (absl::Status step = NextOrClose(open, '}'); !step.ok()) return step;
+    }
+    ++p_;
+    return absl::OkStatus();
+  }
+
+  // Calls element(index) with p_ at each element, as above.
+  template <typename Element>
+  absl::Status Elements(Element&& element) {
+    const char* const open = p_;
+    if (absl::Status step = Step(open); !step.ok()) return step;
+    for (uint64_t index = 0; *p_ != ']'; ++index) {
+      if (absl::Status done = element(index); !done.ok()) return done;
+      if (absl::Status step = NextOrClose(open, ']'); !step.ok()) return step;
+    }
+    ++p_;
+    return absl::OkStatus();
+  }
+
+  // Over the byte at p_ and blanks; there must be something behind them.
+  absl::Status Step(const char* open) {
+    p_ = json_scan::SkipBlanks(p_ + 1, end_);
+    return p_ == end_ ? Truncated(open) : absl::OkStatus();
+  }
+
+  // After a value: to the next one, or onto the closing brace.
+  absl::Status NextOrClose(const char* open, char close) {
+    p_ = json_scan::SkipBlanks(p_, end_);
+    if (p_ == end_) return Truncated(open);
+    if (*p_ == close) return absl::OkStatus();
+    if (*p_ != ',') return NotJson(p_, "a comma or the end of the list was expected");
+    if (absl::Status step = Step(open); !step.ok()) return step;
+    return *p_ == close ? NotJson(p_, "a value was expected") : absl::OkStatus();
+  }
+
+  absl::Status Skip() {
+    const char* const value = p_;
+    const char* const after = json_scan::SkipValue(value, end_);
+    if (after == nullptr) {
+      return *value == ',' || *value == '}' || *value == ']' || *value == ':'
+                 ? NotJson(value, "a value was expected")
+                 : Truncated(value);
+    }
+    p_ = after;
+    return absl::OkStatus();
+  }
+
+  absl::Status SkipObject(std::string_view label, uint64_t index, Span& span) {
+    if (*p_ != '{') {
+      return absl::InvalidArgumentError(absl::StrCat(View(name_), ": ", View(label), "[", index,
+                                                     "]: is not an object (byte ", Offset(p_),
+                                                     ")"));
+    }
+    span = Span{p_, nullptr, index};
+    if (absl::Status skipped = Skip(); !skipped.ok()) return skipped;
+    span.end = p_;
+    return absl::OkStatus();
+  }
+
+  absl::Status Object(const Span& span, const ObjectPlace& place) {
+    bool has_kind = true;
+    absl::Status read = Object(span, place, has_kind);
+    return has_kind ? read : NoKind(place);
+  }
+
+  absl::Status Object(const Span& span, ObjectPlace place, bool& has_kind) {
+    const size_t size = static_cast<size_t>(span.end - span.begin);
+    place.offset = Offset(span.begin);
+    if (size > kObjectBytesMax) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          View(name_), ": byte ", place.offset, ": an object of ", size, " bytes is too large"));
+    }
+    return reader_.Read(std::string_view(span.begin, size), place, has_kind);
+  }
+
+  // --- errors
+
+  size_t Left() const { return static_cast<size_t>(end_ - p_); }
+  uint64_t Offset(const char* p) const { return static_cast<uint64_t>(p - begin_); }
+
+  absl::Status Error(std::string_view problem) const {
+    return absl::InvalidArgumentError(absl::StrCat(View(name_), ": ", View(problem)));
+  }
+  absl::Status NotJson(const char* at, std::string_view problem) const {
+    return absl::InvalidArgumentError(
+        absl::StrCat(View(name_), ": byte ", Offset(at), ": is not JSON: ", View(problem)));
+  }
+  absl::Status Truncated(const char* open) const {
+    return absl::InvalidArgumentError(
+        absl::StrCat(View(name_), ": byte ", Offset(end_),
+                     ": is truncated: the text ends within what began at byte ", Offset(open)));
+  }
+  absl::Status NoKind(const ObjectPlace& place) const {
+    const std::string where = place.list.empty()
+                                  ? absl::StrCat("byte ", place.offset)
+                                  : absl::StrCat(View(place.list), "[", place.index, "]");
+    return Error(absl::StrCat(where, ": is not a Kubernetes object: kind is missing"));
+  }
+
+  const std::string_view name_;
+  const char* const begin_;
+  const char* p_;
+  const char* const end_;
+  ObjectReader reader_;
+  std::vector<Span> deferred_;  // Items without a kind, until the list's is known.
+};
+
+}  // namespace
+
+absl::Status ReadJson(std::string_view name, std::string_view json, bool padded, ObjectSink& sink,
+                      ImportStats& stats) {
+  stats.bytes += json.size();
+  if (padded) return DocumentReader(name, json, sink, stats).Read();
+  std::string copy;
+  copy.reserve(json.size() + kJsonPadding);
+  copy.assign(json);
+  copy.append(kJsonPadding, ' ');
+  return DocumentReader(name, std::string_view(copy).substr(0, json.size()), sink, stats).Read();
+}
+
+}  // namespace ebb

@@ -1,0 +1,42 @@
+// Reads Kubernetes objects from JSON.
+//
+// Takes, any number one after the other in one text:
+//   a v1 List or a typed list (PodList, NodeList, ...) with `items` anywhere in it;
+//   a bare object;
+//   an array of objects;
+//   the autoscaler's debugging snapshot: `NodeList: [{Node, Pods}]`, whose pods are
+//   on that node whatever they say, and UnscheduledPodsCanBeScheduled, which are on
+//   none.
+// Fields come in any order; null is absent; a field that no decision reads is
+// skipped, unless it may restrict where a pod can run: then its path goes to
+// Pod.not_understood and the pod's node is kept.
+//
+// Errors:  see read_input.h; JSON that is none names the byte offset.
+// Cost:    one pass to find where each object ends, one over the object with
+//          simdjson; nothing is allocated per field once the structs have grown.
+// Limits:  one object may have 256 MiB, so that a text that never closes its first
+//          brace is refused before memory is.
+
+#ifndef EBB_TOOLS_READ_JSON_H_
+#define EBB_TOOLS_READ_JSON_H_
+
+#include <cstddef>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "tools/object_sink.h"
+#include "tools/read_input.h"
+
+namespace ebb {
+
+// Readable bytes that must follow the text.
+inline constexpr size_t kJsonPadding = 64;
+
+// Reads the objects of `json`.  `padded` tells that kJsonPadding readable bytes
+// follow it; without, what stands at the end is copied.
+absl::Status ReadJson(std::string_view name, std::string_view json, bool padded, ObjectSink& sink,
+                      ImportStats& stats);
+
+}  // namespace ebb
+
+#endif  // EBB_TOOLS_READ_JSON_H_

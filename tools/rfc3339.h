@@ -1,0 +1,18 @@
+// Times as Kubernetes writes them (metav1.Time: RFC 3339, "2026-01-02T03:04:05Z").
+
+#ifndef EBB_TOOLS_RFC3339_H_
+#define EBB_TOOLS_RFC3339_H_
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace ebb {
+
+// Seconds since the Unix epoch; a fraction of a second is dropped.  Takes "Z" and
+// offsets ("+02:00"); anything else is no time, a leap second too, as in Go.
+std::optional<int64_t> ParseRfc3339(std::string_view text);
+
+}  // namespace ebb
+
+#endif  // EBB_TOOLS_RFC3339_H_
