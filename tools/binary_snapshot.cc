@@ -1,0 +1,701 @@
+#include "tools/binary_snapshot.h"
+
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "tools/wire/snapshot.pb.h"
+
+namespace ebb {
+namespace {
+
+using objects::KeyValues;
+using objects::ResourceList;
+using objects::Text;
+
+constexpr std::string_view kMagic("EBBSNAP\x01", 8);
+constexpr uint32_t kVersion = 1;
+constexpr size_t kChunkBytes = size_t{256} << 10;
+// A length beyond this is damage, not a chunk; it would be allocated unseen.
+constexpr size_t kChunkBytesMax = size_t{1} << 30;
+
+absl::string_view View(std::string_view text) { return {text.data(), text.size()}; }
+
+using Ids = google::protobuf::RepeatedField<uint32_t>;
+
+// ---------------------------------------------------------------------------
+// Writing
+
+// Turns structs into messages and texts into numbers.
+class Encoder {
+ public:
+  // `chunk` takes the texts that are new.
+  uint32_t Id(Text text) {
+    if (text.empty()) return 0;
+    // The key is made only for what is new: look-ups take the view.
+    const auto found = ids_.find(View(text));
+    if (found != ids_.end()) return found->second;
+    const std::string& kept = kept_.emplace_back(text);
+    const uint32_t id = static_cast<uint32_t>(ids_.size()) + 1;
+    ids_.emplace(absl::string_view(kept), id);
+    chunk.add_strings(kept);
+    bytes += kept.size() + 4;
+    return id;
+  }
+
+  void Put(const objects::ObjectMeta& from, wire::Meta& to) {
+    to.set_name(Id(from.name));
+    to.set_namespace_name(Id(from.namespace_name));
+    to.set_uid(Id(from.uid));
+    Put(from.labels, *to.mutable_labels());
+    Put(from.annotations, *to.mutable_annotations());
+    for (const objects::OwnerReference& owner : from.owners) {
+      wire::Owner& each = *to.add_owners();
+      each.set_api_version(Id(owner.api_version));
+      each.set_kind(Id(owner.kind));
+      each.set_name(Id(owner.name));
+      each.set_uid(Id(owner.uid));
+      each.set_controller(owner.controller);
+    }
+    to.set_creation_time(from.creation_time);
+    if (from.deletion_time.has_value()) to.set_deletion_time(*from.deletion_time);
+  }
+
+  void Put(const objects::Node& from, wire::Node& to) {
+    Put(from.meta, *to.mutable_meta());
+    to.set_unschedulable(from.unschedulable);
+    to.set_provider_id(Id(from.provider_id));
+    for (const objects::Taint& taint : from.taints) {
+      wire::Toleration& each = *to.add_taints();
+      each.set_key(Id(taint.key));
+      each.set_value(Id(taint.value));
+      each.set_effect(Id(taint.effect));
+    }
+    Put(from.allocatable, *to.mutable_allocatable());
+    Put(from.capacity, *to.mutable_capacity());
+    for (const objects::NodeCondition& condition : from.conditions) {
+      to.add_conditions(Id(condition.type));
+      to.add_conditions(Id(condition.status));
+    }
+    Put(from.declared_features, *to.mutable_declared_features());
+  }
+
+  void Put(const objects::Pod& from, wire::Pod& to) {
+    Put(from.meta, *to.mutable_meta());
+    PutPodSpec(from, to);
+    PutPodConstraints(from, to);
+    PutPodStatus(from, to);
+    to.set_not_understood(Id(from.not_understood));
+  }
+
+  void Put(const objects::PodDisruptionBudget& from, wire::PodDisruptionBudget& to) {
+    Put(from.meta, *to.mutable_meta());
+    if (!from.selector.nil) Put(from.selector, *to.mutable_selector());
+    to.set_disruptions_allowed(from.disruptions_allowed);
+  }
+
+  void Put(const objects::Controller& from, wire::Controller& to) {
+    to.set_kind(static_cast<wire::ControllerKind>(from.kind));
+    Put(from.meta, *to.mutable_meta());
+    if (from.spec_replicas.has_value()) to.set_spec_replicas(*from.spec_replicas);
+    if (from.completions.has_value()) to.set_completions(*from.completions);
+    to.set_status_replicas(from.status_replicas);
+    to.set_succeeded(from.succeeded);
+  }
+
+  void Put(const objects::Namespace& from, wire::Namespace& to) {
+    Put(from.meta, *to.mutable_meta());
+  }
+
+  wire::SnapshotChunk chunk;
+  size_t bytes = 0;  // About as many as the chunk will take.
+
+ private:
+  void PutPodSpec(const objects::Pod& from, wire::Pod& to) {
+    to.set_node_name(Id(from.node_name));
+    if (from.priority.has_value()) to.set_priority(*from.priority);
+    to.set_restart_policy(Id(from.restart_policy));
+    if (from.termination_grace_period_s.has_value()) {
+      to.set_termination_grace_period_s(*from.termination_grace_period_s);
+    }
+    to.set_host_network(from.host_network);
+    if (from.host_users.has_value()) to.set_host_users(*from.host_users);
+    for (const objects::Container& each : from.containers) Put(each, *to.add_containers());
+    for (const objects::Container& each : from.init_containers)
+      Put(each, *to.add_init_containers());
+    if (!from.overhead.empty()) Put(from.overhead, *to.mutable_overhead());
+    if (from.has_pod_resources) Put(from.pod_requests, *to.mutable_pod_requests());
+    for (const objects::Volume& each : from.volumes) Put(each, *to.add_volumes());
+    Put(from.resource_claims, *to.mutable_resource_claims());
+  }
+
+  void PutPodConstraints(const objects::Pod& from, wire::Pod& to) {
+    Put(from.node_selector, *to.mutable_node_selector());
+    to.set_has_node_selector(from.has_node_selector);
+    if (!from.required_node_affinity.nil) {
+      Put(from.required_node_affinity, *to.mutable_required_node_affinity());
+    }
+    for (const objects::PodAffinityTerm& each : from.affinity) Put(each, *to.add_affinity());
+    for (const objects::PodAffinityTerm& each : from.anti_affinity) {
+      Put(each, *to.add_anti_affinity());
+    }
+    for (const objects::Toleration& toleration : from.tolerations) {
+      wire::Toleration& each = *to.add_tolerations();
+      each.set_key(Id(toleration.key));
+      each.set_op(Id(toleration.op));
+      each.set_value(Id(toleration.value));
+      each.set_effect(Id(toleration.effect));
+    }
+    for (const objects::TopologySpreadConstraint& each : from.spread) Put(each, *to.add_spread());
+  }
+
+  void PutPodStatus(const objects::Pod& from, wire::Pod& to) {
+    to.set_phase(Id(from.phase));
+    to.set_nominated_node_name(Id(from.nominated_node_name));
+    to.set_resize_infeasible(from.resize_infeasible);
+    for (const objects::ContainerStatus& status : from.container_statuses) {
+      wire::ContainerStatus& each = *to.add_container_statuses();
+      each.set_name(Id(status.name));
+      each.set_has_resources(status.has_resources);
+      Put(status.requests, *each.mutable_requests());
+      Put(status.allocated, *each.mutable_allocated());
+    }
+    if (from.has_pod_status_resources) {
+      Put(from.pod_status_requests, *to.mutable_pod_status_requests());
+    }
+    if (!from.pod_allocated.empty()) Put(from.pod_allocated, *to.mutable_pod_allocated());
+  }
+
+  void Put(const KeyValues& from, Ids& to) {
+    for (const objects::KeyValue& each : from) {
+      to.Add(Id(each.key));
+      to.Add(Id(each.value));
+    }
+  }
+
+  void Put(const std::vector<Text>& from, Ids& to) {
+    for (const Text each : from) to.Add(Id(each));
+  }
+
+  void Put(const ResourceList& from, wire::Resources& to) {
+    for (const objects::ResourceAmount& each : from) {
+      to.add_names(Id(each.name));
+      to.add_amounts(each.amount);
+    }
+  }
+
+  void Put(const objects::Requirement& from, wire::Requirement& to) {
+    to.set_key(Id(from.key));
+    to.set_op(Id(from.op));
+    Put(from.values, *to.mutable_values());
+  }
+
+  void Put(const objects::LabelSelector& from, wire::LabelSelector& to) {
+    Put(from.match_labels, *to.mutable_match_labels());
+    for (const objects::Requirement& each : from.match_expressions) {
+      Put(each, *to.add_match_expressions());
+    }
+  }
+
+  void Put(const objects::NodeSelector& from, wire::NodeSelector& to) {
+    for (const objects::NodeSelectorTerm& term : from.terms) {
+      wire::NodeSelectorTerm& each = *to.add_terms();
+      for (const objects::Requirement& requirement : term.match_expressions) {
+        Put(requirement, *each.add_match_expressions());
+      }
+      for (const objects::Requirement& requirement : term.match_fields) {
+        Put(requirement, *each.add_match_fields());
+      }
+    }
+  }
+
+  void Put(const objects::PodAffinityTerm& from, wire::PodAffinityTerm& to) {
+    if (!from.label_selector.nil) Put(from.label_selector, *to.mutable_label_selector());
+    Put(from.namespaces, *to.mutable_namespaces());
+    if (!from.namespace_selector.nil) {
+      Put(from.namespace_selector, *to.mutable_namespace_selector());
+    }
+    to.set_topology_key(Id(from.topology_key));
+  }
+
+  void Put(const objects::TopologySpreadConstraint& from, wire::TopologySpreadConstraint& to) {
+    to.set_max_skew(from.max_skew);
+    to.set_topology_key(Id(from.topology_key));
+    to.set_when_unsatisfiable(Id(from.when_unsatisfiable));
+    if (!from.label_selector.nil) Put(from.label_selector, *to.mutable_label_selector());
+    Put(from.match_label_keys, *to.mutable_match_label_keys());
+    if (from.min_domains.has_value()) to.set_min_domains(*from.min_domains);
+    to.set_node_affinity_policy(Id(from.node_affinity_policy));
+    to.set_node_taints_policy(Id(from.node_taints_policy));
+  }
+
+  void Put(const objects::Container& from, wire::Container& to) {
+    to.set_name(Id(from.name));
+    to.set_restart_policy(Id(from.restart_policy));
+    Put(from.requests, *to.mutable_requests());
+    for (const objects::ContainerPort& port : from.ports) {
+      wire::ContainerPort& each = *to.add_ports();
+      each.set_host_ip(Id(port.host_ip));
+      each.set_host_port(port.host_port);
+      each.set_protocol(Id(port.protocol));
+    }
+    to.set_restarts_all_containers(from.restarts_all_containers);
+  }
+
+  void Put(const objects::Volume& from, wire::Volume& to) {
+    to.set_name(Id(from.name));
+    to.set_source(Id(from.source));
+    to.set_medium(Id(from.medium));
+    to.set_claim_name(Id(from.claim_name));
+    to.set_id(Id(from.id));
+    to.set_pool(Id(from.pool));
+    Put(from.monitors, *to.mutable_monitors());
+    to.set_driver(Id(from.driver));
+    to.set_read_only(from.read_only);
+  }
+
+  std::deque<std::string> kept_;
+  absl::flat_hash_map<absl::string_view, uint32_t> ids_;
+};
+
+// ---------------------------------------------------------------------------
+// Reading
+
+// Turns messages into structs and numbers into texts.  A number that is in no
+// table, or a list of odd length, clears ok().
+class Decoder {
+ public:
+  bool ok() const { return ok_; }
+
+  void AddStrings(const wire::SnapshotChunk& chunk) {
+    size_t size = 0;
+    for (const std::string& each : chunk.strings()) size += each.size();
+    char* at = blocks_.emplace_back(std::make_unique<char[]>(size)).get();
+    table_.reserve(table_.size() + static_cast<size_t>(chunk.strings_size()));
+    for (const std::string& each : chunk.strings()) {
+      std::memcpy(at, each.data(), each.size());
+      table_.emplace_back(at, each.size());
+      at += each.size();
+    }
+  }
+
+  void Get(const wire::Meta& from, objects::ObjectMeta& to) {
+    to.name = At(from.name());
+    to.namespace_name = At(from.namespace_name());
+    to.uid = At(from.uid());
+    Get(from.labels(), to.labels);
+    Get(from.annotations(), to.annotations);
+    for (const wire::Owner& owner : from.owners()) {
+      to.owners.push_back({At(owner.api_version()), At(owner.kind()), At(owner.name()),
+                           At(owner.uid()), owner.controller()});
+    }
+    to.creation_time = from.creation_time();
+    if (from.has_deletion_time()) to.deletion_time = from.deletion_time();
+  }
+
+  void Get(const wire::Node& from, objects::Node& to) {
+    Get(from.meta(), to.meta);
+    to.unschedulable = from.unschedulable();
+    to.provider_id = At(from.provider_id());
+    for (const wire::Toleration& taint : from.taints()) {
+      to.taints.push_back({At(taint.key()), At(taint.value()), At(taint.effect())});
+    }
+    Get(from.allocatable(), to.allocatable);
+    Get(from.capacity(), to.capacity);
+    KeyValues conditions;
+    Get(from.conditions(), conditions);
+    for (const objects::KeyValue& each : conditions)
+      to.conditions.push_back({each.key, each.value});
+    Get(from.declared_features(), to.declared_features);
+  }
+
+  void Get(const wire::Pod& from, objects::Pod& to) {
+    Get(from.meta(), to.meta);
+    GetPodSpec(from, to);
+    GetPodConstraints(from, to);
+    GetPodStatus(from, to);
+    to.not_understood = At(from.not_understood());
+  }
+
+  void Get(const wire::PodDisruptionBudget& from, objects::PodDisruptionBudget& to) {
+    Get(from.meta(), to.meta);
+    if (from.has_selector()) Get(from.selector(), to.selector);
+    to.disruptions_allowed = from.disruptions_allowed();
+  }
+
+  void Get(const wire::Controller& from, objects::Controller& to) {
+    if (!wire::ControllerKind_IsValid(from.kind())) ok_ = false;
+    to.kind = static_cast<objects::ControllerKind>(from.kind());
+    Get(from.meta(), to.meta);
+    if (from.has_spec_replicas()) to.spec_replicas = from.spec_replicas();
+    if (from.has_completions()) to.completions = from.completions();
+    to.status_replicas = from.status_replicas();
+    to.succeeded = from.succeeded();
+  }
+
+  void Get(const wire::Namespace& from, objects::Namespace& to) { Get(from.meta(), to.meta); }
+
+ private:
+  Text At(uint32_t id) {
+    if (id == 0) return {};
+    if (id <= table_.size()) return table_[id - 1];
+    ok_ = false;
+    return {};
+  }
+
+  void GetPodSpec(const wire::Pod& from, objects::Pod& to) {
+    to.node_name = At(from.node_name());
+    if (from.has_priority()) to.priority = from.priority();
+    to.restart_policy = At(from.restart_policy());
+    if (from.has_termination_grace_period_s()) {
+      to.termination_grace_period_s = from.termination_grace_period_s();
+    }
+    to.host_network = from.host_network();
+    if (from.has_host_users()) to.host_users = from.host_users();
+    for (const wire::Container& each : from.containers()) Get(each, to.containers.emplace_back());
+    for (const wire::Container& each : from.init_containers()) {
+      Get(each, to.init_containers.emplace_back());
+    }
+    Get(from.overhead(), to.overhead);
+    to.has_pod_resources = from.has_pod_requests();
+    Get(from.pod_requests(), to.pod_requests);
+    for (const wire::Volume& each : from.volumes()) Get(each, to.volumes.emplace_back());
+    Get(from.resource_claims(), to.resource_claims);
+  }
+
+  void GetPodConstraints(const wire::Pod& from, objects::Pod& to) {
+    Get(from.node_selector(), to.node_selector);
+    to.has_node_selector = from.has_node_selector();
+    if (from.has_required_node_affinity()) {
+      Get(from.required_node_affinity(), to.required_node_affinity);
+    }
+    for (const wire::PodAffinityTerm& each : from.affinity()) Get(each, to.affinity.emplace_back());
+    for (const wire::PodAffinityTerm& each : from.anti_affinity()) {
+      Get(each, to.anti_affinity.emplace_back());
+    }
+    for (const wire::Toleration& each : from.tolerations()) {
+      to.tolerations.push_back(
+          {At(each.key()), At(each.op()), At(each.value()), At(each.effect())});
+    }
+    for (const wire::TopologySpreadConstraint& each : from.spread()) {
+      Get(each, to.spread.emplace_back());
+    }
+  }
+
+  void GetPodStatus(const wire::Pod& from, objects::Pod& to) {
+    to.phase = At(from.phase());
+    to.nominated_node_name = At(from.nominated_node_name());
+    to.resize_infeasible = from.resize_infeasible();
+    for (const wire::ContainerStatus& each : from.container_statuses()) {
+      objects::ContainerStatus& status = to.container_statuses.emplace_back();
+      status.name = At(each.name());
+      status.has_resources = each.has_resources();
+      Get(each.requests(), status.requests);
+      Get(each.allocated(), status.allocated);
+    }
+    to.has_pod_status_resources = from.has_pod_status_requests();
+    Get(from.pod_status_requests(), to.pod_status_requests);
+    Get(from.pod_allocated(), to.pod_allocated);
+  }
+
+  void Get(const Ids& from, KeyValues& to) {
+    if (from.size() % 2 != 0) {
+      ok_ = false;
+      return;
+    }
+    to.reserve(static_cast<size_t>(from.size() / 2));
+    for (int i = 0; i < from.size(); i += 2) to.push_back({At(from[i]), At(from[i + 1])});
+  }
+
+  void Get(const Ids& from, std::vector<Text>& to) {
+    to.reserve(static_cast<size_t>(from.size()));
+    for (const uint32_t id : from) to.push_back(At(id));
+  }
+
+  void Get(const wire::Resources& from, ResourceList& to) {
+    if (from.names_size() != from.amounts_size()) {
+      ok_ = false;
+      return;
+    }
+    to.reserve(static_cast<size_t>(from.names_size()));
+    for (int i = 0; i < from.names_size(); ++i) {
+      if (from.amounts(i) < 0) ok_ = false;
+      to.push_back({At(from.names(i)), from.amounts(i)});
+    }
+  }
+
+  void Get(const wire::Requirement& from, objects::Requirement& to) {
+    to.key = At(from.key());
+    to.op = At(from.op());
+    Get(from.values(), to.values);
+  }
+
+  void Get(const wire::LabelSelector& from, objects::LabelSelector& to) {
+    to.nil = false;
+    Get(from.match_labels(), to.match_labels);
+    for (const wire::Requirement& each : from.match_expressions()) {
+      Get(each, to.match_expressions.emplace_back());
+    }
+  }
+
+  void Get(const wire::NodeSelector& from, objects::NodeSelector& to) {
+    to.nil = false;
+    for (const wire::NodeSelectorTerm& each : from.terms()) {
+      objects::NodeSelectorTerm& term = to.terms.emplace_back();
+      for (const wire::Requirement& requirement : each.match_expressions()) {
+        Get(requirement, term.match_expressions.emplace_back());
+      }
+      for (const wire::Requirement& requirement : each.match_fields()) {
+        Get(requirement, term.match_fields.emplace_back());
+      }
+    }
+  }
+
+  void Get(const wire::PodAffinityTerm& from, objects::PodAffinityTerm& to) {
+    if (from.has_label_selector()) Get(from.label_selector(), to.label_selector);
+    Get(from.namespaces(), to.namespaces);
+    if (from.has_namespace_selector()) Get(from.namespace_selector(), to.namespace_selector);
+    to.topology_key = At(from.topology_key());
+  }
+
+  void Get(const wire::TopologySpreadConstraint& from, objects::TopologySpreadConstraint& to) {
+    to.max_skew = from.max_skew();
+    to.topology_key = At(from.topology_key());
+    to.when_unsatisfiable = At(from.when_unsatisfiable());
+    if (from.has_label_selector()) Get(from.label_selector(), to.label_selector);
+    Get(from.match_label_keys(), to.match_label_keys);
+    if (from.has_min_domains()) to.min_domains = from.min_domains();
+    to.node_affinity_policy = At(from.node_affinity_policy());
+    to.node_taints_policy = At(from.node_taints_policy());
+  }
+
+  void Get(const wire::Container& from, objects::Container& to) {
+    to.name = At(from.name());
+    to.restart_policy = At(from.restart_policy());
+    Get(from.requests(), to.requests);
+    for (const wire::ContainerPort& port : from.ports()) {
+      to.ports.push_back({At(port.host_ip()), port.host_port(), At(port.protocol())});
+    }
+    to.restarts_all_containers = from.restarts_all_containers();
+  }
+
+  void Get(const wire::Volume& from, objects::Volume& to) {
+    to.name = At(from.name());
+    to.source = At(from.source());
+    to.medium = At(from.medium());
+    to.claim_name = At(from.claim_name());
+    to.id = At(from.id());
+    to.pool = At(from.pool());
+    Get(from.monitors(), to.monitors);
+    to.driver = At(from.driver());
+    to.read_only = from.read_only();
+  }
+
+  bool ok_ = true;
+  std::deque<std::unique_ptr<char[]>> blocks_;
+  std::vector<Text> table_;
+};
+
+class FileReader {
+ public:
+  FileReader(std::string_view name, std::string_view bytes, ObjectSink& sink, ImportStats& stats)
+      : name_(name), bytes_(bytes), sink_(sink), stats_(stats) {}
+
+  absl::Status Read() {
+    at_ = kMagic.size();
+    wire::SnapshotHeader header;
+    if (absl::Status next = Next(header); !next.ok()) return next;
+    if (header.version() != kVersion) {
+      return Error(absl::StrCat("is a snapshot of version ", header.version(),
+                                ", where this ebb reads version ", kVersion));
+    }
+    wire::SnapshotChunk chunk;
+    while (!chunk.end()) {
+      if (absl::Status next = Next(chunk); !next.ok()) return next;
+      decoder_.AddStrings(chunk);
+      for (const wire::Object& object : chunk.objects()) {
+        if (absl::Status handed = HandOver(object); !handed.ok()) return handed;
+      }
+    }
+    if (chunk.objects_total() != index_ || at_ != bytes_.size()) return Damaged();
+    return absl::OkStatus();
+  }
+
+ private:
+  template <typename Message>
+  absl::Status Next(Message& message) {
+    uint32_t length = 0;
+    if (bytes_.size() - at_ < sizeof(length)) return Error("is cut off");
+    for (int i = 0; i < 4; ++i) {
+      length |= static_cast<uint32_t>(static_cast<unsigned char>(bytes_[at_++])) << (8 * i);
+    }
+    if (length > kChunkBytesMax) return Damaged();
+    if (bytes_.size() - at_ < length) return Error("is cut off");
+    if (!message.ParseFromArray(bytes_.data() + at_, static_cast<int>(length))) return Damaged();
+    at_ += length;
+    return absl::OkStatus();
+  }
+
+  absl::Status HandOver(const wire::Object& object) {
+    switch (object.object_case()) {
+      case wire::Object::kNode:
+        return HandOver<objects::Node>("Node", object.node(), &ObjectSink::OnNode);
+      case wire::Object::kPod:
+        return HandOver<objects::Pod>("Pod", object.pod(), &ObjectSink::OnPod);
+      case wire::Object::kPodDisruptionBudget:
+        return HandOver<objects::PodDisruptionBudget>("PodDisruptionBudget",
+                                                      object.pod_disruption_budget(),
+                                                      &ObjectSink::OnPodDisruptionBudget);
+      case wire::Object::kController:
+        return HandOver<objects::Controller>(KindName(object.controller().kind()),
+                                             object.controller(), &ObjectSink::OnController);
+      case wire::Object::kNamespace:
+        return HandOver<objects::Namespace>("Namespace", object.namespace_(),
+                                            &ObjectSink::OnNamespace);
+      case wire::Object::OBJECT_NOT_SET:
+        break;
+    }
+    return Damaged();
+  }
+
+  template <typename Struct, typename Message>
+  absl::Status HandOver(std::string_view kind, const Message& message,
+                        absl::Status (ObjectSink::*call)(const Struct&)) {
+    Struct object;
+    decoder_.Get(message, object);
+    if (!decoder_.ok() || object.meta.name.empty()) return Damaged();
+    ++index_;
+    ++stats_.objects;
+    const absl::Status taken = (sink_.*call)(object);
+    if (taken.ok()) return taken;
+    const std::string where = object.meta.namespace_name.empty()
+                                  ? std::string()
+                                  : absl::StrCat(View(object.meta.namespace_name), "/");
+    return absl::Status(taken.code(), absl::StrCat(View(name_), ": ", View(kind), " ", where,
+                                                   View(object.meta.name), ": ", taken.message()));
+  }
+
+  static std::string_view KindName(wire::ControllerKind kind) {
+    switch (kind) {
+      case wire::REPLICATION_CONTROLLER:
+        return "ReplicationController";
+      case wire::REPLICA_SET:
+        return "ReplicaSet";
+      case wire::STATEFUL_SET:
+        return "StatefulSet";
+      case wire::DAEMON_SET:
+        return "DaemonSet";
+      case wire::JOB:
+        return "Job";
+      default:
+        return "controller";
+    }
+  }
+
+  absl::Status Error(std::string_view problem) const {
+    return absl::InvalidArgumentError(absl::StrCat(View(name_), ": ", View(problem)));
+  }
+  absl::Status Damaged() const {
+    return Error(absl::StrCat("is damaged near byte ", at_, ", at object ", index_));
+  }
+
+  const std::string_view name_;
+  const std::string_view bytes_;
+  ObjectSink& sink_;
+  ImportStats& stats_;
+  Decoder decoder_;
+  size_t at_ = 0;
+  uint64_t index_ = 0;
+};
+
+}  // namespace
+
+// ---------------------------------------------------------------------------
+
+class BinarySnapshotWriter::Impl {
+ public:
+  explicit Impl(Output output) : output_(std::move(output)) {}
+
+  template <typename Struct, typename Message>
+  absl::Status Add(const Struct& object, Message* (wire::Object::*member)()) {
+    wire::Object& entry = *encoder_.chunk.add_objects();
+    encoder_.Put(object, *(entry.*member)());
+    encoder_.bytes += 200;  // About what an object takes beside its texts.
+    ++objects_;
+    return encoder_.bytes < kChunkBytes ? absl::OkStatus() : Flush();
+  }
+
+  absl::Status Finish() {
+    encoder_.chunk.set_end(true);
+    encoder_.chunk.set_objects_total(objects_);
+    return Flush();
+  }
+
+ private:
+  absl::Status Flush() {
+    if (!started_) {
+      started_ = true;
+      wire::SnapshotHeader header;
+      header.set_version(kVersion);
+      buffer_ = kMagic;
+      Append(header);
+      if (absl::Status put = output_(buffer_); !put.ok()) return put;
+    }
+    buffer_.clear();
+    Append(encoder_.chunk);
+    encoder_.chunk.Clear();
+    encoder_.bytes = 0;
+    return output_(buffer_);
+  }
+
+  template <typename Message>
+  void Append(const Message& message) {
+    const std::string bytes = message.SerializeAsString();
+    for (int i = 0; i < 4; ++i) buffer_ += static_cast<char>(bytes.size() >> (8 * i) & 0xff);
+    buffer_ += bytes;
+  }
+
+  Output output_;
+  Encoder encoder_;
+  bool started_ = false;
+  uint64_t objects_ = 0;
+  std::string buffer_;
+};
+
+BinarySnapshotWriter::BinarySnapshotWriter(Output output)
+    : impl_(std::make_unique<Impl>(std::move(output))) {}
+BinarySnapshotWriter::~BinarySnapshotWriter() = default;
+
+absl::Status BinarySnapshotWriter::OnNode(const objects::Node& node) {
+  return impl_->Add(node, &wire::Object::mutable_node);
+}
+absl::Status BinarySnapshotWriter::OnPod(const objects::Pod& pod) {
+  return impl_->Add(pod, &wire::Object::mutable_pod);
+}
+absl::Status BinarySnapshotWriter::OnPodDisruptionBudget(
+    const objects::PodDisruptionBudget& budget) {
+  return impl_->Add(budget, &wire::Object::mutable_pod_disruption_budget);
+}
+absl::Status BinarySnapshotWriter::OnController(const objects::Controller& controller) {
+  return impl_->Add(controller, &wire::Object::mutable_controller);
+}
+absl::Status BinarySnapshotWriter::OnNamespace(const objects::Namespace& name_space) {
+  return impl_->Add(name_space, &wire::Object::mutable_namespace_);
+}
+absl::Status BinarySnapshotWriter::Finish() { return impl_->Finish(); }
+
+bool IsBinarySnapshot(std::string_view bytes) { return bytes.starts_with(kMagic); }
+
+absl::Status ReadBinarySnapshot(std::string_view name, std::string_view bytes, ObjectSink& sink,
+                                ImportStats& stats) {
+  stats.bytes += bytes.size();
+  return FileReader(name, bytes, sink, stats).Read();
+}
+
+}  // namespace ebb

@@ -1,0 +1,57 @@
+// ebb's own snapshot file: what an import read, small and quick to read again.
+// The format is that of wire/snapshot.proto.
+//
+// A snapshot gives back the objects that made it, in their order, field by field;
+// what was ignored on the way in is not in it.
+
+#ifndef EBB_TOOLS_BINARY_SNAPSHOT_H_
+#define EBB_TOOLS_BINARY_SNAPSHOT_H_
+
+#include <functional>
+#include <memory>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "tools/object_sink.h"
+#include "tools/read_input.h"
+
+namespace ebb {
+
+// Whether a file starts as a binary snapshot does.
+bool IsBinarySnapshot(std::string_view bytes);
+
+// Reads a whole file.  `name` stands for it in errors: cut off, damaged, of a
+// later version.
+// Cost: one copy of each distinct text; the rest is decoded chunk by chunk.
+absl::Status ReadBinarySnapshot(std::string_view name, std::string_view bytes, ObjectSink& sink,
+                                ImportStats& stats);
+
+// A sink that writes what it is given.
+//
+// Call Finish() once, after the last object; a file without is refused as cut off.
+// Memory: every distinct text, and a chunk of some hundred kilobytes.
+// Threads: one thread at a time.
+class BinarySnapshotWriter : public ObjectSink {
+ public:
+  // Takes the next bytes of the file; what it returns comes back from the calls.
+  using Output = std::function<absl::Status(std::string_view bytes)>;
+
+  explicit BinarySnapshotWriter(Output output);
+  ~BinarySnapshotWriter() override;
+
+  absl::Status OnNode(const objects::Node& node) override;
+  absl::Status OnPod(const objects::Pod& pod) override;
+  absl::Status OnPodDisruptionBudget(const objects::PodDisruptionBudget& budget) override;
+  absl::Status OnController(const objects::Controller& controller) override;
+  absl::Status OnNamespace(const objects::Namespace& name_space) override;
+
+  absl::Status Finish();
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace ebb
+
+#endif  // EBB_TOOLS_BINARY_SNAPSHOT_H_

@@ -1,0 +1,31 @@
+// Reads Kubernetes objects from YAML, of one document or many.
+//
+// Each document is rewritten as JSON and given to ReadJson, so that the two forms
+// cannot mean different things.  Plain scalars are typed by the YAML 1.2 core
+// schema, which is what kubectl's output is quoted for; quoted ones are strings.
+// Anchors and aliases work; merge keys ("<<") and keys that are no scalars are
+// refused, as is a value under a tag of its own.
+//
+// Errors: see read_input.h; text that is no YAML names line and column.
+// Limits: what aliases repeat may come to 16 MiB plus ten times the text (a few
+//         bytes of nested aliases can ask for terabytes).
+// Cost:   some 10 MB/s, a fiftieth of JSON's speed; memory of the largest document.
+// Threads: pure function but for the sink.
+
+#ifndef EBB_TOOLS_READ_YAML_H_
+#define EBB_TOOLS_READ_YAML_H_
+
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "tools/object_sink.h"
+#include "tools/read_input.h"
+
+namespace ebb {
+
+absl::Status ReadYaml(std::string_view name, std::string_view yaml, ObjectSink& sink,
+                      ImportStats& stats);
+
+}  // namespace ebb
+
+#endif  // EBB_TOOLS_READ_YAML_H_
