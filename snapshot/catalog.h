@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
 #include "snapshot/ids.h"
 #include "snapshot/matching.h"
 #include "snapshot/node_set.h"
@@ -117,7 +118,7 @@ struct PodShape {
   std::vector<PdbId> budgets;               // PodDisruptionBudgets that match, in their order.
 
   // Volumes by claim, and everything else that storage filters read.
-  std::vector<TextId> claims;               // spec.volumes[].persistentVolumeClaim, and ephemeral ones.
+  std::vector<ClaimId> claims;              // spec.volumes[].persistentVolumeClaim, and ephemeral ones.
   uint32_t volumes = 0;                     // Index into Catalog::volumes(); 0: none.
 
   // A constraint that ebb does not evaluate: the pod fits nowhere and keeps its
@@ -156,6 +157,16 @@ struct Pdb {
   TextId name;
   Selector selector;
   int32_t disruptions_allowed = 0;
+};
+
+// What a rule or the replica counter reads of a controller: the fields of
+// objects::Controller, under the same names.
+struct ControllerStatus {
+  TextId uid;
+  std::optional<int64_t> spec_replicas;
+  std::optional<int64_t> completions;
+  int64_t status_replicas = 0;
+  int64_t succeeded = 0;
 };
 
 // Which pods a counter table counts, and where.
@@ -246,10 +257,14 @@ class Catalog {
 
   [[nodiscard]] const std::vector<Pdb>& pdbs() const { return pdbs_; }
 
-  // The controller as it was read, or null.
-  [[nodiscard]] const objects::Controller* FindController(objects::ControllerKind kind,
-                                                          TextId namespace_name, TextId name) const;
+  // Null: there is no such controller.
+  [[nodiscard]] const ControllerStatus* FindController(objects::ControllerKind kind,
+                                                       TextId namespace_name, TextId name) const;
   [[nodiscard]] const LabelSet* FindNamespaceLabels(TextId name) const;
+
+  // Claims that some pod names, whether or not they exist.
+  [[nodiscard]] size_t claims() const { return claims_.size(); }
+  [[nodiscard]] std::optional<ClaimId> FindClaim(TextId namespace_name, TextId name) const;
 
   [[nodiscard]] const std::vector<TopologyKey>& topology_keys() const { return topology_keys_; }
   [[nodiscard]] const TopologyKey& topology_key(TopologyKeyId id) const {
@@ -263,13 +278,15 @@ class Catalog {
 
  private:
   friend class SnapshotBuilder;
+  friend class PodShapes;
+  friend class TopologyTables;
 
-  struct PodName_ {
+  struct NamespacedName {
     TextId namespace_name;
     TextId name;
-    friend bool operator==(const PodName_&, const PodName_&) = default;
+    friend bool operator==(const NamespacedName&, const NamespacedName&) = default;
     template <typename H>
-    friend H AbslHashValue(H h, const PodName_& n) {
+    friend H AbslHashValue(H h, const NamespacedName& n) {
       return H::combine(std::move(h), n.namespace_name, n.name);
     }
   };
@@ -291,7 +308,7 @@ class Catalog {
   size_t node_shape_count_ = 0;
 
   std::vector<PodInfo> pods_;
-  absl::flat_hash_map<PodName_, PodId> pods_by_name_;
+  absl::flat_hash_map<NamespacedName, PodId> pods_by_name_;
   absl::flat_hash_map<PodId, int64_t> deletion_times_;
 
   std::vector<PodShape> shapes_;
@@ -302,8 +319,9 @@ class Catalog {
   absl::flat_hash_map<TextId, ResourceId> resources_by_name_;
 
   std::vector<Pdb> pdbs_;
-  absl::flat_hash_map<ControllerName, objects::Controller> controllers_;
+  absl::flat_hash_map<ControllerName, ControllerStatus> controllers_;
   absl::flat_hash_map<TextId, LabelSet> namespace_labels_;
+  absl::flat_hash_map<NamespacedName, ClaimId> claims_;
 
   std::vector<TopologyKey> topology_keys_;
   std::vector<CounterTable> tables_;

@@ -91,11 +91,13 @@ class ClusterSnapshot {
   // The node is being drained in a simulation: it holds its place and its labels,
   // is tainted ToBeDeletedByClusterAutoscaler:NoSchedule, and takes no pods.
   [[nodiscard]] bool IsGhost(NodeId node) const { return ghost_ == node; }
+  // kNoNode: there is none.
+  [[nodiscard]] NodeId ghost() const { return ghost_; }
 
   [[nodiscard]] const TopologyCounts& topology() const { return topology_; }
 
-  // Number of pods placed now that use the claim `namespace/name`.
-  [[nodiscard]] uint32_t ClaimUses(TextId namespace_name, TextId claim) const;
+  // Number of pods placed now that use the claim.
+  [[nodiscard]] uint32_t ClaimUses(ClaimId claim) const { return claim_uses_[Index(claim)]; }
 
   // --- Changing --------------------------------------------------------------
 
@@ -179,7 +181,7 @@ class ClusterSnapshot {
   CowVector<NodeId, 4096> node_of_;              // By PodId.
   std::vector<CowVector<int64_t, 512>> free_;    // By ResourceId, NodeId.
   TopologyCounts topology_;
-  absl::flat_hash_map<std::pair<TextId, TextId>, uint32_t> claim_uses_;  // (namespace, claim).
+  CowVector<uint32_t, 1024> claim_uses_;         // By ClaimId.
 
   std::vector<Change> log_;
   std::vector<size_t> marks_;  // Length of log_ at each open fork.

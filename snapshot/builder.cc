@@ -1,0 +1,338 @@
+#include "snapshot/builder.h"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "snapshot/pod_requests.h"
+#include "snapshot/pod_shapes.h"
+#include "snapshot/topology_tables.h"
+
+namespace ebb {
+namespace {
+
+constexpr std::string_view kHostname = "kubernetes.io/hostname";
+constexpr std::string_view kScaleDownDisabled =
+    "cluster-autoscaler.kubernetes.io/scale-down-disabled";
+constexpr std::string_view kUpcoming = "cluster-autoscaler.k8s.io/upcoming-node";
+constexpr std::string_view kToBeDeleted = "ToBeDeletedByClusterAutoscaler";
+constexpr std::string_view kDeletionCandidate = "DeletionCandidateOfClusterAutoscaler";
+
+absl::string_view Absl(std::string_view text) { return {text.data(), text.size()}; }
+
+std::string_view Find(const objects::KeyValues& values, std::string_view key) {
+  for (const auto& [k, value] : values) {
+    if (k == key) return value;
+  }
+  return {};
+}
+
+std::optional<int64_t> ParseInt64(std::string_view text) {
+  int64_t value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stop != end) return std::nullopt;
+  return value;
+}
+
+// strconv.ParseBool.
+bool IsTrue(std::string_view text) {
+  return text == "1" || text == "t" || text == "T" || text == "true" || text == "TRUE" ||
+         text == "True";
+}
+
+TaintEffect ParseEffect(std::string_view effect) {
+  if (effect == "NoSchedule") return TaintEffect::kNoSchedule;
+  if (effect == "NoExecute") return TaintEffect::kNoExecute;
+  return TaintEffect::kOther;
+}
+
+bool IsUnreadyTaint(std::string_view key) {
+  return key == "node.kubernetes.io/not-ready" || key == "node.kubernetes.io/disk-pressure" ||
+         key == "node.kubernetes.io/network-unavailable";
+}
+
+// Source: cluster-autoscaler utils/kubernetes/ready.go.
+bool IsReady(const objects::Node& node) {
+  bool ready = false;
+  for (const auto& [type, status] : node.conditions) {
+    if (type == "Ready") ready = status == "True";
+    if ((type == "DiskPressure" || type == "NetworkUnavailable") && status == "True") return false;
+  }
+  return ready && std::none_of(node.taints.begin(), node.taints.end(),
+                               [](const objects::Taint& t) { return IsUnreadyTaint(t.key); });
+}
+
+absl::Status CheckName(std::string_view kind, std::string_view name) {
+  if (!name.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(Absl(kind), ": metadata.name is empty"));
+}
+
+// "Pod default/web-0".
+std::string ObjectName(std::string_view kind, const objects::ObjectMeta& meta) {
+  return absl::StrCat(Absl(kind), " ", Absl(meta.namespace_name), "/", Absl(meta.name));
+}
+
+// Sums over all pods that a node can run stay far from overflow below this: 4 PiB
+// for a pod, 4 EiB for a node.
+constexpr int64_t kPodAmountMax = int64_t{1} << 52;
+constexpr int64_t kNodeAmountMax = int64_t{1} << 62;
+
+absl::Status CheckAmounts(std::string_view object, std::string_view field,
+                          const objects::ResourceList& list, int64_t max) {
+  for (const auto& [name, amount] : list) {
+    if (amount >= 0 && amount <= max) continue;
+    return absl::InvalidArgumentError(absl::StrCat(Absl(object), ": ", Absl(field), ".", Absl(name),
+                                                   ": ", amount,
+                                                   amount < 0 ? " is negative" : " is absurd"));
+  }
+  return absl::OkStatus();
+}
+
+// The autoscaler drops TPU requests from pods that it places, so nothing ever
+// depends on them.
+bool IsTpu(std::string_view resource) { return resource.starts_with("cloud-tpus.google.com/"); }
+
+bool IsColumn(std::string_view resource) {
+  return resource == "cpu" || resource == "memory" || resource == "ephemeral-storage" ||
+         resource == "pods" || (IsScalarResource(resource) && !IsTpu(resource));
+}
+
+void AppendText(std::string& key, TextId id) {
+  const auto value = static_cast<uint32_t>(id);
+  key.append(reinterpret_cast<const char*>(&value), sizeof(value));
+}
+
+// All that a static filter reads of a node but its name (and so its hostname).
+std::string NodeShapeKey(const NodeInfo& info, TextId hostname) {
+  std::string key;
+  key.push_back(info.unschedulable ? 'u' : 's');
+  for (const Label& label : info.labels) {
+    if (label.key == hostname) continue;
+    AppendText(key, label.key);
+    AppendText(key, label.value);
+  }
+  key.push_back('t');
+  for (const Taint& taint : info.taints) {
+    AppendText(key, taint.key);
+    AppendText(key, taint.value);
+    AppendText(key, taint.effect_text);
+  }
+  key.push_back('f');
+  for (const TextId feature : info.declared_features) AppendText(key, feature);
+  return key;
+}
+
+}  // namespace
+
+SnapshotBuilder::SnapshotBuilder(std::shared_ptr<Symbols> symbols)
+    : catalog_(std::make_shared<Catalog>(std::move(symbols))),
+      shapes_(std::make_unique<PodShapes>()) {}
+
+SnapshotBuilder::~SnapshotBuilder() = default;
+
+ResourceId SnapshotBuilder::InternResource(std::string_view name) {
+  Catalog& catalog = *catalog_;
+  const TextId text = catalog.symbols_->Intern(name);
+  const auto [it, added] = catalog.resources_by_name_.try_emplace(
+      text, ResourceId{static_cast<uint32_t>(catalog.resource_names_.size())});
+  if (added) catalog.resource_names_.push_back(text);
+  return it->second;
+}
+
+void SnapshotBuilder::InternResources(const objects::ResourceList& list,
+                                      std::vector<ResourceQuantity>& quantities) {
+  quantities.clear();
+  for (const auto& [name, amount] : list) {
+    if (amount != 0 && IsColumn(name)) quantities.push_back({InternResource(name), amount});
+  }
+  std::sort(quantities.begin(), quantities.end(),
+            [](const auto& a, const auto& b) { return a.resource < b.resource; });
+}
+
+absl::Status SnapshotBuilder::AddNode(const objects::Node& node) {
+  if (absl::Status s = CheckName("Node", node.meta.name); !s.ok()) return s;
+  const std::string object = absl::StrCat("Node ", Absl(node.meta.name));
+  for (const auto& [field, list] : {std::pair("status.allocatable", &node.allocatable),
+                                    std::pair("status.capacity", &node.capacity)}) {
+    if (absl::Status s = CheckAmounts(object, field, *list, kNodeAmountMax); !s.ok()) return s;
+  }
+
+  Catalog& catalog = *catalog_;
+  Symbols& symbols = *catalog.symbols_;
+  const NodeId id{static_cast<uint32_t>(catalog.nodes_.size())};
+  if (!catalog.nodes_by_name_.try_emplace(symbols.Intern(node.meta.name), id).second) {
+    return absl::InvalidArgumentError(absl::StrCat(object, ": occurs twice"));
+  }
+  NodeInfo info;
+  info.name = symbols.Intern(node.meta.name);
+  info.uid = symbols.Intern(node.meta.uid);
+  info.labels = InternLabels(node.meta.labels, symbols);
+  for (const objects::Taint& taint : node.taints) {
+    info.taints.push_back({symbols.Intern(taint.key), symbols.Intern(taint.value),
+                           symbols.Intern(taint.effect), ParseEffect(taint.effect)});
+    if (taint.key == kToBeDeleted) info.to_be_deleted = ParseInt64(taint.value);
+    if (taint.key == kDeletionCandidate) info.deletion_candidate = ParseInt64(taint.value);
+  }
+  for (const objects::Text feature : node.declared_features) {
+    info.declared_features.push_back(symbols.Intern(feature));
+  }
+  std::sort(info.declared_features.begin(), info.declared_features.end());
+  InternResources(node.allocatable, info.allocatable);
+  InternResources(node.capacity, info.capacity);
+  info.provider_id = symbols.Intern(node.provider_id);
+  info.creation_time = node.meta.creation_time;
+  info.unschedulable = node.unschedulable;
+  info.ready = IsReady(node);
+  info.scale_down_disabled = Find(node.meta.annotations, kScaleDownDisabled) == "true";
+  info.upcoming = IsTrue(Find(node.meta.annotations, kUpcoming));
+  const auto shape = node_shapes_.try_emplace(
+      NodeShapeKey(info, symbols.Intern(kHostname)),
+      NodeShapeId{static_cast<uint32_t>(node_shapes_.size())});
+  info.shape = shape.first->second;
+  catalog.node_shape_count_ = node_shapes_.size();
+  catalog.nodes_.push_back(std::move(info));
+  return absl::OkStatus();
+}
+
+absl::Status SnapshotBuilder::AddPod(const objects::Pod& pod) {
+  if (absl::Status s = CheckName("Pod", pod.meta.name); !s.ok()) return s;
+  SumPodRequests(pod, RequestsOf::kIncoming, fit_sum_);
+  SumPodRequests(pod, RequestsOf::kRunning, charge_sum_);
+  for (const objects::ResourceList* sum : {&fit_sum_, &charge_sum_}) {
+    if (absl::Status s = CheckAmounts("", "requests", *sum, kPodAmountMax); !s.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(ObjectName("Pod", pod.meta), s.message()));
+    }
+  }
+  Catalog& catalog = *catalog_;
+  Symbols& symbols = *catalog.symbols_;
+  const Catalog::NamespacedName name{symbols.Intern(pod.meta.namespace_name),
+                                     symbols.Intern(pod.meta.name)};
+  const PodId id{static_cast<uint32_t>(catalog.pods_.size())};
+  if (!catalog.pods_by_name_.try_emplace(name, id).second) {
+    return absl::InvalidArgumentError(absl::StrCat(ObjectName("Pod", pod.meta), ": occurs twice"));
+  }
+
+  InternResources(fit_sum_, fit_requests_);
+  InternResources(charge_sum_, charge_requests_);
+  const TextId uid = pod.meta.uid.empty()
+                         ? symbols.Intern(absl::StrCat(Absl(pod.meta.namespace_name), "/",
+                                                       Absl(pod.meta.name)))
+                         : symbols.Intern(pod.meta.uid);
+  const PodShapeId shape = shapes_->Intern(catalog, pod, fit_requests_, charge_requests_);
+  catalog.pods_.push_back(
+      {.name = name.name, .key = uid, .shape = shape, .creation_time = pod.meta.creation_time});
+  if (pod.meta.deletion_time) catalog.deletion_times_.emplace(id, *pod.meta.deletion_time);
+  wanted_nodes_.push_back(
+      symbols.Intern(pod.node_name.empty() ? pod.nominated_node_name : pod.node_name));
+  return absl::OkStatus();
+}
+
+absl::Status SnapshotBuilder::AddPodDisruptionBudget(const objects::PodDisruptionBudget& pdb) {
+  if (absl::Status s = CheckName("PodDisruptionBudget", pdb.meta.name); !s.ok()) return s;
+  Catalog& catalog = *catalog_;
+  Symbols& symbols = *catalog.symbols_;
+  const std::string object = ObjectName("PodDisruptionBudget", pdb.meta);
+  absl::StatusOr<Selector> selector = CompileSelector(pdb.selector, symbols);
+  if (!selector.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(object, ": spec.selector: ", selector.status().message()));
+  }
+  const int64_t allowed = pdb.disruptions_allowed;
+  if (allowed < 0 || allowed > std::numeric_limits<int32_t>::max()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(object, ": status.disruptionsAllowed: ", allowed, " is out of range"));
+  }
+  const TextId ns = symbols.Intern(pdb.meta.namespace_name);
+  const TextId name = symbols.Intern(pdb.meta.name);
+  if (!pdb_names_.insert({ns, name}).second) {
+    return absl::InvalidArgumentError(absl::StrCat(object, ": occurs twice"));
+  }
+  catalog.pdbs_.push_back({ns, name, *std::move(selector), static_cast<int32_t>(allowed)});
+  return absl::OkStatus();
+}
+
+absl::Status SnapshotBuilder::AddController(const objects::Controller& controller) {
+  Symbols& symbols = *catalog_->symbols_;
+  catalog_->controllers_.insert_or_assign(
+      {controller.kind, symbols.Intern(controller.meta.namespace_name),
+       symbols.Intern(controller.meta.name)},
+      ControllerStatus{.uid = symbols.Intern(controller.meta.uid),
+                       .spec_replicas = controller.spec_replicas,
+                       .completions = controller.completions,
+                       .status_replicas = controller.status_replicas,
+                       .succeeded = controller.succeeded});
+  return absl::OkStatus();
+}
+
+absl::Status SnapshotBuilder::AddNamespace(const objects::Namespace& ns) {
+  if (absl::Status s = CheckName("Namespace", ns.meta.name); !s.ok()) return s;
+  Symbols& symbols = *catalog_->symbols_;
+  catalog_->namespace_labels_.insert_or_assign(symbols.Intern(ns.meta.name),
+                                               InternLabels(ns.meta.labels, symbols));
+  return absl::OkStatus();
+}
+
+absl::Status SnapshotBuilder::OrderNodes(const std::vector<std::string_view>& names) {
+  Catalog& catalog = *catalog_;
+  std::vector<bool> taken(catalog.nodes());
+  std::vector<NodeId> order;
+  for (const std::string_view name : names) {
+    const absl::StatusOr<NodeId> id = catalog.FindNode(name);
+    if (!id.ok()) return absl::InvalidArgumentError(id.status().message());
+    if (taken[Index(*id)]) {
+      return absl::InvalidArgumentError(absl::StrCat("node \"", Absl(name), "\" is named twice"));
+    }
+    taken[Index(*id)] = true;
+    order.push_back(*id);
+  }
+  if (order.size() != catalog.nodes()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(order.size(), " names for ", catalog.nodes(), " nodes"));
+  }
+  std::vector<NodeInfo> nodes;
+  for (const NodeId id : order) nodes.push_back(std::move(catalog.nodes_[Index(id)]));
+  catalog.nodes_ = std::move(nodes);
+  for (uint32_t n = 0; n < catalog.nodes(); ++n) {
+    catalog.nodes_by_name_[catalog.nodes_[n].name] = NodeId{n};
+  }
+  return absl::OkStatus();
+}
+
+void SnapshotBuilder::ConnectBudgets() {
+  Catalog& catalog = *catalog_;
+  absl::flat_hash_map<TextId, std::vector<PdbId>> by_namespace;
+  for (uint32_t p = 0; p < catalog.pdbs_.size(); ++p) {
+    by_namespace[catalog.pdbs_[p].namespace_name].push_back(PdbId{p});
+  }
+  for (PodShape& shape : catalog.shapes_) {
+    shape.budgets.clear();
+    const auto it = by_namespace.find(shape.namespace_name);
+    if (it == by_namespace.end()) continue;
+    for (const PdbId pdb : it->second) {
+      if (catalog.pdbs_[Index(pdb)].selector.Matches(shape.labels)) shape.budgets.push_back(pdb);
+    }
+  }
+}
+
+void SnapshotBuilder::PlacePods(ClusterSnapshot& snapshot) const {
+  for (uint32_t p = 0; p < wanted_nodes_.size(); ++p) {
+    if (wanted_nodes_[p] == kNoText) continue;
+    const auto it = catalog_->nodes_by_name_.find(wanted_nodes_[p]);
+    if (it != catalog_->nodes_by_name_.end()) snapshot.AddPod(PodId{p}, it->second);
+  }
+}
+
+absl::StatusOr<ClusterSnapshot> SnapshotBuilder::Build() && {
+  TopologyTables tables(*catalog_);
+  tables.Connect(shapes_->pending());
+  ConnectBudgets();
+  ClusterSnapshot snapshot(catalog_);
+  for (uint32_t n = 0; n < catalog_->nodes(); ++n) snapshot.AddNode(NodeId{n});
+  PlacePods(snapshot);
+  return snapshot;
+}
+
+}  // namespace ebb

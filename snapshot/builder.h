@@ -1,0 +1,78 @@
+// SnapshotBuilder turns Kubernetes objects into a Catalog and a ClusterSnapshot.
+//
+//   SnapshotBuilder builder;
+//   RETURN_IF_ERROR(builder.AddNode(node));   // Any order of kinds.
+//   RETURN_IF_ERROR(builder.AddPod(pod));
+//   absl::StatusOr<ClusterSnapshot> snapshot = std::move(builder).Build();
+//
+// Pods go where spec.nodeName says, else status.nominatedNodeName; a pod whose
+// node is not in the cluster, and a pod without one, is registered and not placed.
+//
+// Errors:    InvalidArgument naming object and field: a node or pod or budget
+//            twice, a selector that does not parse, an empty name, a negative
+//            amount.  A failed Add leaves the builder as it was.
+// Cost:      one hash of the pod's constraint fields and two of its names a pod;
+//            a shape that is new costs its compilation.
+// Threads:   none.
+
+#ifndef EBB_SNAPSHOT_BUILDER_H_
+#define EBB_SNAPSHOT_BUILDER_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "snapshot/catalog.h"
+#include "snapshot/cluster_snapshot.h"
+#include "snapshot/objects.h"
+
+namespace ebb {
+
+class PodShapes;
+
+class SnapshotBuilder {
+ public:
+  // Snapshots of one process that share `symbols` agree on text ids, which lets a
+  // planner carry its memory from one to the next.
+  explicit SnapshotBuilder(std::shared_ptr<Symbols> symbols = std::make_shared<Symbols>());
+  ~SnapshotBuilder();
+
+  absl::Status AddNode(const objects::Node& node);
+  absl::Status AddPod(const objects::Pod& pod);
+  absl::Status AddPodDisruptionBudget(const objects::PodDisruptionBudget& pdb);
+  absl::Status AddController(const objects::Controller& controller);
+  absl::Status AddNamespace(const objects::Namespace& ns);
+
+  // Nodes in this order instead of the order of their AddNode.
+  // Errors: InvalidArgument if `names` is not a permutation of the nodes' names.
+  absl::Status OrderNodes(const std::vector<std::string_view>& names);
+
+  absl::StatusOr<ClusterSnapshot> Build() &&;
+
+ private:
+  ResourceId InternResource(std::string_view name);
+  void InternResources(const objects::ResourceList& list,
+                       std::vector<ResourceQuantity>& quantities);
+  void ConnectBudgets();
+  void PlacePods(ClusterSnapshot& snapshot) const;
+
+  std::shared_ptr<Catalog> catalog_;
+  std::unique_ptr<PodShapes> shapes_;
+  std::vector<TextId> wanted_nodes_;  // By PodId: where it says it runs.
+  absl::flat_hash_map<std::string, NodeShapeId> node_shapes_;
+  absl::flat_hash_set<std::pair<TextId, TextId>> pdb_names_;
+
+  // Reused from pod to pod.
+  objects::ResourceList fit_sum_;
+  objects::ResourceList charge_sum_;
+  Requests fit_requests_;
+  Requests charge_requests_;
+};
+
+}  // namespace ebb
+
+#endif  // EBB_SNAPSHOT_BUILDER_H_

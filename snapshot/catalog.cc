@@ -1,0 +1,74 @@
+#include "snapshot/catalog.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+
+namespace ebb {
+namespace {
+absl::string_view Absl(std::string_view text) { return {text.data(), text.size()}; }
+}  // namespace
+
+bool PodMatcher::Matches(const PodShape& shape) const {
+  if (!all_namespaces &&
+      !std::binary_search(namespaces.begin(), namespaces.end(), shape.namespace_name)) {
+    return false;
+  }
+  return selector.Matches(shape.labels);
+}
+
+Catalog::Catalog(std::shared_ptr<Symbols> symbols) : symbols_(std::move(symbols)) {
+  for (const std::string_view name : {"cpu", "memory", "ephemeral-storage", "pods"}) {
+    const TextId text = symbols_->Intern(name);
+    resources_by_name_.emplace(text, ResourceId{static_cast<uint32_t>(resource_names_.size())});
+    resource_names_.push_back(text);
+  }
+}
+
+absl::StatusOr<NodeId> Catalog::FindNode(std::string_view name) const {
+  if (const std::optional<TextId> text = symbols_->Find(name)) {
+    if (auto it = nodes_by_name_.find(*text); it != nodes_by_name_.end()) return it->second;
+  }
+  return absl::NotFoundError(absl::StrCat("no node \"", Absl(name), "\""));
+}
+
+absl::StatusOr<PodId> Catalog::FindPod(std::string_view namespace_name,
+                                       std::string_view name) const {
+  const std::optional<TextId> ns = symbols_->Find(namespace_name);
+  const std::optional<TextId> text = symbols_->Find(name);
+  if (ns && text) {
+    if (auto it = pods_by_name_.find({*ns, *text}); it != pods_by_name_.end()) return it->second;
+  }
+  return absl::NotFoundError(
+      absl::StrCat("no pod \"", Absl(namespace_name), "/", Absl(name), "\""));
+}
+
+std::string Catalog::PodName(PodId id) const {
+  return absl::StrCat(Absl(Text(shape_of(id).namespace_name)), "/", Absl(Text(pod(id).name)));
+}
+
+std::optional<ResourceId> Catalog::FindResource(std::string_view name) const {
+  if (const std::optional<TextId> text = symbols_->Find(name)) {
+    if (auto it = resources_by_name_.find(*text); it != resources_by_name_.end()) return it->second;
+  }
+  return std::nullopt;
+}
+
+const ControllerStatus* Catalog::FindController(objects::ControllerKind kind,
+                                                TextId namespace_name, TextId name) const {
+  const auto it = controllers_.find({kind, namespace_name, name});
+  return it == controllers_.end() ? nullptr : &it->second;
+}
+
+const LabelSet* Catalog::FindNamespaceLabels(TextId name) const {
+  const auto it = namespace_labels_.find(name);
+  return it == namespace_labels_.end() ? nullptr : &it->second;
+}
+
+std::optional<ClaimId> Catalog::FindClaim(TextId namespace_name, TextId name) const {
+  const auto it = claims_.find({namespace_name, name});
+  if (it == claims_.end()) return std::nullopt;
+  return it->second;
+}
+
+}  // namespace ebb

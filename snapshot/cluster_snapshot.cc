@@ -1,0 +1,329 @@
+#include "snapshot/cluster_snapshot.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "snapshot/check.h"
+
+namespace ebb {
+namespace {
+
+absl::string_view Absl(std::string_view text) { return {text.data(), text.size()}; }
+
+int64_t AmountOf(const std::vector<ResourceQuantity>& amounts, ResourceId resource) {
+  for (const ResourceQuantity& quantity : amounts) {
+    if (quantity.resource == resource) return quantity.amount;
+  }
+  return 0;
+}
+
+}  // namespace
+
+ClusterSnapshot::ClusterSnapshot() : ClusterSnapshot(std::make_shared<Catalog>()) {}
+
+ClusterSnapshot::ClusterSnapshot(std::shared_ptr<Catalog> catalog) : catalog_(std::move(catalog)) {
+  Grow();
+}
+
+size_t ClusterSnapshot::PositionOf(NodeId node) const {
+  const std::span<const uint64_t> words = alive_.words();
+  const size_t word = Index(node) / kNodesPerWord;
+  size_t position = 0;
+  for (size_t w = 0; w < word; ++w) position += std::popcount(words[w]);
+  const uint64_t below = (uint64_t{1} << (Index(node) % kNodesPerWord)) - 1;
+  return position + std::popcount(words[word] & below);
+}
+
+NodeId ClusterSnapshot::NodeAt(size_t position) const {
+  EBB_CHECK(position < alive_nodes_);
+  const std::span<const uint64_t> words = alive_.words();
+  size_t w = 0;
+  for (size_t here; position >= (here = std::popcount(words[w])); ++w) position -= here;
+  uint64_t word = words[w];
+  for (; position > 0; --position) word &= word - 1;
+  return NodeId{static_cast<uint32_t>(w * kNodesPerWord + std::countr_zero(word))};
+}
+
+int64_t ClusterSnapshot::Allocatable(ResourceId resource, NodeId node) const {
+  return AmountOf(catalog_->node(node).allocatable, resource);
+}
+
+void ClusterSnapshot::Charge(PodId pod, NodeId node, int sign) {
+  const PodShape& shape = catalog_->shape_of(pod);
+  const size_t n = Index(node);
+  for (const auto& [resource, amount] : shape.charge_requests) {
+    free_[Index(resource)].Mutable(n) -= sign * amount;
+  }
+  free_[Index(kPods)].Mutable(n) -= sign;
+  topology_.Count(*catalog_, shape, node, sign);
+  for (const ClaimId claim : shape.claims) claim_uses_.Mutable(Index(claim)) += sign;
+  placed_pods_ += sign;
+  node_of_.Mutable(Index(pod)) = sign > 0 ? node : kNoNode;
+}
+
+uint32_t ClusterSnapshot::TakeFromList(PodId pod, NodeId node) {
+  PodList& list = pods_on_.Mutable(Index(node));
+  const auto it = std::find(list.begin(), list.end(), pod);
+  EBB_CHECK(it != list.end());
+  const auto index = static_cast<uint32_t>(it - list.begin());
+  *it = list.back();
+  list.pop_back();
+  return index;
+}
+
+void ClusterSnapshot::PutBackInList(PodId pod, NodeId node, uint32_t index) {
+  PodList& list = pods_on_.Mutable(Index(node));
+  list.push_back(pod);
+  std::swap(list[index], list.back());
+}
+
+void ClusterSnapshot::AddPod(PodId pod, NodeId node) {
+  EBB_CHECK(NodeOf(pod) == kNoNode && Contains(node));
+  pods_on_.Mutable(Index(node)).push_back(pod);
+  Charge(pod, node, +1);
+  Log({.op = Op::kAddPod, .index = 0, .pod = pod, .node = node});
+}
+
+void ClusterSnapshot::RemovePod(PodId pod) {
+  const NodeId node = NodeOf(pod);
+  EBB_CHECK(node != kNoNode);
+  const uint32_t index = TakeFromList(pod, node);
+  Charge(pod, node, -1);
+  Log({.op = Op::kRemovePod, .index = index, .pod = pod, .node = node});
+}
+
+void ClusterSnapshot::MovePod(PodId pod, NodeId node) {
+  RemovePod(pod);
+  AddPod(pod, node);
+}
+
+void ClusterSnapshot::SetAlive(NodeId node, bool alive) {
+  alive_.Set(node, alive);
+  alive_nodes_ += alive ? 1 : -1;
+  topology_.CountNode(*catalog_, node, alive ? +1 : -1, /*as_ghost=*/false);
+}
+
+void ClusterSnapshot::RemoveNode(NodeId node) {
+  EBB_CHECK(Contains(node));
+  if (IsGhost(node)) ClearGhost();
+  while (!PodsOn(node).empty()) RemovePod(PodsOn(node).back());
+  SetAlive(node, false);
+  Log({.op = Op::kRemoveNode, .index = 0, .pod = kNoPod, .node = node});
+}
+
+void ClusterSnapshot::AddNode(NodeId node) {
+  EBB_CHECK(!Contains(node));
+  SetAlive(node, true);
+  Log({.op = Op::kAddNode, .index = 0, .pod = kNoPod, .node = node});
+}
+
+void ClusterSnapshot::SetGhost(NodeId node) {
+  EBB_CHECK(ghost_ == kNoNode && Contains(node) && PodsOn(node).empty());
+  ghost_ = node;
+  topology_.CountNode(*catalog_, node, -1, /*as_ghost=*/true);
+  Log({.op = Op::kSetGhost, .index = 0, .pod = kNoPod, .node = node});
+}
+
+void ClusterSnapshot::ClearGhost() {
+  EBB_CHECK(ghost_ != kNoNode);
+  const NodeId node = std::exchange(ghost_, kNoNode);
+  topology_.CountNode(*catalog_, node, +1, /*as_ghost=*/true);
+  Log({.op = Op::kClearGhost, .index = 0, .pod = kNoPod, .node = node});
+}
+
+absl::Status ClusterSnapshot::AddPod(std::string_view namespace_name, std::string_view pod,
+                                     std::string_view node) {
+  const absl::StatusOr<PodId> pod_id = catalog_->FindPod(namespace_name, pod);
+  if (!pod_id.ok()) return pod_id.status();
+  const absl::StatusOr<NodeId> node_id = catalog_->FindNode(node);
+  if (!node_id.ok()) return node_id.status();
+  if (!Contains(*node_id)) {
+    return absl::NotFoundError(absl::StrCat("node \"", Absl(node), "\" was removed"));
+  }
+  if (NodeOf(*pod_id) != kNoNode) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("pod \"", catalog_->PodName(*pod_id), "\" already runs on \"",
+                     Absl(catalog_->NodeName(NodeOf(*pod_id))), "\""));
+  }
+  AddPod(*pod_id, *node_id);
+  return absl::OkStatus();
+}
+
+absl::Status ClusterSnapshot::RemovePod(std::string_view namespace_name, std::string_view pod) {
+  const absl::StatusOr<PodId> pod_id = catalog_->FindPod(namespace_name, pod);
+  if (!pod_id.ok()) return pod_id.status();
+  if (NodeOf(*pod_id) == kNoNode) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("pod \"", catalog_->PodName(*pod_id), "\" runs on no node"));
+  }
+  RemovePod(*pod_id);
+  return absl::OkStatus();
+}
+
+absl::Status ClusterSnapshot::MovePod(std::string_view namespace_name, std::string_view pod,
+                                      std::string_view node) {
+  const absl::StatusOr<NodeId> node_id = catalog_->FindNode(node);
+  if (!node_id.ok()) return node_id.status();
+  if (!Contains(*node_id)) {
+    return absl::NotFoundError(absl::StrCat("node \"", Absl(node), "\" was removed"));
+  }
+  const absl::Status removed = RemovePod(namespace_name, pod);
+  if (!removed.ok()) return removed;
+  return AddPod(namespace_name, pod, node);
+}
+
+absl::Status ClusterSnapshot::RemoveNode(std::string_view node) {
+  const absl::StatusOr<NodeId> id = catalog_->FindNode(node);
+  if (!id.ok()) return id.status();
+  if (!Contains(*id)) {
+    return absl::NotFoundError(absl::StrCat("node \"", Absl(node), "\" was removed"));
+  }
+  RemoveNode(*id);
+  return absl::OkStatus();
+}
+
+absl::Status ClusterSnapshot::AddNode(std::string_view node) {
+  const absl::StatusOr<NodeId> id = catalog_->FindNode(node);
+  if (!id.ok()) return id.status();
+  if (Contains(*id)) {
+    return absl::FailedPreconditionError(absl::StrCat("node \"", Absl(node), "\" is there"));
+  }
+  AddNode(*id);
+  return absl::OkStatus();
+}
+
+void ClusterSnapshot::Fork() { marks_.push_back(log_.size()); }
+
+void ClusterSnapshot::Revert() {
+  EBB_CHECK(!marks_.empty());
+  const size_t mark = marks_.back();
+  while (log_.size() > mark) {
+    Undo(log_.back());
+    log_.pop_back();
+  }
+  marks_.pop_back();
+}
+
+void ClusterSnapshot::Commit() {
+  EBB_CHECK(!marks_.empty());
+  marks_.pop_back();
+  if (marks_.empty()) log_.clear();
+}
+
+void ClusterSnapshot::Undo(const Change& change) {
+  switch (change.op) {
+    case Op::kAddPod:
+      pods_on_.Mutable(Index(change.node)).pop_back();
+      Charge(change.pod, change.node, -1);
+      return;
+    case Op::kRemovePod:
+      PutBackInList(change.pod, change.node, change.index);
+      Charge(change.pod, change.node, +1);
+      return;
+    case Op::kRemoveNode:
+      SetAlive(change.node, true);
+      return;
+    case Op::kAddNode:
+      SetAlive(change.node, false);
+      return;
+    case Op::kSetGhost:
+      ghost_ = kNoNode;
+      topology_.CountNode(*catalog_, change.node, +1, /*as_ghost=*/true);
+      return;
+    case Op::kClearGhost:
+      ghost_ = change.node;
+      topology_.CountNode(*catalog_, change.node, -1, /*as_ghost=*/true);
+      return;
+  }
+}
+
+void ClusterSnapshot::Grow() {
+  const size_t known_nodes = alive_.range();
+  alive_.Resize(catalog_->nodes());
+  pods_on_.Resize(catalog_->nodes());
+  const size_t known_pods = node_of_.size();
+  node_of_.Resize(catalog_->pods());
+  for (size_t p = known_pods; p < catalog_->pods(); ++p) node_of_.Mutable(p) = kNoNode;
+  free_.resize(catalog_->resources());
+  // Whole words, so that a scan may always read 64 in a row.
+  const size_t rows = alive_.words().size() * kNodesPerWord;
+  for (auto& column : free_) column.Resize(rows);
+  for (size_t n = known_nodes; n < catalog_->nodes(); ++n) {
+    for (const auto& [resource, amount] : catalog_->node(NodeId{static_cast<uint32_t>(n)}).allocatable) {
+      free_[Index(resource)].Mutable(n) = amount;
+    }
+  }
+  claim_uses_.Resize(catalog_->claims());
+  topology_.Grow(*catalog_);
+}
+
+absl::Status ClusterSnapshot::CheckInvariants() const {
+  // A recount: the same catalog, with every pod placed again.
+  ClusterSnapshot recount(catalog_);
+  alive_.ForEach([&](NodeId node) { recount.AddNode(node); });
+  size_t listed = 0;
+  for (uint32_t n = 0; n < catalog_->nodes(); ++n) {
+    const NodeId node{n};
+    if (!Contains(node) && !PodsOn(node).empty()) {
+      return absl::InternalError(
+          absl::StrCat("node ", Absl(catalog_->NodeName(node)), " is gone and runs pods"));
+    }
+    for (const PodId pod : PodsOn(node)) {
+      if (NodeOf(pod) != node) {
+        return absl::InternalError(absl::StrCat("pod ", catalog_->PodName(pod), " is listed on ",
+                                                Absl(catalog_->NodeName(node)),
+                                                " and placed elsewhere"));
+      }
+      recount.AddPod(pod, node);
+      ++listed;
+    }
+  }
+  if (listed != placed_pods_) {
+    return absl::InternalError(absl::StrCat(placed_pods_, " pods placed, ", listed, " listed"));
+  }
+  if (ghost_ != kNoNode) recount.SetGhost(ghost_);
+  if (recount.alive_nodes_ != alive_nodes_) {
+    return absl::InternalError(
+        absl::StrCat(alive_nodes_, " nodes noted, ", recount.alive_nodes_, " there"));
+  }
+  const std::string mine = Fingerprint();
+  const std::string theirs = recount.Fingerprint();
+  if (mine == theirs) return absl::OkStatus();
+  const auto [at, other] = std::mismatch(mine.begin(), mine.end(), theirs.begin(), theirs.end());
+  const size_t line = mine.rfind('\n', at - mine.begin()) + 1;
+  return absl::InternalError(absl::StrCat("differs from a recount: \"",
+                                          mine.substr(line, mine.find('\n', line) - line), "\""));
+}
+
+std::string ClusterSnapshot::Fingerprint() const {
+  std::string text;
+  for (uint32_t n = 0; n < catalog_->nodes(); ++n) {
+    const NodeId node{n};
+    absl::StrAppend(&text, Absl(catalog_->NodeName(node)), Contains(node) ? "" : " gone",
+                    IsGhost(node) ? " ghost" : "", " free");
+    for (size_t r = 0; r < free_.size(); ++r) absl::StrAppend(&text, " ", free_[r][n]);
+    absl::StrAppend(&text, " pods");
+    for (const PodId pod : PodsOn(node)) absl::StrAppend(&text, " ", Index(pod));
+    text += '\n';
+  }
+  for (size_t c = 0; c < claim_uses_.size(); ++c) {
+    absl::StrAppend(&text, "claim ", c, " ", claim_uses_[c], "\n");
+  }
+  for (size_t t = 0; t < catalog_->tables().size(); ++t) {
+    const TableId table{static_cast<uint32_t>(t)};
+    absl::StrAppend(&text, "table ", t, " total ", topology_.Total(table));
+    if (catalog_->tables()[t].kind == TableKind::kSpread) {
+      absl::StrAppend(&text, " domains ", topology_.Domains(*catalog_, table), " min ",
+                      topology_.MinCount(table));
+    }
+    const size_t domains = catalog_->topology_key(catalog_->tables()[t].key).values.size();
+    for (uint32_t d = 0; d < domains; ++d) {
+      absl::StrAppend(&text, " ", topology_.Count(table, DomainId{d}));
+    }
+    text += '\n';
+  }
+  return text;
+}
+
+}  // namespace ebb

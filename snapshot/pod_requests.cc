@@ -1,0 +1,129 @@
+#include "snapshot/pod_requests.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace ebb {
+namespace {
+
+using objects::ResourceAmount;
+using objects::ResourceList;
+
+constexpr std::string_view kHugePages = "hugepages-";
+
+int64_t AddSaturating(int64_t a, int64_t b) {
+  int64_t sum = 0;
+  return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<int64_t>::max() : sum;
+}
+
+int64_t& AmountOf(ResourceList& list, objects::Text name) {
+  for (ResourceAmount& amount : list) {
+    if (amount.name == name) return amount.amount;
+  }
+  list.push_back({name, 0});
+  return list.back().amount;
+}
+
+void AddTo(ResourceList& sum, const ResourceList& more) {
+  for (const auto& [name, amount] : more) {
+    int64_t& total = AmountOf(sum, name);
+    total = AddSaturating(total, amount);
+  }
+}
+
+void RaiseTo(ResourceList& sum, const ResourceList& floor) {
+  for (const auto& [name, amount] : floor) {
+    int64_t& total = AmountOf(sum, name);
+    total = std::max(total, amount);
+  }
+}
+
+bool IsSidecar(const objects::Container& container) { return container.restart_policy == "Always"; }
+
+// What a running container holds.  A resize that can never happen leaves it with
+// what it has; any other makes the largest of wish and have count.
+ResourceList HeldBy(const objects::Container& container, const objects::ContainerStatus& status,
+                    bool resize_infeasible) {
+  ResourceList held = status.requests;
+  RaiseTo(held, status.allocated);
+  if (!resize_infeasible) RaiseTo(held, container.requests);
+  return held;
+}
+
+class Summer {
+ public:
+  Summer(const objects::Pod& pod, RequestsOf which) : pod_(pod), which_(which) {}
+
+  void AddContainer(const objects::Container& container, ResourceList& sum) const {
+    if (which_ == RequestsOf::kRunning) {
+      for (const objects::ContainerStatus& status : pod_.container_statuses) {
+        if (status.name == container.name && status.has_resources) {
+          AddTo(sum, HeldBy(container, status, pod_.resize_infeasible));
+          return;
+        }
+      }
+    }
+    AddTo(sum, container.requests);
+  }
+
+  void AddInitContainers(ResourceList& sum) const {
+    ResourceList sidecars;
+    ResourceList init_max;
+    for (const objects::Container& container : pod_.init_containers) {
+      if (IsSidecar(container)) {
+        AddContainer(container, sum);
+        AddContainer(container, sidecars);
+        RaiseTo(init_max, sidecars);
+        continue;
+      }
+      ResourceList alone = container.requests;
+      AddTo(alone, sidecars);
+      RaiseTo(init_max, alone);
+    }
+    RaiseTo(sum, init_max);
+  }
+
+  void ReplaceWithPodLevel(ResourceList& sum) const {
+    for (const auto& [name, amount] : PodLevel()) {
+      if (name == "cpu" || name == "memory" || name.starts_with(kHugePages)) {
+        AmountOf(sum, name) = amount;
+      }
+    }
+  }
+
+ private:
+  ResourceList PodLevel() const {
+    if (which_ == RequestsOf::kIncoming || !pod_.has_pod_status_resources) return pod_.pod_requests;
+    ResourceList held = pod_.pod_status_requests;
+    RaiseTo(held, pod_.pod_allocated);
+    if (!pod_.resize_infeasible) RaiseTo(held, pod_.pod_requests);
+    return held;
+  }
+
+  const objects::Pod& pod_;
+  const RequestsOf which_;
+};
+
+}  // namespace
+
+void SumPodRequests(const objects::Pod& pod, RequestsOf which, ResourceList& sum) {
+  sum.clear();
+  const Summer summer(pod, which);
+  for (const objects::Container& container : pod.containers) summer.AddContainer(container, sum);
+  if (!pod.init_containers.empty()) summer.AddInitContainers(sum);
+  if (pod.has_pod_resources) summer.ReplaceWithPodLevel(sum);
+  AddTo(sum, pod.overhead);
+}
+
+bool IsExtendedResource(std::string_view name) {
+  return name.find('/') != std::string_view::npos &&
+         name.find("kubernetes.io/") == std::string_view::npos && !name.starts_with("requests.");
+}
+
+bool IsScalarResource(std::string_view name) {
+  return IsExtendedResource(name) || name.starts_with(kHugePages) ||
+         name.find("kubernetes.io/") != std::string_view::npos ||
+         name.starts_with("attachable-volumes-");
+}
+
+}  // namespace ebb

@@ -1,0 +1,37 @@
+// What a pod requests: the sum that the scheduler makes of its containers.
+//
+// base = containers + sidecars (restartable init containers).  Init containers run
+// one after the other beside the sidecars started before them, so the largest of
+// those sums is needed too.  Pod-level requests replace the sum per resource.
+// Overhead comes on top.
+//
+// Units:   milli-CPU, bytes, counts.
+// Threads: pure.
+// Source:  component-helpers resource.PodRequests; scheduler NodeInfo.Resource.
+
+#ifndef EBB_SNAPSHOT_POD_REQUESTS_H_
+#define EBB_SNAPSHOT_POD_REQUESTS_H_
+
+#include "snapshot/objects.h"
+
+namespace ebb {
+
+enum class RequestsOf : uint8_t {
+  kIncoming,  // A pod to be placed: spec only.
+  kRunning,   // A pod on a node: what its status says it holds counts too.
+};
+
+// One entry per resource, in order of first mention.  `sum` is cleared first.
+// Amounts add up without overflow: they stop at the largest int64.
+void SumPodRequests(const objects::Pod& pod, RequestsOf which, objects::ResourceList& sum);
+
+// Resources that a node's columns hold beside cpu, memory, ephemeral-storage and
+// pods: extended resources, hugepages-*, *kubernetes.io/*, attachable-volumes-*.
+bool IsScalarResource(std::string_view name);
+
+// A resource of a device plugin: has a domain that is not Kubernetes' own.
+bool IsExtendedResource(std::string_view name);
+
+}  // namespace ebb
+
+#endif  // EBB_SNAPSHOT_POD_REQUESTS_H_

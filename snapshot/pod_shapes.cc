@@ -1,0 +1,420 @@
+#include "snapshot/pod_shapes.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "absl/strings/str_cat.h"
+
+namespace ebb {
+namespace {
+
+constexpr std::string_view kMirror = "kubernetes.io/config.mirror";
+constexpr std::string_view kConfigSource = "kubernetes.io/config.source";
+constexpr std::string_view kSafeToEvict = "cluster-autoscaler.kubernetes.io/safe-to-evict";
+constexpr std::string_view kSafeLocalVolumes =
+    "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes";
+constexpr std::string_view kDaemonSetPod = "cluster-autoscaler.kubernetes.io/daemonset-pod";
+constexpr std::string_view kDoNotSchedule = "DoNotSchedule";
+
+absl::string_view Absl(std::string_view text) { return {text.data(), text.size()}; }
+
+// Writes fields one after the other such that different fields make different
+// bytes: every text and every list is preceded by its length.
+class KeyWriter {
+ public:
+  explicit KeyWriter(std::string& key) : key_(key) { key_.clear(); }
+
+  void Number(int64_t value) {
+    key_.append(reinterpret_cast<const char*>(&value), sizeof(value));
+  }
+  void Text(std::string_view text) {
+    const auto size = static_cast<uint32_t>(text.size());
+    key_.append(reinterpret_cast<const char*>(&size), sizeof(size));
+    key_.append(text);
+  }
+  template <typename List, typename Write>
+  void Each(const List& list, Write&& write) {
+    Number(static_cast<int64_t>(list.size()));
+    for (const auto& item : list) write(item);
+  }
+  void Texts(const std::vector<std::string_view>& texts) {
+    Each(texts, [this](std::string_view text) { Text(text); });
+  }
+  void KeyValues(const objects::KeyValues& values) {
+    Each(values, [this](const objects::KeyValue& v) {
+      Text(v.key);
+      Text(v.value);
+    });
+  }
+  void Requirement(const objects::Requirement& requirement) {
+    Text(requirement.key);
+    Text(requirement.op);
+    Texts(requirement.values);
+  }
+  void Requirements(const std::vector<objects::Requirement>& requirements) {
+    Each(requirements, [this](const objects::Requirement& r) { Requirement(r); });
+  }
+  void Selector(const objects::LabelSelector& selector) {
+    Number(selector.nil);
+    KeyValues(selector.match_labels);
+    Requirements(selector.match_expressions);
+  }
+  void AffinityTerms(const std::vector<objects::PodAffinityTerm>& terms) {
+    Each(terms, [this](const objects::PodAffinityTerm& term) {
+      Selector(term.label_selector);
+      Texts(term.namespaces);
+      Selector(term.namespace_selector);
+      Text(term.topology_key);
+    });
+  }
+  void Amounts(const Requests& requests) {
+    Each(requests, [this](const ResourceQuantity& quantity) {
+      Number(static_cast<int64_t>(Index(quantity.resource)));
+      Number(quantity.amount);
+    });
+  }
+  void Constraints(const objects::Pod& pod) {
+    Number(pod.has_node_selector);
+    KeyValues(pod.node_selector);
+    Number(pod.required_node_affinity.nil);
+    Each(pod.required_node_affinity.terms, [this](const objects::NodeSelectorTerm& term) {
+      Requirements(term.match_expressions);
+      Requirements(term.match_fields);
+    });
+    Each(pod.tolerations, [this](const objects::Toleration& toleration) {
+      Text(toleration.key);
+      Text(toleration.op);
+      Text(toleration.value);
+      Text(toleration.effect);
+    });
+  }
+
+ private:
+  std::string& key_;
+};
+
+bool MattersToRules(std::string_view annotation) {
+  return annotation == kMirror || annotation == kConfigSource || annotation == kSafeToEvict ||
+         annotation == kSafeLocalVolumes || annotation == kDaemonSetPod;
+}
+
+void WriteOwnership(KeyWriter& write, const objects::Pod& pod) {
+  const objects::ObjectMeta& meta = pod.meta;
+  write.Text(meta.namespace_name);
+  write.KeyValues(meta.labels);
+  for (const auto& [key, value] : meta.annotations) {
+    if (!MattersToRules(key)) continue;
+    write.Text(key);
+    write.Text(value);
+  }
+  write.Each(meta.owners, [&](const objects::OwnerReference& owner) {
+    write.Text(owner.api_version);
+    write.Text(owner.kind);
+    write.Text(owner.name);
+    write.Text(owner.uid);
+    write.Number(owner.controller);
+  });
+  write.Number(meta.deletion_time.has_value());
+  write.Number(pod.priority.has_value());
+  write.Number(pod.priority.value_or(0));
+  write.Number(pod.termination_grace_period_s.value_or(-1));
+  write.Text(pod.restart_policy);
+  write.Text(pod.phase);
+}
+
+void WriteNeeds(KeyWriter& write, const objects::Pod& pod) {
+  const auto container = [&](const objects::Container& c) {
+    write.Text(c.restart_policy);
+    write.Number(c.restarts_all_containers);
+    write.Each(c.ports, [&](const objects::ContainerPort& port) {
+      write.Text(port.host_ip);
+      write.Number(port.host_port);
+      write.Text(port.protocol);
+    });
+  };
+  write.Constraints(pod);
+  write.AffinityTerms(pod.affinity);
+  write.AffinityTerms(pod.anti_affinity);
+  write.Each(pod.spread, [&](const objects::TopologySpreadConstraint& spread) {
+    write.Number(spread.max_skew);
+    write.Text(spread.topology_key);
+    write.Text(spread.when_unsatisfiable);
+    write.Selector(spread.label_selector);
+    write.Texts(spread.match_label_keys);
+    write.Number(spread.min_domains.value_or(-1));
+    write.Text(spread.node_affinity_policy);
+    write.Text(spread.node_taints_policy);
+  });
+  write.Each(pod.containers, container);
+  write.Each(pod.init_containers, container);
+  write.Number(pod.host_network);
+  write.Number(pod.host_users.value_or(true));
+  bool ephemeral = false;
+  write.Each(pod.volumes, [&](const objects::Volume& volume) {
+    write.Text(volume.name);
+    write.Text(volume.source);
+    write.Text(volume.medium);
+    write.Text(volume.claim_name);
+    write.Text(volume.id);
+    write.Text(volume.pool);
+    write.Texts(volume.monitors);
+    write.Text(volume.driver);
+    write.Number(volume.read_only);
+    ephemeral |= volume.source == "ephemeral";
+  });
+  if (ephemeral) {  // Its claims carry the pod's name and must be owned by it.
+    write.Text(pod.meta.name);
+    write.Text(pod.meta.uid);
+  }
+  write.Texts(pod.resource_claims);
+  write.Text(pod.not_understood);
+}
+
+std::optional<std::string_view> Annotation(const objects::Pod& pod, std::string_view key) {
+  for (const auto& [k, value] : pod.meta.annotations) {
+    if (k == key) return value;
+  }
+  return std::nullopt;
+}
+
+SafeToEvict ParseSafeToEvict(const objects::Pod& pod) {
+  const std::optional<std::string_view> value = Annotation(pod, kSafeToEvict);
+  if (!value) return SafeToEvict::kUnset;
+  if (*value == "true") return SafeToEvict::kTrue;
+  if (*value == "false") return SafeToEvict::kFalse;
+  if (*value == "on-completion") return SafeToEvict::kOnCompletion;
+  return SafeToEvict::kOther;
+}
+
+// `names` is split at commas and not trimmed, as the autoscaler does.
+bool IsNamedIn(std::string_view names, std::string_view name) {
+  while (true) {
+    const size_t comma = names.find(',');
+    if (names.substr(0, comma) == name) return true;
+    if (comma == std::string_view::npos) return false;
+    names.remove_prefix(comma + 1);
+  }
+}
+
+bool BlocksWithLocalStorage(const objects::Pod& pod) {
+  const std::optional<std::string_view> safe = Annotation(pod, kSafeLocalVolumes);
+  return std::any_of(pod.volumes.begin(), pod.volumes.end(), [&](const objects::Volume& volume) {
+    const bool local = volume.source == "hostPath" ||
+                       (volume.source == "emptyDir" && volume.medium != "Memory");
+    return local && !(safe && IsNamedIn(*safe, volume.name));
+  });
+}
+
+PodPhase ParsePhase(std::string_view phase) {
+  if (phase == "Running") return PodPhase::kRunning;
+  if (phase == "Pending") return PodPhase::kPending;
+  if (phase == "Succeeded") return PodPhase::kSucceeded;
+  if (phase == "Failed") return PodPhase::kFailed;
+  return PodPhase::kOther;
+}
+
+RestartPolicy ParseRestartPolicy(std::string_view policy) {
+  if (policy == "OnFailure") return RestartPolicy::kOnFailure;
+  if (policy == "Never") return RestartPolicy::kNever;
+  return RestartPolicy::kAlways;
+}
+
+void CompileOwnership(Symbols& symbols, const objects::Pod& pod, PodShape& shape) {
+  shape.namespace_name = symbols.Intern(pod.meta.namespace_name);
+  shape.labels = InternLabels(pod.meta.labels, symbols);
+  shape.has_priority = pod.priority.has_value();
+  shape.priority = static_cast<int32_t>(pod.priority.value_or(0));
+  shape.phase = ParsePhase(pod.phase);
+  shape.restart_policy = ParseRestartPolicy(pod.restart_policy);
+  shape.terminating = pod.meta.deletion_time.has_value();
+  shape.grace_period_s = pod.termination_grace_period_s.value_or(30);
+  for (const objects::OwnerReference& owner : pod.meta.owners) {
+    shape.owners.push_back({symbols.Intern(owner.api_version), symbols.Intern(owner.kind),
+                            symbols.Intern(owner.name), symbols.Intern(owner.uid)});
+    if (owner.controller && !shape.has_controller) {
+      shape.has_controller = true;
+      shape.controller = shape.owners.back();
+    }
+  }
+  shape.mirror = Annotation(pod, kMirror).has_value();
+  shape.static_pod = Annotation(pod, kConfigSource).value_or("api") != "api";
+  shape.daemonset_annotation = Annotation(pod, kDaemonSetPod) == "true";
+  shape.safe_to_evict = ParseSafeToEvict(pod);
+  shape.blocks_with_local_storage = BlocksWithLocalStorage(pod);
+}
+
+void AddPorts(Symbols& symbols, const objects::Container& container, PodShape& shape) {
+  for (const objects::ContainerPort& port : container.ports) {
+    if (port.host_port <= 0) continue;
+    shape.host_ports.push_back(
+        {symbols.Intern(port.host_ip.empty() ? "0.0.0.0" : port.host_ip),
+         symbols.Intern(port.protocol.empty() ? "TCP" : port.protocol),
+         static_cast<int32_t>(port.host_port)});
+  }
+}
+
+void CompileContainers(Symbols& symbols, const objects::Pod& pod, PodShape& shape) {
+  for (const objects::Container& container : pod.containers) {
+    AddPorts(symbols, container, shape);
+    shape.needs_restart_all_containers |= container.restarts_all_containers;
+  }
+  for (const objects::Container& container : pod.init_containers) {
+    if (container.restart_policy == "Always") AddPorts(symbols, container, shape);
+    shape.needs_restart_all_containers |= container.restarts_all_containers;
+  }
+  shape.needs_host_network_user_namespaces = pod.host_network && pod.host_users == false;
+}
+
+// Why `selector` cannot be read, as part of the shape's verdict.
+Selector CompileOr(const objects::LabelSelector& from, std::string_view field, Symbols& symbols,
+                   PodShape& shape) {
+  absl::StatusOr<Selector> selector = CompileSelector(from, symbols);
+  if (selector.ok()) return *std::move(selector);
+  shape.not_understood = absl::StrCat(Absl(field), ": ", selector.status().message());
+  return Selector{.nothing = true, .requirements = {}};
+}
+
+PendingAffinityTerm CompileTerm(const objects::PodAffinityTerm& from, std::string_view field,
+                                Symbols& symbols, PodShape& shape) {
+  PendingAffinityTerm term;
+  term.selector = CompileOr(from.label_selector, field, symbols, shape);
+  for (const objects::Text name : from.namespaces) term.namespaces.push_back(symbols.Intern(name));
+  term.has_namespace_selector = !from.namespace_selector.nil;
+  term.namespace_selector = CompileOr(from.namespace_selector, field, symbols, shape);
+  term.topology_key = symbols.Intern(from.topology_key);
+  if (from.topology_key.empty()) {
+    shape.not_understood = absl::StrCat(Absl(field), ": topologyKey is empty");
+  }
+  return term;
+}
+
+// The scheduler ANDs the pod's values for matchLabelKeys with the selector.  A nil
+// selector, which matches nothing by itself, then counts for nothing.
+void AddMatchLabelKeys(const objects::TopologySpreadConstraint& from, const PodShape& shape,
+                       Symbols& symbols, Selector& selector) {
+  for (const objects::Text text : from.match_label_keys) {
+    const TextId key = symbols.Intern(text);
+    const std::optional<TextId> value = FindLabel(shape.labels, key);
+    if (!value) continue;
+    selector.nothing = false;
+    selector.requirements.push_back({.key = key, .op = Operator::kIn, .values = {*value}});
+  }
+}
+
+std::optional<PendingSpread> CompileSpread(const objects::TopologySpreadConstraint& from,
+                                           Symbols& symbols, PodShape& shape) {
+  if (from.when_unsatisfiable != kDoNotSchedule) {
+    if (from.when_unsatisfiable != "ScheduleAnyway") {
+      shape.not_understood = absl::StrCat("spec.topologySpreadConstraints.whenUnsatisfiable: \"",
+                                          Absl(from.when_unsatisfiable), "\" is not known");
+    }
+    return std::nullopt;
+  }
+  constexpr std::string_view kField = "spec.topologySpreadConstraints";
+  if (from.topology_key.empty()) {
+    shape.not_understood = absl::StrCat(Absl(kField), ": topologyKey is empty");
+  }
+  constexpr int64_t kMax = std::numeric_limits<int32_t>::max();
+  PendingSpread spread{.selector = CompileOr(from.label_selector, kField, symbols, shape),
+                       .topology_key = symbols.Intern(from.topology_key),
+                       .max_skew = static_cast<int32_t>(std::clamp<int64_t>(from.max_skew, 0, kMax)),
+                       .min_domains = static_cast<int32_t>(
+                           std::clamp<int64_t>(from.min_domains.value_or(1), 1, kMax)),
+                       .honor_affinity = from.node_affinity_policy != "Ignore",
+                       .honor_taints = from.node_taints_policy == "Honor"};
+  AddMatchLabelKeys(from, shape, symbols, spread.selector);
+  return spread;
+}
+
+}  // namespace
+
+PodShapeId PodShapes::Intern(Catalog& catalog, const objects::Pod& pod,
+                             const Requests& fit_requests, const Requests& charge_requests) {
+  KeyWriter write(key_);
+  WriteOwnership(write, pod);
+  WriteNeeds(write, pod);
+  write.Amounts(fit_requests);
+  write.Amounts(charge_requests);
+  if (auto it = shapes_.find(key_); it != shapes_.end()) return it->second;
+
+  const PodShapeId id{static_cast<uint32_t>(catalog.shapes_.size())};
+  shapes_.emplace(key_, id);
+  PendingTopology topology;
+  catalog.shapes_.push_back(Compile(catalog, pod, fit_requests, charge_requests, topology));
+  pending_.push_back(std::move(topology));
+  return id;
+}
+
+PodShape PodShapes::Compile(Catalog& catalog, const objects::Pod& pod,
+                            const Requests& fit_requests, const Requests& charge_requests,
+                            PendingTopology& topology) {
+  Symbols& symbols = *catalog.symbols_;
+  PodShape shape;
+  shape.not_understood = std::string(pod.not_understood);
+  CompileOwnership(symbols, pod, shape);
+  CompileContainers(symbols, pod, shape);
+  CompileClaims(catalog, pod, shape);
+  if (!pod.resource_claims.empty()) {
+    shape.not_understood = "spec.resourceClaims: dynamic resource allocation is not evaluated";
+  }
+  shape.fit_requests = fit_requests;
+  shape.charge_requests = charge_requests;
+  shape.constraints = InternConstraints(catalog, pod);
+  shape.fit_class = InternFitClass(catalog, shape.constraints, fit_requests);
+  for (const objects::PodAffinityTerm& term : pod.affinity) {
+    topology.affinity.push_back(CompileTerm(term, "spec.affinity.podAffinity", symbols, shape));
+  }
+  for (const objects::PodAffinityTerm& term : pod.anti_affinity) {
+    topology.anti_affinity.push_back(
+        CompileTerm(term, "spec.affinity.podAntiAffinity", symbols, shape));
+  }
+  for (const objects::TopologySpreadConstraint& constraint : pod.spread) {
+    if (auto spread = CompileSpread(constraint, symbols, shape)) {
+      topology.spread.push_back(*std::move(spread));
+    }
+  }
+  return shape;
+}
+
+// Claims that spec.volumes names, and those made for the pod (ephemeral).
+void PodShapes::CompileClaims(Catalog& catalog, const objects::Pod& pod, PodShape& shape) {
+  Symbols& symbols = *catalog.symbols_;
+  for (const objects::Volume& volume : pod.volumes) {
+    TextId name;
+    if (volume.source == "persistentVolumeClaim") {
+      name = symbols.Intern(volume.claim_name);
+    } else if (volume.source == "ephemeral") {
+      name = symbols.Intern(absl::StrCat(Absl(pod.meta.name), "-", Absl(volume.name)));
+    } else {
+      continue;
+    }
+    const ClaimId next{static_cast<uint32_t>(catalog.claims_.size())};
+    const ClaimId claim = catalog.claims_.try_emplace({shape.namespace_name, name}, next).first->second;
+    if (std::find(shape.claims.begin(), shape.claims.end(), claim) == shape.claims.end()) {
+      shape.claims.push_back(claim);
+    }
+  }
+}
+
+ConstraintsId PodShapes::InternConstraints(Catalog& catalog, const objects::Pod& pod) {
+  std::string key;
+  KeyWriter(key).Constraints(pod);
+  const ConstraintsId id{static_cast<uint32_t>(catalog.constraints_.size())};
+  const auto [it, added] = constraints_.try_emplace(std::move(key), id);
+  if (added) catalog.constraints_.push_back(CompileConstraints(pod, *catalog.symbols_));
+  return it->second;
+}
+
+FitClassId PodShapes::InternFitClass(Catalog& catalog, ConstraintsId constraints,
+                                     const Requests& fit_requests) {
+  std::string key;
+  KeyWriter write(key);
+  write.Number(static_cast<int64_t>(Index(constraints)));
+  write.Amounts(fit_requests);
+  const FitClassId id{static_cast<uint32_t>(catalog.fit_classes_)};
+  const auto [it, added] = fit_classes_.try_emplace(std::move(key), id);
+  if (added) ++catalog.fit_classes_;
+  return it->second;
+}
+
+}  // namespace ebb

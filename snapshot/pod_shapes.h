@@ -1,0 +1,76 @@
+// PodShapes interns pods: pods that no filter and no rule can tell apart share one
+// PodShape.  Compiles a shape when it is new.
+//
+// Topology terms are compiled only half way, since which tables they become
+// depends on namespaces and pods still to come: TopologyTables finishes them.
+//
+// Cost:    known shape: one pass over the pod's fields and one hash.
+// Threads: none.
+
+#ifndef EBB_SNAPSHOT_POD_SHAPES_H_
+#define EBB_SNAPSHOT_POD_SHAPES_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "snapshot/catalog.h"
+#include "snapshot/objects.h"
+
+namespace ebb {
+
+// A required pod affinity or anti-affinity term.
+struct PendingAffinityTerm {
+  Selector selector;
+  std::vector<TextId> namespaces;
+  bool has_namespace_selector = false;
+  Selector namespace_selector;
+  TextId topology_key;
+};
+
+struct PendingSpread {
+  Selector selector;      // With the pod's values for matchLabelKeys.
+  TextId topology_key;
+  int32_t max_skew;
+  int32_t min_domains;
+  bool honor_affinity;
+  bool honor_taints;
+};
+
+// By PodShapeId, beside the shape.
+struct PendingTopology {
+  std::vector<PendingAffinityTerm> affinity;
+  std::vector<PendingAffinityTerm> anti_affinity;
+  std::vector<PendingSpread> spread;
+
+  [[nodiscard]] bool empty() const {
+    return affinity.empty() && anti_affinity.empty() && spread.empty();
+  }
+};
+
+class PodShapes {
+ public:
+  // The shape of `pod`, whose requests are given interned.
+  PodShapeId Intern(Catalog& catalog, const objects::Pod& pod, const Requests& fit_requests,
+                    const Requests& charge_requests);
+
+  [[nodiscard]] const std::vector<PendingTopology>& pending() const { return pending_; }
+
+ private:
+  PodShape Compile(Catalog& catalog, const objects::Pod& pod, const Requests& fit_requests,
+                   const Requests& charge_requests, PendingTopology& topology);
+  static void CompileClaims(Catalog& catalog, const objects::Pod& pod, PodShape& shape);
+  ConstraintsId InternConstraints(Catalog& catalog, const objects::Pod& pod);
+  FitClassId InternFitClass(Catalog& catalog, ConstraintsId constraints,
+                            const Requests& fit_requests);
+
+  absl::flat_hash_map<std::string, PodShapeId> shapes_;
+  absl::flat_hash_map<std::string, ConstraintsId> constraints_;
+  absl::flat_hash_map<std::string, FitClassId> fit_classes_;
+  std::vector<PendingTopology> pending_;
+  std::string key_;  // Reused.
+};
+
+}  // namespace ebb
+
+#endif  // EBB_SNAPSHOT_POD_SHAPES_H_

@@ -1,0 +1,240 @@
+#include "snapshot/topology_tables.h"
+
+#include <algorithm>
+
+namespace ebb {
+namespace {
+
+constexpr std::string_view kToBeDeleted = "ToBeDeletedByClusterAutoscaler";
+
+void Append(std::string& key, uint64_t value) {
+  key.append(reinterpret_cast<const char*>(&value), sizeof(value));
+}
+
+template <typename Id>
+void AppendIds(std::string& key, const std::vector<Id>& ids) {
+  Append(key, ids.size());
+  for (const Id id : ids) Append(key, Index(id));
+}
+
+void AppendMatcher(std::string& key, const PodMatcher& matcher) {
+  Append(key, matcher.all_namespaces);
+  AppendIds(key, matcher.namespaces);
+  Append(key, matcher.selector.nothing);
+  Append(key, matcher.selector.requirements.size());
+  for (const LabelRequirement& requirement : matcher.selector.requirements) {
+    Append(key, Index(requirement.key));
+    Append(key, static_cast<uint64_t>(requirement.op));
+    AppendIds(key, requirement.values);
+  }
+}
+
+std::string TableKey(const CounterTable& table) {
+  std::string key;
+  Append(key, static_cast<uint64_t>(table.kind));
+  Append(key, Index(table.key));
+  Append(key, Index(table.registry));
+  for (const PodMatcher& matcher : table.matchers) AppendMatcher(key, matcher);
+  return key;
+}
+
+void SortUnique(std::vector<TextId>& ids) {
+  std::sort(ids.begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+}
+
+bool MatchesAll(const std::vector<PodMatcher>& matchers, const PodShape& shape) {
+  return std::all_of(matchers.begin(), matchers.end(),
+                     [&](const PodMatcher& matcher) { return matcher.Matches(shape); });
+}
+
+}  // namespace
+
+void TopologyTables::Connect(const std::vector<PendingTopology>& pending) {
+  for (const PodShape& shape : catalog_.shapes_) pod_namespaces_.push_back(shape.namespace_name);
+  SortUnique(pod_namespaces_);
+  for (size_t s = 0; s < pending.size(); ++s) {
+    if (!pending[s].empty()) AskFor(catalog_.shapes_[s], pending[s]);
+  }
+  for (PodShape& shape : catalog_.shapes_) Connect(shape);
+}
+
+void TopologyTables::AskFor(PodShape& shape, const PendingTopology& pending) {
+  for (const PendingSpread& spread : pending.spread) AddSpread(shape, pending, spread);
+
+  std::vector<PodMatcher> all;
+  for (const PendingAffinityTerm& term : pending.affinity) {
+    all.push_back(Matcher(shape, term, NamespacesOf::kListed));
+  }
+  shape.matches_own_affinity = MatchesAll(all, shape);
+  for (const PendingAffinityTerm& term : pending.affinity) {
+    const TopologyKeyId key = InternKey(term.topology_key);
+    shape.affinity.push_back(
+        {InternTable({.kind = TableKind::kMatching, .key = key, .matchers = all}), key});
+  }
+  for (const PendingAffinityTerm& term : pending.anti_affinity) {
+    const TopologyKeyId key = InternKey(term.topology_key);
+    const TableId matching =
+        InternTable({.kind = TableKind::kMatching,
+                     .key = key,
+                     .matchers = {Matcher(shape, term, NamespacesOf::kListed)}});
+    shape.anti_affinity.push_back({matching, key});
+    shape.feeds.push_back(
+        InternTable({.kind = TableKind::kExistingAnti,
+                     .key = key,
+                     .matchers = {Matcher(shape, term, NamespacesOf::kIncoming)}}));
+  }
+}
+
+void TopologyTables::AddSpread(PodShape& shape, const PendingTopology& pending,
+                               const PendingSpread& spread) {
+  const TopologyKeyId key = InternKey(spread.topology_key);
+  PodMatcher matcher{
+      .namespaces = {shape.namespace_name}, .all_namespaces = false, .selector = spread.selector};
+  const bool self_match = matcher.selector.Matches(shape.labels);
+  // An empty selector counts no pods, although the pod itself matches it.
+  if (matcher.selector.MatchesEverything()) matcher.selector.nothing = true;
+  const TableId table = InternTable({.kind = TableKind::kSpread,
+                                     .key = key,
+                                     .matchers = {std::move(matcher)},
+                                     .registry = InternRegistry(shape, pending, spread)});
+  shape.spread.push_back({.table = table,
+                          .key = key,
+                          .max_skew = spread.max_skew,
+                          .min_domains = spread.min_domains,
+                          .self_match = self_match});
+}
+
+PodMatcher TopologyTables::Matcher(const PodShape& owner, const PendingAffinityTerm& term,
+                                   NamespacesOf which) const {
+  PodMatcher matcher{
+      .namespaces = term.namespaces, .all_namespaces = false, .selector = term.selector};
+  if (term.namespaces.empty() && !term.has_namespace_selector) {
+    matcher.namespaces = {owner.namespace_name};
+  }
+  if (term.has_namespace_selector) {
+    matcher.all_namespaces = term.namespace_selector.MatchesEverything();
+    if (which == NamespacesOf::kListed) {
+      for (const auto& [name, labels] : catalog_.namespace_labels_) {
+        if (term.namespace_selector.Matches(labels)) matcher.namespaces.push_back(name);
+      }
+    } else {
+      for (const TextId name : pod_namespaces_) {
+        const LabelSet* labels = catalog_.FindNamespaceLabels(name);
+        if (term.namespace_selector.Matches(labels != nullptr ? *labels : LabelSet())) {
+          matcher.namespaces.push_back(name);
+        }
+      }
+    }
+  }
+  SortUnique(matcher.namespaces);
+  return matcher;
+}
+
+TopologyKeyId TopologyTables::InternKey(TextId label) {
+  const TopologyKeyId id{static_cast<uint32_t>(catalog_.topology_keys_.size())};
+  const auto [it, added] = keys_.try_emplace(label, id);
+  if (!added) return it->second;
+  TopologyKey key{.label = label, .domain_of = {}, .domains = {}, .values = {}};
+  key.domain_of.reserve(catalog_.nodes());
+  for (const NodeInfo& node : catalog_.nodes_) {
+    const std::optional<TextId> value = FindLabel(node.labels, label);
+    if (!value) {
+      key.domain_of.push_back(kNoDomain);
+      continue;
+    }
+    const DomainId next{static_cast<uint32_t>(key.values.size())};
+    const auto [domain, is_new] = key.domains.try_emplace(*value, next);
+    if (is_new) key.values.push_back(*value);
+    key.domain_of.push_back(domain->second);
+  }
+  catalog_.topology_keys_.push_back(std::move(key));
+  return id;
+}
+
+RegistryId TopologyTables::InternRegistry(const PodShape& shape, const PendingTopology& pending,
+                                          const PendingSpread& spread) {
+  const Constraints& constraints = catalog_.constraints(shape.constraints);
+  DomainRegistry registry{.key = InternKey(spread.topology_key),
+                          .eligible = NodeSet(catalog_.nodes()),
+                          .ghost_excluded = false,
+                          .required_keys = {},
+                          .honor_affinity = spread.honor_affinity,
+                          .honor_taints = spread.honor_taints,
+                          .constraints = shape.constraints};
+  for (const PendingSpread& each : pending.spread) {
+    registry.required_keys.push_back(InternKey(each.topology_key));
+  }
+  std::sort(registry.required_keys.begin(), registry.required_keys.end());
+  const bool has_affinity = constraints.has_node_affinity || !constraints.node_selector.empty();
+
+  std::string key;
+  Append(key, Index(registry.key));
+  AppendIds(key, registry.required_keys);
+  Append(key, registry.honor_affinity && has_affinity);
+  Append(key, registry.honor_taints);
+  // Whoever looks at neither shares a registry with everybody who does not.
+  const bool looks = (registry.honor_affinity && has_affinity) || registry.honor_taints;
+  Append(key, looks ? Index(shape.constraints) + 1 : 0);
+  const RegistryId id{static_cast<uint32_t>(catalog_.registries_.size())};
+  const auto [it, added] = registries_.try_emplace(std::move(key), id);
+  if (!added) return it->second;
+
+  if (registry.honor_taints) {
+    Symbols& symbols = *catalog_.symbols_;
+    const Taint being_deleted{symbols.Intern(kToBeDeleted), symbols.Intern(""),
+                              symbols.Intern("NoSchedule"), TaintEffect::kNoSchedule};
+    registry.ghost_excluded = !Tolerates(constraints, being_deleted);
+  }
+  for (uint32_t n = 0; n < catalog_.nodes(); ++n) {
+    if (IsEligible(registry, NodeId{n})) registry.eligible.Insert(NodeId{n});
+  }
+  catalog_.registries_.push_back(std::move(registry));
+  return id;
+}
+
+bool TopologyTables::IsEligible(const DomainRegistry& registry, NodeId node) const {
+  const NodeInfo& info = catalog_.node(node);
+  const Constraints& constraints = catalog_.constraints(registry.constraints);
+  for (const TopologyKeyId key : registry.required_keys) {
+    if (catalog_.DomainOf(key, node) == kNoDomain) return false;
+  }
+  if (registry.honor_affinity &&
+      !MatchesNodeAffinity(constraints, info.name, info.labels, catalog_.symbols())) {
+    return false;
+  }
+  return !registry.honor_taints || ToleratesAll(constraints, info.taints);
+}
+
+TableId TopologyTables::InternTable(CounterTable table) {
+  const TableId id{static_cast<uint32_t>(catalog_.tables_.size())};
+  const auto [it, added] = tables_.try_emplace(TableKey(table), id);
+  if (!added) return it->second;
+  if (const std::optional<Label> anchor = table.matchers.front().selector.Anchor()) {
+    anchored_[{anchor->key, anchor->value}].push_back(id);
+  } else {
+    unanchored_.push_back(id);
+  }
+  catalog_.tables_.push_back(std::move(table));
+  return id;
+}
+
+void TopologyTables::Connect(PodShape& shape) {
+  const auto compare = [&](TableId id) {
+    const CounterTable& table = catalog_.tables_[Index(id)];
+    if (!MatchesAll(table.matchers, shape)) return;
+    if (table.kind == TableKind::kExistingAnti) {
+      shape.repelled_by.push_back({id, table.key});
+    } else if (table.kind != TableKind::kSpread || !shape.terminating) {
+      shape.feeds.push_back(id);
+    }
+  };
+  for (const Label& label : shape.labels) {
+    const auto it = anchored_.find({label.key, label.value});
+    if (it == anchored_.end()) continue;
+    for (const TableId id : it->second) compare(id);
+  }
+  for (const TableId id : unanchored_) compare(id);
+}
+
+}  // namespace ebb
