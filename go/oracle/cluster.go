@@ -1,0 +1,111 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// Object is a Kubernetes object with its apiVersion and kind filled in.
+type Object interface {
+	runtime.Object
+	metav1.Object
+}
+
+// Request is one line to `ebb filter --stdin`: a whole cluster, and the pods of it to be asked
+// about.  README.md is the contract.
+type Request struct {
+	ID      int      `json:"id"`
+	Objects []Object `json:"objects"`
+	Pods    []string `json:"pods"` // "namespace/name"
+}
+
+// Verdict tells whether one node takes one pod, and if not, which plugin refused and why.
+type Verdict struct {
+	Node    string   `json:"node"`
+	Fits    bool     `json:"fits"`
+	Plugin  string   `json:"plugin,omitempty"`
+	Reasons []string `json:"reasons,omitempty"`
+
+	// Failed marks a plugin that could not decide (the framework's status code Error, or terms
+	// that do not parse).  The pod does not fit, but the text is a Go error's and not compared.  Only the scheduler sets it.
+	Failed bool `json:"failed,omitempty"`
+}
+
+// PodVerdicts are the verdicts for one pod, in the order in which the request lists the nodes.
+type PodVerdicts struct {
+	Pod   string    `json:"pod"`
+	Nodes []Verdict `json:"nodes"`
+}
+
+// Response answers the request of the same id; either Results or Error is set.
+type Response struct {
+	ID      int           `json:"id"`
+	Results []PodVerdicts `json:"results,omitempty"`
+	Error   string        `json:"error,omitempty"`
+}
+
+// newObjectOfKind holds every kind that may stand in a request.
+var newObjectOfKind = map[string]func() Object{
+	"Node":                  func() Object { return &v1.Node{} },
+	"Pod":                   func() Object { return &v1.Pod{} },
+	"Namespace":             func() Object { return &v1.Namespace{} },
+	"PersistentVolume":      func() Object { return &v1.PersistentVolume{} },
+	"PersistentVolumeClaim": func() Object { return &v1.PersistentVolumeClaim{} },
+	"StorageClass":          func() Object { return &storagev1.StorageClass{} },
+	"CSINode":               func() Object { return &storagev1.CSINode{} },
+	"CSIDriver":             func() Object { return &storagev1.CSIDriver{} },
+	"CSIStorageCapacity":    func() Object { return &storagev1.CSIStorageCapacity{} },
+	"VolumeAttachment":      func() Object { return &storagev1.VolumeAttachment{} },
+}
+
+// UnmarshalJSON reads a request whose objects name their kind.
+func (r *Request) UnmarshalJSON(data []byte) error {
+	var raw struct {
+		ID      int               `json:"id"`
+		Objects []json.RawMessage `json:"objects"`
+		Pods    []string          `json:"pods"`
+	}
+	if err := json.Unmarshal(data, &raw); err != nil {
+		return err
+	}
+	*r = Request{ID: raw.ID, Pods: raw.Pods}
+	for i, text := range raw.Objects {
+		var meta metav1.TypeMeta
+		if err := json.Unmarshal(text, &meta); err != nil {
+			return fmt.Errorf("objects[%d]: %w", i, err)
+		}
+		create, known := newObjectOfKind[meta.Kind]
+		if !known {
+			return fmt.Errorf("objects[%d].kind: %q is not a kind of this protocol", i, meta.Kind)
+		}
+		object := create()
+		if err := json.Unmarshal(text, object); err != nil {
+			return fmt.Errorf("objects[%d]: %w", i, err)
+		}
+		r.Objects = append(r.Objects, object)
+	}
+	return nil
+}
+
+func podKey(pod *v1.Pod) string { return pod.Namespace + "/" + pod.Name }
+
+// isPlaced tells whether a pod takes room on a node: it is bound or nominated, and has not ended.
+// This is how Cluster Autoscaler fills its snapshot (PredicateSnapshot.SetClusterState over lists
+// that leave Succeeded and Failed pods out).
+func isPlaced(pod *v1.Pod) bool { return nodeOf(pod) != "" && !hasEnded(pod) }
+
+func nodeOf(pod *v1.Pod) string {
+	if pod.Spec.NodeName != "" {
+		return pod.Spec.NodeName
+	}
+	return pod.Status.NominatedNodeName
+}
+
+func hasEnded(pod *v1.Pod) bool {
+	return pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed
+}

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"sort"
+	"strings"
+)
+
+// Disagreement is one place where ebb did not answer as the scheduler did.
+type Disagreement struct {
+	Kind string // "crash", "error", "shape", "verdict", "plugin" or "reasons"
+	Pod  string
+	Want Verdict // What the scheduler says.
+	Got  Verdict // What ebb says.
+	Text string  // For the kinds that are not about one verdict.
+}
+
+// Signature is equal for disagreements that look like the same mistake.  It leaves out names.
+func (d *Disagreement) Signature() string {
+	switch d.Kind {
+	case "crash", "error", "shape":
+		return d.Kind + ": " + withoutNames(d.Text)
+	case "reasons":
+		return fmt.Sprintf("reasons: %s %s, ebb %s", d.Want.Plugin,
+			withoutNames(strings.Join(d.Want.Reasons, "; ")),
+			withoutNames(strings.Join(d.Got.Reasons, "; ")))
+	}
+	return fmt.Sprintf("%s: %s, ebb %s", d.Kind, brief(d.Want), brief(d.Got))
+}
+
+func (d *Disagreement) String() string {
+	if d.Text != "" {
+		return fmt.Sprintf("%s: pod %s: %s", d.Kind, d.Pod, d.Text)
+	}
+	return fmt.Sprintf("%s: pod %s on node %s: the scheduler says %s, ebb says %s", d.Kind, d.Pod,
+		d.Want.Node, verdictText(d.Want), verdictText(d.Got))
+}
+
+func brief(v Verdict) string {
+	if v.Fits {
+		return "fits"
+	}
+	return v.Plugin + " refuses"
+}
+
+func verdictText(v Verdict) string {
+	if v.Fits {
+		return "it fits"
+	}
+	return fmt.Sprintf("%s refuses (%s)", v.Plugin, strings.Join(v.Reasons, "; "))
+}
+
+var namesPattern = regexp.MustCompile(`"[^"]*"|[0-9]+`)
+
+func withoutNames(text string) string { return namesPattern.ReplaceAllString(text, "_") }
+
+// Compare returns every verdict on which the answers differ.  Reasons are compared as sets, and not
+// at all where the scheduler's plugin failed: that text is a Go error.
+func Compare(want, got *Response) []Disagreement {
+	if got.Error != "" {
+		return []Disagreement{{Kind: "error", Text: got.Error}}
+	}
+	if got.ID != want.ID || len(got.Results) != len(want.Results) {
+		return []Disagreement{{Kind: "shape", Text: fmt.Sprintf("id %d and %d pods, not %d and %d",
+			got.ID, len(got.Results), want.ID, len(want.Results))}}
+	}
+	var found []Disagreement
+	for i := range want.Results {
+		found = append(found, comparePod(&want.Results[i], &got.Results[i])...)
+	}
+	return found
+}
+
+func comparePod(want, got *PodVerdicts) []Disagreement {
+	if got.Pod != want.Pod || len(got.Nodes) != len(want.Nodes) {
+		return []Disagreement{{Kind: "shape", Pod: want.Pod, Text: fmt.Sprintf(
+			"pod %q with %d nodes, not %q with %d", got.Pod, len(got.Nodes), want.Pod,
+			len(want.Nodes))}}
+	}
+	var found []Disagreement
+	for i := range want.Nodes {
+		if kind := difference(&want.Nodes[i], &got.Nodes[i]); kind != "" {
+			found = append(found, Disagreement{Kind: kind, Pod: want.Pod, Want: want.Nodes[i],
+				Got: got.Nodes[i]})
+		}
+	}
+	return found
+}
+
+// difference returns "" for verdicts that agree.
+func difference(want, got *Verdict) string {
+	switch {
+	case got.Node != want.Node:
+		return "shape"
+	case got.Fits != want.Fits:
+		return "verdict"
+	case got.Plugin != want.Plugin:
+		return "plugin"
+	case !want.Failed && !slices.Equal(sorted(want.Reasons), sorted(got.Reasons)):
+		return "reasons"
+	}
+	return ""
+}
+
+func sorted(texts []string) []string {
+	texts = slices.Clone(texts)
+	sort.Strings(texts)
+	return texts
+}

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// Regression is a case on which ebb once disagreed: its symptom, the smallest request that showed
+// it, and the answer of kube-scheduler.
+type Regression struct {
+	Symptom  string    `json:"symptom"`
+	Request  *Request  `json:"request"`
+	Response *Response `json:"response"`
+}
+
+const regressionFolder = "testdata/regressions"
+
+var notInFileNames = regexp.MustCompile(`[^a-z0-9]+`)
+
+// Save writes the case into a folder, under a name made from the signature of the disagreement, and
+// returns the path.
+func (r *Regression) Save(folder, signature string) (string, error) {
+	hash := fnv.New32a()
+	hash.Write([]byte(signature))
+	slug := strings.Trim(notInFileNames.ReplaceAllString(strings.ToLower(signature), "-"), "-")
+	slug = strings.TrimRight(slug[:min(len(slug), 60)], "-")
+	text, err := json.MarshalIndent(r, "", " ")
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return "", err
+	}
+	path := filepath.Join(folder, fmt.Sprintf("%s-%08x.json", slug, hash.Sum32()))
+	return path, os.WriteFile(path, append(text, '\n'), 0o644)
+}
+
+// LoadRegression reads a case.
+func LoadRegression(path string) (*Regression, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	regression := &Regression{}
+	if err := json.Unmarshal(text, regression); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return regression, nil
+}
