@@ -25,6 +25,7 @@ ebb_require_version(yaml-cpp "${yaml-cpp_VERSION}" 0.7)
 if(NOT TARGET yaml-cpp::yaml-cpp)  # Before 0.8 the target has no namespace.
   add_library(yaml-cpp::yaml-cpp ALIAS yaml-cpp)
 endif()
+find_package(nlohmann_json 3.11 CONFIG REQUIRED)
 find_package(CLI11 CONFIG REQUIRED)
 ebb_require_version(CLI11 "${CLI11_VERSION}" 2.1)
 find_package(fmt CONFIG REQUIRED)
