@@ -32,7 +32,8 @@ type Verdict struct {
 	Reasons []string `json:"reasons,omitempty"`
 
 	// Failed marks a plugin that could not decide (the framework's status code Error, or terms
-	// that do not parse).  The pod does not fit, but the text is a Go error's and not compared.  Only the scheduler sets it.
+	// that do not parse).  The pod does not fit, but the text is a Go error's and not compared.
+	// Only the scheduler sets it.
 	Failed bool `json:"failed,omitempty"`
 }
 
