@@ -30,7 +30,6 @@ find_package(CLI11 CONFIG REQUIRED)
 ebb_require_version(CLI11 "${CLI11_VERSION}" 2.1)
 find_package(fmt CONFIG REQUIRED)
 ebb_require_version(fmt "${fmt_VERSION}" 9.1)
-find_package(nlohmann_json 3.11 CONFIG REQUIRED)
 find_package(SQLite3 3.40 REQUIRED)
 
 find_package(PkgConfig REQUIRED)
