@@ -1,0 +1,229 @@
+#include "engine/deletion.h"
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "engine/budgets.h"
+
+namespace ebb {
+namespace {
+
+// What a node takes with it when it goes.
+struct NodeSize {
+  int64_t cores = 0;
+  int64_t memory_bytes = 0;
+};
+
+NodeSize SizeOf(const NodeInfo& node) {
+  NodeSize size;
+  for (const auto& [resource, amount] : node.capacity) {
+    if (resource == kCpu) size.cores = amount / 1000 + (amount % 1000 != 0 ? 1 : 0);
+    if (resource == kMemory) size.memory_bytes = amount;
+  }
+  return size;
+}
+
+bool IsVirtual(const Catalog& catalog, const NodeInfo& node) {
+  for (const Label& label : node.labels) {
+    if (catalog.Text(label.key) == "type") return catalog.Text(label.value) == "virtual-kubelet";
+  }
+  return false;
+}
+
+// How much of the cluster may still go.
+class MinimumQuota {
+ public:
+  MinimumQuota(const ClusterSnapshot& snapshot, const NodeGroups& groups,
+               const ClusterMinimums& minimums)
+      : catalog_(snapshot.catalog()), groups_(groups), group_size_(groups.groups.size()) {
+    NodeSize usage;
+    int64_t nodes = 0;
+    snapshot.alive().ForEach([&](NodeId node) {
+      if (IsVirtual(catalog_, catalog_.node(node))) return;
+      const NodeSize size = Size(node);
+      usage.cores += size.cores;
+      usage.memory_bytes += size.memory_bytes;
+      ++nodes;
+    });
+    cores_ = std::max<int64_t>(usage.cores - minimums.cores, 0);
+    memory_bytes_ = std::max<int64_t>(usage.memory_bytes - minimums.memory_bytes, 0);
+    nodes_ = std::max<int64_t>(nodes - minimums.nodes, 0);
+  }
+
+  // All or nothing.
+  bool Consume(NodeId node) {
+    const NodeSize size = Size(node);
+    if (cores_ < size.cores || memory_bytes_ < size.memory_bytes || nodes_ < 1) return false;
+    cores_ -= size.cores;
+    memory_bytes_ -= size.memory_bytes;
+    --nodes_;
+    return true;
+  }
+
+ private:
+  NodeSize Size(NodeId node) {
+    const GroupId group = groups_.Of(node);
+    if (group == kNoGroup) return SizeOf(catalog_.node(node));
+    std::optional<NodeSize>& size = group_size_[Index(group)];
+    if (!size) size = SizeOf(catalog_.node(node));
+    return *size;
+  }
+
+  const Catalog& catalog_;
+  const NodeGroups& groups_;
+  std::vector<std::optional<NodeSize>> group_size_;
+  int64_t cores_ = 0;
+  int64_t memory_bytes_ = 0;
+  int64_t nodes_ = 0;
+};
+
+struct Candidate {
+  const RemovableNode* removable;
+  int64_t since_s;
+};
+
+class Chooser {
+ public:
+  Chooser(const ClusterSnapshot& snapshot, const NodeGroups& groups, const UnneededTimers& timers,
+          std::span<const int64_t> in_deletion, const DeletionOptions& options, int64_t now_s)
+      : snapshot_(snapshot),
+        catalog_(snapshot.catalog()),
+        groups_(groups),
+        timers_(timers),
+        in_deletion_(in_deletion),
+        options_(options),
+        now_s_(now_s),
+        quota_(snapshot, groups, options.minimums) {
+    for (const NodeGroup& group : groups.groups) sizes_.push_back(group.target_size);
+  }
+
+  NodesToDelete Choose(const Plan& plan) && {
+    std::vector<const RemovableNode*> empty;
+    std::vector<const RemovableNode*> drain;
+    for (const Candidate& candidate : InOrder(plan)) {
+      (candidate.removable->moves.empty() ? empty : drain).push_back(candidate.removable);
+    }
+    std::vector<const RemovableNode*> chosen;
+    for (const RemovableNode* removable : empty) Accept(*removable, chosen);
+    const auto first_drain = static_cast<std::ptrdiff_t>(chosen.size());
+    for (const RemovableNode* removable : drain) Accept(*removable, chosen);
+    std::stable_partition(chosen.begin() + first_drain, chosen.end(),
+                          [](const RemovableNode* r) { return !r->risky; });
+    for (const RemovableNode* removable : KeepWholeGroups(chosen)) Release(*removable);
+    return std::move(result_);
+  }
+
+ private:
+  std::vector<Candidate> InOrder(const Plan& plan) const {
+    std::vector<Candidate> candidates;
+    for (const RemovableNode& removable : plan.remove) {
+      const auto since = timers_.Since(catalog_.NodeName(removable.node));
+      if (since) candidates.push_back({&removable, *since});
+    }
+    std::stable_sort(candidates.begin(), candidates.end(),
+                     [](const Candidate& a, const Candidate& b) { return a.since_s < b.since_s; });
+    return candidates;
+  }
+
+  void Accept(const RemovableNode& removable, std::vector<const RemovableNode*>& accepted) {
+    const UnremovableReason reason = Judge(removable.node);
+    if (reason == UnremovableReason::kNoReason) {
+      accepted.push_back(&removable);
+    } else {
+      Keep(removable, reason);
+    }
+  }
+
+  // Takes the node's share of its group and of the cluster if the answer is kNoReason.
+  UnremovableReason Judge(NodeId node) {
+    const NodeInfo& info = catalog_.node(node);
+    if (info.scale_down_disabled) return UnremovableReason::kScaleDownDisabledAnnotation;
+    const NodeGroup* const group = groups_.Find(node);
+    if (group == nullptr) return UnremovableReason::kNotAutoscaled;
+    if (!WaitedLongEnough(info, *group)) {
+      return info.ready ? UnremovableReason::kNotUnneededLongEnough
+                        : UnremovableReason::kNotUnreadyLongEnough;
+    }
+    const size_t g = Index(groups_.Of(node));
+    if (sizes_[g] - in_deletion_[g] <= group->min_size) {
+      return UnremovableReason::kNodeGroupMinSizeReached;
+    }
+    if (!quota_.Consume(node)) return UnremovableReason::kMinimalResourceLimitExceeded;
+    --sizes_[g];
+    return UnremovableReason::kNoReason;
+  }
+
+  bool WaitedLongEnough(const NodeInfo& node, const NodeGroup& group) const {
+    const int64_t threshold_s =
+        node.ready ? group.scale_down_unneeded_time_s.value_or(options_.scale_down_unneeded_time_s)
+                   : group.scale_down_unready_time_s.value_or(options_.scale_down_unready_time_s);
+    if (threshold_s <= 0) return true;
+    return *timers_.Since(catalog_.Text(node.name)) < now_s_ - threshold_s;
+  }
+
+  // The nodes of groups that go one by one, then those of atomic groups that are whole.
+  std::vector<const RemovableNode*> KeepWholeGroups(
+      const std::vector<const RemovableNode*>& chosen) {
+    std::vector<const RemovableNode*> kept;
+    std::vector<std::vector<const RemovableNode*>> atomic(groups_.groups.size());
+    std::vector<size_t> order;  // Atomic groups as they are first met.
+    for (const RemovableNode* removable : chosen) {
+      const size_t g = Index(groups_.Of(removable->node));
+      if (!groups_.groups[g].atomic) {
+        kept.push_back(removable);
+        continue;
+      }
+      if (atomic[g].empty()) order.push_back(g);
+      atomic[g].push_back(removable);
+    }
+    if (order.empty()) return kept;
+    const std::vector<int64_t> registered = RegisteredNodes(snapshot_, groups_);
+    for (const size_t g : order) {
+      const auto count = static_cast<int64_t>(atomic[g].size());
+      if (count == groups_.groups[g].target_size || count == registered[g]) {
+        kept.insert(kept.end(), atomic[g].begin(), atomic[g].end());
+        continue;
+      }
+      for (const RemovableNode* removable : atomic[g]) {
+        Keep(*removable, UnremovableReason::kAtomicScaleDownFailed);
+      }
+    }
+    return kept;
+  }
+
+  void Release(const RemovableNode& removable) {
+    if (!removable.on_completion.empty()) {
+      Keep(removable, UnremovableReason::kBlockedByOnCompletionPod);
+    } else {
+      (removable.moves.empty() ? result_.empty : result_.drain).push_back(removable.node);
+    }
+  }
+
+  void Keep(const RemovableNode& removable, UnremovableReason reason) {
+    result_.not_yet.push_back({removable.node, reason});
+  }
+
+  const ClusterSnapshot& snapshot_;
+  const Catalog& catalog_;
+  const NodeGroups& groups_;
+  const UnneededTimers& timers_;
+  std::span<const int64_t> in_deletion_;
+  const DeletionOptions& options_;
+  int64_t now_s_;
+  MinimumQuota quota_;
+  std::vector<int64_t> sizes_;  // Target size of each group less what was accepted.
+  NodesToDelete result_;
+};
+
+}  // namespace
+
+NodesToDelete ChooseNodesToDelete(const ClusterSnapshot& snapshot, const NodeGroups& groups,
+                                  const Plan& plan, const UnneededTimers& timers,
+                                  std::span<const int64_t> in_deletion,
+                                  const DeletionOptions& options, int64_t now_s) {
+  return Chooser(snapshot, groups, timers, in_deletion, options, now_s).Choose(plan);
+}
+
+}  // namespace ebb
