@@ -227,6 +227,11 @@ class Catalog {
   [[nodiscard]] std::string_view NodeName(NodeId id) const { return Text(node(id).name); }
   // Errors: NotFound.
   [[nodiscard]] absl::StatusOr<NodeId> FindNode(std::string_view name) const;
+  // kNoNode: there is none.
+  [[nodiscard]] NodeId FindNode(TextId name) const {
+    const auto it = nodes_by_name_.find(name);
+    return it == nodes_by_name_.end() ? kNoNode : it->second;
+  }
 
   [[nodiscard]] size_t pods() const { return pods_.size(); }
   [[nodiscard]] const PodInfo& pod(PodId id) const { return pods_[Index(id)]; }

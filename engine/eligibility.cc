@@ -1,0 +1,54 @@
+#include "engine/eligibility.h"
+
+namespace ebb {
+namespace {
+
+// A node tainted for deletion longer ago than this was given up on.
+constexpr int64_t kDeletionTimeoutS = 300;
+
+double ThresholdOf(const Catalog& catalog, const NodeGroup& group, NodeId node,
+                   const PlannerOptions& options) {
+  if (GpuOf(catalog, node)) {
+    return group.scale_down_gpu_utilization_threshold.value_or(
+        options.scale_down_gpu_utilization_threshold);
+  }
+  return group.scale_down_utilization_threshold.value_or(options.scale_down_utilization_threshold);
+}
+
+}  // namespace
+
+Eligibility JudgeEligibility(const ClusterSnapshot& snapshot, const NodeGroups& groups, NodeId node,
+                             const PlannerOptions& options, bool recently_unremovable,
+                             int64_t now_s) {
+  using enum UnremovableReason;
+  const Catalog& catalog = snapshot.catalog();
+  const NodeInfo& info = catalog.node(node);
+  if (!snapshot.Contains(node)) return {.reason = kUnexpectedError, .utilization = {}};
+  if (recently_unremovable) return {.reason = kRecentlyUnremovable, .utilization = {}};
+  if (info.to_be_deleted && now_s - *info.to_be_deleted < kDeletionTimeoutS) {
+    return {.reason = kCurrentlyBeingDeleted, .utilization = {}};
+  }
+  if (info.scale_down_disabled) {
+    return {.reason = kScaleDownDisabledAnnotation, .utilization = {}};
+  }
+  const NodeGroup* group = groups.Find(node);
+  if (group == nullptr) return {.reason = kNotAutoscaled, .utilization = {}};
+
+  const UtilizationOptions utilization_options{
+      .ignore_daemonsets =
+          group->ignore_daemonsets_utilization.value_or(options.ignore_daemonsets_utilization),
+      .ignore_mirror_pods = options.ignore_mirror_pods_utilization};
+  const std::optional<Utilization> utilization =
+      CalculateUtilization(snapshot, node, utilization_options, now_s);
+  if (!utilization) return {.reason = kUnexpectedError, .utilization = {}};
+  if (!options.scale_down_unready_enabled && !info.ready) {
+    return {.reason = kScaleDownUnreadyDisabled, .utilization = {}};
+  }
+  // Not "<=": 0/0 is not above any threshold.
+  if (utilization->utilization > ThresholdOf(catalog, *group, node, options)) {
+    return {.reason = kNotUnderutilized, .utilization = utilization};
+  }
+  return {.reason = kNoReason, .utilization = utilization};
+}
+
+}  // namespace ebb

@@ -1,0 +1,30 @@
+// Eligibility: may a node be considered for removal at all?
+//
+// Cost:    O(pods of the node).
+// Threads: pure.
+// Source:  cluster-autoscaler core/scaledown/eligibility.
+
+#ifndef EBB_ENGINE_ELIGIBILITY_H_
+#define EBB_ENGINE_ELIGIBILITY_H_
+
+#include <optional>
+
+#include "engine/node_groups.h"
+#include "engine/plan.h"
+#include "engine/planner.h"
+
+namespace ebb {
+
+struct Eligibility {
+  UnremovableReason reason = UnremovableReason::kNoReason;  // kNoReason: eligible.
+  std::optional<Utilization> utilization;                   // Where it was computed.
+};
+
+// `recently_unremovable`: the node could not be removed a short while ago.
+Eligibility JudgeEligibility(const ClusterSnapshot& snapshot, const NodeGroups& groups, NodeId node,
+                             const PlannerOptions& options, bool recently_unremovable,
+                             int64_t now_s);
+
+}  // namespace ebb
+
+#endif  // EBB_ENGINE_ELIGIBILITY_H_

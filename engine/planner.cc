@@ -1,0 +1,243 @@
+#include "engine/planner.h"
+
+#include <utility>
+
+#include "engine/eligibility.h"
+#include "engine/hints.h"
+#include "engine/placement.h"
+#include "engine/pod_scan.h"
+#include "snapshot/check.h"
+
+namespace ebb {
+namespace {
+
+// Filter evaluations between two looks at the deadline: tens of microseconds.
+constexpr uint64_t kEvaluationsPerCheck = 4096;
+
+}  // namespace
+
+struct Planner::Memory {
+  Hints hints;
+  Hints pending_hints;
+  PodScan scan;
+  // Nodes that could not be removed, by name, and when to try again.
+  absl::flat_hash_map<TextId, int64_t> unremovable_until;
+
+  void ForgetExpired(const ClusterSnapshot& snapshot, int64_t now_s);
+};
+
+// A node that left the cluster is forgotten too.
+void Planner::Memory::ForgetExpired(const ClusterSnapshot& snapshot, int64_t now_s) {
+  absl::erase_if(unremovable_until, [&](const auto& entry) {
+    const NodeId node = snapshot.catalog().FindNode(entry.first);
+    return entry.second <= now_s || node == kNoNode || !snapshot.Contains(node);
+  });
+}
+
+namespace {
+
+// One pass: the variables that its steps share.
+class PassRun {
+ public:
+  PassRun(ClusterSnapshot& snapshot, const NodeGroups& groups, const PlannerOptions& options,
+          const PassInput& input, Hints& hints, Hints& pending_hints, PodScan& scan,
+          absl::flat_hash_map<TextId, int64_t>& unremovable_until)
+      : snapshot_(snapshot),
+        catalog_(snapshot.catalog()),
+        groups_(groups),
+        options_(options),
+        input_(input),
+        scan_(scan),
+        unremovable_until_(unremovable_until),
+        destinations_(input.destinations != nullptr ? *input.destinations : snapshot.alive()),
+        pdbs_(catalog_),
+        placement_(snapshot, scan, hints),
+        pending_placement_(snapshot, scan, pending_hints) {}
+
+  Plan Run() {
+    plan_.utilization.resize(catalog_.nodes());
+    snapshot_.Fork();
+    PackPending();
+    std::vector<NodeId> eligible = FindEligible();
+    SimulateInOrder(eligible);
+    snapshot_.Revert();
+    scan_.EndPass();
+    for (uint32_t p = 0; p < catalog_.pdbs().size(); ++p) {
+      plan_.pdb_remaining.push_back(pdbs_.remaining(PdbId{p}));
+    }
+    return std::move(plan_);
+  }
+
+ private:
+  // Pending pods take the room they will need before any node goes.  Any node will
+  // do for them, not destinations alone.
+  void PackPending() {
+    const NodeSet anywhere = snapshot_.alive();
+    scan_.BeginPass(snapshot_, anywhere);
+    if (!input_.pending.empty()) {
+      const auto never = [] { return false; };
+      pending_placement_.TryPlace(input_.pending, OnFailure::kGoOn, never, moves_);
+      for (const Move& move : moves_) {
+        if (move.to != kNoNode) plan_.packed.push_back(move);
+      }
+    }
+    scan_.SetDestinations(destinations_);
+  }
+
+  std::vector<NodeId> FindEligible() {
+    std::vector<NodeId> eligible;
+    eligible.reserve(input_.candidates.size());
+    for (const NodeId node : input_.candidates) {
+      const bool recently = unremovable_until_.contains(catalog_.node(node).name);
+      const Eligibility verdict =
+          JudgeEligibility(snapshot_, groups_, node, options_, recently, input_.now_s);
+      plan_.utilization[Index(node)] = verdict.utilization;
+      if (verdict.reason == UnremovableReason::kNoReason) {
+        eligible.push_back(node);
+      } else {
+        plan_.keep.push_back({.node = node, .reason = verdict.reason, .pdb = {}});
+      }
+    }
+    return eligible;
+  }
+
+  void SimulateInOrder(const std::vector<NodeId>& eligible) {
+    size_t next = 0;
+    for (; next < eligible.size(); ++next) {
+      if (may_stop() && TimeIsUp()) {
+        plan_.termination = Termination::kDeadline;
+        break;
+      }
+      if (counted_removable_ >= input_.unneeded_limit) {
+        plan_.termination = Termination::kLimit;
+        break;
+      }
+      if (!SimulateRemoval(eligible[next])) {
+        plan_.termination = Termination::kDeadline;
+        break;
+      }
+      ++judged_;
+    }
+    plan_.skipped.assign(eligible.begin() + next, eligible.end());
+  }
+
+  // False: time ran out before there was an answer.
+  bool SimulateRemoval(NodeId node) {
+    if (!snapshot_.Contains(node)) {
+      Keep({.node = node, .reason = UnremovableReason::kNoNodeInfo, .pdb = {}});
+      return true;
+    }
+    GetPodsToMove(snapshot_, node, options_.drain, &pdbs_, /*listers=*/true, input_.now_s, pods_);
+    if (pods_.blocked()) {
+      Keep({.node = node,
+            .reason = UnremovableReason::kBlockedByPod,
+            .pod = pods_.blocking_pod,
+            .blocking_reason = pods_.reason,
+            .pdb = pods_.pdb});
+      return true;
+    }
+    snapshot_.Fork();
+    scan_.OnFork();
+    MakeGhost(node);
+    const auto out_of_time = [this] { return may_stop() && TimeIsUpInSimulation(); };
+    const Placement::Result placed =
+        placement_.TryPlace(pods_.move, OnFailure::kStopGroup, out_of_time, moves_);
+    if (placed.placed == pods_.move.size()) {
+      Remove(node);
+      return true;
+    }
+    snapshot_.Revert();
+    scan_.OnRevert();
+    if (placed.gave_up) return false;
+    Keep({.node = node,
+          .reason = UnremovableReason::kNoPlaceToMovePods,
+          .pod = placed.first_failed,
+          .pdb = {}});
+    return true;
+  }
+
+  // What does not move (DaemonSet pods and the like) vanishes with its node.
+  void MakeGhost(NodeId node) {
+    for (const PodId pod : pods_.move) snapshot_.RemovePod(pod);
+    while (!snapshot_.PodsOn(node).empty()) snapshot_.RemovePod(snapshot_.PodsOn(node).back());
+    snapshot_.SetGhost(node);
+  }
+
+  void Remove(NodeId node) {
+    snapshot_.ClearGhost();
+    snapshot_.RemoveNode(node);
+    snapshot_.Commit();
+    scan_.OnCommit();
+    scan_.OnNodeRemoved(node);
+    const PdbTracker::Verdict budgets = pdbs_.CanRemovePods(pods_.move);
+    pdbs_.RemovePods(pods_.move);
+    destinations_.Erase(node);
+    const NodeGroup* group = groups_.Find(node);
+    if (group == nullptr || !group->atomic) ++counted_removable_;
+    plan_.remove.push_back({.node = node,
+                            .moves = moves_,
+                            .daemonset = pods_.daemonset,
+                            .on_completion = pods_.on_completion,
+                            .risky = !budgets.in_parallel});
+  }
+
+  void Keep(UnremovableNode node) {
+    unremovable_until_[catalog_.node(node.node).name] =
+        input_.now_s + options_.unremovable_node_recheck_timeout_s;
+    plan_.keep.push_back(node);
+  }
+
+  [[nodiscard]] bool may_stop() const {
+    return input_.deadline != nullptr && judged_ >= options_.min_nodes_per_pass;
+  }
+  [[nodiscard]] bool TimeIsUp() const { return input_.deadline->Expired(); }
+
+  bool TimeIsUpInSimulation() {
+    if (scan_.evaluations() < next_check_) return false;
+    next_check_ = scan_.evaluations() + kEvaluationsPerCheck;
+    return TimeIsUp();
+  }
+
+  ClusterSnapshot& snapshot_;
+  const Catalog& catalog_;
+  const NodeGroups& groups_;
+  const PlannerOptions& options_;
+  const PassInput& input_;
+  PodScan& scan_;
+  absl::flat_hash_map<TextId, int64_t>& unremovable_until_;
+
+  NodeSet destinations_;
+  PdbTracker pdbs_;
+  Placement placement_;
+  Placement pending_placement_;
+  Plan plan_;
+  size_t judged_ = 0;
+  size_t counted_removable_ = 0;  // Atomic groups' nodes apart.
+  uint64_t next_check_ = 0;
+
+  // Reused from node to node.
+  PodsToMove pods_;
+  std::vector<Move> moves_;
+};
+
+}  // namespace
+
+Planner::Planner(PlannerOptions options)
+    : options_(std::move(options)), memory_(std::make_unique<Memory>()) {}
+
+Planner::~Planner() = default;
+
+Plan Planner::Pass(ClusterSnapshot& snapshot, const NodeGroups& groups, const PassInput& input) {
+  EBB_CHECK(groups.group_of.size() == snapshot.catalog().nodes());
+  memory_->ForgetExpired(snapshot, input.now_s);
+  Plan plan = PassRun(snapshot, groups, options_, input, memory_->hints, memory_->pending_hints,
+                      memory_->scan, memory_->unremovable_until)
+                  .Run();
+  memory_->hints.DropOld();
+  memory_->pending_hints.DropOld();
+  return plan;
+}
+
+std::optional<TextId> Planner::Hint(TextId pod_key) const { return memory_->hints.Get(pod_key); }
+
+}  // namespace ebb

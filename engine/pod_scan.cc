@@ -1,0 +1,256 @@
+#include "engine/pod_scan.h"
+
+#include "predicates/filters.h"
+#include "snapshot/check.h"
+
+namespace ebb {
+namespace {
+
+// Shapes that two pods of one fit class cannot tell apart statically.
+bool HasOwnStatics(const PodShape& shape) {
+  return shape.needs_restart_all_containers || shape.needs_host_network_user_namespaces ||
+         !shape.claims.empty() || shape.volumes != 0;
+}
+
+// Whether more than requests has to be looked at on a node.
+bool HasMoreThanRequests(const PodShape& shape) {
+  return !shape.host_ports.empty() || !shape.spread.empty() || !shape.affinity.empty() ||
+         !shape.anti_affinity.empty() || !shape.repelled_by.empty() || HasOwnStatics(shape);
+}
+
+bool MayFailPreFilter(const Catalog& catalog, const PodShape& shape) {
+  return !shape.not_understood.empty() || HasOwnStatics(shape) ||
+         catalog.constraints(shape.constraints).names_a_node;
+}
+
+bool HasRoom(const ClusterSnapshot& snapshot, const PodShape& shape, NodeId node) {
+  if (snapshot.Free(kPods, node) < 1) return false;
+  for (const auto& [resource, amount] : shape.fit_requests) {
+    if (resource != kPods && amount > snapshot.Free(resource, node)) return false;
+  }
+  return true;
+}
+
+// One bit for each of 64 amounts in a row that is at least `amount`.
+__attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"))) uint64_t AtLeast(
+    const int64_t* amounts, int64_t amount) {
+  uint64_t bits = 0;
+  for (size_t i = 0; i < kNodesPerWord; ++i) bits |= uint64_t{amounts[i] >= amount} << i;
+  return bits;
+}
+
+uint64_t RoomOfWord(const ClusterSnapshot& snapshot, const PodShape& shape, size_t word) {
+  uint64_t bits = AtLeast(snapshot.FreeOfWord(kPods, word), 1);
+  for (const auto& [resource, amount] : shape.fit_requests) {
+    if (bits == 0) break;
+    if (resource != kPods) bits &= AtLeast(snapshot.FreeOfWord(resource, word), amount);
+  }
+  return bits;
+}
+
+NodeId NodeOfBit(size_t word, uint64_t bits) {
+  return NodeId{static_cast<uint32_t>(word * kNodesPerWord + std::countr_zero(bits))};
+}
+
+// The first member after `node`, or kNoNode.
+NodeId NextAfter(const NodeSet& set, NodeId node) {
+  const std::span<const uint64_t> words = set.words();
+  const size_t next = Index(node) + 1;
+  size_t w = next / kNodesPerWord;
+  if (w >= words.size()) return kNoNode;
+  uint64_t bits = words[w] & (~uint64_t{0} << (next % kNodesPerWord));
+  while (bits == 0) {
+    if (++w == words.size()) return kNoNode;
+    bits = words[w];
+  }
+  return NodeOfBit(w, bits);
+}
+
+template <typename T>
+T& Slot(std::vector<std::unique_ptr<T>>& slots, size_t index) {
+  if (slots.size() <= index) slots.resize(index + 1);
+  if (slots[index] == nullptr) slots[index] = std::make_unique<T>();
+  return *slots[index];
+}
+
+}  // namespace
+
+void PodScan::BeginPass(const ClusterSnapshot& snapshot, const NodeSet& destinations) {
+  snapshot_ = &snapshot;
+  destinations_ = &destinations;
+  if (catalog_ != snapshot.shared_catalog()) {
+    catalog_ = snapshot.shared_catalog();
+    statics_.clear();
+    schedulable_ = NodeSet(catalog_->nodes());
+    for (uint32_t n = 0; n < catalog_->nodes(); ++n) {
+      schedulable_.Set(NodeId{n}, !catalog_->node(NodeId{n}).unschedulable);
+    }
+  }
+  candidates_.clear();
+  forgotten_.clear();
+  last_node_ = kNoNode;
+}
+
+void PodScan::EndPass() {
+  candidates_.clear();
+  forgotten_.clear();
+  snapshot_ = nullptr;
+  destinations_ = nullptr;
+  last_node_ = kNoNode;
+}
+
+PodScan::StaticBits& PodScan::StaticsOf(const PodShape& shape, PodShapeId id) {
+  const size_t index = HasOwnStatics(shape) ? catalog_->constraint_sets() + Index(id)
+                                            : Index(shape.constraints);
+  StaticBits& statics = Slot(statics_, index);
+  if (statics.known.empty()) {
+    statics.passed.Resize(catalog_->nodes());
+    statics.known.resize(statics.passed.words().size());
+  }
+  return statics;
+}
+
+PodScan::Candidates& PodScan::CandidatesOf(const PodShape& shape, PodShapeId id) {
+  const size_t index =
+      HasOwnStatics(shape) ? catalog_->fit_classes() + Index(id) : Index(shape.fit_class);
+  Candidates& candidates = Slot(candidates_, index);
+  if (candidates.known.empty()) {
+    candidates.maybe.Resize(catalog_->nodes());
+    candidates.known.resize(candidates.maybe.words().size());
+    candidates.statics = &StaticsOf(shape, id);
+  }
+  return candidates;
+}
+
+uint64_t PodScan::StaticWord(StaticBits& statics, const PodShape& shape, size_t word) const {
+  uint64_t& passed = statics.passed.words()[word];
+  if (statics.known[word]) return passed;
+  for (uint64_t rest = schedulable_.words()[word]; rest != 0; rest &= rest - 1) {
+    const NodeId node = NodeOfBit(word, rest);
+    if (StaticFits(*snapshot_, shape, node)) statics.passed.Insert(node);
+  }
+  statics.known[word] = true;
+  return passed;
+}
+
+void PodScan::FillWord(Candidates& candidates, const PodShape& shape, size_t word) {
+  const uint64_t room = RoomOfWord(*snapshot_, shape, word) & schedulable_.words()[word];
+  candidates.maybe.words()[word] =
+      room == 0 ? 0 : room & StaticWord(*candidates.statics, shape, word);
+  candidates.known[word] = true;
+  if (snapshot_->depth() > 0) {
+    forgotten_.push_back({&candidates, static_cast<uint32_t>(word), 0});
+  }
+}
+
+NodeId PodScan::FirstFit(Candidates& candidates, const PodShape& shape, size_t word,
+                         uint64_t mask) {
+  if (!candidates.known[word]) FillWord(candidates, shape, word);
+  uint64_t& maybe = candidates.maybe.words()[word];
+  uint64_t full = 0;
+  NodeId found = kNoNode;
+  for (uint64_t rest = maybe & mask; rest != 0; rest &= rest - 1) {
+    const NodeId node = NodeOfBit(word, rest);
+    ++evaluations_;
+    if (!HasRoom(*snapshot_, shape, node)) {
+      full |= rest & -rest;
+    } else if (!HasMoreThanRequests(shape) || DynamicFits(*snapshot_, shape, node)) {
+      found = node;
+      break;
+    }
+  }
+  if (full != 0) {
+    maybe &= ~full;
+    forgotten_.push_back({&candidates, static_cast<uint32_t>(word), full});
+  }
+  return found;
+}
+
+NodeId PodScan::StartOfScan() {
+  const size_t nodes = snapshot_->nodes();
+  if (last_node_ == kNoNode || last_index_ >= nodes) {
+    return snapshot_->NodeAt((last_index_ + 1) % nodes);
+  }
+  const NodeId next = NextAfter(snapshot_->alive(), last_node_);
+  return next == kNoNode ? snapshot_->NodeAt(0) : next;
+}
+
+NodeId PodScan::FindNode(PodId pod) {
+  const PodShapeId id = catalog_->pod(pod).shape;
+  const PodShape& shape = catalog_->shape(id);
+  if (snapshot_->nodes() == 0) return kNoNode;
+  if (MayFailPreFilter(*catalog_, shape) && !PreFilter(*snapshot_, shape).fits) return kNoNode;
+
+  Candidates& candidates = CandidatesOf(shape, id);
+  const std::span<const uint64_t> alive = snapshot_->alive().words();
+  const std::span<const uint64_t> destinations = destinations_->words();
+  const NodeId ghost = snapshot_->ghost();
+  const size_t ghost_word = ghost == kNoNode ? alive.size() : Index(ghost) / kNodesPerWord;
+  const uint64_t ghost_bit = ghost == kNoNode ? 0 : uint64_t{1} << (Index(ghost) % kNodesPerWord);
+  const auto search = [&](size_t word, uint64_t mask) {
+    mask &= alive[word] & destinations[word];
+    if (word == ghost_word) mask &= ~ghost_bit;
+    return mask == 0 ? kNoNode : FirstFit(candidates, shape, word, mask);
+  };
+
+  const NodeId start = StartOfScan();
+  const size_t first = Index(start) / kNodesPerWord;
+  const uint64_t from_start = ~uint64_t{0} << (Index(start) % kNodesPerWord);
+  NodeId found = search(first, from_start);
+  for (size_t w = first + 1; found == kNoNode && w < alive.size(); ++w) found = search(w, ~uint64_t{0});
+  for (size_t w = 0; found == kNoNode && w < first; ++w) found = search(w, ~uint64_t{0});
+  if (found == kNoNode && ~from_start != 0) found = search(first, ~from_start);
+  if (found != kNoNode) MovePointerTo(found);
+  return found;
+}
+
+void PodScan::MovePointerTo(NodeId node) {
+  // Count the nodes between the old place and the new one where that is near.
+  const std::span<const uint64_t> alive = snapshot_->alive().words();
+  if (last_node_ == kNoNode || node < last_node_) {
+    last_index_ = snapshot_->PositionOf(node);
+  } else {
+    const size_t from = Index(last_node_) / kNodesPerWord;
+    const size_t to = Index(node) / kNodesPerWord;
+    const auto below = [&](NodeId n) {
+      const uint64_t mask = (uint64_t{1} << (Index(n) % kNodesPerWord)) - 1;
+      return std::popcount(alive[Index(n) / kNodesPerWord] & mask);
+    };
+    last_index_ -= below(last_node_);
+    for (size_t w = from; w < to; ++w) last_index_ += std::popcount(alive[w]);
+    last_index_ += below(node);
+  }
+  last_node_ = node;
+}
+
+bool PodScan::Fits(PodId pod, NodeId node) const {
+  const PodShape& shape = catalog_->shape_of(pod);
+  if (!snapshot_->Contains(node) || snapshot_->IsGhost(node) || !destinations_->Contains(node)) {
+    return false;
+  }
+  if (!HasRoom(*snapshot_, shape, node)) return false;
+  if (MayFailPreFilter(*catalog_, shape) && !PreFilter(*snapshot_, shape).fits) return false;
+  if (!StaticFits(*snapshot_, shape, node)) return false;
+  return !HasMoreThanRequests(shape) || DynamicFits(*snapshot_, shape, node);
+}
+
+void PodScan::OnFork() { forgotten_.clear(); }
+
+void PodScan::OnRevert() {
+  for (auto it = forgotten_.rbegin(); it != forgotten_.rend(); ++it) {
+    if (it->bits == 0) {
+      it->candidates->known[it->word] = false;
+    } else {
+      it->candidates->maybe.words()[it->word] |= it->bits;
+    }
+  }
+  forgotten_.clear();
+}
+
+void PodScan::OnNodeRemoved(NodeId node) {
+  // The index stays; if a node at or before it goes, it means the next node.
+  if (last_node_ == kNoNode || node > last_node_) return;
+  last_node_ = NextAfter(snapshot_->alive(), last_node_);
+}
+
+}  // namespace ebb

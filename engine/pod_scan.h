@@ -1,0 +1,102 @@
+// PodScan finds a node for one pod: the first that passes every filter, looking
+// round the list of nodes from where the last search ended.
+//
+// What makes it fast:
+// - Pods of one fit class (constraints and requests) share a bit set of the nodes
+//   that may still take them, filled 64 nodes at a time, on first use.  The next
+//   candidate is the next set bit.
+// - During a pass free room only shrinks, so a bit that is cleared because the node
+//   is full stays clear; only a revert gives room back, and restores the bits that
+//   were cleared since the fork.  The bit set is therefore always a superset of the
+//   nodes that fit, and every hit is tested exactly: it cannot change an answer.
+// - Static verdicts (taints, affinity) are kept per set of constraints for as long
+//   as the catalog is the same.
+//
+// The pointer is an index into the list of nodes, as in the autoscaler: it stays
+// when a node goes, so it then means another node.  It starts at 0, and the first
+// search therefore at index 1.
+//
+// Threads: none.
+// Source:  cluster-autoscaler simulator/clustersnapshot/predicate/plugin_runner.go,
+//          RunFiltersUntilPassingNode with parallelism 1.
+
+#ifndef EBB_ENGINE_POD_SCAN_H_
+#define EBB_ENGINE_POD_SCAN_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "snapshot/cluster_snapshot.h"
+
+namespace ebb {
+
+class PodScan {
+ public:
+  // Begins a pass over `snapshot`.  `destinations`: nodes that may take pods.
+  // Both must live until EndPass.
+  void BeginPass(const ClusterSnapshot& snapshot, const NodeSet& destinations);
+  void EndPass();
+
+  // From here on the nodes that may take pods.
+  void SetDestinations(const NodeSet& destinations) { destinations_ = &destinations; }
+
+  // The next node from the pointer that takes `pod`, which is not placed, and moves
+  // the pointer there; kNoNode if there is none, and the pointer stays.
+  // The ghost, and nodes with spec.unschedulable, are passed over.
+  NodeId FindNode(PodId pod);
+
+  // Every filter on one node (a hint), and that it may take pods.  The pointer stays.
+  [[nodiscard]] bool Fits(PodId pod, NodeId node) const;
+
+  // To be told beside the snapshot's own calls:
+  void OnFork();
+  void OnRevert();
+  void OnCommit() {}
+  void OnNodeRemoved(NodeId node);
+
+  // Filter evaluations so far: the unit in which a deadline is checked.
+  [[nodiscard]] uint64_t evaluations() const { return evaluations_; }
+
+ private:
+  // Nodes that passed the static filters, word by word.
+  struct StaticBits {
+    NodeSet passed;
+    std::vector<bool> known;  // By word.
+  };
+  // Nodes that may take a pod of one fit class.
+  struct Candidates {
+    NodeSet maybe;
+    std::vector<bool> known;  // By word.
+    StaticBits* statics;
+  };
+  struct Forgotten {  // What a revert makes wrong.
+    Candidates* candidates;
+    uint32_t word;
+    uint64_t bits;  // Bits that were cleared; 0: the whole word was filled.
+  };
+
+  Candidates& CandidatesOf(const PodShape& shape, PodShapeId id);
+  StaticBits& StaticsOf(const PodShape& shape, PodShapeId id);
+  uint64_t StaticWord(StaticBits& statics, const PodShape& shape, size_t word) const;
+  void FillWord(Candidates& candidates, const PodShape& shape, size_t word);
+  NodeId FirstFit(Candidates& candidates, const PodShape& shape, size_t word, uint64_t mask);
+  NodeId StartOfScan();
+  void MovePointerTo(NodeId node);
+
+  const ClusterSnapshot* snapshot_ = nullptr;
+  const NodeSet* destinations_ = nullptr;
+  std::shared_ptr<const Catalog> catalog_;  // Whose static verdicts are kept.
+  NodeSet schedulable_;                     // Nodes without spec.unschedulable.
+  std::vector<std::unique_ptr<StaticBits>> statics_;
+  std::vector<std::unique_ptr<Candidates>> candidates_;
+  std::vector<Forgotten> forgotten_;        // Since the last fork.
+
+  uint64_t last_index_ = 0;
+  NodeId last_node_ = kNoNode;  // The node at last_index_, or kNoNode: look it up.
+  uint64_t evaluations_ = 0;
+};
+
+}  // namespace ebb
+
+#endif  // EBB_ENGINE_POD_SCAN_H_
