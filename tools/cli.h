@@ -1,0 +1,25 @@
+// The command line of `ebb`: subcommands, help, version, and what is said about a
+// flag that does not exist.
+
+#ifndef EBB_TOOLS_CLI_H_
+#define EBB_TOOLS_CLI_H_
+
+#include <iosfwd>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ebb {
+
+inline constexpr std::string_view kVersion = "0.1.0";
+
+// Exit codes: 0 done, 1 bad input, 2 usage.
+int RunCli(int argc, const char* const* argv, std::istream& in, std::ostream& out,
+           std::ostream& err);
+
+// The candidate that is nearest to `word` by edits, if any is near; else empty.
+std::string Nearest(std::string_view word, const std::vector<std::string>& candidates);
+
+}  // namespace ebb
+
+#endif  // EBB_TOOLS_CLI_H_

@@ -1,0 +1,284 @@
+#include "tools/filter_command.h"
+
+#include <simdjson.h>
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "predicates/filters.h"
+#include "tools/load_cluster.h"
+#include "tools/read_json.h"
+#include "tools/table.h"
+
+namespace ebb {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+absl::string_view Absl(std::string_view text) { return {text.data(), text.size()}; }
+
+std::string OneLine(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Json VerdictJson(std::string_view node, const FilterVerdict& verdict) {
+  Json json = {{"node", node}, {"fits", verdict.fits}};
+  if (!verdict.fits) {
+    json["plugin"] = FilterName(verdict.filter);
+    json["reasons"] = verdict.reasons;
+  }
+  return json;
+}
+
+// Takes the pod off its node for as long as it lives.
+class Unplaced {
+ public:
+  Unplaced(ClusterSnapshot& snapshot, PodId pod) : snapshot_(snapshot) {
+    snapshot_.Fork();
+    if (snapshot_.NodeOf(pod) != kNoNode) snapshot_.RemovePod(pod);
+  }
+  ~Unplaced() { snapshot_.Revert(); }
+  Unplaced(const Unplaced&) = delete;
+  Unplaced& operator=(const Unplaced&) = delete;
+
+ private:
+  ClusterSnapshot& snapshot_;
+};
+
+struct NodeVerdict {
+  NodeId node;
+  FilterVerdict verdict;
+};
+
+std::vector<NodeVerdict> JudgeAll(ClusterSnapshot& snapshot, PodId pod,
+                                  std::optional<NodeId> only = std::nullopt) {
+  const Unplaced unplaced(snapshot, pod);
+  const Catalog& catalog = snapshot.catalog();
+  const PodShape& shape = catalog.shape_of(pod);
+  std::vector<NodeVerdict> verdicts;
+  for (uint32_t n = 0; n < catalog.nodes(); ++n) {
+    if (only && *only != NodeId{n}) continue;
+    verdicts.push_back({NodeId{n}, Explain(snapshot, shape, NodeId{n})});
+  }
+  return verdicts;
+}
+
+Json PodVerdicts(ClusterSnapshot& snapshot, PodId pod, std::optional<NodeId> only) {
+  Json nodes = Json::array();
+  for (const NodeVerdict& v : JudgeAll(snapshot, pod, only)) {
+    nodes.push_back(VerdictJson(snapshot.catalog().NodeName(v.node), v.verdict));
+  }
+  return {{"pod", snapshot.catalog().PodName(pod)}, {"nodes", std::move(nodes)}};
+}
+
+absl::StatusOr<PodId> FindPod(const Catalog& catalog, std::string_view name) {
+  const size_t slash = name.find('/');
+  if (slash == std::string_view::npos) {
+    return absl::InvalidArgumentError(absl::StrCat("\"", Absl(name), "\" is not namespace/name"));
+  }
+  return catalog.FindPod(name.substr(0, slash), name.substr(slash + 1));
+}
+
+// Pods that have ended take no room but may be asked about, so they come in
+// without their node.
+class FilterWorld : public ObjectSink {
+ public:
+  absl::Status OnNode(const objects::Node& node) override { return builder_.AddNode(node); }
+  absl::Status OnPod(const objects::Pod& pod) override {
+    const bool ended = pod.phase == "Succeeded" || pod.phase == "Failed";
+    if (!ended || (pod.node_name.empty() && pod.nominated_node_name.empty())) {
+      return builder_.AddPod(pod);
+    }
+    objects::Pod nowhere = pod;
+    nowhere.node_name = nowhere.nominated_node_name = {};
+    return builder_.AddPod(nowhere);
+  }
+  absl::Status OnPodDisruptionBudget(const objects::PodDisruptionBudget& budget) override {
+    return builder_.AddPodDisruptionBudget(budget);
+  }
+  absl::Status OnController(const objects::Controller& controller) override {
+    return builder_.AddController(controller);
+  }
+  absl::Status OnNamespace(const objects::Namespace& name_space) override {
+    return builder_.AddNamespace(name_space);
+  }
+
+  absl::StatusOr<ClusterSnapshot> Finish() && { return std::move(builder_).Build(); }
+
+ private:
+  SnapshotBuilder builder_;
+};
+
+struct Request {
+  int64_t id = 0;
+  std::string objects;  // A JSON array.
+  std::vector<std::string> pods;
+};
+
+absl::Status NotARequest(std::string_view what) {
+  return absl::InvalidArgumentError(absl::StrCat("request: ", Absl(what)));
+}
+
+// Fills what it can, so that an error can be answered with the request's id.
+absl::Status ParseRequest(std::string_view line, Request& request) {
+  simdjson::ondemand::parser parser;
+  const simdjson::padded_string padded(line);
+  simdjson::ondemand::document document;
+  simdjson::ondemand::object object;
+  if (auto error = parser.iterate(padded).get(document)) {
+    return NotARequest(simdjson::error_message(error));
+  }
+  if (auto error = document.get_object().get(object)) {
+    return NotARequest(simdjson::error_message(error));
+  }
+  for (auto member : object) {
+    std::string_view key;
+    if (auto error = member.unescaped_key().get(key)) {
+      return NotARequest(simdjson::error_message(error));
+    }
+    if (key == "id") {
+      if (member.value().get_int64().get(request.id)) return NotARequest("id: is not a number");
+    } else if (key == "objects") {
+      simdjson::ondemand::array array;
+      std::string_view text;
+      if (member.value().get_array().get(array) || array.raw_json().get(text)) {
+        return NotARequest("objects: is not an array");
+      }
+      request.objects = text;
+    } else if (key == "pods") {
+      simdjson::ondemand::array array;
+      if (member.value().get_array().get(array)) return NotARequest("pods: is not an array");
+      for (auto each : array) {
+        std::string_view name;
+        if (each.get_string().get(name)) return NotARequest("pods: holds what is not a string");
+        request.pods.emplace_back(name);
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Json> Answer(const Request& request) {
+  FilterWorld world;
+  ImportStats stats;
+  std::string text = request.objects;
+  const size_t size = text.size();
+  text.append(kJsonPadding, ' ');
+  if (size > 0) {
+    absl::Status read =
+        ReadJson("objects", std::string_view(text).substr(0, size), /*padded=*/true, world, stats);
+    if (!read.ok()) return read;
+  }
+  absl::StatusOr<ClusterSnapshot> snapshot = std::move(world).Finish();
+  if (!snapshot.ok()) return snapshot.status();
+  Json results = Json::array();
+  for (const std::string& name : request.pods) {
+    const absl::StatusOr<PodId> pod = FindPod(snapshot->catalog(), name);
+    if (!pod.ok()) return pod.status();
+    results.push_back(PodVerdicts(*snapshot, *pod, std::nullopt));
+  }
+  return results;
+}
+
+int AnswerLines(std::istream& in, std::ostream& out) {
+  std::string line;
+  while (std::getline(in, line)) {
+    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+    out << AnswerFilterRequest(line) << std::endl;  // The other side waits for it.
+  }
+  return 0;
+}
+
+std::string Join(const std::vector<std::string>& parts) {
+  std::string joined;
+  for (const std::string& part : parts) {
+    if (!joined.empty()) joined += ", ";
+    joined += part;
+  }
+  return joined;
+}
+
+void PrintTable(ClusterSnapshot& snapshot, PodId pod, std::optional<NodeId> only,
+                std::ostream& out) {
+  const std::vector<NodeVerdict> verdicts = JudgeAll(snapshot, pod, only);
+  size_t fits = 0;
+  Table table({"NODE", "FITS", "FILTER", "REASONS"});
+  for (const auto& [node, verdict] : verdicts) {
+    fits += verdict.fits;
+    table.AddRow({std::string(snapshot.catalog().NodeName(node)), verdict.fits ? "yes" : "no",
+                  verdict.fits ? "" : std::string(FilterName(verdict.filter)),
+                  Join(verdict.reasons)});
+  }
+  out << "Pod " << snapshot.catalog().PodName(pod) << " fits on " << fits << " of "
+      << verdicts.size() << (verdicts.size() == 1 ? " node" : " nodes") << "\n\n";
+  table.Print(out);
+}
+
+}  // namespace
+
+std::string AnswerFilterRequest(std::string_view line) {
+  Request request;
+  absl::Status parsed = ParseRequest(line, request);
+  absl::StatusOr<Json> results = parsed.ok() ? Answer(request) : absl::StatusOr<Json>(parsed);
+  Json response = {{"id", request.id}};
+  if (results.ok()) {
+    response["results"] = *std::move(results);
+  } else {
+    response["error"] = results.status().message();
+  }
+  return OneLine(response);
+}
+
+void FilterCommand::AddTo(CLI::App& app) {
+  app.add_option("INPUT", inputs, "Dumps of the cluster, as for `ebb plan`");
+  app.add_option("--pod", pods, "Pod to ask about, as NAMESPACE/NAME; may be given often");
+  app.add_option("--node", node, "Ask about this node only");
+  app.add_option("-o,--output", output, "How to print")
+      ->check(CLI::IsMember({"table", "json"}))
+      ->capture_default_str();
+  app.add_flag("--stdin", from_stdin,
+               "Read requests, one JSON object a line, and answer each with a line");
+}
+
+int FilterCommand::Run(std::istream& in, std::ostream& out, std::ostream& err) const {
+  if (from_stdin) return AnswerLines(in, out);
+  if (inputs.empty() || pods.empty()) {
+    err << "ebb filter: pass INPUT... and --pod NAMESPACE/NAME, or --stdin\n";
+    return 2;
+  }
+  const auto fail = [&err](const absl::Status& status) {
+    err << "ebb: " << status.message() << "\n";
+    return 1;
+  };
+  absl::StatusOr<LoadedCluster> cluster = LoadCluster(inputs, {});
+  if (!cluster.ok()) return fail(cluster.status());
+  const Catalog& catalog = cluster->snapshot.catalog();
+  std::optional<NodeId> only;
+  if (!node.empty()) {
+    const absl::StatusOr<NodeId> found = catalog.FindNode(node);
+    if (!found.ok()) return fail(found.status());
+    only = *found;
+  }
+  Json results = Json::array();
+  for (const std::string& name : pods) {
+    const absl::StatusOr<PodId> pod = FindPod(catalog, name);
+    if (!pod.ok()) return fail(pod.status());
+    if (output == "table") {
+      PrintTable(cluster->snapshot, *pod, only, out);
+    } else {
+      results.push_back(PodVerdicts(cluster->snapshot, *pod, only));
+    }
+  }
+  if (output == "json") {
+    out << Json{{"results", results}}.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+  }
+  return 0;
+}
+
+}  // namespace ebb

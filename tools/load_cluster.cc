@@ -1,0 +1,110 @@
+#include "tools/load_cluster.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace ebb {
+namespace {
+
+absl::string_view Absl(std::string_view text) { return {text.data(), text.size()}; }
+
+bool HasEnded(const objects::Pod& pod) { return pod.phase == "Succeeded" || pod.phase == "Failed"; }
+
+}  // namespace
+
+ClusterLoader::ClusterLoader(LoadOptions options) : options_(options), wanted_node_names_(1) {}
+
+void ClusterLoader::Saw(const objects::ObjectMeta& meta) {
+  newest_time_ = std::max({newest_time_, meta.creation_time, meta.deletion_time.value_or(0)});
+}
+
+absl::Status ClusterLoader::OnNode(const objects::Node& node) {
+  Saw(node.meta);
+  return builder_.AddNode(node);
+}
+
+absl::Status ClusterLoader::OnPod(const objects::Pod& pod) {
+  // A deletion time may lie ahead, by the grace period; a creation time does not.
+  newest_time_ = std::max(newest_time_, pod.meta.creation_time);
+  if (HasEnded(pod)) {
+    ++counts_.ended;
+    return absl::OkStatus();
+  }
+  if (pod.priority && *pod.priority < options_.expendable_pods_priority_cutoff) {
+    ++counts_.expendable;
+    return absl::OkStatus();
+  }
+  if (absl::Status s = builder_.AddPod(pod); !s.ok()) return s;
+  const std::string_view node = pod.node_name.empty() ? pod.nominated_node_name : pod.node_name;
+  uint32_t wanted = 0;
+  if (!node.empty()) {
+    const auto it = wanted_index_.find(node);
+    if (it != wanted_index_.end()) {
+      wanted = it->second;
+    } else {
+      wanted = static_cast<uint32_t>(wanted_node_names_.size());
+      wanted_node_names_.emplace_back(node);
+      wanted_index_.emplace(node, wanted);
+    }
+  }
+  wanted_.push_back(wanted);
+  return absl::OkStatus();
+}
+
+absl::Status ClusterLoader::OnPodDisruptionBudget(const objects::PodDisruptionBudget& budget) {
+  Saw(budget.meta);
+  return builder_.AddPodDisruptionBudget(budget);
+}
+
+absl::Status ClusterLoader::OnController(const objects::Controller& controller) {
+  Saw(controller.meta);
+  return builder_.AddController(controller);
+}
+
+absl::Status ClusterLoader::OnNamespace(const objects::Namespace& name_space) {
+  Saw(name_space.meta);
+  return builder_.AddNamespace(name_space);
+}
+
+absl::StatusOr<LoadedCluster> ClusterLoader::Finish() && {
+  absl::StatusOr<ClusterSnapshot> snapshot = std::move(builder_).Build();
+  if (!snapshot.ok()) return snapshot.status();
+  LoadedCluster cluster{.snapshot = *std::move(snapshot),
+                        .pending = {},
+                        .newest_time = newest_time_,
+                        .counts = std::move(counts_)};
+  for (uint32_t p = 0; p < wanted_.size(); ++p) {
+    const PodId pod{p};
+    if (cluster.snapshot.NodeOf(pod) != kNoNode) continue;
+    if (wanted_[p] == 0) {
+      cluster.pending.push_back(pod);
+    } else if (cluster.counts.on_unknown_node++ == 0) {
+      cluster.counts.first_unknown = absl::StrCat(cluster.snapshot.catalog().PodName(pod), " on ",
+                                                  Absl(wanted_node_names_[wanted_[p]]));
+    }
+  }
+  return cluster;
+}
+
+absl::StatusOr<LoadedCluster> LoadCluster(std::span<const std::string> inputs,
+                                          const LoadOptions& options) {
+  ClusterLoader loader(options);
+  ImportStats stats;
+  for (const std::string& input : inputs) {
+    if (absl::Status s = ReadInput(input, loader, stats); !s.ok()) return s;
+  }
+  absl::StatusOr<LoadedCluster> cluster = std::move(loader).Finish();
+  if (!cluster.ok()) return cluster;
+  if (cluster->snapshot.nodes() == 0) {
+    std::string what = "no nodes in the input";
+    if (inputs.size() == 1) what = absl::StrCat(inputs[0], ": no nodes in it");
+    return absl::InvalidArgumentError(
+        absl::StrCat(what, "; pass what `kubectl get nodes,pods,... -A -o json` prints"));
+  }
+  cluster->counts.input = std::move(stats);
+  return cluster;
+}
+
+}  // namespace ebb

@@ -1,0 +1,91 @@
+// ClusterLoader turns what readers hand over into the cluster that a plan is made
+// for, leaving out what the autoscaler's own listing leaves out, and counts it.
+//
+//   ClusterLoader loader(options);
+//   ImportStats stats;
+//   RETURN_IF_ERROR(ReadInput("dump.json", loader, stats));
+//   absl::StatusOr<LoadedCluster> cluster = std::move(loader).Finish();
+//
+// Left out: pods that have ended (phase Succeeded or Failed), pods that are
+// expendable (spec.priority below the cutoff).
+// Kept without a node: pods that are pending, and pods whose node is not in the
+// input; the latter are counted, since a dump that lacks nodes is often a mistake.
+//
+// Errors:  those of SnapshotBuilder; a cluster without nodes.
+// Threads: one at a time.
+// Source:  cluster-autoscaler utils/kubernetes/listers.go (podFieldSelector),
+//          core/podlistprocessor (expendable pods).
+
+#ifndef EBB_TOOLS_LOAD_CLUSTER_H_
+#define EBB_TOOLS_LOAD_CLUSTER_H_
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "snapshot/builder.h"
+#include "snapshot/cluster_snapshot.h"
+#include "tools/object_sink.h"
+#include "tools/read_input.h"
+
+namespace ebb {
+
+// Default of --expendable-pods-priority-cutoff.
+inline constexpr int64_t kExpendablePodsPriorityCutoff = -10;
+
+struct LoadOptions {
+  int64_t expendable_pods_priority_cutoff = kExpendablePodsPriorityCutoff;
+};
+
+// Pods and other objects that a plan does not rest on.
+struct LoadCounts {
+  uint64_t ended = 0;
+  uint64_t expendable = 0;
+  uint64_t on_unknown_node = 0;
+  std::string first_unknown;  // "namespace/name on node", of the first such pod.
+  ImportStats input;
+};
+
+struct LoadedCluster {
+  ClusterSnapshot snapshot;
+  std::vector<PodId> pending;  // Pods without a node, in the order of the input.
+  int64_t newest_time = 0;     // The latest time that an object carries, Unix seconds.
+  LoadCounts counts;
+};
+
+class ClusterLoader : public ObjectSink {
+ public:
+  explicit ClusterLoader(LoadOptions options = {});
+
+  absl::Status OnNode(const objects::Node& node) override;
+  absl::Status OnPod(const objects::Pod& pod) override;
+  absl::Status OnPodDisruptionBudget(const objects::PodDisruptionBudget& budget) override;
+  absl::Status OnController(const objects::Controller& controller) override;
+  absl::Status OnNamespace(const objects::Namespace& name_space) override;
+
+  // `counts.input` stays empty; the reader holds it.
+  absl::StatusOr<LoadedCluster> Finish() &&;
+
+ private:
+  void Saw(const objects::ObjectMeta& meta);
+
+  LoadOptions options_;
+  SnapshotBuilder builder_;
+  LoadCounts counts_;
+  int64_t newest_time_ = 0;
+  std::vector<std::string> wanted_node_names_;  // Distinct, of pods.
+  std::vector<uint32_t> wanted_;                // By PodId: index into that; 0: none.
+  std::map<std::string, uint32_t, std::less<>> wanted_index_;
+};
+
+// Reads all inputs into one cluster.
+absl::StatusOr<LoadedCluster> LoadCluster(std::span<const std::string> inputs,
+                                          const LoadOptions& options);
+
+}  // namespace ebb
+
+#endif  // EBB_TOOLS_LOAD_CLUSTER_H_
