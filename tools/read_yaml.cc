@@ -136,8 +136,14 @@ class JsonWriter : public YAML::EventHandler {
     json_.clear();
     open_.clear();
     anchors_.clear();
+    has_items_ = false;
+    has_kind_ = false;
   }
   const std::string& json() const { return json_; }
+  // Whether the document lists items but does not say what it is.  kubectl sorts
+  // members by name, so that a list which was cut off lacks its kind: the one sign
+  // of it, since most of YAML cut off is still YAML.
+  bool lists_without_kind() const { return has_items_ && !has_kind_; }
 
   void OnDocumentStart(const YAML::Mark&) override { Clear(); }
   void OnDocumentEnd() override {}
@@ -224,6 +230,9 @@ class JsonWriter : public YAML::EventHandler {
     AppendJsonString(json_, value);
     json_ += ':';
     open_.back().expects_key = false;
+    if (open_.size() > 1) return;
+    has_items_ |= value == "items";
+    has_kind_ |= value == "kind";
   }
 
   void Scalar(YAML::anchor_t anchor, std::string_view json) {
@@ -257,6 +266,8 @@ class JsonWriter : public YAML::EventHandler {
   std::vector<Level> open_;
   std::map<YAML::anchor_t, std::pair<size_t, size_t>> anchors_;  // Where their JSON stands.
   size_t repeated_left_;
+  bool has_items_ = false;
+  bool has_kind_ = false;
 };
 
 absl::Status NotYaml(std::string_view name, const YAML::Mark& mark, std::string_view problem) {
@@ -283,6 +294,10 @@ absl::Status ReadDocuments(std::string_view name, std::string_view yaml, ObjectS
           absl::StrCat(View(name), ": document ", index, ": is not a Kubernetes object"));
     }
     if (absl::Status read = ReadJson(name, json, false, sink, stats); !read.ok()) return read;
+    if (writer.lists_without_kind()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(View(name), ": is truncated: a list has items but no kind behind them"));
+    }
   }
   if (documents > 0) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(View(name), ": is empty"));

@@ -1,0 +1,174 @@
+#include "snapshot/quantity.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <limits>
+#include <random>
+#include <string>
+
+namespace ebb {
+namespace {
+
+constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
+
+int64_t Whole(std::string_view text) {
+  const auto amount = ParseQuantity(text, QuantityUnit::kWhole);
+  EXPECT_TRUE(amount.ok()) << text << ": " << amount.status();
+  return amount.value_or(-424242);
+}
+
+int64_t Milli(std::string_view text) {
+  const auto amount = ParseQuantity(text, QuantityUnit::kMilli);
+  EXPECT_TRUE(amount.ok()) << text << ": " << amount.status();
+  return amount.value_or(-424242);
+}
+
+std::string WhyNot(std::string_view text, QuantityUnit unit = QuantityUnit::kWhole) {
+  const auto amount = ParseQuantity(text, unit);
+  return amount.ok() ? "parsed as " + std::to_string(*amount)
+                     : std::string(amount.status().message());
+}
+
+TEST(QuantityTest, DecimalSuffixesCountThousands) {
+  EXPECT_EQ(Whole("0"), 0);
+  EXPECT_EQ(Whole("7"), 7);
+  EXPECT_EQ(Whole("7k"), 7'000);
+  EXPECT_EQ(Whole("7M"), 7'000'000);
+  EXPECT_EQ(Whole("7G"), 7'000'000'000);
+  EXPECT_EQ(Whole("7T"), 7'000'000'000'000);
+  EXPECT_EQ(Whole("7P"), 7'000'000'000'000'000);
+  EXPECT_EQ(Whole("7E"), 7'000'000'000'000'000'000);
+}
+
+TEST(QuantityTest, BinarySuffixesCountPowersOfTwo) {
+  EXPECT_EQ(Whole("3Ki"), int64_t{3} << 10);
+  EXPECT_EQ(Whole("3Mi"), int64_t{3} << 20);
+  EXPECT_EQ(Whole("3Gi"), int64_t{3} << 30);
+  EXPECT_EQ(Whole("3Ti"), int64_t{3} << 40);
+  EXPECT_EQ(Whole("3Pi"), int64_t{3} << 50);
+  EXPECT_EQ(Whole("3Ei"), int64_t{3} << 60);
+  EXPECT_EQ(Whole("1.5Gi"), int64_t{3} << 29);
+}
+
+TEST(QuantityTest, ExponentsScaleAndABareEIsExa) {
+  EXPECT_EQ(Whole("12e3"), 12'000);
+  EXPECT_EQ(Whole("12E3"), 12'000);
+  EXPECT_EQ(Whole("12e+3"), 12'000);
+  EXPECT_EQ(Whole("12000e-3"), 12);
+  EXPECT_EQ(Whole("1.25e2"), 125);
+  EXPECT_EQ(Whole("1E"), 1'000'000'000'000'000'000);
+}
+
+TEST(QuantityTest, MilliValueCountsThousandths) {
+  EXPECT_EQ(Milli("100m"), 100);
+  EXPECT_EQ(Milli("0.1"), 100);
+  EXPECT_EQ(Milli(".5"), 500);
+  EXPECT_EQ(Milli("2"), 2'000);
+  EXPECT_EQ(Milli("1500000u"), 1'500);
+  EXPECT_EQ(Milli("1500000000n"), 1'500);
+  EXPECT_EQ(Milli("1Ki"), 1'024'000);
+}
+
+TEST(QuantityTest, WhatIsLeftRoundsAwayFromZero) {
+  EXPECT_EQ(Whole("1n"), 1);
+  EXPECT_EQ(Whole("1001m"), 2);
+  EXPECT_EQ(Milli("1u"), 1);
+  EXPECT_EQ(Milli("100.1m"), 101);
+  EXPECT_EQ(Whole("-1001m"), -2);
+  EXPECT_EQ(Whole("1e-400"), 1) << "rounded up to a nano, then to one";
+  EXPECT_EQ(Whole("0.0000000000000000000000000001"), 1);
+  EXPECT_EQ(Whole("0.3Ki"), 308) << "307.2";
+}
+
+TEST(QuantityTest, SignsAndOddFormsAreTakenAsUpstreamTakesThem) {
+  EXPECT_EQ(Whole("+5"), 5);
+  EXPECT_EQ(Whole("-5k"), -5'000);
+  EXPECT_EQ(Whole("007"), 7);
+  EXPECT_EQ(Whole("1."), 1);
+  EXPECT_EQ(Whole("1.G"), 1'000'000'000);
+  EXPECT_EQ(Whole("1.000000000000000000000000"), 1);
+  EXPECT_EQ(Whole("."), 0) << "zero in parseQuantityString";
+  EXPECT_EQ(Whole("Ki"), 0) << "zero, too";
+  EXPECT_EQ(Whole("0e99999"), 0);
+}
+
+TEST(QuantityTest, GarbageIsRefusedWithItsText) {
+  for (const std::string_view text :
+       {"",     "4x",  " 4",  "4 ",  "4 Gi", "four",  "--4", "1.2.3", "1e",  "1e+", "1e++3",
+        "1e3i", "4gi", "4mi", "4KI", "0x10", "1_000", "1,5", "1m5",   "NaN", "inf"}) {
+    EXPECT_EQ(WhyNot(text), "\"" + std::string(text) + "\" is not a quantity");
+  }
+  EXPECT_EQ(WhyNot("4\n"), "\"4\\n\" is not a quantity");
+}
+
+TEST(QuantityTest, NumbersBeyondInt64AreRefused) {
+  EXPECT_EQ(Whole("9223372036854775807"), kMax);
+  for (const std::string_view text :
+       {"9223372036854775808", "10E", "8Ei", "1e19", "1e400", "1e9999999999",
+        "1e99999999999999999999", "99999999999999999999999999999999999999999"}) {
+    EXPECT_EQ(WhyNot(text), "\"" + std::string(text) + "\" is too large a quantity");
+  }
+  EXPECT_EQ(Milli("9223372036854775.807"), kMax);
+  EXPECT_EQ(WhyNot("9223372036854775.8071", QuantityUnit::kMilli),
+            "\"9223372036854775.8071\" is too large a quantity");
+}
+
+TEST(QuantityTest, AnErrorLeavesTheAmountAlone) {
+  int64_t amount = 17;
+  EXPECT_EQ(ParseQuantity("4x", QuantityUnit::kWhole, amount), QuantityError::kNotAQuantity);
+  EXPECT_EQ(ParseQuantity("9E9", QuantityUnit::kWhole, amount), QuantityError::kNone);
+  EXPECT_EQ(amount, 9'000'000'000);
+  EXPECT_EQ(ParseQuantity("99E", QuantityUnit::kWhole, amount), QuantityError::kTooLarge);
+  EXPECT_EQ(amount, 9'000'000'000);
+}
+
+// The twin: what a number means does not change with zeros behind its point, which
+// push it from the fast way (18 digits) onto the long one.
+TEST(QuantityTest, LongNumbersMeanWhatShortOnesMean) {
+  std::mt19937_64 random(20260601);
+  constexpr std::string_view kSuffixes[] = {"",  "n",  "u",   "m",  "k",  "M",  "G",  "T",
+                                            "P", "e3", "e-5", "Ki", "Mi", "Gi", "Ti", "Ei"};
+  int compared = 0;
+  for (int round = 0; round < 20'000; ++round) {
+    std::string number =
+        std::to_string(random() % 100'000) + "." + std::to_string(random() % 1'000'000);
+    const std::string_view suffix = kSuffixes[random() % std::size(kSuffixes)];
+    for (const QuantityUnit unit : {QuantityUnit::kWhole, QuantityUnit::kMilli}) {
+      int64_t few = 0;
+      int64_t many = 0;
+      const auto few_error = ParseQuantity(number + std::string(suffix), unit, few);
+      // A digit that cannot matter, but that stands on the 30th place.
+      const std::string grown = number + std::string(24, '0') + "1";
+      const auto many_error = ParseQuantity(grown + std::string(suffix), unit, many);
+      ASSERT_EQ(few_error, many_error) << number << suffix;
+      if (few_error != QuantityError::kNone) continue;
+      // It makes an exact amount round up, and does nothing to one that did already.
+      ASSERT_TRUE(many == few || many == few + 1) << number << suffix;
+      int64_t zeros = 0;
+      ASSERT_EQ(ParseQuantity(number + std::string(24, '0') + std::string(suffix), unit, zeros),
+                QuantityError::kNone);
+      ASSERT_EQ(zeros, few) << number << suffix;
+      ++compared;
+    }
+  }
+  EXPECT_GT(compared, 20'000);
+}
+
+TEST(QuantityTest, DigitsBeyondTheWordStillRoundUp) {
+  EXPECT_EQ(Whole("1.0000000000000000000000000000000001"), 2);
+  EXPECT_EQ(Whole("1.0000000000000000000000000000000001Ki"), 1025);
+  EXPECT_EQ(Whole("00000000000000000000000000000000000000012"), 12);
+  EXPECT_EQ(Whole("12000000000000000000000000000e-27"), 12);
+  EXPECT_EQ(Milli("0.0010000000000000000000000000001"), 2);
+}
+
+TEST(QuantityTest, OnlyCpuIsCountedInThousandths) {
+  EXPECT_EQ(UnitOfResource("cpu"), QuantityUnit::kMilli);
+  for (const std::string_view name : {"memory", "pods", "ephemeral-storage", "nvidia.com/gpu"}) {
+    EXPECT_EQ(UnitOfResource(name), QuantityUnit::kWhole) << name;
+  }
+}
+
+}  // namespace
+}  // namespace ebb

@@ -1,0 +1,201 @@
+#include "tools/read_yaml.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/tools/dump_sink.h"
+
+namespace ebb {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+struct Read {
+  std::string error;
+  std::vector<std::string> lines;
+  ImportStats stats;
+};
+
+Read ReadText(std::string_view yaml) {
+  Read read;
+  testing::DumpSink sink;
+  read.error = std::string(ReadYaml("dump.yaml", yaml, sink, read.stats).message());
+  read.lines = sink.lines();
+  return read;
+}
+
+// The labels of a namespace with these label lines.
+std::string Labels(std::string_view yaml) {
+  const Read read =
+      ReadText("kind: Namespace\nmetadata:\n  name: n\n  labels:\n" + std::string(yaml));
+  if (!read.error.empty()) return read.error;
+  return read.lines.empty() ? "nothing"
+                            : read.lines[0].substr(std::string("Namespace name=[n]").size());
+}
+
+// What a node's cpu of this scalar is read as.
+std::string Cpu(std::string_view scalar) {
+  const Read read = ReadText("kind: Node\nmetadata: {name: n}\nstatus: {allocatable: {cpu: " +
+                             std::string(scalar) + "}}\n");
+  return read.error.empty() ? read.lines.at(0) : read.error;
+}
+
+TEST(ReadYamlTest, KubectlsListIsRead) {
+  const Read read = ReadText(R"(apiVersion: v1
+items:
+- apiVersion: v1
+  kind: Node
+  metadata:
+    labels:
+      kubernetes.io/os: linux
+      numeric: "7"
+      truth: "true"
+    name: n1
+  spec: {}
+  status:
+    allocatable:
+      cpu: "4"
+      memory: 16Gi
+- apiVersion: v1
+  kind: Pod
+  metadata:
+    annotations:
+      multi: |
+        {"a": "b"}
+        second
+    creationTimestamp: "2026-01-01T00:00:00Z"
+    name: p
+    namespace: ns
+  spec:
+    nodeName: n1
+    priority: -7
+    hostNetwork: true
+kind: List
+metadata:
+  resourceVersion: ""
+)");
+  EXPECT_EQ(read.error, "");
+  EXPECT_THAT(
+      read.lines,
+      ElementsAre("Node name=[n1] label=[kubernetes.io/os]:[linux] label=[numeric]:[7] "
+                  "label=[truth]:[true] allocatable=[cpu]:4000 "
+                  "allocatable=[memory]:17179869184",
+                  "Pod name=[p] namespace=[ns] annotation=[multi]:[{\"a\": \"b\"}\nsecond\n] "
+                  "created=1767225600 node=[n1] priority=-7 host_network=true"));
+}
+
+TEST(ReadYamlTest, DocumentsAreReadOneAfterTheOther) {
+  const Read read = ReadText(
+      "---\n# only a comment\n---\nkind: Namespace\nmetadata: {name: a}\n---\n"
+      "kind: Namespace\nmetadata: {name: b}\n...\n");
+  EXPECT_EQ(read.error, "");
+  EXPECT_THAT(read.lines, ElementsAre("Namespace name=[a]", "Namespace name=[b]"));
+}
+
+TEST(ReadYamlTest, QuotedScalarsAreStringsAndPlainOnesFollowTheCoreSchema) {
+  EXPECT_EQ(Labels("    a: \"1\"\n    b: 'true'\n    c: yes\n    d: on\n    e: 1.2.3\n    f: 0x\n"
+                   "    g: 12e03x\n    h: '~'\n    i: !!str 5\n    true: k\n"),
+            " label=[a]:[1] label=[b]:[true] label=[c]:[yes] label=[d]:[on] label=[e]:[1.2.3] "
+            "label=[f]:[0x] label=[g]:[12e03x] label=[h]:[~] label=[i]:[5] label=[true]:[k]");
+  EXPECT_EQ(Labels("    a: 1\n"), "dump.yaml: Namespace n: metadata.labels.a: 1 is not a string");
+  EXPECT_EQ(Labels("    a: True\n"),
+            "dump.yaml: Namespace n: metadata.labels.a: true is not a string");
+  EXPECT_EQ(Labels("    a: ~\n    b:\n    c: null\n"), "") << "null is absent";
+}
+
+TEST(ReadYamlTest, PlainNumbersBecomeJsonNumbers) {
+  EXPECT_EQ(Cpu("4"), "Node name=[n] allocatable=[cpu]:4000");
+  EXPECT_EQ(Cpu("+4"), "Node name=[n] allocatable=[cpu]:4000");
+  EXPECT_EQ(Cpu("007"), "Node name=[n] allocatable=[cpu]:7000");
+  EXPECT_EQ(Cpu(".5"), "Node name=[n] allocatable=[cpu]:500");
+  EXPECT_EQ(Cpu("5."), "Node name=[n] allocatable=[cpu]:5000");
+  EXPECT_EQ(Cpu("1.50"), "Node name=[n] allocatable=[cpu]:1500");
+  EXPECT_EQ(Cpu("1e2"), "Node name=[n] allocatable=[cpu]:100000");
+  EXPECT_EQ(Cpu("0x10"), "Node name=[n] allocatable=[cpu]:16000");
+  EXPECT_EQ(Cpu("0o10"), "Node name=[n] allocatable=[cpu]:8000");
+  EXPECT_EQ(Cpu("100m"), "Node name=[n] allocatable=[cpu]:100");
+  EXPECT_EQ(Cpu("-4"), "dump.yaml: Node n: status.allocatable.cpu: \"-4\" is negative");
+  EXPECT_EQ(Cpu(".inf"), "dump.yaml: Node n: status.allocatable.cpu: \".inf\" is not a quantity");
+}
+
+TEST(ReadYamlTest, TextsMayHoldWhatJsonMustEscape) {
+  EXPECT_EQ(Labels("    a: \"q\\\"\\\\ \\t\\x01 \\u00e9\"\n"),
+            " label=[a]:[q\"\\ \t\x01 \xc3\xa9]");
+}
+
+TEST(ReadYamlTest, AliasesRepeatTheirAnchor) {
+  EXPECT_EQ(Labels("    a: &x one\n    b: *x\n"), " label=[a]:[one] label=[b]:[one]");
+  const Read read = ReadText(
+      "- &m {kind: Namespace, metadata: &meta {name: a}}\n- *m\n- kind: Namespace\n"
+      "  metadata: *meta\n");
+  EXPECT_EQ(read.error, "");
+  EXPECT_EQ(read.lines.size(), 3u);
+}
+
+TEST(ReadYamlTest, AliasesThatRepeatThemselvesIntoABombAreRefused) {
+  std::string bomb = "a0: &a0 [xxxxxxxxxx,xxxxxxxxxx,xxxxxxxxxx]\n";
+  for (int i = 1; i < 40; ++i) {
+    const std::string last = "*a" + std::to_string(i - 1);
+    bomb += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [" + last + " ," + last +
+            " ," + last + " ]\n";
+  }
+  EXPECT_THAT(ReadText(bomb).error, HasSubstr("aliases repeat too much"));
+  EXPECT_THAT(ReadText("a: &a [*a ]\n").error, HasSubstr("dump.yaml: line 1, column"));
+}
+
+TEST(ReadYamlTest, DeepNestingIsRefusedBeforeTheStackIs) {
+  EXPECT_THAT(ReadText("a: " + std::string(5'000, '[') + std::string(5'000, ']') + "\n").error,
+              HasSubstr("is not YAML that can be read"));
+  std::string block;
+  for (int depth = 0; depth < 1'000; ++depth) block += std::string(depth, ' ') + "a:\n";
+  EXPECT_THAT(ReadText(block).error, HasSubstr("is not YAML that can be read"));
+}
+
+TEST(ReadYamlTest, WhatCannotBeReadIsNamedWithItsPlaceInOneLine) {
+  EXPECT_EQ(ReadText("a: [1, 2\nb: 3\n").error.substr(0, 17), "dump.yaml: line 2");
+  EXPECT_EQ(ReadText("kind: Namespace\nmetadata:\n  <<: {name: a}\n").error,
+            "dump.yaml: line 3, column 3: is not YAML that can be read: merge keys (<<) are not "
+            "supported");
+  EXPECT_EQ(ReadText("[a]: b\n").error,
+            "dump.yaml: line 1, column 1: is not YAML that can be read: a key is not a scalar");
+  EXPECT_THAT(ReadText("a: !secret b\n").error, HasSubstr("the tag !secret is not supported"));
+  EXPECT_EQ(ReadText("").error, "dump.yaml: is empty");
+  EXPECT_EQ(ReadText("# nothing\n").error, "dump.yaml: is empty");
+  EXPECT_EQ(ReadText("just words\n").error, "dump.yaml: document 1: is not a Kubernetes object");
+  EXPECT_EQ(ReadText("kind: Namespace\nmetadata:\n  name: \"\xff\"\n").error,
+            "dump.yaml: byte 35: is not UTF-8");
+  EXPECT_THAT(ReadText("a: [\n").error, Not(HasSubstr("\n")));
+}
+
+TEST(ReadYamlTest, AListCutOffAnywhereIsAnError) {
+  const std::string item = "- kind: Namespace\n  metadata:\n    name: \"a b\"\n";
+  const std::string list = "apiVersion: v1\nitems:\n" + item + item + "kind: List\n";
+  ASSERT_EQ(ReadText(list).error, "");
+  // Up to the colon of its kind; "Lis" would be a kind as good as "List".
+  for (size_t size = 0; size < list.size() - std::string(" List\n").size() - 1; ++size) {
+    ASSERT_NE(ReadText(std::string_view(list).substr(0, size)).error, "") << size;
+  }
+  EXPECT_EQ(ReadText(std::string_view(list).substr(0, list.find("kind: List"))).error,
+            "dump.yaml: is truncated: a list has items but no kind behind them");
+}
+
+TEST(ReadYamlTest, AWrongFieldIsNamedAsInJson) {
+  EXPECT_EQ(ReadText("kind: Pod\nmetadata:\n  name: p\n  namespace: ns\nspec:\n  containers:\n"
+                     "  - resources:\n      requests:\n        cpu: 4x\n")
+                .error,
+            "dump.yaml: Pod ns/p: spec.containers[0].resources.requests.cpu: \"4x\" is not a "
+            "quantity");
+}
+
+TEST(ReadYamlTest, BytesAreCountedAsTheyStandInTheFile) {
+  const std::string yaml = "kind: Namespace\nmetadata: {name: a}\n";
+  EXPECT_EQ(ReadText(yaml).stats.bytes, yaml.size());
+}
+
+}  // namespace
+}  // namespace ebb
