@@ -135,6 +135,36 @@ NodeSelectorTerm CompileTerm(const objects::NodeSelectorTerm& from, Symbols& sym
   return term;
 }
 
+// The names that a term asks for with In, those of several entries intersected;
+// nullopt: it asks for none.
+std::optional<std::vector<TextId>> NamesOf(const objects::NodeSelectorTerm& term,
+                                           Symbols& symbols) {
+  std::optional<std::vector<TextId>> names;
+  for (const objects::Requirement& field : term.match_fields) {
+    if (field.key != kNameField || field.op != "In") continue;
+    std::vector<TextId> more;
+    for (const objects::Text value : field.values) more.push_back(symbols.Intern(value));
+    if (names) std::erase_if(more, [&](TextId name) { return !Contains(*names, name); });
+    names = std::move(more);
+  }
+  return names;
+}
+
+void CollectNodeNames(const objects::NodeSelector& affinity, Symbols& symbols,
+                      Constraints& constraints) {
+  std::vector<TextId>& all = constraints.node_names;
+  for (const objects::NodeSelectorTerm& term : affinity.terms) {
+    const std::optional<std::vector<TextId>> names = NamesOf(term, symbols);
+    if (!names) {
+      all.clear();
+      return;
+    }
+    all.insert(all.end(), names->begin(), names->end());
+  }
+  constraints.only_named_nodes = !affinity.terms.empty();
+  std::sort(all.begin(), all.end());
+}
+
 bool NamesANode(const Constraints& constraints, TextId hostname) {
   if (FindLabel(constraints.node_selector, hostname)) return true;
   for (const NodeSelectorTerm& term : constraints.terms) {
@@ -220,7 +250,9 @@ Constraints CompileConstraints(const objects::Pod& pod, Symbols& symbols) {
                                        .exists = exists,
                                        .effect = symbols.Intern(toleration.effect)});
   }
-  constraints.names_a_node = NamesANode(constraints, symbols.Intern(kHostnameLabel));
+  CollectNodeNames(pod.required_node_affinity, symbols, constraints);
+  constraints.names_a_node =
+      constraints.only_named_nodes || NamesANode(constraints, symbols.Intern(kHostnameLabel));
   return constraints;
 }
 

@@ -89,6 +89,11 @@ struct Constraints {
   std::vector<NodeSelectorTerm> terms;
   std::vector<Toleration> tolerations;  // Operators that never match are left out.
   bool names_a_node = false;            // matchFields, or the hostname label, are asked for.
+
+  // Every term asks for nodes by name (metadata.name In): the names, sorted.  None:
+  // the terms contradict each other.  Taken literally, also of terms that match nothing.
+  bool only_named_nodes = false;
+  std::vector<TextId> node_names;
 };
 
 Constraints CompileConstraints(const objects::Pod& pod, Symbols& symbols);
