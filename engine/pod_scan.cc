@@ -1,6 +1,7 @@
 #include "engine/pod_scan.h"
 
 #include "predicates/filters.h"
+#include "predicates/node_resources_fit.h"
 #include "snapshot/check.h"
 
 namespace ebb {
@@ -21,14 +22,6 @@ bool HasMoreThanRequests(const PodShape& shape) {
 bool MayFailPreFilter(const Catalog& catalog, const PodShape& shape) {
   return !shape.not_understood.empty() || HasOwnStatics(shape) ||
          catalog.constraints(shape.constraints).names_a_node;
-}
-
-bool HasRoom(const ClusterSnapshot& snapshot, const PodShape& shape, NodeId node) {
-  if (snapshot.Free(kPods, node) < 1) return false;
-  for (const auto& [resource, amount] : shape.fit_requests) {
-    if (resource != kPods && amount > snapshot.Free(resource, node)) return false;
-  }
-  return true;
 }
 
 // One bit for each of 64 amounts in a row that is at least `amount`.
@@ -152,7 +145,7 @@ NodeId PodScan::FirstFit(Candidates& candidates, const PodShape& shape, size_t w
   for (uint64_t rest = maybe & mask; rest != 0; rest &= rest - 1) {
     const NodeId node = NodeOfBit(word, rest);
     ++evaluations_;
-    if (!HasRoom(*snapshot_, shape, node)) {
+    if (!FitsNodeResources(*snapshot_, shape, node)) {
       full |= rest & -rest;
     } else if (!HasMoreThanRequests(shape) || DynamicFits(*snapshot_, shape, node)) {
       found = node;
@@ -228,7 +221,7 @@ bool PodScan::Fits(PodId pod, NodeId node) const {
   if (!snapshot_->Contains(node) || snapshot_->IsGhost(node) || !destinations_->Contains(node)) {
     return false;
   }
-  if (!HasRoom(*snapshot_, shape, node)) return false;
+  if (!FitsNodeResources(*snapshot_, shape, node)) return false;
   if (MayFailPreFilter(*catalog_, shape) && !PreFilter(*snapshot_, shape).fits) return false;
   if (!StaticFits(*snapshot_, shape, node)) return false;
   return !HasMoreThanRequests(shape) || DynamicFits(*snapshot_, shape, node);
