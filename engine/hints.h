@@ -34,6 +34,15 @@ class Hints {
     hints_[Index(pod_key)] = {node, generation_};
   }
 
+  // Visits (pod key, node) of every hint that Get would answer with.
+  template <typename Visit>
+  void ForEach(Visit&& visit) const {
+    for (size_t key = 0; key < hints_.size(); ++key) {
+      const TextId pod_key{static_cast<uint32_t>(key)};
+      if (const std::optional<TextId> node = Get(pod_key)) visit(pod_key, *node);
+    }
+  }
+
   // Ends a pass: hints older than it go.
   void DropOld() { ++generation_; }
 

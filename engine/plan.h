@@ -44,6 +44,7 @@ enum class Termination : uint8_t {
   kComplete,  // Every candidate was judged.
   kLimit,     // The unneeded limit was reached.
   kDeadline,  // Time ran out.
+  kNoRoomForPending,  // Pods that must fit (PassInput::must_fit) do not: nothing was judged.
 };
 std::string_view ToString(Termination termination);
 

@@ -1,5 +1,6 @@
 #include "engine/planner.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "engine/eligibility.h"
@@ -57,9 +58,13 @@ class PassRun {
   Plan Run() {
     plan_.utilization.resize(catalog_.nodes());
     snapshot_.Fork();
-    PackPending();
-    std::vector<NodeId> eligible = FindEligible();
-    SimulateInOrder(eligible);
+    pdbs_.RemovePods(input_.evicting);
+    if (PackPending()) {
+      const std::vector<NodeId> eligible = FindEligible();
+      SimulateInOrder(eligible);
+    } else {
+      plan_.termination = Termination::kNoRoomForPending;
+    }
     snapshot_.Revert();
     scan_.EndPass();
     for (uint32_t p = 0; p < catalog_.pdbs().size(); ++p) {
@@ -70,18 +75,24 @@ class PassRun {
 
  private:
   // Pending pods take the room they will need before any node goes.  Any node will
-  // do for them, not destinations alone.
-  void PackPending() {
+  // do for them, not destinations alone.  False: one that must fit does not.
+  bool PackPending() {
+    bool all_fit = true;
     const NodeSet anywhere = snapshot_.alive();
     scan_.BeginPass(snapshot_, anywhere);
     if (!input_.pending.empty()) {
       const auto never = [] { return false; };
       pending_placement_.TryPlace(input_.pending, OnFailure::kGoOn, never, moves_);
-      for (const Move& move : moves_) {
-        if (move.to != kNoNode) plan_.packed.push_back(move);
+      for (size_t i = 0; i < moves_.size(); ++i) {
+        if (moves_[i].to != kNoNode) {
+          plan_.packed.push_back(moves_[i]);
+        } else if (i < input_.must_fit) {
+          all_fit = false;
+        }
       }
     }
     scan_.SetDestinations(destinations_);
+    return all_fit;
   }
 
   std::vector<NodeId> FindEligible() {
@@ -239,5 +250,38 @@ Plan Planner::Pass(ClusterSnapshot& snapshot, const NodeGroups& groups, const Pa
 }
 
 std::optional<TextId> Planner::Hint(TextId pod_key) const { return memory_->hints.Get(pod_key); }
+
+PlannerMemory Planner::Save(const Symbols& symbols) const {
+  PlannerMemory saved;
+  const auto text = [&](TextId id) { return std::string(symbols.Text(id)); };
+  const auto save = [&](const Hints& hints, std::vector<PlannerMemory::Hint>& list) {
+    hints.ForEach([&](TextId pod_key, TextId node) { list.push_back({text(pod_key), text(node)}); });
+    std::ranges::sort(list, {}, &PlannerMemory::Hint::pod_key);
+  };
+  save(memory_->hints, saved.hints);
+  save(memory_->pending_hints, saved.pending_hints);
+  for (const auto& [node, until_s] : memory_->unremovable_until) {
+    saved.unremovable.push_back({text(node), until_s});
+  }
+  std::ranges::sort(saved.unremovable, {}, &PlannerMemory::Unremovable::node);
+  saved.scan_pointer = memory_->scan.pointer();
+  return saved;
+}
+
+void Planner::Restore(const PlannerMemory& saved, Symbols& symbols) {
+  *memory_ = Memory();
+  const auto restore = [&](const std::vector<PlannerMemory::Hint>& list, Hints& hints) {
+    for (const auto& [pod_key, node] : list) {
+      hints.Set(symbols.Intern(pod_key), symbols.Intern(node));
+    }
+    hints.DropOld();
+  };
+  restore(saved.hints, memory_->hints);
+  restore(saved.pending_hints, memory_->pending_hints);
+  for (const auto& [node, until_s] : saved.unremovable) {
+    memory_->unremovable_until[symbols.Intern(node)] = until_s;
+  }
+  memory_->scan.SetPointer(saved.scan_pointer);
+}
 
 }  // namespace ebb

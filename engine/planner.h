@@ -28,6 +28,7 @@
 #include <limits>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -71,6 +72,29 @@ struct PassInput {
   // Pods without a node that should find room before any node goes, as they are.
   // They are placed in order of priority, then this order.
   std::span<const PodId> pending;
+  // Of `pending` the first so many must find room, or no candidate is judged.
+  size_t must_fit = 0;
+  // Pods whose eviction is under way: their budgets are spent before any is asked.
+  std::span<const PodId> evicting;
+};
+
+// What a Planner remembers from pass to pass, as text: it outlives the process.
+struct PlannerMemory {
+  struct Hint {
+    std::string pod_key;  // PodInfo::key
+    std::string node;
+    friend bool operator==(const Hint&, const Hint&) = default;
+  };
+  struct Unremovable {
+    std::string node;
+    int64_t until_s;
+    friend bool operator==(const Unremovable&, const Unremovable&) = default;
+  };
+  std::vector<Hint> hints;  // All lists are sorted.
+  std::vector<Hint> pending_hints;
+  std::vector<Unremovable> unremovable;
+  uint64_t scan_pointer = 0;
+  friend bool operator==(const PlannerMemory&, const PlannerMemory&) = default;
 };
 
 class Planner {
@@ -87,6 +111,11 @@ class Planner {
   // The destination hint of a pod by its key (PodInfo::key): the name of the last
   // node that a simulation placed it on, tried first next time.
   [[nodiscard]] std::optional<TextId> Hint(TextId pod_key) const;
+
+  // The memory between two passes.  A planner that restores what another saved goes
+  // on as that one would have.  `symbols`: of the snapshots past and to come.
+  [[nodiscard]] PlannerMemory Save(const Symbols& symbols) const;
+  void Restore(const PlannerMemory& memory, Symbols& symbols);
 
   [[nodiscard]] const PlannerOptions& options() const { return options_; }
 

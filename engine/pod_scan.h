@@ -55,6 +55,13 @@ class PodScan {
   void OnCommit() {}
   void OnNodeRemoved(NodeId node);
 
+  // The pointer, between passes: all of a scan's memory that can change an answer.
+  [[nodiscard]] uint64_t pointer() const { return last_index_; }
+  void SetPointer(uint64_t pointer) {
+    last_index_ = pointer;
+    last_node_ = kNoNode;
+  }
+
   // Filter evaluations so far: the unit in which a deadline is checked.
   [[nodiscard]] uint64_t evaluations() const { return evaluations_; }
 

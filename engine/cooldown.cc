@@ -1,0 +1,66 @@
+#include "engine/cooldown.h"
+
+#include <algorithm>
+
+namespace ebb {
+namespace {
+
+std::optional<int64_t>& Field(Cooldowns::Last& last, ScaleEventKind kind) {
+  switch (kind) {
+    case ScaleEventKind::kScaleUp:
+      return last.scale_up_s;
+    case ScaleEventKind::kDeletion:
+      return last.deletion_s;
+    case ScaleEventKind::kFailedDeletion:
+      break;
+  }
+  return last.failed_deletion_s;
+}
+
+bool After(const std::optional<int64_t>& event_s, int64_t delay_s, int64_t now_s) {
+  return event_s && delay_s > 0 && now_s - *event_s < delay_s;
+}
+
+}  // namespace
+
+void Cooldowns::Note(const ScaleEvent& event) {
+  const auto note = [&](const std::string& group) {
+    Last& last = last_[group];
+    last.group = group;
+    std::optional<int64_t>& at_s = Field(last, event.kind);
+    at_s = std::max(at_s.value_or(event.at_s), event.at_s);
+  };
+  note("");
+  if (!event.group.empty()) note(event.group);
+}
+
+bool Cooldowns::Holds(const Last& last, int64_t now_s) const {
+  return After(last.scale_up_s, options_.scale_down_delay_after_add_s, now_s) ||
+         After(last.deletion_s, options_.scale_down_delay_after_delete_s, now_s) ||
+         After(last.failed_deletion_s, options_.scale_down_delay_after_failure_s, now_s);
+}
+
+bool Cooldowns::Active(int64_t now_s) const {
+  if (options_.scale_down_delay_type_local) return false;
+  const auto it = last_.find("");
+  return it != last_.end() && Holds(it->second, now_s);
+}
+
+bool Cooldowns::ActiveFor(std::string_view group, int64_t now_s) const {
+  if (!options_.scale_down_delay_type_local || group.empty()) return false;
+  const auto it = last_.find(group);
+  return it != last_.end() && Holds(it->second, now_s);
+}
+
+std::vector<Cooldowns::Last> Cooldowns::Save() const {
+  std::vector<Last> events;
+  for (const auto& [group, last] : last_) events.push_back(last);
+  return events;
+}
+
+void Cooldowns::Restore(const std::vector<Last>& events) {
+  last_.clear();
+  for (const Last& last : events) last_[last.group] = last;
+}
+
+}  // namespace ebb
