@@ -48,9 +48,9 @@ std::vector<std::string_view> Split(std::string_view text, char separator) {
 class Table {
  public:
   static absl::StatusOr<Table> Load(const std::string& path) {
+    errno = 0;
     std::ifstream file(path, std::ios::binary);
     std::ostringstream bytes;
-    errno = 0;
     if (!file || !(bytes << file.rdbuf())) {
       return absl::NotFoundError(absl::StrCat(
           path, ": ", errno == 0 ? "is empty" : std::generic_category().message(errno)));

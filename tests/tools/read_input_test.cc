@@ -1,0 +1,190 @@
+#include "tools/read_input.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tests/tools/dump_sink.h"
+
+namespace ebb {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::string NodeJson(std::string_view name) {
+  return R"({"kind":"Node","metadata":{"name":")" + std::string(name) + "\"}}";
+}
+
+std::string Gzip(std::string_view bytes) {
+  z_stream stream = {};
+  EXPECT_EQ(deflateInit2(&stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
+  std::string out(deflateBound(&stream, bytes.size()) + 64, '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+  stream.avail_in = static_cast<uInt>(bytes.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(out.size());
+  EXPECT_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
+  out.resize(stream.total_out);
+  deflateEnd(&stream);
+  return out;
+}
+
+class ReadInputTest : public ::testing::Test {
+ protected:
+  ReadInputTest() {
+    std::string name = (fs::temp_directory_path() / "ebb-read-input-XXXXXX").string();
+    folder_ = ::mkdtemp(name.data());
+  }
+  ~ReadInputTest() override { fs::remove_all(folder_); }
+
+  std::string Put(const std::string& name, std::string_view bytes) {
+    const std::string path = Path(name);
+    fs::create_directories(fs::path(path).parent_path());
+    std::ofstream(path, std::ios::binary) << bytes;
+    return path;
+  }
+  std::string Path(const std::string& name) const { return (folder_ / name).string(); }
+
+  // Reads a path into lines_; returns the error with the folder's name cut out.
+  std::string Read(const std::string& path) {
+    testing::DumpSink sink;
+    stats_ = {};
+    std::string error(ReadInput(path, sink, stats_).message());
+    lines_ = sink.lines();
+    for (size_t at; (at = error.find(folder_.string())) != std::string::npos;) {
+      error.replace(at, folder_.string().size(), "DIR");
+    }
+    EXPECT_EQ(error.find('\n'), std::string::npos) << error;
+    return error;
+  }
+
+  fs::path folder_;
+  std::vector<std::string> lines_;
+  ImportStats stats_;
+};
+
+TEST_F(ReadInputTest, AFileIsReadByWhatItHoldsNotByItsName) {
+  for (const std::string name : {"a.json", "a.txt", "a", "a.yaml", "a.gz", "a.pb"}) {
+    EXPECT_EQ(Read(Put(name, NodeJson("n"))), "") << name;
+    EXPECT_THAT(lines_, ElementsAre("Node name=[n]")) << name;
+  }
+  for (const std::string name : {"b.yaml", "b.yml", "b.txt", "b"}) {
+    EXPECT_EQ(Read(Put(name, "kind: Node\nmetadata: {name: n}\n")), "") << name;
+    EXPECT_THAT(lines_, ElementsAre("Node name=[n]")) << name;
+  }
+  EXPECT_EQ(Read(Put("flow.yaml", "{kind: Node, metadata: {name: n}}")), "");
+  EXPECT_THAT(lines_, ElementsAre("Node name=[n]"));
+}
+
+TEST_F(ReadInputTest, FilesThatEndWithTheirPageAreReadToTheLastByte) {
+  const size_t page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  for (const size_t size : {page - 1, page, page + 1, 2 * page}) {
+    std::string text = NodeJson("n");
+    text.insert(0, size - text.size(), ' ');
+    EXPECT_EQ(Read(Put("page.json", text)), "");
+    EXPECT_THAT(lines_, ElementsAre("Node name=[n]"));
+    EXPECT_EQ(stats_.bytes, size);
+  }
+}
+
+TEST_F(ReadInputTest, GzipIsReadWhateverItHolds) {
+  EXPECT_EQ(Read(Put("a.json.gz", Gzip(NodeJson("n")))), "");
+  EXPECT_THAT(lines_, ElementsAre("Node name=[n]"));
+  EXPECT_EQ(stats_.bytes, NodeJson("n").size()) << "bytes count after decompression";
+  EXPECT_EQ(Read(Put("a.yaml.gz", Gzip("kind: Node\nmetadata: {name: n}\n"))), "");
+  EXPECT_THAT(lines_, ElementsAre("Node name=[n]"));
+  EXPECT_EQ(Read(Put("two.gz", Gzip(NodeJson("a")) + Gzip(NodeJson("b")))), "");
+  EXPECT_THAT(lines_, ElementsAre("Node name=[a]", "Node name=[b]"));
+  const std::string large = NodeJson("a") + std::string(5 << 20, ' ') + NodeJson("b");
+  EXPECT_EQ(Read(Put("large.gz", Gzip(large))), "");
+  EXPECT_THAT(lines_, ElementsAre("Node name=[a]", "Node name=[b]"));
+}
+
+TEST_F(ReadInputTest, GzipThatIsCutOffOrDamagedIsRefused) {
+  const std::string whole = Gzip(NodeJson("n"));
+  for (size_t size = 2; size < whole.size(); ++size) {
+    ASSERT_EQ(Read(Put("cut.gz", std::string_view(whole).substr(0, size))),
+              "DIR/cut.gz: its gzip data is truncated")
+        << size;
+  }
+  std::string damaged = whole;
+  damaged[whole.size() - 6] ^= 0x55;  // The checksum.
+  EXPECT_THAT(Read(Put("bad.gz", damaged)), HasSubstr("its gzip data is damaged"));
+  EXPECT_EQ(Read(Put("nested.gz", Gzip(whole))), "DIR/nested.gz: is gzip within gzip");
+}
+
+TEST_F(ReadInputTest, AFolderIsReadByName) {
+  Put("d/2.json", NodeJson("two"));
+  Put("d/1.yaml", "kind: Node\nmetadata: {name: one}\n");
+  Put("d/3.json.gz", Gzip(NodeJson("three")));
+  Put("d/README.md", "not a dump");
+  Put("d/deeper/4.json", NodeJson("four"));
+  EXPECT_EQ(Read(Path("d")), "");
+  EXPECT_THAT(lines_, ElementsAre("Node name=[one]", "Node name=[two]", "Node name=[three]"));
+  EXPECT_EQ(stats_.files, 3u);
+}
+
+TEST_F(ReadInputTest, AFolderWithoutDumpsIsAnError) {
+  Put("d/README.md", "not a dump");
+  EXPECT_EQ(Read(Path("d")), "DIR/d: holds no dump (*.json, *.yaml, *.yml, *.pb, *.gz)");
+}
+
+TEST_F(ReadInputTest, AnErrorInAFolderNamesTheFile) {
+  Put("d/1.json", NodeJson("n"));
+  Put("d/2.json", "{");
+  EXPECT_THAT(Read(Path("d")), HasSubstr("DIR/d/2.json: byte 1: is truncated"));
+}
+
+TEST_F(ReadInputTest, AMissingFileIsNotFound) {
+  EXPECT_EQ(Read(Path("none.json")), "DIR/none.json: No such file or directory");
+  testing::DumpSink sink;
+  EXPECT_TRUE(absl::IsNotFound(ReadInput(Path("none.json"), sink, stats_)));
+}
+
+TEST_F(ReadInputTest, WhatIsNoDumpIsRefusedInOneLine) {
+  EXPECT_EQ(Read(Put("empty.json", "")), "DIR/empty.json: is empty");
+  EXPECT_EQ(Read(Put("empty.yaml", "")), "DIR/empty.yaml: is empty");
+  EXPECT_EQ(Read(Put("empty.gz", Gzip(""))), "DIR/empty.gz: is empty");
+  EXPECT_EQ(Read(Put("words.json", "hello\nworld")),
+            "DIR/words.json: byte 0: is not JSON: an object or array was expected");
+  EXPECT_EQ(Read(Put("words.txt", "hello\nworld")),
+            "DIR/words.txt: is neither JSON nor YAML nor a snapshot of ebb's");
+  EXPECT_EQ(Read(Put("picture.gz", std::string("\x89PNG\r\n\x1a\n", 8))),
+            "DIR/picture.gz: is neither JSON nor YAML nor a snapshot of ebb's");
+  EXPECT_EQ(Read(Put("latin1.json", "{\"kind\":\"Node\",\"metadata\":{\"name\":\"caf\xe9\"}}")),
+            "DIR/latin1.json: byte 38: is not UTF-8");
+}
+
+TEST_F(ReadInputTest, APipeIsReadToItsEnd) {
+  const std::string path =
+      Put("big.json", NodeJson("a") + std::string(3 << 20, '\n') + NodeJson("b"));
+  // /dev/stdin of a child would do; a FIFO needs a writer.  "-" reads descriptor 0.
+  const int saved = ::dup(STDIN_FILENO);
+  ASSERT_NE(std::freopen(path.c_str(), "rb", stdin), nullptr);
+  const std::string error = Read("-");
+  ::dup2(saved, STDIN_FILENO);
+  ::close(saved);
+  EXPECT_EQ(error, "");
+  EXPECT_THAT(lines_, ElementsAre("Node name=[a]", "Node name=[b]"));
+}
+
+TEST_F(ReadInputTest, BytesInMemoryAreReadLikeAFile) {
+  testing::DumpSink sink;
+  const std::string gzip = Gzip(NodeJson("n"));
+  EXPECT_TRUE(ReadBytes("memory", NodeJson("m"), sink, stats_).ok());
+  EXPECT_TRUE(ReadBytes("memory", gzip, sink, stats_).ok());
+  EXPECT_THAT(sink.lines(), ElementsAre("Node name=[m]", "Node name=[n]"));
+}
+
+}  // namespace
+}  // namespace ebb
