@@ -58,7 +58,7 @@ struct DrainVerdict {
 // Owned by a DaemonSet, or annotated as if.
 bool IsDaemonSetPod(const Catalog& catalog, const PodShape& shape);
 
-// Deleted, and past its grace period by 30 seconds or more.
+// Deleted, and past its grace period by more than 30 seconds.
 bool IsLongTerminating(const Catalog& catalog, PodId pod, int64_t now_s);
 
 // One pod.  `pdbs` may be null: then no budget is known (rules System and PDB

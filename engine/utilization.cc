@@ -1,0 +1,88 @@
+#include "engine/utilization.h"
+
+#include "predicates/drainability.h"
+
+namespace ebb {
+namespace {
+
+constexpr std::string_view kGpuResources[] = {"nvidia.com/gpu", "habana.ai/gaudi",
+                                              "gpu.intel.com/xe", "amd.com/gpu",
+                                              "microsoft.com/directx"};
+
+// The two sides of a fraction, in the column's unit.
+struct Sums {
+  int64_t requested = 0;
+  int64_t excluded = 0;  // By pods that count for neither side.
+
+  // The autoscaler divides in milli-units, and as floating-point numbers.  cpu is
+  // in milli-units already.
+  [[nodiscard]] double Over(int64_t allocatable, bool is_milli) const {
+    const double scale = is_milli ? 1 : 1000;
+    return static_cast<double>(requested) * scale /
+           (static_cast<double>(allocatable - excluded) * scale);
+  }
+};
+
+int64_t ChargeOf(const PodShape& shape, ResourceId resource) {
+  for (const auto& [id, amount] : shape.charge_requests) {
+    if (id == resource) return amount;
+  }
+  return 0;
+}
+
+Sums SumOver(const ClusterSnapshot& snapshot, NodeId node, ResourceId resource,
+             const UtilizationOptions& options, int64_t now_s) {
+  const Catalog& catalog = snapshot.catalog();
+  Sums sums;
+  for (const PodId pod : snapshot.PodsOn(node)) {
+    const PodShape& shape = catalog.shape_of(pod);
+    const int64_t charge = ChargeOf(shape, resource);
+    if (charge == 0) continue;
+    if ((options.ignore_daemonsets && IsDaemonSetPod(catalog, shape)) ||
+        (options.ignore_mirror_pods && shape.mirror)) {
+      sums.excluded += charge;
+    } else if (!IsLongTerminating(catalog, pod, now_s)) {
+      sums.requested += charge;
+    }
+  }
+  return sums;
+}
+
+}  // namespace
+
+std::optional<ResourceId> GpuOf(const Catalog& catalog, NodeId node) {
+  const auto& allocatable = catalog.node(node).allocatable;
+  if (allocatable.empty() || Index(allocatable.back().resource) < kFixedResources) {
+    return std::nullopt;  // The usual case, without a look-up by name.
+  }
+  for (const std::string_view name : kGpuResources) {
+    for (const auto& [resource, amount] : allocatable) {
+      if (catalog.ResourceName(resource) == name && amount != 0) return resource;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Utilization> CalculateUtilization(const ClusterSnapshot& snapshot, NodeId node,
+                                                const UtilizationOptions& options, int64_t now_s) {
+  const Catalog& catalog = snapshot.catalog();
+  Utilization result;
+  if (const std::optional<ResourceId> gpu = GpuOf(catalog, node)) {
+    const Sums sums = SumOver(snapshot, node, *gpu, options, now_s);
+    result.gpu = sums.Over(snapshot.Allocatable(*gpu, node), /*is_milli=*/false);
+    result.resource = catalog.resource_name(*gpu);
+    result.utilization = result.gpu;
+    return result;
+  }
+  const int64_t cpu = snapshot.Allocatable(kCpu, node);
+  const int64_t memory = snapshot.Allocatable(kMemory, node);
+  if (cpu == 0 || memory == 0) return std::nullopt;
+  result.cpu = SumOver(snapshot, node, kCpu, options, now_s).Over(cpu, /*is_milli=*/true);
+  result.memory = SumOver(snapshot, node, kMemory, options, now_s).Over(memory, /*is_milli=*/false);
+  const bool cpu_counts = result.cpu > result.memory;
+  result.resource = catalog.resource_name(cpu_counts ? kCpu : kMemory);
+  result.utilization = cpu_counts ? result.cpu : result.memory;
+  return result;
+}
+
+}  // namespace ebb

@@ -1,0 +1,247 @@
+#include "predicates/drainability.h"
+
+#include <array>
+#include <limits>
+
+namespace ebb {
+namespace {
+
+using objects::ControllerKind;
+
+constexpr std::string_view kKubeSystem = "kube-system";
+constexpr int64_t kTerminationMarginS = 30;
+
+// A grace period or timeout of "forever" is a large number.
+int64_t AddUpToMax(int64_t a, int64_t b) {
+  int64_t sum = 0;
+  if (!__builtin_add_overflow(a, b, &sum)) return sum;
+  return a > 0 ? std::numeric_limits<int64_t>::max() : std::numeric_limits<int64_t>::min();
+}
+
+// One pod and all that a rule may ask.
+struct Question {
+  const Catalog& catalog;
+  PodId pod;
+  const PodShape& shape;
+  const DrainOptions& options;
+  const PdbTracker* pdbs;
+  bool listers;
+  int64_t now_s;
+
+  [[nodiscard]] std::string_view Text(TextId id) const { return catalog.Text(id); }
+};
+
+constexpr DrainVerdict kNoOpinion{};
+constexpr DrainVerdict kDrain{.outcome = DrainOutcome::kDrain, .pdb = {}};
+constexpr DrainVerdict kSkip{.outcome = DrainOutcome::kSkip, .pdb = {}};
+constexpr DrainVerdict kWait{.outcome = DrainOutcome::kWaitForCompletion, .pdb = {}};
+
+constexpr DrainVerdict Block(BlockingPodReason reason) {
+  return {.outcome = DrainOutcome::kBlock, .reason = reason, .pdb = {}};
+}
+
+DrainVerdict Mirror(const Question& q) { return q.shape.mirror ? kSkip : kNoOpinion; }
+
+DrainVerdict LongTerminating(const Question& q) {
+  return IsLongTerminating(q.catalog, q.pod, q.now_s) ? kSkip : kNoOpinion;
+}
+
+// schema.ParseGroupVersion: the group of "apps/v1" is "apps", of "v1" it is "".
+std::optional<std::string_view> GroupOf(std::string_view api_version) {
+  if (api_version.empty() || api_version == "/") return "";
+  const size_t slash = api_version.find('/');
+  if (slash == std::string_view::npos) return "";
+  if (api_version.find('/', slash + 1) != std::string_view::npos) return std::nullopt;
+  return api_version.substr(0, slash);
+}
+
+DrainVerdict CheckReplicas(const Question& q, const ControllerStatus* controller) {
+  if (controller == nullptr) return Block(BlockingPodReason::kControllerNotFound);
+  if (controller->spec_replicas && *controller->spec_replicas < q.options.min_replica_count) {
+    return Block(BlockingPodReason::kMinReplicasReached);
+  }
+  return kNoOpinion;
+}
+
+// The controller exists, and has enough replicas to lose one.
+DrainVerdict ReplicaCount(const Question& q) {
+  if (!q.options.skip_nodes_with_custom_controller_pods || !q.listers) return kNoOpinion;
+  if (!q.shape.has_controller) return kNoOpinion;
+  const Owner& owner = q.shape.controller;
+  const std::optional<std::string_view> group = GroupOf(q.Text(owner.api_version));
+  if (!group) return kNoOpinion;
+  const std::string_view kind = q.Text(owner.kind);
+  const auto find = [&](ControllerKind controller_kind) {
+    return q.catalog.FindController(controller_kind, q.shape.namespace_name, owner.name);
+  };
+  const auto must_exist = [&](ControllerKind controller_kind) {
+    return find(controller_kind) != nullptr ? kNoOpinion
+                                            : Block(BlockingPodReason::kControllerNotFound);
+  };
+  if (kind == "ReplicationController") {
+    return CheckReplicas(q, find(ControllerKind::kReplicationController));
+  }
+  if (IsDaemonSetPod(q.catalog, q.shape)) {
+    const bool known = *group == "apps" && kind == "DaemonSet";
+    return known ? must_exist(ControllerKind::kDaemonSet) : kNoOpinion;
+  }
+  if (kind == "Job") return must_exist(ControllerKind::kJob);
+  if (kind == "ReplicaSet") return CheckReplicas(q, find(ControllerKind::kReplicaSet));
+  if (kind == "StatefulSet" && *group == "apps") return must_exist(ControllerKind::kStatefulSet);
+  return kNoOpinion;
+}
+
+DrainVerdict DaemonSet(const Question& q) {
+  return IsDaemonSetPod(q.catalog, q.shape) ? kDrain : kNoOpinion;
+}
+
+DrainVerdict SafeToEvictRule(const Question& q) {
+  return q.shape.safe_to_evict == SafeToEvict::kTrue ? kDrain : kNoOpinion;
+}
+
+DrainVerdict Terminal(const Question& q) {
+  if (q.shape.phase == PodPhase::kFailed) return kDrain;
+  const bool ended =
+      q.shape.phase == PodPhase::kSucceeded && q.shape.restart_policy != RestartPolicy::kAlways;
+  return ended ? kDrain : kNoOpinion;
+}
+
+DrainVerdict OnCompletion(const Question& q) {
+  return q.shape.safe_to_evict == SafeToEvict::kOnCompletion ? kWait : kNoOpinion;
+}
+
+DrainVerdict Replicated(const Question& q) {
+  if (!q.shape.has_controller) return Block(BlockingPodReason::kNotReplicated);
+  if (!q.options.skip_nodes_with_custom_controller_pods) return kNoOpinion;
+  const std::string_view kind = q.Text(q.shape.controller.kind);
+  const bool replicated = kind == "ReplicationController" || kind == "Job" ||
+                          kind == "ReplicaSet" || kind == "StatefulSet";
+  return replicated ? kNoOpinion : Block(BlockingPodReason::kNotReplicated);
+}
+
+DrainVerdict System(const Question& q) {
+  if (!q.options.skip_nodes_with_system_pods) return kNoOpinion;
+  if (q.Text(q.shape.namespace_name) != kKubeSystem) return kNoOpinion;
+  if (q.pdbs != nullptr && !q.shape.budgets.empty()) return kNoOpinion;
+  const int64_t created = q.catalog.pod(q.pod).creation_time;
+  const bool aged =
+      created != 0 &&
+      AddUpToMax(created, q.options.blocking_system_pod_disruption_timeout_s) < q.now_s;
+  return aged ? kDrain : Block(BlockingPodReason::kUnmovableKubeSystemPod);
+}
+
+DrainVerdict NotSafeToEvict(const Question& q) {
+  return q.shape.safe_to_evict == SafeToEvict::kFalse
+             ? Block(BlockingPodReason::kNotSafeToEvictAnnotation)
+             : kNoOpinion;
+}
+
+DrainVerdict LocalStorage(const Question& q) {
+  return q.options.skip_nodes_with_local_storage && q.shape.blocks_with_local_storage
+             ? Block(BlockingPodReason::kLocalStorageRequested)
+             : kNoOpinion;
+}
+
+DrainVerdict Budget(const Question& q) {
+  if (q.pdbs == nullptr) return kNoOpinion;
+  for (const PdbId pdb : q.shape.budgets) {
+    if (q.pdbs->remaining(pdb) >= 1) continue;
+    DrainVerdict verdict = Block(BlockingPodReason::kNotEnoughPdb);
+    verdict.pdb = pdb;
+    return verdict;
+  }
+  return kNoOpinion;
+}
+
+constexpr DrainVerdict (*kRules[])(const Question&) = {
+    Mirror,
+    LongTerminating,
+    ReplicaCount,
+    // Interrupting: these decide at once.
+    DaemonSet,
+    SafeToEvictRule,
+    Terminal,
+    OnCompletion,
+    // Blocking: any of these keeps the node (an aged system pod excepted).
+    Replicated,
+    System,
+    NotSafeToEvict,
+    LocalStorage,
+    Budget,
+};
+
+}  // namespace
+
+std::string_view ToString(BlockingPodReason reason) {
+  constexpr std::array<std::string_view, 9> kNames = {
+      "NoReason",
+      "ControllerNotFound",
+      "MinReplicasReached",
+      "NotReplicated",
+      "LocalStorageRequested",
+      "NotSafeToEvictAnnotation",
+      "UnmovableKubeSystemPod",
+      "NotEnoughPdb",
+      "UnexpectedError",
+  };
+  return kNames[static_cast<size_t>(reason)];
+}
+
+bool IsDaemonSetPod(const Catalog& catalog, const PodShape& shape) {
+  if (shape.daemonset_annotation) return true;
+  return shape.has_controller && catalog.Text(shape.controller.kind) == "DaemonSet";
+}
+
+bool IsLongTerminating(const Catalog& catalog, PodId pod, int64_t now_s) {
+  const PodShape& shape = catalog.shape_of(pod);
+  if (!shape.terminating) return false;
+  const int64_t end = AddUpToMax(catalog.DeletionTime(pod), shape.grace_period_s);
+  return AddUpToMax(end, kTerminationMarginS) < now_s;
+}
+
+DrainVerdict JudgePod(const Catalog& catalog, PodId pod, const DrainOptions& options,
+                      const PdbTracker* pdbs, bool listers, int64_t now_s) {
+  const Question question{catalog, pod, catalog.shape_of(pod), options, pdbs, listers, now_s};
+  for (const auto rule : kRules) {
+    const DrainVerdict verdict = rule(question);
+    if (verdict.outcome != DrainOutcome::kUndefined) return verdict;
+  }
+  return kNoOpinion;
+}
+
+void PodsToMove::Clear() {
+  move.clear();
+  daemonset.clear();
+  on_completion.clear();
+  blocking_pod = kNoPod;
+  reason = BlockingPodReason::kNoReason;
+  pdb.reset();
+}
+
+void GetPodsToMove(const ClusterSnapshot& snapshot, NodeId node, const DrainOptions& options,
+                   const PdbTracker* pdbs, bool listers, int64_t now_s, PodsToMove& result) {
+  const Catalog& catalog = snapshot.catalog();
+  result.Clear();
+  for (const PodId pod : snapshot.PodsOn(node)) {
+    const DrainVerdict verdict = JudgePod(catalog, pod, options, pdbs, listers, now_s);
+    switch (verdict.outcome) {
+      case DrainOutcome::kUndefined:
+      case DrainOutcome::kDrain:
+        (IsDaemonSetPod(catalog, catalog.shape_of(pod)) ? result.daemonset : result.move)
+            .push_back(pod);
+        break;
+      case DrainOutcome::kWaitForCompletion:
+        result.on_completion.push_back(pod);
+        break;
+      case DrainOutcome::kSkip:
+        break;
+      case DrainOutcome::kBlock:
+        result.blocking_pod = pod;
+        result.reason = verdict.reason;
+        result.pdb = verdict.pdb;
+        return;
+    }
+  }
+}
+
+}  // namespace ebb

@@ -1,0 +1,45 @@
+#include "predicates/pdb_tracker.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace ebb {
+
+PdbTracker::PdbTracker(const Catalog& catalog) : catalog_(&catalog) {
+  remaining_.reserve(catalog.pdbs().size());
+  for (const Pdb& pdb : catalog.pdbs()) remaining_.push_back(pdb.disruptions_allowed);
+}
+
+// The autoscaler goes budget by budget and, in each, pod by pod: the first budget
+// without any disruption left decides; else the last pod over its budget is noted.
+PdbTracker::Verdict PdbTracker::CanRemovePods(std::span<const PodId> pods) const {
+  Verdict verdict;
+  std::vector<std::pair<PdbId, PodId>> uses;
+  for (const PodId pod : pods) {
+    for (const PdbId pdb : catalog_->shape_of(pod).budgets) uses.emplace_back(pdb, pod);
+  }
+  std::stable_sort(uses.begin(), uses.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  int32_t count = 0;
+  for (size_t i = 0; i < uses.size(); ++i) {
+    const auto [pdb, pod] = uses[i];
+    count = i > 0 && uses[i - 1].first == pdb ? count + 1 : 1;
+    if (remaining(pdb) < 1) {
+      return {.can_remove = false, .in_parallel = false, .blocking_pod = pod, .pdb = pdb};
+    }
+    if (remaining(pdb) < count) {
+      verdict.in_parallel = false;
+      verdict.blocking_pod = pod;
+      verdict.pdb = pdb;
+    }
+  }
+  return verdict;
+}
+
+void PdbTracker::RemovePods(std::span<const PodId> pods) {
+  for (const PodId pod : pods) {
+    for (const PdbId pdb : catalog_->shape_of(pod).budgets) --remaining_[Index(pdb)];
+  }
+}
+
+}  // namespace ebb
