@@ -1,0 +1,117 @@
+// Storage objects as importers hand them over: what the scheduler's storage
+// filters read of volumes, claims, classes, drivers and attachments.
+//
+// The conventions of objects.h hold: views that live until the call returns,
+// bytes rounded up as Quantity.Value() does, absent is empty or nullopt.  Two
+// sizes that differ by less than a byte are therefore equal here, and in
+// Kubernetes not.
+//
+// Source: k8s.io/api core/v1, storage/v1, resource/v1.
+
+#ifndef EBB_SNAPSHOT_STORAGE_OBJECTS_H_
+#define EBB_SNAPSHOT_STORAGE_OBJECTS_H_
+
+#include <cstdint>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "snapshot/objects.h"
+
+namespace ebb::objects {
+
+// spec.claimRef: the claim that a volume is bound to, or reserved for.
+struct ClaimReference {
+  Text namespace_name;
+  Text name;
+  Text uid;
+};
+
+// `source` is the JSON key of its source ("csi", "local", "gcePersistentDisk",
+// "awsElasticBlockStore", "azureDisk", "cinder", "portworxVolume", ...).
+struct PersistentVolume {
+  ObjectMeta meta;
+  int64_t capacity_bytes = 0;     // spec.capacity.storage.
+  std::vector<Text> access_modes;
+  Text storage_class_name;
+  Text volume_mode;               // "" means Filesystem.
+  Text volume_attributes_class_name;
+  std::optional<ClaimReference> claim;
+  NodeSelector required_node_affinity;  // spec.nodeAffinity.required.
+  Text source;
+  Text driver;                    // csi.driver.
+  Text id;                        // csi.volumeHandle, gce pdName, aws volumeID, azureDisk diskURI, ...
+  Text disk_kind;                 // azureDisk.kind.
+  Text phase;                     // status.phase.
+};
+
+struct PersistentVolumeClaim {
+  ObjectMeta meta;
+  std::vector<Text> access_modes;
+  Text storage_class_name;
+  Text volume_mode;               // "" means Filesystem.
+  Text volume_attributes_class_name;
+  Text volume_name;
+  LabelSelector selector;
+  std::optional<int64_t> request_bytes;  // spec.resources.requests.storage.
+  Text phase;                     // status.phase.
+};
+
+// One entry of allowedTopologies[].matchLabelExpressions: the key has one of the values.
+struct TopologyRequirement {
+  Text key;
+  std::vector<Text> values;
+};
+using TopologyTerm = std::vector<TopologyRequirement>;
+
+struct StorageClass {
+  ObjectMeta meta;
+  Text provisioner;
+  Text volume_binding_mode;       // The API server never leaves it empty.
+  std::vector<TopologyTerm> allowed_topologies;  // ORed; none allows every node.
+};
+
+struct CsiDriver {
+  ObjectMeta meta;
+  bool storage_capacity = false;  // spec.storageCapacity.
+};
+
+// What is installed on the node of the same name.
+struct CsiNode {
+  struct Driver {
+    Text name;
+    std::optional<int64_t> volumes_max;  // allocatable.count.
+  };
+  ObjectMeta meta;
+  std::vector<Driver> drivers;
+};
+
+struct VolumeAttachment {
+  ObjectMeta meta;
+  Text attacher;
+  Text node_name;
+  std::optional<Text> volume_name;  // spec.source.persistentVolumeName.
+};
+
+struct CsiStorageCapacity {
+  ObjectMeta meta;
+  Text storage_class_name;
+  LabelSelector node_topology;
+  std::optional<int64_t> capacity_bytes;
+  std::optional<int64_t> maximum_volume_size_bytes;
+};
+
+// Of dynamic resource allocation ebb reads only which extended resources are
+// allocated through it: pods that ask for one keep their node.
+struct DeviceClass {
+  ObjectMeta meta;
+  Text extended_resource_name;
+};
+
+using StorageObject =
+    std::variant<PersistentVolume, PersistentVolumeClaim, StorageClass, CsiDriver, CsiNode,
+                 VolumeAttachment, CsiStorageCapacity, DeviceClass>;
+
+}  // namespace ebb::objects
+
+#endif  // EBB_SNAPSHOT_STORAGE_OBJECTS_H_
