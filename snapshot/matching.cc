@@ -33,6 +33,50 @@ std::optional<Operator> ParseOperator(std::string_view op) {
   return std::nullopt;
 }
 
+bool IsAlphanumeric(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+bool IsLowerAlphanumeric(char c) { return IsAlphanumeric(c) && !(c >= 'A' && c <= 'Z'); }
+
+// Up to 63 letters, digits, '-', '_' and '.', at both ends a letter or digit.
+bool IsLabelName(std::string_view text) {
+  return !text.empty() && text.size() <= 63 && IsAlphanumeric(text.front()) &&
+         IsAlphanumeric(text.back()) && std::all_of(text.begin(), text.end(), [](char c) {
+           return IsAlphanumeric(c) || c == '-' || c == '_' || c == '.';
+         });
+}
+
+bool IsLabelValue(std::string_view text) { return text.empty() || IsLabelName(text); }
+
+bool IsDnsSubdomain(std::string_view text) {
+  if (text.size() > 253) return false;
+  while (true) {
+    const size_t dot = text.find('.');
+    const std::string_view part = text.substr(0, dot);
+    if (part.empty() || !IsLowerAlphanumeric(part.front()) || !IsLowerAlphanumeric(part.back()) ||
+        !std::all_of(part.begin(), part.end(),
+                     [](char c) { return IsLowerAlphanumeric(c) || c == '-'; })) {
+      return false;
+    }
+    if (dot == std::string_view::npos) return true;
+    text.remove_prefix(dot + 1);
+  }
+}
+
+bool IsLabelKey(std::string_view text) {
+  const size_t slash = text.find('/');
+  if (slash == std::string_view::npos) return IsLabelName(text);
+  return IsDnsSubdomain(text.substr(0, slash)) && IsLabelName(text.substr(slash + 1));
+}
+
+// What labels.NewRequirement accepts beside the number of values: text that a label
+// can hold.  "-4" is not, so nothing is ever greater than it.
+bool CanBeLabels(const objects::Requirement& requirement) {
+  return IsLabelKey(requirement.key) &&
+         std::all_of(requirement.values.begin(), requirement.values.end(), IsLabelValue);
+}
+
 // What labels.NewRequirement accepts.
 bool HasRightValues(Operator op, const std::vector<objects::Text>& values) {
   switch (op) {
@@ -123,7 +167,7 @@ NodeSelectorTerm CompileTerm(const objects::NodeSelectorTerm& from, Symbols& sym
   term.matches_nothing = from.match_expressions.empty() && from.match_fields.empty();
   for (const objects::Requirement& expression : from.match_expressions) {
     const std::optional<Operator> op = ParseOperator(expression.op);
-    if (!op || !HasRightValues(*op, expression.values)) {
+    if (!op || !HasRightValues(*op, expression.values) || !CanBeLabels(expression)) {
       term.matches_nothing = true;
       continue;
     }
@@ -163,6 +207,11 @@ void CollectNodeNames(const objects::NodeSelector& affinity, Symbols& symbols,
   }
   constraints.only_named_nodes = !affinity.terms.empty();
   std::sort(all.begin(), all.end());
+}
+
+absl::Status NoLabel(std::string_view key) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("key \"", Absl(key), "\" or a value for it cannot be a label"));
 }
 
 bool NamesANode(const Constraints& constraints, TextId hostname) {
@@ -214,6 +263,7 @@ absl::StatusOr<Selector> CompileSelector(const objects::LabelSelector& selector,
   Selector compiled;
   compiled.nothing = selector.nil;
   for (const auto& [key, value] : selector.match_labels) {
+    if (!IsLabelKey(key) || !IsLabelValue(value)) return NoLabel(key);
     compiled.requirements.push_back(
         {.key = symbols.Intern(key), .op = Operator::kIn, .values = {symbols.Intern(value)}});
   }
@@ -229,6 +279,7 @@ absl::StatusOr<Selector> CompileSelector(const objects::LabelSelector& selector,
                                                      Absl(expression.key), "\" has ",
                                                      expression.values.size(), " values"));
     }
+    if (!CanBeLabels(expression)) return NoLabel(expression.key);
     compiled.requirements.push_back(Compile(expression, *op, symbols));
   }
   return compiled;

@@ -265,38 +265,49 @@ void CompileContainers(Symbols& symbols, const objects::Pod& pod, PodShape& shap
   shape.needs_host_network_user_namespaces = pod.host_network && pod.host_users == false;
 }
 
-// Why `selector` cannot be read, as part of the shape's verdict.
-Selector CompileOr(const objects::LabelSelector& from, std::string_view field, Symbols& symbols,
-                   PodShape& shape) {
-  absl::StatusOr<Selector> selector = CompileSelector(from, symbols);
-  if (selector.ok()) return *std::move(selector);
-  shape.not_understood = absl::StrCat(Absl(field), ": ", selector.status().message());
-  return Selector{.nothing = true, .requirements = {}};
+void NotUnderstood(std::string_view field, const absl::Status& why, PodShape& shape) {
+  shape.not_understood = absl::StrCat(Absl(field), ": ", why.message());
 }
 
-PendingAffinityTerm CompileTerm(const objects::PodAffinityTerm& from, std::string_view field,
-                                Symbols& symbols, PodShape& shape) {
+absl::StatusOr<PendingAffinityTerm> CompileTerm(const objects::PodAffinityTerm& from,
+                                                Symbols& symbols) {
   PendingAffinityTerm term;
-  term.selector = CompileOr(from.label_selector, field, symbols, shape);
+  absl::StatusOr<Selector> selector = CompileSelector(from.label_selector, symbols);
+  if (!selector.ok()) return selector.status();
+  absl::StatusOr<Selector> namespaces = CompileSelector(from.namespace_selector, symbols);
+  if (!namespaces.ok()) return namespaces.status();
+  term.selector = *std::move(selector);
   for (const objects::Text name : from.namespaces) term.namespaces.push_back(symbols.Intern(name));
   term.has_namespace_selector = !from.namespace_selector.nil;
-  term.namespace_selector = CompileOr(from.namespace_selector, field, symbols, shape);
+  term.namespace_selector = *std::move(namespaces);
   term.topology_key = symbols.Intern(from.topology_key);
-  if (from.topology_key.empty()) {
-    shape.not_understood = absl::StrCat(Absl(field), ": topologyKey is empty");
-  }
   return term;
 }
 
+// None if one of them does not parse: the scheduler then drops the others too.
+std::vector<PendingAffinityTerm> CompileTerms(const std::vector<objects::PodAffinityTerm>& from,
+                                              std::string_view field, Symbols& symbols,
+                                              PodShape& shape) {
+  std::vector<PendingAffinityTerm> terms;
+  for (const objects::PodAffinityTerm& each : from) {
+    absl::StatusOr<PendingAffinityTerm> term = CompileTerm(each, symbols);
+    if (!term.ok()) {
+      NotUnderstood(field, term.status(), shape);
+      return {};
+    }
+    terms.push_back(*std::move(term));
+  }
+  return terms;
+}
+
 // The scheduler ANDs the pod's values for matchLabelKeys with the selector.  A nil
-// selector, which matches nothing by itself, then counts for nothing.
+// selector goes on matching nothing.
 void AddMatchLabelKeys(const objects::TopologySpreadConstraint& from, const PodShape& shape,
                        Symbols& symbols, Selector& selector) {
   for (const objects::Text text : from.match_label_keys) {
     const TextId key = symbols.Intern(text);
     const std::optional<TextId> value = FindLabel(shape.labels, key);
     if (!value) continue;
-    selector.nothing = false;
     selector.requirements.push_back({.key = key, .op = Operator::kIn, .values = {*value}});
   }
 }
@@ -311,11 +322,13 @@ std::optional<PendingSpread> CompileSpread(const objects::TopologySpreadConstrai
     return std::nullopt;
   }
   constexpr std::string_view kField = "spec.topologySpreadConstraints";
-  if (from.topology_key.empty()) {
-    shape.not_understood = absl::StrCat(Absl(kField), ": topologyKey is empty");
+  absl::StatusOr<Selector> selector = CompileSelector(from.label_selector, symbols);
+  if (!selector.ok()) {
+    NotUnderstood(kField, selector.status(), shape);
+    return std::nullopt;
   }
   constexpr int64_t kMax = std::numeric_limits<int32_t>::max();
-  PendingSpread spread{.selector = CompileOr(from.label_selector, kField, symbols, shape),
+  PendingSpread spread{.selector = *std::move(selector),
                        .topology_key = symbols.Intern(from.topology_key),
                        .max_skew = static_cast<int32_t>(std::clamp<int64_t>(from.max_skew, 0, kMax)),
                        .min_domains = static_cast<int32_t>(
@@ -361,13 +374,9 @@ PodShape PodShapes::Compile(Catalog& catalog, const objects::Pod& pod,
   shape.charge_requests = charge_requests;
   shape.constraints = InternConstraints(catalog, pod);
   shape.fit_class = InternFitClass(catalog, shape.constraints, fit_requests);
-  for (const objects::PodAffinityTerm& term : pod.affinity) {
-    topology.affinity.push_back(CompileTerm(term, "spec.affinity.podAffinity", symbols, shape));
-  }
-  for (const objects::PodAffinityTerm& term : pod.anti_affinity) {
-    topology.anti_affinity.push_back(
-        CompileTerm(term, "spec.affinity.podAntiAffinity", symbols, shape));
-  }
+  topology.affinity = CompileTerms(pod.affinity, "spec.affinity.podAffinity", symbols, shape);
+  topology.anti_affinity =
+      CompileTerms(pod.anti_affinity, "spec.affinity.podAntiAffinity", symbols, shape);
   for (const objects::TopologySpreadConstraint& constraint : pod.spread) {
     if (auto spread = CompileSpread(constraint, symbols, shape)) {
       topology.spread.push_back(*std::move(spread));
