@@ -1,5 +1,8 @@
 #include "tools/rfc3339.h"
 
+#include <fmt/format.h>
+
+#include <chrono>
 #include <cstddef>
 
 namespace ebb {
@@ -84,6 +87,16 @@ std::optional<int64_t> ParseRfc3339(std::string_view text) {
   if (month < 1 || month > 12 || day < 1 || day > DaysIn(month, year)) return std::nullopt;
   if (hour > 23 || minute > 59 || second > 59) return std::nullopt;
   return DaysSinceEpoch(year, month, day) * 86400 + hour * 3600 + minute * 60 + second - offset;
+}
+
+std::string FormatRfc3339(int64_t seconds) {
+  const std::chrono::sys_seconds time{std::chrono::seconds(seconds)};
+  const auto day = std::chrono::floor<std::chrono::days>(time);
+  const std::chrono::year_month_day date(day);
+  const std::chrono::hh_mm_ss clock(time - day);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", static_cast<int>(date.year()),
+                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+                     clock.hours().count(), clock.minutes().count(), clock.seconds().count());
 }
 
 }  // namespace ebb

@@ -1,0 +1,26 @@
+// JSON values as text: JSON and YAML.
+//
+// Both keep the members in the order in which they were set.  Bytes that are not
+// UTF-8 come out as U+FFFD.
+
+#ifndef EBB_TOOLS_JSON_TEXT_H_
+#define EBB_TOOLS_JSON_TEXT_H_
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+namespace ebb {
+
+// On one line.
+std::string CompactJson(const nlohmann::ordered_json& value);
+
+// Indented by two blanks, with a newline at the end.
+std::string IndentedJson(const nlohmann::ordered_json& value);
+
+// YAML 1.2 in block style, with a newline at the end.  A string that any YAML
+// version could take for something else is quoted.
+std::string Yaml(const nlohmann::ordered_json& value);
+
+}  // namespace ebb
+
+#endif  // EBB_TOOLS_JSON_TEXT_H_

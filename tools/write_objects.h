@@ -1,0 +1,51 @@
+// JsonObjectWriter is a sink that writes what it is given as kubectl would print
+// it: a v1 List with one object a line.  Reading it back gives the same objects.
+//
+// Holds: the fields that a scale-down decision can read, and no others.
+// Errors: a pod with a constraint that the reader did not understand, since it
+//         cannot be written; what the output returns.
+// Memory: one object.
+
+#ifndef EBB_TOOLS_WRITE_OBJECTS_H_
+#define EBB_TOOLS_WRITE_OBJECTS_H_
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "tools/object_sink.h"
+
+namespace ebb {
+
+enum class ObjectFormat : uint8_t {
+  kJsonList,       // {"apiVersion":"v1","items":[...],"kind":"List"}
+  kYamlDocuments,  // Documents with "---" between them.
+};
+
+class ObjectWriter : public ObjectSink {
+ public:
+  using Output = std::function<absl::Status(std::string_view bytes)>;
+
+  ObjectWriter(ObjectFormat format, Output output);
+
+  absl::Status OnNode(const objects::Node& node) override;
+  absl::Status OnPod(const objects::Pod& pod) override;
+  absl::Status OnPodDisruptionBudget(const objects::PodDisruptionBudget& budget) override;
+  absl::Status OnController(const objects::Controller& controller) override;
+  absl::Status OnNamespace(const objects::Namespace& name_space) override;
+
+  // Writes the end.  Call it once, after the last object.
+  absl::Status Finish();
+
+ private:
+  absl::Status Write(std::string_view object);
+
+  ObjectFormat format_;
+  Output output_;
+  bool first_ = true;
+};
+
+}  // namespace ebb
+
+#endif  // EBB_TOOLS_WRITE_OBJECTS_H_
