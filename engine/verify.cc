@@ -1,0 +1,425 @@
+#include "engine/verify.h"
+
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "engine/slow_cluster.h"
+#include "predicates/drainability.h"
+#include "predicates/pdb_tracker.h"
+
+namespace ebb {
+namespace {
+
+// Where the order of placement matters and the plan does not tell it, so many filter
+// evaluations are spent on finding one.
+constexpr size_t kEvaluationsMax = 20000;
+// Recursion is this deep at most.
+constexpr size_t kSearchedPodsMax = 1000;
+
+// A tainted node counts as being deleted for so long.
+constexpr int64_t kDeletionTimeoutS = 300;
+
+absl::string_view Absl(std::string_view text) { return {text.data(), text.size()}; }
+
+// One check of one plan: the replayed cluster, and what its budgets still allow.
+class Replay {
+ public:
+  Replay(const ClusterSnapshot& snapshot, const NodeGroups& groups, const PlannerOptions& options,
+         const PassInput& input, const Plan& plan)
+      : catalog_(snapshot.catalog()),
+        groups_(groups),
+        options_(options),
+        input_(input),
+        plan_(plan),
+        cluster_(snapshot, input.now_s),
+        full_budgets_(catalog_),
+        budgets_of_shape_(catalog_.pod_shapes()) {
+    for (const Pdb& pdb : catalog_.pdbs()) remaining_.push_back(pdb.disruptions_allowed);
+    for (const NodeId node : input.candidates) candidates_.insert(node);
+  }
+
+  absl::Status Run() {
+    if (absl::Status s = CheckIds(); !s.ok()) return s;
+    if (absl::Status s = CheckVerdicts(); !s.ok()) return s;
+    for (const PodId pod : input_.evicting) Spend(pod);
+    if (absl::Status s = ReplayPacking(); !s.ok()) return s;
+    for (const RemovableNode& removal : plan_.remove) {  // Before any node goes, as planned.
+      if (absl::Status s = CheckEligible(removal.node); !s.ok()) return s;
+    }
+    for (const RemovableNode& removal : plan_.remove) {
+      if (absl::Status s = ReplayRemoval(removal); !s.ok()) return s;
+    }
+    return CheckTotals();
+  }
+
+ private:
+  [[nodiscard]] std::string Name(NodeId node) const {
+    return absl::StrCat("node \"", Absl(catalog_.NodeName(node)), "\"");
+  }
+  [[nodiscard]] std::string Name(PodId pod) const {
+    return absl::StrCat("pod \"", catalog_.PodName(pod), "\"");
+  }
+  [[nodiscard]] std::string Name(PdbId pdb) const {
+    const Pdb& budget = catalog_.pdbs()[Index(pdb)];
+    return absl::StrCat("budget \"", Absl(catalog_.Text(budget.namespace_name)), "/",
+                        Absl(catalog_.Text(budget.name)), "\"");
+  }
+  template <typename... Parts>
+  static absl::Status Refuse(const Parts&... parts) {
+    return absl::InternalError(absl::StrCat("the plan is refused: ", parts...));
+  }
+
+  // --- The plan as data --------------------------------------------------------
+
+  [[nodiscard]] bool IsKnown(NodeId node) const { return Index(node) < catalog_.nodes(); }
+  [[nodiscard]] bool IsKnown(PodId pod) const { return Index(pod) < catalog_.pods(); }
+
+  absl::Status CheckIds() const {
+    const auto known_moves = [&](const std::vector<Move>& moves) {
+      return std::all_of(moves.begin(), moves.end(),
+                         [&](const Move& move) { return IsKnown(move.pod) && IsKnown(move.to); });
+    };
+    const auto known_pods = [&](const std::vector<PodId>& pods) {
+      return std::all_of(pods.begin(), pods.end(), [&](PodId pod) { return IsKnown(pod); });
+    };
+    bool known = known_moves(plan_.packed);
+    for (const RemovableNode& removal : plan_.remove) {
+      known = known && IsKnown(removal.node) && known_moves(removal.moves) &&
+              known_pods(removal.daemonset) && known_pods(removal.on_completion);
+    }
+    for (const UnremovableNode& node : plan_.keep) known = known && IsKnown(node.node);
+    for (const NodeId node : plan_.skipped) known = known && IsKnown(node);
+    return known ? absl::OkStatus() : Refuse("it names a node or pod that does not exist");
+  }
+
+  // Each candidate has one verdict, and nobody else has any.
+  absl::Status CheckVerdicts() const {
+    absl::flat_hash_set<NodeId> judged;
+    const auto judge = [&](NodeId node) {
+      if (!candidates_.contains(node)) return Refuse(Name(node), " is not a candidate");
+      if (!judged.insert(node).second) return Refuse(Name(node), " has more than one verdict");
+      return absl::OkStatus();
+    };
+    absl::Status status;
+    for (const RemovableNode& removal : plan_.remove) status.Update(judge(removal.node));
+    for (const UnremovableNode& node : plan_.keep) status.Update(judge(node.node));
+    for (const NodeId node : plan_.skipped) status.Update(judge(node));
+    return status;
+  }
+
+  absl::Status CheckTotals() const {
+    size_t counted = 0;
+    for (const RemovableNode& removal : plan_.remove) {
+      if (!groups_.Find(removal.node)->atomic) ++counted;
+    }
+    if (counted > input_.unneeded_limit) {
+      return Refuse("it removes ", counted, " nodes where ", input_.unneeded_limit, " may go");
+    }
+    if (plan_.pdb_remaining.size() != remaining_.size()) {
+      return Refuse("it accounts for ", plan_.pdb_remaining.size(), " budgets of ",
+                    remaining_.size());
+    }
+    for (uint32_t p = 0; p < remaining_.size(); ++p) {
+      if (plan_.pdb_remaining[p] == remaining_[p]) continue;
+      return Refuse(Name(PdbId{p}), " has ", remaining_[p], " disruptions left, not ",
+                    plan_.pdb_remaining[p]);
+    }
+    return absl::OkStatus();
+  }
+
+  // --- Budgets -----------------------------------------------------------------
+
+  const std::vector<PdbId>& BudgetsOf(PodId pod) {
+    const PodShapeId id = catalog_.pod(pod).shape;
+    std::optional<std::vector<PdbId>>& budgets = budgets_of_shape_[Index(id)];
+    if (budgets) return *budgets;
+    budgets.emplace();
+    const PodShape& shape = catalog_.shape(id);
+    for (uint32_t p = 0; p < catalog_.pdbs().size(); ++p) {
+      const Pdb& pdb = catalog_.pdbs()[p];
+      if (pdb.namespace_name == shape.namespace_name && pdb.selector.Matches(shape.labels)) {
+        budgets->push_back(PdbId{p});
+      }
+    }
+    return *budgets;
+  }
+
+  void Spend(PodId pod) {
+    for (const PdbId pdb : BudgetsOf(pod)) --remaining_[Index(pdb)];
+  }
+
+  // Spends for all of `moves`; whether some budget could not let them go at once.
+  bool SpendAll(const std::vector<Move>& moves) {
+    bool risky = false;
+    for (const Move& move : moves) {
+      Spend(move.pod);
+      for (const PdbId pdb : BudgetsOf(move.pod)) risky = risky || remaining_[Index(pdb)] < 0;
+    }
+    return risky;
+  }
+
+  // --- Eligibility -------------------------------------------------------------
+
+  // Requested over allocatable, as eligibility measures it.
+  [[nodiscard]] double Used(ResourceId resource, NodeId node, bool is_milli) const {
+    const NodeGroup& group = *groups_.Find(node);
+    const bool ignore_daemonsets =
+        group.ignore_daemonsets_utilization.value_or(options_.ignore_daemonsets_utilization);
+    const auto amount_of = [&](const std::vector<ResourceQuantity>& list) {
+      int64_t amount = 0;
+      for (const ResourceQuantity& q : list) amount += q.resource == resource ? q.amount : 0;
+      return amount;
+    };
+    int64_t requested = 0;
+    int64_t offered = amount_of(catalog_.node(node).allocatable);
+    for (const PodId pod : cluster_.PodsOn(node)) {
+      const PodShape& shape = catalog_.shape_of(pod);
+      const int64_t amount = amount_of(shape.charge_requests);
+      if ((ignore_daemonsets && IsDaemonSetPod(catalog_, shape)) ||
+          (options_.ignore_mirror_pods_utilization && shape.mirror)) {
+        offered -= amount;
+      } else if (!IsLongTerminating(catalog_, pod, input_.now_s)) {
+        requested += amount;
+      }
+    }
+    const double scale = is_milli ? 1 : 1000;
+    return static_cast<double>(requested) * scale / (static_cast<double>(offered) * scale);
+  }
+
+  absl::Status CheckEligible(NodeId node) const {
+    const NodeInfo& info = catalog_.node(node);
+    if (!cluster_.Contains(node)) return Refuse(Name(node), " is not in the cluster");
+    if (info.to_be_deleted && input_.now_s - *info.to_be_deleted < kDeletionTimeoutS) {
+      return Refuse(Name(node), " is being deleted already");
+    }
+    if (info.scale_down_disabled) return Refuse(Name(node), " is annotated to stay");
+    const NodeGroup* group = groups_.Find(node);
+    if (group == nullptr) return Refuse(Name(node), " belongs to no group");
+    if (!options_.scale_down_unready_enabled && !info.ready) {
+      return Refuse(Name(node), " is not ready");
+    }
+    if (const std::optional<ResourceId> gpu = GpuOf(catalog_, node)) {
+      const double threshold = group->scale_down_gpu_utilization_threshold.value_or(
+          options_.scale_down_gpu_utilization_threshold);
+      if (Used(*gpu, node, false) > threshold) return Refuse(Name(node), " is used too much");
+      return absl::OkStatus();
+    }
+    const double threshold =
+        group->scale_down_utilization_threshold.value_or(options_.scale_down_utilization_threshold);
+    const double cpu = Used(kCpu, node, true);
+    const double memory = Used(kMemory, node, false);
+    if ((cpu > memory ? cpu : memory) > threshold) return Refuse(Name(node), " is used too much");
+    return absl::OkStatus();
+  }
+
+  // --- Placement ---------------------------------------------------------------
+
+  // Pending pods that found room have it, and those that must have it do.
+  absl::Status ReplayPacking() {
+    absl::flat_hash_set<PodId> pending(input_.pending.begin(), input_.pending.end());
+    absl::flat_hash_set<PodId> packed;
+    for (const auto& [pod, to] : plan_.packed) {
+      if (!pending.contains(pod)) return Refuse(Name(pod), " is not pending and was packed");
+      if (!packed.insert(pod).second) return Refuse(Name(pod), " was packed twice");
+      if (cluster_.NodeOf(pod) != kNoNode) {
+        return Refuse(Name(pod), " was packed and runs already");
+      }
+      if (!cluster_.Contains(to))
+        return Refuse(Name(pod), " was packed on ", Name(to), ", which is gone");
+    }
+    if (absl::Status s = PlaceAll(plan_.packed); !s.ok()) return s;
+    const size_t must_fit = std::min(input_.must_fit, input_.pending.size());
+    for (const PodId pod : input_.pending.first(must_fit)) {
+      if (!packed.contains(pod) && !plan_.remove.empty()) {
+        return Refuse("nodes go although ", Name(pod), " found no room");
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  // Places pods that are all not placed.  Each must fit when its turn comes.
+  absl::Status PlaceAll(std::vector<Move> moves) {
+    const auto priority = [&](const Move& move) { return catalog_.shape_of(move.pod).priority; };
+    std::stable_sort(moves.begin(), moves.end(),
+                     [&](const Move& a, const Move& b) { return priority(a) > priority(b); });
+    for (auto begin = moves.begin(); begin != moves.end();) {
+      const auto end = std::find_if(begin, moves.end(),
+                                    [&](const Move& m) { return priority(m) != priority(*begin); });
+      if (absl::Status s = PlaceGroup({begin, end}); !s.ok()) return s;
+      begin = end;
+    }
+    return absl::OkStatus();
+  }
+
+  // Pods of one priority: the planner places those with hints first, and the plan
+  // does not say which.  Where the given order fails, look for one that explains it.
+  absl::Status PlaceGroup(std::span<const Move> moves) {
+    for (size_t i = 0; i < moves.size(); ++i) {
+      const std::string why = cluster_.WhyNot(moves[i].pod, moves[i].to);
+      if (why.empty()) {
+        cluster_.Add(moves[i].pod, moves[i].to);
+        continue;
+      }
+      const bool order_matters = std::any_of(moves.begin(), moves.end(), [&](const Move& move) {
+        return cluster_.OrderMatters(move.pod);
+      });
+      if (order_matters && moves.size() <= kSearchedPodsMax) {
+        for (size_t j = 0; j < i; ++j) cluster_.Remove(moves[j].pod);
+        std::vector<Move> deferred;
+        size_t evaluations = 0;
+        if (SearchOrder(moves, deferred, evaluations)) return absl::OkStatus();
+      }
+      return Refuse(Name(moves[i].pod), " does not fit on ", Name(moves[i].to), ": ", why);
+    }
+    return absl::OkStatus();
+  }
+
+  bool Fits(const Move& move, size_t& evaluations) {
+    return ++evaluations <= kEvaluationsMax && cluster_.WhyNot(move.pod, move.to).empty();
+  }
+
+  // Each pod goes in its turn, or after all others that do.  True: all are placed;
+  // false: none is.
+  bool SearchOrder(std::span<const Move> rest, std::vector<Move>& deferred, size_t& evaluations) {
+    if (rest.empty()) return PlaceInOrder(deferred, evaluations);
+    const Move& next = rest.front();
+    if (Fits(next, evaluations)) {
+      cluster_.Add(next.pod, next.to);
+      if (SearchOrder(rest.subspan(1), deferred, evaluations)) return true;
+      cluster_.Remove(next.pod);
+    }
+    if (evaluations > kEvaluationsMax) return false;
+    deferred.push_back(next);
+    if (SearchOrder(rest.subspan(1), deferred, evaluations)) return true;
+    deferred.pop_back();
+    return false;
+  }
+
+  bool PlaceInOrder(std::span<const Move> moves, size_t& evaluations) {
+    for (size_t i = 0; i < moves.size(); ++i) {
+      if (Fits(moves[i], evaluations)) {
+        cluster_.Add(moves[i].pod, moves[i].to);
+        continue;
+      }
+      for (size_t j = 0; j < i; ++j) cluster_.Remove(moves[j].pod);
+      return false;
+    }
+    return true;
+  }
+
+  // --- Removal -----------------------------------------------------------------
+
+  // What the rules say of the pods of a node.
+  struct Duties {
+    absl::flat_hash_set<PodId> move;
+    absl::flat_hash_set<PodId> daemonset;
+    absl::flat_hash_set<PodId> on_completion;
+  };
+
+  absl::Status JudgePods(NodeId node, Duties& duties) {
+    for (const PodId pod : cluster_.PodsOn(node)) {
+      const DrainVerdict verdict = JudgePod(catalog_, pod, options_.drain, &full_budgets_,
+                                            /*listers=*/true, input_.now_s);
+      switch (verdict.outcome) {
+        case DrainOutcome::kBlock:
+          return Refuse(Name(node), " goes although ", Name(pod),
+                        " keeps it: ", Absl(ToString(verdict.reason)));
+        case DrainOutcome::kUndefined:
+          // Every rule was asked, the last with budgets that nobody had spent.
+          for (const PdbId pdb : BudgetsOf(pod)) {
+            if (remaining_[Index(pdb)] >= 1) continue;
+            return Refuse(Name(node), " goes although ", Name(pdb), " has nothing left for ",
+                          Name(pod));
+          }
+          [[fallthrough]];
+        case DrainOutcome::kDrain:
+          (IsDaemonSetPod(catalog_, catalog_.shape_of(pod)) ? duties.daemonset : duties.move)
+              .insert(pod);
+          break;
+        case DrainOutcome::kWaitForCompletion:
+          duties.on_completion.insert(pod);
+          break;
+        case DrainOutcome::kSkip:
+          break;
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckMoves(const RemovableNode& removal, const Duties& duties) const {
+    absl::flat_hash_set<PodId> moved;
+    for (const auto& [pod, to] : removal.moves) {
+      if (cluster_.NodeOf(pod) != removal.node) {
+        return Refuse(Name(pod), " moves with ", Name(removal.node), " and does not run there");
+      }
+      if (!duties.move.contains(pod)) {
+        return Refuse(Name(pod), " of ", Name(removal.node), " moves and must not");
+      }
+      if (!moved.insert(pod).second) return Refuse(Name(pod), " moves twice at once");
+      if (to == removal.node) return Refuse(Name(pod), " moves to the node that it leaves");
+      if (!cluster_.Contains(to))
+        return Refuse(Name(pod), " moves to ", Name(to), ", which is gone");
+      if (input_.destinations != nullptr &&
+          (Index(to) >= input_.destinations->range() || !input_.destinations->Contains(to))) {
+        return Refuse(Name(pod), " moves to ", Name(to), ", which is no destination");
+      }
+    }
+    for (const PodId pod : cluster_.PodsOn(removal.node)) {
+      if (duties.move.contains(pod) && !moved.contains(pod)) {
+        return Refuse(Name(pod), " of ", Name(removal.node), " must move and does not");
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  static bool IsSame(const std::vector<PodId>& list, const absl::flat_hash_set<PodId>& set) {
+    return list.size() == set.size() &&
+           std::all_of(list.begin(), list.end(), [&](PodId pod) { return set.contains(pod); });
+  }
+
+  absl::Status ReplayRemoval(const RemovableNode& removal) {
+    Duties duties;
+    if (absl::Status s = JudgePods(removal.node, duties); !s.ok()) return s;
+    if (absl::Status s = CheckMoves(removal, duties); !s.ok()) return s;
+    if (!IsSame(removal.daemonset, duties.daemonset)) {
+      return Refuse(Name(removal.node), " runs other DaemonSet pods than listed");
+    }
+    if (!IsSame(removal.on_completion, duties.on_completion)) {
+      return Refuse(Name(removal.node), " waits for other pods than listed");
+    }
+    cluster_.BeginRemoval(removal.node);
+    if (absl::Status s = PlaceAll(removal.moves); !s.ok()) return s;
+    cluster_.EndRemoval();
+    if (SpendAll(removal.moves) != removal.risky) {
+      return Refuse(Name(removal.node), removal.risky ? " is not risky" : " is risky");
+    }
+    return absl::OkStatus();
+  }
+
+  const Catalog& catalog_;
+  const NodeGroups& groups_;
+  const PlannerOptions& options_;
+  const PassInput& input_;
+  const Plan& plan_;
+
+  SlowCluster cluster_;
+  absl::flat_hash_set<NodeId> candidates_;
+  const PdbTracker full_budgets_;   // Never spent from.
+  std::vector<int64_t> remaining_;  // By PdbId.
+  std::vector<std::optional<std::vector<PdbId>>> budgets_of_shape_;
+};
+
+}  // namespace
+
+absl::Status Verify(const ClusterSnapshot& snapshot, const NodeGroups& groups,
+                    const PlannerOptions& options, const PassInput& input, const Plan& plan) {
+  return Replay(snapshot, groups, options, input, plan).Run();
+}
+
+}  // namespace ebb
