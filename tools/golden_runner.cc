@@ -120,10 +120,9 @@ std::vector<std::string> Strings(const Json& list) {
   return strings;
 }
 
-// Equal to nine significant digits.
-bool SameNumber(double a, double b) {
-  if (a == b) return true;
-  return std::abs(a - b) <= 1e-9 * std::max(std::abs(a), std::abs(b));
+// Recorded numbers are rounded to nine decimal places.
+bool SameNumber(double ours, double recorded) {
+  return ours == recorded || std::round(ours * 1e9) == std::round(recorded * 1e9);
 }
 
 // One case, played to its end.
