@@ -275,6 +275,10 @@ absl::Status SnapshotBuilder::AddNamespace(const objects::Namespace& ns) {
   return absl::OkStatus();
 }
 
+absl::Status SnapshotBuilder::AddStorageObject(const objects::StorageObject& object) {
+  return catalog_->storage_.Add(object, *catalog_->symbols_);
+}
+
 absl::Status SnapshotBuilder::OrderNodes(const std::vector<std::string_view>& names) {
   Catalog& catalog = *catalog_;
   std::vector<bool> taken(catalog.nodes());
@@ -317,6 +321,23 @@ void SnapshotBuilder::ConnectBudgets() {
   }
 }
 
+// An extended resource that a DeviceClass stands for may be allocated from
+// devices, which is not evaluated: pods that ask for one keep their node.
+void SnapshotBuilder::RefuseDeviceClasses() {
+  Catalog& catalog = *catalog_;
+  for (PodShape& shape : catalog.shapes_) {
+    for (const auto& [resource, amount] : shape.fit_requests) {
+      const TextId name = catalog.resource_name(resource);
+      const TextId device_class = catalog.storage_.DeviceClassOf(name);
+      if (device_class == kNoText || !shape.not_understood.empty()) continue;
+      shape.not_understood = absl::StrCat(
+          "spec.containers[].resources.requests.", Absl(catalog.Text(name)),
+          ": is allocated through DeviceClass ", Absl(catalog.Text(device_class)),
+          "; dynamic resource allocation is not evaluated");
+    }
+  }
+}
+
 void SnapshotBuilder::PlacePods(ClusterSnapshot& snapshot) const {
   for (uint32_t p = 0; p < wanted_nodes_.size(); ++p) {
     if (wanted_nodes_[p] == kNoText) continue;
@@ -329,6 +350,8 @@ absl::StatusOr<ClusterSnapshot> SnapshotBuilder::Build() && {
   TopologyTables tables(*catalog_);
   tables.Connect(shapes_->pending());
   ConnectBudgets();
+  catalog_->storage_.Connect(*catalog_->symbols_);
+  RefuseDeviceClasses();
   ClusterSnapshot snapshot(catalog_);
   for (uint32_t n = 0; n < catalog_->nodes(); ++n) snapshot.AddNode(NodeId{n});
   PlacePods(snapshot);

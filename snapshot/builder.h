@@ -29,6 +29,7 @@
 #include "snapshot/catalog.h"
 #include "snapshot/cluster_snapshot.h"
 #include "snapshot/objects.h"
+#include "snapshot/storage_objects.h"
 
 namespace ebb {
 
@@ -46,6 +47,7 @@ class SnapshotBuilder {
   absl::Status AddPodDisruptionBudget(const objects::PodDisruptionBudget& pdb);
   absl::Status AddController(const objects::Controller& controller);
   absl::Status AddNamespace(const objects::Namespace& ns);
+  absl::Status AddStorageObject(const objects::StorageObject& object);
 
   // Nodes in this order instead of the order of their AddNode.
   // Errors: InvalidArgument if `names` is not a permutation of the nodes' names.
@@ -58,6 +60,7 @@ class SnapshotBuilder {
   void InternResources(const objects::ResourceList& list,
                        std::vector<ResourceQuantity>& quantities);
   void ConnectBudgets();
+  void RefuseDeviceClasses();
   void PlacePods(ClusterSnapshot& snapshot) const;
 
   std::shared_ptr<Catalog> catalog_;

@@ -29,6 +29,7 @@
 #include "snapshot/matching.h"
 #include "snapshot/node_set.h"
 #include "snapshot/objects.h"
+#include "snapshot/storage.h"
 #include "snapshot/symbols.h"
 
 namespace ebb {
@@ -118,8 +119,8 @@ struct PodShape {
   std::vector<PdbId> budgets;               // PodDisruptionBudgets that match, in their order.
 
   // Volumes by claim, and everything else that storage filters read.
-  std::vector<ClaimId> claims;              // spec.volumes[].persistentVolumeClaim, and ephemeral ones.
-  uint32_t volumes = 0;                     // Index into Catalog::volumes(); 0: none.
+  std::vector<ClaimId> claims;              // spec.volumes[].persistentVolumeClaim.
+  uint32_t volumes = 0;                     // Index for Storage::volumes(); 0: none matters.
 
   // A constraint that ebb does not evaluate: the pod fits nowhere and keeps its
   // node.  Empty: all is understood.
@@ -271,6 +272,9 @@ class Catalog {
   [[nodiscard]] size_t claims() const { return claims_.size(); }
   [[nodiscard]] std::optional<ClaimId> FindClaim(TextId namespace_name, TextId name) const;
 
+  // Volumes, classes, drivers: what the storage filters read.
+  [[nodiscard]] const Storage& storage() const { return storage_; }
+
   [[nodiscard]] const std::vector<TopologyKey>& topology_keys() const { return topology_keys_; }
   [[nodiscard]] const TopologyKey& topology_key(TopologyKeyId id) const {
     return topology_keys_[Index(id)];
@@ -327,6 +331,7 @@ class Catalog {
   absl::flat_hash_map<ControllerName, ControllerStatus> controllers_;
   absl::flat_hash_map<TextId, LabelSet> namespace_labels_;
   absl::flat_hash_map<NamespacedName, ClaimId> claims_;
+  Storage storage_;
 
   std::vector<TopologyKey> topology_keys_;
   std::vector<CounterTable> tables_;

@@ -367,6 +367,7 @@ PodShape PodShapes::Compile(Catalog& catalog, const objects::Pod& pod,
   CompileOwnership(symbols, pod, shape);
   CompileContainers(symbols, pod, shape);
   CompileClaims(catalog, pod, shape);
+  shape.volumes = catalog.storage_.AddVolumesOf(pod, symbols);
   if (!pod.resource_claims.empty()) {
     shape.not_understood = "spec.resourceClaims: dynamic resource allocation is not evaluated";
   }
@@ -385,18 +386,13 @@ PodShape PodShapes::Compile(Catalog& catalog, const objects::Pod& pod,
   return shape;
 }
 
-// Claims that spec.volumes names, and those made for the pod (ephemeral).
+// Claims that spec.volumes names.  Those made for one pod (ephemeral) do not count
+// as uses: the scheduler looks at persistentVolumeClaim alone.
 void PodShapes::CompileClaims(Catalog& catalog, const objects::Pod& pod, PodShape& shape) {
   Symbols& symbols = *catalog.symbols_;
   for (const objects::Volume& volume : pod.volumes) {
-    TextId name;
-    if (volume.source == "persistentVolumeClaim") {
-      name = symbols.Intern(volume.claim_name);
-    } else if (volume.source == "ephemeral") {
-      name = symbols.Intern(absl::StrCat(Absl(pod.meta.name), "-", Absl(volume.name)));
-    } else {
-      continue;
-    }
+    if (volume.source != "persistentVolumeClaim") continue;
+    const TextId name = symbols.Intern(volume.claim_name);
     const ClaimId next{static_cast<uint32_t>(catalog.claims_.size())};
     const ClaimId claim = catalog.claims_.try_emplace({shape.namespace_name, name}, next).first->second;
     if (std::find(shape.claims.begin(), shape.claims.end(), claim) == shape.claims.end()) {

@@ -31,30 +31,30 @@ struct ClaimReference {
 // "awsElasticBlockStore", "azureDisk", "cinder", "portworxVolume", ...).
 struct PersistentVolume {
   ObjectMeta meta;
-  int64_t capacity_bytes = 0;     // spec.capacity.storage.
+  int64_t capacity_bytes = 0;  // spec.capacity.storage.
   std::vector<Text> access_modes;
   Text storage_class_name;
-  Text volume_mode;               // "" means Filesystem.
+  Text volume_mode;  // "" means Filesystem.
   Text volume_attributes_class_name;
   std::optional<ClaimReference> claim;
   NodeSelector required_node_affinity;  // spec.nodeAffinity.required.
   Text source;
-  Text driver;                    // csi.driver.
-  Text id;                        // csi.volumeHandle, gce pdName, aws volumeID, azureDisk diskURI, ...
-  Text disk_kind;                 // azureDisk.kind.
-  Text phase;                     // status.phase.
+  Text driver;     // csi.driver.
+  Text id;         // csi.volumeHandle, gce pdName, aws volumeID, azureDisk diskURI, ...
+  Text disk_kind;  // azureDisk.kind.
+  Text phase;      // status.phase.
 };
 
 struct PersistentVolumeClaim {
   ObjectMeta meta;
   std::vector<Text> access_modes;
   Text storage_class_name;
-  Text volume_mode;               // "" means Filesystem.
+  Text volume_mode;  // "" means Filesystem.
   Text volume_attributes_class_name;
   Text volume_name;
   LabelSelector selector;
   std::optional<int64_t> request_bytes;  // spec.resources.requests.storage.
-  Text phase;                     // status.phase.
+  Text phase;                            // status.phase.
 };
 
 // One entry of allowedTopologies[].matchLabelExpressions: the key has one of the values.
@@ -67,7 +67,7 @@ using TopologyTerm = std::vector<TopologyRequirement>;
 struct StorageClass {
   ObjectMeta meta;
   Text provisioner;
-  Text volume_binding_mode;       // The API server never leaves it empty.
+  Text volume_binding_mode;                      // The API server never leaves it empty.
   std::vector<TopologyTerm> allowed_topologies;  // ORed; none allows every node.
 };
 
@@ -108,9 +108,8 @@ struct DeviceClass {
   Text extended_resource_name;
 };
 
-using StorageObject =
-    std::variant<PersistentVolume, PersistentVolumeClaim, StorageClass, CsiDriver, CsiNode,
-                 VolumeAttachment, CsiStorageCapacity, DeviceClass>;
+using StorageObject = std::variant<PersistentVolume, PersistentVolumeClaim, StorageClass, CsiDriver,
+                                   CsiNode, VolumeAttachment, CsiStorageCapacity, DeviceClass>;
 
 }  // namespace ebb::objects
 

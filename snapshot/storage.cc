@@ -1,0 +1,423 @@
+#include "snapshot/storage.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "snapshot/csi_migration.h"
+
+namespace ebb {
+namespace {
+
+using objects::Text;
+
+constexpr Text kBindCompleted = "pv.kubernetes.io/bind-completed";
+constexpr Text kSelectedNode = "volume.kubernetes.io/selected-node";
+constexpr Text kBetaStorageClass = "volume.beta.kubernetes.io/storage-class";
+constexpr Text kMigratedPlugins = "storage.alpha.kubernetes.io/migrated-plugins";
+constexpr Text kNoProvisioner = "kubernetes.io/no-provisioner";
+constexpr Text kDeviceClassPrefix = "deviceclass.resource.kubernetes.io/";
+
+constexpr Text kZone = "topology.kubernetes.io/zone";
+constexpr Text kRegion = "topology.kubernetes.io/region";
+constexpr Text kBetaZone = "failure-domain.beta.kubernetes.io/zone";
+constexpr Text kBetaRegion = "failure-domain.beta.kubernetes.io/region";
+constexpr std::pair<Text, Text> kZoneLabels[] = {  // Label, and its GA name.
+    {kBetaZone, kZone},
+    {kBetaRegion, kRegion},
+    {kZone, kZone},
+    {kRegion, kRegion}};
+
+absl::string_view Absl(Text text) { return {text.data(), text.size()}; }
+
+std::optional<Text> Find(const objects::KeyValues& map, Text key) {
+  std::optional<Text> found;
+  for (const auto& [k, value] : map) {
+    if (k == key) found = value;  // The last wins, as in a JSON object.
+  }
+  return found;
+}
+
+// The annotation of old has precedence.
+Text ClassOf(const objects::ObjectMeta& meta, Text spec) {
+  return Find(meta.annotations, kBetaStorageClass).value_or(spec);
+}
+
+std::vector<TextId> InternAll(const std::vector<Text>& texts, Symbols& symbols) {
+  std::vector<TextId> ids;
+  for (const Text text : texts) ids.push_back(symbols.Intern(text));
+  return ids;
+}
+
+TextId ModeOf(Text mode, Symbols& symbols) {
+  return symbols.Intern(mode.empty() ? "Filesystem" : mode);
+}
+
+AttachableVolume MakeAttachable(Text driver, Text handle, Symbols& symbols) {
+  return {.id = symbols.Intern(absl::StrCat(Absl(driver), "/", Absl(handle))),
+          .driver = symbols.Intern(driver)};
+}
+
+void AddOnce(std::vector<AttachableVolume>& volumes, const AttachableVolume& volume) {
+  const auto is_same = [&](const AttachableVolume& other) { return other.id == volume.id; };
+  if (std::none_of(volumes.begin(), volumes.end(), is_same)) volumes.push_back(volume);
+}
+
+// What parses as a field selector; only then does the term count.
+bool FieldsParse(const std::vector<objects::Requirement>& fields) {
+  return std::all_of(fields.begin(), fields.end(), [](const objects::Requirement& field) {
+    return (field.op == "In" || field.op == "NotIn") && field.values.size() == 1;
+  });
+}
+
+VolumeAffinity CompileAffinity(const objects::NodeSelector& selector, Symbols& symbols) {
+  VolumeAffinity affinity;
+  if (selector.nil) return affinity;
+  objects::Pod pod;
+  pod.required_node_affinity.nil = false;
+  for (const objects::NodeSelectorTerm& term : selector.terms) {
+    if (!FieldsParse(term.match_fields)) continue;
+    if (!term.match_expressions.empty()) {
+      pod.required_node_affinity.terms.push_back({term.match_expressions, {}});
+    } else if (!term.match_fields.empty()) {
+      return affinity;
+    }
+  }
+  affinity.everywhere = false;
+  affinity.terms = CompileConstraints(pod, symbols);
+  return affinity;
+}
+
+// The zones that "z1__z2" lists; nothing where one of them is empty.
+std::vector<TextId> ZonesOf(Text label, Symbols& symbols) {
+  constexpr Text kBlanks = " \t\n\v\f\r";
+  std::vector<TextId> zones;
+  while (true) {
+    const size_t at = label.find("__");
+    Text zone = label.substr(0, at);
+    zone.remove_prefix(std::min(zone.find_first_not_of(kBlanks), zone.size()));
+    zone = zone.substr(0, zone.find_last_not_of(kBlanks) + 1);
+    if (zone.empty()) return {};
+    zones.push_back(symbols.Intern(zone));
+    if (at == Text::npos) return zones;
+    label.remove_prefix(at + 2);
+  }
+}
+
+std::vector<VolumeZoneLabel> ZoneLabelsOf(const objects::ObjectMeta& meta, Symbols& symbols) {
+  std::vector<VolumeZoneLabel> labels;
+  for (const auto& [key, ga_key] : kZoneLabels) {
+    const std::optional<Text> value = Find(meta.labels, key);
+    if (!value) continue;
+    std::vector<TextId> zones = ZonesOf(*value, symbols);
+    if (zones.empty()) continue;
+    labels.push_back({symbols.Intern(key), symbols.Intern(ga_key), std::move(zones)});
+  }
+  return labels;
+}
+
+// Under which driver and handle the volume counts, and what migration makes of it.
+void SetSource(const objects::PersistentVolume& from, VolumeInfo& to, Symbols& symbols) {
+  if (from.source == "csi") {
+    to.is_csi = true;
+    to.csi_handle = symbols.Intern(from.id);
+    if (!from.driver.empty() && !from.id.empty()) {
+      to.attachable = MakeAttachable(from.driver, from.id, symbols);
+    }
+    return;
+  }
+  const InTreePlugin* plugin = InTreePluginOfSource(from.source);
+  if (plugin == nullptr) return;
+  to.in_tree_plugin = symbols.Intern(plugin->name);
+  const absl::StatusOr<std::string> handle = CsiHandle(from);
+  if (!handle.ok()) {
+    to.translation_error = absl::StrCat("could not translate pv: ", handle.status().message());
+    return;
+  }
+  to.csi_affinity = CompileAffinity(CsiNodeAffinity(from, *plugin), symbols);
+  if (!handle->empty()) to.attachable = MakeAttachable(plugin->driver, *handle, symbols);
+}
+
+std::optional<InlineDisk::Kind> DiskKind(Text source) {
+  using enum InlineDisk::Kind;
+  if (source == "gcePersistentDisk") return kGcePersistentDisk;
+  if (source == "awsElasticBlockStore") return kAwsElasticBlockStore;
+  if (source == "iscsi") return kIscsi;
+  if (source == "rbd") return kRbd;
+  return std::nullopt;
+}
+
+void AddDisk(const objects::Volume& from, PodVolumes& to, Symbols& symbols) {
+  const std::optional<InlineDisk::Kind> kind = DiskKind(from.source);
+  if (!kind) return;
+  to.disks.push_back({.kind = *kind,
+                      .read_only = from.read_only,
+                      .id = symbols.Intern(from.id),
+                      .pool = symbols.Intern(from.pool),
+                      .monitors = InternAll(from.monitors, symbols)});
+}
+
+void AddMigratedDisk(const objects::Volume& from, PodVolumes& to, Symbols& symbols) {
+  const InTreePlugin* plugin = InTreePluginOfSource(from.source);
+  if (plugin == nullptr) return;
+  const absl::StatusOr<std::string> handle = CsiHandle(from);
+  if (handle.ok()) {
+    AddOnce(to.attachables, MakeAttachable(plugin->driver, *handle, symbols));
+  } else {
+    to.attach_error = absl::StrCat("converting volume(", Absl(from.name),
+                                   ") from inline to csi: ", handle.status().message());
+  }
+}
+
+constexpr Text kKinds[] = {
+    "PersistentVolume", "PersistentVolumeClaim", "StorageClass",       "CSIDriver",
+    "CSINode",          "VolumeAttachment",      "CSIStorageCapacity", "DeviceClass"};
+static_assert(std::size(kKinds) == std::variant_size_v<objects::StorageObject>);
+
+}  // namespace
+
+absl::Status Storage::Add(const objects::StorageObject& object, Symbols& symbols) {
+  const objects::ObjectMeta& meta =
+      std::visit([](const auto& o) -> const objects::ObjectMeta& { return o.meta; }, object);
+  const Text kind = kKinds[object.index()];
+  if (meta.name.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(Absl(kind), ": metadata.name is empty"));
+  }
+  if (!seen_.emplace(object.index(), symbols.Intern(meta.namespace_name), symbols.Intern(meta.name))
+           .second) {
+    return absl::InvalidArgumentError(absl::StrCat(Absl(kind), " ", Absl(meta.namespace_name),
+                                                   meta.namespace_name.empty() ? "" : "/",
+                                                   Absl(meta.name), ": occurs twice"));
+  }
+  std::visit([&](const auto& o) { Put(o, symbols); }, object);
+  return absl::OkStatus();
+}
+
+void Storage::Put(const objects::PersistentVolume& from, Symbols& symbols) {
+  VolumeInfo& to = volumes_.emplace_back();
+  to.name = symbols.Intern(from.meta.name);
+  to.storage_class = symbols.Intern(ClassOf(from.meta, from.storage_class_name));
+  to.capacity_bytes = from.capacity_bytes;
+  to.labels = InternLabels(from.meta.labels, symbols);
+  to.access_modes = InternAll(from.access_modes, symbols);
+  to.mode = ModeOf(from.volume_mode, symbols);
+  to.attributes_class = symbols.Intern(from.volume_attributes_class_name);
+  if (from.claim) {
+    to.claim = {symbols.Intern(from.claim->namespace_name), symbols.Intern(from.claim->name),
+                symbols.Intern(from.claim->uid)};
+  }
+  to.available = from.phase == "Available";
+  to.deleting = from.meta.deletion_time.has_value();
+  to.affinity = CompileAffinity(from.required_node_affinity, symbols);
+  SetSource(from, to, symbols);
+  to.zones = ZoneLabelsOf(from.meta, symbols);
+  volumes_by_name_.emplace(to.name, &to);
+  volumes_by_class_[to.storage_class].push_back(&to);
+}
+
+void Storage::Put(const objects::PersistentVolumeClaim& from, Symbols& symbols) {
+  ClaimInfo& to = claims_.emplace_back();
+  to.namespace_name = symbols.Intern(from.meta.namespace_name);
+  to.name = symbols.Intern(from.meta.name);
+  to.uid = symbols.Intern(from.meta.uid);
+  for (const objects::OwnerReference& owner : from.meta.owners) {
+    if (owner.controller && !to.controller_uid) to.controller_uid = symbols.Intern(owner.uid);
+  }
+  to.storage_class = symbols.Intern(ClassOf(from.meta, from.storage_class_name));
+  to.mode = ModeOf(from.volume_mode, symbols);
+  to.attributes_class = symbols.Intern(from.volume_attributes_class_name);
+  to.volume_name = symbols.Intern(from.volume_name);
+  to.access_modes = InternAll(from.access_modes, symbols);
+  to.read_write_once_pod = std::find(from.access_modes.begin(), from.access_modes.end(),
+                                     "ReadWriteOncePod") != from.access_modes.end();
+  to.lost = from.phase == "Lost";
+  to.deleting = from.meta.deletion_time.has_value();
+  to.bind_completed = Find(from.meta.annotations, kBindCompleted).has_value();
+  if (const std::optional<Text> node = Find(from.meta.annotations, kSelectedNode)) {
+    to.selected_node = symbols.Intern(*node);
+  }
+  to.request_bytes = from.request_bytes;
+  if (!from.selector.nil) {
+    absl::StatusOr<Selector> selector = CompileSelector(from.selector, symbols);
+    if (selector.ok()) {
+      to.selector = *std::move(selector);
+    } else {
+      to.selector_error = absl::StrCat(
+          "error creating internal label selector for claim: ", Absl(from.meta.namespace_name), "/",
+          Absl(from.meta.name), ": ", selector.status().message());
+    }
+  }
+  claims_by_name_.emplace(NamespacedName{to.namespace_name, to.name}, &to);
+}
+
+void Storage::Put(const objects::StorageClass& from, Symbols& symbols) {
+  StorageClassInfo& to = classes_.emplace_back();
+  to.name = symbols.Intern(from.meta.name);
+  to.provisioner = symbols.Intern(from.provisioner);
+  to.has_binding_mode = !from.volume_binding_mode.empty();
+  to.delayed = from.volume_binding_mode == "WaitForFirstConsumer";
+  to.provisions = !from.provisioner.empty() && from.provisioner != kNoProvisioner;
+  to.allows_every_node = from.allowed_topologies.empty();
+  for (const objects::TopologyTerm& term : from.allowed_topologies) {
+    std::vector<LabelRequirement> requirements;
+    for (const auto& [key, values] : term) {
+      if (values.empty()) {  // Does not parse; the term matches nothing.
+        requirements.clear();
+        break;
+      }
+      requirements.push_back(
+          {.key = symbols.Intern(key), .op = Operator::kIn, .values = InternAll(values, symbols)});
+    }
+    if (!requirements.empty()) to.allowed_topologies.push_back(std::move(requirements));
+  }
+  classes_by_name_.emplace(to.name, &to);
+}
+
+void Storage::Put(const objects::CsiDriver& driver, Symbols& symbols) {
+  if (driver.storage_capacity) drivers_with_capacity_.insert(symbols.Intern(driver.meta.name));
+}
+
+void Storage::Put(const objects::CsiNode& from, Symbols& symbols) {
+  CsiNodeInfo& to = csi_nodes_[symbols.Intern(from.meta.name)];
+  for (const auto& [driver, volumes_max] : from.drivers) {
+    if (volumes_max) to.limits.push_back({symbols.Intern(driver), *volumes_max});
+  }
+  Text plugins = Find(from.meta.annotations, kMigratedPlugins).value_or("");
+  while (!plugins.empty()) {
+    const size_t comma = plugins.find(',');
+    to.migrated_plugins.push_back(symbols.Intern(plugins.substr(0, comma)));
+    if (comma == Text::npos) break;
+    plugins.remove_prefix(comma + 1);
+  }
+}
+
+void Storage::Put(const objects::VolumeAttachment& attachment, Symbols& symbols) {
+  if (attachment.attacher.empty() || !attachment.volume_name) return;
+  attachments_.push_back({symbols.Intern(attachment.node_name), symbols.Intern(attachment.attacher),
+                          symbols.Intern(*attachment.volume_name)});
+}
+
+// One that no node can reach or that says nothing of its size is as good as none.
+void Storage::Put(const objects::CsiStorageCapacity& from, Symbols& symbols) {
+  const std::optional<int64_t> size =
+      from.maximum_volume_size_bytes ? from.maximum_volume_size_bytes : from.capacity_bytes;
+  if (from.node_topology.nil || !size) return;
+  absl::StatusOr<Selector> topology = CompileSelector(from.node_topology, symbols);
+  if (!topology.ok()) return;
+  capacities_.push_back({symbols.Intern(from.storage_class_name), *size, *std::move(topology)});
+}
+
+void Storage::Put(const objects::DeviceClass& from, Symbols& symbols) {
+  const TextId name = symbols.Intern(from.meta.name);
+  device_classes_.emplace(
+      symbols.Intern(absl::StrCat(Absl(kDeviceClassPrefix), Absl(from.meta.name))), name);
+  if (!from.extended_resource_name.empty()) {
+    device_classes_.emplace(symbols.Intern(from.extended_resource_name), name);
+  }
+}
+
+uint32_t Storage::AddVolumesOf(const objects::Pod& pod, Symbols& symbols) {
+  PodVolumes volumes;
+  for (const objects::Volume& volume : pod.volumes) {
+    if (volume.source == "persistentVolumeClaim") {
+      volumes.claims.push_back({.name = symbols.Intern(volume.claim_name)});
+    } else if (volume.source == "ephemeral") {
+      volumes.claims.push_back(
+          {.name = symbols.Intern(absl::StrCat(Absl(pod.meta.name), "-", Absl(volume.name))),
+           .ephemeral = true});
+    } else {
+      AddDisk(volume, volumes, symbols);
+      AddMigratedDisk(volume, volumes, symbols);
+    }
+  }
+  if (volumes.claims.empty() && volumes.disks.empty() && volumes.attachables.empty() &&
+      volumes.attach_error.empty()) {
+    return 0;
+  }
+  volumes.namespace_name = symbols.Intern(pod.meta.namespace_name);
+  volumes.pod_name = symbols.Intern(pod.meta.name);
+  volumes.pod_uid = symbols.Intern(pod.meta.uid);
+  pod_volumes_.push_back(std::move(volumes));
+  return static_cast<uint32_t>(pod_volumes_.size());
+}
+
+// A claim without a volume counts as the one that its class will provision.
+void Storage::ConnectClaim(ClaimInfo& claim, Symbols& symbols) const {
+  if (const auto it = volumes_by_name_.find(claim.volume_name); it != volumes_by_name_.end()) {
+    claim.volume = it->second;
+  }
+  if (const auto it = classes_by_name_.find(claim.storage_class); it != classes_by_name_.end()) {
+    claim.klass = it->second;
+  }
+  if (claim.volume != nullptr) {
+    claim.attachable = claim.volume->attachable;
+    return;
+  }
+  if (claim.klass == nullptr) return;
+  const Text provisioner = symbols.Text(claim.klass->provisioner);
+  if (provisioner.empty() || IsUncountedPlugin(provisioner)) return;
+  const InTreePlugin* plugin = InTreePluginNamed(provisioner);
+  // No handle that a driver gives starts like this.
+  const std::string handle = absl::StrCat("(unbound)", Absl(symbols.Text(claim.namespace_name)),
+                                          "/", Absl(symbols.Text(claim.name)));
+  claim.attachable =
+      MakeAttachable(plugin == nullptr ? provisioner : plugin->driver, handle, symbols);
+}
+
+void Storage::ConnectPod(PodVolumes& pod) const {
+  for (PodVolumes::ClaimUse& use : pod.claims) {
+    const auto it = claims_by_name_.find({pod.namespace_name, use.name});
+    if (it == claims_by_name_.end()) continue;
+    use.claim = it->second;
+    use.owned = !use.ephemeral || use.claim->controller_uid == pod.pod_uid;
+    if (!use.owned) {
+      pod.attach_error = "ephemeral volume: the PersistentVolumeClaim is not owned by the pod";
+    } else if (use.claim->attachable) {
+      AddOnce(pod.attachables, *use.claim->attachable);
+    }
+  }
+}
+
+void Storage::ConnectAttachments(Symbols& symbols) {
+  for (const auto& [node, attacher, volume] : attachments_) {
+    const auto it = volumes_by_name_.find(volume);
+    if (it == volumes_by_name_.end() || !it->second->is_csi) continue;
+    AddOnce(attached_to_[node],
+            MakeAttachable(symbols.Text(attacher), symbols.Text(it->second->csi_handle), symbols));
+  }
+}
+
+void Storage::Connect(Symbols& symbols) {
+  for (size_t i = 0; i < zone_labels_.size(); ++i) {
+    zone_labels_[i] = symbols.Intern(kZoneLabels[i].first);
+  }
+  for (StorageClassInfo& klass : classes_) {
+    klass.tracks_capacity = drivers_with_capacity_.contains(klass.provisioner);
+  }
+  for (ClaimInfo& claim : claims_) ConnectClaim(claim, symbols);
+  for (PodVolumes& pod : pod_volumes_) ConnectPod(pod);
+  ConnectAttachments(symbols);
+}
+
+const CsiNodeInfo* Storage::FindCsiNode(TextId node) const {
+  const auto it = csi_nodes_.find(node);
+  return it == csi_nodes_.end() ? nullptr : &it->second;
+}
+
+std::span<const AttachableVolume> Storage::AttachedTo(TextId node) const {
+  const auto it = attached_to_.find(node);
+  if (it == attached_to_.end()) return {};
+  return it->second;
+}
+
+std::span<const VolumeInfo* const> Storage::VolumesOfClass(TextId storage_class) const {
+  const auto it = volumes_by_class_.find(storage_class);
+  if (it == volumes_by_class_.end()) return {};
+  return it->second;
+}
+
+TextId Storage::DeviceClassOf(TextId resource) const {
+  const auto it = device_classes_.find(resource);
+  return it == device_classes_.end() ? kNoText : it->second;
+}
+
+}  // namespace ebb
