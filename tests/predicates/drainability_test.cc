@@ -1,0 +1,386 @@
+#include "predicates/drainability.h"
+
+#include <limits>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "tests/testing/cluster_builder.h"
+
+namespace ebb {
+namespace {
+
+using test::Budget;
+using test::Cluster;
+using test::Controller;
+using test::Node;
+using test::Pod;
+using test::PodNamed;
+
+constexpr int64_t kNow = 1'000'000;
+constexpr int64_t kHour = 3600;
+
+std::string Text(const DrainVerdict& verdict) {
+  switch (verdict.outcome) {
+    case DrainOutcome::kUndefined:
+      return "undefined";
+    case DrainOutcome::kDrain:
+      return "drain";
+    case DrainOutcome::kSkip:
+      return "skip";
+    case DrainOutcome::kWaitForCompletion:
+      return "wait";
+    case DrainOutcome::kBlock:
+      return std::string(ToString(verdict.reason));
+  }
+  return "?";
+}
+
+struct RuleCase {
+  const char* rule;
+  Pod pod;
+  std::string expected;
+  DrainOptions options = {};
+  std::vector<Budget> budgets = {};
+  std::vector<Controller> controllers = {};
+};
+std::ostream& operator<<(std::ostream& out, const RuleCase& c) { return out << c.rule; }
+
+class DrainRuleTest : public testing::TestWithParam<RuleCase> {};
+
+TEST_P(DrainRuleTest, Decides) {
+  const RuleCase& c = GetParam();
+  Cluster cluster;
+  for (const Budget& budget : c.budgets) cluster.Add(budget);
+  for (const Controller& controller : c.controllers) cluster.Add(controller);
+  const ClusterSnapshot snapshot = cluster.Add(Node("n")).Add(Pod(c.pod).On("n")).Build();
+  const PdbTracker pdbs(snapshot.catalog());
+  EXPECT_EQ(Text(JudgePod(snapshot.catalog(), PodId{0}, c.options, &pdbs, true, kNow)), c.expected);
+}
+
+Pod P() { return Pod("p"); }
+Pod System(int64_t age_s) { return P().In("kube-system").CreatedAt(kNow - age_s); }
+Pod Grace(Pod pod, int64_t grace_s) {
+  pod.raw.termination_grace_period_s = grace_s;
+  return pod;
+}
+Pod Restart(Pod pod, std::string_view policy) {
+  pod.raw.restart_policy = policy;
+  return pod;
+}
+Pod EmptyDir(std::string_view medium = "") {
+  Pod pod = P().Volume("emptyDir", "scratch");
+  pod.raw.volumes[0].medium = medium;
+  return pod;
+}
+constexpr std::string_view kLocalVolumes =
+    "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes";
+Controller ReplicaSet(int64_t replicas) {
+  return Controller(objects::ControllerKind::kReplicaSet, "rs").Replicas(replicas);
+}
+
+const DrainOptions kNoCustom = {.skip_nodes_with_custom_controller_pods = false};
+const DrainOptions kNoSystem = {.skip_nodes_with_system_pods = false};
+const DrainOptions kNoLocal = {.skip_nodes_with_local_storage = false};
+const DrainOptions kTwoReplicas = {.min_replica_count = 2};
+const DrainOptions kTwoReplicasNoCustom = {.skip_nodes_with_custom_controller_pods = false,
+                                           .min_replica_count = 2};
+
+const Budget kSpent = Budget("spent").MatchingEverything();
+const Budget kSystemSpent = Budget("spent").In("kube-system").MatchingEverything();
+const Budget kSystemOne = Budget("one").In("kube-system").MatchingEverything().Allows(1);
+
+const RuleCase kRules[] = {
+    {"a pod of a ReplicaSet moves", P(), "undefined"},
+    // 1 Mirror.
+    {"a mirror pod is skipped", P().Mirror(), "skip"},
+    {"a mirror pod without a controller is skipped", P().Mirror().OwnedByNobody(), "skip"},
+    // 2 LongTerminating.
+    {"a pod 61 s after its deletion with 30 s grace is skipped", P().DeletedAt(kNow - 61), "skip"},
+    {"after 60 s it is not yet", P().DeletedAt(kNow - 60), "undefined"},
+    {"its own grace period counts", Grace(P().DeletedAt(kNow - 61), 31), "undefined"},
+    {"a grace period of zero leaves the margin", Grace(P().DeletedAt(kNow - 31), 0), "skip"},
+    {"an endless grace period is not over",
+     Grace(P().DeletedAt(kNow - 61), std::numeric_limits<int64_t>::max()), "undefined"},
+    {"a long terminating pod without a controller is skipped",
+     P().DeletedAt(kNow - 61).OwnedByNobody(), "skip"},
+    // 3 ReplicaCount.
+    {"a ReplicaSet that is gone blocks", P().OwnedByMissing("ReplicaSet", "rs"),
+     "ControllerNotFound"},
+    {"a ReplicaSet of any API group counts",
+     P().OwnedByMissing("ReplicaSet", "rs", "example.com/v1"), "ControllerNotFound"},
+    {"too few replicas block", P(), "MinReplicasReached", kTwoReplicas, {}, {ReplicaSet(1)}},
+    {"enough replicas do not", P(), "undefined", kTwoReplicas, {}, {ReplicaSet(2)}},
+    {"unset replicas do not",
+     P(),
+     "undefined",
+     kTwoReplicas,
+     {},
+     {Controller(objects::ControllerKind::kReplicaSet, "rs")}},
+    {"without custom controllers in mind replicas are not counted",
+     P(),
+     "undefined",
+     kTwoReplicasNoCustom,
+     {},
+     {ReplicaSet(1)}},
+    {"a ReplicationController that is gone blocks",
+     P().OwnedByMissing("ReplicationController", "rc"), "ControllerNotFound"},
+    {"too few replicas of a ReplicationController block",
+     P().OwnedBy("ReplicationController", "rc"), "MinReplicasReached", kTwoReplicas},
+    {"a Job that is gone blocks", P().OwnedByMissing("Job", "j"), "ControllerNotFound"},
+    {"a Job is not counted", P().OwnedBy("Job", "j"), "undefined", kTwoReplicas},
+    {"a StatefulSet that is gone blocks", P().OwnedByMissing("StatefulSet", "s"),
+     "ControllerNotFound"},
+    {"a StatefulSet is not counted", P().OwnedBy("StatefulSet", "s"), "undefined", kTwoReplicas},
+    {"a StatefulSet of another API group is not looked up",
+     P().OwnedByMissing("StatefulSet", "s", "apps.kruise.io/v1"), "undefined"},
+    {"a DaemonSet that is gone blocks", P().OwnedByMissing("DaemonSet", "d"), "ControllerNotFound"},
+    {"a DaemonSet of another API group is not looked up",
+     P().OwnedByMissing("DaemonSet", "d", "extensions/v1beta1"), "drain"},
+    {"a pod annotated as of a DaemonSet does not look for its Job",
+     P().OwnedByMissing("Job", "j")
+         .Annotation("cluster-autoscaler.kubernetes.io/daemonset-pod", "true"),
+     "drain"},
+    {"an API version that does not parse switches the rule off",
+     P().OwnedByMissing("ReplicaSet", "rs", "a/b/c"), "undefined"},
+    {"the rule comes before safe-to-evict",
+     P().OwnedByMissing("ReplicaSet", "rs").SafeToEvict("true"), "ControllerNotFound"},
+    {"and before on-completion", P().OwnedByMissing("Job", "j").SafeToEvict("on-completion"),
+     "ControllerNotFound"},
+    {"and before terminal pods", P().OwnedByMissing("Job", "j").Phase("Failed"),
+     "ControllerNotFound"},
+    // 4 DaemonSet.
+    {"a DaemonSet pod drains", P().DaemonSet(), "drain"},
+    {"an annotated pod drains without a controller",
+     P().OwnedByNobody().Annotation("cluster-autoscaler.kubernetes.io/daemonset-pod", "true"),
+     "drain"},
+    {"the annotation must say true",
+     P().OwnedByNobody().Annotation("cluster-autoscaler.kubernetes.io/daemonset-pod", "yes"),
+     "NotReplicated"},
+    {"a DaemonSet pod drains whatever else it says",
+     P().DaemonSet().In("kube-system").SafeToEvict("false").Volume("hostPath"), "drain"},
+    // 5 SafeToEvict.
+    {"safe-to-evict true drains a bare pod", P().OwnedByNobody().SafeToEvict("true"), "drain"},
+    {"safe-to-evict true spares the budget", P().SafeToEvict("true"), "drain", {}, {kSpent}},
+    {"safe-to-evict in other words says nothing", P().SafeToEvict("True"), "undefined"},
+    // 6 Terminal.
+    {"a failed pod drains", P().OwnedByNobody().Phase("Failed"), "drain"},
+    {"a succeeded pod that is not restarted drains",
+     Restart(P().OwnedByNobody().Phase("Succeeded"), "Never"), "drain"},
+    {"or is restarted on failure only",
+     Restart(P().OwnedByNobody().Phase("Succeeded"), "OnFailure"), "drain"},
+    {"one that is always restarted does not",
+     Restart(P().OwnedByNobody().Phase("Succeeded"), "Always"), "NotReplicated"},
+    {"a failed pod comes before on-completion", P().Phase("Failed").SafeToEvict("on-completion"),
+     "drain"},
+    // 7 OnCompletion.
+    {"on-completion waits", P().OwnedByNobody().SafeToEvict("on-completion"), "wait"},
+    {"on-completion waits whatever the budget",
+     P().SafeToEvict("on-completion"),
+     "wait",
+     {},
+     {kSpent}},
+    // 8 Replicated.
+    {"a pod of nobody blocks", P().OwnedByNobody(), "NotReplicated"},
+    {"a pod of nobody blocks with custom controllers allowed", P().OwnedByNobody(), "NotReplicated",
+     kNoCustom},
+    {"a custom controller blocks", P().OwnedBy("CloneSet", "c", "apps.kruise.io/v1"),
+     "NotReplicated"},
+    {"unless they are allowed", P().OwnedBy("CloneSet", "c", "apps.kruise.io/v1"), "undefined",
+     kNoCustom},
+    {"an owner that does not control is none",
+     P().With([](objects::Pod& pod) { pod.meta.owners[0].controller = false; }), "NotReplicated"},
+    // 9 System.
+    {"a young system pod blocks", System(10), "UnmovableKubeSystemPod"},
+    {"an hour old it blocks still", System(kHour), "UnmovableKubeSystemPod"},
+    {"then it drains", System(kHour + 1), "drain"},
+    {"a system pod of unknown age blocks", P().In("kube-system"), "UnmovableKubeSystemPod"},
+    {"an endless timeout never ends",
+     System(kHour + 1),
+     "UnmovableKubeSystemPod",
+     {.blocking_system_pod_disruption_timeout_s = std::numeric_limits<int64_t>::max()}},
+    {"system pods may be allowed", System(10), "undefined", kNoSystem},
+    {"a budget that matches is as good as a permission", System(10), "undefined", {}, {kSystemOne}},
+    {"a budget that is spent is asked in its turn",
+     System(kHour + 1),
+     "NotEnoughPdb",
+     {},
+     {kSystemSpent}},
+    {"a budget of another namespace does not help",
+     System(10),
+     "UnmovableKubeSystemPod",
+     {},
+     {Budget("b").MatchingEverything().Allows(1)}},
+    {"an aged system pod skips the safe-to-evict rule", System(kHour + 1).SafeToEvict("false"),
+     "drain"},
+    {"and the local storage rule", System(kHour + 1).Volume("hostPath"), "drain"},
+    {"a system pod of nobody is not replicated first", System(kHour + 1).OwnedByNobody(),
+     "NotReplicated"},
+    // 10 NotSafeToEvict.
+    {"safe-to-evict false blocks", P().SafeToEvict("false"), "NotSafeToEvictAnnotation"},
+    {"before local storage", P().SafeToEvict("false").Volume("hostPath"),
+     "NotSafeToEvictAnnotation"},
+    // 11 LocalStorage.
+    {"hostPath blocks", P().Volume("hostPath"), "LocalStorageRequested"},
+    {"emptyDir blocks", EmptyDir(), "LocalStorageRequested"},
+    {"emptyDir in memory does not", EmptyDir("Memory"), "undefined"},
+    {"other volumes do not", P().Volume("configMap"), "undefined"},
+    {"a volume named safe does not", EmptyDir().Annotation(kLocalVolumes, "other,scratch"),
+     "undefined"},
+    {"names are not trimmed", EmptyDir().Annotation(kLocalVolumes, "other, scratch"),
+     "LocalStorageRequested"},
+    {"every volume must be named",
+     EmptyDir().Volume("hostPath", "host").Annotation(kLocalVolumes, "scratch"),
+     "LocalStorageRequested"},
+    {"local storage may be allowed", P().Volume("hostPath"), "undefined", kNoLocal},
+    {"local storage comes before the budget", EmptyDir(), "LocalStorageRequested", {}, {kSpent}},
+    // 12 PDB.
+    {"a spent budget blocks", P(), "NotEnoughPdb", {}, {kSpent}},
+    {"a budget with one left does not",
+     P(),
+     "undefined",
+     {},
+     {Budget("b").MatchingEverything().Allows(1)}},
+    {"one spent budget of two is enough",
+     P(),
+     "NotEnoughPdb",
+     {},
+     {Budget("b").MatchingEverything().Allows(5), kSpent}},
+    {"a budget with a nil selector matches nobody", P(), "undefined", {}, {Budget("nil")}},
+    {"a budget with other labels does not match",
+     P().Label("app", "web"),
+     "undefined",
+     {},
+     {Budget("b").Matching("app", "db")}},
+};
+
+INSTANTIATE_TEST_SUITE_P(Rules, DrainRuleTest, testing::ValuesIn(kRules));
+
+TEST(JudgePodTest, WithoutListersControllersAreNotLookedUp) {
+  const ClusterSnapshot snapshot =
+      Cluster().Add(Node("n")).Add(P().OwnedByMissing("ReplicaSet", "rs").On("n")).Build();
+  const DrainVerdict verdict =
+      JudgePod(snapshot.catalog(), PodId{0}, {}, nullptr, /*listers=*/false, kNow);
+  EXPECT_EQ(Text(verdict), "undefined");
+}
+
+TEST(JudgePodTest, WithoutATrackerNoBudgetIsKnown) {
+  const ClusterSnapshot snapshot = Cluster()
+                                       .Add(Node("n"))
+                                       .Add(kSpent)
+                                       .Add(kSystemOne)
+                                       .Add(P().On("n"))
+                                       .Add(System(10).On("n"))
+                                       .Build();
+  const auto judge = [&](uint32_t pod) {
+    return Text(JudgePod(snapshot.catalog(), PodId{pod}, {}, nullptr, true, kNow));
+  };
+  EXPECT_EQ(judge(0), "undefined");
+  EXPECT_EQ(judge(1), "UnmovableKubeSystemPod");
+}
+
+TEST(JudgePodTest, NamesTheFirstBudgetThatIsSpent) {
+  const ClusterSnapshot snapshot = Cluster()
+                                       .Add(Node("n"))
+                                       .Add(Budget("a").MatchingEverything().Allows(1))
+                                       .Add(Budget("b").MatchingEverything())
+                                       .Add(Budget("c").MatchingEverything())
+                                       .Add(P().On("n"))
+                                       .Build();
+  const PdbTracker pdbs(snapshot.catalog());
+  EXPECT_EQ(JudgePod(snapshot.catalog(), PodId{0}, {}, &pdbs, true, kNow).pdb, PdbId{1});
+}
+
+TEST(JudgePodTest, BudgetSpentByThePlanBlocks) {
+  const ClusterSnapshot snapshot = Cluster()
+                                       .Add(Node("n"))
+                                       .Add(Budget("a").MatchingEverything().Allows(1))
+                                       .Add(P().On("n"))
+                                       .Build();
+  PdbTracker pdbs(snapshot.catalog());
+  const PodId pods[] = {PodId{0}};
+  pdbs.RemovePods(pods);
+  EXPECT_EQ(Text(JudgePod(snapshot.catalog(), PodId{0}, {}, &pdbs, true, kNow)), "NotEnoughPdb");
+}
+
+TEST(BlockingPodReasonTest, SpellsEveryReasonAsTheAutoscalerDoes) {
+  using enum BlockingPodReason;
+  EXPECT_EQ(ToString(kNoReason), "NoReason");
+  EXPECT_EQ(ToString(kControllerNotFound), "ControllerNotFound");
+  EXPECT_EQ(ToString(kMinReplicasReached), "MinReplicasReached");
+  EXPECT_EQ(ToString(kNotReplicated), "NotReplicated");
+  EXPECT_EQ(ToString(kLocalStorageRequested), "LocalStorageRequested");
+  EXPECT_EQ(ToString(kNotSafeToEvictAnnotation), "NotSafeToEvictAnnotation");
+  EXPECT_EQ(ToString(kUnmovableKubeSystemPod), "UnmovableKubeSystemPod");
+  EXPECT_EQ(ToString(kNotEnoughPdb), "NotEnoughPdb");
+  EXPECT_EQ(ToString(kUnexpectedError), "UnexpectedError");
+}
+
+class GetPodsToMoveTest : public testing::Test {
+ protected:
+  void Judge(const Cluster& cluster) {
+    snapshot_ = cluster.Build();
+    const PdbTracker pdbs(snapshot_.catalog());
+    GetPodsToMove(snapshot_, NodeId{0}, {}, &pdbs, true, kNow, result_);
+  }
+  std::string Names(const std::vector<PodId>& pods) const {
+    std::string names;
+    for (const PodId pod : pods) {
+      names += (names.empty() ? "" : " ") +
+               std::string(snapshot_.catalog().Text(snapshot_.catalog().pod(pod).name));
+    }
+    return names;
+  }
+
+  ClusterSnapshot snapshot_;
+  PodsToMove result_;
+};
+
+TEST_F(GetPodsToMoveTest, SortsPodsByWhatBecomesOfThem) {
+  Judge(Cluster()
+            .Add(Node("n"))
+            .Add(Pod("web-0").On("n"))
+            .Add(Pod("agent").DaemonSet().On("n"))
+            .Add(Pod("static").Mirror().On("n"))
+            .Add(Pod("batch").SafeToEvict("on-completion").On("n"))
+            .Add(Pod("gone").DeletedAt(kNow - 1000).On("n"))
+            .Add(Pod("bare").OwnedByNobody().SafeToEvict("true").On("n"))
+            .Add(Pod("elsewhere")));
+  EXPECT_FALSE(result_.blocked());
+  EXPECT_EQ(Names(result_.move), "web-0 bare");
+  EXPECT_EQ(Names(result_.daemonset), "agent");
+  EXPECT_EQ(Names(result_.on_completion), "batch");
+}
+
+TEST_F(GetPodsToMoveTest, FirstPodThatBlocksIsNamed) {
+  Judge(Cluster()
+            .Add(Node("n"))
+            .Add(Pod("web-0").On("n"))
+            .Add(Pod("bare").OwnedByNobody().On("n"))
+            .Add(Pod("pinned").SafeToEvict("false").On("n")));
+  ASSERT_TRUE(result_.blocked());
+  EXPECT_EQ(result_.blocking_pod, PodNamed(snapshot_, "bare"));
+  EXPECT_EQ(result_.reason, BlockingPodReason::kNotReplicated);
+}
+
+TEST_F(GetPodsToMoveTest, ResultOfTheNodeBeforeIsForgotten) {
+  Judge(Cluster().Add(Node("n")).Add(Pod("a").On("n")).Add(Pod("b").OwnedByNobody().On("n")));
+  ASSERT_TRUE(result_.blocked());
+  Judge(Cluster().Add(Node("n")).Add(Pod("c").On("n")));
+  EXPECT_FALSE(result_.blocked());
+  EXPECT_EQ(result_.reason, BlockingPodReason::kNoReason);
+  EXPECT_EQ(Names(result_.move), "c");
+}
+
+TEST_F(GetPodsToMoveTest, BudgetWithOneLeftLetsSeveralPodsOfANodeGo) {
+  Judge(Cluster()
+            .Add(Node("n"))
+            .Add(Budget("b").MatchingEverything().Allows(1))
+            .Add(Pod("a").On("n"))
+            .Add(Pod("b").On("n")));
+  EXPECT_EQ(Names(result_.move), "a b");
+}
+
+}  // namespace
+}  // namespace ebb

@@ -1,0 +1,125 @@
+#include "predicates/pdb_tracker.h"
+
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "tests/testing/cluster_builder.h"
+
+namespace ebb {
+namespace {
+
+using test::Budget;
+using test::Cluster;
+using test::Node;
+using test::Pod;
+
+// Pods 0 to 3: web, web, db, none of them; all in one namespace but the last.
+class PdbTrackerTest : public testing::Test {
+ protected:
+  PdbTracker Track(const std::vector<Budget>& budgets) {
+    Cluster cluster;
+    for (const Budget& budget : budgets) cluster.Add(budget);
+    snapshot_ = cluster.Add(Node("n"))
+                    .Add(Pod("web-0").Label("app", "web").On("n"))
+                    .Add(Pod("web-1").Label("app", "web").On("n"))
+                    .Add(Pod("db").Label("app", "db").On("n"))
+                    .Add(Pod("other").Label("app", "web").In("other").On("n"))
+                    .Build();
+    return PdbTracker(snapshot_.catalog());
+  }
+
+  ClusterSnapshot snapshot_;
+  const std::vector<PodId> webs_ = {PodId{0}, PodId{1}};
+  const std::vector<PodId> all_ = {PodId{0}, PodId{1}, PodId{2}, PodId{3}};
+};
+
+TEST_F(PdbTrackerTest, StartsAtDisruptionsAllowed) {
+  EXPECT_EQ(Track({Budget("b").Matching("app", "web").Allows(7)}).remaining(PdbId{0}), 7);
+}
+
+TEST_F(PdbTrackerTest, PodsWithoutABudgetGoTogether) {
+  const PdbTracker::Verdict verdict = Track({}).CanRemovePods(all_);
+  EXPECT_TRUE(verdict.can_remove);
+  EXPECT_TRUE(verdict.in_parallel);
+  EXPECT_EQ(verdict.blocking_pod, kNoPod);
+}
+
+TEST_F(PdbTrackerTest, BudgetForEachPodLetsThemGoTogether) {
+  const auto verdict = Track({Budget("b").Matching("app", "web").Allows(2)}).CanRemovePods(webs_);
+  EXPECT_TRUE(verdict.can_remove);
+  EXPECT_TRUE(verdict.in_parallel);
+}
+
+TEST_F(PdbTrackerTest, BudgetForFewerLetsThemGoOneByOneAndNamesTheLastPod) {
+  const auto verdict = Track({Budget("b").Matching("app", "web").Allows(1)}).CanRemovePods(webs_);
+  EXPECT_TRUE(verdict.can_remove);
+  EXPECT_FALSE(verdict.in_parallel);
+  EXPECT_EQ(verdict.blocking_pod, PodId{1});
+  EXPECT_EQ(verdict.pdb, PdbId{0});
+}
+
+TEST_F(PdbTrackerTest, SpentBudgetBlocksItsFirstPod) {
+  const auto verdict = Track({Budget("b").Matching("app", "web")}).CanRemovePods(all_);
+  EXPECT_FALSE(verdict.can_remove);
+  EXPECT_FALSE(verdict.in_parallel);
+  EXPECT_EQ(verdict.blocking_pod, PodId{0});
+}
+
+TEST_F(PdbTrackerTest, SpentBudgetBlocksEvenAfterOneThatMerelySlowsDown) {
+  const auto verdict = Track({Budget("slow").Matching("app", "web").Allows(1),
+                              Budget("spent").Matching("app", "db")})
+                           .CanRemovePods(all_);
+  EXPECT_FALSE(verdict.can_remove);
+  EXPECT_EQ(verdict.blocking_pod, PodId{2});
+  EXPECT_EQ(verdict.pdb, PdbId{1});
+}
+
+TEST_F(PdbTrackerTest, FirstSpentBudgetInTheirOrderDecidesNotTheFirstPod) {
+  const auto verdict =
+      Track({Budget("db").Matching("app", "db"), Budget("web").Matching("app", "web")})
+          .CanRemovePods(all_);
+  EXPECT_EQ(verdict.blocking_pod, PodId{2});
+  EXPECT_EQ(verdict.pdb, PdbId{0});
+}
+
+TEST_F(PdbTrackerTest, AskingSpendsNothing) {
+  const PdbTracker tracker = Track({Budget("b").Matching("app", "web").Allows(1)});
+  for (int i = 0; i < 3; ++i) (void)tracker.CanRemovePods(webs_);
+  EXPECT_EQ(tracker.remaining(PdbId{0}), 1);
+}
+
+TEST_F(PdbTrackerTest, RemovingSpendsOnePerPodFromEveryBudgetThatMatches) {
+  PdbTracker tracker = Track({Budget("web").Matching("app", "web").Allows(5),
+                              Budget("db").Matching("app", "db").Allows(5),
+                              Budget("everything").MatchingEverything().Allows(5)});
+  tracker.RemovePods(all_);
+  EXPECT_EQ(tracker.remaining(PdbId{0}), 3);
+  EXPECT_EQ(tracker.remaining(PdbId{1}), 4);
+  EXPECT_EQ(tracker.remaining(PdbId{2}), 2);
+}
+
+TEST_F(PdbTrackerTest, BudgetGoesBelowZero) {
+  PdbTracker tracker = Track({Budget("b").Matching("app", "web").Allows(1)});
+  tracker.RemovePods(webs_);
+  EXPECT_EQ(tracker.remaining(PdbId{0}), -1);
+  EXPECT_FALSE(tracker.CanRemovePods(webs_).can_remove);
+}
+
+TEST_F(PdbTrackerTest, NilSelectorMatchesNobodyAndAnEmptyOneItsNamespace) {
+  PdbTracker tracker =
+      Track({Budget("nil").Allows(9), Budget("empty").MatchingEverything().Allows(9)});
+  tracker.RemovePods(all_);
+  EXPECT_EQ(tracker.remaining(PdbId{0}), 9);
+  EXPECT_EQ(tracker.remaining(PdbId{1}), 6);
+}
+
+TEST_F(PdbTrackerTest, CopyIsIndependent) {
+  PdbTracker tracker = Track({Budget("b").Matching("app", "web").Allows(3)});
+  PdbTracker copy = tracker;
+  copy.RemovePods(webs_);
+  EXPECT_EQ(tracker.remaining(PdbId{0}), 3);
+  EXPECT_EQ(copy.remaining(PdbId{0}), 1);
+}
+
+}  // namespace
+}  // namespace ebb
