@@ -145,7 +145,12 @@ class JsonWriter : public YAML::EventHandler {
   // of it, since most of YAML cut off is still YAML.
   bool lists_without_kind() const { return has_items_ && !has_kind_; }
 
-  void OnDocumentStart(const YAML::Mark&) override { Clear(); }
+  // yaml-cpp makes endless empty documents of a token that can start none.
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    if (mark.pos == last_start_) throw Refused(mark, "nothing can start here");
+    last_start_ = mark.pos;
+    Clear();
+  }
   void OnDocumentEnd() override {}
 
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
@@ -266,6 +271,7 @@ class JsonWriter : public YAML::EventHandler {
   std::vector<Level> open_;
   std::map<YAML::anchor_t, std::pair<size_t, size_t>> anchors_;  // Where their JSON stands.
   size_t repeated_left_;
+  int last_start_ = -1;  // Of the document before.
   bool has_items_ = false;
   bool has_kind_ = false;
 };

@@ -142,7 +142,9 @@ TEST_F(FormsTest, JsonYamlAndSnapshotAreTheSameCluster) {
 }
 
 TEST_F(FormsTest, TheOrderOfMembersAndBlanksDoesNotMatter) {
-  ForEachCase([](const std::string& name, simdjson::dom::element objects, size_t) {
+  int index = 0;
+  ForEachCase([&index](const std::string& name, simdjson::dom::element objects, size_t) {
+    if (index++ % 5 != 0) return;  // 40 are enough of this, also under a sanitizer.
     const std::string reversed = Reversed(objects);
     simdjson::dom::parser parser;
     // Twice reversed is the first order again, after a walk through the reader's

@@ -184,6 +184,14 @@ TEST(ReadYamlTest, AListCutOffAnywhereIsAnError) {
             "dump.yaml: is truncated: a list has items but no kind behind them");
 }
 
+// Symptom: `ebb plan` never came back from two objects with a comma between them.
+TEST(ReadYamlTest, WhatCanStartNoDocumentIsRefused) {
+  for (const std::string_view text : {"{kind: Namespace, metadata: {name: a}}, {}\n", ",", "]", "}",
+                                      "a: b\n---\n}\n", "{a: b} : c\n", "{} ]"}) {
+    EXPECT_NE(ReadText(text).error, "") << text;
+  }
+}
+
 TEST(ReadYamlTest, AWrongFieldIsNamedAsInJson) {
   EXPECT_EQ(ReadText("kind: Pod\nmetadata:\n  name: p\n  namespace: ns\nspec:\n  containers:\n"
                      "  - resources:\n      requests:\n        cpu: 4x\n")
