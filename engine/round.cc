@@ -1,0 +1,440 @@
+#include "engine/round.h"
+
+#include <algorithm>
+#include <array>
+#include <tuple>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "engine/displaced.h"
+#include "engine/verify.h"
+#include "predicates/drainability.h"
+
+namespace ebb {
+namespace {
+
+absl::string_view Absl(std::string_view text) { return {text.data(), text.size()}; }
+
+}  // namespace
+
+std::string_view ToString(ScaleDownStatus status) {
+  constexpr std::array<std::string_view, 8> kNames = {
+      "ScaleDownNoCandidates",  "ScaleDownInCooldown",        "ScaleDownNoNodeDeleted",
+      "ScaleDownThrottled",     "ScaleDownNodeDeleteStarted", "ScaleDownClusterUnhealthy",
+      "ScaleDownNoRoomForPods", "ScaleDownError",
+  };
+  return kNames[static_cast<size_t>(status)];
+}
+
+// One round: the variables that its steps share.
+class RoundRun {
+ public:
+  RoundRun(ScaleDown& state, ClusterSnapshot& snapshot, const NodeGroups& groups,
+           const RoundInput& input)
+      : state_(state),
+        options_(state.options_),
+        snapshot_(snapshot),
+        catalog_(snapshot.catalog()),
+        groups_(groups),
+        input_(input),
+        in_deletion_(catalog_.nodes()),
+        in_deletion_count_(groups.groups.size()) {}
+
+  RoundResult Run() {
+    TakeTime();
+    TakeActuationStatus();
+    for (const ScaleEvent& event : input_.events) state_.cooldowns_.Note(event);
+    if (IsUnhealthy()) {
+      ForgetCandidates();
+      result_.plan.utilization.resize(catalog_.nodes());
+      for (const Pdb& pdb : catalog_.pdbs()) {
+        result_.plan.pdb_remaining.push_back(pdb.disruptions_allowed);
+      }
+      result_.status = ScaleDownStatus::kClusterUnhealthy;
+    } else {
+      Decide();
+    }
+    Summarize();
+    ++state_.rounds_;
+    return std::move(result_);
+  }
+
+ private:
+  void Log(std::string line) { result_.log.push_back(std::move(line)); }
+
+  void TakeTime() {
+    now_s_ = input_.now_s;
+    if (state_.rounds_ > 0 && now_s_ < state_.latest_s_) {
+      Log(absl::StrCat("the clock ran backwards by ", state_.latest_s_ - now_s_,
+                       " s; the last round's time is taken"));
+      now_s_ = state_.latest_s_;
+    }
+    state_.latest_s_ = now_s_;
+    result_.now_s = now_s_;
+  }
+
+  void TakeActuationStatus() {
+    std::vector<EvictedPod> evictions = std::move(state_.actuation_.recent_evictions);
+    if (input_.actuation != nullptr) {
+      state_.actuation_.empty = input_.actuation->empty;
+      state_.actuation_.drained = input_.actuation->drained;
+      evictions.insert(evictions.end(), input_.actuation->recent_evictions.begin(),
+                       input_.actuation->recent_evictions.end());
+    }
+    state_.actuation_.recent_evictions = StillCounting(std::move(evictions));
+    for (auto* list : {&state_.actuation_.empty, &state_.actuation_.drained}) {
+      TakeDeletions(*list);
+    }
+    in_progress_ = {.empty = static_cast<int64_t>(state_.actuation_.empty.size()),
+                    .drain = static_cast<int64_t>(state_.actuation_.drained.size())};
+  }
+
+  // A deletion counts for the budgets whether or not the node is still to be seen.
+  void TakeDeletions(std::vector<NodeInDeletion>& deletions) {
+    std::sort(deletions.begin(), deletions.end(),
+              [](const auto& a, const auto& b) { return a.name < b.name; });
+    const auto same = [](const auto& a, const auto& b) { return a.name == b.name; };
+    deletions.erase(std::unique(deletions.begin(), deletions.end(), same), deletions.end());
+    for (const NodeInDeletion& deletion : deletions) {
+      const absl::StatusOr<NodeId> node = catalog_.FindNode(deletion.name);
+      if (node.ok()) {
+        in_deletion_.Insert(*node);
+        CountDeletion(groups_.Of(*node));
+        continue;
+      }
+      Log(absl::StrCat("node ", Absl(deletion.name),
+                       " is said to be in deletion and is not in the cluster"));
+      for (uint32_t g = 0; g < groups_.groups.size(); ++g) {
+        if (groups_.groups[g].name == deletion.group) CountDeletion(GroupId{g});
+      }
+    }
+  }
+
+  void CountDeletion(GroupId group) {
+    if (group != kNoGroup) ++in_deletion_count_[Index(group)];
+  }
+
+  // Each once, the latest said time counting; sorted.
+  std::vector<EvictedPod> StillCounting(std::vector<EvictedPod> evictions) const {
+    const auto key = [](const EvictedPod& e) {
+      return std::tie(e.namespace_name, e.name, e.uid);
+    };
+    std::sort(evictions.begin(), evictions.end(), [&](const EvictedPod& a, const EvictedPod& b) {
+      return key(a) != key(b) ? key(a) < key(b) : a.evicted_at_s > b.evicted_at_s;
+    });
+    evictions.erase(std::unique(evictions.begin(), evictions.end(),
+                                [&](const auto& a, const auto& b) { return key(a) == key(b); }),
+                    evictions.end());
+    std::erase_if(evictions, [&](const EvictedPod& e) {
+      return now_s_ - e.evicted_at_s >= options_.recent_eviction_ttl_s;
+    });
+    return evictions;
+  }
+
+  bool IsUnhealthy() {
+    int64_t unready = 0;
+    snapshot_.alive().ForEach([&](NodeId node) {
+      if (!catalog_.node(node).ready) ++unready;
+    });
+    const auto nodes = static_cast<double>(snapshot_.nodes());
+    const bool unhealthy =
+        unready > options_.ok_total_unready_count &&
+        static_cast<double>(unready) > nodes * options_.max_total_unready_percentage / 100;
+    if (unhealthy) {
+      result_.message = absl::StrCat(unready, " of ", snapshot_.nodes(), " nodes are not ready");
+    }
+    return unhealthy;
+  }
+
+  void ForgetCandidates() {
+    state_.timers_.Clear();
+    state_.skipped_.clear();
+  }
+
+  void Decide() {
+    LoadTimersFromTaints();
+    const size_t limit = state_.limit_.Next(now_s_, state_.timers_.size());
+    const std::vector<NodeId> candidates = Candidates();
+    PrepareSnapshot();
+
+    PassInput pass;
+    pass.now_s = now_s_;
+    pass.candidates = candidates;
+    if (options_.unneeded_limit) pass.unneeded_limit = limit;
+    pass.deadline = input_.deadline;
+    pass.pending = pending_;
+    if (options_.displaced_pods == DisplacedPods::kMustFit) pass.must_fit = displaced_;
+    pass.evicting = evicting_;
+    result_.plan = state_.planner_.Pass(Planned(), groups_, pass);
+    const absl::Status verified =
+        Verify(Planned(), groups_, options_.planner, pass, result_.plan);
+    if (!verified.ok()) {
+      ForgetCandidates();
+      result_.status = ScaleDownStatus::kError;
+      result_.message = std::string(verified.message());
+      result_.plan.remove.clear();
+      return;
+    }
+    state_.timers_.Update(catalog_, result_.plan, now_s_, options_.skipped_timer);
+    NoteSkipped(candidates);
+    if (result_.plan.termination == Termination::kNoRoomForPending) {
+      result_.status = ScaleDownStatus::kNoRoomForPods;
+      result_.message = NoRoomMessage();
+      return;
+    }
+    ChooseWhatGoes();
+  }
+
+  // Nodes that a planner before us marked go on waiting where they stood.
+  void LoadTimersFromTaints() {
+    if (state_.rounds_ > 0 || options_.node_deletion_candidate_ttl_s <= 0) return;
+    std::vector<UnneededTimers::Timer> timers = state_.timers_.Save();
+    snapshot_.alive().ForEach([&](NodeId node) {
+      const NodeInfo& info = catalog_.node(node);
+      if (!info.deletion_candidate || *info.deletion_candidate > now_s_ ||
+          now_s_ - *info.deletion_candidate > options_.node_deletion_candidate_ttl_s) {
+        return;
+      }
+      timers.push_back({std::string(catalog_.Text(info.name)), std::string(catalog_.Text(info.uid)),
+                        *info.deletion_candidate, true});
+    });
+    state_.timers_.Restore(timers);
+  }
+
+  std::vector<NodeId> Candidates() const {
+    std::vector<NodeId> candidates;
+    if (input_.candidates != nullptr) {
+      candidates = *input_.candidates;
+    } else {
+      candidates = InDefaultOrder();
+    }
+    std::erase_if(candidates, [&](NodeId node) {
+      const NodeGroup* const group = groups_.Find(node);
+      return in_deletion_.Contains(node) ||
+             (group != nullptr && state_.cooldowns_.ActiveFor(group->name, now_s_));
+    });
+    PutSkippedFirst(candidates);
+    return candidates;
+  }
+
+  // Source: cluster-autoscaler processors/scaledowncandidates and nodes pre-filter.
+  std::vector<NodeId> InDefaultOrder() const {
+    struct Ranked {
+      NodeId node;
+      int rank;
+    };
+    std::vector<Ranked> ranked;
+    PodsToMove pods;
+    snapshot_.alive().ForEach([&](NodeId node) {
+      const NodeGroup* const group = groups_.Find(node);
+      if (group == nullptr || group->target_size <= group->min_size) return;
+      GetPodsToMove(snapshot_, node, options_.planner.drain, nullptr, /*listers=*/false, now_s_,
+                    pods);
+      int rank = 4;  // Pods to move.
+      if (!pods.blocked() && pods.move.empty()) rank = pods.on_completion.empty() ? 0 : 2;
+      if (!state_.timers_.Since(catalog_.NodeName(node))) ++rank;
+      ranked.push_back({node, rank});
+    });
+    std::stable_sort(ranked.begin(), ranked.end(),
+                     [](const Ranked& a, const Ranked& b) { return a.rank < b.rank; });
+    std::vector<NodeId> nodes;
+    nodes.reserve(ranked.size());
+    for (const Ranked& r : ranked) nodes.push_back(r.node);
+    return nodes;
+  }
+
+  // The pass goes on where the deadline cut the last one, so that no node starves.
+  void PutSkippedFirst(std::vector<NodeId>& candidates) const {
+    if (state_.skipped_.empty()) return;
+    NodeSet among(catalog_.nodes());
+    for (const NodeId node : candidates) among.Insert(node);
+    std::vector<NodeId> ordered;
+    ordered.reserve(candidates.size());
+    for (const auto& skipped : state_.skipped_) {
+      const absl::StatusOr<NodeId> node = catalog_.FindNode(skipped.node);
+      if (!node.ok() || !among.Contains(*node)) continue;
+      ordered.push_back(*node);
+      among.Erase(*node);
+    }
+    for (const NodeId node : candidates) {
+      if (!among.Contains(node)) continue;
+      ordered.push_back(node);
+      among.Erase(node);
+    }
+    candidates = std::move(ordered);
+  }
+
+  // Takes nodes in deletion out, so that nothing is planned onto them, and lists the
+  // pods that need a place before any other node goes.
+  void PrepareSnapshot() {
+    if (in_progress_.empty + in_progress_.drain > 0) {
+      without_deleted_.emplace(snapshot_);
+      in_deletion_.ForEach([&](NodeId node) {
+        const std::vector<PodId> pods = PodsToReplace(snapshot_, node, now_s_);
+        pending_.insert(pending_.end(), pods.begin(), pods.end());
+        for (const PodId pod : pods) without_deleted_->RemovePod(pod);
+        without_deleted_->RemoveNode(node);
+      });
+      evicting_ = pending_;
+    }
+    const std::vector<PodId> put_back =
+        PodsToPutBack(snapshot_, state_.actuation_.recent_evictions);
+    pending_.insert(pending_.end(), put_back.begin(), put_back.end());
+    displaced_ = pending_.size();
+    for (const PodId pod : input_.pending) {
+      if (std::find(put_back.begin(), put_back.end(), pod) == put_back.end()) {
+        pending_.push_back(pod);
+      }
+    }
+  }
+
+  ClusterSnapshot& Planned() { return without_deleted_ ? *without_deleted_ : snapshot_; }
+
+  void NoteSkipped(const std::vector<NodeId>& candidates) {
+    std::vector<ScaleDownState::SkippedNode> skipped;
+    if (result_.plan.termination == Termination::kDeadline) {
+      absl::flat_hash_map<std::string, int64_t> before;
+      for (auto& node : state_.skipped_) before.emplace(std::move(node.node), node.since_s);
+      for (const NodeId node : result_.plan.skipped) {
+        const std::string name(catalog_.NodeName(node));
+        const auto it = before.find(name);
+        skipped.push_back({name, it != before.end() ? it->second : now_s_});
+        result_.longest_skipped_s =
+            std::max(result_.longest_skipped_s, now_s_ - skipped.back().since_s);
+      }
+      result_.message = absl::StrCat(skipped.size(), " of ", candidates.size(),
+                                     " candidates wait for the next round");
+    }
+    state_.skipped_ = std::move(skipped);
+  }
+
+  std::string NoRoomMessage() const {
+    size_t placed = 0;
+    for (const Move& move : result_.plan.packed) {
+      const auto end = pending_.begin() + static_cast<std::ptrdiff_t>(displaced_);
+      if (std::find(pending_.begin(), end, move.pod) != end) ++placed;
+    }
+    return absl::StrCat(displaced_ - placed, " of ", displaced_,
+                        " pods of nodes in deletion or recently evicted find no room");
+  }
+
+  void ChooseWhatGoes() {
+    for (const RemovableNode& removable : result_.plan.remove) {
+      result_.unneeded.push_back(
+          {removable.node, *state_.timers_.Since(catalog_.NodeName(removable.node))});
+    }
+    result_.may_go = ChooseNodesToDelete(Planned(), groups_, result_.plan, state_.timers_,
+                                         in_deletion_count_, options_.deletion, now_s_);
+    if (state_.cooldowns_.Active(now_s_)) {
+      result_.status = ScaleDownStatus::kInCooldown;
+    } else if (result_.unneeded.empty()) {
+      result_.status = ScaleDownStatus::kNoCandidates;
+    } else {
+      Start();
+    }
+  }
+
+  void Start() {
+    result_.start =
+        CropNodes(result_.may_go.empty, result_.may_go.drain, groups_,
+                  RegisteredNodes(snapshot_, groups_), in_progress_, options_.budgets);
+    if (!result_.start.empty.empty() || !result_.start.drain.empty()) {
+      result_.status = ScaleDownStatus::kNodeDeleteStarted;
+      NoteDeletions(result_.start.empty);
+      NoteDeletions(result_.start.drain);
+      return;
+    }
+    const bool some_may_go = !result_.may_go.empty.empty() || !result_.may_go.drain.empty();
+    const int64_t running = in_progress_.empty + in_progress_.drain;
+    const bool spent = running >= options_.budgets.max_scale_down_parallelism;
+    result_.status = some_may_go && spent ? ScaleDownStatus::kThrottled
+                                          : ScaleDownStatus::kNoNodeDeleted;
+  }
+
+  void NoteDeletions(const std::vector<DeletionBucket>& buckets) {
+    for (const DeletionBucket& bucket : buckets) {
+      state_.cooldowns_.Note(
+          {ScaleEventKind::kDeletion, groups_.groups[Index(bucket.group)].name, now_s_});
+    }
+  }
+
+  void Summarize() {
+    NodeSet unneeded(catalog_.nodes());
+    for (const UnneededNode& node : result_.unneeded) unneeded.Insert(node.node);
+    result_.soft_taints =
+        ChooseSoftTaints(snapshot_, groups_, unneeded, options_.max_bulk_soft_taint_count);
+    result_.groups.resize(groups_.groups.size());
+    snapshot_.alive().ForEach([&](NodeId node) {
+      if (groups_.Of(node) == kNoGroup) return;
+      GroupCounts& counts = result_.groups[Index(groups_.Of(node))];
+      ++counts.nodes;
+      if (in_deletion_.Contains(node)) {
+        ++counts.in_deletion;
+      } else if (unneeded.Contains(node)) {
+        ++counts.unneeded;
+      } else {
+        ++counts.needed;
+      }
+    });
+    for (const UnremovableNode& node : result_.plan.keep) {
+      if (groups_.Of(node.node) != kNoGroup) {
+        ++result_.groups[Index(groups_.Of(node.node))].unremovable;
+      }
+    }
+  }
+
+  ScaleDown& state_;
+  const ScaleDownOptions& options_;
+  ClusterSnapshot& snapshot_;
+  const Catalog& catalog_;
+  const NodeGroups& groups_;
+  const RoundInput& input_;
+
+  int64_t now_s_ = 0;
+  NodeSet in_deletion_;
+  std::vector<int64_t> in_deletion_count_;  // By GroupId.
+  InProgress in_progress_;
+  std::optional<ClusterSnapshot> without_deleted_;  // Absent: nothing is being deleted.
+  std::vector<PodId> pending_;   // Displaced pods, then the input's.
+  size_t displaced_ = 0;         // Of pending_.
+  std::vector<PodId> evicting_;  // Pods of nodes in deletion.
+  RoundResult result_;
+};
+
+ScaleDown::ScaleDown(ScaleDownOptions options)
+    : options_(std::move(options)),
+      planner_(options_.planner),
+      limit_(options_.deletion.scale_down_unneeded_time_s,
+             options_.budgets.max_scale_down_parallelism),
+      cooldowns_(options_.cooldown) {}
+
+RoundResult ScaleDown::Round(ClusterSnapshot& snapshot, const NodeGroups& groups,
+                             const RoundInput& input) {
+  return RoundRun(*this, snapshot, groups, input).Run();
+}
+
+ScaleDownState ScaleDown::Save(const Symbols& symbols) const {
+  return {.rounds = rounds_,
+          .latest_s = latest_s_,
+          .limit = limit_.state(),
+          .timers = timers_.Save(),
+          .skipped = skipped_,
+          .actuation = actuation_,
+          .cooldowns = cooldowns_.Save(),
+          .planner = planner_.Save(symbols)};
+}
+
+void ScaleDown::Restore(const ScaleDownState& state, Symbols& symbols) {
+  rounds_ = state.rounds;
+  latest_s_ = state.latest_s;
+  limit_.Restore(state.limit);
+  timers_.Restore(state.timers);
+  skipped_ = state.skipped;
+  actuation_ = state.actuation;
+  cooldowns_.Restore(state.cooldowns);
+  planner_.Restore(state.planner, symbols);
+}
+
+}  // namespace ebb

@@ -1,0 +1,182 @@
+// ScaleDown: the planner over time.  One Round a loop.
+//
+//   ScaleDown scale_down(options);
+//   RoundResult result = scale_down.Round(snapshot, groups, input);
+//   // taint and delete result.start, then call again with the status of that
+//
+// A round brings the state to the newest snapshot: which nodes are unneeded and since
+// when, which could not be removed, what is being deleted, which pods were evicted
+// and not replaced yet, when what happened last.  Then it says what may go now, in
+// this order:
+//   unhealthy cluster -> every timer ends, nothing goes;
+//   pods that lost their node already find room first, or nothing else is looked at;
+//   one planner pass, verified; timers; cooldown; what has waited long enough; budgets.
+//
+// Invariants: no node is both unneeded and being deleted; a timer starts at a time of
+// some round and never moves; nothing starts beyond the budgets but one atomic group.
+//
+// No clock is read.  A round whose time lies before the last one's takes the last
+// one's and logs it.  A node that comes back as another machine (UID) starts anew.
+//
+// Units:   seconds since the Unix epoch.
+// Cost:    one planner pass, and O(nodes).
+// Threads: none.
+// Source:  cluster-autoscaler core/static_autoscaler.go scaleDown and
+//          core/scaledown/planner; the parallel drain proposal where it is stricter.
+
+#ifndef EBB_ENGINE_ROUND_H_
+#define EBB_ENGINE_ROUND_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "engine/actuation_status.h"
+#include "engine/budgets.h"
+#include "engine/cooldown.h"
+#include "engine/deletion.h"
+#include "engine/limits.h"
+#include "engine/planner.h"
+#include "engine/soft_taints.h"
+#include "engine/unneeded.h"
+
+namespace ebb {
+
+// What happens to a round if pods that lost their node find no room.
+enum class DisplacedPods : uint8_t {
+  kMustFit,     // No candidate is looked at.
+  kBestEffort,  // As the autoscaler: the round goes on.
+};
+
+struct ScaleDownOptions {
+  PlannerOptions planner;
+  DeletionOptions deletion;
+  DeletionBudgets budgets;
+  CooldownOptions cooldown;
+
+  // The cluster is unhealthy, and left alone, with more unready nodes than both.
+  int64_t ok_total_unready_count = 3;
+  double max_total_unready_percentage = 45;
+
+  // Changes of soft taints a round; 0: none ever.
+  int64_t max_bulk_soft_taint_count = 10;
+  // A node that carries a soft taint not older than this, in the first round of all,
+  // is unneeded since the taint's time.  0: taints say nothing.
+  int64_t node_deletion_candidate_ttl_s = 0;
+
+  // An evicted pod that its owner has not replaced is put back for this long.
+  // 0: never, as in the autoscaler.
+  int64_t recent_eviction_ttl_s = 120;
+  DisplacedPods displaced_pods = DisplacedPods::kMustFit;
+  SkippedTimer skipped_timer = SkippedTimer::kKept;
+  // Whether removable nodes bound a pass (limits.h).
+  bool unneeded_limit = true;
+};
+
+enum class ScaleDownStatus : uint8_t {
+  kNoCandidates,        // Nothing is unneeded.
+  kInCooldown,
+  kNoNodeDeleted,       // Some are unneeded, none may go yet.
+  kThrottled,           // Some may go; both budgets are spent.
+  kNodeDeleteStarted,   // result.start is not empty.
+  kClusterUnhealthy,
+  kNoRoomForPods,       // Of nodes in deletion, or recently evicted.
+  kError,               // The plan did not pass its verification.
+};
+// "ScaleDownInCooldown".
+std::string_view ToString(ScaleDownStatus status);
+
+struct RoundInput {
+  int64_t now_s = 0;
+  // Null: as the last round was told.
+  const ActuationStatus* actuation = nullptr;
+  std::span<const ScaleEvent> events;  // Since the last round.
+  // Null: every node whose group may shrink, empty ones first, then those that were
+  // unneeded in the last round, then in the order of the snapshot.
+  const std::vector<NodeId>* candidates = nullptr;
+  std::span<const PodId> pending;
+  const Deadline* deadline = nullptr;
+};
+
+struct UnneededNode {
+  NodeId node;
+  int64_t since_s;
+};
+
+struct GroupCounts {
+  int64_t nodes = 0;
+  int64_t unneeded = 0;
+  int64_t needed = 0;       // Every other node that is not being deleted.
+  int64_t unremovable = 0;  // Judged, and kept for a reason.
+  int64_t in_deletion = 0;
+};
+
+struct RoundResult {
+  ScaleDownStatus status = ScaleDownStatus::kNoCandidates;
+  std::string message;  // What the status is about, for people; may be empty.
+  int64_t now_s = 0;    // The time that counted.
+
+  Plan plan;
+  std::vector<UnneededNode> unneeded;  // In the order of plan.remove.
+  NodesToDelete may_go;
+  CroppedNodes start;  // To be deleted now.
+  SoftTaints soft_taints;
+  std::vector<GroupCounts> groups;  // By GroupId.
+
+  // The longest that a candidate has waited for its turn, passes being cut short.
+  int64_t longest_skipped_s = 0;
+  // Input that was odd, a line each.
+  std::vector<std::string> log;
+};
+
+// All that must survive a restart.  Lists are sorted: equal states are equal bytes.
+struct ScaleDownState {
+  struct SkippedNode {
+    std::string node;
+    int64_t since_s = 0;
+    friend bool operator==(const SkippedNode&, const SkippedNode&) = default;
+  };
+  int64_t rounds = 0;
+  int64_t latest_s = 0;  // Of the last round.
+  UnneededLimit::State limit;
+  std::vector<UnneededTimers::Timer> timers;
+  std::vector<SkippedNode> skipped;  // In the order in which they come next.
+  ActuationStatus actuation;         // With the evictions that still count.
+  std::vector<Cooldowns::Last> cooldowns;
+  PlannerMemory planner;
+};
+
+class ScaleDown {
+ public:
+  explicit ScaleDown(ScaleDownOptions options);
+
+  // The snapshot is afterwards as it was.  REQUIRES: as Planner::Pass.
+  RoundResult Round(ClusterSnapshot& snapshot, const NodeGroups& groups, const RoundInput& input);
+
+  [[nodiscard]] ScaleDownState Save(const Symbols& symbols) const;
+  void Restore(const ScaleDownState& state, Symbols& symbols);
+
+  [[nodiscard]] const ScaleDownOptions& options() const { return options_; }
+
+ private:
+  friend class RoundRun;
+
+  ScaleDownOptions options_;
+  Planner planner_;
+  UnneededLimit limit_;
+  UnneededTimers timers_;
+  Cooldowns cooldowns_;
+  ActuationStatus actuation_;
+  std::vector<ScaleDownState::SkippedNode> skipped_;
+  int64_t rounds_ = 0;
+  int64_t latest_s_ = 0;
+};
+
+}  // namespace ebb
+
+#endif  // EBB_ENGINE_ROUND_H_
