@@ -217,6 +217,9 @@ absl::Status SnapshotBuilder::AddPod(const objects::Pod& pod) {
 
   InternResources(fit_sum_, fit_requests_);
   InternResources(charge_sum_, charge_requests_);
+  // A request named "pods" means nothing: slots are counted.
+  std::erase_if(fit_requests_, [](const ResourceQuantity& q) { return q.resource == kPods; });
+  std::erase_if(charge_requests_, [](const ResourceQuantity& q) { return q.resource == kPods; });
   const TextId uid = pod.meta.uid.empty()
                          ? symbols.Intern(absl::StrCat(Absl(pod.meta.namespace_name), "/",
                                                        Absl(pod.meta.name)))
