@@ -1,0 +1,51 @@
+// The filters against their twin over thousands of random clusters.
+// EBB_TEST_SEED=<n> starts elsewhere.
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "tests/support/filter_differential.h"
+
+namespace ebb::test {
+namespace {
+
+uint64_t Seed() {
+  const char* seed = std::getenv("EBB_TEST_SEED");
+  return seed == nullptr ? 1 : std::strtoull(seed, nullptr, 10);
+}
+
+std::vector<uint8_t> RandomBytes(std::mt19937_64& random, size_t count) {
+  std::vector<uint8_t> bytes(count);
+  for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random());
+  return bytes;
+}
+
+TEST(FiltersRandomTest, EveryVerdictIsTheTwins) {
+  constexpr uint64_t kClusters = 1500;
+  DifferentialStats stats;
+  for (uint64_t c = 0; c < kClusters; ++c) {
+    const uint64_t seed = Seed() + c;
+    std::mt19937_64 random(seed);
+    const std::vector<uint8_t> bytes = RandomBytes(random, 3000);
+    Choices choices(bytes);
+    const std::string wrong = CompareWithTwin(choices, stats);
+    ASSERT_EQ(wrong, "") << "EBB_TEST_SEED=" << seed;
+  }
+  // Every filter had its say, or the clusters prove nothing about it.
+  EXPECT_GT(stats.verdicts, 50'000u);
+  EXPECT_GT(stats.fits, stats.verdicts / 10);
+  for (const Filter filter :
+       {Filter::kNodeUnschedulable, Filter::kTaintToleration, Filter::kNodeAffinity,
+        Filter::kNodePorts, Filter::kNodeResourcesFit, Filter::kPodTopologySpread,
+        Filter::kInterPodAffinity, Filter::kNodeDeclaredFeatures}) {
+    EXPECT_GT(stats.refusals[static_cast<size_t>(filter)], 200u) << FilterName(filter);
+  }
+}
+
+}  // namespace
+}  // namespace ebb::test

@@ -1,0 +1,521 @@
+#include "tests/support/filter_twin.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace ebb::test {
+namespace {
+
+using objects::KeyValues;
+using objects::Text;
+using Amounts = std::map<std::string, int64_t>;
+
+std::optional<Text> Find(const KeyValues& labels, Text key) {
+  for (const auto& [k, value] : labels) {
+    if (k == key) return value;
+  }
+  return std::nullopt;
+}
+
+bool Has(const std::vector<Text>& values, Text value) {
+  return std::find(values.begin(), values.end(), value) != values.end();
+}
+
+// --- Labels
+
+constexpr Text kAlphanumeric = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+
+bool IsLabelText(Text text) {
+  if (text.empty() || text.size() > 63) return false;
+  const std::string inner = std::string(kAlphanumeric) + "-_.";
+  return text.find_first_not_of(inner) == Text::npos &&
+         kAlphanumeric.find(text.front()) != Text::npos &&
+         kAlphanumeric.find(text.back()) != Text::npos;
+}
+
+// A strconv.ParseInt for texts that fit.
+std::optional<int64_t> Number(Text text) {
+  const std::string copy(text);
+  const size_t digits = copy.find_first_not_of("+-") == 0 ? 0 : 1;
+  if (copy.size() == digits || copy.size() > 18) return std::nullopt;
+  if (copy.find_first_not_of("0123456789", digits) != std::string::npos) return std::nullopt;
+  return std::strtoll(copy.c_str(), nullptr, 10);
+}
+
+// nullopt: the requirement does not parse.
+std::optional<bool> Matches(const objects::Requirement& r, const KeyValues& labels,
+                            bool with_numbers) {
+  if (!IsLabelText(r.key)) return std::nullopt;
+  for (const Text value : r.values) {
+    if (!value.empty() && !IsLabelText(value)) return std::nullopt;
+  }
+  const std::optional<Text> value = Find(labels, r.key);
+  if (r.op == "In" || r.op == "NotIn") {
+    if (r.values.empty()) return std::nullopt;
+    const bool in = value && Has(r.values, *value);
+    return r.op == "In" ? in : !in;
+  }
+  if (r.op == "Exists" || r.op == "DoesNotExist") {
+    if (!r.values.empty()) return std::nullopt;
+    return (r.op == "Exists") == value.has_value();
+  }
+  if (with_numbers && (r.op == "Gt" || r.op == "Lt")) {
+    if (r.values.size() != 1 || !Number(r.values[0])) return std::nullopt;
+    if (!value || !Number(*value)) return false;
+    return r.op == "Gt" ? *Number(*value) > *Number(r.values[0])
+                        : *Number(*value) < *Number(r.values[0]);
+  }
+  return std::nullopt;
+}
+
+// nullopt: the selector does not parse.
+std::optional<bool> Matches(const objects::LabelSelector& selector, const KeyValues& labels) {
+  if (selector.nil) return false;
+  bool all = true;
+  for (const auto& [key, value] : selector.match_labels) all = all && Find(labels, key) == value;
+  for (const objects::Requirement& r : selector.match_expressions) {
+    const std::optional<bool> one = Matches(r, labels, false);
+    if (!one) return std::nullopt;
+    all = all && *one;
+  }
+  return all;
+}
+
+bool IsEmpty(const objects::LabelSelector& selector) {
+  return !selector.nil && selector.match_labels.empty() && selector.match_expressions.empty();
+}
+
+// --- Nodes
+
+bool MatchesField(const objects::Requirement& field, Text node_name) {
+  if (field.values.size() != 1 || (field.op != "In" && field.op != "NotIn")) return false;
+  const Text value = field.key == "metadata.name" ? node_name : "";
+  return (value == field.values[0]) == (field.op == "In");
+}
+
+bool MatchesTerm(const objects::NodeSelectorTerm& term, const objects::Node& node) {
+  if (term.match_expressions.empty() && term.match_fields.empty()) return false;
+  for (const objects::Requirement& r : term.match_expressions) {
+    if (!Matches(r, node.meta.labels, true).value_or(false)) return false;
+  }
+  for (const objects::Requirement& field : term.match_fields) {
+    if (!MatchesField(field, node.meta.name)) return false;
+  }
+  return true;
+}
+
+bool MatchesNodeAffinity(const objects::Pod& pod, const objects::Node& node) {
+  for (const auto& [key, value] : pod.node_selector) {
+    if (Find(node.meta.labels, key) != value) return false;
+  }
+  if (pod.required_node_affinity.nil) return true;
+  for (const objects::NodeSelectorTerm& term : pod.required_node_affinity.terms) {
+    if (MatchesTerm(term, node)) return true;
+  }
+  return false;
+}
+
+// The names that PreFilter asks for; nullopt: any node.
+std::optional<std::set<Text>> NodeNames(const objects::Pod& pod) {
+  std::set<Text> all;
+  for (const objects::NodeSelectorTerm& term : pod.required_node_affinity.terms) {
+    std::optional<std::set<Text>> names;
+    for (const objects::Requirement& field : term.match_fields) {
+      if (field.key != "metadata.name" || field.op != "In") continue;
+      const std::set<Text> more(field.values.begin(), field.values.end());
+      if (!names) {
+        names = more;
+      } else {
+        std::erase_if(*names, [&](Text name) { return !more.contains(name); });
+      }
+    }
+    if (!names) return std::nullopt;
+    all.insert(names->begin(), names->end());
+  }
+  if (pod.required_node_affinity.terms.empty()) return std::nullopt;
+  return all;
+}
+
+bool Tolerates(const objects::Pod& pod, const objects::Taint& taint) {
+  for (const objects::Toleration& t : pod.tolerations) {
+    if (!t.effect.empty() && t.effect != taint.effect) continue;
+    if (!t.key.empty() && t.key != taint.key) continue;
+    if (t.op == "Exists") return true;
+    if ((t.op.empty() || t.op == "Equal") && t.value == taint.value) return true;
+  }
+  return false;
+}
+
+bool ToleratesNode(const objects::Pod& pod, const objects::Node& node) {
+  for (const objects::Taint& taint : node.taints) {
+    if (taint.effect != "NoSchedule" && taint.effect != "NoExecute") continue;
+    if (!Tolerates(pod, taint)) return false;
+  }
+  return true;
+}
+
+// --- Ports
+
+struct Port {
+  std::string address;
+  std::string protocol;
+  int64_t number;
+};
+
+std::vector<Port> HostPorts(const objects::Pod& pod) {
+  std::vector<Port> ports;
+  const auto add = [&](const objects::Container& container) {
+    for (const objects::ContainerPort& port : container.ports) {
+      if (port.host_port <= 0) continue;
+      ports.push_back({port.host_ip.empty() ? "0.0.0.0" : std::string(port.host_ip),
+                       port.protocol.empty() ? "TCP" : std::string(port.protocol), port.host_port});
+    }
+  };
+  for (const objects::Container& container : pod.containers) add(container);
+  for (const objects::Container& container : pod.init_containers) {
+    if (container.restart_policy == "Always") add(container);
+  }
+  return ports;
+}
+
+// --- Requests
+
+Amounts Sum(Amounts a, const Amounts& b) {
+  for (const auto& [name, amount] : b) a[name] += amount;
+  return a;
+}
+
+Amounts Max(Amounts a, const Amounts& b) {
+  for (const auto& [name, amount] : b) a[name] = std::max(a[name], amount);
+  return a;
+}
+
+Amounts ToAmounts(const objects::ResourceList& list) {
+  Amounts amounts;
+  for (const auto& [name, amount] : list) amounts[std::string(name)] = amount;
+  return amounts;
+}
+
+Amounts ContainerRequests(const objects::Pod& pod, const objects::Container& container,
+                          bool running) {
+  const Amounts spec = ToAmounts(container.requests);
+  if (!running) return spec;
+  for (const objects::ContainerStatus& status : pod.container_statuses) {
+    if (status.name != container.name || !status.has_resources) continue;
+    const Amounts held = Max(ToAmounts(status.requests), ToAmounts(status.allocated));
+    return pod.resize_infeasible ? held : Max(held, spec);
+  }
+  return spec;
+}
+
+Amounts PodRequests(const objects::Pod& pod, bool running) {
+  Amounts base;
+  for (const objects::Container& c : pod.containers) {
+    base = Sum(base, ContainerRequests(pod, c, running));
+  }
+  Amounts sidecars;
+  Amounts init_max;
+  for (const objects::Container& c : pod.init_containers) {
+    if (c.restart_policy == "Always") {
+      sidecars = Sum(sidecars, ContainerRequests(pod, c, running));
+      init_max = Max(init_max, sidecars);
+    } else {
+      init_max = Max(init_max, Sum(ToAmounts(c.requests), sidecars));
+    }
+  }
+  Amounts total = Max(Sum(base, sidecars), init_max);
+  if (pod.has_pod_resources) {
+    Amounts level = ToAmounts(pod.pod_requests);
+    if (running && pod.has_pod_status_resources) {
+      const Amounts held = Max(ToAmounts(pod.pod_status_requests), ToAmounts(pod.pod_allocated));
+      level = pod.resize_infeasible ? held : Max(held, level);
+    }
+    for (const auto& [name, amount] : level) {
+      if (name == "cpu" || name == "memory" || name.starts_with("hugepages-")) total[name] = amount;
+    }
+  }
+  return Sum(total, ToAmounts(pod.overhead));
+}
+
+// Of the names that RandomCluster knows.
+bool IsFiltered(std::string_view name) { return name != "plain" && name != "pods"; }
+
+// --- The filters
+
+class Twin {
+ public:
+  Twin(const RawCluster& cluster, size_t pod, size_t node)
+      : cluster_(cluster), asked_(pod), pod_(cluster.pods[pod]), node_(cluster.nodes[node]) {}
+
+  FilterVerdict Explain() const {
+    const std::optional<std::set<Text>> names = NodeNames(pod_);
+    if (names && names->empty()) return No(Filter::kNodeAffinity, "pod affinity terms conflict");
+    if (SpreadFails()) return {.fits = false, .filter = Filter::kPodTopologySpread, .reasons = {}};
+    if (!TermsParse(pod_.affinity) || !TermsParse(pod_.anti_affinity)) {
+      return {.fits = false, .filter = Filter::kInterPodAffinity, .reasons = {}};
+    }
+    if (names && !names->contains(node_.meta.name)) {
+      return No(Filter::kNodeAffinity, "node(s) didn't satisfy plugin(s) [NodeAffinity]");
+    }
+    if (node_.unschedulable &&
+        !Tolerates(pod_, {"node.kubernetes.io/unschedulable", "", "NoSchedule"})) {
+      return No(Filter::kNodeUnschedulable, "node(s) were unschedulable");
+    }
+    if (!ToleratesNode(pod_, node_)) {
+      return No(Filter::kTaintToleration, "node(s) had untolerated taint(s)");
+    }
+    if (!MatchesNodeAffinity(pod_, node_)) {
+      return No(Filter::kNodeAffinity, "node(s) didn't match Pod's node affinity/selector");
+    }
+    if (PortsConflict()) {
+      return No(Filter::kNodePorts, "node(s) didn't have free ports for the requested pod ports");
+    }
+    if (std::vector<std::string> reasons = Shortages(); !reasons.empty()) {
+      return {.fits = false, .filter = Filter::kNodeResourcesFit, .reasons = std::move(reasons)};
+    }
+    if (const std::string reason = SpreadReason(); !reason.empty()) {
+      return No(Filter::kPodTopologySpread, reason);
+    }
+    if (const std::string reason = InterPodReason(); !reason.empty()) {
+      return No(Filter::kInterPodAffinity, reason);
+    }
+    if (LacksFeature()) {
+      return No(Filter::kNodeDeclaredFeatures, "node(s) didn't match Pod's required features");
+    }
+    return {};
+  }
+
+ private:
+  static FilterVerdict No(Filter filter, std::string reason) {
+    return {.fits = false, .filter = filter, .reasons = {std::move(reason)}};
+  }
+
+  // Calls visit(pod, node) for every pod on a node but the one asked about.
+  template <typename Visit>
+  void ForEachPlaced(Visit&& visit) const {
+    for (size_t p = 0; p < cluster_.pods.size(); ++p) {
+      const objects::Pod& pod = cluster_.pods[p];
+      const Text where = pod.node_name.empty() ? pod.nominated_node_name : pod.node_name;
+      for (const objects::Node& node : cluster_.nodes) {
+        if (p != asked_ && node.meta.name == where) visit(pod, node);
+      }
+    }
+  }
+  template <typename Visit>
+  void ForEachNeighbour(Visit&& visit) const {
+    ForEachPlaced([&](const objects::Pod& pod, const objects::Node& node) {
+      if (&node == &node_) visit(pod);
+    });
+  }
+
+  bool PortsConflict() const {
+    bool conflict = false;
+    ForEachNeighbour([&](const objects::Pod& other) {
+      for (const Port& a : HostPorts(pod_)) {
+        for (const Port& b : HostPorts(other)) {
+          if (a.number != b.number || a.protocol != b.protocol) continue;
+          conflict |= a.address == b.address || a.address == "0.0.0.0" || b.address == "0.0.0.0";
+        }
+      }
+    });
+    return conflict;
+  }
+
+  std::vector<std::string> Shortages() const {
+    Amounts used;
+    int64_t pods = 0;
+    ForEachNeighbour([&](const objects::Pod& other) {
+      used = Sum(used, PodRequests(other, true));
+      ++pods;
+    });
+    Amounts allocatable = ToAmounts(node_.allocatable);
+    std::vector<std::string> reasons;
+    if (pods + 1 > allocatable["pods"]) reasons.emplace_back("Too many pods");
+    for (const auto& [name, amount] : PodRequests(pod_, false)) {
+      if (IsFiltered(name) && amount > 0 && amount > allocatable[name] - used[name]) {
+        reasons.push_back("Insufficient " + name);
+      }
+    }
+    return reasons;
+  }
+
+  // Spread
+
+  bool SpreadFails() const {
+    for (const objects::TopologySpreadConstraint& c : pod_.spread) {
+      if (c.when_unsatisfiable == "DoNotSchedule" && !Matches(c.label_selector, {})) return true;
+    }
+    return false;
+  }
+
+  bool HasAllKeys(const objects::Node& node) const {
+    for (const objects::TopologySpreadConstraint& c : pod_.spread) {
+      if (c.when_unsatisfiable != "DoNotSchedule") continue;
+      if (!Find(node.meta.labels, c.topology_key)) return false;
+    }
+    return true;
+  }
+
+  bool Matches_(const objects::TopologySpreadConstraint& c, const objects::Pod& other) const {
+    if (!*Matches(c.label_selector, other.meta.labels)) return false;
+    for (const Text key : c.match_label_keys) {
+      const std::optional<Text> mine = Find(pod_.meta.labels, key);
+      if (mine && Find(other.meta.labels, key) != mine) return false;
+    }
+    return true;
+  }
+
+  // {} without an effective matchLabelKey.
+  bool CountsNobody(const objects::TopologySpreadConstraint& c) const {
+    for (const Text key : c.match_label_keys) {
+      if (Find(pod_.meta.labels, key)) return false;
+    }
+    return IsEmpty(c.label_selector);
+  }
+
+  bool IsEligible(const objects::TopologySpreadConstraint& c, const objects::Node& node) const {
+    return HasAllKeys(node) &&
+           (c.node_affinity_policy == "Ignore" || MatchesNodeAffinity(pod_, node)) &&
+           (c.node_taints_policy != "Honor" || ToleratesNode(pod_, node));
+  }
+
+  std::string SpreadReason() const {
+    for (const objects::TopologySpreadConstraint& c : pod_.spread) {
+      if (c.when_unsatisfiable != "DoNotSchedule") continue;
+      const std::optional<Text> domain = Find(node_.meta.labels, c.topology_key);
+      if (!domain) {
+        return "node(s) didn't match pod topology spread constraints (missing required label)";
+      }
+      std::map<Text, int64_t> counts;
+      for (const objects::Node& node : cluster_.nodes) {
+        if (IsEligible(c, node)) counts[*Find(node.meta.labels, c.topology_key)] += 0;
+      }
+      ForEachPlaced([&](const objects::Pod& other, const objects::Node& node) {
+        if (IsEligible(c, node) && !CountsNobody(c) && !other.meta.deletion_time &&
+            other.meta.namespace_name == pod_.meta.namespace_name && Matches_(c, other)) {
+          ++counts[*Find(node.meta.labels, c.topology_key)];
+        }
+      });
+      int64_t min = std::numeric_limits<int32_t>::max();
+      for (const auto& [value, count] : counts) min = std::min(min, count);
+      if (static_cast<int64_t>(counts.size()) < c.min_domains.value_or(1)) min = 0;
+      const int64_t self = Matches_(c, pod_) ? 1 : 0;
+      const int64_t count = counts.contains(*domain) ? counts[*domain] : 0;
+      if (count + self - min > c.max_skew) {
+        return "node(s) didn't match pod topology spread constraints";
+      }
+    }
+    return "";
+  }
+
+  // Affinity
+
+  static bool TermsParse(const std::vector<objects::PodAffinityTerm>& terms) {
+    for (const objects::PodAffinityTerm& term : terms) {
+      if (!Matches(term.label_selector, {}) || !Matches(term.namespace_selector, {})) return false;
+    }
+    return true;
+  }
+
+  // `unlisted`: whether a namespace that is not among the objects can be selected,
+  // as one without labels.
+  bool NamespaceMatches(const objects::PodAffinityTerm& term, const objects::Pod& owner,
+                        const objects::Pod& target, bool unlisted) const {
+    const Text name = target.meta.namespace_name;
+    if (term.namespaces.empty() && term.namespace_selector.nil) {
+      return name == owner.meta.namespace_name;
+    }
+    if (Has(term.namespaces, name)) return true;
+    if (IsEmpty(term.namespace_selector)) return true;
+    for (const objects::Namespace& ns : cluster_.namespaces) {
+      if (ns.meta.name == name) return *Matches(term.namespace_selector, ns.meta.labels);
+    }
+    return unlisted && *Matches(term.namespace_selector, {});
+  }
+
+  bool TermMatches(const objects::PodAffinityTerm& term, const objects::Pod& owner,
+                   const objects::Pod& target, bool unlisted) const {
+    return NamespaceMatches(term, owner, target, unlisted) &&
+           *Matches(term.label_selector, target.meta.labels);
+  }
+
+  bool MatchesAllTerms(const objects::Pod& target) const {
+    for (const objects::PodAffinityTerm& term : pod_.affinity) {
+      if (!TermMatches(term, pod_, target, false)) return false;
+    }
+    return true;
+  }
+
+  static bool SameDomain(const objects::Node& a, const objects::Node& b, Text key) {
+    const std::optional<Text> value = Find(a.meta.labels, key);
+    return value && Find(b.meta.labels, key) == value;
+  }
+
+  bool AffinityHolds() const {
+    bool all = true;
+    bool anywhere = false;
+    for (const objects::PodAffinityTerm& term : pod_.affinity) {
+      if (!Find(node_.meta.labels, term.topology_key)) return false;
+      bool here = false;
+      ForEachPlaced([&](const objects::Pod& other, const objects::Node& node) {
+        if (!MatchesAllTerms(other)) return;
+        here |= SameDomain(node, node_, term.topology_key);
+        anywhere |= Find(node.meta.labels, term.topology_key).has_value();
+      });
+      all &= here;
+    }
+    return all || (!anywhere && MatchesAllTerms(pod_));
+  }
+
+  std::string InterPodReason() const {
+    if (!AffinityHolds()) return "node(s) didn't match pod affinity rules";
+    bool mine = false;
+    bool theirs = false;
+    ForEachPlaced([&](const objects::Pod& other, const objects::Node& node) {
+      for (const objects::PodAffinityTerm& term : pod_.anti_affinity) {
+        mine |= SameDomain(node, node_, term.topology_key) && TermMatches(term, pod_, other, false);
+      }
+      if (!TermsParse(other.anti_affinity)) return;
+      for (const objects::PodAffinityTerm& term : other.anti_affinity) {
+        theirs |=
+            SameDomain(node, node_, term.topology_key) && TermMatches(term, other, pod_, true);
+      }
+    });
+    if (mine) return "node(s) didn't match pod anti-affinity rules";
+    if (theirs) return "node(s) didn't satisfy existing pods anti-affinity rules";
+    return "";
+  }
+
+  // Features
+
+  bool LacksFeature() const {
+    bool restarts = false;
+    for (const objects::Container& c : pod_.containers) restarts |= c.restarts_all_containers;
+    for (const objects::Container& c : pod_.init_containers) restarts |= c.restarts_all_containers;
+    if (restarts && !Has(node_.declared_features, "RestartAllContainersOnContainerExits")) {
+      return true;
+    }
+    return pod_.host_network && pod_.host_users == false &&
+           !Has(node_.declared_features, "UserNamespacesHostNetworkSupport");
+  }
+
+  const RawCluster& cluster_;
+  const size_t asked_;
+  const objects::Pod& pod_;
+  const objects::Node& node_;
+};
+
+}  // namespace
+
+FilterVerdict TwinExplain(const RawCluster& cluster, size_t pod, size_t node) {
+  return Twin(cluster, pod, node).Explain();
+}
+
+}  // namespace ebb::test

@@ -1,0 +1,58 @@
+// Random clusters from bytes, for differential tests and fuzzing: the same bytes
+// make the same cluster, so whatever finds bytes finds clusters.
+//
+// Alphabets are small, so that rules meet: few keys, few values, few ports, nodes
+// that hold a handful of pods.  Each cluster switches each family of rules on or
+// off, so that a late filter is not always hidden behind an early one.
+//
+// Ownership: all texts are literals.
+// Threads:   pure.
+
+#ifndef EBB_TESTS_SUPPORT_RANDOM_CLUSTER_H_
+#define EBB_TESTS_SUPPORT_RANDOM_CLUSTER_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "snapshot/cluster_snapshot.h"
+#include "snapshot/objects.h"
+
+namespace ebb::test {
+
+// A cluster as Kubernetes tells it.  A pod is where spec.nodeName says.
+struct RawCluster {
+  std::vector<objects::Node> nodes;
+  std::vector<objects::Pod> pods;
+  std::vector<objects::Namespace> namespaces;
+};
+
+// Deals out decisions from bytes; zeros when they have run out.
+class Choices {
+ public:
+  explicit Choices(std::span<const uint8_t> bytes) : bytes_(bytes) {}
+
+  [[nodiscard]] bool Exhausted() const { return bytes_.empty(); }
+  // REQUIRES: 0 < n <= 256.
+  size_t Below(size_t n);
+  bool Chance(int percent) { return Below(100) >= static_cast<size_t>(100 - percent); }
+  template <typename T, size_t N>
+  const T& Pick(const std::array<T, N>& of) {
+    return of[Below(N)];
+  }
+
+ private:
+  std::span<const uint8_t> bytes_;
+};
+
+// At most 6 nodes and 16 pods, which is more than any rule needs to go wrong.
+RawCluster RandomCluster(Choices& choices);
+
+absl::StatusOr<ClusterSnapshot> BuildSnapshot(const RawCluster& cluster);
+
+}  // namespace ebb::test
+
+#endif  // EBB_TESTS_SUPPORT_RANDOM_CLUSTER_H_
