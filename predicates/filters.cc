@@ -8,8 +8,12 @@
 #include "predicates/node_ports.h"
 #include "predicates/node_resources_fit.h"
 #include "predicates/node_unschedulable.h"
+#include "predicates/node_volume_limits.h"
 #include "predicates/pod_topology_spread.h"
 #include "predicates/taint_toleration.h"
+#include "predicates/volume_binding.h"
+#include "predicates/volume_restrictions.h"
+#include "predicates/volume_zone.h"
 
 namespace ebb {
 namespace {
@@ -79,6 +83,20 @@ void SayNodePorts(const Question& q, Reasons& reasons) {
 void SayNodeResourcesFit(const Question& q, Reasons& reasons) {
   AppendShortages(q.snapshot, q.shape, q.node, reasons);
 }
+void SayVolumeRestrictions(const Question& q, Reasons& reasons) {
+  const VolumeRestrictionsVerdict verdict = JudgeVolumeRestrictions(q.snapshot, q.shape, q.node);
+  Say(verdict == VolumeRestrictionsVerdict::kFits, ReasonOf(verdict), reasons);
+}
+void SayNodeVolumeLimits(const Question& q, Reasons& reasons) {
+  const VolumeLimitsVerdict verdict = JudgeNodeVolumeLimits(q.snapshot, q.shape, q.node);
+  Say(verdict == VolumeLimitsVerdict::kFits, ReasonOf(verdict), reasons);
+}
+void SayVolumeBinding(const Question& q, Reasons& reasons) {
+  JudgeVolumeBinding(q.catalog(), q.shape, q.info()).AppendReasons(reasons);
+}
+void SayVolumeZone(const Question& q, Reasons& reasons) {
+  Say(FitsVolumeZone(q.catalog(), q.shape, q.info()), kVolumeZoneReason, reasons);
+}
 void SayPodTopologySpread(const Question& q, Reasons& reasons) {
   const SpreadVerdict verdict = JudgePodTopologySpread(q.snapshot, q.shape, q.node);
   Say(verdict == SpreadVerdict::kFits, ReasonOf(verdict), reasons);
@@ -102,10 +120,26 @@ constexpr struct {
     {Filter::kNodeAffinity, SayNodeAffinity},
     {Filter::kNodePorts, SayNodePorts},
     {Filter::kNodeResourcesFit, SayNodeResourcesFit},
+    {Filter::kVolumeRestrictions, SayVolumeRestrictions},
+    {Filter::kNodeVolumeLimits, SayNodeVolumeLimits},
+    {Filter::kVolumeBinding, SayVolumeBinding},
+    {Filter::kVolumeZone, SayVolumeZone},
     {Filter::kPodTopologySpread, SayPodTopologySpread},
     {Filter::kInterPodAffinity, SayInterPodAffinity},
     {Filter::kNodeDeclaredFeatures, SayNodeDeclaredFeatures},
 };
+
+FilterVerdict PreFilterVolumes(const Catalog& catalog, const PodShape& shape) {
+  if (shape.volumes == 0) return {};
+  if (const auto why = PreFilterVolumeRestrictions(catalog, shape)) {
+    return No(Filter::kVolumeRestrictions, *why);
+  }
+  if (const auto why = PreFilterVolumeBinding(catalog, shape)) {
+    return No(Filter::kVolumeBinding, *why);
+  }
+  if (const auto why = PreFilterVolumeZone(catalog, shape)) return No(Filter::kVolumeZone, *why);
+  return {};
+}
 
 }  // namespace
 
@@ -117,12 +151,16 @@ bool StaticFits(const ClusterSnapshot& snapshot, const PodShape& shape, NodeId n
   const Constraints& constraints = catalog.constraints(shape.constraints);
   return FitsTaintToleration(constraints, info) && FitsNodeAffinity(catalog, constraints, info) &&
          FitsNodeUnschedulable(catalog, constraints, info) &&
-         FitsNodeDeclaredFeatures(catalog, shape, info);
+         FitsNodeDeclaredFeatures(catalog, shape, info) &&
+         (shape.volumes == 0 || (FitsVolumeZone(catalog, shape, info) &&
+                                 JudgeVolumeBinding(catalog, shape, info).Fits()));
 }
 
 bool DynamicFits(const ClusterSnapshot& snapshot, const PodShape& shape, NodeId node) {
   return FitsNodeResources(snapshot, shape, node) && !snapshot.IsGhost(node) &&
          FitsNodePorts(snapshot, shape, node) &&
+         JudgeVolumeRestrictions(snapshot, shape, node) == VolumeRestrictionsVerdict::kFits &&
+         JudgeNodeVolumeLimits(snapshot, shape, node) == VolumeLimitsVerdict::kFits &&
          JudgePodTopologySpread(snapshot, shape, node) == SpreadVerdict::kFits &&
          JudgeInterPodAffinity(snapshot, shape, node) == InterPodVerdict::kFits;
 }
@@ -131,6 +169,8 @@ FilterVerdict PreFilter(const ClusterSnapshot& snapshot, const PodShape& shape) 
   if (NodeNamesConflict(snapshot.catalog().constraints(shape.constraints))) {
     return No(Filter::kNodeAffinity, kNodeAffinityConflictReason);
   }
+  FilterVerdict volumes = PreFilterVolumes(snapshot.catalog(), shape);
+  if (!volumes.fits) return volumes;
   if (!shape.not_understood.empty()) {
     return No(FilterThatReads(shape.not_understood), shape.not_understood);
   }

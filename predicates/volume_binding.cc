@@ -1,0 +1,233 @@
+#include "predicates/volume_binding.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "boost/container/small_vector.hpp"
+
+namespace ebb {
+namespace {
+
+using Claims = boost::container::small_vector<const ClaimInfo*, 4>;
+using Volumes = boost::container::small_vector<const VolumeInfo*, 4>;
+
+absl::string_view Absl(std::string_view text) { return {text.data(), text.size()}; }
+
+bool Contains(const std::vector<TextId>& ids, TextId id) {
+  return std::find(ids.begin(), ids.end(), id) != ids.end();
+}
+
+// Whether a node says that the plugin's volumes are served by CSI there.
+bool IsMigrated(const CsiNodeInfo* csi_node, TextId plugin) {
+  return csi_node != nullptr && plugin != kNoText && Contains(csi_node->migrated_plugins, plugin);
+}
+
+// What a bound claim says of one node, up to the first thing that is wrong.
+void CheckBound(const Catalog& catalog, const Claims& claims, const NodeInfo& node,
+                VolumeBindingVerdict& verdict) {
+  const CsiNodeInfo* csi_node = catalog.storage().FindCsiNode(node.name);
+  for (const ClaimInfo* claim : claims) {
+    const VolumeInfo* volume = claim->volume;
+    if (volume == nullptr) {
+      verdict.volume_missing = true;
+      return;
+    }
+    const bool migrated = IsMigrated(csi_node, volume->in_tree_plugin);
+    if (migrated && !volume->translation_error.empty()) {
+      verdict.error = &volume->translation_error;
+      return;
+    }
+    const VolumeAffinity& affinity = migrated ? volume->csi_affinity : volume->affinity;
+    if (!affinity.Matches(node.labels, catalog.symbols())) {
+      verdict.node_conflict = true;
+      return;
+    }
+  }
+}
+
+bool IsBoundTo(const VolumeInfo& volume, const ClaimInfo& claim) {
+  return volume.claim && volume.claim->namespace_name == claim.namespace_name &&
+         volume.claim->name == claim.name &&
+         (volume.claim->uid == kNoText || volume.claim->uid == claim.uid);
+}
+
+bool HasAccessModes(const VolumeInfo& volume, const ClaimInfo& claim) {
+  return std::all_of(claim.access_modes.begin(), claim.access_modes.end(),
+                     [&](TextId mode) { return Contains(volume.access_modes, mode); });
+}
+
+// What holds of a volume for any claim, reserved for it or not.
+bool MayServe(const VolumeInfo& volume, const ClaimInfo& claim) {
+  return volume.capacity_bytes >= claim.request_bytes.value_or(0) && volume.mode == claim.mode &&
+         volume.attributes_class == claim.attributes_class && !volume.deleting;
+}
+
+// Null: none.  A volume reserved for the claim is the only one asked, wherever it is.
+const VolumeInfo* FindVolume(const Catalog& catalog, const ClaimInfo& claim, const NodeInfo& node,
+                             const Volumes& taken) {
+  const VolumeInfo* smallest = nullptr;
+  for (const VolumeInfo* volume : catalog.storage().VolumesOfClass(claim.storage_class)) {
+    if (std::find(taken.begin(), taken.end(), volume) != taken.end()) continue;
+    const bool reserved = IsBoundTo(*volume, claim);
+    if ((volume->claim && !reserved) || !MayServe(*volume, claim)) continue;
+    const bool reaches = volume->affinity.Matches(node.labels, catalog.symbols());
+    if (reserved) return reaches ? volume : nullptr;
+    if (!volume->available || !reaches || !HasAccessModes(*volume, claim)) continue;
+    if (claim.selector && !claim.selector->Matches(volume->labels)) continue;
+    if (smallest == nullptr || volume->capacity_bytes < smallest->capacity_bytes) smallest = volume;
+  }
+  return smallest;
+}
+
+bool AllowsTopology(const StorageClassInfo& klass, const NodeInfo& node) {
+  if (klass.allows_every_node) return true;
+  for (const std::vector<LabelRequirement>& term : klass.allowed_topologies) {
+    const bool matches = std::all_of(term.begin(), term.end(), [&](const LabelRequirement& r) {
+      const std::optional<TextId> value = FindLabel(node.labels, r.key);
+      return value && Contains(r.values, *value);
+    });
+    if (matches) return true;
+  }
+  return false;
+}
+
+bool HasSpace(const Storage& storage, const ClaimInfo& claim, const NodeInfo& node) {
+  if (!claim.request_bytes || !claim.klass->tracks_capacity) return true;
+  const std::vector<StorageCapacity>& capacities = storage.capacities();
+  return std::any_of(capacities.begin(), capacities.end(), [&](const StorageCapacity& capacity) {
+    return capacity.storage_class == claim.storage_class &&
+           capacity.volume_size_max >= *claim.request_bytes &&
+           capacity.topology.Matches(node.labels);
+  });
+}
+
+void CheckProvisioning(const Storage& storage, const Claims& claims, const NodeInfo& node,
+                       VolumeBindingVerdict& verdict) {
+  for (const ClaimInfo* claim : claims) {
+    if (!claim->klass->provisions || !AllowsTopology(*claim->klass, node)) {
+      verdict.bind_conflict = true;
+      return;
+    }
+    if (!HasSpace(storage, *claim, node)) {
+      verdict.not_enough_space = true;
+      return;
+    }
+  }
+}
+
+int64_t RequestOf(const ClaimInfo* claim) { return claim->request_bytes.value_or(0); }
+
+// Claims that wait for their first consumer.
+void CheckUnbound(const Catalog& catalog, const Claims& claims, const NodeInfo& node,
+                  VolumeBindingVerdict& verdict) {
+  Claims to_provision;
+  Claims to_match;
+  for (const ClaimInfo* claim : claims) {
+    if (claim->selected_node && *claim->selected_node != node.name) {
+      verdict.bind_conflict = true;
+      return;
+    }
+    (claim->selected_node ? to_provision : to_match).push_back(claim);
+  }
+  std::stable_sort(to_match.begin(), to_match.end(), [](const ClaimInfo* a, const ClaimInfo* b) {
+    return RequestOf(a) < RequestOf(b);
+  });
+  Volumes taken;
+  for (const ClaimInfo* claim : to_match) {
+    if (!claim->selector_error.empty()) {
+      verdict.error = &claim->selector_error;
+      return;
+    }
+    const VolumeInfo* volume = FindVolume(catalog, *claim, node, taken);
+    if (volume != nullptr) {
+      taken.push_back(volume);
+    } else {
+      to_provision.push_back(claim);
+    }
+  }
+  CheckProvisioning(catalog.storage(), to_provision, node, verdict);
+}
+
+std::string NotOwned(const Catalog& catalog, const PodVolumes& volumes, TextId claim) {
+  const absl::string_view ns = Absl(catalog.Text(volumes.namespace_name));
+  return absl::StrCat("PVC ", ns, "/", Absl(catalog.Text(claim)), " was not created for pod ", ns,
+                      "/", Absl(catalog.Text(volumes.pod_name)), " (pod is not owner)");
+}
+
+// Why no pod can use the claim now, bound or not.
+std::optional<std::string> Unusable(const Catalog& catalog, const PodVolumes& volumes,
+                                    const PodVolumes::ClaimUse& use) {
+  const absl::string_view name = Absl(catalog.Text(use.name));
+  const ClaimInfo* claim = use.claim;
+  if (claim == nullptr) {
+    return use.ephemeral ? absl::StrCat(
+                               "waiting for ephemeral volume controller to create the "
+                               "persistentvolumeclaim \"",
+                               name, "\"")
+                         : absl::StrCat("persistentvolumeclaim \"", name, "\" not found");
+  }
+  if (claim->lost) {
+    return absl::StrCat("persistentvolumeclaim \"", name, "\" bound to non-existent ",
+                        "persistentvolume \"", Absl(catalog.Text(claim->volume_name)), "\"");
+  }
+  if (claim->deleting) {
+    return absl::StrCat("persistentvolumeclaim \"", name, "\" is being deleted");
+  }
+  if (!use.owned) return NotOwned(catalog, volumes, use.name);
+  return std::nullopt;
+}
+
+}  // namespace
+
+void VolumeBindingVerdict::AppendReasons(std::vector<std::string>& reasons) const {
+  if (error != nullptr) {
+    reasons.push_back(*error);
+    return;
+  }
+  if (node_conflict) reasons.emplace_back("node(s) didn't match PersistentVolume's node affinity");
+  if (bind_conflict) {
+    reasons.emplace_back("node(s) didn't find available persistent volumes to bind");
+  }
+  if (not_enough_space) reasons.emplace_back("node(s) did not have enough free storage");
+  if (volume_missing) {
+    reasons.emplace_back(
+        "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)");
+  }
+}
+
+VolumeBindingVerdict JudgeVolumeBinding(const Catalog& catalog, const PodShape& shape,
+                                        const NodeInfo& node) {
+  VolumeBindingVerdict verdict;
+  if (shape.volumes == 0) return verdict;
+  Claims bound;
+  Claims unbound;
+  for (const PodVolumes::ClaimUse& use : catalog.storage().volumes(shape.volumes).claims) {
+    if (use.claim == nullptr) continue;
+    (use.claim->FullyBound() ? bound : unbound).push_back(use.claim);
+  }
+  CheckBound(catalog, bound, node, verdict);
+  if (verdict.error == nullptr) CheckUnbound(catalog, unbound, node, verdict);
+  return verdict;
+}
+
+std::optional<std::string> PreFilterVolumeBinding(const Catalog& catalog, const PodShape& shape) {
+  if (shape.volumes == 0) return std::nullopt;
+  const PodVolumes& volumes = catalog.storage().volumes(shape.volumes);
+  for (const PodVolumes::ClaimUse& use : volumes.claims) {
+    if (std::optional<std::string> why = Unusable(catalog, volumes, use)) return why;
+  }
+  bool waits = false;  // For a volume that should have been bound without the pod.
+  for (const PodVolumes::ClaimUse& use : volumes.claims) {
+    if (use.claim->FullyBound()) continue;
+    const StorageClassInfo* klass = use.claim->klass;
+    if (klass != nullptr && !klass->has_binding_mode) {
+      return absl::StrCat("VolumeBindingMode not set for StorageClass \"",
+                          Absl(catalog.Text(klass->name)), "\"");
+    }
+    waits |= klass == nullptr || !klass->delayed || use.claim->volume_name != kNoText;
+  }
+  if (waits) return "pod has unbound immediate PersistentVolumeClaims";
+  return std::nullopt;
+}
+
+}  // namespace ebb
