@@ -1,0 +1,482 @@
+#include "engine/planner.h"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/verify.h"
+#include "gtest/gtest.h"
+#include "tests/engine/planning.h"
+#include "tests/testing/cluster_builder.h"
+
+namespace ebb {
+namespace {
+
+using test::Budget;
+using test::Cluster;
+using test::Kept;
+using test::Node;
+using test::NodesNamed;
+using test::Pod;
+using test::PodNamed;
+using test::PodsNamed;
+using test::Removals;
+using test::Select;
+
+// A planner, and the cluster that it last planned.  Every plan is verified, and must
+// leave the snapshot as it was.
+class PlannerTest : public ::testing::Test {
+ protected:
+  using Names = std::vector<std::string_view>;
+
+  void Use(const Cluster& cluster) {
+    snapshot_ = cluster.Build();
+    groups_ = test::OneGroup(snapshot_);
+  }
+  Cluster Shared() const { return Cluster(symbols_); }
+
+  Plan Pass(
+      const Names& candidates, const std::function<void(PassInput&)>& change = [](PassInput&) {}) {
+    PassInput input;
+    input.now_s = test::kPassTime;
+    change(input);
+    const std::vector<NodeId> nodes = NodesNamed(snapshot_, candidates);
+    input.candidates = nodes;
+    const std::string before = snapshot_.Fingerprint();
+    Plan plan = planner_->Pass(snapshot_, groups_, input);
+    EXPECT_EQ(snapshot_.Fingerprint(), before);
+    EXPECT_TRUE(snapshot_.CheckInvariants().ok());
+    const absl::Status verified = Verify(snapshot_, groups_, planner_->options(), input, plan);
+    EXPECT_TRUE(verified.ok()) << verified.ToString();
+    return plan;
+  }
+  std::string Removed(const Names& candidates) { return Removals(snapshot_, Pass(candidates)); }
+
+  // The name of the node, "" for none.
+  std::string HintOf(std::string_view pod) const {
+    const Catalog& catalog = snapshot_.catalog();
+    const std::optional<TextId> hint = planner_->Hint(catalog.pod(PodNamed(snapshot_, pod)).key);
+    return hint ? std::string(catalog.Text(*hint)) : "";
+  }
+  void Restart(PlannerOptions options = {}) { planner_.emplace(options); }
+
+  std::shared_ptr<Symbols> symbols_ = std::make_shared<Symbols>();
+  ClusterSnapshot snapshot_;
+  NodeGroups groups_;
+  std::optional<Planner> planner_{std::in_place, PlannerOptions()};
+};
+
+Cluster Nodes(Cluster cluster, std::initializer_list<std::string_view> names) {
+  for (const std::string_view name : names) cluster.Add(Node(name));
+  return cluster;
+}
+
+// --- The scan pointer ------------------------------------------------------------------
+
+TEST_F(PlannerTest, FirstScanStartsAtTheSecondNode) {
+  Use(Nodes(Shared(), {"a", "b", "c", "d"}).Add(Pod("p").On("d")));
+  EXPECT_EQ(Removed({"d"}), "d: p>b");
+}
+
+TEST_F(PlannerTest, ScanGoesOnAfterTheNodeItFoundAndRoundTheEnd) {
+  Use(Nodes(Shared(), {"a", "b", "c"})
+          .Add(Pod("p").On("b"))
+          .Add(Pod("q").On("b"))
+          .Add(Pod("r").On("b")));
+  EXPECT_EQ(Removed({"b"}), "b: p>c q>a r>c");
+}
+
+TEST_F(PlannerTest, PointerIsAnIndexAndMeansAnotherNodeWhenOneBeforeItGoes) {
+  Use(Nodes(Shared(), {"a", "b", "c", "d", "e"}).Add(Pod("p").On("a")).Add(Pod("q").On("e")));
+  // p: index 1 of a b c d e.  q: from index 2 of b c d e.
+  EXPECT_EQ(Removed({"a", "e"}), "a: p>b; e: q>d");
+}
+
+TEST_F(PlannerTest, PointerStaysWhereANodeBehindItGoes) {
+  Use(Nodes(Shared(), {"a", "b", "c", "d", "e"}).Add(Pod("p").On("e")).Add(Pod("q").On("d")));
+  EXPECT_EQ(Removed({"e", "d"}), "e: p>b; d: q>c");
+}
+
+TEST_F(PlannerTest, PointerSurvivesThePass) {
+  Use(Nodes(Shared(), {"a", "b", "c", "d"}).Add(Pod("p").On("d")).Add(Pod("q").On("a")));
+  EXPECT_EQ(Removed({"d"}), "d: p>b");
+  EXPECT_EQ(Removed({"a"}), "a: q>c");
+}
+
+TEST_F(PlannerTest, FailedSimulationKeepsPointerAndHints) {
+  Use(Nodes(Shared(), {"a", "b", "c"})
+          .Add(Pod("p").On("a").Cpu(100))
+          .Add(Pod("huge").On("a").Request("example.com/fpga", 1))
+          .Add(Pod("r").On("c")));
+  const Plan plan = Pass({"a", "c"});
+  EXPECT_EQ(Kept(snapshot_, plan), "a=NoPlaceToMovePods");
+  EXPECT_EQ(plan.keep.at(0).pod, PodNamed(snapshot_, "huge"));
+  EXPECT_EQ(Removals(snapshot_, plan), "c: r>a");  // From index 2; a pointer reset would find b.
+  EXPECT_EQ(HintOf("p"), "b");
+}
+
+TEST_F(PlannerTest, RoomOfAFailedSimulationIsThereForTheNext) {
+  Use(Shared()
+          .Add(Node("a"))
+          .Add(Node("b").Cpu(1000))
+          .Add(Node("c"))
+          .Add(Pod("p").On("a").Cpu(1000))
+          .Add(Pod("huge").On("a").Request("example.com/fpga", 1))
+          .Add(Pod("r").On("c").Cpu(1000).NodeSelector("only", "b")));
+  EXPECT_EQ(Kept(snapshot_, Pass({"a", "c"})), "a=NoPlaceToMovePods c=NoPlaceToMovePods");
+  Restart();
+  Use(Shared()
+          .Add(Node("a"))
+          .Add(Node("b").Cpu(1000).Label("only", "b"))
+          .Add(Node("c"))
+          .Add(Pod("p").On("a").Cpu(1000))
+          .Add(Pod("huge").On("a").Request("example.com/fpga", 1))
+          .Add(Pod("r").On("c").Cpu(1000).NodeSelector("only", "b")));
+  EXPECT_EQ(Removed({"a", "c"}), "c: r>b");
+}
+
+// --- Hints -----------------------------------------------------------------------------
+
+TEST_F(PlannerTest, HintIsTriedBeforeTheScan) {
+  Use(Nodes(Shared(), {"a", "b", "c"}).Add(Pod("p").On("a")));
+  EXPECT_EQ(Removed({"a"}), "a: p>b");
+  EXPECT_EQ(Removed({"a"}), "a: p>b");  // The scan would find c.
+}
+
+TEST_F(PlannerTest, HintThatIsNotRenewedLivesForOneMorePass) {
+  Use(Nodes(Shared(), {"a", "b", "c"}).Add(Pod("p").On("a")));
+  EXPECT_EQ(Removed({"a"}), "a: p>b");
+  EXPECT_EQ(HintOf("p"), "b");
+  Pass({});
+  EXPECT_EQ(HintOf("p"), "");
+  EXPECT_EQ(Removed({"a"}), "a: p>c");
+}
+
+TEST_F(PlannerTest, HintThatNoLongerFitsGivesWayToTheScan) {
+  const auto cluster = [&](int64_t free) {
+    return Shared()
+        .Add(Node("a"))
+        .Add(Node("b").Cpu(free))
+        .Add(Node("c"))
+        .Add(Pod("p").On("a").Cpu(100));
+  };
+  Use(cluster(1000));
+  EXPECT_EQ(Removed({"a"}), "a: p>b");
+  Use(cluster(99));
+  EXPECT_EQ(Removed({"a"}), "a: p>c");
+  EXPECT_EQ(HintOf("p"), "c");
+}
+
+TEST_F(PlannerTest, HintToANodeThatIsGoneGivesWayToTheScan) {
+  Use(Nodes(Shared(), {"a", "b", "c"}).Add(Pod("p").On("a")));
+  EXPECT_EQ(Removed({"a"}), "a: p>b");
+  Use(Nodes(Shared(), {"a", "c"}).Add(Pod("p").On("a")));
+  EXPECT_EQ(Removed({"a"}), "a: p>c");
+}
+
+TEST_F(PlannerTest, CordonedNodeIsPassedOverByTheScanEvenIfTolerated) {
+  Use(Shared()
+          .Add(Node("a"))
+          .Add(Node("b").Unschedulable())
+          .Add(Node("c"))
+          .Add(Pod("p").On("a").ToleratesEverything()));
+  EXPECT_EQ(Removed({"a"}), "a: p>c");
+}
+
+TEST_F(PlannerTest, CordonedNodeIsTakenByHintIfTolerated) {
+  const auto cluster = [&](const Node& b) {
+    return Shared().Add(Node("a")).Add(b).Add(Node("c")).Add(
+        Pod("p").On("a").ToleratesEverything());
+  };
+  Use(cluster(Node("b")));
+  EXPECT_EQ(Removed({"a"}), "a: p>b");
+  Use(cluster(Node("b").Unschedulable()));
+  EXPECT_EQ(Removed({"a"}), "a: p>b");
+}
+
+// --- Order of pods -----------------------------------------------------------------------
+
+TEST_F(PlannerTest, PodsOfHigherPriorityArePlacedFirst) {
+  Use(Nodes(Shared(), {"a", "b", "c"})
+          .Add(Pod("low").On("a"))
+          .Add(Pod("high").On("a").Priority(9)));
+  EXPECT_EQ(Removed({"a"}), "a: low>c high>b");
+}
+
+TEST_F(PlannerTest, PodsWithHintsArePlacedBeforeOthersOfTheirPriority) {
+  Use(Nodes(Shared(), {"a", "b"}).Add(Node("c").Cpu(0).Memory(0)).Add(Pod("q").On("a")));
+  EXPECT_EQ(Removed({"a"}), "a: q>b");
+  Use(Shared()
+          .Add(Node("a"))
+          .Add(Node("b").Pods(1))
+          .Add(Node("c"))
+          .Add(Pod("p").On("a"))
+          .Add(Pod("q").On("a")));
+  EXPECT_EQ(Removed({"a"}), "a: p>c q>b");
+}
+
+TEST_F(PlannerTest, LowerPrioritiesAreTriedThoughAHigherOneFailed) {
+  Use(Nodes(Shared(), {"a", "b"})
+          .Add(Pod("high").On("a").Priority(9).Request("example.com/fpga", 1))
+          .Add(Pod("same").On("a").Priority(9))
+          .Add(Pod("low").On("a")));
+  EXPECT_EQ(Kept(snapshot_, Pass({"a"})), "a=NoPlaceToMovePods");
+  EXPECT_EQ(HintOf("same"), "");  // The first failure ends its group.
+  EXPECT_EQ(HintOf("low"), "b");
+}
+
+// --- What a removal leaves behind ----------------------------------------------------------
+
+TEST_F(PlannerTest, PodThatArrivedMovesAgainWhenItsNewNodeGoes) {
+  Use(Nodes(Shared(), {"a", "b", "c"}).Add(Pod("p").On("a")));
+  EXPECT_EQ(Removed({"a", "b"}), "a: p>b; b: p>c");
+}
+
+TEST_F(PlannerTest, LastNodeStaysForItsPodsHaveNoPlace) {
+  Use(Nodes(Shared(), {"a", "b"}).Add(Pod("p").On("a")));
+  const Plan plan = Pass({"a", "b"});
+  EXPECT_EQ(Removals(snapshot_, plan), "a: p>b");
+  EXPECT_EQ(Kept(snapshot_, plan), "b=NoPlaceToMovePods");
+}
+
+TEST_F(PlannerTest, OnlyDestinationsTakePods) {
+  Use(Nodes(Shared(), {"a", "b", "c"}).Add(Pod("p").On("a")));
+  NodeSet destinations(3);
+  destinations.Insert(NodeId{2});
+  EXPECT_EQ(
+      Removals(snapshot_, Pass({"a"}, [&](PassInput& in) { in.destinations = &destinations; })),
+      "a: p>c");
+}
+
+TEST_F(PlannerTest, NodeThatGoesStaysADomainOfSpreading) {
+  Use(Shared()
+          .Add(Node("a").Label("zone", "x"))
+          .Add(Node("b").Label("zone", "y"))
+          .Add(Pod("p").On("a").Label("app", "web").Spread("zone", 1, Select("app", "web")))
+          .Add(Pod("there").On("b").Label("app", "web")));
+  EXPECT_EQ(Kept(snapshot_, Pass({"a"})), "a=NoPlaceToMovePods");
+}
+
+TEST_F(PlannerTest, NodeThatWentIsNoDomainForTheNext) {
+  Use(Shared()
+          .Add(Node("a").Label("zone", "x"))
+          .Add(Node("b").Label("zone", "y"))
+          .Add(Node("c").Label("zone", "y"))
+          .Add(Pod("p").On("b").Label("app", "web").Spread("zone", 1, Select("app", "web")))
+          .Add(Pod("there").On("c").Label("app", "web")));
+  EXPECT_EQ(Removed({"a", "b"}), "a:; b: p>c");
+}
+
+TEST_F(PlannerTest, PodsThatDoNotMoveAreListedAndVanish) {
+  Use(Nodes(Shared(), {"a", "b"})
+          .Add(Pod("agent").On("a").DaemonSet())
+          .Add(Pod("batch").On("a").SafeToEvict("on-completion"))
+          .Add(Pod("static").On("a").Mirror()));
+  const Plan plan = Pass({"a"});
+  ASSERT_EQ(Removals(snapshot_, plan), "a:");
+  EXPECT_EQ(plan.remove[0].daemonset, PodsNamed(snapshot_, {"agent"}));
+  EXPECT_EQ(plan.remove[0].on_completion, PodsNamed(snapshot_, {"batch"}));
+}
+
+// --- Budgets ---------------------------------------------------------------------------
+
+TEST_F(PlannerTest, BudgetGoesBelowZeroOnOneNodeAndBlocksTheNext) {
+  Use(Nodes(Shared(), {"a", "b", "c"})
+          .Add(Budget("one").MatchingEverything().Allows(1))
+          .Add(Pod("p").On("a"))
+          .Add(Pod("q").On("a"))
+          .Add(Pod("r").On("b")));
+  const Plan plan = Pass({"a", "b"});
+  ASSERT_EQ(plan.remove.size(), 1u);
+  EXPECT_TRUE(plan.remove[0].risky);
+  EXPECT_EQ(plan.pdb_remaining, std::vector<int32_t>{-1});
+  // b is asked for the first of its pods, those that arrived included.
+  EXPECT_EQ(Kept(snapshot_, plan), "b=BlockedByPod");
+  EXPECT_EQ(plan.keep[0].blocking_reason, BlockingPodReason::kNotEnoughPdb);
+  EXPECT_EQ(plan.keep[0].pdb, PdbId{0});
+}
+
+TEST_F(PlannerTest, BudgetForEveryPodIsNotRisky) {
+  Use(Nodes(Shared(), {"a", "b"})
+          .Add(Budget("two").MatchingEverything().Allows(2))
+          .Add(Pod("p").On("a"))
+          .Add(Pod("q").On("a")));
+  const Plan plan = Pass({"a"});
+  EXPECT_FALSE(plan.remove.at(0).risky);
+  EXPECT_EQ(plan.pdb_remaining, std::vector<int32_t>{0});
+}
+
+TEST_F(PlannerTest, PodThatMovesTwiceSpendsItsBudgetTwice) {
+  Use(Nodes(Shared(), {"a", "b", "c"})
+          .Add(Budget("two").MatchingEverything().Allows(2))
+          .Add(Pod("p").On("a")));
+  EXPECT_EQ(Pass({"a", "b"}).pdb_remaining, std::vector<int32_t>{0});
+}
+
+TEST_F(PlannerTest, FailedSimulationSpendsNothing) {
+  Use(Nodes(Shared(), {"a"})
+          .Add(Budget("one").MatchingEverything().Allows(1))
+          .Add(Pod("p").On("a")));
+  const Plan plan = Pass({"a"});
+  EXPECT_EQ(Kept(snapshot_, plan), "a=NoPlaceToMovePods");
+  EXPECT_EQ(plan.pdb_remaining, std::vector<int32_t>{1});
+}
+
+TEST_F(PlannerTest, EvictionsUnderWayHaveSpentTheirBudget) {
+  Use(Nodes(Shared(), {"a", "b"})
+          .Add(Budget("one").MatchingEverything().Allows(1))
+          .Add(Pod("p").On("a"))
+          .Add(Pod("leaving")));
+  const std::vector<PodId> leaving = PodsNamed(snapshot_, {"leaving"});
+  EXPECT_EQ(Kept(snapshot_, Pass({"a"}, [&](PassInput& in) { in.evicting = leaving; })),
+            "a=BlockedByPod");
+}
+
+// --- Limits ----------------------------------------------------------------------------
+
+TEST_F(PlannerTest, LimitEndsThePassAndSkipsTheRest) {
+  Use(Nodes(Shared(), {"a", "b", "c"}));
+  const Plan plan = Pass({"c", "b", "a"}, [&](PassInput& in) { in.unneeded_limit = 2; });
+  EXPECT_EQ(Removals(snapshot_, plan), "c:; b:");
+  EXPECT_EQ(plan.skipped, NodesNamed(snapshot_, {"a"}));
+  EXPECT_EQ(plan.termination, Termination::kLimit);
+}
+
+TEST_F(PlannerTest, AtomicGroupsAreNotLimited) {
+  Use(Nodes(Shared(), {"a", "b", "c"}));
+  groups_.groups[0].atomic = true;
+  const Plan plan = Pass({"a", "b", "c"}, [&](PassInput& in) { in.unneeded_limit = 1; });
+  EXPECT_EQ(plan.remove.size(), 3u);
+  EXPECT_EQ(plan.termination, Termination::kComplete);
+}
+
+class TimeIsUp : public Deadline {
+ public:
+  // Expires after being asked `asked_max` times.
+  explicit TimeIsUp(int asked_max) : asked_max_(asked_max) {}
+  [[nodiscard]] bool Expired() const override { return asked_++ >= asked_max_; }
+
+ private:
+  int asked_max_;
+  mutable int asked_ = 0;
+};
+
+TEST_F(PlannerTest, DeadlineEndsThePassBetweenCandidates) {
+  Use(Nodes(Shared(), {"a", "b", "c"}));
+  const TimeIsUp deadline(1);
+  const Plan plan = Pass({"a", "b", "c"}, [&](PassInput& in) { in.deadline = &deadline; });
+  EXPECT_EQ(Removals(snapshot_, plan), "a:");
+  EXPECT_EQ(plan.skipped, NodesNamed(snapshot_, {"b", "c"}));
+  EXPECT_EQ(plan.termination, Termination::kDeadline);
+}
+
+TEST_F(PlannerTest, MinNodesPerPassAreJudgedWhateverTheTime) {
+  Restart({.min_nodes_per_pass = 2, .drain = {}});
+  Use(Nodes(Shared(), {"a", "b", "c"}).Add(Pod("bare").On("a").OwnedByNobody()));
+  const TimeIsUp deadline(0);
+  const Plan plan = Pass({"a", "b", "c"}, [&](PassInput& in) { in.deadline = &deadline; });
+  EXPECT_EQ(Kept(snapshot_, plan), "a=BlockedByPod");
+  EXPECT_EQ(Removals(snapshot_, plan), "b:");
+  EXPECT_EQ(plan.skipped, NodesNamed(snapshot_, {"c"}));
+}
+
+TEST_F(PlannerTest, DeadlineThatNeverComesChangesNothing) {
+  Use(Nodes(Shared(), {"a", "b"}));
+  const TimeIsUp deadline(1000000);
+  EXPECT_EQ(Pass({"a", "b"}, [&](PassInput& in) { in.deadline = &deadline; }).termination,
+            Termination::kComplete);
+}
+
+// --- Unremovable nodes -------------------------------------------------------------------
+
+TEST_F(PlannerTest, UnremovableNodeIsNotTriedAgainBeforeItsTimeIsUp) {
+  Use(Nodes(Shared(), {"a"}).Add(Pod("p").On("a")));
+  const auto kept_at = [&](int64_t now_s) {
+    return Kept(snapshot_, Pass({"a"}, [&](PassInput& in) { in.now_s = now_s; }));
+  };
+  EXPECT_EQ(kept_at(1000), "a=NoPlaceToMovePods");
+  EXPECT_EQ(kept_at(1299), "a=RecentlyUnremovable");
+  EXPECT_EQ(kept_at(1300), "a=NoPlaceToMovePods");
+}
+
+TEST_F(PlannerTest, IneligibleNodeIsJudgedAnewEachTime) {
+  const auto cluster = [&](int64_t cpu) {
+    return Nodes(Shared(), {"a", "b"}).Add(Pod("p").On("a").Cpu(cpu));
+  };
+  Use(cluster(3000));
+  EXPECT_EQ(Kept(snapshot_, Pass({"a"})), "a=NotUnderutilized");
+  Use(cluster(1000));
+  EXPECT_EQ(Removed({"a"}), "a: p>b");
+}
+
+TEST_F(PlannerTest, UtilizationIsThatBeforeAnyNodeGoes) {
+  // b would be too busy once p is there.
+  Use(Nodes(Shared(), {"a", "b", "c"})
+          .Add(Pod("p").On("a").Cpu(1500))
+          .Add(Pod("q").On("b").Cpu(1500)));
+  EXPECT_EQ(Removed({"a", "b"}), "a: p>b; b: q>c p>c");
+}
+
+// --- Pending pods ------------------------------------------------------------------------
+
+Cluster RoomForOne(Cluster cluster) {
+  return cluster.Add(Node("a"))
+      .Add(Node("b").Cpu(1000))
+      .Add(Pod("p").On("a").Cpu(800))
+      .Add(Pod("waiting").Cpu(800).NodeSelector("disk", "ssd"));
+}
+
+TEST_F(PlannerTest, PendingPodsTakeTheirRoomFirst) {
+  Use(Shared()
+          .Add(Node("a"))
+          .Add(Node("b").Cpu(1000))
+          .Add(Pod("p").On("a").Cpu(800))
+          .Add(Pod("waiting").Cpu(800)));
+  EXPECT_EQ(Removed({"a"}), "a: p>b");
+  const std::vector<PodId> pending = PodsNamed(snapshot_, {"waiting"});
+  Restart();
+  const Plan plan = Pass({"a"}, [&](PassInput& in) { in.pending = pending; });
+  ASSERT_EQ(plan.packed.size(), 1u);
+  EXPECT_EQ(snapshot_.catalog().NodeName(plan.packed[0].to), "b");
+  EXPECT_EQ(Kept(snapshot_, plan), "a=NoPlaceToMovePods");
+}
+
+TEST_F(PlannerTest, PendingPodsThatFitNowhereDoNotHinderUnlessTheyMust) {
+  Use(RoomForOne(Shared()));
+  const std::vector<PodId> pending = PodsNamed(snapshot_, {"waiting"});
+  const Plan plan = Pass({"a"}, [&](PassInput& in) { in.pending = pending; });
+  EXPECT_TRUE(plan.packed.empty());
+  EXPECT_EQ(Removals(snapshot_, plan), "a: p>b");
+  const Plan strict = Pass({"a"}, [&](PassInput& in) {
+    in.pending = pending;
+    in.must_fit = 1;
+  });
+  EXPECT_TRUE(strict.remove.empty());
+  EXPECT_EQ(strict.termination, Termination::kNoRoomForPending);
+}
+
+TEST_F(PlannerTest, PackedPodCountsAsUseOfItsNodeAndMayHaveToMove) {
+  Use(Nodes(Shared(), {"a", "b"}).Add(Pod("waiting").Cpu(100)));
+  const std::vector<PodId> pending = PodsNamed(snapshot_, {"waiting"});
+  EXPECT_EQ(Removals(snapshot_, Pass({"b"}, [&](PassInput& in) { in.pending = pending; })),
+            "b: waiting>a");
+}
+
+// --- Memory as text ----------------------------------------------------------------------
+
+TEST_F(PlannerTest, RestoredPlannerGoesOnAsTheOtherWouldHave) {
+  Use(Nodes(Shared(), {"a", "b", "c", "d"}).Add(Pod("p").On("a")).Add(Pod("q").On("d")));
+  EXPECT_EQ(Removed({"a"}), "a: p>b");
+  const PlannerMemory memory = planner_->Save(*symbols_);
+  const std::string next = Removed({"a", "d"});
+  Restart();
+  planner_->Restore(memory, *symbols_);
+  EXPECT_EQ(planner_->Save(*symbols_), memory);
+  EXPECT_EQ(Removed({"a", "d"}), next);
+}
+
+}  // namespace
+}  // namespace ebb

@@ -1,0 +1,146 @@
+#include "engine/utilization.h"
+
+#include <cmath>
+#include <limits>
+#include <string_view>
+
+#include "gtest/gtest.h"
+#include "tests/testing/cluster_builder.h"
+
+namespace ebb {
+namespace {
+
+using test::Cluster;
+using test::kGiB;
+using test::Node;
+using test::Pod;
+
+constexpr int64_t kNow = 1'000'000;
+
+class UtilizationTest : public testing::Test {
+ protected:
+  std::optional<Utilization> Measure(const Cluster& cluster, UtilizationOptions options = {}) {
+    snapshot_ = cluster.Build();
+    return CalculateUtilization(snapshot_, NodeId{0}, options, kNow);
+  }
+  std::string_view Name(const std::optional<Utilization>& utilization) const {
+    return snapshot_.catalog().Text(utilization->resource);
+  }
+
+  ClusterSnapshot snapshot_;
+};
+
+Node N() { return Node("n").Cpu(4000).Memory(8 * kGiB); }
+Pod On(const char* name) { return Pod(name).On("n"); }
+
+TEST_F(UtilizationTest, LargerOfCpuAndMemoryCounts) {
+  const auto cpu = Measure(Cluster().Add(N()).Add(On("p").Cpu(1000).Memory(kGiB)));
+  EXPECT_EQ(cpu->cpu, 0.25);
+  EXPECT_EQ(cpu->memory, 0.125);
+  EXPECT_EQ(cpu->utilization, 0.25);
+  EXPECT_EQ(Name(cpu), "cpu");
+  const auto memory = Measure(Cluster().Add(N()).Add(On("p").Cpu(1000).Memory(4 * kGiB)));
+  EXPECT_EQ(memory->utilization, 0.5);
+  EXPECT_EQ(Name(memory), "memory");
+}
+
+TEST_F(UtilizationTest, TieNamesMemory) {
+  EXPECT_EQ(Name(Measure(Cluster().Add(N()))), "memory");
+  EXPECT_EQ(Name(Measure(Cluster().Add(N()).Add(On("p").Cpu(2000).Memory(4 * kGiB)))), "memory");
+}
+
+TEST_F(UtilizationTest, MissingOrZeroAllocatableIsNoUtilization) {
+  EXPECT_FALSE(Measure(Cluster().Add(N().Cpu(0))));
+  EXPECT_FALSE(Measure(Cluster().Add(N().Memory(0))));
+  EXPECT_FALSE(Measure(Cluster().Add(N().NoAllocatable())));
+}
+
+TEST_F(UtilizationTest, ExactThirdsAreTheSameFractionAsTheAutoscalers) {
+  const auto result = Measure(Cluster().Add(N().Cpu(3000)).Add(On("p").Cpu(1000)));
+  EXPECT_EQ(result->cpu, 1000.0 / 3000.0);
+}
+
+TEST_F(UtilizationTest, DaemonSetPodsCountUnlessExcludedFromBothSides) {
+  const Cluster cluster =
+      Cluster().Add(N()).Add(On("ds").DaemonSet().Cpu(2000)).Add(On("p").Cpu(1000));
+  EXPECT_EQ(Measure(cluster)->cpu, 0.75);
+  EXPECT_EQ(Measure(cluster, {.ignore_daemonsets = true})->cpu, 0.5);
+}
+
+TEST_F(UtilizationTest, PodAnnotatedAsOfADaemonSetIsExcludedToo) {
+  const Cluster cluster = Cluster().Add(N()).Add(
+      On("p").Cpu(2000).Annotation("cluster-autoscaler.kubernetes.io/daemonset-pod", "true"));
+  EXPECT_EQ(Measure(cluster, {.ignore_daemonsets = true})->cpu, 0.0);
+}
+
+TEST_F(UtilizationTest, MirrorPodsCountUnlessExcludedFromBothSides) {
+  const Cluster cluster =
+      Cluster().Add(N()).Add(On("static").Mirror().Cpu(2000)).Add(On("p").Cpu(1000));
+  EXPECT_EQ(Measure(cluster, {.ignore_daemonsets = true})->cpu, 0.75);
+  EXPECT_EQ(Measure(cluster, {.ignore_mirror_pods = true})->cpu, 0.5);
+}
+
+TEST_F(UtilizationTest, LongTerminatingPodsCountForNothing) {
+  EXPECT_EQ(Measure(Cluster().Add(N()).Add(On("p").Cpu(1000).DeletedAt(kNow - 61)))->cpu, 0.0);
+  EXPECT_EQ(Measure(Cluster().Add(N()).Add(On("p").Cpu(1000).DeletedAt(kNow - 60)))->cpu, 0.25);
+}
+
+TEST_F(UtilizationTest, ExclusionComesBeforeLongTermination) {
+  const auto result = Measure(Cluster()
+                                  .Add(N())
+                                  .Add(On("ds").DaemonSet().Cpu(2000).DeletedAt(kNow - 61))
+                                  .Add(On("p").Cpu(1000)),
+                              {.ignore_daemonsets = true});
+  EXPECT_EQ(result->cpu, 0.5);
+}
+
+TEST_F(UtilizationTest, SomethingOfNothingIsInfinite) {
+  const auto result =
+      Measure(Cluster().Add(N()).Add(On("ds").DaemonSet().Cpu(4000)).Add(On("p").Cpu(1)),
+              {.ignore_daemonsets = true});
+  EXPECT_EQ(result->utilization, std::numeric_limits<double>::infinity());
+}
+
+TEST_F(UtilizationTest, NothingOfNothingIsNotANumberAndMemoryIsNamed) {
+  const auto cpu =
+      Measure(Cluster().Add(N()).Add(On("ds").DaemonSet().Cpu(4000)).Add(On("p").Memory(kGiB)),
+              {.ignore_daemonsets = true});
+  EXPECT_TRUE(std::isnan(cpu->cpu));
+  EXPECT_EQ(cpu->utilization, 0.125);
+  const auto memory =
+      Measure(Cluster().Add(N()).Add(On("ds").DaemonSet().Memory(8 * kGiB)).Add(On("p").Cpu(4000)),
+              {.ignore_daemonsets = true});
+  EXPECT_EQ(memory->cpu, 1.0);
+  EXPECT_TRUE(std::isnan(memory->utilization));  // 1 > NaN is false.
+}
+
+TEST_F(UtilizationTest, GpuAloneCountsWhereThereIsOne) {
+  const auto result = Measure(Cluster()
+                                  .Add(N().Resource("nvidia.com/gpu", 4))
+                                  .Add(On("p").Cpu(4000).Request("nvidia.com/gpu", 1)));
+  EXPECT_EQ(result->utilization, 0.25);
+  EXPECT_EQ(result->gpu, 0.25);
+  EXPECT_EQ(result->cpu, 0.0);
+  EXPECT_EQ(Name(result), "nvidia.com/gpu");
+}
+
+TEST_F(UtilizationTest, GpuNodeNeedsNeitherCpuNorMemory) {
+  const auto result = Measure(Cluster().Add(N().Cpu(0).Memory(0).Resource("amd.com/gpu", 2)));
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->utilization, 0.0);
+}
+
+TEST_F(UtilizationTest, NodeWithoutAnyOfItsGpusIsAnOrdinaryNode) {
+  const auto result =
+      Measure(Cluster().Add(N().Resource("nvidia.com/gpu", 0)).Add(On("p").Cpu(1000)));
+  EXPECT_EQ(Name(result), "cpu");
+}
+
+TEST_F(UtilizationTest, OtherExtendedResourcesAreNoGpus) {
+  const auto result =
+      Measure(Cluster().Add(N().Resource("example.com/fpga", 2)).Add(On("p").Cpu(1000)));
+  EXPECT_EQ(Name(result), "cpu");
+}
+
+}  // namespace
+}  // namespace ebb
