@@ -1,0 +1,32 @@
+// The verdict of all filters as one line, for tests.
+
+#ifndef EBB_TESTS_PREDICATES_VERDICT_H_
+#define EBB_TESTS_PREDICATES_VERDICT_H_
+
+#include <string>
+#include <string_view>
+
+#include "predicates/filters.h"
+#include "tests/testing/cluster_builder.h"
+
+namespace ebb::test {
+
+// "fits", or "NodePorts: reason; reason".  The pod is taken off its node first.
+inline std::string VerdictOf(const ClusterSnapshot& cluster, std::string_view pod_name,
+                             std::string_view node_name, std::string_view ns = "default") {
+  ClusterSnapshot snapshot = cluster;
+  const PodId pod = PodNamed(snapshot, pod_name, ns);
+  if (snapshot.NodeOf(pod) != kNoNode) snapshot.RemovePod(pod);
+  const FilterVerdict verdict =
+      Explain(snapshot, snapshot.catalog().shape_of(pod), NodeNamed(snapshot, node_name));
+  if (verdict.fits) return "fits";
+  std::string text(FilterName(verdict.filter));
+  for (size_t i = 0; i < verdict.reasons.size(); ++i) {
+    text += (i == 0 ? ": " : "; ") + verdict.reasons[i];
+  }
+  return text;
+}
+
+}  // namespace ebb::test
+
+#endif  // EBB_TESTS_PREDICATES_VERDICT_H_
