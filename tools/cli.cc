@@ -6,6 +6,8 @@
 #include <numeric>
 
 #include "tools/filter_command.h"
+#include "tools/plan_command.h"
+#include "tools/snapshot_commands.h"
 
 namespace ebb {
 namespace {
@@ -92,10 +94,20 @@ int RunCli(int argc, const char* const* argv, std::istream& in, std::ostream& ou
       "their pods lands.",
       "ebb");
   app.require_subcommand(1);
+  PlanCommand plan;
+  CLI::App* plan_app =
+      app.add_subcommand("plan", "Tell which nodes can go and where their pods land");
+  plan.AddTo(*plan_app);
   FilterCommand filter;
   CLI::App* filter_app =
       app.add_subcommand("filter", "Tell which nodes take a pod, and why the others do not");
   filter.AddTo(*filter_app);
+  GenCommand gen;
+  CLI::App* gen_app = app.add_subcommand("gen", "Make a cluster to try things out");
+  gen.AddTo(*gen_app);
+  ImportCommand import;
+  CLI::App* import_app = app.add_subcommand("import", "Turn dumps into one snapshot file");
+  import.AddTo(*import_app);
   CLI::App* version = app.add_subcommand("version", "Print the version");
   try {
     app.parse(argc, argv);
@@ -103,7 +115,10 @@ int RunCli(int argc, const char* const* argv, std::istream& in, std::ostream& ou
     if (error.get_exit_code() == 0) return app.exit(error, out, err);
     return Usage(app, error, argc, argv, err);
   }
+  if (plan_app->parsed()) return plan.Run(out, err);
   if (filter_app->parsed()) return filter.Run(in, out, err);
+  if (gen_app->parsed()) return gen.Run(out, err);
+  if (import_app->parsed()) return import.Run(out, err);
   if (version->parsed()) {
     out << "ebb " << kVersion << "\n";
     return 0;

@@ -1,0 +1,211 @@
+#include "tools/make_plan.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "engine/limits.h"
+#include "engine/utilization.h"
+#include "engine/verify.h"
+#include "predicates/drainability.h"
+
+namespace ebb {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double SecondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+class ClockDeadline : public Deadline {
+ public:
+  explicit ClockDeadline(std::chrono::nanoseconds timeout) : end_(Clock::now() + timeout) {}
+  [[nodiscard]] bool Expired() const override { return Clock::now() >= end_; }
+
+ private:
+  Clock::time_point end_;
+};
+
+// What each order sorts by; smaller goes first, equals stay as given.
+double SortKey(const ClusterSnapshot& snapshot, NodeId node, const PlanRequest& request,
+               const PdbTracker& pdbs) {
+  constexpr double kLast = std::numeric_limits<double>::infinity();
+  PodsToMove pods;
+  switch (request.order) {
+    case CandidateOrder::kInput:
+      return 0;
+    case CandidateOrder::kAutoscaler:
+      GetPodsToMove(snapshot, node, request.planner.drain, nullptr, /*listers=*/false,
+                    request.now_s, pods);
+      if (pods.blocked() || !pods.move.empty()) return 2;
+      return pods.on_completion.empty() ? 0 : 1;
+    case CandidateOrder::kFewestPods:
+      GetPodsToMove(snapshot, node, request.planner.drain, &pdbs, /*listers=*/true, request.now_s,
+                    pods);
+      return pods.blocked() ? kLast : static_cast<double>(pods.move.size());
+    case CandidateOrder::kLeastUtilized: {
+      const UtilizationOptions options{
+          .ignore_daemonsets = request.planner.ignore_daemonsets_utilization,
+          .ignore_mirror_pods = request.planner.ignore_mirror_pods_utilization};
+      const std::optional<Utilization> utilization =
+          CalculateUtilization(snapshot, node, options, request.now_s);
+      // NaN is 0/0: nothing is asked of nothing.
+      if (!utilization) return kLast;
+      return utilization->utilization == utilization->utilization ? utilization->utilization : 0;
+    }
+  }
+  return 0;
+}
+
+void Sort(const ClusterSnapshot& snapshot, const PlanRequest& request,
+          std::vector<NodeId>& candidates) {
+  const PdbTracker pdbs(snapshot.catalog());
+  std::vector<std::pair<double, NodeId>> keyed;
+  for (const NodeId node : candidates) {
+    keyed.emplace_back(SortKey(snapshot, node, request, pdbs), node);
+  }
+  std::stable_sort(keyed.begin(), keyed.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (size_t i = 0; i < keyed.size(); ++i) candidates[i] = keyed[i].second;
+}
+
+UnremovableNode Kept(NodeId node, UnremovableReason reason, PodId pod = kNoPod) {
+  UnremovableNode kept;
+  kept.node = node;
+  kept.reason = reason;
+  kept.pod = pod;
+  return kept;
+}
+
+// Takes nodes off the candidates, with a reason, and keeps the order of the rest.
+class Exclusions {
+ public:
+  Exclusions(size_t nodes, MadePlan& made) : out_(nodes), made_(made) {}
+
+  // A node that the pass kept for a reason of its own keeps that.
+  void Add(NodeId node, UnremovableReason reason, PodId pod = kNoPod) {
+    out_[Index(node)] = true;
+    const auto own = std::find_if(made_.plan.keep.begin(), made_.plan.keep.end(),
+                                  [&](const UnremovableNode& kept) { return kept.node == node; });
+    made_.excluded.push_back(own != made_.plan.keep.end() ? *own : Kept(node, reason, pod));
+  }
+
+  void Apply() {
+    std::erase_if(made_.candidates, [&](NodeId node) { return out_[Index(node)]; });
+  }
+
+ private:
+  std::vector<bool> out_;
+  MadePlan& made_;
+};
+
+// How many nodes each group may lose, by GroupId.
+std::vector<int64_t> Quotas(const ClusterSnapshot& snapshot, const NodeGroups& groups) {
+  std::vector<int64_t> quotas;
+  for (const NodeGroup& group : groups.groups) quotas.push_back(group.target_size - group.min_size);
+  for (uint32_t n = 0; n < groups.group_of.size(); ++n) {
+    const NodeId node{n};
+    if (groups.Of(node) == kNoGroup || !snapshot.Contains(node)) continue;
+    // It is on its way out already.
+    if (snapshot.catalog().node(node).to_be_deleted) --quotas[Index(groups.Of(node))];
+  }
+  return quotas;
+}
+
+void FindCandidates(const ClusterSnapshot& snapshot, const NodeGroups& groups, MadePlan& made) {
+  snapshot.alive().ForEach([&](NodeId node) {
+    const NodeGroup* group = groups.Find(node);
+    if (group == nullptr) {
+      made.excluded.push_back(Kept(node, UnremovableReason::kNotAutoscaled));
+    } else if (group->target_size <= group->min_size) {
+      made.excluded.push_back(Kept(node, UnremovableReason::kNodeGroupMinSizeReached));
+    } else {
+      made.candidates.push_back(node);
+    }
+  });
+}
+
+// The group that goes below its minimum first takes no part from there on.
+bool ExcludeSurplus(const NodeGroups& groups, std::vector<int64_t> quotas, const MadePlan& made,
+                    Exclusions& exclusions) {
+  for (const RemovableNode& removal : made.plan.remove) {
+    const GroupId group = groups.Of(removal.node);
+    if (quotas[Index(group)]-- > 0) continue;
+    const auto from = std::find(made.candidates.begin(), made.candidates.end(), removal.node);
+    for (auto it = from; it != made.candidates.end(); ++it) {
+      if (groups.Of(*it) == group) exclusions.Add(*it, UnremovableReason::kNodeGroupMinSizeReached);
+    }
+    return true;
+  }
+  return false;
+}
+
+bool ExcludeOnCompletion(const MadePlan& made, Exclusions& exclusions) {
+  bool any = false;
+  for (const RemovableNode& removal : made.plan.remove) {
+    if (removal.on_completion.empty()) continue;
+    exclusions.Add(removal.node, UnremovableReason::kBlockedByOnCompletionPod,
+                   removal.on_completion.front());
+    any = true;
+  }
+  return any;
+}
+
+bool ExcludeBrokenAtomicGroups(const NodeGroups& groups, const MadePlan& made,
+                               Exclusions& exclusions) {
+  std::vector<int64_t> removed(groups.groups.size());
+  for (const RemovableNode& removal : made.plan.remove) ++removed[Index(groups.Of(removal.node))];
+  bool any = false;
+  for (const NodeId node : made.candidates) {
+    const NodeGroup& group = *groups.Find(node);
+    const int64_t gone = removed[Index(groups.Of(node))];
+    if (!group.atomic || gone == 0 || gone >= group.target_size) continue;
+    exclusions.Add(node, UnremovableReason::kAtomicScaleDownFailed);
+    any = true;
+  }
+  return any;
+}
+
+}  // namespace
+
+absl::StatusOr<MadePlan> MakePlan(ClusterSnapshot& snapshot, const NodeGroups& groups,
+                                  std::span<const PodId> pending, const PlanRequest& request) {
+  const Clock::time_point start = Clock::now();
+  MadePlan made;
+  FindCandidates(snapshot, groups, made);
+  Sort(snapshot, request, made.candidates);
+  const std::vector<int64_t> quotas = Quotas(snapshot, groups);
+  Exclusions exclusions(snapshot.catalog().nodes(), made);
+  std::optional<ClockDeadline> deadline;
+  if (request.simulation_timeout) deadline.emplace(*request.simulation_timeout);
+
+  PassInput input;
+  input.now_s = request.now_s;
+  input.pending = pending;
+  if (request.max_scale_down_parallelism) {
+    input.unneeded_limit =
+        UnneededLimit(600, *request.max_scale_down_parallelism).Next(request.now_s, 0);
+  }
+  if (deadline) input.deadline = &*deadline;
+  while (true) {
+    input.candidates = made.candidates;
+    made.plan = Planner(request.planner).Pass(snapshot, groups, input);
+    ++made.passes;
+    if (!ExcludeSurplus(groups, quotas, made, exclusions) &&
+        !ExcludeOnCompletion(made, exclusions) &&
+        !ExcludeBrokenAtomicGroups(groups, made, exclusions)) {
+      break;
+    }
+    exclusions.Apply();
+  }
+  made.pass_s = SecondsSince(start);
+
+  const Clock::time_point verify_start = Clock::now();
+  absl::Status verified = Verify(snapshot, groups, request.planner, input, made.plan);
+  made.verify_s = SecondsSince(verify_start);
+  if (!verified.ok()) return verified;
+  return made;
+}
+
+}  // namespace ebb

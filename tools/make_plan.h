@@ -1,0 +1,72 @@
+// MakePlan makes the plan for a dump: which candidates, in which order, and how the
+// limits of node groups are kept.  The result is verified.
+//
+// A planner pass knows no minimum sizes; the autoscaler counts them when it
+// deletes, and drops the surplus.  A plan over a dump is to be carried out as a
+// whole, and a node that is dropped afterwards would keep the room that other
+// nodes' pods were given.  So the pass is repeated without what may not go:
+//   - candidates of a group that come after it has reached its minimum
+//     (NodeGroupMinSizeReached); the pass is the same up to there, so this is what
+//     counting during the pass would give;
+//   - an atomic group of which some node stays (AtomicScaleDownFailed);
+//   - nodes with pods that must end by themselves (BlockedByOnCompletionPod).
+// Each repetition takes at least one candidate away.
+//
+// Cost:    one pass for each group whose limit binds, and one.
+// Threads: none.
+// Source:  cluster-autoscaler core/scaledown/planner NodesToDelete, processors/nodes
+//          (pre_filtering_processor.go, scale_down_set_processor.go),
+//          processors/scaledowncandidates/emptycandidates.
+
+#ifndef EBB_TOOLS_MAKE_PLAN_H_
+#define EBB_TOOLS_MAKE_PLAN_H_
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "engine/node_groups.h"
+#include "engine/plan.h"
+#include "engine/planner.h"
+#include "snapshot/cluster_snapshot.h"
+
+namespace ebb {
+
+enum class CandidateOrder : uint8_t {
+  kAutoscaler,  // Empty nodes first (those without on-completion pods before those with), then as
+                // given.
+  kInput,       // As given.
+  kFewestPods,  // By the number of pods that must move.
+  kLeastUtilized,  // By utilization.
+};
+
+struct PlanRequest {
+  PlannerOptions planner;
+  CandidateOrder order = CandidateOrder::kAutoscaler;
+  int64_t now_s = 0;
+  // Absent: every candidate is judged.  Else the limit of an autoscaler's first pass.
+  std::optional<int64_t> max_scale_down_parallelism;
+  // Absent: none.
+  std::optional<std::chrono::nanoseconds> simulation_timeout;
+};
+
+struct MadePlan {
+  Plan plan;
+  // Nodes that were no candidates, or none any more: kept because of their group.
+  std::vector<UnremovableNode> excluded;
+  std::vector<NodeId> candidates;  // Of the last pass, in order.
+  size_t passes = 0;
+  double pass_s = 0;
+  double verify_s = 0;
+};
+
+// Errors: Internal, if the plan does not stand up to the verifier.
+absl::StatusOr<MadePlan> MakePlan(ClusterSnapshot& snapshot, const NodeGroups& groups,
+                                  std::span<const PodId> pending, const PlanRequest& request);
+
+}  // namespace ebb
+
+#endif  // EBB_TOOLS_MAKE_PLAN_H_

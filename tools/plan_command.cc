@@ -1,0 +1,283 @@
+#include "tools/plan_command.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <iostream>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "tools/duration.h"
+#include "tools/explain.h"
+#include "tools/groups.h"
+#include "tools/json_text.h"
+#include "tools/make_plan.h"
+#include "tools/plan_report.h"
+#include "tools/progress.h"
+#include "tools/rfc3339.h"
+#include "tools/table.h"
+
+namespace ebb {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double SecondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+const std::map<std::string, CandidateOrder>& Orders() {
+  static const auto* const orders =
+      new std::map<std::string, CandidateOrder>{{"autoscaler", CandidateOrder::kAutoscaler},
+                                                {"input", CandidateOrder::kInput},
+                                                {"fewest-pods", CandidateOrder::kFewestPods},
+                                                {"least-utilized", CandidateOrder::kLeastUtilized}};
+  return *orders;
+}
+
+const std::map<std::string, PlanFormat>& Formats() {
+  static const auto* const formats =
+      new std::map<std::string, PlanFormat>{{"table", PlanFormat::kTable},
+                                            {"wide", PlanFormat::kWide},
+                                            {"json", PlanFormat::kJson},
+                                            {"yaml", PlanFormat::kYaml},
+                                            {"name", PlanFormat::kName}};
+  return *formats;
+}
+
+std::string CheckDuration(const std::string& text) {
+  return ParseDuration(text) ? "" : "\"" + text + "\" is not a duration such as 30s or 1h30m";
+}
+
+std::string CheckTime(const std::string& text) {
+  return ParseRfc3339(text) ? "" : "\"" + text + "\" is not a time such as 2026-01-02T03:04:05Z";
+}
+
+void AddInputFlags(PlanCommand& command, CLI::App& app) {
+  app.add_option("INPUT", command.inputs,
+                 "What `kubectl get nodes,pods,pdb,rs,sts,ds,jobs,rc,ns -A -o json` (or yaml) "
+                 "prints, the autoscaler's debugging snapshot, or ebb's own: files, also .gz, "
+                 "folders, or - for stdin")
+      ->required();
+  const std::string group = "Input";
+  app.add_option("--node-groups", command.node_groups,
+                 "YAML file about node groups (docs/plan.md); without it they come from labels")
+      ->type_name("FILE")
+      ->group(group);
+  app.add_option("--now", command.now,
+                 "The time to plan for, as 2026-01-02T03:04:05Z (default: the clock's)")
+      ->check(CheckTime)
+      ->type_name("TIME")
+      ->group(group);
+  app.add_option("--expendable-pods-priority-cutoff", command.load.expendable_pods_priority_cutoff,
+                 "Leave out pods with a lower priority")
+      ->type_name("PRIORITY")
+      ->capture_default_str()
+      ->group(group);
+}
+
+void AddOutputFlags(PlanCommand& command, CLI::App& app) {
+  const std::string group = "Output";
+  app.add_option("-o,--output", command.output, "table, wide, json, yaml or name")
+      ->check(CLI::IsMember(&Formats()))
+      ->type_name("FORMAT")
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--explain", command.explain,
+                 "Tell why this node is kept or goes, pod by pod, instead of the plan; may be "
+                 "given often")
+      ->type_name("NODE")
+      ->allow_extra_args(false)
+      ->group(group);
+  app.add_flag("--stats", command.stats, "End stderr with a line of figures, as JSON")
+      ->group(group);
+}
+
+void AddPassFlags(PlanCommand& command, CLI::App& app) {
+  const std::string group = "Pass";
+  app.add_option("--candidate-order", command.candidate_order,
+                 "Which nodes are tried first: autoscaler (empty ones, then as given), input, "
+                 "fewest-pods or least-utilized")
+      ->check(CLI::IsMember(&Orders()))
+      ->type_name("ORDER")
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--max-scale-down-parallelism", command.max_scale_down_parallelism,
+                 "Stop at as many nodes as the autoscaler's first pass would (default: no limit)")
+      ->check(CLI::Range(1, 1000000))
+      ->type_name("N")
+      ->group(group);
+  app.add_option("--scale-down-simulation-timeout", command.simulation_timeout,
+                 "Stop after this long with the plan so far (default: no limit)")
+      ->check(CheckDuration)
+      ->type_name("DURATION")
+      ->group(group);
+}
+
+void AddEligibilityFlags(PlanCommand& command, CLI::App& app) {
+  const std::string group = "Which nodes may go";
+  PlannerOptions& planner = command.planner;
+  app.add_option("--scale-down-utilization-threshold", planner.scale_down_utilization_threshold,
+                 "Nodes of which more is requested stay")
+      ->check(CLI::Range(0.0, 1.0))
+      ->type_name("FRACTION")
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--scale-down-gpu-utilization-threshold",
+                 planner.scale_down_gpu_utilization_threshold,
+                 "The same for nodes with GPUs, of the GPUs")
+      ->check(CLI::Range(0.0, 1.0))
+      ->type_name("FRACTION")
+      ->capture_default_str()
+      ->group(group);
+  app.add_flag("--scale-down-unready-enabled", planner.scale_down_unready_enabled,
+               "Nodes that are not ready may go [true]")
+      ->group(group);
+  app.add_flag("--ignore-daemonsets-utilization", planner.ignore_daemonsets_utilization,
+               "Do not count DaemonSets' pods [false]")
+      ->group(group);
+  app.add_flag("--ignore-mirror-pods-utilization", planner.ignore_mirror_pods_utilization,
+               "Do not count mirror pods [false]")
+      ->group(group);
+}
+
+void AddDrainFlags(PlanCommand& command, CLI::App& app) {
+  const std::string group = "Which pods may be moved";
+  DrainOptions& drain = command.planner.drain;
+  app.add_flag("--skip-nodes-with-system-pods", drain.skip_nodes_with_system_pods,
+               "kube-system pods without a budget keep their nodes [true]")
+      ->group(group);
+  app.add_flag("--skip-nodes-with-local-storage", drain.skip_nodes_with_local_storage,
+               "Pods with emptyDir or hostPath keep their nodes [true]")
+      ->group(group);
+  app.add_flag("--skip-nodes-with-custom-controller-pods",
+               drain.skip_nodes_with_custom_controller_pods,
+               "Pods of controllers that are not Kubernetes' own keep their nodes [true]")
+      ->group(group);
+  app.add_option("--min-replica-count", drain.min_replica_count,
+                 "Pods of ReplicaSets with fewer replicas keep their nodes")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("N")
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--blocking-system-pod-distruption-timeout", command.blocking_system_pod_timeout,
+                 "Older kube-system pods without a budget no longer keep their nodes (spelled as "
+                 "the autoscaler spells it)")
+      ->check(CheckDuration)
+      ->type_name("DURATION")
+      ->capture_default_str()
+      ->group(group);
+}
+
+int64_t Now(const PlanCommand& command, const LoadedCluster& cluster) {
+  if (!command.now.empty()) return *ParseRfc3339(command.now);
+  const auto clock = std::chrono::duration_cast<std::chrono::seconds>(
+      std::chrono::system_clock::now().time_since_epoch());
+  // A dump from a machine whose clock is ahead is not from the future.
+  return std::max<int64_t>(clock.count(), cluster.newest_time);
+}
+
+PlanRequest MakeRequest(const PlanCommand& command, const LoadedCluster& cluster) {
+  PlanRequest request;
+  request.planner = command.planner;
+  request.planner.drain.blocking_system_pod_disruption_timeout_s =
+      std::chrono::duration_cast<std::chrono::seconds>(
+          *ParseDuration(command.blocking_system_pod_timeout))
+          .count();
+  request.order = Orders().at(command.candidate_order);
+  request.now_s = Now(command, cluster);
+  request.max_scale_down_parallelism = command.max_scale_down_parallelism;
+  if (!command.simulation_timeout.empty()) {
+    request.simulation_timeout = ParseDuration(command.simulation_timeout);
+  }
+  return request;
+}
+
+void PrintWarnings(const LoadCounts& counts, std::ostream& err) {
+  if (counts.ended + counts.expendable > 0) {
+    err << fmt::format("ebb: left out {} and {}\n",
+                       Count(counts.ended, "pod that has ended", "pods that have ended"),
+                       Count(counts.expendable, "expendable pod", "expendable pods"));
+  }
+  if (counts.on_unknown_node > 0) {
+    err << fmt::format("ebb: warning: left out {} on nodes that are not in the input: {}{}\n",
+                       Count(counts.on_unknown_node, "pod", "pods"), counts.first_unknown,
+                       counts.on_unknown_node > 1 ? ", ..." : "");
+  }
+}
+
+uint64_t PeakRssBytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
+}
+
+void PrintStats(const PlanReport& report, double import_s, std::ostream& err) {
+  const PlanContext& context = report.context;
+  const nlohmann::ordered_json stats = {{"bytes", context.cluster->counts.input.bytes},
+                                        {"import_s", import_s},
+                                        {"pass_s", context.made->pass_s},
+                                        {"verify_s", context.made->verify_s},
+                                        {"nodes", context.cluster->snapshot.nodes()},
+                                        {"pods", report.pods},
+                                        {"removed", report.remove.size()},
+                                        {"passes", context.made->passes},
+                                        {"peak_rss_bytes", PeakRssBytes()}};
+  err << CompactJson(stats) << "\n";
+}
+
+bool Coloured() { return isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr; }
+
+int Fail(const absl::Status& status, std::ostream& err) {
+  err << "ebb: " << status.message() << "\n";
+  return 1;
+}
+
+}  // namespace
+
+void PlanCommand::AddTo(CLI::App& app) {
+  AddInputFlags(*this, app);
+  AddPassFlags(*this, app);
+  AddEligibilityFlags(*this, app);
+  AddDrainFlags(*this, app);
+  AddOutputFlags(*this, app);
+}
+
+int PlanCommand::Run(std::ostream& out, std::ostream& err) const {
+  Progress progress;
+  progress.Say("reading");
+  GroupRules rules;
+  if (!node_groups.empty()) {
+    absl::StatusOr<GroupRules> read = ReadGroupFile(node_groups);
+    if (!read.ok()) return Fail(read.status(), err);
+    rules = *std::move(read);
+  }
+  const Clock::time_point start = Clock::now();
+  absl::StatusOr<LoadedCluster> cluster = LoadCluster(inputs, load);
+  if (!cluster.ok()) return progress.Done(), Fail(cluster.status(), err);
+  const double import_s = SecondsSince(start);
+
+  progress.Say("planning");
+  const NodeGroups groups = AssignGroups(cluster->snapshot.catalog(), rules);
+  const PlanRequest request = MakeRequest(*this, *cluster);
+  absl::StatusOr<MadePlan> made = MakePlan(cluster->snapshot, groups, cluster->pending, request);
+  progress.Done();
+  if (!made.ok()) return Fail(made.status(), err);
+
+  PrintWarnings(cluster->counts, err);
+  const PlanReport report = MakeReport({&*cluster, &groups, &request, &*made});
+  for (const std::string& node : explain) {
+    if (absl::Status s = ExplainNode(report, node, out); !s.ok()) return Fail(s, err);
+  }
+  if (explain.empty()) PrintPlan(report, Formats().at(output), Coloured(), out);
+  out.flush();
+  if (stats) PrintStats(report, import_s, err);
+  return 0;
+}
+
+}  // namespace ebb

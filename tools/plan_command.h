@@ -1,0 +1,47 @@
+// `ebb plan INPUT...`: which nodes can go, all together, and where each pod lands.
+//
+// The flags that the autoscaler has too carry its names and defaults, except that
+// no time limit and no limit on the number of nodes apply unless they are given.
+// Source of names and defaults: cluster-autoscaler config/flags/flags.go.
+
+#ifndef EBB_TOOLS_PLAN_COMMAND_H_
+#define EBB_TOOLS_PLAN_COMMAND_H_
+
+#include <cstdint>
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/planner.h"
+#include "tools/load_cluster.h"
+
+namespace CLI {
+class App;
+}
+
+namespace ebb {
+
+struct PlanCommand {
+  std::vector<std::string> inputs;
+  std::string node_groups;
+  std::string candidate_order = "autoscaler";
+  std::string output = "table";
+  std::vector<std::string> explain;
+  bool stats = false;
+  std::string now;
+
+  PlannerOptions planner;
+  LoadOptions load;
+  std::string blocking_system_pod_timeout = "1h";
+  std::string simulation_timeout;
+  std::optional<int64_t> max_scale_down_parallelism;
+
+  void AddTo(CLI::App& app);
+  // The exit code: 0 plan made, 1 bad input.
+  int Run(std::ostream& out, std::ostream& err) const;
+};
+
+}  // namespace ebb
+
+#endif  // EBB_TOOLS_PLAN_COMMAND_H_

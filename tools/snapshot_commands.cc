@@ -1,0 +1,187 @@
+#include "tools/snapshot_commands.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <iostream>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "tools/binary_snapshot.h"
+#include "tools/progress.h"
+#include "tools/read_input.h"
+#include "tools/table.h"
+#include "tools/write_objects.h"
+
+namespace ebb {
+namespace {
+
+// Counts what passes through on its way to the writer.
+class CountingSink : public ObjectSink {
+ public:
+  explicit CountingSink(ObjectSink& to) : to_(to) {}
+
+  absl::Status OnNode(const objects::Node& node) override { return ++nodes_, to_.OnNode(node); }
+  absl::Status OnPod(const objects::Pod& pod) override { return ++pods_, to_.OnPod(pod); }
+  absl::Status OnPodDisruptionBudget(const objects::PodDisruptionBudget& budget) override {
+    return ++others_, to_.OnPodDisruptionBudget(budget);
+  }
+  absl::Status OnController(const objects::Controller& controller) override {
+    return ++others_, to_.OnController(controller);
+  }
+  absl::Status OnNamespace(const objects::Namespace& name_space) override {
+    return ++others_, to_.OnNamespace(name_space);
+  }
+  absl::Status OnStorageObject(const objects::StorageObject& object) override {
+    return ++others_, to_.OnStorageObject(object);
+  }
+
+  [[nodiscard]] std::string Text() const {
+    return fmt::format("{}, {} and {}", Count(nodes_, "node", "nodes"), Count(pods_, "pod", "pods"),
+                       Count(others_, "other object", "other objects"));
+  }
+
+ private:
+  ObjectSink& to_;
+  uint64_t nodes_ = 0;
+  uint64_t pods_ = 0;
+  uint64_t others_ = 0;
+};
+
+bool EndsWith(const std::string& text, std::string_view end) {
+  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+// Opens the file, lets `fill` write objects into it, and closes it.
+absl::Status WriteSnapshot(const std::string& path, std::ostream& standard,
+                           const std::function<absl::Status(ObjectSink&)>& fill) {
+  std::ofstream file;
+  const bool to_stdout = path.empty() || path == "-";
+  if (!to_stdout) {
+    file.open(path, std::ios::binary | std::ios::trunc);
+    if (!file) return absl::InvalidArgumentError(absl::StrCat(path, ": ", std::strerror(errno)));
+  }
+  std::ostream& out = to_stdout ? standard : file;
+  const std::string name = to_stdout ? "standard output" : path;
+  const auto write = [&](std::string_view bytes) {
+    out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    if (out) return absl::OkStatus();
+    return absl::DataLossError(absl::StrCat(name, ": cannot be written: ", std::strerror(errno)));
+  };
+  absl::Status status;
+  if (EndsWith(path, ".pb")) {
+    BinarySnapshotWriter writer(write);
+    status = fill(writer);
+    if (status.ok()) status = writer.Finish();
+  } else {
+    const bool yaml = EndsWith(path, ".yaml") || EndsWith(path, ".yml");
+    ObjectWriter writer(yaml ? ObjectFormat::kYamlDocuments : ObjectFormat::kJsonList, write);
+    status = fill(writer);
+    if (status.ok()) status = writer.Finish();
+  }
+  out.flush();
+  if (status.ok() && !out) status = write("");
+  return status;
+}
+
+// What the command did goes to stderr, unless the snapshot goes to stdout.
+int Report(const absl::Status& status, const std::string& text, const std::string& path,
+           std::ostream& err) {
+  if (!status.ok()) {
+    err << "ebb: " << status.message() << "\n";
+    return 1;
+  }
+  if (!path.empty() && path != "-") err << "ebb: wrote " << text << " to " << path << "\n";
+  return 0;
+}
+
+}  // namespace
+
+void GenCommand::AddTo(CLI::App& app) {
+  app.add_option(
+         "KIND", kind,
+         "uniform: equal nodes with 40 equal pods each; mixed: what a company's cluster has")
+      ->required()
+      ->check(CLI::IsMember({"uniform", "mixed"}));
+  app.add_option("--nodes", options.nodes, "Number of nodes; control-plane nodes come on top")
+      ->check(CLI::Range(1, 1000000))
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_option("--seed", options.seed, "The same seed makes the same cluster, everywhere")
+      ->type_name("S")
+      ->capture_default_str();
+  app.add_option("-o,--output", output, "File: .json, .yaml or .pb (default: JSON on stdout)")
+      ->type_name("FILE");
+}
+
+int GenCommand::Run(std::ostream& out, std::ostream& err) const {
+  Progress progress;
+  progress.Say("making a cluster");
+  std::string made;
+  const absl::Status status = WriteSnapshot(output, out, [&](ObjectSink& sink) {
+    CountingSink counting(sink);
+    const absl::Status s =
+        kind == "uniform" ? GenerateUniform(options, counting) : GenerateMixed(options, counting);
+    made = counting.Text();
+    return s;
+  });
+  progress.Done();
+  return Report(status, made, output, err);
+}
+
+void ImportCommand::AddTo(CLI::App& app) {
+  app.add_option("INPUT", inputs, "Dumps of the cluster, as for `ebb plan`");
+  app.add_option("-o,--output", output, "File: .pb, .json or .yaml (default: JSON on stdout)")
+      ->type_name("FILE");
+  openb_app = app.add_subcommand("openb", "Make a cluster from the openb trace's CSV files");
+  openb_app->add_option("--nodes", openb.nodes_path, "The trace's nodes")
+      ->required()
+      ->type_name("FILE");
+  openb_app->add_option("--pods", openb.pods_path, "The trace's pods")
+      ->required()
+      ->type_name("FILE");
+  openb_app->add_option("--ended-share", openb.ended_share, "Share of the pods that have ended")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  openb_app->add_option("--seed", openb.seed, "Seed of the order of arrival")
+      ->capture_default_str();
+  openb_app->add_option("-o,--output", output, "File: .pb, .json or .yaml")->type_name("FILE");
+}
+
+int ImportCommand::Run(std::ostream& out, std::ostream& err) const {
+  const bool from_trace = openb_app->parsed();
+  if (!from_trace && inputs.empty()) {
+    err << "ebb import: pass INPUT..., or openb --nodes FILE --pods FILE\n";
+    return 2;
+  }
+  Progress progress;
+  progress.Say("importing");
+  std::string made;
+  const absl::Status status = WriteSnapshot(output, out, [&](ObjectSink& sink) {
+    CountingSink counting(sink);
+    absl::Status s;
+    if (from_trace) {
+      OpenbStats stats;
+      s = ImportOpenb(openb, counting, stats);
+      made = fmt::format("{} ({} of {} pods of the trace fitted, {} of them have ended)",
+                         counting.Text(), stats.placed, stats.pods, stats.ended);
+      return s;
+    }
+    ImportStats stats;
+    for (size_t i = 0; i < inputs.size() && s.ok(); ++i) s = ReadInput(inputs[i], counting, stats);
+    made = counting.Text();
+    for (const auto& [ignored, objects] : stats.ignored) {
+      made += fmt::format(", ignored {} {}", WithCommas(objects), ignored);
+    }
+    return s;
+  });
+  progress.Done();
+  return Report(status, made, output, err);
+}
+
+}  // namespace ebb
