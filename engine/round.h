@@ -95,11 +95,11 @@ struct RoundInput {
   int64_t now_s = 0;
   // Null: as the last round was told.
   const ActuationStatus* actuation = nullptr;
-  std::span<const ScaleEvent> events;  // Since the last round.
+  std::span<const ScaleEvent> events = {};  // Since the last round.
   // Null: every node whose group may shrink, empty ones first, then those that were
   // unneeded in the last round, then in the order of the snapshot.
   const std::vector<NodeId>* candidates = nullptr;
-  std::span<const PodId> pending;
+  std::span<const PodId> pending = {};
   const Deadline* deadline = nullptr;
 };
 

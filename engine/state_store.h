@@ -1,0 +1,47 @@
+// StateStore keeps what a planner must not forget when its process ends.
+//
+// Errors: a store that is damaged, or written by a later version, is refused and
+//         stays as it is.
+// Threads: none.
+
+#ifndef EBB_ENGINE_STATE_STORE_H_
+#define EBB_ENGINE_STATE_STORE_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "engine/round.h"
+
+namespace ebb {
+
+// What is kept of a round for people and for replays.
+struct RoundRecord {
+  int64_t round = 0;  // From 1.
+  int64_t now_s = 0;
+  std::string input_digest;  // Of all that the round was given; equal input, equal digest.
+  std::string status;
+  std::string decision;  // JSON.
+
+  // To run the round again; both empty where it is not recorded.
+  std::string arguments;  // JSON.
+  std::string input;      // A binary snapshot.
+};
+
+class StateStore {
+ public:
+  virtual ~StateStore() = default;
+
+  // nullopt: nothing was saved yet.
+  virtual absl::StatusOr<std::optional<ScaleDownState>> Load() = 0;
+
+  // Replaces the state and adds the round, both or neither: a process that is killed
+  // leaves the state before or the state after.
+  virtual absl::Status Save(const ScaleDownState& state, const RoundRecord& round) = 0;
+};
+
+}  // namespace ebb
+
+#endif  // EBB_ENGINE_STATE_STORE_H_

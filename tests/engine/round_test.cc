@@ -1,0 +1,479 @@
+#include "engine/round.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "tests/engine/planning.h"
+#include "tests/testing/cluster_builder.h"
+
+namespace ebb {
+namespace {
+
+using test::Budget;
+using test::Cluster;
+using test::Controller;
+using test::Node;
+using test::NodeNamed;
+using test::OneGroup;
+using test::Pod;
+using test::PodNamed;
+
+constexpr int64_t kStart = 1'000'000;
+
+std::string Names(const ClusterSnapshot& snapshot, const std::vector<NodeId>& nodes) {
+  std::string text;
+  for (const NodeId node : nodes) {
+    if (!text.empty()) text += ' ';
+    text += snapshot.catalog().NodeName(node);
+  }
+  return text;
+}
+
+std::string Names(const ClusterSnapshot& snapshot, const std::vector<DeletionBucket>& buckets) {
+  std::vector<NodeId> nodes;
+  for (const auto& bucket : buckets) {
+    nodes.insert(nodes.end(), bucket.nodes.begin(), bucket.nodes.end());
+  }
+  return Names(snapshot, nodes);
+}
+
+std::string NotYetText(const ClusterSnapshot& snapshot, const RoundResult& result) {
+  std::string text;
+  for (const NotYet& node : result.may_go.not_yet) {
+    if (!text.empty()) text += ' ';
+    text += std::string(snapshot.catalog().NodeName(node.node)) + "=";
+    text += ToString(node.reason);
+  }
+  return text;
+}
+
+ScaleDownOptions AtOnce() {
+  ScaleDownOptions options;
+  options.deletion.scale_down_unneeded_time_s = 0;
+  return options;
+}
+
+// Rounds over one cluster that does not change.
+class RoundTest : public testing::Test {
+ protected:
+  RoundResult Round(ScaleDown& scale_down, ClusterSnapshot& snapshot, int64_t now_s,
+                    const ActuationStatus* actuation = nullptr) {
+    const NodeGroups groups = OneGroup(snapshot);
+    return scale_down.Round(snapshot, groups, {.now_s = now_s, .actuation = actuation});
+  }
+
+  // Two nodes, one pod each, that fit on either.
+  ClusterSnapshot pair_ = Cluster()
+                              .Add(Node("a"))
+                              .Add(Node("b"))
+                              .Add(Pod("p").On("a").Cpu(500))
+                              .Add(Pod("q").On("b").Cpu(500))
+                              .Build();
+};
+
+TEST_F(RoundTest, NodeGoesOnlyAfterTheUnneededTimeIsOver) {
+  ScaleDown scale_down({});
+  EXPECT_EQ(Round(scale_down, pair_, kStart).status, ScaleDownStatus::kNoNodeDeleted);
+  const RoundResult at = Round(scale_down, pair_, kStart + 600);
+  EXPECT_EQ(NotYetText(pair_, at), "a=NotUnneededLongEnough");
+  const RoundResult after = Round(scale_down, pair_, kStart + 601);
+  EXPECT_EQ(after.status, ScaleDownStatus::kNodeDeleteStarted);
+  EXPECT_EQ(Names(pair_, after.start.drain), "a");
+}
+
+TEST_F(RoundTest, TimerStartsAnewForAnotherMachineOfTheSameName) {
+  const auto cluster = [](std::string_view uid) {
+    return Cluster()
+        .Add(Node("a").With([&](objects::Node& node) { node.meta.uid = uid; }))
+        .Add(Node("b").Annotation("cluster-autoscaler.kubernetes.io/scale-down-disabled", "true"))
+        .Build();
+  };
+  ClusterSnapshot first = cluster("1");
+  ClusterSnapshot second = cluster("2");
+  ScaleDown scale_down({});
+  Round(scale_down, first, kStart);
+  const RoundResult result = Round(scale_down, second, kStart + 601);
+  ASSERT_EQ(result.unneeded.size(), 1u);
+  EXPECT_EQ(result.unneeded[0].since_s, kStart + 601);
+}
+
+TEST_F(RoundTest, ClockThatRunsBackwardsStopsAndIsLogged) {
+  ScaleDown scale_down({});
+  Round(scale_down, pair_, kStart);
+  const RoundResult result = Round(scale_down, pair_, kStart - 100);
+  EXPECT_EQ(result.now_s, kStart);
+  EXPECT_EQ(result.log.size(), 1u);
+  ASSERT_EQ(result.unneeded.size(), 1u);
+  EXPECT_EQ(result.unneeded[0].since_s, kStart);
+}
+
+TEST_F(RoundTest, SameInstantTwiceKeepsTimers) {
+  ScaleDown scale_down({});
+  Round(scale_down, pair_, kStart);
+  EXPECT_EQ(Round(scale_down, pair_, kStart).unneeded.size(), 1u);
+}
+
+TEST_F(RoundTest, UnknownNodeInDeletionIsLoggedAndCounts) {
+  ScaleDown scale_down(AtOnce());
+  ActuationStatus actuation;
+  actuation.drained = {{"nowhere", "group"}};
+  const RoundResult result = Round(scale_down, pair_, kStart, &actuation);
+  EXPECT_EQ(result.log.size(), 1u);
+  EXPECT_EQ(Names(pair_, result.start.drain), "");  // One drains at a time.
+}
+
+TEST_F(RoundTest, NodeInDeletionIsNeitherUnneededNorADestination) {
+  ScaleDown scale_down(AtOnce());
+  ActuationStatus actuation;
+  actuation.drained = {{"a", "group"}};
+  const RoundResult result = Round(scale_down, pair_, kStart, &actuation);
+  EXPECT_TRUE(result.unneeded.empty());
+  EXPECT_EQ(result.groups[0].in_deletion, 1);
+  EXPECT_EQ(result.groups[0].needed, 1);
+}
+
+TEST_F(RoundTest, DeletionsAreRememberedWhereNobodyTellsOfThem) {
+  ScaleDown scale_down(AtOnce());
+  ActuationStatus actuation;
+  actuation.drained = {{"a", "group"}};
+  Round(scale_down, pair_, kStart, &actuation);
+  EXPECT_EQ(Round(scale_down, pair_, kStart + 10).groups[0].in_deletion, 1);
+}
+
+TEST_F(RoundTest, PodsOfNodesInDeletionThatFitNowhereStopTheRound) {
+  ClusterSnapshot snapshot = Cluster()
+                                 .Add(Node("a"))
+                                 .Add(Node("b"))
+                                 .Add(Node("c"))
+                                 .Add(Pod("big").On("a").Cpu(3900))
+                                 .Add(Pod("q").On("b").Cpu(500))
+                                 .Add(Pod("r").On("c").Cpu(500))
+                                 .Build();
+  ActuationStatus actuation;
+  actuation.drained = {{"a", "group"}};
+  ScaleDown strict(AtOnce());
+  const RoundResult stopped = Round(strict, snapshot, kStart, &actuation);
+  EXPECT_EQ(stopped.status, ScaleDownStatus::kNoRoomForPods);
+  EXPECT_TRUE(stopped.unneeded.empty());
+  EXPECT_NE(stopped.message, "");
+
+  ScaleDownOptions options = AtOnce();
+  options.displaced_pods = DisplacedPods::kBestEffort;
+  ScaleDown loose(options);
+  EXPECT_EQ(Round(loose, snapshot, kStart, &actuation).unneeded.size(), 1u);
+}
+
+TEST_F(RoundTest, RoomForPodsOfNodesInDeletionIsNotGivenAway) {
+  // b and c could merge, if a's pod did not need the room.
+  ClusterSnapshot snapshot = Cluster()
+                                 .Add(Node("a").Cpu(4000))
+                                 .Add(Node("b").Cpu(4000))
+                                 .Add(Node("c").Cpu(4000))
+                                 .Add(Pod("p").On("a").Cpu(3000))
+                                 .Add(Pod("q").On("b").Cpu(1000))
+                                 .Add(Pod("r").On("c").Cpu(1500))
+                                 .Build();
+  ScaleDown scale_down(AtOnce());
+  ActuationStatus actuation;
+  EXPECT_EQ(Round(scale_down, snapshot, kStart, &actuation).unneeded.size(), 1u);
+  actuation.drained = {{"a", "group"}};
+  const RoundResult result = Round(scale_down, snapshot, kStart + 10, &actuation);
+  EXPECT_NE(result.status, ScaleDownStatus::kNoRoomForPods);
+  EXPECT_TRUE(result.unneeded.empty());
+}
+
+TEST_F(RoundTest, BudgetsOfPodsInEvictionAreSpentWithoutBeingAsked) {
+  ClusterSnapshot snapshot = Cluster()
+                                 .Add(Node("a"))
+                                 .Add(Node("b"))
+                                 .Add(Node("c"))
+                                 .Add(Pod("p").On("a").Cpu(500).Label("app", "x"))
+                                 .Add(Pod("q").On("b").Cpu(500).Label("app", "x"))
+                                 .Add(Budget("x").Matching("app", "x").Allows(1))
+                                 .Build();
+  ScaleDown scale_down(AtOnce());
+  ActuationStatus actuation;
+  actuation.drained = {{"a", "group"}};
+  const RoundResult result = Round(scale_down, snapshot, kStart, &actuation);
+  EXPECT_EQ(test::Kept(snapshot, result.plan), "c=BlockedByPod b=BlockedByPod");
+  for (const UnremovableNode& node : result.plan.keep) {  // c, empty and so first, was given p.
+    EXPECT_EQ(node.blocking_reason, BlockingPodReason::kNotEnoughPdb);
+  }
+}
+
+// Cases of pods that were evicted and may have to be put back.
+class PutBackTest : public RoundTest {
+ protected:
+  // Pods e0..e2 were evicted; their owner wants three and has `running`.
+  ClusterSnapshot Evicted(int64_t running, int64_t cpu) {
+    Cluster cluster;
+    cluster.Add(Node("a")).Add(Node("b")).Add(Pod("q").On("b").Cpu(500));
+    for (const char* name : {"e0", "e1", "e2"}) {
+      cluster.Add(Pod(name).Uid(name).Cpu(cpu).OwnedBy("ReplicaSet", "web"));
+    }
+    Controller owner(objects::ControllerKind::kReplicaSet, "web");
+    owner.Replicas(3);
+    owner.raw.status_replicas = running;
+    return cluster.Add(owner).Build();
+  }
+  static ActuationStatus Evictions(int64_t at_s) {
+    ActuationStatus status;
+    for (const char* name : {"e0", "e1", "e2"}) {
+      status.recent_evictions.push_back({"default", name, name, at_s});
+    }
+    return status;
+  }
+};
+
+TEST_F(PutBackTest, EvictedPodsWithoutReplacementNeedRoom) {
+  ClusterSnapshot snapshot = Evicted(0, 3000);
+  ScaleDown scale_down(AtOnce());
+  const ActuationStatus status = Evictions(kStart);
+  EXPECT_EQ(Round(scale_down, snapshot, kStart + 1, &status).status,
+            ScaleDownStatus::kNoRoomForPods);
+}
+
+TEST_F(PutBackTest, OnlyAsManyAsTheOwnerLacksArePutBack) {
+  ClusterSnapshot snapshot = Evicted(2, 3000);
+  ScaleDown scale_down(AtOnce());
+  const ActuationStatus status = Evictions(kStart);
+  EXPECT_EQ(Round(scale_down, snapshot, kStart + 1, &status).plan.packed.size(), 1u);
+}
+
+TEST_F(PutBackTest, ReplacedPodsAreNotPutBack) {
+  ClusterSnapshot snapshot = Evicted(3, 3000);
+  ScaleDown scale_down(AtOnce());
+  const ActuationStatus status = Evictions(kStart);
+  EXPECT_TRUE(Round(scale_down, snapshot, kStart + 1, &status).plan.packed.empty());
+}
+
+TEST_F(PutBackTest, EvictionsAreForgottenAfterTheirTime) {
+  ClusterSnapshot snapshot = Evicted(0, 3000);
+  ScaleDown scale_down(AtOnce());
+  const ActuationStatus status = Evictions(kStart);
+  Round(scale_down, snapshot, kStart + 1, &status);
+  EXPECT_EQ(Round(scale_down, snapshot, kStart + 119).status, ScaleDownStatus::kNoRoomForPods);
+  EXPECT_NE(Round(scale_down, snapshot, kStart + 120).status, ScaleDownStatus::kNoRoomForPods);
+}
+
+TEST_F(RoundTest, UnhealthyClusterLosesEveryTimer) {
+  Cluster cluster;
+  for (const char* name : {"a", "b", "c", "d"}) cluster.Add(Node(name).NotReady());
+  ClusterSnapshot sick = cluster.Add(Node("e")).Build();
+  ScaleDown scale_down({});
+  Round(scale_down, pair_, kStart);
+  EXPECT_EQ(Round(scale_down, sick, kStart + 10).status, ScaleDownStatus::kClusterUnhealthy);
+  EXPECT_EQ(Round(scale_down, pair_, kStart + 20).unneeded.at(0).since_s, kStart + 20);
+}
+
+TEST_F(RoundTest, FewUnreadyNodesAreNoBrake) {
+  Cluster cluster;
+  for (const char* name : {"a", "b", "c"}) cluster.Add(Node(name).NotReady());
+  ClusterSnapshot snapshot = cluster.Build();
+  ScaleDown scale_down({});
+  EXPECT_NE(Round(scale_down, snapshot, kStart).status, ScaleDownStatus::kClusterUnhealthy);
+}
+
+TEST_F(RoundTest, CooldownHoldsDeletionsBackAndTimersGoOn) {
+  ScaleDown scale_down(AtOnce());
+  const NodeGroups groups = OneGroup(pair_);
+  const ScaleEvent up[] = {{ScaleEventKind::kScaleUp, "group", kStart}};
+  const RoundResult held =
+      scale_down.Round(pair_, groups, {.now_s = kStart + 1, .events = up});
+  EXPECT_EQ(held.status, ScaleDownStatus::kInCooldown);
+  EXPECT_EQ(held.unneeded.size(), 1u);
+  EXPECT_EQ(Round(scale_down, pair_, kStart + 599).status, ScaleDownStatus::kInCooldown);
+  EXPECT_EQ(Round(scale_down, pair_, kStart + 600).status, ScaleDownStatus::kNodeDeleteStarted);
+}
+
+TEST_F(RoundTest, LocalCooldownHoldsItsGroupAlone) {
+  ScaleDownOptions options = AtOnce();
+  options.cooldown.scale_down_delay_type_local = true;
+  ScaleDown scale_down(options);
+  NodeGroups groups;
+  groups.groups.resize(2);
+  groups.groups[0].name = "one";
+  groups.groups[1].name = "two";
+  groups.groups[0].target_size = groups.groups[1].target_size = 1;
+  groups.group_of = {GroupId{0}, GroupId{1}};
+  const ScaleEvent up[] = {{ScaleEventKind::kScaleUp, "one", kStart}};
+  const RoundResult result =
+      scale_down.Round(pair_, groups, {.now_s = kStart + 1, .events = up});
+  EXPECT_EQ(Names(pair_, result.start.drain), "b");
+}
+
+TEST_F(RoundTest, SpentBudgetsAreThrottling) {
+  ScaleDownOptions options = AtOnce();
+  options.budgets.max_scale_down_parallelism = 1;
+  ScaleDown scale_down(options);
+  ActuationStatus actuation;
+  actuation.empty = {{"elsewhere", "other"}};
+  EXPECT_EQ(Round(scale_down, pair_, kStart, &actuation).status, ScaleDownStatus::kThrottled);
+}
+
+TEST_F(RoundTest, LongestUnneededGoesFirst) {
+  const auto cluster = [](bool b_is_busy) {
+    Cluster cluster;
+    cluster.Add(Node("a")).Add(Node("b")).Add(Node("c"));
+    cluster.Add(Pod("p").On(b_is_busy ? "a" : "b").Cpu(2500));
+    return cluster.Build();
+  };
+  ClusterSnapshot before = cluster(true);   // a is used.
+  ClusterSnapshot after = cluster(false);   // b is used, a newly unneeded.
+  ScaleDownOptions options = AtOnce();
+  options.budgets.max_scale_down_parallelism = 1;
+  ScaleDown scale_down(options);
+  Round(scale_down, before, kStart);
+  const RoundResult result = Round(scale_down, after, kStart + 10);
+  EXPECT_EQ(result.unneeded.size(), 2u);
+  EXPECT_EQ(Names(after, result.start.empty), "c");
+}
+
+TEST_F(RoundTest, MinimumSizeCountsDeletionsInProgress) {
+  ClusterSnapshot snapshot =
+      Cluster().Add(Node("a")).Add(Node("b")).Add(Node("c")).Add(Node("d")).Build();
+  NodeGroups groups = OneGroup(snapshot);
+  groups.groups[0].min_size = 2;
+  ActuationStatus actuation;
+  actuation.empty = {{"a", "group"}};
+  ScaleDown scale_down(AtOnce());
+  const RoundResult result =
+      scale_down.Round(snapshot, groups, {.now_s = kStart, .actuation = &actuation});
+  EXPECT_EQ(Names(snapshot, result.start.empty), "b");
+  EXPECT_EQ(NotYetText(snapshot, result), "c=NodeGroupMinSizeReached d=NodeGroupMinSizeReached");
+}
+
+TEST_F(RoundTest, ClusterMinimumsHold) {
+  ClusterSnapshot snapshot = Cluster().Add(Node("a")).Add(Node("b")).Add(Node("c")).Build();
+  ScaleDownOptions options = AtOnce();
+  options.deletion.minimums.cores = 5;  // Of 12; a node has 4.
+  ScaleDown scale_down(options);
+  const RoundResult result = Round(scale_down, snapshot, kStart);
+  EXPECT_EQ(Names(snapshot, result.start.empty), "a");
+  EXPECT_EQ(NotYetText(snapshot, result),
+            "b=MinimalResourceLimitExceeded c=MinimalResourceLimitExceeded");
+}
+
+TEST_F(RoundTest, AtomicGroupGoesWholeOrNotAtAll) {
+  ClusterSnapshot snapshot = Cluster()
+                                 .Add(Node("a"))
+                                 .Add(Node("b"))
+                                 .Add(Node("c"))
+                                 .Add(Pod("stays").On("c").OwnedByNobody())
+                                 .Build();
+  NodeGroups groups = OneGroup(snapshot);
+  groups.groups[0].atomic = true;
+  ScaleDown scale_down(AtOnce());
+  const RoundResult result = scale_down.Round(snapshot, groups, {.now_s = kStart});
+  EXPECT_EQ(NotYetText(snapshot, result), "a=AtomicScaleDownFailed b=AtomicScaleDownFailed");
+  EXPECT_TRUE(result.start.empty.empty());
+}
+
+TEST_F(RoundTest, RiskyNodesGoLast) {
+  Cluster cluster;
+  cluster.Add(Node("a")).Add(Node("b").Taint("takes-no-pods")).Add(Node("c"));
+  cluster.Add(Pod("p").On("a").Cpu(100).Label("app", "x"));
+  cluster.Add(Pod("q").On("a").Cpu(100).Label("app", "x"));
+  cluster.Add(Pod("r").On("b").Cpu(100));
+  cluster.Add(Pod("s").On("c").Cpu(100).OwnedByNobody());
+  ClusterSnapshot snapshot =
+      cluster.Add(Budget("x").Matching("app", "x").Allows(1)).Build();
+  ScaleDown scale_down(AtOnce());
+  EXPECT_EQ(Names(snapshot, Round(scale_down, snapshot, kStart).may_go.drain), "b a");
+}
+
+TEST_F(RoundTest, NodeWithOnCompletionPodsWaits) {
+  ClusterSnapshot snapshot = Cluster()
+                                 .Add(Node("a"))
+                                 .Add(Pod("p").On("a").Cpu(100).SafeToEvict("on-completion"))
+                                 .Build();
+  ScaleDown scale_down(AtOnce());
+  EXPECT_EQ(NotYetText(snapshot, Round(scale_down, snapshot, kStart)),
+            "a=BlockedByOnCompletionPod");
+}
+
+TEST_F(RoundTest, SoftTaintsFollowTheUnneededSetWithinTheirBudget) {
+  const char* const kSoft = "DeletionCandidateOfClusterAutoscaler";
+  ClusterSnapshot snapshot =
+      Cluster()
+          .Add(Node("a"))
+          .Add(Node("b"))
+          .Add(Node("c").Taint(kSoft, "1", "PreferNoSchedule"))
+          .Add(Pod("p").On("c").Cpu(3000))
+          .Build();
+  ScaleDownOptions options;
+  options.max_bulk_soft_taint_count = 2;
+  ScaleDown scale_down(options);
+  const RoundResult result = Round(scale_down, snapshot, kStart);
+  EXPECT_EQ(Names(snapshot, result.soft_taints.untaint), "c");
+  EXPECT_EQ(Names(snapshot, result.soft_taints.taint), "a");
+  EXPECT_EQ(result.soft_taints.waiting, 1u);
+}
+
+TEST_F(RoundTest, TimersAreTakenFromTaintsInTheFirstRound) {
+  ClusterSnapshot snapshot =
+      Cluster()
+          .Add(Node("a").Taint("DeletionCandidateOfClusterAutoscaler",
+                               std::to_string(kStart - 50), "PreferNoSchedule"))
+          .Build();
+  ScaleDownOptions options;
+  options.node_deletion_candidate_ttl_s = 100;
+  ScaleDown scale_down(options);
+  EXPECT_EQ(Round(scale_down, snapshot, kStart).unneeded.at(0).since_s, kStart - 50);
+}
+
+// Expires after so many questions.
+class CountedDeadline final : public Deadline {
+ public:
+  explicit CountedDeadline(int questions) : left_(questions) {}
+  bool Expired() const override { return left_-- <= 0; }
+
+ private:
+  mutable int left_;
+};
+
+TEST_F(RoundTest, PassCutShortGoesOnAtTheNextCandidateAndTimersHold) {
+  Cluster cluster;
+  for (const char* name : {"a", "b", "c", "d", "e", "f"}) {
+    cluster.Add(Node(name)).Add(Pod(std::string("p-") + name).On(name).Cpu(100).OwnedByNobody());
+  }
+  ClusterSnapshot snapshot = cluster.Build();
+  const NodeGroups groups = OneGroup(snapshot);
+  ScaleDownOptions options;
+  options.planner.min_nodes_per_pass = 2;
+  options.planner.unremovable_node_recheck_timeout_s = 0;
+  ScaleDown scale_down(options);
+  std::string judged;
+  int64_t longest = 0;
+  for (int round = 0; round < 3; ++round) {
+    const CountedDeadline deadline(0);
+    const RoundResult result = scale_down.Round(
+        snapshot, groups, {.now_s = kStart + 10 * round, .deadline = &deadline});
+    for (const UnremovableNode& node : result.plan.keep) {
+      judged += snapshot.catalog().NodeName(node.node);
+    }
+    longest = std::max(longest, result.longest_skipped_s);
+  }
+  EXPECT_EQ(judged, "abcdef");
+  EXPECT_EQ(longest, 10);
+}
+
+TEST_F(RoundTest, RestoredStateGoesOnAsTheOldOneWouldHave) {
+  ScaleDown old({});
+  ActuationStatus actuation;
+  actuation.recent_evictions = {{"default", "gone", "uid", kStart}};
+  Round(old, pair_, kStart, &actuation);
+  Symbols& symbols = *pair_.catalog().shared_symbols();
+  ScaleDown restarted({});
+  restarted.Restore(old.Save(symbols), symbols);
+  const RoundResult expected = Round(old, pair_, kStart + 601);
+  const RoundResult result = Round(restarted, pair_, kStart + 601);
+  EXPECT_EQ(Names(pair_, result.start.drain), Names(pair_, expected.start.drain));
+  EXPECT_EQ(result.unneeded.at(0).since_s, kStart);
+  EXPECT_EQ(restarted.Save(symbols).planner, old.Save(symbols).planner);
+}
+
+}  // namespace
+}  // namespace ebb

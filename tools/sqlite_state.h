@@ -1,0 +1,76 @@
+// SqliteState keeps a planner's state in an SQLite file, and recorded rounds.
+//
+//   absl::StatusOr<std::unique_ptr<SqliteState>> state = SqliteState::Open("ebb.db", {});
+//
+// A table per kind of thing that is remembered, so that `sqlite3 ebb.db` answers
+// questions: timers, skipped, deletions, evictions, cooldowns, hints, unremovable,
+// rounds.  A round is one transaction.
+//
+// Errors:  one line naming the file.  A file that is no database, is another
+//          program's, fails SQLite's own check or is of a later version is refused and
+//          never written to.
+// Cost:    the whole state is written each round, some microseconds a row.
+// Threads: none; two processes may not share a file (the second waits, then fails).
+
+#ifndef EBB_TOOLS_SQLITE_STATE_H_
+#define EBB_TOOLS_SQLITE_STATE_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "engine/state_store.h"
+
+struct sqlite3;
+
+namespace ebb {
+
+struct SqliteStateOptions {
+  // How many rounds are kept; older ones are dropped.  0: all.
+  int64_t rounds_max = 100;
+  // The file must exist and is only read.
+  bool read_only = false;
+};
+
+class SqliteState final : public StateStore {
+ public:
+  // Makes the file if there is none.
+  static absl::StatusOr<std::unique_ptr<SqliteState>> Open(const std::string& path,
+                                                           const SqliteStateOptions& options);
+  ~SqliteState() override;
+  SqliteState(const SqliteState&) = delete;
+  SqliteState& operator=(const SqliteState&) = delete;
+
+  absl::StatusOr<std::optional<ScaleDownState>> Load() override;
+  absl::Status Save(const ScaleDownState& state, const RoundRecord& round) override;
+
+  // Adds a round and leaves the state alone, which stays that before the first one.
+  absl::Status Append(const RoundRecord& round);
+  // Sets the state alone.
+  absl::Status SaveState(const ScaleDownState& state);
+  // In order.
+  absl::StatusOr<std::vector<RoundRecord>> Rounds();
+
+ private:
+  SqliteState(std::string path, SqliteStateOptions options)
+      : path_(std::move(path)), options_(options) {}
+
+  absl::Status Check();
+  absl::Status CreateTables();
+  absl::Status Execute(const char* sql);
+  absl::Status WriteState(const ScaleDownState& state);
+  absl::Status WriteRound(const RoundRecord& round);
+  absl::Status InTransaction(const ScaleDownState* state, const RoundRecord* round);
+  absl::Status Error(const char* doing) const;
+
+  std::string path_;
+  SqliteStateOptions options_;
+  sqlite3* db_ = nullptr;
+};
+
+}  // namespace ebb
+
+#endif  // EBB_TOOLS_SQLITE_STATE_H_
