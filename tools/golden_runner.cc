@@ -55,6 +55,9 @@ class BuilderSink final : public ObjectSink {
   absl::Status OnNamespace(const objects::Namespace& ns) override {
     return builder_.AddNamespace(ns);
   }
+  absl::Status OnStorageObject(const objects::StorageObject& object) override {
+    return builder_.AddStorageObject(object);
+  }
 
  private:
   SnapshotBuilder& builder_;
