@@ -44,7 +44,7 @@ bool IsLabelText(Text text) {
 std::optional<int64_t> Number(Text text) {
   const std::string copy(text);
   const size_t digits = copy.find_first_not_of("+-") == 0 ? 0 : 1;
-  if (copy.size() == digits || copy.size() > 18) return std::nullopt;
+  if (copy.size() <= digits || copy.size() > 18) return std::nullopt;
   if (copy.find_first_not_of("0123456789", digits) != std::string::npos) return std::nullopt;
   return std::strtoll(copy.c_str(), nullptr, 10);
 }
