@@ -265,6 +265,7 @@ TEST_P(RoundWalkTest, InvariantsHoldAndARestartChangesNothing) {
   ScaleDown scale_down(WalkOptions());
   auto restarted = std::make_unique<ScaleDown>(WalkOptions());
   std::map<ScaleDownStatus, int64_t> statuses;
+  int64_t rounds_with_displaced_pods = 0;
   int64_t now_s = 1'000'000;
   for (int64_t round = 0; round < kRounds; ++round) {
     now_s += static_cast<int64_t>(world.random()() % 20);  // Sometimes the same instant.
@@ -279,6 +280,7 @@ TEST_P(RoundWalkTest, InvariantsHoldAndARestartChangesNothing) {
     ASSERT_NE(result.status, ScaleDownStatus::kError) << result.message;
     ASSERT_TRUE(snapshot.CheckInvariants().ok());
     ++statuses[result.status];
+    rounds_with_displaced_pods += result.plan.packed.empty() ? 0 : 1;
     CheckBudgets(status, result);
     CheckTimers(catalog, status, result);
 
@@ -302,7 +304,7 @@ TEST_P(RoundWalkTest, InvariantsHoldAndARestartChangesNothing) {
   // The walk went where it should.
   EXPECT_GT(statuses[ScaleDownStatus::kNodeDeleteStarted], kRounds / 40);
   EXPECT_GT(statuses[ScaleDownStatus::kNoNodeDeleted], kRounds / 40);
-  EXPECT_GT(statuses[ScaleDownStatus::kNoRoomForPods], 0);
+  EXPECT_GT(rounds_with_displaced_pods, kRounds / 40);
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RoundWalkTest, testing::Values(1, 2, 3));
