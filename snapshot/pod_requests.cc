@@ -83,23 +83,23 @@ class Summer {
     RaiseTo(sum, init_max);
   }
 
+  // Resources that spec.resources does not name keep their sum, whatever the status
+  // says of them.
   void ReplaceWithPodLevel(ResourceList& sum) const {
-    for (const auto& [name, amount] : PodLevel()) {
-      if (name == "cpu" || name == "memory" || name.starts_with(kHugePages)) {
-        AmountOf(sum, name) = amount;
-      }
+    const bool held = which_ == RequestsOf::kRunning && pod_.has_pod_status_resources;
+    ResourceList status;
+    if (held) {
+      status = pod_.pod_status_requests;
+      RaiseTo(status, pod_.pod_allocated);
+      if (!pod_.resize_infeasible) RaiseTo(status, pod_.pod_requests);
+    }
+    for (const auto& [name, amount] : pod_.pod_requests) {
+      if (name != "cpu" && name != "memory" && !name.starts_with(kHugePages)) continue;
+      AmountOf(sum, name) = held ? AmountOf(status, name) : amount;
     }
   }
 
  private:
-  ResourceList PodLevel() const {
-    if (which_ == RequestsOf::kIncoming || !pod_.has_pod_status_resources) return pod_.pod_requests;
-    ResourceList held = pod_.pod_status_requests;
-    RaiseTo(held, pod_.pod_allocated);
-    if (!pod_.resize_infeasible) RaiseTo(held, pod_.pod_requests);
-    return held;
-  }
-
   const objects::Pod& pod_;
   const RequestsOf which_;
 };

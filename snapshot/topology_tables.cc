@@ -115,6 +115,9 @@ PodMatcher TopologyTables::Matcher(const PodShape& owner, const PendingAffinityT
   if (term.has_namespace_selector) {
     matcher.all_namespaces = term.namespace_selector.MatchesEverything();
     if (which == NamespacesOf::kListed) {
+      // The scheduler adds the namespaces that match, and then still compares the
+      // selector, with no labels at all: one that matches those matches anywhere.
+      matcher.all_namespaces = term.namespace_selector.Matches(LabelSet());
       for (const auto& [name, labels] : catalog_.namespace_labels_) {
         if (term.namespace_selector.Matches(labels)) matcher.namespaces.push_back(name);
       }
