@@ -237,8 +237,10 @@ Amounts PodRequests(const objects::Pod& pod, bool running) {
       const Amounts held = Max(ToAmounts(pod.pod_status_requests), ToAmounts(pod.pod_allocated));
       level = pod.resize_infeasible ? held : Max(held, level);
     }
-    for (const auto& [name, amount] : level) {
-      if (name == "cpu" || name == "memory" || name.starts_with("hugepages-")) total[name] = amount;
+    for (const auto& [name, unused] : pod.pod_requests) {
+      if (name == "cpu" || name == "memory" || name.starts_with("hugepages-")) {
+        total[std::string(name)] = level[std::string(name)];
+      }
     }
   }
   return Sum(total, ToAmounts(pod.overhead));
@@ -424,31 +426,31 @@ class Twin {
     return true;
   }
 
-  // `unlisted`: whether a namespace that is not among the objects can be selected,
-  // as one without labels.
+  // `incoming`: the term is the pod's that is asked about.  Its selector chooses among
+  // the namespaces that exist and is then, surprisingly, also tried on no labels.
   bool NamespaceMatches(const objects::PodAffinityTerm& term, const objects::Pod& owner,
-                        const objects::Pod& target, bool unlisted) const {
+                        const objects::Pod& target, bool incoming) const {
     const Text name = target.meta.namespace_name;
     if (term.namespaces.empty() && term.namespace_selector.nil) {
       return name == owner.meta.namespace_name;
     }
     if (Has(term.namespaces, name)) return true;
-    if (IsEmpty(term.namespace_selector)) return true;
+    if (incoming && *Matches(term.namespace_selector, {})) return true;
     for (const objects::Namespace& ns : cluster_.namespaces) {
       if (ns.meta.name == name) return *Matches(term.namespace_selector, ns.meta.labels);
     }
-    return unlisted && *Matches(term.namespace_selector, {});
+    return !incoming && *Matches(term.namespace_selector, {});
   }
 
   bool TermMatches(const objects::PodAffinityTerm& term, const objects::Pod& owner,
-                   const objects::Pod& target, bool unlisted) const {
-    return NamespaceMatches(term, owner, target, unlisted) &&
+                   const objects::Pod& target, bool incoming) const {
+    return NamespaceMatches(term, owner, target, incoming) &&
            *Matches(term.label_selector, target.meta.labels);
   }
 
   bool MatchesAllTerms(const objects::Pod& target) const {
     for (const objects::PodAffinityTerm& term : pod_.affinity) {
-      if (!TermMatches(term, pod_, target, false)) return false;
+      if (!TermMatches(term, pod_, target, true)) return false;
     }
     return true;
   }
@@ -480,12 +482,12 @@ class Twin {
     bool theirs = false;
     ForEachPlaced([&](const objects::Pod& other, const objects::Node& node) {
       for (const objects::PodAffinityTerm& term : pod_.anti_affinity) {
-        mine |= SameDomain(node, node_, term.topology_key) && TermMatches(term, pod_, other, false);
+        mine |= SameDomain(node, node_, term.topology_key) && TermMatches(term, pod_, other, true);
       }
       if (!TermsParse(other.anti_affinity)) return;
       for (const objects::PodAffinityTerm& term : other.anti_affinity) {
         theirs |=
-            SameDomain(node, node_, term.topology_key) && TermMatches(term, other, pod_, true);
+            SameDomain(node, node_, term.topology_key) && TermMatches(term, other, pod_, false);
       }
     });
     if (mine) return "node(s) didn't match pod anti-affinity rules";
