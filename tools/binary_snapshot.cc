@@ -113,6 +113,114 @@ class Encoder {
     Put(from.meta, *to.mutable_meta());
   }
 
+  void Put(const objects::PersistentVolume& from, wire::PersistentVolume& to) {
+    Put(from.meta, *to.mutable_meta());
+    to.set_capacity_bytes(from.capacity_bytes);
+    Put(from.access_modes, *to.mutable_access_modes());
+    to.set_storage_class_name(Id(from.storage_class_name));
+    to.set_volume_mode(Id(from.volume_mode));
+    to.set_volume_attributes_class_name(Id(from.volume_attributes_class_name));
+    if (from.claim.has_value()) {
+      to.mutable_claim()->set_namespace_name(Id(from.claim->namespace_name));
+      to.mutable_claim()->set_name(Id(from.claim->name));
+      to.mutable_claim()->set_uid(Id(from.claim->uid));
+    }
+    if (!from.required_node_affinity.nil) {
+      Put(from.required_node_affinity, *to.mutable_required_node_affinity());
+    }
+    to.set_source(Id(from.source));
+    to.set_driver(Id(from.driver));
+    to.set_id(Id(from.id));
+    to.set_disk_kind(Id(from.disk_kind));
+    to.set_phase(Id(from.phase));
+  }
+
+  void Put(const objects::PersistentVolumeClaim& from, wire::PersistentVolumeClaim& to) {
+    Put(from.meta, *to.mutable_meta());
+    Put(from.access_modes, *to.mutable_access_modes());
+    to.set_storage_class_name(Id(from.storage_class_name));
+    to.set_volume_mode(Id(from.volume_mode));
+    to.set_volume_attributes_class_name(Id(from.volume_attributes_class_name));
+    to.set_volume_name(Id(from.volume_name));
+    if (!from.selector.nil) Put(from.selector, *to.mutable_selector());
+    if (from.request_bytes.has_value()) to.set_request_bytes(*from.request_bytes);
+    to.set_phase(Id(from.phase));
+  }
+
+  void Put(const objects::StorageClass& from, wire::StorageClass& to) {
+    Put(from.meta, *to.mutable_meta());
+    to.set_provisioner(Id(from.provisioner));
+    to.set_volume_binding_mode(Id(from.volume_binding_mode));
+    for (const objects::TopologyTerm& term : from.allowed_topologies) {
+      wire::TopologyTerm& each = *to.add_allowed_topologies();
+      for (const objects::TopologyRequirement& requirement : term) {
+        wire::TopologyRequirement& one = *each.add_requirements();
+        one.set_key(Id(requirement.key));
+        Put(requirement.values, *one.mutable_values());
+      }
+    }
+  }
+
+  void Put(const objects::CsiDriver& from, wire::CsiDriver& to) {
+    Put(from.meta, *to.mutable_meta());
+    to.set_storage_capacity(from.storage_capacity);
+  }
+
+  void Put(const objects::CsiNode& from, wire::CsiNode& to) {
+    Put(from.meta, *to.mutable_meta());
+    for (const objects::CsiNode::Driver& driver : from.drivers) {
+      wire::CsiNodeDriver& each = *to.add_drivers();
+      each.set_name(Id(driver.name));
+      if (driver.volumes_max.has_value()) each.set_volumes_max(*driver.volumes_max);
+    }
+  }
+
+  void Put(const objects::VolumeAttachment& from, wire::VolumeAttachment& to) {
+    Put(from.meta, *to.mutable_meta());
+    to.set_attacher(Id(from.attacher));
+    to.set_node_name(Id(from.node_name));
+    if (from.volume_name.has_value()) to.set_volume_name(Id(*from.volume_name));
+  }
+
+  void Put(const objects::CsiStorageCapacity& from, wire::CsiStorageCapacity& to) {
+    Put(from.meta, *to.mutable_meta());
+    to.set_storage_class_name(Id(from.storage_class_name));
+    if (!from.node_topology.nil) Put(from.node_topology, *to.mutable_node_topology());
+    if (from.capacity_bytes.has_value()) to.set_capacity_bytes(*from.capacity_bytes);
+    if (from.maximum_volume_size_bytes.has_value()) {
+      to.set_maximum_volume_size_bytes(*from.maximum_volume_size_bytes);
+    }
+  }
+
+  void Put(const objects::DeviceClass& from, wire::DeviceClass& to) {
+    Put(from.meta, *to.mutable_meta());
+    to.set_extended_resource_name(Id(from.extended_resource_name));
+  }
+
+  void Put(const objects::StorageObject& from, wire::Object& to) {
+    struct Choose {
+      Encoder& put;
+      wire::Object& to;
+      void operator()(const objects::PersistentVolume& o) {
+        put.Put(o, *to.mutable_persistent_volume());
+      }
+      void operator()(const objects::PersistentVolumeClaim& o) {
+        put.Put(o, *to.mutable_persistent_volume_claim());
+      }
+      void operator()(const objects::StorageClass& o) { put.Put(o, *to.mutable_storage_class()); }
+      void operator()(const objects::CsiDriver& o) { put.Put(o, *to.mutable_csi_driver()); }
+      void operator()(const objects::CsiNode& o) { put.Put(o, *to.mutable_csi_node()); }
+      void operator()(const objects::VolumeAttachment& o) {
+        put.Put(o, *to.mutable_volume_attachment());
+      }
+      void operator()(const objects::CsiStorageCapacity& o) {
+        put.Put(o, *to.mutable_csi_storage_capacity());
+      }
+      void operator()(const objects::DeviceClass& o) { put.Put(o, *to.mutable_device_class()); }
+    };
+    std::visit(Choose{*this, to}, from);
+  }
+
   wire::SnapshotChunk chunk;
   size_t bytes = 0;  // About as many as the chunk will take.
 
@@ -321,6 +429,89 @@ class Decoder {
     GetPodConstraints(from, to);
     GetPodStatus(from, to);
     to.not_understood = At(from.not_understood());
+  }
+
+  void Get(const wire::PersistentVolume& from, objects::PersistentVolume& to) {
+    Get(from.meta(), to.meta);
+    to.capacity_bytes = from.capacity_bytes();
+    Get(from.access_modes(), to.access_modes);
+    to.storage_class_name = At(from.storage_class_name());
+    to.volume_mode = At(from.volume_mode());
+    to.volume_attributes_class_name = At(from.volume_attributes_class_name());
+    if (from.has_claim()) {
+      to.claim = {At(from.claim().namespace_name()), At(from.claim().name()),
+                  At(from.claim().uid())};
+    }
+    if (from.has_required_node_affinity()) {
+      Get(from.required_node_affinity(), to.required_node_affinity);
+    }
+    to.source = At(from.source());
+    to.driver = At(from.driver());
+    to.id = At(from.id());
+    to.disk_kind = At(from.disk_kind());
+    to.phase = At(from.phase());
+  }
+
+  void Get(const wire::PersistentVolumeClaim& from, objects::PersistentVolumeClaim& to) {
+    Get(from.meta(), to.meta);
+    Get(from.access_modes(), to.access_modes);
+    to.storage_class_name = At(from.storage_class_name());
+    to.volume_mode = At(from.volume_mode());
+    to.volume_attributes_class_name = At(from.volume_attributes_class_name());
+    to.volume_name = At(from.volume_name());
+    if (from.has_selector()) Get(from.selector(), to.selector);
+    if (from.has_request_bytes()) to.request_bytes = from.request_bytes();
+    to.phase = At(from.phase());
+  }
+
+  void Get(const wire::StorageClass& from, objects::StorageClass& to) {
+    Get(from.meta(), to.meta);
+    to.provisioner = At(from.provisioner());
+    to.volume_binding_mode = At(from.volume_binding_mode());
+    for (const wire::TopologyTerm& term : from.allowed_topologies()) {
+      objects::TopologyTerm& each = to.allowed_topologies.emplace_back();
+      for (const wire::TopologyRequirement& requirement : term.requirements()) {
+        objects::TopologyRequirement& one = each.emplace_back();
+        one.key = At(requirement.key());
+        Get(requirement.values(), one.values);
+      }
+    }
+  }
+
+  void Get(const wire::CsiDriver& from, objects::CsiDriver& to) {
+    Get(from.meta(), to.meta);
+    to.storage_capacity = from.storage_capacity();
+  }
+
+  void Get(const wire::CsiNode& from, objects::CsiNode& to) {
+    Get(from.meta(), to.meta);
+    for (const wire::CsiNodeDriver& driver : from.drivers()) {
+      objects::CsiNode::Driver& each = to.drivers.emplace_back();
+      each.name = At(driver.name());
+      if (driver.has_volumes_max()) each.volumes_max = driver.volumes_max();
+    }
+  }
+
+  void Get(const wire::VolumeAttachment& from, objects::VolumeAttachment& to) {
+    Get(from.meta(), to.meta);
+    to.attacher = At(from.attacher());
+    to.node_name = At(from.node_name());
+    if (from.has_volume_name()) to.volume_name = At(from.volume_name());
+  }
+
+  void Get(const wire::CsiStorageCapacity& from, objects::CsiStorageCapacity& to) {
+    Get(from.meta(), to.meta);
+    to.storage_class_name = At(from.storage_class_name());
+    if (from.has_node_topology()) Get(from.node_topology(), to.node_topology);
+    if (from.has_capacity_bytes()) to.capacity_bytes = from.capacity_bytes();
+    if (from.has_maximum_volume_size_bytes()) {
+      to.maximum_volume_size_bytes = from.maximum_volume_size_bytes();
+    }
+  }
+
+  void Get(const wire::DeviceClass& from, objects::DeviceClass& to) {
+    Get(from.meta(), to.meta);
+    to.extended_resource_name = At(from.extended_resource_name());
   }
 
   void Get(const wire::PodDisruptionBudget& from, objects::PodDisruptionBudget& to) {
@@ -558,6 +749,26 @@ class FileReader {
       case wire::Object::kNamespace:
         return HandOver<objects::Namespace>("Namespace", object.namespace_(),
                                             &ObjectSink::OnNamespace);
+      case wire::Object::kPersistentVolume:
+        return HandOverStorage<objects::PersistentVolume>("PersistentVolume",
+                                                          object.persistent_volume());
+      case wire::Object::kPersistentVolumeClaim:
+        return HandOverStorage<objects::PersistentVolumeClaim>("PersistentVolumeClaim",
+                                                               object.persistent_volume_claim());
+      case wire::Object::kStorageClass:
+        return HandOverStorage<objects::StorageClass>("StorageClass", object.storage_class());
+      case wire::Object::kCsiDriver:
+        return HandOverStorage<objects::CsiDriver>("CSIDriver", object.csi_driver());
+      case wire::Object::kCsiNode:
+        return HandOverStorage<objects::CsiNode>("CSINode", object.csi_node());
+      case wire::Object::kVolumeAttachment:
+        return HandOverStorage<objects::VolumeAttachment>("VolumeAttachment",
+                                                          object.volume_attachment());
+      case wire::Object::kCsiStorageCapacity:
+        return HandOverStorage<objects::CsiStorageCapacity>("CSIStorageCapacity",
+                                                            object.csi_storage_capacity());
+      case wire::Object::kDeviceClass:
+        return HandOverStorage<objects::DeviceClass>("DeviceClass", object.device_class());
       case wire::Object::OBJECT_NOT_SET:
         break;
     }
@@ -568,11 +779,24 @@ class FileReader {
   absl::Status HandOver(std::string_view kind, const Message& message,
                         absl::Status (ObjectSink::*call)(const Struct&)) {
     Struct object;
+    return HandOver(kind, message, object, object, call);
+  }
+
+  template <typename Struct, typename Message>
+  absl::Status HandOverStorage(std::string_view kind, const Message& message) {
+    objects::StorageObject any;
+    return HandOver(kind, message, any.emplace<Struct>(), any, &ObjectSink::OnStorageObject);
+  }
+
+  // Decodes `message` into `object`, which is `handed` or a part of it.
+  template <typename Struct, typename Handed, typename Message>
+  absl::Status HandOver(std::string_view kind, const Message& message, Struct& object,
+                        const Handed& handed, absl::Status (ObjectSink::*call)(const Handed&)) {
     decoder_.Get(message, object);
     if (!decoder_.ok() || object.meta.name.empty()) return Damaged();
     ++index_;
     ++stats_.objects;
-    const absl::Status taken = (sink_.*call)(object);
+    const absl::Status taken = (sink_.*call)(handed);
     if (taken.ok()) return taken;
     const std::string where = object.meta.namespace_name.empty()
                                   ? std::string()
@@ -626,9 +850,11 @@ class BinarySnapshotWriter::Impl {
   absl::Status Add(const Struct& object, Message* (wire::Object::*member)()) {
     wire::Object& entry = *encoder_.chunk.add_objects();
     encoder_.Put(object, *(entry.*member)());
-    encoder_.bytes += 200;  // About what an object takes beside its texts.
-    ++objects_;
-    return encoder_.bytes < kChunkBytes ? absl::OkStatus() : Flush();
+    return Added();
+  }
+  absl::Status Add(const objects::StorageObject& object) {
+    encoder_.Put(object, *encoder_.chunk.add_objects());
+    return Added();
   }
 
   absl::Status Finish() {
@@ -638,6 +864,12 @@ class BinarySnapshotWriter::Impl {
   }
 
  private:
+  absl::Status Added() {
+    encoder_.bytes += 200;  // About what an object takes beside its texts.
+    ++objects_;
+    return encoder_.bytes < kChunkBytes ? absl::OkStatus() : Flush();
+  }
+
   absl::Status Flush() {
     if (!started_) {
       started_ = true;
@@ -687,6 +919,9 @@ absl::Status BinarySnapshotWriter::OnController(const objects::Controller& contr
 }
 absl::Status BinarySnapshotWriter::OnNamespace(const objects::Namespace& name_space) {
   return impl_->Add(name_space, &wire::Object::mutable_namespace_);
+}
+absl::Status BinarySnapshotWriter::OnStorageObject(const objects::StorageObject& object) {
+  return impl_->Add(object);
 }
 absl::Status BinarySnapshotWriter::Finish() { return impl_->Finish(); }
 

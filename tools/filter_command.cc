@@ -108,6 +108,9 @@ class FilterWorld : public ObjectSink {
   absl::Status OnNamespace(const objects::Namespace& name_space) override {
     return builder_.AddNamespace(name_space);
   }
+  absl::Status OnStorageObject(const objects::StorageObject& object) override {
+    return builder_.AddStorageObject(object);
+  }
 
   absl::StatusOr<ClusterSnapshot> Finish() && { return std::move(builder_).Build(); }
 
@@ -153,6 +156,7 @@ absl::Status ParseRequest(std::string_view line, Request& request) {
       request.objects = text;
     } else if (key == "pods") {
       simdjson::ondemand::array array;
+      if (member.value().is_null()) continue;
       if (member.value().get_array().get(array)) return NotARequest("pods: is not an array");
       for (auto each : array) {
         std::string_view name;

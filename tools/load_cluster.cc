@@ -68,6 +68,11 @@ absl::Status ClusterLoader::OnNamespace(const objects::Namespace& name_space) {
   return builder_.AddNamespace(name_space);
 }
 
+absl::Status ClusterLoader::OnStorageObject(const objects::StorageObject& object) {
+  std::visit([this](const auto& o) { Saw(o.meta); }, object);
+  return builder_.AddStorageObject(object);
+}
+
 absl::StatusOr<LoadedCluster> ClusterLoader::Finish() && {
   absl::StatusOr<ClusterSnapshot> snapshot = std::move(builder_).Build();
   if (!snapshot.ok()) return snapshot.status();

@@ -66,6 +66,7 @@ class ClusterLoader : public ObjectSink {
   absl::Status OnPodDisruptionBudget(const objects::PodDisruptionBudget& budget) override;
   absl::Status OnController(const objects::Controller& controller) override;
   absl::Status OnNamespace(const objects::Namespace& name_space) override;
+  absl::Status OnStorageObject(const objects::StorageObject& object) override;
 
   // `counts.input` stays empty; the reader holds it.
   absl::StatusOr<LoadedCluster> Finish() &&;

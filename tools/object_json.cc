@@ -61,7 +61,7 @@ constexpr VolumeIdField kVolumeIds[] = {
     {"awsElasticBlockStore", "volumeID"},
     {"iscsi", "iqn"},
     {"rbd", "image"},
-    {"azureDisk", "diskName"},
+    {"azureDisk", "diskURI"},
     {"azureFile", "shareName"},
     {"cinder", "volumeID"},
     {"portworxVolume", "volumeID"},
@@ -152,6 +152,36 @@ class ObjectReader::Impl {
   absl::Status HandOverController() { return sink_.OnController(controller_); }
   absl::Status HandOverNamespace() { return sink_.OnNamespace(namespace_); }
 
+  // --- storage
+  bool ReadPersistentVolume();
+  bool ReadPersistentVolumeClaim();
+  bool ReadStorageClass();
+  bool ReadCsiDriver();
+  bool ReadCsiNode();
+  bool ReadVolumeAttachment();
+  bool ReadCsiStorageCapacity();
+  bool ReadDeviceClass();
+  bool PersistentVolumeSpec(Value& value, objects::PersistentVolume& volume);
+  bool PersistentVolumeSource(Value& value, objects::PersistentVolume& volume);
+  bool PersistentVolumeClaimSpec(Value& value, objects::PersistentVolumeClaim& claim);
+  bool AllowedTopologies(Value& value, std::vector<objects::TopologyTerm>& terms);
+  bool CsiNodeDrivers(Value& value, std::vector<objects::CsiNode::Driver>& drivers);
+  bool Bytes(Value& value, int64_t& bytes) {
+    return fields_.Amount(value, QuantityUnit::kWhole, bytes);
+  }
+  // bytes of `storage` in a resource list.
+  bool StorageAmount(Value& value, std::optional<int64_t>& bytes);
+  bool Phase(Value& status, Text& phase);
+  absl::Status HandOverStorageObject() { return sink_.OnStorageObject(storage_); }
+
+  // Makes the storage object at hand a new one.
+  template <typename T>
+  T& Renewed() {
+    T& object = storage_.emplace<T>();
+    meta_ = &object.meta;
+    return object;
+  }
+
   // --- parts of objects
   bool Time(Value& value, int64_t& seconds);
   bool Meta(Value& value, objects::ObjectMeta& meta);
@@ -202,6 +232,7 @@ class ObjectReader::Impl {
   objects::PodDisruptionBudget budget_;
   objects::Controller controller_;
   objects::Namespace namespace_;
+  objects::StorageObject storage_;
   objects::ObjectMeta* meta_ = nullptr;  // Of the object at hand.
   std::string not_understood_;
   std::vector<ResourceList> spare_lists_;  // Memory of containers gone by.
@@ -229,6 +260,18 @@ const ObjectReader::Impl::Kind ObjectReader::Impl::kKinds[] = {
     {"policy", "PodDisruptionBudget", true, &Impl::ReadPodDisruptionBudget,
      &Impl::HandOverPodDisruptionBudget},
     {"", "Namespace", false, &Impl::ReadNamespace, &Impl::HandOverNamespace},
+    {"", "PersistentVolume", false, &Impl::ReadPersistentVolume, &Impl::HandOverStorageObject},
+    {"", "PersistentVolumeClaim", true, &Impl::ReadPersistentVolumeClaim,
+     &Impl::HandOverStorageObject},
+    {"storage.k8s.io", "StorageClass", false, &Impl::ReadStorageClass,
+     &Impl::HandOverStorageObject},
+    {"storage.k8s.io", "CSIDriver", false, &Impl::ReadCsiDriver, &Impl::HandOverStorageObject},
+    {"storage.k8s.io", "CSINode", false, &Impl::ReadCsiNode, &Impl::HandOverStorageObject},
+    {"storage.k8s.io", "VolumeAttachment", false, &Impl::ReadVolumeAttachment,
+     &Impl::HandOverStorageObject},
+    {"storage.k8s.io", "CSIStorageCapacity", true, &Impl::ReadCsiStorageCapacity,
+     &Impl::HandOverStorageObject},
+    {"resource.k8s.io", "DeviceClass", false, &Impl::ReadDeviceClass, &Impl::HandOverStorageObject},
 };
 
 // ---------------------------------------------------------------------------
@@ -775,6 +818,12 @@ bool ObjectReader::Impl::VolumeSource(Value& value, objects::Volume& volume) {
       return key != "claimName" || fields_.String(member, volume.claim_name);
     }
     if (volume.source == "csi") return key != "driver" || fields_.String(member, volume.driver);
+    if (volume.source == "azureDisk" && key == "kind") {
+      Text kind;
+      if (!fields_.String(member, kind)) return false;
+      // Others have no CSI equivalent, and the scheduler fails on them.
+      return kind == "Managed" || NotUnderstood("spec.volumes[].azureDisk", key);
+    }
     if (volume.source == "rbd") {
       if (key == "pool") return fields_.String(member, volume.pool);
       if (key == "monitors") return Strings(member, volume.monitors);
@@ -910,6 +959,215 @@ bool ObjectReader::Impl::ReadNamespace() {
   meta_ = &namespace_.meta;
   return fields_.Members(
       [this](Text key, Value& value) { return key != "metadata" || Meta(value, namespace_.meta); });
+}
+
+// ---------------------------------------------------------------------------
+// Storage
+
+bool ObjectReader::Impl::StorageAmount(Value& value, std::optional<int64_t>& bytes) {
+  return fields_.Members(value, [&](Text name, Value& amount) {
+    return name != "storage" || Bytes(amount, bytes.emplace());
+  });
+}
+
+bool ObjectReader::Impl::Phase(Value& status, Text& phase) {
+  return fields_.Members(status, [&](Text key, Value& member) {
+    return key != "phase" || fields_.String(member, phase);
+  });
+}
+
+bool ObjectReader::Impl::ReadPersistentVolume() {
+  auto& volume = Renewed<objects::PersistentVolume>();
+  return fields_.Members([&](Text key, Value& value) {
+    if (key == "metadata") return Meta(value, volume.meta);
+    if (key == "spec") return PersistentVolumeSpec(value, volume);
+    if (key == "status") return Phase(value, volume.phase);
+    return true;
+  });
+}
+
+bool ObjectReader::Impl::PersistentVolumeSpec(Value& value, objects::PersistentVolume& volume) {
+  return fields_.Members(value, [&](Text key, Value& member) {
+    if (key == "capacity") {
+      std::optional<int64_t> bytes;
+      if (!StorageAmount(member, bytes)) return false;
+      volume.capacity_bytes = bytes.value_or(0);
+      return true;
+    }
+    if (key == "accessModes") return Strings(member, volume.access_modes);
+    if (key == "storageClassName") return fields_.String(member, volume.storage_class_name);
+    if (key == "volumeMode") return fields_.String(member, volume.volume_mode);
+    if (key == "volumeAttributesClassName") {
+      return fields_.String(member, volume.volume_attributes_class_name);
+    }
+    if (key == "claimRef") {
+      objects::ClaimReference& claim = volume.claim.emplace();
+      return fields_.Members(member, [&](Text part, Value& text) {
+        if (part == "namespace") return fields_.String(text, claim.namespace_name);
+        if (part == "name") return fields_.String(text, claim.name);
+        if (part == "uid") return fields_.String(text, claim.uid);
+        return true;
+      });
+    }
+    if (key == "nodeAffinity") {
+      return fields_.Members(member, [&](Text part, Value& required) {
+        return part != "required" || NodeSelector(required, {}, volume.required_node_affinity);
+      });
+    }
+    if (key == "mountOptions" || key == "persistentVolumeReclaimPolicy") return true;
+    volume.source = key;
+    return PersistentVolumeSource(member, volume);
+  });
+}
+
+bool ObjectReader::Impl::PersistentVolumeSource(Value& value, objects::PersistentVolume& volume) {
+  const Text id_field = volume.source == "csi" ? "volumeHandle" : VolumeIdFieldOf(volume.source);
+  if (id_field.empty()) return true;
+  return fields_.Members(value, [&](Text key, Value& member) {
+    if (key == id_field) return fields_.String(member, volume.id);
+    if (key == "driver" && volume.source == "csi") return fields_.String(member, volume.driver);
+    if (key == "kind" && volume.source == "azureDisk") {
+      return fields_.String(member, volume.disk_kind);
+    }
+    return true;
+  });
+}
+
+bool ObjectReader::Impl::ReadPersistentVolumeClaim() {
+  auto& claim = Renewed<objects::PersistentVolumeClaim>();
+  return fields_.Members([&](Text key, Value& value) {
+    if (key == "metadata") return Meta(value, claim.meta);
+    if (key == "spec") return PersistentVolumeClaimSpec(value, claim);
+    if (key == "status") return Phase(value, claim.phase);
+    return true;
+  });
+}
+
+bool ObjectReader::Impl::PersistentVolumeClaimSpec(Value& value,
+                                                   objects::PersistentVolumeClaim& claim) {
+  return fields_.Members(value, [&](Text key, Value& member) {
+    if (key == "accessModes") return Strings(member, claim.access_modes);
+    if (key == "storageClassName") return fields_.String(member, claim.storage_class_name);
+    if (key == "volumeMode") return fields_.String(member, claim.volume_mode);
+    if (key == "volumeName") return fields_.String(member, claim.volume_name);
+    if (key == "selector") return Selector(member, {}, claim.selector);
+    if (key == "volumeAttributesClassName") {
+      return fields_.String(member, claim.volume_attributes_class_name);
+    }
+    if (key == "resources") {
+      return fields_.Members(member, [&](Text part, Value& list) {
+        return part != "requests" || StorageAmount(list, claim.request_bytes);
+      });
+    }
+    return true;
+  });
+}
+
+bool ObjectReader::Impl::ReadStorageClass() {
+  auto& klass = Renewed<objects::StorageClass>();
+  return fields_.Members([&](Text key, Value& value) {
+    if (key == "metadata") return Meta(value, klass.meta);
+    if (key == "provisioner") return fields_.String(value, klass.provisioner);
+    if (key == "volumeBindingMode") return fields_.String(value, klass.volume_binding_mode);
+    if (key == "allowedTopologies") return AllowedTopologies(value, klass.allowed_topologies);
+    return true;
+  });
+}
+
+bool ObjectReader::Impl::AllowedTopologies(Value& value,
+                                           std::vector<objects::TopologyTerm>& terms) {
+  return fields_.Elements(value, [&](Value& element) {
+    objects::TopologyTerm& term = terms.emplace_back();
+    return fields_.Members(element, [&](Text key, Value& list) {
+      if (key != "matchLabelExpressions") return true;
+      return fields_.Elements(list, [&](Value& each) {
+        objects::TopologyRequirement& requirement = term.emplace_back();
+        return fields_.Members(each, [&](Text part, Value& member) {
+          if (part == "key") return fields_.String(member, requirement.key);
+          if (part == "values") return Strings(member, requirement.values);
+          return true;
+        });
+      });
+    });
+  });
+}
+
+bool ObjectReader::Impl::ReadCsiDriver() {
+  auto& driver = Renewed<objects::CsiDriver>();
+  return fields_.Members([&](Text key, Value& value) {
+    if (key == "metadata") return Meta(value, driver.meta);
+    if (key != "spec") return true;
+    return fields_.Members(value, [&](Text part, Value& member) {
+      return part != "storageCapacity" || fields_.Bool(member, driver.storage_capacity);
+    });
+  });
+}
+
+bool ObjectReader::Impl::ReadCsiNode() {
+  auto& node = Renewed<objects::CsiNode>();
+  return fields_.Members([&](Text key, Value& value) {
+    if (key == "metadata") return Meta(value, node.meta);
+    if (key != "spec") return true;
+    return fields_.Members(value, [&](Text part, Value& member) {
+      return part != "drivers" || CsiNodeDrivers(member, node.drivers);
+    });
+  });
+}
+
+bool ObjectReader::Impl::CsiNodeDrivers(Value& value,
+                                        std::vector<objects::CsiNode::Driver>& drivers) {
+  return fields_.Elements(value, [&](Value& element) {
+    objects::CsiNode::Driver& driver = drivers.emplace_back();
+    return fields_.Members(element, [&](Text key, Value& member) {
+      if (key == "name") return fields_.String(member, driver.name);
+      if (key != "allocatable") return true;
+      return fields_.Members(member, [&](Text part, Value& count) {
+        return part != "count" || fields_.Int32(count, driver.volumes_max.emplace(), 0);
+      });
+    });
+  });
+}
+
+bool ObjectReader::Impl::ReadVolumeAttachment() {
+  auto& attachment = Renewed<objects::VolumeAttachment>();
+  return fields_.Members([&](Text key, Value& value) {
+    if (key == "metadata") return Meta(value, attachment.meta);
+    if (key != "spec") return true;
+    return fields_.Members(value, [&](Text part, Value& member) {
+      if (part == "attacher") return fields_.String(member, attachment.attacher);
+      if (part == "nodeName") return fields_.String(member, attachment.node_name);
+      if (part != "source") return true;
+      return fields_.Members(member, [&](Text field, Value& text) {
+        return field != "persistentVolumeName" ||
+               fields_.String(text, attachment.volume_name.emplace());
+      });
+    });
+  });
+}
+
+bool ObjectReader::Impl::ReadCsiStorageCapacity() {
+  auto& capacity = Renewed<objects::CsiStorageCapacity>();
+  return fields_.Members([&](Text key, Value& value) {
+    if (key == "metadata") return Meta(value, capacity.meta);
+    if (key == "storageClassName") return fields_.String(value, capacity.storage_class_name);
+    if (key == "nodeTopology") return Selector(value, {}, capacity.node_topology);
+    if (key == "capacity") return Bytes(value, capacity.capacity_bytes.emplace());
+    if (key == "maximumVolumeSize") {
+      return Bytes(value, capacity.maximum_volume_size_bytes.emplace());
+    }
+    return true;
+  });
+}
+
+bool ObjectReader::Impl::ReadDeviceClass() {
+  auto& klass = Renewed<objects::DeviceClass>();
+  return fields_.Members([&](Text key, Value& value) {
+    if (key == "metadata") return Meta(value, klass.meta);
+    if (key != "spec") return true;
+    return fields_.Members(value, [&](Text part, Value& member) {
+      return part != "extendedResourceName" || fields_.String(member, klass.extended_resource_name);
+    });
+  });
 }
 
 // ---------------------------------------------------------------------------

@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "snapshot/objects.h"
+#include "snapshot/storage_objects.h"
 
 namespace ebb {
 
@@ -26,6 +27,12 @@ class ObjectSink {
   virtual absl::Status OnPodDisruptionBudget(const objects::PodDisruptionBudget& budget) = 0;
   virtual absl::Status OnController(const objects::Controller& controller) = 0;
   virtual absl::Status OnNamespace(const objects::Namespace& name_space) = 0;
+  // Volumes, claims, classes, drivers.  A sink that cannot take them refuses them,
+  // since what it would leave out may keep a pod where it is.
+  virtual absl::Status OnStorageObject(const objects::StorageObject& object) {
+    (void)object;
+    return absl::UnimplementedError("storage objects are not taken here");
+  }
 
   // An object of a kind that no decision reads ("Deployment", "ConfigMap").
   // `kind` is empty where there is none to name.

@@ -200,7 +200,7 @@ const char* IdField(Text source) {
       {"awsElasticBlockStore", "volumeID"},
       {"iscsi", "iqn"},
       {"rbd", "image"},
-      {"azureDisk", "diskName"},
+      {"azureDisk", "diskURI"},
       {"azureFile", "shareName"},
       {"cinder", "volumeID"},
       {"portworxVolume", "volumeID"},
@@ -303,6 +303,117 @@ Json Object(const char* api_version, const char* kind, const objects::ObjectMeta
   return {{"apiVersion", api_version}, {"kind", kind}, {"metadata", Meta(meta)}};
 }
 
+Json VolumeSource(const objects::PersistentVolume& volume) {
+  Json source = Json::object();
+  const bool csi = volume.source == "csi";
+  Put(source, "driver", volume.driver);
+  if (const char* field = csi ? "volumeHandle" : IdField(volume.source)) {
+    Put(source, field, volume.id);
+  }
+  Put(source, "kind", volume.disk_kind);
+  return source;
+}
+
+Json ToJson(const objects::PersistentVolume& volume) {
+  Json json = Object("v1", "PersistentVolume", volume.meta);
+  Json spec = Json::object();
+  spec["capacity"]["storage"] = Quantity("storage", volume.capacity_bytes);
+  Put(spec, "accessModes", Texts(volume.access_modes));
+  Put(spec, "storageClassName", volume.storage_class_name);
+  Put(spec, "volumeMode", volume.volume_mode);
+  Put(spec, "volumeAttributesClassName", volume.volume_attributes_class_name);
+  if (volume.claim) {
+    Json claim = Json::object();
+    Put(claim, "namespace", volume.claim->namespace_name);
+    Put(claim, "name", volume.claim->name);
+    Put(claim, "uid", volume.claim->uid);
+    spec["claimRef"] = std::move(claim);
+  }
+  if (!volume.required_node_affinity.nil) {
+    spec["nodeAffinity"]["required"]["nodeSelectorTerms"] = NodeTerms(volume.required_node_affinity);
+  }
+  if (!volume.source.empty()) spec[std::string(volume.source)] = VolumeSource(volume);
+  json["spec"] = std::move(spec);
+  Put(json["status"], "phase", volume.phase);
+  return json;
+}
+
+Json ToJson(const objects::PersistentVolumeClaim& claim) {
+  Json json = Object("v1", "PersistentVolumeClaim", claim.meta);
+  Json spec = Json::object();
+  Put(spec, "accessModes", Texts(claim.access_modes));
+  Put(spec, "storageClassName", claim.storage_class_name);
+  Put(spec, "volumeMode", claim.volume_mode);
+  Put(spec, "volumeAttributesClassName", claim.volume_attributes_class_name);
+  Put(spec, "volumeName", claim.volume_name);
+  PutSelector(spec, "selector", claim.selector);
+  if (claim.request_bytes) {
+    spec["resources"]["requests"]["storage"] = Quantity("storage", *claim.request_bytes);
+  }
+  json["spec"] = std::move(spec);
+  Put(json["status"], "phase", claim.phase);
+  return json;
+}
+
+Json ToJson(const objects::StorageClass& klass) {
+  Json json = Object("storage.k8s.io/v1", "StorageClass", klass.meta);
+  Put(json, "provisioner", klass.provisioner);
+  Put(json, "volumeBindingMode", klass.volume_binding_mode);
+  for (const objects::TopologyTerm& term : klass.allowed_topologies) {
+    Json requirements = Json::array();
+    for (const objects::TopologyRequirement& each : term) {
+      requirements.push_back({{"key", each.key}, {"values", Texts(each.values)}});
+    }
+    json["allowedTopologies"].push_back({{"matchLabelExpressions", std::move(requirements)}});
+  }
+  return json;
+}
+
+Json ToJson(const objects::CsiDriver& driver) {
+  Json json = Object("storage.k8s.io/v1", "CSIDriver", driver.meta);
+  json["spec"]["storageCapacity"] = driver.storage_capacity;
+  return json;
+}
+
+Json ToJson(const objects::CsiNode& node) {
+  Json json = Object("storage.k8s.io/v1", "CSINode", node.meta);
+  json["spec"]["drivers"] = Json::array();
+  for (const objects::CsiNode::Driver& driver : node.drivers) {
+    Json each = {{"name", driver.name}};
+    if (driver.volumes_max) each["allocatable"]["count"] = *driver.volumes_max;
+    json["spec"]["drivers"].push_back(std::move(each));
+  }
+  return json;
+}
+
+Json ToJson(const objects::VolumeAttachment& attachment) {
+  Json json = Object("storage.k8s.io/v1", "VolumeAttachment", attachment.meta);
+  Json spec = Json::object();
+  Put(spec, "attacher", attachment.attacher);
+  Put(spec, "nodeName", attachment.node_name);
+  if (attachment.volume_name) spec["source"]["persistentVolumeName"] = *attachment.volume_name;
+  json["spec"] = std::move(spec);
+  return json;
+}
+
+Json ToJson(const objects::CsiStorageCapacity& capacity) {
+  Json json = Object("storage.k8s.io/v1", "CSIStorageCapacity", capacity.meta);
+  Put(json, "storageClassName", capacity.storage_class_name);
+  PutSelector(json, "nodeTopology", capacity.node_topology);
+  if (capacity.capacity_bytes) json["capacity"] = Quantity("storage", *capacity.capacity_bytes);
+  if (capacity.maximum_volume_size_bytes) {
+    json["maximumVolumeSize"] = Quantity("storage", *capacity.maximum_volume_size_bytes);
+  }
+  return json;
+}
+
+Json ToJson(const objects::DeviceClass& klass) {
+  Json json = Object("resource.k8s.io/v1", "DeviceClass", klass.meta);
+  json["spec"] = Json::object();
+  Put(json["spec"], "extendedResourceName", klass.extended_resource_name);
+  return json;
+}
+
 std::string ToText(ObjectFormat format, const Json& object) {
   return format == ObjectFormat::kYamlDocuments ? Yaml(object) : CompactJson(object);
 }
@@ -371,6 +482,10 @@ absl::Status ObjectWriter::OnController(const objects::Controller& controller) {
 
 absl::Status ObjectWriter::OnNamespace(const objects::Namespace& name_space) {
   return Write(ToText(format_, Object("v1", "Namespace", name_space.meta)));
+}
+
+absl::Status ObjectWriter::OnStorageObject(const objects::StorageObject& object) {
+  return Write(ToText(format_, std::visit([](const auto& o) { return ToJson(o); }, object)));
 }
 
 absl::Status ObjectWriter::Write(std::string_view object) {

@@ -34,6 +34,7 @@ class ObjectWriter : public ObjectSink {
   absl::Status OnPodDisruptionBudget(const objects::PodDisruptionBudget& budget) override;
   absl::Status OnController(const objects::Controller& controller) override;
   absl::Status OnNamespace(const objects::Namespace& name_space) override;
+  absl::Status OnStorageObject(const objects::StorageObject& object) override;
 
   // Writes the end.  Call it once, after the last object.
   absl::Status Finish();

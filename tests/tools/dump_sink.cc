@@ -141,7 +141,79 @@ void PutStatus(const objects::Pod& pod, Line& line) {
   line.Put("status_requests", pod.pod_status_requests).Put("allocated", pod.pod_allocated);
 }
 
+Line Dumped(const objects::PersistentVolume& volume) {
+  Line line("PersistentVolume");
+  line.Put("name", volume.meta).Put("capacity", volume.capacity_bytes);
+  line.Put("modes", volume.access_modes).Put("class", volume.storage_class_name);
+  line.Put("mode", volume.volume_mode).Put("attributes", volume.volume_attributes_class_name);
+  if (volume.claim) {
+    line.Put("claim", volume.claim->name).Put("in", volume.claim->namespace_name);
+    line.Put("claim_uid", volume.claim->uid);
+  }
+  line.Put("affinity", volume.required_node_affinity).Put("source", volume.source);
+  line.Put("driver", volume.driver).Put("id", volume.id).Put("kind", volume.disk_kind);
+  return line.Put("phase", volume.phase);
+}
+
+Line Dumped(const objects::PersistentVolumeClaim& claim) {
+  Line line("PersistentVolumeClaim");
+  line.Put("name", claim.meta).Put("modes", claim.access_modes);
+  line.Put("class", claim.storage_class_name).Put("mode", claim.volume_mode);
+  line.Put("attributes", claim.volume_attributes_class_name).Put("volume", claim.volume_name);
+  line.Put("selector", claim.selector).Put("request", claim.request_bytes);
+  return line.Put("phase", claim.phase);
+}
+
+Line Dumped(const objects::StorageClass& klass) {
+  Line line("StorageClass");
+  line.Put("name", klass.meta).Put("provisioner", klass.provisioner);
+  line.Put("mode", klass.volume_binding_mode);
+  for (const objects::TopologyTerm& term : klass.allowed_topologies) {
+    line.Put("term", static_cast<int64_t>(term.size()));
+    for (const objects::TopologyRequirement& each : term) {
+      line.Put("key", each.key).Put("values", each.values);
+    }
+  }
+  return line;
+}
+
+Line Dumped(const objects::CsiDriver& driver) {
+  return Line("CSIDriver").Put("name", driver.meta).Put("capacity", driver.storage_capacity);
+}
+
+Line Dumped(const objects::CsiNode& node) {
+  Line line("CSINode");
+  line.Put("name", node.meta);
+  for (const objects::CsiNode::Driver& each : node.drivers) {
+    line.Put("driver", each.name).Put("max", each.volumes_max);
+  }
+  return line;
+}
+
+Line Dumped(const objects::VolumeAttachment& attachment) {
+  Line line("VolumeAttachment");
+  line.Put("name", attachment.meta).Put("attacher", attachment.attacher);
+  line.Put("node", attachment.node_name);
+  return attachment.volume_name ? line.Put("volume", *attachment.volume_name) : line;
+}
+
+Line Dumped(const objects::CsiStorageCapacity& capacity) {
+  Line line("CSIStorageCapacity");
+  line.Put("name", capacity.meta).Put("class", capacity.storage_class_name);
+  line.Put("topology", capacity.node_topology).Put("capacity", capacity.capacity_bytes);
+  return line.Put("max", capacity.maximum_volume_size_bytes);
+}
+
+Line Dumped(const objects::DeviceClass& klass) {
+  return Line("DeviceClass").Put("name", klass.meta).Put("resource", klass.extended_resource_name);
+}
+
 }  // namespace
+
+absl::Status DumpSink::OnStorageObject(const objects::StorageObject& object) {
+  lines_.push_back(std::visit([](const auto& o) { return Dumped(o).text(); }, object));
+  return absl::OkStatus();
+}
 
 absl::Status DumpSink::OnNode(const objects::Node& node) {
   Line line("Node");
