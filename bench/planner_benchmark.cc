@@ -1,0 +1,122 @@
+// One planner pass over every node in input order, without a limit.
+//
+// ColdPass:   a new planner each time; the snapshot is loaded, and one pass went before.
+// SecondPass: the planner of the pass before, on the unchanged snapshot, at a time when
+//             nodes found unremovable are tried again (with the recheck cache full a
+//             pass has next to nothing to do, which would measure nothing).
+// ChurnPass:  the same after 1% of the pods went from their node to the next one.
+
+#include <chrono>
+#include <string>
+
+#include "bench/rows.h"
+#include "bench/workloads.h"
+#include "benchmark/benchmark.h"
+#include "engine/planner.h"
+
+namespace ebb::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+Workload* WorkloadOrSkip(benchmark::State& state, const std::string& name) {
+  absl::StatusOr<Workload*> workload = GetWorkload(name);
+  if (workload.ok()) return *workload;
+  state.SkipWithError(workload.status().ToString().c_str());
+  return nullptr;
+}
+
+Plan RunPass(Planner& planner, Workload& workload, int64_t now_s) {
+  PassInput input;
+  input.now_s = now_s;
+  input.candidates = workload.candidates;
+  input.pending = workload.pending;
+  return planner.Pass(workload.snapshot, workload.groups, input);
+}
+
+void CountPlan(benchmark::State& state, const Workload& workload, const Plan& plan) {
+  size_t moved = 0;
+  for (const RemovableNode& node : plan.remove) moved += node.moves.size();
+  const auto nodes = static_cast<double>(workload.candidates.size());
+  state.counters["nodes/s"] =
+      benchmark::Counter(nodes, benchmark::Counter::kIsIterationInvariantRate);
+  state.counters["pods"] = static_cast<double>(workload.snapshot.placed_pods());
+  state.counters["moved"] = static_cast<double>(moved);
+  state.counters["removed"] = static_cast<double>(plan.remove.size());
+}
+
+void ColdPass(benchmark::State& state, const std::string& name) {
+  Workload* workload = WorkloadOrSkip(state, name);
+  if (workload == nullptr) return;
+  Planner warm_up{PlannerOptions()};
+  Plan plan = RunPass(warm_up, *workload, workload->now_s);
+  for (auto _ : state) {
+    Planner planner{PlannerOptions()};
+    plan = RunPass(planner, *workload, workload->now_s);
+  }
+  CountPlan(state, *workload, plan);
+}
+
+int64_t BeyondRecheck(const Planner& planner) {
+  return planner.options().unremovable_node_recheck_timeout_s + 1;
+}
+
+void SecondPass(benchmark::State& state, const std::string& name) {
+  Workload* workload = WorkloadOrSkip(state, name);
+  if (workload == nullptr) return;
+  Planner planner{PlannerOptions()};
+  int64_t now_s = workload->now_s;
+  Plan plan = RunPass(planner, *workload, now_s);
+  for (auto _ : state) {
+    now_s += BeyondRecheck(planner);
+    plan = RunPass(planner, *workload, now_s);
+  }
+  CountPlan(state, *workload, plan);
+}
+
+// Moves every 100th pod to the next node that is there and has room, and back by Revert.
+void Churn(ClusterSnapshot& snapshot, uint32_t offset) {
+  const Catalog& catalog = snapshot.catalog();
+  for (uint32_t p = offset % 100; p < catalog.pods(); p += 100) {
+    const NodeId from = snapshot.NodeOf(PodId{p});
+    if (from == kNoNode) continue;
+    const NodeId to = snapshot.NodeAt((snapshot.PositionOf(from) + 1) % snapshot.nodes());
+    if (to != from && snapshot.Free(kCpu, to) >= 2000) snapshot.MovePod(PodId{p}, to);
+  }
+}
+
+void ChurnPass(benchmark::State& state, const std::string& name) {
+  Workload* workload = WorkloadOrSkip(state, name);
+  if (workload == nullptr) return;
+  Planner planner{PlannerOptions()};
+  int64_t now_s = workload->now_s;
+  Plan plan = RunPass(planner, *workload, now_s);
+  uint32_t round = 0;
+  for (auto _ : state) {
+    now_s += BeyondRecheck(planner);
+    workload->snapshot.Fork();
+    Churn(workload->snapshot, ++round);
+    const Clock::time_point begin = Clock::now();
+    plan = RunPass(planner, *workload, now_s);
+    state.SetIterationTime(std::chrono::duration<double>(Clock::now() - begin).count());
+    workload->snapshot.Revert();
+  }
+  CountPlan(state, *workload, plan);
+}
+
+}  // namespace
+
+void RegisterPlannerRows(const std::vector<std::string>& names) {
+  const auto add = [](const std::string& row, const std::string& name, auto run) {
+    return benchmark::RegisterBenchmark((row + "/" + name).c_str(),
+                                        [=](benchmark::State& state) { run(state, name); })
+        ->Unit(benchmark::kMillisecond);
+  };
+  for (const std::string& name : names) {
+    add("BM_Planner_ColdPass", name, ColdPass)->UseRealTime();
+    add("BM_Planner_SecondPass", name, SecondPass)->UseRealTime();
+    add("BM_Planner_ChurnPass", name, ChurnPass)->UseManualTime();
+  }
+}
+
+}  // namespace ebb::bench

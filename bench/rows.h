@@ -1,0 +1,17 @@
+// The rows of the suite, by the file that holds them.
+
+#ifndef EBB_BENCH_ROWS_H_
+#define EBB_BENCH_ROWS_H_
+
+#include <string>
+#include <vector>
+
+namespace ebb::bench {
+
+void RegisterSnapshotRows();                                      // snapshot_benchmark.cc
+void RegisterPlannerRows(const std::vector<std::string>& names);  // planner_benchmark.cc
+void RegisterImportRows();                                        // import_benchmark.cc
+
+}  // namespace ebb::bench
+
+#endif  // EBB_BENCH_ROWS_H_
