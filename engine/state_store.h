@@ -21,13 +21,13 @@ namespace ebb {
 struct RoundRecord {
   int64_t round = 0;  // From 1.
   int64_t now_s = 0;
-  std::string input_digest;  // Of all that the round was given; equal input, equal digest.
-  std::string status;
-  std::string decision;  // JSON.
+  std::string input_digest = {};  // Of all that the round was given; equal input, equal digest.
+  std::string status = {};
+  std::string decision = {};  // JSON.
 
   // To run the round again; both empty where it is not recorded.
-  std::string arguments;  // JSON.
-  std::string input;      // A binary snapshot.
+  std::string arguments = {};  // JSON.
+  std::string input = {};      // A binary snapshot.
 };
 
 class StateStore {

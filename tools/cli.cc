@@ -7,6 +7,7 @@
 
 #include "tools/filter_command.h"
 #include "tools/plan_command.h"
+#include "tools/round_command.h"
 #include "tools/snapshot_commands.h"
 
 namespace ebb {
@@ -64,7 +65,10 @@ std::string Unknown(const CLI::App& root, int argc, const char* const* argv) {
 int Usage(const CLI::App& app, const CLI::ParseError& error, int argc, const char* const* argv,
           std::ostream& err) {
   std::string what;
-  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) what = Unknown(app, argc, argv);
+  const bool no_command = app.get_subcommands().empty() && argc > 1;
+  if (no_command || dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
+    what = Unknown(app, argc, argv);
+  }
   if (what.empty()) what = error.what();
   std::string name = "ebb";
   for (const CLI::App* sub : app.get_subcommands()) name += " " + sub->get_name();
@@ -108,6 +112,10 @@ int RunCli(int argc, const char* const* argv, std::istream& in, std::ostream& ou
   ImportCommand import;
   CLI::App* import_app = app.add_subcommand("import", "Turn dumps into one snapshot file");
   import.AddTo(*import_app);
+  ReplayCommand replay;
+  CLI::App* replay_app =
+      app.add_subcommand("replay", "Run recorded rounds again and compare every decision");
+  replay.AddTo(*replay_app);
   CLI::App* version = app.add_subcommand("version", "Print the version");
   try {
     app.parse(argc, argv);
@@ -119,6 +127,7 @@ int RunCli(int argc, const char* const* argv, std::istream& in, std::ostream& ou
   if (filter_app->parsed()) return filter.Run(in, out, err);
   if (gen_app->parsed()) return gen.Run(out, err);
   if (import_app->parsed()) return import.Run(out, err);
+  if (replay_app->parsed()) return replay.Run(out, err);
   if (version->parsed()) {
     out << "ebb " << kVersion << "\n";
     return 0;

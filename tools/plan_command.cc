@@ -161,7 +161,7 @@ void AddDrainFlags(PlanCommand& command, CLI::App& app) {
       ->group(group);
   app.add_option("--min-replica-count", drain.min_replica_count,
                  "Pods of ReplicaSets with fewer replicas keep their nodes")
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Range(0, 1000000))
       ->type_name("N")
       ->capture_default_str()
       ->group(group);
@@ -246,9 +246,13 @@ void PlanCommand::AddTo(CLI::App& app) {
   AddEligibilityFlags(*this, app);
   AddDrainFlags(*this, app);
   AddOutputFlags(*this, app);
+  over_time.AddTo(app);
 }
 
+int64_t PlanCommand::NowOf(const LoadedCluster& cluster) const { return Now(*this, cluster); }
+
 int PlanCommand::Run(std::ostream& out, std::ostream& err) const {
+  if (over_time.active()) return RunRound(*this, out, err);
   Progress progress;
   progress.Say("reading");
   GroupRules rules;

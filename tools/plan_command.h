@@ -15,6 +15,7 @@
 
 #include "engine/planner.h"
 #include "tools/load_cluster.h"
+#include "tools/round_command.h"
 
 namespace CLI {
 class App;
@@ -36,8 +37,11 @@ struct PlanCommand {
   std::string blocking_system_pod_timeout = "1h";
   std::string simulation_timeout;
   std::optional<int64_t> max_scale_down_parallelism;
+  RoundFlags over_time;  // With --state: a round instead of a plan over a dump.
 
   void AddTo(CLI::App& app);
+  // The time to plan for: --now, or the clock's.
+  [[nodiscard]] int64_t NowOf(const LoadedCluster& cluster) const;
   // The exit code: 0 plan made, 1 bad input.
   int Run(std::ostream& out, std::ostream& err) const;
 };

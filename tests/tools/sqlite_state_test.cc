@@ -1,0 +1,203 @@
+#include "tools/sqlite_state.h"
+
+#include <sqlite3.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <sstream>
+#include <string>
+
+#include "gtest/gtest.h"
+
+namespace ebb {
+namespace {
+
+class SqliteStateTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    path_ = testing::TempDir() + "ebb-state-" + std::to_string(getpid()) + ".db";
+    Remove();
+  }
+  void TearDown() override { Remove(); }
+  void Remove() {
+    std::remove(path_.c_str());
+    std::remove((path_ + "-journal").c_str());
+  }
+
+  std::unique_ptr<SqliteState> Open(const SqliteStateOptions& options = {}) {
+    auto opened = SqliteState::Open(path_, options);
+    EXPECT_TRUE(opened.ok()) << opened.status();
+    return opened.ok() ? *std::move(opened) : nullptr;
+  }
+
+  std::string Bytes() const {
+    std::ifstream file(path_, std::ios::binary);
+    std::ostringstream bytes;
+    bytes << file.rdbuf();
+    return bytes.str();
+  }
+
+  static ScaleDownState Everything() {
+    ScaleDownState state;
+    state.rounds = 7;
+    state.latest_s = 1234;
+    state.limit = {.latest_update_s = 1234, .min_interval_s = 10};
+    state.timers = {{"a", "uid-a", 100, true}, {"b", "uid-b", 200, false}};
+    state.skipped = {{"z", 5}, {"y", 6}};  // An order of its own.
+    state.actuation.empty = {{"c", "group"}};
+    state.actuation.drained = {{"d", ""}};
+    state.actuation.recent_evictions = {{"default", "p", "uid-p", 1200}};
+    state.cooldowns = {{"", 1, std::nullopt, 3}, {"group", std::nullopt, 2, std::nullopt}};
+    state.planner.hints = {{"uid-q", "a"}};
+    state.planner.pending_hints = {{"uid-r", "b"}};
+    state.planner.unremovable = {{"e", 1500}};
+    state.planner.scan_pointer = 42;
+    return state;
+  }
+
+  std::string path_;
+};
+
+void ExpectEqual(const ScaleDownState& a, const ScaleDownState& b) {
+  EXPECT_EQ(a.rounds, b.rounds);
+  EXPECT_EQ(a.latest_s, b.latest_s);
+  EXPECT_EQ(a.limit, b.limit);
+  EXPECT_EQ(a.timers, b.timers);
+  EXPECT_EQ(a.skipped, b.skipped);
+  EXPECT_EQ(a.actuation.empty, b.actuation.empty);
+  EXPECT_EQ(a.actuation.drained, b.actuation.drained);
+  EXPECT_EQ(a.actuation.recent_evictions, b.actuation.recent_evictions);
+  EXPECT_EQ(a.cooldowns, b.cooldowns);
+  EXPECT_EQ(a.planner, b.planner);
+}
+
+TEST_F(SqliteStateTest, NewFileHoldsNoState) {
+  const auto loaded = Open()->Load();
+  ASSERT_TRUE(loaded.ok());
+  EXPECT_FALSE(loaded->has_value());
+}
+
+TEST_F(SqliteStateTest, EveryFieldComesBackInAnotherProcess) {
+  ASSERT_TRUE(Open()->Save(Everything(), {.round = 7, .now_s = 1234}).ok());
+  const auto loaded = Open()->Load();
+  ASSERT_TRUE(loaded.ok());
+  ASSERT_TRUE(loaded->has_value());
+  ExpectEqual(**loaded, Everything());
+}
+
+TEST_F(SqliteStateTest, SaveReplacesWhatWasThere) {
+  const auto store = Open();
+  ASSERT_TRUE(store->Save(Everything(), {.round = 1}).ok());
+  ScaleDownState small;
+  small.rounds = 8;
+  ASSERT_TRUE(store->Save(small, {.round = 2}).ok());
+  ExpectEqual(*store->Load().value(), small);
+}
+
+TEST_F(SqliteStateTest, OldRoundsAreDropped) {
+  const auto store = Open({.rounds_max = 3});
+  for (int64_t round = 1; round <= 10; ++round) {
+    ASSERT_TRUE(store->Save({}, {.round = round, .status = "s"}).ok());
+  }
+  const auto rounds = store->Rounds();
+  ASSERT_TRUE(rounds.ok());
+  ASSERT_EQ(rounds->size(), 3u);
+  EXPECT_EQ(rounds->front().round, 8);
+}
+
+TEST_F(SqliteStateTest, RecordedBytesComeBackWithTheirZeros) {
+  const auto store = Open();
+  const std::string input("a\0b", 3);
+  ASSERT_TRUE(store->Append({.round = 1, .decision = "{}", .arguments = "[]", .input = input}).ok());
+  EXPECT_EQ(store->Rounds()->at(0).input, input);
+}
+
+TEST_F(SqliteStateTest, FileThatIsNoDatabaseIsRefusedAndKept) {
+  std::ofstream(path_) << "timers: none, this is a text that is long enough to be looked at";
+  const std::string before = Bytes();
+  const auto opened = SqliteState::Open(path_, {});
+  ASSERT_FALSE(opened.ok());
+  EXPECT_NE(opened.status().message().find(path_), std::string::npos);
+  EXPECT_EQ(Bytes(), before);
+}
+
+TEST_F(SqliteStateTest, AnotherProgramsDatabaseIsRefusedAndKept) {
+  sqlite3* db = nullptr;
+  sqlite3_open(path_.c_str(), &db);
+  sqlite3_exec(db, "CREATE TABLE t(x)", nullptr, nullptr, nullptr);
+  sqlite3_close(db);
+  const std::string before = Bytes();
+  EXPECT_FALSE(SqliteState::Open(path_, {}).ok());
+  EXPECT_EQ(Bytes(), before);
+}
+
+TEST_F(SqliteStateTest, LaterVersionIsRefusedAndKept) {
+  ASSERT_TRUE(Open()->Save(Everything(), {.round = 1}).ok());
+  sqlite3* db = nullptr;
+  sqlite3_open(path_.c_str(), &db);
+  sqlite3_exec(db, "PRAGMA user_version = 2", nullptr, nullptr, nullptr);
+  sqlite3_close(db);
+  const std::string before = Bytes();
+  const auto opened = SqliteState::Open(path_, {});
+  ASSERT_FALSE(opened.ok());
+  EXPECT_NE(opened.status().message().find("later"), std::string::npos);
+  EXPECT_EQ(Bytes(), before);
+}
+
+TEST_F(SqliteStateTest, DamagedFileIsRefusedAndKept) {
+  ScaleDownState state = Everything();
+  for (int i = 0; i < 5000; ++i) {
+    state.timers.push_back({"node-" + std::to_string(i), "uid", i, true});
+  }
+  ASSERT_TRUE(Open()->Save(state, {.round = 1}).ok());
+  std::string bytes = Bytes();
+  ASSERT_GT(bytes.size(), 100000u);
+  for (size_t i = 8192; i < bytes.size(); i += 512) bytes[i] = static_cast<char>(~bytes[i]);
+  std::ofstream(path_, std::ios::binary | std::ios::trunc) << bytes;
+  EXPECT_FALSE(SqliteState::Open(path_, {}).ok());
+  EXPECT_EQ(Bytes(), bytes);
+}
+
+TEST_F(SqliteStateTest, ReadOnlyNeedsAFile) {
+  EXPECT_EQ(SqliteState::Open(path_, {.read_only = true}).status().code(),
+            absl::StatusCode::kNotFound);
+}
+
+TEST_F(SqliteStateTest, KilledAtAnyPointTheFileHoldsOneWholeRound) {
+  ASSERT_TRUE(Open()->Save({}, {.round = 0}).ok());
+  int64_t last = 0;
+  for (int attempt = 0; attempt < 10; ++attempt) {
+    const pid_t child = fork();
+    if (child == 0) {
+      const auto store = SqliteState::Open(path_, {});
+      for (int64_t round = last + 1;; ++round) {
+        ScaleDownState state = Everything();
+        state.rounds = round;
+        state.latest_s = round;
+        state.timers.clear();
+        for (int i = 0; i < 50; ++i) {
+          state.timers.push_back({"n" + std::to_string(100 + i), "uid", round, true});
+        }
+        if (!(*store)->Save(state, {.round = round}).ok()) _exit(1);
+      }
+    }
+    usleep(static_cast<useconds_t>(3000 * (attempt + 1)));
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+    const auto store = Open();
+    ASSERT_NE(store, nullptr);
+    const ScaleDownState state = *store->Load().value();
+    EXPECT_EQ(state.latest_s, state.rounds);
+    for (const auto& timer : state.timers) EXPECT_EQ(timer.since_s, state.rounds);
+    EXPECT_EQ(store->Rounds()->back().round, state.rounds);
+    EXPECT_GE(state.rounds, last);
+    last = state.rounds;
+  }
+}
+
+}  // namespace
+}  // namespace ebb
