@@ -33,6 +33,7 @@
 #include "snapshot/catalog.h"
 #include "snapshot/cluster_snapshot.h"
 #include "snapshot/objects.h"
+#include "snapshot/storage_objects.h"
 
 namespace ebb::test {
 
@@ -317,6 +318,11 @@ class Cluster {
     controllers_.push_back(controller.raw);
     return *this;
   }
+  // Its texts must outlive Build(): literals, or Keep().
+  Cluster& Add(objects::StorageObject object) {
+    storage_.push_back(std::move(object));
+    return *this;
+  }
   Cluster& AddNamespace(std::string_view name, objects::KeyValues labels = {}) {
     objects::Namespace& ns = namespaces_.emplace_back();
     ns.meta.name = Keep(name);
@@ -337,6 +343,7 @@ class Cluster {
       add(builder.AddPodDisruptionBudget(budget));
     }
     for (const Pod& pod : pods_) add(builder.AddPod(pod.raw));
+    for (const objects::StorageObject& object : storage_) add(builder.AddStorageObject(object));
     if (!status.ok()) return status;
     return std::move(builder).Build();
   }
@@ -396,6 +403,7 @@ class Cluster {
   std::vector<objects::PodDisruptionBudget> budgets_;
   std::vector<objects::Controller> controllers_;
   std::vector<objects::Namespace> namespaces_;
+  std::vector<objects::StorageObject> storage_;
 };
 
 // Look-ups that end the process where there is nothing of that name.

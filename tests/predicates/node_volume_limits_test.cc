@@ -1,0 +1,110 @@
+#include "predicates/node_volume_limits.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/predicates/storage_builder.h"
+#include "tests/predicates/verdict.h"
+
+namespace ebb::test {
+namespace {
+
+constexpr char kTooMany[] = "NodeVolumeLimits: node(s) exceed max volume count";
+constexpr Text kDriver = "csi.example.com";
+
+// Claims a, b and c, bound to volumes of those names.
+Cluster WithVolumes() {
+  Cluster cluster;
+  cluster.Add(Node("n"));
+  for (const Text name : {"a", "b", "c"}) cluster.Add(Volume(name)).Add(BoundClaim(name, name));
+  return cluster;
+}
+
+TEST(NodeVolumeLimitsTest, VolumesOfPodsCountUpToTheLimit) {
+  const auto verdict = [](int64_t limit) {
+    return VerdictOf(WithVolumes()
+                         .Add(CsiNode("n", kDriver, limit))
+                         .Add(Mounting(Pod("holder").On("n"), "a"))
+                         .Add(Mounting(Pod("p"), "b"))
+                         .Build(),
+                     "p", "n");
+  };
+  EXPECT_EQ(verdict(1), kTooMany);
+  EXPECT_EQ(verdict(2), "fits");
+}
+
+TEST(NodeVolumeLimitsTest, AVolumeThatIsThereAlreadyTakesNoRoom) {
+  const ClusterSnapshot snapshot = WithVolumes()
+                                       .Add(CsiNode("n", kDriver, 1))
+                                       .Add(Mounting(Pod("holder").On("n"), "a"))
+                                       .Add(Mounting(Pod("p"), "a"))
+                                       .Build();
+  EXPECT_EQ(VerdictOf(snapshot, "p", "n"), "fits");
+}
+
+TEST(NodeVolumeLimitsTest, OneVolumeMountedTwiceCountsOnce) {
+  const ClusterSnapshot snapshot = WithVolumes()
+                                       .Add(CsiNode("n", kDriver, 1))
+                                       .Add(Mounting(Mounting(Pod("p"), "a"), "a"))
+                                       .Build();
+  EXPECT_EQ(VerdictOf(snapshot, "p", "n"), "fits");
+}
+
+TEST(NodeVolumeLimitsTest, AttachmentsOfOtherVolumesCount) {
+  objects::VolumeAttachment attachment;
+  attachment.meta.name = "attachment";
+  attachment.attacher = kDriver;
+  attachment.node_name = "n";
+  attachment.volume_name = "c";
+  const auto verdict = [&](int64_t limit, Text claim) {
+    return VerdictOf(WithVolumes()
+                         .Add(CsiNode("n", kDriver, limit))
+                         .Add(attachment)
+                         .Add(Mounting(Pod("p"), claim))
+                         .Build(),
+                     "p", "n");
+  };
+  EXPECT_EQ(verdict(1, "a"), kTooMany);
+  EXPECT_EQ(verdict(2, "a"), "fits");
+  // The scheduler counts one that no pod of the node uses on both sides.
+  EXPECT_EQ(verdict(1, "c"), kTooMany);
+}
+
+TEST(NodeVolumeLimitsTest, WithoutALimitForTheDriverThereIsNone) {
+  const auto p = Mounting(Pod("p"), "a");
+  EXPECT_EQ(VerdictOf(WithVolumes().Add(p).Build(), "p", "n"), "fits");
+  EXPECT_EQ(VerdictOf(WithVolumes().Add(CsiNode("n", "other", 0)).Add(p).Build(), "p", "n"),
+            "fits");
+}
+
+TEST(NodeVolumeLimitsTest, AnUnboundClaimCountsForItsClass) {
+  const auto verdict = [](int64_t limit) {
+    return VerdictOf(Cluster()
+                         .Add(Node("n"))
+                         .Add(CsiNode("n", kDriver, limit))
+                         .Add(LateClass("late", kDriver))
+                         .Add(Claim("x", "late"))
+                         .Add(Claim("y", "late"))
+                         .Add(Mounting(Mounting(Pod("p"), "x"), "y"))
+                         .Build(),
+                     "p", "n");
+  };
+  EXPECT_EQ(verdict(1), kTooMany);
+  EXPECT_EQ(verdict(2), "fits");
+}
+
+TEST(NodeVolumeLimitsTest, InTreeDisksCountUnderTheirCsiDriver) {
+  const auto verdict = [](Text id) {
+    return VerdictOf(Cluster()
+                         .Add(Node("n"))
+                         .Add(CsiNode("n", "ebs.csi.aws.com", 1))
+                         .Add(WithDisk(Pod("holder").On("n"), "awsElasticBlockStore", "vol-1"))
+                         .Add(WithDisk(Pod("p"), "awsElasticBlockStore", id))
+                         .Build(),
+                     "p", "n");
+  };
+  EXPECT_EQ(verdict("vol-2"), kTooMany);
+  EXPECT_EQ(verdict("aws://zone/vol-1"), "fits");  // Another name of the same disk.
+}
+
+}  // namespace
+}  // namespace ebb::test

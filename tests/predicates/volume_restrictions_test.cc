@@ -1,0 +1,95 @@
+#include "predicates/volume_restrictions.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/predicates/storage_builder.h"
+#include "tests/predicates/verdict.h"
+
+namespace ebb::test {
+namespace {
+
+constexpr char kNoDisk[] = "VolumeRestrictions: node(s) had no available disk";
+constexpr char kInUse[] =
+    "VolumeRestrictions: node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod "
+    "access mode already in-use by another pod";
+
+struct Disk {
+  Text source;
+  Text id;
+  bool read_only = false;
+};
+
+std::string Against(const Disk& held, const Disk& wanted) {
+  const ClusterSnapshot snapshot =
+      Cluster()
+          .Add(Node("n"))
+          .Add(WithDisk(Pod("holder").On("n"), held.source, held.id, held.read_only))
+          .Add(WithDisk(Pod("p"), wanted.source, wanted.id, wanted.read_only))
+          .Build();
+  return VerdictOf(snapshot, "p", "n");
+}
+
+TEST(VolumeRestrictionsTest, GceAndIscsiDisksAreSharedOnlyReadOnly) {
+  for (const Text source : {"gcePersistentDisk", "iscsi"}) {
+    EXPECT_EQ(Against({source, "a"}, {source, "a"}), kNoDisk) << source;
+    EXPECT_EQ(Against({source, "a", true}, {source, "a"}), kNoDisk) << source;
+    EXPECT_EQ(Against({source, "a", true}, {source, "a", true}), "fits") << source;
+    EXPECT_EQ(Against({source, "a"}, {source, "b"}), "fits") << source;
+  }
+}
+
+TEST(VolumeRestrictionsTest, AwsDisksAreNeverShared) {
+  EXPECT_EQ(Against({"awsElasticBlockStore", "a", true}, {"awsElasticBlockStore", "a", true}),
+            kNoDisk);
+  EXPECT_EQ(Against({"awsElasticBlockStore", "a"}, {"gcePersistentDisk", "a"}), "fits");
+}
+
+TEST(VolumeRestrictionsTest, DisksOfOtherKindsMayBeShared) {
+  EXPECT_EQ(Against({"cinder", "a"}, {"cinder", "a"}), "fits");
+}
+
+TEST(VolumeRestrictionsTest, RbdImagesConflictWithinAPoolThatAMonitorShares) {
+  const auto rbd = [](Pod pod, Text pool, std::vector<Text> monitors) {
+    pod = WithDisk(std::move(pod), "rbd", "image");
+    pod.raw.volumes.back().pool = pool;
+    pod.raw.volumes.back().monitors = std::move(monitors);
+    return pod;
+  };
+  const ClusterSnapshot snapshot = Cluster()
+                                       .Add(Node("n"))
+                                       .Add(rbd(Pod("holder").On("n"), "rbd", {"m1", "m2"}))
+                                       .Add(rbd(Pod("shares"), "rbd", {"m3", "m2"}))
+                                       .Add(rbd(Pod("other-pool"), "fast", {"m2"}))
+                                       .Add(rbd(Pod("other-monitor"), "rbd", {"m3"}))
+                                       .Build();
+  EXPECT_EQ(VerdictOf(snapshot, "shares", "n"), kNoDisk);
+  EXPECT_EQ(VerdictOf(snapshot, "other-pool", "n"), "fits");
+  EXPECT_EQ(VerdictOf(snapshot, "other-monitor", "n"), "fits");
+}
+
+TEST(VolumeRestrictionsTest, AReadWriteOncePodClaimInUseKeepsOthersOffEveryNode) {
+  objects::PersistentVolumeClaim claim = BoundClaim("data", "pv");
+  claim.access_modes = {"ReadWriteOncePod"};
+  const ClusterSnapshot snapshot = Cluster()
+                                       .Add(Node("a"))
+                                       .Add(Node("b"))
+                                       .Add(Volume("pv"))
+                                       .Add(claim)
+                                       .Add(Mounting(Pod("holder").On("a"), "data"))
+                                       .Add(Mounting(Pod("p"), "data"))
+                                       .Build();
+  EXPECT_EQ(VerdictOf(snapshot, "p", "a"), kInUse);
+  EXPECT_EQ(VerdictOf(snapshot, "p", "b"), kInUse);
+  EXPECT_EQ(VerdictOf(snapshot, "holder", "b"), "fits");  // It is its only user.
+}
+
+TEST(VolumeRestrictionsTest, AClaimThatDoesNotExistFailsByName) {
+  const ClusterSnapshot snapshot = Cluster().Add(Node("n")).Add(Mounting(Pod("p"), "gone")).Build();
+  EXPECT_EQ(VerdictOf(snapshot, "p", "n"),
+            "VolumeRestrictions: persistentvolumeclaim \"gone\" not found");
+}
+
+}  // namespace
+}  // namespace ebb::test
