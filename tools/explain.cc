@@ -51,7 +51,7 @@ std::string OutcomeText(const Catalog& catalog, PodId pod, const DrainVerdict& v
     case DrainOutcome::kUndefined:
       break;
   }
-  return IsDaemonSetPod(catalog, shape) ? "goes with the node: a DaemonSet's" : "must move";
+  return IsDaemonSetPod(catalog, shape) ? "goes with the node: a DaemonSet's" : "may move";
 }
 
 std::string UtilizationLine(const PlanContext& context, NodeId node) {

@@ -107,10 +107,10 @@ struct Pool {
 };
 
 constexpr Pool kPools[] = {
-    {"general", 56, {kM8, kM16}, 430, "", ""},
+    {"general", 56, {kM8, kM16}, 400, "", ""},
     {"batch", 20, {kC16, kM32}, 330, "", ""},
     {"spot", 14, {kM4, kM8}, 380, "", ""},
-    {"db", 6, {kR16, kR16}, 480, "dedicated", "db"},
+    {"db", 6, {kR16, kR16}, 440, "dedicated", "db"},
     {"gpu", 4, {kG16, kG16}, 350, "nvidia.com/gpu", "present"},
 };
 constexpr Text kZones[] = {"eu-west-1a", "eu-west-1b", "eu-west-1c"};
@@ -443,12 +443,12 @@ void MixedCluster::DrawConstraints(App& app) {
   } else if (draw < 250) {
     app.zone = random_.Below(std::size(kZones));
   }
-  app.local_storage = random_.Chance(app.pool == kDb ? 300 : 35);
+  app.local_storage = random_.Chance(app.pool == kDb ? 300 : 20);
   app.memory_volume = random_.Chance(20);
   if (random_.Chance(5)) app.host_port = random_.Between(8000, 8999);
   if (random_.Chance(60)) app.priority = 100000;
-  if (app.kind == AppKind::kJob && random_.Chance(300)) app.safe_to_evict = "false";
-  if (app.kind != AppKind::kJob && random_.Chance(8)) app.safe_to_evict = "false";
+  if (app.kind == AppKind::kJob && random_.Chance(100)) app.safe_to_evict = "false";
+  if (app.kind != AppKind::kJob && random_.Chance(5)) app.safe_to_evict = "false";
   if (app.safe_to_evict.empty() && random_.Chance(30)) app.safe_to_evict = "true";
   if (app.pool == kBatch && random_.Chance(30)) app.priority = -100;  // Fills what is idle.
 }
@@ -535,7 +535,7 @@ absl::Status MixedCluster::MakeBudget(const App& app, int64_t pods) {
   budget.meta = MetaOf(app.name, app.name_space, uid, app.created);
   budget.selector.nil = false;
   budget.selector.match_labels = {{"app", app.name}};
-  const bool exhausted = random_.Chance(100);  // A pod is down, or the budget is too strict.
+  const bool exhausted = random_.Chance(60);  // A pod is down, or the budget is too strict.
   budget.disruptions_allowed = exhausted ? 0 : std::max<int64_t>(1, pods / 4);
   return sink_.OnPodDisruptionBudget(budget);
 }
