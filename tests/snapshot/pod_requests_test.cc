@@ -1,0 +1,181 @@
+#include "snapshot/pod_requests.h"
+
+#include <limits>
+#include <map>
+#include <string>
+
+#include "gtest/gtest.h"
+
+namespace ebb {
+namespace {
+
+using objects::Container;
+using objects::ContainerStatus;
+using objects::Pod;
+using objects::ResourceList;
+
+Container Needs(std::string_view name, ResourceList requests) {
+  Container container;
+  container.name = name;
+  container.requests = std::move(requests);
+  return container;
+}
+
+Container Sidecar(std::string_view name, ResourceList requests) {
+  Container container = Needs(name, std::move(requests));
+  container.restart_policy = "Always";
+  return container;
+}
+
+std::map<std::string, int64_t> Sum(const Pod& pod, RequestsOf which = RequestsOf::kIncoming) {
+  ResourceList sum = {{"left-over", 1}};  // Must be cleared.
+  SumPodRequests(pod, which, sum);
+  std::map<std::string, int64_t> result;
+  for (const auto& [name, amount] : sum) {
+    EXPECT_TRUE(result.emplace(name, amount).second) << name << " is there twice";
+  }
+  return result;
+}
+int64_t Cpu(const Pod& pod, RequestsOf which = RequestsOf::kIncoming) {
+  return Sum(pod, which)["cpu"];
+}
+
+using Amounts = std::map<std::string, int64_t>;
+
+TEST(PodRequestsTest, ContainersAddUpPerResource) {
+  Pod pod;
+  pod.containers = {Needs("a", {{"cpu", 100}, {"memory", 5}}),
+                    Needs("b", {{"cpu", 30}, {"x.io/g", 1}})};
+  EXPECT_EQ(Sum(pod), (Amounts{{"cpu", 130}, {"memory", 5}, {"x.io/g", 1}}));
+  EXPECT_EQ(Sum(Pod()), Amounts());
+}
+
+TEST(PodRequestsTest, TheLargestInitContainerCountsAndNotTheirSum) {
+  Pod pod;
+  pod.containers = {Needs("a", {{"cpu", 100}, {"memory", 50}})};
+  pod.init_containers = {Needs("i", {{"cpu", 300}, {"memory", 10}}), Needs("j", {{"cpu", 200}})};
+  EXPECT_EQ(Sum(pod), (Amounts{{"cpu", 300}, {"memory", 50}}));
+}
+
+TEST(PodRequestsTest, SidecarsAddToContainers) {
+  Pod pod;
+  pod.containers = {Needs("a", {{"cpu", 100}})};
+  pod.init_containers = {Sidecar("s", {{"cpu", 40}}), Sidecar("t", {{"cpu", 2}})};
+  EXPECT_EQ(Cpu(pod), 142);
+}
+
+TEST(PodRequestsTest, AnInitContainerRunsBesideTheSidecarsBeforeItOnly) {
+  Pod pod;
+  pod.containers = {Needs("a", {{"cpu", 10}})};
+  pod.init_containers = {Sidecar("s", {{"cpu", 40}}), Needs("i", {{"cpu", 100}}),
+                         Sidecar("t", {{"cpu", 60}})};
+  EXPECT_EQ(Cpu(pod), 140);  // 40 + 100, more than 10 + 40 + 60.
+  std::swap(pod.init_containers[0], pod.init_containers[1]);
+  EXPECT_EQ(Cpu(pod), 110);  // Now 100 alone is less than 10 + 40 + 60.
+}
+
+TEST(PodRequestsTest, PodLevelRequestsReplaceCpuMemoryAndHugepagesOnly) {
+  Pod pod;
+  pod.containers = {Needs("a", {{"cpu", 100}, {"memory", 10}, {"ephemeral-storage", 7}})};
+  pod.has_pod_resources = true;
+  pod.pod_requests = {{"cpu", 60}, {"hugepages-2Mi", 4}, {"ephemeral-storage", 99}, {"x.io/g", 9}};
+  EXPECT_EQ(Sum(pod),
+            (Amounts{{"cpu", 60}, {"memory", 10}, {"ephemeral-storage", 7}, {"hugepages-2Mi", 4}}));
+}
+
+TEST(PodRequestsTest, OverheadComesOnTopOfPodLevelRequests) {
+  Pod pod;
+  pod.containers = {Needs("a", {{"cpu", 100}})};
+  pod.has_pod_resources = true;
+  pod.pod_requests = {{"cpu", 60}};
+  pod.overhead = {{"cpu", 5}, {"memory", 3}};
+  EXPECT_EQ(Sum(pod), (Amounts{{"cpu", 65}, {"memory", 3}}));
+}
+
+ContainerStatus Status(std::string_view name, ResourceList requests, ResourceList allocated) {
+  ContainerStatus status;
+  status.name = name;
+  status.has_resources = true;
+  status.requests = std::move(requests);
+  status.allocated = std::move(allocated);
+  return status;
+}
+
+TEST(PodRequestsTest, ARunningPodHoldsTheLargestOfSpecStatusAndAllocated) {
+  Pod pod;
+  pod.containers = {Needs("a", {{"cpu", 100}, {"memory", 7}})};
+  pod.container_statuses = {Status("a", {{"cpu", 200}}, {{"cpu", 150}, {"memory", 9}})};
+  EXPECT_EQ(Sum(pod, RequestsOf::kRunning), (Amounts{{"cpu", 200}, {"memory", 9}}));
+  EXPECT_EQ(Sum(pod), (Amounts{{"cpu", 100}, {"memory", 7}}));  // Incoming: spec alone.
+  pod.container_statuses = {Status("a", {{"cpu", 20}}, {{"cpu", 30}})};
+  EXPECT_EQ(Cpu(pod, RequestsOf::kRunning), 100);
+}
+
+TEST(PodRequestsTest, AnInfeasibleResizeLeavesWhatStatusSays) {
+  Pod pod;
+  pod.containers = {Needs("a", {{"cpu", 900}})};
+  pod.container_statuses = {Status("a", {{"cpu", 200}}, {{"cpu", 250}})};
+  pod.resize_infeasible = true;
+  EXPECT_EQ(Cpu(pod, RequestsOf::kRunning), 250);
+  EXPECT_EQ(Cpu(pod), 900);
+}
+
+TEST(PodRequestsTest, AStatusWithoutResourcesSaysNothing) {
+  Pod pod;
+  pod.containers = {Needs("a", {{"cpu", 100}})};
+  pod.container_statuses = {Status("a", {{"cpu", 900}}, {{"cpu", 900}})};
+  pod.container_statuses[0].has_resources = false;
+  EXPECT_EQ(Cpu(pod, RequestsOf::kRunning), 100);
+  pod.container_statuses[0].has_resources = true;
+  pod.container_statuses[0].name = "another";
+  EXPECT_EQ(Cpu(pod, RequestsOf::kRunning), 100);
+}
+
+TEST(PodRequestsTest, StatusCountsForSidecarsButNotForInitContainers) {
+  Pod pod;
+  pod.containers = {Needs("a", {{"cpu", 10}})};
+  pod.init_containers = {Sidecar("s", {{"cpu", 20}}), Needs("i", {{"cpu", 1}})};
+  pod.container_statuses = {Status("s", {{"cpu", 50}}, {}), Status("i", {{"cpu", 5000}}, {})};
+  EXPECT_EQ(Cpu(pod, RequestsOf::kRunning), 60);
+}
+
+TEST(PodRequestsTest, PodLevelStatusIsHonouredForARunningPod) {
+  Pod pod;
+  pod.containers = {Needs("a", {{"cpu", 10}})};
+  pod.has_pod_resources = true;
+  pod.pod_requests = {{"cpu", 100}};
+  pod.has_pod_status_resources = true;
+  pod.pod_status_requests = {{"cpu", 300}};
+  pod.pod_allocated = {{"cpu", 200}};
+  EXPECT_EQ(Cpu(pod, RequestsOf::kRunning), 300);
+  EXPECT_EQ(Cpu(pod), 100);
+  pod.pod_requests = {{"cpu", 800}};
+  EXPECT_EQ(Cpu(pod, RequestsOf::kRunning), 800);
+  pod.resize_infeasible = true;
+  EXPECT_EQ(Cpu(pod, RequestsOf::kRunning), 300);
+}
+
+TEST(PodRequestsTest, SumsStopAtTheLargestNumber) {
+  constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
+  Pod pod;
+  pod.containers = {Needs("a", {{"cpu", kMax}}), Needs("b", {{"cpu", kMax}})};
+  pod.overhead = {{"cpu", 1}};
+  EXPECT_EQ(Cpu(pod), kMax);
+}
+
+TEST(PodRequestsTest, KnowsScalarAndExtendedResources) {
+  EXPECT_TRUE(IsExtendedResource("nvidia.com/gpu"));
+  EXPECT_FALSE(IsExtendedResource("cpu"));
+  EXPECT_FALSE(IsExtendedResource("kubernetes.io/batteries"));
+  EXPECT_FALSE(IsExtendedResource("requests.nvidia.com/gpu"));
+  for (const char* name :
+       {"nvidia.com/gpu", "hugepages-1Gi", "x.kubernetes.io/y", "attachable-volumes-aws-ebs"}) {
+    EXPECT_TRUE(IsScalarResource(name)) << name;
+  }
+  for (const char* name : {"cpu", "memory", "storage", "requests.nvidia.com/gpu"}) {
+    EXPECT_FALSE(IsScalarResource(name)) << name;
+  }
+}
+
+}  // namespace
+}  // namespace ebb

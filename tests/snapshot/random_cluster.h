@@ -1,0 +1,35 @@
+// RandomObjects makes small clusters in which everything that the snapshot counts
+// occurs: zones and hosts, taints, spread constraints with every policy, affinity
+// and anti-affinity over namespaces, claims that several pods share.
+//
+// Change does one operation at random, the same on a snapshot and on its twin.
+
+#ifndef EBB_TESTS_SNAPSHOT_RANDOM_CLUSTER_H_
+#define EBB_TESTS_SNAPSHOT_RANDOM_CLUSTER_H_
+
+#include <memory>
+
+#include "snapshot/cluster_snapshot.h"
+#include "tests/snapshot/cluster_snapshot_twin.h"
+#include "tests/snapshot/random_seed.h"
+
+namespace ebb::test {
+
+struct RandomClusterSize {
+  int nodes = 10;
+  int pods = 40;
+};
+
+std::shared_ptr<const TwinObjects> RandomObjects(Dice& dice, RandomClusterSize size);
+
+// Ends the process if the objects are refused.
+ClusterSnapshot BuildSnapshot(const TwinObjects& objects);
+
+inline constexpr size_t kDepthMax = 10;
+
+// Operations inside the forks that are open, and opening and closing them.
+void Change(ClusterSnapshot& snapshot, SnapshotTwin& twin, const TwinObjects& objects, Dice& dice);
+
+}  // namespace ebb::test
+
+#endif  // EBB_TESTS_SNAPSHOT_RANDOM_CLUSTER_H_

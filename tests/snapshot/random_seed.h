@@ -1,0 +1,42 @@
+// The seed of a random test: EBB_TEST_SEED, or a fixed one, printed either way so
+// that a failure can be repeated.
+
+#ifndef EBB_TESTS_SNAPSHOT_RANDOM_SEED_H_
+#define EBB_TESTS_SNAPSHOT_RANDOM_SEED_H_
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+#include <vector>
+
+namespace ebb::test {
+
+inline uint64_t RandomSeed() {
+  const char* text = std::getenv("EBB_TEST_SEED");
+  const uint64_t seed = text != nullptr ? std::strtoull(text, nullptr, 10) : 1;
+  std::printf("EBB_TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
+  return seed;
+}
+
+// Small numbers at random, the same on every platform.
+class Dice {
+ public:
+  explicit Dice(uint64_t seed) : engine_(seed) {}
+
+  // In [0, bound).
+  int Below(int bound) { return static_cast<int>(engine_() % static_cast<uint64_t>(bound)); }
+  bool Percent(int percent) { return Below(100) < percent; }
+
+  template <typename T>
+  const T& Of(const std::vector<T>& choices) {
+    return choices[static_cast<size_t>(Below(static_cast<int>(choices.size())))];
+  }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+}  // namespace ebb::test
+
+#endif  // EBB_TESTS_SNAPSHOT_RANDOM_SEED_H_
