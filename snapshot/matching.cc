@@ -259,13 +259,9 @@ std::optional<Label> Selector::Anchor() const {
   return std::nullopt;
 }
 
-absl::StatusOr<Selector> CompileSelector(const objects::LabelSelector& selector, Symbols& symbols) {
-  Selector compiled;
-  compiled.nothing = selector.nil;
+absl::Status CheckSelector(const objects::LabelSelector& selector) {
   for (const auto& [key, value] : selector.match_labels) {
     if (!IsLabelKey(key) || !IsLabelValue(value)) return NoLabel(key);
-    compiled.requirements.push_back(
-        {.key = symbols.Intern(key), .op = Operator::kIn, .values = {symbols.Intern(value)}});
   }
   for (const objects::Requirement& expression : selector.match_expressions) {
     const std::optional<Operator> op = ParseOperator(expression.op);
@@ -280,7 +276,20 @@ absl::StatusOr<Selector> CompileSelector(const objects::LabelSelector& selector,
                                                      expression.values.size(), " values"));
     }
     if (!CanBeLabels(expression)) return NoLabel(expression.key);
-    compiled.requirements.push_back(Compile(expression, *op, symbols));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Selector> CompileSelector(const objects::LabelSelector& selector, Symbols& symbols) {
+  if (absl::Status status = CheckSelector(selector); !status.ok()) return status;
+  Selector compiled;
+  compiled.nothing = selector.nil;
+  for (const auto& [key, value] : selector.match_labels) {
+    compiled.requirements.push_back(
+        {.key = symbols.Intern(key), .op = Operator::kIn, .values = {symbols.Intern(value)}});
+  }
+  for (const objects::Requirement& expression : selector.match_expressions) {
+    compiled.requirements.push_back(Compile(expression, *ParseOperator(expression.op), symbols));
   }
   return compiled;
 }

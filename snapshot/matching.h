@@ -60,8 +60,12 @@ struct Selector {
   [[nodiscard]] std::optional<Label> Anchor() const;
 };
 
-// Errors: an operator that is none, In or NotIn without values, Exists or
-// DoesNotExist with values: the message names the operator and the key.
+// What makes a selector unreadable: an operator that is none, In or NotIn without
+// values, Exists or DoesNotExist with values, a key or value that cannot be a
+// label's.  The message names the operator and the key.
+absl::Status CheckSelector(const objects::LabelSelector& selector);
+
+// Errors: as CheckSelector.
 absl::StatusOr<Selector> CompileSelector(const objects::LabelSelector& selector, Symbols& symbols);
 
 struct NodeSelectorTerm {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "snapshot/matching.h"
 #include "tools/json_fields.h"
 #include "tools/rfc3339.h"
 
@@ -201,6 +202,7 @@ class ObjectReader::Impl {
   bool NodeAffinity(Value& value);
   bool NodeSelector(Value& value, Text where, objects::NodeSelector& selector);
   bool PodAffinity(Value& value, Text where, std::vector<objects::PodAffinityTerm>& terms);
+  bool PreferredPodAffinity(Value& value, Text where);
   bool PodAffinityTerm(Value& value, Text where, objects::PodAffinityTerm& term);
   bool Toleration(Value& value, objects::Toleration& toleration);
   bool Spread(Value& value, objects::TopologySpreadConstraint& constraint);
@@ -703,11 +705,30 @@ bool ObjectReader::Impl::NodeSelector(Value& value, Text where, objects::NodeSel
 bool ObjectReader::Impl::PodAffinity(Value& value, Text where,
                                      std::vector<objects::PodAffinityTerm>& terms) {
   return fields_.Members(value, [&](Text key, Value& member) {
-    if (key == kPreferred) return true;
+    if (key == kPreferred) return PreferredPodAffinity(member, where);
     if (key != kRequired) return NotUnderstood(where, key);
     terms.clear();
     return fields_.Elements(member, [&](Value& element) {
       return PodAffinityTerm(element, where, terms.emplace_back());
+    });
+  });
+}
+
+// A preference keeps a pod from no node, but one that does not parse keeps the
+// scheduler from reading the pod at all.
+bool ObjectReader::Impl::PreferredPodAffinity(Value& value, Text where) {
+  return fields_.Elements(value, [&](Value& element) {
+    return fields_.Members(element, [&](Text key, Value& member) {
+      if (key != "podAffinityTerm") return true;
+      objects::PodAffinityTerm term;
+      if (!PodAffinityTerm(member, where, term)) return false;
+      for (const objects::LabelSelector* selector : {&term.label_selector, &term.namespace_selector}) {
+        const absl::Status status = CheckSelector(*selector);
+        if (!status.ok() && not_understood_.empty()) {
+          not_understood_ = absl::StrCat(View(where), ": ", status.message());
+        }
+      }
+      return true;
     });
   });
 }
