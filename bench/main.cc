@@ -142,6 +142,7 @@ int main(int argc, char** argv) {
 
   ebb::bench::RegisterSnapshotRows();
   ebb::bench::RegisterPlannerRows(snapshots);
+  ebb::bench::RegisterRoundRows({"uniform:5000", "mixed:5000"});
   ebb::bench::RegisterImportRows();
   MedianReporter reporter;
   benchmark::RunSpecifiedBenchmarks(&reporter);

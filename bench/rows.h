@@ -10,6 +10,7 @@ namespace ebb::bench {
 
 void RegisterSnapshotRows();                                      // snapshot_benchmark.cc
 void RegisterPlannerRows(const std::vector<std::string>& names);  // planner_benchmark.cc
+void RegisterRoundRows(const std::vector<std::string>& names);    // round_benchmark.cc
 void RegisterImportRows();                                        // import_benchmark.cc
 
 }  // namespace ebb::bench

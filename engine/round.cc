@@ -156,35 +156,42 @@ class RoundRun {
   void Decide() {
     LoadTimersFromTaints();
     const size_t limit = state_.limit_.Next(now_s_, state_.timers_.size());
-    const std::vector<NodeId> candidates = Candidates();
+    candidates_ = Candidates();
     PrepareSnapshot();
 
-    PassInput pass;
+    PassInput& pass = pass_;
     pass.now_s = now_s_;
-    pass.candidates = candidates;
+    pass.candidates = candidates_;
     if (options_.unneeded_limit) pass.unneeded_limit = limit;
     pass.deadline = input_.deadline;
     pass.pending = pending_;
     if (options_.displaced_pods == DisplacedPods::kMustFit) pass.must_fit = displaced_;
     pass.evicting = evicting_;
     result_.plan = state_.planner_.Pass(Planned(), groups_, pass);
-    const absl::Status verified =
-        Verify(Planned(), groups_, options_.planner, pass, result_.plan);
-    if (!verified.ok()) {
-      ForgetCandidates();
-      result_.status = ScaleDownStatus::kError;
-      result_.message = std::string(verified.message());
-      result_.plan.remove.clear();
-      return;
-    }
+    if (options_.verify == VerifyPlans::kAlways && !PlanIsRight()) return;
     state_.timers_.Update(catalog_, result_.plan, now_s_, options_.skipped_timer);
-    NoteSkipped(candidates);
+    NoteSkipped();
     if (result_.plan.termination == Termination::kNoRoomForPending) {
       result_.status = ScaleDownStatus::kNoRoomForPods;
       result_.message = NoRoomMessage();
       return;
     }
     ChooseWhatGoes();
+  }
+
+  // A plan that is wrong is a bug: nothing of it may be used.
+  bool PlanIsRight() {
+    const absl::Status verified =
+        Verify(Planned(), groups_, options_.planner, pass_, result_.plan);
+    if (verified.ok()) return true;
+    ForgetCandidates();
+    result_.status = ScaleDownStatus::kError;
+    result_.message = std::string(verified.message());
+    result_.plan.remove.clear();
+    result_.unneeded.clear();
+    result_.may_go = {};
+    result_.start = {};
+    return false;
   }
 
   // Nodes that a planner before us marked go on waiting where they stood.
@@ -219,6 +226,28 @@ class RoundRun {
     return candidates;
   }
 
+  enum class Load : uint8_t { kEmpty, kOnCompletionOnly, kPodsToMove };
+
+  // As GetPodsToMove would say without budgets and listers, but it stops at the first
+  // pod that moves or blocks.
+  Load LoadOf(NodeId node) const {
+    Load load = Load::kEmpty;
+    for (const PodId pod : snapshot_.PodsOn(node)) {
+      const DrainVerdict verdict =
+          JudgePod(catalog_, pod, options_.planner.drain, nullptr, /*listers=*/false, now_s_);
+      if (verdict.outcome == DrainOutcome::kSkip) continue;
+      if (verdict.outcome == DrainOutcome::kWaitForCompletion) {
+        load = Load::kOnCompletionOnly;
+        continue;
+      }
+      if (verdict.outcome == DrainOutcome::kBlock ||
+          !IsDaemonSetPod(catalog_, catalog_.shape_of(pod))) {
+        return Load::kPodsToMove;
+      }
+    }
+    return load;
+  }
+
   // Source: cluster-autoscaler processors/scaledowncandidates and nodes pre-filter.
   std::vector<NodeId> InDefaultOrder() const {
     struct Ranked {
@@ -226,16 +255,11 @@ class RoundRun {
       int rank;
     };
     std::vector<Ranked> ranked;
-    PodsToMove pods;
     snapshot_.alive().ForEach([&](NodeId node) {
       const NodeGroup* const group = groups_.Find(node);
       if (group == nullptr || group->target_size <= group->min_size) return;
-      GetPodsToMove(snapshot_, node, options_.planner.drain, nullptr, /*listers=*/false, now_s_,
-                    pods);
-      int rank = 4;  // Pods to move.
-      if (!pods.blocked() && pods.move.empty()) rank = pods.on_completion.empty() ? 0 : 2;
-      if (!state_.timers_.Since(catalog_.NodeName(node))) ++rank;
-      ranked.push_back({node, rank});
+      const bool was_unneeded = state_.timers_.Since(catalog_.NodeName(node)).has_value();
+      ranked.push_back({node, 2 * static_cast<int>(LoadOf(node)) + (was_unneeded ? 0 : 1)});
     });
     std::stable_sort(ranked.begin(), ranked.end(),
                      [](const Ranked& a, const Ranked& b) { return a.rank < b.rank; });
@@ -292,7 +316,7 @@ class RoundRun {
 
   ClusterSnapshot& Planned() { return without_deleted_ ? *without_deleted_ : snapshot_; }
 
-  void NoteSkipped(const std::vector<NodeId>& candidates) {
+  void NoteSkipped() {
     std::vector<ScaleDownState::SkippedNode> skipped;
     if (result_.plan.termination == Termination::kDeadline) {
       absl::flat_hash_map<std::string, int64_t> before;
@@ -304,7 +328,7 @@ class RoundRun {
         result_.longest_skipped_s =
             std::max(result_.longest_skipped_s, now_s_ - skipped.back().since_s);
       }
-      result_.message = absl::StrCat(skipped.size(), " of ", candidates.size(),
+      result_.message = absl::StrCat(skipped.size(), " of ", candidates_.size(),
                                      " candidates wait for the next round");
     }
     state_.skipped_ = std::move(skipped);
@@ -341,6 +365,7 @@ class RoundRun {
         CropNodes(result_.may_go.empty, result_.may_go.drain, groups_,
                   RegisteredNodes(snapshot_, groups_), in_progress_, options_.budgets);
     if (!result_.start.empty.empty() || !result_.start.drain.empty()) {
+      if (options_.verify == VerifyPlans::kBeforeDeletion && !PlanIsRight()) return;
       result_.status = ScaleDownStatus::kNodeDeleteStarted;
       NoteDeletions(result_.start.empty);
       NoteDeletions(result_.start.drain);
@@ -396,6 +421,8 @@ class RoundRun {
   NodeSet in_deletion_;
   std::vector<int64_t> in_deletion_count_;  // By GroupId.
   InProgress in_progress_;
+  std::vector<NodeId> candidates_;
+  PassInput pass_;
   std::optional<ClusterSnapshot> without_deleted_;  // Absent: nothing is being deleted.
   std::vector<PodId> pending_;   // Displaced pods, then the input's.
   size_t displaced_ = 0;         // Of pending_.

@@ -10,7 +10,8 @@
 // this order:
 //   unhealthy cluster -> every timer ends, nothing goes;
 //   pods that lost their node already find room first, or nothing else is looked at;
-//   one planner pass, verified; timers; cooldown; what has waited long enough; budgets.
+//   one planner pass; timers; cooldown; what has waited long enough; budgets;
+//   the plan is verified before anything starts.
 //
 // Invariants: no node is both unneeded and being deleted; a timer starts at a time of
 // some round and never moves; nothing starts beyond the budgets but one atomic group.
@@ -53,6 +54,12 @@ enum class DisplacedPods : uint8_t {
   kBestEffort,  // As the autoscaler: the round goes on.
 };
 
+// Which plans are verified (verify.h).
+enum class VerifyPlans : uint8_t {
+  kAlways,          // For callers that show or store the plan.
+  kBeforeDeletion,  // Those of which something starts; a round that only waits is cheaper.
+};
+
 struct ScaleDownOptions {
   PlannerOptions planner;
   DeletionOptions deletion;
@@ -74,6 +81,7 @@ struct ScaleDownOptions {
   int64_t recent_eviction_ttl_s = 120;
   DisplacedPods displaced_pods = DisplacedPods::kMustFit;
   SkippedTimer skipped_timer = SkippedTimer::kKept;
+  VerifyPlans verify = VerifyPlans::kBeforeDeletion;
   // Whether removable nodes bound a pass (limits.h).
   bool unneeded_limit = true;
 };

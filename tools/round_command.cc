@@ -128,6 +128,7 @@ absl::StatusOr<std::string> ReadWhole(const std::string& path) {
 ScaleDownOptions OptionsOf(const PlanCommand& command) {
   const RoundFlags& flags = command.over_time;
   ScaleDownOptions options = flags.options;
+  options.verify = VerifyPlans::kAlways;
   options.planner = command.planner;
   options.planner.drain.blocking_system_pod_disruption_timeout_s =
       Seconds(command.blocking_system_pod_timeout);

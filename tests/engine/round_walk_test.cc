@@ -216,6 +216,7 @@ ScaleDownOptions WalkOptions() {
   options.deletion.scale_down_unneeded_time_s = 20;
   options.budgets = {.max_scale_down_parallelism = 4, .max_drain_parallelism = 2};
   options.recent_eviction_ttl_s = 45;
+  options.verify = VerifyPlans::kAlways;
   return options;
 }
 
