@@ -1,0 +1,82 @@
+#include "engine/unneeded.h"
+
+#include <string_view>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "tests/testing/cluster_builder.h"
+
+namespace ebb {
+namespace {
+
+class UnneededTimersTest : public testing::Test {
+ protected:
+  Plan Removing(const std::vector<std::string_view>& names,
+                const std::vector<std::string_view>& skipped = {}) {
+    Plan plan;
+    for (const std::string_view name : names) {
+      plan.remove.emplace_back().node = test::NodeNamed(snapshot_, name);
+    }
+    for (const std::string_view name : skipped) {
+      plan.skipped.push_back(test::NodeNamed(snapshot_, name));
+    }
+    return plan;
+  }
+  void Update(const Plan& plan, int64_t now_s, SkippedTimer skipped = SkippedTimer::kLost) {
+    timers_.Update(snapshot_.catalog(), plan, now_s, skipped);
+  }
+
+  ClusterSnapshot snapshot_ =
+      test::Cluster().Add(test::Node("a")).Add(test::Node("b")).Build();
+  UnneededTimers timers_;
+};
+
+TEST_F(UnneededTimersTest, NodeKeepsItsTimeWhileItIsRemovable) {
+  Update(Removing({"a"}), 100);
+  Update(Removing({"a", "b"}), 200);
+  EXPECT_EQ(timers_.Since("a"), 100);
+  EXPECT_EQ(timers_.Since("b"), 200);
+}
+
+TEST_F(UnneededTimersTest, NodeThatLeftAndCameBackStartsAnew) {
+  Update(Removing({"a"}), 100);
+  Update(Removing({}), 200);
+  EXPECT_EQ(timers_.Since("a"), std::nullopt);
+  Update(Removing({"a"}), 300);
+  EXPECT_EQ(timers_.Since("a"), 300);
+}
+
+TEST_F(UnneededTimersTest, SkippedNodeLosesItsTimerAsInTheAutoscaler) {
+  Update(Removing({"a"}), 100);
+  Update(Removing({}, {"a"}), 200, SkippedTimer::kLost);
+  Update(Removing({"a"}), 300, SkippedTimer::kLost);
+  EXPECT_EQ(timers_.Since("a"), 300);
+}
+
+TEST_F(UnneededTimersTest, SkippedNodeMayKeepItsTimerAndIsNotUnneededMeanwhile) {
+  Update(Removing({"a"}), 100);
+  Update(Removing({}, {"a"}), 200, SkippedTimer::kKept);
+  EXPECT_EQ(timers_.Since("a"), std::nullopt);
+  EXPECT_EQ(timers_.size(), 0u);
+  Update(Removing({"a"}), 300, SkippedTimer::kKept);
+  EXPECT_EQ(timers_.Since("a"), 100);
+}
+
+TEST_F(UnneededTimersTest, SkippedNodeWithoutATimerGetsNone) {
+  Update(Removing({}, {"a"}), 100, SkippedTimer::kKept);
+  EXPECT_TRUE(timers_.Save().empty());
+}
+
+TEST_F(UnneededTimersTest, SavedTimersComeBackSorted) {
+  Update(Removing({"b", "a"}), 100);
+  const auto saved = timers_.Save();
+  ASSERT_EQ(saved.size(), 2u);
+  EXPECT_EQ(saved[0].node, "a");
+  UnneededTimers restored;
+  restored.Restore(saved);
+  EXPECT_EQ(restored.Since("b"), 100);
+  EXPECT_EQ(restored.size(), 2u);
+}
+
+}  // namespace
+}  // namespace ebb
