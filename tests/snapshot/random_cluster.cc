@@ -171,7 +171,8 @@ ClusterSnapshot BuildSnapshot(const TwinObjects& objects) {
   return *std::move(snapshot);
 }
 
-void Change(ClusterSnapshot& snapshot, SnapshotTwin& twin, const TwinObjects& objects, Dice& dice) {
+void Change(ClusterSnapshot& snapshot, SnapshotTwin& twin, const TwinObjects& objects, Dice& dice,
+            size_t keep_open) {
   const int pod = dice.Below(static_cast<int>(objects.pods.size()));
   const int node = dice.Below(static_cast<int>(objects.nodes.size()));
   const int kind = dice.Below(100);
@@ -185,7 +186,7 @@ void Change(ClusterSnapshot& snapshot, SnapshotTwin& twin, const TwinObjects& ob
     if (twin.depth() == kDepthMax) return;
     snapshot.Fork();
     twin.Fork();
-  } else if (twin.depth() > 0) {
+  } else if (twin.depth() > keep_open) {
     if (kind < 96) {
       snapshot.Revert();
       twin.Revert();

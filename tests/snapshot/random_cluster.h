@@ -27,8 +27,10 @@ ClusterSnapshot BuildSnapshot(const TwinObjects& objects);
 
 inline constexpr size_t kDepthMax = 10;
 
-// Operations inside the forks that are open, and opening and closing them.
-void Change(ClusterSnapshot& snapshot, SnapshotTwin& twin, const TwinObjects& objects, Dice& dice);
+// One operation: on a pod, a node or the ghost, or opening or closing a fork.  The
+// first `keep_open` forks are not closed.
+void Change(ClusterSnapshot& snapshot, SnapshotTwin& twin, const TwinObjects& objects, Dice& dice,
+            size_t keep_open = 0);
 
 }  // namespace ebb::test
 

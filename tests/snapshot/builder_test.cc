@@ -1,0 +1,199 @@
+#include "snapshot/builder.h"
+
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "tests/testing/cluster_builder.h"
+
+namespace ebb {
+namespace {
+
+using test::Budget;
+using test::Cluster;
+using test::Node;
+using test::NodeNamed;
+using test::Pod;
+using test::PodNamed;
+
+// The message must hold every one of `parts`.
+void ExpectRefused(const absl::Status& status, const std::vector<std::string>& parts) {
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+  for (const std::string& part : parts) {
+    EXPECT_NE(status.message().find(part), absl::string_view::npos) << part << ": " << status;
+  }
+}
+
+TEST(SnapshotBuilderTest, PodsRunWhereTheySayElseWhereTheyAreNominated) {
+  const ClusterSnapshot snapshot =
+      Cluster()
+          .Add(Node("a"))
+          .Add(Node("b"))
+          .Add(Pod("bound").On("a").With([](auto& p) { p.nominated_node_name = "b"; }))
+          .Add(Pod("nominated").With([](auto& p) { p.nominated_node_name = "b"; }))
+          .Add(Pod("pending"))
+          .Add(Pod("lost").On("gone"))
+          .Build();
+  EXPECT_EQ(snapshot.NodeOf(PodNamed(snapshot, "bound")), NodeNamed(snapshot, "a"));
+  EXPECT_EQ(snapshot.NodeOf(PodNamed(snapshot, "nominated")), NodeNamed(snapshot, "b"));
+  EXPECT_EQ(snapshot.NodeOf(PodNamed(snapshot, "pending")), kNoNode);
+  EXPECT_EQ(snapshot.NodeOf(PodNamed(snapshot, "lost")), kNoNode);
+  EXPECT_EQ(snapshot.placed_pods(), 2u);
+}
+
+TEST(SnapshotBuilderTest, PodsMayComeBeforeTheirNodes) {
+  SnapshotBuilder builder;
+  ASSERT_TRUE(builder.AddPod(Pod("p").On("late").raw).ok());
+  ASSERT_TRUE(builder.AddNode(Node("late").raw).ok());
+  const ClusterSnapshot snapshot = std::move(builder).Build().value();
+  EXPECT_EQ(snapshot.NodeOf(PodNamed(snapshot, "p")), NodeNamed(snapshot, "late"));
+}
+
+TEST(SnapshotBuilderTest, WhatOccursTwiceIsRefusedByName) {
+  SnapshotBuilder builder;
+  ASSERT_TRUE(builder.AddNode(Node("a").raw).ok());
+  ExpectRefused(builder.AddNode(Node("a").raw), {"Node a", "twice"});
+  ASSERT_TRUE(builder.AddPod(Pod("p").raw).ok());
+  ExpectRefused(builder.AddPod(Pod("p").raw), {"Pod default/p", "twice"});
+  EXPECT_TRUE(builder.AddPod(Pod("p").In("other").raw).ok());
+  Budget budget = Budget("b").In("default").MatchingEverything();
+  ASSERT_TRUE(builder.AddPodDisruptionBudget(budget.raw).ok());
+  ExpectRefused(builder.AddPodDisruptionBudget(budget.raw), {"default/b", "twice"});
+  EXPECT_TRUE(builder.AddPodDisruptionBudget(budget.In("other").raw).ok());
+}
+
+TEST(SnapshotBuilderTest, NegativeAndAbsurdAmountsAreRefusedWithObjectAndField) {
+  SnapshotBuilder builder;
+  ExpectRefused(builder.AddNode(Node("a").Cpu(-1).raw), {"Node a", "status.allocatable.cpu", "-1"});
+  ExpectRefused(builder.AddNode(Node("a").Memory(std::numeric_limits<int64_t>::max()).raw),
+                {"Node a", "memory", "absurd"});
+  ExpectRefused(builder.AddPod(Pod("p").Cpu(-5).raw), {"Pod default/p", "cpu", "-5"});
+  ExpectRefused(builder.AddPod(Pod("p").Memory(int64_t{1} << 60).raw),
+                {"Pod default/p", "memory", "absurd"});
+}
+
+TEST(SnapshotBuilderTest, AFailedAddLeavesTheNameFree) {
+  SnapshotBuilder builder;
+  ASSERT_FALSE(builder.AddNode(Node("a").Cpu(-1).raw).ok());
+  ASSERT_FALSE(builder.AddPod(Pod("p").On("a").Cpu(-1).raw).ok());
+  EXPECT_TRUE(builder.AddNode(Node("a").raw).ok());
+  EXPECT_TRUE(builder.AddPod(Pod("p").On("a").raw).ok());
+  EXPECT_EQ(std::move(builder).Build()->placed_pods(), 1u);
+}
+
+TEST(SnapshotBuilderTest, ObjectsWithoutANameAreRefused) {
+  SnapshotBuilder builder;
+  ExpectRefused(builder.AddNode(Node("").raw), {"Node", "metadata.name"});
+  ExpectRefused(builder.AddPod(Pod("").raw), {"Pod", "metadata.name"});
+  ExpectRefused(builder.AddPodDisruptionBudget(Budget("").raw), {"metadata.name"});
+}
+
+TEST(SnapshotBuilderTest, ABudgetMustBeReadableAndInRange) {
+  SnapshotBuilder builder;
+  Budget bad = Budget("b").MatchingEverything();
+  ExpectRefused(builder.AddPodDisruptionBudget(Budget(bad).Allows(-1).raw),
+                {"status.disruptionsAllowed", "-1"});
+  ExpectRefused(builder.AddPodDisruptionBudget(Budget(bad).Allows(int64_t{1} << 40).raw),
+                {"status.disruptionsAllowed"});
+  bad.raw.selector.match_expressions = {{"k", "Near", {}}};
+  ExpectRefused(builder.AddPodDisruptionBudget(bad.raw), {"spec.selector", "Near"});
+}
+
+TEST(SnapshotBuilderTest, NodesTakeTheOrderThatIsAskedFor) {
+  SnapshotBuilder builder;
+  for (const char* name : {"a", "b", "c"}) ASSERT_TRUE(builder.AddNode(Node(name).raw).ok());
+  ASSERT_TRUE(builder.AddPod(Pod("p").On("a").raw).ok());
+  ASSERT_TRUE(builder.OrderNodes({"c", "a", "b"}).ok());
+  const ClusterSnapshot snapshot = std::move(builder).Build().value();
+  EXPECT_EQ(snapshot.catalog().NodeName(snapshot.NodeAt(0)), "c");
+  EXPECT_EQ(snapshot.catalog().NodeName(snapshot.NodeAt(1)), "a");
+  EXPECT_EQ(snapshot.NodeOf(PodNamed(snapshot, "p")), NodeNamed(snapshot, "a"));
+  EXPECT_EQ(Index(NodeNamed(snapshot, "a")), 1u);
+}
+
+TEST(SnapshotBuilderTest, AnOrderThatIsNoPermutationIsRefused) {
+  SnapshotBuilder builder;
+  for (const char* name : {"a", "b"}) ASSERT_TRUE(builder.AddNode(Node(name).raw).ok());
+  ExpectRefused(builder.OrderNodes({"a"}), {"1", "2"});
+  ExpectRefused(builder.OrderNodes({"a", "a"}), {"\"a\"", "twice"});
+  ExpectRefused(builder.OrderNodes({"a", "x"}), {"\"x\""});
+}
+
+TEST(SnapshotBuilderTest, BudgetsMatchPodsOfTheirNamespaceByLabel) {
+  const ClusterSnapshot snapshot = Cluster()
+                                       .Add(Budget("web").In("default").Matching("app", "web"))
+                                       .Add(Budget("other").In("other").Matching("app", "web"))
+                                       .Add(Budget("all").In("default").MatchingEverything())
+                                       .Add(Budget("none").In("default"))
+                                       .Add(Node("a"))
+                                       .Add(Pod("web").On("a").Label("app", "web"))
+                                       .Add(Pod("db").On("a").Label("app", "db"))
+                                       .Build();
+  using Ids = std::vector<PdbId>;
+  EXPECT_EQ(snapshot.catalog().shape_of(PodNamed(snapshot, "web")).budgets,
+            (Ids{PdbId{0}, PdbId{2}}));
+  EXPECT_EQ(snapshot.catalog().shape_of(PodNamed(snapshot, "db")).budgets, Ids{PdbId{2}});
+}
+
+TEST(SnapshotBuilderTest, ANodeIsReadyByItsConditionsAndTaints) {
+  const auto ready = [](const Node& node) {
+    const ClusterSnapshot snapshot = Cluster().Add(node).Build();
+    return snapshot.catalog().node(NodeId{0}).ready;
+  };
+  const auto with = [](std::string_view type, std::string_view status) {
+    return Node("a").With([=](auto& n) { n.conditions.push_back({type, status}); });
+  };
+  EXPECT_TRUE(ready(Node("a")));
+  EXPECT_FALSE(ready(Node("a").NotReady()));
+  EXPECT_FALSE(ready(Node("a").With([](auto& n) { n.conditions.clear(); })));
+  EXPECT_FALSE(ready(with("DiskPressure", "True")));
+  EXPECT_FALSE(ready(with("NetworkUnavailable", "True")));
+  EXPECT_TRUE(ready(with("MemoryPressure", "True")));
+  EXPECT_TRUE(ready(with("DiskPressure", "Unknown")));
+  EXPECT_FALSE(ready(Node("a").Taint("node.kubernetes.io/not-ready", "", "PreferNoSchedule")));
+  EXPECT_TRUE(ready(Node("a").Taint("node.kubernetes.io/unreachable")));
+}
+
+TEST(SnapshotBuilderTest, DeletionTaintsCountOnlyWithAWholeNumber) {
+  const auto value = [](std::string_view text) {
+    const ClusterSnapshot snapshot =
+        Cluster().Add(Node("a").Taint("ToBeDeletedByClusterAutoscaler", text)).Build();
+    return snapshot.catalog().node(NodeId{0}).to_be_deleted;
+  };
+  EXPECT_EQ(value("1700000000"), 1700000000);
+  EXPECT_EQ(value("soon"), std::nullopt);
+  EXPECT_EQ(value(""), std::nullopt);
+}
+
+TEST(SnapshotBuilderTest, ResourcesThatNoFilterReadsGetNoColumn) {
+  const ClusterSnapshot snapshot = Cluster()
+                                       .Add(Node("a").Resource("example.com/gpu", 2))
+                                       .Add(Pod("p")
+                                                .On("a")
+                                                .Request("example.com/gpu", 1)
+                                                .Request("storage", 5)
+                                                .Request("cloud-tpus.google.com/v3", 8))
+                                       .Build();
+  const Catalog& catalog = snapshot.catalog();
+  ASSERT_TRUE(catalog.FindResource("example.com/gpu").has_value());
+  EXPECT_EQ(snapshot.Free(*catalog.FindResource("example.com/gpu"), NodeId{0}), 1);
+  EXPECT_FALSE(catalog.FindResource("storage").has_value());
+  EXPECT_FALSE(catalog.FindResource("cloud-tpus.google.com/v3").has_value());
+}
+
+TEST(SnapshotBuilderTest, NodesThatDifferInNameOnlyShareAShape) {
+  const ClusterSnapshot snapshot = Cluster()
+                                       .Add(Node("a").Label("kubernetes.io/hostname", "a"))
+                                       .Add(Node("b").Label("kubernetes.io/hostname", "b"))
+                                       .Add(Node("c").Label("zone", "x"))
+                                       .Add(Node("d").Taint("t"))
+                                       .Add(Node("e").Unschedulable())
+                                       .Build();
+  const auto shape = [&](uint32_t n) { return snapshot.catalog().node(NodeId{n}).shape; };
+  EXPECT_EQ(shape(0), shape(1));
+  EXPECT_EQ(snapshot.catalog().node_shapes(), 4u);
+}
+
+}  // namespace
+}  // namespace ebb

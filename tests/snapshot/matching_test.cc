@@ -1,0 +1,225 @@
+#include "snapshot/matching.h"
+
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace ebb {
+namespace {
+
+using objects::KeyValues;
+using objects::Requirement;
+
+class MatchingTest : public testing::Test {
+ protected:
+  bool Selects(const objects::LabelSelector& selector, const KeyValues& labels) {
+    const absl::StatusOr<Selector> compiled = CompileSelector(selector, symbols_);
+    EXPECT_TRUE(compiled.ok()) << compiled.status();
+    return compiled.ok() && compiled->Matches(InternLabels(labels, symbols_));
+  }
+  bool Selects(const Requirement& requirement, const KeyValues& labels) {
+    return Selects({.nil = false, .match_labels = {}, .match_expressions = {requirement}}, labels);
+  }
+  std::string ErrorOf(const Requirement& requirement) {
+    return std::string(
+        CompileSelector({.nil = false, .match_labels = {}, .match_expressions = {requirement}},
+                        symbols_)
+            .status()
+            .message());
+  }
+
+  bool MayRun(const objects::Pod& pod, const KeyValues& labels, std::string_view node = "n") {
+    return MatchesNodeAffinity(CompileConstraints(pod, symbols_), symbols_.Intern(node),
+                               InternLabels(labels, symbols_), symbols_);
+  }
+  bool MayRun(const Requirement& expression, const KeyValues& labels) {
+    return MayRun(Affinity({{{expression}, {}}}), labels);
+  }
+  bool MayRunByField(const Requirement& field, std::string_view node) {
+    return MayRun(Affinity({{{}, {field}}}), {}, node);
+  }
+  static objects::Pod Affinity(std::vector<objects::NodeSelectorTerm> terms) {
+    objects::Pod pod;
+    pod.required_node_affinity.nil = false;
+    pod.required_node_affinity.terms = std::move(terms);
+    return pod;
+  }
+
+  bool ToleratedBy(const objects::Toleration& toleration, std::string_view value = "v",
+                   std::string_view effect = "NoSchedule") {
+    objects::Pod pod;
+    pod.tolerations = {toleration};
+    const Taint taint{symbols_.Intern("key"), symbols_.Intern(value), symbols_.Intern(effect),
+                      TaintEffect::kNoSchedule};
+    return Tolerates(CompileConstraints(pod, symbols_), taint);
+  }
+
+  Symbols symbols_;
+};
+
+TEST_F(MatchingTest, TheLastOfEqualLabelKeysWins) {
+  const LabelSet labels = InternLabels({{"b", "1"}, {"a", "2"}, {"b", "3"}}, symbols_);
+  ASSERT_EQ(labels.size(), 2u);
+  EXPECT_EQ(FindLabel(labels, symbols_.Intern("b")), symbols_.Intern("3"));
+  EXPECT_EQ(FindLabel(labels, symbols_.Intern("c")), std::nullopt);
+}
+
+TEST_F(MatchingTest, ANilSelectorMatchesNothingAndAnEmptyOneEverything) {
+  EXPECT_FALSE(Selects(objects::LabelSelector(), {{"a", "1"}}));
+  const objects::LabelSelector empty{.nil = false, .match_labels = {}, .match_expressions = {}};
+  EXPECT_TRUE(Selects(empty, {{"a", "1"}}));
+  EXPECT_TRUE(Selects(empty, {}));
+}
+
+TEST_F(MatchingTest, MatchLabelsAndExpressionsMustAllHold) {
+  const objects::LabelSelector selector{.nil = false,
+                                        .match_labels = {{"a", "1"}, {"b", "2"}},
+                                        .match_expressions = {{"c", "Exists", {}}}};
+  EXPECT_TRUE(Selects(selector, {{"a", "1"}, {"b", "2"}, {"c", ""}}));
+  EXPECT_FALSE(Selects(selector, {{"a", "1"}, {"b", "2"}}));
+  EXPECT_FALSE(Selects(selector, {{"a", "1"}, {"b", "x"}, {"c", ""}}));
+}
+
+TEST_F(MatchingTest, SetOperatorsTreatAnAbsentKeyAsKubernetesDoes) {
+  const KeyValues none;
+  const KeyValues one = {{"k", "1"}};
+  const KeyValues three = {{"k", "3"}};
+  const Requirement in{"k", "In", {"1", "2"}};
+  EXPECT_TRUE(Selects(in, one));
+  EXPECT_FALSE(Selects(in, three));
+  EXPECT_FALSE(Selects(in, none));
+  const Requirement not_in{"k", "NotIn", {"1", "2"}};
+  EXPECT_FALSE(Selects(not_in, one));
+  EXPECT_TRUE(Selects(not_in, three));
+  EXPECT_TRUE(Selects(not_in, none));
+  EXPECT_TRUE(Selects({"k", "Exists", {}}, one));
+  EXPECT_FALSE(Selects({"k", "Exists", {}}, none));
+  EXPECT_FALSE(Selects({"k", "DoesNotExist", {}}, one));
+  EXPECT_TRUE(Selects({"k", "DoesNotExist", {}}, none));
+}
+
+TEST_F(MatchingTest, AnUnreadableSelectorIsAnErrorThatNamesTheOperatorAndTheKey) {
+  for (const Requirement& bad :
+       {Requirement{"k8s", "Near", {"x"}}, Requirement{"k8s", "In", {}},
+        Requirement{"k8s", "NotIn", {}}, Requirement{"k8s", "Exists", {"x"}},
+        Requirement{"k8s", "DoesNotExist", {"x"}}, Requirement{"k8s", "Gt", {"1"}}}) {
+    const std::string error = ErrorOf(bad);
+    EXPECT_NE(error.find(bad.op), std::string::npos) << error;
+    EXPECT_NE(error.find("k8s"), std::string::npos) << error;
+  }
+}
+
+TEST_F(MatchingTest, AnAnchorIsALabelThatEveryMatchMustCarry) {
+  const auto anchor = [&](const Requirement& r) {
+    return CompileSelector({.nil = false, .match_labels = {}, .match_expressions = {r}}, symbols_)
+        ->Anchor();
+  };
+  EXPECT_EQ(anchor({"k", "In", {"1"}}), (Label{symbols_.Intern("k"), symbols_.Intern("1")}));
+  EXPECT_EQ(anchor({"k", "In", {"1", "2"}}), std::nullopt);
+  EXPECT_EQ(anchor({"k", "NotIn", {"1"}}), std::nullopt);
+  EXPECT_EQ(anchor({"k", "Exists", {}}), std::nullopt);
+}
+
+TEST_F(MatchingTest, GtAndLtCompareWholeNumbersStrictly) {
+  EXPECT_TRUE(MayRun(Requirement{"k", "Gt", {"5"}}, {{"k", "6"}}));
+  EXPECT_FALSE(MayRun(Requirement{"k", "Gt", {"5"}}, {{"k", "5"}}));
+  EXPECT_TRUE(MayRun(Requirement{"k", "Lt", {"5"}}, {{"k", "-6"}}));
+  EXPECT_FALSE(MayRun(Requirement{"k", "Lt", {"5"}}, {{"k", "5"}}));
+  EXPECT_FALSE(MayRun(Requirement{"k", "Gt", {"5"}}, {}));
+  EXPECT_FALSE(MayRun(Requirement{"k", "Gt", {"5"}}, {{"k", "six"}}));
+  EXPECT_FALSE(MayRun(Requirement{"k", "Gt", {"5"}}, {{"k", "6.5"}}));
+  EXPECT_TRUE(MayRun(Requirement{"k", "Lt", {"9223372036854775807"}}, {{"k", "0"}}));
+}
+
+TEST_F(MatchingTest, ATermThatCannotBeReadMatchesNoNode) {
+  const KeyValues labels = {{"k", "6"}};
+  EXPECT_FALSE(MayRun(Requirement{"k", "Gt", {}}, labels));
+  EXPECT_FALSE(MayRun(Requirement{"k", "Gt", {"1", "2"}}, labels));
+  EXPECT_FALSE(MayRun(Requirement{"k", "Gt", {"x"}}, labels));
+  EXPECT_FALSE(MayRun(Requirement{"k", "Lt", {"9223372036854775808"}}, labels));
+  EXPECT_FALSE(MayRun(Requirement{"k", "In", {}}, labels));
+  EXPECT_FALSE(MayRun(Requirement{"k", "Exists", {"6"}}, labels));
+  EXPECT_FALSE(MayRun(Requirement{"k", "Near", {"6"}}, labels));
+}
+
+TEST_F(MatchingTest, AnUnreadableTermDoesNotSpoilTheTermsBesideIt) {
+  EXPECT_TRUE(
+      MayRun(Affinity({{{{"k", "Near", {"6"}}}, {}}, {{{"k", "Exists", {}}}, {}}}), {{"k", "6"}}));
+}
+
+TEST_F(MatchingTest, TermsAreAlternativesAndRequirementsWithinOneAreNot) {
+  const objects::Pod pod =
+      Affinity({{{{"a", "Exists", {}}, {"b", "Exists", {}}}, {}}, {{{"c", "Exists", {}}}, {}}});
+  EXPECT_FALSE(MayRun(pod, {{"a", ""}}));
+  EXPECT_TRUE(MayRun(pod, {{"a", ""}, {"b", ""}}));
+  EXPECT_TRUE(MayRun(pod, {{"c", ""}}));
+}
+
+TEST_F(MatchingTest, NoTermsAndEmptyTermsMatchNoNode) {
+  EXPECT_FALSE(MayRun(Affinity({}), {{"a", "1"}}));
+  EXPECT_FALSE(MayRun(Affinity({{{}, {}}}), {{"a", "1"}}));
+  EXPECT_TRUE(MayRun(objects::Pod(), {}));
+}
+
+TEST_F(MatchingTest, NodeSelectorAndAffinityMustBothHold) {
+  objects::Pod pod = Affinity({{{{"a", "Exists", {}}}, {}}});
+  pod.has_node_selector = true;
+  pod.node_selector = {{"b", "2"}};
+  EXPECT_TRUE(MayRun(pod, {{"a", "1"}, {"b", "2"}}));
+  EXPECT_FALSE(MayRun(pod, {{"a", "1"}, {"b", "3"}}));
+  EXPECT_FALSE(MayRun(pod, {{"b", "2"}}));
+}
+
+TEST_F(MatchingTest, MatchFieldsKnowTheNameOfTheNode) {
+  EXPECT_TRUE(MayRunByField({"metadata.name", "In", {"n1"}}, "n1"));
+  EXPECT_FALSE(MayRunByField({"metadata.name", "In", {"n1"}}, "n2"));
+  EXPECT_FALSE(MayRunByField({"metadata.name", "NotIn", {"n1"}}, "n1"));
+  EXPECT_TRUE(MayRunByField({"metadata.name", "NotIn", {"n1"}}, "n2"));
+  EXPECT_FALSE(MayRunByField({"metadata.name", "In", {"n1", "n2"}}, "n1"));  // One value only.
+  EXPECT_FALSE(MayRunByField({"metadata.name", "Exists", {}}, "n1"));
+}
+
+TEST_F(MatchingTest, TermsThatAllNameNodesGiveTheUnionOfTheirIntersections) {
+  const Requirement a{"metadata.name", "In", {"a"}};
+  const Requirement b{"metadata.name", "In", {"b"}};
+  const Constraints both = CompileConstraints(Affinity({{{}, {a}}, {{}, {b}}}), symbols_);
+  EXPECT_TRUE(both.only_named_nodes);
+  EXPECT_EQ(both.node_names.size(), 2u);
+  const Constraints conflict = CompileConstraints(Affinity({{{}, {a, b}}}), symbols_);
+  EXPECT_TRUE(conflict.only_named_nodes);
+  EXPECT_TRUE(conflict.node_names.empty());
+  const Constraints open =
+      CompileConstraints(Affinity({{{}, {a}}, {{{"x", "Exists", {}}}, {}}}), symbols_);
+  EXPECT_FALSE(open.only_named_nodes);
+}
+
+TEST_F(MatchingTest, ATolerationMatchesByKeyValueAndEffect) {
+  EXPECT_TRUE(ToleratedBy({"key", "Equal", "v", "NoSchedule"}));
+  EXPECT_TRUE(ToleratedBy({"key", "", "v", ""}));
+  EXPECT_FALSE(ToleratedBy({"key", "Equal", "other", ""}));
+  EXPECT_FALSE(ToleratedBy({"other", "Equal", "v", ""}));
+  EXPECT_FALSE(ToleratedBy({"key", "Equal", "v", "NoExecute"}));
+  EXPECT_TRUE(ToleratedBy({"key", "Exists", "", ""}));
+  EXPECT_TRUE(ToleratedBy({"", "Exists", "", ""}));
+  EXPECT_FALSE(ToleratedBy({"", "Exists", "", "NoExecute"}));
+}
+
+TEST_F(MatchingTest, NumericTolerationsNeverMatch) {
+  EXPECT_FALSE(ToleratedBy({"key", "Gt", "1", ""}, "5"));
+  EXPECT_FALSE(ToleratedBy({"key", "Lt", "9", ""}, "5"));
+  EXPECT_FALSE(ToleratedBy({"key", "Lt", "5", ""}, "5"));
+}
+
+TEST_F(MatchingTest, OnlyNoScheduleAndNoExecuteTaintsNeedTolerating) {
+  const Constraints none = CompileConstraints(objects::Pod(), symbols_);
+  const auto taint = [&](TaintEffect effect) {
+    return std::vector<Taint>{{symbols_.Intern("k"), kNoText, symbols_.Intern("e"), effect}};
+  };
+  EXPECT_FALSE(ToleratesAll(none, taint(TaintEffect::kNoSchedule)));
+  EXPECT_FALSE(ToleratesAll(none, taint(TaintEffect::kNoExecute)));
+  EXPECT_TRUE(ToleratesAll(none, taint(TaintEffect::kOther)));
+}
+
+}  // namespace
+}  // namespace ebb

@@ -1,0 +1,213 @@
+#include "snapshot/topology_tables.h"
+
+#include <functional>
+#include <string>
+
+#include "gtest/gtest.h"
+#include "tests/testing/cluster_builder.h"
+
+namespace ebb {
+namespace {
+
+using test::Cluster;
+using test::Node;
+using test::Pod;
+using test::PodNamed;
+using test::Select;
+
+// Three nodes in zones x, x and y.
+Cluster Zones() {
+  return Cluster()
+      .Add(Node("x1").Label("zone", "x").Label("host", "x1"))
+      .Add(Node("x2").Label("zone", "x").Label("host", "x2"))
+      .Add(Node("y1").Label("zone", "y").Label("host", "y1").Taint("dedicated", "db"));
+}
+
+Pod Web(std::string_view name, std::string_view node) {
+  return Pod(name).On(node).Label("app", "web");
+}
+
+const PodShape& ShapeOf(const ClusterSnapshot& snapshot, std::string_view pod) {
+  return snapshot.catalog().shape_of(PodNamed(snapshot, pod));
+}
+
+// Pods that `table` counts in the domain `value`.
+uint32_t CountIn(const ClusterSnapshot& snapshot, TableId table, std::string_view value) {
+  const Catalog& catalog = snapshot.catalog();
+  const TopologyKey& key = catalog.topology_key(catalog.tables()[Index(table)].key);
+  return snapshot.topology().Count(table, key.domains.at(*catalog.symbols().Find(value)));
+}
+
+TEST(TopologyTablesTest, ShapesThatAskTheSameShareATable) {
+  const ClusterSnapshot snapshot =
+      Zones()
+          .Add(Web("a", "x1").Spread("zone", 1, Select("app", "web")).Priority(1))
+          .Add(Web("b", "y1").Spread("zone", 3, Select("app", "web")).Priority(2))
+          .Build();
+  EXPECT_EQ(ShapeOf(snapshot, "a").spread[0].table, ShapeOf(snapshot, "b").spread[0].table);
+  EXPECT_EQ(snapshot.catalog().tables().size(), 1u);
+  EXPECT_EQ(snapshot.catalog().registries().size(), 1u);
+}
+
+TEST(TopologyTablesTest, ConstraintsThatCountOtherNodesHaveARegistryOfTheirOwn) {
+  const ClusterSnapshot snapshot =
+      Zones()
+          .Add(Web("plain", "x1").Spread("zone", 1, Select("app", "web")))
+          .Add(
+              Web("only-x", "x1").Spread("zone", 1, Select("app", "web")).NodeSelector("zone", "x"))
+          .Add(Web("taints", "x1").Spread("zone", 1, Select("app", "web")).With([](auto& p) {
+            p.spread[0].node_taints_policy = "Honor";
+          }))
+          .Build();
+  const auto domains = [&](std::string_view pod) {
+    return snapshot.topology().Domains(snapshot.catalog(), ShapeOf(snapshot, pod).spread[0].table);
+  };
+  EXPECT_EQ(domains("plain"), 2u);
+  EXPECT_EQ(domains("only-x"), 1u);
+  EXPECT_EQ(domains("taints"), 1u);  // y1's taint is not tolerated.
+  EXPECT_EQ(snapshot.catalog().registries().size(), 3u);
+}
+
+TEST(TopologyTablesTest, IgnoringNodeAffinityCountsEveryNode) {
+  const ClusterSnapshot snapshot =
+      Zones()
+          .Add(Web("p", "x1")
+                   .Spread("zone", 1, Select("app", "web"))
+                   .NodeSelector("zone", "x")
+                   .With([](auto& p) { p.spread[0].node_affinity_policy = "Ignore"; }))
+          .Build();
+  EXPECT_EQ(snapshot.topology().Domains(snapshot.catalog(), ShapeOf(snapshot, "p").spread[0].table),
+            2u);
+}
+
+TEST(TopologyTablesTest, ANodeThatLacksOneKeyIsNoDomainOfAnyConstraint) {
+  const ClusterSnapshot snapshot = Cluster()
+                                       .Add(Node("both").Label("zone", "x").Label("rack", "1"))
+                                       .Add(Node("zone-only").Label("zone", "y"))
+                                       .Add(Web("p", "both")
+                                                .Spread("zone", 1, Select("app", "web"))
+                                                .Spread("rack", 1, Select("app", "web")))
+                                       .Add(Web("q", "zone-only"))
+                                       .Build();
+  const TableId zones = ShapeOf(snapshot, "p").spread[0].table;
+  EXPECT_EQ(snapshot.topology().Domains(snapshot.catalog(), zones), 1u);
+  EXPECT_EQ(CountIn(snapshot, zones, "y"), 0u);
+}
+
+TEST(TopologyTablesTest, AnEmptySpreadSelectorCountsNobodyAlthoughThePodMatchesIt) {
+  const ClusterSnapshot snapshot =
+      Zones().Add(Web("p", "x1").Spread("zone", 1, test::SelectEverything())).Build();
+  const SpreadConstraint& spread = ShapeOf(snapshot, "p").spread[0];
+  EXPECT_TRUE(spread.self_match);
+  EXPECT_EQ(snapshot.topology().Total(spread.table), 0u);
+}
+
+TEST(TopologyTablesTest, ANilSpreadSelectorMatchesNobody) {
+  const ClusterSnapshot snapshot =
+      Zones().Add(Web("p", "x1").Spread("zone", 1, test::SelectNothing())).Build();
+  const SpreadConstraint& spread = ShapeOf(snapshot, "p").spread[0];
+  EXPECT_FALSE(spread.self_match);
+  EXPECT_EQ(snapshot.topology().Total(spread.table), 0u);
+}
+
+TEST(TopologyTablesTest, SpreadCountsPodsOfItsNamespaceThatAreNotTerminating) {
+  const ClusterSnapshot snapshot = Zones()
+                                       .Add(Web("p", "x1").Spread("zone", 1, Select("app", "web")))
+                                       .Add(Web("twin", "x2"))
+                                       .Add(Web("going", "x1").DeletedAt(5))
+                                       .Add(Web("foreign", "x1").In("other"))
+                                       .Add(Pod("db").On("x1").Label("app", "db"))
+                                       .Build();
+  const TableId table = ShapeOf(snapshot, "p").spread[0].table;
+  EXPECT_EQ(CountIn(snapshot, table, "x"), 2u);
+  EXPECT_EQ(snapshot.topology().MinCount(table), 0u);  // Zone y has none.
+}
+
+TEST(TopologyTablesTest, MatchLabelKeysNarrowTheSelectorToThePodsOwnValue) {
+  const auto versioned = [](std::string_view name, std::string_view version) {
+    return Web(name, "x1")
+        .Label("version", version)
+        .Spread("zone", 1, Select("app", "web"))
+        .With([](auto& p) { p.spread[0].match_label_keys = {"version", "absent"}; });
+  };
+  const ClusterSnapshot snapshot =
+      Zones().Add(versioned("a", "1")).Add(versioned("b", "2")).Add(versioned("c", "2")).Build();
+  EXPECT_EQ(CountIn(snapshot, ShapeOf(snapshot, "a").spread[0].table, "x"), 1u);
+  EXPECT_EQ(CountIn(snapshot, ShapeOf(snapshot, "b").spread[0].table, "x"), 2u);
+}
+
+TEST(TopologyTablesTest, SoftConstraintsMakeNoTable) {
+  const ClusterSnapshot snapshot =
+      Zones()
+          .Add(Web("p", "x1").Spread("zone", 1, Select("app", "web")).With([](auto& p) {
+            p.spread[0].when_unsatisfiable = "ScheduleAnyway";
+          }))
+          .Build();
+  EXPECT_TRUE(snapshot.catalog().tables().empty());
+}
+
+TEST(TopologyTablesTest, AffinityCountsPodsThatMatchEveryTerm) {
+  const ClusterSnapshot snapshot =
+      Zones()
+          .Add(Pod("p").Near("zone", Select("app", "web")).Near("host", Select("tier", "1")))
+          .Add(Web("both", "x1").Label("tier", "1"))
+          .Add(Web("one", "x2"))
+          .Build();
+  const PodShape& shape = ShapeOf(snapshot, "p");
+  EXPECT_EQ(CountIn(snapshot, shape.affinity[0].table, "x"), 1u);
+  EXPECT_EQ(CountIn(snapshot, shape.affinity[1].table, "x1"), 1u);
+  EXPECT_EQ(CountIn(snapshot, shape.affinity[1].table, "x2"), 0u);
+  EXPECT_FALSE(shape.matches_own_affinity);
+}
+
+TEST(TopologyTablesTest, AntiAffinityWorksBothWays) {
+  const ClusterSnapshot snapshot = Zones()
+                                       .Add(Pod("shy").On("x1").Away("zone", Select("app", "web")))
+                                       .Add(Web("web", "y1"))
+                                       .Build();
+  EXPECT_EQ(CountIn(snapshot, ShapeOf(snapshot, "shy").anti_affinity[0].table, "y"), 1u);
+  ASSERT_EQ(ShapeOf(snapshot, "web").repelled_by.size(), 1u);
+  EXPECT_EQ(CountIn(snapshot, ShapeOf(snapshot, "web").repelled_by[0].table, "x"), 1u);
+  EXPECT_TRUE(ShapeOf(snapshot, "shy").repelled_by.empty());
+}
+
+TEST(TopologyTablesTest, TwoEqualAntiAffinityTermsCountTheirOwnerTwice) {
+  const ClusterSnapshot snapshot = Zones()
+                                       .Add(Pod("shy")
+                                                .On("x1")
+                                                .Away("zone", Select("app", "web"))
+                                                .Away("zone", Select("app", "web")))
+                                       .Add(Web("web", "y1"))
+                                       .Build();
+  EXPECT_EQ(CountIn(snapshot, ShapeOf(snapshot, "web").repelled_by[0].table, "x"), 2u);
+}
+
+TEST(TopologyTablesTest, ATermMeansItsOwnNamespaceUnlessItSaysOtherwise) {
+  const auto counted = [](const std::function<void(objects::PodAffinityTerm&)>& change) {
+    const ClusterSnapshot snapshot =
+        Zones()
+            .AddNamespace("default", {{"team", "a"}})
+            .AddNamespace("other", {{"team", "b"}})
+            .Add(Pod("p").Near("zone", Select("app", "web")).With([&](auto& p) {
+              change(p.affinity[0]);
+            }))
+            .Add(Web("here", "x1"))
+            .Add(Web("there", "x1").In("other"))
+            .Add(Web("nowhere", "x1").In("unlisted"))
+            .Build();
+    return CountIn(snapshot, ShapeOf(snapshot, "p").affinity[0].table, "x");
+  };
+  EXPECT_EQ(counted([](auto&) {}), 1u);
+  EXPECT_EQ(counted([](auto& term) { term.namespaces = {"other", "unlisted"}; }), 2u);
+  EXPECT_EQ(counted([](auto& term) { term.namespace_selector = Select("team", "b"); }), 1u);
+  EXPECT_EQ(counted([](auto& term) { term.namespace_selector = Select("team", "c"); }), 0u);
+  EXPECT_EQ(counted([](auto& term) { term.namespace_selector = test::SelectEverything(); }), 3u);
+  EXPECT_EQ(counted([](auto& term) {
+              term.namespace_selector = Select("team", "b");
+              term.namespaces = {"default"};
+            }),
+            2u);
+}
+
+}  // namespace
+}  // namespace ebb
