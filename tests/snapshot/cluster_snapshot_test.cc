@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "tests/snapshot/cluster_snapshot_twin.h"
-#include "tests/snapshot/random_cluster.h"
-#include "tests/snapshot/random_seed.h"
+#include "tests/support/cluster_snapshot_twin.h"
+#include "tests/support/random_seed.h"
+#include "tests/support/random_snapshot.h"
 #include "tests/testing/cluster_builder.h"
 
 namespace ebb {

@@ -10,8 +10,8 @@
 // What it understands: pods of one container without init containers or status,
 // nodeSelector, required node affinity with In, NotIn, Exists and DoesNotExist.
 
-#ifndef EBB_TESTS_SNAPSHOT_CLUSTER_SNAPSHOT_TWIN_H_
-#define EBB_TESTS_SNAPSHOT_CLUSTER_SNAPSHOT_TWIN_H_
+#ifndef EBB_TESTS_SUPPORT_CLUSTER_SNAPSHOT_TWIN_H_
+#define EBB_TESTS_SUPPORT_CLUSTER_SNAPSHOT_TWIN_H_
 
 #include <cstdint>
 #include <map>
@@ -92,4 +92,4 @@ class SnapshotTwin {
 
 }  // namespace ebb::test
 
-#endif  // EBB_TESTS_SNAPSHOT_CLUSTER_SNAPSHOT_TWIN_H_
+#endif  // EBB_TESTS_SUPPORT_CLUSTER_SNAPSHOT_TWIN_H_

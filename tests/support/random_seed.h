@@ -1,8 +1,8 @@
 // The seed of a random test: EBB_TEST_SEED, or a fixed one, printed either way so
 // that a failure can be repeated.
 
-#ifndef EBB_TESTS_SNAPSHOT_RANDOM_SEED_H_
-#define EBB_TESTS_SNAPSHOT_RANDOM_SEED_H_
+#ifndef EBB_TESTS_SUPPORT_RANDOM_SEED_H_
+#define EBB_TESTS_SUPPORT_RANDOM_SEED_H_
 
 #include <cstdint>
 #include <cstdio>
@@ -39,4 +39,4 @@ class Dice {
 
 }  // namespace ebb::test
 
-#endif  // EBB_TESTS_SNAPSHOT_RANDOM_SEED_H_
+#endif  // EBB_TESTS_SUPPORT_RANDOM_SEED_H_

@@ -1,4 +1,4 @@
-#include "tests/snapshot/random_cluster.h"
+#include "tests/support/random_snapshot.h"
 
 #include <string>
 

@@ -1,4 +1,4 @@
-#include "tests/snapshot/cluster_snapshot_twin.h"
+#include "tests/support/cluster_snapshot_twin.h"
 
 #include <algorithm>
 #include <set>

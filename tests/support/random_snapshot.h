@@ -4,14 +4,14 @@
 //
 // Change does one operation at random, the same on a snapshot and on its twin.
 
-#ifndef EBB_TESTS_SNAPSHOT_RANDOM_CLUSTER_H_
-#define EBB_TESTS_SNAPSHOT_RANDOM_CLUSTER_H_
+#ifndef EBB_TESTS_SUPPORT_RANDOM_SNAPSHOT_H_
+#define EBB_TESTS_SUPPORT_RANDOM_SNAPSHOT_H_
 
 #include <memory>
 
 #include "snapshot/cluster_snapshot.h"
-#include "tests/snapshot/cluster_snapshot_twin.h"
-#include "tests/snapshot/random_seed.h"
+#include "tests/support/cluster_snapshot_twin.h"
+#include "tests/support/random_seed.h"
 
 namespace ebb::test {
 
@@ -34,4 +34,4 @@ void Change(ClusterSnapshot& snapshot, SnapshotTwin& twin, const TwinObjects& ob
 
 }  // namespace ebb::test
 
-#endif  // EBB_TESTS_SNAPSHOT_RANDOM_CLUSTER_H_
+#endif  // EBB_TESTS_SUPPORT_RANDOM_SNAPSHOT_H_
