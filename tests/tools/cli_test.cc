@@ -1,0 +1,436 @@
+#include "tools/cli.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace ebb {
+namespace {
+
+using Json = nlohmann::json;
+using ::testing::HasSubstr;
+
+struct Result {
+  int exit_code;
+  std::string out;
+  std::string err;
+};
+
+Result Ebb(std::vector<std::string> args, const std::string& in = "") {
+  args.insert(args.begin(), "ebb");
+  std::vector<const char*> argv;
+  for (const std::string& arg : args) argv.push_back(arg.c_str());
+  std::istringstream input(in);
+  std::ostringstream out;
+  std::ostringstream err;
+  const int code = RunCli(static_cast<int>(argv.size()), argv.data(), input, out, err);
+  return {code, out.str(), err.str()};
+}
+
+// One node with 4 CPU and 8 GiB; one pod of a ReplicaSet.
+std::string Node(const std::string& name, const std::string& labels) {
+  return R"({"kind":"Node","apiVersion":"v1","metadata":{"name":")" + name + R"(","labels":{)" +
+         labels + R"(}},"status":{"allocatable":{"cpu":"4","memory":"8Gi","pods":"10"},)" +
+         R"("conditions":[{"type":"Ready","status":"True"}]}})";
+}
+std::string Pod(const std::string& name, const std::string& node, const std::string& cpu,
+                const std::string& more = "", const std::string& phase = "Running") {
+  return R"({"kind":"Pod","apiVersion":"v1","metadata":{"namespace":"default","name":")" + name +
+         R"(","labels":{"app":")" + name.substr(0, name.find('-')) + R"("},"ownerReferences":)" +
+         R"([{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"rs","uid":"1","controller":true}]},)" +
+         R"("spec":{"nodeName":")" + node + R"(",)" + more +
+         R"("containers":[{"name":"c","resources":{"requests":{"cpu":")" + cpu +
+         R"(","memory":"1Gi"}}}]},"status":{"phase":")" + phase + R"("}})";
+}
+
+std::string List(const std::vector<std::string>& objects) {
+  std::string text = R"({"apiVersion":"v1","kind":"List","items":[)";
+  for (size_t i = 0; i < objects.size(); ++i) text += (i > 0 ? ",\n" : "") + objects[i];
+  return text + "]}";
+}
+
+const char kReplicaSet[] =
+    R"({"kind":"ReplicaSet","apiVersion":"apps/v1","metadata":{"name":"rs","namespace":"default","uid":"1"},"spec":{"replicas":9},"status":{"replicas":9}})";
+
+// A cluster in which every kind of line of a plan occurs.
+std::string SmallCluster() {
+  return List({Node("cp", R"("node-role.kubernetes.io/control-plane":"")"),
+               Node("guarded", R"("nodegroup":"web")"), Node("idle", R"("nodegroup":"web")"),
+               Node("light", R"("nodegroup":"web")"), Node("busy", R"("nodegroup":"web")"),
+               Node("ssd", R"("nodegroup":"disk","disk":"ssd")"), kReplicaSet,
+               R"({"kind":"PodDisruptionBudget","apiVersion":"policy/v1","metadata":)"
+               R"({"name":"db","namespace":"default"},"spec":{"selector":{"matchLabels":)"
+               R"({"app":"db"}}},"status":{"disruptionsAllowed":0}})",
+               Pod("db-0", "guarded", "1"), Pod("web-0", "light", "1"),
+               Pod("web-1", "busy", "2500m"),
+               Pod("disk-0", "ssd", "500m", R"("nodeSelector":{"disk":"ssd"},)"),
+               Pod("old-0", "busy", "1", "", "Succeeded"), Pod("lost-0", "nowhere", "1")});
+}
+
+class CliTest : public ::testing::Test {
+ protected:
+  CliTest() {
+    dir_ = std::filesystem::temp_directory_path() /
+           ("ebb-cli-" + std::to_string(getpid()) + "-" +
+            ::testing::UnitTest::GetInstance()->current_test_info()->name());
+    std::filesystem::create_directories(dir_);
+  }
+  ~CliTest() override { std::filesystem::remove_all(dir_); }
+
+  std::string File(const std::string& name, const std::string& text) {
+    const std::filesystem::path path = dir_ / name;
+    std::ofstream(path, std::ios::binary) << text;
+    return path.string();
+  }
+
+  Result Plan(std::vector<std::string> flags, const std::string& cluster = SmallCluster()) {
+    std::vector<std::string> args = {"plan", File("cluster.json", cluster), "--now",
+                                     "2026-02-01T00:00:00Z"};
+    args.insert(args.end(), flags.begin(), flags.end());
+    return Ebb(args);
+  }
+
+  std::filesystem::path dir_;
+};
+
+std::string WithoutTimes(const std::string& text) {
+  return std::regex_replace(text, std::regex("in [0-9.]+ ms"), "in N ms");
+}
+
+TEST_F(CliTest, PlanPrintsASummaryTheNodesThatGoAndWhyOthersStay) {
+  const Result result = Plan({});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(
+      WithoutTimes(result.out),
+      R"(Plan: 2 of 6 nodes can go (33.3%), 1 of 4 pods move, planned in N ms, verified in N ms
+
+#  NODE   GROUP  UTILIZATION  PODS  DESTINATIONS
+1  idle   web    0.0% memory     0
+2  light  web    25.0% cpu       1  guarded
+
+Kept: 4 nodes
+  BlockedByPod       1
+    NotEnoughPdb     1
+  NoPlaceToMovePods  1  some pod fits on no other node
+  NotAutoscaled      1  in no node group: control plane, or excluded
+  NotUnderutilized   1  more is requested than the threshold, 50.0%
+)");
+  EXPECT_EQ(result.err,
+            "ebb: left out 1 pod that has ended and 0 expendable pods\n"
+            "ebb: warning: left out 1 pod on nodes that are not in the input: default/lost-0 on "
+            "nowhere\n");
+}
+
+TEST_F(CliTest, WideAddsColumnsAndEveryKeptNode) {
+  EXPECT_EQ(
+      WithoutTimes(Plan({"-o", "wide"}).out),
+      R"(Plan: 2 of 6 nodes can go (33.3%), 1 of 4 pods move, planned in N ms, verified in N ms
+
+#  NODE   GROUP  UTILIZATION  PODS    CPU  MEMORY  RISKY  DESTINATIONS
+1  idle   web    0.0% memory     0   0.0%    0.0%  no
+2  light  web    25.0% cpu       1  25.0%   12.5%  no     guarded
+
+NODE     GROUP  UTILIZATION   REASON             POD
+cp       -      -             NotAutoscaled
+guarded  web    25.0% cpu     BlockedByPod       default/db-0: NotEnoughPdb db
+busy     web    62.5% cpu     NotUnderutilized
+ssd      disk   12.5% memory  NoPlaceToMovePods  default/disk-0 fits nowhere else
+
+Kept: 4 nodes
+  BlockedByPod       1
+    NotEnoughPdb     1
+  NoPlaceToMovePods  1  some pod fits on no other node
+  NotAutoscaled      1  in no node group: control plane, or excluded
+  NotUnderutilized   1  more is requested than the threshold, 50.0%
+)");
+}
+
+TEST_F(CliTest, NamePrintsWhatKubectlTakes) {
+  EXPECT_EQ(Plan({"-o", "name"}).out, "node/idle\nnode/light\n");
+}
+
+TEST_F(CliTest, JsonTellsDestinationsAndReasons) {
+  const Json plan = Json::parse(Plan({"-o", "json"}).out);
+  EXPECT_EQ(plan["apiVersion"], "ebb/v1alpha1");
+  EXPECT_EQ(plan["kind"], "Plan");
+  EXPECT_EQ(plan["now"], "2026-02-01T00:00:00Z");
+  EXPECT_EQ(plan["summary"]["removed"], 2);
+  EXPECT_EQ(plan["summary"]["leftOut"]["endedPods"], 1);
+  EXPECT_EQ(plan["summary"]["leftOut"]["podsOnUnknownNodes"], 1);
+  EXPECT_EQ(plan["remove"][1]["node"], "light");
+  EXPECT_EQ(plan["remove"][1]["pods"].size(), 1u);
+  EXPECT_EQ(plan["remove"][1]["pods"][0]["name"], "web-0");
+  const Json keep = {{"cp", "NotAutoscaled"},
+                     {"guarded", "BlockedByPod"},
+                     {"busy", "NotUnderutilized"},
+                     {"ssd", "NoPlaceToMovePods"}};
+  for (const Json& kept : plan["keep"]) {
+    EXPECT_EQ(kept["reason"], keep[kept["node"].get<std::string>()]) << kept;
+  }
+  EXPECT_EQ(plan["keep"][1]["blockingPod"], (Json{{"namespace", "default"},
+                                                  {"name", "db-0"},
+                                                  {"reason", "NotEnoughPdb"},
+                                                  {"podDisruptionBudget", "db"}}));
+  EXPECT_EQ(plan["keep"][3]["unplacedPod"]["name"], "disk-0");
+}
+
+TEST_F(CliTest, YamlSaysWhatJsonSays) {
+  const std::string yaml = Plan({"-o", "yaml"}).out;
+  EXPECT_THAT(yaml, HasSubstr("kind: Plan\nnow: \"2026-02-01T00:00:00Z\"\n"));
+  EXPECT_THAT(yaml,
+              HasSubstr("\n  risky: false\n  pods:\n  - namespace: default\n    name: web-0\n"));
+  EXPECT_THAT(yaml,
+              HasSubstr("\n  blockingPod:\n    namespace: default\n    name: db-0\n    reason: "
+                        "NotEnoughPdb\n    podDisruptionBudget: db\n"));
+}
+
+TEST_F(CliTest, ExplainTellsWhichPodBlocksAndWhereOthersFitNot) {
+  EXPECT_EQ(Plan({"--explain", "guarded"}).out,
+            "Node guarded is kept: BlockedByPod\n"
+            "Its utilization is 25.0% (cpu; cpu 25.0%, memory 12.5%).\n"
+            "  POD           DRAIN\n"
+            "  default/db-0  blocks: NotEnoughPdb (PodDisruptionBudget db)\n");
+  const std::string ssd = Plan({"--explain", "ssd"}).out;
+  EXPECT_THAT(ssd,
+              HasSubstr("default/disk-0: 0/3 nodes are available: 3 node(s) didn't match Pod's "
+                        "node affinity/selector (NodeAffinity)."));
+  const std::string light = Plan({"--explain", "light"}).out;
+  EXPECT_THAT(light, HasSubstr("Node light goes, as number 2 of 2; 1 pod moves from it."));
+}
+
+TEST_F(CliTest, StatsEndStderrWithOneLineOfJson) {
+  const std::string err = Plan({"--stats"}).err;
+  const std::string last = err.substr(err.rfind('\n', err.size() - 2) + 1);
+  const Json stats = Json::parse(last);
+  for (const char* key :
+       {"bytes", "import_s", "pass_s", "verify_s", "nodes", "pods", "removed", "peak_rss_bytes"}) {
+    EXPECT_TRUE(stats.contains(key)) << key;
+  }
+  EXPECT_EQ(stats["nodes"], 6);
+  EXPECT_EQ(stats["removed"], 2);
+}
+
+TEST_F(CliTest, AGroupNeverGoesBelowItsMinimum) {
+  const std::string groups = File("groups.yaml", "nodeGroups:\n- {name: web, minSize: 3}\n");
+  const Json plan = Json::parse(Plan({"--node-groups", groups, "-o", "json"}).out);
+  EXPECT_EQ(plan["summary"]["removed"], 1);
+  EXPECT_EQ(plan["remove"][0]["node"], "idle");
+  EXPECT_EQ(plan["summary"]["keptByReason"]["NodeGroupMinSizeReached"], 1);
+  // Nodes with a reason of their own keep it.
+  EXPECT_EQ(plan["summary"]["keptByReason"]["BlockedByPod"], 1);
+}
+
+TEST_F(CliTest, AnAtomicGroupGoesAsAWholeOrNotAtAll) {
+  const std::string groups = File("groups.yaml", "nodeGroups:\n- {name: web, atomic: true}\n");
+  const Json kept = Json::parse(Plan({"--node-groups", groups, "-o", "json"}).out);
+  EXPECT_EQ(kept["summary"]["removed"], 0);
+  EXPECT_EQ(kept["summary"]["keptByReason"]["AtomicScaleDownFailed"], 2);
+
+  const std::string whole =
+      List({Node("a", R"("nodegroup":"web")"), Node("b", R"("nodegroup":"web")"),
+            Node("c", R"("nodegroup":"x")"), kReplicaSet, Pod("p-0", "a", "100m"),
+            Pod("p-1", "c", "3")});
+  const Json gone = Json::parse(Plan({"--node-groups", groups, "-o", "json"}, whole).out);
+  EXPECT_EQ(gone["summary"]["removed"], 2);
+}
+
+TEST_F(CliTest, APodThatMovedTwiceSaysSo) {
+  // p goes from a to b, then on to c, since b goes as well.
+  const std::string cluster = List({Node("a", ""), Node("b", ""), Node("c", ""), kReplicaSet,
+                                    Pod("p-0", "a", "1"), Pod("q-0", "c", "2500m")});
+  const Json plan = Json::parse(Plan({"--candidate-order", "input", "-o", "json"}, cluster).out);
+  EXPECT_EQ(plan["summary"]["removed"], 2);
+  EXPECT_EQ(plan["summary"]["movedPods"], 1);
+  EXPECT_EQ(plan["remove"][0]["pods"][0]["to"], "c");
+  EXPECT_EQ(plan["remove"][0]["pods"][0]["via"], Json::array({"b"}));
+  EXPECT_EQ(plan["remove"][1]["pods"], Json::array());
+}
+
+TEST_F(CliTest, ParallelismBoundsTheNumberOfNodesOnlyIfItIsGiven) {
+  std::vector<std::string> objects;
+  for (int n = 0; n < 9; ++n) objects.push_back(Node("n" + std::to_string(n), ""));
+  EXPECT_THAT(Plan({}, List(objects)).out, HasSubstr("9 of 9 nodes can go"));
+  const Json plan =
+      Json::parse(Plan({"--max-scale-down-parallelism", "2", "-o", "json"}, List(objects)).out);
+  EXPECT_EQ(plan["summary"]["removed"], 4);
+  EXPECT_EQ(plan["summary"]["termination"], "limit");
+  EXPECT_EQ(plan["summary"]["keptByReason"]["NotJudged"], 5);
+}
+
+TEST_F(CliTest, UsageErrorsEndWithTwoAndSayWhatWasMeant) {
+  const std::pair<std::vector<std::string>, const char*> cases[] = {
+      {{}, "A subcommand is required"},
+      {{"plna", "x"}, "unknown command plna; did you mean plan?"},
+      {{"plan"}, "INPUT is required"},
+      {{"plan", "x", "--scale-down-utilisation-threshold", "0.4"},
+       "unknown flag --scale-down-utilisation-threshold; did you mean "
+       "--scale-down-utilization-threshold?"},
+      {{"plan", "x", "-o", "xml"}, "--output: xml not in {"},
+      {{"plan", "x", "--now", "yesterday"}, "\"yesterday\" is not a time"},
+      {{"plan", "x", "--scale-down-simulation-timeout", "30"}, "\"30\" is not a duration"},
+      {{"gen", "huge"}, "KIND: huge not in"},
+      {{"filter"}, "--pod"},
+  };
+  for (const auto& [args, message] : cases) {
+    const Result result = Ebb(args);
+    EXPECT_EQ(result.exit_code, 2) << message;
+    EXPECT_THAT(result.err, HasSubstr(message));
+    EXPECT_EQ(result.out, "");
+  }
+}
+
+TEST_F(CliTest, BadInputEndsWithOneLineThatNamesFileObjectAndField) {
+  const std::pair<std::string, const char*> cases[] = {
+      {List({Node("n", ""), Pod("p-0", "n", "4x")}),
+       "cluster.json: Pod default/p-0: spec.containers[0].resources.requests.cpu: \"4x\" is not a "
+       "quantity"},
+      {List({Node("n", ""), Node("n", "")}), "Node n: occurs twice"},
+      {List({Node("n", ""), Pod("p-0", "n", "1"), Pod("p-0", "n", "1")}),
+       "Pod default/p-0: occurs twice"},
+      {List({kReplicaSet}), "cluster.json: no nodes in it"},
+      {"{\"items\": [", "cluster.json"},
+      {"hello", "cluster.json"},
+      {"", "cluster.json"},
+  };
+  for (const auto& [text, message] : cases) {
+    const Result result = Plan({}, text);
+    EXPECT_EQ(result.exit_code, 1) << message;
+    EXPECT_THAT(result.err, HasSubstr(message));
+    EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
+    EXPECT_EQ(result.out, "");
+  }
+  EXPECT_EQ(Ebb({"plan", (dir_ / "missing.json").string()}).exit_code, 1);
+  std::filesystem::remove(dir_ / "cluster.json");
+  EXPECT_EQ(Ebb({"plan", dir_.string()}).exit_code, 1) << "a folder without dumps";
+  EXPECT_EQ(Plan({"--explain", "nope"}).exit_code, 1);
+}
+
+TEST_F(CliTest, GenAndImportWriteWhatPlanReads) {
+  const std::string json = (dir_ / "m.json").string();
+  const std::string pb = (dir_ / "m.pb").string();
+  EXPECT_EQ(Ebb({"gen", "mixed", "--nodes", "30", "--seed", "4", "-o", json}).exit_code, 0);
+  EXPECT_EQ(Ebb({"import", json, "-o", pb}).exit_code, 0);
+  const std::vector<std::string> flags = {"--now", "2026-02-01T00:00:00Z", "-o", "json"};
+  const std::string from_json = Ebb({"plan", json, "--now", flags[1], "-o", "json"}).out;
+  const std::string from_pb = Ebb({"plan", pb, "--now", flags[1], "-o", "json"}).out;
+  EXPECT_EQ(from_json, from_pb);
+  EXPECT_GT(Json::parse(from_json)["summary"]["removed"], 0);
+}
+
+TEST_F(CliTest, FilterAnswersLineByLineAndGoesOnAfterAnError) {
+  const std::string cluster = SmallCluster();
+  std::string objects = cluster.substr(cluster.find('['));
+  objects.erase(std::remove(objects.begin(), objects.end(), '\n'), objects.end());
+  objects.pop_back();
+  const Result result =
+      Ebb({"filter", "--stdin"}, "{\"id\":3,\"objects\":" + objects +
+                                     ",\"pods\":[\"default/disk-0\"]}\nnonsense\n"
+                                     "{\"id\":4,\"objects\":[],\"pods\":[\"a/b\"]}\n");
+  EXPECT_EQ(result.exit_code, 0);
+  std::istringstream lines(result.out);
+  std::string line;
+  ASSERT_TRUE(std::getline(lines, line));
+  const Json answer = Json::parse(line);
+  EXPECT_EQ(answer["id"], 3);
+  EXPECT_EQ(answer["results"][0]["pod"], "default/disk-0");
+  EXPECT_EQ(answer["results"][0]["nodes"].size(), 6u);
+  EXPECT_EQ(answer["results"][0]["nodes"][5], (Json{{"node", "ssd"}, {"fits", true}}));
+  EXPECT_EQ(answer["results"][0]["nodes"][1]["plugin"], "NodeAffinity");
+  ASSERT_TRUE(std::getline(lines, line));
+  EXPECT_TRUE(Json::parse(line).contains("error"));
+  ASSERT_TRUE(std::getline(lines, line));
+  EXPECT_EQ(Json::parse(line)["error"], "no pod \"a/b\"");
+}
+
+// --- The schema ------------------------------------------------------------------
+
+// What docs/plan.schema.json uses of JSON Schema; anything else is a failure, so
+// that no keyword goes unchecked.
+class SchemaCheck {
+ public:
+  explicit SchemaCheck(Json root) : root_(std::move(root)) {}
+
+  void Check(const Json& value) { Check(value, root_, "$"); }
+
+ private:
+  static bool IsType(const Json& value, const std::string& type) {
+    if (type == "object") return value.is_object();
+    if (type == "array") return value.is_array();
+    if (type == "string") return value.is_string();
+    if (type == "boolean") return value.is_boolean();
+    if (type == "integer") return value.is_number_integer();
+    if (type == "number") return value.is_number();
+    return type == "null" && value.is_null();
+  }
+
+  void Check(const Json& value, const Json& schema, const std::string& path) {
+    for (const auto& [keyword, rule] : schema.items()) {
+      if (keyword == "$ref") {
+        Check(value, root_["$defs"][rule.get<std::string>().substr(8)], path);
+      } else if (keyword == "type") {
+        bool any = false;
+        for (const Json& type : rule.is_array() ? rule : Json::array({rule})) {
+          any |= IsType(value, type);
+        }
+        EXPECT_TRUE(any) << path << " is not a " << rule;
+      } else if (keyword == "const") {
+        EXPECT_EQ(value, rule) << path;
+      } else if (keyword == "enum") {
+        EXPECT_NE(std::find(rule.begin(), rule.end(), value), rule.end()) << path << value;
+      } else if (keyword == "required") {
+        for (const Json& name : rule) EXPECT_TRUE(value.contains(name)) << path << "." << name;
+      } else if (keyword == "properties") {
+        for (const auto& [name, inner] : rule.items()) {
+          if (value.contains(name)) Check(value[name], inner, path + "." + name);
+        }
+      } else if (keyword == "additionalProperties") {
+        for (const auto& [name, member] : value.items()) {
+          if (schema.contains("properties") && schema["properties"].contains(name)) continue;
+          EXPECT_TRUE(rule.is_object()) << path << "." << name << " is not in the schema";
+          if (rule.is_object()) Check(member, rule, path + "." + name);
+        }
+      } else if (keyword == "items") {
+        for (const Json& item : value) Check(item, rule, path + "[]");
+      } else if (keyword == "minItems") {
+        EXPECT_GE(value.size(), rule.get<size_t>()) << path;
+      } else if (keyword == "minLength") {
+        EXPECT_GE(value.get<std::string>().size(), rule.get<size_t>()) << path;
+      } else if (keyword == "minimum") {
+        EXPECT_TRUE(value.is_null() || value.get<double>() >= rule.get<double>()) << path;
+      } else {
+        const std::vector<std::string> notes = {"$schema", "title", "description", "$defs"};
+        EXPECT_THAT(notes, ::testing::Contains(keyword)) << "unchecked keyword";
+      }
+    }
+  }
+
+  Json root_;
+};
+
+TEST_F(CliTest, PlansAreWhatTheSchemaSays) {
+  std::ifstream file(std::string(EBB_SOURCE_DIR) + "/docs/plan.schema.json");
+  SchemaCheck schema(Json::parse(file));
+  schema.Check(Json::parse(Plan({"-o", "json"}).out));
+  schema.Check(Json::parse(Plan({"--max-scale-down-parallelism", "1", "-o", "json"}).out));
+  schema.Check(Json::parse(Plan({"-o", "json"}, List({Node("one", "")})).out));
+  const std::string mixed = (dir_ / "m.json").string();
+  ASSERT_EQ(Ebb({"gen", "mixed", "--nodes", "60", "-o", mixed}).exit_code, 0);
+  schema.Check(Json::parse(Ebb({"plan", mixed, "-o", "json"}).out));
+}
+
+TEST(NearestTest, KnowsWhatWasMeantAndWhatWasNot) {
+  EXPECT_EQ(Nearest("plna", {"plan", "gen"}), "plan");
+  EXPECT_EQ(Nearest("--outptu", {"--output", "--stats"}), "--output");
+  EXPECT_EQ(Nearest("kubectl", {"plan", "gen"}), "");
+}
+
+}  // namespace
+}  // namespace ebb
