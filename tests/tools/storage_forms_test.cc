@@ -1,0 +1,129 @@
+// Storage objects with every field that is read: what comes out of JSON, and that
+// every other form gives the same.
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tests/tools/dump_sink.h"
+#include "tools/binary_snapshot.h"
+#include "tools/read_input.h"
+#include "tools/write_objects.h"
+
+namespace ebb {
+namespace {
+
+constexpr std::string_view kObjects = R"([
+{"apiVersion":"v1","kind":"PersistentVolume",
+ "metadata":{"name":"pv","labels":{"topology.kubernetes.io/zone":"a__b"}},
+ "spec":{"capacity":{"storage":"10Gi"},"accessModes":["ReadWriteOnce","ReadOnlyMany"],
+  "storageClassName":"fast","volumeMode":"Block","volumeAttributesClassName":"gold",
+  "persistentVolumeReclaimPolicy":"Delete","mountOptions":["ro"],
+  "csi":{"driver":"csi.example.com","volumeHandle":"h-1","fsType":"ext4"},
+  "claimRef":{"kind":"PersistentVolumeClaim","namespace":"ns","name":"data","uid":"u"},
+  "nodeAffinity":{"required":{"nodeSelectorTerms":[
+   {"matchExpressions":[{"key":"rack","operator":"In","values":["1","2"]}]}]}}},
+ "status":{"phase":"Bound"}},
+{"apiVersion":"v1","kind":"PersistentVolume","metadata":{"name":"disk"},
+ "spec":{"capacity":{"storage":"1500M"},
+  "azureDisk":{"diskName":"d","diskURI":"/disks/d","kind":"Dedicated"}}},
+{"apiVersion":"v1","kind":"PersistentVolumeClaim",
+ "metadata":{"name":"data","namespace":"ns","uid":"u",
+  "annotations":{"pv.kubernetes.io/bind-completed":"yes"}},
+ "spec":{"accessModes":["ReadWriteOncePod"],"storageClassName":"fast","volumeMode":"Filesystem",
+  "volumeAttributesClassName":"gold","volumeName":"pv","resources":{"requests":{"storage":"5Gi"}},
+  "selector":{"matchLabels":{"disk":"fast"}}},
+ "status":{"phase":"Bound"}},
+{"apiVersion":"storage.k8s.io/v1","kind":"StorageClass","metadata":{"name":"fast"},
+ "provisioner":"csi.example.com","volumeBindingMode":"WaitForFirstConsumer",
+ "allowedTopologies":[{"matchLabelExpressions":[{"key":"rack","values":["1"]}]}]},
+{"apiVersion":"storage.k8s.io/v1","kind":"CSIDriver","metadata":{"name":"csi.example.com"},
+ "spec":{"storageCapacity":true}},
+{"apiVersion":"storage.k8s.io/v1","kind":"CSINode","metadata":{"name":"n"},
+ "spec":{"drivers":[{"name":"csi.example.com","nodeID":"n","allocatable":{"count":25}},
+  {"name":"other","nodeID":"n"}]}},
+{"apiVersion":"storage.k8s.io/v1","kind":"VolumeAttachment","metadata":{"name":"va"},
+ "spec":{"attacher":"csi.example.com","nodeName":"n","source":{"persistentVolumeName":"pv"}}},
+{"apiVersion":"storage.k8s.io/v1","kind":"CSIStorageCapacity",
+ "metadata":{"name":"room","namespace":"kube-system"},"storageClassName":"fast",
+ "nodeTopology":{},"capacity":"100Gi","maximumVolumeSize":"8Gi"},
+{"apiVersion":"resource.k8s.io/v1","kind":"DeviceClass","metadata":{"name":"gpu"},
+ "spec":{"extendedResourceName":"example.com/gpu"}}
+])";
+
+const std::vector<std::string>& Lines() {
+  static const auto* const lines = new std::vector<std::string>{
+      "PersistentVolume name=[pv] label=[topology.kubernetes.io/zone]:[a__b] "
+      "capacity=10737418240 modes=[ReadWriteOnce] modes=[ReadOnlyMany] class=[fast] mode=[Block] "
+      "attributes=[gold] claim=[data] in=[ns] claim_uid=[u] affinity=terms term=( "
+      "expressions=( key=[rack] op=[In] values=[1] values=[2])) source=[csi] "
+      "driver=[csi.example.com] id=[h-1] phase=[Bound]",
+      "PersistentVolume name=[disk] capacity=1500000000 source=[azureDisk] id=[/disks/d] "
+      "kind=[Dedicated]",
+      "PersistentVolumeClaim name=[data] namespace=[ns] uid=[u] "
+      "annotation=[pv.kubernetes.io/bind-completed]:[yes] modes=[ReadWriteOncePod] class=[fast] "
+      "mode=[Filesystem] attributes=[gold] volume=[pv] selector=( labels=[disk]:[fast]) "
+      "request=5368709120 phase=[Bound]",
+      "StorageClass name=[fast] provisioner=[csi.example.com] mode=[WaitForFirstConsumer] term=1 "
+      "key=[rack] values=[1]",
+      "CSIDriver name=[csi.example.com] capacity=true",
+      "CSINode name=[n] driver=[csi.example.com] max=25 driver=[other]",
+      "VolumeAttachment name=[va] attacher=[csi.example.com] node=[n] volume=[pv]",
+      "CSIStorageCapacity name=[room] namespace=[kube-system] class=[fast] topology=() "
+      "capacity=107374182400 max=8589934592",
+      "DeviceClass name=[gpu] resource=[example.com/gpu]",
+  };
+  return *lines;
+}
+
+std::vector<std::string> LinesOf(std::string_view text) {
+  testing::DumpSink sink;
+  ImportStats stats;
+  const absl::Status status = ReadBytes("storage", text, sink, stats);
+  EXPECT_TRUE(status.ok()) << status;
+  return sink.lines();
+}
+
+// Reads kObjects into a writer that is made with a place for its bytes.
+template <typename MakeWriter>
+std::string Written(MakeWriter make) {
+  std::string out;
+  auto writer = make([&out](std::string_view bytes) {
+    out += bytes;
+    return absl::OkStatus();
+  });
+  ImportStats stats;
+  EXPECT_TRUE(ReadBytes("storage", kObjects, writer, stats).ok());
+  EXPECT_TRUE(writer.Finish().ok());
+  return out;
+}
+
+TEST(StorageFormsTest, JsonGivesEveryField) { EXPECT_EQ(LinesOf(kObjects), Lines()); }
+
+TEST(StorageFormsTest, ASnapshotGivesTheSame) {
+  EXPECT_EQ(LinesOf(Written([](auto output) { return BinarySnapshotWriter(output); })), Lines());
+}
+
+TEST(StorageFormsTest, WhatIsWrittenReadsBackTheSame) {
+  for (const ObjectFormat format : {ObjectFormat::kJsonList, ObjectFormat::kYamlDocuments}) {
+    EXPECT_EQ(LinesOf(Written([format](auto output) { return ObjectWriter(format, output); })),
+              Lines());
+  }
+}
+
+TEST(StorageFormsTest, AWrongFieldIsNamed) {
+  testing::DumpSink sink;
+  ImportStats stats;
+  const absl::Status status =
+      ReadBytes("f",
+                R"({"apiVersion":"v1","kind":"PersistentVolume","metadata":{"name":"pv"},
+          "spec":{"capacity":{"storage":"4x"}}})",
+                sink, stats);
+  EXPECT_EQ(status.message(),
+            "f: PersistentVolume pv: spec.capacity.storage: \"4x\" is not a quantity");
+}
+
+}  // namespace
+}  // namespace ebb
