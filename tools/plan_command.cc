@@ -60,7 +60,8 @@ std::string CheckTime(const std::string& text) {
 
 void AddInputFlags(PlanCommand& command, CLI::App& app) {
   app.add_option("INPUT", command.inputs,
-                 "What `kubectl get nodes,pods,pdb,rs,sts,ds,jobs,rc,ns -A -o json` (or yaml) "
+                 "What `kubectl get nodes,pods,pdb,rs,sts,ds,jobs,rc,ns,pv,pvc,sc,csinodes -A -o "
+                 "json` (or yaml) "
                  "prints, the autoscaler's debugging snapshot, or ebb's own: files, also .gz, "
                  "folders, or - for stdin")
       ->required();
