@@ -330,7 +330,8 @@ Json ToJson(const objects::PersistentVolume& volume) {
     spec["claimRef"] = std::move(claim);
   }
   if (!volume.required_node_affinity.nil) {
-    spec["nodeAffinity"]["required"]["nodeSelectorTerms"] = NodeTerms(volume.required_node_affinity);
+    spec["nodeAffinity"]["required"]["nodeSelectorTerms"] =
+        NodeTerms(volume.required_node_affinity);
   }
   if (!volume.source.empty()) spec[std::string(volume.source)] = VolumeSource(volume);
   json["spec"] = std::move(spec);
