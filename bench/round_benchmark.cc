@@ -20,7 +20,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int64_t kInterval = 10;    // Seconds from round to round.
+constexpr int64_t kInterval = 10;  // Seconds from round to round.
 constexpr int kRoundsBefore = 150;
 
 // Every 100th pod to the next node that has room.  Undone by Revert.
@@ -80,9 +80,8 @@ void Rounds(benchmark::State& state, const std::string& name, bool churn) {
 
 void RegisterRoundRows(const std::vector<std::string>& names) {
   const auto add = [](const std::string& row, const std::string& name, bool churn) {
-    benchmark::RegisterBenchmark(
-        (row + "/" + name).c_str(),
-        [=](benchmark::State& state) { Rounds(state, name, churn); })
+    benchmark::RegisterBenchmark((row + "/" + name).c_str(),
+                                 [=](benchmark::State& state) { Rounds(state, name, churn); })
         ->Unit(benchmark::kMillisecond)
         ->UseManualTime()
         ->Iterations(300);

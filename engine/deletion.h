@@ -50,9 +50,9 @@ struct NotYet {
 };
 
 struct NodesToDelete {
-  std::vector<NodeId> empty;     // Nothing to move.
-  std::vector<NodeId> drain;     // Pods to move; risky ones last.
-  std::vector<NotYet> not_yet;   // Unneeded, and kept for now.
+  std::vector<NodeId> empty;    // Nothing to move.
+  std::vector<NodeId> drain;    // Pods to move; risky ones last.
+  std::vector<NotYet> not_yet;  // Unneeded, and kept for now.
 };
 
 // `timers` were updated with `plan`; `in_deletion` counts the deletions in progress by

@@ -20,8 +20,7 @@ int64_t SaturatingMultiply(int64_t a, int64_t b) {
 
 }  // namespace
 
-UnneededLimit::UnneededLimit(int64_t scale_down_unneeded_time_s,
-                             int64_t max_scale_down_parallelism)
+UnneededLimit::UnneededLimit(int64_t scale_down_unneeded_time_s, int64_t max_scale_down_parallelism)
     : unneeded_time_s_(std::max<int64_t>(scale_down_unneeded_time_s, 0)),
       parallelism_(std::max<int64_t>(max_scale_down_parallelism, 0)) {}
 
@@ -36,8 +35,8 @@ size_t UnneededLimit::Next(int64_t now_s, size_t unneeded_before) {
   }
   state_.latest_update_s = now_s;
 
-  const int64_t growth = SaturatingAdd(static_cast<int64_t>(unneeded_before),
-                                       SaturatingMultiply(2, parallelism_));
+  const int64_t growth =
+      SaturatingAdd(static_cast<int64_t>(unneeded_before), SaturatingMultiply(2, parallelism_));
   int64_t rounds = 1;  // That fit into the unneeded time.
   if (state_.min_interval_s) {
     if (*state_.min_interval_s == 0) return static_cast<size_t>(growth);

@@ -21,9 +21,10 @@ absl::string_view Absl(std::string_view text) { return {text.data(), text.size()
 
 std::string_view ToString(ScaleDownStatus status) {
   constexpr std::array<std::string_view, 8> kNames = {
-      "ScaleDownNoCandidates",  "ScaleDownInCooldown",        "ScaleDownNoNodeDeleted",
-      "ScaleDownThrottled",     "ScaleDownNodeDeleteStarted", "ScaleDownClusterUnhealthy",
-      "ScaleDownNoRoomForPods", "ScaleDownError",
+      "ScaleDownNoCandidates",      "ScaleDownInCooldown",
+      "ScaleDownNoNodeDeleted",     "ScaleDownThrottled",
+      "ScaleDownNodeDeleteStarted", "ScaleDownClusterUnhealthy",
+      "ScaleDownNoRoomForPods",     "ScaleDownError",
   };
   return kNames[static_cast<size_t>(status)];
 }
@@ -118,9 +119,7 @@ class RoundRun {
 
   // Each once, the latest said time counting; sorted.
   std::vector<EvictedPod> StillCounting(std::vector<EvictedPod> evictions) const {
-    const auto key = [](const EvictedPod& e) {
-      return std::tie(e.namespace_name, e.name, e.uid);
-    };
+    const auto key = [](const EvictedPod& e) { return std::tie(e.namespace_name, e.name, e.uid); };
     std::sort(evictions.begin(), evictions.end(), [&](const EvictedPod& a, const EvictedPod& b) {
       return key(a) != key(b) ? key(a) < key(b) : a.evicted_at_s > b.evicted_at_s;
     });
@@ -181,8 +180,7 @@ class RoundRun {
 
   // A plan that is wrong is a bug: nothing of it may be used.
   bool PlanIsRight() {
-    const absl::Status verified =
-        Verify(Planned(), groups_, options_.planner, pass_, result_.plan);
+    const absl::Status verified = Verify(Planned(), groups_, options_.planner, pass_, result_.plan);
     if (verified.ok()) return true;
     ForgetCandidates();
     result_.status = ScaleDownStatus::kError;
@@ -361,9 +359,8 @@ class RoundRun {
   }
 
   void Start() {
-    result_.start =
-        CropNodes(result_.may_go.empty, result_.may_go.drain, groups_,
-                  RegisteredNodes(snapshot_, groups_), in_progress_, options_.budgets);
+    result_.start = CropNodes(result_.may_go.empty, result_.may_go.drain, groups_,
+                              RegisteredNodes(snapshot_, groups_), in_progress_, options_.budgets);
     if (!result_.start.empty.empty() || !result_.start.drain.empty()) {
       if (options_.verify == VerifyPlans::kBeforeDeletion && !PlanIsRight()) return;
       result_.status = ScaleDownStatus::kNodeDeleteStarted;
@@ -374,8 +371,8 @@ class RoundRun {
     const bool some_may_go = !result_.may_go.empty.empty() || !result_.may_go.drain.empty();
     const int64_t running = in_progress_.empty + in_progress_.drain;
     const bool spent = running >= options_.budgets.max_scale_down_parallelism;
-    result_.status = some_may_go && spent ? ScaleDownStatus::kThrottled
-                                          : ScaleDownStatus::kNoNodeDeleted;
+    result_.status =
+        some_may_go && spent ? ScaleDownStatus::kThrottled : ScaleDownStatus::kNoNodeDeleted;
   }
 
   void NoteDeletions(const std::vector<DeletionBucket>& buckets) {
@@ -424,9 +421,9 @@ class RoundRun {
   std::vector<NodeId> candidates_;
   PassInput pass_;
   std::optional<ClusterSnapshot> without_deleted_;  // Absent: nothing is being deleted.
-  std::vector<PodId> pending_;   // Displaced pods, then the input's.
-  size_t displaced_ = 0;         // Of pending_.
-  std::vector<PodId> evicting_;  // Pods of nodes in deletion.
+  std::vector<PodId> pending_;                      // Displaced pods, then the input's.
+  size_t displaced_ = 0;                            // Of pending_.
+  std::vector<PodId> evicting_;                     // Pods of nodes in deletion.
   RoundResult result_;
 };
 

@@ -87,14 +87,14 @@ struct ScaleDownOptions {
 };
 
 enum class ScaleDownStatus : uint8_t {
-  kNoCandidates,        // Nothing is unneeded.
+  kNoCandidates,  // Nothing is unneeded.
   kInCooldown,
-  kNoNodeDeleted,       // Some are unneeded, none may go yet.
-  kThrottled,           // Some may go; both budgets are spent.
-  kNodeDeleteStarted,   // result.start is not empty.
+  kNoNodeDeleted,      // Some are unneeded, none may go yet.
+  kThrottled,          // Some may go; both budgets are spent.
+  kNodeDeleteStarted,  // result.start is not empty.
   kClusterUnhealthy,
-  kNoRoomForPods,       // Of nodes in deletion, or recently evicted.
-  kError,               // The plan did not pass its verification.
+  kNoRoomForPods,  // Of nodes in deletion, or recently evicted.
+  kError,          // The plan did not pass its verification.
 };
 // "ScaleDownInCooldown".
 std::string_view ToString(ScaleDownStatus status);

@@ -21,8 +21,9 @@ void UnneededTimers::Update(const Catalog& catalog, const Plan& plan, int64_t no
   absl::flat_hash_map<std::string, Entry> next;
   next.reserve(plan.remove.size());
   const auto track = [&](NodeId node, int64_t since_s, bool judged) {
-    next.insert_or_assign(std::string(catalog.NodeName(node)),
-                          Entry{std::string(catalog.Text(catalog.node(node).uid)), since_s, judged});
+    next.insert_or_assign(
+        std::string(catalog.NodeName(node)),
+        Entry{std::string(catalog.Text(catalog.node(node).uid)), since_s, judged});
   };
   if (skipped == SkippedTimer::kKept) {
     for (const NodeId node : plan.skipped) {

@@ -270,8 +270,8 @@ class Case {
       reasons[name] = std::string(ToString(node.reason));
       if (node.reason != UnremovableReason::kBlockedByPod) continue;
       const std::string_view why = ToString(node.blocking_reason);
-      blocking[name] = absl::StrCat(catalog.PodName(node.pod), " ",
-                                    absl::string_view{why.data(), why.size()});
+      blocking[name] =
+          absl::StrCat(catalog.PodName(node.pod), " ", absl::string_view{why.data(), why.size()});
     }
     Reasons expected;
     Reasons expected_blocking;
@@ -348,8 +348,8 @@ class Case {
       }
       CompareMaps("unremovable_after", reasons, after);
     }
-    const CroppedNodes cropped = CropNodes(ours.empty, ours.drain, groups,
-                                           RegisteredNodes(snapshot, groups), {}, budgets_);
+    const CroppedNodes cropped =
+        CropNodes(ours.empty, ours.drain, groups, RegisteredNodes(snapshot, groups), {}, budgets_);
     CompareCount("cropped_counts.empty", CountNodes(cropped.empty),
                  expect.at("cropped_counts").at("empty"));
     CompareCount("cropped_counts.drain", CountNodes(cropped.drain),

@@ -20,9 +20,8 @@ using prometheus::Histogram;
 using prometheus::Registry;
 
 // The autoscaler's own, in seconds.
-const Histogram::BucketBoundaries kDurations = {0.01, 0.05, 0.1, 0.5,  1,    2.5,  5,
-                                                7.5,  10,   15,  30,   45,   60,   90,
-                                                120,  300,  600, 1000, 2000};
+const Histogram::BucketBoundaries kDurations = {0.01, 0.05, 0.1, 0.5, 1,   2.5, 5,   7.5,  10,  15,
+                                                30,   45,   60,  90,  120, 300, 600, 1000, 2000};
 
 template <typename Metric>
 Family<Metric>& Add(Registry& registry, const char* name, const char* help) {

@@ -142,8 +142,8 @@ ScaleDownOptions OptionsOf(const PlanCommand& command) {
   options.cooldown.scale_down_delay_after_delete_s = Seconds(flags.delay_after_delete);
   options.cooldown.scale_down_delay_after_failure_s = Seconds(flags.delay_after_failure);
   options.node_deletion_candidate_ttl_s = Seconds(flags.deletion_candidate_ttl);
-  options.displaced_pods = flags.displaced_pods == "best-effort" ? DisplacedPods::kBestEffort
-                                                                 : DisplacedPods::kMustFit;
+  options.displaced_pods =
+      flags.displaced_pods == "best-effort" ? DisplacedPods::kBestEffort : DisplacedPods::kMustFit;
   if (flags.max_empty_bulk_delete) {
     options.budgets.max_scale_down_parallelism = *flags.max_empty_bulk_delete;
   }
@@ -278,8 +278,7 @@ std::unique_ptr<MadeRound> MakeRound(ScaleDown& scale_down, LoadedCluster& clust
   round->made.passes = 1;
   round->request.planner = scale_down.options().planner;
   round->request.now_s = round->result.now_s;
-  const PlanReport report =
-      MakeReport({&cluster, &round->groups, &round->request, &round->made});
+  const PlanReport report = MakeReport({&cluster, &round->groups, &round->request, &round->made});
   round->json = PlanJson(report);
   PutRound(cluster.snapshot.catalog(), round->groups, number, round->result, round->json);
   return round;
@@ -367,8 +366,7 @@ void Print(const std::string& format, const LoadedCluster& cluster, const MadeRo
 void RoundFlags::AddTo(CLI::App& command) {
   app = &command;
   const std::string group = "Over time (with --state)";
-  const auto text = [&](const char* name, std::string& value, const char* help,
-                        const char* type) {
+  const auto text = [&](const char* name, std::string& value, const char* help, const char* type) {
     return command.add_option(name, value, help)
         ->type_name(type)
         ->capture_default_str()
@@ -505,9 +503,9 @@ int RunRound(const PlanCommand& command, std::ostream& out, std::ostream& err) {
   entry.now_s = now_s;
   entry.status = std::string(ToString(round->result.status));
   entry.decision = CompactJson(round->json);
-  const std::string arguments = CompactJson(
-      Json{{"flags", flags.app != nullptr ? GivenFlags(*flags.app) : Json::object()},
-           {"nodeGroups", groups_text}});
+  const std::string arguments =
+      CompactJson(Json{{"flags", flags.app != nullptr ? GivenFlags(*flags.app) : Json::object()},
+                       {"nodeGroups", groups_text}});
   entry.input_digest = Digest(arguments, source->snapshot);
   if (store) {
     if (absl::Status s = store->Save(scale_down.Save(symbols), entry); !s.ok()) {
@@ -574,9 +572,8 @@ int ReplayCommand::Run(std::ostream& out, std::ostream& err) const {
     if (!groups_text.empty()) rules = ParseGroups(name, groups_text);
     if (!rules.ok()) return Fail(rules.status(), err);
     ImportStats stats;
-    absl::StatusOr<RoundSource> source = Load(command.load, [&](ObjectSink& sink) {
-      return ReadBytes(name, entry.input, sink, stats);
-    });
+    absl::StatusOr<RoundSource> source = Load(
+        command.load, [&](ObjectSink& sink) { return ReadBytes(name, entry.input, sink, stats); });
     if (!source.ok()) return Fail(source.status(), err);
     Symbols& symbols = *source->cluster.snapshot.catalog().shared_symbols();
     ScaleDown scale_down(OptionsOf(command));

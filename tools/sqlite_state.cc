@@ -72,8 +72,9 @@ class Statement {
   [[nodiscard]] std::string Text(int column) const {
     const void* const bytes = sqlite3_column_blob(statement_, column);
     const int size = sqlite3_column_bytes(statement_, column);
-    return bytes == nullptr ? std::string()
-                            : std::string(static_cast<const char*>(bytes), static_cast<size_t>(size));
+    return bytes == nullptr
+               ? std::string()
+               : std::string(static_cast<const char*>(bytes), static_cast<size_t>(size));
   }
 
  private:
@@ -110,7 +111,7 @@ std::optional<int64_t> Number(sqlite3* db, const char* sql) {
 }
 
 bool HasContent(const std::string& path) {
-  struct stat info {};
+  struct stat info{};
   return stat(path.c_str(), &info) == 0 && info.st_size > 0;
 }
 
@@ -207,8 +208,8 @@ absl::StatusOr<std::optional<ScaleDownState>> SqliteState::Load() {
                       "SELECT node_group, scale_up_s, deletion_s, failed_deletion_s "
                       "FROM cooldowns ORDER BY node_group");
   while (cooldowns.Next()) {
-    state.cooldowns.push_back({cooldowns.Text(0), cooldowns.MaybeInt(1), cooldowns.MaybeInt(2),
-                               cooldowns.MaybeInt(3)});
+    state.cooldowns.push_back(
+        {cooldowns.Text(0), cooldowns.MaybeInt(1), cooldowns.MaybeInt(2), cooldowns.MaybeInt(3)});
   }
   Statement hints(db_, "SELECT pod, node, pending FROM hints ORDER BY rowid");
   while (hints.Next()) {
@@ -291,7 +292,9 @@ absl::Status SqliteState::Save(const ScaleDownState& state, const RoundRecord& r
   return InTransaction(&state, &round);
 }
 
-absl::Status SqliteState::Append(const RoundRecord& round) { return InTransaction(nullptr, &round); }
+absl::Status SqliteState::Append(const RoundRecord& round) {
+  return InTransaction(nullptr, &round);
+}
 
 absl::Status SqliteState::SaveState(const ScaleDownState& state) {
   return InTransaction(&state, nullptr);

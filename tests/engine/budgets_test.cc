@@ -70,6 +70,7 @@ TEST_P(CropNodesTest, TakesWhatTheRuleSays) {
   EXPECT_EQ(Show(cropped.drain), GetParam().drain);
 }
 
+// clang-format off
 const BudgetCase kCases[] = {
     // Nodes of groups that go one by one.
     {"no nodes, no buckets", {{}}, {10, 10}, {}, "", ""},
@@ -78,11 +79,13 @@ const BudgetCase kCases[] = {
     {"drain budget bounds drained nodes alone", {{3, 5}}, {10, 2}, {}, "0:3", "0:2"},
     {"the default drains one at a time", {{0, 5}}, {}, {}, "", "0:1"},
     {"groups are served in the order first met", {{2}, {9}, {5}}, {10, 1}, {}, "0:2 1:8", ""},
-    {"parallelism spent by empty nodes leaves none to drain", {{10, 4}}, {10, 10}, {}, "0:10", ""},
+    {"parallelism spent by empty nodes leaves none to drain",
+     {{10, 4}}, {10, 10}, {}, "0:10", ""},
     // Deletions in progress.
     {"empty deletions in progress reduce parallelism", {{10}}, {10, 5}, {.empty = 4}, "0:6", ""},
     {"drains in progress reduce both", {{3, 9}}, {10, 5}, {.drain = 3}, "0:3", "0:2"},
-    {"drains in progress over their budget stop drains", {{3, 9}}, {10, 5}, {.drain = 6}, "0:3", ""},
+    {"drains in progress over their budget stop drains",
+     {{3, 9}}, {10, 5}, {.drain = 6}, "0:3", ""},
     {"a parallelism below zero stops single nodes", {{3, 9}}, {10, 5}, {.empty = 12}, "", ""},
     // Atomic groups with empty nodes.
     {"a whole atomic group goes", {{4, 0, 0, true}}, {10, 5}, {}, "0:4", ""},
@@ -125,9 +128,11 @@ const BudgetCase kCases[] = {
     {"an atomic drain leaves the rest to single drains",
      {{1, 4}, {0, 3, 0, true}}, {10, 5}, {}, "0:1", "1:3 0:2"},
     // One at a time.
-    {"with a drain budget of one exactly one node drains", {{0, 3}, {0, 2}}, {10, 1}, {}, "", "0:1"},
+    {"with a drain budget of one exactly one node drains",
+     {{0, 3}, {0, 2}}, {10, 1}, {}, "", "0:1"},
     {"and none while one drains", {{0, 3}}, {10, 1}, {.drain = 1}, "", ""},
 };
+// clang-format on
 
 INSTANTIATE_TEST_SUITE_P(Rules, CropNodesTest, testing::ValuesIn(kCases));
 

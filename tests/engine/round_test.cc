@@ -280,8 +280,7 @@ TEST_F(RoundTest, CooldownHoldsDeletionsBackAndTimersGoOn) {
   ScaleDown scale_down(AtOnce());
   const NodeGroups groups = OneGroup(pair_);
   const ScaleEvent up[] = {{ScaleEventKind::kScaleUp, "group", kStart}};
-  const RoundResult held =
-      scale_down.Round(pair_, groups, {.now_s = kStart + 1, .events = up});
+  const RoundResult held = scale_down.Round(pair_, groups, {.now_s = kStart + 1, .events = up});
   EXPECT_EQ(held.status, ScaleDownStatus::kInCooldown);
   EXPECT_EQ(held.unneeded.size(), 1u);
   EXPECT_EQ(Round(scale_down, pair_, kStart + 599).status, ScaleDownStatus::kInCooldown);
@@ -299,8 +298,7 @@ TEST_F(RoundTest, LocalCooldownHoldsItsGroupAlone) {
   groups.groups[0].target_size = groups.groups[1].target_size = 1;
   groups.group_of = {GroupId{0}, GroupId{1}};
   const ScaleEvent up[] = {{ScaleEventKind::kScaleUp, "one", kStart}};
-  const RoundResult result =
-      scale_down.Round(pair_, groups, {.now_s = kStart + 1, .events = up});
+  const RoundResult result = scale_down.Round(pair_, groups, {.now_s = kStart + 1, .events = up});
   EXPECT_EQ(Names(pair_, result.start.drain), "b");
 }
 
@@ -320,8 +318,8 @@ TEST_F(RoundTest, LongestUnneededGoesFirst) {
     cluster.Add(Pod("p").On(b_is_busy ? "a" : "b").Cpu(2500));
     return cluster.Build();
   };
-  ClusterSnapshot before = cluster(true);   // a is used.
-  ClusterSnapshot after = cluster(false);   // b is used, a newly unneeded.
+  ClusterSnapshot before = cluster(true);  // a is used.
+  ClusterSnapshot after = cluster(false);  // b is used, a newly unneeded.
   ScaleDownOptions options = AtOnce();
   options.budgets.max_scale_down_parallelism = 1;
   ScaleDown scale_down(options);
@@ -378,17 +376,14 @@ TEST_F(RoundTest, RiskyNodesGoLast) {
   cluster.Add(Pod("q").On("a").Cpu(100).Label("app", "x"));
   cluster.Add(Pod("r").On("b").Cpu(100));
   cluster.Add(Pod("s").On("c").Cpu(100).OwnedByNobody());
-  ClusterSnapshot snapshot =
-      cluster.Add(Budget("x").Matching("app", "x").Allows(1)).Build();
+  ClusterSnapshot snapshot = cluster.Add(Budget("x").Matching("app", "x").Allows(1)).Build();
   ScaleDown scale_down(AtOnce());
   EXPECT_EQ(Names(snapshot, Round(scale_down, snapshot, kStart).may_go.drain), "b a");
 }
 
 TEST_F(RoundTest, NodeWithOnCompletionPodsWaits) {
-  ClusterSnapshot snapshot = Cluster()
-                                 .Add(Node("a"))
-                                 .Add(Pod("p").On("a").Cpu(100).SafeToEvict("on-completion"))
-                                 .Build();
+  ClusterSnapshot snapshot =
+      Cluster().Add(Node("a")).Add(Pod("p").On("a").Cpu(100).SafeToEvict("on-completion")).Build();
   ScaleDown scale_down(AtOnce());
   EXPECT_EQ(NotYetText(snapshot, Round(scale_down, snapshot, kStart)),
             "a=BlockedByOnCompletionPod");
@@ -396,13 +391,12 @@ TEST_F(RoundTest, NodeWithOnCompletionPodsWaits) {
 
 TEST_F(RoundTest, SoftTaintsFollowTheUnneededSetWithinTheirBudget) {
   const char* const kSoft = "DeletionCandidateOfClusterAutoscaler";
-  ClusterSnapshot snapshot =
-      Cluster()
-          .Add(Node("a"))
-          .Add(Node("b"))
-          .Add(Node("c").Taint(kSoft, "1", "PreferNoSchedule"))
-          .Add(Pod("p").On("c").Cpu(3000))
-          .Build();
+  ClusterSnapshot snapshot = Cluster()
+                                 .Add(Node("a"))
+                                 .Add(Node("b"))
+                                 .Add(Node("c").Taint(kSoft, "1", "PreferNoSchedule"))
+                                 .Add(Pod("p").On("c").Cpu(3000))
+                                 .Build();
   ScaleDownOptions options;
   options.max_bulk_soft_taint_count = 2;
   ScaleDown scale_down(options);
@@ -415,8 +409,8 @@ TEST_F(RoundTest, SoftTaintsFollowTheUnneededSetWithinTheirBudget) {
 TEST_F(RoundTest, TimersAreTakenFromTaintsInTheFirstRound) {
   ClusterSnapshot snapshot =
       Cluster()
-          .Add(Node("a").Taint("DeletionCandidateOfClusterAutoscaler",
-                               std::to_string(kStart - 50), "PreferNoSchedule"))
+          .Add(Node("a").Taint("DeletionCandidateOfClusterAutoscaler", std::to_string(kStart - 50),
+                               "PreferNoSchedule"))
           .Build();
   ScaleDownOptions options;
   options.node_deletion_candidate_ttl_s = 100;
@@ -449,8 +443,8 @@ TEST_F(RoundTest, PassCutShortGoesOnAtTheNextCandidateAndTimersHold) {
   int64_t longest = 0;
   for (int round = 0; round < 3; ++round) {
     const CountedDeadline deadline(0);
-    const RoundResult result = scale_down.Round(
-        snapshot, groups, {.now_s = kStart + 10 * round, .deadline = &deadline});
+    const RoundResult result =
+        scale_down.Round(snapshot, groups, {.now_s = kStart + 10 * round, .deadline = &deadline});
     for (const UnremovableNode& node : result.plan.keep) {
       judged += snapshot.catalog().NodeName(node.node);
     }

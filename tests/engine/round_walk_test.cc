@@ -18,7 +18,7 @@ namespace ebb {
 namespace {
 
 constexpr int64_t kRounds = 1000;
-constexpr int64_t kPodCpu = 900;   // Four fit on a node.
+constexpr int64_t kPodCpu = 900;  // Four fit on a node.
 constexpr size_t kPodsPerNode = 4;
 
 struct WalkNode {
@@ -48,9 +48,8 @@ class World {
   ClusterSnapshot Snapshot(std::shared_ptr<Symbols> symbols) const {
     test::Cluster cluster(std::move(symbols));
     for (const WalkNode& node : nodes_) {
-      cluster.Add(test::Node(node.name).With([&](objects::Node& raw) {
-        raw.meta.uid = test::Keep(node.uid);
-      }));
+      cluster.Add(test::Node(node.name).With(
+          [&](objects::Node& raw) { raw.meta.uid = test::Keep(node.uid); }));
     }
     int64_t running = 0;
     for (const WalkPod& pod : pods_) {
@@ -86,7 +85,8 @@ class World {
   ActuationStatus Status() const {
     ActuationStatus status;
     for (const WalkNode& node : nodes_) {
-      if (node.deleting) (node.drains ? status.drained : status.empty).push_back({node.name, node.group});
+      if (node.deleting)
+        (node.drains ? status.drained : status.empty).push_back({node.name, node.group});
     }
     status.recent_evictions = evictions_;
     return status;
@@ -204,7 +204,8 @@ std::string Decision(const Catalog& catalog, const RoundResult& result) {
   text += " drain";
   for (const std::string& name : NamesOf(catalog, result.start.drain)) text += " " + name;
   for (const NotYet& node : result.may_go.not_yet) {
-    text += " " + std::string(catalog.NodeName(node.node)) + "=" + std::string(ToString(node.reason));
+    text +=
+        " " + std::string(catalog.NodeName(node.node)) + "=" + std::string(ToString(node.reason));
   }
   return text;
 }
@@ -235,8 +236,7 @@ class RoundWalkTest : public testing::TestWithParam<uint64_t> {
     EXPECT_LE(static_cast<int64_t>(all + status.empty.size() + status.drained.size()),
               budgets.max_scale_down_parallelism);
     if (drain > 0) {
-      EXPECT_LE(static_cast<int64_t>(drain + status.drained.size()),
-                budgets.max_drain_parallelism);
+      EXPECT_LE(static_cast<int64_t>(drain + status.drained.size()), budgets.max_drain_parallelism);
     }
   }
 

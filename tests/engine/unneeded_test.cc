@@ -26,8 +26,7 @@ class UnneededTimersTest : public testing::Test {
     timers_.Update(snapshot_.catalog(), plan, now_s, skipped);
   }
 
-  ClusterSnapshot snapshot_ =
-      test::Cluster().Add(test::Node("a")).Add(test::Node("b")).Build();
+  ClusterSnapshot snapshot_ = test::Cluster().Add(test::Node("a")).Add(test::Node("b")).Build();
   UnneededTimers timers_;
 };
 

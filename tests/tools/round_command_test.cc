@@ -43,18 +43,18 @@ nlohmann::json NodeObject(const std::string& name) {
 }
 
 nlohmann::json PodObject(const std::string& name, const std::string& node) {
-  return {{"apiVersion", "v1"},
-          {"kind", "Pod"},
-          {"metadata",
-           {{"name", name},
-            {"namespace", "default"},
-            {"uid", "uid-" + name},
-            {"annotations", {{"cluster-autoscaler.kubernetes.io/safe-to-evict", "true"}}}}},
-          {"spec",
-           {{"nodeName", node},
-            {"containers",
-             {{{"name", "main"}, {"resources", {{"requests", {{"cpu", "500m"}}}}}}}}}},
-          {"status", {{"phase", "Running"}}}};
+  return {
+      {"apiVersion", "v1"},
+      {"kind", "Pod"},
+      {"metadata",
+       {{"name", name},
+        {"namespace", "default"},
+        {"uid", "uid-" + name},
+        {"annotations", {{"cluster-autoscaler.kubernetes.io/safe-to-evict", "true"}}}}},
+      {"spec",
+       {{"nodeName", node},
+        {"containers", {{{"name", "main"}, {"resources", {{"requests", {{"cpu", "500m"}}}}}}}}}},
+      {"status", {{"phase", "Running"}}}};
 }
 
 // Three nodes: c is empty, a and b run a pod each.
@@ -62,8 +62,8 @@ class RoundCommandTest : public testing::Test {
  protected:
   void SetUp() override {
     prefix_ = testing::TempDir() + "ebb-round-" + std::to_string(getpid());
-    nlohmann::json items = {NodeObject("a"), NodeObject("b"), NodeObject("c"),
-                            PodObject("p", "a"), PodObject("q", "b")};
+    nlohmann::json items = {NodeObject("a"), NodeObject("b"), NodeObject("c"), PodObject("p", "a"),
+                            PodObject("q", "b")};
     std::ofstream(Input()) << nlohmann::json{
         {"apiVersion", "v1"}, {"kind", "List"}, {"items", items}};
   }
@@ -113,8 +113,7 @@ TEST_F(RoundCommandTest, NamesAreThoseToDeleteNow) {
 
 TEST_F(RoundCommandTest, TableTellsTheStatusAndWhoWaits) {
   const std::string text = Round("2026-06-01T12:00:00Z").out;
-  EXPECT_NE(text.find("Round 1 at 2026-06-01T12:00:00Z: ScaleDownNoNodeDeleted"),
-            std::string::npos)
+  EXPECT_NE(text.find("Round 1 at 2026-06-01T12:00:00Z: ScaleDownNoNodeDeleted"), std::string::npos)
       << text;
   EXPECT_NE(text.find("NotUnneededLongEnough"), std::string::npos);
 }
@@ -173,8 +172,7 @@ TEST_F(RoundCommandTest, ClockThatRunsBackwardsIsToldAndHarmless) {
 }
 
 TEST_F(RoundCommandTest, OldFlagIsWarnedAboutAndTaken) {
-  const Outcome first =
-      Round("2026-06-01T12:00:00Z", {"--max-empty-bulk-delete", "1"});
+  const Outcome first = Round("2026-06-01T12:00:00Z", {"--max-empty-bulk-delete", "1"});
   EXPECT_NE(first.err.find("--max-scale-down-parallelism"), std::string::npos);
   const auto second = JsonRound("2026-06-01T12:10:01Z", {"--max-empty-bulk-delete", "1"});
   EXPECT_EQ(second.at("deleteNow").at("empty").size(), 1u);

@@ -112,7 +112,8 @@ TEST_F(SqliteStateTest, OldRoundsAreDropped) {
 TEST_F(SqliteStateTest, RecordedBytesComeBackWithTheirZeros) {
   const auto store = Open();
   const std::string input("a\0b", 3);
-  ASSERT_TRUE(store->Append({.round = 1, .decision = "{}", .arguments = "[]", .input = input}).ok());
+  ASSERT_TRUE(
+      store->Append({.round = 1, .decision = "{}", .arguments = "[]", .input = input}).ok());
   EXPECT_EQ(store->Rounds()->at(0).input, input);
 }
 
