@@ -699,6 +699,7 @@ class FileReader {
       : name_(name), bytes_(bytes), sink_(sink), stats_(stats) {}
 
   absl::Status Read() {
+    if (!IsBinarySnapshot(bytes_)) return Error("is not a snapshot of ebb's");
     at_ = kMagic.size();
     wire::SnapshotHeader header;
     if (absl::Status next = Next(header); !next.ok()) return next;

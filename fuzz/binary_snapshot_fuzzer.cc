@@ -1,0 +1,13 @@
+// The reader of ebb's own snapshots.
+
+#include "fuzz/reading.h"
+#include "tools/binary_snapshot.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  if (size > ebb::fuzz::kBytesMax) return 0;
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  ebb::fuzz::ReadAndBuild([&](ebb::ObjectSink& sink, ebb::ImportStats& stats) {
+    return ebb::ReadBinarySnapshot("fuzz", bytes, sink, stats);
+  });
+  return 0;
+}

@@ -1,0 +1,13 @@
+// The YAML reader.
+
+#include "fuzz/reading.h"
+#include "tools/read_yaml.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  if (size > ebb::fuzz::kBytesMax) return 0;
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  ebb::fuzz::ReadAndBuild([&](ebb::ObjectSink& sink, ebb::ImportStats& stats) {
+    return ebb::ReadYaml("fuzz", bytes, sink, stats);
+  });
+  return 0;
+}
