@@ -178,7 +178,6 @@ class PassRun {
     snapshot_.ClearGhost();
     snapshot_.RemoveNode(node);
     snapshot_.Commit();
-    scan_.OnCommit();
     scan_.OnNodeRemoved(node);
     const PdbTracker::Verdict budgets = pdbs_.CanRemovePods(pods_.move);
     pdbs_.RemovePods(pods_.move);

@@ -49,10 +49,9 @@ class PodScan {
   // Every filter on one node (a hint), and that it may take pods.  The pointer stays.
   [[nodiscard]] bool Fits(PodId pod, NodeId node) const;
 
-  // To be told beside the snapshot's own calls:
+  // To be told beside the snapshot's own calls (a commit changes nothing here):
   void OnFork();
   void OnRevert();
-  void OnCommit() {}
   void OnNodeRemoved(NodeId node);
 
   // The pointer, between passes: all of a scan's memory that can change an answer.
