@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "predicates/filters.h"
+#include "tools/builder_sink.h"
 #include "tools/load_cluster.h"
 #include "tools/read_json.h"
 #include "tools/table.h"
@@ -87,35 +88,18 @@ absl::StatusOr<PodId> FindPod(const Catalog& catalog, std::string_view name) {
 
 // Pods that have ended take no room but may be asked about, so they come in
 // without their node.
-class FilterWorld : public ObjectSink {
+class FilterSink final : public BuilderSink {
  public:
-  absl::Status OnNode(const objects::Node& node) override { return builder_.AddNode(node); }
+  using BuilderSink::BuilderSink;
   absl::Status OnPod(const objects::Pod& pod) override {
     const bool ended = pod.phase == "Succeeded" || pod.phase == "Failed";
     if (!ended || (pod.node_name.empty() && pod.nominated_node_name.empty())) {
-      return builder_.AddPod(pod);
+      return BuilderSink::OnPod(pod);
     }
     objects::Pod nowhere = pod;
     nowhere.node_name = nowhere.nominated_node_name = {};
-    return builder_.AddPod(nowhere);
+    return BuilderSink::OnPod(nowhere);
   }
-  absl::Status OnPodDisruptionBudget(const objects::PodDisruptionBudget& budget) override {
-    return builder_.AddPodDisruptionBudget(budget);
-  }
-  absl::Status OnController(const objects::Controller& controller) override {
-    return builder_.AddController(controller);
-  }
-  absl::Status OnNamespace(const objects::Namespace& name_space) override {
-    return builder_.AddNamespace(name_space);
-  }
-  absl::Status OnStorageObject(const objects::StorageObject& object) override {
-    return builder_.AddStorageObject(object);
-  }
-
-  absl::StatusOr<ClusterSnapshot> Finish() && { return std::move(builder_).Build(); }
-
- private:
-  SnapshotBuilder builder_;
 };
 
 struct Request {
@@ -169,17 +153,18 @@ absl::Status ParseRequest(std::string_view line, Request& request) {
 }
 
 absl::StatusOr<Json> Answer(const Request& request) {
-  FilterWorld world;
+  SnapshotBuilder builder;
+  FilterSink sink(builder);
   ImportStats stats;
   std::string text = request.objects;
   const size_t size = text.size();
   text.append(kJsonPadding, ' ');
   if (size > 0) {
     absl::Status read =
-        ReadJson("objects", std::string_view(text).substr(0, size), /*padded=*/true, world, stats);
+        ReadJson("objects", std::string_view(text).substr(0, size), /*padded=*/true, sink, stats);
     if (!read.ok()) return read;
   }
-  absl::StatusOr<ClusterSnapshot> snapshot = std::move(world).Finish();
+  absl::StatusOr<ClusterSnapshot> snapshot = std::move(builder).Build();
   if (!snapshot.ok()) return snapshot.status();
   Json results = Json::array();
   for (const std::string& name : request.pods) {

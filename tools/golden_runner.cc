@@ -31,6 +31,7 @@
 #include "engine/verify.h"
 #include "nlohmann/json.hpp"
 #include "snapshot/builder.h"
+#include "tools/builder_sink.h"
 #include "tools/read_input.h"
 #include "tools/rfc3339.h"
 
@@ -39,29 +40,6 @@ namespace {
 
 using Json = nlohmann::json;
 using Reasons = std::map<std::string, std::string>;
-
-// Hands every object to a builder, ended pods too: a case means each of its pods.
-class BuilderSink final : public ObjectSink {
- public:
-  explicit BuilderSink(SnapshotBuilder& builder) : builder_(builder) {}
-  absl::Status OnNode(const objects::Node& node) override { return builder_.AddNode(node); }
-  absl::Status OnPod(const objects::Pod& pod) override { return builder_.AddPod(pod); }
-  absl::Status OnPodDisruptionBudget(const objects::PodDisruptionBudget& budget) override {
-    return builder_.AddPodDisruptionBudget(budget);
-  }
-  absl::Status OnController(const objects::Controller& controller) override {
-    return builder_.AddController(controller);
-  }
-  absl::Status OnNamespace(const objects::Namespace& ns) override {
-    return builder_.AddNamespace(ns);
-  }
-  absl::Status OnStorageObject(const objects::StorageObject& object) override {
-    return builder_.AddStorageObject(object);
-  }
-
- private:
-  SnapshotBuilder& builder_;
-};
 
 // The objects of a case as its steps change them, in order.
 class Objects {
@@ -212,7 +190,7 @@ class Case {
 
   absl::StatusOr<ClusterSnapshot> BuildSnapshot(const std::vector<std::string>& node_order) {
     SnapshotBuilder builder(symbols_);
-    BuilderSink sink(builder);
+    BuilderSink sink(builder);  // Ended pods too: a case means each of its pods.
     ImportStats stats;
     if (absl::Status s = ReadBytes(name_, objects_.Text(), sink, stats); !s.ok()) return s;
     const std::vector<std::string_view> order(node_order.begin(), node_order.end());
