@@ -11,13 +11,9 @@
 #include "engine/displaced.h"
 #include "engine/verify.h"
 #include "predicates/drainability.h"
+#include "snapshot/text.h"
 
 namespace ebb {
-namespace {
-
-absl::string_view Absl(std::string_view text) { return {text.data(), text.size()}; }
-
-}  // namespace
 
 std::string_view ToString(ScaleDownStatus status) {
   constexpr std::array<std::string_view, 8> kNames = {

@@ -7,11 +7,10 @@
 #include "absl/strings/str_cat.h"
 #include "predicates/filters.h"
 #include "snapshot/check.h"
+#include "snapshot/text.h"
 
 namespace ebb {
 namespace {
-
-absl::string_view Absl(std::string_view text) { return {text.data(), text.size()}; }
 
 std::optional<TextId> ValueOf(const LabelSet& labels, TextId key) {
   for (const Label& label : labels) {

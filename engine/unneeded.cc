@@ -3,12 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "snapshot/text.h"
+
 namespace ebb {
-namespace {
-
-absl::string_view Absl(std::string_view text) { return {text.data(), text.size()}; }
-
-}  // namespace
 
 const UnneededTimers::Entry* UnneededTimers::Find(const Catalog& catalog, NodeId node) const {
   const auto it = timers_.find(Absl(catalog.NodeName(node)));

@@ -12,6 +12,7 @@
 #include "engine/slow_cluster.h"
 #include "predicates/drainability.h"
 #include "predicates/pdb_tracker.h"
+#include "snapshot/text.h"
 
 namespace ebb {
 namespace {
@@ -24,8 +25,6 @@ constexpr size_t kSearchedPodsMax = 1000;
 
 // A tainted node counts as being deleted for so long.
 constexpr int64_t kDeletionTimeoutS = 300;
-
-absl::string_view Absl(std::string_view text) { return {text.data(), text.size()}; }
 
 // One check of one plan: the replayed cluster, and what its budgets still allow.
 class Replay {

@@ -4,14 +4,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "boost/container/small_vector.hpp"
+#include "snapshot/text.h"
 
 namespace ebb {
 namespace {
 
 using Claims = boost::container::small_vector<const ClaimInfo*, 4>;
 using Volumes = boost::container::small_vector<const VolumeInfo*, 4>;
-
-absl::string_view Absl(std::string_view text) { return {text.data(), text.size()}; }
 
 bool Contains(const std::vector<TextId>& ids, TextId id) {
   return std::find(ids.begin(), ids.end(), id) != ids.end();

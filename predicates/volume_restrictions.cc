@@ -3,11 +3,10 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "snapshot/text.h"
 
 namespace ebb {
 namespace {
-
-absl::string_view Absl(std::string_view text) { return {text.data(), text.size()}; }
 
 bool ShareAMonitor(const InlineDisk& a, const InlineDisk& b) {
   return std::any_of(a.monitors.begin(), a.monitors.end(), [&](TextId monitor) {

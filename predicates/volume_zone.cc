@@ -3,11 +3,10 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "snapshot/text.h"
 
 namespace ebb {
 namespace {
-
-absl::string_view Absl(std::string_view text) { return {text.data(), text.size()}; }
 
 bool HasAnyZoneLabel(const Storage& storage, const NodeInfo& node) {
   return std::any_of(storage.zone_labels().begin(), storage.zone_labels().end(),

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "snapshot/pod_requests.h"
 #include "snapshot/pod_shapes.h"
+#include "snapshot/text.h"
 #include "snapshot/topology_tables.h"
 
 namespace ebb {
@@ -18,8 +19,6 @@ constexpr std::string_view kScaleDownDisabled =
 constexpr std::string_view kUpcoming = "cluster-autoscaler.k8s.io/upcoming-node";
 constexpr std::string_view kToBeDeleted = "ToBeDeletedByClusterAutoscaler";
 constexpr std::string_view kDeletionCandidate = "DeletionCandidateOfClusterAutoscaler";
-
-absl::string_view Absl(std::string_view text) { return {text.data(), text.size()}; }
 
 std::string_view Find(const objects::KeyValues& values, std::string_view key) {
   for (const auto& [k, value] : values) {

@@ -3,11 +3,9 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "snapshot/text.h"
 
 namespace ebb {
-namespace {
-absl::string_view Absl(std::string_view text) { return {text.data(), text.size()}; }
-}  // namespace
 
 bool PodMatcher::Matches(const PodShape& shape) const {
   if (!all_namespaces &&

@@ -7,6 +7,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "snapshot/text.h"
 
 namespace ebb {
 namespace {
@@ -28,8 +29,6 @@ constexpr Text kRegion = "topology.kubernetes.io/region";
 constexpr Text kBetaZone = "failure-domain.beta.kubernetes.io/zone";
 constexpr Text kBetaRegion = "failure-domain.beta.kubernetes.io/region";
 constexpr Text kZoneDelimiter = "__";
-
-absl::string_view Absl(Text text) { return {text.data(), text.size()}; }
 
 std::optional<Text> Find(const objects::KeyValues& map, Text key) {
   std::optional<Text> found;

@@ -5,14 +5,13 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "snapshot/text.h"
 
 namespace ebb {
 namespace {
 
 constexpr std::string_view kHostnameLabel = "kubernetes.io/hostname";
 constexpr std::string_view kNameField = "metadata.name";
-
-absl::string_view Absl(std::string_view text) { return {text.data(), text.size()}; }
 
 std::optional<int64_t> ParseInt64(std::string_view text) {
   if (text.starts_with('+')) text.remove_prefix(1);

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "absl/strings/str_cat.h"
+#include "snapshot/text.h"
 
 namespace ebb {
 namespace {
@@ -15,8 +16,6 @@ constexpr std::string_view kSafeLocalVolumes =
     "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes";
 constexpr std::string_view kDaemonSetPod = "cluster-autoscaler.kubernetes.io/daemonset-pod";
 constexpr std::string_view kDoNotSchedule = "DoNotSchedule";
-
-absl::string_view Absl(std::string_view text) { return {text.data(), text.size()}; }
 
 // Writes fields one after the other such that different fields make different
 // bytes: every text and every list is preceded by its length.

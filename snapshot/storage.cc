@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "snapshot/csi_migration.h"
+#include "snapshot/text.h"
 
 namespace ebb {
 namespace {
@@ -26,8 +27,6 @@ constexpr std::pair<Text, Text> kZoneLabels[] = {  // Label, and its GA name.
     {kBetaRegion, kRegion},
     {kZone, kZone},
     {kRegion, kRegion}};
-
-absl::string_view Absl(Text text) { return {text.data(), text.size()}; }
 
 std::optional<Text> Find(const objects::KeyValues& map, Text key) {
   std::optional<Text> found;

@@ -10,6 +10,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "snapshot/text.h"
 #include "tools/wire/snapshot.pb.h"
 
 namespace ebb {
@@ -25,8 +26,6 @@ constexpr size_t kChunkBytes = size_t{256} << 10;
 // A length beyond this is damage, not a chunk; it would be allocated unseen.
 constexpr size_t kChunkBytesMax = size_t{1} << 30;
 
-absl::string_view View(std::string_view text) { return {text.data(), text.size()}; }
-
 using Ids = google::protobuf::RepeatedField<uint32_t>;
 
 // ---------------------------------------------------------------------------
@@ -39,7 +38,7 @@ class Encoder {
   uint32_t Id(Text text) {
     if (text.empty()) return 0;
     // The key is made only for what is new: look-ups take the view.
-    const auto found = ids_.find(View(text));
+    const auto found = ids_.find(Absl(text));
     if (found != ids_.end()) return found->second;
     const std::string& kept = kept_.emplace_back(text);
     const uint32_t id = static_cast<uint32_t>(ids_.size()) + 1;
@@ -801,9 +800,9 @@ class FileReader {
     if (taken.ok()) return taken;
     const std::string where = object.meta.namespace_name.empty()
                                   ? std::string()
-                                  : absl::StrCat(View(object.meta.namespace_name), "/");
-    return absl::Status(taken.code(), absl::StrCat(View(name_), ": ", View(kind), " ", where,
-                                                   View(object.meta.name), ": ", taken.message()));
+                                  : absl::StrCat(Absl(object.meta.namespace_name), "/");
+    return absl::Status(taken.code(), absl::StrCat(Absl(name_), ": ", Absl(kind), " ", where,
+                                                   Absl(object.meta.name), ": ", taken.message()));
   }
 
   static std::string_view KindName(wire::ControllerKind kind) {
@@ -824,7 +823,7 @@ class FileReader {
   }
 
   absl::Status Error(std::string_view problem) const {
-    return absl::InvalidArgumentError(absl::StrCat(View(name_), ": ", View(problem)));
+    return absl::InvalidArgumentError(absl::StrCat(Absl(name_), ": ", Absl(problem)));
   }
   absl::Status Damaged() const {
     return Error(absl::StrCat("is damaged near byte ", at_, ", at object ", index_));

@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "predicates/filters.h"
+#include "snapshot/text.h"
 #include "tools/builder_sink.h"
 #include "tools/load_cluster.h"
 #include "tools/read_json.h"
@@ -21,8 +22,6 @@ namespace ebb {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-absl::string_view Absl(std::string_view text) { return {text.data(), text.size()}; }
 
 std::string OneLine(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);

@@ -13,13 +13,12 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "snapshot/text.h"
 #include "tools/cli.h"
 #include "tools/duration.h"
 
 namespace ebb {
 namespace {
-
-absl::string_view Absl(std::string_view text) { return {text.data(), text.size()}; }
 
 std::optional<std::string_view> LabelOf(const Catalog& catalog, NodeId node, std::string_view key) {
   const std::optional<TextId> id = catalog.symbols().Find(key);

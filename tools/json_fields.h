@@ -29,6 +29,7 @@
 #include "absl/strings/str_cat.h"
 #include "snapshot/objects.h"
 #include "snapshot/quantity.h"
+#include "snapshot/text.h"
 #include "tools/utf8.h"
 
 namespace ebb {
@@ -200,14 +201,12 @@ class JsonFields {
       Value value = member.value();
       if (IsNull(value)) continue;
       if (!field(key, value)) {
-        if (!problem_at_document_) path_ = absl::StrCat(".", View(key), path_);
+        if (!problem_at_document_) path_ = absl::StrCat(".", Absl(key), path_);
         return false;
       }
     }
     return true;
   }
-
-  static absl::string_view View(Text text) { return {text.data(), text.size()}; }
 
   // The value's own text, without the blanks behind it.  Never empty for values
   // that the parser let through.
@@ -258,7 +257,7 @@ class JsonFields {
     const std::string what = token[0] == '{'   ? "an object"
                              : token[0] == '[' ? "an array"
                                                : Quote(token);
-    return Fail(absl::StrCat(what, " is not ", View(wanted)));
+    return Fail(absl::StrCat(what, " is not ", Absl(wanted)));
   }
 
   // Text for a message: one line, not too long, cut between characters.
@@ -273,12 +272,12 @@ class JsonFields {
   static std::string Quote(Text token) {
     bool cut = false;
     token = Shortened(token, cut);
-    return absl::StrCat(View(token), cut ? "..." : "");
+    return absl::StrCat(Absl(token), cut ? "..." : "");
   }
   static std::string Escaped(Text text) {
     bool cut = false;
     text = Shortened(text, cut);
-    return absl::StrCat("\"", absl::Utf8SafeCHexEscape(View(text)), cut ? "...\"" : "\"");
+    return absl::StrCat("\"", absl::Utf8SafeCHexEscape(Absl(text)), cut ? "...\"" : "\"");
   }
 
   simdjson::ondemand::parser parser_;

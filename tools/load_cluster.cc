@@ -4,11 +4,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "snapshot/text.h"
 
 namespace ebb {
 namespace {
-
-absl::string_view Absl(std::string_view text) { return {text.data(), text.size()}; }
 
 bool HasEnded(const objects::Pod& pod) { return pod.phase == "Succeeded" || pod.phase == "Failed"; }
 

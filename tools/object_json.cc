@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "snapshot/matching.h"
+#include "snapshot/text.h"
 #include "tools/json_fields.h"
 #include "tools/rfc3339.h"
 
@@ -17,8 +18,6 @@ namespace {
 using objects::KeyValues;
 using objects::ResourceList;
 using objects::Text;
-
-absl::string_view View(Text text) { return {text.data(), text.size()}; }
 
 // Members of a PodSpec that no filter reads, in order.  One that is neither here
 // nor read below may be a constraint that we do not know.
@@ -221,7 +220,7 @@ class ObjectReader::Impl {
   // A member that may restrict where the pod runs and that is not known here.
   bool NotUnderstood(Text where, Text key) {
     if (not_understood_.empty() && !where.empty()) {
-      not_understood_ = absl::StrCat(View(where), ".", View(key));
+      not_understood_ = absl::StrCat(Absl(where), ".", Absl(key));
     }
     return true;
   }
@@ -323,7 +322,7 @@ absl::Status ObjectReader::Impl::Read(std::string_view json, const ObjectPlace& 
   ++stats_.objects;
   const absl::Status taken = (this->*rule->hand_over)();
   if (taken.ok()) return taken;
-  return absl::Status(taken.code(), absl::StrCat(View(place.file), ": ", NameFor(rule->kind, place),
+  return absl::Status(taken.code(), absl::StrCat(Absl(place.file), ": ", NameFor(rule->kind, place),
                                                  ": ", taken.message()));
 }
 
@@ -361,16 +360,16 @@ absl::Status ObjectReader::Impl::Ignore(Text kind) {
 }
 
 std::string ObjectReader::Impl::Where(const ObjectPlace& place) {
-  return place.list.empty() ? "" : absl::StrCat(View(place.list), "[", place.index, "]");
+  return place.list.empty() ? "" : absl::StrCat(Absl(place.list), "[", place.index, "]");
 }
 
 std::string ObjectReader::Impl::NameFor(Text kind, const ObjectPlace& place) const {
   const std::string where = Where(place);
   if (meta_ == nullptr || meta_->name.empty()) {
-    return where.empty() ? std::string(kind) : absl::StrCat(View(kind), " ", where);
+    return where.empty() ? std::string(kind) : absl::StrCat(Absl(kind), " ", where);
   }
-  if (meta_->namespace_name.empty()) return absl::StrCat(View(kind), " ", View(meta_->name));
-  return absl::StrCat(View(kind), " ", View(meta_->namespace_name), "/", View(meta_->name));
+  if (meta_->namespace_name.empty()) return absl::StrCat(Absl(kind), " ", Absl(meta_->name));
+  return absl::StrCat(Absl(kind), " ", Absl(meta_->namespace_name), "/", Absl(meta_->name));
 }
 
 // An object whose wrong field stood before its metadata has no name yet.
@@ -392,12 +391,12 @@ absl::Status ObjectReader::Impl::FieldError(Text kind, const ObjectPlace& place)
   if (!fields_.malformed()) {
     FindName();
     return absl::InvalidArgumentError(
-        absl::StrCat(View(place.file), ": ", NameFor(kind, place), ": ", problem));
+        absl::StrCat(Absl(place.file), ": ", NameFor(kind, place), ": ", problem));
   }
   const std::string where = Where(place);
   const int64_t at = fields_.malformed_at();
   return absl::InvalidArgumentError(
-      absl::StrCat(View(place.file), ": ", at >= 0 ? "byte " : "after byte ",
+      absl::StrCat(Absl(place.file), ": ", at >= 0 ? "byte " : "after byte ",
                    place.offset + static_cast<uint64_t>(std::max<int64_t>(at, 0)),
                    where.empty() ? "" : absl::StrCat(" (", where, ")"), ": ", problem));
 }
@@ -410,7 +409,7 @@ bool ObjectReader::Impl::Time(Value& value, int64_t& seconds) {
   if (!fields_.String(value, text)) return false;
   const std::optional<int64_t> parsed = ParseRfc3339(text);
   if (!parsed.has_value()) {
-    return fields_.Fail(absl::StrCat("\"", View(text.substr(0, 60)), "\" is not an RFC 3339 time"));
+    return fields_.Fail(absl::StrCat("\"", Absl(text.substr(0, 60)), "\" is not an RFC 3339 time"));
   }
   seconds = *parsed;
   return true;
@@ -725,7 +724,7 @@ bool ObjectReader::Impl::PreferredPodAffinity(Value& value, Text where) {
       for (const objects::LabelSelector* selector : {&term.label_selector, &term.namespace_selector}) {
         const absl::Status status = CheckSelector(*selector);
         if (!status.ok() && not_understood_.empty()) {
-          not_understood_ = absl::StrCat(View(where), ": ", status.message());
+          not_understood_ = absl::StrCat(Absl(where), ": ", status.message());
         }
       }
       return true;

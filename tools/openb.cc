@@ -14,6 +14,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "snapshot/text.h"
 #include "tools/random.h"
 
 namespace ebb {
@@ -28,8 +29,6 @@ constexpr int64_t kPodCreated = 1767312000;   // 2026-01-02T00:00:00Z
 constexpr int64_t kCpuMilliMax = 1'000'000'000;
 constexpr int64_t kMemoryMibMax = int64_t{1} << 32;
 constexpr int64_t kGpusMax = 100'000;
-
-absl::string_view View(std::string_view text) { return {text.data(), text.size()}; }
 
 // ---------------------------------------------------------------------------
 // CSV
@@ -68,7 +67,7 @@ class Table {
   absl::StatusOr<size_t> Column(std::string_view name) const {
     const auto found = std::find(columns_.begin(), columns_.end(), name);
     if (found != columns_.end()) return static_cast<size_t>(found - columns_.begin());
-    return absl::InvalidArgumentError(absl::StrCat(path_, ": has no column ", View(name)));
+    return absl::InvalidArgumentError(absl::StrCat(path_, ": has no column ", Absl(name)));
   }
 
   std::string_view Text(size_t row, size_t column) const { return rows_[row].fields[column]; }
@@ -82,12 +81,12 @@ class Table {
     if (whole && number >= least && number <= most) return number;
     const std::string problem =
         !whole ? "is not a whole number" : absl::StrCat("is not between ", least, " and ", most);
-    return Error(row, column, absl::StrCat("\"", View(text), "\" ", problem));
+    return Error(row, column, absl::StrCat("\"", Absl(text), "\" ", problem));
   }
 
   absl::Status Error(size_t row, size_t column, std::string_view problem) const {
     return absl::InvalidArgumentError(
-        absl::StrCat(Where(row), ", column ", View(columns_[column]), ": ", View(problem)));
+        absl::StrCat(Where(row), ", column ", Absl(columns_[column]), ": ", Absl(problem)));
   }
 
   // A sink's verdict on the object that a row made.
@@ -307,8 +306,8 @@ std::vector<TracePod> Running(std::vector<TracePod> placed, double share, Random
 // Objects
 
 absl::Status EmitNode(const TraceNode& from, ObjectSink& sink) {
-  const std::string uid = absl::StrCat("n-", View(from.name));
-  const std::string group = from.model.empty() ? "ng-cpu" : absl::StrCat("ng-", View(from.model));
+  const std::string uid = absl::StrCat("n-", Absl(from.name));
+  const std::string group = from.model.empty() ? "ng-cpu" : absl::StrCat("ng-", Absl(from.model));
   objects::Node node;
   node.meta.name = from.name;
   node.meta.uid = uid;
@@ -327,8 +326,8 @@ absl::Status EmitNode(const TraceNode& from, ObjectSink& sink) {
 }
 
 absl::Status EmitPod(const TracePod& from, ObjectSink& sink) {
-  const std::string uid = absl::StrCat("p-default-", View(from.name));
-  const std::string owner = absl::StrCat("rs-", View(from.name));
+  const std::string uid = absl::StrCat("p-default-", Absl(from.name));
+  const std::string owner = absl::StrCat("rs-", Absl(from.name));
   const std::string owner_uid = absl::StrCat("o-default-", owner);
   objects::Pod pod;
   pod.meta.name = from.name;

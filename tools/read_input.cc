@@ -17,6 +17,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "snapshot/text.h"
 #include "tools/binary_snapshot.h"
 #include "tools/read_json.h"
 #include "tools/read_yaml.h"
@@ -30,11 +31,9 @@ namespace fs = std::filesystem;
 constexpr size_t kInflatedBytesMax = size_t{16} << 30;
 constexpr std::string_view kStandardInput = "standard input";
 
-absl::string_view View(std::string_view text) { return {text.data(), text.size()}; }
-
 absl::Status FileError(std::string_view name, int error) {
   const std::string message =
-      absl::StrCat(View(name), ": ", std::generic_category().message(error));
+      absl::StrCat(Absl(name), ": ", std::generic_category().message(error));
   return error == ENOENT ? absl::NotFoundError(message) : absl::InvalidArgumentError(message);
 }
 
@@ -114,7 +113,7 @@ struct Inflater {
 // All members of a gzip file, one after the other.
 absl::StatusOr<std::string> Inflate(std::string_view name, std::string_view bytes) {
   Inflater inflater;
-  if (!inflater.ready) return absl::ResourceExhaustedError(absl::StrCat(View(name), ": no memory"));
+  if (!inflater.ready) return absl::ResourceExhaustedError(absl::StrCat(Absl(name), ": no memory"));
   z_stream& stream = inflater.stream;
   std::string out;
   size_t in = 0;
@@ -126,7 +125,7 @@ absl::StatusOr<std::string> Inflate(std::string_view name, std::string_view byte
     if (out.size() - filled < size_t{64} << 10) {
       if (filled > kInflatedBytesMax) {
         return absl::InvalidArgumentError(
-            absl::StrCat(View(name), ": is too large inside its gzip"));
+            absl::StrCat(Absl(name), ": is too large inside its gzip"));
       }
       out.resize(std::max(size_t{1} << 20, 2 * out.size()));
     }
@@ -141,10 +140,10 @@ absl::StatusOr<std::string> Inflate(std::string_view name, std::string_view byte
       inflateReset(&stream);
     } else if (result == Z_BUF_ERROR ||
                (result == Z_OK && in == bytes.size() && stream.avail_out > 0)) {
-      return absl::InvalidArgumentError(absl::StrCat(View(name), ": its gzip data is truncated"));
+      return absl::InvalidArgumentError(absl::StrCat(Absl(name), ": its gzip data is truncated"));
     } else if (result != Z_OK) {
       return absl::InvalidArgumentError(
-          absl::StrCat(View(name), ": byte ", in, ": its gzip data is damaged"));
+          absl::StrCat(Absl(name), ": byte ", in, ": its gzip data is damaged"));
     }
   }
   out.resize(filled);
@@ -195,7 +194,7 @@ absl::Status Parse(std::string_view name, std::string_view bytes, bool padded, O
     absl::StatusOr<std::string> inside = Inflate(name, bytes);
     if (!inside.ok()) return inside.status();
     if (IsGzip(*inside)) {
-      return absl::InvalidArgumentError(absl::StrCat(View(name), ": is gzip within gzip"));
+      return absl::InvalidArgumentError(absl::StrCat(Absl(name), ": is gzip within gzip"));
     }
     const size_t size = inside->size();
     inside->append(kJsonPadding, ' ');
@@ -211,7 +210,7 @@ absl::Status Parse(std::string_view name, std::string_view bytes, bool padded, O
       break;
   }
   return absl::InvalidArgumentError(
-      absl::StrCat(View(name), ": is neither JSON nor YAML nor a snapshot of ebb's"));
+      absl::StrCat(Absl(name), ": is neither JSON nor YAML nor a snapshot of ebb's"));
 }
 
 absl::Status ReadStandardInput(ObjectSink& sink, ImportStats& stats) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "snapshot/text.h"
 #include "tools/json_scan.h"
 #include "tools/object_json.h"
 
@@ -12,8 +13,6 @@ namespace ebb {
 namespace {
 
 constexpr size_t kObjectBytesMax = size_t{256} << 20;
-
-absl::string_view View(std::string_view text) { return {text.data(), text.size()}; }
 
 // A key of the shell around the objects ("items", "kind"), which nobody escapes.
 std::string_view Unquoted(const char* begin, const char* end) {
@@ -133,7 +132,7 @@ class DocumentReader {
       const char* const after = p_;
       if (node == nullptr) {
         return absl::InvalidArgumentError(
-            absl::StrCat(View(name_), ": NodeList[", index, "].Node: is missing"));
+            absl::StrCat(Absl(name_), ": NodeList[", index, "].Node: is missing"));
       }
       p_ = node;
       Span span;
@@ -236,7 +235,7 @@ class DocumentReader {
 
   absl::Status SkipObject(std::string_view label, uint64_t index, Span& span) {
     if (*p_ != '{') {
-      return absl::InvalidArgumentError(absl::StrCat(View(name_), ": ", View(label), "[", index,
+      return absl::InvalidArgumentError(absl::StrCat(Absl(name_), ": ", Absl(label), "[", index,
                                                      "]: is not an object (byte ", Offset(p_),
                                                      ")"));
     }
@@ -257,7 +256,7 @@ class DocumentReader {
     place.offset = Offset(span.begin);
     if (size > kObjectBytesMax) {
       return absl::InvalidArgumentError(absl::StrCat(
-          View(name_), ": byte ", place.offset, ": an object of ", size, " bytes is too large"));
+          Absl(name_), ": byte ", place.offset, ": an object of ", size, " bytes is too large"));
     }
     return reader_.Read(std::string_view(span.begin, size), place, has_kind);
   }
@@ -268,21 +267,21 @@ class DocumentReader {
   uint64_t Offset(const char* p) const { return static_cast<uint64_t>(p - begin_); }
 
   absl::Status Error(std::string_view problem) const {
-    return absl::InvalidArgumentError(absl::StrCat(View(name_), ": ", View(problem)));
+    return absl::InvalidArgumentError(absl::StrCat(Absl(name_), ": ", Absl(problem)));
   }
   absl::Status NotJson(const char* at, std::string_view problem) const {
     return absl::InvalidArgumentError(
-        absl::StrCat(View(name_), ": byte ", Offset(at), ": is not JSON: ", View(problem)));
+        absl::StrCat(Absl(name_), ": byte ", Offset(at), ": is not JSON: ", Absl(problem)));
   }
   absl::Status Truncated(const char* open) const {
     return absl::InvalidArgumentError(
-        absl::StrCat(View(name_), ": byte ", Offset(end_),
+        absl::StrCat(Absl(name_), ": byte ", Offset(end_),
                      ": is truncated: the text ends within what began at byte ", Offset(open)));
   }
   absl::Status NoKind(const ObjectPlace& place) const {
     const std::string where = place.list.empty()
                                   ? absl::StrCat("byte ", place.offset)
-                                  : absl::StrCat(View(place.list), "[", place.index, "]");
+                                  : absl::StrCat(Absl(place.list), "[", place.index, "]");
     return Error(absl::StrCat(where, ": is not a Kubernetes object: kind is missing"));
   }
 

@@ -16,13 +16,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "snapshot/text.h"
 #include "tools/read_json.h"
 #include "tools/utf8.h"
 
 namespace ebb {
 namespace {
-
-absl::string_view View(std::string_view text) { return {text.data(), text.size()}; }
 
 // What the handler throws through yaml-cpp to say that a text is refused; it does
 // not leave this file.
@@ -100,10 +99,10 @@ std::optional<std::string> Number(std::string_view text) {
     return std::nullopt;
   }
   whole.remove_prefix(std::min(whole.find_first_not_of('0'), whole.size()));
-  absl::StrAppend(&json, whole.empty() ? "0" : View(whole));
-  if (!fraction.empty()) absl::StrAppend(&json, ".", View(fraction));
+  absl::StrAppend(&json, whole.empty() ? "0" : Absl(whole));
+  if (!fraction.empty()) absl::StrAppend(&json, ".", Absl(fraction));
   if (!exponent.empty()) {
-    absl::StrAppend(&json, View(exponent));
+    absl::StrAppend(&json, Absl(exponent));
     exponent.remove_prefix(1);
     if (!exponent.empty() && (exponent[0] == '-' || exponent[0] == '+')) exponent.remove_prefix(1);
     if (!IsDigits(exponent)) return std::nullopt;
@@ -281,7 +280,7 @@ absl::Status NotYaml(std::string_view name, const YAML::Mark& mark, std::string_
       mark.is_null() ? ""
                      : absl::StrCat("line ", mark.line + 1, ", column ", mark.column + 1, ": ");
   return absl::InvalidArgumentError(
-      absl::StrCat(View(name), ": ", where, "is not YAML that can be read: ", View(problem)));
+      absl::StrCat(Absl(name), ": ", where, "is not YAML that can be read: ", Absl(problem)));
 }
 
 absl::Status ReadDocuments(std::string_view name, std::string_view yaml, ObjectSink& sink,
@@ -297,16 +296,16 @@ absl::Status ReadDocuments(std::string_view name, std::string_view yaml, ObjectS
     ++documents;
     if (json[0] != '{' && json[0] != '[') {
       return absl::InvalidArgumentError(
-          absl::StrCat(View(name), ": document ", index, ": is not a Kubernetes object"));
+          absl::StrCat(Absl(name), ": document ", index, ": is not a Kubernetes object"));
     }
     if (absl::Status read = ReadJson(name, json, false, sink, stats); !read.ok()) return read;
     if (writer.lists_without_kind()) {
       return absl::InvalidArgumentError(
-          absl::StrCat(View(name), ": is truncated: a list has items but no kind behind them"));
+          absl::StrCat(Absl(name), ": is truncated: a list has items but no kind behind them"));
     }
   }
   if (documents > 0) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(View(name), ": is empty"));
+  return absl::InvalidArgumentError(absl::StrCat(Absl(name), ": is empty"));
 }
 
 }  // namespace
@@ -315,7 +314,7 @@ absl::Status ReadYaml(std::string_view name, std::string_view yaml, ObjectSink& 
                       ImportStats& stats) {
   // yaml-cpp would replace what is no UTF-8; a name must not change on its way in.
   if (const size_t at = FirstInvalidUtf8(yaml); at < yaml.size()) {
-    return absl::InvalidArgumentError(absl::StrCat(View(name), ": byte ", at, ": is not UTF-8"));
+    return absl::InvalidArgumentError(absl::StrCat(Absl(name), ": byte ", at, ": is not UTF-8"));
   }
   const uint64_t bytes_before = stats.bytes;
   absl::Status read;

@@ -5,11 +5,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "snapshot/text.h"
 
 namespace ebb::test {
 namespace {
-
-absl::string_view Absl(std::string_view text) { return {text.data(), text.size()}; }
 
 std::optional<std::string_view> Find(const objects::KeyValues& values, std::string_view key) {
   for (const auto& [k, value] : values) {

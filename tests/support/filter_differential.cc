@@ -6,12 +6,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "snapshot/text.h"
 #include "tests/support/filter_twin.h"
 
 namespace ebb::test {
 namespace {
-
-absl::string_view Absl(std::string_view text) { return {text.data(), text.size()}; }
 
 std::string Describe(const FilterVerdict& verdict) {
   if (verdict.fits) return "it fits";
