@@ -80,7 +80,7 @@ constexpr int64_t kNodeAmountMax = int64_t{1} << 62;
 
 absl::Status CheckAmounts(std::string_view object, std::string_view field,
                           const objects::ResourceList& list, int64_t max) {
-  for (const auto& [name, amount] : list) {
+  for (const auto& [name, amount, _] : list) {
     if (amount >= 0 && amount <= max) continue;
     return absl::InvalidArgumentError(absl::StrCat(Absl(object), ": ", Absl(field), ".", Absl(name),
                                                    ": ", amount,
@@ -143,7 +143,7 @@ ResourceId SnapshotBuilder::InternResource(std::string_view name) {
 void SnapshotBuilder::InternResources(const objects::ResourceList& list,
                                       std::vector<ResourceQuantity>& quantities) {
   quantities.clear();
-  for (const auto& [name, amount] : list) {
+  for (const auto& [name, amount, _] : list) {
     if (amount != 0 && IsColumn(name)) quantities.push_back({InternResource(name), amount});
   }
   std::sort(quantities.begin(), quantities.end(),

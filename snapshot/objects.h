@@ -9,7 +9,8 @@
 //            that takes the object returns.  Nothing is kept.
 // Units:     ResourceAmount.amount is milli-CPU for "cpu" and whole units
 //            (bytes, counts) for everything else, both rounded up, as
-//            Quantity.MilliValue() and Quantity.Value() do.
+//            Quantity.MilliValue() and Quantity.Value() do.  `excess` keeps what
+//            rounding added, because Kubernetes rounds a pod's sum, not its terms.
 //            Times are seconds since the Unix epoch.
 // Absent:    std::optional where Kubernetes tells "absent" from "zero"; else an
 //            empty view, an empty vector, zero or false.
@@ -35,6 +36,7 @@ using KeyValues = std::vector<KeyValue>;
 struct ResourceAmount {
   Text name;
   int64_t amount = 0;
+  int32_t excess = 0;  // Billionths of the unit, in [0, 1e9): exact = amount - excess / 1e9.
 };
 using ResourceList = std::vector<ResourceAmount>;
 

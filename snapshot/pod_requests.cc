@@ -11,30 +11,39 @@ using objects::ResourceList;
 
 constexpr std::string_view kHugePages = "hugepages-";
 
-int64_t AddSaturating(int64_t a, int64_t b) {
-  int64_t sum = 0;
-  return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<int64_t>::max() : sum;
+constexpr int32_t kBillion = 1'000'000'000;
+
+ResourceAmount& EntryOf(ResourceList& list, objects::Text name) {
+  for (ResourceAmount& entry : list) {
+    if (entry.name == name) return entry;
+  }
+  return list.emplace_back(ResourceAmount{name});
 }
 
-int64_t& AmountOf(ResourceList& list, objects::Text name) {
-  for (ResourceAmount& amount : list) {
-    if (amount.name == name) return amount.amount;
+// Exact, so that two halves of a unit make one and not two.
+void AddTo(ResourceAmount& total, const ResourceAmount& more) {
+  if (__builtin_add_overflow(total.amount, more.amount, &total.amount)) {
+    total.amount = std::numeric_limits<int64_t>::max();
   }
-  list.push_back({name, 0});
-  return list.back().amount;
+  total.excess += more.excess;
+  if (total.excess >= kBillion) {
+    total.excess -= kBillion;
+    --total.amount;
+  }
 }
 
 void AddTo(ResourceList& sum, const ResourceList& more) {
-  for (const auto& [name, amount] : more) {
-    int64_t& total = AmountOf(sum, name);
-    total = AddSaturating(total, amount);
-  }
+  for (const ResourceAmount& each : more) AddTo(EntryOf(sum, each.name), each);
+}
+
+bool IsLess(const ResourceAmount& a, const ResourceAmount& b) {
+  return a.amount != b.amount ? a.amount < b.amount : a.excess > b.excess;
 }
 
 void RaiseTo(ResourceList& sum, const ResourceList& floor) {
-  for (const auto& [name, amount] : floor) {
-    int64_t& total = AmountOf(sum, name);
-    total = std::max(total, amount);
+  for (const ResourceAmount& each : floor) {
+    ResourceAmount& total = EntryOf(sum, each.name);
+    if (IsLess(total, each)) total = each;
   }
 }
 
@@ -93,9 +102,10 @@ class Summer {
       RaiseTo(status, pod_.pod_allocated);
       if (!pod_.resize_infeasible) RaiseTo(status, pod_.pod_requests);
     }
-    for (const auto& [name, amount] : pod_.pod_requests) {
+    for (const ResourceAmount& wish : pod_.pod_requests) {
+      const objects::Text name = wish.name;
       if (name != "cpu" && name != "memory" && !name.starts_with(kHugePages)) continue;
-      AmountOf(sum, name) = held ? AmountOf(status, name) : amount;
+      EntryOf(sum, name) = held ? EntryOf(status, name) : wish;
     }
   }
 

@@ -22,7 +22,8 @@ enum class RequestsOf : uint8_t {
 };
 
 // One entry per resource, in order of first mention.  `sum` is cleared first.
-// Amounts add up without overflow: they stop at the largest int64.
+// Amounts add up exactly and are rounded up once, at the end; they stop at the
+// largest int64.
 void SumPodRequests(const objects::Pod& pod, RequestsOf which, objects::ResourceList& sum);
 
 // Resources that a node's columns hold beside cpu, memory, ephemeral-storage and

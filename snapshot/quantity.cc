@@ -88,6 +88,13 @@ QuantityError Split(std::string_view text, Parts& parts) {
   return QuantityError::kNone;
 }
 
+// 10^n; n is at most 27.
+constexpr uint128 PowerOfTen(int64_t n) {
+  uint128 power = 1;
+  for (; n > 0; --n) power *= 10;
+  return power;
+}
+
 constexpr uint64_t kPowersOfTen[] = {1ull,
                                      10ull,
                                      100ull,
@@ -107,28 +114,42 @@ constexpr uint64_t kPowersOfTen[] = {1ull,
                                      10000000000000000ull,
                                      100000000000000000ull,
                                      1000000000000000000ull};
-constexpr int64_t kDigitsMax = 18;  // As many always fit a uint64_t.
+constexpr int64_t kDigitsMax = 18;   // As many always fit a uint64_t.
+constexpr int64_t kNanoDigits = 9;   // Finer than nano is rounded up to it.
+constexpr uint32_t kBillion = 1'000'000'000;
 
 constexpr uint128 kMagnitudeMax = static_cast<uint128>(std::numeric_limits<int64_t>::max());
 
+// A number without its sign: value - excess / 1e9.
+struct Magnitude {
+  uint128 value = 0;
+  uint32_t excess = 0;
+};
+
+// Dividend / divisor, rounded up to a billionth and further to a whole.
+Magnitude DivideUp(uint128 dividend, uint128 divisor) {
+  const uint128 value = (dividend + divisor - 1) / divisor;
+  const uint128 beyond = value * divisor - dividend;
+  return {value, static_cast<uint32_t>(beyond * kBillion / divisor)};
+}
+
 // At most 18 digits, so digits x 2^60 fits 128 bits with room to spare.
-QuantityError MagnitudeOfFew(uint64_t digits, int64_t exponent, int shift, uint128& magnitude) {
-  magnitude = static_cast<uint128>(digits) << shift;
-  if (magnitude == 0) return QuantityError::kNone;
+QuantityError MagnitudeOfFew(uint64_t digits, int64_t exponent, int shift, Magnitude& magnitude) {
+  magnitude = {static_cast<uint128>(digits) << shift, 0};
+  if (digits == 0) return QuantityError::kNone;
   if (exponent >= 0) {
-    if (exponent > kDigitsMax || magnitude > kMagnitudeMax / kPowersOfTen[exponent]) {
+    if (exponent > kDigitsMax || magnitude.value > kMagnitudeMax / kPowersOfTen[exponent]) {
       return QuantityError::kTooLarge;
     }
-    magnitude *= kPowersOfTen[exponent];
+    magnitude.value *= kPowersOfTen[exponent];
     return QuantityError::kNone;
   }
-  // Divide and round up, in steps that each have a divisor of 64 bits; rounding up
-  // at every step is rounding up once.
-  for (int64_t left = std::min<int64_t>(-exponent, 60); left > 0; left -= kDigitsMax) {
-    const uint64_t divisor = kPowersOfTen[std::min(left, kDigitsMax)];
-    magnitude = (magnitude + divisor - 1) / divisor;
-  }
-  return magnitude > kMagnitudeMax ? QuantityError::kTooLarge : QuantityError::kNone;
+  // 18 digits are less than a billionth of 10^27; a shifted number has no more
+  // places than digits.
+  magnitude = exponent < -kDigitsMax - kNanoDigits
+                  ? Magnitude{1, kBillion - 1}
+                  : DivideUp(magnitude.value, PowerOfTen(-exponent));
+  return magnitude.value > kMagnitudeMax ? QuantityError::kTooLarge : QuantityError::kNone;
 }
 
 // A natural number of any size, least significant first, nine digits a limb.
@@ -145,20 +166,21 @@ void MultiplyAdd(Limbs& limbs, uint32_t factor, uint32_t carry) {
   if (rest > 0) limbs.push_back(static_cast<uint32_t>(rest));
 }
 
-// More digits than a word holds: as a person would do it on paper.
-QuantityError MagnitudeOfMany(const Parts& parts, int64_t exponent, uint128& magnitude) {
+// More digits than a word holds: as a person would do it on paper, in billionths.
+QuantityError MagnitudeOfMany(const Parts& parts, int64_t exponent, Magnitude& magnitude) {
   Limbs limbs;
   for (const std::string_view digits : {parts.whole, parts.fraction}) {
     for (const char c : digits) MultiplyAdd(limbs, 10, static_cast<uint32_t>(c - '0'));
   }
   while (!limbs.empty() && limbs.back() == 0) limbs.pop_back();
-  magnitude = 0;
+  magnitude = {};
   if (limbs.empty()) return QuantityError::kNone;
   if (parts.shift > 0) {
     MultiplyAdd(limbs, 1u << (parts.shift / 2), 0);
     MultiplyAdd(limbs, 1u << (parts.shift - parts.shift / 2), 0);
   }
-  if (exponent > kDigitsMax) return QuantityError::kTooLarge;
+  exponent += kNanoDigits;
+  if (exponent > kDigitsMax + kNanoDigits) return QuantityError::kTooLarge;
   for (; exponent > 0; --exponent) MultiplyAdd(limbs, 10, 0);
   bool inexact = false;
   for (; exponent <= -9 && !limbs.empty(); exponent += 9) {
@@ -166,23 +188,24 @@ QuantityError MagnitudeOfMany(const Parts& parts, int64_t exponent, uint128& mag
     limbs.erase(limbs.begin());
   }
   if (limbs.size() > 4) return QuantityError::kTooLarge;
-  for (size_t i = limbs.size(); i-- > 0;) magnitude = magnitude * kLimb + limbs[i];
+  uint128 billionths = 0;
+  for (size_t i = limbs.size(); i-- > 0;) billionths = billionths * kLimb + limbs[i];
   if (exponent < 0 && !limbs.empty()) {
     const uint64_t divisor = kPowersOfTen[-exponent];
-    inexact |= magnitude % divisor != 0;
-    magnitude /= divisor;
+    inexact |= billionths % divisor != 0;
+    billionths /= divisor;
   }
-  magnitude += inexact ? 1 : 0;
-  return magnitude > kMagnitudeMax ? QuantityError::kTooLarge : QuantityError::kNone;
+  magnitude = DivideUp(billionths + (inexact ? 1 : 0), kBillion);
+  return magnitude.value > kMagnitudeMax ? QuantityError::kTooLarge : QuantityError::kNone;
 }
 
 }  // namespace
 
-QuantityError ParseQuantity(std::string_view text, QuantityUnit unit, int64_t& amount) {
+QuantityError ParseQuantity(std::string_view text, QuantityUnit unit, ExactQuantity& quantity) {
   Parts parts;
   if (const QuantityError error = Split(text, parts); error != QuantityError::kNone) return error;
   const int64_t exponent = parts.exponent + (unit == QuantityUnit::kMilli ? 3 : 0);
-  uint128 magnitude = 0;
+  Magnitude magnitude;
   QuantityError error;
   if (parts.whole.size() + parts.fraction.size() <= static_cast<size_t>(kDigitsMax)) {
     uint64_t digits = 0;
@@ -193,15 +216,21 @@ QuantityError ParseQuantity(std::string_view text, QuantityUnit unit, int64_t& a
     error = MagnitudeOfMany(parts, exponent, magnitude);
   }
   if (error != QuantityError::kNone) return error;
-  const int64_t positive = static_cast<int64_t>(magnitude);
-  amount = parts.negative ? -positive : positive;
+  // A nano is a millionth of a milli: nothing finer is kept.
+  if (unit == QuantityUnit::kMilli) magnitude.excess -= magnitude.excess % 1000;
+  const int64_t positive = static_cast<int64_t>(magnitude.value);
+  if (parts.negative) {
+    quantity = {-positive, 0};
+  } else {
+    quantity = {positive, static_cast<int32_t>(magnitude.excess)};
+  }
   return QuantityError::kNone;
 }
 
 absl::StatusOr<int64_t> ParseQuantity(std::string_view text, QuantityUnit unit) {
-  int64_t amount = 0;
-  const QuantityError error = ParseQuantity(text, unit, amount);
-  if (error == QuantityError::kNone) return amount;
+  ExactQuantity quantity;
+  const QuantityError error = ParseQuantity(text, unit, quantity);
+  if (error == QuantityError::kNone) return quantity.amount;
   return absl::InvalidArgumentError(absl::StrCat(
       "\"", absl::Utf8SafeCHexEscape(absl::string_view(text.data(), text.size())),
       error == QuantityError::kTooLarge ? "\" is too large a quantity" : "\" is not a quantity"));

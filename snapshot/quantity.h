@@ -29,9 +29,15 @@ enum class QuantityUnit : uint8_t {
 
 enum class QuantityError : uint8_t { kNone, kNotAQuantity, kTooLarge };
 
-// Parses `text` into `amount`, which is left alone on error.
+// A quantity, exact to the nano as Kubernetes keeps it: amount - excess / 1e9 units.
+struct ExactQuantity {
+  int64_t amount = 0;  // Rounded away from zero.
+  int32_t excess = 0;  // What rounding added, in [0, 1e9); 0 below zero.
+};
+
+// Parses `text` into `quantity`, which is left alone on error.
 [[nodiscard]] QuantityError ParseQuantity(std::string_view text, QuantityUnit unit,
-                                          int64_t& amount);
+                                          ExactQuantity& quantity);
 
 // The same with an error that quotes the text: `"4x" is not a quantity`,
 // `"1e400" is too large a quantity`.

@@ -295,6 +295,11 @@ class Encoder {
       to.add_names(Id(each.name));
       to.add_amounts(each.amount);
     }
+    if (std::ranges::any_of(from, [](const auto& each) { return each.excess != 0; })) {
+      for (const objects::ResourceAmount& each : from) {
+        to.add_excesses(static_cast<uint32_t>(each.excess));
+      }
+    }
   }
 
   void Put(const objects::Requirement& from, wire::Requirement& to) {
@@ -609,14 +614,18 @@ class Decoder {
   }
 
   void Get(const wire::Resources& from, ResourceList& to) {
-    if (from.names_size() != from.amounts_size()) {
+    const bool exact = from.excesses_size() > 0;
+    if (from.names_size() != from.amounts_size() ||
+        (exact && from.excesses_size() != from.names_size())) {
       ok_ = false;
       return;
     }
+    constexpr uint32_t kExcessEnd = 1'000'000'000;
     to.reserve(static_cast<size_t>(from.names_size()));
     for (int i = 0; i < from.names_size(); ++i) {
-      if (from.amounts(i) < 0) ok_ = false;
-      to.push_back({At(from.names(i)), from.amounts(i)});
+      const uint32_t excess = exact ? from.excesses(i) : 0;
+      if (from.amounts(i) < 0 || excess >= kExcessEnd) ok_ = false;
+      to.push_back({At(from.names(i)), from.amounts(i), static_cast<int32_t>(excess)});
     }
   }
 

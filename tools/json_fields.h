@@ -145,7 +145,7 @@ class JsonFields {
 
   // A quantity of what is counted in `unit`, as a string or a bare number; not
   // below zero.
-  bool Amount(Value& value, QuantityUnit unit, int64_t& amount) {
+  bool Amount(Value& value, QuantityUnit unit, ExactQuantity& amount) {
     const Text token = Token(value);
     Text text = token;
     const char first = token.empty() ? '\0' : token.front();
@@ -154,7 +154,7 @@ class JsonFields {
     } else if (first != '-' && (first < '0' || first > '9')) {
       return WrongType(value, "a quantity");
     }
-    int64_t parsed = 0;
+    ExactQuantity parsed;
     switch (ParseQuantity(text, unit, parsed)) {
       case QuantityError::kNone:
         break;
@@ -163,7 +163,7 @@ class JsonFields {
       case QuantityError::kTooLarge:
         return Fail(absl::StrCat(Escaped(text), " is too large a quantity"));
     }
-    if (parsed < 0) return Fail(absl::StrCat(Escaped(text), " is negative"));
+    if (parsed.amount < 0) return Fail(absl::StrCat(Escaped(text), " is negative"));
     amount = parsed;
     return true;
   }

@@ -167,7 +167,10 @@ class ObjectReader::Impl {
   bool AllowedTopologies(Value& value, std::vector<objects::TopologyTerm>& terms);
   bool CsiNodeDrivers(Value& value, std::vector<objects::CsiNode::Driver>& drivers);
   bool Bytes(Value& value, int64_t& bytes) {
-    return fields_.Amount(value, QuantityUnit::kWhole, bytes);
+    ExactQuantity exact;
+    if (!fields_.Amount(value, QuantityUnit::kWhole, exact)) return false;
+    bytes = exact.amount;
+    return true;
   }
   // bytes of `storage` in a resource list.
   bool StorageAmount(Value& value, std::optional<int64_t>& bytes);
@@ -440,8 +443,10 @@ bool ObjectReader::Impl::Annotations(Value& value, KeyValues& map) {
 bool ObjectReader::Impl::Resources(Value& value, ResourceList& list) {
   list.clear();
   return fields_.Members(value, [&](Text name, Value& amount) {
-    return fields_.Amount(amount, UnitOfResource(name),
-                          list.emplace_back(objects::ResourceAmount{name, 0}).amount);
+    ExactQuantity exact;
+    const bool ok = fields_.Amount(amount, UnitOfResource(name), exact);
+    list.push_back({name, exact.amount, exact.excess});
+    return ok;
   });
 }
 

@@ -54,9 +54,20 @@ std::string Quantity(Text name, int64_t amount) {
   return std::to_string(amount);
 }
 
+// A quantity between two whole units, to the billionth.
+std::string Broken(const objects::ResourceAmount& quantity) {
+  std::string billionths = std::to_string(1'000'000'000 - quantity.excess);
+  billionths.insert(0, 9 - billionths.size(), '0');
+  billionths.erase(billionths.find_last_not_of('0') + 1);
+  return std::to_string(quantity.amount - 1) + "." + billionths +
+         (quantity.name == "cpu" ? "m" : "");
+}
+
 Json Resources(const objects::ResourceList& list) {
   Json map = Json::object();
-  for (const auto& [name, amount] : list) map[std::string(name)] = Quantity(name, amount);
+  for (const auto& each : list) {
+    map[std::string(each.name)] = each.excess == 0 ? Quantity(each.name, each.amount) : Broken(each);
+  }
   return map;
 }
 

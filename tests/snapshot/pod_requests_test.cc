@@ -31,7 +31,7 @@ std::map<std::string, int64_t> Sum(const Pod& pod, RequestsOf which = RequestsOf
   ResourceList sum = {{"left-over", 1}};  // Must be cleared.
   SumPodRequests(pod, which, sum);
   std::map<std::string, int64_t> result;
-  for (const auto& [name, amount] : sum) {
+  for (const auto& [name, amount, _] : sum) {
     EXPECT_TRUE(result.emplace(name, amount).second) << name << " is there twice";
   }
   return result;
@@ -153,6 +153,24 @@ TEST(PodRequestsTest, PodLevelStatusIsHonouredForARunningPod) {
   EXPECT_EQ(Cpu(pod, RequestsOf::kRunning), 800);
   pod.resize_infeasible = true;
   EXPECT_EQ(Cpu(pod, RequestsOf::kRunning), 300);
+}
+
+// Found by the oracle: 2500u in a sidecar and 2500u beside it are 5m, not 6m.
+TEST(PodRequestsTest, PartsOfAUnitAddUpBeforeTheyAreRounded) {
+  const ResourceList half = {{"cpu", 3, 500'000'000}};
+  Pod pod;
+  pod.containers = {Needs("a", half)};
+  EXPECT_EQ(Cpu(pod), 3);
+  pod.init_containers = {Sidecar("s", half)};
+  EXPECT_EQ(Cpu(pod), 5);
+  pod.overhead = half;
+  EXPECT_EQ(Cpu(pod), 8);  // 7.5
+  pod.overhead = {{"cpu", 1, 999'999'000}};
+  EXPECT_EQ(Cpu(pod), 6);  // 5.000001
+  // The larger of two that round alike is told apart.
+  pod.overhead = half;
+  pod.init_containers = {Needs("i", {{"cpu", 3, 100'000'000}})};
+  EXPECT_EQ(Cpu(pod), 6);  // 2.9 + 2.5, not 2.5 + 2.5
 }
 
 TEST(PodRequestsTest, SumsStopAtTheLargestNumber) {

@@ -115,12 +115,41 @@ TEST(QuantityTest, NumbersBeyondInt64AreRefused) {
 }
 
 TEST(QuantityTest, AnErrorLeavesTheAmountAlone) {
-  int64_t amount = 17;
-  EXPECT_EQ(ParseQuantity("4x", QuantityUnit::kWhole, amount), QuantityError::kNotAQuantity);
-  EXPECT_EQ(ParseQuantity("9E9", QuantityUnit::kWhole, amount), QuantityError::kNone);
-  EXPECT_EQ(amount, 9'000'000'000);
-  EXPECT_EQ(ParseQuantity("99E", QuantityUnit::kWhole, amount), QuantityError::kTooLarge);
-  EXPECT_EQ(amount, 9'000'000'000);
+  ExactQuantity quantity{.amount = 17, .excess = 4};
+  EXPECT_EQ(ParseQuantity("4x", QuantityUnit::kWhole, quantity), QuantityError::kNotAQuantity);
+  EXPECT_EQ(quantity.amount, 17);
+  EXPECT_EQ(quantity.excess, 4);
+  EXPECT_EQ(ParseQuantity("9E9", QuantityUnit::kWhole, quantity), QuantityError::kNone);
+  EXPECT_EQ(quantity.amount, 9'000'000'000);
+  EXPECT_EQ(quantity.excess, 0);
+  EXPECT_EQ(ParseQuantity("99E", QuantityUnit::kWhole, quantity), QuantityError::kTooLarge);
+  EXPECT_EQ(quantity.amount, 9'000'000'000);
+}
+
+std::pair<int64_t, int32_t> Exact(std::string_view text, QuantityUnit unit) {
+  ExactQuantity quantity;
+  EXPECT_EQ(ParseQuantity(text, unit, quantity), QuantityError::kNone) << text;
+  return {quantity.amount, quantity.excess};
+}
+
+TEST(QuantityTest, WhatRoundingAddsIsKeptToTheNano) {
+  using Pair = std::pair<int64_t, int32_t>;
+  constexpr QuantityUnit kWhole = QuantityUnit::kWhole;
+  constexpr QuantityUnit kMilli = QuantityUnit::kMilli;
+  EXPECT_EQ(Exact("250m", kMilli), Pair(250, 0));
+  EXPECT_EQ(Exact("2500u", kMilli), Pair(3, 500'000'000));
+  EXPECT_EQ(Exact("1n", kMilli), Pair(1, 999'999'000));
+  EXPECT_EQ(Exact("1n", kWhole), Pair(1, 999'999'999));
+  EXPECT_EQ(Exact("1500m", kWhole), Pair(2, 500'000'000));
+  EXPECT_EQ(Exact("0.3Ki", kWhole), Pair(308, 800'000'000));
+  // Finer than a nano is a nano, whatever the unit and however long the text.
+  for (const char* tiny : {"1e-10", "1e-27", "1e-28", "1e-400", "0.00000000000000000000000001"}) {
+    EXPECT_EQ(Exact(tiny, kMilli), Exact("1n", kMilli)) << tiny;
+    EXPECT_EQ(Exact(tiny, kWhole), Exact("1n", kWhole)) << tiny;
+  }
+  EXPECT_EQ(Exact("1.000000000000000000000000001", kMilli), Pair(1001, 999'999'000));
+  // Below zero nothing is added up; the reader refuses it.
+  EXPECT_EQ(Exact("-2500u", kMilli), Pair(-3, 0));
 }
 
 // The twin: what a number means does not change with zeros behind its point, which
@@ -135,20 +164,25 @@ TEST(QuantityTest, LongNumbersMeanWhatShortOnesMean) {
         std::to_string(random() % 100'000) + "." + std::to_string(random() % 1'000'000);
     const std::string_view suffix = kSuffixes[random() % std::size(kSuffixes)];
     for (const QuantityUnit unit : {QuantityUnit::kWhole, QuantityUnit::kMilli}) {
-      int64_t few = 0;
-      int64_t many = 0;
+      ExactQuantity few;
+      ExactQuantity many;
       const auto few_error = ParseQuantity(number + std::string(suffix), unit, few);
       // A digit that cannot matter, but that stands on the 30th place.
       const std::string grown = number + std::string(24, '0') + "1";
       const auto many_error = ParseQuantity(grown + std::string(suffix), unit, many);
       ASSERT_EQ(few_error, many_error) << number << suffix;
       if (few_error != QuantityError::kNone) continue;
-      // It makes an exact amount round up, and does nothing to one that did already.
-      ASSERT_TRUE(many == few || many == few + 1) << number << suffix;
-      int64_t zeros = 0;
+      // It adds a nano to a number of whole nanos, and nothing to any other.
+      const auto billionths = [](const ExactQuantity& q) {
+        return static_cast<__int128>(q.amount) * 1'000'000'000 - q.excess;
+      };
+      const __int128 added = billionths(many) - billionths(few);
+      ASSERT_TRUE(added == 0 || added == (unit == QuantityUnit::kMilli ? 1000 : 1))
+          << number << suffix;
+      ExactQuantity zeros;
       ASSERT_EQ(ParseQuantity(number + std::string(24, '0') + std::string(suffix), unit, zeros),
                 QuantityError::kNone);
-      ASSERT_EQ(zeros, few) << number << suffix;
+      ASSERT_EQ(billionths(zeros), billionths(few)) << number << suffix;
       ++compared;
     }
   }

@@ -171,7 +171,7 @@ int SnapshotTwin::NodeOf(int pod) const {
 int64_t SnapshotTwin::FreeOf(int node, std::string_view resource) const {
   const auto amount = [&](const objects::ResourceList& list) {
     int64_t sum = 0;
-    for (const auto& [name, value] : list) sum += name == resource ? value : 0;
+    for (const auto& [name, value, _] : list) sum += name == resource ? value : 0;
     return sum;
   };
   int64_t free = amount(objects_->nodes[node].allocatable);

@@ -15,7 +15,7 @@ namespace {
 
 using objects::KeyValues;
 using objects::Text;
-using Amounts = std::map<std::string, int64_t>;
+using Amounts = std::map<std::string, __int128>;
 
 std::optional<Text> Find(const KeyValues& labels, Text key) {
   for (const auto& [k, value] : labels) {
@@ -185,7 +185,9 @@ std::vector<Port> HostPorts(const objects::Pod& pod) {
   return ports;
 }
 
-// --- Requests
+// --- Requests, in billionths of a unit
+
+constexpr int64_t kBillion = 1'000'000'000;
 
 Amounts Sum(Amounts a, const Amounts& b) {
   for (const auto& [name, amount] : b) a[name] += amount;
@@ -199,7 +201,14 @@ Amounts Max(Amounts a, const Amounts& b) {
 
 Amounts ToAmounts(const objects::ResourceList& list) {
   Amounts amounts;
-  for (const auto& [name, amount] : list) amounts[std::string(name)] = amount;
+  for (const auto& [name, amount, excess] : list) {
+    amounts[std::string(name)] = static_cast<__int128>(amount) * kBillion - excess;
+  }
+  return amounts;
+}
+
+Amounts RoundedUp(Amounts amounts) {
+  for (auto& [name, amount] : amounts) amount = (amount + kBillion - 1) / kBillion * kBillion;
   return amounts;
 }
 
@@ -237,13 +246,13 @@ Amounts PodRequests(const objects::Pod& pod, bool running) {
       const Amounts held = Max(ToAmounts(pod.pod_status_requests), ToAmounts(pod.pod_allocated));
       level = pod.resize_infeasible ? held : Max(held, level);
     }
-    for (const auto& [name, unused] : pod.pod_requests) {
+    for (const auto& [name, unused, excess] : pod.pod_requests) {
       if (name == "cpu" || name == "memory" || name.starts_with("hugepages-")) {
         total[std::string(name)] = level[std::string(name)];
       }
     }
   }
-  return Sum(total, ToAmounts(pod.overhead));
+  return RoundedUp(Sum(total, ToAmounts(pod.overhead)));
 }
 
 // Of the names that RandomCluster knows.
@@ -339,7 +348,7 @@ class Twin {
     });
     Amounts allocatable = ToAmounts(node_.allocatable);
     std::vector<std::string> reasons;
-    if (pods + 1 > allocatable["pods"]) reasons.emplace_back("Too many pods");
+    if ((pods + 1) * __int128{kBillion} > allocatable["pods"]) reasons.emplace_back("Too many pods");
     for (const auto& [name, amount] : PodRequests(pod_, false)) {
       if (IsFiltered(name) && amount > 0 && amount > allocatable[name] - used[name]) {
         reasons.push_back("Insufficient " + name);

@@ -165,7 +165,10 @@ class Maker {
   objects::ResourceList MakeAmounts() {
     objects::ResourceList list;
     for (const Text name : kResources) {
-      if (choose_.Chance(35)) list.push_back({name, static_cast<int64_t>(choose_.Below(6))});
+      if (!choose_.Chance(35)) continue;
+      const auto amount = static_cast<int64_t>(choose_.Below(6));
+      const bool broken = amount > 0 && choose_.Chance(20);  // Half a unit less, or nearly one.
+      list.push_back({name, amount, !broken ? 0 : choose_.Chance(50) ? 500'000'000 : 999'999'000});
     }
     return list;
   }

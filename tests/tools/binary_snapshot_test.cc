@@ -25,7 +25,7 @@ constexpr std::string_view kEveryField = R"(
   {"kind":"Pod","metadata":{"name":"p","namespace":"ns","deletionTimestamp":"1960-01-01T00:00:00Z",
     "ownerReferences":[{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"r","uid":"ru","controller":true}]},
    "spec":{"nodeName":"n","priority":-3,"restartPolicy":"Never","terminationGracePeriodSeconds":0,
-    "hostNetwork":true,"hostUsers":false,"nodeSelector":{"a":"b"},"overhead":{"cpu":"1m"},
+    "hostNetwork":true,"hostUsers":false,"nodeSelector":{"a":"b"},"overhead":{"cpu":"1500u","memory":"1500m"},
     "resources":{"requests":{"memory":"1Ki"}},"resourceClaims":[{"name":"rc"}],"newRule":1,
     "tolerations":[{"key":"k","operator":"Equal","value":"v","effect":"NoExecute"}],
     "affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[

@@ -40,6 +40,7 @@ class Line {
   Line& Put(std::string_view name, const objects::ResourceList& list) {
     for (const objects::ResourceAmount& each : list) {
       Name(name).append("[").append(each.name).append("]:").append(std::to_string(each.amount));
+      if (each.excess != 0) text_.append("-").append(std::to_string(each.excess)).append("e-9");
     }
     return *this;
   }
