@@ -16,25 +16,25 @@ void Placement::SortByPriority(std::span<const PodId> pods) {
   }
 }
 
-void Placement::Put(PodId pod, NodeId node, Move& move) {
+void Placement::Put(PodId pod, NodeId node, std::vector<Move>& moves) {
   snapshot_.AddPod(pod, node);
   const Catalog& catalog = snapshot_.catalog();
   hints_.Set(catalog.pod(pod).key, catalog.node(node).name);
-  move.to = node;
+  moves.push_back({pod, node});
 }
 
-bool Placement::PlaceByHint(PodId pod, Move& move) {
+bool Placement::PlaceByHint(PodId pod, std::vector<Move>& moves) {
   const Catalog& catalog = snapshot_.catalog();
   const std::optional<TextId> name = hints_.Get(catalog.pod(pod).key);
   if (!name) return false;
   const NodeId node = catalog.FindNode(*name);
   if (node == kNoNode || !scan_.Fits(pod, node)) return false;
-  Put(pod, node, move);
+  Put(pod, node, moves);
   return true;
 }
 
 // Pods of one controller that cannot be told apart fail alike within one attempt.
-bool Placement::PlaceByScan(PodId pod, Move& move) {
+bool Placement::PlaceByScan(PodId pod, std::vector<Move>& moves) {
   const PodShapeId shape_id = snapshot_.catalog().pod(pod).shape;
   const PodShape& shape = snapshot_.catalog().shape(shape_id);
   const std::pair similar(shape.controller.uid, shape_id);
@@ -44,7 +44,7 @@ bool Placement::PlaceByScan(PodId pod, Move& move) {
     if (shape.has_controller) hopeless_.insert(similar);
     return false;
   }
-  Put(pod, node, move);
+  Put(pod, node, moves);
   return true;
 }
 
@@ -53,7 +53,6 @@ Placement::Result Placement::TryPlace(std::span<const PodId> pods, OnFailure on_
                                       std::vector<Move>& moves) {
   Result result;
   moves.clear();
-  for (const PodId pod : pods) moves.push_back({pod, kNoNode});
   hopeless_.clear();
   SortByPriority(pods);
 
@@ -64,21 +63,14 @@ Placement::Result Placement::TryPlace(std::span<const PodId> pods, OnFailure on_
 
     leftovers_.clear();
     for (size_t i = begin; i < end; ++i) {
-      if (PlaceByHint(pods[order_[i]], moves[order_[i]])) {
-        ++result.placed;
-      } else {
-        leftovers_.push_back(order_[i]);
-      }
+      if (!PlaceByHint(pods[order_[i]], moves)) leftovers_.push_back(order_[i]);
     }
     for (const uint32_t i : leftovers_) {
       if (out_of_time()) {
         result.gave_up = true;
         return result;
       }
-      if (PlaceByScan(pods[i], moves[i])) {
-        ++result.placed;
-        continue;
-      }
+      if (PlaceByScan(pods[i], moves)) continue;
       if (result.first_failed == kNoPod) result.first_failed = pods[i];
       if (on_failure == OnFailure::kStopGroup) break;
     }

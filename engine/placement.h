@@ -34,29 +34,29 @@ class Placement {
       : snapshot_(snapshot), scan_(scan), hints_(hints) {}
 
   struct Result {
-    size_t placed = 0;
     PodId first_failed = kNoPod;
     bool gave_up = false;  // Time ran out; pods may be left untried.
   };
 
   // Places what can be placed in the snapshot.  `pods` are not placed.  `moves` is
-  // filled in the order of `pods`; kNoNode where there is no place.  `out_of_time`
-  // is asked before each pod.
+  // filled with those that were, in the order in which they were: what a later one
+  // was promised may rest on the earlier ones.  `out_of_time` is asked before each
+  // search.
   Result TryPlace(std::span<const PodId> pods, OnFailure on_failure,
                   absl::FunctionRef<bool()> out_of_time, std::vector<Move>& moves);
 
  private:
   void SortByPriority(std::span<const PodId> pods);
-  bool PlaceByHint(PodId pod, Move& move);
-  bool PlaceByScan(PodId pod, Move& move);
-  void Put(PodId pod, NodeId node, Move& move);
+  bool PlaceByHint(PodId pod, std::vector<Move>& moves);
+  bool PlaceByScan(PodId pod, std::vector<Move>& moves);
+  void Put(PodId pod, NodeId node, std::vector<Move>& moves);
 
   ClusterSnapshot& snapshot_;
   PodScan& scan_;
   Hints& hints_;
 
   // Reused.
-  std::vector<uint32_t> order_;      // Indexes into the pods, by priority.
+  std::vector<uint32_t> order_;  // Indexes into the pods, by priority.
   std::vector<uint32_t> leftovers_;
   absl::flat_hash_set<std::pair<TextId, PodShapeId>> hopeless_;  // (controller UID, shape).
 };

@@ -55,7 +55,7 @@ struct Move {
 
 struct RemovableNode {
   NodeId node;
-  std::vector<Move> moves;            // In the order of the node's pods; where each went then.
+  std::vector<Move> moves;            // In the order in which the pods found their places.
   std::vector<PodId> daemonset;
   std::vector<PodId> on_completion;
   bool risky = false;                 // A budget admits its pods only one after the other.
@@ -77,7 +77,8 @@ struct Plan {
   std::vector<NodeId> skipped;            // Candidates that the pass did not come to.
   std::vector<std::optional<Utilization>> utilization;  // By NodeId; eligibility computed it.
   std::vector<int32_t> pdb_remaining;     // By PdbId.
-  // Pending pods that found room before the pass, and where; the others did not.
+  // Pending pods that found room before the pass, and where, in the order in which
+  // they did; the others did not.
   std::vector<Move> packed;
   Termination termination = Termination::kComplete;
 };

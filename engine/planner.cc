@@ -83,12 +83,10 @@ class PassRun {
     if (!input_.pending.empty()) {
       const auto never = [] { return false; };
       pending_placement_.TryPlace(input_.pending, OnFailure::kGoOn, never, moves_);
-      for (size_t i = 0; i < moves_.size(); ++i) {
-        if (moves_[i].to != kNoNode) {
-          plan_.packed.push_back(moves_[i]);
-        } else if (i < input_.must_fit) {
-          all_fit = false;
-        }
+      plan_.packed = moves_;
+      for (const PodId pod :
+           input_.pending.first(std::min(input_.must_fit, input_.pending.size()))) {
+        all_fit = all_fit && snapshot_.NodeOf(pod) != kNoNode;
       }
     }
     scan_.SetDestinations(destinations_);
@@ -153,7 +151,7 @@ class PassRun {
     const auto out_of_time = [this] { return may_stop() && TimeIsUpInSimulation(); };
     const Placement::Result placed =
         placement_.TryPlace(pods_.move, OnFailure::kStopGroup, out_of_time, moves_);
-    if (placed.placed == pods_.move.size()) {
+    if (moves_.size() == pods_.move.size()) {
       Remove(node);
       return true;
     }
@@ -254,7 +252,8 @@ PlannerMemory Planner::Save(const Symbols& symbols) const {
   PlannerMemory saved;
   const auto text = [&](TextId id) { return std::string(symbols.Text(id)); };
   const auto save = [&](const Hints& hints, std::vector<PlannerMemory::Hint>& list) {
-    hints.ForEach([&](TextId pod_key, TextId node) { list.push_back({text(pod_key), text(node)}); });
+    hints.ForEach(
+        [&](TextId pod_key, TextId node) { list.push_back({text(pod_key), text(node)}); });
     std::ranges::sort(list, {}, &PlannerMemory::Hint::pod_key);
   };
   save(memory_->hints, saved.hints);

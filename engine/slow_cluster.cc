@@ -114,15 +114,6 @@ void SlowCluster::EndRemoval() {
   removing_ = kNoNode;
 }
 
-bool SlowCluster::OrderMatters(PodId pod) const {
-  const PodShape& shape = catalog_.shape_of(pod);
-  const auto is_slot = [](const ResourceQuantity& q) { return q.resource == kPods; };
-  Requests fit = shape.fit_requests;
-  std::erase_if(fit, is_slot);
-  return fit != shape.charge_requests || !shape.spread.empty() || !shape.affinity.empty() ||
-         !shape.anti_affinity.empty() || !shape.repelled_by.empty() || UsesStorage(shape);
-}
-
 std::string SlowCluster::WhyNot(PodId pod, NodeId node) {
   const PodShapeId id = catalog_.pod(pod).shape;
   const PodShape& shape = catalog_.shape(id);

@@ -54,10 +54,6 @@ class SlowCluster {
   // Insufficient cpu".  Empty: it may.
   [[nodiscard]] std::string WhyNot(PodId pod, NodeId node);
 
-  // Whether what WhyNot says of `pod` may depend on the order in which it and
-  // others are placed.
-  [[nodiscard]] bool OrderMatters(PodId pod) const;
-
  private:
   // Nodes by the value that they have for one topology key.
   struct Domains {

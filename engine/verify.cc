@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,12 +15,6 @@
 
 namespace ebb {
 namespace {
-
-// Where the order of placement matters and the plan does not tell it, so many filter
-// evaluations are spent on finding one.
-constexpr size_t kEvaluationsMax = 20000;
-// Recursion is this deep at most.
-constexpr size_t kSearchedPodsMax = 1000;
 
 // A tainted node counts as being deleted for so long.
 constexpr int64_t kDeletionTimeoutS = 300;
@@ -242,74 +235,22 @@ class Replay {
     return absl::OkStatus();
   }
 
-  // Places pods that are all not placed.  Each must fit when its turn comes.
-  absl::Status PlaceAll(std::vector<Move> moves) {
+  // Places pods that are all not placed, in the order that the plan tells.  Each must
+  // fit when its turn comes, and none comes before one of higher priority.
+  absl::Status PlaceAll(const std::vector<Move>& moves) {
     const auto priority = [&](const Move& move) { return catalog_.shape_of(move.pod).priority; };
-    std::stable_sort(moves.begin(), moves.end(),
-                     [&](const Move& a, const Move& b) { return priority(a) > priority(b); });
-    for (auto begin = moves.begin(); begin != moves.end();) {
-      const auto end = std::find_if(begin, moves.end(),
-                                    [&](const Move& m) { return priority(m) != priority(*begin); });
-      if (absl::Status s = PlaceGroup({begin, end}); !s.ok()) return s;
-      begin = end;
+    for (size_t i = 0; i < moves.size(); ++i) {
+      const auto& [pod, to] = moves[i];
+      if (i > 0 && priority(moves[i]) > priority(moves[i - 1])) {
+        return Refuse(Name(moves[i - 1].pod), " is placed before ", Name(pod),
+                      ", which has a higher priority");
+      }
+      if (const std::string why = cluster_.WhyNot(pod, to); !why.empty()) {
+        return Refuse(Name(pod), " does not fit on ", Name(to), ": ", why);
+      }
+      cluster_.Add(pod, to);
     }
     return absl::OkStatus();
-  }
-
-  // Pods of one priority: the planner places those with hints first, and the plan
-  // does not say which.  Where the given order fails, look for one that explains it.
-  absl::Status PlaceGroup(std::span<const Move> moves) {
-    for (size_t i = 0; i < moves.size(); ++i) {
-      const std::string why = cluster_.WhyNot(moves[i].pod, moves[i].to);
-      if (why.empty()) {
-        cluster_.Add(moves[i].pod, moves[i].to);
-        continue;
-      }
-      const bool order_matters = std::any_of(moves.begin(), moves.end(), [&](const Move& move) {
-        return cluster_.OrderMatters(move.pod);
-      });
-      if (order_matters && moves.size() <= kSearchedPodsMax) {
-        for (size_t j = 0; j < i; ++j) cluster_.Remove(moves[j].pod);
-        std::vector<Move> deferred;
-        size_t evaluations = 0;
-        if (SearchOrder(moves, deferred, evaluations)) return absl::OkStatus();
-      }
-      return Refuse(Name(moves[i].pod), " does not fit on ", Name(moves[i].to), ": ", why);
-    }
-    return absl::OkStatus();
-  }
-
-  bool Fits(const Move& move, size_t& evaluations) {
-    return ++evaluations <= kEvaluationsMax && cluster_.WhyNot(move.pod, move.to).empty();
-  }
-
-  // Each pod goes in its turn, or after all others that do.  True: all are placed;
-  // false: none is.
-  bool SearchOrder(std::span<const Move> rest, std::vector<Move>& deferred, size_t& evaluations) {
-    if (rest.empty()) return PlaceInOrder(deferred, evaluations);
-    const Move& next = rest.front();
-    if (Fits(next, evaluations)) {
-      cluster_.Add(next.pod, next.to);
-      if (SearchOrder(rest.subspan(1), deferred, evaluations)) return true;
-      cluster_.Remove(next.pod);
-    }
-    if (evaluations > kEvaluationsMax) return false;
-    deferred.push_back(next);
-    if (SearchOrder(rest.subspan(1), deferred, evaluations)) return true;
-    deferred.pop_back();
-    return false;
-  }
-
-  bool PlaceInOrder(std::span<const Move> moves, size_t& evaluations) {
-    for (size_t i = 0; i < moves.size(); ++i) {
-      if (Fits(moves[i], evaluations)) {
-        cluster_.Add(moves[i].pod, moves[i].to);
-        continue;
-      }
-      for (size_t j = 0; j < i; ++j) cluster_.Remove(moves[j].pod);
-      return false;
-    }
-    return true;
   }
 
   // --- Removal -----------------------------------------------------------------

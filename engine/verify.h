@@ -6,7 +6,7 @@
 // Checked, removal by removal: the node is a candidate and still there; its pods
 // may be moved (rules, budgets at least 1 when asked); every pod that runs there
 // and must move has exactly one destination, which is there, is allowed and passes
-// every filter at that moment; nobody else moved.
+// every filter at that moment, in the order that the plan tells; nobody else moved.
 //
 // Cost:    O(moves x pods of a node), and O(pods) per pod with topology terms.
 // Threads: pure.

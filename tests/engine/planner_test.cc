@@ -203,7 +203,7 @@ TEST_F(PlannerTest, PodsOfHigherPriorityArePlacedFirst) {
   Use(Nodes(Shared(), {"a", "b", "c"})
           .Add(Pod("low").On("a"))
           .Add(Pod("high").On("a").Priority(9)));
-  EXPECT_EQ(Removed({"a"}), "a: low>c high>b");
+  EXPECT_EQ(Removed({"a"}), "a: high>b low>c");
 }
 
 TEST_F(PlannerTest, PodsWithHintsArePlacedBeforeOthersOfTheirPriority) {
@@ -215,7 +215,7 @@ TEST_F(PlannerTest, PodsWithHintsArePlacedBeforeOthersOfTheirPriority) {
           .Add(Node("c"))
           .Add(Pod("p").On("a"))
           .Add(Pod("q").On("a")));
-  EXPECT_EQ(Removed({"a"}), "a: p>c q>b");
+  EXPECT_EQ(Removed({"a"}), "a: q>b p>c");
 }
 
 TEST_F(PlannerTest, LowerPrioritiesAreTriedThoughAHigherOneFailed) {

@@ -463,35 +463,33 @@ Case Spreading(const std::vector<std::pair<std::string_view, std::string_view>>&
   return c;
 }
 
-TEST(VerifyTest, FindsTheOrderThatHintsMade) {
-  // p1, p3 by their hints, then p2; in the given order p2 would come too early.
-  EXPECT_EQ(Spreading({{"p1", "b"}, {"p2", "b"}, {"p3", "c"}}).Verdict(), "ok");
-}
-
-TEST(VerifyTest, RefusesWhatNoOrderExplains) {
-  EXPECT_THAT(Spreading({{"p1", "b"}, {"p2", "b"}, {"p3", "b"}}).Verdict(),
+TEST(VerifyTest, PlacesPodsInTheOrderOfThePlan) {
+  EXPECT_EQ(Spreading({{"p1", "b"}, {"p3", "c"}, {"p2", "b"}}).Verdict(), "ok");
+  EXPECT_THAT(Spreading({{"p1", "b"}, {"p2", "b"}, {"p3", "c"}}).Verdict(),
               HasSubstr("pod \"default/p2\" does not fit on node \"b\": PodTopologySpread"));
 }
 
-TEST(VerifyTest, HigherPriorityIsPlacedFirst) {
-  // The follower is listed first, but its leader is placed before it.
-  Case c(Cluster()
-             .Add(Node("a").Label("zone", "x"))
-             .Add(Node("b").Label("zone", "y"))
-             .Add(Pod("follower").On("a").Near("zone", Select("app", "leader")))
-             .Add(Pod("leader").On("a").Label("app", "leader").Priority(10)));
-  c.Remove("a", {{"follower", "b"}, {"leader", "b"}});
-  EXPECT_EQ(c.Verdict(), "ok");
-}
-
-TEST(VerifyTest, LowerPriorityIsNeverPlacedFirst) {
+Case LeaderAndFollower(int32_t priority_of_leader,
+                       const std::vector<std::pair<std::string_view, std::string_view>>& moves) {
   Case c(Cluster()
              .Add(Node("a").Label("zone", "x"))
              .Add(Node("b").Label("zone", "y"))
              .Add(Pod("follower").On("a").Near("zone", Select("app", "leader")).Priority(10))
-             .Add(Pod("leader").On("a").Label("app", "leader")));
-  c.Remove("a", {{"leader", "b"}, {"follower", "b"}});
-  EXPECT_THAT(c.Verdict(), HasSubstr("pod \"default/follower\" does not fit on node \"b\""));
+             .Add(Pod("leader").On("a").Label("app", "leader").Priority(priority_of_leader)));
+  c.Remove("a", moves);
+  return c;
+}
+
+TEST(VerifyTest, RefusesAFollowerBeforeItsLeader) {
+  EXPECT_EQ(LeaderAndFollower(10, {{"leader", "b"}, {"follower", "b"}}).Verdict(), "ok");
+  EXPECT_THAT(LeaderAndFollower(10, {{"follower", "b"}, {"leader", "b"}}).Verdict(),
+              HasSubstr("pod \"default/follower\" does not fit on node \"b\""));
+}
+
+TEST(VerifyTest, RefusesALowerPriorityBeforeAHigherOne) {
+  EXPECT_THAT(LeaderAndFollower(9, {{"leader", "b"}, {"follower", "b"}}).Verdict(),
+              HasSubstr("pod \"default/leader\" is placed before pod \"default/follower\", which "
+                        "has a higher priority"));
 }
 
 TEST(VerifyTest, GhostOfTheNodeStaysADomain) {
