@@ -107,6 +107,11 @@ void SlowCluster::BeginRemoval(NodeId node) {
 
 void SlowCluster::EndRemoval() {
   alive_[Index(removing_)] = false;
+  for (uint32_t r = 0; r < eligible_.size(); ++r) {
+    if (!eligible_[r] || !eligible_[r]->nodes[Index(removing_)]) continue;
+    const TopologyKeyId key = catalog_.registries()[r].key;
+    --eligible_[r]->present[DomainsOf(key).of[Index(removing_)]];
+  }
   if (storage_) {
     storage_->ClearGhost();
     storage_->RemoveNode(removing_);
@@ -291,26 +296,35 @@ const SlowCluster::Domains& SlowCluster::DomainsOf(TopologyKeyId key) {
   return *domains;
 }
 
-bool SlowCluster::IsEligible(RegistryId id, NodeId node) {
+const SlowCluster::Eligible& SlowCluster::EligibleFor(RegistryId id) {
+  std::optional<Eligible>& eligible = eligible_[Index(id)];
+  if (eligible) return *eligible;
   const DomainRegistry& registry = catalog_.registries()[Index(id)];
   const Constraints& constraints = catalog_.constraints(registry.constraints);
-  std::optional<std::vector<bool>>& eligible = eligible_[Index(id)];
-  if (!eligible) {
-    eligible.emplace(catalog_.nodes());
-    for (uint32_t n = 0; n < catalog_.nodes(); ++n) {
-      bool all = true;
-      for (const TopologyKeyId key : registry.required_keys) {
-        all = all && DomainsOf(key).of[n] != kNone;
-      }
-      if (registry.honor_affinity) all = all && IsAffine(constraints, catalog_.node(NodeId{n}));
-      if (registry.honor_taints) all = all && ToleratesTaintsOf(constraints, NodeId{n});
-      (*eligible)[n] = all;
+  const Domains& domains = DomainsOf(registry.key);
+  eligible.emplace();
+  eligible->nodes.resize(catalog_.nodes());
+  eligible->present.resize(domains.count);
+  for (uint32_t n = 0; n < catalog_.nodes(); ++n) {
+    bool all = domains.of[n] != kNone;
+    for (const TopologyKeyId key : registry.required_keys) {
+      all = all && DomainsOf(key).of[n] != kNone;
     }
+    if (registry.honor_affinity) all = all && IsAffine(constraints, catalog_.node(NodeId{n}));
+    if (registry.honor_taints) all = all && ToleratesTaintsOf(constraints, NodeId{n});
+    eligible->nodes[n] = all;
+    if (all && Contains(NodeId{n})) ++eligible->present[domains.of[n]];
   }
-  if (!Contains(node) || !(*eligible)[Index(node)]) return false;
+  return *eligible;
+}
+
+// Whether `node` is there and counts, which the node that goes may do no longer.
+bool SlowCluster::Includes(RegistryId id, const Eligible& eligible, NodeId node) const {
+  if (!Contains(node) || !eligible.nodes[Index(node)]) return false;
+  const DomainRegistry& registry = catalog_.registries()[Index(id)];
   return node != removing_ || !registry.honor_taints ||
-         Tolerates(constraints, "ToBeDeletedByClusterAutoscaler", absl::StrCat(now_s_),
-                   "NoSchedule");
+         Tolerates(catalog_.constraints(registry.constraints), "ToBeDeletedByClusterAutoscaler",
+                   absl::StrCat(now_s_), "NoSchedule");
 }
 
 const std::vector<PodShapeId>& SlowCluster::ShapesOf(TableId id) {
@@ -364,29 +378,30 @@ std::string_view SlowCluster::WhyNotForSpread(const PodShape& shape, NodeId node
       return "PodTopologySpread: node(s) didn't match pod topology spread constraints (missing "
              "required label)";
     }
-    constexpr int64_t kUnregistered = -1;
-    std::vector<int64_t> counts(domains.count, kUnregistered);
     const RegistryId registry = catalog_.tables()[Index(constraint.table)].registry;
-    for (uint32_t n = 0; n < catalog_.nodes(); ++n) {
-      if (IsEligible(registry, NodeId{n})) counts[domains.of[n]] = 0;
-    }
+    const Eligible& eligible = EligibleFor(registry);
+    std::vector<int64_t> counts(domains.count);
     for (const PodShapeId id : ShapesOf(constraint.table)) {
       if (catalog_.shape(id).terminating) continue;
       for (const PodId pod : of_shape_[Index(id)]) {
         const NodeId there = NodeOf(pod);
-        if (there != kNoNode && IsEligible(registry, there)) ++counts[domains.of[Index(there)]];
+        if (there == kNoNode || !Includes(registry, eligible, there)) continue;
+        ++counts[domains.of[Index(there)]];
       }
     }
+    // The node that goes may be the only one of its domain and count no longer.
+    const bool less_one = removing_ != kNoNode && eligible.nodes[Index(removing_)] &&
+                          !Includes(registry, eligible, removing_);
     int64_t registered = 0;
     int64_t min = std::numeric_limits<int64_t>::max();
-    for (const int64_t count : counts) {
-      if (count == kUnregistered) continue;
+    for (uint32_t d = 0; d < domains.count; ++d) {
+      const bool loses_one = less_one && domains.of[Index(removing_)] == d;
+      if (eligible.present[d] == (loses_one ? 1 : 0)) continue;
       ++registered;
-      min = std::min(min, count);
+      min = std::min(min, counts[d]);
     }
     if (registered < constraint.min_domains) min = 0;
-    const int64_t matching = std::max<int64_t>(counts[here], 0);
-    if (matching + (constraint.self_match ? 1 : 0) - min > constraint.max_skew) {
+    if (counts[here] + (constraint.self_match ? 1 : 0) - min > constraint.max_skew) {
       return "PodTopologySpread: node(s) didn't match pod topology spread constraints";
     }
   }

@@ -7,7 +7,7 @@
 // a mistake in those cannot hide here.  Storage is the exception: claims are judged
 // by the storage filters of predicates/.
 //
-// Cost:      WhyNot is O(pods of the node x requests), and O(nodes + pods that
+// Cost:      WhyNot is O(pods of the node x requests), and O(domains + pods that
 //            match) per topology term; memory O(nodes + pods).
 // Threads:   none: WhyNot keeps what it found out about selectors and nodes.
 // Ownership: borrows the catalog, which must outlive it.
@@ -62,6 +62,12 @@ class SlowCluster {
   };
   static constexpr uint32_t kNone = 0xffffffff;
 
+  // The nodes that a registry takes into account.
+  struct Eligible {
+    std::vector<bool> nodes;        // By NodeId, gone or not.
+    std::vector<uint32_t> present;  // By domain: how many of them are there.
+  };
+
   [[nodiscard]] std::string_view Text(TextId id) const { return catalog_.Text(id); }
 
   [[nodiscard]] bool Tolerates(const Constraints& constraints, std::string_view key,
@@ -80,7 +86,8 @@ class SlowCluster {
   [[nodiscard]] std::string WhyNotForStorage(const PodShape& shape, NodeId node) const;
 
   const Domains& DomainsOf(TopologyKeyId key);
-  bool IsEligible(RegistryId registry, NodeId node);
+  const Eligible& EligibleFor(RegistryId registry);
+  [[nodiscard]] bool Includes(RegistryId registry, const Eligible& eligible, NodeId node) const;
   // Shapes that the table counts, or, of kExistingAnti, whose pods have the term.
   const std::vector<PodShapeId>& ShapesOf(TableId table);
   const std::vector<TableId>& RepelledBy(PodShapeId shape);
@@ -98,7 +105,7 @@ class SlowCluster {
 
   // Found out on first use.
   std::vector<std::optional<Domains>> domains_;                   // By TopologyKeyId.
-  std::vector<std::optional<std::vector<bool>>> eligible_;        // By RegistryId, NodeId.
+  std::vector<std::optional<Eligible>> eligible_;                 // By RegistryId.
   std::vector<std::optional<std::vector<PodShapeId>>> shapes_;    // By TableId.
   std::vector<std::optional<std::vector<TableId>>> repelled_by_;  // By PodShapeId.
 };
