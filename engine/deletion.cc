@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/budgets.h"
+#include "snapshot/matching.h"
 
 namespace ebb {
 namespace {
@@ -25,23 +26,20 @@ NodeSize SizeOf(const NodeInfo& node) {
   return size;
 }
 
-bool IsVirtual(const Catalog& catalog, const NodeInfo& node) {
-  for (const Label& label : node.labels) {
-    if (catalog.Text(label.key) == "type") return catalog.Text(label.value) == "virtual-kubelet";
-  }
-  return false;
-}
-
 // How much of the cluster may still go.
 class MinimumQuota {
  public:
   MinimumQuota(const ClusterSnapshot& snapshot, const NodeGroups& groups,
                const ClusterMinimums& minimums)
-      : catalog_(snapshot.catalog()), groups_(groups), group_size_(groups.groups.size()) {
+      : catalog_(snapshot.catalog()),
+        groups_(groups),
+        type_(catalog_.symbols().Find("type")),
+        virtual_kubelet_(catalog_.symbols().Find("virtual-kubelet")),
+        group_size_(groups.groups.size()) {
     NodeSize usage;
     int64_t nodes = 0;
     snapshot.alive().ForEach([&](NodeId node) {
-      if (IsVirtual(catalog_, catalog_.node(node))) return;
+      if (IsVirtual(catalog_.node(node))) return;
       const NodeSize size = Size(node);
       usage.cores += size.cores;
       usage.memory_bytes += size.memory_bytes;
@@ -63,6 +61,11 @@ class MinimumQuota {
   }
 
  private:
+  bool IsVirtual(const NodeInfo& node) const {
+    if (!type_ || !virtual_kubelet_) return false;
+    return FindLabel(node.labels, *type_) == virtual_kubelet_;
+  }
+
   NodeSize Size(NodeId node) {
     const GroupId group = groups_.Of(node);
     if (group == kNoGroup) return SizeOf(catalog_.node(node));
@@ -73,6 +76,8 @@ class MinimumQuota {
 
   const Catalog& catalog_;
   const NodeGroups& groups_;
+  std::optional<TextId> type_;  // A label that nobody has is no text.
+  std::optional<TextId> virtual_kubelet_;
   std::vector<std::optional<NodeSize>> group_size_;
   int64_t cores_ = 0;
   int64_t memory_bytes_ = 0;
@@ -94,21 +99,20 @@ class Chooser {
         timers_(timers),
         in_deletion_(in_deletion),
         options_(options),
-        now_s_(now_s),
-        quota_(snapshot, groups, options.minimums) {
+        now_s_(now_s) {
     for (const NodeGroup& group : groups.groups) sizes_.push_back(group.target_size);
   }
 
   NodesToDelete Choose(const Plan& plan) && {
-    std::vector<const RemovableNode*> empty;
-    std::vector<const RemovableNode*> drain;
+    std::vector<Candidate> empty;
+    std::vector<Candidate> drain;
     for (const Candidate& candidate : InOrder(plan)) {
-      (candidate.removable->moves.empty() ? empty : drain).push_back(candidate.removable);
+      (candidate.removable->moves.empty() ? empty : drain).push_back(candidate);
     }
     std::vector<const RemovableNode*> chosen;
-    for (const RemovableNode* removable : empty) Accept(*removable, chosen);
+    for (const Candidate& candidate : empty) Accept(candidate, chosen);
     const auto first_drain = static_cast<std::ptrdiff_t>(chosen.size());
-    for (const RemovableNode* removable : drain) Accept(*removable, chosen);
+    for (const Candidate& candidate : drain) Accept(candidate, chosen);
     std::stable_partition(chosen.begin() + first_drain, chosen.end(),
                           [](const RemovableNode* r) { return !r->risky; });
     for (const RemovableNode* removable : KeepWholeGroups(chosen)) Release(*removable);
@@ -119,7 +123,7 @@ class Chooser {
   std::vector<Candidate> InOrder(const Plan& plan) const {
     std::vector<Candidate> candidates;
     for (const RemovableNode& removable : plan.remove) {
-      const auto since = timers_.Since(catalog_.NodeName(removable.node));
+      const auto since = timers_.Since(catalog_.node(removable.node).name);
       if (since) candidates.push_back({&removable, *since});
     }
     std::stable_sort(candidates.begin(), candidates.end(),
@@ -127,22 +131,23 @@ class Chooser {
     return candidates;
   }
 
-  void Accept(const RemovableNode& removable, std::vector<const RemovableNode*>& accepted) {
-    const UnremovableReason reason = Judge(removable.node);
+  void Accept(const Candidate& candidate, std::vector<const RemovableNode*>& accepted) {
+    const UnremovableReason reason = Judge(candidate);
     if (reason == UnremovableReason::kNoReason) {
-      accepted.push_back(&removable);
+      accepted.push_back(candidate.removable);
     } else {
-      Keep(removable, reason);
+      Keep(*candidate.removable, reason);
     }
   }
 
   // Takes the node's share of its group and of the cluster if the answer is kNoReason.
-  UnremovableReason Judge(NodeId node) {
+  UnremovableReason Judge(const Candidate& candidate) {
+    const NodeId node = candidate.removable->node;
     const NodeInfo& info = catalog_.node(node);
     if (info.scale_down_disabled) return UnremovableReason::kScaleDownDisabledAnnotation;
     const NodeGroup* const group = groups_.Find(node);
     if (group == nullptr) return UnremovableReason::kNotAutoscaled;
-    if (!WaitedLongEnough(info, *group)) {
+    if (!WaitedLongEnough(info, *group, candidate.since_s)) {
       return info.ready ? UnremovableReason::kNotUnneededLongEnough
                         : UnremovableReason::kNotUnreadyLongEnough;
     }
@@ -150,17 +155,18 @@ class Chooser {
     if (sizes_[g] - in_deletion_[g] <= group->min_size) {
       return UnremovableReason::kNodeGroupMinSizeReached;
     }
-    if (!quota_.Consume(node)) return UnremovableReason::kMinimalResourceLimitExceeded;
+    if (!quota_) quota_.emplace(snapshot_, groups_, options_.minimums);
+    if (!quota_->Consume(node)) return UnremovableReason::kMinimalResourceLimitExceeded;
     --sizes_[g];
     return UnremovableReason::kNoReason;
   }
 
-  bool WaitedLongEnough(const NodeInfo& node, const NodeGroup& group) const {
+  bool WaitedLongEnough(const NodeInfo& node, const NodeGroup& group, int64_t since_s) const {
     const int64_t threshold_s =
         node.ready ? group.scale_down_unneeded_time_s.value_or(options_.scale_down_unneeded_time_s)
                    : group.scale_down_unready_time_s.value_or(options_.scale_down_unready_time_s);
     if (threshold_s <= 0) return true;
-    return *timers_.Since(catalog_.Text(node.name)) < now_s_ - threshold_s;
+    return since_s < now_s_ - threshold_s;
   }
 
   // The nodes of groups that go one by one, then those of atomic groups that are whole.
@@ -212,8 +218,8 @@ class Chooser {
   std::span<const int64_t> in_deletion_;
   const DeletionOptions& options_;
   int64_t now_s_;
-  MinimumQuota quota_;
-  std::vector<int64_t> sizes_;  // Target size of each group less what was accepted.
+  std::optional<MinimumQuota> quota_;  // Made when a node gets so far: it looks at all nodes.
+  std::vector<int64_t> sizes_;         // Target size of each group less what was accepted.
   NodesToDelete result_;
 };
 

@@ -11,6 +11,7 @@
 #include "engine/displaced.h"
 #include "engine/verify.h"
 #include "predicates/drainability.h"
+#include "snapshot/node_set.h"
 #include "snapshot/text.h"
 
 namespace ebb {
@@ -67,6 +68,8 @@ class RoundRun {
       Log(absl::StrCat("the clock ran backwards by ", state_.latest_s_ - now_s_,
                        " s; the last round's time is taken"));
       now_s_ = state_.latest_s_;
+    } else if (state_.rounds_ > 0 && now_s_ == state_.latest_s_) {
+      Log("the time is that of the last round");
     }
     state_.latest_s_ = now_s_;
     result_.now_s = now_s_;
@@ -131,7 +134,8 @@ class RoundRun {
   bool IsUnhealthy() {
     int64_t unready = 0;
     snapshot_.alive().ForEach([&](NodeId node) {
-      if (!catalog_.node(node).ready) ++unready;
+      const NodeInfo& info = catalog_.node(node);
+      if (!info.ready && now_s_ - info.creation_time >= options_.max_node_startup_time_s) ++unready;
     });
     const auto nodes = static_cast<double>(snapshot_.nodes());
     const bool unhealthy =
@@ -146,10 +150,12 @@ class RoundRun {
   void ForgetCandidates() {
     state_.timers_.Clear();
     state_.skipped_.clear();
+    state_.resume_ = false;
   }
 
   void Decide() {
     LoadTimersFromTaints();
+    LogLostMachines();
     const size_t limit = state_.limit_.Next(now_s_, state_.timers_.size());
     candidates_ = Candidates();
     PrepareSnapshot();
@@ -191,7 +197,7 @@ class RoundRun {
   // Nodes that a planner before us marked go on waiting where they stood.
   void LoadTimersFromTaints() {
     if (state_.rounds_ > 0 || options_.node_deletion_candidate_ttl_s <= 0) return;
-    std::vector<UnneededTimers::Timer> timers = state_.timers_.Save();
+    std::vector<UnneededTimers::Timer> timers;
     snapshot_.alive().ForEach([&](NodeId node) {
       const NodeInfo& info = catalog_.node(node);
       if (!info.deletion_candidate || *info.deletion_candidate > now_s_ ||
@@ -201,7 +207,7 @@ class RoundRun {
       timers.push_back({std::string(catalog_.Text(info.name)), std::string(catalog_.Text(info.uid)),
                         *info.deletion_candidate, true});
     });
-    state_.timers_.Restore(timers);
+    state_.timers_.Restore(timers, *catalog_.shared_symbols());
   }
 
   std::vector<NodeId> Candidates() const {
@@ -220,61 +226,59 @@ class RoundRun {
     return candidates;
   }
 
-  enum class Load : uint8_t { kEmpty, kOnCompletionOnly, kPodsToMove };
+  enum Load : size_t { kEmpty, kOnCompletionOnly, kPodsToMove, kLoads };
 
   // As GetPodsToMove would say without budgets and listers, but it stops at the first
   // pod that moves or blocks.
   Load LoadOf(NodeId node) const {
-    Load load = Load::kEmpty;
+    Load load = kEmpty;
     for (const PodId pod : snapshot_.PodsOn(node)) {
+      const PodShape& shape = catalog_.shape_of(pod);
+      if (shape.mirror || IsDaemonSetPod(catalog_, shape)) continue;
+      // Nothing else makes a rule say kSkip or kWaitForCompletion.
+      if (!shape.terminating && shape.safe_to_evict != SafeToEvict::kOnCompletion) {
+        return kPodsToMove;
+      }
       const DrainVerdict verdict =
           JudgePod(catalog_, pod, options_.planner.drain, nullptr, /*listers=*/false, now_s_);
       if (verdict.outcome == DrainOutcome::kSkip) continue;
-      if (verdict.outcome == DrainOutcome::kWaitForCompletion) {
-        load = Load::kOnCompletionOnly;
-        continue;
-      }
-      if (verdict.outcome == DrainOutcome::kBlock ||
-          !IsDaemonSetPod(catalog_, catalog_.shape_of(pod))) {
-        return Load::kPodsToMove;
-      }
+      if (verdict.outcome != DrainOutcome::kWaitForCompletion) return kPodsToMove;
+      load = kOnCompletionOnly;
     }
     return load;
   }
 
   // Source: cluster-autoscaler processors/scaledowncandidates and nodes pre-filter.
   std::vector<NodeId> InDefaultOrder() const {
-    struct Ranked {
-      NodeId node;
-      int rank;
-    };
-    std::vector<Ranked> ranked;
+    std::array<std::vector<NodeId>, 2 * kLoads> ranked;
+    size_t count = 0;
     snapshot_.alive().ForEach([&](NodeId node) {
       const NodeGroup* const group = groups_.Find(node);
       if (group == nullptr || group->target_size <= group->min_size) return;
-      const bool was_unneeded = state_.timers_.Since(catalog_.NodeName(node)).has_value();
-      ranked.push_back({node, 2 * static_cast<int>(LoadOf(node)) + (was_unneeded ? 0 : 1)});
+      const bool was_unneeded = state_.timers_.Since(catalog_.node(node).name).has_value();
+      ranked[2 * LoadOf(node) + (was_unneeded ? 0 : 1)].push_back(node);
+      ++count;
     });
-    std::stable_sort(ranked.begin(), ranked.end(),
-                     [](const Ranked& a, const Ranked& b) { return a.rank < b.rank; });
     std::vector<NodeId> nodes;
-    nodes.reserve(ranked.size());
-    for (const Ranked& r : ranked) nodes.push_back(r.node);
+    nodes.reserve(count);
+    for (const std::vector<NodeId>& rank : ranked) {
+      nodes.insert(nodes.end(), rank.begin(), rank.end());
+    }
     return nodes;
   }
 
   // The pass goes on where the deadline cut the last one, so that no node starves.
   void PutSkippedFirst(std::vector<NodeId>& candidates) const {
-    if (state_.skipped_.empty()) return;
+    if (!state_.resume_ || state_.skipped_.empty()) return;
     NodeSet among(catalog_.nodes());
     for (const NodeId node : candidates) among.Insert(node);
     std::vector<NodeId> ordered;
     ordered.reserve(candidates.size());
     for (const auto& skipped : state_.skipped_) {
-      const absl::StatusOr<NodeId> node = catalog_.FindNode(skipped.node);
-      if (!node.ok() || !among.Contains(*node)) continue;
-      ordered.push_back(*node);
-      among.Erase(*node);
+      const NodeId node = catalog_.FindNode(skipped.node);
+      if (node == kNoNode || !among.Contains(node)) continue;
+      ordered.push_back(node);
+      among.Erase(node);
     }
     for (const NodeId node : candidates) {
       if (!among.Contains(node)) continue;
@@ -311,21 +315,51 @@ class RoundRun {
   ClusterSnapshot& Planned() { return without_deleted_ ? *without_deleted_ : snapshot_; }
 
   void NoteSkipped() {
-    std::vector<ScaleDownState::SkippedNode> skipped;
-    if (result_.plan.termination == Termination::kDeadline) {
-      absl::flat_hash_map<std::string, int64_t> before;
-      for (auto& node : state_.skipped_) before.emplace(std::move(node.node), node.since_s);
-      for (const NodeId node : result_.plan.skipped) {
-        const std::string name(catalog_.NodeName(node));
+    state_.resume_ = result_.plan.termination == Termination::kDeadline;
+    std::vector<ScaleDown::Skipped> skipped;
+    skipped.reserve(result_.plan.skipped.size());
+    // Mostly the nodes of the last round, in its order.
+    auto same = state_.skipped_.begin();
+    absl::flat_hash_map<TextId, int64_t> before;
+    for (const NodeId node : result_.plan.skipped) {
+      const TextId name = catalog_.node(node).name;
+      if (same != state_.skipped_.end() && same->node == name) {
+        skipped.push_back(*same++);
+      } else {
+        if (before.empty()) {
+          for (const auto& [was, since_s] : state_.skipped_) before.emplace(was, since_s);
+        }
         const auto it = before.find(name);
         skipped.push_back({name, it != before.end() ? it->second : now_s_});
-        result_.longest_skipped_s =
-            std::max(result_.longest_skipped_s, now_s_ - skipped.back().since_s);
       }
+      const int64_t waits_s = now_s_ - skipped.back().since_s;
+      if (result_.longest_skipped == kNoNode || waits_s > result_.longest_skipped_s) {
+        result_.longest_skipped = node;
+        result_.longest_skipped_s = waits_s;
+      }
+    }
+    if (state_.resume_) {
       result_.message = absl::StrCat(skipped.size(), " of ", candidates_.size(),
                                      " candidates wait for the next round");
     }
     state_.skipped_ = std::move(skipped);
+  }
+
+  // Timers that end because their machine is not there any more.
+  void LogLostMachines() {
+    std::vector<std::string> lines;
+    state_.timers_.ForEach([&](TextId name, TextId uid) {
+      const NodeId node = catalog_.FindNode(name);
+      if (node == kNoNode || !snapshot_.Contains(node)) {
+        lines.push_back(absl::StrCat("node ", Absl(catalog_.Text(name)),
+                                     " was unneeded and has left the cluster"));
+      } else if (catalog_.node(node).uid != uid) {
+        lines.push_back(absl::StrCat("node ", Absl(catalog_.Text(name)),
+                                     " is another machine than before; its timer starts anew"));
+      }
+    });
+    std::sort(lines.begin(), lines.end());
+    for (std::string& line : lines) Log(std::move(line));
   }
 
   std::string NoRoomMessage() const {
@@ -341,7 +375,7 @@ class RoundRun {
   void ChooseWhatGoes() {
     for (const RemovableNode& removable : result_.plan.remove) {
       result_.unneeded.push_back(
-          {removable.node, *state_.timers_.Since(catalog_.NodeName(removable.node))});
+          {removable.node, *state_.timers_.Since(catalog_.node(removable.node).name)});
     }
     result_.may_go = ChooseNodesToDelete(Planned(), groups_, result_.plan, state_.timers_,
                                          in_deletion_count_, options_.deletion, now_s_);
@@ -394,6 +428,7 @@ class RoundRun {
         ++counts.unneeded;
       } else {
         ++counts.needed;
+        result_.needed.push_back(node);
       }
     });
     for (const UnremovableNode& node : result_.plan.keep) {
@@ -436,22 +471,32 @@ RoundResult ScaleDown::Round(ClusterSnapshot& snapshot, const NodeGroups& groups
 }
 
 ScaleDownState ScaleDown::Save(const Symbols& symbols) const {
-  return {.rounds = rounds_,
-          .latest_s = latest_s_,
-          .limit = limit_.state(),
-          .timers = timers_.Save(),
-          .skipped = skipped_,
-          .actuation = actuation_,
-          .cooldowns = cooldowns_.Save(),
-          .planner = planner_.Save(symbols)};
+  ScaleDownState state{.rounds = rounds_,
+                       .latest_s = latest_s_,
+                       .limit = limit_.state(),
+                       .timers = timers_.Save(symbols),
+                       .skipped = {},
+                       .resume = resume_,
+                       .actuation = actuation_,
+                       .cooldowns = cooldowns_.Save(),
+                       .planner = planner_.Save(symbols)};
+  state.skipped.reserve(skipped_.size());
+  for (const auto& [node, since_s] : skipped_) {
+    state.skipped.push_back({std::string(symbols.Text(node)), since_s});
+  }
+  return state;
 }
 
 void ScaleDown::Restore(const ScaleDownState& state, Symbols& symbols) {
   rounds_ = state.rounds;
   latest_s_ = state.latest_s;
   limit_.Restore(state.limit);
-  timers_.Restore(state.timers);
-  skipped_ = state.skipped;
+  timers_.Restore(state.timers, symbols);
+  skipped_.clear();
+  for (const auto& [node, since_s] : state.skipped) {
+    skipped_.push_back({symbols.Intern(node), since_s});
+  }
+  resume_ = state.resume;
   actuation_ = state.actuation;
   cooldowns_.Restore(state.cooldowns);
   planner_.Restore(state.planner, symbols);

@@ -19,8 +19,12 @@
 // No clock is read.  A round whose time lies before the last one's takes the last
 // one's and logs it.  A node that comes back as another machine (UID) starts anew.
 //
+// Snapshots may be built anew for every round but share one Symbols, by whose ids
+// names are remembered.
+//
 // Units:   seconds since the Unix epoch.
-// Cost:    one planner pass, and O(nodes).
+// Cost:    one planner pass, and O(nodes); verifying, where something starts, costs
+//          about a pass without memory.
 // Threads: none.
 // Source:  cluster-autoscaler core/static_autoscaler.go scaleDown and
 //          core/scaledown/planner; the parallel drain proposal where it is stricter.
@@ -69,6 +73,8 @@ struct ScaleDownOptions {
   // The cluster is unhealthy, and left alone, with more unready nodes than both.
   int64_t ok_total_unready_count = 3;
   double max_total_unready_percentage = 45;
+  // A node that is not ready and not older than this is starting, and no such node.
+  int64_t max_node_startup_time_s = 900;
 
   // Changes of soft taints a round; 0: none ever.
   int64_t max_bulk_soft_taint_count = 10;
@@ -135,8 +141,11 @@ struct RoundResult {
   CroppedNodes start;  // To be deleted now.
   SoftTaints soft_taints;
   std::vector<GroupCounts> groups;  // By GroupId.
+  std::vector<NodeId> needed;       // Nodes of groups, neither unneeded nor being deleted.
 
-  // The longest that a candidate has waited for its turn, passes being cut short.
+  // Of the candidates that passes did not come to (plan.skipped), by a deadline or the
+  // unneeded limit: the one that has waited longest, and since its first skip how long.
+  NodeId longest_skipped = kNoNode;
   int64_t longest_skipped_s = 0;
   // Input that was odd, a line each.
   std::vector<std::string> log;
@@ -154,6 +163,7 @@ struct ScaleDownState {
   UnneededLimit::State limit;
   std::vector<UnneededTimers::Timer> timers;
   std::vector<SkippedNode> skipped;  // In the order in which they come next.
+  bool resume = false;               // They come first: a deadline cut the pass.
   ActuationStatus actuation;         // With the evictions that still count.
   std::vector<Cooldowns::Last> cooldowns;
   PlannerMemory planner;
@@ -174,13 +184,19 @@ class ScaleDown {
  private:
   friend class RoundRun;
 
+  struct Skipped {
+    TextId node;  // Its name.
+    int64_t since_s;
+  };
+
   ScaleDownOptions options_;
   Planner planner_;
   UnneededLimit limit_;
   UnneededTimers timers_;
   Cooldowns cooldowns_;
   ActuationStatus actuation_;
-  std::vector<ScaleDownState::SkippedNode> skipped_;
+  std::vector<Skipped> skipped_;
+  bool resume_ = false;
   int64_t rounds_ = 0;
   int64_t latest_s_ = 0;
 };

@@ -1,5 +1,6 @@
 #include "engine/soft_taints.h"
 
+#include <optional>
 #include <string_view>
 
 namespace ebb {
@@ -8,9 +9,11 @@ namespace {
 constexpr std::string_view kSoft = "DeletionCandidateOfClusterAutoscaler";
 constexpr std::string_view kHard = "ToBeDeletedByClusterAutoscaler";
 
-bool HasTaint(const Catalog& catalog, NodeId node, std::string_view key) {
-  for (const Taint& taint : catalog.node(node).taints) {
-    if (catalog.Text(taint.key) == key) return true;
+// `key`: absent if no node has such a taint.
+bool HasTaint(const NodeInfo& node, std::optional<TextId> key) {
+  if (!key) return false;
+  for (const Taint& taint : node.taints) {
+    if (taint.key == *key) return true;
   }
   return false;
 }
@@ -22,11 +25,14 @@ SoftTaints ChooseSoftTaints(const ClusterSnapshot& snapshot, const NodeGroups& g
   SoftTaints result;
   if (max_changes <= 0) return result;
   const Catalog& catalog = snapshot.catalog();
+  const std::optional<TextId> soft = catalog.symbols().Find(kSoft);
+  const std::optional<TextId> hard = catalog.symbols().Find(kHard);
   std::vector<NodeId> taint;
   std::vector<NodeId> untaint;
   snapshot.alive().ForEach([&](NodeId node) {
-    if (groups.Of(node) == kNoGroup || HasTaint(catalog, node, kHard)) return;
-    const bool marked = HasTaint(catalog, node, kSoft);
+    const NodeInfo& info = catalog.node(node);
+    if (groups.Of(node) == kNoGroup || HasTaint(info, hard)) return;
+    const bool marked = HasTaint(info, soft);
     if (marked && !unneeded.Contains(node)) untaint.push_back(node);
     if (!marked && unneeded.Contains(node)) taint.push_back(node);
   });

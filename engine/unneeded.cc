@@ -3,42 +3,39 @@
 #include <algorithm>
 #include <utility>
 
-#include "snapshot/text.h"
+#include "snapshot/node_set.h"
 
 namespace ebb {
 
-const UnneededTimers::Entry* UnneededTimers::Find(const Catalog& catalog, NodeId node) const {
-  const auto it = timers_.find(Absl(catalog.NodeName(node)));
-  if (it == timers_.end() || it->second.uid != catalog.Text(catalog.node(node).uid)) return nullptr;
-  return &it->second;
+const UnneededTimers::Entry* UnneededTimers::Find(const NodeInfo& node) const {
+  const auto it = before_.find(node.name);
+  return it == before_.end() || it->second.uid != node.uid ? nullptr : &it->second;
 }
 
 void UnneededTimers::Update(const Catalog& catalog, const Plan& plan, int64_t now_s,
                             SkippedTimer skipped) {
-  absl::flat_hash_map<std::string, Entry> next;
-  next.reserve(plan.remove.size());
-  const auto track = [&](NodeId node, int64_t since_s, bool judged) {
-    next.insert_or_assign(
-        std::string(catalog.NodeName(node)),
-        Entry{std::string(catalog.Text(catalog.node(node).uid)), since_s, judged});
-  };
-  if (skipped == SkippedTimer::kKept) {
-    for (const NodeId node : plan.skipped) {
-      if (const Entry* running = Find(catalog, node)) track(node, running->since_s, false);
-    }
-  }
+  std::swap(timers_, before_);
+  timers_.clear();
+  timers_.reserve(plan.remove.size());
+  if (skipped == SkippedTimer::kKept) KeepSkipped(catalog, plan);
   for (const RemovableNode& removable : plan.remove) {
-    const Entry* running = Find(catalog, removable.node);
-    track(removable.node, running != nullptr ? running->since_s : now_s, true);
+    const NodeInfo& node = catalog.node(removable.node);
+    const Entry* running = Find(node);
+    timers_[node.name] = {node.uid, running != nullptr ? running->since_s : now_s, true};
   }
-  timers_ = std::move(next);
   judged_ = plan.remove.size();
 }
 
-std::optional<int64_t> UnneededTimers::Since(std::string_view node) const {
-  const auto it = timers_.find(Absl(node));
-  if (it == timers_.end() || !it->second.judged) return std::nullopt;
-  return it->second.since_s;
+// Timers are few where a pass skips many.
+void UnneededTimers::KeepSkipped(const Catalog& catalog, const Plan& plan) {
+  if (before_.empty() || plan.skipped.empty()) return;
+  NodeSet skipped(catalog.nodes());
+  for (const NodeId node : plan.skipped) skipped.Insert(node);
+  for (const auto& [name, entry] : before_) {
+    const NodeId node = catalog.FindNode(name);
+    if (node == kNoNode || !skipped.Contains(node) || catalog.node(node).uid != entry.uid) continue;
+    timers_[name] = {entry.uid, entry.since_s, false};
+  }
 }
 
 void UnneededTimers::Clear() {
@@ -46,21 +43,22 @@ void UnneededTimers::Clear() {
   judged_ = 0;
 }
 
-std::vector<UnneededTimers::Timer> UnneededTimers::Save() const {
+std::vector<UnneededTimers::Timer> UnneededTimers::Save(const Symbols& symbols) const {
   std::vector<Timer> timers;
   timers.reserve(timers_.size());
   for (const auto& [node, entry] : timers_) {
-    timers.push_back({node, entry.uid, entry.since_s, entry.judged});
+    timers.push_back({std::string(symbols.Text(node)), std::string(symbols.Text(entry.uid)),
+                      entry.since_s, entry.judged});
   }
   std::sort(timers.begin(), timers.end(),
             [](const Timer& a, const Timer& b) { return a.node < b.node; });
   return timers;
 }
 
-void UnneededTimers::Restore(const std::vector<Timer>& timers) {
+void UnneededTimers::Restore(const std::vector<Timer>& timers, Symbols& symbols) {
   Clear();
   for (const Timer& timer : timers) {
-    timers_.insert_or_assign(timer.node, Entry{timer.uid, timer.since_s, timer.judged});
+    timers_[symbols.Intern(timer.node)] = {symbols.Intern(timer.uid), timer.since_s, timer.judged};
   }
   for (const auto& [node, entry] : timers_) judged_ += entry.judged ? 1 : 0;
 }

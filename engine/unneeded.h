@@ -4,8 +4,11 @@
 // does not.  Nodes are known by name and UID: one that comes back under its old
 // name as another machine starts anew.
 //
+// Names are ids of the Symbols that all snapshots of a planner share; saved timers
+// carry text.
+//
 // Units:   seconds since the Unix epoch.
-// Cost:    O(nodes tracked) a pass.
+// Cost:    O(timers + nodes removable or skipped) a pass.
 // Threads: none.
 // Source:  cluster-autoscaler core/scaledown/unneeded/nodes.go.
 
@@ -44,8 +47,18 @@ class UnneededTimers {
   // Skipped nodes that are still in the cluster are treated as `skipped` says.
   void Update(const Catalog& catalog, const Plan& plan, int64_t now_s, SkippedTimer skipped);
 
-  // When the tracked node became unneeded; nullopt if the last pass did not find so.
-  [[nodiscard]] std::optional<int64_t> Since(std::string_view node) const;
+  // When the node of that name became unneeded; nullopt if the last pass did not find so.
+  [[nodiscard]] std::optional<int64_t> Since(TextId node) const {
+    const auto it = timers_.find(node);
+    if (it == timers_.end() || !it->second.judged) return std::nullopt;
+    return it->second.since_s;
+  }
+
+  // Visits (name, UID) of every node with a timer, judged or not, in no order.
+  template <typename Visit>
+  void ForEach(Visit&& visit) const {
+    for (const auto& [node, entry] : timers_) visit(node, entry.uid);
+  }
 
   // Nodes that the last pass found removable.
   [[nodiscard]] size_t size() const { return judged_; }
@@ -53,20 +66,23 @@ class UnneededTimers {
   void Clear();
 
   // Sorted by node, so that equal states are equal bytes.
-  [[nodiscard]] std::vector<Timer> Save() const;
-  void Restore(const std::vector<Timer>& timers);
+  [[nodiscard]] std::vector<Timer> Save(const Symbols& symbols) const;
+  void Restore(const std::vector<Timer>& timers, Symbols& symbols);
 
  private:
   struct Entry {
-    std::string uid;
+    TextId uid;
     int64_t since_s;
     bool judged;
   };
+  using Timers = absl::flat_hash_map<TextId, Entry>;  // By the node's name.
 
-  // A timer of the node that was running before, or nullptr.
-  const Entry* Find(const Catalog& catalog, NodeId node) const;
+  // The timer of the same machine, or nullptr.
+  const Entry* Find(const NodeInfo& node) const;
+  void KeepSkipped(const Catalog& catalog, const Plan& plan);
 
-  absl::flat_hash_map<std::string, Entry> timers_;
+  Timers timers_;
+  Timers before_;  // While Update runs: those of the pass before.
   size_t judged_ = 0;
 };
 

@@ -1,9 +1,11 @@
 #include "engine/round.h"
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/engine/planning.h"
 #include "tests/testing/cluster_builder.h"
@@ -19,6 +21,8 @@ using test::NodeNamed;
 using test::OneGroup;
 using test::Pod;
 using test::PodNamed;
+using testing::ElementsAre;
+using testing::HasSubstr;
 
 constexpr int64_t kStart = 1'000'000;
 
@@ -59,9 +63,11 @@ ScaleDownOptions AtOnce() {
 class RoundTest : public testing::Test {
  protected:
   RoundResult Round(ScaleDown& scale_down, ClusterSnapshot& snapshot, int64_t now_s,
-                    const ActuationStatus* actuation = nullptr) {
+                    const ActuationStatus* actuation = nullptr,
+                    const Deadline* deadline = nullptr) {
     const NodeGroups groups = OneGroup(snapshot);
-    return scale_down.Round(snapshot, groups, {.now_s = now_s, .actuation = actuation});
+    return scale_down.Round(snapshot, groups,
+                            {.now_s = now_s, .actuation = actuation, .deadline = deadline});
   }
 
   // Two nodes, one pod each, that fit on either.
@@ -84,8 +90,9 @@ TEST_F(RoundTest, NodeGoesOnlyAfterTheUnneededTimeIsOver) {
 }
 
 TEST_F(RoundTest, TimerStartsAnewForAnotherMachineOfTheSameName) {
-  const auto cluster = [](std::string_view uid) {
-    return Cluster()
+  const auto symbols = std::make_shared<Symbols>();
+  const auto cluster = [&](std::string_view uid) {
+    return Cluster(symbols)
         .Add(Node("a").With([&](objects::Node& node) { node.meta.uid = uid; }))
         .Add(Node("b").Annotation("cluster-autoscaler.kubernetes.io/scale-down-disabled", "true"))
         .Build();
@@ -97,6 +104,18 @@ TEST_F(RoundTest, TimerStartsAnewForAnotherMachineOfTheSameName) {
   const RoundResult result = Round(scale_down, second, kStart + 601);
   ASSERT_EQ(result.unneeded.size(), 1u);
   EXPECT_EQ(result.unneeded[0].since_s, kStart + 601);
+  EXPECT_THAT(result.log, ElementsAre(HasSubstr("node a is another machine")));
+}
+
+TEST_F(RoundTest, NodeThatVanishedIsLoggedAndOthersKeepTheirTimers) {
+  const auto symbols = std::make_shared<Symbols>();
+  ClusterSnapshot both = Cluster(symbols).Add(Node("a")).Add(Node("b")).Build();
+  ClusterSnapshot one = Cluster(symbols).Add(Node("b")).Build();
+  ScaleDown scale_down({});
+  Round(scale_down, both, kStart);
+  const RoundResult result = Round(scale_down, one, kStart + 10);
+  EXPECT_THAT(result.log, ElementsAre("node a was unneeded and has left the cluster"));
+  EXPECT_EQ(result.unneeded.at(0).since_s, kStart);
 }
 
 TEST_F(RoundTest, ClockThatRunsBackwardsStopsAndIsLogged) {
@@ -111,8 +130,11 @@ TEST_F(RoundTest, ClockThatRunsBackwardsStopsAndIsLogged) {
 
 TEST_F(RoundTest, SameInstantTwiceKeepsTimers) {
   ScaleDown scale_down({});
+  Round(scale_down, pair_, kStart - 5);
   Round(scale_down, pair_, kStart);
-  EXPECT_EQ(Round(scale_down, pair_, kStart).unneeded.size(), 1u);
+  const RoundResult result = Round(scale_down, pair_, kStart);
+  EXPECT_EQ(result.unneeded.at(0).since_s, kStart - 5);
+  EXPECT_THAT(result.log, ElementsAre("the time is that of the last round"));
 }
 
 TEST_F(RoundTest, UnknownNodeInDeletionIsLoggedAndCounts) {
@@ -259,7 +281,7 @@ TEST_F(PutBackTest, EvictionsAreForgottenAfterTheirTime) {
 }
 
 TEST_F(RoundTest, UnhealthyClusterLosesEveryTimer) {
-  Cluster cluster;
+  Cluster cluster(pair_.catalog().shared_symbols());
   for (const char* name : {"a", "b", "c", "d"}) cluster.Add(Node(name).NotReady());
   ClusterSnapshot sick = cluster.Add(Node("e")).Build();
   ScaleDown scale_down({});
@@ -274,6 +296,18 @@ TEST_F(RoundTest, FewUnreadyNodesAreNoBrake) {
   ClusterSnapshot snapshot = cluster.Build();
   ScaleDown scale_down({});
   EXPECT_NE(Round(scale_down, snapshot, kStart).status, ScaleDownStatus::kClusterUnhealthy);
+}
+
+TEST_F(RoundTest, StartingNodesAreNoBrakeUntilTheirTimeIsOver) {
+  Cluster cluster;
+  for (const char* name : {"a", "b", "c", "d"}) {
+    cluster.Add(
+        Node(name).NotReady().With([](objects::Node& node) { node.meta.creation_time = kStart; }));
+  }
+  ClusterSnapshot snapshot = cluster.Build();
+  ScaleDown scale_down({});
+  EXPECT_NE(Round(scale_down, snapshot, kStart + 899).status, ScaleDownStatus::kClusterUnhealthy);
+  EXPECT_EQ(Round(scale_down, snapshot, kStart + 900).status, ScaleDownStatus::kClusterUnhealthy);
 }
 
 TEST_F(RoundTest, CooldownHoldsDeletionsBackAndTimersGoOn) {
@@ -312,8 +346,9 @@ TEST_F(RoundTest, SpentBudgetsAreThrottling) {
 }
 
 TEST_F(RoundTest, LongestUnneededGoesFirst) {
-  const auto cluster = [](bool b_is_busy) {
-    Cluster cluster;
+  const auto symbols = std::make_shared<Symbols>();
+  const auto cluster = [&](bool b_is_busy) {
+    Cluster cluster(symbols);
     cluster.Add(Node("a")).Add(Node("b")).Add(Node("c"));
     cluster.Add(Pod("p").On(b_is_busy ? "a" : "b").Cpu(2500));
     return cluster.Build();
@@ -449,9 +484,57 @@ TEST_F(RoundTest, PassCutShortGoesOnAtTheNextCandidateAndTimersHold) {
       judged += snapshot.catalog().NodeName(node.node);
     }
     longest = std::max(longest, result.longest_skipped_s);
+    if (round == 1) {
+      EXPECT_EQ(snapshot.catalog().NodeName(result.longest_skipped), "e");
+    }
   }
   EXPECT_EQ(judged, "abcdef");
   EXPECT_EQ(longest, 10);
+}
+
+TEST_F(RoundTest, NodesSkippedByTheLimitAreCountedAsWaitingAndDoNotJumpTheQueue) {
+  Cluster cluster;
+  for (int n = 0; n < 5; ++n) cluster.Add(Node("n" + std::to_string(n)));
+  ClusterSnapshot snapshot = cluster.Build();
+  ScaleDownOptions options;
+  options.budgets.max_scale_down_parallelism = 1;
+  options.deletion.scale_down_unneeded_time_s = 10;
+  ScaleDown scale_down(options);
+  int64_t longest_s = 0;
+  std::string unneeded;
+  for (int round = 0; round < 3; ++round) {  // The limit: twice the parallelism.
+    const RoundResult result = Round(scale_down, snapshot, kStart + 10 * round);
+    EXPECT_EQ(result.plan.termination, Termination::kLimit);
+    unneeded += " " + std::to_string(result.unneeded.size());
+    for (const UnneededNode& node : result.unneeded) EXPECT_EQ(node.since_s, kStart);
+    longest_s = result.longest_skipped_s;
+    EXPECT_EQ(snapshot.catalog().NodeName(result.longest_skipped), "n2");
+  }
+  EXPECT_EQ(unneeded, " 2 2 2");
+  EXPECT_EQ(longest_s, 20);
+}
+
+TEST_F(RoundTest, EveryCandidateIsJudgedInTurnHoweverShortThePasses) {
+  Cluster cluster;
+  for (int n = 0; n < 9; ++n) {
+    const std::string name = "n" + std::to_string(n);
+    cluster.Add(Node(name)).Add(Pod("p" + name).On(name).Cpu(100).OwnedByNobody());
+  }
+  ClusterSnapshot snapshot = cluster.Build();
+  ScaleDownOptions options;
+  options.planner.min_nodes_per_pass = 2;
+  options.planner.unremovable_node_recheck_timeout_s = 0;
+  ScaleDown scale_down(options);
+  std::vector<int64_t> judged_at(9, -1);
+  for (int64_t round = 0; round < 60; ++round) {
+    const CountedDeadline deadline(0);
+    const RoundResult result = Round(scale_down, snapshot, kStart + 10 * round, nullptr, &deadline);
+    // Nine candidates, two a round: none waits for more than four rounds.
+    EXPECT_LE(result.longest_skipped_s, 40) << round;
+    for (const UnremovableNode& node : result.plan.keep) judged_at[Index(node.node)] = round;
+    if (round < 5) continue;
+    for (const int64_t at : judged_at) EXPECT_GE(at, round - 5) << round;
+  }
 }
 
 TEST_F(RoundTest, RestoredStateGoesOnAsTheOldOneWouldHave) {

@@ -1,5 +1,6 @@
 #include "engine/unneeded.h"
 
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -26,6 +27,11 @@ class UnneededTimersTest : public testing::Test {
     timers_.Update(snapshot_.catalog(), plan, now_s, skipped);
   }
 
+  std::optional<int64_t> Since(std::string_view node) {
+    return timers_.Since(symbols().Intern(node));
+  }
+  Symbols& symbols() { return *snapshot_.catalog().shared_symbols(); }
+
   ClusterSnapshot snapshot_ = test::Cluster().Add(test::Node("a")).Add(test::Node("b")).Build();
   UnneededTimers timers_;
 };
@@ -33,47 +39,47 @@ class UnneededTimersTest : public testing::Test {
 TEST_F(UnneededTimersTest, NodeKeepsItsTimeWhileItIsRemovable) {
   Update(Removing({"a"}), 100);
   Update(Removing({"a", "b"}), 200);
-  EXPECT_EQ(timers_.Since("a"), 100);
-  EXPECT_EQ(timers_.Since("b"), 200);
+  EXPECT_EQ(Since("a"), 100);
+  EXPECT_EQ(Since("b"), 200);
 }
 
 TEST_F(UnneededTimersTest, NodeThatLeftAndCameBackStartsAnew) {
   Update(Removing({"a"}), 100);
   Update(Removing({}), 200);
-  EXPECT_EQ(timers_.Since("a"), std::nullopt);
+  EXPECT_EQ(Since("a"), std::nullopt);
   Update(Removing({"a"}), 300);
-  EXPECT_EQ(timers_.Since("a"), 300);
+  EXPECT_EQ(Since("a"), 300);
 }
 
 TEST_F(UnneededTimersTest, SkippedNodeLosesItsTimerAsInTheAutoscaler) {
   Update(Removing({"a"}), 100);
   Update(Removing({}, {"a"}), 200, SkippedTimer::kLost);
   Update(Removing({"a"}), 300, SkippedTimer::kLost);
-  EXPECT_EQ(timers_.Since("a"), 300);
+  EXPECT_EQ(Since("a"), 300);
 }
 
 TEST_F(UnneededTimersTest, SkippedNodeMayKeepItsTimerAndIsNotUnneededMeanwhile) {
   Update(Removing({"a"}), 100);
   Update(Removing({}, {"a"}), 200, SkippedTimer::kKept);
-  EXPECT_EQ(timers_.Since("a"), std::nullopt);
+  EXPECT_EQ(Since("a"), std::nullopt);
   EXPECT_EQ(timers_.size(), 0u);
   Update(Removing({"a"}), 300, SkippedTimer::kKept);
-  EXPECT_EQ(timers_.Since("a"), 100);
+  EXPECT_EQ(Since("a"), 100);
 }
 
 TEST_F(UnneededTimersTest, SkippedNodeWithoutATimerGetsNone) {
   Update(Removing({}, {"a"}), 100, SkippedTimer::kKept);
-  EXPECT_TRUE(timers_.Save().empty());
+  EXPECT_TRUE(timers_.Save(symbols()).empty());
 }
 
 TEST_F(UnneededTimersTest, SavedTimersComeBackSorted) {
   Update(Removing({"b", "a"}), 100);
-  const auto saved = timers_.Save();
+  const auto saved = timers_.Save(symbols());
   ASSERT_EQ(saved.size(), 2u);
   EXPECT_EQ(saved[0].node, "a");
   UnneededTimers restored;
-  restored.Restore(saved);
-  EXPECT_EQ(restored.Since("b"), 100);
+  restored.Restore(saved, symbols());
+  EXPECT_EQ(restored.Since(symbols().Intern("b")), 100);
   EXPECT_EQ(restored.size(), 2u);
 }
 
