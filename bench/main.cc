@@ -4,7 +4,8 @@
 //             [--benchmark_...]
 //
 // --snapshots  which clusters the planner rows run over (workloads.h); default
-//              uniform:400, uniform:1000, uniform:5000, mixed:1000, mixed:5000, openb.
+//              uniform:400, uniform:1000, uniform:5000, mixed:1000, mixed:5000,
+//              topology:5000, openb.
 // --snapshot   a cluster of your own beside them: what `ebb plan` reads.
 // --openb      the folder of the openb files; default ../shared/data.
 //
@@ -114,7 +115,8 @@ bool Take(std::string_view name, int argc, char** argv, int& i, std::string& val
 
 int main(int argc, char** argv) {
   std::vector<std::string> snapshots = {"uniform:400", "uniform:1000", "uniform:5000",
-                                        "mixed:1000",  "mixed:5000",   "openb"};
+                                        "mixed:1000",  "mixed:5000",   "topology:5000",
+                                        "openb"};
   std::vector<std::string> own;
   // Ours come first, so that the caller's flags, which come later, win.
   std::vector<std::string> words = {argv[0], "--benchmark_repetitions=5",

@@ -346,6 +346,52 @@ class MixedCluster {
   int64_t used_cpu_ = 0;
 };
 
+// Every pod refuses a second one of its application on its node and in a zone that
+// has two more than another.  Applications lie side by side, every seventh node.
+absl::Status WriteTopology(uint32_t nodes, ObjectSink& sink) {
+  static constexpr std::array<std::string_view, 3> kZones = {"z0", "z1", "z2"};
+  static constexpr std::array<int, 5> kReplicas = {3, 5, 10, 20, 30};
+  std::vector<std::string> names;
+  for (uint32_t n = 0; n < nodes; ++n) {
+    names.push_back(absl::StrCat("node-", n));
+    objects::Node node = NodeOf(names.back(), 8000, 32768);
+    node.meta.labels.push_back({kZone, kZones[n % kZones.size()]});
+    if (absl::Status s = sink.OnNode(node); !s.ok()) return s;
+  }
+  Random random(kSeed);
+  for (uint32_t a = 0; a < nodes * 3 / 5; ++a) {
+    const std::string app = absl::StrCat("app-", a);
+    const int replicas = kReplicas[random.Below(kReplicas.size())];
+    const uint64_t first = random.Below(nodes);
+    objects::Controller controller;
+    controller.kind = objects::ControllerKind::kReplicaSet;
+    controller.meta.namespace_name = "default";
+    controller.meta.name = app;
+    controller.meta.uid = app;
+    controller.spec_replicas = controller.status_replicas = replicas;
+    if (absl::Status s = sink.OnController(controller); !s.ok()) return s;
+    const objects::LabelSelector own{
+        .nil = false, .match_labels = {{"app", app}}, .match_expressions = {}};
+    for (int r = 0; r < replicas; ++r) {
+      const std::string name = absl::StrCat(app, "-", r);
+      objects::Pod pod =
+          PodOf("default", name, name, names[(first + uint64_t{7} * r) % nodes], 250, 512);
+      pod.meta.labels = {{"app", app}};
+      pod.meta.owners = {{"apps/v1", "ReplicaSet", app, app, true}};
+      pod.anti_affinity.resize(1);
+      pod.anti_affinity[0].label_selector = own;
+      pod.anti_affinity[0].topology_key = kHostname;
+      pod.spread.resize(1);
+      pod.spread[0].max_skew = 2;
+      pod.spread[0].topology_key = kZone;
+      pod.spread[0].when_unsatisfiable = "DoNotSchedule";
+      pod.spread[0].label_selector = own;
+      if (absl::Status s = sink.OnPod(pod); !s.ok()) return s;
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status WriteOpenb(ObjectSink& sink) {
   const OpenbOptions options{.nodes_path = OpenbFolder() + "/openb_node_list_all_node.csv",
                              .pods_path = OpenbFolder() + "/openb_pod_list_default.csv",
@@ -395,6 +441,7 @@ void SetOpenbFolder(std::string folder) { OpenbFolder() = std::move(folder); }
 absl::Status WriteWorkload(std::string_view name, ObjectSink& sink) {
   if (const auto nodes = SizeOf(name, "uniform:")) return WriteUniform(*nodes, sink);
   if (const auto nodes = SizeOf(name, "mixed:")) return MixedCluster(*nodes, sink).Write();
+  if (const auto nodes = SizeOf(name, "topology:")) return WriteTopology(*nodes, sink);
   if (name == "openb") return WriteOpenb(sink);
   ImportStats stats;
   return ReadInput(name, sink, stats);

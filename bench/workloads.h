@@ -5,6 +5,8 @@
 //   mixed:N     six machine shapes in three zones and three pools, one of them tainted;
 //               DaemonSets, and applications of Pareto sizes up to a third of the cpu, with
 //               node selectors, affinity, zone spread, budgets and local storage.
+//   topology:N  N nodes of 8 CPU in three zones; applications of 3 to 30 pods, every pod
+//               with a hostname anti-affinity and a zone spread constraint to its own.
 //   openb       the openb trace (tools/openb.h), half of its pods ended; needs its files.
 //   else        a file or folder that tools/read_input.h can read.
 //
