@@ -1,7 +1,6 @@
 #include "snapshot/builder.h"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -25,14 +24,6 @@ std::string_view Find(const objects::KeyValues& values, std::string_view key) {
     if (k == key) return value;
   }
   return {};
-}
-
-std::optional<int64_t> ParseInt64(std::string_view text) {
-  int64_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || stop != end) return std::nullopt;
-  return value;
 }
 
 // strconv.ParseBool.

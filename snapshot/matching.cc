@@ -1,7 +1,6 @@
 #include "snapshot/matching.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -12,15 +11,6 @@ namespace {
 
 constexpr std::string_view kHostnameLabel = "kubernetes.io/hostname";
 constexpr std::string_view kNameField = "metadata.name";
-
-std::optional<int64_t> ParseInt64(std::string_view text) {
-  if (text.starts_with('+')) text.remove_prefix(1);
-  int64_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || stop != end) return std::nullopt;
-  return value;
-}
 
 std::optional<Operator> ParseOperator(std::string_view op) {
   if (op == "In") return Operator::kIn;

@@ -1,8 +1,12 @@
-// Text on its way into Abseil, whose packaged string_view is a type of its own.
+// Small things about text: the way into Abseil, whose packaged string_view is a type
+// of its own, and numbers as Kubernetes reads them out of labels and taints.
 
 #ifndef EBB_SNAPSHOT_TEXT_H_
 #define EBB_SNAPSHOT_TEXT_H_
 
+#include <charconv>
+#include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "absl/strings/string_view.h"
@@ -10,6 +14,19 @@
 namespace ebb {
 
 inline absl::string_view Absl(std::string_view text) { return {text.data(), text.size()}; }
+
+// strconv.ParseInt(text, 10, 64): one sign, digits, nothing else.
+inline std::optional<int64_t> ParseInt64(std::string_view text) {
+  if (text.starts_with('+')) {
+    text.remove_prefix(1);
+    if (text.starts_with('-')) return std::nullopt;
+  }
+  int64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stop != end) return std::nullopt;
+  return value;
+}
 
 }  // namespace ebb
 

@@ -184,6 +184,19 @@ class Rows {
   absl::Status status_;
 };
 
+// One record a row, which fill(row, record) fills.
+template <typename Record, typename Fill>
+absl::StatusOr<std::vector<Record>> Records(const Table& table, const Rows& rows, Fill&& fill) {
+  std::vector<Record> records;
+  for (size_t row = 0; row < table.rows() && rows.status().ok(); ++row) {
+    Record& record = records.emplace_back();
+    record.row = row;
+    fill(row, record);
+  }
+  if (!rows.status().ok()) return rows.status();
+  return records;
+}
+
 absl::StatusOr<std::vector<TraceNode>> Nodes(const Table& table) {
   Rows rows(table);
   const size_t name = rows.Column("sn");
@@ -191,18 +204,13 @@ absl::StatusOr<std::vector<TraceNode>> Nodes(const Table& table) {
   const size_t memory = rows.Column("memory_mib");
   const size_t gpu = rows.Column("gpu");
   const size_t model = rows.Column("model");
-  std::vector<TraceNode> nodes;
-  for (size_t row = 0; row < table.rows() && rows.status().ok(); ++row) {
-    TraceNode& node = nodes.emplace_back();
-    node.row = row;
+  return Records<TraceNode>(table, rows, [&](size_t row, TraceNode& node) {
     node.name = rows.Name(row, name);
     node.model = table.Text(row, model);
     node.cpu_milli = rows.Number(row, cpu, 1, kCpuMilliMax);
     node.memory_mib = rows.Number(row, memory, 1, kMemoryMibMax);
     node.gpus = rows.Number(row, gpu, 0, kGpusMax);
-  }
-  if (!rows.status().ok()) return rows.status();
-  return nodes;
+  });
 }
 
 absl::StatusOr<std::vector<TracePod>> Pods(const Table& table) {
@@ -212,10 +220,7 @@ absl::StatusOr<std::vector<TracePod>> Pods(const Table& table) {
   const size_t memory = rows.Column("memory_mib");
   const size_t gpu = rows.Column("num_gpu");
   const size_t models = rows.Column("gpu_spec");
-  std::vector<TracePod> pods;
-  for (size_t row = 0; row < table.rows() && rows.status().ok(); ++row) {
-    TracePod& pod = pods.emplace_back();
-    pod.row = row;
+  return Records<TracePod>(table, rows, [&](size_t row, TracePod& pod) {
     pod.name = rows.Name(row, name);
     pod.cpu_milli = rows.Number(row, cpu, 0, kCpuMilliMax);
     pod.memory_mib = rows.Number(row, memory, 0, kMemoryMibMax);
@@ -223,9 +228,7 @@ absl::StatusOr<std::vector<TracePod>> Pods(const Table& table) {
     for (const std::string_view allowed : Split(table.Text(row, models), '|')) {
       if (!allowed.empty()) pod.models.push_back(allowed);
     }
-  }
-  if (!rows.status().ok()) return rows.status();
-  return pods;
+  });
 }
 
 // ---------------------------------------------------------------------------

@@ -162,6 +162,7 @@ TEST(SnapshotBuilderTest, DeletionTaintsCountOnlyWithAWholeNumber) {
     return snapshot.catalog().node(NodeId{0}).to_be_deleted;
   };
   EXPECT_EQ(value("1700000000"), 1700000000);
+  EXPECT_EQ(value("+1700000000"), 1700000000);
   EXPECT_EQ(value("soon"), std::nullopt);
   EXPECT_EQ(value(""), std::nullopt);
 }

@@ -129,6 +129,8 @@ TEST_F(MatchingTest, GtAndLtCompareWholeNumbersStrictly) {
   EXPECT_FALSE(MayRun(Requirement{"k", "Gt", {"5"}}, {}));
   EXPECT_FALSE(MayRun(Requirement{"k", "Gt", {"5"}}, {{"k", "six"}}));
   EXPECT_FALSE(MayRun(Requirement{"k", "Gt", {"5"}}, {{"k", "6.5"}}));
+  EXPECT_TRUE(MayRun(Requirement{"k", "Gt", {"5"}}, {{"k", "+6"}}));
+  EXPECT_FALSE(MayRun(Requirement{"k", "Lt", {"5"}}, {{"k", "+-6"}}));
   EXPECT_TRUE(MayRun(Requirement{"k", "Lt", {"9223372036854775807"}}, {{"k", "0"}}));
 }
 
