@@ -1,14 +1,19 @@
-// JsonFields walks one JSON object with simdjson's on-demand parser and hands out
-// typed fields; the files that know a Kubernetes schema are written with it.
-// Internal to tools/*_json.cc: it is the one header that shows simdjson.
+// JsonFields walks one JSON object and hands out typed fields; the files that know a
+// Kubernetes schema are written with it.  Internal to tools/*_json.cc: it is the one
+// header that shows simdjson.
+//
+// How it works: simdjson finds the tokens of the object (its "stage 1": vectors, and
+// a check that all is UTF-8); the walk goes from token to token.  What nobody asks
+// for is passed over by counting braces.
 //
 // Every reader returns false on the first problem, and its callers return false
 // in turn; on the way out each level puts its name in front, so that a path costs
 // nothing while all is well: spec.containers[2].resources.requests.cpu.
 //
+// Order:   values are read in the order of the text, which the walk gives by itself.
 // Absent:  null members and elements are passed over, as if they were not there.
 // Text:    views into the object's own bytes; into the arena where an escape had to
-//          be resolved.  Both live until the next Open().
+//          be resolved.
 // Cost:    one step per JSON token; nothing is allocated per field.
 // Threads: none of its own; one thread at a time.
 
@@ -18,12 +23,14 @@
 #include <simdjson.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstring>
 #include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
@@ -34,82 +41,147 @@
 
 namespace ebb {
 
+// Where resolved escapes live.
+class TextArena {
+ public:
+  // Room for `size` bytes; Keep() says up to where it was used.
+  uint8_t* Room(size_t size) {
+    if (left_ < size) {
+      left_ = std::max(size, kBlockBytes);
+      blocks_.push_back(std::make_unique_for_overwrite<uint8_t[]>(left_));
+      next_ = blocks_.back().get();
+    }
+    return next_;
+  }
+  void Keep(uint8_t* end) {
+    left_ -= static_cast<size_t>(end - next_);
+    next_ = end;
+  }
+  void Clear() {
+    blocks_.clear();
+    left_ = 0;
+  }
+
+ private:
+  static constexpr size_t kBlockBytes = 16 * 1024;
+  std::vector<std::unique_ptr<uint8_t[]>> blocks_;
+  uint8_t* next_ = nullptr;
+  size_t left_ = 0;
+};
+
 class JsonFields {
  public:
-  using Value = simdjson::ondemand::value;
   using Text = objects::Text;
 
-  // Starts on `object`, which kJsonPadding readable bytes follow.
-  bool Open(std::string_view object) {
-    problem_.clear();
-    path_.clear();
-    problem_at_document_ = false;
+  // A member's or element's value: the token that it starts with.
+  class Value {
+   private:
+    friend class JsonFields;
+    explicit Value(size_t token) : token_(token) {}
+    size_t token_;
+  };
+
+  // Starts on `object`, which kJsonPadding readable bytes follow.  Resolved escapes go
+  // to `arena`.
+  bool Open(std::string_view object, TextArena& arena) {
     begin_ = object.data();
     size_ = object.size();
-    if (arena_size_ < object.size() + simdjson::SIMDJSON_PADDING) {
-      arena_size_ = 2 * object.size() + simdjson::SIMDJSON_PADDING;
-      arena_ = std::make_unique<uint8_t[]>(arena_size_);
+    arena_ = &arena;
+    tokens_ = nullptr;
+    Rewind();
+    if (capacity_ < size_) {
+      capacity_ = std::max(2 * size_, size_t{4096});
+      constexpr size_t kNesting = 1;  // Only simdjson's own second stage looks at it.
+      if (simdjson::get_active_implementation()->create_dom_parser_implementation(
+              capacity_, kNesting, stage1_) != simdjson::SUCCESS) {
+        capacity_ = 0;
+        return Unreadable(simdjson::MEMALLOC);
+      }
     }
-    arena_next_ = arena_.get();
-    const auto error =
-        parser_.iterate(object.data(), object.size(), object.size() + simdjson::SIMDJSON_PADDING)
-            .get(document_);
-    opened_ = error == simdjson::SUCCESS;
-    return opened_ || Malformed(error);
+    const auto error = stage1_->stage1(reinterpret_cast<const uint8_t*>(begin_), size_,
+                                       simdjson::stage1_mode::regular);
+    if (error != simdjson::SUCCESS) return Unreadable(error);
+    tokens_ = stage1_->structural_indexes.get();
+    token_count_ = stage1_->n_structural_indexes;
+    return true;
   }
 
   // Back to the start of the object that Open() was given.
   void Rewind() {
-    document_.rewind();
-    arena_next_ = arena_.get();
+    next_ = 0;
+    escape_ = begin_;
     problem_.clear();
     path_.clear();
+    problem_at_document_ = false;
   }
 
   // Calls field(key, value) for each member that is not null.
   template <typename Field>
   bool Members(Field&& field) {
-    simdjson::ondemand::object object;
-    if (const auto error = document_.get_object().get(object)) return Malformed(error);
-    return Walk(object, field);
+    Value top(0);
+    return Members(top, field);
   }
   template <typename Field>
   bool Members(Value& value, Field&& field) {
-    if (Token(value)[0] != '{') return WrongType(value, "an object");
-    simdjson::ondemand::object object;
-    if (const auto error = value.get_object().get(object)) return Malformed(error);
-    return Walk(object, field);
+    size_t at = value.token_;
+    if (First(at) != '{') return WrongType(value, "an object");
+    if (++at < token_count_ && First(at) == '}') return Close(at);
+    while (true) {
+      if (at + 2 >= token_count_) return Malformed(token_count_, "it ends too early");
+      if (First(at) != '"') return Malformed(at, "a member's name was expected");
+      if (First(at + 1) != ':') return Malformed(at + 1, "a colon was expected");
+      Text key;
+      if (!StringAt(at, key)) return false;
+      at += 2;
+      if (!IsNull(at)) {
+        if (kCloses[static_cast<uint8_t>(First(at))]) return Malformed(at, "a value was expected");
+        Value member(at);
+        next_ = at;
+        if (!field(key, member)) {
+          if (!problem_at_document_) path_ = absl::StrCat(".", Absl(key), path_);
+          return false;
+        }
+        at = next_ == at ? Skip(at) : next_;
+      } else {
+        ++at;
+      }
+      if (at >= token_count_) return Malformed(token_count_, "it ends too early");
+      if (First(at) == '}') return Close(at);
+      if (First(at) != ',') return Malformed(at, "a comma or the end of the object was expected");
+      ++at;
+    }
   }
 
   // Calls element(value) for each element that is not null.
   template <typename Element>
   bool Elements(Value& value, Element&& element) {
-    if (Token(value)[0] != '[') return WrongType(value, "an array");
-    simdjson::ondemand::array array;
-    if (const auto error = value.get_array().get(array)) return Malformed(error);
-    size_t index = 0;
-    for (auto each : array) {
-      Value item;
-      if (const auto error = each.get(item)) return Malformed(error);
-      if (!IsNull(item) && !element(item)) {
-        if (!problem_at_document_) path_ = absl::StrCat("[", index, "]", path_);
-        return false;
+    size_t at = value.token_;
+    if (First(at) != '[') return WrongType(value, "an array");
+    if (++at < token_count_ && First(at) == ']') return Close(at);
+    for (size_t index = 0;; ++index) {
+      if (at >= token_count_) return Malformed(token_count_, "it ends too early");
+      if (!IsNull(at)) {
+        if (kCloses[static_cast<uint8_t>(First(at))]) return Malformed(at, "a value was expected");
+        Value item(at);
+        next_ = at;
+        if (!element(item)) {
+          if (!problem_at_document_) path_ = absl::StrCat("[", index, "]", path_);
+          return false;
+        }
+        at = next_ == at ? Skip(at) : next_;
+      } else {
+        ++at;
       }
-      ++index;
+      if (at >= token_count_) return Malformed(token_count_, "it ends too early");
+      if (First(at) == ']') return Close(at);
+      if (First(at) != ',') return Malformed(at, "a comma or the end of the list was expected");
+      ++at;
     }
-    return true;
   }
 
   bool String(Value& value, Text& text) {
-    const Text token = Token(value);
-    if (token.size() < 2 || token.front() != '"' || token.back() != '"') {
-      return WrongType(value, "a string");
-    }
-    text = token.substr(1, token.size() - 2);
-    if (text.empty() || std::memchr(text.data(), '\\', text.size()) == nullptr) return true;
-    simdjson::ondemand::raw_json_string raw;
-    if (const auto error = value.get_raw_json_string().get(raw)) return Malformed(error);
-    return Unescape(raw, text);
+    if (First(value.token_) != '"') return WrongType(value, "a string");
+    return StringAt(value.token_, text);
   }
 
   bool Bool(Value& value, bool& flag) {
@@ -191,64 +263,101 @@ class JsonFields {
   int64_t malformed_at() const { return malformed_at_; }
 
  private:
-  template <typename Field>
-  bool Walk(simdjson::ondemand::object& object, Field& field) {
-    for (auto each : object) {
-      simdjson::ondemand::field member;
-      if (const auto error = std::move(each).get(member)) return Malformed(error);
-      Text key;
-      if (!Key(member.key(), key)) return false;
-      Value value = member.value();
-      if (IsNull(value)) continue;
-      if (!field(key, value)) {
-        if (!problem_at_document_) path_ = absl::StrCat(".", Absl(key), path_);
-        return false;
-      }
-    }
+  // Bytes at which no value starts.
+  static constexpr auto kCloses = [] {
+    std::array<bool, 256> table{};
+    for (const char c : {',', ':', '}', ']'}) table[static_cast<uint8_t>(c)] = true;
+    return table;
+  }();
+  // By how much a token takes one deeper.
+  static constexpr auto kDepth = [] {
+    std::array<int8_t, 256> table{};
+    table['{'] = table['['] = 1;
+    table['}'] = table[']'] = -1;
+    return table;
+  }();
+
+  // The first byte of a token.  REQUIRES: at < token_count_.
+  char First(size_t at) const { return begin_[tokens_[at]]; }
+
+  bool Close(size_t at) {
+    next_ = at + 1;
     return true;
   }
 
-  // The value's own text, without the blanks behind it.  Never empty for values
-  // that the parser let through.
-  static Text Token(Value& value) {
-    Text token = value.raw_json_token();
-    while (token.size() > 1 && static_cast<unsigned char>(token.back()) <= ' ') {
-      token.remove_suffix(1);
+  // Past the value that starts at a token.
+  size_t Skip(size_t at) const {
+    int depth = kDepth[static_cast<uint8_t>(First(at))];
+    while (depth > 0 && ++at < token_count_) depth += kDepth[static_cast<uint8_t>(First(at))];
+    return at + 1;
+  }
+
+  // A token without the blanks behind it.
+  Text TokenAt(size_t at) const {
+    const char* const first = begin_ + tokens_[at];
+    // simdjson puts the size of the text behind the last token.
+    const char* end = begin_ + tokens_[at + 1];
+    while (end - first > 1 && static_cast<unsigned char>(end[-1]) <= ' ') --end;
+    return {first, static_cast<size_t>(end - first)};
+  }
+  Text Token(const Value& value) const { return TokenAt(value.token_); }
+
+  bool IsNull(size_t at) const { return First(at) == 'n' && TokenAt(at) == "null"; }
+
+  // The string whose opening quote is the token.
+  bool StringAt(size_t at, Text& text) {
+    const char* const first = begin_ + tokens_[at] + 1;
+    const char* end = begin_ + tokens_[at + 1] - 1;
+    while (end >= first && *end != '"') --end;  // Over blanks.
+    if (end < first) return Malformed(at, "a string does not end");
+    text = Text(first, static_cast<size_t>(end - first));
+    if (end <= escape_) return true;
+    if (first > escape_) escape_ = FindBackslash(first);
+    return end <= escape_ || Unescape(text);
+  }
+
+  const char* FindBackslash(const char* from) const {
+    const char* const end = begin_ + size_;
+    const void* const found = std::memchr(from, '\\', static_cast<size_t>(end - from));
+    return found == nullptr ? end : static_cast<const char*>(found);
+  }
+
+  bool Unescape(Text& text) {
+    const simdjson::ondemand::raw_json_string raw(reinterpret_cast<const uint8_t*>(text.data()));
+    uint8_t* next = arena_->Room(text.size() + simdjson::SIMDJSON_PADDING);
+    const size_t at = static_cast<size_t>(text.data() - begin_);
+    // The parser never parses; it has to have its tables.
+    if (parser_.capacity() == 0) {
+      if (const auto error = parser_.allocate(1, 1))
+        return NotJson(at, simdjson::error_message(error));
     }
-    return token;
-  }
-
-  static bool IsNull(Value& value) {
-    return static_cast<Text>(value.raw_json_token())[0] == 'n' && Token(value) == "null";
-  }
-
-  bool Key(simdjson::ondemand::raw_json_string raw, Text& key) {
-    const char* const start = raw.raw();
-    const char* p = start;
-    while (*p != '"' && *p != '\\') ++p;  // The parser saw to it that a quote comes.
-    if (*p == '"') {
-      key = Text(start, static_cast<size_t>(p - start));
-      return true;
+    if (const auto error = parser_.unescape(raw, next).get(text)) {
+      return NotJson(at, simdjson::error_message(error));
     }
-    return Unescape(raw, key);
+    arena_->Keep(next);
+    return true;
   }
 
-  bool Unescape(simdjson::ondemand::raw_json_string raw, Text& text) {
-    const auto error = parser_.unescape(raw, arena_next_).get(text);
-    return error == simdjson::SUCCESS || Malformed(error);
-  }
-
-  bool Malformed(simdjson::error_code error) {
+  // The text has no tokens to walk.
+  bool Unreadable(simdjson::error_code error) {
     problem_ = absl::StrCat("is not JSON: ", simdjson::error_message(error));
     problem_at_document_ = true;
     malformed_at_ = -1;
-    const char* at = nullptr;
     if (error == simdjson::UTF8_ERROR) {
       problem_ = "is not UTF-8";
       malformed_at_ = static_cast<int64_t>(FirstInvalidUtf8({begin_, size_}));
-    } else if (opened_ && !document_.current_location().get(at)) {
-      malformed_at_ = at - begin_;
     }
+    return false;
+  }
+
+  bool Malformed(size_t at, std::string_view what) {
+    return NotJson(at < token_count_ ? tokens_[at] : size_, what);
+  }
+
+  bool NotJson(size_t offset, std::string_view what) {
+    problem_ = absl::StrCat("is not JSON: ", Absl(what));
+    problem_at_document_ = true;
+    malformed_at_ = static_cast<int64_t>(offset);
     return false;
   }
 
@@ -280,14 +389,18 @@ class JsonFields {
     return absl::StrCat("\"", absl::Utf8SafeCHexEscape(Absl(text)), cut ? "...\"" : "\"");
   }
 
-  simdjson::ondemand::parser parser_;
-  simdjson::ondemand::document document_;
+  std::unique_ptr<simdjson::internal::dom_parser_implementation> stage1_;
+  size_t capacity_ = 0;                // Bytes that stage1_ can take.
+  simdjson::ondemand::parser parser_;  // Resolves escapes.
   const char* begin_ = nullptr;
   size_t size_ = 0;
-  bool opened_ = false;
-  std::unique_ptr<uint8_t[]> arena_;  // Resolved escapes; each is shorter than its source.
-  size_t arena_size_ = 0;
-  uint8_t* arena_next_ = nullptr;
+  const uint32_t* tokens_ = nullptr;  // Offset of each.
+  size_t token_count_ = 0;
+  size_t next_ = 0;  // Past the container that was walked last.
+  // The first backslash behind what was read last, or the object's end: most texts are
+  // known to have none without being looked at.
+  const char* escape_ = nullptr;
+  TextArena* arena_ = nullptr;
   std::string problem_;
   std::string path_;
   bool problem_at_document_ = false;

@@ -231,6 +231,7 @@ class ObjectReader::Impl {
   ObjectSink& sink_;
   ImportStats& stats_;
   JsonFields fields_;
+  TextArena texts_;  // Of the object at hand.
   objects::Node node_;
   objects::Pod pod_;
   objects::PodDisruptionBudget budget_;
@@ -291,10 +292,11 @@ static bool StartsWithKind(std::string_view json) {
 absl::Status ObjectReader::Impl::Read(std::string_view json, const ObjectPlace& place,
                                       bool& has_kind) {
   meta_ = nullptr;
+  texts_.Clear();
   has_kind = true;
   Text api_version;
   Text kind;
-  if (!fields_.Open(json)) return FieldError(place.kind, place);
+  if (!fields_.Open(json, texts_)) return FieldError(place.kind, place);
   // Items of a typed list have no kind; do not look through all of them for one.
   if (place.kind.empty() || StartsWithKind(json)) {
     if (!FindKind(api_version, kind)) return FieldError(place.kind, place);
