@@ -48,6 +48,11 @@ Parallelism::Parallelism(size_t threads)
 
 Parallelism::~Parallelism() = default;
 
+const Parallelism& Parallelism::One() {
+  static const Parallelism one(1);
+  return one;
+}
+
 void Parallelism::For(size_t count, absl::FunctionRef<void(size_t, size_t)> body) const {
   if (impl_ != nullptr && count > 1) {
     impl_->For(count, body);

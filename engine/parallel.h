@@ -48,6 +48,9 @@ class Parallelism {
   Parallelism(const Parallelism&) = delete;
   Parallelism& operator=(const Parallelism&) = delete;
 
+  // The caller's thread alone.
+  static const Parallelism& One();
+
   [[nodiscard]] size_t threads() const { return threads_; }
 
   // Calls body(index, slot) once for each index < count and returns when all have

@@ -37,37 +37,10 @@
 #include "snapshot/objects.h"
 #include "snapshot/quantity.h"
 #include "snapshot/text.h"
+#include "tools/object_batch.h"
 #include "tools/utf8.h"
 
 namespace ebb {
-
-// Where resolved escapes live.
-class TextArena {
- public:
-  // Room for `size` bytes; Keep() says up to where it was used.
-  uint8_t* Room(size_t size) {
-    if (left_ < size) {
-      left_ = std::max(size, kBlockBytes);
-      blocks_.push_back(std::make_unique_for_overwrite<uint8_t[]>(left_));
-      next_ = blocks_.back().get();
-    }
-    return next_;
-  }
-  void Keep(uint8_t* end) {
-    left_ -= static_cast<size_t>(end - next_);
-    next_ = end;
-  }
-  void Clear() {
-    blocks_.clear();
-    left_ = 0;
-  }
-
- private:
-  static constexpr size_t kBlockBytes = 16 * 1024;
-  std::vector<std::unique_ptr<uint8_t[]>> blocks_;
-  uint8_t* next_ = nullptr;
-  size_t left_ = 0;
-};
 
 class JsonFields {
  public:

@@ -93,11 +93,12 @@ absl::StatusOr<LoadedCluster> ClusterLoader::Finish() && {
 }
 
 absl::StatusOr<LoadedCluster> LoadCluster(std::span<const std::string> inputs,
-                                          const LoadOptions& options) {
+                                          const LoadOptions& options,
+                                          const Parallelism& parallelism) {
   ClusterLoader loader(options);
   ImportStats stats;
   for (const std::string& input : inputs) {
-    if (absl::Status s = ReadInput(input, loader, stats); !s.ok()) return s;
+    if (absl::Status s = ReadInput(input, loader, stats, parallelism); !s.ok()) return s;
   }
   absl::StatusOr<LoadedCluster> cluster = std::move(loader).Finish();
   if (!cluster.ok()) return cluster;

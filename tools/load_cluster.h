@@ -85,7 +85,8 @@ class ClusterLoader : public ObjectSink {
 
 // Reads all inputs into one cluster.
 absl::StatusOr<LoadedCluster> LoadCluster(std::span<const std::string> inputs,
-                                          const LoadOptions& options);
+                                          const LoadOptions& options,
+                                          const Parallelism& parallelism = Parallelism::One());
 
 }  // namespace ebb
 

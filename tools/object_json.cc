@@ -112,29 +112,27 @@ void Renew(objects::Node& node) {
 
 class ObjectReader::Impl {
  public:
-  Impl(ObjectSink& sink, ImportStats& stats) : sink_(sink), stats_(stats) {}
-
-  absl::Status Read(std::string_view json, const ObjectPlace& place, bool& has_kind);
+  void Read(std::string_view json, const ObjectPlace& place, ObjectBatch& batch);
   Text last_name() const { return meta_ != nullptr ? meta_->name : Text(); }
 
  private:
   using Value = JsonFields::Value;
+  using Type = ObjectBatch::Type;
 
   struct Kind {
     Text group;
     Text kind;
     bool namespaced;
-    // Fills a struct; false if a field is wrong.
+    ObjectBatch::Type type;
+    // Fills a new object of the batch; false if a field is wrong.
     bool (Impl::*read)();
-    absl::Status (Impl::*hand_over)();
   };
   static const Kind kKinds[];
 
   // --- which object it is
   bool FindKind(Text& api_version, Text& kind);
   const Kind* RuleFor(Text api_version, Text kind) const;
-  absl::Status Ignore(Text kind);
-  absl::Status FieldError(Text kind, const ObjectPlace& place);
+  void FieldError(Text kind, const ObjectPlace& place);
   std::string NameFor(Text kind, const ObjectPlace& place) const;
   void FindName();
   static std::string Where(const ObjectPlace& place);
@@ -146,11 +144,6 @@ class ObjectReader::Impl {
   template <objects::ControllerKind kKind>
   bool ReadController();
   bool ReadNamespace();
-  absl::Status HandOverNode() { return sink_.OnNode(node_); }
-  absl::Status HandOverPod() { return sink_.OnPod(pod_); }
-  absl::Status HandOverPodDisruptionBudget() { return sink_.OnPodDisruptionBudget(budget_); }
-  absl::Status HandOverController() { return sink_.OnController(controller_); }
-  absl::Status HandOverNamespace() { return sink_.OnNamespace(namespace_); }
 
   // --- storage
   bool ReadPersistentVolume();
@@ -175,12 +168,11 @@ class ObjectReader::Impl {
   // bytes of `storage` in a resource list.
   bool StorageAmount(Value& value, std::optional<int64_t>& bytes);
   bool Phase(Value& status, Text& phase);
-  absl::Status HandOverStorageObject() { return sink_.OnStorageObject(storage_); }
 
   // Makes the storage object at hand a new one.
   template <typename T>
   T& Renewed() {
-    T& object = storage_.emplace<T>();
+    T& object = batch_->storage.Next().emplace<T>();
     meta_ = &object.meta;
     return object;
   }
@@ -228,55 +220,46 @@ class ObjectReader::Impl {
     return true;
   }
 
-  ObjectSink& sink_;
-  ImportStats& stats_;
   JsonFields fields_;
-  TextArena texts_;  // Of the object at hand.
-  objects::Node node_;
-  objects::Pod pod_;
-  objects::PodDisruptionBudget budget_;
-  objects::Controller controller_;
-  objects::Namespace namespace_;
-  objects::StorageObject storage_;
-  objects::ObjectMeta* meta_ = nullptr;  // Of the object at hand.
+  ObjectBatch* batch_ = nullptr;
+  // The object at hand, in the batch.
+  objects::Node* node_ = nullptr;
+  objects::Pod* pod_ = nullptr;
+  objects::PodDisruptionBudget* budget_ = nullptr;
+  objects::Controller* controller_ = nullptr;
+  objects::Namespace* namespace_ = nullptr;
+  objects::ObjectMeta* meta_ = nullptr;
   std::string not_understood_;
   std::vector<ResourceList> spare_lists_;  // Memory of containers gone by.
 };
 
 // Kinds that are read; what is not here is ignored and counted.
 const ObjectReader::Impl::Kind ObjectReader::Impl::kKinds[] = {
-    {"", "Pod", true, &Impl::ReadPod, &Impl::HandOverPod},
-    {"", "Node", false, &Impl::ReadNode, &Impl::HandOverNode},
-    {"apps", "ReplicaSet", true, &Impl::ReadController<objects::ControllerKind::kReplicaSet>,
-     &Impl::HandOverController},
-    {"extensions", "ReplicaSet", true, &Impl::ReadController<objects::ControllerKind::kReplicaSet>,
-     &Impl::HandOverController},
-    {"apps", "StatefulSet", true, &Impl::ReadController<objects::ControllerKind::kStatefulSet>,
-     &Impl::HandOverController},
-    {"apps", "DaemonSet", true, &Impl::ReadController<objects::ControllerKind::kDaemonSet>,
-     &Impl::HandOverController},
-    {"extensions", "DaemonSet", true, &Impl::ReadController<objects::ControllerKind::kDaemonSet>,
-     &Impl::HandOverController},
-    {"batch", "Job", true, &Impl::ReadController<objects::ControllerKind::kJob>,
-     &Impl::HandOverController},
-    {"", "ReplicationController", true,
-     &Impl::ReadController<objects::ControllerKind::kReplicationController>,
-     &Impl::HandOverController},
-    {"policy", "PodDisruptionBudget", true, &Impl::ReadPodDisruptionBudget,
-     &Impl::HandOverPodDisruptionBudget},
-    {"", "Namespace", false, &Impl::ReadNamespace, &Impl::HandOverNamespace},
-    {"", "PersistentVolume", false, &Impl::ReadPersistentVolume, &Impl::HandOverStorageObject},
-    {"", "PersistentVolumeClaim", true, &Impl::ReadPersistentVolumeClaim,
-     &Impl::HandOverStorageObject},
-    {"storage.k8s.io", "StorageClass", false, &Impl::ReadStorageClass,
-     &Impl::HandOverStorageObject},
-    {"storage.k8s.io", "CSIDriver", false, &Impl::ReadCsiDriver, &Impl::HandOverStorageObject},
-    {"storage.k8s.io", "CSINode", false, &Impl::ReadCsiNode, &Impl::HandOverStorageObject},
-    {"storage.k8s.io", "VolumeAttachment", false, &Impl::ReadVolumeAttachment,
-     &Impl::HandOverStorageObject},
-    {"storage.k8s.io", "CSIStorageCapacity", true, &Impl::ReadCsiStorageCapacity,
-     &Impl::HandOverStorageObject},
-    {"resource.k8s.io", "DeviceClass", false, &Impl::ReadDeviceClass, &Impl::HandOverStorageObject},
+    {"", "Pod", true, Type::kPod, &Impl::ReadPod},
+    {"", "Node", false, Type::kNode, &Impl::ReadNode},
+    {"apps", "ReplicaSet", true, Type::kController,
+     &Impl::ReadController<objects::ControllerKind::kReplicaSet>},
+    {"extensions", "ReplicaSet", true, Type::kController,
+     &Impl::ReadController<objects::ControllerKind::kReplicaSet>},
+    {"apps", "StatefulSet", true, Type::kController,
+     &Impl::ReadController<objects::ControllerKind::kStatefulSet>},
+    {"apps", "DaemonSet", true, Type::kController,
+     &Impl::ReadController<objects::ControllerKind::kDaemonSet>},
+    {"extensions", "DaemonSet", true, Type::kController,
+     &Impl::ReadController<objects::ControllerKind::kDaemonSet>},
+    {"batch", "Job", true, Type::kController, &Impl::ReadController<objects::ControllerKind::kJob>},
+    {"", "ReplicationController", true, Type::kController,
+     &Impl::ReadController<objects::ControllerKind::kReplicationController>},
+    {"policy", "PodDisruptionBudget", true, Type::kBudget, &Impl::ReadPodDisruptionBudget},
+    {"", "Namespace", false, Type::kNamespace, &Impl::ReadNamespace},
+    {"", "PersistentVolume", false, Type::kStorage, &Impl::ReadPersistentVolume},
+    {"", "PersistentVolumeClaim", true, Type::kStorage, &Impl::ReadPersistentVolumeClaim},
+    {"storage.k8s.io", "StorageClass", false, Type::kStorage, &Impl::ReadStorageClass},
+    {"storage.k8s.io", "CSIDriver", false, Type::kStorage, &Impl::ReadCsiDriver},
+    {"storage.k8s.io", "CSINode", false, Type::kStorage, &Impl::ReadCsiNode},
+    {"storage.k8s.io", "VolumeAttachment", false, Type::kStorage, &Impl::ReadVolumeAttachment},
+    {"storage.k8s.io", "CSIStorageCapacity", true, Type::kStorage, &Impl::ReadCsiStorageCapacity},
+    {"resource.k8s.io", "DeviceClass", false, Type::kStorage, &Impl::ReadDeviceClass},
 };
 
 // ---------------------------------------------------------------------------
@@ -289,14 +272,12 @@ static bool StartsWithKind(std::string_view json) {
   return json.starts_with("\"kind\"") || json.starts_with("\"apiVersion\"");
 }
 
-absl::Status ObjectReader::Impl::Read(std::string_view json, const ObjectPlace& place,
-                                      bool& has_kind) {
+void ObjectReader::Impl::Read(std::string_view json, const ObjectPlace& place, ObjectBatch& batch) {
+  batch_ = &batch;
   meta_ = nullptr;
-  texts_.Clear();
-  has_kind = true;
   Text api_version;
   Text kind;
-  if (!fields_.Open(json, texts_)) return FieldError(place.kind, place);
+  if (!fields_.Open(json, batch.texts)) return FieldError(place.kind, place);
   // Items of a typed list have no kind; do not look through all of them for one.
   if (place.kind.empty() || StartsWithKind(json)) {
     if (!FindKind(api_version, kind)) return FieldError(place.kind, place);
@@ -306,12 +287,9 @@ absl::Status ObjectReader::Impl::Read(std::string_view json, const ObjectPlace& 
     api_version = place.api_version;
     kind = place.kind;
   }
-  if (kind.empty()) {
-    has_kind = false;
-    return absl::OkStatus();
-  }
+  if (kind.empty()) return batch.AddWithoutKind();
   const Kind* const rule = RuleFor(api_version, kind);
-  if (rule == nullptr) return Ignore(kind);
+  if (rule == nullptr) return batch.AddIgnored(kind);
   not_understood_.clear();
   if (!(this->*rule->read)()) return FieldError(rule->kind, place);
   if (meta_->name.empty()) {
@@ -320,15 +298,11 @@ absl::Status ObjectReader::Impl::Read(std::string_view json, const ObjectPlace& 
   }
   // What the API server would have made of a manifest without a namespace.
   if (rule->namespaced && meta_->namespace_name.empty()) meta_->namespace_name = "default";
-  if (rule->read == &Impl::ReadPod) {
-    pod_.not_understood = not_understood_;
-    if (place.on_node.has_value()) pod_.node_name = *place.on_node;
+  if (rule->type == Type::kPod) {
+    pod_->not_understood = batch.texts.Copy(not_understood_);
+    if (place.on_node.has_value()) pod_->node_name = *place.on_node;
   }
-  ++stats_.objects;
-  const absl::Status taken = (this->*rule->hand_over)();
-  if (taken.ok()) return taken;
-  return absl::Status(taken.code(), absl::StrCat(Absl(place.file), ": ", NameFor(rule->kind, place),
-                                                 ": ", taken.message()));
+  batch.Add(rule->type, rule->kind);
 }
 
 // kubectl writes apiVersion and kind first; then this stops after two members.
@@ -358,12 +332,6 @@ const ObjectReader::Impl::Kind* ObjectReader::Impl::RuleFor(Text api_version, Te
   return nullptr;
 }
 
-absl::Status ObjectReader::Impl::Ignore(Text kind) {
-  const auto [entry, added] = stats_.ignored.try_emplace(std::string(kind), 0);
-  ++entry->second;
-  return sink_.OnIgnored(kind);
-}
-
 std::string ObjectReader::Impl::Where(const ObjectPlace& place) {
   return place.list.empty() ? "" : absl::StrCat(Absl(place.list), "[", place.index, "]");
 }
@@ -373,8 +341,7 @@ std::string ObjectReader::Impl::NameFor(Text kind, const ObjectPlace& place) con
   if (meta_ == nullptr || meta_->name.empty()) {
     return where.empty() ? std::string(kind) : absl::StrCat(Absl(kind), " ", where);
   }
-  if (meta_->namespace_name.empty()) return absl::StrCat(Absl(kind), " ", Absl(meta_->name));
-  return absl::StrCat(Absl(kind), " ", Absl(meta_->namespace_name), "/", Absl(meta_->name));
+  return absl::StrCat(Absl(kind), " ", ebb::NameOf(*meta_));
 }
 
 // An object whose wrong field stood before its metadata has no name yet.
@@ -391,19 +358,19 @@ void ObjectReader::Impl::FindName() {
   });
 }
 
-absl::Status ObjectReader::Impl::FieldError(Text kind, const ObjectPlace& place) {
+void ObjectReader::Impl::FieldError(Text kind, const ObjectPlace& place) {
   const std::string problem = fields_.Problem();
   if (!fields_.malformed()) {
     FindName();
-    return absl::InvalidArgumentError(
-        absl::StrCat(Absl(place.file), ": ", NameFor(kind, place), ": ", problem));
+    return batch_->AddError(absl::InvalidArgumentError(
+        absl::StrCat(Absl(place.file), ": ", NameFor(kind, place), ": ", problem)));
   }
   const std::string where = Where(place);
   const int64_t at = fields_.malformed_at();
-  return absl::InvalidArgumentError(
+  batch_->AddError(absl::InvalidArgumentError(
       absl::StrCat(Absl(place.file), ": ", at >= 0 ? "byte " : "after byte ",
                    place.offset + static_cast<uint64_t>(std::max<int64_t>(at, 0)),
-                   where.empty() ? "" : absl::StrCat(" (", where, ")"), ": ", problem));
+                   where.empty() ? "" : absl::StrCat(" (", where, ")"), ": ", problem)));
 }
 
 // ---------------------------------------------------------------------------
@@ -510,10 +477,11 @@ bool ObjectReader::Impl::Selector(Value& value, Text where, objects::LabelSelect
 // Node
 
 bool ObjectReader::Impl::ReadNode() {
-  Renew(node_);
-  meta_ = &node_.meta;
+  node_ = &batch_->nodes.Next();
+  Renew(*node_);
+  meta_ = &node_->meta;
   return fields_.Members([this](Text key, Value& value) {
-    if (key == "metadata") return Meta(value, node_.meta);
+    if (key == "metadata") return Meta(value, node_->meta);
     if (key == "spec") return NodeSpec(value);
     if (key == "status") return NodeStatus(value);
     return true;
@@ -522,17 +490,17 @@ bool ObjectReader::Impl::ReadNode() {
 
 bool ObjectReader::Impl::NodeSpec(Value& value) {
   return fields_.Members(value, [this](Text key, Value& member) {
-    if (key == "unschedulable") return fields_.Bool(member, node_.unschedulable);
-    if (key == "providerID") return fields_.String(member, node_.provider_id);
+    if (key == "unschedulable") return fields_.Bool(member, node_->unschedulable);
+    if (key == "providerID") return fields_.String(member, node_->provider_id);
     if (key == "taints") return Taints(member);
     return true;
   });
 }
 
 bool ObjectReader::Impl::Taints(Value& value) {
-  node_.taints.clear();
+  node_->taints.clear();
   return fields_.Elements(value, [this](Value& element) {
-    objects::Taint& taint = node_.taints.emplace_back();
+    objects::Taint& taint = node_->taints.emplace_back();
     return fields_.Members(element, [&](Text key, Value& member) {
       if (key == "key") return fields_.String(member, taint.key);
       if (key == "value") return fields_.String(member, taint.value);
@@ -544,13 +512,13 @@ bool ObjectReader::Impl::Taints(Value& value) {
 
 bool ObjectReader::Impl::NodeStatus(Value& value) {
   return fields_.Members(value, [this](Text key, Value& member) {
-    if (key == "allocatable") return Resources(member, node_.allocatable);
-    if (key == "capacity") return Resources(member, node_.capacity);
-    if (key == "declaredFeatures") return Strings(member, node_.declared_features);
+    if (key == "allocatable") return Resources(member, node_->allocatable);
+    if (key == "capacity") return Resources(member, node_->capacity);
+    if (key == "declaredFeatures") return Strings(member, node_->declared_features);
     if (key != "conditions") return true;
-    node_.conditions.clear();
+    node_->conditions.clear();
     return fields_.Elements(member, [this](Value& element) {
-      objects::NodeCondition& condition = node_.conditions.emplace_back();
+      objects::NodeCondition& condition = node_->conditions.emplace_back();
       return fields_.Members(element, [&](Text part, Value& text) {
         if (part == "type") return fields_.String(text, condition.type);
         if (part == "status") return fields_.String(text, condition.status);
@@ -574,28 +542,29 @@ std::vector<objects::Container> ObjectReader::Impl::EmptiedContainers(
 // Only the lists are named here; every other field starts as a new Pod has it.
 void ObjectReader::Impl::RenewPod() {
   objects::Pod fresh;
-  Renew(pod_.meta);
-  fresh.meta = std::move(pod_.meta);
-  fresh.node_selector = Emptied(pod_.node_selector);
-  fresh.affinity = Emptied(pod_.affinity);
-  fresh.anti_affinity = Emptied(pod_.anti_affinity);
-  fresh.tolerations = Emptied(pod_.tolerations);
-  fresh.spread = Emptied(pod_.spread);
-  fresh.containers = EmptiedContainers(pod_.containers);
-  fresh.init_containers = EmptiedContainers(pod_.init_containers);
-  fresh.overhead = Emptied(pod_.overhead);
-  fresh.pod_requests = Emptied(pod_.pod_requests);
-  fresh.volumes = Emptied(pod_.volumes);
-  fresh.resource_claims = Emptied(pod_.resource_claims);
-  fresh.container_statuses = Emptied(pod_.container_statuses);
-  pod_ = std::move(fresh);
+  Renew(pod_->meta);
+  fresh.meta = std::move(pod_->meta);
+  fresh.node_selector = Emptied(pod_->node_selector);
+  fresh.affinity = Emptied(pod_->affinity);
+  fresh.anti_affinity = Emptied(pod_->anti_affinity);
+  fresh.tolerations = Emptied(pod_->tolerations);
+  fresh.spread = Emptied(pod_->spread);
+  fresh.containers = EmptiedContainers(pod_->containers);
+  fresh.init_containers = EmptiedContainers(pod_->init_containers);
+  fresh.overhead = Emptied(pod_->overhead);
+  fresh.pod_requests = Emptied(pod_->pod_requests);
+  fresh.volumes = Emptied(pod_->volumes);
+  fresh.resource_claims = Emptied(pod_->resource_claims);
+  fresh.container_statuses = Emptied(pod_->container_statuses);
+  *pod_ = std::move(fresh);
 }
 
 bool ObjectReader::Impl::ReadPod() {
+  pod_ = &batch_->pods.Next();
   RenewPod();
-  meta_ = &pod_.meta;
+  meta_ = &pod_->meta;
   return fields_.Members([this](Text key, Value& value) {
-    if (key == "metadata") return Meta(value, pod_.meta);
+    if (key == "metadata") return Meta(value, pod_->meta);
     if (key == "spec") return PodSpec(value);
     if (key == "status") return PodStatus(value);
     return true;
@@ -604,49 +573,49 @@ bool ObjectReader::Impl::ReadPod() {
 
 bool ObjectReader::Impl::PodSpec(Value& value) {
   return fields_.Members(value, [this](Text key, Value& member) {
-    if (key == "nodeName") return fields_.String(member, pod_.node_name);
-    if (key == "containers") return Containers(member, pod_.containers);
+    if (key == "nodeName") return fields_.String(member, pod_->node_name);
+    if (key == "containers") return Containers(member, pod_->containers);
     if (key == "volumes") {
-      pod_.volumes.clear();
+      pod_->volumes.clear();
       return fields_.Elements(
-          member, [this](Value& each) { return Volume(each, pod_.volumes.emplace_back()); });
+          member, [this](Value& each) { return Volume(each, pod_->volumes.emplace_back()); });
     }
     if (key == "tolerations") {
-      pod_.tolerations.clear();
+      pod_->tolerations.clear();
       return fields_.Elements(member, [this](Value& each) {
-        return Toleration(each, pod_.tolerations.emplace_back());
+        return Toleration(each, pod_->tolerations.emplace_back());
       });
     }
     if (key == "nodeSelector") {
-      pod_.has_node_selector = true;
-      return StringMap(member, pod_.node_selector);
+      pod_->has_node_selector = true;
+      return StringMap(member, pod_->node_selector);
     }
     if (key == "affinity") return Affinity(member);
     if (key == "topologySpreadConstraints") {
-      pod_.spread.clear();
+      pod_->spread.clear();
       return fields_.Elements(
-          member, [this](Value& each) { return Spread(each, pod_.spread.emplace_back()); });
+          member, [this](Value& each) { return Spread(each, pod_->spread.emplace_back()); });
     }
-    if (key == "restartPolicy") return fields_.String(member, pod_.restart_policy);
-    if (key == "priority") return fields_.Int32(member, pod_.priority.emplace());
+    if (key == "restartPolicy") return fields_.String(member, pod_->restart_policy);
+    if (key == "priority") return fields_.Int32(member, pod_->priority.emplace());
     if (key == "terminationGracePeriodSeconds") {
-      return fields_.Int(member, pod_.termination_grace_period_s.emplace());
+      return fields_.Int(member, pod_->termination_grace_period_s.emplace());
     }
-    if (key == "initContainers") return Containers(member, pod_.init_containers);
-    if (key == "hostNetwork") return fields_.Bool(member, pod_.host_network);
-    if (key == "hostUsers") return fields_.Bool(member, pod_.host_users.emplace());
-    if (key == "overhead") return Resources(member, pod_.overhead);
+    if (key == "initContainers") return Containers(member, pod_->init_containers);
+    if (key == "hostNetwork") return fields_.Bool(member, pod_->host_network);
+    if (key == "hostUsers") return fields_.Bool(member, pod_->host_users.emplace());
+    if (key == "overhead") return Resources(member, pod_->overhead);
     if (key == "resources") {
       return fields_.Members(member, [this](Text part, Value& list) {
         if (part != "requests") return true;
-        pod_.has_pod_resources = true;
-        return Resources(list, pod_.pod_requests);
+        pod_->has_pod_resources = true;
+        return Resources(list, pod_->pod_requests);
       });
     }
     if (key == "resourceClaims") {
-      pod_.resource_claims.clear();
+      pod_->resource_claims.clear();
       return fields_.Elements(member, [this](Value& each) {
-        Text& name = pod_.resource_claims.emplace_back();
+        Text& name = pod_->resource_claims.emplace_back();
         return fields_.Members(each, [&](Text part, Value& text) {
           return part != "name" || fields_.String(text, name);
         });
@@ -672,9 +641,9 @@ bool ObjectReader::Impl::Affinity(Value& value) {
   return fields_.Members(value, [this](Text key, Value& member) {
     if (key == "nodeAffinity") return NodeAffinity(member);
     if (key == "podAffinity")
-      return PodAffinity(member, "spec.affinity.podAffinity", pod_.affinity);
+      return PodAffinity(member, "spec.affinity.podAffinity", pod_->affinity);
     if (key == "podAntiAffinity") {
-      return PodAffinity(member, "spec.affinity.podAntiAffinity", pod_.anti_affinity);
+      return PodAffinity(member, "spec.affinity.podAntiAffinity", pod_->anti_affinity);
     }
     return NotUnderstood("spec.affinity", key);
   });
@@ -686,7 +655,7 @@ constexpr Text kPreferred = "preferredDuringSchedulingIgnoredDuringExecution";
 bool ObjectReader::Impl::NodeAffinity(Value& value) {
   return fields_.Members(value, [this](Text key, Value& member) {
     if (key == kRequired) {
-      return NodeSelector(member, "spec.affinity.nodeAffinity", pod_.required_node_affinity);
+      return NodeSelector(member, "spec.affinity.nodeAffinity", pod_->required_node_affinity);
     }
     return key == kPreferred || NotUnderstood("spec.affinity.nodeAffinity", key);
   });
@@ -728,7 +697,8 @@ bool ObjectReader::Impl::PreferredPodAffinity(Value& value, Text where) {
       if (key != "podAffinityTerm") return true;
       objects::PodAffinityTerm term;
       if (!PodAffinityTerm(member, where, term)) return false;
-      for (const objects::LabelSelector* selector : {&term.label_selector, &term.namespace_selector}) {
+      for (const objects::LabelSelector* selector :
+           {&term.label_selector, &term.namespace_selector}) {
         const absl::Status status = CheckSelector(*selector);
         if (!status.ok() && not_understood_.empty()) {
           not_understood_ = absl::StrCat(Absl(where), ": ", status.message());
@@ -861,19 +831,19 @@ bool ObjectReader::Impl::VolumeSource(Value& value, objects::Volume& volume) {
 
 bool ObjectReader::Impl::PodStatus(Value& value) {
   return fields_.Members(value, [this](Text key, Value& member) {
-    if (key == "phase") return fields_.String(member, pod_.phase);
-    if (key == "nominatedNodeName") return fields_.String(member, pod_.nominated_node_name);
+    if (key == "phase") return fields_.String(member, pod_->phase);
+    if (key == "nominatedNodeName") return fields_.String(member, pod_->nominated_node_name);
     if (key == "containerStatuses" || key == "initContainerStatuses") {
       return ContainerStatuses(member);
     }
     if (key == "conditions") {
       return fields_.Elements(member, [this](Value& each) { return ResizeCondition(each); });
     }
-    if (key == "allocatedResources") return Resources(member, pod_.pod_allocated);
+    if (key == "allocatedResources") return Resources(member, pod_->pod_allocated);
     if (key == "resources") {
-      pod_.has_pod_status_resources = true;
+      pod_->has_pod_status_resources = true;
       return fields_.Members(member, [this](Text part, Value& list) {
-        return part != "requests" || Resources(list, pod_.pod_status_requests);
+        return part != "requests" || Resources(list, pod_->pod_status_requests);
       });
     }
     return true;
@@ -888,7 +858,7 @@ bool ObjectReader::Impl::ResizeCondition(Value& value) {
     if (key == "reason") return fields_.String(member, reason);
     return true;
   });
-  if (type == "PodResizePending" && reason == "Infeasible") pod_.resize_infeasible = true;
+  if (type == "PodResizePending" && reason == "Infeasible") pod_->resize_infeasible = true;
   return read;
 }
 
@@ -905,7 +875,7 @@ bool ObjectReader::Impl::ContainerStatuses(Value& value) {
         return part != "requests" || Resources(list, status.requests);
       });
     });
-    if (read && status.has_resources) pod_.container_statuses.push_back(std::move(status));
+    if (read && status.has_resources) pod_->container_statuses.push_back(std::move(status));
     return read;
   });
 }
@@ -914,19 +884,20 @@ bool ObjectReader::Impl::ContainerStatuses(Value& value) {
 // PodDisruptionBudget, controllers, Namespace
 
 bool ObjectReader::Impl::ReadPodDisruptionBudget() {
-  budget_ = {};
-  meta_ = &budget_.meta;
+  budget_ = &batch_->budgets.Next();
+  *budget_ = {};
+  meta_ = &budget_->meta;
   return fields_.Members([this](Text key, Value& value) {
-    if (key == "metadata") return Meta(value, budget_.meta);
+    if (key == "metadata") return Meta(value, budget_->meta);
     if (key == "spec") {
       return fields_.Members(value, [this](Text part, Value& member) {
-        return part != "selector" || Selector(member, {}, budget_.selector);
+        return part != "selector" || Selector(member, {}, budget_->selector);
       });
     }
     if (key == "status") {
       return fields_.Members(value, [this](Text part, Value& member) {
         return part != "disruptionsAllowed" ||
-               fields_.Int32(member, budget_.disruptions_allowed, 0);
+               fields_.Int32(member, budget_->disruptions_allowed, 0);
       });
     }
     return true;
@@ -955,25 +926,26 @@ template <objects::ControllerKind kKind>
 bool ObjectReader::Impl::ReadController() {
   static constexpr ReplicaFields kFields = ReplicaFieldsOf(kKind);
   constexpr bool kIsJob = kKind == objects::ControllerKind::kJob;
-  controller_ = {};
-  controller_.kind = kKind;
-  meta_ = &controller_.meta;
+  controller_ = &batch_->controllers.Next();
+  *controller_ = {};
+  controller_->kind = kKind;
+  meta_ = &controller_->meta;
   return fields_.Members([this](Text key, Value& value) {
-    if (key == "metadata") return Meta(value, controller_.meta);
+    if (key == "metadata") return Meta(value, controller_->meta);
     if (key == "spec") {
       return fields_.Members(value, [this](Text part, Value& member) {
         if (part == kFields.wanted)
-          return fields_.Int32(member, controller_.spec_replicas.emplace(), 0);
+          return fields_.Int32(member, controller_->spec_replicas.emplace(), 0);
         if (kIsJob && part == "completions") {
-          return fields_.Int32(member, controller_.completions.emplace(), 0);
+          return fields_.Int32(member, controller_->completions.emplace(), 0);
         }
         return true;
       });
     }
     if (key == "status") {
       return fields_.Members(value, [this](Text part, Value& member) {
-        if (part == kFields.present) return fields_.Int32(member, controller_.status_replicas, 0);
-        if (kIsJob && part == "succeeded") return fields_.Int32(member, controller_.succeeded, 0);
+        if (part == kFields.present) return fields_.Int32(member, controller_->status_replicas, 0);
+        if (kIsJob && part == "succeeded") return fields_.Int32(member, controller_->succeeded, 0);
         return true;
       });
     }
@@ -982,10 +954,12 @@ bool ObjectReader::Impl::ReadController() {
 }
 
 bool ObjectReader::Impl::ReadNamespace() {
-  namespace_ = {};
-  meta_ = &namespace_.meta;
-  return fields_.Members(
-      [this](Text key, Value& value) { return key != "metadata" || Meta(value, namespace_.meta); });
+  namespace_ = &batch_->namespaces.Next();
+  *namespace_ = {};
+  meta_ = &namespace_->meta;
+  return fields_.Members([this](Text key, Value& value) {
+    return key != "metadata" || Meta(value, namespace_->meta);
+  });
 }
 
 // ---------------------------------------------------------------------------
@@ -1199,12 +1173,11 @@ bool ObjectReader::Impl::ReadDeviceClass() {
 
 // ---------------------------------------------------------------------------
 
-ObjectReader::ObjectReader(ObjectSink& sink, ImportStats& stats)
-    : impl_(std::make_unique<Impl>(sink, stats)) {}
+ObjectReader::ObjectReader() : impl_(std::make_unique<Impl>()) {}
 ObjectReader::~ObjectReader() = default;
 
-absl::Status ObjectReader::Read(std::string_view json, const ObjectPlace& place, bool& has_kind) {
-  return impl_->Read(json, place, has_kind);
+void ObjectReader::Read(std::string_view json, const ObjectPlace& place, ObjectBatch& batch) {
+  impl_->Read(json, place, batch);
 }
 
 std::string_view ObjectReader::last_name() const { return impl_->last_name(); }

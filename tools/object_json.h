@@ -1,13 +1,13 @@
-// ObjectReader turns one Kubernetes object in JSON into a call of an ObjectSink.
+// ObjectReader turns one Kubernetes object in JSON into a struct of objects.h.
 //
 // Start here to read a further kind: write a Read function in object_json.cc and
 // give it a line in the table kKinds.
 //
 // Rule:      fields and defaults of k8s.io/api core/v1, apps/v1, batch/v1,
 //            policy/v1; amounts as resource.Quantity has them.
-// Ownership: the JSON text, and kJsonPadding readable bytes behind it, live until
-//            the call returns.
-// Cost:      keeps its structs and buffers from object to object.
+// Ownership: the JSON text, and kJsonPadding readable bytes behind it, live as long as
+//            the batch that takes the object.
+// Cost:      keeps its buffers from object to object.
 // Threads:   one thread at a time; several readers may run at once.
 
 #ifndef EBB_TOOLS_OBJECT_JSON_H_
@@ -19,9 +19,7 @@
 #include <string>
 #include <string_view>
 
-#include "absl/status/status.h"
-#include "tools/object_sink.h"
-#include "tools/read_input.h"
+#include "tools/object_batch.h"
 
 namespace ebb {
 
@@ -39,12 +37,12 @@ struct ObjectPlace {
 
 class ObjectReader {
  public:
-  ObjectReader(ObjectSink& sink, ImportStats& stats);
+  ObjectReader();
   ~ObjectReader();
 
-  // Reads the object and hands it over.  If neither the object nor `place` names a
-  // kind, clears `has_kind` and does nothing.
-  absl::Status Read(std::string_view json, const ObjectPlace& place, bool& has_kind);
+  // Appends the object to `batch`, or what it is instead: of a kind that is ignored, of
+  // none (if neither it nor `place` names one), wrong.
+  void Read(std::string_view json, const ObjectPlace& place, ObjectBatch& batch);
 
   // metadata.name of the object read last; valid until the next Read().
   std::string_view last_name() const;

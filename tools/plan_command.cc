@@ -118,6 +118,11 @@ void AddPassFlags(PlanCommand& command, CLI::App& app) {
       ->check(CheckDuration)
       ->type_name("DURATION")
       ->group(group);
+  app.add_option("--threads", command.threads,
+                 "Threads to use; the plan is the same at any number (default: one a core)")
+      ->check(CLI::Range(size_t{1}, Parallelism::kThreadsMax))
+      ->type_name("N")
+      ->group(group);
 }
 
 void AddEligibilityFlags(PlanCommand& command, CLI::App& app) {
@@ -262,8 +267,9 @@ int PlanCommand::Run(std::ostream& out, std::ostream& err) const {
     if (!read.ok()) return Fail(read.status(), err);
     rules = *std::move(read);
   }
+  const Parallelism parallelism(threads);
   const Clock::time_point start = Clock::now();
-  absl::StatusOr<LoadedCluster> cluster = LoadCluster(inputs, load);
+  absl::StatusOr<LoadedCluster> cluster = LoadCluster(inputs, load, parallelism);
   if (!cluster.ok()) return progress.Done(), Fail(cluster.status(), err);
   const double import_s = SecondsSince(start);
 

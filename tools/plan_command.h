@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/parallel.h"
 #include "engine/planner.h"
 #include "tools/load_cluster.h"
 #include "tools/round_command.h"
@@ -31,6 +32,7 @@ struct PlanCommand {
   std::vector<std::string> explain;
   bool stats = false;
   std::string now;
+  size_t threads = Parallelism::Cores();
 
   PlannerOptions planner;
   LoadOptions load;

@@ -189,7 +189,7 @@ Form FormOf(std::string_view name, std::string_view bytes) {
 }
 
 absl::Status Parse(std::string_view name, std::string_view bytes, bool padded, ObjectSink& sink,
-                   ImportStats& stats) {
+                   ImportStats& stats, const Parallelism& parallelism) {
   if (IsGzip(bytes)) {
     absl::StatusOr<std::string> inside = Inflate(name, bytes);
     if (!inside.ok()) return inside.status();
@@ -198,12 +198,12 @@ absl::Status Parse(std::string_view name, std::string_view bytes, bool padded, O
     }
     const size_t size = inside->size();
     inside->append(kJsonPadding, ' ');
-    return Parse(name, std::string_view(*inside).substr(0, size), true, sink, stats);
+    return Parse(name, std::string_view(*inside).substr(0, size), true, sink, stats, parallelism);
   }
   if (IsBinarySnapshot(bytes)) return ReadBinarySnapshot(name, bytes, sink, stats);
   switch (FormOf(name, bytes)) {
     case Form::kJson:
-      return ReadJson(name, bytes, padded, sink, stats);
+      return ReadJson(name, bytes, padded, sink, stats, parallelism);
     case Form::kYaml:
       return ReadYaml(name, bytes, sink, stats);
     case Form::kUnknown:
@@ -213,16 +213,19 @@ absl::Status Parse(std::string_view name, std::string_view bytes, bool padded, O
       absl::StrCat(Absl(name), ": is neither JSON nor YAML nor a snapshot of ebb's"));
 }
 
-absl::Status ReadStandardInput(ObjectSink& sink, ImportStats& stats) {
+absl::Status ReadStandardInput(ObjectSink& sink, ImportStats& stats,
+                               const Parallelism& parallelism) {
   absl::StatusOr<std::string> bytes = ReadAll(kStandardInput, STDIN_FILENO);
   if (!bytes.ok()) return bytes.status();
   ++stats.files;
   const size_t size = bytes->size();
   bytes->append(kJsonPadding, ' ');
-  return Parse(kStandardInput, std::string_view(*bytes).substr(0, size), true, sink, stats);
+  return Parse(kStandardInput, std::string_view(*bytes).substr(0, size), true, sink, stats,
+               parallelism);
 }
 
-absl::Status ReadFile(const std::string& path, ObjectSink& sink, ImportStats& stats) {
+absl::Status ReadFile(const std::string& path, ObjectSink& sink, ImportStats& stats,
+                      const Parallelism& parallelism) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.get() < 0) return FileError(path, errno);
   struct stat status = {};
@@ -233,12 +236,12 @@ absl::Status ReadFile(const std::string& path, ObjectSink& sink, ImportStats& st
     absl::StatusOr<std::unique_ptr<Mapping>> mapping =
         Mapping::Make(path, file.get(), static_cast<size_t>(status.st_size));
     if (!mapping.ok()) return mapping.status();
-    return Parse(path, (*mapping)->bytes(), true, sink, stats);
+    return Parse(path, (*mapping)->bytes(), true, sink, stats, parallelism);
   }
   // A pipe, or a file that the system makes up as it is read.
   const absl::StatusOr<std::string> bytes = ReadAll(path, file.get());
   if (!bytes.ok()) return bytes.status();
-  return Parse(path, *bytes, false, sink, stats);
+  return Parse(path, *bytes, false, sink, stats, parallelism);
 }
 
 bool IsDump(const fs::path& path) {
@@ -249,7 +252,8 @@ bool IsDump(const fs::path& path) {
   return false;
 }
 
-absl::Status ReadFolder(const std::string& path, ObjectSink& sink, ImportStats& stats) {
+absl::Status ReadFolder(const std::string& path, ObjectSink& sink, ImportStats& stats,
+                        const Parallelism& parallelism) {
   std::error_code error;
   std::vector<std::string> files;
   fs::directory_iterator each(path, error);
@@ -266,24 +270,25 @@ absl::Status ReadFolder(const std::string& path, ObjectSink& sink, ImportStats& 
   }
   std::sort(files.begin(), files.end());
   for (const std::string& file : files) {
-    if (absl::Status read = ReadFile(file, sink, stats); !read.ok()) return read;
+    if (absl::Status read = ReadFile(file, sink, stats, parallelism); !read.ok()) return read;
   }
   return absl::OkStatus();
 }
 
 }  // namespace
 
-absl::Status ReadInput(std::string_view path, ObjectSink& sink, ImportStats& stats) {
-  if (path == "-") return ReadStandardInput(sink, stats);
+absl::Status ReadInput(std::string_view path, ObjectSink& sink, ImportStats& stats,
+                       const Parallelism& parallelism) {
+  if (path == "-") return ReadStandardInput(sink, stats, parallelism);
   const std::string name(path);
   std::error_code error;
-  if (fs::is_directory(name, error)) return ReadFolder(name, sink, stats);
-  return ReadFile(name, sink, stats);
+  if (fs::is_directory(name, error)) return ReadFolder(name, sink, stats, parallelism);
+  return ReadFile(name, sink, stats, parallelism);
 }
 
 absl::Status ReadBytes(std::string_view name, std::string_view bytes, ObjectSink& sink,
-                       ImportStats& stats) {
-  return Parse(name, bytes, false, sink, stats);
+                       ImportStats& stats, const Parallelism& parallelism) {
+  return Parse(name, bytes, false, sink, stats, parallelism);
 }
 
 }  // namespace ebb

@@ -12,7 +12,9 @@
 //         the error have been handed over already.
 // Memory: plain files are mapped, not copied; gzip and standard input are held
 //         as a whole while they are read.
-// Threads: one call uses one thread; calls with different sinks may run at once.
+// Threads: long JSON lists are read by as many threads as `parallelism` has; the sink is
+//         called by the caller's, in order, and sees the same at any number.  Calls
+//         with different sinks may run at once.
 
 #ifndef EBB_TOOLS_READ_INPUT_H_
 #define EBB_TOOLS_READ_INPUT_H_
@@ -23,6 +25,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "engine/parallel.h"
 #include "tools/object_sink.h"
 
 namespace ebb {
@@ -36,11 +39,12 @@ struct ImportStats {
 };
 
 // Reads one input ("-": standard input).
-absl::Status ReadInput(std::string_view path, ObjectSink& sink, ImportStats& stats);
+absl::Status ReadInput(std::string_view path, ObjectSink& sink, ImportStats& stats,
+                       const Parallelism& parallelism = Parallelism::One());
 
 // Reads bytes that are in memory already; `name` stands for the file in errors.
 absl::Status ReadBytes(std::string_view name, std::string_view bytes, ObjectSink& sink,
-                       ImportStats& stats);
+                       ImportStats& stats, const Parallelism& parallelism = Parallelism::One());
 
 }  // namespace ebb
 

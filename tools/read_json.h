@@ -14,6 +14,9 @@
 // Errors:  see read_input.h; JSON that is none names the byte offset.
 // Cost:    one pass to find where each object ends, one over the object with
 //          simdjson; nothing is allocated per field once the structs have grown.
+// Threads: the caller's thread finds the items of a long list and hands them over, in
+//          the order of the text; others read them meanwhile, some 64 KiB at a time.
+//          What the sink sees, and the error, are the same at any number of threads.
 // Limits:  one object may have 256 MiB, so that a text that never closes its first
 //          brace is refused before memory is.
 
@@ -24,6 +27,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "engine/parallel.h"
 #include "tools/object_sink.h"
 #include "tools/read_input.h"
 
@@ -35,7 +39,7 @@ inline constexpr size_t kJsonPadding = 64;
 // Reads the objects of `json`.  `padded` tells that kJsonPadding readable bytes
 // follow it; without, what stands at the end is copied.
 absl::Status ReadJson(std::string_view name, std::string_view json, bool padded, ObjectSink& sink,
-                      ImportStats& stats);
+                      ImportStats& stats, const Parallelism& parallelism = Parallelism::One());
 
 }  // namespace ebb
 

@@ -466,10 +466,11 @@ int RunRound(const PlanCommand& command, std::ostream& out, std::ostream& err) {
     record = *std::move(opened);
   }
 
+  const Parallelism parallelism(command.threads);
   ImportStats stats;
   absl::StatusOr<RoundSource> source = Load(command.load, [&](ObjectSink& sink) -> absl::Status {
     for (const std::string& input : command.inputs) {
-      if (absl::Status s = ReadInput(input, sink, stats); !s.ok()) return s;
+      if (absl::Status s = ReadInput(input, sink, stats, parallelism); !s.ok()) return s;
     }
     return absl::OkStatus();
   });
