@@ -19,7 +19,7 @@ double ThresholdOf(const Catalog& catalog, const NodeGroup& group, NodeId node,
 
 Eligibility JudgeEligibility(const ClusterSnapshot& snapshot, const NodeGroups& groups, NodeId node,
                              const PlannerOptions& options, bool recently_unremovable,
-                             int64_t now_s) {
+                             bool none_terminating, int64_t now_s) {
   using enum UnremovableReason;
   const Catalog& catalog = snapshot.catalog();
   const NodeInfo& info = catalog.node(node);
@@ -37,7 +37,8 @@ Eligibility JudgeEligibility(const ClusterSnapshot& snapshot, const NodeGroups& 
   const UtilizationOptions utilization_options{
       .ignore_daemonsets =
           group->ignore_daemonsets_utilization.value_or(options.ignore_daemonsets_utilization),
-      .ignore_mirror_pods = options.ignore_mirror_pods_utilization};
+      .ignore_mirror_pods = options.ignore_mirror_pods_utilization,
+      .none_terminating = none_terminating};
   const std::optional<Utilization> utilization =
       CalculateUtilization(snapshot, node, utilization_options, now_s);
   if (!utilization) return {.reason = kUnexpectedError, .utilization = {}};

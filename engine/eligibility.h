@@ -1,6 +1,6 @@
 // Eligibility: may a node be considered for removal at all?
 //
-// Cost:    O(pods of the node).
+// Cost:    that of CalculateUtilization.
 // Threads: pure.
 // Source:  cluster-autoscaler core/scaledown/eligibility.
 
@@ -21,9 +21,10 @@ struct Eligibility {
 };
 
 // `recently_unremovable`: the node could not be removed a short while ago.
+// `none_terminating`: as in UtilizationOptions.
 Eligibility JudgeEligibility(const ClusterSnapshot& snapshot, const NodeGroups& groups, NodeId node,
                              const PlannerOptions& options, bool recently_unremovable,
-                             int64_t now_s);
+                             bool none_terminating, int64_t now_s);
 
 }  // namespace ebb
 

@@ -1,10 +1,14 @@
 // Hints: for each pod the node that a simulation last placed it on, tried first
 // next time.
 //
-// Two generations: a hint that is not set again lives for one more pass.  Keys and
-// nodes are interned text, so that hints outlive the snapshot they were made on.
+// Two generations: a hint that is not set again lives for one more pass.
 //
-// Cost:    array accesses; 8 bytes per text of the Symbols.
+// A pass reads and sets hints by the ids of one catalog, which is attached.  Between
+// catalogs hints are known by pod key (PodInfo::key) and node name, so that they
+// outlive the snapshot they were made on, and a pod or node that is away for a pass.
+//
+// Cost:    Get and Set are array accesses, 8 bytes a pod.  Attach: nothing for the
+//          catalog of the pass before, else O(pods).
 // Threads: none.
 // Source:  cluster-autoscaler simulator/scheduling/hints.go.
 
@@ -12,46 +16,67 @@
 #define EBB_ENGINE_HINTS_H_
 
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
+#include "snapshot/catalog.h"
 #include "snapshot/ids.h"
 
 namespace ebb {
 
 class Hints {
  public:
-  // The name of the node, by PodInfo::key.
-  [[nodiscard]] std::optional<TextId> Get(TextId pod_key) const {
-    if (Index(pod_key) >= hints_.size()) return std::nullopt;
-    const Hint& hint = hints_[Index(pod_key)];
-    if (hint.generation == 0 || hint.generation + 1 < generation_) return std::nullopt;
-    return hint.node;
+  // The catalog whose ids are used from here on.  All must share one Symbols.
+  void Attach(std::shared_ptr<const Catalog> catalog);
+
+  // kNoNode: there is none.
+  [[nodiscard]] NodeId Get(PodId pod) const {
+    const Hint& hint = hints_[Index(pod)];
+    return IsLive(hint.generation) ? hint.node : kNoNode;
+  }
+  void Set(PodId pod, NodeId node) {
+    hints_[Index(pod)] = {node, generation_};
+    if (!elsewhere_.empty()) elsewhere_.erase(catalog_->pod(pod).key);
   }
 
-  void Set(TextId pod_key, TextId node) {
-    if (Index(pod_key) >= hints_.size()) hints_.resize(Index(pod_key) + Index(pod_key) / 2 + 64);
-    hints_[Index(pod_key)] = {node, generation_};
-  }
+  // By pod key and node name.  REQUIRES: nothing is attached yet.
+  void Set(TextId pod_key, TextId node) { elsewhere_[pod_key] = {node, generation_}; }
 
-  // Visits (pod key, node) of every hint that Get would answer with.
+  // Visits (pod key, node name) of every hint, in no order.
   template <typename Visit>
   void ForEach(Visit&& visit) const {
-    for (size_t key = 0; key < hints_.size(); ++key) {
-      const TextId pod_key{static_cast<uint32_t>(key)};
-      if (const std::optional<TextId> node = Get(pod_key)) visit(pod_key, *node);
+    for (uint32_t p = 0; p < hints_.size(); ++p) {
+      const NodeId node = Get(PodId{p});
+      if (node != kNoNode) visit(catalog_->pod(PodId{p}).key, catalog_->node(node).name);
+    }
+    for (const auto& [pod_key, hint] : elsewhere_) {
+      if (IsLive(hint.generation)) visit(pod_key, hint.node);
     }
   }
 
   // Ends a pass: hints older than it go.
-  void DropOld() { ++generation_; }
+  void DropOld();
 
  private:
   struct Hint {
-    TextId node{};
+    NodeId node = kNoNode;
     uint32_t generation = 0;  // 0: none.
   };
-  std::vector<Hint> hints_;
+  struct NamedHint {
+    TextId node;
+    uint32_t generation;
+  };
+
+  [[nodiscard]] bool IsLive(uint32_t generation) const {
+    return generation != 0 && generation + 1 >= generation_;
+  }
+  void Detach();
+
+  std::shared_ptr<const Catalog> catalog_;
+  size_t known_nodes_ = 0;                                // Of catalog_, when it was attached.
+  std::vector<Hint> hints_;                               // By PodId of catalog_.
+  absl::flat_hash_map<TextId, NamedHint> elsewhere_;      // Of pods or to nodes it has not.
   uint32_t generation_ = 1;
 };
 

@@ -13,7 +13,6 @@
 #include <span>
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
 #include "engine/hints.h"
 #include "engine/plan.h"
@@ -56,9 +55,12 @@ class Placement {
   Hints& hints_;
 
   // Reused.
-  std::vector<uint32_t> order_;  // Indexes into the pods, by priority.
-  std::vector<uint32_t> leftovers_;
-  absl::flat_hash_set<std::pair<TextId, PodShapeId>> hopeless_;  // (controller UID, shape).
+  std::vector<PodId> order_;  // By priority.
+  std::vector<PodId> leftovers_;
+  // By PodShapeId: the attempt in which a pod of it, which has a controller, fitted
+  // nowhere.  Shapes of two controllers differ.
+  std::vector<uint32_t> hopeless_;
+  uint32_t attempt_ = 0;
 };
 
 }  // namespace ebb

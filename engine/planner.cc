@@ -52,6 +52,7 @@ class PassRun {
         unremovable_until_(unremovable_until),
         destinations_(input.destinations != nullptr ? *input.destinations : snapshot.alive()),
         pdbs_(catalog_),
+        rules_(catalog_, options.drain, &pdbs_, /*listers=*/true, input.now_s),
         placement_(snapshot, scan, hints),
         pending_placement_(snapshot, scan, pending_hints) {}
 
@@ -65,8 +66,8 @@ class PassRun {
     } else {
       plan_.termination = Termination::kNoRoomForPending;
     }
-    snapshot_.Revert();
     scan_.EndPass();
+    snapshot_.Revert();
     for (uint32_t p = 0; p < catalog_.pdbs().size(); ++p) {
       plan_.pdb_remaining.push_back(pdbs_.remaining(PdbId{p}));
     }
@@ -94,12 +95,18 @@ class PassRun {
   }
 
   std::vector<NodeId> FindEligible() {
+    NodeSet with_terminating(catalog_.nodes());
+    for (const auto& [pod, time] : catalog_.deletion_times()) {
+      const NodeId node = snapshot_.NodeOf(pod);
+      if (node != kNoNode) with_terminating.Insert(node);
+    }
     std::vector<NodeId> eligible;
     eligible.reserve(input_.candidates.size());
     for (const NodeId node : input_.candidates) {
       const bool recently = unremovable_until_.contains(catalog_.node(node).name);
       const Eligibility verdict =
-          JudgeEligibility(snapshot_, groups_, node, options_, recently, input_.now_s);
+          JudgeEligibility(snapshot_, groups_, node, options_, recently,
+                           !with_terminating.Contains(node), input_.now_s);
       plan_.utilization[Index(node)] = verdict.utilization;
       if (verdict.reason == UnremovableReason::kNoReason) {
         eligible.push_back(node);
@@ -136,7 +143,7 @@ class PassRun {
       Keep({.node = node, .reason = UnremovableReason::kNoNodeInfo, .pdb = {}});
       return true;
     }
-    GetPodsToMove(snapshot_, node, options_.drain, &pdbs_, /*listers=*/true, input_.now_s, pods_);
+    rules_.GetPodsToMove(snapshot_, node, pods_);
     if (pods_.blocked()) {
       Keep({.node = node,
             .reason = UnremovableReason::kBlockedByPod,
@@ -147,7 +154,7 @@ class PassRun {
     }
     snapshot_.Fork();
     scan_.OnFork();
-    MakeGhost(node);
+    snapshot_.SetGhost(node);
     const auto out_of_time = [this] { return may_stop() && TimeIsUpInSimulation(); };
     const Placement::Result placed =
         placement_.TryPlace(pods_.move, OnFailure::kStopGroup, out_of_time, moves_);
@@ -166,14 +173,7 @@ class PassRun {
   }
 
   // What does not move (DaemonSet pods and the like) vanishes with its node.
-  void MakeGhost(NodeId node) {
-    for (const PodId pod : pods_.move) snapshot_.RemovePod(pod);
-    while (!snapshot_.PodsOn(node).empty()) snapshot_.RemovePod(snapshot_.PodsOn(node).back());
-    snapshot_.SetGhost(node);
-  }
-
   void Remove(NodeId node) {
-    snapshot_.ClearGhost();
     snapshot_.RemoveNode(node);
     snapshot_.Commit();
     scan_.OnNodeRemoved(node);
@@ -216,6 +216,7 @@ class PassRun {
 
   NodeSet destinations_;
   PdbTracker pdbs_;
+  DrainJudge rules_;
   Placement placement_;
   Placement pending_placement_;
   Plan plan_;
@@ -238,6 +239,8 @@ Planner::~Planner() = default;
 Plan Planner::Pass(ClusterSnapshot& snapshot, const NodeGroups& groups, const PassInput& input) {
   EBB_CHECK(groups.group_of.size() == snapshot.catalog().nodes());
   memory_->ForgetExpired(snapshot, input.now_s);
+  memory_->hints.Attach(snapshot.shared_catalog());
+  memory_->pending_hints.Attach(snapshot.shared_catalog());
   Plan plan = PassRun(snapshot, groups, options_, input, memory_->hints, memory_->pending_hints,
                       memory_->scan, memory_->unremovable_until)
                   .Run();
@@ -246,7 +249,7 @@ Plan Planner::Pass(ClusterSnapshot& snapshot, const NodeGroups& groups, const Pa
   return plan;
 }
 
-std::optional<TextId> Planner::Hint(TextId pod_key) const { return memory_->hints.Get(pod_key); }
+NodeId Planner::Hint(PodId pod) const { return memory_->hints.Get(pod); }
 
 PlannerMemory Planner::Save(const Symbols& symbols) const {
   PlannerMemory saved;

@@ -108,9 +108,9 @@ class Planner {
   // nodes of its catalog; passes use snapshots that share one Symbols.
   Plan Pass(ClusterSnapshot& snapshot, const NodeGroups& groups, const PassInput& input);
 
-  // The destination hint of a pod by its key (PodInfo::key): the name of the last
-  // node that a simulation placed it on, tried first next time.
-  [[nodiscard]] std::optional<TextId> Hint(TextId pod_key) const;
+  // The destination hint of a pod of the last pass's snapshot: the last node that a
+  // simulation placed it on, tried first next time; kNoNode where there is none.
+  [[nodiscard]] NodeId Hint(PodId pod) const;
 
   // The memory between two passes.  A planner that restores what another saved goes
   // on as that one would have.  `symbols`: of the snapshots past and to come.

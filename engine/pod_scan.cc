@@ -13,7 +13,13 @@ bool HasOwnStatics(const PodShape& shape) {
          !shape.claims.empty() || shape.volumes != 0;
 }
 
-// Whether more than requests has to be looked at on a node.
+// What there is to look at for pods of a shape.
+enum Trait : uint8_t {
+  kKnown = 1,
+  kMoreThanRequests = 2,  // On a node, beside its statics.
+  kPreFilter = 4,         // PreFilter may fail, or be bound to nodes.
+};
+
 bool HasMoreThanRequests(const PodShape& shape) {
   return !shape.host_ports.empty() || !shape.spread.empty() || !shape.affinity.empty() ||
          !shape.anti_affinity.empty() || !shape.repelled_by.empty() || HasOwnStatics(shape);
@@ -71,9 +77,12 @@ T& Slot(std::vector<std::unique_ptr<T>>& slots, size_t index) {
 void PodScan::BeginPass(const ClusterSnapshot& snapshot, const NodeSet& destinations) {
   snapshot_ = &snapshot;
   destinations_ = &destinations;
-  if (catalog_ != snapshot.shared_catalog()) {
+  // A catalog that gained pods or nodes is another one: what a shape meets may differ.
+  if (catalog_ != snapshot.shared_catalog() || traits_.size() != catalog_->pod_shapes() ||
+      schedulable_.range() != catalog_->nodes()) {
     catalog_ = snapshot.shared_catalog();
     statics_.clear();
+    traits_.assign(catalog_->pod_shapes(), 0);
     schedulable_ = NodeSet(catalog_->nodes());
     for (uint32_t n = 0; n < catalog_->nodes(); ++n) {
       schedulable_.Set(NodeId{n}, !catalog_->node(NodeId{n}).unschedulable);
@@ -85,11 +94,22 @@ void PodScan::BeginPass(const ClusterSnapshot& snapshot, const NodeSet& destinat
 }
 
 void PodScan::EndPass() {
+  if (last_node_ != kNoNode) last_index_ = snapshot_->PositionOf(last_node_);
   candidates_.clear();
   forgotten_.clear();
   snapshot_ = nullptr;
   destinations_ = nullptr;
   last_node_ = kNoNode;
+}
+
+uint8_t PodScan::TraitsOf(PodShapeId id) {
+  uint8_t& traits = traits_[Index(id)];
+  if (traits == 0) {
+    const PodShape& shape = catalog_->shape(id);
+    traits = kKnown | (HasMoreThanRequests(shape) ? kMoreThanRequests : 0) |
+             (MayFailPreFilter(*catalog_, shape) ? kPreFilter : 0);
+  }
+  return traits;
 }
 
 PodScan::StaticBits& PodScan::StaticsOf(const PodShape& shape, PodShapeId id) {
@@ -136,7 +156,7 @@ void PodScan::FillWord(Candidates& candidates, const PodShape& shape, size_t wor
   }
 }
 
-NodeId PodScan::FirstFit(Candidates& candidates, const PodShape& shape, size_t word,
+NodeId PodScan::FirstFit(Candidates& candidates, const PodShape& shape, bool more, size_t word,
                          uint64_t mask) {
   if (!candidates.known[word]) FillWord(candidates, shape, word);
   uint64_t& maybe = candidates.maybe.words()[word];
@@ -147,7 +167,7 @@ NodeId PodScan::FirstFit(Candidates& candidates, const PodShape& shape, size_t w
     ++evaluations_;
     if (!FitsNodeResources(*snapshot_, shape, node)) {
       full |= rest & -rest;
-    } else if (!HasMoreThanRequests(shape) || DynamicFits(*snapshot_, shape, node)) {
+    } else if (!more || DynamicFits(*snapshot_, shape, node)) {
       found = node;
       break;
     }
@@ -159,20 +179,18 @@ NodeId PodScan::FirstFit(Candidates& candidates, const PodShape& shape, size_t w
   return found;
 }
 
-NodeId PodScan::StartOfScan() {
-  const size_t nodes = snapshot_->nodes();
-  if (last_node_ == kNoNode || last_index_ >= nodes) {
-    return snapshot_->NodeAt((last_index_ + 1) % nodes);
-  }
+NodeId PodScan::StartOfScan() const {
+  if (last_node_ == kNoNode) return snapshot_->NodeAt((last_index_ + 1) % snapshot_->nodes());
   const NodeId next = NextAfter(snapshot_->alive(), last_node_);
   return next == kNoNode ? snapshot_->NodeAt(0) : next;
 }
 
 NodeId PodScan::FindNode(PodId pod) {
-  const PodShapeId id = catalog_->pod(pod).shape;
-  const PodShape& shape = catalog_->shape(id);
   if (snapshot_->nodes() == 0) return kNoNode;
-  if (MayFailPreFilter(*catalog_, shape) && !PreFilter(*snapshot_, shape).fits) return kNoNode;
+  const PodShapeId id = catalog_->shape_id(pod);
+  const PodShape& shape = catalog_->shape(id);
+  const uint8_t traits = TraitsOf(id);
+  if ((traits & kPreFilter) != 0 && !PreFilter(*snapshot_, shape).fits) return kNoNode;
 
   Candidates& candidates = CandidatesOf(shape, id);
   const std::span<const uint64_t> alive = snapshot_->alive().words();
@@ -183,7 +201,8 @@ NodeId PodScan::FindNode(PodId pod) {
   const auto search = [&](size_t word, uint64_t mask) {
     mask &= alive[word] & destinations[word];
     if (word == ghost_word) mask &= ~ghost_bit;
-    return mask == 0 ? kNoNode : FirstFit(candidates, shape, word, mask);
+    if (mask == 0) return kNoNode;
+    return FirstFit(candidates, shape, (traits & kMoreThanRequests) != 0, word, mask);
   };
 
   const NodeId start = StartOfScan();
@@ -193,38 +212,21 @@ NodeId PodScan::FindNode(PodId pod) {
   for (size_t w = first + 1; found == kNoNode && w < alive.size(); ++w) found = search(w, ~uint64_t{0});
   for (size_t w = 0; found == kNoNode && w < first; ++w) found = search(w, ~uint64_t{0});
   if (found == kNoNode && ~from_start != 0) found = search(first, ~from_start);
-  if (found != kNoNode) MovePointerTo(found);
+  if (found != kNoNode) last_node_ = found;
   return found;
 }
 
-void PodScan::MovePointerTo(NodeId node) {
-  // Count the nodes between the old place and the new one where that is near.
-  const std::span<const uint64_t> alive = snapshot_->alive().words();
-  if (last_node_ == kNoNode || node < last_node_) {
-    last_index_ = snapshot_->PositionOf(node);
-  } else {
-    const size_t from = Index(last_node_) / kNodesPerWord;
-    const size_t to = Index(node) / kNodesPerWord;
-    const auto below = [&](NodeId n) {
-      const uint64_t mask = (uint64_t{1} << (Index(n) % kNodesPerWord)) - 1;
-      return std::popcount(alive[Index(n) / kNodesPerWord] & mask);
-    };
-    last_index_ -= below(last_node_);
-    for (size_t w = from; w < to; ++w) last_index_ += std::popcount(alive[w]);
-    last_index_ += below(node);
-  }
-  last_node_ = node;
-}
-
-bool PodScan::Fits(PodId pod, NodeId node) const {
-  const PodShape& shape = catalog_->shape_of(pod);
+bool PodScan::Fits(PodId pod, NodeId node) {
   if (!snapshot_->Contains(node) || snapshot_->IsGhost(node) || !destinations_->Contains(node)) {
     return false;
   }
+  const PodShapeId id = catalog_->shape_id(pod);
+  const PodShape& shape = catalog_->shape(id);
   if (!FitsNodeResources(*snapshot_, shape, node)) return false;
-  if (MayFailPreFilter(*catalog_, shape) && !PreFilter(*snapshot_, shape).fits) return false;
+  const uint8_t traits = TraitsOf(id);
+  if ((traits & kPreFilter) != 0 && !PreFilter(*snapshot_, shape).fits) return false;
   if (!StaticFits(*snapshot_, shape, node)) return false;
-  return !HasMoreThanRequests(shape) || DynamicFits(*snapshot_, shape, node);
+  return (traits & kMoreThanRequests) == 0 || DynamicFits(*snapshot_, shape, node);
 }
 
 void PodScan::OnFork() { forgotten_.clear(); }
@@ -241,9 +243,11 @@ void PodScan::OnRevert() {
 }
 
 void PodScan::OnNodeRemoved(NodeId node) {
-  // The index stays; if a node at or before it goes, it means the next node.
+  // The index stays; if a node at or before it goes, it means the next node, which
+  // may be none: then the index is one past the last.
   if (last_node_ == kNoNode || node > last_node_) return;
   last_node_ = NextAfter(snapshot_->alive(), last_node_);
+  if (last_node_ == kNoNode) last_index_ = snapshot_->nodes();
 }
 
 }  // namespace ebb

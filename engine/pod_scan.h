@@ -34,7 +34,7 @@ namespace ebb {
 class PodScan {
  public:
   // Begins a pass over `snapshot`.  `destinations`: nodes that may take pods.
-  // Both must live until EndPass.
+  // Both must live until EndPass, which finds nodes as the pass left them.
   void BeginPass(const ClusterSnapshot& snapshot, const NodeSet& destinations);
   void EndPass();
 
@@ -47,7 +47,7 @@ class PodScan {
   NodeId FindNode(PodId pod);
 
   // Every filter on one node (a hint), and that it may take pods.  The pointer stays.
-  [[nodiscard]] bool Fits(PodId pod, NodeId node) const;
+  [[nodiscard]] bool Fits(PodId pod, NodeId node);
 
   // To be told beside the snapshot's own calls (a commit changes nothing here):
   void OnFork();
@@ -55,6 +55,7 @@ class PodScan {
   void OnNodeRemoved(NodeId node);
 
   // The pointer, between passes: all of a scan's memory that can change an answer.
+  // It is what EndPass found, or SetPointer said.
   [[nodiscard]] uint64_t pointer() const { return last_index_; }
   void SetPointer(uint64_t pointer) {
     last_index_ = pointer;
@@ -86,9 +87,10 @@ class PodScan {
   StaticBits& StaticsOf(const PodShape& shape, PodShapeId id);
   uint64_t StaticWord(StaticBits& statics, const PodShape& shape, size_t word) const;
   void FillWord(Candidates& candidates, const PodShape& shape, size_t word);
-  NodeId FirstFit(Candidates& candidates, const PodShape& shape, size_t word, uint64_t mask);
-  NodeId StartOfScan();
-  void MovePointerTo(NodeId node);
+  NodeId FirstFit(Candidates& candidates, const PodShape& shape, bool more, size_t word,
+                  uint64_t mask);
+  [[nodiscard]] NodeId StartOfScan() const;
+  uint8_t TraitsOf(PodShapeId id);
 
   const ClusterSnapshot* snapshot_ = nullptr;
   const NodeSet* destinations_ = nullptr;
@@ -98,8 +100,12 @@ class PodScan {
   std::vector<std::unique_ptr<Candidates>> candidates_;
   std::vector<Forgotten> forgotten_;        // Since the last fork.
 
-  uint64_t last_index_ = 0;
-  NodeId last_node_ = kNoNode;  // The node at last_index_, or kNoNode: look it up.
+  std::vector<uint8_t> traits_;             // By PodShapeId: what there is to look at.
+
+  // The pointer is kept as a node where it can be; its index is counted when it is
+  // asked for.
+  NodeId last_node_ = kNoNode;
+  uint64_t last_index_ = 0;  // Where last_node_ is kNoNode.
   uint64_t evaluations_ = 0;
 };
 

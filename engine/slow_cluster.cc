@@ -78,7 +78,7 @@ SlowCluster::SlowCluster(const ClusterSnapshot& snapshot, int64_t now_s)
   }
   bool any_storage = false;
   for (uint32_t p = 0; p < catalog_.pods(); ++p) {
-    of_shape_[Index(catalog_.pod(PodId{p}).shape)].push_back(PodId{p});
+    of_shape_[Index(catalog_.shape_id(PodId{p}))].push_back(PodId{p});
     any_storage |= UsesStorage(catalog_.shape_of(PodId{p}));
   }
   if (any_storage) storage_ = snapshot;
@@ -120,7 +120,7 @@ void SlowCluster::EndRemoval() {
 }
 
 std::string SlowCluster::WhyNot(PodId pod, NodeId node) {
-  const PodShapeId id = catalog_.pod(pod).shape;
+  const PodShapeId id = catalog_.shape_id(pod);
   const PodShape& shape = catalog_.shape(id);
   if (!shape.not_understood.empty()) {
     return absl::StrCat("it has a constraint that is not understood: ", shape.not_understood);

@@ -34,6 +34,10 @@ Sums SumOver(const ClusterSnapshot& snapshot, NodeId node, ResourceId resource,
              const UtilizationOptions& options, int64_t now_s) {
   const Catalog& catalog = snapshot.catalog();
   Sums sums;
+  if (options.none_terminating && !options.ignore_daemonsets && !options.ignore_mirror_pods) {
+    sums.requested = snapshot.Allocatable(resource, node) - snapshot.Free(resource, node);
+    return sums;
+  }
   for (const PodId pod : snapshot.PodsOn(node)) {
     const PodShape& shape = catalog.shape_of(pod);
     const int64_t charge = ChargeOf(shape, resource);

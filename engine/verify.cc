@@ -128,7 +128,7 @@ class Replay {
   // --- Budgets -----------------------------------------------------------------
 
   const std::vector<PdbId>& BudgetsOf(PodId pod) {
-    const PodShapeId id = catalog_.pod(pod).shape;
+    const PodShapeId id = catalog_.shape_id(pod);
     std::optional<std::vector<PdbId>>& budgets = budgets_of_shape_[Index(id)];
     if (budgets) return *budgets;
     budgets.emplace();

@@ -153,7 +153,9 @@ DrainVerdict Budget(const Question& q) {
   return kNoOpinion;
 }
 
-constexpr DrainVerdict (*kRules[])(const Question&) = {
+using Rule = DrainVerdict (*)(const Question&);
+
+constexpr Rule kRulesBeforeBudgets[] = {
     Mirror,
     LongTerminating,
     ReplicaCount,
@@ -167,8 +169,21 @@ constexpr DrainVerdict (*kRules[])(const Question&) = {
     System,
     NotSafeToEvict,
     LocalStorage,
-    Budget,
 };
+
+DrainVerdict FirstOpinion(const Question& question) {
+  for (const Rule rule : kRulesBeforeBudgets) {
+    const DrainVerdict verdict = rule(question);
+    if (verdict.outcome != DrainOutcome::kUndefined) return verdict;
+  }
+  return kNoOpinion;
+}
+
+// Whether a rule before the budgets reads more of a pod than its shape: when it was
+// deleted, how old it is.
+bool DependsOnPod(const Catalog& catalog, const PodShape& shape) {
+  return shape.terminating || catalog.Text(shape.namespace_name) == kKubeSystem;
+}
 
 }  // namespace
 
@@ -202,11 +217,8 @@ bool IsLongTerminating(const Catalog& catalog, PodId pod, int64_t now_s) {
 DrainVerdict JudgePod(const Catalog& catalog, PodId pod, const DrainOptions& options,
                       const PdbTracker* pdbs, bool listers, int64_t now_s) {
   const Question question{catalog, pod, catalog.shape_of(pod), options, pdbs, listers, now_s};
-  for (const auto rule : kRules) {
-    const DrainVerdict verdict = rule(question);
-    if (verdict.outcome != DrainOutcome::kUndefined) return verdict;
-  }
-  return kNoOpinion;
+  const DrainVerdict verdict = FirstOpinion(question);
+  return verdict.outcome == DrainOutcome::kUndefined ? Budget(question) : verdict;
 }
 
 void PodsToMove::Clear() {
@@ -218,17 +230,55 @@ void PodsToMove::Clear() {
   pdb.reset();
 }
 
-void GetPodsToMove(const ClusterSnapshot& snapshot, NodeId node, const DrainOptions& options,
-                   const PdbTracker* pdbs, bool listers, int64_t now_s, PodsToMove& result) {
-  const Catalog& catalog = snapshot.catalog();
+DrainJudge::DrainJudge(const Catalog& catalog, const DrainOptions& options,
+                       const PdbTracker* pdbs, bool listers, int64_t now_s)
+    : catalog_(catalog),
+      options_(options),
+      pdbs_(pdbs),
+      listers_(listers),
+      now_s_(now_s),
+      verdicts_(catalog.pod_shapes()) {}
+
+const DrainJudge::ShapeVerdict& DrainJudge::VerdictOf(PodId pod) {
+  using enum ShapeVerdict::Scope;
+  ShapeVerdict& known = verdicts_[Index(catalog_.shape_id(pod))];
+  if (known.scope != kUnknown) return known;
+  const PodShape& shape = catalog_.shape_of(pod);
+  known.daemonset = IsDaemonSetPod(catalog_, shape);
+  if (DependsOnPod(catalog_, shape)) {
+    known.scope = kPod;
+    return known;
+  }
+  const DrainVerdict verdict =
+      FirstOpinion({catalog_, pod, shape, options_, pdbs_, listers_, now_s_});
+  known.outcome = verdict.outcome;
+  known.reason = verdict.reason;
+  const bool budgets =
+      verdict.outcome == DrainOutcome::kUndefined && pdbs_ != nullptr && !shape.budgets.empty();
+  known.scope = budgets ? kBudgets : kShape;
+  return known;
+}
+
+DrainVerdict DrainJudge::Judge(PodId pod, const ShapeVerdict& of_shape) const {
+  using enum ShapeVerdict::Scope;
+  if (of_shape.scope == kShape) {
+    return {.outcome = of_shape.outcome, .reason = of_shape.reason, .pdb = {}};
+  }
+  if (of_shape.scope == kPod) return JudgePod(catalog_, pod, options_, pdbs_, listers_, now_s_);
+  return Budget({catalog_, pod, catalog_.shape_of(pod), options_, pdbs_, listers_, now_s_});
+}
+
+DrainVerdict DrainJudge::Judge(PodId pod) { return Judge(pod, VerdictOf(pod)); }
+
+void DrainJudge::GetPodsToMove(const ClusterSnapshot& snapshot, NodeId node, PodsToMove& result) {
   result.Clear();
   for (const PodId pod : snapshot.PodsOn(node)) {
-    const DrainVerdict verdict = JudgePod(catalog, pod, options, pdbs, listers, now_s);
+    const ShapeVerdict& of_shape = VerdictOf(pod);
+    const DrainVerdict verdict = Judge(pod, of_shape);
     switch (verdict.outcome) {
       case DrainOutcome::kUndefined:
       case DrainOutcome::kDrain:
-        (IsDaemonSetPod(catalog, catalog.shape_of(pod)) ? result.daemonset : result.move)
-            .push_back(pod);
+        (of_shape.daemonset ? result.daemonset : result.move).push_back(pod);
         break;
       case DrainOutcome::kWaitForCompletion:
         result.on_completion.push_back(pod);

@@ -81,9 +81,39 @@ struct PodsToMove {
   void Clear();
 };
 
-// All pods of `node`.  `result` is cleared first.
-void GetPodsToMove(const ClusterSnapshot& snapshot, NodeId node, const DrainOptions& options,
-                   const PdbTracker* pdbs, bool listers, int64_t now_s, PodsToMove& result);
+// The rules over many pods at one time: what they say of all pods of a shape is
+// worked out once.  Only budgets, deletion and age are asked of each pod again.
+// Borrows its arguments.
+class DrainJudge {
+ public:
+  DrainJudge(const Catalog& catalog, const DrainOptions& options, const PdbTracker* pdbs,
+             bool listers, int64_t now_s);
+
+  // As JudgePod.
+  [[nodiscard]] DrainVerdict Judge(PodId pod);
+
+  // All pods of `node`.  `result` is cleared first.
+  void GetPodsToMove(const ClusterSnapshot& snapshot, NodeId node, PodsToMove& result);
+
+ private:
+  struct ShapeVerdict {
+    enum class Scope : uint8_t { kUnknown, kShape, kBudgets, kPod };
+    Scope scope = Scope::kUnknown;  // What decides: shape alone; its budgets too; each pod.
+    bool daemonset = false;
+    DrainOutcome outcome = DrainOutcome::kUndefined;
+    BlockingPodReason reason = BlockingPodReason::kNoReason;
+  };
+
+  const ShapeVerdict& VerdictOf(PodId pod);
+  DrainVerdict Judge(PodId pod, const ShapeVerdict& of_shape) const;
+
+  const Catalog& catalog_;
+  const DrainOptions& options_;
+  const PdbTracker* const pdbs_;
+  const bool listers_;
+  const int64_t now_s_;
+  std::vector<ShapeVerdict> verdicts_;  // By PodShapeId.
+};
 
 }  // namespace ebb
 

@@ -216,7 +216,8 @@ absl::Status SnapshotBuilder::AddPod(const objects::Pod& pod) {
                          : symbols.Intern(pod.meta.uid);
   const PodShapeId shape = shapes_->Intern(catalog, pod, fit_requests_, charge_requests_);
   catalog.pods_.push_back(
-      {.name = name.name, .key = uid, .shape = shape, .creation_time = pod.meta.creation_time});
+      {.name = name.name, .key = uid, .creation_time = pod.meta.creation_time});
+  catalog.shape_ids_.push_back(shape);
   if (pod.meta.deletion_time) catalog.deletion_times_.emplace(id, *pod.meta.deletion_time);
   wanted_nodes_.push_back(
       symbols.Intern(pod.node_name.empty() ? pod.nominated_node_name : pod.node_name));

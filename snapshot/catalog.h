@@ -149,7 +149,6 @@ struct NodeInfo {
 struct PodInfo {
   TextId name;
   TextId key;  // The UID, or "namespace/name" where it has none.
-  PodShapeId shape;
   int64_t creation_time = 0;
 };
 
@@ -236,10 +235,15 @@ class Catalog {
 
   [[nodiscard]] size_t pods() const { return pods_.size(); }
   [[nodiscard]] const PodInfo& pod(PodId id) const { return pods_[Index(id)]; }
-  [[nodiscard]] const PodShape& shape_of(PodId id) const { return shape(pod(id).shape); }
+  [[nodiscard]] PodShapeId shape_id(PodId id) const { return shape_ids_[Index(id)]; }
+  [[nodiscard]] const PodShape& shape_of(PodId id) const { return shape(shape_id(id)); }
   // "namespace/name".
   [[nodiscard]] std::string PodName(PodId id) const;
-  // metadata.deletionTimestamp; REQUIRES: shape_of(id).terminating.
+  // metadata.deletionTimestamp of every terminating pod.
+  [[nodiscard]] const absl::flat_hash_map<PodId, int64_t>& deletion_times() const {
+    return deletion_times_;
+  }
+  // REQUIRES: shape_of(id).terminating.
   [[nodiscard]] int64_t DeletionTime(PodId id) const { return deletion_times_.at(id); }
   // Errors: NotFound.
   [[nodiscard]] absl::StatusOr<PodId> FindPod(std::string_view namespace_name,
@@ -317,6 +321,7 @@ class Catalog {
   size_t node_shape_count_ = 0;
 
   std::vector<PodInfo> pods_;
+  std::vector<PodShapeId> shape_ids_;  // By PodId, apart from PodInfo: a pass reads nothing else.
   absl::flat_hash_map<NamespacedName, PodId> pods_by_name_;
   absl::flat_hash_map<PodId, int64_t> deletion_times_;
 

@@ -49,17 +49,29 @@ int64_t ClusterSnapshot::Allocatable(ResourceId resource, NodeId node) const {
   return AmountOf(catalog_->node(node).allocatable, resource);
 }
 
-void ClusterSnapshot::Charge(PodId pod, NodeId node, int sign) {
+template <int kSign>
+void ClusterSnapshot::Count(const PodShape& shape, NodeId node) {
+  if (!shape.feeds.empty()) topology_.Count(*catalog_, shape, node, kSign);
+  for (const ClaimId claim : shape.claims) claim_uses_.Mutable(Index(claim)) += kSign;
+}
+
+template <int kSign>
+void ClusterSnapshot::CountAll(const PodList& pods, NodeId node) {
+  placed_pods_ += kSign * pods.size();
+  if (catalog_->tables().empty() && catalog_->claims() == 0) return;
+  for (const PodId pod : pods) Count<kSign>(catalog_->shape_of(pod), node);
+}
+
+template <int kSign>
+void ClusterSnapshot::Charge(PodId pod, NodeId node) {
   const PodShape& shape = catalog_->shape_of(pod);
   const size_t n = Index(node);
   for (const auto& [resource, amount] : shape.charge_requests) {
-    free_[Index(resource)].Mutable(n) -= sign * amount;
+    free_[Index(resource)].Mutable(n) -= kSign * amount;
   }
-  free_[Index(kPods)].Mutable(n) -= sign;
-  topology_.Count(*catalog_, shape, node, sign);
-  for (const ClaimId claim : shape.claims) claim_uses_.Mutable(Index(claim)) += sign;
-  placed_pods_ += sign;
-  node_of_.Mutable(Index(pod)) = sign > 0 ? node : kNoNode;
+  free_[Index(kPods)].Mutable(n) -= kSign;
+  Count<kSign>(shape, node);
+  placed_pods_ += kSign;
 }
 
 uint32_t ClusterSnapshot::TakeFromList(PodId pod, NodeId node) {
@@ -79,17 +91,20 @@ void ClusterSnapshot::PutBackInList(PodId pod, NodeId node, uint32_t index) {
 }
 
 void ClusterSnapshot::AddPod(PodId pod, NodeId node) {
-  EBB_CHECK(NodeOf(pod) == kNoNode && Contains(node));
+  NodeId& place = node_of_.Mutable(Index(pod));
+  EBB_CHECK((place == kNoNode || place == ghost_) && node != ghost_ && Contains(node));
+  Log({.op = Op::kAddPod, .index = static_cast<uint32_t>(Index(place)), .pod = pod, .node = node});
+  place = node;
   pods_on_.Mutable(Index(node)).push_back(pod);
-  Charge(pod, node, +1);
-  Log({.op = Op::kAddPod, .index = 0, .pod = pod, .node = node});
+  Charge<+1>(pod, node);
 }
 
 void ClusterSnapshot::RemovePod(PodId pod) {
   const NodeId node = NodeOf(pod);
   EBB_CHECK(node != kNoNode);
   const uint32_t index = TakeFromList(pod, node);
-  Charge(pod, node, -1);
+  node_of_.Mutable(Index(pod)) = kNoNode;
+  Charge<-1>(pod, node);
   Log({.op = Op::kRemovePod, .index = index, .pod = pod, .node = node});
 }
 
@@ -119,7 +134,16 @@ void ClusterSnapshot::AddNode(NodeId node) {
 }
 
 void ClusterSnapshot::SetGhost(NodeId node) {
-  EBB_CHECK(ghost_ == kNoNode && Contains(node) && PodsOn(node).empty());
+  EBB_CHECK(ghost_ == kNoNode && Contains(node));
+  CountAll<-1>(pods_on_[Index(node)], node);
+  for (auto& column : free_) {
+    int64_t& free = column.Mutable(Index(node));
+    if (!marks_.empty()) ghost_free_.push_back(free);
+    free = 0;
+  }
+  for (const auto& [resource, amount] : catalog_->node(node).allocatable) {
+    free_[Index(resource)].Mutable(Index(node)) = amount;
+  }
   ghost_ = node;
   topology_.CountNode(*catalog_, node, -1, /*as_ghost=*/true);
   Log({.op = Op::kSetGhost, .index = 0, .pod = kNoPod, .node = node});
@@ -128,6 +152,12 @@ void ClusterSnapshot::SetGhost(NodeId node) {
 void ClusterSnapshot::ClearGhost() {
   EBB_CHECK(ghost_ != kNoNode);
   const NodeId node = std::exchange(ghost_, kNoNode);
+  PodList& list = pods_on_.Mutable(Index(node));
+  for (const PodId pod : list) {
+    if (node_of_[Index(pod)] == node) node_of_.Mutable(Index(pod)) = kNoNode;
+  }
+  if (!marks_.empty()) ghost_pods_.push_back(std::move(list));
+  list.clear();
   topology_.CountNode(*catalog_, node, +1, /*as_ghost=*/true);
   Log({.op = Op::kClearGhost, .index = 0, .pod = kNoPod, .node = node});
 }
@@ -208,18 +238,23 @@ void ClusterSnapshot::Revert() {
 void ClusterSnapshot::Commit() {
   EBB_CHECK(!marks_.empty());
   marks_.pop_back();
-  if (marks_.empty()) log_.clear();
+  if (!marks_.empty()) return;
+  log_.clear();
+  ghost_free_.clear();
+  ghost_pods_.clear();
 }
 
 void ClusterSnapshot::Undo(const Change& change) {
   switch (change.op) {
     case Op::kAddPod:
       pods_on_.Mutable(Index(change.node)).pop_back();
-      Charge(change.pod, change.node, -1);
+      node_of_.Mutable(Index(change.pod)) = NodeId{change.index};
+      Charge<-1>(change.pod, change.node);
       return;
     case Op::kRemovePod:
       PutBackInList(change.pod, change.node, change.index);
-      Charge(change.pod, change.node, +1);
+      node_of_.Mutable(Index(change.pod)) = change.node;
+      Charge<+1>(change.pod, change.node);
       return;
     case Op::kRemoveNode:
       SetAlive(change.node, true);
@@ -230,11 +265,22 @@ void ClusterSnapshot::Undo(const Change& change) {
     case Op::kSetGhost:
       ghost_ = kNoNode;
       topology_.CountNode(*catalog_, change.node, +1, /*as_ghost=*/true);
+      for (size_t r = free_.size(); r-- > 0; ghost_free_.pop_back()) {
+        free_[r].Mutable(Index(change.node)) = ghost_free_.back();
+      }
+      CountAll<+1>(pods_on_[Index(change.node)], change.node);
       return;
-    case Op::kClearGhost:
+    case Op::kClearGhost: {
       ghost_ = change.node;
       topology_.CountNode(*catalog_, change.node, -1, /*as_ghost=*/true);
+      PodList& list = pods_on_.Mutable(Index(change.node));
+      list = std::move(ghost_pods_.back());
+      ghost_pods_.pop_back();
+      for (const PodId pod : list) {
+        if (node_of_[Index(pod)] == kNoNode) node_of_.Mutable(Index(pod)) = change.node;
+      }
       return;
+    }
   }
 }
 

@@ -16,7 +16,8 @@
 // Units:     milli-CPU, bytes, counts.
 // Cost:      Fork O(1); Commit O(1); Revert O(changes since the fork); AddPod and
 //            RemovePod O(resources + tables that the shape feeds); RemovePod also
-//            O(pods of the node); a copy O(pages).
+//            O(pods of the node); SetGhost O(resources), and O(pods of the node)
+//            where counters or claims follow them; a copy O(pages).
 // Threads:   const methods may run concurrently on one snapshot; different copies
 //            may be changed by different threads.
 // Order:     pods of a node are in append order; removing one moves the last into
@@ -75,9 +76,16 @@ class ClusterSnapshot {
   // The node at `position` < nodes().  Cost: nodes / 64.
   [[nodiscard]] NodeId NodeAt(size_t position) const;
 
-  [[nodiscard]] const PodList& PodsOn(NodeId node) const { return pods_on_[Index(node)]; }
+  [[nodiscard]] std::span<const PodId> PodsOn(NodeId node) const {
+    if (node == ghost_) return {};
+    const PodList& pods = pods_on_[Index(node)];
+    return {pods.data(), pods.size()};
+  }
   // kNoNode: not placed.
-  [[nodiscard]] NodeId NodeOf(PodId pod) const { return node_of_[Index(pod)]; }
+  [[nodiscard]] NodeId NodeOf(PodId pod) const {
+    const NodeId node = node_of_[Index(pod)];
+    return node == ghost_ ? kNoNode : node;
+  }
 
   [[nodiscard]] int64_t Free(ResourceId resource, NodeId node) const {
     return free_[Index(resource)][Index(node)];
@@ -113,9 +121,10 @@ class ClusterSnapshot {
   // Puts a removed node back, empty.  REQUIRES: it is not there.
   void AddNode(NodeId node);
 
-  // Makes an empty node the ghost, or ends that.  At most one ghost at a time.
-  // REQUIRES: the node is there and runs no pods.
+  // Makes `node` the ghost: its pods leave it and are not placed.  At most one
+  // ghost at a time.  REQUIRES: the node is there, there is no ghost.
   void SetGhost(NodeId node);
+  // The ghost is a node again, empty.  REQUIRES: there is one.
   void ClearGhost();
 
   // The same by name, for callers that hold names.
@@ -153,6 +162,7 @@ class ClusterSnapshot {
   struct Change {
     Op op;
     uint32_t index;  // kRemovePod: the pod's place in its node's list.
+                     // kAddPod: what node_of_ held before.
     PodId pod;
     NodeId node;
   };
@@ -162,8 +172,15 @@ class ClusterSnapshot {
   }
   void Undo(const Change& change);
 
-  // Bookkeeping of one pod coming (+1) or going (-1), the pod list apart.
-  void Charge(PodId pod, NodeId node, int sign);
+  // Bookkeeping of one pod coming (+1) or going (-1), lists and node_of_ apart.
+  template <int kSign>
+  void Charge(PodId pod, NodeId node);
+  // Counters and claims of the same.
+  template <int kSign>
+  void Count(const PodShape& shape, NodeId node);
+  // Counters, claims and the pods' number, when all pods of a node come or go at once.
+  template <int kSign>
+  void CountAll(const PodList& pods, NodeId node);
   uint32_t TakeFromList(PodId pod, NodeId node);
   void PutBackInList(PodId pod, NodeId node, uint32_t index);
   void SetAlive(NodeId node, bool alive);
@@ -177,6 +194,8 @@ class ClusterSnapshot {
   size_t alive_nodes_ = 0;
   size_t placed_pods_ = 0;
   NodeId ghost_ = kNoNode;
+  // The ghost's pods stay listed, and node_of_ of those not placed elsewhere stays
+  // as it was, so that lifting them and putting them back moves no pod.
   CowVector<PodList, 16> pods_on_;               // By NodeId.
   CowVector<NodeId, 4096> node_of_;              // By PodId.
   std::vector<CowVector<int64_t, 512>> free_;    // By ResourceId, NodeId.
@@ -184,6 +203,8 @@ class ClusterSnapshot {
   CowVector<uint32_t, 1024> claim_uses_;         // By ClaimId.
 
   std::vector<Change> log_;
+  std::vector<int64_t> ghost_free_;  // For each kSetGhost in the log: free amounts before.
+  std::vector<PodList> ghost_pods_;  // For each kClearGhost in the log: the list it emptied.
   std::vector<size_t> marks_;  // Length of log_ at each open fork.
 };
 

@@ -80,11 +80,10 @@ void PrintJudgedPods(const PlanContext& context, const ClusterSnapshot& snapshot
 void PrintPlaces(const PlanContext& context, ClusterSnapshot& snapshot, NodeId node,
                  const PdbTracker& pdbs, std::ostream& out) {
   PodsToMove pods;
-  GetPodsToMove(snapshot, node, context.request->planner.drain, &pdbs, /*listers=*/true,
-                context.request->now_s, pods);
+  DrainJudge judge(context.catalog(), context.request->planner.drain, &pdbs, /*listers=*/true,
+                   context.request->now_s);
+  judge.GetPodsToMove(snapshot, node, pods);
   if (pods.blocked()) return;
-  const ClusterSnapshot::PodList on_node = snapshot.PodsOn(node);
-  for (const PodId pod : on_node) snapshot.RemovePod(pod);
   snapshot.SetGhost(node);
   bool all = true;
   for (const PodId pod : pods.move) {

@@ -233,8 +233,8 @@ class Case {
     std::map<std::string, std::string> ours;
     for (const RemovableNode& node : plan.remove) {
       for (const PodId pod : snapshot.PodsOn(node.node)) {
-        const std::optional<TextId> hint = planner_.Hint(catalog.pod(pod).key);
-        if (hint) ours[catalog.PodName(pod)] = std::string(catalog.Text(*hint));
+        const NodeId hint = planner_.Hint(pod);
+        if (hint != kNoNode) ours[catalog.PodName(pod)] = std::string(catalog.NodeName(hint));
       }
     }
     CompareMaps("destinations", ours, expect.at("destinations").get<Reasons>());

@@ -28,43 +28,57 @@ class ClockDeadline : public Deadline {
 };
 
 // What each order sorts by; smaller goes first, equals stay as given.
-double SortKey(const ClusterSnapshot& snapshot, NodeId node, const PlanRequest& request,
-               const PdbTracker& pdbs) {
-  constexpr double kLast = std::numeric_limits<double>::infinity();
-  PodsToMove pods;
-  switch (request.order) {
-    case CandidateOrder::kInput:
-      return 0;
-    case CandidateOrder::kAutoscaler:
-      GetPodsToMove(snapshot, node, request.planner.drain, nullptr, /*listers=*/false,
-                    request.now_s, pods);
-      if (pods.blocked() || !pods.move.empty()) return 2;
-      return pods.on_completion.empty() ? 0 : 1;
-    case CandidateOrder::kFewestPods:
-      GetPodsToMove(snapshot, node, request.planner.drain, &pdbs, /*listers=*/true, request.now_s,
-                    pods);
-      return pods.blocked() ? kLast : static_cast<double>(pods.move.size());
-    case CandidateOrder::kLeastUtilized: {
-      const UtilizationOptions options{
-          .ignore_daemonsets = request.planner.ignore_daemonsets_utilization,
-          .ignore_mirror_pods = request.planner.ignore_mirror_pods_utilization};
-      const std::optional<Utilization> utilization =
-          CalculateUtilization(snapshot, node, options, request.now_s);
-      // NaN is 0/0: nothing is asked of nothing.
-      if (!utilization) return kLast;
-      return utilization->utilization == utilization->utilization ? utilization->utilization : 0;
+class SortKey {
+ public:
+  SortKey(const ClusterSnapshot& snapshot, const PlanRequest& request)
+      : snapshot_(snapshot),
+        request_(request),
+        pdbs_(snapshot.catalog()),
+        as_autoscaler_(snapshot.catalog(), request.planner.drain, nullptr, /*listers=*/false,
+                       request.now_s),
+        as_pass_(snapshot.catalog(), request.planner.drain, &pdbs_, /*listers=*/true,
+                 request.now_s) {}
+
+  double operator()(NodeId node) {
+    constexpr double kLast = std::numeric_limits<double>::infinity();
+    switch (request_.order) {
+      case CandidateOrder::kInput:
+        return 0;
+      case CandidateOrder::kAutoscaler:
+        as_autoscaler_.GetPodsToMove(snapshot_, node, pods_);
+        if (pods_.blocked() || !pods_.move.empty()) return 2;
+        return pods_.on_completion.empty() ? 0 : 1;
+      case CandidateOrder::kFewestPods:
+        as_pass_.GetPodsToMove(snapshot_, node, pods_);
+        return pods_.blocked() ? kLast : static_cast<double>(pods_.move.size());
+      case CandidateOrder::kLeastUtilized: {
+        const UtilizationOptions options{
+            .ignore_daemonsets = request_.planner.ignore_daemonsets_utilization,
+            .ignore_mirror_pods = request_.planner.ignore_mirror_pods_utilization};
+        const std::optional<Utilization> utilization =
+            CalculateUtilization(snapshot_, node, options, request_.now_s);
+        // NaN is 0/0: nothing is asked of nothing.
+        if (!utilization) return kLast;
+        return utilization->utilization == utilization->utilization ? utilization->utilization : 0;
+      }
     }
+    return 0;
   }
-  return 0;
-}
+
+ private:
+  const ClusterSnapshot& snapshot_;
+  const PlanRequest& request_;
+  PdbTracker pdbs_;
+  DrainJudge as_autoscaler_;
+  DrainJudge as_pass_;
+  PodsToMove pods_;
+};
 
 void Sort(const ClusterSnapshot& snapshot, const PlanRequest& request,
           std::vector<NodeId>& candidates) {
-  const PdbTracker pdbs(snapshot.catalog());
+  SortKey key(snapshot, request);
   std::vector<std::pair<double, NodeId>> keyed;
-  for (const NodeId node : candidates) {
-    keyed.emplace_back(SortKey(snapshot, node, request, pdbs), node);
-  }
+  for (const NodeId node : candidates) keyed.emplace_back(key(node), node);
   std::stable_sort(keyed.begin(), keyed.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
   for (size_t i = 0; i < keyed.size(); ++i) candidates[i] = keyed[i].second;

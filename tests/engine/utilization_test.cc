@@ -21,7 +21,17 @@ class UtilizationTest : public testing::Test {
  protected:
   std::optional<Utilization> Measure(const Cluster& cluster, UtilizationOptions options = {}) {
     snapshot_ = cluster.Build();
-    return CalculateUtilization(snapshot_, NodeId{0}, options, kNow);
+    const auto utilization = CalculateUtilization(snapshot_, NodeId{0}, options, kNow);
+    if (snapshot_.catalog().deletion_times().empty()) {
+      options.none_terminating = true;  // The short way says the same.
+      const auto same = CalculateUtilization(snapshot_, NodeId{0}, options, kNow);
+      EXPECT_EQ(same.has_value(), utilization.has_value());
+      const auto equal = [](double a, double b) { return a == b || (a != a && b != b); };
+      EXPECT_TRUE(!same || (equal(same->cpu, utilization->cpu) &&
+                            equal(same->memory, utilization->memory) &&
+                            equal(same->gpu, utilization->gpu)));
+    }
+    return utilization;
   }
   std::string_view Name(const std::optional<Utilization>& utilization) const {
     return snapshot_.catalog().Text(utilization->resource);

@@ -57,6 +57,9 @@ TEST_P(DrainRuleTest, Decides) {
   const ClusterSnapshot snapshot = cluster.Add(Node("n")).Add(Pod(c.pod).On("n")).Build();
   const PdbTracker pdbs(snapshot.catalog());
   EXPECT_EQ(Text(JudgePod(snapshot.catalog(), PodId{0}, c.options, &pdbs, true, kNow)), c.expected);
+  DrainJudge judge(snapshot.catalog(), c.options, &pdbs, true, kNow);
+  EXPECT_EQ(Text(judge.Judge(PodId{0})), c.expected);
+  EXPECT_EQ(Text(judge.Judge(PodId{0})), c.expected) << "asked again";
 }
 
 Pod P() { return Pod("p"); }
@@ -322,7 +325,9 @@ class GetPodsToMoveTest : public testing::Test {
   void Judge(const Cluster& cluster) {
     snapshot_ = cluster.Build();
     const PdbTracker pdbs(snapshot_.catalog());
-    GetPodsToMove(snapshot_, NodeId{0}, {}, &pdbs, true, kNow, result_);
+    const DrainOptions options;
+    DrainJudge judge(snapshot_.catalog(), options, &pdbs, true, kNow);
+    judge.GetPodsToMove(snapshot_, NodeId{0}, result_);
   }
   std::string Names(const std::vector<PodId>& pods) const {
     std::string names;

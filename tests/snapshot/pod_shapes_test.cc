@@ -34,7 +34,7 @@ Pod Rich(std::string_view name) {
 
 bool ShareAShape(const Pod& a, const Pod& b) {
   const ClusterSnapshot snapshot = Cluster().Add(Node("a")).Add(a).Add(b).Build();
-  return snapshot.catalog().pod(PodId{0}).shape == snapshot.catalog().pod(PodId{1}).shape;
+  return snapshot.catalog().shape_id(PodId{0}) == snapshot.catalog().shape_id(PodId{1});
 }
 
 TEST(PodShapesTest, PodsOfOneControllerShareAShape) {

@@ -56,7 +56,7 @@ class Comparison {
     raw_.nodes.erase(raw_.nodes.begin() + static_cast<ptrdiff_t>(n));
   }
 
-  // Empties a node, taints it for everybody else's counts, asks, and goes back.
+  // Makes a node the ghost, asks, and goes back.
   std::string CompareWithGhost(Choices& choices) {
     const RawCluster before = raw_;
     const std::string fingerprint = snapshot_.Fingerprint();
@@ -65,7 +65,6 @@ class Comparison {
     const NodeId node = NodeIdOf(n);
     for (size_t p = 0; p < raw_.pods.size(); ++p) {
       if (snapshot_.NodeOf(Id(p)) != node) continue;
-      snapshot_.RemovePod(Id(p));
       raw_.pods[p].node_name = raw_.pods[p].nominated_node_name = {};
     }
     snapshot_.SetGhost(node);

@@ -129,9 +129,7 @@ void ChangeGhost(ClusterSnapshot& snapshot, SnapshotTwin& twin, int node) {
     snapshot.ClearGhost();
     twin.ClearGhost();
   } else if (twin.Contains(node)) {
-    while (!snapshot.PodsOn(NodeId{static_cast<uint32_t>(node)}).empty()) {
-      const PodId pod = snapshot.PodsOn(NodeId{static_cast<uint32_t>(node)}).front();
-      snapshot.RemovePod(pod);
+    for (const PodId pod : snapshot.PodsOn(NodeId{static_cast<uint32_t>(node)})) {
       twin.RemovePod(static_cast<int>(Index(pod)));
     }
     snapshot.SetGhost(NodeId{static_cast<uint32_t>(node)});
