@@ -2,24 +2,26 @@
 
 #include <utility>
 
+#include "snapshot/check.h"
+
 namespace ebb {
 
 void Hints::Attach(std::shared_ptr<const Catalog> catalog) {
-  if (catalog == catalog_ && catalog->pods() == hints_.size() &&
-      catalog->nodes() == known_nodes_) {
+  if (catalog == catalog_ && catalog->pods() == hints_.size() && catalog->nodes() == known_nodes_) {
     return;
   }
   Detach();
   catalog_ = std::move(catalog);
   known_nodes_ = catalog_->nodes();
-  hints_.assign(catalog_->pods(), Hint());
+  EBB_CHECK(catalog_->nodes() < kOld);
+  hints_.assign(catalog_->pods(), kNone);
   if (elsewhere_.empty()) return;
   for (uint32_t p = 0; p < hints_.size(); ++p) {
     const auto found = elsewhere_.find(catalog_->pod(PodId{p}).key);
     if (found == elsewhere_.end()) continue;
     const NodeId node = catalog_->FindNode(found->second.node);
     if (node == kNoNode) continue;
-    hints_[p] = {node, found->second.generation};
+    hints_[p] = Index(node) | (found->second.old ? kOld : 0);
     elsewhere_.erase(found);
   }
 }
@@ -27,16 +29,16 @@ void Hints::Attach(std::shared_ptr<const Catalog> catalog) {
 // All that is known, by name.
 void Hints::Detach() {
   for (uint32_t p = 0; p < hints_.size(); ++p) {
-    const auto& [node, generation] = hints_[p];
-    if (!IsLive(generation)) continue;
-    elsewhere_[catalog_->pod(PodId{p}).key] = {catalog_->node(node).name, generation};
+    const NodeId node = Get(PodId{p});
+    if (node == kNoNode) continue;
+    elsewhere_[catalog_->pod(PodId{p}).key] = {catalog_->node(node).name, (hints_[p] & kOld) != 0};
   }
   hints_.clear();
 }
 
 void Hints::DropOld() {
-  ++generation_;
-  absl::erase_if(elsewhere_, [this](const auto& entry) { return !IsLive(entry.second.generation); });
+  for (uint32_t& hint : hints_) hint = (hint & kOld) != 0 ? kNone : hint | kOld;
+  absl::erase_if(elsewhere_, [](auto& entry) { return std::exchange(entry.second.old, true); });
 }
 
 }  // namespace ebb

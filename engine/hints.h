@@ -7,7 +7,7 @@
 // catalogs hints are known by pod key (PodInfo::key) and node name, so that they
 // outlive the snapshot they were made on, and a pod or node that is away for a pass.
 //
-// Cost:    Get and Set are array accesses, 8 bytes a pod.  Attach: nothing for the
+// Cost:    Get and Set are array accesses, 4 bytes a pod.  Attach: nothing for the
 //          catalog of the pass before, else O(pods).
 // Threads: none.
 // Source:  cluster-autoscaler simulator/scheduling/hints.go.
@@ -32,16 +32,16 @@ class Hints {
 
   // kNoNode: there is none.
   [[nodiscard]] NodeId Get(PodId pod) const {
-    const Hint& hint = hints_[Index(pod)];
-    return IsLive(hint.generation) ? hint.node : kNoNode;
+    const uint32_t hint = hints_[Index(pod)];
+    return hint == kNone ? kNoNode : NodeId{hint & ~kOld};
   }
   void Set(PodId pod, NodeId node) {
-    hints_[Index(pod)] = {node, generation_};
+    hints_[Index(pod)] = Index(node);
     if (!elsewhere_.empty()) elsewhere_.erase(catalog_->pod(pod).key);
   }
 
   // By pod key and node name.  REQUIRES: nothing is attached yet.
-  void Set(TextId pod_key, TextId node) { elsewhere_[pod_key] = {node, generation_}; }
+  void Set(TextId pod_key, TextId node) { elsewhere_[pod_key] = {node, false}; }
 
   // Visits (pod key, node name) of every hint, in no order.
   template <typename Visit>
@@ -51,7 +51,7 @@ class Hints {
       if (node != kNoNode) visit(catalog_->pod(PodId{p}).key, catalog_->node(node).name);
     }
     for (const auto& [pod_key, hint] : elsewhere_) {
-      if (IsLive(hint.generation)) visit(pod_key, hint.node);
+      visit(pod_key, hint.node);
     }
   }
 
@@ -59,25 +59,21 @@ class Hints {
   void DropOld();
 
  private:
-  struct Hint {
-    NodeId node = kNoNode;
-    uint32_t generation = 0;  // 0: none.
-  };
+  // A hint in one word: the node, and whether the pass before set it.
+  static constexpr uint32_t kOld = uint32_t{1} << 31;
+  static constexpr uint32_t kNone = ~uint32_t{0};
+
   struct NamedHint {
     TextId node;
-    uint32_t generation;
+    bool old;
   };
 
-  [[nodiscard]] bool IsLive(uint32_t generation) const {
-    return generation != 0 && generation + 1 >= generation_;
-  }
   void Detach();
 
   std::shared_ptr<const Catalog> catalog_;
-  size_t known_nodes_ = 0;                                // Of catalog_, when it was attached.
-  std::vector<Hint> hints_;                               // By PodId of catalog_.
-  absl::flat_hash_map<TextId, NamedHint> elsewhere_;      // Of pods or to nodes it has not.
-  uint32_t generation_ = 1;
+  size_t known_nodes_ = 0;                            // Of catalog_, when it was attached.
+  std::vector<uint32_t> hints_;                       // By PodId of catalog_.
+  absl::flat_hash_map<TextId, NamedHint> elsewhere_;  // Of pods, or to nodes, it has not.
 };
 
 }  // namespace ebb

@@ -35,8 +35,8 @@ struct NodeGroup {
 };
 
 struct NodeGroups {
-  std::vector<NodeGroup> groups;   // By GroupId.
-  std::vector<GroupId> group_of;   // By NodeId; kNoGroup: not autoscaled.
+  std::vector<NodeGroup> groups;  // By GroupId.
+  std::vector<GroupId> group_of;  // By NodeId; kNoGroup: not autoscaled.
 
   [[nodiscard]] GroupId Of(NodeId node) const { return group_of[Index(node)]; }
   [[nodiscard]] const NodeGroup* Find(NodeId node) const {

@@ -41,9 +41,9 @@ std::string_view ToString(UnremovableReason reason);
 
 // How a pass ended.
 enum class Termination : uint8_t {
-  kComplete,  // Every candidate was judged.
-  kLimit,     // The unneeded limit was reached.
-  kDeadline,  // Time ran out.
+  kComplete,          // Every candidate was judged.
+  kLimit,             // The unneeded limit was reached.
+  kDeadline,          // Time ran out.
   kNoRoomForPending,  // Pods that must fit (PassInput::must_fit) do not: nothing was judged.
 };
 std::string_view ToString(Termination termination);
@@ -55,10 +55,10 @@ struct Move {
 
 struct RemovableNode {
   NodeId node;
-  std::vector<Move> moves;            // In the order in which the pods found their places.
+  std::vector<Move> moves;  // In the order in which the pods found their places.
   std::vector<PodId> daemonset;
   std::vector<PodId> on_completion;
-  bool risky = false;                 // A budget admits its pods only one after the other.
+  bool risky = false;  // A budget admits its pods only one after the other.
 };
 
 struct UnremovableNode {
@@ -72,11 +72,11 @@ struct UnremovableNode {
 };
 
 struct Plan {
-  std::vector<RemovableNode> remove;      // In the order of removal.
-  std::vector<UnremovableNode> keep;      // Candidates judged and kept: ineligible ones first.
-  std::vector<NodeId> skipped;            // Candidates that the pass did not come to.
+  std::vector<RemovableNode> remove;  // In the order of removal.
+  std::vector<UnremovableNode> keep;  // Candidates judged and kept: ineligible ones first.
+  std::vector<NodeId> skipped;        // Candidates that the pass did not come to.
   std::vector<std::optional<Utilization>> utilization;  // By NodeId; eligibility computed it.
-  std::vector<int32_t> pdb_remaining;     // By PdbId.
+  std::vector<int32_t> pdb_remaining;                   // By PdbId.
   // Pending pods that found room before the pass, and where, in the order in which
   // they did; the others did not.
   std::vector<Move> packed;

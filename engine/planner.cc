@@ -104,9 +104,8 @@ class PassRun {
     eligible.reserve(input_.candidates.size());
     for (const NodeId node : input_.candidates) {
       const bool recently = unremovable_until_.contains(catalog_.node(node).name);
-      const Eligibility verdict =
-          JudgeEligibility(snapshot_, groups_, node, options_, recently,
-                           !with_terminating.Contains(node), input_.now_s);
+      const Eligibility verdict = JudgeEligibility(snapshot_, groups_, node, options_, recently,
+                                                   !with_terminating.Contains(node), input_.now_s);
       plan_.utilization[Index(node)] = verdict.utilization;
       if (verdict.reason == UnremovableReason::kNoReason) {
         eligible.push_back(node);

@@ -68,7 +68,7 @@ struct PassInput {
   const NodeSet* destinations = nullptr;  // Null: every node.
   // Nodes that are removable at most, atomic groups' nodes not counted.
   size_t unneeded_limit = std::numeric_limits<size_t>::max();
-  const Deadline* deadline = nullptr;     // Null: none.
+  const Deadline* deadline = nullptr;  // Null: none.
   // Pods without a node that should find room before any node goes, as they are.
   // They are placed in order of priority, then this order.
   std::span<const PodId> pending;

@@ -18,6 +18,7 @@ enum Trait : uint8_t {
   kKnown = 1,
   kMoreThanRequests = 2,  // On a node, beside its statics.
   kPreFilter = 4,         // PreFilter may fail, or be bound to nodes.
+  kOwnStatics = 8,
 };
 
 bool HasMoreThanRequests(const PodShape& shape) {
@@ -31,8 +32,8 @@ bool MayFailPreFilter(const Catalog& catalog, const PodShape& shape) {
 }
 
 // One bit for each of 64 amounts in a row that is at least `amount`.
-__attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"))) uint64_t AtLeast(
-    const int64_t* amounts, int64_t amount) {
+__attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"))) uint64_t
+AtLeast(const int64_t* amounts, int64_t amount) {
   uint64_t bits = 0;
   for (size_t i = 0; i < kNodesPerWord; ++i) bits |= uint64_t{amounts[i] >= amount} << i;
   return bits;
@@ -107,14 +108,15 @@ uint8_t PodScan::TraitsOf(PodShapeId id) {
   if (traits == 0) {
     const PodShape& shape = catalog_->shape(id);
     traits = kKnown | (HasMoreThanRequests(shape) ? kMoreThanRequests : 0) |
-             (MayFailPreFilter(*catalog_, shape) ? kPreFilter : 0);
+             (MayFailPreFilter(*catalog_, shape) ? kPreFilter : 0) |
+             (HasOwnStatics(shape) ? kOwnStatics : 0);
   }
   return traits;
 }
 
 PodScan::StaticBits& PodScan::StaticsOf(const PodShape& shape, PodShapeId id) {
-  const size_t index = HasOwnStatics(shape) ? catalog_->constraint_sets() + Index(id)
-                                            : Index(shape.constraints);
+  const size_t index =
+      HasOwnStatics(shape) ? catalog_->constraint_sets() + Index(id) : Index(shape.constraints);
   StaticBits& statics = Slot(statics_, index);
   if (statics.known.empty()) {
     statics.passed.Resize(catalog_->nodes());
@@ -124,14 +126,13 @@ PodScan::StaticBits& PodScan::StaticsOf(const PodShape& shape, PodShapeId id) {
 }
 
 PodScan::Candidates& PodScan::CandidatesOf(const PodShape& shape, PodShapeId id) {
-  const size_t index =
-      HasOwnStatics(shape) ? catalog_->fit_classes() + Index(id) : Index(shape.fit_class);
+  const size_t index = (TraitsOf(id) & kOwnStatics) != 0 ? catalog_->fit_classes() + Index(id)
+                                                         : Index(shape.fit_class);
+  if (index < candidates_.size() && candidates_[index] != nullptr) return *candidates_[index];
   Candidates& candidates = Slot(candidates_, index);
-  if (candidates.known.empty()) {
-    candidates.maybe.Resize(catalog_->nodes());
-    candidates.known.resize(candidates.maybe.words().size());
-    candidates.statics = &StaticsOf(shape, id);
-  }
+  candidates.maybe.Resize(catalog_->nodes());
+  candidates.known.resize(candidates.maybe.words().size());
+  candidates.statics = &StaticsOf(shape, id);
   return candidates;
 }
 
@@ -209,7 +210,8 @@ NodeId PodScan::FindNode(PodId pod) {
   const size_t first = Index(start) / kNodesPerWord;
   const uint64_t from_start = ~uint64_t{0} << (Index(start) % kNodesPerWord);
   NodeId found = search(first, from_start);
-  for (size_t w = first + 1; found == kNoNode && w < alive.size(); ++w) found = search(w, ~uint64_t{0});
+  for (size_t w = first + 1; found == kNoNode && w < alive.size(); ++w)
+    found = search(w, ~uint64_t{0});
   for (size_t w = 0; found == kNoNode && w < first; ++w) found = search(w, ~uint64_t{0});
   if (found == kNoNode && ~from_start != 0) found = search(first, ~from_start);
   if (found != kNoNode) last_node_ = found;
@@ -217,9 +219,9 @@ NodeId PodScan::FindNode(PodId pod) {
 }
 
 bool PodScan::Fits(PodId pod, NodeId node) {
-  if (!snapshot_->Contains(node) || snapshot_->IsGhost(node) || !destinations_->Contains(node)) {
-    return false;
-  }
+  // A pod that was moved before points to the node that it must leave now.
+  if (snapshot_->IsGhost(node)) return false;
+  if (!snapshot_->Contains(node) || !destinations_->Contains(node)) return false;
   const PodShapeId id = catalog_->shape_id(pod);
   const PodShape& shape = catalog_->shape(id);
   if (!FitsNodeResources(*snapshot_, shape, node)) return false;

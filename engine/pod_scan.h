@@ -98,9 +98,9 @@ class PodScan {
   NodeSet schedulable_;                     // Nodes without spec.unschedulable.
   std::vector<std::unique_ptr<StaticBits>> statics_;
   std::vector<std::unique_ptr<Candidates>> candidates_;
-  std::vector<Forgotten> forgotten_;        // Since the last fork.
+  std::vector<Forgotten> forgotten_;  // Since the last fork.
 
-  std::vector<uint8_t> traits_;             // By PodShapeId: what there is to look at.
+  std::vector<uint8_t> traits_;  // By PodShapeId: what there is to look at.
 
   // The pointer is kept as a node where it can be; its index is counted when it is
   // asked for.

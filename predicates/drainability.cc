@@ -230,8 +230,8 @@ void PodsToMove::Clear() {
   pdb.reset();
 }
 
-DrainJudge::DrainJudge(const Catalog& catalog, const DrainOptions& options,
-                       const PdbTracker* pdbs, bool listers, int64_t now_s)
+DrainJudge::DrainJudge(const Catalog& catalog, const DrainOptions& options, const PdbTracker* pdbs,
+                       bool listers, int64_t now_s)
     : catalog_(catalog),
       options_(options),
       pdbs_(pdbs),
@@ -240,14 +240,19 @@ DrainJudge::DrainJudge(const Catalog& catalog, const DrainOptions& options,
       verdicts_(catalog.pod_shapes()) {}
 
 const DrainJudge::ShapeVerdict& DrainJudge::VerdictOf(PodId pod) {
-  using enum ShapeVerdict::Scope;
   ShapeVerdict& known = verdicts_[Index(catalog_.shape_id(pod))];
-  if (known.scope != kUnknown) return known;
+  if (known.scope == ShapeVerdict::Scope::kUnknown) Learn(pod, known);
+  return known;
+}
+
+// Every rule but the budgets, unless a rule needs more than the shape.
+void DrainJudge::Learn(PodId pod, ShapeVerdict& known) const {
+  using enum ShapeVerdict::Scope;
   const PodShape& shape = catalog_.shape_of(pod);
   known.daemonset = IsDaemonSetPod(catalog_, shape);
   if (DependsOnPod(catalog_, shape)) {
     known.scope = kPod;
-    return known;
+    return;
   }
   const DrainVerdict verdict =
       FirstOpinion({catalog_, pod, shape, options_, pdbs_, listers_, now_s_});
@@ -256,7 +261,9 @@ const DrainJudge::ShapeVerdict& DrainJudge::VerdictOf(PodId pod) {
   const bool budgets =
       verdict.outcome == DrainOutcome::kUndefined && pdbs_ != nullptr && !shape.budgets.empty();
   known.scope = budgets ? kBudgets : kShape;
-  return known;
+  known.moves =
+      !budgets && !known.daemonset &&
+      (known.outcome == DrainOutcome::kUndefined || known.outcome == DrainOutcome::kDrain);
 }
 
 DrainVerdict DrainJudge::Judge(PodId pod, const ShapeVerdict& of_shape) const {
@@ -274,6 +281,10 @@ void DrainJudge::GetPodsToMove(const ClusterSnapshot& snapshot, NodeId node, Pod
   result.Clear();
   for (const PodId pod : snapshot.PodsOn(node)) {
     const ShapeVerdict& of_shape = VerdictOf(pod);
+    if (of_shape.moves) {  // Most do.
+      result.move.push_back(pod);
+      continue;
+    }
     const DrainVerdict verdict = Judge(pod, of_shape);
     switch (verdict.outcome) {
       case DrainOutcome::kUndefined:

@@ -68,7 +68,7 @@ DrainVerdict JudgePod(const Catalog& catalog, PodId pod, const DrainOptions& opt
                       const PdbTracker* pdbs, bool listers, int64_t now_s);
 
 struct PodsToMove {
-  std::vector<PodId> move;           // In the node's order.
+  std::vector<PodId> move;  // In the node's order.
   std::vector<PodId> daemonset;
   std::vector<PodId> on_completion;  // safe-to-evict: "on-completion".
 
@@ -100,11 +100,13 @@ class DrainJudge {
     enum class Scope : uint8_t { kUnknown, kShape, kBudgets, kPod };
     Scope scope = Scope::kUnknown;  // What decides: shape alone; its budgets too; each pod.
     bool daemonset = false;
+    bool moves = false;  // All of the shape do.
     DrainOutcome outcome = DrainOutcome::kUndefined;
     BlockingPodReason reason = BlockingPodReason::kNoReason;
   };
 
   const ShapeVerdict& VerdictOf(PodId pod);
+  void Learn(PodId pod, ShapeVerdict& known) const;
   DrainVerdict Judge(PodId pod, const ShapeVerdict& of_shape) const;
 
   const Catalog& catalog_;

@@ -78,9 +78,18 @@ struct AffinityTerm {
 };
 
 struct PodShape {
+  // What is read of every pod that moves stands together.
+  int32_t priority = 0;
+  FitClassId fit_class{};
+  ConstraintsId constraints{};
+  bool has_controller = false;  // An owner with controller: true.
+  Requests charge_requests;     // What it takes where it runs: status is honoured.  Without kPods.
+  Requests fit_requests;        // What NodeResourcesFit tests: spec only, without TPUs.
+  std::vector<TableId> feeds;   // Tables that count this pod; twice for two equal terms.
+  std::vector<ClaimId> claims;  // spec.volumes[].persistentVolumeClaim.
+
   TextId namespace_name;
   LabelSet labels;
-  int32_t priority = 0;
   bool has_priority = false;
   PodPhase phase = PodPhase::kRunning;
   RestartPolicy restart_policy = RestartPolicy::kAlways;
@@ -88,7 +97,6 @@ struct PodShape {
   int64_t grace_period_s = 30;     // spec.terminationGracePeriodSeconds, 30 where absent.
 
   // Who owns it.
-  bool has_controller = false;     // An owner with controller: true.
   Owner controller{};              // That owner.
   std::vector<Owner> owners;       // All of them, in order.
 
@@ -100,11 +108,7 @@ struct PodShape {
   bool blocks_with_local_storage = false;  // A local volume that no annotation declares safe.
 
   // What it needs.
-  Requests fit_requests;      // What the NodeResourcesFit filter tests: spec only, without TPUs.
-  Requests charge_requests;   // What it takes where it runs: status is honoured.  Without kPods.
   std::vector<HostPort> host_ports;
-  ConstraintsId constraints{};
-  FitClassId fit_class{};
   bool needs_restart_all_containers = false;  // Declared feature RestartAllContainersOnContainerExits.
   bool needs_host_network_user_namespaces = false;  // UserNamespacesHostNetworkSupport.
 
@@ -114,12 +118,10 @@ struct PodShape {
   bool matches_own_affinity = false;        // It matches all its own affinity terms.
   std::vector<AffinityTerm> anti_affinity;  // Tables of pods that match one anti-affinity term.
   std::vector<AffinityTerm> repelled_by;    // Tables of pods whose anti-affinity this pod matches.
-  std::vector<TableId> feeds;               // Tables that count this pod; twice for two equal terms.
 
   std::vector<PdbId> budgets;               // PodDisruptionBudgets that match, in their order.
 
   // Volumes by claim, and everything else that storage filters read.
-  std::vector<ClaimId> claims;              // spec.volumes[].persistentVolumeClaim.
   uint32_t volumes = 0;                     // Index for Storage::volumes(); 0: none matters.
 
   // A constraint that ebb does not evaluate: the pod fits nowhere and keeps its

@@ -296,7 +296,8 @@ void ClusterSnapshot::Grow() {
   const size_t rows = alive_.words().size() * kNodesPerWord;
   for (auto& column : free_) column.Resize(rows);
   for (size_t n = known_nodes; n < catalog_->nodes(); ++n) {
-    for (const auto& [resource, amount] : catalog_->node(NodeId{static_cast<uint32_t>(n)}).allocatable) {
+    for (const auto& [resource, amount] :
+         catalog_->node(NodeId{static_cast<uint32_t>(n)}).allocatable) {
       free_[Index(resource)].Mutable(n) = amount;
     }
   }

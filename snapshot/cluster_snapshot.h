@@ -196,16 +196,16 @@ class ClusterSnapshot {
   NodeId ghost_ = kNoNode;
   // The ghost's pods stay listed, and node_of_ of those not placed elsewhere stays
   // as it was, so that lifting them and putting them back moves no pod.
-  CowVector<PodList, 16> pods_on_;               // By NodeId.
-  CowVector<NodeId, 4096> node_of_;              // By PodId.
-  std::vector<CowVector<int64_t, 512>> free_;    // By ResourceId, NodeId.
+  CowVector<PodList, 16> pods_on_;             // By NodeId.
+  CowVector<NodeId, 4096> node_of_;            // By PodId.
+  std::vector<CowVector<int64_t, 512>> free_;  // By ResourceId, NodeId.
   TopologyCounts topology_;
-  CowVector<uint32_t, 1024> claim_uses_;         // By ClaimId.
+  CowVector<uint32_t, 1024> claim_uses_;  // By ClaimId.
 
   std::vector<Change> log_;
   std::vector<int64_t> ghost_free_;  // For each kSetGhost in the log: free amounts before.
   std::vector<PodList> ghost_pods_;  // For each kClearGhost in the log: the list it emptied.
-  std::vector<size_t> marks_;  // Length of log_ at each open fork.
+  std::vector<size_t> marks_;        // Length of log_ at each open fork.
 };
 
 }  // namespace ebb

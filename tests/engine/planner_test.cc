@@ -58,8 +58,8 @@ class PlannerTest : public ::testing::Test {
   // The name of the node, "" for none.
   std::string HintOf(std::string_view pod) const {
     const Catalog& catalog = snapshot_.catalog();
-    const std::optional<TextId> hint = planner_->Hint(catalog.pod(PodNamed(snapshot_, pod)).key);
-    return hint ? std::string(catalog.Text(*hint)) : "";
+    const NodeId hint = planner_->Hint(PodNamed(snapshot_, pod));
+    return hint == kNoNode ? "" : std::string(catalog.NodeName(hint));
   }
   void Restart(PlannerOptions options = {}) { planner_.emplace(options); }
 
