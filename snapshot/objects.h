@@ -147,7 +147,7 @@ struct Volume {
   Text source;
   Text medium;       // emptyDir.medium.
   Text claim_name;   // persistentVolumeClaim.claimName.
-  Text id;           // gce pdName, aws volumeID, iscsi iqn, rbd image, azureDisk diskName, cinder volumeID, ...
+  Text id;           // gce pdName, aws volumeID, iscsi iqn, rbd image, azureDisk diskURI, cinder volumeID, ...
   Text pool;         // rbd.pool ("rbd" where absent).
   std::vector<Text> monitors;  // rbd.monitors.
   Text driver;       // csi.driver.

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tests/support/filter_differential.h"
@@ -25,6 +26,26 @@ std::vector<uint8_t> RandomBytes(std::mt19937_64& random, size_t count) {
   return bytes;
 }
 
+// All that the storage filters can say.
+constexpr std::string_view kStorageReasons[] = {
+    "persistentvolumeclaim ",
+    "persistentvolume ",
+    "waiting for ephemeral volume controller to create the persistentvolumeclaim ",
+    "VolumeBindingMode not set for StorageClass ",
+    "pod has unbound immediate PersistentVolumeClaims",
+    "node(s) had no available disk",
+    "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already "
+    "in-use by another pod",
+    "node(s) exceed max volume count",
+    "NodeVolumeLimits",  // A volume has no CSI equivalent, or is not the pod's.
+    "node(s) didn't match PersistentVolume's node affinity",
+    "node(s) didn't find available persistent volumes to bind",
+    "node(s) did not have enough free storage",
+    "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)",
+    "VolumeBinding",  // A volume has no CSI equivalent; a selector does not parse.
+    "node(s) had no available volume zone",
+};
+
 TEST(FiltersRandomTest, EveryVerdictIsTheTwins) {
   constexpr uint64_t kClusters = 1500;
   DifferentialStats stats;
@@ -41,9 +62,13 @@ TEST(FiltersRandomTest, EveryVerdictIsTheTwins) {
   EXPECT_GT(stats.fits, stats.verdicts / 10);
   for (const Filter filter :
        {Filter::kNodeUnschedulable, Filter::kTaintToleration, Filter::kNodeAffinity,
-        Filter::kNodePorts, Filter::kNodeResourcesFit, Filter::kPodTopologySpread,
-        Filter::kInterPodAffinity, Filter::kNodeDeclaredFeatures}) {
+        Filter::kNodePorts, Filter::kNodeResourcesFit, Filter::kVolumeRestrictions,
+        Filter::kNodeVolumeLimits, Filter::kVolumeBinding, Filter::kVolumeZone,
+        Filter::kPodTopologySpread, Filter::kInterPodAffinity, Filter::kNodeDeclaredFeatures}) {
     EXPECT_GT(stats.refusals[static_cast<size_t>(filter)], 200u) << FilterName(filter);
+  }
+  for (const std::string_view reason : kStorageReasons) {
+    EXPECT_GT(stats.reasons[std::string(reason)], 0u) << reason;
   }
 }
 

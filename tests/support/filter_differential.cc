@@ -27,6 +27,9 @@ bool Agree(const FilterVerdict& want, const FilterVerdict& got) {
                              got.reasons.end());
 }
 
+// `reason` up to the first name in it.
+std::string WithoutNames(const std::string& reason) { return reason.substr(0, reason.find('"')); }
+
 class Comparison {
  public:
   Comparison(RawCluster raw, ClusterSnapshot snapshot, DifferentialStats& stats)
@@ -92,7 +95,7 @@ class Comparison {
     if (snapshot_.NodeOf(pod) != kNoNode) snapshot_.RemovePod(pod);
     std::string wrong;
     for (size_t n = 0; n < raw_.nodes.size() && wrong.empty(); ++n) {
-      wrong = CompareVerdict(TwinVerdict(p, n), shape, NodeIdOf(n));
+      wrong = CompareVerdict(WantedVerdict(p, n), shape, NodeIdOf(n));
       if (!wrong.empty()) {
         wrong = absl::StrCat("pod ", Absl(raw_.pods[p].meta.name), " on node ",
                              Absl(raw_.nodes[n].meta.name), ": ", wrong);
@@ -103,22 +106,15 @@ class Comparison {
   }
 
   // A ghost takes no pods, tolerated or not.
-  FilterVerdict TwinVerdict(size_t p, size_t n) const {
-    FilterVerdict want = TwinExplain(raw_, p, n);
-    const bool later = want.fits || want.filter > Filter::kTaintToleration;
-    const bool prefilter =
-        !want.fits && (want.reasons.empty() || IsPreFilterReason(want.reasons[0]));
-    if (snapshot_.IsGhost(NodeIdOf(n)) && later && !prefilter) {
-      want = {.fits = false,
+  FilterVerdict WantedVerdict(size_t p, size_t n) const {
+    TwinVerdict want = TwinExplain(raw_, p, n);
+    const bool later = want.verdict.fits || want.verdict.filter > Filter::kTaintToleration;
+    if (snapshot_.IsGhost(NodeIdOf(n)) && later && !want.by_prefilter) {
+      return {.fits = false,
               .filter = Filter::kTaintToleration,
               .reasons = {"node(s) had untolerated taint(s)"}};
     }
-    return want;
-  }
-
-  static bool IsPreFilterReason(const std::string& reason) {
-    return reason == "pod affinity terms conflict" ||
-           reason == "node(s) didn't satisfy plugin(s) [NodeAffinity]";
+    return want.verdict;
   }
 
   std::string CompareVerdict(const FilterVerdict& want, const PodShape& shape, NodeId node) {
@@ -128,6 +124,8 @@ class Comparison {
       ++stats_.fits;
     } else {
       ++stats_.refusals[static_cast<size_t>(want.filter)];
+      for (const std::string& reason : want.reasons) ++stats_.reasons[WithoutNames(reason)];
+      if (want.reasons.empty()) ++stats_.reasons[std::string(FilterName(want.filter))];
     }
     if (!Agree(want, got)) {
       return absl::StrCat("the twin says ", Describe(want), ", the filters say ", Describe(got));

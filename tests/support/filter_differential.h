@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstddef>
+#include <map>
 #include <string>
 
 #include "predicates/filters.h"
@@ -19,6 +20,9 @@ struct DifferentialStats {
   size_t verdicts = 0;
   size_t fits = 0;
   std::array<size_t, static_cast<size_t>(Filter::kNotUnderstood) + 1> refusals{};  // By Filter.
+  // Refusals by reason up to the first quoted name in it; by the filter's name where
+  // the plugin fails with a text of its own.
+  std::map<std::string, size_t> reasons;
 };
 
 // "" where both agree throughout; else the first disagreement.

@@ -10,83 +10,18 @@
 #include <string_view>
 #include <utility>
 
+#include "tests/support/twin_labels.h"
+#include "tests/support/volume_twin.h"
+
 namespace ebb::test {
 namespace {
 
 using objects::KeyValues;
 using objects::Text;
+using twin::Find;
+using twin::Has;
+using twin::Matches;
 using Amounts = std::map<std::string, __int128>;
-
-std::optional<Text> Find(const KeyValues& labels, Text key) {
-  for (const auto& [k, value] : labels) {
-    if (k == key) return value;
-  }
-  return std::nullopt;
-}
-
-bool Has(const std::vector<Text>& values, Text value) {
-  return std::find(values.begin(), values.end(), value) != values.end();
-}
-
-// --- Labels
-
-constexpr Text kAlphanumeric = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
-
-bool IsLabelText(Text text) {
-  if (text.empty() || text.size() > 63) return false;
-  const std::string inner = std::string(kAlphanumeric) + "-_.";
-  return text.find_first_not_of(inner) == Text::npos &&
-         kAlphanumeric.find(text.front()) != Text::npos &&
-         kAlphanumeric.find(text.back()) != Text::npos;
-}
-
-// A strconv.ParseInt for texts that fit.
-std::optional<int64_t> Number(Text text) {
-  const std::string copy(text);
-  const size_t digits = copy.find_first_not_of("+-") == 0 ? 0 : 1;
-  if (copy.size() <= digits || copy.size() > 18) return std::nullopt;
-  if (copy.find_first_not_of("0123456789", digits) != std::string::npos) return std::nullopt;
-  return std::strtoll(copy.c_str(), nullptr, 10);
-}
-
-// nullopt: the requirement does not parse.
-std::optional<bool> Matches(const objects::Requirement& r, const KeyValues& labels,
-                            bool with_numbers) {
-  if (!IsLabelText(r.key)) return std::nullopt;
-  for (const Text value : r.values) {
-    if (!value.empty() && !IsLabelText(value)) return std::nullopt;
-  }
-  const std::optional<Text> value = Find(labels, r.key);
-  if (r.op == "In" || r.op == "NotIn") {
-    if (r.values.empty()) return std::nullopt;
-    const bool in = value && Has(r.values, *value);
-    return r.op == "In" ? in : !in;
-  }
-  if (r.op == "Exists" || r.op == "DoesNotExist") {
-    if (!r.values.empty()) return std::nullopt;
-    return (r.op == "Exists") == value.has_value();
-  }
-  if (with_numbers && (r.op == "Gt" || r.op == "Lt")) {
-    if (r.values.size() != 1 || !Number(r.values[0])) return std::nullopt;
-    if (!value || !Number(*value)) return false;
-    return r.op == "Gt" ? *Number(*value) > *Number(r.values[0])
-                        : *Number(*value) < *Number(r.values[0]);
-  }
-  return std::nullopt;
-}
-
-// nullopt: the selector does not parse.
-std::optional<bool> Matches(const objects::LabelSelector& selector, const KeyValues& labels) {
-  if (selector.nil) return false;
-  bool all = true;
-  for (const auto& [key, value] : selector.match_labels) all = all && Find(labels, key) == value;
-  for (const objects::Requirement& r : selector.match_expressions) {
-    const std::optional<bool> one = Matches(r, labels, false);
-    if (!one) return std::nullopt;
-    all = all && *one;
-  }
-  return all;
-}
 
 bool IsEmpty(const objects::LabelSelector& selector) {
   return !selector.nil && selector.match_labels.empty() && selector.match_expressions.empty();
@@ -265,9 +200,23 @@ class Twin {
   Twin(const RawCluster& cluster, size_t pod, size_t node)
       : cluster_(cluster), asked_(pod), pod_(cluster.pods[pod]), node_(cluster.nodes[node]) {}
 
-  FilterVerdict Explain() const {
+  TwinVerdict Explain() const {
+    FilterVerdict verdict = PreFilter();
+    if (!verdict.fits) return {.verdict = std::move(verdict), .by_prefilter = true};
+    return {.verdict = Filters(), .by_prefilter = false};
+  }
+
+ private:
+  static FilterVerdict No(Filter filter, std::string reason) {
+    return {.fits = false, .filter = filter, .reasons = {std::move(reason)}};
+  }
+
+  FilterVerdict PreFilter() const {
     const std::optional<std::set<Text>> names = NodeNames(pod_);
     if (names && names->empty()) return No(Filter::kNodeAffinity, "pod affinity terms conflict");
+    if (FilterVerdict volumes = twin::PreFilterVolumes(cluster_, pod_); !volumes.fits) {
+      return volumes;
+    }
     if (SpreadFails()) return {.fits = false, .filter = Filter::kPodTopologySpread, .reasons = {}};
     if (!TermsParse(pod_.affinity) || !TermsParse(pod_.anti_affinity)) {
       return {.fits = false, .filter = Filter::kInterPodAffinity, .reasons = {}};
@@ -275,6 +224,10 @@ class Twin {
     if (names && !names->contains(node_.meta.name)) {
       return No(Filter::kNodeAffinity, "node(s) didn't satisfy plugin(s) [NodeAffinity]");
     }
+    return {};
+  }
+
+  FilterVerdict Filters() const {
     if (node_.unschedulable &&
         !Tolerates(pod_, {"node.kubernetes.io/unschedulable", "", "NoSchedule"})) {
       return No(Filter::kNodeUnschedulable, "node(s) were unschedulable");
@@ -291,6 +244,7 @@ class Twin {
     if (std::vector<std::string> reasons = Shortages(); !reasons.empty()) {
       return {.fits = false, .filter = Filter::kNodeResourcesFit, .reasons = std::move(reasons)};
     }
+    if (FilterVerdict volumes = VolumeVerdict(); !volumes.fits) return volumes;
     if (const std::string reason = SpreadReason(); !reason.empty()) {
       return No(Filter::kPodTopologySpread, reason);
     }
@@ -301,11 +255,6 @@ class Twin {
       return No(Filter::kNodeDeclaredFeatures, "node(s) didn't match Pod's required features");
     }
     return {};
-  }
-
- private:
-  static FilterVerdict No(Filter filter, std::string reason) {
-    return {.fits = false, .filter = filter, .reasons = {std::move(reason)}};
   }
 
   // Calls visit(pod, node) for every pod on a node but the one asked about.
@@ -348,13 +297,23 @@ class Twin {
     });
     Amounts allocatable = ToAmounts(node_.allocatable);
     std::vector<std::string> reasons;
-    if ((pods + 1) * __int128{kBillion} > allocatable["pods"]) reasons.emplace_back("Too many pods");
+    if ((pods + 1) * __int128{kBillion} > allocatable["pods"])
+      reasons.emplace_back("Too many pods");
     for (const auto& [name, amount] : PodRequests(pod_, false)) {
       if (IsFiltered(name) && amount > 0 && amount > allocatable[name] - used[name]) {
         reasons.push_back("Insufficient " + name);
       }
     }
     return reasons;
+  }
+
+  FilterVerdict VolumeVerdict() const {
+    std::vector<const objects::Pod*> neighbours;
+    std::vector<const objects::Pod*> others;
+    ForEachNeighbour([&](const objects::Pod& other) { neighbours.push_back(&other); });
+    ForEachPlaced(
+        [&](const objects::Pod& other, const objects::Node&) { others.push_back(&other); });
+    return twin::FilterVolumes(cluster_, pod_, node_, neighbours, others);
   }
 
   // Spread
@@ -525,7 +484,7 @@ class Twin {
 
 }  // namespace
 
-FilterVerdict TwinExplain(const RawCluster& cluster, size_t pod, size_t node) {
+TwinVerdict TwinExplain(const RawCluster& cluster, size_t pod, size_t node) {
   return Twin(cluster, pod, node).Explain();
 }
 

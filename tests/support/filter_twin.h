@@ -4,8 +4,8 @@
 //
 // Cost:    O(pods x terms) a filter.
 // Threads: pure.
-// Source:  kubernetes 1.36 pkg/scheduler/framework/plugins, default profile,
-//          without the volume filters.
+// Source:  kubernetes 1.36 pkg/scheduler/framework/plugins, default profile; the
+//          volume filters are in volume_twin.h.
 
 #ifndef EBB_TESTS_SUPPORT_FILTER_TWIN_H_
 #define EBB_TESTS_SUPPORT_FILTER_TWIN_H_
@@ -17,9 +17,13 @@
 
 namespace ebb::test {
 
-// May pods[pod], taken off its node, run on nodes[node]?  A refusal without reasons
-// says that the scheduler's plugin fails with a text of its own.
-FilterVerdict TwinExplain(const RawCluster& cluster, size_t pod, size_t node);
+struct TwinVerdict {
+  FilterVerdict verdict;      // A refusal without reasons: the plugin fails with a text of its own.
+  bool by_prefilter = false;  // It was refused before any node was asked.
+};
+
+// May pods[pod], taken off its node, run on nodes[node]?
+TwinVerdict TwinExplain(const RawCluster& cluster, size_t pod, size_t node);
 
 }  // namespace ebb::test
 

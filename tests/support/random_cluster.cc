@@ -29,6 +29,32 @@ constexpr Texts<8> kResources = {
 constexpr Texts<2> kFeatures = {"RestartAllContainersOnContainerExits",
                                 "UserNamespacesHostNetworkSupport"};
 
+// Storage.
+constexpr Text kZone = "topology.kubernetes.io/zone";
+constexpr Text kRegion = "topology.kubernetes.io/region";
+constexpr Text kBetaZone = "failure-domain.beta.kubernetes.io/zone";
+constexpr Text kBetaRegion = "failure-domain.beta.kubernetes.io/region";
+constexpr Text kGceDriver = "pd.csi.storage.gke.io";
+constexpr Text kAwsDriver = "ebs.csi.aws.com";
+constexpr Text kAzureDriver = "disk.csi.azure.com";
+constexpr Texts<3> kCloudZones = {"r-1-a", "r-1-b", "s-2-a"};
+constexpr Texts<6> kCloudZoneSets = {"r-1-a",        "r-1-b", "r-1-a__r-1-b",
+                                     "r-1-b__s-2-a", "odd",   "r-1-a__ __"};
+constexpr Texts<3> kCloudRegions = {"r-1", "s-2", "r-1__s-2"};
+constexpr Texts<4> kZoneKeys = {kZone, kBetaZone, kRegion, kBetaRegion};
+constexpr Texts<6> kVolumeNames = {"pv0", "pv1", "pv2", "pv3", "pv4", "pv5"};
+constexpr Texts<8> kClaimNames = {"c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7"};
+constexpr Texts<6> kClassNames = {"late", "tracked", "static", "now", "legacy", "no-such-class"};
+constexpr Texts<2> kDrivers = {"a.csi.example.com", "b.csi.example.com"};
+constexpr Texts<3> kHandles = {"h0", "h1", "h2"};
+constexpr Texts<4> kAwsIds = {"vol-1", "vol-2", "aws://z1/vol-1", "aws:///vol-2"};
+constexpr Texts<2> kOddAwsIds = {"aws://z1/no-volume", "aws://z1/vol-1/more"};
+constexpr Texts<3> kAttachmentNames = {"va0", "va1", "va2"};
+constexpr Texts<4> kCapacityNames = {"room0", "room1", "room2", "room3"};
+constexpr Texts<16> kEphemeralNames = {
+    "p0-tmp", "p1-tmp", "p2-tmp",  "p3-tmp",  "p4-tmp",  "p5-tmp",  "p6-tmp",  "p7-tmp",
+    "p8-tmp", "p9-tmp", "p10-tmp", "p11-tmp", "p12-tmp", "p13-tmp", "p14-tmp", "p15-tmp"};
+
 class Maker {
  public:
   explicit Maker(Choices& choices) : choose_(choices) {}
@@ -43,12 +69,14 @@ class Maker {
     spread_ = choose_.Chance(60);
     inter_pod_ = choose_.Chance(60);
     features_ = choose_.Chance(20);
+    storage_ = choose_.Chance(50);
     RawCluster cluster;
     MakeNamespaces(cluster);
     const size_t nodes = 1 + choose_.Below(kNodeNames.size());
     for (size_t n = 0; n < nodes; ++n) cluster.nodes.push_back(MakeNode(n));
     const size_t pods = 1 + choose_.Below(kPodNames.size());
     for (size_t p = 0; p < pods; ++p) cluster.pods.push_back(MakePod(p, nodes));
+    if (storage_) MakeStorage(cluster);
     return cluster;
   }
 
@@ -87,7 +115,20 @@ class Maker {
     for (const Text feature : kFeatures) {
       if (choose_.Chance(50)) node.declared_features.push_back(feature);
     }
+    if (storage_) LabelForStorage(node);
     return node;
+  }
+
+  void LabelForStorage(objects::Node& node) {
+    const auto maybe = [&](int percent, Text key, Text value) {
+      if (choose_.Chance(percent)) node.meta.labels.push_back({key, value});
+    };
+    maybe(70, kZone, choose_.Pick(kCloudZones));
+    maybe(20, kBetaZone, choose_.Pick(kCloudZones));
+    maybe(50, kRegion, choose_.Pick(kCloudRegions));
+    maybe(20, kBetaRegion, choose_.Pick(kCloudRegions));
+    maybe(50, "topology.gke.io/zone", choose_.Pick(kCloudZones));
+    maybe(50, "topology.ebs.csi.aws.com/zone", choose_.Pick(kCloudZones));
   }
 
   objects::Pod MakePod(size_t p, size_t nodes) {
@@ -112,7 +153,280 @@ class Maker {
       pod.host_network = choose_.Chance(40);
       if (choose_.Chance(50)) pod.host_users = choose_.Chance(30);
     }
+    pod.meta.uid = pod.meta.name;
+    if (storage_) MakeVolumes(pod);
     return pod;
+  }
+
+  void MakeVolumes(objects::Pod& pod) {
+    for (size_t left = choose_.Below(4); left > 0; --left) {
+      objects::Volume& volume = pod.volumes.emplace_back();
+      volume.name = "data";
+      volume.read_only = choose_.Chance(40);
+      const size_t kind = choose_.Below(100);
+      if (kind < 55) {
+        volume.source = "persistentVolumeClaim";
+        volume.claim_name = choose_.Pick(kClaimNames);
+        if (pod.meta.namespace_name != kNamespaces[0] && !choose_.Chance(10))
+          pod.volumes.pop_back();
+      } else if (kind < 65) {
+        volume.source = "ephemeral";
+        volume.name = "tmp";
+      } else {
+        MakeInlineDisk(volume);
+      }
+    }
+  }
+
+  void MakeInlineDisk(objects::Volume& volume) {
+    static constexpr Texts<7> kSources = {"gcePersistentDisk",
+                                          "awsElasticBlockStore",
+                                          "iscsi",
+                                          "rbd",
+                                          "azureDisk",
+                                          "emptyDir",
+                                          "csi"};
+    volume.source = choose_.Pick(kSources);
+    volume.id = choose_.Pick(kHandles);
+    if (volume.source == "awsElasticBlockStore") volume.id = AwsId();
+    if (volume.source == "rbd") {
+      volume.pool = choose_.Chance(70) ? "rbd" : "other";
+      for (size_t left = choose_.Below(3); left > 0; --left) {
+        volume.monitors.push_back(choose_.Pick(kHandles));
+      }
+    }
+  }
+
+  Text AwsId() { return choose_.Chance(4) ? choose_.Pick(kOddAwsIds) : choose_.Pick(kAwsIds); }
+
+  void MakeStorage(RawCluster& cluster) {
+    for (const Text name : kClassNames) {
+      if (name != "no-such-class" && !choose_.Chance(5)) cluster.classes.push_back(MakeClass(name));
+    }
+    for (const Text name : kDrivers) {
+      if (choose_.Chance(10)) continue;
+      objects::CsiDriver& driver = cluster.drivers.emplace_back();
+      driver.meta.name = name;
+      driver.storage_capacity = choose_.Chance(name == kDrivers[1] ? 90 : 20);
+    }
+    for (const objects::Node& node : cluster.nodes) {
+      if (!choose_.Chance(15)) cluster.csi_nodes.push_back(MakeCsiNode(node.meta.name));
+    }
+    for (const Text name : kVolumeNames) cluster.volumes.push_back(MakeVolume(name));
+    for (const Text name : kClaimNames) {
+      if (!choose_.Chance(4)) MakeClaim(name, kNamespaces[0], cluster);
+      if (choose_.Chance(10)) MakeClaim(name, choose_.Pick(kNamespaces), cluster);
+    }
+    MakeEphemeralClaims(cluster);
+    MakeAttachments(cluster);
+    MakeCapacities(cluster);
+  }
+
+  objects::StorageClass MakeClass(Text name) {
+    static constexpr Texts<4> kProvisioners = {"kubernetes.io/gce-pd", "kubernetes.io/aws-ebs",
+                                               "kubernetes.io/azure-disk", ""};
+    objects::StorageClass klass;
+    klass.meta.name = name;
+    klass.volume_binding_mode = name == "now" ? "Immediate" : "WaitForFirstConsumer";
+    klass.provisioner = name == "static"   ? Text("kubernetes.io/no-provisioner")
+                        : name == "legacy" ? choose_.Pick(kProvisioners)
+                                           : kDrivers[name == "tracked" ? 1 : 0];
+    if (odd_ && choose_.Chance(10)) klass.volume_binding_mode = "";
+    if (choose_.Chance(25)) {
+      for (size_t left = 1 + choose_.Below(2); left > 0; --left) {
+        objects::TopologyTerm& term = klass.allowed_topologies.emplace_back();
+        term.push_back({kZone, {choose_.Pick(kCloudZones), choose_.Pick(kCloudZones)}});
+        if (choose_.Chance(20)) term.push_back({kRegion, {choose_.Pick(kCloudRegions)}});
+        if (odd_ && choose_.Chance(15)) term.clear();
+        if (odd_ && choose_.Chance(15)) term.push_back({"rack", {}});
+      }
+    }
+    return klass;
+  }
+
+  objects::CsiNode MakeCsiNode(Text name) {
+    static constexpr Texts<4> kMigrated = {"", "kubernetes.io/gce-pd",
+                                           "kubernetes.io/aws-ebs,kubernetes.io/gce-pd",
+                                           "kubernetes.io/azure-disk,kubernetes.io/aws-ebs"};
+    objects::CsiNode node;
+    node.meta.name = name;
+    if (choose_.Chance(70)) {
+      node.meta.annotations.push_back(
+          {"storage.alpha.kubernetes.io/migrated-plugins", choose_.Pick(kMigrated)});
+    }
+    for (const Text driver : {kDrivers[0], kDrivers[1], kGceDriver, kAwsDriver, kAzureDriver}) {
+      if (choose_.Chance(40)) continue;
+      objects::CsiNode::Driver& installed = node.drivers.emplace_back();
+      installed.name = driver;
+      if (choose_.Chance(85)) installed.volumes_max = static_cast<int64_t>(choose_.Below(4));
+    }
+    return node;
+  }
+
+  std::vector<Text> AccessModes() {
+    const size_t kind = choose_.Below(10);
+    if (kind < 6) return {"ReadWriteOnce"};
+    if (kind < 8) return {"ReadWriteOnce", "ReadOnlyMany"};
+    if (kind < 9) return {"ReadWriteMany"};
+    return {"ReadWriteOncePod"};
+  }
+
+  // Between two of one size the scheduler takes either; here all differ.
+  objects::PersistentVolume MakeVolume(Text name) {
+    static constexpr Texts<4> kPhases = {"Available", "Available", "Bound", "Released"};
+    objects::PersistentVolume volume;
+    volume.meta.name = name;
+    volume.capacity_bytes = 1 + 4 * (name.back() - '0');
+    volume.access_modes = AccessModes();
+    volume.storage_class_name = choose_.Pick(kClassNames);
+    volume.phase = choose_.Pick(kPhases);
+    if (choose_.Chance(8)) volume.volume_mode = "Block";
+    if (choose_.Chance(8)) volume.volume_attributes_class_name = "gold";
+    if (choose_.Chance(40)) volume.meta.labels.push_back({"app", choose_.Pick(kPodValues)});
+    if (choose_.Chance(30)) {
+      const Text key = choose_.Pick(kZoneKeys);
+      const bool is_zone = key == kZone || key == kBetaZone;
+      volume.meta.labels.push_back(
+          {key, is_zone ? choose_.Pick(kCloudZoneSets) : choose_.Pick(kCloudRegions)});
+    }
+    if (choose_.Chance(40)) MakeReach(volume);
+    if (choose_.Chance(4)) volume.meta.deletion_time = 1;
+    MakeSource(volume);
+    return volume;
+  }
+
+  void MakeReach(objects::PersistentVolume& volume) {
+    static constexpr Texts<6> kKeys = {"zone", "host", kZone, kBetaZone, kRegion, kBetaRegion};
+    volume.required_node_affinity.nil = false;
+    for (size_t left = choose_.Chance(10) ? 0 : 1 + choose_.Below(2); left > 0; --left) {
+      objects::NodeSelectorTerm& term = volume.required_node_affinity.terms.emplace_back();
+      objects::Requirement r;
+      r.key = choose_.Pick(kKeys);
+      r.op = choose_.Chance(80) ? "In" : "NotIn";
+      r.values = {choose_.Pick(kCloudZones), choose_.Pick(kZones)};
+      if (r.key == "host") r.values = {choose_.Pick(kNodeNames), choose_.Pick(kNodeNames)};
+      if (odd_) Distort(r);
+      if (!choose_.Chance(8)) term.match_expressions.push_back(std::move(r));
+      if (choose_.Chance(8)) term.match_fields.push_back(MakeField());
+    }
+  }
+
+  void MakeSource(objects::PersistentVolume& volume) {
+    static constexpr Texts<8> kSources = {
+        "csi",       "csi", "csi", "local", "gcePersistentDisk", "awsElasticBlockStore",
+        "azureDisk", "nfs"};
+    volume.source = choose_.Pick(kSources);
+    if (volume.source == "csi") volume.driver = choose_.Pick(kDrivers);
+    volume.id = volume.source == "awsElasticBlockStore" ? AwsId() : choose_.Pick(kHandles);
+    if (volume.source == "azureDisk" && choose_.Chance(40)) {
+      volume.disk_kind = choose_.Chance(50) ? "Managed" : "Dedicated";
+    }
+  }
+
+  objects::PersistentVolumeClaim NewClaim(Text name, Text namespace_name) {
+    objects::PersistentVolumeClaim claim;
+    claim.meta.name = name;
+    claim.meta.namespace_name = namespace_name;
+    claim.meta.uid = name;
+    claim.phase = "Pending";
+    claim.access_modes = AccessModes();
+    claim.storage_class_name =
+        kClassNames[choose_.Chance(8) ? choose_.Below(kClassNames.size()) : choose_.Below(3)];
+    if (!choose_.Chance(10)) claim.request_bytes = static_cast<int64_t>(choose_.Below(20));
+    if (choose_.Chance(8)) claim.storage_class_name = choose_.Chance(50) ? "legacy" : "";
+    if (choose_.Chance(4)) {
+      claim.meta.annotations.push_back(
+          {"volume.beta.kubernetes.io/storage-class", choose_.Pick(kClassNames)});
+    }
+    if (choose_.Chance(8)) claim.volume_mode = "Block";
+    if (choose_.Chance(8)) claim.volume_attributes_class_name = "gold";
+    if (choose_.Chance(20)) claim.selector = MakeSelector();
+    return claim;
+  }
+
+  void Bind(objects::PersistentVolumeClaim& claim, RawCluster& cluster) {
+    const size_t v = choose_.Below(kVolumeNames.size() + 1);
+    claim.volume_name = v < kVolumeNames.size() ? kVolumeNames[v] : Text("pv-gone");
+    claim.phase = "Bound";
+    if (!choose_.Chance(3)) {
+      claim.meta.annotations.push_back({"pv.kubernetes.io/bind-completed", "yes"});
+    }
+    if (v < kVolumeNames.size()) cluster.volumes[v].phase = "Bound";
+  }
+
+  void MakeClaim(Text name, Text namespace_name, RawCluster& cluster) {
+    for (const objects::PersistentVolumeClaim& other : cluster.claims) {
+      if (other.meta.name == name && other.meta.namespace_name == namespace_name) return;
+    }
+    objects::PersistentVolumeClaim claim = NewClaim(name, namespace_name);
+    if (choose_.Chance(40)) {
+      Bind(claim, cluster);
+    } else {
+      if (choose_.Chance(10)) {
+        claim.meta.annotations.push_back(
+            {"volume.kubernetes.io/selected-node", choose_.Pick(kNodeNames)});
+      }
+      if (choose_.Chance(20)) Reserve(claim, cluster);
+    }
+    if (choose_.Chance(3)) claim.meta.deletion_time = 1;
+    if (choose_.Chance(3)) claim.phase = "Lost";
+    cluster.claims.push_back(std::move(claim));
+  }
+
+  void Reserve(const objects::PersistentVolumeClaim& claim, RawCluster& cluster) {
+    objects::PersistentVolume& volume = cluster.volumes[choose_.Below(cluster.volumes.size())];
+    static constexpr Texts<3> kUids = {"", "someone-else", ""};
+    volume.claim = {claim.meta.namespace_name, claim.meta.name, choose_.Pick(kUids)};
+    if (choose_.Chance(50)) volume.claim->uid = claim.meta.uid;
+  }
+
+  void MakeEphemeralClaims(RawCluster& cluster) {
+    for (size_t p = 0; p < cluster.pods.size(); ++p) {
+      const objects::Pod& pod = cluster.pods[p];
+      bool wants = false;
+      for (const objects::Volume& volume : pod.volumes) wants |= volume.source == "ephemeral";
+      if (!wants || choose_.Chance(10)) continue;
+      objects::PersistentVolumeClaim claim = NewClaim(kEphemeralNames[p], pod.meta.namespace_name);
+      if (choose_.Chance(50)) Bind(claim, cluster);
+      if (!choose_.Chance(10)) {
+        const bool other = choose_.Chance(8);
+        claim.meta.owners.push_back({"v1", "Pod", pod.meta.name,
+                                     other ? Text("somebody") : pod.meta.uid, !choose_.Chance(4)});
+      }
+      cluster.claims.push_back(std::move(claim));
+    }
+  }
+
+  void MakeAttachments(RawCluster& cluster) {
+    for (const Text name : kAttachmentNames) {
+      if (choose_.Chance(50)) continue;
+      objects::VolumeAttachment& attachment = cluster.attachments.emplace_back();
+      attachment.meta.name = name;
+      attachment.attacher = choose_.Chance(5) ? Text() : choose_.Pick(kDrivers);
+      attachment.node_name = cluster.nodes[choose_.Below(cluster.nodes.size())].meta.name;
+      if (!choose_.Chance(5)) attachment.volume_name = choose_.Pick(kVolumeNames);
+    }
+  }
+
+  void MakeCapacities(RawCluster& cluster) {
+    for (const Text name : kCapacityNames) {
+      if (choose_.Chance(40)) continue;
+      objects::CsiStorageCapacity& capacity = cluster.capacities.emplace_back();
+      capacity.meta.name = name;
+      capacity.meta.namespace_name = kNamespaces[0];
+      capacity.storage_class_name =
+          choose_.Chance(80) ? Text("tracked") : choose_.Pick(kClassNames);
+      if (!choose_.Chance(5)) {
+        capacity.node_topology.nil = false;
+        if (choose_.Chance(80)) {
+          capacity.node_topology.match_labels.push_back({kZone, choose_.Pick(kCloudZones)});
+        }
+      }
+      if (!choose_.Chance(5)) capacity.capacity_bytes = static_cast<int64_t>(choose_.Below(25));
+      if (choose_.Chance(30)) {
+        capacity.maximum_volume_size_bytes = static_cast<int64_t>(choose_.Below(15));
+      }
+    }
   }
 
   void MakeContainers(objects::Pod& pod) {
@@ -299,6 +613,7 @@ class Maker {
   bool spread_ = false;
   bool inter_pod_ = false;
   bool features_ = false;
+  bool storage_ = false;
 };
 
 }  // namespace
@@ -318,6 +633,16 @@ absl::StatusOr<ClusterSnapshot> BuildSnapshot(const RawCluster& cluster) {
   for (const objects::Namespace& ns : cluster.namespaces) status.Update(builder.AddNamespace(ns));
   for (const objects::Node& node : cluster.nodes) status.Update(builder.AddNode(node));
   for (const objects::Pod& pod : cluster.pods) status.Update(builder.AddPod(pod));
+  const auto add_all = [&](const auto& list) {
+    for (const auto& object : list) status.Update(builder.AddStorageObject(object));
+  };
+  add_all(cluster.volumes);
+  add_all(cluster.claims);
+  add_all(cluster.classes);
+  add_all(cluster.drivers);
+  add_all(cluster.csi_nodes);
+  add_all(cluster.attachments);
+  add_all(cluster.capacities);
   if (!status.ok()) return status;
   return std::move(builder).Build();
 }

@@ -20,6 +20,7 @@
 #include "absl/status/statusor.h"
 #include "snapshot/cluster_snapshot.h"
 #include "snapshot/objects.h"
+#include "snapshot/storage_objects.h"
 
 namespace ebb::test {
 
@@ -28,6 +29,14 @@ struct RawCluster {
   std::vector<objects::Node> nodes;
   std::vector<objects::Pod> pods;
   std::vector<objects::Namespace> namespaces;
+
+  std::vector<objects::PersistentVolume> volumes;
+  std::vector<objects::PersistentVolumeClaim> claims;
+  std::vector<objects::StorageClass> classes;
+  std::vector<objects::CsiDriver> drivers;
+  std::vector<objects::CsiNode> csi_nodes;
+  std::vector<objects::VolumeAttachment> attachments;
+  std::vector<objects::CsiStorageCapacity> capacities;
 };
 
 // Deals out decisions from bytes; zeros when they have run out.

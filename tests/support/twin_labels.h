@@ -1,0 +1,31 @@
+// Labels, selectors and node selectors as the slow twins read them: on texts, anew
+// for every question.  Shares no code with snapshot/matching.h.
+//
+// Threads: pure.
+// Source:  k8s.io/apimachinery pkg/labels, k8s.io/component-helpers scheduling/corev1.
+
+#ifndef EBB_TESTS_SUPPORT_TWIN_LABELS_H_
+#define EBB_TESTS_SUPPORT_TWIN_LABELS_H_
+
+#include <optional>
+#include <vector>
+
+#include "snapshot/objects.h"
+
+namespace ebb::test::twin {
+
+std::optional<objects::Text> Find(const objects::KeyValues& labels, objects::Text key);
+
+bool Has(const std::vector<objects::Text>& values, objects::Text value);
+
+// nullopt: the requirement does not parse.  `with_numbers`: Gt and Lt are operators.
+std::optional<bool> Matches(const objects::Requirement& r, const objects::KeyValues& labels,
+                            bool with_numbers);
+
+// nullopt: the selector does not parse.
+std::optional<bool> Matches(const objects::LabelSelector& selector,
+                            const objects::KeyValues& labels);
+
+}  // namespace ebb::test::twin
+
+#endif  // EBB_TESTS_SUPPORT_TWIN_LABELS_H_
