@@ -123,6 +123,9 @@ SnapshotBuilder::SnapshotBuilder(std::shared_ptr<Symbols> symbols)
 SnapshotBuilder::~SnapshotBuilder() = default;
 
 ResourceId SnapshotBuilder::InternResource(std::string_view name) {
+  // What almost every request is for.
+  if (name == "cpu") return kCpu;
+  if (name == "memory") return kMemory;
   Catalog& catalog = *catalog_;
   const TextId text = catalog.symbols_->Intern(name);
   const auto [it, added] = catalog.resources_by_name_.try_emplace(
@@ -139,6 +142,12 @@ void SnapshotBuilder::InternResources(const objects::ResourceList& list,
   }
   std::sort(quantities.begin(), quantities.end(),
             [](const auto& a, const auto& b) { return a.resource < b.resource; });
+}
+
+void SnapshotBuilder::InternRequests(const objects::ResourceList& sum, Requests& requests) {
+  InternResources(sum, requests);
+  // A request named "pods" means nothing: slots are counted.
+  std::erase_if(requests, [](const ResourceQuantity& q) { return q.resource == kPods; });
 }
 
 absl::Status SnapshotBuilder::AddNode(const objects::Node& node) {
@@ -205,11 +214,8 @@ absl::Status SnapshotBuilder::AddPod(const objects::Pod& pod) {
     return absl::InvalidArgumentError(absl::StrCat(ObjectName("Pod", pod.meta), ": occurs twice"));
   }
 
-  InternResources(fit_sum_, fit_requests_);
-  InternResources(charge_sum_, charge_requests_);
-  // A request named "pods" means nothing: slots are counted.
-  std::erase_if(fit_requests_, [](const ResourceQuantity& q) { return q.resource == kPods; });
-  std::erase_if(charge_requests_, [](const ResourceQuantity& q) { return q.resource == kPods; });
+  InternRequests(fit_sum_, fit_requests_);
+  InternRequests(charge_sum_, charge_requests_);
   const TextId uid = pod.meta.uid.empty()
                          ? symbols.Intern(absl::StrCat(Absl(pod.meta.namespace_name), "/",
                                                        Absl(pod.meta.name)))

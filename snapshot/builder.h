@@ -53,12 +53,16 @@ class SnapshotBuilder {
   // Errors: InvalidArgument if `names` is not a permutation of the nodes' names.
   absl::Status OrderNodes(const std::vector<std::string_view>& names);
 
+  // Where each pod says it runs, or is nominated to, by PodId; kNoText: nowhere.
+  [[nodiscard]] const std::vector<TextId>& wanted_nodes() const { return wanted_nodes_; }
+
   absl::StatusOr<ClusterSnapshot> Build() &&;
 
  private:
   ResourceId InternResource(std::string_view name);
   void InternResources(const objects::ResourceList& list,
                        std::vector<ResourceQuantity>& quantities);
+  void InternRequests(const objects::ResourceList& sum, Requests& requests);
   void ConnectBudgets();
   void RefuseDeviceClasses();
   void PlacePods(ClusterSnapshot& snapshot) const;

@@ -7,22 +7,24 @@ namespace {
 constexpr size_t kBlockBytes = 256 * 1024;
 }  // namespace
 
-size_t Symbols::Hash::operator()(std::string_view text) const {
-  return XXH3_64bits(text.data(), text.size());
+Symbols::Key Symbols::KeyOf(std::string_view text) {
+  return {text, static_cast<uint32_t>(XXH3_64bits(text.data(), text.size()))};
 }
 
-Symbols::Symbols() : ids_(0, Hash{this}, Equal{this}) { Intern(""); }
+Symbols::Symbols() : ids_(0, Hash(), Equal{this}) { Intern(""); }
 
 TextId Symbols::Intern(std::string_view text) {
-  if (auto it = ids_.find(text); it != ids_.end()) return *it;
-  const TextId id{static_cast<uint32_t>(texts_.size())};
-  texts_.push_back(Store(text));
-  ids_.insert(id);
-  return id;
+  const Key key = KeyOf(text);
+  const auto entry = ids_.lazy_emplace(key, [&](const auto& make) {
+    const TextId id{static_cast<uint32_t>(texts_.size())};
+    texts_.push_back(Store(text));
+    make(Entry{id, key.hash});
+  });
+  return entry->id;
 }
 
 std::optional<TextId> Symbols::Find(std::string_view text) const {
-  if (auto it = ids_.find(text); it != ids_.end()) return *it;
+  if (auto it = ids_.find(KeyOf(text)); it != ids_.end()) return it->id;
   return std::nullopt;
 }
 

@@ -13,7 +13,7 @@ bool HasEnded(const objects::Pod& pod) { return pod.phase == "Succeeded" || pod.
 
 }  // namespace
 
-ClusterLoader::ClusterLoader(LoadOptions options) : options_(options), wanted_node_names_(1) {}
+ClusterLoader::ClusterLoader(LoadOptions options) : options_(options) {}
 
 void ClusterLoader::Saw(const objects::ObjectMeta& meta) {
   newest_time_ = std::max({newest_time_, meta.creation_time, meta.deletion_time.value_or(0)});
@@ -35,21 +35,7 @@ absl::Status ClusterLoader::OnPod(const objects::Pod& pod) {
     ++counts_.expendable;
     return absl::OkStatus();
   }
-  if (absl::Status s = builder_.AddPod(pod); !s.ok()) return s;
-  const std::string_view node = pod.node_name.empty() ? pod.nominated_node_name : pod.node_name;
-  uint32_t wanted = 0;
-  if (!node.empty()) {
-    const auto it = wanted_index_.find(node);
-    if (it != wanted_index_.end()) {
-      wanted = it->second;
-    } else {
-      wanted = static_cast<uint32_t>(wanted_node_names_.size());
-      wanted_node_names_.emplace_back(node);
-      wanted_index_.emplace(node, wanted);
-    }
-  }
-  wanted_.push_back(wanted);
-  return absl::OkStatus();
+  return builder_.AddPod(pod);
 }
 
 absl::Status ClusterLoader::OnPodDisruptionBudget(const objects::PodDisruptionBudget& budget) {
@@ -73,20 +59,21 @@ absl::Status ClusterLoader::OnStorageObject(const objects::StorageObject& object
 }
 
 absl::StatusOr<LoadedCluster> ClusterLoader::Finish() && {
+  const std::vector<TextId> wanted = builder_.wanted_nodes();
   absl::StatusOr<ClusterSnapshot> snapshot = std::move(builder_).Build();
   if (!snapshot.ok()) return snapshot.status();
   LoadedCluster cluster{.snapshot = *std::move(snapshot),
                         .pending = {},
                         .newest_time = newest_time_,
                         .counts = std::move(counts_)};
-  for (uint32_t p = 0; p < wanted_.size(); ++p) {
+  const Catalog& catalog = cluster.snapshot.catalog();
+  for (uint32_t p = 0; p < wanted.size(); ++p) {
     const PodId pod{p};
     if (cluster.snapshot.NodeOf(pod) != kNoNode) continue;
-    if (wanted_[p] == 0) {
+    if (wanted[p] == kNoText) {
       cluster.pending.push_back(pod);
     } else if (cluster.counts.on_unknown_node++ == 0) {
-      cluster.counts.first_unknown = absl::StrCat(cluster.snapshot.catalog().PodName(pod), " on ",
-                                                  Absl(wanted_node_names_[wanted_[p]]));
+      cluster.counts.first_unknown = absl::StrCat(catalog.PodName(pod), " on ", Absl(catalog.Text(wanted[p])));
     }
   }
   return cluster;

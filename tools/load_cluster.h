@@ -20,7 +20,6 @@
 #define EBB_TOOLS_LOAD_CLUSTER_H_
 
 #include <cstdint>
-#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -78,9 +77,6 @@ class ClusterLoader : public ObjectSink {
   SnapshotBuilder builder_;
   LoadCounts counts_;
   int64_t newest_time_ = 0;
-  std::vector<std::string> wanted_node_names_;  // Distinct, of pods.
-  std::vector<uint32_t> wanted_;                // By PodId: index into that; 0: none.
-  std::map<std::string, uint32_t, std::less<>> wanted_index_;
 };
 
 // Reads all inputs into one cluster.

@@ -87,25 +87,62 @@ std::vector<T> Emptied(std::vector<T>& vector) {
   return std::move(vector);
 }
 
-// Makes `meta` new, with the memory of its lists kept.
+// The functions below make an object new and keep the memory of its lists.  They name
+// every field: whoever adds one to objects.h finds its size no longer to be this.
+#if defined(__GLIBCXX__) && defined(__x86_64__)
+static_assert(sizeof(objects::ObjectMeta) == 144, "empty the new field here");
+static_assert(sizeof(objects::Node) == 288, "empty the new field here");
+static_assert(sizeof(objects::Pod) == 664, "empty the new field here");
+#endif
+
 void Renew(objects::ObjectMeta& meta) {
-  objects::ObjectMeta fresh;
-  fresh.labels = Emptied(meta.labels);
-  fresh.annotations = Emptied(meta.annotations);
-  fresh.owners = Emptied(meta.owners);
-  meta = std::move(fresh);
+  meta.name = meta.namespace_name = meta.uid = {};
+  meta.labels.clear();
+  meta.annotations.clear();
+  meta.owners.clear();
+  meta.creation_time = 0;
+  meta.deletion_time.reset();
 }
 
 void Renew(objects::Node& node) {
-  objects::Node fresh;
   Renew(node.meta);
-  fresh.meta = std::move(node.meta);
-  fresh.taints = Emptied(node.taints);
-  fresh.allocatable = Emptied(node.allocatable);
-  fresh.capacity = Emptied(node.capacity);
-  fresh.conditions = Emptied(node.conditions);
-  fresh.declared_features = Emptied(node.declared_features);
-  node = std::move(fresh);
+  node.unschedulable = false;
+  node.provider_id = {};
+  node.taints.clear();
+  node.allocatable.clear();
+  node.capacity.clear();
+  node.conditions.clear();
+  node.declared_features.clear();
+}
+
+void Renew(objects::NodeSelector& selector) {
+  selector.nil = true;
+  selector.terms.clear();
+}
+
+// Its containers apart.
+void Renew(objects::Pod& pod) {
+  Renew(pod.meta);
+  pod.node_name = pod.restart_policy = pod.phase = pod.nominated_node_name = {};
+  pod.not_understood = {};
+  pod.priority.reset();
+  pod.termination_grace_period_s.reset();
+  pod.host_network = pod.has_node_selector = pod.has_pod_resources = false;
+  pod.resize_infeasible = pod.has_pod_status_resources = false;
+  pod.host_users.reset();
+  pod.node_selector.clear();
+  Renew(pod.required_node_affinity);
+  pod.affinity.clear();
+  pod.anti_affinity.clear();
+  pod.tolerations.clear();
+  pod.spread.clear();
+  pod.overhead.clear();
+  pod.pod_requests.clear();
+  pod.volumes.clear();
+  pod.resource_claims.clear();
+  pod.container_statuses.clear();
+  pod.pod_status_requests.clear();
+  pod.pod_allocated.clear();
 }
 
 }  // namespace
@@ -132,6 +169,7 @@ class ObjectReader::Impl {
   // --- which object it is
   bool FindKind(Text& api_version, Text& kind);
   const Kind* RuleFor(Text api_version, Text kind) const;
+  void RememberStart(std::string_view json, Text api_version, Text kind, const Kind* rule);
   void FieldError(Text kind, const ObjectPlace& place);
   std::string NameFor(Text kind, const ObjectPlace& place) const;
   void FindName();
@@ -229,6 +267,8 @@ class ObjectReader::Impl {
   objects::Controller* controller_ = nullptr;
   objects::Namespace* namespace_ = nullptr;
   objects::ObjectMeta* meta_ = nullptr;
+  std::string start_;                 // All up to the kind, of the object before.
+  const Kind* start_rule_ = nullptr;  // What it meant; null: unknown.
   std::string not_understood_;
   std::vector<ResourceList> spare_lists_;  // Memory of containers gone by.
 };
@@ -278,18 +318,23 @@ void ObjectReader::Impl::Read(std::string_view json, const ObjectPlace& place, O
   Text api_version;
   Text kind;
   if (!fields_.Open(json, batch.texts)) return FieldError(place.kind, place);
-  // Items of a typed list have no kind; do not look through all of them for one.
-  if (place.kind.empty() || StartsWithKind(json)) {
-    if (!FindKind(api_version, kind)) return FieldError(place.kind, place);
-    fields_.Rewind();
+  const Kind* rule = start_rule_;
+  if (rule == nullptr || !json.starts_with(start_)) {
+    // Items of a typed list have no kind; do not look through all of them for one.
+    if (place.kind.empty() || StartsWithKind(json)) {
+      if (!FindKind(api_version, kind)) return FieldError(place.kind, place);
+      fields_.Rewind();
+    }
+    const bool own = !kind.empty();
+    if (!own) {
+      api_version = place.api_version;
+      kind = place.kind;
+    }
+    if (kind.empty()) return batch.AddWithoutKind();
+    rule = RuleFor(api_version, kind);
+    if (rule == nullptr) return batch.AddIgnored(kind);
+    if (own) RememberStart(json, api_version, kind, rule);
   }
-  if (kind.empty()) {
-    api_version = place.api_version;
-    kind = place.kind;
-  }
-  if (kind.empty()) return batch.AddWithoutKind();
-  const Kind* const rule = RuleFor(api_version, kind);
-  if (rule == nullptr) return batch.AddIgnored(kind);
   not_understood_.clear();
   if (!(this->*rule->read)()) return FieldError(rule->kind, place);
   if (meta_->name.empty()) {
@@ -320,6 +365,21 @@ bool ObjectReader::Impl::FindKind(Text& api_version, Text& kind) {
     return found_kind;
   });
   return read || (found_version && found_kind && !fields_.malformed());
+}
+
+// Objects of a dump mostly start as the one before them: {"apiVersion":"v1","kind":"Pod".
+void ObjectReader::Impl::RememberStart(std::string_view json, Text api_version, Text kind,
+                                       const Kind* rule) {
+  constexpr size_t kLengthMax = 200;
+  start_rule_ = nullptr;
+  size_t end = 0;
+  for (const Text text : {api_version, kind}) {
+    if (text.data() < json.data() || text.data() > json.data() + kLengthMax) return;
+    end = std::max(end, static_cast<size_t>(text.data() - json.data()) + text.size() + 1);
+  }
+  if (end > json.size()) return;
+  start_.assign(json.substr(0, end));
+  start_rule_ = rule;
 }
 
 const ObjectReader::Impl::Kind* ObjectReader::Impl::RuleFor(Text api_version, Text kind) const {
@@ -539,24 +599,10 @@ std::vector<objects::Container> ObjectReader::Impl::EmptiedContainers(
   return Emptied(containers);
 }
 
-// Only the lists are named here; every other field starts as a new Pod has it.
 void ObjectReader::Impl::RenewPod() {
-  objects::Pod fresh;
-  Renew(pod_->meta);
-  fresh.meta = std::move(pod_->meta);
-  fresh.node_selector = Emptied(pod_->node_selector);
-  fresh.affinity = Emptied(pod_->affinity);
-  fresh.anti_affinity = Emptied(pod_->anti_affinity);
-  fresh.tolerations = Emptied(pod_->tolerations);
-  fresh.spread = Emptied(pod_->spread);
-  fresh.containers = EmptiedContainers(pod_->containers);
-  fresh.init_containers = EmptiedContainers(pod_->init_containers);
-  fresh.overhead = Emptied(pod_->overhead);
-  fresh.pod_requests = Emptied(pod_->pod_requests);
-  fresh.volumes = Emptied(pod_->volumes);
-  fresh.resource_claims = Emptied(pod_->resource_claims);
-  fresh.container_statuses = Emptied(pod_->container_statuses);
-  *pod_ = std::move(fresh);
+  Renew(*pod_);
+  pod_->containers = EmptiedContainers(pod_->containers);
+  pod_->init_containers = EmptiedContainers(pod_->init_containers);
 }
 
 bool ObjectReader::Impl::ReadPod() {
