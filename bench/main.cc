@@ -1,21 +1,11 @@
-// ebb_bench: Google Benchmark over snapshots.
-//
-//   ebb_bench [--snapshots NAME,NAME...] [--snapshot FILE]... [--openb FOLDER]
-//             [--benchmark_...]
-//
-// --snapshots  which clusters the planner rows run over (workloads.h); default
-//              uniform:400, uniform:1000, uniform:5000, mixed:1000, mixed:5000,
-//              topology:5000, openb.
-// --snapshot   a cluster of your own beside them: what `ebb plan` reads.
-// --openb      the folder of the openb files; default ../shared/data.
-//
-// Unless told otherwise each row runs 5 times after a warm-up and the figures are
-// medians; `--benchmark_out=FILE` writes them all as JSON.  A table at the end sets
-// Cluster Autoscaler's figures beside ours.
+// ebb_bench: the rows of the suite (Google Benchmark).  ./dev bench runs it, sets
+// targets and Cluster Autoscaler's figures beside what it finds, and compares revisions.
 
+#include <algorithm>
+#include <charconv>
 #include <cstdio>
-#include <cstring>
-#include <map>
+#include <filesystem>
+#include <regex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,71 +13,48 @@
 #include "bench/rows.h"
 #include "bench/workloads.h"
 #include "benchmark/benchmark.h"
+#include "engine/parallel.h"
 
 namespace {
 
-struct Rival {
-  const char* snapshot;
-  double cold_ms;
-  double second_ms;
+constexpr const char* kHelp = R"(ebb_bench [FILTER] [OPTION]...
+
+Times ebb's parts over clusters that it makes.  FILTER is a regular expression on the
+names of rows (--list); each row runs 5 times after a warm-up.
+
+  --list               print the rows' names and end
+  --snapshots A,B,...  clusters of the planner's rows: uniform:N, uniform:NxP (P pods a
+                       node), mixed:N, topology:N, openb, or files
+  --snapshot FILE      a cluster of your own beside them: all that `ebb plan` reads;
+                       may be given often
+  --openb FOLDER       where openb's CSV files are (default ../shared/data)
+  --threads N          threads of a pass (default 1); import rows say their own
+  --help               this text
+  --benchmark_...      options of Google Benchmark: --benchmark_repetitions=9,
+                       --benchmark_min_time=0.5, --benchmark_out=FILE, ...
+
+Left out unless FILTER names it: uniform:100000x30 (3,000,000 pods, some gigabytes).
+)";
+
+constexpr std::string_view kDefaultSnapshots[] = {
+    "uniform:400", "uniform:1000", "uniform:5000",  "uniform:15000x30",
+    "mixed:1000",  "mixed:5000",   "topology:5000", "openb"};
+constexpr std::string_view kHuge = "uniform:100000x30";
+
+struct Options {
+  std::string filter = ".*";
+  std::vector<std::string> snapshots;
+  std::vector<std::string> own;
+  bool list = false;
+  bool help = false;
+  size_t threads = 1;
+  std::vector<std::string> passed_on;
 };
 
-// Cluster Autoscaler's planner (mid 2026) over the same kind of snapshots, on two
-// cores, the snapshot already loaded.
-constexpr Rival kClusterAutoscaler[] = {
-    {"uniform:400", 1600, 600}, {"uniform:1000", 5800, 2700}, {"uniform:5000", 172000, 98000},
-    {"mixed:1000", 1900, 1400}, {"mixed:5000", 77000, 54000}, {"openb", 1500, 450},
-};
-
-// Prints as the console reporter does, and remembers the medians.
-class MedianReporter : public benchmark::ConsoleReporter {
- public:
-  MedianReporter() : ConsoleReporter(OO_Tabular) {}
-
-  void ReportRuns(const std::vector<Run>& runs) override {
-    ConsoleReporter::ReportRuns(runs);
-    for (const Run& run : runs) {
-      if (run.error_occurred) continue;
-      if (run.run_type == Run::RT_Aggregate && run.aggregate_name != "median") continue;
-      median_ms_[run.run_name.function_name] =
-          run.GetAdjustedRealTime() * 1e3 / benchmark::GetTimeUnitMultiplier(run.time_unit);
-    }
-  }
-
-  void PrintRivals() const {
-    bool any = false;
-    for (const Rival& rival : kClusterAutoscaler) {
-      const std::string name = rival.snapshot;
-      const double cold = Find("BM_Planner_ColdPass/" + name);
-      const double second = Find("BM_Planner_SecondPass/" + name);
-      if (cold == 0 && second == 0) continue;
-      if (!any) {
-        std::printf("\n%-14s %12s %12s %9s %12s %12s %9s\n", "snapshot", "cold: CA ms", "ebb ms",
-                    "times", "second: CA", "ebb ms", "times");
-      }
-      any = true;
-      std::printf("%-14s", name.c_str());
-      PrintPair(rival.cold_ms, cold);
-      PrintPair(rival.second_ms, second);
-      std::printf("\n");
-    }
-  }
-
- private:
-  double Find(const std::string& name) const {
-    const auto it = median_ms_.find(name);
-    return it == median_ms_.end() ? 0 : it->second;
-  }
-  static void PrintPair(double rival_ms, double ours_ms) {
-    if (ours_ms == 0) {
-      std::printf(" %12.0f %12s %9s", rival_ms, "-", "-");
-    } else {
-      std::printf(" %12.0f %12.3f %9.0f", rival_ms, ours_ms, rival_ms / ours_ms);
-    }
-  }
-
-  std::map<std::string, double> median_ms_;
-};
+int Fail(const std::string& problem) {
+  std::fprintf(stderr, "ebb_bench: %s\n", problem.c_str());
+  return 2;
+}
 
 std::vector<std::string> Split(std::string_view list) {
   std::vector<std::string> parts;
@@ -99,11 +66,12 @@ std::vector<std::string> Split(std::string_view list) {
   return parts;
 }
 
-// "--name VALUE" or "--name=VALUE" at argv[i]; moves `i` to the last word of it.
-bool Take(std::string_view name, int argc, char** argv, int& i, std::string& value) {
-  const std::string_view word = argv[i];
-  if (word == name && i + 1 < argc) {
-    value = argv[++i];
+// "--name VALUE" or "--name=VALUE" at words[i]; moves `i` to the last word of it.
+bool Take(std::string_view name, const std::vector<std::string>& words, size_t& i,
+          std::string& value) {
+  const std::string_view word = words[i];
+  if (word == name && i + 1 < words.size()) {
+    value = words[++i];
     return true;
   }
   if (!word.starts_with(name) || word.substr(name.size(), 1) != "=") return false;
@@ -111,43 +79,86 @@ bool Take(std::string_view name, int argc, char** argv, int& i, std::string& val
   return true;
 }
 
+// Returns what is wrong, or nothing.
+std::string Parse(const std::vector<std::string>& words, Options& options) {
+  for (size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    std::string value;
+    if (word == "--help" || word == "-h") {
+      options.help = true;
+    } else if (word == "--list") {
+      options.list = true;
+    } else if (Take("--snapshots", words, i, value)) {
+      options.snapshots = Split(value);
+    } else if (Take("--snapshot", words, i, value)) {
+      if (!std::filesystem::exists(value)) return "--snapshot " + value + ": no such file";
+      options.own.push_back(value);
+    } else if (Take("--openb", words, i, value)) {
+      ebb::bench::SetOpenbFolder(value);
+    } else if (Take("--threads", words, i, value)) {
+      const auto [end, error] =
+          std::from_chars(value.data(), value.data() + value.size(), options.threads);
+      if (error != std::errc() || end != value.data() + value.size() || options.threads < 1 ||
+          options.threads > ebb::Parallelism::kThreadsMax) {
+        return "--threads " + value + ": is not a number of threads";
+      }
+    } else if (Take("--benchmark_filter", words, i, value)) {
+      options.filter = value;
+    } else if (word.starts_with("--benchmark_") || word.starts_with("--v=")) {
+      options.passed_on.push_back(word);
+    } else if (word.starts_with("-")) {
+      return "unknown option " + word + "; see --help";
+    } else {
+      options.filter = word;
+    }
+  }
+  try {
+    const std::regex check(options.filter);
+  } catch (const std::regex_error& error) {
+    return "FILTER " + options.filter + ": is not a regular expression: " + error.what();
+  }
+  return "";
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::vector<std::string> snapshots = {"uniform:400", "uniform:1000", "uniform:5000",
-                                        "mixed:1000",  "mixed:5000",   "topology:5000",
-                                        "openb"};
-  std::vector<std::string> own;
-  // Ours come first, so that the caller's flags, which come later, win.
-  std::vector<std::string> words = {argv[0], "--benchmark_repetitions=5",
-                                    "--benchmark_report_aggregates_only=true",
-                                    "--benchmark_min_time=0.1"};
-  for (int i = 1; i < argc; ++i) {
-    std::string value;
-    if (Take("--snapshots", argc, argv, i, value)) {
-      snapshots = Split(value);
-    } else if (Take("--snapshot", argc, argv, i, value)) {
-      own.push_back(value);
-    } else if (Take("--openb", argc, argv, i, value)) {
-      ebb::bench::SetOpenbFolder(value);
-    } else {
-      words.emplace_back(argv[i]);
-    }
+  Options options;
+  if (const std::string problem = Parse({argv + 1, argv + argc}, options); !problem.empty()) {
+    return Fail(problem);
   }
-  snapshots.insert(snapshots.end(), own.begin(), own.end());
+  if (options.help) {
+    std::fputs(kHelp, stdout);
+    return 0;
+  }
+  if (options.snapshots.empty()) {
+    options.snapshots.assign(std::begin(kDefaultSnapshots), std::end(kDefaultSnapshots));
+    if (options.filter.find("100000") != std::string::npos) options.snapshots.emplace_back(kHuge);
+  }
+  options.snapshots.insert(options.snapshots.end(), options.own.begin(), options.own.end());
 
+  // Ours come first, so that the caller's, which come later, win.
+  std::vector<std::string> words = {argv[0],
+                                    "--benchmark_repetitions=5",
+                                    "--benchmark_report_aggregates_only=true",
+                                    "--benchmark_min_time=0.1",
+                                    "--benchmark_counters_tabular=true",
+                                    "--benchmark_filter=" + options.filter};
+  if (options.list) words.emplace_back("--benchmark_list_tests=true");
+  words.insert(words.end(), options.passed_on.begin(), options.passed_on.end());
   std::vector<char*> args;
   for (std::string& word : words) args.push_back(word.data());
   int count = static_cast<int>(args.size());
   benchmark::Initialize(&count, args.data());
   if (benchmark::ReportUnrecognizedArguments(count, args.data())) return 2;
 
+  ebb::bench::SetThreads(options.threads);
   ebb::bench::RegisterSnapshotRows();
-  ebb::bench::RegisterPlannerRows(snapshots);
+  ebb::bench::RegisterPlannerRows(options.snapshots);
   ebb::bench::RegisterRoundRows({"uniform:5000", "mixed:5000"});
   ebb::bench::RegisterImportRows();
-  MedianReporter reporter;
-  benchmark::RunSpecifiedBenchmarks(&reporter);
-  reporter.PrintRivals();
+  if (benchmark::RunSpecifiedBenchmarks() == 0) {
+    return Fail("no row matches " + options.filter + "; --list tells their names");
+  }
   return 0;
 }

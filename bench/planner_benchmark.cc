@@ -6,7 +6,10 @@
 //             pass has next to nothing to do, which would measure nothing).
 // ChurnPass:  the same after 1% of the pods went from their node to the next one.
 
+#include <sys/resource.h>
+
 #include <chrono>
+#include <memory>
 #include <string>
 
 #include "bench/rows.h"
@@ -18,6 +21,17 @@ namespace ebb::bench {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+std::unique_ptr<Parallelism>& KeptThreads() {
+  static auto* const kept = new std::unique_ptr<Parallelism>(new Parallelism(1));
+  return *kept;
+}
+
+double PeakRssMb() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) * 1024 / 1e6;
+}
 
 Workload* WorkloadOrSkip(benchmark::State& state, const std::string& name) {
   absl::StatusOr<Workload*> workload = GetWorkload(name);
@@ -43,6 +57,7 @@ void CountPlan(benchmark::State& state, const Workload& workload, const Plan& pl
   state.counters["pods"] = static_cast<double>(workload.snapshot.placed_pods());
   state.counters["moved"] = static_cast<double>(moved);
   state.counters["removed"] = static_cast<double>(plan.remove.size());
+  state.counters["peak_rss_MB"] = PeakRssMb();
 }
 
 void ColdPass(benchmark::State& state, const std::string& name) {
@@ -105,6 +120,10 @@ void ChurnPass(benchmark::State& state, const std::string& name) {
 }
 
 }  // namespace
+
+void SetThreads(size_t threads) { KeptThreads() = std::make_unique<Parallelism>(threads); }
+
+const Parallelism& Threads() { return *KeptThreads(); }
 
 void RegisterPlannerRows(const std::vector<std::string>& names) {
   const auto add = [](const std::string& row, const std::string& name, auto run) {

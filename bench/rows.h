@@ -3,10 +3,17 @@
 #ifndef EBB_BENCH_ROWS_H_
 #define EBB_BENCH_ROWS_H_
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
+#include "engine/parallel.h"
+
 namespace ebb::bench {
+
+// The threads of passes, for all rows.
+void SetThreads(size_t threads);
+const Parallelism& Threads();
 
 void RegisterSnapshotRows();                                      // snapshot_benchmark.cc
 void RegisterPlannerRows(const std::vector<std::string>& names);  // planner_benchmark.cc

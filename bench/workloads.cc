@@ -63,17 +63,20 @@ objects::Pod PodOf(std::string_view ns, std::string_view name, std::string_view 
   return pod;
 }
 
-absl::Status WriteUniform(uint32_t nodes, ObjectSink& sink) {
+absl::Status WriteUniform(uint32_t nodes, uint32_t pods_per_node, ObjectSink& sink) {
   for (uint32_t n = 0; n < nodes; ++n) {
     const std::string name = absl::StrCat("ng1-node-", n);
     if (absl::Status s = sink.OnNode(NodeOf(name, 10000, 10000)); !s.ok()) return s;
   }
-  for (uint32_t p = 0; p < nodes * 40; ++p) {
+  objects::Pod pod = PodOf("default", "", "", "", 100, 100);
+  pod.meta.annotations = {{kSafeToEvict, "true"}};
+  for (uint32_t p = 0; p < nodes * pods_per_node; ++p) {
     const std::string name = absl::StrCat("pod-", p);
     const std::string uid = absl::StrCat("p-default-", name);
     const std::string node = absl::StrCat("ng1-node-", p % nodes);
-    objects::Pod pod = PodOf("default", name, uid, node, 100, 100);
-    pod.meta.annotations = {{kSafeToEvict, "true"}};
+    pod.meta.name = name;
+    pod.meta.uid = uid;
+    pod.node_name = node;
     if (absl::Status s = sink.OnPod(pod); !s.ok()) return s;
   }
   return absl::OkStatus();
@@ -404,14 +407,26 @@ absl::Status WriteOpenb(ObjectSink& sink) {
   return ImportOpenb(options, sink, stats);
 }
 
+std::optional<uint32_t> Positive(std::string_view text) {
+  uint32_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || number == 0) return std::nullopt;
+  return number;
+}
+
 // The N of "kind:N".
 std::optional<uint32_t> SizeOf(std::string_view name, std::string_view kind) {
   if (!name.starts_with(kind)) return std::nullopt;
-  name.remove_prefix(kind.size());
-  uint32_t size = 0;
-  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), size);
-  if (error != std::errc() || end != name.data() + name.size() || size == 0) return std::nullopt;
-  return size;
+  return Positive(name.substr(kind.size()));
+}
+
+// The nodes and pods a node of "uniform:N" or "uniform:NxP".
+std::optional<std::pair<uint32_t, uint32_t>> UniformSize(std::string_view name) {
+  const size_t x = std::min(name.find('x'), name.size());
+  const auto nodes = SizeOf(name.substr(0, x), "uniform:");
+  const auto pods = x == name.size() ? std::optional<uint32_t>(40) : Positive(name.substr(x + 1));
+  if (!nodes || !pods || uint64_t{*nodes} * *pods > 100'000'000) return std::nullopt;
+  return std::pair(*nodes, *pods);
 }
 
 absl::StatusOr<std::unique_ptr<Workload>> MakeWorkload(std::string_view name) {
@@ -439,7 +454,7 @@ absl::StatusOr<std::unique_ptr<Workload>> MakeWorkload(std::string_view name) {
 void SetOpenbFolder(std::string folder) { OpenbFolder() = std::move(folder); }
 
 absl::Status WriteWorkload(std::string_view name, ObjectSink& sink) {
-  if (const auto nodes = SizeOf(name, "uniform:")) return WriteUniform(*nodes, sink);
+  if (const auto size = UniformSize(name)) return WriteUniform(size->first, size->second, sink);
   if (const auto nodes = SizeOf(name, "mixed:")) return MixedCluster(*nodes, sink).Write();
   if (const auto nodes = SizeOf(name, "topology:")) return WriteTopology(*nodes, sink);
   if (name == "openb") return WriteOpenb(sink);

@@ -2,6 +2,7 @@
 //
 //   uniform:N   N nodes of 10 CPU and 10,000 MiB, 40 pods of 1% of both on each, safe to
 //               evict: the shape of Cluster Autoscaler's own scale-down benchmark.
+//   uniform:NxP the same with P pods on each.
 //   mixed:N     six machine shapes in three zones and three pools, one of them tainted;
 //               DaemonSets, and applications of Pareto sizes up to a third of the cpu, with
 //               node selectors, affinity, zone spread, budgets and local storage.

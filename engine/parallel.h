@@ -74,10 +74,12 @@ class Parallelism {
 };
 
 // Items on which other threads work while their owner makes more of them, and which
-// the owner takes back in order.  An item that nobody has begun with is done by the
-// owner's thread when it takes it, so that one thread is never slower than a loop.
+// the owner takes back in order.  The owner's thread works too: where the item that it
+// wants is not ready it does that one, or, while somebody is at it, the next that
+// nobody has begun with.  So one thread is never slower than a loop, and none sleeps
+// while there is work.
 //
-// How many items wait is for the owner to bound; 2 * threads() keeps all busy.
+// How many items wait is for the owner to bound; 4 * threads() keeps all busy.
 //
 // Threads:   Push and Pop from one thread.
 // Ownership: borrows the Parallelism.  Destroying it waits for items in work; others
@@ -109,14 +111,17 @@ class WorkAhead {
 
   // The oldest item, worked on.  REQUIRES: size() > 0.
   Item Pop() {
-    const std::shared_ptr<Slot> slot = std::move(slots_.front());
-    slots_.pop_front();
-    if (slot->Claim()) {
-      work_(slot->item);
-    } else {
-      slot->Wait();
+    for (const std::shared_ptr<Slot>& slot : slots_) {
+      if (slots_.front()->IsDone()) break;
+      if (slot->Claim()) {
+        work_(slot->item);
+        slot->Done();
+      }
     }
-    return std::move(slot->item);
+    const std::shared_ptr<Slot> first = std::move(slots_.front());
+    slots_.pop_front();
+    first->Wait();
+    return std::move(first->item);
   }
 
  private:
@@ -131,6 +136,7 @@ class WorkAhead {
       done.store(true, std::memory_order_release);
       done.notify_one();
     }
+    bool IsDone() const { return done.load(std::memory_order_acquire); }
     void Wait() const { done.wait(false, std::memory_order_acquire); }
 
     Item item;

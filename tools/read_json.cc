@@ -157,7 +157,7 @@ class DocumentReader {
       chunk->bytes += TextOf(span).size();
       if (chunk->bytes < kChunkBytes) return absl::OkStatus();
       ahead.Push(std::move(chunk));
-      if (ahead.size() > 2 * parallelism_.threads() && !take()) return taken;
+      if (ahead.size() > 4 * parallelism_.threads() && !take()) return taken;
       if (idle.empty()) {
         chunk = std::make_unique<Chunk>();
       } else {
