@@ -71,13 +71,17 @@ def row(name, samples, unit, target=None, autoscaler_ms=None, note=""):
     return made
 
 
+def plain(name):
+    """ebb_bench's name of a row without what only Google Benchmark needs."""
+    return re.sub(r"/(real_time|manual_time|iterations:\d+|repeats:\d+)\b", "",
+                  name.removeprefix("BM_"))
+
+
 def rows_of(name, runs):
     """The rows that the repetitions of one of ebb_bench's benchmarks make."""
     ns = [r["real_time"] * UNIT_NS[r["time_unit"]] for r in runs]
-    _, _, rest = name.partition("/")
-    rest = re.sub(r"/(real_time|manual_time|iterations:\d+|repeats:\d+)\b", "", "/" + rest)[1:]
-    kind = name.split("/")[0].removeprefix("BM_")
-    short = f"{kind}/{rest}" if rest else kind
+    short = plain(name)
+    kind, _, rest = short.partition("/")
 
     def times(unit, **more):
         return [row(short, [n / UNIT_NS[unit] for n in ns], unit, **more)]
@@ -358,7 +362,7 @@ def against(binary, other, args, repetitions, filter_):
     for name, mine in ours.items():
         if name in theirs:
             ratios = [a / b for a, b in zip(mine, theirs[name])]
-            made.append({"name": name.removeprefix("BM_"), "ours_ns": statistics.median(mine),
+            made.append({"name": plain(name), "ours_ns": statistics.median(mine),
                          "theirs_ns": statistics.median(theirs[name]),
                          "ratio": statistics.median(mine) / statistics.median(theirs[name]),
                          "ratio_min": min(ratios), "ratio_max": max(ratios)})
@@ -541,10 +545,10 @@ def run(options):
     named = options.filter if "100000" in options.filter else ""
     rows_here = list_rows(binary, [*args, *([named] if named else [])])
     extra = ["Process_Plan/uniform:5000", "Growth/uniform", "Growth/mixed"]
-    mine = [n for n in rows_here if wanted(options, n.removeprefix("BM_")) or wanted(options, n)]
+    mine = [n for n in rows_here if wanted(options, plain(n)) or wanted(options, n)]
     others = [n for n in extra if wanted(options, n)]
     if options.list:
-        print("\n".join([n.removeprefix("BM_") for n in mine] + others))
+        print("\n".join([plain(n) for n in mine] + others))
         return
     if not mine and not others:
         raise Failure(f"no row matches {options.filter!r}; --list tells their names")
@@ -585,7 +589,7 @@ def run(options):
         if options.profile:
             for name in PROFILED:
                 if name in mine:
-                    profiles[name.removeprefix("BM_").removesuffix("/real_time")] = profile(
+                    profiles[plain(name)] = profile(
                         binary, args, name)
         write_page(rows, profiles, where)
 
