@@ -10,9 +10,18 @@
 namespace ebb::json_scan {
 namespace {
 
-size_t ContainerLength(std::string_view text) {
-  const char* const after = SkipContainer(text.data(), text.data() + text.size());
+size_t Length(std::string_view text, const char* after) {
   return after == nullptr ? std::string_view::npos : static_cast<size_t>(after - text.data());
+}
+
+// In every way, which must agree.
+size_t ContainerLength(std::string_view text) {
+  const char* const end = text.data() + text.size();
+  const size_t length = Length(text, SkipContainer(text.data(), end));
+  for (size_t way = 0; way < ContainerWays(); ++way) {
+    EXPECT_EQ(Length(text, SkipContainer(text.data(), end, way)), length) << way << ": " << text;
+  }
+  return length;
 }
 
 // The twin: one character after the other.
