@@ -35,6 +35,7 @@ class Hints {
     const uint32_t hint = hints_[Index(pod)];
     return hint == kNone ? kNoNode : NodeId{hint & ~kOld};
   }
+  void Prefetch(PodId pod) const { __builtin_prefetch(&hints_[Index(pod)], 1); }
   void Set(PodId pod, NodeId node) {
     hints_[Index(pod)] = Index(node);
     if (!elsewhere_.empty()) elsewhere_.erase(catalog_->pod(pod).key);

@@ -7,10 +7,15 @@ namespace ebb {
 void Placement::SortByPriority(std::span<const PodId> pods) {
   const Catalog& catalog = snapshot_.catalog();
   order_.assign(pods.begin(), pods.end());
-  const auto priority = [&](PodId pod) { return catalog.shape_of(pod).priority; };
-  if (!std::ranges::is_sorted(order_, std::ranges::greater(), priority)) {
-    std::ranges::stable_sort(order_, std::ranges::greater(), priority);
+  const auto higher = [&](PodId a, PodId b) {
+    return catalog.shape_of(a).priority > catalog.shape_of(b).priority;
+  };
+  bool sorted = true;
+  for (size_t i = 1; i < order_.size() && sorted; ++i) {
+    const bool same_shape = catalog.shape_id(order_[i]) == catalog.shape_id(order_[i - 1]);
+    sorted = same_shape || !higher(order_[i], order_[i - 1]);
   }
+  if (!sorted) std::ranges::stable_sort(order_, higher);
 }
 
 void Placement::Put(PodId pod, NodeId node, std::vector<Move>& moves) {
@@ -21,7 +26,7 @@ void Placement::Put(PodId pod, NodeId node, std::vector<Move>& moves) {
 
 bool Placement::PlaceByHint(PodId pod, std::vector<Move>& moves) {
   const NodeId node = hints_.Get(pod);
-  if (node == kNoNode || !scan_.Fits(pod, node)) return false;
+  if (node == kNoNode || !scan_.IsOpen(node) || !scan_.Fits(pod, node)) return false;
   Put(pod, node, moves);
   return true;
 }

@@ -48,6 +48,7 @@ class PassRun {
         groups_(groups),
         options_(options),
         input_(input),
+        hints_(hints),
         scan_(scan),
         unremovable_until_(unremovable_until),
         destinations_(input.destinations != nullptr ? *input.destinations : snapshot.alive()),
@@ -127,6 +128,7 @@ class PassRun {
         plan_.termination = Termination::kLimit;
         break;
       }
+      if (next + 1 < eligible.size()) Prefetch(eligible[next + 1]);
       if (!SimulateRemoval(eligible[next])) {
         plan_.termination = Termination::kDeadline;
         break;
@@ -134,6 +136,15 @@ class PassRun {
       ++judged_;
     }
     plan_.skipped.assign(eligible.begin() + next, eligible.end());
+  }
+
+  // What the node's pods need lies anywhere in memory; it is loaded while the node
+  // before is judged.
+  void Prefetch(NodeId node) const {
+    for (const PodId pod : snapshot_.PodsOn(node)) {
+      snapshot_.Prefetch(pod);
+      hints_.Prefetch(pod);
+    }
   }
 
   // False: time ran out before there was an answer.
@@ -152,8 +163,8 @@ class PassRun {
       return true;
     }
     snapshot_.Fork();
-    scan_.OnFork();
     snapshot_.SetGhost(node);
+    scan_.OnGhost(node);
     const auto out_of_time = [this] { return may_stop() && TimeIsUpInSimulation(); };
     const Placement::Result placed =
         placement_.TryPlace(pods_.move, OnFailure::kStopGroup, out_of_time, moves_);
@@ -210,6 +221,7 @@ class PassRun {
   const NodeGroups& groups_;
   const PlannerOptions& options_;
   const PassInput& input_;
+  Hints& hints_;
   PodScan& scan_;
   absl::flat_hash_map<TextId, int64_t>& unremovable_until_;
 

@@ -77,30 +77,40 @@ T& Slot(std::vector<std::unique_ptr<T>>& slots, size_t index) {
 
 void PodScan::BeginPass(const ClusterSnapshot& snapshot, const NodeSet& destinations) {
   snapshot_ = &snapshot;
-  destinations_ = &destinations;
   // A catalog that gained pods or nodes is another one: what a shape meets may differ.
   if (catalog_ != snapshot.shared_catalog() || traits_.size() != catalog_->pod_shapes() ||
       schedulable_.range() != catalog_->nodes()) {
     catalog_ = snapshot.shared_catalog();
     statics_.clear();
+    candidates_.clear();
     traits_.assign(catalog_->pod_shapes(), 0);
     schedulable_ = NodeSet(catalog_->nodes());
     for (uint32_t n = 0; n < catalog_->nodes(); ++n) {
       schedulable_.Set(NodeId{n}, !catalog_->node(NodeId{n}).unschedulable);
     }
   }
-  candidates_.clear();
-  forgotten_.clear();
-  last_node_ = kNoNode;
+  ForgetPass();
+  SetDestinations(destinations);
 }
 
 void PodScan::EndPass() {
   if (last_node_ != kNoNode) last_index_ = snapshot_->PositionOf(last_node_);
-  candidates_.clear();
-  forgotten_.clear();
+  ForgetPass();
   snapshot_ = nullptr;
-  destinations_ = nullptr;
+}
+
+void PodScan::ForgetPass() {
+  ++pass_;
+  forgotten_.clear();
+  last_shape_ = kNoShape;
   last_node_ = kNoNode;
+}
+
+void PodScan::SetDestinations(const NodeSet& destinations) {
+  EBB_CHECK(snapshot_->ghost() == kNoNode);
+  open_ = destinations;
+  const std::span<const uint64_t> alive = snapshot_->alive().words();
+  for (size_t w = 0; w < alive.size(); ++w) open_.words()[w] &= alive[w];
 }
 
 uint8_t PodScan::TraitsOf(PodShapeId id) {
@@ -128,10 +138,11 @@ PodScan::StaticBits& PodScan::StaticsOf(const PodShape& shape, PodShapeId id) {
 PodScan::Candidates& PodScan::CandidatesOf(const PodShape& shape, PodShapeId id) {
   const size_t index = (TraitsOf(id) & kOwnStatics) != 0 ? catalog_->fit_classes() + Index(id)
                                                          : Index(shape.fit_class);
-  if (index < candidates_.size() && candidates_[index] != nullptr) return *candidates_[index];
   Candidates& candidates = Slot(candidates_, index);
+  if (candidates.pass == pass_) return candidates;
+  candidates.pass = pass_;
   candidates.maybe.Resize(catalog_->nodes());
-  candidates.known.resize(candidates.maybe.words().size());
+  candidates.known.assign(candidates.maybe.words().size(), 0);
   candidates.statics = &StaticsOf(shape, id);
   return candidates;
 }
@@ -151,7 +162,7 @@ void PodScan::FillWord(Candidates& candidates, const PodShape& shape, size_t wor
   const uint64_t room = RoomOfWord(*snapshot_, shape, word) & schedulable_.words()[word];
   candidates.maybe.words()[word] =
       room == 0 ? 0 : room & StaticWord(*candidates.statics, shape, word);
-  candidates.known[word] = true;
+  candidates.known[word] = 1;
   if (snapshot_->depth() > 0) {
     forgotten_.push_back({&candidates, static_cast<uint32_t>(word), 0});
   }
@@ -159,7 +170,9 @@ void PodScan::FillWord(Candidates& candidates, const PodShape& shape, size_t wor
 
 NodeId PodScan::FirstFit(Candidates& candidates, const PodShape& shape, bool more, size_t word,
                          uint64_t mask) {
-  if (!candidates.known[word]) FillWord(candidates, shape, word);
+  mask &= open_.words()[word];
+  if (mask == 0) return kNoNode;
+  if (candidates.known[word] == 0) FillWord(candidates, shape, word);
   uint64_t& maybe = candidates.maybe.words()[word];
   uint64_t full = 0;
   NodeId found = kNoNode;
@@ -180,10 +193,14 @@ NodeId PodScan::FirstFit(Candidates& candidates, const PodShape& shape, bool mor
   return found;
 }
 
-NodeId PodScan::StartOfScan() const {
-  if (last_node_ == kNoNode) return snapshot_->NodeAt((last_index_ + 1) % snapshot_->nodes());
-  const NodeId next = NextAfter(snapshot_->alive(), last_node_);
-  return next == kNoNode ? snapshot_->NodeAt(0) : next;
+// The id from which to look: what follows the last node in the cluster follows it by
+// id too.
+size_t PodScan::StartOfScan() const {
+  if (last_node_ == kNoNode) {
+    return Index(snapshot_->NodeAt((last_index_ + 1) % snapshot_->nodes()));
+  }
+  const size_t next = Index(last_node_) + 1;
+  return next == open_.range() ? 0 : next;
 }
 
 NodeId PodScan::FindNode(PodId pod) {
@@ -192,36 +209,27 @@ NodeId PodScan::FindNode(PodId pod) {
   const PodShape& shape = catalog_->shape(id);
   const uint8_t traits = TraitsOf(id);
   if ((traits & kPreFilter) != 0 && !PreFilter(*snapshot_, shape).fits) return kNoNode;
+  if (id != last_shape_) {
+    last_candidates_ = &CandidatesOf(shape, id);
+    last_shape_ = id;
+  }
+  const bool more = (traits & kMoreThanRequests) != 0;
 
-  Candidates& candidates = CandidatesOf(shape, id);
-  const std::span<const uint64_t> alive = snapshot_->alive().words();
-  const std::span<const uint64_t> destinations = destinations_->words();
-  const NodeId ghost = snapshot_->ghost();
-  const size_t ghost_word = ghost == kNoNode ? alive.size() : Index(ghost) / kNodesPerWord;
-  const uint64_t ghost_bit = ghost == kNoNode ? 0 : uint64_t{1} << (Index(ghost) % kNodesPerWord);
-  const auto search = [&](size_t word, uint64_t mask) {
-    mask &= alive[word] & destinations[word];
-    if (word == ghost_word) mask &= ~ghost_bit;
-    if (mask == 0) return kNoNode;
-    return FirstFit(candidates, shape, (traits & kMoreThanRequests) != 0, word, mask);
-  };
-
-  const NodeId start = StartOfScan();
-  const size_t first = Index(start) / kNodesPerWord;
-  const uint64_t from_start = ~uint64_t{0} << (Index(start) % kNodesPerWord);
-  NodeId found = search(first, from_start);
-  for (size_t w = first + 1; found == kNoNode && w < alive.size(); ++w)
-    found = search(w, ~uint64_t{0});
-  for (size_t w = 0; found == kNoNode && w < first; ++w) found = search(w, ~uint64_t{0});
-  if (found == kNoNode && ~from_start != 0) found = search(first, ~from_start);
+  const size_t words = open_.words().size();
+  const size_t start = StartOfScan();
+  const uint64_t from_start = ~uint64_t{0} << (start % kNodesPerWord);
+  size_t word = start / kNodesPerWord;
+  NodeId found = FirstFit(*last_candidates_, shape, more, word, from_start);
+  for (size_t i = 1; found == kNoNode && i <= words; ++i) {
+    if (++word == words) word = 0;
+    const bool around = i == words;  // Back where it began: what lies before the start.
+    found = FirstFit(*last_candidates_, shape, more, word, around ? ~from_start : ~uint64_t{0});
+  }
   if (found != kNoNode) last_node_ = found;
   return found;
 }
 
 bool PodScan::Fits(PodId pod, NodeId node) {
-  // A pod that was moved before points to the node that it must leave now.
-  if (snapshot_->IsGhost(node)) return false;
-  if (!snapshot_->Contains(node) || !destinations_->Contains(node)) return false;
   const PodShapeId id = catalog_->shape_id(pod);
   const PodShape& shape = catalog_->shape(id);
   if (!FitsNodeResources(*snapshot_, shape, node)) return false;
@@ -231,23 +239,29 @@ bool PodScan::Fits(PodId pod, NodeId node) {
   return (traits & kMoreThanRequests) == 0 || DynamicFits(*snapshot_, shape, node);
 }
 
-void PodScan::OnFork() { forgotten_.clear(); }
+void PodScan::OnGhost(NodeId ghost) {
+  forgotten_.clear();
+  ghost_ = ghost;
+  ghost_was_open_ = open_.Contains(ghost);
+  open_.Erase(ghost);
+}
 
 void PodScan::OnRevert() {
   for (auto it = forgotten_.rbegin(); it != forgotten_.rend(); ++it) {
     if (it->bits == 0) {
-      it->candidates->known[it->word] = false;
+      it->candidates->known[it->word] = 0;
     } else {
       it->candidates->maybe.words()[it->word] |= it->bits;
     }
   }
   forgotten_.clear();
+  if (ghost_was_open_) open_.Insert(ghost_);
 }
 
-void PodScan::OnNodeRemoved(NodeId node) {
+void PodScan::OnNodeRemoved(NodeId ghost) {
   // The index stays; if a node at or before it goes, it means the next node, which
   // may be none: then the index is one past the last.
-  if (last_node_ == kNoNode || node > last_node_) return;
+  if (last_node_ == kNoNode || ghost > last_node_) return;
   last_node_ = NextAfter(snapshot_->alive(), last_node_);
   if (last_node_ == kNoNode) last_index_ = snapshot_->nodes();
 }

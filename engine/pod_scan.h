@@ -33,26 +33,30 @@ namespace ebb {
 
 class PodScan {
  public:
-  // Begins a pass over `snapshot`.  `destinations`: nodes that may take pods.
-  // Both must live until EndPass, which finds nodes as the pass left them.
+  // Begins a pass over `snapshot`, which must live until EndPass; that finds nodes as
+  // the pass left them.  `destinations`: nodes that may take pods.
   void BeginPass(const ClusterSnapshot& snapshot, const NodeSet& destinations);
   void EndPass();
 
-  // From here on the nodes that may take pods.
-  void SetDestinations(const NodeSet& destinations) { destinations_ = &destinations; }
+  // From here on the nodes that may take pods.  REQUIRES: there is no ghost.
+  void SetDestinations(const NodeSet& destinations);
+
+  // Whether the node is in the cluster, may take pods and is not the ghost.
+  [[nodiscard]] bool IsOpen(NodeId node) const { return open_.Contains(node); }
 
   // The next node from the pointer that takes `pod`, which is not placed, and moves
   // the pointer there; kNoNode if there is none, and the pointer stays.
   // The ghost, and nodes with spec.unschedulable, are passed over.
   NodeId FindNode(PodId pod);
 
-  // Every filter on one node (a hint), and that it may take pods.  The pointer stays.
+  // Every filter on one node (a hint).  The pointer stays.  REQUIRES: IsOpen(node).
   [[nodiscard]] bool Fits(PodId pod, NodeId node);
 
-  // To be told beside the snapshot's own calls (a commit changes nothing here):
-  void OnFork();
+  // To be told beside the snapshot's own calls: a fork that makes `ghost` one, and
+  // what became of it.
+  void OnGhost(NodeId ghost);
   void OnRevert();
-  void OnNodeRemoved(NodeId node);
+  void OnNodeRemoved(NodeId ghost);
 
   // The pointer, between passes: all of a scan's memory that can change an answer.
   // It is what EndPass found, or SetPointer said.
@@ -66,16 +70,20 @@ class PodScan {
   [[nodiscard]] uint64_t evaluations() const { return evaluations_; }
 
  private:
+  static constexpr PodShapeId kNoShape{~uint32_t{0}};
+
   // Nodes that passed the static filters, word by word.
   struct StaticBits {
     NodeSet passed;
     std::vector<bool> known;  // By word.
   };
-  // Nodes that may take a pod of one fit class.
+  // Nodes that may take a pod of one fit class.  Kept from pass to pass for its
+  // memory only.
   struct Candidates {
     NodeSet maybe;
-    std::vector<bool> known;  // By word.
-    StaticBits* statics;
+    std::vector<uint8_t> known;  // By word.
+    StaticBits* statics = nullptr;
+    uint64_t pass = 0;  // In which the rest was filled.
   };
   struct Forgotten {  // What a revert makes wrong.
     Candidates* candidates;
@@ -89,16 +97,23 @@ class PodScan {
   void FillWord(Candidates& candidates, const PodShape& shape, size_t word);
   NodeId FirstFit(Candidates& candidates, const PodShape& shape, bool more, size_t word,
                   uint64_t mask);
-  [[nodiscard]] NodeId StartOfScan() const;
+  [[nodiscard]] size_t StartOfScan() const;
+  void ForgetPass();
   uint8_t TraitsOf(PodShapeId id);
 
   const ClusterSnapshot* snapshot_ = nullptr;
-  const NodeSet* destinations_ = nullptr;
+  NodeSet open_;
+  NodeId ghost_ = kNoNode;  // The last one.
+  bool ghost_was_open_ = false;
   std::shared_ptr<const Catalog> catalog_;  // Whose static verdicts are kept.
   NodeSet schedulable_;                     // Nodes without spec.unschedulable.
   std::vector<std::unique_ptr<StaticBits>> statics_;
   std::vector<std::unique_ptr<Candidates>> candidates_;
   std::vector<Forgotten> forgotten_;  // Since the last fork.
+  uint64_t pass_ = 0;                 // The number of this one.
+  // Of the last search: pods of one shape come in runs.
+  PodShapeId last_shape_ = kNoShape;
+  Candidates* last_candidates_ = nullptr;
 
   std::vector<uint8_t> traits_;  // By PodShapeId: what there is to look at.
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "boost/container/small_vector.hpp"
+
 namespace ebb {
 
 PdbTracker::PdbTracker(const Catalog& catalog) : catalog_(&catalog) {
@@ -14,12 +16,17 @@ PdbTracker::PdbTracker(const Catalog& catalog) : catalog_(&catalog) {
 // without any disruption left decides; else the last pod over its budget is noted.
 PdbTracker::Verdict PdbTracker::CanRemovePods(std::span<const PodId> pods) const {
   Verdict verdict;
-  std::vector<std::pair<PdbId, PodId>> uses;
+  if (remaining_.empty()) return verdict;
+  boost::container::small_vector<std::pair<PdbId, PodId>, 64> uses;
   for (const PodId pod : pods) {
     for (const PdbId pdb : catalog_->shape_of(pod).budgets) uses.emplace_back(pdb, pod);
   }
-  std::stable_sort(uses.begin(), uses.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  // Stable, for pods of one budget stay in their order; in place, for they are few.
+  for (size_t i = 1; i < uses.size(); ++i) {
+    const auto place = std::ranges::upper_bound(uses.begin(), uses.begin() + i, uses[i].first, {},
+                                                &std::pair<PdbId, PodId>::first);
+    std::rotate(place, uses.begin() + i, uses.begin() + i + 1);
+  }
   int32_t count = 0;
   for (size_t i = 0; i < uses.size(); ++i) {
     const auto [pdb, pod] = uses[i];

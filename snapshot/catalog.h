@@ -239,6 +239,7 @@ class Catalog {
   [[nodiscard]] const PodInfo& pod(PodId id) const { return pods_[Index(id)]; }
   [[nodiscard]] PodShapeId shape_id(PodId id) const { return shape_ids_[Index(id)]; }
   [[nodiscard]] const PodShape& shape_of(PodId id) const { return shape(shape_id(id)); }
+  void PrefetchShapeId(PodId id) const { __builtin_prefetch(&shape_ids_[Index(id)]); }
   // "namespace/name".
   [[nodiscard]] std::string PodName(PodId id) const;
   // metadata.deletionTimestamp of every terminating pod.

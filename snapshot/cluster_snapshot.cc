@@ -50,7 +50,7 @@ int64_t ClusterSnapshot::Allocatable(ResourceId resource, NodeId node) const {
 }
 
 template <int kSign>
-void ClusterSnapshot::Count(const PodShape& shape, NodeId node) {
+inline void ClusterSnapshot::Count(const PodShape& shape, NodeId node) {
   if (!shape.feeds.empty()) topology_.Count(*catalog_, shape, node, kSign);
   for (const ClaimId claim : shape.claims) claim_uses_.Mutable(Index(claim)) += kSign;
 }
@@ -62,8 +62,9 @@ void ClusterSnapshot::CountAll(const PodList& pods, NodeId node) {
   for (const PodId pod : pods) Count<kSign>(catalog_->shape_of(pod), node);
 }
 
+// Inlined: most of a pass is spent here and in its callers.
 template <int kSign>
-void ClusterSnapshot::Charge(PodId pod, NodeId node) {
+[[gnu::always_inline]] inline void ClusterSnapshot::Charge(PodId pod, NodeId node) {
   const PodShape& shape = catalog_->shape_of(pod);
   const size_t n = Index(node);
   for (const auto& [resource, amount] : shape.charge_requests) {
@@ -227,8 +228,15 @@ void ClusterSnapshot::Fork() { marks_.push_back(log_.size()); }
 
 void ClusterSnapshot::Revert() {
   EBB_CHECK(!marks_.empty());
+  // What is undone lies anywhere in memory, but is known long before.
+  constexpr size_t kAhead = 12;
   const size_t mark = marks_.back();
   while (log_.size() > mark) {
+    if (log_.size() > mark + kAhead) {
+      const Change& coming = log_[log_.size() - 1 - kAhead];
+      if (coming.pod != kNoPod) __builtin_prefetch(&node_of_[Index(coming.pod)], 1);
+      __builtin_prefetch(&pods_on_[Index(coming.node)], 1);
+    }
     Undo(log_.back());
     log_.pop_back();
   }

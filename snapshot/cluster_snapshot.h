@@ -90,6 +90,12 @@ class ClusterSnapshot {
   [[nodiscard]] int64_t Free(ResourceId resource, NodeId node) const {
     return free_[Index(resource)][Index(node)];
   }
+  // Starts loading where the pod is, and its shape, which lie anywhere in memory.
+  void Prefetch(PodId pod) const {
+    __builtin_prefetch(&node_of_[Index(pod)], 1);
+    catalog_->PrefetchShapeId(pod);
+  }
+
   // Free amounts of the 64 nodes of word `word`, in a row.
   [[nodiscard]] const int64_t* FreeOfWord(ResourceId resource, size_t word) const {
     return free_[Index(resource)].Run(word * kNodesPerWord);
