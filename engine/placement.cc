@@ -18,13 +18,13 @@ void Placement::SortByPriority(std::span<const PodId> pods) {
   if (!sorted) std::ranges::stable_sort(order_, higher);
 }
 
-void Placement::Put(PodId pod, NodeId node, std::vector<Move>& moves) {
+inline void Placement::Put(PodId pod, NodeId node, std::vector<Move>& moves) {
   snapshot_.AddPod(pod, node);
   hints_.Set(pod, node);
   moves.push_back({pod, node});
 }
 
-bool Placement::PlaceByHint(PodId pod, std::vector<Move>& moves) {
+inline bool Placement::PlaceByHint(PodId pod, std::vector<Move>& moves) {
   const NodeId node = hints_.Get(pod);
   if (node == kNoNode || !scan_.IsOpen(node) || !scan_.Fits(pod, node)) return false;
   Put(pod, node, moves);
@@ -32,7 +32,7 @@ bool Placement::PlaceByHint(PodId pod, std::vector<Move>& moves) {
 }
 
 // Pods of one controller that cannot be told apart fail alike within one attempt.
-bool Placement::PlaceByScan(PodId pod, std::vector<Move>& moves) {
+inline bool Placement::PlaceByScan(PodId pod, std::vector<Move>& moves) {
   const PodShapeId shape = snapshot_.catalog().shape_id(pod);
   if (hopeless_[Index(shape)] == attempt_) return false;
   const NodeId node = scan_.FindNode(pod);
@@ -49,6 +49,8 @@ Placement::Result Placement::TryPlace(std::span<const PodId> pods, OnFailure on_
                                       std::vector<Move>& moves) {
   Result result;
   moves.clear();
+  moves.reserve(pods.size());
+  leftovers_.reserve(pods.size());
   hopeless_.resize(snapshot_.catalog().pod_shapes());
   ++attempt_;
   SortByPriority(pods);

@@ -102,7 +102,7 @@ void PodScan::EndPass() {
 void PodScan::ForgetPass() {
   ++pass_;
   forgotten_.clear();
-  last_shape_ = kNoShape;
+  run_ = {};
   last_node_ = kNoNode;
 }
 
@@ -168,11 +168,20 @@ void PodScan::FillWord(Candidates& candidates, const PodShape& shape, size_t wor
   }
 }
 
-NodeId PodScan::FirstFit(Candidates& candidates, const PodShape& shape, bool more, size_t word,
-                         uint64_t mask) {
+void PodScan::BeginRun(PodShapeId id) {
+  const PodShape& shape = catalog_->shape(id);
+  run_ = {
+      .id = id, .traits = TraitsOf(id), .shape = &shape, .candidates = &CandidatesOf(shape, id)};
+}
+
+// Of the nodes of `word` in `mask`.  Inlined: with AddPod it is what a pass is made of.
+[[gnu::always_inline]] inline NodeId PodScan::FirstFit(size_t word, uint64_t mask) {
   mask &= open_.words()[word];
   if (mask == 0) return kNoNode;
-  if (candidates.known[word] == 0) FillWord(candidates, shape, word);
+  Candidates& candidates = *run_.candidates;
+  const PodShape& shape = *run_.shape;
+  if (candidates.known[word] == 0) [[unlikely]]
+    FillWord(candidates, shape, word);
   uint64_t& maybe = candidates.maybe.words()[word];
   uint64_t full = 0;
   NodeId found = kNoNode;
@@ -181,7 +190,7 @@ NodeId PodScan::FirstFit(Candidates& candidates, const PodShape& shape, bool mor
     ++evaluations_;
     if (!FitsNodeResources(*snapshot_, shape, node)) {
       full |= rest & -rest;
-    } else if (!more || DynamicFits(*snapshot_, shape, node)) {
+    } else if ((run_.traits & kMoreThanRequests) == 0 || DynamicFits(*snapshot_, shape, node)) {
       found = node;
       break;
     }
@@ -193,37 +202,27 @@ NodeId PodScan::FirstFit(Candidates& candidates, const PodShape& shape, bool mor
   return found;
 }
 
-// The id from which to look: what follows the last node in the cluster follows it by
-// id too.
-size_t PodScan::StartOfScan() const {
-  if (last_node_ == kNoNode) {
-    return Index(snapshot_->NodeAt((last_index_ + 1) % snapshot_->nodes()));
-  }
-  const size_t next = Index(last_node_) + 1;
-  return next == open_.range() ? 0 : next;
-}
-
 NodeId PodScan::FindNode(PodId pod) {
-  if (snapshot_->nodes() == 0) return kNoNode;
   const PodShapeId id = catalog_->shape_id(pod);
-  const PodShape& shape = catalog_->shape(id);
-  const uint8_t traits = TraitsOf(id);
-  if ((traits & kPreFilter) != 0 && !PreFilter(*snapshot_, shape).fits) return kNoNode;
-  if (id != last_shape_) {
-    last_candidates_ = &CandidatesOf(shape, id);
-    last_shape_ = id;
-  }
-  const bool more = (traits & kMoreThanRequests) != 0;
+  if (id != run_.id) BeginRun(id);
+  if ((run_.traits & kPreFilter) != 0 && !PreFilter(*snapshot_, *run_.shape).fits) return kNoNode;
 
+  // The id to look from: what follows the last node in the cluster follows it by id.
+  size_t start = Index(last_node_) + 1;
+  if (last_node_ == kNoNode) {
+    if (snapshot_->nodes() == 0) return kNoNode;
+    start = Index(snapshot_->NodeAt((last_index_ + 1) % snapshot_->nodes()));
+  } else if (start == open_.range()) {
+    start = 0;
+  }
   const size_t words = open_.words().size();
-  const size_t start = StartOfScan();
   const uint64_t from_start = ~uint64_t{0} << (start % kNodesPerWord);
   size_t word = start / kNodesPerWord;
-  NodeId found = FirstFit(*last_candidates_, shape, more, word, from_start);
+  NodeId found = FirstFit(word, from_start);
   for (size_t i = 1; found == kNoNode && i <= words; ++i) {
     if (++word == words) word = 0;
     const bool around = i == words;  // Back where it began: what lies before the start.
-    found = FirstFit(*last_candidates_, shape, more, word, around ? ~from_start : ~uint64_t{0});
+    found = FirstFit(word, around ? ~from_start : ~uint64_t{0});
   }
   if (found != kNoNode) last_node_ = found;
   return found;

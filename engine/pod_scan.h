@@ -85,6 +85,13 @@ class PodScan {
     StaticBits* statics = nullptr;
     uint64_t pass = 0;  // In which the rest was filled.
   };
+  // What the search for pods of one shape needs; they come in runs.
+  struct Run {
+    PodShapeId id = kNoShape;
+    uint8_t traits = 0;
+    const PodShape* shape = nullptr;
+    Candidates* candidates = nullptr;
+  };
   struct Forgotten {  // What a revert makes wrong.
     Candidates* candidates;
     uint32_t word;
@@ -95,9 +102,8 @@ class PodScan {
   StaticBits& StaticsOf(const PodShape& shape, PodShapeId id);
   uint64_t StaticWord(StaticBits& statics, const PodShape& shape, size_t word) const;
   void FillWord(Candidates& candidates, const PodShape& shape, size_t word);
-  NodeId FirstFit(Candidates& candidates, const PodShape& shape, bool more, size_t word,
-                  uint64_t mask);
-  [[nodiscard]] size_t StartOfScan() const;
+  void BeginRun(PodShapeId id);
+  NodeId FirstFit(size_t word, uint64_t mask);
   void ForgetPass();
   uint8_t TraitsOf(PodShapeId id);
 
@@ -111,9 +117,7 @@ class PodScan {
   std::vector<std::unique_ptr<Candidates>> candidates_;
   std::vector<Forgotten> forgotten_;  // Since the last fork.
   uint64_t pass_ = 0;                 // The number of this one.
-  // Of the last search: pods of one shape come in runs.
-  PodShapeId last_shape_ = kNoShape;
-  Candidates* last_candidates_ = nullptr;
+  Run run_;
 
   std::vector<uint8_t> traits_;  // By PodShapeId: what there is to look at.
 
