@@ -23,6 +23,9 @@ struct EvictedPod {
   std::string name;
   std::string uid;
   int64_t evicted_at_s = 0;
+  // The pod as text, so that whoever builds the next snapshot can put it in although
+  // it is gone from the cluster.  Not read here; may be empty.
+  std::string object = {};
   friend bool operator==(const EvictedPod&, const EvictedPod&) = default;
 };
 

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -172,12 +173,8 @@ class RoundRun {
     if (options_.verify == VerifyPlans::kAlways && !PlanIsRight()) return;
     state_.timers_.Update(catalog_, result_.plan, now_s_, options_.skipped_timer);
     NoteSkipped();
-    if (result_.plan.termination == Termination::kNoRoomForPending) {
-      result_.status = ScaleDownStatus::kNoRoomForPods;
-      result_.message = NoRoomMessage();
-      return;
-    }
-    ChooseWhatGoes();
+    CountDisplaced();
+    if (result_.status != ScaleDownStatus::kNoRoomForPods) ChooseWhatGoes();
   }
 
   // A plan that is wrong is a bug: nothing of it may be used.
@@ -362,14 +359,21 @@ class RoundRun {
     for (std::string& line : lines) Log(std::move(line));
   }
 
-  std::string NoRoomMessage() const {
-    size_t placed = 0;
-    for (const Move& move : result_.plan.packed) {
-      const auto end = pending_.begin() + static_cast<std::ptrdiff_t>(displaced_);
-      if (std::find(pending_.begin(), end, move.pod) != end) ++placed;
-    }
-    return absl::StrCat(displaced_ - placed, " of ", displaced_,
-                        " pods of nodes in deletion or recently evicted find no room");
+  // Which of the pods that lost their node found room.
+  void CountDisplaced() {
+    absl::flat_hash_set<PodId> left(pending_.begin(),
+                                    pending_.begin() + static_cast<std::ptrdiff_t>(displaced_));
+    for (const Move& move : result_.plan.packed) left.erase(move.pod);
+    result_.displaced = displaced_;
+    result_.displaced_placed = displaced_ - left.size();
+    if (result_.plan.termination != Termination::kNoRoomForPending) return;
+    const auto first = std::find_if(pending_.begin(), pending_.end(),
+                                    [&](PodId pod) { return left.contains(pod); });
+    result_.status = ScaleDownStatus::kNoRoomForPods;
+    result_.message =
+        absl::StrCat(left.size(), " of ", displaced_,
+                     " pods of nodes in deletion or recently evicted find no room, first ",
+                     catalog_.PodName(*first));
   }
 
   void ChooseWhatGoes() {

@@ -142,6 +142,10 @@ struct RoundResult {
   SoftTaints soft_taints;
   std::vector<GroupCounts> groups;  // By GroupId.
   std::vector<NodeId> needed;       // Nodes of groups, neither unneeded nor being deleted.
+  // Pods of nodes in deletion and pods put back after an eviction, and how many of them
+  // found room.
+  size_t displaced = 0;
+  size_t displaced_placed = 0;
 
   // Of the candidates that passes did not come to (plan.skipped), by a deadline or the
   // unneeded limit: the one that has waited longest, and since its first skip how long.

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -30,16 +31,29 @@ struct RoundRecord {
   std::string input = {};      // A binary snapshot.
 };
 
+// A figure that grows over a planner's life, so that a restart is no gap in it.
+struct StoredCounter {
+  std::string name;
+  std::string label;    // The value of its one label.
+  int64_t bucket = -1;  // Of a histogram, from 0; -1: the sum, or a plain counter.
+  double value = 0;
+  friend bool operator==(const StoredCounter&, const StoredCounter&) = default;
+};
+
 class StateStore {
  public:
   virtual ~StateStore() = default;
 
   // nullopt: nothing was saved yet.
   virtual absl::StatusOr<std::optional<ScaleDownState>> Load() = 0;
+  // Sorted by name, label and bucket.
+  virtual absl::StatusOr<std::vector<StoredCounter>> LoadCounters() = 0;
 
-  // Replaces the state and adds the round, both or neither: a process that is killed
-  // leaves the state before or the state after.
-  virtual absl::Status Save(const ScaleDownState& state, const RoundRecord& round) = 0;
+  // Replaces the state and the counters and adds the round, all or nothing: a process
+  // that is killed leaves the state before or the state after.  Lists are sorted.
+  // Errors: Aborted if another process saved since Load.
+  virtual absl::Status Save(const ScaleDownState& state, const RoundRecord& round,
+                            const std::vector<StoredCounter>& counters) = 0;
 };
 
 }  // namespace ebb

@@ -183,6 +183,14 @@ bool ExcludeBrokenAtomicGroups(const NodeGroups& groups, const MadePlan& made,
 
 }  // namespace
 
+std::vector<NodeId> OrderedCandidates(const ClusterSnapshot& snapshot, const NodeGroups& groups,
+                                      const PlanRequest& request) {
+  MadePlan made;
+  FindCandidates(snapshot, groups, made);
+  Sort(snapshot, request, made.candidates);
+  return std::move(made.candidates);
+}
+
 absl::StatusOr<MadePlan> MakePlan(ClusterSnapshot& snapshot, const NodeGroups& groups,
                                   std::span<const PodId> pending, const PlanRequest& request) {
   const Clock::time_point start = Clock::now();

@@ -63,6 +63,10 @@ struct MadePlan {
   double verify_s = 0;
 };
 
+// Nodes of groups that may shrink, in the order that `request` asks for.
+std::vector<NodeId> OrderedCandidates(const ClusterSnapshot& snapshot, const NodeGroups& groups,
+                                      const PlanRequest& request);
+
 // Errors: Internal, if the plan does not stand up to the verifier.
 absl::StatusOr<MadePlan> MakePlan(ClusterSnapshot& snapshot, const NodeGroups& groups,
                                   std::span<const PodId> pending, const PlanRequest& request);

@@ -103,7 +103,8 @@ void AddPassFlags(PlanCommand& command, CLI::App& app) {
   const std::string group = "Pass";
   app.add_option("--candidate-order", command.candidate_order,
                  "Which nodes are tried first: autoscaler (empty ones, then as given), input, "
-                 "fewest-pods or least-utilized")
+                 "fewest-pods or least-utilized; with --state, nodes that were unneeded in the "
+                 "last round go before others")
       ->check(CLI::IsMember(&Orders()))
       ->type_name("ORDER")
       ->capture_default_str()
@@ -195,16 +196,21 @@ PlanRequest MakeRequest(const PlanCommand& command, const LoadedCluster& cluster
       std::chrono::duration_cast<std::chrono::seconds>(
           *ParseDuration(command.blocking_system_pod_timeout))
           .count();
-  request.order = Orders().at(command.candidate_order);
+  request.order = command.Order();
   request.now_s = Now(command, cluster);
   request.max_scale_down_parallelism = command.max_scale_down_parallelism;
+  if (!request.max_scale_down_parallelism) {
+    request.max_scale_down_parallelism = command.over_time.max_empty_bulk_delete;
+  }
   if (!command.simulation_timeout.empty()) {
     request.simulation_timeout = ParseDuration(command.simulation_timeout);
   }
   return request;
 }
 
-void PrintWarnings(const LoadCounts& counts, std::ostream& err) {
+}  // namespace
+
+void PrintLoadWarnings(const LoadCounts& counts, std::ostream& err) {
   if (counts.ended + counts.expendable > 0) {
     err << fmt::format("ebb: left out {} and {}\n",
                        Count(counts.ended, "pod that has ended", "pods that have ended"),
@@ -217,11 +223,15 @@ void PrintWarnings(const LoadCounts& counts, std::ostream& err) {
   }
 }
 
+namespace {
+
 uint64_t PeakRssBytes() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
 }
+
+}  // namespace
 
 void PrintStats(const PlanReport& report, double import_s, std::ostream& err) {
   const PlanContext& context = report.context;
@@ -237,7 +247,9 @@ void PrintStats(const PlanReport& report, double import_s, std::ostream& err) {
   err << CompactJson(stats) << "\n";
 }
 
-bool Coloured() { return isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr; }
+bool IsColoured() { return isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr; }
+
+namespace {
 
 int Fail(const absl::Status& status, std::ostream& err) {
   err << "ebb: " << status.message() << "\n";
@@ -253,12 +265,17 @@ void PlanCommand::AddTo(CLI::App& app) {
   AddDrainFlags(*this, app);
   AddOutputFlags(*this, app);
   over_time.AddTo(app);
+  app.get_option("--explain")->excludes("--state");
 }
+
+CandidateOrder PlanCommand::Order() const { return Orders().at(candidate_order); }
 
 int64_t PlanCommand::NowOf(const LoadedCluster& cluster) const { return Now(*this, cluster); }
 
 int PlanCommand::Run(std::ostream& out, std::ostream& err) const {
   if (over_time.active()) return RunRound(*this, out, err);
+  over_time.WarnUnused(err);
+  over_time.WarnOld(err);
   Progress progress;
   progress.Say("reading");
   GroupRules rules;
@@ -280,12 +297,12 @@ int PlanCommand::Run(std::ostream& out, std::ostream& err) const {
   progress.Done();
   if (!made.ok()) return Fail(made.status(), err);
 
-  PrintWarnings(cluster->counts, err);
+  PrintLoadWarnings(cluster->counts, err);
   const PlanReport report = MakeReport({&*cluster, &groups, &request, &*made});
   for (const std::string& node : explain) {
     if (absl::Status s = ExplainNode(report, node, out); !s.ok()) return Fail(s, err);
   }
-  if (explain.empty()) PrintPlan(report, Formats().at(output), Coloured(), out);
+  if (explain.empty()) PrintPlan(report, Formats().at(output), IsColoured(), out);
   out.flush();
   if (stats) PrintStats(report, import_s, err);
   return 0;

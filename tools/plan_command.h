@@ -16,6 +16,8 @@
 #include "engine/parallel.h"
 #include "engine/planner.h"
 #include "tools/load_cluster.h"
+#include "tools/make_plan.h"
+#include "tools/plan_report.h"
 #include "tools/round_command.h"
 
 namespace CLI {
@@ -42,11 +44,19 @@ struct PlanCommand {
   RoundFlags over_time;  // With --state: a round instead of a plan over a dump.
 
   void AddTo(CLI::App& app);
+  [[nodiscard]] CandidateOrder Order() const;
   // The time to plan for: --now, or the clock's.
   [[nodiscard]] int64_t NowOf(const LoadedCluster& cluster) const;
   // The exit code: 0 plan made, 1 bad input.
   int Run(std::ostream& out, std::ostream& err) const;
 };
+
+// What a plan does not rest on, a line each.
+void PrintLoadWarnings(const LoadCounts& counts, std::ostream& err);
+// The line of --stats.
+void PrintStats(const PlanReport& report, double import_s, std::ostream& err);
+// Standard output is a terminal, and NO_COLOR is not set.
+bool IsColoured();
 
 }  // namespace ebb
 

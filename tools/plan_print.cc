@@ -25,12 +25,17 @@ std::string Milliseconds(double seconds) {
 std::string Summary(const PlanReport& report) {
   const PlanContext& context = report.context;
   const size_t nodes = context.cluster->snapshot.nodes();
+  const MadePlan& made = *context.made;
+  const std::string took =
+      made.verify_s == 0  // A round verifies its plan itself.
+          ? fmt::format("planned and verified in {}", Milliseconds(made.pass_s))
+          : fmt::format("planned in {}, verified in {}", Milliseconds(made.pass_s),
+                        Milliseconds(made.verify_s));
   return fmt::format(
-      "Plan: {} of {} can go ({}), {} of {} move, planned in {}, verified in {}",
-      WithCommas(report.remove.size()), Count(nodes, "node", "nodes"),
+      "Plan: {} of {} can go ({}), {} of {} move, {}", WithCommas(report.remove.size()),
+      Count(nodes, "node", "nodes"),
       Percent(static_cast<double>(report.remove.size()) / static_cast<double>(nodes)),
-      WithCommas(report.moved), Count(report.pods, "pod", "pods"),
-      Milliseconds(context.made->pass_s), Milliseconds(context.made->verify_s));
+      WithCommas(report.moved), Count(report.pods, "pod", "pods"), took);
 }
 
 void PrintNotes(const PlanReport& report, std::ostream& out) {

@@ -26,8 +26,8 @@ std::vector<PlanReport::Removal> Removals(const Plan& plan, const ClusterSnapsho
         before.to = move.to;
         continue;
       }
-      // A pending pod that was packed here runs nowhere yet.
-      if (snapshot.NodeOf(move.pod) == kNoNode) continue;
+      // A pod that was packed here before the pass does not run here yet.
+      if (snapshot.NodeOf(move.pod) != node.node) continue;
       moved.emplace(id, Place{removals.size() - 1, removal.pods.size()});
       removal.pods.push_back({.pod = move.pod, .to = move.to, .via = {}});
     }

@@ -5,20 +5,23 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <chrono>
+#include <cstdio>
+#include <cstring>
 #include <fstream>
 #include <functional>
 #include <iostream>
-#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
-#include "engine/displaced.h"
+#include "snapshot/node_set.h"
 #include "tools/binary_snapshot.h"
 #include "tools/duration.h"
 #include "tools/groups.h"
@@ -28,16 +31,17 @@
 #include "tools/plan_json.h"
 #include "tools/plan_report.h"
 #include "tools/rfc3339.h"
+#include "tools/round_events.h"
+#include "tools/round_report.h"
 #include "tools/sqlite_state.h"
-#include "tools/table.h"
 
 namespace ebb {
 namespace {
 
 using Json = nlohmann::ordered_json;
+using Clock = std::chrono::steady_clock;
 
-// A taint older than this belongs to a deletion that was given up.
-constexpr int64_t kDeletionTimeoutS = 300;
+constexpr const char* kGroup = "Over time (with --state)";
 
 int64_t Seconds(const std::string& duration) {
   return std::chrono::duration_cast<std::chrono::seconds>(*ParseDuration(duration)).count();
@@ -94,35 +98,113 @@ class Tee final : public ObjectSink {
   ObjectSink* sinks_[2];
 };
 
+// The files that flags name, read.
+struct RoundFiles {
+  std::string groups_text;
+  GroupRules groups;
+  std::string events_text;
+  RoundEvents events;
+};
+
 struct RoundSource {
   LoadedCluster cluster;
   std::string snapshot;  // The same as a binary snapshot.
+  std::vector<std::string> log;
 };
 
-absl::StatusOr<RoundSource> Load(const LoadOptions& options,
+// Pods that were evicted are placed as such or not at all.
+void DropEvicted(const std::vector<EvictedPod>& evictions, LoadedCluster& cluster) {
+  absl::flat_hash_set<PodId> evicted;
+  for (const EvictedPod& pod : evictions) {
+    const auto id = cluster.snapshot.catalog().FindPod(pod.namespace_name, pod.name);
+    if (!id.ok()) continue;
+    const Catalog& catalog = cluster.snapshot.catalog();
+    if (pod.uid.empty() || catalog.Text(catalog.pod(*id).key) == pod.uid) evicted.insert(*id);
+  }
+  std::erase_if(cluster.pending, [&](PodId pod) { return evicted.contains(pod); });
+}
+
+absl::StatusOr<RoundSource> Load(const LoadOptions& options, const std::string& events_name,
+                                 const RoundEvents& events,
+                                 const std::optional<ScaleDownState>& before,
                                  const std::function<absl::Status(ObjectSink&)>& read) {
-  std::string bytes;
+  RoundSource source;
   BinarySnapshotWriter writer([&](std::string_view chunk) {
-    bytes.append(chunk);
+    source.snapshot.append(chunk);
     return absl::OkStatus();
   });
   ClusterLoader loader(options);
   Tee tee(loader, writer);
-  if (absl::Status s = read(tee); !s.ok()) return s;
+  std::vector<EvictedPod> evictions;
+  if (before) evictions = before->actuation.recent_evictions;
+  if (absl::Status s = ReadWithEvents(events_name, events, evictions, tee, read, source.log);
+      !s.ok()) {
+    return s;
+  }
   if (absl::Status s = writer.Finish(); !s.ok()) return s;
   absl::StatusOr<LoadedCluster> cluster = std::move(loader).Finish();
   if (!cluster.ok()) return cluster.status();
-  if (cluster->snapshot.nodes() == 0) return absl::InvalidArgumentError("no nodes in the input");
-  return RoundSource{*std::move(cluster), std::move(bytes)};
+  if (cluster->snapshot.nodes() == 0) {
+    return absl::InvalidArgumentError(
+        "no nodes in the input; pass what `kubectl get nodes,pods,... -A -o json` prints");
+  }
+  source.cluster = *std::move(cluster);
+  for (const auto& eviction : events.evictions) evictions.push_back(eviction.pod);
+  DropEvicted(evictions, source.cluster);
+  return source;
 }
 
 absl::StatusOr<std::string> ReadWhole(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  if (!file) return absl::NotFoundError(absl::StrCat(path, ": cannot be read"));
   std::ostringstream text;
-  text << file.rdbuf();
+  if (file) text << file.rdbuf();
+  if (!file) return absl::NotFoundError(absl::StrCat(path, ": ", std::strerror(errno)));
   return std::move(text).str();
 }
+
+absl::StatusOr<RoundFiles> ReadFiles(const PlanCommand& command) {
+  RoundFiles files;
+  if (!command.node_groups.empty()) {
+    absl::StatusOr<std::string> text = ReadWhole(command.node_groups);
+    if (!text.ok()) return text.status();
+    files.groups_text = *std::move(text);
+    absl::StatusOr<GroupRules> groups = ParseGroups(command.node_groups, files.groups_text);
+    if (!groups.ok()) return groups.status();
+    files.groups = *std::move(groups);
+  }
+  if (const std::string& path = command.over_time.events; !path.empty()) {
+    absl::StatusOr<std::string> text = ReadWhole(path);
+    if (!text.ok()) return text.status();
+    files.events_text = *std::move(text);
+    absl::StatusOr<RoundEvents> events = ParseEvents(path, files.events_text);
+    if (!events.ok()) return events.status();
+    files.events = *std::move(events);
+  }
+  return files;
+}
+
+// The end of --scale-down-simulation-timeout, by the clock or as it was recorded: as
+// the question at which time was up.
+class RoundDeadline final : public Deadline {
+ public:
+  explicit RoundDeadline(std::chrono::nanoseconds timeout) : end_(Clock::now() + timeout) {}
+  // 0: it never was.
+  explicit RoundDeadline(int64_t expired_at) : recorded_(expired_at) {}
+
+  [[nodiscard]] bool Expired() const override {
+    ++questions_;
+    const bool expired = end_ ? Clock::now() >= *end_ : recorded_ > 0 && questions_ >= recorded_;
+    if (expired && expired_at_ == 0) expired_at_ = questions_;
+    return expired;
+  }
+  [[nodiscard]] int64_t expired_at() const { return expired_at_; }
+
+ private:
+  std::optional<Clock::time_point> end_;
+  int64_t recorded_ = 0;
+  mutable int64_t questions_ = 0;
+  mutable int64_t expired_at_ = 0;
+};
 
 // The options of the round that the flags ask for.
 ScaleDownOptions OptionsOf(const PlanCommand& command) {
@@ -133,6 +215,7 @@ ScaleDownOptions OptionsOf(const PlanCommand& command) {
   options.planner.drain.blocking_system_pod_disruption_timeout_s =
       Seconds(command.blocking_system_pod_timeout);
   options.planner.unremovable_node_recheck_timeout_s = Seconds(flags.recheck_timeout);
+  options.planner.min_nodes_per_pass = static_cast<size_t>(flags.min_nodes_per_pass);
   options.deletion.scale_down_unneeded_time_s = Seconds(flags.unneeded_time);
   options.deletion.scale_down_unready_time_s = Seconds(flags.unready_time);
   options.deletion.minimums = {.cores = *Minimum(flags.cores_total),
@@ -142,6 +225,10 @@ ScaleDownOptions OptionsOf(const PlanCommand& command) {
   options.cooldown.scale_down_delay_after_delete_s = Seconds(flags.delay_after_delete);
   options.cooldown.scale_down_delay_after_failure_s = Seconds(flags.delay_after_failure);
   options.node_deletion_candidate_ttl_s = Seconds(flags.deletion_candidate_ttl);
+  options.max_node_startup_time_s = Seconds(flags.max_node_startup_time);
+  options.recent_eviction_ttl_s = Seconds(flags.recent_eviction_ttl);
+  options.skipped_timer =
+      flags.skipped_timers == "lost" ? SkippedTimer::kLost : SkippedTimer::kKept;
   options.displaced_pods =
       flags.displaced_pods == "best-effort" ? DisplacedPods::kBestEffort : DisplacedPods::kMustFit;
   if (flags.max_empty_bulk_delete) {
@@ -153,103 +240,6 @@ ScaleDownOptions OptionsOf(const PlanCommand& command) {
   return options;
 }
 
-// Deletions as the nodes' taints tell of them.
-ActuationStatus StatusFromTaints(const ClusterSnapshot& snapshot, const NodeGroups& groups,
-                                 int64_t now_s) {
-  ActuationStatus status;
-  const Catalog& catalog = snapshot.catalog();
-  snapshot.alive().ForEach([&](NodeId node) {
-    const std::optional<int64_t> since_s = catalog.node(node).to_be_deleted;
-    if (!since_s || now_s - *since_s >= kDeletionTimeoutS) return;
-    const NodeGroup* const group = groups.Find(node);
-    auto& list = PodsToReplace(snapshot, node, now_s).empty() ? status.empty : status.drained;
-    list.push_back({std::string(catalog.NodeName(node)), group == nullptr ? "" : group->name});
-  });
-  return status;
-}
-
-// Nodes that were no candidates, with the reason.
-std::vector<UnremovableNode> Excluded(const ClusterSnapshot& snapshot, const NodeGroups& groups,
-                                      const ActuationStatus& status, const RoundResult& result) {
-  const Catalog& catalog = snapshot.catalog();
-  NodeSet judged(catalog.nodes());
-  for (const RemovableNode& node : result.plan.remove) judged.Insert(node.node);
-  for (const UnremovableNode& node : result.plan.keep) judged.Insert(node.node);
-  for (const NodeId node : result.plan.skipped) judged.Insert(node);
-  NodeSet in_deletion(catalog.nodes());
-  for (const auto* list : {&status.empty, &status.drained}) {
-    for (const NodeInDeletion& node : *list) {
-      if (const auto id = catalog.FindNode(node.name); id.ok()) in_deletion.Insert(*id);
-    }
-  }
-  std::vector<UnremovableNode> excluded;
-  snapshot.alive().ForEach([&](NodeId node) {
-    if (judged.Contains(node)) return;
-    UnremovableNode& why = excluded.emplace_back();
-    why.node = node;
-    const NodeGroup* const group = groups.Find(node);
-    if (in_deletion.Contains(node)) {
-      why.reason = UnremovableReason::kCurrentlyBeingDeleted;
-    } else if (group == nullptr) {
-      why.reason = UnremovableReason::kNotAutoscaled;
-    } else if (group->target_size <= group->min_size) {
-      why.reason = UnremovableReason::kNodeGroupMinSizeReached;
-    } else {
-      why.reason = UnremovableReason::kNotUnneededOtherReason;
-    }
-  });
-  return excluded;
-}
-
-Json NamesOf(const Catalog& catalog, const std::vector<DeletionBucket>& buckets) {
-  Json names = Json::array();
-  for (const DeletionBucket& bucket : buckets) {
-    for (const NodeId node : bucket.nodes) names.push_back(catalog.NodeName(node));
-  }
-  return names;
-}
-
-Json NamesOf(const Catalog& catalog, const std::vector<NodeId>& nodes) {
-  Json names = Json::array();
-  for (const NodeId node : nodes) names.push_back(catalog.NodeName(node));
-  return names;
-}
-
-// What a round's plan says beside any plan.
-void PutRound(const Catalog& catalog, const NodeGroups& groups, int64_t number,
-              const RoundResult& result, Json& json) {
-  json["round"] = number;
-  json["status"] = ToString(result.status);
-  if (!result.message.empty()) json["message"] = result.message;
-  Json unneeded = Json::array();
-  for (const UnneededNode& node : result.unneeded) {
-    unneeded.push_back(
-        {{"node", catalog.NodeName(node.node)}, {"since", FormatRfc3339(node.since_s)}});
-  }
-  json["unneeded"] = std::move(unneeded);
-  json["deleteNow"] = {{"empty", NamesOf(catalog, result.start.empty)},
-                       {"drain", NamesOf(catalog, result.start.drain)}};
-  Json not_yet = Json::array();
-  for (const NotYet& node : result.may_go.not_yet) {
-    not_yet.push_back({{"node", catalog.NodeName(node.node)}, {"reason", ToString(node.reason)}});
-  }
-  json["notYet"] = std::move(not_yet);
-  json["softTaints"] = {{"taint", NamesOf(catalog, result.soft_taints.taint)},
-                        {"untaint", NamesOf(catalog, result.soft_taints.untaint)}};
-  json["longestSkippedSeconds"] = result.longest_skipped_s;
-  Json counts = Json::array();
-  for (size_t g = 0; g < groups.groups.size(); ++g) {
-    const GroupCounts& c = result.groups[g];
-    counts.push_back({{"group", groups.groups[g].name},
-                      {"nodes", c.nodes},
-                      {"unneeded", c.unneeded},
-                      {"needed", c.needed},
-                      {"unremovable", c.unremovable},
-                      {"inDeletion", c.in_deletion}});
-  }
-  json["groups"] = std::move(counts);
-}
-
 // A round that was made: what it decided, and what printing it needs.
 struct MadeRound {
   PlanRequest request;
@@ -257,30 +247,90 @@ struct MadeRound {
   MadePlan made;
   RoundResult result;
   Json json;
+  double seconds = 0;
+  int64_t deletions_in_progress = 0;
+  std::vector<std::string> failed_deletions;
+  std::vector<std::string> log;
 };
 
-// `number`: of the round, from 1.
+// What MakeRound is given beside the cluster.
+struct RoundSetting {
+  const PlanCommand* command;
+  const RoundFiles* files;
+  const std::optional<ScaleDownState>* before;
+  int64_t now_s;
+  int64_t number;  // Of the round, from 1.
+  const RoundDeadline* deadline = nullptr;
+};
+
+// Absent: the engine's own order.  Else nodes that were unneeded in the last round go
+// first, so that their timers go on, in the order that --candidate-order names.
+std::optional<std::vector<NodeId>> Candidates(const RoundSetting& setting,
+                                              const LoadedCluster& cluster,
+                                              const NodeGroups& groups,
+                                              const PlanRequest& request) {
+  if (request.order == CandidateOrder::kAutoscaler) return std::nullopt;
+  std::vector<NodeId> candidates = OrderedCandidates(cluster.snapshot, groups, request);
+  NodeSet unneeded(cluster.snapshot.catalog().nodes());
+  if (*setting.before) {
+    for (const auto& timer : (*setting.before)->timers) {
+      const auto node = cluster.snapshot.catalog().FindNode(timer.node);
+      if (timer.judged && node.ok()) unneeded.Insert(*node);
+    }
+  }
+  std::stable_partition(candidates.begin(), candidates.end(),
+                        [&](NodeId node) { return unneeded.Contains(node); });
+  return candidates;
+}
+
+// The plan as it is told: packed pods are the pending ones.
+MadePlan TheMadePlan(const LoadedCluster& cluster, const RoundResult& result,
+                     std::vector<UnremovableNode> excluded, double seconds) {
+  MadePlan made;
+  made.plan = result.plan;
+  const absl::flat_hash_set<PodId> pending(cluster.pending.begin(), cluster.pending.end());
+  std::erase_if(made.plan.packed, [&](const Move& move) { return !pending.contains(move.pod); });
+  made.excluded = std::move(excluded);
+  made.passes = 1;
+  made.pass_s = seconds;
+  return made;
+}
+
 std::unique_ptr<MadeRound> MakeRound(ScaleDown& scale_down, LoadedCluster& cluster,
-                                     const GroupRules& rules, int64_t now_s, int64_t number) {
+                                     const RoundSetting& setting) {
   auto round = std::make_unique<MadeRound>();
-  round->groups = AssignGroups(cluster.snapshot.catalog(), rules);
-  const ActuationStatus status = StatusFromTaints(cluster.snapshot, round->groups, now_s);
-  RoundInput input;
-  input.now_s = now_s;
-  input.actuation = &status;
-  input.pending = cluster.pending;
-  const auto start = std::chrono::steady_clock::now();
-  round->result = scale_down.Round(cluster.snapshot, round->groups, input);
-  round->made.pass_s =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  round->made.plan = round->result.plan;
-  round->made.excluded = Excluded(cluster.snapshot, round->groups, status, round->result);
-  round->made.passes = 1;
+  round->groups = AssignGroups(cluster.snapshot.catalog(), setting.files->groups);
+  CountUnregistered(setting.files->events, setting.files->groups, round->groups, round->log);
+  ResolvedEvents events =
+      Resolve(setting.files->events, cluster.snapshot, round->groups, setting.now_s);
+  round->log.insert(round->log.end(), events.log.begin(), events.log.end());
+  round->failed_deletions = std::move(events.failed_deletions);
   round->request.planner = scale_down.options().planner;
+  round->request.order = setting.command->Order();
+  round->request.now_s = setting.now_s;
+  const auto candidates = Candidates(setting, cluster, round->groups, round->request);
+
+  RoundInput input;
+  input.now_s = setting.now_s;
+  input.actuation = &events.actuation;
+  input.events = events.scale_events;
+  input.candidates = candidates ? &*candidates : nullptr;
+  input.pending = cluster.pending;
+  input.deadline = setting.deadline;
+  const Clock::time_point start = Clock::now();
+  round->result = scale_down.Round(cluster.snapshot, round->groups, input);
+  round->seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  round->log.insert(round->log.end(), round->result.log.begin(), round->result.log.end());
+  round->deletions_in_progress =
+      static_cast<int64_t>(events.actuation.empty.size() + events.actuation.drained.size());
+  round->made = TheMadePlan(
+      cluster, round->result,
+      Excluded(cluster.snapshot, round->groups, events.actuation, round->result), round->seconds);
   round->request.now_s = round->result.now_s;
   const PlanReport report = MakeReport({&cluster, &round->groups, &round->request, &round->made});
   round->json = PlanJson(report);
-  PutRound(cluster.snapshot.catalog(), round->groups, number, round->result, round->json);
+  PutRound(cluster.snapshot.catalog(), round->groups, events.actuation, setting.number,
+           round->result, round->json);
   return round;
 }
 
@@ -292,7 +342,8 @@ Json GivenFlags(const CLI::App& app) {
     if (option->count() == 0 || names.empty()) continue;
     const std::string& name = names[0];
     static constexpr std::string_view kNotDecisive[] = {
-        "help", "state", "record", "metrics", "node-groups", "output", "explain", "stats", "now"};
+        "help",        "state",  "state-rounds", "record", "metrics", "events",
+        "node-groups", "output", "explain",      "stats",  "now",     "threads"};
     if (std::find(std::begin(kNotDecisive), std::end(kNotDecisive), name) !=
         std::end(kNotDecisive)) {
       continue;
@@ -317,31 +368,6 @@ int Fail(const absl::Status& status, std::ostream& err) {
   return 1;
 }
 
-std::string JoinNames(const Json& names) {
-  std::string text;
-  for (const auto& name : names) text += " " + name.get<std::string>();
-  return text;
-}
-
-void PrintRoundTable(const Json& json, const RoundResult& result, std::ostream& out) {
-  out << fmt::format("\nRound {} at {}: {}{}{}\n", json.at("round").get<int64_t>(),
-                     json.at("now").get<std::string>(), json.at("status").get<std::string>(),
-                     result.message.empty() ? "" : ": ", result.message);
-  const Json& now = json.at("deleteNow");
-  if (!now.at("empty").empty()) out << "Delete now:" << JoinNames(now.at("empty")) << "\n";
-  if (!now.at("drain").empty()) {
-    out << "Drain and delete now:" << JoinNames(now.at("drain")) << "\n";
-  }
-  if (json.at("notYet").empty()) return;
-  Table table({"NOT YET", "REASON", "UNNEEDED SINCE"});
-  std::map<std::string, std::string> since;
-  for (const auto& node : json.at("unneeded")) since[node.at("node")] = node.at("since");
-  for (const auto& node : json.at("notYet")) {
-    table.AddRow({node.at("node"), node.at("reason"), since[node.at("node")]});
-  }
-  table.Print(out);
-}
-
 void Print(const std::string& format, const LoadedCluster& cluster, const MadeRound& round,
            std::ostream& out) {
   if (format == "json") {
@@ -356,16 +382,30 @@ void Print(const std::string& format, const LoadedCluster& cluster, const MadeRo
     }
   } else {
     const PlanReport report = MakeReport({&cluster, &round.groups, &round.request, &round.made});
-    PrintPlan(report, format == "wide" ? PlanFormat::kWide : PlanFormat::kTable, false, out);
-    PrintRoundTable(round.json, round.result, out);
+    PrintPlan(report, format == "wide" ? PlanFormat::kWide : PlanFormat::kTable, IsColoured(), out);
+    PrintRound(round.json, out);
   }
+}
+
+// Whole or not at all, for collectors that may read at any time.
+absl::Status WriteFile(const std::string& path, const std::string& text) {
+  const std::string temporary = path + ".tmp";
+  std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
+  if (!(file << text << std::flush)) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": ", std::strerror(errno)));
+  }
+  file.close();
+  if (std::rename(temporary.c_str(), path.c_str()) != 0) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": ", std::strerror(errno)));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
 
 void RoundFlags::AddTo(CLI::App& command) {
   app = &command;
-  const std::string group = "Over time (with --state)";
+  const std::string group = kGroup;
   const auto text = [&](const char* name, std::string& value, const char* help, const char* type) {
     return command.add_option(name, value, help)
         ->type_name(type)
@@ -389,7 +429,17 @@ void RoundFlags::AddTo(CLI::App& command) {
   text("--record", record, "Add the round's input and decision to this file, for `ebb replay`",
        "FILE")
       ->needs("--state");
-  text("--metrics", metrics, "Write the round's metrics in Prometheus' text form", "FILE");
+  text("--events", events,
+       "YAML or JSON file of what happened since the last round: growth, deletions, evictions, "
+       "unready nodes (docs/rounds.md)",
+       "FILE")
+      ->needs("--state");
+  text("--metrics", metrics,
+       "Write metrics in Prometheus' text form to this file (-: standard output, after the plan); "
+       "counters go on from round to round",
+       "FILE")
+      ->needs("--state");
+  number("--state-rounds", rounds_kept, "Rounds that the state file keeps; 0: all");
   duration("--scale-down-unneeded-time", unneeded_time, "How long a node must be unneeded");
   duration("--scale-down-unready-time", unready_time, "The same for nodes that are not ready");
   duration("--unremovable-node-recheck-timeout", recheck_timeout,
@@ -416,6 +466,10 @@ void RoundFlags::AddTo(CLI::App& command) {
          "So many unready nodes are no reason to stop");
   number("--max-total-unready-percentage", options.max_total_unready_percentage,
          "More unready nodes than this stop every deletion");
+  duration("--max-node-startup-time", max_node_startup_time,
+           "Unready nodes that are younger are starting, and no reason to stop");
+  number("--min-nodes-per-pass", min_nodes_per_pass,
+         "Nodes that a round judges whatever --scale-down-simulation-timeout says");
   number("--max-bulk-soft-taint-count", options.max_bulk_soft_taint_count,
          "Soft taints changed in a round");
   duration("--node-deletion-candidate-ttl", deletion_candidate_ttl,
@@ -431,105 +485,242 @@ void RoundFlags::AddTo(CLI::App& command) {
        "autoscaler",
        "MODE")
       ->check(CLI::IsMember({"must-fit", "best-effort"}));
+  duration("--recent-eviction-ttl", recent_eviction_ttl,
+           "How long room is kept for evicted pods that are not replaced yet; 0s: as the "
+           "autoscaler");
+  text("--skipped-timers", skipped_timers,
+       "kept: a node that a round did not come to goes on waiting where it stood; lost: as the "
+       "autoscaler",
+       "MODE")
+      ->check(CLI::IsMember({"kept", "lost"}));
 }
+
+void RoundFlags::WarnUnused(std::ostream& err) const {
+  if (app == nullptr) return;
+  for (const CLI::Option* option : app->get_options()) {
+    if (option->get_group() != kGroup || option->count() == 0) continue;
+    if (option->get_name() == "--max-empty-bulk-delete") continue;
+    err << "ebb: warning: " << option->get_name() << " counts only with --state\n";
+  }
+}
+
+void RoundFlags::WarnOld(std::ostream& err) const {
+  if (!max_empty_bulk_delete) return;
+  err << "ebb: warning: --max-empty-bulk-delete is old; use --max-scale-down-parallelism\n";
+}
+
+namespace {
+
+// The files that outlive the round.
+struct Stores {
+  std::unique_ptr<SqliteState> state;
+  std::optional<ScaleDownState> before;
+  Metrics metrics;
+  std::unique_ptr<SqliteState> record;  // May be null.
+};
+
+absl::Status OpenStores(const RoundFlags& flags, Stores& stores) {
+  auto state = SqliteState::Open(flags.state, {.rounds_max = flags.rounds_kept});
+  if (!state.ok()) return state.status();
+  stores.state = *std::move(state);
+  auto before = stores.state->Load();
+  if (!before.ok()) return before.status();
+  stores.before = *std::move(before);
+  auto counters = stores.state->LoadCounters();
+  if (!counters.ok()) return counters.status();
+  stores.metrics.Restore(*counters);
+  if (flags.record.empty()) return absl::OkStatus();
+  auto record = SqliteState::Open(flags.record, {.rounds_max = 0});
+  if (!record.ok()) return record.status();
+  stores.record = *std::move(record);
+  return absl::OkStatus();
+}
+
+// A new record begins with the state as it is now.
+absl::Status BeginRecord(const ScaleDown& scale_down, const Symbols& symbols, SqliteState& record) {
+  auto begun = record.Load();
+  if (!begun.ok()) return begun.status();
+  return begun->has_value() ? absl::OkStatus() : record.SaveState(scale_down.Save(symbols));
+}
+
+}  // namespace
 
 int RunRound(const PlanCommand& command, std::ostream& out, std::ostream& err) {
   const RoundFlags& flags = command.over_time;
-  if (flags.max_empty_bulk_delete) {
-    err << "ebb: warning: --max-empty-bulk-delete is old; use --max-scale-down-parallelism\n";
-  }
-  std::string groups_text;
-  GroupRules rules;
-  if (!command.node_groups.empty()) {
-    absl::StatusOr<std::string> text = ReadWhole(command.node_groups);
-    if (!text.ok()) return Fail(text.status(), err);
-    groups_text = *std::move(text);
-    absl::StatusOr<GroupRules> read = ParseGroups(command.node_groups, groups_text);
-    if (!read.ok()) return Fail(read.status(), err);
-    rules = *std::move(read);
-  }
-
-  std::unique_ptr<SqliteState> store;
-  std::optional<ScaleDownState> before;
-  if (!flags.state.empty()) {
-    auto opened = SqliteState::Open(flags.state, {});
-    if (!opened.ok()) return Fail(opened.status(), err);
-    store = *std::move(opened);
-    auto loaded = store->Load();
-    if (!loaded.ok()) return Fail(loaded.status(), err);
-    before = *std::move(loaded);
-  }
-  std::unique_ptr<SqliteState> record;
-  if (!flags.record.empty()) {
-    auto opened = SqliteState::Open(flags.record, {.rounds_max = 0});
-    if (!opened.ok()) return Fail(opened.status(), err);
-    record = *std::move(opened);
-  }
+  flags.WarnOld(err);
+  absl::StatusOr<RoundFiles> files = ReadFiles(command);
+  if (!files.ok()) return Fail(files.status(), err);
+  Stores stores;
+  if (absl::Status s = OpenStores(flags, stores); !s.ok()) return Fail(s, err);
 
   const Parallelism parallelism(command.threads);
+  const Clock::time_point start = Clock::now();
   ImportStats stats;
-  absl::StatusOr<RoundSource> source = Load(command.load, [&](ObjectSink& sink) -> absl::Status {
-    for (const std::string& input : command.inputs) {
-      if (absl::Status s = ReadInput(input, sink, stats, parallelism); !s.ok()) return s;
-    }
-    return absl::OkStatus();
-  });
+  absl::StatusOr<RoundSource> source =
+      Load(command.load, flags.events, files->events, stores.before,
+           [&](ObjectSink& sink) -> absl::Status {
+             for (const std::string& input : command.inputs) {
+               if (absl::Status s = ReadInput(input, sink, stats, parallelism); !s.ok()) return s;
+             }
+             return absl::OkStatus();
+           });
   if (!source.ok()) return Fail(source.status(), err);
   LoadedCluster& cluster = source->cluster;
   cluster.counts.input = std::move(stats);
+  const double import_s = std::chrono::duration<double>(Clock::now() - start).count();
 
   ScaleDown scale_down(OptionsOf(command));
   Symbols& symbols = *cluster.snapshot.catalog().shared_symbols();
-  if (before) scale_down.Restore(*before, symbols);
-  const int64_t number = before ? before->rounds + 1 : 1;
-  if (record) {
-    auto rounds = record->Load();
-    if (!rounds.ok()) return Fail(rounds.status(), err);
-    if (!*rounds) {  // A new record: replays begin with the state as it is now.
-      if (absl::Status s = record->SaveState(scale_down.Save(symbols)); !s.ok()) {
-        return Fail(s, err);
-      }
+  if (stores.before) scale_down.Restore(*stores.before, symbols);
+  if (stores.record) {
+    if (absl::Status s = BeginRecord(scale_down, symbols, *stores.record); !s.ok()) {
+      return Fail(s, err);
     }
   }
-
-  const int64_t now_s = command.NowOf(cluster);
-  const std::unique_ptr<MadeRound> round = MakeRound(scale_down, cluster, rules, now_s, number);
-  for (const std::string& line : round->result.log) err << "ebb: " << line << "\n";
+  std::optional<RoundDeadline> deadline;
+  if (!command.simulation_timeout.empty())
+    deadline.emplace(*ParseDuration(command.simulation_timeout));
+  const RoundSetting setting{.command = &command,
+                             .files = &*files,
+                             .before = &stores.before,
+                             .now_s = command.NowOf(cluster),
+                             .number = stores.before ? stores.before->rounds + 1 : 1,
+                             .deadline = deadline ? &*deadline : nullptr};
+  const std::unique_ptr<MadeRound> round = MakeRound(scale_down, cluster, setting);
+  PrintLoadWarnings(cluster.counts, err);
+  for (const std::string& line : source->log) err << "ebb: " << line << "\n";
+  for (const std::string& line : round->log) err << "ebb: " << line << "\n";
   if (round->result.status == ScaleDownStatus::kError) {
     return Fail(absl::InternalError(round->result.message), err);
   }
+  stores.metrics.Observe({.catalog = &cluster.snapshot.catalog(),
+                          .result = &round->result,
+                          .deletions_in_progress = round->deletions_in_progress,
+                          .failed_deletions = round->failed_deletions,
+                          .seconds = round->seconds});
 
   RoundRecord entry;
-  entry.round = number;
-  entry.now_s = now_s;
+  entry.round = setting.number;
+  entry.now_s = setting.now_s;
   entry.status = std::string(ToString(round->result.status));
   entry.decision = CompactJson(round->json);
   const std::string arguments =
       CompactJson(Json{{"flags", flags.app != nullptr ? GivenFlags(*flags.app) : Json::object()},
-                       {"nodeGroups", groups_text}});
+                       {"nodeGroups", files->groups_text},
+                       {"events", files->events_text},
+                       {"deadlineQuestion", deadline ? deadline->expired_at() : 0}});
   entry.input_digest = Digest(arguments, source->snapshot);
-  if (store) {
-    if (absl::Status s = store->Save(scale_down.Save(symbols), entry); !s.ok()) {
+  if (absl::Status s = stores.state->Save(scale_down.Save(symbols), entry, stores.metrics.Save());
+      !s.ok()) {
+    return Fail(s, err);
+  }
+  if (stores.record) {
+    entry.arguments = arguments;
+    entry.input = std::move(source->snapshot);
+    if (absl::Status s = stores.record->Append(entry); !s.ok()) return Fail(s, err);
+  }
+  Print(command.output, cluster, *round, out);
+  if (flags.metrics == "-") {
+    out << stores.metrics.Text();
+  } else if (!flags.metrics.empty()) {
+    if (absl::Status s = WriteFile(flags.metrics, stores.metrics.Text()); !s.ok()) {
       return Fail(s, err);
     }
   }
-  if (record) {
-    entry.arguments = arguments;
-    entry.input = std::move(source->snapshot);
-    if (absl::Status s = record->Append(entry); !s.ok()) return Fail(s, err);
-  }
-  if (!flags.metrics.empty()) {
-    Metrics metrics;
-    metrics.Observe(round->result, round->made.pass_s);
-    std::ofstream file(flags.metrics);
-    if (!(file << metrics.Text())) {
-      return Fail(absl::InvalidArgumentError(flags.metrics + ": cannot be written"), err);
-    }
-  }
-  Print(command.output, cluster, *round, out);
   out.flush();
+  if (command.stats) {
+    PrintStats(MakeReport({&cluster, &round->groups, &round->request, &round->made}), import_s,
+               err);
+  }
   return 0;
 }
+
+namespace {
+
+// What a recorded round was given.
+struct ReplayInput {
+  std::unique_ptr<CLI::App> app;  // The command points into it.
+  PlanCommand command;
+  RoundFiles files;
+  int64_t deadline_question = 0;
+};
+
+absl::Status Damaged(const std::string& name) {
+  return absl::InvalidArgumentError(name + ": its arguments are damaged");
+}
+
+absl::Status ParseArguments(const std::string& name, const RoundRecord& entry, ReplayInput& input) {
+  const Json arguments = Json::parse(entry.arguments, nullptr, /*allow_exceptions=*/false);
+  if (!arguments.is_object() || !arguments.contains("flags") || !arguments["flags"].is_object()) {
+    return Damaged(name);
+  }
+  input.files.groups_text = arguments.value("nodeGroups", "");
+  input.files.events_text = arguments.value("events", "");
+  input.deadline_question = arguments.value("deadlineQuestion", int64_t{0});
+  input.app = std::make_unique<CLI::App>();
+  input.command.AddTo(*input.app);
+  std::vector<std::string> words = {"-"};  // In reverse, as CLI11 takes them.
+  for (const auto& [flag, values] : arguments.at("flags").items()) {
+    for (const auto& value : values) {
+      if (!value.is_string()) return Damaged(name);
+      words.push_back("--" + flag + "=" + value.get<std::string>());
+    }
+  }
+  std::reverse(words.begin(), words.end());
+  try {
+    input.app->parse(words);
+  } catch (const CLI::ParseError& error) {
+    return absl::InvalidArgumentError(name + ": " + error.what());
+  }
+  if (!input.files.groups_text.empty()) {
+    absl::StatusOr<GroupRules> rules = ParseGroups(name, input.files.groups_text);
+    if (!rules.ok()) return rules.status();
+    input.files.groups = *std::move(rules);
+  }
+  if (!input.files.events_text.empty()) {
+    absl::StatusOr<RoundEvents> events = ParseEvents(name, input.files.events_text);
+    if (!events.ok()) return events.status();
+    input.files.events = *std::move(events);
+  }
+  return absl::OkStatus();
+}
+
+// Where the decision made now departs from the recorded one; "" if it is the same bytes.
+std::string Departure(const std::string& recorded, const Json& now) {
+  if (CompactJson(now) == recorded) return "";
+  const Json before = Json::parse(recorded, nullptr, /*allow_exceptions=*/false);
+  if (before.is_discarded()) return "the recorded decision is no JSON";
+  const std::string difference = FirstDifference(before, now);
+  return difference.empty() ? "the same values in other bytes" : difference;
+}
+
+// Runs one recorded round; `state` goes on from it.
+absl::StatusOr<std::string> ReplayRound(const std::string& name, const RoundRecord& entry,
+                                        std::optional<ScaleDownState>& state) {
+  ReplayInput input;
+  if (absl::Status s = ParseArguments(name, entry, input); !s.ok()) return s;
+  ImportStats stats;
+  absl::StatusOr<RoundSource> source =
+      Load(input.command.load, name, input.files.events, state,
+           [&](ObjectSink& sink) { return ReadBytes(name, entry.input, sink, stats); });
+  if (!source.ok()) return source.status();
+  Symbols& symbols = *source->cluster.snapshot.catalog().shared_symbols();
+  ScaleDown scale_down(OptionsOf(input.command));
+  if (state) scale_down.Restore(*state, symbols);
+  const RoundDeadline deadline(input.deadline_question);
+  const std::unique_ptr<MadeRound> round =
+      MakeRound(scale_down, source->cluster,
+                {.command = &input.command,
+                 .files = &input.files,
+                 .before = &state,
+                 .now_s = entry.now_s,
+                 .number = entry.round,
+                 .deadline = input.command.simulation_timeout.empty() ? nullptr : &deadline});
+  state = scale_down.Save(symbols);
+  return Departure(entry.decision, round->json);
+}
+
+}  // namespace
 
 void ReplayCommand::AddTo(CLI::App& app) {
   app.add_option("RECORD", record, "A file that `ebb plan --record` wrote")->required();
@@ -543,49 +734,20 @@ int ReplayCommand::Run(std::ostream& out, std::ostream& err) const {
   auto loaded = (*opened)->Load();
   if (!loaded.ok()) return Fail(loaded.status(), err);
   std::optional<ScaleDownState> state = *std::move(loaded);
+  if (!rounds->empty() && rounds->front().arguments.empty()) {
+    return Fail(absl::InvalidArgumentError(
+                    record + ": is a state file, not a record that `ebb plan --record` wrote"),
+                err);
+  }
 
   size_t same = 0;
   for (const RoundRecord& entry : *rounds) {
     const std::string name = fmt::format("{}: round {}", record, entry.round);
-    const Json arguments = Json::parse(entry.arguments, nullptr, /*allow_exceptions=*/false);
-    if (!arguments.is_object() || !arguments.contains("flags") ||
-        !arguments.contains("nodeGroups")) {
-      return Fail(absl::InvalidArgumentError(name + ": its arguments are damaged"), err);
-    }
-    CLI::App app;
-    PlanCommand command;
-    command.AddTo(app);
-    std::vector<std::string> words;  // In reverse, as CLI11 takes them.
-    words.push_back("-");
-    for (const auto& [flag, values] : arguments.at("flags").items()) {
-      for (const auto& value : values) {
-        words.push_back("--" + flag + "=" + value.get<std::string>());
-      }
-    }
-    std::reverse(words.begin(), words.end());
-    try {
-      app.parse(words);
-    } catch (const CLI::ParseError& error) {
-      return Fail(absl::InvalidArgumentError(name + ": " + error.what()), err);
-    }
-    const auto groups_text = arguments.at("nodeGroups").get<std::string>();
-    absl::StatusOr<GroupRules> rules = GroupRules();
-    if (!groups_text.empty()) rules = ParseGroups(name, groups_text);
-    if (!rules.ok()) return Fail(rules.status(), err);
-    ImportStats stats;
-    absl::StatusOr<RoundSource> source = Load(
-        command.load, [&](ObjectSink& sink) { return ReadBytes(name, entry.input, sink, stats); });
-    if (!source.ok()) return Fail(source.status(), err);
-    Symbols& symbols = *source->cluster.snapshot.catalog().shared_symbols();
-    ScaleDown scale_down(OptionsOf(command));
-    if (state) scale_down.Restore(*state, symbols);
-    const std::unique_ptr<MadeRound> round =
-        MakeRound(scale_down, source->cluster, *rules, entry.now_s, entry.round);
-    state = scale_down.Save(symbols);
-    const bool identical = CompactJson(round->json) == entry.decision;
-    same += identical ? 1 : 0;
+    const absl::StatusOr<std::string> departure = ReplayRound(name, entry, state);
+    if (!departure.ok()) return Fail(departure.status(), err);
+    same += departure->empty() ? 1 : 0;
     out << fmt::format("round {} at {}: {}\n", entry.round, FormatRfc3339(entry.now_s),
-                       identical ? "identical" : "DIFFERENT");
+                       departure->empty() ? "identical" : "DIFFERENT: " + *departure);
   }
   out << fmt::format("{} of {} rounds identical\n", same, rounds->size());
   out.flush();

@@ -2,8 +2,9 @@
 // a dump, and `ebb replay RECORD`, which runs recorded rounds again.
 //
 // A round goes on where the one before stopped (engine/round.h): FILE holds timers,
-// cooldowns, hints and what else must survive.  Nodes that carry the taint
-// ToBeDeletedByClusterAutoscaler, not older than five minutes, are being deleted.
+// cooldowns, hints, counters and what else must survive.  Nodes that carry the taint
+// ToBeDeletedByClusterAutoscaler, not older than five minutes, are being deleted; what
+// a dump does not show, --events FILE tells (round_events.h).
 // --record FILE also writes what a round was given and what it decided.
 //
 // Errors: exit code 1; the state stays as it was.
@@ -29,8 +30,10 @@ struct PlanCommand;
 // Flags that only rounds have.
 struct RoundFlags {
   std::string state;
+  std::string events;
   std::string record;
   std::string metrics;
+  int64_t rounds_kept = 100;
   std::string unneeded_time = "10m";
   std::string unready_time = "20m";
   std::string recheck_timeout = "5m";
@@ -41,13 +44,20 @@ struct RoundFlags {
   std::string cores_total = "0:320000";
   std::string memory_total = "0:6400000";  // GiB
   std::string displaced_pods = "must-fit";
+  std::string recent_eviction_ttl = "2m";
+  std::string skipped_timers = "kept";
+  std::string max_node_startup_time = "15m";
   int64_t nodes_min = 0;
+  int64_t min_nodes_per_pass = 1;  // So that every candidate has its turn.
   std::optional<int64_t> max_empty_bulk_delete;
   ScaleDownOptions options;
   CLI::App* app = nullptr;  // The command that has the flags, for the record.
 
   void AddTo(CLI::App& app);
   [[nodiscard]] bool active() const { return !state.empty(); }
+  // A line for each flag that was given and counts only in rounds.
+  void WarnUnused(std::ostream& err) const;
+  void WarnOld(std::ostream& err) const;
 };
 
 // The exit code: 0 round made, 1 bad input.

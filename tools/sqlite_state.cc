@@ -3,9 +3,9 @@
 #include <sqlite3.h>
 #include <sys/stat.h>
 
-#include <array>
 #include <optional>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -14,26 +14,25 @@ namespace ebb {
 namespace {
 
 constexpr int64_t kApplicationId = 0x65626273;  // "ebbs"
-constexpr int64_t kVersion = 1;
+constexpr int64_t kVersion = 2;
 
 constexpr const char* kSchema = R"sql(
 CREATE TABLE state(key TEXT PRIMARY KEY, value INTEGER) WITHOUT ROWID;
 CREATE TABLE timers(node TEXT PRIMARY KEY, uid TEXT, since_s INTEGER, judged INTEGER) WITHOUT ROWID;
 CREATE TABLE skipped(place INTEGER PRIMARY KEY, node TEXT, since_s INTEGER);
-CREATE TABLE deletions(node TEXT, node_group TEXT, drained INTEGER);
-CREATE TABLE evictions(namespace TEXT, name TEXT, uid TEXT, evicted_at_s INTEGER);
+CREATE TABLE deletions(node TEXT, drained INTEGER, node_group TEXT,
+                       PRIMARY KEY(node, drained)) WITHOUT ROWID;
+CREATE TABLE evictions(namespace TEXT, name TEXT, uid TEXT, evicted_at_s INTEGER, object TEXT,
+                       PRIMARY KEY(namespace, name, uid)) WITHOUT ROWID;
 CREATE TABLE cooldowns(node_group TEXT PRIMARY KEY, scale_up_s INTEGER, deletion_s INTEGER,
                        failed_deletion_s INTEGER) WITHOUT ROWID;
-CREATE TABLE hints(pod TEXT, node TEXT, pending INTEGER);
+CREATE TABLE hints(pod TEXT, pending INTEGER, node TEXT, PRIMARY KEY(pod, pending)) WITHOUT ROWID;
 CREATE TABLE unremovable(node TEXT PRIMARY KEY, until_s INTEGER) WITHOUT ROWID;
+CREATE TABLE counters(name TEXT, label TEXT, bucket INTEGER, value REAL,
+                      PRIMARY KEY(name, label, bucket)) WITHOUT ROWID;
 CREATE TABLE rounds(round INTEGER PRIMARY KEY, now_s INTEGER, input_digest TEXT, status TEXT,
                     decision TEXT, arguments TEXT, input BLOB);
 )sql";
-
-constexpr auto kStateTables = std::to_array<const char*>(
-    {"DELETE FROM state", "DELETE FROM timers", "DELETE FROM skipped", "DELETE FROM deletions",
-     "DELETE FROM evictions", "DELETE FROM cooldowns", "DELETE FROM hints",
-     "DELETE FROM unremovable"});
 
 // A prepared statement.  After an error every call does nothing, so that a sequence
 // of rows needs one look at ok().
@@ -69,6 +68,7 @@ class Statement {
     if (sqlite3_column_type(statement_, column) == SQLITE_NULL) return std::nullopt;
     return Int(column);
   }
+  [[nodiscard]] double Real(int column) const { return sqlite3_column_double(statement_, column); }
   [[nodiscard]] std::string Text(int column) const {
     const void* const bytes = sqlite3_column_blob(statement_, column);
     const int size = sqlite3_column_bytes(statement_, column);
@@ -84,6 +84,7 @@ class Statement {
     Check(value ? sqlite3_bind_int64(statement_, index, *value)
                 : sqlite3_bind_null(statement_, index));
   }
+  void Bind(int index, double value) { Check(sqlite3_bind_double(statement_, index, value)); }
   void Bind(int index, const std::string& value) {
     Check(sqlite3_bind_text64(statement_, index, value.data(), value.size(), SQLITE_STATIC,
                               SQLITE_UTF8));
@@ -108,6 +109,21 @@ std::optional<int64_t> Number(sqlite3* db, const char* sql) {
   Statement statement(db, sql);
   if (!statement.Next()) return std::nullopt;
   return statement.Int(0);
+}
+
+// Visits what differs between two lists sorted by the same key, as the rows to erase
+// and the rows to put (new, or changed under their key).
+template <typename Row, typename Key, typename Erase, typename Put>
+void Diff(const std::vector<Row>& before, const std::vector<Row>& after, Key key, Erase erase,
+          Put put) {
+  size_t b = 0;
+  for (const Row& row : after) {
+    while (b < before.size() && key(before[b]) < key(row)) erase(before[b++]);
+    const bool known = b < before.size() && key(before[b]) == key(row);
+    if (!known || !(before[b] == row)) put(row);
+    if (known) ++b;
+  }
+  for (; b < before.size(); ++b) erase(before[b]);
 }
 
 bool HasContent(const std::string& path) {
@@ -150,9 +166,11 @@ absl::Status SqliteState::Check() {
     return absl::InvalidArgumentError(absl::StrCat(path_, ": is not a state file of ebb"));
   }
   const int64_t version = Number(db_, "PRAGMA user_version").value_or(0);
-  if (version > kVersion) {
-    return absl::InvalidArgumentError(absl::StrCat(path_, ": was written by a later ebb (version ",
-                                                   version, ", this one knows ", kVersion, ")"));
+  if (version != kVersion) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path_, ": was written by ", version > kVersion ? "a later" : "an earlier",
+                     " ebb (version ", version, ", this one knows ", kVersion, ")",
+                     version > kVersion ? "" : "; remove it to start anew"));
   }
   Statement check(db_, "PRAGMA quick_check(1)");
   if (!check.Next()) return Error("is damaged");
@@ -175,6 +193,27 @@ absl::Status SqliteState::Execute(const char* sql) {
 }
 
 absl::StatusOr<std::optional<ScaleDownState>> SqliteState::Load() {
+  absl::StatusOr<Content> content = ReadAtOnce();
+  if (!content.ok()) return content.status();
+  known_ = *std::move(content);
+  return known_->state;
+}
+
+absl::StatusOr<std::vector<StoredCounter>> SqliteState::LoadCounters() {
+  absl::StatusOr<Content> content = ReadAtOnce();
+  if (!content.ok()) return content.status();
+  return std::move(content->counters);
+}
+
+// All tables as of one moment, whoever writes meanwhile.
+absl::StatusOr<SqliteState::Content> SqliteState::ReadAtOnce() {
+  if (absl::Status s = Execute("BEGIN"); !s.ok()) return s;
+  absl::StatusOr<Content> content = Read();
+  sqlite3_exec(db_, "ROLLBACK", nullptr, nullptr, nullptr);
+  return content;
+}
+
+absl::StatusOr<SqliteState::Content> SqliteState::Read() {
   ScaleDownState state;
   bool found = false;
   Statement scalars(db_, "SELECT key, value FROM state");
@@ -185,6 +224,7 @@ absl::StatusOr<std::optional<ScaleDownState>> SqliteState::Load() {
     if (key == "latest_s") state.latest_s = scalars.Int(1);
     if (key == "limit_latest_update_s") state.limit.latest_update_s = scalars.MaybeInt(1);
     if (key == "limit_min_interval_s") state.limit.min_interval_s = scalars.MaybeInt(1);
+    if (key == "resume") state.resume = scalars.Int(1) != 0;
     if (key == "scan_pointer") state.planner.scan_pointer = static_cast<uint64_t>(scalars.Int(1));
   }
   Statement timers(db_, "SELECT node, uid, since_s, judged FROM timers ORDER BY node");
@@ -193,16 +233,18 @@ absl::StatusOr<std::optional<ScaleDownState>> SqliteState::Load() {
   }
   Statement skipped(db_, "SELECT node, since_s FROM skipped ORDER BY place");
   while (skipped.Next()) state.skipped.push_back({skipped.Text(0), skipped.Int(1)});
-  Statement deletions(db_, "SELECT node, node_group, drained FROM deletions ORDER BY rowid");
+  Statement deletions(db_, "SELECT node, node_group, drained FROM deletions ORDER BY node");
   while (deletions.Next()) {
     auto& list = deletions.Int(2) != 0 ? state.actuation.drained : state.actuation.empty;
     list.push_back({deletions.Text(0), deletions.Text(1)});
   }
   Statement evictions(db_,
-                      "SELECT namespace, name, uid, evicted_at_s FROM evictions ORDER BY rowid");
+                      "SELECT namespace, name, uid, evicted_at_s, object FROM evictions "
+                      "ORDER BY namespace, name, uid");
   while (evictions.Next()) {
-    state.actuation.recent_evictions.push_back(
-        {evictions.Text(0), evictions.Text(1), evictions.Text(2), evictions.Int(3)});
+    state.actuation.recent_evictions.push_back({evictions.Text(0), evictions.Text(1),
+                                                evictions.Text(2), evictions.Int(3),
+                                                evictions.Text(4)});
   }
   Statement cooldowns(db_,
                       "SELECT node_group, scale_up_s, deletion_s, failed_deletion_s "
@@ -211,7 +253,7 @@ absl::StatusOr<std::optional<ScaleDownState>> SqliteState::Load() {
     state.cooldowns.push_back(
         {cooldowns.Text(0), cooldowns.MaybeInt(1), cooldowns.MaybeInt(2), cooldowns.MaybeInt(3)});
   }
-  Statement hints(db_, "SELECT pod, node, pending FROM hints ORDER BY rowid");
+  Statement hints(db_, "SELECT pod, node, pending FROM hints ORDER BY pod");
   while (hints.Next()) {
     auto& list = hints.Int(2) != 0 ? state.planner.pending_hints : state.planner.hints;
     list.push_back({hints.Text(0), hints.Text(1)});
@@ -220,51 +262,137 @@ absl::StatusOr<std::optional<ScaleDownState>> SqliteState::Load() {
   while (unremovable.Next()) {
     state.planner.unremovable.push_back({unremovable.Text(0), unremovable.Int(1)});
   }
-  for (const Statement* s :
-       {&scalars, &timers, &skipped, &deletions, &evictions, &cooldowns, &hints, &unremovable}) {
+  Content content;
+  Statement counters(db_,
+                     "SELECT name, label, bucket, value FROM counters "
+                     "ORDER BY name, label, bucket");
+  while (counters.Next()) {
+    content.counters.push_back(
+        {counters.Text(0), counters.Text(1), counters.Int(2), counters.Real(3)});
+  }
+  for (const Statement* s : {&scalars, &timers, &skipped, &deletions, &evictions, &cooldowns,
+                             &hints, &unremovable, &counters}) {
     if (!s->ok()) return Error("cannot be read");
   }
-  if (!found) return std::nullopt;
-  return state;
+  if (found) content.state = std::move(state);
+  return content;
 }
 
-absl::Status SqliteState::WriteState(const ScaleDownState& state) {
-  for (const char* sql : kStateTables) {
-    if (absl::Status s = Execute(sql); !s.ok()) return s;
+absl::Status SqliteState::CatchUp() {
+  if (!known_) {
+    absl::StatusOr<Content> content = Read();
+    if (!content.ok()) return content.status();
+    known_ = *std::move(content);
+    return absl::OkStatus();
   }
-  Statement scalars(db_, "INSERT INTO state VALUES(?, ?)");
-  scalars.Run(std::string("rounds"), state.rounds);
-  scalars.Run(std::string("latest_s"), state.latest_s);
-  scalars.Run(std::string("limit_latest_update_s"), state.limit.latest_update_s);
-  scalars.Run(std::string("limit_min_interval_s"), state.limit.min_interval_s);
-  scalars.Run(std::string("scan_pointer"), static_cast<int64_t>(state.planner.scan_pointer));
-  Statement timers(db_, "INSERT INTO timers VALUES(?, ?, ?, ?)");
-  for (const auto& t : state.timers) timers.Run(t.node, t.uid, t.since_s, int64_t{t.judged});
-  Statement skipped(db_, "INSERT INTO skipped(node, since_s) VALUES(?, ?)");
-  for (const auto& node : state.skipped) skipped.Run(node.node, node.since_s);
-  Statement deletions(db_, "INSERT INTO deletions VALUES(?, ?, ?)");
-  for (const auto& node : state.actuation.empty) deletions.Run(node.name, node.group, int64_t{0});
-  for (const auto& node : state.actuation.drained) deletions.Run(node.name, node.group, int64_t{1});
-  Statement evictions(db_, "INSERT INTO evictions VALUES(?, ?, ?, ?)");
-  for (const EvictedPod& pod : state.actuation.recent_evictions) {
-    evictions.Run(pod.namespace_name, pod.name, pod.uid, pod.evicted_at_s);
+  Statement rounds(db_, "SELECT value FROM state WHERE key = 'rounds'");
+  constexpr int64_t kNone = -1;  // No state yet.
+  const int64_t in_file = rounds.Next() ? rounds.Int(0) : kNone;
+  if (!rounds.ok()) return Error("cannot be read");
+  if (in_file == (known_->state ? known_->state->rounds : kNone)) return absl::OkStatus();
+  known_.reset();
+  return absl::AbortedError(
+      absl::StrCat(path_, ": another process made a round meanwhile; this one is not kept"));
+}
+
+// The rows of `before` become those of `after`.
+absl::Status SqliteState::WriteState(const ScaleDownState& before, const ScaleDownState& after) {
+  Statement put_scalar(db_, "INSERT OR REPLACE INTO state VALUES(?, ?)");
+  const auto scalar = [&](const char* key, std::optional<int64_t> value) {
+    put_scalar.Run(std::string(key), value);
+  };
+  scalar("rounds", after.rounds);
+  scalar("latest_s", after.latest_s);
+  scalar("limit_latest_update_s", after.limit.latest_update_s);
+  scalar("limit_min_interval_s", after.limit.min_interval_s);
+  scalar("resume", after.resume ? 1 : 0);
+  scalar("scan_pointer", static_cast<int64_t>(after.planner.scan_pointer));
+
+  Statement erase_timer(db_, "DELETE FROM timers WHERE node = ?");
+  Statement put_timer(db_, "INSERT OR REPLACE INTO timers VALUES(?, ?, ?, ?)");
+  Diff(
+      before.timers, after.timers, [](const auto& t) -> const auto& { return t.node; },
+      [&](const auto& t) { erase_timer.Run(t.node); },
+      [&](const auto& t) { put_timer.Run(t.node, t.uid, t.since_s, int64_t{t.judged}); });
+
+  Statement erase_skipped(db_, "DELETE FROM skipped WHERE place >= ?");
+  Statement put_skipped(db_, "INSERT OR REPLACE INTO skipped VALUES(?, ?, ?)");
+  for (size_t i = 0; i < after.skipped.size(); ++i) {
+    if (i < before.skipped.size() && before.skipped[i] == after.skipped[i]) continue;
+    put_skipped.Run(static_cast<int64_t>(i), after.skipped[i].node, after.skipped[i].since_s);
   }
-  Statement cooldowns(db_, "INSERT INTO cooldowns VALUES(?, ?, ?, ?)");
-  for (const Cooldowns::Last& last : state.cooldowns) {
-    cooldowns.Run(last.group, last.scale_up_s, last.deletion_s, last.failed_deletion_s);
+  if (after.skipped.size() < before.skipped.size()) {
+    erase_skipped.Run(static_cast<int64_t>(after.skipped.size()));
   }
-  Statement hints(db_, "INSERT INTO hints VALUES(?, ?, ?)");
-  for (const auto& hint : state.planner.hints) hints.Run(hint.pod_key, hint.node, int64_t{0});
-  for (const auto& hint : state.planner.pending_hints) {
-    hints.Run(hint.pod_key, hint.node, int64_t{1});
+
+  Statement erase_deletion(db_, "DELETE FROM deletions WHERE node = ? AND drained = ?");
+  Statement put_deletion(db_, "INSERT OR REPLACE INTO deletions VALUES(?, ?, ?)");
+  for (const int64_t drained : {0, 1}) {
+    const auto list = drained != 0 ? &ActuationStatus::drained : &ActuationStatus::empty;
+    Diff(
+        before.actuation.*list, after.actuation.*list,
+        [](const auto& n) -> const auto& { return n.name; },
+        [&](const auto& n) { erase_deletion.Run(n.name, drained); },
+        [&](const auto& n) { put_deletion.Run(n.name, drained, n.group); });
   }
-  Statement unremovable(db_, "INSERT INTO unremovable VALUES(?, ?)");
-  for (const auto& node : state.planner.unremovable) unremovable.Run(node.node, node.until_s);
+
+  Statement erase_eviction(db_,
+                           "DELETE FROM evictions WHERE namespace = ? AND name = ? AND uid = ?");
+  Statement put_eviction(db_, "INSERT OR REPLACE INTO evictions VALUES(?, ?, ?, ?, ?)");
+  Diff(
+      before.actuation.recent_evictions, after.actuation.recent_evictions,
+      [](const auto& e) { return std::tie(e.namespace_name, e.name, e.uid); },
+      [&](const auto& e) { erase_eviction.Run(e.namespace_name, e.name, e.uid); },
+      [&](const auto& e) {
+        put_eviction.Run(e.namespace_name, e.name, e.uid, e.evicted_at_s, e.object);
+      });
+
+  Statement erase_cooldown(db_, "DELETE FROM cooldowns WHERE node_group = ?");
+  Statement put_cooldown(db_, "INSERT OR REPLACE INTO cooldowns VALUES(?, ?, ?, ?)");
+  Diff(
+      before.cooldowns, after.cooldowns, [](const auto& c) -> const auto& { return c.group; },
+      [&](const auto& c) { erase_cooldown.Run(c.group); },
+      [&](const auto& c) {
+        put_cooldown.Run(c.group, c.scale_up_s, c.deletion_s, c.failed_deletion_s);
+      });
+
+  Statement erase_hint(db_, "DELETE FROM hints WHERE pod = ? AND pending = ?");
+  Statement put_hint(db_, "INSERT OR REPLACE INTO hints VALUES(?, ?, ?)");
+  for (const int64_t pending : {0, 1}) {
+    const auto list = pending != 0 ? &PlannerMemory::pending_hints : &PlannerMemory::hints;
+    Diff(
+        before.planner.*list, after.planner.*list,
+        [](const auto& h) -> const auto& { return h.pod_key; },
+        [&](const auto& h) { erase_hint.Run(h.pod_key, pending); },
+        [&](const auto& h) { put_hint.Run(h.pod_key, pending, h.node); });
+  }
+
+  Statement erase_unremovable(db_, "DELETE FROM unremovable WHERE node = ?");
+  Statement put_unremovable(db_, "INSERT OR REPLACE INTO unremovable VALUES(?, ?)");
+  Diff(
+      before.planner.unremovable, after.planner.unremovable,
+      [](const auto& u) -> const auto& { return u.node; },
+      [&](const auto& u) { erase_unremovable.Run(u.node); },
+      [&](const auto& u) { put_unremovable.Run(u.node, u.until_s); });
+
   for (const Statement* s :
-       {&scalars, &timers, &skipped, &deletions, &evictions, &cooldowns, &hints, &unremovable}) {
+       {&put_scalar, &erase_timer, &put_timer, &erase_skipped, &put_skipped, &erase_deletion,
+        &put_deletion, &erase_eviction, &put_eviction, &erase_cooldown, &put_cooldown, &erase_hint,
+        &put_hint, &erase_unremovable, &put_unremovable}) {
     if (!s->ok()) return Error("cannot be written");
   }
   return absl::OkStatus();
+}
+
+absl::Status SqliteState::WriteCounters(const std::vector<StoredCounter>& before,
+                                        const std::vector<StoredCounter>& after) {
+  Statement erase(db_, "DELETE FROM counters WHERE name = ? AND label = ? AND bucket = ?");
+  Statement put(db_, "INSERT OR REPLACE INTO counters VALUES(?, ?, ?, ?)");
+  Diff(
+      before, after, [](const auto& c) { return std::tie(c.name, c.label, c.bucket); },
+      [&](const auto& c) { erase.Run(c.name, c.label, c.bucket); },
+      [&](const auto& c) { put.Run(c.name, c.label, c.bucket, c.value); });
+  return erase.ok() && put.ok() ? absl::OkStatus() : Error("cannot be written");
 }
 
 absl::Status SqliteState::WriteRound(const RoundRecord& round) {
@@ -278,27 +406,40 @@ absl::Status SqliteState::WriteRound(const RoundRecord& round) {
   return drop.ok() ? absl::OkStatus() : Error("cannot be written");
 }
 
-absl::Status SqliteState::InTransaction(const ScaleDownState* state, const RoundRecord* round) {
+absl::Status SqliteState::InTransaction(const ScaleDownState* state, const RoundRecord* round,
+                                        const std::vector<StoredCounter>* counters) {
   absl::Status status = Execute("BEGIN IMMEDIATE");
   if (!status.ok()) return status;
-  if (state != nullptr) status = WriteState(*state);
+  if (state != nullptr) {
+    status = CatchUp();
+    if (status.ok()) status = WriteState(known_->state.value_or(ScaleDownState()), *state);
+    if (status.ok() && counters != nullptr) status = WriteCounters(known_->counters, *counters);
+  }
   if (status.ok() && round != nullptr) status = WriteRound(*round);
   if (status.ok()) status = Execute("COMMIT");
-  if (!status.ok()) sqlite3_exec(db_, "ROLLBACK", nullptr, nullptr, nullptr);
+  if (!status.ok()) {
+    sqlite3_exec(db_, "ROLLBACK", nullptr, nullptr, nullptr);
+    return status;
+  }
+  if (state != nullptr) known_->state = *state;
+  if (counters != nullptr) known_->counters = *counters;
   return status;
 }
 
-absl::Status SqliteState::Save(const ScaleDownState& state, const RoundRecord& round) {
-  return InTransaction(&state, &round);
+absl::Status SqliteState::Save(const ScaleDownState& state, const RoundRecord& round,
+                               const std::vector<StoredCounter>& counters) {
+  return InTransaction(&state, &round, &counters);
 }
 
 absl::Status SqliteState::Append(const RoundRecord& round) {
-  return InTransaction(nullptr, &round);
+  return InTransaction(nullptr, &round, nullptr);
 }
 
 absl::Status SqliteState::SaveState(const ScaleDownState& state) {
-  return InTransaction(&state, nullptr);
+  return InTransaction(&state, nullptr, nullptr);
 }
+
+int64_t SqliteState::rows_written() const { return sqlite3_total_changes64(db_); }
 
 absl::StatusOr<std::vector<RoundRecord>> SqliteState::Rounds() {
   std::vector<RoundRecord> rounds;

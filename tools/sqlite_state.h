@@ -4,19 +4,22 @@
 //
 // A table per kind of thing that is remembered, so that `sqlite3 ebb.db` answers
 // questions: timers, skipped, deletions, evictions, cooldowns, hints, unremovable,
-// rounds.  A round is one transaction.
+// counters, rounds.  A round is one transaction.
 //
 // Errors:  one line naming the file.  A file that is no database, is another
-//          program's, fails SQLite's own check or is of a later version is refused and
+//          program's, fails SQLite's own check or is of another version is refused and
 //          never written to.
-// Cost:    the whole state is written each round, some microseconds a row.
-// Threads: none; two processes may not share a file (the second waits, then fails).
+// Cost:    Load reads the state once; Save writes the rows that differ from the state
+//          that the file holds, some microseconds each, and syncs the file once.
+// Threads: none.  Of two processes that make a round from the same state the second
+//          to save is refused; one that saves meanwhile is waited for.
 
 #ifndef EBB_TOOLS_SQLITE_STATE_H_
 #define EBB_TOOLS_SQLITE_STATE_H_
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,7 +48,9 @@ class SqliteState final : public StateStore {
   SqliteState& operator=(const SqliteState&) = delete;
 
   absl::StatusOr<std::optional<ScaleDownState>> Load() override;
-  absl::Status Save(const ScaleDownState& state, const RoundRecord& round) override;
+  absl::StatusOr<std::vector<StoredCounter>> LoadCounters() override;
+  absl::Status Save(const ScaleDownState& state, const RoundRecord& round,
+                    const std::vector<StoredCounter>& counters) override;
 
   // Adds a round and leaves the state alone, which stays that before the first one.
   absl::Status Append(const RoundRecord& round);
@@ -54,21 +59,38 @@ class SqliteState final : public StateStore {
   // In order.
   absl::StatusOr<std::vector<RoundRecord>> Rounds();
 
+  // Rows that this handle inserted, replaced or deleted so far.
+  [[nodiscard]] int64_t rows_written() const;
+
  private:
+  // What the file holds, as far as it is known here.
+  struct Content {
+    std::optional<ScaleDownState> state;
+    std::vector<StoredCounter> counters;
+  };
+
   SqliteState(std::string path, SqliteStateOptions options)
       : path_(std::move(path)), options_(options) {}
 
   absl::Status Check();
   absl::Status CreateTables();
   absl::Status Execute(const char* sql);
-  absl::Status WriteState(const ScaleDownState& state);
+  absl::StatusOr<Content> Read();
+  absl::StatusOr<Content> ReadAtOnce();
+  // Reads the file where that has not happened yet, else sees that nobody else wrote.
+  absl::Status CatchUp();
+  absl::Status WriteState(const ScaleDownState& before, const ScaleDownState& after);
+  absl::Status WriteCounters(const std::vector<StoredCounter>& before,
+                             const std::vector<StoredCounter>& after);
   absl::Status WriteRound(const RoundRecord& round);
-  absl::Status InTransaction(const ScaleDownState* state, const RoundRecord* round);
+  absl::Status InTransaction(const ScaleDownState* state, const RoundRecord* round,
+                             const std::vector<StoredCounter>* counters);
   absl::Status Error(const char* doing) const;
 
   std::string path_;
   SqliteStateOptions options_;
   sqlite3* db_ = nullptr;
+  std::optional<Content> known_;
 };
 
 }  // namespace ebb

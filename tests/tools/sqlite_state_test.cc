@@ -4,12 +4,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <fstream>
 #include <memory>
+#include <optional>
+#include <random>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "gtest/gtest.h"
 
@@ -48,9 +52,10 @@ class SqliteStateTest : public testing::Test {
     state.limit = {.latest_update_s = 1234, .min_interval_s = 10};
     state.timers = {{"a", "uid-a", 100, true}, {"b", "uid-b", 200, false}};
     state.skipped = {{"z", 5}, {"y", 6}};  // An order of its own.
+    state.resume = true;
     state.actuation.empty = {{"c", "group"}};
     state.actuation.drained = {{"d", ""}};
-    state.actuation.recent_evictions = {{"default", "p", "uid-p", 1200}};
+    state.actuation.recent_evictions = {{"default", "p", "uid-p", 1200, "{}"}};
     state.cooldowns = {{"", 1, std::nullopt, 3}, {"group", std::nullopt, 2, std::nullopt}};
     state.planner.hints = {{"uid-q", "a"}};
     state.planner.pending_hints = {{"uid-r", "b"}};
@@ -68,6 +73,7 @@ void ExpectEqual(const ScaleDownState& a, const ScaleDownState& b) {
   EXPECT_EQ(a.limit, b.limit);
   EXPECT_EQ(a.timers, b.timers);
   EXPECT_EQ(a.skipped, b.skipped);
+  EXPECT_EQ(a.resume, b.resume);
   EXPECT_EQ(a.actuation.empty, b.actuation.empty);
   EXPECT_EQ(a.actuation.drained, b.actuation.drained);
   EXPECT_EQ(a.actuation.recent_evictions, b.actuation.recent_evictions);
@@ -82,7 +88,7 @@ TEST_F(SqliteStateTest, NewFileHoldsNoState) {
 }
 
 TEST_F(SqliteStateTest, EveryFieldComesBackInAnotherProcess) {
-  ASSERT_TRUE(Open()->Save(Everything(), {.round = 7, .now_s = 1234}).ok());
+  ASSERT_TRUE(Open()->Save(Everything(), {.round = 7, .now_s = 1234}, {}).ok());
   const auto loaded = Open()->Load();
   ASSERT_TRUE(loaded.ok());
   ASSERT_TRUE(loaded->has_value());
@@ -91,17 +97,17 @@ TEST_F(SqliteStateTest, EveryFieldComesBackInAnotherProcess) {
 
 TEST_F(SqliteStateTest, SaveReplacesWhatWasThere) {
   const auto store = Open();
-  ASSERT_TRUE(store->Save(Everything(), {.round = 1}).ok());
+  ASSERT_TRUE(store->Save(Everything(), {.round = 1}, {}).ok());
   ScaleDownState small;
   small.rounds = 8;
-  ASSERT_TRUE(store->Save(small, {.round = 2}).ok());
+  ASSERT_TRUE(store->Save(small, {.round = 2}, {}).ok());
   ExpectEqual(*store->Load().value(), small);
 }
 
 TEST_F(SqliteStateTest, OldRoundsAreDropped) {
   const auto store = Open({.rounds_max = 3});
   for (int64_t round = 1; round <= 10; ++round) {
-    ASSERT_TRUE(store->Save({}, {.round = round, .status = "s"}).ok());
+    ASSERT_TRUE(store->Save({}, {.round = round, .status = "s"}, {}).ok());
   }
   const auto rounds = store->Rounds();
   ASSERT_TRUE(rounds.ok());
@@ -137,10 +143,10 @@ TEST_F(SqliteStateTest, AnotherProgramsDatabaseIsRefusedAndKept) {
 }
 
 TEST_F(SqliteStateTest, LaterVersionIsRefusedAndKept) {
-  ASSERT_TRUE(Open()->Save(Everything(), {.round = 1}).ok());
+  ASSERT_TRUE(Open()->Save(Everything(), {.round = 1}, {}).ok());
   sqlite3* db = nullptr;
   sqlite3_open(path_.c_str(), &db);
-  sqlite3_exec(db, "PRAGMA user_version = 2", nullptr, nullptr, nullptr);
+  sqlite3_exec(db, "PRAGMA user_version = 3", nullptr, nullptr, nullptr);
   sqlite3_close(db);
   const std::string before = Bytes();
   const auto opened = SqliteState::Open(path_, {});
@@ -149,12 +155,104 @@ TEST_F(SqliteStateTest, LaterVersionIsRefusedAndKept) {
   EXPECT_EQ(Bytes(), before);
 }
 
+TEST_F(SqliteStateTest, EarlierVersionIsRefusedAndKept) {
+  ASSERT_TRUE(Open()->Save(Everything(), {.round = 1}, {}).ok());
+  sqlite3* db = nullptr;
+  sqlite3_open(path_.c_str(), &db);
+  sqlite3_exec(db, "PRAGMA user_version = 1", nullptr, nullptr, nullptr);
+  sqlite3_close(db);
+  const std::string before = Bytes();
+  const auto opened = SqliteState::Open(path_, {});
+  ASSERT_FALSE(opened.ok());
+  EXPECT_NE(opened.status().message().find("earlier"), std::string::npos);
+  EXPECT_EQ(Bytes(), before);
+}
+
+TEST_F(SqliteStateTest, CountersComeBackInAnotherProcess) {
+  const std::vector<StoredCounter> counters = {{"a", "", -1, 2.5}, {"b", "x", 0, 1}};
+  ASSERT_TRUE(Open()->Save({}, {.round = 1}, counters).ok());
+  EXPECT_EQ(Open()->LoadCounters().value(), counters);
+}
+
+TEST_F(SqliteStateTest, WritesAreAsManyAsTheChanges) {
+  ScaleDownState state = Everything();
+  state.timers.clear();
+  for (int i = 0; i < 5000; ++i) {
+    state.timers.push_back({"node-" + std::to_string(10000 + i), "uid", i, true});
+  }
+  const auto store = Open();
+  ASSERT_TRUE(store->Save(state, {.round = 1}, {}).ok());
+  const int64_t before = store->rows_written();
+  state.timers[17].since_s = 99999;
+  state.timers.erase(state.timers.begin() + 100);
+  ASSERT_TRUE(store->Save(state, {.round = 2}, {}).ok());
+  EXPECT_LE(store->rows_written() - before, 10);  // Two timers, six figures, the round.
+  ExpectEqual(*Open()->Load().value(), state);
+}
+
+TEST_F(SqliteStateTest, SecondOfTwoRoundsFromTheSameStateIsRefused) {
+  ScaleDownState state = Everything();
+  ASSERT_TRUE(Open()->Save(state, {.round = 7}, {}).ok());
+  const auto one = Open();
+  const auto other = Open();
+  ASSERT_TRUE(one->Load().ok());
+  ASSERT_TRUE(other->Load().ok());
+  state.rounds = 8;
+  ASSERT_TRUE(one->Save(state, {.round = 8, .status = "one"}, {}).ok());
+  const absl::Status refused = other->Save(state, {.round = 8, .status = "other"}, {});
+  EXPECT_EQ(refused.code(), absl::StatusCode::kAborted) << refused;
+  EXPECT_EQ(Open()->Rounds()->back().status, "one");
+}
+
+// Any state over a few names, its lists sorted as a planner's are.
+ScaleDownState RandomState(std::mt19937_64& random) {
+  const auto some = [&](auto add) {
+    for (char name = 'a'; name <= 'h'; ++name) {
+      if (random() % 2 == 0) add(std::string(1, name), static_cast<int64_t>(random() % 3));
+    }
+  };
+  ScaleDownState state;
+  state.latest_s = static_cast<int64_t>(random() % 1000);
+  state.resume = random() % 2 == 0;
+  if (random() % 2 == 0) state.limit.min_interval_s = 10;
+  some([&](auto name, auto n) { state.timers.push_back({name, "u", n, n > 0}); });
+  some([&](auto name, auto n) { state.skipped.push_back({name, n}); });
+  std::shuffle(state.skipped.begin(), state.skipped.end(), random);
+  some([&](auto name, auto n) { state.actuation.empty.push_back({name, n > 0 ? "g" : ""}); });
+  some([&](auto name, auto n) { state.actuation.drained.push_back({name, n > 0 ? "g" : ""}); });
+  some([&](auto name, auto n) {
+    state.actuation.recent_evictions.push_back({"ns", name, "u", n, n > 1 ? "{}" : ""});
+  });
+  some([&](auto name, auto n) { state.cooldowns.push_back({name, n, std::nullopt, n}); });
+  some([&](auto name, auto n) { state.planner.hints.push_back({name, n > 0 ? "x" : "y"}); });
+  some(
+      [&](auto name, auto n) { state.planner.pending_hints.push_back({name, n > 0 ? "x" : "y"}); });
+  some([&](auto name, auto n) { state.planner.unremovable.push_back({name, n}); });
+  state.planner.scan_pointer = random() % 10;
+  return state;
+}
+
+TEST_F(SqliteStateTest, FileFollowsAnyRowOfStates) {
+  std::mt19937_64 random(7);
+  auto store = Open();
+  for (int64_t round = 1; round <= 200; ++round) {
+    ScaleDownState state = RandomState(random);
+    state.rounds = round;
+    const std::vector<StoredCounter> counters = {{"n", "", -1, static_cast<double>(random() % 5)}};
+    ASSERT_TRUE(store->Save(state, {.round = round}, counters).ok());
+    if (random() % 3 == 0) store = Open();  // As another process.
+    ExpectEqual(*Open()->Load().value(), state);
+    ASSERT_FALSE(HasFailure()) << "round " << round;
+    ASSERT_EQ(Open()->LoadCounters().value(), counters);
+  }
+}
+
 TEST_F(SqliteStateTest, DamagedFileIsRefusedAndKept) {
   ScaleDownState state = Everything();
   for (int i = 0; i < 5000; ++i) {
     state.timers.push_back({"node-" + std::to_string(i), "uid", i, true});
   }
-  ASSERT_TRUE(Open()->Save(state, {.round = 1}).ok());
+  ASSERT_TRUE(Open()->Save(state, {.round = 1}, {}).ok());
   std::string bytes = Bytes();
   ASSERT_GT(bytes.size(), 100000u);
   for (size_t i = 8192; i < bytes.size(); i += 512) bytes[i] = static_cast<char>(~bytes[i]);
@@ -169,7 +267,7 @@ TEST_F(SqliteStateTest, ReadOnlyNeedsAFile) {
 }
 
 TEST_F(SqliteStateTest, KilledAtAnyPointTheFileHoldsOneWholeRound) {
-  ASSERT_TRUE(Open()->Save({}, {.round = 0}).ok());
+  ASSERT_TRUE(Open()->Save({}, {.round = 0}, {}).ok());
   int64_t last = 0;
   for (int attempt = 0; attempt < 10; ++attempt) {
     const pid_t child = fork();
@@ -183,7 +281,7 @@ TEST_F(SqliteStateTest, KilledAtAnyPointTheFileHoldsOneWholeRound) {
         for (int i = 0; i < 50; ++i) {
           state.timers.push_back({"n" + std::to_string(100 + i), "uid", round, true});
         }
-        if (!(*store)->Save(state, {.round = round}).ok()) _exit(1);
+        if (!(*store)->Save(state, {.round = round}, {}).ok()) _exit(1);
       }
     }
     usleep(static_cast<useconds_t>(3000 * (attempt + 1)));

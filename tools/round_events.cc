@@ -1,0 +1,574 @@
+#include "tools/round_events.h"
+
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "engine/displaced.h"
+#include "tools/cli.h"
+#include "tools/json_text.h"
+#include "tools/read_input.h"
+#include "tools/rfc3339.h"
+
+namespace ebb {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// A taint older than this belongs to a deletion that was given up.
+constexpr int64_t kDeletionTimeoutS = 300;
+
+constexpr auto kResults = std::to_array<std::string_view>(
+    {"Ok", "FailedToMarkToBeDeleted", "FailedToEvictPods", "FailedToDelete", "Internal"});
+
+absl::string_view Absl(std::string_view text) { return {text.data(), text.size()}; }
+
+// --- Reading the file ---------------------------------------------------------------
+
+// A scalar as JSON, typed by YAML's core schema; a quoted one is text.
+Json ScalarJson(const YAML::Node& node) {
+  if (node.Tag() == "!") return node.Scalar();
+  int64_t integer = 0;
+  double real = 0;
+  bool boolean = false;
+  if (YAML::convert<int64_t>::decode(node, integer)) return integer;
+  if (YAML::convert<double>::decode(node, real)) return real;
+  if (node.Scalar() == "true" || node.Scalar() == "false") {
+    YAML::convert<bool>::decode(node, boolean);
+    return boolean;
+  }
+  return node.Scalar();
+}
+
+Json ToJson(const YAML::Node& node) {
+  if (node.IsScalar()) return ScalarJson(node);
+  if (node.IsSequence()) {
+    Json list = Json::array();
+    for (const auto& item : node) list.push_back(ToJson(item));
+    return list;
+  }
+  if (!node.IsMap()) return nullptr;
+  Json map = Json::object();
+  for (const auto& field : node) map[field.first.Scalar()] = ToJson(field.second);
+  return map;
+}
+
+// Reads one field of an item; what it returns is what is wrong with it.
+template <typename Item>
+using Reader = std::function<std::string(const YAML::Node& value, Item& item)>;
+template <typename Item>
+using Readers = std::map<std::string, Reader<Item>>;
+
+std::string Shown(const YAML::Node& value) {
+  return value.IsScalar() ? absl::StrCat("\"", value.Scalar(), "\"") : "this";
+}
+
+template <typename Item>
+Reader<Item> Name(std::string Item::* field) {
+  return [field](const YAML::Node& value, Item& item) -> std::string {
+    if (!value.IsScalar() || value.Scalar().empty()) return "is not a name";
+    item.*field = value.Scalar();
+    return "";
+  };
+}
+
+template <typename Item>
+Reader<Item> Time(std::optional<int64_t> Item::* field) {
+  return [field](const YAML::Node& value, Item& item) -> std::string {
+    item.*field = value.IsScalar() ? ParseRfc3339(value.Scalar()) : std::nullopt;
+    return item.*field ? "" : Shown(value) + " is not a time such as 2026-01-02T03:04:05Z";
+  };
+}
+
+const Readers<RoundEvents::ScaleUp>& ReadersOf(const RoundEvents::ScaleUp&) {
+  using Item = RoundEvents::ScaleUp;
+  static const auto* const readers =
+      new Readers<Item>{{"group", Name(&Item::group)}, {"at", Time(&Item::at_s)}};
+  return *readers;
+}
+
+const Readers<RoundEvents::Deletion>& ReadersOf(const RoundEvents::Deletion&) {
+  using Item = RoundEvents::Deletion;
+  static const auto* const readers =
+      new Readers<Item>{{"node", Name(&Item::node)},
+                        {"group", Name(&Item::group)},
+                        {"drained", [](const YAML::Node& value, Item& item) -> std::string {
+                           bool drained = false;
+                           if (!value.IsScalar() || !YAML::convert<bool>::decode(value, drained)) {
+                             return Shown(value) + " is neither true nor false";
+                           }
+                           item.drained = drained;
+                           return "";
+                         }}};
+  return *readers;
+}
+
+const Readers<RoundEvents::DeletionResult>& ReadersOf(const RoundEvents::DeletionResult&) {
+  using Item = RoundEvents::DeletionResult;
+  static const auto* const readers = new Readers<Item>{
+      {"node", Name(&Item::node)},
+      {"group", Name(&Item::group)},
+      {"at", Time(&Item::at_s)},
+      {"result", [](const YAML::Node& value, Item& item) -> std::string {
+         if (!value.IsScalar() || std::ranges::find(kResults, value.Scalar()) == kResults.end()) {
+           return Shown(value) +
+                  " is none of Ok, FailedToMarkToBeDeleted, FailedToEvictPods, FailedToDelete, "
+                  "Internal";
+         }
+         item.result = value.Scalar();
+         return "";
+       }}};
+  return *readers;
+}
+
+Reader<RoundEvents::Eviction> PodText(std::string EvictedPod::* field) {
+  return [field](const YAML::Node& value, RoundEvents::Eviction& item) -> std::string {
+    if (!value.IsScalar() || value.Scalar().empty()) return "is not a name";
+    item.pod.*field = value.Scalar();
+    return "";
+  };
+}
+
+const Readers<RoundEvents::Eviction>& ReadersOf(const RoundEvents::Eviction&) {
+  using Item = RoundEvents::Eviction;
+  static const auto* const readers =
+      new Readers<Item>{{"namespace", PodText(&EvictedPod::namespace_name)},
+                        {"name", PodText(&EvictedPod::name)},
+                        {"uid", PodText(&EvictedPod::uid)},
+                        {"at", Time(&Item::at_s)},
+                        {"pod", [](const YAML::Node& value, Item& item) -> std::string {
+                           if (!value.IsMap()) return "is not a Pod";
+                           item.pod.object = CompactJson(ToJson(value));
+                           return "";
+                         }}};
+  return *readers;
+}
+
+const Readers<RoundEvents::Unregistered>& ReadersOf(const RoundEvents::Unregistered&) {
+  using Item = RoundEvents::Unregistered;
+  static const auto* const readers = new Readers<Item>{
+      {"group", Name(&Item::group)},
+      {"count", [](const YAML::Node& value, Item& item) {
+         const bool is = value.IsScalar() && YAML::convert<int64_t>::decode(value, item.count) &&
+                         item.count >= 0 && item.count <= 1'000'000;
+         return is ? std::string() : Shown(value) + " is not a number of machines";
+       }}};
+  return *readers;
+}
+
+// The object that an eviction carries says who it is.
+class PodIdentity final : public ObjectSink {
+ public:
+  explicit PodIdentity(EvictedPod& pod) : pod_(pod) {}
+  absl::Status OnPod(const objects::Pod& pod) override {
+    pod_.namespace_name = std::string(pod.meta.namespace_name);
+    pod_.name = std::string(pod.meta.name);
+    pod_.uid = std::string(pod.meta.uid);
+    ++pods_;
+    return absl::OkStatus();
+  }
+  absl::Status OnNode(const objects::Node&) override { return NotAPod(); }
+  absl::Status OnPodDisruptionBudget(const objects::PodDisruptionBudget&) override {
+    return NotAPod();
+  }
+  absl::Status OnController(const objects::Controller&) override { return NotAPod(); }
+  absl::Status OnNamespace(const objects::Namespace&) override { return NotAPod(); }
+  absl::Status OnIgnored(std::string_view) override { return NotAPod(); }
+  [[nodiscard]] size_t pods() const { return pods_; }
+
+ private:
+  static absl::Status NotAPod() { return absl::InvalidArgumentError("is not a Pod"); }
+  EvictedPod& pod_;
+  size_t pods_ = 0;
+};
+
+absl::Status Bad(std::string_view file, std::string_view where, std::string_view what) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(Absl(file), ": ", Absl(where), where.empty() ? "" : ": ", Absl(what)));
+}
+
+std::string NoSuchField(const std::string& field, const std::vector<std::string>& known) {
+  const std::string nearest = Nearest(field, known);
+  return nearest.empty() ? "no such field" : "no such field; did you mean " + nearest + "?";
+}
+
+// What an item lacks; "" if nothing.
+std::string Lacks(const RoundEvents::ScaleUp& item) { return item.group.empty() ? "group" : ""; }
+std::string Lacks(const RoundEvents::Deletion& item) { return item.node.empty() ? "node" : ""; }
+std::string Lacks(const RoundEvents::DeletionResult& item) {
+  if (item.node.empty()) return "node";
+  return item.result.empty() ? "result" : "";
+}
+std::string Lacks(const RoundEvents::Eviction& item) {
+  if (!item.pod.object.empty()) return "";
+  if (item.pod.namespace_name.empty()) return "namespace";
+  return item.pod.name.empty() ? "name" : "";
+}
+std::string Lacks(const RoundEvents::Unregistered& item) {
+  return item.group.empty() ? "group" : "";
+}
+
+// What more has to be seen to once an item is read.
+template <typename Item>
+absl::Status Complete(const std::string&, Item&) {
+  return absl::OkStatus();
+}
+absl::Status Complete(const std::string& where, RoundEvents::Eviction& item) {
+  if (item.pod.object.empty()) return absl::OkStatus();
+  PodIdentity identity(item.pod);
+  ImportStats stats;
+  const std::string name = where + ".pod";
+  if (absl::Status s = ReadBytes(name, item.pod.object, identity, stats); !s.ok()) return s;
+  if (identity.pods() != 1) return absl::InvalidArgumentError(name + ": is not a Pod");
+  return absl::OkStatus();
+}
+
+template <typename Item>
+absl::Status ParseItems(const std::string& file, const std::string& list, const YAML::Node& node,
+                        std::vector<Item>& items) {
+  if (!node.IsSequence()) return Bad(file, list, "is not a list");
+  for (size_t i = 0; i < node.size(); ++i) {
+    const std::string where = absl::StrCat(list, "[", i, "]");
+    if (!node[i].IsMap()) return Bad(file, where, "is not a map");
+    Item item;
+    const Readers<Item>& readers = ReadersOf(item);
+    for (const auto& field : node[i]) {
+      const std::string name = field.first.IsScalar() ? field.first.Scalar() : "";
+      const auto reader = readers.find(name);
+      std::string wrong;
+      if (reader == readers.end()) {
+        std::vector<std::string> known;
+        for (const auto& [each, unused] : readers) known.push_back(each);
+        wrong = NoSuchField(name, known);
+      } else {
+        wrong = reader->second(field.second, item);
+      }
+      if (!wrong.empty()) return Bad(file, absl::StrCat(where, ".", name), wrong);
+    }
+    if (const std::string lacks = Lacks(item); !lacks.empty()) {
+      return Bad(file, where, "has no " + lacks);
+    }
+    if (absl::Status s = Complete(absl::StrCat(file, ": ", where), item); !s.ok()) return s;
+    items.push_back(std::move(item));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ParseNames(const std::string& file, const std::string& list, const YAML::Node& node,
+                        std::vector<std::string>& names) {
+  if (!node.IsSequence()) return Bad(file, list, "is not a list");
+  for (size_t i = 0; i < node.size(); ++i) {
+    if (!node[i].IsScalar() || node[i].Scalar().empty()) {
+      return Bad(file, absl::StrCat(list, "[", i, "]"), "is not a name");
+    }
+    names.push_back(node[i].Scalar());
+  }
+  return absl::OkStatus();
+}
+
+// A node's deletion either goes on or has ended.
+absl::Status CheckDeletions(const std::string& file, const RoundEvents& events) {
+  std::set<std::string> ended;
+  for (const auto& result : events.results) ended.insert(result.node);
+  for (size_t i = 0; i < events.in_progress.size(); ++i) {
+    if (!ended.contains(events.in_progress[i].node)) continue;
+    return Bad(file, absl::StrCat("deletionsInProgress[", i, "]"),
+               absl::StrCat("node ", events.in_progress[i].node, " is in deletionResults too"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<RoundEvents> ParseDocument(const std::string& file, const YAML::Node& root) {
+  RoundEvents events;
+  if (root.IsNull()) return events;
+  if (!root.IsMap()) return Bad(file, "", "is not a map of events");
+  for (const auto& field : root) {
+    const std::string name = field.first.IsScalar() ? field.first.Scalar() : "";
+    absl::Status status;
+    if (name == "scaleUps") {
+      status = ParseItems(file, name, field.second, events.scale_ups);
+    } else if (name == "deletionsInProgress") {
+      status = ParseItems(file, name, field.second, events.in_progress);
+    } else if (name == "deletionResults") {
+      status = ParseItems(file, name, field.second, events.results);
+    } else if (name == "recentEvictions") {
+      status = ParseItems(file, name, field.second, events.evictions);
+    } else if (name == "unregisteredNodes") {
+      status = ParseItems(file, name, field.second, events.unregistered);
+    } else if (name == "unreadyNodes") {
+      status = ParseNames(file, name, field.second, events.unready);
+    } else {
+      status = Bad(file, name,
+                   NoSuchField(name, {"scaleUps", "deletionsInProgress", "deletionResults",
+                                      "recentEvictions", "unreadyNodes", "unregisteredNodes"}));
+    }
+    if (!status.ok()) return status;
+  }
+  if (absl::Status s = CheckDeletions(file, events); !s.ok()) return s;
+  return events;
+}
+
+// --- Reading a dump -----------------------------------------------------------------
+
+std::string PodKey(std::string_view namespace_name, std::string_view name) {
+  return absl::StrCat(Absl(namespace_name), "/", Absl(name));
+}
+
+// Hands a dump on, nodes marked as the events say, and notes what it holds.
+class EventSink final : public ObjectSink {
+ public:
+  EventSink(const std::vector<std::string>& unready, ObjectSink& sink) : sink_(sink) {
+    for (const std::string& node : unready) unready_.emplace(node, false);
+  }
+
+  void LookFor(const EvictedPod& pod) {
+    pods_.emplace(PodKey(pod.namespace_name, pod.name), false);
+  }
+  [[nodiscard]] bool Saw(const EvictedPod& pod) const {
+    return pods_.at(PodKey(pod.namespace_name, pod.name));
+  }
+  [[nodiscard]] const std::map<std::string, bool, std::less<>>& unready() const { return unready_; }
+
+  absl::Status OnNode(const objects::Node& node) override {
+    const auto it = unready_.find(node.meta.name);
+    if (it == unready_.end()) return sink_.OnNode(node);
+    it->second = true;
+    objects::Node marked = node;
+    std::erase_if(marked.conditions, [](const auto& c) { return c.type == "Ready"; });
+    marked.conditions.push_back({.type = "Ready", .status = "False"});
+    return sink_.OnNode(marked);
+  }
+  absl::Status OnPod(const objects::Pod& pod) override {
+    if (!pods_.empty()) {
+      const auto it = pods_.find(PodKey(pod.meta.namespace_name, pod.meta.name));
+      if (it != pods_.end()) it->second = true;
+    }
+    return sink_.OnPod(pod);
+  }
+  absl::Status OnPodDisruptionBudget(const objects::PodDisruptionBudget& budget) override {
+    return sink_.OnPodDisruptionBudget(budget);
+  }
+  absl::Status OnController(const objects::Controller& controller) override {
+    return sink_.OnController(controller);
+  }
+  absl::Status OnNamespace(const objects::Namespace& name_space) override {
+    return sink_.OnNamespace(name_space);
+  }
+  absl::Status OnStorageObject(const objects::StorageObject& object) override {
+    return sink_.OnStorageObject(object);
+  }
+
+ private:
+  ObjectSink& sink_;
+  std::map<std::string, bool, std::less<>> unready_;  // Whether the dump has it.
+  absl::flat_hash_map<std::string, bool> pods_;       // "namespace/name"; the same.
+};
+
+// Hands an evicted pod on as one that needs a node.
+class EvictedPodSink final : public ObjectSink {
+ public:
+  explicit EvictedPodSink(ObjectSink& sink) : sink_(sink) {}
+  absl::Status OnPod(const objects::Pod& pod) override {
+    objects::Pod waiting = pod;
+    waiting.node_name = {};
+    waiting.nominated_node_name = {};
+    waiting.phase = "Pending";
+    waiting.meta.deletion_time.reset();
+    return sink_.OnPod(waiting);
+  }
+  absl::Status OnNode(const objects::Node&) override { return absl::OkStatus(); }
+  absl::Status OnPodDisruptionBudget(const objects::PodDisruptionBudget&) override {
+    return absl::OkStatus();
+  }
+  absl::Status OnController(const objects::Controller&) override { return absl::OkStatus(); }
+  absl::Status OnNamespace(const objects::Namespace&) override { return absl::OkStatus(); }
+
+ private:
+  ObjectSink& sink_;
+};
+
+// --- Resolving ----------------------------------------------------------------------
+
+class Resolver {
+ public:
+  Resolver(const RoundEvents& events, const ClusterSnapshot& snapshot, const NodeGroups& groups,
+           int64_t now_s)
+      : events_(events),
+        snapshot_(snapshot),
+        catalog_(snapshot.catalog()),
+        groups_(groups),
+        now_s_(now_s) {
+    for (const NodeGroup& group : groups.groups) group_names_.insert(group.name);
+  }
+
+  ResolvedEvents Run() && {
+    for (const auto& up : events_.scale_ups) {
+      CheckGroup("scaleUps", up.group);
+      Note(ScaleEventKind::kScaleUp, up.group, up.at_s);
+    }
+    for (const auto& result : events_.results) TakeResult(result);
+    TakeTaints();
+    for (const auto& deletion : events_.in_progress) {
+      Delete(deletion.node, deletion.group, deletion.drained);
+    }
+    for (auto& [node, deletion] : deletions_) {
+      (deletion.drained ? result_.actuation.drained : result_.actuation.empty)
+          .push_back({node, std::move(deletion.group)});
+    }
+    for (const auto& eviction : events_.evictions) {
+      EvictedPod& pod = result_.actuation.recent_evictions.emplace_back(eviction.pod);
+      pod.evicted_at_s = AtOrBefore(eviction.at_s);
+    }
+    return std::move(result_);
+  }
+
+ private:
+  struct Deletion {
+    std::string group;
+    bool drained;
+  };
+
+  NodeId Find(const std::string& node) const {
+    const auto found = catalog_.FindNode(node);
+    return found.ok() && snapshot_.Contains(*found) ? *found : kNoNode;
+  }
+
+  // The dump knows better than the file.
+  std::string GroupOf(NodeId node, const std::string& said) const {
+    const NodeGroup* const group = node == kNoNode ? nullptr : groups_.Find(node);
+    return group == nullptr ? said : group->name;
+  }
+
+  void CheckGroup(const char* list, const std::string& group) {
+    if (group.empty() || group_names_.contains(group)) return;
+    result_.log.push_back(absl::StrCat(list, ": no node of group ", group, " is in the cluster"));
+  }
+
+  int64_t AtOrBefore(std::optional<int64_t> at_s) const {
+    return std::min(at_s.value_or(now_s_), now_s_);
+  }
+
+  void Note(ScaleEventKind kind, std::string group, std::optional<int64_t> at_s) {
+    if (at_s && *at_s > now_s_) {
+      result_.log.push_back(absl::StrCat("an event of ", FormatRfc3339(*at_s),
+                                         " lies after the round; the round's time is taken"));
+    }
+    result_.scale_events.push_back({kind, std::move(group), AtOrBefore(at_s)});
+  }
+
+  void TakeResult(const RoundEvents::DeletionResult& result) {
+    const NodeId node = Find(result.node);
+    const bool ok = result.result == "Ok";
+    Note(ok ? ScaleEventKind::kDeletion : ScaleEventKind::kFailedDeletion,
+         GroupOf(node, result.group), result.at_s);
+    if (!ok) {
+      result_.failed_deletions.push_back(result.result);
+      failed_.insert(result.node);
+    } else if (node != kNoNode) {
+      // Gone, but not yet from the dump: nothing may be planned onto it.
+      Delete(result.node, result.group, std::nullopt);
+    }
+  }
+
+  void TakeTaints() {
+    snapshot_.alive().ForEach([&](NodeId node) {
+      const std::optional<int64_t> since_s = catalog_.node(node).to_be_deleted;
+      if (!since_s || now_s_ - *since_s >= kDeletionTimeoutS) return;
+      const std::string name(catalog_.NodeName(node));
+      if (!failed_.contains(name)) Delete(name, "", std::nullopt);
+    });
+  }
+
+  void Delete(const std::string& name, const std::string& group, std::optional<bool> drained) {
+    const NodeId node = Find(name);
+    if (!drained) drained = node == kNoNode || !PodsToReplace(snapshot_, node, now_s_).empty();
+    deletions_.insert_or_assign(name, Deletion{GroupOf(node, group), *drained});
+  }
+
+  const RoundEvents& events_;
+  const ClusterSnapshot& snapshot_;
+  const Catalog& catalog_;
+  const NodeGroups& groups_;
+  int64_t now_s_;
+  std::set<std::string> group_names_;
+  std::set<std::string> failed_;
+  std::map<std::string, Deletion> deletions_;  // By node.
+  ResolvedEvents result_;
+};
+
+}  // namespace
+
+absl::StatusOr<RoundEvents> ParseEvents(const std::string& file, const std::string& text) {
+  try {
+    return ParseDocument(file, YAML::Load(text));
+  } catch (const YAML::Exception& e) {
+    return Bad(file, absl::StrCat("line ", e.mark.line + 1), e.msg);
+  }
+}
+
+absl::Status ReadWithEvents(const std::string& file, const RoundEvents& events,
+                            const std::vector<EvictedPod>& remembered, ObjectSink& sink,
+                            const std::function<absl::Status(ObjectSink&)>& read,
+                            std::vector<std::string>& log) {
+  std::vector<const EvictedPod*> evicted;
+  for (const auto& eviction : events.evictions) evicted.push_back(&eviction.pod);
+  const size_t told = evicted.size();
+  for (const EvictedPod& pod : remembered) evicted.push_back(&pod);
+  EventSink dump(events.unready, sink);
+  for (const EvictedPod* pod : evicted) dump.LookFor(*pod);
+  if (absl::Status s = read(dump); !s.ok()) return s;
+
+  for (const auto& [node, seen] : dump.unready()) {
+    if (!seen) log.push_back(absl::StrCat("unreadyNodes: node ", node, " is not in the cluster"));
+  }
+  EvictedPodSink waiting(sink);
+  ImportStats stats;
+  absl::flat_hash_set<std::string> added;
+  for (size_t i = 0; i < evicted.size(); ++i) {
+    const EvictedPod& pod = *evicted[i];
+    const std::string name = PodKey(pod.namespace_name, pod.name);
+    if (dump.Saw(pod) || added.contains(name)) continue;
+    if (pod.object.empty()) {
+      if (i < told) {
+        log.push_back(absl::StrCat("recentEvictions: pod ", name,
+                                   " is not in the cluster and its object is not given: no room "
+                                   "is kept for it"));
+      }
+      continue;
+    }
+    const std::string where = absl::StrCat(file, ": pod ", name);
+    if (absl::Status s = ReadBytes(where, pod.object, waiting, stats); !s.ok()) return s;
+    added.insert(name);
+  }
+  return absl::OkStatus();
+}
+
+ResolvedEvents Resolve(const RoundEvents& events, const ClusterSnapshot& snapshot,
+                       const NodeGroups& groups, int64_t now_s) {
+  return Resolver(events, snapshot, groups, now_s).Run();
+}
+
+void CountUnregistered(const RoundEvents& events, const GroupRules& rules, NodeGroups& groups,
+                       std::vector<std::string>& log) {
+  for (const auto& [name, count] : events.unregistered) {
+    const auto group = std::ranges::find(groups.groups, name, &NodeGroup::name);
+    if (group == groups.groups.end()) {
+      log.push_back(
+          absl::StrCat("unregisteredNodes: no node of group ", name, " is in the cluster"));
+      continue;
+    }
+    const auto rule = std::ranges::find(
+        rules.rules, name, [](const GroupRule& r) -> const auto& { return r.group.name; });
+    if (rule == rules.rules.end() || !rule->has_target_size) group->target_size += count;
+  }
+}
+
+}  // namespace ebb

@@ -1,0 +1,39 @@
+// A round as data and as text, and where two such data differ.
+//
+// docs/rounds.md describes the fields; docs/plan.schema.json is their schema.
+
+#ifndef EBB_TOOLS_ROUND_REPORT_H_
+#define EBB_TOOLS_ROUND_REPORT_H_
+
+#include <cstdint>
+#include <iosfwd>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "engine/actuation_status.h"
+#include "engine/node_groups.h"
+#include "engine/round.h"
+#include "snapshot/cluster_snapshot.h"
+
+namespace ebb {
+
+// Nodes that the round had for no candidates, with the reason.
+std::vector<UnremovableNode> Excluded(const ClusterSnapshot& snapshot, const NodeGroups& groups,
+                                      const ActuationStatus& actuation, const RoundResult& result);
+
+// Adds to the JSON of the plan what a round says beside any plan.  `number`: from 1.
+void PutRound(const Catalog& catalog, const NodeGroups& groups, const ActuationStatus& actuation,
+              int64_t number, const RoundResult& result, nlohmann::ordered_json& json);
+
+// What follows the plan's table: status, what goes now, what waits.
+void PrintRound(const nlohmann::ordered_json& json, std::ostream& out);
+
+// "unneeded[0].since: recorded "...", now "..."" of the first member, in document
+// order, that differs; empty if none does.
+std::string FirstDifference(const nlohmann::ordered_json& recorded,
+                            const nlohmann::ordered_json& now);
+
+}  // namespace ebb
+
+#endif  // EBB_TOOLS_ROUND_REPORT_H_
