@@ -83,13 +83,17 @@ class CowVector {
   }
 
   Page* Own(size_t index) {
-    Page*& page = pages_[index];
+    Page* const page = pages_[index];
     // Acquire pairs with Drop: a count of one means that nobody else still reads.
-    if (page->owners.load(std::memory_order_acquire) != 1) {
-      Page* copy = new Page(page->items);
-      Drop(std::exchange(page, copy));
-    }
-    return page;
+    if (page->owners.load(std::memory_order_acquire) == 1) [[likely]] return page;
+    return CopyPage(index);
+  }
+
+  // Out of line, so that writing stays a few instructions wherever it is inlined.
+  [[gnu::noinline, gnu::cold]] Page* CopyPage(size_t index) {
+    Page* const copy = new Page(pages_[index]->items);
+    Drop(std::exchange(pages_[index], copy));
+    return copy;
   }
 
   std::vector<Page*> pages_;
