@@ -197,16 +197,23 @@ absl::Status SnapshotBuilder::AddNode(const objects::Node& node) {
 
 absl::Status SnapshotBuilder::AddPod(const objects::Pod& pod) {
   if (absl::Status s = CheckName("Pod", pod.meta.name); !s.ok()) return s;
+  Catalog& catalog = *catalog_;
+  Symbols& symbols = *catalog.symbols_;
+  const objects::Text wanted_node =
+      pod.node_name.empty() ? pod.nominated_node_name : pod.node_name;
+  for (const objects::Text text : {pod.meta.name, pod.meta.uid, wanted_node}) {
+    symbols.Prefetch(text);
+  }
+  const bool as_requested = pod.container_statuses.empty() && !pod.has_pod_status_resources;
   SumPodRequests(pod, RequestsOf::kIncoming, fit_sum_);
-  SumPodRequests(pod, RequestsOf::kRunning, charge_sum_);
+  if (!as_requested) SumPodRequests(pod, RequestsOf::kRunning, charge_sum_);
   for (const objects::ResourceList* sum : {&fit_sum_, &charge_sum_}) {
     if (absl::Status s = CheckAmounts("", "requests", *sum, kPodAmountMax); !s.ok()) {
       return absl::InvalidArgumentError(
           absl::StrCat(ObjectName("Pod", pod.meta), s.message()));
     }
+    if (as_requested) break;
   }
-  Catalog& catalog = *catalog_;
-  Symbols& symbols = *catalog.symbols_;
   const Catalog::NamespacedName name{symbols.Intern(pod.meta.namespace_name),
                                      symbols.Intern(pod.meta.name)};
   const PodId id{static_cast<uint32_t>(catalog.pods_.size())};
@@ -215,7 +222,11 @@ absl::Status SnapshotBuilder::AddPod(const objects::Pod& pod) {
   }
 
   InternRequests(fit_sum_, fit_requests_);
-  InternRequests(charge_sum_, charge_requests_);
+  if (as_requested) {
+    charge_requests_ = fit_requests_;
+  } else {
+    InternRequests(charge_sum_, charge_requests_);
+  }
   const TextId uid = pod.meta.uid.empty()
                          ? symbols.Intern(absl::StrCat(Absl(pod.meta.namespace_name), "/",
                                                        Absl(pod.meta.name)))
@@ -225,8 +236,7 @@ absl::Status SnapshotBuilder::AddPod(const objects::Pod& pod) {
       {.name = name.name, .key = uid, .creation_time = pod.meta.creation_time});
   catalog.shape_ids_.push_back(shape);
   if (pod.meta.deletion_time) catalog.deletion_times_.emplace(id, *pod.meta.deletion_time);
-  wanted_nodes_.push_back(
-      symbols.Intern(pod.node_name.empty() ? pod.nominated_node_name : pod.node_name));
+  wanted_nodes_.push_back(symbols.Intern(wanted_node));
   return absl::OkStatus();
 }
 

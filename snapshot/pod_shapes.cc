@@ -1,7 +1,7 @@
 #include "snapshot/pod_shapes.h"
 
 #include <algorithm>
-#include <charconv>
+#include <cstring>
 
 #include "absl/strings/str_cat.h"
 #include "snapshot/text.h"
@@ -21,15 +21,17 @@ constexpr std::string_view kDoNotSchedule = "DoNotSchedule";
 // bytes: every text and every list is preceded by its length.
 class KeyWriter {
  public:
-  explicit KeyWriter(std::string& key) : key_(key) { key_.clear(); }
+  // Writes over what `key` held; Key() is what was written.
+  explicit KeyWriter(std::string& key) : key_(key) {}
 
-  void Number(int64_t value) {
-    key_.append(reinterpret_cast<const char*>(&value), sizeof(value));
-  }
+  [[nodiscard]] std::string_view Key() const { return std::string_view(key_).substr(0, size_); }
+
+  void Number(int64_t value) { std::memcpy(Room(sizeof(value)), &value, sizeof(value)); }
   void Text(std::string_view text) {
     const auto size = static_cast<uint32_t>(text.size());
-    key_.append(reinterpret_cast<const char*>(&size), sizeof(size));
-    key_.append(text);
+    char* const room = Room(sizeof(size) + size);
+    std::memcpy(room, &size, sizeof(size));
+    if (size > 0) std::memcpy(room + sizeof(size), text.data(), size);
   }
   template <typename List, typename Write>
   void Each(const List& list, Write&& write) {
@@ -89,7 +91,15 @@ class KeyWriter {
   }
 
  private:
+  char* Room(size_t bytes) {
+    const size_t begin = size_;
+    size_ += bytes;
+    if (size_ > key_.size()) key_.resize(2 * size_);
+    return key_.data() + begin;
+  }
+
   std::string& key_;
+  size_t size_ = 0;
 };
 
 bool MattersToRules(std::string_view annotation) {
@@ -347,10 +357,10 @@ PodShapeId PodShapes::Intern(Catalog& catalog, const objects::Pod& pod,
   WriteNeeds(write, pod);
   write.Amounts(fit_requests);
   write.Amounts(charge_requests);
-  if (auto it = shapes_.find(key_); it != shapes_.end()) return it->second;
+  if (auto it = shapes_.find(write.Key()); it != shapes_.end()) return it->second;
 
   const PodShapeId id{static_cast<uint32_t>(catalog.shapes_.size())};
-  shapes_.emplace(key_, id);
+  shapes_.emplace(write.Key(), id);
   PendingTopology topology;
   catalog.shapes_.push_back(Compile(catalog, pod, fit_requests, charge_requests, topology));
   pending_.push_back(std::move(topology));
@@ -402,9 +412,10 @@ void PodShapes::CompileClaims(Catalog& catalog, const objects::Pod& pod, PodShap
 
 ConstraintsId PodShapes::InternConstraints(Catalog& catalog, const objects::Pod& pod) {
   std::string key;
-  KeyWriter(key).Constraints(pod);
+  KeyWriter write(key);
+  write.Constraints(pod);
   const ConstraintsId id{static_cast<uint32_t>(catalog.constraints_.size())};
-  const auto [it, added] = constraints_.try_emplace(std::move(key), id);
+  const auto [it, added] = constraints_.try_emplace(write.Key(), id);
   if (added) catalog.constraints_.push_back(CompileConstraints(pod, *catalog.symbols_));
   return it->second;
 }
@@ -416,7 +427,7 @@ FitClassId PodShapes::InternFitClass(Catalog& catalog, ConstraintsId constraints
   write.Number(static_cast<int64_t>(Index(constraints)));
   write.Amounts(fit_requests);
   const FitClassId id{static_cast<uint32_t>(catalog.fit_classes_)};
-  const auto [it, added] = fit_classes_.try_emplace(std::move(key), id);
+  const auto [it, added] = fit_classes_.try_emplace(write.Key(), id);
   if (added) ++catalog.fit_classes_;
   return it->second;
 }

@@ -10,12 +10,14 @@
 #ifndef EBB_SNAPSHOT_POD_SHAPES_H_
 #define EBB_SNAPSHOT_POD_SHAPES_H_
 
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "snapshot/catalog.h"
 #include "snapshot/objects.h"
+#include "snapshot/text.h"
 
 namespace ebb {
 
@@ -64,9 +66,12 @@ class PodShapes {
   FitClassId InternFitClass(Catalog& catalog, ConstraintsId constraints,
                             const Requests& fit_requests);
 
-  absl::flat_hash_map<std::string, PodShapeId> shapes_;
-  absl::flat_hash_map<std::string, ConstraintsId> constraints_;
-  absl::flat_hash_map<std::string, FitClassId> fit_classes_;
+  template <typename Id>
+  using Map = absl::flat_hash_map<std::string, Id, TextHash, std::equal_to<>>;
+
+  Map<PodShapeId> shapes_;
+  Map<ConstraintsId> constraints_;
+  Map<FitClassId> fit_classes_;
   std::vector<PendingTopology> pending_;
   std::string key_;  // Reused.
 };

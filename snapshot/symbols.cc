@@ -1,6 +1,6 @@
 #include "snapshot/symbols.h"
 
-#include <xxhash.h>
+#include "snapshot/text.h"
 
 namespace ebb {
 namespace {
@@ -8,7 +8,7 @@ constexpr size_t kBlockBytes = 256 * 1024;
 }  // namespace
 
 Symbols::Key Symbols::KeyOf(std::string_view text) {
-  return {text, static_cast<uint32_t>(XXH3_64bits(text.data(), text.size()))};
+  return {text, static_cast<uint32_t>(HashOfText(text))};
 }
 
 Symbols::Symbols() : ids_(0, Hash(), Equal{this}) { Intern(""); }

@@ -28,6 +28,10 @@ class Symbols {
 
   TextId Intern(std::string_view text);
 
+  // Says that `text` will be interned soon: a table of many texts is larger than the
+  // caches, and what is fetched meanwhile need not be waited for.
+  void Prefetch(std::string_view text) const { ids_.prefetch(KeyOf(text)); }
+
   // The id of `text` if it was interned before.
   [[nodiscard]] std::optional<TextId> Find(std::string_view text) const;
 

@@ -1,10 +1,11 @@
 // Small things about text: the way into Abseil, whose packaged string_view is a type
-// of its own, and numbers as Kubernetes reads them out of labels and taints.
+// of its own; numbers as Kubernetes reads them out of labels and taints; hashes.
 
 #ifndef EBB_SNAPSHOT_TEXT_H_
 #define EBB_SNAPSHOT_TEXT_H_
 
 #include <charconv>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -27,6 +28,15 @@ inline std::optional<int64_t> ParseInt64(std::string_view text) {
   if (error != std::errc() || stop != end) return std::nullopt;
   return value;
 }
+
+// 64 well-mixed bits, quick over long texts too (XXH3).
+size_t HashOfText(std::string_view text);
+
+// For maps of std::string that are searched by views.
+struct TextHash {
+  using is_transparent = void;
+  size_t operator()(std::string_view text) const { return HashOfText(text); }
+};
 
 }  // namespace ebb
 
