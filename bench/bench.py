@@ -123,6 +123,14 @@ def relations(rows):
             if name.startswith(kind) and cold:
                 made.append(row(name + " of cold", [100 * r["median"] / cold["median"]], "%",
                                 ("<=", share)))
+        if re.match(r"Snapshot_(Revert|Commit)/.*/changes:40/", name):
+            flat = by_name.get(name.replace("depth:100", "depth:1"))
+            small = by_name.get(re.sub(r"nodes:20000", "nodes:400", name))
+            if name.endswith("depth:100") and flat:
+                made.append(row(name + " of depth:1", [r["median"] / flat["median"]], "x",
+                                ("<=", 1.25)))
+            if "nodes:20000" in name and name.endswith("depth:10") and small:
+                made.append(row(name + " of nodes:400", [r["median"] / small["median"]], "x"))
         one = by_name.get(name.replace("threads:2", "threads:1"))
         if name.startswith("Import_") and "threads:2" in name and one:
             made.append(row(name + " of one", [r["median"] / one["median"]], "x", (">=", 1.5)))
@@ -344,7 +352,10 @@ def build_revision(revision):
     with open(log, "w", encoding="utf-8") as out:
         for command in (["cmake", "--preset", "release"],
                         ["ninja", "-C", "build/release", "ebb_bench"]):
-            if subprocess.run(command, cwd=tree, stdout=out, stderr=out).returncode != 0:
+            # Lets ccache share objects between worktrees.
+            shared = {**os.environ, "CCACHE_BASEDIR": str(tree), "CCACHE_NOHASHDIR": "1"}
+            if subprocess.run(command, cwd=tree, stdout=out, stderr=out,
+                              env=shared).returncode != 0:
                 raise Failure(f"{revision} does not build: see {log}")
     return binary, commit
 
