@@ -37,8 +37,8 @@ struct ObservedRound {
   const Catalog* catalog;  // Of the round's snapshot.
   const RoundResult* result;
   int64_t deletions_in_progress = 0;
-  std::vector<std::string> failed_deletions;  // The result of each.
-  double seconds = 0;                         // That the round took.
+  std::vector<std::string> failed_deletions = {};  // The result of each.
+  double seconds = 0;                              // That the round took.
 };
 
 class Metrics {

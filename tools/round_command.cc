@@ -536,11 +536,20 @@ absl::Status OpenStores(const RoundFlags& flags, Stores& stores) {
   return absl::OkStatus();
 }
 
-// A new record begins with the state as it is now.
-absl::Status BeginRecord(const ScaleDown& scale_down, const Symbols& symbols, SqliteState& record) {
-  auto begun = record.Load();
+// A new record begins with the state as it is now; another goes on without a gap, as a
+// replay goes from round to round.
+absl::Status BeginRecord(const Stores& stores, const std::string& path, const ScaleDown& scale_down,
+                         const Symbols& symbols) {
+  auto begun = stores.record->Load();
   if (!begun.ok()) return begun.status();
-  return begun->has_value() ? absl::OkStatus() : record.SaveState(scale_down.Save(symbols));
+  if (!begun->has_value()) return stores.record->SaveState(scale_down.Save(symbols));
+  const int64_t number = stores.before ? stores.before->rounds + 1 : 1;
+  const absl::StatusOr<int64_t> last = stores.record->LastRound();
+  if (!last.ok()) return last.status();
+  // Round `number` itself is there if its process was killed before it saved the state.
+  if (*last == number - 1 || *last == number) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      path, ": ends with round ", *last, ", and this is round ", number, "; begin a new record"));
 }
 
 }  // namespace
@@ -573,7 +582,7 @@ int RunRound(const PlanCommand& command, std::ostream& out, std::ostream& err) {
   Symbols& symbols = *cluster.snapshot.catalog().shared_symbols();
   if (stores.before) scale_down.Restore(*stores.before, symbols);
   if (stores.record) {
-    if (absl::Status s = BeginRecord(scale_down, symbols, *stores.record); !s.ok()) {
+    if (absl::Status s = BeginRecord(stores, flags.record, scale_down, symbols); !s.ok()) {
       return Fail(s, err);
     }
   }
@@ -610,14 +619,15 @@ int RunRound(const PlanCommand& command, std::ostream& out, std::ostream& err) {
                        {"events", files->events_text},
                        {"deadlineQuestion", deadline ? deadline->expired_at() : 0}});
   entry.input_digest = Digest(arguments, source->snapshot);
+  if (stores.record) {  // First, so that no round that counts is missing in it.
+    RoundRecord whole = entry;
+    whole.arguments = arguments;
+    whole.input = std::move(source->snapshot);
+    if (absl::Status s = stores.record->Append(whole); !s.ok()) return Fail(s, err);
+  }
   if (absl::Status s = stores.state->Save(scale_down.Save(symbols), entry, stores.metrics.Save());
       !s.ok()) {
     return Fail(s, err);
-  }
-  if (stores.record) {
-    entry.arguments = arguments;
-    entry.input = std::move(source->snapshot);
-    if (absl::Status s = stores.record->Append(entry); !s.ok()) return Fail(s, err);
   }
   Print(command.output, cluster, *round, out);
   if (flags.metrics == "-") {

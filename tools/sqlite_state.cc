@@ -439,6 +439,12 @@ absl::Status SqliteState::SaveState(const ScaleDownState& state) {
   return InTransaction(&state, nullptr, nullptr);
 }
 
+absl::StatusOr<int64_t> SqliteState::LastRound() {
+  const std::optional<int64_t> last = Number(db_, "SELECT coalesce(max(round), 0) FROM rounds");
+  if (!last) return Error("cannot be read");
+  return *last;
+}
+
 int64_t SqliteState::rows_written() const { return sqlite3_total_changes64(db_); }
 
 absl::StatusOr<std::vector<RoundRecord>> SqliteState::Rounds() {

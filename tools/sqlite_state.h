@@ -59,6 +59,9 @@ class SqliteState final : public StateStore {
   // In order.
   absl::StatusOr<std::vector<RoundRecord>> Rounds();
 
+  // The number of the last round; 0: there is none.
+  absl::StatusOr<int64_t> LastRound();
+
   // Rows that this handle inserted, replaced or deleted so far.
   [[nodiscard]] int64_t rows_written() const;
 

@@ -1,5 +1,6 @@
 // A random walk: one small cluster lives through a thousand rounds whose deletions
-// succeed, fail or hang and whose evicted pods come back late.
+// succeed, fail or hang, whose evicted pods come back late and some of whose passes a
+// deadline cuts.
 
 #include <algorithm>
 #include <cstdint>
@@ -8,6 +9,7 @@
 #include <random>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/round.h"
@@ -108,7 +110,11 @@ class World {
     for (WalkNode& node : nodes_) {
       if (!node.deleting || node.ends_at_round > round) continue;
       node.deleting = false;
-      if (node.succeeds) Evict(node.name, round, now_s);
+      if (node.succeeds) {
+        Evict(node.name, round, now_s);
+      } else {
+        events_.push_back({ScaleEventKind::kFailedDeletion, node.group, now_s});
+      }
     }
     std::erase_if(nodes_, [&](const WalkNode& node) { return gone_.contains(node.name); });
     gone_.clear();
@@ -119,6 +125,9 @@ class World {
     if (random_() % 3 == 0 && nodes_.size() < 14) AddNode(random_() % 4 == 0 ? "atomic" : "single");
     if (random_() % 4 == 0) ChangeLoad();
   }
+
+  // What happened since the last call.
+  std::vector<ScaleEvent> TakeEvents() { return std::exchange(events_, {}); }
 
   size_t nodes() const { return nodes_.size(); }
   std::mt19937_64& random() { return random_; }
@@ -175,6 +184,7 @@ class World {
   std::vector<WalkNode> nodes_;
   std::vector<WalkPod> pods_;
   std::vector<EvictedPod> evictions_;
+  std::vector<ScaleEvent> events_;
   std::set<std::string> gone_;
   int64_t next_id_ = 0;
 };
@@ -217,9 +227,24 @@ ScaleDownOptions WalkOptions() {
   options.deletion.scale_down_unneeded_time_s = 20;
   options.budgets = {.max_scale_down_parallelism = 4, .max_drain_parallelism = 2};
   options.recent_eviction_ttl_s = 45;
+  options.cooldown.scale_down_delay_after_failure_s = 15;
+  options.planner.min_nodes_per_pass = 1;
   options.verify = VerifyPlans::kAlways;
   return options;
 }
+
+// Expires after so many questions; a negative number: never.
+class CountedDeadline final : public Deadline {
+ public:
+  explicit CountedDeadline(int64_t questions) : left_(questions) {}
+  bool Expired() const override {
+    if (left_ > 0) return --left_, false;
+    return left_ == 0;
+  }
+
+ private:
+  mutable int64_t left_;
+};
 
 class RoundWalkTest : public testing::TestWithParam<uint64_t> {
  protected:
@@ -253,6 +278,11 @@ class RoundWalkTest : public testing::TestWithParam<uint64_t> {
       EXPECT_EQ(node.since_s, before == since_.end() ? result.now_s : before->second) << uid;
       since[uid] = node.since_s;
     }
+    // A node that the pass did not come to goes on waiting where it stood.
+    for (const NodeId node : result.plan.skipped) {
+      const auto before = since_.find(std::string(catalog.Text(catalog.node(node).uid)));
+      if (before != since_.end()) since.insert(*before);
+    }
     since_ = std::move(since);
   }
 
@@ -267,6 +297,8 @@ TEST_P(RoundWalkTest, InvariantsHoldAndARestartChangesNothing) {
   auto restarted = std::make_unique<ScaleDown>(WalkOptions());
   std::map<ScaleDownStatus, int64_t> statuses;
   int64_t rounds_with_displaced_pods = 0;
+  int64_t rounds_cut_short = 0;
+  int64_t longest_skipped_s = 0;
   int64_t now_s = 1'000'000;
   for (int64_t round = 0; round < kRounds; ++round) {
     now_s += static_cast<int64_t>(world.random()() % 20);  // Sometimes the same instant.
@@ -276,12 +308,19 @@ TEST_P(RoundWalkTest, InvariantsHoldAndARestartChangesNothing) {
     RoundInput input;
     input.now_s = now_s;
     input.actuation = &status;
+    const std::vector<ScaleEvent> events = world.TakeEvents();
+    input.events = events;
+    const auto questions = static_cast<int64_t>(world.random()() % 12) - (round % 2 == 0 ? 12 : 0);
+    const CountedDeadline deadline(questions);
+    input.deadline = &deadline;
     const RoundResult result = scale_down.Round(snapshot, groups, input);
     const Catalog& catalog = snapshot.catalog();
     ASSERT_NE(result.status, ScaleDownStatus::kError) << result.message;
     ASSERT_TRUE(snapshot.CheckInvariants().ok());
     ++statuses[result.status];
     rounds_with_displaced_pods += result.plan.packed.empty() ? 0 : 1;
+    rounds_cut_short += result.plan.termination == Termination::kDeadline ? 1 : 0;
+    longest_skipped_s = std::max(longest_skipped_s, result.longest_skipped_s);
     CheckBudgets(status, result);
     CheckTimers(catalog, status, result);
 
@@ -292,6 +331,8 @@ TEST_P(RoundWalkTest, InvariantsHoldAndARestartChangesNothing) {
       restarted->Restore(state, *restarted_symbols);
     }
     ClusterSnapshot again = world.Snapshot(restarted_symbols);
+    const CountedDeadline same_deadline(questions);
+    input.deadline = &same_deadline;
     ASSERT_EQ(Decision(again.catalog(), restarted->Round(again, groups, input)),
               Decision(catalog, result))
         << "round " << round;
@@ -305,7 +346,11 @@ TEST_P(RoundWalkTest, InvariantsHoldAndARestartChangesNothing) {
   // The walk went where it should.
   EXPECT_GT(statuses[ScaleDownStatus::kNodeDeleteStarted], kRounds / 40);
   EXPECT_GT(statuses[ScaleDownStatus::kNoNodeDeleted], kRounds / 40);
+  EXPECT_GT(statuses[ScaleDownStatus::kInCooldown], kRounds / 100);
   EXPECT_GT(rounds_with_displaced_pods, kRounds / 40);
+  EXPECT_GT(rounds_cut_short, kRounds / 40);
+  // Every other pass is whole and every pass judges someone: nobody waits for long.
+  EXPECT_LE(longest_skipped_s, 200);
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RoundWalkTest, testing::Values(1, 2, 3));

@@ -655,6 +655,15 @@ class ReplayTest(RoundBase):
         self.assertGreater(cut, 0)
         self.assertIn("4 of 4 rounds identical", self.ebb("replay", self.path("record.db"))[0])
 
+    def test_a_record_with_a_gap_is_refused(self):
+        self.record(0)
+        self.round(10)
+        before = self.bytes_of("record.db")
+        err = self.round(20, "--record", self.path("record.db"), code=1)
+        self.assertIn("ends with round 1, and this is round 3", err)
+        self.assertEqual(self.bytes_of("record.db"), before)
+        self.assertEqual(self.round(20)["round"], 3)
+
     def test_the_first_difference_is_told(self):
         self.record(0)
         self.record(10)
