@@ -1,5 +1,5 @@
-// A whole pass on a random cluster, followed by the verifier: every plan is valid,
-// and the pass leaves the snapshot as it found it.
+// Whole passes on a random cluster: what the planner's slow twin decides and
+// remembers, a plan that the verifier accepts, a snapshot left as it was found.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +11,7 @@
 
 #include "engine/planner.h"
 #include "engine/verify.h"
+#include "tests/support/planner_twin.h"
 #include "tests/support/random_cluster.h"
 
 namespace {
@@ -20,14 +21,31 @@ namespace {
   std::abort();
 }
 
+// Owners, priorities and annotations, without which hardly a pod may move.
+void MakeMovable(ebb::test::RawCluster& cluster, ebb::test::Choices& choices) {
+  for (ebb::objects::Pod& pod : cluster.pods) {
+    if (choices.Chance(90)) {
+      const bool daemonset = choices.Chance(10);
+      pod.meta.owners = {{"apps/v1", daemonset ? "DaemonSet" : "ReplicaSet", "owner",
+                          choices.Chance(50) ? "uid-1" : "uid-2", true}};
+    }
+    if (choices.Chance(30)) pod.priority = static_cast<int64_t>(choices.Below(3)) - 1;
+    if (choices.Chance(15)) {
+      pod.meta.annotations.push_back({"cluster-autoscaler.kubernetes.io/safe-to-evict",
+                                      choices.Chance(50) ? "true" : "on-completion"});
+    }
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   constexpr size_t kBytesMax = 8192;  // More than a cluster consumes.
   if (size > kBytesMax) return 0;
   ebb::test::Choices choices(std::span(data, size));
-  absl::StatusOr<ebb::ClusterSnapshot> built =
-      ebb::test::BuildSnapshot(ebb::test::RandomCluster(choices));
+  ebb::test::RawCluster cluster = ebb::test::RandomCluster(choices);
+  MakeMovable(cluster, choices);
+  absl::StatusOr<ebb::ClusterSnapshot> built = ebb::test::BuildSnapshot(cluster);
   if (!built.ok()) return 0;
   ebb::ClusterSnapshot& snapshot = *built;
 
@@ -41,6 +59,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   options.scale_down_utilization_threshold = 2;  // Let rules and filters decide.
   options.drain.skip_nodes_with_custom_controller_pods = false;
   ebb::Planner planner(options);
+  ebb::test::PlannerTwin twin(options);
   for (const int64_t now_s : {1'800'000'000, 1'800'001'000}) {
     ebb::PassInput input;
     input.now_s = now_s;
@@ -48,6 +67,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const std::string before = snapshot.Fingerprint();
     const ebb::Plan plan = planner.Pass(snapshot, groups, input);
     if (snapshot.Fingerprint() != before) Fail("the pass changed the snapshot");
+    const std::string text = ebb::test::PlanText(snapshot, plan);
+    const std::string expected =
+        ebb::test::PlanText(snapshot, twin.Pass(snapshot, groups, input));
+    if (text != expected) Fail("the twin decides otherwise:\n" + text + "twin:\n" + expected);
+    const std::string memory =
+        ebb::test::MemoryText(planner.Save(snapshot.catalog().symbols()));
+    if (memory != ebb::test::MemoryText(twin.Save())) Fail("the twin remembers otherwise");
     const absl::Status valid = ebb::Verify(snapshot, groups, options, input, plan);
     if (!valid.ok()) Fail(valid.ToString());
   }

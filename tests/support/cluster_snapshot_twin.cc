@@ -235,6 +235,11 @@ std::string SnapshotTwin::CompareNode(const ClusterSnapshot& snapshot, int node)
   if (pods != (it == now_.pods_on.end() ? std::vector<int>() : it->second)) {
     return absl::StrCat(name, ": pods, or their order");
   }
+  for (const int pod : pods) {
+    if (snapshot.NodeOf(PodId{static_cast<uint32_t>(pod)}) != id) {
+      return absl::StrCat(name, ": pod ", pod, " is listed and placed elsewhere");
+    }
+  }
   const Catalog& catalog = snapshot.catalog();
   for (uint32_t r = 0; r < catalog.resources(); ++r) {
     const std::string_view resource = catalog.ResourceName(ResourceId{r});

@@ -1,0 +1,259 @@
+// The planner against its slow twin, over random clusters and several passes each:
+// the same plan, and the same memory afterwards.
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/planner.h"
+#include "engine/verify.h"
+#include "gtest/gtest.h"
+#include "tests/support/planner_twin.h"
+#include "tests/support/random_seed.h"
+#include "tests/testing/cluster_builder.h"
+
+namespace ebb {
+namespace {
+
+using test::Budget;
+using test::Cluster;
+using test::Dice;
+using test::Node;
+using test::Pod;
+
+constexpr int64_t kNow = 1'000'000;
+
+std::string Name(const char* what, int n) { return what + std::to_string(n); }
+
+// What the pods of an application have in common.  Rules that keep whole clusters
+// still are rare, so that most clusters see most rules.
+struct App {
+  App(int number, Dice& dice)
+      : name(Name("app", number)),
+        name_space(dice.Percent(10) ? "kube-system" : "default"),
+        cpu(50 + 50 * dice.Below(dice.Percent(30) ? 40 : 10)),
+        priority(dice.Percent(70) ? 0 : 10 * dice.Below(3) - 10),
+        daemonset(dice.Percent(8)),
+        bare(dice.Percent(4)),
+        safe_to_evict(dice.Percent(80) ? ""
+                                       : dice.Of<std::string>({"true", "false", "on-completion"})),
+        port(dice.Percent(10)),
+        spread(dice.Percent(15)),
+        away(dice.Percent(12)),
+        near(dice.Percent(6)),
+        pinned(dice.Percent(15)),
+        tolerates(dice.Percent(20)) {}
+
+  [[nodiscard]] Pod Make(int number, Dice& dice) const {
+    Pod pod(name + "-" + std::to_string(number));
+    pod.In(name_space).Label("app", name).Cpu(cpu).Memory(test::kMiB * cpu).Priority(priority);
+    pod.CreatedAt(kNow - 10'000 * dice.Below(2));
+    if (daemonset) {
+      pod.DaemonSet();
+    } else if (bare) {
+      pod.OwnedByNobody();
+    } else {
+      pod.OwnedBy("ReplicaSet", name);
+    }
+    if (!safe_to_evict.empty()) pod.SafeToEvict(safe_to_evict);
+    if (port) pod.HostPort(80);
+    if (spread) pod.Spread("zone", 1 + dice.Below(2), test::Select("app", name));
+    if (away) pod.Away("host", test::Select("app", name));
+    if (near) pod.Near("zone", test::Select("app", name));
+    if (pinned) pod.NodeSelector("pool", "a");
+    if (tolerates) pod.ToleratesKey("dedicated");
+    if (dice.Percent(3)) pod.DeletedAt(kNow - 200 + dice.Below(400));
+    if (dice.Percent(1)) pod.Mirror();
+    return pod;
+  }
+
+  std::string name, name_space;
+  int64_t cpu;
+  int priority;
+  bool daemonset, bare;
+  std::string safe_to_evict;
+  bool port, spread, away, near, pinned, tolerates;
+};
+
+// One cluster and what changes from pass to pass.
+class Scenario {
+ public:
+  explicit Scenario(uint64_t seed) : dice_(seed) {
+    const int nodes = dice_.Percent(70) ? 1 + dice_.Below(12) : 60 + dice_.Below(80);
+    for (int n = 0; n < nodes; ++n) nodes_.push_back(MakeNode(n));
+    std::vector<App> apps;
+    for (int a = 0; a < 2 + dice_.Below(8); ++a) apps.emplace_back(a, dice_);
+    const int pods = dice_.Below(nodes * 6 + 1);
+    for (int p = 0; p < pods; ++p) {
+      Pod pod = dice_.Of(apps).Make(p, dice_);
+      if (!dice_.Percent(4)) pod.On(Name("n", dice_.Below(nodes)));
+      pods_.push_back(pod);
+    }
+    for (const App& app : apps) {
+      if (!dice_.Percent(25)) continue;
+      budgets_.push_back(
+          Budget(app.name).In(app.name_space).Matching("app", app.name).Allows(dice_.Below(12)));
+    }
+    options_.scale_down_utilization_threshold = dice_.Percent(50) ? 0.5 : 2;
+    options_.unremovable_node_recheck_timeout_s = dice_.Percent(50) ? 10 : 300;
+    options_.drain.skip_nodes_with_system_pods = dice_.Percent(50);
+    options_.ignore_daemonsets_utilization = dice_.Percent(20);
+    twin_ = std::make_unique<test::PlannerTwin>(options_);
+    planner_ = std::make_unique<Planner>(options_);
+    Rebuild();
+  }
+
+  // A pass of both.  "" or how they differ.
+  std::string Compare() {
+    Change();
+    PassInput input;
+    input.now_s = now_s_;
+    std::vector<NodeId> candidates;
+    for (uint32_t n = 0; n < snapshot_.catalog().nodes(); ++n) candidates.push_back(NodeId{n});
+    for (size_t i = candidates.size(); i-- > 1 && !ordered_;) {
+      std::swap(candidates[i],
+                candidates[static_cast<size_t>(dice_.Below(static_cast<int>(i) + 1))]);
+    }
+    input.candidates = candidates;
+    NodeSet destinations = snapshot_.alive();
+    for (const NodeId node : candidates) {
+      if (dice_.Percent(20)) destinations.Erase(node);
+    }
+    if (dice_.Percent(20)) input.destinations = &destinations;
+    if (dice_.Percent(10)) input.unneeded_limit = static_cast<size_t>(dice_.Below(6));
+    std::vector<PodId> pending, evicting;
+    for (uint32_t p = 0; p < snapshot_.catalog().pods(); ++p) {
+      if (snapshot_.NodeOf(PodId{p}) == kNoNode) {
+        pending.push_back(PodId{p});
+      } else if (dice_.Percent(2)) {
+        evicting.push_back(PodId{p});
+      }
+    }
+    input.pending = pending;
+    if (dice_.Percent(10)) input.must_fit = pending.size();
+    if (dice_.Percent(30)) input.evicting = evicting;
+
+    const std::string before = snapshot_.Fingerprint();
+    const Plan plan = planner_->Pass(snapshot_, groups_, input);
+    const Plan expected = twin_->Pass(snapshot_, groups_, input);
+    if (snapshot_.Fingerprint() != before) return "the pass changed the snapshot";
+    if (const absl::Status sound = snapshot_.CheckInvariants(); !sound.ok()) {
+      return std::string(sound.message());
+    }
+    const std::string text = test::PlanText(snapshot_, plan);
+    const std::string expected_text = test::PlanText(snapshot_, expected);
+    if (text != expected_text) return "plan:\n" + text + "twin:\n" + expected_text;
+    const std::string memory = test::MemoryText(planner_->Save(*symbols_));
+    const std::string expected_memory = test::MemoryText(twin_->Save());
+    if (memory != expected_memory) return "memory:\n" + memory + "twin:\n" + expected_memory;
+    if (const absl::Status valid = Verify(snapshot_, groups_, options_, input, plan); !valid.ok()) {
+      return std::string(valid.message());
+    }
+
+    removed_ += plan.remove.size();
+    for (const RemovableNode& node : plan.remove) moved_ += node.moves.size();
+    for (const UnremovableNode& node : plan.keep) {
+      no_place_ += node.reason == UnremovableReason::kNoPlaceToMovePods ? 1 : 0;
+      blocked_ += node.reason == UnremovableReason::kBlockedByPod ? 1 : 0;
+    }
+    return "";
+  }
+
+  [[nodiscard]] size_t removed() const { return removed_; }
+  [[nodiscard]] size_t moved() const { return moved_; }
+  [[nodiscard]] size_t no_place() const { return no_place_; }
+  [[nodiscard]] size_t blocked() const { return blocked_; }
+
+ private:
+  Node MakeNode(int n) {
+    Node node(Name("n", n));
+    node.Label("host", Name("n", n)).Label("zone", Name("z", dice_.Below(3)));
+    node.Label("pool", dice_.Percent(60) ? "a" : "b");
+    node.Cpu(1000 * (1 + dice_.Below(4))).Memory(test::kGiB * (1 + dice_.Below(8)));
+    node.Pods(dice_.Percent(10) ? dice_.Below(6) : 110);
+    if (dice_.Percent(10)) node.Taint("dedicated");
+    if (dice_.Percent(5)) node.Unschedulable();
+    if (dice_.Percent(5)) node.NotReady();
+    return node;
+  }
+
+  // Another snapshot with the same symbols: some nodes and pods are not in it.
+  void Rebuild() {
+    Cluster cluster(symbols_);
+    std::vector<std::string> gone;
+    for (const Node& node : nodes_) {
+      if (dice_.Percent(4) && gone.size() + 1 < nodes_.size()) {
+        gone.emplace_back(node.raw.meta.name);
+      } else {
+        cluster.Add(node);
+      }
+    }
+    for (const Pod& pod : pods_) {
+      if (!dice_.Percent(4) && std::ranges::count(gone, pod.raw.node_name) == 0) cluster.Add(pod);
+    }
+    for (const Budget& budget : budgets_) cluster.Add(budget);
+    snapshot_ = cluster.Build();
+
+    groups_ = NodeGroups();
+    groups_.groups.resize(2);
+    groups_.groups[0].name = "one";
+    groups_.groups[1].name = "whole";
+    groups_.groups[1].atomic = true;
+    for (uint32_t n = 0; n < snapshot_.catalog().nodes(); ++n) {
+      groups_.group_of.push_back(n % 11 == 7 ? kNoGroup : GroupId{n % 5 == 3 ? 1u : 0u});
+    }
+  }
+
+  // What a cluster does between two passes.
+  void Change() {
+    now_s_ += dice_.Percent(50) ? 5 : 400;
+    ordered_ = dice_.Percent(50);
+    if (dice_.Percent(30)) Rebuild();
+    if (dice_.Percent(40)) return;
+    const auto nodes = static_cast<int>(snapshot_.catalog().nodes());
+    for (uint32_t p = 0; p < snapshot_.catalog().pods(); ++p) {
+      if (!dice_.Percent(5)) continue;
+      if (snapshot_.NodeOf(PodId{p}) != kNoNode) snapshot_.RemovePod(PodId{p});
+      const NodeId to{static_cast<uint32_t>(dice_.Below(nodes))};
+      if (dice_.Percent(80)) snapshot_.AddPod(PodId{p}, to);
+    }
+  }
+
+  Dice dice_;
+  std::vector<Node> nodes_;
+  std::vector<Pod> pods_;
+  std::vector<Budget> budgets_;
+  PlannerOptions options_;
+  std::shared_ptr<Symbols> symbols_ = std::make_shared<Symbols>();
+  ClusterSnapshot snapshot_;
+  NodeGroups groups_;
+  std::unique_ptr<Planner> planner_;
+  std::unique_ptr<test::PlannerTwin> twin_;
+  int64_t now_s_ = kNow;
+  bool ordered_ = true;
+  size_t removed_ = 0, moved_ = 0, no_place_ = 0, blocked_ = 0;
+};
+
+TEST(PlannerRandomTest, DecidesAsItsSlowTwin) {
+  const uint64_t first = test::RandomSeed();
+  size_t removed = 0, moved = 0, no_place = 0, blocked = 0;
+  for (uint64_t seed = first * 1'000'000; seed < first * 1'000'000 + 200; ++seed) {
+    Scenario scenario(seed);
+    for (int pass = 0; pass < 5; ++pass) {
+      ASSERT_EQ(scenario.Compare(), "") << "scenario " << seed << ", pass " << pass;
+    }
+    removed += scenario.removed();
+    moved += scenario.moved();
+    no_place += scenario.no_place();
+    blocked += scenario.blocked();
+  }
+  // Whatever the seed, every outcome is seen often.
+  EXPECT_GT(removed, 1000u);
+  EXPECT_GT(moved, 1000u);
+  EXPECT_GT(no_place, 200u);
+  EXPECT_GT(blocked, 1000u);
+}
+
+}  // namespace
+}  // namespace ebb

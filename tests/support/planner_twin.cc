@@ -1,0 +1,284 @@
+#include "tests/support/planner_twin.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "absl/strings/str_cat.h"
+#include "engine/eligibility.h"
+#include "predicates/filters.h"
+#include "snapshot/text.h"
+
+namespace ebb::test {
+namespace {
+
+std::vector<NodeId> List(const ClusterSnapshot& snapshot) {
+  std::vector<NodeId> nodes;
+  snapshot.alive().ForEach([&](NodeId node) { nodes.push_back(node); });
+  return nodes;
+}
+
+PodsToMove Sort(const ClusterSnapshot& snapshot, NodeId node, const DrainOptions& options,
+                const PdbTracker& pdbs, int64_t now_s) {
+  const Catalog& catalog = snapshot.catalog();
+  PodsToMove pods;
+  for (const PodId pod : snapshot.PodsOn(node)) {
+    const DrainVerdict verdict = JudgePod(catalog, pod, options, &pdbs, /*listers=*/true, now_s);
+    if (verdict.outcome == DrainOutcome::kBlock) {
+      pods.blocking_pod = pod;
+      pods.reason = verdict.reason;
+      pods.pdb = verdict.pdb;
+      return pods;
+    }
+    if (verdict.outcome == DrainOutcome::kSkip) continue;
+    if (verdict.outcome == DrainOutcome::kWaitForCompletion) {
+      pods.on_completion.push_back(pod);
+    } else if (IsDaemonSetPod(catalog, catalog.shape_of(pod))) {
+      pods.daemonset.push_back(pod);
+    } else {
+      pods.move.push_back(pod);
+    }
+  }
+  return pods;
+}
+
+// Whether some budget has fewer disruptions left than the pods want together.
+bool IsRisky(const Catalog& catalog, const PdbTracker& pdbs, const std::vector<PodId>& pods) {
+  for (uint32_t p = 0; p < catalog.pdbs().size(); ++p) {
+    int32_t wanted = 0;
+    for (const PodId pod : pods) {
+      wanted += static_cast<int32_t>(std::ranges::count(catalog.shape_of(pod).budgets, PdbId{p}));
+    }
+    if (wanted > 0 && pdbs.remaining(PdbId{p}) < wanted) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+NodeId PlannerTwin::Search(const ClusterSnapshot& snapshot, const PodShape& shape,
+                           const NodeSet& destinations) {
+  const std::vector<NodeId> nodes = List(snapshot);
+  for (size_t step = 1; step <= nodes.size(); ++step) {
+    const size_t index = (pointer_ + step) % nodes.size();
+    const NodeId node = nodes[index];
+    if (snapshot.IsGhost(node) || !destinations.Contains(node)) continue;
+    if (snapshot.catalog().node(node).unschedulable) continue;
+    if (!Explain(snapshot, shape, node).fits) continue;
+    pointer_ = index;
+    return node;
+  }
+  return kNoNode;
+}
+
+PlannerTwin::Attempt PlannerTwin::Place(ClusterSnapshot& snapshot, std::span<const PodId> pods,
+                                        bool stop_group, const NodeSet& destinations,
+                                        HintMap& hints) {
+  const Catalog& catalog = snapshot.catalog();
+  Attempt attempt;
+  const auto put = [&](PodId pod, NodeId node) {
+    snapshot.AddPod(pod, node);
+    hints[std::string(catalog.Text(catalog.pod(pod).key))] = {std::string(catalog.NodeName(node)),
+                                                              pass_};
+    attempt.moves.push_back({pod, node});
+  };
+  std::map<int32_t, std::vector<PodId>, std::greater<>> by_priority;
+  for (const PodId pod : pods) by_priority[catalog.shape_of(pod).priority].push_back(pod);
+  // Pods of one controller and one shape: where one failed the others do.
+  std::set<std::pair<std::string, PodShapeId>> hopeless;
+  for (const auto& [priority, group] : by_priority) {
+    std::vector<PodId> leftovers;
+    for (const PodId pod : group) {
+      const auto hint = hints.find(std::string(catalog.Text(catalog.pod(pod).key)));
+      NodeId node = kNoNode;
+      if (hint != hints.end()) node = catalog.FindNode(hint->second.node).value_or(kNoNode);
+      if (node != kNoNode && snapshot.Contains(node) && !snapshot.IsGhost(node) &&
+          destinations.Contains(node) && Explain(snapshot, catalog.shape_of(pod), node).fits) {
+        put(pod, node);
+      } else {
+        leftovers.push_back(pod);
+      }
+    }
+    for (const PodId pod : leftovers) {
+      const PodShape& shape = catalog.shape_of(pod);
+      const std::pair similar(std::string(catalog.Text(shape.controller.uid)),
+                              catalog.shape_id(pod));
+      NodeId node = kNoNode;
+      if (!shape.has_controller || !hopeless.contains(similar)) {
+        node = Search(snapshot, shape, destinations);
+      }
+      if (node != kNoNode) {
+        put(pod, node);
+        continue;
+      }
+      if (shape.has_controller) hopeless.insert(similar);
+      if (attempt.first_failed == kNoPod) attempt.first_failed = pod;
+      if (stop_group) break;
+    }
+  }
+  return attempt;
+}
+
+Plan PlannerTwin::Pass(const ClusterSnapshot& start, const NodeGroups& groups,
+                       const PassInput& input) {
+  const Catalog& catalog = start.catalog();
+  ++pass_;
+  std::erase_if(unremovable_until_, [&](const auto& entry) {
+    const NodeId node = catalog.FindNode(entry.first).value_or(kNoNode);
+    return entry.second <= input.now_s || node == kNoNode || !start.Contains(node);
+  });
+
+  Plan plan;
+  ClusterSnapshot snapshot = start;
+  NodeSet destinations = input.destinations != nullptr ? *input.destinations : start.alive();
+  PdbTracker pdbs(catalog);
+  pdbs.RemovePods(input.evicting);
+  const auto finish = [&] {
+    for (uint32_t p = 0; p < catalog.pdbs().size(); ++p) {
+      plan.pdb_remaining.push_back(pdbs.remaining(PdbId{p}));
+    }
+    DropOld(hints_);
+    DropOld(pending_hints_);
+    return plan;
+  };
+
+  plan.packed =
+      Place(snapshot, input.pending, /*stop_group=*/false, snapshot.alive(), pending_hints_).moves;
+  for (size_t i = 0; i < std::min(input.must_fit, input.pending.size()); ++i) {
+    if (snapshot.NodeOf(input.pending[i]) != kNoNode) continue;
+    plan.termination = Termination::kNoRoomForPending;
+    return finish();
+  }
+
+  std::vector<NodeId> eligible;
+  for (const NodeId node : input.candidates) {
+    const bool recently = unremovable_until_.contains(std::string(catalog.NodeName(node)));
+    const Eligibility verdict =
+        JudgeEligibility(snapshot, groups, node, options_, recently, false, input.now_s);
+    if (verdict.reason == UnremovableReason::kNoReason) {
+      eligible.push_back(node);
+    } else {
+      plan.keep.push_back({.node = node, .reason = verdict.reason, .pdb = {}});
+    }
+  }
+
+  size_t counted = 0;
+  for (size_t next = 0; next < eligible.size(); ++next) {
+    const NodeId node = eligible[next];
+    if (counted >= input.unneeded_limit) {
+      plan.termination = Termination::kLimit;
+      plan.skipped.assign(eligible.begin() + static_cast<ptrdiff_t>(next), eligible.end());
+      break;
+    }
+    const auto keep = [&](UnremovableNode kept) {
+      unremovable_until_[std::string(catalog.NodeName(node))] =
+          input.now_s + options_.unremovable_node_recheck_timeout_s;
+      plan.keep.push_back(kept);
+    };
+    if (!snapshot.Contains(node)) {  // A candidate given twice.
+      keep({.node = node, .reason = UnremovableReason::kNoNodeInfo, .pdb = {}});
+      continue;
+    }
+    const PodsToMove pods = Sort(snapshot, node, options_.drain, pdbs, input.now_s);
+    if (pods.blocked()) {
+      keep({.node = node,
+            .reason = UnremovableReason::kBlockedByPod,
+            .pod = pods.blocking_pod,
+            .blocking_reason = pods.reason,
+            .pdb = pods.pdb});
+      continue;
+    }
+    ClusterSnapshot trial = snapshot;
+    while (!trial.PodsOn(node).empty()) trial.RemovePod(trial.PodsOn(node).front());
+    trial.SetGhost(node);
+    Attempt attempt = Place(trial, pods.move, /*stop_group=*/true, destinations, hints_);
+    if (attempt.moves.size() < pods.move.size()) {
+      keep({.node = node,
+            .reason = UnremovableReason::kNoPlaceToMovePods,
+            .pod = attempt.first_failed,
+            .pdb = {}});
+      continue;
+    }
+    trial.ClearGhost();
+    trial.RemoveNode(node);
+    snapshot = trial;
+    const bool risky = IsRisky(catalog, pdbs, pods.move);
+    pdbs.RemovePods(pods.move);
+    destinations.Erase(node);
+    const NodeGroup* const group = groups.Find(node);
+    if (group == nullptr || !group->atomic) ++counted;
+    plan.remove.push_back({.node = node,
+                           .moves = std::move(attempt.moves),
+                           .daemonset = pods.daemonset,
+                           .on_completion = pods.on_completion,
+                           .risky = risky});
+  }
+  return finish();
+}
+
+void PlannerTwin::DropOld(HintMap& hints) const {
+  std::erase_if(hints, [&](const auto& entry) { return entry.second.pass < pass_; });
+}
+
+PlannerMemory PlannerTwin::Save() const {
+  PlannerMemory memory;
+  for (const auto& [pod_key, hint] : hints_) memory.hints.push_back({pod_key, hint.node});
+  for (const auto& [pod_key, hint] : pending_hints_) {
+    memory.pending_hints.push_back({pod_key, hint.node});
+  }
+  for (const auto& [node, until_s] : unremovable_until_) {
+    memory.unremovable.push_back({node, until_s});
+  }
+  memory.scan_pointer = pointer_;
+  return memory;
+}
+
+std::string PlanText(const ClusterSnapshot& snapshot, const Plan& plan) {
+  const Catalog& catalog = snapshot.catalog();
+  std::string text;
+  const auto pods = [&](const char* what, const std::vector<PodId>& list) {
+    for (const PodId pod : list) absl::StrAppend(&text, " ", what, " ", catalog.PodName(pod));
+  };
+  const auto moves = [&](const std::vector<Move>& list) {
+    for (const Move& move : list) {
+      absl::StrAppend(&text, " ", catalog.PodName(move.pod), ">", Absl(catalog.NodeName(move.to)));
+    }
+  };
+  for (const RemovableNode& node : plan.remove) {
+    absl::StrAppend(&text, "remove ", Absl(catalog.NodeName(node.node)),
+                    node.risky ? " risky" : "");
+    moves(node.moves);
+    pods("daemonset", node.daemonset);
+    pods("on completion", node.on_completion);
+    text += '\n';
+  }
+  for (const UnremovableNode& node : plan.keep) {
+    absl::StrAppend(
+        &text, "keep ", Absl(catalog.NodeName(node.node)), " ", Absl(ToString(node.reason)), " ",
+        node.pod == kNoPod ? "" : catalog.PodName(node.pod), " ",
+        Absl(ToString(node.blocking_reason)), " ", node.pdb ? Index(*node.pdb) + 1 : 0, "\n");
+  }
+  for (const NodeId node : plan.skipped) {
+    absl::StrAppend(&text, "skipped ", Absl(catalog.NodeName(node)), "\n");
+  }
+  text += "packed";
+  moves(plan.packed);
+  text += "\nbudgets";
+  for (const int32_t left : plan.pdb_remaining) absl::StrAppend(&text, " ", left);
+  absl::StrAppend(&text, "\n", Absl(ToString(plan.termination)), "\n");
+  return text;
+}
+
+std::string MemoryText(const PlannerMemory& memory) {
+  std::string text = absl::StrCat("pointer ", memory.scan_pointer, "\n");
+  for (const auto& [pod, node] : memory.hints)
+    absl::StrAppend(&text, "hint ", pod, ">", node, "\n");
+  for (const auto& [pod, node] : memory.pending_hints) {
+    absl::StrAppend(&text, "pending hint ", pod, ">", node, "\n");
+  }
+  for (const auto& [node, until_s] : memory.unremovable) {
+    absl::StrAppend(&text, "unremovable ", node, " until ", until_s, "\n");
+  }
+  return text;
+}
+
+}  // namespace ebb::test
