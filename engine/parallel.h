@@ -79,7 +79,7 @@ class Parallelism {
 // nobody has begun with.  So one thread is never slower than a loop, and none sleeps
 // while there is work.
 //
-// How many items wait is for the owner to bound; 4 * threads() keeps all busy.
+// How many items wait is for the owner to bound; 2 * threads() keeps all busy.
 //
 // Threads:   Push and Pop from one thread.
 // Ownership: borrows the Parallelism.  Destroying it waits for items in work; others

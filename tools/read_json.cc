@@ -14,9 +14,9 @@ namespace ebb {
 namespace {
 
 constexpr size_t kObjectBytesMax = size_t{256} << 20;
-// What one thread reads at a time: long against the cost of passing it on (a
-// microsecond), short against a core's cache.
-constexpr size_t kChunkBytes = size_t{64} << 10;
+// What one thread reads at a time: long against the cost of waking another (tens of
+// microseconds), short against a core's cache.
+constexpr size_t kChunkBytes = size_t{128} << 10;
 
 // A key of the shell around the objects ("items", "kind"), which nobody escapes.
 std::string_view Unquoted(const char* begin, const char* end) {
@@ -101,7 +101,7 @@ class DocumentReader {
   }
 
   absl::Status List(std::string_view label, std::string_view api_version, std::string_view kind) {
-    if (parallelism_.threads() > 1 && Left() > 4 * kChunkBytes) {
+    if (parallelism_.threads() > 1 && Left() > 2 * kChunkBytes) {
       return ListAhead(label, api_version, kind);
     }
     return Elements([&](uint64_t index) -> absl::Status {
@@ -157,7 +157,7 @@ class DocumentReader {
       chunk->bytes += TextOf(span).size();
       if (chunk->bytes < kChunkBytes) return absl::OkStatus();
       ahead.Push(std::move(chunk));
-      if (ahead.size() > 4 * parallelism_.threads() && !take()) return taken;
+      if (ahead.size() > 2 * parallelism_.threads() && !take()) return taken;
       if (idle.empty()) {
         chunk = std::make_unique<Chunk>();
       } else {

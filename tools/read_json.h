@@ -15,7 +15,7 @@
 // Cost:    one pass to find where each object ends, one over the object with
 //          simdjson; nothing is allocated per field once the structs have grown.
 // Threads: the caller's thread finds the items of a long list and hands them over, in
-//          the order of the text; others read them meanwhile, some 64 KiB at a time.
+//          the order of the text; others read them meanwhile, some 128 KiB at a time.
 //          What the sink sees, and the error, are the same at any number of threads.
 // Limits:  one object may have 256 MiB, so that a text that never closes its first
 //          brace is refused before memory is.

@@ -24,8 +24,8 @@ namespace {
 using test::Dice;
 
 // Large enough for a list to be read by many.
-constexpr uint32_t kNodes = 60;
-constexpr size_t kParallelBytes = 256 * 1024;
+constexpr uint32_t kNodes = 150;
+constexpr size_t kParallelBytes = 768 * 1024;
 
 std::string MixedJson(uint64_t seed) {
   std::string json;
