@@ -401,13 +401,13 @@ def against_cells(r):
 
 def shortened(symbol):
     """A function's name without namespaces, arguments and what templates are made of."""
-    symbol = re.sub(r"\[(abi:\w+|clone .*?)\]", "", symbol)
+    symbol = re.sub(r"\[(abi:\w+|clone .*?)\]|\(anonymous namespace\)::", "", symbol)
     while True:
         plain = re.sub(r"<[^<>]*>|\([^()]*\)|\{[^{}]*\}", "", symbol)
         if plain == symbol:
             break
         symbol = plain
-    return re.sub(r"(ebb|absl|debian\d+|std|__cxx11|simdjson|internal)::", "", symbol).strip()[:70]
+    return re.sub(r"\b(ebb|absl|debian\d+|std|__cxx11|simdjson|container_internal)::", "", symbol).strip()[:70]
 
 
 def profile(binary, args, name, lines=8):
@@ -648,6 +648,8 @@ class BenchTest(unittest.TestCase):
     def test_names_of_functions_lose_what_nobody_reads(self):
         self.assertEqual(shortened("ebb::JsonFields::Members<a::b<c>::{lambda(int)#1}>(x, y)"),
                          "JsonFields::Members")
+        self.assertEqual(shortened("ebb::(anonymous namespace)::KeyWriter::Text(int)"),
+                         "KeyWriter::Text")
 
     def test_a_growth_picture_shows_every_curve(self):
         curves = {"uniform": [(500, 1.0), (1000, 2.0)], "mixed": [(500, 2.0), (1000, 5.0)]}
