@@ -207,7 +207,7 @@ class RoundRun {
     state_.timers_.Restore(timers, *catalog_.shared_symbols());
   }
 
-  std::vector<NodeId> Candidates() const {
+  std::vector<NodeId> Candidates() {
     std::vector<NodeId> candidates;
     if (input_.candidates != nullptr) {
       candidates = *input_.candidates;
@@ -225,17 +225,32 @@ class RoundRun {
 
   enum Load : size_t { kEmpty, kOnCompletionOnly, kPodsToMove, kLoads };
 
+  // What a pod's shape alone says of that.
+  enum class ShapeLoad : uint8_t { kUnknown, kNone, kPodsToMove, kAskTheRules };
+
+  // Looked at once in a round: shapes are large and few.
+  ShapeLoad LoadOfShape(PodShapeId id) {
+    ShapeLoad& load = shape_loads_[Index(id)];
+    if (load != ShapeLoad::kUnknown) return load;
+    const PodShape& shape = catalog_.shape(id);
+    if (shape.mirror || IsDaemonSetPod(catalog_, shape)) {
+      load = ShapeLoad::kNone;
+    } else if (shape.terminating || shape.safe_to_evict == SafeToEvict::kOnCompletion) {
+      load = ShapeLoad::kAskTheRules;
+    } else {  // No rule says kSkip or kWaitForCompletion.
+      load = ShapeLoad::kPodsToMove;
+    }
+    return load;
+  }
+
   // As GetPodsToMove would say without budgets and listers, but it stops at the first
   // pod that moves or blocks.
-  Load LoadOf(NodeId node) const {
+  Load LoadOf(NodeId node) {
     Load load = kEmpty;
     for (const PodId pod : snapshot_.PodsOn(node)) {
-      const PodShape& shape = catalog_.shape_of(pod);
-      if (shape.mirror || IsDaemonSetPod(catalog_, shape)) continue;
-      // Nothing else makes a rule say kSkip or kWaitForCompletion.
-      if (!shape.terminating && shape.safe_to_evict != SafeToEvict::kOnCompletion) {
-        return kPodsToMove;
-      }
+      const ShapeLoad of_shape = LoadOfShape(catalog_.shape_id(pod));
+      if (of_shape == ShapeLoad::kNone) continue;
+      if (of_shape == ShapeLoad::kPodsToMove) return kPodsToMove;
       const DrainVerdict verdict =
           JudgePod(catalog_, pod, options_.planner.drain, nullptr, /*listers=*/false, now_s_);
       if (verdict.outcome == DrainOutcome::kSkip) continue;
@@ -246,7 +261,8 @@ class RoundRun {
   }
 
   // Source: cluster-autoscaler processors/scaledowncandidates and nodes pre-filter.
-  std::vector<NodeId> InDefaultOrder() const {
+  std::vector<NodeId> InDefaultOrder() {
+    shape_loads_.resize(catalog_.pod_shapes());
     std::array<std::vector<NodeId>, 2 * kLoads> ranked;
     size_t count = 0;
     snapshot_.alive().ForEach([&](NodeId node) {
@@ -407,6 +423,11 @@ class RoundRun {
     const bool spent = running >= options_.budgets.max_scale_down_parallelism;
     result_.status =
         some_may_go && spent ? ScaleDownStatus::kThrottled : ScaleDownStatus::kNoNodeDeleted;
+    if (some_may_go) {
+      absl::StrAppend(&result_.message, result_.message.empty() ? "" : "; ",
+                      result_.may_go.empty.size() + result_.may_go.drain.size(),
+                      " may go, and the budgets admit none with ", running, " in deletion");
+    }
   }
 
   void NoteDeletions(const std::vector<DeletionBucket>& buckets) {
@@ -454,6 +475,7 @@ class RoundRun {
   std::vector<int64_t> in_deletion_count_;  // By GroupId.
   InProgress in_progress_;
   std::vector<NodeId> candidates_;
+  std::vector<ShapeLoad> shape_loads_;  // By PodShapeId.
   PassInput pass_;
   std::optional<ClusterSnapshot> without_deleted_;  // Absent: nothing is being deleted.
   std::vector<PodId> pending_;                      // Displaced pods, then the input's.

@@ -10,12 +10,14 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -278,8 +280,9 @@ std::optional<std::vector<NodeId>> Candidates(const RoundSetting& setting,
       if (timer.judged && node.ok()) unneeded.Insert(*node);
     }
   }
-  std::stable_partition(candidates.begin(), candidates.end(),
-                        [&](NodeId node) { return unneeded.Contains(node); });
+  std::stable_sort(candidates.begin(), candidates.end(), [&](NodeId a, NodeId b) {
+    return unneeded.Contains(a) && !unneeded.Contains(b);
+  });
   return candidates;
 }
 
@@ -530,6 +533,10 @@ absl::Status OpenStores(const RoundFlags& flags, Stores& stores) {
   if (!counters.ok()) return counters.status();
   stores.metrics.Restore(*counters);
   if (flags.record.empty()) return absl::OkStatus();
+  std::error_code none;
+  if (std::filesystem::equivalent(flags.record, flags.state, none)) {
+    return absl::InvalidArgumentError(flags.record + ": is the state file; record into another");
+  }
   auto record = SqliteState::Open(flags.record, {.rounds_max = 0});
   if (!record.ok()) return record.status();
   stores.record = *std::move(record);

@@ -655,6 +655,10 @@ class ReplayTest(RoundBase):
         self.assertGreater(cut, 0)
         self.assertIn("4 of 4 rounds identical", self.ebb("replay", self.path("record.db"))[0])
 
+    def test_a_record_is_another_file_than_the_state(self):
+        self.assertIn("is the state file",
+                      self.round(0, "--record", self.path("state.db"), code=1))
+
     def test_a_record_with_a_gap_is_refused(self):
         self.record(0)
         self.round(10)
