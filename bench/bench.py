@@ -518,10 +518,12 @@ def parse(argv):
     parser.add_argument("--openb", metavar="FOLDER", help="openb's CSV files (default ../shared/data)")
     parser.add_argument("--threads", type=int, default=1, metavar="N",
                         help="threads of a pass (default 1)")
-    parser.add_argument("--repetitions", type=int, default=5, metavar="N", help="(default 5)")
+    parser.add_argument("--repetitions", type=int, default=5, metavar="N",
+                        help="runs of each row (default 5)")
     parser.add_argument("--against", metavar="REV",
                         help="build that revision too and run both in turn")
-    parser.add_argument("--json", metavar="FILE", help="(default build/bench/result.json)")
+    parser.add_argument("--json", metavar="FILE",
+                        help="where the figures go (default build/bench/result.json)")
     parser.add_argument("--docs", action="store_true",
                         help="write the figures into docs/performance.md")
     parser.add_argument("--profile", action="store_true",

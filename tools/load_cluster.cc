@@ -73,7 +73,8 @@ absl::StatusOr<LoadedCluster> ClusterLoader::Finish() && {
     if (wanted[p] == kNoText) {
       cluster.pending.push_back(pod);
     } else if (cluster.counts.on_unknown_node++ == 0) {
-      cluster.counts.first_unknown = absl::StrCat(catalog.PodName(pod), " on ", Absl(catalog.Text(wanted[p])));
+      cluster.counts.first_unknown =
+          absl::StrCat(catalog.PodName(pod), " on ", Absl(catalog.Text(wanted[p])));
     }
   }
   return cluster;
