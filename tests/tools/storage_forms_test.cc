@@ -113,6 +113,28 @@ TEST(StorageFormsTest, WhatIsWrittenReadsBackTheSame) {
   }
 }
 
+TEST(StorageFormsTest, PartsOfAUnitAreWrittenExactly) {
+  constexpr std::string_view kPod = R"({"apiVersion":"v1","kind":"Pod",
+    "metadata":{"name":"p","namespace":"ns"},"spec":{"containers":[{"name":"c","resources":
+     {"requests":{"cpu":"2500u","memory":"1500m","x/y":"7","ephemeral-storage":"1n"}}}]}})";
+  const std::vector<std::string> lines = LinesOf(kPod);
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_NE(lines[0].find("[cpu]:3-500000000e-9"), std::string::npos) << lines[0];
+  for (const ObjectFormat format : {ObjectFormat::kJsonList, ObjectFormat::kYamlDocuments}) {
+    std::string out;
+    ObjectWriter writer(format, [&out](std::string_view bytes) {
+      out += bytes;
+      return absl::OkStatus();
+    });
+    ImportStats stats;
+    ASSERT_TRUE(ReadBytes("pod", kPod, writer, stats).ok());
+    ASSERT_TRUE(writer.Finish().ok());
+    EXPECT_NE(out.find("2.5m"), std::string::npos) << out;
+    EXPECT_NE(out.find("0.000000001"), std::string::npos) << out;
+    EXPECT_EQ(LinesOf(out), lines);
+  }
+}
+
 TEST(StorageFormsTest, AWrongFieldIsNamed) {
   testing::DumpSink sink;
   ImportStats stats;
