@@ -1,6 +1,7 @@
 #include "predicates/filters.h"
 
 #include <array>
+#include <utility>
 
 #include "predicates/inter_pod_affinity.h"
 #include "predicates/node_affinity.h"
@@ -192,6 +193,26 @@ FilterVerdict Explain(const ClusterSnapshot& snapshot, const PodShape& shape, No
     return verdict;
   }
   return verdict;
+}
+
+std::vector<FilterVerdict> ExplainEach(const ClusterSnapshot& snapshot, const PodShape& shape,
+                                       NodeId node) {
+  FilterVerdict before = PreFilter(snapshot, shape);
+  if (!before.fits) return {std::move(before)};
+  const Question question{snapshot, shape, node};
+  const bool outside = IsOutsideNodeNames(question.constraints(), question.info());
+  std::vector<FilterVerdict> verdicts;
+  for (const auto& [filter, say] : kFilters) {
+    FilterVerdict& verdict = verdicts.emplace_back();
+    verdict.filter = filter;
+    if (filter == Filter::kNodeAffinity && outside) {
+      verdict.reasons.emplace_back(kOutsideNodeNamesReason);
+    } else {
+      say(question, verdict.reasons);
+    }
+    verdict.fits = verdict.reasons.empty();
+  }
+  return verdicts;
 }
 
 }  // namespace ebb

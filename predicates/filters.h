@@ -48,7 +48,7 @@ std::string_view FilterName(Filter filter);
 
 struct FilterVerdict {
   bool fits = true;
-  Filter filter{};                   // The first that said no.
+  Filter filter{};                   // Who says so; of Explain the first that said no.
   std::vector<std::string> reasons;  // In the scheduler's words.
 };
 
@@ -70,6 +70,12 @@ FilterVerdict PreFilter(const ClusterSnapshot& snapshot, const PodShape& shape);
 
 // PreFilter, then every filter on one node; the first no, with all its reasons.
 FilterVerdict Explain(const ClusterSnapshot& snapshot, const PodShape& shape, NodeId node);
+
+// What every filter says by itself, in order, for somebody who wants to know all that
+// stands in the way.  Where PreFilter fails, that is all there is: the scheduler asks
+// no node then.
+std::vector<FilterVerdict> ExplainEach(const ClusterSnapshot& snapshot, const PodShape& shape,
+                                       NodeId node);
 
 }  // namespace ebb
 

@@ -3,6 +3,7 @@
 #include <simdjson.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -69,10 +70,31 @@ std::vector<NodeVerdict> JudgeAll(ClusterSnapshot& snapshot, PodId pod,
   return verdicts;
 }
 
-Json PodVerdicts(ClusterSnapshot& snapshot, PodId pod, std::optional<NodeId> only) {
+std::vector<FilterVerdict> JudgeEach(ClusterSnapshot& snapshot, PodId pod, NodeId node) {
+  const Unplaced unplaced(snapshot, pod);
+  return ExplainEach(snapshot, snapshot.catalog().shape_of(pod), node);
+}
+
+Json FiltersJson(const std::vector<FilterVerdict>& verdicts) {
+  Json filters = Json::array();
+  for (const FilterVerdict& verdict : verdicts) {
+    Json filter = {{"plugin", FilterName(verdict.filter)}, {"fits", verdict.fits}};
+    if (!verdict.fits) filter["reasons"] = verdict.reasons;
+    filters.push_back(std::move(filter));
+  }
+  return filters;
+}
+
+enum class Detail { kFirstNo, kEveryFilter };
+
+Json PodVerdicts(ClusterSnapshot& snapshot, PodId pod, std::optional<NodeId> only, Detail detail) {
   Json nodes = Json::array();
   for (const NodeVerdict& v : JudgeAll(snapshot, pod, only)) {
-    nodes.push_back(VerdictJson(snapshot.catalog().NodeName(v.node), v.verdict));
+    Json node = VerdictJson(snapshot.catalog().NodeName(v.node), v.verdict);
+    if (detail == Detail::kEveryFilter) {
+      node["filters"] = FiltersJson(JudgeEach(snapshot, pod, v.node));
+    }
+    nodes.push_back(std::move(node));
   }
   return {{"pod", snapshot.catalog().PodName(pod)}, {"nodes", std::move(nodes)}};
 }
@@ -80,7 +102,8 @@ Json PodVerdicts(ClusterSnapshot& snapshot, PodId pod, std::optional<NodeId> onl
 absl::StatusOr<PodId> FindPod(const Catalog& catalog, std::string_view name) {
   const size_t slash = name.find('/');
   if (slash == std::string_view::npos) {
-    return absl::InvalidArgumentError(absl::StrCat("\"", Absl(name), "\" is not namespace/name"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("pod \"", Absl(name), "\" is not NAMESPACE/NAME"));
   }
   return catalog.FindPod(name.substr(0, slash), name.substr(slash + 1));
 }
@@ -169,7 +192,7 @@ absl::StatusOr<Json> Answer(const Request& request) {
   for (const std::string& name : request.pods) {
     const absl::StatusOr<PodId> pod = FindPod(snapshot->catalog(), name);
     if (!pod.ok()) return pod.status();
-    results.push_back(PodVerdicts(*snapshot, *pod, std::nullopt));
+    results.push_back(PodVerdicts(*snapshot, *pod, std::nullopt, Detail::kFirstNo));
   }
   return results;
 }
@@ -192,9 +215,21 @@ std::string Join(const std::vector<std::string>& parts) {
   return joined;
 }
 
-void PrintTable(ClusterSnapshot& snapshot, PodId pod, std::optional<NodeId> only,
-                std::ostream& out) {
-  const std::vector<NodeVerdict> verdicts = JudgeAll(snapshot, pod, only);
+void PrintFilters(ClusterSnapshot& snapshot, PodId pod, NodeId node, std::ostream& out) {
+  const std::vector<FilterVerdict> verdicts = JudgeEach(snapshot, pod, node);
+  const bool fits = std::ranges::all_of(verdicts, &FilterVerdict::fits);
+  out << "Pod " << snapshot.catalog().PodName(pod) << (fits ? " fits" : " does not fit")
+      << " on node " << snapshot.catalog().NodeName(node) << "\n\n";
+  Table table({"FILTER", "FITS", "REASONS"});
+  for (const FilterVerdict& verdict : verdicts) {
+    table.AddRow({std::string(FilterName(verdict.filter)), verdict.fits ? "yes" : "no",
+                  Join(verdict.reasons)});
+  }
+  table.Print(out);
+}
+
+void PrintTable(ClusterSnapshot& snapshot, PodId pod, std::ostream& out) {
+  const std::vector<NodeVerdict> verdicts = JudgeAll(snapshot, pod);
   size_t fits = 0;
   Table table({"NODE", "FITS", "FILTER", "REASONS"});
   for (const auto& [node, verdict] : verdicts) {
@@ -226,15 +261,23 @@ std::string AnswerFilterRequest(std::string_view line) {
 void FilterCommand::AddTo(CLI::App& app) {
   app.add_option("INPUT", inputs, "Dumps of the cluster, as for `ebb plan`");
   app.add_option("--pod", pods, "Pod to ask about, as NAMESPACE/NAME; may be given often");
-  app.add_option("--node", node, "Ask about this node only");
+  app.add_option("--node", node, "Ask about this node only, and show what each filter says");
   app.add_option("-o,--output", output, "How to print")
       ->check(CLI::IsMember({"table", "json"}))
       ->capture_default_str();
   app.add_flag("--stdin", from_stdin,
-               "Read requests, one JSON object a line, and answer each with a line");
+               "Answer requests, one JSON object a line, until the input ends.\n"
+               "Request: {\"id\": 1, \"objects\": [OBJECT...], \"pods\": [\"NAMESPACE/NAME\"...]}\n"
+               "Answer:  {\"id\": 1, \"results\": [{\"pod\": ..., \"nodes\": [{\"node\": ...,\n"
+               "         \"fits\": false, \"plugin\": ..., \"reasons\": [...]}]}]}, or\n"
+               "         {\"id\": 1, \"error\": ...}");
 }
 
 int FilterCommand::Run(std::istream& in, std::ostream& out, std::ostream& err) const {
+  if (from_stdin && !(inputs.empty() && pods.empty() && node.empty())) {
+    err << "ebb filter: --stdin takes no INPUT, --pod or --node; they are in the requests\n";
+    return 2;
+  }
   if (from_stdin) return AnswerLines(in, out);
   if (inputs.empty() || pods.empty()) {
     err << "ebb filter: pass INPUT... and --pod NAMESPACE/NAME, or --stdin\n";
@@ -254,13 +297,20 @@ int FilterCommand::Run(std::istream& in, std::ostream& out, std::ostream& err) c
     only = *found;
   }
   Json results = Json::array();
+  bool printed = false;
   for (const std::string& name : pods) {
     const absl::StatusOr<PodId> pod = FindPod(catalog, name);
     if (!pod.ok()) return fail(pod.status());
     if (output == "table") {
-      PrintTable(cluster->snapshot, *pod, only, out);
+      if (printed) out << "\n";
+      printed = true;
+      if (only) {
+        PrintFilters(cluster->snapshot, *pod, *only, out);
+      } else {
+        PrintTable(cluster->snapshot, *pod, out);
+      }
     } else {
-      results.push_back(PodVerdicts(cluster->snapshot, *pod, only));
+      results.push_back(PodVerdicts(cluster->snapshot, *pod, only, Detail::kEveryFilter));
     }
   }
   if (output == "json") {

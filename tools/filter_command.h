@@ -3,7 +3,9 @@
 //   ebb filter INPUT... --pod NS/NAME [--node NODE] [-o table|json]
 //   ebb filter --stdin    one request a line, one answer a line (go/oracle/README.md)
 //
-// A pod is tested as if it were not placed; all others stay where they are.
+// A pod is tested as if it were not placed; all others stay where they are.  A node's
+// verdict is the scheduler's: the first filter that says no.  With --node, and in JSON,
+// every filter's own verdict comes with it.
 //
 // Threads: none.
 
