@@ -348,6 +348,26 @@ void SnapshotBuilder::RefuseDeviceClasses() {
   }
 }
 
+// So do pods with claims, whatever these say.
+void SnapshotBuilder::RefuseResourceClaims() {
+  Catalog& catalog = *catalog_;
+  for (PodShape& shape : catalog.shapes_) {
+    if (shape.resource_claims.empty() || !shape.not_understood.empty()) continue;
+    std::string why;
+    for (const PodResourceClaimInfo& claim : shape.resource_claims) {
+      if (claim.name == kNoText) {
+        why += "status.extendedResourceClaimStatus";
+      } else {
+        absl::StrAppend(&why, "spec.resourceClaims[", Absl(catalog.Text(claim.name)), "]");
+      }
+      absl::StrAppend(
+          &why, ": ",
+          catalog.storage_.Describe(shape.namespace_name, claim, catalog.symbols()), "; ");
+    }
+    shape.not_understood = why + "dynamic resource allocation is not evaluated";
+  }
+}
+
 void SnapshotBuilder::PlacePods(ClusterSnapshot& snapshot) const {
   for (uint32_t p = 0; p < wanted_nodes_.size(); ++p) {
     if (wanted_nodes_[p] == kNoText) continue;
@@ -361,6 +381,7 @@ absl::StatusOr<ClusterSnapshot> SnapshotBuilder::Build() && {
   tables.Connect(shapes_->pending());
   ConnectBudgets();
   catalog_->storage_.Connect(*catalog_->symbols_);
+  RefuseResourceClaims();
   RefuseDeviceClasses();
   ClusterSnapshot snapshot(catalog_);
   for (uint32_t n = 0; n < catalog_->nodes(); ++n) snapshot.AddNode(NodeId{n});

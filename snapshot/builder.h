@@ -65,6 +65,7 @@ class SnapshotBuilder {
   void InternRequests(const objects::ResourceList& sum, Requests& requests);
   void ConnectBudgets();
   void RefuseDeviceClasses();
+  void RefuseResourceClaims();
   void PlacePods(ClusterSnapshot& snapshot) const;
 
   std::shared_ptr<Catalog> catalog_;

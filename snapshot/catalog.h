@@ -123,6 +123,7 @@ struct PodShape {
 
   // Volumes by claim, and everything else that storage filters read.
   uint32_t volumes = 0;                     // Index for Storage::volumes(); 0: none matters.
+  std::vector<PodResourceClaimInfo> resource_claims;  // Any keeps the pod where it is.
 
   // A constraint that ebb does not evaluate: the pod fits nowhere and keeps its
   // node.  Empty: all is understood.

@@ -55,8 +55,8 @@ struct ObjectMeta {
   KeyValues labels;
   KeyValues annotations;
   std::vector<OwnerReference> owners;
-  int64_t creation_time = 0;                // 0: absent.
-  std::optional<int64_t> deletion_time;     // metadata.deletionTimestamp.
+  int64_t creation_time = 0;             // 0: absent.
+  std::optional<int64_t> deletion_time;  // metadata.deletionTimestamp.
 };
 
 // One entry of matchExpressions or matchFields.  `op` is the operator as
@@ -145,13 +145,22 @@ struct ContainerStatus {
 struct Volume {
   Text name;
   Text source;
-  Text medium;       // emptyDir.medium.
-  Text claim_name;   // persistentVolumeClaim.claimName.
-  Text id;           // gce pdName, aws volumeID, iscsi iqn, rbd image, azureDisk diskURI, cinder volumeID, ...
-  Text pool;         // rbd.pool ("rbd" where absent).
+  Text medium;      // emptyDir.medium.
+  Text claim_name;  // persistentVolumeClaim.claimName.
+  Text id;    // gce pdName, aws volumeID, iscsi iqn, rbd image, azureDisk diskURI, cinder volumeID,
+              // ...
+  Text pool;  // rbd.pool ("rbd" where absent).
   std::vector<Text> monitors;  // rbd.monitors.
-  Text driver;       // csi.driver.
+  Text driver;                 // csi.driver.
   bool read_only = false;
+};
+
+// One entry of spec.resourceClaims.  The claim of one made from a template is named by
+// status.resourceClaimStatuses; empty: there is none yet.
+struct PodResourceClaim {
+  Text name;  // Empty: status.extendedResourceClaimStatus.
+  Text claim_name;
+  Text template_name;
 };
 
 struct Pod {
@@ -177,16 +186,16 @@ struct Pod {
   bool has_pod_resources = false;  // spec.resources.requests is present.
   ResourceList pod_requests;       // spec.resources.requests.
   std::vector<Volume> volumes;
-  std::vector<Text> resource_claims;  // spec.resourceClaims[].name.
+  std::vector<PodResourceClaim> resource_claims;
 
   // status
   Text phase;
   Text nominated_node_name;
   bool resize_infeasible = false;  // Condition PodResizePending with reason Infeasible.
-  std::vector<ContainerStatus> container_statuses;       // containers and init containers alike.
-  bool has_pod_status_resources = false;                 // status.resources is present.
-  ResourceList pod_status_requests;                      // status.resources.requests.
-  ResourceList pod_allocated;                            // status.allocatedResources.
+  std::vector<ContainerStatus> container_statuses;  // containers and init containers alike.
+  bool has_pod_status_resources = false;            // status.resources is present.
+  ResourceList pod_status_requests;                 // status.resources.requests.
+  ResourceList pod_allocated;                       // status.allocatedResources.
 
   // A field that may restrict where the pod runs and that the importer does not
   // know, as a JSON path ("spec.affinity.cosmicAffinity"); keeps the pod's node.
@@ -229,10 +238,11 @@ enum class ControllerKind : uint8_t {
 struct Controller {
   ControllerKind kind = ControllerKind::kReplicaSet;
   ObjectMeta meta;
-  std::optional<int64_t> spec_replicas;   // spec.replicas; Job: spec.parallelism.
-  std::optional<int64_t> completions;     // Job: spec.completions.
-  int64_t status_replicas = 0;            // RS, RC: status.replicas; StatefulSet: status.currentReplicas; Job: status.active.
-  int64_t succeeded = 0;                  // Job: status.succeeded.
+  std::optional<int64_t> spec_replicas;  // spec.replicas; Job: spec.parallelism.
+  std::optional<int64_t> completions;    // Job: spec.completions.
+  int64_t status_replicas =
+      0;  // RS, RC: status.replicas; StatefulSet: status.currentReplicas; Job: status.active.
+  int64_t succeeded = 0;  // Job: status.succeeded.
 };
 
 struct Namespace {

@@ -175,7 +175,11 @@ void WriteNeeds(KeyWriter& write, const objects::Pod& pod) {
     write.Text(pod.meta.name);
     write.Text(pod.meta.uid);
   }
-  write.Texts(pod.resource_claims);
+  write.Each(pod.resource_claims, [&](const objects::PodResourceClaim& claim) {
+    write.Text(claim.name);
+    write.Text(claim.claim_name);
+    write.Text(claim.template_name);
+  });
   write.Text(pod.not_understood);
 }
 
@@ -342,7 +346,8 @@ std::optional<PendingSpread> CompileSpread(const objects::TopologySpreadConstrai
                        .max_skew = static_cast<int32_t>(std::clamp<int64_t>(from.max_skew, 0, kMax)),
                        .min_domains = static_cast<int32_t>(
                            std::clamp<int64_t>(from.min_domains.value_or(1), 1, kMax)),
-                       .honor_affinity = from.node_affinity_policy != "Ignore",
+                       .honor_affinity = from.node_affinity_policy.empty() ||
+                                         from.node_affinity_policy == "Honor",
                        .honor_taints = from.node_taints_policy == "Honor"};
   AddMatchLabelKeys(from, shape, symbols, spread.selector);
   return spread;
@@ -377,8 +382,9 @@ PodShape PodShapes::Compile(Catalog& catalog, const objects::Pod& pod,
   CompileContainers(symbols, pod, shape);
   CompileClaims(catalog, pod, shape);
   shape.volumes = catalog.storage_.AddVolumesOf(pod, symbols);
-  if (!pod.resource_claims.empty()) {
-    shape.not_understood = "spec.resourceClaims: dynamic resource allocation is not evaluated";
+  for (const auto& [name, claim_name, template_name] : pod.resource_claims) {
+    shape.resource_claims.push_back(
+        {symbols.Intern(name), symbols.Intern(claim_name), symbols.Intern(template_name)});
   }
   shape.fit_requests = fit_requests;
   shape.charge_requests = charge_requests;

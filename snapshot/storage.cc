@@ -169,7 +169,8 @@ void AddMigratedDisk(const objects::Volume& from, PodVolumes& to, Symbols& symbo
 
 constexpr Text kKinds[] = {
     "PersistentVolume", "PersistentVolumeClaim", "StorageClass",       "CSIDriver",
-    "CSINode",          "VolumeAttachment",      "CSIStorageCapacity", "DeviceClass"};
+    "CSINode",          "VolumeAttachment",      "CSIStorageCapacity", "DeviceClass",
+    "ResourceClaim",    "ResourceClaimTemplate", "ResourceSlice"};
 static_assert(std::size(kKinds) == std::variant_size_v<objects::StorageObject>);
 
 }  // namespace
@@ -314,6 +315,24 @@ void Storage::Put(const objects::DeviceClass& from, Symbols& symbols) {
   }
 }
 
+void Storage::Put(const objects::ResourceClaim& from, Symbols& symbols) {
+  std::string state = from.allocated ? "is allocated" : "is not allocated";
+  for (const auto& [driver, pool, name] : from.devices) {
+    absl::StrAppend(&state, &driver == &from.devices.front().driver ? " (" : ", ", Absl(driver),
+                    "/", Absl(pool), "/", Absl(name));
+  }
+  if (!from.devices.empty()) state += ')';
+  if (from.meta.deletion_time) state += " and is being deleted";
+  resource_claims_.emplace(
+      NamespacedName{symbols.Intern(from.meta.namespace_name), symbols.Intern(from.meta.name)},
+      std::move(state));
+}
+
+void Storage::Put(const objects::ResourceClaimTemplate& from, Symbols& symbols) {
+  resource_claim_templates_.emplace(symbols.Intern(from.meta.namespace_name),
+                                    symbols.Intern(from.meta.name));
+}
+
 uint32_t Storage::AddVolumesOf(const objects::Pod& pod, Symbols& symbols) {
   PodVolumes volumes;
   for (const objects::Volume& volume : pod.volumes) {
@@ -412,6 +431,22 @@ std::span<const VolumeInfo* const> Storage::VolumesOfClass(TextId storage_class)
   const auto it = volumes_by_class_.find(storage_class);
   if (it == volumes_by_class_.end()) return {};
   return it->second;
+}
+
+std::string Storage::Describe(TextId namespace_name, const PodResourceClaimInfo& claim,
+                              const Symbols& symbols) const {
+  const auto full_name = [&](TextId name) {
+    return absl::StrCat(Absl(symbols.Text(namespace_name)), "/", Absl(symbols.Text(name)));
+  };
+  if (claim.claim_name != kNoText) {
+    const auto it = resource_claims_.find({namespace_name, claim.claim_name});
+    return absl::StrCat("ResourceClaim ", full_name(claim.claim_name), " ",
+                        it == resource_claims_.end() ? "is not in the input" : it->second);
+  }
+  if (claim.template_name == kNoText) return "no ResourceClaim is named";
+  const bool known = resource_claim_templates_.contains({namespace_name, claim.template_name});
+  return absl::StrCat("no ResourceClaim was made yet from ResourceClaimTemplate ",
+                      full_name(claim.template_name), known ? "" : ", which is not in the input");
 }
 
 TextId Storage::DeviceClassOf(TextId resource) const {

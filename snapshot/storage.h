@@ -172,6 +172,13 @@ struct PodVolumes {
   std::string attach_error;  // Not empty: the scheduler fails to count them.
 };
 
+// One entry of a pod's spec.resourceClaims, as objects::PodResourceClaim.
+struct PodResourceClaimInfo {
+  TextId name;
+  TextId claim_name;
+  TextId template_name;
+};
+
 class Storage {
  public:
   // Errors: InvalidArgument naming the object: it has no name or occurs twice.
@@ -200,6 +207,11 @@ class Storage {
   // The DeviceClass through which an extended resource is allocated; kNoText: none.
   [[nodiscard]] TextId DeviceClassOf(TextId resource) const;
 
+  // What is known of a claim that a pod of the namespace names: "ResourceClaim ns/gpu is
+  // not allocated".
+  [[nodiscard]] std::string Describe(TextId namespace_name, const PodResourceClaimInfo& claim,
+                                     const Symbols& symbols) const;
+
  private:
   using NamespacedName = std::pair<TextId, TextId>;
   struct Attachment {
@@ -216,6 +228,9 @@ class Storage {
   void Put(const objects::VolumeAttachment& attachment, Symbols& symbols);
   void Put(const objects::CsiStorageCapacity& capacity, Symbols& symbols);
   void Put(const objects::DeviceClass& klass, Symbols& symbols);
+  void Put(const objects::ResourceClaim& claim, Symbols& symbols);
+  void Put(const objects::ResourceClaimTemplate& from, Symbols& symbols);
+  void Put(const objects::ResourceSlice&, Symbols&) {}  // No decision reads them.
 
   void ConnectClaim(ClaimInfo& claim, Symbols& symbols) const;
   void ConnectPod(PodVolumes& pod) const;
@@ -235,7 +250,9 @@ class Storage {
   absl::flat_hash_map<TextId, const StorageClassInfo*> classes_by_name_;
   absl::flat_hash_map<TextId, CsiNodeInfo> csi_nodes_;
   absl::flat_hash_set<TextId> drivers_with_capacity_;
-  absl::flat_hash_map<TextId, TextId> device_classes_;  // By resource.
+  absl::flat_hash_map<TextId, TextId> device_classes_;                // By resource.
+  absl::flat_hash_map<NamespacedName, std::string> resource_claims_;  // "is not allocated".
+  absl::flat_hash_set<NamespacedName> resource_claim_templates_;
 
   absl::flat_hash_map<TextId, std::vector<const VolumeInfo*>> volumes_by_class_;
   absl::flat_hash_map<TextId, std::vector<AttachableVolume>> attached_to_;

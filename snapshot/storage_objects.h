@@ -101,15 +101,42 @@ struct CsiStorageCapacity {
   std::optional<int64_t> maximum_volume_size_bytes;
 };
 
-// Of dynamic resource allocation ebb reads only which extended resources are
-// allocated through it: pods that ask for one keep their node.
+// Dynamic resource allocation is not evaluated: a pod that asks for devices, by a claim
+// or by an extended resource that a DeviceClass stands for, keeps its node.  What is
+// read of it says why.
+
 struct DeviceClass {
   ObjectMeta meta;
   Text extended_resource_name;
 };
 
+struct ResourceClaim {
+  // One of status.allocation.devices.results.
+  struct Device {
+    Text driver;
+    Text pool;
+    Text name;
+  };
+  ObjectMeta meta;
+  bool allocated = false;  // status.allocation is present.
+  std::vector<Device> devices;
+};
+
+struct ResourceClaimTemplate {
+  ObjectMeta meta;
+};
+
+// Devices that a driver offers, on one node or on several.
+struct ResourceSlice {
+  ObjectMeta meta;
+  Text driver;
+  Text pool;       // spec.pool.name.
+  Text node_name;  // Empty: not of one node alone.
+};
+
 using StorageObject = std::variant<PersistentVolume, PersistentVolumeClaim, StorageClass, CsiDriver,
-                                   CsiNode, VolumeAttachment, CsiStorageCapacity, DeviceClass>;
+                                   CsiNode, VolumeAttachment, CsiStorageCapacity, DeviceClass,
+                                   ResourceClaim, ResourceClaimTemplate, ResourceSlice>;
 
 }  // namespace ebb::objects
 

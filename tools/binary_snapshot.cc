@@ -196,6 +196,27 @@ class Encoder {
     to.set_extended_resource_name(Id(from.extended_resource_name));
   }
 
+  void Put(const objects::ResourceClaim& from, wire::ResourceClaim& to) {
+    Put(from.meta, *to.mutable_meta());
+    to.set_allocated(from.allocated);
+    for (const auto& [driver, pool, name] : from.devices) {
+      to.add_devices(Id(driver));
+      to.add_devices(Id(pool));
+      to.add_devices(Id(name));
+    }
+  }
+
+  void Put(const objects::ResourceClaimTemplate& from, wire::ResourceClaimTemplate& to) {
+    Put(from.meta, *to.mutable_meta());
+  }
+
+  void Put(const objects::ResourceSlice& from, wire::ResourceSlice& to) {
+    Put(from.meta, *to.mutable_meta());
+    to.set_driver(Id(from.driver));
+    to.set_pool(Id(from.pool));
+    to.set_node_name(Id(from.node_name));
+  }
+
   void Put(const objects::StorageObject& from, wire::Object& to) {
     struct Choose {
       Encoder& put;
@@ -216,6 +237,11 @@ class Encoder {
         put.Put(o, *to.mutable_csi_storage_capacity());
       }
       void operator()(const objects::DeviceClass& o) { put.Put(o, *to.mutable_device_class()); }
+      void operator()(const objects::ResourceClaim& o) { put.Put(o, *to.mutable_resource_claim()); }
+      void operator()(const objects::ResourceClaimTemplate& o) {
+        put.Put(o, *to.mutable_resource_claim_template());
+      }
+      void operator()(const objects::ResourceSlice& o) { put.Put(o, *to.mutable_resource_slice()); }
     };
     std::visit(Choose{*this, to}, from);
   }
@@ -239,7 +265,12 @@ class Encoder {
     if (!from.overhead.empty()) Put(from.overhead, *to.mutable_overhead());
     if (from.has_pod_resources) Put(from.pod_requests, *to.mutable_pod_requests());
     for (const objects::Volume& each : from.volumes) Put(each, *to.add_volumes());
-    Put(from.resource_claims, *to.mutable_resource_claims());
+    for (const auto& [name, claim_name, template_name] : from.resource_claims) {
+      to.add_resource_claims(Id(name));
+      wire::ClaimSource& source = *to.add_resource_claim_sources();
+      source.set_claim_name(Id(claim_name));
+      source.set_template_name(Id(template_name));
+    }
   }
 
   void PutPodConstraints(const objects::Pod& from, wire::Pod& to) {
@@ -518,6 +549,25 @@ class Decoder {
     to.extended_resource_name = At(from.extended_resource_name());
   }
 
+  void Get(const wire::ResourceClaim& from, objects::ResourceClaim& to) {
+    Get(from.meta(), to.meta);
+    to.allocated = from.allocated();
+    for (int i = 0; i + 2 < from.devices_size(); i += 3) {
+      to.devices.push_back({At(from.devices(i)), At(from.devices(i + 1)), At(from.devices(i + 2))});
+    }
+  }
+
+  void Get(const wire::ResourceClaimTemplate& from, objects::ResourceClaimTemplate& to) {
+    Get(from.meta(), to.meta);
+  }
+
+  void Get(const wire::ResourceSlice& from, objects::ResourceSlice& to) {
+    Get(from.meta(), to.meta);
+    to.driver = At(from.driver());
+    to.pool = At(from.pool());
+    to.node_name = At(from.node_name());
+  }
+
   void Get(const wire::PodDisruptionBudget& from, objects::PodDisruptionBudget& to) {
     Get(from.meta(), to.meta);
     if (from.has_selector()) Get(from.selector(), to.selector);
@@ -561,7 +611,13 @@ class Decoder {
     to.has_pod_resources = from.has_pod_requests();
     Get(from.pod_requests(), to.pod_requests);
     for (const wire::Volume& each : from.volumes()) Get(each, to.volumes.emplace_back());
-    Get(from.resource_claims(), to.resource_claims);
+    for (int i = 0; i < from.resource_claims_size(); ++i) {
+      objects::PodResourceClaim& claim = to.resource_claims.emplace_back();
+      claim.name = At(from.resource_claims(i));
+      if (i >= from.resource_claim_sources_size()) continue;
+      claim.claim_name = At(from.resource_claim_sources(i).claim_name());
+      claim.template_name = At(from.resource_claim_sources(i).template_name());
+    }
   }
 
   void GetPodConstraints(const wire::Pod& from, objects::Pod& to) {
@@ -778,6 +834,13 @@ class FileReader {
                                                             object.csi_storage_capacity());
       case wire::Object::kDeviceClass:
         return HandOverStorage<objects::DeviceClass>("DeviceClass", object.device_class());
+      case wire::Object::kResourceClaim:
+        return HandOverStorage<objects::ResourceClaim>("ResourceClaim", object.resource_claim());
+      case wire::Object::kResourceClaimTemplate:
+        return HandOverStorage<objects::ResourceClaimTemplate>("ResourceClaimTemplate",
+                                                               object.resource_claim_template());
+      case wire::Object::kResourceSlice:
+        return HandOverStorage<objects::ResourceSlice>("ResourceSlice", object.resource_slice());
       case wire::Object::OBJECT_NOT_SET:
         break;
     }

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "snapshot/text.h"
 
@@ -111,6 +112,14 @@ absl::Status ObjectBatch::Give(const Entry& entry, ObjectSink& sink) {
   return sink.OnStorageObject(storage[entry.index]);
 }
 
+// `error` with the file and, unless it says so itself, the object in front.
+absl::Status ObjectBatch::Named(std::string_view file, const Entry& entry,
+                                const absl::Status& error) {
+  std::string name = absl::StrCat(Absl(entry.kind), " ", NameOf(MetaOf(entry)), ": ");
+  if (absl::StartsWith(error.message(), name)) name.clear();
+  return absl::Status(error.code(), absl::StrCat(Absl(file), ": ", name, error.message()));
+}
+
 absl::Status ObjectBatch::HandOver(std::string_view file, ObjectSink& sink, ImportStats& stats,
                                    absl::FunctionRef<absl::Status(size_t)> without_kind) {
   for (size_t position = 0; position < entries_.size(); ++position) {
@@ -120,11 +129,7 @@ absl::Status ObjectBatch::HandOver(std::string_view file, ObjectSink& sink, Impo
       case What::kObject:
         ++stats.objects;
         taken = Give(entry, sink);
-        if (!taken.ok()) {
-          return absl::Status(taken.code(),
-                              absl::StrCat(Absl(file), ": ", Absl(entry.kind), " ",
-                                           NameOf(MetaOf(entry)), ": ", taken.message()));
-        }
+        if (!taken.ok()) return Named(file, entry, taken);
         continue;
       case What::kIgnored:
         ++stats.ignored.try_emplace(std::string(entry.kind), 0).first->second;

@@ -108,6 +108,7 @@ class ObjectBatch {
 
   const objects::ObjectMeta& MetaOf(const Entry& entry);
   absl::Status Give(const Entry& entry, ObjectSink& sink);
+  absl::Status Named(std::string_view file, const Entry& entry, const absl::Status& error);
 
   std::vector<Entry> entries_;
   absl::Status error_;

@@ -50,6 +50,41 @@ constexpr auto kHarmlessPodSpec = std::to_array<Text>({
 });
 static_assert(std::is_sorted(kHarmlessPodSpec.begin(), kHarmlessPodSpec.end()));
 
+// A source that is not here may be one that not every node can mount.
+constexpr auto kVolumeSources = std::to_array<Text>({
+    "awsElasticBlockStore",
+    "azureDisk",
+    "azureFile",
+    "cephfs",
+    "cinder",
+    "configMap",
+    "csi",
+    "downwardAPI",
+    "emptyDir",
+    "ephemeral",
+    "fc",
+    "flexVolume",
+    "flocker",
+    "gcePersistentDisk",
+    "gitRepo",
+    "glusterfs",
+    "hostPath",
+    "image",
+    "iscsi",
+    "nfs",
+    "persistentVolumeClaim",
+    "photonPersistentDisk",
+    "portworxVolume",
+    "projected",
+    "quobyte",
+    "rbd",
+    "scaleIO",
+    "secret",
+    "storageos",
+    "vsphereVolume",
+});
+static_assert(std::is_sorted(kVolumeSources.begin(), kVolumeSources.end()));
+
 // The member of a volume source that tells which disk it is, for those that
 // exclude one another or count against a limit.
 struct VolumeIdField {
@@ -192,6 +227,10 @@ class ObjectReader::Impl {
   bool ReadVolumeAttachment();
   bool ReadCsiStorageCapacity();
   bool ReadDeviceClass();
+  bool ReadResourceClaim();
+  bool ReadResourceClaimTemplate();
+  bool ReadResourceSlice();
+  bool AllocatedDevices(Value& value, std::vector<objects::ResourceClaim::Device>& devices);
   bool PersistentVolumeSpec(Value& value, objects::PersistentVolume& volume);
   bool PersistentVolumeSource(Value& value, objects::PersistentVolume& volume);
   bool PersistentVolumeClaimSpec(Value& value, objects::PersistentVolumeClaim& claim);
@@ -246,6 +285,8 @@ class ObjectReader::Impl {
   bool Volume(Value& value, objects::Volume& volume);
   bool VolumeSource(Value& value, objects::Volume& volume);
   bool ResizeCondition(Value& value);
+  bool ResourceClaimStatus(Text key, Value& value);
+  void NameMadeClaims();
 
   void RenewPod();
   std::vector<objects::Container> EmptiedContainers(std::vector<objects::Container>& containers);
@@ -270,7 +311,8 @@ class ObjectReader::Impl {
   std::string start_;                 // All up to the kind, of the object before.
   const Kind* start_rule_ = nullptr;  // What it meant; null: unknown.
   std::string not_understood_;
-  std::vector<ResourceList> spare_lists_;  // Memory of containers gone by.
+  std::vector<objects::PodResourceClaim> made_claims_;  // status.resourceClaimStatuses.
+  std::vector<ResourceList> spare_lists_;               // Memory of containers gone by.
 };
 
 // Kinds that are read; what is not here is ignored and counted.
@@ -300,6 +342,10 @@ const ObjectReader::Impl::Kind ObjectReader::Impl::kKinds[] = {
     {"storage.k8s.io", "VolumeAttachment", false, Type::kStorage, &Impl::ReadVolumeAttachment},
     {"storage.k8s.io", "CSIStorageCapacity", true, Type::kStorage, &Impl::ReadCsiStorageCapacity},
     {"resource.k8s.io", "DeviceClass", false, Type::kStorage, &Impl::ReadDeviceClass},
+    {"resource.k8s.io", "ResourceClaim", true, Type::kStorage, &Impl::ReadResourceClaim},
+    {"resource.k8s.io", "ResourceClaimTemplate", true, Type::kStorage,
+     &Impl::ReadResourceClaimTemplate},
+    {"resource.k8s.io", "ResourceSlice", false, Type::kStorage, &Impl::ReadResourceSlice},
 };
 
 // ---------------------------------------------------------------------------
@@ -336,6 +382,7 @@ void ObjectReader::Impl::Read(std::string_view json, const ObjectPlace& place, O
     if (own) RememberStart(json, api_version, kind, rule);
   }
   not_understood_.clear();
+  made_claims_.clear();
   if (!(this->*rule->read)()) return FieldError(rule->kind, place);
   if (meta_->name.empty()) {
     fields_.FailAt(".metadata.name", "is missing");
@@ -344,6 +391,7 @@ void ObjectReader::Impl::Read(std::string_view json, const ObjectPlace& place, O
   // What the API server would have made of a manifest without a namespace.
   if (rule->namespaced && meta_->namespace_name.empty()) meta_->namespace_name = "default";
   if (rule->type == Type::kPod) {
+    if (!made_claims_.empty()) NameMadeClaims();
     pod_->not_understood = batch.texts.Copy(not_understood_);
     if (place.on_node.has_value()) pod_->node_name = *place.on_node;
   }
@@ -661,9 +709,12 @@ bool ObjectReader::Impl::PodSpec(Value& value) {
     if (key == "resourceClaims") {
       pod_->resource_claims.clear();
       return fields_.Elements(member, [this](Value& each) {
-        Text& name = pod_->resource_claims.emplace_back();
+        objects::PodResourceClaim& claim = pod_->resource_claims.emplace_back();
         return fields_.Members(each, [&](Text part, Value& text) {
-          return part != "name" || fields_.String(text, name);
+          if (part == "name") return fields_.String(text, claim.name);
+          if (part == "resourceClaimName") return fields_.String(text, claim.claim_name);
+          if (part == "resourceClaimTemplateName") return fields_.String(text, claim.template_name);
+          return NotUnderstood("spec.resourceClaims[]", part);
         });
       });
     }
@@ -841,6 +892,9 @@ bool ObjectReader::Impl::Volume(Value& value, objects::Volume& volume) {
   const bool read = fields_.Members(value, [&](Text key, Value& member) {
     if (key == "name") return fields_.String(member, volume.name);
     volume.source = key;
+    if (!std::binary_search(kVolumeSources.begin(), kVolumeSources.end(), key)) {
+      return NotUnderstood("spec.volumes[]", key);
+    }
     return VolumeSource(member, volume);
   });
   // A volume without a source is an emptyDir (SetDefaults_Volume).
@@ -886,6 +940,9 @@ bool ObjectReader::Impl::PodStatus(Value& value) {
       return fields_.Elements(member, [this](Value& each) { return ResizeCondition(each); });
     }
     if (key == "allocatedResources") return Resources(member, pod_->pod_allocated);
+    if (key == "resourceClaimStatuses" || key == "extendedResourceClaimStatus") {
+      return ResourceClaimStatus(key, member);
+    }
     if (key == "resources") {
       pod_->has_pod_status_resources = true;
       return fields_.Members(member, [this](Text part, Value& list) {
@@ -894,6 +951,29 @@ bool ObjectReader::Impl::PodStatus(Value& value) {
     }
     return true;
   });
+}
+
+// Which claims were made for the pod.
+bool ObjectReader::Impl::ResourceClaimStatus(Text key, Value& value) {
+  const auto read = [this](Value& each) {
+    objects::PodResourceClaim& claim = made_claims_.emplace_back();
+    return fields_.Members(each, [&](Text part, Value& text) {
+      if (part == "name") return fields_.String(text, claim.name);
+      return part != "resourceClaimName" || fields_.String(text, claim.claim_name);
+    });
+  };
+  return key == "resourceClaimStatuses" ? fields_.Elements(value, read) : read(value);
+}
+
+void ObjectReader::Impl::NameMadeClaims() {
+  std::vector<objects::PodResourceClaim>& claims = pod_->resource_claims;
+  for (const objects::PodResourceClaim& made : made_claims_) {
+    if (made.name.empty()) claims.push_back(made);
+    for (objects::PodResourceClaim& claim : claims) {
+      if (claim.name == made.name && claim.claim_name.empty()) claim.claim_name = made.claim_name;
+    }
+  }
+  made_claims_.clear();
 }
 
 bool ObjectReader::Impl::ResizeCondition(Value& value) {
@@ -1215,6 +1295,63 @@ bool ObjectReader::Impl::ReadDeviceClass() {
       return part != "extendedResourceName" || fields_.String(member, klass.extended_resource_name);
     });
   });
+}
+
+bool ObjectReader::Impl::ReadResourceClaim() {
+  auto& claim = Renewed<objects::ResourceClaim>();
+  return fields_.Members([&](Text key, Value& value) {
+    if (key == "metadata") return Meta(value, claim.meta);
+    if (key != "status") return true;
+    return fields_.Members(value, [&](Text part, Value& allocation) {
+      if (part != "allocation") return true;
+      claim.allocated = true;
+      return fields_.Members(allocation, [&](Text field, Value& member) {
+        return field != "devices" || AllocatedDevices(member, claim.devices);
+      });
+    });
+  });
+}
+
+bool ObjectReader::Impl::AllocatedDevices(Value& value,
+                                          std::vector<objects::ResourceClaim::Device>& devices) {
+  return fields_.Members(value, [&](Text key, Value& results) {
+    if (key != "results") return true;
+    return fields_.Elements(results, [&](Value& each) {
+      objects::ResourceClaim::Device& device = devices.emplace_back();
+      return fields_.Members(each, [&](Text part, Value& text) {
+        if (part == "driver") return fields_.String(text, device.driver);
+        if (part == "pool") return fields_.String(text, device.pool);
+        if (part == "device") return fields_.String(text, device.name);
+        return true;
+      });
+    });
+  });
+}
+
+bool ObjectReader::Impl::ReadResourceClaimTemplate() {
+  auto& from = Renewed<objects::ResourceClaimTemplate>();
+  return fields_.Members(
+      [&](Text key, Value& value) { return key != "metadata" || Meta(value, from.meta); });
+}
+
+bool ObjectReader::Impl::ReadResourceSlice() {
+  auto& slice = Renewed<objects::ResourceSlice>();
+  const bool read = fields_.Members([&](Text key, Value& value) {
+    if (key == "metadata") return Meta(value, slice.meta);
+    if (key != "spec") return true;
+    return fields_.Members(value, [&](Text part, Value& member) {
+      if (part == "driver") return fields_.String(member, slice.driver);
+      if (part == "nodeName") return fields_.String(member, slice.node_name);
+      if (part != "pool") return true;
+      return fields_.Members(member, [&](Text field, Value& text) {
+        return field != "name" || fields_.String(text, slice.pool);
+      });
+    });
+  });
+  if (!read) return false;
+  if (slice.driver.empty()) return fields_.FailAt(".spec.driver", "is missing");
+  if (slice.pool.empty()) return fields_.FailAt(".spec.pool.name", "is missing");
+  return true;
 }
 
 // ---------------------------------------------------------------------------

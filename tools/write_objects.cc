@@ -66,7 +66,8 @@ std::string Broken(const objects::ResourceAmount& quantity) {
 Json Resources(const objects::ResourceList& list) {
   Json map = Json::object();
   for (const auto& each : list) {
-    map[std::string(each.name)] = each.excess == 0 ? Quantity(each.name, each.amount) : Broken(each);
+    map[std::string(each.name)] =
+        each.excess == 0 ? Quantity(each.name, each.amount) : Broken(each);
   }
   return map;
 }
@@ -261,7 +262,13 @@ Json PodSpec(const objects::Pod& pod) {
   Put(json, "overhead", Resources(pod.overhead));
   if (pod.has_pod_resources) json["resources"]["requests"] = Resources(pod.pod_requests);
   Put(json, "volumes", Volumes(pod.volumes));
-  for (const Text claim : pod.resource_claims) json["resourceClaims"].push_back({{"name", claim}});
+  for (const auto& [name, claim_name, template_name] : pod.resource_claims) {
+    if (name.empty()) continue;  // Of the status.
+    Json claim = {{"name", name}};
+    Put(claim, "resourceClaimTemplateName", template_name);
+    if (template_name.empty()) Put(claim, "resourceClaimName", claim_name);
+    json["resourceClaims"].push_back(std::move(claim));
+  }
   return json;
 }
 
@@ -284,6 +291,14 @@ Json PodStatus(const objects::Pod& pod) {
     json["resources"]["requests"] = Resources(pod.pod_status_requests);
   }
   Put(json, "allocatedResources", Resources(pod.pod_allocated));
+  for (const auto& [name, claim_name, template_name] : pod.resource_claims) {
+    if (claim_name.empty()) continue;
+    if (name.empty()) {
+      json["extendedResourceClaimStatus"] = {{"resourceClaimName", claim_name}};
+    } else if (!template_name.empty()) {
+      json["resourceClaimStatuses"].push_back({{"name", name}, {"resourceClaimName", claim_name}});
+    }
+  }
   return json;
 }
 
@@ -423,6 +438,28 @@ Json ToJson(const objects::DeviceClass& klass) {
   Json json = Object("resource.k8s.io/v1", "DeviceClass", klass.meta);
   json["spec"] = Json::object();
   Put(json["spec"], "extendedResourceName", klass.extended_resource_name);
+  return json;
+}
+
+Json ToJson(const objects::ResourceClaim& claim) {
+  Json json = Object("resource.k8s.io/v1", "ResourceClaim", claim.meta);
+  if (!claim.allocated) return json;
+  Json results = Json::array();
+  for (const auto& [driver, pool, name] : claim.devices) {
+    results.push_back({{"driver", driver}, {"pool", pool}, {"device", name}});
+  }
+  json["status"]["allocation"]["devices"]["results"] = std::move(results);
+  return json;
+}
+
+Json ToJson(const objects::ResourceClaimTemplate& from) {
+  return Object("resource.k8s.io/v1", "ResourceClaimTemplate", from.meta);
+}
+
+Json ToJson(const objects::ResourceSlice& slice) {
+  Json json = Object("resource.k8s.io/v1", "ResourceSlice", slice.meta);
+  json["spec"] = {{"driver", slice.driver}, {"pool", {{"name", slice.pool}}}};
+  Put(json["spec"], "nodeName", slice.node_name);
   return json;
 }
 

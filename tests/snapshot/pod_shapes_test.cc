@@ -123,7 +123,7 @@ TEST(PodShapesTest, EveryFieldThatMattersMakesAnotherShape) {
          p.volumes[0].source = "persistentVolumeClaim";
          p.volumes[0].claim_name = "c";
        }},
-      {"resource claim", [](P& p) { p.resource_claims = {"gpu"}; }},
+      {"resource claim", [](P& p) { p.resource_claims = {{"gpu", "g", ""}}; }},
       {"host network users",
        [](P& p) {
          p.host_network = true;
@@ -182,7 +182,7 @@ TEST(PodShapesTest, WhatCannotBeReadIsNotUnderstood) {
     return ShapeOf(snapshot).not_understood;
   };
   EXPECT_EQ(why(Pod("p")), "");
-  EXPECT_NE(why(Pod("p").With([](auto& p) { p.resource_claims = {"gpu"}; })), "");
+  EXPECT_NE(why(Pod("p").With([](auto& p) { p.resource_claims = {{"gpu", "g", ""}}; })), "");
   objects::LabelSelector bad = test::Select("a", "b");
   bad.match_expressions = {{"k", "Near", {"x"}}};
   EXPECT_NE(why(Pod("p").Near("zone", bad)), "");

@@ -278,6 +278,7 @@ TEST_F(CliTest, UsageErrorsEndWithTwoAndSayWhatWasMeant) {
       {{"plan", "x", "--scale-down-simulation-timeout", "30"}, "\"30\" is not a duration"},
       {{"gen", "huge"}, "KIND: huge not in"},
       {{"filter"}, "--pod"},
+      {{"filter", "--stdin", "x.json"}, "--stdin takes no INPUT"},
   };
   for (const auto& [args, message] : cases) {
     const Result result = Ebb(args);
@@ -348,6 +349,123 @@ TEST_F(CliTest, FilterAnswersLineByLineAndGoesOnAfterAnError) {
   EXPECT_TRUE(Json::parse(line).contains("error"));
   ASSERT_TRUE(std::getline(lines, line));
   EXPECT_EQ(Json::parse(line)["error"], "no pod \"a/b\"");
+}
+
+TEST_F(CliTest, FilterOfOneNodeTellsWhatEveryFilterSays) {
+  const std::string cluster = File(
+      "cluster.json", List({Node("small", ""), Node("ssd", R"("disk":"ssd")"), kReplicaSet,
+                            Pod("web-0", "small", "3800m"),
+                            Pod("disk-0", "ssd", "500m", R"("nodeSelector":{"disk":"ssd"},)")}));
+  const std::vector<std::string> ask = {"filter", cluster, "--pod", "default/disk-0", "--node"};
+  std::vector<std::string> args = ask;
+  args.push_back("small");
+  EXPECT_THAT(Ebb(args).out, HasSubstr("Pod default/disk-0 does not fit on node small\n"));
+  EXPECT_THAT(Ebb(args).out, HasSubstr("Insufficient cpu"));
+  args.insert(args.end(), {"-o", "json"});
+  const Json answer = Json::parse(Ebb(args).out);
+  const Json& node = answer["results"][0]["nodes"][0];
+  EXPECT_EQ(node["plugin"], "NodeAffinity");  // As the scheduler, which asks no further.
+  std::vector<std::string> refusals;
+  for (const Json& filter : node["filters"]) {
+    if (!filter["fits"]) refusals.push_back(filter["plugin"]);
+  }
+  EXPECT_THAT(refusals, ::testing::ElementsAre("NodeAffinity", "NodeResourcesFit"));
+
+  args = ask;
+  args.push_back("ssd");
+  EXPECT_THAT(Ebb(args).out, HasSubstr("Pod default/disk-0 fits on node ssd\n"));
+  args.back() = "nowhere";
+  EXPECT_EQ(Ebb(args).err, "ebb: no node \"nowhere\"\n");
+  EXPECT_EQ(Ebb({"filter", cluster, "--pod", "disk-0"}).err,
+            "ebb: pod \"disk-0\" is not NAMESPACE/NAME\n");
+}
+
+// What a pod asks for that nobody should: the scheduler's verdict where it has one, else
+// the pod's node stays.
+TEST_F(CliTest, BadConstraintsAreJudgedAsTheSchedulerDoesOrKeepTheNode) {
+  struct BadPod {
+    const char* spec;
+    const char* plugin;  // "": the pod fits, and its node goes.
+    const char* reason;
+  };
+  constexpr const char* kNoAffinity = "node(s) didn't match Pod's node affinity/selector";
+  const BadPod pods[] = {
+      {R"("affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{
+          "nodeSelectorTerms":[{"matchExpressions":[{"key":"a","operator":"Near","values":["1"]}]}]}}},)",
+       "NodeAffinity", kNoAffinity},
+      {R"("affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{
+          "nodeSelectorTerms":[{"matchExpressions":[{"key":"a","operator":"In","values":[]}]}]}}},)",
+       "NodeAffinity", kNoAffinity},
+      {R"("affinity":{"podAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[
+          {"topologyKey":"a","labelSelector":{"matchExpressions":[{"key":"a","operator":"Near"}]}}]}},)",
+       "InterPodAffinity", "\"Near\" is not a valid label selector operator"},
+      {R"("affinity":{"podAntiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[
+          {"topologyKey":"a","labelSelector":{"matchExpressions":[
+            {"key":"a","operator":"In","values":[]}]}}]}},)",
+       "InterPodAffinity", "operator In on key \"a\" has 0 values"},
+      {R"("topologySpreadConstraints":[{"maxSkew":1,"whenUnsatisfiable":"DoNotSchedule",
+          "labelSelector":{}}],)",
+       "PodTopologySpread", "(missing required label)"},
+      {R"("topologySpreadConstraints":[{"maxSkew":1,"topologyKey":"a","labelSelector":{},
+          "whenUnsatisfiable":"Sometimes"}],)",
+       "NotUnderstood", "whenUnsatisfiable: \"Sometimes\" is not known"},
+      {R"("topologySpreadConstraints":[{"maxSkew":1,"topologyKey":"a","colour":"red",
+          "whenUnsatisfiable":"DoNotSchedule","labelSelector":{}}],)",
+       "NotUnderstood", "spec.topologySpreadConstraints[].colour"},
+      {R"("volumes":[{"name":"v","persistentVolumeClaim":{"claimName":"none"}}],)",
+       "VolumeRestrictions", "persistentvolumeclaim \"none\" not found"},
+      {R"("volumes":[{"name":"v","ephemeral":{"volumeClaimTemplate":{}}}],)", "VolumeBinding",
+       "waiting for ephemeral volume controller"},
+      {R"("volumes":[{"name":"v","persistentVolumeClaim":{"claimName":"to-nothing"}}],)",
+       "VolumeZone", "persistentvolume \"gone\" not found"},
+      {R"("volumes":[{"name":"v","persistentVolumeClaim":{"claimName":"odd"}}],)", "", ""},
+      {R"("volumes":[{"name":"v","csi":{"driver":"nobody.knows"}}],)", "", ""},
+      {R"("volumes":[{"name":"v","quantumDisk":{}}],)", "NotUnderstood",
+       "spec.volumes[].quantumDisk"},
+      {R"("tolerations":[{"key":"a","operator":"Perhaps"}],)", "", ""},
+      {R"("orbit":"low",)", "NotUnderstood", "spec.orbit"},
+      {R"("resourceClaims":[{"name":"gpu","resourceClaimName":"held"},
+          {"name":"nic","resourceClaimName":"none"},
+          {"name":"later","resourceClaimTemplateName":"t"}],)",
+       "NotUnderstood",
+       "spec.resourceClaims[gpu]: ResourceClaim default/held is allocated (d/pool/gpu-0); "
+       "spec.resourceClaims[nic]: ResourceClaim default/none is not in the input; "
+       "spec.resourceClaims[later]: no ResourceClaim was made yet from ResourceClaimTemplate "
+       "default/t, which is not in the input; dynamic resource allocation is not evaluated"},
+  };
+  for (const auto& [spec, plugin, reason] : pods) {
+    const std::string cluster = File(
+        "bad.json",
+        List({Node("holder", ""), Node("free", ""), kReplicaSet, Pod("p-0", "holder", "1", spec),
+              R"({"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":"to-nothing",
+                  "namespace":"default","annotations":{"pv.kubernetes.io/bind-completed":"yes"}},
+                  "spec":{"volumeName":"gone"}})",
+              R"({"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":"odd",
+                  "namespace":"default","annotations":{"pv.kubernetes.io/bind-completed":"yes"}},
+                  "spec":{"volumeName":"odd"}})",
+              R"({"apiVersion":"v1","kind":"PersistentVolume","metadata":{"name":"odd"},
+                  "spec":{"csi":{"driver":"nobody.knows","volumeHandle":"h"}}})",
+              R"({"apiVersion":"resource.k8s.io/v1","kind":"ResourceClaim",
+                  "metadata":{"name":"held","namespace":"default"},"status":{"allocation":{
+                    "devices":{"results":[{"driver":"d","pool":"pool","device":"gpu-0"}]}}}})"}));
+    const Json answer = Json::parse(
+        Ebb({"filter", cluster, "--pod", "default/p-0", "--node", "free", "-o", "json"}).out);
+    const Json& node = answer["results"][0]["nodes"][0];
+    const bool fits = *plugin == '\0';
+    EXPECT_EQ(node["fits"], fits) << spec;
+    if (!fits) {
+      EXPECT_EQ(node["plugin"], plugin) << spec;
+      EXPECT_THAT(std::string(node["reasons"][0]), HasSubstr(reason)) << spec;
+    }
+    const Result plan = Ebb({"plan", cluster, "--candidate-order", "input", "-o", "json"});
+    ASSERT_EQ(plan.exit_code, 0) << plan.err;
+    const Json made = Json::parse(plan.out);
+    bool goes = false;
+    for (const Json& removal : made["remove"]) {
+      goes = goes || removal["node"] == "holder";
+    }
+    EXPECT_EQ(goes, fits) << spec;
+  }
 }
 
 // --- The schema ------------------------------------------------------------------

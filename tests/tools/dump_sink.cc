@@ -209,6 +209,25 @@ Line Dumped(const objects::DeviceClass& klass) {
   return Line("DeviceClass").Put("name", klass.meta).Put("resource", klass.extended_resource_name);
 }
 
+Line Dumped(const objects::ResourceClaim& claim) {
+  Line line("ResourceClaim");
+  line.Put("name", claim.meta).Put("allocated", claim.allocated);
+  for (const auto& [driver, pool, name] : claim.devices) {
+    line.Put("driver", driver).Put("pool", pool).Put("device", name);
+  }
+  return line;
+}
+
+Line Dumped(const objects::ResourceClaimTemplate& from) {
+  return Line("ResourceClaimTemplate").Put("name", from.meta);
+}
+
+Line Dumped(const objects::ResourceSlice& slice) {
+  Line line("ResourceSlice");
+  line.Put("name", slice.meta).Put("driver", slice.driver).Put("pool", slice.pool);
+  return line.Put("node", slice.node_name);
+}
+
 }  // namespace
 
 absl::Status DumpSink::OnStorageObject(const objects::StorageObject& object) {
@@ -249,7 +268,10 @@ absl::Status DumpSink::OnPod(const objects::Pod& pod) {
   line.Put("overhead", pod.overhead).Put("has_resources", pod.has_pod_resources);
   line.Put("requests", pod.pod_requests);
   PutVolumes(pod, line);
-  line.Put("claims", pod.resource_claims);
+  for (const objects::PodResourceClaim& each : pod.resource_claims) {
+    line.Put("claims", each.name).Put("claim", each.claim_name);
+    line.Put("template", each.template_name);
+  }
   PutStatus(pod, line);
   line.Put("not_understood", pod.not_understood);
   lines_.push_back(line.text());

@@ -166,7 +166,8 @@ TEST(ReadJsonTest, WhatAPodAsksForIsRead) {
             "Pod name=[p] namespace=[ns] node=[n] priority=-5 restart=[Always] grace=0 "
             "host_network=true host_users=0 container=( name=[c] requests=[cpu]:1000 all=true "
             "ip=[1.2.3.4] port=80 protocol=[UDP]) init=( name=[i] restart=[Always]) "
-            "overhead=[cpu]:250 has_resources=true requests=[memory]:1048576 claims=[gpu]");
+            "overhead=[cpu]:250 has_resources=true requests=[memory]:1048576 claims=[gpu] "
+            "claim=[g]");
 }
 
 TEST(ReadJsonTest, WhatRestrictsAPodIsRead) {
@@ -204,7 +205,8 @@ TEST(ReadJsonTest, VolumesKeepTheirSourceAndWhatTellsThemApart) {
             "source=[hostPath] volume=[c] source=[persistentVolumeClaim] claim=[cl] ro=true "
             "volume=[d] source=[gcePersistentDisk] id=[disk] volume=[e] source=[rbd] id=[im] "
             "pool=[rbd] monitors=[m1] monitors=[m2] volume=[f] source=[csi] driver=[dr] volume=[g] "
-            "source=[emptyDir] volume=[h] source=[fancyNewVolume]");
+            "source=[emptyDir] volume=[h] source=[fancyNewVolume] "
+            "not_understood=[spec.volumes[].fancyNewVolume]");
 }
 
 TEST(ReadJsonTest, APodsStatusIsReadWhereItCounts) {
@@ -261,6 +263,18 @@ TEST(ReadJsonTest, NothingOfOneObjectIsLeftInTheNext) {
   EXPECT_EQ(read.lines[1],
             "Pod name=[q] namespace=[ns] container=( name=[c]) container=( name=[d])");
   EXPECT_EQ(read.lines[2], read.lines[0]);
+}
+
+TEST(ReadJsonTest, ClaimsThatWereMadeForOnePodAreNotTheNexts) {
+  const Read read = ReadText(
+      R"({"kind":"Pod","metadata":{"name":"p","namespace":"ns"},
+          "status":{"resourceClaimStatuses":[{"name":"gpu","resourceClaimName":"p-gpu"}]},
+          "spec":{"resourceClaims":[{"name":"gpu","resourceClaimTemplateName":"t"}]}}
+         {"kind":"Pod","metadata":{"name":"q","namespace":"ns"},
+          "spec":{"resourceClaims":[{"name":"gpu","resourceClaimTemplateName":"t"}]}})");
+  ASSERT_EQ(read.lines.size(), 2u) << read.error;
+  EXPECT_EQ(read.lines[0], "Pod name=[p] namespace=[ns] claims=[gpu] claim=[p-gpu] template=[t]");
+  EXPECT_EQ(read.lines[1], "Pod name=[q] namespace=[ns] claims=[gpu] template=[t]");
 }
 
 TEST(ReadJsonTest, NullIsAbsent) {

@@ -50,7 +50,27 @@ constexpr std::string_view kObjects = R"([
  "metadata":{"name":"room","namespace":"kube-system"},"storageClassName":"fast",
  "nodeTopology":{},"capacity":"100Gi","maximumVolumeSize":"8Gi"},
 {"apiVersion":"resource.k8s.io/v1","kind":"DeviceClass","metadata":{"name":"gpu"},
- "spec":{"extendedResourceName":"example.com/gpu"}}
+ "spec":{"extendedResourceName":"example.com/gpu"}},
+{"apiVersion":"resource.k8s.io/v1beta1","kind":"ResourceClaim",
+ "metadata":{"name":"held","namespace":"ns"},
+ "spec":{"devices":{"requests":[{"name":"r","deviceClassName":"gpu"}]}},
+ "status":{"allocation":{"devices":{"results":[
+   {"request":"r","driver":"gpu.example.com","pool":"n","device":"gpu-0"},
+   {"request":"r","driver":"gpu.example.com","pool":"n","device":"gpu-1"}]}},
+  "reservedFor":[{"resource":"pods","name":"p","uid":"u"}]}},
+{"apiVersion":"resource.k8s.io/v1","kind":"ResourceClaim",
+ "metadata":{"name":"waiting","namespace":"ns"},
+ "spec":{"devices":{"requests":[{"name":"r","exactly":{"deviceClassName":"gpu"}}]}}},
+{"apiVersion":"resource.k8s.io/v1beta2","kind":"ResourceClaimTemplate",
+ "metadata":{"name":"gpus","namespace":"ns"},"spec":{"spec":{"devices":{}}}},
+{"apiVersion":"resource.k8s.io/v1","kind":"ResourceSlice","metadata":{"name":"n-gpu"},
+ "spec":{"driver":"gpu.example.com","nodeName":"n","devices":[{"name":"gpu-0"}],
+  "pool":{"name":"n","generation":1,"resourceSliceCount":1}}},
+{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","namespace":"ns"},
+ "spec":{"resourceClaims":[{"name":"a","resourceClaimName":"held"},
+  {"name":"b","resourceClaimTemplateName":"gpus"},{"name":"c","resourceClaimTemplateName":"gpus"}]},
+ "status":{"resourceClaimStatuses":[{"name":"b","resourceClaimName":"p-b-x7"},{"name":"c"}],
+  "extendedResourceClaimStatus":{"requestMappings":[],"resourceClaimName":"p-ext"}}}
 ])";
 
 const std::vector<std::string>& Lines() {
@@ -74,6 +94,13 @@ const std::vector<std::string>& Lines() {
       "CSIStorageCapacity name=[room] namespace=[kube-system] class=[fast] topology=() "
       "capacity=107374182400 max=8589934592",
       "DeviceClass name=[gpu] resource=[example.com/gpu]",
+      "ResourceClaim name=[held] namespace=[ns] allocated=true driver=[gpu.example.com] pool=[n] "
+      "device=[gpu-0] driver=[gpu.example.com] pool=[n] device=[gpu-1]",
+      "ResourceClaim name=[waiting] namespace=[ns]",
+      "ResourceClaimTemplate name=[gpus] namespace=[ns]",
+      "ResourceSlice name=[n-gpu] driver=[gpu.example.com] pool=[n] node=[n]",
+      "Pod name=[p] namespace=[ns] claims=[a] claim=[held] claims=[b] claim=[p-b-x7] "
+      "template=[gpus] claims=[c] template=[gpus] claim=[p-ext]",
   };
   return *lines;
 }
@@ -135,16 +162,24 @@ TEST(StorageFormsTest, PartsOfAUnitAreWrittenExactly) {
   }
 }
 
-TEST(StorageFormsTest, AWrongFieldIsNamed) {
+std::string ErrorOf(std::string_view text) {
   testing::DumpSink sink;
   ImportStats stats;
-  const absl::Status status =
-      ReadBytes("f",
-                R"({"apiVersion":"v1","kind":"PersistentVolume","metadata":{"name":"pv"},
-          "spec":{"capacity":{"storage":"4x"}}})",
-                sink, stats);
-  EXPECT_EQ(status.message(),
+  return std::string(ReadBytes("f", text, sink, stats).message());
+}
+
+TEST(StorageFormsTest, AWrongFieldIsNamed) {
+  EXPECT_EQ(ErrorOf(R"({"apiVersion":"v1","kind":"PersistentVolume","metadata":{"name":"pv"},
+                        "spec":{"capacity":{"storage":"4x"}}})"),
             "f: PersistentVolume pv: spec.capacity.storage: \"4x\" is not a quantity");
+  EXPECT_EQ(ErrorOf(R"({"apiVersion":"resource.k8s.io/v1","kind":"ResourceClaim",
+                        "metadata":{"name":"c","namespace":"ns"},
+                        "status":{"allocation":{"devices":{"results":[{"driver":7}]}}}})"),
+            "f: ResourceClaim ns/c: status.allocation.devices.results[0].driver: 7 is not a "
+            "string");
+  EXPECT_EQ(ErrorOf(R"({"apiVersion":"resource.k8s.io/v1","kind":"ResourceSlice",
+                        "metadata":{"name":"s"},"spec":{"driver":"d","nodeName":"n"}})"),
+            "f: ResourceSlice s: spec.pool.name: is missing");
 }
 
 }  // namespace
