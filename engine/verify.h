@@ -8,6 +8,12 @@
 // and must move has exactly one destination, which is there, is allowed and passes
 // every filter at that moment, in the order that the plan tells; nobody else moved.
 //
+// Two things are shared with the planner because they read one pod or one claim and
+// keep nothing between questions, so that they cannot drift apart from the state that
+// is replayed: the drainability rules (JudgePod, not the planner's DrainJudge, and with
+// budgets counted here) and the storage filters.  Tests hold both to slow twins
+// (tests/predicates/*_random_test.cc).
+//
 // Cost:    O(moves x pods of a node), and O(pods) per pod with topology terms.
 // Threads: pure.
 

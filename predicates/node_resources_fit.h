@@ -27,7 +27,7 @@ inline bool FitsNodeResources(const ClusterSnapshot& snapshot, const PodShape& s
 }
 
 // Appends every shortage: "Too many pods", then "Insufficient cpu", memory,
-// ephemeral-storage, and the others in no order of the scheduler's.
+// ephemeral-storage, and the others by name (the scheduler lists them by chance).
 void AppendShortages(const ClusterSnapshot& snapshot, const PodShape& shape, NodeId node,
                      std::vector<std::string>& reasons);
 

@@ -3,11 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <map>
 #include <random>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tests/support/filter_differential.h"
@@ -47,7 +50,7 @@ constexpr std::string_view kStorageReasons[] = {
 };
 
 TEST(FiltersRandomTest, EveryVerdictIsTheTwins) {
-  constexpr uint64_t kClusters = 1500;
+  constexpr uint64_t kClusters = 2500;
   DifferentialStats stats;
   for (uint64_t c = 0; c < kClusters; ++c) {
     const uint64_t seed = Seed() + c;
@@ -69,6 +72,40 @@ TEST(FiltersRandomTest, EveryVerdictIsTheTwins) {
   }
   for (const std::string_view reason : kStorageReasons) {
     EXPECT_GT(stats.reasons[std::string(reason)], 0u) << reason;
+  }
+}
+
+// Every verdict on a cluster, by the names of pod and node.
+std::map<std::pair<std::string, std::string>, std::string> VerdictsOf(const RawCluster& raw) {
+  ClusterSnapshot snapshot = BuildSnapshot(raw).value();
+  const Catalog& catalog = snapshot.catalog();
+  std::map<std::pair<std::string, std::string>, std::string> verdicts;
+  for (uint32_t p = 0; p < catalog.pods(); ++p) {
+    snapshot.Fork();
+    if (snapshot.NodeOf(PodId{p}) != kNoNode) snapshot.RemovePod(PodId{p});
+    for (uint32_t n = 0; n < catalog.nodes(); ++n) {
+      const FilterVerdict verdict = Explain(snapshot, catalog.shape_of(PodId{p}), NodeId{n});
+      std::string text(verdict.fits ? "fits" : FilterName(verdict.filter));
+      for (const std::string& reason : verdict.reasons) text += "; " + reason;
+      verdicts[{catalog.PodName(PodId{p}), std::string(catalog.NodeName(NodeId{n}))}] = text;
+    }
+    snapshot.Revert();
+  }
+  return verdicts;
+}
+
+TEST(FiltersRandomTest, VerdictsDoNotDependOnTheOrderOfNodesOrPods) {
+  constexpr uint64_t kClusters = 300;
+  for (uint64_t c = 0; c < kClusters; ++c) {
+    const uint64_t seed = Seed() + c;
+    std::mt19937_64 random(seed);
+    const std::vector<uint8_t> bytes = RandomBytes(random, 3000);
+    Choices choices(bytes);
+    RawCluster raw = RandomCluster(choices);
+    const auto verdicts = VerdictsOf(raw);
+    std::ranges::shuffle(raw.nodes, random);
+    std::ranges::shuffle(raw.pods, random);
+    ASSERT_EQ(VerdictsOf(raw), verdicts) << "EBB_TEST_SEED=" << seed;
   }
 }
 

@@ -352,7 +352,8 @@ class Twin {
 
   bool IsEligible(const objects::TopologySpreadConstraint& c, const objects::Node& node) const {
     return HasAllKeys(node) &&
-           (c.node_affinity_policy == "Ignore" || MatchesNodeAffinity(pod_, node)) &&
+           (!(c.node_affinity_policy.empty() || c.node_affinity_policy == "Honor") ||
+            MatchesNodeAffinity(pod_, node)) &&
            (c.node_taints_policy != "Honor" || ToleratesNode(pod_, node));
   }
 

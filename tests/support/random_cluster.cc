@@ -70,6 +70,7 @@ class Maker {
     inter_pod_ = choose_.Chance(60);
     features_ = choose_.Chance(20);
     storage_ = choose_.Chance(50);
+    shelf_ = choose_.Chance(35);
     RawCluster cluster;
     MakeNamespaces(cluster);
     const size_t nodes = 1 + choose_.Below(kNodeNames.size());
@@ -280,6 +281,11 @@ class Maker {
     volume.access_modes = AccessModes();
     volume.storage_class_name = choose_.Pick(kClassNames);
     volume.phase = choose_.Pick(kPhases);
+    if (shelf_ && choose_.Chance(85)) {
+      volume.storage_class_name = "static";
+      volume.phase = "Available";
+      volume.access_modes = {"ReadWriteOnce", "ReadWriteMany", "ReadOnlyMany"};
+    }
     if (choose_.Chance(8)) volume.volume_mode = "Block";
     if (choose_.Chance(8)) volume.volume_attributes_class_name = "gold";
     if (choose_.Chance(40)) volume.meta.labels.push_back({"app", choose_.Pick(kPodValues)});
@@ -305,6 +311,10 @@ class Maker {
       r.op = choose_.Chance(80) ? "In" : "NotIn";
       r.values = {choose_.Pick(kCloudZones), choose_.Pick(kZones)};
       if (r.key == "host") r.values = {choose_.Pick(kNodeNames), choose_.Pick(kNodeNames)};
+      if (r.key == kRegion || r.key == kBetaRegion) r.values = {choose_.Pick(kCloudRegions)};
+      if (r.key == kBetaZone && choose_.Chance(50)) {
+        term.match_expressions.push_back({kBetaRegion, "In", {choose_.Pick(kCloudRegions)}});
+      }
       if (odd_) Distort(r);
       if (!choose_.Chance(8)) term.match_expressions.push_back(std::move(r));
       if (choose_.Chance(8)) term.match_fields.push_back(MakeField());
@@ -333,6 +343,7 @@ class Maker {
     claim.storage_class_name =
         kClassNames[choose_.Chance(8) ? choose_.Below(kClassNames.size()) : choose_.Below(3)];
     if (!choose_.Chance(10)) claim.request_bytes = static_cast<int64_t>(choose_.Below(20));
+    if (shelf_ && choose_.Chance(85)) claim.storage_class_name = "static";
     if (choose_.Chance(8)) claim.storage_class_name = choose_.Chance(50) ? "legacy" : "";
     if (choose_.Chance(4)) {
       claim.meta.annotations.push_back(
@@ -359,7 +370,7 @@ class Maker {
       if (other.meta.name == name && other.meta.namespace_name == namespace_name) return;
     }
     objects::PersistentVolumeClaim claim = NewClaim(name, namespace_name);
-    if (choose_.Chance(40)) {
+    if (choose_.Chance(shelf_ ? 10 : 40)) {
       Bind(claim, cluster);
     } else {
       if (choose_.Chance(10)) {
@@ -377,6 +388,7 @@ class Maker {
     objects::PersistentVolume& volume = cluster.volumes[choose_.Below(cluster.volumes.size())];
     static constexpr Texts<3> kUids = {"", "someone-else", ""};
     volume.claim = {claim.meta.namespace_name, claim.meta.name, choose_.Pick(kUids)};
+    if (choose_.Chance(70)) volume.storage_class_name = claim.storage_class_name;
     if (choose_.Chance(50)) volume.claim->uid = claim.meta.uid;
   }
 
@@ -405,6 +417,25 @@ class Maker {
       attachment.attacher = choose_.Chance(5) ? Text() : choose_.Pick(kDrivers);
       attachment.node_name = cluster.nodes[choose_.Below(cluster.nodes.size())].meta.name;
       if (!choose_.Chance(5)) attachment.volume_name = choose_.Pick(kVolumeNames);
+      if (choose_.Chance(50)) AttachWhatIsMounted(cluster, attachment);
+    }
+  }
+
+  // What a pod has mounted is attached to its node, as it should be.
+  void AttachWhatIsMounted(const RawCluster& cluster, objects::VolumeAttachment& attachment) {
+    const objects::Pod& pod = cluster.pods[choose_.Below(cluster.pods.size())];
+    for (const objects::Volume& mounted : pod.volumes) {
+      for (const objects::PersistentVolumeClaim& claim : cluster.claims) {
+        if (claim.meta.name != mounted.claim_name || claim.volume_name.empty()) continue;
+        if (claim.meta.namespace_name != pod.meta.namespace_name) continue;
+        for (const objects::PersistentVolume& volume : cluster.volumes) {
+          if (volume.meta.name != claim.volume_name || volume.source != "csi") continue;
+          attachment = {.meta = attachment.meta,
+                        .attacher = volume.driver,
+                        .node_name = pod.node_name,
+                        .volume_name = volume.meta.name};
+        }
+      }
     }
   }
 
@@ -590,6 +621,7 @@ class Maker {
       c.node_affinity_policy = choose_.Pick(kPolicies);
       c.node_taints_policy = choose_.Pick(kPolicies);
       if (odd_ && choose_.Chance(10)) c.topology_key = "";
+      if (odd_ && choose_.Chance(10)) c.node_affinity_policy = c.node_taints_policy = "Perhaps";
     }
   }
 
@@ -614,6 +646,7 @@ class Maker {
   bool inter_pod_ = false;
   bool features_ = false;
   bool storage_ = false;
+  bool shelf_ = false;  // Claims choose among volumes that somebody made beforehand.
 };
 
 }  // namespace

@@ -1,0 +1,329 @@
+// The drainability rules against a slow twin: pods, controllers and budgets at random,
+// judged from the objects one sentence at a time.  EBB_TEST_SEED=<n> starts elsewhere.
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "predicates/drainability.h"
+#include "snapshot/builder.h"
+#include "tests/support/random_seed.h"
+#include "tests/support/twin_labels.h"
+
+namespace ebb::test {
+namespace {
+
+using objects::Controller;
+using objects::ControllerKind;
+using objects::OwnerReference;
+using objects::Pod;
+using objects::PodDisruptionBudget;
+using objects::Text;
+
+constexpr int64_t kNow = 1'000'000;
+const std::vector<Text> kPodNames = {"p0", "p1", "p2", "p3", "p4", "p5", "p6", "p7", "p8", "p9"};
+const std::vector<Text> kNamespaces = {"default", "default", "kube-system"};
+const std::vector<Text> kNames = {"x", "y"};
+const std::vector<Text> kSafe = {"true", "false", "on-completion", "yes", "false", "true"};
+
+struct Raw {
+  std::vector<Pod> pods;
+  std::vector<Controller> controllers;
+  std::vector<PodDisruptionBudget> budgets;
+};
+
+// --- Chance
+
+OwnerReference RandomOwner(Dice& dice) {
+  const std::vector<std::pair<Text, Text>> kinds = {{"apps/v1", "ReplicaSet"},
+                                                    {"apps/v1", "ReplicaSet"},
+                                                    {"apps/v1", "StatefulSet"},
+                                                    {"apps/v1", "DaemonSet"},
+                                                    {"batch/v1", "Job"},
+                                                    {"v1", "ReplicationController"},
+                                                    {"other/v1", "DaemonSet"},
+                                                    {"other/v1", "StatefulSet"},
+                                                    {"other/v1", "ReplicaSet"},
+                                                    {"other/v1", "Machine"},
+                                                    {"too/many/parts", "ReplicaSet"}};
+  const auto& [api_version, kind] = dice.Of(kinds);
+  return {api_version, kind, dice.Of(kNames), "u", !dice.Percent(10)};
+}
+
+Pod RandomPod(Dice& dice, Text name) {
+  Pod pod;
+  pod.meta.name = name;
+  pod.meta.namespace_name = dice.Of(kNamespaces);
+  pod.node_name = "n";
+  pod.phase = dice.Of<Text>({"Running", "Running", "Running", "Failed", "Succeeded"});
+  pod.restart_policy = dice.Of<Text>({"Always", "Never", "OnFailure", ""});
+  if (!dice.Percent(10)) pod.meta.creation_time = kNow - dice.Below(3) * 3600 - dice.Below(2);
+  if (dice.Percent(70)) pod.meta.labels.push_back({"app", dice.Of(kNames)});
+  for (int left = dice.Below(3); left > 0; --left) pod.meta.owners.push_back(RandomOwner(dice));
+  const auto annotate = [&](int percent, Text key, Text value) {
+    if (dice.Percent(percent)) pod.meta.annotations.push_back({key, value});
+  };
+  annotate(5, "kubernetes.io/config.mirror", "m");
+  annotate(20, "cluster-autoscaler.kubernetes.io/safe-to-evict", dice.Of(kSafe));
+  annotate(5, "cluster-autoscaler.kubernetes.io/daemonset-pod", dice.Of<Text>({"true", "no"}));
+  annotate(30, "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes",
+           dice.Of<Text>({"a", "b,a", " a", "b"}));
+  if (dice.Percent(15)) {
+    pod.meta.deletion_time = kNow - 30 - dice.Below(3) * 30 - dice.Below(2);
+    if (dice.Percent(50)) pod.termination_grace_period_s = dice.Below(3) * 30;
+  }
+  for (const Text volume : {"a", "b"}) {
+    if (!dice.Percent(15)) continue;
+    objects::Volume& added = pod.volumes.emplace_back();
+    added.name = volume;
+    added.source = dice.Of<Text>({"emptyDir", "emptyDir", "hostPath", "configMap"});
+    if (added.source == "emptyDir") added.medium = dice.Of<Text>({"", "Memory", "HugePages"});
+  }
+  return pod;
+}
+
+Raw RandomRaw(Dice& dice) {
+  Raw raw;
+  for (const Text name : kPodNames) raw.pods.push_back(RandomPod(dice, name));
+  for (const ControllerKind kind :
+       {ControllerKind::kReplicationController, ControllerKind::kReplicaSet,
+        ControllerKind::kStatefulSet, ControllerKind::kDaemonSet, ControllerKind::kJob}) {
+    for (const Text name : kNames) {
+      if (dice.Percent(15)) continue;
+      for (const Text ns : {"default", "kube-system"}) {
+        Controller& controller = raw.controllers.emplace_back();
+        controller.kind = kind;
+        controller.meta.name = name;
+        controller.meta.namespace_name = ns;
+        if (dice.Percent(80)) controller.spec_replicas = dice.Below(4);
+      }
+    }
+  }
+  for (const Text name : {"one", "two", "three"}) {
+    if (dice.Percent(40)) continue;
+    PodDisruptionBudget& budget = raw.budgets.emplace_back();
+    budget.meta.name = name;
+    budget.meta.namespace_name = dice.Of(kNamespaces);
+    budget.disruptions_allowed = dice.Below(3);
+    budget.selector.nil = dice.Percent(10);
+    if (!budget.selector.nil && dice.Percent(70)) {
+      budget.selector.match_labels.push_back({"app", dice.Of(kNames)});
+    }
+  }
+  return raw;
+}
+
+DrainOptions RandomOptions(Dice& dice) {
+  return {.skip_nodes_with_system_pods = dice.Percent(70),
+          .skip_nodes_with_local_storage = dice.Percent(70),
+          .skip_nodes_with_custom_controller_pods = dice.Percent(70),
+          .min_replica_count = dice.Below(3),
+          .blocking_system_pod_disruption_timeout_s = 3600};
+}
+
+// --- The twin
+
+using Remaining = std::map<Text, int64_t>;  // By budget.
+
+class Twin {
+ public:
+  Twin(const Raw& raw, const Pod& pod, const DrainOptions& options, const Remaining& remaining,
+       bool listers)
+      : raw_(raw), pod_(pod), options_(options), remaining_(remaining), listers_(listers) {
+    for (const OwnerReference& owner : pod.meta.owners) {
+      if (owner.controller && controller_ == nullptr) controller_ = &owner;
+    }
+  }
+
+  std::string Judge() const {
+    if (Annotation("kubernetes.io/config.mirror")) return "skip";
+    if (pod_.meta.deletion_time &&
+        *pod_.meta.deletion_time + pod_.termination_grace_period_s.value_or(30) + 30 < kNow) {
+      return "skip";
+    }
+    if (std::string no = ReplicaCount(); !no.empty()) return no;
+    if (IsDaemonSetPod()) return "drain";
+    if (SafeToEvict() == "true") return "drain";
+    if (pod_.phase == "Failed") return "drain";
+    if (pod_.phase == "Succeeded" &&
+        (pod_.restart_policy == "Never" || pod_.restart_policy == "OnFailure")) {
+      return "drain";
+    }
+    if (SafeToEvict() == "on-completion") return "wait";
+    if (!IsReplicated()) return "NotReplicated";
+    if (options_.skip_nodes_with_system_pods && pod_.meta.namespace_name == "kube-system" &&
+        Budgets().empty()) {
+      const bool aged = pod_.meta.creation_time != 0 && pod_.meta.creation_time + 3600 < kNow;
+      return aged ? "drain" : "UnmovableKubeSystemPod";
+    }
+    if (SafeToEvict() == "false") return "NotSafeToEvictAnnotation";
+    if (options_.skip_nodes_with_local_storage && HasLocalStorage()) return "LocalStorageRequested";
+    for (const Text budget : Budgets()) {
+      if (remaining_.at(budget) < 1) return "NotEnoughPdb " + std::string(budget);
+    }
+    return "undefined";
+  }
+
+  [[nodiscard]] std::vector<Text> Budgets() const {
+    std::vector<Text> budgets;
+    for (const PodDisruptionBudget& budget : raw_.budgets) {
+      if (budget.meta.namespace_name == pod_.meta.namespace_name &&
+          *twin::Matches(budget.selector, pod_.meta.labels)) {
+        budgets.push_back(budget.meta.name);
+      }
+    }
+    return budgets;
+  }
+
+ private:
+  [[nodiscard]] std::optional<Text> Annotation(Text key) const {
+    return twin::Find(pod_.meta.annotations, key);
+  }
+  [[nodiscard]] Text SafeToEvict() const {
+    return Annotation("cluster-autoscaler.kubernetes.io/safe-to-evict").value_or("");
+  }
+  [[nodiscard]] bool IsDaemonSetPod() const {
+    return (controller_ != nullptr && controller_->kind == "DaemonSet") ||
+           Annotation("cluster-autoscaler.kubernetes.io/daemonset-pod") == "true";
+  }
+
+  [[nodiscard]] const Controller* Find(ControllerKind kind) const {
+    for (const Controller& each : raw_.controllers) {
+      if (each.kind == kind && each.meta.name == controller_->name &&
+          each.meta.namespace_name == pod_.meta.namespace_name) {
+        return &each;
+      }
+    }
+    return nullptr;
+  }
+  [[nodiscard]] std::string MustExist(ControllerKind kind) const {
+    return Find(kind) == nullptr ? "ControllerNotFound" : "";
+  }
+  [[nodiscard]] std::string MustHaveEnough(ControllerKind kind) const {
+    const Controller* found = Find(kind);
+    if (found == nullptr) return "ControllerNotFound";
+    const bool few = found->spec_replicas && *found->spec_replicas < options_.min_replica_count;
+    return few ? "MinReplicasReached" : "";
+  }
+
+  [[nodiscard]] std::string ReplicaCount() const {
+    if (!options_.skip_nodes_with_custom_controller_pods || !listers_) return "";
+    if (controller_ == nullptr || controller_->api_version == "too/many/parts") return "";
+    const bool apps = controller_->api_version == "apps/v1";
+    const Text kind = controller_->kind;
+    if (kind == "ReplicationController") {
+      return MustHaveEnough(ControllerKind::kReplicationController);
+    }
+    if (IsDaemonSetPod()) {
+      return apps && kind == "DaemonSet" ? MustExist(ControllerKind::kDaemonSet) : "";
+    }
+    if (kind == "Job") return MustExist(ControllerKind::kJob);
+    if (kind == "ReplicaSet") return MustHaveEnough(ControllerKind::kReplicaSet);
+    if (kind == "StatefulSet" && apps) return MustExist(ControllerKind::kStatefulSet);
+    return "";
+  }
+
+  [[nodiscard]] bool IsReplicated() const {
+    if (controller_ == nullptr) return false;
+    const Text kind = controller_->kind;
+    return !options_.skip_nodes_with_custom_controller_pods || kind == "ReplicationController" ||
+           kind == "Job" || kind == "ReplicaSet" || kind == "StatefulSet";
+  }
+
+  [[nodiscard]] bool HasLocalStorage() const {
+    const Text safe =
+        Annotation("cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes").value_or("");
+    for (const objects::Volume& volume : pod_.volumes) {
+      const bool local =
+          volume.source == "hostPath" || (volume.source == "emptyDir" && volume.medium != "Memory");
+      const bool named = safe == volume.name || (safe == "b,a");  // Both names are in this one.
+      if (local && !named) return true;
+    }
+    return false;
+  }
+
+  const Raw& raw_;
+  const Pod& pod_;
+  const DrainOptions& options_;
+  const Remaining& remaining_;
+  const bool listers_;
+  const OwnerReference* controller_ = nullptr;
+};
+
+// --- Both
+
+ClusterSnapshot Build(const Raw& raw) {
+  SnapshotBuilder builder;
+  objects::Node node;
+  node.meta.name = "n";
+  absl::Status status = builder.AddNode(node);
+  for (const Pod& pod : raw.pods) status.Update(builder.AddPod(pod));
+  for (const Controller& each : raw.controllers) status.Update(builder.AddController(each));
+  for (const auto& budget : raw.budgets) status.Update(builder.AddPodDisruptionBudget(budget));
+  EXPECT_TRUE(status.ok()) << status;
+  return std::move(builder).Build().value();
+}
+
+std::string TextOf(const Catalog& catalog, const DrainVerdict& verdict) {
+  switch (verdict.outcome) {
+    case DrainOutcome::kUndefined:
+      return "undefined";
+    case DrainOutcome::kDrain:
+      return "drain";
+    case DrainOutcome::kSkip:
+      return "skip";
+    case DrainOutcome::kWaitForCompletion:
+      return "wait";
+    case DrainOutcome::kBlock:
+      break;
+  }
+  std::string text(ToString(verdict.reason));
+  if (verdict.pdb)
+    text += ' ' + std::string(catalog.Text(catalog.pdbs()[Index(*verdict.pdb)].name));
+  return text;
+}
+
+TEST(DrainabilityRandomTest, EveryVerdictIsTheTwinsWhileBudgetsAreSpent) {
+  const uint64_t seed = RandomSeed();
+  std::map<std::string, size_t> seen;
+  for (uint64_t c = 0; c < 2000; ++c) {
+    Dice dice(seed * 100'000 + c);
+    const Raw raw = RandomRaw(dice);
+    const DrainOptions options = RandomOptions(dice);
+    const bool listers = dice.Percent(80);
+    const ClusterSnapshot snapshot = Build(raw);
+    const Catalog& catalog = snapshot.catalog();
+    PdbTracker budgets(catalog);
+    Remaining remaining;
+    for (const auto& budget : raw.budgets) remaining[budget.meta.name] = budget.disruptions_allowed;
+    DrainJudge judge(catalog, options, &budgets, listers, kNow);
+    for (int round = 0; round < 3; ++round) {
+      for (uint32_t p = 0; p < raw.pods.size(); ++p) {
+        const Twin twin(raw, raw.pods[p], options, remaining, listers);
+        const std::string want = twin.Judge();
+        ++seen[want.substr(0, want.find(' '))];
+        const std::string where = "cluster " + std::to_string(c) + ", " + catalog.PodName(PodId{p});
+        ASSERT_EQ(TextOf(catalog, JudgePod(catalog, PodId{p}, options, &budgets, listers, kNow)),
+                  want)
+            << where;
+        ASSERT_EQ(TextOf(catalog, judge.Judge(PodId{p})), want) << where;
+        if (want != "undefined" || !dice.Percent(30)) continue;
+        budgets.RemovePods(std::vector<PodId>{PodId{p}});
+        for (const Text budget : twin.Budgets()) --remaining[budget];
+      }
+    }
+  }
+  for (const char* outcome :
+       {"undefined", "drain", "skip", "wait", "ControllerNotFound", "MinReplicasReached",
+        "NotReplicated", "LocalStorageRequested", "NotSafeToEvictAnnotation",
+        "UnmovableKubeSystemPod", "NotEnoughPdb"}) {
+    EXPECT_GT(seen[outcome], 50u) << outcome;
+  }
+}
+
+}  // namespace
+}  // namespace ebb::test
