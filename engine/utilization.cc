@@ -1,5 +1,7 @@
 #include "engine/utilization.h"
 
+#include <iterator>
+
 #include "predicates/drainability.h"
 
 namespace ebb {
@@ -59,12 +61,18 @@ std::optional<ResourceId> GpuOf(const Catalog& catalog, NodeId node) {
   if (allocatable.empty() || Index(allocatable.back().resource) < kFixedResources) {
     return std::nullopt;  // The usual case, without a look-up by name.
   }
-  for (const std::string_view name : kGpuResources) {
-    for (const auto& [resource, amount] : allocatable) {
-      if (catalog.ResourceName(resource) == name && amount != 0) return resource;
+  std::optional<ResourceId> gpu;
+  size_t rank = std::size(kGpuResources);  // Of `gpu` in the list, whose order decides.
+  for (const auto& [resource, amount] : allocatable) {
+    if (Index(resource) < kFixedResources || amount == 0) continue;
+    const std::string_view name = catalog.ResourceName(resource);
+    for (size_t r = 0; r < rank; ++r) {
+      if (name != kGpuResources[r]) continue;
+      gpu = resource;
+      rank = r;
     }
   }
-  return std::nullopt;
+  return gpu;
 }
 
 std::optional<Utilization> CalculateUtilization(const ClusterSnapshot& snapshot, NodeId node,

@@ -140,6 +140,14 @@ TEST_F(UtilizationTest, GpuNodeNeedsNeitherCpuNorMemory) {
   EXPECT_EQ(result->utilization, 0.0);
 }
 
+TEST_F(UtilizationTest, OfTwoKindsOfGpusTheAutoscalersFirstCounts) {
+  const auto result = Measure(Cluster()
+                                  .Add(N().Resource("amd.com/gpu", 2).Resource("nvidia.com/gpu", 4))
+                                  .Add(On("p").Request("nvidia.com/gpu", 1)));
+  EXPECT_EQ(Name(result), "nvidia.com/gpu");
+  EXPECT_EQ(result->gpu, 0.25);
+}
+
 TEST_F(UtilizationTest, NodeWithoutAnyOfItsGpusIsAnOrdinaryNode) {
   const auto result =
       Measure(Cluster().Add(N().Resource("nvidia.com/gpu", 0)).Add(On("p").Cpu(1000)));
