@@ -5,11 +5,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "snapshot/check.h"
+#include "snapshot/text.h"
 
 namespace ebb {
 namespace {
-
-absl::string_view Absl(std::string_view text) { return {text.data(), text.size()}; }
 
 int64_t AmountOf(const std::vector<ResourceQuantity>& amounts, ResourceId resource) {
   for (const ResourceQuantity& quantity : amounts) {

@@ -17,6 +17,7 @@
 #include "tools/json_text.h"
 #include "tools/read_input.h"
 #include "tools/rfc3339.h"
+#include "snapshot/text.h"
 
 namespace ebb {
 namespace {
@@ -28,8 +29,6 @@ constexpr int64_t kDeletionTimeoutS = 300;
 
 constexpr auto kResults = std::to_array<std::string_view>(
     {"Ok", "FailedToMarkToBeDeleted", "FailedToEvictPods", "FailedToDelete", "Internal"});
-
-absl::string_view Absl(std::string_view text) { return {text.data(), text.size()}; }
 
 // --- Reading the file ---------------------------------------------------------------
 
