@@ -1,12 +1,12 @@
 // Quantities: whatever the text, a number or an error; and the two roundings, which
 // both go away from zero, agree with each other.
 
-#include "snapshot/quantity.h"
-
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
+
+#include "snapshot/quantity.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   constexpr size_t kBytesMax = 64;  // A quantity is short; digits beyond say nothing new.

@@ -26,7 +26,7 @@ class PdbTracker {
     bool can_remove = true;   // Every matching budget has at least one disruption left.
     bool in_parallel = true;  // And at least one for each of its pods.
     PodId blocking_pod = kNoPod;
-    PdbId pdb{};              // Of blocking_pod; meaningless without one.
+    PdbId pdb{};  // Of blocking_pod; meaningless without one.
   };
 
   // Budgets start at status.disruptionsAllowed.

@@ -186,9 +186,9 @@ absl::Status SnapshotBuilder::AddNode(const objects::Node& node) {
   info.ready = IsReady(node);
   info.scale_down_disabled = Find(node.meta.annotations, kScaleDownDisabled) == "true";
   info.upcoming = IsTrue(Find(node.meta.annotations, kUpcoming));
-  const auto shape = node_shapes_.try_emplace(
-      NodeShapeKey(info, symbols.Intern(kHostname)),
-      NodeShapeId{static_cast<uint32_t>(node_shapes_.size())});
+  const auto shape =
+      node_shapes_.try_emplace(NodeShapeKey(info, symbols.Intern(kHostname)),
+                               NodeShapeId{static_cast<uint32_t>(node_shapes_.size())});
   info.shape = shape.first->second;
   catalog.node_shape_count_ = node_shapes_.size();
   catalog.nodes_.push_back(std::move(info));
@@ -199,8 +199,7 @@ absl::Status SnapshotBuilder::AddPod(const objects::Pod& pod) {
   if (absl::Status s = CheckName("Pod", pod.meta.name); !s.ok()) return s;
   Catalog& catalog = *catalog_;
   Symbols& symbols = *catalog.symbols_;
-  const objects::Text wanted_node =
-      pod.node_name.empty() ? pod.nominated_node_name : pod.node_name;
+  const objects::Text wanted_node = pod.node_name.empty() ? pod.nominated_node_name : pod.node_name;
   for (const objects::Text text : {pod.meta.name, pod.meta.uid, wanted_node}) {
     symbols.Prefetch(text);
   }
@@ -209,8 +208,7 @@ absl::Status SnapshotBuilder::AddPod(const objects::Pod& pod) {
   if (!as_requested) SumPodRequests(pod, RequestsOf::kRunning, charge_sum_);
   for (const objects::ResourceList* sum : {&fit_sum_, &charge_sum_}) {
     if (absl::Status s = CheckAmounts("", "requests", *sum, kPodAmountMax); !s.ok()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(ObjectName("Pod", pod.meta), s.message()));
+      return absl::InvalidArgumentError(absl::StrCat(ObjectName("Pod", pod.meta), s.message()));
     }
     if (as_requested) break;
   }
@@ -227,13 +225,12 @@ absl::Status SnapshotBuilder::AddPod(const objects::Pod& pod) {
   } else {
     InternRequests(charge_sum_, charge_requests_);
   }
-  const TextId uid = pod.meta.uid.empty()
-                         ? symbols.Intern(absl::StrCat(Absl(pod.meta.namespace_name), "/",
-                                                       Absl(pod.meta.name)))
-                         : symbols.Intern(pod.meta.uid);
+  const TextId uid =
+      pod.meta.uid.empty()
+          ? symbols.Intern(absl::StrCat(Absl(pod.meta.namespace_name), "/", Absl(pod.meta.name)))
+          : symbols.Intern(pod.meta.uid);
   const PodShapeId shape = shapes_->Intern(catalog, pod, fit_requests_, charge_requests_);
-  catalog.pods_.push_back(
-      {.name = name.name, .key = uid, .creation_time = pod.meta.creation_time});
+  catalog.pods_.push_back({.name = name.name, .key = uid, .creation_time = pod.meta.creation_time});
   catalog.shape_ids_.push_back(shape);
   if (pod.meta.deletion_time) catalog.deletion_times_.emplace(id, *pod.meta.deletion_time);
   wanted_nodes_.push_back(symbols.Intern(wanted_node));
@@ -340,10 +337,10 @@ void SnapshotBuilder::RefuseDeviceClasses() {
       const TextId name = catalog.resource_name(resource);
       const TextId device_class = catalog.storage_.DeviceClassOf(name);
       if (device_class == kNoText || !shape.not_understood.empty()) continue;
-      shape.not_understood = absl::StrCat(
-          "spec.containers[].resources.requests.", Absl(catalog.Text(name)),
-          ": is allocated through DeviceClass ", Absl(catalog.Text(device_class)),
-          "; dynamic resource allocation is not evaluated");
+      shape.not_understood =
+          absl::StrCat("spec.containers[].resources.requests.", Absl(catalog.Text(name)),
+                       ": is allocated through DeviceClass ", Absl(catalog.Text(device_class)),
+                       "; dynamic resource allocation is not evaluated");
     }
   }
 }
@@ -360,9 +357,9 @@ void SnapshotBuilder::RefuseResourceClaims() {
       } else {
         absl::StrAppend(&why, "spec.resourceClaims[", Absl(catalog.Text(claim.name)), "]");
       }
-      absl::StrAppend(
-          &why, ": ",
-          catalog.storage_.Describe(shape.namespace_name, claim, catalog.symbols()), "; ");
+      absl::StrAppend(&why, ": ",
+                      catalog.storage_.Describe(shape.namespace_name, claim, catalog.symbols()),
+                      "; ");
     }
     shape.not_understood = why + "dynamic resource allocation is not evaluated";
   }

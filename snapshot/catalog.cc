@@ -52,8 +52,8 @@ std::optional<ResourceId> Catalog::FindResource(std::string_view name) const {
   return std::nullopt;
 }
 
-const ControllerStatus* Catalog::FindController(objects::ControllerKind kind,
-                                                TextId namespace_name, TextId name) const {
+const ControllerStatus* Catalog::FindController(objects::ControllerKind kind, TextId namespace_name,
+                                                TextId name) const {
   const auto it = controllers_.find({kind, namespace_name, name});
   return it == controllers_.end() ? nullptr : &it->second;
 }

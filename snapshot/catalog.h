@@ -65,11 +65,11 @@ struct Owner {
 
 // DoNotSchedule only.
 struct SpreadConstraint {
-  TableId table;           // Pods that match, by domain.
+  TableId table;  // Pods that match, by domain.
   TopologyKeyId key;
   int32_t max_skew;
-  int32_t min_domains;     // 1 where the pod says nothing.
-  bool self_match;         // The pod itself matches.
+  int32_t min_domains;  // 1 where the pod says nothing.
+  bool self_match;      // The pod itself matches.
 };
 
 struct AffinityTerm {
@@ -93,23 +93,24 @@ struct PodShape {
   bool has_priority = false;
   PodPhase phase = PodPhase::kRunning;
   RestartPolicy restart_policy = RestartPolicy::kAlways;
-  bool terminating = false;        // metadata.deletionTimestamp is set.
-  int64_t grace_period_s = 30;     // spec.terminationGracePeriodSeconds, 30 where absent.
+  bool terminating = false;     // metadata.deletionTimestamp is set.
+  int64_t grace_period_s = 30;  // spec.terminationGracePeriodSeconds, 30 where absent.
 
   // Who owns it.
-  Owner controller{};              // That owner.
-  std::vector<Owner> owners;       // All of them, in order.
+  Owner controller{};         // That owner.
+  std::vector<Owner> owners;  // All of them, in order.
 
   // Annotations that matter.
-  bool mirror = false;             // kubernetes.io/config.mirror
-  bool static_pod = false;         // kubernetes.io/config.source present and not "api"
+  bool mirror = false;                // kubernetes.io/config.mirror
+  bool static_pod = false;            // kubernetes.io/config.source present and not "api"
   bool daemonset_annotation = false;  // cluster-autoscaler.kubernetes.io/daemonset-pod: "true"
   SafeToEvict safe_to_evict = SafeToEvict::kUnset;
   bool blocks_with_local_storage = false;  // A local volume that no annotation declares safe.
 
   // What it needs.
   std::vector<HostPort> host_ports;
-  bool needs_restart_all_containers = false;  // Declared feature RestartAllContainersOnContainerExits.
+  bool needs_restart_all_containers =
+      false;  // Declared feature RestartAllContainersOnContainerExits.
   bool needs_host_network_user_namespaces = false;  // UserNamespacesHostNetworkSupport.
 
   // Topology.
@@ -119,10 +120,10 @@ struct PodShape {
   std::vector<AffinityTerm> anti_affinity;  // Tables of pods that match one anti-affinity term.
   std::vector<AffinityTerm> repelled_by;    // Tables of pods whose anti-affinity this pod matches.
 
-  std::vector<PdbId> budgets;               // PodDisruptionBudgets that match, in their order.
+  std::vector<PdbId> budgets;  // PodDisruptionBudgets that match, in their order.
 
   // Volumes by claim, and everything else that storage filters read.
-  uint32_t volumes = 0;                     // Index for Storage::volumes(); 0: none matters.
+  uint32_t volumes = 0;  // Index for Storage::volumes(); 0: none matters.
   std::vector<PodResourceClaimInfo> resource_claims;  // Any keeps the pod where it is.
 
   // A constraint that ebb does not evaluate: the pod fits nowhere and keeps its
@@ -142,11 +143,13 @@ struct NodeInfo {
   TextId provider_id;
   int64_t creation_time = 0;
   bool unschedulable = false;
-  bool ready = true;  // The autoscaler's sense: conditions and taints.
-  bool scale_down_disabled = false;       // cluster-autoscaler.kubernetes.io/scale-down-disabled: "true"
-  bool upcoming = false;                  // cluster-autoscaler.k8s.io/upcoming-node
-  std::optional<int64_t> to_be_deleted;   // Value of the ToBeDeletedByClusterAutoscaler taint, if an integer.
-  std::optional<int64_t> deletion_candidate;  // Value of the DeletionCandidateOfClusterAutoscaler taint.
+  bool ready = true;                 // The autoscaler's sense: conditions and taints.
+  bool scale_down_disabled = false;  // cluster-autoscaler.kubernetes.io/scale-down-disabled: "true"
+  bool upcoming = false;             // cluster-autoscaler.k8s.io/upcoming-node
+  std::optional<int64_t>
+      to_be_deleted;  // Value of the ToBeDeletedByClusterAutoscaler taint, if an integer.
+  std::optional<int64_t>
+      deletion_candidate;  // Value of the DeletionCandidateOfClusterAutoscaler taint.
 };
 
 struct PodInfo {
@@ -174,7 +177,7 @@ struct ControllerStatus {
 
 // Which pods a counter table counts, and where.
 struct PodMatcher {
-  std::vector<TextId> namespaces;         // Sorted.
+  std::vector<TextId> namespaces;  // Sorted.
   bool all_namespaces = false;
   Selector selector;
 
@@ -182,9 +185,9 @@ struct PodMatcher {
 };
 
 enum class TableKind : uint8_t {
-  kSpread,         // Pods that a spread constraint counts: eligible nodes only, not terminating.
-  kMatching,       // Pods that match every matcher: affinity (all terms) or anti-affinity (one).
-  kExistingAnti,   // Pods that *have* the anti-affinity term.
+  kSpread,        // Pods that a spread constraint counts: eligible nodes only, not terminating.
+  kMatching,      // Pods that match every matcher: affinity (all terms) or anti-affinity (one).
+  kExistingAnti,  // Pods that *have* the anti-affinity term.
 };
 
 struct CounterTable {
@@ -198,8 +201,9 @@ struct CounterTable {
 // Constraints that agree on them share one registry.
 struct DomainRegistry {
   TopologyKeyId key;
-  NodeSet eligible;            // Nodes that have all keys and pass the inclusion policies.
-  bool ghost_excluded = false; // A node tainted as being deleted is not eligible (nodeTaintsPolicy: Honor).
+  NodeSet eligible;  // Nodes that have all keys and pass the inclusion policies.
+  bool ghost_excluded =
+      false;  // A node tainted as being deleted is not eligible (nodeTaintsPolicy: Honor).
 
   // How to judge a node that is registered later.
   std::vector<TopologyKeyId> required_keys;
@@ -210,9 +214,9 @@ struct DomainRegistry {
 
 struct TopologyKey {
   TextId label;
-  std::vector<DomainId> domain_of;                 // By NodeId; kNoDomain: the node lacks the label.
-  absl::flat_hash_map<TextId, DomainId> domains;   // By label value.
-  std::vector<TextId> values;                      // By DomainId.
+  std::vector<DomainId> domain_of;                // By NodeId; kNoDomain: the node lacks the label.
+  absl::flat_hash_map<TextId, DomainId> domains;  // By label value.
+  std::vector<TextId> values;                     // By DomainId.
 };
 
 class Catalog {

@@ -16,10 +16,10 @@
   } while (false)
 
 #ifdef NDEBUG
-#define EBB_DCHECK(condition) \
-  do {                        \
+#define EBB_DCHECK(condition)   \
+  do {                          \
     if (false && (condition)) { \
-    }                         \
+    }                           \
   } while (false)
 #else
 #define EBB_DCHECK(condition) EBB_CHECK(condition)

@@ -85,7 +85,8 @@ class CowVector {
   Page* Own(size_t index) {
     Page* const page = pages_[index];
     // Acquire pairs with Drop: a count of one means that nobody else still reads.
-    if (page->owners.load(std::memory_order_acquire) == 1) [[likely]] return page;
+    if (page->owners.load(std::memory_order_acquire) == 1) [[likely]]
+      return page;
     return CopyPage(index);
   }
 

@@ -22,7 +22,7 @@ enum class PdbId : uint32_t {};          // Registration order, which is the ord
 enum class TopologyKeyId : uint32_t {};  // A label key that partitions nodes into domains.
 enum class DomainId : uint32_t {};       // A value of one topology key.
 enum class TableId : uint32_t {};        // A topology counter table.
-enum class ClaimId : uint32_t {};         // A PersistentVolumeClaim that some pod names.
+enum class ClaimId : uint32_t {};        // A PersistentVolumeClaim that some pod names.
 enum class RegistryId : uint32_t {};     // The domains that one kind of spread constraint counts.
 
 template <typename Id>

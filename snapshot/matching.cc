@@ -219,9 +219,11 @@ bool NamesANode(const Constraints& constraints, TextId hostname) {
 LabelSet InternLabels(const objects::KeyValues& labels, Symbols& symbols) {
   LabelSet set;
   set.reserve(labels.size());
-  for (const auto& [key, value] : labels) set.push_back({symbols.Intern(key), symbols.Intern(value)});
+  for (const auto& [key, value] : labels)
+    set.push_back({symbols.Intern(key), symbols.Intern(value)});
   std::stable_sort(set.begin(), set.end(), [](Label a, Label b) { return a.key < b.key; });
-  auto last = std::unique(set.rbegin(), set.rend(), [](Label a, Label b) { return a.key == b.key; });
+  auto last =
+      std::unique(set.rbegin(), set.rend(), [](Label a, Label b) { return a.key == b.key; });
   set.erase(set.begin(), last.base());
   return set;
 }
@@ -255,9 +257,9 @@ absl::Status CheckSelector(const objects::LabelSelector& selector) {
   for (const objects::Requirement& expression : selector.match_expressions) {
     const std::optional<Operator> op = ParseOperator(expression.op);
     if (!op || op == Operator::kGt || op == Operator::kLt) {
-      return absl::InvalidArgumentError(absl::StrCat("\"", Absl(expression.op),
-                                                     "\" is not a valid label selector operator (key \"",
-                                                     Absl(expression.key), "\")"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "\"", Absl(expression.op), "\" is not a valid label selector operator (key \"",
+          Absl(expression.key), "\")"));
     }
     if (!HasRightValues(*op, expression.values)) {
       return absl::InvalidArgumentError(absl::StrCat("operator ", Absl(expression.op), " on key \"",

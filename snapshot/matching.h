@@ -49,7 +49,7 @@ struct LabelRequirement {
 
 // A compiled metav1.LabelSelector.
 struct Selector {
-  bool nothing = false;  // A nil selector.
+  bool nothing = false;                        // A nil selector.
   std::vector<LabelRequirement> requirements;  // ANDed; none matches everything.
 
   [[nodiscard]] bool Matches(std::span<const Label> labels) const;
@@ -82,10 +82,10 @@ struct NodeSelectorTerm {
 // pod may run without looking at what runs there.
 struct Constraints {
   struct Toleration {
-    TextId key;    // kNoText: any key.
+    TextId key;  // kNoText: any key.
     TextId value;
-    bool exists;   // operator Exists.
-    TextId effect; // kNoText: any effect.
+    bool exists;    // operator Exists.
+    TextId effect;  // kNoText: any effect.
   };
   bool has_node_selector = false;
   LabelSet node_selector;

@@ -212,8 +212,8 @@ bool IsNamedIn(std::string_view names, std::string_view name) {
 bool BlocksWithLocalStorage(const objects::Pod& pod) {
   const std::optional<std::string_view> safe = Annotation(pod, kSafeLocalVolumes);
   return std::any_of(pod.volumes.begin(), pod.volumes.end(), [&](const objects::Volume& volume) {
-    const bool local = volume.source == "hostPath" ||
-                       (volume.source == "emptyDir" && volume.medium != "Memory");
+    const bool local =
+        volume.source == "hostPath" || (volume.source == "emptyDir" && volume.medium != "Memory");
     return local && !(safe && IsNamedIn(*safe, volume.name));
   });
 }
@@ -259,10 +259,9 @@ void CompileOwnership(Symbols& symbols, const objects::Pod& pod, PodShape& shape
 void AddPorts(Symbols& symbols, const objects::Container& container, PodShape& shape) {
   for (const objects::ContainerPort& port : container.ports) {
     if (port.host_port <= 0) continue;
-    shape.host_ports.push_back(
-        {symbols.Intern(port.host_ip.empty() ? "0.0.0.0" : port.host_ip),
-         symbols.Intern(port.protocol.empty() ? "TCP" : port.protocol),
-         static_cast<int32_t>(port.host_port)});
+    shape.host_ports.push_back({symbols.Intern(port.host_ip.empty() ? "0.0.0.0" : port.host_ip),
+                                symbols.Intern(port.protocol.empty() ? "TCP" : port.protocol),
+                                static_cast<int32_t>(port.host_port)});
   }
 }
 
@@ -341,14 +340,14 @@ std::optional<PendingSpread> CompileSpread(const objects::TopologySpreadConstrai
     return std::nullopt;
   }
   constexpr int64_t kMax = std::numeric_limits<int32_t>::max();
-  PendingSpread spread{.selector = *std::move(selector),
-                       .topology_key = symbols.Intern(from.topology_key),
-                       .max_skew = static_cast<int32_t>(std::clamp<int64_t>(from.max_skew, 0, kMax)),
-                       .min_domains = static_cast<int32_t>(
-                           std::clamp<int64_t>(from.min_domains.value_or(1), 1, kMax)),
-                       .honor_affinity = from.node_affinity_policy.empty() ||
-                                         from.node_affinity_policy == "Honor",
-                       .honor_taints = from.node_taints_policy == "Honor"};
+  PendingSpread spread{
+      .selector = *std::move(selector),
+      .topology_key = symbols.Intern(from.topology_key),
+      .max_skew = static_cast<int32_t>(std::clamp<int64_t>(from.max_skew, 0, kMax)),
+      .min_domains =
+          static_cast<int32_t>(std::clamp<int64_t>(from.min_domains.value_or(1), 1, kMax)),
+      .honor_affinity = from.node_affinity_policy.empty() || from.node_affinity_policy == "Honor",
+      .honor_taints = from.node_taints_policy == "Honor"};
   AddMatchLabelKeys(from, shape, symbols, spread.selector);
   return spread;
 }
@@ -372,9 +371,8 @@ PodShapeId PodShapes::Intern(Catalog& catalog, const objects::Pod& pod,
   return id;
 }
 
-PodShape PodShapes::Compile(Catalog& catalog, const objects::Pod& pod,
-                            const Requests& fit_requests, const Requests& charge_requests,
-                            PendingTopology& topology) {
+PodShape PodShapes::Compile(Catalog& catalog, const objects::Pod& pod, const Requests& fit_requests,
+                            const Requests& charge_requests, PendingTopology& topology) {
   Symbols& symbols = *catalog.symbols_;
   PodShape shape;
   shape.not_understood = std::string(pod.not_understood);
@@ -409,7 +407,8 @@ void PodShapes::CompileClaims(Catalog& catalog, const objects::Pod& pod, PodShap
     if (volume.source != "persistentVolumeClaim") continue;
     const TextId name = symbols.Intern(volume.claim_name);
     const ClaimId next{static_cast<uint32_t>(catalog.claims_.size())};
-    const ClaimId claim = catalog.claims_.try_emplace({shape.namespace_name, name}, next).first->second;
+    const ClaimId claim =
+        catalog.claims_.try_emplace({shape.namespace_name, name}, next).first->second;
     if (std::find(shape.claims.begin(), shape.claims.end(), claim) == shape.claims.end()) {
       shape.claims.push_back(claim);
     }

@@ -31,7 +31,7 @@ struct PendingAffinityTerm {
 };
 
 struct PendingSpread {
-  Selector selector;      // With the pod's values for matchLabelKeys.
+  Selector selector;  // With the pod's values for matchLabelKeys.
   TextId topology_key;
   int32_t max_skew;
   int32_t min_domains;

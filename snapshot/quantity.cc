@@ -114,8 +114,8 @@ constexpr uint64_t kPowersOfTen[] = {1ull,
                                      10000000000000000ull,
                                      100000000000000000ull,
                                      1000000000000000000ull};
-constexpr int64_t kDigitsMax = 18;   // As many always fit a uint64_t.
-constexpr int64_t kNanoDigits = 9;   // Finer than nano is rounded up to it.
+constexpr int64_t kDigitsMax = 18;  // As many always fit a uint64_t.
+constexpr int64_t kNanoDigits = 9;  // Finer than nano is rounded up to it.
 constexpr uint32_t kBillion = 1'000'000'000;
 
 constexpr uint128 kMagnitudeMax = static_cast<uint128>(std::numeric_limits<int64_t>::max());

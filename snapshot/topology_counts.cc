@@ -43,7 +43,8 @@ void TopologyCounts::CountNode(const Catalog& catalog, NodeId node, int sign, bo
     nodes += sign;
     const bool comes = sign > 0 && nodes == 1;
     const bool goes = sign < 0 && nodes == 0;
-    if (comes || goes) DomainComesOrGoes(catalog, RegistryId{static_cast<uint32_t>(r)}, domain, sign);
+    if (comes || goes)
+      DomainComesOrGoes(catalog, RegistryId{static_cast<uint32_t>(r)}, domain, sign);
   }
 }
 

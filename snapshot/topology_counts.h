@@ -50,8 +50,8 @@ class TopologyCounts {
   struct Table {
     CowVector<uint32_t, 64> counts;  // By DomainId.
     uint32_t total = 0;
-    uint32_t min = 0;                // kSpread.
-    std::vector<uint32_t> histogram; // kSpread: existing domains by count.
+    uint32_t min = 0;                 // kSpread.
+    std::vector<uint32_t> histogram;  // kSpread: existing domains by count.
     uint64_t version = 0;
   };
   struct Registry {

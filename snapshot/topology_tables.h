@@ -31,12 +31,14 @@ class TopologyTables {
   // Whose namespaces a namespaceSelector ranges over.
   enum class NamespacesOf {
     kListed,    // An incoming pod's term: namespaces that exist.
-    kIncoming,  // An existing pod's term: whatever the incoming pod's is; unlisted ones have no labels.
+    kIncoming,  // An existing pod's term: whatever the incoming pod's is; unlisted ones have no
+                // labels.
   };
 
   void AskFor(PodShape& shape, const PendingTopology& pending);
   void Connect(PodShape& shape);
-  PodMatcher Matcher(const PodShape& owner, const PendingAffinityTerm& term, NamespacesOf which) const;
+  PodMatcher Matcher(const PodShape& owner, const PendingAffinityTerm& term,
+                     NamespacesOf which) const;
   TopologyKeyId InternKey(TextId label);
   RegistryId InternRegistry(const PodShape& shape, const PendingTopology& pending,
                             const PendingSpread& spread);

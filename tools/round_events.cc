@@ -13,11 +13,11 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "engine/displaced.h"
+#include "snapshot/text.h"
 #include "tools/cli.h"
 #include "tools/json_text.h"
 #include "tools/read_input.h"
 #include "tools/rfc3339.h"
-#include "snapshot/text.h"
 
 namespace ebb {
 namespace {

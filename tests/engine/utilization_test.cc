@@ -27,9 +27,9 @@ class UtilizationTest : public testing::Test {
       const auto same = CalculateUtilization(snapshot_, NodeId{0}, options, kNow);
       EXPECT_EQ(same.has_value(), utilization.has_value());
       const auto equal = [](double a, double b) { return a == b || (a != a && b != b); };
-      EXPECT_TRUE(!same || (equal(same->cpu, utilization->cpu) &&
-                            equal(same->memory, utilization->memory) &&
-                            equal(same->gpu, utilization->gpu)));
+      EXPECT_TRUE(!same ||
+                  (equal(same->cpu, utilization->cpu) && equal(same->memory, utilization->memory) &&
+                   equal(same->gpu, utilization->gpu)));
     }
     return utilization;
   }
