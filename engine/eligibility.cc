@@ -3,9 +3,6 @@
 namespace ebb {
 namespace {
 
-// A node tainted for deletion longer ago than this was given up on.
-constexpr int64_t kDeletionTimeoutS = 300;
-
 double ThresholdOf(const Catalog& catalog, const NodeGroup& group, NodeId node,
                    const PlannerOptions& options) {
   if (GpuOf(catalog, node)) {

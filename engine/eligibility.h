@@ -7,6 +7,7 @@
 #ifndef EBB_ENGINE_ELIGIBILITY_H_
 #define EBB_ENGINE_ELIGIBILITY_H_
 
+#include <cstdint>
 #include <optional>
 
 #include "engine/node_groups.h"
@@ -14,6 +15,9 @@
 #include "engine/planner.h"
 
 namespace ebb {
+
+// A node tainted for deletion longer ago than this was given up on.
+inline constexpr int64_t kDeletionTimeoutS = 300;
 
 struct Eligibility {
   UnremovableReason reason = UnremovableReason::kNoReason;  // kNoReason: eligible.

@@ -2,20 +2,15 @@
 
 #include <yaml-cpp/yaml.h>
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <functional>
 #include <map>
 #include <optional>
 #include <set>
-#include <sstream>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "snapshot/text.h"
-#include "tools/cli.h"
 #include "tools/duration.h"
+#include "tools/settings_file.h"
 
 namespace ebb {
 namespace {
@@ -56,23 +51,11 @@ const GroupRule* RuleOf(const GroupRules& rules, const Catalog& catalog, NodeId 
   return nullptr;
 }
 
-// Reads one value of a group; what it returns is what is wrong with it.
-using Reader = std::function<std::string(const YAML::Node& value, GroupRule& rule)>;
-
-std::string Quoted(const YAML::Node& value) {
-  return value.IsScalar() ? absl::StrCat("\"", value.Scalar(), "\"") : "this";
-}
-
-template <typename T>
-std::optional<T> As(const YAML::Node& value) {
-  T result;
-  if (!value.IsScalar() || !YAML::convert<T>::decode(value, result)) return std::nullopt;
-  return result;
-}
+using Reader = FieldReader<GroupRule>;
 
 Reader Size(int64_t NodeGroup::* field) {
   return [field](const YAML::Node& value, GroupRule& rule) -> std::string {
-    const std::optional<int64_t> size = As<int64_t>(value);
+    const std::optional<int64_t> size = AsInteger(value);
     if (!size || *size < 0) return absl::StrCat(Quoted(value), " is not a number of nodes");
     rule.group.*field = *size;
     return "";
@@ -81,7 +64,7 @@ Reader Size(int64_t NodeGroup::* field) {
 
 Reader Fraction(std::optional<double> NodeGroup::* field) {
   return [field](const YAML::Node& value, GroupRule& rule) -> std::string {
-    const std::optional<double> fraction = As<double>(value);
+    const std::optional<double> fraction = AsReal(value);
     if (!fraction || !(*fraction >= 0 && *fraction <= 1)) {
       return absl::StrCat(Quoted(value), " is not a fraction between 0 and 1");
     }
@@ -102,17 +85,11 @@ Reader Seconds(std::optional<int64_t> NodeGroup::* field) {
 template <typename Set>
 Reader Bool(Set set) {
   return [set](const YAML::Node& value, GroupRule& rule) -> std::string {
-    const std::optional<bool> is = As<bool>(value);
-    if (!is) return absl::StrCat(Quoted(value), " is neither true nor false");
-    set(rule, *is);
-    return "";
+    bool is = false;
+    std::string wrong = ReadBool(value, is);
+    if (wrong.empty()) set(rule, is);
+    return wrong;
   };
-}
-
-std::string ReadName(const YAML::Node& value, GroupRule& rule) {
-  if (!value.IsScalar() || value.Scalar().empty()) return "is not a name";
-  rule.group.name = value.Scalar();
-  return "";
 }
 
 std::string ReadTargetSize(const YAML::Node& value, GroupRule& rule) {
@@ -129,9 +106,10 @@ std::string ReadSelector(const YAML::Node& value, GroupRule& rule) {
   return "";
 }
 
-const std::map<std::string, Reader>& Readers() {
-  static const auto* const readers = new std::map<std::string, Reader>{
-      {"name", ReadName},
+const FieldReaders<GroupRule>& Readers() {
+  static const auto* const readers = new FieldReaders<GroupRule>{
+      {"name",
+       [](const YAML::Node& value, GroupRule& rule) { return ReadName(value, rule.group.name); }},
       {"nodeSelector", ReadSelector},
       {"minSize", Size(&NodeGroup::min_size)},
       {"maxSize", Size(&NodeGroup::max_size)},
@@ -149,47 +127,24 @@ const std::map<std::string, Reader>& Readers() {
   return *readers;
 }
 
-absl::Status Bad(std::string_view file, std::string_view where, std::string_view what) {
-  return absl::InvalidArgumentError(
-      absl::StrCat(Absl(file), ": ", Absl(where), where.empty() ? "" : ": ", Absl(what)));
-}
-
-std::string UnknownField(const std::string& field, const std::vector<std::string>& known) {
-  const std::string nearest = Nearest(field, known);
-  return absl::StrCat("no such field", nearest.empty() ? "" : "; did you mean ", nearest,
-                      nearest.empty() ? "" : "?");
-}
-
 absl::StatusOr<GroupRule> ParseRule(const std::string& file, size_t index, const YAML::Node& node) {
   std::string where = absl::StrCat("nodeGroups[", index, "]");
-  if (!node.IsMap()) return Bad(file, where, "is not a map");
-  if (node["name"] && node["name"].IsScalar()) {
+  if (node.IsMap() && node["name"] && node["name"].IsScalar()) {
     absl::StrAppend(&where, " (", node["name"].Scalar(), ")");
   }
-  std::vector<std::string> known;
-  for (const auto& [name, reader] : Readers()) known.push_back(name);
   GroupRule rule;
-  for (const auto& field : node) {
-    if (!field.first.IsScalar()) return Bad(file, where, "a field's name is not a scalar");
-    const std::string& name = field.first.Scalar();
-    const std::string path = absl::StrCat(where, ".", name);
-    const auto reader = Readers().find(name);
-    if (reader == Readers().end()) return Bad(file, path, UnknownField(name, known));
-    if (const std::string wrong = reader->second(field.second, rule); !wrong.empty()) {
-      return Bad(file, path, wrong);
-    }
-  }
-  if (rule.group.name.empty()) return Bad(file, where, "has no name");
+  if (absl::Status s = ReadFields(file, where, node, Readers(), rule); !s.ok()) return s;
+  if (rule.group.name.empty()) return BadSetting(file, where, "has no name");
   if (rule.group.min_size > rule.group.max_size) {
-    return Bad(file, absl::StrCat(where, ".minSize"),
-               absl::StrCat(rule.group.min_size, " is more than maxSize, ", rule.group.max_size));
+    return BadSetting(
+        file, absl::StrCat(where, ".minSize"),
+        absl::StrCat(rule.group.min_size, " is more than maxSize, ", rule.group.max_size));
   }
   return rule;
 }
 
-absl::StatusOr<GroupRules> ParseDocument(const std::string& file, const YAML::Node& root) {
-  GroupRules rules;
-  if (!root.IsMap()) return Bad(file, "", "is not a map with nodeGroups");
+absl::Status ParseDocument(const std::string& file, const YAML::Node& root, GroupRules& rules) {
+  if (!root.IsMap()) return BadSetting(file, "", "is not a map with nodeGroups");
   for (const auto& field : root) {
     const std::string name = field.first.IsScalar() ? field.first.Scalar() : "";
     if (name == "groupLabel" && field.second.IsScalar()) {
@@ -200,36 +155,35 @@ absl::StatusOr<GroupRules> ParseDocument(const std::string& file, const YAML::No
         absl::StatusOr<GroupRule> rule = ParseRule(file, i, field.second[i]);
         if (!rule.ok()) return rule.status();
         if (!names.insert(rule->group.name).second) {
-          return Bad(file, absl::StrCat("nodeGroups[", i, "] (", rule->group.name, ")"),
-                     "occurs twice");
+          return BadSetting(file, absl::StrCat("nodeGroups[", i, "] (", rule->group.name, ")"),
+                            "occurs twice");
         }
         rules.rules.push_back(*std::move(rule));
       }
     } else if (name == "groupLabel" || name == "nodeGroups") {
-      return Bad(file, name, name == "groupLabel" ? "is not a label's key" : "is not a list");
+      return BadSetting(file, name,
+                        name == "groupLabel" ? "is not a label's key" : "is not a list");
     } else {
-      return Bad(file, name, UnknownField(name, {"groupLabel", "nodeGroups"}));
+      return BadSetting(file, name, NoSuchField(name, {"groupLabel", "nodeGroups"}));
     }
   }
-  return rules;
+  return absl::OkStatus();
 }
 
 }  // namespace
 
 absl::StatusOr<GroupRules> ParseGroups(const std::string& name, const std::string& yaml) {
-  try {
-    return ParseDocument(name, YAML::Load(yaml));
-  } catch (const YAML::Exception& e) {
-    return Bad(name, absl::StrCat("line ", e.mark.line + 1), e.msg);
-  }
+  GroupRules rules;
+  const absl::Status status = ParseSettings(
+      name, yaml, [&](const YAML::Node& root) { return ParseDocument(name, root, rules); });
+  if (!status.ok()) return status;
+  return rules;
 }
 
 absl::StatusOr<GroupRules> ReadGroupFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (file) text << file.rdbuf();
-  if (!file) return absl::NotFoundError(absl::StrCat(path, ": ", std::strerror(errno)));
-  return ParseGroups(path, text.str());
+  const absl::StatusOr<std::string> text = ReadWholeFile(path);
+  if (!text.ok()) return text.status();
+  return ParseGroups(path, *text);
 }
 
 bool IsControlPlane(const Catalog& catalog, NodeId node) {

@@ -16,7 +16,6 @@
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -35,6 +34,7 @@
 #include "tools/rfc3339.h"
 #include "tools/round_events.h"
 #include "tools/round_report.h"
+#include "tools/settings_file.h"
 #include "tools/sqlite_state.h"
 
 namespace ebb {
@@ -156,18 +156,10 @@ absl::StatusOr<RoundSource> Load(const LoadOptions& options, const std::string& 
   return source;
 }
 
-absl::StatusOr<std::string> ReadWhole(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (file) text << file.rdbuf();
-  if (!file) return absl::NotFoundError(absl::StrCat(path, ": ", std::strerror(errno)));
-  return std::move(text).str();
-}
-
 absl::StatusOr<RoundFiles> ReadFiles(const PlanCommand& command) {
   RoundFiles files;
   if (!command.node_groups.empty()) {
-    absl::StatusOr<std::string> text = ReadWhole(command.node_groups);
+    absl::StatusOr<std::string> text = ReadWholeFile(command.node_groups);
     if (!text.ok()) return text.status();
     files.groups_text = *std::move(text);
     absl::StatusOr<GroupRules> groups = ParseGroups(command.node_groups, files.groups_text);
@@ -175,7 +167,7 @@ absl::StatusOr<RoundFiles> ReadFiles(const PlanCommand& command) {
     files.groups = *std::move(groups);
   }
   if (const std::string& path = command.over_time.events; !path.empty()) {
-    absl::StatusOr<std::string> text = ReadWhole(path);
+    absl::StatusOr<std::string> text = ReadWholeFile(path);
     if (!text.ok()) return text.status();
     files.events_text = *std::move(text);
     absl::StatusOr<RoundEvents> events = ParseEvents(path, files.events_text);

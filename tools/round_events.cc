@@ -13,19 +13,17 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "engine/displaced.h"
+#include "engine/eligibility.h"
 #include "snapshot/text.h"
-#include "tools/cli.h"
 #include "tools/json_text.h"
 #include "tools/read_input.h"
 #include "tools/rfc3339.h"
+#include "tools/settings_file.h"
 
 namespace ebb {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-// A taint older than this belongs to a deletion that was given up.
-constexpr int64_t kDeletionTimeoutS = 300;
 
 constexpr auto kResults = std::to_array<std::string_view>(
     {"Ok", "FailedToMarkToBeDeleted", "FailedToEvictPods", "FailedToDelete", "Internal"});
@@ -60,65 +58,46 @@ Json ToJson(const YAML::Node& node) {
   return map;
 }
 
-// Reads one field of an item; what it returns is what is wrong with it.
 template <typename Item>
-using Reader = std::function<std::string(const YAML::Node& value, Item& item)>;
-template <typename Item>
-using Readers = std::map<std::string, Reader<Item>>;
-
-std::string Shown(const YAML::Node& value) {
-  return value.IsScalar() ? absl::StrCat("\"", value.Scalar(), "\"") : "this";
+FieldReader<Item> Name(std::string Item::* field) {
+  return [field](const YAML::Node& value, Item& item) { return ReadName(value, item.*field); };
 }
 
 template <typename Item>
-Reader<Item> Name(std::string Item::* field) {
-  return [field](const YAML::Node& value, Item& item) -> std::string {
-    if (!value.IsScalar() || value.Scalar().empty()) return "is not a name";
-    item.*field = value.Scalar();
-    return "";
-  };
-}
-
-template <typename Item>
-Reader<Item> Time(std::optional<int64_t> Item::* field) {
+FieldReader<Item> Time(std::optional<int64_t> Item::* field) {
   return [field](const YAML::Node& value, Item& item) -> std::string {
     item.*field = value.IsScalar() ? ParseRfc3339(value.Scalar()) : std::nullopt;
-    return item.*field ? "" : Shown(value) + " is not a time such as 2026-01-02T03:04:05Z";
+    return item.*field ? "" : Quoted(value) + " is not a time such as 2026-01-02T03:04:05Z";
   };
 }
 
-const Readers<RoundEvents::ScaleUp>& ReadersOf(const RoundEvents::ScaleUp&) {
+const FieldReaders<RoundEvents::ScaleUp>& ReadersOf(const RoundEvents::ScaleUp&) {
   using Item = RoundEvents::ScaleUp;
   static const auto* const readers =
-      new Readers<Item>{{"group", Name(&Item::group)}, {"at", Time(&Item::at_s)}};
+      new FieldReaders<Item>{{"group", Name(&Item::group)}, {"at", Time(&Item::at_s)}};
   return *readers;
 }
 
-const Readers<RoundEvents::Deletion>& ReadersOf(const RoundEvents::Deletion&) {
+const FieldReaders<RoundEvents::Deletion>& ReadersOf(const RoundEvents::Deletion&) {
   using Item = RoundEvents::Deletion;
   static const auto* const readers =
-      new Readers<Item>{{"node", Name(&Item::node)},
-                        {"group", Name(&Item::group)},
-                        {"drained", [](const YAML::Node& value, Item& item) -> std::string {
-                           bool drained = false;
-                           if (!value.IsScalar() || !YAML::convert<bool>::decode(value, drained)) {
-                             return Shown(value) + " is neither true nor false";
-                           }
-                           item.drained = drained;
-                           return "";
-                         }}};
+      new FieldReaders<Item>{{"node", Name(&Item::node)},
+                             {"group", Name(&Item::group)},
+                             {"drained", [](const YAML::Node& value, Item& item) {
+                                return ReadBool(value, item.drained.emplace());
+                              }}};
   return *readers;
 }
 
-const Readers<RoundEvents::DeletionResult>& ReadersOf(const RoundEvents::DeletionResult&) {
+const FieldReaders<RoundEvents::DeletionResult>& ReadersOf(const RoundEvents::DeletionResult&) {
   using Item = RoundEvents::DeletionResult;
-  static const auto* const readers = new Readers<Item>{
+  static const auto* const readers = new FieldReaders<Item>{
       {"node", Name(&Item::node)},
       {"group", Name(&Item::group)},
       {"at", Time(&Item::at_s)},
       {"result", [](const YAML::Node& value, Item& item) -> std::string {
          if (!value.IsScalar() || std::ranges::find(kResults, value.Scalar()) == kResults.end()) {
-           return Shown(value) +
+           return Quoted(value) +
                   " is none of Ok, FailedToMarkToBeDeleted, FailedToEvictPods, FailedToDelete, "
                   "Internal";
          }
@@ -128,38 +107,36 @@ const Readers<RoundEvents::DeletionResult>& ReadersOf(const RoundEvents::Deletio
   return *readers;
 }
 
-Reader<RoundEvents::Eviction> PodText(std::string EvictedPod::* field) {
-  return [field](const YAML::Node& value, RoundEvents::Eviction& item) -> std::string {
-    if (!value.IsScalar() || value.Scalar().empty()) return "is not a name";
-    item.pod.*field = value.Scalar();
-    return "";
+FieldReader<RoundEvents::Eviction> PodText(std::string EvictedPod::* field) {
+  return [field](const YAML::Node& value, RoundEvents::Eviction& item) {
+    return ReadName(value, item.pod.*field);
   };
 }
 
-const Readers<RoundEvents::Eviction>& ReadersOf(const RoundEvents::Eviction&) {
+const FieldReaders<RoundEvents::Eviction>& ReadersOf(const RoundEvents::Eviction&) {
   using Item = RoundEvents::Eviction;
   static const auto* const readers =
-      new Readers<Item>{{"namespace", PodText(&EvictedPod::namespace_name)},
-                        {"name", PodText(&EvictedPod::name)},
-                        {"uid", PodText(&EvictedPod::uid)},
-                        {"at", Time(&Item::at_s)},
-                        {"pod", [](const YAML::Node& value, Item& item) -> std::string {
-                           if (!value.IsMap()) return "is not a Pod";
-                           item.pod.object = CompactJson(ToJson(value));
-                           return "";
-                         }}};
+      new FieldReaders<Item>{{"namespace", PodText(&EvictedPod::namespace_name)},
+                             {"name", PodText(&EvictedPod::name)},
+                             {"uid", PodText(&EvictedPod::uid)},
+                             {"at", Time(&Item::at_s)},
+                             {"pod", [](const YAML::Node& value, Item& item) -> std::string {
+                                if (!value.IsMap()) return "is not a Pod";
+                                item.pod.object = CompactJson(ToJson(value));
+                                return "";
+                              }}};
   return *readers;
 }
 
-const Readers<RoundEvents::Unregistered>& ReadersOf(const RoundEvents::Unregistered&) {
+const FieldReaders<RoundEvents::Unregistered>& ReadersOf(const RoundEvents::Unregistered&) {
   using Item = RoundEvents::Unregistered;
-  static const auto* const readers = new Readers<Item>{
-      {"group", Name(&Item::group)},
-      {"count", [](const YAML::Node& value, Item& item) {
-         const bool is = value.IsScalar() && YAML::convert<int64_t>::decode(value, item.count) &&
-                         item.count >= 0 && item.count <= 1'000'000;
-         return is ? std::string() : Shown(value) + " is not a number of machines";
-       }}};
+  static const auto* const readers = new FieldReaders<Item>{
+      {"group", Name(&Item::group)}, {"count", [](const YAML::Node& value, Item& item) {
+                                        item.count = AsInteger(value).value_or(-1);
+                                        const bool is = item.count >= 0 && item.count <= 1'000'000;
+                                        return is ? std::string()
+                                                  : Quoted(value) + " is not a number of machines";
+                                      }}};
   return *readers;
 }
 
@@ -188,16 +165,6 @@ class PodIdentity final : public ObjectSink {
   EvictedPod& pod_;
   size_t pods_ = 0;
 };
-
-absl::Status Bad(std::string_view file, std::string_view where, std::string_view what) {
-  return absl::InvalidArgumentError(
-      absl::StrCat(Absl(file), ": ", Absl(where), where.empty() ? "" : ": ", Absl(what)));
-}
-
-std::string NoSuchField(const std::string& field, const std::vector<std::string>& known) {
-  const std::string nearest = Nearest(field, known);
-  return nearest.empty() ? "no such field" : "no such field; did you mean " + nearest + "?";
-}
 
 // What an item lacks; "" if nothing.
 std::string Lacks(const RoundEvents::ScaleUp& item) { return item.group.empty() ? "group" : ""; }
@@ -233,27 +200,13 @@ absl::Status Complete(const std::string& where, RoundEvents::Eviction& item) {
 template <typename Item>
 absl::Status ParseItems(const std::string& file, const std::string& list, const YAML::Node& node,
                         std::vector<Item>& items) {
-  if (!node.IsSequence()) return Bad(file, list, "is not a list");
+  if (!node.IsSequence()) return BadSetting(file, list, "is not a list");
   for (size_t i = 0; i < node.size(); ++i) {
     const std::string where = absl::StrCat(list, "[", i, "]");
-    if (!node[i].IsMap()) return Bad(file, where, "is not a map");
     Item item;
-    const Readers<Item>& readers = ReadersOf(item);
-    for (const auto& field : node[i]) {
-      const std::string name = field.first.IsScalar() ? field.first.Scalar() : "";
-      const auto reader = readers.find(name);
-      std::string wrong;
-      if (reader == readers.end()) {
-        std::vector<std::string> known;
-        for (const auto& [each, unused] : readers) known.push_back(each);
-        wrong = NoSuchField(name, known);
-      } else {
-        wrong = reader->second(field.second, item);
-      }
-      if (!wrong.empty()) return Bad(file, absl::StrCat(where, ".", name), wrong);
-    }
+    if (absl::Status s = ReadFields(file, where, node[i], ReadersOf(item), item); !s.ok()) return s;
     if (const std::string lacks = Lacks(item); !lacks.empty()) {
-      return Bad(file, where, "has no " + lacks);
+      return BadSetting(file, where, "has no " + lacks);
     }
     if (absl::Status s = Complete(absl::StrCat(file, ": ", where), item); !s.ok()) return s;
     items.push_back(std::move(item));
@@ -263,12 +216,10 @@ absl::Status ParseItems(const std::string& file, const std::string& list, const 
 
 absl::Status ParseNames(const std::string& file, const std::string& list, const YAML::Node& node,
                         std::vector<std::string>& names) {
-  if (!node.IsSequence()) return Bad(file, list, "is not a list");
+  if (!node.IsSequence()) return BadSetting(file, list, "is not a list");
   for (size_t i = 0; i < node.size(); ++i) {
-    if (!node[i].IsScalar() || node[i].Scalar().empty()) {
-      return Bad(file, absl::StrCat(list, "[", i, "]"), "is not a name");
-    }
-    names.push_back(node[i].Scalar());
+    const std::string wrong = ReadName(node[i], names.emplace_back());
+    if (!wrong.empty()) return BadSetting(file, absl::StrCat(list, "[", i, "]"), wrong);
   }
   return absl::OkStatus();
 }
@@ -279,16 +230,16 @@ absl::Status CheckDeletions(const std::string& file, const RoundEvents& events) 
   for (const auto& result : events.results) ended.insert(result.node);
   for (size_t i = 0; i < events.in_progress.size(); ++i) {
     if (!ended.contains(events.in_progress[i].node)) continue;
-    return Bad(file, absl::StrCat("deletionsInProgress[", i, "]"),
-               absl::StrCat("node ", events.in_progress[i].node, " is in deletionResults too"));
+    return BadSetting(
+        file, absl::StrCat("deletionsInProgress[", i, "]"),
+        absl::StrCat("node ", events.in_progress[i].node, " is in deletionResults too"));
   }
   return absl::OkStatus();
 }
 
-absl::StatusOr<RoundEvents> ParseDocument(const std::string& file, const YAML::Node& root) {
-  RoundEvents events;
-  if (root.IsNull()) return events;
-  if (!root.IsMap()) return Bad(file, "", "is not a map of events");
+absl::Status ParseDocument(const std::string& file, const YAML::Node& root, RoundEvents& events) {
+  if (root.IsNull()) return absl::OkStatus();
+  if (!root.IsMap()) return BadSetting(file, "", "is not a map of events");
   for (const auto& field : root) {
     const std::string name = field.first.IsScalar() ? field.first.Scalar() : "";
     absl::Status status;
@@ -305,14 +256,14 @@ absl::StatusOr<RoundEvents> ParseDocument(const std::string& file, const YAML::N
     } else if (name == "unreadyNodes") {
       status = ParseNames(file, name, field.second, events.unready);
     } else {
-      status = Bad(file, name,
-                   NoSuchField(name, {"scaleUps", "deletionsInProgress", "deletionResults",
-                                      "recentEvictions", "unreadyNodes", "unregisteredNodes"}));
+      status =
+          BadSetting(file, name,
+                     NoSuchField(name, {"scaleUps", "deletionsInProgress", "deletionResults",
+                                        "recentEvictions", "unreadyNodes", "unregisteredNodes"}));
     }
     if (!status.ok()) return status;
   }
-  if (absl::Status s = CheckDeletions(file, events); !s.ok()) return s;
-  return events;
+  return CheckDeletions(file, events);
 }
 
 // --- Reading a dump -----------------------------------------------------------------
@@ -506,11 +457,11 @@ class Resolver {
 }  // namespace
 
 absl::StatusOr<RoundEvents> ParseEvents(const std::string& file, const std::string& text) {
-  try {
-    return ParseDocument(file, YAML::Load(text));
-  } catch (const YAML::Exception& e) {
-    return Bad(file, absl::StrCat("line ", e.mark.line + 1), e.msg);
-  }
+  RoundEvents events;
+  const absl::Status status = ParseSettings(
+      file, text, [&](const YAML::Node& root) { return ParseDocument(file, root, events); });
+  if (!status.ok()) return status;
+  return events;
 }
 
 absl::Status ReadWithEvents(const std::string& file, const RoundEvents& events,
