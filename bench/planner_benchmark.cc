@@ -33,13 +33,6 @@ double PeakRssMb() {
   return static_cast<double>(usage.ru_maxrss) * 1024 / 1e6;
 }
 
-Workload* WorkloadOrSkip(benchmark::State& state, const std::string& name) {
-  absl::StatusOr<Workload*> workload = GetWorkload(name);
-  if (workload.ok()) return *workload;
-  state.SkipWithError(workload.status().ToString().c_str());
-  return nullptr;
-}
-
 Plan RunPass(Planner& planner, Workload& workload, int64_t now_s) {
   PassInput input;
   input.now_s = now_s;
@@ -89,17 +82,6 @@ void SecondPass(benchmark::State& state, const std::string& name) {
   CountPlan(state, *workload, plan);
 }
 
-// Moves every 100th pod to the next node that is there and has room, and back by Revert.
-void Churn(ClusterSnapshot& snapshot, uint32_t offset) {
-  const Catalog& catalog = snapshot.catalog();
-  for (uint32_t p = offset % 100; p < catalog.pods(); p += 100) {
-    const NodeId from = snapshot.NodeOf(PodId{p});
-    if (from == kNoNode) continue;
-    const NodeId to = snapshot.NodeAt((snapshot.PositionOf(from) + 1) % snapshot.nodes());
-    if (to != from && snapshot.Free(kCpu, to) >= 2000) snapshot.MovePod(PodId{p}, to);
-  }
-}
-
 void ChurnPass(benchmark::State& state, const std::string& name) {
   Workload* workload = WorkloadOrSkip(state, name);
   if (workload == nullptr) return;
@@ -110,7 +92,7 @@ void ChurnPass(benchmark::State& state, const std::string& name) {
   for (auto _ : state) {
     now_s += BeyondRecheck(planner);
     workload->snapshot.Fork();
-    Churn(workload->snapshot, ++round);
+    ChurnPods(workload->snapshot, ++round);
     const Clock::time_point begin = Clock::now();
     plan = RunPass(planner, *workload, now_s);
     state.SetIterationTime(std::chrono::duration<double>(Clock::now() - begin).count());
@@ -124,6 +106,13 @@ void ChurnPass(benchmark::State& state, const std::string& name) {
 void SetThreads(size_t threads) { KeptThreads() = std::make_unique<Parallelism>(threads); }
 
 const Parallelism& Threads() { return *KeptThreads(); }
+
+Workload* WorkloadOrSkip(benchmark::State& state, const std::string& name) {
+  absl::StatusOr<Workload*> workload = GetWorkload(name);
+  if (workload.ok()) return *workload;
+  state.SkipWithError(workload.status().ToString().c_str());
+  return nullptr;
+}
 
 void RegisterPlannerRows(const std::vector<std::string>& names) {
   const auto add = [](const std::string& row, const std::string& name, auto run) {

@@ -27,16 +27,6 @@ using Clock = std::chrono::steady_clock;
 constexpr int64_t kInterval = 10;  // Seconds from round to round.
 constexpr int kRoundsBefore = 150;
 
-// Every 100th pod to the next node that has room.  Undone by Revert.
-void MovePods(ClusterSnapshot& snapshot, uint32_t offset) {
-  for (uint32_t p = offset % 100; p < snapshot.catalog().pods(); p += 100) {
-    const NodeId from = snapshot.NodeOf(PodId{p});
-    if (from == kNoNode) continue;
-    const NodeId to = snapshot.NodeAt((snapshot.PositionOf(from) + 1) % snapshot.nodes());
-    if (to != from && snapshot.Free(kCpu, to) >= 2000) snapshot.MovePod(PodId{p}, to);
-  }
-}
-
 double ThreadCpuMs() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -87,16 +77,13 @@ NodeGroups NeverDue(const Workload& workload) {
 }
 
 void Rounds(benchmark::State& state, const std::string& name, bool churn) {
-  absl::StatusOr<Workload*> workload = GetWorkload(name);
-  if (!workload.ok()) {
-    state.SkipWithError(workload.status().ToString().c_str());
-    return;
-  }
-  ClusterSnapshot& snapshot = (*workload)->snapshot;
-  const NodeGroups groups = NeverDue(**workload);
+  Workload* const workload = WorkloadOrSkip(state, name);
+  if (workload == nullptr) return;
+  ClusterSnapshot& snapshot = workload->snapshot;
+  const NodeGroups groups = NeverDue(*workload);
   ScaleDown scale_down({});
   RoundInput input;
-  input.now_s = (*workload)->now_s;
+  input.now_s = workload->now_s;
   for (int round = 0; round < kRoundsBefore; ++round, input.now_s += kInterval) {
     scale_down.Round(snapshot, groups, input);
   }
@@ -106,7 +93,7 @@ void Rounds(benchmark::State& state, const std::string& name, bool churn) {
   for (auto _ : state) {
     input.now_s += kInterval;
     snapshot.Fork();
-    if (churn) MovePods(snapshot, ++round);
+    if (churn) ChurnPods(snapshot, ++round);
     state.SetIterationTime(timings.Time(
         [&] { unneeded = scale_down.Round(snapshot, groups, input).unneeded.size(); }));
     snapshot.Revert();
@@ -116,13 +103,10 @@ void Rounds(benchmark::State& state, const std::string& name, bool churn) {
 }
 
 void SecondRound(benchmark::State& state, const std::string& name) {
-  absl::StatusOr<Workload*> workload = GetWorkload(name);
-  if (!workload.ok()) {
-    state.SkipWithError(workload.status().ToString().c_str());
-    return;
-  }
-  ClusterSnapshot& snapshot = (*workload)->snapshot;
-  const NodeGroups groups = NeverDue(**workload);
+  Workload* const workload = WorkloadOrSkip(state, name);
+  if (workload == nullptr) return;
+  ClusterSnapshot& snapshot = workload->snapshot;
+  const NodeGroups groups = NeverDue(*workload);
   ScaleDownOptions options;
   options.unneeded_limit = false;  // Every node is judged in the first round already.
   Timings timings;
@@ -130,7 +114,7 @@ void SecondRound(benchmark::State& state, const std::string& name) {
   for (auto _ : state) {
     ScaleDown scale_down(options);
     RoundInput input;
-    input.now_s = (*workload)->now_s;
+    input.now_s = workload->now_s;
     scale_down.Round(snapshot, groups, input);
     input.now_s += kInterval;
     state.SetIterationTime(timings.Time(

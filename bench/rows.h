@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "bench/workloads.h"
+#include "benchmark/benchmark.h"
 #include "engine/parallel.h"
 
 namespace ebb::bench {
@@ -14,6 +16,9 @@ namespace ebb::bench {
 // The threads of passes, for all rows.
 void SetThreads(size_t threads);
 const Parallelism& Threads();
+
+// Null: the row is skipped, with an error that says why.
+Workload* WorkloadOrSkip(benchmark::State& state, const std::string& name);
 
 void RegisterSnapshotRows();                                      // snapshot_benchmark.cc
 void RegisterPlannerRows(const std::vector<std::string>& names);  // planner_benchmark.cc

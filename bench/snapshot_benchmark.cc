@@ -14,10 +14,7 @@ namespace ebb::bench {
 namespace {
 
 Workload* Uniform(benchmark::State& state, int64_t nodes) {
-  absl::StatusOr<Workload*> workload = GetWorkload("uniform:" + std::to_string(nodes));
-  if (workload.ok()) return *workload;
-  state.SkipWithError(workload.status().ToString().c_str());
-  return nullptr;
+  return WorkloadOrSkip(state, "uniform:" + std::to_string(nodes));
 }
 
 void ForkRevert(benchmark::State& state) {

@@ -462,6 +462,15 @@ absl::Status WriteWorkload(std::string_view name, ObjectSink& sink) {
   return ReadInput(name, sink, stats);
 }
 
+void ChurnPods(ClusterSnapshot& snapshot, uint32_t round) {
+  for (uint32_t p = round % 100; p < snapshot.catalog().pods(); p += 100) {
+    const NodeId from = snapshot.NodeOf(PodId{p});
+    if (from == kNoNode) continue;
+    const NodeId to = snapshot.NodeAt((snapshot.PositionOf(from) + 1) % snapshot.nodes());
+    if (to != from && snapshot.Free(kCpu, to) >= 2000) snapshot.MovePod(PodId{p}, to);
+  }
+}
+
 absl::StatusOr<Workload*> GetWorkload(std::string_view name) {
   static auto* const known = new std::map<std::string, std::unique_ptr<Workload>, std::less<>>();
   if (const auto it = known->find(name); it != known->end()) return it->second.get();

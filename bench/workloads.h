@@ -17,6 +17,7 @@
 #ifndef EBB_BENCH_WORKLOADS_H_
 #define EBB_BENCH_WORKLOADS_H_
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,6 +44,10 @@ void SetOpenbFolder(std::string folder);
 
 // Errors: NotFound where openb's files are missing; what the readers say.
 absl::StatusOr<Workload*> GetWorkload(std::string_view name);
+
+// Moves every 100th pod to the next node that has room, from the pod `round` % 100.
+// Undone by Revert.
+void ChurnPods(ClusterSnapshot& snapshot, uint32_t round);
 
 // The objects of a workload, generated or read anew.
 absl::Status WriteWorkload(std::string_view name, ObjectSink& sink);

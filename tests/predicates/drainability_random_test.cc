@@ -11,6 +11,7 @@
 
 #include "predicates/drainability.h"
 #include "snapshot/builder.h"
+#include "tests/predicates/verdict.h"
 #include "tests/support/random_seed.h"
 #include "tests/support/twin_labels.h"
 
@@ -268,20 +269,9 @@ ClusterSnapshot Build(const Raw& raw) {
   return std::move(builder).Build().value();
 }
 
+// With the budget that blocks, if that is why.
 std::string TextOf(const Catalog& catalog, const DrainVerdict& verdict) {
-  switch (verdict.outcome) {
-    case DrainOutcome::kUndefined:
-      return "undefined";
-    case DrainOutcome::kDrain:
-      return "drain";
-    case DrainOutcome::kSkip:
-      return "skip";
-    case DrainOutcome::kWaitForCompletion:
-      return "wait";
-    case DrainOutcome::kBlock:
-      break;
-  }
-  std::string text(ToString(verdict.reason));
+  std::string text = test::TextOf(verdict);
   if (verdict.pdb)
     text += ' ' + std::string(catalog.Text(catalog.pdbs()[Index(*verdict.pdb)].name));
   return text;

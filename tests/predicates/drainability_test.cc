@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "tests/predicates/verdict.h"
 #include "tests/testing/cluster_builder.h"
 
 namespace ebb {
@@ -20,22 +21,6 @@ using test::PodNamed;
 
 constexpr int64_t kNow = 1'000'000;
 constexpr int64_t kHour = 3600;
-
-std::string Text(const DrainVerdict& verdict) {
-  switch (verdict.outcome) {
-    case DrainOutcome::kUndefined:
-      return "undefined";
-    case DrainOutcome::kDrain:
-      return "drain";
-    case DrainOutcome::kSkip:
-      return "skip";
-    case DrainOutcome::kWaitForCompletion:
-      return "wait";
-    case DrainOutcome::kBlock:
-      return std::string(ToString(verdict.reason));
-  }
-  return "?";
-}
 
 struct RuleCase {
   const char* rule;
@@ -56,10 +41,11 @@ TEST_P(DrainRuleTest, Decides) {
   for (const Controller& controller : c.controllers) cluster.Add(controller);
   const ClusterSnapshot snapshot = cluster.Add(Node("n")).Add(Pod(c.pod).On("n")).Build();
   const PdbTracker pdbs(snapshot.catalog());
-  EXPECT_EQ(Text(JudgePod(snapshot.catalog(), PodId{0}, c.options, &pdbs, true, kNow)), c.expected);
+  EXPECT_EQ(test::TextOf(JudgePod(snapshot.catalog(), PodId{0}, c.options, &pdbs, true, kNow)),
+            c.expected);
   DrainJudge judge(snapshot.catalog(), c.options, &pdbs, true, kNow);
-  EXPECT_EQ(Text(judge.Judge(PodId{0})), c.expected);
-  EXPECT_EQ(Text(judge.Judge(PodId{0})), c.expected) << "asked again";
+  EXPECT_EQ(test::TextOf(judge.Judge(PodId{0})), c.expected);
+  EXPECT_EQ(test::TextOf(judge.Judge(PodId{0})), c.expected) << "asked again";
 }
 
 Pod P() { return Pod("p"); }
@@ -265,7 +251,7 @@ TEST(JudgePodTest, WithoutListersControllersAreNotLookedUp) {
       Cluster().Add(Node("n")).Add(P().OwnedByMissing("ReplicaSet", "rs").On("n")).Build();
   const DrainVerdict verdict =
       JudgePod(snapshot.catalog(), PodId{0}, {}, nullptr, /*listers=*/false, kNow);
-  EXPECT_EQ(Text(verdict), "undefined");
+  EXPECT_EQ(test::TextOf(verdict), "undefined");
 }
 
 TEST(JudgePodTest, WithoutATrackerNoBudgetIsKnown) {
@@ -277,7 +263,7 @@ TEST(JudgePodTest, WithoutATrackerNoBudgetIsKnown) {
                                        .Add(System(10).On("n"))
                                        .Build();
   const auto judge = [&](uint32_t pod) {
-    return Text(JudgePod(snapshot.catalog(), PodId{pod}, {}, nullptr, true, kNow));
+    return test::TextOf(JudgePod(snapshot.catalog(), PodId{pod}, {}, nullptr, true, kNow));
   };
   EXPECT_EQ(judge(0), "undefined");
   EXPECT_EQ(judge(1), "UnmovableKubeSystemPod");
@@ -304,7 +290,8 @@ TEST(JudgePodTest, BudgetSpentByThePlanBlocks) {
   PdbTracker pdbs(snapshot.catalog());
   const PodId pods[] = {PodId{0}};
   pdbs.RemovePods(pods);
-  EXPECT_EQ(Text(JudgePod(snapshot.catalog(), PodId{0}, {}, &pdbs, true, kNow)), "NotEnoughPdb");
+  EXPECT_EQ(test::TextOf(JudgePod(snapshot.catalog(), PodId{0}, {}, &pdbs, true, kNow)),
+            "NotEnoughPdb");
 }
 
 TEST(BlockingPodReasonTest, SpellsEveryReasonAsTheAutoscalerDoes) {
@@ -327,7 +314,7 @@ class GetPodsToMoveTest : public testing::Test {
     const PdbTracker pdbs(snapshot_.catalog());
     const DrainOptions options;
     DrainJudge judge(snapshot_.catalog(), options, &pdbs, true, kNow);
-    judge.GetPodsToMove(snapshot_, NodeId{0}, result_);
+    judge.GetPodsToMove(snapshot_.PodsOn(NodeId{0}), result_);
   }
   std::string Names(const std::vector<PodId>& pods) const {
     std::string names;

@@ -1,4 +1,4 @@
-// The verdict of all filters as one line, for tests.
+// Verdicts as one line, for tests.
 
 #ifndef EBB_TESTS_PREDICATES_VERDICT_H_
 #define EBB_TESTS_PREDICATES_VERDICT_H_
@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "predicates/drainability.h"
 #include "predicates/filters.h"
 #include "tests/testing/cluster_builder.h"
 
@@ -25,6 +26,23 @@ inline std::string VerdictOf(const ClusterSnapshot& cluster, std::string_view po
     text += (i == 0 ? ": " : "; ") + verdict.reasons[i];
   }
   return text;
+}
+
+// "drain", "wait", or why the pod blocks: "NotReplicated".
+inline std::string TextOf(const DrainVerdict& verdict) {
+  switch (verdict.outcome) {
+    case DrainOutcome::kUndefined:
+      return "undefined";
+    case DrainOutcome::kDrain:
+      return "drain";
+    case DrainOutcome::kSkip:
+      return "skip";
+    case DrainOutcome::kWaitForCompletion:
+      return "wait";
+    case DrainOutcome::kBlock:
+      return std::string(ToString(verdict.reason));
+  }
+  return "?";
 }
 
 }  // namespace ebb::test
