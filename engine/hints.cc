@@ -36,6 +36,8 @@ void Hints::Detach() {
   hints_.clear();
 }
 
+void Hints::EraseElsewhere(PodId pod) { elsewhere_.erase(catalog_->pod(pod).key); }
+
 void Hints::DropOld() {
   for (uint32_t& hint : hints_) hint = (hint & kOld) != 0 ? kNone : hint | kOld;
   absl::erase_if(elsewhere_, [](auto& entry) { return std::exchange(entry.second.old, true); });

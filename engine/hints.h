@@ -38,7 +38,8 @@ class Hints {
   void Prefetch(PodId pod) const { __builtin_prefetch(&hints_[Index(pod)], 1); }
   void Set(PodId pod, NodeId node) {
     hints_[Index(pod)] = Index(node);
-    if (!elsewhere_.empty()) elsewhere_.erase(catalog_->pod(pod).key);
+    if (!elsewhere_.empty()) [[unlikely]]
+      EraseElsewhere(pod);
   }
 
   // By pod key and node name.  REQUIRES: nothing is attached yet.
@@ -70,6 +71,7 @@ class Hints {
   };
 
   void Detach();
+  void EraseElsewhere(PodId pod);
 
   std::shared_ptr<const Catalog> catalog_;
   size_t known_nodes_ = 0;                            // Of catalog_, when it was attached.

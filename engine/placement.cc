@@ -1,71 +1,114 @@
 #include "engine/placement.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace ebb {
+namespace {
 
-void Placement::SortByPriority(std::span<const PodId> pods) {
+// Filter evaluations between two looks at the deadline: tens of microseconds.
+constexpr uint64_t kEvaluationsPerCheck = 4096;
+
+}  // namespace
+
+void Placement::CutIntoGroups(std::span<const PodId> pods) {
   const Catalog& catalog = snapshot_.catalog();
-  order_.assign(pods.begin(), pods.end());
-  const auto higher = [&](PodId a, PodId b) {
-    return catalog.shape_of(a).priority > catalog.shape_of(b).priority;
-  };
-  bool sorted = true;
-  for (size_t i = 1; i < order_.size() && sorted; ++i) {
-    const bool same_shape = catalog.shape_id(order_[i]) == catalog.shape_id(order_[i - 1]);
-    sorted = same_shape || !higher(order_[i], order_[i - 1]);
+  groups_.clear();
+  int32_t priority = 0;
+  for (size_t i = 0; i < pods.size();) {
+    const PodShapeId shape = catalog.shape_id(pods[i]);
+    const int32_t of_shape = catalog.shape(shape).priority;
+    if (i > 0 && of_shape != priority) groups_.push_back(i);
+    priority = of_shape;
+    do ++i;
+    while (i < pods.size() && catalog.shape_id(pods[i]) == shape);
   }
-  if (!sorted) std::ranges::stable_sort(order_, higher);
+  if (!pods.empty()) groups_.push_back(pods.size());
 }
 
-inline void Placement::Put(PodId pod, NodeId node, std::vector<Move>& moves) {
-  snapshot_.AddPod(pod, node);
+std::span<const PodId> Placement::GroupByPriority(std::span<const PodId> pods) {
+  CutIntoGroups(pods);
+  const auto priority_of = [&](PodId pod) { return snapshot_.catalog().shape_of(pod).priority; };
+  bool sorted = true;
+  for (size_t g = 1; g < groups_.size() && sorted; ++g) {
+    const size_t begin = groups_[g - 1];
+    sorted = priority_of(pods[begin - 1]) > priority_of(pods[begin]);
+  }
+  if (sorted) return pods;
+  order_.assign(pods.begin(), pods.end());
+  std::ranges::stable_sort(order_, std::greater(), priority_of);
+  CutIntoGroups(order_);
+  return order_;
+}
+
+inline void Placement::BeginRun(PodId pod) {
+  const PodShapeId id = snapshot_.catalog().shape_id(pod);
+  if (has_run_ && id == shape_) return;
+  shape_ = id;
+  has_run_ = true;
+  scan_.BeginRun(id);
+}
+
+[[gnu::always_inline]] inline void Placement::Put(PodId pod, NodeId node,
+                                                  std::vector<Move>& moves) {
+  if (guests_ == nullptr) {
+    snapshot_.AddPod(pod, node);
+  } else {
+    scan_.Place(pod, node);
+    guests_->Add(pod, node);
+  }
   hints_.Set(pod, node);
   moves.push_back({pod, node});
 }
 
 inline bool Placement::PlaceByHint(PodId pod, std::vector<Move>& moves) {
   const NodeId node = hints_.Get(pod);
-  if (node == kNoNode || !scan_.IsOpen(node) || !scan_.Fits(pod, node)) return false;
+  if (node == kNoNode || !scan_.IsOpen(node)) return false;
+  BeginRun(pod);
+  if (!scan_.Fits(node)) return false;
   Put(pod, node, moves);
   return true;
 }
 
 // Pods of one controller that cannot be told apart fail alike within one attempt.
 inline bool Placement::PlaceByScan(PodId pod, std::vector<Move>& moves) {
-  const PodShapeId shape = snapshot_.catalog().shape_id(pod);
-  if (hopeless_[Index(shape)] == attempt_) return false;
-  const NodeId node = scan_.FindNode(pod);
+  BeginRun(pod);
+  if (hopeless_[Index(shape_)] == attempt_) return false;
+  const NodeId node = scan_.FindNode();
   if (node == kNoNode) {
-    if (snapshot_.catalog().shape(shape).has_controller) hopeless_[Index(shape)] = attempt_;
+    if (snapshot_.catalog().shape(shape_).has_controller) hopeless_[Index(shape_)] = attempt_;
     return false;
   }
   Put(pod, node, moves);
   return true;
 }
 
+bool Placement::OutOfTime(const Deadline& deadline) {
+  if (scan_.evaluations() < next_check_) return false;
+  next_check_ = scan_.evaluations() + kEvaluationsPerCheck;
+  return deadline.Expired();
+}
+
 Placement::Result Placement::TryPlace(std::span<const PodId> pods, OnFailure on_failure,
-                                      absl::FunctionRef<bool()> out_of_time,
-                                      std::vector<Move>& moves) {
+                                      const Deadline* deadline, std::vector<Move>& moves) {
   Result result;
   moves.clear();
   moves.reserve(pods.size());
-  leftovers_.reserve(pods.size());
+  leftovers_.resize(pods.size());
   hopeless_.resize(snapshot_.catalog().pod_shapes());
   ++attempt_;
-  SortByPriority(pods);
+  has_run_ = false;
 
-  const Catalog& catalog = snapshot_.catalog();
-  for (size_t begin = 0, end = 0; begin < order_.size(); begin = end) {
-    const int32_t priority = catalog.shape_of(order_[begin]).priority;
-    while (end < order_.size() && catalog.shape_of(order_[end]).priority == priority) ++end;
-
-    leftovers_.clear();
-    for (size_t i = begin; i < end; ++i) {
-      if (!PlaceByHint(order_[i], moves)) leftovers_.push_back(order_[i]);
+  const std::span<const PodId> order = GroupByPriority(pods);
+  size_t begin = 0;
+  for (const size_t end : groups_) {
+    size_t leftovers = 0;
+    for (const PodId pod : order.subspan(begin, end - begin)) {
+      if (!PlaceByHint(pod, moves)) leftovers_[leftovers++] = pod;
     }
-    for (const PodId pod : leftovers_) {
-      if (out_of_time()) {
+    begin = end;
+    for (const PodId pod : std::span(leftovers_).first(leftovers)) {
+      if (deadline != nullptr && OutOfTime(*deadline)) {
         result.gave_up = true;
         return result;
       }
@@ -75,6 +118,16 @@ Placement::Result Placement::TryPlace(std::span<const PodId> pods, OnFailure on_
     }
   }
   return result;
+}
+
+void Placement::TakeBack(std::span<const Move> moves) {
+  if (guests_ == nullptr) return;
+  for (; !moves.empty(); moves = moves.first(moves.size() - 1)) {
+    const auto& [pod, node] = moves.back();
+    BeginRun(pod);
+    scan_.TakeBack(node);
+    guests_->TakeBack(node);
+  }
 }
 
 }  // namespace ebb

@@ -10,10 +10,12 @@
 #ifndef EBB_ENGINE_PLACEMENT_H_
 #define EBB_ENGINE_PLACEMENT_H_
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
-#include "absl/functional/function_ref.h"
+#include "engine/deadline.h"
+#include "engine/guests.h"
 #include "engine/hints.h"
 #include "engine/plan.h"
 #include "engine/pod_scan.h"
@@ -29,33 +31,49 @@ enum class OnFailure {
 
 class Placement {
  public:
-  Placement(ClusterSnapshot& snapshot, PodScan& scan, Hints& hints)
-      : snapshot_(snapshot), scan_(scan), hints_(hints) {}
+  // `guests`: who keeps the pods that come, and lets those that are but room for their
+  // node stay out of the snapshot (PodScan::TakesOnlyRoom).  Null: the snapshot has all.
+  Placement(ClusterSnapshot& snapshot, PodScan& scan, Hints& hints, Guests* guests)
+      : snapshot_(snapshot), scan_(scan), hints_(hints), guests_(guests) {}
 
   struct Result {
     PodId first_failed = kNoPod;
     bool gave_up = false;  // Time ran out; pods may be left untried.
   };
 
-  // Places what can be placed in the snapshot.  `pods` are not placed.  `moves` is
-  // filled with those that were, in the order in which they were: what a later one
-  // was promised may rest on the earlier ones.  `out_of_time` is asked before each
-  // search.
-  Result TryPlace(std::span<const PodId> pods, OnFailure on_failure,
-                  absl::FunctionRef<bool()> out_of_time, std::vector<Move>& moves);
+  // Places what can be placed.  `pods` are not placed.  `moves` is filled with those
+  // that were, in the order in which they were: what a later one was promised may rest
+  // on the earlier ones.  `deadline` may be null; it is looked at before searches.
+  Result TryPlace(std::span<const PodId> pods, OnFailure on_failure, const Deadline* deadline,
+                  std::vector<Move>& moves);
+
+  // Undoes the last TryPlace, which made `moves`, as far as the snapshot's Revert does
+  // not.  Hints and the pointer stay.
+  void TakeBack(std::span<const Move> moves);
 
  private:
-  void SortByPriority(std::span<const PodId> pods);
+  // In order of priority, as groups of one: what groups_ and the result hold.
+  std::span<const PodId> GroupByPriority(std::span<const PodId> pods);
+  void CutIntoGroups(std::span<const PodId> pods);
   bool PlaceByHint(PodId pod, std::vector<Move>& moves);
   bool PlaceByScan(PodId pod, std::vector<Move>& moves);
   void Put(PodId pod, NodeId node, std::vector<Move>& moves);
+  void BeginRun(PodId pod);
+  bool OutOfTime(const Deadline& deadline);
 
   ClusterSnapshot& snapshot_;
   PodScan& scan_;
   Hints& hints_;
+  Guests* const guests_;
+  uint64_t next_check_ = 0;  // Of the deadline: so many evaluations.
+
+  // The pods of one shape that are being placed; they come in runs.
+  PodShapeId shape_{};
+  bool has_run_ = false;  // False: the next pod begins one.
 
   // Reused.
-  std::vector<PodId> order_;  // By priority.
+  std::vector<PodId> order_;    // Where pods do not come by priority.
+  std::vector<size_t> groups_;  // Where each ends.
   std::vector<PodId> leftovers_;
   // By PodShapeId: the attempt in which a pod of it, which has a controller, fitted
   // nowhere.  Shapes of two controllers differ.

@@ -1,30 +1,33 @@
 #include "engine/planner.h"
 
 #include <algorithm>
+#include <memory>
+#include <optional>
 #include <utility>
 
 #include "engine/eligibility.h"
+#include "engine/guests.h"
 #include "engine/hints.h"
 #include "engine/placement.h"
 #include "engine/pod_scan.h"
 #include "snapshot/check.h"
 
 namespace ebb {
-namespace {
-
-// Filter evaluations between two looks at the deadline: tens of microseconds.
-constexpr uint64_t kEvaluationsPerCheck = 4096;
-
-}  // namespace
 
 struct Planner::Memory {
   Hints hints;
   Hints pending_hints;
   PodScan scan;
+  Guests guests;              // Of the pass; kept for its memory only, as is the next.
+  std::vector<int64_t> free;  // Amounts before the pass.
+  // What the rules say of the shapes of one catalog.
+  std::shared_ptr<const Catalog> judged;
+  std::optional<DrainJudge> rules;
   // Nodes that could not be removed, by name, and when to try again.
   absl::flat_hash_map<TextId, int64_t> unremovable_until;
 
   void ForgetExpired(const ClusterSnapshot& snapshot, int64_t now_s);
+  DrainJudge& RulesFor(std::shared_ptr<const Catalog> catalog, const DrainOptions& options);
 };
 
 // A node that left the cluster is forgotten too.
@@ -35,13 +38,23 @@ void Planner::Memory::ForgetExpired(const ClusterSnapshot& snapshot, int64_t now
   });
 }
 
+DrainJudge& Planner::Memory::RulesFor(std::shared_ptr<const Catalog> catalog,
+                                      const DrainOptions& options) {
+  if (judged != catalog) {
+    judged = std::move(catalog);
+    rules.emplace(*judged, options, /*pdbs=*/nullptr, /*listers=*/true, /*now_s=*/0);
+  }
+  return *rules;
+}
+
 namespace {
 
 // One pass: the variables that its steps share.
 class PassRun {
  public:
   PassRun(ClusterSnapshot& snapshot, const NodeGroups& groups, const PlannerOptions& options,
-          const PassInput& input, Hints& hints, Hints& pending_hints, PodScan& scan,
+          const PassInput& input, Hints& hints, Hints& pending_hints, PodScan& scan, Guests& guests,
+          std::vector<int64_t>& free, DrainJudge& rules,
           absl::flat_hash_map<TextId, int64_t>& unremovable_until)
       : snapshot_(snapshot),
         catalog_(snapshot.catalog()),
@@ -50,15 +63,21 @@ class PassRun {
         input_(input),
         hints_(hints),
         scan_(scan),
+        guests_(guests),
+        free_(free),
         unremovable_until_(unremovable_until),
         destinations_(input.destinations != nullptr ? *input.destinations : snapshot.alive()),
         pdbs_(catalog_),
-        rules_(catalog_, options.drain, &pdbs_, /*listers=*/true, input.now_s),
-        placement_(snapshot, scan, hints),
-        pending_placement_(snapshot, scan, pending_hints) {}
+        rules_(rules),
+        placement_(snapshot, scan, hints, &guests),
+        pending_placement_(snapshot, scan, pending_hints, /*guests=*/nullptr) {
+    rules_.Renew(&pdbs_, input.now_s);
+  }
 
   Plan Run() {
     plan_.utilization.resize(catalog_.nodes());
+    snapshot_.SaveFree(free_);
+    guests_.Reset(catalog_.nodes());
     snapshot_.Fork();
     pdbs_.RemovePods(input_.evicting);
     if (PackPending()) {
@@ -69,6 +88,7 @@ class PassRun {
     }
     scan_.EndPass();
     snapshot_.Revert();
+    snapshot_.RestoreFree(free_);
     for (uint32_t p = 0; p < catalog_.pdbs().size(); ++p) {
       plan_.pdb_remaining.push_back(pdbs_.remaining(PdbId{p}));
     }
@@ -83,8 +103,7 @@ class PassRun {
     const NodeSet anywhere = snapshot_.alive();
     scan_.BeginPass(snapshot_, anywhere);
     if (!input_.pending.empty()) {
-      const auto never = [] { return false; };
-      pending_placement_.TryPlace(input_.pending, OnFailure::kGoOn, never, moves_);
+      pending_placement_.TryPlace(input_.pending, OnFailure::kGoOn, /*deadline=*/nullptr, moves_);
       plan_.packed = moves_;
       for (const PodId pod :
            input_.pending.first(std::min(input_.must_fit, input_.pending.size()))) {
@@ -141,10 +160,30 @@ class PassRun {
   // What the node's pods need lies anywhere in memory; it is loaded while the node
   // before is judged.
   void Prefetch(NodeId node) const {
+    constexpr size_t kPodsPerLine = 16;
+    size_t line = ~size_t{0};
     for (const PodId pod : snapshot_.PodsOn(node)) {
+      if (Index(pod) / kPodsPerLine == line) continue;  // Neighbours mostly come in a row.
+      line = Index(pod) / kPodsPerLine;
       snapshot_.Prefetch(pod);
       hints_.Prefetch(pod);
     }
+  }
+
+  // The node's own pods, then those that the pass moved there, in the order in which
+  // they came.  The snapshot lists some of these too, after the own ones.
+  std::span<const PodId> PodsOn(NodeId node) {
+    const std::span<const PodId> listed = snapshot_.PodsOn(node);
+    if (!guests_.HasAny(node)) return listed;
+    came_.clear();
+    guests_.Append(node, came_);
+    const auto in_snapshot = [this](PodId pod) {
+      return !scan_.TakesOnlyRoom(catalog_.shape_id(pod));
+    };
+    const auto own = listed.first(listed.size() - std::ranges::count_if(came_, in_snapshot));
+    here_.assign(own.begin(), own.end());
+    here_.insert(here_.end(), came_.begin(), came_.end());
+    return here_;
   }
 
   // False: time ran out before there was an answer.
@@ -153,7 +192,7 @@ class PassRun {
       Keep({.node = node, .reason = UnremovableReason::kNoNodeInfo, .pdb = {}});
       return true;
     }
-    rules_.GetPodsToMove(snapshot_, node, pods_);
+    rules_.GetPodsToMove(PodsOn(node), pods_);
     if (pods_.blocked()) {
       Keep({.node = node,
             .reason = UnremovableReason::kBlockedByPod,
@@ -165,13 +204,13 @@ class PassRun {
     snapshot_.Fork();
     snapshot_.SetGhost(node);
     scan_.OnGhost(node);
-    const auto out_of_time = [this] { return may_stop() && TimeIsUpInSimulation(); };
-    const Placement::Result placed =
-        placement_.TryPlace(pods_.move, OnFailure::kStopGroup, out_of_time, moves_);
+    const Placement::Result placed = placement_.TryPlace(
+        pods_.move, OnFailure::kStopGroup, may_stop() ? input_.deadline : nullptr, moves_);
     if (moves_.size() == pods_.move.size()) {
       Remove(node);
       return true;
     }
+    placement_.TakeBack(moves_);
     snapshot_.Revert();
     scan_.OnRevert();
     if (placed.gave_up) return false;
@@ -186,6 +225,7 @@ class PassRun {
   void Remove(NodeId node) {
     snapshot_.RemoveNode(node);
     snapshot_.Commit();
+    guests_.Forget(node);
     scan_.OnNodeRemoved(node);
     const PdbTracker::Verdict budgets = pdbs_.CanRemovePods(pods_.move);
     pdbs_.RemovePods(pods_.move);
@@ -210,12 +250,6 @@ class PassRun {
   }
   [[nodiscard]] bool TimeIsUp() const { return input_.deadline->Expired(); }
 
-  bool TimeIsUpInSimulation() {
-    if (scan_.evaluations() < next_check_) return false;
-    next_check_ = scan_.evaluations() + kEvaluationsPerCheck;
-    return TimeIsUp();
-  }
-
   ClusterSnapshot& snapshot_;
   const Catalog& catalog_;
   const NodeGroups& groups_;
@@ -223,19 +257,22 @@ class PassRun {
   const PassInput& input_;
   Hints& hints_;
   PodScan& scan_;
+  Guests& guests_;
+  std::vector<int64_t>& free_;
   absl::flat_hash_map<TextId, int64_t>& unremovable_until_;
 
   NodeSet destinations_;
   PdbTracker pdbs_;
-  DrainJudge rules_;
+  DrainJudge& rules_;
   Placement placement_;
   Placement pending_placement_;
   Plan plan_;
   size_t judged_ = 0;
   size_t counted_removable_ = 0;  // Atomic groups' nodes apart.
-  uint64_t next_check_ = 0;
 
   // Reused from node to node.
+  std::vector<PodId> came_;
+  std::vector<PodId> here_;
   PodsToMove pods_;
   std::vector<Move> moves_;
 };
@@ -253,7 +290,9 @@ Plan Planner::Pass(ClusterSnapshot& snapshot, const NodeGroups& groups, const Pa
   memory_->hints.Attach(snapshot.shared_catalog());
   memory_->pending_hints.Attach(snapshot.shared_catalog());
   Plan plan = PassRun(snapshot, groups, options_, input, memory_->hints, memory_->pending_hints,
-                      memory_->scan, memory_->unremovable_until)
+                      memory_->scan, memory_->guests, memory_->free,
+                      memory_->RulesFor(snapshot.shared_catalog(), options_.drain),
+                      memory_->unremovable_until)
                   .Run();
   memory_->hints.DropOld();
   memory_->pending_hints.DropOld();
@@ -281,7 +320,7 @@ PlannerMemory Planner::Save(const Symbols& symbols) const {
 }
 
 void Planner::Restore(const PlannerMemory& saved, Symbols& symbols) {
-  *memory_ = Memory();
+  memory_ = std::make_unique<Memory>();
   const auto restore = [&](const std::vector<PlannerMemory::Hint>& list, Hints& hints) {
     for (const auto& [pod_key, node] : list) {
       hints.Set(symbols.Intern(pod_key), symbols.Intern(node));

@@ -33,6 +33,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "engine/deadline.h"
 #include "engine/node_groups.h"
 #include "engine/plan.h"
 #include "predicates/drainability.h"
@@ -52,14 +53,6 @@ struct PlannerOptions {
   // Candidates that a pass judges whatever the deadline says.
   size_t min_nodes_per_pass = 0;
   DrainOptions drain;
-};
-
-// Says when time is up.  The engine reads no clock; whoever calls it may.
-class Deadline {
- public:
-  virtual ~Deadline() = default;
-  // Cheap; asked between candidates and every few thousand filter evaluations.
-  [[nodiscard]] virtual bool Expired() const = 0;
 };
 
 struct PassInput {

@@ -1,7 +1,6 @@
 #include "engine/pod_scan.h"
 
 #include "predicates/filters.h"
-#include "predicates/node_resources_fit.h"
 #include "snapshot/check.h"
 
 namespace ebb {
@@ -13,14 +12,6 @@ bool HasOwnStatics(const PodShape& shape) {
          !shape.claims.empty() || shape.volumes != 0;
 }
 
-// What there is to look at for pods of a shape.
-enum Trait : uint8_t {
-  kKnown = 1,
-  kMoreThanRequests = 2,  // On a node, beside its statics.
-  kPreFilter = 4,         // PreFilter may fail, or be bound to nodes.
-  kOwnStatics = 8,
-};
-
 bool HasMoreThanRequests(const PodShape& shape) {
   return !shape.host_ports.empty() || !shape.spread.empty() || !shape.affinity.empty() ||
          !shape.anti_affinity.empty() || !shape.repelled_by.empty() || HasOwnStatics(shape);
@@ -29,6 +20,12 @@ bool HasMoreThanRequests(const PodShape& shape) {
 bool MayFailPreFilter(const Catalog& catalog, const PodShape& shape) {
   return !shape.not_understood.empty() || HasOwnStatics(shape) ||
          catalog.constraints(shape.constraints).names_a_node;
+}
+
+// NodePorts and the storage filters look at the pods of a node.
+bool IsOnlyRoom(const PodShape& shape) {
+  return shape.feeds.empty() && shape.claims.empty() && shape.volumes == 0 &&
+         shape.host_ports.empty();
 }
 
 // One bit for each of 64 amounts in a row that is at least `amount`.
@@ -48,10 +45,6 @@ uint64_t RoomOfWord(const ClusterSnapshot& snapshot, const PodShape& shape, size
   return bits;
 }
 
-NodeId NodeOfBit(size_t word, uint64_t bits) {
-  return NodeId{static_cast<uint32_t>(word * kNodesPerWord + std::countr_zero(bits))};
-}
-
 // The first member after `node`, or kNoNode.
 NodeId NextAfter(const NodeSet& set, NodeId node) {
   const std::span<const uint64_t> words = set.words();
@@ -63,7 +56,7 @@ NodeId NextAfter(const NodeSet& set, NodeId node) {
     if (++w == words.size()) return kNoNode;
     bits = words[w];
   }
-  return NodeOfBit(w, bits);
+  return NodeId{static_cast<uint32_t>(w * kNodesPerWord + std::countr_zero(bits))};
 }
 
 template <typename T>
@@ -75,7 +68,7 @@ T& Slot(std::vector<std::unique_ptr<T>>& slots, size_t index) {
 
 }  // namespace
 
-void PodScan::BeginPass(const ClusterSnapshot& snapshot, const NodeSet& destinations) {
+void PodScan::BeginPass(ClusterSnapshot& snapshot, const NodeSet& destinations) {
   snapshot_ = &snapshot;
   // A catalog that gained pods or nodes is another one: what a shape meets may differ.
   if (catalog_ != snapshot.shared_catalog() || traits_.size() != catalog_->pod_shapes() ||
@@ -85,8 +78,11 @@ void PodScan::BeginPass(const ClusterSnapshot& snapshot, const NodeSet& destinat
     candidates_.clear();
     traits_.assign(catalog_->pod_shapes(), 0);
     schedulable_ = NodeSet(catalog_->nodes());
+    node_shapes_.resize(catalog_->nodes());
     for (uint32_t n = 0; n < catalog_->nodes(); ++n) {
-      schedulable_.Set(NodeId{n}, !catalog_->node(NodeId{n}).unschedulable);
+      const NodeInfo& node = catalog_->node(NodeId{n});
+      schedulable_.Set(NodeId{n}, !node.unschedulable);
+      node_shapes_[n] = node.shape;
     }
   }
   ForgetPass();
@@ -102,26 +98,25 @@ void PodScan::EndPass() {
 void PodScan::ForgetPass() {
   ++pass_;
   forgotten_.clear();
-  run_ = {};
+  run_.id = kNoShape;
+  run_.rest = 0;
   last_node_ = kNoNode;
 }
 
 void PodScan::SetDestinations(const NodeSet& destinations) {
   EBB_CHECK(snapshot_->ghost() == kNoNode);
+  run_.rest = 0;
   open_ = destinations;
   const std::span<const uint64_t> alive = snapshot_->alive().words();
   for (size_t w = 0; w < alive.size(); ++w) open_.words()[w] &= alive[w];
 }
 
-uint8_t PodScan::TraitsOf(PodShapeId id) {
-  uint8_t& traits = traits_[Index(id)];
-  if (traits == 0) {
-    const PodShape& shape = catalog_->shape(id);
-    traits = kKnown | (HasMoreThanRequests(shape) ? kMoreThanRequests : 0) |
-             (MayFailPreFilter(*catalog_, shape) ? kPreFilter : 0) |
-             (HasOwnStatics(shape) ? kOwnStatics : 0);
-  }
-  return traits;
+uint8_t PodScan::LearnTraits(PodShapeId id) {
+  const PodShape& shape = catalog_->shape(id);
+  return traits_[Index(id)] = kKnown | (HasMoreThanRequests(shape) ? kMoreThanRequests : 0) |
+                              (MayFailPreFilter(*catalog_, shape) ? kPreFilter : 0) |
+                              (HasOwnStatics(shape) ? kOwnStatics : 0) |
+                              (IsOnlyRoom(shape) ? kOnlyRoom : 0);
 }
 
 PodScan::StaticBits& PodScan::StaticsOf(const PodShape& shape, PodShapeId id) {
@@ -131,6 +126,9 @@ PodScan::StaticBits& PodScan::StaticsOf(const PodShape& shape, PodShapeId id) {
   if (statics.known.empty()) {
     statics.passed.Resize(catalog_->nodes());
     statics.known.resize(statics.passed.words().size());
+    if (!HasOwnStatics(shape) && !catalog_->constraints(shape.constraints).names_a_node) {
+      statics.of_shape.resize(catalog_->node_shapes());
+    }
   }
   return statics;
 }
@@ -147,12 +145,21 @@ PodScan::Candidates& PodScan::CandidatesOf(const PodShape& shape, PodShapeId id)
   return candidates;
 }
 
+bool PodScan::PassesStatics(StaticBits& statics, const PodShape& shape, NodeId node) const {
+  if (statics.of_shape.empty()) return StaticFits(*snapshot_, shape, node);
+  Verdict& verdict = statics.of_shape[Index(node_shapes_[Index(node)])];
+  if (verdict == Verdict::kUnknown) {
+    verdict = StaticFits(*snapshot_, shape, node) ? Verdict::kYes : Verdict::kNo;
+  }
+  return verdict == Verdict::kYes;
+}
+
 uint64_t PodScan::StaticWord(StaticBits& statics, const PodShape& shape, size_t word) const {
   uint64_t& passed = statics.passed.words()[word];
   if (statics.known[word]) return passed;
   for (uint64_t rest = schedulable_.words()[word]; rest != 0; rest &= rest - 1) {
     const NodeId node = NodeOfBit(word, rest);
-    if (StaticFits(*snapshot_, shape, node)) statics.passed.Insert(node);
+    if (PassesStatics(statics, shape, node)) statics.passed.Insert(node);
   }
   statics.known[word] = true;
   return passed;
@@ -163,48 +170,56 @@ void PodScan::FillWord(Candidates& candidates, const PodShape& shape, size_t wor
   candidates.maybe.words()[word] =
       room == 0 ? 0 : room & StaticWord(*candidates.statics, shape, word);
   candidates.known[word] = 1;
-  if (snapshot_->depth() > 0) {
-    forgotten_.push_back({&candidates, static_cast<uint32_t>(word), 0});
-  }
+  if (placed_since_fork_) forgotten_.push_back({&candidates, static_cast<uint32_t>(word), 0});
 }
 
-void PodScan::BeginRun(PodShapeId id) {
+void PodScan::SetRun(PodShapeId id) {
   const PodShape& shape = catalog_->shape(id);
-  run_ = {
-      .id = id, .traits = TraitsOf(id), .shape = &shape, .candidates = &CandidatesOf(shape, id)};
+  run_.id = id;
+  run_.traits = TraitsOf(id);
+  run_.shape = &shape;
+  run_.candidates = &CandidatesOf(shape, id);
+  run_.room.Begin(*snapshot_, shape);
+  run_.rest = 0;
 }
 
-// Of the nodes of `word` in `mask`.  Inlined: with AddPod it is what a pass is made of.
-[[gnu::always_inline]] inline NodeId PodScan::FirstFit(size_t word, uint64_t mask) {
-  mask &= open_.words()[word];
-  if (mask == 0) return kNoNode;
-  Candidates& candidates = *run_.candidates;
+// The first of `bits` that fits.  Inlined: with AddPod it is what a pass is made of.
+[[gnu::always_inline]] inline NodeId PodScan::FirstFit(size_t word, uint64_t bits) {
   const PodShape& shape = *run_.shape;
-  if (candidates.known[word] == 0) [[unlikely]]
-    FillWord(candidates, shape, word);
-  uint64_t& maybe = candidates.maybe.words()[word];
   uint64_t full = 0;
   NodeId found = kNoNode;
-  for (uint64_t rest = maybe & mask; rest != 0; rest &= rest - 1) {
-    const NodeId node = NodeOfBit(word, rest);
+  for (; bits != 0; bits &= bits - 1) {
+    const NodeId node = NodeOfBit(word, bits);
     ++evaluations_;
-    if (!FitsNodeResources(*snapshot_, shape, node)) {
-      full |= rest & -rest;
+    if (!run_.room.IsOn(node)) {
+      full |= bits & -bits;
     } else if ((run_.traits & kMoreThanRequests) == 0 || DynamicFits(*snapshot_, shape, node)) {
       found = node;
+      bits &= bits - 1;
       break;
     }
   }
+  run_.word = word;
+  run_.rest = bits;
   if (full != 0) {
-    maybe &= ~full;
-    forgotten_.push_back({&candidates, static_cast<uint32_t>(word), full});
+    Candidates& candidates = *run_.candidates;
+    candidates.maybe.words()[word] &= ~full;
+    if (placed_since_fork_) forgotten_.push_back({&candidates, static_cast<uint32_t>(word), full});
   }
   return found;
 }
 
-NodeId PodScan::FindNode(PodId pod) {
-  const PodShapeId id = catalog_->shape_id(pod);
-  if (id != run_.id) BeginRun(id);
+NodeId PodScan::FirstFitOfWord(size_t word, uint64_t mask) {
+  mask &= open_.words()[word];
+  if (mask == 0) return kNoNode;
+  Candidates& candidates = *run_.candidates;
+  if (candidates.known[word] == 0) [[unlikely]]
+    FillWord(candidates, *run_.shape, word);
+  mask &= candidates.maybe.words()[word];
+  return mask == 0 ? kNoNode : FirstFit(word, mask);
+}
+
+NodeId PodScan::Search() {
   if ((run_.traits & kPreFilter) != 0 && !PreFilter(*snapshot_, *run_.shape).fits) return kNoNode;
 
   // The id to look from: what follows the last node in the cluster follows it by id.
@@ -218,34 +233,35 @@ NodeId PodScan::FindNode(PodId pod) {
   const size_t words = open_.words().size();
   const uint64_t from_start = ~uint64_t{0} << (start % kNodesPerWord);
   size_t word = start / kNodesPerWord;
-  NodeId found = FirstFit(word, from_start);
+  NodeId found = run_.rest != 0 ? FirstFit(run_.word, run_.rest) : FirstFitOfWord(word, from_start);
   for (size_t i = 1; found == kNoNode && i <= words; ++i) {
     if (++word == words) word = 0;
     const bool around = i == words;  // Back where it began: what lies before the start.
-    found = FirstFit(word, around ? ~from_start : ~uint64_t{0});
+    found = FirstFitOfWord(word, around ? ~from_start : ~uint64_t{0});
   }
   if (found != kNoNode) last_node_ = found;
   return found;
 }
 
-bool PodScan::Fits(PodId pod, NodeId node) {
-  const PodShapeId id = catalog_->shape_id(pod);
-  const PodShape& shape = catalog_->shape(id);
-  if (!FitsNodeResources(*snapshot_, shape, node)) return false;
-  const uint8_t traits = TraitsOf(id);
-  if ((traits & kPreFilter) != 0 && !PreFilter(*snapshot_, shape).fits) return false;
-  if (!StaticFits(*snapshot_, shape, node)) return false;
-  return (traits & kMoreThanRequests) == 0 || DynamicFits(*snapshot_, shape, node);
+bool PodScan::Fits(NodeId node) {
+  const PodShape& shape = *run_.shape;
+  if (!run_.room.IsOn(node)) return false;
+  if ((run_.traits & kPreFilter) != 0 && !PreFilter(*snapshot_, shape).fits) return false;
+  if (!PassesStatics(*run_.candidates->statics, shape, node)) return false;
+  return (run_.traits & kMoreThanRequests) == 0 || DynamicFits(*snapshot_, shape, node);
 }
 
 void PodScan::OnGhost(NodeId ghost) {
+  run_.rest = 0;
   forgotten_.clear();
+  placed_since_fork_ = false;
   ghost_ = ghost;
   ghost_was_open_ = open_.Contains(ghost);
   open_.Erase(ghost);
 }
 
 void PodScan::OnRevert() {
+  run_.rest = 0;
   for (auto it = forgotten_.rbegin(); it != forgotten_.rend(); ++it) {
     if (it->bits == 0) {
       it->candidates->known[it->word] = 0;
@@ -258,6 +274,7 @@ void PodScan::OnRevert() {
 }
 
 void PodScan::OnNodeRemoved(NodeId ghost) {
+  run_.rest = 0;
   // The index stays; if a node at or before it goes, it means the next node, which
   // may be none: then the index is one past the last.
   if (last_node_ == kNoNode || ghost > last_node_) return;

@@ -1,5 +1,5 @@
-// PodScan finds a node for one pod: the first that passes every filter, looking
-// round the list of nodes from where the last search ended.
+// PodScan finds nodes for pods, one after the other: for each the first that passes every filter,
+// looking round the list of nodes from where the last search ended.
 //
 // What makes it fast:
 // - Pods of one fit class (constraints and requests) share a bit set of the nodes
@@ -10,7 +10,7 @@
 //   were cleared since the fork.  The bit set is therefore always a superset of the
 //   nodes that fit, and every hit is tested exactly: it cannot change an answer.
 // - Static verdicts (taints, affinity) are kept per set of constraints for as long
-//   as the catalog is the same.
+//   as the catalog is the same; nodes that differ in their names alone share them.
 //
 // The pointer is an index into the list of nodes, as in the autoscaler: it stays
 // when a node goes, so it then means another node.  It starts at 0, and the first
@@ -23,11 +23,13 @@
 #ifndef EBB_ENGINE_POD_SCAN_H_
 #define EBB_ENGINE_POD_SCAN_H_
 
+#include <bit>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
 #include "snapshot/cluster_snapshot.h"
+#include "snapshot/shape_room.h"
 
 namespace ebb {
 
@@ -35,7 +37,7 @@ class PodScan {
  public:
   // Begins a pass over `snapshot`, which must live until EndPass; that finds nodes as
   // the pass left them.  `destinations`: nodes that may take pods.
-  void BeginPass(const ClusterSnapshot& snapshot, const NodeSet& destinations);
+  void BeginPass(ClusterSnapshot& snapshot, const NodeSet& destinations);
   void EndPass();
 
   // From here on the nodes that may take pods.  REQUIRES: there is no ghost.
@@ -44,13 +46,47 @@ class PodScan {
   // Whether the node is in the cluster, may take pods and is not the ghost.
   [[nodiscard]] bool IsOpen(NodeId node) const { return open_.Contains(node); }
 
-  // The next node from the pointer that takes `pod`, which is not placed, and moves
-  // the pointer there; kNoNode if there is none, and the pointer stays.
-  // The ghost, and nodes with spec.unschedulable, are passed over.
-  NodeId FindNode(PodId pod);
+  // The pods that are asked about from here on are of `shape`, and not placed.
+  void BeginRun(PodShapeId shape) {
+    if (shape != run_.id) SetRun(shape);
+  }
+
+  // The next node from the pointer that takes such a pod, and moves the pointer there;
+  // kNoNode if there is none, and the pointer stays.  The ghost, and nodes with
+  // spec.unschedulable, are passed over.
+  NodeId FindNode() {
+    // Most pods find their place in the word of the one before.
+    if (run_.rest != 0 && (run_.traits & (kMoreThanRequests | kPreFilter)) == 0) {
+      const NodeId node = NodeOfBit(run_.word, run_.rest);
+      if (run_.room.IsOn(node)) {
+        ++evaluations_;
+        run_.rest &= run_.rest - 1;
+        return last_node_ = node;
+      }
+    }
+    return Search();
+  }
 
   // Every filter on one node (a hint).  The pointer stays.  REQUIRES: IsOpen(node).
-  [[nodiscard]] bool Fits(PodId pod, NodeId node);
+  [[nodiscard]] bool Fits(NodeId node);
+
+  // Whether a pod of the shape is nothing to its node but the room it takes: no filter
+  // looks for it there, and no counter counts it.
+  [[nodiscard]] bool TakesOnlyRoom(PodShapeId shape) { return (TraitsOf(shape) & kOnlyRoom) != 0; }
+  // Places such a pod on a node that FindNode or Fits just said yes to: in the snapshot,
+  // unless it is but room, which is taken.
+  void Place(PodId pod, NodeId node) {
+    placed_since_fork_ = true;
+    if ((run_.traits & kOnlyRoom) != 0) {
+      run_.room.Take(node);
+    } else {
+      snapshot_->AddPod(pod, node);
+    }
+  }
+  // Undoes that, as far as the snapshot's Revert does not.
+  void TakeBack(NodeId node) {
+    if ((run_.traits & kOnlyRoom) != 0) run_.room.Give(node);
+  }
 
   // To be told beside the snapshot's own calls: a fork that makes `ghost` one, and
   // what became of it.
@@ -72,10 +108,21 @@ class PodScan {
  private:
   static constexpr PodShapeId kNoShape{~uint32_t{0}};
 
-  // Nodes that passed the static filters, word by word.
+  // What there is to look at for pods of a shape.
+  enum Trait : uint8_t {
+    kKnown = 1,
+    kMoreThanRequests = 2,  // On a node, beside its statics.
+    kPreFilter = 4,         // PreFilter may fail, or be bound to nodes.
+    kOwnStatics = 8,
+    kOnlyRoom = 16,  // TakesOnlyRoom.
+  };
+
+  enum class Verdict : uint8_t { kUnknown, kNo, kYes };
+  // What the static filters say of the nodes.
   struct StaticBits {
-    NodeSet passed;
-    std::vector<bool> known;  // By word.
+    NodeSet passed;                 // Of schedulable nodes, word by word.
+    std::vector<uint8_t> known;     // By word of `passed`.
+    std::vector<Verdict> of_shape;  // By NodeShapeId, unless a node's name matters.
   };
   // Nodes that may take a pod of one fit class.  Kept from pass to pass for its
   // memory only.
@@ -91,6 +138,11 @@ class PodScan {
     uint8_t traits = 0;
     const PodShape* shape = nullptr;
     Candidates* candidates = nullptr;
+    ShapeRoom room;
+    // Candidates that follow the pointer in its word, while nothing else has moved it
+    // nor opened or closed a node.
+    size_t word = 0;
+    uint64_t rest = 0;
   };
   struct Forgotten {  // What a revert makes wrong.
     Candidates* candidates;
@@ -101,22 +153,34 @@ class PodScan {
   Candidates& CandidatesOf(const PodShape& shape, PodShapeId id);
   StaticBits& StaticsOf(const PodShape& shape, PodShapeId id);
   uint64_t StaticWord(StaticBits& statics, const PodShape& shape, size_t word) const;
+  bool PassesStatics(StaticBits& statics, const PodShape& shape, NodeId node) const;
   void FillWord(Candidates& candidates, const PodShape& shape, size_t word);
-  void BeginRun(PodShapeId id);
-  NodeId FirstFit(size_t word, uint64_t mask);
+  void SetRun(PodShapeId id);
+  NodeId FirstFit(size_t word, uint64_t bits);
+  NodeId FirstFitOfWord(size_t word, uint64_t mask);
+  NodeId Search();
+  static NodeId NodeOfBit(size_t word, uint64_t bits) {
+    return NodeId{static_cast<uint32_t>(word * kNodesPerWord + std::countr_zero(bits))};
+  }
   void ForgetPass();
-  uint8_t TraitsOf(PodShapeId id);
+  uint8_t TraitsOf(PodShapeId id) {
+    const uint8_t traits = traits_[Index(id)];
+    return traits != 0 ? traits : LearnTraits(id);
+  }
+  uint8_t LearnTraits(PodShapeId id);
 
-  const ClusterSnapshot* snapshot_ = nullptr;
+  ClusterSnapshot* snapshot_ = nullptr;
   NodeSet open_;
   NodeId ghost_ = kNoNode;  // The last one.
   bool ghost_was_open_ = false;
   std::shared_ptr<const Catalog> catalog_;  // Whose static verdicts are kept.
   NodeSet schedulable_;                     // Nodes without spec.unschedulable.
+  std::vector<NodeShapeId> node_shapes_;    // By NodeId.
   std::vector<std::unique_ptr<StaticBits>> statics_;
   std::vector<std::unique_ptr<Candidates>> candidates_;
-  std::vector<Forgotten> forgotten_;  // Since the last fork.
-  uint64_t pass_ = 0;                 // The number of this one.
+  std::vector<Forgotten> forgotten_;  // Since the last fork, once it placed something.
+  bool placed_since_fork_ = false;
+  uint64_t pass_ = 0;  // The number of this one.
   Run run_;
 
   std::vector<uint8_t> traits_;  // By PodShapeId: what there is to look at.

@@ -179,10 +179,11 @@ DrainVerdict FirstOpinion(const Question& question) {
   return kNoOpinion;
 }
 
-// Whether a rule before the budgets reads more of a pod than its shape: when it was
-// deleted, how old it is.
-bool DependsOnPod(const Catalog& catalog, const PodShape& shape) {
-  return shape.terminating || catalog.Text(shape.namespace_name) == kKubeSystem;
+// Whether the rule reads more of a pod than its shape: when it was deleted, how old
+// it is.
+bool ReadsMoreThanShape(Rule rule, const Catalog& catalog, const PodShape& shape) {
+  if (rule == LongTerminating) return shape.terminating;
+  return rule == System && catalog.Text(shape.namespace_name) == kKubeSystem;
 }
 
 }  // namespace
@@ -232,34 +233,36 @@ void PodsToMove::Clear() {
 
 DrainJudge::DrainJudge(const Catalog& catalog, const DrainOptions& options, const PdbTracker* pdbs,
                        bool listers, int64_t now_s)
-    : catalog_(catalog),
+    : catalog_(&catalog),
       options_(options),
       pdbs_(pdbs),
       listers_(listers),
       now_s_(now_s),
       verdicts_(catalog.pod_shapes()) {}
 
-const DrainJudge::ShapeVerdict& DrainJudge::VerdictOf(PodId pod) {
-  ShapeVerdict& known = verdicts_[Index(catalog_.shape_id(pod))];
+const DrainJudge::ShapeVerdict& DrainJudge::VerdictOf(PodId pod, PodShapeId shape) {
+  ShapeVerdict& known = verdicts_[Index(shape)];
   if (known.scope == ShapeVerdict::Scope::kUnknown) Learn(pod, known);
   return known;
 }
 
-// Every rule but the budgets, unless a rule needs more than the shape.
+// Every rule but the budgets, unless it comes to one that reads more than the shape.
 void DrainJudge::Learn(PodId pod, ShapeVerdict& known) const {
   using enum ShapeVerdict::Scope;
-  const PodShape& shape = catalog_.shape_of(pod);
-  known.daemonset = IsDaemonSetPod(catalog_, shape);
-  if (DependsOnPod(catalog_, shape)) {
-    known.scope = kPod;
-    return;
+  const PodShape& shape = catalog_->shape_of(pod);
+  const Question question{*catalog_, pod, shape, options_, pdbs_, listers_, now_s_};
+  known.daemonset = IsDaemonSetPod(*catalog_, shape);
+  for (const Rule rule : kRulesBeforeBudgets) {
+    if (ReadsMoreThanShape(rule, *catalog_, shape)) {
+      known.scope = kPod;
+      return;
+    }
+    const DrainVerdict verdict = rule(question);
+    known.outcome = verdict.outcome;
+    known.reason = verdict.reason;
+    if (verdict.outcome != DrainOutcome::kUndefined) break;
   }
-  const DrainVerdict verdict =
-      FirstOpinion({catalog_, pod, shape, options_, pdbs_, listers_, now_s_});
-  known.outcome = verdict.outcome;
-  known.reason = verdict.reason;
-  const bool budgets =
-      verdict.outcome == DrainOutcome::kUndefined && pdbs_ != nullptr && !shape.budgets.empty();
+  const bool budgets = known.outcome == DrainOutcome::kUndefined && !shape.budgets.empty();
   known.scope = budgets ? kBudgets : kShape;
   known.moves =
       !budgets && !known.daemonset &&
@@ -271,20 +274,30 @@ DrainVerdict DrainJudge::Judge(PodId pod, const ShapeVerdict& of_shape) const {
   if (of_shape.scope == kShape) {
     return {.outcome = of_shape.outcome, .reason = of_shape.reason, .pdb = {}};
   }
-  if (of_shape.scope == kPod) return JudgePod(catalog_, pod, options_, pdbs_, listers_, now_s_);
-  return Budget({catalog_, pod, catalog_.shape_of(pod), options_, pdbs_, listers_, now_s_});
+  if (of_shape.scope == kPod) return JudgePod(*catalog_, pod, options_, pdbs_, listers_, now_s_);
+  return Budget({*catalog_, pod, catalog_->shape_of(pod), options_, pdbs_, listers_, now_s_});
 }
 
-DrainVerdict DrainJudge::Judge(PodId pod) { return Judge(pod, VerdictOf(pod)); }
+DrainVerdict DrainJudge::Judge(PodId pod) {
+  return Judge(pod, VerdictOf(pod, catalog_->shape_id(pod)));
+}
 
-void DrainJudge::GetPodsToMove(const ClusterSnapshot& snapshot, NodeId node, PodsToMove& result) {
+void DrainJudge::GetPodsToMove(std::span<const PodId> pods, PodsToMove& result) {
   result.Clear();
-  for (const PodId pod : snapshot.PodsOn(node)) {
-    const ShapeVerdict& of_shape = VerdictOf(pod);
-    if (of_shape.moves) {  // Most do.
-      result.move.push_back(pod);
+  result.move.reserve(pods.size());
+  for (size_t i = 0; i < pods.size();) {
+    // Pods of one shape come in runs, and most shapes move.
+    const PodId pod = pods[i];
+    const PodShapeId shape = catalog_->shape_id(pod);
+    const ShapeVerdict& of_shape = VerdictOf(pod, shape);
+    if (of_shape.moves) {
+      const size_t begin = i;
+      do ++i;
+      while (i < pods.size() && catalog_->shape_id(pods[i]) == shape);
+      result.move.insert(result.move.end(), pods.begin() + begin, pods.begin() + i);
       continue;
     }
+    ++i;
     const DrainVerdict verdict = Judge(pod, of_shape);
     switch (verdict.outcome) {
       case DrainOutcome::kUndefined:

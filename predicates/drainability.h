@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -83,17 +84,24 @@ struct PodsToMove {
 
 // The rules over many pods at one time: what they say of all pods of a shape is
 // worked out once.  Only budgets, deletion and age are asked of each pod again.
-// Borrows its arguments.
+// Borrows its arguments, `options` apart.
 class DrainJudge {
  public:
   DrainJudge(const Catalog& catalog, const DrainOptions& options, const PdbTracker* pdbs,
              bool listers, int64_t now_s);
 
+  // The same rules at another time, with other budgets: what is known of shapes stays.
+  void Renew(const PdbTracker* pdbs, int64_t now_s) {
+    pdbs_ = pdbs;
+    now_s_ = now_s;
+  }
+  [[nodiscard]] const Catalog& catalog() const { return *catalog_; }
+
   // As JudgePod.
   [[nodiscard]] DrainVerdict Judge(PodId pod);
 
-  // All pods of `node`.  `result` is cleared first.
-  void GetPodsToMove(const ClusterSnapshot& snapshot, NodeId node, PodsToMove& result);
+  // Of the pods of a node.  `result` is cleared first.
+  void GetPodsToMove(std::span<const PodId> pods, PodsToMove& result);
 
  private:
   struct ShapeVerdict {
@@ -105,15 +113,15 @@ class DrainJudge {
     BlockingPodReason reason = BlockingPodReason::kNoReason;
   };
 
-  const ShapeVerdict& VerdictOf(PodId pod);
+  const ShapeVerdict& VerdictOf(PodId pod, PodShapeId shape);
   void Learn(PodId pod, ShapeVerdict& known) const;
   DrainVerdict Judge(PodId pod, const ShapeVerdict& of_shape) const;
 
-  const Catalog& catalog_;
-  const DrainOptions& options_;
-  const PdbTracker* const pdbs_;
-  const bool listers_;
-  const int64_t now_s_;
+  const Catalog* catalog_;
+  DrainOptions options_;
+  const PdbTracker* pdbs_;
+  bool listers_;
+  int64_t now_s_;
   std::vector<ShapeVerdict> verdicts_;  // By PodShapeId.
 };
 

@@ -44,6 +44,7 @@ PdbTracker::Verdict PdbTracker::CanRemovePods(std::span<const PodId> pods) const
 }
 
 void PdbTracker::RemovePods(std::span<const PodId> pods) {
+  if (remaining_.empty()) return;
   for (const PodId pod : pods) {
     for (const PdbId pdb : catalog_->shape_of(pod).budgets) --remaining_[Index(pdb)];
   }

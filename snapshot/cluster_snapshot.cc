@@ -251,6 +251,28 @@ void ClusterSnapshot::Commit() {
   ghost_pods_.clear();
 }
 
+void ClusterSnapshot::SaveFree(std::vector<int64_t>& amounts) const {
+  const size_t rows = alive_.words().size() * kNodesPerWord;
+  amounts.resize(free_.size() * rows);
+  auto out = amounts.begin();
+  for (const auto& column : free_) {
+    for (size_t n = 0; n < rows; n += kNodesPerWord) {
+      out = std::copy_n(column.Run(n), kNodesPerWord, out);
+    }
+  }
+}
+
+void ClusterSnapshot::RestoreFree(const std::vector<int64_t>& amounts) {
+  const size_t rows = alive_.words().size() * kNodesPerWord;
+  EBB_CHECK(amounts.size() == free_.size() * rows);
+  auto in = amounts.begin();
+  for (auto& column : free_) {
+    for (size_t n = 0; n < rows; n += kNodesPerWord, in += kNodesPerWord) {
+      std::copy_n(in, kNodesPerWord, &column.Mutable(n));
+    }
+  }
+}
+
 void ClusterSnapshot::Undo(const Change& change) {
   switch (change.op) {
     case Op::kAddPod:

@@ -152,6 +152,11 @@ class ClusterSnapshot {
   void Commit();
   [[nodiscard]] size_t depth() const { return marks_.size(); }
 
+  // Every free amount, to be put back by RestoreFree when nodes and resources are the
+  // same: the end of an experiment with ShapeRoom.  Cost: nodes * resources.
+  void SaveFree(std::vector<int64_t>& amounts) const;
+  void RestoreFree(const std::vector<int64_t>& amounts);
+
   // --- Proving ---------------------------------------------------------------
 
   // Recounts everything from the pod lists.  Errors: Internal, naming the first
@@ -163,6 +168,7 @@ class ClusterSnapshot {
 
  private:
   friend class SnapshotBuilder;
+  friend class ShapeRoom;
 
   enum class Op : uint8_t { kAddPod, kRemovePod, kRemoveNode, kAddNode, kSetGhost, kClearGhost };
   struct Change {

@@ -82,7 +82,7 @@ void PrintPlaces(const PlanContext& context, ClusterSnapshot& snapshot, NodeId n
   PodsToMove pods;
   DrainJudge judge(context.catalog(), context.request->planner.drain, &pdbs, /*listers=*/true,
                    context.request->now_s);
-  judge.GetPodsToMove(snapshot, node, pods);
+  judge.GetPodsToMove(snapshot.PodsOn(node), pods);
   if (pods.blocked()) return;
   snapshot.SetGhost(node);
   bool all = true;

@@ -45,11 +45,11 @@ class SortKey {
       case CandidateOrder::kInput:
         return 0;
       case CandidateOrder::kAutoscaler:
-        as_autoscaler_.GetPodsToMove(snapshot_, node, pods_);
+        as_autoscaler_.GetPodsToMove(snapshot_.PodsOn(node), pods_);
         if (pods_.blocked() || !pods_.move.empty()) return 2;
         return pods_.on_completion.empty() ? 0 : 1;
       case CandidateOrder::kFewestPods:
-        as_pass_.GetPodsToMove(snapshot_, node, pods_);
+        as_pass_.GetPodsToMove(snapshot_.PodsOn(node), pods_);
         return pods_.blocked() ? kLast : static_cast<double>(pods_.move.size());
       case CandidateOrder::kLeastUtilized: {
         const UtilizationOptions options{

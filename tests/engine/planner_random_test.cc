@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/planner.h"
@@ -23,6 +24,8 @@ using test::Node;
 using test::Pod;
 
 constexpr int64_t kNow = 1'000'000;
+// Nodes that differ in this alone are alike to pods that do not ask for it.
+constexpr std::string_view kHostname = "kubernetes.io/hostname";
 
 std::string Name(const char* what, int n) { return what + std::to_string(n); }
 
@@ -43,6 +46,8 @@ struct App {
         away(dice.Percent(12)),
         near(dice.Percent(6)),
         pinned(dice.Percent(15)),
+        at_home(dice.Percent(4) ? Name("n", dice.Below(12)) : ""),
+        device(dice.Percent(20)),
         tolerates(dice.Percent(20)) {}
 
   [[nodiscard]] Pod Make(int number, Dice& dice) const {
@@ -59,9 +64,11 @@ struct App {
     if (!safe_to_evict.empty()) pod.SafeToEvict(safe_to_evict);
     if (port) pod.HostPort(80);
     if (spread) pod.Spread("zone", 1 + dice.Below(2), test::Select("app", name));
-    if (away) pod.Away("host", test::Select("app", name));
+    if (away) pod.Away(kHostname, test::Select("app", name));
     if (near) pod.Near("zone", test::Select("app", name));
     if (pinned) pod.NodeSelector("pool", "a");
+    if (!at_home.empty()) pod.NodeSelector(kHostname, at_home);
+    if (device) pod.Request("ephemeral-storage", 5).Request("example.com/device", 1);
     if (tolerates) pod.ToleratesKey("dedicated");
     if (dice.Percent(3)) pod.DeletedAt(kNow - 200 + dice.Below(400));
     if (dice.Percent(1)) pod.Mirror();
@@ -73,7 +80,9 @@ struct App {
   int priority;
   bool daemonset, bare;
   std::string safe_to_evict;
-  bool port, spread, away, near, pinned, tolerates;
+  bool port, spread, away, near, pinned;
+  std::string at_home;  // A node's name.
+  bool device, tolerates;
 };
 
 // One cluster and what changes from pass to pass.
@@ -168,10 +177,13 @@ class Scenario {
  private:
   Node MakeNode(int n) {
     Node node(Name("n", n));
-    node.Label("host", Name("n", n)).Label("zone", Name("z", dice_.Below(3)));
+    node.Label(kHostname, Name("n", n)).Label("zone", Name("z", dice_.Below(3)));
     node.Label("pool", dice_.Percent(60) ? "a" : "b");
     node.Cpu(1000 * (1 + dice_.Below(4))).Memory(test::kGiB * (1 + dice_.Below(8)));
     node.Pods(dice_.Percent(10) ? dice_.Below(6) : 110);
+    if (dice_.Percent(60)) {
+      node.Resource("ephemeral-storage", 40).Resource("example.com/device", dice_.Below(8));
+    }
     if (dice_.Percent(10)) node.Taint("dedicated");
     if (dice_.Percent(5)) node.Unschedulable();
     if (dice_.Percent(5)) node.NotReady();

@@ -1,0 +1,55 @@
+#include "snapshot/shape_room.h"
+
+#include <algorithm>
+
+namespace ebb {
+
+void ShapeRoom::Add(ResourceId resource, int64_t need, int64_t charge) {
+  const Use use{.need = need, .charge = charge, .free = nullptr, .resource = resource};
+  if (uses_ < first_.size()) {
+    first_[uses_] = use;
+  } else {
+    more_.push_back(use);
+  }
+  ++uses_;
+}
+
+void ShapeRoom::Begin(ClusterSnapshot& snapshot, const PodShape& shape) {
+  snapshot_ = &snapshot;
+  word_ = ~size_t{0};
+  uses_ = 0;
+  more_.clear();
+  Add(kPods, /*need=*/1, /*charge=*/1);
+  auto fit = shape.fit_requests.begin();
+  auto charge = shape.charge_requests.begin();
+  // Both lists are sorted.  A request named "pods" means nothing: slots are counted.
+  while (fit != shape.fit_requests.end() || charge != shape.charge_requests.end()) {
+    if (charge == shape.charge_requests.end() ||
+        (fit != shape.fit_requests.end() && fit->resource < charge->resource)) {
+      if (fit->resource != kPods) Add(fit->resource, fit->amount, 0);
+      ++fit;
+    } else if (fit == shape.fit_requests.end() || charge->resource < fit->resource) {
+      Add(charge->resource, Use::kNothing, charge->amount);
+      ++charge;
+    } else {
+      if (fit->resource != kPods) Add(fit->resource, fit->amount, charge->amount);
+      ++fit;
+      ++charge;
+    }
+  }
+  for (size_t u = uses_; u < first_.size(); ++u) {
+    first_[u] = Use();
+    first_[u].free = nobody_.data();
+  }
+}
+
+void ShapeRoom::SetWord(size_t word) {
+  word_ = word;
+  const auto point = [&](Use& use) {
+    use.free = &snapshot_->free_[Index(use.resource)].Mutable(word * kNodesPerWord);
+  };
+  for (size_t u = 0; u < std::min(uses_, first_.size()); ++u) point(first_[u]);
+  for (Use& use : more_) point(use);
+}
+
+}  // namespace ebb

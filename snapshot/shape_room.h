@@ -1,0 +1,90 @@
+// ShapeRoom: the room that pods of one shape need on nodes, looked up once for all
+// of them, and taken without placing a pod.
+//
+//   room.Begin(snapshot, shape);
+//   if (room.IsOn(node)) room.Take(node);
+//
+// Whoever takes room keeps its own list of who is where, and gives the room back
+// (Give, or ClusterSnapshot::RestoreFree) before the snapshot is used by others: what
+// is free is then less than the snapshot's pods explain.
+//
+// Units:     as ClusterSnapshot::Free.
+// Cost:      Begin O(resources); the rest O(resources), and as much again when the node
+//            lies in another word of 64 than the one before.
+// Threads:   none.
+// Ownership: borrows the snapshot, which may be changed and forked meanwhile, but not
+//            copied: Begin again after that.
+
+#ifndef EBB_SNAPSHOT_SHAPE_ROOM_H_
+#define EBB_SNAPSHOT_SHAPE_ROOM_H_
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "snapshot/cluster_snapshot.h"
+
+namespace ebb {
+
+class ShapeRoom {
+ public:
+  ShapeRoom() = default;
+  ShapeRoom(const ShapeRoom&) = delete;
+  ShapeRoom& operator=(const ShapeRoom&) = delete;
+
+  void Begin(ClusterSnapshot& snapshot, const PodShape& shape);
+
+  // NodeResourcesFit: a free pod slot, and enough of all that the shape requests.
+  [[nodiscard]] bool IsOn(NodeId node) {
+    const size_t place = GoTo(node);
+    bool enough = true;  // Not asked one by one: most nodes that are tried have room.
+    for (const Use& use : first_) enough &= use.free[place] >= use.need;
+    for (const Use& use : more_) enough &= use.free[place] >= use.need;
+    return enough;
+  }
+
+  // What AddPod takes.
+  void Take(NodeId node) {
+    const size_t place = GoTo(node);
+    for (const Use& use : first_) use.free[place] -= use.charge;
+    for (const Use& use : more_) use.free[place] -= use.charge;
+  }
+  void Give(NodeId node) {
+    const size_t place = GoTo(node);
+    for (const Use& use : first_) use.free[place] += use.charge;
+    for (const Use& use : more_) use.free[place] += use.charge;
+  }
+
+ private:
+  // What a pod takes of one resource.  As it stands: nothing, of no node's.
+  struct Use {
+    static constexpr int64_t kNothing = std::numeric_limits<int64_t>::min();
+    int64_t need = kNothing;  // That must be free.
+    int64_t charge = 0;       // That it takes.
+    int64_t* free = nullptr;  // Of the nodes of word_.
+    ResourceId resource{};
+  };
+
+  // The node's place in its word.
+  size_t GoTo(NodeId node) {
+    if (Index(node) / kNodesPerWord != word_) [[unlikely]]
+      SetWord(Index(node) / kNodesPerWord);
+    return Index(node) % kNodesPerWord;
+  }
+  void SetWord(size_t word);
+
+  void Add(ResourceId resource, int64_t need, int64_t charge);
+
+  ClusterSnapshot* snapshot_ = nullptr;
+  // Slots, cpu, memory: a loop of so many steps is unrolled.
+  std::array<Use, 3> first_;
+  std::vector<Use> more_;
+  size_t uses_ = 0;
+  size_t word_ = ~size_t{0};                     // Of 64 nodes, whose columns the uses point into.
+  std::array<int64_t, kNodesPerWord> nobody_{};  // What uses of nothing point into.
+};
+
+}  // namespace ebb
+
+#endif  // EBB_SNAPSHOT_SHAPE_ROOM_H_

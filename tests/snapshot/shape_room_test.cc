@@ -1,0 +1,143 @@
+#include "snapshot/shape_room.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/support/random_seed.h"
+#include "tests/testing/cluster_builder.h"
+
+namespace ebb {
+namespace {
+
+using test::Cluster;
+using test::Dice;
+using test::Node;
+using test::NodeNamed;
+using test::Pod;
+using test::PodNamed;
+
+const PodShape& ShapeOf(const ClusterSnapshot& snapshot, std::string_view pod) {
+  return snapshot.catalog().shape_of(PodNamed(snapshot, pod));
+}
+
+TEST(ShapeRoomTest, TakesWhatAPodTakesAndGivesItBack) {
+  ClusterSnapshot snapshot = Cluster()
+                                 .Add(Node("n").Cpu(1000).Memory(1000).Pods(2))
+                                 .Add(Pod("p").Cpu(400).Memory(100))
+                                 .Build();
+  const NodeId n = NodeNamed(snapshot, "n");
+  ShapeRoom room;
+  room.Begin(snapshot, ShapeOf(snapshot, "p"));
+  EXPECT_TRUE(room.IsOn(n));
+  room.Take(n);
+  EXPECT_EQ(snapshot.Free(kCpu, n), 600);
+  EXPECT_EQ(snapshot.Free(kMemory, n), 900);
+  EXPECT_EQ(snapshot.Free(kPods, n), 1);
+  EXPECT_TRUE(room.IsOn(n));
+  room.Take(n);
+  EXPECT_FALSE(room.IsOn(n)) << "no slot is left, and 200m";
+  room.Give(n);
+  room.Give(n);
+  EXPECT_EQ(snapshot.Free(kCpu, n), 1000);
+  EXPECT_TRUE(snapshot.CheckInvariants().ok());
+}
+
+TEST(ShapeRoomTest, EveryResourceCounts) {
+  for (const std::string scarce :
+       {"cpu", "memory", "ephemeral-storage", "example.com/a", "example.com/b", "example.com/c"}) {
+    Node node("n");
+    Pod pod("p");
+    for (const std::string_view resource : {"cpu", "memory", "ephemeral-storage", "example.com/a",
+                                            "example.com/b", "example.com/c"}) {
+      node.Resource(resource, resource == scarce ? 9 : 10);
+      pod.Request(resource, 10);
+    }
+    ClusterSnapshot snapshot = Cluster().Add(node).Add(pod).Build();
+    ShapeRoom room;
+    room.Begin(snapshot, ShapeOf(snapshot, "p"));
+    EXPECT_FALSE(room.IsOn(NodeNamed(snapshot, "n"))) << scarce;
+  }
+}
+
+TEST(ShapeRoomTest, APodThatAsksForNothingNeedsASlotAlone) {
+  ClusterSnapshot snapshot =
+      Cluster().Add(Node("n").Cpu(0).Memory(0).Pods(1)).Add(Pod("p")).Build();
+  const NodeId n = NodeNamed(snapshot, "n");
+  ShapeRoom room;
+  room.Begin(snapshot, ShapeOf(snapshot, "p"));
+  EXPECT_TRUE(room.IsOn(n));
+  room.Take(n);
+  EXPECT_FALSE(room.IsOn(n));
+}
+
+// Beside AddPod on a copy: the same amounts are free, over nodes of several words.
+TEST(ShapeRoomTest, TakesAsAddPodDoes) {
+  Dice dice(test::RandomSeed());
+  Cluster cluster;
+  const std::vector<std::string> resources = {"cpu", "memory", "example.com/a", "example.com/b",
+                                              "example.com/c"};
+  constexpr int kNodeCount = 150, kPodCount = 300;
+  for (int n = 0; n < kNodeCount; ++n) {
+    Node node("n" + std::to_string(n));
+    for (const std::string& resource : resources) node.Resource(resource, dice.Below(100));
+    cluster.Add(node);
+  }
+  for (int p = 0; p < kPodCount; ++p) {
+    Pod pod("p" + std::to_string(p));
+    for (const std::string& resource : resources) {
+      if (dice.Percent(60)) pod.Request(resource, 1 + dice.Below(9));
+    }
+    cluster.Add(pod);
+  }
+  ClusterSnapshot taken = cluster.Build();
+  ClusterSnapshot added = taken;
+  ShapeRoom room;
+  size_t full = 0;
+  for (uint32_t p = 0; p < kPodCount; ++p) {
+    const PodShape& shape = taken.catalog().shape_of(PodId{p});
+    room.Begin(taken, shape);
+    for (int tries = 0; tries < 4; ++tries) {
+      const NodeId node{static_cast<uint32_t>(dice.Below(kNodeCount))};
+      bool enough = added.Free(kPods, node) >= 1;
+      for (const auto& [resource, amount] : shape.fit_requests) {
+        enough = enough && added.Free(resource, node) >= amount;
+      }
+      ASSERT_EQ(room.IsOn(node), enough);
+      full += enough ? 0 : 1;
+      if (!enough) continue;
+      added.AddPod(PodId{p}, node);
+      room.Take(node);
+      break;
+    }
+  }
+  EXPECT_GT(full, 0u);
+  EXPECT_GT(added.placed_pods(), 100u);
+  for (uint32_t n = 0; n < kNodeCount; ++n) {
+    for (uint32_t r = 0; r < taken.catalog().resources(); ++r) {
+      ASSERT_EQ(taken.Free(ResourceId{r}, NodeId{n}), added.Free(ResourceId{r}, NodeId{n}));
+    }
+  }
+}
+
+TEST(ShapeRoomTest, SavedAmountsCanBeRestored) {
+  ClusterSnapshot snapshot =
+      Cluster().Add(Node("a").Cpu(1000)).Add(Node("b").Cpu(500)).Add(Pod("p").Cpu(300)).Build();
+  const ClusterSnapshot other = snapshot;  // It shares pages.
+  const std::string before = snapshot.Fingerprint();
+  std::vector<int64_t> saved;
+  snapshot.SaveFree(saved);
+  ShapeRoom room;
+  room.Begin(snapshot, ShapeOf(snapshot, "p"));
+  room.Take(NodeNamed(snapshot, "a"));
+  room.Take(NodeNamed(snapshot, "b"));
+  EXPECT_NE(snapshot.Fingerprint(), before);
+  EXPECT_EQ(other.Fingerprint(), before);
+  snapshot.RestoreFree(saved);
+  EXPECT_EQ(snapshot.Fingerprint(), before);
+  EXPECT_EQ(other.Fingerprint(), before);
+}
+
+}  // namespace
+}  // namespace ebb
