@@ -42,6 +42,19 @@ class Guests {
   // Appends the node's guests to `pods`.
   void Append(NodeId node, std::vector<PodId>& pods) const;
 
+  // Calls `visit` with each of the node's guests, in no order.
+  template <typename Visit>
+  void ForEach(NodeId node, Visit&& visit) const {
+    for (uint32_t c = last_[Index(node)]; c != kNone; c = chunks_[c].previous) {
+      for (uint32_t i = 0; i < chunks_[c].size; ++i) visit(chunks_[c].pods[i]);
+    }
+  }
+  // Starts loading what Add to the node, if there is one, will touch.
+  void Prefetch(NodeId node) const {
+    if (Index(node) >= last_.size() || last_[Index(node)] == kNone) return;
+    __builtin_prefetch(&chunks_[last_[Index(node)]], 1);
+  }
+
   // They went on to other nodes, with the node's own pods.
   void Forget(NodeId node) { last_[Index(node)] = kNone; }
 

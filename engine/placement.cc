@@ -79,6 +79,9 @@ inline bool Placement::PlaceByScan(PodId pod, std::vector<Move>& moves) {
     if (snapshot_.catalog().shape(shape_).has_controller) hopeless_[Index(shape_)] = attempt_;
     return false;
   }
+  // The next searches look at the nodes that follow.
+  constexpr size_t kAhead = 8;
+  if (guests_ != nullptr) guests_->Prefetch(NodeId{static_cast<uint32_t>(Index(node) + kAhead)});
   Put(pod, node, moves);
   return true;
 }

@@ -122,6 +122,8 @@ class PassRun {
     }
     std::vector<NodeId> eligible;
     eligible.reserve(input_.candidates.size());
+    plan_.remove.reserve(input_.candidates.size());
+    plan_.keep.reserve(input_.candidates.size());
     for (const NodeId node : input_.candidates) {
       const bool recently = unremovable_until_.contains(catalog_.node(node).name);
       const Eligibility verdict = JudgeEligibility(snapshot_, groups_, node, options_, recently,
@@ -168,6 +170,10 @@ class PassRun {
       snapshot_.Prefetch(pod);
       hints_.Prefetch(pod);
     }
+    guests_.ForEach(node, [this](PodId pod) {
+      catalog_.PrefetchShapeId(pod);
+      hints_.Prefetch(pod);
+    });
   }
 
   // The node's own pods, then those that the pass moved there, in the order in which

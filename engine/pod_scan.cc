@@ -1,5 +1,8 @@
 #include "engine/pod_scan.h"
 
+#include <algorithm>
+#include <bit>
+
 #include "predicates/filters.h"
 #include "snapshot/check.h"
 
@@ -68,6 +71,17 @@ T& Slot(std::vector<std::unique_ptr<T>>& slots, size_t index) {
 
 }  // namespace
 
+size_t PodScan::WordSet::NextOfBoth(const WordSet& a, const WordSet& b, size_t from, size_t end) {
+  if (from >= end) return end;
+  size_t i = from / 64;
+  uint64_t bits = a.bits_[i] & b.bits_[i] & (~uint64_t{0} << (from % 64));
+  while (bits == 0) {
+    if (++i * 64 >= end) return end;
+    bits = a.bits_[i] & b.bits_[i];
+  }
+  return std::min(end, i * 64 + std::countr_zero(bits));
+}
+
 void PodScan::BeginPass(ClusterSnapshot& snapshot, const NodeSet& destinations) {
   snapshot_ = &snapshot;
   // A catalog that gained pods or nodes is another one: what a shape meets may differ.
@@ -108,7 +122,11 @@ void PodScan::SetDestinations(const NodeSet& destinations) {
   run_.rest = 0;
   open_ = destinations;
   const std::span<const uint64_t> alive = snapshot_->alive().words();
-  for (size_t w = 0; w < alive.size(); ++w) open_.words()[w] &= alive[w];
+  open_words_.Reset(alive.size(), /*members=*/false);
+  for (size_t w = 0; w < alive.size(); ++w) {
+    open_.words()[w] &= alive[w];
+    if (open_.words()[w] != 0) open_words_.Insert(w);
+  }
 }
 
 uint8_t PodScan::LearnTraits(PodShapeId id) {
@@ -141,6 +159,7 @@ PodScan::Candidates& PodScan::CandidatesOf(const PodShape& shape, PodShapeId id)
   candidates.pass = pass_;
   candidates.maybe.Resize(catalog_->nodes());
   candidates.known.assign(candidates.maybe.words().size(), 0);
+  candidates.live.Reset(candidates.known.size(), /*members=*/true);
   candidates.statics = &StaticsOf(shape, id);
   return candidates;
 }
@@ -170,6 +189,7 @@ void PodScan::FillWord(Candidates& candidates, const PodShape& shape, size_t wor
   candidates.maybe.words()[word] =
       room == 0 ? 0 : room & StaticWord(*candidates.statics, shape, word);
   candidates.known[word] = 1;
+  if (candidates.maybe.words()[word] == 0) candidates.live.Erase(word);
   if (placed_since_fork_) forgotten_.push_back({&candidates, static_cast<uint32_t>(word), 0});
 }
 
@@ -204,6 +224,7 @@ void PodScan::SetRun(PodShapeId id) {
   if (full != 0) {
     Candidates& candidates = *run_.candidates;
     candidates.maybe.words()[word] &= ~full;
+    if (candidates.maybe.words()[word] == 0) candidates.live.Erase(word);
     if (placed_since_fork_) forgotten_.push_back({&candidates, static_cast<uint32_t>(word), full});
   }
   return found;
@@ -230,16 +251,28 @@ NodeId PodScan::Search() {
   } else if (start == open_.range()) {
     start = 0;
   }
-  const size_t words = open_.words().size();
+  const size_t first = start / kNodesPerWord;
   const uint64_t from_start = ~uint64_t{0} << (start % kNodesPerWord);
-  size_t word = start / kNodesPerWord;
-  NodeId found = run_.rest != 0 ? FirstFit(run_.word, run_.rest) : FirstFitOfWord(word, from_start);
-  for (size_t i = 1; found == kNoNode && i <= words; ++i) {
-    if (++word == words) word = 0;
-    const bool around = i == words;  // Back where it began: what lies before the start.
-    found = FirstFitOfWord(word, around ? ~from_start : ~uint64_t{0});
+  NodeId found =
+      run_.rest != 0 ? FirstFit(run_.word, run_.rest) : FirstFitOfWord(first, from_start);
+  if (found == kNoNode) found = SearchWords(first + 1, open_.words().size());
+  if (found == kNoNode) found = SearchWords(0, first);
+  if (found == kNoNode) {  // Back where it began: what lies before the start.
+    found = FirstFitOfWord(first, ~from_start);
+    run_.rest = 0;  // It would lack what lies behind it.
   }
   if (found != kNoNode) last_node_ = found;
+  return found;
+}
+
+// The first that fits of words [from, end).
+NodeId PodScan::SearchWords(size_t from, size_t end) {
+  const WordSet& live = run_.candidates->live;
+  NodeId found = kNoNode;
+  for (size_t word = WordSet::NextOfBoth(live, open_words_, from, end);
+       word < end && (found = FirstFitOfWord(word, ~uint64_t{0})) == kNoNode;) {
+    word = WordSet::NextOfBoth(live, open_words_, word + 1, end);
+  }
   return found;
 }
 
@@ -258,11 +291,14 @@ void PodScan::OnGhost(NodeId ghost) {
   ghost_ = ghost;
   ghost_was_open_ = open_.Contains(ghost);
   open_.Erase(ghost);
+  const size_t word = Index(ghost) / kNodesPerWord;
+  if (open_.words()[word] == 0) open_words_.Erase(word);
 }
 
 void PodScan::OnRevert() {
   run_.rest = 0;
   for (auto it = forgotten_.rbegin(); it != forgotten_.rend(); ++it) {
+    it->candidates->live.Insert(it->word);
     if (it->bits == 0) {
       it->candidates->known[it->word] = 0;
     } else {
@@ -270,7 +306,9 @@ void PodScan::OnRevert() {
     }
   }
   forgotten_.clear();
-  if (ghost_was_open_) open_.Insert(ghost_);
+  if (!ghost_was_open_) return;
+  open_.Insert(ghost_);
+  open_words_.Insert(Index(ghost_) / kNodesPerWord);
 }
 
 void PodScan::OnNodeRemoved(NodeId ghost) {

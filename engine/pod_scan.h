@@ -117,6 +117,21 @@ class PodScan {
     kOnlyRoom = 16,  // TakesOnlyRoom.
   };
 
+  // Words of a NodeSet, one bit each: a search leaps over words that have nothing.
+  class WordSet {
+   public:
+    void Reset(size_t words, bool members) {
+      bits_.assign((words + 63) / 64, members ? ~uint64_t{0} : 0);
+    }
+    void Insert(size_t word) { bits_[word / 64] |= uint64_t{1} << (word % 64); }
+    void Erase(size_t word) { bits_[word / 64] &= ~(uint64_t{1} << (word % 64)); }
+    // The first in [from, end) that is in both; `end` if there is none.
+    static size_t NextOfBoth(const WordSet& a, const WordSet& b, size_t from, size_t end);
+
+   private:
+    std::vector<uint64_t> bits_;
+  };
+
   enum class Verdict : uint8_t { kUnknown, kNo, kYes };
   // What the static filters say of the nodes.
   struct StaticBits {
@@ -129,6 +144,7 @@ class PodScan {
   struct Candidates {
     NodeSet maybe;
     std::vector<uint8_t> known;  // By word.
+    WordSet live;                // Words that are not known, or have a candidate.
     StaticBits* statics = nullptr;
     uint64_t pass = 0;  // In which the rest was filled.
   };
@@ -159,6 +175,7 @@ class PodScan {
   NodeId FirstFit(size_t word, uint64_t bits);
   NodeId FirstFitOfWord(size_t word, uint64_t mask);
   NodeId Search();
+  NodeId SearchWords(size_t from, size_t end);
   static NodeId NodeOfBit(size_t word, uint64_t bits) {
     return NodeId{static_cast<uint32_t>(word * kNodesPerWord + std::countr_zero(bits))};
   }
@@ -171,6 +188,7 @@ class PodScan {
 
   ClusterSnapshot* snapshot_ = nullptr;
   NodeSet open_;
+  WordSet open_words_;      // Where open_ has a node.
   NodeId ghost_ = kNoNode;  // The last one.
   bool ghost_was_open_ = false;
   std::shared_ptr<const Catalog> catalog_;  // Whose static verdicts are kept.
