@@ -14,32 +14,38 @@
 
 namespace ebb {
 
-struct Planner::Memory {
+namespace {
+
+// What passes share.
+struct PassMemory {
   Hints hints;
   Hints pending_hints;
   PodScan scan;
-  Guests guests;              // Of the pass; kept for its memory only, as is the next.
-  std::vector<int64_t> free;  // Amounts before the pass.
+  // Nodes that could not be removed, by name, and when to try again.
+  absl::flat_hash_map<TextId, int64_t> unremovable_until;
+
   // What the rules say of the shapes of one catalog.
   std::shared_ptr<const Catalog> judged;
   std::optional<DrainJudge> rules;
-  // Nodes that could not be removed, by name, and when to try again.
-  absl::flat_hash_map<TextId, int64_t> unremovable_until;
+
+  // Of one pass; their memory is used again.
+  Guests guests;
+  std::vector<int64_t> free;  // Amounts before the pass.
 
   void ForgetExpired(const ClusterSnapshot& snapshot, int64_t now_s);
   DrainJudge& RulesFor(std::shared_ptr<const Catalog> catalog, const DrainOptions& options);
 };
 
 // A node that left the cluster is forgotten too.
-void Planner::Memory::ForgetExpired(const ClusterSnapshot& snapshot, int64_t now_s) {
+void PassMemory::ForgetExpired(const ClusterSnapshot& snapshot, int64_t now_s) {
   absl::erase_if(unremovable_until, [&](const auto& entry) {
     const NodeId node = snapshot.catalog().FindNode(entry.first);
     return entry.second <= now_s || node == kNoNode || !snapshot.Contains(node);
   });
 }
 
-DrainJudge& Planner::Memory::RulesFor(std::shared_ptr<const Catalog> catalog,
-                                      const DrainOptions& options) {
+DrainJudge& PassMemory::RulesFor(std::shared_ptr<const Catalog> catalog,
+                                 const DrainOptions& options) {
   if (judged != catalog) {
     judged = std::move(catalog);
     rules.emplace(*judged, options, /*pdbs=*/nullptr, /*listers=*/true, /*now_s=*/0);
@@ -47,36 +53,34 @@ DrainJudge& Planner::Memory::RulesFor(std::shared_ptr<const Catalog> catalog,
   return *rules;
 }
 
-namespace {
-
 // One pass: the variables that its steps share.
+//
+// The snapshot is forked for the pass, and again for each candidate.  Pods that are
+// but room to their nodes are not placed in it: their room is taken, `guests` knows
+// where they went, and at the end all amounts are as they were.
 class PassRun {
  public:
   PassRun(ClusterSnapshot& snapshot, const NodeGroups& groups, const PlannerOptions& options,
-          const PassInput& input, Hints& hints, Hints& pending_hints, PodScan& scan, Guests& guests,
-          std::vector<int64_t>& free, DrainJudge& rules,
-          absl::flat_hash_map<TextId, int64_t>& unremovable_until)
+          const PassInput& input, PassMemory& memory)
       : snapshot_(snapshot),
         catalog_(snapshot.catalog()),
         groups_(groups),
         options_(options),
         input_(input),
-        hints_(hints),
-        scan_(scan),
-        guests_(guests),
-        free_(free),
-        unremovable_until_(unremovable_until),
+        memory_(memory),
+        scan_(memory.scan),
+        guests_(memory.guests),
         destinations_(input.destinations != nullptr ? *input.destinations : snapshot.alive()),
         pdbs_(catalog_),
-        rules_(rules),
-        placement_(snapshot, scan, hints, &guests),
-        pending_placement_(snapshot, scan, pending_hints, /*guests=*/nullptr) {
+        rules_(memory.RulesFor(snapshot.shared_catalog(), options.drain)),
+        placement_(snapshot, scan_, memory.hints, &guests_),
+        pending_placement_(snapshot, scan_, memory.pending_hints, /*guests=*/nullptr) {
     rules_.Renew(&pdbs_, input.now_s);
   }
 
   Plan Run() {
     plan_.utilization.resize(catalog_.nodes());
-    snapshot_.SaveFree(free_);
+    snapshot_.SaveFree(memory_.free);
     guests_.Reset(catalog_.nodes());
     snapshot_.Fork();
     pdbs_.RemovePods(input_.evicting);
@@ -88,7 +92,7 @@ class PassRun {
     }
     scan_.EndPass();
     snapshot_.Revert();
-    snapshot_.RestoreFree(free_);
+    snapshot_.RestoreFree(memory_.free);
     for (uint32_t p = 0; p < catalog_.pdbs().size(); ++p) {
       plan_.pdb_remaining.push_back(pdbs_.remaining(PdbId{p}));
     }
@@ -125,7 +129,7 @@ class PassRun {
     plan_.remove.reserve(input_.candidates.size());
     plan_.keep.reserve(input_.candidates.size());
     for (const NodeId node : input_.candidates) {
-      const bool recently = unremovable_until_.contains(catalog_.node(node).name);
+      const bool recently = memory_.unremovable_until.contains(catalog_.node(node).name);
       const Eligibility verdict = JudgeEligibility(snapshot_, groups_, node, options_, recently,
                                                    !with_terminating.Contains(node), input_.now_s);
       plan_.utilization[Index(node)] = verdict.utilization;
@@ -168,11 +172,11 @@ class PassRun {
       if (Index(pod) / kPodsPerLine == line) continue;  // Neighbours mostly come in a row.
       line = Index(pod) / kPodsPerLine;
       snapshot_.Prefetch(pod);
-      hints_.Prefetch(pod);
+      memory_.hints.Prefetch(pod);
     }
     guests_.ForEach(node, [this](PodId pod) {
       catalog_.PrefetchShapeId(pod);
-      hints_.Prefetch(pod);
+      memory_.hints.Prefetch(pod);
     });
   }
 
@@ -246,7 +250,7 @@ class PassRun {
   }
 
   void Keep(UnremovableNode node) {
-    unremovable_until_[catalog_.node(node.node).name] =
+    memory_.unremovable_until[catalog_.node(node.node).name] =
         input_.now_s + options_.unremovable_node_recheck_timeout_s;
     plan_.keep.push_back(node);
   }
@@ -261,11 +265,9 @@ class PassRun {
   const NodeGroups& groups_;
   const PlannerOptions& options_;
   const PassInput& input_;
-  Hints& hints_;
+  PassMemory& memory_;
   PodScan& scan_;
   Guests& guests_;
-  std::vector<int64_t>& free_;
-  absl::flat_hash_map<TextId, int64_t>& unremovable_until_;
 
   NodeSet destinations_;
   PdbTracker pdbs_;
@@ -285,6 +287,8 @@ class PassRun {
 
 }  // namespace
 
+struct Planner::Memory : PassMemory {};
+
 Planner::Planner(PlannerOptions options)
     : options_(std::move(options)), memory_(std::make_unique<Memory>()) {}
 
@@ -295,11 +299,7 @@ Plan Planner::Pass(ClusterSnapshot& snapshot, const NodeGroups& groups, const Pa
   memory_->ForgetExpired(snapshot, input.now_s);
   memory_->hints.Attach(snapshot.shared_catalog());
   memory_->pending_hints.Attach(snapshot.shared_catalog());
-  Plan plan = PassRun(snapshot, groups, options_, input, memory_->hints, memory_->pending_hints,
-                      memory_->scan, memory_->guests, memory_->free,
-                      memory_->RulesFor(snapshot.shared_catalog(), options_.drain),
-                      memory_->unremovable_until)
-                  .Run();
+  Plan plan = PassRun(snapshot, groups, options_, input, *memory_).Run();
   memory_->hints.DropOld();
   memory_->pending_hints.DropOld();
   return plan;

@@ -1,5 +1,5 @@
-// PodScan finds nodes for pods, one after the other: for each the first that passes every filter,
-// looking round the list of nodes from where the last search ended.
+// PodScan finds nodes for pods, one after the other: for each the first that passes
+// every filter, looking round the list of nodes from where the last search ended.
 //
 // What makes it fast:
 // - Pods of one fit class (constraints and requests) share a bit set of the nodes
@@ -9,6 +9,7 @@
 //   is full stays clear; only a revert gives room back, and restores the bits that
 //   were cleared since the fork.  The bit set is therefore always a superset of the
 //   nodes that fit, and every hit is tested exactly: it cannot change an answer.
+// - Words of which no bit is left are leapt over, 64 at a time.
 // - Static verdicts (taints, affinity) are kept per set of constraints for as long
 //   as the catalog is the same; nodes that differ in their names alone share them.
 //

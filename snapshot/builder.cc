@@ -380,6 +380,9 @@ absl::StatusOr<ClusterSnapshot> SnapshotBuilder::Build() && {
   catalog_->storage_.Connect(*catalog_->symbols_);
   RefuseResourceClaims();
   RefuseDeviceClasses();
+  catalog_->pods_.shrink_to_fit();
+  catalog_->shape_ids_.shrink_to_fit();
+  catalog_->shapes_.shrink_to_fit();
   ClusterSnapshot snapshot(catalog_);
   for (uint32_t n = 0; n < catalog_->nodes(); ++n) snapshot.AddNode(NodeId{n});
   PlacePods(snapshot);

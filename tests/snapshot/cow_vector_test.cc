@@ -25,6 +25,23 @@ TEST(CowVectorTest, HoldsElementsAroundTheEdgeOfAPage) {
   }
 }
 
+TEST(CowVectorTest, PagesThatNobodyWroteAreOne) {
+  Vector v;
+  v.Resize(12);
+  EXPECT_EQ(v.Run(0), v.Run(4));
+  v.Mutable(5) = 1;
+  EXPECT_NE(v.Run(0), v.Run(4));
+  EXPECT_EQ(v.Run(0), v.Run(8));
+  for (size_t i = 0; i < 12; ++i) EXPECT_EQ(v[i], i == 5 ? 1 : 0);
+  const Vector copy = v;
+  v.Mutable(0) = 2;
+  v.Mutable(8) = 3;
+  for (size_t i = 0; i < 12; ++i) EXPECT_EQ(copy[i], i == 5 ? 1 : 0);
+  v.Resize(20);
+  EXPECT_EQ(v[8], 3);
+  EXPECT_EQ(v[16], 0);
+}
+
 TEST(CowVectorTest, AWriteIsSeenByOneCopyOnly) {
   Vector a = Counting(9);
   Vector b = a;
