@@ -38,9 +38,15 @@ void Hints::Detach() {
 
 void Hints::EraseElsewhere(PodId pod) { elsewhere_.erase(catalog_->pod(pod).key); }
 
-void Hints::DropOld() {
-  for (uint32_t& hint : hints_) hint = (hint & kOld) != 0 ? kNone : hint | kOld;
+bool Hints::DropOld() {
+  const bool same = !std::exchange(changed_, false) && elsewhere_.empty();
+  bool dropped = false;
+  for (uint32_t& hint : hints_) {
+    dropped |= (hint & kOld) != 0 && hint != kNone;
+    hint = (hint & kOld) != 0 ? kNone : hint | kOld;
+  }
   absl::erase_if(elsewhere_, [](auto& entry) { return std::exchange(entry.second.old, true); });
+  return same && !dropped;
 }
 
 }  // namespace ebb

@@ -37,7 +37,9 @@ class Hints {
   }
   void Prefetch(PodId pod) const { __builtin_prefetch(&hints_[Index(pod)], 1); }
   void Set(PodId pod, NodeId node) {
-    hints_[Index(pod)] = Index(node);
+    uint32_t& hint = hints_[Index(pod)];
+    changed_ |= (hint | kOld) != (Index(node) | kOld);
+    hint = Index(node);
     if (!elsewhere_.empty()) [[unlikely]]
       EraseElsewhere(pod);
   }
@@ -57,8 +59,9 @@ class Hints {
     }
   }
 
-  // Ends a pass: hints older than it go.
-  void DropOld();
+  // Ends a pass: hints older than it go.  Returns whether all were set again in it, to
+  // what they were before, and no others.
+  bool DropOld();
 
  private:
   // A hint in one word: the node, and whether the pass before set it.
@@ -77,6 +80,7 @@ class Hints {
   size_t known_nodes_ = 0;                            // Of catalog_, when it was attached.
   std::vector<uint32_t> hints_;                       // By PodId of catalog_.
   absl::flat_hash_map<TextId, NamedHint> elsewhere_;  // Of pods, or to nodes, it has not.
+  bool changed_ = false;                              // By Set, in this pass.
 };
 
 }  // namespace ebb

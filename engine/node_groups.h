@@ -32,6 +32,8 @@ struct NodeGroup {
   std::optional<int64_t> scale_down_unneeded_time_s;
   std::optional<int64_t> scale_down_unready_time_s;
   std::optional<bool> ignore_daemonsets_utilization;
+
+  friend bool operator==(const NodeGroup&, const NodeGroup&) = default;
 };
 
 struct NodeGroups {
@@ -42,6 +44,8 @@ struct NodeGroups {
   [[nodiscard]] const NodeGroup* Find(NodeId node) const {
     return Of(node) == kNoGroup ? nullptr : &groups[Index(Of(node))];
   }
+
+  friend bool operator==(const NodeGroups&, const NodeGroups&) = default;
 };
 
 }  // namespace ebb

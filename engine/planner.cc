@@ -5,11 +5,13 @@
 #include <optional>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "engine/eligibility.h"
 #include "engine/guests.h"
 #include "engine/hints.h"
 #include "engine/placement.h"
 #include "engine/pod_scan.h"
+#include "engine/settled_pass.h"
 #include "snapshot/check.h"
 
 namespace ebb {
@@ -28,11 +30,22 @@ struct PassMemory {
   std::shared_ptr<const Catalog> judged;
   std::optional<DrainJudge> rules;
 
+  // The last pass, if it left all of the above as it was.
+  std::optional<SettledPass> settled;
+  uint64_t repeated = 0;
+
   // Of one pass; their memory is used again.
   Guests guests;
   std::vector<int64_t> free;  // Amounts before the pass.
 
   void ForgetExpired(const ClusterSnapshot& snapshot, int64_t now_s);
+  [[nodiscard]] bool IsRecentlyUnremovable(const Catalog& catalog, NodeId node) const {
+    return !unremovable_until.empty() && unremovable_until.contains(catalog.node(node).name);
+  }
+  // The node could not be removed.
+  void Note(const Catalog& catalog, NodeId node, int64_t now_s, const PlannerOptions& options) {
+    unremovable_until[catalog.node(node).name] = now_s + options.unremovable_node_recheck_timeout_s;
+  }
   DrainJudge& RulesFor(std::shared_ptr<const Catalog> catalog, const DrainOptions& options);
 };
 
@@ -78,6 +91,10 @@ class PassRun {
     rules_.Renew(&pdbs_, input.now_s);
   }
 
+  [[nodiscard]] size_t ineligible() const { return ineligible_; }
+  // By place in the candidates.
+  std::vector<bool>& recently_unremovable() { return recently_unremovable_; }
+
   Plan Run() {
     plan_.utilization.resize(catalog_.nodes());
     snapshot_.SaveFree(memory_.free);
@@ -93,6 +110,7 @@ class PassRun {
     scan_.EndPass();
     snapshot_.Revert();
     snapshot_.RestoreFree(memory_.free);
+    rules_.Renew(nullptr, input_.now_s);  // The budgets go with this pass.
     for (uint32_t p = 0; p < catalog_.pdbs().size(); ++p) {
       plan_.pdb_remaining.push_back(pdbs_.remaining(PdbId{p}));
     }
@@ -129,7 +147,8 @@ class PassRun {
     plan_.remove.reserve(input_.candidates.size());
     plan_.keep.reserve(input_.candidates.size());
     for (const NodeId node : input_.candidates) {
-      const bool recently = memory_.unremovable_until.contains(catalog_.node(node).name);
+      const bool recently = memory_.IsRecentlyUnremovable(catalog_, node);
+      recently_unremovable_.push_back(recently);
       const Eligibility verdict = JudgeEligibility(snapshot_, groups_, node, options_, recently,
                                                    !with_terminating.Contains(node), input_.now_s);
       plan_.utilization[Index(node)] = verdict.utilization;
@@ -139,6 +158,7 @@ class PassRun {
         plan_.keep.push_back({.node = node, .reason = verdict.reason, .pdb = {}});
       }
     }
+    ineligible_ = plan_.keep.size();
     return eligible;
   }
 
@@ -182,7 +202,7 @@ class PassRun {
 
   // The node's own pods, then those that the pass moved there, in the order in which
   // they came.  The snapshot lists some of these too, after the own ones.
-  std::span<const PodId> PodsOn(NodeId node) {
+  std::span<const PodId> PodsNowOn(NodeId node) {
     const std::span<const PodId> listed = snapshot_.PodsOn(node);
     if (!guests_.HasAny(node)) return listed;
     came_.clear();
@@ -202,7 +222,7 @@ class PassRun {
       Keep({.node = node, .reason = UnremovableReason::kNoNodeInfo, .pdb = {}});
       return true;
     }
-    rules_.GetPodsToMove(PodsOn(node), pods_);
+    rules_.GetPodsToMove(PodsNowOn(node), pods_);
     if (pods_.blocked()) {
       Keep({.node = node,
             .reason = UnremovableReason::kBlockedByPod,
@@ -250,8 +270,7 @@ class PassRun {
   }
 
   void Keep(UnremovableNode node) {
-    memory_.unremovable_until[catalog_.node(node.node).name] =
-        input_.now_s + options_.unremovable_node_recheck_timeout_s;
+    memory_.Note(catalog_, node.node, input_.now_s, options_);
     plan_.keep.push_back(node);
   }
 
@@ -277,6 +296,8 @@ class PassRun {
   Plan plan_;
   size_t judged_ = 0;
   size_t counted_removable_ = 0;  // Atomic groups' nodes apart.
+  size_t ineligible_ = 0;         // The first nodes that the plan keeps.
+  std::vector<bool> recently_unremovable_;
 
   // Reused from node to node.
   std::vector<PodId> came_;
@@ -295,15 +316,49 @@ Planner::Planner(PlannerOptions options)
 Planner::~Planner() = default;
 
 Plan Planner::Pass(ClusterSnapshot& snapshot, const NodeGroups& groups, const PassInput& input) {
-  EBB_CHECK(groups.group_of.size() == snapshot.catalog().nodes());
-  memory_->ForgetExpired(snapshot, input.now_s);
-  memory_->hints.Attach(snapshot.shared_catalog());
-  memory_->pending_hints.Attach(snapshot.shared_catalog());
-  Plan plan = PassRun(snapshot, groups, options_, input, *memory_).Run();
-  memory_->hints.DropOld();
-  memory_->pending_hints.DropOld();
+  const Catalog& catalog = snapshot.catalog();
+  EBB_CHECK(groups.group_of.size() == catalog.nodes());
+  Memory& memory = *memory_;
+  memory.ForgetExpired(snapshot, input.now_s);
+  const auto is_recent = [&](NodeId node) { return memory.IsRecentlyUnremovable(catalog, node); };
+  const uint64_t state = snapshot.StateId();
+  if (memory.settled && memory.settled->Answers(state, groups, input, is_recent)) {
+    ++memory.repeated;
+    const Plan& plan = memory.settled->plan();
+    for (size_t k = memory.settled->ineligible(); k < plan.keep.size(); ++k) {
+      memory.Note(catalog, plan.keep[k].node, input.now_s, options_);
+    }
+    return plan;
+  }
+  memory.settled.reset();
+  memory.hints.Attach(snapshot.shared_catalog());
+  memory.pending_hints.Attach(snapshot.shared_catalog());
+  const uint64_t pointer = memory.scan.pointer();
+  PassRun run(snapshot, groups, options_, input, memory);
+  Plan plan = run.Run();
+  const bool same_hints = memory.hints.DropOld();
+  const bool same_pending_hints = memory.pending_hints.DropOld();
+  if (same_hints && same_pending_hints && memory.scan.pointer() == pointer &&
+      input.deadline == nullptr && plan.termination != Termination::kNoRoomForPending) {
+    PassQuestion question{
+        .state = state,
+        .groups = groups,
+        .candidates = {input.candidates.begin(), input.candidates.end()},
+        .recently_unremovable = std::move(run.recently_unremovable()),
+        .destinations = {},
+        .unneeded_limit = input.unneeded_limit,
+        .pending = {input.pending.begin(), input.pending.end()},
+        .must_fit = input.must_fit,
+        .evicting = {input.evicting.begin(), input.evicting.end()},
+    };
+    if (input.destinations != nullptr) question.destinations = *input.destinations;
+    memory.settled.emplace(snapshot, options_, std::move(question), input.now_s, plan,
+                           run.ineligible());
+  }
   return plan;
 }
+
+uint64_t Planner::repeated_passes() const { return memory_->repeated; }
 
 NodeId Planner::Hint(PodId pod) const { return memory_->hints.Get(pod); }
 

@@ -16,7 +16,9 @@
 // whether time is up.
 //
 // Cost:    near linear in the pods that move; a pod's scan costs nodes/64 words at
-//          worst, and what fitted nowhere is not scanned for again in the pass.
+//          worst, and what fitted nowhere is not scanned for again in the pass.  Any
+//          pass: O(nodes * resources).  Where nothing changed since a pass that changed
+//          no memory: O(nodes + its plan).
 // Threads: none; one Planner is used by one thread at a time.
 // Source:  cluster-autoscaler core/scaledown/planner, eligibility, simulator/cluster.go,
 //          simulator/scheduling/hinting_simulator.go.
@@ -31,8 +33,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "engine/deadline.h"
 #include "engine/node_groups.h"
 #include "engine/plan.h"
@@ -100,6 +100,10 @@ class Planner {
   // REQUIRES: `groups.group_of` covers every node of the snapshot; candidates are
   // nodes of its catalog; passes use snapshots that share one Symbols.
   Plan Pass(ClusterSnapshot& snapshot, const NodeGroups& groups, const PassInput& input);
+
+  // How many passes came out as the one before, because nothing had changed that a pass
+  // depends on: they cost no more than comparing what was asked (settled_pass.h).
+  [[nodiscard]] uint64_t repeated_passes() const;
 
   // The destination hint of a pod of the last pass's snapshot: the last node that a
   // simulation placed it on, tried first next time; kNoNode where there is none.

@@ -1,5 +1,6 @@
 #include "predicates/drainability.h"
 
+#include <algorithm>
 #include <array>
 #include <limits>
 
@@ -16,6 +17,11 @@ int64_t AddUpToMax(int64_t a, int64_t b) {
   int64_t sum = 0;
   if (!__builtin_add_overflow(a, b, &sum)) return sum;
   return a > 0 ? std::numeric_limits<int64_t>::max() : std::numeric_limits<int64_t>::min();
+}
+
+// The last time at which a deleted pod is not long terminating.
+int64_t EndOfTermination(const PodShape& shape, int64_t deleted) {
+  return AddUpToMax(AddUpToMax(deleted, shape.grace_period_s), kTerminationMarginS);
 }
 
 // One pod and all that a rule may ask.
@@ -119,14 +125,17 @@ DrainVerdict Replicated(const Question& q) {
   return replicated ? kNoOpinion : Block(BlockingPodReason::kNotReplicated);
 }
 
+// The last time at which a system pod without a budget blocks.
+int64_t EndOfBlocking(int64_t created, const DrainOptions& options) {
+  return AddUpToMax(created, options.blocking_system_pod_disruption_timeout_s);
+}
+
 DrainVerdict System(const Question& q) {
   if (!q.options.skip_nodes_with_system_pods) return kNoOpinion;
   if (q.Text(q.shape.namespace_name) != kKubeSystem) return kNoOpinion;
   if (q.pdbs != nullptr && !q.shape.budgets.empty()) return kNoOpinion;
   const int64_t created = q.catalog.pod(q.pod).creation_time;
-  const bool aged =
-      created != 0 &&
-      AddUpToMax(created, q.options.blocking_system_pod_disruption_timeout_s) < q.now_s;
+  const bool aged = created != 0 && EndOfBlocking(created, q.options) < q.now_s;
   return aged ? kDrain : Block(BlockingPodReason::kUnmovableKubeSystemPod);
 }
 
@@ -155,35 +164,38 @@ DrainVerdict Budget(const Question& q) {
 
 using Rule = DrainVerdict (*)(const Question&);
 
-constexpr Rule kRulesBeforeBudgets[] = {
-    Mirror,
-    LongTerminating,
-    ReplicaCount,
+bool IsTerminating(const Catalog&, const PodShape& shape) { return shape.terminating; }
+bool IsInKubeSystem(const Catalog& catalog, const PodShape& shape) {
+  return catalog.Text(shape.namespace_name) == kKubeSystem;
+}
+
+constexpr struct {
+  Rule rule;
+  // Of which shapes the rule reads more of a pod than its shape: when it was deleted, how
+  // old it is.  Null: of none, at no time.
+  bool (*reads_pods_of)(const Catalog&, const PodShape&);
+} kRulesBeforeBudgets[] = {
+    {Mirror, nullptr},
+    {LongTerminating, IsTerminating},
+    {ReplicaCount, nullptr},
     // Interrupting: these decide at once.
-    DaemonSet,
-    SafeToEvictRule,
-    Terminal,
-    OnCompletion,
+    {DaemonSet, nullptr},
+    {SafeToEvictRule, nullptr},
+    {Terminal, nullptr},
+    {OnCompletion, nullptr},
     // Blocking: any of these keeps the node (an aged system pod excepted).
-    Replicated,
-    System,
-    NotSafeToEvict,
-    LocalStorage,
+    {Replicated, nullptr},
+    {System, IsInKubeSystem},
+    {NotSafeToEvict, nullptr},
+    {LocalStorage, nullptr},
 };
 
 DrainVerdict FirstOpinion(const Question& question) {
-  for (const Rule rule : kRulesBeforeBudgets) {
+  for (const auto& [rule, reads_pods_of] : kRulesBeforeBudgets) {
     const DrainVerdict verdict = rule(question);
     if (verdict.outcome != DrainOutcome::kUndefined) return verdict;
   }
   return kNoOpinion;
-}
-
-// Whether the rule reads more of a pod than its shape: when it was deleted, how old
-// it is.
-bool ReadsMoreThanShape(Rule rule, const Catalog& catalog, const PodShape& shape) {
-  if (rule == LongTerminating) return shape.terminating;
-  return rule == System && catalog.Text(shape.namespace_name) == kKubeSystem;
 }
 
 }  // namespace
@@ -210,9 +222,24 @@ bool IsDaemonSetPod(const Catalog& catalog, const PodShape& shape) {
 
 bool IsLongTerminating(const Catalog& catalog, PodId pod, int64_t now_s) {
   const PodShape& shape = catalog.shape_of(pod);
-  if (!shape.terminating) return false;
-  const int64_t end = AddUpToMax(catalog.DeletionTime(pod), shape.grace_period_s);
-  return AddUpToMax(end, kTerminationMarginS) < now_s;
+  return shape.terminating && EndOfTermination(shape, catalog.DeletionTime(pod)) < now_s;
+}
+
+int64_t NextDrainChange(const Catalog& catalog, const DrainOptions& options, int64_t now_s) {
+  int64_t last = std::numeric_limits<int64_t>::max();  // Time at which all is as it is now.
+  const auto ends = [&](int64_t end) {
+    if (end >= now_s) last = std::min(last, end);
+  };
+  for (const auto& [pod, deleted] : catalog.deletion_times()) {
+    ends(EndOfTermination(catalog.shape_of(pod), deleted));
+  }
+  for (uint32_t p = 0; p < catalog.pods(); ++p) {
+    const int64_t created = catalog.pod(PodId{p}).creation_time;
+    if (created == 0 || EndOfBlocking(created, options) < now_s) continue;
+    const TextId name_space = catalog.shape_of(PodId{p}).namespace_name;
+    if (catalog.Text(name_space) == kKubeSystem) ends(EndOfBlocking(created, options));
+  }
+  return AddUpToMax(last, 1);
 }
 
 DrainVerdict JudgePod(const Catalog& catalog, PodId pod, const DrainOptions& options,
@@ -252,8 +279,8 @@ void DrainJudge::Learn(PodId pod, ShapeVerdict& known) const {
   const PodShape& shape = catalog_->shape_of(pod);
   const Question question{*catalog_, pod, shape, options_, pdbs_, listers_, now_s_};
   known.daemonset = IsDaemonSetPod(*catalog_, shape);
-  for (const Rule rule : kRulesBeforeBudgets) {
-    if (ReadsMoreThanShape(rule, *catalog_, shape)) {
+  for (const auto& [rule, reads_pods_of] : kRulesBeforeBudgets) {
+    if (reads_pods_of != nullptr && reads_pods_of(*catalog_, shape)) {
       known.scope = kPod;
       return;
     }

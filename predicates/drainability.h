@@ -68,6 +68,10 @@ bool IsLongTerminating(const Catalog& catalog, PodId pod, int64_t now_s);
 DrainVerdict JudgePod(const Catalog& catalog, PodId pod, const DrainOptions& options,
                       const PdbTracker* pdbs, bool listers, int64_t now_s);
 
+// The first time after `now_s` at which a rule may say otherwise of some pod because
+// time went on; the largest number if that never comes.  Cost: O(pods).
+int64_t NextDrainChange(const Catalog& catalog, const DrainOptions& options, int64_t now_s);
+
 struct PodsToMove {
   std::vector<PodId> move;  // In the node's order.
   std::vector<PodId> daemonset;
@@ -95,7 +99,6 @@ class DrainJudge {
     pdbs_ = pdbs;
     now_s_ = now_s;
   }
-  [[nodiscard]] const Catalog& catalog() const { return *catalog_; }
 
   // As JudgePod.
   [[nodiscard]] DrainVerdict Judge(PodId pod);

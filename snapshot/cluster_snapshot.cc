@@ -1,6 +1,7 @@
 #include "snapshot/cluster_snapshot.h"
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -61,7 +62,6 @@ void ClusterSnapshot::CountAll(const PodList& pods, NodeId node) {
   for (const PodId pod : pods) Count<kSign>(catalog_->shape_of(pod), node);
 }
 
-// Inlined: most of a pass is spent here and in its callers.
 template <int kSign>
 [[gnu::always_inline]] inline void ClusterSnapshot::Charge(PodId pod, NodeId node) {
   const PodShape& shape = catalog_->shape_of(pod);
@@ -223,13 +223,20 @@ absl::Status ClusterSnapshot::AddNode(std::string_view node) {
   return absl::OkStatus();
 }
 
-void ClusterSnapshot::Fork() { marks_.push_back(log_.size()); }
+uint64_t ClusterSnapshot::StateId() {
+  // Every thread's snapshots take theirs from here.
+  static std::atomic<uint64_t> last = 0;
+  if (state_id_ == 0) state_id_ = last.fetch_add(1, std::memory_order_relaxed) + 1;
+  return state_id_;
+}
+
+void ClusterSnapshot::Fork() { marks_.push_back({.log_size = log_.size(), .state_id = StateId()}); }
 
 void ClusterSnapshot::Revert() {
   EBB_CHECK(!marks_.empty());
   // What is undone lies anywhere in memory, but is known long before.
   constexpr size_t kAhead = 12;
-  const size_t mark = marks_.back();
+  const auto [mark, state_id] = marks_.back();
   while (log_.size() > mark) {
     if (log_.size() > mark + kAhead) {
       const Change& coming = log_[log_.size() - 1 - kAhead];
@@ -239,6 +246,7 @@ void ClusterSnapshot::Revert() {
     Undo(log_.back());
     log_.pop_back();
   }
+  state_id_ = state_id;
   marks_.pop_back();
 }
 
@@ -268,6 +276,8 @@ void ClusterSnapshot::RestoreFree(const std::vector<int64_t>& amounts) {
   auto in = amounts.begin();
   for (auto& column : free_) {
     for (size_t n = 0; n < rows; n += kNodesPerWord, in += kNodesPerWord) {
+      // What did not change stays shared.
+      if (std::equal(in, in + kNodesPerWord, column.Run(n))) continue;
       std::copy_n(in, kNodesPerWord, &column.Mutable(n));
     }
   }

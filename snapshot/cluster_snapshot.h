@@ -12,6 +12,8 @@
 // Invariants (CheckInvariants proves them):
 //   free(r, n) = allocatable(r, n) - sum of charge_requests of the pods on n;
 //   kPods counts the pods; every counter table equals a recount.
+// ShapeRoom takes room for pods that are not placed, without a log: until it is given
+// back, by it or by RestoreFree, less is free.
 //
 // Units:     milli-CPU, bytes, counts.
 // Cost:      Fork O(1); Commit O(1); Revert O(changes since the fork); AddPod and
@@ -113,6 +115,11 @@ class ClusterSnapshot {
   // Number of pods placed now that use the claim.
   [[nodiscard]] uint32_t ClaimUses(ClaimId claim) const { return claim_uses_[Index(claim)]; }
 
+  // Names the state: whoever finds the same number again, in this snapshot or a copy of
+  // it, finds the same state.  A change makes another, Revert brings back that of the
+  // fork.  Amounts that ShapeRoom holds do not count.
+  [[nodiscard]] uint64_t StateId();
+
   // --- Changing --------------------------------------------------------------
 
   // REQUIRES: the pod is not placed, the node is in the cluster.
@@ -180,6 +187,7 @@ class ClusterSnapshot {
   };
 
   void Log(Change change) {
+    state_id_ = 0;
     if (!marks_.empty()) log_.push_back(change);
   }
   void Undo(const Change& change);
@@ -217,7 +225,12 @@ class ClusterSnapshot {
   std::vector<Change> log_;
   std::vector<int64_t> ghost_free_;  // For each kSetGhost in the log: free amounts before.
   std::vector<PodList> ghost_pods_;  // For each kClearGhost in the log: the list it emptied.
-  std::vector<size_t> marks_;        // Length of log_ at each open fork.
+  struct Mark {                      // Of an open fork.
+    size_t log_size;
+    uint64_t state_id;
+  };
+  std::vector<Mark> marks_;
+  uint64_t state_id_ = 0;  // 0: not named yet.
 };
 
 }  // namespace ebb

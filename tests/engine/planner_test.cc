@@ -383,6 +383,27 @@ TEST_F(PlannerTest, MinNodesPerPassAreJudgedWhateverTheTime) {
   EXPECT_EQ(plan.skipped, NodesNamed(snapshot_, {"c"}));
 }
 
+TEST_F(PlannerTest, DeadlineInASimulationLeavesNothingBehind) {
+  // p fits on b and is remembered there; q fits nowhere.
+  Use(Cluster()
+          .Add(Node("a").Cpu(4000).Memory(test::kGiB))
+          .Add(Node("b").Cpu(1000).Memory(test::kGiB))
+          .Add(Pod("p").On("a").Cpu(100))
+          .Add(Pod("q").On("a").Cpu(1500)));
+  const auto later = [](PassInput& in) { in.now_s += 1000; };
+  EXPECT_EQ(Kept(snapshot_, Pass({"a"})), "a=NoPlaceToMovePods");
+  const std::string before = snapshot_.Fingerprint();
+  const TimeIsUp deadline(1);  // Asked before the candidate, then before q is searched for.
+  const Plan plan = Pass({"a"}, [&](PassInput& in) {
+    later(in);
+    in.deadline = &deadline;
+  });
+  EXPECT_EQ(plan.skipped, NodesNamed(snapshot_, {"a"}));
+  EXPECT_EQ(plan.termination, Termination::kDeadline);
+  EXPECT_EQ(snapshot_.Fingerprint(), before);
+  EXPECT_EQ(Kept(snapshot_, Pass({"a"}, later)), "a=NoPlaceToMovePods");
+}
+
 TEST_F(PlannerTest, DeadlineThatNeverComesChangesNothing) {
   Use(Nodes(Shared(), {"a", "b"}));
   const TimeIsUp deadline(1000000);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -280,6 +281,7 @@ std::string TextOf(const Catalog& catalog, const DrainVerdict& verdict) {
 TEST(DrainabilityRandomTest, EveryVerdictIsTheTwinsWhileBudgetsAreSpent) {
   const uint64_t seed = RandomSeed();
   std::map<std::string, size_t> seen;
+  size_t changed = 0;
   for (uint64_t c = 0; c < 2000; ++c) {
     Dice dice(seed * 100'000 + c);
     const Raw raw = RandomRaw(dice);
@@ -306,7 +308,26 @@ TEST(DrainabilityRandomTest, EveryVerdictIsTheTwinsWhileBudgetsAreSpent) {
         for (const Text budget : twin.Budgets()) --remaining[budget];
       }
     }
+    // At another time, with other budgets, what the judge knows of shapes still holds.
+    const PdbTracker full(catalog);
+    for (const int64_t now_s : {kNow - 5000, kNow + 50, kNow + 5000}) {
+      judge.Renew(&full, now_s);
+      const int64_t next = NextDrainChange(catalog, options, now_s);
+      ASSERT_GT(next, now_s);
+      for (uint32_t p = 0; p < raw.pods.size(); ++p) {
+        const std::string now =
+            TextOf(catalog, JudgePod(catalog, PodId{p}, options, &full, listers, now_s));
+        ASSERT_EQ(TextOf(catalog, judge.Judge(PodId{p})), now) << "cluster " << c;
+        const std::string last =
+            TextOf(catalog, JudgePod(catalog, PodId{p}, options, &full, listers, next - 1));
+        ASSERT_EQ(last, now) << "cluster " << c << ", " << next - 1;
+        if (next == std::numeric_limits<int64_t>::max()) continue;
+        changed +=
+            TextOf(catalog, JudgePod(catalog, PodId{p}, options, &full, listers, next)) != now;
+      }
+    }
   }
+  EXPECT_GT(changed, 20u);
   for (const char* outcome :
        {"undefined", "drain", "skip", "wait", "ControllerNotFound", "MinReplicasReached",
         "NotReplicated", "LocalStorageRequested", "NotSafeToEvictAnnotation",
