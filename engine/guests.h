@@ -36,6 +36,7 @@ class Guests {
   }
 
   // Undoes the last Add to any node that is not undone yet, which was to `node`.
+  // REQUIRES: nothing was forgotten since that Add.
   void TakeBack(NodeId node);
 
   [[nodiscard]] bool HasAny(NodeId node) const { return last_[Index(node)] != kNone; }
@@ -55,7 +56,7 @@ class Guests {
     __builtin_prefetch(&chunks_[last_[Index(node)]], 1);
   }
 
-  // They went on to other nodes, with the node's own pods.
+  // The node has none from here on: they went on to others, as did its own pods.
   void Forget(NodeId node) { last_[Index(node)] = kNone; }
 
  private:

@@ -42,11 +42,8 @@ std::span<const PodId> Placement::GroupByPriority(std::span<const PodId> pods) {
 }
 
 inline void Placement::BeginRun(PodId pod) {
-  const PodShapeId id = snapshot_.catalog().shape_id(pod);
-  if (has_run_ && id == shape_) return;
-  shape_ = id;
-  has_run_ = true;
-  scan_.BeginRun(id);
+  shape_ = snapshot_.catalog().shape_id(pod);
+  scan_.BeginRun(shape_);
 }
 
 [[gnu::always_inline]] inline void Placement::Put(PodId pod, NodeId node,
@@ -100,7 +97,6 @@ Placement::Result Placement::TryPlace(std::span<const PodId> pods, OnFailure on_
   leftovers_.resize(pods.size());
   hopeless_.resize(snapshot_.catalog().pod_shapes());
   ++attempt_;
-  has_run_ = false;
 
   const std::span<const PodId> order = GroupByPriority(pods);
   size_t begin = 0;

@@ -52,7 +52,7 @@ class Placement {
   void TakeBack(std::span<const Move> moves);
 
  private:
-  // In order of priority, as groups of one: what groups_ and the result hold.
+  // Sorts by priority; groups_ says where each priority ends.
   std::span<const PodId> GroupByPriority(std::span<const PodId> pods);
   void CutIntoGroups(std::span<const PodId> pods);
   bool PlaceByHint(PodId pod, std::vector<Move>& moves);
@@ -69,7 +69,6 @@ class Placement {
 
   // The pods of one shape that are being placed; they come in runs.
   PodShapeId shape_{};
-  bool has_run_ = false;  // False: the next pod begins one.
 
   // Reused.
   std::vector<PodId> order_;    // Where pods do not come by priority.

@@ -112,6 +112,7 @@ void PodScan::EndPass() {
 void PodScan::ForgetPass() {
   ++pass_;
   forgotten_.clear();
+  placed_since_fork_ = false;
   run_.id = kNoShape;
   run_.rest = 0;
   last_node_ = kNoNode;
@@ -138,13 +139,13 @@ uint8_t PodScan::LearnTraits(PodShapeId id) {
 }
 
 PodScan::StaticBits& PodScan::StaticsOf(const PodShape& shape, PodShapeId id) {
-  const size_t index =
-      HasOwnStatics(shape) ? catalog_->constraint_sets() + Index(id) : Index(shape.constraints);
+  const bool own = (TraitsOf(id) & kOwnStatics) != 0;
+  const size_t index = own ? catalog_->constraint_sets() + Index(id) : Index(shape.constraints);
   StaticBits& statics = Slot(statics_, index);
   if (statics.known.empty()) {
     statics.passed.Resize(catalog_->nodes());
     statics.known.resize(statics.passed.words().size());
-    if (!HasOwnStatics(shape) && !catalog_->constraints(shape.constraints).names_a_node) {
+    if (!own && !catalog_->constraints(shape.constraints).names_a_node) {
       statics.of_shape.resize(catalog_->node_shapes());
     }
   }
@@ -160,7 +161,6 @@ PodScan::Candidates& PodScan::CandidatesOf(const PodShape& shape, PodShapeId id)
   candidates.maybe.Resize(catalog_->nodes());
   candidates.known.assign(candidates.maybe.words().size(), 0);
   candidates.live.Reset(candidates.known.size(), /*members=*/true);
-  candidates.statics = &StaticsOf(shape, id);
   return candidates;
 }
 
@@ -186,8 +186,7 @@ uint64_t PodScan::StaticWord(StaticBits& statics, const PodShape& shape, size_t 
 
 void PodScan::FillWord(Candidates& candidates, const PodShape& shape, size_t word) {
   const uint64_t room = RoomOfWord(*snapshot_, shape, word) & schedulable_.words()[word];
-  candidates.maybe.words()[word] =
-      room == 0 ? 0 : room & StaticWord(*candidates.statics, shape, word);
+  candidates.maybe.words()[word] = room == 0 ? 0 : room & StaticWord(*run_.statics, shape, word);
   candidates.known[word] = 1;
   if (candidates.maybe.words()[word] == 0) candidates.live.Erase(word);
   if (placed_since_fork_) forgotten_.push_back({&candidates, static_cast<uint32_t>(word), 0});
@@ -198,12 +197,13 @@ void PodScan::SetRun(PodShapeId id) {
   run_.id = id;
   run_.traits = TraitsOf(id);
   run_.shape = &shape;
-  run_.candidates = &CandidatesOf(shape, id);
+  run_.statics = &StaticsOf(shape, id);
+  run_.candidates = nullptr;
   run_.room.Begin(*snapshot_, shape);
   run_.rest = 0;
 }
 
-// The first of `bits` that fits.  Inlined: with AddPod it is what a pass is made of.
+// The first of `bits` that fits.
 [[gnu::always_inline]] inline NodeId PodScan::FirstFit(size_t word, uint64_t bits) {
   const PodShape& shape = *run_.shape;
   uint64_t full = 0;
@@ -243,6 +243,7 @@ NodeId PodScan::FirstFitOfWord(size_t word, uint64_t mask) {
 NodeId PodScan::Search() {
   if ((run_.traits & kPreFilter) != 0 && !PreFilter(*snapshot_, *run_.shape).fits) return kNoNode;
 
+  if (run_.candidates == nullptr) run_.candidates = &CandidatesOf(*run_.shape, run_.id);
   // The id to look from: what follows the last node in the cluster follows it by id.
   size_t start = Index(last_node_) + 1;
   if (last_node_ == kNoNode) {
@@ -268,19 +269,20 @@ NodeId PodScan::Search() {
 // The first that fits of words [from, end).
 NodeId PodScan::SearchWords(size_t from, size_t end) {
   const WordSet& live = run_.candidates->live;
-  NodeId found = kNoNode;
-  for (size_t word = WordSet::NextOfBoth(live, open_words_, from, end);
-       word < end && (found = FirstFitOfWord(word, ~uint64_t{0})) == kNoNode;) {
+  size_t word = WordSet::NextOfBoth(live, open_words_, from, end);
+  while (word < end) {
+    const NodeId found = FirstFitOfWord(word, ~uint64_t{0});
+    if (found != kNoNode) return found;
     word = WordSet::NextOfBoth(live, open_words_, word + 1, end);
   }
-  return found;
+  return kNoNode;
 }
 
 bool PodScan::Fits(NodeId node) {
   const PodShape& shape = *run_.shape;
   if (!run_.room.IsOn(node)) return false;
   if ((run_.traits & kPreFilter) != 0 && !PreFilter(*snapshot_, shape).fits) return false;
-  if (!PassesStatics(*run_.candidates->statics, shape, node)) return false;
+  if (!PassesStatics(*run_.statics, shape, node)) return false;
   return (run_.traits & kMoreThanRequests) == 0 || DynamicFits(*snapshot_, shape, node);
 }
 

@@ -7,8 +7,9 @@
 //   candidate is the next set bit.
 // - During a pass free room only shrinks, so a bit that is cleared because the node
 //   is full stays clear; only a revert gives room back, and restores the bits that
-//   were cleared since the fork.  The bit set is therefore always a superset of the
-//   nodes that fit, and every hit is tested exactly: it cannot change an answer.
+//   were cleared since the fork placed its first pod (before that it has taken no
+//   room).  The bit set is therefore always a superset of the nodes that fit, and
+//   every hit is tested exactly: it cannot change an answer.
 // - Words of which no bit is left are leapt over, 64 at a time.
 // - Static verdicts (taints, affinity) are kept per set of constraints for as long
 //   as the catalog is the same; nodes that differ in their names alone share them.
@@ -74,8 +75,8 @@ class PodScan {
   // Whether a pod of the shape is nothing to its node but the room it takes: no filter
   // looks for it there, and no counter counts it.
   [[nodiscard]] bool TakesOnlyRoom(PodShapeId shape) { return (TraitsOf(shape) & kOnlyRoom) != 0; }
-  // Places such a pod on a node that FindNode or Fits just said yes to: in the snapshot,
-  // unless it is but room, which is taken.
+  // Places a pod of the run on a node that FindNode or Fits just said yes to: in the
+  // snapshot, unless it is but room, which is taken.
   void Place(PodId pod, NodeId node) {
     placed_since_fork_ = true;
     if ((run_.traits & kOnlyRoom) != 0) {
@@ -84,7 +85,8 @@ class PodScan {
       snapshot_->AddPod(pod, node);
     }
   }
-  // Undoes that, as far as the snapshot's Revert does not.
+  // Undoes that, as far as the snapshot's Revert does not.  REQUIRES: BeginRun with the
+  // pod's shape.
   void TakeBack(NodeId node) {
     if ((run_.traits & kOnlyRoom) != 0) run_.room.Give(node);
   }
@@ -146,15 +148,15 @@ class PodScan {
     NodeSet maybe;
     std::vector<uint8_t> known;  // By word.
     WordSet live;                // Words that are not known, or have a candidate.
-    StaticBits* statics = nullptr;
-    uint64_t pass = 0;  // In which the rest was filled.
+    uint64_t pass = 0;           // In which the rest was filled.
   };
   // What the search for pods of one shape needs; they come in runs.
   struct Run {
     PodShapeId id = kNoShape;
     uint8_t traits = 0;
     const PodShape* shape = nullptr;
-    Candidates* candidates = nullptr;
+    StaticBits* statics = nullptr;
+    Candidates* candidates = nullptr;  // Null: nobody has searched yet.
     ShapeRoom room;
     // Candidates that follow the pointer in its word, while nothing else has moved it
     // nor opened or closed a node.

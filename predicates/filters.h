@@ -58,7 +58,9 @@ struct FilterVerdict {
 // node's registration does not, ghosts apart.
 bool StaticFits(const ClusterSnapshot& snapshot, const PodShape& shape, NodeId node);
 
-// What depends on where pods are: ports, resources, disks, spread, affinity.
+// What depends on where pods are: ports, resources, disks, spread, affinity.  A filter
+// that looks at something else of the pods on a node has to be known to
+// PodScan::TakesOnlyRoom.
 bool DynamicFits(const ClusterSnapshot& snapshot, const PodShape& shape, NodeId node);
 
 // spec.unschedulable alone, which keeps the autoscaler's scan (not a hint) off a

@@ -53,11 +53,12 @@ class CowVector {
 
   T& Mutable(size_t i) { return Own(i / kPageSize)->items[i % kPageSize]; }
 
-  // New elements are T().  Pages of such elements alone are one, until they are written.
+  // New elements are T().  New pages are one blank page until they are written.
   void Resize(size_t size) {
     const size_t pages = (size + kPageSize - 1) / kPageSize;
     if (pages > pages_.size()) {
       const size_t added = pages - pages_.size();
+      pages_.reserve(pages);
       Page* const blank = new Page();
       blank->owners.store(static_cast<uint32_t>(added), std::memory_order_relaxed);
       pages_.insert(pages_.end(), added, blank);

@@ -22,17 +22,17 @@ void ShapeRoom::Begin(ClusterSnapshot& snapshot, const PodShape& shape) {
   Add(kPods, /*need=*/1, /*charge=*/1);
   auto fit = shape.fit_requests.begin();
   auto charge = shape.charge_requests.begin();
-  // Both lists are sorted.  A request named "pods" means nothing: slots are counted.
+  // Both lists are sorted, and neither holds kPods.
   while (fit != shape.fit_requests.end() || charge != shape.charge_requests.end()) {
     if (charge == shape.charge_requests.end() ||
         (fit != shape.fit_requests.end() && fit->resource < charge->resource)) {
-      if (fit->resource != kPods) Add(fit->resource, fit->amount, 0);
+      Add(fit->resource, fit->amount, 0);
       ++fit;
     } else if (fit == shape.fit_requests.end() || charge->resource < fit->resource) {
       Add(charge->resource, Use::kNothing, charge->amount);
       ++charge;
     } else {
-      if (fit->resource != kPods) Add(fit->resource, fit->amount, charge->amount);
+      Add(fit->resource, fit->amount, charge->amount);
       ++fit;
       ++charge;
     }

@@ -10,7 +10,8 @@
 //
 // Units:     as ClusterSnapshot::Free.
 // Cost:      Begin O(resources); the rest O(resources), and as much again when the node
-//            lies in another word of 64 than the one before.
+//            lies in another word of 64 than the one before, whose columns are then no
+//            longer shared with copies, even by a question.
 // Threads:   none.
 // Ownership: borrows the snapshot, which may be changed and forked meanwhile, but not
 //            copied: Begin again after that.
@@ -35,7 +36,8 @@ class ShapeRoom {
 
   void Begin(ClusterSnapshot& snapshot, const PodShape& shape);
 
-  // NodeResourcesFit: a free pod slot, and enough of all that the shape requests.
+  // What the filter NodeResourcesFit says: a free pod slot, and enough of all that the
+  // shape requests.
   [[nodiscard]] bool IsOn(NodeId node) {
     const size_t place = GoTo(node);
     bool enough = true;  // Not asked one by one: most nodes that are tried have room.

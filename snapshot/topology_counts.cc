@@ -18,7 +18,6 @@ void TopologyCounts::CountInTable(const Catalog& catalog, TableId id, NodeId nod
   const uint32_t before = count;
   count += sign;
   table.total += sign;
-  ++table.version;
   if (!spread) return;
 
   if (table.histogram.size() <= count) table.histogram.resize(count + 1);
@@ -56,7 +55,6 @@ void TopologyCounts::DomainComesOrGoes(const Catalog&, RegistryId id, DomainId d
     const uint32_t count = table.counts[Index(domain)];
     if (table.histogram.size() <= count) table.histogram.resize(count + 1);
     table.histogram[count] += sign;
-    ++table.version;
     if (sign > 0) {
       if (registry.domains == 1 || count < table.min) table.min = count;
       continue;

@@ -40,10 +40,6 @@ class TopologyCounts {
   }
   [[nodiscard]] uint32_t MinCount(TableId table) const { return tables_[Index(table)].min; }
 
-  // Changes whenever any count of `table` does; equal versions, equal answers.
-  // Not restored by a revert: a version is never used twice.
-  [[nodiscard]] uint64_t Version(TableId table) const { return tables_[Index(table)].version; }
-
  private:
   friend class ClusterSnapshot;
 
@@ -52,7 +48,6 @@ class TopologyCounts {
     uint32_t total = 0;
     uint32_t min = 0;                 // kSpread.
     std::vector<uint32_t> histogram;  // kSpread: existing domains by count.
-    uint64_t version = 0;
   };
   struct Registry {
     CowVector<uint32_t, 256> nodes;  // Eligible nodes by DomainId.

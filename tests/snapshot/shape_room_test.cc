@@ -78,7 +78,7 @@ TEST(ShapeRoomTest, TakesAsAddPodDoes) {
   Cluster cluster;
   const std::vector<std::string> resources = {"cpu", "memory", "example.com/a", "example.com/b",
                                               "example.com/c"};
-  constexpr int kNodeCount = 150, kPodCount = 300;
+  constexpr int kNodeCount = 1100, kPodCount = 900;
   for (int n = 0; n < kNodeCount; ++n) {
     Node node("n" + std::to_string(n));
     for (const std::string& resource : resources) node.Resource(resource, dice.Below(100));
@@ -89,12 +89,25 @@ TEST(ShapeRoomTest, TakesAsAddPodDoes) {
     for (const std::string& resource : resources) {
       if (dice.Percent(60)) pod.Request(resource, 1 + dice.Below(9));
     }
+    // What it takes is not what is tested: a resize is under way.
+    if (dice.Percent(40)) {
+      pod.With([&](objects::Pod& raw) {
+        objects::ContainerStatus status;
+        status.name = raw.containers[0].name;
+        status.has_resources = true;
+        for (const std::string& resource : resources) {
+          if (dice.Percent(50)) status.requests.push_back({resource, 1 + dice.Below(30)});
+          if (dice.Percent(50)) status.allocated.push_back({resource, 1 + dice.Below(30)});
+        }
+        raw.container_statuses = {status};
+      });
+    }
     cluster.Add(pod);
   }
   ClusterSnapshot taken = cluster.Build();
   ClusterSnapshot added = taken;
   ShapeRoom room;
-  size_t full = 0;
+  size_t full = 0, resized = 0;
   for (uint32_t p = 0; p < kPodCount; ++p) {
     const PodShape& shape = taken.catalog().shape_of(PodId{p});
     room.Begin(taken, shape);
@@ -107,12 +120,14 @@ TEST(ShapeRoomTest, TakesAsAddPodDoes) {
       ASSERT_EQ(room.IsOn(node), enough);
       full += enough ? 0 : 1;
       if (!enough) continue;
+      resized += shape.fit_requests != shape.charge_requests ? 1 : 0;
       added.AddPod(PodId{p}, node);
       room.Take(node);
       break;
     }
   }
   EXPECT_GT(full, 0u);
+  EXPECT_GT(resized, 0u);
   EXPECT_GT(added.placed_pods(), 100u);
   for (uint32_t n = 0; n < kNodeCount; ++n) {
     for (uint32_t r = 0; r < taken.catalog().resources(); ++r) {
