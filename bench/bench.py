@@ -25,11 +25,14 @@ import tempfile
 import time
 import unittest
 
+import flame
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 OUT = ROOT / "build" / "bench"
 DOC = ROOT / "docs" / "performance.md"
 DATA = ROOT / "docs" / "performance.json"
 GROWTH_SVG = ROOT / "docs" / "growth.svg"
+FLAMES = ROOT / "docs" / "flame"
 
 # Cluster Autoscaler's planner (mid 2026) over the same kind of snapshots, on two
 # cores, the snapshot already loaded: cold pass and second pass, in milliseconds.
@@ -122,7 +125,8 @@ def relations(rows):
     by_name = {r["name"]: r for r in rows}
     made = []
     for name, r in by_name.items():
-        for kind, share in (("Planner_SecondPass", 10), ("Planner_ChurnPass", 20)):
+        for kind, share in (("Planner_SecondPass", 10), ("Planner_LaterPass", 10),
+                            ("Planner_ChurnPass", 20)):
             cold = by_name.get(name.replace(kind, "Planner_ColdPass"))
             if name.startswith(kind) and cold:
                 made.append(row(name + " of cold", [100 * nanos(r) / nanos(cold)], "%",
@@ -410,18 +414,41 @@ def shortened(symbol):
     return re.sub(r"\b(ebb|absl|debian\d+|std|__cxx11|simdjson|container_internal)::", "", symbol).strip()[:70]
 
 
-def profile(binary, args, name, lines=8):
-    """Where the time of a row goes: [(percent, function)], by perf's samples."""
+def perf_record(binary, args, name, data, *how, seconds):
+    """Samples a row for so long, its cluster's making included."""
     if shutil.which("perf") is None:
         raise Failure("--profile needs perf (apt install linux-perf)")
+    command = ["perf", "record", "-q", *how, "-o", data, str(binary), *args,
+               f"--benchmark_filter=^{re.escape(name)}$", "--benchmark_repetitions=1",
+               f"--benchmark_min_time={seconds}"]
+    if subprocess.run(command, cwd=ROOT, stdout=subprocess.DEVNULL,
+                      stderr=subprocess.DEVNULL).returncode != 0:
+        raise Failure(f"perf record of {name} failed; may this user profile?")
+
+
+def flame_graph(binary, args, name):
+    """Draws the row as a flame graph, from the call that is measured on."""
     with tempfile.TemporaryDirectory() as folder:
         data = str(pathlib.Path(folder) / "perf.data")
-        command = ["perf", "record", "-q", "-F", "2000", "-o", data, str(binary), *args,
-                   f"--benchmark_filter=^{re.escape(name)}$", "--benchmark_repetitions=1",
-                   "--benchmark_min_time=4"]
-        if subprocess.run(command, cwd=ROOT, stdout=subprocess.DEVNULL,
-                          stderr=subprocess.DEVNULL).returncode != 0:
-            raise Failure(f"perf record of {name} failed; may this user profile?")
+        perf_record(binary, args, name, data, "-F", "499", "--call-graph", "dwarf,8192", seconds=2)
+        script = subprocess.run(["perf", "script", "-i", data, "--no-inline", "-F", "comm,ip,sym"],
+                                capture_output=True, text=True, errors="replace").stdout
+    stacks = flame.folded(script, MEASURED, shortened)
+    if not stacks:
+        raise Failure(f"perf saw nothing of what {name} measures")
+    FLAMES.mkdir(exist_ok=True)
+    flame_file(plain(name)).write_text(flame.svg(stacks, plain(name)), encoding="utf-8")
+
+
+def flame_file(row_name):
+    return FLAMES / (re.sub(r"[^\w.-]+", "-", row_name) + ".svg")
+
+
+def profile(binary, args, name, lines=8):
+    """Where the time of a row goes: [(percent, function)], by perf's samples."""
+    with tempfile.TemporaryDirectory() as folder:
+        data = str(pathlib.Path(folder) / "perf.data")
+        perf_record(binary, args, name, data, "-F", "2000", seconds=4)
         report = subprocess.run(["perf", "report", "-i", data, "--no-children", "--sort", "sym",
                                  "-g", "none"], capture_output=True, text=True).stdout
     found = {}
@@ -433,8 +460,12 @@ def profile(binary, args, name, lines=8):
     return sorted(((round(p, 1), s) for s, p in found.items()), reverse=True)[:lines]
 
 
+# The calls that rows measure.
+MEASURED = r"^ebb::(Planner::Pass|ReadJson|ReadBytes|ScaleDown::\w+)(\(|$)"
+
 PROFILED = ["BM_Planner_ColdPass/uniform:5000/real_time", "BM_Planner_ColdPass/mixed:5000/real_time",
-            "BM_Planner_ColdPass/openb/real_time", "BM_Planner_SecondPass/uniform:5000/real_time",
+            "BM_Planner_ColdPass/openb/real_time", "BM_Planner_ColdPass/topology:5000/real_time",
+            "BM_Planner_SecondPass/uniform:5000/manual_time",
             "BM_Import_Json/mixed:1000/compact/threads:1/real_time",
             "BM_Import_Json/mixed:1000/indented/threads:1/real_time",
             "BM_Import_JsonToSnapshot/uniform:5000/compact/threads:1/real_time"]
@@ -466,8 +497,8 @@ def replaced(page, block, text):
 
 def order(name):
     """Rows of the page: by what they measure, then by size."""
-    kinds = ["Planner_ColdPass", "Planner_SecondPass", "Planner_ChurnPass", "Growth", "Import_Json/",
-             "Import_JsonToSnapshot", "Process", "Snapshot_Memory", "Snapshot_Build", "Snapshot",
+    kinds = ["Planner_ColdPass", "Planner_SecondPass", "Planner_LaterPass", "Planner_ChurnPass",
+             "Growth", "Import_Json/", "Import_JsonToSnapshot", "Process", "Snapshot_Memory", "Snapshot_Build", "Snapshot",
              "Round"]
     rank = next((i for i, k in enumerate(kinds) if name.startswith(k)), len(kinds))
     return rank, [int(p) if p.isdigit() else p for p in re.split(r"(\d+)", name)]
@@ -497,7 +528,9 @@ def write_page(rows, profiles, where):
         GROWTH_SVG.write_text(growth_svg(curves), encoding="utf-8")
     parts = []
     for name, lines in data["profiles"].items():
-        parts.append(f"`{name}`\n```\n" + "\n".join(f"{p:5.1f}%  {s}" for p, s in lines) + "\n```")
+        file = flame_file(name)
+        drawn = f" ([flame graph](flame/{file.name}))" if file.exists() else ""
+        parts.append(f"`{name}`{drawn}\n```\n" + "\n".join(f"{p:5.1f}%  {s}" for p, s in lines) + "\n```")
     page = replaced(page, "profiles", "\n".join(parts))
     DOC.write_text(page, encoding="utf-8")
 
@@ -527,7 +560,7 @@ def parse(argv):
     parser.add_argument("--docs", action="store_true",
                         help="write the figures into docs/performance.md")
     parser.add_argument("--profile", action="store_true",
-                        help="with --docs: also where the time of the main rows goes (needs perf)")
+                        help="with --docs: also where the time of the main rows goes, as lists and as flame graphs (needs perf)")
     parser.add_argument("--binary", default=str(ROOT / "build/release/ebb_bench"),
                         help=argparse.SUPPRESS)
     parser.add_argument("--self-test", action="store_true", help=argparse.SUPPRESS)
@@ -606,8 +639,8 @@ def run(options):
         if options.profile:
             for name in PROFILED:
                 if name in mine:
-                    profiles[plain(name)] = profile(
-                        binary, args, name)
+                    profiles[plain(name)] = profile(binary, args, name)
+                    flame_graph(binary, args, name)
         write_page(rows, profiles, where)
 
 
@@ -641,6 +674,16 @@ class BenchTest(unittest.TestCase):
         made = relations(rows)
         self.assertEqual([(r["name"], r["median"], r["met"]) for r in made],
                          [("Planner_SecondPass/a of cold", 20, False)])
+
+    def test_a_flame_graph_has_the_callees_of_its_root_alone(self):
+        script = ("ebb\n     1f main\n\n"
+                  "ebb\n     2a ebb::Add(int)\n     2b ebb::Planner::Pass(int)\n     2c main\n\n"
+                  "ebb\n     3a ebb::Planner::Pass(int)\n     3c main\n\n")
+        stacks = flame.folded(script, MEASURED, shortened)
+        self.assertEqual(stacks, {("Planner::Pass", "Add"): 1, ("Planner::Pass",): 1})
+        picture = flame.svg(stacks, "a row")
+        self.assertIn("<title>Add: 50.0%</title>", picture)
+        self.assertIn("<title>Planner::Pass: 100.0%</title>", picture)
 
     def test_only_the_block_of_the_page_is_exchanged(self):
         page = "a\n<!-- bench:x -->\nold\n<!-- /bench -->\nb <!-- bench:y -->\n<!-- /bench -->\n"

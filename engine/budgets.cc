@@ -146,6 +146,7 @@ CroppedNodes CropNodes(std::span<const NodeId> empty, std::span<const NodeId> dr
   Buckets empty_buckets = GroupNodes(empty, groups);
   Buckets drain_buckets = GroupNodes(drain, groups);
   std::vector<GroupId> with_empty_nodes;
+  with_empty_nodes.reserve(empty_buckets.atomic.size());
   for (const DeletionBucket& bucket : empty_buckets.atomic) {
     with_empty_nodes.push_back(bucket.group);
   }

@@ -54,6 +54,7 @@ bool Cooldowns::ActiveFor(std::string_view group, int64_t now_s) const {
 
 std::vector<Cooldowns::Last> Cooldowns::Save() const {
   std::vector<Last> events;
+  events.reserve(last_.size());
   for (const auto& [group, last] : last_) events.push_back(last);
   return events;
 }

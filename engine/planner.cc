@@ -59,7 +59,7 @@ void PassMemory::ForgetExpired(const ClusterSnapshot& snapshot, int64_t now_s) {
 
 DrainJudge& PassMemory::RulesFor(std::shared_ptr<const Catalog> catalog,
                                  const DrainOptions& options) {
-  if (judged != catalog) {
+  if (!rules.has_value() || judged != catalog) {
     judged = std::move(catalog);
     rules.emplace(*judged, options, /*pdbs=*/nullptr, /*listers=*/true, /*now_s=*/0);
   }
@@ -310,8 +310,7 @@ class PassRun {
 
 struct Planner::Memory : PassMemory {};
 
-Planner::Planner(PlannerOptions options)
-    : options_(std::move(options)), memory_(std::make_unique<Memory>()) {}
+Planner::Planner(PlannerOptions options) : options_(options), memory_(std::make_unique<Memory>()) {}
 
 Planner::~Planner() = default;
 

@@ -157,7 +157,7 @@ void ClusterSnapshot::ClearGhost() {
     if (node_of_[Index(pod)] == node) node_of_.Mutable(Index(pod)) = kNoNode;
   }
   if (!marks_.empty()) ghost_pods_.push_back(std::move(list));
-  list.clear();
+  list.clear();  // NOLINT(bugprone-use-after-move): a moved-from list may be cleared.
   topology_.CountNode(*catalog_, node, +1, /*as_ghost=*/true);
   Log({.op = Op::kClearGhost, .index = 0, .pod = kNoPod, .node = node});
 }
@@ -198,7 +198,7 @@ absl::Status ClusterSnapshot::MovePod(std::string_view namespace_name, std::stri
   if (!Contains(*node_id)) {
     return absl::NotFoundError(absl::StrCat("node \"", Absl(node), "\" was removed"));
   }
-  const absl::Status removed = RemovePod(namespace_name, pod);
+  absl::Status removed = RemovePod(namespace_name, pod);
   if (!removed.ok()) return removed;
   return AddPod(namespace_name, pod, node);
 }

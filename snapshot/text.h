@@ -24,7 +24,7 @@ inline std::optional<int64_t> ParseInt64(std::string_view text) {
   }
   int64_t value = 0;
   const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  const auto [stop, error] = std::from_chars(text.data(), end, value);  // NOLINT(bugprone-*)
   if (error != std::errc() || stop != end) return std::nullopt;
   return value;
 }

@@ -68,7 +68,7 @@ Reader Fraction(std::optional<double> NodeGroup::* field) {
     if (!fraction || !(*fraction >= 0 && *fraction <= 1)) {
       return absl::StrCat(Quoted(value), " is not a fraction between 0 and 1");
     }
-    rule.group.*field = *fraction;
+    rule.group.*field = fraction;
     return "";
   };
 }
@@ -174,7 +174,7 @@ absl::Status ParseDocument(const std::string& file, const YAML::Node& root, Grou
 
 absl::StatusOr<GroupRules> ParseGroups(const std::string& name, const std::string& yaml) {
   GroupRules rules;
-  const absl::Status status = ParseSettings(
+  absl::Status status = ParseSettings(
       name, yaml, [&](const YAML::Node& root) { return ParseDocument(name, root, rules); });
   if (!status.ok()) return status;
   return rules;

@@ -458,7 +458,7 @@ class Resolver {
 
 absl::StatusOr<RoundEvents> ParseEvents(const std::string& file, const std::string& text) {
   RoundEvents events;
-  const absl::Status status = ParseSettings(
+  absl::Status status = ParseSettings(
       file, text, [&](const YAML::Node& root) { return ParseDocument(file, root, events); });
   if (!status.ok()) return status;
   return events;
@@ -469,6 +469,7 @@ absl::Status ReadWithEvents(const std::string& file, const RoundEvents& events,
                             const std::function<absl::Status(ObjectSink&)>& read,
                             std::vector<std::string>& log) {
   std::vector<const EvictedPod*> evicted;
+  evicted.reserve(events.evictions.size() + remembered.size());
   for (const auto& eviction : events.evictions) evicted.push_back(&eviction.pod);
   const size_t told = evicted.size();
   for (const EvictedPod& pod : remembered) evicted.push_back(&pod);
