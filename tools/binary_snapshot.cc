@@ -11,6 +11,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "snapshot/text.h"
+#include "tools/object_batch.h"
 #include "tools/wire/snapshot.pb.h"
 
 namespace ebb {
@@ -870,11 +871,7 @@ class FileReader {
     ++stats_.objects;
     const absl::Status taken = (sink_.*call)(handed);
     if (taken.ok()) return taken;
-    const std::string where = object.meta.namespace_name.empty()
-                                  ? std::string()
-                                  : absl::StrCat(Absl(object.meta.namespace_name), "/");
-    return absl::Status(taken.code(), absl::StrCat(Absl(name_), ": ", Absl(kind), " ", where,
-                                                   Absl(object.meta.name), ": ", taken.message()));
+    return ObjectError(name_, kind, object.meta, taken);
   }
 
   static std::string_view KindName(wire::ControllerKind kind) {

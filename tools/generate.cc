@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "tools/random.h"
 
 namespace ebb {
@@ -79,6 +80,20 @@ std::string Suffix(Random& random, size_t length) {
   while (text.size() < length) text.push_back(kLetters[random.Below(kLetters.size())]);
   return text;
 }
+
+// Suffixes that differ from each other: the names of one controller's pods.  What was
+// drawn before is drawn again, so that other clusters keep their names.
+class Suffixes {
+ public:
+  std::string Draw(Random& random, size_t length) {
+    while (true) {
+      if (auto [drawn, is_new] = drawn_.insert(Suffix(random, length)); is_new) return *drawn;
+    }
+  }
+
+ private:
+  absl::flat_hash_set<std::string> drawn_;
+};
 
 struct Shape {
   Text name;
@@ -192,7 +207,8 @@ class MixedCluster {
   absl::Status MakeControlPlane();
   absl::Status MakeNode(std::string name, size_t pool, const Shape& shape, size_t zone);
   absl::Status MakeDaemonSets();
-  absl::Status MakeDaemonPod(const DaemonSet& set, const std::string& uid, const std::string& node);
+  absl::Status MakeDaemonPod(const DaemonSet& set, const std::string& uid, const std::string& node,
+                             Suffixes& names);
   absl::Status MakeSystemApps();
   absl::Status MakeTeamApps();
   App DrawApp(size_t pool);
@@ -200,7 +216,7 @@ class MixedCluster {
   absl::Status MakeApp(const App& app);
   absl::Status MakeController(const App& app, int64_t pods);
   absl::Status MakeBudget(const App& app, int64_t pods);
-  absl::Status MakePod(const App& app, int64_t index, Text node, Text phase);
+  absl::Status MakePod(const App& app, int64_t index, Text node, Text phase, Suffixes& names);
   std::optional<size_t> Place(const App& app, const std::set<size_t>& used,
                               const std::array<int64_t, std::size(kZones)>& in_zone);
   [[nodiscard]] bool Fits(const App& app, size_t node, const std::set<size_t>& used,
@@ -329,22 +345,23 @@ absl::Status MixedCluster::MakeDaemonSets() {
     controller.kind = objects::ControllerKind::kDaemonSet;
     controller.meta = MetaOf(set.name, "kube-system", uid, kNewest - 400 * kDay);
     if (absl::Status s = sink_.OnController(controller); !s.ok()) return s;
+    Suffixes names;
     for (MadeNode& node : nodes_) {
       node.free_cpu -= set.cpu_milli;
       node.free_memory -= set.memory_bytes;
       node.free_pods -= 1;
-      if (absl::Status s = MakeDaemonPod(set, uid, node.name); !s.ok()) return s;
+      if (absl::Status s = MakeDaemonPod(set, uid, node.name, names); !s.ok()) return s;
     }
     for (const std::string& node : control_plane_) {
-      if (absl::Status s = MakeDaemonPod(set, uid, node); !s.ok()) return s;
+      if (absl::Status s = MakeDaemonPod(set, uid, node, names); !s.ok()) return s;
     }
   }
   return absl::OkStatus();
 }
 
 absl::Status MixedCluster::MakeDaemonPod(const DaemonSet& set, const std::string& set_uid,
-                                         const std::string& node) {
-  const std::string name = fmt::format("{}-{}", set.name, Suffix(random_, 5));
+                                         const std::string& node, Suffixes& names) {
+  const std::string name = fmt::format("{}-{}", set.name, names.Draw(random_, 5));
   const std::string uid = Uid(random_);
   objects::Pod pod;
   pod.meta = MetaOf(name, "kube-system", uid, kNewest - kDay);
@@ -484,6 +501,7 @@ std::optional<size_t> MixedCluster::Place(const App& app, const std::set<size_t>
 
 absl::Status MixedCluster::MakeApp(const App& app) {
   std::set<size_t> used;
+  Suffixes names;
   std::array<int64_t, std::size(kZones)> in_zone{};
   int64_t placed = 0;
   for (int64_t r = 0; r < app.replicas; ++r) {
@@ -497,7 +515,7 @@ absl::Status MixedCluster::MakeApp(const App& app) {
     used.insert(*n);
     in_zone[node.zone] += 1;
     wanted_cpu_[app.pool] -= app.cpu_milli;
-    if (absl::Status s = MakePod(app, r, node.name, "Running"); !s.ok()) return s;
+    if (absl::Status s = MakePod(app, r, node.name, "Running", names); !s.ok()) return s;
     ++placed;
   }
   if (placed == 0) return absl::OkStatus();
@@ -506,10 +524,11 @@ absl::Status MixedCluster::MakeApp(const App& app) {
     const int64_t done = random_.Between(0, 2);
     for (int64_t r = 0; r < done; ++r) {
       const std::string& node = nodes_[*used.begin()].name;
-      if (absl::Status s = MakePod(app, app.replicas + r, node, "Succeeded"); !s.ok()) return s;
+      const absl::Status s = MakePod(app, app.replicas + r, node, "Succeeded", names);
+      if (!s.ok()) return s;
     }
   } else if (app.kind == AppKind::kDeployment && random_.Chance(10)) {
-    if (absl::Status s = MakePod(app, app.replicas, "", "Pending"); !s.ok()) return s;
+    if (absl::Status s = MakePod(app, app.replicas, "", "Pending", names); !s.ok()) return s;
   }
   if (absl::Status s = MakeController(app, placed); !s.ok()) return s;
   const bool guarded = app.name_space != "kube-system" && placed > 2 && random_.Chance(500);
@@ -540,12 +559,13 @@ absl::Status MixedCluster::MakeBudget(const App& app, int64_t pods) {
   return sink_.OnPodDisruptionBudget(budget);
 }
 
-absl::Status MixedCluster::MakePod(const App& app, int64_t index, Text node, Text phase) {
+absl::Status MixedCluster::MakePod(const App& app, int64_t index, Text node, Text phase,
+                                   Suffixes& names) {
   const Pool& pool = kPools[app.pool];
   const bool ordinal = app.kind == AppKind::kStatefulSet;
   std::string name = app.controller;
   if (app.kind != AppKind::kBare) {
-    name += ordinal ? fmt::format("-{}", index) : "-" + Suffix(random_, 5);
+    name += ordinal ? fmt::format("-{}", index) : "-" + names.Draw(random_, 5);
   }
   const std::string uid = Uid(random_);
   objects::Pod pod;

@@ -112,14 +112,6 @@ absl::Status ObjectBatch::Give(const Entry& entry, ObjectSink& sink) {
   return sink.OnStorageObject(storage[entry.index]);
 }
 
-// `error` with the file and, unless it says so itself, the object in front.
-absl::Status ObjectBatch::Named(std::string_view file, const Entry& entry,
-                                const absl::Status& error) {
-  std::string name = absl::StrCat(Absl(entry.kind), " ", NameOf(MetaOf(entry)), ": ");
-  if (absl::StartsWith(error.message(), name)) name.clear();
-  return absl::Status(error.code(), absl::StrCat(Absl(file), ": ", name, error.message()));
-}
-
 absl::Status ObjectBatch::HandOver(std::string_view file, ObjectSink& sink, ImportStats& stats,
                                    absl::FunctionRef<absl::Status(size_t)> without_kind) {
   for (size_t position = 0; position < entries_.size(); ++position) {
@@ -129,7 +121,7 @@ absl::Status ObjectBatch::HandOver(std::string_view file, ObjectSink& sink, Impo
       case What::kObject:
         ++stats.objects;
         taken = Give(entry, sink);
-        if (!taken.ok()) return Named(file, entry, taken);
+        if (!taken.ok()) return ObjectError(file, entry.kind, MetaOf(entry), taken);
         continue;
       case What::kIgnored:
         ++stats.ignored.try_emplace(std::string(entry.kind), 0).first->second;
@@ -150,6 +142,13 @@ absl::Status ObjectBatch::HandOver(std::string_view file, ObjectSink& sink, Impo
 std::string NameOf(const objects::ObjectMeta& meta) {
   if (meta.namespace_name.empty()) return std::string(meta.name);
   return absl::StrCat(Absl(meta.namespace_name), "/", Absl(meta.name));
+}
+
+absl::Status ObjectError(std::string_view file, std::string_view kind,
+                         const objects::ObjectMeta& meta, const absl::Status& error) {
+  std::string name = absl::StrCat(Absl(kind), " ", NameOf(meta), ": ");
+  if (absl::StartsWith(error.message(), name)) name.clear();
+  return absl::Status(error.code(), absl::StrCat(Absl(file), ": ", name, error.message()));
 }
 
 }  // namespace ebb

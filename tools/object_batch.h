@@ -108,7 +108,6 @@ class ObjectBatch {
 
   const objects::ObjectMeta& MetaOf(const Entry& entry);
   absl::Status Give(const Entry& entry, ObjectSink& sink);
-  absl::Status Named(std::string_view file, const Entry& entry, const absl::Status& error);
 
   std::vector<Entry> entries_;
   absl::Status error_;
@@ -116,6 +115,11 @@ class ObjectBatch {
 
 // "namespace/name", or the name alone.
 std::string NameOf(const objects::ObjectMeta& meta);
+
+// What a sink said of an object, with the file and, unless it says so itself, the
+// object in front: "pods.json: Pod default/web: occurs twice".
+absl::Status ObjectError(std::string_view file, std::string_view kind,
+                         const objects::ObjectMeta& meta, const absl::Status& error);
 
 }  // namespace ebb
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tests/tools/dump_sink.h"
+#include "tools/load_cluster.h"
 #include "tools/read_input.h"
 
 namespace ebb {
@@ -150,6 +151,17 @@ TEST(BinarySnapshotTest, DamageIsAnErrorOrOtherDataButNeverACrash) {
     refused += ErrorOf(damaged).empty() ? 0 : 1;
   }
   EXPECT_GT(refused, 5'000);
+}
+
+TEST(BinarySnapshotTest, WhatIsWrongWithAnObjectNamesItOnce) {
+  constexpr std::string_view kNode = R"({"kind":"Node","metadata":{"name":"a"}})";
+  constexpr std::string_view kPod = R"({"kind":"Pod","metadata":{"name":"p","namespace":"ns"}})";
+  const std::string twice = std::string(kNode) + std::string(kPod) + std::string(kPod);
+  for (const std::string& bytes : {twice, Written(twice)}) {
+    ClusterLoader loader;
+    ImportStats stats;
+    EXPECT_EQ(ReadBytes("file", bytes, loader, stats).message(), "file: Pod ns/p: occurs twice");
+  }
 }
 
 TEST(BinarySnapshotTest, WhatTheOutputSaysComesBack) {

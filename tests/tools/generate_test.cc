@@ -49,6 +49,23 @@ TEST(GenerateTest, AnyNumberOfNodesWorks) {
   }
 }
 
+// Most clusters of more than 2,000 nodes named two pods of a DaemonSet alike.
+TEST(GenerateTest, NoTwoObjectsShareAName) {
+  for (const uint32_t nodes : {30, 300, 1000, 2000, 3500, 5000}) {
+    for (uint64_t seed = 1; seed <= (nodes < 2000 ? 20u : 4u); ++seed) {
+      ClusterLoader loader;  // Refuses an object that it has.
+      const absl::Status made = GenerateMixed({.nodes = nodes, .seed = seed}, loader);
+      ASSERT_TRUE(made.ok()) << nodes << " nodes, seed " << seed << ": " << made;
+      const absl::StatusOr<LoadedCluster> cluster = std::move(loader).Finish();
+      ASSERT_TRUE(cluster.ok()) << nodes << " nodes, seed " << seed << ": " << cluster.status();
+    }
+  }
+}
+
+TEST(GenerateTest, ClustersThatWereSoundStayTheSame) {
+  EXPECT_EQ(Digest(Mixed(1000, 1)), 4244555029172219278u);
+}
+
 TEST(GenerateTest, NoNodeIsOverbooked) {
   ClusterLoader loader;
   ASSERT_TRUE(GenerateMixed({.nodes = 200, .seed = 3}, loader).ok());
