@@ -41,12 +41,14 @@ constexpr auto kHarmlessPodSpec = std::to_array<Text>({
     "runtimeClassName",  // What it restricts is merged into the pod on admission.
     "schedulerName",
     "schedulingGates",
+    "schedulingGroup",  // Gang scheduling: no part of the autoscaler's simulation.
     "securityContext",
     "serviceAccount",
     "serviceAccountName",
     "setHostnameAsFQDN",
     "shareProcessNamespace",
     "subdomain",
+    "workloadRef",  // What schedulingGroup was called before.
 });
 static_assert(std::is_sorted(kHarmlessPodSpec.begin(), kHarmlessPodSpec.end()));
 

@@ -315,6 +315,14 @@ TEST(ReadJsonTest, APodWithoutANamespaceIsInDefault) {
 
 // --- what is not understood
 
+TEST(ReadJsonTest, AFieldThatTheAutoscalersSimulationIgnoresIsPassedOver) {
+  EXPECT_EQ(PodLine(R"({"nodeName":"n","schedulingGroup":{"podGroupName":"x"}})"),
+            "Pod name=[p] namespace=[ns] node=[n]");
+  EXPECT_EQ(PodLine(R"({"workloadRef":{"name":"w","podGroup":"x"},"nodeName":"n"})"),
+            "Pod name=[p] namespace=[ns] node=[n]");
+  EXPECT_THAT(PodLine(R"({"schedulingGroups":[]})"), HasSubstr("spec.schedulingGroups"));
+}
+
 TEST(ReadJsonTest, AFieldThatMayRestrictPlacementIsNotPassedOver) {
   const auto path = [](std::string_view spec) {
     const std::string line = PodLine(spec);
