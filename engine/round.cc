@@ -171,7 +171,8 @@ class RoundRun {
     pass.evicting = evicting_;
     result_.plan = state_.planner_.Pass(Planned(), groups_, pass);
     if (options_.verify == VerifyPlans::kAlways && !PlanIsRight()) return;
-    state_.timers_.Update(catalog_, result_.plan, now_s_, options_.skipped_timer);
+    state_.timers_.Update(catalog_, result_.plan, now_s_, options_.skipped_timer,
+                          options_.returned_node);
     NoteSkipped();
     CountDisplaced();
     if (result_.status != ScaleDownStatus::kNoRoomForPods) ChooseWhatGoes();
@@ -358,8 +359,9 @@ class RoundRun {
     state_.skipped_ = std::move(skipped);
   }
 
-  // Timers that end because their machine is not there any more.
+  // Timers whose machine is not there any more.
   void LogLostMachines() {
+    const bool keeps = options_.returned_node == ReturnedNode::kKeepsTimer;
     std::vector<std::string> lines;
     state_.timers_.ForEach([&](TextId name, TextId uid) {
       const NodeId node = catalog_.FindNode(name);
@@ -368,7 +370,8 @@ class RoundRun {
                                      " was unneeded and has left the cluster"));
       } else if (catalog_.node(node).uid != uid) {
         lines.push_back(absl::StrCat("node ", Absl(catalog_.Text(name)),
-                                     " is another machine than before; its timer starts anew"));
+                                     " is another machine than before; its timer ",
+                                     keeps ? "goes on" : "starts anew"));
       }
     });
     std::sort(lines.begin(), lines.end());

@@ -17,7 +17,8 @@
 // some round and never moves; nothing starts beyond the budgets but one atomic group.
 //
 // No clock is read.  A round whose time lies before the last one's takes the last
-// one's and logs it.  A node that comes back as another machine (UID) starts anew.
+// one's and logs it.  A node that comes back as another machine (UID) starts anew,
+// unless the options say otherwise.
 //
 // Snapshots may be built anew for every round but share one Symbols, by whose ids
 // names are remembered.
@@ -87,6 +88,7 @@ struct ScaleDownOptions {
   int64_t recent_eviction_ttl_s = 120;
   DisplacedPods displaced_pods = DisplacedPods::kMustFit;
   SkippedTimer skipped_timer = SkippedTimer::kKept;
+  ReturnedNode returned_node = ReturnedNode::kStartsAnew;
   VerifyPlans verify = VerifyPlans::kBeforeDeletion;
   // Whether removable nodes bound a pass (limits.h).
   bool unneeded_limit = true;

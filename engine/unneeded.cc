@@ -7,34 +7,38 @@
 
 namespace ebb {
 
-const UnneededTimers::Entry* UnneededTimers::Find(const NodeInfo& node) const {
+const UnneededTimers::Entry* UnneededTimers::Find(const NodeInfo& node,
+                                                  ReturnedNode returned) const {
   const auto it = before_.find(node.name);
-  return it == before_.end() || it->second.uid != node.uid ? nullptr : &it->second;
+  if (it == before_.end()) return nullptr;
+  const bool goes_on = it->second.uid == node.uid || returned == ReturnedNode::kKeepsTimer;
+  return goes_on ? &it->second : nullptr;
 }
 
 void UnneededTimers::Update(const Catalog& catalog, const Plan& plan, int64_t now_s,
-                            SkippedTimer skipped) {
+                            SkippedTimer skipped, ReturnedNode returned) {
   std::swap(timers_, before_);
   timers_.clear();
   timers_.reserve(plan.remove.size());
-  if (skipped == SkippedTimer::kKept) KeepSkipped(catalog, plan);
+  if (skipped == SkippedTimer::kKept) KeepSkipped(catalog, plan, returned);
   for (const RemovableNode& removable : plan.remove) {
     const NodeInfo& node = catalog.node(removable.node);
-    const Entry* running = Find(node);
+    const Entry* running = Find(node, returned);
     timers_[node.name] = {node.uid, running != nullptr ? running->since_s : now_s, true};
   }
   judged_ = plan.remove.size();
 }
 
 // Timers are few where a pass skips many.
-void UnneededTimers::KeepSkipped(const Catalog& catalog, const Plan& plan) {
+void UnneededTimers::KeepSkipped(const Catalog& catalog, const Plan& plan, ReturnedNode returned) {
   if (before_.empty() || plan.skipped.empty()) return;
   NodeSet skipped(catalog.nodes());
   for (const NodeId node : plan.skipped) skipped.Insert(node);
   for (const auto& [name, entry] : before_) {
     const NodeId node = catalog.FindNode(name);
-    if (node == kNoNode || !skipped.Contains(node) || catalog.node(node).uid != entry.uid) continue;
-    timers_[name] = {entry.uid, entry.since_s, false};
+    if (node == kNoNode || !skipped.Contains(node)) continue;
+    if (Find(catalog.node(node), returned) == nullptr) continue;
+    timers_[name] = {catalog.node(node).uid, entry.since_s, false};
   }
 }
 

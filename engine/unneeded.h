@@ -1,8 +1,8 @@
 // UnneededTimers: since when each node has been found removable without a break.
 //
 // A node's timer starts when a pass first finds it removable and ends when a pass
-// does not.  Nodes are known by name and UID: one that comes back under its old
-// name as another machine starts anew.
+// does not.  Nodes are known by name and UID: what becomes of the timer of one that
+// comes back under its old name as another machine, ReturnedNode says.
 //
 // Names are ids of the Symbols that all snapshots of a planner share; saved timers
 // carry text.
@@ -33,6 +33,12 @@ enum class SkippedTimer : uint8_t {
   kKept,  // It goes on if the next judgement says removable again.
 };
 
+// A node that comes back under its name with another UID is another machine.
+enum class ReturnedNode : uint8_t {
+  kStartsAnew,  // It waits its full time.
+  kKeepsTimer,  // As the autoscaler does, which knows nodes by name.
+};
+
 class UnneededTimers {
  public:
   struct Timer {
@@ -45,7 +51,8 @@ class UnneededTimers {
 
   // Replaces the tracked set by `plan.remove`; a node tracked before keeps its time.
   // Skipped nodes that are still in the cluster are treated as `skipped` says.
-  void Update(const Catalog& catalog, const Plan& plan, int64_t now_s, SkippedTimer skipped);
+  void Update(const Catalog& catalog, const Plan& plan, int64_t now_s, SkippedTimer skipped,
+              ReturnedNode returned = ReturnedNode::kStartsAnew);
 
   // When the node of that name became unneeded; nullopt if the last pass did not find so.
   [[nodiscard]] std::optional<int64_t> Since(TextId node) const {
@@ -77,9 +84,9 @@ class UnneededTimers {
   };
   using Timers = absl::flat_hash_map<TextId, Entry>;  // By the node's name.
 
-  // The timer of the same machine, or nullptr.
-  const Entry* Find(const NodeInfo& node) const;
-  void KeepSkipped(const Catalog& catalog, const Plan& plan);
+  // The timer that goes on for the node, or nullptr.
+  const Entry* Find(const NodeInfo& node, ReturnedNode returned) const;
+  void KeepSkipped(const Catalog& catalog, const Plan& plan, ReturnedNode returned);
 
   Timers timers_;
   Timers before_;  // While Update runs: those of the pass before.

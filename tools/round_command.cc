@@ -223,6 +223,8 @@ ScaleDownOptions OptionsOf(const PlanCommand& command) {
   options.recent_eviction_ttl_s = Seconds(flags.recent_eviction_ttl);
   options.skipped_timer =
       flags.skipped_timers == "lost" ? SkippedTimer::kLost : SkippedTimer::kKept;
+  options.returned_node =
+      flags.returned_nodes == "keep-timer" ? ReturnedNode::kKeepsTimer : ReturnedNode::kStartsAnew;
   options.displaced_pods =
       flags.displaced_pods == "best-effort" ? DisplacedPods::kBestEffort : DisplacedPods::kMustFit;
   if (flags.max_empty_bulk_delete) {
@@ -488,6 +490,11 @@ void RoundFlags::AddTo(CLI::App& command) {
        "autoscaler",
        "MODE")
       ->check(CLI::IsMember({"kept", "lost"}));
+  text("--returned-nodes", returned_nodes,
+       "anew: a node that comes back under its name with another UID waits its full time; "
+       "keep-timer: as the autoscaler",
+       "MODE")
+      ->check(CLI::IsMember({"anew", "keep-timer"}));
 }
 
 void RoundFlags::WarnUnused(std::ostream& err) const {

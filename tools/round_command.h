@@ -46,6 +46,7 @@ struct RoundFlags {
   std::string displaced_pods = "must-fit";
   std::string recent_eviction_ttl = "2m";
   std::string skipped_timers = "kept";
+  std::string returned_nodes = "anew";
   std::string max_node_startup_time = "15m";
   int64_t nodes_min = 0;
   int64_t min_nodes_per_pass = 1;  // So that every candidate has its turn.

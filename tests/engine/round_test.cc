@@ -107,6 +107,29 @@ TEST_F(RoundTest, TimerStartsAnewForAnotherMachineOfTheSameName) {
   EXPECT_THAT(result.log, ElementsAre(HasSubstr("node a is another machine")));
 }
 
+TEST_F(RoundTest, AnotherMachineOfTheSameNameKeepsTheTimerWhereTheOptionsSaySo) {
+  const auto symbols = std::make_shared<Symbols>();
+  const auto cluster = [&](std::string_view uid) {
+    return Cluster(symbols)
+        .Add(Node("a").With([&](objects::Node& node) { node.meta.uid = uid; }))
+        .Add(Node("b").Annotation("cluster-autoscaler.kubernetes.io/scale-down-disabled", "true"))
+        .Build();
+  };
+  ClusterSnapshot first = cluster("1");
+  ClusterSnapshot second = cluster("2");
+  ScaleDownOptions options;
+  options.returned_node = ReturnedNode::kKeepsTimer;
+  ScaleDown scale_down(options);
+  Round(scale_down, first, kStart);
+  const RoundResult result = Round(scale_down, second, kStart + 601);
+  EXPECT_EQ(result.status, ScaleDownStatus::kNodeDeleteStarted);
+  ASSERT_EQ(result.unneeded.size(), 1u);
+  EXPECT_EQ(result.unneeded[0].since_s, kStart);
+  EXPECT_THAT(result.log, ElementsAre(HasSubstr("its timer goes on")));
+  // From now on the timer is the new machine's.
+  EXPECT_THAT(Round(scale_down, second, kStart + 602).log, ElementsAre());
+}
+
 TEST_F(RoundTest, NodeThatVanishedIsLoggedAndOthersKeepTheirTimers) {
   const auto symbols = std::make_shared<Symbols>();
   ClusterSnapshot both = Cluster(symbols).Add(Node("a")).Add(Node("b")).Build();

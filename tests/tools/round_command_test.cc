@@ -106,6 +106,32 @@ TEST_F(RoundCommandTest, TimersOutliveTheProcess) {
   EXPECT_EQ(second.at("deleteNow").at("drain"), nlohmann::json({"a"}));
 }
 
+TEST_F(RoundCommandTest, ReturnedNodesKeepTheirTimersIfAskedAndAReplayAgrees) {
+  const auto come_back = [&] {  // Every node, under its name with another UID.
+    std::ifstream file(Input());
+    std::string text((std::istreambuf_iterator<char>(file)), {});
+    for (size_t at = 0; (at = text.find("uid-", at)) != std::string::npos; at += 5) {
+      text.replace(at, 4, "new-");
+    }
+    std::ofstream(Input()) << text;
+  };
+  const std::vector<std::string> keep = {"--returned-nodes", "keep-timer", "--record", Record()};
+  JsonRound("2026-06-01T12:00:00Z", keep);
+  come_back();
+  const auto second = JsonRound("2026-06-01T12:10:01Z", keep);
+  EXPECT_EQ(second.at("unneeded").at(0).at("since"), "2026-06-01T12:00:00Z");
+  EXPECT_EQ(second.at("deleteNow").at("empty"), nlohmann::json({"c"}));
+  EXPECT_EQ(Ebb({"replay", Record()}).code, 0);
+
+  std::remove(State().c_str());
+  SetUp();
+  JsonRound("2026-06-01T12:00:00Z");
+  come_back();
+  const auto anew = JsonRound("2026-06-01T12:10:01Z");
+  EXPECT_EQ(anew.at("unneeded").at(0).at("since"), "2026-06-01T12:10:01Z");
+  EXPECT_TRUE(anew.at("deleteNow").at("empty").empty());
+}
+
 TEST_F(RoundCommandTest, NamesAreThoseToDeleteNow) {
   EXPECT_EQ(Round("2026-06-01T12:00:00Z", {"-o", "name"}).out, "");
   EXPECT_EQ(Round("2026-06-01T12:10:01Z", {"-o", "name"}).out, "node/c\nnode/a\n");
