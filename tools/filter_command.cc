@@ -15,6 +15,7 @@
 #include "predicates/filters.h"
 #include "snapshot/text.h"
 #include "tools/builder_sink.h"
+#include "tools/file_identity.h"
 #include "tools/load_cluster.h"
 #include "tools/read_json.h"
 #include "tools/table.h"
@@ -199,7 +200,7 @@ absl::StatusOr<Json> Answer(const Request& request) {
 
 int AnswerLines(std::istream& in, std::ostream& out) {
   std::string line;
-  while (std::getline(in, line)) {
+  while (out && std::getline(in, line)) {
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
     out << AnswerFilterRequest(line) << std::endl;  // The other side waits for it.
   }
@@ -287,6 +288,9 @@ int FilterCommand::Run(std::istream& in, std::ostream& out, std::ostream& err) c
     err << "ebb: " << status.message() << "\n";
     return 1;
   };
+  std::vector<UsedFile> files;
+  for (const std::string& input : inputs) files.push_back({"INPUT", input, FileUse::kRead});
+  if (absl::Status s = CheckFiles(files); !s.ok()) return fail(s);
   absl::StatusOr<LoadedCluster> cluster = LoadCluster(inputs, {});
   if (!cluster.ok()) return fail(cluster.status());
   const Catalog& catalog = cluster->snapshot.catalog();

@@ -1,17 +1,27 @@
-#include <unistd.h>
-
 #include <cstdio>
 #include <exception>
 #include <iostream>
 
 #include "tools/cli.h"
+#include "tools/standard_output.h"
 
-int main(int argc, char** argv) {
-  std::ios::sync_with_stdio(false);
+namespace {
+
+int Run(int argc, char** argv, std::ostream& out) {
   try {
-    return ebb::RunCli(argc, argv, std::cin, std::cout, std::cerr);
+    return ebb::RunCli(argc, argv, std::cin, out, std::cerr);
   } catch (const std::exception& e) {  // Out of memory, and little else.
     std::cerr << "ebb: " << e.what() << "\n";
     return 1;
   }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  ebb::PrepareDescriptors();
+  std::ios::sync_with_stdio(false);
+  ebb::StandardOutput output;
+  const int code = Run(argc, argv, output.stream());
+  return output.Finish(code, std::cerr);
 }

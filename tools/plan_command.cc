@@ -272,10 +272,22 @@ CandidateOrder PlanCommand::Order() const { return Orders().at(candidate_order);
 
 int64_t PlanCommand::NowOf(const LoadedCluster& cluster) const { return Now(*this, cluster); }
 
+std::vector<UsedFile> PlanCommand::Files() const {
+  std::vector<UsedFile> files;
+  for (const std::string& input : inputs) files.push_back({"INPUT", input, FileUse::kRead});
+  files.push_back({"--node-groups", node_groups, FileUse::kRead});
+  files.push_back({"--events", over_time.events, FileUse::kRead});
+  files.push_back({"--state", over_time.state, FileUse::kDatabase});
+  files.push_back({"--record", over_time.record, FileUse::kDatabase});
+  files.push_back({"--metrics", over_time.metrics, FileUse::kWrite});
+  return files;
+}
+
 int PlanCommand::Run(std::ostream& out, std::ostream& err) const {
   if (over_time.active()) return RunRound(*this, out, err);
   over_time.WarnUnused(err);
   over_time.WarnOld(err);
+  if (absl::Status s = CheckFiles(Files()); !s.ok()) return Fail(s, err);
   Progress progress;
   progress.Say("reading");
   GroupRules rules;

@@ -15,6 +15,7 @@
 
 #include "engine/parallel.h"
 #include "engine/planner.h"
+#include "tools/file_identity.h"
 #include "tools/load_cluster.h"
 #include "tools/make_plan.h"
 #include "tools/plan_report.h"
@@ -47,6 +48,8 @@ struct PlanCommand {
   [[nodiscard]] CandidateOrder Order() const;
   // The time to plan for: --now, or the clock's.
   [[nodiscard]] int64_t NowOf(const LoadedCluster& cluster) const;
+  // Every file that the flags name.
+  [[nodiscard]] std::vector<UsedFile> Files() const;
   // The exit code: 0 plan made, 1 bad input.
   int Run(std::ostream& out, std::ostream& err) const;
 };

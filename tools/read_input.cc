@@ -244,14 +244,6 @@ absl::Status ReadFile(const std::string& path, ObjectSink& sink, ImportStats& st
   return Parse(path, *bytes, false, sink, stats, parallelism);
 }
 
-bool IsDump(const fs::path& path) {
-  const std::string name = path.filename().string();
-  for (const std::string_view suffix : {".json", ".yaml", ".yml", ".gz", ".pb"}) {
-    if (EndsWith(name, suffix)) return true;
-  }
-  return false;
-}
-
 absl::Status ReadFolder(const std::string& path, ObjectSink& sink, ImportStats& stats,
                         const Parallelism& parallelism) {
   std::error_code error;
@@ -259,7 +251,7 @@ absl::Status ReadFolder(const std::string& path, ObjectSink& sink, ImportStats& 
   fs::directory_iterator each(path, error);
   for (; !error && each != fs::directory_iterator(); each.increment(error)) {
     std::error_code ignored;
-    if (IsDump(each->path()) && !fs::is_directory(each->path(), ignored)) {
+    if (IsDumpName(each->path().filename().string()) && !fs::is_directory(each->path(), ignored)) {
       files.push_back(each->path().string());
     }
   }
@@ -276,6 +268,13 @@ absl::Status ReadFolder(const std::string& path, ObjectSink& sink, ImportStats& 
 }
 
 }  // namespace
+
+bool IsDumpName(std::string_view name) {
+  for (const std::string_view suffix : {".json", ".yaml", ".yml", ".gz", ".pb"}) {
+    if (EndsWith(name, suffix)) return true;
+  }
+  return false;
+}
 
 absl::Status ReadInput(std::string_view path, ObjectSink& sink, ImportStats& stats,
                        const Parallelism& parallelism) {

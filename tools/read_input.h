@@ -38,6 +38,9 @@ struct ImportStats {
   std::map<std::string, uint64_t, std::less<>> ignored;  // Kind -> objects.
 };
 
+// Whether a file of this name is read as part of a folder.
+bool IsDumpName(std::string_view name);
+
 // Reads one input ("-": standard input).
 absl::Status ReadInput(std::string_view path, ObjectSink& sink, ImportStats& stats,
                        const Parallelism& parallelism = Parallelism::One());

@@ -5,18 +5,12 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <chrono>
-#include <cstdio>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <functional>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -25,9 +19,11 @@
 #include "snapshot/node_set.h"
 #include "tools/binary_snapshot.h"
 #include "tools/duration.h"
+#include "tools/file_identity.h"
 #include "tools/groups.h"
 #include "tools/json_text.h"
 #include "tools/metrics.h"
+#include "tools/output_file.h"
 #include "tools/plan_command.h"
 #include "tools/plan_json.h"
 #include "tools/plan_report.h"
@@ -384,20 +380,6 @@ void Print(const std::string& format, const LoadedCluster& cluster, const MadeRo
   }
 }
 
-// Whole or not at all, for collectors that may read at any time.
-absl::Status WriteFile(const std::string& path, const std::string& text) {
-  const std::string temporary = path + ".tmp";
-  std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
-  if (!(file << text << std::flush)) {
-    return absl::InvalidArgumentError(absl::StrCat(path, ": ", std::strerror(errno)));
-  }
-  file.close();
-  if (std::rename(temporary.c_str(), path.c_str()) != 0) {
-    return absl::InvalidArgumentError(absl::StrCat(path, ": ", std::strerror(errno)));
-  }
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 void RoundFlags::AddTo(CLI::App& command) {
@@ -532,10 +514,6 @@ absl::Status OpenStores(const RoundFlags& flags, Stores& stores) {
   if (!counters.ok()) return counters.status();
   stores.metrics.Restore(*counters);
   if (flags.record.empty()) return absl::OkStatus();
-  std::error_code none;
-  if (std::filesystem::equivalent(flags.record, flags.state, none)) {
-    return absl::InvalidArgumentError(flags.record + ": is the state file; record into another");
-  }
   auto record = SqliteState::Open(flags.record, {.rounds_max = 0});
   if (!record.ok()) return record.status();
   stores.record = *std::move(record);
@@ -563,6 +541,7 @@ absl::Status BeginRecord(const Stores& stores, const std::string& path, const Sc
 int RunRound(const PlanCommand& command, std::ostream& out, std::ostream& err) {
   const RoundFlags& flags = command.over_time;
   flags.WarnOld(err);
+  if (absl::Status s = CheckFiles(command.Files()); !s.ok()) return Fail(s, err);
   absl::StatusOr<RoundFiles> files = ReadFiles(command);
   if (!files.ok()) return Fail(files.status(), err);
   Stores stores;
@@ -639,6 +618,7 @@ int RunRound(const PlanCommand& command, std::ostream& out, std::ostream& err) {
   if (flags.metrics == "-") {
     out << stores.metrics.Text();
   } else if (!flags.metrics.empty()) {
+    out.flush();  // The file may be standard output by another name.
     if (absl::Status s = WriteFile(flags.metrics, stores.metrics.Text()); !s.ok()) {
       return Fail(s, err);
     }
@@ -743,6 +723,8 @@ void ReplayCommand::AddTo(CLI::App& app) {
 }
 
 int ReplayCommand::Run(std::ostream& out, std::ostream& err) const {
+  const UsedFile file{"RECORD", record, FileUse::kDatabase};
+  if (absl::Status s = CheckFiles({&file, 1}); !s.ok()) return Fail(s, err);
   auto opened = SqliteState::Open(record, {.rounds_max = 0, .read_only = true});
   if (!opened.ok()) return Fail(opened.status(), err);
   auto rounds = (*opened)->Rounds();

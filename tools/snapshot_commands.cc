@@ -3,16 +3,17 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <functional>
 #include <iostream>
-#include <memory>
+#include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "tools/binary_snapshot.h"
+#include "tools/file_identity.h"
+#include "tools/output_file.h"
 #include "tools/progress.h"
 #include "tools/read_input.h"
 #include "tools/table.h"
@@ -57,46 +58,55 @@ bool EndsWith(const std::string& text, std::string_view end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
-// Opens the file, lets `fill` write objects into it, and closes it.
-absl::Status WriteSnapshot(const std::string& path, std::ostream& standard,
-                           const std::function<absl::Status(ObjectSink&)>& fill) {
-  std::ofstream file;
-  const bool to_stdout = path.empty() || path == "-";
-  if (!to_stdout) {
-    file.open(path, std::ios::binary | std::ios::trunc);
-    if (!file) return absl::InvalidArgumentError(absl::StrCat(path, ": ", std::strerror(errno)));
+using Bytes = std::function<absl::Status(std::string_view bytes)>;
+using Fill = std::function<absl::Status(ObjectSink&)>;
+
+template <typename Writer>
+absl::Status WriteAllObjects(Writer writer, const Fill& fill) {
+  if (absl::Status s = fill(writer); !s.ok()) return s;
+  return writer.Finish();
+}
+
+// Writes what `fill` hands over, in the form that the file's name says.
+absl::Status WriteObjects(const std::string& path, const Bytes& write, const Fill& fill) {
+  if (EndsWith(path, ".pb")) return WriteAllObjects(BinarySnapshotWriter(write), fill);
+  const bool yaml = EndsWith(path, ".yaml") || EndsWith(path, ".yml");
+  const ObjectFormat format = yaml ? ObjectFormat::kYamlDocuments : ObjectFormat::kJsonList;
+  return WriteAllObjects(ObjectWriter(format, write), fill);
+}
+
+bool IsStandardOutput(const std::string& path) { return path.empty() || path == "-"; }
+
+// A file is there as a whole once all of it is written, or as it was before.
+absl::Status WriteSnapshot(const std::string& path, std::ostream& standard, const Fill& fill) {
+  if (IsStandardOutput(path)) {
+    const auto print = [&standard](std::string_view bytes) {
+      standard.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+      return standard ? absl::OkStatus() : absl::CancelledError();
+    };
+    const absl::Status all = WriteObjects(path, print, fill);
+    // Why it failed is for main to say.
+    return standard ? all : absl::CancelledError();
   }
-  std::ostream& out = to_stdout ? standard : file;
-  const std::string name = to_stdout ? "standard output" : path;
-  const auto write = [&](std::string_view bytes) {
-    out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    if (out) return absl::OkStatus();
-    return absl::DataLossError(absl::StrCat(name, ": cannot be written: ", std::strerror(errno)));
-  };
-  absl::Status status;
-  if (EndsWith(path, ".pb")) {
-    BinarySnapshotWriter writer(write);
-    status = fill(writer);
-    if (status.ok()) status = writer.Finish();
-  } else {
-    const bool yaml = EndsWith(path, ".yaml") || EndsWith(path, ".yml");
-    ObjectWriter writer(yaml ? ObjectFormat::kYamlDocuments : ObjectFormat::kJsonList, write);
-    status = fill(writer);
-    if (status.ok()) status = writer.Finish();
-  }
-  out.flush();
-  if (status.ok() && !out) status = write("");
-  return status;
+  absl::StatusOr<OutputFile> file = OutputFile::Create(path);
+  if (!file.ok()) return file.status();
+  // What the file says comes back through the reader, which takes it for the object's fault.
+  absl::Status written;
+  const auto write = [&](std::string_view bytes) { return written = file->Write(bytes); };
+  const absl::Status all = WriteObjects(path, write, fill);
+  if (!written.ok()) return written;
+  return all.ok() ? file->Commit() : all;
 }
 
 // What the command did goes to stderr, unless the snapshot goes to stdout.
 int Report(const absl::Status& status, const std::string& text, const std::string& path,
            std::ostream& err) {
+  if (absl::IsCancelled(status)) return 1;
   if (!status.ok()) {
     err << "ebb: " << status.message() << "\n";
     return 1;
   }
-  if (!path.empty() && path != "-") err << "ebb: wrote " << text << " to " << path << "\n";
+  if (!IsStandardOutput(path)) err << "ebb: wrote " << text << " to " << path << "\n";
   return 0;
 }
 
@@ -159,6 +169,12 @@ int ImportCommand::Run(std::ostream& out, std::ostream& err) const {
     err << "ebb import: pass INPUT..., or openb --nodes FILE --pods FILE\n";
     return 2;
   }
+  std::vector<UsedFile> files;
+  for (const std::string& input : inputs) files.push_back({"INPUT", input, FileUse::kRead});
+  files.push_back({"--nodes", openb.nodes_path, FileUse::kRead});
+  files.push_back({"--pods", openb.pods_path, FileUse::kRead});
+  files.push_back({"--output", output, FileUse::kWrite});
+  if (absl::Status s = CheckFiles(files); !s.ok()) return Report(s, "", output, err);
   Progress progress;
   progress.Say("importing");
   std::string made;

@@ -656,7 +656,7 @@ class ReplayTest(RoundBase):
         self.assertIn("4 of 4 rounds identical", self.ebb("replay", self.path("record.db"))[0])
 
     def test_a_record_is_another_file_than_the_state(self):
-        self.assertIn("is the state file",
+        self.assertIn("is --state and --record both",
                       self.round(0, "--record", self.path("state.db"), code=1))
 
     def test_a_record_with_a_gap_is_refused(self):

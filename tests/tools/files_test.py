@@ -1,0 +1,190 @@
+#!/usr/bin/env python3
+"""What `ebb` writes is there as a whole, or the exit code says that it is not.
+
+    files_test.py EBB [UNITTEST_ARGUMENT...]
+"""
+
+import json
+import os
+import resource
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+EBB = ""
+FULL = "ebb: standard output: No space left on device\n"
+
+
+class FilesTest(unittest.TestCase):
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="ebb-files-")
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.dump = self.path("a.json")
+        self.ebb("gen", "mixed", "--nodes", "30", "--seed", "1", "-o", self.dump)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def bytes(self, name):
+        with open(self.path(name), "rb") as file:
+            return file.read()
+
+    def ebb(self, *words, code=0, **options):
+        """Runs ebb, which must end with `code`; returns (stdout, stderr)."""
+        options.setdefault("stdout", subprocess.PIPE)
+        done = subprocess.run([EBB, *words], stderr=subprocess.PIPE, text=True, timeout=120,
+                              check=False, **options)
+        self.assertEqual(done.returncode, code, f"ebb {' '.join(words)}: {done.stderr}")
+        return done.stdout, done.stderr
+
+    def refused(self, *words, **options):
+        err = self.ebb(*words, code=1, **options)[1]
+        self.assertEqual(err.count("\n"), 1, err)
+        return err
+
+    def pod(self):
+        with open(self.dump, encoding="utf-8") as file:
+            for item in json.load(file)["items"]:
+                if item["kind"] == "Pod" and item.get("status", {}).get("phase") == "Running":
+                    return item["metadata"]["namespace"] + "/" + item["metadata"]["name"]
+        return ""
+
+    def test_no_command_succeeds_on_a_full_standard_output(self):
+        round_ = ["plan", self.dump, "--state", self.path("s.db"), "--record", self.path("r.db")]
+        commands = [["plan", self.dump, "-o", form]
+                    for form in ("table", "wide", "json", "yaml", "name")]
+        commands += [["filter", self.dump, "--pod", self.pod(), "-o", form]
+                     for form in ("table", "json")]
+        commands += [round_, [*round_, "--metrics", "-"], ["replay", self.path("r.db")],
+                     ["gen", "uniform", "--nodes", "3"], ["gen", "mixed", "-o", "-"],
+                     ["import", self.dump], ["version"], ["--help"], ["plan", "--help"]]
+        for words in commands:
+            with self.subTest(words=words), open("/dev/full", "wb") as full:
+                err = self.ebb(*words, code=1, stdout=full)[1]
+                self.assertTrue(err.endswith(FULL), err)
+                self.assertEqual(err.count("standard output"), 1, err)
+
+    def test_answers_that_cannot_be_written_end_the_conversation(self):
+        request = json.dumps({"id": 1, "objects": [], "pods": []}) + "\n"
+        with open("/dev/full", "wb") as full:
+            err = self.ebb("filter", "--stdin", code=1, input=request * 10, stdout=full)[1]
+        self.assertEqual(err, FULL)
+
+    def test_a_reader_that_has_gone_is_no_news(self):
+        for ignored, codes in ((False, [-signal.SIGPIPE]), (True, [1])):
+            read, write = os.pipe()
+            os.close(read)
+            done = subprocess.run(
+                [EBB, "plan", self.dump, "-o", "name"], stdout=write, stderr=subprocess.PIPE,
+                check=False, restore_signals=False,
+                preexec_fn=lambda ignore=ignored: signal.signal(
+                    signal.SIGPIPE, signal.SIG_IGN if ignore else signal.SIG_DFL))
+            os.close(write)
+            self.assertIn(done.returncode, codes)
+            self.assertNotIn(b"standard output", done.stderr)
+
+    def test_a_closed_standard_output_is_an_error_and_no_file_takes_its_place(self):
+        done = subprocess.run(["bash", "-c", '"$0" plan "$1" --state "$2" --metrics "$3" >&-', EBB,
+                               self.dump, self.path("s.db"), self.path("m")],
+                              capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("ebb: standard output: Bad file descriptor\n", done.stderr)
+        self.assertTrue(self.bytes("m").startswith(b"# HELP"))
+
+    def test_an_output_that_is_the_input_is_refused_and_stays(self):
+        before = self.bytes("a.json")
+        os.symlink("a.json", self.path("soft.json"))
+        for name in ("a.json", "soft.json", "./a.json"):
+            self.assertIn("is INPUT and --output both",
+                          self.refused("import", self.dump, "-o", self.path(name)))
+        self.assertIn("a folder that holds --output",
+                      self.refused("import", self.folder, "-o", self.path("all.pb")))
+        with open(self.dump, "rb") as same:
+            self.assertIn("is INPUT and --output both",
+                          self.refused("import", "-", "-o", self.dump, stdin=same))
+        with open(self.dump, "ab") as same:
+            self.assertIn("is INPUT and standard output both",
+                          self.refused("import", self.dump, stdout=same))
+        self.assertEqual(self.bytes("a.json"), before)
+
+    def test_metrics_do_not_overwrite_what_the_round_needs(self):
+        state = self.path("s.db")
+        self.ebb("plan", self.dump, "--state", state)
+        groups, events = self.path("groups.yaml"), self.path("events.yaml")
+        for path in (groups, events):
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("{}\n")
+        words = ["plan", self.dump, "--state", state, "--node-groups", groups, "--events", events]
+        for flag, path in (("--state", state), ("INPUT", self.dump), ("--node-groups", groups),
+                           ("--events", events)):
+            with open(path, "rb") as file:
+                before = file.read()
+            err = self.refused(*words, "--metrics", path)
+            self.assertIn(f"is {flag} and --metrics both", err)
+            with open(path, "rb") as file:
+                self.assertEqual(file.read(), before)
+        self.assertIn("is INPUT and --state both",
+                      self.refused("plan", self.dump, "--state", self.dump))
+
+    def test_a_failed_import_keeps_the_good_file(self):
+        for name in ("good.json", "good.yaml", "good.pb"):
+            self.ebb("import", self.dump, "-o", self.path(name))
+            before = self.bytes(name)
+            bad = self.path("bad")
+            with open(bad, "wb") as file:
+                file.write(self.bytes("a.json")[:-20])
+            self.refused("import", bad, "-o", self.path(name))
+            self.assertEqual(self.bytes(name), before)
+
+    def test_a_full_disk_keeps_the_good_file_and_says_so(self):
+        def limit():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+        for name in ("good.json", "good.yaml", "good.pb"):
+            self.ebb("import", self.dump, "-o", self.path(name))
+            before = self.bytes(name)
+            err = self.refused("import", self.dump, "-o", self.path(name), preexec_fn=limit)
+            self.assertEqual(err, f"ebb: {self.path(name)}: File too large\n")
+            self.assertEqual(self.bytes(name), before)
+        self.assertEqual(self.refused("import", self.dump, "-o", "/dev/full"),
+                         "ebb: /dev/full: No space left on device\n")
+        self.assertEqual([name for name in os.listdir(self.folder) if "ebb-tmp" in name], [])
+
+    def test_a_killed_write_leaves_the_old_file_or_the_new_one(self):
+        big = self.path("big.json")
+        self.ebb("gen", "mixed", "--nodes", "400", "-o", big)
+        self.ebb("import", big, "-o", self.path("out.pb"))
+        new = self.bytes("out.pb")
+        for tries in range(20):
+            self.ebb("import", self.dump, "-o", self.path("out.pb"))
+            old = self.bytes("out.pb")
+            with subprocess.Popen([EBB, "import", big, "-o", self.path("out.pb")],
+                                  stderr=subprocess.DEVNULL) as process:
+                time.sleep(tries * 0.003)
+                process.kill()
+            self.assertIn(self.bytes("out.pb"), (old, new))
+
+    def test_dev_stdout_is_standard_output(self):
+        out = self.ebb("import", self.dump, "-o", "/dev/stdout")[0]
+        self.assertEqual(out.encode(), self.bytes("a.json"))
+        with open(self.path("kept.json"), "wb") as file:
+            file.write(b"before\n")
+            file.flush()
+            self.ebb("import", self.dump, "-o", "/dev/stdout", stdout=file)
+        self.assertEqual(self.bytes("kept.json"), b"before\n" + self.bytes("a.json"))
+
+    def test_a_file_made_read_only_is_not_replaced(self):
+        if os.geteuid() == 0:
+            self.skipTest("root may write everything")
+        os.chmod(self.dump, stat.S_IRUSR)
+        self.assertIn("Permission denied", self.refused("gen", "mixed", "-o", self.dump))
+
+
+if __name__ == "__main__":
+    EBB = os.path.abspath(sys.argv.pop(1))
+    unittest.main()
