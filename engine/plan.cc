@@ -1,32 +1,44 @@
 #include "engine/plan.h"
 
+#include <algorithm>
 #include <array>
 
 namespace ebb {
 
+namespace {
+
+constexpr std::array<std::string_view, 19> kReasons = {
+    "NoReason",
+    "ScaleDownDisabledAnnotation",
+    "ScaleDownUnreadyDisabled",
+    "NotAutoscaled",
+    "NotUnneededLongEnough",
+    "NotUnreadyLongEnough",
+    "NodeGroupMinSizeReached",
+    "NodeGroupMaxDeletionCountReached",
+    "AtomicScaleDownFailed",
+    "MinimalResourceLimitExceeded",
+    "CurrentlyBeingDeleted",
+    "NotUnderutilized",
+    "NotUnneededOtherReason",
+    "RecentlyUnremovable",
+    "NoPlaceToMovePods",
+    "BlockedByPod",
+    "UnexpectedError",
+    "NoNodeInfo",
+    "BlockedByOnCompletionPod",
+};
+
+}  // namespace
+
 std::string_view ToString(UnremovableReason reason) {
-  constexpr std::array<std::string_view, 19> kNames = {
-      "NoReason",
-      "ScaleDownDisabledAnnotation",
-      "ScaleDownUnreadyDisabled",
-      "NotAutoscaled",
-      "NotUnneededLongEnough",
-      "NotUnreadyLongEnough",
-      "NodeGroupMinSizeReached",
-      "NodeGroupMaxDeletionCountReached",
-      "AtomicScaleDownFailed",
-      "MinimalResourceLimitExceeded",
-      "CurrentlyBeingDeleted",
-      "NotUnderutilized",
-      "NotUnneededOtherReason",
-      "RecentlyUnremovable",
-      "NoPlaceToMovePods",
-      "BlockedByPod",
-      "UnexpectedError",
-      "NoNodeInfo",
-      "BlockedByOnCompletionPod",
-  };
-  return kNames[static_cast<size_t>(reason)];
+  return kReasons[static_cast<size_t>(reason)];
+}
+
+UnremovableReason UnremovableReasonOf(std::string_view text) {
+  const auto it = std::ranges::find(kReasons, text);
+  return it == kReasons.end() ? UnremovableReason::kNoReason
+                              : static_cast<UnremovableReason>(it - kReasons.begin());
 }
 
 std::string_view ToString(Termination termination) {

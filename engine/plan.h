@@ -38,6 +38,8 @@ enum class UnremovableReason : uint8_t {
 };
 // "NoPlaceToMovePods".
 std::string_view ToString(UnremovableReason reason);
+// The reason that is spelled so; kNoReason: none is.
+UnremovableReason UnremovableReasonOf(std::string_view text);
 
 // How a pass ended.
 enum class Termination : uint8_t {
@@ -61,6 +63,18 @@ struct RemovableNode {
   bool risky = false;  // A budget admits its pods only one after the other.
 };
 
+// Why a node could not be removed in a pass before this one.  Texts, not ids: the pod
+// and the budget may be gone by now.  Of the Symbols that passes share.
+struct PastVerdict {
+  UnremovableReason reason = UnremovableReason::kNoReason;
+  BlockingPodReason blocking_reason = BlockingPodReason::kNoReason;
+  // As UnremovableNode's; empty texts where there is none.
+  TextId pod_namespace{};
+  TextId pod_name{};
+  TextId pdb{};
+  friend bool operator==(const PastVerdict&, const PastVerdict&) = default;
+};
+
 struct UnremovableNode {
   NodeId node;
   UnremovableReason reason = UnremovableReason::kNoReason;
@@ -69,6 +83,8 @@ struct UnremovableNode {
   PodId pod = kNoPod;
   BlockingPodReason blocking_reason = BlockingPodReason::kNoReason;
   std::optional<PdbId> pdb;
+  // kRecentlyUnremovable: what was found then.
+  std::optional<PastVerdict> before = std::nullopt;
 };
 
 struct Plan {

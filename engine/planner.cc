@@ -18,13 +18,28 @@ namespace ebb {
 
 namespace {
 
+// What a later pass is to know of the verdict.
+PastVerdict VerdictOf(const Catalog& catalog, const UnremovableNode& node) {
+  PastVerdict verdict{.reason = node.reason, .blocking_reason = node.blocking_reason};
+  if (node.pod != kNoPod) {
+    verdict.pod_namespace = catalog.shape_of(node.pod).namespace_name;
+    verdict.pod_name = catalog.pod(node.pod).name;
+  }
+  if (node.pdb) verdict.pdb = catalog.pdbs()[Index(*node.pdb)].name;
+  return verdict;
+}
+
 // What passes share.
 struct PassMemory {
   Hints hints;
   Hints pending_hints;
   PodScan scan;
-  // Nodes that could not be removed, by name, and when to try again.
-  absl::flat_hash_map<TextId, int64_t> unremovable_until;
+  // Nodes that could not be removed, by name, when to try again, and why.
+  struct Unremovable {
+    int64_t until_s = 0;
+    PastVerdict why;
+  };
+  absl::flat_hash_map<TextId, Unremovable> unremovable;
 
   // What the rules say of the shapes of one catalog.
   std::shared_ptr<const Catalog> judged;
@@ -39,21 +54,27 @@ struct PassMemory {
   std::vector<int64_t> free;  // Amounts before the pass.
 
   void ForgetExpired(const ClusterSnapshot& snapshot, int64_t now_s);
-  [[nodiscard]] bool IsRecentlyUnremovable(const Catalog& catalog, NodeId node) const {
-    return !unremovable_until.empty() && unremovable_until.contains(catalog.node(node).name);
+  // Null: the node could be removed, or was not tried lately.
+  [[nodiscard]] const Unremovable* RecentlyUnremovable(const Catalog& catalog, NodeId node) const {
+    if (unremovable.empty()) return nullptr;
+    const auto it = unremovable.find(catalog.node(node).name);
+    return it == unremovable.end() ? nullptr : &it->second;
   }
   // The node could not be removed.
-  void Note(const Catalog& catalog, NodeId node, int64_t now_s, const PlannerOptions& options) {
-    unremovable_until[catalog.node(node).name] = now_s + options.unremovable_node_recheck_timeout_s;
+  void Note(const Catalog& catalog, const UnremovableNode& node, int64_t now_s,
+            const PlannerOptions& options) {
+    unremovable[catalog.node(node.node).name] = {
+        .until_s = now_s + options.unremovable_node_recheck_timeout_s,
+        .why = VerdictOf(catalog, node)};
   }
   DrainJudge& RulesFor(std::shared_ptr<const Catalog> catalog, const DrainOptions& options);
 };
 
 // A node that left the cluster is forgotten too.
 void PassMemory::ForgetExpired(const ClusterSnapshot& snapshot, int64_t now_s) {
-  absl::erase_if(unremovable_until, [&](const auto& entry) {
+  absl::erase_if(unremovable, [&](const auto& entry) {
     const NodeId node = snapshot.catalog().FindNode(entry.first);
-    return entry.second <= now_s || node == kNoNode || !snapshot.Contains(node);
+    return entry.second.until_s <= now_s || node == kNoNode || !snapshot.Contains(node);
   });
 }
 
@@ -147,15 +168,19 @@ class PassRun {
     plan_.remove.reserve(input_.candidates.size());
     plan_.keep.reserve(input_.candidates.size());
     for (const NodeId node : input_.candidates) {
-      const bool recently = memory_.IsRecentlyUnremovable(catalog_, node);
-      recently_unremovable_.push_back(recently);
-      const Eligibility verdict = JudgeEligibility(snapshot_, groups_, node, options_, recently,
-                                                   !with_terminating.Contains(node), input_.now_s);
+      const PassMemory::Unremovable* const before = memory_.RecentlyUnremovable(catalog_, node);
+      recently_unremovable_.push_back(before != nullptr);
+      const Eligibility verdict =
+          JudgeEligibility(snapshot_, groups_, node, options_, before != nullptr,
+                           !with_terminating.Contains(node), input_.now_s);
       plan_.utilization[Index(node)] = verdict.utilization;
       if (verdict.reason == UnremovableReason::kNoReason) {
         eligible.push_back(node);
       } else {
-        plan_.keep.push_back({.node = node, .reason = verdict.reason, .pdb = {}});
+        UnremovableNode& kept = plan_.keep.emplace_back();
+        kept.node = node;
+        kept.reason = verdict.reason;
+        if (verdict.reason == UnremovableReason::kRecentlyUnremovable) kept.before = before->why;
       }
     }
     ineligible_ = plan_.keep.size();
@@ -270,7 +295,7 @@ class PassRun {
   }
 
   void Keep(UnremovableNode node) {
-    memory_.Note(catalog_, node.node, input_.now_s, options_);
+    memory_.Note(catalog_, node, input_.now_s, options_);
     plan_.keep.push_back(node);
   }
 
@@ -319,13 +344,15 @@ Plan Planner::Pass(ClusterSnapshot& snapshot, const NodeGroups& groups, const Pa
   EBB_CHECK(groups.group_of.size() == catalog.nodes());
   Memory& memory = *memory_;
   memory.ForgetExpired(snapshot, input.now_s);
-  const auto is_recent = [&](NodeId node) { return memory.IsRecentlyUnremovable(catalog, node); };
+  const auto is_recent = [&](NodeId node) {
+    return memory.RecentlyUnremovable(catalog, node) != nullptr;
+  };
   const uint64_t state = snapshot.StateId();
   if (memory.settled && memory.settled->Answers(state, groups, input, is_recent)) {
     ++memory.repeated;
     const Plan& plan = memory.settled->plan();
     for (size_t k = memory.settled->ineligible(); k < plan.keep.size(); ++k) {
-      memory.Note(catalog, plan.keep[k].node, input.now_s, options_);
+      memory.Note(catalog, plan.keep[k], input.now_s, options_);
     }
     return plan;
   }
@@ -371,8 +398,19 @@ PlannerMemory Planner::Save(const Symbols& symbols) const {
   };
   save(memory_->hints, saved.hints);
   save(memory_->pending_hints, saved.pending_hints);
-  for (const auto& [node, until_s] : memory_->unremovable_until) {
-    saved.unremovable.push_back({text(node), until_s});
+  for (const auto& [node, entry] : memory_->unremovable) {
+    const PastVerdict& why = entry.why;
+    PlannerMemory::Unremovable& row = saved.unremovable.emplace_back();
+    row.node = text(node);
+    row.until_s = entry.until_s;
+    if (why.reason == UnremovableReason::kNoReason) continue;
+    row.reason = ToString(why.reason);
+    if (why.blocking_reason != BlockingPodReason::kNoReason) {
+      row.blocking_reason = ToString(why.blocking_reason);
+    }
+    row.pod_namespace = text(why.pod_namespace);
+    row.pod_name = text(why.pod_name);
+    row.pdb = text(why.pdb);
   }
   std::ranges::sort(saved.unremovable, {}, &PlannerMemory::Unremovable::node);
   saved.scan_pointer = memory_->scan.pointer();
@@ -389,8 +427,14 @@ void Planner::Restore(const PlannerMemory& saved, Symbols& symbols) {
   };
   restore(saved.hints, memory_->hints);
   restore(saved.pending_hints, memory_->pending_hints);
-  for (const auto& [node, until_s] : saved.unremovable) {
-    memory_->unremovable_until[symbols.Intern(node)] = until_s;
+  for (const PlannerMemory::Unremovable& row : saved.unremovable) {
+    memory_->unremovable[symbols.Intern(row.node)] = {
+        .until_s = row.until_s,
+        .why = {.reason = UnremovableReasonOf(row.reason),
+                .blocking_reason = BlockingPodReasonOf(row.blocking_reason),
+                .pod_namespace = symbols.Intern(row.pod_namespace),
+                .pod_name = symbols.Intern(row.pod_name),
+                .pdb = symbols.Intern(row.pdb)}};
   }
   memory_->scan.SetPointer(saved.scan_pointer);
 }

@@ -10,7 +10,7 @@
 //
 // Memory from pass to pass, by name and UID, so that it survives a snapshot built
 // anew with the same Symbols: destination hints (an unrenewed hint lives for one
-// more pass), the scan pointer, the unremovable cache, how many were unneeded.
+// more pass), the scan pointer, the unremovable cache with the reasons.
 //
 // The same input gives the same plan.  No clock is read: `input.deadline` is asked
 // whether time is up.
@@ -81,6 +81,12 @@ struct PlannerMemory {
   struct Unremovable {
     std::string node;
     int64_t until_s;
+    // Why, as PastVerdict; reasons as ToString spells them.  Empty: not known.
+    std::string reason = {};
+    std::string blocking_reason = {};
+    std::string pod_namespace = {};
+    std::string pod_name = {};
+    std::string pdb = {};
     friend bool operator==(const Unremovable&, const Unremovable&) = default;
   };
   std::vector<Hint> hints;  // All lists are sorted.

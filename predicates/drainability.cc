@@ -198,21 +198,29 @@ DrainVerdict FirstOpinion(const Question& question) {
   return kNoOpinion;
 }
 
+constexpr std::array<std::string_view, 9> kBlockingReasons = {
+    "NoReason",
+    "ControllerNotFound",
+    "MinReplicasReached",
+    "NotReplicated",
+    "LocalStorageRequested",
+    "NotSafeToEvictAnnotation",
+    "UnmovableKubeSystemPod",
+    "NotEnoughPdb",
+    "UnexpectedError",
+};
+
 }  // namespace
 
 std::string_view ToString(BlockingPodReason reason) {
-  constexpr std::array<std::string_view, 9> kNames = {
-      "NoReason",
-      "ControllerNotFound",
-      "MinReplicasReached",
-      "NotReplicated",
-      "LocalStorageRequested",
-      "NotSafeToEvictAnnotation",
-      "UnmovableKubeSystemPod",
-      "NotEnoughPdb",
-      "UnexpectedError",
-  };
-  return kNames[static_cast<size_t>(reason)];
+  return kBlockingReasons[static_cast<size_t>(reason)];
+}
+
+BlockingPodReason BlockingPodReasonOf(std::string_view text) {
+  const auto it = std::ranges::find(kBlockingReasons, text);
+  return it == kBlockingReasons.end()
+             ? BlockingPodReason::kNoReason
+             : static_cast<BlockingPodReason>(it - kBlockingReasons.begin());
 }
 
 bool IsDaemonSetPod(const Catalog& catalog, const PodShape& shape) {

@@ -37,6 +37,8 @@ enum class BlockingPodReason : uint8_t {
 };
 // "NotEnoughPdb".
 std::string_view ToString(BlockingPodReason reason);
+// The reason that is spelled so; kNoReason: none is.
+BlockingPodReason BlockingPodReasonOf(std::string_view text);
 
 struct DrainOptions {
   bool skip_nodes_with_system_pods = true;

@@ -14,7 +14,22 @@ namespace ebb {
 namespace {
 
 constexpr int64_t kApplicationId = 0x65626273;  // "ebbs"
-constexpr int64_t kVersion = 2;
+constexpr int64_t kVersion = 3;
+
+// What takes a file of an earlier version one version further.
+struct Upgrade {
+  int64_t from;
+  const char* sql;
+};
+constexpr Upgrade kUpgrades[] = {
+    {2, R"sql(
+ALTER TABLE unremovable ADD COLUMN reason TEXT;
+ALTER TABLE unremovable ADD COLUMN blocking_reason TEXT;
+ALTER TABLE unremovable ADD COLUMN pod_namespace TEXT;
+ALTER TABLE unremovable ADD COLUMN pod_name TEXT;
+ALTER TABLE unremovable ADD COLUMN pdb TEXT;
+)sql"},
+};
 
 constexpr const char* kSchema = R"sql(
 CREATE TABLE state(key TEXT PRIMARY KEY, value INTEGER) WITHOUT ROWID;
@@ -27,7 +42,8 @@ CREATE TABLE evictions(namespace TEXT, name TEXT, uid TEXT, evicted_at_s INTEGER
 CREATE TABLE cooldowns(node_group TEXT PRIMARY KEY, scale_up_s INTEGER, deletion_s INTEGER,
                        failed_deletion_s INTEGER) WITHOUT ROWID;
 CREATE TABLE hints(pod TEXT, pending INTEGER, node TEXT, PRIMARY KEY(pod, pending)) WITHOUT ROWID;
-CREATE TABLE unremovable(node TEXT PRIMARY KEY, until_s INTEGER) WITHOUT ROWID;
+CREATE TABLE unremovable(node TEXT PRIMARY KEY, until_s INTEGER, reason TEXT, blocking_reason TEXT,
+                         pod_namespace TEXT, pod_name TEXT, pdb TEXT) WITHOUT ROWID;
 CREATE TABLE counters(name TEXT, label TEXT, bucket INTEGER, value REAL,
                       PRIMARY KEY(name, label, bucket)) WITHOUT ROWID;
 CREATE TABLE rounds(round INTEGER PRIMARY KEY, now_s INTEGER, input_digest TEXT, status TEXT,
@@ -151,7 +167,10 @@ absl::StatusOr<std::unique_ptr<SqliteState>> SqliteState::Open(const std::string
     return state->Error("cannot be opened");
   }
   sqlite3_busy_timeout(state->db_, 5000);
-  const absl::Status status = exists ? state->Check() : state->CreateTables();
+  absl::Status status = exists ? state->Check() : state->CreateTables();
+  if (status.ok() && state->version_ < kVersion && !options.read_only) {
+    status = state->UpgradeTables();
+  }
   if (!status.ok()) return status;
   return state;
 }
@@ -165,12 +184,12 @@ absl::Status SqliteState::Check() {
   if (*application != kApplicationId) {
     return absl::InvalidArgumentError(absl::StrCat(path_, ": is not a state file of ebb"));
   }
-  const int64_t version = Number(db_, "PRAGMA user_version").value_or(0);
-  if (version != kVersion) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path_, ": was written by ", version > kVersion ? "a later" : "an earlier",
-                     " ebb (version ", version, ", this one knows ", kVersion, ")",
-                     version > kVersion ? "" : "; remove it to start anew"));
+  version_ = Number(db_, "PRAGMA user_version").value_or(0);
+  if (version_ > kVersion || version_ < kUpgrades[0].from) {
+    const bool later = version_ > kVersion;
+    return absl::InvalidArgumentError(absl::StrCat(
+        path_, ": was written by ", later ? "a later" : "an earlier", " ebb (version ", version_,
+        ", this one knows ", kVersion, ")", later ? "" : "; remove it to start anew"));
   }
   Statement check(db_, "PRAGMA quick_check(1)");
   if (!check.Next()) return Error("is damaged");
@@ -180,7 +199,26 @@ absl::Status SqliteState::Check() {
   return absl::OkStatus();
 }
 
+absl::Status SqliteState::UpgradeTables() {
+  absl::Status status = Execute("BEGIN IMMEDIATE");
+  if (!status.ok()) return status;
+  // Another process may have been faster.
+  version_ = Number(db_, "PRAGMA user_version").value_or(version_);
+  for (const Upgrade& upgrade : kUpgrades) {
+    if (status.ok() && upgrade.from >= version_) status = Execute(upgrade.sql);
+  }
+  if (status.ok()) status = Execute(absl::StrCat("PRAGMA user_version = ", kVersion).c_str());
+  if (status.ok()) status = Execute("COMMIT");
+  if (!status.ok()) {
+    sqlite3_exec(db_, "ROLLBACK", nullptr, nullptr, nullptr);
+    return status;
+  }
+  version_ = kVersion;
+  return status;
+}
+
 absl::Status SqliteState::CreateTables() {
+  version_ = kVersion;
   const std::string sql =
       absl::StrCat("BEGIN IMMEDIATE;", kSchema, "PRAGMA application_id = ", kApplicationId,
                    ";PRAGMA user_version = ", kVersion, ";COMMIT;");
@@ -258,9 +296,18 @@ absl::StatusOr<SqliteState::Content> SqliteState::Read() {
     auto& list = hints.Int(2) != 0 ? state.planner.pending_hints : state.planner.hints;
     list.push_back({hints.Text(0), hints.Text(1)});
   }
-  Statement unremovable(db_, "SELECT node, until_s FROM unremovable ORDER BY node");
+  Statement unremovable(
+      db_, version_ < 3 ? "SELECT node, until_s, '', '', '', '', '' FROM unremovable ORDER BY node"
+                        : "SELECT node, until_s, reason, blocking_reason, pod_namespace, pod_name, "
+                          "pdb FROM unremovable ORDER BY node");
   while (unremovable.Next()) {
-    state.planner.unremovable.push_back({unremovable.Text(0), unremovable.Int(1)});
+    state.planner.unremovable.push_back({.node = unremovable.Text(0),
+                                         .until_s = unremovable.Int(1),
+                                         .reason = unremovable.Text(2),
+                                         .blocking_reason = unremovable.Text(3),
+                                         .pod_namespace = unremovable.Text(4),
+                                         .pod_name = unremovable.Text(5),
+                                         .pdb = unremovable.Text(6)});
   }
   Content content;
   Statement counters(db_,
@@ -368,12 +415,15 @@ absl::Status SqliteState::WriteState(const ScaleDownState& before, const ScaleDo
   }
 
   Statement erase_unremovable(db_, "DELETE FROM unremovable WHERE node = ?");
-  Statement put_unremovable(db_, "INSERT OR REPLACE INTO unremovable VALUES(?, ?)");
+  Statement put_unremovable(db_, "INSERT OR REPLACE INTO unremovable VALUES(?, ?, ?, ?, ?, ?, ?)");
   Diff(
       before.planner.unremovable, after.planner.unremovable,
       [](const auto& u) -> const auto& { return u.node; },
       [&](const auto& u) { erase_unremovable.Run(u.node); },
-      [&](const auto& u) { put_unremovable.Run(u.node, u.until_s); });
+      [&](const auto& u) {
+        put_unremovable.Run(u.node, u.until_s, u.reason, u.blocking_reason, u.pod_namespace,
+                            u.pod_name, u.pdb);
+      });
 
   for (const Statement* s :
        {&put_scalar, &erase_timer, &put_timer, &erase_skipped, &put_skipped, &erase_deletion,

@@ -7,8 +7,9 @@
 // counters, rounds.  A round is one transaction.
 //
 // Errors:  one line naming the file.  A file that is no database, is another
-//          program's, fails SQLite's own check or is of another version is refused and
-//          never written to.
+//          program's, fails SQLite's own check or is of a version that is not known is
+//          refused and never written to.  A file of version 2 or later becomes one of
+//          today's version when it is opened to be written.
 // Cost:    Load reads the state once; Save writes the rows that differ from the state
 //          that the file holds, some microseconds each, and syncs the file once.
 // Threads: none.  Of two processes that make a round from the same state the second
@@ -76,6 +77,7 @@ class SqliteState final : public StateStore {
       : path_(std::move(path)), options_(options) {}
 
   absl::Status Check();
+  absl::Status UpgradeTables();
   absl::Status CreateTables();
   absl::Status Execute(const char* sql);
   absl::StatusOr<Content> Read();
@@ -93,6 +95,7 @@ class SqliteState final : public StateStore {
   std::string path_;
   SqliteStateOptions options_;
   sqlite3* db_ = nullptr;
+  int64_t version_ = 0;  // Of the file's tables; before today's only where it is just read.
   std::optional<Content> known_;
 };
 

@@ -423,6 +423,18 @@ TEST_F(PlannerTest, UnremovableNodeIsNotTriedAgainBeforeItsTimeIsUp) {
   EXPECT_EQ(kept_at(1300), "a=NoPlaceToMovePods");
 }
 
+TEST_F(PlannerTest, RecentlyUnremovableNodeTellsWhatWasFoundBefore) {
+  // The second pass comes from memory, the third from another planner that restored it.
+  Use(Nodes(Shared(), {"a"}).Add(Pod("p").On("a")));
+  const auto at = [](int64_t now_s) { return [=](PassInput& in) { in.now_s = now_s; }; };
+  EXPECT_EQ(Pass({"a"}, at(1000)).keep[0].before, std::nullopt);
+  const auto before = Pass({"a"}, at(1010)).keep[0].before;
+  ASSERT_TRUE(before.has_value());
+  EXPECT_EQ(before->reason, UnremovableReason::kNoPlaceToMovePods);
+  EXPECT_EQ(snapshot_.catalog().Text(before->pod_name), "p");
+  EXPECT_EQ(snapshot_.catalog().Text(before->pod_namespace), "default");
+}
+
 TEST_F(PlannerTest, IneligibleNodeIsJudgedAnewEachTime) {
   const auto cluster = [&](int64_t cpu) {
     return Nodes(Shared(), {"a", "b"}).Add(Pod("p").On("a").Cpu(cpu));

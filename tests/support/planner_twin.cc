@@ -122,9 +122,9 @@ Plan PlannerTwin::Pass(const ClusterSnapshot& start, const NodeGroups& groups,
                        const PassInput& input) {
   const Catalog& catalog = start.catalog();
   ++pass_;
-  std::erase_if(unremovable_until_, [&](const auto& entry) {
+  std::erase_if(unremovable_, [&](const auto& entry) {
     const NodeId node = catalog.FindNode(entry.first).value_or(kNoNode);
-    return entry.second <= input.now_s || node == kNoNode || !start.Contains(node);
+    return entry.second.until_s <= input.now_s || node == kNoNode || !start.Contains(node);
   });
 
   Plan plan;
@@ -151,13 +151,25 @@ Plan PlannerTwin::Pass(const ClusterSnapshot& start, const NodeGroups& groups,
 
   std::vector<NodeId> eligible;
   for (const NodeId node : input.candidates) {
-    const bool recently = unremovable_until_.contains(std::string(catalog.NodeName(node)));
+    const auto before = unremovable_.find(std::string(catalog.NodeName(node)));
+    const bool recently = before != unremovable_.end();
     const Eligibility verdict =
         JudgeEligibility(snapshot, groups, node, options_, recently, false, input.now_s);
     if (verdict.reason == UnremovableReason::kNoReason) {
       eligible.push_back(node);
     } else {
-      plan.keep.push_back({.node = node, .reason = verdict.reason, .pdb = {}});
+      UnremovableNode& kept = plan.keep.emplace_back();
+      kept.node = node;
+      kept.reason = verdict.reason;
+      if (kept.reason == UnremovableReason::kRecentlyUnremovable) {
+        const PlannerMemory::Unremovable& found = before->second;
+        const auto text = [&](const std::string& of) { return *catalog.symbols().Find(of); };
+        kept.before = {.reason = UnremovableReasonOf(found.reason),
+                       .blocking_reason = BlockingPodReasonOf(found.blocking_reason),
+                       .pod_namespace = text(found.pod_namespace),
+                       .pod_name = text(found.pod_name),
+                       .pdb = text(found.pdb)};
+      }
     }
   }
 
@@ -170,8 +182,19 @@ Plan PlannerTwin::Pass(const ClusterSnapshot& start, const NodeGroups& groups,
       break;
     }
     const auto keep = [&](UnremovableNode kept) {
-      unremovable_until_[std::string(catalog.NodeName(node))] =
-          input.now_s + options_.unremovable_node_recheck_timeout_s;
+      const std::string name(catalog.NodeName(node));
+      PlannerMemory::Unremovable& found = unremovable_[name];
+      found = {.node = name,
+               .until_s = input.now_s + options_.unremovable_node_recheck_timeout_s,
+               .reason = std::string(ToString(kept.reason))};
+      if (kept.reason == UnremovableReason::kBlockedByPod) {
+        found.blocking_reason = ToString(kept.blocking_reason);
+      }
+      if (kept.pod != kNoPod) {
+        found.pod_namespace = catalog.Text(catalog.shape_of(kept.pod).namespace_name);
+        found.pod_name = catalog.Text(catalog.pod(kept.pod).name);
+      }
+      if (kept.pdb) found.pdb = catalog.Text(catalog.pdbs()[Index(*kept.pdb)].name);
       plan.keep.push_back(kept);
     };
     if (!snapshot.Contains(node)) {  // A candidate given twice.
@@ -225,9 +248,7 @@ PlannerMemory PlannerTwin::Save() const {
   for (const auto& [pod_key, hint] : pending_hints_) {
     memory.pending_hints.push_back({pod_key, hint.node});
   }
-  for (const auto& [node, until_s] : unremovable_until_) {
-    memory.unremovable.push_back({node, until_s});
-  }
+  for (const auto& [node, found] : unremovable_) memory.unremovable.push_back(found);
   memory.scan_pointer = pointer_;
   return memory;
 }
@@ -252,10 +273,17 @@ std::string PlanText(const ClusterSnapshot& snapshot, const Plan& plan) {
     text += '\n';
   }
   for (const UnremovableNode& node : plan.keep) {
-    absl::StrAppend(
-        &text, "keep ", Absl(catalog.NodeName(node.node)), " ", Absl(ToString(node.reason)), " ",
-        node.pod == kNoPod ? "" : catalog.PodName(node.pod), " ",
-        Absl(ToString(node.blocking_reason)), " ", node.pdb ? Index(*node.pdb) + 1 : 0, "\n");
+    absl::StrAppend(&text, "keep ", Absl(catalog.NodeName(node.node)), " ",
+                    Absl(ToString(node.reason)), " ",
+                    node.pod == kNoPod ? "" : catalog.PodName(node.pod), " ",
+                    Absl(ToString(node.blocking_reason)), " ", node.pdb ? Index(*node.pdb) + 1 : 0);
+    if (const auto& before = node.before) {
+      absl::StrAppend(&text, " before ", Absl(ToString(before->reason)), " ",
+                      Absl(ToString(before->blocking_reason)), " ",
+                      Absl(catalog.Text(before->pod_namespace)), "/",
+                      Absl(catalog.Text(before->pod_name)), " ", Absl(catalog.Text(before->pdb)));
+    }
+    text += '\n';
   }
   for (const NodeId node : plan.skipped) {
     absl::StrAppend(&text, "skipped ", Absl(catalog.NodeName(node)), "\n");
@@ -275,8 +303,10 @@ std::string MemoryText(const PlannerMemory& memory) {
   for (const auto& [pod, node] : memory.pending_hints) {
     absl::StrAppend(&text, "pending hint ", pod, ">", node, "\n");
   }
-  for (const auto& [node, until_s] : memory.unremovable) {
-    absl::StrAppend(&text, "unremovable ", node, " until ", until_s, "\n");
+  for (const PlannerMemory::Unremovable& found : memory.unremovable) {
+    absl::StrAppend(&text, "unremovable ", found.node, " until ", found.until_s, " ", found.reason,
+                    " ", found.blocking_reason, " ", found.pod_namespace, "/", found.pod_name, " ",
+                    found.pdb, "\n");
   }
   return text;
 }

@@ -57,7 +57,7 @@ class PlannerTwin {
   const PlannerOptions options_;
   HintMap hints_;
   HintMap pending_hints_;
-  std::map<std::string, int64_t> unremovable_until_;
+  std::map<std::string, PlannerMemory::Unremovable> unremovable_;  // By node.
   size_t pointer_ = 0;
   int pass_ = 0;
 };

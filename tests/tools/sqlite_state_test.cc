@@ -59,7 +59,13 @@ class SqliteStateTest : public testing::Test {
     state.cooldowns = {{"", 1, std::nullopt, 3}, {"group", std::nullopt, 2, std::nullopt}};
     state.planner.hints = {{"uid-q", "a"}};
     state.planner.pending_hints = {{"uid-r", "b"}};
-    state.planner.unremovable = {{"e", 1500}};
+    state.planner.unremovable = {{.node = "e",
+                                  .until_s = 1500,
+                                  .reason = "BlockedByPod",
+                                  .blocking_reason = "NotEnoughPdb",
+                                  .pod_namespace = "default",
+                                  .pod_name = "db-0",
+                                  .pdb = "db"}};
     state.planner.scan_pointer = 42;
     return state;
   }
@@ -146,7 +152,7 @@ TEST_F(SqliteStateTest, LaterVersionIsRefusedAndKept) {
   ASSERT_TRUE(Open()->Save(Everything(), {.round = 1}, {}).ok());
   sqlite3* db = nullptr;
   sqlite3_open(path_.c_str(), &db);
-  sqlite3_exec(db, "PRAGMA user_version = 3", nullptr, nullptr, nullptr);
+  sqlite3_exec(db, "PRAGMA user_version = 4", nullptr, nullptr, nullptr);
   sqlite3_close(db);
   const std::string before = Bytes();
   const auto opened = SqliteState::Open(path_, {});
@@ -166,6 +172,31 @@ TEST_F(SqliteStateTest, EarlierVersionIsRefusedAndKept) {
   ASSERT_FALSE(opened.ok());
   EXPECT_NE(opened.status().message().find("earlier"), std::string::npos);
   EXPECT_EQ(Bytes(), before);
+}
+
+// What version 2 had instead of today's table.
+constexpr char kVersion2[] = R"sql(
+CREATE TABLE old(node TEXT PRIMARY KEY, until_s INTEGER) WITHOUT ROWID;
+INSERT INTO old SELECT node, until_s FROM unremovable;
+DROP TABLE unremovable;
+ALTER TABLE old RENAME TO unremovable;
+PRAGMA user_version = 2;
+)sql";
+
+TEST_F(SqliteStateTest, Version2IsReadAndBecomesTodaysWhenItIsOpenedToBeWritten) {
+  ASSERT_TRUE(Open()->Save(Everything(), {.round = 1}, {}).ok());
+  sqlite3* db = nullptr;
+  sqlite3_open(path_.c_str(), &db);
+  ASSERT_EQ(sqlite3_exec(db, kVersion2, nullptr, nullptr, nullptr), SQLITE_OK);
+  sqlite3_close(db);
+  ScaleDownState expected = Everything();
+  expected.planner.unremovable = {{.node = "e", .until_s = 1500}};
+  const std::string before = Bytes();
+  ExpectEqual(*Open({.read_only = true})->Load().value(), expected);
+  EXPECT_EQ(Bytes(), before);
+  ExpectEqual(*Open()->Load().value(), expected);
+  ASSERT_TRUE(Open()->Save(Everything(), {.round = 2}, {}).ok());
+  ExpectEqual(*Open({.read_only = true})->Load().value(), Everything());
 }
 
 TEST_F(SqliteStateTest, CountersComeBackInAnotherProcess) {
@@ -227,7 +258,9 @@ ScaleDownState RandomState(std::mt19937_64& random) {
   some([&](auto name, auto n) { state.planner.hints.push_back({name, n > 0 ? "x" : "y"}); });
   some(
       [&](auto name, auto n) { state.planner.pending_hints.push_back({name, n > 0 ? "x" : "y"}); });
-  some([&](auto name, auto n) { state.planner.unremovable.push_back({name, n}); });
+  some([&](auto name, auto n) {
+    state.planner.unremovable.push_back({.node = name, .until_s = n, .reason = n > 1 ? "x" : ""});
+  });
   state.planner.scan_pointer = random() % 10;
   return state;
 }
