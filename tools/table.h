@@ -2,13 +2,17 @@
 // does.  Numbers stand right: a column is numeric if its heading is added with
 // AlignRight.
 //
+// Cells go through Printable, so that text of a cluster breaks no line and moves no
+// cursor.  Widths count the columns of a terminal: two for East Asian wide characters,
+// none for combining ones.
+//
 // Cost: keeps the rows until they are printed.
-// Width counts UTF-8 characters, not columns of wide scripts.
 
 #ifndef EBB_TOOLS_TABLE_H_
 #define EBB_TOOLS_TABLE_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <iosfwd>
 #include <string>
 #include <string_view>
@@ -23,22 +27,42 @@ class Table {
   Table& AlignRight(size_t column);
   // Blanks in front of every line.
   Table& Indent(size_t blanks);
+  // Makes the table at most `columns` wide, as far as its shrinkable columns allow: the
+  // widest of them first, none below its heading or 10.  0 (the default): as wide as it
+  // comes.
+  Table& FitTo(size_t columns);
+  // The column may be shortened, with an ellipsis in the middle (names whose ends tell
+  // them apart) or at the end.
+  Table& ShortenMiddle(size_t column);
+  Table& ShortenEnd(size_t column);
   // REQUIRES: one cell for each heading.
   void AddRow(std::vector<std::string> cells);
   [[nodiscard]] bool empty() const { return rows_.empty(); }
+  [[nodiscard]] size_t rows() const { return rows_.size(); }
 
   // Headings that are all empty are not printed.
   void Print(std::ostream& out) const;
 
  private:
+  enum class Shorten : uint8_t { kNever, kMiddle, kEnd };
+  struct Column {
+    std::string heading;
+    bool right = false;
+    Shorten shorten = Shorten::kNever;
+  };
+
+  void Fit(std::vector<size_t>& widths) const;
   [[nodiscard]] std::string Line(const std::vector<std::string>& cells,
                                  const std::vector<size_t>& widths) const;
 
-  std::vector<std::string> headings_;
-  std::vector<bool> right_;
+  std::vector<Column> columns_;
   size_t indent_ = 0;
+  size_t width_max_ = 0;
   std::vector<std::vector<std::string>> rows_;
 };
+
+// Columns that the text takes on a terminal.
+size_t DisplayWidth(std::string_view text);
 
 // "1,234,567".
 std::string WithCommas(uint64_t number);
@@ -46,6 +70,11 @@ std::string WithCommas(uint64_t number);
 std::string Count(uint64_t number, std::string_view one, std::string_view many);
 // 0.3412 -> "34.1%".
 std::string Percent(double fraction);
+// 1234500 -> "1,234.5": cores from milli-CPU.
+std::string Cores(int64_t cpu_milli);
+// 16374562816 -> "15.2 GiB", in the unit that suits; for columns, in one.
+std::string Bytes(int64_t bytes);
+std::string Gibibytes(int64_t bytes);
 
 }  // namespace ebb
 

@@ -1,0 +1,24 @@
+// What standard output is, as far as printers for people care.
+//
+// Only a terminal is coloured, and only for a terminal is anything cut: a program that
+// reads a pipe gets every row, whole.
+
+#ifndef EBB_TOOLS_TERMINAL_H_
+#define EBB_TOOLS_TERMINAL_H_
+
+#include <cstddef>
+
+namespace ebb {
+
+struct Terminal {
+  bool is_terminal = false;
+  bool colour = false;  // It is one, and NO_COLOR says nothing.
+  size_t columns = 0;   // 0: as wide as it comes.
+};
+
+// Of standard output.  COLUMNS, where it is a number, goes before what the terminal says of itself.
+Terminal OutputTerminal();
+
+}  // namespace ebb
+
+#endif  // EBB_TOOLS_TERMINAL_H_
