@@ -3,208 +3,188 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
-#include <ostream>
+#include <set>
 
+#include "absl/strings/str_cat.h"
 #include "predicates/drainability.h"
-#include "predicates/filters.h"
+#include "tools/cli.h"
+#include "tools/printable.h"
 #include "tools/table.h"
 
 namespace ebb {
 namespace {
 
-// The cluster when `node` had its turn.
-ClusterSnapshot AtTurnOf(const PlanContext& context, NodeId node, PdbTracker& pdbs) {
-  ClusterSnapshot snapshot = context.cluster->snapshot;
-  for (const Move& packed : context.made->plan.packed) snapshot.AddPod(packed.pod, packed.to);
-  const auto& candidates = context.made->candidates;
-  const auto turn = std::find(candidates.begin(), candidates.end(), node);
-  for (const RemovableNode& removal : context.made->plan.remove) {
-    if (removal.node == node || std::find(candidates.begin(), turn, removal.node) == turn) break;
-    std::vector<PodId> pods;
-    for (const Move& move : removal.moves) {
-      snapshot.MovePod(move.pod, move.to);
-      pods.push_back(move.pod);
-    }
-    snapshot.RemoveNode(removal.node);
-    pdbs.RemovePods(pods);
-  }
-  return snapshot;
-}
+using Outcome = Explanation::Outcome;
 
-std::string OutcomeText(const Catalog& catalog, PodId pod, const DrainVerdict& verdict) {
+Outcome OutcomeOf(const Catalog& catalog, PodId pod, const DrainVerdict& verdict) {
   const PodShape& shape = catalog.shape_of(pod);
   switch (verdict.outcome) {
-    case DrainOutcome::kBlock: {
-      std::string text = fmt::format("blocks: {}", ToString(verdict.reason));
-      if (verdict.pdb) {
-        text += fmt::format(" (PodDisruptionBudget {})",
-                            catalog.Text(catalog.pdbs()[Index(*verdict.pdb)].name));
-      }
-      return text;
-    }
+    case DrainOutcome::kBlock:
+      return Outcome::kBlocks;
     case DrainOutcome::kSkip:
-      return "is ignored: a mirror pod, or long gone";
+      return shape.mirror ? Outcome::kMirror : Outcome::kLongTerminating;
     case DrainOutcome::kWaitForCompletion:
-      return "must end by itself";
+      return Outcome::kMustEnd;
     case DrainOutcome::kDrain:
     case DrainOutcome::kUndefined:
       break;
   }
-  return IsDaemonSetPod(catalog, shape) ? "goes with the node: a DaemonSet's" : "may move";
+  return IsDaemonSetPod(catalog, shape) ? Outcome::kDaemonSet : Outcome::kMayMove;
 }
 
-std::string UtilizationLine(const PlanContext& context, NodeId node) {
-  const auto& utilization = context.made->plan.utilization[Index(node)];
-  if (!utilization) return "";
-  return fmt::format("Its utilization is {} ({}; cpu {}, memory {}).\n",
-                     Percent(utilization->utilization),
-                     context.catalog().Text(utilization->resource), Percent(utilization->cpu),
-                     Percent(utilization->memory));
-}
-
-void PrintJudgedPods(const PlanContext& context, const ClusterSnapshot& snapshot, NodeId node,
-                     const PdbTracker& pdbs, std::ostream& out) {
-  Table table({"POD", "DRAIN"});
-  table.Indent(2);
-  for (const PodId pod : snapshot.PodsOn(node)) {
+void JudgePods(const PlanContext& context, PassReplay& replay, Explanation& explanation) {
+  const Catalog& catalog = context.catalog();
+  for (const PodId pod : replay.snapshot().PodsOn(explanation.node)) {
     const DrainVerdict verdict =
-        JudgePod(context.catalog(), pod, context.request->planner.drain, &pdbs,
+        JudgePod(catalog, pod, context.request->planner.drain, &replay.budgets(),
                  /*listers=*/true, context.request->now_s);
-    table.AddRow({context.catalog().PodName(pod), OutcomeText(context.catalog(), pod, verdict)});
+    explanation.pods.push_back({.pod = pod,
+                                .outcome = OutcomeOf(catalog, pod, verdict),
+                                .reason = verdict.reason,
+                                .pdb = verdict.pdb,
+                                .from = replay.CameFrom(pod),
+                                .via = {}});
   }
-  if (!table.empty()) table.Print(out);
+}
+
+void FindSpentBudgets(const Catalog& catalog, const PassReplay& replay, Explanation& explanation) {
+  std::set<uint32_t> budgets;
+  for (const Explanation::Pod& pod : explanation.pods) {
+    for (const PdbId pdb : catalog.shape_of(pod.pod).budgets) {
+      budgets.insert(static_cast<uint32_t>(pdb));
+    }
+  }
+  for (const uint32_t id : budgets) {
+    const PdbId pdb{id};
+    const std::span<const PassReplay::Spent> nodes = replay.SpentOf(pdb);
+    if (nodes.empty()) continue;
+    const int32_t allowed = catalog.pdbs()[id].disruptions_allowed;
+    explanation.budgets.push_back({.pdb = pdb,
+                                   .allowed = allowed,
+                                   .spent = allowed - replay.budgets().remaining(pdb),
+                                   .nodes = {nodes.begin(), nodes.end()}});
+  }
+}
+
+// Where the pods go, to the end of the plan.
+void FollowMoves(const PlanReport& report, Explanation& explanation) {
+  const std::vector<RemovableNode>& remove = report.context.made->plan.remove;
+  for (Explanation::Pod& pod : explanation.pods) {
+    for (size_t r = explanation.order - 1; r < remove.size(); ++r) {
+      const auto move = std::ranges::find(remove[r].moves, pod.pod, &Move::pod);
+      if (move == remove[r].moves.end()) continue;
+      if (pod.to != kNoNode) pod.via.push_back(pod.to);
+      pod.to = move->to;
+      pod.outcome = Outcome::kMoves;
+    }
+  }
 }
 
 // Places the node's pods one after the other, as well as they go.
-void PrintPlaces(const PlanContext& context, ClusterSnapshot& snapshot, NodeId node,
-                 const PdbTracker& pdbs, std::ostream& out) {
+void TryPlaces(const PlanContext& context, PassReplay& replay, Explanation& explanation) {
   PodsToMove pods;
-  DrainJudge judge(context.catalog(), context.request->planner.drain, &pdbs, /*listers=*/true,
-                   context.request->now_s);
-  judge.GetPodsToMove(snapshot.PodsOn(node), pods);
+  DrainJudge judge(context.catalog(), context.request->planner.drain, &replay.budgets(),
+                   /*listers=*/true, context.request->now_s);
+  ClusterSnapshot& snapshot = replay.snapshot();
+  judge.GetPodsToMove(snapshot.PodsOn(explanation.node), pods);
   if (pods.blocked()) return;
-  snapshot.SetGhost(node);
-  bool all = true;
+  snapshot.Fork();
+  snapshot.SetGhost(explanation.node);
   for (const PodId pod : pods.move) {
-    NodeId fitting = kNoNode;
-    const std::string tried = TryEverywhere(snapshot, pod, fitting);
-    out << "  " << context.catalog().PodName(pod) << ": " << tried << "\n";
-    all &= fitting != kNoNode;
-    if (fitting != kNoNode) snapshot.AddPod(pod, fitting);
+    Explanation::Place& place = explanation.places.emplace_back();
+    place.pod = pod;
+    place.tally = TallyPlaces(snapshot, pod);
+    place.to = place.tally.first_fit;
+    if (place.to != kNoNode) snapshot.AddPod(pod, place.to);
   }
-  if (all) out << "  In this order all find a place; in the order of the pass they did not.\n";
+  snapshot.Revert();
 }
 
-void PrintMoves(const PlanContext& context, const PlanReport::Removal& removal, std::ostream& out) {
-  const Catalog& catalog = context.catalog();
-  Table table({"POD", "TO", "VIA"});
-  table.Indent(2);
-  for (const PlanReport::PodMove& move : removal.pods) {
-    std::string via;
-    for (const NodeId stop : move.via) {
-      via += via.empty() ? "" : ", ";
-      via += catalog.NodeName(stop);
-    }
-    table.AddRow({catalog.PodName(move.pod), std::string(catalog.NodeName(move.to)), via});
-  }
-  if (!table.empty()) table.Print(out);
-}
-
-std::string Because(const PlanReport& report, const PlanReport::Kept& kept) {
-  const PlanContext& context = report.context;
+std::string Because(const PlanContext& context, const PlanReport::Kept& kept) {
   const NodeGroup* group = context.groups->Find(kept.why.node);
   const std::string name = group == nullptr ? "" : group->name;
-  if (kept.reason == "NotAutoscaled") return "It belongs to no node group that is autoscaled.\n";
+  if (kept.reason == "NotAutoscaled") return "It belongs to no node group that is autoscaled.";
   if (kept.reason == "NotUnderutilized") {
-    double threshold = context.request->planner.scale_down_utilization_threshold;
-    if (group != nullptr && group->scale_down_utilization_threshold) {
-      threshold = *group->scale_down_utilization_threshold;
-    }
-    return fmt::format("That is more than the threshold, {}.\n", Percent(threshold));
+    return fmt::format("That is more than the threshold, {}.",
+                       Percent(ThresholdOf(context, kept.why.node)));
   }
   if (kept.reason == "NodeGroupMinSizeReached" && group != nullptr) {
-    return fmt::format("Its group {} has {} and may not go below {}.\n", name,
+    return fmt::format("Its group {} has {} and may not go below {}.", name,
                        Count(static_cast<uint64_t>(group->target_size), "node", "nodes"),
                        group->min_size);
   }
   if (kept.reason == "AtomicScaleDownFailed") {
-    return fmt::format("Its group {} goes as a whole or not at all, and some node stays.\n", name);
+    return fmt::format("Its group {} goes as a whole or not at all, and some node stays.", name);
   }
-  if (kept.reason == kNotJudged) return "The pass ended before its turn.\n";
+  if (kept.reason == kNotJudged) return "The pass ended before its turn.";
   return "";
 }
 
-void PrintKept(const PlanReport& report, const PlanReport::Kept& kept, std::ostream& out) {
-  const PlanContext& context = report.context;
-  const NodeId node = kept.why.node;
-  out << "Node " << context.catalog().NodeName(node) << " is kept: " << kept.reason << "\n";
-  out << UtilizationLine(context, node) << Because(report, kept);
-  PdbTracker pdbs(context.catalog());
-  ClusterSnapshot snapshot = AtTurnOf(context, node, pdbs);
-  PrintJudgedPods(context, snapshot, node, pdbs, out);
-  if (kept.why.reason == UnremovableReason::kNoPlaceToMovePods) {
-    out << "Places, when it was the node's turn:\n";
-    PrintPlaces(context, snapshot, node, pdbs, out);
+std::string_view WithoutKind(std::string_view name) {
+  for (const std::string_view kind : {"node/", "nodes/", "no/"}) {
+    if (name.starts_with(kind)) return name.substr(kind.size());
   }
+  return name;
 }
 
 }  // namespace
 
-std::string TryEverywhere(const ClusterSnapshot& snapshot, PodId pod, NodeId& fitting) {
-  const Catalog& catalog = snapshot.catalog();
-  const PodShape& shape = catalog.shape_of(pod);
-  fitting = kNoNode;
-  size_t tried = 0;
-  size_t fits = 0;
-  std::map<std::string, size_t> noes;
-  snapshot.alive().ForEach([&](NodeId node) {
-    if (snapshot.IsGhost(node)) return;
-    ++tried;
-    FilterVerdict verdict = Explain(snapshot, shape, node);
-    if (verdict.fits && catalog.node(node).unschedulable) {
-      // The autoscaler does not use such a node even for pods that would.
-      verdict = {.fits = false,
-                 .filter = Filter::kNodeUnschedulable,
-                 .reasons = {"node(s) were unschedulable"}};
+absl::StatusOr<std::vector<NodeId>> FindNodes(const Catalog& catalog,
+                                              std::span<const std::string> names) {
+  std::vector<NodeId> nodes;
+  std::vector<std::string> unknown;
+  std::vector<std::string> known;  // Every node's name, once it is asked for.
+  for (const std::string& given : names) {
+    const std::string_view name = WithoutKind(given);
+    if (const absl::StatusOr<NodeId> node = catalog.FindNode(name); node.ok()) {
+      if (std::ranges::find(nodes, *node) == nodes.end()) nodes.push_back(*node);
+      continue;
     }
-    if (verdict.fits) {
-      if (fits++ == 0) fitting = node;
-      return;
+    for (uint32_t n = static_cast<uint32_t>(known.size()); n < catalog.nodes(); ++n) {
+      known.emplace_back(catalog.NodeName(NodeId{n}));
     }
-    for (const std::string& reason : verdict.reasons) {
-      ++noes[fmt::format("{} ({})", reason, FilterName(verdict.filter))];
-    }
-  });
-  std::string text = fmt::format("{}/{} nodes are available", fits, tried);
-  const char* separator = ": ";
-  std::vector<std::pair<std::string, size_t>> sorted(noes.begin(), noes.end());
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [](const auto& a, const auto& b) { return a.second > b.second; });
-  for (const auto& [reason, nodes] : sorted) {
-    text += fmt::format("{}{} {}", separator, nodes, reason);
-    separator = ", ";
+    const std::string nearest = Nearest(name, known);
+    unknown.push_back(absl::StrCat(
+        Printable(name),
+        nearest.empty() ? "" : absl::StrCat(" (did you mean ", Printable(nearest), "?)")));
   }
-  return text + ".";
+  if (unknown.empty()) return nodes;
+  std::string list;
+  for (const std::string& name : unknown) absl::StrAppend(&list, list.empty() ? "" : ", ", name);
+  return absl::NotFoundError(
+      absl::StrCat("--explain: no such ", unknown.size() == 1 ? "node" : "nodes", ": ", list));
 }
 
-absl::Status ExplainNode(const PlanReport& report, std::string_view name, std::ostream& out) {
-  const absl::StatusOr<NodeId> node = report.context.catalog().FindNode(name);
-  if (!node.ok()) return node.status();
+Explanation Explain(const PlanReport& report, NodeId node) {
+  const PlanContext& context = report.context;
+  Explanation explanation;
+  explanation.node = node;
+  PassReplay replay(context);
   for (size_t i = 0; i < report.remove.size(); ++i) {
-    const PlanReport::Removal& removal = report.remove[i];
-    if (removal.node != *node) continue;
-    out << fmt::format("Node {} goes, as number {} of {}; {} from it.\n", name, i + 1,
-                       report.remove.size(), Count(removal.pods.size(), "pod moves", "pods move"))
-        << UtilizationLine(report.context, *node);
-    if (removal.risky) out << "Risky: a budget admits its pods only one after the other.\n";
-    PrintMoves(report.context, removal, out);
-    return absl::OkStatus();
+    if (report.remove[i].node != node) continue;
+    explanation.order = i + 1;
+    explanation.risky = report.remove[i].risky;
+    explanation.had_turn = true;
   }
   for (const PlanReport::Kept& kept : report.keep) {
-    if (kept.why.node == *node) PrintKept(report, kept, out);
+    if (kept.why.node != node) continue;
+    explanation.kept = &kept;
+    explanation.because = Because(context, kept);
+    explanation.had_turn = replay.HadTurn(kept.why);
   }
-  return absl::OkStatus();
+  if (explanation.had_turn) {
+    replay.GoTo(node);
+    if (replay.HasGuests(node)) explanation.utilization_at_turn = replay.UtilizationOf(node);
+  }
+  JudgePods(context, replay, explanation);
+  FindSpentBudgets(context.catalog(), replay, explanation);
+  if (explanation.order > 0) {
+    FollowMoves(report, explanation);
+  } else if (explanation.kept != nullptr &&
+             explanation.kept->why.reason == UnremovableReason::kNoPlaceToMovePods) {
+    TryPlaces(context, replay, explanation);
+  }
+  return explanation;
 }
 
 }  // namespace ebb

@@ -17,6 +17,7 @@
 #include "tools/builder_sink.h"
 #include "tools/file_identity.h"
 #include "tools/load_cluster.h"
+#include "tools/printable.h"
 #include "tools/read_json.h"
 #include "tools/table.h"
 
@@ -219,8 +220,8 @@ std::string Join(const std::vector<std::string>& parts) {
 void PrintFilters(ClusterSnapshot& snapshot, PodId pod, NodeId node, std::ostream& out) {
   const std::vector<FilterVerdict> verdicts = JudgeEach(snapshot, pod, node);
   const bool fits = std::ranges::all_of(verdicts, &FilterVerdict::fits);
-  out << "Pod " << snapshot.catalog().PodName(pod) << (fits ? " fits" : " does not fit")
-      << " on node " << snapshot.catalog().NodeName(node) << "\n\n";
+  out << "Pod " << Printable(snapshot.catalog().PodName(pod)) << (fits ? " fits" : " does not fit")
+      << " on node " << Printable(snapshot.catalog().NodeName(node)) << "\n\n";
   Table table({"FILTER", "FITS", "REASONS"});
   for (const FilterVerdict& verdict : verdicts) {
     table.AddRow({std::string(FilterName(verdict.filter)), verdict.fits ? "yes" : "no",
@@ -239,7 +240,7 @@ void PrintTable(ClusterSnapshot& snapshot, PodId pod, std::ostream& out) {
                   verdict.fits ? "" : std::string(FilterName(verdict.filter)),
                   Join(verdict.reasons)});
   }
-  out << "Pod " << snapshot.catalog().PodName(pod) << " fits on " << fits << " of "
+  out << "Pod " << Printable(snapshot.catalog().PodName(pod)) << " fits on " << fits << " of "
       << verdicts.size() << (verdicts.size() == 1 ? " node" : " nodes") << "\n\n";
   table.Print(out);
 }

@@ -197,6 +197,7 @@ absl::StatusOr<MadePlan> MakePlan(ClusterSnapshot& snapshot, const NodeGroups& g
   MadePlan made;
   FindCandidates(snapshot, groups, made);
   Sort(snapshot, request, made.candidates);
+  made.order = made.candidates;
   const std::vector<int64_t> quotas = Quotas(snapshot, groups);
   Exclusions exclusions(snapshot.catalog().nodes(), made);
   std::optional<ClockDeadline> deadline;

@@ -57,7 +57,8 @@ struct MadePlan {
   Plan plan;
   // Nodes that were no candidates, or none any more: kept because of their group.
   std::vector<UnremovableNode> excluded;
-  std::vector<NodeId> candidates;  // Of the last pass, in order.
+  std::vector<NodeId> order;       // Candidates of the first pass, in order.
+  std::vector<NodeId> candidates;  // Of the last pass: those of `order` that may still go.
   size_t passes = 0;
   double pass_s = 0;
   double verify_s = 0;

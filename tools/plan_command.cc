@@ -2,12 +2,10 @@
 
 #include <fmt/format.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -21,6 +19,7 @@
 #include "tools/progress.h"
 #include "tools/rfc3339.h"
 #include "tools/table.h"
+#include "tools/terminal.h"
 
 namespace ebb {
 namespace {
@@ -41,12 +40,9 @@ const std::map<std::string, CandidateOrder>& Orders() {
 }
 
 const std::map<std::string, PlanFormat>& Formats() {
-  static const auto* const formats =
-      new std::map<std::string, PlanFormat>{{"table", PlanFormat::kTable},
-                                            {"wide", PlanFormat::kWide},
-                                            {"json", PlanFormat::kJson},
-                                            {"yaml", PlanFormat::kYaml},
-                                            {"name", PlanFormat::kName}};
+  static const auto* const formats = new std::map<std::string, PlanFormat>{
+      {"table", PlanFormat::kTable}, {"wide", PlanFormat::kWide}, {"json", PlanFormat::kJson},
+      {"yaml", PlanFormat::kYaml},   {"csv", PlanFormat::kCsv},   {"name", PlanFormat::kName}};
   return *formats;
 }
 
@@ -84,16 +80,21 @@ void AddInputFlags(PlanCommand& command, CLI::App& app) {
 
 void AddOutputFlags(PlanCommand& command, CLI::App& app) {
   const std::string group = "Output";
-  app.add_option("-o,--output", command.output, "table, wide, json, yaml or name")
+  app.add_option("-o,--output", command.output,
+                 "table, wide, json, yaml, csv (a row a node) or name")
       ->check(CLI::IsMember(&Formats()))
       ->type_name("FORMAT")
       ->capture_default_str()
       ->group(group);
   app.add_option("--explain", command.explain,
-                 "Tell why this node is kept or goes, pod by pod, instead of the plan; may be "
-                 "given often")
+                 "Tell why this node is kept or goes, pod by pod, instead of the plan; X or "
+                 "node/X, several with commas or by giving the flag again")
       ->type_name("NODE")
+      ->delimiter(',')
       ->allow_extra_args(false)
+      ->group(group);
+  app.add_flag("--all", command.all_rows,
+               "Show every row of the table; on a terminal it ends after 40 otherwise")
       ->group(group);
   app.add_flag("--stats", command.stats, "End stderr with a line of figures, as JSON")
       ->group(group);
@@ -247,9 +248,21 @@ void PrintStats(const PlanReport& report, double import_s, std::ostream& err) {
   err << CompactJson(stats) << "\n";
 }
 
-bool IsColoured() { return isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr; }
-
 namespace {
+
+absl::Status PrintExplained(const PlanReport& report, const std::vector<std::string>& names,
+                            PlanFormat format, std::ostream& out) {
+  const absl::StatusOr<std::vector<NodeId>> nodes = FindNodes(report.context.catalog(), names);
+  if (!nodes.ok()) return nodes.status();
+  if (format == PlanFormat::kJson) {
+    out << IndentedJson(ExplanationJson(report, *nodes));
+  } else if (format == PlanFormat::kYaml) {
+    out << Yaml(ExplanationJson(report, *nodes));
+  } else {
+    PrintExplanations(report, *nodes, OutputTerminal(), out);
+  }
+  return absl::OkStatus();
+}
 
 int Fail(const absl::Status& status, std::ostream& err) {
   err << "ebb: " << status.message() << "\n";
@@ -287,6 +300,11 @@ int PlanCommand::Run(std::ostream& out, std::ostream& err) const {
   if (over_time.active()) return RunRound(*this, out, err);
   over_time.WarnUnused(err);
   over_time.WarnOld(err);
+  if (!explain.empty() && (output == "csv" || output == "name")) {
+    err << "ebb plan: --explain: -o " << output << " is of plans; table, json and yaml explain\n"
+        << "See `ebb plan --help`.\n";
+    return 2;
+  }
   if (absl::Status s = CheckFiles(Files()); !s.ok()) return Fail(s, err);
   Progress progress;
   progress.Say("reading");
@@ -311,10 +329,12 @@ int PlanCommand::Run(std::ostream& out, std::ostream& err) const {
 
   PrintLoadWarnings(cluster->counts, err);
   const PlanReport report = MakeReport({&*cluster, &groups, &request, &*made});
-  for (const std::string& node : explain) {
-    if (absl::Status s = ExplainNode(report, node, out); !s.ok()) return Fail(s, err);
+  if (explain.empty()) {
+    PrintPlan(report, Formats().at(output), {.terminal = OutputTerminal(), .all_rows = all_rows},
+              out);
+  } else if (absl::Status s = PrintExplained(report, explain, Formats().at(output), out); !s.ok()) {
+    return Fail(s, err);
   }
-  if (explain.empty()) PrintPlan(report, Formats().at(output), IsColoured(), out);
   out.flush();
   if (stats) PrintStats(report, import_s, err);
   return 0;

@@ -33,6 +33,7 @@ struct PlanCommand {
   std::string candidate_order = "autoscaler";
   std::string output = "table";
   std::vector<std::string> explain;
+  bool all_rows = false;
   bool stats = false;
   std::string now;
   size_t threads = Parallelism::Cores();
@@ -58,8 +59,6 @@ struct PlanCommand {
 void PrintLoadWarnings(const LoadCounts& counts, std::ostream& err);
 // The line of --stats.
 void PrintStats(const PlanReport& report, double import_s, std::ostream& err);
-// Standard output is a terminal, and NO_COLOR is not set.
-bool IsColoured();
 
 }  // namespace ebb
 

@@ -6,6 +6,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string_view>
 
+#include "tools/place_tally.h"
 #include "tools/plan_report.h"
 
 namespace ebb {
@@ -13,6 +14,17 @@ namespace ebb {
 inline constexpr std::string_view kPlanApiVersion = "ebb/v1alpha1";
 
 nlohmann::ordered_json PlanJson(const PlanReport& report);
+
+// What explanations say in the same words.
+nlohmann::ordered_json PodNameJson(const Catalog& catalog, PodId pod);
+nlohmann::ordered_json UtilizationJson(const Catalog& catalog, const Utilization& utilization);
+// Name, group, and what a bill asks for.
+nlohmann::ordered_json NodeHeadJson(const PlanReport& report, NodeId node);
+void PutUtilization(const PlanContext& context, NodeId node, nlohmann::ordered_json& json);
+void PutTally(const PlaceTally& tally, nlohmann::ordered_json& json);
+// `tally` may be null.
+nlohmann::ordered_json KeptJson(const PlanReport& report, const PlanReport::Kept& kept,
+                                const PlaceTally* tally);
 
 }  // namespace ebb
 

@@ -6,16 +6,36 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <span>
 
 #include "tools/json_text.h"
 #include "tools/plan_json.h"
 #include "tools/plan_report.h"
+#include "tools/printable.h"
 #include "tools/table.h"
 
 namespace ebb {
 namespace {
 
 constexpr size_t kDestinationsShown = 2;
+constexpr size_t kRowsShown = 40;  // Of nodes, on a terminal.
+constexpr size_t kSharesShown = 10;
+constexpr size_t kKeepersShown = 10;
+
+// How much is shown.
+struct Style {
+  bool wide = false;
+  bool all = false;      // Lists of the foremost show everybody.
+  size_t columns = 0;    // Of the terminal; 0: as wide as it comes.
+  size_t nodes_max = 0;  // Rows of nodes that go.
+};
+
+std::string OrDash(std::string_view text) { return text.empty() ? "-" : std::string(text); }
+
+// How many rows are left out, and how to see them.
+void PrintRest(size_t rows, std::ostream& out) {
+  if (rows > 0) out << fmt::format("... {} more; all with --all or -o wide\n", WithCommas(rows));
+}
 
 std::string Milliseconds(double seconds) {
   return seconds < 0.0095 ? fmt::format("{:.1f} ms", seconds * 1e3)
@@ -69,7 +89,7 @@ std::string UtilizationText(const PlanContext& context, NodeId node) {
   const auto& utilization = context.made->plan.utilization[Index(node)];
   if (!utilization) return "-";
   return fmt::format("{} {}", Percent(utilization->utilization),
-                     std::string_view(context.catalog().Text(utilization->resource)));
+                     context.catalog().Text(utilization->resource));
 }
 
 // "node-a (3), node-b, 2 more": where most of the pods go first.
@@ -90,55 +110,113 @@ std::string Destinations(const PlanContext& context, const PlanReport::Removal& 
   return text;
 }
 
-void PrintRemovals(const PlanReport& report, bool wide, std::ostream& out) {
+// One row too many costs more than the line that tells of it.
+size_t RowsShown(size_t rows, size_t rows_max) { return rows <= rows_max + 1 ? rows : rows_max; }
+
+void PrintRemovals(const PlanReport& report, const Style& style, std::ostream& out) {
   const PlanContext& context = report.context;
-  std::vector<std::string> headings = {"#", "NODE", "GROUP", "UTILIZATION", "PODS", "DESTINATIONS"};
-  if (wide) headings.insert(headings.begin() + 5, {"CPU", "MEMORY", "RISKY"});
-  Table table(headings);
-  table.AlignRight(0).AlignRight(4);
-  if (wide) table.AlignRight(5).AlignRight(6);
-  size_t order = 0;
-  for (const PlanReport::Removal& removal : report.remove) {
-    std::vector<std::string> row = {
-        std::to_string(++order), std::string(context.catalog().NodeName(removal.node)),
-        GroupName(context, removal.node), UtilizationText(context, removal.node),
-        std::to_string(removal.pods.size())};
-    if (wide) {
-      const auto& utilization = context.made->plan.utilization[Index(removal.node)];
-      row.push_back(utilization ? Percent(utilization->cpu) : "-");
-      row.push_back(utilization ? Percent(utilization->memory) : "-");
-      row.emplace_back(removal.risky ? "yes" : "no");
-    }
-    row.push_back(Destinations(context, removal, wide ? removal.pods.size() : kDestinationsShown));
-    table.AddRow(std::move(row));
+  Table table({"#", "NODE", "GROUP", "UTILIZATION", "PODS", "DESTINATIONS"});
+  table.FitTo(style.columns).AlignRight(0).AlignRight(4);
+  table.ShortenMiddle(1).ShortenMiddle(2).ShortenEnd(5);
+  const size_t shown = RowsShown(report.remove.size(), style.nodes_max);
+  for (size_t i = 0; i < shown; ++i) {
+    const PlanReport::Removal& removal = report.remove[i];
+    table.AddRow({std::to_string(i + 1), std::string(context.catalog().NodeName(removal.node)),
+                  GroupName(context, removal.node), UtilizationText(context, removal.node),
+                  std::to_string(removal.pods.size()),
+                  Destinations(context, removal, kDestinationsShown)});
   }
   table.Print(out);
+  PrintRest(report.remove.size() - shown, out);
 }
 
-std::string KeptDetail(const PlanContext& context, const PlanReport::Kept& kept) {
-  const Catalog& catalog = context.catalog();
-  if (kept.why.pod == kNoPod) return "";
-  std::string text = catalog.PodName(kept.why.pod);
-  if (kept.why.reason == UnremovableReason::kBlockedByPod) {
-    text += fmt::format(": {}", ToString(kept.why.blocking_reason));
-    if (kept.why.pdb) {
-      text += fmt::format(" {}", catalog.Text(catalog.pdbs()[Index(*kept.why.pdb)].name));
-    }
-  } else if (kept.why.reason == UnremovableReason::kNoPlaceToMovePods) {
-    text += " fits nowhere else";
+void PrintRemovalsWide(const PlanReport& report, std::ostream& out) {
+  const PlanContext& context = report.context;
+  Table table({"#", "NODE", "GROUP", "TYPE", "ZONE", "CAPACITY", "UTILIZATION", "CPU", "CPU%",
+               "MEMORY", "MEMORY%", "PODS", "RISKY", "DESTINATIONS"});
+  table.AlignRight(0);
+  for (size_t column = 7; column <= 11; ++column) table.AlignRight(column);
+  size_t order = 0;
+  for (const PlanReport::Removal& removal : report.remove) {
+    const NodeFacts& facts = report.facts[Index(removal.node)];
+    const auto& utilization = context.made->plan.utilization[Index(removal.node)];
+    const bool both = utilization && CountsCpuAndMemory(context.catalog(), *utilization);
+    table.AddRow({std::to_string(++order), std::string(context.catalog().NodeName(removal.node)),
+                  GroupName(context, removal.node), OrDash(facts.instance_type), OrDash(facts.zone),
+                  OrDash(facts.capacity_type), UtilizationText(context, removal.node),
+                  Cores(facts.allocatable.cpu_milli), both ? Percent(utilization->cpu) : "-",
+                  Gibibytes(facts.allocatable.memory_bytes),
+                  both ? Percent(utilization->memory) : "-", std::to_string(removal.pods.size()),
+                  removal.risky ? "yes" : "no",
+                  Destinations(context, removal, removal.pods.size())});
   }
-  return text;
+  table.Print(out);
 }
 
 void PrintKeptNodes(const PlanReport& report, std::ostream& out) {
   const PlanContext& context = report.context;
-  Table table({"NODE", "GROUP", "UTILIZATION", "REASON", "POD"});
+  Table table({"NODE", "GROUP", "TYPE", "ZONE", "CAPACITY", "UTILIZATION", "REASON", "POD"});
   for (const PlanReport::Kept& kept : report.keep) {
-    table.AddRow({std::string(context.catalog().NodeName(kept.why.node)),
-                  GroupName(context, kept.why.node), UtilizationText(context, kept.why.node),
-                  std::string(kept.reason), KeptDetail(context, kept)});
+    const NodeId node = kept.why.node;
+    const NodeFacts& facts = report.facts[Index(node)];
+    table.AddRow({std::string(context.catalog().NodeName(node)), GroupName(context, node),
+                  OrDash(facts.instance_type), OrDash(facts.zone), OrDash(facts.capacity_type),
+                  UtilizationText(context, node), ReasonText(kept),
+                  KeptDetail(context.catalog(), kept.why)});
   }
   table.Print(out);
+}
+
+std::string AmountsText(const NodeAmounts& amounts) {
+  std::string cores = Cores(amounts.cpu_milli);
+  if (cores.ends_with(".0")) cores.resize(cores.size() - 2);
+  std::string text = fmt::format("{} {} and {} of memory", cores, cores == "1" ? "core" : "cores",
+                                 Bytes(amounts.memory_bytes));
+  if (amounts.gpus > 0) {
+    text += ", with " + Count(static_cast<uint64_t>(amounts.gpus), "GPU", "GPUs");
+  }
+  return text;
+}
+
+// What goes of each group, or of each instance type.
+void PrintShares(const char* heading, const std::vector<PlanReport::Share>& shares,
+                 const Style& style, std::ostream& out) {
+  const auto removed = static_cast<size_t>(
+      std::ranges::count_if(shares, [](const auto& share) { return share.removed > 0; }));
+  if (shares.size() < 2 || removed == 0) return;  // The whole tells as much.
+  const bool gpus =
+      std::ranges::any_of(shares, [](const auto& share) { return share.freed.gpus > 0; });
+  std::vector<std::string> headings = {heading, "GO", "OF", "CPU", "MEMORY"};
+  if (gpus) headings.emplace_back("GPUS");
+  Table table(headings);
+  table.FitTo(style.columns).ShortenMiddle(0);
+  for (size_t column = 1; column < headings.size(); ++column) table.AlignRight(column);
+  const size_t shown = style.all ? removed : RowsShown(removed, kSharesShown);
+  for (const PlanReport::Share& share : std::span(shares).first(shown)) {
+    std::vector<std::string> row = {std::string(share.name), WithCommas(share.removed),
+                                    WithCommas(share.nodes), Cores(share.freed.cpu_milli),
+                                    Gibibytes(share.freed.memory_bytes)};
+    if (gpus) row.push_back(std::to_string(share.freed.gpus));
+    table.AddRow(std::move(row));
+  }
+  out << "\n";
+  table.Print(out);
+  PrintRest(removed - shown, out);
+}
+
+void PrintKeepers(const PlanReport& report, const Style& style, std::ostream& out) {
+  if (report.keepers.empty()) return;
+  Table table({"", "", "", ""});
+  table.Indent(2).AlignRight(2).FitTo(style.columns).ShortenMiddle(1);
+  const size_t shown =
+      style.all ? report.keepers.size() : RowsShown(report.keepers.size(), kKeepersShown);
+  for (const PlanReport::Keeper& keeper : std::span(report.keepers).first(shown)) {
+    table.AddRow({keeper.kind, fmt::format("{}/{}", keeper.namespace_name, keeper.name),
+                  WithCommas(keeper.nodes), std::string(keeper.reason)});
+  }
+  out << "\nIn the way of most nodes:\n";
+  table.Print(out);
+  PrintRest(report.keepers.size() - shown, out);
 }
 
 // What a reason means, for those who do not know the autoscaler's words.
@@ -164,17 +242,26 @@ std::string Meaning(const PlanReport& report, std::string_view reason) {
   return it == kMeanings.end() ? "" : it->second;
 }
 
-void PrintKeptReasons(const PlanReport& report, std::ostream& out) {
+// The finer reasons under a reason: of pods that block, or of an earlier pass.
+std::map<std::string_view, size_t> FinerReasons(const PlanReport& report, std::string_view reason) {
+  std::map<std::string_view, size_t> counts;
+  for (const PlanReport::Kept& kept : report.keep) {
+    if (kept.reason != reason) continue;
+    if (kept.why.reason == UnremovableReason::kBlockedByPod) {
+      ++counts[ToString(kept.why.blocking_reason)];
+    } else if (kept.why.before && kept.why.before->reason != UnremovableReason::kNoReason) {
+      ++counts[ToString(kept.why.before->reason)];
+    }
+  }
+  return counts;
+}
+
+void PrintKeptReasons(const PlanReport& report, const Style& style, std::ostream& out) {
   Table table({"", "", ""});
-  table.Indent(2).AlignRight(1);
+  table.Indent(2).AlignRight(1).FitTo(style.columns).ShortenEnd(2);
   for (const auto& [reason, nodes] : report.kept_by_reason) {
     table.AddRow({std::string(reason), WithCommas(nodes), Meaning(report, reason)});
-    if (reason != ToString(UnremovableReason::kBlockedByPod)) continue;
-    std::map<std::string_view, size_t> blocking;
-    for (const PlanReport::Kept& kept : report.keep) {
-      if (kept.reason == reason) ++blocking[ToString(kept.why.blocking_reason)];
-    }
-    for (const auto& [why, count] : blocking) {
+    for (const auto& [why, count] : FinerReasons(report, reason)) {
       table.AddRow({"  " + std::string(why), WithCommas(count), ""});
     }
   }
@@ -182,39 +269,58 @@ void PrintKeptReasons(const PlanReport& report, std::ostream& out) {
   table.Print(out);
 }
 
-void PrintTables(const PlanReport& report, bool wide, bool colour, std::ostream& out) {
+void PrintTables(const PlanReport& report, const Style& style, bool colour, std::ostream& out) {
   out << (colour ? "\x1b[1m" : "") << Summary(report) << (colour ? "\x1b[0m" : "") << "\n";
   PrintNotes(report, out);
   if (!report.remove.empty()) {
     out << "\n";
-    PrintRemovals(report, wide, out);
+    if (style.wide) {
+      PrintRemovalsWide(report, out);
+    } else {
+      PrintRemovals(report, style, out);
+    }
+    out << "\nFreed: " << AmountsText(report.freed) << "\n";
+    PrintShares("GROUP", report.by_group, style, out);
+    PrintShares("INSTANCE TYPE", report.by_instance_type, style, out);
   }
   if (report.keep.empty()) return;
   out << "\n";
-  if (wide) {
+  if (style.wide) {
     PrintKeptNodes(report, out);
     out << "\n";
   }
-  PrintKeptReasons(report, out);
+  PrintKeptReasons(report, style, out);
+  PrintKeepers(report, style, out);
 }
 
 }  // namespace
 
-void PrintPlan(const PlanReport& report, PlanFormat format, bool colour, std::ostream& out) {
+void PrintPlan(const PlanReport& report, PlanFormat format, const PrintOptions& options,
+               std::ostream& out) {
   switch (format) {
     case PlanFormat::kTable:
-    case PlanFormat::kWide:
-      PrintTables(report, format == PlanFormat::kWide, colour, out);
+    case PlanFormat::kWide: {
+      const bool wide = format == PlanFormat::kWide;
+      const bool cut = options.terminal.is_terminal && !wide && !options.all_rows;
+      const Style style{.wide = wide,
+                        .all = wide || options.all_rows,
+                        .columns = wide ? 0 : options.terminal.columns,
+                        .nodes_max = cut ? kRowsShown : report.remove.size()};
+      PrintTables(report, style, options.terminal.colour, out);
       break;
+    }
     case PlanFormat::kJson:
       out << IndentedJson(PlanJson(report));
       break;
     case PlanFormat::kYaml:
       out << Yaml(PlanJson(report));
       break;
+    case PlanFormat::kCsv:
+      PrintCsv(report, out);
+      break;
     case PlanFormat::kName:
       for (const PlanReport::Removal& removal : report.remove) {
-        out << "node/" << report.context.catalog().NodeName(removal.node) << "\n";
+        out << "node/" << Printable(report.context.catalog().NodeName(removal.node)) << "\n";
       }
       break;
   }

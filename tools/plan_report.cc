@@ -1,7 +1,10 @@
 #include "tools/plan_report.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
+#include <tuple>
 #include <unordered_map>
 
 namespace ebb {
@@ -50,7 +53,132 @@ std::vector<PlanReport::Kept> KeptNodes(const MadePlan& made) {
   return kept;
 }
 
+// Adds up the nodes by what `name_of` calls them.
+template <typename NameOf>
+std::vector<PlanReport::Share> Shares(const PlanReport& report, NameOf name_of) {
+  std::map<std::string_view, PlanReport::Share> shares;
+  report.context.cluster->snapshot.alive().ForEach([&](NodeId node) {
+    if (const std::string_view name = name_of(node); !name.empty()) ++shares[name].nodes;
+  });
+  for (const PlanReport::Removal& removal : report.remove) {
+    const std::string_view name = name_of(removal.node);
+    if (name.empty()) continue;
+    PlanReport::Share& share = shares[name];
+    ++share.removed;
+    share.freed.Add(report.facts[Index(removal.node)].allocatable);
+  }
+  std::vector<PlanReport::Share> sorted;
+  for (auto& [name, share] : shares) {
+    share.name = name;
+    sorted.push_back(share);
+  }
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto& a, const auto& b) { return a.removed > b.removed; });
+  return sorted;
+}
+
+// "web" of a ReplicaSet "web-5d4f8" whose pods carry that hash: its Deployment.
+std::string_view DeploymentOf(const Catalog& catalog, const PodShape& shape) {
+  const std::string_view replica_set = catalog.Text(shape.controller.name);
+  const std::optional<TextId> key = catalog.symbols().Find("pod-template-hash");
+  const std::optional<TextId> hash = key ? FindLabel(shape.labels, *key) : std::nullopt;
+  if (!hash) return "";
+  const std::string_view text = catalog.Text(*hash);
+  if (text.empty() || replica_set.size() < text.size() + 2) return "";
+  const std::string_view name = replica_set.substr(0, replica_set.size() - text.size() - 1);
+  return replica_set.ends_with(text) && replica_set[name.size()] == '-' ? name : "";
+}
+
+PlanReport::Keeper KeeperOf(const Catalog& catalog, const UnremovableNode& why) {
+  const PodShape& shape = catalog.shape_of(why.pod);
+  PlanReport::Keeper keeper{.kind = "Pod",
+                            .namespace_name = catalog.Text(shape.namespace_name),
+                            .name = catalog.Text(catalog.pod(why.pod).name),
+                            .reason = why.reason == UnremovableReason::kBlockedByPod
+                                          ? ToString(why.blocking_reason)
+                                          : ToString(why.reason)};
+  if (why.pdb) {
+    keeper.kind = "PodDisruptionBudget";
+    keeper.name = catalog.Text(catalog.pdbs()[Index(*why.pdb)].name);
+  } else if (shape.has_controller) {
+    keeper.kind = catalog.Text(shape.controller.kind);
+    keeper.name = catalog.Text(shape.controller.name);
+    if (keeper.kind == "ReplicaSet") {
+      if (const std::string_view deployment = DeploymentOf(catalog, shape); !deployment.empty()) {
+        keeper.kind = "Deployment";
+        keeper.name = deployment;
+      }
+    }
+  }
+  return keeper;
+}
+
+std::vector<PlanReport::Keeper> Keepers(const PlanReport& report) {
+  std::map<std::tuple<std::string, std::string_view, std::string_view, std::string_view>,
+           PlanReport::Keeper>
+      keepers;
+  for (const PlanReport::Kept& kept : report.keep) {
+    if (kept.why.pod == kNoPod) continue;
+    PlanReport::Keeper keeper = KeeperOf(report.context.catalog(), kept.why);
+    const std::tuple key(keeper.kind, keeper.namespace_name, keeper.name, keeper.reason);
+    ++keepers.try_emplace(key, std::move(keeper)).first->second.nodes;
+  }
+  std::vector<PlanReport::Keeper> sorted;
+  for (auto& [key, keeper] : keepers) sorted.push_back(std::move(keeper));
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto& a, const auto& b) { return a.nodes > b.nodes; });
+  return sorted;
+}
+
+std::string PodText(std::string pod, BlockingPodReason reason, std::string_view pdb) {
+  if (reason == BlockingPodReason::kNoReason) return pod;
+  return fmt::format("{}: {}{}{}", pod, ToString(reason), pdb.empty() ? "" : " ", pdb);
+}
+
 }  // namespace
+
+std::string ReasonText(const PlanReport::Kept& kept) {
+  if (!kept.why.before || kept.why.before->reason == UnremovableReason::kNoReason) {
+    return std::string(kept.reason);
+  }
+  return fmt::format("{} ({})", kept.reason, ToString(kept.why.before->reason));
+}
+
+std::string KeptDetail(const Catalog& catalog, const UnremovableNode& why) {
+  UnremovableReason reason = why.reason;
+  std::string text;
+  if (why.before) {
+    const PastVerdict& before = *why.before;
+    if (before.pod_name == kNoText) return "";
+    reason = before.reason;
+    text = PodText(
+        fmt::format("{}/{}", catalog.Text(before.pod_namespace), catalog.Text(before.pod_name)),
+        before.blocking_reason, catalog.Text(before.pdb));
+  } else {
+    if (why.pod == kNoPod) return "";
+    text = PodText(catalog.PodName(why.pod), why.blocking_reason,
+                   why.pdb ? catalog.Text(catalog.pdbs()[Index(*why.pdb)].name) : "");
+  }
+  return reason == UnremovableReason::kNoPlaceToMovePods ? text + " fits nowhere else" : text;
+}
+
+double ThresholdOf(const PlanContext& context, NodeId node) {
+  const PlannerOptions& options = context.request->planner;
+  const NodeGroup none;
+  const NodeGroup* const found = context.groups->Find(node);
+  const NodeGroup& group = found != nullptr ? *found : none;
+  const auto& utilization = context.made->plan.utilization[Index(node)];
+  if (utilization && !CountsCpuAndMemory(context.catalog(), *utilization)) {
+    return group.scale_down_gpu_utilization_threshold.value_or(
+        options.scale_down_gpu_utilization_threshold);
+  }
+  return group.scale_down_utilization_threshold.value_or(options.scale_down_utilization_threshold);
+}
+
+bool CountsCpuAndMemory(const Catalog& catalog, const Utilization& utilization) {
+  const std::string_view resource = catalog.Text(utilization.resource);
+  return resource == "cpu" || resource == "memory";
+}
 
 PlanReport MakeReport(const PlanContext& context) {
   const Plan& plan = context.made->plan;
@@ -58,13 +186,33 @@ PlanReport MakeReport(const PlanContext& context) {
                     .remove = Removals(plan, context.cluster->snapshot),
                     .keep = KeptNodes(*context.made),
                     .kept_by_reason = {},
-                    .pods = context.cluster->snapshot.placed_pods()};
+                    .pods = context.cluster->snapshot.placed_pods(),
+                    .facts = {},
+                    .freed = {},
+                    .by_group = {},
+                    .by_instance_type = {},
+                    .keepers = {}};
   for (const PlanReport::Removal& removal : report.remove) report.moved += removal.pods.size();
   std::map<std::string_view, size_t> counts;
   for (const PlanReport::Kept& kept : report.keep) ++counts[kept.reason];
   report.kept_by_reason.assign(counts.begin(), counts.end());
   std::stable_sort(report.kept_by_reason.begin(), report.kept_by_reason.end(),
                    [](const auto& a, const auto& b) { return a.second > b.second; });
+  const Catalog& catalog = context.catalog();
+  report.facts.reserve(catalog.nodes());
+  for (uint32_t n = 0; n < catalog.nodes(); ++n) {
+    report.facts.push_back(FactsOf(catalog, NodeId{n}));
+  }
+  for (const PlanReport::Removal& removal : report.remove) {
+    report.freed.Add(report.facts[Index(removal.node)].allocatable);
+  }
+  report.by_group = Shares(report, [&](NodeId node) -> std::string_view {
+    const NodeGroup* const group = context.groups->Find(node);
+    return group == nullptr ? std::string_view() : group->name;
+  });
+  report.by_instance_type =
+      Shares(report, [&](NodeId node) { return report.facts[Index(node)].instance_type; });
+  report.keepers = Keepers(report);
   return report;
 }
 

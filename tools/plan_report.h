@@ -22,6 +22,8 @@
 #include "snapshot/cluster_snapshot.h"
 #include "tools/load_cluster.h"
 #include "tools/make_plan.h"
+#include "tools/node_facts.h"
+#include "tools/terminal.h"
 
 namespace ebb {
 
@@ -53,20 +55,61 @@ struct PlanReport {
     std::string_view reason;
   };
 
+  // What goes of the nodes that have a name in common: a group or an instance type.
+  struct Share {
+    std::string_view name;
+    size_t nodes = 0;
+    size_t removed = 0;
+    NodeAmounts freed;  // Allocatable of the removed ones.
+  };
+  // A budget that spends no more, or the workload of pods that may not move or fit
+  // nowhere: what to change for the nodes' sake.
+  struct Keeper {
+    std::string kind;  // "PodDisruptionBudget", "Deployment", "StatefulSet", "Pod", ...
+    std::string_view namespace_name;
+    std::string_view name;
+    std::string_view reason;  // "NotEnoughPdb", "NoPlaceToMovePods", ...
+    size_t nodes = 0;         // Of which a pod of it is the first obstacle.
+  };
+
   PlanContext context;
   std::vector<Removal> remove;                                      // In order.
   std::vector<Kept> keep;                                           // In the order of the input.
   std::vector<std::pair<std::string_view, size_t>> kept_by_reason;  // The largest first.
   size_t pods = 0;                                                  // That run on nodes.
   size_t moved = 0;
+  std::vector<NodeFacts> facts;  // By NodeId.
+  NodeAmounts freed;
+  // The largest loss first; nodes without a group or type are left out.
+  std::vector<Share> by_group;
+  std::vector<Share> by_instance_type;
+  std::vector<Keeper> keepers;  // Who keeps most nodes first.
 };
 
 PlanReport MakeReport(const PlanContext& context);
 
-enum class PlanFormat : uint8_t { kTable, kWide, kJson, kYaml, kName };
+// "RecentlyUnremovable (NoPlaceToMovePods)".
+std::string ReasonText(const PlanReport::Kept& kept);
+// "default/db-0: NotEnoughPdb db"; empty where no pod is to blame.
+std::string KeptDetail(const Catalog& catalog, const UnremovableNode& why);
+// Above which utilization the node stays.
+double ThresholdOf(const PlanContext& context, NodeId node);
+// Whether cpu and memory were looked at: on a node with GPUs these alone are.
+bool CountsCpuAndMemory(const Catalog& catalog, const Utilization& utilization);
 
-// `colour`: the output is a terminal that may be coloured.
-void PrintPlan(const PlanReport& report, PlanFormat format, bool colour, std::ostream& out);
+enum class PlanFormat : uint8_t { kTable, kWide, kJson, kYaml, kName, kCsv };
+
+struct PrintOptions {
+  Terminal terminal;  // What is too wide or too long for it is cut, in tables alone.
+  bool all_rows = false;
+};
+
+void PrintPlan(const PlanReport& report, PlanFormat format, const PrintOptions& options,
+               std::ostream& out);
+
+// A row a node, first those that go, in order: RFC 4180, with a row of headings.  A cell
+// that a spreadsheet would take for a formula has an apostrophe in front.
+void PrintCsv(const PlanReport& report, std::ostream& out);
 
 }  // namespace ebb
 

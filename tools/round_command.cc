@@ -27,11 +27,13 @@
 #include "tools/plan_command.h"
 #include "tools/plan_json.h"
 #include "tools/plan_report.h"
+#include "tools/printable.h"
 #include "tools/rfc3339.h"
 #include "tools/round_events.h"
 #include "tools/round_report.h"
 #include "tools/settings_file.h"
 #include "tools/sqlite_state.h"
+#include "tools/terminal.h"
 
 namespace ebb {
 namespace {
@@ -335,8 +337,8 @@ Json GivenFlags(const CLI::App& app) {
     if (option->count() == 0 || names.empty()) continue;
     const std::string& name = names[0];
     static constexpr std::string_view kNotDecisive[] = {
-        "help",        "state",  "state-rounds", "record", "metrics", "events",
-        "node-groups", "output", "explain",      "stats",  "now",     "threads"};
+        "help",   "state",   "state-rounds", "record", "metrics", "events", "node-groups",
+        "output", "explain", "stats",        "now",    "threads", "all"};
     if (std::find(std::begin(kNotDecisive), std::end(kNotDecisive), name) !=
         std::end(kNotDecisive)) {
       continue;
@@ -361,8 +363,8 @@ int Fail(const absl::Status& status, std::ostream& err) {
   return 1;
 }
 
-void Print(const std::string& format, const LoadedCluster& cluster, const MadeRound& round,
-           std::ostream& out) {
+void Print(const std::string& format, bool all_rows, const LoadedCluster& cluster,
+           const MadeRound& round, std::ostream& out) {
   if (format == "json") {
     out << IndentedJson(round.json);
   } else if (format == "yaml") {
@@ -370,12 +372,14 @@ void Print(const std::string& format, const LoadedCluster& cluster, const MadeRo
   } else if (format == "name") {
     for (const char* kind : {"empty", "drain"}) {
       for (const auto& name : round.json.at("deleteNow").at(kind)) {
-        out << "node/" << name.get<std::string>() << "\n";
+        out << "node/" << Printable(name.get<std::string>()) << "\n";
       }
     }
   } else {
     const PlanReport report = MakeReport({&cluster, &round.groups, &round.request, &round.made});
-    PrintPlan(report, format == "wide" ? PlanFormat::kWide : PlanFormat::kTable, IsColoured(), out);
+    if (format == "csv") return PrintCsv(report, out);
+    PrintPlan(report, format == "wide" ? PlanFormat::kWide : PlanFormat::kTable,
+              {.terminal = OutputTerminal(), .all_rows = all_rows}, out);
     PrintRound(round.json, out);
   }
 }
@@ -582,8 +586,8 @@ int RunRound(const PlanCommand& command, std::ostream& out, std::ostream& err) {
                              .deadline = deadline ? &*deadline : nullptr};
   const std::unique_ptr<MadeRound> round = MakeRound(scale_down, cluster, setting);
   PrintLoadWarnings(cluster.counts, err);
-  for (const std::string& line : source->log) err << "ebb: " << line << "\n";
-  for (const std::string& line : round->log) err << "ebb: " << line << "\n";
+  for (const std::string& line : source->log) err << "ebb: " << Printable(line) << "\n";
+  for (const std::string& line : round->log) err << "ebb: " << Printable(line) << "\n";
   if (round->result.status == ScaleDownStatus::kError) {
     return Fail(absl::InternalError(round->result.message), err);
   }
@@ -614,7 +618,7 @@ int RunRound(const PlanCommand& command, std::ostream& out, std::ostream& err) {
       !s.ok()) {
     return Fail(s, err);
   }
-  Print(command.output, cluster, *round, out);
+  Print(command.output, command.all_rows, cluster, *round, out);
   if (flags.metrics == "-") {
     out << stores.metrics.Text();
   } else if (!flags.metrics.empty()) {

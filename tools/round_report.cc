@@ -9,6 +9,7 @@
 
 #include "snapshot/node_set.h"
 #include "tools/json_text.h"
+#include "tools/printable.h"
 #include "tools/rfc3339.h"
 #include "tools/table.h"
 
@@ -54,7 +55,7 @@ Json GroupsJson(const NodeGroups& groups, const std::vector<GroupCounts>& counts
 void PrintNames(const char* heading, const Json& names, std::ostream& out) {
   if (names.empty()) return;
   out << heading;
-  for (const auto& name : names) out << " " << name.get<std::string>();
+  for (const auto& name : names) out << " " << Printable(name.get<std::string>());
   out << "\n";
 }
 
@@ -164,14 +165,14 @@ void PrintRound(const Json& json, std::ostream& out) {
   out << fmt::format("\nRound {} at {}: {}{}{}\n", json.at("round").get<int64_t>(),
                      json.at("now").get<std::string>(), json.at("status").get<std::string>(),
                      has_message ? ": " : "",
-                     has_message ? json.at("message").get<std::string>() : "");
+                     has_message ? Printable(json.at("message").get<std::string>()) : "");
   PrintNames("Delete now:", json.at("deleteNow").at("empty"), out);
   PrintNames("Drain and delete now:", json.at("deleteNow").at("drain"), out);
   PrintNames("Being deleted:", json.at("inDeletion").at("empty"), out);
   PrintNames("Being drained and deleted:", json.at("inDeletion").at("drain"), out);
   if (json.contains("longestSkippedNode")) {
     out << fmt::format("Longest skipped: {} waits {} s for its turn\n",
-                       json.at("longestSkippedNode").get<std::string>(),
+                       Printable(json.at("longestSkippedNode").get<std::string>()),
                        json.at("longestSkippedSeconds").get<int64_t>());
   }
   if (json.at("notYet").empty()) return;

@@ -116,12 +116,21 @@ TEST_F(CliTest, PlanPrintsASummaryTheNodesThatGoAndWhyOthersStay) {
 1  idle   web    0.0% memory     0
 2  light  web    25.0% cpu       1  guarded
 
+Freed: 8 cores and 16.0 GiB of memory
+
+GROUP  GO  OF  CPU    MEMORY
+web     2   4  8.0  16.0 GiB
+
 Kept: 4 nodes
   BlockedByPod       1
     NotEnoughPdb     1
   NoPlaceToMovePods  1  some pod fits on no other node
   NotAutoscaled      1  in no node group: control plane, or excluded
   NotUnderutilized   1  more is requested than the threshold, 50.0%
+
+In the way of most nodes:
+  PodDisruptionBudget  default/db  1  NotEnoughPdb
+  ReplicaSet           default/rs  1  NoPlaceToMovePods
 )");
   EXPECT_EQ(result.err,
             "ebb: left out 1 pod that has ended and 0 expendable pods\n"
@@ -134,15 +143,20 @@ TEST_F(CliTest, WideAddsColumnsAndEveryKeptNode) {
       WithoutTimes(Plan({"-o", "wide"}).out),
       R"(Plan: 2 of 6 nodes can go (33.3%), 1 of 4 pods move, planned in N ms, verified in N ms
 
-#  NODE   GROUP  UTILIZATION  PODS    CPU  MEMORY  RISKY  DESTINATIONS
-1  idle   web    0.0% memory     0   0.0%    0.0%  no
-2  light  web    25.0% cpu       1  25.0%   12.5%  no     guarded
+#  NODE   GROUP  TYPE  ZONE  CAPACITY  UTILIZATION  CPU   CPU%   MEMORY  MEMORY%  PODS  RISKY  DESTINATIONS
+1  idle   web    -     -     -         0.0% memory  4.0   0.0%  8.0 GiB     0.0%     0  no
+2  light  web    -     -     -         25.0% cpu    4.0  25.0%  8.0 GiB    12.5%     1  no     guarded
 
-NODE     GROUP  UTILIZATION   REASON             POD
-cp       -      -             NotAutoscaled
-guarded  web    25.0% cpu     BlockedByPod       default/db-0: NotEnoughPdb db
-busy     web    62.5% cpu     NotUnderutilized
-ssd      disk   12.5% memory  NoPlaceToMovePods  default/disk-0 fits nowhere else
+Freed: 8 cores and 16.0 GiB of memory
+
+GROUP  GO  OF  CPU    MEMORY
+web     2   4  8.0  16.0 GiB
+
+NODE     GROUP  TYPE  ZONE  CAPACITY  UTILIZATION   REASON             POD
+cp       -      -     -     -         -             NotAutoscaled
+guarded  web    -     -     -         25.0% cpu     BlockedByPod       default/db-0: NotEnoughPdb db
+busy     web    -     -     -         62.5% cpu     NotUnderutilized
+ssd      disk   -     -     -         12.5% memory  NoPlaceToMovePods  default/disk-0 fits nowhere else
 
 Kept: 4 nodes
   BlockedByPod       1
@@ -150,6 +164,10 @@ Kept: 4 nodes
   NoPlaceToMovePods  1  some pod fits on no other node
   NotAutoscaled      1  in no node group: control plane, or excluded
   NotUnderutilized   1  more is requested than the threshold, 50.0%
+
+In the way of most nodes:
+  PodDisruptionBudget  default/db  1  NotEnoughPdb
+  ReplicaSet           default/rs  1  NoPlaceToMovePods
 )");
 }
 

@@ -6,14 +6,20 @@
 Every test works in a folder of its own and starts real processes.
 """
 
+import csv
+import fcntl
 import gzip
+import io
 import json
 import os
+import pty
 import signal
 import sqlite3
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 import unittest
 
@@ -58,7 +64,7 @@ def deleting(now_s):
 # START as Unix time.
 START_S = 1780315200
 
-SCHEMA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs/plan.schema.json")
+DOCS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs")
 TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "integer": int,
          "number": (int, float), "null": type(None)}
 
@@ -88,6 +94,8 @@ def schema_errors(value, schema, root, path="$"):
             else:
                 errors += schema_errors(member, inner, root, f"{path}.{name}")
     if isinstance(value, list):
+        if len(value) < schema.get("minItems", 0):
+            errors.append(f"{path}: has {len(value)} items")
         for i, item in enumerate(value):
             errors += schema_errors(item, schema.get("items", {}), root, f"{path}[{i}]")
     if "minLength" in schema and len(value) < schema["minLength"]:
@@ -127,10 +135,40 @@ class EbbTest(unittest.TestCase):
     def ebb_json(self, *words):
         """The plan, which is as the schema says."""
         plan = json.loads(self.ebb(*words, "-o", "json")[0])
-        with open(SCHEMA, encoding="utf-8") as file:
-            schema = json.load(file)
-        self.assertEqual(schema_errors(plan, schema, schema), [])
+        self.assert_schema(plan, "plan.schema.json")
         return plan
+
+    def explain_json(self, *words):
+        """The nodes of an explanation, which is as its schema says."""
+        explanation = json.loads(self.ebb("plan", *words, "-o", "json")[0])
+        self.assert_schema(explanation, "explain.schema.json")
+        return explanation["nodes"]
+
+    def assert_schema(self, value, name):
+        with open(os.path.join(DOCS, name), encoding="utf-8") as file:
+            schema = json.load(file)
+        self.assertEqual(schema_errors(value, schema, schema), [])
+
+    def on_terminal(self, columns, *words, env=None):
+        """What ebb prints on a terminal of so many columns."""
+        master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+        env = {name: value for name, value in os.environ.items() if name != "COLUMNS"} | (env or {})
+        with subprocess.Popen([EBB, *words], stdout=slave, stderr=subprocess.DEVNULL,
+                              stdin=subprocess.DEVNULL, env=env) as process:
+            os.close(slave)
+            text = b""
+            while True:
+                try:
+                    part = os.read(master, 65536)
+                except OSError:  # The other end is closed.
+                    break
+                if not part:
+                    break
+                text += part
+            os.close(master)
+            self.assertEqual(process.wait(timeout=300), 0)
+        return text.decode().replace("\r\n", "\n")
 
     def assert_one_line(self, text):
         self.assertEqual(text.count("\n"), 1, text)
@@ -189,6 +227,283 @@ class PlanTest(EbbTest):
     def test_stats_are_one_line_of_json_at_the_end_of_stderr(self):
         err = self.ebb("plan", self.dump(SMALL), "--stats")[1]
         self.assertEqual(json.loads(err.splitlines()[-1])["nodes"], 3)
+
+
+def labelled(item, **labels):
+    item["metadata"]["labels"].update(labels)
+    return item
+
+
+def budget(name, app, allowed):
+    return {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget",
+            "metadata": {"name": name, "namespace": "default"},
+            "spec": {"selector": {"matchLabels": {"app": app}}},
+            "status": {"disruptionsAllowed": allowed}}
+
+
+REPLICA_SET = {"apiVersion": "apps/v1", "kind": "ReplicaSet",
+               "metadata": {"name": "rs", "namespace": "default", "uid": "1"},
+               "spec": {"replicas": 9}, "status": {"replicas": 9}}
+
+
+def app_pod(name, on, app, cpu="500m"):
+    """A pod of REPLICA_SET."""
+    item = pod(name, on, cpu, safe=False)
+    item["metadata"]["labels"] = {"app": app}
+    item["metadata"]["ownerReferences"] = [{
+        "apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "rs", "uid": "1",
+        "controller": True}]
+    return item
+
+
+class ExplainTest(EbbTest):
+
+    def test_nodes_are_named_with_or_without_their_kind_and_several_at_once(self):
+        dump = self.dump(SMALL)
+        one = self.ebb("plan", dump, "--explain", "node/a")[0]
+        self.assertEqual(one, self.ebb("plan", dump, "--explain", "a")[0])
+        both = self.ebb("plan", dump, "--explain", "a,node/b")[0]
+        self.assertEqual(both, self.ebb("plan", dump, "--explain", "a", "--explain", "b")[0])
+        self.assertEqual([line for line in both.splitlines() if line.startswith("Node ")],
+                         [line for line in both.splitlines() if line[:6] in ("Node a", "Node b")])
+        self.assertEqual(both.count("Node "), 2)
+
+    def test_every_unknown_node_is_named_with_the_nearest_name(self):
+        dump = self.dump([node("general-1"), node("spot-1"), pod("p", "spot-1")])
+        err = self.ebb("plan", dump, "--explain", "genral-1,spot-1,node/sopt-1", code=1)[1]
+        self.assertEqual(err.splitlines()[-1],
+                         "ebb: --explain: no such nodes: genral-1 (did you mean general-1?), "
+                         "sopt-1 (did you mean spot-1?)")
+
+    def test_json_and_yaml_are_as_the_schema_says(self):
+        dump = self.dump(SMALL + [pod("bare", "b", safe=False)])
+        kept, gone = self.explain_json(dump, "--explain", "b,c")
+        self.assertEqual((kept["decision"], kept["reason"]), ("keep", "BlockedByPod"))
+        self.assertEqual({p["name"]: p["outcome"] for p in kept["pods"]},
+                         {"q": "mayMove", "bare": "blocks", "p": "mayMove"})
+        self.assertEqual((gone["decision"], gone["order"]), ("remove", 1))
+        self.assertIn("kind: Explanation",
+                      self.ebb("plan", dump, "--explain", "b", "-o", "yaml")[0])
+        for form in ["csv", "name"]:
+            self.ebb("plan", dump, "--explain", "b", "-o", form, code=2)
+
+    # a and b each run a pod under a budget that allows one disruption; a goes first, and
+    # its pod goes to b.
+    SPENT = [REPLICA_SET, node("a"), node("b", cpu="2"), budget("web", "web", 1),
+             app_pod("w1", "a", "web"), app_pod("w2", "b", "web")]
+
+    def test_pods_that_arrived_in_the_plan_and_budgets_it_spent_are_told(self):
+        words = [self.dump(self.SPENT), "--candidate-order", "input", "--explain", "b"]
+        text = self.ebb("plan", *words)[0]
+        self.assertIn("default/w1  blocks: NotEnoughPdb (PodDisruptionBudget web); "
+                      "arrives in this plan, from node a", text)
+        self.assertIn("Budget default/web: 1 of 1 disruption spent by this plan before its turn, "
+                      "on node a.", text)
+        b = self.explain_json(*words)[0]
+        self.assertEqual(b["budgets"], [{
+            "namespace": "default", "name": "web", "disruptionsAllowed": 1, "spent": 1,
+            "spentFor": [{"node": "a", "disruptions": 1}]}])
+        self.assertEqual({p["name"]: p.get("arrivedFrom") for p in b["pods"]},
+                         {"w1": "a", "w2": None})
+
+    def test_utilization_is_that_of_the_start_and_that_at_the_turn_has_its_own_name(self):
+        dump = self.dump(self.SPENT)
+        b = self.explain_json(dump, "--candidate-order", "input", "--explain", "b")[0]
+        self.assertEqual(b["utilization"]["cpu"], 0.25)
+        self.assertEqual(b["utilizationAtTurn"]["cpu"], 0.5)
+        plan = self.ebb_json("plan", dump, "--candidate-order", "input")
+        self.assertEqual(plan["keep"][0]["utilization"]["cpu"], 0.25)
+        self.assertEqual(plan["keep"][0]["utilizationAtTurn"]["cpu"], 0.5)
+        self.assertNotIn("utilizationAtTurn", plan["remove"][0])
+
+    def test_a_node_that_was_judged_before_any_removal_shows_no_pods_of_the_plan(self):
+        # a and b are empty enough; p moves to busy, which was too busy from the start.
+        dump = self.dump([node("a"), node("busy"), pod("p", "a"), pod("q", "busy", cpu="3")])
+        text = self.ebb("plan", dump, "--explain", "busy")[0]
+        self.assertIn("default/q", text)
+        self.assertNotIn("default/p", text)
+
+    def test_a_mirror_pod_and_one_that_is_long_gone_are_told_apart(self):
+        mirror = pod("mirror", "a")
+        mirror["metadata"]["annotations"]["kubernetes.io/config.mirror"] = "x"
+        gone = pod("gone", "a")
+        gone["metadata"]["deletionTimestamp"] = at(-3600)
+        text = self.ebb("plan", self.dump([node("a"), node("b"), mirror, gone]), "--now", START,
+                        "--explain", "a")[0]
+        self.assertRegex(text, r"default/mirror +is ignored: a mirror pod")
+        self.assertRegex(text, r"default/gone +is ignored: deleted, and past its grace period")
+
+    def test_a_gpu_node_shows_the_resource_that_counts(self):
+        gpu = node("gpu")
+        for amounts in ["allocatable", "capacity"]:
+            gpu["status"][amounts]["nvidia.com/gpu"] = "4"
+        user = pod("user", "gpu")
+        user["spec"]["containers"][0]["resources"] = {
+            "requests": {"cpu": "1", "nvidia.com/gpu": "1"}, "limits": {"nvidia.com/gpu": "1"}}
+        dump = self.dump([gpu, node("b"), user])
+        text = self.ebb("plan", dump, "--explain", "gpu")[0]
+        self.assertIn("Its utilization is 25.0% (nvidia.com/gpu).", text)
+        plan = self.ebb_json("plan", dump)
+        entry = next(n for n in plan["keep"] + plan["remove"] if n["node"] == "gpu")
+        self.assertEqual(entry["utilization"],
+                         {"resource": "nvidia.com/gpu", "value": 0.25, "gpu": 0.25})
+
+    def test_the_pod_that_found_no_place_carries_the_reasons_of_the_filters(self):
+        picky = pod("picky", "a")
+        picky["spec"]["nodeSelector"] = {"disk": "ssd"}
+        ssd = labelled(node("a"), disk="ssd")
+        dump = self.dump([ssd, labelled(node("full", cpu="1"), disk="ssd"), node("c"), picky,
+                          pod("q", "full", cpu="900m")])
+        plan = self.ebb_json("plan", dump)
+        kept = next(n for n in plan["keep"] if n["node"] == "a")
+        self.assertEqual(kept["unplacedPod"], {
+            "namespace": "default", "name": "picky", "nodes": 1, "fits": 0, "reasons": [
+                {"filter": "NodeResourcesFit", "reason": "Insufficient cpu", "nodes": 1}]})
+        self.assertEqual(self.explain_json(dump, "--explain", "a")[0]["places"],
+                         [kept["unplacedPod"]])
+
+
+class TableTest(EbbTest):
+
+    def crowd(self, nodes):
+        return self.dump([node(f"a-rather-long-node-name-{i:03}", cpu="4") for i in range(nodes)] +
+                         [pod(f"p{i}", f"a-rather-long-node-name-{i:03}", cpu="100m")
+                          for i in range(nodes)])
+
+    def test_a_table_fits_the_terminal_and_shortens_names_in_the_middle(self):
+        dump = self.crowd(20)
+        wide = self.on_terminal(200, "plan", dump)
+        self.assertIn("a-rather-long-node-name-000", wide)
+        narrow = self.on_terminal(60, "plan", dump)
+        table = [line for line in narrow.splitlines() if "\u2026" in line]
+        self.assertGreaterEqual(len(table), 19)
+        self.assertLessEqual(max(len(line) for line in table), 60)
+        self.assertRegex(table[0], r"a-\S*\u2026\S*-0\d\d ")
+        by_variable = self.on_terminal(200, "plan", dump, env={"COLUMNS": "60"})
+        self.assertEqual([line for line in by_variable.splitlines() if "\u2026" in line], table)
+
+    def test_a_terminal_shows_40_rows_and_says_how_to_see_all(self):
+        dump = self.crowd(60)
+        cut = self.on_terminal(200, "plan", dump)
+        gone = self.ebb("plan", dump, "-o", "name")[0].count("\n")
+        self.assertIn(f"... {gone - 40} more; all with --all or -o wide\n", cut)
+        for words in [["--all"], ["-o", "wide"]]:
+            whole = self.on_terminal(200, "plan", dump, *words)
+            self.assertNotIn("more; all with", whole)
+            self.assertRegex(whole, rf"(?m)^ *{gone}  a-rather")
+
+    def test_a_pipe_gets_every_row_whole_and_no_colour(self):
+        text = self.ebb("plan", self.crowd(60))[0]
+        self.assertNotIn("more; all with", text)
+        self.assertNotIn("\u2026", text)
+        self.assertNotIn("\x1b", text)
+
+    def test_only_a_terminal_without_no_color_is_coloured(self):
+        dump = self.dump(SMALL)
+        self.assertIn("\x1b[1m", self.on_terminal(80, "plan", dump, env={"NO_COLOR": ""}))
+        self.assertNotIn("\x1b", self.on_terminal(80, "plan", dump, env={"NO_COLOR": "1"}))
+
+    def test_text_of_the_cluster_moves_no_cursor(self):
+        evil = "x\x1b[2J\u202e\n7"
+        dump = self.dump([node("a", group=evil), node("b", group=evil), pod("p", "a")])
+        for words in [[], ["-o", "wide"], ["--explain", "a"], ["-o", "csv"]]:
+            out = self.ebb("plan", dump, *words)[0]
+            for raw in ["\x1b", "\u202e"]:
+                self.assertNotIn(raw, out)
+        self.assertIn("x\\x1b[2J\\u202e\\n7", self.ebb("plan", dump)[0])
+
+
+class CostTest(EbbTest):
+
+    LABELS = {
+        "eks": {"node.kubernetes.io/instance-type": "m5.large",
+                "topology.kubernetes.io/zone": "eu-1a", "eks.amazonaws.com/capacityType": "SPOT"},
+        "gke": {"beta.kubernetes.io/instance-type": "n1-2",
+                "failure-domain.beta.kubernetes.io/zone": "west-b",
+                "cloud.google.com/gke-preemptible": "true"},
+        "aks": {"node.kubernetes.io/instance-type": "D4", "topology.kubernetes.io/zone": "0",
+                "kubernetes.azure.com/scalesetpriority": "regular"},
+        "karpenter": {"node.kubernetes.io/instance-type": "m5.large",
+                      "karpenter.sh/capacity-type": "on-demand"},
+        "rest": {},
+    }
+
+    def cluster(self):
+        items = [pod("p", "eks", cpu="100m"), pod("busy", "rest", cpu="3")]
+        for name, labels in self.LABELS.items():
+            item = node(name, group="g-" + name)
+            item["metadata"]["labels"].update(labels)
+            items.append(item)
+        return self.dump(items)
+
+    def test_json_tells_what_a_node_costs_and_what_is_freed(self):
+        plan = self.ebb_json("plan", self.cluster())
+        nodes = {n["node"]: n for n in plan["remove"] + plan["keep"]}
+        told = {name: (n.get("instanceType"), n.get("zone"), n.get("capacityType"))
+                for name, n in nodes.items()}
+        self.assertEqual(told, {"eks": ("m5.large", "eu-1a", "spot"),
+                                "gke": ("n1-2", "west-b", "preemptible"),
+                                "aks": ("D4", "0", "on-demand"),
+                                "karpenter": ("m5.large", None, "on-demand"),
+                                "rest": (None, None, None)})
+        self.assertEqual(len(plan["remove"]), 4)
+        summary = plan["summary"]
+        self.assertEqual(summary["freed"],
+                         {"cpuMilli": 16000, "memoryBytes": 4 * 8 << 30, "gpus": 0})
+        types = {t["instanceType"]: t for t in summary["byInstanceType"]}
+        self.assertEqual(types["m5.large"]["removed"], 2)
+        self.assertEqual(types["m5.large"]["freed"]["cpuMilli"], 8000)
+        self.assertEqual(sum(g["removed"] for g in summary["byGroup"]), 4)
+        self.assertEqual({g["group"]: g["nodes"] for g in summary["byGroup"]}["g-rest"], 1)
+
+    def test_tables_tell_what_is_freed_by_group_and_by_instance_type(self):
+        table = self.ebb("plan", self.cluster())[0]
+        self.assertIn("Freed: 16 cores and 32.0 GiB of memory\n", table)
+        self.assertRegex(table, r"(?m)^m5.large +2 +2 +8.0 +16.0 GiB$")
+        self.assertRegex(table, r"(?m)^g-eks +1 +1 +4.0 +8.0 GiB$")
+        self.assertRegex(self.ebb("plan", self.cluster(), "-o", "wide")[0],
+                         r"eks +g-eks +m5.large +eu-1a +spot ")
+
+    def test_csv_has_a_row_for_every_node(self):
+        text = self.ebb("plan", self.cluster(), "-o", "csv")[0]
+        rows = list(csv.DictReader(io.StringIO(text, newline=""), strict=True))
+        plan = self.ebb_json("plan", self.cluster())
+        self.assertEqual([r["node"] for r in rows if r["decision"] == "remove"],
+                         [n["node"] for n in plan["remove"]])
+        self.assertEqual([r["node"] for r in rows if r["decision"] == "keep"], ["rest"])
+        eks = next(r for r in rows if r["node"] == "eks")
+        self.assertEqual((eks["instance_type"], eks["zone"], eks["capacity_type"],
+                          eks["cpu_cores"], eks["memory_bytes"], eks["pods_moved"]),
+                         ("m5.large", "eu-1a", "spot", "4", str(8 << 30), "1"))
+        self.assertEqual(rows[-1]["reason"], "NotUnderutilized")
+
+    def test_csv_holds_no_formula_and_quotes_what_would_split_a_row(self):
+        a = node("a", group="=HYPERLINK(1)")
+        a["metadata"]["labels"]["node.kubernetes.io/instance-type"] = 'm"5,\nx'
+        text = subprocess.run([EBB, "plan", self.dump([a, node("b", group="@x"), pod("p", "b")]),
+                               "-o", "csv"], capture_output=True, check=True).stdout.decode()
+        self.assertEqual(text.count("\n"), text.count("\r\n"))
+        rows = {r["node"]: r for r in csv.DictReader(io.StringIO(text, newline=""), strict=True)}
+        self.assertEqual(rows["a"]["group"], "'=HYPERLINK(1)")
+        self.assertEqual(rows["a"]["instance_type"], 'm"5,\\nx')
+        self.assertEqual(rows["b"]["group"], "'@x")
+
+    def test_who_keeps_most_nodes_is_ranked(self):
+        items = [REPLICA_SET, budget("web", "web", 0)] + [node(name) for name in "abcde"]
+        items += [app_pod(f"w{name}", name, "web", cpu="100m") for name in "abc"]
+        owned = pod("worker-5d4f8-x", "d", cpu="100m", safe=False)
+        owned["metadata"]["labels"] = {"pod-template-hash": "5d4f8"}
+        owned["metadata"]["ownerReferences"] = [{
+            "apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "worker-5d4f8", "uid": "1",
+            "controller": True}]
+        plan = self.ebb_json("plan", self.dump(items + [owned]))
+        self.assertEqual(
+            [(k["kind"], k["namespace"], k["name"], k["reason"], k["nodes"])
+             for k in plan["summary"]["keptMostBy"]],
+            [("PodDisruptionBudget", "default", "web", "NotEnoughPdb", 3),
+             ("Deployment", "default", "worker", "ControllerNotFound", 1)])
+        self.assertRegex(self.ebb("plan", self.dump(items + [owned]))[0],
+                         r"In the way of most nodes:\n  PodDisruptionBudget +default/web +3  NotEn")
 
 
 class BadInputTest(EbbTest):
@@ -281,6 +596,19 @@ class RoundTest(RoundBase):
         self.assertEqual(third["round"], 3)
         self.assertEqual(third["status"], "ScaleDownNodeDeleteStarted")
         self.assertEqual(third["deleteNow"], {"empty": ["c"], "drain": ["a"]})
+
+    def test_a_node_that_was_found_unremovable_before_tells_what_was_found(self):
+        cluster = SMALL + [pod("bare", "b", safe=False)]
+        self.round(0, items=cluster)
+        kept = {n["node"]: n for n in self.round(60, items=cluster)["keep"]}
+        self.assertEqual(kept["b"]["reason"], "RecentlyUnremovable")
+        self.assertEqual(kept["b"]["recentReason"], "BlockedByPod")
+        self.assertEqual(kept["b"]["blockingPod"], {
+            "namespace": "default", "name": "bare", "reason": "NotReplicated"})
+        wide = self.ebb("plan", self.dump(cluster), "--state", self.path("state.db"), "--now",
+                        at(120), "-o", "wide")[0]
+        self.assertRegex(
+            wide, r"RecentlyUnremovable \(BlockedByPod\) +default/bare: NotReplicated")
 
     def test_the_table_tells_status_and_who_waits(self):
         out = self.ebb("plan", self.dump(SMALL), "--state", self.path("s"), "--now", START)[0]

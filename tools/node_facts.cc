@@ -1,0 +1,88 @@
+#include "tools/node_facts.h"
+
+#include <algorithm>
+#include <limits>
+#include <span>
+
+#include "engine/utilization.h"
+
+namespace ebb {
+namespace {
+
+constexpr std::string_view kInstanceTypeLabels[] = {"node.kubernetes.io/instance-type",
+                                                    "beta.kubernetes.io/instance-type"};
+constexpr std::string_view kZoneLabels[] = {"topology.kubernetes.io/zone",
+                                            "failure-domain.beta.kubernetes.io/zone"};
+// Of a flag, "true" means `meaning`; else the value is the capacity type.
+constexpr struct {
+  std::string_view label;
+  std::string_view meaning;
+} kCapacityLabels[] = {
+    {"karpenter.sh/capacity-type", ""},      // spot, on-demand, reserved
+    {"eks.amazonaws.com/capacityType", ""},  // SPOT, ON_DEMAND, CAPACITY_BLOCK
+    {"cloud.google.com/gke-spot", "spot"},   // true
+    {"cloud.google.com/gke-preemptible", "preemptible"},
+    {"cloud.google.com/gke-provisioning", ""},      // spot, preemptible, standard
+    {"kubernetes.azure.com/scalesetpriority", ""},  // spot, regular
+};
+
+std::string_view LabelOf(const Catalog& catalog, NodeId node, std::string_view label) {
+  const std::optional<TextId> key = catalog.symbols().Find(label);
+  if (!key) return "";
+  const std::optional<TextId> value = FindLabel(catalog.node(node).labels, *key);
+  return value ? catalog.Text(*value) : "";
+}
+
+std::string_view FirstLabelOf(const Catalog& catalog, NodeId node,
+                              std::span<const std::string_view> labels) {
+  for (const std::string_view label : labels) {
+    if (const std::string_view value = LabelOf(catalog, node, label); !value.empty()) return value;
+  }
+  return "";
+}
+
+std::string OneSpelling(std::string_view value) {
+  std::string text(value);
+  for (char& c : text) c = c == '_' ? '-' : c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+  // What GKE and AKS call a machine at the full price.
+  return text == "standard" || text == "regular" ? "on-demand" : text;
+}
+
+std::string CapacityType(const Catalog& catalog, NodeId node) {
+  for (const auto& [label, meaning] : kCapacityLabels) {
+    const std::string_view value = LabelOf(catalog, node, label);
+    if (value.empty()) continue;
+    if (meaning.empty()) return OneSpelling(value);
+    if (value == "true") return std::string(meaning);
+  }
+  return "";
+}
+
+int64_t Sum(int64_t a, int64_t b) {
+  int64_t sum = 0;
+  return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<int64_t>::max() : sum;
+}
+
+}  // namespace
+
+void NodeAmounts::Add(const NodeAmounts& other) {
+  cpu_milli = Sum(cpu_milli, other.cpu_milli);
+  memory_bytes = Sum(memory_bytes, other.memory_bytes);
+  gpus = Sum(gpus, other.gpus);
+}
+
+NodeFacts FactsOf(const Catalog& catalog, NodeId node) {
+  NodeFacts facts;
+  facts.instance_type = FirstLabelOf(catalog, node, kInstanceTypeLabels);
+  facts.zone = FirstLabelOf(catalog, node, kZoneLabels);
+  facts.capacity_type = CapacityType(catalog, node);
+  const std::optional<ResourceId> gpu = GpuOf(catalog, node);
+  for (const auto& [resource, amount] : catalog.node(node).allocatable) {
+    if (resource == kCpu) facts.allocatable.cpu_milli = amount;
+    if (resource == kMemory) facts.allocatable.memory_bytes = amount;
+    if (gpu && resource == *gpu) facts.allocatable.gpus = amount;
+  }
+  return facts;
+}
+
+}  // namespace ebb
