@@ -1,5 +1,7 @@
 #include "tools/binary_snapshot.h"
 
+#include <xxhash.h>
+
 #include <cstdint>
 #include <cstring>
 #include <deque>
@@ -9,9 +11,11 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "snapshot/text.h"
 #include "tools/object_batch.h"
+#include "tools/utf8.h"
 #include "tools/wire/snapshot.pb.h"
 
 namespace ebb {
@@ -22,10 +26,31 @@ using objects::ResourceList;
 using objects::Text;
 
 constexpr std::string_view kMagic("EBBSNAP\x01", 8);
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
+constexpr uint32_t kUncheckedVersion = 1;  // Without checksums.
 constexpr size_t kChunkBytes = size_t{256} << 10;
 // A length beyond this is damage, not a chunk; it would be allocated unseen.
 constexpr size_t kChunkBytesMax = size_t{1} << 30;
+
+uint64_t Checksum(std::string_view bytes, uint64_t seed) {
+  return XXH3_64bits_withSeed(bytes.data(), bytes.size(), seed);
+}
+
+// Numbers stand in files with their lowest byte first.
+template <typename Number>
+void AppendFixed(Number value, std::string& to) {
+  for (size_t i = 0; i < sizeof(value); ++i) to += static_cast<char>(value >> (8 * i) & 0xff);
+}
+
+// REQUIRES: `bytes` is long enough.
+template <typename Number>
+Number Fixed(std::string_view bytes) {
+  Number value = 0;
+  for (size_t i = 0; i < sizeof(value); ++i) {
+    value |= static_cast<Number>(static_cast<unsigned char>(bytes[i])) << (8 * i);
+  }
+  return value;
+}
 
 using Ids = google::protobuf::RepeatedField<uint32_t>;
 
@@ -417,16 +442,21 @@ class Decoder {
  public:
   bool ok() const { return ok_; }
 
-  void AddStrings(const wire::SnapshotChunk& chunk) {
+  // False if one of them is not UTF-8.
+  bool AddStrings(const wire::SnapshotChunk& chunk) {
     size_t size = 0;
     for (const std::string& each : chunk.strings()) size += each.size();
-    char* at = blocks_.emplace_back(std::make_unique<char[]>(size)).get();
+    char* const block = blocks_.emplace_back(std::make_unique<char[]>(size)).get();
+    char* at = block;
+    bool whole = true;  // No text begins within a character, so that all are if the block is.
     table_.reserve(table_.size() + static_cast<size_t>(chunk.strings_size()));
     for (const std::string& each : chunk.strings()) {
       std::memcpy(at, each.data(), each.size());
+      whole = whole && (each.empty() || (static_cast<unsigned char>(each[0]) & 0xc0) != 0x80);
       table_.emplace_back(at, each.size());
       at += each.size();
     }
+    return whole && FirstInvalidUtf8({block, size}) == size;
   }
 
   void Get(const wire::Meta& from, objects::ObjectMeta& to) {
@@ -763,19 +793,16 @@ class FileReader {
   FileReader(std::string_view name, std::string_view bytes, ObjectSink& sink, ImportStats& stats)
       : name_(name), bytes_(bytes), sink_(sink), stats_(stats) {}
 
-  absl::Status Read() {
+  absl::Status Read(SnapshotVersions versions) {
     if (!IsBinarySnapshot(bytes_)) return Error("is not a snapshot of ebb's");
-    at_ = kMagic.size();
-    wire::SnapshotHeader header;
-    if (absl::Status next = Next(header); !next.ok()) return next;
-    if (header.version() != kVersion) {
-      return Error(absl::StrCat("is a snapshot of version ", header.version(),
-                                ", where this ebb reads version ", kVersion));
-    }
+    if (absl::Status header = ReadHeader(versions); !header.ok()) return header;
     wire::SnapshotChunk chunk;
     while (!chunk.end()) {
-      if (absl::Status next = Next(chunk); !next.ok()) return next;
-      decoder_.AddStrings(chunk);
+      if (absl::Status next = NextChunk(chunk); !next.ok()) return next;
+      if (!decoder_.AddStrings(chunk)) {
+        return Error(
+            absl::StrCat("the chunk that ends at byte ", at_, " has a text that is no UTF-8"));
+      }
       for (const wire::Object& object : chunk.objects()) {
         if (absl::Status handed = HandOver(object); !handed.ok()) return handed;
       }
@@ -785,17 +812,54 @@ class FileReader {
   }
 
  private:
-  template <typename Message>
-  absl::Status Next(Message& message) {
-    uint32_t length = 0;
-    if (bytes_.size() - at_ < sizeof(length)) return Error("is cut off");
-    for (int i = 0; i < 4; ++i) {
-      length |= static_cast<uint32_t>(static_cast<unsigned char>(bytes_[at_++])) << (8 * i);
+  absl::Status ReadHeader(SnapshotVersions versions) {
+    at_ = kMagic.size();
+    wire::SnapshotHeader header;
+    if (absl::Status next = Next(header); !next.ok()) return next;
+    checked_ = header.version() == kVersion;
+    checksum_ = Checksum(bytes_.substr(0, at_), 0);
+    if (header.version() == kUncheckedVersion && versions == SnapshotVersions::kChecked) {
+      return Error("was made by an older ebb, without checksums; import the dump again");
     }
+    if (checked_ || header.version() == kUncheckedVersion) return absl::OkStatus();
+    return Error(absl::StrCat("is a snapshot of version ", header.version(),
+                              ", where this ebb reads version ", kVersion));
+  }
+
+  absl::Status NextChunk(wire::SnapshotChunk& chunk) {
+    if (!checked_) return Next(chunk);
+    uint64_t expected = 0;
+    if (bytes_.size() - at_ < sizeof(expected)) return Error("is cut off");
+    expected = Fixed<uint64_t>(bytes_.substr(at_));
+    at_ += sizeof(expected);
+    const size_t begin = at_;
+    const absl::StatusOr<uint32_t> length = Length();
+    if (!length.ok()) return length.status();
+    checksum_ = Checksum(bytes_.substr(begin, at_ + *length - begin), checksum_);
+    if (checksum_ != expected) {
+      return Error(absl::StrCat("is damaged: the checksum of bytes ", begin, " to ", at_ + *length,
+                                " is another"));
+    }
+    at_ = begin;
+    return Next(chunk);
+  }
+
+  // The length that stands here, and as many bytes do behind it.
+  absl::StatusOr<uint32_t> Length() {
+    if (bytes_.size() - at_ < sizeof(uint32_t)) return Error("is cut off");
+    const uint32_t length = Fixed<uint32_t>(bytes_.substr(at_));
+    at_ += sizeof(length);
     if (length > kChunkBytesMax) return Damaged();
     if (bytes_.size() - at_ < length) return Error("is cut off");
-    if (!message.ParseFromArray(bytes_.data() + at_, static_cast<int>(length))) return Damaged();
-    at_ += length;
+    return length;
+  }
+
+  template <typename Message>
+  absl::Status Next(Message& message) {
+    const absl::StatusOr<uint32_t> length = Length();
+    if (!length.ok()) return length.status();
+    if (!message.ParseFromArray(bytes_.data() + at_, static_cast<int>(*length))) return Damaged();
+    at_ += *length;
     return absl::OkStatus();
   }
 
@@ -903,6 +967,8 @@ class FileReader {
   ObjectSink& sink_;
   ImportStats& stats_;
   Decoder decoder_;
+  bool checked_ = true;
+  uint64_t checksum_ = 0;  // Of what was read so far.
   size_t at_ = 0;
   uint64_t index_ = 0;
 };
@@ -946,25 +1012,30 @@ class BinarySnapshotWriter::Impl {
       header.set_version(kVersion);
       buffer_ = kMagic;
       Append(header);
+      checksum_ = Checksum(buffer_, 0);
       if (absl::Status put = output_(buffer_); !put.ok()) return put;
     }
     buffer_.clear();
     Append(encoder_.chunk);
     encoder_.chunk.Clear();
     encoder_.bytes = 0;
+    checksum_ = Checksum(buffer_, checksum_);
+    std::string checksum;
+    AppendFixed(checksum_, checksum);
+    if (absl::Status put = output_(checksum); !put.ok()) return put;
     return output_(buffer_);
   }
 
   template <typename Message>
   void Append(const Message& message) {
-    const std::string bytes = message.SerializeAsString();
-    for (int i = 0; i < 4; ++i) buffer_ += static_cast<char>(bytes.size() >> (8 * i) & 0xff);
-    buffer_ += bytes;
+    AppendFixed(static_cast<uint32_t>(message.ByteSizeLong()), buffer_);
+    message.AppendToString(&buffer_);
   }
 
   Output output_;
   Encoder encoder_;
   bool started_ = false;
+  uint64_t checksum_ = 0;  // Of what was written so far.
   uint64_t objects_ = 0;
   std::string buffer_;
 };
@@ -997,9 +1068,9 @@ absl::Status BinarySnapshotWriter::Finish() { return impl_->Finish(); }
 bool IsBinarySnapshot(std::string_view bytes) { return bytes.starts_with(kMagic); }
 
 absl::Status ReadBinarySnapshot(std::string_view name, std::string_view bytes, ObjectSink& sink,
-                                ImportStats& stats) {
+                                ImportStats& stats, SnapshotVersions versions) {
   stats.bytes += bytes.size();
-  return FileReader(name, bytes, sink, stats).Read();
+  return FileReader(name, bytes, sink, stats).Read(versions);
 }
 
 }  // namespace ebb

@@ -3,10 +3,15 @@
 //
 // A snapshot gives back the objects that made it, in their order, field by field;
 // what was ignored on the way in is not in it.
+//
+// Every byte is under a checksum (XXH3-64, one a chunk, each chained to the one before),
+// so that a file that differs from what was written in any bit is refused.  A chunk is
+// checked before its objects are handed over.
 
 #ifndef EBB_TOOLS_BINARY_SNAPSHOT_H_
 #define EBB_TOOLS_BINARY_SNAPSHOT_H_
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string_view>
@@ -20,11 +25,17 @@ namespace ebb {
 // Whether a file starts as a binary snapshot does.
 bool IsBinarySnapshot(std::string_view bytes);
 
-// Reads a whole file.  `name` stands for it in errors: cut off, damaged, of a
-// later version.
+enum class SnapshotVersions : uint8_t {
+  kChecked,       // Those with checksums.
+  kUncheckedToo,  // Also version 1, of bytes that something else vouches for.
+};
+
+// Reads a whole file.  `name` stands for it in errors: cut off, damaged, of another
+// version, a text that is not UTF-8.
 // Cost: one copy of each distinct text; the rest is decoded chunk by chunk.
 absl::Status ReadBinarySnapshot(std::string_view name, std::string_view bytes, ObjectSink& sink,
-                                ImportStats& stats);
+                                ImportStats& stats,
+                                SnapshotVersions versions = SnapshotVersions::kChecked);
 
 // A sink that writes what it is given.
 //

@@ -7,11 +7,11 @@
 
 namespace {
 
-int Run(int argc, char** argv, std::ostream& out) {
+int Run(int argc, char** argv, std::ostream& out, std::ostream& err) {
   try {
-    return ebb::RunCli(argc, argv, std::cin, out, std::cerr);
+    return ebb::RunCli(argc, argv, std::cin, out, err);
   } catch (const std::exception& e) {  // Out of memory, and little else.
-    std::cerr << "ebb: " << e.what() << "\n";
+    err << "ebb: " << e.what() << "\n";
     return 1;
   }
 }
@@ -22,6 +22,7 @@ int main(int argc, char** argv) {
   ebb::PrepareDescriptors();
   std::ios::sync_with_stdio(false);
   ebb::StandardOutput output;
-  const int code = Run(argc, argv, output.stream());
-  return output.Finish(code, std::cerr);
+  ebb::StandardError error;
+  const int code = Run(argc, argv, output.stream(), error.stream());
+  return output.Finish(code, error.stream());
 }

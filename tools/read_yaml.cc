@@ -19,6 +19,7 @@
 #include "snapshot/text.h"
 #include "tools/read_json.h"
 #include "tools/utf8.h"
+#include "tools/write_objects.h"
 
 namespace ebb {
 namespace {
@@ -283,6 +284,31 @@ absl::Status NotYaml(std::string_view name, const YAML::Mark& mark, std::string_
       absl::StrCat(Absl(name), ": ", where, "is not YAML that can be read: ", Absl(problem)));
 }
 
+// The line at `at` without its end.
+std::string_view LineAt(std::string_view text, size_t at) {
+  text.remove_prefix(at);
+  text = text.substr(0, text.find('\n'));
+  if (text.ends_with('\r')) text.remove_suffix(1);
+  return text;
+}
+
+// Where `line` last stands as a whole line, behind `after`; npos: nowhere.
+size_t LastLine(std::string_view text, std::string_view line, size_t after = 0) {
+  for (size_t at = text.rfind(line); at != text.npos && at >= after;
+       at = text.rfind(line, at - 1)) {
+    if ((at == 0 || text[at - 1] == '\n') && LineAt(text, at) == line) return at;
+    if (at == 0) break;
+  }
+  return text.npos;
+}
+
+// Whether the objects that ebb wrote last are all there.  Other documents may stand
+// before and behind them.
+bool IsCutOff(std::string_view yaml) {
+  const size_t start = LastLine(yaml, kYamlStart);
+  return start != yaml.npos && LastLine(yaml, kYamlEnd, start) == yaml.npos;
+}
+
 absl::Status ReadDocuments(std::string_view name, std::string_view yaml, ObjectSink& sink,
                            ImportStats& stats) {
   Bytes bytes(yaml);
@@ -315,6 +341,10 @@ absl::Status ReadYaml(std::string_view name, std::string_view yaml, ObjectSink& 
   // yaml-cpp would replace what is no UTF-8; a name must not change on its way in.
   if (const size_t at = FirstInvalidUtf8(yaml); at < yaml.size()) {
     return absl::InvalidArgumentError(absl::StrCat(Absl(name), ": byte ", at, ": is not UTF-8"));
+  }
+  if (IsCutOff(yaml)) {
+    return absl::InvalidArgumentError(absl::StrCat(Absl(name), ": is cut off: its last line, \"",
+                                                   Absl(kYamlEnd), "\", is missing"));
   }
   const uint64_t bytes_before = stats.bytes;
   absl::Status read;

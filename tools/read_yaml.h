@@ -6,7 +6,8 @@
 // Anchors and aliases work; merge keys ("<<") and keys that are no scalars are
 // refused, as is a value under a tag of its own.
 //
-// Errors: see read_input.h; text that is no YAML names line and column.
+// Errors: see read_input.h; text that is no YAML names line and column.  What ebb wrote
+//         itself (write_objects.h) is refused where its last line is missing.
 // Limits: what aliases repeat may come to 16 MiB plus ten times the text (a few
 //         bytes of nested aliases can ask for terabytes).
 // Cost:   some 10 MB/s, a fiftieth of JSON's speed; memory of the largest document.

@@ -3,14 +3,17 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
 #include <streambuf>
+#include <string>
 #include <string_view>
 #include <system_error>
 
 #include "tools/output_file.h"
+#include "tools/printable.h"
 
 namespace ebb {
 
@@ -60,6 +63,53 @@ int StandardOutput::Finish(int code, std::ostream& err) {
   }
   return code == 2 ? 2 : 1;
 }
+
+namespace {
+
+// `text` without what Printable escapes.  Backslashes stay single: they may be escapes.
+std::string PrintableOnce(std::string_view text) {
+  std::string result;
+  while (true) {
+    const size_t end = std::min(text.find('\\'), text.size());
+    result += Printable(text.substr(0, end));
+    if (end == text.size()) return result;
+    result += '\\';
+    text.remove_prefix(end + 1);
+  }
+}
+
+}  // namespace
+
+class StandardError::Buffer : public std::streambuf {
+ public:
+  ~Buffer() override { Flush(); }
+
+ protected:
+  int_type overflow(int_type next) override {
+    if (traits_type::eq_int_type(next, traits_type::eof())) return traits_type::not_eof(next);
+    const char c = traits_type::to_char_type(next);
+    line_ += c;
+    if (c == '\n') Flush();
+    return next;
+  }
+
+ private:
+  // Who cannot be told of an error cannot be told that.
+  void Flush() {
+    const bool whole = line_.ends_with('\n');
+    if (whole) line_.pop_back();
+    std::string text = PrintableOnce(line_);
+    if (whole) text += '\n';
+    WriteAll(STDERR_FILENO, text);
+    line_.clear();
+  }
+
+  std::string line_;
+};
+
+StandardError::StandardError() : buffer_(std::make_unique<Buffer>()), stream_(buffer_.get()) {}
+
+StandardError::~StandardError() = default;
 
 void PrepareDescriptors() {
   std::signal(SIGXFSZ, SIG_IGN);

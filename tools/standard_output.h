@@ -39,6 +39,22 @@ class StandardOutput {
   std::ostream stream_;
 };
 
+// Standard error for people: a line at a time, and whatever it quotes from a file or a
+// command line, no control character and nothing that is not UTF-8 reaches a terminal
+// (printable.h).  Text that was made printable before is left as it is.
+class StandardError {
+ public:
+  StandardError();
+  ~StandardError();  // Writes a line that has no end yet.
+
+  std::ostream& stream() { return stream_; }
+
+ private:
+  class Buffer;
+  std::unique_ptr<Buffer> buffer_;
+  std::ostream stream_;
+};
+
 // Gives the descriptors 0, 1 and 2 that were closed when the program started something
 // that cannot be used, so that no file that is opened later takes their place and with
 // it what is printed.  Makes a file that is too large an error, not a signal.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "snapshot/text.h"
 #include "tools/json_text.h"
 #include "tools/rfc3339.h"
 
@@ -467,6 +468,8 @@ std::string ToText(ObjectFormat format, const Json& object) {
   return format == ObjectFormat::kYamlDocuments ? Yaml(object) : CompactJson(object);
 }
 
+std::string StartOfYaml() { return absl::StrCat(Absl(kYamlStart), "\n"); }
+
 }  // namespace
 
 ObjectWriter::ObjectWriter(ObjectFormat format, Output output)
@@ -541,8 +544,8 @@ absl::Status ObjectWriter::Write(std::string_view object) {
   std::string text;
   if (format_ == ObjectFormat::kJsonList) {
     text = first_ ? "{\"apiVersion\":\"v1\",\"items\":[\n" : ",\n";
-  } else if (!first_) {
-    text = "---\n";
+  } else {
+    text = first_ ? StartOfYaml() : "---\n";
   }
   first_ = false;
   text.append(object);
@@ -550,7 +553,9 @@ absl::Status ObjectWriter::Write(std::string_view object) {
 }
 
 absl::Status ObjectWriter::Finish() {
-  if (format_ != ObjectFormat::kJsonList) return absl::OkStatus();
+  if (format_ == ObjectFormat::kYamlDocuments) {
+    return output_(absl::StrCat(first_ ? StartOfYaml() : "...\n", Absl(kYamlEnd), "\n"));
+  }
   const char* start = first_ ? "{\"apiVersion\":\"v1\",\"items\":[" : "";
   return output_(std::string(start) + "\n],\"kind\":\"List\"}\n");
 }

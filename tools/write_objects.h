@@ -1,5 +1,10 @@
-// JsonObjectWriter is a sink that writes what it is given as kubectl would print
-// it: a v1 List with one object a line.  Reading it back gives the same objects.
+// ObjectWriter is a sink that writes what it is given as kubectl would print
+// it: a v1 List with one object a line, or YAML documents.  Reading it back gives the
+// same objects.
+//
+// A list that is cut off is no JSON.  YAML documents that are cut off between two of
+// them, or within one, are YAML: so the first line says that a last one is due, and
+// ReadYaml (read_yaml.h) refuses a file that has the first without the last.
 //
 // Holds: the fields that a scale-down decision can read, and no others.
 // Errors: a pod with a constraint that the reader did not understand, since it
@@ -18,9 +23,14 @@
 
 namespace ebb {
 
+// The first and the last line of YAML documents; comments to everyone else.
+inline constexpr std::string_view kYamlStart =
+    "# Objects written by ebb; the file is whole if it ends with \"# End of ebb's objects\".";
+inline constexpr std::string_view kYamlEnd = "# End of ebb's objects";
+
 enum class ObjectFormat : uint8_t {
   kJsonList,       // {"apiVersion":"v1","items":[...],"kind":"List"}
-  kYamlDocuments,  // Documents with "---" between them.
+  kYamlDocuments,  // kYamlStart, documents with "---" between them, "...", kYamlEnd.
 };
 
 class ObjectWriter : public ObjectSink {

@@ -3,12 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <random>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tests/tools/dump_sink.h"
+#include "tools/generate.h"
 #include "tools/load_cluster.h"
 #include "tools/read_input.h"
 
@@ -134,13 +137,124 @@ TEST(BinarySnapshotTest, AFileCutOffAnywhereIsAnError) {
 TEST(BinarySnapshotTest, ALaterVersionIsRefusedByNumber) {
   std::string snapshot = Written(kEveryField);
   // Magic, length 2, field 1 as a varint: the version.
-  ASSERT_EQ(snapshot.substr(8, 6), std::string("\x02\0\0\0\x08\x01", 6));
-  snapshot[13] = 2;
-  EXPECT_EQ(ErrorOf(snapshot), "file: is a snapshot of version 2, where this ebb reads version 1");
+  ASSERT_EQ(snapshot.substr(8, 6), std::string("\x02\0\0\0\x08\x02", 6));
+  snapshot[13] = 3;
+  EXPECT_EQ(ErrorOf(snapshot), "file: is a snapshot of version 3, where this ebb reads version 2");
 }
 
-TEST(BinarySnapshotTest, DamageIsAnErrorOrOtherDataButNeverACrash) {
+// The same snapshot as an ebb wrote it before there were checksums.
+std::string Unchecked(std::string_view snapshot) {
+  std::string old(snapshot.substr(0, 14));
+  old[13] = 1;
+  for (size_t at = 14; at < snapshot.size();) {
+    at += 8;  // The checksum.
+    uint32_t length = 0;
+    std::memcpy(&length, snapshot.data() + at, 4);
+    old += snapshot.substr(at, 4 + length);
+    at += 4 + length;
+  }
+  return old;
+}
+
+TEST(BinarySnapshotTest, AFileWithoutChecksumsIsReadOnlyWhereSomethingVouchesForIt) {
+  const std::string old = Unchecked(Written(kEveryField));
+  EXPECT_EQ(ErrorOf(old),
+            "file: was made by an older ebb, without checksums; import the dump again");
+  testing::DumpSink sink;
+  ImportStats stats;
+  const absl::Status read =
+      ReadBinarySnapshot("file", old, sink, stats, SnapshotVersions::kUncheckedToo);
+  EXPECT_TRUE(read.ok()) << read;
+  EXPECT_EQ(sink.lines(), LinesOf(kEveryField));
+}
+
+TEST(BinarySnapshotTest, EverySingleFlippedBitIsRefused) {
   const std::string snapshot = Written(kEveryField);
+  for (size_t bit = 0; bit < 8 * snapshot.size(); ++bit) {
+    std::string flipped = snapshot;
+    flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << bit % 8));
+    testing::DumpSink sink;
+    ImportStats stats;
+    ASSERT_FALSE(ReadBytes("file.pb", flipped, sink, stats).ok()) << "bit " << bit;
+    // Chunks are checked before anything of them is believed.
+    ASSERT_TRUE(sink.lines().empty()) << "bit " << bit;
+  }
+}
+
+// Takes everything and keeps nothing.
+class NullSink final : public ObjectSink {
+ public:
+  absl::Status OnNode(const objects::Node&) override { return absl::OkStatus(); }
+  absl::Status OnPod(const objects::Pod&) override { return absl::OkStatus(); }
+  absl::Status OnPodDisruptionBudget(const objects::PodDisruptionBudget&) override {
+    return absl::OkStatus();
+  }
+  absl::Status OnController(const objects::Controller&) override { return absl::OkStatus(); }
+  absl::Status OnNamespace(const objects::Namespace&) override { return absl::OkStatus(); }
+  absl::Status OnStorageObject(const objects::StorageObject&) override { return absl::OkStatus(); }
+};
+
+TEST(BinarySnapshotTest, AFlippedBitOfALargeFileIsRefused) {
+  std::string snapshot;
+  BinarySnapshotWriter writer([&](std::string_view bytes) {
+    snapshot += bytes;
+    return absl::OkStatus();
+  });
+  ASSERT_TRUE(GenerateMixed({.nodes = 300, .seed = 1}, writer).ok());
+  ASSERT_TRUE(writer.Finish().ok());
+  ASSERT_GT(snapshot.size(), 2u * (256 << 10));  // Several chunks.
+  std::mt19937_64 random(7);
+  for (int round = 0; round < 2'000; ++round) {
+    const size_t bit = random() % (8 * snapshot.size());
+    snapshot[bit / 8] = static_cast<char>(snapshot[bit / 8] ^ (1 << bit % 8));
+    NullSink sink;
+    ImportStats stats;
+    ASSERT_FALSE(ReadBytes("file.pb", snapshot, sink, stats).ok()) << "bit " << bit;
+    snapshot[bit / 8] = static_cast<char>(snapshot[bit / 8] ^ (1 << bit % 8));
+  }
+  EXPECT_EQ(ErrorOf(snapshot), "");
+}
+
+TEST(BinarySnapshotTest, AChunkMayNotBeLeftOutOrMoved) {
+  std::string pods;
+  for (int i = 0; i < 4'000; ++i) {
+    pods +=
+        R"({"kind":"Pod","metadata":{"namespace":"ns","name":"pod-)" + std::to_string(i) + "\"}}";
+  }
+  const std::string snapshot = Written(pods);
+  std::vector<std::string> chunks;
+  for (size_t at = 14; at < snapshot.size();) {
+    uint32_t length = 0;
+    std::memcpy(&length, snapshot.data() + at + 8, 4);
+    chunks.push_back(snapshot.substr(at, 12 + length));
+    at += 12 + length;
+  }
+  ASSERT_GE(chunks.size(), 3u);
+  const std::string start = snapshot.substr(0, 14);
+  EXPECT_THAT(ErrorOf(start + chunks[1] + chunks[0] + chunks[2]), HasSubstr("checksum"));
+  EXPECT_THAT(ErrorOf(start + chunks[0] + chunks[2]), HasSubstr("checksum"));
+}
+
+TEST(BinarySnapshotTest, ATextThatIsNotUtf8IsRefused) {
+  // The last two are one character between them, and none each.
+  for (const auto& [name, uid] :
+       std::vector<std::pair<std::string, std::string>>{{"a\xff", "u"}, {"a\xc3", "\xa9u"}}) {
+    std::string snapshot;
+    BinarySnapshotWriter writer([&](std::string_view bytes) {
+      snapshot += bytes;
+      return absl::OkStatus();
+    });
+    objects::Namespace name_space;
+    name_space.meta.name = name;
+    name_space.meta.uid = uid;
+    ASSERT_TRUE(writer.OnNamespace(name_space).ok());
+    ASSERT_TRUE(writer.Finish().ok());
+    EXPECT_THAT(ErrorOf(snapshot), HasSubstr("a text that is no UTF-8"));
+  }
+}
+
+TEST(BinarySnapshotTest, DamageWithoutChecksumsIsAnErrorOrOtherDataButNeverACrash) {
+  const std::string snapshot = Unchecked(Written(kEveryField));
   std::mt19937_64 random(3);
   int refused = 0;
   for (int round = 0; round < 20'000; ++round) {
@@ -148,7 +262,11 @@ TEST(BinarySnapshotTest, DamageIsAnErrorOrOtherDataButNeverACrash) {
     for (int flips = 0; flips < 3; ++flips) {
       damaged[8 + random() % (damaged.size() - 8)] = static_cast<char>(random());
     }
-    refused += ErrorOf(damaged).empty() ? 0 : 1;
+    testing::DumpSink sink;
+    ImportStats stats;
+    refused +=
+        ReadBinarySnapshot("file", damaged, sink, stats, SnapshotVersions::kUncheckedToo).ok() ? 0
+                                                                                               : 1;
   }
   EXPECT_GT(refused, 5'000);
 }

@@ -4,10 +4,12 @@
     files_test.py EBB [UNITTEST_ARGUMENT...]
 """
 
+import contextlib
 import json
 import os
 import resource
 import signal
+import sqlite3
 import stat
 import subprocess
 import sys
@@ -168,6 +170,36 @@ class FilesTest(unittest.TestCase):
                 time.sleep(tries * 0.003)
                 process.kill()
             self.assertIn(self.bytes("out.pb"), (old, new))
+
+    def test_a_file_that_is_cut_anywhere_is_refused(self):
+        small = self.path("small.json")
+        self.ebb("gen", "mixed", "--nodes", "2", "-o", small)
+        for name in ("cut.json", "cut.yaml", "cut.pb"):
+            self.ebb("import", small, "-o", self.path(name))
+            whole = self.bytes(name)
+            self.ebb("import", self.path(name), stdout=subprocess.DEVNULL)
+            for i in range(100):
+                with open(self.path(name), "wb") as file:
+                    file.write(whole[:i * (len(whole) - 2) // 99])
+                self.refused("import", self.path(name))
+
+    def test_a_record_that_was_changed_is_refused(self):
+        record = self.path("r.db")
+        self.ebb("plan", self.dump, "--state", self.path("s.db"), "--record", record)
+        self.assertIn("1 of 1 rounds identical", self.ebb("replay", record)[0])
+        with contextlib.closing(sqlite3.connect(record)) as database, database:
+            database.execute("UPDATE rounds SET arguments = replace(arguments, '}', ' }')")
+        self.assertIn("round 1: is damaged", self.refused("replay", record))
+
+    def test_what_an_error_quotes_does_not_reach_the_terminal(self):
+        groups = self.path("groups.yaml")
+        with open(groups, "wb") as file:
+            file.write(b'nodeGroups: [{name: g, "\\e[31m\\u202e": 1}]\n')
+        for words, code in ((["plan", self.dump, "--node-groups", groups], 1),
+                            (["plan", self.dump, "--no\x1b[0m\u202e\n"], 2),
+                            (["import", self.path("no\x1b[0m")], 1)):
+            err = self.ebb(*words, code=code)[1]
+            self.assertTrue(all(c == "\n" or c.isprintable() for c in err), repr(err))
 
     def test_dev_stdout_is_standard_output(self):
         out = self.ebb("import", self.dump, "-o", "/dev/stdout")[0]

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tests/tools/dump_sink.h"
+#include "tools/write_objects.h"
 
 namespace ebb {
 namespace {
@@ -198,6 +199,46 @@ TEST(ReadYamlTest, AWrongFieldIsNamedAsInJson) {
                 .error,
             "dump.yaml: Pod ns/p: spec.containers[0].resources.requests.cpu: \"4x\" is not a "
             "quantity");
+}
+
+// Three objects as ebb writes them.
+std::string WrittenByEbb() {
+  std::string yaml;
+  ObjectWriter writer(ObjectFormat::kYamlDocuments, [&yaml](std::string_view bytes) {
+    yaml += bytes;
+    return absl::OkStatus();
+  });
+  for (const char* name : {"a", "b", "c"}) {
+    objects::Namespace name_space;
+    name_space.meta.name = name;
+    EXPECT_TRUE(writer.OnNamespace(name_space).ok());
+  }
+  EXPECT_TRUE(writer.Finish().ok());
+  return yaml;
+}
+
+// A writer that was killed left a smaller cluster that looked whole.
+TEST(ReadYamlTest, WhatEbbWroteIsRefusedWhereverItIsCut) {
+  const std::string yaml = WrittenByEbb();
+  ASSERT_EQ(ReadText(yaml).lines.size(), 3u) << ReadText(yaml).error;
+  for (size_t size = 0; size + 1 < yaml.size(); ++size) {  // The last newline may go.
+    EXPECT_NE(ReadText(yaml.substr(0, size)).error, "") << size;
+  }
+  EXPECT_EQ(ReadText(yaml.substr(0, yaml.rfind("..."))).error,
+            "dump.yaml: is cut off: its last line, \"# End of ebb's objects\", is missing");
+}
+
+TEST(ReadYamlTest, WhatEbbWroteMayBeJoinedWithOtherFilesAndPassThroughEditors) {
+  const std::string yaml = WrittenByEbb();
+  const std::string other = "---\nkind: Namespace\nmetadata: {name: d}\n";
+  EXPECT_EQ(ReadText(yaml + other).lines.size(), 4u);
+  EXPECT_EQ(ReadText(other + "---\n" + yaml).lines.size(), 4u);
+  EXPECT_EQ(ReadText(yaml + yaml).lines.size(), 6u);
+  EXPECT_NE(ReadText(yaml + yaml.substr(0, yaml.rfind("..."))).error, "");
+  std::string lines_of_windows;
+  for (const char c : yaml) lines_of_windows += c == '\n' ? "\r\n" : std::string(1, c);
+  EXPECT_EQ(ReadText(lines_of_windows).lines.size(), 3u);
+  EXPECT_EQ(ReadText(lines_of_windows.substr(0, lines_of_windows.rfind("..."))).lines.size(), 0u);
 }
 
 TEST(ReadYamlTest, BytesAreCountedAsTheyStandInTheFile) {
