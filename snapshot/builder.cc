@@ -365,6 +365,35 @@ void SnapshotBuilder::RefuseResourceClaims() {
   }
 }
 
+void SnapshotBuilder::RefuseUnknownNamespaces() {
+  Catalog& catalog = *catalog_;
+  std::vector<PodShape*> unknown;  // In namespaces that were not added.
+  for (PodShape& shape : catalog.shapes_) {
+    if (catalog.FindNamespaceLabels(shape.namespace_name) == nullptr) unknown.push_back(&shape);
+  }
+  if (unknown.empty()) return;
+  const auto keep = [&](PodShape& shape, std::string_view field, TextId name_space) {
+    if (!shape.not_understood.empty()) return;
+    shape.not_understood =
+        absl::StrCat("spec.affinity.", Absl(field), ": a namespaceSelector asks for the labels of ",
+                     "namespace ", Absl(catalog.Text(name_space)), ", which is not in the input");
+  };
+  for (uint32_t s = 0; s < catalog.pod_shapes(); ++s) {
+    const PendingTopology& topology = shapes_->pending()[s];
+    for (const bool anti : {false, true}) {
+      for (const PendingAffinityTerm& term : anti ? topology.anti_affinity : topology.affinity) {
+        if (!term.has_namespace_selector || term.namespace_selector.MatchesEverything()) continue;
+        for (PodShape* const other : unknown) {
+          if (!term.selector.Matches(other->labels)) continue;
+          const std::string_view field = anti ? "podAntiAffinity" : "podAffinity";
+          keep(catalog.shapes_[s], field, other->namespace_name);
+          if (anti) keep(*other, field, other->namespace_name);
+        }
+      }
+    }
+  }
+}
+
 void SnapshotBuilder::PlacePods(ClusterSnapshot& snapshot) const {
   for (uint32_t p = 0; p < wanted_nodes_.size(); ++p) {
     if (wanted_nodes_[p] == kNoText) continue;
@@ -374,6 +403,7 @@ void SnapshotBuilder::PlacePods(ClusterSnapshot& snapshot) const {
 }
 
 absl::StatusOr<ClusterSnapshot> SnapshotBuilder::Build() && {
+  if (keep_where_namespaces_are_unknown_) RefuseUnknownNamespaces();
   TopologyTables tables(*catalog_);
   tables.Connect(shapes_->pending());
   ConnectBudgets();

@@ -53,6 +53,13 @@ class SnapshotBuilder {
   // Errors: InvalidArgument if `names` is not a permutation of the nodes' names.
   absl::Status OrderNodes(const std::vector<std::string_view>& names);
 
+  // A namespaceSelector asks for labels of namespaces, and one that was not added has none.
+  // That is the scheduler's view of a cluster which lacks it; of a listing that lacks it,
+  // it is a guess.  After this call, pods whose affinity terms hang on such a guess are
+  // not understood, and so keep their nodes: those that ask, and those that an
+  // anti-affinity may repel.
+  void KeepWhereNamespacesAreUnknown() { keep_where_namespaces_are_unknown_ = true; }
+
   // Where each pod says it runs, or is nominated to, by PodId; kNoText: nowhere.
   [[nodiscard]] const std::vector<TextId>& wanted_nodes() const { return wanted_nodes_; }
 
@@ -66,6 +73,7 @@ class SnapshotBuilder {
   void ConnectBudgets();
   void RefuseDeviceClasses();
   void RefuseResourceClaims();
+  void RefuseUnknownNamespaces();
   void PlacePods(ClusterSnapshot& snapshot) const;
 
   std::shared_ptr<Catalog> catalog_;
@@ -73,6 +81,7 @@ class SnapshotBuilder {
   std::vector<TextId> wanted_nodes_;  // By PodId: where it says it runs.
   absl::flat_hash_map<std::string, NodeShapeId> node_shapes_;
   absl::flat_hash_set<std::pair<TextId, TextId>> pdb_names_;
+  bool keep_where_namespaces_are_unknown_ = false;
 
   // Reused from pod to pod.
   objects::ResourceList fit_sum_;

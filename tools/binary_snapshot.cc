@@ -7,6 +7,7 @@
 #include <deque>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "snapshot/text.h"
 #include "tools/object_batch.h"
+#include "tools/object_name.h"
 #include "tools/utf8.h"
 #include "tools/wire/snapshot.pb.h"
 
@@ -806,6 +808,9 @@ class FileReader {
       for (const wire::Object& object : chunk.objects()) {
         if (absl::Status handed = HandOver(object); !handed.ok()) return handed;
       }
+      for (const std::string& kind : chunk.empty_lists()) {
+        if (absl::Status handed = sink_.OnList(kind, 0); !handed.ok()) return handed;
+      }
     }
     if (chunk.objects_total() != index_ || at_ != bytes_.size()) return Damaged();
     return absl::OkStatus();
@@ -931,11 +936,25 @@ class FileReader {
                         const Handed& handed, absl::Status (ObjectSink::*call)(const Handed&)) {
     decoder_.Get(message, object);
     if (!decoder_.ok() || object.meta.name.empty()) return Damaged();
+    if (absl::Status names = CheckNames(kind, object); !names.ok()) return names;
     ++index_;
     ++stats_.objects;
     const absl::Status taken = (sink_.*call)(handed);
     if (taken.ok()) return taken;
     return ObjectError(name_, kind, object.meta, taken);
+  }
+
+  template <typename Struct>
+  absl::Status CheckNames(std::string_view kind, const Struct& object) const {
+    Text wrong;
+    const auto check = [&wrong](Text name) {
+      if (wrong.empty() && !name.empty() && !IsName(name)) wrong = name;
+    };
+    check(object.meta.name);
+    check(object.meta.namespace_name);
+    if constexpr (std::is_same_v<Struct, objects::Pod>) check(object.node_name);
+    if (wrong.empty()) return absl::OkStatus();
+    return Error(absl::StrCat(Absl(kind), ": ", NameProblem(wrong)));
   }
 
   static std::string_view KindName(wire::ControllerKind kind) {
@@ -991,6 +1010,8 @@ class BinarySnapshotWriter::Impl {
     encoder_.Put(object, *encoder_.chunk.add_objects());
     return Added();
   }
+
+  void AddEmptyList(std::string_view kind) { encoder_.chunk.add_empty_lists(std::string(kind)); }
 
   absl::Status Finish() {
     encoder_.chunk.set_end(true);
@@ -1062,6 +1083,10 @@ absl::Status BinarySnapshotWriter::OnNamespace(const objects::Namespace& name_sp
 }
 absl::Status BinarySnapshotWriter::OnStorageObject(const objects::StorageObject& object) {
   return impl_->Add(object);
+}
+absl::Status BinarySnapshotWriter::OnList(std::string_view kind, uint64_t items) {
+  if (items == 0 && !kind.empty()) impl_->AddEmptyList(kind);
+  return absl::OkStatus();
 }
 absl::Status BinarySnapshotWriter::Finish() { return impl_->Finish(); }
 

@@ -56,6 +56,8 @@ class BinarySnapshotWriter : public ObjectSink {
   absl::Status OnController(const objects::Controller& controller) override;
   absl::Status OnNamespace(const objects::Namespace& name_space) override;
   absl::Status OnStorageObject(const objects::StorageObject& object) override;
+  // Empty lists are kept: they say that the cluster has none of the kind.
+  absl::Status OnList(std::string_view kind, uint64_t items) override;
 
   absl::Status Finish();
 

@@ -16,7 +16,9 @@
 #include "snapshot/text.h"
 #include "tools/builder_sink.h"
 #include "tools/file_identity.h"
+#include "tools/input_flags.h"
 #include "tools/load_cluster.h"
+#include "tools/plan_command.h"
 #include "tools/printable.h"
 #include "tools/read_json.h"
 #include "tools/table.h"
@@ -267,6 +269,7 @@ void FilterCommand::AddTo(CLI::App& app) {
   app.add_option("-o,--output", output, "How to print")
       ->check(CLI::IsMember({"table", "json"}))
       ->capture_default_str();
+  AddLoadFlags(load, app, "Input");
   app.add_flag("--stdin", from_stdin,
                "Answer requests, one JSON object a line, until the input ends.\n"
                "Request: {\"id\": 1, \"objects\": [OBJECT...], \"pods\": [\"NAMESPACE/NAME\"...]}\n"
@@ -292,8 +295,12 @@ int FilterCommand::Run(std::istream& in, std::ostream& out, std::ostream& err) c
   std::vector<UsedFile> files;
   for (const std::string& input : inputs) files.push_back({"INPUT", input, FileUse::kRead});
   if (absl::Status s = CheckFiles(files); !s.ok()) return fail(s);
-  absl::StatusOr<LoadedCluster> cluster = LoadCluster(inputs, {});
+  absl::StatusOr<LoadedCluster> cluster = LoadCluster(inputs, load);
   if (!cluster.ok()) return fail(cluster.status());
+  if (absl::Status s = CheckStrict(load, *cluster); !s.ok()) {
+    PrintLoadWarnings(*cluster, err);
+    return fail(s);
+  }
   const Catalog& catalog = cluster->snapshot.catalog();
   std::optional<NodeId> only;
   if (!node.empty()) {
@@ -321,6 +328,7 @@ int FilterCommand::Run(std::istream& in, std::ostream& out, std::ostream& err) c
   if (output == "json") {
     out << Json{{"results", results}}.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
   }
+  PrintLoadWarnings(*cluster, err);
   return 0;
 }
 

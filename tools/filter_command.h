@@ -17,6 +17,8 @@
 #include <string_view>
 #include <vector>
 
+#include "tools/load_cluster.h"
+
 namespace CLI {
 class App;
 }
@@ -29,6 +31,7 @@ struct FilterCommand {
   std::string node;
   std::string output = "table";
   bool from_stdin = false;
+  LoadOptions load = {.use = InputUse::kFilter};
 
   void AddTo(CLI::App& app);
   // The exit code: 0, 1 bad input, 2 usage.

@@ -663,7 +663,11 @@ absl::Status GenerateUniform(const GenerateOptions& options, ObjectSink& sink) {
     pod.phase = "Running";
     if (absl::Status s = sink.OnPod(pod); !s.ok()) return s;
   }
-  return absl::OkStatus();
+  // This is all there is: one namespace, no system, no budgets.
+  objects::Namespace only;
+  only.meta = MetaOf("default", {}, "ns-default", kNewest - 2 * kDay);
+  if (absl::Status s = sink.OnNamespace(only); !s.ok()) return s;
+  return sink.OnList("PodDisruptionBudget", 0);
 }
 
 absl::Status GenerateMixed(const GenerateOptions& options, ObjectSink& sink) {

@@ -4,7 +4,11 @@
 #ifndef EBB_TOOLS_INPUT_WARNING_H_
 #define EBB_TOOLS_INPUT_WARNING_H_
 
+#include <iosfwd>
+#include <nlohmann/json_fwd.hpp>
+#include <span>
 #include <string>
+#include <vector>
 
 namespace ebb {
 
@@ -14,6 +18,14 @@ struct InputWarning {
   std::string
       command;  // What to run for the missing part ("kubectl get pdb -A ..."); may be empty.
 };
+
+// A line each: "ebb: warning: MESSAGE; try `COMMAND`".
+void PrintInputWarnings(std::span<const InputWarning> warnings, std::ostream& err);
+
+// [{"code": ..., "message": ..., "command": ...}]; without "command" where it is empty.
+nlohmann::ordered_json InputWarningsJson(std::span<const InputWarning> warnings);
+// The reverse; what is not of that form is left out.
+std::vector<InputWarning> InputWarningsFrom(const nlohmann::ordered_json& json);
 
 }  // namespace ebb
 

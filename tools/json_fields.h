@@ -32,12 +32,12 @@
 #include <string_view>
 #include <vector>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "snapshot/objects.h"
 #include "snapshot/quantity.h"
 #include "snapshot/text.h"
 #include "tools/object_batch.h"
+#include "tools/printable.h"
 #include "tools/utf8.h"
 
 namespace ebb {
@@ -228,7 +228,7 @@ class JsonFields {
   // What is wrong, with its path in front ("spec.nodeName: 5 is not a string").
   std::string Problem() const {
     if (path_.empty()) return problem_;
-    return absl::StrCat(path_[0] == '.' ? path_.substr(1) : path_, ": ", problem_);
+    return absl::StrCat(Printable(path_[0] == '.' ? path_.substr(1) : path_), ": ", problem_);
   }
   // Whether the text is no JSON, where all else would be a wrong field.
   bool malformed() const { return problem_at_document_; }
@@ -354,12 +354,12 @@ class JsonFields {
   static std::string Quote(Text token) {
     bool cut = false;
     token = Shortened(token, cut);
-    return absl::StrCat(Absl(token), cut ? "..." : "");
+    return absl::StrCat(Printable(token), cut ? "..." : "");
   }
   static std::string Escaped(Text text) {
     bool cut = false;
     text = Shortened(text, cut);
-    return absl::StrCat("\"", absl::Utf8SafeCHexEscape(Absl(text)), cut ? "...\"" : "\"");
+    return absl::StrCat("\"", Printable(text), cut ? "...\"" : "\"");
   }
 
   std::unique_ptr<simdjson::internal::dom_parser_implementation> stage1_;

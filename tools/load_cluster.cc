@@ -5,6 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "snapshot/text.h"
+#include "tools/printable.h"
+#include "tools/table.h"
 
 namespace ebb {
 namespace {
@@ -60,12 +62,14 @@ absl::Status ClusterLoader::OnStorageObject(const objects::StorageObject& object
 
 absl::StatusOr<LoadedCluster> ClusterLoader::Finish() && {
   const std::vector<TextId> wanted = builder_.wanted_nodes();
+  if (!options_.assume_complete) builder_.KeepWhereNamespacesAreUnknown();
   absl::StatusOr<ClusterSnapshot> snapshot = std::move(builder_).Build();
   if (!snapshot.ok()) return snapshot.status();
   LoadedCluster cluster{.snapshot = *std::move(snapshot),
                         .pending = {},
                         .newest_time = newest_time_,
-                        .counts = std::move(counts_)};
+                        .counts = std::move(counts_),
+                        .warnings = {}};
   const Catalog& catalog = cluster.snapshot.catalog();
   for (uint32_t p = 0; p < wanted.size(); ++p) {
     const PodId pod{p};
@@ -80,24 +84,49 @@ absl::StatusOr<LoadedCluster> ClusterLoader::Finish() && {
   return cluster;
 }
 
+absl::Status JudgeInput(const InputWatch& watch, ImportStats stats, const LoadOptions& options,
+                        LoadedCluster& cluster) {
+  cluster.counts.input = std::move(stats);
+  if (cluster.snapshot.nodes() == 0) {
+    return absl::InvalidArgumentError(
+        "no nodes in the input; pass what `kubectl get nodes,pods,... -A -o json` prints");
+  }
+  if (options.assume_complete) return absl::OkStatus();
+  if (const LoadCounts& counts = cluster.counts; counts.on_unknown_node > 0) {
+    cluster.warnings.push_back(
+        {"PodsOnUnknownNodes",
+         absl::StrCat("left out ", Count(counts.on_unknown_node, "pod", "pods"),
+                      " on nodes that are not in the input: ", Printable(counts.first_unknown),
+                      counts.on_unknown_node > 1 ? ", ..." : ""),
+         "kubectl get nodes -o json"});
+  }
+  return watch.Judge(options.use, cluster.snapshot, cluster.newest_time, cluster.warnings);
+}
+
+absl::Status CheckStrict(const LoadOptions& options, const LoadedCluster& cluster) {
+  if (!options.strict || cluster.warnings.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("--strict, and ", Count(cluster.warnings.size(), "warning", "warnings"),
+                   " about the input; --assume-complete says that it is all there is"));
+}
+
 absl::StatusOr<LoadedCluster> LoadCluster(std::span<const std::string> inputs,
                                           const LoadOptions& options,
                                           const Parallelism& parallelism) {
   ClusterLoader loader(options);
+  InputWatch watch(&loader);
   ImportStats stats;
   for (const std::string& input : inputs) {
-    if (absl::Status s = ReadInput(input, loader, stats, parallelism); !s.ok()) return s;
+    if (absl::Status s = ReadInput(input, watch, stats, parallelism, options.limits); !s.ok()) {
+      return s;
+    }
   }
   absl::StatusOr<LoadedCluster> cluster = std::move(loader).Finish();
   if (!cluster.ok()) return cluster;
-  if (cluster->snapshot.nodes() == 0) {
-    std::string what = "no nodes in the input";
-    if (inputs.size() == 1) what = absl::StrCat(inputs[0], ": no nodes in it");
-    return absl::InvalidArgumentError(
-        absl::StrCat(what, "; pass what `kubectl get nodes,pods,... -A -o json` prints"));
-  }
-  cluster->counts.input = std::move(stats);
-  return cluster;
+  absl::Status judged = JudgeInput(watch, std::move(stats), options, *cluster);
+  if (judged.ok()) return cluster;
+  const std::string where = inputs.size() == 1 ? absl::StrCat(inputs[0], ": ") : "";
+  return absl::Status(judged.code(), absl::StrCat(where, judged.message()));
 }
 
 }  // namespace ebb

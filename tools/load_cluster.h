@@ -12,6 +12,9 @@
 // input; the latter are counted, since a dump that lacks nodes is often a mistake.
 //
 // Errors:  those of SnapshotBuilder; a cluster without nodes.
+// Doubt:   what the input seems to lack becomes LoadedCluster.warnings (completeness.h).
+//          A pod that selects namespaces by labels keeps its node where the answer hangs on
+//          a namespace that is not in the input.
 // Threads: one at a time.
 // Source:  cluster-autoscaler utils/kubernetes/listers.go (podFieldSelector),
 //          core/podlistprocessor (expendable pods).
@@ -28,6 +31,8 @@
 #include "absl/status/statusor.h"
 #include "snapshot/builder.h"
 #include "snapshot/cluster_snapshot.h"
+#include "tools/completeness.h"
+#include "tools/input_warning.h"
 #include "tools/object_sink.h"
 #include "tools/read_input.h"
 
@@ -38,6 +43,10 @@ inline constexpr int64_t kExpendablePodsPriorityCutoff = -10;
 
 struct LoadOptions {
   int64_t expendable_pods_priority_cutoff = kExpendablePodsPriorityCutoff;
+  InputLimits limits = {};
+  InputUse use = InputUse::kPlan;
+  bool strict = false;           // Whoever loads fails if there are warnings: CheckStrict().
+  bool assume_complete = false;  // The input is all there is; nothing is judged.
 };
 
 // Pods and other objects that a plan does not rest on.
@@ -54,7 +63,17 @@ struct LoadedCluster {
   std::vector<PodId> pending;  // Pods without a node, in the order of the input.
   int64_t newest_time = 0;     // The latest time that an object carries, Unix seconds.
   LoadCounts counts;
+  std::vector<InputWarning> warnings;  // What cannot be told from the input.
 };
+
+// The end of loading: fills `cluster.warnings` and `cluster.counts`.
+// Errors: a cluster without nodes; an input that cannot be a whole cluster.
+absl::Status JudgeInput(const InputWatch& watch, ImportStats stats, const LoadOptions& options,
+                        LoadedCluster& cluster);
+
+// Errors: with --strict, any warning; to be asked when all are known, before anything is
+// written.
+absl::Status CheckStrict(const LoadOptions& options, const LoadedCluster& cluster);
 
 class ClusterLoader : public ObjectSink {
  public:

@@ -1,6 +1,7 @@
 #include <cstdio>
 #include <exception>
 #include <iostream>
+#include <new>
 
 #include "tools/cli.h"
 #include "tools/standard_output.h"
@@ -10,7 +11,10 @@ namespace {
 int Run(int argc, char** argv, std::ostream& out, std::ostream& err) {
   try {
     return ebb::RunCli(argc, argv, std::cin, out, err);
-  } catch (const std::exception& e) {  // Out of memory, and little else.
+  } catch (const std::bad_alloc&) {
+    err << "ebb: out of memory\n";
+    return 1;
+  } catch (const std::exception& e) {
     err << "ebb: " << e.what() << "\n";
     return 1;
   }

@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "snapshot/text.h"
+#include "tools/printable.h"
 
 namespace ebb {
 namespace {
@@ -43,7 +44,7 @@ void ObjectBatch::Clear() {
   error_ = absl::OkStatus();
 }
 
-void ObjectBatch::Add(Type type, std::string_view kind) {
+void ObjectBatch::Add(Type type, std::string_view kind, const ObjectSink::Aside& aside) {
   const auto used = [&] {
     switch (type) {
       case Type::kNode:
@@ -61,18 +62,22 @@ void ObjectBatch::Add(Type type, std::string_view kind) {
     }
     return storage.used();
   };
-  entries_.push_back({What::kObject, type, static_cast<uint32_t>(used() - 1), kind});
+  entries_.push_back({What::kObject, type, static_cast<uint32_t>(used() - 1), kind, aside});
 }
 
 void ObjectBatch::AddIgnored(std::string_view kind) {
-  entries_.push_back({What::kIgnored, Type::kNode, 0, kind});
+  entries_.push_back({What::kIgnored, Type::kNode, 0, kind, {}});
 }
 
-void ObjectBatch::AddWithoutKind() { entries_.push_back({What::kWithoutKind, Type::kNode, 0, {}}); }
+void ObjectBatch::AddWithoutKind() {
+  entries_.push_back({What::kWithoutKind, Type::kNode, 0, {}, {}});
+}
+
+void ObjectBatch::AddList() { entries_.push_back({What::kList, Type::kNode, 0, {}, {}}); }
 
 void ObjectBatch::AddError(absl::Status error) {
   if (error_.ok()) error_ = std::move(error);
-  entries_.push_back({What::kError, Type::kNode, 0, {}});
+  entries_.push_back({What::kError, Type::kNode, 0, {}, {}});
 }
 
 const objects::ObjectMeta& ObjectBatch::MetaOf(const Entry& entry) {
@@ -113,13 +118,14 @@ absl::Status ObjectBatch::Give(const Entry& entry, ObjectSink& sink) {
 }
 
 absl::Status ObjectBatch::HandOver(std::string_view file, ObjectSink& sink, ImportStats& stats,
-                                   absl::FunctionRef<absl::Status(size_t)> without_kind) {
+                                   absl::FunctionRef<absl::Status(Left, size_t)> left) {
   for (size_t position = 0; position < entries_.size(); ++position) {
     const Entry& entry = entries_[position];
     absl::Status taken;
     switch (entry.what) {
       case What::kObject:
         ++stats.objects;
+        sink.OnAside(entry.aside);
         taken = Give(entry, sink);
         if (!taken.ok()) return ObjectError(file, entry.kind, MetaOf(entry), taken);
         continue;
@@ -128,7 +134,10 @@ absl::Status ObjectBatch::HandOver(std::string_view file, ObjectSink& sink, Impo
         taken = sink.OnIgnored(entry.kind);
         break;
       case What::kWithoutKind:
-        taken = without_kind(position);
+        taken = left(Left::kWithoutKind, position);
+        break;
+      case What::kList:
+        taken = left(Left::kList, position);
         break;
       case What::kError:
         taken = error_;
@@ -146,7 +155,7 @@ std::string NameOf(const objects::ObjectMeta& meta) {
 
 absl::Status ObjectError(std::string_view file, std::string_view kind,
                          const objects::ObjectMeta& meta, const absl::Status& error) {
-  std::string name = absl::StrCat(Absl(kind), " ", NameOf(meta), ": ");
+  std::string name = absl::StrCat(Absl(kind), " ", Printable(NameOf(meta)), ": ");
   if (absl::StartsWith(error.message(), name)) name.clear();
   return absl::Status(error.code(), absl::StrCat(Absl(file), ": ", name, error.message()));
 }

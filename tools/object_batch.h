@@ -75,9 +75,10 @@ class ObjectBatch {
 
   enum class Type : uint8_t { kNode, kPod, kBudget, kController, kNamespace, kStorage };
   // The object of this type that was taken last from its list below is complete.
-  void Add(Type type, std::string_view kind);
+  void Add(Type type, std::string_view kind, const ObjectSink::Aside& aside);
   void AddIgnored(std::string_view kind);
   void AddWithoutKind();
+  void AddList();                     // An item whose kind says that it is a list itself.
   void AddError(absl::Status error);  // Only the first matters.
 
   Reused<objects::Node> nodes;
@@ -90,20 +91,24 @@ class ObjectBatch {
 
   // --- Emptying
 
-  // Gives everything to `sink` in order and counts it.  `without_kind(position)` is
-  // called for an object that did not name its kind, the position-th of the batch.
+  // What a batch leaves to its caller: the position-th entry named no kind, or is a list.
+  enum class Left : uint8_t { kWithoutKind, kList };
+
+  // Gives everything to `sink` in order and counts it; `left(what, position)` is called in
+  // its turn for what is no object.  It must not touch the batch.
   // Errors: the first one, of an object or of the sink, with `file` and the object's
   //         name put before the sink's.
   absl::Status HandOver(std::string_view file, ObjectSink& sink, ImportStats& stats,
-                        absl::FunctionRef<absl::Status(size_t position)> without_kind);
+                        absl::FunctionRef<absl::Status(Left what, size_t position)> left);
 
  private:
-  enum class What : uint8_t { kObject, kIgnored, kWithoutKind, kError };
+  enum class What : uint8_t { kObject, kIgnored, kWithoutKind, kList, kError };
   struct Entry {
     What what;
     Type type;
     uint32_t index;         // In the list of its type.
     std::string_view kind;  // A literal for objects.
+    ObjectSink::Aside aside;
   };
 
   const objects::ObjectMeta& MetaOf(const Entry& entry);

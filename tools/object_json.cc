@@ -10,6 +10,9 @@
 #include "snapshot/matching.h"
 #include "snapshot/text.h"
 #include "tools/json_fields.h"
+#include "tools/object_name.h"
+#include "tools/printable.h"
+#include "tools/read_json.h"
 #include "tools/rfc3339.h"
 
 namespace ebb {
@@ -86,6 +89,33 @@ constexpr auto kVolumeSources = std::to_array<Text>({
     "vsphereVolume",
 });
 static_assert(std::is_sorted(kVolumeSources.begin(), kVolumeSources.end()));
+
+// The sources that a PersistentVolume may have.
+constexpr auto kPersistentSources = std::to_array<Text>({
+    "awsElasticBlockStore",
+    "azureDisk",
+    "azureFile",
+    "cephfs",
+    "cinder",
+    "csi",
+    "fc",
+    "flexVolume",
+    "flocker",
+    "gcePersistentDisk",
+    "glusterfs",
+    "hostPath",
+    "iscsi",
+    "local",
+    "nfs",
+    "photonPersistentDisk",
+    "portworxVolume",
+    "quobyte",
+    "rbd",
+    "scaleIO",
+    "storageos",
+    "vsphereVolume",
+});
+static_assert(std::is_sorted(kPersistentSources.begin(), kPersistentSources.end()));
 
 // The member of a volume source that tells which disk it is, for those that
 // exclude one another or count against a limit.
@@ -211,6 +241,7 @@ class ObjectReader::Impl {
   std::string NameFor(Text kind, const ObjectPlace& place) const;
   void FindName();
   static std::string Where(const ObjectPlace& place);
+  bool CheckNames();
 
   // --- one kind each
   bool ReadNode();
@@ -312,6 +343,7 @@ class ObjectReader::Impl {
   objects::ObjectMeta* meta_ = nullptr;
   std::string start_;                 // All up to the kind, of the object before.
   const Kind* start_rule_ = nullptr;  // What it meant; null: unknown.
+  ObjectSink::Aside aside_;
   std::string not_understood_;
   std::vector<objects::PodResourceClaim> made_claims_;  // status.resourceClaimStatuses.
   std::vector<ResourceList> spare_lists_;               // Memory of containers gone by.
@@ -380,16 +412,17 @@ void ObjectReader::Impl::Read(std::string_view json, const ObjectPlace& place, O
     }
     if (kind.empty()) return batch.AddWithoutKind();
     rule = RuleFor(api_version, kind);
-    if (rule == nullptr) return batch.AddIgnored(kind);
+    if (rule == nullptr) {
+      const bool list = own && !place.no_list && kind.ends_with("List");
+      return list ? batch.AddList() : batch.AddIgnored(kind);
+    }
     if (own) RememberStart(json, api_version, kind, rule);
   }
+  aside_ = {};
   not_understood_.clear();
   made_claims_.clear();
   if (!(this->*rule->read)()) return FieldError(rule->kind, place);
-  if (meta_->name.empty()) {
-    fields_.FailAt(".metadata.name", "is missing");
-    return FieldError(rule->kind, place);
-  }
+  if (!CheckNames()) return FieldError(rule->kind, place);
   // What the API server would have made of a manifest without a namespace.
   if (rule->namespaced && meta_->namespace_name.empty()) meta_->namespace_name = "default";
   if (rule->type == Type::kPod) {
@@ -397,7 +430,19 @@ void ObjectReader::Impl::Read(std::string_view json, const ObjectPlace& place, O
     pod_->not_understood = batch.texts.Copy(not_understood_);
     if (place.on_node.has_value()) pod_->node_name = *place.on_node;
   }
-  batch.Add(rule->type, rule->kind);
+  batch.Add(rule->type, rule->kind, aside_);
+}
+
+bool ObjectReader::Impl::CheckNames() {
+  if (meta_->name.empty()) return fields_.FailAt(".metadata.name", "is missing");
+  if (!IsName(meta_->name)) return fields_.FailAt(".metadata.name", NameProblem(meta_->name));
+  const Text name_space = meta_->namespace_name;
+  if (!name_space.empty() && !IsName(name_space)) {
+    return fields_.FailAt(".metadata.namespace", NameProblem(name_space));
+  }
+  if (pod_ == nullptr || meta_ != &pod_->meta) return true;
+  const Text node = pod_->node_name;
+  return node.empty() || IsName(node) || fields_.FailAt(".spec.nodeName", NameProblem(node));
 }
 
 // kubectl writes apiVersion and kind first; then this stops after two members.
@@ -451,7 +496,7 @@ std::string ObjectReader::Impl::NameFor(Text kind, const ObjectPlace& place) con
   if (meta_ == nullptr || meta_->name.empty()) {
     return where.empty() ? std::string(kind) : absl::StrCat(Absl(kind), " ", where);
   }
-  return absl::StrCat(Absl(kind), " ", ebb::NameOf(*meta_));
+  return absl::StrCat(Absl(kind), " ", Printable(ebb::NameOf(*meta_)));
 }
 
 // An object whose wrong field stood before its metadata has no name yet.
@@ -477,10 +522,10 @@ void ObjectReader::Impl::FieldError(Text kind, const ObjectPlace& place) {
   }
   const std::string where = Where(place);
   const int64_t at = fields_.malformed_at();
-  batch_->AddError(absl::InvalidArgumentError(
-      absl::StrCat(Absl(place.file), ": ", at >= 0 ? "byte " : "after byte ",
-                   place.offset + static_cast<uint64_t>(std::max<int64_t>(at, 0)),
-                   where.empty() ? "" : absl::StrCat(" (", where, ")"), ": ", problem)));
+  const uint64_t offset = place.offset + static_cast<uint64_t>(std::max<int64_t>(at, 0));
+  batch_->AddError(absl::InvalidArgumentError(absl::StrCat(
+      Absl(place.file), ": ", at >= 0 ? "" : "after ", BytePosition(place.text, offset),
+      where.empty() ? "" : absl::StrCat(" (", where, ")"), ": ", problem)));
 }
 
 // ---------------------------------------------------------------------------
@@ -545,6 +590,7 @@ bool ObjectReader::Impl::Meta(Value& value, objects::ObjectMeta& meta) {
     if (key == "name") return fields_.String(member, meta.name);
     if (key == "namespace") return fields_.String(member, meta.namespace_name);
     if (key == "uid") return fields_.String(member, meta.uid);
+    if (key == "resourceVersion") return fields_.String(member, aside_.resource_version);
     if (key == "labels") return StringMap(member, meta.labels);
     if (key == "annotations") return Annotations(member, meta.annotations);
     if (key == "creationTimestamp") return Time(member, meta.creation_time);
@@ -1054,6 +1100,7 @@ template <objects::ControllerKind kKind>
 bool ObjectReader::Impl::ReadController() {
   static constexpr ReplicaFields kFields = ReplicaFieldsOf(kKind);
   constexpr bool kIsJob = kKind == objects::ControllerKind::kJob;
+  constexpr bool kIsDaemonSet = kKind == objects::ControllerKind::kDaemonSet;
   controller_ = &batch_->controllers.Next();
   *controller_ = {};
   controller_->kind = kKind;
@@ -1074,6 +1121,7 @@ bool ObjectReader::Impl::ReadController() {
       return fields_.Members(value, [this](Text part, Value& member) {
         if (part == kFields.present) return fields_.Int32(member, controller_->status_replicas, 0);
         if (kIsJob && part == "succeeded") return fields_.Int32(member, controller_->succeeded, 0);
+        if (kIsDaemonSet && part == "numberReady") return fields_.Int(member, aside_.pods_ready);
         return true;
       });
     }
@@ -1116,7 +1164,8 @@ bool ObjectReader::Impl::ReadPersistentVolume() {
 }
 
 bool ObjectReader::Impl::PersistentVolumeSpec(Value& value, objects::PersistentVolume& volume) {
-  return fields_.Members(value, [&](Text key, Value& member) {
+  bool understood = true;
+  const bool read = fields_.Members(value, [&](Text key, Value& member) {
     if (key == "capacity") {
       std::optional<int64_t> bytes;
       if (!StorageAmount(member, bytes)) return false;
@@ -1144,9 +1193,21 @@ bool ObjectReader::Impl::PersistentVolumeSpec(Value& value, objects::PersistentV
       });
     }
     if (key == "mountOptions" || key == "persistentVolumeReclaimPolicy") return true;
+    if (!std::binary_search(kPersistentSources.begin(), kPersistentSources.end(), key)) {
+      understood = false;
+      return true;
+    }
     volume.source = key;
     return PersistentVolumeSource(member, volume);
   });
+  // What is not known may be a source that only some nodes can mount.  A required affinity
+  // without terms matches no node, so that pods with the volume stay where they are; that
+  // survives every form in which ebb writes the volume.
+  if (!understood) {
+    volume.required_node_affinity.nil = false;
+    volume.required_node_affinity.terms.clear();
+  }
+  return read;
 }
 
 bool ObjectReader::Impl::PersistentVolumeSource(Value& value, objects::PersistentVolume& volume) {

@@ -33,6 +33,11 @@ struct ObjectPlace {
   std::string_view kind;
   // Set for the pods of a debugging snapshot: the node they are on ("": none).
   std::optional<std::string_view> on_node;
+  // The text that `offset` counts in, for errors; may be empty.
+  std::string_view text;
+  // A kind that ends with "List" is the object's own: its surroundings know that it is
+  // no list.
+  bool no_list = false;
 };
 
 class ObjectReader {
@@ -41,7 +46,7 @@ class ObjectReader {
   ~ObjectReader();
 
   // Appends the object to `batch`, or what it is instead: of a kind that is ignored, of
-  // none (if neither it nor `place` names one), wrong.
+  // none (if neither it nor `place` names one), a list, wrong.
   void Read(std::string_view json, const ObjectPlace& place, ObjectBatch& batch);
 
   // metadata.name of the object read last; valid until the next Read().

@@ -10,6 +10,7 @@
 #ifndef EBB_TOOLS_OBJECT_SINK_H_
 #define EBB_TOOLS_OBJECT_SINK_H_
 
+#include <cstdint>
 #include <string_view>
 
 #include "absl/status/status.h"
@@ -32,6 +33,22 @@ class ObjectSink {
   virtual absl::Status OnStorageObject(const objects::StorageObject& object) {
     (void)object;
     return absl::UnimplementedError("storage objects are not taken here");
+  }
+
+  // What the reader saw of the object that the next call hands over, for judging the
+  // input rather than the cluster.  Not every form has it.
+  struct Aside {
+    std::string_view resource_version;  // metadata.resourceVersion; may be empty.
+    int64_t pods_ready = 0;             // A DaemonSet's status.numberReady.
+  };
+  virtual void OnAside(const Aside& aside) { (void)aside; }
+
+  // A list has been read to its end.  `kind` is what its own kind says that it lists
+  // ("Pod" for a PodList), empty for a v1 List and for what is no list of Kubernetes'.
+  // A list of no items says that the cluster has none of the kind.
+  virtual absl::Status OnList(std::string_view kind, uint64_t items) {
+    (void)kind, (void)items;
+    return absl::OkStatus();
   }
 
   // An object of a kind that no decision reads ("Deployment", "ConfigMap").

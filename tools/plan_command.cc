@@ -13,9 +13,11 @@
 #include "tools/duration.h"
 #include "tools/explain.h"
 #include "tools/groups.h"
+#include "tools/input_flags.h"
 #include "tools/json_text.h"
 #include "tools/make_plan.h"
 #include "tools/plan_report.h"
+#include "tools/printable.h"
 #include "tools/progress.h"
 #include "tools/rfc3339.h"
 #include "tools/table.h"
@@ -76,6 +78,7 @@ void AddInputFlags(PlanCommand& command, CLI::App& app) {
       ->type_name("PRIORITY")
       ->capture_default_str()
       ->group(group);
+  AddLoadFlags(command.load, app, group);
 }
 
 void AddOutputFlags(PlanCommand& command, CLI::App& app) {
@@ -211,17 +214,28 @@ PlanRequest MakeRequest(const PlanCommand& command, const LoadedCluster& cluster
 
 }  // namespace
 
-void PrintLoadWarnings(const LoadCounts& counts, std::ostream& err) {
+void PrintLoadWarnings(const LoadedCluster& cluster, std::ostream& err) {
+  const LoadCounts& counts = cluster.counts;
+  const ImportStats& input = counts.input;
+  if (input.files_without_objects > 0) {
+    err << fmt::format("ebb: ignored {}: {}{}\n",
+                       Count(input.files_without_objects, "file that holds no objects",
+                             "files that hold no objects"),
+                       Printable(input.first_without_objects),
+                       input.files_without_objects > 1 ? ", ..." : "");
+  }
+  if (input.files_skipped > 0) {
+    err << fmt::format(
+        "ebb: skipped {}: {}{}\n",
+        Count(input.files_skipped, "pipe, socket or device", "pipes, sockets or devices"),
+        Printable(input.first_skipped), input.files_skipped > 1 ? ", ..." : "");
+  }
   if (counts.ended + counts.expendable > 0) {
     err << fmt::format("ebb: left out {} and {}\n",
                        Count(counts.ended, "pod that has ended", "pods that have ended"),
                        Count(counts.expendable, "expendable pod", "expendable pods"));
   }
-  if (counts.on_unknown_node > 0) {
-    err << fmt::format("ebb: warning: left out {} on nodes that are not in the input: {}{}\n",
-                       Count(counts.on_unknown_node, "pod", "pods"), counts.first_unknown,
-                       counts.on_unknown_node > 1 ? ", ..." : "");
-  }
+  PrintInputWarnings(cluster.warnings, err);
 }
 
 namespace {
@@ -322,12 +336,17 @@ int PlanCommand::Run(std::ostream& out, std::ostream& err) const {
 
   progress.Say("planning");
   const NodeGroups groups = AssignGroups(cluster->snapshot.catalog(), rules);
+  if (absl::Status s = CheckStrict(load, *cluster); !s.ok()) {
+    progress.Done();
+    PrintLoadWarnings(*cluster, err);
+    return Fail(s, err);
+  }
   const PlanRequest request = MakeRequest(*this, *cluster);
   absl::StatusOr<MadePlan> made = MakePlan(cluster->snapshot, groups, cluster->pending, request);
   progress.Done();
   if (!made.ok()) return Fail(made.status(), err);
 
-  PrintLoadWarnings(cluster->counts, err);
+  PrintLoadWarnings(*cluster, err);
   const PlanReport report = MakeReport({&*cluster, &groups, &request, &*made});
   if (explain.empty()) {
     PrintPlan(report, Formats().at(output), {.terminal = OutputTerminal(), .all_rows = all_rows},

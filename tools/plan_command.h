@@ -56,7 +56,7 @@ struct PlanCommand {
 };
 
 // What a plan does not rest on, a line each.
-void PrintLoadWarnings(const LoadCounts& counts, std::ostream& err);
+void PrintLoadWarnings(const LoadedCluster& cluster, std::ostream& err);
 // The line of --stats.
 void PrintStats(const PlanReport& report, double import_s, std::ostream& err);
 

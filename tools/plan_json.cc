@@ -7,6 +7,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "tools/completeness.h"
+#include "tools/input_warning.h"
 #include "tools/pass_replay.h"
 #include "tools/rfc3339.h"
 
@@ -119,22 +121,25 @@ Json SummaryJson(const PlanReport& report) {
   Json by_reason = Json::object();
   for (const auto& [reason, nodes] : report.kept_by_reason) by_reason[std::string(reason)] = nodes;
   const size_t pending = context.cluster->pending.size();
-  return {{"nodes", context.cluster->snapshot.nodes()},
-          {"pods", report.pods},
-          {"removed", report.remove.size()},
-          {"movedPods", report.moved},
-          {"kept", report.keep.size()},
-          {"keptByReason", std::move(by_reason)},
-          {"pendingPods", {{"total", pending}, {"placed", context.made->plan.packed.size()}}},
-          {"leftOut",
-           {{"endedPods", counts.ended},
-            {"expendablePods", counts.expendable},
-            {"podsOnUnknownNodes", counts.on_unknown_node}}},
-          {"termination", ToString(context.made->plan.termination)},
-          {"freed", AmountsJson(report.freed)},
-          {"byGroup", SharesJson("group", report.by_group)},
-          {"byInstanceType", SharesJson("instanceType", report.by_instance_type)},
-          {"keptMostBy", KeepersJson(report.keepers)}};
+  Json json = {{"nodes", context.cluster->snapshot.nodes()},
+               {"pods", report.pods},
+               {"removed", report.remove.size()},
+               {"movedPods", report.moved},
+               {"kept", report.keep.size()},
+               {"keptByReason", std::move(by_reason)},
+               {"pendingPods", {{"total", pending}, {"placed", context.made->plan.packed.size()}}},
+               {"leftOut",
+                {{"endedPods", counts.ended},
+                 {"expendablePods", counts.expendable},
+                 {"podsOnUnknownNodes", counts.on_unknown_node}}},
+               {"termination", ToString(context.made->plan.termination)},
+               {"freed", AmountsJson(report.freed)},
+               {"byGroup", SharesJson("group", report.by_group)},
+               {"byInstanceType", SharesJson("instanceType", report.by_instance_type)},
+               {"keptMostBy", KeepersJson(report.keepers)}};
+  const std::vector<InputWarning>& warnings = context.cluster->warnings;
+  if (!warnings.empty()) json["warnings"] = InputWarningsJson(warnings);
+  return json;
 }
 
 }  // namespace
@@ -198,6 +203,10 @@ Json KeptJson(const PlanReport& report, const PlanReport::Kept& kept, const Plac
   }
   PutReason(why.blocking_reason, why.pdb ? catalog.Text(catalog.pdbs()[Index(*why.pdb)].name) : "",
             pod);
+  if (why.blocking_reason == BlockingPodReason::kControllerNotFound) {
+    const std::string detail = MissingControllerDetail(catalog, why.pod);
+    if (!detail.empty()) pod["detail"] = detail;
+  }
   json["blockingPod"] = std::move(pod);
   return json;
 }

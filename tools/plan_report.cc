@@ -7,6 +7,8 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "tools/completeness.h"
+
 namespace ebb {
 namespace {
 
@@ -158,6 +160,10 @@ std::string KeptDetail(const Catalog& catalog, const UnremovableNode& why) {
     if (why.pod == kNoPod) return "";
     text = PodText(catalog.PodName(why.pod), why.blocking_reason,
                    why.pdb ? catalog.Text(catalog.pdbs()[Index(*why.pdb)].name) : "");
+    if (why.blocking_reason == BlockingPodReason::kControllerNotFound) {
+      const std::string detail = MissingControllerDetail(catalog, why.pod);
+      if (!detail.empty()) text += "; " + detail;
+    }
   }
   return reason == UnremovableReason::kNoPlaceToMovePods ? text + " fits nowhere else" : text;
 }

@@ -8,9 +8,14 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
+#include <cstdint>
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <memory>
+#include <new>
+#include <set>
+#include <span>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -27,8 +32,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A gzip member of a few kilobytes can hold terabytes of blanks.
-constexpr size_t kInflatedBytesMax = size_t{16} << 30;
+// What is in memory as a whole is checked against this much at a time.
+constexpr size_t kReadStep = size_t{1} << 20;
+// Gzip files may hold this much whatever their size.
+constexpr uint64_t kInflatedBytesFree = uint64_t{64} << 20;
 constexpr std::string_view kStandardInput = "standard input";
 
 absl::Status FileError(std::string_view name, int error) {
@@ -82,23 +89,6 @@ class Mapping {
   size_t size_;
 };
 
-absl::StatusOr<std::string> ReadAll(std::string_view name, int fd) {
-  constexpr size_t kStep = size_t{1} << 20;
-  std::string bytes;
-  while (true) {
-    const size_t before = bytes.size();
-    bytes.resize(before + kStep);
-    const ssize_t got = ::read(fd, bytes.data() + before, kStep);
-    if (got < 0 && errno == EINTR) {
-      bytes.resize(before);
-      continue;
-    }
-    if (got < 0) return FileError(name, errno);
-    bytes.resize(before + static_cast<size_t>(got));
-    if (got == 0) return bytes;
-  }
-}
-
 bool IsGzip(std::string_view bytes) { return bytes.starts_with("\x1f\x8b"); }
 
 // Frees what zlib keeps.
@@ -109,46 +99,6 @@ struct Inflater {
     if (ready) inflateEnd(&stream);
   }
 };
-
-// All members of a gzip file, one after the other.
-absl::StatusOr<std::string> Inflate(std::string_view name, std::string_view bytes) {
-  Inflater inflater;
-  if (!inflater.ready) return absl::ResourceExhaustedError(absl::StrCat(Absl(name), ": no memory"));
-  z_stream& stream = inflater.stream;
-  std::string out;
-  size_t in = 0;
-  size_t filled = 0;
-  while (true) {
-    const size_t give = std::min(bytes.size() - in, size_t{1} << 30);
-    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data() + in));
-    stream.avail_in = static_cast<uInt>(give);
-    if (out.size() - filled < size_t{64} << 10) {
-      if (filled > kInflatedBytesMax) {
-        return absl::InvalidArgumentError(
-            absl::StrCat(Absl(name), ": is too large inside its gzip"));
-      }
-      out.resize(std::max(size_t{1} << 20, 2 * out.size()));
-    }
-    const size_t room = std::min(out.size() - filled, size_t{1} << 30);
-    stream.next_out = reinterpret_cast<Bytef*>(out.data() + filled);
-    stream.avail_out = static_cast<uInt>(room);
-    const int result = inflate(&stream, Z_NO_FLUSH);
-    in += give - stream.avail_in;
-    filled += room - stream.avail_out;
-    if (result == Z_STREAM_END) {
-      if (!IsGzip(bytes.substr(in))) break;  // What follows the last member is padding.
-      inflateReset(&stream);
-    } else if (result == Z_BUF_ERROR ||
-               (result == Z_OK && in == bytes.size() && stream.avail_out > 0)) {
-      return absl::InvalidArgumentError(absl::StrCat(Absl(name), ": its gzip data is truncated"));
-    } else if (result != Z_OK) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(Absl(name), ": byte ", in, ": its gzip data is damaged"));
-    }
-  }
-  out.resize(filled);
-  return out;
-}
 
 bool EndsWith(std::string_view name, std::string_view suffix) { return name.ends_with(suffix); }
 
@@ -188,83 +138,304 @@ Form FormOf(std::string_view name, std::string_view bytes) {
   return Form::kUnknown;
 }
 
-absl::Status Parse(std::string_view name, std::string_view bytes, bool padded, ObjectSink& sink,
-                   ImportStats& stats, const Parallelism& parallelism) {
+// Enough of a text to tell what it is.
+constexpr size_t kFirstBytes = 512;
+
+// Text of two bytes a character: a byte order mark, or every other byte zero.
+bool IsUtf16(std::string_view bytes) {
+  if (bytes.starts_with("\xff\xfe") || bytes.starts_with("\xfe\xff")) return true;
+  if (bytes.size() < 4) return false;
+  const auto zeros = [bytes](size_t from) { return bytes[from] == 0 && bytes[from + 2] == 0; };
+  return zeros(0) != zeros(1);
+}
+
+// Bytes that grow at their end.  realloc moves pages instead of copying them, so that
+// growing needs no room for a second copy.
+class Bytes {
+ public:
+  Bytes() = default;
+  ~Bytes() { std::free(data_); }
+  Bytes(const Bytes&) = delete;
+  Bytes& operator=(const Bytes&) = delete;
+  Bytes(Bytes&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)),
+        size_(std::exchange(other.size_, 0)),
+        capacity_(std::exchange(other.capacity_, 0)) {}
+
+  // Room behind the bytes, at least `least`; Keep() says how much of it was filled.
+  std::span<char> Room(size_t least) {
+    if (capacity_ - size_ < least) {
+      capacity_ = std::max(size_ + least, size_ + size_ / 2);
+      void* const grown = std::realloc(data_, capacity_);
+      if (grown == nullptr) throw std::bad_alloc();
+      data_ = static_cast<char*>(grown);
+    }
+    return {data_ + size_, capacity_ - size_};
+  }
+  void Keep(size_t filled) { size_ += filled; }
+  // kJsonPadding readable bytes behind what is there.
+  void Pad() { std::fill_n(Room(kJsonPadding).data(), kJsonPadding, ' '); }
+  [[nodiscard]] std::string_view view() const { return {data_, size_}; }
+
+ private:
+  char* data_ = nullptr;
+  size_t size_ = 0;
+  size_t capacity_ = 0;
+};
+
+// How a text is read, and what it counts towards.
+struct Reading {
+  ObjectSink& sink;
+  ImportStats& stats;
+  const Parallelism& parallelism;
+  const InputLimits& limits;
+  Strangers strangers = Strangers::kRefused;
+
+  // Bytes that may still come.
+  [[nodiscard]] uint64_t BytesLeft() const {
+    return limits.bytes_max - std::min(limits.bytes_max, stats.bytes);
+  }
+};
+
+// How much of the memory that this process may use one text may take as a whole: the rest
+// is for the cluster that is made of it.  Beyond, the system would end the process without
+// a word.
+uint64_t HeldBytesMax() {
+  uint64_t memory = static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
+                    static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+  uint64_t allowed = 0;  // "max" leaves it: a container without a limit.
+  if (std::ifstream("/sys/fs/cgroup/memory.max") >> allowed) memory = std::min(memory, allowed);
+  return memory / 4 * 3;
+}
+
+absl::Status TooLarge(std::string_view name, const Reading& reading) {
+  return absl::ResourceExhaustedError(absl::StrCat(Absl(name), ": the input is larger than ",
+                                                   reading.limits.bytes_max,
+                                                   " bytes; --max-input-bytes allows for more"));
+}
+
+// Whether that much of a text may be held.
+absl::Status Check(size_t held, uint64_t held_max, std::string_view name, const Reading& reading) {
+  if (held > reading.BytesLeft()) return TooLarge(name, reading);
+  if (held <= held_max) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrCat(Absl(name), ": more than ", held_max,
+                   " bytes would fill the memory; a plain file is read without being held"));
+}
+
+// Whether the text of which these are the first bytes cannot be a dump, so that there is
+// no point in holding all of it.
+bool IsNoDump(std::string_view name, std::string_view first) {
+  if (first.empty() || IsGzip(first) || IsBinarySnapshot(first) || IsUtf16(first)) return false;
+  return first[0] == '\0' || FormOf(name, first) == Form::kUnknown;
+}
+
+// What a descriptor gives until its end.
+absl::StatusOr<Bytes> ReadAll(std::string_view name, int fd, const Reading& reading) {
+  const uint64_t held_max = HeldBytesMax();
+  Bytes bytes;
+  while (true) {
+    const std::span<char> room = bytes.Room(kReadStep);
+    const ssize_t got = ::read(fd, room.data(), room.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return FileError(name, errno);
+    const bool first = bytes.view().empty();
+    bytes.Keep(static_cast<size_t>(got));
+    if (got == 0) break;
+    // The rest would change nothing.
+    if (first && static_cast<size_t>(got) >= kFirstBytes && IsNoDump(name, bytes.view())) break;
+    absl::Status held = Check(bytes.view().size(), held_max, name, reading);
+    if (!held.ok()) return held;
+  }
+  bytes.Pad();
+  return bytes;
+}
+
+absl::Status InflatesTooMuch(std::string_view name, size_t bytes, const Reading& reading) {
+  return absl::ResourceExhaustedError(absl::StrCat(
+      Absl(name), ": holds more than ", reading.limits.inflate_ratio_max, " times its own ", bytes,
+      " bytes inside its gzip; if it is a dump, --max-input-bytes says how much may be read"));
+}
+
+// All members of a gzip file, one after the other.
+absl::StatusOr<Bytes> Inflate(std::string_view name, std::string_view bytes,
+                              const Reading& reading) {
+  Inflater inflater;
+  if (!inflater.ready) return absl::ResourceExhaustedError(absl::StrCat(Absl(name), ": no memory"));
+  z_stream& stream = inflater.stream;
+  const uint64_t ratio_max = std::max(reading.limits.inflate_ratio_max, uint64_t{1});
+  const uint64_t inside_max =
+      std::max(kInflatedBytesFree,
+               bytes.size() > UINT64_MAX / ratio_max ? UINT64_MAX : bytes.size() * ratio_max);
+  const uint64_t held_max = HeldBytesMax();
+  Bytes out;
+  size_t in = 0;
+  bool judged = false;
+  while (true) {
+    const size_t give = std::min(bytes.size() - in, size_t{1} << 30);
+    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data() + in));
+    stream.avail_in = static_cast<uInt>(give);
+    const std::span<char> room = out.Room(kReadStep);
+    stream.next_out = reinterpret_cast<Bytef*>(room.data());
+    const auto offered = static_cast<uInt>(std::min(room.size(), size_t{1} << 30));
+    stream.avail_out = offered;
+    const int result = inflate(&stream, Z_NO_FLUSH);
+    in += give - stream.avail_in;
+    out.Keep(offered - stream.avail_out);
+    const size_t filled = out.view().size();
+    if (absl::Status held = Check(filled, held_max, name, reading); !held.ok()) return held;
+    if (filled > inside_max) return InflatesTooMuch(name, bytes.size(), reading);
+    if (!judged && filled >= kFirstBytes) {
+      judged = true;
+      if (IsNoDump(name, out.view())) break;  // The rest would change nothing.
+    }
+    if (result == Z_STREAM_END) {
+      if (!IsGzip(bytes.substr(in))) break;  // What follows the last member is padding.
+      inflateReset(&stream);
+    } else if (result == Z_BUF_ERROR ||
+               (result == Z_OK && in == bytes.size() && stream.avail_out > 0)) {
+      return absl::InvalidArgumentError(absl::StrCat(Absl(name), ": its gzip data is truncated"));
+    } else if (result != Z_OK) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(Absl(name), ": byte ", in, ": its gzip data is damaged"));
+    }
+  }
+  out.Pad();
+  return out;
+}
+
+absl::Status Parse(std::string_view name, std::string_view bytes, bool padded,
+                   const Reading& reading) {
   if (IsGzip(bytes)) {
-    absl::StatusOr<std::string> inside = Inflate(name, bytes);
+    const absl::StatusOr<Bytes> inside = Inflate(name, bytes, reading);
     if (!inside.ok()) return inside.status();
-    if (IsGzip(*inside)) {
+    if (IsGzip(inside->view())) {
       return absl::InvalidArgumentError(absl::StrCat(Absl(name), ": is gzip within gzip"));
     }
-    const size_t size = inside->size();
-    inside->append(kJsonPadding, ' ');
-    return Parse(name, std::string_view(*inside).substr(0, size), true, sink, stats, parallelism);
+    return Parse(name, inside->view(), true, reading);
   }
-  if (IsBinarySnapshot(bytes)) return ReadBinarySnapshot(name, bytes, sink, stats);
+  if (bytes.size() > reading.BytesLeft()) return TooLarge(name, reading);
+  if (IsBinarySnapshot(bytes)) return ReadBinarySnapshot(name, bytes, reading.sink, reading.stats);
+  if (IsUtf16(bytes)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(Absl(name),
+                     ": looks like UTF-16, which `>` of Windows PowerShell writes; write the dump "
+                     "with `| Out-File -Encoding utf8`, or from cmd"));
+  }
   switch (FormOf(name, bytes)) {
     case Form::kJson:
-      return ReadJson(name, bytes, padded, sink, stats, parallelism);
+      return ReadJson(name, bytes, padded, reading.sink, reading.stats, reading.parallelism,
+                      reading.strangers);
     case Form::kYaml:
-      return ReadYaml(name, bytes, sink, stats);
+      return ReadYaml(name, bytes, reading.sink, reading.stats, reading.strangers);
     case Form::kUnknown:
       break;
   }
+  if (reading.strangers == Strangers::kCounted) return ++reading.stats.strangers, absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat(Absl(name), ": is neither JSON nor YAML nor a snapshot of ebb's"));
 }
 
-absl::Status ReadStandardInput(ObjectSink& sink, ImportStats& stats,
-                               const Parallelism& parallelism) {
-  absl::StatusOr<std::string> bytes = ReadAll(kStandardInput, STDIN_FILENO);
+absl::Status ReadStandardInput(const Reading& reading) {
+  const absl::StatusOr<Bytes> bytes = ReadAll(kStandardInput, STDIN_FILENO, reading);
   if (!bytes.ok()) return bytes.status();
-  ++stats.files;
-  const size_t size = bytes->size();
-  bytes->append(kJsonPadding, ' ');
-  return Parse(kStandardInput, std::string_view(*bytes).substr(0, size), true, sink, stats,
-               parallelism);
+  ++reading.stats.files;
+  return Parse(kStandardInput, bytes->view(), true, reading);
 }
 
-absl::Status ReadFile(const std::string& path, ObjectSink& sink, ImportStats& stats,
-                      const Parallelism& parallelism) {
+absl::Status ReadFile(const std::string& path, const Reading& reading) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.get() < 0) return FileError(path, errno);
   struct stat status = {};
   if (::fstat(file.get(), &status) != 0) return FileError(path, errno);
   if (S_ISDIR(status.st_mode)) return FileError(path, EISDIR);
-  ++stats.files;
+  ++reading.stats.files;
   if (S_ISREG(status.st_mode) && status.st_size > 0) {
     absl::StatusOr<std::unique_ptr<Mapping>> mapping =
         Mapping::Make(path, file.get(), static_cast<size_t>(status.st_size));
     if (!mapping.ok()) return mapping.status();
-    return Parse(path, (*mapping)->bytes(), true, sink, stats, parallelism);
+    return Parse(path, (*mapping)->bytes(), true, reading);
   }
   // A pipe, or a file that the system makes up as it is read.
-  const absl::StatusOr<std::string> bytes = ReadAll(path, file.get());
+  const absl::StatusOr<Bytes> bytes = ReadAll(path, file.get(), reading);
   if (!bytes.ok()) return bytes.status();
-  return Parse(path, *bytes, false, sink, stats, parallelism);
+  return Parse(path, bytes->view(), true, reading);
 }
 
-absl::Status ReadFolder(const std::string& path, ObjectSink& sink, ImportStats& stats,
-                        const Parallelism& parallelism) {
-  std::error_code error;
-  std::vector<std::string> files;
-  fs::directory_iterator each(path, error);
-  for (; !error && each != fs::directory_iterator(); each.increment(error)) {
-    std::error_code ignored;
-    if (IsDumpName(each->path().filename().string()) && !fs::is_directory(each->path(), ignored)) {
-      files.push_back(each->path().string());
+// --- Folders
+
+// The files below a folder that are to be read, each once.
+class FolderWalk {
+ public:
+  explicit FolderWalk(ImportStats& stats) : stats_(stats) {}
+
+  absl::Status Enter(const std::string& path) {
+    if (struct stat status = {}; ::stat(path.c_str(), &status) != 0) {
+      return FileError(path, errno);
+    } else if (!seen_.emplace(status.st_dev, status.st_ino).second) {
+      return absl::OkStatus();
+    }
+    std::error_code error;
+    std::vector<std::string> names;
+    fs::directory_iterator each(path, error);
+    for (; !error && each != fs::directory_iterator(); each.increment(error)) {
+      names.push_back(each->path().filename().string());
+    }
+    if (error) return FileError(path, error.value());
+    std::sort(names.begin(), names.end());
+    for (const std::string& name : names) {
+      if (name.starts_with('.')) continue;
+      if (absl::Status met = Meet((fs::path(path) / name).string(), name); !met.ok()) return met;
+    }
+    return absl::OkStatus();
+  }
+
+  [[nodiscard]] std::vector<std::string> TakeFiles() && {
+    std::sort(files_.begin(), files_.end());
+    return std::move(files_);
+  }
+
+ private:
+  absl::Status Meet(const std::string& path, const std::string& name) {
+    struct stat status = {};
+    const bool dump = IsDumpName(name);
+    if (::stat(path.c_str(), &status) != 0) {
+      return dump ? FileError(path, errno) : absl::OkStatus();  // Such as a link to nothing.
+    }
+    if (S_ISDIR(status.st_mode)) return Enter(path);
+    if (!dump) return absl::OkStatus();
+    if (!S_ISREG(status.st_mode)) {
+      if (stats_.files_skipped++ == 0) stats_.first_skipped = path;
+      return absl::OkStatus();
+    }
+    if (seen_.emplace(status.st_dev, status.st_ino).second) files_.push_back(path);
+    return absl::OkStatus();
+  }
+
+  ImportStats& stats_;
+  std::set<std::pair<dev_t, ino_t>> seen_;
+  std::vector<std::string> files_;
+};
+
+absl::Status ReadFolder(const std::string& path, const Reading& reading) {
+  ImportStats& stats = reading.stats;
+  FolderWalk walk(stats);
+  if (absl::Status entered = walk.Enter(path); !entered.ok()) return entered;
+  bool found = false;
+  Reading lenient = reading;
+  lenient.strangers = Strangers::kCounted;
+  for (const std::string& file : std::move(walk).TakeFiles()) {
+    const uint64_t before = stats.known();
+    if (absl::Status read = ReadFile(file, lenient); !read.ok()) return read;
+    if (stats.known() > before) {
+      found = true;
+    } else if (stats.files_without_objects++ == 0) {
+      stats.first_without_objects = file;
     }
   }
-  if (error) return FileError(path, error.value());
-  if (files.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, ": holds no dump (*.json, *.yaml, *.yml, *.pb, *.gz)"));
-  }
-  std::sort(files.begin(), files.end());
-  for (const std::string& file : files) {
-    if (absl::Status read = ReadFile(file, sink, stats, parallelism); !read.ok()) return read;
-  }
-  return absl::OkStatus();
+  if (found) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(path, ": holds no dump (*.json, *.yaml, *.yml, *.pb, *.gz)"));
 }
 
 }  // namespace
@@ -276,18 +447,27 @@ bool IsDumpName(std::string_view name) {
   return false;
 }
 
+uint64_t ImportStats::known() const {
+  uint64_t known = objects + lists;
+  for (const auto& [kind, count] : ignored) known += count;
+  return known;
+}
+
 absl::Status ReadInput(std::string_view path, ObjectSink& sink, ImportStats& stats,
-                       const Parallelism& parallelism) {
-  if (path == "-") return ReadStandardInput(sink, stats, parallelism);
+                       const Parallelism& parallelism, const InputLimits& limits) {
+  const Reading reading{.sink = sink, .stats = stats, .parallelism = parallelism, .limits = limits};
+  if (path == "-") return ReadStandardInput(reading);
   const std::string name(path);
   std::error_code error;
-  if (fs::is_directory(name, error)) return ReadFolder(name, sink, stats, parallelism);
-  return ReadFile(name, sink, stats, parallelism);
+  if (fs::is_directory(name, error)) return ReadFolder(name, reading);
+  return ReadFile(name, reading);
 }
 
 absl::Status ReadBytes(std::string_view name, std::string_view bytes, ObjectSink& sink,
-                       ImportStats& stats, const Parallelism& parallelism) {
-  return Parse(name, bytes, false, sink, stats, parallelism);
+                       ImportStats& stats, const Parallelism& parallelism,
+                       const InputLimits& limits) {
+  return Parse(name, bytes, false,
+               {.sink = sink, .stats = stats, .parallelism = parallelism, .limits = limits});
 }
 
 }  // namespace ebb

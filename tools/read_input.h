@@ -1,9 +1,15 @@
 // Reads a cluster from what people have at hand into an ObjectSink.
 //
 // An input is the path of a file, of a folder (every *.json, *.yaml, *.yml, *.pb
-// and *.gz in it, by name; not what lies deeper), or "-" for standard input.
+// and *.gz in it to the bottom, by path), or "-" for standard input.
 // A file is, whatever its name, gzip (then what is inside counts), ebb's binary
 // snapshot (binary_snapshot.h), JSON (read_json.h) or YAML (read_yaml.h).
+//
+// Folders: what people unpack has more in it than objects (`kubectl cluster-info dump`,
+//          must-gather).  A file that holds no Kubernetes object is counted and passed
+//          over; one that is empty or cut off is an error.  A file that two paths lead to
+//          is read once, so that links may go in circles.  What begins with "." is not
+//          read, nor is a pipe, a socket or a device, which is counted.
 //
 // Errors: one line naming the file, the object and the field:
 //           pods.json: Pod default/web-0: spec.containers[2].resources.requests.cpu:
@@ -11,7 +17,7 @@
 //         A missing file is NotFound, all else InvalidArgument.  Objects before
 //         the error have been handed over already.
 // Memory: plain files are mapped, not copied; gzip and standard input are held
-//         as a whole while they are read.
+//         as a whole while they are read.  InputLimits bounds them.
 // Threads: long JSON lists are read by as many threads as `parallelism` has; the sink is
 //         called by the caller's, in order, and sees the same at any number.  Calls
 //         with different sinks may run at once.
@@ -30,12 +36,34 @@
 
 namespace ebb {
 
+// What an input may ask for; more of it is an error.
+struct InputLimits {
+  // Bytes that the inputs of one ImportStats may hold together, after decompression.
+  uint64_t bytes_max = uint64_t{8} << 30;
+  // How many times its own size a gzip file may hold, from 64 MiB on.  Dumps stay below
+  // 100; what goes beyond was made to fill the memory.
+  uint64_t inflate_ratio_max = 200;
+};
+
+// What a text means that holds no Kubernetes object.
+enum class Strangers : uint8_t { kRefused, kCounted };
+
 // What an import met.  Counters only grow: pass one to several reads to add up.
 struct ImportStats {
   uint64_t files = 0;
   uint64_t bytes = 0;    // As they were parsed, that is after decompression.
   uint64_t objects = 0;  // Handed to the sink, ignored ones not among them.
   std::map<std::string, uint64_t, std::less<>> ignored;  // Kind -> objects.
+  uint64_t lists = 0;
+  uint64_t strangers = 0;  // Documents that are no Kubernetes object, where that is allowed.
+  // Files of folders: those that hold no object, and those that are no regular files.
+  uint64_t files_without_objects = 0;
+  std::string first_without_objects;
+  uint64_t files_skipped = 0;
+  std::string first_skipped;
+
+  // Whatever Kubernetes would know: objects of any kind, lists without any.
+  [[nodiscard]] uint64_t known() const;
 };
 
 // Whether a file of this name is read as part of a folder.
@@ -43,11 +71,13 @@ bool IsDumpName(std::string_view name);
 
 // Reads one input ("-": standard input).
 absl::Status ReadInput(std::string_view path, ObjectSink& sink, ImportStats& stats,
-                       const Parallelism& parallelism = Parallelism::One());
+                       const Parallelism& parallelism = Parallelism::One(),
+                       const InputLimits& limits = {});
 
 // Reads bytes that are in memory already; `name` stands for the file in errors.
 absl::Status ReadBytes(std::string_view name, std::string_view bytes, ObjectSink& sink,
-                       ImportStats& stats, const Parallelism& parallelism = Parallelism::One());
+                       ImportStats& stats, const Parallelism& parallelism = Parallelism::One(),
+                       const InputLimits& limits = {});
 
 }  // namespace ebb
 

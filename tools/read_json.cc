@@ -1,6 +1,8 @@
 #include "tools/read_json.h"
 
+#include <algorithm>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,6 +11,7 @@
 #include "snapshot/text.h"
 #include "tools/json_scan.h"
 #include "tools/object_json.h"
+#include "tools/printable.h"
 
 namespace ebb {
 namespace {
@@ -28,14 +31,15 @@ std::string_view Unquoted(const char* begin, const char* end) {
 class DocumentReader {
  public:
   DocumentReader(std::string_view name, std::string_view json, ObjectSink& sink, ImportStats& stats,
-                 const Parallelism& parallelism)
+                 const Parallelism& parallelism, Strangers strangers)
       : name_(name),
         parallelism_(parallelism),
         begin_(json.data()),
         p_(json.data()),
         end_(json.data() + json.size()),
         sink_(sink),
-        stats_(stats) {}
+        stats_(stats),
+        strangers_(strangers) {}
 
   absl::Status Read() {
     constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
@@ -56,8 +60,20 @@ class DocumentReader {
     uint64_t index = 0;
   };
 
+  // For a list within the text of `outer`.
+  DocumentReader(const DocumentReader& outer, const Span& span)
+      : name_(outer.name_),
+        parallelism_(outer.parallelism_),
+        begin_(outer.begin_),
+        p_(span.begin),
+        end_(span.end),
+        sink_(outer.sink_),
+        stats_(outer.stats_),
+        strangers_(outer.strangers_),
+        depth_(outer.depth_ + 1) {}
+
   absl::Status Document() {
-    if (*p_ == '[') return List("", {}, {});
+    if (*p_ == '[') return IsStrangeArray() ? Stranger() : List("", {}, {});
     if (*p_ != '{') return NotJson(p_, "an object or array was expected");
     return TopObject();
   }
@@ -68,7 +84,11 @@ class DocumentReader {
     const char* const start = p_;
     std::string_view api_version;
     std::string_view kind;
+    std::vector<std::string_view> metadata;
+    bool null_items = false;
+    bool odd_items = false;
     bool shell = false;
+    items_ = 0;
     const absl::Status members = Members([&](std::string_view key) -> absl::Status {
       const bool is_array = *p_ == '[';
       if (key == "items" && is_array) {
@@ -82,15 +102,102 @@ class DocumentReader {
       }
       const char* const value = p_;
       if (absl::Status skipped = Skip(); !skipped.ok()) return skipped;
+      if (*value == '{' && key == "metadata") {
+        metadata.emplace_back(value, static_cast<size_t>(p_ - value));
+      }
+      if (key == "items") (*value == 'n' ? null_items : odd_items) = true;
       if (*value == '"' && key == "kind") kind = Unquoted(value, p_);
       if (*value == '"' && key == "apiVersion") api_version = Unquoted(value, p_);
       return absl::OkStatus();
     });
     if (!members.ok()) return members;
-    if (shell) return Deferred(api_version, ItemKind(kind));
-    ObjectPlace place;
-    place.file = name_;
-    return Object(Span{start, p_, 0}, place);
+    if (kind.ends_with("List")) {
+      if (odd_items) return Error(absl::StrCat(Printable(kind), ": items: is not an array"));
+      shell |= null_items;  // An empty list of Go's is null.
+    }
+    if (shell) return EndList(metadata, api_version, ItemKind(kind));
+    const Span span{start, p_, 0};
+    if (strangers_ == Strangers::kCounted && kind.empty() && !LooksLikeObject(span)) {
+      ++stats_.strangers;
+      return absl::OkStatus();
+    }
+    ObjectPlace place = Place({}, 0, {}, {});
+    place.no_list = true;
+    return Object(span, place);
+  }
+
+  absl::Status EndList(const std::vector<std::string_view>& metadata, std::string_view api_version,
+                       std::string_view kind) {
+    if (absl::Status read = Deferred(api_version, kind); !read.ok()) return read;
+    for (const std::string_view text : metadata) {
+      if (absl::Status whole = CheckWhole(text, kind); !whole.ok()) return whole;
+    }
+    ++stats_.lists;
+    return sink_.OnList(kind, items_);
+  }
+
+  // Refuses one page of a list: metav1.ListMeta says that there are more.
+  absl::Status CheckWhole(std::string_view metadata, std::string_view kind) const {
+    const nlohmann::json meta = nlohmann::json::parse(metadata, nullptr, false);
+    if (!meta.is_object()) return Error("is not JSON: a list's metadata cannot be read");
+    const auto token = meta.find("continue");
+    const auto left = meta.find("remainingItemCount");
+    const bool more = token != meta.end() && *token != "" && !token->is_null();
+    const bool some_left = left != meta.end() && *left != 0 && !left->is_null();
+    if (!more && !some_left) return absl::OkStatus();
+    const std::string list =
+        kind.empty() ? "the list" : absl::StrCat("the list of kind ", Printable(kind), "List");
+    return Error(absl::StrCat(list, " is not whole: its metadata.",
+                              more ? "continue" : "remainingItemCount",
+                              " says that the server has more; list without a limit, as `kubectl "
+                              "get` does"));
+  }
+
+  // Whether an object without a kind may be one of Kubernetes' that lost it: such a file
+  // is not passed over.
+  bool LooksLikeObject(const Span& span) {
+    const char* const after = p_;
+    bool version = false;
+    bool metadata = false;
+    bool content = false;
+    p_ = span.begin;
+    const absl::Status members = Members([&](std::string_view key) {
+      version |= key == "apiVersion" || key == "kind";
+      metadata |= key == "metadata";
+      content |= key == "spec" || key == "status";
+      return Skip();
+    });
+    p_ = after;
+    return !members.ok() || version || (metadata && content);
+  }
+
+  // Whether the array at p_ starts with something that is no object of Kubernetes'.
+  bool IsStrangeArray() {
+    if (strangers_ == Strangers::kRefused) return false;
+    const char* const start = p_;
+    bool strange = false;
+    Span first;
+    if (Step(start).ok() && *p_ != ']') {
+      strange = *p_ != '{' || (SkipObject("", 0, first).ok() && !LooksLikeObject(first));
+    }
+    p_ = start;
+    return strange;
+  }
+
+  // Passes over a document that is no Kubernetes object.
+  absl::Status Stranger() {
+    ++stats_.strangers;
+    return Skip();
+  }
+
+  // An item that is a list itself.
+  absl::Status Nested(const Span& span) {
+    constexpr int kDepthMax = 16;
+    if (depth_ == kDepthMax) {
+      return Error(absl::StrCat(BytePosition(Text(), Offset(span.begin)),
+                                ": lists are nested too deep; at most ", kDepthMax, " are read"));
+    }
+    return DocumentReader(*this, span).TopObject();
   }
 
   // "PodList" lists Pods that need not say so; "List" lists anything.
@@ -107,6 +214,7 @@ class DocumentReader {
     return Elements([&](uint64_t index) -> absl::Status {
       const ObjectPlace place = Place(label, index, api_version, kind);
       Span span;
+      ++items_;
       if (absl::Status skipped = SkipObject(label, index, span); !skipped.ok()) return skipped;
       bool has_kind = true;
       if (absl::Status read = Object(span, place, has_kind); !read.ok() || has_kind) return read;
@@ -140,8 +248,9 @@ class DocumentReader {
     const auto take = [&] {
       idle.push_back(ahead.Pop());
       Chunk& chunk = *idle.back();
-      taken = chunk.batch.HandOver(name_, sink_, stats_, [&](size_t position) {
+      taken = chunk.batch.HandOver(name_, sink_, stats_, [&](auto what, size_t position) {
         const Span& span = chunk.spans[position];
+        if (what == ObjectBatch::Left::kList) return Nested(span);
         if (label.empty()) return NoKind(Place(label, span.index, api_version, kind));
         deferred_.push_back(span);
         return absl::OkStatus();
@@ -151,6 +260,7 @@ class DocumentReader {
     auto chunk = std::make_unique<Chunk>();
     const absl::Status found = Elements([&](uint64_t index) -> absl::Status {
       Span span;
+      ++items_;
       if (absl::Status skipped = SkipObject(label, index, span); !skipped.ok()) return skipped;
       if (absl::Status size = CheckSize(span); !size.ok()) return size;
       chunk->spans.push_back(span);
@@ -179,7 +289,11 @@ class DocumentReader {
     deferred_.clear();
     for (const Span& span : spans) {
       const ObjectPlace place = Place("items", span.index, api_version, kind);
-      if (kind.empty()) return NoKind(place);
+      if (kind.empty()) {
+        if (strangers_ == Strangers::kRefused || LooksLikeObject(span)) return NoKind(place);
+        ++stats_.strangers;
+        continue;
+      }
       if (absl::Status read = Object(span, place); !read.ok()) return read;
     }
     return absl::OkStatus();
@@ -233,7 +347,14 @@ class DocumentReader {
 
   ObjectPlace Place(std::string_view list, uint64_t index, std::string_view api_version,
                     std::string_view kind) const {
-    return {name_, list, index, 0, api_version, kind, std::nullopt};
+    return {.file = name_,
+            .list = list,
+            .index = index,
+            .offset = 0,
+            .api_version = api_version,
+            .kind = kind,
+            .on_node = std::nullopt,
+            .text = Text()};
   }
 
   // --- steps through the text
@@ -303,9 +424,8 @@ class DocumentReader {
 
   absl::Status SkipObject(std::string_view label, uint64_t index, Span& span) {
     if (*p_ != '{') {
-      return absl::InvalidArgumentError(absl::StrCat(Absl(name_), ": ", Absl(label), "[", index,
-                                                     "]: is not an object (byte ", Offset(p_),
-                                                     ")"));
+      return Error(absl::StrCat(Absl(label), "[", index, "]: is not an object (",
+                                BytePosition(Text(), Offset(p_)), ")"));
     }
     span = Span{p_, nullptr, index};
     if (absl::Status skipped = Skip(); !skipped.ok()) return skipped;
@@ -324,7 +444,8 @@ class DocumentReader {
     if (absl::Status size = CheckSize(span); !size.ok()) return size;
     batch_.Clear();
     reader_.Read(TextOf(span), place, batch_);
-    return batch_.HandOver(name_, sink_, stats_, [&](size_t) {
+    return batch_.HandOver(name_, sink_, stats_, [&](auto what, size_t) {
+      if (what == ObjectBatch::Left::kList) return Nested(span);
       has_kind = false;
       return absl::OkStatus();
     });
@@ -339,10 +460,11 @@ class DocumentReader {
   absl::Status CheckSize(const Span& span) const {
     const size_t size = TextOf(span).size();
     if (size <= kObjectBytesMax) return absl::OkStatus();
-    return absl::InvalidArgumentError(absl::StrCat(Absl(name_), ": byte ", Offset(span.begin),
-                                                   ": an object of ", size, " bytes is too large"));
+    return Error(absl::StrCat(BytePosition(Text(), Offset(span.begin)), ": an object of ", size,
+                              " bytes is too large; at most ", kObjectBytesMax, " are read"));
   }
 
+  std::string_view Text() const { return {begin_, static_cast<size_t>(end_ - begin_)}; }
   size_t Left() const { return static_cast<size_t>(end_ - p_); }
   uint64_t Offset(const char* p) const { return static_cast<uint64_t>(p - begin_); }
 
@@ -350,17 +472,16 @@ class DocumentReader {
     return absl::InvalidArgumentError(absl::StrCat(Absl(name_), ": ", Absl(problem)));
   }
   absl::Status NotJson(const char* at, std::string_view problem) const {
-    return absl::InvalidArgumentError(
-        absl::StrCat(Absl(name_), ": byte ", Offset(at), ": is not JSON: ", Absl(problem)));
+    return Error(absl::StrCat(BytePosition(Text(), Offset(at)), ": is not JSON: ", Absl(problem)));
   }
   absl::Status Truncated(const char* open) const {
-    return absl::InvalidArgumentError(
-        absl::StrCat(Absl(name_), ": byte ", Offset(end_),
-                     ": is truncated: the text ends within what began at byte ", Offset(open)));
+    return Error(absl::StrCat(BytePosition(Text(), Offset(end_)),
+                              ": is truncated: the text ends within what began at ",
+                              BytePosition(Text(), Offset(open))));
   }
   absl::Status NoKind(const ObjectPlace& place) const {
     const std::string where = place.list.empty()
-                                  ? absl::StrCat("byte ", place.offset)
+                                  ? BytePosition(Text(), place.offset)
                                   : absl::StrCat(Absl(place.list), "[", place.index, "]");
     return Error(absl::StrCat(where, ": is not a Kubernetes object: kind is missing"));
   }
@@ -372,6 +493,9 @@ class DocumentReader {
   const char* const end_;
   ObjectSink& sink_;
   ImportStats& stats_;
+  const Strangers strangers_;
+  int depth_ = 0;       // Lists around this one.
+  uint64_t items_ = 0;  // Of lists of this text.
   ObjectReader reader_;
   ObjectBatch batch_;
   std::vector<Span> deferred_;  // Items without a kind, until the list's is known.
@@ -379,16 +503,26 @@ class DocumentReader {
 
 }  // namespace
 
+std::string BytePosition(std::string_view text, uint64_t byte) {
+  std::string position = absl::StrCat("byte ", byte);
+  if (byte > text.size() || text.empty()) return position;
+  const std::string_view before = text.substr(0, byte);
+  const auto lines = std::count(before.begin(), before.end(), '\n');
+  const size_t line_start = before.rfind('\n') + 1;  // 0 if there is none: npos + 1.
+  absl::StrAppend(&position, ", line ", lines + 1, ", column ", byte - line_start + 1);
+  return position;
+}
+
 absl::Status ReadJson(std::string_view name, std::string_view json, bool padded, ObjectSink& sink,
-                      ImportStats& stats, const Parallelism& parallelism) {
+                      ImportStats& stats, const Parallelism& parallelism, Strangers strangers) {
   stats.bytes += json.size();
-  if (padded) return DocumentReader(name, json, sink, stats, parallelism).Read();
+  if (padded) return DocumentReader(name, json, sink, stats, parallelism, strangers).Read();
   std::string copy;
   copy.reserve(json.size() + kJsonPadding);
   copy.assign(json);
   copy.append(kJsonPadding, ' ');
   const std::string_view text = std::string_view(copy).substr(0, json.size());
-  return DocumentReader(name, text, sink, stats, parallelism).Read();
+  return DocumentReader(name, text, sink, stats, parallelism, strangers).Read();
 }
 
 }  // namespace ebb

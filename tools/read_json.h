@@ -1,7 +1,8 @@
 // Reads Kubernetes objects from JSON.
 //
 // Takes, any number one after the other in one text:
-//   a v1 List or a typed list (PodList, NodeList, ...) with `items` anywhere in it;
+//   a v1 List or a typed list (PodList, NodeList, ...) with `items` anywhere in it; lists
+//   may hold lists;
 //   a bare object;
 //   an array of objects;
 //   the autoscaler's debugging snapshot: `NodeList: [{Node, Pods}]`, whose pods are
@@ -11,19 +12,25 @@
 // skipped, unless it may restrict where a pod can run: then its path goes to
 // Pod.not_understood and the pod's node is kept.
 //
-// Errors:  see read_input.h; JSON that is none names the byte offset.
+// A list whose metadata says that the server has more of it (`continue`,
+// `remainingItemCount`) is refused: it is one page of many.
+//
+// Errors:  see read_input.h; JSON that is none names byte, line and column.
 // Cost:    one pass to find where each object ends, one over the object with
 //          simdjson; nothing is allocated per field once the structs have grown.
 // Threads: the caller's thread finds the items of a long list and hands them over, in
 //          the order of the text; others read them meanwhile, some 128 KiB at a time.
 //          What the sink sees, and the error, are the same at any number of threads.
 // Limits:  one object may have 256 MiB, so that a text that never closes its first
-//          brace is refused before memory is.
+//          brace is refused before memory is; lists may be nested 16 deep.  Other nesting
+//          has no bound, because nothing here recurses into it.
 
 #ifndef EBB_TOOLS_READ_JSON_H_
 #define EBB_TOOLS_READ_JSON_H_
 
 #include <cstddef>
+#include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
@@ -36,10 +43,15 @@ namespace ebb {
 // Readable bytes that must follow the text.
 inline constexpr size_t kJsonPadding = 64;
 
+// "byte 120, line 4, column 7", all but the byte counted from 1; the byte alone where
+// `text`, in which it is counted, is not at hand.  Cost: reads the text up to there.
+std::string BytePosition(std::string_view text, uint64_t byte);
+
 // Reads the objects of `json`.  `padded` tells that kJsonPadding readable bytes
 // follow it; without, what stands at the end is copied.
 absl::Status ReadJson(std::string_view name, std::string_view json, bool padded, ObjectSink& sink,
-                      ImportStats& stats, const Parallelism& parallelism = Parallelism::One());
+                      ImportStats& stats, const Parallelism& parallelism = Parallelism::One(),
+                      Strangers strangers = Strangers::kRefused);
 
 }  // namespace ebb
 

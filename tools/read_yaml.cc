@@ -310,7 +310,7 @@ bool IsCutOff(std::string_view yaml) {
 }
 
 absl::Status ReadDocuments(std::string_view name, std::string_view yaml, ObjectSink& sink,
-                           ImportStats& stats) {
+                           ImportStats& stats, Strangers strangers) {
   Bytes bytes(yaml);
   std::istream stream(&bytes);
   YAML::Parser parser(stream);
@@ -321,10 +321,17 @@ absl::Status ReadDocuments(std::string_view name, std::string_view yaml, ObjectS
     if (json == "null" || json.empty()) continue;
     ++documents;
     if (json[0] != '{' && json[0] != '[') {
+      if (strangers == Strangers::kCounted) {
+        ++stats.strangers;
+        continue;
+      }
       return absl::InvalidArgumentError(
           absl::StrCat(Absl(name), ": document ", index, ": is not a Kubernetes object"));
     }
-    if (absl::Status read = ReadJson(name, json, false, sink, stats); !read.ok()) return read;
+    if (absl::Status read = ReadJson(name, json, false, sink, stats, Parallelism::One(), strangers);
+        !read.ok()) {
+      return read;
+    }
     if (writer.lists_without_kind()) {
       return absl::InvalidArgumentError(
           absl::StrCat(Absl(name), ": is truncated: a list has items but no kind behind them"));
@@ -337,7 +344,7 @@ absl::Status ReadDocuments(std::string_view name, std::string_view yaml, ObjectS
 }  // namespace
 
 absl::Status ReadYaml(std::string_view name, std::string_view yaml, ObjectSink& sink,
-                      ImportStats& stats) {
+                      ImportStats& stats, Strangers strangers) {
   // yaml-cpp would replace what is no UTF-8; a name must not change on its way in.
   if (const size_t at = FirstInvalidUtf8(yaml); at < yaml.size()) {
     return absl::InvalidArgumentError(absl::StrCat(Absl(name), ": byte ", at, ": is not UTF-8"));
@@ -349,7 +356,7 @@ absl::Status ReadYaml(std::string_view name, std::string_view yaml, ObjectSink& 
   const uint64_t bytes_before = stats.bytes;
   absl::Status read;
   try {
-    read = ReadDocuments(name, yaml, sink, stats);
+    read = ReadDocuments(name, yaml, sink, stats, strangers);
   } catch (const Refused& refused) {
     read = NotYaml(name, refused.mark, refused.problem);
   } catch (const YAML::Exception& error) {

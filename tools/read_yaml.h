@@ -25,7 +25,7 @@
 namespace ebb {
 
 absl::Status ReadYaml(std::string_view name, std::string_view yaml, ObjectSink& sink,
-                      ImportStats& stats);
+                      ImportStats& stats, Strangers strangers = Strangers::kRefused);
 
 }  // namespace ebb
 

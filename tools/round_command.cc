@@ -144,10 +144,6 @@ absl::StatusOr<RoundSource> Load(const LoadOptions& options, const std::string& 
   if (absl::Status s = writer.Finish(); !s.ok()) return s;
   absl::StatusOr<LoadedCluster> cluster = std::move(loader).Finish();
   if (!cluster.ok()) return cluster.status();
-  if (cluster->snapshot.nodes() == 0) {
-    return absl::InvalidArgumentError(
-        "no nodes in the input; pass what `kubectl get nodes,pods,... -A -o json` prints");
-  }
   source.cluster = *std::move(cluster);
   for (const auto& eviction : events.evictions) evictions.push_back(eviction.pod);
   DropEvicted(evictions, source.cluster);
@@ -337,8 +333,9 @@ Json GivenFlags(const CLI::App& app) {
     if (option->count() == 0 || names.empty()) continue;
     const std::string& name = names[0];
     static constexpr std::string_view kNotDecisive[] = {
-        "help",   "state",   "state-rounds", "record", "metrics", "events", "node-groups",
-        "output", "explain", "stats",        "now",    "threads", "all"};
+        "help",   "state",       "state-rounds", "record",  "metrics",
+        "events", "node-groups", "output",       "explain", "stats",
+        "now",    "threads",     "all",          "strict",  "max-input-bytes"};
     if (std::find(std::begin(kNotDecisive), std::end(kNotDecisive), name) !=
         std::end(kNotDecisive)) {
       continue;
@@ -554,17 +551,28 @@ int RunRound(const PlanCommand& command, std::ostream& out, std::ostream& err) {
   const Parallelism parallelism(command.threads);
   const Clock::time_point start = Clock::now();
   ImportStats stats;
-  absl::StatusOr<RoundSource> source =
-      Load(command.load, flags.events, files->events, stores.before,
-           [&](ObjectSink& sink) -> absl::Status {
-             for (const std::string& input : command.inputs) {
-               if (absl::Status s = ReadInput(input, sink, stats, parallelism); !s.ok()) return s;
-             }
-             return absl::OkStatus();
-           });
+  InputWatch watch;
+  absl::StatusOr<RoundSource> source = Load(
+      command.load, flags.events, files->events, stores.before,
+      [&](ObjectSink& sink) -> absl::Status {
+        watch.SendTo(sink);
+        for (const std::string& input : command.inputs) {
+          if (absl::Status s = ReadInput(input, watch, stats, parallelism, command.load.limits);
+              !s.ok()) {
+            return s;
+          }
+        }
+        return absl::OkStatus();
+      });
   if (!source.ok()) return Fail(source.status(), err);
   LoadedCluster& cluster = source->cluster;
-  cluster.counts.input = std::move(stats);
+  if (absl::Status s = JudgeInput(watch, std::move(stats), command.load, cluster); !s.ok()) {
+    return Fail(s, err);
+  }
+  if (absl::Status s = CheckStrict(command.load, cluster); !s.ok()) {
+    PrintLoadWarnings(cluster, err);
+    return Fail(s, err);
+  }
   const double import_s = std::chrono::duration<double>(Clock::now() - start).count();
 
   ScaleDown scale_down(OptionsOf(command));
@@ -585,7 +593,7 @@ int RunRound(const PlanCommand& command, std::ostream& out, std::ostream& err) {
                              .number = stores.before ? stores.before->rounds + 1 : 1,
                              .deadline = deadline ? &*deadline : nullptr};
   const std::unique_ptr<MadeRound> round = MakeRound(scale_down, cluster, setting);
-  PrintLoadWarnings(cluster.counts, err);
+  PrintLoadWarnings(cluster, err);
   for (const std::string& line : source->log) err << "ebb: " << Printable(line) << "\n";
   for (const std::string& line : round->log) err << "ebb: " << Printable(line) << "\n";
   if (round->result.status == ScaleDownStatus::kError) {
@@ -606,6 +614,7 @@ int RunRound(const PlanCommand& command, std::ostream& out, std::ostream& err) {
       CompactJson(Json{{"flags", flags.app != nullptr ? GivenFlags(*flags.app) : Json::object()},
                        {"nodeGroups", files->groups_text},
                        {"events", files->events_text},
+                       {"warnings", InputWarningsJson(cluster.warnings)},
                        {"deadlineQuestion", deadline ? deadline->expired_at() : 0}});
   entry.input_digest = Digest(arguments, source->snapshot);
   if (stores.record) {  // First, so that no round that counts is missing in it.
@@ -642,6 +651,7 @@ struct ReplayInput {
   std::unique_ptr<CLI::App> app;  // The command points into it.
   PlanCommand command;
   RoundFiles files;
+  std::vector<InputWarning> warnings;  // They rest on what the record's form does not hold.
   int64_t deadline_question = 0;
 };
 
@@ -656,6 +666,7 @@ absl::Status ParseArguments(const std::string& name, const RoundRecord& entry, R
   }
   input.files.groups_text = arguments.value("nodeGroups", "");
   input.files.events_text = arguments.value("events", "");
+  input.warnings = InputWarningsFrom(arguments.value("warnings", Json::array()));
   input.deadline_question = arguments.value("deadlineQuestion", int64_t{0});
   input.app = std::make_unique<CLI::App>();
   input.command.AddTo(*input.app);
@@ -709,6 +720,7 @@ absl::StatusOr<std::string> ReplayRound(const std::string& name, const RoundReco
         return ReadBinarySnapshot(name, entry.input, sink, stats, SnapshotVersions::kUncheckedToo);
       });
   if (!source.ok()) return source.status();
+  source->cluster.warnings = std::move(input.warnings);
   Symbols& symbols = *source->cluster.snapshot.catalog().shared_symbols();
   ScaleDown scale_down(OptionsOf(input.command));
   if (state) scale_down.Restore(*state, symbols);

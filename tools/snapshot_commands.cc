@@ -12,7 +12,9 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "tools/binary_snapshot.h"
+#include "tools/completeness.h"
 #include "tools/file_identity.h"
+#include "tools/input_flags.h"
 #include "tools/output_file.h"
 #include "tools/progress.h"
 #include "tools/read_input.h"
@@ -40,6 +42,9 @@ class CountingSink : public ObjectSink {
   }
   absl::Status OnStorageObject(const objects::StorageObject& object) override {
     return ++others_, to_.OnStorageObject(object);
+  }
+  absl::Status OnList(std::string_view kind, uint64_t items) override {
+    return to_.OnList(kind, items);
   }
 
   [[nodiscard]] std::string Text() const {
@@ -148,6 +153,7 @@ void ImportCommand::AddTo(CLI::App& app) {
   app.add_option("INPUT", inputs, "Dumps of the cluster, as for `ebb plan`");
   app.add_option("-o,--output", output, "File: .pb, .json or .yaml (default: JSON on stdout)")
       ->type_name("FILE");
+  AddLimitFlags(limits, app, "Input");
   openb_app = app.add_subcommand("openb", "Make a cluster from the openb trace's CSV files");
   openb_app->add_option("--nodes", openb.nodes_path, "The trace's nodes")
       ->required()
@@ -189,8 +195,20 @@ int ImportCommand::Run(std::ostream& out, std::ostream& err) const {
       return s;
     }
     ImportStats stats;
-    for (size_t i = 0; i < inputs.size() && s.ok(); ++i) s = ReadInput(inputs[i], counting, stats);
+    // Part of a cluster is worth a snapshot too, so that nothing is judged here.
+    InputWatch watch(&counting);
+    for (size_t i = 0; i < inputs.size() && s.ok(); ++i) {
+      s = ReadInput(inputs[i], watch, stats, Parallelism::One(), limits);
+    }
     made = counting.Text();
+    if (watch.repeated() > 0) {
+      made += fmt::format(", {} that came twice", Count(watch.repeated(), "object", "objects"));
+    }
+    if (stats.files_without_objects > 0) {
+      made += fmt::format(", ignored {}",
+                          Count(stats.files_without_objects, "file that holds no objects",
+                                "files that hold no objects"));
+    }
     for (const auto& [ignored, objects] : stats.ignored) {
       made += fmt::format(", ignored {} {}", WithCommas(objects), ignored);
     }

@@ -16,6 +16,7 @@
 
 #include "tools/generate.h"
 #include "tools/openb.h"
+#include "tools/read_input.h"
 
 namespace CLI {
 class App;
@@ -35,6 +36,7 @@ struct GenCommand {
 struct ImportCommand {
   std::vector<std::string> inputs;
   std::string output;
+  InputLimits limits;
   OpenbOptions openb;
   CLI::App* openb_app = nullptr;
 

@@ -540,6 +540,13 @@ absl::Status ObjectWriter::OnStorageObject(const objects::StorageObject& object)
   return Write(ToText(format_, std::visit([](const auto& o) { return ToJson(o); }, object)));
 }
 
+absl::Status ObjectWriter::OnList(std::string_view kind, uint64_t items) {
+  if (kind != "PodDisruptionBudget" || items > 0) return absl::OkStatus();
+  return Write(ToText(format_, Json{{"apiVersion", "policy/v1"},
+                                    {"kind", "PodDisruptionBudgetList"},
+                                    {"items", Json::array()}}));
+}
+
 absl::Status ObjectWriter::Write(std::string_view object) {
   std::string text;
   if (format_ == ObjectFormat::kJsonList) {

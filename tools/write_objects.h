@@ -45,6 +45,8 @@ class ObjectWriter : public ObjectSink {
   absl::Status OnController(const objects::Controller& controller) override;
   absl::Status OnNamespace(const objects::Namespace& name_space) override;
   absl::Status OnStorageObject(const objects::StorageObject& object) override;
+  // A list of no budgets is written as such: it says that the cluster has none.
+  absl::Status OnList(std::string_view kind, uint64_t items) override;
 
   // Writes the end.  Call it once, after the last object.
   absl::Status Finish();

@@ -132,10 +132,14 @@ In the way of most nodes:
   PodDisruptionBudget  default/db  1  NotEnoughPdb
   ReplicaSet           default/rs  1  NoPlaceToMovePods
 )");
-  EXPECT_EQ(result.err,
-            "ebb: left out 1 pod that has ended and 0 expendable pods\n"
-            "ebb: warning: left out 1 pod on nodes that are not in the input: default/lost-0 on "
-            "nowhere\n");
+  EXPECT_EQ(
+      result.err,
+      "ebb: left out 1 pod that has ended and 0 expendable pods\n"
+      "ebb: warning: left out 1 pod on nodes that are not in the input: default/lost-0 on "
+      "nowhere; try `kubectl get nodes -o json`\n"
+      "ebb: warning: all pods are of namespace default and none of kube-system; the dump seems "
+      "to be made without -A; try `kubectl get "
+      "nodes,pods,pdb,rs,sts,ds,jobs,rc,ns,pv,pvc,sc,csinodes -A -o json`\n");
 }
 
 TEST_F(CliTest, WideAddsColumnsAndEveryKeptNode) {
@@ -275,9 +279,10 @@ TEST_F(CliTest, APodThatMovedTwiceSaysSo) {
 TEST_F(CliTest, ParallelismBoundsTheNumberOfNodesOnlyIfItIsGiven) {
   std::vector<std::string> objects;
   for (int n = 0; n < 9; ++n) objects.push_back(Node("n" + std::to_string(n), ""));
-  EXPECT_THAT(Plan({}, List(objects)).out, HasSubstr("9 of 9 nodes can go"));
-  const Json plan =
-      Json::parse(Plan({"--max-scale-down-parallelism", "2", "-o", "json"}, List(objects)).out);
+  const std::string nodes = List(objects);
+  EXPECT_THAT(Plan({"--assume-complete"}, nodes).out, HasSubstr("9 of 9 nodes can go"));
+  const Json plan = Json::parse(
+      Plan({"--assume-complete", "--max-scale-down-parallelism", "2", "-o", "json"}, nodes).out);
   EXPECT_EQ(plan["summary"]["removed"], 4);
   EXPECT_EQ(plan["summary"]["termination"], "limit");
   EXPECT_EQ(plan["summary"]["keptByReason"]["NotJudged"], 5);
@@ -314,7 +319,7 @@ TEST_F(CliTest, BadInputEndsWithOneLineThatNamesFileObjectAndField) {
       {List({Node("n", ""), Node("n", "")}), "Node n: occurs twice"},
       {List({Node("n", ""), Pod("p-0", "n", "1"), Pod("p-0", "n", "1")}),
        "Pod default/p-0: occurs twice"},
-      {List({kReplicaSet}), "cluster.json: no nodes in it"},
+      {List({kReplicaSet}), "cluster.json: no nodes in the input"},
       {"{\"items\": [", "cluster.json"},
       {"hello", "cluster.json"},
       {"", "cluster.json"},
@@ -556,7 +561,7 @@ TEST_F(CliTest, PlansAreWhatTheSchemaSays) {
   SchemaCheck schema(Json::parse(file));
   schema.Check(Json::parse(Plan({"-o", "json"}).out));
   schema.Check(Json::parse(Plan({"--max-scale-down-parallelism", "1", "-o", "json"}).out));
-  schema.Check(Json::parse(Plan({"-o", "json"}, List({Node("one", "")})).out));
+  schema.Check(Json::parse(Plan({"--assume-complete", "-o", "json"}, List({Node("one", "")})).out));
   const std::string mixed = (dir_ / "m.json").string();
   ASSERT_EQ(Ebb({"gen", "mixed", "--nodes", "60", "-o", mixed}).exit_code, 0);
   schema.Check(Json::parse(Ebb({"plan", mixed, "-o", "json"}).out));

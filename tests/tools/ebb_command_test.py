@@ -505,6 +505,171 @@ class CostTest(EbbTest):
         self.assertRegex(self.ebb("plan", self.dump(items + [owned]))[0],
                          r"In the way of most nodes:\n  PodDisruptionBudget +default/web +3  NotEn")
 
+class InputTest(EbbTest):
+    """What the input may lack, and what it must not ask for (docs/input.md)."""
+
+    def whole(self):
+        """A cluster that lacks nothing."""
+        system = pod("proxy", "a")
+        system["metadata"]["namespace"] = "kube-system"
+        budgets = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudgetList", "items": []}
+        return SMALL + [system, budgets]
+
+    def test_nodes_alone_are_refused_and_taken_if_that_is_all(self):
+        dump = self.dump([node("a"), node("b")])
+        out, err = self.ebb("plan", dump, code=1)
+        self.assertEqual(out, "")
+        self.assert_one_line(err)
+        self.assertIn("2 nodes and not a single pod", err)
+        self.assertIn("kubectl get nodes,pods", err)
+        self.assertEqual(self.ebb("plan", dump, "--assume-complete")[1], "")
+        state = self.path("state")
+        self.ebb("plan", dump, "--state", state, code=1)
+        self.ebb("plan", dump, "--state", state, "--assume-complete")
+
+    def test_a_page_of_a_list_is_refused_whatever_its_form(self):
+        page = {"kind": "PodList", "apiVersion": "v1", "items": [pod("p", "a")],
+                "metadata": {"resourceVersion": "5", "continue": "eyJ2", "remainingItemCount": 9}}
+        text = json.dumps(page)
+        with gzip.open(self.path("page.json.gz"), "wt", encoding="utf-8") as file:
+            file.write(text)
+        first = {"kind": "PodList", "metadata": {"remainingItemCount": 1}, "items": []}
+        paths = [self.write("page.json", text), self.path("page.json.gz"),
+                 self.write("page.yaml", "---\n" + text), self.write("first.json", json.dumps(first)),
+                 self.dump([page], "nested.json")]
+        nodes = self.dump([node("a"), pod("q", "a")], "nodes.json")
+        for path in paths:
+            for words in (["plan", nodes, path, "--assume-complete"], ["import", path],
+                          ["filter", nodes, path, "--pod", "default/q"]):
+                err = self.ebb(*words, code=1)[1]
+                self.assertIn("is not whole", err)
+                self.assert_one_line(err)
+
+    def test_a_whole_cluster_raises_no_warning_in_any_form(self):
+        dump = self.dump(self.whole())
+        self.assertEqual(self.ebb("plan", dump, "--strict")[1], "")
+        self.assertNotIn("warnings", self.ebb_json("plan", dump)["summary"])
+        for name in ("c.json", "c.yaml", "c.pb"):
+            self.ebb("import", dump, "-o", self.path(name))
+            self.assertEqual(self.ebb("plan", self.path(name), "--strict")[1], "", name)
+        for kind in ("uniform", "mixed"):
+            for name in ("g.json", "g.pb"):
+                self.ebb("gen", kind, "--nodes", "20", "-o", self.path(name))
+                self.assertNotIn("warning", self.ebb("plan", self.path(name), "--strict")[1], kind)
+
+    def test_doubt_is_told_with_its_command_counted_in_json_and_an_error_if_strict(self):
+        dump = self.dump(SMALL)
+        err = self.ebb("plan", dump)[1]
+        self.assertIn("ebb: warning: all pods are of namespace default", err)
+        self.assertIn("`kubectl get pdb -A -o json`", err)
+        warnings = self.ebb_json("plan", dump)["summary"]["warnings"]
+        self.assertEqual([w["code"] for w in warnings],
+                         ["NoKubeSystemPods", "NoPodDisruptionBudgets"])
+        self.assertEqual(warnings[1]["command"], "kubectl get pdb -A -o json")
+        out, err = self.ebb("plan", dump, "--strict", code=1)
+        self.assertEqual(out, "")
+        self.assertEqual(err.count("ebb: warning: "), 2)
+        self.assertIn("--strict, and 2 warnings", err)
+        self.assertEqual(self.ebb("plan", dump, "--assume-complete")[1], "")
+        self.ebb("plan", dump, "--strict", "--assume-complete", code=2)
+        # Filters read no budgets.
+        err = self.ebb("filter", dump, "--pod", "default/p")[1]
+        self.assertIn("namespace default", err)
+        self.assertNotIn("PodDisruptionBudget", err)
+
+    def test_a_strict_round_leaves_the_state_alone_and_a_lenient_one_is_replayed(self):
+        dump, state, record = self.dump(SMALL), self.path("state"), self.path("record")
+        self.ebb("plan", dump, "--state", state, "--strict", code=1)
+        plan = self.ebb_json("plan", dump, "--state", state, "--record", record, "--now", START)
+        self.assertEqual(plan["round"], 1)
+        self.assertEqual(len(plan["summary"]["warnings"]), 2)
+        self.assertIn("1 of 1 rounds identical", self.ebb("replay", record)[0])
+
+    def test_a_controller_that_is_not_there_says_that_the_kind_may_be_missing(self):
+        owned = pod("web-1", "a", safe=False)
+        owned["metadata"]["ownerReferences"] = [
+            {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "controller": True}]
+        dump = self.dump([node("a"), node("b"), owned])
+        kept = [k for k in self.ebb_json("plan", dump)["keep"] if k["node"] == "a"][0]
+        self.assertEqual(kept["blockingPod"]["reason"], "ControllerNotFound")
+        self.assertIn("no ReplicaSet", kept["blockingPod"]["detail"])
+        self.assertIn("no ReplicaSet", self.ebb("plan", dump, "-o", "wide")[0])
+
+    def test_names_that_break_lines_are_refused_escaped(self):
+        for name in ("a\nb", "a\u001b[31mb", "a b", "a/b", "x" * 254, "a\u202eb", ""):
+            for broken in ({"metadata": {"name": name}, "kind": "Node"},
+                           {"metadata": {"name": name}, "kind": "Pod"},
+                           {"metadata": {"name": name}, "kind": "Namespace"},
+                           {"metadata": {"name": "p"}, "kind": "Pod", "spec": {"nodeName": name}},
+                           {"metadata": {"name": "p", "namespace": name}, "kind": "Pod"}):
+                if name == "" and broken["metadata"]["name"]:
+                    continue
+                err = self.ebb("import", self.dump([broken]), code=1)[1]
+                self.assert_one_line(err)
+                self.assertNotIn("\x1b", err)
+                self.assertNotIn("\u202e", err)
+        taken = [node("Node_A.\u00e9"), pod("p", "Node_A.\u00e9")]
+        self.assertIn("Node_A", self.ebb("plan", self.dump(taken), "-o", "json")[0])
+
+    def test_input_is_bounded_and_the_error_names_the_flag(self):
+        bomb = self.path("bomb.json.gz")
+        with gzip.open(bomb, "wb") as file:
+            for _ in range(300):
+                file.write(b" " * (1 << 20))
+        err = self.ebb("plan", bomb, code=1)[1]
+        self.assert_one_line(err)
+        self.assertIn("--max-input-bytes", err)
+        dump = self.dump(SMALL)
+        err = self.ebb("plan", dump, "--max-input-bytes", "100", code=1)[1]
+        self.assertIn("larger than 100 bytes", err)
+        self.ebb("plan", dump, "--max-input-bytes", "1MB")
+        err = self.ebb("plan", "/dev/zero", code=1)[1]
+        self.assert_one_line(err)
+        self.assertIn("/dev/zero", err)
+        err = self.ebb("plan", "-", "--max-input-bytes", "3MB", code=1, stdin='{"a":[' + "1," * 3000000)[1]
+        self.assertIn("--max-input-bytes", err)
+
+    def test_what_a_folder_holds_beside_dumps_neither_hangs_nor_refuses_it(self):
+        os.makedirs(self.path("tree/deep/deeper"))
+        self.dump(self.whole(), "tree/deep/deeper/dump.json")
+        os.mkfifo(self.path("tree/pipe.json"))
+        self.write("tree/package.json", '{"name": "x", "version": "1.0.0"}')
+        self.write("tree/notes.txt", "nothing")
+        os.symlink(self.path("tree"), self.path("tree/deep/again"))
+        os.symlink(self.path("tree/deep/deeper/dump.json"), self.path("tree/link.json"))
+        err = self.ebb("plan", self.path("tree"), "--strict")[1]
+        self.assertIn("ignored 1 file that holds no objects", err)
+        self.assertIn("package.json", err)
+        self.assertIn("skipped 1 pipe, socket or device", err)
+        self.write("tree/empty.json", "")
+        self.assertIn("is empty", self.ebb("plan", self.path("tree"), code=1)[1])
+
+    def test_what_is_not_json_is_told_with_line_and_column(self):
+        text = json.dumps({"kind": "List", "items": [node("a")]}, indent=2)
+        err = self.ebb("plan", self.write("bad.json", text[:-1] + "oops"), code=1)[1]
+        lines = text.count("\n") + 1
+        self.assertIn(f", line {lines}, column 1: is not JSON", err)
+        for encoding in ("utf-16", "utf-16-le", "utf-16-be"):
+            with open(self.path("wide.json"), "wb") as file:
+                file.write(text.encode(encoding))
+            err = self.ebb("plan", self.path("wide.json"), code=1)[1]
+            self.assertIn("looks like UTF-16", err)
+            self.assert_one_line(err)
+
+    def test_nesting_ends_with_a_clear_error_or_not_at_all(self):
+        deep = "[" * 200000
+        for name, text in (("a.json", deep), ("b.json", '{"kind":"Pod","metadata":' + deep),
+                           ("c.yaml", "a: " + deep)):
+            self.assert_one_line(self.ebb("plan", self.write(name, text), code=1)[1])
+        nested = node("a")
+        for _ in range(20):
+            nested = {"kind": "List", "items": [nested]}
+        err = self.ebb("plan", self.write("d.json", json.dumps(nested)), code=1)[1]
+        self.assertIn("nested too deep", err)
+        laughs = "a0: &a0 [x, x]\n" + "".join(
+            f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]\n" for i in range(1, 30))
+        self.assertIn("aliases", self.ebb("plan", self.write("e.yaml", laughs), code=1)[1])
+
 
 class BadInputTest(EbbTest):
 
@@ -572,7 +737,8 @@ class RoundBase(EbbTest):
     def round(self, seconds, *more, items=None, code=0):
         """One round; its plan if all went well, else stderr."""
         dump = self.dump(SMALL if items is None else items)
-        words = ["plan", dump, "--state", self.path("state.db"), "--now", at(seconds), *more]
+        words = ["plan", dump, "--state", self.path("state.db"), "--now", at(seconds),
+                 "--assume-complete", *more]
         if code != 0:
             return self.ebb(*words, code=code)[1]
         return self.ebb_json(*words)

@@ -123,15 +123,16 @@ TEST_F(ReadInputTest, GzipThatIsCutOffOrDamagedIsRefused) {
   EXPECT_EQ(Read(Put("nested.gz", Gzip(whole))), "DIR/nested.gz: is gzip within gzip");
 }
 
-TEST_F(ReadInputTest, AFolderIsReadByName) {
+TEST_F(ReadInputTest, AFolderIsReadToTheBottomByPath) {
   Put("d/2.json", NodeJson("two"));
   Put("d/1.yaml", "kind: Node\nmetadata: {name: one}\n");
   Put("d/3.json.gz", Gzip(NodeJson("three")));
   Put("d/README.md", "not a dump");
   Put("d/deeper/4.json", NodeJson("four"));
   EXPECT_EQ(Read(Path("d")), "");
-  EXPECT_THAT(lines_, ElementsAre("Node name=[one]", "Node name=[two]", "Node name=[three]"));
-  EXPECT_EQ(stats_.files, 3u);
+  EXPECT_THAT(lines_, ElementsAre("Node name=[one]", "Node name=[two]", "Node name=[three]",
+                                  "Node name=[four]"));
+  EXPECT_EQ(stats_.files, 4u);
 }
 
 TEST_F(ReadInputTest, AFolderWithoutDumpsIsAnError) {
@@ -142,7 +143,34 @@ TEST_F(ReadInputTest, AFolderWithoutDumpsIsAnError) {
 TEST_F(ReadInputTest, AnErrorInAFolderNamesTheFile) {
   Put("d/1.json", NodeJson("n"));
   Put("d/2.json", "{");
-  EXPECT_THAT(Read(Path("d")), HasSubstr("DIR/d/2.json: byte 1: is truncated"));
+  EXPECT_THAT(Read(Path("d")), HasSubstr("DIR/d/2.json: byte 1, line 1, column 2: is truncated"));
+}
+
+TEST_F(ReadInputTest, AFileThatLostItsKindsIsNotPassedOver) {
+  Put("d/1.json", NodeJson("n"));
+  Put("d/2.json", R"({"metadata":{"name":"n"},"spec":{}})");
+  EXPECT_THAT(Read(Path("d")), HasSubstr("DIR/d/2.json: byte 0, line 1, column 1: is not a Kube"));
+  Put("d/2.json", R"([{"a":1}])");
+  Put("d/3.yaml", "replicas: 3\n---\njust words\n");
+  Put("d/4.log.gz", Gzip("2026-01-01 started\n"));
+  EXPECT_EQ(Read(Path("d")), "");
+  EXPECT_EQ(stats_.files_without_objects, 3u);
+  EXPECT_THAT(Read(Path("d/2.json")), HasSubstr("kind is missing"));
+}
+
+TEST_F(ReadInputTest, WhatGzipHoldsIsBounded) {
+  const std::string bomb = Gzip(std::string(size_t{80} << 20, ' '));
+  EXPECT_THAT(Read(Put("bomb.gz", bomb)), HasSubstr("200 times its own"));
+  testing::DumpSink sink;
+  ImportStats stats;
+  const InputLimits limits = {.bytes_max = 1000, .inflate_ratio_max = 1};
+  const auto read = [&](std::string_view bytes) {
+    return std::string(
+        ReadBytes("memory", bytes, sink, stats, Parallelism::One(), limits).message());
+  };
+  EXPECT_EQ(read(NodeJson("a")), "");
+  EXPECT_THAT(read(NodeJson("b") + std::string(960, ' ')), HasSubstr("larger than 1000 bytes"));
+  EXPECT_THAT(read(bomb), HasSubstr("larger than 1000 bytes"));
 }
 
 TEST_F(ReadInputTest, AMissingFileIsNotFound) {
@@ -155,14 +183,15 @@ TEST_F(ReadInputTest, WhatIsNoDumpIsRefusedInOneLine) {
   EXPECT_EQ(Read(Put("empty.json", "")), "DIR/empty.json: is empty");
   EXPECT_EQ(Read(Put("empty.yaml", "")), "DIR/empty.yaml: is empty");
   EXPECT_EQ(Read(Put("empty.gz", Gzip(""))), "DIR/empty.gz: is empty");
-  EXPECT_EQ(Read(Put("words.json", "hello\nworld")),
-            "DIR/words.json: byte 0: is not JSON: an object or array was expected");
+  EXPECT_EQ(
+      Read(Put("words.json", "hello\nworld")),
+      "DIR/words.json: byte 0, line 1, column 1: is not JSON: an object or array was expected");
   EXPECT_EQ(Read(Put("words.txt", "hello\nworld")),
             "DIR/words.txt: is neither JSON nor YAML nor a snapshot of ebb's");
   EXPECT_EQ(Read(Put("picture.gz", std::string("\x89PNG\r\n\x1a\n", 8))),
             "DIR/picture.gz: is neither JSON nor YAML nor a snapshot of ebb's");
   EXPECT_EQ(Read(Put("latin1.json", "{\"kind\":\"Node\",\"metadata\":{\"name\":\"caf\xe9\"}}")),
-            "DIR/latin1.json: byte 38: is not UTF-8");
+            "DIR/latin1.json: byte 38, line 1, column 39: is not UTF-8");
 }
 
 TEST_F(ReadInputTest, APipeIsReadToItsEnd) {

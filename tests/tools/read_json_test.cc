@@ -288,10 +288,10 @@ TEST(ReadJsonTest, NullIsAbsent) {
 
 TEST(ReadJsonTest, EscapesAreResolvedInKeysAndValues) {
   const Read read = ReadText(
-      R"({"kind":"Namespace","metadata":{"na\u006de":"a\"b\\c\/d\n\u00e9\ud83d\ude00","labels":{"k\"1":"\u0031"}}})");
+      R"({"kind":"Namespace","metadata":{"na\u006de":"a\"b\\c\u00e9\ud83d\ude00","labels":{"k\"1":"\/d\n\u0031"}}})");
   EXPECT_EQ(read.error, "");
   EXPECT_THAT(read.lines,
-              ElementsAre("Namespace name=[a\"b\\c/d\n\xc3\xa9\xf0\x9f\x98\x80] label=[k\"1]:[1]"));
+              ElementsAre("Namespace name=[a\"b\\c\xc3\xa9\xf0\x9f\x98\x80] label=[k\"1]:[/d\n1]"));
 }
 
 TEST(ReadJsonTest, BracesAndQuotesWithinTextsDoNotEndAnObject) {
@@ -404,10 +404,12 @@ TEST(ReadJsonTest, AWrongFieldOfOtherKindsIsNamedToo) {
 }
 
 TEST(ReadJsonTest, WhatIsNoObjectOfKubernetesIsRefused) {
-  EXPECT_EQ(ReadText("{}").error, "dump.json: byte 0: is not a Kubernetes object: kind is missing");
+  EXPECT_EQ(ReadText("{}").error,
+            "dump.json: byte 0, line 1, column 1: is not a Kubernetes object: kind is missing");
   EXPECT_EQ(ReadText(R"({"items":[{"metadata":{"name":"n"}}]})").error,
             "dump.json: items[0]: is not a Kubernetes object: kind is missing");
-  EXPECT_EQ(ReadText(R"({"items":[5]})").error, "dump.json: items[0]: is not an object (byte 10)");
+  EXPECT_EQ(ReadText(R"({"items":[5]})").error,
+            "dump.json: items[0]: is not an object (byte 10, line 1, column 11)");
   EXPECT_EQ(ReadText(R"({"NodeList":[{"Pods":[]}]})").error,
             "dump.json: NodeList[0].Node: is missing");
 }
@@ -416,26 +418,27 @@ TEST(ReadJsonTest, WhatIsNoJsonIsRefusedInOneLineWithAByte) {
   EXPECT_EQ(ReadText("").error, "dump.json: is empty");
   EXPECT_EQ(ReadText(" \n ").error, "dump.json: is empty");
   EXPECT_EQ(ReadText("hello").error,
-            "dump.json: byte 0: is not JSON: an object or array was expected");
+            "dump.json: byte 0, line 1, column 1: is not JSON: an object or array was expected");
   EXPECT_EQ(ReadText(NodeJson("a") + "x").error,
-            "dump.json: byte 57: is not JSON: an object or array was expected");
+            "dump.json: byte 57, line 1, column 58: is not JSON: an object or array was expected");
   EXPECT_EQ(ReadText(R"({"kind" "Node"})").error,
-            "dump.json: byte 8: is not JSON: a colon was expected");
+            "dump.json: byte 8, line 1, column 9: is not JSON: a colon was expected");
   EXPECT_EQ(ReadText(R"({"items":[{"kind":"Node"} {"kind":"Node"}]})").error,
             "dump.json: Node items[0]: metadata.name: is missing");
   EXPECT_EQ(ReadText("[" + NodeJson("a") + " " + NodeJson("b") + "]").error,
-            "dump.json: byte 59: is not JSON: a comma or the end of the list was expected");
+            "dump.json: byte 59, line 1, column 60: is not JSON: a comma or the end of the list "
+            "was expected");
   EXPECT_EQ(ReadText("[" + NodeJson("a") + ",]").error,
-            "dump.json: byte 59: is not JSON: a value was expected");
+            "dump.json: byte 59, line 1, column 60: is not JSON: a value was expected");
   EXPECT_THAT(ReadText(R"({"kind":"Node","metadata":{"name" 5}})").error,
               HasSubstr("dump.json: byte "));
 }
 
 TEST(ReadJsonTest, TextThatIsNotUtf8IsRefusedAtItsByte) {
   EXPECT_EQ(ReadText("{\"kind\":\"Node\",\"metadata\":{\"name\":\"\xff\"}}").error,
-            "dump.json: byte 35: is not UTF-8");
+            "dump.json: byte 35, line 1, column 36: is not UTF-8");
   EXPECT_EQ(ReadText("[" + NodeJson("a") + ",{\"kind\":\"No\xc3\"}]").error,
-            "dump.json: byte 70: is not UTF-8");
+            "dump.json: byte 70, line 1, column 71: is not UTF-8");
 }
 
 TEST(ReadJsonTest, ATextCutOffAnywhereIsAnErrorOrWhatWasWhole) {
@@ -448,7 +451,8 @@ TEST(ReadJsonTest, ATextCutOffAnywhereIsAnErrorOrWhatWasWhole) {
     ASSERT_THAT(read.error, Not(HasSubstr("\n"))) << size;
   }
   EXPECT_EQ(ReadText(std::string_view(list).substr(0, 60)).error,
-            "dump.json: byte 60: is truncated: the text ends within what began at byte 28");
+            "dump.json: byte 60, line 1, column 61: is truncated: the text ends within what began "
+            "at byte 28, line 1, column 29");
 }
 
 TEST(ReadJsonTest, DeepNestingIsNoTrouble) {

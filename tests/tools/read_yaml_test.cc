@@ -174,7 +174,7 @@ TEST(ReadYamlTest, WhatCannotBeReadIsNamedWithItsPlaceInOneLine) {
 }
 
 TEST(ReadYamlTest, AListCutOffAnywhereIsAnError) {
-  const std::string item = "- kind: Namespace\n  metadata:\n    name: \"a b\"\n";
+  const std::string item = "- kind: Namespace\n  metadata:\n    name: \"ab\"\n";
   const std::string list = "apiVersion: v1\nitems:\n" + item + item + "kind: List\n";
   ASSERT_EQ(ReadText(list).error, "");
   // Up to the colon of its kind; "Lis" would be a kind as good as "List".

@@ -5,10 +5,12 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tests/tools/dump_sink.h"
 #include "tools/binary_snapshot.h"
+#include "tools/load_cluster.h"
 #include "tools/read_input.h"
 #include "tools/write_objects.h"
 
@@ -180,6 +182,32 @@ TEST(StorageFormsTest, AWrongFieldIsNamed) {
   EXPECT_EQ(ErrorOf(R"({"apiVersion":"resource.k8s.io/v1","kind":"ResourceSlice",
                         "metadata":{"name":"s"},"spec":{"driver":"d","nodeName":"n"}})"),
             "f: ResourceSlice s: spec.pool.name: is missing");
+}
+
+// A field that is not known took the place of the `csi` source, so that the volume no
+// longer counted against the node's limit.
+TEST(StorageFormsTest, AVolumeWithAnUnknownFieldKeepsItsSourceAndFitsNowhere) {
+  const auto volume = [](const std::string& more) {
+    ClusterLoader loader;
+    ImportStats stats;
+    EXPECT_TRUE(ReadBytes("pv",
+                          R"({"kind":"PersistentVolume","metadata":{"name":"v"},"spec":{)"
+                          R"("csi":{"driver":"d","volumeHandle":"h"})" +
+                              more + "}}",
+                          loader, stats)
+                    .ok());
+    absl::StatusOr<LoadedCluster> cluster = std::move(loader).Finish();
+    EXPECT_TRUE(cluster.ok());
+    const Catalog& catalog = cluster->snapshot.catalog();
+    const VolumeInfo& info = *catalog.storage().VolumesOfClass(kNoText)[0];
+    return std::make_pair(info.is_csi, info.affinity.everywhere);
+  };
+  EXPECT_EQ(volume(""), std::make_pair(true, true));
+  EXPECT_EQ(volume(R"(,"mountOptions":["ro"])"), std::make_pair(true, true));
+  EXPECT_EQ(volume(R"(,"cosmicDisk":{"id":"x"})"), std::make_pair(true, false));
+  EXPECT_EQ(volume(R"(,"cosmicDisk":{},"nodeAffinity":{"required":{"nodeSelectorTerms":[)"
+                   R"({"matchExpressions":[{"key":"a","operator":"Exists"}]}]}})"),
+            std::make_pair(true, false));
 }
 
 }  // namespace

@@ -1,0 +1,331 @@
+#include "tools/completeness.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "tools/generate.h"
+#include "tools/load_cluster.h"
+#include "tools/read_input.h"
+#include "tools/write_objects.h"
+
+namespace ebb {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr const char* kLongAgo = "2026-01-01T00:00:00Z";
+
+Json Node(const std::string& name) {
+  return {{"apiVersion", "v1"},
+          {"kind", "Node"},
+          {"metadata", {{"name", name}, {"creationTimestamp", kLongAgo}}},
+          {"status", {{"conditions", {{{"type", "Ready"}, {"status", "True"}}}}}}};
+}
+
+Json Pod(const std::string& name_space, const std::string& name, const std::string& node) {
+  return {
+      {"apiVersion", "v1"},
+      {"kind", "Pod"},
+      {"metadata",
+       {{"name", name}, {"namespace", name_space}, {"creationTimestamp", "2026-01-02T00:00:00Z"}}},
+      {"spec", {{"nodeName", node}, {"containers", Json::array()}}},
+      {"status", {{"phase", "Running"}}}};
+}
+
+Json Owned(Json pod, const char* api_version, const char* kind, const char* name) {
+  pod["metadata"]["ownerReferences"] = {
+      {{"apiVersion", api_version}, {"kind", kind}, {"name", name}, {"controller", true}}};
+  return pod;
+}
+
+Json Object(const char* api_version, const char* kind, const std::string& name,
+            const std::string& name_space = "") {
+  Json json = {{"apiVersion", api_version}, {"kind", kind}, {"metadata", {{"name", name}}}};
+  if (!name_space.empty()) json["metadata"]["namespace"] = name_space;
+  return json;
+}
+
+Json NoBudgets() {
+  return {{"apiVersion", "policy/v1"},
+          {"kind", "PodDisruptionBudgetList"},
+          {"metadata", {{"resourceVersion", ""}}},
+          {"items", Json::array()}};
+}
+
+// All of a cluster of two nodes.
+std::vector<Json> Whole() {
+  Json proxy = Object("apps/v1", "DaemonSet", "proxy", "kube-system");
+  proxy["status"]["numberReady"] = 2;
+  return {Node("a"),
+          Node("b"),
+          Owned(Pod("kube-system", "proxy-a", "a"), "apps/v1", "DaemonSet", "proxy"),
+          Owned(Pod("kube-system", "proxy-b", "b"), "apps/v1", "DaemonSet", "proxy"),
+          Pod("shop", "web", "a"),
+          proxy,
+          NoBudgets()};
+}
+
+class CompletenessTest : public ::testing::Test {
+ protected:
+  CompletenessTest() {
+    std::string name = (fs::temp_directory_path() / "ebb-completeness-XXXXXX").string();
+    folder_ = ::mkdtemp(name.data());
+  }
+  ~CompletenessTest() override { fs::remove_all(folder_); }
+
+  std::string Put(const std::string& name, const std::string& text) {
+    const fs::path path = folder_ / name;
+    fs::create_directories(path.parent_path());
+    std::ofstream(path, std::ios::binary) << text;
+    return path.string();
+  }
+
+  // The codes of the warnings, or the error.
+  std::vector<std::string> Load(const std::string& path, LoadOptions options = {}) {
+    cluster_ = LoadCluster(std::vector<std::string>{path}, options);
+    if (!cluster_.ok()) return {std::string(cluster_.status().message())};
+    std::vector<std::string> codes;
+    for (const InputWarning& warning : cluster_->warnings) codes.push_back(warning.code);
+    return codes;
+  }
+  std::vector<std::string> LoadItems(const std::vector<Json>& items, LoadOptions options = {}) {
+    const Json list = {{"apiVersion", "v1"}, {"kind", "List"}, {"items", items}};
+    return Load(Put("dump.json", list.dump()), options);
+  }
+  std::string Message() const { return cluster_->warnings.at(0).message; }
+  std::string Command() const { return cluster_->warnings.at(0).command; }
+
+  fs::path folder_;
+  absl::StatusOr<LoadedCluster> cluster_;
+};
+
+TEST_F(CompletenessTest, AWholeClusterGivesNoWarning) {
+  EXPECT_THAT(LoadItems(Whole()), IsEmpty());
+}
+
+TEST_F(CompletenessTest, NodesWithoutASinglePodAreRefusedUnlessThisIsAllThereIs) {
+  const std::vector<Json> nodes = {Node("a"), Node("b"), NoBudgets()};
+  EXPECT_THAT(LoadItems(nodes), ElementsAre(HasSubstr("2 nodes and not a single pod")));
+  EXPECT_THAT(LoadItems(nodes, {.assume_complete = true}), IsEmpty());
+  EXPECT_EQ(cluster_->snapshot.nodes(), 2u);
+}
+
+TEST_F(CompletenessTest, ADumpOfOneNamespaceIsNamedAsSuch) {
+  EXPECT_THAT(LoadItems({Node("a"), Pod("shop", "web", "a"), NoBudgets()}),
+              ElementsAre("NoKubeSystemPods"));
+  EXPECT_THAT(Message(), HasSubstr("all pods are of namespace shop"));
+  EXPECT_THAT(Command(), HasSubstr(" -A "));
+  EXPECT_THAT(
+      LoadItems({Node("a"), Pod("shop", "web", "a"), NoBudgets()}, {.assume_complete = true}),
+      IsEmpty());
+  // OpenShift's system is elsewhere; a cluster that lists its namespaces may have none.
+  EXPECT_THAT(LoadItems({Node("a"), Pod("openshift-dns", "dns", "a"), NoBudgets()}), IsEmpty());
+  EXPECT_THAT(LoadItems({Node("a"), Pod("shop", "web", "a"), Object("v1", "Namespace", "shop"),
+                         NoBudgets()}),
+              IsEmpty());
+}
+
+TEST_F(CompletenessTest, NoBudgetIsAWarningUnlessAnEmptyListOfThemSaysSo) {
+  std::vector<Json> items = Whole();
+  items.pop_back();
+  EXPECT_THAT(LoadItems(items), ElementsAre("NoPodDisruptionBudgets"));
+  EXPECT_EQ(Command(), "kubectl get pdb -A -o json");
+  EXPECT_THAT(LoadItems(items, {.use = InputUse::kFilter}), IsEmpty());
+  items.push_back(Object("policy/v1", "PodDisruptionBudget", "web", "shop"));
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+  items.back() = NoBudgets();
+  items.back()["items"] = nullptr;  // As Go writes an empty list.
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+}
+
+TEST_F(CompletenessTest, OwnersThatAreAllMissingAreNamedByKind) {
+  std::vector<Json> items = Whole();
+  items.push_back(Owned(Pod("shop", "db-0", "a"), "apps/v1", "StatefulSet", "db"));
+  items.push_back(Owned(Pod("shop", "db-1", "b"), "apps/v1", "StatefulSet", "db"));
+  EXPECT_THAT(LoadItems(items), ElementsAre("NoControllers"));
+  EXPECT_THAT(Message(), HasSubstr("2 pods have owners of a kind of which none is there"));
+  EXPECT_EQ(Command(), "kubectl get sts -A -o json");
+  const Catalog& catalog = cluster_->snapshot.catalog();
+  EXPECT_THAT(MissingControllerDetail(catalog, *catalog.FindPod("shop", "db-0")),
+              HasSubstr("the input has no StatefulSet"));
+  EXPECT_EQ(MissingControllerDetail(catalog, *catalog.FindPod("kube-system", "proxy-a")), "");
+  // One that is missing while others are there was deleted; that is no gap.
+  items.push_back(Object("apps/v1", "StatefulSet", "db", "shop"));
+  items.push_back(Owned(Pod("shop", "gone-0", "b"), "apps/v1", "StatefulSet", "gone"));
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+}
+
+TEST_F(CompletenessTest, DaemonSetsWithReadyPodsOfWhichNoneIsThereAreAWarning) {
+  std::vector<Json> items = Whole();
+  Json agent = Object("apps/v1", "DaemonSet", "agent", "monitoring");
+  items.push_back(agent);  // Runs nowhere.
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+  items.back()["status"]["numberReady"] = 2;
+  EXPECT_THAT(LoadItems(items), ElementsAre("DaemonSetsWithoutPods"));
+  EXPECT_THAT(Message(), HasSubstr("monitoring/agent"));
+}
+
+TEST_F(CompletenessTest, OldReadyNodesWithoutAnyPodAreAWarning) {
+  std::vector<Json> items = Whole();
+  items.push_back(Node("c"));
+  EXPECT_THAT(LoadItems(items), ElementsAre("NodesWithoutPods"));
+  EXPECT_THAT(Message(), HasSubstr("1 node is Ready for long and without any pod"));
+  items.back()["metadata"]["creationTimestamp"] = "2026-01-01T23:50:00Z";  // Just joined.
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+  items.back() = Node("c");
+  items.back()["status"]["conditions"][0]["status"] = "False";
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+  items.back() = Node("c");
+  items.back()["metadata"]["labels"]["type"] = "virtual-kubelet";
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+  items.back() = Node("c");
+  items.push_back(Pod("shop", "job", "c"));
+  items.back()["status"]["phase"] = "Succeeded";
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+}
+
+TEST_F(CompletenessTest, APodThatSelectsNamespacesByLabelsKeepsItsNodeWhereTheyAreUnknown) {
+  std::vector<Json> items = Whole();
+  Json alone = Pod("shop", "alone", "a");
+  alone["spec"]["affinity"]["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"] = {
+      {{"topologyKey", "kubernetes.io/hostname"},
+       {"labelSelector", {{"matchLabels", {{"app", "noisy"}}}}},
+       {"namespaceSelector", {{"matchLabels", {{"team", "x"}}}}}}};
+  Json noisy = Pod("other", "noisy", "b");
+  noisy["metadata"]["labels"]["app"] = "noisy";
+  items.push_back(alone);
+  items.push_back(noisy);
+  EXPECT_THAT(LoadItems(items), ElementsAre("NoNamespaces"));
+  EXPECT_EQ(Command(), "kubectl get ns -o json");
+  const auto not_understood = [this](const char* name_space, const char* name) {
+    const Catalog& catalog = cluster_->snapshot.catalog();
+    return catalog.shape_of(*catalog.FindPod(name_space, name)).not_understood;
+  };
+  EXPECT_THAT(not_understood("shop", "alone"), HasSubstr("namespace other"));
+  EXPECT_THAT(not_understood("other", "noisy"), HasSubstr("namespace other"));
+  EXPECT_EQ(not_understood("shop", "web"), "");
+  // That an unknown namespace has no pod which the term could mean makes no doubt.
+  items.back()["metadata"]["labels"]["app"] = "quiet";
+  EXPECT_THAT(LoadItems(items), ElementsAre("NoNamespaces"));
+  EXPECT_EQ(not_understood("shop", "alone"), "");
+  for (const char* name : {"shop", "other", "kube-system"}) {
+    items.push_back(Object("v1", "Namespace", name));
+  }
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+}
+
+TEST_F(CompletenessTest, AnObjectThatComesTwiceInOneVersionIsOneObject) {
+  std::vector<Json> items = Whole();
+  Json twice = Pod("shop", "twice", "b");
+  twice["metadata"]["resourceVersion"] = "7";
+  items.push_back(twice);
+  items.push_back(twice);
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+  EXPECT_EQ(cluster_->snapshot.placed_pods(), 4u);
+  items.back()["metadata"]["resourceVersion"] = "8";
+  EXPECT_THAT(LoadItems(items), ElementsAre("ObjectsInTwoVersions"));
+  EXPECT_THAT(Message(), HasSubstr("Pod shop/twice"));
+  items.back()["metadata"].erase("resourceVersion");
+  EXPECT_THAT(LoadItems(items), ElementsAre(HasSubstr("Pod shop/twice: occurs twice")));
+}
+
+TEST_F(CompletenessTest, AFolderOfClusterInfoDumpIsReadToTheBottom) {
+  const auto list = [](const char* kind, const std::vector<Json>& items) {
+    // `kubectl cluster-info dump` writes typed lists whose items name no kind.
+    Json json = {{"kind", kind}, {"apiVersion", "v1"}, {"metadata", {{"resourceVersion", "9"}}}};
+    json["items"] = Json::array();
+    for (Json item : items) {
+      item.erase("kind");
+      item.erase("apiVersion");
+      json["items"].push_back(item);
+    }
+    return json.dump(4);
+  };
+  const std::vector<Json> all = Whole();
+  Put("dump/nodes.json", list("NodeList", {all[0], all[1]}));
+  Put("dump/kube-system/pods.json", list("PodList", {all[2], all[3]}));
+  Put("dump/kube-system/proxy-a/logs.txt", "==== START logs\n");
+  Put("dump/shop/pods.json", list("PodList", {all[4]}));
+  Put("dump/shop/events.json", list("EventList", {}));
+  Json sets = Json::parse(list("DaemonSetList", {all[5]}));
+  sets["apiVersion"] = "apps/v1";
+  Put("dump/kube-system/daemonsets.json", sets.dump());
+  EXPECT_THAT(Load((folder_ / "dump").string()), ElementsAre("NoPodDisruptionBudgets"));
+  EXPECT_EQ(cluster_->snapshot.nodes(), 2u);
+  EXPECT_EQ(cluster_->snapshot.placed_pods(), 3u);
+  EXPECT_EQ(cluster_->counts.input.files_without_objects, 0u);
+}
+
+TEST_F(CompletenessTest, AMustGatherTreeHoldsEachPodTwiceAndOtherFilesBeside) {
+  const auto yaml = [](const Json& json) { return "---\n" + json.dump() + "\n"; };
+  std::vector<Json> all = Whole();
+  for (size_t i = 0; i < all.size(); ++i) {
+    all[i]["metadata"]["resourceVersion"] = std::to_string(100 + i);
+  }
+  Put("mg/cluster-scoped-resources/core/nodes/a.yaml", yaml(all[0]));
+  Put("mg/cluster-scoped-resources/core/nodes/b.yaml", yaml(all[1]));
+  for (const size_t i : {2, 3, 4}) {
+    const std::string ns = all[i]["metadata"]["namespace"];
+    const std::string name = all[i]["metadata"]["name"];
+    Put("mg/namespaces/" + ns + "/pods/" + name + "/" + name + ".yaml", yaml(all[i]));
+  }
+  Put("mg/namespaces/kube-system/core/pods.yaml",
+      yaml({{"apiVersion", "v1"}, {"kind", "PodList"}, {"items", {all[2], all[3]}}}));
+  Put("mg/namespaces/kube-system/apps/daemonsets.yaml",
+      yaml({{"apiVersion", "apps/v1"}, {"kind", "DaemonSetList"}, {"items", {all[5]}}}));
+  Put("mg/namespaces/shop/policy/poddisruptionbudgets.yaml", yaml(all[6]));
+  Put("mg/version", "4.16");
+  Put("mg/etcd_info/endpoint_health.json", R"([{"endpoint":"https://10.0.0.1","health":true}])");
+  Put("mg/monitoring/status.json", R"({"status":"success","data":{"yaml":"x"}})");
+  EXPECT_THAT(Load((folder_ / "mg").string()), IsEmpty());
+  EXPECT_EQ(cluster_->snapshot.placed_pods(), 3u);
+  EXPECT_EQ(cluster_->counts.input.files_without_objects, 2u);
+  EXPECT_THAT(cluster_->counts.input.first_without_objects, HasSubstr("endpoint_health.json"));
+}
+
+TEST_F(CompletenessTest, ListsOfListsAreReadToTheBottom) {
+  const std::vector<Json> all = Whole();
+  const Json list = {
+      {"kind", "List"},
+      {"items",
+       {{{"kind", "NodeList"}, {"apiVersion", "v1"}, {"items", {all[0], all[1]}}},
+        {{"kind", "List"},
+         {"items",
+          {{{"kind", "PodList"}, {"apiVersion", "v1"}, {"items", {all[2], all[3], all[4]}}}}}},
+        all[5],
+        NoBudgets()}}};
+  EXPECT_THAT(Load(Put("lists.json", list.dump())), IsEmpty());
+  EXPECT_EQ(cluster_->snapshot.placed_pods(), 3u);
+}
+
+TEST_F(CompletenessTest, GeneratedClustersAreWhole) {
+  for (const ObjectFormat format : {ObjectFormat::kJsonList, ObjectFormat::kYamlDocuments}) {
+    for (const bool uniform : {true, false}) {
+      std::string text;
+      ObjectWriter writer(format, [&](std::string_view bytes) {
+        text.append(bytes);
+        return absl::OkStatus();
+      });
+      const GenerateOptions options = {.nodes = 30, .seed = 1};
+      ASSERT_TRUE(
+          (uniform ? GenerateUniform(options, writer) : GenerateMixed(options, writer)).ok());
+      ASSERT_TRUE(writer.Finish().ok());
+      EXPECT_THAT(Load(Put("generated", text)), IsEmpty());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ebb

@@ -1,0 +1,116 @@
+// InputWatch tells whether an input can be all of a cluster.
+//
+// A plan over part of a cluster is wrong in ways that nothing in it shows: pods that are
+// missing leave room, budgets that are missing allow moves.  So the watch stands between
+// the readers and the sink of the objects, remembers what only the input shows, and
+// judges the cluster that was made of it:
+//
+//   ClusterLoader loader(options);
+//   InputWatch watch(loader);
+//   ReadInput("dump.json", watch, stats);
+//   LoadedCluster cluster = *std::move(loader).Finish();
+//   absl::Status possible = watch.Judge(InputUse::kPlan, cluster, cluster.warnings);
+//
+// What cannot be right is an error; what may be right and mostly is not becomes an
+// InputWarning with the command that gets the missing part.  docs/input.md lists them.
+//
+// An object that comes twice with the same resourceVersion is one object: must-gather
+// writes a pod into its list and into a file of its own.  Of two versions the one that was
+// read first is taken, and a warning says so.  Without a version nothing is passed over,
+// and the sink says what it thinks of the second.
+//
+// Cost:    a hash a pod that has a resourceVersion, next to nothing else.
+// Threads: one at a time.
+
+#ifndef EBB_TOOLS_COMPLETENESS_H_
+#define EBB_TOOLS_COMPLETENESS_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "snapshot/cluster_snapshot.h"
+#include "tools/input_warning.h"
+#include "tools/object_sink.h"
+
+namespace ebb {
+
+// What the cluster is loaded for, which says whose absence matters.
+enum class InputUse : uint8_t {
+  kPlan,    // Everything.
+  kFilter,  // Nodes, pods and what filters read: no budgets, no controllers.
+};
+
+class InputWatch : public ObjectSink {
+ public:
+  // `to` may be set later, but before the first object.
+  explicit InputWatch(ObjectSink* to = nullptr) : to_(to) {}
+  void SendTo(ObjectSink& to) { to_ = &to; }
+
+  absl::Status OnNode(const objects::Node& node) override;
+  absl::Status OnPod(const objects::Pod& pod) override;
+  absl::Status OnPodDisruptionBudget(const objects::PodDisruptionBudget& budget) override;
+  absl::Status OnController(const objects::Controller& controller) override;
+  absl::Status OnNamespace(const objects::Namespace& name_space) override;
+  absl::Status OnStorageObject(const objects::StorageObject& object) override;
+  absl::Status OnIgnored(std::string_view kind) override { return to_->OnIgnored(kind); }
+  absl::Status OnList(std::string_view kind, uint64_t items) override;
+  void OnAside(const Aside& aside) override { aside_ = aside; }
+
+  // Objects that were there already.
+  [[nodiscard]] uint64_t repeated() const { return repeated_; }
+
+  // Appends what the input seems to lack.  `newest_time` is the time of the dump, as far
+  // as its objects tell it, in Unix seconds.
+  // Errors: InvalidArgument: nodes, and not a single pod.
+  // Cost:   one pass over nodes and shapes of pods.
+  absl::Status Judge(InputUse use, const ClusterSnapshot& cluster, int64_t newest_time,
+                     std::vector<InputWarning>& warnings) const;
+
+ private:
+  struct DaemonSet {
+    std::string namespace_name;
+    std::string name;
+    int64_t pods_ready;
+  };
+  class Judgement;
+
+  // Whether the object is new; false: it was there.
+  bool IsNew(std::string_view kind, const objects::ObjectMeta& meta);
+  void NoteSelectors(const objects::Pod& pod);
+
+  ObjectSink* to_;
+  Aside aside_;
+  uint64_t repeated_ = 0;
+  // By a hash of kind, namespace and name; the version as a hash too.
+  absl::flat_hash_map<std::pair<uint64_t, uint64_t>, uint64_t> versions_;
+  std::string first_of_two_versions_;
+  uint64_t of_two_versions_ = 0;
+
+  std::string key_;
+
+  uint64_t nodes_ = 0;
+  uint64_t pods_ = 0;  // Of every phase.
+  std::string last_namespace_;
+  absl::flat_hash_set<std::string> namespaces_of_pods_;
+  absl::flat_hash_set<std::string> namespaces_;  // That have an object.
+  // Nodes of pods that a plan may leave out, but which show that the dump has the node's.
+  absl::flat_hash_set<std::string> nodes_of_idle_pods_;
+  bool budgets_known_ = false;
+  std::vector<DaemonSet> daemon_sets_;  // With ready pods.
+  uint64_t pods_that_ask_namespaces_ = 0;
+  std::string first_that_asks_namespaces_;
+};
+
+// For a pod that is kept because its controller is not in the input: what to say beside
+// ControllerNotFound where the input has no controller of that kind at all; else "".
+std::string MissingControllerDetail(const Catalog& catalog, PodId pod);
+
+}  // namespace ebb
+
+#endif  // EBB_TOOLS_COMPLETENESS_H_

@@ -1,0 +1,35 @@
+#include "tools/input_flags.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <limits>
+
+namespace ebb {
+
+void AddLimitFlags(InputLimits& limits, CLI::App& app, const std::string& group) {
+  app.add_option_function<uint64_t>(
+         "--max-input-bytes",
+         [&limits](const uint64_t& bytes) {
+           limits.bytes_max = bytes;
+           // Whoever says how much knows what the gzip holds.
+           limits.inflate_ratio_max = std::numeric_limits<uint64_t>::max();
+         },
+         "Refuse more input than this, after decompression, as 2000000 or 16GiB (default: 8GiB, "
+         "and gzip that holds no more than 200 times its size)")
+      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true))
+      ->type_name("BYTES")
+      ->group(group);
+}
+
+void AddLoadFlags(LoadOptions& options, CLI::App& app, const std::string& group) {
+  auto* const strict =
+      app.add_flag("--strict", options.strict, "End with an error where the input gives a warning");
+  auto* const complete = app.add_flag(
+      "--assume-complete", options.assume_complete,
+      "The input is all there is: do not warn of what it may lack, take nodes without any pod");
+  strict->excludes(complete)->group(group);
+  complete->group(group);
+  AddLimitFlags(options.limits, app, group);
+}
+
+}  // namespace ebb

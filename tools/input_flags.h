@@ -1,0 +1,25 @@
+// Flags about the input that the commands share.
+
+#ifndef EBB_TOOLS_INPUT_FLAGS_H_
+#define EBB_TOOLS_INPUT_FLAGS_H_
+
+#include <string>
+
+#include "tools/load_cluster.h"
+#include "tools/read_input.h"
+
+namespace CLI {
+class App;
+}
+
+namespace ebb {
+
+// --max-input-bytes
+void AddLimitFlags(InputLimits& limits, CLI::App& app, const std::string& group);
+
+// --strict, --assume-complete and the flags above.
+void AddLoadFlags(LoadOptions& options, CLI::App& app, const std::string& group);
+
+}  // namespace ebb
+
+#endif  // EBB_TOOLS_INPUT_FLAGS_H_
