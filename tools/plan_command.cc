@@ -224,6 +224,14 @@ void PrintLoadWarnings(const LoadCounts& counts, std::ostream& err) {
   }
 }
 
+void PrintWarnings(const std::vector<InputWarning>& warnings, std::ostream& err) {
+  for (const InputWarning& warning : warnings) {
+    err << "ebb: warning: " << warning.message;
+    if (!warning.command.empty()) err << "; run: " << warning.command;
+    err << "\n";
+  }
+}
+
 namespace {
 
 uint64_t PeakRssBytes() {
@@ -328,6 +336,7 @@ int PlanCommand::Run(std::ostream& out, std::ostream& err) const {
   if (!made.ok()) return Fail(made.status(), err);
 
   PrintLoadWarnings(cluster->counts, err);
+  PrintWarnings(GroupWarnings(cluster->snapshot.catalog(), rules), err);
   const PlanReport report = MakeReport({&*cluster, &groups, &request, &*made});
   if (explain.empty()) {
     PrintPlan(report, Formats().at(output), {.terminal = OutputTerminal(), .all_rows = all_rows},

@@ -16,6 +16,7 @@
 #include "engine/parallel.h"
 #include "engine/planner.h"
 #include "tools/file_identity.h"
+#include "tools/input_warning.h"
 #include "tools/load_cluster.h"
 #include "tools/make_plan.h"
 #include "tools/plan_report.h"
@@ -57,6 +58,8 @@ struct PlanCommand {
 
 // What a plan does not rest on, a line each.
 void PrintLoadWarnings(const LoadCounts& counts, std::ostream& err);
+// A line each.
+void PrintWarnings(const std::vector<InputWarning>& warnings, std::ostream& err);
 // The line of --stats.
 void PrintStats(const PlanReport& report, double import_s, std::ostream& err);
 

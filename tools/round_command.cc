@@ -586,6 +586,7 @@ int RunRound(const PlanCommand& command, std::ostream& out, std::ostream& err) {
                              .deadline = deadline ? &*deadline : nullptr};
   const std::unique_ptr<MadeRound> round = MakeRound(scale_down, cluster, setting);
   PrintLoadWarnings(cluster.counts, err);
+  PrintWarnings(GroupWarnings(cluster.snapshot.catalog(), files->groups), err);
   for (const std::string& line : source->log) err << "ebb: " << Printable(line) << "\n";
   for (const std::string& line : round->log) err << "ebb: " << Printable(line) << "\n";
   if (round->result.status == ScaleDownStatus::kError) {
