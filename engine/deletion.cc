@@ -26,20 +26,63 @@ NodeSize SizeOf(const NodeInfo& node) {
   return size;
 }
 
+// A node that is no part of what the cluster has.
+class VirtualKubelets {
+ public:
+  explicit VirtualKubelets(const Catalog& catalog)
+      : catalog_(catalog),
+        type_(catalog.symbols().Find("type")),
+        virtual_kubelet_(catalog.symbols().Find("virtual-kubelet")) {}
+
+  [[nodiscard]] bool Contains(NodeId node) const {
+    if (!type_ || !virtual_kubelet_) return false;
+    return FindLabel(catalog_.node(node).labels, *type_) == virtual_kubelet_;
+  }
+
+ private:
+  const Catalog& catalog_;
+  std::optional<TextId> type_;  // A label that nobody has is no text.
+  std::optional<TextId> virtual_kubelet_;
+};
+
+// Whether the node is labelled to have GPUs and gives none.
+bool LacksItsGpus(const Catalog& catalog, const NodeGroups& groups, NodeId node) {
+  if (!groups.HasGpuLabel(node)) return false;
+  return std::ranges::none_of(catalog.node(node).allocatable, [&](const ResourceQuantity& q) {
+    return q.amount > 0 && catalog.ResourceName(q.resource) == kDefaultGpuResource;
+  });
+}
+
+// The first node whose GPUs cannot be counted, else kNoNode.  Of a group the first node
+// is asked alone.
+NodeId FindUncountedGpus(const ClusterSnapshot& snapshot, const NodeGroups& groups,
+                         const DeletionOptions& options) {
+  NodeId found = kNoNode;
+  if (std::ranges::find(groups.gpu_label, true) == groups.gpu_label.end()) return found;
+  const VirtualKubelets virtual_kubelets(snapshot.catalog());
+  std::vector<bool> seen(groups.groups.size());
+  snapshot.alive().ForEach([&](NodeId node) {
+    if (found != kNoNode || virtual_kubelets.Contains(node)) return;
+    if (const GroupId group = groups.Of(node); group != kNoGroup) {
+      if (options.groups_have_templates || seen[Index(group)]) return;
+      seen[Index(group)] = true;
+    }
+    if (LacksItsGpus(snapshot.catalog(), groups, node)) found = node;
+  });
+  return found;
+}
+
 // How much of the cluster may still go.
 class MinimumQuota {
  public:
   MinimumQuota(const ClusterSnapshot& snapshot, const NodeGroups& groups,
                const ClusterMinimums& minimums)
-      : catalog_(snapshot.catalog()),
-        groups_(groups),
-        type_(catalog_.symbols().Find("type")),
-        virtual_kubelet_(catalog_.symbols().Find("virtual-kubelet")),
-        group_size_(groups.groups.size()) {
+      : catalog_(snapshot.catalog()), groups_(groups), group_size_(groups.groups.size()) {
+    const VirtualKubelets virtual_kubelets(catalog_);
     NodeSize usage;
     int64_t nodes = 0;
     snapshot.alive().ForEach([&](NodeId node) {
-      if (IsVirtual(catalog_.node(node))) return;
+      if (virtual_kubelets.Contains(node)) return;
       const NodeSize size = Size(node);
       usage.cores += size.cores;
       usage.memory_bytes += size.memory_bytes;
@@ -61,11 +104,6 @@ class MinimumQuota {
   }
 
  private:
-  bool IsVirtual(const NodeInfo& node) const {
-    if (!type_ || !virtual_kubelet_) return false;
-    return FindLabel(node.labels, *type_) == virtual_kubelet_;
-  }
-
   NodeSize Size(NodeId node) {
     const GroupId group = groups_.Of(node);
     if (group == kNoGroup) return SizeOf(catalog_.node(node));
@@ -76,8 +114,6 @@ class MinimumQuota {
 
   const Catalog& catalog_;
   const NodeGroups& groups_;
-  std::optional<TextId> type_;  // A label that nobody has is no text.
-  std::optional<TextId> virtual_kubelet_;
   std::vector<std::optional<NodeSize>> group_size_;
   int64_t cores_ = 0;
   int64_t memory_bytes_ = 0;
@@ -104,6 +140,8 @@ class Chooser {
   }
 
   NodesToDelete Choose(const Plan& plan) && {
+    result_.uncounted_gpus = FindUncountedGpus(snapshot_, groups_, options_);
+    if (result_.uncounted_gpus != kNoNode) return std::move(result_);
     std::vector<Candidate> empty;
     std::vector<Candidate> drain;
     for (const Candidate& candidate : InOrder(plan)) {

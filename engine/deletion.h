@@ -42,6 +42,8 @@ struct DeletionOptions {
   // The same for a node that is not ready.
   int64_t scale_down_unready_time_s = 1200;
   ClusterMinimums minimums;
+  // The cloud can say what a new node of a group would be like.
+  bool groups_have_templates = true;
 };
 
 struct NotYet {
@@ -53,6 +55,8 @@ struct NodesToDelete {
   std::vector<NodeId> empty;    // Nothing to move.
   std::vector<NodeId> drain;    // Pods to move; risky ones last.
   std::vector<NotYet> not_yet;  // Unneeded, and kept for now.
+  // Not kNoNode: nothing may go, for the GPUs of this node cannot be counted.
+  NodeId uncounted_gpus = kNoNode;
 };
 
 // `timers` were updated with `plan`; `in_deletion` counts the deletions in progress by
@@ -60,7 +64,10 @@ struct NodesToDelete {
 //
 // Surprise: a node that falls out late (atomic group, on-completion pods) has used up
 // its share of the minimums already, as in the original.  The first node of a group
-// stands for the size of all its nodes where the cluster's minimums are counted.
+// stands for the size of all its nodes where the cluster's minimums are counted.  The
+// GPUs of a node that is labelled to have some and gives none are those of its group's
+// template; where it has no group, or the group no template, the original cannot count
+// the cluster and deletes nothing.
 NodesToDelete ChooseNodesToDelete(const ClusterSnapshot& snapshot, const NodeGroups& groups,
                                   const Plan& plan, const UnneededTimers& timers,
                                   std::span<const int64_t> in_deletion,

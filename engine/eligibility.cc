@@ -3,9 +3,9 @@
 namespace ebb {
 namespace {
 
-double ThresholdOf(const Catalog& catalog, const NodeGroup& group, NodeId node,
+double ThresholdOf(const Catalog& catalog, const NodeGroup& group, NodeId node, bool gpu_label,
                    const PlannerOptions& options) {
-  if (GpuOf(catalog, node)) {
+  if (gpu_label || GpuOf(catalog, node)) {
     return group.scale_down_gpu_utilization_threshold.value_or(
         options.scale_down_gpu_utilization_threshold);
   }
@@ -30,11 +30,16 @@ Eligibility JudgeEligibility(const ClusterSnapshot& snapshot, const NodeGroups& 
   }
   const NodeGroup* group = groups.Find(node);
   if (group == nullptr) return {.reason = kNotAutoscaled, .utilization = {}};
+  if (group->managed_by == PoolManager::kKarpenter && info.do_not_disrupt) {
+    return {.reason = kScaleDownDisabledAnnotation, .utilization = {}};
+  }
 
+  const bool gpu_label = groups.HasGpuLabel(node);
   const UtilizationOptions utilization_options{
       .ignore_daemonsets =
           group->ignore_daemonsets_utilization.value_or(options.ignore_daemonsets_utilization),
       .ignore_mirror_pods = options.ignore_mirror_pods_utilization,
+      .gpu_label = gpu_label,
       .none_terminating = none_terminating};
   const std::optional<Utilization> utilization =
       CalculateUtilization(snapshot, node, utilization_options, now_s);
@@ -43,7 +48,7 @@ Eligibility JudgeEligibility(const ClusterSnapshot& snapshot, const NodeGroups& 
     return {.reason = kScaleDownUnreadyDisabled, .utilization = {}};
   }
   // Not "<=": 0/0 is not above any threshold.
-  if (utilization->utilization > ThresholdOf(catalog, *group, node, options)) {
+  if (utilization->utilization > ThresholdOf(catalog, *group, node, gpu_label, options)) {
     return {.reason = kNotUnderutilized, .utilization = utilization};
   }
   return {.reason = kNoReason, .utilization = utilization};

@@ -1,7 +1,8 @@
 // NodeGroups: which group each node belongs to, and what each group allows.
 //
 // Threads: const methods may run concurrently.
-// Source:  cluster-autoscaler cloudprovider.NodeGroup and config.NodeGroupAutoscalingOptions.
+// Source:  cluster-autoscaler cloudprovider.NodeGroup, config.NodeGroupAutoscalingOptions,
+//          cloudprovider.CloudProvider.GPULabel.
 
 #ifndef EBB_ENGINE_NODE_GROUPS_H_
 #define EBB_ENGINE_NODE_GROUPS_H_
@@ -12,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "predicates/drainability.h"
 #include "snapshot/ids.h"
 
 namespace ebb {
@@ -19,12 +21,23 @@ namespace ebb {
 enum class GroupId : uint32_t {};
 inline constexpr GroupId kNoGroup{std::numeric_limits<uint32_t>::max()};
 
+// Why a node is in no group.  Told to people; it changes no plan.
+enum class NoGroupReason : uint8_t {
+  kNotTold,
+  kControlPlane,
+  kVirtualKubelet,
+  kFargate,
+  kNoLabel,   // Nothing says its group, and other nodes have one.
+  kExcluded,  // Whoever made the groups left it out.
+};
+
 struct NodeGroup {
-  std::string name;
+  std::string name;  // No two groups share one.
   int64_t min_size = 0;
   int64_t max_size = std::numeric_limits<int64_t>::max();
   int64_t target_size = 0;  // Its nodes, unless the caller knows better.
   bool atomic = false;      // ZeroOrMaxNodeScaling: all of its nodes go, or none.
+  PoolManager managed_by = PoolManager::kClusterAutoscaler;
 
   // Absent: the planner's own.
   std::optional<double> scale_down_utilization_threshold;
@@ -39,10 +52,25 @@ struct NodeGroup {
 struct NodeGroups {
   std::vector<NodeGroup> groups;  // By GroupId.
   std::vector<GroupId> group_of;  // By NodeId; kNoGroup: not autoscaled.
+  // By NodeId, for nodes without a group; empty: none is told.
+  std::vector<NoGroupReason> no_group_reason;
+  // By NodeId: the node carries its provider's GPU label, and so has a GPU configuration
+  // even if it offers no GPU.  Empty: none does.
+  std::vector<bool> gpu_label;
 
   [[nodiscard]] GroupId Of(NodeId node) const { return group_of[Index(node)]; }
   [[nodiscard]] const NodeGroup* Find(NodeId node) const {
     return Of(node) == kNoGroup ? nullptr : &groups[Index(Of(node))];
+  }
+  [[nodiscard]] PoolManager ManagerOf(NodeId node) const {
+    const NodeGroup* const group = Find(node);
+    return group == nullptr ? PoolManager::kClusterAutoscaler : group->managed_by;
+  }
+  [[nodiscard]] NoGroupReason WhyNoGroup(NodeId node) const {
+    return no_group_reason.empty() ? NoGroupReason::kNotTold : no_group_reason[Index(node)];
+  }
+  [[nodiscard]] bool HasGpuLabel(NodeId node) const {
+    return !gpu_label.empty() && gpu_label[Index(node)];
   }
 
   friend bool operator==(const NodeGroups&, const NodeGroups&) = default;

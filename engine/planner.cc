@@ -247,7 +247,7 @@ class PassRun {
       Keep({.node = node, .reason = UnremovableReason::kNoNodeInfo, .pdb = {}});
       return true;
     }
-    rules_.GetPodsToMove(PodsNowOn(node), pods_);
+    rules_.GetPodsToMove(PodsNowOn(node), pods_, groups_.ManagerOf(node));
     if (pods_.blocked()) {
       Keep({.node = node,
             .reason = UnremovableReason::kBlockedByPod,

@@ -402,6 +402,12 @@ class RoundRun {
     }
     result_.may_go = ChooseNodesToDelete(Planned(), groups_, result_.plan, state_.timers_,
                                          in_deletion_count_, options_.deletion, now_s_);
+    if (const NodeId node = result_.may_go.uncounted_gpus; node != kNoNode) {
+      result_.log.push_back(absl::StrCat(
+          "node ", Absl(catalog_.NodeName(node)),
+          " is labelled to have GPUs and gives none: the cluster's GPUs cannot be counted, and "
+          "nothing is deleted"));
+    }
     if (state_.cooldowns_.Active(now_s_)) {
       result_.status = ScaleDownStatus::kInCooldown;
     } else if (result_.unneeded.empty()) {

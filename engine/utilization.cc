@@ -86,6 +86,10 @@ std::optional<Utilization> CalculateUtilization(const ClusterSnapshot& snapshot,
     result.utilization = result.gpu;
     return result;
   }
+  if (options.gpu_label) {
+    result.resource = *catalog.symbols().Find(kDefaultGpuResource);
+    return result;
+  }
   const int64_t cpu = snapshot.Allocatable(kCpu, node);
   const int64_t memory = snapshot.Allocatable(kMemory, node);
   if (cpu == 0 || memory == 0) return std::nullopt;

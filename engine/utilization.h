@@ -1,6 +1,7 @@
 // Utilization of a node: what its pods request, over what it can give.
 //
-// cpu and memory, the larger of them counting; on a node with a GPU, that alone.
+// cpu and memory, the larger of them counting; on a node with a GPU, that alone.  A node
+// that is labelled to have a GPU and offers none is used by 0.
 //
 // Units:   fractions; +Inf where something is requested of nothing, NaN for 0/0.
 // Cost:    O(pods of the node), or O(1): see none_terminating.
@@ -28,6 +29,7 @@ struct Utilization {
 struct UtilizationOptions {
   bool ignore_daemonsets = false;
   bool ignore_mirror_pods = false;
+  bool gpu_label = false;  // The node carries its provider's GPU label.
   // The caller knows that no pod of the node is terminating.  Where nothing else is
   // left out either, the pods need not be visited: the snapshot keeps their sum.
   bool none_terminating = false;

@@ -193,13 +193,19 @@ class Replay {
     if (info.scale_down_disabled) return Refuse(Name(node), " is annotated to stay");
     const NodeGroup* group = groups_.Find(node);
     if (group == nullptr) return Refuse(Name(node), " belongs to no group");
+    if (group->managed_by == PoolManager::kKarpenter && info.do_not_disrupt) {
+      return Refuse(Name(node), " is annotated to stay");
+    }
     if (!options_.scale_down_unready_enabled && !info.ready) {
       return Refuse(Name(node), " is not ready");
     }
-    if (const std::optional<ResourceId> gpu = GpuOf(catalog_, node)) {
+    const std::optional<ResourceId> gpu = GpuOf(catalog_, node);
+    if (gpu || groups_.HasGpuLabel(node)) {
       const double threshold = group->scale_down_gpu_utilization_threshold.value_or(
           options_.scale_down_gpu_utilization_threshold);
-      if (Used(*gpu, node, false) > threshold) return Refuse(Name(node), " is used too much");
+      // Nothing is asked of a GPU that is announced and not there.
+      const double used = gpu ? Used(*gpu, node, false) : 0;
+      if (used > threshold) return Refuse(Name(node), " is used too much");
       return absl::OkStatus();
     }
     const double threshold =
@@ -263,7 +269,13 @@ class Replay {
   };
 
   absl::Status JudgePods(NodeId node, Duties& duties) {
+    const bool karpenter = groups_.Find(node)->managed_by == PoolManager::kKarpenter;
     for (const PodId pod : cluster_.PodsOn(node)) {
+      const PodShape& shape = catalog_.shape_of(pod);
+      if (karpenter && shape.do_not_disrupt && !shape.terminating &&
+          shape.phase != PodPhase::kSucceeded && shape.phase != PodPhase::kFailed) {
+        return Refuse(Name(node), " goes although Karpenter must not disrupt ", Name(pod));
+      }
       const DrainVerdict verdict = JudgePod(catalog_, pod, options_.drain, &full_budgets_,
                                             /*listers=*/true, input_.now_s);
       switch (verdict.outcome) {

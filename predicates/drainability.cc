@@ -198,7 +198,7 @@ DrainVerdict FirstOpinion(const Question& question) {
   return kNoOpinion;
 }
 
-constexpr std::array<std::string_view, 9> kBlockingReasons = {
+constexpr std::array<std::string_view, 10> kBlockingReasons = {
     "NoReason",
     "ControllerNotFound",
     "MinReplicasReached",
@@ -208,6 +208,7 @@ constexpr std::array<std::string_view, 9> kBlockingReasons = {
     "UnmovableKubeSystemPod",
     "NotEnoughPdb",
     "UnexpectedError",
+    "DoNotDisruptAnnotation",
 };
 
 }  // namespace
@@ -233,6 +234,11 @@ bool IsLongTerminating(const Catalog& catalog, PodId pod, int64_t now_s) {
   return shape.terminating && EndOfTermination(shape, catalog.DeletionTime(pod)) < now_s;
 }
 
+bool IsKeptByKarpenter(const PodShape& shape) {
+  const bool ended = shape.phase == PodPhase::kSucceeded || shape.phase == PodPhase::kFailed;
+  return shape.do_not_disrupt && !shape.terminating && !ended;
+}
+
 int64_t NextDrainChange(const Catalog& catalog, const DrainOptions& options, int64_t now_s) {
   int64_t last = std::numeric_limits<int64_t>::max();  // Time at which all is as it is now.
   const auto ends = [&](int64_t end) {
@@ -251,7 +257,10 @@ int64_t NextDrainChange(const Catalog& catalog, const DrainOptions& options, int
 }
 
 DrainVerdict JudgePod(const Catalog& catalog, PodId pod, const DrainOptions& options,
-                      const PdbTracker* pdbs, bool listers, int64_t now_s) {
+                      const PdbTracker* pdbs, bool listers, int64_t now_s, PoolManager manager) {
+  if (manager == PoolManager::kKarpenter && IsKeptByKarpenter(catalog.shape_of(pod))) {
+    return Block(BlockingPodReason::kDoNotDisruptAnnotation);
+  }
   const Question question{catalog, pod, catalog.shape_of(pod), options, pdbs, listers, now_s};
   const DrainVerdict verdict = FirstOpinion(question);
   return verdict.outcome == DrainOutcome::kUndefined ? Budget(question) : verdict;
@@ -317,13 +326,19 @@ DrainVerdict DrainJudge::Judge(PodId pod) {
   return Judge(pod, VerdictOf(pod, catalog_->shape_id(pod)));
 }
 
-void DrainJudge::GetPodsToMove(std::span<const PodId> pods, PodsToMove& result) {
+void DrainJudge::GetPodsToMove(std::span<const PodId> pods, PodsToMove& result,
+                               PoolManager manager) {
   result.Clear();
   result.move.reserve(pods.size());
   for (size_t i = 0; i < pods.size();) {
     // Pods of one shape come in runs, and most shapes move.
     const PodId pod = pods[i];
     const PodShapeId shape = catalog_->shape_id(pod);
+    if (manager == PoolManager::kKarpenter && IsKeptByKarpenter(catalog_->shape(shape))) {
+      result.blocking_pod = pod;
+      result.reason = BlockingPodReason::kDoNotDisruptAnnotation;
+      return;
+    }
     const ShapeVerdict& of_shape = VerdictOf(pod, shape);
     if (of_shape.moves) {
       const size_t begin = i;

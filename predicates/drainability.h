@@ -3,11 +3,15 @@
 // The rules are a table read from the top (kRules in the .cc); the first that has
 // an opinion decides about a pod, the first pod that blocks decides about its node.
 //
+// One rule stands before the table and holds on nodes that Karpenter manages alone: a
+// pod that Karpenter must not disrupt keeps its node, whatever else the pod is.
+//
 // Units:   seconds.
 // Cost:    O(pods of the node); no allocation when `pods` has room.
 // Threads: pure.
 // Source:  cluster-autoscaler simulator/drain.go GetPodsToMove and
-//          simulator/drainability/rules.
+//          simulator/drainability/rules; karpenter pkg/controllers/state/statenode.go
+//          ValidatePodsDisruptable.
 
 #ifndef EBB_PREDICATES_DRAINABILITY_H_
 #define EBB_PREDICATES_DRAINABILITY_H_
@@ -34,11 +38,16 @@ enum class BlockingPodReason : uint8_t {
   kUnmovableKubeSystemPod,
   kNotEnoughPdb,
   kUnexpectedError,
+  kDoNotDisruptAnnotation,  // ebb's own: the annotation is Karpenter's.
 };
 // "NotEnoughPdb".
 std::string_view ToString(BlockingPodReason reason);
 // The reason that is spelled so; kNoReason: none is.
 BlockingPodReason BlockingPodReasonOf(std::string_view text);
+
+// Who manages the nodes of a group, and so whose annotations count there beside the
+// autoscaler's.
+enum class PoolManager : uint8_t { kClusterAutoscaler, kKarpenter };
 
 struct DrainOptions {
   bool skip_nodes_with_system_pods = true;
@@ -64,11 +73,16 @@ bool IsDaemonSetPod(const Catalog& catalog, const PodShape& shape);
 // Deleted, and past its grace period by more than 30 seconds.
 bool IsLongTerminating(const Catalog& catalog, PodId pod, int64_t now_s);
 
+// Whether the pod keeps any node that Karpenter manages: it is annotated, has not ended
+// and is not being deleted.  Pods of DaemonSets and mirror pods count.
+bool IsKeptByKarpenter(const PodShape& shape);
+
 // One pod.  `pdbs` may be null: then no budget is known (rules System and PDB
 // see none), as for the autoscaler's empty-node sorting.  `listers`: whether the
 // ReplicaCount rule runs.
 DrainVerdict JudgePod(const Catalog& catalog, PodId pod, const DrainOptions& options,
-                      const PdbTracker* pdbs, bool listers, int64_t now_s);
+                      const PdbTracker* pdbs, bool listers, int64_t now_s,
+                      PoolManager manager = PoolManager::kClusterAutoscaler);
 
 // The first time after `now_s` at which a rule may say otherwise of some pod because
 // time went on; the largest number if that never comes.  Cost: O(pods).
@@ -102,11 +116,12 @@ class DrainJudge {
     now_s_ = now_s;
   }
 
-  // As JudgePod.
+  // As JudgePod where the autoscaler manages the node.
   [[nodiscard]] DrainVerdict Judge(PodId pod);
 
   // Of the pods of a node.  `result` is cleared first.
-  void GetPodsToMove(std::span<const PodId> pods, PodsToMove& result);
+  void GetPodsToMove(std::span<const PodId> pods, PodsToMove& result,
+                     PoolManager manager = PoolManager::kClusterAutoscaler);
 
  private:
   struct ShapeVerdict {

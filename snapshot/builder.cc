@@ -16,6 +16,8 @@ constexpr std::string_view kHostname = "kubernetes.io/hostname";
 constexpr std::string_view kScaleDownDisabled =
     "cluster-autoscaler.kubernetes.io/scale-down-disabled";
 constexpr std::string_view kUpcoming = "cluster-autoscaler.k8s.io/upcoming-node";
+constexpr std::string_view kDoNotDisrupt = "karpenter.sh/do-not-disrupt";
+constexpr std::string_view kDoNotConsolidate = "karpenter.sh/do-not-consolidate";
 constexpr std::string_view kToBeDeleted = "ToBeDeletedByClusterAutoscaler";
 constexpr std::string_view kDeletionCandidate = "DeletionCandidateOfClusterAutoscaler";
 
@@ -185,6 +187,8 @@ absl::Status SnapshotBuilder::AddNode(const objects::Node& node) {
   info.unschedulable = node.unschedulable;
   info.ready = IsReady(node);
   info.scale_down_disabled = Find(node.meta.annotations, kScaleDownDisabled) == "true";
+  info.do_not_disrupt = Find(node.meta.annotations, kDoNotDisrupt) == "true" ||
+                        Find(node.meta.annotations, kDoNotConsolidate) == "true";
   info.upcoming = IsTrue(Find(node.meta.annotations, kUpcoming));
   const auto shape =
       node_shapes_.try_emplace(NodeShapeKey(info, symbols.Intern(kHostname)),

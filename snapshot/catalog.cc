@@ -21,6 +21,7 @@ Catalog::Catalog(std::shared_ptr<Symbols> symbols) : symbols_(std::move(symbols)
     resources_by_name_.emplace(text, ResourceId{static_cast<uint32_t>(resource_names_.size())});
     resource_names_.push_back(text);
   }
+  symbols_->Intern(kDefaultGpuResource);
 }
 
 absl::StatusOr<NodeId> Catalog::FindNode(std::string_view name) const {

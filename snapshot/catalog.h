@@ -40,6 +40,10 @@ struct ResourceQuantity {
   friend bool operator==(const ResourceQuantity&, const ResourceQuantity&) = default;
 };
 
+// The GPU of a node that is labelled to have one and offers none, for example because its
+// driver is absent.  Every catalog's symbols know this text.
+inline constexpr std::string_view kDefaultGpuResource = "nvidia.com/gpu";
+
 // Sorted by resource; amounts are not zero.
 using Requests = std::vector<ResourceQuantity>;
 
@@ -106,6 +110,7 @@ struct PodShape {
   bool daemonset_annotation = false;  // cluster-autoscaler.kubernetes.io/daemonset-pod: "true"
   SafeToEvict safe_to_evict = SafeToEvict::kUnset;
   bool blocks_with_local_storage = false;  // A local volume that no annotation declares safe.
+  bool do_not_disrupt = false;  // karpenter.sh/do-not-disrupt, or the older do-not-evict.
 
   // What it needs.
   std::vector<HostPort> host_ports;
@@ -146,6 +151,7 @@ struct NodeInfo {
   bool ready = true;                 // The autoscaler's sense: conditions and taints.
   bool scale_down_disabled = false;  // cluster-autoscaler.kubernetes.io/scale-down-disabled: "true"
   bool upcoming = false;             // cluster-autoscaler.k8s.io/upcoming-node
+  bool do_not_disrupt = false;  // karpenter.sh/do-not-disrupt, or the older do-not-consolidate.
   std::optional<int64_t>
       to_be_deleted;  // Value of the ToBeDeletedByClusterAutoscaler taint, if an integer.
   std::optional<int64_t>

@@ -15,6 +15,8 @@ constexpr std::string_view kSafeToEvict = "cluster-autoscaler.kubernetes.io/safe
 constexpr std::string_view kSafeLocalVolumes =
     "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes";
 constexpr std::string_view kDaemonSetPod = "cluster-autoscaler.kubernetes.io/daemonset-pod";
+constexpr std::string_view kDoNotDisrupt = "karpenter.sh/do-not-disrupt";
+constexpr std::string_view kDoNotEvict = "karpenter.sh/do-not-evict";
 constexpr std::string_view kDoNotSchedule = "DoNotSchedule";
 
 // Writes fields one after the other such that different fields make different
@@ -104,7 +106,8 @@ class KeyWriter {
 
 bool MattersToRules(std::string_view annotation) {
   return annotation == kMirror || annotation == kConfigSource || annotation == kSafeToEvict ||
-         annotation == kSafeLocalVolumes || annotation == kDaemonSetPod;
+         annotation == kSafeLocalVolumes || annotation == kDaemonSetPod ||
+         annotation == kDoNotDisrupt || annotation == kDoNotEvict;
 }
 
 void WriteOwnership(KeyWriter& write, const objects::Pod& pod) {
@@ -199,6 +202,17 @@ SafeToEvict ParseSafeToEvict(const objects::Pod& pod) {
   return SafeToEvict::kOther;
 }
 
+// Karpenter takes "true", or how long from the pod's start on it is protected ("5m").
+// Nobody here knows when a pod started, so that a duration protects for good; what is
+// neither protects nothing.
+// Source: karpenter pkg/utils/pod/scheduling.go, IsDoNotDisruptActive.
+bool IsDoNotDisrupt(const objects::Pod& pod) {
+  if (Annotation(pod, kDoNotEvict) == "true") return true;
+  const std::string_view value = Annotation(pod, kDoNotDisrupt).value_or("");
+  const bool has_amount = value.find_first_of("123456789") != std::string_view::npos;
+  return value == "true" || (has_amount && !value.starts_with('-'));
+}
+
 // `names` is split at commas and not trimmed, as the autoscaler does.
 bool IsNamedIn(std::string_view names, std::string_view name) {
   while (true) {
@@ -254,6 +268,7 @@ void CompileOwnership(Symbols& symbols, const objects::Pod& pod, PodShape& shape
   shape.daemonset_annotation = Annotation(pod, kDaemonSetPod) == "true";
   shape.safe_to_evict = ParseSafeToEvict(pod);
   shape.blocks_with_local_storage = BlocksWithLocalStorage(pod);
+  shape.do_not_disrupt = IsDoNotDisrupt(pod);
 }
 
 void AddPorts(Symbols& symbols, const objects::Container& container, PodShape& shape) {

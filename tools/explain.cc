@@ -35,9 +35,9 @@ Outcome OutcomeOf(const Catalog& catalog, PodId pod, const DrainVerdict& verdict
 void JudgePods(const PlanContext& context, PassReplay& replay, Explanation& explanation) {
   const Catalog& catalog = context.catalog();
   for (const PodId pod : replay.snapshot().PodsOn(explanation.node)) {
-    const DrainVerdict verdict =
-        JudgePod(catalog, pod, context.request->planner.drain, &replay.budgets(),
-                 /*listers=*/true, context.request->now_s);
+    const DrainVerdict verdict = JudgePod(
+        catalog, pod, context.request->planner.drain, &replay.budgets(),
+        /*listers=*/true, context.request->now_s, context.groups->ManagerOf(explanation.node));
     explanation.pods.push_back({.pod = pod,
                                 .outcome = OutcomeOf(catalog, pod, verdict),
                                 .reason = verdict.reason,
@@ -86,7 +86,8 @@ void TryPlaces(const PlanContext& context, PassReplay& replay, Explanation& expl
   DrainJudge judge(context.catalog(), context.request->planner.drain, &replay.budgets(),
                    /*listers=*/true, context.request->now_s);
   ClusterSnapshot& snapshot = replay.snapshot();
-  judge.GetPodsToMove(snapshot.PodsOn(explanation.node), pods);
+  judge.GetPodsToMove(snapshot.PodsOn(explanation.node), pods,
+                      context.groups->ManagerOf(explanation.node));
   if (pods.blocked()) return;
   snapshot.Fork();
   snapshot.SetGhost(explanation.node);
@@ -103,7 +104,14 @@ void TryPlaces(const PlanContext& context, PassReplay& replay, Explanation& expl
 std::string Because(const PlanContext& context, const PlanReport::Kept& kept) {
   const NodeGroup* group = context.groups->Find(kept.why.node);
   const std::string name = group == nullptr ? "" : group->name;
-  if (kept.reason == "NotAutoscaled") return "It belongs to no node group that is autoscaled.";
+  if (kept.reason == "NotAutoscaled") {
+    const std::string_view why = DetailOf(context, kept.why);
+    return fmt::format("It belongs to no node group that is autoscaled{}{}.",
+                       why.empty() ? "" : ": ", why);
+  }
+  if (kept.reason == "ScaleDownDisabledAnnotation") {
+    return fmt::format("It is {}.", DetailOf(context, kept.why));
+  }
   if (kept.reason == "NotUnderutilized") {
     return fmt::format("That is more than the threshold, {}.",
                        Percent(ThresholdOf(context, kept.why.node)));

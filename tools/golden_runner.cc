@@ -48,6 +48,9 @@ namespace {
 using Json = nlohmann::json;
 using Reasons = std::map<std::string, std::string>;
 
+// The GPU label of the cloud provider with which the cases were recorded.
+constexpr std::string_view kGpuLabelOfCases = "TestGPULabel/accelerator";
+
 // --- The objects of a case ----------------------------------------------------
 
 struct Object {
@@ -262,6 +265,7 @@ class Replay {
         limit_(options_.at("unneeded_time_s"), options_.at("max_scale_down_parallelism")) {
     deletion_.scale_down_unneeded_time_s = options_.at("unneeded_time_s");
     deletion_.scale_down_unready_time_s = options_.at("unready_time_s");
+    deletion_.groups_have_templates = false;  // Those of the provider of the cases have none.
     deletion_.minimums.cores = extended_.value("min_cores", int64_t{0});
     deletion_.minimums.memory_bytes = extended_.value("min_memory_bytes", int64_t{0});
     budgets_.max_scale_down_parallelism = options_.at("max_scale_down_parallelism");
@@ -409,12 +413,15 @@ class Replay {
     }
     for (uint32_t n = 0; n < catalog.nodes(); ++n) {
       GroupId id = kNoGroup;
+      bool gpu_label = false;
       for (const Label& label : catalog.node(NodeId{n}).labels) {
+        gpu_label = gpu_label || catalog.Text(label.key) == kGpuLabelOfCases;
         if (catalog.Text(label.key) != "nodegroup") continue;
         if (const auto it = ids.find(catalog.Text(label.value)); it != ids.end()) id = it->second;
       }
       if (id != kNoGroup && snapshot.Contains(NodeId{n})) ++groups.groups[Index(id)].target_size;
       groups.group_of.push_back(id);
+      groups.gpu_label.push_back(gpu_label);
     }
     return groups;
   }

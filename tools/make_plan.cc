@@ -30,8 +30,9 @@ class ClockDeadline : public Deadline {
 // What each order sorts by; smaller goes first, equals stay as given.
 class SortKey {
  public:
-  SortKey(const ClusterSnapshot& snapshot, const PlanRequest& request)
+  SortKey(const ClusterSnapshot& snapshot, const NodeGroups& groups, const PlanRequest& request)
       : snapshot_(snapshot),
+        groups_(groups),
         request_(request),
         pdbs_(snapshot.catalog()),
         as_autoscaler_(snapshot.catalog(), request.planner.drain, nullptr, /*listers=*/false,
@@ -49,12 +50,13 @@ class SortKey {
         if (pods_.blocked() || !pods_.move.empty()) return 2;
         return pods_.on_completion.empty() ? 0 : 1;
       case CandidateOrder::kFewestPods:
-        as_pass_.GetPodsToMove(snapshot_.PodsOn(node), pods_);
+        as_pass_.GetPodsToMove(snapshot_.PodsOn(node), pods_, groups_.ManagerOf(node));
         return pods_.blocked() ? kLast : static_cast<double>(pods_.move.size());
       case CandidateOrder::kLeastUtilized: {
         const UtilizationOptions options{
             .ignore_daemonsets = request_.planner.ignore_daemonsets_utilization,
-            .ignore_mirror_pods = request_.planner.ignore_mirror_pods_utilization};
+            .ignore_mirror_pods = request_.planner.ignore_mirror_pods_utilization,
+            .gpu_label = groups_.HasGpuLabel(node)};
         const std::optional<Utilization> utilization =
             CalculateUtilization(snapshot_, node, options, request_.now_s);
         // NaN is 0/0: nothing is asked of nothing.
@@ -67,6 +69,7 @@ class SortKey {
 
  private:
   const ClusterSnapshot& snapshot_;
+  const NodeGroups& groups_;
   const PlanRequest& request_;
   PdbTracker pdbs_;
   DrainJudge as_autoscaler_;
@@ -74,9 +77,9 @@ class SortKey {
   PodsToMove pods_;
 };
 
-void Sort(const ClusterSnapshot& snapshot, const PlanRequest& request,
+void Sort(const ClusterSnapshot& snapshot, const NodeGroups& groups, const PlanRequest& request,
           std::vector<NodeId>& candidates) {
-  SortKey key(snapshot, request);
+  SortKey key(snapshot, groups, request);
   std::vector<std::pair<double, NodeId>> keyed;
   for (const NodeId node : candidates) keyed.emplace_back(key(node), node);
   std::stable_sort(keyed.begin(), keyed.end(),
@@ -187,7 +190,7 @@ std::vector<NodeId> OrderedCandidates(const ClusterSnapshot& snapshot, const Nod
                                       const PlanRequest& request) {
   MadePlan made;
   FindCandidates(snapshot, groups, made);
-  Sort(snapshot, request, made.candidates);
+  Sort(snapshot, groups, request, made.candidates);
   return std::move(made.candidates);
 }
 
@@ -196,7 +199,7 @@ absl::StatusOr<MadePlan> MakePlan(ClusterSnapshot& snapshot, const NodeGroups& g
   const Clock::time_point start = Clock::now();
   MadePlan made;
   FindCandidates(snapshot, groups, made);
-  Sort(snapshot, request, made.candidates);
+  Sort(snapshot, groups, request, made.candidates);
   made.order = made.candidates;
   const std::vector<int64_t> quotas = Quotas(snapshot, groups);
   Exclusions exclusions(snapshot.catalog().nodes(), made);

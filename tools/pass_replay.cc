@@ -64,7 +64,8 @@ std::optional<Utilization> PassReplay::UtilizationOf(NodeId node) const {
   }
   return CalculateUtilization(snapshot_, node,
                               {.ignore_daemonsets = ignore_daemonsets,
-                               .ignore_mirror_pods = options.ignore_mirror_pods_utilization},
+                               .ignore_mirror_pods = options.ignore_mirror_pods_utilization,
+                               .gpu_label = context_.groups->HasGpuLabel(node)},
                               context_.request->now_s);
 }
 

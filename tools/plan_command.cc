@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <iostream>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -336,6 +337,8 @@ int PlanCommand::Run(std::ostream& out, std::ostream& err) const {
 
   progress.Say("planning");
   const NodeGroups groups = AssignGroups(cluster->snapshot.catalog(), rules);
+  std::ranges::move(GroupWarnings(cluster->snapshot.catalog(), rules),
+                    std::back_inserter(cluster->warnings));
   if (absl::Status s = CheckStrict(load, *cluster); !s.ok()) {
     progress.Done();
     PrintLoadWarnings(*cluster, err);

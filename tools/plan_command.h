@@ -16,6 +16,7 @@
 #include "engine/parallel.h"
 #include "engine/planner.h"
 #include "tools/file_identity.h"
+#include "tools/input_warning.h"
 #include "tools/load_cluster.h"
 #include "tools/make_plan.h"
 #include "tools/plan_report.h"

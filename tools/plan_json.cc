@@ -192,6 +192,7 @@ Json KeptJson(const PlanReport& report, const PlanReport::Kept& kept, const Plac
   const UnremovableNode& why = kept.why;
   Json json = NodeHeadJson(report, why.node);
   json["reason"] = kept.reason;
+  if (const auto detail = DetailOf(report.context, why); !detail.empty()) json["detail"] = detail;
   PutUtilization(report.context, why.node, json);
   if (why.before) PutPastVerdict(catalog, *why.before, json);
   if (why.pod == kNoPod) return json;

@@ -155,14 +155,13 @@ void PrintRemovalsWide(const PlanReport& report, std::ostream& out) {
 
 void PrintKeptNodes(const PlanReport& report, std::ostream& out) {
   const PlanContext& context = report.context;
-  Table table({"NODE", "GROUP", "TYPE", "ZONE", "CAPACITY", "UTILIZATION", "REASON", "POD"});
+  Table table({"NODE", "GROUP", "TYPE", "ZONE", "CAPACITY", "UTILIZATION", "REASON", "DETAIL"});
   for (const PlanReport::Kept& kept : report.keep) {
     const NodeId node = kept.why.node;
     const NodeFacts& facts = report.facts[Index(node)];
     table.AddRow({std::string(context.catalog().NodeName(node)), GroupName(context, node),
                   OrDash(facts.instance_type), OrDash(facts.zone), OrDash(facts.capacity_type),
-                  UtilizationText(context, node), ReasonText(kept),
-                  KeptDetail(context.catalog(), kept.why)});
+                  UtilizationText(context, node), ReasonText(kept), KeptBy(context, kept.why)});
   }
   table.Print(out);
 }
@@ -228,7 +227,7 @@ std::string Meaning(const PlanReport& report, std::string_view reason) {
   }
   static const std::map<std::string_view, std::string> kMeanings = {
       {"NoPlaceToMovePods", "some pod fits on no other node"},
-      {"NotAutoscaled", "in no node group: control plane, or excluded"},
+      {"NotAutoscaled", "in no node group"},
       {"NodeGroupMinSizeReached", "its group may not get smaller"},
       {"AtomicScaleDownFailed", "its group goes as a whole or not at all"},
       {"ScaleDownDisabledAnnotation", "annotated scale-down-disabled"},
@@ -256,10 +255,30 @@ std::map<std::string_view, size_t> FinerReasons(const PlanReport& report, std::s
   return counts;
 }
 
+// One row where all are in no group for one reason, else one more for each reason.
+void AddNotAutoscaled(const PlanReport& report, size_t nodes, Table& table) {
+  const std::string reason(ToString(UnremovableReason::kNotAutoscaled));
+  std::map<std::string_view, size_t> details;
+  for (const PlanReport::Kept& kept : report.keep) {
+    if (kept.reason == reason) ++details[DetailOf(report.context, kept.why)];
+  }
+  const bool one = details.size() == 1 && !details.begin()->first.empty();
+  table.AddRow({reason, WithCommas(nodes),
+                one ? std::string(details.begin()->first) : Meaning(report, reason)});
+  if (one) return;
+  for (const auto& [detail, count] : details) {
+    if (!detail.empty()) table.AddRow({"", WithCommas(count), std::string(detail)});
+  }
+}
+
 void PrintKeptReasons(const PlanReport& report, const Style& style, std::ostream& out) {
   Table table({"", "", ""});
   table.Indent(2).AlignRight(1).FitTo(style.columns).ShortenEnd(2);
   for (const auto& [reason, nodes] : report.kept_by_reason) {
+    if (reason == ToString(UnremovableReason::kNotAutoscaled)) {
+      AddNotAutoscaled(report, nodes, table);
+      continue;
+    }
     table.AddRow({std::string(reason), WithCommas(nodes), Meaning(report, reason)});
     for (const auto& [why, count] : FinerReasons(report, reason)) {
       table.AddRow({"  " + std::string(why), WithCommas(count), ""});

@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "tools/completeness.h"
+#include "tools/groups.h"
 
 namespace ebb {
 namespace {
@@ -166,6 +167,23 @@ std::string KeptDetail(const Catalog& catalog, const UnremovableNode& why) {
     }
   }
   return reason == UnremovableReason::kNoPlaceToMovePods ? text + " fits nowhere else" : text;
+}
+
+std::string_view DetailOf(const PlanContext& context, const UnremovableNode& why) {
+  if (why.reason == UnremovableReason::kNotAutoscaled) {
+    return ToText(context.groups->WhyNoGroup(why.node));
+  }
+  if (why.reason == UnremovableReason::kScaleDownDisabledAnnotation) {
+    return context.catalog().node(why.node).scale_down_disabled
+               ? "annotated cluster-autoscaler.kubernetes.io/scale-down-disabled"
+               : "annotated karpenter.sh/do-not-disrupt or do-not-consolidate";
+  }
+  return "";
+}
+
+std::string KeptBy(const PlanContext& context, const UnremovableNode& why) {
+  std::string pod = KeptDetail(context.catalog(), why);
+  return pod.empty() ? std::string(DetailOf(context, why)) : pod;
 }
 
 double ThresholdOf(const PlanContext& context, NodeId node) {

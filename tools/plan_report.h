@@ -92,6 +92,11 @@ PlanReport MakeReport(const PlanContext& context);
 std::string ReasonText(const PlanReport::Kept& kept);
 // "default/db-0: NotEnoughPdb db"; empty where no pod is to blame.
 std::string KeptDetail(const Catalog& catalog, const UnremovableNode& why);
+// What a reason leaves open: why the node is in no group ("a Fargate node"), or whose
+// annotation keeps it.  Empty where there is nothing to add.
+std::string_view DetailOf(const PlanContext& context, const UnremovableNode& why);
+// The one of the two that is not empty, if any.
+std::string KeptBy(const PlanContext& context, const UnremovableNode& why);
 // Above which utilization the node stays.
 double ThresholdOf(const PlanContext& context, NodeId node);
 // Whether cpu and memory were looked at: on a node with GPUs these alone are.

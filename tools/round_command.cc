@@ -9,6 +9,7 @@
 #include <chrono>
 #include <functional>
 #include <iostream>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -569,6 +570,8 @@ int RunRound(const PlanCommand& command, std::ostream& out, std::ostream& err) {
   if (absl::Status s = JudgeInput(watch, std::move(stats), command.load, cluster); !s.ok()) {
     return Fail(s, err);
   }
+  std::ranges::move(GroupWarnings(cluster.snapshot.catalog(), files->groups),
+                    std::back_inserter(cluster.warnings));
   if (absl::Status s = CheckStrict(command.load, cluster); !s.ok()) {
     PrintLoadWarnings(cluster, err);
     return Fail(s, err);

@@ -516,9 +516,8 @@ void CountUnregistered(const RoundEvents& events, const GroupRules& rules, NodeG
           absl::StrCat("unregisteredNodes: no node of group ", name, " is in the cluster"));
       continue;
     }
-    const auto rule = std::ranges::find(
-        rules.rules, name, [](const GroupRule& r) -> const auto& { return r.group.name; });
-    if (rule == rules.rules.end() || !rule->has_target_size) group->target_size += count;
+    const GroupRule* const rule = FindRule(rules, name);
+    if (rule == nullptr || !rule->has_target_size) group->target_size += count;
   }
 }
 

@@ -73,6 +73,7 @@ struct App {
     if (tolerates) pod.ToleratesKey("dedicated");
     if (dice.Percent(3)) pod.DeletedAt(kNow - 200 + dice.Below(400));
     if (dice.Percent(1)) pod.Mirror();
+    if (dice.Percent(3)) pod.Annotation("karpenter.sh/do-not-disrupt", "true");
     return pod;
   }
 
@@ -252,8 +253,10 @@ class Scenario {
     groups_.groups[0].name = "one";
     groups_.groups[1].name = "whole";
     groups_.groups[1].atomic = true;
+    if (dice_.Percent(50)) groups_.groups[1].managed_by = PoolManager::kKarpenter;
     for (uint32_t n = 0; n < snapshot_.catalog().nodes(); ++n) {
       groups_.group_of.push_back(n % 11 == 7 ? kNoGroup : GroupId{n % 5 == 3 ? 1u : 0u});
+      groups_.gpu_label.push_back(n % 13 == 5);
     }
   }
 

@@ -74,6 +74,54 @@ Cluster Nodes(Cluster cluster, std::initializer_list<std::string_view> names) {
   return cluster;
 }
 
+// --- Groups ----------------------------------------------------------------------------
+
+TEST_F(PlannerTest, WhatKarpenterProtectsStaysInItsGroupsAlone) {
+  const auto kept = [&](PoolManager manager) {
+    Restart();
+    Use(Shared()
+            .Add(Node("a").Annotation("karpenter.sh/do-not-disrupt", "true"))
+            .Add(Node("b").Annotation("karpenter.sh/do-not-consolidate", "true"))
+            .Add(Node("c"))
+            .Add(Node("d"))
+            .Add(Pod("agent").On("c").DaemonSet().Annotation("karpenter.sh/do-not-evict", "true")));
+    groups_.groups[0].managed_by = manager;
+    return Kept(snapshot_, Pass({"a", "b", "c"}));
+  };
+  EXPECT_EQ(kept(PoolManager::kClusterAutoscaler), "");
+  EXPECT_EQ(kept(PoolManager::kKarpenter),
+            "a=ScaleDownDisabledAnnotation b=ScaleDownDisabledAnnotation c=BlockedByPod");
+}
+
+// A pod that the pass itself moved onto a node of Karpenter's is protected there.
+TEST_F(PlannerTest, PodThatMovedToKarpentersNodeKeepsIt) {
+  Use(Shared()
+          .Add(Node("a"))
+          .Add(Node("b"))
+          .Add(Node("c").Cpu(0))
+          .Add(Pod("job").On("a").Cpu(100).Annotation("karpenter.sh/do-not-disrupt", "true")));
+  groups_.groups.push_back(groups_.groups[0]);
+  groups_.groups[1].managed_by = PoolManager::kKarpenter;
+  groups_.group_of[1] = GroupId{1};
+  const Plan plan = Pass({"a", "b"});
+  EXPECT_EQ(Removals(snapshot_, plan), "a: job>b");
+  EXPECT_EQ(Kept(snapshot_, plan), "b=BlockedByPod");
+}
+
+// The symptom: a node with a GPU whose driver is absent was judged by its cpu.
+TEST_F(PlannerTest, GpuLabelWithoutADriverIsAGpuUsedByNothing) {
+  Use(Shared().Add(Node("a")).Add(Node("b")).Add(Pod("p").On("a").Cpu(3000)));
+  EXPECT_EQ(Kept(snapshot_, Pass({"a"})), "a=NotUnderutilized");
+  groups_.gpu_label = {true, false};
+  const Plan plan = Pass({"a"});
+  EXPECT_EQ(Removals(snapshot_, plan), "a: p>b");
+  EXPECT_EQ(plan.utilization[0]->utilization, 0);
+  EXPECT_EQ(snapshot_.catalog().Text(plan.utilization[0]->resource), "nvidia.com/gpu");
+  // It is the GPU threshold that counts.
+  groups_.groups[0].scale_down_gpu_utilization_threshold = -1;
+  EXPECT_EQ(Kept(snapshot_, Pass({"a"})), "a=NotUnderutilized");
+}
+
 // --- The scan pointer ------------------------------------------------------------------
 
 TEST_F(PlannerTest, FirstScanStartsAtTheSecondNode) {

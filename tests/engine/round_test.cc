@@ -412,6 +412,49 @@ TEST_F(RoundTest, ClusterMinimumsHold) {
             "b=MinimalResourceLimitExceeded c=MinimalResourceLimitExceeded");
 }
 
+// A virtual kubelet says that it has any number of cores; they are none of the cluster's.
+TEST_F(RoundTest, ClusterMinimumsDoNotCountVirtualKubelets) {
+  ClusterSnapshot snapshot =
+      Cluster()
+          .Add(Node("a"))
+          .Add(Node("b"))
+          .Add(Node("v")
+                   .Cpu(1'000'000)
+                   .Label("type", "virtual-kubelet")
+                   .Annotation("cluster-autoscaler.kubernetes.io/scale-down-disabled", "true"))
+          .Build();
+  ScaleDownOptions options = AtOnce();
+  options.deletion.minimums.cores = 4;  // Of 8 that are real.
+  ScaleDown scale_down(options);
+  NodeGroups groups = OneGroup(snapshot);
+  groups.group_of[2] = kNoGroup;
+  const RoundResult result = scale_down.Round(snapshot, groups, {.now_s = kStart});
+  EXPECT_EQ(Names(snapshot, result.start.empty), "a");
+  EXPECT_EQ(NotYetText(snapshot, result), "b=MinimalResourceLimitExceeded");
+}
+
+// The autoscaler counts all GPUs of the cluster before it deletes anything.
+TEST_F(RoundTest, NothingGoesWhileSomeNodesGpusCannotBeCounted) {
+  ClusterSnapshot snapshot = Cluster().Add(Node("a")).Add(Node("b")).Add(Node("gpu")).Build();
+  NodeGroups groups = OneGroup(snapshot);
+  groups.gpu_label = {false, false, true};
+  const auto may_go = [&](bool templates) {
+    ScaleDownOptions options = AtOnce();
+    options.deletion.groups_have_templates = templates;
+    ScaleDown scale_down(options);
+    const RoundResult result = scale_down.Round(snapshot, groups, {.now_s = kStart});
+    EXPECT_EQ(result.log.empty(), !result.may_go.empty.empty());
+    return Names(snapshot, result.may_go.empty);
+  };
+  EXPECT_EQ(may_go(true), "a b gpu");
+  EXPECT_EQ(may_go(false), "a b gpu");  // The first node of the group stands for all.
+  groups.gpu_label = {true, false, false};
+  EXPECT_EQ(may_go(true), "a b gpu");
+  EXPECT_EQ(may_go(false), "");
+  groups.group_of[0] = kNoGroup;
+  EXPECT_EQ(may_go(true), "");
+}
+
 TEST_F(RoundTest, AtomicGroupGoesWholeOrNotAtAll) {
   ClusterSnapshot snapshot = Cluster()
                                  .Add(Node("a"))

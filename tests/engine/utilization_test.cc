@@ -160,5 +160,23 @@ TEST_F(UtilizationTest, OtherExtendedResourcesAreNoGpus) {
   EXPECT_EQ(Name(result), "cpu");
 }
 
+TEST_F(UtilizationTest, GpuLabelCountsWhereNoGpuIsOffered) {
+  const Pod busy = On("p").Cpu(3000);
+  const auto labelled = Measure(Cluster().Add(N()).Add(busy), {.gpu_label = true});
+  EXPECT_EQ(Name(labelled), "nvidia.com/gpu");
+  EXPECT_EQ(labelled->utilization, 0);
+  EXPECT_EQ(labelled->cpu, 0);
+  const auto zero =
+      Measure(Cluster().Add(N().Resource("nvidia.com/gpu", 0)).Add(busy), {.gpu_label = true});
+  EXPECT_EQ(Name(zero), "nvidia.com/gpu");
+  EXPECT_EQ(zero->utilization, 0);
+  const auto offered =
+      Measure(Cluster().Add(N().Resource("amd.com/gpu", 4)).Add(On("q").Request("amd.com/gpu", 1)),
+              {.gpu_label = true});
+  EXPECT_EQ(Name(offered), "amd.com/gpu");
+  EXPECT_EQ(offered->utilization, 0.25);
+  EXPECT_EQ(Name(Measure(Cluster().Add(N()).Add(busy))), "cpu");
+}
+
 }  // namespace
 }  // namespace ebb

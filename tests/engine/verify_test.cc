@@ -194,6 +194,21 @@ const Tampering kTamperings[] = {
      "node \"a\" goes although budget \"default/web\" has nothing left for pod"},
     {"more nodes than the limit", [](Case& c) { c.input.unneeded_limit = 0; },
      "removes 1 nodes where 0 may go"},
+    {"a pod disrupted that Karpenter protects",
+     [](Case& c) {
+       c = Case(Cluster().Add(Node("a")).Add(Node("b")).Add(
+           Pod("job").On("a").Annotation("karpenter.sh/do-not-disrupt", "true")));
+       c.groups.groups[0].managed_by = PoolManager::kKarpenter;
+       c.Remove("a", {{"job", "b"}});
+     },
+     "node \"a\" goes although Karpenter must not disrupt pod \"default/job\""},
+    {"a node gone that Karpenter protects",
+     [](Case& c) {
+       c = Case(Cluster().Add(Node("a").Annotation("karpenter.sh/do-not-disrupt", "true")));
+       c.groups.groups[0].managed_by = PoolManager::kKarpenter;
+       c.Remove("a", {});
+     },
+     "node \"a\" is annotated to stay"},
     {"a node without a group", [](Case& c) { c.groups.group_of[0] = kNoGroup; },
      "node \"a\" belongs to no group"},
     {"a node that went meanwhile", [](Case& c) { c.snapshot.RemoveNode(c.N("a")); },

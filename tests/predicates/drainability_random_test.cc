@@ -74,6 +74,8 @@ Pod RandomPod(Dice& dice, Text name) {
   annotate(5, "cluster-autoscaler.kubernetes.io/daemonset-pod", dice.Of<Text>({"true", "no"}));
   annotate(30, "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes",
            dice.Of<Text>({"a", "b,a", " a", "b"}));
+  annotate(10, "karpenter.sh/do-not-disrupt", dice.Of<Text>({"true", "5m", "false", "0s", "-5m"}));
+  annotate(5, "karpenter.sh/do-not-evict", dice.Of<Text>({"true", "5m"}));
   if (dice.Percent(15)) {
     pod.meta.deletion_time = kNow - 30 - dice.Below(3) * 30 - dice.Below(2);
     if (dice.Percent(50)) pod.termination_grace_period_s = dice.Below(3) * 30;
@@ -139,6 +141,15 @@ class Twin {
     for (const OwnerReference& owner : pod.meta.owners) {
       if (owner.controller && controller_ == nullptr) controller_ = &owner;
     }
+  }
+
+  // On a node that Karpenter manages.
+  std::string JudgeForKarpenter() const {
+    const bool active = !pod_.meta.deletion_time && pod_.phase == "Running";
+    const Text keeps = Annotation("karpenter.sh/do-not-disrupt").value_or("");
+    const bool annotated =
+        keeps == "true" || keeps == "5m" || Annotation("karpenter.sh/do-not-evict") == "true";
+    return active && annotated ? "DoNotDisruptAnnotation" : Judge();
   }
 
   std::string Judge() const {
@@ -303,6 +314,17 @@ TEST(DrainabilityRandomTest, EveryVerdictIsTheTwinsWhileBudgetsAreSpent) {
                   want)
             << where;
         ASSERT_EQ(TextOf(catalog, judge.Judge(PodId{p})), want) << where;
+        const std::string karpenter = twin.JudgeForKarpenter();
+        ++seen["Karpenter " + karpenter.substr(0, karpenter.find(' '))];
+        ASSERT_EQ(TextOf(catalog, JudgePod(catalog, PodId{p}, options, &budgets, listers, kNow,
+                                           PoolManager::kKarpenter)),
+                  karpenter)
+            << where;
+        PodsToMove alone;
+        judge.GetPodsToMove(std::vector<PodId>{PodId{p}}, alone, PoolManager::kKarpenter);
+        ASSERT_EQ(alone.blocked() && alone.reason == BlockingPodReason::kDoNotDisruptAnnotation,
+                  karpenter == "DoNotDisruptAnnotation")
+            << where;
         if (want != "undefined" || !dice.Percent(30)) continue;
         budgets.RemovePods(std::vector<PodId>{PodId{p}});
         for (const Text budget : twin.Budgets()) --remaining[budget];
@@ -331,7 +353,7 @@ TEST(DrainabilityRandomTest, EveryVerdictIsTheTwinsWhileBudgetsAreSpent) {
   for (const char* outcome :
        {"undefined", "drain", "skip", "wait", "ControllerNotFound", "MinReplicasReached",
         "NotReplicated", "LocalStorageRequested", "NotSafeToEvictAnnotation",
-        "UnmovableKubeSystemPod", "NotEnoughPdb"}) {
+        "UnmovableKubeSystemPod", "NotEnoughPdb", "Karpenter DoNotDisruptAnnotation"}) {
     EXPECT_GT(seen[outcome], 50u) << outcome;
   }
 }

@@ -305,16 +305,17 @@ TEST(BlockingPodReasonTest, SpellsEveryReasonAsTheAutoscalerDoes) {
   EXPECT_EQ(ToString(kUnmovableKubeSystemPod), "UnmovableKubeSystemPod");
   EXPECT_EQ(ToString(kNotEnoughPdb), "NotEnoughPdb");
   EXPECT_EQ(ToString(kUnexpectedError), "UnexpectedError");
+  EXPECT_EQ(ToString(kDoNotDisruptAnnotation), "DoNotDisruptAnnotation");
 }
 
 class GetPodsToMoveTest : public testing::Test {
  protected:
-  void Judge(const Cluster& cluster) {
+  void Judge(const Cluster& cluster, PoolManager manager = PoolManager::kClusterAutoscaler) {
     snapshot_ = cluster.Build();
     const PdbTracker pdbs(snapshot_.catalog());
     const DrainOptions options;
     DrainJudge judge(snapshot_.catalog(), options, &pdbs, true, kNow);
-    judge.GetPodsToMove(snapshot_.PodsOn(NodeId{0}), result_);
+    judge.GetPodsToMove(snapshot_.PodsOn(NodeId{0}), result_, manager);
   }
   std::string Names(const std::vector<PodId>& pods) const {
     std::string names;
@@ -354,6 +355,52 @@ TEST_F(GetPodsToMoveTest, FirstPodThatBlocksIsNamed) {
   ASSERT_TRUE(result_.blocked());
   EXPECT_EQ(result_.blocking_pod, PodNamed(snapshot_, "bare"));
   EXPECT_EQ(result_.reason, BlockingPodReason::kNotReplicated);
+}
+
+constexpr const char* kDoNotDisrupt = "karpenter.sh/do-not-disrupt";
+
+TEST_F(GetPodsToMoveTest, DoNotDisruptKeepsKarpentersNodesAndNoOthers) {
+  const Cluster cluster = Cluster()
+                              .Add(Node("n"))
+                              .Add(Pod("web-0").On("n"))
+                              .Add(Pod("job").On("n").Annotation(kDoNotDisrupt, "true"));
+  Judge(cluster);
+  EXPECT_EQ(Names(result_.move), "web-0 job");
+  Judge(cluster, PoolManager::kKarpenter);
+  ASSERT_TRUE(result_.blocked());
+  EXPECT_EQ(result_.blocking_pod, PodNamed(snapshot_, "job"));
+  EXPECT_EQ(result_.reason, BlockingPodReason::kDoNotDisruptAnnotation);
+}
+
+// As Karpenter has it: whatever else the pod is, unless it goes by itself.
+TEST_F(GetPodsToMoveTest, DoNotDisruptHoldsForEveryPodThatIsActive) {
+  const auto blocks = [&](Pod pod) {
+    Judge(Cluster().Add(Node("n")).Add(pod.On("n").Annotation(kDoNotDisrupt, "true")),
+          PoolManager::kKarpenter);
+    return result_.blocked();
+  };
+  EXPECT_TRUE(blocks(Pod("agent").DaemonSet()));
+  EXPECT_TRUE(blocks(Pod("static").Mirror()));
+  EXPECT_TRUE(blocks(Pod("safe").SafeToEvict("true")));
+  EXPECT_FALSE(blocks(Pod("going").DeletedAt(kNow)));
+  EXPECT_FALSE(blocks(Pod("ended").Phase("Succeeded")));
+  EXPECT_FALSE(blocks(Pod("failed").Phase("Failed")));
+}
+
+TEST_F(GetPodsToMoveTest, DoNotDisruptIsTrueOrADuration) {
+  const auto blocks = [&](const char* key, const char* value) {
+    Judge(Cluster().Add(Node("n")).Add(Pod("p").On("n").Annotation(key, value)),
+          PoolManager::kKarpenter);
+    return result_.blocked();
+  };
+  for (const char* value : {"true", "5m", "1h30m", "+1.5h"}) {
+    EXPECT_TRUE(blocks(kDoNotDisrupt, value)) << value;
+  }
+  for (const char* value : {"false", "", "0s", "-5m", "True"}) {
+    EXPECT_FALSE(blocks(kDoNotDisrupt, value)) << value;
+  }
+  EXPECT_TRUE(blocks("karpenter.sh/do-not-evict", "true"));
+  EXPECT_FALSE(blocks("karpenter.sh/do-not-evict", "5m"));
 }
 
 TEST_F(GetPodsToMoveTest, ResultOfTheNodeBeforeIsForgotten) {

@@ -18,11 +18,12 @@ std::vector<NodeId> List(const ClusterSnapshot& snapshot) {
 }
 
 PodsToMove Sort(const ClusterSnapshot& snapshot, NodeId node, const DrainOptions& options,
-                const PdbTracker& pdbs, int64_t now_s) {
+                const PdbTracker& pdbs, int64_t now_s, PoolManager manager) {
   const Catalog& catalog = snapshot.catalog();
   PodsToMove pods;
   for (const PodId pod : snapshot.PodsOn(node)) {
-    const DrainVerdict verdict = JudgePod(catalog, pod, options, &pdbs, /*listers=*/true, now_s);
+    const DrainVerdict verdict =
+        JudgePod(catalog, pod, options, &pdbs, /*listers=*/true, now_s, manager);
     if (verdict.outcome == DrainOutcome::kBlock) {
       pods.blocking_pod = pod;
       pods.reason = verdict.reason;
@@ -201,7 +202,8 @@ Plan PlannerTwin::Pass(const ClusterSnapshot& start, const NodeGroups& groups,
       keep({.node = node, .reason = UnremovableReason::kNoNodeInfo, .pdb = {}});
       continue;
     }
-    const PodsToMove pods = Sort(snapshot, node, options_.drain, pdbs, input.now_s);
+    const PodsToMove pods =
+        Sort(snapshot, node, options_.drain, pdbs, input.now_s, groups.ManagerOf(node));
     if (pods.blocked()) {
       keep({.node = node,
             .reason = UnremovableReason::kBlockedByPod,

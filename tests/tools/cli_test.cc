@@ -125,7 +125,7 @@ Kept: 4 nodes
   BlockedByPod       1
     NotEnoughPdb     1
   NoPlaceToMovePods  1  some pod fits on no other node
-  NotAutoscaled      1  in no node group: control plane, or excluded
+  NotAutoscaled      1  control plane
   NotUnderutilized   1  more is requested than the threshold, 50.0%
 
 In the way of most nodes:
@@ -156,8 +156,8 @@ Freed: 8 cores and 16.0 GiB of memory
 GROUP  GO  OF  CPU    MEMORY
 web     2   4  8.0  16.0 GiB
 
-NODE     GROUP  TYPE  ZONE  CAPACITY  UTILIZATION   REASON             POD
-cp       -      -     -     -         -             NotAutoscaled
+NODE     GROUP  TYPE  ZONE  CAPACITY  UTILIZATION   REASON             DETAIL
+cp       -      -     -     -         -             NotAutoscaled      control plane
 guarded  web    -     -     -         25.0% cpu     BlockedByPod       default/db-0: NotEnoughPdb db
 busy     web    -     -     -         62.5% cpu     NotUnderutilized
 ssd      disk   -     -     -         12.5% memory  NoPlaceToMovePods  default/disk-0 fits nowhere else
@@ -166,7 +166,7 @@ Kept: 4 nodes
   BlockedByPod       1
     NotEnoughPdb     1
   NoPlaceToMovePods  1  some pod fits on no other node
-  NotAutoscaled      1  in no node group: control plane, or excluded
+  NotAutoscaled      1  control plane
   NotUnderutilized   1  more is requested than the threshold, 50.0%
 
 In the way of most nodes:

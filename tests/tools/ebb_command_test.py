@@ -718,6 +718,173 @@ class BadInputTest(EbbTest):
             self.assertIn(flag, out)
 
 
+def machine(name, labels, provider_id="", taints=(), annotations=None, cpu="4"):
+    """A node as a cloud makes it: `labels` beside those that every kubelet sets."""
+    made = node(name, cpu=cpu)
+    made["metadata"]["labels"] = {
+        "beta.kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64",
+        "kubernetes.io/hostname": name, "kubernetes.io/os": "linux", **labels}
+    made["metadata"]["annotations"] = {"volumes.kubernetes.io/controller-managed-attach-detach":
+                                       "true", **(annotations or {})}
+    made["spec"] = {"providerID": provider_id,
+                    "taints": [{"key": k, "value": v, "effect": "NoSchedule"} for k, v in taints]}
+    return made
+
+
+def eks(name, group):
+    return machine(name, {"eks.amazonaws.com/nodegroup": group,
+                          "eks.amazonaws.com/capacityType": "ON_DEMAND",
+                          "node.kubernetes.io/instance-type": "m5.xlarge",
+                          "topology.kubernetes.io/zone": "eu-west-1a"},
+                   "aws:///eu-west-1a/i-" + name)
+
+
+def karpenter(name, pool, annotations=None):
+    return machine(name, {"karpenter.sh/nodepool": pool, "karpenter.sh/capacity-type": "spot",
+                          "karpenter.sh/initialized": "true", "karpenter.sh/registered": "true",
+                          "node.kubernetes.io/instance-type": "m5.xlarge"},
+                   "aws:///eu-west-1a/i-" + name, annotations=annotations)
+
+
+def fargate(name):
+    return machine(name, {"eks.amazonaws.com/compute-type": "fargate",
+                          "topology.kubernetes.io/zone": "eu-west-1a"},
+                   "aws:///eu-west-1a/1234567890-abc/" + name,
+                   taints=[("eks.amazonaws.com/compute-type", "fargate")])
+
+
+def aci(name):
+    return machine(name, {"alpha.service-controller.kubernetes.io/exclude-balancer": "true",
+                          "kubernetes.azure.com/managed": "false",
+                          "kubernetes.azure.com/role": "agent", "kubernetes.io/role": "agent",
+                          "node-role.kubernetes.io/agent": "",
+                          "node.kubernetes.io/exclude-from-external-load-balancers": "true",
+                          "type": "virtual-kubelet"},
+                   taints=[("virtual-kubelet.io/provider", "azure")], cpu="10k")
+
+
+def annotated(made, key, value):
+    made["metadata"].setdefault("annotations", {})[key] = value
+    return made
+
+
+class GroupsTest(EbbTest):
+    """Clusters of the clouds: which group their nodes are in, and why in none."""
+
+    def plan(self, items, *words):
+        return self.ebb_json("plan", self.dump(items), "--now", START, *words)
+
+    def kept(self, plan):
+        return {n["node"]: (n["reason"], n.get("detail", "")) for n in plan["keep"]}
+
+    def removed(self, plan):
+        return {n["node"]: n["group"] for n in plan["remove"]}
+
+    def groups_file(self, text):
+        return self.write("groups.yaml", text)
+
+    def test_fargate_nodes_of_eks_are_never_removed(self):
+        cluster = [eks("ip-10-0-0-1.ec2.internal", "general"),
+                   eks("ip-10-0-0-2.ec2.internal", "general"),
+                   fargate("fargate-ip-10-0-0-3.ec2.internal"),
+                   fargate("fargate-ip-10-0-0-4.ec2.internal"),
+                   machine("ip-10-0-0-9.ec2.internal", {}, "aws:///eu-west-1a/i-9"),
+                   pod("web", "ip-10-0-0-1.ec2.internal"),
+                   pod("serverless", "fargate-ip-10-0-0-4.ec2.internal", cpu="100m")]
+        plan = self.plan(cluster)
+        self.assertEqual(self.removed(plan), {"ip-10-0-0-1.ec2.internal": "general",
+                                              "ip-10-0-0-2.ec2.internal": "general"})
+        kept = self.kept(plan)
+        for name in ["fargate-ip-10-0-0-3.ec2.internal", "fargate-ip-10-0-0-4.ec2.internal"]:
+            self.assertEqual(kept[name], ("NotAutoscaled", "a Fargate node"))
+        reason, detail = kept["ip-10-0-0-9.ec2.internal"]
+        self.assertEqual(reason, "NotAutoscaled")
+        self.assertIn("in no node group", detail)
+        table = self.ebb("plan", self.dump(cluster))[0]
+        self.assertIn("2  a Fargate node", table)
+        self.assertIn("a Fargate node", self.ebb("plan", self.dump(cluster), "-o", "wide")[0])
+        explained = self.ebb("plan", self.dump(cluster), "--explain",
+                             "fargate-ip-10-0-0-3.ec2.internal")[0]
+        self.assertIn("a Fargate node", explained)
+
+    def test_the_virtual_node_of_aks_is_never_removed(self):
+        pool = {"agentpool": "nodepool1", "kubernetes.azure.com/agentpool": "nodepool1",
+                "kubernetes.azure.com/mode": "user", "kubernetes.azure.com/role": "agent"}
+        cluster = [machine("aks-nodepool1-1-vmss000000", pool, "azure:///subscriptions/s/0"),
+                   machine("aks-nodepool1-1-vmss000001", pool, "azure:///subscriptions/s/1"),
+                   aci("virtual-node-aci-linux"), pod("web", "aks-nodepool1-1-vmss000000")]
+        plan = self.plan(cluster)
+        self.assertEqual(self.kept(plan)["virtual-node-aci-linux"],
+                         ("NotAutoscaled", "a virtual kubelet"))
+        self.assertEqual(set(self.removed(plan).values()), {"nodepool1"})
+
+    def test_a_nodepool_named_default_holds_its_own_nodes_alone(self):
+        cluster = [eks("a", "default"), eks("b", "default"), karpenter("k1", "default"),
+                   karpenter("k2", "default"), pod("p", "a"), pod("q", "k1")]
+        groups = self.groups_file(
+            "nodeGroups: [{name: karpenter.sh/nodepool=default, minSize: 2}]")
+        plan = self.plan(cluster, "--node-groups", groups)
+        self.assertEqual(set(self.removed(plan).values()), {"eks.amazonaws.com/nodegroup=default"})
+        self.assertEqual(self.kept(plan)["k1"], ("NodeGroupMinSizeReached", ""))
+        self.assertEqual({n["group"] for n in plan["keep"] if n["node"].startswith("k")},
+                         {"karpenter.sh/nodepool=default"})
+
+    def test_what_karpenter_must_not_disrupt_stays_on_its_nodes_alone(self):
+        cluster = [karpenter("k1", "default"), karpenter("k2", "default"),
+                   karpenter("k3", "default", {"karpenter.sh/do-not-disrupt": "true"}),
+                   eks("e1", "general"), eks("e2", "general"), eks("e3", "general"),
+                   annotated(pod("job", "k1"), "karpenter.sh/do-not-disrupt", "true"),
+                   annotated(pod("other", "e1"), "karpenter.sh/do-not-disrupt", "true")]
+        plan = self.plan(cluster)
+        kept = {n["node"]: n for n in plan["keep"]}
+        self.assertEqual(kept["k1"]["reason"], "BlockedByPod")
+        self.assertEqual(kept["k1"]["blockingPod"],
+                         {"namespace": "default", "name": "job",
+                          "reason": "DoNotDisruptAnnotation"})
+        self.assertEqual(kept["k3"]["reason"], "ScaleDownDisabledAnnotation")
+        self.assertIn("karpenter.sh/do-not-disrupt", kept["k3"]["detail"])
+        self.assertIn("e1", self.removed(plan))
+        self.assertIn("DoNotDisruptAnnotation",
+                      self.ebb("plan", self.dump(cluster), "--explain", "k1")[0])
+
+    def test_a_node_of_gke_without_its_gpu_driver_is_used_by_nothing(self):
+        def gke(name, **labels):
+            return machine(name, {"cloud.google.com/gke-nodepool": "gpu-pool",
+                                  "cloud.google.com/machine-family": "n1",
+                                  **{k.replace("__", "/").replace("_", "-"): v
+                                     for k, v in labels.items()}},
+                           "gce://project/europe-west1-b/" + name)
+        accelerator = {"cloud.google.com__gke_accelerator": "nvidia-tesla-t4"}
+        cluster = [gke("no-driver", **accelerator), gke("plain"),
+                   pod("p", "no-driver", cpu="3"), pod("q", "plain", cpu="500m")]
+        plan = self.plan(cluster, "--candidate-order", "input")
+        self.assertEqual(plan["remove"][0]["node"], "no-driver")
+        self.assertEqual(plan["remove"][0]["utilization"]["resource"], "nvidia.com/gpu")
+        self.assertEqual(plan["remove"][0]["utilization"]["value"], 0)
+        self.assertEqual(self.plan([cluster[0], cluster[1], cluster[2]], "--node-groups",
+                                   self.groups_file("gpuLabel: example.com/gpu"))["keep"][0]
+                         ["reason"], "NotUnderutilized")
+
+    def test_on_kind_all_workers_are_one_group(self):
+        cluster = [machine("kind-control-plane", {"node-role.kubernetes.io/control-plane": ""}),
+                   machine("kind-worker", {}, "kind://docker/kind/kind-worker"),
+                   machine("kind-worker2", {}, "kind://docker/kind/kind-worker2"),
+                   pod("p", "kind-worker")]
+        plan = self.plan(cluster)
+        self.assertEqual(set(self.removed(plan).values()), {"default"})
+        self.assertEqual(self.kept(plan)["kind-control-plane"], ("NotAutoscaled", "control plane"))
+
+    def test_a_rule_with_a_typo_is_a_warning_that_names_the_nearest_group(self):
+        groups = self.groups_file("nodeGroups: [{name: gneral, minSize: 2}]")
+        cluster = [eks("a", "general"), eks("b", "general"), pod("p", "a")]
+        err = self.ebb("plan", self.dump(cluster), "--node-groups", groups)[1]
+        self.assertIn("groups.yaml: nodeGroups[0] (gneral): no node is in a group of that name; "
+                      "did you mean general?", err)
+        err = self.ebb("plan", self.dump(cluster), "--node-groups", groups, "--state",
+                       self.path("state.db"), "--now", START)[1]
+        self.assertIn("did you mean general?", err)
+
+
 class FilterTest(EbbTest):
 
     def test_filter_tells_which_nodes_take_a_pod_and_why_others_do_not(self):
