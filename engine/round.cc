@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "engine/displaced.h"
+#include "engine/state_clock.h"
 #include "engine/verify.h"
 #include "predicates/drainability.h"
 #include "snapshot/node_set.h"
@@ -18,11 +19,10 @@
 namespace ebb {
 
 std::string_view ToString(ScaleDownStatus status) {
-  constexpr std::array<std::string_view, 8> kNames = {
-      "ScaleDownNoCandidates",      "ScaleDownInCooldown",
-      "ScaleDownNoNodeDeleted",     "ScaleDownThrottled",
-      "ScaleDownNodeDeleteStarted", "ScaleDownClusterUnhealthy",
-      "ScaleDownNoRoomForPods",     "ScaleDownError",
+  constexpr std::array<std::string_view, 9> kNames = {
+      "ScaleDownNoCandidates",  "ScaleDownInCooldown",        "ScaleDownNoNodeDeleted",
+      "ScaleDownThrottled",     "ScaleDownNodeDeleteStarted", "ScaleDownClusterUnhealthy",
+      "ScaleDownNoRoomForPods", "ScaleDownClockJumped",       "ScaleDownError",
   };
   return kNames[static_cast<size_t>(status)];
 }
@@ -45,17 +45,16 @@ class RoundRun {
     TakeTime();
     TakeActuationStatus();
     for (const ScaleEvent& event : input_.events) state_.cooldowns_.Note(event);
-    if (IsUnhealthy()) {
+    if (jumped_) {
+      DecideNothing(ScaleDownStatus::kClockJumped);
+    } else if (IsUnhealthy()) {
       ForgetCandidates();
-      result_.plan.utilization.resize(catalog_.nodes());
-      for (const Pdb& pdb : catalog_.pdbs()) {
-        result_.plan.pdb_remaining.push_back(pdb.disruptions_allowed);
-      }
-      result_.status = ScaleDownStatus::kClusterUnhealthy;
+      DecideNothing(ScaleDownStatus::kClusterUnhealthy);
     } else {
       Decide();
     }
     Summarize();
+    if (!jumped_) state_.started_.DropOld(now_s_);
     ++state_.rounds_;
     return std::move(result_);
   }
@@ -63,8 +62,26 @@ class RoundRun {
  private:
   void Log(std::string line) { result_.log.push_back(std::move(line)); }
 
+  bool IsFar(int64_t from_s) const {
+    return options_.clock_jump_max_s > 0 && (now_s_ - from_s > options_.clock_jump_max_s ||
+                                             from_s - now_s_ > options_.clock_jump_max_s);
+  }
+
   void TakeTime() {
     now_s_ = input_.now_s;
+    const bool far = state_.rounds_ > 0 && IsFar(state_.latest_s_);
+    jumped_ = far && (!state_.jump_s_ || IsFar(*state_.jump_s_));
+    if (jumped_) {
+      state_.jump_s_ = now_s_;
+      result_.now_s = now_s_;
+      result_.message = JumpMessage();
+      return;
+    }
+    if (far) Log("a second round is at about this time; it is taken to be right");
+    // What the round before noted at its time, or what was noted before the clock went back.
+    if (far || state_.jump_s_) {
+      ForgetWhatLiesAfter(far ? now_s_ : std::max(now_s_, state_.latest_s_));
+    }
     if (state_.rounds_ > 0 && now_s_ < state_.latest_s_) {
       Log(absl::StrCat("the clock ran backwards by ", state_.latest_s_ - now_s_,
                        " s; the last round's time is taken"));
@@ -74,6 +91,22 @@ class RoundRun {
     }
     state_.latest_s_ = now_s_;
     result_.now_s = now_s_;
+  }
+
+  std::string JumpMessage() const {
+    const int64_t ahead_s = now_s_ - state_.latest_s_;
+    return absl::StrCat("the time lies ", ahead_s > 0 ? ahead_s : -ahead_s, " s ",
+                        ahead_s > 0 ? "after" : "before",
+                        " the last round's; nothing is deleted until a second round is at about "
+                        "this time");
+  }
+
+  void ForgetWhatLiesAfter(int64_t time_s) {
+    Symbols& symbols = *catalog_.shared_symbols();
+    ScaleDownState state = state_.Save(symbols);
+    const size_t changes = SetClock(state, time_s).size();
+    if (changes > 0) Log(absl::StrCat(changes, " remembered times lay after it and start anew"));
+    state_.Restore(state, symbols);
   }
 
   void TakeActuationStatus() {
@@ -90,6 +123,8 @@ class RoundRun {
     }
     in_progress_ = {.empty = static_cast<int64_t>(state_.actuation_.empty.size()),
                     .drain = static_cast<int64_t>(state_.actuation_.drained.size())};
+    state_.started_.Update(snapshot_, in_deletion_, input_.ended,
+                           jumped_ ? std::nullopt : std::optional(now_s_));
   }
 
   // A deletion counts for the budgets whether or not the node is still to be seen.
@@ -127,7 +162,7 @@ class RoundRun {
                                 [&](const auto& a, const auto& b) { return key(a) == key(b); }),
                     evictions.end());
     std::erase_if(evictions, [&](const EvictedPod& e) {
-      return now_s_ - e.evicted_at_s >= options_.recent_eviction_ttl_s;
+      return !jumped_ && now_s_ - e.evicted_at_s >= options_.recent_eviction_ttl_s;
     });
     return evictions;
   }
@@ -146,6 +181,15 @@ class RoundRun {
       result_.message = absl::StrCat(unready, " of ", snapshot_.nodes(), " nodes are not ready");
     }
     return unhealthy;
+  }
+
+  // The plan that was not looked for.
+  void DecideNothing(ScaleDownStatus status) {
+    result_.plan.utilization.resize(catalog_.nodes());
+    for (const Pdb& pdb : catalog_.pdbs()) {
+      result_.plan.pdb_remaining.push_back(pdb.disruptions_allowed);
+    }
+    result_.status = status;
   }
 
   void ForgetCandidates() {
@@ -443,14 +487,21 @@ class RoundRun {
     for (const DeletionBucket& bucket : buckets) {
       state_.cooldowns_.Note(
           {ScaleEventKind::kDeletion, groups_.groups[Index(bucket.group)].name, now_s_});
+      for (const NodeId node : bucket.nodes) {
+        if (state_.started_.AskFor(catalog_.node(node), now_s_)) {
+          result_.newly_started.push_back(node);
+        }
+      }
     }
   }
 
   void Summarize() {
     NodeSet unneeded(catalog_.nodes());
     for (const UnneededNode& node : result_.unneeded) unneeded.Insert(node.node);
-    result_.soft_taints =
-        ChooseSoftTaints(snapshot_, groups_, unneeded, options_.max_bulk_soft_taint_count);
+    if (!jumped_) {
+      result_.soft_taints =
+          ChooseSoftTaints(snapshot_, groups_, unneeded, options_.max_bulk_soft_taint_count);
+    }
     result_.groups.resize(groups_.groups.size());
     snapshot_.alive().ForEach([&](NodeId node) {
       if (groups_.Of(node) == kNoGroup) return;
@@ -480,6 +531,7 @@ class RoundRun {
   const RoundInput& input_;
 
   int64_t now_s_ = 0;
+  bool jumped_ = false;  // now_s_ is not believed.
   NodeSet in_deletion_;
   std::vector<int64_t> in_deletion_count_;  // By GroupId.
   InProgress in_progress_;
@@ -508,11 +560,13 @@ RoundResult ScaleDown::Round(ClusterSnapshot& snapshot, const NodeGroups& groups
 ScaleDownState ScaleDown::Save(const Symbols& symbols) const {
   ScaleDownState state{.rounds = rounds_,
                        .latest_s = latest_s_,
+                       .jump_s = jump_s_,
                        .limit = limit_.state(),
                        .timers = timers_.Save(symbols),
                        .skipped = {},
                        .resume = resume_,
                        .actuation = actuation_,
+                       .started = started_.Save(symbols),
                        .cooldowns = cooldowns_.Save(),
                        .planner = planner_.Save(symbols)};
   state.skipped.reserve(skipped_.size());
@@ -525,6 +579,7 @@ ScaleDownState ScaleDown::Save(const Symbols& symbols) const {
 void ScaleDown::Restore(const ScaleDownState& state, Symbols& symbols) {
   rounds_ = state.rounds;
   latest_s_ = state.latest_s;
+  jump_s_ = state.jump_s;
   limit_.Restore(state.limit);
   timers_.Restore(state.timers, symbols);
   skipped_.clear();
@@ -533,6 +588,7 @@ void ScaleDown::Restore(const ScaleDownState& state, Symbols& symbols) {
   }
   resume_ = state.resume;
   actuation_ = state.actuation;
+  started_.Restore(state.started, symbols);
   cooldowns_.Restore(state.cooldowns);
   planner_.Restore(state.planner, symbols);
 }

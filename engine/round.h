@@ -14,11 +14,17 @@
 //   the plan is verified before anything starts.
 //
 // Invariants: no node is both unneeded and being deleted; a timer starts at a time of
-// some round and never moves; nothing starts beyond the budgets but one atomic group.
+// some round and never moves, unless the clock is set back; nothing starts beyond the
+// budgets but one atomic group.
 //
-// No clock is read.  A round whose time lies before the last one's takes the last
-// one's and logs it.  A node that comes back as another machine (UID) starts anew,
-// unless the options say otherwise.
+// No clock is read, and the time that a round is given may be wrong.  One that lies far
+// from the last round's, ahead or back, is believed when a second round is at about the
+// same time; the first one waits and changes no timer.  Times that lie after one that is
+// believed become it (state_clock.h).  A time that lies a little before the last
+// round's becomes the last round's, and is logged.
+//
+// A node that comes back as another machine (UID) starts anew, unless the options say
+// otherwise.
 //
 // Snapshots may be built anew for every round but share one Symbols, by whose ids
 // names are remembered.
@@ -49,6 +55,7 @@
 #include "engine/limits.h"
 #include "engine/planner.h"
 #include "engine/soft_taints.h"
+#include "engine/started_deletions.h"
 #include "engine/unneeded.h"
 
 namespace ebb {
@@ -77,6 +84,11 @@ struct ScaleDownOptions {
   // A node that is not ready and not older than this is starting, and no such node.
   int64_t max_node_startup_time_s = 900;
 
+  // A round whose time is further from the last round's waits (kClockJumped).  Longer
+  // lets rounds be further apart; a wrong clock may be off by as much unnoticed.
+  // 0: every time is believed, and one that runs backwards is held.
+  int64_t clock_jump_max_s = 3600;
+
   // Changes of soft taints a round; 0: none ever.
   int64_t max_bulk_soft_taint_count = 10;
   // A node that carries a soft taint not older than this, in the first round of all,
@@ -102,6 +114,7 @@ enum class ScaleDownStatus : uint8_t {
   kNodeDeleteStarted,  // result.start is not empty.
   kClusterUnhealthy,
   kNoRoomForPods,  // Of nodes in deletion, or recently evicted.
+  kClockJumped,    // Nothing was looked at; the next round at about this time goes on.
   kError,          // The plan did not pass its verification.
 };
 // "ScaleDownInCooldown".
@@ -111,7 +124,8 @@ struct RoundInput {
   int64_t now_s = 0;
   // Null: as the last round was told.
   const ActuationStatus* actuation = nullptr;
-  std::span<const ScaleEvent> events = {};  // Since the last round.
+  std::span<const ScaleEvent> events = {};    // Since the last round.
+  std::span<const EndedDeletion> ended = {};  // The same.
   // Null: every node whose group may shrink, empty ones first, then those that were
   // unneeded in the last round, then in the order of the snapshot.
   const std::vector<NodeId>* candidates = nullptr;
@@ -141,6 +155,8 @@ struct RoundResult {
   std::vector<UnneededNode> unneeded;  // In the order of plan.remove.
   NodesToDelete may_go;
   CroppedNodes start;  // To be deleted now.
+  // Those of `start` that are no repetition (started_deletions.h), in its order.
+  std::vector<NodeId> newly_started;
   SoftTaints soft_taints;
   std::vector<GroupCounts> groups;  // By GroupId.
   std::vector<NodeId> needed;       // Nodes of groups, neither unneeded nor being deleted.
@@ -165,12 +181,15 @@ struct ScaleDownState {
     friend bool operator==(const SkippedNode&, const SkippedNode&) = default;
   };
   int64_t rounds = 0;
-  int64_t latest_s = 0;  // Of the last round.
+  int64_t latest_s = 0;  // Of the last round whose time was believed.
+  // The time of the last round, if it jumped and was not believed.
+  std::optional<int64_t> jump_s;
   UnneededLimit::State limit;
   std::vector<UnneededTimers::Timer> timers;
   std::vector<SkippedNode> skipped;  // In the order in which they come next.
   bool resume = false;               // They come first: a deadline cut the pass.
   ActuationStatus actuation;         // With the evictions that still count.
+  std::vector<StartedDeletions::Deletion> started;
   std::vector<Cooldowns::Last> cooldowns;
   PlannerMemory planner;
 };
@@ -201,10 +220,12 @@ class ScaleDown {
   UnneededTimers timers_;
   Cooldowns cooldowns_;
   ActuationStatus actuation_;
+  StartedDeletions started_;
   std::vector<Skipped> skipped_;
   bool resume_ = false;
   int64_t rounds_ = 0;
   int64_t latest_s_ = 0;
+  std::optional<int64_t> jump_s_;
 };
 
 }  // namespace ebb

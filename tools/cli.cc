@@ -9,6 +9,7 @@
 #include "tools/plan_command.h"
 #include "tools/round_command.h"
 #include "tools/snapshot_commands.h"
+#include "tools/state_command.h"
 
 namespace ebb {
 namespace {
@@ -116,6 +117,10 @@ int RunCli(int argc, const char* const* argv, std::istream& in, std::ostream& ou
   CLI::App* replay_app =
       app.add_subcommand("replay", "Run recorded rounds again and compare every decision");
   replay.AddTo(*replay_app);
+  StateCommand state;
+  CLI::App* state_app =
+      app.add_subcommand("state", "Look into a state file of rounds, or set its clock right");
+  state.AddTo(*state_app);
   CLI::App* version = app.add_subcommand("version", "Print the version");
   try {
     app.parse(argc, argv);
@@ -128,6 +133,7 @@ int RunCli(int argc, const char* const* argv, std::istream& in, std::ostream& ou
   if (gen_app->parsed()) return gen.Run(out, err);
   if (import_app->parsed()) return import.Run(out, err);
   if (replay_app->parsed()) return replay.Run(out, err);
+  if (state_app->parsed()) return state.Run(out, err);
   if (version->parsed()) {
     out << "ebb " << kVersion << "\n";
     return 0;

@@ -9,8 +9,14 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <tuple>
 #include <type_traits>
+
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "engine/utilization.h"
 
 namespace ebb {
 namespace {
@@ -26,6 +32,7 @@ const Histogram::BucketBoundaries kDurations = {0.01, 0.05, 0.1, 0.5, 1,   2.5, 
                                                 30,   45,   60,  90,  120, 300, 600, 1000, 2000};
 
 constexpr const char* kScaledDown = "cluster_autoscaler_scaled_down_nodes_total";
+constexpr const char* kScaledDownGpu = "cluster_autoscaler_scaled_down_gpu_nodes_total";
 constexpr const char* kFailed = "cluster_autoscaler_failed_scale_down_total";
 constexpr const char* kDuration = "cluster_autoscaler_function_duration_seconds";
 constexpr const char* kRounds = "ebb_rounds_total";
@@ -39,6 +46,15 @@ Family<Metric>& Add(Registry& registry, const char* name, const char* help) {
   } else {
     return prometheus::BuildHistogram().Name(name).Help(help).Register(registry);
   }
+}
+
+// The values of a counter's labels as they are kept.
+constexpr const char* kBetweenValues = ",";
+std::string Joined(const std::vector<prometheus::ClientMetric::Label>& labels) {
+  std::vector<std::string> values;
+  values.reserve(labels.size());
+  for (const prometheus::ClientMetric::Label& label : labels) values.push_back(label.value);
+  return absl::StrJoin(values, kBetweenValues);
 }
 
 // A histogram's buckets as they are kept: each by itself, not summed up.
@@ -61,13 +77,17 @@ class Metrics::Impl {
   Impl() {
     // Known reasons are 0 from the start, so that a rate has a beginning.
     for (const char* reason : {"empty", "underutilized", "unready"}) Counted(scaled_down_, reason);
+    errors_.Add({{"type", "internalError"}});
   }
 
   void Observe(const ObservedRound& round) {
     const std::scoped_lock lock(mutex_);
     const RoundResult& result = *round.result;
-    CountStarted(*round.catalog, result.start.empty, "empty");
-    CountStarted(*round.catalog, result.start.drain, "underutilized");
+    CountStarted(*round.catalog, result);
+    CountNodes(round);
+    NoteActivity(result);
+    safe_.Add({}).Set(result.status == ScaleDownStatus::kClusterUnhealthy ? 0 : 1);
+    unschedulable_.Add({{"type", "unschedulable"}}).Set(static_cast<double>(round.pending_pods));
     for (const std::string& reason : round.failed_deletions) Counted(failed_, reason).Increment();
     unneeded_.Add({}).Set(static_cast<double>(result.unneeded.size()));
     pending_.Add({}).Set(static_cast<double>(round.deletions_in_progress));
@@ -90,7 +110,7 @@ class Metrics::Impl {
     std::vector<StoredCounter> saved;
     for (const prometheus::MetricFamily& family : registry_.Collect()) {
       for (const prometheus::ClientMetric& metric : family.metric) {
-        const std::string label = metric.label.empty() ? "" : metric.label[0].value;
+        const std::string label = Joined(metric.label);
         if (family.type == prometheus::MetricType::Counter) {
           saved.push_back({family.name, label, -1, metric.counter.value});
         } else if (family.type == prometheus::MetricType::Histogram) {
@@ -113,7 +133,9 @@ class Metrics::Impl {
     std::map<std::string, Stored> durations;  // By function.
     for (const auto& [name, label, bucket, value] : counters) {
       if (name == kScaledDown) Counted(scaled_down_, label).Increment(value);
+      if (name == kScaledDownGpu) RestoreGpu(label, value);
       if (name == kFailed) Counted(failed_, label).Increment(value);
+      if (name == kErrors) errors_.Add({{"type", label}}).Increment(value);
       if (name == kRounds) rounds_.Add({{"status", label}}).Increment(value);
       if (name != kDuration) continue;
       Stored& stored = durations[label];
@@ -129,13 +151,60 @@ class Metrics::Impl {
   }
 
  private:
-  void CountStarted(const Catalog& catalog, const std::vector<DeletionBucket>& buckets,
-                    const char* reason) {
-    for (const DeletionBucket& bucket : buckets) {
-      for (const NodeId node : bucket.nodes) {
-        Counted(scaled_down_, catalog.node(node).ready ? reason : "unready").Increment();
-      }
+  void CountStarted(const Catalog& catalog, const RoundResult& result) {
+    std::set<NodeId> empty;
+    for (const DeletionBucket& bucket : result.start.empty) {
+      empty.insert(bucket.nodes.begin(), bucket.nodes.end());
     }
+    for (const NodeId node : result.newly_started) {
+      const char* const reason = !catalog.node(node).ready ? "unready"
+                                 : empty.contains(node)    ? "empty"
+                                                           : "underutilized";
+      Counted(scaled_down_, reason).Increment();
+      const std::optional<ResourceId> gpu = GpuOf(catalog, node);
+      if (gpu) Gpu(reason, std::string(catalog.Text(catalog.resource_name(*gpu)))).Increment();
+    }
+  }
+
+  // The name is the autoscaler's for a GPU whose model no label tells.
+  Counter& Gpu(const std::string& reason, const std::string& resource,
+               const std::string& name = "generic") {
+    return scaled_down_gpu_.Add(
+        {{"gpu_name", name}, {"gpu_resource_name", resource}, {"reason", reason}});
+  }
+
+  // As Joined made it, of labels sorted by their names.
+  void RestoreGpu(const std::string& label, double value) {
+    const std::vector<std::string> values = absl::StrSplit(label, kBetweenValues);
+    if (values.size() == 3) Gpu(values[2], values[1], values[0]).Increment(value);
+  }
+
+  // Source: cluster-autoscaler clusterstate updateReadinessStats.
+  void CountNodes(const ObservedRound& round) {
+    if (round.snapshot == nullptr) return;
+    double ready = 0;
+    double unready = 0;
+    double not_started = 0;
+    round.snapshot->alive().ForEach([&](NodeId node) {
+      const NodeInfo& info = round.catalog->node(node);
+      const int64_t age_s = round.result->now_s - info.creation_time;
+      ++(info.ready ? ready : age_s < round.max_node_startup_time_s ? not_started : unready);
+    });
+    nodes_.Add({{"state", "ready"}}).Set(ready);
+    nodes_.Add({{"state", "unready"}}).Set(unready);
+    nodes_.Add({{"state", "notStarted"}}).Set(not_started);
+    nodes_.Add({{"state", "unregistered"}}).Set(static_cast<double>(round.unregistered_nodes));
+  }
+
+  void NoteActivity(const RoundResult& result) {
+    const auto now = static_cast<double>(result.now_s);
+    for (const char* activity : {"main", "mainSuccessful", "autoscaling"}) {
+      activity_.Add({{"activity", activity}}).Set(now);
+    }
+    const bool looked = result.status != ScaleDownStatus::kClockJumped &&
+                        result.status != ScaleDownStatus::kClusterUnhealthy &&
+                        result.status != ScaleDownStatus::kInCooldown;
+    if (looked) activity_.Add({{"activity", "scaleDown"}}).Set(now);
   }
 
   // A reason that no node has any more is 0, not gone.
@@ -164,6 +233,19 @@ class Metrics::Impl {
   Registry registry_;
   Family<Counter>& scaled_down_ =
       Add<Counter>(registry_, kScaledDown, "Number of nodes whose deletion was started.");
+  Family<Counter>& scaled_down_gpu_ = Add<Counter>(
+      registry_, kScaledDownGpu, "Number of nodes with GPUs whose deletion was started.");
+  Family<Counter>& errors_ =
+      Add<Counter>(registry_, kErrors, "Number of rounds that ended with an error.");
+  Family<Gauge>& nodes_ =
+      Add<Gauge>(registry_, "cluster_autoscaler_nodes_count", "Number of nodes in the cluster.");
+  Family<Gauge>& safe_ =
+      Add<Gauge>(registry_, "cluster_autoscaler_cluster_safe_to_autoscale",
+                 "Whether enough nodes are ready for anything to be deleted, 1 or 0.");
+  Family<Gauge>& unschedulable_ = Add<Gauge>(
+      registry_, "cluster_autoscaler_unschedulable_pods_count", "Number of pods without a node.");
+  Family<Gauge>& activity_ = Add<Gauge>(registry_, "cluster_autoscaler_last_activity",
+                                        "When a part of the loop last ran, Unix seconds.");
   Family<Counter>& failed_ =
       Add<Counter>(registry_, kFailed, "Number of deletions that failed, by their result.");
   Family<Gauge>& unneeded_ = Add<Gauge>(registry_, "cluster_autoscaler_unneeded_nodes_count",

@@ -1,9 +1,21 @@
 // Metrics: what a planner over time counts, in Prometheus' text form.
 //
 // Names are Cluster Autoscaler's (namespace cluster_autoscaler) where it has them:
-//   scaled_down_nodes_total{reason}        nodes whose deletion was started: "empty",
-//                                          "underutilized", "unready"
+//   scaled_down_nodes_total{reason}        deletions that were started, each once however
+//                                          often a round names the node (round.h):
+//                                          "empty", "underutilized", "unready"
+//   scaled_down_gpu_nodes_total{reason,gpu_resource_name,gpu_name}
+//                                          those of them that offer GPUs
 //   failed_scale_down_total{reason}        deletions said to have failed, by their result
+//   errors_total{type}                     rounds whose plan did not pass its
+//                                          verification: "internalError"
+//   nodes_count{state}                     "ready", "unready", "notStarted" (young and not
+//                                          ready), "unregistered" (told by events)
+//   cluster_safe_to_autoscale              0 if too many nodes are not ready, else 1
+//   unschedulable_pods_count{type}         "unschedulable": pods without a node
+//   last_activity{activity}                the time of the last round: "main",
+//                                          "mainSuccessful", "autoscaling", and "scaleDown"
+//                                          unless it waited or was in cooldown
 //   unneeded_nodes_count                   of the last round
 //   unremovable_nodes_count{reason}        of the last round
 //   pending_node_deletions                 nodes being deleted as the last round began
@@ -29,6 +41,7 @@
 #include "engine/round.h"
 #include "engine/state_store.h"
 #include "snapshot/catalog.h"
+#include "snapshot/cluster_snapshot.h"
 
 namespace ebb {
 
@@ -36,6 +49,10 @@ namespace ebb {
 struct ObservedRound {
   const Catalog* catalog;  // Of the round's snapshot.
   const RoundResult* result;
+  const ClusterSnapshot* snapshot = nullptr;  // Null: its nodes are not counted.
+  int64_t max_node_startup_time_s = 0;        // As ScaleDownOptions.
+  int64_t unregistered_nodes = 0;
+  int64_t pending_pods = 0;
   int64_t deletions_in_progress = 0;
   std::vector<std::string> failed_deletions = {};  // The result of each.
   double seconds = 0;                              // That the round took.
@@ -43,6 +60,9 @@ struct ObservedRound {
 
 class Metrics {
  public:
+  // Counted in the state file where nothing else of a round is kept.
+  static constexpr const char* kErrors = "cluster_autoscaler_errors_total";
+
   Metrics();
   ~Metrics();
 

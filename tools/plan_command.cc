@@ -186,15 +186,7 @@ void AddDrainFlags(PlanCommand& command, CLI::App& app) {
       ->group(group);
 }
 
-int64_t Now(const PlanCommand& command, const LoadedCluster& cluster) {
-  if (!command.now.empty()) return *ParseRfc3339(command.now);
-  const auto clock = std::chrono::duration_cast<std::chrono::seconds>(
-      std::chrono::system_clock::now().time_since_epoch());
-  // A dump from a machine whose clock is ahead is not from the future.
-  return std::max<int64_t>(clock.count(), cluster.newest_time);
-}
-
-PlanRequest MakeRequest(const PlanCommand& command, const LoadedCluster& cluster) {
+PlanRequest MakeRequest(const PlanCommand& command, int64_t now_s) {
   PlanRequest request;
   request.planner = command.planner;
   request.planner.drain.blocking_system_pod_disruption_timeout_s =
@@ -202,7 +194,7 @@ PlanRequest MakeRequest(const PlanCommand& command, const LoadedCluster& cluster
           *ParseDuration(command.blocking_system_pod_timeout))
           .count();
   request.order = command.Order();
-  request.now_s = Now(command, cluster);
+  request.now_s = now_s;
   request.max_scale_down_parallelism = command.max_scale_down_parallelism;
   if (!request.max_scale_down_parallelism) {
     request.max_scale_down_parallelism = command.over_time.max_empty_bulk_delete;
@@ -298,7 +290,26 @@ void PlanCommand::AddTo(CLI::App& app) {
 
 CandidateOrder PlanCommand::Order() const { return Orders().at(candidate_order); }
 
-int64_t PlanCommand::NowOf(const LoadedCluster& cluster) const { return Now(*this, cluster); }
+PlanTime TimeToPlanFor(int64_t clock_s, int64_t newest_s) {
+  constexpr int64_t kSkewMaxS = 600;
+  if (newest_s <= clock_s) return {.now_s = clock_s};
+  if (newest_s - clock_s <= kSkewMaxS) return {.now_s = newest_s};
+  return {
+      .now_s = clock_s,
+      .warning = InputWarning{
+          .code = "TimeAheadOfClock",
+          .message = fmt::format("an object in the input is of {}, which lies after this machine's "
+                                 "clock, {}; the clock's time is taken, or that of --now",
+                                 FormatRfc3339(newest_s), FormatRfc3339(clock_s)),
+          .command = ""}};
+}
+
+PlanTime PlanCommand::TimeFor(const LoadedCluster& cluster) const {
+  if (!now.empty()) return {.now_s = *ParseRfc3339(now)};
+  const auto clock = std::chrono::duration_cast<std::chrono::seconds>(
+      std::chrono::system_clock::now().time_since_epoch());
+  return TimeToPlanFor(clock.count(), cluster.newest_time);
+}
 
 std::vector<UsedFile> PlanCommand::Files() const {
   std::vector<UsedFile> files;
@@ -339,12 +350,14 @@ int PlanCommand::Run(std::ostream& out, std::ostream& err) const {
   const NodeGroups groups = AssignGroups(cluster->snapshot.catalog(), rules);
   std::ranges::move(GroupWarnings(cluster->snapshot.catalog(), rules),
                     std::back_inserter(cluster->warnings));
+  const PlanTime time = TimeFor(*cluster);
+  if (time.warning) cluster->warnings.push_back(*time.warning);
   if (absl::Status s = CheckStrict(load, *cluster); !s.ok()) {
     progress.Done();
     PrintLoadWarnings(*cluster, err);
     return Fail(s, err);
   }
-  const PlanRequest request = MakeRequest(*this, *cluster);
+  const PlanRequest request = MakeRequest(*this, time.now_s);
   absl::StatusOr<MadePlan> made = MakePlan(cluster->snapshot, groups, cluster->pending, request);
   progress.Done();
   if (!made.ok()) return Fail(made.status(), err);

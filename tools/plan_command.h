@@ -28,6 +28,15 @@ class App;
 
 namespace ebb {
 
+struct PlanTime {
+  int64_t now_s = 0;
+  std::optional<InputWarning> warning = std::nullopt;
+};
+// The clock's time, or the newest time that an object carries if that is a little ahead:
+// a dump from a machine whose clock is ahead is not from the future.  One that is far
+// ahead is wrong, or made up by whoever edited the dump, and moves nothing.
+PlanTime TimeToPlanFor(int64_t clock_s, int64_t newest_s);
+
 struct PlanCommand {
   std::vector<std::string> inputs;
   std::string node_groups;
@@ -48,8 +57,8 @@ struct PlanCommand {
 
   void AddTo(CLI::App& app);
   [[nodiscard]] CandidateOrder Order() const;
-  // The time to plan for: --now, or the clock's.
-  [[nodiscard]] int64_t NowOf(const LoadedCluster& cluster) const;
+  // The time to plan for: --now, or that of TimeToPlanFor.
+  [[nodiscard]] PlanTime TimeFor(const LoadedCluster& cluster) const;
   // Every file that the flags name.
   [[nodiscard]] std::vector<UsedFile> Files() const;
   // The exit code: 0 plan made, 1 bad input.

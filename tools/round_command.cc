@@ -42,6 +42,10 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
+// What a record says of the rules that its rounds were made by.
+constexpr int64_t kRulesWithJumps = 2;
+constexpr int64_t kRecordRules = 2;
+
 constexpr const char* kGroup = "Over time (with --state)";
 
 int64_t Seconds(const std::string& duration) {
@@ -218,6 +222,7 @@ ScaleDownOptions OptionsOf(const PlanCommand& command) {
   options.recent_eviction_ttl_s = Seconds(flags.recent_eviction_ttl);
   options.skipped_timer =
       flags.skipped_timers == "lost" ? SkippedTimer::kLost : SkippedTimer::kKept;
+  options.clock_jump_max_s = Seconds(flags.clock_jump_max);
   options.returned_node =
       flags.returned_nodes == "keep-timer" ? ReturnedNode::kKeepsTimer : ReturnedNode::kStartsAnew;
   options.displaced_pods =
@@ -306,6 +311,7 @@ std::unique_ptr<MadeRound> MakeRound(ScaleDown& scale_down, LoadedCluster& clust
   input.now_s = setting.now_s;
   input.actuation = &events.actuation;
   input.events = events.scale_events;
+  input.ended = events.ended;
   input.candidates = candidates ? &*candidates : nullptr;
   input.pending = cluster.pending;
   input.deadline = setting.deadline;
@@ -474,6 +480,9 @@ void RoundFlags::AddTo(CLI::App& command) {
        "autoscaler",
        "MODE")
       ->check(CLI::IsMember({"kept", "lost"}));
+  duration("--clock-jump-max", clock_jump_max,
+           "A round further than this from the last one waits, as a clock may be wrong, with exit "
+           "code 3; the next one goes on. 0s: every time is believed");
   text("--returned-nodes", returned_nodes,
        "anew: a node that comes back under its name with another UID waits its full time; "
        "keep-timer: as the autoscaler",
@@ -520,6 +529,12 @@ absl::Status OpenStores(const RoundFlags& flags, Stores& stores) {
   if (!record.ok()) return record.status();
   stores.record = *std::move(record);
   return absl::OkStatus();
+}
+
+int64_t UnregisteredNodes(const RoundEvents& events) {
+  int64_t count = 0;
+  for (const auto& group : events.unregistered) count += group.count;
+  return count;
 }
 
 // A new record begins with the state as it is now; another goes on without a gap, as a
@@ -572,6 +587,11 @@ int RunRound(const PlanCommand& command, std::ostream& out, std::ostream& err) {
   }
   std::ranges::move(GroupWarnings(cluster.snapshot.catalog(), files->groups),
                     std::back_inserter(cluster.warnings));
+  const PlanTime time = command.TimeFor(cluster);
+  if (time.now_s < 0) {
+    return Fail(absl::InvalidArgumentError("--now: a round is not before 1970"), err);
+  }
+  if (time.warning) cluster.warnings.push_back(*time.warning);
   if (absl::Status s = CheckStrict(command.load, cluster); !s.ok()) {
     PrintLoadWarnings(cluster, err);
     return Fail(s, err);
@@ -592,7 +612,7 @@ int RunRound(const PlanCommand& command, std::ostream& out, std::ostream& err) {
   const RoundSetting setting{.command = &command,
                              .files = &*files,
                              .before = &stores.before,
-                             .now_s = command.NowOf(cluster),
+                             .now_s = time.now_s,
                              .number = stores.before ? stores.before->rounds + 1 : 1,
                              .deadline = deadline ? &*deadline : nullptr};
   const std::unique_ptr<MadeRound> round = MakeRound(scale_down, cluster, setting);
@@ -600,10 +620,18 @@ int RunRound(const PlanCommand& command, std::ostream& out, std::ostream& err) {
   for (const std::string& line : source->log) err << "ebb: " << Printable(line) << "\n";
   for (const std::string& line : round->log) err << "ebb: " << Printable(line) << "\n";
   if (round->result.status == ScaleDownStatus::kError) {
+    // Nothing else of this round is kept.
+    if (absl::Status s = stores.state->Count({Metrics::kErrors, "internalError", -1, 1}); !s.ok()) {
+      err << "ebb: " << s.message() << "\n";
+    }
     return Fail(absl::InternalError(round->result.message), err);
   }
   stores.metrics.Observe({.catalog = &cluster.snapshot.catalog(),
                           .result = &round->result,
+                          .snapshot = &cluster.snapshot,
+                          .max_node_startup_time_s = scale_down.options().max_node_startup_time_s,
+                          .unregistered_nodes = UnregisteredNodes(files->events),
+                          .pending_pods = static_cast<int64_t>(cluster.pending.size()),
                           .deletions_in_progress = round->deletions_in_progress,
                           .failed_deletions = round->failed_deletions,
                           .seconds = round->seconds});
@@ -618,6 +646,7 @@ int RunRound(const PlanCommand& command, std::ostream& out, std::ostream& err) {
                        {"nodeGroups", files->groups_text},
                        {"events", files->events_text},
                        {"warnings", InputWarningsJson(cluster.warnings)},
+                       {"rules", kRecordRules},
                        {"deadlineQuestion", deadline ? deadline->expired_at() : 0}});
   entry.input_digest = Digest(arguments, source->snapshot);
   if (stores.record) {  // First, so that no round that counts is missing in it.
@@ -644,7 +673,10 @@ int RunRound(const PlanCommand& command, std::ostream& out, std::ostream& err) {
     PrintStats(MakeReport({&cluster, &round->groups, &round->request, &round->made}), import_s,
                err);
   }
-  return 0;
+  if (round->result.status != ScaleDownStatus::kClockJumped) return 0;
+  err << "ebb: " << round->result.message
+      << "; see `ebb state set-clock` and --clock-jump-max in docs/rounds.md\n";
+  return kExitClockJumped;
 }
 
 namespace {
@@ -656,6 +688,7 @@ struct ReplayInput {
   RoundFiles files;
   std::vector<InputWarning> warnings;  // They rest on what the record's form does not hold.
   int64_t deadline_question = 0;
+  int64_t rules = 1;
 };
 
 absl::Status Damaged(const std::string& name) {
@@ -680,6 +713,9 @@ absl::Status ParseArguments(const std::string& name, const RoundRecord& entry, R
       words.push_back("--" + flag + "=" + value.get<std::string>());
     }
   }
+  // Before there were rules about jumps every time was believed.
+  input.rules = arguments.value("rules", int64_t{1});
+  if (input.rules < kRulesWithJumps) words.push_back("--clock-jump-max=0s");
   std::reverse(words.begin(), words.end());
   try {
     input.app->parse(words);
@@ -700,12 +736,14 @@ absl::Status ParseArguments(const std::string& name, const RoundRecord& entry, R
 }
 
 // Where the decision made now departs from the recorded one; "" if it is the same bytes.
-std::string Departure(const std::string& recorded, const Json& now) {
+std::string Departure(const std::string& recorded, int64_t rules, const Json& now) {
   if (CompactJson(now) == recorded) return "";
   const Json before = Json::parse(recorded, nullptr, /*allow_exceptions=*/false);
   if (before.is_discarded()) return "the recorded decision is no JSON";
-  const std::string difference = FirstDifference(before, now);
-  return difference.empty() ? "the same values in other bytes" : difference;
+  const bool same_fields = rules == kRecordRules;
+  const std::string difference =
+      FirstDifference(before, now, same_fields ? AddedMembers::kDiffer : AddedMembers::kIgnore);
+  return difference.empty() && same_fields ? "the same values in other bytes" : difference;
 }
 
 // Runs one recorded round; `state` goes on from it.
@@ -737,7 +775,7 @@ absl::StatusOr<std::string> ReplayRound(const std::string& name, const RoundReco
                  .number = entry.round,
                  .deadline = input.command.simulation_timeout.empty() ? nullptr : &deadline});
   state = scale_down.Save(symbols);
-  return Departure(entry.decision, round->json);
+  return Departure(entry.decision, input.rules, round->json);
 }
 
 }  // namespace

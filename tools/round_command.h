@@ -7,7 +7,8 @@
 // a dump does not show, --events FILE tells (round_events.h).
 // --record FILE also writes what a round was given and what it decided.
 //
-// Errors: exit code 1; the state stays as it was.
+// Errors: exit code 1; the state stays as it was, a counter of errors apart.
+// A round that waits because the clock jumped: exit code 3; it is remembered.
 
 #ifndef EBB_TOOLS_ROUND_COMMAND_H_
 #define EBB_TOOLS_ROUND_COMMAND_H_
@@ -47,6 +48,7 @@ struct RoundFlags {
   std::string recent_eviction_ttl = "2m";
   std::string skipped_timers = "kept";
   std::string returned_nodes = "anew";
+  std::string clock_jump_max = "1h";
   std::string max_node_startup_time = "15m";
   int64_t nodes_min = 0;
   int64_t min_nodes_per_pass = 1;  // So that every candidate has its turn.
@@ -61,7 +63,9 @@ struct RoundFlags {
   void WarnOld(std::ostream& err) const;
 };
 
-// The exit code: 0 round made, 1 bad input.
+constexpr int kExitClockJumped = 3;
+
+// The exit code: 0 round made, 1 bad input, kExitClockJumped.
 int RunRound(const PlanCommand& command, std::ostream& out, std::ostream& err);
 
 struct ReplayCommand {

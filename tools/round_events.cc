@@ -419,6 +419,7 @@ class Resolver {
     const bool ok = result.result == "Ok";
     Note(ok ? ScaleEventKind::kDeletion : ScaleEventKind::kFailedDeletion,
          GroupOf(node, result.group), result.at_s);
+    result_.ended.push_back({result.node, ok});
     if (!ok) {
       result_.failed_deletions.push_back(result.result);
       failed_.insert(result.node);

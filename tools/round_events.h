@@ -37,6 +37,7 @@
 #include "engine/actuation_status.h"
 #include "engine/cooldown.h"
 #include "engine/node_groups.h"
+#include "engine/started_deletions.h"
 #include "snapshot/cluster_snapshot.h"
 #include "tools/groups.h"
 #include "tools/object_sink.h"
@@ -93,6 +94,7 @@ absl::Status ReadWithEvents(const std::string& file, const RoundEvents& events,
 struct ResolvedEvents {
   ActuationStatus actuation;  // With deletions that the nodes' taints tell of.
   std::vector<ScaleEvent> scale_events;
+  std::vector<EndedDeletion> ended;
   std::vector<std::string> failed_deletions;  // The result of each.
   std::vector<std::string> log;               // What was odd, a line each.
 };

@@ -70,16 +70,19 @@ std::string Differs(const std::string& path, const std::string& recorded, const 
   return fmt::format("{}: recorded {}, now {}", path.empty() ? "the whole" : path, recorded, now);
 }
 
-std::string DifferenceAt(const std::string& path, const Json& recorded, const Json& now) {
+std::string DifferenceAt(const std::string& path, const Json& recorded, const Json& now,
+                         AddedMembers added) {
   if (recorded.is_object() && now.is_object()) {
     const std::string prefix = path.empty() ? "" : path + ".";
     for (const auto& [name, value] : recorded.items()) {
       if (!now.contains(name)) return Differs(prefix + name, Shown(value), "nothing");
-      if (std::string text = DifferenceAt(prefix + name, value, now.at(name)); !text.empty()) {
+      if (std::string text = DifferenceAt(prefix + name, value, now.at(name), added);
+          !text.empty()) {
         return text;
       }
     }
     for (const auto& [name, value] : now.items()) {
+      if (added == AddedMembers::kIgnore) break;
       if (!recorded.contains(name)) return Differs(prefix + name, "nothing", Shown(value));
     }
     return "";
@@ -89,7 +92,9 @@ std::string DifferenceAt(const std::string& path, const Json& recorded, const Js
       const std::string item = fmt::format("{}[{}]", path, i);
       if (i >= now.size()) return Differs(item, Shown(recorded[i]), "nothing");
       if (i >= recorded.size()) return Differs(item, "nothing", Shown(now[i]));
-      if (std::string text = DifferenceAt(item, recorded[i], now[i]); !text.empty()) return text;
+      if (std::string text = DifferenceAt(item, recorded[i], now[i], added); !text.empty()) {
+        return text;
+      }
     }
     return "";
   }
@@ -185,8 +190,8 @@ void PrintRound(const Json& json, std::ostream& out) {
   table.Print(out);
 }
 
-std::string FirstDifference(const Json& recorded, const Json& now) {
-  return DifferenceAt("", recorded, now);
+std::string FirstDifference(const Json& recorded, const Json& now, AddedMembers added) {
+  return DifferenceAt("", recorded, now, added);
 }
 
 }  // namespace ebb

@@ -31,8 +31,10 @@ void PrintRound(const nlohmann::ordered_json& json, std::ostream& out);
 
 // "unneeded[0].since: recorded "...", now "..."" of the first member, in document
 // order, that differs; empty if none does.
+enum class AddedMembers : uint8_t { kDiffer, kIgnore };
 std::string FirstDifference(const nlohmann::ordered_json& recorded,
-                            const nlohmann::ordered_json& now);
+                            const nlohmann::ordered_json& now,
+                            AddedMembers added = AddedMembers::kDiffer);
 
 }  // namespace ebb
 

@@ -2,13 +2,19 @@
 
 #include <sqlite3.h>
 #include <sys/stat.h>
+#include <xxhash.h>
 
+#include <algorithm>
+#include <limits>
 #include <optional>
 #include <string_view>
 #include <tuple>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "snapshot/text.h"
+#include "tools/printable.h"
 
 namespace ebb {
 namespace {
@@ -23,6 +29,7 @@ struct Upgrade {
 };
 constexpr Upgrade kUpgrades[] = {
     {2, R"sql(
+CREATE TABLE started(node TEXT PRIMARY KEY, uid TEXT, phase INTEGER, at_s INTEGER) WITHOUT ROWID;
 ALTER TABLE unremovable ADD COLUMN reason TEXT;
 ALTER TABLE unremovable ADD COLUMN blocking_reason TEXT;
 ALTER TABLE unremovable ADD COLUMN pod_namespace TEXT;
@@ -31,10 +38,20 @@ ALTER TABLE unremovable ADD COLUMN pdb TEXT;
 )sql"},
 };
 
+// Of what a column may hold.
+constexpr int64_t kTimeMax = 253402300799;       // The end of the year 9999.
+constexpr int64_t kUntilMax = 2 * kTimeMax;      // A time and a duration.
+constexpr int64_t kCountMax = int64_t{1} << 53;  // Exact as a double.
+constexpr int64_t kBucketMax = 1000;             // Of a histogram.
+constexpr int64_t kPhaseMax = static_cast<int64_t>(StartedDeletions::Phase::kSucceeded);
+constexpr int64_t kIntMin = std::numeric_limits<int64_t>::min();
+constexpr int64_t kIntMax = std::numeric_limits<int64_t>::max();
+
 constexpr const char* kSchema = R"sql(
 CREATE TABLE state(key TEXT PRIMARY KEY, value INTEGER) WITHOUT ROWID;
 CREATE TABLE timers(node TEXT PRIMARY KEY, uid TEXT, since_s INTEGER, judged INTEGER) WITHOUT ROWID;
 CREATE TABLE skipped(place INTEGER PRIMARY KEY, node TEXT, since_s INTEGER);
+CREATE TABLE started(node TEXT PRIMARY KEY, uid TEXT, phase INTEGER, at_s INTEGER) WITHOUT ROWID;
 CREATE TABLE deletions(node TEXT, drained INTEGER, node_group TEXT,
                        PRIMARY KEY(node, drained)) WITHOUT ROWID;
 CREATE TABLE evictions(namespace TEXT, name TEXT, uid TEXT, evicted_at_s INTEGER, object TEXT,
@@ -80,11 +97,6 @@ class Statement {
     return result == SQLITE_ROW;
   }
   [[nodiscard]] int64_t Int(int column) const { return sqlite3_column_int64(statement_, column); }
-  [[nodiscard]] std::optional<int64_t> MaybeInt(int column) const {
-    if (sqlite3_column_type(statement_, column) == SQLITE_NULL) return std::nullopt;
-    return Int(column);
-  }
-  [[nodiscard]] double Real(int column) const { return sqlite3_column_double(statement_, column); }
   [[nodiscard]] std::string Text(int column) const {
     const void* const bytes = sqlite3_column_blob(statement_, column);
     const int size = sqlite3_column_bytes(statement_, column);
@@ -92,6 +104,10 @@ class Statement {
                ? std::string()
                : std::string(static_cast<const char*>(bytes), static_cast<size_t>(size));
   }
+
+ protected:
+  [[nodiscard]] sqlite3_stmt* get() const { return statement_; }
+  void Fail() { ok_ = false; }
 
  private:
   void Check(int result) { ok_ = ok_ && result == SQLITE_OK; }
@@ -120,6 +136,130 @@ class Statement {
   sqlite3_stmt* statement_ = nullptr;
   bool ok_;
 };
+
+// Reads the rows of a table and holds every value to what its column may hold.  The
+// first that it may not ends the rows; what() says which.
+class Rows : public Statement {
+ public:
+  Rows(sqlite3* db, const char* table, const char* sql) : Statement(db, sql), table_(table) {}
+
+  // "table timers, column since_s: -5 is not from 0 to 9"; empty where no value is wrong.
+  [[nodiscard]] const std::string& what() const { return what_; }
+
+  int64_t Int(int column, int64_t min, int64_t max) {
+    if (!Holds(column, SQLITE_INTEGER, "an integer")) return min;
+    const int64_t value = sqlite3_column_int64(get(), column);
+    if (value < min || value > max) {
+      Wrong(column, absl::StrCat(value, " is not from ", min, " to ", max));
+    }
+    return value;
+  }
+  int64_t Time(int column) { return Int(column, 0, kTimeMax); }
+  bool Flag(int column) { return Int(column, 0, 1) != 0; }
+  std::optional<int64_t> MaybeTime(int column) {
+    if (sqlite3_column_type(get(), column) == SQLITE_NULL) return std::nullopt;
+    return Time(column);
+  }
+  // From 0 on.
+  double Amount(int column) {
+    if (!Holds(column, SQLITE_FLOAT, "a real number")) return 0;
+    const double value = sqlite3_column_double(get(), column);
+    if (!(value >= 0 && value <= static_cast<double>(kIntMax))) {
+      Wrong(column, absl::StrCat(value, " is no amount"));
+    }
+    return value;
+  }
+  std::string Text(int column) {
+    return Holds(column, SQLITE_TEXT, "a text") ? Statement::Text(column) : "";
+  }
+  std::string Bytes(int column) {
+    return Holds(column, SQLITE_BLOB, "bytes") ? Statement::Text(column) : "";
+  }
+  std::string Name(int column) {
+    std::string name = Text(column);
+    if (name.empty()) Wrong(column, "it is empty");
+    return name;
+  }
+  void Wrong(int column, std::string_view how) {
+    if (what_.empty()) {
+      what_ = absl::StrCat("table ", table_, ", column ", sqlite3_column_name(get(), column), ": ",
+                           Absl(how));
+    }
+    Fail();
+  }
+
+ private:
+  bool Holds(int column, int type, const char* name) {
+    if (sqlite3_column_type(get(), column) == type) return true;
+    Wrong(column, absl::StrCat("it holds no value that is ", name));
+    return false;
+  }
+
+  const char* table_;
+  std::string what_;
+};
+
+// The state as one number, over every value that is saved.
+class StateDigest {
+ public:
+  StateDigest() : state_(XXH3_createState()) { XXH3_64bits_reset(state_); }
+  ~StateDigest() { XXH3_freeState(state_); }
+  StateDigest(const StateDigest&) = delete;
+  StateDigest& operator=(const StateDigest&) = delete;
+
+  template <typename... Values>
+  void Add(const Values&... values) {
+    (Put(values), ...);
+  }
+  template <typename Row, typename Columns>
+  void AddAll(const std::vector<Row>& rows, Columns columns) {
+    Put(static_cast<int64_t>(rows.size()));
+    for (const Row& row : rows) columns(row);
+  }
+  [[nodiscard]] int64_t Value() const { return static_cast<int64_t>(XXH3_64bits_digest(state_)); }
+
+ private:
+  void Put(int64_t value) { XXH3_64bits_update(state_, &value, sizeof(value)); }
+  void Put(const std::optional<int64_t>& value) {
+    Put(int64_t{value.has_value()});
+    Put(value.value_or(0));
+  }
+  void Put(const std::string& text) {
+    Put(static_cast<int64_t>(text.size()));
+    XXH3_64bits_update(state_, text.data(), text.size());
+  }
+
+  XXH3_state_t* state_;
+};
+
+int64_t Digest(const ScaleDownState& state) {
+  StateDigest digest;
+  digest.Add(state.rounds, state.latest_s, state.jump_s, state.limit.latest_update_s,
+             state.limit.min_interval_s, int64_t{state.resume},
+             static_cast<int64_t>(state.planner.scan_pointer));
+  digest.AddAll(state.timers,
+                [&](const auto& t) { digest.Add(t.node, t.uid, t.since_s, int64_t{t.judged}); });
+  digest.AddAll(state.skipped, [&](const auto& s) { digest.Add(s.node, s.since_s); });
+  digest.AddAll(state.started, [&](const auto& s) {
+    digest.Add(s.node, s.uid, static_cast<int64_t>(s.phase), s.at_s);
+  });
+  for (const auto* list : {&state.actuation.empty, &state.actuation.drained}) {
+    digest.AddAll(*list, [&](const auto& n) { digest.Add(n.name, n.group); });
+  }
+  digest.AddAll(state.actuation.recent_evictions, [&](const auto& e) {
+    digest.Add(e.namespace_name, e.name, e.uid, e.evicted_at_s, e.object);
+  });
+  digest.AddAll(state.cooldowns, [&](const auto& c) {
+    digest.Add(c.group, c.scale_up_s, c.deletion_s, c.failed_deletion_s);
+  });
+  for (const auto* list : {&state.planner.hints, &state.planner.pending_hints}) {
+    digest.AddAll(*list, [&](const auto& h) { digest.Add(h.pod_key, h.node); });
+  }
+  digest.AddAll(state.planner.unremovable, [&](const auto& u) {
+    digest.Add(u.node, u.until_s, u.reason, u.blocking_reason, u.pod_namespace, u.pod_name, u.pdb);
+  });
+  return digest.Value();
+}
 
 std::optional<int64_t> Number(sqlite3* db, const char* sql) {
   Statement statement(db, sql);
@@ -150,16 +290,16 @@ bool HasContent(const std::string& path) {
 }  // namespace
 
 absl::Status SqliteState::Error(const char* doing) const {
-  return absl::InvalidArgumentError(
-      absl::StrCat(path_, ": ", doing, ": ", db_ != nullptr ? sqlite3_errmsg(db_) : "no memory"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      path_, ": ", doing, ": ", db_ != nullptr ? Printable(sqlite3_errmsg(db_)) : "no memory"));
 }
 
 absl::StatusOr<std::unique_ptr<SqliteState>> SqliteState::Open(const std::string& path,
                                                                const SqliteStateOptions& options) {
   std::unique_ptr<SqliteState> state(new SqliteState(path, options));
   const bool exists = HasContent(path);
-  if (options.read_only && !exists) {
-    return absl::NotFoundError(absl::StrCat(path, ": there is no such record"));
+  if (!exists && (options.read_only || options.must_exist)) {
+    return absl::NotFoundError(absl::StrCat(path, ": there is no such file, or it is empty"));
   }
   const int flags =
       options.read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
@@ -167,62 +307,71 @@ absl::StatusOr<std::unique_ptr<SqliteState>> SqliteState::Open(const std::string
     return state->Error("cannot be opened");
   }
   sqlite3_busy_timeout(state->db_, 5000);
-  absl::Status status = exists ? state->Check() : state->CreateTables();
-  if (status.ok() && state->version_ < kVersion && !options.read_only) {
-    status = state->UpgradeTables();
+  if (!options.read_only && sqlite3_db_readonly(state->db_, "main") == 1) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": may not be written"));
   }
-  if (!status.ok()) return status;
+  if (exists) {
+    if (absl::Status s = state->Check(); !s.ok()) return s;
+  }
   return state;
 }
 
 SqliteState::~SqliteState() { sqlite3_close(db_); }
 
-// Reads only: what is refused stays as it is.
-absl::Status SqliteState::Check() {
+absl::Status SqliteState::CheckVersion() {
+  const std::optional<int64_t> tables = Number(db_, "SELECT count(*) FROM sqlite_schema");
   const std::optional<int64_t> application = Number(db_, "PRAGMA application_id");
-  if (!application) return Error("cannot be read");
+  const std::optional<int64_t> version = Number(db_, "PRAGMA user_version");
+  if (!tables || !application || !version) return Error("cannot be read");
+  version_ = 0;
+  if (*tables == 0 && *application == 0 && *version == 0) return absl::OkStatus();
   if (*application != kApplicationId) {
     return absl::InvalidArgumentError(absl::StrCat(path_, ": is not a state file of ebb"));
   }
-  version_ = Number(db_, "PRAGMA user_version").value_or(0);
-  if (version_ > kVersion || version_ < kUpgrades[0].from) {
-    const bool later = version_ > kVersion;
+  if (*version > kVersion || *version < kUpgrades[0].from) {
+    const bool later = *version > kVersion;
     return absl::InvalidArgumentError(absl::StrCat(
-        path_, ": was written by ", later ? "a later" : "an earlier", " ebb (version ", version_,
+        path_, ": was written by ", later ? "a later" : "an earlier", " ebb (version ", *version,
         ", this one knows ", kVersion, ")", later ? "" : "; remove it to start anew"));
   }
+  version_ = *version;
+  return absl::OkStatus();
+}
+
+// Reads only: what is refused stays as it is.
+absl::Status SqliteState::Check() {
+  if (absl::Status s = CheckVersion(); !s.ok()) return s;
   Statement check(db_, "PRAGMA quick_check(1)");
   if (!check.Next()) return Error("is damaged");
   if (check.Text(0) != "ok") {
-    return absl::InvalidArgumentError(absl::StrCat(path_, ": is damaged: ", check.Text(0)));
+    std::string what = check.Text(0);  // May have a heading line.
+    std::replace(what.begin(), what.end(), '\n', ' ');
+    return absl::InvalidArgumentError(absl::StrCat(path_, ": is damaged: ", Printable(what)));
   }
   return absl::OkStatus();
 }
 
-absl::Status SqliteState::UpgradeTables() {
-  absl::Status status = Execute("BEGIN IMMEDIATE");
-  if (!status.ok()) return status;
-  // Another process may have been faster.
-  version_ = Number(db_, "PRAGMA user_version").value_or(version_);
+absl::Status SqliteState::PrepareTables() {
+  // Another process may have been here since the file was opened.
+  if (absl::Status s = CheckVersion(); !s.ok()) return s;
+  if (version_ == kVersion) return absl::OkStatus();
+  absl::StatusOr<Content> before = Read();  // As the earlier version has it.
+  if (!before.ok()) return before.status();
+  if (version_ == 0) {
+    const std::string id = absl::StrCat("PRAGMA application_id = ", kApplicationId);
+    if (absl::Status s = Execute(kSchema); !s.ok()) return s;
+    if (absl::Status s = Execute(id.c_str()); !s.ok()) return s;
+  }
   for (const Upgrade& upgrade : kUpgrades) {
-    if (status.ok() && upgrade.from >= version_) status = Execute(upgrade.sql);
+    if (version_ == 0 || upgrade.from < version_) continue;
+    if (absl::Status s = Execute(upgrade.sql); !s.ok()) return s;
   }
-  if (status.ok()) status = Execute(absl::StrCat("PRAGMA user_version = ", kVersion).c_str());
-  if (status.ok()) status = Execute("COMMIT");
-  if (!status.ok()) {
-    sqlite3_exec(db_, "ROLLBACK", nullptr, nullptr, nullptr);
-    return status;
+  if (before->state) {
+    Statement put(db_, "INSERT OR REPLACE INTO state VALUES('digest', ?)");
+    put.Run(Digest(*before->state));
+    if (!put.ok()) return Error("cannot be written");
   }
-  version_ = kVersion;
-  return status;
-}
-
-absl::Status SqliteState::CreateTables() {
-  version_ = kVersion;
-  const std::string sql =
-      absl::StrCat("BEGIN IMMEDIATE;", kSchema, "PRAGMA application_id = ", kApplicationId,
-                   ";PRAGMA user_version = ", kVersion, ";COMMIT;");
-  return Execute(sql.c_str());
+  return Execute(absl::StrCat("PRAGMA user_version = ", kVersion).c_str());
 }
 
 absl::Status SqliteState::Execute(const char* sql) {
@@ -234,6 +383,7 @@ absl::StatusOr<std::optional<ScaleDownState>> SqliteState::Load() {
   absl::StatusOr<Content> content = ReadAtOnce();
   if (!content.ok()) return content.status();
   known_ = *std::move(content);
+  overtaken_ = false;
   return known_->state;
 }
 
@@ -245,101 +395,157 @@ absl::StatusOr<std::vector<StoredCounter>> SqliteState::LoadCounters() {
 
 // All tables as of one moment, whoever writes meanwhile.
 absl::StatusOr<SqliteState::Content> SqliteState::ReadAtOnce() {
-  if (absl::Status s = Execute("BEGIN"); !s.ok()) return s;
-  absl::StatusOr<Content> content = Read();
+  if (sqlite3_exec(db_, "BEGIN", nullptr, nullptr, nullptr) != SQLITE_OK) {
+    return Error("cannot be read");
+  }
+  absl::StatusOr<Content> content = Content();
+  if (absl::Status s = CheckVersion(); !s.ok()) {
+    content = s;
+  } else {
+    content = Read();
+  }
   sqlite3_exec(db_, "ROLLBACK", nullptr, nullptr, nullptr);
   return content;
 }
 
+absl::Status SqliteState::Damaged(std::string_view what) const {
+  return absl::InvalidArgumentError(
+      absl::StrCat(path_, ": ", Absl(what),
+                   "; the file is damaged or was changed by another program: put back a "
+                   "copy, or remove it to start anew"));
+}
+
 absl::StatusOr<SqliteState::Content> SqliteState::Read() {
+  if (version_ == 0) return Content();
   ScaleDownState state;
-  bool found = false;
-  Statement scalars(db_, "SELECT key, value FROM state");
+  Content content;
+  // Of the figures that every state has.
+  absl::flat_hash_set<std::string> missing = {"rounds", "latest_s", "resume", "scan_pointer"};
+  const size_t all_missing = missing.size();
+  std::optional<int64_t> digest;
+  Rows scalars(db_, "state", "SELECT key, value FROM state");
   while (scalars.Next()) {
-    found = true;
     const std::string key = scalars.Text(0);
-    if (key == "rounds") state.rounds = scalars.Int(1);
-    if (key == "latest_s") state.latest_s = scalars.Int(1);
-    if (key == "limit_latest_update_s") state.limit.latest_update_s = scalars.MaybeInt(1);
-    if (key == "limit_min_interval_s") state.limit.min_interval_s = scalars.MaybeInt(1);
-    if (key == "resume") state.resume = scalars.Int(1) != 0;
-    if (key == "scan_pointer") state.planner.scan_pointer = static_cast<uint64_t>(scalars.Int(1));
+    missing.erase(key);
+    if (key == "rounds") state.rounds = scalars.Int(1, 0, kCountMax);
+    if (key == "latest_s") state.latest_s = scalars.Time(1);
+    if (key == "jump_s") state.jump_s = scalars.MaybeTime(1);
+    if (key == "limit_latest_update_s") state.limit.latest_update_s = scalars.MaybeTime(1);
+    if (key == "limit_min_interval_s") state.limit.min_interval_s = scalars.MaybeTime(1);
+    if (key == "resume") state.resume = scalars.Flag(1);
+    if (key == "scan_pointer") {
+      state.planner.scan_pointer = static_cast<uint64_t>(scalars.Int(1, kIntMin, kIntMax));
+    }
+    if (key == "revision") content.revision = scalars.Int(1, 0, kCountMax);
+    if (key == "digest") digest = scalars.Int(1, kIntMin, kIntMax);
   }
-  Statement timers(db_, "SELECT node, uid, since_s, judged FROM timers ORDER BY node");
+  Rows timers(db_, "timers", "SELECT node, uid, since_s, judged FROM timers ORDER BY node");
   while (timers.Next()) {
-    state.timers.push_back({timers.Text(0), timers.Text(1), timers.Int(2), timers.Int(3) != 0});
+    state.timers.push_back({timers.Name(0), timers.Text(1), timers.Time(2), timers.Flag(3)});
   }
-  Statement skipped(db_, "SELECT node, since_s FROM skipped ORDER BY place");
-  while (skipped.Next()) state.skipped.push_back({skipped.Text(0), skipped.Int(1)});
-  Statement deletions(db_, "SELECT node, node_group, drained FROM deletions ORDER BY node");
+  Rows skipped(db_, "skipped", "SELECT node, since_s FROM skipped ORDER BY place");
+  while (skipped.Next()) state.skipped.push_back({skipped.Name(0), skipped.Time(1)});
+  Rows started(db_, "started",
+               version_ < 3 ? "SELECT '', '', 0, 0 WHERE 0"
+                            : "SELECT node, uid, phase, at_s FROM started ORDER BY node");
+  while (started.Next()) {
+    state.started.push_back({started.Name(0), started.Text(1),
+                             static_cast<StartedDeletions::Phase>(started.Int(2, 0, kPhaseMax)),
+                             started.Time(3)});
+  }
+  Rows deletions(db_, "deletions", "SELECT node, node_group, drained FROM deletions ORDER BY node");
   while (deletions.Next()) {
-    auto& list = deletions.Int(2) != 0 ? state.actuation.drained : state.actuation.empty;
-    list.push_back({deletions.Text(0), deletions.Text(1)});
+    auto& list = deletions.Flag(2) ? state.actuation.drained : state.actuation.empty;
+    list.push_back({deletions.Name(0), deletions.Text(1)});
   }
-  Statement evictions(db_,
-                      "SELECT namespace, name, uid, evicted_at_s, object FROM evictions "
-                      "ORDER BY namespace, name, uid");
+  Rows evictions(db_, "evictions",
+                 "SELECT namespace, name, uid, evicted_at_s, object FROM evictions "
+                 "ORDER BY namespace, name, uid");
   while (evictions.Next()) {
-    state.actuation.recent_evictions.push_back({evictions.Text(0), evictions.Text(1),
-                                                evictions.Text(2), evictions.Int(3),
+    state.actuation.recent_evictions.push_back({evictions.Text(0), evictions.Name(1),
+                                                evictions.Text(2), evictions.Time(3),
                                                 evictions.Text(4)});
   }
-  Statement cooldowns(db_,
-                      "SELECT node_group, scale_up_s, deletion_s, failed_deletion_s "
-                      "FROM cooldowns ORDER BY node_group");
+  Rows cooldowns(db_, "cooldowns",
+                 "SELECT node_group, scale_up_s, deletion_s, failed_deletion_s "
+                 "FROM cooldowns ORDER BY node_group");
   while (cooldowns.Next()) {
-    state.cooldowns.push_back(
-        {cooldowns.Text(0), cooldowns.MaybeInt(1), cooldowns.MaybeInt(2), cooldowns.MaybeInt(3)});
+    state.cooldowns.push_back({cooldowns.Text(0), cooldowns.MaybeTime(1), cooldowns.MaybeTime(2),
+                               cooldowns.MaybeTime(3)});
   }
-  Statement hints(db_, "SELECT pod, node, pending FROM hints ORDER BY pod");
+  Rows hints(db_, "hints", "SELECT pod, node, pending FROM hints ORDER BY pod");
   while (hints.Next()) {
-    auto& list = hints.Int(2) != 0 ? state.planner.pending_hints : state.planner.hints;
+    auto& list = hints.Flag(2) ? state.planner.pending_hints : state.planner.hints;
     list.push_back({hints.Text(0), hints.Text(1)});
   }
-  Statement unremovable(
-      db_, version_ < 3 ? "SELECT node, until_s, '', '', '', '', '' FROM unremovable ORDER BY node"
-                        : "SELECT node, until_s, reason, blocking_reason, pod_namespace, pod_name, "
-                          "pdb FROM unremovable ORDER BY node");
+  // Rows that an upgrade added columns to hold nothing in them.
+  Rows unremovable(db_, "unremovable",
+                   version_ < 3
+                       ? "SELECT node, until_s, '', '', '', '', '' FROM unremovable ORDER BY node"
+                       : "SELECT node, until_s, coalesce(reason, '') AS reason, "
+                         "coalesce(blocking_reason, '') AS blocking_reason, "
+                         "coalesce(pod_namespace, '') AS pod_namespace, "
+                         "coalesce(pod_name, '') AS pod_name, coalesce(pdb, '') AS pdb "
+                         "FROM unremovable ORDER BY node");
   while (unremovable.Next()) {
-    state.planner.unremovable.push_back({.node = unremovable.Text(0),
-                                         .until_s = unremovable.Int(1),
+    state.planner.unremovable.push_back({.node = unremovable.Name(0),
+                                         .until_s = unremovable.Int(1, 0, kUntilMax),
                                          .reason = unremovable.Text(2),
                                          .blocking_reason = unremovable.Text(3),
                                          .pod_namespace = unremovable.Text(4),
                                          .pod_name = unremovable.Text(5),
                                          .pdb = unremovable.Text(6)});
   }
-  Content content;
-  Statement counters(db_,
-                     "SELECT name, label, bucket, value FROM counters "
-                     "ORDER BY name, label, bucket");
+  Rows counters(db_, "counters",
+                "SELECT name, label, bucket, value FROM counters "
+                "ORDER BY name, label, bucket");
   while (counters.Next()) {
     content.counters.push_back(
-        {counters.Text(0), counters.Text(1), counters.Int(2), counters.Real(3)});
+        {counters.Name(0), counters.Text(1), counters.Int(2, -1, kBucketMax), counters.Amount(3)});
   }
-  for (const Statement* s : {&scalars, &timers, &skipped, &deletions, &evictions, &cooldowns,
-                             &hints, &unremovable, &counters}) {
-    if (!s->ok()) return Error("cannot be read");
+  for (const Rows* rows : {&scalars, &timers, &skipped, &started, &deletions, &evictions,
+                           &cooldowns, &hints, &unremovable, &counters}) {
+    if (!rows->what().empty()) return Damaged(rows->what());
+    if (!rows->ok()) return Error("cannot be read");
   }
-  if (found) content.state = std::move(state);
+  if (missing.size() == all_missing) {  // No round yet.
+    const bool empty = state.timers.empty() && state.cooldowns.empty() && !digest;
+    if (!empty) return Damaged("table state lacks its rows");
+    return content;
+  }
+  if (!missing.empty())
+    return Damaged(absl::StrCat("table state lacks the row ", *missing.begin()));
+  if (version_ >= 3 && digest != Digest(state)) {
+    return Damaged("the state is not the one that its digest (table state) was made of");
+  }
+  content.state = std::move(state);
   return content;
 }
 
 absl::Status SqliteState::CatchUp() {
-  if (!known_) {
+  if (!known_ && !overtaken_) {
     absl::StatusOr<Content> content = Read();
     if (!content.ok()) return content.status();
     known_ = *std::move(content);
     return absl::OkStatus();
   }
-  Statement rounds(db_, "SELECT value FROM state WHERE key = 'rounds'");
-  constexpr int64_t kNone = -1;  // No state yet.
-  const int64_t in_file = rounds.Next() ? rounds.Int(0) : kNone;
-  if (!rounds.ok()) return Error("cannot be read");
-  if (in_file == (known_->state ? known_->state->rounds : kNone)) return absl::OkStatus();
+  if (!overtaken_) {
+    constexpr int64_t kNone = -1;  // No state yet.
+    int64_t rounds = kNone;
+    int64_t revision = 0;
+    Statement select(db_, version_ > 0 ? "SELECT key, value FROM state" : "SELECT 0, 0 WHERE 0");
+    while (select.Next()) {
+      if (select.Text(0) == "rounds") rounds = select.Int(1);
+      if (select.Text(0) == "revision") revision = select.Int(1);
+    }
+    if (!select.ok()) return Error("cannot be read");
+    const int64_t known_rounds = known_->state ? known_->state->rounds : kNone;
+    if (rounds == known_rounds && revision == known_->revision) return absl::OkStatus();
+  }
   known_.reset();
+  overtaken_ = true;
   return absl::AbortedError(
-      absl::StrCat(path_, ": another process made a round meanwhile; this one is not kept"));
+      absl::StrCat(path_, ": another round was made from the same state meanwhile; run again"));
 }
 
 // The rows of `before` become those of `after`.
@@ -350,6 +556,9 @@ absl::Status SqliteState::WriteState(const ScaleDownState& before, const ScaleDo
   };
   scalar("rounds", after.rounds);
   scalar("latest_s", after.latest_s);
+  scalar("jump_s", after.jump_s);
+  scalar("revision", known_->revision + 1);
+  scalar("digest", Digest(after));
   scalar("limit_latest_update_s", after.limit.latest_update_s);
   scalar("limit_min_interval_s", after.limit.min_interval_s);
   scalar("resume", after.resume ? 1 : 0);
@@ -371,6 +580,15 @@ absl::Status SqliteState::WriteState(const ScaleDownState& before, const ScaleDo
   if (after.skipped.size() < before.skipped.size()) {
     erase_skipped.Run(static_cast<int64_t>(after.skipped.size()));
   }
+
+  Statement erase_started(db_, "DELETE FROM started WHERE node = ?");
+  Statement put_started(db_, "INSERT OR REPLACE INTO started VALUES(?, ?, ?, ?)");
+  Diff(
+      before.started, after.started, [](const auto& s) -> const auto& { return s.node; },
+      [&](const auto& s) { erase_started.Run(s.node); },
+      [&](const auto& s) {
+        put_started.Run(s.node, s.uid, static_cast<int64_t>(s.phase), s.at_s);
+      });
 
   Statement erase_deletion(db_, "DELETE FROM deletions WHERE node = ? AND drained = ?");
   Statement put_deletion(db_, "INSERT OR REPLACE INTO deletions VALUES(?, ?, ?)");
@@ -425,10 +643,10 @@ absl::Status SqliteState::WriteState(const ScaleDownState& before, const ScaleDo
                             u.pod_name, u.pdb);
       });
 
-  for (const Statement* s :
-       {&put_scalar, &erase_timer, &put_timer, &erase_skipped, &put_skipped, &erase_deletion,
-        &put_deletion, &erase_eviction, &put_eviction, &erase_cooldown, &put_cooldown, &erase_hint,
-        &put_hint, &erase_unremovable, &put_unremovable}) {
+  for (const Statement* s : {&put_scalar, &erase_timer, &put_timer, &erase_skipped, &put_skipped,
+                             &erase_started, &put_started, &erase_deletion, &put_deletion,
+                             &erase_eviction, &put_eviction, &erase_cooldown, &put_cooldown,
+                             &erase_hint, &put_hint, &erase_unremovable, &put_unremovable}) {
     if (!s->ok()) return Error("cannot be written");
   }
   return absl::OkStatus();
@@ -460,7 +678,8 @@ absl::Status SqliteState::InTransaction(const ScaleDownState* state, const Round
                                         const std::vector<StoredCounter>* counters) {
   absl::Status status = Execute("BEGIN IMMEDIATE");
   if (!status.ok()) return status;
-  if (state != nullptr) {
+  status = PrepareTables();
+  if (status.ok() && state != nullptr) {
     status = CatchUp();
     if (status.ok()) status = WriteState(known_->state.value_or(ScaleDownState()), *state);
     if (status.ok() && counters != nullptr) status = WriteCounters(known_->counters, *counters);
@@ -471,7 +690,11 @@ absl::Status SqliteState::InTransaction(const ScaleDownState* state, const Round
     sqlite3_exec(db_, "ROLLBACK", nullptr, nullptr, nullptr);
     return status;
   }
-  if (state != nullptr) known_->state = *state;
+  version_ = kVersion;
+  if (state != nullptr) {
+    known_->state = *state;
+    ++known_->revision;
+  }
   if (counters != nullptr) known_->counters = *counters;
   return status;
 }
@@ -489,7 +712,17 @@ absl::Status SqliteState::SaveState(const ScaleDownState& state) {
   return InTransaction(&state, nullptr, nullptr);
 }
 
+absl::Status SqliteState::Count(const StoredCounter& more) {
+  if (version_ != kVersion) return absl::OkStatus();
+  Statement add(db_,
+                "INSERT INTO counters VALUES(?, ?, ?, ?) "
+                "ON CONFLICT DO UPDATE SET value = value + excluded.value");
+  add.Run(more.name, more.label, more.bucket, more.value);
+  return add.ok() ? absl::OkStatus() : Error("cannot be written");
+}
+
 absl::StatusOr<int64_t> SqliteState::LastRound() {
+  if (version_ == 0) return 0;
   const std::optional<int64_t> last = Number(db_, "SELECT coalesce(max(round), 0) FROM rounds");
   if (!last) return Error("cannot be read");
   return *last;
@@ -499,13 +732,15 @@ int64_t SqliteState::rows_written() const { return sqlite3_total_changes64(db_);
 
 absl::StatusOr<std::vector<RoundRecord>> SqliteState::Rounds() {
   std::vector<RoundRecord> rounds;
-  Statement select(db_,
-                   "SELECT round, now_s, input_digest, status, decision, arguments, input "
-                   "FROM rounds ORDER BY round");
+  if (version_ == 0) return rounds;
+  Rows select(db_, "rounds",
+              "SELECT round, now_s, input_digest, status, decision, arguments, input "
+              "FROM rounds ORDER BY round");
   while (select.Next()) {
-    rounds.push_back({select.Int(0), select.Int(1), select.Text(2), select.Text(3), select.Text(4),
-                      select.Text(5), select.Text(6)});
+    rounds.push_back({select.Int(0, 0, kCountMax), select.Time(1), select.Text(2), select.Text(3),
+                      select.Text(4), select.Text(5), select.Bytes(6)});
   }
+  if (!select.what().empty()) return Damaged(select.what());
   if (!select.ok()) return Error("cannot be read");
   return rounds;
 }

@@ -3,17 +3,19 @@
 //   absl::StatusOr<std::unique_ptr<SqliteState>> state = SqliteState::Open("ebb.db", {});
 //
 // A table per kind of thing that is remembered, so that `sqlite3 ebb.db` answers
-// questions: timers, skipped, deletions, evictions, cooldowns, hints, unremovable,
-// counters, rounds.  A round is one transaction.
+// questions: timers, skipped, started, deletions, evictions, cooldowns, hints,
+// unremovable, counters, rounds.  A round is one transaction.
 //
 // Errors:  one line naming the file.  A file that is no database, is another
-//          program's, fails SQLite's own check or is of a version that is not known is
-//          refused and never written to.  A file of version 2 or later becomes one of
-//          today's version when it is opened to be written.
+//          program's, fails SQLite's own check, is of a version that is not known,
+//          holds a value that its column cannot hold, or a state that is not the one
+//          that was saved (by its digest), is refused and never written to.  A file of
+//          version 2 is read, and becomes one of today's version when it is saved.
 // Cost:    Load reads the state once; Save writes the rows that differ from the state
 //          that the file holds, some microseconds each, and syncs the file once.
 // Threads: none.  Of two processes that make a round from the same state the second
-//          to save is refused; one that saves meanwhile is waited for.
+//          to save is refused (Aborted) until it loads anew; one that saves meanwhile
+//          is waited for.
 
 #ifndef EBB_TOOLS_SQLITE_STATE_H_
 #define EBB_TOOLS_SQLITE_STATE_H_
@@ -22,6 +24,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -37,11 +40,13 @@ struct SqliteStateOptions {
   int64_t rounds_max = 100;
   // The file must exist and is only read.
   bool read_only = false;
+  // As read_only asks, to be written.
+  bool must_exist = false;
 };
 
 class SqliteState final : public StateStore {
  public:
-  // Makes the file if there is none.
+  // The tables are made by the first save, if the file is none or empty.
   static absl::StatusOr<std::unique_ptr<SqliteState>> Open(const std::string& path,
                                                            const SqliteStateOptions& options);
   ~SqliteState() override;
@@ -57,6 +62,9 @@ class SqliteState final : public StateStore {
   absl::Status Append(const RoundRecord& round);
   // Sets the state alone.
   absl::Status SaveState(const ScaleDownState& state);
+  // Adds to one counter and leaves all else alone.  A file without rounds, or of an
+  // earlier version, stays as it is.
+  absl::Status Count(const StoredCounter& more);
   // In order.
   absl::StatusOr<std::vector<RoundRecord>> Rounds();
 
@@ -71,14 +79,17 @@ class SqliteState final : public StateStore {
   struct Content {
     std::optional<ScaleDownState> state;
     std::vector<StoredCounter> counters;
+    int64_t revision = 0;  // Goes up with every change of the state.
   };
 
   SqliteState(std::string path, SqliteStateOptions options)
       : path_(std::move(path)), options_(options) {}
 
   absl::Status Check();
-  absl::Status UpgradeTables();
-  absl::Status CreateTables();
+  absl::Status CheckVersion();
+  // Makes them what this version knows.  REQUIRES: in a transaction that writes.
+  absl::Status PrepareTables();
+  absl::Status Damaged(std::string_view what) const;
   absl::Status Execute(const char* sql);
   absl::StatusOr<Content> Read();
   absl::StatusOr<Content> ReadAtOnce();
@@ -95,8 +106,9 @@ class SqliteState final : public StateStore {
   std::string path_;
   SqliteStateOptions options_;
   sqlite3* db_ = nullptr;
-  int64_t version_ = 0;  // Of the file's tables; before today's only where it is just read.
+  int64_t version_ = 0;  // Of the file's tables; 0: it has none yet.
   std::optional<Content> known_;
+  bool overtaken_ = false;  // Somebody saved after Load.
 };
 
 }  // namespace ebb

@@ -130,6 +130,88 @@ TEST_F(RoundTest, AnotherMachineOfTheSameNameKeepsTheTimerWhereTheOptionsSaySo) 
   EXPECT_THAT(Round(scale_down, second, kStart + 602).log, ElementsAre());
 }
 
+constexpr int64_t kFarAway = kStart + 73 * 365 * 86400LL;
+
+TEST_F(RoundTest, RoundFarAheadDeletesNothingAndTheNextOneGoesOnWhereItStood) {
+  ScaleDown scale_down({});
+  Round(scale_down, pair_, kStart);
+  const RoundResult jumped = Round(scale_down, pair_, kFarAway);
+  EXPECT_EQ(jumped.status, ScaleDownStatus::kClockJumped);
+  EXPECT_TRUE(jumped.start.drain.empty());
+  EXPECT_THAT(jumped.message, HasSubstr("nothing is deleted"));
+  EXPECT_TRUE(jumped.soft_taints.untaint.empty());
+
+  const RoundResult back = Round(scale_down, pair_, kStart + 600);
+  EXPECT_EQ(NotYetText(pair_, back), "a=NotUnneededLongEnough");
+  EXPECT_THAT(back.log, ElementsAre());
+  EXPECT_EQ(Round(scale_down, pair_, kStart + 601).status, ScaleDownStatus::kNodeDeleteStarted);
+}
+
+TEST_F(RoundTest, SecondRoundAboutAsFarAheadIsBelieved) {
+  ScaleDown scale_down({});
+  Round(scale_down, pair_, kStart);
+  Round(scale_down, pair_, kStart + 40000);  // A night.
+  EXPECT_EQ(Round(scale_down, pair_, kStart + 40010).status, ScaleDownStatus::kNodeDeleteStarted);
+}
+
+TEST_F(RoundTest, EveryRoundThatIsFarFromTheLastOneWaits) {
+  ScaleDown scale_down({});
+  Round(scale_down, pair_, kStart);
+  for (const int64_t now_s : {kFarAway, kStart + 40000, kFarAway}) {
+    EXPECT_EQ(Round(scale_down, pair_, now_s).status, ScaleDownStatus::kClockJumped);
+  }
+}
+
+TEST_F(RoundTest, ClockThatWasAheadForTwoRoundsComesBackAfterTwo) {
+  ScaleDown scale_down({});
+  Round(scale_down, pair_, kFarAway);
+  EXPECT_EQ(Round(scale_down, pair_, kStart).status, ScaleDownStatus::kClockJumped);
+  const RoundResult second = Round(scale_down, pair_, kStart + 10);
+  EXPECT_EQ(second.status, ScaleDownStatus::kNoNodeDeleted);
+  ASSERT_EQ(second.unneeded.size(), 1u);
+  EXPECT_EQ(second.unneeded[0].since_s, kStart + 10);  // As long as it must be, never less.
+  EXPECT_EQ(Round(scale_down, pair_, kStart + 610).status, ScaleDownStatus::kNoNodeDeleted);
+  EXPECT_EQ(Round(scale_down, pair_, kStart + 611).status, ScaleDownStatus::kNodeDeleteStarted);
+}
+
+TEST_F(RoundTest, GrowthNotedByARoundFarAheadHoldsItsCooldownAndNoLonger) {
+  ScaleDown scale_down(AtOnce());
+  Round(scale_down, pair_, kStart);
+  const std::vector<ScaleEvent> grown = {{ScaleEventKind::kScaleUp, "", kFarAway}};
+  scale_down.Round(pair_, OneGroup(pair_), {.now_s = kFarAway, .events = grown});
+  EXPECT_EQ(Round(scale_down, pair_, kStart + 20).status, ScaleDownStatus::kInCooldown);
+  EXPECT_EQ(Round(scale_down, pair_, kStart + 619).status, ScaleDownStatus::kInCooldown);
+  EXPECT_EQ(Round(scale_down, pair_, kStart + 620).status, ScaleDownStatus::kNodeDeleteStarted);
+}
+
+TEST_F(RoundTest, JumpThatWasSeenOutlivesTheProcess) {
+  Symbols& symbols = *pair_.catalog().shared_symbols();
+  ScaleDown first({});
+  Round(first, pair_, kStart);
+  Round(first, pair_, kStart + 40000);
+  ScaleDown second({});
+  second.Restore(first.Save(symbols), symbols);
+  EXPECT_EQ(Round(second, pair_, kStart + 40010).status, ScaleDownStatus::kNodeDeleteStarted);
+}
+
+TEST_F(RoundTest, EveryTimeIsBelievedIfTheOptionsSaySo) {
+  ScaleDownOptions options;
+  options.clock_jump_max_s = 0;
+  ScaleDown scale_down(options);
+  Round(scale_down, pair_, kStart);
+  EXPECT_EQ(Round(scale_down, pair_, kFarAway).status, ScaleDownStatus::kNodeDeleteStarted);
+}
+
+TEST_F(RoundTest, DeletionThatNobodyTakesUpIsAskedForAgainAndStartedOnce) {
+  ScaleDown scale_down(AtOnce());
+  EXPECT_EQ(Round(scale_down, pair_, kStart + 10).newly_started.size(), 1u);
+  for (int64_t seconds : {20, 30, 1000, 3000}) {  // However far apart the rounds are.
+    const RoundResult again = Round(scale_down, pair_, kStart + seconds);
+    EXPECT_EQ(Names(pair_, again.start.drain), "a");
+    EXPECT_EQ(again.newly_started.size(), 0u) << seconds;
+  }
+}
+
 TEST_F(RoundTest, NodeThatVanishedIsLoggedAndOthersKeepTheirTimers) {
   const auto symbols = std::make_shared<Symbols>();
   ClusterSnapshot both = Cluster(symbols).Add(Node("a")).Add(Node("b")).Build();

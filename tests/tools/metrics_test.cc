@@ -19,6 +19,7 @@ class MetricsTest : public testing::Test {
     RoundResult result;
     result.status = ScaleDownStatus::kNodeDeleteStarted;
     result.start.drain = {{GroupId{0}, {NodeId{0}, NodeId{1}}}};
+    result.newly_started = {NodeId{0}, NodeId{1}};
     result.plan.keep.emplace_back().reason = UnremovableReason::kNotUnderutilized;
     metrics.Observe({.catalog = &snapshot_.catalog(), .result = &result, .seconds = seconds});
   }
@@ -33,6 +34,69 @@ TEST_F(MetricsTest, NodesAreCountedByTheAutoscalersReasons) {
   EXPECT_THAT(metrics.Text(), HasSubstr("scaled_down_nodes_total{reason=\"underutilized\"} 1\n"));
   EXPECT_THAT(metrics.Text(), HasSubstr("scaled_down_nodes_total{reason=\"unready\"} 1\n"));
   EXPECT_THAT(metrics.Text(), HasSubstr("scaled_down_nodes_total{reason=\"empty\"} 0\n"));
+}
+
+TEST_F(MetricsTest, NodeThatIsNamedAgainIsCountedOnce) {
+  Metrics metrics;
+  Observe(metrics, 0.02);
+  RoundResult again;
+  again.status = ScaleDownStatus::kNodeDeleteStarted;
+  again.start.drain = {{GroupId{0}, {NodeId{0}, NodeId{1}}}};
+  metrics.Observe({.catalog = &snapshot_.catalog(), .result = &again});
+  EXPECT_THAT(metrics.Text(), HasSubstr("scaled_down_nodes_total{reason=\"underutilized\"} 1\n"));
+}
+
+TEST_F(MetricsTest, NodesWithGpusAreCountedByTheirResourceAndGoOnAfterARestart) {
+  snapshot_ = test::Cluster()
+                  .Add(test::Node("a").Resource("nvidia.com/gpu", 2))
+                  .Add(test::Node("b").NotReady())
+                  .Build();
+  Metrics old;
+  Observe(old, 0.02);
+  Metrics restored;
+  restored.Restore(old.Save());
+  Observe(restored, 0.02);
+  EXPECT_THAT(restored.Text(),
+              HasSubstr("scaled_down_gpu_nodes_total{gpu_name=\"generic\",gpu_resource_name="
+                        "\"nvidia.com/gpu\",reason=\"underutilized\"} 2\n"));
+}
+
+TEST_F(MetricsTest, ClusterIsCountedAsTheAutoscalerCountsIt) {
+  Metrics metrics;
+  RoundResult result;
+  result.now_s = 1000;
+  metrics.Observe({.catalog = &snapshot_.catalog(),
+                   .result = &result,
+                   .snapshot = &snapshot_,
+                   .unregistered_nodes = 3,
+                   .pending_pods = 5});
+  const std::string text = metrics.Text();
+  for (const char* line :
+       {"nodes_count{state=\"ready\"} 1\n", "nodes_count{state=\"unready\"} 1\n",
+        "nodes_count{state=\"notStarted\"} 0\n", "nodes_count{state=\"unregistered\"} 3\n",
+        "cluster_safe_to_autoscale 1\n", "unschedulable_pods_count{type=\"unschedulable\"} 5\n",
+        "last_activity{activity=\"main\"} 1000\n", "last_activity{activity=\"scaleDown\"} 1000\n",
+        "errors_total{type=\"internalError\"} 0\n"}) {
+    EXPECT_THAT(text, HasSubstr(line));
+  }
+  result.status = ScaleDownStatus::kClusterUnhealthy;
+  result.now_s = 1010;
+  metrics.Observe({.catalog = &snapshot_.catalog(),
+                   .result = &result,
+                   .snapshot = &snapshot_,
+                   .max_node_startup_time_s = 900000});
+  const std::string after = metrics.Text();
+  for (const char* line : {"cluster_safe_to_autoscale 0\n", "nodes_count{state=\"notStarted\"} 1\n",
+                           "last_activity{activity=\"main\"} 1010\n",
+                           "last_activity{activity=\"scaleDown\"} 1000\n"}) {
+    EXPECT_THAT(after, HasSubstr(line));
+  }
+}
+
+TEST_F(MetricsTest, ErrorsCountedInTheStateGoOn) {
+  Metrics metrics;
+  metrics.Restore({{Metrics::kErrors, "internalError", -1, 2}});
+  EXPECT_THAT(metrics.Text(), HasSubstr("errors_total{type=\"internalError\"} 2\n"));
 }
 
 TEST_F(MetricsTest, RestoredMetricsGoOnAsTheOldOnesWouldHave) {

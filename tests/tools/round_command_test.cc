@@ -12,6 +12,7 @@
 
 #include "gtest/gtest.h"
 #include "tools/cli.h"
+#include "tools/plan_command.h"
 
 namespace ebb {
 namespace {
@@ -195,6 +196,122 @@ TEST_F(RoundCommandTest, ClockThatRunsBackwardsIsToldAndHarmless) {
   const Outcome outcome = Round("2026-06-01T11:00:00Z");
   EXPECT_EQ(outcome.code, 0);
   EXPECT_NE(outcome.err.find("clock ran backwards"), std::string::npos);
+}
+
+TEST_F(RoundCommandTest, RoundInTheFarFutureDeletesNothingAndPinsNothing) {
+  ASSERT_EQ(Round("2026-06-01T12:00:00Z").code, 0);
+  const Outcome jumped = Round("2099-01-01T00:00:00Z", {"-o", "json"});
+  EXPECT_EQ(jumped.code, kExitClockJumped);
+  const auto json = nlohmann::json::parse(jumped.out);
+  EXPECT_EQ(json.at("status"), "ScaleDownClockJumped");
+  EXPECT_TRUE(json.at("deleteNow").at("empty").empty());
+  EXPECT_TRUE(json.at("deleteNow").at("drain").empty());
+  EXPECT_NE(jumped.err.find("nothing is deleted"), std::string::npos);
+  EXPECT_EQ(JsonRound("2026-06-01T12:10:00Z").at("status"), "ScaleDownNoNodeDeleted");
+  EXPECT_EQ(JsonRound("2026-06-01T12:10:01Z").at("status"), "ScaleDownNodeDeleteStarted");
+}
+
+TEST_F(RoundCommandTest, RoundsMayBeAsFarApartAsIsSaid) {
+  ASSERT_EQ(Round("2026-06-01T12:00:00Z").code, 0);
+  EXPECT_EQ(JsonRound("2026-06-02T12:00:00Z", {"--clock-jump-max", "25h"}).at("status"),
+            "ScaleDownNodeDeleteStarted");
+}
+
+TEST_F(RoundCommandTest, NightWithoutRoundsCostsOneAndAReplayAgrees) {
+  const std::vector<std::string> record = {"--record", Record()};
+  ASSERT_EQ(Round("2026-06-01T20:00:00Z", record).code, 0);
+  EXPECT_EQ(Round("2026-06-02T08:00:00Z", record).code, kExitClockJumped);
+  EXPECT_EQ(JsonRound("2026-06-02T08:00:10Z", record).at("status"), "ScaleDownNodeDeleteStarted");
+  EXPECT_EQ(Ebb({"replay", Record()}).code, 0);
+}
+
+TEST_F(RoundCommandTest, StartedDeletionIsCountedOnceHoweverOftenItIsNamed) {
+  const std::string file = prefix_ + ".prom";
+  ASSERT_EQ(Round("2026-06-01T12:00:00Z").code, 0);
+  for (int round = 0; round < 6; ++round) {
+    const auto json =
+        JsonRound("2026-06-01T12:1" + std::to_string(round) + ":01Z", {"--metrics", file});
+    EXPECT_EQ(json.at("deleteNow").at("empty"), nlohmann::json({"c"}));
+  }
+  std::ifstream in(file);
+  std::ostringstream text;
+  text << in.rdbuf();
+  EXPECT_NE(text.str().find("scaled_down_nodes_total{reason=\"empty\"} 1\n"), std::string::npos)
+      << text.str();
+}
+
+TEST(PlanTimeTest, ObjectFarInTheFutureMovesNoClock) {
+  EXPECT_EQ(TimeToPlanFor(1000, 900).now_s, 1000);
+  EXPECT_EQ(TimeToPlanFor(1000, 1300).now_s, 1300);  // Clocks differ a little.
+  EXPECT_FALSE(TimeToPlanFor(1000, 1300).warning.has_value());
+  const PlanTime far = TimeToPlanFor(1000, 4102444800);
+  EXPECT_EQ(far.now_s, 1000);
+  ASSERT_TRUE(far.warning.has_value());
+  EXPECT_NE(far.warning->message.find("2100-01-01T00:00:00Z"), std::string::npos);
+}
+
+// The state of rounds that were made at a wrong time, twice.
+TEST_F(RoundCommandTest, ClockOfAStateIsSetRightByACommandThatTellsWhatItChanged) {
+  EXPECT_EQ(Round("2098-12-31T23:00:00Z").code, 0);
+  EXPECT_EQ(Round("2098-12-31T23:05:00Z").code, 0);
+  const Outcome set = Ebb({"state", "set-clock", State(), "--now", "2026-06-01T12:00:00Z"});
+  EXPECT_EQ(set.code, 0) << set.err;
+  EXPECT_NE(set.out.find("last round: 2098-12-31T23:05:00Z -> 2026-06-01T12:00:00Z\n"),
+            std::string::npos)
+      << set.out;
+  EXPECT_NE(set.out.find("timer of node c: 2098-12-31T23:00:00Z -> 2026-06-01T12:00:00Z\n"),
+            std::string::npos);
+  const auto next = JsonRound("2026-06-01T12:00:10Z");
+  EXPECT_EQ(next.at("status"), "ScaleDownNoNodeDeleted");
+  EXPECT_EQ(next.at("unneeded").at(0).at("since"), "2026-06-01T12:00:00Z");
+  EXPECT_EQ(JsonRound("2026-06-01T12:10:01Z").at("status"), "ScaleDownNodeDeleteStarted");
+
+  const Outcome again = Ebb({"state", "set-clock", State(), "--now", "2026-06-01T13:00:00Z"});
+  EXPECT_EQ(again.code, 0);
+  EXPECT_NE(again.out.find("stays as it is"), std::string::npos);
+}
+
+TEST_F(RoundCommandTest, StateCommandsRefuseWhatIsNoState) {
+  ASSERT_EQ(Round("2026-06-01T12:00:00Z", {"--record", Record()}).code, 0);
+  for (const char* command : {"show", "set-clock"}) {
+    EXPECT_EQ(Ebb({"state", command, State() + ".none"}).code, 1);
+    EXPECT_EQ(Ebb({"state", command, Input()}).code, 1);
+    const Outcome record = Ebb({"state", command, Record()});
+    EXPECT_EQ(record.code, 1);
+    EXPECT_NE(record.err.find("is a record"), std::string::npos) << record.err;
+  }
+  EXPECT_FALSE(std::ifstream(State() + ".none").good());
+}
+
+TEST_F(RoundCommandTest, ShowTellsTimersDeletionsAndAJumpThatWasSeen) {
+  ASSERT_EQ(Round("2026-06-01T12:00:00Z").code, 0);
+  ASSERT_EQ(Round("2026-06-01T12:10:01Z").code, 0);
+  ASSERT_EQ(Round("2099-01-01T00:00:00Z").code, kExitClockJumped);
+  const Outcome show = Ebb({"state", "show", State()});
+  EXPECT_EQ(show.code, 0) << show.err;
+  for (const char* words :
+       {"3 rounds, the last at 2026-06-01T12:10:01Z", "The clock jumped to 2099-01-01T00:00:00Z",
+        "UNNEEDED SINCE", "asked for", "LAST DELETION"}) {
+    EXPECT_NE(show.out.find(words), std::string::npos) << words << "\n" << show.out;
+  }
+}
+
+TEST_F(RoundCommandTest, RecordOfAnEarlierEbbIsReplayedByItsRules) {
+  for (const char* now : {"2026-06-01T12:00:00Z", "2026-06-01T14:00:00Z"}) {
+    ASSERT_EQ(Round(now, {"--record", Record(), "--clock-jump-max", "0s"}).code, 0);
+  }
+  sqlite3* db = nullptr;
+  sqlite3_open(Record().c_str(), &db);
+  ASSERT_EQ(sqlite3_exec(db,
+                         "UPDATE rounds SET decision = json_remove(decision, '$.softTaints'), "
+                         "arguments = json_remove(arguments, '$.rules', "
+                         "'$.flags.\"clock-jump-max\"')",
+                         nullptr, nullptr, nullptr),
+            SQLITE_OK)
+      << sqlite3_errmsg(db);
+  sqlite3_close(db);
+  const Outcome replay = Ebb({"replay", Record()});
+  EXPECT_EQ(replay.code, 0) << replay.out << replay.err;
 }
 
 TEST_F(RoundCommandTest, OldFlagIsWarnedAboutAndTaken) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <memory>
 #include <optional>
@@ -38,6 +39,17 @@ class SqliteStateTest : public testing::Test {
     return opened.ok() ? *std::move(opened) : nullptr;
   }
 
+  // The state of two rounds as an ebb of version 2 kept it.
+  void MakeVersion2() {
+    std::ifstream file(std::string(EBB_SOURCE_DIR) + "/tests/tools/state_v2.sql");
+    std::ostringstream sql;
+    sql << file.rdbuf();
+    sqlite3* db = nullptr;
+    sqlite3_open(path_.c_str(), &db);
+    ASSERT_EQ(sqlite3_exec(db, sql.str().c_str(), nullptr, nullptr, nullptr), SQLITE_OK);
+    sqlite3_close(db);
+  }
+
   std::string Bytes() const {
     std::ifstream file(path_, std::ios::binary);
     std::ostringstream bytes;
@@ -49,6 +61,9 @@ class SqliteStateTest : public testing::Test {
     ScaleDownState state;
     state.rounds = 7;
     state.latest_s = 1234;
+    state.jump_s = 99999;
+    state.started = {{"c", "uid-c", StartedDeletions::Phase::kAskedFor, 1200},
+                     {"d", "", StartedDeletions::Phase::kSucceeded, 1234}};
     state.limit = {.latest_update_s = 1234, .min_interval_s = 10};
     state.timers = {{"a", "uid-a", 100, true}, {"b", "uid-b", 200, false}};
     state.skipped = {{"z", 5}, {"y", 6}};  // An order of its own.
@@ -76,6 +91,8 @@ class SqliteStateTest : public testing::Test {
 void ExpectEqual(const ScaleDownState& a, const ScaleDownState& b) {
   EXPECT_EQ(a.rounds, b.rounds);
   EXPECT_EQ(a.latest_s, b.latest_s);
+  EXPECT_EQ(a.jump_s, b.jump_s);
+  EXPECT_EQ(a.started, b.started);
   EXPECT_EQ(a.limit, b.limit);
   EXPECT_EQ(a.timers, b.timers);
   EXPECT_EQ(a.skipped, b.skipped);
@@ -174,29 +191,45 @@ TEST_F(SqliteStateTest, EarlierVersionIsRefusedAndKept) {
   EXPECT_EQ(Bytes(), before);
 }
 
-// What version 2 had instead of today's table.
-constexpr char kVersion2[] = R"sql(
-CREATE TABLE old(node TEXT PRIMARY KEY, until_s INTEGER) WITHOUT ROWID;
-INSERT INTO old SELECT node, until_s FROM unremovable;
-DROP TABLE unremovable;
-ALTER TABLE old RENAME TO unremovable;
-PRAGMA user_version = 2;
-)sql";
-
-TEST_F(SqliteStateTest, Version2IsReadAndBecomesTodaysWhenItIsOpenedToBeWritten) {
-  ASSERT_TRUE(Open()->Save(Everything(), {.round = 1}, {}).ok());
-  sqlite3* db = nullptr;
-  sqlite3_open(path_.c_str(), &db);
-  ASSERT_EQ(sqlite3_exec(db, kVersion2, nullptr, nullptr, nullptr), SQLITE_OK);
-  sqlite3_close(db);
-  ScaleDownState expected = Everything();
-  expected.planner.unremovable = {{.node = "e", .until_s = 1500}};
+TEST_F(SqliteStateTest, Version2IsReadAndBecomesTodaysWhenItIsSaved) {
+  MakeVersion2();
   const std::string before = Bytes();
-  ExpectEqual(*Open({.read_only = true})->Load().value(), expected);
+
+  const auto store = Open();
+  ScaleDownState state = *store->Load().value();
   EXPECT_EQ(Bytes(), before);
-  ExpectEqual(*Open()->Load().value(), expected);
-  ASSERT_TRUE(Open()->Save(Everything(), {.round = 2}, {}).ok());
-  ExpectEqual(*Open({.read_only = true})->Load().value(), Everything());
+  EXPECT_EQ(state.rounds, 2);
+  EXPECT_EQ(state.timers, (std::vector<UnneededTimers::Timer>{{"a", "uid-a", 1780315200, true},
+                                                              {"c", "uid-c", 1780315200, true}}));
+  EXPECT_EQ(state.cooldowns.at(1).scale_up_s, 1780315080);
+  EXPECT_TRUE(state.started.empty());
+  EXPECT_EQ(store->Rounds()->size(), 2u);
+
+  state.rounds = 3;
+  state.started = {{"a", "uid-a", StartedDeletions::Phase::kAskedFor, 1780320700}};
+  ASSERT_TRUE(store->Save(state, {.round = 3, .now_s = 1780320700}, {}).ok());
+  ExpectEqual(*Open()->Load().value(), state);
+  EXPECT_EQ(Open()->Rounds()->size(), 3u);
+}
+
+TEST_F(SqliteStateTest, RecordOfVersion2IsGoneOnWith) {
+  MakeVersion2();
+  const ScaleDownState state = *Open({.read_only = true})->Load().value();
+  ASSERT_TRUE(Open()->Append({.round = 3, .now_s = 1780320700}).ok());
+  ExpectEqual(*Open()->Load().value(), state);
+  EXPECT_EQ(Open()->Rounds()->size(), 3u);
+}
+
+TEST_F(SqliteStateTest, CountingLeavesTheStateAndItsRevisionAlone) {
+  ASSERT_TRUE(Open()->Save(Everything(), {.round = 1}, {{"c", "x", -1, 1.0}}).ok());
+  const auto round = Open();
+  ASSERT_TRUE(round->Load().ok());
+  ASSERT_TRUE(Open()->Count({"c", "x", -1, 2.0}).ok());
+  ASSERT_TRUE(Open()->Count({"d", "", -1, 1.0}).ok());
+  EXPECT_EQ(*Open()->LoadCounters(),
+            (std::vector<StoredCounter>{{"c", "x", -1, 3.0}, {"d", "", -1, 1.0}}));
+  ExpectEqual(*Open()->Load().value(), Everything());
+  EXPECT_TRUE(round->Save(Everything(), {.round = 2}, {{"c", "x", -1, 1.0}}).ok());
 }
 
 TEST_F(SqliteStateTest, CountersComeBackInAnotherProcess) {
@@ -217,7 +250,7 @@ TEST_F(SqliteStateTest, WritesAreAsManyAsTheChanges) {
   state.timers[17].since_s = 99999;
   state.timers.erase(state.timers.begin() + 100);
   ASSERT_TRUE(store->Save(state, {.round = 2}, {}).ok());
-  EXPECT_LE(store->rows_written() - before, 10);  // Two timers, six figures, the round.
+  EXPECT_LE(store->rows_written() - before, 12);  // Two timers, nine figures, the round.
   ExpectEqual(*Open()->Load().value(), state);
 }
 
@@ -233,6 +266,147 @@ TEST_F(SqliteStateTest, SecondOfTwoRoundsFromTheSameStateIsRefused) {
   const absl::Status refused = other->Save(state, {.round = 8, .status = "other"}, {});
   EXPECT_EQ(refused.code(), absl::StatusCode::kAborted) << refused;
   EXPECT_EQ(Open()->Rounds()->back().status, "one");
+  EXPECT_EQ(refused.message(),
+            path_ + ": another round was made from the same state meanwhile; run again");
+}
+
+TEST_F(SqliteStateTest, WhoeverWasOvertakenIsRefusedUntilItLoadsAnew) {
+  ScaleDownState state = Everything();
+  ASSERT_TRUE(Open()->Save(state, {.round = 7}, {}).ok());
+  const auto one = Open();
+  const auto other = Open();
+  ASSERT_TRUE(one->Load().ok());
+  ASSERT_TRUE(other->Load().ok());
+  state.rounds = 8;
+  ASSERT_TRUE(one->Save(state, {.round = 8, .status = "one"}, {}).ok());
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    EXPECT_EQ(other->Save(state, {.round = 8, .status = "other"}, {}).code(),
+              absl::StatusCode::kAborted);
+  }
+  EXPECT_EQ(Open()->Rounds()->back().status, "one");
+  ASSERT_TRUE(other->Load().ok());
+  state.rounds = 9;
+  EXPECT_TRUE(other->Save(state, {.round = 9, .status = "other"}, {}).ok());
+}
+
+TEST_F(SqliteStateTest, ChangeOfTheStateAloneOvertakesARoundToo) {
+  ScaleDownState state = Everything();
+  ASSERT_TRUE(Open()->Save(state, {.round = 7}, {}).ok());
+  const auto round = Open();
+  ASSERT_TRUE(round->Load().ok());
+  state.latest_s = 1000;
+  const auto clock = Open();
+  ASSERT_TRUE(clock->Load().ok());
+  ASSERT_TRUE(clock->SaveState(state).ok());
+  EXPECT_EQ(round->Save(state, {.round = 8}, {}).code(), absl::StatusCode::kAborted);
+}
+
+TEST_F(SqliteStateTest, SecondOfTwoFirstRoundsIsRefusedInTheSameWords) {
+  const auto one = Open();
+  const auto other = Open();
+  ASSERT_FALSE(one->Load()->has_value());
+  ASSERT_FALSE(other->Load()->has_value());
+  ASSERT_TRUE(one->Save(Everything(), {.round = 1}, {}).ok());
+  const absl::Status refused = other->Save(Everything(), {.round = 1}, {});
+  EXPECT_EQ(refused.code(), absl::StatusCode::kAborted);
+  EXPECT_EQ(refused.message(),
+            path_ + ": another round was made from the same state meanwhile; run again");
+}
+
+TEST_F(SqliteStateTest, FileIsMadeByTheFirstSave) {
+  Open();
+  EXPECT_EQ(Bytes(), "");
+}
+
+TEST_F(SqliteStateTest, ValueThatAColumnCannotHoldIsRefusedByTableAndColumn) {
+  const struct {
+    const char* sql;
+    const char* told;
+  } kCases[] = {
+      {"UPDATE timers SET since_s = -5 WHERE node = 'a'",
+       "table timers, column since_s: -5 is not from 0 to 253402300799"},
+      {"UPDATE timers SET since_s = 9000000000000000000", "table timers, column since_s"},
+      {"UPDATE timers SET since_s = 'soon'", "table timers, column since_s"},
+      {"UPDATE timers SET judged = 2", "table timers, column judged"},
+      {"UPDATE timers SET uid = NULL", "table timers, column uid"},
+      {"UPDATE timers SET node = '' WHERE node = 'a'", "table timers, column node"},
+      {"UPDATE skipped SET since_s = 1.5", "table skipped, column since_s"},
+      {"UPDATE started SET phase = 3", "table started, column phase"},
+      {"UPDATE deletions SET node_group = x'00'", "table deletions, column node_group"},
+      {"UPDATE evictions SET evicted_at_s = -1", "table evictions, column evicted_at_s"},
+      {"UPDATE cooldowns SET scale_up_s = -1 WHERE node_group = ''",
+       "table cooldowns, column scale_up_s"},
+      {"UPDATE hints SET node = 7.5, pod = x'ff'", "table hints, column pod"},
+      {"UPDATE unremovable SET until_s = NULL", "table unremovable, column until_s"},
+      {"UPDATE counters SET value = -1.0", "table counters, column value"},
+      {"UPDATE counters SET value = 1e300", "table counters, column value"},
+      {"UPDATE counters SET bucket = 100000", "table counters, column bucket"},
+      {"UPDATE state SET value = -1 WHERE key = 'rounds'", "table state, column value"},
+      {"UPDATE state SET value = 'x' WHERE key = 'latest_s'", "table state, column value"},
+      {"DELETE FROM state WHERE key = 'latest_s'", "table state lacks the row latest_s"},
+      {"DELETE FROM state", "table state lacks its rows"},
+      {"DROP TABLE timers", "cannot be read"},
+      // Nothing is wrong with the values by themselves.
+      {"UPDATE timers SET since_s = 1 WHERE node = 'a'", "digest"},
+      {"DELETE FROM cooldowns", "digest"},
+      {"UPDATE state SET value = 1233 WHERE key = 'latest_s'", "digest"},
+      {"DELETE FROM state WHERE key = 'digest'", "digest"},
+  };
+  for (const auto& [sql, told] : kCases) {
+    Remove();
+    ASSERT_TRUE(Open()->Save(Everything(), {.round = 1}, {{"c", "", -1, 1.0}}).ok());
+    sqlite3* db = nullptr;
+    sqlite3_open(path_.c_str(), &db);
+    ASSERT_EQ(sqlite3_exec(db, sql, nullptr, nullptr, nullptr), SQLITE_OK) << sql;
+    sqlite3_close(db);
+    const std::string before = Bytes();
+    const auto state = Open();
+    const auto loaded = state->Load();
+    ASSERT_FALSE(loaded.ok()) << sql;
+    EXPECT_NE(loaded.status().message().find(told), std::string::npos) << loaded.status();
+    EXPECT_NE(loaded.status().message().find(path_), std::string::npos);
+    EXPECT_FALSE(state->Save(Everything(), {.round = 2}, {}).ok()) << sql;
+    EXPECT_EQ(Bytes(), before) << sql;
+  }
+}
+
+// The seed is printed; EBB_TEST_SEED=N tries another.
+TEST_F(SqliteStateTest, FlippedBytesAreRefusedAndKeptOrChangeNothing) {
+  uint64_t seed = 1;
+  if (const char* set = getenv("EBB_TEST_SEED"); set != nullptr) seed = strtoull(set, nullptr, 10);
+  SCOPED_TRACE("EBB_TEST_SEED=" + std::to_string(seed));
+  std::mt19937_64 random(seed);
+  const ScaleDownState state = Everything();
+  ASSERT_TRUE(Open()->Save(state, {.round = 7, .decision = "{}"}, {{"c", "", -1, 1.0}}).ok());
+  const std::string good = Bytes();
+  int refused = 0;
+  for (int attempt = 0; attempt < 500; ++attempt) {
+    std::string bytes = good;
+    // Mostly where something is written, and not in the free middle of a page.
+    const size_t flips = 1 + random() % 4;
+    for (size_t flip = 0; flip < flips;) {
+      const size_t at = random() % bytes.size();
+      if (bytes[at] == 0 && random() % 16 != 0) continue;
+      bytes[at] = static_cast<char>(bytes[at] ^ (1 + random() % 255));
+      ++flip;
+    }
+    std::ofstream(path_, std::ios::binary | std::ios::trunc) << bytes;
+    const auto opened = SqliteState::Open(path_, {});
+    const auto loaded = opened.ok() ? (*opened)->Load() : opened.status();
+    if (loaded.ok() && loaded->has_value()) {
+      ExpectEqual(**loaded, state);
+      continue;
+    }
+    ++refused;
+    // A file whose header says that it is empty is a new one only if it is.
+    EXPECT_FALSE(loaded.ok()) << attempt;
+    if (!loaded.ok()) {
+      EXPECT_EQ(loaded.status().message().find('\n'), std::string::npos);
+    }
+    EXPECT_EQ(Bytes(), bytes) << attempt;
+  }
+  EXPECT_GT(refused, 100);
+  EXPECT_LT(refused, 500);
 }
 
 // Any state over a few names, its lists sorted as a planner's are.

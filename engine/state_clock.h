@@ -1,0 +1,32 @@
+// Setting the clock of a state back.
+//
+// A clock that was wrong leaves times in a state that lie in the future once it is
+// right again: timers that would start to count then, cooldowns that would hold until
+// then.  Each becomes the time that is right, so that from here on it counts in full:
+// a node waits longer than it had to, never shorter.
+
+#ifndef EBB_ENGINE_STATE_CLOCK_H_
+#define EBB_ENGINE_STATE_CLOCK_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/round.h"
+
+namespace ebb {
+
+// A time that was moved.
+struct ClockChange {
+  std::string what;  // "timer of node a"
+  int64_t from_s = 0;
+  int64_t to_s = 0;
+};
+
+// Moves every time of the state that lies after `now_s` to it and forgets jumps that
+// were seen.  Nodes that were found unremovable until after `now_s` are looked at again.
+std::vector<ClockChange> SetClock(ScaleDownState& state, int64_t now_s);
+
+}  // namespace ebb
+
+#endif  // EBB_ENGINE_STATE_CLOCK_H_
