@@ -36,17 +36,18 @@ class MinimumQuota {
         type_(catalog_.symbols().Find("type")),
         virtual_kubelet_(catalog_.symbols().Find("virtual-kubelet")),
         group_size_(groups.groups.size()) {
-    NodeSize usage;
+    __int128 cores = 0;  // Sums over nodes may be more than an int64 holds.
+    __int128 memory_bytes = 0;
     int64_t nodes = 0;
     snapshot.alive().ForEach([&](NodeId node) {
       if (IsVirtual(catalog_.node(node))) return;
       const NodeSize size = Size(node);
-      usage.cores += size.cores;
-      usage.memory_bytes += size.memory_bytes;
+      cores += size.cores;
+      memory_bytes += size.memory_bytes;
       ++nodes;
     });
-    cores_ = std::max<int64_t>(usage.cores - minimums.cores, 0);
-    memory_bytes_ = std::max<int64_t>(usage.memory_bytes - minimums.memory_bytes, 0);
+    cores_ = std::max<__int128>(cores - minimums.cores, 0);
+    memory_bytes_ = std::max<__int128>(memory_bytes - minimums.memory_bytes, 0);
     nodes_ = std::max<int64_t>(nodes - minimums.nodes, 0);
   }
 
@@ -79,8 +80,8 @@ class MinimumQuota {
   std::optional<TextId> type_;  // A label that nobody has is no text.
   std::optional<TextId> virtual_kubelet_;
   std::vector<std::optional<NodeSize>> group_size_;
-  int64_t cores_ = 0;
-  int64_t memory_bytes_ = 0;
+  __int128 cores_ = 0;
+  __int128 memory_bytes_ = 0;
   int64_t nodes_ = 0;
 };
 
