@@ -79,17 +79,18 @@ class MinimumQuota {
                const ClusterMinimums& minimums)
       : catalog_(snapshot.catalog()), groups_(groups), group_size_(groups.groups.size()) {
     const VirtualKubelets virtual_kubelets(catalog_);
-    NodeSize usage;
+    __int128 cores = 0;  // Sums over nodes may be more than an int64 holds.
+    __int128 memory_bytes = 0;
     int64_t nodes = 0;
     snapshot.alive().ForEach([&](NodeId node) {
       if (virtual_kubelets.Contains(node)) return;
       const NodeSize size = Size(node);
-      usage.cores += size.cores;
-      usage.memory_bytes += size.memory_bytes;
+      cores += size.cores;
+      memory_bytes += size.memory_bytes;
       ++nodes;
     });
-    cores_ = std::max<int64_t>(usage.cores - minimums.cores, 0);
-    memory_bytes_ = std::max<int64_t>(usage.memory_bytes - minimums.memory_bytes, 0);
+    cores_ = std::max<__int128>(cores - minimums.cores, 0);
+    memory_bytes_ = std::max<__int128>(memory_bytes - minimums.memory_bytes, 0);
     nodes_ = std::max<int64_t>(nodes - minimums.nodes, 0);
   }
 
@@ -115,8 +116,8 @@ class MinimumQuota {
   const Catalog& catalog_;
   const NodeGroups& groups_;
   std::vector<std::optional<NodeSize>> group_size_;
-  int64_t cores_ = 0;
-  int64_t memory_bytes_ = 0;
+  __int128 cores_ = 0;
+  __int128 memory_bytes_ = 0;
   int64_t nodes_ = 0;
 };
 

@@ -16,7 +16,7 @@ double ThresholdOf(const Catalog& catalog, const NodeGroup& group, NodeId node, 
 
 Eligibility JudgeEligibility(const ClusterSnapshot& snapshot, const NodeGroups& groups, NodeId node,
                              const PlannerOptions& options, bool recently_unremovable,
-                             bool none_terminating, int64_t now_s) {
+                             bool all_as_charged, int64_t now_s) {
   using enum UnremovableReason;
   const Catalog& catalog = snapshot.catalog();
   const NodeInfo& info = catalog.node(node);
@@ -40,7 +40,7 @@ Eligibility JudgeEligibility(const ClusterSnapshot& snapshot, const NodeGroups& 
           group->ignore_daemonsets_utilization.value_or(options.ignore_daemonsets_utilization),
       .ignore_mirror_pods = options.ignore_mirror_pods_utilization,
       .gpu_label = gpu_label,
-      .none_terminating = none_terminating};
+      .all_as_charged = all_as_charged};
   const std::optional<Utilization> utilization =
       CalculateUtilization(snapshot, node, utilization_options, now_s);
   if (!utilization) return {.reason = kUnexpectedError, .utilization = {}};

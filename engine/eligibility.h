@@ -25,10 +25,10 @@ struct Eligibility {
 };
 
 // `recently_unremovable`: the node could not be removed a short while ago.
-// `none_terminating`: as in UtilizationOptions.
+// `all_as_charged`: as in UtilizationOptions.
 Eligibility JudgeEligibility(const ClusterSnapshot& snapshot, const NodeGroups& groups, NodeId node,
                              const PlannerOptions& options, bool recently_unremovable,
-                             bool none_terminating, int64_t now_s);
+                             bool all_as_charged, int64_t now_s);
 
 }  // namespace ebb
 

@@ -158,11 +158,13 @@ class PassRun {
   }
 
   std::vector<NodeId> FindEligible() {
-    NodeSet with_terminating(catalog_.nodes());
-    for (const auto& [pod, time] : catalog_.deletion_times()) {
+    NodeSet to_visit(catalog_.nodes());  // For their pods may count otherwise than charged.
+    const auto visit_node_of = [&](PodId pod) {
       const NodeId node = snapshot_.NodeOf(pod);
-      if (node != kNoNode) with_terminating.Insert(node);
-    }
+      if (node != kNoNode) to_visit.Insert(node);
+    };
+    for (const auto& [pod, time] : catalog_.deletion_times()) visit_node_of(pod);
+    for (const PodId pod : catalog_.pods_counted_otherwise()) visit_node_of(pod);
     std::vector<NodeId> eligible;
     eligible.reserve(input_.candidates.size());
     plan_.remove.reserve(input_.candidates.size());
@@ -172,7 +174,7 @@ class PassRun {
       recently_unremovable_.push_back(before != nullptr);
       const Eligibility verdict =
           JudgeEligibility(snapshot_, groups_, node, options_, before != nullptr,
-                           !with_terminating.Contains(node), input_.now_s);
+                           !to_visit.Contains(node), input_.now_s);
       plan_.utilization[Index(node)] = verdict.utilization;
       if (verdict.reason == UnremovableReason::kNoReason) {
         eligible.push_back(node);

@@ -11,10 +11,11 @@ constexpr std::string_view kGpuResources[] = {"nvidia.com/gpu", "habana.ai/gaudi
                                               "gpu.intel.com/xe", "amd.com/gpu",
                                               "microsoft.com/directx"};
 
-// The two sides of a fraction, in the column's unit.
+// The two sides of a fraction, in the column's unit.  What pods count is not bounded as
+// what they are charged is.
 struct Sums {
-  int64_t requested = 0;
-  int64_t excluded = 0;  // By pods that count for neither side.
+  __int128 requested = 0;
+  __int128 excluded = 0;  // By pods that count for neither side.
 
   // The autoscaler divides in milli-units, and as floating-point numbers.  cpu is
   // in milli-units already.
@@ -25,8 +26,8 @@ struct Sums {
   }
 };
 
-int64_t ChargeOf(const PodShape& shape, ResourceId resource) {
-  for (const auto& [id, amount] : shape.charge_requests) {
+int64_t CountOf(const PodShape& shape, ResourceId resource) {
+  for (const auto& [id, amount] : shape.Counted()) {
     if (id == resource) return amount;
   }
   return 0;
@@ -36,19 +37,19 @@ Sums SumOver(const ClusterSnapshot& snapshot, NodeId node, ResourceId resource,
              const UtilizationOptions& options, int64_t now_s) {
   const Catalog& catalog = snapshot.catalog();
   Sums sums;
-  if (options.none_terminating && !options.ignore_daemonsets && !options.ignore_mirror_pods) {
+  if (options.all_as_charged && !options.ignore_daemonsets && !options.ignore_mirror_pods) {
     sums.requested = snapshot.Allocatable(resource, node) - snapshot.Free(resource, node);
     return sums;
   }
   for (const PodId pod : snapshot.PodsOn(node)) {
     const PodShape& shape = catalog.shape_of(pod);
-    const int64_t charge = ChargeOf(shape, resource);
-    if (charge == 0) continue;
+    const int64_t count = CountOf(shape, resource);
+    if (count == 0) continue;
     if ((options.ignore_daemonsets && IsDaemonSetPod(catalog, shape)) ||
         (options.ignore_mirror_pods && shape.mirror)) {
-      sums.excluded += charge;
+      sums.excluded += count;
     } else if (!IsLongTerminating(catalog, pod, now_s)) {
-      sums.requested += charge;
+      sums.requested += count;
     }
   }
   return sums;

@@ -4,7 +4,7 @@
 // that is labelled to have a GPU and offers none is used by 0.
 //
 // Units:   fractions; +Inf where something is requested of nothing, NaN for 0/0.
-// Cost:    O(pods of the node), or O(1): see none_terminating.
+// Cost:    O(pods of the node), or O(1): see all_as_charged.
 // Threads: pure.
 // Source:  cluster-autoscaler simulator/utilization/info.go.
 
@@ -30,9 +30,10 @@ struct UtilizationOptions {
   bool ignore_daemonsets = false;
   bool ignore_mirror_pods = false;
   bool gpu_label = false;  // The node carries its provider's GPU label.
-  // The caller knows that no pod of the node is terminating.  Where nothing else is
-  // left out either, the pods need not be visited: the snapshot keeps their sum.
-  bool none_terminating = false;
+  // The caller knows that no pod of the node is terminating, and that none counts
+  // otherwise than it is charged (PodShape::counts_otherwise).  Where nothing else is left
+  // out either, the pods need not be visited: the snapshot keeps their sum.
+  bool all_as_charged = false;
 };
 
 // The GPU resource that the node offers, the first of the known ones.

@@ -168,11 +168,11 @@ class Replay {
       for (const ResourceQuantity& q : list) amount += q.resource == resource ? q.amount : 0;
       return amount;
     };
-    int64_t requested = 0;
-    int64_t offered = amount_of(catalog_.node(node).allocatable);
+    __int128 requested = 0;
+    __int128 offered = amount_of(catalog_.node(node).allocatable);
     for (const PodId pod : cluster_.PodsOn(node)) {
       const PodShape& shape = catalog_.shape_of(pod);
-      const int64_t amount = amount_of(shape.charge_requests);
+      const int64_t amount = amount_of(shape.Counted());
       if ((ignore_daemonsets && IsDaemonSetPod(catalog_, shape)) ||
           (options_.ignore_mirror_pods_utilization && shape.mirror)) {
         offered -= amount;

@@ -9,12 +9,14 @@
 #include "snapshot/quantity.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  constexpr size_t kBytesMax = 64;  // A quantity is short; digits beyond say nothing new.
+  // Of a long quantity a hundred digits count and the others are zero or not.
+  constexpr size_t kBytesMax = 256;
   if (size > kBytesMax) return 0;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const absl::StatusOr<int64_t> units = ebb::ParseQuantity(text, ebb::QuantityUnit::kWhole);
   const absl::StatusOr<int64_t> milli = ebb::ParseQuantity(text, ebb::QuantityUnit::kMilli);
-  if (!units.ok() || !milli.ok()) return 0;
+  if (units.ok() != milli.ok()) std::abort();
+  if (!units.ok() || std::abs(*milli) == ebb::kUncountable) return 0;
   // |units| = ceil(|x|) and |milli| = ceil(1000 |x|).
   const __int128 whole = *units < 0 ? -static_cast<__int128>(*units) : *units;
   const __int128 thousandths = *milli < 0 ? -static_cast<__int128>(*milli) : *milli;

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "boost/container/small_vector.hpp"
+#include "snapshot/quantity.h"
 #include "snapshot/text.h"
 
 namespace ebb {
@@ -55,9 +56,16 @@ bool HasAccessModes(const VolumeInfo& volume, const ClaimInfo& claim) {
                      [&](TextId mode) { return Contains(volume.access_modes, mode); });
 }
 
+int64_t RequestOf(const ClaimInfo* claim) { return claim->request_bytes.value_or(0); }
+
+// A claim for more than can be counted is never known to fit.
+bool IsEnough(int64_t bytes, const ClaimInfo& claim) {
+  return bytes >= RequestOf(&claim) && RequestOf(&claim) != kUncountable;
+}
+
 // What holds of a volume for any claim, reserved for it or not.
 bool MayServe(const VolumeInfo& volume, const ClaimInfo& claim) {
-  return volume.capacity_bytes >= claim.request_bytes.value_or(0) && volume.mode == claim.mode &&
+  return IsEnough(volume.capacity_bytes, claim) && volume.mode == claim.mode &&
          volume.attributes_class == claim.attributes_class && !volume.deleting;
 }
 
@@ -95,8 +103,7 @@ bool HasSpace(const Storage& storage, const ClaimInfo& claim, const NodeInfo& no
   const std::vector<StorageCapacity>& capacities = storage.capacities();
   return std::any_of(capacities.begin(), capacities.end(), [&](const StorageCapacity& capacity) {
     return capacity.storage_class == claim.storage_class &&
-           capacity.volume_size_max >= *claim.request_bytes &&
-           capacity.topology.Matches(node.labels);
+           IsEnough(capacity.volume_size_max, claim) && capacity.topology.Matches(node.labels);
   });
 }
 
@@ -113,8 +120,6 @@ void CheckProvisioning(const Storage& storage, const Claims& claims, const NodeI
     }
   }
 }
-
-int64_t RequestOf(const ClaimInfo* claim) { return claim->request_bytes.value_or(0); }
 
 // Claims that wait for their first consumer.
 void CheckUnbound(const Catalog& catalog, const Claims& claims, const NodeInfo& node,

@@ -66,18 +66,16 @@ std::string ObjectName(std::string_view kind, const objects::ObjectMeta& meta) {
   return absl::StrCat(Absl(kind), " ", Absl(meta.namespace_name), "/", Absl(meta.name));
 }
 
-// Sums over all pods that a node can run stay far from overflow below this: 4 PiB
-// for a pod, 4 EiB for a node.
-constexpr int64_t kPodAmountMax = int64_t{1} << 52;
+// A node's amount less what all pods together are charged stays within int64.
 constexpr int64_t kNodeAmountMax = int64_t{1} << 62;
+constexpr int64_t kChargedMax = int64_t{1} << 61;
 
 absl::Status CheckAmounts(std::string_view object, std::string_view field,
-                          const objects::ResourceList& list, int64_t max) {
+                          const objects::ResourceList& list) {
   for (const auto& [name, amount, _] : list) {
-    if (amount >= 0 && amount <= max) continue;
+    if (amount >= 0) continue;
     return absl::InvalidArgumentError(absl::StrCat(Absl(object), ": ", Absl(field), ".", Absl(name),
-                                                   ": ", amount,
-                                                   amount < 0 ? " is negative" : " is absurd"));
+                                                   ": ", amount, " is negative"));
   }
   return absl::OkStatus();
 }
@@ -157,7 +155,7 @@ absl::Status SnapshotBuilder::AddNode(const objects::Node& node) {
   const std::string object = absl::StrCat("Node ", Absl(node.meta.name));
   for (const auto& [field, list] : {std::pair("status.allocatable", &node.allocatable),
                                     std::pair("status.capacity", &node.capacity)}) {
-    if (absl::Status s = CheckAmounts(object, field, *list, kNodeAmountMax); !s.ok()) return s;
+    if (absl::Status s = CheckAmounts(object, field, *list); !s.ok()) return s;
   }
 
   Catalog& catalog = *catalog_;
@@ -180,8 +178,11 @@ absl::Status SnapshotBuilder::AddNode(const objects::Node& node) {
     info.declared_features.push_back(symbols.Intern(feature));
   }
   std::sort(info.declared_features.begin(), info.declared_features.end());
-  InternResources(node.allocatable, info.allocatable);
-  InternResources(node.capacity, info.capacity);
+  for (const auto& [from, to] : {std::pair(&node.allocatable, &info.allocatable),
+                                 std::pair(&node.capacity, &info.capacity)}) {
+    InternResources(*from, *to);
+    std::erase_if(*to, [](const ResourceQuantity& q) { return q.amount > kNodeAmountMax; });
+  }
   info.provider_id = symbols.Intern(node.provider_id);
   info.creation_time = node.meta.creation_time;
   info.unschedulable = node.unschedulable;
@@ -199,6 +200,29 @@ absl::Status SnapshotBuilder::AddNode(const objects::Node& node) {
   return absl::OkStatus();
 }
 
+// Into requests_.  A pod's status may say other amounts than its spec, and of pod-level
+// resources utilization takes only the spec's.
+absl::Status SnapshotBuilder::SumRequests(const objects::Pod& pod) {
+  absl::Status status;
+  const auto sum = [&](RequestsOf which, Requests& requests) {
+    SumPodRequests(pod, which, sum_);
+    status.Update(CheckAmounts("", "requests", sum_));
+    if (status.ok()) InternRequests(sum_, requests);
+  };
+  sum(RequestsOf::kIncoming, requests_.fit);
+  if (pod.container_statuses.empty() && !pod.has_pod_status_resources) {
+    requests_.charge = requests_.fit;
+  } else {
+    sum(RequestsOf::kRunning, requests_.charge);
+  }
+  requests_.counts_otherwise = false;
+  if (pod.has_pod_resources && pod.has_pod_status_resources) {
+    sum(RequestsOf::kCounted, requests_.counted);
+    requests_.counts_otherwise = requests_.counted != requests_.charge;
+  }
+  return status;
+}
+
 absl::Status SnapshotBuilder::AddPod(const objects::Pod& pod) {
   if (absl::Status s = CheckName("Pod", pod.meta.name); !s.ok()) return s;
   Catalog& catalog = *catalog_;
@@ -207,14 +231,8 @@ absl::Status SnapshotBuilder::AddPod(const objects::Pod& pod) {
   for (const objects::Text text : {pod.meta.name, pod.meta.uid, wanted_node}) {
     symbols.Prefetch(text);
   }
-  const bool as_requested = pod.container_statuses.empty() && !pod.has_pod_status_resources;
-  SumPodRequests(pod, RequestsOf::kIncoming, fit_sum_);
-  if (!as_requested) SumPodRequests(pod, RequestsOf::kRunning, charge_sum_);
-  for (const objects::ResourceList* sum : {&fit_sum_, &charge_sum_}) {
-    if (absl::Status s = CheckAmounts("", "requests", *sum, kPodAmountMax); !s.ok()) {
-      return absl::InvalidArgumentError(absl::StrCat(ObjectName("Pod", pod.meta), s.message()));
-    }
-    if (as_requested) break;
+  if (absl::Status s = SumRequests(pod); !s.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat(ObjectName("Pod", pod.meta), s.message()));
   }
   const Catalog::NamespacedName name{symbols.Intern(pod.meta.namespace_name),
                                      symbols.Intern(pod.meta.name)};
@@ -223,17 +241,11 @@ absl::Status SnapshotBuilder::AddPod(const objects::Pod& pod) {
     return absl::InvalidArgumentError(absl::StrCat(ObjectName("Pod", pod.meta), ": occurs twice"));
   }
 
-  InternRequests(fit_sum_, fit_requests_);
-  if (as_requested) {
-    charge_requests_ = fit_requests_;
-  } else {
-    InternRequests(charge_sum_, charge_requests_);
-  }
   const TextId uid =
       pod.meta.uid.empty()
           ? symbols.Intern(absl::StrCat(Absl(pod.meta.namespace_name), "/", Absl(pod.meta.name)))
           : symbols.Intern(pod.meta.uid);
-  const PodShapeId shape = shapes_->Intern(catalog, pod, fit_requests_, charge_requests_);
+  const PodShapeId shape = shapes_->Intern(catalog, pod, requests_);
   catalog.pods_.push_back({.name = name.name, .key = uid, .creation_time = pod.meta.creation_time});
   catalog.shape_ids_.push_back(shape);
   if (pod.meta.deletion_time) catalog.deletion_times_.emplace(id, *pod.meta.deletion_time);
@@ -314,6 +326,71 @@ absl::Status SnapshotBuilder::OrderNodes(const std::vector<std::string_view>& na
     catalog.nodes_by_name_[catalog.nodes_[n].name] = NodeId{n};
   }
   return absl::OkStatus();
+}
+
+// Lowers charges until they add up to kChargedMax at most, as nearly all clusters' do
+// from the start.  A pod that asks for more than any node has stays one: nothing else
+// fits beside it, and it fits nowhere else.
+void SnapshotBuilder::BoundCharges() {
+  Catalog& catalog = *catalog_;
+  std::vector<uint32_t> pods_of(catalog.shapes_.size());
+  for (const PodShapeId shape : catalog.shape_ids_) ++pods_of[Index(shape)];
+  std::vector<unsigned __int128> charged(catalog.resources());
+  for (size_t s = 0; s < pods_of.size(); ++s) {
+    for (const auto& [resource, amount] : catalog.shapes_[s].charge_requests) {
+      charged[Index(resource)] += static_cast<unsigned __int128>(pods_of[s]) * amount;
+    }
+  }
+  for (uint32_t r = 0; r < charged.size(); ++r) {
+    if (charged[r] > kChargedMax) BoundCharge(ResourceId{r}, pods_of);
+  }
+}
+
+// Nodes with so much of the resource that even pods which fit there add up to more are
+// taken to have none: their sums cannot be trusted, and no other node is touched.
+void SnapshotBuilder::BoundCharge(ResourceId resource, const std::vector<uint32_t>& pods_of) {
+  Catalog& catalog = *catalog_;
+  std::vector<int64_t> offers = {0};
+  for (const NodeInfo& node : catalog.nodes_) {
+    for (const ResourceQuantity& q : node.allocatable) {
+      if (q.resource == resource) offers.push_back(q.amount);
+    }
+  }
+  std::ranges::sort(offers);
+  const auto adds_up = [&](int64_t offer) {
+    unsigned __int128 sum = 0;
+    for (size_t s = 0; s < pods_of.size(); ++s) {
+      for (const ResourceQuantity& q : catalog.shapes_[s].charge_requests) {
+        if (q.resource != resource) continue;
+        sum += static_cast<unsigned __int128>(pods_of[s]) * std::min(q.amount, offer + 1);
+      }
+    }
+    return sum <= kChargedMax;
+  };
+  // Never the first: a unit for each pod is not too much.
+  const int64_t most = *(std::ranges::partition_point(offers, adds_up) - 1);
+  for (NodeInfo& node : catalog.nodes_) {
+    std::erase_if(node.allocatable, [&](const ResourceQuantity& q) {
+      return q.resource == resource && q.amount > most;
+    });
+  }
+  for (PodShape& shape : catalog.shapes_) {
+    const auto q = std::ranges::find(shape.charge_requests, resource, &ResourceQuantity::resource);
+    if (q == shape.charge_requests.end() || q->amount <= most) continue;
+    if (!shape.counts_otherwise) shape.counted_requests = shape.charge_requests;
+    shape.counts_otherwise = true;
+    q->amount = most + 1;
+  }
+}
+
+void SnapshotBuilder::ListPodsCountedOtherwise() {
+  Catalog& catalog = *catalog_;
+  if (std::ranges::none_of(catalog.shapes_, &PodShape::counts_otherwise)) return;
+  for (uint32_t p = 0; p < catalog.pods(); ++p) {
+    if (catalog.shape_of(PodId{p}).counts_otherwise) {
+      catalog.pods_counted_otherwise_.push_back(PodId{p});
+    }
+  }
 }
 
 void SnapshotBuilder::ConnectBudgets() {
@@ -410,6 +487,8 @@ absl::StatusOr<ClusterSnapshot> SnapshotBuilder::Build() && {
   if (keep_where_namespaces_are_unknown_) RefuseUnknownNamespaces();
   TopologyTables tables(*catalog_);
   tables.Connect(shapes_->pending());
+  BoundCharges();
+  ListPodsCountedOtherwise();
   ConnectBudgets();
   catalog_->storage_.Connect(*catalog_->symbols_);
   RefuseResourceClaims();

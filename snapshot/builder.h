@@ -11,6 +11,8 @@
 // Errors:    InvalidArgument naming object and field: a node or pod or budget
 //            twice, a selector that does not parse, an empty name, a negative
 //            amount.  A failed Add leaves the builder as it was.
+// Surprise:  no amount is too large.  A node's that cannot be counted is taken for none
+//            of that resource; a pod's fits nowhere (objects.h, catalog.h).
 // Cost:      one hash of the pod's constraint fields and two of its names a pod;
 //            a shape that is new costs its compilation.
 // Threads:   none.
@@ -29,11 +31,10 @@
 #include "snapshot/catalog.h"
 #include "snapshot/cluster_snapshot.h"
 #include "snapshot/objects.h"
+#include "snapshot/pod_shapes.h"
 #include "snapshot/storage_objects.h"
 
 namespace ebb {
-
-class PodShapes;
 
 class SnapshotBuilder {
  public:
@@ -70,6 +71,10 @@ class SnapshotBuilder {
   void InternResources(const objects::ResourceList& list,
                        std::vector<ResourceQuantity>& quantities);
   void InternRequests(const objects::ResourceList& sum, Requests& requests);
+  absl::Status SumRequests(const objects::Pod& pod);
+  void BoundCharges();
+  void BoundCharge(ResourceId resource, const std::vector<uint32_t>& pods_of);
+  void ListPodsCountedOtherwise();
   void ConnectBudgets();
   void RefuseDeviceClasses();
   void RefuseResourceClaims();
@@ -84,10 +89,8 @@ class SnapshotBuilder {
   bool keep_where_namespaces_are_unknown_ = false;
 
   // Reused from pod to pod.
-  objects::ResourceList fit_sum_;
-  objects::ResourceList charge_sum_;
-  Requests fit_requests_;
-  Requests charge_requests_;
+  objects::ResourceList sum_;
+  PodRequests requests_;
 };
 
 }  // namespace ebb

@@ -87,7 +87,10 @@ struct PodShape {
   FitClassId fit_class{};
   ConstraintsId constraints{};
   bool has_controller = false;  // An owner with controller: true.
-  Requests charge_requests;     // What it takes where it runs: status is honoured.  Without kPods.
+  // What it takes where it runs: status is honoured.  Without kPods.  An amount that no
+  // node has may be less than it is, though never so little that a node has it: the sum
+  // over all pods stays below 2^61, so that no sum or difference of amounts overflows.
+  Requests charge_requests;
   Requests fit_requests;        // What NodeResourcesFit tests: spec only, without TPUs.
   std::vector<TableId> feeds;   // Tables that count this pod; twice for two equal terms.
   std::vector<ClaimId> claims;  // spec.volumes[].persistentVolumeClaim.
@@ -127,6 +130,14 @@ struct PodShape {
 
   std::vector<PdbId> budgets;  // PodDisruptionBudgets that match, in their order.
 
+  // What utilization counts, where that is not charge_requests: pod-level resources as the
+  // spec has them, and amounts that are too large to be charged.  Without kPods.
+  bool counts_otherwise = false;
+  Requests counted_requests;  // Empty unless counts_otherwise.
+  [[nodiscard]] const Requests& Counted() const {
+    return counts_otherwise ? counted_requests : charge_requests;
+  }
+
   // Volumes by claim, and everything else that storage filters read.
   uint32_t volumes = 0;  // Index for Storage::volumes(); 0: none matters.
   std::vector<PodResourceClaimInfo> resource_claims;  // Any keeps the pod where it is.
@@ -143,8 +154,10 @@ struct NodeInfo {
   LabelSet labels;
   std::vector<Taint> taints;
   std::vector<TextId> declared_features;
-  std::vector<ResourceQuantity> allocatable;  // Sorted by resource.
-  std::vector<ResourceQuantity> capacity;     // Sorted by resource.
+  // Sorted by resource, without amounts that cannot be counted: above 2^62, or so many
+  // that the pods' requests of it could not be added up (SnapshotBuilder).
+  std::vector<ResourceQuantity> allocatable;
+  std::vector<ResourceQuantity> capacity;
   TextId provider_id;
   int64_t creation_time = 0;
   bool unschedulable = false;
@@ -258,6 +271,10 @@ class Catalog {
     return deletion_times_;
   }
   // REQUIRES: shape_of(id).terminating.
+  // Pods whose shape counts_otherwise.
+  [[nodiscard]] const std::vector<PodId>& pods_counted_otherwise() const {
+    return pods_counted_otherwise_;
+  }
   [[nodiscard]] int64_t DeletionTime(PodId id) const { return deletion_times_.at(id); }
   // Errors: NotFound.
   [[nodiscard]] absl::StatusOr<PodId> FindPod(std::string_view namespace_name,
@@ -338,6 +355,7 @@ class Catalog {
   std::vector<PodShapeId> shape_ids_;  // By PodId, apart from PodInfo: a pass reads nothing else.
   absl::flat_hash_map<NamespacedName, PodId> pods_by_name_;
   absl::flat_hash_map<PodId, int64_t> deletion_times_;
+  std::vector<PodId> pods_counted_otherwise_;
 
   std::vector<PodShape> shapes_;
   std::vector<Constraints> constraints_;

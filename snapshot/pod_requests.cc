@@ -1,7 +1,8 @@
 #include "snapshot/pod_requests.h"
 
 #include <algorithm>
-#include <limits>
+
+#include "snapshot/quantity.h"
 
 namespace ebb {
 namespace {
@@ -22,9 +23,13 @@ ResourceAmount& EntryOf(ResourceList& list, objects::Text name) {
 
 // Exact, so that two halves of a unit make one and not two.
 void AddTo(ResourceAmount& total, const ResourceAmount& more) {
-  if (__builtin_add_overflow(total.amount, more.amount, &total.amount)) {
-    total.amount = std::numeric_limits<int64_t>::max();
+  // Either alone cannot be counted, or both together.
+  if (total.amount > kUncountable - more.amount) {
+    total.amount = kUncountable;
+    total.excess = 0;
+    return;
   }
+  total.amount += more.amount;
   total.excess += more.excess;
   if (total.excess >= kBillion) {
     total.excess -= kBillion;
@@ -64,7 +69,7 @@ class Summer {
   Summer(const objects::Pod& pod, RequestsOf which) : pod_(pod), which_(which) {}
 
   void AddContainer(const objects::Container& container, ResourceList& sum) const {
-    if (which_ == RequestsOf::kRunning) {
+    if (which_ != RequestsOf::kIncoming) {
       for (const objects::ContainerStatus& status : pod_.container_statuses) {
         if (status.name == container.name && status.has_resources) {
           AddTo(sum, HeldBy(container, status, pod_.resize_infeasible));

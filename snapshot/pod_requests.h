@@ -7,7 +7,8 @@
 //
 // Units:   milli-CPU, bytes, counts.
 // Threads: pure.
-// Source:  component-helpers resource.PodRequests; scheduler NodeInfo.Resource.
+// Source:  component-helpers resource.PodRequests; scheduler NodeInfo.Resource;
+//          cluster-autoscaler simulator/utilization/info.go.
 
 #ifndef EBB_SNAPSHOT_POD_REQUESTS_H_
 #define EBB_SNAPSHOT_POD_REQUESTS_H_
@@ -19,11 +20,13 @@ namespace ebb {
 enum class RequestsOf : uint8_t {
   kIncoming,  // A pod to be placed: spec only.
   kRunning,   // A pod on a node: what its status says it holds counts too.
+  kCounted,   // The same pod as utilization counts it: the status of its containers, but
+              // pod-level resources as the spec has them.
 };
 
 // One entry per resource, in order of first mention.  `sum` is cleared first.
-// Amounts add up exactly and are rounded up once, at the end; they stop at the
-// largest int64.
+// Amounts add up exactly and are rounded up once, at the end; they stop at
+// kUncountable (quantity.h).
 void SumPodRequests(const objects::Pod& pod, RequestsOf which, objects::ResourceList& sum);
 
 // Resources that a node's columns hold beside cpu, memory, ephemeral-storage and

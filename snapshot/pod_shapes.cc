@@ -370,24 +370,25 @@ std::optional<PendingSpread> CompileSpread(const objects::TopologySpreadConstrai
 }  // namespace
 
 PodShapeId PodShapes::Intern(Catalog& catalog, const objects::Pod& pod,
-                             const Requests& fit_requests, const Requests& charge_requests) {
+                             const PodRequests& requests) {
   KeyWriter write(key_);
   WriteOwnership(write, pod);
   WriteNeeds(write, pod);
-  write.Amounts(fit_requests);
-  write.Amounts(charge_requests);
+  write.Amounts(requests.fit);
+  write.Amounts(requests.charge);
+  if (requests.counts_otherwise) write.Amounts(requests.counted);
   if (auto it = shapes_.find(write.Key()); it != shapes_.end()) return it->second;
 
   const PodShapeId id{static_cast<uint32_t>(catalog.shapes_.size())};
   shapes_.emplace(write.Key(), id);
   PendingTopology topology;
-  catalog.shapes_.push_back(Compile(catalog, pod, fit_requests, charge_requests, topology));
+  catalog.shapes_.push_back(Compile(catalog, pod, requests, topology));
   pending_.push_back(std::move(topology));
   return id;
 }
 
-PodShape PodShapes::Compile(Catalog& catalog, const objects::Pod& pod, const Requests& fit_requests,
-                            const Requests& charge_requests, PendingTopology& topology) {
+PodShape PodShapes::Compile(Catalog& catalog, const objects::Pod& pod, const PodRequests& requests,
+                            PendingTopology& topology) {
   Symbols& symbols = *catalog.symbols_;
   PodShape shape;
   shape.not_understood = std::string(pod.not_understood);
@@ -399,10 +400,12 @@ PodShape PodShapes::Compile(Catalog& catalog, const objects::Pod& pod, const Req
     shape.resource_claims.push_back(
         {symbols.Intern(name), symbols.Intern(claim_name), symbols.Intern(template_name)});
   }
-  shape.fit_requests = fit_requests;
-  shape.charge_requests = charge_requests;
+  shape.fit_requests = requests.fit;
+  shape.charge_requests = requests.charge;
+  shape.counts_otherwise = requests.counts_otherwise;
+  if (requests.counts_otherwise) shape.counted_requests = requests.counted;
   shape.constraints = InternConstraints(catalog, pod);
-  shape.fit_class = InternFitClass(catalog, shape.constraints, fit_requests);
+  shape.fit_class = InternFitClass(catalog, shape.constraints, requests.fit);
   topology.affinity = CompileTerms(pod.affinity, "spec.affinity.podAffinity", symbols, shape);
   topology.anti_affinity =
       CompileTerms(pod.anti_affinity, "spec.affinity.podAntiAffinity", symbols, shape);

@@ -50,17 +50,23 @@ struct PendingTopology {
   }
 };
 
+// A pod's requests, interned: the fields of PodShape.
+struct PodRequests {
+  Requests fit;
+  Requests charge;
+  bool counts_otherwise = false;
+  Requests counted;
+};
+
 class PodShapes {
  public:
-  // The shape of `pod`, whose requests are given interned.
-  PodShapeId Intern(Catalog& catalog, const objects::Pod& pod, const Requests& fit_requests,
-                    const Requests& charge_requests);
+  PodShapeId Intern(Catalog& catalog, const objects::Pod& pod, const PodRequests& requests);
 
   [[nodiscard]] const std::vector<PendingTopology>& pending() const { return pending_; }
 
  private:
-  PodShape Compile(Catalog& catalog, const objects::Pod& pod, const Requests& fit_requests,
-                   const Requests& charge_requests, PendingTopology& topology);
+  PodShape Compile(Catalog& catalog, const objects::Pod& pod, const PodRequests& requests,
+                   PendingTopology& topology);
   static void CompileClaims(Catalog& catalog, const objects::Pod& pod, PodShape& shape);
   ConstraintsId InternConstraints(Catalog& catalog, const objects::Pod& pod);
   FitClassId InternFitClass(Catalog& catalog, ConstraintsId constraints,

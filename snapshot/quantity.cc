@@ -34,8 +34,12 @@ std::string_view TakeDigits(std::string_view& text) {
   return digits;
 }
 
-// Beyond this every number is too large, or too small to be told from the least.
-constexpr int64_t kExponentBound = 1'000'000;
+constexpr int64_t kNanoDigits = 9;  // Finer than nano is rounded up to it.
+constexpr int kSlowShift = 50;      // "Pi".
+
+// Beyond this every number is too large, or too small to be told from the least: no
+// text has as many digits.
+constexpr int64_t kExponentBound = 4 * kQuantityBytesMax;
 
 QuantityError InterpretSuffix(std::string_view suffix, Parts& parts) {
   constexpr std::string_view kDecimal = "num kMGTPE";  // 10^-9 by thousands; ' ' is none.
@@ -58,16 +62,16 @@ QuantityError InterpretSuffix(std::string_view suffix, Parts& parts) {
   if (suffix.size() > 1 && suffix[0] == '+' && IsDigit(suffix[1])) suffix.remove_prefix(1);
   int64_t exponent = 0;
   const auto [end, error] = std::from_chars(suffix.data(), suffix.data() + suffix.size(), exponent);
-  if (end != suffix.data() + suffix.size() || error == std::errc::invalid_argument) {
-    return QuantityError::kNotAQuantity;
+  if (end != suffix.data() + suffix.size() || error != std::errc()) {
+    return QuantityError::kNotAQuantity;  // Upstream refuses an exponent beyond int64 too.
   }
-  if (error == std::errc::result_out_of_range) return QuantityError::kTooLarge;
   parts.exponent = std::clamp(exponent, -kExponentBound, kExponentBound);
   return QuantityError::kNone;
 }
 
 // The grammar of parseQuantityString: sign, digits, point, digits, suffix.  The
-// digits may all be missing, also where that looks odd ("." is zero upstream).
+// digits may all be missing, also where that looks odd ("." is zero upstream), unless
+// the suffix leads upstream past its fast way, which alone takes that.
 QuantityError Split(std::string_view text, Parts& parts) {
   if (text.empty()) return QuantityError::kNotAQuantity;
   if (text[0] == '-' || text[0] == '+') {
@@ -75,16 +79,25 @@ QuantityError Split(std::string_view text, Parts& parts) {
     text.remove_prefix(1);
   }
   parts.whole = TakeDigits(text);
+  bool has_digits = !parts.whole.empty();
   parts.whole.remove_prefix(std::min(parts.whole.find_first_not_of('0'), parts.whole.size()));
   if (!text.empty() && text[0] == '.') {
     text.remove_prefix(1);
     parts.fraction = TakeDigits(text);
+    has_digits = has_digits || !parts.fraction.empty();
   }
   if (const QuantityError error = InterpretSuffix(text, parts); error != QuantityError::kNone) {
     return error;
   }
+  if (!has_digits && (parts.shift >= kSlowShift || parts.exponent < -kNanoDigits)) {
+    return QuantityError::kNotAQuantity;
+  }
   while (!parts.fraction.empty() && parts.fraction.back() == '0') parts.fraction.remove_suffix(1);
   parts.exponent -= static_cast<int64_t>(parts.fraction.size());
+  if (parts.whole.empty()) {
+    parts.fraction.remove_prefix(
+        std::min(parts.fraction.find_first_not_of('0'), parts.fraction.size()));
+  }
   return QuantityError::kNone;
 }
 
@@ -115,7 +128,6 @@ constexpr uint64_t kPowersOfTen[] = {1ull,
                                      100000000000000000ull,
                                      1000000000000000000ull};
 constexpr int64_t kDigitsMax = 18;  // As many always fit a uint64_t.
-constexpr int64_t kNanoDigits = 9;  // Finer than nano is rounded up to it.
 constexpr uint32_t kBillion = 1'000'000'000;
 
 constexpr uint128 kMagnitudeMax = static_cast<uint128>(std::numeric_limits<int64_t>::max());
@@ -133,23 +145,24 @@ Magnitude DivideUp(uint128 dividend, uint128 divisor) {
   return {value, static_cast<uint32_t>(beyond * kBillion / divisor)};
 }
 
+constexpr Magnitude kTooLarge = {kMagnitudeMax, 0};
+
+Magnitude Capped(const Magnitude& magnitude) {
+  return magnitude.value > kMagnitudeMax ? kTooLarge : magnitude;
+}
+
 // At most 18 digits, so digits x 2^60 fits 128 bits with room to spare.
-QuantityError MagnitudeOfFew(uint64_t digits, int64_t exponent, int shift, Magnitude& magnitude) {
-  magnitude = {static_cast<uint128>(digits) << shift, 0};
-  if (digits == 0) return QuantityError::kNone;
+Magnitude MagnitudeOfFew(uint64_t digits, int64_t exponent, int shift) {
+  const uint128 value = static_cast<uint128>(digits) << shift;
+  if (digits == 0) return {};
   if (exponent >= 0) {
-    if (exponent > kDigitsMax || magnitude.value > kMagnitudeMax / kPowersOfTen[exponent]) {
-      return QuantityError::kTooLarge;
-    }
-    magnitude.value *= kPowersOfTen[exponent];
-    return QuantityError::kNone;
+    if (exponent > kDigitsMax || value > kMagnitudeMax / kPowersOfTen[exponent]) return kTooLarge;
+    return {value * kPowersOfTen[exponent], 0};
   }
   // 18 digits are less than a billionth of 10^27; a shifted number has no more
   // places than digits.
-  magnitude = exponent < -kDigitsMax - kNanoDigits
-                  ? Magnitude{1, kBillion - 1}
-                  : DivideUp(magnitude.value, PowerOfTen(-exponent));
-  return magnitude.value > kMagnitudeMax ? QuantityError::kTooLarge : QuantityError::kNone;
+  if (exponent < -kDigitsMax - kNanoDigits) return {1, kBillion - 1};
+  return Capped(DivideUp(value, PowerOfTen(-exponent)));
 }
 
 // A natural number of any size, least significant first, nine digits a limb.
@@ -166,28 +179,44 @@ void MultiplyAdd(Limbs& limbs, uint32_t factor, uint32_t carry) {
   if (rest > 0) limbs.push_back(static_cast<uint32_t>(rest));
 }
 
+// 10^19 is beyond int64.
+constexpr int64_t kWholeDigitsMax = 19;
+// A whole number of billionths, divided by 2^60, has this many places at most (each
+// halving adds one).  Digits behind them cannot tell on which side of such a number
+// the sum lies, only that it is not the number itself.
+constexpr int64_t kPlacesMax = 60 + kNanoDigits;
+
 // More digits than a word holds: as a person would do it on paper, in billionths.
-QuantityError MagnitudeOfMany(const Parts& parts, int64_t exponent, Magnitude& magnitude) {
+Magnitude MagnitudeOfMany(const Parts& parts, int64_t exponent) {
+  const auto size = static_cast<int64_t>(parts.whole.size() + parts.fraction.size());
+  if (size == 0) return {};
+  if (size + exponent > kWholeDigitsMax) return kTooLarge;
+  int64_t used = size;
+  if (exponent < -kPlacesMax) {
+    used = std::max<int64_t>(size + exponent + kPlacesMax, 0);
+    exponent += size - used;
+  }
   Limbs limbs;
-  for (const std::string_view digits : {parts.whole, parts.fraction}) {
-    for (const char c : digits) MultiplyAdd(limbs, 10, static_cast<uint32_t>(c - '0'));
-  }
-  while (!limbs.empty() && limbs.back() == 0) limbs.pop_back();
-  magnitude = {};
-  if (limbs.empty()) return QuantityError::kNone;
-  if (parts.shift > 0) {
-    MultiplyAdd(limbs, 1u << (parts.shift / 2), 0);
-    MultiplyAdd(limbs, 1u << (parts.shift - parts.shift / 2), 0);
-  }
-  exponent += kNanoDigits;
-  if (exponent > kDigitsMax + kNanoDigits) return QuantityError::kTooLarge;
-  for (; exponent > 0; --exponent) MultiplyAdd(limbs, 10, 0);
   bool inexact = false;
+  int64_t place = 0;
+  for (const std::string_view digits : {parts.whole, parts.fraction}) {
+    for (const char c : digits) {
+      if (place++ < used) {
+        MultiplyAdd(limbs, 10, static_cast<uint32_t>(c - '0'));
+      } else {
+        inexact |= c != '0';
+      }
+    }
+  }
+  MultiplyAdd(limbs, 1u << (parts.shift / 2), 0);
+  MultiplyAdd(limbs, 1u << (parts.shift - parts.shift / 2), 0);
+  exponent += kNanoDigits;
+  for (; exponent > 0; --exponent) MultiplyAdd(limbs, 10, 0);
   for (; exponent <= -9 && !limbs.empty(); exponent += 9) {
     inexact |= limbs.front() != 0;
     limbs.erase(limbs.begin());
   }
-  if (limbs.size() > 4) return QuantityError::kTooLarge;
+  if (limbs.size() > 4) return kTooLarge;
   uint128 billionths = 0;
   for (size_t i = limbs.size(); i-- > 0;) billionths = billionths * kLimb + limbs[i];
   if (exponent < 0 && !limbs.empty()) {
@@ -195,27 +224,25 @@ QuantityError MagnitudeOfMany(const Parts& parts, int64_t exponent, Magnitude& m
     inexact |= billionths % divisor != 0;
     billionths /= divisor;
   }
-  magnitude = DivideUp(billionths + (inexact ? 1 : 0), kBillion);
-  return magnitude.value > kMagnitudeMax ? QuantityError::kTooLarge : QuantityError::kNone;
+  return Capped(DivideUp(billionths + (inexact ? 1 : 0), kBillion));
 }
 
 }  // namespace
 
 QuantityError ParseQuantity(std::string_view text, QuantityUnit unit, ExactQuantity& quantity) {
+  if (text.size() > kQuantityBytesMax) return QuantityError::kTooLong;
   Parts parts;
   if (const QuantityError error = Split(text, parts); error != QuantityError::kNone) return error;
   const int64_t exponent = parts.exponent + (unit == QuantityUnit::kMilli ? 3 : 0);
   Magnitude magnitude;
-  QuantityError error;
   if (parts.whole.size() + parts.fraction.size() <= static_cast<size_t>(kDigitsMax)) {
     uint64_t digits = 0;
     for (const char c : parts.whole) digits = digits * 10 + static_cast<uint64_t>(c - '0');
     for (const char c : parts.fraction) digits = digits * 10 + static_cast<uint64_t>(c - '0');
-    error = MagnitudeOfFew(digits, exponent, parts.shift, magnitude);
+    magnitude = MagnitudeOfFew(digits, exponent, parts.shift);
   } else {
-    error = MagnitudeOfMany(parts, exponent, magnitude);
+    magnitude = MagnitudeOfMany(parts, exponent);
   }
-  if (error != QuantityError::kNone) return error;
   // A nano is a millionth of a milli: nothing finer is kept.
   if (unit == QuantityUnit::kMilli) magnitude.excess -= magnitude.excess % 1000;
   const int64_t positive = static_cast<int64_t>(magnitude.value);
@@ -231,9 +258,22 @@ absl::StatusOr<int64_t> ParseQuantity(std::string_view text, QuantityUnit unit) 
   ExactQuantity quantity;
   const QuantityError error = ParseQuantity(text, unit, quantity);
   if (error == QuantityError::kNone) return quantity.amount;
-  return absl::InvalidArgumentError(absl::StrCat(
-      "\"", absl::Utf8SafeCHexEscape(absl::string_view(text.data(), text.size())),
-      error == QuantityError::kTooLarge ? "\" is too large a quantity" : "\" is not a quantity"));
+  return absl::InvalidArgumentError(Describe(error, text));
+}
+
+std::string Describe(QuantityError error, std::string_view text) {
+  constexpr size_t kShownMax = 40;
+  const std::string_view shown = text.substr(0, kShownMax);
+  std::string problem =
+      absl::StrCat("\"", absl::CHexEscape(absl::string_view(shown.data(), shown.size())),
+                   shown.size() < text.size() ? "..." : "", "\"");
+  if (error == QuantityError::kTooLong) {
+    absl::StrAppend(&problem, " has ", text.size(), " bytes; a quantity has ", kQuantityBytesMax,
+                    " at most");
+  } else {
+    problem += " is not a quantity";
+  }
+  return problem;
 }
 
 }  // namespace ebb

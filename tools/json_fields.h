@@ -189,7 +189,7 @@ class JsonFields {
   }
 
   // A quantity of what is counted in `unit`, as a string or a bare number; not
-  // below zero.
+  // below zero.  One beyond int64 is kUncountable.
   bool Amount(Value& value, QuantityUnit unit, ExactQuantity& amount) {
     const Text token = Token(value);
     Text text = token;
@@ -200,14 +200,8 @@ class JsonFields {
       return WrongType(value, "a quantity");
     }
     ExactQuantity parsed;
-    switch (ParseQuantity(text, unit, parsed)) {
-      case QuantityError::kNone:
-        break;
-      case QuantityError::kNotAQuantity:
-        return Fail(absl::StrCat(Escaped(text), " is not a quantity"));
-      case QuantityError::kTooLarge:
-        return Fail(absl::StrCat(Escaped(text), " is too large a quantity"));
-    }
+    const QuantityError error = ParseQuantity(text, unit, parsed);
+    if (error != QuantityError::kNone) return Fail(Describe(error, text));
     if (parsed.amount < 0) return Fail(absl::StrCat(Escaped(text), " is negative"));
     amount = parsed;
     return true;

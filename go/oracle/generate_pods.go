@@ -139,6 +139,10 @@ func (g *generator) requests() v1.ResourceList {
 		add(0.05, "plainname", "1")
 		add(0.05, "pods", "1")
 		add(0.05, "storage", "1Gi")
+		// More than any node has; a node full of them is still counted in an int64.
+		add(0.02, v1.ResourceCPU, "5T")
+		add(0.02, v1.ResourceMemory, "5Pi", "50P")
+		add(0.02, "example.com/gpu", "9007199254740992")
 	}
 	return list
 }

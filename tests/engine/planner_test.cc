@@ -9,6 +9,7 @@
 
 #include "engine/verify.h"
 #include "gtest/gtest.h"
+#include "snapshot/quantity.h"
 #include "tests/engine/planning.h"
 #include "tests/testing/cluster_builder.h"
 
@@ -184,6 +185,37 @@ TEST_F(PlannerTest, RoomOfAFailedSimulationIsThereForTheNext) {
           .Add(Pod("huge").On("a").Request("example.com/fpga", 1))
           .Add(Pod("r").On("c").Cpu(1000).NodeSelector("only", "b")));
   EXPECT_EQ(Removed({"a", "c"}), "c: r>b");
+}
+
+// Symptom: such a pod refused the whole cluster.
+TEST_F(PlannerTest, APodThatNoNodeCanHoldKeepsItsNodeAndNoOther) {
+  Use(Nodes(Shared(), {"a", "b", "c"})
+          .Add(Pod("odd").On("a").Request("example.com/x", kUncountable))
+          .Add(Pod("pending").Memory(kUncountable))
+          .Add(Pod("p").On("b").Cpu(100)));
+  const Plan plan = Pass({"a", "b"});
+  EXPECT_EQ(Kept(snapshot_, plan), "a=NoPlaceToMovePods");
+  EXPECT_EQ(plan.remove.size(), 1u);
+}
+
+// Utilization takes the spec of pod-level resources, room the status.
+TEST_F(PlannerTest, AResizeOfPodLevelResourcesCountsForRoomAndNotForUtilization) {
+  const auto resized = [](int64_t spec, int64_t status) {
+    return [=](objects::Pod& pod) {
+      pod.has_pod_resources = true;
+      pod.pod_requests = {{"cpu", spec}};
+      pod.has_pod_status_resources = true;
+      pod.pod_status_requests = {{"cpu", status}};
+      pod.resize_infeasible = true;
+    };
+  };
+  Use(Nodes(Shared(), {"a", "b"}).Add(Pod("p").On("a").With(resized(1000, 3000))));
+  EXPECT_EQ(Removed({"a"}), "a: p>b") << "used for a quarter, not for three";
+  Restart();
+  Use(Nodes(Shared(), {"a", "b"})
+          .Add(Pod("p").On("a").With(resized(3000, 500)))
+          .Add(Pod("q").On("b").Cpu(3000)));
+  EXPECT_EQ(Kept(snapshot_, Pass({"a"})), "a=NotUnderutilized");
 }
 
 // --- Hints -----------------------------------------------------------------------------

@@ -2,9 +2,15 @@
 
 #include <cmath>
 #include <limits>
+#include <random>
 #include <string_view>
+#include <vector>
 
 #include "gtest/gtest.h"
+#include "snapshot/quantity.h"
+#include "tests/support/filter_twin.h"
+#include "tests/support/random_cluster.h"
+#include "tests/support/random_seed.h"
 #include "tests/testing/cluster_builder.h"
 
 namespace ebb {
@@ -22,8 +28,9 @@ class UtilizationTest : public testing::Test {
   std::optional<Utilization> Measure(const Cluster& cluster, UtilizationOptions options = {}) {
     snapshot_ = cluster.Build();
     const auto utilization = CalculateUtilization(snapshot_, NodeId{0}, options, kNow);
-    if (snapshot_.catalog().deletion_times().empty()) {
-      options.none_terminating = true;  // The short way says the same.
+    if (snapshot_.catalog().deletion_times().empty() &&
+        snapshot_.catalog().pods_counted_otherwise().empty()) {
+      options.all_as_charged = true;  // The short way says the same.
       const auto same = CalculateUtilization(snapshot_, NodeId{0}, options, kNow);
       EXPECT_EQ(same.has_value(), utilization.has_value());
       const auto equal = [](double a, double b) { return a == b || (a != a && b != b); };
@@ -176,6 +183,67 @@ TEST_F(UtilizationTest, GpuLabelCountsWhereNoGpuIsOffered) {
   EXPECT_EQ(Name(offered), "amd.com/gpu");
   EXPECT_EQ(offered->utilization, 0.25);
   EXPECT_EQ(Name(Measure(Cluster().Add(N()).Add(busy))), "cpu");
+}
+
+// A resize under way: the scheduler charges what the status says, utilization does not.
+TEST_F(UtilizationTest, OfPodLevelResourcesTheSpecCountsAndOfContainersTheStatus) {
+  const Pod resized = On("p").Cpu(100).With([](objects::Pod& pod) {
+    pod.has_pod_resources = true;
+    pod.pod_requests = {{"cpu", 1000}, {"memory", kGiB}};
+    pod.has_pod_status_resources = true;
+    pod.pod_status_requests = {{"cpu", 3000}, {"memory", kGiB}};
+  });
+  EXPECT_EQ(Measure(Cluster().Add(N()).Add(resized))->cpu, 0.25);
+  EXPECT_EQ(snapshot_.Free(kCpu, NodeId{0}), 1000);
+  EXPECT_EQ(snapshot_.catalog().pods_counted_otherwise().size(), 1u);
+
+  const Pod container = On("p").Cpu(100).With([](objects::Pod& pod) {
+    objects::ContainerStatus& status = pod.container_statuses.emplace_back();
+    status.name = "main";
+    status.has_resources = true;
+    status.requests = {{"cpu", 2000}};
+  });
+  EXPECT_EQ(Measure(Cluster().Add(N()).Add(container))->cpu, 0.5);
+  EXPECT_TRUE(snapshot_.catalog().pods_counted_otherwise().empty());
+}
+
+TEST_F(UtilizationTest, WhatCannotBeCountedIsMoreThanAllAndOverflowsNowhere) {
+  Cluster cluster;
+  cluster.Add(N());
+  for (const char* name : {"p", "q", "r"}) cluster.Add(On(name).Memory(kUncountable));
+  EXPECT_GT(Measure(cluster)->memory, 3e9);
+  cluster.Add(On("ds").DaemonSet().Memory(kUncountable));
+  EXPECT_LT(Measure(cluster, {.ignore_daemonsets = true})->memory, 0.0) << "as upstream divides";
+}
+
+TEST_F(UtilizationTest, ANodeWhoseMemoryCannotBeCountedHasNoUtilization) {
+  EXPECT_FALSE(Measure(Cluster().Add(N().Memory(kUncountable))).has_value());
+}
+
+TEST(UtilizationRandomTest, AgreesWithASlowTwinThatReadsTheObjects) {
+  const uint64_t seed = test::RandomSeed();
+  std::mt19937_64 random(seed);
+  int otherwise = 0;
+  for (int c = 0; c < 3000; ++c) {
+    std::vector<uint8_t> bytes(2000);
+    for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random());
+    test::Choices choices(bytes);
+    const test::RawCluster raw = test::RandomCluster(choices);
+    const absl::StatusOr<ClusterSnapshot> snapshot = test::BuildSnapshot(raw);
+    ASSERT_TRUE(snapshot.ok()) << snapshot.status();
+    otherwise += snapshot->catalog().pods_counted_otherwise().empty() ? 0 : 1;
+    for (size_t n = 0; n < raw.nodes.size(); ++n) {
+      const NodeId node{static_cast<uint32_t>(n)};
+      const auto ours = CalculateUtilization(*snapshot, node, {}, /*now_s=*/0);
+      const auto cpu = test::TwinUtilization(raw, n, "cpu");
+      const auto memory = test::TwinUtilization(raw, n, "memory");
+      ASSERT_EQ(ours.has_value(), cpu && memory) << "EBB_TEST_SEED=" << seed << " cluster " << c;
+      if (!ours) continue;
+      ASSERT_EQ(ours->cpu, *cpu) << "EBB_TEST_SEED=" << seed << " cluster " << c;
+      ASSERT_EQ(ours->memory, *memory) << "EBB_TEST_SEED=" << seed << " cluster " << c;
+    }
+  }
+  EXPECT_GT(otherwise, 100);
 }
 
 }  // namespace

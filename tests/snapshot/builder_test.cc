@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "snapshot/quantity.h"
 #include "tests/testing/cluster_builder.h"
 
 namespace ebb {
@@ -12,6 +13,7 @@ namespace {
 
 using test::Budget;
 using test::Cluster;
+using test::kGiB;
 using test::Node;
 using test::NodeNamed;
 using test::Pod;
@@ -63,14 +65,79 @@ TEST(SnapshotBuilderTest, WhatOccursTwiceIsRefusedByName) {
   EXPECT_TRUE(builder.AddPodDisruptionBudget(budget.In("other").raw).ok());
 }
 
-TEST(SnapshotBuilderTest, NegativeAndAbsurdAmountsAreRefusedWithObjectAndField) {
+TEST(SnapshotBuilderTest, NegativeAmountsAreRefusedWithObjectAndField) {
   SnapshotBuilder builder;
   ExpectRefused(builder.AddNode(Node("a").Cpu(-1).raw), {"Node a", "status.allocatable.cpu", "-1"});
-  ExpectRefused(builder.AddNode(Node("a").Memory(std::numeric_limits<int64_t>::max()).raw),
-                {"Node a", "memory", "absurd"});
   ExpectRefused(builder.AddPod(Pod("p").Cpu(-5).raw), {"Pod default/p", "cpu", "-5"});
-  ExpectRefused(builder.AddPod(Pod("p").Memory(int64_t{1} << 60).raw),
-                {"Pod default/p", "memory", "absurd"});
+}
+
+int64_t AmountOf(const Requests& requests, ResourceId resource) {
+  for (const ResourceQuantity& q : requests) {
+    if (q.resource == resource) return q.amount;
+  }
+  return 0;
+}
+
+int64_t FreeMemory(const ClusterSnapshot& snapshot, std::string_view node) {
+  return snapshot.Free(kMemory, NodeNamed(snapshot, node));
+}
+
+// Symptom: a single pod that asked for much refused the whole cluster.
+TEST(SnapshotBuilderTest, NoPodAsksForTooMuch) {
+  Cluster cluster;
+  cluster.Add(Node("a")).Add(Node("b")).Add(Pod("small").On("b").Memory(kGiB));
+  for (const char* name : {"p", "q", "r", "s"}) {
+    cluster.Add(Pod(name).On("a").Memory(kUncountable).Request("example.com/x", int64_t{1} << 60));
+  }
+  const ClusterSnapshot snapshot = cluster.Build();
+  EXPECT_LT(FreeMemory(snapshot, "a"), 0);
+  EXPECT_EQ(FreeMemory(snapshot, "b"), 7 * kGiB) << "no other node is touched";
+  EXPECT_TRUE(snapshot.CheckInvariants().ok());
+  const PodShape& shape = snapshot.catalog().shape_of(PodNamed(snapshot, "p"));
+  EXPECT_GT(AmountOf(shape.fit_requests, kMemory), 8 * kGiB);
+  EXPECT_EQ(AmountOf(shape.fit_requests, kMemory), kUncountable);
+  EXPECT_EQ(AmountOf(shape.Counted(), kMemory), kUncountable);
+  EXPECT_GT(AmountOf(shape.charge_requests, kMemory), 8 * kGiB) << "nothing fits beside it";
+  const PodShape& small = snapshot.catalog().shape_of(PodNamed(snapshot, "small"));
+  EXPECT_FALSE(small.counts_otherwise);
+  EXPECT_EQ(snapshot.catalog().pods_counted_otherwise().size(), 4u);
+}
+
+// All pods may meet on one node in a plan, so what they are charged must add up.
+TEST(SnapshotBuilderTest, ChargesAddUpWhateverPodsAskFor) {
+  constexpr int64_t kLarge = int64_t{1} << 60;
+  Cluster cluster;
+  cluster.Add(Node("odd").Memory(kLarge)).Add(Node("a")).Add(Node("b"));
+  for (const char* name : {"p", "q", "r"}) cluster.Add(Pod(name).On("a").Memory(kLarge));
+  cluster.Add(Pod("small").On("odd").Memory(kGiB)).Add(Pod("other").On("b").Memory(kGiB));
+  const ClusterSnapshot snapshot = cluster.Build();
+  EXPECT_EQ(snapshot.Allocatable(kMemory, NodeNamed(snapshot, "odd")), 0)
+      << "three pods that fit there are more than can be added up";
+  EXPECT_EQ(FreeMemory(snapshot, "b"), 7 * kGiB);
+  EXPECT_LT(FreeMemory(snapshot, "a"), 0);
+  __int128 charged = 0;
+  for (uint32_t p = 0; p < snapshot.catalog().pods(); ++p) {
+    charged += AmountOf(snapshot.catalog().shape_of(PodId{p}).charge_requests, kMemory);
+  }
+  EXPECT_LE(charged, __int128{1} << 61);
+}
+
+TEST(SnapshotBuilderTest, WhatAddsUpIsChargedAsItIs) {
+  const ClusterSnapshot snapshot =
+      Cluster().Add(Node("a")).Add(Pod("p").On("a").Memory(int64_t{1} << 60)).Build();
+  EXPECT_EQ(FreeMemory(snapshot, "a"), 8 * kGiB - (int64_t{1} << 60));
+  EXPECT_TRUE(snapshot.catalog().pods_counted_otherwise().empty());
+}
+
+TEST(SnapshotBuilderTest, ANodesAmountThatCannotBeCountedIsNone) {
+  const ClusterSnapshot snapshot =
+      Cluster()
+          .Add(Node("a").Memory(kUncountable).Resource("example.com/x", kUncountable))
+          .Add(Node("b").Memory(int64_t{1} << 62))
+          .Build();
+  EXPECT_EQ(FreeMemory(snapshot, "a"), 0);
+  EXPECT_EQ(snapshot.Free(kCpu, NodeNamed(snapshot, "a")), 4000);
+  EXPECT_EQ(FreeMemory(snapshot, "b"), int64_t{1} << 62);
 }
 
 TEST(SnapshotBuilderTest, AFailedAddLeavesTheNameFree) {

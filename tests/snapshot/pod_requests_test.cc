@@ -5,6 +5,7 @@
 #include <string>
 
 #include "gtest/gtest.h"
+#include "snapshot/quantity.h"
 
 namespace ebb {
 namespace {
@@ -137,6 +138,29 @@ TEST(PodRequestsTest, StatusCountsForSidecarsButNotForInitContainers) {
   pod.init_containers = {Sidecar("s", {{"cpu", 20}}), Needs("i", {{"cpu", 1}})};
   pod.container_statuses = {Status("s", {{"cpu", 50}}, {}), Status("i", {{"cpu", 5000}}, {})};
   EXPECT_EQ(Cpu(pod, RequestsOf::kRunning), 60);
+}
+
+TEST(PodRequestsTest, UtilizationTakesContainersFromStatusAndPodLevelFromSpec) {
+  Pod pod;
+  pod.containers = {Needs("a", {{"cpu", 10}, {"x.io/g", 1}})};
+  pod.container_statuses = {Status("a", {{"cpu", 20}, {"x.io/g", 3}}, {})};
+  EXPECT_EQ(Sum(pod, RequestsOf::kCounted), (Amounts{{"cpu", 20}, {"x.io/g", 3}}));
+  pod.has_pod_resources = true;
+  pod.pod_requests = {{"cpu", 50}};
+  pod.has_pod_status_resources = true;
+  pod.pod_status_requests = {{"cpu", 90}};
+  EXPECT_EQ(Sum(pod, RequestsOf::kCounted), (Amounts{{"cpu", 50}, {"x.io/g", 3}}));
+  EXPECT_EQ(Sum(pod, RequestsOf::kRunning), (Amounts{{"cpu", 90}, {"x.io/g", 3}}));
+}
+
+TEST(PodRequestsTest, SumsStopAtWhatCannotBeCounted) {
+  Pod pod;
+  pod.containers = {Needs("a", {{"cpu", kUncountable - 2}}), Needs("b", {{"cpu", 1}}),
+                    Needs("c", {{"cpu", 1}}), Needs("d", {{"cpu", kUncountable}})};
+  EXPECT_EQ(Cpu(pod), kUncountable);
+  pod.containers[0].requests[0].excess = 999'999'999;
+  pod.containers[3].requests[0].excess = 1;
+  EXPECT_EQ(Cpu(pod), kUncountable);
 }
 
 TEST(PodRequestsTest, PodLevelStatusIsHonouredForARunningPod) {

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "snapshot/quantity.h"
 #include "tests/support/twin_labels.h"
 #include "tests/support/volume_twin.h"
 
@@ -147,6 +148,15 @@ Amounts RoundedUp(Amounts amounts) {
   return amounts;
 }
 
+// What a node offers; the rest is more than is counted.
+Amounts Offers(const objects::Node& node) {
+  Amounts amounts = ToAmounts(node.allocatable);
+  for (auto& [name, amount] : amounts) {
+    if (amount > (__int128{1} << 62) * kBillion) amount = 0;
+  }
+  return amounts;
+}
+
 Amounts ContainerRequests(const objects::Pod& pod, const objects::Container& container,
                           bool running) {
   const Amounts spec = ToAmounts(container.requests);
@@ -159,7 +169,8 @@ Amounts ContainerRequests(const objects::Pod& pod, const objects::Container& con
   return spec;
 }
 
-Amounts PodRequests(const objects::Pod& pod, bool running) {
+// `pod_level_status`: whether that counts for a running pod's pod-level resources.
+Amounts PodRequests(const objects::Pod& pod, bool running, bool pod_level_status = true) {
   Amounts base;
   for (const objects::Container& c : pod.containers) {
     base = Sum(base, ContainerRequests(pod, c, running));
@@ -177,7 +188,7 @@ Amounts PodRequests(const objects::Pod& pod, bool running) {
   Amounts total = Max(Sum(base, sidecars), init_max);
   if (pod.has_pod_resources) {
     Amounts level = ToAmounts(pod.pod_requests);
-    if (running && pod.has_pod_status_resources) {
+    if (running && pod_level_status && pod.has_pod_status_resources) {
       const Amounts held = Max(ToAmounts(pod.pod_status_requests), ToAmounts(pod.pod_allocated));
       level = pod.resize_infeasible ? held : Max(held, level);
     }
@@ -295,7 +306,7 @@ class Twin {
       used = Sum(used, PodRequests(other, true));
       ++pods;
     });
-    Amounts allocatable = ToAmounts(node_.allocatable);
+    Amounts allocatable = Offers(node_);
     std::vector<std::string> reasons;
     if ((pods + 1) * __int128{kBillion} > allocatable["pods"])
       reasons.emplace_back("Too many pods");
@@ -487,6 +498,22 @@ class Twin {
 
 TwinVerdict TwinExplain(const RawCluster& cluster, size_t pod, size_t node) {
   return Twin(cluster, pod, node).Explain();
+}
+
+std::optional<double> TwinUtilization(const RawCluster& cluster, size_t node,
+                                      std::string_view resource) {
+  const objects::Node& there = cluster.nodes[node];
+  const std::string name(resource);
+  const __int128 allocatable = Offers(there)[name] / kBillion;
+  if (allocatable == 0) return std::nullopt;
+  __int128 requested = 0;
+  for (const objects::Pod& pod : cluster.pods) {
+    if (pod.node_name != there.meta.name) continue;
+    Amounts amounts = PodRequests(pod, /*running=*/true, /*pod_level_status=*/false);
+    requested += std::min<__int128>(amounts[name] / kBillion, kUncountable);
+  }
+  const double scale = name == "cpu" ? 1 : 1000;
+  return static_cast<double>(requested) * scale / (static_cast<double>(allocatable) * scale);
 }
 
 }  // namespace ebb::test

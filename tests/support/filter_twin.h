@@ -11,6 +11,8 @@
 #define EBB_TESTS_SUPPORT_FILTER_TWIN_H_
 
 #include <cstddef>
+#include <optional>
+#include <string_view>
 
 #include "predicates/filters.h"
 #include "tests/support/random_cluster.h"
@@ -24,6 +26,11 @@ struct TwinVerdict {
 
 // May pods[pod], taken off its node, run on nodes[node]?
 TwinVerdict TwinExplain(const RawCluster& cluster, size_t pod, size_t node);
+
+// What the pods on nodes[node] request of the resource, over what the node has, as
+// utilization counts it; nullopt: the node has none.  No pod is left out.
+std::optional<double> TwinUtilization(const RawCluster& cluster, size_t node,
+                                      std::string_view resource);
 
 }  // namespace ebb::test
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "snapshot/builder.h"
+#include "snapshot/quantity.h"
 
 namespace ebb::test {
 namespace {
@@ -23,6 +24,10 @@ constexpr Texts<3> kPodKeys = {"app", "tier", "version"};
 constexpr Texts<3> kPodValues = {"1", "2", ""};
 constexpr Texts<3> kTaintKeys = {"gpu", "spot", "node.kubernetes.io/unschedulable"};
 constexpr Texts<3> kEffects = {"NoSchedule", "NoExecute", "PreferNoSchedule"};
+// More than a node of these clusters has, up to what cannot be counted.
+constexpr std::array<int64_t, 5> kHugeAmounts = {int64_t{1} << 52, int64_t{1} << 60,
+                                                 int64_t{1} << 62, kUncountable - 1, kUncountable};
+
 constexpr Texts<8> kResources = {
     "cpu",   "memory", "ephemeral-storage", "nvidia.com/gpu", "hugepages-2Mi", "kubernetes.io/odd",
     "plain", "pods"};
@@ -66,6 +71,7 @@ class Maker {
     affinity_ = choose_.Chance(40);
     ports_ = choose_.Chance(30);
     requests_ = choose_.Chance(50);
+    huge_ = requests_ && choose_.Chance(20);
     spread_ = choose_.Chance(60);
     inter_pod_ = choose_.Chance(60);
     features_ = choose_.Chance(20);
@@ -112,6 +118,7 @@ class Maker {
     for (const Text name : kResources) {
       if (name == "pods" || choose_.Chance(15)) continue;
       node.allocatable.push_back({name, static_cast<int64_t>(choose_.Below(16))});
+      if (huge_ && choose_.Chance(5)) node.allocatable.back().amount = kUncountable;
     }
     for (const Text feature : kFeatures) {
       if (choose_.Chance(50)) node.declared_features.push_back(feature);
@@ -278,6 +285,7 @@ class Maker {
     objects::PersistentVolume volume;
     volume.meta.name = name;
     volume.capacity_bytes = 1 + 4 * (name.back() - '0');
+    if (huge_ && choose_.Chance(20)) volume.capacity_bytes = kUncountable;
     volume.access_modes = AccessModes();
     volume.storage_class_name = choose_.Pick(kClassNames);
     volume.phase = choose_.Pick(kPhases);
@@ -343,6 +351,7 @@ class Maker {
     claim.storage_class_name =
         kClassNames[choose_.Chance(8) ? choose_.Below(kClassNames.size()) : choose_.Below(3)];
     if (!choose_.Chance(10)) claim.request_bytes = static_cast<int64_t>(choose_.Below(20));
+    if (huge_ && choose_.Chance(20)) claim.request_bytes = kUncountable;
     if (shelf_ && choose_.Chance(85)) claim.storage_class_name = "static";
     if (choose_.Chance(8)) claim.storage_class_name = choose_.Chance(50) ? "legacy" : "";
     if (choose_.Chance(4)) {
@@ -457,6 +466,7 @@ class Maker {
       if (choose_.Chance(30)) {
         capacity.maximum_volume_size_bytes = static_cast<int64_t>(choose_.Below(15));
       }
+      if (huge_ && choose_.Chance(20)) capacity.capacity_bytes = kUncountable;
     }
   }
 
@@ -511,6 +521,10 @@ class Maker {
     objects::ResourceList list;
     for (const Text name : kResources) {
       if (!choose_.Chance(35)) continue;
+      if (huge_ && choose_.Chance(10)) {
+        list.push_back({name, choose_.Pick(kHugeAmounts)});
+        continue;
+      }
       const auto amount = static_cast<int64_t>(choose_.Below(6));
       const bool broken = amount > 0 && choose_.Chance(20);  // Half a unit less, or nearly one.
       list.push_back({name, amount, !broken ? 0 : choose_.Chance(50) ? 500'000'000 : 999'999'000});
@@ -642,6 +656,7 @@ class Maker {
   bool affinity_ = false;
   bool ports_ = false;
   bool requests_ = false;
+  bool huge_ = false;  // Some amounts are absurd.
   bool spread_ = false;
   bool inter_pod_ = false;
   bool features_ = false;

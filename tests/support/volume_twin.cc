@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 
+#include "snapshot/quantity.h"
 #include "tests/support/twin_labels.h"
 
 namespace ebb::test::twin {
@@ -495,6 +496,7 @@ const PersistentVolume* FindVolume(const RawCluster& cluster, const PersistentVo
     if (std::find(chosen.begin(), chosen.end(), &volume) != chosen.end()) continue;
     const bool reserved = IsReservedFor(volume, claim);
     if (volume.claim && !reserved) continue;
+    if (claim.request_bytes == kUncountable) continue;
     if (volume.capacity_bytes < claim.request_bytes.value_or(0)) continue;
     if (ModeOf(volume.volume_mode) != ModeOf(claim.volume_mode)) continue;
     if (volume.volume_attributes_class_name != claim.volume_attributes_class_name) continue;
@@ -536,7 +538,7 @@ bool HasRoom(const RawCluster& cluster, const PersistentVolumeClaim& claim,
     const std::optional<int64_t> limit = capacity.maximum_volume_size_bytes
                                              ? capacity.maximum_volume_size_bytes
                                              : capacity.capacity_bytes;
-    if (!limit || *limit < *claim.request_bytes) continue;
+    if (!limit || *limit < *claim.request_bytes || *claim.request_bytes == kUncountable) continue;
     if (Matches(capacity.node_topology, node.meta.labels).value_or(false)) return true;
   }
   return false;

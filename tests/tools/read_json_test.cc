@@ -315,6 +315,22 @@ TEST(ReadJsonTest, APodWithoutANamespaceIsInDefault) {
 
 // --- what is not understood
 
+// Symptom: a pod that asked for 8Ei refused the whole dump.
+TEST(ReadJsonTest, AnAmountBeyondInt64IsTheLargest) {
+  EXPECT_EQ(PodLine(R"({"containers":[{"name":"c","resources":{"requests":
+      {"cpu":"10P","memory":"8Ei","x.io/g":"99999999999999999999"}}}]})"),
+            "Pod name=[p] namespace=[ns] container=( name=[c] requests=[cpu]:9223372036854775807 "
+            "[memory]:9223372036854775807 [x.io/g]:9223372036854775807)");
+  EXPECT_THAT(
+      ReadText(Meta("PersistentVolume", "pv") + R"(,"spec":{"capacity":{"storage":"10E"}}})").lines,
+      ElementsAre("PersistentVolume name=[pv] capacity=9223372036854775807"));
+  EXPECT_THAT(ReadText(Meta("Node", "n") + R"(,"status":{"allocatable":{"memory":"16Ei"}}})").lines,
+              ElementsAre("Node name=[n] allocatable=[memory]:9223372036854775807"));
+  EXPECT_THAT(PodLine(R"({"overhead":{"cpu":")" + std::string(3'000'000, '1') + R"("}})"),
+              HasSubstr("spec.overhead.cpu: \"1111111111111111111111111111111111111111...\" has "
+                        "3000000 bytes; a quantity has 2097152 at most"));
+}
+
 TEST(ReadJsonTest, AFieldThatTheAutoscalersSimulationIgnoresIsPassedOver) {
   EXPECT_EQ(PodLine(R"({"nodeName":"n","schedulingGroup":{"podGroupName":"x"}})"),
             "Pod name=[p] namespace=[ns] node=[n]");
