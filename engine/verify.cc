@@ -30,8 +30,7 @@ class Replay {
         input_(input),
         plan_(plan),
         cluster_(snapshot, input.now_s),
-        full_budgets_(catalog_),
-        budgets_of_shape_(catalog_.pod_shapes()) {
+        full_budgets_(catalog_) {
     for (const Pdb& pdb : catalog_.pdbs()) remaining_.push_back(pdb.disruptions_allowed);
     for (const NodeId node : input.candidates) candidates_.insert(node);
   }
@@ -128,18 +127,19 @@ class Replay {
   // --- Budgets -----------------------------------------------------------------
 
   const std::vector<PdbId>& BudgetsOf(PodId pod) {
-    const PodShapeId id = catalog_.shape_id(pod);
-    std::optional<std::vector<PdbId>>& budgets = budgets_of_shape_[Index(id)];
-    if (budgets) return *budgets;
-    budgets.emplace();
-    const PodShape& shape = catalog_.shape(id);
+    if (budgets_of_shape_.empty()) FindBudgets();
+    return budgets_of_shape_[Index(catalog_.shape_id(pod))];
+  }
+
+  void FindBudgets() {
+    budgets_of_shape_.resize(catalog_.pod_shapes());
     for (uint32_t p = 0; p < catalog_.pdbs().size(); ++p) {
       const Pdb& pdb = catalog_.pdbs()[p];
-      if (pdb.namespace_name == shape.namespace_name && pdb.selector.Matches(shape.labels)) {
-        budgets->push_back(PdbId{p});
+      const PodMatcher matcher{.namespaces = {pdb.namespace_name}, .selector = pdb.selector};
+      for (const PodShapeId shape : cluster_.matches().Find({&matcher, 1})) {
+        budgets_of_shape_[Index(shape)].push_back(PdbId{p});
       }
     }
-    return *budgets;
   }
 
   void Spend(PodId pod) {
@@ -350,9 +350,9 @@ class Replay {
 
   SlowCluster cluster_;
   absl::flat_hash_set<NodeId> candidates_;
-  const PdbTracker full_budgets_;   // Never spent from.
-  std::vector<int64_t> remaining_;  // By PdbId.
-  std::vector<std::optional<std::vector<PdbId>>> budgets_of_shape_;
+  const PdbTracker full_budgets_;                     // Never spent from.
+  std::vector<int64_t> remaining_;                    // By PdbId.
+  std::vector<std::vector<PdbId>> budgets_of_shape_;  // Found out on first use.
 };
 
 }  // namespace

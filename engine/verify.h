@@ -1,7 +1,8 @@
 // Verify replays a finished plan from its input and refuses it on any violation.
 //
 // It shares nothing with the planner but the types: every filter is evaluated
-// anew by walking pods and labels, without counters, bit sets or hints.
+// anew from pods and labels, with tallies of its own (slow_cluster.h) and without the
+// snapshot's counters, bit sets or hints.
 //
 // Checked, removal by removal: the node is a candidate and still there; its pods
 // may be moved (rules, budgets at least 1 when asked); every pod that runs there
@@ -14,7 +15,8 @@
 // budgets counted here) and the storage filters.  Tests hold both to slow twins
 // (tests/predicates/*_random_test.cc).
 //
-// Cost:    O(moves x pods of a node), and O(pods) per pod with topology terms.
+// Cost:    O(pods), and for each pod that moves, its requests, ports and topology terms;
+//          slow_cluster.h tells what terms cost the first time.
 // Threads: pure.
 
 #ifndef EBB_ENGINE_VERIFY_H_
