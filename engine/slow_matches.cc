@@ -23,8 +23,9 @@ std::optional<int64_t> ParseInteger(std::string_view text) {
   return static_cast<int64_t>(value);
 }
 
-bool Contains(const std::vector<TextId>& list, TextId item) {
-  return std::find(list.begin(), list.end(), item) != list.end();
+bool Contains(const std::vector<TextId>& sorted, TextId item) {
+  const auto it = std::lower_bound(sorted.begin(), sorted.end(), item);
+  return it != sorted.end() && *it == item;
 }
 
 // Namespace and labels as bytes: equal where no selector can tell two shapes apart.

@@ -23,30 +23,37 @@ constexpr int64_t kDeletionTimeoutS = 300;
 class Replay {
  public:
   Replay(const ClusterSnapshot& snapshot, const NodeGroups& groups, const PlannerOptions& options,
-         const PassInput& input, const Plan& plan)
+         const PassInput& input, const Plan& plan, const Deadline* deadline)
       : catalog_(snapshot.catalog()),
         groups_(groups),
         options_(options),
         input_(input),
         plan_(plan),
+        deadline_(deadline),
         cluster_(snapshot, input.now_s),
         full_budgets_(catalog_) {
     for (const Pdb& pdb : catalog_.pdbs()) remaining_.push_back(pdb.disruptions_allowed);
     for (const NodeId node : input.candidates) candidates_.insert(node);
   }
 
-  absl::Status Run() {
+  absl::StatusOr<VerifiedPart> Run() {
+    VerifiedPart part;
     if (absl::Status s = CheckIds(); !s.ok()) return s;
     if (absl::Status s = CheckVerdicts(); !s.ok()) return s;
     for (const PodId pod : input_.evicting) Spend(pod);
     if (absl::Status s = ReplayPacking(); !s.ok()) return s;
+    if (TimeIsUp()) return part;
+    part.packed = true;
     for (const RemovableNode& removal : plan_.remove) {  // Before any node goes, as planned.
       if (absl::Status s = CheckEligible(removal.node); !s.ok()) return s;
     }
     for (const RemovableNode& removal : plan_.remove) {
+      if (TimeIsUp()) return part;
       if (absl::Status s = ReplayRemoval(removal); !s.ok()) return s;
+      ++part.removals;
     }
-    return CheckTotals();
+    if (absl::Status s = CheckTotals(); !s.ok()) return s;
+    return part;
   }
 
  private:
@@ -61,6 +68,7 @@ class Replay {
     return absl::StrCat("budget \"", Absl(catalog_.Text(budget.namespace_name)), "/",
                         Absl(catalog_.Text(budget.name)), "\"");
   }
+  [[nodiscard]] bool TimeIsUp() const { return deadline_ != nullptr && deadline_->Expired(); }
   template <typename... Parts>
   static absl::Status Refuse(const Parts&... parts) {
     return absl::InternalError(absl::StrCat("the plan is refused: ", parts...));
@@ -347,6 +355,7 @@ class Replay {
   const PlannerOptions& options_;
   const PassInput& input_;
   const Plan& plan_;
+  const Deadline* const deadline_;  // Null: there is time for all.
 
   SlowCluster cluster_;
   absl::flat_hash_set<NodeId> candidates_;
@@ -359,7 +368,13 @@ class Replay {
 
 absl::Status Verify(const ClusterSnapshot& snapshot, const NodeGroups& groups,
                     const PlannerOptions& options, const PassInput& input, const Plan& plan) {
-  return Replay(snapshot, groups, options, input, plan).Run();
+  return Replay(snapshot, groups, options, input, plan, /*deadline=*/nullptr).Run().status();
+}
+
+absl::StatusOr<VerifiedPart> VerifyUntil(const Deadline& deadline, const ClusterSnapshot& snapshot,
+                                         const NodeGroups& groups, const PlannerOptions& options,
+                                         const PassInput& input, const Plan& plan) {
+  return Replay(snapshot, groups, options, input, plan, &deadline).Run();
 }
 
 }  // namespace ebb

@@ -22,7 +22,11 @@
 #ifndef EBB_ENGINE_VERIFY_H_
 #define EBB_ENGINE_VERIFY_H_
 
+#include <cstddef>
+
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "engine/deadline.h"
 #include "engine/plan.h"
 #include "engine/planner.h"
 
@@ -31,6 +35,18 @@ namespace ebb {
 // Errors: Internal, naming node, pod and rule.
 absl::Status Verify(const ClusterSnapshot& snapshot, const NodeGroups& groups,
                     const PlannerOptions& options, const PassInput& input, const Plan& plan);
+
+// The same as long as there is time: how much of a plan it got through.  A plan is a
+// sequence, so its removals up to there are a plan that was verified; what is said of
+// the plan as a whole (budgets left, the limit of removals) was not checked if some are
+// missing.
+struct VerifiedPart {
+  bool packed = false;  // Pods of plan.packed have room.
+  size_t removals = 0;  // Of plan.remove, from the first.
+};
+absl::StatusOr<VerifiedPart> VerifyUntil(const Deadline& deadline, const ClusterSnapshot& snapshot,
+                                         const NodeGroups& groups, const PlannerOptions& options,
+                                         const PassInput& input, const Plan& plan);
 
 }  // namespace ebb
 
