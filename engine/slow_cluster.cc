@@ -178,7 +178,7 @@ std::string_view SlowCluster::WhyNotStatically(const PodShape& shape, NodeId nod
 
 void SlowCluster::Charge(PodId pod, Load& load) const {
   const PodShape& shape = catalog_.shape_of(pod);
-  for (const auto& [resource, amount] : shape.charge_requests) load.amounts[resource] += amount;
+  for (const auto& [resource, amount] : shape.charge_requests) load.Amount(resource) += amount;
   for (const HostPort& port : shape.host_ports) {
     load.ports[{port.port, port.protocol}].insert(port.ip);
   }
@@ -197,12 +197,10 @@ std::string SlowCluster::WhyNotForLoad(const PodShape& shape, NodeId node) {
   if (static_cast<int64_t>(PodsOn(node).size()) + 1 > AmountOf(info.allocatable, kPods)) {
     return "NodeResourcesFit: Too many pods";
   }
-  const Load& load = LoadOf(node);
+  Load& load = LoadOf(node);
   for (const auto& [resource, amount] : shape.fit_requests) {
     if (resource == kPods || amount <= 0) continue;
-    const auto taken = load.amounts.find(resource);
-    if (amount > AmountOf(info.allocatable, resource) -
-                     (taken == load.amounts.end() ? __int128{0} : taken->second)) {
+    if (amount > AmountOf(info.allocatable, resource) - load.Amount(resource)) {
       return absl::StrCat("NodeResourcesFit: Insufficient ", Absl(catalog_.ResourceName(resource)));
     }
   }

@@ -23,6 +23,7 @@
 #ifndef EBB_ENGINE_SLOW_CLUSTER_H_
 #define EBB_ENGINE_SLOW_CLUSTER_H_
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -99,7 +100,12 @@ class SlowCluster {
 
   // What the pods of one node take.
   struct Load {
-    absl::flat_hash_map<ResourceId, __int128> amounts;
+    std::array<__int128, kFixedResources> fixed{};  // Of the resources that all nodes have.
+    absl::flat_hash_map<ResourceId, __int128> others;
+
+    __int128& Amount(ResourceId resource) {
+      return Index(resource) < kFixedResources ? fixed[Index(resource)] : others[resource];
+    }
     // IPs by port and protocol.
     absl::flat_hash_map<std::pair<int32_t, TextId>, absl::flat_hash_set<TextId>> ports;
   };

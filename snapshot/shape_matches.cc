@@ -111,7 +111,8 @@ void ShapeMatches::ForEach(std::span<const PodMatcher> matchers,
     ++comparisons_;
     const bool all = std::ranges::all_of(
         matchers, [&](const PodMatcher& matcher) { return matcher.Matches(shape); });
-    if (all) std::ranges::for_each(alike, found);
+    if (!all) return;
+    for (const PodShapeId each : alike) found(each);
   });
 }
 
