@@ -122,7 +122,8 @@ void RegisterImportRows() {
   };
   for (const Row& row :
        {Row{"BM_Import_Json", Into::kNothing}, Row{"BM_Import_JsonToSnapshot", Into::kSnapshot}}) {
-    for (const std::string workload : {"mixed:1000", "uniform:5000"}) {
+    for (const std::string workload : {"mixed:1000", "uniform:5000", "terms:10000"}) {
+      if (workload == "terms:10000" && row.into == Into::kNothing) continue;  // As any other text.
       for (const bool indented : {false, true}) {
         if (indented && workload != "mixed:1000") continue;  // 220 MB of blanks.
         for (const size_t threads : {1, 2}) {

@@ -1,6 +1,7 @@
 // One planner pass over every node in input order, without a limit.
 //
 // ColdPass:   a new planner each time; the snapshot is loaded, and one pass went before.
+// Verify:     checking the plan of a cold pass, for clusters of up to 5,000 nodes.
 // SecondPass: the pass after a cold one, on the unchanged snapshot, at a time when nodes
 //             found unremovable are tried again (with the recheck cache full a pass has
 //             next to nothing to do, which would measure nothing).
@@ -17,6 +18,7 @@
 #include "bench/workloads.h"
 #include "benchmark/benchmark.h"
 #include "engine/planner.h"
+#include "engine/verify.h"
 
 namespace ebb::bench {
 namespace {
@@ -34,12 +36,16 @@ double PeakRssMb() {
   return static_cast<double>(usage.ru_maxrss) * 1024 / 1e6;
 }
 
-Plan RunPass(Planner& planner, Workload& workload, int64_t now_s) {
+PassInput InputOf(const Workload& workload, int64_t now_s) {
   PassInput input;
   input.now_s = now_s;
   input.candidates = workload.candidates;
   input.pending = workload.pending;
-  return planner.Pass(workload.snapshot, workload.groups, input);
+  return input;
+}
+
+Plan RunPass(Planner& planner, Workload& workload, int64_t now_s) {
+  return planner.Pass(workload.snapshot, workload.groups, InputOf(workload, now_s));
 }
 
 void CountPlan(benchmark::State& state, const Workload& workload, const Plan& plan) {
@@ -62,6 +68,23 @@ void ColdPass(benchmark::State& state, const std::string& name) {
   for (auto _ : state) {
     Planner planner{PlannerOptions()};
     plan = RunPass(planner, *workload, workload->now_s);
+  }
+  CountPlan(state, *workload, plan);
+}
+
+void VerifyPlan(benchmark::State& state, const std::string& name) {
+  constexpr size_t kNodesMax = 5000;
+  Workload* workload = WorkloadOrSkip(state, name);
+  if (workload == nullptr) return;
+  if (workload->candidates.size() > kNodesMax) {
+    return state.SkipWithError("has more than 5,000 nodes");
+  }
+  Planner planner{PlannerOptions()};
+  const Plan plan = RunPass(planner, *workload, workload->now_s);
+  for (auto _ : state) {
+    const absl::Status status = Verify(workload->snapshot, workload->groups, planner.options(),
+                                       InputOf(*workload, workload->now_s), plan);
+    if (!status.ok()) return state.SkipWithError(status.ToString().c_str());
   }
   CountPlan(state, *workload, plan);
 }
@@ -145,6 +168,7 @@ void RegisterPlannerRows(const std::vector<std::string>& names) {
   };
   for (const std::string& name : names) {
     add("BM_Planner_ColdPass", name, ColdPass)->UseRealTime();
+    add("BM_Planner_Verify", name, VerifyPlan)->UseRealTime();
     add("BM_Planner_SecondPass", name, SecondPass)->UseManualTime();
     add("BM_Planner_LaterPass", name, LaterPass)->UseRealTime();
     add("BM_Planner_ChurnPass", name, ChurnPass)->UseManualTime();

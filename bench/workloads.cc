@@ -349,6 +349,16 @@ class MixedCluster {
   int64_t used_cpu_ = 0;
 };
 
+absl::Status WriteReplicaSet(const std::string& app, int64_t replicas, ObjectSink& sink) {
+  objects::Controller controller;
+  controller.kind = objects::ControllerKind::kReplicaSet;
+  controller.meta.namespace_name = "default";
+  controller.meta.name = app;
+  controller.meta.uid = app;
+  controller.spec_replicas = controller.status_replicas = replicas;
+  return sink.OnController(controller);
+}
+
 // Every pod refuses a second one of its application on its node and in a zone that
 // has two more than another.  Applications lie side by side, every seventh node.
 absl::Status WriteTopology(uint32_t nodes, ObjectSink& sink) {
@@ -366,13 +376,7 @@ absl::Status WriteTopology(uint32_t nodes, ObjectSink& sink) {
     const std::string app = absl::StrCat("app-", a);
     const int replicas = kReplicas[random.Below(kReplicas.size())];
     const uint64_t first = random.Below(nodes);
-    objects::Controller controller;
-    controller.kind = objects::ControllerKind::kReplicaSet;
-    controller.meta.namespace_name = "default";
-    controller.meta.name = app;
-    controller.meta.uid = app;
-    controller.spec_replicas = controller.status_replicas = replicas;
-    if (absl::Status s = sink.OnController(controller); !s.ok()) return s;
+    if (absl::Status s = WriteReplicaSet(app, replicas, sink); !s.ok()) return s;
     const objects::LabelSelector own{
         .nil = false, .match_labels = {{"app", app}}, .match_expressions = {}};
     for (int r = 0; r < replicas; ++r) {
@@ -391,6 +395,62 @@ absl::Status WriteTopology(uint32_t nodes, ObjectSink& sink) {
       pod.spread[0].label_selector = own;
       if (absl::Status s = sink.OnPod(pod); !s.ok()) return s;
     }
+  }
+  return absl::OkStatus();
+}
+
+// A pod of `app` that takes 1/40 of its node and suffers no pod on the same node that
+// `repelled` matches.
+objects::Pod RepellingPod(const std::string& app, const std::string& name, const std::string& node,
+                          objects::LabelSelector repelled) {
+  objects::Pod pod = PodOf("default", name, name, node, 200, 512);
+  pod.meta.owners = {{"apps/v1", "ReplicaSet", app, app, true}};
+  pod.anti_affinity.resize(1);
+  pod.anti_affinity[0].label_selector = std::move(repelled);
+  pod.anti_affinity[0].topology_key = kHostname;
+  return pod;
+}
+
+// The pods of each application lie on nodes in a row, an application after the other,
+// round and round.
+absl::Status WriteRepelling(uint32_t nodes, ObjectSink& sink) {
+  std::vector<std::string> names;
+  for (uint32_t n = 0; n < nodes; ++n) {
+    names.push_back(absl::StrCat("node-", n));
+    if (absl::Status s = sink.OnNode(NodeOf(names.back(), 8000, 32768)); !s.ok()) return s;
+  }
+  const uint32_t replicas = std::max(1U, nodes * 2 / 5);
+  std::string app;
+  for (uint32_t p = 0; p < nodes * 10; ++p) {
+    if (p % replicas == 0) {
+      app = absl::StrCat("app-", p / replicas);
+      if (absl::Status s = WriteReplicaSet(app, replicas, sink); !s.ok()) return s;
+    }
+    const std::string name = absl::StrCat(app, "-", p % replicas);
+    objects::Pod pod =
+        RepellingPod(app, name, names[p % nodes],
+                     {.nil = false, .match_labels = {{"app", app}}, .match_expressions = {}});
+    pod.meta.labels = {{"app", app}};
+    if (absl::Status s = sink.OnPod(pod); !s.ok()) return s;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status WriteTerms(uint32_t pods, ObjectSink& sink) {
+  const uint32_t nodes = std::max(1U, pods / 10);
+  std::vector<std::string> names;
+  for (uint32_t n = 0; n < nodes; ++n) {
+    names.push_back(absl::StrCat("node-", n));
+    if (absl::Status s = sink.OnNode(NodeOf(names.back(), 8000, 32768)); !s.ok()) return s;
+  }
+  if (absl::Status s = WriteReplicaSet("web", pods, sink); !s.ok()) return s;
+  for (uint32_t p = 0; p < pods; ++p) {
+    const std::string name = absl::StrCat("web-", p);
+    objects::Pod pod = RepellingPod(
+        "web", name, names[p % nodes],
+        {.nil = false, .match_labels = {{"app", "web"}, {"id", name}}, .match_expressions = {}});
+    pod.meta.labels = {{"app", "web"}, {"id", name}};
+    if (absl::Status s = sink.OnPod(pod); !s.ok()) return s;
   }
   return absl::OkStatus();
 }
@@ -457,6 +517,8 @@ absl::Status WriteWorkload(std::string_view name, ObjectSink& sink) {
   if (const auto size = UniformSize(name)) return WriteUniform(size->first, size->second, sink);
   if (const auto nodes = SizeOf(name, "mixed:")) return MixedCluster(*nodes, sink).Write();
   if (const auto nodes = SizeOf(name, "topology:")) return WriteTopology(*nodes, sink);
+  if (const auto nodes = SizeOf(name, "repelling:")) return WriteRepelling(*nodes, sink);
+  if (const auto pods = SizeOf(name, "terms:")) return WriteTerms(*pods, sink);
   if (name == "openb") return WriteOpenb(sink);
   ImportStats stats;
   return ReadInput(name, sink, stats);

@@ -1,7 +1,7 @@
 #include "engine/slow_cluster.h"
 
 #include <algorithm>
-#include <limits>
+#include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
@@ -12,44 +12,11 @@
 namespace ebb {
 namespace {
 
-std::optional<TextId> ValueOf(const LabelSet& labels, TextId key) {
-  for (const Label& label : labels) {
-    if (label.key == key) return label.value;
-  }
-  return std::nullopt;
-}
-
-template <typename T>
-bool Contains(const std::vector<T>& list, T item) {
-  return std::find(list.begin(), list.end(), item) != list.end();
-}
-
-// strconv.ParseInt in base 10.
-std::optional<int64_t> ParseInteger(std::string_view text) {
-  const bool negative = text.starts_with('-');
-  if (negative || text.starts_with('+')) text.remove_prefix(1);
-  if (text.empty() || text.size() > 19) return std::nullopt;
-  __int128 value = 0;
-  for (const char c : text) {
-    if (c < '0' || c > '9') return std::nullopt;
-    value = value * 10 + (c - '0');
-  }
-  if (negative) value = -value;
-  using Limits = std::numeric_limits<int64_t>;
-  if (value < Limits::min() || value > Limits::max()) return std::nullopt;
-  return static_cast<int64_t>(value);
-}
-
 int64_t AmountOf(const std::vector<ResourceQuantity>& list, ResourceId resource) {
-  for (const ResourceQuantity& quantity : list) {
-    if (quantity.resource == resource) return quantity.amount;
-  }
-  return 0;
-}
-
-bool Conflict(const HostPort& a, const HostPort& b, TextId any_ip) {
-  if (a.port != b.port || a.protocol != b.protocol) return false;
-  return a.ip == b.ip || a.ip == any_ip || b.ip == any_ip;
+  const auto it = std::partition_point(
+      list.begin(), list.end(),
+      [&](const ResourceQuantity& quantity) { return quantity.resource < resource; });
+  return it == list.end() || it->resource != resource ? 0 : it->amount;
 }
 
 bool UsesStorage(const PodShape& shape) { return !shape.claims.empty() || shape.volumes != 0; }
@@ -59,14 +26,16 @@ bool UsesStorage(const PodShape& shape) { return !shape.claims.empty() || shape.
 SlowCluster::SlowCluster(const ClusterSnapshot& snapshot, int64_t now_s)
     : catalog_(snapshot.catalog()),
       now_s_(now_s),
+      matches_(catalog_),
       alive_(catalog_.nodes()),
       pods_on_(catalog_.nodes()),
       node_of_(catalog_.pods(), kNoNode),
       of_shape_(catalog_.pod_shapes()),
+      loads_(catalog_.nodes()),
       domains_(catalog_.topology_keys().size()),
       eligible_(catalog_.registries().size()),
-      shapes_(catalog_.tables().size()),
-      repelled_by_(catalog_.pod_shapes()) {
+      tallies_(catalog_.tables().size()),
+      tallied_in_(catalog_.pod_shapes()) {
   for (uint32_t n = 0; n < catalog_.nodes(); ++n) {
     const NodeId node{n};
     alive_[n] = snapshot.Contains(node);
@@ -88,19 +57,18 @@ void SlowCluster::Add(PodId pod, NodeId node) {
   EBB_CHECK(NodeOf(pod) == kNoNode);
   node_of_[Index(pod)] = node;
   pods_on_[Index(node)].push_back(pod);
+  if (loads_[Index(node)]) Charge(pod, *loads_[Index(node)]);
+  Count(pod, node, +1);
   if (storage_) storage_->AddPod(pod, node);
 }
 
-void SlowCluster::Remove(PodId pod) {
-  EBB_CHECK(NodeOf(pod) != kNoNode);
-  std::vector<PodId>& pods = pods_on_[Index(NodeOf(pod))];
-  pods.erase(std::find(pods.begin(), pods.end(), pod));
-  node_of_[Index(pod)] = kNoNode;
-  if (storage_) storage_->RemovePod(pod);
-}
-
 void SlowCluster::BeginRemoval(NodeId node) {
-  while (!PodsOn(node).empty()) Remove(PodsOn(node).back());
+  for (const PodId pod : std::exchange(pods_on_[Index(node)], {})) {
+    node_of_[Index(pod)] = kNoNode;
+    Count(pod, node, -1);
+    if (storage_) storage_->RemovePod(pod);
+  }
+  loads_[Index(node)].reset();
   removing_ = node;
   if (storage_) storage_->SetGhost(node);
 }
@@ -109,8 +77,13 @@ void SlowCluster::EndRemoval() {
   alive_[Index(removing_)] = false;
   for (uint32_t r = 0; r < eligible_.size(); ++r) {
     if (!eligible_[r] || !eligible_[r]->nodes[Index(removing_)]) continue;
-    const TopologyKeyId key = catalog_.registries()[r].key;
-    --eligible_[r]->present[DomainsOf(key).of[Index(removing_)]];
+    const uint32_t domain = DomainsOf(catalog_.registries()[r].key).of[Index(removing_)];
+    if (--eligible_[r]->present[domain] > 0) continue;
+    --eligible_[r]->domains;
+    for (const TableId table : eligible_[r]->tallied) {
+      Tally& tally = *tallies_[Index(table)];
+      tally.ChangeDomains(tally.In(domain), -1);
+    }
   }
   if (storage_) {
     storage_->ClearGhost();
@@ -158,36 +131,16 @@ bool SlowCluster::ToleratesTaintsOf(const Constraints& constraints, NodeId node)
   return true;
 }
 
-bool SlowCluster::Holds(const LabelRequirement& requirement, const LabelSet& labels) const {
-  const std::optional<TextId> value = ValueOf(labels, requirement.key);
-  const auto number = [&]() { return value ? ParseInteger(Text(*value)) : std::nullopt; };
-  switch (requirement.op) {
-    case Operator::kIn:
-      return value && ebb::Contains(requirement.values, *value);
-    case Operator::kNotIn:
-      return !value || !ebb::Contains(requirement.values, *value);
-    case Operator::kExists:
-      return value.has_value();
-    case Operator::kDoesNotExist:
-      return !value.has_value();
-    case Operator::kGt:
-      return number() && *number() > requirement.bound;
-    case Operator::kLt:
-      return number() && *number() < requirement.bound;
-  }
-  return false;
-}
-
 // nodeSelector and required node affinity.
 bool SlowCluster::IsAffine(const Constraints& constraints, const NodeInfo& info) const {
   for (const Label& wanted : constraints.node_selector) {
-    if (ValueOf(info.labels, wanted.key) != wanted.value) return false;
+    if (SlowMatches::ValueOf(info.labels, wanted.key) != wanted.value) return false;
   }
   if (!constraints.has_node_affinity) return true;
   for (const NodeSelectorTerm& term : constraints.terms) {
     bool all = !term.matches_nothing;
     for (const LabelRequirement& requirement : term.labels) {
-      all = all && Holds(requirement, info.labels);
+      all = all && matches_.Holds(requirement, info.labels);
     }
     for (const NodeSelectorTerm::NameRequirement& requirement : term.names) {
       all = all && (requirement.name == info.name) == (requirement.op == Operator::kIn);
@@ -223,30 +176,40 @@ std::string_view SlowCluster::WhyNotStatically(const PodShape& shape, NodeId nod
 
 // --- What depends on the pods of the node --------------------------------------
 
-std::string SlowCluster::WhyNotForLoad(const PodShape& shape, NodeId node) const {
-  const std::vector<PodId>& pods = PodsOn(node);
+void SlowCluster::Charge(PodId pod, Load& load) const {
+  const PodShape& shape = catalog_.shape_of(pod);
+  for (const auto& [resource, amount] : shape.charge_requests) load.Amount(resource) += amount;
+  for (const HostPort& port : shape.host_ports) {
+    load.ports[{port.port, port.protocol}].insert(port.ip);
+  }
+}
+
+SlowCluster::Load& SlowCluster::LoadOf(NodeId node) {
+  std::optional<Load>& load = loads_[Index(node)];
+  if (load) return *load;
+  load.emplace();
+  for (const PodId pod : PodsOn(node)) Charge(pod, *load);
+  return *load;
+}
+
+std::string SlowCluster::WhyNotForLoad(const PodShape& shape, NodeId node) {
   const NodeInfo& info = catalog_.node(node);
-  if (static_cast<int64_t>(pods.size()) + 1 > AmountOf(info.allocatable, kPods)) {
+  if (static_cast<int64_t>(PodsOn(node).size()) + 1 > AmountOf(info.allocatable, kPods)) {
     return "NodeResourcesFit: Too many pods";
   }
+  Load& load = LoadOf(node);
   for (const auto& [resource, amount] : shape.fit_requests) {
     if (resource == kPods || amount <= 0) continue;
-    __int128 taken = 0;
-    for (const PodId pod : pods)
-      taken += AmountOf(catalog_.shape_of(pod).charge_requests, resource);
-    if (amount > AmountOf(info.allocatable, resource) - taken) {
+    if (amount > AmountOf(info.allocatable, resource) - load.Amount(resource)) {
       return absl::StrCat("NodeResourcesFit: Insufficient ", Absl(catalog_.ResourceName(resource)));
     }
   }
-  if (shape.host_ports.empty()) return "";
   const TextId any_ip = catalog_.symbols().Find("0.0.0.0").value_or(kNoText);
-  for (const PodId pod : pods) {
-    for (const HostPort& theirs : catalog_.shape_of(pod).host_ports) {
-      for (const HostPort& ours : shape.host_ports) {
-        if (Conflict(theirs, ours, any_ip)) {
-          return "NodePorts: node(s) didn't have free ports for the requested pod ports";
-        }
-      }
+  for (const HostPort& port : shape.host_ports) {
+    const auto held = load.ports.find({port.port, port.protocol});
+    if (held == load.ports.end()) continue;
+    if (port.ip == any_ip || held->second.contains(any_ip) || held->second.contains(port.ip)) {
+      return "NodePorts: node(s) didn't have free ports for the requested pod ports";
     }
   }
   return "";
@@ -262,24 +225,6 @@ std::string SlowCluster::WhyNotForStorage(const PodShape& shape, NodeId node) co
 
 // --- What depends on the pods of all nodes -------------------------------------
 
-bool SlowCluster::IsMatch(const PodMatcher& matcher, const PodShape& shape) const {
-  if (!matcher.all_namespaces && !ebb::Contains(matcher.namespaces, shape.namespace_name)) {
-    return false;
-  }
-  if (matcher.selector.nothing) return false;
-  for (const LabelRequirement& requirement : matcher.selector.requirements) {
-    if (!Holds(requirement, shape.labels)) return false;
-  }
-  return true;
-}
-
-bool SlowCluster::IsMatch(const CounterTable& table, const PodShape& shape) const {
-  for (const PodMatcher& matcher : table.matchers) {
-    if (!IsMatch(matcher, shape)) return false;
-  }
-  return true;
-}
-
 const SlowCluster::Domains& SlowCluster::DomainsOf(TopologyKeyId key) {
   std::optional<Domains>& domains = domains_[Index(key)];
   if (domains) return *domains;
@@ -287,7 +232,8 @@ const SlowCluster::Domains& SlowCluster::DomainsOf(TopologyKeyId key) {
   absl::flat_hash_map<TextId, uint32_t> by_value;
   const TextId label = catalog_.topology_key(key).label;
   for (uint32_t n = 0; n < catalog_.nodes(); ++n) {
-    const std::optional<TextId> value = ValueOf(catalog_.node(NodeId{n}).labels, label);
+    const std::optional<TextId> value =
+        SlowMatches::ValueOf(catalog_.node(NodeId{n}).labels, label);
     domains->of.push_back(
         value ? by_value.try_emplace(*value, static_cast<uint32_t>(by_value.size())).first->second
               : kNone);
@@ -296,7 +242,7 @@ const SlowCluster::Domains& SlowCluster::DomainsOf(TopologyKeyId key) {
   return *domains;
 }
 
-const SlowCluster::Eligible& SlowCluster::EligibleFor(RegistryId id) {
+SlowCluster::Eligible& SlowCluster::EligibleFor(RegistryId id) {
   std::optional<Eligible>& eligible = eligible_[Index(id)];
   if (eligible) return *eligible;
   const DomainRegistry& registry = catalog_.registries()[Index(id)];
@@ -313,61 +259,93 @@ const SlowCluster::Eligible& SlowCluster::EligibleFor(RegistryId id) {
     if (registry.honor_affinity) all = all && IsAffine(constraints, catalog_.node(NodeId{n}));
     if (registry.honor_taints) all = all && ToleratesTaintsOf(constraints, NodeId{n});
     eligible->nodes[n] = all;
-    if (all && Contains(NodeId{n})) ++eligible->present[domains.of[n]];
+    if (!all || !Contains(NodeId{n})) continue;
+    if (++eligible->present[domains.of[n]] == 1) ++eligible->domains;
   }
   return *eligible;
 }
 
-// Whether `node` is there and counts, which the node that goes may do no longer.
-bool SlowCluster::Includes(RegistryId id, const Eligible& eligible, NodeId node) const {
-  if (!Contains(node) || !eligible.nodes[Index(node)]) return false;
+// Whether the registry does not look at a node that is being deleted.
+bool SlowCluster::SkipsTainted(RegistryId id) const {
   const DomainRegistry& registry = catalog_.registries()[Index(id)];
-  return node != removing_ || !registry.honor_taints ||
-         Tolerates(catalog_.constraints(registry.constraints), "ToBeDeletedByClusterAutoscaler",
-                   absl::StrCat(now_s_), "NoSchedule");
+  return registry.honor_taints &&
+         !Tolerates(catalog_.constraints(registry.constraints), "ToBeDeletedByClusterAutoscaler",
+                    absl::StrCat(now_s_), "NoSchedule");
 }
 
-const std::vector<PodShapeId>& SlowCluster::ShapesOf(TableId id) {
-  std::optional<std::vector<PodShapeId>>& shapes = shapes_[Index(id)];
-  if (shapes) return *shapes;
-  shapes.emplace();
-  const CounterTable& table = catalog_.tables()[Index(id)];
+// Which shapes have the terms of kExistingAnti, and whom they repel.
+void SlowCluster::FindRepelling() {
+  having_.resize(catalog_.tables().size());
+  repelled_by_.resize(catalog_.pod_shapes());
   for (uint32_t s = 0; s < catalog_.pod_shapes(); ++s) {
-    const PodShape& shape = catalog_.shape(PodShapeId{s});
-    const bool counts = table.kind == TableKind::kExistingAnti ? ebb::Contains(shape.feeds, id)
-                                                               : IsMatch(table, shape);
-    if (counts) shapes->push_back(PodShapeId{s});
+    for (const TableId table : catalog_.shape(PodShapeId{s}).feeds) {
+      if (catalog_.tables()[Index(table)].kind != TableKind::kExistingAnti) continue;
+      std::vector<PodShapeId>& having = having_[Index(table)];
+      // Two equal terms of one shape are one.
+      if (having.empty() || having.back() != PodShapeId{s}) having.push_back(PodShapeId{s});
+    }
   }
-  return *shapes;
+  for (uint32_t t = 0; t < catalog_.tables().size(); ++t) {
+    const CounterTable& table = catalog_.tables()[t];
+    if (table.kind != TableKind::kExistingAnti) continue;
+    for (const PodShapeId shape : matches_.Find(table.matchers)) {
+      repelled_by_[Index(shape)].push_back(TableId{t});
+    }
+  }
 }
 
 const std::vector<TableId>& SlowCluster::RepelledBy(PodShapeId id) {
-  std::optional<std::vector<TableId>>& tables = repelled_by_[Index(id)];
-  if (tables) return *tables;
-  tables.emplace();
-  for (uint32_t t = 0; t < catalog_.tables().size(); ++t) {
-    const CounterTable& table = catalog_.tables()[t];
-    if (table.kind == TableKind::kExistingAnti && IsMatch(table, catalog_.shape(id))) {
-      tables->push_back(TableId{t});
-    }
-  }
-  return *tables;
+  if (repelled_by_.empty()) FindRepelling();
+  return repelled_by_[Index(id)];
 }
 
-std::pair<size_t, size_t> SlowCluster::CountPods(TableId table, TopologyKeyId key,
-                                                 uint32_t domain) {
-  const Domains& domains = DomainsOf(key);
-  std::pair<size_t, size_t> count{0, 0};
-  for (const PodShapeId shape : ShapesOf(table)) {
+// Pods that the table counts: those that match, or, of kExistingAnti, have the term.
+std::vector<PodShapeId> SlowCluster::ShapesOf(TableId id) {
+  const CounterTable& table = catalog_.tables()[Index(id)];
+  if (table.kind == TableKind::kExistingAnti) return having_[Index(id)];
+  std::vector<PodShapeId> shapes = matches_.Find(table.matchers);
+  if (table.kind == TableKind::kSpread) {
+    std::erase_if(shapes, [&](PodShapeId shape) { return catalog_.shape(shape).terminating; });
+  }
+  return shapes;
+}
+
+const SlowCluster::Tally& SlowCluster::TallyOf(TableId id) {
+  std::optional<Tally>& tally = tallies_[Index(id)];
+  if (tally) return *tally;
+  tally.emplace();
+  const CounterTable& table = catalog_.tables()[Index(id)];
+  if (table.kind == TableKind::kSpread) {
+    Eligible& eligible = EligibleFor(table.registry);
+    eligible.tallied.push_back(id);
+    tally->ChangeDomains(0, static_cast<int64_t>(eligible.domains));
+  }
+  for (const PodShapeId shape : ShapesOf(id)) {
+    tallied_in_[Index(shape)].push_back(id);
     for (const PodId pod : of_shape_[Index(shape)]) {
-      if (NodeOf(pod) == kNoNode) continue;
-      const uint32_t there = domains.of[Index(NodeOf(pod))];
-      if (there == kNone) continue;
-      ++count.second;
-      if (there == domain) ++count.first;
+      if (NodeOf(pod) != kNoNode) CountIn(id, NodeOf(pod), +1);
     }
   }
-  return count;
+  return *tally;
+}
+
+void SlowCluster::Count(PodId pod, NodeId node, int sign) {
+  for (const TableId table : tallied_in_[Index(catalog_.shape_id(pod))]) CountIn(table, node, sign);
+}
+
+void SlowCluster::CountIn(TableId id, NodeId node, int sign) {
+  const CounterTable& table = catalog_.tables()[Index(id)];
+  const uint32_t domain = DomainsOf(table.key).of[Index(node)];
+  if (domain == kNone) return;
+  const bool spread = table.kind == TableKind::kSpread;
+  if (spread && !EligibleFor(table.registry).nodes[Index(node)]) return;
+  Tally& tally = *tallies_[Index(id)];
+  const int64_t before = tally.In(domain);
+  tally.anywhere += sign;
+  tally.by_domain[domain] = before + sign;
+  if (!spread) return;
+  tally.ChangeDomains(before, -1);
+  tally.ChangeDomains(before + sign, +1);
 }
 
 std::string_view SlowCluster::WhyNotForSpread(const PodShape& shape, NodeId node) {
@@ -380,60 +358,59 @@ std::string_view SlowCluster::WhyNotForSpread(const PodShape& shape, NodeId node
     }
     const RegistryId registry = catalog_.tables()[Index(constraint.table)].registry;
     const Eligible& eligible = EligibleFor(registry);
-    std::vector<int64_t> counts(domains.count);
-    for (const PodShapeId id : ShapesOf(constraint.table)) {
-      if (catalog_.shape(id).terminating) continue;
-      for (const PodId pod : of_shape_[Index(id)]) {
-        const NodeId there = NodeOf(pod);
-        if (there == kNoNode || !Includes(registry, eligible, there)) continue;
-        ++counts[domains.of[Index(there)]];
+    const Tally& tally = TallyOf(constraint.table);
+    size_t registered = eligible.domains;
+    auto least = tally.domains_with.begin();
+    // The node that goes, which has no pods any more, may be the only one of its domain
+    // and count no longer.
+    if (removing_ != kNoNode && eligible.nodes[Index(removing_)] && SkipsTainted(registry)) {
+      const uint32_t its = domains.of[Index(removing_)];
+      if (eligible.present[its] == 1) {
+        --registered;
+        if (least->first == tally.In(its) && least->second == 1) ++least;
       }
     }
-    // The node that goes may be the only one of its domain and count no longer.
-    const bool less_one = removing_ != kNoNode && eligible.nodes[Index(removing_)] &&
-                          !Includes(registry, eligible, removing_);
-    int64_t registered = 0;
-    int64_t min = std::numeric_limits<int64_t>::max();
-    for (uint32_t d = 0; d < domains.count; ++d) {
-      const bool loses_one = less_one && domains.of[Index(removing_)] == d;
-      if (eligible.present[d] == (loses_one ? 1 : 0)) continue;
-      ++registered;
-      min = std::min(min, counts[d]);
-    }
-    if (registered < constraint.min_domains) min = 0;
-    if (counts[here] + (constraint.self_match ? 1 : 0) - min > constraint.max_skew) {
+    const bool too_few =
+        registered == 0 || registered < static_cast<size_t>(constraint.min_domains);
+    const int64_t min = too_few ? 0 : least->first;
+    if (tally.In(here) + (constraint.self_match ? 1 : 0) - min > constraint.max_skew) {
       return "PodTopologySpread: node(s) didn't match pod topology spread constraints";
     }
   }
   return "";
 }
 
+bool SlowCluster::MatchesItself(const PodShape& shape) const {
+  return std::all_of(shape.affinity.begin(), shape.affinity.end(), [&](const AffinityTerm& term) {
+    return matches_.IsMatch(catalog_.tables()[Index(term.table)].matchers, shape);
+  });
+}
+
 std::string_view SlowCluster::WhyNotForNeighbours(const PodShape& shape, PodShapeId id,
                                                   NodeId node) {
   bool all_near = true;
   bool any_anywhere = false;
-  bool matches_itself = true;
   for (const AffinityTerm& term : shape.affinity) {
     const uint32_t here = DomainsOf(term.key).of[Index(node)];
     if (here == kNone) return "InterPodAffinity: node(s) didn't match pod affinity rules";
-    const auto [near, anywhere] = CountPods(term.table, term.key, here);
-    all_near = all_near && near > 0;
-    any_anywhere = any_anywhere || anywhere > 0;
-    matches_itself = matches_itself && IsMatch(catalog_.tables()[Index(term.table)], shape);
+    const Tally& tally = TallyOf(term.table);
+    all_near = all_near && tally.In(here) > 0;
+    any_anywhere = any_anywhere || tally.anywhere > 0;
   }
-  if (!all_near && (any_anywhere || !matches_itself)) {
+  if (!all_near && (any_anywhere || !MatchesItself(shape))) {
     return "InterPodAffinity: node(s) didn't match pod affinity rules";
   }
+  const auto is_near = [&](TableId table) {
+    const uint32_t here = DomainsOf(catalog_.tables()[Index(table)].key).of[Index(node)];
+    return here != kNone && TallyOf(table).In(here) > 0;
+  };
   for (const AffinityTerm& term : shape.anti_affinity) {
-    const uint32_t here = DomainsOf(term.key).of[Index(node)];
-    if (here != kNone && CountPods(term.table, term.key, here).first > 0) {
+    if (is_near(term.table)) {
       return "InterPodAffinity: node(s) didn't match pod anti-affinity rules";
     }
   }
   for (const TableId table : RepelledBy(id)) {
-    const TopologyKeyId key = catalog_.tables()[Index(table)].key;
-    const uint32_t here = DomainsOf(key).of[Index(node)];
-    if (here != kNone && CountPods(table, key, here).first > 0) {
+    if (is_near(table)) {
       return "InterPodAffinity: node(s) didn't satisfy existing pods anti-affinity rules";
     }
   }

@@ -7,16 +7,25 @@
 // a mistake in those cannot hide here.  Storage is the exception: claims are judged
 // by the storage filters of predicates/.
 //
-// Cost:      WhyNot is O(pods of the node x requests), and O(domains + pods that
-//            match) per topology term; memory O(nodes + pods).
-// Threads:   none: WhyNot keeps what it found out about selectors and nodes.
+// What WhyNot asks about, it tallies once by walking the pods, and keeps up to date as
+// pods come and go: what a node's pods take, and how many pods of a topology term are
+// in each domain.  The tallies are plain counts of this class alone.
+//
+// Cost:      WhyNot is O(requests + ports + topology terms) once a node and a term were
+//            asked about, and the nodes for each set of inclusion policies; the first
+//            time, O(pods of the node) and O(shapes that may match + their pods).
+//            Add and Remove are O(requests + terms asked about that count the pod).
+//            Memory O(nodes + pods + matches).
+// Threads:   none: WhyNot keeps what it found out.
 // Ownership: borrows the catalog, which must outlive it.
 // Source:    kubernetes 1.36 pkg/scheduler/framework/plugins.
 
 #ifndef EBB_ENGINE_SLOW_CLUSTER_H_
 #define EBB_ENGINE_SLOW_CLUSTER_H_
 
+#include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -24,6 +33,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "engine/slow_matches.h"
 #include "snapshot/cluster_snapshot.h"
 
 namespace ebb {
@@ -33,7 +45,6 @@ class SlowCluster {
   // REQUIRES: no fork of `snapshot` is open.
   SlowCluster(const ClusterSnapshot& snapshot, int64_t now_s);
 
-  [[nodiscard]] const Catalog& catalog() const { return catalog_; }
   [[nodiscard]] bool Contains(NodeId node) const { return alive_[Index(node)]; }
   [[nodiscard]] const std::vector<PodId>& PodsOn(NodeId node) const {
     return pods_on_[Index(node)];
@@ -43,12 +54,13 @@ class SlowCluster {
 
   // REQUIRES: the pod is not placed.
   void Add(PodId pod, NodeId node);
-  // REQUIRES: the pod is placed.
-  void Remove(PodId pod);
   // Takes all pods off `node` and taints it as being deleted.
   void BeginRemoval(NodeId node);
   // Takes the node of BeginRemoval out.
   void EndRemoval();
+
+  // Which pods selectors match, for budgets too.
+  [[nodiscard]] SlowMatches& matches() { return matches_; }
 
   // Why `pod`, which is not placed, may not run on `node`: "NodeResourcesFit:
   // Insufficient cpu".  Empty: it may.
@@ -66,6 +78,36 @@ class SlowCluster {
   struct Eligible {
     std::vector<bool> nodes;        // By NodeId, gone or not.
     std::vector<uint32_t> present;  // By domain: how many of them are there.
+    size_t domains = 0;             // That have one.
+    std::vector<TableId> tallied;   // Tables of this registry that have a tally.
+  };
+
+  // How many pods of a table's shapes are where.
+  struct Tally {
+    absl::flat_hash_map<uint32_t, int64_t> by_domain;  // Others have none.
+    int64_t anywhere = 0;
+    // kSpread: how many of the domains that are present have so many pods.
+    std::map<int64_t, int64_t> domains_with;
+
+    [[nodiscard]] int64_t In(uint32_t domain) const {
+      const auto it = by_domain.find(domain);
+      return it == by_domain.end() ? 0 : it->second;
+    }
+    void ChangeDomains(int64_t pods, int64_t by) {
+      if ((domains_with[pods] += by) == 0) domains_with.erase(pods);
+    }
+  };
+
+  // What the pods of one node take.
+  struct Load {
+    std::array<__int128, kFixedResources> fixed{};  // Of the resources that all nodes have.
+    absl::flat_hash_map<ResourceId, __int128> others;
+
+    __int128& Amount(ResourceId resource) {
+      return Index(resource) < kFixedResources ? fixed[Index(resource)] : others[resource];
+    }
+    // IPs by port and protocol.
+    absl::flat_hash_map<std::pair<int32_t, TextId>, absl::flat_hash_set<TextId>> ports;
   };
 
   [[nodiscard]] std::string_view Text(TextId id) const { return catalog_.Text(id); }
@@ -74,28 +116,31 @@ class SlowCluster {
                                std::string_view value, std::string_view effect) const;
   [[nodiscard]] bool ToleratesTaintsOf(const Constraints& constraints, NodeId node) const;
   [[nodiscard]] bool IsAffine(const Constraints& constraints, const NodeInfo& info) const;
-  [[nodiscard]] bool Holds(const LabelRequirement& requirement, const LabelSet& labels) const;
-  [[nodiscard]] bool IsMatch(const PodMatcher& matcher, const PodShape& shape) const;
-  [[nodiscard]] bool IsMatch(const CounterTable& table, const PodShape& shape) const;
 
   [[nodiscard]] std::string_view WhyNotStatically(const PodShape& shape, NodeId node) const;
-  [[nodiscard]] std::string WhyNotForLoad(const PodShape& shape, NodeId node) const;
+  [[nodiscard]] std::string WhyNotForLoad(const PodShape& shape, NodeId node);
   [[nodiscard]] std::string_view WhyNotForSpread(const PodShape& shape, NodeId node);
   [[nodiscard]] std::string_view WhyNotForNeighbours(const PodShape& shape, PodShapeId id,
                                                      NodeId node);
   [[nodiscard]] std::string WhyNotForStorage(const PodShape& shape, NodeId node) const;
 
   const Domains& DomainsOf(TopologyKeyId key);
-  const Eligible& EligibleFor(RegistryId registry);
-  [[nodiscard]] bool Includes(RegistryId registry, const Eligible& eligible, NodeId node) const;
-  // Shapes that the table counts, or, of kExistingAnti, whose pods have the term.
-  const std::vector<PodShapeId>& ShapesOf(TableId table);
+  Eligible& EligibleFor(RegistryId registry);
+  [[nodiscard]] bool SkipsTainted(RegistryId registry) const;
+  [[nodiscard]] bool MatchesItself(const PodShape& shape) const;
+  void FindRepelling();
   const std::vector<TableId>& RepelledBy(PodShapeId shape);
-  // Pods of the table's shapes in `domain`, and in any domain.
-  std::pair<size_t, size_t> CountPods(TableId table, TopologyKeyId key, uint32_t domain);
+  std::vector<PodShapeId> ShapesOf(TableId table);
+  const Tally& TallyOf(TableId table);
+  // The pod comes to `node` (+1) or leaves it (-1).
+  void Count(PodId pod, NodeId node, int sign);
+  void CountIn(TableId table, NodeId node, int sign);
+  Load& LoadOf(NodeId node);
+  void Charge(PodId pod, Load& load) const;
 
   const Catalog& catalog_;
   const int64_t now_s_;
+  SlowMatches matches_;
   std::vector<bool> alive_;                   // By NodeId.
   std::vector<std::vector<PodId>> pods_on_;   // By NodeId.
   std::vector<NodeId> node_of_;               // By PodId.
@@ -104,10 +149,14 @@ class SlowCluster {
   std::optional<ClusterSnapshot> storage_;  // Where pods use claims: for their filters.
 
   // Found out on first use.
-  std::vector<std::optional<Domains>> domains_;                   // By TopologyKeyId.
-  std::vector<std::optional<Eligible>> eligible_;                 // By RegistryId.
-  std::vector<std::optional<std::vector<PodShapeId>>> shapes_;    // By TableId.
-  std::vector<std::optional<std::vector<TableId>>> repelled_by_;  // By PodShapeId.
+  std::vector<std::optional<Load>> loads_;         // By NodeId.
+  std::vector<std::optional<Domains>> domains_;    // By TopologyKeyId.
+  std::vector<std::optional<Eligible>> eligible_;  // By RegistryId.
+  std::vector<std::optional<Tally>> tallies_;      // By TableId.
+  std::vector<std::vector<TableId>> tallied_in_;   // By PodShapeId: tallies that count it.
+  // Of kExistingAnti, all at once.
+  std::vector<std::vector<PodShapeId>> having_;    // By TableId: shapes with the term.
+  std::vector<std::vector<TableId>> repelled_by_;  // By PodShapeId.
 };
 
 }  // namespace ebb

@@ -23,31 +23,37 @@ constexpr int64_t kDeletionTimeoutS = 300;
 class Replay {
  public:
   Replay(const ClusterSnapshot& snapshot, const NodeGroups& groups, const PlannerOptions& options,
-         const PassInput& input, const Plan& plan)
+         const PassInput& input, const Plan& plan, const Deadline* deadline)
       : catalog_(snapshot.catalog()),
         groups_(groups),
         options_(options),
         input_(input),
         plan_(plan),
+        deadline_(deadline),
         cluster_(snapshot, input.now_s),
-        full_budgets_(catalog_),
-        budgets_of_shape_(catalog_.pod_shapes()) {
+        full_budgets_(catalog_) {
     for (const Pdb& pdb : catalog_.pdbs()) remaining_.push_back(pdb.disruptions_allowed);
     for (const NodeId node : input.candidates) candidates_.insert(node);
   }
 
-  absl::Status Run() {
+  absl::StatusOr<VerifiedPart> Run() {
+    VerifiedPart part;
     if (absl::Status s = CheckIds(); !s.ok()) return s;
     if (absl::Status s = CheckVerdicts(); !s.ok()) return s;
     for (const PodId pod : input_.evicting) Spend(pod);
     if (absl::Status s = ReplayPacking(); !s.ok()) return s;
+    if (TimeIsUp()) return part;
+    part.packed = true;
     for (const RemovableNode& removal : plan_.remove) {  // Before any node goes, as planned.
       if (absl::Status s = CheckEligible(removal.node); !s.ok()) return s;
     }
     for (const RemovableNode& removal : plan_.remove) {
+      if (TimeIsUp()) return part;
       if (absl::Status s = ReplayRemoval(removal); !s.ok()) return s;
+      ++part.removals;
     }
-    return CheckTotals();
+    if (absl::Status s = CheckTotals(); !s.ok()) return s;
+    return part;
   }
 
  private:
@@ -62,6 +68,7 @@ class Replay {
     return absl::StrCat("budget \"", Absl(catalog_.Text(budget.namespace_name)), "/",
                         Absl(catalog_.Text(budget.name)), "\"");
   }
+  [[nodiscard]] bool TimeIsUp() const { return deadline_ != nullptr && deadline_->Expired(); }
   template <typename... Parts>
   static absl::Status Refuse(const Parts&... parts) {
     return absl::InternalError(absl::StrCat("the plan is refused: ", parts...));
@@ -128,18 +135,19 @@ class Replay {
   // --- Budgets -----------------------------------------------------------------
 
   const std::vector<PdbId>& BudgetsOf(PodId pod) {
-    const PodShapeId id = catalog_.shape_id(pod);
-    std::optional<std::vector<PdbId>>& budgets = budgets_of_shape_[Index(id)];
-    if (budgets) return *budgets;
-    budgets.emplace();
-    const PodShape& shape = catalog_.shape(id);
+    if (budgets_of_shape_.empty()) FindBudgets();
+    return budgets_of_shape_[Index(catalog_.shape_id(pod))];
+  }
+
+  void FindBudgets() {
+    budgets_of_shape_.resize(catalog_.pod_shapes());
     for (uint32_t p = 0; p < catalog_.pdbs().size(); ++p) {
       const Pdb& pdb = catalog_.pdbs()[p];
-      if (pdb.namespace_name == shape.namespace_name && pdb.selector.Matches(shape.labels)) {
-        budgets->push_back(PdbId{p});
+      const PodMatcher matcher{.namespaces = {pdb.namespace_name}, .selector = pdb.selector};
+      for (const PodShapeId shape : cluster_.matches().Find({&matcher, 1})) {
+        budgets_of_shape_[Index(shape)].push_back(PdbId{p});
       }
     }
-    return *budgets;
   }
 
   void Spend(PodId pod) {
@@ -359,19 +367,26 @@ class Replay {
   const PlannerOptions& options_;
   const PassInput& input_;
   const Plan& plan_;
+  const Deadline* const deadline_;  // Null: there is time for all.
 
   SlowCluster cluster_;
   absl::flat_hash_set<NodeId> candidates_;
-  const PdbTracker full_budgets_;   // Never spent from.
-  std::vector<int64_t> remaining_;  // By PdbId.
-  std::vector<std::optional<std::vector<PdbId>>> budgets_of_shape_;
+  const PdbTracker full_budgets_;                     // Never spent from.
+  std::vector<int64_t> remaining_;                    // By PdbId.
+  std::vector<std::vector<PdbId>> budgets_of_shape_;  // Found out on first use.
 };
 
 }  // namespace
 
 absl::Status Verify(const ClusterSnapshot& snapshot, const NodeGroups& groups,
                     const PlannerOptions& options, const PassInput& input, const Plan& plan) {
-  return Replay(snapshot, groups, options, input, plan).Run();
+  return Replay(snapshot, groups, options, input, plan, /*deadline=*/nullptr).Run().status();
+}
+
+absl::StatusOr<VerifiedPart> VerifyUntil(const Deadline& deadline, const ClusterSnapshot& snapshot,
+                                         const NodeGroups& groups, const PlannerOptions& options,
+                                         const PassInput& input, const Plan& plan) {
+  return Replay(snapshot, groups, options, input, plan, &deadline).Run();
 }
 
 }  // namespace ebb

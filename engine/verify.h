@@ -1,7 +1,8 @@
 // Verify replays a finished plan from its input and refuses it on any violation.
 //
 // It shares nothing with the planner but the types: every filter is evaluated
-// anew by walking pods and labels, without counters, bit sets or hints.
+// anew from pods and labels, with tallies of its own (slow_cluster.h) and without the
+// snapshot's counters, bit sets or hints.
 //
 // Checked, removal by removal: the node is a candidate and still there; its pods
 // may be moved (rules, budgets at least 1 when asked); every pod that runs there
@@ -14,13 +15,18 @@
 // budgets counted here) and the storage filters.  Tests hold both to slow twins
 // (tests/predicates/*_random_test.cc).
 //
-// Cost:    O(moves x pods of a node), and O(pods) per pod with topology terms.
+// Cost:    O(pods), and for each pod that moves, its requests, ports and topology terms;
+//          slow_cluster.h tells what terms cost the first time.
 // Threads: pure.
 
 #ifndef EBB_ENGINE_VERIFY_H_
 #define EBB_ENGINE_VERIFY_H_
 
+#include <cstddef>
+
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "engine/deadline.h"
 #include "engine/plan.h"
 #include "engine/planner.h"
 
@@ -29,6 +35,18 @@ namespace ebb {
 // Errors: Internal, naming node, pod and rule.
 absl::Status Verify(const ClusterSnapshot& snapshot, const NodeGroups& groups,
                     const PlannerOptions& options, const PassInput& input, const Plan& plan);
+
+// The same as long as there is time: how much of a plan it got through.  A plan is a
+// sequence, so its removals up to there are a plan that was verified; what is said of
+// the plan as a whole (budgets left, the limit of removals) was not checked if some are
+// missing.
+struct VerifiedPart {
+  bool packed = false;  // Pods of plan.packed have room.
+  size_t removals = 0;  // Of plan.remove, from the first.
+};
+absl::StatusOr<VerifiedPart> VerifyUntil(const Deadline& deadline, const ClusterSnapshot& snapshot,
+                                         const NodeGroups& groups, const PlannerOptions& options,
+                                         const PassInput& input, const Plan& plan);
 
 }  // namespace ebb
 

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "snapshot/pod_requests.h"
 #include "snapshot/pod_shapes.h"
+#include "snapshot/shape_matches.h"
 #include "snapshot/text.h"
 #include "snapshot/topology_tables.h"
 
@@ -395,17 +396,13 @@ void SnapshotBuilder::ListPodsCountedOtherwise() {
 
 void SnapshotBuilder::ConnectBudgets() {
   Catalog& catalog = *catalog_;
-  absl::flat_hash_map<TextId, std::vector<PdbId>> by_namespace;
+  ShapeMatches matches(catalog.shapes_);
   for (uint32_t p = 0; p < catalog.pdbs_.size(); ++p) {
-    by_namespace[catalog.pdbs_[p].namespace_name].push_back(PdbId{p});
-  }
-  for (PodShape& shape : catalog.shapes_) {
-    shape.budgets.clear();
-    const auto it = by_namespace.find(shape.namespace_name);
-    if (it == by_namespace.end()) continue;
-    for (const PdbId pdb : it->second) {
-      if (catalog.pdbs_[Index(pdb)].selector.Matches(shape.labels)) shape.budgets.push_back(pdb);
-    }
+    const Pdb& pdb = catalog.pdbs_[p];
+    const PodMatcher matcher{.namespaces = {pdb.namespace_name}, .selector = pdb.selector};
+    matches.ForEach({&matcher, 1}, [&](PodShapeId shape) {
+      catalog.shapes_[Index(shape)].budgets.push_back(PdbId{p});
+    });
   }
 }
 
@@ -485,8 +482,7 @@ void SnapshotBuilder::PlacePods(ClusterSnapshot& snapshot) const {
 
 absl::StatusOr<ClusterSnapshot> SnapshotBuilder::Build() && {
   if (keep_where_namespaces_are_unknown_) RefuseUnknownNamespaces();
-  TopologyTables tables(*catalog_);
-  tables.Connect(shapes_->pending());
+  TopologyTables(*catalog_).Connect(shapes_->pending());
   BoundCharges();
   ListPodsCountedOtherwise();
   ConnectBudgets();

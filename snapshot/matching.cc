@@ -89,11 +89,14 @@ LabelRequirement Compile(const objects::Requirement& from, Operator op, Symbols&
     return to;
   }
   for (const objects::Text value : from.values) to.values.push_back(symbols.Intern(value));
+  std::ranges::sort(to.values);
+  const auto rest = std::ranges::unique(to.values);
+  to.values.erase(rest.begin(), rest.end());
   return to;
 }
 
-bool Contains(const std::vector<TextId>& values, TextId value) {
-  return std::find(values.begin(), values.end(), value) != values.end();
+bool Contains(const std::vector<TextId>& sorted, TextId value) {
+  return std::ranges::binary_search(sorted, value);
 }
 
 // Everything but Gt and Lt, which only node selectors have.
@@ -177,6 +180,7 @@ std::optional<std::vector<TextId>> NamesOf(const objects::NodeSelectorTerm& term
     if (field.key != kNameField || field.op != "In") continue;
     std::vector<TextId> more;
     for (const objects::Text value : field.values) more.push_back(symbols.Intern(value));
+    std::ranges::sort(more);
     if (names) std::erase_if(more, [&](TextId name) { return !Contains(*names, name); });
     names = std::move(more);
   }

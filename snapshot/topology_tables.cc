@@ -1,6 +1,9 @@
 #include "snapshot/topology_tables.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
 
 namespace ebb {
 namespace {
@@ -51,12 +54,47 @@ bool MatchesAll(const std::vector<PodMatcher>& matchers, const PodShape& shape) 
 }  // namespace
 
 void TopologyTables::Connect(const std::vector<PendingTopology>& pending) {
-  for (const PodShape& shape : catalog_.shapes_) pod_namespaces_.push_back(shape.namespace_name);
-  SortUnique(pod_namespaces_);
+  IndexNamespaces();
   for (size_t s = 0; s < pending.size(); ++s) {
     if (!pending[s].empty()) AskFor(catalog_.shapes_[s], pending[s]);
   }
-  for (PodShape& shape : catalog_.shapes_) Connect(shape);
+  ShapeMatches matches(catalog_.shapes_);
+  for (uint32_t t = 0; t < catalog_.tables_.size(); ++t) {
+    matches.ForEach(catalog_.tables_[t].matchers,
+                    [&](PodShapeId shape) { ConnectMatch(TableId{t}, shape); });
+  }
+}
+
+void TopologyTables::IndexNamespaces() {
+  const auto fill = [&](std::vector<TextId> names, Namespaces& namespaces) {
+    SortUnique(names);
+    for (const TextId name : names) {
+      const LabelSet* labels = catalog_.FindNamespaceLabels(name);
+      namespaces.labels.Add(labels != nullptr ? *labels : LabelSet());
+    }
+    namespaces.labels.Finish();
+    namespaces.names = std::move(names);
+  };
+  std::vector<TextId> names;
+  for (const auto& [name, labels] : catalog_.namespace_labels_) names.push_back(name);
+  fill(std::move(names), listed_);
+  names.clear();
+  for (const PodShape& shape : catalog_.shapes_) names.push_back(shape.namespace_name);
+  fill(std::move(names), of_pods_);
+}
+
+std::vector<TextId> TopologyTables::Matching(const Selector& selector,
+                                             const Namespaces& among) const {
+  std::vector<TextId> names;
+  LabelIndex::Candidates candidates(among.labels);
+  candidates.Narrow(selector);
+  candidates.ForEach([&](uint32_t n) {
+    const LabelSet* labels = catalog_.FindNamespaceLabels(among.names[n]);
+    if (selector.Matches(labels != nullptr ? *labels : LabelSet())) {
+      names.push_back(among.names[n]);
+    }
+  });
+  return names;
 }
 
 void TopologyTables::AskFor(PodShape& shape, const PendingTopology& pending) {
@@ -67,8 +105,11 @@ void TopologyTables::AskFor(PodShape& shape, const PendingTopology& pending) {
     all.push_back(Matcher(shape, term, NamespacesOf::kListed));
   }
   shape.matches_own_affinity = MatchesAll(all, shape);
+  // All terms ask for the same pods: those of one key share a table, and one entry.
+  absl::flat_hash_set<TopologyKeyId> asked;
   for (const PendingAffinityTerm& term : pending.affinity) {
     const TopologyKeyId key = InternKey(term.topology_key);
+    if (!asked.insert(key).second) continue;
     shape.affinity.push_back(
         {InternTable({.kind = TableKind::kMatching, .key = key, .matchers = all}), key});
   }
@@ -118,17 +159,10 @@ PodMatcher TopologyTables::Matcher(const PodShape& owner, const PendingAffinityT
       // The scheduler adds the namespaces that match, and then still compares the
       // selector, with no labels at all: one that matches those matches anywhere.
       matcher.all_namespaces = term.namespace_selector.Matches(LabelSet());
-      for (const auto& [name, labels] : catalog_.namespace_labels_) {
-        if (term.namespace_selector.Matches(labels)) matcher.namespaces.push_back(name);
-      }
-    } else {
-      for (const TextId name : pod_namespaces_) {
-        const LabelSet* labels = catalog_.FindNamespaceLabels(name);
-        if (term.namespace_selector.Matches(labels != nullptr ? *labels : LabelSet())) {
-          matcher.namespaces.push_back(name);
-        }
-      }
     }
+    const std::vector<TextId> more =
+        Matching(term.namespace_selector, which == NamespacesOf::kListed ? listed_ : of_pods_);
+    matcher.namespaces.insert(matcher.namespaces.end(), more.begin(), more.end());
   }
   SortUnique(matcher.namespaces);
   return matcher;
@@ -212,32 +246,18 @@ bool TopologyTables::IsEligible(const DomainRegistry& registry, NodeId node) con
 TableId TopologyTables::InternTable(CounterTable table) {
   const TableId id{static_cast<uint32_t>(catalog_.tables_.size())};
   const auto [it, added] = tables_.try_emplace(TableKey(table), id);
-  if (!added) return it->second;
-  if (const std::optional<Label> anchor = table.matchers.front().selector.Anchor()) {
-    anchored_[{anchor->key, anchor->value}].push_back(id);
-  } else {
-    unanchored_.push_back(id);
-  }
-  catalog_.tables_.push_back(std::move(table));
-  return id;
+  if (added) catalog_.tables_.push_back(std::move(table));
+  return it->second;
 }
 
-void TopologyTables::Connect(PodShape& shape) {
-  const auto compare = [&](TableId id) {
-    const CounterTable& table = catalog_.tables_[Index(id)];
-    if (!MatchesAll(table.matchers, shape)) return;
-    if (table.kind == TableKind::kExistingAnti) {
-      shape.repelled_by.push_back({id, table.key});
-    } else if (table.kind != TableKind::kSpread || !shape.terminating) {
-      shape.feeds.push_back(id);
-    }
-  };
-  for (const Label& label : shape.labels) {
-    const auto it = anchored_.find({label.key, label.value});
-    if (it == anchored_.end()) continue;
-    for (const TableId id : it->second) compare(id);
+void TopologyTables::ConnectMatch(TableId id, PodShapeId shape_id) {
+  const CounterTable& table = catalog_.tables_[Index(id)];
+  PodShape& shape = catalog_.shapes_[Index(shape_id)];
+  if (table.kind == TableKind::kExistingAnti) {
+    shape.repelled_by.push_back({id, table.key});
+  } else if (table.kind != TableKind::kSpread || !shape.terminating) {
+    shape.feeds.push_back(id);
   }
-  for (const TableId id : unanchored_) compare(id);
 }
 
 }  // namespace ebb

@@ -4,8 +4,9 @@
 // Afterwards each shape knows the tables that it reads (spread, affinity,
 // anti_affinity, repelled_by) and the tables that count it (feeds).
 //
-// Cost:    O(shapes + tables + matches): a table whose selector asks for one label
-//          exactly is compared only with shapes that carry it.
+// Cost:    O(shapes + tables + matches): a selector is compared only with shapes and
+//          namespaces that have a label that it asks for (shape_matches.h).  Matches may
+//          be tables x shapes where selectors ask for what all pods have, or lack.
 // Threads: none.
 
 #ifndef EBB_SNAPSHOT_TOPOLOGY_TABLES_H_
@@ -17,6 +18,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "snapshot/catalog.h"
 #include "snapshot/pod_shapes.h"
+#include "snapshot/shape_matches.h"
 
 namespace ebb {
 
@@ -36,13 +38,14 @@ class TopologyTables {
   };
 
   void AskFor(PodShape& shape, const PendingTopology& pending);
-  void Connect(PodShape& shape);
+  void IndexNamespaces();
   PodMatcher Matcher(const PodShape& owner, const PendingAffinityTerm& term,
                      NamespacesOf which) const;
   TopologyKeyId InternKey(TextId label);
   RegistryId InternRegistry(const PodShape& shape, const PendingTopology& pending,
                             const PendingSpread& spread);
   TableId InternTable(CounterTable table);
+  void ConnectMatch(TableId id, PodShapeId shape);
   void AddSpread(PodShape& shape, const PendingTopology& pending, const PendingSpread& spread);
   [[nodiscard]] bool IsEligible(const DomainRegistry& registry, NodeId node) const;
 
@@ -50,10 +53,16 @@ class TopologyTables {
   absl::flat_hash_map<std::string, TableId> tables_;
   absl::flat_hash_map<std::string, RegistryId> registries_;
   absl::flat_hash_map<TextId, TopologyKeyId> keys_;
-  std::vector<TextId> pod_namespaces_;  // Of all shapes.
-  // Tables by the label that a pod must carry to match; the rest apart.
-  absl::flat_hash_map<std::pair<TextId, TextId>, std::vector<TableId>> anchored_;
-  std::vector<TableId> unanchored_;
+
+  // Namespaces that exist, and those of all shapes; with their labels.
+  struct Namespaces {
+    std::vector<TextId> names;
+    LabelIndex labels;
+  };
+  [[nodiscard]] std::vector<TextId> Matching(const Selector& selector,
+                                             const Namespaces& among) const;
+  Namespaces listed_;
+  Namespaces of_pods_;
 };
 
 }  // namespace ebb

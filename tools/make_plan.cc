@@ -18,15 +18,6 @@ double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-class ClockDeadline : public Deadline {
- public:
-  explicit ClockDeadline(std::chrono::nanoseconds timeout) : end_(Clock::now() + timeout) {}
-  [[nodiscard]] bool Expired() const override { return Clock::now() >= end_; }
-
- private:
-  Clock::time_point end_;
-};
-
 // What each order sorts by; smaller goes first, equals stay as given.
 class SortKey {
  public:
@@ -184,6 +175,60 @@ bool ExcludeBrokenAtomicGroups(const NodeGroups& groups, const MadePlan& made,
   return any;
 }
 
+// How many removals, `most` at most and from the first, keep every limit of groups by
+// themselves: no group below its minimum, no atomic group in parts, nobody waited for.
+size_t SoundRemovals(const NodeGroups& groups, std::vector<int64_t> quotas, const Plan& plan,
+                     size_t most) {
+  std::vector<int64_t> removed(groups.groups.size());
+  size_t in_parts = 0;  // Atomic groups of which some nodes went.
+  size_t sound = 0;
+  for (size_t i = 0; i < most; ++i) {
+    const RemovableNode& removal = plan.remove[i];
+    const GroupId id = groups.Of(removal.node);
+    const NodeGroup& group = groups.groups[Index(id)];
+    if (!removal.on_completion.empty() || quotas[Index(id)]-- <= 0) break;
+    ++removed[Index(id)];
+    if (group.atomic && removed[Index(id)] == 1) ++in_parts;
+    if (group.atomic && removed[Index(id)] == group.target_size) --in_parts;
+    if (in_parts == 0) sound = i + 1;
+  }
+  return sound;
+}
+
+bool DependsOnOrder(UnremovableReason reason) {
+  return reason == UnremovableReason::kNoPlaceToMovePods ||
+         reason == UnremovableReason::kBlockedByPod;
+}
+
+// Leaves the first `removals` of the plan.  Candidates that come later in order and were
+// judged after what is gone were not judged.
+void Cut(const Catalog& catalog, size_t removals, MadePlan& made) {
+  Plan& plan = made.plan;
+  plan.termination = Termination::kDeadline;
+  if (removals == plan.remove.size()) return;
+  const auto first_out = std::ranges::find(made.candidates, plan.remove[removals].node);
+  std::vector<bool> is_skipped(catalog.nodes());
+  for (const NodeId node : plan.skipped) is_skipped[Index(node)] = true;
+  for (size_t i = removals; i < plan.remove.size(); ++i) {
+    is_skipped[Index(plan.remove[i].node)] = true;
+    for (const Move& move : plan.remove[i].moves) {
+      for (const PdbId pdb : catalog.shape_of(move.pod).budgets) ++plan.pdb_remaining[Index(pdb)];
+    }
+  }
+  plan.remove.resize(removals);
+  std::vector<bool> is_behind(catalog.nodes());
+  for (auto it = first_out; it != made.candidates.end(); ++it) is_behind[Index(*it)] = true;
+  std::erase_if(plan.keep, [&](const UnremovableNode& kept) {
+    if (!is_behind[Index(kept.node)] || !DependsOnOrder(kept.reason)) return false;
+    is_skipped[Index(kept.node)] = true;
+    return true;
+  });
+  plan.skipped.clear();
+  for (const NodeId node : made.candidates) {
+    if (is_skipped[Index(node)]) plan.skipped.push_back(node);
+  }
+}
+
 }  // namespace
 
 std::vector<NodeId> OrderedCandidates(const ClusterSnapshot& snapshot, const NodeGroups& groups,
@@ -203,9 +248,6 @@ absl::StatusOr<MadePlan> MakePlan(ClusterSnapshot& snapshot, const NodeGroups& g
   made.order = made.candidates;
   const std::vector<int64_t> quotas = Quotas(snapshot, groups);
   Exclusions exclusions(snapshot.catalog().nodes(), made);
-  std::optional<ClockDeadline> deadline;
-  if (request.simulation_timeout) deadline.emplace(*request.simulation_timeout);
-
   PassInput input;
   input.now_s = request.now_s;
   input.pending = pending;
@@ -213,11 +255,17 @@ absl::StatusOr<MadePlan> MakePlan(ClusterSnapshot& snapshot, const NodeGroups& g
     input.unneeded_limit =
         UnneededLimit(600, *request.max_scale_down_parallelism).Next(request.now_s, 0);
   }
-  if (deadline) input.deadline = &*deadline;
+  input.deadline = request.passes_end;
   while (true) {
     input.candidates = made.candidates;
     made.plan = Planner(request.planner).Pass(snapshot, groups, input);
     ++made.passes;
+    const size_t sound = SoundRemovals(groups, quotas, made.plan, made.plan.remove.size());
+    if (sound < made.plan.remove.size() && request.passes_end != nullptr &&
+        request.passes_end->Expired()) {
+      Cut(snapshot.catalog(), sound, made);  // There is no time for another pass.
+      break;
+    }
     if (!ExcludeSurplus(groups, quotas, made, exclusions) &&
         !ExcludeOnCompletion(made, exclusions) &&
         !ExcludeBrokenAtomicGroups(groups, made, exclusions)) {
@@ -228,9 +276,20 @@ absl::StatusOr<MadePlan> MakePlan(ClusterSnapshot& snapshot, const NodeGroups& g
   made.pass_s = SecondsSince(start);
 
   const Clock::time_point verify_start = Clock::now();
-  absl::Status verified = Verify(snapshot, groups, request.planner, input, made.plan);
+  if (request.verification_ends == nullptr) {
+    if (absl::Status s = Verify(snapshot, groups, request.planner, input, made.plan); !s.ok()) {
+      return s;
+    }
+  } else {
+    const absl::StatusOr<VerifiedPart> part = VerifyUntil(
+        *request.verification_ends, snapshot, groups, request.planner, input, made.plan);
+    if (!part.ok()) return part.status();
+    if (!part->packed) made.plan.packed.clear();
+    if (!part->packed || part->removals < made.plan.remove.size()) {
+      Cut(snapshot.catalog(), SoundRemovals(groups, quotas, made.plan, part->removals), made);
+    }
+  }
   made.verify_s = SecondsSince(verify_start);
-  if (!verified.ok()) return verified;
   return made;
 }
 

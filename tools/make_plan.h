@@ -12,6 +12,12 @@
 //   - nodes with pods that must end by themselves (BlockedByOnCompletionPod).
 // Each repetition takes at least one candidate away.
 //
+// Time: `PlanRequest::passes_end` ends the passes, all together, and `verification_ends` the
+// verification.  Either makes the plan shorter: it is cut after the last removal up to
+// which all is verified and every limit of groups holds (an atomic group goes as a whole
+// or stays), and candidates behind the cut are skipped.  A plan that was cut ends with
+// Termination::kDeadline.
+//
 // Cost:    one pass for each group whose limit binds, and one.
 // Threads: none.
 // Source:  cluster-autoscaler core/scaledown/planner NodesToDelete, processors/nodes
@@ -21,13 +27,13 @@
 #ifndef EBB_TOOLS_MAKE_PLAN_H_
 #define EBB_TOOLS_MAKE_PLAN_H_
 
-#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "engine/deadline.h"
 #include "engine/node_groups.h"
 #include "engine/plan.h"
 #include "engine/planner.h"
@@ -49,8 +55,9 @@ struct PlanRequest {
   int64_t now_s = 0;
   // Absent: every candidate is judged.  Else the limit of an autoscaler's first pass.
   std::optional<int64_t> max_scale_down_parallelism;
-  // Absent: none.
-  std::optional<std::chrono::nanoseconds> simulation_timeout;
+  // Null: there is time for all.
+  const Deadline* passes_end = nullptr;
+  const Deadline* verification_ends = nullptr;
 };
 
 struct MadePlan {

@@ -119,8 +119,10 @@ void AddPassFlags(PlanCommand& command, CLI::App& app) {
       ->check(CLI::Range(1, 1000000))
       ->type_name("N")
       ->group(group);
-  app.add_option("--scale-down-simulation-timeout", command.simulation_timeout,
-                 "Stop after this long with the plan so far (default: no limit)")
+  app.add_option(
+         "--scale-down-simulation-timeout", command.simulation_timeout,
+         "End after this long with the plan so far, reading and verification included; with "
+         "--state it bounds the pass alone (default: no limit)")
       ->check(CheckDuration)
       ->type_name("DURATION")
       ->group(group);
@@ -186,6 +188,26 @@ void AddDrainFlags(PlanCommand& command, CLI::App& app) {
       ->group(group);
 }
 
+// Reading counts too: it cannot be cut, and leaves less time to plan.
+class ClockDeadline : public Deadline {
+ public:
+  explicit ClockDeadline(Clock::time_point end) : end_(end) {}
+  [[nodiscard]] bool Expired() const override { return Clock::now() >= end_; }
+
+ private:
+  Clock::time_point end_;
+};
+
+// Passes may take half of the time that reading left; what they found in it, verification
+// mostly gets through in the other half.
+struct Deadlines {
+  explicit Deadlines(Clock::time_point end)
+      : passes_end(Clock::now() + (end - Clock::now()) / 2), verification_ends(end) {}
+
+  ClockDeadline passes_end;
+  ClockDeadline verification_ends;
+};
+
 PlanRequest MakeRequest(const PlanCommand& command, int64_t now_s) {
   PlanRequest request;
   request.planner = command.planner;
@@ -198,9 +220,6 @@ PlanRequest MakeRequest(const PlanCommand& command, int64_t now_s) {
   request.max_scale_down_parallelism = command.max_scale_down_parallelism;
   if (!request.max_scale_down_parallelism) {
     request.max_scale_down_parallelism = command.over_time.max_empty_bulk_delete;
-  }
-  if (!command.simulation_timeout.empty()) {
-    request.simulation_timeout = ParseDuration(command.simulation_timeout);
   }
   return request;
 }
@@ -357,7 +376,13 @@ int PlanCommand::Run(std::ostream& out, std::ostream& err) const {
     PrintLoadWarnings(*cluster, err);
     return Fail(s, err);
   }
-  const PlanRequest request = MakeRequest(*this, time.now_s);
+  PlanRequest request = MakeRequest(*this, time.now_s);
+  std::optional<Deadlines> deadlines;
+  if (!simulation_timeout.empty()) {
+    deadlines.emplace(start + *ParseDuration(simulation_timeout));
+    request.passes_end = &deadlines->passes_end;
+    request.verification_ends = &deadlines->verification_ends;
+  }
   absl::StatusOr<MadePlan> made = MakePlan(cluster->snapshot, groups, cluster->pending, request);
   progress.Done();
   if (!made.ok()) return Fail(made.status(), err);

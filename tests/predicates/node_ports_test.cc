@@ -17,13 +17,19 @@ struct PortOf {
   std::string_view protocol;
 };
 
+// The same whether the pod wants this port alone or many others beside it.
 std::string Against(const PortOf& held, const PortOf& wanted) {
+  Pod many("many");
+  for (int64_t other = 1000; other < 1100; ++other) many.HostPort(other);
+  many.HostPort(wanted.number, wanted.address, wanted.protocol);
   const ClusterSnapshot snapshot =
       Cluster()
           .Add(Node("n"))
           .Add(Pod("holder").On("n").HostPort(held.number, held.address, held.protocol))
           .Add(Pod("p").HostPort(wanted.number, wanted.address, wanted.protocol))
+          .Add(many)
           .Build();
+  EXPECT_EQ(VerdictOf(snapshot, "many", "n"), VerdictOf(snapshot, "p", "n"));
   return VerdictOf(snapshot, "p", "n");
 }
 

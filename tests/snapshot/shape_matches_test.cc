@@ -1,0 +1,162 @@
+#include "snapshot/shape_matches.h"
+
+#include <algorithm>
+#include <functional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "tests/support/random_seed.h"
+
+namespace ebb {
+namespace {
+
+using test::Dice;
+
+TextId Text(int number) { return TextId{static_cast<uint32_t>(number)}; }
+
+PodShape Shape(int namespace_name, LabelSet labels) {
+  PodShape shape;
+  shape.namespace_name = Text(namespace_name);
+  shape.labels = std::move(labels);
+  return shape;
+}
+
+PodMatcher Matcher(std::vector<LabelRequirement> requirements) {
+  PodMatcher matcher{.namespaces = {}, .all_namespaces = true, .selector = {}};
+  matcher.selector.requirements = std::move(requirements);
+  return matcher;
+}
+
+LabelRequirement In(int key, std::vector<TextId> values) {
+  return {.key = Text(key), .op = Operator::kIn, .values = std::move(values)};
+}
+
+std::vector<PodShapeId> Found(ShapeMatches& matches, const std::vector<PodMatcher>& matchers) {
+  std::vector<PodShapeId> found;
+  matches.ForEach(matchers, [&](PodShapeId shape) { found.push_back(shape); });
+  return found;
+}
+
+// --- Whoever matches ------------------------------------------------------------------
+
+Selector RandomSelector(Dice& dice) {
+  Selector selector;
+  selector.nothing = dice.Percent(3);
+  for (int r = dice.Below(4); r > 0; --r) {
+    LabelRequirement requirement{
+        .key = Text(1 + dice.Below(4)), .op = static_cast<Operator>(dice.Below(4)), .values = {}};
+    std::set<TextId> values;
+    for (int v = 1 + dice.Below(3); v > 0; --v) values.insert(Text(10 + dice.Below(5)));
+    if (requirement.op == Operator::kIn || requirement.op == Operator::kNotIn) {
+      requirement.values.assign(values.begin(), values.end());
+    }
+    selector.requirements.push_back(std::move(requirement));
+  }
+  return selector;
+}
+
+std::vector<PodShape> RandomShapes(Dice& dice) {
+  std::vector<PodShape> shapes;
+  for (int s = dice.Below(30); s >= 0; --s) {
+    LabelSet labels;
+    for (int key = 1; key <= 4; ++key) {
+      if (dice.Percent(50)) labels.push_back({Text(key), Text(10 + dice.Below(5))});
+    }
+    shapes.push_back(Shape(20 + dice.Below(3), std::move(labels)));
+  }
+  return shapes;
+}
+
+TEST(ShapeMatchesTest, FindsEveryShapeThatMatchesOnceAndNoOther) {
+  const uint64_t seed = test::RandomSeed();
+  Dice dice(seed);
+  size_t matched = 0;
+  for (int round = 0; round < 3000; ++round) {
+    const std::vector<PodShape> shapes = RandomShapes(dice);
+    ShapeMatches matches(shapes);
+    for (int question = 0; question < 4; ++question) {
+      std::vector<PodMatcher> matchers;
+      for (int m = dice.Below(3); m > 0; --m) {
+        PodMatcher& matcher = matchers.emplace_back();
+        matcher.all_namespaces = dice.Percent(50);
+        for (int n = 20; n < 23; ++n) {
+          if (dice.Percent(50)) matcher.namespaces.push_back(Text(n));
+        }
+        matcher.selector = RandomSelector(dice);
+      }
+      std::vector<PodShapeId> want;
+      for (uint32_t s = 0; s < shapes.size(); ++s) {
+        if (std::ranges::all_of(matchers, [&](auto& m) { return m.Matches(shapes[s]); })) {
+          want.push_back(PodShapeId{s});
+        }
+      }
+      std::vector<PodShapeId> found = Found(matches, matchers);
+      std::ranges::sort(found);
+      ASSERT_EQ(found, want) << "round " << round;
+      matched += found.size();
+    }
+  }
+  EXPECT_GT(matched, 10'000u);
+}
+
+// --- Work -----------------------------------------------------------------------------
+
+constexpr int kShapes = 2000;
+constexpr int kApp = 1;      // The key of a label that every shape has with one value,
+constexpr int kId = 2;       // and of one that each has with a value of its own.
+constexpr int kOwn = 10000;  // The first of as many keys, each of one shape.
+
+std::vector<PodShape> DistinctShapes() {
+  std::vector<PodShape> shapes;
+  for (int s = 0; s < kShapes; ++s) {
+    shapes.push_back(
+        Shape(50000 + s,
+              {{Text(kApp), Text(5)}, {Text(kId), Text(5000 + s)}, {Text(kOwn + s), kNoText}}));
+  }
+  return shapes;
+}
+
+// Each shape is asked for by one question.  Comparing all with all would be 4,000,000.
+void ExpectFewComparisons(const std::function<PodMatcher(int)>& ask) {
+  const std::vector<PodShape> shapes = DistinctShapes();
+  ShapeMatches matches(shapes);
+  for (int s = 0; s < kShapes; ++s) {
+    EXPECT_EQ(Found(matches, {ask(s)}), std::vector{PodShapeId{static_cast<uint32_t>(s)}});
+  }
+  EXPECT_LE(matches.comparisons(), 2 * kShapes);
+}
+
+TEST(ShapeMatchesTest, ComparesOnlyShapesThatHaveTheRarestLabelOfTheSelector) {
+  ExpectFewComparisons(
+      [](int s) { return Matcher({In(kApp, {Text(5)}), In(kId, {Text(5000 + s)})}); });
+}
+
+TEST(ShapeMatchesTest, ComparesOnlyShapesThatHaveOneOfSeveralValues) {
+  ExpectFewComparisons(
+      [](int s) { return Matcher({In(kApp, {Text(5)}), In(kId, {Text(4), Text(5000 + s)})}); });
+}
+
+TEST(ShapeMatchesTest, ComparesOnlyShapesThatHaveTheKey) {
+  ExpectFewComparisons([](int s) {
+    return Matcher(
+        {In(kApp, {Text(5)}), {.key = Text(kOwn + s), .op = Operator::kExists, .values = {}}});
+  });
+}
+
+TEST(ShapeMatchesTest, ComparesOnlyShapesOfTheNamespaces) {
+  ExpectFewComparisons([](int s) {
+    return PodMatcher{.namespaces = {Text(50000 + s)}, .all_namespaces = false, .selector = {}};
+  });
+}
+
+TEST(ShapeMatchesTest, ComparesShapesThatDifferInNoLabelOnce) {
+  std::vector<PodShape> shapes(kShapes, Shape(1, {{Text(kApp), Text(5)}}));
+  ShapeMatches matches(shapes);
+  EXPECT_EQ(Found(matches, {Matcher({In(kApp, {Text(5)})})}).size(), kShapes);
+  EXPECT_EQ(matches.comparisons(), 1u);
+}
+
+}  // namespace
+}  // namespace ebb
