@@ -11,20 +11,12 @@ constexpr std::string_view kGpuResources[] = {"nvidia.com/gpu", "habana.ai/gaudi
                                               "gpu.intel.com/xe", "amd.com/gpu",
                                               "microsoft.com/directx"};
 
-// The two sides of a fraction, in the column's unit.  What pods count is not bounded as
-// what they are charged is.
-struct Sums {
-  __int128 requested = 0;
-  __int128 excluded = 0;  // By pods that count for neither side.
-
-  // The autoscaler divides in milli-units, and as floating-point numbers.  cpu is
-  // in milli-units already.
-  [[nodiscard]] double Over(int64_t allocatable, bool is_milli) const {
-    const double scale = is_milli ? 1 : 1000;
-    return static_cast<double>(requested) * scale /
-           (static_cast<double>(allocatable - excluded) * scale);
-  }
-};
+// The autoscaler divides in milli-units, and as floating-point numbers.  cpu is in
+// milli-units already.
+double Ratio(double requested, double allocatable, ResourceId resource) {
+  const double scale = resource == kCpu ? 1 : 1000;
+  return requested * scale / (allocatable * scale);
+}
 
 int64_t CountOf(const PodShape& shape, ResourceId resource) {
   for (const auto& [id, amount] : shape.Counted()) {
@@ -33,26 +25,30 @@ int64_t CountOf(const PodShape& shape, ResourceId resource) {
   return 0;
 }
 
-Sums SumOver(const ClusterSnapshot& snapshot, NodeId node, ResourceId resource,
-             const UtilizationOptions& options, int64_t now_s) {
+double Used(const ClusterSnapshot& snapshot, NodeId node, ResourceId resource,
+            const UtilizationOptions& options, int64_t now_s) {
   const Catalog& catalog = snapshot.catalog();
-  Sums sums;
+  const int64_t allocatable = snapshot.Allocatable(resource, node);
   if (options.all_as_charged && !options.ignore_daemonsets && !options.ignore_mirror_pods) {
-    sums.requested = snapshot.Allocatable(resource, node) - snapshot.Free(resource, node);
-    return sums;
+    return Ratio(static_cast<double>(allocatable - snapshot.Free(resource, node)),
+                 static_cast<double>(allocatable), resource);
   }
+  // What pods count is not bounded as what they are charged is.
+  __int128 requested = 0;
+  __int128 excluded = 0;  // By pods that count for neither side.
   for (const PodId pod : snapshot.PodsOn(node)) {
     const PodShape& shape = catalog.shape_of(pod);
     const int64_t count = CountOf(shape, resource);
     if (count == 0) continue;
     if ((options.ignore_daemonsets && IsDaemonSetPod(catalog, shape)) ||
         (options.ignore_mirror_pods && shape.mirror)) {
-      sums.excluded += count;
+      excluded += count;
     } else if (!IsLongTerminating(catalog, pod, now_s)) {
-      sums.requested += count;
+      requested += count;
     }
   }
-  return sums;
+  return Ratio(static_cast<double>(requested), static_cast<double>(allocatable - excluded),
+               resource);
 }
 
 }  // namespace
@@ -81,8 +77,7 @@ std::optional<Utilization> CalculateUtilization(const ClusterSnapshot& snapshot,
   const Catalog& catalog = snapshot.catalog();
   Utilization result;
   if (const std::optional<ResourceId> gpu = GpuOf(catalog, node)) {
-    const Sums sums = SumOver(snapshot, node, *gpu, options, now_s);
-    result.gpu = sums.Over(snapshot.Allocatable(*gpu, node), /*is_milli=*/false);
+    result.gpu = Used(snapshot, node, *gpu, options, now_s);
     result.resource = catalog.resource_name(*gpu);
     result.utilization = result.gpu;
     return result;
@@ -91,11 +86,11 @@ std::optional<Utilization> CalculateUtilization(const ClusterSnapshot& snapshot,
     result.resource = *catalog.symbols().Find(kDefaultGpuResource);
     return result;
   }
-  const int64_t cpu = snapshot.Allocatable(kCpu, node);
-  const int64_t memory = snapshot.Allocatable(kMemory, node);
-  if (cpu == 0 || memory == 0) return std::nullopt;
-  result.cpu = SumOver(snapshot, node, kCpu, options, now_s).Over(cpu, /*is_milli=*/true);
-  result.memory = SumOver(snapshot, node, kMemory, options, now_s).Over(memory, /*is_milli=*/false);
+  for (const ResourceId resource : {kCpu, kMemory}) {
+    if (snapshot.Allocatable(resource, node) == 0) return std::nullopt;
+  }
+  result.cpu = Used(snapshot, node, kCpu, options, now_s);
+  result.memory = Used(snapshot, node, kMemory, options, now_s);
   const bool cpu_counts = result.cpu > result.memory;
   result.resource = catalog.resource_name(cpu_counts ? kCpu : kMemory);
   result.utilization = cpu_counts ? result.cpu : result.memory;
