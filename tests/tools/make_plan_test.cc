@@ -126,7 +126,10 @@ TEST_F(MakePlanTest, GroupThatWouldFallBelowItsMinimumIsCutWhereThereIsNoTimeFor
 
 TEST_F(MakePlanTest, AtomicGroupIsNotCutInHalf) {
   // b and c go together or not at all.
-  groups_.groups.push_back({.name = "atomic", .min_size = 0, .target_size = 2, .atomic = true});
+  NodeGroup& atomic = groups_.groups.emplace_back();
+  atomic.name = "atomic";
+  atomic.target_size = 2;
+  atomic.atomic = true;
   for (const NodeId node : NodesNamed(*snapshot_, {"b", "c"})) {
     groups_.group_of[Index(node)] = GroupId{1};
   }
@@ -145,7 +148,7 @@ TEST_F(MakePlanTest, PlanThatIsWrongIsRefusedAlthoughTimeIsShort) {
   const std::vector<NodeId> candidates = NodesNamed(*snapshot_, {"a", "b"});
   input.candidates = candidates;
   input.now_s = test::kPassTime;
-  for (const NodeId node : candidates) plan.remove.push_back({.node = node});
+  for (const NodeId node : candidates) plan.remove.emplace_back().node = node;
   plan.pdb_remaining = {20};
   EXPECT_FALSE(
       VerifyUntil(ExpiresAfter(2), *snapshot_, groups_, {}, input, plan).ok());  // a's pod stays.
