@@ -23,13 +23,12 @@ ResourceAmount& EntryOf(ResourceList& list, objects::Text name) {
 
 // Exact, so that two halves of a unit make one and not two.
 void AddTo(ResourceAmount& total, const ResourceAmount& more) {
-  // Either alone cannot be counted, or both together.
-  if (total.amount > kUncountable - more.amount) {
+  if (total.amount == kUncountable || more.amount == kUncountable ||
+      __builtin_add_overflow(total.amount, more.amount, &total.amount)) {
     total.amount = kUncountable;
     total.excess = 0;
     return;
   }
-  total.amount += more.amount;
   total.excess += more.excess;
   if (total.excess >= kBillion) {
     total.excess -= kBillion;

@@ -2,14 +2,16 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
 #include <numeric>
 
-#include "tools/filter_command.h"
-#include "tools/plan_command.h"
-#include "tools/round_command.h"
-#include "tools/snapshot_commands.h"
-#include "tools/state_command.h"
+#include "tools/command_line.h"
+#include "tools/completion.h"
+#include "tools/help_text.h"
+#include "tools/load_cluster.h"
+#include "tools/man_page.h"
+#include "tools/printable.h"
 
 namespace ebb {
 namespace {
@@ -37,44 +39,169 @@ std::vector<std::string> FlagNames(const CLI::App& app) {
   return names;
 }
 
-// What the user typed that nothing takes, told in one line.
-std::string Unknown(const CLI::App& root, int argc, const char* const* argv) {
-  const CLI::App* app = &root;
-  for (const CLI::App* sub : root.get_subcommands()) app = sub;
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view word = argv[i];
-    if (word.size() < 2 || word[0] != '-') continue;
-    const std::string flag(word.substr(0, word.find('=')));
-    const std::vector<std::string> names = FlagNames(*app);
-    const bool known = app->get_option_no_throw(flag) != nullptr;
-    if (known) continue;
-    const std::string nearest = Nearest(flag, names);
-    return "unknown flag " + flag + (nearest.empty() ? "" : "; did you mean " + nearest + "?");
-  }
-  std::vector<std::string> commands;
-  for (const CLI::App* sub : root.get_subcommands([](const CLI::App*) { return true; })) {
-    commands.push_back(sub->get_name());
-  }
-  if (argc > 1 && app == &root) {
-    const std::string nearest = Nearest(argv[1], commands);
-    return std::string("unknown command ") + argv[1] +
-           (nearest.empty() ? "" : "; did you mean " + nearest + "?");
-  }
-  return "";
+std::vector<std::string> CommandNames(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* sub : Commands(app)) names.push_back(sub->get_name());
+  return names;
 }
 
-int Usage(const CLI::App& app, const CLI::ParseError& error, int argc, const char* const* argv,
+// Null: no such command.
+const CLI::App* Subcommand(const CLI::App& app, const std::string& name) {
+  for (const CLI::App* sub : Commands(app)) {
+    if (sub->get_name() == name) return sub;
+  }
+  return nullptr;
+}
+
+std::string DidYouMean(const std::string& word, const std::vector<std::string>& known) {
+  const std::string nearest = Nearest(word, known);
+  return nearest.empty() ? "" : "; did you mean " + nearest + "?";
+}
+
+// The option that a word names before its "=": "--scan-interval", also as Go's flags may be
+// spelled, with one dash or with underscores.  Null: none.
+const CLI::Option* NamedOption(const CLI::App& app, const std::string& word) {
+  std::string name = word.substr(0, word.find('='));
+  if (name.size() < 2 || name[0] != '-' || name == "--") return nullptr;
+  if (const CLI::Option* exact = app.get_option_no_throw(name)) return exact;
+  std::ranges::replace(name, '_', '-');
+  if (!name.starts_with("--")) name.insert(0, "-");
+  return app.get_option_no_throw(name);
+}
+
+// `./cluster-autoscaler`, as the command of a deployment begins.  A file of that name is input.
+bool IsAutoscalersProgram(const std::string& word) {
+  std::error_code none;
+  return std::filesystem::path(word).filename() == "cluster-autoscaler" &&
+         !std::filesystem::exists(word, none);
+}
+
+// The words as CLI11 takes them.  Flags may be spelled as Go's, and the name of the
+// autoscaler's program is left out, so that its command line can be pasted.
+std::vector<std::string> Words(const CLI::App& root, int argc, const char* const* argv) {
+  std::vector<std::string> words;
+  const CLI::App* app = &root;
+  bool only_arguments = false;  // After "--".
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (only_arguments || word == "--") {
+      only_arguments = true;
+      words.push_back(word);
+      continue;
+    }
+    if (!word.starts_with('-')) {
+      const CLI::App* const sub = Subcommand(*app, word);
+      if (sub != nullptr && (app == &root || words.size() == 1)) app = sub;
+      if (app->get_name() != "plan" || !IsAutoscalersProgram(word)) words.push_back(word);
+      continue;
+    }
+    const CLI::Option* const option = NamedOption(*app, word);
+    if (option == nullptr) {
+      words.push_back(word);
+      continue;
+    }
+    const bool has_value = option->get_items_expected_max() > 0;
+    const size_t equals = word.find('=');
+    const std::string name = word.substr(0, equals);
+    const std::string known = option->get_lnames().empty() || app->get_option_no_throw(name)
+                                  ? name
+                                  : "--" + option->get_lnames()[0];
+    if (equals == std::string::npos) {
+      words.push_back(known);
+      if (has_value && i + 1 < argc) words.emplace_back(argv[++i]);
+    } else if (equals + 1 == word.size() || !known.starts_with("--")) {
+      // CLI11 takes "--flag=" for a flag without a value, and "-v=4" for the value "=4".
+      words.push_back(has_value ? known : known + "= ");
+      if (has_value) words.push_back(word.substr(equals + 1));
+    } else {
+      words.push_back(known + word.substr(equals));
+    }
+  }
+  return words;
+}
+
+// What the user typed that nothing takes, told in one line.
+std::string Unknown(const CLI::App& root, const std::vector<std::string>& words) {
+  const CLI::App* app = &root;
+  while (!app->get_subcommands().empty()) app = app->get_subcommands().front();
+  for (const std::string& word : words) {
+    if (word.size() < 2 || word[0] != '-') continue;
+    const std::string flag = word.substr(0, word.find('='));
+    if (app->get_option_no_throw(flag) != nullptr) continue;
+    return "unknown flag " + Printable(flag) + DidYouMean(flag, FlagNames(*app));
+  }
+  if (words.empty() || app != &root) return "";
+  return "unknown command " + Printable(words[0]) + DidYouMean(words[0], CommandNames(root));
+}
+
+int Usage(const CLI::App& app, const CLI::ParseError& error, const std::vector<std::string>& words,
           std::ostream& err) {
   std::string what;
-  const bool no_command = app.get_subcommands().empty() && argc > 1;
+  const bool no_command = app.get_subcommands().empty() && !words.empty();
   if (no_command || dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
-    what = Unknown(app, argc, argv);
+    what = Unknown(app, words);
   }
   if (what.empty()) what = error.what();
-  std::string name = "ebb";
-  for (const CLI::App* sub : app.get_subcommands()) name += " " + sub->get_name();
+  const CLI::App* command = &app;
+  while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
+  const std::string name = CommandPath(*command);
   err << name << ": " << what << "\nSee `" << name << " --help`.\n";
   return 2;
+}
+
+// Finds {"import", "openb"}, or tells what is unknown.
+const CLI::App* FindCommand(const CLI::App& root, const std::vector<std::string>& names,
+                            std::ostream& err) {
+  const CLI::App* app = &root;
+  for (const std::string& name : names) {
+    const CLI::App* const sub = Subcommand(*app, name);
+    if (sub == nullptr) {
+      err << CommandPath(*app) << ": unknown command " << Printable(name)
+          << DidYouMean(name, CommandNames(*app)) << "\n";
+      return nullptr;
+    }
+    app = sub;
+  }
+  return app;
+}
+
+int Help(const CommandLine& line, std::ostream& out, std::ostream& err) {
+  const CLI::App* const app = FindCommand(*line.app, line.help_of, err);
+  if (app == nullptr) return 2;
+  const auto formatter = HelpFormatter();
+  out << formatter->make_help(app, CommandPath(*app), CLI::AppFormatMode::Normal);
+  return 0;
+}
+
+int Man(const CommandLine& line, std::ostream& out, std::ostream& err) {
+  const CLI::App* const app = FindCommand(*line.app, line.man_of, err);
+  if (app == nullptr) return 2;
+  out << ManPage(*app);
+  return 0;
+}
+
+int PrintNodes(const std::vector<std::string>& inputs, std::ostream& out, std::ostream& err) {
+  absl::StatusOr<LoadedCluster> cluster = LoadCluster(inputs, {.assume_complete = true});
+  if (!cluster.ok()) {
+    err << "ebb: " << cluster.status().message() << "\n";
+    return 1;
+  }
+  const Catalog& catalog = cluster->snapshot.catalog();
+  for (uint32_t n = 0; n < catalog.nodes(); ++n) out << catalog.NodeName(NodeId{n}) << "\n";
+  return 0;
+}
+
+int Completion(const CommandLine& line, std::ostream& out, std::ostream& err) {
+  const std::string& what = line.completion_of;
+  if ((what == "nodes") == line.completion_inputs.empty()) {
+    err << "ebb completion: pass bash, zsh, fish, or nodes INPUT...\n";
+    return 2;
+  }
+  if (what == "nodes") return PrintNodes(line.completion_inputs, out, err);
+  out << (what == "bash"  ? BashCompletion(*line.app)
+          : what == "zsh" ? ZshCompletion(*line.app)
+                          : FishCompletion(*line.app));
+  return 0;
 }
 
 }  // namespace
@@ -94,51 +221,27 @@ std::string Nearest(std::string_view word, const std::vector<std::string>& candi
 
 int RunCli(int argc, const char* const* argv, std::istream& in, std::ostream& out,
            std::ostream& err) {
-  CLI::App app(
-      "ebb: which nodes of a Kubernetes cluster can go, all together, and where each of "
-      "their pods lands.",
-      "ebb");
-  app.require_subcommand(1);
-  PlanCommand plan;
-  CLI::App* plan_app =
-      app.add_subcommand("plan", "Tell which nodes can go and where their pods land");
-  plan.AddTo(*plan_app);
-  FilterCommand filter;
-  CLI::App* filter_app =
-      app.add_subcommand("filter", "Tell which nodes take a pod, and why the others do not");
-  filter.AddTo(*filter_app);
-  GenCommand gen;
-  CLI::App* gen_app = app.add_subcommand("gen", "Make a cluster to try things out");
-  gen.AddTo(*gen_app);
-  ImportCommand import;
-  CLI::App* import_app = app.add_subcommand("import", "Turn dumps into one snapshot file");
-  import.AddTo(*import_app);
-  ReplayCommand replay;
-  CLI::App* replay_app =
-      app.add_subcommand("replay", "Run recorded rounds again and compare every decision");
-  replay.AddTo(*replay_app);
-  StateCommand state;
-  CLI::App* state_app =
-      app.add_subcommand("state", "Look into a state file of rounds, or set its clock right");
-  state.AddTo(*state_app);
-  CLI::App* version = app.add_subcommand("version", "Print the version");
+  CommandLine line;
+  CLI::App& app = *line.app;
+  const std::vector<std::string> words = Words(app, argc, argv);
   try {
-    app.parse(argc, argv);
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error, out, err);
-    return Usage(app, error, argc, argv, err);
+    return Usage(app, error, words, err);
   }
-  if (plan_app->parsed()) return plan.Run(out, err);
-  if (filter_app->parsed()) return filter.Run(in, out, err);
-  if (gen_app->parsed()) return gen.Run(out, err);
-  if (import_app->parsed()) return import.Run(out, err);
-  if (replay_app->parsed()) return replay.Run(out, err);
-  if (state_app->parsed()) return state.Run(out, err);
-  if (version->parsed()) {
-    out << "ebb " << kVersion << "\n";
-    return 0;
-  }
-  return 2;
+  const std::string command = app.get_subcommands().front()->get_name();
+  if (command == "plan") return line.plan.Run(out, err);
+  if (command == "filter") return line.filter.Run(in, out, err);
+  if (command == "gen") return line.gen.Run(out, err);
+  if (command == "import") return line.import.Run(out, err);
+  if (command == "replay") return line.replay.Run(out, err);
+  if (command == "state") return line.state.Run(out, err);
+  if (command == "help") return Help(line, out, err);
+  if (command == "man") return Man(line, out, err);
+  if (command == "completion") return Completion(line, out, err);
+  out << "ebb " << kVersion << "\n";  // Its last command.
+  return 0;
 }
 
 }  // namespace ebb

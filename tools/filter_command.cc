@@ -16,6 +16,7 @@
 #include "snapshot/text.h"
 #include "tools/builder_sink.h"
 #include "tools/file_identity.h"
+#include "tools/flag_values.h"
 #include "tools/input_flags.h"
 #include "tools/load_cluster.h"
 #include "tools/plan_command.h"
@@ -263,11 +264,17 @@ std::string AnswerFilterRequest(std::string_view line) {
 }
 
 void FilterCommand::AddTo(CLI::App& app) {
-  app.add_option("INPUT", inputs, "Dumps of the cluster, as for `ebb plan`");
-  app.add_option("--pod", pods, "Pod to ask about, as NAMESPACE/NAME; may be given often");
-  app.add_option("--node", node, "Ask about this node only, and show what each filter says");
+  app.add_option("INPUT", inputs, "Dumps of the cluster, as for `ebb plan`")->check(values::File());
+  app.add_option("--pod", pods, "Pod to ask about, as NAMESPACE/NAME; may be given often")
+      ->check(values::Text())
+      ->type_name("NAMESPACE/NAME")
+      ->allow_extra_args(false);
+  app.add_option("--node", node, "Ask about this node only, and show what each filter says")
+      ->check(values::NodeName())
+      ->type_name("NODE");
   app.add_option("-o,--output", output, "How to print")
-      ->check(CLI::IsMember({"table", "json"}))
+      ->check(values::Choice({"table", "json"}))
+      ->type_name("FORMAT")
       ->capture_default_str();
   AddLoadFlags(load, app, "Input");
   app.add_flag("--stdin", from_stdin,
@@ -275,7 +282,9 @@ void FilterCommand::AddTo(CLI::App& app) {
                "Request: {\"id\": 1, \"objects\": [OBJECT...], \"pods\": [\"NAMESPACE/NAME\"...]}\n"
                "Answer:  {\"id\": 1, \"results\": [{\"pod\": ..., \"nodes\": [{\"node\": ...,\n"
                "         \"fits\": false, \"plugin\": ..., \"reasons\": [...]}]}]}, or\n"
-               "         {\"id\": 1, \"error\": ...}");
+               "         {\"id\": 1, \"error\": ...}")
+      ->check(values::Switch());
+  TakeLastOfEach(app);
 }
 
 int FilterCommand::Run(std::istream& in, std::ostream& out, std::ostream& err) const {

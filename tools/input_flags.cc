@@ -4,19 +4,21 @@
 #include <cstdint>
 #include <limits>
 
+#include "tools/flag_values.h"
+
 namespace ebb {
 
 void AddLimitFlags(InputLimits& limits, CLI::App& app, const std::string& group) {
-  app.add_option_function<uint64_t>(
+  app.add_option_function<std::string>(
          "--max-input-bytes",
-         [&limits](const uint64_t& bytes) {
-           limits.bytes_max = bytes;
+         [&limits](const std::string& bytes) {
+           limits.bytes_max = ParseBytes(bytes);
            // Whoever says how much knows what the gzip holds.
            limits.inflate_ratio_max = std::numeric_limits<uint64_t>::max();
          },
          "Refuse more input than this, after decompression, as 2000000 or 16GiB (default: 8GiB, "
          "and gzip that holds no more than 200 times its size)")
-      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true))
+      ->check(values::Bytes())
       ->type_name("BYTES")
       ->group(group);
 }
@@ -27,8 +29,8 @@ void AddLoadFlags(LoadOptions& options, CLI::App& app, const std::string& group)
   auto* const complete = app.add_flag(
       "--assume-complete", options.assume_complete,
       "The input is all there is: do not warn of what it may lack, take nodes without any pod");
-  strict->excludes(complete)->group(group);
-  complete->group(group);
+  strict->check(values::Switch())->excludes(complete)->group(group);
+  complete->check(values::Switch())->group(group);
   AddLimitFlags(options.limits, app, group);
 }
 

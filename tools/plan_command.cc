@@ -11,8 +11,10 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "tools/autoscaler_flags.h"
 #include "tools/duration.h"
 #include "tools/explain.h"
+#include "tools/flag_values.h"
 #include "tools/groups.h"
 #include "tools/input_flags.h"
 #include "tools/json_text.h"
@@ -49,12 +51,13 @@ const std::map<std::string, PlanFormat>& Formats() {
   return *formats;
 }
 
-std::string CheckDuration(const std::string& text) {
-  return ParseDuration(text) ? "" : "\"" + text + "\" is not a duration such as 30s or 1h30m";
-}
+constexpr int64_t kGroupSizeMax = 1'000'000;
 
-std::string CheckTime(const std::string& text) {
-  return ParseRfc3339(text) ? "" : "\"" + text + "\" is not a time such as 2026-01-02T03:04:05Z";
+template <typename Value>
+std::vector<std::string> Keys(const std::map<std::string, Value>& map) {
+  std::vector<std::string> keys;
+  for (const auto& [key, unused] : map) keys.push_back(key);
+  return keys;
 }
 
 void AddInputFlags(PlanCommand& command, CLI::App& app) {
@@ -63,19 +66,29 @@ void AddInputFlags(PlanCommand& command, CLI::App& app) {
                  "json` (or yaml) "
                  "prints, the autoscaler's debugging snapshot, or ebb's own: files, also .gz, "
                  "folders, or - for stdin")
+      ->check(values::File())
       ->required();
   const std::string group = "Input";
   app.add_option("--node-groups", command.node_groups,
                  "YAML file about node groups (docs/plan.md); without it they come from labels")
+      ->check(values::File())
       ->type_name("FILE")
+      ->group(group);
+  app.add_option("--nodes", command.nodes,
+                 "Smallest and largest size of a node group, over what --node-groups says of it; "
+                 "may be given often")
+      ->check(values::GroupSize(kGroupSizeMax))
+      ->type_name("MIN:MAX:NAME")
+      ->allow_extra_args(false)
       ->group(group);
   app.add_option("--now", command.now,
                  "The time to plan for, as 2026-01-02T03:04:05Z (default: the clock's)")
-      ->check(CheckTime)
+      ->check(values::Time())
       ->type_name("TIME")
       ->group(group);
   app.add_option("--expendable-pods-priority-cutoff", command.load.expendable_pods_priority_cutoff,
                  "Leave out pods with a lower priority")
+      ->check(values::WholeNumber(INT32_MIN, INT32_MAX))
       ->type_name("PRIORITY")
       ->capture_default_str()
       ->group(group);
@@ -86,21 +99,29 @@ void AddOutputFlags(PlanCommand& command, CLI::App& app) {
   const std::string group = "Output";
   app.add_option("-o,--output", command.output,
                  "table, wide, json, yaml, csv (a row a node) or name")
-      ->check(CLI::IsMember(&Formats()))
+      ->check(values::Choice(Keys(Formats())))
       ->type_name("FORMAT")
       ->capture_default_str()
       ->group(group);
   app.add_option("--explain", command.explain,
                  "Tell why this node is kept or goes, pod by pod, instead of the plan; X or "
                  "node/X, several with commas or by giving the flag again")
+      ->check(values::NodeName())
       ->type_name("NODE")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->group(group);
   app.add_flag("--all", command.all_rows,
                "Show every row of the table; on a terminal it ends after 40 otherwise")
+      ->check(values::Switch())
+      ->group(group);
+  app.add_flag(
+         "--exit-code", command.exit_code,
+         "End with 10 if some node can go (with --state: is to be deleted now), with 0 if none")
+      ->check(values::Switch())
       ->group(group);
   app.add_flag("--stats", command.stats, "End stderr with a line of figures, as JSON")
+      ->check(values::Switch())
       ->group(group);
 }
 
@@ -110,25 +131,25 @@ void AddPassFlags(PlanCommand& command, CLI::App& app) {
                  "Which nodes are tried first: autoscaler (empty ones, then as given), input, "
                  "fewest-pods or least-utilized; with --state, nodes that were unneeded in the "
                  "last round go before others")
-      ->check(CLI::IsMember(&Orders()))
+      ->check(values::Choice(Keys(Orders())))
       ->type_name("ORDER")
       ->capture_default_str()
       ->group(group);
   app.add_option("--max-scale-down-parallelism", command.max_scale_down_parallelism,
                  "Stop at as many nodes as the autoscaler's first pass would (default: no limit)")
-      ->check(CLI::Range(1, 1000000))
+      ->check(values::WholeNumber(1, 1000000))
       ->type_name("N")
       ->group(group);
   app.add_option(
          "--scale-down-simulation-timeout", command.simulation_timeout,
          "End after this long with the plan so far, reading and verification included; with "
          "--state it bounds the pass alone (default: no limit)")
-      ->check(CheckDuration)
+      ->check(values::Duration())
       ->type_name("DURATION")
       ->group(group);
   app.add_option("--threads", command.threads,
                  "Threads to use; the plan is the same at any number (default: one a core)")
-      ->check(CLI::Range(size_t{1}, Parallelism::kThreadsMax))
+      ->check(values::WholeNumber(1, Parallelism::kThreadsMax))
       ->type_name("N")
       ->group(group);
 }
@@ -138,25 +159,28 @@ void AddEligibilityFlags(PlanCommand& command, CLI::App& app) {
   PlannerOptions& planner = command.planner;
   app.add_option("--scale-down-utilization-threshold", planner.scale_down_utilization_threshold,
                  "Nodes of which more is requested stay")
-      ->check(CLI::Range(0.0, 1.0))
+      ->check(values::Number(0, 1))
       ->type_name("FRACTION")
       ->capture_default_str()
       ->group(group);
   app.add_option("--scale-down-gpu-utilization-threshold",
                  planner.scale_down_gpu_utilization_threshold,
                  "The same for nodes with GPUs, of the GPUs")
-      ->check(CLI::Range(0.0, 1.0))
+      ->check(values::Number(0, 1))
       ->type_name("FRACTION")
       ->capture_default_str()
       ->group(group);
   app.add_flag("--scale-down-unready-enabled", planner.scale_down_unready_enabled,
                "Nodes that are not ready may go [true]")
+      ->check(values::Switch())
       ->group(group);
   app.add_flag("--ignore-daemonsets-utilization", planner.ignore_daemonsets_utilization,
                "Do not count DaemonSets' pods [false]")
+      ->check(values::Switch())
       ->group(group);
   app.add_flag("--ignore-mirror-pods-utilization", planner.ignore_mirror_pods_utilization,
                "Do not count mirror pods [false]")
+      ->check(values::Switch())
       ->group(group);
 }
 
@@ -165,24 +189,27 @@ void AddDrainFlags(PlanCommand& command, CLI::App& app) {
   DrainOptions& drain = command.planner.drain;
   app.add_flag("--skip-nodes-with-system-pods", drain.skip_nodes_with_system_pods,
                "kube-system pods without a budget keep their nodes [true]")
+      ->check(values::Switch())
       ->group(group);
   app.add_flag("--skip-nodes-with-local-storage", drain.skip_nodes_with_local_storage,
                "Pods with emptyDir or hostPath keep their nodes [true]")
+      ->check(values::Switch())
       ->group(group);
   app.add_flag("--skip-nodes-with-custom-controller-pods",
                drain.skip_nodes_with_custom_controller_pods,
                "Pods of controllers that are not Kubernetes' own keep their nodes [true]")
+      ->check(values::Switch())
       ->group(group);
   app.add_option("--min-replica-count", drain.min_replica_count,
                  "Pods of ReplicaSets with fewer replicas keep their nodes")
-      ->check(CLI::Range(0, 1000000))
+      ->check(values::WholeNumber(0, 1000000))
       ->type_name("N")
       ->capture_default_str()
       ->group(group);
   app.add_option("--blocking-system-pod-distruption-timeout", command.blocking_system_pod_timeout,
                  "Older kube-system pods without a budget no longer keep their nodes (spelled as "
                  "the autoscaler spells it)")
-      ->check(CheckDuration)
+      ->check(values::Duration())
       ->type_name("DURATION")
       ->capture_default_str()
       ->group(group);
@@ -212,9 +239,7 @@ PlanRequest MakeRequest(const PlanCommand& command, int64_t now_s) {
   PlanRequest request;
   request.planner = command.planner;
   request.planner.drain.blocking_system_pod_disruption_timeout_s =
-      std::chrono::duration_cast<std::chrono::seconds>(
-          *ParseDuration(command.blocking_system_pod_timeout))
-          .count();
+      DurationSeconds(command.blocking_system_pod_timeout);
   request.order = command.Order();
   request.now_s = now_s;
   request.max_scale_down_parallelism = command.max_scale_down_parallelism;
@@ -305,6 +330,8 @@ void PlanCommand::AddTo(CLI::App& app) {
   AddOutputFlags(*this, app);
   over_time.AddTo(app);
   app.get_option("--explain")->excludes("--state");
+  AddOtherAutoscalerFlags(app);
+  TakeLastOfEach(app);
 }
 
 CandidateOrder PlanCommand::Order() const { return Orders().at(candidate_order); }
@@ -341,7 +368,27 @@ std::vector<UsedFile> PlanCommand::Files() const {
   return files;
 }
 
+void PlanCommand::AddNodes(GroupRules& rules) const {
+  for (const std::string& text : nodes) {
+    GroupSizeParts parts = ParseGroupSize(text);
+    // GCE and Cluster API name a group by its path; nodes carry the last part of it.
+    // A name such as karpenter.sh/nodepool=default is one of ours.
+    if (parts.name.find('=') == std::string::npos) parts.name.erase(0, parts.name.rfind('/') + 1);
+    auto rule = std::ranges::find(rules.rules, parts.name,
+                                  [](const GroupRule& each) { return each.group.name; });
+    if (rule == rules.rules.end()) {
+      rules.rules.emplace_back().group.name = parts.name;
+      rule = std::prev(rules.rules.end());
+      if (!rules.file.ends_with("--nodes"))
+        rules.file += rules.file.empty() ? "--nodes" : " with --nodes";
+    }
+    rule->group.min_size = parts.min;
+    rule->group.max_size = parts.max;
+  }
+}
+
 int PlanCommand::Run(std::ostream& out, std::ostream& err) const {
+  if (over_time.app != nullptr) TellOtherAutoscalerFlags(*over_time.app, err);
   if (over_time.active()) return RunRound(*this, out, err);
   over_time.WarnUnused(err);
   over_time.WarnOld(err);
@@ -359,6 +406,7 @@ int PlanCommand::Run(std::ostream& out, std::ostream& err) const {
     if (!read.ok()) return Fail(read.status(), err);
     rules = *std::move(read);
   }
+  AddNodes(rules);
   const Parallelism parallelism(threads);
   const Clock::time_point start = Clock::now();
   absl::StatusOr<LoadedCluster> cluster = LoadCluster(inputs, load, parallelism);
@@ -397,7 +445,7 @@ int PlanCommand::Run(std::ostream& out, std::ostream& err) const {
   }
   out.flush();
   if (stats) PrintStats(report, import_s, err);
-  return 0;
+  return ExitCode(!report.remove.empty());
 }
 
 }  // namespace ebb

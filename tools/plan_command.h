@@ -16,6 +16,7 @@
 #include "engine/parallel.h"
 #include "engine/planner.h"
 #include "tools/file_identity.h"
+#include "tools/groups.h"
 #include "tools/input_warning.h"
 #include "tools/load_cluster.h"
 #include "tools/make_plan.h"
@@ -40,10 +41,12 @@ PlanTime TimeToPlanFor(int64_t clock_s, int64_t newest_s);
 struct PlanCommand {
   std::vector<std::string> inputs;
   std::string node_groups;
+  std::vector<std::string> nodes;  // MIN:MAX:NAME, as the autoscaler's --nodes.
   std::string candidate_order = "autoscaler";
   std::string output = "table";
   std::vector<std::string> explain;
   bool all_rows = false;
+  bool exit_code = false;
   bool stats = false;
   std::string now;
   size_t threads = Parallelism::Cores();
@@ -61,7 +64,11 @@ struct PlanCommand {
   [[nodiscard]] PlanTime TimeFor(const LoadedCluster& cluster) const;
   // Every file that the flags name.
   [[nodiscard]] std::vector<UsedFile> Files() const;
-  // The exit code: 0 plan made, 1 bad input.
+  // Lets --nodes set the sizes of groups, over what a file said.
+  void AddNodes(GroupRules& rules) const;
+  // Of a plan or round that was made: with --exit-code 10 if it has something to do.
+  [[nodiscard]] int ExitCode(bool something) const { return exit_code && something ? 10 : 0; }
+  // The exit code: 0 or as ExitCode says, plan made; 1 bad input.
   int Run(std::ostream& out, std::ostream& err) const;
 };
 

@@ -18,9 +18,11 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "snapshot/node_set.h"
+#include "tools/autoscaler_flags.h"
 #include "tools/binary_snapshot.h"
 #include "tools/duration.h"
 #include "tools/file_identity.h"
+#include "tools/flag_values.h"
 #include "tools/groups.h"
 #include "tools/json_text.h"
 #include "tools/metrics.h"
@@ -48,29 +50,9 @@ constexpr int64_t kRecordRules = 2;
 
 constexpr const char* kGroup = "Over time (with --state)";
 
-int64_t Seconds(const std::string& duration) {
-  return std::chrono::duration_cast<std::chrono::seconds>(*ParseDuration(duration)).count();
-}
-
-std::string CheckDuration(const std::string& text) {
-  return ParseDuration(text) ? "" : "\"" + text + "\" is not a duration such as 30s or 1h30m";
-}
-
-// "2:100", of which the minimum counts here.
-std::optional<int64_t> Minimum(const std::string& range) {
-  int64_t min = 0;
-  int64_t max = 0;
-  const char* const end = range.data() + range.size();
-  const auto first = std::from_chars(range.data(), end, min);
-  if (first.ec != std::errc() || first.ptr == end || *first.ptr != ':') return std::nullopt;
-  const auto second = std::from_chars(first.ptr + 1, end, max);
-  if (second.ec != std::errc() || second.ptr != end || min < 0 || max < min) return std::nullopt;
-  return min;
-}
-
-std::string CheckRange(const std::string& text) {
-  return Minimum(text) ? "" : "\"" + text + "\" is not a range such as 8:320000";
-}
+// More nodes, cores, GiB and rounds than there are; as GiB it still fits an int64_t of
+// bytes.
+constexpr int64_t kCountMax = 1'000'000'000;
 
 // Hands every object to the loader and to the record.
 class Tee final : public ObjectSink {
@@ -165,6 +147,7 @@ absl::StatusOr<RoundFiles> ReadFiles(const PlanCommand& command) {
     if (!groups.ok()) return groups.status();
     files.groups = *std::move(groups);
   }
+  command.AddNodes(files.groups);
   if (const std::string& path = command.over_time.events; !path.empty()) {
     absl::StatusOr<std::string> text = ReadWholeFile(path);
     if (!text.ok()) return text.status();
@@ -206,23 +189,24 @@ ScaleDownOptions OptionsOf(const PlanCommand& command) {
   options.verify = VerifyPlans::kAlways;
   options.planner = command.planner;
   options.planner.drain.blocking_system_pod_disruption_timeout_s =
-      Seconds(command.blocking_system_pod_timeout);
-  options.planner.unremovable_node_recheck_timeout_s = Seconds(flags.recheck_timeout);
+      DurationSeconds(command.blocking_system_pod_timeout);
+  options.planner.unremovable_node_recheck_timeout_s = DurationSeconds(flags.recheck_timeout);
   options.planner.min_nodes_per_pass = static_cast<size_t>(flags.min_nodes_per_pass);
-  options.deletion.scale_down_unneeded_time_s = Seconds(flags.unneeded_time);
-  options.deletion.scale_down_unready_time_s = Seconds(flags.unready_time);
-  options.deletion.minimums = {.cores = *Minimum(flags.cores_total),
-                               .memory_bytes = *Minimum(flags.memory_total) * (int64_t{1} << 30),
-                               .nodes = flags.nodes_min};
-  options.cooldown.scale_down_delay_after_add_s = Seconds(flags.delay_after_add);
-  options.cooldown.scale_down_delay_after_delete_s = Seconds(flags.delay_after_delete);
-  options.cooldown.scale_down_delay_after_failure_s = Seconds(flags.delay_after_failure);
-  options.node_deletion_candidate_ttl_s = Seconds(flags.deletion_candidate_ttl);
-  options.max_node_startup_time_s = Seconds(flags.max_node_startup_time);
-  options.recent_eviction_ttl_s = Seconds(flags.recent_eviction_ttl);
+  options.deletion.scale_down_unneeded_time_s = DurationSeconds(flags.unneeded_time);
+  options.deletion.scale_down_unready_time_s = DurationSeconds(flags.unready_time);
+  options.deletion.minimums = {
+      .cores = ParseMinMax(flags.cores_total).min,
+      .memory_bytes = ParseMinMax(flags.memory_total).min * (int64_t{1} << 30),
+      .nodes = flags.nodes_min};
+  options.cooldown.scale_down_delay_after_add_s = DurationSeconds(flags.delay_after_add);
+  options.cooldown.scale_down_delay_after_delete_s = DurationSeconds(flags.delay_after_delete);
+  options.cooldown.scale_down_delay_after_failure_s = DurationSeconds(flags.delay_after_failure);
+  options.node_deletion_candidate_ttl_s = DurationSeconds(flags.deletion_candidate_ttl);
+  options.max_node_startup_time_s = DurationSeconds(flags.max_node_startup_time);
+  options.recent_eviction_ttl_s = DurationSeconds(flags.recent_eviction_ttl);
   options.skipped_timer =
       flags.skipped_timers == "lost" ? SkippedTimer::kLost : SkippedTimer::kKept;
-  options.clock_jump_max_s = Seconds(flags.clock_jump_max);
+  options.clock_jump_max_s = DurationSeconds(flags.clock_jump_max);
   options.returned_node =
       flags.returned_nodes == "keep-timer" ? ReturnedNode::kKeepsTimer : ReturnedNode::kStartsAnew;
   options.displaced_pods =
@@ -337,12 +321,12 @@ Json GivenFlags(const CLI::App& app) {
   Json flags = Json::object();
   for (const CLI::Option* option : app.get_options()) {
     const std::vector<std::string>& names = option->get_lnames();
-    if (option->count() == 0 || names.empty()) continue;
+    if (option->count() == 0 || names.empty() || IsOtherAutoscalerFlag(*option)) continue;
     const std::string& name = names[0];
     static constexpr std::string_view kNotDecisive[] = {
-        "help",   "state",       "state-rounds", "record",  "metrics",
-        "events", "node-groups", "output",       "explain", "stats",
-        "now",    "threads",     "all",          "strict",  "max-input-bytes"};
+        "help",        "state",  "state-rounds",    "record",   "metrics", "events",
+        "node-groups", "output", "explain",         "stats",    "now",     "threads",
+        "all",         "strict", "max-input-bytes", "exit-code"};
     if (std::find(std::begin(kNotDecisive), std::end(kNotDecisive), name) !=
         std::end(kNotDecisive)) {
       continue;
@@ -400,11 +384,11 @@ void RoundFlags::AddTo(CLI::App& command) {
         ->group(group);
   };
   const auto duration = [&](const char* name, std::string& value, const char* help) {
-    text(name, value, help, "DURATION")->check(CheckDuration);
+    text(name, value, help, "DURATION")->check(values::Duration());
   };
   const auto number = [&](const char* name, auto& value, const char* help) {
     return command.add_option(name, value, help)
-        ->check(CLI::NonNegativeNumber)
+        ->check(values::WholeNumber(0, kCountMax))
         ->type_name("N")
         ->capture_default_str()
         ->group(group);
@@ -412,19 +396,23 @@ void RoundFlags::AddTo(CLI::App& command) {
   text("--state", state,
        "Make one round of the planner over time: go on from what this file remembers, and "
        "remember this round (made if absent)",
-       "FILE");
+       "FILE")
+      ->check(values::File());
   text("--record", record, "Add the round's input and decision to this file, for `ebb replay`",
        "FILE")
+      ->check(values::File())
       ->needs("--state");
   text("--events", events,
        "YAML or JSON file of what happened since the last round: growth, deletions, evictions, "
        "unready nodes (docs/rounds.md)",
        "FILE")
+      ->check(values::File())
       ->needs("--state");
   text("--metrics", metrics,
        "Write metrics in Prometheus' text form to this file (-: standard output, after the plan); "
        "counters go on from round to round",
        "FILE")
+      ->check(values::File())
       ->needs("--state");
   number("--state-rounds", rounds_kept, "Rounds that the state file keeps; 0: all");
   duration("--scale-down-unneeded-time", unneeded_time, "How long a node must be unneeded");
@@ -437,7 +425,7 @@ void RoundFlags::AddTo(CLI::App& command) {
   command
       .add_option("--max-empty-bulk-delete", max_empty_bulk_delete,
                   "Old name of --max-scale-down-parallelism, used where that is not given")
-      ->check(CLI::PositiveNumber)
+      ->check(values::WholeNumber(1, kCountMax))
       ->type_name("N")
       ->group(group);
   duration("--scale-down-delay-after-add", delay_after_add, "Delete nothing so long after growth");
@@ -448,11 +436,17 @@ void RoundFlags::AddTo(CLI::App& command) {
   command
       .add_flag("--scale-down-delay-type-local", options.cooldown.scale_down_delay_type_local,
                 "These delays hold back the group alone that they happened to [false]")
+      ->check(values::Switch())
       ->group(group);
   number("--ok-total-unready-count", options.ok_total_unready_count,
          "So many unready nodes are no reason to stop");
-  number("--max-total-unready-percentage", options.max_total_unready_percentage,
-         "More unready nodes than this stop every deletion");
+  command
+      .add_option("--max-total-unready-percentage", options.max_total_unready_percentage,
+                  "More unready nodes than this stop every deletion")
+      ->check(values::Number(0, 100))
+      ->type_name("PERCENT")
+      ->capture_default_str()
+      ->group(group);
   duration("--max-node-startup-time", max_node_startup_time,
            "Unready nodes that are younger are starting, and no reason to stop");
   number("--min-nodes-per-pass", min_nodes_per_pass,
@@ -462,16 +456,16 @@ void RoundFlags::AddTo(CLI::App& command) {
   duration("--node-deletion-candidate-ttl", deletion_candidate_ttl,
            "In the first round of all, take timers from soft taints not older than this");
   text("--cores-total", cores_total, "Cores that the cluster keeps, as min:max", "MIN:MAX")
-      ->check(CheckRange);
+      ->check(values::MinMax(kCountMax));
   text("--memory-total", memory_total, "GiB of memory that the cluster keeps, as min:max",
        "MIN:MAX")
-      ->check(CheckRange);
+      ->check(values::MinMax(kCountMax));
   number("--nodes-min", nodes_min, "Nodes that the cluster keeps");
   text("--displaced-pods", displaced_pods,
        "must-fit: nothing goes while pods of nodes in deletion find no room; best-effort: as the "
        "autoscaler",
        "MODE")
-      ->check(CLI::IsMember({"must-fit", "best-effort"}));
+      ->check(values::Choice({"must-fit", "best-effort"}));
   duration("--recent-eviction-ttl", recent_eviction_ttl,
            "How long room is kept for evicted pods that are not replaced yet; 0s: as the "
            "autoscaler");
@@ -479,7 +473,7 @@ void RoundFlags::AddTo(CLI::App& command) {
        "kept: a node that a round did not come to goes on waiting where it stood; lost: as the "
        "autoscaler",
        "MODE")
-      ->check(CLI::IsMember({"kept", "lost"}));
+      ->check(values::Choice({"kept", "lost"}));
   duration("--clock-jump-max", clock_jump_max,
            "A round further than this from the last one waits, as a clock may be wrong, with exit "
            "code 3; the next one goes on. 0s: every time is believed");
@@ -487,16 +481,18 @@ void RoundFlags::AddTo(CLI::App& command) {
        "anew: a node that comes back under its name with another UID waits its full time; "
        "keep-timer: as the autoscaler",
        "MODE")
-      ->check(CLI::IsMember({"anew", "keep-timer"}));
+      ->check(values::Choice({"anew", "keep-timer"}));
 }
 
 void RoundFlags::WarnUnused(std::ostream& err) const {
   if (app == nullptr) return;
+  std::vector<std::string> unused;
   for (const CLI::Option* option : app->get_options()) {
     if (option->get_group() != kGroup || option->count() == 0) continue;
-    if (option->get_name() == "--max-empty-bulk-delete") continue;
-    err << "ebb: warning: " << option->get_name() << " counts only with --state\n";
+    if (option->get_name() != "--max-empty-bulk-delete") unused.push_back(option->get_name());
   }
+  if (unused.empty()) return;
+  err << fmt::format("ebb: warning: counts only with --state: {}\n", fmt::join(unused, ", "));
 }
 
 void RoundFlags::WarnOld(std::ostream& err) const {
@@ -673,10 +669,13 @@ int RunRound(const PlanCommand& command, std::ostream& out, std::ostream& err) {
     PrintStats(MakeReport({&cluster, &round->groups, &round->request, &round->made}), import_s,
                err);
   }
-  if (round->result.status != ScaleDownStatus::kClockJumped) return 0;
-  err << "ebb: " << round->result.message
-      << "; see `ebb state set-clock` and --clock-jump-max in docs/rounds.md\n";
-  return kExitClockJumped;
+  if (round->result.status == ScaleDownStatus::kClockJumped) {
+    err << "ebb: " << round->result.message
+        << "; see `ebb state set-clock` and --clock-jump-max in docs/rounds.md\n";
+    return kExitClockJumped;
+  }
+  const auto& started = round->result.start;
+  return command.ExitCode(!started.empty.empty() || !started.drain.empty());
 }
 
 namespace {
@@ -727,6 +726,7 @@ absl::Status ParseArguments(const std::string& name, const RoundRecord& entry, R
     if (!rules.ok()) return rules.status();
     input.files.groups = *std::move(rules);
   }
+  input.command.AddNodes(input.files.groups);
   if (!input.files.events_text.empty()) {
     absl::StatusOr<RoundEvents> events = ParseEvents(name, input.files.events_text);
     if (!events.ok()) return events.status();
@@ -781,7 +781,9 @@ absl::StatusOr<std::string> ReplayRound(const std::string& name, const RoundReco
 }  // namespace
 
 void ReplayCommand::AddTo(CLI::App& app) {
-  app.add_option("RECORD", record, "A file that `ebb plan --record` wrote")->required();
+  app.add_option("RECORD", record, "A file that `ebb plan --record` wrote")
+      ->check(values::File())
+      ->required();
 }
 
 int ReplayCommand::Run(std::ostream& out, std::ostream& err) const {

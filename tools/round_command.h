@@ -58,7 +58,7 @@ struct RoundFlags {
 
   void AddTo(CLI::App& app);
   [[nodiscard]] bool active() const { return !state.empty(); }
-  // A line for each flag that was given and counts only in rounds.
+  // One line on the flags that were given and count only in rounds.
   void WarnUnused(std::ostream& err) const;
   void WarnOld(std::ostream& err) const;
 };

@@ -14,6 +14,7 @@
 #include "tools/binary_snapshot.h"
 #include "tools/completeness.h"
 #include "tools/file_identity.h"
+#include "tools/flag_values.h"
 #include "tools/input_flags.h"
 #include "tools/output_file.h"
 #include "tools/progress.h"
@@ -122,15 +123,17 @@ void GenCommand::AddTo(CLI::App& app) {
          "KIND", kind,
          "uniform: equal nodes with 40 equal pods each; mixed: what a company's cluster has")
       ->required()
-      ->check(CLI::IsMember({"uniform", "mixed"}));
+      ->check(values::Choice({"uniform", "mixed"}));
   app.add_option("--nodes", options.nodes, "Number of nodes; control-plane nodes come on top")
-      ->check(CLI::Range(1, 1000000))
+      ->check(values::WholeNumber(1, 1000000))
       ->type_name("N")
       ->capture_default_str();
   app.add_option("--seed", options.seed, "The same seed makes the same cluster, everywhere")
+      ->check(values::WholeNumber(0, UINT64_MAX))
       ->type_name("S")
       ->capture_default_str();
   app.add_option("-o,--output", output, "File: .json, .yaml or .pb (default: JSON on stdout)")
+      ->check(values::File())
       ->type_name("FILE");
 }
 
@@ -150,23 +153,31 @@ int GenCommand::Run(std::ostream& out, std::ostream& err) const {
 }
 
 void ImportCommand::AddTo(CLI::App& app) {
-  app.add_option("INPUT", inputs, "Dumps of the cluster, as for `ebb plan`");
+  app.add_option("INPUT", inputs, "Dumps of the cluster, as for `ebb plan`")->check(values::File());
   app.add_option("-o,--output", output, "File: .pb, .json or .yaml (default: JSON on stdout)")
+      ->check(values::File())
       ->type_name("FILE");
   AddLimitFlags(limits, app, "Input");
   openb_app = app.add_subcommand("openb", "Make a cluster from the openb trace's CSV files");
   openb_app->add_option("--nodes", openb.nodes_path, "The trace's nodes")
       ->required()
+      ->check(values::File())
       ->type_name("FILE");
   openb_app->add_option("--pods", openb.pods_path, "The trace's pods")
       ->required()
+      ->check(values::File())
       ->type_name("FILE");
   openb_app->add_option("--ended-share", openb.ended_share, "Share of the pods that have ended")
-      ->check(CLI::Range(0.0, 1.0))
+      ->check(values::Number(0, 1))
+      ->type_name("FRACTION")
       ->capture_default_str();
   openb_app->add_option("--seed", openb.seed, "Seed of the order of arrival")
+      ->check(values::WholeNumber(0, UINT64_MAX))
+      ->type_name("S")
       ->capture_default_str();
-  openb_app->add_option("-o,--output", output, "File: .pb, .json or .yaml")->type_name("FILE");
+  openb_app->add_option("-o,--output", output, "File: .pb, .json or .yaml")
+      ->check(values::File())
+      ->type_name("FILE");
 }
 
 int ImportCommand::Run(std::ostream& out, std::ostream& err) const {

@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "engine/state_clock.h"
+#include "tools/flag_values.h"
 #include "tools/printable.h"
 #include "tools/rfc3339.h"
 #include "tools/sqlite_state.h"
@@ -24,12 +25,6 @@ namespace {
 int Fail(const absl::Status& status, std::ostream& err) {
   err << "ebb: " << status.message() << "\n";
   return 1;
-}
-
-std::string CheckTime(const std::string& text) {
-  const std::optional<int64_t> time = ParseRfc3339(text);
-  if (time && *time >= 0) return "";
-  return "\"" + text + "\" is not a time such as 2026-01-02T03:04:05Z, from 1970 on";
 }
 
 struct OpenedState {
@@ -79,7 +74,9 @@ std::string Name(StartedDeletions::Phase phase) {
 void StateCommand::AddTo(CLI::App& app) {
   app.require_subcommand(1);
   const auto takes_file = [&](CLI::App& command) {
-    command.add_option("FILE", file, "A file that `ebb plan --state` wrote")->required();
+    command.add_option("FILE", file, "A file that `ebb plan --state` wrote")
+        ->check(values::File())
+        ->required();
   };
   takes_file(*app.add_subcommand("show", "Print what a state file remembers"));
   set_clock_ = app.add_subcommand(
@@ -91,7 +88,7 @@ void StateCommand::AddTo(CLI::App& app) {
       ->add_option("--now", now,
                    "The time that is right, as 2026-01-02T03:04:05Z "
                    "(default: the clock's)")
-      ->check(CheckTime)
+      ->check(values::Time())
       ->type_name("TIME");
 }
 

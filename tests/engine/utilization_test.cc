@@ -235,6 +235,12 @@ TEST(UtilizationRandomTest, AgreesWithASlowTwinThatReadsTheObjects) {
     for (size_t n = 0; n < raw.nodes.size(); ++n) {
       const NodeId node{static_cast<uint32_t>(n)};
       const auto ours = CalculateUtilization(*snapshot, node, {}, /*now_s=*/0);
+      if (const std::optional<ResourceId> gpu = GpuOf(snapshot->catalog(), node)) {
+        ASSERT_TRUE(ours);
+        ASSERT_EQ(ours->gpu, test::TwinUtilization(raw, n, snapshot->catalog().ResourceName(*gpu)))
+            << "EBB_TEST_SEED=" << seed << " cluster " << c;
+        continue;
+      }
       const auto cpu = test::TwinUtilization(raw, n, "cpu");
       const auto memory = test::TwinUtilization(raw, n, "memory");
       ASSERT_EQ(ours.has_value(), cpu && memory) << "EBB_TEST_SEED=" << seed << " cluster " << c;

@@ -508,7 +508,9 @@ std::optional<double> TwinUtilization(const RawCluster& cluster, size_t node,
   if (allocatable == 0) return std::nullopt;
   __int128 requested = 0;
   for (const objects::Pod& pod : cluster.pods) {
-    if (pod.node_name != there.meta.name) continue;
+    if ((pod.node_name.empty() ? pod.nominated_node_name : pod.node_name) != there.meta.name) {
+      continue;
+    }
     Amounts amounts = PodRequests(pod, /*running=*/true, /*pod_level_status=*/false);
     requested += std::min<__int128>(amounts[name] / kBillion, kUncountable);
   }

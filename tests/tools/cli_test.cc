@@ -4,13 +4,20 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <sstream>
 #include <string>
 #include <vector>
+
+#include "tools/autoscaler_flags.h"
+#include "tools/command_line.h"
+#include "tools/help_text.h"
 
 namespace ebb {
 namespace {
@@ -296,10 +303,10 @@ TEST_F(CliTest, UsageErrorsEndWithTwoAndSayWhatWasMeant) {
       {{"plan", "x", "--scale-down-utilisation-threshold", "0.4"},
        "unknown flag --scale-down-utilisation-threshold; did you mean "
        "--scale-down-utilization-threshold?"},
-      {{"plan", "x", "-o", "xml"}, "--output: xml not in {"},
+      {{"plan", "x", "-o", "xml"}, "--output: \"xml\" is not one of csv, json, name, table"},
       {{"plan", "x", "--now", "yesterday"}, "\"yesterday\" is not a time"},
       {{"plan", "x", "--scale-down-simulation-timeout", "30"}, "\"30\" is not a duration"},
-      {{"gen", "huge"}, "KIND: huge not in"},
+      {{"gen", "huge"}, "KIND: \"huge\" is not one of uniform, mixed"},
       {{"filter"}, "--pod"},
       {{"filter", "--stdin", "x.json"}, "--stdin takes no INPUT"},
   };
@@ -571,6 +578,227 @@ TEST(NearestTest, KnowsWhatWasMeantAndWhatWasNot) {
   EXPECT_EQ(Nearest("plna", {"plan", "gen"}), "plan");
   EXPECT_EQ(Nearest("--outptu", {"--output", "--stats"}), "--output");
   EXPECT_EQ(Nearest("kubectl", {"plan", "gen"}), "");
+}
+
+TEST_F(CliTest, TheVersionIsAFlagAndACommand) {
+  const Result flag = Ebb({"--version"});
+  EXPECT_EQ(flag.exit_code, 0);
+  EXPECT_EQ(flag.out, "ebb " + std::string(kVersion) + "\n");
+  EXPECT_EQ(Ebb({"version"}).out, flag.out);
+}
+
+TEST_F(CliTest, HelpOfACommandIsWhatItsHelpFlagPrints) {
+  EXPECT_EQ(Ebb({"help"}).out, Ebb({"--help"}).out);
+  const std::vector<std::string> commands[] = {
+      {"plan"}, {"filter"}, {"gen"}, {"import"}, {"import", "openb"}, {"replay"}, {"completion"}};
+  for (std::vector<std::string> command : commands) {
+    std::vector<std::string> help = command;
+    help.insert(help.begin(), "help");
+    command.emplace_back("--help");
+    const Result told = Ebb(help);
+    EXPECT_EQ(told.exit_code, 0);
+    EXPECT_EQ(told.out, Ebb(command).out);
+    EXPECT_THAT(told.out, HasSubstr("\nExamples:\n  ebb "));
+  }
+  const Result unknown = Ebb({"help", "plna"});
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("did you mean plan?"));
+  EXPECT_EQ(Ebb({"help", "openb"}).err, "ebb: unknown command openb\n") << "it is import's";
+}
+
+TEST_F(CliTest, HelpTellsRangesChoicesAndDefaults) {
+  const std::string help = Ebb({"plan", "--help"}).out;
+  EXPECT_THAT(help, HasSubstr("--scale-down-utilization-threshold FRACTION"));
+  EXPECT_THAT(help, HasSubstr("[0 to 1; default 0.5]"));
+  EXPECT_THAT(help, HasSubstr("[0s to 876000h; default 10m]"));
+  EXPECT_THAT(help, HasSubstr("10  with --exit-code"));
+  EXPECT_THAT(help, Not(HasSubstr("--cloud-provider"))) << "ignored flags are not shown";
+}
+
+void ForEachCommand(const CLI::App& app, const std::function<void(const CLI::App&)>& visit) {
+  visit(app);
+  for (const CLI::App* sub : Commands(app)) ForEachCommand(*sub, visit);
+}
+
+TEST_F(CliTest, EveryExampleInHelpIsGoodUsage) {
+  const CommandLine all;
+  size_t examples = 0;
+  ForEachCommand(*all.app, [&](const CLI::App& command) {
+    const std::vector<HelpSection> sections = SectionsOf(command);
+    ASSERT_FALSE(sections.empty()) << command.get_name();
+    EXPECT_EQ(sections[0].heading, "Examples");
+    for (const std::string& line : sections[0].lines) {
+      std::istringstream words(line);
+      std::vector<std::string> reversed;
+      for (std::string word; words >> word && word.find_first_of("|>&)") == std::string::npos;) {
+        reversed.insert(reversed.begin(), word);
+      }
+      if (reversed.empty() || reversed.back() != "ebb") continue;
+      reversed.pop_back();
+      ++examples;
+      CommandLine fresh;
+      try {
+        fresh.app->parse(reversed);
+      } catch (const CLI::CallForVersion&) {
+      } catch (const CLI::ParseError& error) {
+        ADD_FAILURE() << line << ": " << error.what();
+      }
+    }
+  });
+  EXPECT_GT(examples, 20u);
+}
+
+TEST_F(CliTest, EveryFlagThatPeopleSeeIsInTheManPageAndInEveryCompletion) {
+  const CommandLine all;
+  const std::string bash = Ebb({"completion", "bash"}).out;
+  const std::string zsh = Ebb({"completion", "zsh"}).out;
+  const std::string fish = Ebb({"completion", "fish"}).out;
+  ForEachCommand(*all.app, [&](const CLI::App& command) {
+    std::vector<std::string> man = {"man"};
+    std::istringstream path(CommandPath(command));
+    for (std::string word; path >> word;) {
+      if (word != "ebb") man.push_back(word);
+    }
+    const std::string page = Ebb(man).out;
+    EXPECT_THAT(page, ::testing::StartsWith(".TH EBB"));
+    for (const char* heading :
+         {".SH NAME\n", ".SH SYNOPSIS\n", ".SH OPTIONS\n", ".SH EXAMPLES\n"}) {
+      EXPECT_THAT(page, HasSubstr(heading)) << command.get_name();
+    }
+    for (const CLI::Option* option : ShownOptions(command)) {
+      for (const std::string& name : option->get_lnames()) {
+        SCOPED_TRACE(command.get_name() + " " + name);
+        EXPECT_THAT(page,
+                    HasSubstr("\\fB\\-\\-" + std::regex_replace(name, std::regex("-"), "\\-")));
+        EXPECT_THAT(bash, HasSubstr("--" + name));
+        EXPECT_THAT(zsh, HasSubstr("--" + name));
+        EXPECT_THAT(fish, HasSubstr(" -l " + name));
+      }
+    }
+  });
+  EXPECT_THAT(bash, HasSubstr("'ebb plan -o' | 'ebb plan --output')"));
+  EXPECT_THAT(zsh, HasSubstr("--explain=["));
+  EXPECT_THAT(fish, HasSubstr("-l explain -x -a '(__ebb_nodes)'"));
+}
+
+TEST_F(CliTest, CompletionKnowsTheNamesOfNodes) {
+  EXPECT_EQ(Ebb({"completion", "nodes", File("c.json", SmallCluster())}).out,
+            "cp\nguarded\nidle\nlight\nbusy\nssd\n");
+  EXPECT_EQ(Ebb({"completion", "nodes"}).exit_code, 2);
+  EXPECT_EQ(Ebb({"completion", "bash", "x.json"}).exit_code, 2);
+}
+
+TEST_F(CliTest, TheExitCodeTellsWhetherSomeNodeCanGoOnlyIfAsked) {
+  EXPECT_EQ(Plan({}).exit_code, 0);
+  EXPECT_EQ(Plan({"--exit-code"}).exit_code, 10);
+  EXPECT_EQ(Plan({"--exit-code", "--max-scale-down-parallelism", "1"}).exit_code, 10);
+  const std::string full = List({Node("a", ""), kReplicaSet, Pod("p-0", "a", "3500m")});
+  EXPECT_EQ(Plan({"--exit-code"}, full).exit_code, 0);
+  EXPECT_EQ(Plan({"--exit-code"}, "{").exit_code, 1);
+  EXPECT_EQ(Plan({"--exit-code=maybe"}).exit_code, 2);
+}
+
+TEST_F(CliTest, TheCommandLineOfADeploymentCanBePasted) {
+  const Result plain = Plan({"-o", "name"});
+  const Result pasted = Plan(
+      {"-o", "name", "./cluster-autoscaler", "-v=4", "--logtostderr", "--stderrthreshold=info",
+       "--cloud-provider=aws", "--cloud_config=", "--scan-interval=10s", "-kube-client-qps", "5.5",
+       "--leader-elect=false", "-skip-nodes-with-local-storage=true", "--expander=least-waste",
+       "--balance-similar-node-groups", "--scale_down_utilization_threshold=0.5"});
+  EXPECT_EQ(pasted.exit_code, 0) << pasted.err;
+  EXPECT_EQ(pasted.out, plain.out);
+  EXPECT_THAT(pasted.err,
+              HasSubstr("ebb: ignored, a plan does not rest on them: "
+                        "--balance-similar-node-groups, --cloud-config, --cloud-provider, "
+                        "--expander, --kube-client-qps, --leader-elect, --logtostderr, "
+                        "--scan-interval, --stderrthreshold, --v\n"));
+  EXPECT_THAT(pasted.err, Not(HasSubstr("not honoured")));
+  EXPECT_EQ(Plan({"-o", "name", "--scale_down_utilization_threshold=0.1"}).out, "node/idle\n")
+      << "underscores do not make a flag an ignored one";
+}
+
+TEST_F(CliTest, FlagsThatWouldChangeThePlanAndAreNotHonouredAreNamed) {
+  const std::string err =
+      Plan({"--scheduler-config-file=s.yaml", "--node-group-auto-discovery=asg:tag=a",
+            "--scale-down-enabled=false", "--gpu-total=t4:1:8", "--v=1"})
+          .err;
+  EXPECT_THAT(err, HasSubstr("ebb: ignored, a plan does not rest on it: --v\n"));
+  for (const char* flag :
+       {"--scheduler-config-file (", "--node-group-auto-discovery (groups come",
+        "--scale-down-enabled (the autoscaler removes nothing", "--gpu-total (GPUs"}) {
+    EXPECT_THAT(err, HasSubstr(flag));
+  }
+  EXPECT_THAT(err, HasSubstr("warning: not honoured"));
+  const std::string harmless =
+      Plan({"--scale-down-enabled", "--gpu-total=t4:0:8", "--scheduler-config-file="}).err;
+  EXPECT_THAT(harmless, Not(HasSubstr("not honoured")));
+}
+
+TEST_F(CliTest, BadValuesAndTyposOfTheAutoscalersFlagsAreErrors) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"--scan-interval=ten", "--scan-interval: \"ten\" is not a duration"},
+      {"--v=high", "--v: \"high\" is not a whole number"},
+      {"--kube-client-qps=nan", "--kube-client-qps: \"nan\" is not a number"},
+      {"--leader-elect=maybe", "--leader-elect: \"maybe\" is not true or false"},
+      {"--leader-elect=", "is not true or false"},
+      {"--gpu-total=t4", "--gpu-total: \"t4\" is not a kind of GPU"},
+      {"--nodes=5:1:web", "--nodes: \"5:1:web\" is not a group with its size"},
+      {"--scan-intervall=10s", "unknown flag --scan-intervall; did you mean --scan-interval?"},
+      {"-scan-intervall=10s", "unknown flag -scan-intervall; did you mean --scan-interval?"},
+  };
+  for (const auto& [flag, message] : cases) {
+    const Result result = Plan({flag});
+    EXPECT_EQ(result.exit_code, 2) << flag;
+    EXPECT_THAT(result.err, HasSubstr(message));
+  }
+}
+
+TEST_F(CliTest, NodesGivesAGroupItsSizesOverTheFile) {
+  EXPECT_EQ(Plan({"-o", "name", "--nodes=3:9:web"}).out, "node/idle\n");
+  EXPECT_EQ(Plan({"-o", "name", "--nodes", "4:9:web", "--nodes=0:9:disk"}).out, "");
+  EXPECT_EQ(Plan({"-o", "name", "--nodes=4:9:https://x.test/instanceGroups/web"}).out, "");
+  const std::string groups = File("groups.yaml", "nodeGroups:\n- {name: web, minSize: 4}\n");
+  EXPECT_EQ(Plan({"-o", "name", "--node-groups", groups}).out, "");
+  EXPECT_EQ(Plan({"-o", "name", "--node-groups", groups, "--nodes=3:9:web"}).out, "node/idle\n");
+}
+
+TEST_F(CliTest, ANameInNodesThatNoGroupHasIsAWarning) {
+  EXPECT_THAT(Plan({"--nodes=3:9:wbe"}).err,
+              HasSubstr("--nodes: nodeGroups[0] (wbe): no node is in a group of that name; did "
+                        "you mean web?"));
+}
+
+TEST_F(CliTest, FlagsThatCountOnlyInRoundsAreToldInOneLine) {
+  EXPECT_THAT(Plan({"--scale-down-unneeded-time=1m", "--cores-total=4:100"}).err,
+              HasSubstr("ebb: warning: counts only with --state: --scale-down-unneeded-time, "
+                        "--cores-total\n"));
+}
+
+TEST_F(CliTest, TheTableOfFlagsIsSortedAndMatchesTheOptionsAndTheDocument) {
+  const CommandLine all;
+  const CLI::App& plan = *all.app->get_subcommand("plan");
+  std::ifstream file(std::string(EBB_SOURCE_DIR) + "/docs/flags.md");
+  const std::string document((std::istreambuf_iterator<char>(file)), {});
+  std::string_view last;
+  size_t rows = 0;
+  for (const AutoscalerFlag& flag : AutoscalerFlags()) {
+    SCOPED_TRACE(flag.name);
+    EXPECT_LT(last, flag.name);
+    last = flag.name;
+    const CLI::Option* const option = plan.get_option_no_throw("--" + std::string(flag.name));
+    ASSERT_NE(option, nullptr);
+    const bool honoured = flag.treatment == FlagTreatment::kHonoured;
+    EXPECT_EQ(IsOtherAutoscalerFlag(*option), !honoured);
+    const char* treatment = "not honoured";
+    if (honoured) treatment = "honoured";
+    if (flag.treatment == FlagTreatment::kIgnored) treatment = "ignored";
+    EXPECT_THAT(document, HasSubstr("| `" + std::string(flag.name) + "` | " + treatment));
+    if (!flag.why.empty()) EXPECT_THAT(document, HasSubstr(std::string(flag.why)));
+    ++rows;
+  }
+  size_t told = 0;
+  for (size_t at = 0; (at = document.find("\n| `", at)) != std::string::npos; ++at) ++told;
+  EXPECT_EQ(told, rows) << "the document has a flag that the table lacks";
 }
 
 }  // namespace

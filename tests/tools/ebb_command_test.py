@@ -13,7 +13,9 @@ import io
 import json
 import os
 import pty
+import re
 import resource
+import shutil
 import signal
 import sqlite3
 import struct
@@ -886,6 +888,87 @@ class GroupsTest(EbbTest):
         self.assertIn("did you mean general?", err)
 
 
+class ShellTest(EbbTest):
+    """Man pages and completion, in the programs that read them."""
+
+    PAGES = [[], ["plan"], ["filter"], ["gen"], ["import"], ["import", "openb"], ["replay"],
+             ["state"], ["state", "show"], ["state", "set-clock"], ["help"], ["man"], ["completion"],
+             ["version"]]
+
+    @unittest.skipUnless(shutil.which("groff"), "no groff here")
+    def test_man_pages_render_without_a_warning(self):
+        for page in self.PAGES:
+            source = self.ebb("man", *page)[0]
+            done = subprocess.run(["groff", "-man", "-ww", "-Tutf8"], input=source,
+                                  capture_output=True, text=True, check=True)
+            self.assertEqual(done.stderr, "", page)
+            plain = re.sub(r".\x08", "", done.stdout)  # Bold is a letter over itself.
+            for heading in ["NAME", "SYNOPSIS", "OPTIONS", "EXAMPLES", "SEE ALSO"]:
+                self.assertIn(heading, plain, page)
+        linter = shutil.which("mandoc")
+        if linter:
+            for page in self.PAGES:
+                done = subprocess.run([linter, "-Tlint", "-Werror"],
+                                      input=self.ebb("man", *page)[0], capture_output=True,
+                                      text=True, check=False)
+                self.assertEqual(done.stdout, "", page)
+
+    def complete(self, line):
+        """What bash offers at the end of the line, the last word as far as it is typed."""
+        words = line.split(" ")
+        quoted = " ".join("'" + word.replace("'", "'\\''") + "'" for word in words)
+        script = self.write("ebb.bash", self.ebb("completion", "bash")[0])
+        done = subprocess.run(
+            ["bash", "--norc", "-ec", f"source '{script}'\nCOMP_WORDS=({quoted})\n"
+             f"COMP_CWORD={len(words) - 1}\nset +e\n_ebb\nprintf '%s\\n' \"${{COMPREPLY[@]}}\""],
+            capture_output=True, text=True, check=True, cwd=self.folder.name)
+        self.assertEqual(done.stderr, "")
+        return done.stdout.split()
+
+    def test_bash_completes_commands_flags_choices_files_and_nodes(self):
+        self.dump(SMALL)
+        self.assertEqual(self.complete(EBB + " pl"), ["plan"])
+        self.assertEqual(self.complete(EBB + " gen m"), ["mixed"])
+        self.assertEqual(self.complete(EBB + " plan --scale-down-unne"),
+                         ["--scale-down-unneeded-time"])
+        self.assertEqual(self.complete(EBB + " plan x -o js"), ["json"])
+        self.assertEqual(self.complete(EBB + " plan x --output = ya"), ["yaml"])
+        self.assertIn("wide", self.complete(EBB + " plan x --output ="))
+        self.assertEqual(self.complete(EBB + " plan du"), ["dump.json"])
+        self.assertEqual(self.complete(EBB + " plan dump.json --explain "), ["a", "b", "c"])
+        self.assertEqual(self.complete(EBB + " filter dump.json --node b"), ["b"])
+        self.assertEqual(self.complete(EBB + " plan nowhere.json --explain "), [])
+        self.assertEqual(self.complete(EBB + " completion z"), ["zsh"])
+        self.assertEqual(self.complete(EBB + " help fi"), ["filter"])
+        self.assertEqual(set(self.complete(EBB + " import openb --p")), {"--pods"})
+        self.assertIn("dump.json", self.complete(EBB + " import "))
+        self.assertEqual(self.complete(EBB + " plan --threads "), [])
+
+    def test_scripts_for_other_shells_have_their_syntax(self):
+        bash = self.write("b", self.ebb("completion", "bash")[0])
+        subprocess.run(["bash", "-n", bash], check=True)
+        for shell in ["zsh", "fish"]:
+            script = self.write(shell, self.ebb("completion", shell)[0])
+            if shutil.which(shell):
+                subprocess.run([shell, "-n", script], check=True)
+
+    def test_a_plan_says_by_its_exit_code_whether_it_has_something_to_do(self):
+        self.ebb("plan", self.dump(SMALL), "--exit-code", code=10)
+        self.ebb("plan", self.dump([node("a"), pod("p", "a", cpu="3500m")]), "--exit-code", code=0)
+
+    def test_a_rounds_exit_code_is_of_the_nodes_to_delete_now(self):
+        words = ["plan", self.dump(SMALL), "--state", self.path("state.db"), "--exit-code"]
+        self.ebb(*words, "--now", at(0), code=0)
+        self.ebb(*words, "--now", at(600), code=10)
+
+    def test_sizes_from_the_command_line_count_in_rounds_and_their_replay(self):
+        words = ["plan", self.dump(SMALL), "--state", self.path("state.db"), "--record",
+                 self.path("record.db"), "--nodes=3:9:ng", "--exit-code", "--v=4"]
+        self.ebb(*words, "--now", at(0), code=0)
+        self.ebb(*words, "--now", at(600), code=0)
+        self.assertIn("2 of 2 rounds identical", self.ebb("replay", self.path("record.db"))[0])
+
+
 class FilterTest(EbbTest):
 
     def test_filter_tells_which_nodes_take_a_pod_and_why_others_do_not(self):
@@ -1006,7 +1089,7 @@ class RoundTest(RoundBase):
     def test_flags_that_count_only_in_rounds_are_warned_about_without_a_state(self):
         dump = self.dump(SMALL)
         err = self.ebb("plan", dump, "--scale-down-unneeded-time", "5m")[1]
-        self.assertIn("--scale-down-unneeded-time counts only with --state", err)
+        self.assertIn("counts only with --state: --scale-down-unneeded-time", err)
         for flag in ["--record", "--metrics", "--events"]:
             self.assertIn("--state", self.ebb("plan", dump, flag, self.path("x"), code=2)[1])
         self.assertIn("--explain",

@@ -1,0 +1,58 @@
+// Every flag of Cluster Autoscaler, by name: so that the command line of a deployment can
+// be pasted behind `ebb plan INPUT...`.
+//
+// A flag is honoured (an option of `ebb plan` has its name and meaning), ignored (it says
+// how the autoscaler runs, grows or deletes, and a plan does not rest on it), or not
+// honoured: it would change what is planned, and ebb has no such thing, so that is told
+// with what it means for the plan.  Values are checked all the same.
+//
+// Source: names, types and defaults in cluster-autoscaler config/flags/flags.go and main.go;
+// klog's InitFlags; component-base's leader election and logging options.
+
+#ifndef EBB_TOOLS_AUTOSCALER_FLAGS_H_
+#define EBB_TOOLS_AUTOSCALER_FLAGS_H_
+
+#include <cstdint>
+#include <iosfwd>
+#include <span>
+#include <string_view>
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace ebb {
+
+enum class FlagTreatment : uint8_t {
+  kHonoured,
+  kIgnored,
+  kNotHonoured,           // Whatever its value.
+  kNotHonouredIfTrue,     // Else as ignored.
+  kNotHonouredIfFalse,    // Else as ignored.
+  kNotHonouredIfMinimum,  // KIND:MIN:MAX with a MIN above 0; else as ignored.
+};
+
+enum class FlagType : uint8_t { kSwitch, kInt, kFloat, kDuration, kText, kGpuTotal };
+
+struct AutoscalerFlag {
+  std::string_view name;  // Without dashes in front.
+  FlagTreatment treatment;
+  FlagType type;         // Not used for those that are honoured.
+  std::string_view why;  // Not honoured: what that means for the plan.
+};
+
+// In alphabetic order.
+std::span<const AutoscalerFlag> AutoscalerFlags();
+
+// Adds those that `app` has no option for, hidden from help.
+void AddOtherAutoscalerFlags(CLI::App& app);
+// The option was added by AddOtherAutoscalerFlags.
+bool IsOtherAutoscalerFlag(const CLI::Option& option);
+// At most two lines on those of them that were given: one lists the ignored ones, one the
+// ones that are not honoured, with reasons.
+void TellOtherAutoscalerFlags(const CLI::App& app, std::ostream& err);
+
+}  // namespace ebb
+
+#endif  // EBB_TOOLS_AUTOSCALER_FLAGS_H_

@@ -1,0 +1,131 @@
+#include "tools/command_line.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "tools/cli.h"
+#include "tools/flag_values.h"
+#include "tools/help_text.h"
+
+namespace ebb {
+namespace {
+
+// Of commands and of their commands.
+std::vector<std::string> AllCommandNames(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* sub : Commands(app)) {
+    names.push_back(sub->get_name());
+    for (std::string& deeper : AllCommandNames(*sub)) names.push_back(std::move(deeper));
+  }
+  return names;
+}
+
+void SetAllExamples(CLI::App& app) {
+  const auto command = [&](const char* name) -> CLI::App& { return *app.get_subcommand(name); };
+  SetExamples(
+      app,
+      {{"ebb gen mixed --nodes 100 -o cluster.json", "a cluster to try things out"},
+       {"ebb plan cluster.json", "which of its nodes can go"},
+       {"ebb help plan", "what `ebb plan` takes; also `ebb plan --help`"},
+       {"ebb man plan | man -l -", "the same as a man page"},
+       {"source <(ebb completion bash)", "complete commands, flags and node names"}},
+      {{0, "done"}, {1, "bad input, or output that cannot be written"}, {2, "wrong usage"}});
+  SetExamples(
+      command("plan"),
+      {{"kubectl get nodes,pods,pdb,rs,sts,ds,jobs,rc,ns,pv,pvc,sc,csinodes -A -o json > all.json",
+        "the dump"},
+       {"ebb plan all.json", "which nodes can go, and where their pods land"},
+       {"ebb plan all.json -o name", "their names, in the order of removal, for kubectl"},
+       {"ebb plan all.json --explain node-1", "why this node stays or goes, pod by pod"},
+       {"ebb plan all.json --node-groups groups.yaml -o json", "with sizes of groups; as data"},
+       {"ebb plan all.json --exit-code && echo nothing can go", "for scripts"},
+       {"ebb plan all.json ./cluster-autoscaler --v=4 --nodes=2:10:general --scan-interval=10s",
+        "with the command line of the autoscaler, pasted (docs/flags.md)"},
+       {"ebb plan all.json --state ebb.db", "a round of the planner over time (docs/rounds.md)"}},
+      {{0, "done"},
+       {10, "with --exit-code: some node can go, or with --state is to be deleted now"},
+       {1, "bad input, or output that cannot be written"},
+       {2, "wrong usage"},
+       {3, "with --state: the round waits, as the clock jumped (docs/rounds.md)"}});
+  SetExamples(command("filter"),
+              {{"ebb filter all.json --pod shop/web-1", "which nodes take this pod"},
+               {"ebb filter all.json --pod shop/web-1 --node node-1", "what each filter says"},
+               {"ebb filter all.json --pod shop/web-1 -o json", "all of that as data"}});
+  SetExamples(command("gen"),
+              {{"ebb gen mixed --nodes 1000 --seed 1 -o cluster.json", "what a company has"},
+               {"ebb gen uniform --nodes 100 -o cluster.pb", "equal nodes with equal pods"},
+               {"ebb gen mixed --nodes 50 | ebb plan -", "without a file"}});
+  SetExamples(command("import"),
+              {{"ebb import nodes.yaml pods.json.gz -o all.pb", "several dumps as one, small"},
+               {"ebb import dump/ -o all.json", "a folder of dumps as one JSON list"},
+               {"ebb import openb --nodes nodes.csv --pods pods.csv -o openb.pb", "a trace"}});
+  SetExamples(*command("import").get_subcommand("openb"),
+              {{"ebb import openb --nodes nodes.csv --pods pods.csv -o openb.pb",
+                "the cluster of the trace, half of its pods ended"}});
+  SetExamples(
+      command("replay"),
+      {{"ebb plan all.json --state ebb.db --record rounds.db", "records a round"},
+       {"ebb replay rounds.db", "decides again, and compares"}},
+      {{0, "every decision is the same bytes"}, {1, "one is not, or the record cannot be read"}});
+  SetExamples(command("state"),
+              {{"ebb state show ebb.db", "timers, cooldowns, counters, the last rounds"},
+               {"ebb state set-clock ebb.db", "after rounds at a wrong time (docs/rounds.md)"}});
+  SetExamples(*command("state").get_subcommand("show"),
+              {{"ebb state show ebb.db", "timers, cooldowns, counters, the last rounds"}});
+  SetExamples(*command("state").get_subcommand("set-clock"),
+              {{"ebb state set-clock ebb.db", "back to the clock's time"},
+               {"ebb state set-clock ebb.db --now 2026-06-01T12:00:00Z", "back to this time"}});
+  SetExamples(command("version"), {{"ebb version", "also `ebb --version`"}});
+  SetExamples(command("help"), {{"ebb help plan", "the same as `ebb plan --help`"},
+                                {"ebb help import openb", "of a command's command"}});
+  SetExamples(command("man"), {{"ebb man plan | man -l -", "reads the page"},
+                               {"ebb man > /usr/local/share/man/man1/ebb.1", "installs it"}});
+  SetExamples(command("completion"),
+              {{"source <(ebb completion bash)", "for this shell; in ~/.bashrc for every one"},
+               {"ebb completion zsh > \"${fpath[1]}/_ebb\"", "for zsh"},
+               {"ebb completion fish > ~/.config/fish/completions/ebb.fish", "for fish"},
+               {"ebb completion nodes all.json", "what the scripts call: names of nodes"}});
+}
+
+}  // namespace
+
+CommandLine::CommandLine()
+    : app(std::make_unique<CLI::App>(
+          "ebb: which nodes of a Kubernetes cluster can go, all together, and where each of their "
+          "pods lands.",
+          "ebb")) {
+  app->formatter(HelpFormatter());
+  app->set_version_flag("--version", fmt::format("ebb {}", kVersion), "Print the version and exit");
+  app->require_subcommand(1);
+  plan.AddTo(*app->add_subcommand("plan", "Tell which nodes can go and where their pods land"));
+  filter.AddTo(
+      *app->add_subcommand("filter", "Tell which nodes take a pod, and why the others do not"));
+  gen.AddTo(*app->add_subcommand("gen", "Make a cluster to try things out"));
+  import.AddTo(*app->add_subcommand("import", "Turn dumps into one snapshot file"));
+  replay.AddTo(
+      *app->add_subcommand("replay", "Run recorded rounds again and compare every decision"));
+  state.AddTo(
+      *app->add_subcommand("state", "Look into a state file of rounds, or set its clock right"));
+  app->add_subcommand("version", "Print the version");
+  CLI::App* const help = app->add_subcommand("help", "Tell what a command does and takes");
+  CLI::App* const man = app->add_subcommand("man", "Print a man page, as roff");
+  CLI::App* const completion =
+      app->add_subcommand("completion", "Print a script that lets a shell complete ebb");
+  completion
+      ->add_option("SHELL", completion_of, "bash, zsh or fish; nodes: names for such a script")
+      ->check(values::Choice({"bash", "zsh", "fish", "nodes"}))
+      ->required();
+  completion->add_option("INPUT", completion_inputs, "With nodes: dumps of the cluster")
+      ->check(values::File());
+  const std::vector<std::string> commands = AllCommandNames(*app);
+  help->add_option("COMMAND", help_of, "Name of a command (default: ebb itself)")
+      ->check(values::Choice(commands));
+  man->add_option("COMMAND", man_of, "Name of a command (default: ebb itself)")
+      ->check(values::Choice(commands));
+  SetAllExamples(*app);
+}
+
+CommandLine::~CommandLine() = default;
+
+}  // namespace ebb

@@ -1,0 +1,46 @@
+// CommandLine: every command of `ebb` with its flags, and the structs that they fill.
+// Flags are declared once, here; parsing, --help, man pages and completion read them.
+//
+// Ownership: the app points into the other members, so it neither moves nor copies.
+
+#ifndef EBB_TOOLS_COMMAND_LINE_H_
+#define EBB_TOOLS_COMMAND_LINE_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tools/filter_command.h"
+#include "tools/plan_command.h"
+#include "tools/round_command.h"
+#include "tools/snapshot_commands.h"
+#include "tools/state_command.h"
+
+namespace CLI {
+class App;
+}
+
+namespace ebb {
+
+struct CommandLine {
+  CommandLine();
+  ~CommandLine();
+  CommandLine(const CommandLine&) = delete;
+  CommandLine& operator=(const CommandLine&) = delete;
+
+  PlanCommand plan;
+  FilterCommand filter;
+  GenCommand gen;
+  ImportCommand import;
+  ReplayCommand replay;
+  StateCommand state;
+  std::vector<std::string> help_of;  // Names of a command: {"import", "openb"}.
+  std::vector<std::string> man_of;
+  std::string completion_of;  // A shell, or "nodes".
+  std::vector<std::string> completion_inputs;
+  std::unique_ptr<CLI::App> app;
+};
+
+}  // namespace ebb
+
+#endif  // EBB_TOOLS_COMMAND_LINE_H_
