@@ -6,6 +6,26 @@
 #include "boost/container/small_vector.hpp"
 
 namespace ebb {
+namespace {
+
+using Uses = boost::container::small_vector<std::pair<PdbId, PodId>, 64>;
+
+// Stable: pods of one budget stay in their order.
+void SortByBudget(Uses& uses) {
+  constexpr auto kBudget = &std::pair<PdbId, PodId>::first;
+  if (uses.size() > uses.internal_capacity()) {
+    std::ranges::stable_sort(uses, {}, kBudget);
+    return;
+  }
+  // In place, for they are few, and nothing is to be allocated.
+  for (size_t i = 1; i < uses.size(); ++i) {
+    const auto place =
+        std::ranges::upper_bound(uses.begin(), uses.begin() + i, uses[i].first, {}, kBudget);
+    std::rotate(place, uses.begin() + i, uses.begin() + i + 1);
+  }
+}
+
+}  // namespace
 
 PdbTracker::PdbTracker(const Catalog& catalog) : catalog_(&catalog) {
   remaining_.reserve(catalog.pdbs().size());
@@ -17,16 +37,11 @@ PdbTracker::PdbTracker(const Catalog& catalog) : catalog_(&catalog) {
 PdbTracker::Verdict PdbTracker::CanRemovePods(std::span<const PodId> pods) const {
   Verdict verdict;
   if (remaining_.empty()) return verdict;
-  boost::container::small_vector<std::pair<PdbId, PodId>, 64> uses;
+  Uses uses;
   for (const PodId pod : pods) {
     for (const PdbId pdb : catalog_->shape_of(pod).budgets) uses.emplace_back(pdb, pod);
   }
-  // Stable, for pods of one budget stay in their order; in place, for they are few.
-  for (size_t i = 1; i < uses.size(); ++i) {
-    const auto place = std::ranges::upper_bound(uses.begin(), uses.begin() + i, uses[i].first, {},
-                                                &std::pair<PdbId, PodId>::first);
-    std::rotate(place, uses.begin() + i, uses.begin() + i + 1);
-  }
+  SortByBudget(uses);
   int32_t count = 0;
   for (size_t i = 0; i < uses.size(); ++i) {
     const auto [pdb, pod] = uses[i];

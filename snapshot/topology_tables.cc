@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/container/flat_hash_set.h"
+#include "absl/container/flat_hash_map.h"
 
 namespace ebb {
 namespace {
@@ -105,13 +105,15 @@ void TopologyTables::AskFor(PodShape& shape, const PendingTopology& pending) {
     all.push_back(Matcher(shape, term, NamespacesOf::kListed));
   }
   shape.matches_own_affinity = MatchesAll(all, shape);
-  // All terms ask for the same pods: those of one key share a table, and one entry.
-  absl::flat_hash_set<TopologyKeyId> asked;
+  // All terms ask for the same pods: those of one key share a table.
+  absl::flat_hash_map<TopologyKeyId, TableId> table_of;
   for (const PendingAffinityTerm& term : pending.affinity) {
     const TopologyKeyId key = InternKey(term.topology_key);
-    if (!asked.insert(key).second) continue;
-    shape.affinity.push_back(
-        {InternTable({.kind = TableKind::kMatching, .key = key, .matchers = all}), key});
+    const auto [it, is_new] = table_of.try_emplace(key);
+    if (is_new) {
+      it->second = InternTable({.kind = TableKind::kMatching, .key = key, .matchers = all});
+    }
+    shape.affinity.push_back({it->second, key});
   }
   for (const PendingAffinityTerm& term : pending.anti_affinity) {
     const TopologyKeyId key = InternKey(term.topology_key);
