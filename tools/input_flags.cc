@@ -17,7 +17,7 @@ void AddLimitFlags(InputLimits& limits, CLI::App& app, const std::string& group)
            limits.inflate_ratio_max = std::numeric_limits<uint64_t>::max();
          },
          "Refuse more input than this, after decompression, as 2000000 or 16GiB (default: 8GiB, "
-         "and gzip that holds no more than 200 times its size)")
+         "and gzip that holds no more than 100 times its size)")
       ->check(values::Bytes())
       ->type_name("BYTES")
       ->group(group);

@@ -252,9 +252,10 @@ absl::StatusOr<Bytes> ReadAll(std::string_view name, int fd, const Reading& read
 }
 
 absl::Status InflatesTooMuch(std::string_view name, size_t bytes, const Reading& reading) {
-  return absl::ResourceExhaustedError(absl::StrCat(
-      Absl(name), ": holds more than ", reading.limits.inflate_ratio_max, " times its own ", bytes,
-      " bytes inside its gzip; if it is a dump, --max-input-bytes says how much may be read"));
+  return absl::ResourceExhaustedError(
+      absl::StrCat(Absl(name), ": the first ", bytes, " bytes of its gzip hold more than ",
+                   reading.limits.inflate_ratio_max,
+                   " times as much; if it is a dump, --max-input-bytes says how much may be read"));
 }
 
 // All members of a gzip file, one after the other.
@@ -264,9 +265,6 @@ absl::StatusOr<Bytes> Inflate(std::string_view name, std::string_view bytes,
   if (!inflater.ready) return absl::ResourceExhaustedError(absl::StrCat(Absl(name), ": no memory"));
   z_stream& stream = inflater.stream;
   const uint64_t ratio_max = std::max(reading.limits.inflate_ratio_max, uint64_t{1});
-  const uint64_t inside_max =
-      std::max(kInflatedBytesFree,
-               bytes.size() > UINT64_MAX / ratio_max ? UINT64_MAX : bytes.size() * ratio_max);
   const uint64_t held_max = HeldBytesMax();
   Bytes out;
   size_t in = 0;
@@ -284,7 +282,10 @@ absl::StatusOr<Bytes> Inflate(std::string_view name, std::string_view bytes,
     out.Keep(offered - stream.avail_out);
     const size_t filled = out.view().size();
     if (absl::Status held = Check(filled, held_max, name, reading); !held.ok()) return held;
-    if (filled > inside_max) return InflatesTooMuch(name, bytes.size(), reading);
+    // Of what was read so far, so that a bomb ends before it has grown.
+    if (filled > kInflatedBytesFree && filled / ratio_max > in) {
+      return InflatesTooMuch(name, in, reading);
+    }
     if (!judged && filled >= kFirstBytes) {
       judged = true;
       if (IsNoDump(name, out.view())) break;  // The rest would change nothing.

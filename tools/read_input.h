@@ -40,9 +40,9 @@ namespace ebb {
 struct InputLimits {
   // Bytes that the inputs of one ImportStats may hold together, after decompression.
   uint64_t bytes_max = uint64_t{8} << 30;
-  // How many times its own size a gzip file may hold, from 64 MiB on.  Dumps stay below
-  // 100; what goes beyond was made to fill the memory.
-  uint64_t inflate_ratio_max = 200;
+  // How many times its own size a gzip file may hold, asked at every step from 64 MiB on.
+  // Dumps stay below 50; what goes beyond was made to fill the memory.
+  uint64_t inflate_ratio_max = 100;
 };
 
 // What a text means that holds no Kubernetes object.
