@@ -14,6 +14,9 @@
 namespace ebb {
 namespace {
 
+// Of numbers that ebb only checks.
+constexpr int64_t kMost = 1'000'000'000'000;
+
 constexpr AutoscalerFlag Honoured(std::string_view name) {
   return {name, FlagTreatment::kHonoured, FlagType::kText, ""};
 }
@@ -213,9 +216,9 @@ CLI::Validator CheckerOf(FlagType type) {
     case FlagType::kSwitch:
       return values::Switch();
     case FlagType::kInt:
-      return values::WholeNumber(INT64_MIN, INT64_MAX);
+      return values::WholeNumber(-kMost, kMost);
     case FlagType::kFloat:
-      return values::Number(-1e9, 1e9);
+      return values::Number(-kMost, kMost);
     case FlagType::kDuration:
       return values::Duration();
     case FlagType::kGpuTotal:

@@ -163,11 +163,11 @@ CLI::Validator Number(double min, double max) {
   const std::string range = fmt::format("{:g} to {:g}", min, max);
   return Make(ValueKind::kNumber, range, "a number from " + range,
               [min, max](std::string_view text) {
-                if (min >= 0 && text.starts_with('-')) return false;  // -0 too.
                 double value = 0;
                 const char* const end = text.data() + text.size();
                 const auto [parsed, error] = std::from_chars(text.data(), end, value);
                 if (error != std::errc() || parsed != end) return false;
+                if (value == 0 && text.starts_with('-')) return false;  // Whoever means 0 says so.
                 return std::isfinite(value) && value >= min && value <= max;
               });
 }
