@@ -4,10 +4,12 @@
 
 #include <limits>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "engine/verify.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/engine/planning.h"
 #include "tests/testing/cluster_builder.h"
@@ -20,6 +22,7 @@ using test::Cluster;
 using test::Node;
 using test::NodesNamed;
 using test::Pod;
+using ::testing::AnyOf;
 
 constexpr int kNever = std::numeric_limits<int>::max();
 
@@ -108,37 +111,51 @@ TEST_F(MakePlanTest, VerificationThatIsCutLeavesWhatItGotThrough) {
   }
 }
 
+// More questions than passes and verification ask.
+constexpr int kEnough = 12;
+
 TEST_F(MakePlanTest, PassesThatAreCutLeaveAShorterPlan) {
-  EXPECT_EQ(Removed(2, kNever), "a b");
-  EXPECT_EQ(Skipped(), "c");
-  EXPECT_EQ(made_.plan.termination, Termination::kDeadline);
+  std::set<std::string> removed;
+  for (int questions = 0; questions <= kEnough; ++questions) {
+    removed.insert(Removed(questions, kNever));
+    EXPECT_EQ(made_.plan.termination,
+              Skipped().empty() ? Termination::kComplete : Termination::kDeadline);
+    EXPECT_EQ(Verdict(), "ok") << "after " << questions << " questions";
+  }
+  EXPECT_EQ(removed, (std::set<std::string>{"", "a", "a b", "a b c"}));
 }
 
 TEST_F(MakePlanTest, GroupThatWouldFallBelowItsMinimumIsCutWhereThereIsNoTimeForAnotherPass) {
   groups_.groups[0].min_size = 3;  // Of 4: one may go.
   EXPECT_EQ(Removed(kNever, kNever), "a");
-  const int of_first_pass = 3;  // Before a, b and c; big is not eligible.
-  EXPECT_EQ(Removed(of_first_pass, kNever), "a");
-  EXPECT_EQ(made_.passes, 1u);
-  EXPECT_EQ(made_.plan.termination, Termination::kDeadline);
-  EXPECT_EQ(Verdict(), "ok");
+  EXPECT_EQ(made_.passes, 2u);
+  bool cut_at_the_minimum = false;
+  for (int questions = 0; questions <= kEnough; ++questions) {
+    const std::string removed = Removed(questions, kNever);
+    EXPECT_THAT(removed, AnyOf("", "a"));
+    EXPECT_EQ(Verdict(), "ok") << "after " << questions << " questions";
+    cut_at_the_minimum |= removed == "a" && made_.passes == 1;
+  }
+  EXPECT_TRUE(cut_at_the_minimum);
 }
 
 TEST_F(MakePlanTest, AtomicGroupIsNotCutInHalf) {
-  // b and c go together or not at all.
-  NodeGroup& atomic = groups_.groups.emplace_back();
-  atomic.name = "atomic";
-  atomic.target_size = 2;
-  atomic.atomic = true;
+  groups_.groups.push_back(groups_.groups[0]);
+  groups_.groups[1].name = "atomic";
+  groups_.groups[1].target_size = 2;
+  groups_.groups[1].atomic = true;
   for (const NodeId node : NodesNamed(*snapshot_, {"b", "c"})) {
     groups_.group_of[Index(node)] = GroupId{1};
   }
   EXPECT_EQ(Removed(kNever, 4), "a b c");
   EXPECT_EQ(Removed(kNever, 3), "a");  // b was verified too.
   EXPECT_EQ(Skipped(), "b c");
-  EXPECT_EQ(Verdict(), "ok");
-  EXPECT_EQ(Removed(2, kNever), "a");  // The pass ended between b and c.
-  EXPECT_EQ(Verdict(), "ok");
+  for (int questions = 0; questions <= kEnough; ++questions) {
+    EXPECT_THAT(Removed(questions, kNever), AnyOf("", "a", "a b c"));
+    EXPECT_EQ(Verdict(), "ok") << "after " << questions << " questions to passes";
+    EXPECT_THAT(Removed(kNever, questions), AnyOf("", "a", "a b c"));
+    EXPECT_EQ(Verdict(), "ok") << "after " << questions << " questions to verification";
+  }
 }
 
 TEST_F(MakePlanTest, PlanThatIsWrongIsRefusedAlthoughTimeIsShort) {
