@@ -44,10 +44,10 @@ void SetAllExamples(CLI::App& app) {
         "with the command line of the autoscaler, pasted (docs/flags.md)"},
        {"ebb plan all.json --state ebb.db", "a round of the planner over time (docs/rounds.md)"}},
       {{0, "done"},
-       {10, "with --exit-code: some node can go, or with --state is to be deleted now"},
        {1, "bad input, or output that cannot be written"},
        {2, "wrong usage"},
-       {3, "with --state: the round waits, as the clock jumped (docs/rounds.md)"}});
+       {3, "with --state: the round waits, as the clock jumped (docs/rounds.md)"},
+       {10, "with --exit-code: some node can go, or with --state is to be deleted now"}});
   SetExamples(command("filter"),
               {{"ebb filter all.json --pod shop/web-1", "which nodes take this pod"},
                {"ebb filter all.json --pod shop/web-1 --node node-1", "what each filter says"},

@@ -959,7 +959,7 @@ class ShellTest(EbbTest):
     def test_a_rounds_exit_code_is_of_the_nodes_to_delete_now(self):
         words = ["plan", self.dump(SMALL), "--state", self.path("state.db"), "--exit-code"]
         self.ebb(*words, "--now", at(0), code=0)
-        self.ebb(*words, "--now", at(600), code=10)
+        self.ebb(*words, "--now", at(601), code=10)
 
     def test_sizes_from_the_command_line_count_in_rounds_and_their_replay(self):
         words = ["plan", self.dump(SMALL), "--state", self.path("state.db"), "--record",
