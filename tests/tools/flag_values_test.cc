@@ -144,12 +144,18 @@ Answer Ebb(std::vector<std::string> words) {
 
 // The command with this value for the option, and nothing else: values are checked
 // before it is asked what is missing.
-std::vector<std::string> With(std::vector<std::string> path, const CLI::Option& option,
-                              const std::string& value) {
+std::vector<std::string> With(const CLI::App& root, std::vector<std::string> path,
+                              const CLI::Option& option, const std::string& value) {
+  const CLI::App* command = &root;
+  for (const std::string& name : path) command = command->get_subcommand(name);
   if (KindOf(option) == ValueKind::kSwitch) {
     path.push_back(option.get_name() + "=" + value);
   } else if (option.get_positional()) {
     path.emplace_back("--");
+    for (const CLI::Option* before : command->get_options()) {
+      if (before == &option) break;
+      if (before->get_positional()) path.push_back(ChoicesOf(*before).front());
+    }
     path.push_back(value);
   } else {
     path.push_back(option.get_name());
@@ -182,7 +188,7 @@ TEST(FlagValuesTest, EveryOptionOfEveryCommandRefusesBadValuesAndNamesItsRange) 
         const ValueKind kind = *KindOf(option);
         for (const std::string& bad : BadValues(kind)) {
           if (kind == ValueKind::kSwitch && bad.empty()) continue;  // Go's --flag= has no value.
-          const Answer answer = Ebb(With(path, option, bad));
+          const Answer answer = Ebb(With(*line.app, path, option, bad));
           SCOPED_TRACE(option.get_name() + " " + bad);
           EXPECT_EQ(answer.code, 2) << answer.err;
           const std::string name = option.get_name();
