@@ -419,14 +419,14 @@ absl::Status WriteRepelling(uint32_t nodes, ObjectSink& sink) {
     names.push_back(absl::StrCat("node-", n));
     if (absl::Status s = sink.OnNode(NodeOf(names.back(), 8000, 32768)); !s.ok()) return s;
   }
-  const uint32_t replicas = std::max(1U, nodes * 2 / 5);
+  constexpr uint32_t kReplicas = 5;
   std::string app;
   for (uint32_t p = 0; p < nodes * 10; ++p) {
-    if (p % replicas == 0) {
-      app = absl::StrCat("app-", p / replicas);
-      if (absl::Status s = WriteReplicaSet(app, replicas, sink); !s.ok()) return s;
+    if (p % kReplicas == 0) {
+      app = absl::StrCat("app-", p / kReplicas);
+      if (absl::Status s = WriteReplicaSet(app, kReplicas, sink); !s.ok()) return s;
     }
-    const std::string name = absl::StrCat(app, "-", p % replicas);
+    const std::string name = absl::StrCat(app, "-", p % kReplicas);
     objects::Pod pod =
         RepellingPod(app, name, names[p % nodes],
                      {.nil = false, .match_labels = {{"app", app}}, .match_expressions = {}});

@@ -8,8 +8,8 @@
 //               node selectors, affinity, zone spread, budgets and local storage.
 //   topology:N  N nodes of 8 CPU in three zones; applications of 3 to 30 pods, every pod
 //               with a hostname anti-affinity and a zone spread constraint to its own.
-//   repelling:N N nodes of 8 CPU with 10 pods each; applications of 2/5 N pods, every pod
-//               with a hostname anti-affinity to its own: few terms, each of many pods.
+//   repelling:N N nodes of 8 CPU with 10 pods each; applications of 5, every pod with a
+//               hostname anti-affinity to its own.
 //   terms:P     P pods on P/10 nodes, each with a hostname anti-affinity term of its own
 //               that begins with a label which all pods have: many terms, each of one pod.
 //   openb       the openb trace (tools/openb.h), half of its pods ended; needs its files.
