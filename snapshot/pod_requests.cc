@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/container/flat_hash_map.h"
 #include "snapshot/quantity.h"
 
 namespace ebb {
@@ -65,15 +66,18 @@ ResourceList HeldBy(const objects::Container& container, const objects::Containe
 
 class Summer {
  public:
-  Summer(const objects::Pod& pod, RequestsOf which) : pod_(pod), which_(which) {}
+  Summer(const objects::Pod& pod, RequestsOf which) : pod_(pod), which_(which) {
+    if (which == RequestsOf::kIncoming || pod.container_statuses.size() <= kSearchedMax) return;
+    for (const objects::ContainerStatus& status : pod.container_statuses) {
+      if (status.has_resources) by_name_.try_emplace(status.name, &status);
+    }
+  }
 
   void AddContainer(const objects::Container& container, ResourceList& sum) const {
     if (which_ != RequestsOf::kIncoming) {
-      for (const objects::ContainerStatus& status : pod_.container_statuses) {
-        if (status.name == container.name && status.has_resources) {
-          AddTo(sum, HeldBy(container, status, pod_.resize_infeasible));
-          return;
-        }
+      if (const objects::ContainerStatus* status = StatusOf(container)) {
+        AddTo(sum, HeldBy(container, *status, pod_.resize_infeasible));
+        return;
       }
     }
     AddTo(sum, container.requests);
@@ -114,8 +118,25 @@ class Summer {
   }
 
  private:
+  // Up to so many statuses are searched; more are looked up.
+  static constexpr size_t kSearchedMax = 16;
+
+  // The first status of that name that tells resources.
+  [[nodiscard]] const objects::ContainerStatus* StatusOf(
+      const objects::Container& container) const {
+    if (pod_.container_statuses.size() > kSearchedMax) {
+      const auto it = by_name_.find(container.name);
+      return it == by_name_.end() ? nullptr : it->second;
+    }
+    for (const objects::ContainerStatus& status : pod_.container_statuses) {
+      if (status.name == container.name && status.has_resources) return &status;
+    }
+    return nullptr;
+  }
+
   const objects::Pod& pod_;
   const RequestsOf which_;
+  absl::flat_hash_map<objects::Text, const objects::ContainerStatus*> by_name_;
 };
 
 }  // namespace

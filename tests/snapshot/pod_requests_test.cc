@@ -3,6 +3,7 @@
 #include <limits>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "gtest/gtest.h"
 #include "snapshot/quantity.h"
@@ -130,6 +131,26 @@ TEST(PodRequestsTest, AStatusWithoutResourcesSaysNothing) {
   pod.container_statuses[0].has_resources = true;
   pod.container_statuses[0].name = "another";
   EXPECT_EQ(Cpu(pod, RequestsOf::kRunning), 100);
+}
+
+TEST(PodRequestsTest, TheFirstStatusOfAContainerThatSaysSomethingCountsAmongFewAndAmongMany) {
+  for (const size_t others : {0, 100}) {
+    std::vector<std::string> names;
+    for (size_t i = 0; i < others; ++i) names.push_back("other-" + std::to_string(i));
+    Pod pod;
+    pod.containers = {Needs("a", {{"cpu", 100}}), Needs("b", {{"cpu", 1000}})};
+    ContainerStatus silent = Status("a", {}, {});
+    silent.has_resources = false;
+    for (const std::string& name : names) {
+      pod.containers.push_back(Needs(name, {{"cpu", 1}}));
+      pod.container_statuses.push_back(Status(name, {{"cpu", 2}}, {}));
+    }
+    for (const ContainerStatus& status :
+         {silent, Status("a", {{"cpu", 300}}, {}), Status("a", {{"cpu", 500}}, {})}) {
+      pod.container_statuses.push_back(status);
+    }
+    EXPECT_EQ(Cpu(pod, RequestsOf::kRunning), 1300 + 2 * static_cast<int64_t>(others));
+  }
 }
 
 TEST(PodRequestsTest, StatusCountsForSidecarsButNotForInitContainers) {
