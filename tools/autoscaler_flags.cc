@@ -10,6 +10,7 @@
 
 #include "tools/flag_values.h"
 #include "tools/help_text.h"
+#include "tools/printable.h"
 
 namespace ebb {
 namespace {
@@ -293,12 +294,14 @@ void TellOtherAutoscalerFlags(const CLI::App& app, std::ostream& err) {
     }
   }
   if (!ignored.empty()) {
-    err << fmt::format("ebb: ignored, a plan does not rest on {}: {}\n",
-                       ignored.size() == 1 ? "it" : "them", fmt::join(ignored, ", "));
+    PrintMessage(fmt::format("ignored, a plan does not rest on {}: {}",
+                             ignored.size() == 1 ? "it" : "them", fmt::join(ignored, ", ")),
+                 err);
   }
   if (!missed.empty()) {
-    err << fmt::format("ebb: warning: not honoured, so the autoscaler's own plan may differ: {}\n",
-                       fmt::join(missed, "; "));
+    PrintMessage(fmt::format("warning: not honoured, so the autoscaler's own plan may differ: {}",
+                             fmt::join(missed, "; ")),
+                 err);
   }
 }
 

@@ -145,7 +145,8 @@ int Usage(const CLI::App& app, const CLI::ParseError& error, const std::vector<s
   const CLI::App* command = &app;
   while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
   const std::string name = CommandPath(*command);
-  err << name << ": " << what << "\nSee `" << name << " --help`.\n";
+  PrintMessage(what, err, name);
+  err << "See `" << name << " --help`.\n";
   return 2;
 }
 
@@ -156,8 +157,8 @@ const CLI::App* FindCommand(const CLI::App& root, const std::vector<std::string>
   for (const std::string& name : names) {
     const CLI::App* const sub = Subcommand(*app, name);
     if (sub == nullptr) {
-      err << CommandPath(*app) << ": unknown command " << Printable(name)
-          << DidYouMean(name, CommandNames(*app)) << "\n";
+      PrintMessage("unknown command " + Printable(name) + DidYouMean(name, CommandNames(*app)), err,
+                   CommandPath(*app));
       return nullptr;
     }
     app = sub;
@@ -183,7 +184,7 @@ int Man(const CommandLine& line, std::ostream& out, std::ostream& err) {
 int PrintNodes(const std::vector<std::string>& inputs, std::ostream& out, std::ostream& err) {
   absl::StatusOr<LoadedCluster> cluster = LoadCluster(inputs, {.assume_complete = true});
   if (!cluster.ok()) {
-    err << "ebb: " << cluster.status().message() << "\n";
+    PrintMessage(std::string(cluster.status().message()), err);
     return 1;
   }
   const Catalog& catalog = cluster->snapshot.catalog();
@@ -194,7 +195,7 @@ int PrintNodes(const std::vector<std::string>& inputs, std::ostream& out, std::o
 int Completion(const CommandLine& line, std::ostream& out, std::ostream& err) {
   const std::string& what = line.completion_of;
   if ((what == "nodes") == line.completion_inputs.empty()) {
-    err << "ebb completion: pass bash, zsh, fish, or nodes INPUT...\n";
+    PrintMessage("pass bash, zsh, fish, or nodes INPUT...", err, "ebb completion");
     return 2;
   }
   if (what == "nodes") return PrintNodes(line.completion_inputs, out, err);

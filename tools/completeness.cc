@@ -4,16 +4,19 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <set>
 #include <span>
+#include <system_error>
 #include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "snapshot/catalog.h"
 #include "snapshot/text.h"
 #include "tools/object_batch.h"
+#include "tools/object_content.h"
 #include "tools/printable.h"
 #include "tools/table.h"
 
@@ -98,39 +101,153 @@ bool AsksForLabels(const objects::LabelSelector& selector) {
   return !selector.nil && !(selector.match_labels.empty() && selector.match_expressions.empty());
 }
 
+// Whether an input stays what it is when it is read.
+bool CanBeReadTwice(const std::string& input) {
+  std::error_code error;
+  const auto type = std::filesystem::status(input, error).type();
+  return input != "-" && (type == std::filesystem::file_type::regular ||
+                          type == std::filesystem::file_type::directory);
+}
+
+// Whether resourceVersion `a` is newer than `b`, of one object.  Absent: they cannot be
+// compared, as they are not both the decimal numbers that Kubernetes says they are.
+// Source: KEP-5504, "Comparable Resource Version".
+std::optional<bool> IsNewer(std::string_view a, std::string_view b) {
+  const auto is_number = [](std::string_view text) {
+    return !text.empty() && text[0] != '0' &&
+           text.find_first_not_of("0123456789") == std::string_view::npos;
+  };
+  if (!is_number(a) || !is_number(b)) return std::nullopt;
+  return a.size() != b.size() ? a.size() > b.size() : a > b;
+}
+
+std::string VersionText(std::string_view version) {
+  return version.empty() ? "none" : Printable(version);
+}
+
 }  // namespace
 
 // ---------------------------------------------------------------------------
 // What comes by
 
-bool InputWatch::IsNew(std::string_view kind, const objects::ObjectMeta& meta) {
-  const Aside aside = std::exchange(aside_, {});
-  if (aside.resource_version.empty()) return true;
+absl::Status InputWatch::Read(std::span<const std::string> inputs, ObjectSink& to,
+                              ImportStats& stats, const Parallelism& parallelism,
+                              const InputLimits& limits, ReadAgain again) {
+  const bool is_second = MustReadAgain();
+  auto newest = std::move(newer_);
+  *this = InputWatch();
+  newest_ = std::move(newest);
+  to_ = &to;
+  may_read_again_ = again == ReadAgain::kIfNeeded && !is_second &&
+                    std::all_of(inputs.begin(), inputs.end(), CanBeReadTwice);
+  for (const std::string& input : inputs) {
+    ++input_;
+    absl::Status read = ReadInput(input, *this, stats, parallelism, limits);
+    if (!read.ok()) return read;
+  }
+  return absl::OkStatus();
+}
+
+InputWatch::Key InputWatch::KeyOf(std::string_view kind, const objects::ObjectMeta& meta) {
   key_.clear();
   for (const std::string_view part : {kind, meta.namespace_name, meta.name}) {
     key_ += part;
     key_ += '/';  // In no name.
   }
-  const XXH128_hash_t name = XXH3_128bits(key_.data(), key_.size());
-  const uint64_t version =
-      XXH3_64bits(aside.resource_version.data(), aside.resource_version.size());
-  const auto [it, added] = versions_.try_emplace({name.high64, name.low64}, version);
-  if (added) return true;
-  ++repeated_;
-  if (it->second != version && of_two_versions_++ == 0) {
-    first_of_two_versions_ = absl::StrCat(Absl(kind), " ", Printable(NameOf(meta)));
+  const XXH128_hash_t hash = XXH3_128bits(key_.data(), key_.size());
+  return {hash.high64, hash.low64};
+}
+
+template <typename Object>
+absl::Status InputWatch::Meet(std::string_view kind, const objects::ObjectMeta& meta,
+                              const Object& object, bool& is_new) {
+  is_new = true;
+  const Aside aside = std::exchange(aside_, {});
+  const Key key = KeyOf(kind, meta);
+  if (!newest_.empty()) {
+    const auto newest = newest_.find(key);
+    if (newest != newest_.end() && IsNewer(newest->second, aside.resource_version) == true) {
+      is_new = false;
+      PassOver(kind, meta);
+      return absl::OkStatus();
+    }
   }
-  return false;
+  const uint64_t content = ContentOf(object);
+  const auto [it, added] = seen_.try_emplace(
+      key, Seen{.content = content,
+                .texts_at = texts_.size(),
+                .uid_bytes = static_cast<uint32_t>(meta.uid.size()),
+                .version_bytes = static_cast<uint32_t>(aside.resource_version.size()),
+                .input = input_,
+                .place = aside.place});
+  if (added) {
+    texts_.append(meta.uid).append(aside.resource_version);
+    return absl::OkStatus();
+  }
+  is_new = false;
+  return MeetAgain(key, it->second, kind, meta, aside, content);
+}
+
+absl::Status InputWatch::MeetAgain(const Key& key, const Seen& first, std::string_view kind,
+                                   const objects::ObjectMeta& meta, const Aside& aside,
+                                   uint64_t content) {
+  const std::string_view texts = texts_;
+  const std::string_view uid = texts.substr(first.texts_at, first.uid_bytes);
+  const std::string_view version =
+      texts.substr(first.texts_at + first.uid_bytes, first.version_bytes);
+  const std::string_view version_now = aside.resource_version;
+  if (uid != meta.uid && !uid.empty() && !meta.uid.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "comes twice with different UIDs, ", Printable(uid), " and ", Printable(meta.uid),
+        ": dumps of two clusters or of two moments are mixed; pass one dump"));
+  }
+  if (version.empty() && version_now.empty()) return absl::InvalidArgumentError("occurs twice");
+  if (content == first.content) {
+    ++repeated_;
+    return absl::OkStatus();
+  }
+  if (version == version_now) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("comes twice with the same resourceVersion, ", Printable(version),
+                     ", and different content, so that one of the two was changed by hand; pass "
+                     "the dump as it was made"));
+  }
+  const std::optional<bool> is_newer = IsNewer(version_now, version);
+  const bool of_one_dump = first.input == input_ && first.place != aside.place;
+  if (of_one_dump && is_newer == false) {
+    PassOver(kind, meta);
+    return absl::OkStatus();
+  }
+  if (of_one_dump && is_newer == true && may_read_again_) {
+    std::string& newest = newer_[key];
+    if (newest.empty() || IsNewer(version_now, newest) == true) newest = std::string(version_now);
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "comes twice with different content, of resourceVersion ", VersionText(version), " and ",
+      VersionText(version_now), ": dumps of two moments are mixed; pass one dump"));
+}
+
+// Of an object whose other version is newer.
+void InputWatch::PassOver(std::string_view kind, const objects::ObjectMeta& meta) {
+  ++repeated_;
+  if (of_two_versions_++ > 0) return;
+  first_of_two_versions_ = absl::StrCat(Absl(kind), " ", Printable(NameOf(meta)));
 }
 
 absl::Status InputWatch::OnNode(const objects::Node& node) {
-  if (!IsNew("Node", node.meta)) return absl::OkStatus();
+  bool is_new = true;
+  if (absl::Status s = Meet("Node", node.meta, node, is_new); !s.ok() || !is_new) return s;
   ++nodes_;
   return to_->OnNode(node);
 }
 
 absl::Status InputWatch::OnPod(const objects::Pod& pod) {
-  if (!IsNew("Pod", pod.meta)) return absl::OkStatus();
+  // Of snapshots, which say nothing of versions, the builder refuses what comes twice.
+  if (aside_.place != Aside::Place::kUnknown) {
+    bool is_new = true;
+    if (absl::Status s = Meet("Pod", pod.meta, pod, is_new); !s.ok() || !is_new) return s;
+  }
   if (++pods_ == 1 || pod.meta.namespace_name != last_namespace_) {
     last_namespace_ = std::string(pod.meta.namespace_name);
     namespaces_of_pods_.insert(last_namespace_);
@@ -153,7 +270,9 @@ void InputWatch::NoteSelectors(const objects::Pod& pod) {
 }
 
 absl::Status InputWatch::OnPodDisruptionBudget(const objects::PodDisruptionBudget& budget) {
-  if (!IsNew("PodDisruptionBudget", budget.meta)) return absl::OkStatus();
+  bool is_new = true;
+  absl::Status met = Meet("PodDisruptionBudget", budget.meta, budget, is_new);
+  if (!met.ok() || !is_new) return met;
   budgets_known_ = true;
   return to_->OnPodDisruptionBudget(budget);
 }
@@ -162,9 +281,10 @@ absl::Status InputWatch::OnController(const objects::Controller& controller) {
   static constexpr std::string_view kNames[] = {"ReplicationController", "ReplicaSet",
                                                 "StatefulSet", "DaemonSet", "Job"};
   const int64_t pods_ready = aside_.pods_ready;
-  if (!IsNew(kNames[static_cast<size_t>(controller.kind)], controller.meta)) {
-    return absl::OkStatus();
-  }
+  bool is_new = true;
+  absl::Status met =
+      Meet(kNames[static_cast<size_t>(controller.kind)], controller.meta, controller, is_new);
+  if (!met.ok() || !is_new) return met;
   if (controller.kind == objects::ControllerKind::kDaemonSet && pods_ready > 0) {
     daemon_sets_.push_back({std::string(controller.meta.namespace_name),
                             std::string(controller.meta.name), pods_ready});
@@ -173,16 +293,21 @@ absl::Status InputWatch::OnController(const objects::Controller& controller) {
 }
 
 absl::Status InputWatch::OnNamespace(const objects::Namespace& name_space) {
-  if (!IsNew("Namespace", name_space.meta)) return absl::OkStatus();
+  bool is_new = true;
+  absl::Status met = Meet("Namespace", name_space.meta, name_space, is_new);
+  if (!met.ok() || !is_new) return met;
   namespaces_.insert(std::string(name_space.meta.name));
+  if (name_space.meta.name == kKubeSystem) cluster_uid_ = std::string(name_space.meta.uid);
   return to_->OnNamespace(name_space);
 }
 
 absl::Status InputWatch::OnStorageObject(const objects::StorageObject& object) {
   // Which of them it is tells its place in the variant.
   const std::string kind = absl::StrCat("storage ", object.index());
-  const bool is_new = std::visit([&](const auto& o) { return IsNew(kind, o.meta); }, object);
-  return is_new ? to_->OnStorageObject(object) : absl::OkStatus();
+  bool is_new = true;
+  const auto meet = [&](const auto& o) { return Meet(kind, o.meta, object, is_new); };
+  if (absl::Status s = std::visit(meet, object); !s.ok() || !is_new) return s;
+  return to_->OnStorageObject(object);
 }
 
 absl::Status InputWatch::OnList(std::string_view kind, uint64_t items) {
@@ -318,7 +443,7 @@ class InputWatch::Judgement {
     if (watch_.of_two_versions_ == 0) return;
     Warn("ObjectsInTwoVersions",
          absl::StrCat(Count(watch_.of_two_versions_, "object", "objects"),
-                      " came in two versions, of which the first one read was taken: ",
+                      " came in two versions, of which the newer was taken: ",
                       watch_.first_of_two_versions_),
          WholeDump());
   }
@@ -352,6 +477,26 @@ absl::Status InputWatch::Judge(InputUse use, const ClusterSnapshot& cluster, int
   judgement.Namespaces();
   judgement.TwoVersions();
   return absl::OkStatus();
+}
+
+void WarnOfSeveralBudgets(const ClusterSnapshot& cluster, std::vector<InputWarning>& warnings) {
+  const Catalog& catalog = cluster.catalog();
+  std::vector<std::string> pods;
+  for (uint32_t p = 0; p < catalog.pods(); ++p) {
+    const PodShape& shape = catalog.shape_of(PodId{p});
+    if (shape.budgets.size() < 2 || cluster.NodeOf(PodId{p}) == kNoNode) continue;
+    if (shape.has_controller && catalog.Text(shape.controller.kind) == "DaemonSet") continue;
+    pods.push_back(catalog.PodName(PodId{p}));
+  }
+  if (pods.empty()) return;
+  std::sort(pods.begin(), pods.end());
+  warnings.push_back(
+      {"PodsWithSeveralBudgets",
+       absl::StrCat(Count(pods.size(), "pod is", "pods are"),
+                    " selected by more than one PodDisruptionBudget, and the eviction API refuses "
+                    "to evict such a pod, which the autoscaler's rules do not know: ",
+                    Some(pods)),
+       "kubectl get pdb -A"});
 }
 
 std::string MissingControllerDetail(const Catalog& catalog, PodId pod) {

@@ -6,26 +6,30 @@
 // judges the cluster that was made of it:
 //
 //   ClusterLoader loader(options);
-//   InputWatch watch(loader);
-//   ReadInput("dump.json", watch, stats);
+//   InputWatch watch;
+//   watch.Read(inputs, loader, stats);
 //   LoadedCluster cluster = *std::move(loader).Finish();
 //   absl::Status possible = watch.Judge(InputUse::kPlan, cluster, cluster.warnings);
 //
 // What cannot be right is an error; what may be right and mostly is not becomes an
 // InputWarning with the command that gets the missing part.  docs/input.md lists them.
 //
-// An object that comes twice with the same resourceVersion is one object: must-gather
-// writes a pod into its list and into a file of its own.  Of two versions the one that was
-// read first is taken, and a warning says so.  Without a version nothing is passed over,
-// and the sink says what it thinks of the second.
+// An object (kind, namespace and name) that comes twice is one object where its content is
+// the same (object_content.h): must-gather writes a pod into its list and into a file of
+// its own.  All else contradicts itself and is refused, whatever flags say: other UIDs are
+// of two clusters or of two moments, another content is of two moments, or of an editor if
+// the resourceVersion is the same.  One dump may hold two versions all the same, one in a
+// list and one alone: then the newer one is taken, for which the inputs may have to be read
+// again.
 //
-// Cost:    a hash a pod that has a resourceVersion, next to nothing else.
+// Cost:    some 100 bytes an object and a hash of its content, next to nothing else.
 // Threads: one at a time.
 
 #ifndef EBB_TOOLS_COMPLETENESS_H_
 #define EBB_TOOLS_COMPLETENESS_H_
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -37,6 +41,7 @@
 #include "snapshot/cluster_snapshot.h"
 #include "tools/input_warning.h"
 #include "tools/object_sink.h"
+#include "tools/read_input.h"
 
 namespace ebb {
 
@@ -48,9 +53,18 @@ enum class InputUse : uint8_t {
 
 class InputWatch : public ObjectSink {
  public:
-  // `to` may be set later, but before the first object.
-  explicit InputWatch(ObjectSink* to = nullptr) : to_(to) {}
-  void SendTo(ObjectSink& to) { to_ = &to; }
+  // Whether the inputs may be read a second time; what is no file may not in any case.
+  enum class ReadAgain : uint8_t { kNo, kIfNeeded };
+
+  InputWatch() = default;
+
+  // Reads all of `inputs` (read_input.h) into `to`.  If MustReadAgain() then, an object of
+  // which there is a newer version was handed over: drop everything and call this once more,
+  // which passes the older one over.
+  absl::Status Read(std::span<const std::string> inputs, ObjectSink& to, ImportStats& stats,
+                    const Parallelism& parallelism = Parallelism::One(),
+                    const InputLimits& limits = {}, ReadAgain again = ReadAgain::kIfNeeded);
+  [[nodiscard]] bool MustReadAgain() const { return !newer_.empty(); }
 
   absl::Status OnNode(const objects::Node& node) override;
   absl::Status OnPod(const objects::Pod& pod) override;
@@ -61,6 +75,10 @@ class InputWatch : public ObjectSink {
   absl::Status OnIgnored(std::string_view kind) override { return to_->OnIgnored(kind); }
   absl::Status OnList(std::string_view kind, uint64_t items) override;
   void OnAside(const Aside& aside) override { aside_ = aside; }
+
+  // The UID of the namespace kube-system, which tells one cluster from all others; "" where
+  // the input does not have it.
+  [[nodiscard]] const std::string& cluster_uid() const { return cluster_uid_; }
 
   // Objects that were there already.
   [[nodiscard]] uint64_t repeated() const { return repeated_; }
@@ -80,18 +98,42 @@ class InputWatch : public ObjectSink {
   };
   class Judgement;
 
-  // Whether the object is new; false: it was there.
-  bool IsNew(std::string_view kind, const objects::ObjectMeta& meta);
+  // A hash of kind, namespace and name.
+  using Key = std::pair<uint64_t, uint64_t>;
+  // An object as it came first.
+  struct Seen {
+    uint64_t content;
+    uint64_t texts_at;  // In texts_: UID and version.
+    uint32_t uid_bytes;
+    uint32_t version_bytes;
+    uint32_t input;
+    Aside::Place place;
+  };
+
+  // Sets `is_new` to whether the object is to be handed on: it was not there before.
+  template <typename Object>
+  absl::Status Meet(std::string_view kind, const objects::ObjectMeta& meta, const Object& object,
+                    bool& is_new);
+  // The same for an object that was there.
+  absl::Status MeetAgain(const Key& key, const Seen& first, std::string_view kind,
+                         const objects::ObjectMeta& meta, const Aside& aside, uint64_t content);
+  Key KeyOf(std::string_view kind, const objects::ObjectMeta& meta);
+  void PassOver(std::string_view kind, const objects::ObjectMeta& meta);
   void NoteSelectors(const objects::Pod& pod);
 
-  ObjectSink* to_;
+  ObjectSink* to_ = nullptr;
   Aside aside_;
   uint64_t repeated_ = 0;
-  // By a hash of kind, namespace and name; the version as a hash too.
-  absl::flat_hash_map<std::pair<uint64_t, uint64_t>, uint64_t> versions_;
+  absl::flat_hash_map<Key, Seen> seen_;
+  std::string texts_;
   std::string first_of_two_versions_;
   uint64_t of_two_versions_ = 0;
-
+  uint32_t input_ = 0;  // Of Read's.
+  bool may_read_again_ = false;
+  // Versions that are newer than what was handed on, and, in a second reading, older than
+  // which nothing is.
+  absl::flat_hash_map<Key, std::string> newer_;
+  absl::flat_hash_map<Key, std::string> newest_;
   std::string key_;
 
   uint64_t nodes_ = 0;
@@ -102,10 +144,17 @@ class InputWatch : public ObjectSink {
   // Nodes of pods that a plan may leave out, but which show that the dump has the node's.
   absl::flat_hash_set<std::string> nodes_of_idle_pods_;
   bool budgets_known_ = false;
+  std::string cluster_uid_;
   std::vector<DaemonSet> daemon_sets_;  // With ready pods.
   uint64_t pods_that_ask_namespaces_ = 0;
   std::string first_that_asks_namespaces_;
 };
+
+// Appends a warning if there are pods that more than one PodDisruptionBudget selects: the
+// eviction API refuses to evict them, which the autoscaler's simulation does not know.
+// Pods that nobody evicts (a DaemonSet's, waiting ones) are not meant.
+// Cost: one look at each pod's shape.
+void WarnOfSeveralBudgets(const ClusterSnapshot& cluster, std::vector<InputWarning>& warnings);
 
 // For a pod that is kept because its controller is not in the input: what to say beside
 // ControllerNotFound where the input has no controller of that kind at all; else "".

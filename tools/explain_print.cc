@@ -55,6 +55,10 @@ std::string OutcomeText(const Catalog& catalog, const Explanation::Pod& pod) {
   return "";
 }
 
+bool NeedsEviction(Outcome outcome) {
+  return outcome == Outcome::kMoves || outcome == Outcome::kMayMove || outcome == Outcome::kBlocks;
+}
+
 std::string UtilizationText(const Catalog& catalog, const Utilization& utilization) {
   std::string text = fmt::format("{} ({}", Percent(utilization.utilization),
                                  Printable(catalog.Text(utilization.resource)));
@@ -100,6 +104,11 @@ void PrintPods(const Catalog& catalog, const Explanation& explanation, const Ter
   table.Indent(2).FitTo(terminal.columns).ShortenMiddle(0).ShortenEnd(1);
   for (const Explanation::Pod& pod : explanation.pods) {
     std::string text = OutcomeText(catalog, pod);
+    const size_t budgets = catalog.shape_of(pod.pod).budgets.size();
+    if (budgets > 1 && NeedsEviction(pod.outcome)) {
+      text += fmt::format("; {} budgets select it, and the eviction API refuses more than one",
+                          budgets);
+    }
     if (pod.from != kNoNode) {
       text += fmt::format("; arrives in this plan, from node {}", catalog.NodeName(pod.from));
     }
@@ -170,6 +179,12 @@ Json PodJson(const Catalog& catalog, const Explanation::Pod& pod) {
   json["outcome"] = OutcomeWord(pod.outcome);
   if (pod.outcome == Outcome::kBlocks) json["reason"] = ToString(pod.reason);
   if (pod.pdb) json["podDisruptionBudget"] = catalog.Text(catalog.pdbs()[Index(*pod.pdb)].name);
+  const std::vector<PdbId>& budgets = catalog.shape_of(pod.pod).budgets;
+  if (budgets.size() > 1 && NeedsEviction(pod.outcome)) {
+    for (const PdbId pdb : budgets) {
+      json["selectedBy"].push_back(catalog.Text(catalog.pdbs()[Index(pdb)].name));
+    }
+  }
   if (pod.from != kNoNode) json["arrivedFrom"] = catalog.NodeName(pod.from);
   if (pod.to != kNoNode) json["to"] = catalog.NodeName(pod.to);
   for (const NodeId stop : pod.via) json["via"].push_back(catalog.NodeName(stop));

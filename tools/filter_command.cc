@@ -18,6 +18,7 @@
 #include "tools/file_identity.h"
 #include "tools/flag_values.h"
 #include "tools/input_flags.h"
+#include "tools/json_text.h"
 #include "tools/load_cluster.h"
 #include "tools/plan_command.h"
 #include "tools/printable.h"
@@ -29,9 +30,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string OneLine(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
+std::string OneLine(const Json& json) { return CompactJson(json); }
 
 Json VerdictJson(std::string_view node, const FilterVerdict& verdict) {
   Json json = {{"node", node}, {"fits", verdict.fits}};
@@ -289,16 +288,17 @@ void FilterCommand::AddTo(CLI::App& app) {
 
 int FilterCommand::Run(std::istream& in, std::ostream& out, std::ostream& err) const {
   if (from_stdin && !(inputs.empty() && pods.empty() && node.empty())) {
-    err << "ebb filter: --stdin takes no INPUT, --pod or --node; they are in the requests\n";
+    PrintMessage("--stdin takes no INPUT, --pod or --node; they are in the requests", err,
+                 "ebb filter");
     return 2;
   }
   if (from_stdin) return AnswerLines(in, out);
   if (inputs.empty() || pods.empty()) {
-    err << "ebb filter: pass INPUT... and --pod NAMESPACE/NAME, or --stdin\n";
+    PrintMessage("pass INPUT... and --pod NAMESPACE/NAME, or --stdin", err, "ebb filter");
     return 2;
   }
   const auto fail = [&err](const absl::Status& status) {
-    err << "ebb: " << status.message() << "\n";
+    PrintMessage(std::string(status.message()), err);
     return 1;
   };
   std::vector<UsedFile> files;
@@ -335,7 +335,7 @@ int FilterCommand::Run(std::istream& in, std::ostream& out, std::ostream& err) c
     }
   }
   if (output == "json") {
-    out << Json{{"results", results}}.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+    out << IndentedJson(Json{{"results", results}});
   }
   PrintLoadWarnings(*cluster, err);
   return 0;

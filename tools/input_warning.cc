@@ -3,13 +3,15 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "tools/printable.h"
+
 namespace ebb {
 
 void PrintInputWarnings(std::span<const InputWarning> warnings, std::ostream& err) {
   for (const InputWarning& warning : warnings) {
-    err << "ebb: warning: " << warning.message;
-    if (!warning.command.empty()) err << "; try `" << warning.command << "`";
-    err << "\n";
+    std::string text = "warning: " + warning.message;
+    if (!warning.command.empty()) text += "; try `" + warning.command + "`";
+    PrintMessage(text, err);
   }
 }
 

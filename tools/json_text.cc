@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "tools/printable.h"
+
 namespace ebb {
 namespace {
 
@@ -28,16 +30,24 @@ bool IsPlain(std::string_view text) {
   return std::find(kReserved.begin(), kReserved.end(), lower) == kReserved.end();
 }
 
+std::string Dump(const Json& value, int indent) {
+  return value.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
 // JSON's quoted strings are YAML's.
+std::string Quoted(const Json& value) {
+  return WithVisibleEscapes(Dump(value, -1), EscapeForm::kYaml);
+}
+
 std::string Scalar(const Json& value) {
   if (value.is_string()) {
     const std::string& text = value.get_ref<const std::string&>();
     if (IsPlain(text)) return text;
   }
-  return CompactJson(value);
+  return Quoted(value);
 }
 
-std::string Key(const std::string& key) { return IsPlain(key) ? key : CompactJson(Json(key)); }
+std::string Key(const std::string& key) { return IsPlain(key) ? key : Quoted(Json(key)); }
 
 bool IsBlock(const Json& value) { return value.is_structured() && !value.empty(); }
 
@@ -78,11 +88,11 @@ void WriteBlock(const Json& value, size_t indent, std::string& out) {
 }  // namespace
 
 std::string CompactJson(const Json& value) {
-  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return WithVisibleEscapes(Dump(value, -1), EscapeForm::kJson);
 }
 
 std::string IndentedJson(const Json& value) {
-  return value.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return WithVisibleEscapes(Dump(value, 2), EscapeForm::kJson) + "\n";
 }
 
 std::string Yaml(const Json& value) {

@@ -1,7 +1,8 @@
 // JSON values as text: JSON and YAML.
 //
 // Both keep the members in the order in which they were set.  Bytes that are not
-// UTF-8 come out as U+FFFD.
+// UTF-8 come out as U+FFFD.  Characters that do not show (printable.h) come out as escapes,
+// \\u202e, so that no value can change how the text around it reads.
 
 #ifndef EBB_TOOLS_JSON_TEXT_H_
 #define EBB_TOOLS_JSON_TEXT_H_

@@ -91,6 +91,8 @@ absl::Status JudgeInput(const InputWatch& watch, ImportStats stats, const LoadOp
     return absl::InvalidArgumentError(
         "no nodes in the input; pass what `kubectl get nodes,pods,... -A -o json` prints");
   }
+  // Not a matter of what the input lacks.
+  if (options.use == InputUse::kPlan) WarnOfSeveralBudgets(cluster.snapshot, cluster.warnings);
   if (options.assume_complete) return absl::OkStatus();
   if (const LoadCounts& counts = cluster.counts; counts.on_unknown_node > 0) {
     cluster.warnings.push_back(
@@ -113,15 +115,17 @@ absl::Status CheckStrict(const LoadOptions& options, const LoadedCluster& cluste
 absl::StatusOr<LoadedCluster> LoadCluster(std::span<const std::string> inputs,
                                           const LoadOptions& options,
                                           const Parallelism& parallelism) {
-  ClusterLoader loader(options);
-  InputWatch watch(&loader);
+  InputWatch watch;
   ImportStats stats;
-  for (const std::string& input : inputs) {
-    if (absl::Status s = ReadInput(input, watch, stats, parallelism, options.limits); !s.ok()) {
-      return s;
-    }
-  }
-  absl::StatusOr<LoadedCluster> cluster = std::move(loader).Finish();
+  const auto load = [&]() -> absl::StatusOr<LoadedCluster> {
+    ClusterLoader loader(options);
+    stats = {};
+    absl::Status read = watch.Read(inputs, loader, stats, parallelism, options.limits);
+    if (!read.ok()) return read;
+    return std::move(loader).Finish();
+  };
+  absl::StatusOr<LoadedCluster> cluster = load();
+  if (cluster.ok() && watch.MustReadAgain()) cluster = load();
   if (!cluster.ok()) return cluster;
   absl::Status judged = JudgeInput(watch, std::move(stats), options, *cluster);
   if (judged.ok()) return cluster;

@@ -4,6 +4,7 @@
 #include <new>
 
 #include "tools/cli.h"
+#include "tools/printable.h"
 #include "tools/standard_output.h"
 
 namespace {
@@ -12,10 +13,10 @@ int Run(int argc, char** argv, std::ostream& out, std::ostream& err) {
   try {
     return ebb::RunCli(argc, argv, std::cin, out, err);
   } catch (const std::bad_alloc&) {
-    err << "ebb: out of memory\n";
+    ebb::PrintMessage("out of memory", err);
     return 1;
   } catch (const std::exception& e) {
-    err << "ebb: " << e.what() << "\n";
+    ebb::PrintMessage(e.what(), err);
     return 1;
   }
 }

@@ -142,6 +142,16 @@ Text VolumeIdFieldOf(Text source) {
   return {};
 }
 
+// A bit for each member that every object of Kubernetes may have; 0 for all others.
+uint32_t PartOf(Text key) {
+  static constexpr auto kParts =
+      std::to_array<Text>({"apiVersion", "kind", "metadata", "spec", "status"});
+  for (size_t i = 0; i < kParts.size(); ++i) {
+    if (kParts[i] == key) return uint32_t{1} << i;
+  }
+  return 0;
+}
+
 Text GroupOf(Text api_version) {
   const size_t slash = api_version.find('/');
   return slash == Text::npos ? Text() : api_version.substr(0, slash);
@@ -242,6 +252,22 @@ class ObjectReader::Impl {
   void FindName();
   static std::string Where(const ObjectPlace& place);
   bool CheckNames();
+
+  // Whether an object that is not read says twice what it is.
+  bool SaysItOnce();
+  bool IsOddKind(Text api_version, Text kind);
+  // Calls field(key, value) for each member of the whole object.  What every object has it
+  // has once: of two, readers take this one or that.
+  template <typename Field>
+  bool EachPart(Field&& field) {
+    uint32_t seen = 0;
+    return fields_.Members([&](Text key, Value& value) {
+      const uint32_t part = PartOf(key);
+      if ((seen & part) != 0) return fields_.Fail("occurs twice in one object");
+      seen |= part;
+      return field(key, value);
+    });
+  }
 
   // --- one kind each
   bool ReadNode();
@@ -413,12 +439,17 @@ void ObjectReader::Impl::Read(std::string_view json, const ObjectPlace& place, O
     if (kind.empty()) return batch.AddWithoutKind();
     rule = RuleFor(api_version, kind);
     if (rule == nullptr) {
+      if (own && (!SaysItOnce() || IsOddKind(api_version, kind))) {
+        return FieldError(Printable(kind), place);
+      }
       const bool list = own && !place.no_list && kind.ends_with("List");
       return list ? batch.AddList() : batch.AddIgnored(kind);
     }
     if (own) RememberStart(json, api_version, kind, rule);
   }
   aside_ = {};
+  aside_.place =
+      place.list.empty() ? ObjectSink::Aside::Place::kAlone : ObjectSink::Aside::Place::kInList;
   not_understood_.clear();
   made_claims_.clear();
   if (!(this->*rule->read)()) return FieldError(rule->kind, place);
@@ -460,6 +491,35 @@ bool ObjectReader::Impl::FindKind(Text& api_version, Text& kind) {
     return found_kind;
   });
   return read || (found_version && found_kind && !fields_.malformed());
+}
+
+bool ObjectReader::Impl::SaysItOnce() {
+  const bool once = EachPart([](Text, Value&) { return true; });
+  fields_.Rewind();
+  return once || fields_.malformed();  // What is not read need not be JSON.
+}
+
+// A budget that is passed over because of its spelling protects nothing.  So a kind of ours
+// that is spelled in another case, or of a group of Kubernetes' own that has none such, is
+// not taken for one of those that are ignored.  Custom resources may be called as ours:
+// their groups have a dot.
+bool ObjectReader::Impl::IsOddKind(Text api_version, Text kind) {
+  const Text group = GroupOf(api_version);
+  const Kind* meant = nullptr;
+  bool ours = group.find('.') == Text::npos;
+  for (const Kind& rule : kKinds) {
+    if (rule.group == group) ours = true;
+    const bool same = std::equal(
+        rule.kind.begin(), rule.kind.end(), kind.begin(), kind.end(),
+        [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); });
+    if (same && (meant == nullptr || rule.group == group)) meant = &rule;
+  }
+  if (!ours || meant == nullptr) return false;
+  fields_.FailAt(".kind",
+                 absl::StrCat("\"", Printable(kind), "\" of apiVersion \"", Printable(api_version),
+                              "\" is not one of Kubernetes; ", Absl(meant->kind), " of ",
+                              meant->group.empty() ? "v1" : Absl(meant->group), " is"));
+  return true;
 }
 
 // Objects of a dump mostly start as the one before them: {"apiVersion":"v1","kind":"Pod".
@@ -636,7 +696,7 @@ bool ObjectReader::Impl::ReadNode() {
   node_ = &batch_->nodes.Next();
   Renew(*node_);
   meta_ = &node_->meta;
-  return fields_.Members([this](Text key, Value& value) {
+  return EachPart([this](Text key, Value& value) {
     if (key == "metadata") return Meta(value, node_->meta);
     if (key == "spec") return NodeSpec(value);
     if (key == "status") return NodeStatus(value);
@@ -705,7 +765,7 @@ bool ObjectReader::Impl::ReadPod() {
   pod_ = &batch_->pods.Next();
   RenewPod();
   meta_ = &pod_->meta;
-  return fields_.Members([this](Text key, Value& value) {
+  return EachPart([this](Text key, Value& value) {
     if (key == "metadata") return Meta(value, pod_->meta);
     if (key == "spec") return PodSpec(value);
     if (key == "status") return PodStatus(value);
@@ -1061,7 +1121,7 @@ bool ObjectReader::Impl::ReadPodDisruptionBudget() {
   budget_ = &batch_->budgets.Next();
   *budget_ = {};
   meta_ = &budget_->meta;
-  return fields_.Members([this](Text key, Value& value) {
+  return EachPart([this](Text key, Value& value) {
     if (key == "metadata") return Meta(value, budget_->meta);
     if (key == "spec") {
       return fields_.Members(value, [this](Text part, Value& member) {
@@ -1105,7 +1165,7 @@ bool ObjectReader::Impl::ReadController() {
   *controller_ = {};
   controller_->kind = kKind;
   meta_ = &controller_->meta;
-  return fields_.Members([this](Text key, Value& value) {
+  return EachPart([this](Text key, Value& value) {
     if (key == "metadata") return Meta(value, controller_->meta);
     if (key == "spec") {
       return fields_.Members(value, [this](Text part, Value& member) {
@@ -1133,7 +1193,7 @@ bool ObjectReader::Impl::ReadNamespace() {
   namespace_ = &batch_->namespaces.Next();
   *namespace_ = {};
   meta_ = &namespace_->meta;
-  return fields_.Members([this](Text key, Value& value) {
+  return EachPart([this](Text key, Value& value) {
     return key != "metadata" || Meta(value, namespace_->meta);
   });
 }
@@ -1155,7 +1215,7 @@ bool ObjectReader::Impl::Phase(Value& status, Text& phase) {
 
 bool ObjectReader::Impl::ReadPersistentVolume() {
   auto& volume = Renewed<objects::PersistentVolume>();
-  return fields_.Members([&](Text key, Value& value) {
+  return EachPart([&](Text key, Value& value) {
     if (key == "metadata") return Meta(value, volume.meta);
     if (key == "spec") return PersistentVolumeSpec(value, volume);
     if (key == "status") return Phase(value, volume.phase);
@@ -1225,7 +1285,7 @@ bool ObjectReader::Impl::PersistentVolumeSource(Value& value, objects::Persisten
 
 bool ObjectReader::Impl::ReadPersistentVolumeClaim() {
   auto& claim = Renewed<objects::PersistentVolumeClaim>();
-  return fields_.Members([&](Text key, Value& value) {
+  return EachPart([&](Text key, Value& value) {
     if (key == "metadata") return Meta(value, claim.meta);
     if (key == "spec") return PersistentVolumeClaimSpec(value, claim);
     if (key == "status") return Phase(value, claim.phase);
@@ -1255,7 +1315,7 @@ bool ObjectReader::Impl::PersistentVolumeClaimSpec(Value& value,
 
 bool ObjectReader::Impl::ReadStorageClass() {
   auto& klass = Renewed<objects::StorageClass>();
-  return fields_.Members([&](Text key, Value& value) {
+  return EachPart([&](Text key, Value& value) {
     if (key == "metadata") return Meta(value, klass.meta);
     if (key == "provisioner") return fields_.String(value, klass.provisioner);
     if (key == "volumeBindingMode") return fields_.String(value, klass.volume_binding_mode);
@@ -1284,7 +1344,7 @@ bool ObjectReader::Impl::AllowedTopologies(Value& value,
 
 bool ObjectReader::Impl::ReadCsiDriver() {
   auto& driver = Renewed<objects::CsiDriver>();
-  return fields_.Members([&](Text key, Value& value) {
+  return EachPart([&](Text key, Value& value) {
     if (key == "metadata") return Meta(value, driver.meta);
     if (key != "spec") return true;
     return fields_.Members(value, [&](Text part, Value& member) {
@@ -1295,7 +1355,7 @@ bool ObjectReader::Impl::ReadCsiDriver() {
 
 bool ObjectReader::Impl::ReadCsiNode() {
   auto& node = Renewed<objects::CsiNode>();
-  return fields_.Members([&](Text key, Value& value) {
+  return EachPart([&](Text key, Value& value) {
     if (key == "metadata") return Meta(value, node.meta);
     if (key != "spec") return true;
     return fields_.Members(value, [&](Text part, Value& member) {
@@ -1320,7 +1380,7 @@ bool ObjectReader::Impl::CsiNodeDrivers(Value& value,
 
 bool ObjectReader::Impl::ReadVolumeAttachment() {
   auto& attachment = Renewed<objects::VolumeAttachment>();
-  return fields_.Members([&](Text key, Value& value) {
+  return EachPart([&](Text key, Value& value) {
     if (key == "metadata") return Meta(value, attachment.meta);
     if (key != "spec") return true;
     return fields_.Members(value, [&](Text part, Value& member) {
@@ -1337,7 +1397,7 @@ bool ObjectReader::Impl::ReadVolumeAttachment() {
 
 bool ObjectReader::Impl::ReadCsiStorageCapacity() {
   auto& capacity = Renewed<objects::CsiStorageCapacity>();
-  return fields_.Members([&](Text key, Value& value) {
+  return EachPart([&](Text key, Value& value) {
     if (key == "metadata") return Meta(value, capacity.meta);
     if (key == "storageClassName") return fields_.String(value, capacity.storage_class_name);
     if (key == "nodeTopology") return Selector(value, {}, capacity.node_topology);
@@ -1351,7 +1411,7 @@ bool ObjectReader::Impl::ReadCsiStorageCapacity() {
 
 bool ObjectReader::Impl::ReadDeviceClass() {
   auto& klass = Renewed<objects::DeviceClass>();
-  return fields_.Members([&](Text key, Value& value) {
+  return EachPart([&](Text key, Value& value) {
     if (key == "metadata") return Meta(value, klass.meta);
     if (key != "spec") return true;
     return fields_.Members(value, [&](Text part, Value& member) {
@@ -1362,7 +1422,7 @@ bool ObjectReader::Impl::ReadDeviceClass() {
 
 bool ObjectReader::Impl::ReadResourceClaim() {
   auto& claim = Renewed<objects::ResourceClaim>();
-  return fields_.Members([&](Text key, Value& value) {
+  return EachPart([&](Text key, Value& value) {
     if (key == "metadata") return Meta(value, claim.meta);
     if (key != "status") return true;
     return fields_.Members(value, [&](Text part, Value& allocation) {
@@ -1399,7 +1459,7 @@ bool ObjectReader::Impl::ReadResourceClaimTemplate() {
 
 bool ObjectReader::Impl::ReadResourceSlice() {
   auto& slice = Renewed<objects::ResourceSlice>();
-  const bool read = fields_.Members([&](Text key, Value& value) {
+  const bool read = EachPart([&](Text key, Value& value) {
     if (key == "metadata") return Meta(value, slice.meta);
     if (key != "spec") return true;
     return fields_.Members(value, [&](Text part, Value& member) {

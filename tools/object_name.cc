@@ -25,11 +25,12 @@ constexpr auto kBytes = [] {
   return table;
 }();
 
-// Blanks of Unicode that are not ASCII (category Zs) and show as such.
+// Blanks of Unicode that are not ASCII and show as such: category Zs, and the empty pattern
+// of Braille.
 bool HasWideBlank(std::string_view name) {
   static constexpr std::string_view kBlanks[] = {
-      "\u00a0", "\u1680", "\u2000", "\u2001", "\u2002", "\u2003", "\u2004", "\u2005",
-      "\u2006", "\u2007", "\u2008", "\u2009", "\u200a", "\u202f", "\u205f", "\u3000"};
+      "\u00a0", "\u1680", "\u2000", "\u2001", "\u2002", "\u2003", "\u2004", "\u2005", "\u2006",
+      "\u2007", "\u2008", "\u2009", "\u200a", "\u202f", "\u205f", "\u2800", "\u3000"};
   return std::any_of(std::begin(kBlanks), std::end(kBlanks), [name](std::string_view blank) {
     return name.find(blank) != std::string_view::npos;
   });

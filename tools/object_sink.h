@@ -38,8 +38,12 @@ class ObjectSink {
   // What the reader saw of the object that the next call hands over, for judging the
   // input rather than the cluster.  Not every form has it.
   struct Aside {
+    // Whether the object stood in a list or was all of its document.
+    enum class Place : uint8_t { kUnknown, kInList, kAlone };
+
     std::string_view resource_version;  // metadata.resourceVersion; may be empty.
     int64_t pods_ready = 0;             // A DaemonSet's status.numberReady.
+    Place place = Place::kUnknown;
   };
   virtual void OnAside(const Aside& aside) { (void)aside; }
 

@@ -255,22 +255,26 @@ void PrintLoadWarnings(const LoadedCluster& cluster, std::ostream& err) {
   const LoadCounts& counts = cluster.counts;
   const ImportStats& input = counts.input;
   if (input.files_without_objects > 0) {
-    err << fmt::format("ebb: ignored {}: {}{}\n",
-                       Count(input.files_without_objects, "file that holds no objects",
-                             "files that hold no objects"),
-                       Printable(input.first_without_objects),
-                       input.files_without_objects > 1 ? ", ..." : "");
+    PrintMessage(fmt::format("ignored {}: {}{}",
+                             Count(input.files_without_objects, "file that holds no objects",
+                                   "files that hold no objects"),
+                             Printable(input.first_without_objects),
+                             input.files_without_objects > 1 ? ", ..." : ""),
+                 err);
   }
   if (input.files_skipped > 0) {
-    err << fmt::format(
-        "ebb: skipped {}: {}{}\n",
-        Count(input.files_skipped, "pipe, socket or device", "pipes, sockets or devices"),
-        Printable(input.first_skipped), input.files_skipped > 1 ? ", ..." : "");
+    PrintMessage(
+        fmt::format(
+            "skipped {}: {}{}",
+            Count(input.files_skipped, "pipe, socket or device", "pipes, sockets or devices"),
+            Printable(input.first_skipped), input.files_skipped > 1 ? ", ..." : ""),
+        err);
   }
   if (counts.ended + counts.expendable > 0) {
-    err << fmt::format("ebb: left out {} and {}\n",
-                       Count(counts.ended, "pod that has ended", "pods that have ended"),
-                       Count(counts.expendable, "expendable pod", "expendable pods"));
+    PrintMessage(fmt::format("left out {} and {}",
+                             Count(counts.ended, "pod that has ended", "pods that have ended"),
+                             Count(counts.expendable, "expendable pod", "expendable pods")),
+                 err);
   }
   PrintInputWarnings(cluster.warnings, err);
 }
@@ -316,7 +320,7 @@ absl::Status PrintExplained(const PlanReport& report, const std::vector<std::str
 }
 
 int Fail(const absl::Status& status, std::ostream& err) {
-  err << "ebb: " << status.message() << "\n";
+  PrintMessage(std::string(status.message()), err);
   return 1;
 }
 
@@ -393,8 +397,9 @@ int PlanCommand::Run(std::ostream& out, std::ostream& err) const {
   over_time.WarnUnused(err);
   over_time.WarnOld(err);
   if (!explain.empty() && (output == "csv" || output == "name")) {
-    err << "ebb plan: --explain: -o " << output << " is of plans; table, json and yaml explain\n"
-        << "See `ebb plan --help`.\n";
+    PrintMessage("--explain: -o " + output + " is of plans; table, json and yaml explain", err,
+                 "ebb plan");
+    err << "See `ebb plan --help`.\n";
     return 2;
   }
   if (absl::Status s = CheckFiles(Files()); !s.ok()) return Fail(s, err);

@@ -4,6 +4,8 @@
 #ifndef EBB_TOOLS_PRINTABLE_H_
 #define EBB_TOOLS_PRINTABLE_H_
 
+#include <cstdint>
+#include <iosfwd>
 #include <string>
 #include <string_view>
 
@@ -14,6 +16,21 @@ namespace ebb {
 // a backslash as two.  Text without any of them comes back as it is.
 // Cost: O(length).
 std::string Printable(std::string_view text);
+
+// The same for text that was made printable before, or in part: a backslash stays one.
+// What comes back is one line.
+std::string PrintableLine(std::string_view text);
+
+// Tells people something: one line "WHO: TEXT", whatever the text quotes.  All messages of
+// commands go through here, so that nothing in a file's name, a flag or a cluster can end
+// the line and write another one in ebb's name.
+void PrintMessage(std::string_view text, std::ostream& err, std::string_view who = "ebb");
+
+// Text of JSON in which characters that Printable() would escape are written as \u202e: the
+// same value, as nothing but strings can hold them.  YAML's quoted strings know no pairs of
+// surrogates; its characters above U+FFFF are written as \U000e0041.
+enum class EscapeForm : uint8_t { kJson, kYaml };
+std::string WithVisibleEscapes(std::string json, EscapeForm form);
 
 }  // namespace ebb
 

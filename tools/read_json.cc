@@ -1,6 +1,7 @@
 #include "tools/read_json.h"
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -24,6 +25,16 @@ constexpr size_t kChunkBytes = size_t{128} << 10;
 // A key of the shell around the objects ("items", "kind"), which nobody escapes.
 std::string_view Unquoted(const char* begin, const char* end) {
   return {begin + 1, static_cast<size_t>(end - begin) - 2};
+}
+
+// A bit for each member that says what a document is; 0 for all others.
+uint32_t PartOf(std::string_view key) {
+  static constexpr auto kParts = std::to_array<std::string_view>(
+      {"apiVersion", "kind", "metadata", "items", "NodeList", "UnscheduledPodsCanBeScheduled"});
+  for (size_t i = 0; i < kParts.size(); ++i) {
+    if (kParts[i] == key) return uint32_t{1} << i;
+  }
+  return 0;
 }
 
 // Walks the shell of a text (lists, snapshots, arrays, documents) and gives each
@@ -89,8 +100,15 @@ class DocumentReader {
     bool odd_items = false;
     bool shell = false;
     items_ = 0;
+    uint32_t seen = 0;
     const absl::Status members = Members([&](std::string_view key) -> absl::Status {
       const bool is_array = *p_ == '[';
+      const uint32_t part = PartOf(key);
+      if ((seen & part) != 0) {
+        return Error(absl::StrCat(BytePosition(Text(), Offset(p_)), ": ", Absl(key),
+                                  " occurs twice in one object"));
+      }
+      seen |= part;
       if (key == "items" && is_array) {
         shell = true;
         return List("items", api_version, ItemKind(kind));

@@ -12,6 +12,10 @@
 // skipped, unless it may restrict where a pod can run: then its path goes to
 // Pod.not_understood and the pod's node is kept.
 //
+// A member that tells what an object is (apiVersion, kind, metadata, spec, status, a list's
+// items) is refused if it comes twice.  Of other members the last one counts, as for
+// Kubernetes' own readers.
+//
 // A list whose metadata says that the server has more of it (`continue`,
 // `remainingItemCount`) is refused: it is one page of many.
 //

@@ -7,9 +7,11 @@
 #include <algorithm>
 #include <charconv>
 #include <exception>
+#include <functional>
 #include <istream>
 #include <map>
 #include <optional>
+#include <set>
 #include <streambuf>
 #include <string>
 #include <utility>
@@ -125,6 +127,18 @@ std::string Plain(std::string_view text) {
   return json;
 }
 
+// What JSON of a plain scalar a tag of the core schema asks for.
+bool IsOfType(std::string_view type, std::string_view value, std::string_view json) {
+  const bool number = json[0] == '-' || (json[0] >= '0' && json[0] <= '9');
+  if (type == "int") return number && json.find_first_of(".eE") == std::string_view::npos;
+  if (type == "float") return number;
+  if (type == "bool") return json == "true" || json == "false";
+  return type == "null" &&
+         (value.empty() || value == "~" || value == "null" || value == "Null" || value == "NULL");
+}
+
+constexpr std::string_view kCoreTag = "tag:yaml.org,2002:";
+
 // Writes the events of one document as JSON.
 class JsonWriter : public YAML::EventHandler {
  public:
@@ -180,7 +194,21 @@ class JsonWriter : public YAML::EventHandler {
       return Scalar(anchor, text);
     }
     if (!IsKnown(tag)) throw Refused(mark, absl::StrCat("the tag ", tag, " is not supported"));
-    Scalar(anchor, Plain(value));
+    if (IsOctalToSome(value)) {
+      throw Refused(mark, absl::StrCat(value,
+                                       " is octal to some readers of YAML and decimal to "
+                                       "others; write it without the zero, or in quotes"));
+    }
+    std::string json = Plain(value);
+    if (std::string_view(tag).starts_with(kCoreTag)) {
+      const std::string_view type = std::string_view(tag).substr(kCoreTag.size());
+      if (!IsOfType(type, value, json)) {
+        throw Refused(mark,
+                      absl::StrCat("\"", value, "\" is not what its tag says, !!", Absl(type)));
+      }
+      if (type == "null") json = "null";
+    }
+    Scalar(anchor, json);
   }
 
   void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
@@ -202,16 +230,16 @@ class JsonWriter : public YAML::EventHandler {
     bool first = true;
     YAML::anchor_t anchor = 0;
     size_t begin = 0;
+    std::set<std::string, std::less<>> keys = {};  // Of a map, so far.
   };
 
   static bool IsString(const std::string& tag) {
     return tag == "!" || tag == "tag:yaml.org,2002:str";
   }
   static bool IsKnown(const std::string& tag) {
-    constexpr std::string_view kCore = "tag:yaml.org,2002:";
     if (tag.empty() || tag == "?") return true;
-    if (!std::string_view(tag).starts_with(kCore)) return false;
-    const std::string_view type = std::string_view(tag).substr(kCore.size());
+    if (!std::string_view(tag).starts_with(kCoreTag)) return false;
+    const std::string_view type = std::string_view(tag).substr(kCoreTag.size());
     return type == "int" || type == "float" || type == "bool" || type == "null" || type == "map" ||
            type == "seq";
   }
@@ -231,6 +259,9 @@ class JsonWriter : public YAML::EventHandler {
 
   void Key(const YAML::Mark& mark, const std::string& tag, const std::string& value) {
     if (value == "<<" && !IsString(tag)) throw Refused(mark, "merge keys (<<) are not supported");
+    if (!open_.back().keys.insert(value).second) {
+      throw Refused(mark, absl::StrCat("the key \"", value, "\" occurs twice in one map"));
+    }
     Separate();
     AppendJsonString(json_, value);
     json_ += ':';
@@ -250,7 +281,10 @@ class JsonWriter : public YAML::EventHandler {
 
   void Open(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, char brace) {
     if (ExpectsKey()) throw Refused(mark, "a key is not a scalar");
-    if (!IsKnown(tag) && tag != "!") {
+    const bool is_core = std::string_view(tag).starts_with(kCoreTag);
+    if ((!IsKnown(tag) && tag != "!") ||
+        (is_core &&
+         std::string_view(tag).substr(kCoreTag.size()) != (brace == '{' ? "map" : "seq"))) {
       throw Refused(mark, absl::StrCat("the tag ", tag, " is not supported"));
     }
     Separate();
@@ -342,6 +376,11 @@ absl::Status ReadDocuments(std::string_view name, std::string_view yaml, ObjectS
 }
 
 }  // namespace
+
+bool IsOctalToSome(std::string_view plain) {
+  if (plain.starts_with('-') || plain.starts_with('+')) plain.remove_prefix(1);
+  return plain.size() > 1 && plain[0] == '0' && IsDigits(plain);
+}
 
 absl::Status ReadYaml(std::string_view name, std::string_view yaml, ObjectSink& sink,
                       ImportStats& stats, Strangers strangers) {

@@ -4,7 +4,9 @@
 // cannot mean different things.  Plain scalars are typed by the YAML 1.2 core
 // schema, which is what kubectl's output is quoted for; quoted ones are strings.
 // Anchors and aliases work; merge keys ("<<") and keys that are no scalars are
-// refused, as is a value under a tag of its own.
+// refused, as are a value under a tag of its own or under one that it does not fit
+// (`!!null 1`), a key that a map has twice, and a number that starts with 0 (`010`), which
+// kubectl takes for octal and YAML 1.2 for decimal.
 //
 // Errors: see read_input.h; text that is no YAML names line and column.  What ebb wrote
 //         itself (write_objects.h) is refused where its last line is missing.
@@ -23,6 +25,10 @@
 #include "tools/read_input.h"
 
 namespace ebb {
+
+// Whether a plain scalar is a whole number that starts with a zero: octal in YAML 1.1, which
+// kubectl reads, decimal in 1.2.
+bool IsOctalToSome(std::string_view plain);
 
 absl::Status ReadYaml(std::string_view name, std::string_view yaml, ObjectSink& sink,
                       ImportStats& stats, Strangers strangers = Strangers::kRefused);

@@ -12,6 +12,7 @@
 #include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -347,7 +348,7 @@ std::string Digest(std::string_view arguments, std::string_view input) {
 }
 
 int Fail(const absl::Status& status, std::ostream& err) {
-  err << "ebb: " << status.message() << "\n";
+  PrintMessage(std::string(status.message()), err);
   return 1;
 }
 
@@ -492,12 +493,12 @@ void RoundFlags::WarnUnused(std::ostream& err) const {
     if (option->get_name() != "--max-empty-bulk-delete") unused.push_back(option->get_name());
   }
   if (unused.empty()) return;
-  err << fmt::format("ebb: warning: counts only with --state: {}\n", fmt::join(unused, ", "));
+  PrintMessage(fmt::format("warning: counts only with --state: {}", fmt::join(unused, ", ")), err);
 }
 
 void RoundFlags::WarnOld(std::ostream& err) const {
   if (!max_empty_bulk_delete) return;
-  err << "ebb: warning: --max-empty-bulk-delete is old; use --max-scale-down-parallelism\n";
+  PrintMessage("warning: --max-empty-bulk-delete is old; use --max-scale-down-parallelism", err);
 }
 
 namespace {
@@ -524,6 +525,62 @@ absl::Status OpenStores(const RoundFlags& flags, Stores& stores) {
   auto record = SqliteState::Open(flags.record, {.rounds_max = 0});
   if (!record.ok()) return record.status();
   stores.record = *std::move(record);
+  return absl::OkStatus();
+}
+
+// Whether the state may be of the cluster at hand.  Where kube-system tells, it is certain;
+// else the nodes are looked at that the state remembers and that no deletion was asked for.
+// Errors: it is another cluster's.
+absl::Status CheckCluster(const RoundFlags& flags, const std::string& cluster_uid, Stores& stores,
+                          LoadedCluster& cluster) {
+  if (!cluster_uid.empty()) {
+    const ClusterId id = ClusterOf(cluster_uid);
+    const std::optional<ClusterId> before = stores.state->cluster();
+    if (before && *before != id) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(flags.state,
+                       ": is the state of another cluster: its namespace kube-system had another "
+                       "UID; name a state file of this cluster, or a new one"));
+    }
+    stores.state->SetCluster(id);
+    if (before) return absl::OkStatus();
+  }
+  if (!stores.before) return absl::OkStatus();
+  const ScaleDownState& state = *stores.before;
+  const Catalog& catalog = cluster.snapshot.catalog();
+  const auto is_there = [&](std::string_view node) { return catalog.FindNode(node).ok(); };
+  std::set<std::string_view> gone;
+  for (const auto& deletion : state.started) gone.insert(deletion.node);
+  size_t remembered = 0;
+  size_t same = 0;
+  size_t returned = 0;  // Under another UID, as one may that was repaired.
+  for (const auto& timer : state.timers) {
+    if (gone.contains(timer.node)) continue;
+    ++remembered;
+    const auto node = catalog.FindNode(timer.node);
+    if (!node.ok()) continue;
+    const bool is_same = timer.uid.empty() || catalog.Text(catalog.node(*node).uid) == timer.uid;
+    ++(is_same ? same : returned);
+  }
+  size_t named = 0;
+  for (const auto& node : state.planner.unremovable) {
+    ++remembered;
+    named += is_there(node.node) ? 1 : 0;
+  }
+  for (const auto& hint : state.planner.hints) {
+    ++remembered;
+    named += is_there(hint.node) ? 1 : 0;
+  }
+  const bool all_returned = same == 0 && returned > 1;
+  const bool none_there = remembered > 0 && same + returned + named == 0;
+  if (all_returned || none_there) {
+    cluster.warnings.push_back(
+        {"StateOfAnotherCluster",
+         absl::StrCat("no node that ", Printable(flags.state), " remembers is in the input",
+                      all_returned ? " with the UID that it had" : "",
+                      ": the state seems to be of another cluster"),
+         ""});
+  }
   return absl::OkStatus();
 }
 
@@ -564,18 +621,14 @@ int RunRound(const PlanCommand& command, std::ostream& out, std::ostream& err) {
   const Clock::time_point start = Clock::now();
   ImportStats stats;
   InputWatch watch;
-  absl::StatusOr<RoundSource> source = Load(
-      command.load, flags.events, files->events, stores.before,
-      [&](ObjectSink& sink) -> absl::Status {
-        watch.SendTo(sink);
-        for (const std::string& input : command.inputs) {
-          if (absl::Status s = ReadInput(input, watch, stats, parallelism, command.load.limits);
-              !s.ok()) {
-            return s;
-          }
-        }
-        return absl::OkStatus();
-      });
+  const auto load = [&] {
+    stats = {};
+    return Load(command.load, flags.events, files->events, stores.before, [&](ObjectSink& sink) {
+      return watch.Read(command.inputs, sink, stats, parallelism, command.load.limits);
+    });
+  };
+  absl::StatusOr<RoundSource> source = load();
+  if (source.ok() && watch.MustReadAgain()) source = load();
   if (!source.ok()) return Fail(source.status(), err);
   LoadedCluster& cluster = source->cluster;
   if (absl::Status s = JudgeInput(watch, std::move(stats), command.load, cluster); !s.ok()) {
@@ -583,6 +636,9 @@ int RunRound(const PlanCommand& command, std::ostream& out, std::ostream& err) {
   }
   std::ranges::move(GroupWarnings(cluster.snapshot.catalog(), files->groups),
                     std::back_inserter(cluster.warnings));
+  if (absl::Status s = CheckCluster(flags, watch.cluster_uid(), stores, cluster); !s.ok()) {
+    return Fail(s, err);
+  }
   const PlanTime time = command.TimeFor(cluster);
   if (time.now_s < 0) {
     return Fail(absl::InvalidArgumentError("--now: a round is not before 1970"), err);
@@ -613,12 +669,12 @@ int RunRound(const PlanCommand& command, std::ostream& out, std::ostream& err) {
                              .deadline = deadline ? &*deadline : nullptr};
   const std::unique_ptr<MadeRound> round = MakeRound(scale_down, cluster, setting);
   PrintLoadWarnings(cluster, err);
-  for (const std::string& line : source->log) err << "ebb: " << Printable(line) << "\n";
-  for (const std::string& line : round->log) err << "ebb: " << Printable(line) << "\n";
+  for (const std::string& line : source->log) PrintMessage(Printable(line), err);
+  for (const std::string& line : round->log) PrintMessage(Printable(line), err);
   if (round->result.status == ScaleDownStatus::kError) {
     // Nothing else of this round is kept.
     if (absl::Status s = stores.state->Count({Metrics::kErrors, "internalError", -1, 1}); !s.ok()) {
-      err << "ebb: " << s.message() << "\n";
+      PrintMessage(std::string(s.message()), err);
     }
     return Fail(absl::InternalError(round->result.message), err);
   }
@@ -670,8 +726,9 @@ int RunRound(const PlanCommand& command, std::ostream& out, std::ostream& err) {
                err);
   }
   if (round->result.status == ScaleDownStatus::kClockJumped) {
-    err << "ebb: " << round->result.message
-        << "; see `ebb state set-clock` and --clock-jump-max in docs/rounds.md\n";
+    PrintMessage(round->result.message +
+                     "; see `ebb state set-clock` and --clock-jump-max in docs/rounds.md",
+                 err);
     return kExitClockJumped;
   }
   const auto& started = round->result.start;
@@ -808,8 +865,9 @@ int ReplayCommand::Run(std::ostream& out, std::ostream& err) const {
     const absl::StatusOr<std::string> departure = ReplayRound(name, entry, state);
     if (!departure.ok()) return Fail(departure.status(), err);
     same += departure->empty() ? 1 : 0;
-    out << fmt::format("round {} at {}: {}\n", entry.round, FormatRfc3339(entry.now_s),
-                       departure->empty() ? "identical" : "DIFFERENT: " + *departure);
+    out << fmt::format(
+        "round {} at {}: {}\n", entry.round, FormatRfc3339(entry.now_s),
+        departure->empty() ? "identical" : "DIFFERENT: " + PrintableLine(*departure));
   }
   out << fmt::format("{} of {} rounds identical\n", same, rounds->size());
   out.flush();

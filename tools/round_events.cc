@@ -17,6 +17,7 @@
 #include "snapshot/text.h"
 #include "tools/json_text.h"
 #include "tools/read_input.h"
+#include "tools/read_yaml.h"
 #include "tools/rfc3339.h"
 #include "tools/settings_file.h"
 
@@ -33,6 +34,10 @@ constexpr auto kResults = std::to_array<std::string_view>(
 // A scalar as JSON, typed by YAML's core schema; a quoted one is text.
 Json ScalarJson(const YAML::Node& node) {
   if (node.Tag() == "!") return node.Scalar();
+  if (IsOctalToSome(node.Scalar())) {
+    throw YAML::RepresentationException(
+        node.Mark(), node.Scalar() + " is octal to some readers of YAML and decimal to others");
+  }
   int64_t integer = 0;
   double real = 0;
   bool boolean = false;

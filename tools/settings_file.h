@@ -28,7 +28,8 @@ namespace ebb {
 absl::StatusOr<std::string> ReadWholeFile(const std::string& path);
 
 // Calls `parse` with the document.  Errors: InvalidArgument naming the line where the
-// text is not YAML; what `parse` returns.
+// text is not YAML, a map has a key twice or a second document starts; what `parse`
+// returns.
 absl::Status ParseSettings(const std::string& file, const std::string& yaml,
                            absl::FunctionRef<absl::Status(const YAML::Node& root)> parse);
 

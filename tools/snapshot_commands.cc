@@ -17,6 +17,7 @@
 #include "tools/flag_values.h"
 #include "tools/input_flags.h"
 #include "tools/output_file.h"
+#include "tools/printable.h"
 #include "tools/progress.h"
 #include "tools/read_input.h"
 #include "tools/table.h"
@@ -109,10 +110,12 @@ int Report(const absl::Status& status, const std::string& text, const std::strin
            std::ostream& err) {
   if (absl::IsCancelled(status)) return 1;
   if (!status.ok()) {
-    err << "ebb: " << status.message() << "\n";
+    PrintMessage(std::string(status.message()), err);
     return 1;
   }
-  if (!IsStandardOutput(path)) err << "ebb: wrote " << text << " to " << path << "\n";
+  if (!IsStandardOutput(path)) {
+    PrintMessage(fmt::format("wrote {} to {}", text, Printable(path)), err);
+  }
   return 0;
 }
 
@@ -183,7 +186,7 @@ void ImportCommand::AddTo(CLI::App& app) {
 int ImportCommand::Run(std::ostream& out, std::ostream& err) const {
   const bool from_trace = openb_app->parsed();
   if (!from_trace && inputs.empty()) {
-    err << "ebb import: pass INPUT..., or openb --nodes FILE --pods FILE\n";
+    PrintMessage("pass INPUT..., or openb --nodes FILE --pods FILE", err, "ebb import");
     return 2;
   }
   std::vector<UsedFile> files;
@@ -195,7 +198,11 @@ int ImportCommand::Run(std::ostream& out, std::ostream& err) const {
   Progress progress;
   progress.Say("importing");
   std::string made;
-  const absl::Status status = WriteSnapshot(output, out, [&](ObjectSink& sink) {
+  InputWatch watch;
+  // What is printed cannot be taken back.
+  const auto again =
+      IsStandardOutput(output) ? InputWatch::ReadAgain::kNo : InputWatch::ReadAgain::kIfNeeded;
+  const auto fill = [&](ObjectSink& sink) {
     CountingSink counting(sink);
     absl::Status s;
     if (from_trace) {
@@ -207,10 +214,7 @@ int ImportCommand::Run(std::ostream& out, std::ostream& err) const {
     }
     ImportStats stats;
     // Part of a cluster is worth a snapshot too, so that nothing is judged here.
-    InputWatch watch(&counting);
-    for (size_t i = 0; i < inputs.size() && s.ok(); ++i) {
-      s = ReadInput(inputs[i], watch, stats, Parallelism::One(), limits);
-    }
+    s = watch.Read(inputs, counting, stats, Parallelism::One(), limits, again);
     made = counting.Text();
     if (watch.repeated() > 0) {
       made += fmt::format(", {} that came twice", Count(watch.repeated(), "object", "objects"));
@@ -224,7 +228,9 @@ int ImportCommand::Run(std::ostream& out, std::ostream& err) const {
       made += fmt::format(", ignored {} {}", WithCommas(objects), ignored);
     }
     return s;
-  });
+  };
+  absl::Status status = WriteSnapshot(output, out, fill);
+  if (status.ok() && watch.MustReadAgain()) status = WriteSnapshot(output, out, fill);
   progress.Done();
   return Report(status, made, output, err);
 }

@@ -5,6 +5,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <string_view>
@@ -164,10 +165,14 @@ class Rows : public Statement {
   double Amount(int column) {
     if (!Holds(column, SQLITE_FLOAT, "a real number")) return 0;
     const double value = sqlite3_column_double(get(), column);
-    if (!(value >= 0 && value <= static_cast<double>(kIntMax))) {
+    if (!(value >= 0 && value <= static_cast<double>(kCountMax))) {
       Wrong(column, absl::StrCat(value, " is no amount"));
     }
     return value;
+  }
+  void CheckWhole(int column) {
+    const double value = sqlite3_column_double(get(), column);
+    if (value != std::floor(value)) Wrong(column, absl::StrCat(value, " is not a whole number"));
   }
   std::string Text(int column) {
     return Holds(column, SQLITE_TEXT, "a text") ? Statement::Text(column) : "";
@@ -287,7 +292,18 @@ bool HasContent(const std::string& path) {
   return stat(path.c_str(), &info) == 0 && info.st_size > 0;
 }
 
+// SQLite would put a journal beside a device.
+bool IsNoFile(const std::string& path) {
+  struct stat info{};
+  return stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode);
+}
+
 }  // namespace
+
+ClusterId ClusterOf(std::string_view kube_system_uid) {
+  return ClusterId{
+      static_cast<int64_t>(XXH3_64bits(kube_system_uid.data(), kube_system_uid.size()))};
+}
 
 absl::Status SqliteState::Error(const char* doing) const {
   return absl::InvalidArgumentError(absl::StrCat(
@@ -297,6 +313,9 @@ absl::Status SqliteState::Error(const char* doing) const {
 absl::StatusOr<std::unique_ptr<SqliteState>> SqliteState::Open(const std::string& path,
                                                                const SqliteStateOptions& options) {
   std::unique_ptr<SqliteState> state(new SqliteState(path, options));
+  if (IsNoFile(path)) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": is not a regular file"));
+  }
   const bool exists = HasContent(path);
   if (!exists && (options.read_only || options.must_exist)) {
     return absl::NotFoundError(absl::StrCat(path, ": there is no such file, or it is empty"));
@@ -310,10 +329,37 @@ absl::StatusOr<std::unique_ptr<SqliteState>> SqliteState::Open(const std::string
   if (!options.read_only && sqlite3_db_readonly(state->db_, "main") == 1) {
     return absl::InvalidArgumentError(absl::StrCat(path, ": may not be written"));
   }
-  if (exists) {
-    if (absl::Status s = state->Check(); !s.ok()) return s;
+  if (!exists) return state;
+  absl::Status checked = state->Check();
+  const int error = sqlite3_extended_errcode(state->db_);
+  const bool half_written = error == SQLITE_READONLY_ROLLBACK || error == SQLITE_READONLY_RECOVERY;
+  if (!checked.ok() && options.read_only && half_written) {
+    if (absl::Status s = state->RollBack(); !s.ok()) return s;
+    checked = state->Check();
   }
+  if (!checked.ok()) return checked;
   return state;
+}
+
+absl::Status SqliteState::RollBack() {
+  sqlite3_close(std::exchange(db_, nullptr));
+  sqlite3* writer = nullptr;
+  // Whoever may write rolls back when it reads first.
+  bool done = sqlite3_open_v2(path_.c_str(), &writer, SQLITE_OPEN_READWRITE, nullptr) == SQLITE_OK;
+  sqlite3_busy_timeout(writer, 5000);
+  done = done && Number(writer, "SELECT count(*) FROM sqlite_schema").has_value();
+  sqlite3_close(writer);
+  if (!done) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        path_, ": whoever wrote it was stopped in the middle; what that left in ", path_,
+        "-journal has to be rolled back first, for which the file and its "
+        "folder must be writable: copy both elsewhere, or change that"));
+  }
+  if (sqlite3_open_v2(path_.c_str(), &db_, SQLITE_OPEN_READONLY, nullptr) != SQLITE_OK) {
+    return Error("cannot be opened");
+  }
+  sqlite3_busy_timeout(db_, 5000);
+  return absl::OkStatus();
 }
 
 SqliteState::~SqliteState() { sqlite3_close(db_); }
@@ -438,6 +484,7 @@ absl::StatusOr<SqliteState::Content> SqliteState::Read() {
     }
     if (key == "revision") content.revision = scalars.Int(1, 0, kCountMax);
     if (key == "digest") digest = scalars.Int(1, kIntMin, kIntMax);
+    if (key == "cluster") content.cluster = ClusterId{scalars.Int(1, kIntMin, kIntMax)};
   }
   Rows timers(db_, "timers", "SELECT node, uid, since_s, judged FROM timers ORDER BY node");
   while (timers.Next()) {
@@ -502,9 +549,25 @@ absl::StatusOr<SqliteState::Content> SqliteState::Read() {
   while (counters.Next()) {
     content.counters.push_back(
         {counters.Name(0), counters.Text(1), counters.Int(2, -1, kBucketMax), counters.Amount(3)});
+    // Of a histogram's buckets.
+    if (content.counters.back().bucket >= 0) counters.CheckWhole(3);
+  }
+  // A state file has the rounds that led to its state; a record's come after it.
+  Rows rounds(db_, "rounds",
+              "SELECT round, now_s, input_digest, status, decision = '' AS decision, "
+              "arguments = '' AS arguments FROM rounds ORDER BY round");
+  while (rounds.Next()) {
+    const int64_t round = rounds.Int(0, 0, kCountMax);
+    rounds.Time(1);
+    rounds.Text(2);
+    rounds.Text(3);
+    rounds.Flag(4);
+    if (rounds.Flag(5) && round > state.rounds) {
+      rounds.Wrong(0, absl::StrCat(round, " is after the last round, ", state.rounds));
+    }
   }
   for (const Rows* rows : {&scalars, &timers, &skipped, &started, &deletions, &evictions,
-                           &cooldowns, &hints, &unremovable, &counters}) {
+                           &cooldowns, &hints, &unremovable, &counters, &rounds}) {
     if (!rows->what().empty()) return Damaged(rows->what());
     if (!rows->ok()) return Error("cannot be read");
   }
@@ -563,6 +626,9 @@ absl::Status SqliteState::WriteState(const ScaleDownState& before, const ScaleDo
   scalar("limit_min_interval_s", after.limit.min_interval_s);
   scalar("resume", after.resume ? 1 : 0);
   scalar("scan_pointer", static_cast<int64_t>(after.planner.scan_pointer));
+  if (cluster_ && cluster_ != known_->cluster) {
+    scalar("cluster", static_cast<int64_t>(*cluster_));
+  }
 
   Statement erase_timer(db_, "DELETE FROM timers WHERE node = ?");
   Statement put_timer(db_, "INSERT OR REPLACE INTO timers VALUES(?, ?, ?, ?)");
@@ -693,6 +759,7 @@ absl::Status SqliteState::InTransaction(const ScaleDownState* state, const Round
   version_ = kVersion;
   if (state != nullptr) {
     known_->state = *state;
+    if (cluster_) known_->cluster = cluster_;
     ++known_->revision;
   }
   if (counters != nullptr) known_->counters = *counters;

@@ -6,9 +6,10 @@
 // questions: timers, skipped, started, deletions, evictions, cooldowns, hints,
 // unremovable, counters, rounds.  A round is one transaction.
 //
-// Errors:  one line naming the file.  A file that is no database, is another
+// Errors:  one line naming the file.  What is no regular file, is no database, is another
 //          program's, fails SQLite's own check, is of a version that is not known,
-//          holds a value that its column cannot hold, or a state that is not the one
+//          holds a value that its column cannot hold, rounds that the state does not
+//          know of, or a state that is not the one
 //          that was saved (by its digest), is refused and never written to.  A file of
 //          version 2 is read, and becomes one of today's version when it is saved.
 // Cost:    Load reads the state once; Save writes the rows that differ from the state
@@ -38,11 +39,17 @@ namespace ebb {
 struct SqliteStateOptions {
   // How many rounds are kept; older ones are dropped.  0: all.
   int64_t rounds_max = 100;
-  // The file must exist and is only read.
+  // The file must exist and is only read.  What a process that was stopped in the middle of
+  // writing it left in a journal is rolled back all the same: it never happened.
   bool read_only = false;
   // As read_only asks, to be written.
   bool must_exist = false;
 };
+
+// A cluster as a number, made of the UID of its namespace kube-system: that is as old as
+// the cluster, and no other has it.
+enum class ClusterId : int64_t {};
+ClusterId ClusterOf(std::string_view kube_system_uid);
 
 class SqliteState final : public StateStore {
  public:
@@ -62,6 +69,12 @@ class SqliteState final : public StateStore {
   absl::Status Append(const RoundRecord& round);
   // Sets the state alone.
   absl::Status SaveState(const ScaleDownState& state);
+  // Which cluster the state is of, where that was told.
+  [[nodiscard]] std::optional<ClusterId> cluster() const {
+    return known_ ? known_->cluster : std::nullopt;
+  }
+  // The next Save remembers it.
+  void SetCluster(ClusterId cluster) { cluster_ = cluster; }
   // Adds to one counter and leaves all else alone.  A file without rounds, or of an
   // earlier version, stays as it is.
   absl::Status Count(const StoredCounter& more);
@@ -80,12 +93,15 @@ class SqliteState final : public StateStore {
     std::optional<ScaleDownState> state;
     std::vector<StoredCounter> counters;
     int64_t revision = 0;  // Goes up with every change of the state.
+    std::optional<ClusterId> cluster;
   };
 
   SqliteState(std::string path, SqliteStateOptions options)
       : path_(std::move(path)), options_(options) {}
 
   absl::Status Check();
+  // Undoes what a process that was stopped in the middle left of its last transaction.
+  absl::Status RollBack();
   absl::Status CheckVersion();
   // Makes them what this version knows.  REQUIRES: in a transaction that writes.
   absl::Status PrepareTables();
@@ -108,6 +124,7 @@ class SqliteState final : public StateStore {
   sqlite3* db_ = nullptr;
   int64_t version_ = 0;  // Of the file's tables; 0: it has none yet.
   std::optional<Content> known_;
+  std::optional<ClusterId> cluster_;
   bool overtaken_ = false;  // Somebody saved after Load.
 };
 

@@ -59,26 +59,10 @@ int StandardOutput::Finish(int code, std::ostream& err) {
   const int error = buffer_->Close();
   if (error == 0) return code;
   if (error != EPIPE) {
-    err << "ebb: standard output: " << std::generic_category().message(error) << "\n";
+    PrintMessage("standard output: " + std::generic_category().message(error), err);
   }
   return code == 2 ? 2 : 1;
 }
-
-namespace {
-
-// `text` without what Printable escapes.  Backslashes stay single: they may be escapes.
-std::string PrintableOnce(std::string_view text) {
-  std::string result;
-  while (true) {
-    const size_t end = std::min(text.find('\\'), text.size());
-    result += Printable(text.substr(0, end));
-    if (end == text.size()) return result;
-    result += '\\';
-    text.remove_prefix(end + 1);
-  }
-}
-
-}  // namespace
 
 class StandardError::Buffer : public std::streambuf {
  public:
@@ -88,17 +72,26 @@ class StandardError::Buffer : public std::streambuf {
   int_type overflow(int_type next) override {
     if (traits_type::eq_int_type(next, traits_type::eof())) return traits_type::not_eof(next);
     const char c = traits_type::to_char_type(next);
-    line_ += c;
-    if (c == '\n') Flush();
+    Put({&c, 1});
     return next;
+  }
+  std::streamsize xsputn(const char* text, std::streamsize size) override {
+    Put({text, static_cast<size_t>(size)});
+    return size;
   }
 
  private:
+  // A line ends where what is written at a time ends with one.
+  void Put(std::string_view text) {
+    line_ += text;
+    if (text.ends_with('\n')) Flush();
+  }
+
   // Who cannot be told of an error cannot be told that.
   void Flush() {
     const bool whole = line_.ends_with('\n');
     if (whole) line_.pop_back();
-    std::string text = PrintableOnce(line_);
+    std::string text = PrintableLine(line_);
     if (whole) text += '\n';
     WriteAll(STDERR_FILENO, text);
     line_.clear();

@@ -41,7 +41,8 @@ class StandardOutput {
 
 // Standard error for people: a line at a time, and whatever it quotes from a file or a
 // command line, no control character and nothing that is not UTF-8 reaches a terminal
-// (printable.h).  Text that was made printable before is left as it is.
+// (printable.h).  Text that was made printable before is left as it is.  A line ends only
+// with the end of what is written at a time: a newline within that is shown as \n.
 class StandardError {
  public:
   StandardError();

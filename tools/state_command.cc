@@ -23,7 +23,7 @@ namespace ebb {
 namespace {
 
 int Fail(const absl::Status& status, std::ostream& err) {
-  err << "ebb: " << status.message() << "\n";
+  PrintMessage(std::string(status.message()), err);
   return 1;
 }
 

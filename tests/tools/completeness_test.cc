@@ -226,19 +226,130 @@ TEST_F(CompletenessTest, APodThatSelectsNamespacesByLabelsKeepsItsNodeWhereTheyA
   EXPECT_THAT(LoadItems(items), IsEmpty());
 }
 
-TEST_F(CompletenessTest, AnObjectThatComesTwiceInOneVersionIsOneObject) {
+Json Stamped(Json object, const char* uid, const char* version) {
+  object["metadata"]["uid"] = uid;
+  object["metadata"]["resourceVersion"] = version;
+  return object;
+}
+
+TEST_F(CompletenessTest, AnObjectThatComesTwiceWithTheSameContentIsOneObject) {
   std::vector<Json> items = Whole();
-  Json twice = Pod("shop", "twice", "b");
-  twice["metadata"]["resourceVersion"] = "7";
-  items.push_back(twice);
-  items.push_back(twice);
+  items.push_back(Stamped(Pod("shop", "twice", "b"), "u", "7"));
+  items.push_back(items.back());
   EXPECT_THAT(LoadItems(items), IsEmpty());
   EXPECT_EQ(cluster_->snapshot.placed_pods(), 4u);
-  items.back()["metadata"]["resourceVersion"] = "8";
-  EXPECT_THAT(LoadItems(items), ElementsAre("ObjectsInTwoVersions"));
-  EXPECT_THAT(Message(), HasSubstr("Pod shop/twice"));
-  items.back()["metadata"].erase("resourceVersion");
+  // A version that changed nothing that a decision reads.
+  items.back() = Stamped(Pod("shop", "twice", "b"), "u", "8");
+  items.back()["metadata"]["managedFields"] = {{{"manager", "kubelet"}}};
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+  EXPECT_EQ(cluster_->snapshot.placed_pods(), 4u);
+  // Without versions nothing tells that it is one.
+  for (size_t i = items.size() - 2; i < items.size(); ++i) {
+    items[i] = Pod("shop", "twice", "b");
+  }
   EXPECT_THAT(LoadItems(items), ElementsAre(HasSubstr("Pod shop/twice: occurs twice")));
+}
+
+// Two clusters with the same names were planned as one.
+TEST_F(CompletenessTest, AnObjectWithTwoUidsIsRefusedWhateverItsVersionAndKind) {
+  for (const Json& object :
+       {Node("c"), Pod("shop", "web-1", "a"), Object("v1", "Namespace", "kube-system"),
+        Object("apps/v1", "ReplicaSet", "web", "shop"),
+        Object("policy/v1", "PodDisruptionBudget", "web", "shop"),
+        Object("v1", "PersistentVolume", "disk")}) {
+    for (const char* version : {"7", "8", ""}) {
+      for (const bool assume_complete : {false, true}) {
+        std::vector<Json> items = Whole();
+        items.push_back(Stamped(object, "uid-1", "7"));
+        items.push_back(Stamped(object, "uid-2", version));
+        EXPECT_THAT(LoadItems(items, {.assume_complete = assume_complete}),
+                    ElementsAre(::testing::AllOf(
+                        HasSubstr("comes twice with different UIDs, uid-1 and uid-2: dumps of two "
+                                  "clusters or of two moments are mixed"),
+                        HasSubstr(object["metadata"]["name"]))))
+            << object;
+      }
+    }
+  }
+}
+
+TEST_F(CompletenessTest, OneVersionWithTwoContentsIsRefused) {
+  std::vector<Json> items = Whole();
+  items.push_back(Stamped(Pod("shop", "twice", "a"), "u", "7"));
+  items.push_back(Stamped(Pod("shop", "twice", "b"), "u", "7"));
+  for (const bool assume_complete : {false, true}) {
+    EXPECT_THAT(LoadItems(items, {.assume_complete = assume_complete}),
+                ElementsAre(HasSubstr("Pod shop/twice: comes twice with the same resourceVersion, "
+                                      "7, and different content")));
+  }
+}
+
+TEST_F(CompletenessTest, TwoVersionsOfTwoListsAreRefusedInAnyOrder) {
+  std::vector<Json> items = Whole();
+  items.push_back(Stamped(Pod("shop", "twice", "a"), "u", "7"));
+  items.push_back(Stamped(Pod("shop", "twice", "b"), "u", "10"));
+  const auto refused = ElementsAre(::testing::AllOf(
+      HasSubstr("Pod shop/twice: comes twice with different content, of resourceVersion "),
+      HasSubstr("dumps of two moments are mixed; pass one dump")));
+  EXPECT_THAT(LoadItems(items, {.assume_complete = true}), refused);
+  std::swap(items.back(), items[items.size() - 2]);
+  EXPECT_THAT(LoadItems(items), refused);
+  // Of two inputs one may be an object alone.
+  const auto list = [](const std::vector<Json>& of) {
+    return Json{{"apiVersion", "v1"}, {"kind", "List"}, {"items", of}}.dump();
+  };
+  const Json alone = items.back();
+  items.pop_back();
+  cluster_ = LoadCluster(
+      std::vector<std::string>{Put("all.json", list(items)), Put("alone.json", alone.dump())}, {});
+  EXPECT_THAT(std::string(cluster_.status().message()), HasSubstr("two moments are mixed"));
+}
+
+// must-gather writes a pod into its list and, seconds later, into a file of its own.
+TEST_F(CompletenessTest, OfTwoVersionsInOneFolderTheNewerIsTakenWhicheverIsReadFirst) {
+  for (const char* file : {"0-before.yaml", "z-behind.yaml"}) {
+    for (const bool alone_is_newer : {false, true}) {
+      fs::remove_all(folder_ / "mg");
+      std::vector<Json> items = Whole();
+      items.push_back(Stamped(Pod("shop", "twice", alone_is_newer ? "a" : "b"), "u",
+                              alone_is_newer ? "9" : "10"));
+      Put("mg/all.json", Json{{"apiVersion", "v1"}, {"kind", "List"}, {"items", items}}.dump());
+      Put(std::string("mg/") + file, Stamped(Pod("shop", "twice", alone_is_newer ? "b" : "a"), "u",
+                                             alone_is_newer ? "10" : "9")
+                                         .dump());
+      EXPECT_THAT(Load((folder_ / "mg").string()), ElementsAre("ObjectsInTwoVersions"));
+      ASSERT_TRUE(cluster_.ok());
+      EXPECT_THAT(Message(), HasSubstr("the newer was taken: Pod shop/twice"));
+      const ClusterSnapshot& snapshot = cluster_->snapshot;
+      EXPECT_EQ(snapshot.placed_pods(), 4u);
+      const PodId pod = *snapshot.catalog().FindPod("shop", "twice");
+      EXPECT_EQ(snapshot.catalog().NodeName(snapshot.NodeOf(pod)), "b") << file << alone_is_newer;
+    }
+  }
+  // What cannot be compared is not guessed.
+  Put("mg/z-behind.yaml", Stamped(Pod("shop", "twice", "b"), "u", "abc").dump());
+  EXPECT_THAT(Load((folder_ / "mg").string()), ElementsAre(HasSubstr("two moments are mixed")));
+}
+
+TEST_F(CompletenessTest, PodsThatTwoBudgetsSelectAreTold) {
+  std::vector<Json> items = Whole();
+  items.pop_back();
+  for (size_t i = 2; i < 5; ++i) items[i]["metadata"]["labels"] = {{"app", "web"}};
+  for (const char* ns : {"shop", "kube-system"}) {
+    for (const char* name : {"one", "two"}) {
+      items.push_back(Object("policy/v1", "PodDisruptionBudget", name, ns));
+      items.back()["spec"]["selector"]["matchLabels"] = {{"app", "web"}};
+      EXPECT_THAT(LoadItems(items), items.size() < 8
+                                        ? testing::Matcher<std::vector<std::string>>(IsEmpty())
+                                        : ElementsAre("PodsWithSeveralBudgets"));
+    }
+  }
+  // A DaemonSet's pods are not evicted.
+  EXPECT_THAT(Message(),
+              ::testing::AllOf(HasSubstr("1 pod is selected by more than one"),
+                               HasSubstr("eviction API refuses"), testing::EndsWith(": shop/web")));
+  EXPECT_THAT(LoadItems(items, {.assume_complete = true}), ElementsAre("PodsWithSeveralBudgets"));
+  EXPECT_THAT(LoadItems(items, {.use = InputUse::kFilter}), IsEmpty());
 }
 
 TEST_F(CompletenessTest, AFolderOfClusterInfoDumpIsReadToTheBottom) {

@@ -1495,6 +1495,197 @@ class ReplayTest(RoundBase):
         self.assertIn("is a state file", self.ebb("replay", self.path("state.db"), code=1)[1])
 
 
+class MessageTest(EbbTest):
+    """Whatever a message quotes, it is one line, and no other line can be written with it."""
+
+    FORGED = "x\nebb: wrote 9 nodes to all.json\x1b[2J\u202e"
+
+    def assert_not_forged(self, *words, code=1):
+        err = self.ebb(*words, code=code)[1]
+        self.assertNotEqual(err, "")
+        for line in err.splitlines():
+            self.assertFalse(line.startswith("ebb: wrote"), err)
+        for hidden in ["\x1b", "\u202e", "\r"]:
+            self.assertNotIn(hidden, err)
+        return err
+
+    def test_names_of_files_and_values_of_flags_forge_no_line(self):
+        dump = self.dump(SMALL)
+        bad = self.write(self.FORGED.replace("/", ""), "not: [a dump")
+        self.assert_not_forged("plan", self.path("no\nebb: wrote it"))
+        for words in [("plan", bad), ("import", bad), ("filter", bad, "--pod", "a/b"),
+                      ("replay", bad), ("state", "show", bad),
+                      ("plan", dump, "--node-groups", bad),
+                      ("plan", dump, "--state", self.path("s.db"), "--events", bad)]:
+            self.assert_not_forged(*words)
+        for flag in ["--now", "--candidate-order", "-o", "--scale-down-utilization-threshold",
+                     "--nodes", "--threads", "--max-input-bytes", "--" + self.FORGED]:
+            self.assert_not_forged("plan", dump, flag, self.FORGED, code=2)
+        self.assert_not_forged("plan", dump, "--explain", self.FORGED)
+        self.assert_not_forged(self.FORGED, code=2)
+        self.assert_not_forged("help", self.FORGED, code=2)
+
+    def test_texts_of_objects_forge_no_line(self):
+        forged = self.FORGED
+        budget = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget",
+                  "metadata": {"name": "b", "namespace": "default"}}
+        expressions = [{"key": forged, "operator": forged, "values": [forged]}]
+        for bad in [
+                node("d") | {"metadata": {"name": "d", "creationTimestamp": forged}},
+                node(forged), pod(forged, "a"), pod("r", forged), node("d", cpu=forged),
+                node("d") | {"status": {"allocatable": {forged: "x"}}},
+                budget | {"spec": {"selector": {"matchExpressions": expressions}}},
+                budget | {"apiVersion": "v1"},
+                {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x", forged: 1,
+                                                                 "labels": {forged: 5}}}]:
+            self.assert_not_forged("plan", self.dump(SMALL + [bad]))
+
+    def test_settings_forge_no_line(self):
+        dump = self.dump(SMALL)
+        quoted = json.dumps(self.FORGED)
+        for text in [f"{quoted}: 1", f"nodeGroups: [{{{quoted}: 1}}]",
+                     f"nodeGroups: [{{name: {quoted}, minSize: x}}]",
+                     f"nodeGroups: [{{name: a, minSize: {quoted}}}]"]:
+            groups = self.write("groups.yaml", text)
+            self.assert_not_forged("plan", dump, "--node-groups", groups)
+        state = self.path("state.db")
+        for text in [f"{quoted}: 1", f"scaleUps: [{{{quoted}: 1}}]",
+                     f"scaleUps: [{{group: a, at: {quoted}}}]",
+                     f"recentEvictions: [{{pod: {{apiVersion: v1, kind: Pod, metadata: "
+                     f"{{name: {quoted}}}}}}}]"]:
+            events = self.write("events.yaml", text)
+            self.assert_not_forged("plan", dump, "--state", state, "--events", events)
+        events = self.write("events.yaml", f"unreadyNodes: [{quoted}]")
+        self.assert_not_forged("plan", dump, "--state", state, "--events", events, code=0)
+
+    def test_data_shows_what_hides_and_keeps_its_value(self):
+        zone = "a\u202eb\u00ad\U000e0041"
+        one = node("c")
+        one["metadata"]["labels"]["topology.kubernetes.io/zone"] = zone
+        dump = self.dump(SMALL[:2] + [one] + SMALL[3:])
+        for form in ["json", "yaml"]:
+            out = self.ebb("plan", dump, "-o", form)[0]
+            self.assertIn("\\u202e", out)
+            self.assertNotIn("\u202e", out)
+            if form == "json":
+                self.assertEqual(json.loads(out)["remove"][0]["zone"], zone)
+
+
+class ContradictionTest(EbbTest):
+
+    def test_dumps_of_two_clusters_are_refused_whatever_is_assumed(self):
+        def stamped(item, cluster):
+            item = json.loads(json.dumps(item))
+            item["metadata"] |= {"uid": f"{cluster}-{item['metadata']['name']}",
+                                 "resourceVersion": "7"}
+            return item
+        one = self.dump([stamped(item, "one") for item in SMALL], "one.json")
+        two = self.dump([stamped(item, "two") for item in SMALL], "two.json")
+        for words in [("plan", one, two), ("plan", two, one, "--assume-complete"),
+                      ("plan", one, two, "--state", self.path("s.db")),
+                      ("import", one, two, "-o", self.path("all.pb")),
+                      ("filter", one, two, "--pod", "default/p")]:
+            err = self.ebb(*words, code=1)[1]
+            self.assertIn("Node a: comes twice with different UIDs", err)
+            self.assertIn("one-a", err)
+            self.assertIn("two-a", err)
+        self.ebb("plan", one, one)
+
+    def test_keys_that_come_twice_are_refused_with_their_line(self):
+        dump = self.dump(SMALL)
+        for text, line in [("nodeGroups: [{name: ng, minSize: 1}]\nnodeGroups: []\n", 2),
+                           ("nodeGroups:\n- name: ng\n  minSize: 3\n  minSize: 0\n", 4),
+                           ("nodeGroups:\n- name: ng\n  nodeSelector:\n    a: b\n    a: c\n", 5)]:
+            groups = self.write("groups.yaml", text)
+            err = self.ebb("plan", dump, "--node-groups", groups, code=1)[1]
+            self.assertIn(f"line {line}: ", err)
+            self.assertIn("occurs twice in one map", err)
+        groups = self.write("groups.yaml", "nodeGroups: []\n---\nnodeGroups: [{name: ng}]\n")
+        self.assertIn("a second document", self.ebb("plan", dump, "--node-groups", groups, code=1)[1])
+        groups = self.write("groups.yaml", "nodeGroups: [{name: ng, minSize: 010}]\n")
+        self.assertIn("is not a number of nodes",
+                      self.ebb("plan", dump, "--node-groups", groups, code=1)[1])
+        groups = self.write("groups.yaml", "---\n# none\n---\nnodeGroups: [{name: ng}]\n...\n")
+        self.ebb("plan", dump, "--node-groups", groups)
+        events = self.write("events.yaml", "unreadyNodes: [a]\nunreadyNodes: [b]\n")
+        err = self.ebb("plan", dump, "--state", self.path("s.db"), "--events", events, code=1)[1]
+        self.assertIn("line 2: unreadyNodes occurs twice in one map", err)
+
+    def test_a_pod_of_two_budgets_is_told_and_explained(self):
+        labelled = pod("p", "a")
+        labelled["metadata"]["labels"] = {"app": "p"}
+        budgets = [{"apiVersion": "policy/v1", "kind": "PodDisruptionBudget",
+                    "metadata": {"name": name, "namespace": "default"},
+                    "spec": {"selector": {"matchLabels": {"app": "p"}}},
+                    "status": {"disruptionsAllowed": 1}} for name in ["one", "two"]]
+        dump = self.dump(SMALL[:3] + [labelled, SMALL[4]] + budgets)
+        plan = self.ebb_json("plan", dump, "--assume-complete", "--now", START)
+        codes = [warning["code"] for warning in plan["summary"]["warnings"]]
+        self.assertEqual(codes, ["PodsWithSeveralBudgets"])
+        self.assertIn("default/p", plan["summary"]["warnings"][0]["message"])
+        # What the autoscaler would decide stays what it is.
+        self.assertEqual([removal["node"] for removal in plan["remove"]], ["c", "a"])
+        self.assertIn("2 budgets select it", self.ebb("plan", dump, "--explain", "a")[0])
+        pods = self.explain_json(dump, "--explain", "a")[0]["pods"]
+        self.assertEqual(pods[0]["selectedBy"], ["one", "two"])
+
+    def test_the_state_of_another_cluster_is_refused_or_told(self):
+        def cluster(uid, suffix=""):
+            items = [node(name, uid=f"uid-{name}{suffix}") for name in "abc"] + SMALL[3:]
+            if uid:
+                items.append({"apiVersion": "v1", "kind": "Namespace",
+                              "metadata": {"name": "kube-system", "uid": uid}})
+            return self.dump(items)
+        state = self.path("state.db")
+        words = ["--state", state, "--assume-complete", "-o", "json", "--now"]
+        self.ebb("plan", cluster("one"), *words, at(0))
+        self.ebb("plan", cluster("one"), *words, at(10))
+        with open(state, "rb") as file:
+            before = file.read()
+        err = self.ebb("plan", cluster("two"), *words, at(20), code=1)[1]
+        self.assertIn("is the state of another cluster", err)
+        with open(state, "rb") as file:
+            self.assertEqual(file.read(), before)
+        self.ebb("plan", cluster("one"), *words, at(20))
+        # Without namespaces the nodes tell: all came back under other UIDs.
+        os.remove(state)
+        self.assertNotIn("another cluster", self.ebb("plan", cluster(""), *words, at(0))[1])
+        self.assertNotIn("another cluster", self.ebb("plan", cluster(""), *words, at(10))[1])
+        out, err = self.ebb("plan", cluster("", "-new"), *words, at(20))
+        self.assertIn("seems to be of another cluster", err)
+        codes = [warning["code"] for warning in json.loads(out)["summary"]["warnings"]]
+        self.assertIn("StateOfAnotherCluster", codes)
+
+    def test_files_that_are_none_and_names_that_are_empty_are_refused(self):
+        dump = self.dump(SMALL)
+        for words in [("plan", dump, "--state", "/dev/full"),
+                      ("plan", dump, "--state", self.path("s.db"), "--record", "/dev/full"),
+                      ("replay", "/dev/full"), ("state", "show", "/dev/full")]:
+            self.assertIn("/dev/full: is not a regular file", self.ebb(*words, code=1)[1])
+        self.assertFalse(os.path.exists("/dev/full-journal"))
+        for words in [("gen", "uniform", "--nodes", "1", "-o", ""), ("import", dump, "-o", ""),
+                      ("import", dump, "--output="), ("plan", ""), ("plan", dump, "--state", ""),
+                      ("plan", dump, "--node-groups", ""), ("replay", ""), ("state", "show", ""),
+                      ("plan", dump, "--state", self.path("s.db"), "--metrics", "")]:
+            self.assertEqual(self.ebb(*words, code=2)[0], "", words)
+
+    def test_a_record_whose_writer_was_killed_is_replayed(self):
+        dump, record = self.dump(SMALL), self.path("record.db")
+        for second in (0, 10):
+            self.ebb("plan", dump, "--state", self.path("state.db"), "--record", record,
+                     "--now", at(second))
+        child = os.fork()
+        if child == 0:
+            database = sqlite3.connect(record, isolation_level=None)
+            for sql in ["PRAGMA cache_size = 5", "BEGIN", "UPDATE rounds SET now_s = 1",
+                        "CREATE TABLE filler(x)"] + ["INSERT INTO filler VALUES(randomblob(9000))"] * 99:
+                database.execute(sql)
+            os._exit(0)
+        os.waitpid(child, 0)
+        self.assertTrue(os.path.exists(record + "-journal"))
+        self.assertIn("2 of 2 rounds identical", self.ebb("replay", record)[0])
+
+
 if __name__ == "__main__":
     EBB = os.path.abspath(sys.argv.pop(1))
     unittest.main()

@@ -73,6 +73,45 @@ TEST(ReadJsonTest, ItemsMayComeBeforeTheKindThatTheyTakeFromTheirList) {
   }
 }
 
+TEST(ReadJsonTest, WhatTellsAnObjectMayNotComeTwice) {
+  const std::string pod = R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{})";
+  for (const char* twice :
+       {R"("kind":"Node")", R"("apiVersion":"v2")", R"("metadata":{"name":"q"})",
+        R"("spec":{"nodeName":"n"})", R"("status":{},"status":{})"}) {
+    const std::string object = pod + "," + twice + "}";
+    EXPECT_THAT(ReadText(object).error, HasSubstr("occurs twice in one object")) << object;
+    EXPECT_THAT(ReadText(R"({"apiVersion":"v1","kind":"List","items":[)" + object + "]}").error,
+                HasSubstr("occurs twice in one object"))
+        << object;
+  }
+  // What would have been passed over as another kind.
+  EXPECT_THAT(ReadText(R"([{"apiVersion":"v1","kind":"ConfigMap","kind":"Node"}])").error,
+              HasSubstr("kind: occurs twice in one object"));
+  EXPECT_THAT(ReadText(R"({"kind":"List","items":[],"items":[)" + NodeJson("a") + "]}").error,
+              HasSubstr("items occurs twice in one object"));
+}
+
+// A budget that nobody counted.
+TEST(ReadJsonTest, AKindOfOursInAnotherSpellingOrGroupIsRefused) {
+  const auto error = [](const std::string& version, const std::string& kind) {
+    return ReadText(R"([{"apiVersion":")" + version + R"(","kind":")" + kind +
+                    R"(","metadata":{"name":"b"}}])")
+        .error;
+  };
+  EXPECT_THAT(error("v1", "PodDisruptionBudget"),
+              HasSubstr("kind: \"PodDisruptionBudget\" of apiVersion \"v1\" is not one of "
+                        "Kubernetes; PodDisruptionBudget of policy is"));
+  EXPECT_THAT(error("policy/v1", "podDisruptionBudget"), HasSubstr("is not one of Kubernetes"));
+  EXPECT_THAT(error("policy", "PodDisruptionBudget"), HasSubstr("is not one of Kubernetes"));
+  EXPECT_THAT(error("core/v1", "Pod"), HasSubstr("Pod of v1 is"));
+  EXPECT_THAT(error("storage.k8s.io/v1", "CsiNode"), HasSubstr("CSINode of storage.k8s.io is"));
+  // Others may call theirs the same.
+  EXPECT_EQ(error("batch.volcano.sh/v1alpha1", "Job"), "");
+  EXPECT_EQ(error("longhorn.io/v1beta2", "Node"), "");
+  EXPECT_EQ(error("apps/v1", "Deployment"), "");
+  EXPECT_EQ(error("policy/v1beta1", "PodDisruptionBudget"), "");
+}
+
 TEST(ReadJsonTest, AnItemsOwnKindWinsOverItsLists) {
   const Read read =
       ReadText(R"({"kind":"PodList","apiVersion":"v1","items":[)" + NodeJson("a") + "]}");

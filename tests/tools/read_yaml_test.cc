@@ -112,7 +112,6 @@ TEST(ReadYamlTest, QuotedScalarsAreStringsAndPlainOnesFollowTheCoreSchema) {
 TEST(ReadYamlTest, PlainNumbersBecomeJsonNumbers) {
   EXPECT_EQ(Cpu("4"), "Node name=[n] allocatable=[cpu]:4000");
   EXPECT_EQ(Cpu("+4"), "Node name=[n] allocatable=[cpu]:4000");
-  EXPECT_EQ(Cpu("007"), "Node name=[n] allocatable=[cpu]:7000");
   EXPECT_EQ(Cpu(".5"), "Node name=[n] allocatable=[cpu]:500");
   EXPECT_EQ(Cpu("5."), "Node name=[n] allocatable=[cpu]:5000");
   EXPECT_EQ(Cpu("1.50"), "Node name=[n] allocatable=[cpu]:1500");
@@ -122,6 +121,40 @@ TEST(ReadYamlTest, PlainNumbersBecomeJsonNumbers) {
   EXPECT_EQ(Cpu("100m"), "Node name=[n] allocatable=[cpu]:100");
   EXPECT_EQ(Cpu("-4"), "dump.yaml: Node n: status.allocatable.cpu: \"-4\" is negative");
   EXPECT_EQ(Cpu(".inf"), "dump.yaml: Node n: status.allocatable.cpu: \".inf\" is not a quantity");
+}
+
+TEST(ReadYamlTest, ANumberThatKubectlTakesForOctalIsRefused) {
+  for (const char* number : {"010", "007", "-010", "+08", "00"}) {
+    EXPECT_THAT(Cpu(number),
+                ::testing::AllOf(HasSubstr("dump.yaml: line "),
+                                 HasSubstr(std::string(number) + " is octal to some")));
+  }
+  EXPECT_EQ(Cpu("\"010\""), "Node name=[n] allocatable=[cpu]:10000");
+  EXPECT_EQ(Cpu("0"), "Node name=[n] allocatable=[cpu]:0");
+  EXPECT_EQ(Cpu("0.5"), "Node name=[n] allocatable=[cpu]:500");
+}
+
+TEST(ReadYamlTest, AValueIsWhatItsTagSaysOrRefused) {
+  EXPECT_EQ(Cpu("!!int 4"), "Node name=[n] allocatable=[cpu]:4000");
+  EXPECT_EQ(Cpu("!!float 1.5"), "Node name=[n] allocatable=[cpu]:1500");
+  EXPECT_EQ(Cpu("!!null null"), "Node name=[n]");
+  for (const char* value : {"!!null 1", "!!int 1.5", "!!int x", "!!bool 1", "!!float true",
+                            "!!map 1", "!!seq 1", "!!int {}", "!!map []", "!!seq {}"}) {
+    EXPECT_THAT(Cpu(value), HasSubstr("dump.yaml: line ")) << value;
+  }
+}
+
+TEST(ReadYamlTest, AKeyThatAMapHasTwiceIsRefusedWithItsLine) {
+  EXPECT_EQ(ReadText("kind: Pod\nmetadata: {name: a}\nkind: Node\n").error,
+            "dump.yaml: line 3, column 1: is not YAML that can be read: the key \"kind\" occurs "
+            "twice in one map");
+  EXPECT_THAT(Labels("    a: x\n    b: y\n    \"a\": z\n"),
+              HasSubstr("the key \"a\" occurs twice"));
+  // In two maps it is no other's key.
+  EXPECT_EQ(ReadText("- kind: Namespace\n  metadata: {name: a}\n"
+                     "- kind: Namespace\n  metadata: {name: b}\n")
+                .error,
+            "");
 }
 
 TEST(ReadYamlTest, TextsMayHoldWhatJsonMustEscape) {

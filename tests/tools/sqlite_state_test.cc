@@ -468,6 +468,92 @@ TEST_F(SqliteStateTest, DamagedFileIsRefusedAndKept) {
   EXPECT_EQ(Bytes(), bytes);
 }
 
+TEST_F(SqliteStateTest, WhatIsNoRegularFileIsRefusedAndNoJournalLiesBesideIt) {
+  for (const bool read_only : {false, true}) {
+    const auto opened = SqliteState::Open("/dev/full", {.read_only = read_only});
+    ASSERT_FALSE(opened.ok());
+    EXPECT_EQ(opened.status().message(), "/dev/full: is not a regular file");
+  }
+  EXPECT_NE(access("/dev/full-journal", F_OK), 0);
+  EXPECT_FALSE(SqliteState::Open(testing::TempDir(), {}).ok());
+}
+
+TEST_F(SqliteStateTest, CountersAndRoundsAreHeldToWhatTheyMayBe) {
+  const char* const kChanges[] = {
+      "UPDATE counters SET value = -1.0",
+      "UPDATE counters SET value = 1e300",
+      "UPDATE counters SET value = 0.5 WHERE bucket >= 0",
+      "UPDATE counters SET bucket = -2",
+      "UPDATE counters SET name = ''",
+      "UPDATE counters SET value = NULL",
+      "UPDATE rounds SET now_s = -5",
+      "UPDATE rounds SET now_s = 'x'",
+      "UPDATE rounds SET round = 8",
+      "UPDATE rounds SET round = -1",
+      "UPDATE rounds SET status = NULL",
+      "UPDATE rounds SET decision = NULL",
+      "UPDATE rounds SET input_digest = x'00'",
+  };
+  for (const char* change : kChanges) {
+    Remove();
+    ASSERT_TRUE(Open()
+                    ->Save(Everything(), {.round = 7, .now_s = 1234, .status = "s"},
+                           {{"total", "label", -1, 2}, {"seconds", "plan", 3, 2}})
+                    .ok());
+    ASSERT_TRUE(Open()->Load().ok());
+    sqlite3* db = nullptr;
+    sqlite3_open(path_.c_str(), &db);
+    ASSERT_EQ(sqlite3_exec(db, change, nullptr, nullptr, nullptr), SQLITE_OK) << change;
+    sqlite3_close(db);
+    const auto loaded = Open()->Load();
+    EXPECT_FALSE(loaded.ok()) << change;
+    EXPECT_NE(loaded.status().message().find("table "), std::string::npos) << loaded.status();
+  }
+}
+
+// "attempt to write a readonly database".
+TEST_F(SqliteStateTest, WhatAKilledWriterLeftIsRolledBackForAReader) {
+  ASSERT_TRUE(Open()->Save(Everything(), {.round = 7, .now_s = 1234, .status = "s"}, {}).ok());
+  const pid_t child = fork();
+  if (child == 0) {
+    sqlite3* db = nullptr;
+    sqlite3_open(path_.c_str(), &db);
+    // A cache of few pages, so that pages reach the file before the end.
+    sqlite3_exec(db,
+                 "PRAGMA cache_size = 5; BEGIN; UPDATE timers SET since_s = 1; "
+                 "CREATE TABLE filler(x); "
+                 "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 500) "
+                 "INSERT INTO filler SELECT randomblob(1000) FROM c",
+                 nullptr, nullptr, nullptr);
+    _exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_EQ(access((path_ + "-journal").c_str(), F_OK), 0) << "the journal is hot";
+  const auto opened = SqliteState::Open(path_, {.read_only = true});
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  const auto loaded = (*opened)->Load();
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  ExpectEqual(**loaded, Everything());
+}
+
+TEST_F(SqliteStateTest, TheClusterIsRememberedOnceItWasTold) {
+  auto state = Open();
+  ASSERT_TRUE(state->Load().ok());
+  EXPECT_FALSE(state->cluster().has_value());
+  state->SetCluster(ClusterOf("uid-1"));
+  ASSERT_TRUE(state->Save(Everything(), {.round = 7, .now_s = 1234, .status = "s"}, {}).ok());
+  state = Open();
+  ASSERT_TRUE(state->Load().ok());
+  EXPECT_EQ(state->cluster(), ClusterOf("uid-1"));
+  EXPECT_NE(state->cluster(), ClusterOf("uid-2"));
+  ScaleDownState next = Everything();
+  next.rounds = 8;
+  ASSERT_TRUE(state->Save(next, {.round = 8, .now_s = 1235, .status = "s"}, {}).ok());
+  ASSERT_TRUE(state->Load().ok());
+  EXPECT_EQ(state->cluster(), ClusterOf("uid-1"));
+}
+
 TEST_F(SqliteStateTest, ReadOnlyNeedsAFile) {
   EXPECT_EQ(SqliteState::Open(path_, {.read_only = true}).status().code(),
             absl::StatusCode::kNotFound);
