@@ -7,6 +7,7 @@
 #include <limits>
 #include <optional>
 #include <span>
+#include <tuple>
 #include <variant>
 
 #include "absl/strings/str_cat.h"
@@ -428,15 +429,13 @@ class InputWatch::Judgement {
     if (watch_.workloads_.empty()) return;
     const auto pods = PodsByController();
     std::vector<std::string> daemon_sets;  // Without any.
-    std::vector<std::string> others;
     int64_t missing = 0;
     int64_t counted = 0;
     std::string first;
     for (const Workload& workload : watch_.workloads_) {
       if (IsYoung(workload)) continue;
       const std::string_view kind = KindName(workload.kind);
-      const auto found = pods.find(ControllerKey(kind, workload.namespace_name, workload.name));
-      const int64_t there = found == pods.end() ? 0 : found->second;
+      const int64_t there = PodsOf(workload, pods);
       const std::string name = absl::StrCat(workload.namespace_name, "/", workload.name);
       if (there == 0 && workload.kind == objects::ControllerKind::kDaemonSet) {
         daemon_sets.push_back(name);
@@ -547,27 +546,40 @@ class InputWatch::Judgement {
   }
 
  private:
-  // Pods that neither have ended nor are left out, by ControllerKey().
-  [[nodiscard]] absl::flat_hash_map<std::string, int64_t> PodsByController() const {
+  using ControllerPods =
+      absl::flat_hash_map<std::tuple<objects::ControllerKind, TextId, TextId>, int64_t>;
+
+  // Pods that neither have ended nor are left out, by controller.
+  [[nodiscard]] ControllerPods PodsByController() const {
     std::vector<int64_t> of_shape(catalog_.pod_shapes());
     for (uint32_t p = 0; p < catalog_.pods(); ++p) {
       ++of_shape[static_cast<uint32_t>(catalog_.shape_id(PodId{p}))];
     }
-    absl::flat_hash_map<std::string, int64_t> pods;
+    ControllerPods pods;
     for (uint32_t s = 0; s < of_shape.size(); ++s) {
       const PodShape& shape = catalog_.shape(PodShapeId{s});
       if (!shape.has_controller) continue;
       const OwnerKind* const kind = KindOf(catalog_, shape.controller);
       if (kind == nullptr) continue;
-      pods[ControllerKey(kind->name, catalog_.Text(shape.namespace_name),
-                         catalog_.Text(shape.controller.name))] += of_shape[s];
-    }
-    // The cutoff decides whether they are in the catalog too.
-    for (const auto& [key, expendable] : watch_.expendable_pods_) {
-      int64_t& known = pods[key];
-      known = std::max(known, expendable);
+      pods[{kind->kind, shape.namespace_name, shape.controller.name}] += of_shape[s];
     }
     return pods;
+  }
+
+  [[nodiscard]] int64_t PodsOf(const Workload& workload, const ControllerPods& pods) const {
+    int64_t there = 0;
+    const std::optional<TextId> namespace_name = catalog_.symbols().Find(workload.namespace_name);
+    const std::optional<TextId> name = catalog_.symbols().Find(workload.name);
+    if (namespace_name && name) {
+      const auto found = pods.find({workload.kind, *namespace_name, *name});
+      if (found != pods.end()) there = found->second;
+    }
+    if (watch_.expendable_pods_.empty()) return there;
+    const auto expendable = watch_.expendable_pods_.find(
+        ControllerKey(KindName(workload.kind), workload.namespace_name, workload.name));
+    // The cutoff decides whether they are in the catalog too.
+    return expendable == watch_.expendable_pods_.end() ? there
+                                                       : std::max(there, expendable->second);
   }
 
   // A Job counts its pods as soon as it makes them, so that one which began while the dump
