@@ -42,7 +42,7 @@ class ObjectSink {
     enum class Place : uint8_t { kUnknown, kInList, kAlone };
 
     std::string_view resource_version;  // metadata.resourceVersion; may be empty.
-    int64_t pods_ready = 0;             // A DaemonSet's status.numberReady.
+    int64_t pods_ready = 0;  // status.readyReplicas of a controller, a DaemonSet's numberReady.
     Place place = Place::kUnknown;
   };
   virtual void OnAside(const Aside& aside) { (void)aside; }

@@ -271,9 +271,14 @@ void PrintLoadWarnings(const LoadedCluster& cluster, std::ostream& err) {
         err);
   }
   if (counts.ended + counts.expendable > 0) {
-    PrintMessage(fmt::format("left out {} and {}",
-                             Count(counts.ended, "pod that has ended", "pods that have ended"),
-                             Count(counts.expendable, "expendable pod", "expendable pods")),
+    PrintMessage(fmt::format("left out {}{}{}",
+                             counts.ended > 0
+                                 ? Count(counts.ended, "pod that has ended", "pods that have ended")
+                                 : "",
+                             counts.ended > 0 && counts.expendable > 0 ? " and " : "",
+                             counts.expendable > 0
+                                 ? Count(counts.expendable, "expendable pod", "expendable pods")
+                                 : ""),
                  err);
   }
   PrintInputWarnings(cluster.warnings, err);

@@ -130,7 +130,9 @@ TEST_F(SqliteStateTest, SaveReplacesWhatWasThere) {
 TEST_F(SqliteStateTest, OldRoundsAreDropped) {
   const auto store = Open({.rounds_max = 3});
   for (int64_t round = 1; round <= 10; ++round) {
-    ASSERT_TRUE(store->Save({}, {.round = round, .status = "s"}, {}).ok());
+    ScaleDownState state;
+    state.rounds = round;
+    ASSERT_TRUE(store->Save(state, {.round = round, .status = "s"}, {}).ok());
   }
   const auto rounds = store->Rounds();
   ASSERT_TRUE(rounds.ok());
@@ -234,7 +236,7 @@ TEST_F(SqliteStateTest, CountingLeavesTheStateAndItsRevisionAlone) {
 
 TEST_F(SqliteStateTest, CountersComeBackInAnotherProcess) {
   const std::vector<StoredCounter> counters = {{"a", "", -1, 2.5}, {"b", "x", 0, 1}};
-  ASSERT_TRUE(Open()->Save({}, {.round = 1}, counters).ok());
+  ASSERT_TRUE(Open()->Save(Everything(), {.round = 7}, counters).ok());
   EXPECT_EQ(Open()->LoadCounters().value(), counters);
 }
 
