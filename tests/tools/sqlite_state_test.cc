@@ -217,7 +217,7 @@ TEST_F(SqliteStateTest, Version2IsReadAndBecomesTodaysWhenItIsSaved) {
 TEST_F(SqliteStateTest, RecordOfVersion2IsGoneOnWith) {
   MakeVersion2();
   const ScaleDownState state = *Open({.read_only = true})->Load().value();
-  ASSERT_TRUE(Open()->Append({.round = 3, .now_s = 1780320700}).ok());
+  ASSERT_TRUE(Open()->Append({.round = 3, .now_s = 1780320700, .arguments = "{}"}).ok());
   ExpectEqual(*Open()->Load().value(), state);
   EXPECT_EQ(Open()->Rounds()->size(), 3u);
 }
@@ -246,6 +246,7 @@ TEST_F(SqliteStateTest, WritesAreAsManyAsTheChanges) {
   for (int i = 0; i < 5000; ++i) {
     state.timers.push_back({"node-" + std::to_string(10000 + i), "uid", i, true});
   }
+  state.rounds = 2;
   const auto store = Open();
   ASSERT_TRUE(store->Save(state, {.round = 1}, {}).ok());
   const int64_t before = store->rows_written();
