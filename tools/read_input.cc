@@ -434,12 +434,14 @@ absl::Status Parse(std::string_view name, std::string_view bytes, bool padded,
   }
   const Form form = FormOf(name, bytes);
   if (form != Form::kUnknown) {
+    const uint64_t known = reading.stats.known();
     absl::Status read = ReadText(form, name, bytes, padded, reading);
-    if (read.ok()) return read;
-    if (bytes.find(kLogsBegin) != bytes.npos) return IsClusterInfoDump(name);
+    // To YAML such a message is one more member of the last object.
+    if (read.ok() && (form == Form::kJson || reading.stats.known() == known)) return read;
+    if (!read.ok() && bytes.find(kLogsBegin) != bytes.npos) return IsClusterInfoDump(name);
     const std::string behind = BehindDump(bytes);
-    return behind.empty() ? read
-                          : absl::InvalidArgumentError(absl::StrCat(Absl(name), ": ", behind));
+    if (behind.empty()) return read;
+    return absl::InvalidArgumentError(absl::StrCat(Absl(name), ": ", behind));
   }
   if (reading.strangers == Strangers::kCounted) return ++reading.stats.strangers, absl::OkStatus();
   return absl::InvalidArgumentError(

@@ -252,6 +252,9 @@ TEST_F(ReadInputTest, AMessageOfKubectlsBehindTheObjectsIsQuoted) {
                             "\"; mend that and dump again without `2>&1`";
   EXPECT_EQ(Read(Put("nodes.json", NodeJson("a") + "\n" + forbidden + "\n")),
             "DIR/nodes.json: " + error);
+  const std::string yaml = "kind: List\nitems: []\nmetadata:\n  resourceVersion: \"\"\n";
+  EXPECT_EQ(Read(Put("nodes.yaml", yaml + forbidden + "\n")), "DIR/nodes.yaml: " + error);
+  EXPECT_EQ(Read(Put("good.yaml", yaml)), "");
   EXPECT_THAT(Read(Put("other.json", NodeJson("a") + "\nother words\n")), HasSubstr("is not JSON"));
 }
 
