@@ -223,6 +223,18 @@ std::string InsteadOfDump(std::string_view text) {
   return "";
 }
 
+// The same for what could not be read to its end.
+std::string BehindDump(std::string_view text) {
+  while (!text.empty() && std::string_view(" \t\r\n").find(text.back()) != text.npos) {
+    text.remove_suffix(1);
+  }
+  text.remove_prefix(text.rfind('\n') + 1);  // 0 if there is none: npos + 1.
+  text = text.substr(0, 200);
+  if (!IsKubectlError(text) && !text.starts_with("Warning: ") && !IsLogLine(text, "WI")) return "";
+  return absl::StrCat("ends with a message of kubectl's behind the objects: \"", Printable(text),
+                      "\"; mend that and dump again without `2>&1`");
+}
+
 // What `kubectl cluster-info dump` puts before the logs of a container.
 constexpr std::string_view kLogsBegin = "==== START logs for container ";
 
@@ -422,8 +434,14 @@ absl::Status Parse(std::string_view name, std::string_view bytes, bool padded,
   }
   const Form form = FormOf(name, bytes);
   if (form != Form::kUnknown) {
+    const uint64_t known = reading.stats.known();
     absl::Status read = ReadText(form, name, bytes, padded, reading);
-    return read.ok() || bytes.find(kLogsBegin) == bytes.npos ? read : IsClusterInfoDump(name);
+    // To YAML such a message is one more member of the last object.
+    if (read.ok() && (form == Form::kJson || reading.stats.known() == known)) return read;
+    if (!read.ok() && bytes.find(kLogsBegin) != bytes.npos) return IsClusterInfoDump(name);
+    const std::string behind = BehindDump(bytes);
+    if (behind.empty()) return read;
+    return absl::InvalidArgumentError(absl::StrCat(Absl(name), ": ", behind));
   }
   if (reading.strangers == Strangers::kCounted) return ++reading.stats.strangers, absl::OkStatus();
   return absl::InvalidArgumentError(

@@ -245,6 +245,19 @@ TEST_F(ReadInputTest, WhatKubectlWritesInsteadOfADumpIsNamedWithWhatToDo) {
   }
 }
 
+// kubectl prints what it got, and then what it was not allowed to get.
+TEST_F(ReadInputTest, AMessageOfKubectlsBehindTheObjectsIsQuoted) {
+  const std::string forbidden = "Error from server (Forbidden): pods is forbidden";
+  const std::string error = "ends with a message of kubectl's behind the objects: \"" + forbidden +
+                            "\"; mend that and dump again without `2>&1`";
+  EXPECT_EQ(Read(Put("nodes.json", NodeJson("a") + "\n" + forbidden + "\n")),
+            "DIR/nodes.json: " + error);
+  const std::string yaml = "kind: List\nitems: []\nmetadata:\n  resourceVersion: \"\"\n";
+  EXPECT_EQ(Read(Put("nodes.yaml", yaml + forbidden + "\n")), "DIR/nodes.yaml: " + error);
+  EXPECT_EQ(Read(Put("good.yaml", yaml)), "");
+  EXPECT_THAT(Read(Put("other.json", NodeJson("a") + "\nother words\n")), HasSubstr("is not JSON"));
+}
+
 TEST_F(ReadInputTest, AStatusOfTheApiServerTellsItsMessageAndReason) {
   const std::string status =
       R"({"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure",)"
