@@ -19,6 +19,7 @@ constexpr std::string_view kScaleDownDisabled =
 constexpr std::string_view kUpcoming = "cluster-autoscaler.k8s.io/upcoming-node";
 constexpr std::string_view kDoNotDisrupt = "karpenter.sh/do-not-disrupt";
 constexpr std::string_view kDoNotConsolidate = "karpenter.sh/do-not-consolidate";
+constexpr std::string_view kNamespaceName = "kubernetes.io/metadata.name";
 constexpr std::string_view kToBeDeleted = "ToBeDeletedByClusterAutoscaler";
 constexpr std::string_view kDeletionCandidate = "DeletionCandidateOfClusterAutoscaler";
 
@@ -588,6 +589,7 @@ void SnapshotBuilder::RefuseUnknownNamespaces() {
         absl::StrCat("spec.affinity.", Absl(field), ": a namespaceSelector asks for the labels of ",
                      "namespace ", Absl(catalog.Text(name_space)), ", which is not in the input");
   };
+  const TextId name_key = catalog.symbols_->Intern(kNamespaceName);
   LabelIndex labels;
   std::vector<uint32_t> rest;  // Of `unknown`, those that do not keep their node yet.
   for (uint32_t u = 0; u < unknown.size(); ++u) {
@@ -596,11 +598,18 @@ void SnapshotBuilder::RefuseUnknownNamespaces() {
   }
   labels.Finish();
   const auto ask = [&](PodShape& shape, const PendingAffinityTerm& term, bool anti) {
-    if (!term.has_namespace_selector || term.namespace_selector.MatchesEverything()) return;
+    if (!term.has_namespace_selector) return;
     if (!anti && !shape.not_understood.empty()) return;
+    // The namespace's name is known, and may answer by itself.
+    Selector by_name = term.namespace_selector;
+    std::erase_if(by_name.requirements, [&](const auto& r) { return r.key != name_key; });
+    if (by_name.requirements.size() == term.namespace_selector.requirements.size()) return;
     LabelIndex::Candidates others(labels);
     others.Narrow(term.selector);
-    const auto matches = [&](uint32_t u) { return term.selector.Matches(unknown[u]->labels); };
+    const auto matches = [&](uint32_t u) {
+      return term.selector.Matches(unknown[u]->labels) &&
+             by_name.Matches(LabelSet{{name_key, unknown[u]->namespace_name}});
+    };
     const std::string_view field = anti ? "podAntiAffinity" : "podAffinity";
     const std::optional<uint32_t> first = others.First(matches);
     if (!first) return;
@@ -622,6 +631,11 @@ void SnapshotBuilder::RefuseUnknownNamespaces() {
     const PendingTopology& topology = shapes_->pending()[s];
     for (const PendingAffinityTerm& term : topology.affinity) ask(shape, term, /*anti=*/false);
     for (const PendingAffinityTerm& term : topology.anti_affinity) ask(shape, term, /*anti=*/true);
+  }
+  // The label that the API server gives every namespace.
+  for (const PodShape* const shape : unknown) {
+    catalog.namespace_labels_.try_emplace(shape->namespace_name,
+                                          LabelSet{{name_key, shape->namespace_name}});
   }
 }
 
