@@ -101,12 +101,13 @@ void TryPlaces(const PlanContext& context, PassReplay& replay, Explanation& expl
   snapshot.Revert();
 }
 
-std::string Because(const PlanContext& context, const PlanReport::Kept& kept) {
+// A sentence on the reason.
+std::string OnReason(const PlanContext& context, const PlanReport::Kept& kept) {
   const NodeGroup* group = context.groups->Find(kept.why.node);
   const std::string name = group == nullptr ? "" : group->name;
   if (kept.reason == "NotAutoscaled") {
-    const std::string_view why = DetailOf(context, kept.why);
-    return fmt::format("It belongs to no node group that is autoscaled{}{}.",
+    const std::string why = DetailOf(context, kept.why);
+    return fmt::format("It is in no node group that the autoscaler manages{}{}.",
                        why.empty() ? "" : ": ", why);
   }
   if (kept.reason == "ScaleDownDisabledAnnotation") {
@@ -126,6 +127,19 @@ std::string Because(const PlanContext& context, const PlanReport::Kept& kept) {
   }
   if (kept.reason == kNotJudged) return "The pass ended before its turn.";
   return "";
+}
+
+// What stays when the reason has passed comes behind it.
+std::string Because(const PlanContext& context, const PlanReport::Kept& kept) {
+  const std::string text = OnReason(context, kept);
+  const UnremovableReason reason = kept.why.reason;
+  if (reason == UnremovableReason::kNotAutoscaled ||
+      reason == UnremovableReason::kScaleDownDisabledAnnotation) {
+    return text;
+  }
+  const std::string detail = DetailOf(context, kept.why);
+  if (detail.empty()) return text;
+  return fmt::format("{}{}It is {}.", text, text.empty() ? "" : " ", detail);
 }
 
 std::string_view WithoutKind(std::string_view name) {

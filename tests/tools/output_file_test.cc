@@ -168,7 +168,7 @@ TEST_F(CheckFilesTest, AnyNameOfTheInputIsRefusedAsOutput) {
   fs::create_directory_symlink(".", Path("here"));
   for (const char* name : {"a.json", "./a.json", "deep/../a.json", "soft", "hard", "here/a.json"}) {
     EXPECT_EQ(Verdict(Path("a.json"), Path(name)),
-              Path(name) + ": is INPUT and --output both; name another file");
+              Path(name) + ": is both INPUT and --output; name another file");
     EXPECT_NE(Verdict(Path(name), Path("a.json")), "") << name;
     EXPECT_NE(Verdict(Path("a.json"), Path(name), FileUse::kDatabase), "") << name;
   }
