@@ -435,7 +435,7 @@ class TableTest(EbbTest):
 
     def test_sentences_are_broken_at_blanks(self):
         dump = self.dump([node("a-node-with-a-name"), node("b"), pod("p", "a-node-with-a-name"),
-                          pod("q", "b", cpu="3500m")])
+                          pod("q", "b", cpu="3800m")])
         whole = self.ebb("plan", dump, "--explain", "a-node-with-a-name")[0]
         narrow = self.on_terminal(50, "plan", dump, "--explain", "a-node-with-a-name")
         self.assertLessEqual(max(map(len, narrow.splitlines())), 50, narrow)
@@ -1528,7 +1528,7 @@ class MetricsTest(RoundBase):
             self.assertIn("max_node_skip_eval_duration_seconds 10", file.read())
         # n4 and n5 have their turn; n0 waits since then.
         table = self.ebb(*words, "--now", at(25))[0]
-        self.assertIn("Longest skipped: n0 waits 15 s for its turn", table)
+        self.assertIn("Longest skipped: n0 has waited 15 s for its turn", table)
 
 
 class ReplayTest(RoundBase):
@@ -1561,7 +1561,7 @@ class ReplayTest(RoundBase):
         self.assertIn("4 of 4 rounds identical", self.ebb("replay", self.path("record.db"))[0])
 
     def test_a_record_is_another_file_than_the_state(self):
-        self.assertIn("is --state and --record both",
+        self.assertIn("is both --state and --record",
                       self.round(0, "--record", self.path("state.db"), code=1))
 
     def test_a_record_with_a_gap_is_refused(self):

@@ -198,7 +198,7 @@ TEST_F(CheckFilesTest, TwoOutputsAreTwoFilesThoughNeitherIsThere) {
     return std::string(CheckFiles(files).message());
   };
   EXPECT_EQ(verdict("s.db", "./s.db"),
-            Path("./s.db") + ": is --state and --metrics both; name another file");
+            Path("./s.db") + ": is both --state and --metrics; name another file");
   EXPECT_NE(verdict("s.db", "s.db-journal"), "");  // SQLite would play it back.
   EXPECT_EQ(verdict("s.db", "m.prom"), "");
 }
