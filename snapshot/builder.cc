@@ -19,6 +19,7 @@ constexpr std::string_view kScaleDownDisabled =
 constexpr std::string_view kUpcoming = "cluster-autoscaler.k8s.io/upcoming-node";
 constexpr std::string_view kDoNotDisrupt = "karpenter.sh/do-not-disrupt";
 constexpr std::string_view kDoNotConsolidate = "karpenter.sh/do-not-consolidate";
+constexpr std::string_view kNamespaceName = "kubernetes.io/metadata.name";
 constexpr std::string_view kToBeDeleted = "ToBeDeletedByClusterAutoscaler";
 constexpr std::string_view kDeletionCandidate = "DeletionCandidateOfClusterAutoscaler";
 
@@ -464,19 +465,30 @@ void SnapshotBuilder::RefuseUnknownNamespaces() {
         absl::StrCat("spec.affinity.", Absl(field), ": a namespaceSelector asks for the labels of ",
                      "namespace ", Absl(catalog.Text(name_space)), ", which is not in the input");
   };
+  const TextId name_key = catalog.symbols_->Intern(kNamespaceName);
   for (uint32_t s = 0; s < catalog.pod_shapes(); ++s) {
     const PendingTopology& topology = shapes_->pending()[s];
     for (const bool anti : {false, true}) {
       for (const PendingAffinityTerm& term : anti ? topology.anti_affinity : topology.affinity) {
-        if (!term.has_namespace_selector || term.namespace_selector.MatchesEverything()) continue;
+        if (!term.has_namespace_selector) continue;
+        // The namespace's name is known, and may answer by itself.
+        Selector by_name = term.namespace_selector;
+        std::erase_if(by_name.requirements, [&](const auto& r) { return r.key != name_key; });
+        if (by_name.requirements.size() == term.namespace_selector.requirements.size()) continue;
         for (PodShape* const other : unknown) {
           if (!term.selector.Matches(other->labels)) continue;
+          if (!by_name.Matches(LabelSet{{name_key, other->namespace_name}})) continue;
           const std::string_view field = anti ? "podAntiAffinity" : "podAffinity";
           keep(catalog.shapes_[s], field, other->namespace_name);
           if (anti) keep(*other, field, other->namespace_name);
         }
       }
     }
+  }
+  // The label that the API server gives every namespace.
+  for (const PodShape* const shape : unknown) {
+    catalog.namespace_labels_.try_emplace(shape->namespace_name,
+                                          LabelSet{{name_key, shape->namespace_name}});
   }
 }
 

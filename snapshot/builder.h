@@ -58,7 +58,7 @@ class SnapshotBuilder {
   // That is the scheduler's view of a cluster which lacks it; of a listing that lacks it,
   // it is a guess.  After this call, pods whose affinity terms hang on such a guess are
   // not understood, and so keep their nodes: those that ask, and those that an
-  // anti-affinity may repel.
+  // anti-affinity may repel.  Its label kubernetes.io/metadata.name is its name, and no guess.
   void KeepWhereNamespacesAreUnknown() { keep_where_namespaces_are_unknown_ = true; }
 
   // Where each pod says it runs, or is nominated to, by PodId; kNoText: nowhere.

@@ -879,6 +879,7 @@ class FileReader {
                                                       object.pod_disruption_budget(),
                                                       &ObjectSink::OnPodDisruptionBudget);
       case wire::Object::kController:
+        sink_.OnAside({.resource_version = {}, .pods_ready = object.controller().pods_ready()});
         return HandOver<objects::Controller>(KindName(object.controller().kind()),
                                              object.controller(), &ObjectSink::OnController);
       case wire::Object::kNamespace:
@@ -1006,6 +1007,12 @@ class BinarySnapshotWriter::Impl {
     encoder_.Put(object, *(entry.*member)());
     return Added();
   }
+  absl::Status Add(const objects::Controller& object, int64_t pods_ready) {
+    wire::Controller& entry = *encoder_.chunk.add_objects()->mutable_controller();
+    encoder_.Put(object, entry);
+    entry.set_pods_ready(pods_ready);
+    return Added();
+  }
   absl::Status Add(const objects::StorageObject& object) {
     encoder_.Put(object, *encoder_.chunk.add_objects());
     return Added();
@@ -1076,7 +1083,7 @@ absl::Status BinarySnapshotWriter::OnPodDisruptionBudget(
   return impl_->Add(budget, &wire::Object::mutable_pod_disruption_budget);
 }
 absl::Status BinarySnapshotWriter::OnController(const objects::Controller& controller) {
-  return impl_->Add(controller, &wire::Object::mutable_controller);
+  return impl_->Add(controller, std::exchange(pods_ready_, 0));
 }
 absl::Status BinarySnapshotWriter::OnNamespace(const objects::Namespace& name_space) {
   return impl_->Add(name_space, &wire::Object::mutable_namespace_);

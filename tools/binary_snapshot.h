@@ -58,12 +58,15 @@ class BinarySnapshotWriter : public ObjectSink {
   absl::Status OnStorageObject(const objects::StorageObject& object) override;
   // Empty lists are kept: they say that the cluster has none of the kind.
   absl::Status OnList(std::string_view kind, uint64_t items) override;
+  // How many pods of a controller are ready is kept, for whoever judges the snapshot.
+  void OnAside(const Aside& aside) override { pods_ready_ = aside.pods_ready; }
 
   absl::Status Finish();
 
  private:
   class Impl;
   std::unique_ptr<Impl> impl_;
+  int64_t pods_ready_ = 0;  // Of the controller that comes next.
 };
 
 }  // namespace ebb

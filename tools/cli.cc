@@ -124,14 +124,22 @@ std::vector<std::string> Words(const CLI::App& root, int argc, const char* const
 std::string Unknown(const CLI::App& root, const std::vector<std::string>& words) {
   const CLI::App* app = &root;
   while (!app->get_subcommands().empty()) app = app->get_subcommands().front();
+  const bool no_command = app == &root && !words.empty();
+  if (no_command && (words[0].empty() || words[0][0] != '-' || words[0] == "-")) {
+    const std::string first = Printable(words[0]);
+    std::error_code none;
+    if (first == "-" || IsDumpName(words[0]) || std::filesystem::exists(words[0], none)) {
+      return first + " is not a command; to plan with it: `ebb plan " + first + "`";
+    }
+    return "unknown command " + first + DidYouMean(words[0], CommandNames(root));
+  }
   for (const std::string& word : words) {
     if (word.size() < 2 || word[0] != '-') continue;
     const std::string flag = word.substr(0, word.find('='));
     if (app->get_option_no_throw(flag) != nullptr) continue;
     return "unknown flag " + Printable(flag) + DidYouMean(flag, FlagNames(*app));
   }
-  if (words.empty() || app != &root) return "";
-  return "unknown command " + Printable(words[0]) + DidYouMean(words[0], CommandNames(root));
+  return "";
 }
 
 int Usage(const CLI::App& app, const CLI::ParseError& error, const std::vector<std::string>& words,

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
+#include <limits>
 #include <optional>
-#include <set>
 #include <span>
+#include <tuple>
 #include <variant>
 
 #include "absl/strings/str_cat.h"
@@ -21,8 +21,33 @@ namespace ebb {
 namespace {
 
 constexpr std::string_view kKubeSystem = "kube-system";
+constexpr std::string_view kNamespaceName = "kubernetes.io/metadata.name";
 // A node that joined has its DaemonSets' pods within minutes.
 constexpr int64_t kOldNodeSeconds = 15 * 60;
+// A namespace that was made is filled within a day, or stays empty.
+constexpr int64_t kOldNamespaceSeconds = 24 * 60 * 60;
+// kubectl lists one kind after the other, within about this time.
+constexpr int64_t kListingSeconds = 60;
+
+// Of how many parts one may be missing because the cluster changed between two lists.
+constexpr int64_t kPartsPerChange = 50;
+
+// Namespaces that exist without anybody's doing, many of them empty, by how they begin.
+constexpr std::string_view kMadeByPlatforms[] = {"kube-",   "openshift", "gke-",   "gmp-",
+                                                 "aks-",    "cattle-",   "fleet-", "cluster-fleet-",
+                                                 "amazon-", "azure-"};
+bool IsMadeByPlatform(std::string_view name) {
+  return name == "default" ||
+         std::any_of(std::begin(kMadeByPlatforms), std::end(kMadeByPlatforms),
+                     [name](std::string_view prefix) { return name.starts_with(prefix); });
+}
+
+// As objects::StorageObject has them.
+constexpr std::string_view kStorageKinds[] = {
+    "PersistentVolume", "PersistentVolumeClaim", "StorageClass",       "CSIDriver",
+    "CSINode",          "VolumeAttachment",      "CSIStorageCapacity", "DeviceClass",
+    "ResourceClaim",    "ResourceClaimTemplate", "ResourceSlice"};
+static_assert(std::size(kStorageKinds) == std::variant_size_v<objects::StorageObject>);
 
 std::string WholeDump(std::string_view kinds) {
   return absl::StrCat("kubectl get ", Absl(kinds), " -A -o json");
@@ -30,6 +55,9 @@ std::string WholeDump(std::string_view kinds) {
 std::string WholeDump() {
   return WholeDump("nodes,pods,pdb,rs,sts,ds,jobs,rc,ns,pv,pvc,sc,csinodes");
 }
+// Where nothing is found, `kubectl get` prints a List that does not say of what.  The API
+// server's own answer says so, and is of all namespaces.
+constexpr const char* kListBudgets = "kubectl get --raw /apis/policy/v1/poddisruptionbudgets";
 
 // "a, b, c and 4 more": the first few of many.
 std::string Some(std::span<const std::string> names) {
@@ -64,14 +92,27 @@ std::string_view GroupOf(std::string_view api_version) {
   return slash == std::string_view::npos ? "" : api_version.substr(0, slash);
 }
 
-const OwnerKind* KindOf(const Catalog& catalog, const Owner& owner) {
-  for (const OwnerKind& kind : kOwnerKinds) {
-    if (kind.name == catalog.Text(owner.kind) &&
-        kind.group == GroupOf(catalog.Text(owner.api_version))) {
-      return &kind;
-    }
+const OwnerKind* KindOf(std::string_view api_version, std::string_view kind) {
+  for (const OwnerKind& known : kOwnerKinds) {
+    if (known.name == kind && known.group == GroupOf(api_version)) return &known;
   }
   return nullptr;
+}
+
+const OwnerKind* KindOf(const Catalog& catalog, const Owner& owner) {
+  return KindOf(catalog.Text(owner.api_version), catalog.Text(owner.kind));
+}
+
+std::string_view KindName(objects::ControllerKind kind) {
+  for (const OwnerKind& known : kOwnerKinds) {
+    if (known.kind == kind) return known.name;
+  }
+  return "";
+}
+
+std::string ControllerKey(std::string_view kind, std::string_view namespace_name,
+                          std::string_view name) {
+  return absl::StrCat(Absl(kind), "/", Absl(namespace_name), "/", Absl(name));
 }
 
 // Whether a controller that pods name is there, of those with an owner like `owner`.
@@ -93,9 +134,12 @@ bool IsVirtual(const Catalog& catalog, const NodeInfo& node) {
   });
 }
 
-// A selector whose answer hangs on the labels of namespaces.
+// A selector whose answer hangs on labels of namespaces that their names do not tell.
 bool AsksForLabels(const objects::LabelSelector& selector) {
-  return !selector.nil && !(selector.match_labels.empty() && selector.match_expressions.empty());
+  const auto asks = [](const auto& each) { return each.key != kNamespaceName; };
+  return !selector.nil &&
+         (std::any_of(selector.match_labels.begin(), selector.match_labels.end(), asks) ||
+          std::any_of(selector.match_expressions.begin(), selector.match_expressions.end(), asks));
 }
 
 }  // namespace
@@ -125,21 +169,84 @@ bool InputWatch::IsNew(std::string_view kind, const objects::ObjectMeta& meta) {
 
 absl::Status InputWatch::OnNode(const objects::Node& node) {
   if (!IsNew("Node", node.meta)) return absl::OkStatus();
+  NoteUid("Node", node.meta);
   ++nodes_;
   return to_->OnNode(node);
 }
 
 absl::Status InputWatch::OnPod(const objects::Pod& pod) {
   if (!IsNew("Pod", pod.meta)) return absl::OkStatus();
+  NoteUid("Pod", pod.meta);
   if (++pods_ == 1 || pod.meta.namespace_name != last_namespace_) {
     last_namespace_ = std::string(pod.meta.namespace_name);
     namespaces_of_pods_.insert(last_namespace_);
   }
-  if (!pod.node_name.empty() && (HasEnded(pod) || pod.priority.value_or(0) < 0)) {
-    nodes_of_idle_pods_.insert(std::string(pod.node_name));
-  }
+  if (HasEnded(pod) || pod.priority.value_or(0) < 0) NoteIdle(pod);
+  if (!pod.volumes.empty()) NoteVolumes(pod);
   if (!pod.affinity.empty() || !pod.anti_affinity.empty()) NoteSelectors(pod);
   return to_->OnPod(pod);
+}
+
+void InputWatch::NoteUid(std::string_view kind, const objects::ObjectMeta& meta) {
+  if (!meta.uid.empty()) {
+    ++with_uid_;
+  } else if (without_uid_++ == 0) {
+    first_without_uid_ = absl::StrCat(Absl(kind), " ", Printable(NameOf(meta)));
+  }
+}
+
+void InputWatch::NoteHolding(std::string_view namespace_name) {
+  if (namespace_name.empty() || namespace_name == last_holding_) return;
+  last_holding_ = std::string(namespace_name);
+  namespaces_that_hold_.insert(last_holding_);
+}
+
+void InputWatch::NoteIdle(const objects::Pod& pod) {
+  if (!pod.node_name.empty()) nodes_of_idle_pods_.insert(std::string(pod.node_name));
+  if (HasEnded(pod)) return;
+  for (const objects::OwnerReference& owner : pod.meta.owners) {
+    if (!owner.controller) continue;
+    const OwnerKind* const kind = KindOf(owner.api_version, owner.kind);
+    if (kind == nullptr) return;
+    ++expendable_pods_[ControllerKey(kind->name, pod.meta.namespace_name, owner.name)];
+    return;
+  }
+}
+
+void InputWatch::NoteVolumes(const objects::Pod& pod) {
+  if (HasEnded(pod)) return;
+  for (const objects::Volume& volume : pod.volumes) {
+    if (volume.source != "persistentVolumeClaim" && volume.source != "ephemeral") continue;
+    if (pods_with_claims_++ == 0) first_with_claims_ = NameOf(pod.meta);
+    return;
+  }
+}
+
+InputWatch::Hash128 InputWatch::HashOf(std::string_view namespace_name, std::string_view name) {
+  key_.clear();
+  key_ += namespace_name;
+  key_ += '/';
+  key_ += name;
+  const XXH128_hash_t hash = XXH3_128bits(key_.data(), key_.size());
+  return {hash.high64, hash.low64};
+}
+
+void InputWatch::NoteStorage(const objects::StorageObject& object) {
+  if (const auto* volume = std::get_if<objects::PersistentVolume>(&object)) {
+    ++volumes_;
+    if (!volume->claim || volume->phase != "Bound") return;
+    if (volume->source == "csi") ++bound_csi_volumes_;
+    const std::string_view namespace_name = volume->claim->namespace_name;
+    bound_volumes_.push_back(
+        {.claim = HashOf(namespace_name, volume->claim->name),
+         .name = std::string(volume->meta.name),
+         .claim_name = absl::StrCat(Absl(namespace_name), "/", Absl(volume->claim->name))});
+  } else if (const auto* claim = std::get_if<objects::PersistentVolumeClaim>(&object)) {
+    claims_.insert(HashOf(claim->meta.namespace_name, claim->meta.name));
+    if (!claim->volume_name.empty()) ++bound_claims_;
+  } else if (std::holds_alternative<objects::CsiNode>(object)) {
+    ++csi_nodes_;
+  }
 }
 
 void InputWatch::NoteSelectors(const objects::Pod& pod) {
@@ -154,39 +261,55 @@ void InputWatch::NoteSelectors(const objects::Pod& pod) {
 
 absl::Status InputWatch::OnPodDisruptionBudget(const objects::PodDisruptionBudget& budget) {
   if (!IsNew("PodDisruptionBudget", budget.meta)) return absl::OkStatus();
+  NoteUid("PodDisruptionBudget", budget.meta);
+  NoteHolding(budget.meta.namespace_name);
   budgets_known_ = true;
   return to_->OnPodDisruptionBudget(budget);
 }
 
 absl::Status InputWatch::OnController(const objects::Controller& controller) {
-  static constexpr std::string_view kNames[] = {"ReplicationController", "ReplicaSet",
-                                                "StatefulSet", "DaemonSet", "Job"};
-  const int64_t pods_ready = aside_.pods_ready;
-  if (!IsNew(kNames[static_cast<size_t>(controller.kind)], controller.meta)) {
-    return absl::OkStatus();
+  const objects::ObjectMeta& meta = controller.meta;
+  const std::string_view kind = KindName(controller.kind);
+  const Aside aside = aside_;
+  const int64_t told = controller.kind == objects::ControllerKind::kJob ? controller.status_replicas
+                                                                        : aside.pods_ready;
+  const int64_t pods = std::min<int64_t>(told, std::numeric_limits<int32_t>::max());
+  if (!IsNew(kind, meta)) return absl::OkStatus();
+  NoteUid(kind, meta);
+  NoteHolding(meta.namespace_name);
+  if (pods > 0) {
+    workloads_.push_back({controller.kind, std::string(meta.namespace_name), std::string(meta.name),
+                          pods, meta.creation_time});
   }
-  if (controller.kind == objects::ControllerKind::kDaemonSet && pods_ready > 0) {
-    daemon_sets_.push_back({std::string(controller.meta.namespace_name),
-                            std::string(controller.meta.name), pods_ready});
-  }
+  to_->OnAside(aside);
   return to_->OnController(controller);
 }
 
 absl::Status InputWatch::OnNamespace(const objects::Namespace& name_space) {
-  if (!IsNew("Namespace", name_space.meta)) return absl::OkStatus();
-  namespaces_.insert(std::string(name_space.meta.name));
+  const objects::ObjectMeta& meta = name_space.meta;
+  if (!IsNew("Namespace", meta)) return absl::OkStatus();
+  NoteUid("Namespace", meta);
+  namespaces_.insert(std::string(meta.name));
+  if (!IsMadeByPlatform(meta.name) && !meta.deletion_time) {
+    own_namespaces_.push_back({std::string(meta.name), meta.creation_time});
+  }
   return to_->OnNamespace(name_space);
 }
 
 absl::Status InputWatch::OnStorageObject(const objects::StorageObject& object) {
-  // Which of them it is tells its place in the variant.
-  const std::string kind = absl::StrCat("storage ", object.index());
-  const bool is_new = std::visit([&](const auto& o) { return IsNew(kind, o.meta); }, object);
-  return is_new ? to_->OnStorageObject(object) : absl::OkStatus();
+  const std::string_view kind = kStorageKinds[object.index()];
+  const objects::ObjectMeta& meta =
+      std::visit([](const auto& o) -> const objects::ObjectMeta& { return o.meta; }, object);
+  if (!IsNew(kind, meta)) return absl::OkStatus();
+  NoteUid(kind, meta);
+  NoteHolding(meta.namespace_name);
+  NoteStorage(object);
+  return to_->OnStorageObject(object);
 }
 
 absl::Status InputWatch::OnList(std::string_view kind, uint64_t items) {
   if (kind == "PodDisruptionBudget") budgets_known_ = true;
+  if (kind.empty() && items == 0) empty_list_of_any_kind_ = true;
   return to_->OnList(kind, items);
 }
 
@@ -222,11 +345,53 @@ class InputWatch::Judgement {
          WholeDump());
   }
 
+  // kubectl without -A, and `kubectl cluster-info dump`, take the current namespace, the
+  // latter with kube-system.
+  void UnlistedNamespaces() {
+    const auto& with_pods = watch_.namespaces_of_pods_;
+    if (!watch_.namespaces_.empty() || !with_pods.contains(Absl(kKubeSystem))) return;
+    if (with_pods.size() > 2) return;
+    std::string others;
+    for (const std::string& name : with_pods) {
+      if (name != kKubeSystem) absl::StrAppend(&others, " and ", Printable(name));
+    }
+    Warn("NamespacesNotListed",
+         absl::StrCat("all pods are of kube-system", others,
+                      ", and no Namespace says whether there are others"),
+         "kubectl get ns -o json");
+  }
+
+  void EmptyNamespaces() {
+    std::vector<std::string> empty;
+    size_t filled = 0;
+    for (const ListedNamespace& each : watch_.own_namespaces_) {
+      if (watch_.namespaces_of_pods_.contains(each.name) ||
+          watch_.namespaces_that_hold_.contains(each.name)) {
+        ++filled;
+      } else if (newest_time_ - each.creation_time >= kOldNamespaceSeconds ||
+                 each.creation_time == 0) {
+        empty.push_back(each.name);
+      }
+    }
+    // One that waits for its first pod is common; that most do is not.
+    if (empty.size() < 2 || empty.size() <= filled) return;
+    std::sort(empty.begin(), empty.end());
+    Warn("NamespacesWithoutObjects",
+         absl::StrCat(empty.size(), " of ", Count(empty.size() + filled, "namespace", "namespaces"),
+                      " hold no pod, controller, claim or budget; the dump seems to be of some "
+                      "namespaces only: ",
+                      Some(empty)),
+         WholeDump());
+  }
+
   void Budgets() {
     if (watch_.budgets_known_) return;
     Warn("NoPodDisruptionBudgets",
-         "there is no PodDisruptionBudget, so that pods may move which one protects",
-         WholeDump("pdb"));
+         absl::StrCat("there is no PodDisruptionBudget, so that pods may move which one protects",
+                      watch_.empty_list_of_any_kind_
+                          ? " (an empty List does not say what it is a list of)"
+                          : ""),
+         kListBudgets);
   }
 
   void Controllers() {
@@ -259,25 +424,82 @@ class InputWatch::Judgement {
          WholeDump(resources));
   }
 
-  void DaemonSetPods() {
-    if (watch_.daemon_sets_.empty()) return;
-    std::set<std::pair<std::string_view, std::string_view>> with_pods;
-    for (uint32_t s = 0; s < catalog_.pod_shapes(); ++s) {
-      const PodShape& shape = catalog_.shape(PodShapeId{s});
-      if (!shape.has_controller || catalog_.Text(shape.controller.kind) != "DaemonSet") continue;
-      with_pods.emplace(catalog_.Text(shape.namespace_name), catalog_.Text(shape.controller.name));
+  // Pods that controllers count and the input lacks.
+  void PodsOfControllers() {
+    if (watch_.workloads_.empty()) return;
+    const auto pods = PodsByController();
+    std::vector<std::string> daemon_sets;  // Without any.
+    int64_t missing = 0;
+    int64_t counted = 0;
+    std::string first;
+    for (const Workload& workload : watch_.workloads_) {
+      if (IsYoung(workload)) continue;
+      const std::string_view kind = KindName(workload.kind);
+      const int64_t there = PodsOf(workload, pods);
+      const std::string name = absl::StrCat(workload.namespace_name, "/", workload.name);
+      if (there == 0 && workload.kind == objects::ControllerKind::kDaemonSet) {
+        daemon_sets.push_back(name);
+        continue;
+      }
+      counted += workload.pods;
+      if (there >= workload.pods) continue;
+      missing += workload.pods - there;
+      if (first.empty()) {
+        first =
+            absl::StrCat(Absl(kind), " ", Printable(name), " has ", there, " of ", workload.pods);
+      }
     }
-    std::vector<std::string> without;
-    for (const DaemonSet& set : watch_.daemon_sets_) {
-      if (with_pods.contains({set.namespace_name, set.name})) continue;
-      without.push_back(absl::StrCat(set.namespace_name, "/", set.name));
+    if (!daemon_sets.empty()) {
+      std::sort(daemon_sets.begin(), daemon_sets.end());
+      Warn("DaemonSetsWithoutPods",
+           absl::StrCat(Count(daemon_sets.size(), "DaemonSet says", "DaemonSets say"),
+                        " that pods of it are ready, and none is there: ", Some(daemon_sets)),
+           WholeDump("pods"));
     }
-    if (without.empty()) return;
-    std::sort(without.begin(), without.end());
-    Warn("DaemonSetsWithoutPods",
-         absl::StrCat(Count(without.size(), "DaemonSet says", "DaemonSets say"),
-                      " that pods of it are ready, and none is there: ", Some(without)),
+    // One may have gone between two lists of a small cluster.
+    if (missing <= 1 + counted / kPartsPerChange) return;
+    Warn("PodsMissing",
+         absl::StrCat(Count(static_cast<uint64_t>(missing), "pod is", "pods are"), " missing of ",
+                      Count(static_cast<uint64_t>(counted), "pod", "pods"),
+                      " that controllers count: ", first),
          WholeDump("pods"));
+  }
+
+  // Volumes, claims and drivers that what is there points to.
+  void Storage() {
+    if (watch_.claims_.empty() && watch_.pods_with_claims_ > 0) {
+      Warn("NoPersistentVolumeClaims",
+           absl::StrCat(Count(watch_.pods_with_claims_, "pod mounts", "pods mount"), " claims (",
+                        Printable(watch_.first_with_claims_),
+                        "), and no PersistentVolumeClaim is there, so that nothing is known of "
+                        "where they can go"),
+           WholeDump("pvc,pv,sc,csinodes"));
+    } else {
+      ClaimsOfVolumes();
+    }
+    if (watch_.volumes_ == 0 && watch_.bound_claims_ > 0) {
+      Warn("NoPersistentVolumes",
+           absl::StrCat(Count(watch_.bound_claims_, "claim is", "claims are"),
+                        " bound, and no PersistentVolume is there, so that nothing is known of "
+                        "where pods that mount them can go"),
+           WholeDump("pv"));
+    }
+    if (watch_.bound_csi_volumes_ > 0 && watch_.pods_with_claims_ > 0 && watch_.csi_nodes_ == 0) {
+      Warn("NoCSINodes",
+           absl::StrCat(Count(watch_.bound_csi_volumes_, "volume is", "volumes are"),
+                        " of CSI drivers, and no CSINode says how many of them a node can take"),
+           WholeDump("csinodes"));
+    }
+  }
+
+  void Manifests() {
+    if (watch_.without_uid_ == 0 || watch_.with_uid_ < watch_.without_uid_) return;
+    Warn("ObjectsWithoutUid",
+         absl::StrCat(Count(watch_.without_uid_, "object has", "objects have"),
+                      " no metadata.uid, which every object of a cluster has: ",
+                      watch_.first_without_uid_, watch_.without_uid_ > 1 ? ", ..." : "",
+                      "; files of manifests are taken for the cluster's state, leave them out"),
+         "");
   }
 
   void NodesWithoutPods() {
@@ -324,6 +546,65 @@ class InputWatch::Judgement {
   }
 
  private:
+  using ControllerPods =
+      absl::flat_hash_map<std::tuple<objects::ControllerKind, TextId, TextId>, int64_t>;
+
+  // Pods that neither have ended nor are left out, by controller.
+  [[nodiscard]] ControllerPods PodsByController() const {
+    std::vector<int64_t> of_shape(catalog_.pod_shapes());
+    for (uint32_t p = 0; p < catalog_.pods(); ++p) {
+      ++of_shape[static_cast<uint32_t>(catalog_.shape_id(PodId{p}))];
+    }
+    ControllerPods pods;
+    for (uint32_t s = 0; s < of_shape.size(); ++s) {
+      const PodShape& shape = catalog_.shape(PodShapeId{s});
+      if (!shape.has_controller) continue;
+      const OwnerKind* const kind = KindOf(catalog_, shape.controller);
+      if (kind == nullptr) continue;
+      pods[{kind->kind, shape.namespace_name, shape.controller.name}] += of_shape[s];
+    }
+    return pods;
+  }
+
+  [[nodiscard]] int64_t PodsOf(const Workload& workload, const ControllerPods& pods) const {
+    int64_t there = 0;
+    const std::optional<TextId> namespace_name = catalog_.symbols().Find(workload.namespace_name);
+    const std::optional<TextId> name = catalog_.symbols().Find(workload.name);
+    if (namespace_name && name) {
+      const auto found = pods.find({workload.kind, *namespace_name, *name});
+      if (found != pods.end()) there = found->second;
+    }
+    if (watch_.expendable_pods_.empty()) return there;
+    const auto expendable = watch_.expendable_pods_.find(
+        ControllerKey(KindName(workload.kind), workload.namespace_name, workload.name));
+    // The cutoff decides whether they are in the catalog too.
+    return expendable == watch_.expendable_pods_.end() ? there
+                                                       : std::max(there, expendable->second);
+  }
+
+  // A Job counts its pods as soon as it makes them, so that one which began while the dump
+  // was made has pods that the list of pods could not have.
+  [[nodiscard]] bool IsYoung(const Workload& workload) const {
+    return workload.kind == objects::ControllerKind::kJob && workload.creation_time != 0 &&
+           newest_time_ - workload.creation_time < kListingSeconds;
+  }
+
+  void ClaimsOfVolumes() {
+    size_t missing = 0;
+    const BoundVolume* first = nullptr;
+    for (const BoundVolume& volume : watch_.bound_volumes_) {
+      if (watch_.claims_.contains(volume.claim)) continue;
+      if (missing++ == 0) first = &volume;
+    }
+    if (missing == 0 || missing <= watch_.bound_volumes_.size() / kPartsPerChange) return;
+    Warn("ClaimsOfVolumesMissing",
+         absl::StrCat(Count(missing, "volume is", "volumes are"),
+                      " bound to claims that are not there (", Printable(first->name), " to ",
+                      Printable(first->claim_name),
+                      "); the dump seems to lack namespaces, or claims"),
+         WholeDump());
+  }
+
   void Warn(std::string_view code, std::string message, std::string command) {
     warnings_.push_back({std::string(code), std::move(message), std::move(command)});
   }
@@ -345,11 +626,15 @@ absl::Status InputWatch::Judge(InputUse use, const ClusterSnapshot& cluster, int
   }
   Judgement judgement(*this, cluster, newest_time, warnings);
   judgement.KubeSystem();
+  judgement.UnlistedNamespaces();
+  judgement.EmptyNamespaces();
   if (use == InputUse::kPlan) judgement.Budgets();
   if (use == InputUse::kPlan) judgement.Controllers();
-  judgement.DaemonSetPods();
+  judgement.PodsOfControllers();
   judgement.NodesWithoutPods();
   judgement.Namespaces();
+  judgement.Storage();
+  judgement.Manifests();
   judgement.TwoVersions();
   return absl::OkStatus();
 }

@@ -73,16 +73,38 @@ class InputWatch : public ObjectSink {
                      std::vector<InputWarning>& warnings) const;
 
  private:
-  struct DaemonSet {
+  // A controller whose status says that it has pods.
+  struct Workload {
+    objects::ControllerKind kind;
     std::string namespace_name;
     std::string name;
-    int64_t pods_ready;
+    int64_t pods;  // That are ready; of a Job, that are active.
+    int64_t creation_time;
+  };
+  struct ListedNamespace {
+    std::string name;
+    int64_t creation_time;
+  };
+  using Hash128 = std::pair<uint64_t, uint64_t>;
+  // A volume that says which claim it is bound to.
+  struct BoundVolume {
+    Hash128 claim;
+    std::string name;
+    std::string claim_name;
   };
   class Judgement;
 
   // Whether the object is new; false: it was there.
   bool IsNew(std::string_view kind, const objects::ObjectMeta& meta);
+  void NoteUid(std::string_view kind, const objects::ObjectMeta& meta);
+  // That the namespace holds something other than pods.
+  void NoteHolding(std::string_view namespace_name);
   void NoteSelectors(const objects::Pod& pod);
+  void NoteIdle(const objects::Pod& pod);
+  void NoteVolumes(const objects::Pod& pod);
+  void NoteStorage(const objects::StorageObject& object);
+  // Of both names; neither holds a "/".
+  Hash128 HashOf(std::string_view namespace_name, std::string_view name);
 
   ObjectSink* to_;
   Aside aside_;
@@ -98,11 +120,31 @@ class InputWatch : public ObjectSink {
   uint64_t pods_ = 0;  // Of every phase.
   std::string last_namespace_;
   absl::flat_hash_set<std::string> namespaces_of_pods_;
-  absl::flat_hash_set<std::string> namespaces_;  // That have an object.
+  std::string last_holding_;
+  absl::flat_hash_set<std::string> namespaces_that_hold_;  // Something other than pods.
+  absl::flat_hash_set<std::string> namespaces_;            // That have an object.
+  std::vector<ListedNamespace> own_namespaces_;            // Those that people made.
   // Nodes of pods that a plan may leave out, but which show that the dump has the node's.
   absl::flat_hash_set<std::string> nodes_of_idle_pods_;
+  // By controller, as "kind/namespace/name": its pods that a plan may leave out as expendable.
+  absl::flat_hash_map<std::string, int64_t> expendable_pods_;
   bool budgets_known_ = false;
-  std::vector<DaemonSet> daemon_sets_;  // With ready pods.
+  bool empty_list_of_any_kind_ = false;  // As kubectl prints where it found nothing.
+  std::vector<Workload> workloads_;      // With pods.
+
+  uint64_t pods_with_claims_ = 0;
+  std::string first_with_claims_;
+  absl::flat_hash_set<Hash128> claims_;
+  uint64_t bound_claims_ = 0;
+  std::vector<BoundVolume> bound_volumes_;
+  uint64_t volumes_ = 0;
+  uint64_t bound_csi_volumes_ = 0;
+  uint64_t csi_nodes_ = 0;
+
+  uint64_t with_uid_ = 0;
+  uint64_t without_uid_ = 0;
+  std::string first_without_uid_;
+
   uint64_t pods_that_ask_namespaces_ = 0;
   std::string first_that_asks_namespaces_;
 };

@@ -263,6 +263,7 @@ class RuleChecker {
         CheckNames(r);
       }
     }
+    CheckSizes();
     return std::move(warnings_);
   }
 
@@ -376,6 +377,16 @@ class RuleChecker {
     }
     Warn("NodeGroupNameAmbiguous", Name(r), ": counts for each of ", groups.size(),
          " groups of that name; say ", names, " for one of them");
+  }
+
+  // The planner takes such a group as one at its minimum.
+  void CheckSizes() {
+    for (const NodeGroup& group : AssignGroups(catalog_, rules_).groups) {
+      if (group.min_size <= group.target_size) continue;
+      Warn("NodeGroupBelowMinSize", "group ", Printable(group.name), ": minSize, ", group.min_size,
+           ", is above its size, ", Count(static_cast<size_t>(group.target_size), "node", "nodes"),
+           ", so that none of its nodes can go");
+    }
   }
 
   [[nodiscard]] static bool Contains(const std::vector<std::string>& list,

@@ -134,7 +134,7 @@ NodeGroups AssignGroups(const Catalog& catalog, const GroupRules& rules);
 
 // What the rules say that this cluster does not bear out: a rule or a label that no node
 // has, with the nearest that some node has; rules that match the same nodes; a name that
-// several groups have.
+// several groups have; a group that is smaller than its minSize.
 std::vector<InputWarning> GroupWarnings(const Catalog& catalog, const GroupRules& rules);
 
 // The rule for the group that is called `name`, if it is one that names groups and there

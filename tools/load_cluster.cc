@@ -37,6 +37,10 @@ absl::Status ClusterLoader::OnPod(const objects::Pod& pod) {
     ++counts_.expendable;
     return absl::OkStatus();
   }
+  if (options_.assume_complete && pod.meta.namespace_name != last_namespace_) {
+    last_namespace_ = std::string(pod.meta.namespace_name);
+    namespaces_of_pods_.insert(last_namespace_);
+  }
   return builder_.AddPod(pod);
 }
 
@@ -52,6 +56,7 @@ absl::Status ClusterLoader::OnController(const objects::Controller& controller) 
 
 absl::Status ClusterLoader::OnNamespace(const objects::Namespace& name_space) {
   Saw(name_space.meta);
+  if (options_.assume_complete) namespaces_.insert(std::string(name_space.meta.name));
   return builder_.AddNamespace(name_space);
 }
 
@@ -60,9 +65,25 @@ absl::Status ClusterLoader::OnStorageObject(const objects::StorageObject& object
   return builder_.AddStorageObject(object);
 }
 
+// Namespaces that are said to have no labels have the one that the API server gives each.
+absl::Status ClusterLoader::AddUnknownNamespaces() {
+  for (const std::string& name : namespaces_of_pods_) {
+    if (namespaces_.contains(name)) continue;
+    objects::Namespace unknown;
+    unknown.meta.name = name;
+    unknown.meta.labels.push_back({"kubernetes.io/metadata.name", name});
+    if (absl::Status added = builder_.AddNamespace(unknown); !added.ok()) return added;
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<LoadedCluster> ClusterLoader::Finish() && {
   const std::vector<TextId> wanted = builder_.wanted_nodes();
-  if (!options_.assume_complete) builder_.KeepWhereNamespacesAreUnknown();
+  if (!options_.assume_complete) {
+    builder_.KeepWhereNamespacesAreUnknown();
+  } else if (absl::Status added = AddUnknownNamespaces(); !added.ok()) {
+    return added;
+  }
   absl::StatusOr<ClusterSnapshot> snapshot = std::move(builder_).Build();
   if (!snapshot.ok()) return snapshot.status();
   LoadedCluster cluster{.snapshot = *std::move(snapshot),

@@ -14,7 +14,8 @@
 // Errors:  those of SnapshotBuilder; a cluster without nodes.
 // Doubt:   what the input seems to lack becomes LoadedCluster.warnings (completeness.h).
 //          A pod that selects namespaces by labels keeps its node where the answer hangs on
-//          a namespace that is not in the input.
+//          a namespace that is not in the input.  Of such a namespace the label
+//          kubernetes.io/metadata.name is known all the same: it is its name.
 // Threads: one at a time.
 // Source:  cluster-autoscaler utils/kubernetes/listers.go (podFieldSelector),
 //          core/podlistprocessor (expendable pods).
@@ -27,6 +28,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "snapshot/builder.h"
@@ -91,11 +93,15 @@ class ClusterLoader : public ObjectSink {
 
  private:
   void Saw(const objects::ObjectMeta& meta);
+  absl::Status AddUnknownNamespaces();
 
   LoadOptions options_;
   SnapshotBuilder builder_;
   LoadCounts counts_;
   int64_t newest_time_ = 0;
+  absl::flat_hash_set<std::string> namespaces_;          // That have an object.
+  absl::flat_hash_set<std::string> namespaces_of_pods_;  // Where all is assumed to be there.
+  std::string last_namespace_;
 };
 
 // Reads all inputs into one cluster.

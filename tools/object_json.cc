@@ -238,6 +238,7 @@ class ObjectReader::Impl {
   const Kind* RuleFor(Text api_version, Text kind) const;
   void RememberStart(std::string_view json, Text api_version, Text kind, const Kind* rule);
   void FieldError(Text kind, const ObjectPlace& place);
+  void StatusError(const ObjectPlace& place);
   std::string NameFor(Text kind, const ObjectPlace& place) const;
   void FindName();
   static std::string Where(const ObjectPlace& place);
@@ -413,6 +414,7 @@ void ObjectReader::Impl::Read(std::string_view json, const ObjectPlace& place, O
     if (kind.empty()) return batch.AddWithoutKind();
     rule = RuleFor(api_version, kind);
     if (rule == nullptr) {
+      if (kind == "Status" && api_version == "v1") return StatusError(place);
       const bool list = own && !place.no_list && kind.ends_with("List");
       return list ? batch.AddList() : batch.AddIgnored(kind);
     }
@@ -526,6 +528,27 @@ void ObjectReader::Impl::FieldError(Text kind, const ObjectPlace& place) {
   batch_->AddError(absl::InvalidArgumentError(absl::StrCat(
       Absl(place.file), ": ", at >= 0 ? "" : "after ", BytePosition(place.text, offset),
       where.empty() ? "" : absl::StrCat(" (", where, ")"), ": ", problem)));
+}
+
+// The API server's answer in place of what was asked for: metav1.Status.
+void ObjectReader::Impl::StatusError(const ObjectPlace& place) {
+  Text status;
+  Text reason;
+  Text message;
+  const bool read = fields_.Members([&](Text key, Value& value) {
+    if (key == "status") return fields_.String(value, status);
+    if (key == "reason") return fields_.String(value, reason);
+    if (key == "message") return fields_.String(value, message);
+    return true;
+  });
+  if (!read) return FieldError("Status", place);
+  const std::string where = Where(place);
+  batch_->AddError(absl::InvalidArgumentError(
+      absl::StrCat(Absl(place.file), ": ", where, where.empty() ? "" : " ",
+                   "is an answer of the API server instead of objects (kind Status): ",
+                   Printable(message.empty() ? status : message.substr(0, 300)),
+                   reason.empty() ? "" : absl::StrCat(" (", Printable(reason), ")"),
+                   "; mend that and dump again")));
 }
 
 // ---------------------------------------------------------------------------
@@ -1078,21 +1101,22 @@ bool ObjectReader::Impl::ReadPodDisruptionBudget() {
   });
 }
 
-// What `spec` calls the number of wanted pods and `status` that of present ones.
+// What `spec` calls the number of wanted pods, and `status` those of present and of ready ones.
 struct ReplicaFields {
   Text wanted;
   Text present;
+  Text ready;
 };
 constexpr ReplicaFields ReplicaFieldsOf(objects::ControllerKind kind) {
   switch (kind) {
     case objects::ControllerKind::kJob:
-      return {"parallelism", "active"};
+      return {"parallelism", "active", ""};
     case objects::ControllerKind::kStatefulSet:
-      return {"replicas", "currentReplicas"};
+      return {"replicas", "currentReplicas", "readyReplicas"};
     case objects::ControllerKind::kDaemonSet:
-      return {};
+      return {"", "", "numberReady"};
     default:
-      return {"replicas", "replicas"};
+      return {"replicas", "replicas", "readyReplicas"};
   }
 }
 
@@ -1100,7 +1124,6 @@ template <objects::ControllerKind kKind>
 bool ObjectReader::Impl::ReadController() {
   static constexpr ReplicaFields kFields = ReplicaFieldsOf(kKind);
   constexpr bool kIsJob = kKind == objects::ControllerKind::kJob;
-  constexpr bool kIsDaemonSet = kKind == objects::ControllerKind::kDaemonSet;
   controller_ = &batch_->controllers.Next();
   *controller_ = {};
   controller_->kind = kKind;
@@ -1121,7 +1144,9 @@ bool ObjectReader::Impl::ReadController() {
       return fields_.Members(value, [this](Text part, Value& member) {
         if (part == kFields.present) return fields_.Int32(member, controller_->status_replicas, 0);
         if (kIsJob && part == "succeeded") return fields_.Int32(member, controller_->succeeded, 0);
-        if (kIsDaemonSet && part == "numberReady") return fields_.Int(member, aside_.pods_ready);
+        if (!kFields.ready.empty() && part == kFields.ready) {
+          return fields_.Int32(member, aside_.pods_ready, 0);
+        }
         return true;
       });
     }

@@ -39,7 +39,7 @@ class ObjectSink {
   // input rather than the cluster.  Not every form has it.
   struct Aside {
     std::string_view resource_version;  // metadata.resourceVersion; may be empty.
-    int64_t pods_ready = 0;             // A DaemonSet's status.numberReady.
+    int64_t pods_ready = 0;  // status.readyReplicas of a controller, a DaemonSet's numberReady.
   };
   virtual void OnAside(const Aside& aside) { (void)aside; }
 

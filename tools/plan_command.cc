@@ -269,9 +269,11 @@ void PrintLoadWarnings(const LoadedCluster& cluster, std::ostream& err) {
         Printable(input.first_skipped), input.files_skipped > 1 ? ", ..." : "");
   }
   if (counts.ended + counts.expendable > 0) {
-    err << fmt::format("ebb: left out {} and {}\n",
-                       Count(counts.ended, "pod that has ended", "pods that have ended"),
-                       Count(counts.expendable, "expendable pod", "expendable pods"));
+    err << fmt::format(
+        "ebb: left out {}{}{}\n",
+        counts.ended > 0 ? Count(counts.ended, "pod that has ended", "pods that have ended") : "",
+        counts.ended > 0 && counts.expendable > 0 ? " and " : "",
+        counts.expendable > 0 ? Count(counts.expendable, "expendable pod", "expendable pods") : "");
   }
   PrintInputWarnings(cluster.warnings, err);
 }

@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <initializer_list>
 #include <memory>
 #include <new>
 #include <set>
@@ -24,6 +25,7 @@
 #include "absl/strings/str_cat.h"
 #include "snapshot/text.h"
 #include "tools/binary_snapshot.h"
+#include "tools/printable.h"
 #include "tools/read_json.h"
 #include "tools/read_yaml.h"
 
@@ -147,6 +149,101 @@ bool IsUtf16(std::string_view bytes) {
   if (bytes.size() < 4) return false;
   const auto zeros = [bytes](size_t from) { return bytes[from] == 0 && bytes[from + 2] == 0; };
   return zeros(0) != zeros(1);
+}
+
+// --- What stands in a file instead of a dump, where the shell or kubectl did otherwise than
+// was meant
+
+std::string_view FirstLine(std::string_view text) {
+  text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+  text = text.substr(0, text.find('\n'));
+  while (text.ends_with('\r') || text.ends_with(' ')) text.remove_suffix(1);
+  return text;
+}
+
+bool StartsWithAny(std::string_view text, std::initializer_list<std::string_view> starts) {
+  return std::any_of(starts.begin(), starts.end(),
+                     [text](std::string_view start) { return text.starts_with(start); });
+}
+
+// A line of kubectl's log: "E0102 15:04:05.000000   12345 memcache.go:265] ...".
+bool IsLogLine(std::string_view line, std::string_view levels) {
+  constexpr size_t kDate = 5;
+  return line.size() > 20 && levels.find(line[0]) != levels.npos && line[kDate] == ' ' &&
+         line[kDate + 3] == ':' && line.find("] ") != line.npos &&
+         std::all_of(line.begin() + 1, line.begin() + kDate,
+                     [](char c) { return c >= '0' && c <= '9'; });
+}
+
+bool IsKubectlError(std::string_view line) {
+  return StartsWithAny(line, {"error: ", "Error: ", "Error from server", "Unable to connect to",
+                              "The connection to the server", "No resources found", "Unauthorized",
+                              "Forbidden"}) ||
+         (line.find("kubectl") != line.npos && line.find("not found") != line.npos) ||
+         IsLogLine(line, "EF");
+}
+
+// "NAMESPACE   NAME   READY   STATUS": words in capitals with columns between them.
+bool IsTableHead(std::string_view line) {
+  return StartsWithAny(line, {"NAME ", "NAMESPACE ", "LAST SEEN "}) &&
+         line.find_first_of("abcdefghijklmnopqrstuvwxyz:{\"") == line.npos;
+}
+
+// "pod/web-0", "deployment.apps/web": what `-o name` prints.
+bool IsObjectName(std::string_view line) {
+  const size_t slash = line.find('/');
+  constexpr std::string_view kInNames = "abcdefghijklmnopqrstuvwxyz0123456789.-";
+  return slash != line.npos && slash > 0 && slash + 1 < line.size() &&
+         line.substr(0, slash).find_first_not_of(kInNames) == line.npos &&
+         line.substr(slash + 1).find_first_not_of(kInNames) == line.npos;
+}
+
+// What it is and what to do about it; empty: nothing that is known here.
+std::string InsteadOfDump(std::string_view text) {
+  constexpr std::string_view kAsJson = "; dump with `kubectl get ... -A -o json`";
+  const std::string_view line = FirstLine(text.substr(0, size_t{4} << 10));
+  if (line.empty() || line[0] == '{' || line[0] == '[' || line[0] == '-') return "";
+  const std::string quoted = absl::StrCat("\"", Printable(line.substr(0, 200)), "\"");
+  if (IsKubectlError(line)) {
+    return absl::StrCat("holds a message instead of objects: ", quoted,
+                        "; mend that and dump again");
+  }
+  if (line.starts_with("Warning: ") || IsLogLine(line, "WI")) {
+    return absl::StrCat("begins with a message of kubectl's before any object: ", quoted,
+                        "; dump again without `2>&1`");
+  }
+  if (IsTableHead(line)) return absl::StrCat("is a table for people", Absl(kAsJson));
+  if (line.starts_with("Name:  ") && text.find("\nLabels:  ") != text.npos) {
+    return absl::StrCat("is what `kubectl describe` prints", Absl(kAsJson));
+  }
+  if (IsObjectName(line)) return absl::StrCat("is a list of names", Absl(kAsJson));
+  if (StartsWithAny(line, {"<!DOCTYPE", "<!doctype", "<html", "<HTML"})) {
+    return absl::StrCat("is a web page, such as the login of a proxy", Absl(kAsJson));
+  }
+  return "";
+}
+
+// The same for what could not be read to its end.
+std::string BehindDump(std::string_view text) {
+  while (!text.empty() && std::string_view(" \t\r\n").find(text.back()) != text.npos) {
+    text.remove_suffix(1);
+  }
+  text.remove_prefix(text.rfind('\n') + 1);  // 0 if there is none: npos + 1.
+  text = text.substr(0, 200);
+  if (!IsKubectlError(text) && !text.starts_with("Warning: ") && !IsLogLine(text, "WI")) return "";
+  return absl::StrCat("ends with a message of kubectl's behind the objects: \"", Printable(text),
+                      "\"; mend that and dump again without `2>&1`");
+}
+
+// What `kubectl cluster-info dump` puts before the logs of a container.
+constexpr std::string_view kLogsBegin = "==== START logs for container ";
+
+absl::Status IsClusterInfoDump(std::string_view name) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(Absl(name),
+                   ": is what `kubectl cluster-info dump` prints, with logs between the objects; "
+                   "pass the folder "
+                   "that `kubectl cluster-info dump -A --output-directory DIR` writes"));
 }
 
 // Bytes that grow at their end.  realloc moves pages instead of copying them, so that
@@ -305,6 +402,15 @@ absl::StatusOr<Bytes> Inflate(std::string_view name, std::string_view bytes,
   return out;
 }
 
+absl::Status ReadText(Form form, std::string_view name, std::string_view bytes, bool padded,
+                      const Reading& reading) {
+  if (form == Form::kYaml) {
+    return ReadYaml(name, bytes, reading.sink, reading.stats, reading.strangers);
+  }
+  return ReadJson(name, bytes, padded, reading.sink, reading.stats, reading.parallelism,
+                  reading.strangers);
+}
+
 absl::Status Parse(std::string_view name, std::string_view bytes, bool padded,
                    const Reading& reading) {
   if (IsGzip(bytes)) {
@@ -323,14 +429,19 @@ absl::Status Parse(std::string_view name, std::string_view bytes, bool padded,
                      ": looks like UTF-16, which `>` of Windows PowerShell writes; write the dump "
                      "with `| Out-File -Encoding utf8`, or from cmd"));
   }
-  switch (FormOf(name, bytes)) {
-    case Form::kJson:
-      return ReadJson(name, bytes, padded, reading.sink, reading.stats, reading.parallelism,
-                      reading.strangers);
-    case Form::kYaml:
-      return ReadYaml(name, bytes, reading.sink, reading.stats, reading.strangers);
-    case Form::kUnknown:
-      break;
+  if (const std::string instead = InsteadOfDump(bytes); !instead.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(Absl(name), ": ", instead));
+  }
+  const Form form = FormOf(name, bytes);
+  if (form != Form::kUnknown) {
+    const uint64_t known = reading.stats.known();
+    absl::Status read = ReadText(form, name, bytes, padded, reading);
+    // To YAML such a message is one more member of the last object.
+    if (read.ok() && (form == Form::kJson || reading.stats.known() == known)) return read;
+    if (!read.ok() && bytes.find(kLogsBegin) != bytes.npos) return IsClusterInfoDump(name);
+    const std::string behind = BehindDump(bytes);
+    if (behind.empty()) return read;
+    return absl::InvalidArgumentError(absl::StrCat(Absl(name), ": ", behind));
   }
   if (reading.strangers == Strangers::kCounted) return ++reading.stats.strangers, absl::OkStatus();
   return absl::InvalidArgumentError(

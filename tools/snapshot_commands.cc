@@ -48,6 +48,7 @@ class CountingSink : public ObjectSink {
   absl::Status OnList(std::string_view kind, uint64_t items) override {
     return to_.OnList(kind, items);
   }
+  void OnAside(const Aside& aside) override { to_.OnAside(aside); }
 
   [[nodiscard]] std::string Text() const {
     return fmt::format("{}, {} and {}", Count(nodes_, "node", "nodes"), Count(pods_, "pod", "pods"),

@@ -307,21 +307,22 @@ struct ControllerNames {
   const char* api_version;
   const char* kind;
   const char* wanted;   // Field of spec.
-  const char* present;  // Field of status.
+  const char* present;  // Fields of status.
+  const char* ready;
 };
 
 ControllerNames NamesOf(objects::ControllerKind kind) {
   switch (kind) {
     case objects::ControllerKind::kReplicationController:
-      return {"v1", "ReplicationController", "replicas", "replicas"};
+      return {"v1", "ReplicationController", "replicas", "replicas", "readyReplicas"};
     case objects::ControllerKind::kReplicaSet:
-      return {"apps/v1", "ReplicaSet", "replicas", "replicas"};
+      return {"apps/v1", "ReplicaSet", "replicas", "replicas", "readyReplicas"};
     case objects::ControllerKind::kStatefulSet:
-      return {"apps/v1", "StatefulSet", "replicas", "currentReplicas"};
+      return {"apps/v1", "StatefulSet", "replicas", "currentReplicas", "readyReplicas"};
     case objects::ControllerKind::kDaemonSet:
-      return {"apps/v1", "DaemonSet", nullptr, nullptr};
+      return {"apps/v1", "DaemonSet", nullptr, nullptr, "numberReady"};
     case objects::ControllerKind::kJob:
-      return {"batch/v1", "Job", "parallelism", "active"};
+      return {"batch/v1", "Job", "parallelism", "active", nullptr};
   }
   return {};
 }
@@ -529,6 +530,8 @@ absl::Status ObjectWriter::OnController(const objects::Controller& controller) {
     json["status"][names.present] = controller.status_replicas;
     if (controller.succeeded != 0) json["status"]["succeeded"] = controller.succeeded;
   }
+  const int64_t pods_ready = std::exchange(pods_ready_, 0);
+  if (pods_ready != 0 && names.ready != nullptr) json["status"][names.ready] = pods_ready;
   return Write(ToText(format_, json));
 }
 

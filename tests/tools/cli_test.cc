@@ -141,7 +141,7 @@ In the way of most nodes:
 )");
   EXPECT_EQ(
       result.err,
-      "ebb: left out 1 pod that has ended and 0 expendable pods\n"
+      "ebb: left out 1 pod that has ended\n"
       "ebb: warning: left out 1 pod on nodes that are not in the input: default/lost-0 on "
       "nowhere; try `kubectl get nodes -o json`\n"
       "ebb: warning: all pods are of namespace default and none of kube-system; the dump seems "

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "tools/binary_snapshot.h"
 #include "tools/generate.h"
 #include "tools/load_cluster.h"
 #include "tools/read_input.h"
@@ -74,7 +75,18 @@ std::vector<Json> Whole() {
           Owned(Pod("kube-system", "proxy-b", "b"), "apps/v1", "DaemonSet", "proxy"),
           Pod("shop", "web", "a"),
           proxy,
+          Object("v1", "Namespace", "kube-system"),
+          Object("v1", "Namespace", "shop"),
           NoBudgets()};
+}
+
+// `count` objects of a kind in a namespace: name-0, name-1, ...
+void AddPods(std::vector<Json>& items, const Json& pod, int count) {
+  for (int i = 0; i < count; ++i) {
+    items.push_back(pod);
+    Json& name = items.back()["metadata"]["name"];
+    name = name.get<std::string>() + "-" + std::to_string(i);
+  }
 }
 
 class CompletenessTest : public ::testing::Test {
@@ -141,7 +153,7 @@ TEST_F(CompletenessTest, NoBudgetIsAWarningUnlessAnEmptyListOfThemSaysSo) {
   std::vector<Json> items = Whole();
   items.pop_back();
   EXPECT_THAT(LoadItems(items), ElementsAre("NoPodDisruptionBudgets"));
-  EXPECT_EQ(Command(), "kubectl get pdb -A -o json");
+  EXPECT_EQ(Command(), "kubectl get --raw /apis/policy/v1/poddisruptionbudgets");
   EXPECT_THAT(LoadItems(items, {.use = InputUse::kFilter}), IsEmpty());
   items.push_back(Object("policy/v1", "PodDisruptionBudget", "web", "shop"));
   EXPECT_THAT(LoadItems(items), IsEmpty());
@@ -220,9 +232,7 @@ TEST_F(CompletenessTest, APodThatSelectsNamespacesByLabelsKeepsItsNodeWhereTheyA
   items.back()["metadata"]["labels"]["app"] = "quiet";
   EXPECT_THAT(LoadItems(items), ElementsAre("NoNamespaces"));
   EXPECT_EQ(not_understood("shop", "alone"), "");
-  for (const char* name : {"shop", "other", "kube-system"}) {
-    items.push_back(Object("v1", "Namespace", name));
-  }
+  items.push_back(Object("v1", "Namespace", "other"));
   EXPECT_THAT(LoadItems(items), IsEmpty());
 }
 
@@ -262,7 +272,8 @@ TEST_F(CompletenessTest, AFolderOfClusterInfoDumpIsReadToTheBottom) {
   Json sets = Json::parse(list("DaemonSetList", {all[5]}));
   sets["apiVersion"] = "apps/v1";
   Put("dump/kube-system/daemonsets.json", sets.dump());
-  EXPECT_THAT(Load((folder_ / "dump").string()), ElementsAre("NoPodDisruptionBudgets"));
+  EXPECT_THAT(Load((folder_ / "dump").string()),
+              ElementsAre("NamespacesNotListed", "NoPodDisruptionBudgets"));
   EXPECT_EQ(cluster_->snapshot.nodes(), 2u);
   EXPECT_EQ(cluster_->snapshot.placed_pods(), 3u);
   EXPECT_EQ(cluster_->counts.input.files_without_objects, 0u);
@@ -285,7 +296,9 @@ TEST_F(CompletenessTest, AMustGatherTreeHoldsEachPodTwiceAndOtherFilesBeside) {
       yaml({{"apiVersion", "v1"}, {"kind", "PodList"}, {"items", {all[2], all[3]}}}));
   Put("mg/namespaces/kube-system/apps/daemonsets.yaml",
       yaml({{"apiVersion", "apps/v1"}, {"kind", "DaemonSetList"}, {"items", {all[5]}}}));
-  Put("mg/namespaces/shop/policy/poddisruptionbudgets.yaml", yaml(all[6]));
+  Put("mg/cluster-scoped-resources/core/namespaces/kube-system.yaml", yaml(all[6]));
+  Put("mg/cluster-scoped-resources/core/namespaces/shop.yaml", yaml(all[7]));
+  Put("mg/namespaces/shop/policy/poddisruptionbudgets.yaml", yaml(all[8]));
   Put("mg/version", "4.16");
   Put("mg/etcd_info/endpoint_health.json", R"([{"endpoint":"https://10.0.0.1","health":true}])");
   Put("mg/monitoring/status.json", R"({"status":"success","data":{"yaml":"x"}})");
@@ -305,9 +318,290 @@ TEST_F(CompletenessTest, ListsOfListsAreReadToTheBottom) {
          {"items",
           {{{"kind", "PodList"}, {"apiVersion", "v1"}, {"items", {all[2], all[3], all[4]}}}}}},
         all[5],
+        {{"kind", "NamespaceList"}, {"apiVersion", "v1"}, {"items", {all[6], all[7]}}},
         NoBudgets()}}};
   EXPECT_THAT(Load(Put("lists.json", list.dump())), IsEmpty());
   EXPECT_EQ(cluster_->snapshot.placed_pods(), 3u);
+}
+
+// `kubectl get pdb -A -o json` prints this where there is none, and `kubectl get --raw` that.
+TEST_F(CompletenessTest, TheAdviceAboutBudgetsWorksWhereThereAreNoneAndWhereThereAreSome) {
+  std::vector<Json> items = Whole();
+  items.pop_back();
+  const Json list = {{"apiVersion", "v1"}, {"kind", "List"}, {"items", items}};
+  Put("dump/all.json", list.dump());
+  const std::string dump = (folder_ / "dump").string();
+  Put("dump/pdb.json", R"({
+    "apiVersion": "v1",
+    "items": [],
+    "kind": "List",
+    "metadata": {
+        "resourceVersion": ""
+    }
+})");
+  EXPECT_THAT(Load(dump), ElementsAre("NoPodDisruptionBudgets"));
+  EXPECT_THAT(Message(), HasSubstr("an empty List does not say what it is a list of"));
+  Put("dump/pdb.json", R"({"kind":"PodDisruptionBudgetList","apiVersion":"policy/v1",)"
+                       R"("metadata":{"resourceVersion":"1192"},"items":[]})");
+  EXPECT_THAT(Load(dump), IsEmpty());
+  Put("dump/pdb.json",
+      R"({"kind":"PodDisruptionBudgetList","apiVersion":"policy/v1",)"
+      R"("metadata":{"resourceVersion":"1192"},"items":[{"metadata":{"name":"web",)"
+      R"("namespace":"shop"},"spec":{"selector":{}},"status":{"disruptionsAllowed":0}}]})");
+  EXPECT_THAT(Load(dump), IsEmpty());
+  EXPECT_EQ(cluster_->snapshot.catalog().pdbs().size(), 1u);
+}
+
+TEST_F(CompletenessTest, PodsOfTheSystemAndOfOneNamespaceMayBeAllOnlyIfNamespacesSaySo) {
+  std::vector<Json> items = Whole();
+  std::erase_if(items, [](const Json& item) { return item["kind"] == "Namespace"; });
+  EXPECT_THAT(LoadItems(items), ElementsAre("NamespacesNotListed"));
+  EXPECT_THAT(Message(), HasSubstr("all pods are of kube-system and shop, and no Namespace"));
+  EXPECT_EQ(Command(), "kubectl get ns -o json");
+  items.push_back(Pod("other", "web", "a"));
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+}
+
+TEST_F(CompletenessTest, NamespacesThatMostlyHoldNothingAreAWarning) {
+  std::vector<Json> items = Whole();
+  const auto name_space = [](const char* name, const char* created = kLongAgo) {
+    Json json = Object("v1", "Namespace", name);
+    json["metadata"]["creationTimestamp"] = created;
+    return json;
+  };
+  // One is common, and so is what Kubernetes and clouds make themselves.
+  for (const char* name : {"idle", "kube-public", "kube-node-lease", "default", "gmp-public",
+                           "openshift-infra", "openshift-node"}) {
+    items.push_back(name_space(name));
+  }
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+  items.push_back(name_space("db"));
+  EXPECT_THAT(LoadItems(items), ElementsAre("NamespacesWithoutObjects"));
+  EXPECT_THAT(Message(), HasSubstr("2 of 3 namespaces hold no pod"));
+  EXPECT_THAT(Message(), HasSubstr("db, idle"));
+  EXPECT_THAT(Command(), HasSubstr(" -A "));
+  std::vector<Json> fresh = items;
+  fresh.back() = name_space("db", "2026-01-01T23:00:00Z");
+  EXPECT_THAT(LoadItems(fresh), IsEmpty());
+  std::vector<Json> going = items;
+  going.back()["metadata"]["deletionTimestamp"] = "2026-01-02T00:00:00Z";
+  EXPECT_THAT(LoadItems(going), IsEmpty());
+  // Whatever is in a namespace shows that the dump has it.
+  for (const Json& holds :
+       {Object("apps/v1", "StatefulSet", "db", "db"),
+        Object("policy/v1", "PodDisruptionBudget", "db", "db"),
+        Object("v1", "PersistentVolumeClaim", "db", "db"), Pod("db", "db-0", "b")}) {
+    items.push_back(holds);
+    EXPECT_THAT(LoadItems(items), IsEmpty()) << holds;
+    items.pop_back();
+  }
+}
+
+TEST_F(CompletenessTest, ReadyPodsThatControllersCountAndTheInputLacksAreAWarning) {
+  struct Case {
+    const char* api_version;
+    const char* kind;
+    const char* field;
+  };
+  for (const Case& each :
+       {Case{"apps/v1", "ReplicaSet", "readyReplicas"},
+        Case{"apps/v1", "StatefulSet", "readyReplicas"},
+        Case{"v1", "ReplicationController", "readyReplicas"},
+        Case{"apps/v1", "DaemonSet", "numberReady"}, Case{"batch/v1", "Job", "active"}}) {
+    std::vector<Json> items = Whole();
+    Json controller = Object(each.api_version, each.kind, "web", "shop");
+    controller["status"][each.field] = 6;
+    items.push_back(controller);
+    const Json pod = Owned(Pod("shop", "w", "a"), each.api_version, each.kind, "web");
+    AddPods(items, pod, 3);
+    EXPECT_THAT(LoadItems(items), ElementsAre("PodsMissing")) << each.kind;
+    EXPECT_THAT(Message(), HasSubstr(std::string("3 pods are missing of ")));
+    EXPECT_THAT(Message(), HasSubstr(std::string(each.kind) + " shop/web has 3 of 6"));
+    EXPECT_EQ(Command(), "kubectl get pods -A -o json");
+    EXPECT_THAT(LoadItems(items, {.use = InputUse::kFilter}), ElementsAre("PodsMissing"));
+    AddPods(items, Owned(Pod("shop", "v", "b"), each.api_version, each.kind, "web"), 3);
+    EXPECT_THAT(LoadItems(items), IsEmpty()) << each.kind;
+    // Others that have ended, or are of the same name elsewhere, do not count.
+    for (size_t i = items.size() - 3; i < items.size(); ++i) {
+      items[i]["status"]["phase"] = "Failed";
+    }
+    EXPECT_THAT(LoadItems(items), ElementsAre("PodsMissing")) << each.kind;
+  }
+}
+
+TEST_F(CompletenessTest, WhatChangesBetweenTwoListsIsNoGap) {
+  std::vector<Json> items = Whole();
+  Json web = Object("apps/v1", "ReplicaSet", "web", "shop");
+  web["status"]["readyReplicas"] = 101;
+  items.push_back(web);
+  AddPods(items, Owned(Pod("shop", "w", "a"), "apps/v1", "ReplicaSet", "web"), 98);
+  EXPECT_THAT(LoadItems(items), IsEmpty());  // 3 of 103.
+  items.pop_back();
+  EXPECT_THAT(LoadItems(items), ElementsAre("PodsMissing"));
+  items = Whole();
+  Json job = Object("batch/v1", "Job", "hourly", "shop");
+  job["status"]["active"] = 50;
+  job["metadata"]["creationTimestamp"] = "2026-01-02T00:00:01Z";
+  items.push_back(job);  // It began when the pods had been listed.
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+  items.back()["metadata"]["creationTimestamp"] = "2026-01-01T23:00:00Z";
+  EXPECT_THAT(LoadItems(items), ElementsAre("PodsMissing"));
+}
+
+TEST_F(CompletenessTest, PodsThatAPlanLeavesOutAsExpendableAreThere) {
+  std::vector<Json> items = Whole();
+  Json filler = Object("apps/v1", "ReplicaSet", "filler", "shop");
+  filler["status"]["readyReplicas"] = 5;
+  items.push_back(filler);
+  Json pod = Owned(Pod("shop", "f", "a"), "apps/v1", "ReplicaSet", "filler");
+  for (const int priority : {-100, -5}) {  // The cutoff is -10.
+    pod["spec"]["priority"] = priority;
+    std::vector<Json> all = items;
+    AddPods(all, pod, 5);
+    EXPECT_THAT(LoadItems(all), IsEmpty()) << priority;
+    all.resize(all.size() - 4);
+    EXPECT_THAT(LoadItems(all), ElementsAre("PodsMissing")) << priority;
+  }
+}
+
+TEST_F(CompletenessTest, ASnapshotKeepsHowManyPodsControllersCount) {
+  std::vector<Json> items = Whole();
+  Json web = Object("apps/v1", "ReplicaSet", "web", "shop");
+  web["status"]["readyReplicas"] = 6;
+  items.push_back(web);
+  const Json list = {{"apiVersion", "v1"}, {"kind", "List"}, {"items", items}};
+  const auto convert = [&](auto make_writer) {
+    std::string text;
+    auto writer = make_writer([&text](std::string_view bytes) {
+      text.append(bytes);
+      return absl::OkStatus();
+    });
+    InputWatch watch(&writer);
+    ImportStats stats;
+    EXPECT_TRUE(ReadBytes("list", list.dump(), watch, stats).ok());
+    EXPECT_TRUE(writer.Finish().ok());
+    return text;
+  };
+  const auto output = [](auto write) { return write; };
+  const std::string binary =
+      convert([&](auto write) { return BinarySnapshotWriter(output(write)); });
+  const std::string json =
+      convert([&](auto write) { return ObjectWriter(ObjectFormat::kJsonList, output(write)); });
+  EXPECT_THAT(Load(Put("kept.pb", binary)), ElementsAre("PodsMissing"));
+  EXPECT_THAT(Message(), HasSubstr("ReplicaSet shop/web has 0 of 6"));
+  EXPECT_THAT(Load(Put("kept.json", json)), ElementsAre("PodsMissing"));
+}
+
+Json Volume(const std::string& name, const std::string& claim) {
+  Json volume = Object("v1", "PersistentVolume", name);
+  volume["spec"] = {{"claimRef", {{"namespace", "shop"}, {"name", claim}}},
+                    {"csi", {{"driver", "disk.example.com"}, {"volumeHandle", name}}}};
+  volume["status"]["phase"] = "Bound";
+  return volume;
+}
+Json Claim(const std::string& name, const std::string& volume) {
+  Json claim = Object("v1", "PersistentVolumeClaim", name, "shop");
+  claim["spec"]["volumeName"] = volume;
+  return claim;
+}
+Json Mounting(const std::string& claim) {
+  Json pod = Pod("shop", "db-" + claim, "a");
+  pod["spec"]["volumes"] = {{{"name", "data"}, {"persistentVolumeClaim", {{"claimName", claim}}}}};
+  return pod;
+}
+
+TEST_F(CompletenessTest, VolumesThatAreBoundToClaimsThatAreNotThereAreAWarning) {
+  std::vector<Json> items = Whole();
+  const Json drivers = Object("storage.k8s.io/v1", "CSINode", "a");
+  items.insert(items.end(), {drivers, Mounting("x"), Claim("x", "1"), Volume("1", "x")});
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+  items.push_back(Volume("2", "y"));
+  EXPECT_THAT(LoadItems(items), ElementsAre("ClaimsOfVolumesMissing"));
+  EXPECT_THAT(Message(), HasSubstr("1 volume is bound to claims that are not there (2 to shop/y)"));
+  items.back()["status"]["phase"] = "Released";  // Its claim was deleted.
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+  items = Whole();
+  items.push_back(Volume("1", "x"));  // No claim at all.
+  EXPECT_THAT(LoadItems(items), ElementsAre("ClaimsOfVolumesMissing"));
+}
+
+TEST_F(CompletenessTest, ClaimsVolumesAndDriversThatAreAllMissingAreAWarning) {
+  std::vector<Json> items = Whole();
+  items.push_back(Mounting("x"));
+  EXPECT_THAT(LoadItems(items), ElementsAre("NoPersistentVolumeClaims"));
+  EXPECT_THAT(Message(), HasSubstr("1 pod mounts claims (shop/db-x)"));
+  EXPECT_EQ(Command(), "kubectl get pvc,pv,sc,csinodes -A -o json");
+  items.push_back(Claim("x", "1"));
+  EXPECT_THAT(LoadItems(items), ElementsAre("NoPersistentVolumes"));
+  items.push_back(Volume("1", "x"));
+  EXPECT_THAT(LoadItems(items), ElementsAre("NoCSINodes"));
+  EXPECT_EQ(Command(), "kubectl get csinodes -A -o json");
+  items.push_back(Object("storage.k8s.io/v1", "CSINode", "a"));
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+  // A claim that waits for its first pod has no volume.
+  items = Whole();
+  items.insert(items.end(), {Mounting("x"), Claim("x", "")});
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+  items = Whole();
+  items.push_back(Mounting("x"));
+  items.back()["status"]["phase"] = "Succeeded";
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+}
+
+TEST_F(CompletenessTest, ManifestsBesideADumpAreTold) {
+  std::vector<Json> items = Whole();  // Nothing has a uid.
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+  for (size_t i = 0; i + 1 < items.size(); ++i) {
+    items[i]["metadata"]["uid"] = "uid-" + std::to_string(i);
+  }
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+  items.push_back(Object("policy/v1", "PodDisruptionBudget", "from-git", "shop"));
+  items.push_back(Object("v1", "Namespace", "from-git"));
+  EXPECT_THAT(LoadItems(items), ElementsAre("ObjectsWithoutUid"));
+  EXPECT_THAT(Message(), HasSubstr("2 objects have no metadata.uid"));
+  EXPECT_THAT(Message(), HasSubstr("PodDisruptionBudget shop/from-git, ..."));
+}
+
+// The API server gives every namespace the label kubernetes.io/metadata.name.
+TEST_F(CompletenessTest, TheNameOfANamespaceIsAKnownLabelWithoutItsObject) {
+  std::vector<Json> items = {Node("a"), Node("b"), Pod("kube-system", "dns", "b"), NoBudgets()};
+  Json alone = Pod("shop", "alone", "a");
+  Json& selector = alone["spec"]["affinity"]["podAntiAffinity"]
+                        ["requiredDuringSchedulingIgnoredDuringExecution"];
+  const auto asks = [&selector](const char* name) {
+    selector = {
+        {{"topologyKey", "kubernetes.io/hostname"},
+         {"labelSelector", {{"matchLabels", {{"app", "noisy"}}}}},
+         {"namespaceSelector", {{"matchLabels", {{"kubernetes.io/metadata.name", name}}}}}}};
+  };
+  Json noisy = Pod("other", "noisy", "b");
+  noisy["metadata"]["labels"]["app"] = "noisy";
+  const auto repelled_by = [&] {
+    const Catalog& catalog = cluster_->snapshot.catalog();
+    const PodShape& shape = catalog.shape_of(*catalog.FindPod("other", "noisy"));
+    EXPECT_EQ(shape.not_understood, "");
+    return shape.repelled_by.size();
+  };
+  for (const bool assume_complete : {false, true}) {
+    for (const bool by_name : {true, false}) {
+      asks(by_name ? "other" : "else");
+      std::vector<Json> all = items;
+      all.insert(all.end(), {alone, noisy});
+      EXPECT_THAT(LoadItems(all, {.assume_complete = assume_complete}), IsEmpty());
+      EXPECT_EQ(repelled_by(), by_name ? 1u : 0u) << assume_complete;
+    }
+  }
+  // Beside another label, the name may still rule the namespace out.
+  for (const char* name : {"else", "other"}) {
+    asks(name);
+    selector[0]["namespaceSelector"]["matchLabels"]["team"] = "x";
+    std::vector<Json> all = items;
+    all.insert(all.end(), {alone, noisy});
+    EXPECT_THAT(LoadItems(all), ElementsAre("NoNamespaces"));
+    const Catalog& catalog = cluster_->snapshot.catalog();
+    EXPECT_EQ(catalog.shape_of(*catalog.FindPod("shop", "alone")).not_understood.empty(),
+              std::string_view(name) == "else");
+  }
 }
 
 TEST_F(CompletenessTest, GeneratedClustersAreWhole) {
@@ -323,6 +617,13 @@ TEST_F(CompletenessTest, GeneratedClustersAreWhole) {
           (uniform ? GenerateUniform(options, writer) : GenerateMixed(options, writer)).ok());
       ASSERT_TRUE(writer.Finish().ok());
       EXPECT_THAT(Load(Put("generated", text)), IsEmpty());
+      if (uniform || format != ObjectFormat::kJsonList) continue;
+      // Half of its pods, as a list that was cut has them.
+      Json list = Json::parse(text);
+      size_t pods = 0;
+      std::erase_if(list["items"].get_ref<Json::array_t&>(),
+                    [&pods](const Json& item) { return item["kind"] == "Pod" && ++pods % 2 == 0; });
+      EXPECT_THAT(Load(Put("cut.json", list.dump())), ElementsAre("PodsMissing"));
     }
   }
 }

@@ -579,7 +579,10 @@ class InputTest(EbbTest):
         system = pod("proxy", "a")
         system["metadata"]["namespace"] = "kube-system"
         budgets = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudgetList", "items": []}
-        return SMALL + [system, budgets]
+        namespaces = [{"apiVersion": "v1", "kind": "Namespace",
+                       "metadata": {"name": name, "uid": "uid-" + name}}
+                      for name in ("default", "kube-system")]
+        return SMALL + [system, *namespaces, budgets]
 
     def test_nodes_alone_are_refused_and_taken_if_that_is_all(self):
         dump = self.dump([node("a"), node("b")])
@@ -627,11 +630,12 @@ class InputTest(EbbTest):
         dump = self.dump(SMALL)
         err = self.ebb("plan", dump)[1]
         self.assertIn("ebb: warning: all pods are of namespace default", err)
-        self.assertIn("`kubectl get pdb -A -o json`", err)
+        self.assertIn("`kubectl get --raw /apis/policy/v1/poddisruptionbudgets`", err)
         warnings = self.ebb_json("plan", dump)["summary"]["warnings"]
         self.assertEqual([w["code"] for w in warnings],
                          ["NoKubeSystemPods", "NoPodDisruptionBudgets"])
-        self.assertEqual(warnings[1]["command"], "kubectl get pdb -A -o json")
+        self.assertEqual(warnings[1]["command"],
+                         "kubectl get --raw /apis/policy/v1/poddisruptionbudgets")
         out, err = self.ebb("plan", dump, "--strict", code=1)
         self.assertEqual(out, "")
         self.assertEqual(err.count("ebb: warning: "), 2)
@@ -765,6 +769,12 @@ class BadInputTest(EbbTest):
 
     def test_an_unknown_command_is_a_usage_error(self):
         self.assertIn("did you mean plan?", self.ebb("plam", code=2)[1])
+
+    def test_a_dump_without_a_command_is_told_which_one_plans_with_it(self):
+        dump = self.dump(SMALL)
+        for words in ([dump], [dump, "-o", "json"], ["nowhere.json"], ["-"]):
+            self.assertIn(f"{words[0]} is not a command; to plan with it: `ebb plan {words[0]}`",
+                          self.ebb(*words, code=2)[1])
 
     def test_a_flag_with_a_wrong_value_is_a_usage_error(self):
         dump = self.dump(SMALL)

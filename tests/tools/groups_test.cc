@@ -233,7 +233,7 @@ TEST(GroupWarningsTest, ARuleThatMatchesNothingNamesTheNearestGroup) {
                               .Add(Node("a").Label("nodegroup", "general").Label("pool", "batch"))
                               .Add(Node("f").Label("eks.amazonaws.com/compute-type", "fargate"));
   const std::string nothing = "NodeGroupRuleMatchesNothing g.yaml: nodeGroups[0] ";
-  EXPECT_EQ(Warnings(cluster, "nodeGroups: [{name: general, minSize: 3}]"), Texts{});
+  EXPECT_EQ(Warnings(cluster, "nodeGroups: [{name: general, minSize: 1}]"), Texts{});
   EXPECT_EQ(Warnings(cluster, "nodeGroups: [{name: genral, minSize: 3}]"),
             Texts{nothing + "(genral): no node is in a group of that name; did you mean general?"});
   EXPECT_EQ(Warnings(cluster, "nodeGroups: [{name: \"\\e[2Jxyz\"}]"),
@@ -277,6 +277,17 @@ TEST(GroupWarningsTest, ANameOfTwoGroupsIsTold) {
       Texts{"NodeGroupNameAmbiguous g.yaml: nodeGroups[0] (default): counts for each of 2 groups "
             "of that name; say eks.amazonaws.com/nodegroup=default or "
             "karpenter.sh/nodepool=default for one of them"});
+}
+
+TEST(GroupWarningsTest, AMinimumAboveTheSizeOfTheGroupIsTold) {
+  const Cluster cluster =
+      Cluster().Add(Node("a").Label("nodegroup", "web")).Add(Node("b").Label("nodegroup", "web"));
+  EXPECT_EQ(Warnings(cluster, "nodeGroups: [{name: web, minSize: 2}]"), Texts{});
+  EXPECT_EQ(
+      Warnings(cluster, "nodeGroups: [{name: web, minSize: 20}]"),
+      Texts{"NodeGroupBelowMinSize g.yaml: group web: minSize, 20, is above its size, 2 nodes, "
+            "so that none of its nodes can go"});
+  EXPECT_EQ(Warnings(cluster, "nodeGroups: [{name: web, minSize: 20, targetSize: 21}]"), Texts{});
 }
 
 TEST(GroupsTest, ControlPlaneNodesBelongToNone) {

@@ -194,6 +194,104 @@ TEST_F(ReadInputTest, WhatIsNoDumpIsRefusedInOneLine) {
             "DIR/latin1.json: byte 38, line 1, column 39: is not UTF-8");
 }
 
+TEST_F(ReadInputTest, WhatKubectlWritesInsteadOfADumpIsNamedWithWhatToDo) {
+  struct Case {
+    std::string_view text;
+    std::string_view error;
+  };
+  const std::string node = NodeJson("a");
+  const std::string warned = "Warning: v1 ComponentStatus is deprecated in v1.19+\n" + node;
+  const std::string logged =
+      "W0102 15:04:05.000000   12345 loader.go:222] Config not found\n" + node;
+  for (const auto& [text, error] : std::vector<Case>{
+           {"error: You must be logged in to the server (Unauthorized)\n",
+            "holds a message instead of objects: \"error: You must be logged in to the server "
+            "(Unauthorized)\"; mend that and dump again"},
+           {"Unable to connect to the server: dial tcp 10.0.0.1:443: i/o timeout\n",
+            "holds a message instead of objects: \"Unable to connect to the server: dial tcp"},
+           {"The connection to the server localhost:8080 was refused - did you specify the right "
+            "host or port?\n",
+            "holds a message instead of objects"},
+           {"Error from server (Forbidden): pods is forbidden\n", "pods is forbidden"},
+           {"No resources found in default namespace.\n", "\"No resources found in default"},
+           {"bash: line 1: kubectl: command not found\n", "kubectl: command not found"},
+           {"E0102 15:04:05.000000   12345 memcache.go:265] couldn't get current server API\n",
+            "holds a message instead of objects"},
+           {"\x1b]0;x\x07 kubectl: not found\n", "\\x1b]0;x"},
+           {warned,
+            "begins with a message of kubectl's before any object: \"Warning: v1 ComponentStatus "
+            "is "
+            "deprecated in v1.19+\"; dump again without `2>&1`"},
+           {logged, "dump again without `2>&1`"},
+           {"NAMESPACE   NAME    READY   STATUS    RESTARTS   AGE\nshop  web-0  1/1  Running  0  "
+            "1d\n",
+            "is a table for people; dump with `kubectl get ... -A -o json`"},
+           {"NAME   STATUS   ROLES    AGE   VERSION   INTERNAL-IP\r\na  Ready  <none>  1d  v1.31\n",
+            "is a table for people"},
+           {"Name:               a\nRoles:              <none>\nLabels:             x=y\n",
+            "is what `kubectl describe` prints"},
+           {"node/a\nnode/b\npod/web-0\n", "is a list of names"},
+           {"deployment.apps/web\n", "is a list of names"},
+           {"<!DOCTYPE html>\n<html><title>Sign in</title></html>\n", "is a web page"}}) {
+    // Its name promises JSON, YAML or nothing; a folder does not pass over it.
+    for (const char* name : {"dump.json", "dump.yaml", "dump"}) {
+      EXPECT_THAT(Read(Put(name, text)), HasSubstr(error)) << name;
+      fs::remove(Path(name));
+    }
+    Put("folder/a.json", node);
+    Put("folder/b.yaml", text);
+    EXPECT_THAT(Read(Path("folder")), HasSubstr(error));
+    EXPECT_THAT(Read(Path("folder")), HasSubstr("DIR/folder/b.yaml: "));
+  }
+}
+
+// kubectl prints what it got, and then what it was not allowed to get.
+TEST_F(ReadInputTest, AMessageOfKubectlsBehindTheObjectsIsQuoted) {
+  const std::string forbidden = "Error from server (Forbidden): pods is forbidden";
+  const std::string error = "ends with a message of kubectl's behind the objects: \"" + forbidden +
+                            "\"; mend that and dump again without `2>&1`";
+  EXPECT_EQ(Read(Put("nodes.json", NodeJson("a") + "\n" + forbidden + "\n")),
+            "DIR/nodes.json: " + error);
+  const std::string yaml = "kind: List\nitems: []\nmetadata:\n  resourceVersion: \"\"\n";
+  EXPECT_EQ(Read(Put("nodes.yaml", yaml + forbidden + "\n")), "DIR/nodes.yaml: " + error);
+  EXPECT_EQ(Read(Put("good.yaml", yaml)), "");
+  EXPECT_THAT(Read(Put("other.json", NodeJson("a") + "\nother words\n")), HasSubstr("is not JSON"));
+}
+
+TEST_F(ReadInputTest, AStatusOfTheApiServerTellsItsMessageAndReason) {
+  const std::string status =
+      R"({"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure",)"
+      R"("message":"nodes is forbidden: User \"x\" cannot list resource \"nodes\"",)"
+      R"("reason":"Forbidden","code":403})";
+  const std::string error =
+      "is an answer of the API server instead of objects (kind Status): nodes is forbidden: User "
+      "\"x\" cannot list resource \"nodes\" (Forbidden); mend that and dump again";
+  EXPECT_EQ(Read(Put("nodes.json", status)), "DIR/nodes.json: " + error);
+  EXPECT_EQ(Read(Put("nodes.yaml", "---\n" + status)), "DIR/nodes.yaml: " + error);
+  EXPECT_EQ(
+      Read(Put("list.json", R"({"kind":"List","items":[)" + NodeJson("a") + "," + status + "]}")),
+      "DIR/list.json: items[1] " + error);
+  EXPECT_THAT(Read(Put("bare.json", R"({"apiVersion":"v1","kind":"Status","status":"Failure"})")),
+              HasSubstr("(kind Status): Failure; mend"));
+}
+
+TEST_F(ReadInputTest, WhatClusterInfoDumpPrintsIsNamedAndItsFolderAdvised) {
+  const std::string logs =
+      "==== START logs for container web of pod shop/web-0 ====\n{\"level\":\"info\"}\n"
+      "==== END logs for container web of pod shop/web-0 ====\n";
+  const std::string lists = R"({"kind":"NodeList","apiVersion":"v1","items":[]})"
+                            "\n"
+                            R"({"kind":"PodList","apiVersion":"v1","items":[]})"
+                            "\n";
+  for (const char* name : {"dump.json", "dump.txt", "dump.yaml"}) {
+    EXPECT_EQ(
+        Read(Put(name, lists + logs)),
+        std::string("DIR/") + name +
+            ": is what `kubectl cluster-info dump` prints, with logs between the objects; pass "
+            "the folder that `kubectl cluster-info dump -A --output-directory DIR` writes");
+  }
+}
+
 TEST_F(ReadInputTest, APipeIsReadToItsEnd) {
   const std::string path =
       Put("big.json", NodeJson("a") + std::string(3 << 20, '\n') + NodeJson("b"));
