@@ -155,6 +155,7 @@ absl::StatusOr<std::vector<NodeId>> FindNodes(const Catalog& catalog,
                                               std::span<const std::string> names) {
   std::vector<NodeId> nodes;
   std::vector<std::string> unknown;
+  bool any_near = false;
   std::vector<std::string> known;  // Every node's name, once it is asked for.
   for (const std::string& given : names) {
     const std::string_view name = WithoutKind(given);
@@ -169,12 +170,19 @@ absl::StatusOr<std::vector<NodeId>> FindNodes(const Catalog& catalog,
     unknown.push_back(absl::StrCat(
         Printable(name),
         nearest.empty() ? "" : absl::StrCat(" (did you mean ", Printable(nearest), "?)")));
+    any_near |= !nearest.empty();
   }
   if (unknown.empty()) return nodes;
   std::string list;
   for (const std::string& name : unknown) absl::StrAppend(&list, list.empty() ? "" : ", ", name);
-  return absl::NotFoundError(
-      absl::StrCat("--explain: no such ", unknown.size() == 1 ? "node" : "nodes", ": ", list));
+  // Nothing like it: show what names look like.
+  const std::string example =
+      any_near || known.empty()
+          ? ""
+          : absl::StrCat("; the input has ", Count(known.size(), "node", "nodes"),
+                         ", the first is ", Printable(known[0]));
+  return absl::NotFoundError(absl::StrCat(
+      "--explain: no such ", unknown.size() == 1 ? "node" : "nodes", ": ", list, example));
 }
 
 Explanation Explain(const PlanReport& report, NodeId node) {

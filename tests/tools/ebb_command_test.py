@@ -278,6 +278,12 @@ class ExplainTest(EbbTest):
                          "ebb: --explain: no such nodes: genral-1 (did you mean general-1?), "
                          "sopt-1 (did you mean spot-1?)")
 
+    def test_a_name_like_no_other_is_answered_with_an_example(self):
+        dump = self.dump([node("general-1"), node("spot-1"), pod("p", "spot-1")])
+        err = self.ebb("plan", dump, "--explain", "nope", code=1)[1]
+        self.assertEqual(err.splitlines()[-1], "ebb: --explain: no such node: nope; the input has "
+                                               "2 nodes, the first is general-1")
+
     def test_an_annotation_that_another_reason_hides_is_told_too(self):
         kept = node("b")
         kept["metadata"]["annotations"] = {
