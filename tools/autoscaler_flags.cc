@@ -261,6 +261,16 @@ bool IsMissed(const AutoscalerFlag& flag, const std::vector<std::string>& given)
   return true;
 }
 
+// Calls `visit` with each flag that was given, and whether it is missed.
+template <typename Visit>
+void ForEachGiven(const CLI::App& app, Visit visit) {
+  for (const CLI::Option* option : app.get_options()) {
+    const AutoscalerFlag* const flag = Find(*option);
+    if (flag == nullptr || option->count() == 0) continue;
+    visit(*flag, IsMissed(*flag, option->results()));
+  }
+}
+
 }  // namespace
 
 std::span<const AutoscalerFlag> AutoscalerFlags() { return kFlags; }
@@ -281,28 +291,28 @@ void AddOtherAutoscalerFlags(CLI::App& app) {
 
 bool IsOtherAutoscalerFlag(const CLI::Option& option) { return Find(option) != nullptr; }
 
-void TellOtherAutoscalerFlags(const CLI::App& app, std::ostream& err) {
+void TellIgnoredFlags(const CLI::App& app, std::ostream& err) {
   std::vector<std::string> ignored;
+  ForEachGiven(app, [&](const AutoscalerFlag& flag, bool is_missed) {
+    if (!is_missed) ignored.push_back(fmt::format("--{}", flag.name));
+  });
+  if (ignored.empty()) return;
+  PrintMessage(fmt::format("ignored, as a plan does not depend on {}: {}",
+                           ignored.size() == 1 ? "it" : "them", fmt::join(ignored, ", ")),
+               err);
+}
+
+std::optional<InputWarning> FlagsNotHonoured(const CLI::App& app) {
   std::vector<std::string> missed;
-  for (const CLI::Option* option : app.get_options()) {
-    const AutoscalerFlag* const flag = Find(*option);
-    if (flag == nullptr || option->count() == 0) continue;
-    if (IsMissed(*flag, option->results())) {
-      missed.push_back(fmt::format("--{} ({})", flag->name, flag->why));
-    } else {
-      ignored.push_back(fmt::format("--{}", flag->name));
-    }
-  }
-  if (!ignored.empty()) {
-    PrintMessage(fmt::format("ignored, a plan does not rest on {}: {}",
-                             ignored.size() == 1 ? "it" : "them", fmt::join(ignored, ", ")),
-                 err);
-  }
-  if (!missed.empty()) {
-    PrintMessage(fmt::format("warning: not honoured, so the autoscaler's own plan may differ: {}",
+  ForEachGiven(app, [&](const AutoscalerFlag& flag, bool is_missed) {
+    if (is_missed) missed.push_back(fmt::format("--{} ({})", flag.name, flag.why));
+  });
+  if (missed.empty()) return std::nullopt;
+  return InputWarning{
+      .code = "FlagsNotHonoured",
+      .message = fmt::format("not honoured, so the autoscaler's own plan may differ: {}",
                              fmt::join(missed, "; ")),
-                 err);
-  }
+      .command = ""};
 }
 
 }  // namespace ebb
