@@ -47,4 +47,14 @@ std::string_view ToString(Termination termination) {
   return kNames[static_cast<size_t>(termination)];
 }
 
+PastVerdict VerdictOf(const Catalog& catalog, const UnremovableNode& node) {
+  PastVerdict verdict{.reason = node.reason, .blocking_reason = node.blocking_reason};
+  if (node.pod != kNoPod) {
+    verdict.pod_namespace = catalog.shape_of(node.pod).namespace_name;
+    verdict.pod_name = catalog.pod(node.pod).name;
+  }
+  if (node.pdb) verdict.pdb = catalog.pdbs()[Index(*node.pdb)].name;
+  return verdict;
+}
+
 }  // namespace ebb

@@ -10,6 +10,7 @@
 
 #include "engine/utilization.h"
 #include "predicates/drainability.h"
+#include "snapshot/catalog.h"
 #include "snapshot/ids.h"
 
 namespace ebb {
@@ -86,6 +87,9 @@ struct UnremovableNode {
   // kRecentlyUnremovable: what was found then.
   std::optional<PastVerdict> before = std::nullopt;
 };
+
+// What a later pass is to know of the verdict.
+PastVerdict VerdictOf(const Catalog& catalog, const UnremovableNode& node);
 
 struct Plan {
   std::vector<RemovableNode> remove;  // In the order of removal.

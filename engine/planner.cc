@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -17,17 +18,6 @@
 namespace ebb {
 
 namespace {
-
-// What a later pass is to know of the verdict.
-PastVerdict VerdictOf(const Catalog& catalog, const UnremovableNode& node) {
-  PastVerdict verdict{.reason = node.reason, .blocking_reason = node.blocking_reason};
-  if (node.pod != kNoPod) {
-    verdict.pod_namespace = catalog.shape_of(node.pod).namespace_name;
-    verdict.pod_name = catalog.pod(node.pod).name;
-  }
-  if (node.pdb) verdict.pdb = catalog.pdbs()[Index(*node.pdb)].name;
-  return verdict;
-}
 
 // What passes share.
 struct PassMemory {
@@ -60,12 +50,11 @@ struct PassMemory {
     const auto it = unremovable.find(catalog.node(node).name);
     return it == unremovable.end() ? nullptr : &it->second;
   }
-  // The node could not be removed.
-  void Note(const Catalog& catalog, const UnremovableNode& node, int64_t now_s,
+  // The node could not be removed, and why.
+  void Note(const Catalog& catalog, NodeId node, const PastVerdict& why, int64_t now_s,
             const PlannerOptions& options) {
-    unremovable[catalog.node(node.node).name] = {
-        .until_s = now_s + options.unremovable_node_recheck_timeout_s,
-        .why = VerdictOf(catalog, node)};
+    unremovable[catalog.node(node).name] = {
+        .until_s = now_s + options.unremovable_node_recheck_timeout_s, .why = why};
   }
   DrainJudge& RulesFor(std::shared_ptr<const Catalog> catalog, const DrainOptions& options);
 };
@@ -297,7 +286,7 @@ class PassRun {
   }
 
   void Keep(UnremovableNode node) {
-    memory_.Note(catalog_, node, input_.now_s, options_);
+    memory_.Note(catalog_, node.node, VerdictOf(catalog_, node), input_.now_s, options_);
     plan_.keep.push_back(node);
   }
 
@@ -353,8 +342,10 @@ Plan Planner::Pass(ClusterSnapshot& snapshot, const NodeGroups& groups, const Pa
   if (memory.settled && memory.settled->Answers(state, groups, input, is_recent)) {
     ++memory.repeated;
     const Plan& plan = memory.settled->plan();
-    for (size_t k = memory.settled->ineligible(); k < plan.keep.size(); ++k) {
-      memory.Note(catalog, plan.keep[k], input.now_s, options_);
+    const std::span<const PastVerdict> verdicts = memory.settled->verdicts();
+    for (size_t k = 0; k < verdicts.size(); ++k) {
+      const NodeId node = plan.keep[memory.settled->ineligible() + k].node;
+      memory.Note(catalog, node, verdicts[k], input.now_s, options_);
     }
     return plan;
   }

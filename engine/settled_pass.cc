@@ -29,7 +29,12 @@ SettledPass::SettledPass(const ClusterSnapshot& snapshot, const PlannerOptions& 
       from_s_(now_s),
       until_s_(NextChange(snapshot.catalog(), options, now_s)),
       plan_(std::move(plan)),
-      ineligible_(ineligible) {}
+      ineligible_(ineligible) {
+  verdicts_.reserve(plan_.keep.size() - ineligible_);
+  for (size_t k = ineligible_; k < plan_.keep.size(); ++k) {
+    verdicts_.push_back(VerdictOf(snapshot.catalog(), plan_.keep[k]));
+  }
+}
 
 bool SettledPass::Answers(uint64_t state, const NodeGroups& groups, const PassInput& input) const {
   const bool same_destinations =

@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "engine/node_groups.h"
@@ -59,6 +60,8 @@ class SettledPass {
 
   [[nodiscard]] const Plan& plan() const { return plan_; }
   [[nodiscard]] size_t ineligible() const { return ineligible_; }
+  // VerdictOf() the nodes that were tried and kept: plan().keep from ineligible() on.
+  [[nodiscard]] std::span<const PastVerdict> verdicts() const { return verdicts_; }
 
  private:
   [[nodiscard]] bool Answers(uint64_t state, const NodeGroups& groups,
@@ -69,6 +72,7 @@ class SettledPass {
   int64_t until_s_;
   Plan plan_;
   size_t ineligible_;
+  std::vector<PastVerdict> verdicts_;
 };
 
 }  // namespace ebb

@@ -1,8 +1,8 @@
 #include "tools/object_name.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
+#include <cstring>
 #include <iterator>
 
 #include "absl/strings/str_cat.h"
@@ -13,17 +13,20 @@
 namespace ebb {
 namespace {
 
-enum class Byte : uint8_t { kTaken, kRefused, kBeyondAscii };
+// Eight bytes at once, as names are checked for every object that is read.
+constexpr uint64_t Each(uint8_t byte) { return uint64_t{0x0101010101010101} * byte; }
+constexpr uint64_t kHighBits = Each(0x80);
 
-constexpr auto kBytes = [] {
-  std::array<Byte, 256> table{};
-  for (size_t c = 0; c < table.size(); ++c) {
-    table[c] = c <= ' ' || c == 0x7f || c == '/' ? Byte::kRefused
-               : c < 0x80                        ? Byte::kTaken
-                                                 : Byte::kBeyondAscii;
-  }
-  return table;
-}();
+// The high bit of a byte is set where that byte is ASCII and refused: a blank, a control
+// character or "/".  No addition carries into the next byte, since the high bits are
+// cleared before it.
+constexpr uint64_t RefusedOf(uint64_t bytes) {
+  const uint64_t low = bytes & ~kHighBits;
+  const uint64_t beyond_blank = low + Each(0x7f - ' ');
+  const uint64_t not_slash = (low ^ Each('/')) + Each(0x7f);
+  const uint64_t is_delete = low + Each(1);
+  return (~beyond_blank | ~not_slash | is_delete) & ~bytes & kHighBits;
+}
 
 // Blanks of Unicode that are not ASCII (category Zs) and show as such.
 bool HasWideBlank(std::string_view name) {
@@ -49,13 +52,28 @@ bool IsWideName(std::string_view name) {
 
 bool IsName(std::string_view name) {
   if (name.empty() || name.size() > kNameBytesMax) return false;
-  bool wide = false;
-  for (const char c : name) {
-    const Byte byte = kBytes[static_cast<unsigned char>(c)];
-    if (byte == Byte::kRefused) return false;
-    wide |= byte == Byte::kBeyondAscii;
+  uint64_t refused = 0;
+  uint64_t seen = 0;
+  const auto look_at = [&](uint64_t bytes) {
+    refused |= RefusedOf(bytes);
+    seen |= bytes;
+  };
+  uint64_t bytes = Each('a');
+  if (name.size() < sizeof bytes) {
+    std::memcpy(&bytes, name.data(), name.size());
+    look_at(bytes);
+  } else {
+    for (size_t at = 0; at + sizeof bytes <= name.size(); at += sizeof bytes) {
+      std::memcpy(&bytes, name.data() + at, sizeof bytes);
+      look_at(bytes);
+    }
+    // The rest, with some of the bytes before it.
+    std::memcpy(&bytes, name.data() + name.size() - sizeof bytes, sizeof bytes);
+    look_at(bytes);
   }
-  return !wide || IsWideName(name);
+  if (refused != 0) return false;
+  const bool is_ascii = (seen & kHighBits) == 0;
+  return is_ascii || IsWideName(name);
 }
 
 std::string NameProblem(std::string_view name) {
