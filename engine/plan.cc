@@ -42,8 +42,8 @@ UnremovableReason UnremovableReasonOf(std::string_view text) {
 }
 
 std::string_view ToString(Termination termination) {
-  constexpr std::array<std::string_view, 4> kNames = {"complete", "limit", "deadline",
-                                                      "noRoomForPending"};
+  constexpr std::array<std::string_view, 5> kNames = {"complete", "limit", "deadline",
+                                                      "noRoomForPending", "notStarted"};
   return kNames[static_cast<size_t>(termination)];
 }
 

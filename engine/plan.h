@@ -48,6 +48,7 @@ enum class Termination : uint8_t {
   kLimit,             // The unneeded limit was reached.
   kDeadline,          // Time ran out.
   kNoRoomForPending,  // Pods that must fit (PassInput::must_fit) do not: nothing was judged.
+  kNotStarted,        // A round ended before its pass (ScaleDownStatus): nothing was judged.
 };
 std::string_view ToString(Termination termination);
 

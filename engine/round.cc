@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <tuple>
 #include <utility>
 
@@ -185,6 +186,7 @@ class RoundRun {
 
   // The plan that was not looked for.
   void DecideNothing(ScaleDownStatus status) {
+    result_.plan.termination = Termination::kNotStarted;
     result_.plan.utilization.resize(catalog_.nodes());
     for (const Pdb& pdb : catalog_.pdbs()) {
       result_.plan.pdb_remaining.push_back(pdb.disruptions_allowed);
@@ -471,16 +473,30 @@ class RoundRun {
       NoteDeletions(result_.start.drain);
       return;
     }
-    const bool some_may_go = !result_.may_go.empty.empty() || !result_.may_go.drain.empty();
+    result_.status = ScaleDownStatus::kNoNodeDeleted;
+    const size_t may_go = result_.may_go.empty.size() + result_.may_go.drain.size();
+    if (may_go == 0) return;
     const int64_t running = in_progress_.empty + in_progress_.drain;
-    const bool spent = running >= options_.budgets.max_scale_down_parallelism;
-    result_.status =
-        some_may_go && spent ? ScaleDownStatus::kThrottled : ScaleDownStatus::kNoNodeDeleted;
-    if (some_may_go) {
-      absl::StrAppend(&result_.message, result_.message.empty() ? "" : "; ",
-                      result_.may_go.empty.size() + result_.may_go.drain.size(),
-                      " may go, and the budgets admit none with ", running, " in deletion");
+    if (WouldStartWithoutBudgets()) {
+      result_.status = ScaleDownStatus::kThrottled;
+      AddMessage(absl::StrCat(may_go, " may go, and the budgets admit none with ", running,
+                              " in deletion"));
+    } else {
+      AddMessage(absl::StrCat(may_go, " may go, but not without the rest of their groups"));
     }
+  }
+
+  // Else a group that goes as a whole is not whole.
+  bool WouldStartWithoutBudgets() const {
+    constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
+    const CroppedNodes all = CropNodes(
+        result_.may_go.empty, result_.may_go.drain, groups_, RegisteredNodes(snapshot_, groups_),
+        InProgress{}, {.max_scale_down_parallelism = kNoLimit, .max_drain_parallelism = kNoLimit});
+    return !all.empty.empty() || !all.drain.empty();
+  }
+
+  void AddMessage(std::string_view text) {
+    absl::StrAppend(&result_.message, result_.message.empty() ? "" : "; ", Absl(text));
   }
 
   void NoteDeletions(const std::vector<DeletionBucket>& buckets) {

@@ -110,7 +110,7 @@ enum class ScaleDownStatus : uint8_t {
   kNoCandidates,  // Nothing is unneeded.
   kInCooldown,
   kNoNodeDeleted,      // Some are unneeded, none may go yet.
-  kThrottled,          // Some may go; both budgets are spent.
+  kThrottled,          // Some may go, and the budgets (budgets.h) admit none of them.
   kNodeDeleteStarted,  // result.start is not empty.
   kClusterUnhealthy,
   kNoRoomForPods,  // Of nodes in deletion, or recently evicted.

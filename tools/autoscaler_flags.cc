@@ -260,6 +260,16 @@ bool IsMissed(const AutoscalerFlag& flag, const std::vector<std::string>& given)
   return true;
 }
 
+// Calls `visit` with each flag that was given, and whether it is missed.
+template <typename Visit>
+void ForEachGiven(const CLI::App& app, Visit visit) {
+  for (const CLI::Option* option : app.get_options()) {
+    const AutoscalerFlag* const flag = Find(*option);
+    if (flag == nullptr || option->count() == 0) continue;
+    visit(*flag, IsMissed(*flag, option->results()));
+  }
+}
+
 }  // namespace
 
 std::span<const AutoscalerFlag> AutoscalerFlags() { return kFlags; }
@@ -280,26 +290,27 @@ void AddOtherAutoscalerFlags(CLI::App& app) {
 
 bool IsOtherAutoscalerFlag(const CLI::Option& option) { return Find(option) != nullptr; }
 
-void TellOtherAutoscalerFlags(const CLI::App& app, std::ostream& err) {
+void TellIgnoredFlags(const CLI::App& app, std::ostream& err) {
   std::vector<std::string> ignored;
+  ForEachGiven(app, [&](const AutoscalerFlag& flag, bool is_missed) {
+    if (!is_missed) ignored.push_back(fmt::format("--{}", flag.name));
+  });
+  if (ignored.empty()) return;
+  err << fmt::format("ebb: ignored, as a plan does not depend on {}: {}\n",
+                     ignored.size() == 1 ? "it" : "them", fmt::join(ignored, ", "));
+}
+
+std::optional<InputWarning> FlagsNotHonoured(const CLI::App& app) {
   std::vector<std::string> missed;
-  for (const CLI::Option* option : app.get_options()) {
-    const AutoscalerFlag* const flag = Find(*option);
-    if (flag == nullptr || option->count() == 0) continue;
-    if (IsMissed(*flag, option->results())) {
-      missed.push_back(fmt::format("--{} ({})", flag->name, flag->why));
-    } else {
-      ignored.push_back(fmt::format("--{}", flag->name));
-    }
-  }
-  if (!ignored.empty()) {
-    err << fmt::format("ebb: ignored, a plan does not rest on {}: {}\n",
-                       ignored.size() == 1 ? "it" : "them", fmt::join(ignored, ", "));
-  }
-  if (!missed.empty()) {
-    err << fmt::format("ebb: warning: not honoured, so the autoscaler's own plan may differ: {}\n",
-                       fmt::join(missed, "; "));
-  }
+  ForEachGiven(app, [&](const AutoscalerFlag& flag, bool is_missed) {
+    if (is_missed) missed.push_back(fmt::format("--{} ({})", flag.name, flag.why));
+  });
+  if (missed.empty()) return std::nullopt;
+  return InputWarning{
+      .code = "FlagsNotHonoured",
+      .message = fmt::format("not honoured, so the autoscaler's own plan may differ: {}",
+                             fmt::join(missed, "; ")),
+      .command = ""};
 }
 
 }  // namespace ebb

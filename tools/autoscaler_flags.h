@@ -14,8 +14,11 @@
 
 #include <cstdint>
 #include <iosfwd>
+#include <optional>
 #include <span>
 #include <string_view>
+
+#include "tools/input_warning.h"
 
 namespace CLI {
 class App;
@@ -49,9 +52,10 @@ std::span<const AutoscalerFlag> AutoscalerFlags();
 void AddOtherAutoscalerFlags(CLI::App& app);
 // The option was added by AddOtherAutoscalerFlags.
 bool IsOtherAutoscalerFlag(const CLI::Option& option);
-// At most two lines on those of them that were given: one lists the ignored ones, one the
-// ones that are not honoured, with reasons.
-void TellOtherAutoscalerFlags(const CLI::App& app, std::ostream& err);
+// One line that lists the ignored ones of those that were given.
+void TellIgnoredFlags(const CLI::App& app, std::ostream& err);
+// A warning that lists the ones that are not honoured, with reasons, if any were given.
+std::optional<InputWarning> FlagsNotHonoured(const CLI::App& app);
 
 }  // namespace ebb
 

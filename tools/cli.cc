@@ -190,10 +190,7 @@ int Man(const CommandLine& line, std::ostream& out, std::ostream& err) {
 
 int PrintNodes(const std::vector<std::string>& inputs, std::ostream& out, std::ostream& err) {
   absl::StatusOr<LoadedCluster> cluster = LoadCluster(inputs, {.assume_complete = true});
-  if (!cluster.ok()) {
-    err << "ebb: " << cluster.status().message() << "\n";
-    return 1;
-  }
+  if (!cluster.ok()) return Fail(cluster.status(), err);
   const Catalog& catalog = cluster->snapshot.catalog();
   for (uint32_t n = 0; n < catalog.nodes(); ++n) out << catalog.NodeName(NodeId{n}) << "\n";
   return 0;
@@ -213,6 +210,11 @@ int Completion(const CommandLine& line, std::ostream& out, std::ostream& err) {
 }
 
 }  // namespace
+
+int Fail(const absl::Status& status, std::ostream& err) {
+  err << "ebb: " << status.message() << "\n";
+  return 1;
+}
 
 std::string Nearest(std::string_view word, const std::vector<std::string>& candidates) {
   std::string nearest;

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/status/status.h"
+
 namespace ebb {
 
 inline constexpr std::string_view kVersion = "0.1.0";
@@ -16,6 +18,9 @@ inline constexpr std::string_view kVersion = "0.1.0";
 // Exit codes: 0 done, 1 bad input, 2 usage.
 int RunCli(int argc, const char* const* argv, std::istream& in, std::ostream& out,
            std::ostream& err);
+
+// Tells the error in one line; returns 1, the exit code.
+int Fail(const absl::Status& status, std::ostream& err);
 
 // The candidate that is nearest to `word` by edits, if any is near; else empty.
 std::string Nearest(std::string_view word, const std::vector<std::string>& candidates);

@@ -387,10 +387,10 @@ class InputWatch::Judgement {
   void Budgets() {
     if (watch_.budgets_known_) return;
     Warn("NoPodDisruptionBudgets",
-         absl::StrCat("there is no PodDisruptionBudget, so that pods may move which one protects",
-                      watch_.empty_list_of_any_kind_
-                          ? " (an empty List does not say what it is a list of)"
-                          : ""),
+         absl::StrCat(
+             "the input has no PodDisruptionBudget, so the plan may move pods that one protects",
+             watch_.empty_list_of_any_kind_ ? " (an empty List does not say what it is a list of)"
+                                            : ""),
          kListBudgets);
   }
 

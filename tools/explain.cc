@@ -101,12 +101,13 @@ void TryPlaces(const PlanContext& context, PassReplay& replay, Explanation& expl
   snapshot.Revert();
 }
 
-std::string Because(const PlanContext& context, const PlanReport::Kept& kept) {
+// A sentence on the reason.
+std::string OnReason(const PlanContext& context, const PlanReport::Kept& kept) {
   const NodeGroup* group = context.groups->Find(kept.why.node);
   const std::string name = group == nullptr ? "" : group->name;
   if (kept.reason == "NotAutoscaled") {
-    const std::string_view why = DetailOf(context, kept.why);
-    return fmt::format("It belongs to no node group that is autoscaled{}{}.",
+    const std::string why = DetailOf(context, kept.why);
+    return fmt::format("It is in no node group that the autoscaler manages{}{}.",
                        why.empty() ? "" : ": ", why);
   }
   if (kept.reason == "ScaleDownDisabledAnnotation") {
@@ -128,6 +129,19 @@ std::string Because(const PlanContext& context, const PlanReport::Kept& kept) {
   return "";
 }
 
+// What stays when the reason has passed comes behind it.
+std::string Because(const PlanContext& context, const PlanReport::Kept& kept) {
+  const std::string text = OnReason(context, kept);
+  const UnremovableReason reason = kept.why.reason;
+  if (reason == UnremovableReason::kNotAutoscaled ||
+      reason == UnremovableReason::kScaleDownDisabledAnnotation) {
+    return text;
+  }
+  const std::string detail = DetailOf(context, kept.why);
+  if (detail.empty()) return text;
+  return fmt::format("{}{}It is {}.", text, text.empty() ? "" : " ", detail);
+}
+
 std::string_view WithoutKind(std::string_view name) {
   for (const std::string_view kind : {"node/", "nodes/", "no/"}) {
     if (name.starts_with(kind)) return name.substr(kind.size());
@@ -141,6 +155,7 @@ absl::StatusOr<std::vector<NodeId>> FindNodes(const Catalog& catalog,
                                               std::span<const std::string> names) {
   std::vector<NodeId> nodes;
   std::vector<std::string> unknown;
+  bool any_near = false;
   std::vector<std::string> known;  // Every node's name, once it is asked for.
   for (const std::string& given : names) {
     const std::string_view name = WithoutKind(given);
@@ -155,12 +170,19 @@ absl::StatusOr<std::vector<NodeId>> FindNodes(const Catalog& catalog,
     unknown.push_back(absl::StrCat(
         Printable(name),
         nearest.empty() ? "" : absl::StrCat(" (did you mean ", Printable(nearest), "?)")));
+    any_near |= !nearest.empty();
   }
   if (unknown.empty()) return nodes;
   std::string list;
   for (const std::string& name : unknown) absl::StrAppend(&list, list.empty() ? "" : ", ", name);
-  return absl::NotFoundError(
-      absl::StrCat("--explain: no such ", unknown.size() == 1 ? "node" : "nodes", ": ", list));
+  // Nothing like it: show what names look like.
+  const std::string example =
+      any_near || known.empty()
+          ? ""
+          : absl::StrCat("; the input has ", Count(known.size(), "node", "nodes"),
+                         ", the first is ", Printable(known[0]));
+  return absl::NotFoundError(absl::StrCat(
+      "--explain: no such ", unknown.size() == 1 ? "node" : "nodes", ": ", list, example));
 }
 
 Explanation Explain(const PlanReport& report, NodeId node) {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "tools/display_text.h"
 #include "tools/explain.h"
 #include "tools/plan_json.h"
 #include "tools/printable.h"
@@ -65,84 +66,104 @@ std::string UtilizationText(const Catalog& catalog, const Utilization& utilizati
   return text + ")";
 }
 
+// Sentences, and a line that is too long for the terminal.
+class Lines {
+ public:
+  Lines(const Terminal& terminal, std::ostream& out) : columns_(terminal.columns), out_(out) {}
+  void Say(std::string_view text, size_t indent = 0) const {
+    out_ << Wrapped(text, columns_, indent) << "\n";
+  }
+  [[nodiscard]] size_t columns() const { return columns_; }
+  [[nodiscard]] std::ostream& out() const { return out_; }
+
+ private:
+  size_t columns_;
+  std::ostream& out_;
+};
+
 void PrintUtilization(const PlanContext& context, const Explanation& explanation,
-                      std::ostream& out) {
+                      const Lines& lines) {
   const Catalog& catalog = context.catalog();
   if (const auto& before = context.made->plan.utilization[Index(explanation.node)]) {
-    out << "Its utilization is " << UtilizationText(catalog, *before) << ".\n";
+    lines.Say("Its utilization is " + UtilizationText(catalog, *before) + ".");
   }
   if (const auto& then = explanation.utilization_at_turn) {
-    out << "With the pods that the plan brought before its turn it is "
-        << UtilizationText(catalog, *then) << "; the threshold is not asked again.\n";
+    lines.Say("With the pods that the plan moved here before the node's turn, it is " +
+              UtilizationText(catalog, *then) +
+              ". Only the utilization without them is compared with the threshold.");
   }
 }
 
-void PrintBudget(const Catalog& catalog, const Explanation::Budget& budget, std::ostream& out) {
+void PrintBudget(const Catalog& catalog, const Explanation::Budget& budget, const Lines& lines) {
   constexpr size_t kNodesShown = 5;
-  out << fmt::format(
-      "Budget {}: {} of {} spent by this plan before its turn, on ",
-      Printable(BudgetName(catalog, budget.pdb)), budget.spent,
-      Count(static_cast<uint64_t>(std::max(budget.allowed, 0)), "disruption", "disruptions"));
+  std::string text = fmt::format(
+      "PodDisruptionBudget {} allows {}. The plan spent {} before this node's turn, on ",
+      Printable(BudgetName(catalog, budget.pdb)),
+      Count(static_cast<uint64_t>(std::max(budget.allowed, 0)), "disruption", "disruptions"),
+      budget.spent);
   for (size_t i = 0; i < std::min(budget.nodes.size(), kNodesShown); ++i) {
     const auto& [node, disruptions] = budget.nodes[i];
-    out << (i == 0 ? "node " : ", ") << NodeText(catalog, node);
-    if (disruptions > 1) out << fmt::format(" ({})", disruptions);
+    text += (i == 0 ? "node " : ", ") + NodeText(catalog, node);
+    if (disruptions > 1) text += fmt::format(" ({})", disruptions);
   }
   if (budget.nodes.size() > kNodesShown) {
-    out << fmt::format(", {} more", budget.nodes.size() - kNodesShown);
+    text += fmt::format(", {} more", budget.nodes.size() - kNodesShown);
   }
-  out << ".\n";
+  lines.Say(text + ".");
 }
 
-void PrintPods(const Catalog& catalog, const Explanation& explanation, const Terminal& terminal,
-               std::ostream& out) {
+void PrintPods(const Catalog& catalog, const Explanation& explanation, const Lines& lines) {
   Table table({"POD", "DRAIN"});
-  table.Indent(2).FitTo(terminal.columns).ShortenMiddle(0).ShortenEnd(1);
+  table.Indent(2).FitTo(lines.columns()).ShortenNames(0).WrapLast();
   for (const Explanation::Pod& pod : explanation.pods) {
     std::string text = OutcomeText(catalog, pod);
     if (pod.from != kNoNode) {
-      text += fmt::format("; arrives in this plan, from node {}", catalog.NodeName(pod.from));
+      text += fmt::format("; the plan moved it here from node {}", catalog.NodeName(pod.from));
     }
     table.AddRow({catalog.PodName(pod.pod), std::move(text)});
   }
-  if (!table.empty()) table.Print(out);
+  if (!table.empty()) table.Print(lines.out());
 }
 
-void PrintPlaces(const Catalog& catalog, const Explanation& explanation, std::ostream& out) {
+void PrintPlaces(const Catalog& catalog, const Explanation& explanation, const Lines& lines) {
   if (explanation.places.empty()) return;
-  out << "Places, when it was the node's turn:\n";
+  lines.Say("Where its pods fit, when it was the node's turn:");
   bool all = true;
   for (const Explanation::Place& place : explanation.places) {
-    out << "  " << Printable(catalog.PodName(place.pod)) << ": " << Printable(place.tally.Text())
-        << "\n";
+    lines.Say(fmt::format("  {}: {}", Printable(catalog.PodName(place.pod)),
+                          Printable(place.tally.Text())),
+              4);
     all &= place.to != kNoNode;
   }
-  if (all) out << "  In this order all find a place; in the order of the pass they did not.\n";
+  if (all) {
+    lines.Say("  In this order all of them find a place. In the order of the pass they did not.",
+              4);
+  }
 }
 
-void Print(const PlanReport& report, const Explanation& explanation, const Terminal& terminal,
-           std::ostream& out) {
+void Print(const PlanReport& report, const Explanation& explanation, const Lines& lines) {
   const Catalog& catalog = report.context.catalog();
   const std::string name = NodeText(catalog, explanation.node);
   if (explanation.order > 0) {
     const size_t moves = report.remove[explanation.order - 1].pods.size();
-    out << fmt::format("Node {} goes, as number {} of {}; {} from it.\n", name, explanation.order,
-                       report.remove.size(), Count(moves, "pod moves", "pods move"));
+    lines.Say(fmt::format("Node {} goes, as number {} of {}; {} from it.", name, explanation.order,
+                          WithCommas(report.remove.size()),
+                          Count(moves, "pod moves", "pods move")));
   } else {
-    out << fmt::format("Node {} is kept: {}\n", name, ReasonText(*explanation.kept));
+    lines.Say(fmt::format("Node {} is kept: {}", name, ReasonText(*explanation.kept)));
   }
-  PrintUtilization(report.context, explanation, out);
+  PrintUtilization(report.context, explanation, lines);
   if (explanation.risky) {
-    out << "Risky: a budget admits its pods only one after the other.\n";
+    lines.Say("Risky: a PodDisruptionBudget lets its pods go only one after the other.");
   }
-  if (!explanation.because.empty()) out << Printable(explanation.because) << "\n";
+  if (!explanation.because.empty()) lines.Say(Printable(explanation.because));
   if (explanation.kept != nullptr && explanation.kept->why.before) {
-    const std::string detail = KeptDetail(catalog, explanation.kept->why);
-    if (!detail.empty()) out << "Found then: " << Printable(detail) << ".\n";
+    const std::string detail = KeptDetail(report, explanation.kept->why);
+    if (!detail.empty()) lines.Say("Found then: " + Printable(detail) + ".");
   }
-  PrintPods(catalog, explanation, terminal, out);
-  for (const Explanation::Budget& budget : explanation.budgets) PrintBudget(catalog, budget, out);
-  PrintPlaces(catalog, explanation, out);
+  PrintPods(catalog, explanation, lines);
+  for (const Explanation::Budget& budget : explanation.budgets) PrintBudget(catalog, budget, lines);
+  PrintPlaces(catalog, explanation, lines);
 }
 
 std::string_view OutcomeWord(Outcome outcome) {
@@ -230,7 +251,7 @@ void PrintExplanations(const PlanReport& report, std::span<const NodeId> nodes,
                        const Terminal& terminal, std::ostream& out) {
   for (size_t i = 0; i < nodes.size(); ++i) {
     if (i > 0) out << "\n";
-    Print(report, Explain(report, nodes[i]), terminal, out);
+    Print(report, Explain(report, nodes[i]), Lines(terminal, out));
   }
 }
 

@@ -90,8 +90,8 @@ bool Holds(const Seen& folder, const Seen& file) {
 
 absl::Status Both(const Seen& a, const Seen& b) {
   const std::string& path = b.is_standard ? a.path : b.path;
-  return absl::InvalidArgumentError(absl::StrCat(Printable(path), ": is ", a.file->flag, " and ",
-                                                 b.file->flag, " both; name another file"));
+  return absl::InvalidArgumentError(absl::StrCat(Printable(path), ": is both ", a.file->flag,
+                                                 " and ", b.file->flag, "; name another file"));
 }
 
 absl::Status CheckPair(const Seen& a, const Seen& b) {

@@ -2,7 +2,7 @@
 //
 //   CheckFiles({{"INPUT", "dump.json", FileUse::kRead},
 //               {"--output", "./dump.json", FileUse::kWrite}})
-//   -> dump.json: is INPUT and --output both; write to another file
+//   -> dump.json: is both INPUT and --output; name another file
 //
 // Names are one file if the system says so (device and inode: links of both kinds,
 // other spellings), or, where there is no file yet, if they lead to the same place.

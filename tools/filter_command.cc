@@ -15,6 +15,7 @@
 #include "predicates/filters.h"
 #include "snapshot/text.h"
 #include "tools/builder_sink.h"
+#include "tools/cli.h"
 #include "tools/file_identity.h"
 #include "tools/flag_values.h"
 #include "tools/input_flags.h"
@@ -297,31 +298,27 @@ int FilterCommand::Run(std::istream& in, std::ostream& out, std::ostream& err) c
     err << "ebb filter: pass INPUT... and --pod NAMESPACE/NAME, or --stdin\n";
     return 2;
   }
-  const auto fail = [&err](const absl::Status& status) {
-    err << "ebb: " << status.message() << "\n";
-    return 1;
-  };
   std::vector<UsedFile> files;
   for (const std::string& input : inputs) files.push_back({"INPUT", input, FileUse::kRead});
-  if (absl::Status s = CheckFiles(files); !s.ok()) return fail(s);
+  if (absl::Status s = CheckFiles(files); !s.ok()) return Fail(s, err);
   absl::StatusOr<LoadedCluster> cluster = LoadCluster(inputs, load);
-  if (!cluster.ok()) return fail(cluster.status());
+  if (!cluster.ok()) return Fail(cluster.status(), err);
   if (absl::Status s = CheckStrict(load, *cluster); !s.ok()) {
     PrintLoadWarnings(*cluster, err);
-    return fail(s);
+    return Fail(s, err);
   }
   const Catalog& catalog = cluster->snapshot.catalog();
   std::optional<NodeId> only;
   if (!node.empty()) {
     const absl::StatusOr<NodeId> found = catalog.FindNode(node);
-    if (!found.ok()) return fail(found.status());
+    if (!found.ok()) return Fail(found.status(), err);
     only = *found;
   }
   Json results = Json::array();
   bool printed = false;
   for (const std::string& name : pods) {
     const absl::StatusOr<PodId> pod = FindPod(catalog, name);
-    if (!pod.ok()) return fail(pod.status());
+    if (!pod.ok()) return Fail(pod.status(), err);
     if (output == "table") {
       if (printed) out << "\n";
       printed = true;

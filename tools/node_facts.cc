@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <span>
 
 #include "engine/utilization.h"
@@ -26,16 +27,42 @@ constexpr struct {
     {"kubernetes.azure.com/scalesetpriority", ""},  // spot, regular
 };
 
-std::string_view LabelOf(const Catalog& catalog, NodeId node, std::string_view label) {
-  const std::optional<TextId> key = catalog.symbols().Find(label);
-  if (!key) return "";
-  const std::optional<TextId> value = FindLabel(catalog.node(node).labels, *key);
+// Labels by their ids; those that no node carries are left out.
+struct CapacityLabel {
+  TextId key;
+  std::string_view meaning;
+};
+struct FactLabels {
+  explicit FactLabels(const Symbols& symbols)
+      : instance_type(Ids(symbols, kInstanceTypeLabels)), zone(Ids(symbols, kZoneLabels)) {
+    for (const auto& [label, meaning] : kCapacityLabels) {
+      if (const std::optional<TextId> key = symbols.Find(label)) {
+        capacity.push_back({*key, meaning});
+      }
+    }
+  }
+
+  static std::vector<TextId> Ids(const Symbols& symbols, std::span<const std::string_view> labels) {
+    std::vector<TextId> ids;
+    for (const std::string_view label : labels) {
+      if (const std::optional<TextId> key = symbols.Find(label)) ids.push_back(*key);
+    }
+    return ids;
+  }
+
+  std::vector<TextId> instance_type;
+  std::vector<TextId> zone;
+  std::vector<CapacityLabel> capacity;
+};
+
+std::string_view LabelOf(const Catalog& catalog, NodeId node, TextId key) {
+  const std::optional<TextId> value = FindLabel(catalog.node(node).labels, key);
   return value ? catalog.Text(*value) : "";
 }
 
 std::string_view FirstLabelOf(const Catalog& catalog, NodeId node,
-                              std::span<const std::string_view> labels) {
-  for (const std::string_view label : labels) {
+                              const std::vector<TextId>& labels) {
+  for (const TextId label : labels) {
     if (const std::string_view value = LabelOf(catalog, node, label); !value.empty()) return value;
   }
   return "";
@@ -48,8 +75,9 @@ std::string OneSpelling(std::string_view value) {
   return text == "standard" || text == "regular" ? "on-demand" : text;
 }
 
-std::string CapacityType(const Catalog& catalog, NodeId node) {
-  for (const auto& [label, meaning] : kCapacityLabels) {
+std::string CapacityType(const Catalog& catalog, NodeId node,
+                         const std::vector<CapacityLabel>& labels) {
+  for (const auto& [label, meaning] : labels) {
     const std::string_view value = LabelOf(catalog, node, label);
     if (value.empty()) continue;
     if (meaning.empty()) return OneSpelling(value);
@@ -71,16 +99,30 @@ void NodeAmounts::Add(const NodeAmounts& other) {
   gpus = Sum(gpus, other.gpus);
 }
 
-NodeFacts FactsOf(const Catalog& catalog, NodeId node) {
+namespace {
+
+NodeFacts FactsOf(const Catalog& catalog, NodeId node, const FactLabels& labels) {
   NodeFacts facts;
-  facts.instance_type = FirstLabelOf(catalog, node, kInstanceTypeLabels);
-  facts.zone = FirstLabelOf(catalog, node, kZoneLabels);
-  facts.capacity_type = CapacityType(catalog, node);
+  facts.instance_type = FirstLabelOf(catalog, node, labels.instance_type);
+  facts.zone = FirstLabelOf(catalog, node, labels.zone);
+  facts.capacity_type = CapacityType(catalog, node, labels.capacity);
   const std::optional<ResourceId> gpu = GpuOf(catalog, node);
   for (const auto& [resource, amount] : catalog.node(node).allocatable) {
     if (resource == kCpu) facts.allocatable.cpu_milli = amount;
     if (resource == kMemory) facts.allocatable.memory_bytes = amount;
     if (gpu && resource == *gpu) facts.allocatable.gpus = amount;
+  }
+  return facts;
+}
+
+}  // namespace
+
+std::vector<NodeFacts> FactsOfNodes(const Catalog& catalog) {
+  const FactLabels labels(catalog.symbols());
+  std::vector<NodeFacts> facts;
+  facts.reserve(catalog.nodes());
+  for (uint32_t n = 0; n < catalog.nodes(); ++n) {
+    facts.push_back(FactsOf(catalog, NodeId{n}, labels));
   }
   return facts;
 }

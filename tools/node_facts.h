@@ -9,7 +9,7 @@
 //                  cloud.google.com/gke-provisioning, kubernetes.azure.com/scalesetpriority
 //
 // Units:   milli-CPU, bytes, a count of GPUs; all of them allocatable.
-// Cost:    a look-up by name for each label.
+// Cost:    a look-up by name for each label, once for all nodes.
 // Threads: pure.  The texts live as long as the catalog's Symbols.
 
 #ifndef EBB_TOOLS_NODE_FACTS_H_
@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "snapshot/cluster_snapshot.h"
 
@@ -40,7 +41,8 @@ struct NodeFacts {
   NodeAmounts allocatable;
 };
 
-NodeFacts FactsOf(const Catalog& catalog, NodeId node);
+// By NodeId.
+std::vector<NodeFacts> FactsOfNodes(const Catalog& catalog);
 
 }  // namespace ebb
 

@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/autoscaler_flags.h"
+#include "tools/cli.h"
 #include "tools/duration.h"
 #include "tools/explain.h"
 #include "tools/flag_values.h"
@@ -317,11 +318,6 @@ absl::Status PrintExplained(const PlanReport& report, const std::vector<std::str
   return absl::OkStatus();
 }
 
-int Fail(const absl::Status& status, std::ostream& err) {
-  err << "ebb: " << status.message() << "\n";
-  return 1;
-}
-
 }  // namespace
 
 void PlanCommand::AddTo(CLI::App& app) {
@@ -359,6 +355,18 @@ PlanTime PlanCommand::TimeFor(const LoadedCluster& cluster) const {
   return TimeToPlanFor(clock.count(), cluster.newest_time);
 }
 
+absl::StatusOr<int64_t> PlanCommand::Accept(const GroupRules& rules, LoadedCluster& cluster) const {
+  std::ranges::move(GroupWarnings(cluster.snapshot.catalog(), rules),
+                    std::back_inserter(cluster.warnings));
+  if (over_time.app != nullptr) {
+    if (auto warning = FlagsNotHonoured(*over_time.app)) cluster.warnings.push_back(*warning);
+  }
+  const PlanTime time = TimeFor(cluster);
+  if (time.warning) cluster.warnings.push_back(*time.warning);
+  if (absl::Status s = CheckStrict(load, cluster); !s.ok()) return s;
+  return time.now_s;
+}
+
 std::vector<UsedFile> PlanCommand::Files() const {
   std::vector<UsedFile> files;
   for (const std::string& input : inputs) files.push_back({"INPUT", input, FileUse::kRead});
@@ -390,7 +398,7 @@ void PlanCommand::AddNodes(GroupRules& rules) const {
 }
 
 int PlanCommand::Run(std::ostream& out, std::ostream& err) const {
-  if (over_time.app != nullptr) TellOtherAutoscalerFlags(*over_time.app, err);
+  if (over_time.app != nullptr) TellIgnoredFlags(*over_time.app, err);
   if (over_time.active()) return RunRound(*this, out, err);
   over_time.WarnUnused(err);
   over_time.WarnOld(err);
@@ -417,16 +425,13 @@ int PlanCommand::Run(std::ostream& out, std::ostream& err) const {
 
   progress.Say("planning");
   const NodeGroups groups = AssignGroups(cluster->snapshot.catalog(), rules);
-  std::ranges::move(GroupWarnings(cluster->snapshot.catalog(), rules),
-                    std::back_inserter(cluster->warnings));
-  const PlanTime time = TimeFor(*cluster);
-  if (time.warning) cluster->warnings.push_back(*time.warning);
-  if (absl::Status s = CheckStrict(load, *cluster); !s.ok()) {
+  const absl::StatusOr<int64_t> now_s = Accept(rules, *cluster);
+  if (!now_s.ok()) {
     progress.Done();
     PrintLoadWarnings(*cluster, err);
-    return Fail(s, err);
+    return Fail(now_s.status(), err);
   }
-  PlanRequest request = MakeRequest(*this, time.now_s);
+  PlanRequest request = MakeRequest(*this, *now_s);
   std::optional<Deadlines> deadlines;
   if (!simulation_timeout.empty()) {
     deadlines.emplace(start + *ParseDuration(simulation_timeout));

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "engine/parallel.h"
 #include "engine/planner.h"
 #include "tools/file_identity.h"
@@ -62,6 +63,10 @@ struct PlanCommand {
   [[nodiscard]] CandidateOrder Order() const;
   // The time to plan for: --now, or that of TimeToPlanFor.
   [[nodiscard]] PlanTime TimeFor(const LoadedCluster& cluster) const;
+  // What is left to ask once all is read: adds the warnings about groups, flags and time to
+  // those about the input, and returns the time to plan for.
+  // Errors: as CheckStrict; the warnings are still to be printed.
+  absl::StatusOr<int64_t> Accept(const GroupRules& rules, LoadedCluster& cluster) const;
   // Every file that the flags name.
   [[nodiscard]] std::vector<UsedFile> Files() const;
   // Lets --nodes set the sizes of groups, over what a file said.

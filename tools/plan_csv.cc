@@ -64,7 +64,7 @@ void PrintCsv(const PlanReport& report, std::ostream& out) {
   }
   for (const PlanReport::Kept& kept : report.keep) {
     out << fmt::format("keep,,{},,,{},{}\r\n", NodeCells(report, kept.why.node),
-                       Cell(ReasonText(kept)), Cell(KeptBy(report.context, kept.why)));
+                       Cell(ReasonText(kept)), Cell(KeptBy(report, kept.why)));
   }
 }
 

@@ -136,6 +136,7 @@ Json SummaryJson(const PlanReport& report) {
                {"freed", AmountsJson(report.freed)},
                {"byGroup", SharesJson("group", report.by_group)},
                {"byInstanceType", SharesJson("instanceType", report.by_instance_type)},
+               {"byCapacityType", SharesJson("capacityType", report.by_capacity_type)},
                {"keptMostBy", KeepersJson(report.keepers)}};
   const std::vector<InputWarning>& warnings = context.cluster->warnings;
   if (!warnings.empty()) json["warnings"] = InputWarningsJson(warnings);
@@ -204,9 +205,9 @@ Json KeptJson(const PlanReport& report, const PlanReport::Kept& kept, const Plac
   }
   PutReason(why.blocking_reason, why.pdb ? catalog.Text(catalog.pdbs()[Index(*why.pdb)].name) : "",
             pod);
-  if (why.blocking_reason == BlockingPodReason::kControllerNotFound) {
-    const std::string detail = MissingControllerDetail(catalog, why.pod);
-    if (!detail.empty()) pod["detail"] = detail;
+  if (const auto detail = MissingController(report, why.pod);
+      why.blocking_reason == BlockingPodReason::kControllerNotFound && !detail.empty()) {
+    pod["detail"] = detail;
   }
   json["blockingPod"] = std::move(pod);
   return json;

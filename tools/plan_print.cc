@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <span>
 
+#include "tools/display_text.h"
+#include "tools/groups.h"
 #include "tools/json_text.h"
 #include "tools/plan_json.h"
 #include "tools/plan_report.h"
@@ -45,38 +48,56 @@ std::string Milliseconds(double seconds) {
 std::string Summary(const PlanReport& report) {
   const PlanContext& context = report.context;
   const size_t nodes = context.cluster->snapshot.nodes();
-  const MadePlan& made = *context.made;
-  const std::string took =
-      made.verify_s == 0  // A round verifies its plan itself.
-          ? fmt::format("planned and verified in {}", Milliseconds(made.pass_s))
-          : fmt::format("planned in {}, verified in {}", Milliseconds(made.pass_s),
-                        Milliseconds(made.verify_s));
+  if (context.made->plan.termination == Termination::kNotStarted) {
+    return fmt::format("No plan was made, so none of the {} goes", Count(nodes, "node", "nodes"));
+  }
   return fmt::format(
-      "Plan: {} of {} can go ({}), {} of {} move, {}", WithCommas(report.remove.size()),
+      "Plan: {} of {} can go ({}), {} of {} move", WithCommas(report.remove.size()),
       Count(nodes, "node", "nodes"),
       Percent(static_cast<double>(report.remove.size()) / static_cast<double>(nodes)),
-      WithCommas(report.moved), Count(report.pods, "pod", "pods"), took);
+      WithCommas(report.moved), Count(report.pods, "pod", "pods"));
 }
 
-void PrintNotes(const PlanReport& report, std::ostream& out) {
-  const PlanContext& context = report.context;
-  switch (context.made->plan.termination) {
+std::string Took(const MadePlan& made) {
+  return made.verify_s == 0  // A round verifies its plan itself.
+             ? fmt::format("Planned and verified in {}", Milliseconds(made.pass_s))
+             : fmt::format("Planned in {}, verified in {}", Milliseconds(made.pass_s),
+                           Milliseconds(made.verify_s));
+}
+
+std::string_view TerminationText(Termination termination) {
+  switch (termination) {
     case Termination::kComplete:
       break;
     case Termination::kLimit:
-      out << "The limit of --max-scale-down-parallelism ended the pass; more nodes may follow.\n";
-      break;
+      return "--max-scale-down-parallelism ended the pass; more nodes may be able to go.";
     case Termination::kDeadline:
-      out << "The time of --scale-down-simulation-timeout ended the pass; more nodes may follow.\n";
-      break;
+      return "--scale-down-simulation-timeout ended the pass; more nodes may be able to go.";
     case Termination::kNoRoomForPending:
-      out << "Pending pods find no room, so nothing was judged.\n";
-      break;
+      return "Not all pods that must find room first find it, so no node was judged.";
+    case Termination::kNotStarted:
+      return "The round ended before it looked at the nodes; its status below says why.";
   }
-  if (const size_t pending = context.cluster->pending.size(); pending > 0) {
-    out << fmt::format("{} pending: {} found room first, {} not.\n",
-                       Count(pending, "pod is", "pods are"), context.made->plan.packed.size(),
-                       pending - context.made->plan.packed.size());
+  return "";
+}
+
+std::string PendingText(size_t pending, size_t placed) {
+  const std::string are = Count(pending, "pod is", "pods are");
+  if (pending == placed) return are + " pending, and room is kept for all of them.";
+  if (placed == 0) return are + " pending, and there is room for none of them.";
+  return fmt::format("{} pending: room is kept for {}, and there is none for {}.", are,
+                     WithCommas(placed), WithCommas(pending - placed));
+}
+
+void PrintNotes(const PlanReport& report, const Style& style, std::ostream& out) {
+  const PlanContext& context = report.context;
+  const Plan& plan = context.made->plan;
+  if (plan.termination != Termination::kComplete) {
+    out << Wrapped(TerminationText(plan.termination), style.columns) << "\n";
+  }
+  const size_t pending = context.cluster->pending.size();
+  if (pending > 0 && plan.termination != Termination::kNotStarted) {
+    out << Wrapped(PendingText(pending, plan.packed.size()), style.columns) << "\n";
   }
 }
 
@@ -92,18 +113,73 @@ std::string UtilizationText(const PlanContext& context, NodeId node) {
                      context.catalog().Text(utilization->resource));
 }
 
-// "node-a (3), node-b, 2 more": where most of the pods go first.
-std::string Destinations(const PlanContext& context, const PlanReport::Removal& removal,
-                         size_t shown) {
+// Names as a table shows them.
+class ShownNames {
+ public:
+  explicit ShownNames(std::vector<std::string> names) : names_(std::move(names)) {
+    std::ranges::sort(names_);
+    names_.erase(std::ranges::unique(names_).begin(), names_.end());
+    bodies_ = names_;
+    CutTo(Longest());
+  }
+
+  // Of names that all end in one domain, ".eu-central-1.compute.internal", that is left
+  // out; returns it.
+  std::string LeaveOutDomain() {
+    std::string domain(CommonDomain(bodies_));
+    for (std::string& body : bodies_) body.resize(body.size() - domain.size());
+    CutTo(Longest());
+    return domain;
+  }
+  [[nodiscard]] size_t Longest() const {
+    size_t longest = 0;
+    for (const std::string& body : bodies_) longest = std::max(longest, DisplayWidth(body));
+    return longest;
+  }
+  // The shortest width that leaves them apart, but not less than `least`.
+  [[nodiscard]] size_t ShortestApart(size_t least) const {
+    const size_t longest = Longest();
+    for (size_t width = least; width < longest; ++width) {
+      std::vector<std::string> cut = ShortenedApart(bodies_, width);
+      std::ranges::sort(cut);
+      if (std::ranges::adjacent_find(cut) == cut.end()) return width;
+    }
+    return longest;
+  }
+  void CutTo(size_t width) {
+    const std::vector<std::string> cut = ShortenedApart(bodies_, std::max<size_t>(width, 3));
+    shown_.clear();
+    for (size_t i = 0; i < names_.size(); ++i) shown_.emplace(names_[i], cut[i]);
+  }
+
+  [[nodiscard]] const std::string& Of(std::string_view name) const {
+    return shown_.find(name)->second;
+  }
+
+ private:
+  std::vector<std::string> names_;
+  std::vector<std::string> bodies_;  // The same, without the domain.
+  std::map<std::string, std::string, std::less<>> shown_;
+};
+
+// The nodes that most of the pods go to, the first of them most.
+std::vector<std::pair<NodeId, size_t>> Destinations(const PlanReport::Removal& removal) {
   std::map<NodeId, size_t> pods;
   for (const PlanReport::PodMove& move : removal.pods) ++pods[move.to];
   std::vector<std::pair<NodeId, size_t>> sorted(pods.begin(), pods.end());
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const auto& a, const auto& b) { return a.second > b.second; });
+  return sorted;
+}
+
+// "node-a (3), node-b, 2 more".
+template <typename NameOf>
+std::string DestinationsText(const PlanReport::Removal& removal, size_t shown, NameOf name_of) {
+  const std::vector<std::pair<NodeId, size_t>> sorted = Destinations(removal);
   std::string text;
   for (size_t i = 0; i < std::min(shown, sorted.size()); ++i) {
     if (i > 0) text += ", ";
-    text += context.catalog().NodeName(sorted[i].first);
+    text += name_of(sorted[i].first);
     if (sorted[i].second > 1) text += fmt::format(" ({})", sorted[i].second);
   }
   if (sorted.size() > shown) text += fmt::format(", {} more", sorted.size() - shown);
@@ -113,21 +189,112 @@ std::string Destinations(const PlanContext& context, const PlanReport::Removal& 
 // One row too many costs more than the line that tells of it.
 size_t RowsShown(size_t rows, size_t rows_max) { return rows <= rows_max + 1 ? rows : rows_max; }
 
-void PrintRemovals(const PlanReport& report, const Style& style, std::ostream& out) {
-  const PlanContext& context = report.context;
-  Table table({"#", "NODE", "GROUP", "UTILIZATION", "PODS", "DESTINATIONS"});
-  table.FitTo(style.columns).AlignRight(0).AlignRight(4);
-  table.ShortenMiddle(1).ShortenMiddle(2).ShortenEnd(5);
-  const size_t shown = RowsShown(report.remove.size(), style.nodes_max);
-  for (size_t i = 0; i < shown; ++i) {
-    const PlanReport::Removal& removal = report.remove[i];
-    table.AddRow({std::to_string(i + 1), std::string(context.catalog().NodeName(removal.node)),
-                  GroupName(context, removal.node), UtilizationText(context, removal.node),
-                  std::to_string(removal.pods.size()),
-                  Destinations(context, removal, kDestinationsShown)});
+// The table of the nodes that go, as wide as the terminal: first there are fewer
+// destinations; then names of nodes and groups are cut, the longer of the two first, and stay
+// apart as long as they can.
+class RemovalsTable {
+ public:
+  RemovalsTable(const PlanReport& report, const Style& style)
+      : report_(report),
+        columns_(style.columns),
+        rows_(RowsShown(report.remove.size(), style.nodes_max)),
+        nodes_(NodesShown()),
+        groups_(GroupsShown()) {
+    if (columns_ == 0 || Make(kDestinationsShown).Width() <= columns_) return;
+    domain_ = nodes_.LeaveOutDomain();
+    while (destinations_ > 1 && Make(destinations_).Width() > columns_) --destinations_;
+    CutNames();
   }
-  table.Print(out);
-  PrintRest(report.remove.size() - shown, out);
+
+  void Print(std::ostream& out) const {
+    Table table = Make(destinations_);
+    table.FitTo(columns_).ShortenNames(1).ShortenNames(2).ShortenEnd(5);
+    table.Print(out);
+    PrintRest(report_.remove.size() - rows_, out);
+    if (!domain_.empty()) {
+      out << Wrapped(fmt::format("All these nodes' names end in {}, which is left out.",
+                                 Printable(domain_)),
+                     columns_)
+          << "\n";
+    }
+  }
+
+ private:
+  static constexpr size_t kShortestName = 10;
+
+  std::string_view NameOf(NodeId node) const { return report_.context.catalog().NodeName(node); }
+
+  std::vector<std::string> NodesShown() const {
+    std::vector<std::string> names;
+    for (size_t i = 0; i < rows_; ++i) {
+      names.emplace_back(NameOf(report_.remove[i].node));
+      const auto destinations = Destinations(report_.remove[i]);
+      for (size_t d = 0; d < std::min(destinations.size(), kDestinationsShown); ++d) {
+        names.emplace_back(NameOf(destinations[d].first));
+      }
+    }
+    return names;
+  }
+
+  std::vector<std::string> GroupsShown() const {
+    std::vector<std::string> names;
+    for (size_t i = 0; i < rows_; ++i) {
+      names.push_back(GroupName(report_.context, report_.remove[i].node));
+    }
+    return names;
+  }
+
+  Table Make(size_t destinations) const {
+    Table table({"#", "NODE", "GROUP", "UTILIZATION", "PODS", "DESTINATIONS"});
+    table.AlignRight(0).AlignRight(4);
+    const PlanContext& context = report_.context;
+    for (size_t i = 0; i < rows_; ++i) {
+      const PlanReport::Removal& removal = report_.remove[i];
+      table.AddRow({std::to_string(i + 1), nodes_.Of(NameOf(removal.node)),
+                    groups_.Of(GroupName(context, removal.node)),
+                    UtilizationText(context, removal.node), std::to_string(removal.pods.size()),
+                    DestinationsText(removal, destinations,
+                                     [&](NodeId node) { return nodes_.Of(NameOf(node)); })});
+    }
+    return table;
+  }
+
+  // As little as will do, but not so short that two become one.
+  void CutNames() {
+    const size_t node_least = nodes_.ShortestApart(kShortestName);
+    const size_t group_least = groups_.ShortestApart(kShortestName);
+    std::vector<std::pair<size_t, size_t>> widths = {{nodes_.Longest(), groups_.Longest()}};
+    while (true) {
+      auto [node, group] = widths.back();
+      if (group > group_least && (group >= node || node <= node_least)) {
+        --group;
+      } else if (node > node_least) {
+        --node;
+      } else {
+        break;
+      }
+      widths.emplace_back(node, group);
+    }
+    const auto too_wide = [&](const std::pair<size_t, size_t>& width) {
+      nodes_.CutTo(width.first);
+      groups_.CutTo(width.second);
+      return Make(destinations_).Width() > columns_;
+    };
+    const auto first = std::partition_point(widths.begin(), widths.end(), too_wide);
+    too_wide(first == widths.end() ? widths.back() : *first);  // The last one asked stays.
+  }
+
+  const PlanReport& report_;
+  const size_t columns_;
+  const size_t rows_;
+  ShownNames nodes_;
+  ShownNames groups_;
+  size_t destinations_ = kDestinationsShown;
+  std::string domain_;
+};
+
+void PrintRemovals(const PlanReport& report, const Style& style, std::ostream& out) {
+  RemovalsTable(report, style).Print(out);
 }
 
 void PrintRemovalsWide(const PlanReport& report, std::ostream& out) {
@@ -148,7 +315,9 @@ void PrintRemovalsWide(const PlanReport& report, std::ostream& out) {
                   Gibibytes(facts.allocatable.memory_bytes),
                   both ? Percent(utilization->memory) : "-", std::to_string(removal.pods.size()),
                   removal.risky ? "yes" : "no",
-                  Destinations(context, removal, removal.pods.size())});
+                  DestinationsText(removal, removal.pods.size(), [&](NodeId node) {
+                    return std::string(context.catalog().NodeName(node));
+                  })});
   }
   table.Print(out);
 }
@@ -161,7 +330,7 @@ void PrintKeptNodes(const PlanReport& report, std::ostream& out) {
     const NodeFacts& facts = report.facts[Index(node)];
     table.AddRow({std::string(context.catalog().NodeName(node)), GroupName(context, node),
                   OrDash(facts.instance_type), OrDash(facts.zone), OrDash(facts.capacity_type),
-                  UtilizationText(context, node), ReasonText(kept), KeptBy(context, kept.why)});
+                  UtilizationText(context, node), ReasonText(kept), KeptBy(report, kept.why)});
   }
   table.Print(out);
 }
@@ -177,18 +346,21 @@ std::string AmountsText(const NodeAmounts& amounts) {
   return text;
 }
 
-// What goes of each group, or of each instance type.
+// What goes of each group, or of the nodes of each instance or capacity type.
 void PrintShares(const char* heading, const std::vector<PlanReport::Share>& shares,
-                 const Style& style, std::ostream& out) {
+                 const PlanReport& report, const Style& style, std::ostream& out) {
   const auto removed = static_cast<size_t>(
       std::ranges::count_if(shares, [](const auto& share) { return share.removed > 0; }));
-  if (shares.size() < 2 || removed == 0) return;  // The whole tells as much.
+  if (removed == 0) return;
+  const bool is_whole =
+      shares.size() == 1 && shares[0].nodes == report.context.cluster->snapshot.nodes();
+  if (is_whole) return;  // It was told already.
   const bool gpus =
       std::ranges::any_of(shares, [](const auto& share) { return share.freed.gpus > 0; });
   std::vector<std::string> headings = {heading, "GO", "OF", "CPU", "MEMORY"};
   if (gpus) headings.emplace_back("GPUS");
   Table table(headings);
-  table.FitTo(style.columns).ShortenMiddle(0);
+  table.FitTo(style.columns).ShortenNames(0);
   for (size_t column = 1; column < headings.size(); ++column) table.AlignRight(column);
   const size_t shown = style.all ? removed : RowsShown(removed, kSharesShown);
   for (const PlanReport::Share& share : std::span(shares).first(shown)) {
@@ -206,7 +378,7 @@ void PrintShares(const char* heading, const std::vector<PlanReport::Share>& shar
 void PrintKeepers(const PlanReport& report, const Style& style, std::ostream& out) {
   if (report.keepers.empty()) return;
   Table table({"", "", "", ""});
-  table.Indent(2).AlignRight(2).FitTo(style.columns).ShortenMiddle(1);
+  table.Indent(2).AlignRight(2).FitTo(style.columns).ShortenNames(1);
   const size_t shown =
       style.all ? report.keepers.size() : RowsShown(report.keepers.size(), kKeepersShown);
   for (const PlanReport::Keeper& keeper : std::span(report.keepers).first(shown)) {
@@ -225,6 +397,11 @@ std::string Meaning(const PlanReport& report, std::string_view reason) {
     return fmt::format("more is requested than the threshold, {}",
                        Percent(options.scale_down_utilization_threshold));
   }
+  const Termination termination = report.context.made->plan.termination;
+  if (reason == kNotJudged &&
+      (termination == Termination::kNotStarted || termination == Termination::kNoRoomForPending)) {
+    return "no node was looked at";
+  }
   static const std::map<std::string_view, std::string> kMeanings = {
       {"NoPlaceToMovePods", "some pod fits on no other node"},
       {"NotAutoscaled", "in no node group"},
@@ -235,6 +412,7 @@ std::string Meaning(const PlanReport& report, std::string_view reason) {
       {"CurrentlyBeingDeleted", "on its way out already"},
       {"BlockedByOnCompletionPod", "waits for a pod to end"},
       {"UnexpectedError", "its utilization cannot be told"},
+      {"NotUnneededOtherReason", "its group is in cooldown"},
       {"NotJudged", "the pass ended before its turn"},
   };
   const auto it = kMeanings.find(reason);
@@ -260,7 +438,9 @@ void AddNotAutoscaled(const PlanReport& report, size_t nodes, Table& table) {
   const std::string reason(ToString(UnremovableReason::kNotAutoscaled));
   std::map<std::string_view, size_t> details;
   for (const PlanReport::Kept& kept : report.keep) {
-    if (kept.reason == reason) ++details[DetailOf(report.context, kept.why)];
+    if (kept.reason == reason) {
+      ++details[ToText(report.context.groups->WhyNoGroup(kept.why.node))];
+    }
   }
   const bool one = details.size() == 1 && !details.begin()->first.empty();
   table.AddRow({reason, WithCommas(nodes),
@@ -290,7 +470,10 @@ void PrintKeptReasons(const PlanReport& report, const Style& style, std::ostream
 
 void PrintTables(const PlanReport& report, const Style& style, bool colour, std::ostream& out) {
   out << (colour ? "\x1b[1m" : "") << Summary(report) << (colour ? "\x1b[0m" : "") << "\n";
-  PrintNotes(report, out);
+  if (report.context.made->plan.termination != Termination::kNotStarted) {
+    out << Took(*report.context.made) << "\n";
+  }
+  PrintNotes(report, style, out);
   if (!report.remove.empty()) {
     out << "\n";
     if (style.wide) {
@@ -299,8 +482,9 @@ void PrintTables(const PlanReport& report, const Style& style, bool colour, std:
       PrintRemovals(report, style, out);
     }
     out << "\nFreed: " << AmountsText(report.freed) << "\n";
-    PrintShares("GROUP", report.by_group, style, out);
-    PrintShares("INSTANCE TYPE", report.by_instance_type, style, out);
+    PrintShares("GROUP", report.by_group, report, style, out);
+    PrintShares("INSTANCE TYPE", report.by_instance_type, report, style, out);
+    PrintShares("CAPACITY TYPE", report.by_capacity_type, report, style, out);
   }
   if (report.keep.empty()) return;
   out << "\n";

@@ -133,9 +133,30 @@ std::vector<PlanReport::Keeper> Keepers(const PlanReport& report) {
   return sorted;
 }
 
+// Empty: the node may go for all that its annotations say.
+std::string_view AnnotationThatKeeps(const PlanContext& context, NodeId node) {
+  const NodeInfo& info = context.catalog().node(node);
+  if (info.scale_down_disabled) return "cluster-autoscaler.kubernetes.io/scale-down-disabled";
+  const bool karpenters = context.groups->ManagerOf(node) == PoolManager::kKarpenter;
+  return karpenters && info.do_not_disrupt ? "karpenter.sh/do-not-disrupt or do-not-consolidate"
+                                           : "";
+}
+
 std::string PodText(std::string pod, BlockingPodReason reason, std::string_view pdb) {
   if (reason == BlockingPodReason::kNoReason) return pod;
   return fmt::format("{}: {}{}{}", pod, ToString(reason), pdb.empty() ? "" : " ", pdb);
+}
+
+// Each kind once: a look at all pods.
+void FindMissingControllers(PlanReport& report) {
+  const Catalog& catalog = report.context.catalog();
+  for (const PlanReport::Kept& kept : report.keep) {
+    if (kept.why.blocking_reason != BlockingPodReason::kControllerNotFound) continue;
+    const Owner& owner = catalog.shape_of(kept.why.pod).controller;
+    const auto [place, is_new] =
+        report.missing_controllers.try_emplace({owner.kind, owner.api_version});
+    if (is_new) place->second = MissingControllerDetail(catalog, kept.why.pod);
+  }
 }
 
 }  // namespace
@@ -147,7 +168,14 @@ std::string ReasonText(const PlanReport::Kept& kept) {
   return fmt::format("{} ({})", kept.reason, ToString(kept.why.before->reason));
 }
 
-std::string KeptDetail(const Catalog& catalog, const UnremovableNode& why) {
+std::string_view MissingController(const PlanReport& report, PodId pod) {
+  const Owner& owner = report.context.catalog().shape_of(pod).controller;
+  const auto found = report.missing_controllers.find({owner.kind, owner.api_version});
+  return found == report.missing_controllers.end() ? std::string_view() : found->second;
+}
+
+std::string KeptDetail(const PlanReport& report, const UnremovableNode& why) {
+  const Catalog& catalog = report.context.catalog();
   UnremovableReason reason = why.reason;
   std::string text;
   if (why.before) {
@@ -162,28 +190,31 @@ std::string KeptDetail(const Catalog& catalog, const UnremovableNode& why) {
     text = PodText(catalog.PodName(why.pod), why.blocking_reason,
                    why.pdb ? catalog.Text(catalog.pdbs()[Index(*why.pdb)].name) : "");
     if (why.blocking_reason == BlockingPodReason::kControllerNotFound) {
-      const std::string detail = MissingControllerDetail(catalog, why.pod);
-      if (!detail.empty()) text += "; " + detail;
+      const std::string_view detail = MissingController(report, why.pod);
+      if (!detail.empty()) text += fmt::format("; {}", detail);
     }
   }
   return reason == UnremovableReason::kNoPlaceToMovePods ? text + " fits nowhere else" : text;
 }
 
-std::string_view DetailOf(const PlanContext& context, const UnremovableNode& why) {
+std::string DetailOf(const PlanContext& context, const UnremovableNode& why) {
   if (why.reason == UnremovableReason::kNotAutoscaled) {
-    return ToText(context.groups->WhyNoGroup(why.node));
+    return std::string(ToText(context.groups->WhyNoGroup(why.node)));
   }
-  if (why.reason == UnremovableReason::kScaleDownDisabledAnnotation) {
-    return context.catalog().node(why.node).scale_down_disabled
-               ? "annotated cluster-autoscaler.kubernetes.io/scale-down-disabled"
-               : "annotated karpenter.sh/do-not-disrupt or do-not-consolidate";
+  std::string text;
+  if (why.reason == UnremovableReason::kNotUnneededOtherReason) text = "its group is in cooldown";
+  const std::string_view annotation = AnnotationThatKeeps(context, why.node);
+  if (annotation.empty()) return text;
+  if (why.reason != UnremovableReason::kScaleDownDisabledAnnotation) {
+    text += text.empty() ? "also " : "; also ";
   }
-  return "";
+  return text + fmt::format("annotated {}", annotation);
 }
 
-std::string KeptBy(const PlanContext& context, const UnremovableNode& why) {
-  std::string pod = KeptDetail(context.catalog(), why);
-  return pod.empty() ? std::string(DetailOf(context, why)) : pod;
+std::string KeptBy(const PlanReport& report, const UnremovableNode& why) {
+  const std::string pod = KeptDetail(report, why);
+  const std::string detail = DetailOf(report.context, why);
+  return fmt::format("{}{}{}", pod, pod.empty() || detail.empty() ? "" : "; ", detail);
 }
 
 double ThresholdOf(const PlanContext& context, NodeId node) {
@@ -215,18 +246,16 @@ PlanReport MakeReport(const PlanContext& context) {
                     .freed = {},
                     .by_group = {},
                     .by_instance_type = {},
-                    .keepers = {}};
+                    .by_capacity_type = {},
+                    .keepers = {},
+                    .missing_controllers = {}};
   for (const PlanReport::Removal& removal : report.remove) report.moved += removal.pods.size();
   std::map<std::string_view, size_t> counts;
   for (const PlanReport::Kept& kept : report.keep) ++counts[kept.reason];
   report.kept_by_reason.assign(counts.begin(), counts.end());
   std::stable_sort(report.kept_by_reason.begin(), report.kept_by_reason.end(),
                    [](const auto& a, const auto& b) { return a.second > b.second; });
-  const Catalog& catalog = context.catalog();
-  report.facts.reserve(catalog.nodes());
-  for (uint32_t n = 0; n < catalog.nodes(); ++n) {
-    report.facts.push_back(FactsOf(catalog, NodeId{n}));
-  }
+  report.facts = FactsOfNodes(context.catalog());
   for (const PlanReport::Removal& removal : report.remove) {
     report.freed.Add(report.facts[Index(removal.node)].allocatable);
   }
@@ -236,7 +265,11 @@ PlanReport MakeReport(const PlanContext& context) {
   });
   report.by_instance_type =
       Shares(report, [&](NodeId node) { return report.facts[Index(node)].instance_type; });
+  report.by_capacity_type = Shares(report, [&](NodeId node) -> std::string_view {
+    return report.facts[Index(node)].capacity_type;
+  });
   report.keepers = Keepers(report);
+  FindMissingControllers(report);
   return report;
 }
 

@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <iosfwd>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -55,7 +56,8 @@ struct PlanReport {
     std::string_view reason;
   };
 
-  // What goes of the nodes that have a name in common: a group or an instance type.
+  // What goes of the nodes that have a name in common: a group, an instance type or a
+  // capacity type.
   struct Share {
     std::string_view name;
     size_t nodes = 0;
@@ -83,7 +85,11 @@ struct PlanReport {
   // The largest loss first; nodes without a group or type are left out.
   std::vector<Share> by_group;
   std::vector<Share> by_instance_type;
+  std::vector<Share> by_capacity_type;
   std::vector<Keeper> keepers;  // Who keeps most nodes first.
+  // By the kind and apiVersion of owners that are not found: what MissingControllerDetail
+  // says of them.
+  std::map<std::pair<TextId, TextId>, std::string> missing_controllers;
 };
 
 PlanReport MakeReport(const PlanContext& context);
@@ -91,12 +97,15 @@ PlanReport MakeReport(const PlanContext& context);
 // "RecentlyUnremovable (NoPlaceToMovePods)".
 std::string ReasonText(const PlanReport::Kept& kept);
 // "default/db-0: NotEnoughPdb db"; empty where no pod is to blame.
-std::string KeptDetail(const Catalog& catalog, const UnremovableNode& why);
+std::string KeptDetail(const PlanReport& report, const UnremovableNode& why);
+// Of a pod that is kept as its controller is not in the input: MissingControllerDetail.
+std::string_view MissingController(const PlanReport& report, PodId pod);
 // What a reason leaves open: why the node is in no group ("a Fargate node"), or whose
-// annotation keeps it.  Empty where there is nothing to add.
-std::string_view DetailOf(const PlanContext& context, const UnremovableNode& why);
-// The one of the two that is not empty, if any.
-std::string KeptBy(const PlanContext& context, const UnremovableNode& why);
+// annotation keeps it, also where another reason comes first and may pass ("also annotated
+// ...").  Empty where there is nothing to add.
+std::string DetailOf(const PlanContext& context, const UnremovableNode& why);
+// Both, with a semicolon between.
+std::string KeptBy(const PlanReport& report, const UnremovableNode& why);
 // Above which utilization the node stays.
 double ThresholdOf(const PlanContext& context, NodeId node);
 // Whether cpu and memory were looked at: on a node with GPUs these alone are.

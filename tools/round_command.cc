@@ -20,6 +20,7 @@
 #include "snapshot/node_set.h"
 #include "tools/autoscaler_flags.h"
 #include "tools/binary_snapshot.h"
+#include "tools/cli.h"
 #include "tools/duration.h"
 #include "tools/file_identity.h"
 #include "tools/flag_values.h"
@@ -46,7 +47,8 @@ using Clock = std::chrono::steady_clock;
 
 // What a record says of the rules that its rounds were made by.
 constexpr int64_t kRulesWithJumps = 2;
-constexpr int64_t kRecordRules = 2;
+constexpr int64_t kRulesWithNotStarted = 3;
+constexpr int64_t kRecordRules = 3;
 
 constexpr const char* kGroup = "Over time (with --state)";
 
@@ -226,6 +228,7 @@ struct MadeRound {
   NodeGroups groups;
   MadePlan made;
   RoundResult result;
+  std::optional<PlanReport> report;  // Borrows from the others.
   Json json;
   double seconds = 0;
   int64_t deletions_in_progress = 0;
@@ -266,12 +269,14 @@ std::optional<std::vector<NodeId>> Candidates(const RoundSetting& setting,
 
 // The plan as it is told: packed pods are the pending ones.
 MadePlan TheMadePlan(const LoadedCluster& cluster, const RoundResult& result,
-                     std::vector<UnremovableNode> excluded, double seconds) {
+                     NodesOutsideThePlan outside, double seconds) {
   MadePlan made;
   made.plan = result.plan;
+  made.plan.skipped.insert(made.plan.skipped.end(), outside.not_judged.begin(),
+                           outside.not_judged.end());
   const absl::flat_hash_set<PodId> pending(cluster.pending.begin(), cluster.pending.end());
   std::erase_if(made.plan.packed, [&](const Move& move) { return !pending.contains(move.pod); });
-  made.excluded = std::move(excluded);
+  made.excluded = std::move(outside.excluded);
   made.passes = 1;
   made.pass_s = seconds;
   return made;
@@ -305,12 +310,13 @@ std::unique_ptr<MadeRound> MakeRound(ScaleDown& scale_down, LoadedCluster& clust
   round->log.insert(round->log.end(), round->result.log.begin(), round->result.log.end());
   round->deletions_in_progress =
       static_cast<int64_t>(events.actuation.empty.size() + events.actuation.drained.size());
-  round->made = TheMadePlan(
-      cluster, round->result,
-      Excluded(cluster.snapshot, round->groups, events.actuation, round->result), round->seconds);
+  round->made =
+      TheMadePlan(cluster, round->result,
+                  OutsideThePlan(cluster.snapshot, round->groups, events.actuation, round->result),
+                  round->seconds);
   round->request.now_s = round->result.now_s;
-  const PlanReport report = MakeReport({&cluster, &round->groups, &round->request, &round->made});
-  round->json = PlanJson(report);
+  round->report = MakeReport({&cluster, &round->groups, &round->request, &round->made});
+  round->json = PlanJson(*round->report);
   PutRound(cluster.snapshot.catalog(), round->groups, events.actuation, setting.number,
            round->result, round->json);
   return round;
@@ -346,13 +352,7 @@ std::string Digest(std::string_view arguments, std::string_view input) {
   return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
 }
 
-int Fail(const absl::Status& status, std::ostream& err) {
-  err << "ebb: " << status.message() << "\n";
-  return 1;
-}
-
-void Print(const std::string& format, bool all_rows, const LoadedCluster& cluster,
-           const MadeRound& round, std::ostream& out) {
+void Print(const std::string& format, bool all_rows, const MadeRound& round, std::ostream& out) {
   if (format == "json") {
     out << IndentedJson(round.json);
   } else if (format == "yaml") {
@@ -364,11 +364,11 @@ void Print(const std::string& format, bool all_rows, const LoadedCluster& cluste
       }
     }
   } else {
-    const PlanReport report = MakeReport({&cluster, &round.groups, &round.request, &round.made});
-    if (format == "csv") return PrintCsv(report, out);
-    PrintPlan(report, format == "wide" ? PlanFormat::kWide : PlanFormat::kTable,
-              {.terminal = OutputTerminal(), .all_rows = all_rows}, out);
-    PrintRound(round.json, out);
+    if (format == "csv") return PrintCsv(*round.report, out);
+    const Terminal terminal = OutputTerminal();
+    PrintPlan(*round.report, format == "wide" ? PlanFormat::kWide : PlanFormat::kTable,
+              {.terminal = terminal, .all_rows = all_rows}, out);
+    PrintRound(round.json, terminal, out);
   }
 }
 
@@ -581,16 +581,13 @@ int RunRound(const PlanCommand& command, std::ostream& out, std::ostream& err) {
   if (absl::Status s = JudgeInput(watch, std::move(stats), command.load, cluster); !s.ok()) {
     return Fail(s, err);
   }
-  std::ranges::move(GroupWarnings(cluster.snapshot.catalog(), files->groups),
-                    std::back_inserter(cluster.warnings));
-  const PlanTime time = command.TimeFor(cluster);
-  if (time.now_s < 0) {
-    return Fail(absl::InvalidArgumentError("--now: a round is not before 1970"), err);
-  }
-  if (time.warning) cluster.warnings.push_back(*time.warning);
-  if (absl::Status s = CheckStrict(command.load, cluster); !s.ok()) {
+  const absl::StatusOr<int64_t> now_s = command.Accept(files->groups, cluster);
+  if (!now_s.ok()) {
     PrintLoadWarnings(cluster, err);
-    return Fail(s, err);
+    return Fail(now_s.status(), err);
+  }
+  if (*now_s < 0) {
+    return Fail(absl::InvalidArgumentError("--now: a round is not before 1970"), err);
   }
   const double import_s = std::chrono::duration<double>(Clock::now() - start).count();
 
@@ -608,7 +605,7 @@ int RunRound(const PlanCommand& command, std::ostream& out, std::ostream& err) {
   const RoundSetting setting{.command = &command,
                              .files = &*files,
                              .before = &stores.before,
-                             .now_s = time.now_s,
+                             .now_s = *now_s,
                              .number = stores.before ? stores.before->rounds + 1 : 1,
                              .deadline = deadline ? &*deadline : nullptr};
   const std::unique_ptr<MadeRound> round = MakeRound(scale_down, cluster, setting);
@@ -655,7 +652,7 @@ int RunRound(const PlanCommand& command, std::ostream& out, std::ostream& err) {
       !s.ok()) {
     return Fail(s, err);
   }
-  Print(command.output, command.all_rows, cluster, *round, out);
+  Print(command.output, command.all_rows, *round, out);
   if (flags.metrics == "-") {
     out << stores.metrics.Text();
   } else if (!flags.metrics.empty()) {
@@ -665,10 +662,7 @@ int RunRound(const PlanCommand& command, std::ostream& out, std::ostream& err) {
     }
   }
   out.flush();
-  if (command.stats) {
-    PrintStats(MakeReport({&cluster, &round->groups, &round->request, &round->made}), import_s,
-               err);
-  }
+  if (command.stats) PrintStats(*round->report, import_s, err);
   if (round->result.status == ScaleDownStatus::kClockJumped) {
     err << "ebb: " << round->result.message
         << "; see `ebb state set-clock` and --clock-jump-max in docs/rounds.md\n";
@@ -735,11 +729,46 @@ absl::Status ParseArguments(const std::string& name, const RoundRecord& entry, R
   return absl::OkStatus();
 }
 
+// The text of a member; "" where there is none.
+std::string TextOf(const Json& json, const char* member) {
+  const auto found = json.is_object() ? json.find(member) : json.end();
+  return found != json.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+// A decision that was recorded by earlier rules, in the words of today's: a round that judged
+// nothing said "complete" and NotUnneededOtherReason, and one that was held back by the budget
+// for drains alone said ScaleDownNoNodeDeleted.
+void TellInTodaysWords(int64_t rules, Json& decision) {
+  if (rules >= kRulesWithNotStarted) return;
+  const std::string status = TextOf(decision, "status");
+  const bool not_started =
+      status == "ScaleDownClockJumped" || status == "ScaleDownClusterUnhealthy";
+  if (status == "ScaleDownNoNodeDeleted" &&
+      TextOf(decision, "message").find("the budgets admit none") != std::string::npos) {
+    decision["status"] = "ScaleDownThrottled";
+  }
+  if (!not_started && status != "ScaleDownNoRoomForPods") return;
+  const std::string was(ToString(UnremovableReason::kNotUnneededOtherReason));
+  const std::string is(kNotJudged);
+  if (Json& summary = decision["summary"]; summary.is_object()) {
+    if (not_started) summary["termination"] = ToString(Termination::kNotStarted);
+    Json& counts = summary["keptByReason"];
+    if (counts.is_object() && counts.contains(was)) {
+      counts[is] = counts[was];
+      counts.erase(was);
+    }
+  }
+  for (Json& node : decision["keep"]) {
+    if (TextOf(node, "reason") == was) node["reason"] = is;
+  }
+}
+
 // Where the decision made now departs from the recorded one; "" if it is the same bytes.
 std::string Departure(const std::string& recorded, int64_t rules, const Json& now) {
   if (CompactJson(now) == recorded) return "";
-  const Json before = Json::parse(recorded, nullptr, /*allow_exceptions=*/false);
+  Json before = Json::parse(recorded, nullptr, /*allow_exceptions=*/false);
   if (before.is_discarded()) return "the recorded decision is no JSON";
+  TellInTodaysWords(rules, before);
   const bool same_fields = rules == kRecordRules;
   const std::string difference =
       FirstDifference(before, now, same_fields ? AddedMembers::kDiffer : AddedMembers::kIgnore);

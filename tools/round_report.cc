@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "snapshot/node_set.h"
+#include "tools/display_text.h"
 #include "tools/json_text.h"
 #include "tools/printable.h"
 #include "tools/rfc3339.h"
@@ -52,11 +53,10 @@ Json GroupsJson(const NodeGroups& groups, const std::vector<GroupCounts>& counts
   return json;
 }
 
-void PrintNames(const char* heading, const Json& names, std::ostream& out) {
+void PrintNames(std::string line, const Json& names, const Terminal& terminal, std::ostream& out) {
   if (names.empty()) return;
-  out << heading;
-  for (const auto& name : names) out << " " << Printable(name.get<std::string>());
-  out << "\n";
+  for (const auto& name : names) line += " " + Printable(name.get<std::string>());
+  out << Wrapped(line, terminal.columns, 2) << "\n";
 }
 
 std::string Shown(const Json& value) {
@@ -103,8 +103,8 @@ std::string DifferenceAt(const std::string& path, const Json& recorded, const Js
 
 }  // namespace
 
-std::vector<UnremovableNode> Excluded(const ClusterSnapshot& snapshot, const NodeGroups& groups,
-                                      const ActuationStatus& actuation, const RoundResult& result) {
+NodesOutsideThePlan OutsideThePlan(const ClusterSnapshot& snapshot, const NodeGroups& groups,
+                                   const ActuationStatus& actuation, const RoundResult& result) {
   const Catalog& catalog = snapshot.catalog();
   NodeSet judged(catalog.nodes());
   for (const RemovableNode& node : result.plan.remove) judged.Insert(node.node);
@@ -116,10 +116,12 @@ std::vector<UnremovableNode> Excluded(const ClusterSnapshot& snapshot, const Nod
       if (const auto id = catalog.FindNode(node.name); id.ok()) in_deletion.Insert(*id);
     }
   }
-  std::vector<UnremovableNode> excluded;
+  const bool nothing_judged = result.plan.termination == Termination::kNotStarted ||
+                              result.plan.termination == Termination::kNoRoomForPending;
+  NodesOutsideThePlan outside;
   snapshot.alive().ForEach([&](NodeId node) {
     if (judged.Contains(node)) return;
-    UnremovableNode& why = excluded.emplace_back();
+    UnremovableNode why;
     why.node = node;
     const NodeGroup* const group = groups.Find(node);
     if (in_deletion.Contains(node)) {
@@ -128,11 +130,15 @@ std::vector<UnremovableNode> Excluded(const ClusterSnapshot& snapshot, const Nod
       why.reason = UnremovableReason::kNotAutoscaled;
     } else if (group->target_size <= group->min_size) {
       why.reason = UnremovableReason::kNodeGroupMinSizeReached;
-    } else {
+    } else if (nothing_judged) {
+      outside.not_judged.push_back(node);
+      return;
+    } else {  // The cooldown of its group: --scale-down-delay-type-local.
       why.reason = UnremovableReason::kNotUnneededOtherReason;
     }
+    outside.excluded.push_back(why);
   });
-  return excluded;
+  return outside;
 }
 
 void PutRound(const Catalog& catalog, const NodeGroups& groups, const ActuationStatus& actuation,
@@ -165,23 +171,30 @@ void PutRound(const Catalog& catalog, const NodeGroups& groups, const ActuationS
   json["groups"] = GroupsJson(groups, result.groups);
 }
 
-void PrintRound(const Json& json, std::ostream& out) {
+void PrintRound(const Json& json, const Terminal& terminal, std::ostream& out) {
   const bool has_message = json.contains("message");
-  out << fmt::format("\nRound {} at {}: {}{}{}\n", json.at("round").get<int64_t>(),
-                     json.at("now").get<std::string>(), json.at("status").get<std::string>(),
-                     has_message ? ": " : "",
-                     has_message ? Printable(json.at("message").get<std::string>()) : "");
-  PrintNames("Delete now:", json.at("deleteNow").at("empty"), out);
-  PrintNames("Drain and delete now:", json.at("deleteNow").at("drain"), out);
-  PrintNames("Being deleted:", json.at("inDeletion").at("empty"), out);
-  PrintNames("Being drained and deleted:", json.at("inDeletion").at("drain"), out);
+  const std::string head = fmt::format(
+      "Round {} at {}: {}{}{}", json.at("round").get<int64_t>(), json.at("now").get<std::string>(),
+      json.at("status").get<std::string>(), has_message ? ": " : "",
+      has_message ? Printable(json.at("message").get<std::string>()) : "");
+  out << "\n" << Wrapped(head, terminal.columns, 2) << "\n";
+  const auto names = [&](const char* heading, const char* list, const char* kind) {
+    PrintNames(heading, json.at(list).at(kind), terminal, out);
+  };
+  names("Delete now:", "deleteNow", "empty");
+  names("Drain and delete now:", "deleteNow", "drain");
+  names("Being deleted:", "inDeletion", "empty");
+  names("Being drained and deleted:", "inDeletion", "drain");
   if (json.contains("longestSkippedNode")) {
-    out << fmt::format("Longest skipped: {} waits {} s for its turn\n",
-                       Printable(json.at("longestSkippedNode").get<std::string>()),
-                       json.at("longestSkippedSeconds").get<int64_t>());
+    const std::string line =
+        fmt::format("Longest skipped: {} has waited {} s for its turn",
+                    Printable(json.at("longestSkippedNode").get<std::string>()),
+                    json.at("longestSkippedSeconds").get<int64_t>());
+    out << Wrapped(line, terminal.columns, 2) << "\n";
   }
   if (json.at("notYet").empty()) return;
   Table table({"NOT YET", "REASON", "UNNEEDED SINCE"});
+  table.FitTo(terminal.columns).ShortenNames(0);
   std::map<std::string, std::string> since;
   for (const auto& node : json.at("unneeded")) since[node.at("node")] = node.at("since");
   for (const auto& node : json.at("notYet")) {

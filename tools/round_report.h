@@ -15,19 +15,24 @@
 #include "engine/node_groups.h"
 #include "engine/round.h"
 #include "snapshot/cluster_snapshot.h"
+#include "tools/terminal.h"
 
 namespace ebb {
 
-// Nodes that the round had for no candidates, with the reason.
-std::vector<UnremovableNode> Excluded(const ClusterSnapshot& snapshot, const NodeGroups& groups,
-                                      const ActuationStatus& actuation, const RoundResult& result);
+// Nodes that the plan of a round says nothing about.
+struct NodesOutsideThePlan {
+  std::vector<UnremovableNode> excluded;  // No candidates, with the reason.
+  std::vector<NodeId> not_judged;         // Candidates of a pass that judged nothing.
+};
+NodesOutsideThePlan OutsideThePlan(const ClusterSnapshot& snapshot, const NodeGroups& groups,
+                                   const ActuationStatus& actuation, const RoundResult& result);
 
 // Adds to the JSON of the plan what a round says beside any plan.  `number`: from 1.
 void PutRound(const Catalog& catalog, const NodeGroups& groups, const ActuationStatus& actuation,
               int64_t number, const RoundResult& result, nlohmann::ordered_json& json);
 
 // What follows the plan's table: status, what goes now, what waits.
-void PrintRound(const nlohmann::ordered_json& json, std::ostream& out);
+void PrintRound(const nlohmann::ordered_json& json, const Terminal& terminal, std::ostream& out);
 
 // "unneeded[0].since: recorded "...", now "..."" of the first member, in document
 // order, that differs; empty if none does.

@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "tools/binary_snapshot.h"
+#include "tools/cli.h"
 #include "tools/completeness.h"
 #include "tools/file_identity.h"
 #include "tools/flag_values.h"
@@ -109,10 +110,7 @@ absl::Status WriteSnapshot(const std::string& path, std::ostream& standard, cons
 int Report(const absl::Status& status, const std::string& text, const std::string& path,
            std::ostream& err) {
   if (absl::IsCancelled(status)) return 1;
-  if (!status.ok()) {
-    err << "ebb: " << status.message() << "\n";
-    return 1;
-  }
+  if (!status.ok()) return Fail(status, err);
   if (!IsStandardOutput(path)) err << "ebb: wrote " << text << " to " << path << "\n";
   return 0;
 }

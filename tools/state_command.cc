@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "engine/state_clock.h"
+#include "tools/cli.h"
 #include "tools/flag_values.h"
 #include "tools/printable.h"
 #include "tools/rfc3339.h"
@@ -21,11 +22,6 @@
 
 namespace ebb {
 namespace {
-
-int Fail(const absl::Status& status, std::ostream& err) {
-  err << "ebb: " << status.message() << "\n";
-  return 1;
-}
 
 struct OpenedState {
   std::unique_ptr<SqliteState> store;

@@ -7,95 +7,14 @@
 #include <ostream>
 #include <utility>
 
+#include "tools/display_text.h"
 #include "tools/printable.h"
 
 namespace ebb {
 namespace {
 
-constexpr std::string_view kEllipsis = "\u2026";
 constexpr size_t kShortestColumn = 10;
 constexpr size_t kGap = 2;
-
-struct Range {
-  char32_t first;
-  char32_t last;
-};
-
-// Two columns.  Source: the width that C++20's std::format estimates, [format.string.std].
-constexpr Range kWide[] = {
-    {0x1100, 0x115f},   {0x2329, 0x232a},   {0x2e80, 0x303e},   {0x3040, 0xa4cf},  {0xac00, 0xd7a3},
-    {0xf900, 0xfaff},   {0xfe10, 0xfe19},   {0xfe30, 0xfe6f},   {0xff00, 0xff60},  {0xffe0, 0xffe6},
-    {0x1f300, 0x1f64f}, {0x1f900, 0x1f9ff}, {0x20000, 0x2fffd}, {0x30000, 0x3fffd}};
-// None: the blocks of combining marks, and variation selectors.
-constexpr Range kCombining[] = {{0x0300, 0x036f}, {0x1ab0, 0x1aff}, {0x1dc0, 0x1dff},
-                                {0x20d0, 0x20ff}, {0xfe00, 0xfe0f}, {0xfe20, 0xfe2f}};
-
-template <size_t kSize>
-bool IsIn(const Range (&ranges)[kSize], char32_t code) {
-  return std::any_of(std::begin(ranges), std::end(ranges), [code](const Range& range) {
-    return range.first <= code && code <= range.last;
-  });
-}
-
-size_t WidthOf(char32_t code) {
-  if (code < kCombining[0].first) return 1;
-  return IsIn(kCombining, code) ? 0 : IsIn(kWide, code) ? 2 : 1;
-}
-
-// A character and the marks on it.
-struct Cluster {
-  std::string_view text;
-  size_t width;
-};
-
-// REQUIRES: UTF-8, as Printable leaves it.
-std::vector<Cluster> Clusters(std::string_view text) {
-  std::vector<Cluster> clusters;
-  for (size_t i = 0; i < text.size();) {
-    const auto lead = static_cast<unsigned char>(text[i]);
-    const size_t length = std::min<size_t>(lead < 0x80   ? 1
-                                           : lead < 0xe0 ? 2
-                                           : lead < 0xf0 ? 3
-                                                         : 4,
-                                           text.size() - i);
-    char32_t code = length == 1 ? lead : lead & (0xffU >> (length + 1));
-    for (size_t k = 1; k < length; ++k) {
-      code = code << 6 | (static_cast<unsigned char>(text[i + k]) & 0x3f);
-    }
-    const size_t width = WidthOf(code);
-    if (width == 0 && !clusters.empty()) {
-      Cluster& base = clusters.back();
-      base.text = {base.text.data(), base.text.size() + length};
-    } else {
-      clusters.push_back({text.substr(i, length), width});
-    }
-    i += length;
-  }
-  return clusters;
-}
-
-// Takes from `it` on what fits into `width`.
-template <typename Iterator>
-std::vector<std::string_view> Take(Iterator it, Iterator end, size_t width) {
-  std::vector<std::string_view> taken;
-  for (; it != end && it->width <= width; ++it) {
-    taken.push_back(it->text);
-    width -= it->width;
-  }
-  return taken;
-}
-
-std::string Shortened(std::string_view text, size_t width, bool in_the_middle) {
-  const std::vector<Cluster> clusters = Clusters(text);
-  const size_t tail = in_the_middle ? (width - 1) / 2 : 0;
-  std::string out;
-  for (const auto part : Take(clusters.begin(), clusters.end(), width - 1 - tail)) out += part;
-  out += kEllipsis;
-  auto end = Take(clusters.rbegin(), clusters.rend(), tail);
-  std::reverse(end.begin(), end.end());
-  for (const auto part : end) out += part;
-  return out;
-}
 
 // "1,234.5".
 std::string OneDecimal(double amount) {
@@ -105,14 +24,6 @@ std::string OneDecimal(double amount) {
 }
 
 }  // namespace
-
-size_t DisplayWidth(std::string_view text) {
-  const auto is_ascii = [](char c) { return static_cast<unsigned char>(c) < 0x80; };
-  if (std::ranges::all_of(text, is_ascii)) return text.size();
-  size_t width = 0;
-  for (const Cluster& cluster : Clusters(text)) width += cluster.width;
-  return width;
-}
 
 Table::Table(std::vector<std::string> headings) {
   for (std::string& heading : headings) columns_.push_back({.heading = std::move(heading)});
@@ -133,13 +44,18 @@ Table& Table::FitTo(size_t columns) {
   return *this;
 }
 
-Table& Table::ShortenMiddle(size_t column) {
-  columns_[column].shorten = Shorten::kMiddle;
+Table& Table::ShortenNames(size_t column) {
+  columns_[column].shorten = Shorten::kNames;
   return *this;
 }
 
 Table& Table::ShortenEnd(size_t column) {
   columns_[column].shorten = Shorten::kEnd;
+  return *this;
+}
+
+Table& Table::WrapLast() {
+  columns_.back().shorten = Shorten::kWrap;
   return *this;
 }
 
@@ -149,11 +65,26 @@ void Table::AddRow(std::vector<std::string> cells) {
   rows_.push_back(std::move(cells));
 }
 
-// Takes from the widest column until the line fits, or nothing is left to take.
-void Table::Fit(std::vector<size_t>& widths) const {
+std::vector<size_t> Table::Widths() const {
+  std::vector<size_t> widths;
+  for (const Column& column : columns_) widths.push_back(DisplayWidth(column.heading));
+  for (const auto& row : rows_) {
+    for (size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], DisplayWidth(row[c]));
+  }
+  return widths;
+}
+
+size_t Table::LineWidth(const std::vector<size_t>& widths) const {
   size_t total = indent_;
   for (const size_t width : widths) total += width + kGap;
-  total -= kGap;
+  return total - kGap;
+}
+
+size_t Table::Width() const { return LineWidth(Widths()); }
+
+// Takes from the widest column until the line fits, or nothing is left to take.
+void Table::Fit(std::vector<size_t>& widths) const {
+  size_t total = LineWidth(widths);
   while (total > width_max_) {
     size_t widest = columns_.size();
     for (size_t c = 0; c < columns_.size(); ++c) {
@@ -167,39 +98,47 @@ void Table::Fit(std::vector<size_t>& widths) const {
   }
 }
 
+std::vector<std::vector<std::string>> Table::Shortened(const std::vector<size_t>& widths) const {
+  std::vector<std::vector<std::string>> rows = rows_;
+  for (size_t c = 0; c < columns_.size(); ++c) {
+    if (columns_[c].shorten == Shorten::kEnd) {
+      for (auto& row : rows) row[c] = ShortenedAtEnd(row[c], widths[c]);
+    } else if (columns_[c].shorten == Shorten::kNames) {
+      std::vector<std::string> names;
+      names.reserve(rows.size());
+      for (auto& row : rows) names.push_back(std::move(row[c]));
+      names = ShortenedApart(names, widths[c]);
+      for (size_t r = 0; r < rows.size(); ++r) rows[r][c] = std::move(names[r]);
+    }
+  }
+  return rows;
+}
+
 std::string Table::Line(const std::vector<std::string>& cells,
                         const std::vector<size_t>& widths) const {
   std::string line(indent_, ' ');
   for (size_t c = 0; c < cells.size(); ++c) {
-    size_t width = DisplayWidth(cells[c]);
-    std::string cell = cells[c];
-    if (width > widths[c]) {
-      cell = Shortened(cell, widths[c], columns_[c].shorten == Shorten::kMiddle);
-      width = DisplayWidth(cell);
-    }
-    const std::string blanks(widths[c] - width, ' ');
-    line += columns_[c].right ? blanks + cell : cell + blanks;
+    const size_t width = DisplayWidth(cells[c]);
+    const std::string blanks(widths[c] > width ? widths[c] - width : 0, ' ');
+    line += columns_[c].right ? blanks + cells[c] : cells[c] + blanks;
     line.append(kGap, ' ');
   }
   line.erase(line.find_last_not_of(' ') + 1);
-  return line;
+  if (columns_.back().shorten != Shorten::kWrap) return line;
+  return Wrapped(line, width_max_, LineWidth(widths) - widths.back() + kGap);
 }
 
 void Table::Print(std::ostream& out) const {
-  std::vector<size_t> widths;
+  std::vector<size_t> widths = Widths();
+  if (width_max_ > 0) Fit(widths);
   std::vector<std::string> headings;
   bool headed = false;
   for (const Column& column : columns_) {
-    widths.push_back(DisplayWidth(column.heading));
     headings.push_back(column.heading);
     headed |= !column.heading.empty();
   }
-  for (const auto& row : rows_) {
-    for (size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], DisplayWidth(row[c]));
-  }
-  if (width_max_ > 0) Fit(widths);
   if (headed) out << Line(headings, widths) << "\n";
-  for (const auto& row : rows_) out << Line(row, widths) << "\n";
+  for (const auto& row : Shortened(widths)) out << Line(row, widths) << "\n";
 }
 
 std::string WithCommas(uint64_t number) {

@@ -3,8 +3,7 @@
 // AlignRight.
 //
 // Cells go through Printable, so that text of a cluster breaks no line and moves no
-// cursor.  Widths count the columns of a terminal: two for East Asian wide characters,
-// none for combining ones.
+// cursor.  Widths are those of a terminal (display_text.h).
 //
 // Cost: keeps the rows until they are printed.
 
@@ -31,27 +30,35 @@ class Table {
   // widest of them first, none below its heading or 10.  0 (the default): as wide as it
   // comes.
   Table& FitTo(size_t columns);
-  // The column may be shortened, with an ellipsis in the middle (names whose ends tell
-  // them apart) or at the end.
-  Table& ShortenMiddle(size_t column);
+  // The column may be made narrower: names are cut where they stay apart (ShortenedApart),
+  // other texts at the end, and sentences in the last column are broken at blanks.
+  Table& ShortenNames(size_t column);
   Table& ShortenEnd(size_t column);
+  Table& WrapLast();
   // REQUIRES: one cell for each heading.
   void AddRow(std::vector<std::string> cells);
   [[nodiscard]] bool empty() const { return rows_.empty(); }
   [[nodiscard]] size_t rows() const { return rows_.size(); }
 
+  // Columns of the widest line, before anything is shortened.
+  [[nodiscard]] size_t Width() const;
   // Headings that are all empty are not printed.
   void Print(std::ostream& out) const;
 
  private:
-  enum class Shorten : uint8_t { kNever, kMiddle, kEnd };
+  enum class Shorten : uint8_t { kNever, kNames, kEnd, kWrap };
   struct Column {
     std::string heading;
     bool right = false;
     Shorten shorten = Shorten::kNever;
   };
 
+  [[nodiscard]] std::vector<size_t> Widths() const;  // Of the columns.
+  [[nodiscard]] size_t LineWidth(const std::vector<size_t>& widths) const;
   void Fit(std::vector<size_t>& widths) const;
+  // The cells as they are shown in columns so wide.
+  [[nodiscard]] std::vector<std::vector<std::string>> Shortened(
+      const std::vector<size_t>& widths) const;
   [[nodiscard]] std::string Line(const std::vector<std::string>& cells,
                                  const std::vector<size_t>& widths) const;
 
@@ -60,9 +67,6 @@ class Table {
   size_t width_max_ = 0;
   std::vector<std::vector<std::string>> rows_;
 };
-
-// Columns that the text takes on a terminal.
-size_t DisplayWidth(std::string_view text);
 
 // "1,234,567".
 std::string WithCommas(uint64_t number);

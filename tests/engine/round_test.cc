@@ -450,6 +450,18 @@ TEST_F(RoundTest, SpentBudgetsAreThrottling) {
   EXPECT_EQ(Round(scale_down, pair_, kStart, &actuation).status, ScaleDownStatus::kThrottled);
 }
 
+TEST_F(RoundTest, ASpentBudgetForDrainsIsThrottlingWhereAllMustDrain) {
+  ScaleDownOptions options = AtOnce();
+  options.budgets.max_scale_down_parallelism = 5;
+  options.budgets.max_drain_parallelism = 1;
+  ScaleDown scale_down(options);
+  ActuationStatus actuation;
+  actuation.drained = {{"elsewhere", "other"}};
+  const RoundResult result = Round(scale_down, pair_, kStart, &actuation);
+  EXPECT_EQ(result.status, ScaleDownStatus::kThrottled);
+  EXPECT_TRUE(result.may_go.empty.empty());
+}
+
 TEST_F(RoundTest, LongestUnneededGoesFirst) {
   const auto symbols = std::make_shared<Symbols>();
   const auto cluster = [&](bool b_is_busy) {

@@ -115,9 +115,9 @@ std::string WithoutTimes(const std::string& text) {
 TEST_F(CliTest, PlanPrintsASummaryTheNodesThatGoAndWhyOthersStay) {
   const Result result = Plan({});
   EXPECT_EQ(result.exit_code, 0);
-  EXPECT_EQ(
-      WithoutTimes(result.out),
-      R"(Plan: 2 of 6 nodes can go (33.3%), 1 of 4 pods move, planned in N ms, verified in N ms
+  EXPECT_EQ(WithoutTimes(result.out),
+            R"(Plan: 2 of 6 nodes can go (33.3%), 1 of 4 pods move
+Planned in N ms, verified in N ms
 
 #  NODE   GROUP  UTILIZATION  PODS  DESTINATIONS
 1  idle   web    0.0% memory     0
@@ -150,9 +150,9 @@ In the way of most nodes:
 }
 
 TEST_F(CliTest, WideAddsColumnsAndEveryKeptNode) {
-  EXPECT_EQ(
-      WithoutTimes(Plan({"-o", "wide"}).out),
-      R"(Plan: 2 of 6 nodes can go (33.3%), 1 of 4 pods move, planned in N ms, verified in N ms
+  EXPECT_EQ(WithoutTimes(Plan({"-o", "wide"}).out),
+            R"(Plan: 2 of 6 nodes can go (33.3%), 1 of 4 pods move
+Planned in N ms, verified in N ms
 
 #  NODE   GROUP  TYPE  ZONE  CAPACITY  UTILIZATION  CPU   CPU%   MEMORY  MEMORY%  PODS  RISKY  DESTINATIONS
 1  idle   web    -     -     -         0.0% memory  4.0   0.0%  8.0 GiB     0.0%     0  no
@@ -708,7 +708,7 @@ TEST_F(CliTest, TheCommandLineOfADeploymentCanBePasted) {
   EXPECT_EQ(pasted.exit_code, 0) << pasted.err;
   EXPECT_EQ(pasted.out, plain.out);
   EXPECT_THAT(pasted.err,
-              HasSubstr("ebb: ignored, a plan does not rest on them: "
+              HasSubstr("ebb: ignored, as a plan does not depend on them: "
                         "--balance-similar-node-groups, --cloud-config, --cloud-provider, "
                         "--expander, --kube-client-qps, --leader-elect, --logtostderr, "
                         "--scan-interval, --stderrthreshold, --v\n"));
@@ -722,7 +722,7 @@ TEST_F(CliTest, FlagsThatWouldChangeThePlanAndAreNotHonouredAreNamed) {
       Plan({"--scheduler-config-file=s.yaml", "--node-group-auto-discovery=asg:tag=a",
             "--scale-down-enabled=false", "--gpu-total=t4:1:8", "--v=1"})
           .err;
-  EXPECT_THAT(err, HasSubstr("ebb: ignored, a plan does not rest on it: --v\n"));
+  EXPECT_THAT(err, HasSubstr("ebb: ignored, as a plan does not depend on it: --v\n"));
   for (const char* flag :
        {"--scheduler-config-file (", "--node-group-auto-discovery (groups come",
         "--scale-down-enabled (the autoscaler removes nothing", "--gpu-total (GPUs"}) {
@@ -732,6 +732,16 @@ TEST_F(CliTest, FlagsThatWouldChangeThePlanAndAreNotHonouredAreNamed) {
   const std::string harmless =
       Plan({"--scale-down-enabled", "--gpu-total=t4:0:8", "--scheduler-config-file="}).err;
   EXPECT_THAT(harmless, Not(HasSubstr("not honoured")));
+}
+
+TEST_F(CliTest, FlagsThatAreNotHonouredAreWarningsInThePlanToo) {
+  const Json plan = Json::parse(Plan({"-o", "json", "--scheduler-config-file=s.yaml"}).out);
+  const Json& warnings = plan["summary"]["warnings"];
+  const auto found = std::ranges::find_if(
+      warnings, [](const Json& warning) { return warning["code"] == "FlagsNotHonoured"; });
+  ASSERT_NE(found, warnings.end()) << warnings;
+  EXPECT_THAT((*found)["message"].get<std::string>(), HasSubstr("--scheduler-config-file ("));
+  EXPECT_EQ(Plan({"--strict", "--scheduler-config-file=s.yaml"}).exit_code, 1);
 }
 
 TEST_F(CliTest, BadValuesAndTyposOfTheAutoscalersFlagsAreErrors) {

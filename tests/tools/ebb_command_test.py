@@ -278,6 +278,25 @@ class ExplainTest(EbbTest):
                          "ebb: --explain: no such nodes: genral-1 (did you mean general-1?), "
                          "sopt-1 (did you mean spot-1?)")
 
+    def test_a_name_like_no_other_is_answered_with_an_example(self):
+        dump = self.dump([node("general-1"), node("spot-1"), pod("p", "spot-1")])
+        err = self.ebb("plan", dump, "--explain", "nope", code=1)[1]
+        self.assertEqual(err.splitlines()[-1], "ebb: --explain: no such node: nope; the input has "
+                                               "2 nodes, the first is general-1")
+
+    def test_an_annotation_that_another_reason_hides_is_told_too(self):
+        kept = node("b")
+        kept["metadata"]["annotations"] = {
+            "cluster-autoscaler.kubernetes.io/scale-down-disabled": "true"}
+        dump = self.dump([node("a"), kept, pod("p", "a")])
+        groups = self.write("groups.yaml", "nodeGroups:\n- {name: ng, minSize: 2}\n")
+        words = [dump, "--node-groups", groups, "--explain", "b"]
+        text = self.ebb("plan", *words)[0]
+        self.assertIn("Node b is kept: NodeGroupMinSizeReached\n", text)
+        self.assertIn("It is also annotated "
+                      "cluster-autoscaler.kubernetes.io/scale-down-disabled.", text)
+        self.assertIn("also annotated", self.explain_json(*words)[0]["detail"])
+
     def test_json_and_yaml_are_as_the_schema_says(self):
         dump = self.dump(SMALL + [pod("bare", "b", safe=False)])
         kept, gone = self.explain_json(dump, "--explain", "b,c")
@@ -299,9 +318,9 @@ class ExplainTest(EbbTest):
         words = [self.dump(self.SPENT), "--candidate-order", "input", "--explain", "b"]
         text = self.ebb("plan", *words)[0]
         self.assertIn("default/w1  blocks: NotEnoughPdb (PodDisruptionBudget web); "
-                      "arrives in this plan, from node a", text)
-        self.assertIn("Budget default/web: 1 of 1 disruption spent by this plan before its turn, "
-                      "on node a.", text)
+                      "the plan moved it here from node a", text)
+        self.assertIn("PodDisruptionBudget default/web allows 1 disruption. The plan spent 1 "
+                      "before this node's turn, on node a.", text)
         b = self.explain_json(*words)[0]
         self.assertEqual(b["budgets"], [{
             "namespace": "default", "name": "web", "disruptionsAllowed": 1, "spent": 1,
@@ -385,6 +404,50 @@ class TableTest(EbbTest):
         by_variable = self.on_terminal(200, "plan", dump, env={"COLUMNS": "60"})
         self.assertEqual([line for line in by_variable.splitlines() if "\u2026" in line], table)
 
+    NAMES = {
+        "eks": [f"ip-10-0-{12 + i // 4}-{34 + i}.eu-central-1.compute.internal"
+                for i in range(12)],
+        "gke": [f"gke-prod-pool-{1 + i % 2}-{'3f2a1b9c' if i % 2 else '9d8e7f6a'}-x{i:x}kq"
+                for i in range(12)],
+        "aks": [f"aks-nodepool1-12345678-vmss0000{i // 6}{'123abc'[i % 6]}" for i in range(12)],
+    }
+
+    def test_names_of_every_provider_stay_apart_in_80_columns(self):
+        for provider, names in self.NAMES.items():
+            for group in ["workers", "eksctl-production-nodegroup-standard-workers"]:
+                items = [node(name, group=group) for name in names]
+                items += [pod(f"p{i}-{k}", name, cpu="300m")
+                          for i, name in enumerate(names) for k in range(3)]
+                with self.subTest(provider=provider, group=group):
+                    dump = self.dump(items)
+                    text = self.on_terminal(80, "plan", dump)
+                    self.assertLessEqual(max(map(len, text.splitlines())), 80, text)
+                    rows = re.findall(r"(?m)^ *\d+  (\S+)  \S+  .*%.*  +3  +(\S+)", text)
+                    gone = self.ebb("plan", dump, "-o", "name")[0].split()
+                    self.assertEqual(len(rows), len(gone), text)
+                    self.assertEqual(len({name for name, _ in rows}), len(gone), text)
+                    destinations = {re.sub(r"[,.]$", "", to) for _, to in rows}
+                    self.assertEqual(len(destinations | {name for name, _ in rows}),
+                                     len(destinations) + len(gone), text)
+
+    def test_a_domain_that_all_nodes_have_is_left_out_and_told(self):
+        names = self.NAMES["eks"]
+        dump = self.dump([node(name) for name in names] +
+                         [pod(f"p{i}", name, cpu="100m") for i, name in enumerate(names)])
+        text = self.on_terminal(80, "plan", dump)
+        self.assertIn("  ip-10-0-12-34  ", text)
+        self.assertIn("names end in .eu-central-1.compute.internal, which is left out.", text)
+        self.assertNotIn("left out.", self.on_terminal(200, "plan", dump))
+
+    def test_sentences_are_broken_at_blanks(self):
+        dump = self.dump([node("a-node-with-a-name"), node("b"), pod("p", "a-node-with-a-name"),
+                          pod("q", "b", cpu="3800m")])
+        whole = self.ebb("plan", dump, "--explain", "a-node-with-a-name")[0]
+        narrow = self.on_terminal(50, "plan", dump, "--explain", "a-node-with-a-name")
+        self.assertLessEqual(max(map(len, narrow.splitlines())), 50, narrow)
+        self.assertEqual(narrow.split(), whole.split())
+        self.assertIn("nodes are available", whole)
+
     def test_a_terminal_shows_40_rows_and_says_how_to_see_all(self):
         dump = self.crowd(60)
         cut = self.on_terminal(200, "plan", dump)
@@ -414,6 +477,33 @@ class TableTest(EbbTest):
             for raw in ["\x1b", "\u202e"]:
                 self.assertNotIn(raw, out)
         self.assertIn("x\\x1b[2J\\u202e\\n7", self.ebb("plan", dump)[0])
+
+
+class ReadmeTest(EbbTest):
+
+    def shown(self, command):
+        """The lines that the README shows of what a command prints."""
+        with open(os.path.join(DOCS, "../README.md"), encoding="utf-8") as file:
+            text = file.read()
+        return re.search(re.escape(f"$ {command}\n") + r"(.*?)\n(?:\$|```)", text,
+                         re.DOTALL)[1].splitlines()
+
+    def test_the_readme_shows_what_ebb_prints(self):
+        cluster = self.path("cluster.json")
+        done = self.ebb("gen", "mixed", "--nodes", "1000", "--seed", "1", "-o", cluster)[1]
+        file = "build/demo/cluster.json"
+        gen = f"ebb gen mixed --nodes 1000 --seed 1 -o {file}"
+        self.assertEqual(done.replace(cluster, file).splitlines(), self.shown(gen))
+        for words in [[], ["--explain", "general-m8-c-0091"]]:
+            out, err = self.ebb("plan", cluster, *words)
+            printed = re.sub(r"[0-9.]+ ms", "N ms", err + out).splitlines()
+            at = 0
+            for line in self.shown(" ".join(["ebb plan", file, *words])):
+                line = re.sub(r"[0-9.]+ ms", "N ms", line)
+                if line == "...":
+                    continue
+                self.assertIn(line, printed[at:])
+                at = printed.index(line, at) + 1
 
 
 class CostTest(EbbTest):
@@ -457,6 +547,10 @@ class CostTest(EbbTest):
         self.assertEqual(types["m5.large"]["removed"], 2)
         self.assertEqual(types["m5.large"]["freed"]["cpuMilli"], 8000)
         self.assertEqual(sum(g["removed"] for g in summary["byGroup"]), 4)
+        self.assertEqual([(c["capacityType"], c["nodes"], c["removed"], c["freed"]["cpuMilli"])
+                          for c in summary["byCapacityType"]],
+                         [("on-demand", 2, 2, 8000), ("preemptible", 1, 1, 4000),
+                          ("spot", 1, 1, 4000)])
         self.assertEqual({g["group"]: g["nodes"] for g in summary["byGroup"]}["g-rest"], 1)
 
     def test_tables_tell_what_is_freed_by_group_and_by_instance_type(self):
@@ -464,6 +558,8 @@ class CostTest(EbbTest):
         self.assertIn("Freed: 16 cores and 32.0 GiB of memory\n", table)
         self.assertRegex(table, r"(?m)^m5.large +2 +2 +8.0 +16.0 GiB$")
         self.assertRegex(table, r"(?m)^g-eks +1 +1 +4.0 +8.0 GiB$")
+        self.assertRegex(table, r"(?m)^CAPACITY TYPE +GO +OF +CPU +MEMORY$")
+        self.assertRegex(table, r"(?m)^on-demand +2 +2 +8.0 +16.0 GiB$")
         self.assertRegex(self.ebb("plan", self.cluster(), "-o", "wide")[0],
                          r"eks +g-eks +m5.large +eu-1a +spot ")
 
@@ -878,6 +974,14 @@ class GroupsTest(EbbTest):
                                    self.groups_file("gpuLabel: example.com/gpu"))["keep"][0]
                          ["reason"], "NotUnderutilized")
 
+    def test_a_node_with_a_startup_taint_counts_as_not_ready(self):
+        for prefix, ready in [("startup-taint", False), ("ignore-taint", False), ("other", True)]:
+            taint = (prefix + ".cluster-autoscaler.kubernetes.io/gpu-driver", "")
+            dump = self.dump([node("a", taints=[taint]), node("b"), pod("p", "b", cpu="3")])
+            plan = self.ebb_json("plan", dump, "--scale-down-unready-enabled=false")
+            reasons = {n["node"]: n["reason"] for n in plan["keep"]}
+            self.assertEqual(reasons.get("a"), None if ready else "ScaleDownUnreadyDisabled")
+
     def test_on_kind_all_workers_are_one_group(self):
         cluster = [machine("kind-control-plane", {"node-role.kubernetes.io/control-plane": ""}),
                    machine("kind-worker", {}, "kind://docker/kind/kind-worker"),
@@ -1036,6 +1140,34 @@ class RoundTest(RoundBase):
                         at(120), "-o", "wide")[0]
         self.assertRegex(
             wide, r"RecentlyUnremovable \(BlockedByPod\) +default/bare: NotReplicated")
+
+    def test_a_round_that_waits_says_that_no_node_was_judged(self):
+        self.round(0)
+        words = ["plan", self.dump(SMALL), "--state", self.path("state.db"), "--now", at(7200)]
+        plan = json.loads(self.ebb(*words, "-o", "json", code=3)[0])
+        self.assert_schema(plan, "plan.schema.json")
+        self.assertEqual(plan["status"], "ScaleDownClockJumped")
+        self.assertEqual(plan["summary"]["termination"], "notStarted")
+        self.assertEqual(plan["summary"]["keptByReason"], {"NotJudged": 3})
+        text = self.ebb(*words[:-1], at(14400), code=3)[0]
+        self.assertTrue(text.startswith("No plan was made, so none of the 3 nodes goes\n"), text)
+
+    def test_nodes_of_a_group_in_cooldown_say_so(self):
+        events = self.write("up.yaml", f"scaleUps:\n- {{group: ng, at: '{START}'}}\n")
+        plan = self.round(60, "--events", events, "--scale-down-delay-type-local")
+        self.assertEqual({(n["reason"], n["detail"]) for n in plan["keep"]},
+                         {("NotUnneededOtherReason", "its group is in cooldown")})
+
+    def test_an_annotation_shows_behind_a_reason_that_passes(self):
+        full = [node("a"), node("b"), pod("p", "a", cpu="1900m"), pod("q", "b", cpu="2900m")]
+        self.assertEqual(self.round(0, items=full)["keep"][0]["reason"], "NoPlaceToMovePods")
+        full[0]["metadata"]["annotations"] = {
+            "cluster-autoscaler.kubernetes.io/scale-down-disabled": "true"}
+        kept = self.round(10, items=full)["keep"][0]
+        self.assertEqual((kept["reason"], kept["recentReason"]),
+                         ("RecentlyUnremovable", "NoPlaceToMovePods"))
+        self.assertEqual(kept["detail"], "also annotated "
+                         "cluster-autoscaler.kubernetes.io/scale-down-disabled")
 
     def test_the_table_tells_status_and_who_waits(self):
         out = self.ebb("plan", self.dump(SMALL), "--state", self.path("s"), "--now", START)[0]
@@ -1439,7 +1571,7 @@ class MetricsTest(RoundBase):
             self.assertIn("max_node_skip_eval_duration_seconds 10", file.read())
         # n4 and n5 have their turn; n0 waits since then.
         table = self.ebb(*words, "--now", at(25))[0]
-        self.assertIn("Longest skipped: n0 waits 15 s for its turn", table)
+        self.assertIn("Longest skipped: n0 has waited 15 s for its turn", table)
 
 
 class ReplayTest(RoundBase):
@@ -1472,7 +1604,7 @@ class ReplayTest(RoundBase):
         self.assertIn("4 of 4 rounds identical", self.ebb("replay", self.path("record.db"))[0])
 
     def test_a_record_is_another_file_than_the_state(self):
-        self.assertIn("is --state and --record both",
+        self.assertIn("is both --state and --record",
                       self.round(0, "--record", self.path("state.db"), code=1))
 
     def test_a_record_with_a_gap_is_refused(self):

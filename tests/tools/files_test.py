@@ -103,15 +103,15 @@ class FilesTest(unittest.TestCase):
         before = self.bytes("a.json")
         os.symlink("a.json", self.path("soft.json"))
         for name in ("a.json", "soft.json", "./a.json"):
-            self.assertIn("is INPUT and --output both",
+            self.assertIn("is both INPUT and --output",
                           self.refused("import", self.dump, "-o", self.path(name)))
         self.assertIn("a folder that holds --output",
                       self.refused("import", self.folder, "-o", self.path("all.pb")))
         with open(self.dump, "rb") as same:
-            self.assertIn("is INPUT and --output both",
+            self.assertIn("is both INPUT and --output",
                           self.refused("import", "-", "-o", self.dump, stdin=same))
         with open(self.dump, "ab") as same:
-            self.assertIn("is INPUT and standard output both",
+            self.assertIn("is both INPUT and standard output",
                           self.refused("import", self.dump, stdout=same))
         self.assertEqual(self.bytes("a.json"), before)
 
@@ -131,7 +131,7 @@ class FilesTest(unittest.TestCase):
             self.assertIn(f"is {flag} and --metrics both", err)
             with open(path, "rb") as file:
                 self.assertEqual(file.read(), before)
-        self.assertIn("is INPUT and --state both",
+        self.assertIn("is both INPUT and --state",
                       self.refused("plan", self.dump, "--state", self.dump))
 
     def test_a_failed_import_keeps_the_good_file(self):

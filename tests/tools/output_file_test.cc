@@ -168,7 +168,7 @@ TEST_F(CheckFilesTest, AnyNameOfTheInputIsRefusedAsOutput) {
   fs::create_directory_symlink(".", Path("here"));
   for (const char* name : {"a.json", "./a.json", "deep/../a.json", "soft", "hard", "here/a.json"}) {
     EXPECT_EQ(Verdict(Path("a.json"), Path(name)),
-              Path(name) + ": is INPUT and --output both; name another file");
+              Path(name) + ": is both INPUT and --output; name another file");
     EXPECT_NE(Verdict(Path(name), Path("a.json")), "") << name;
     EXPECT_NE(Verdict(Path("a.json"), Path(name), FileUse::kDatabase), "") << name;
   }
@@ -198,7 +198,7 @@ TEST_F(CheckFilesTest, TwoOutputsAreTwoFilesThoughNeitherIsThere) {
     return std::string(CheckFiles(files).message());
   };
   EXPECT_EQ(verdict("s.db", "./s.db"),
-            Path("./s.db") + ": is --state and --metrics both; name another file");
+            Path("./s.db") + ": is both --state and --metrics; name another file");
   EXPECT_NE(verdict("s.db", "s.db-journal"), "");  // SQLite would play it back.
   EXPECT_EQ(verdict("s.db", "m.prom"), "");
 }

@@ -77,6 +77,20 @@ class RoundCommandTest : public testing::Test {
   std::string State() const { return prefix_ + ".state"; }
   std::string Record() const { return prefix_ + ".record"; }
 
+  void Change(const std::string& sql) const {
+    sqlite3* db = nullptr;
+    sqlite3_open(Record().c_str(), &db);
+    EXPECT_EQ(sqlite3_exec(db, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK);
+    sqlite3_close(db);
+  }
+  // Of a file beside this one.
+  void MakeRecord(const std::string& name) const {
+    std::ifstream file(std::string(EBB_SOURCE_DIR) + "/tests/tools/" + name);
+    std::ostringstream sql;
+    sql << file.rdbuf();
+    Change(sql.str());
+  }
+
   Outcome Round(const std::string& now, std::vector<std::string> more = {}) {
     std::vector<std::string> words = {"plan", Input(), "--state", State(), "--now", now};
     words.insert(words.end(), more.begin(), more.end());
@@ -298,16 +312,43 @@ TEST_F(RoundCommandTest, ShowTellsTimersDeletionsAndAJumpThatWasSeen) {
 
 // The second round of the record jumped, which was no reason to wait then.
 TEST_F(RoundCommandTest, RecordOfAnEarlierEbbIsReplayedByItsRules) {
-  std::ifstream file(std::string(EBB_SOURCE_DIR) + "/tests/tools/record_v2.sql");
-  std::ostringstream sql;
-  sql << file.rdbuf();
-  sqlite3* db = nullptr;
-  sqlite3_open(Record().c_str(), &db);
-  ASSERT_EQ(sqlite3_exec(db, sql.str().c_str(), nullptr, nullptr, nullptr), SQLITE_OK);
-  sqlite3_close(db);
+  MakeRecord("record_v2.sql");
   const Outcome replay = Ebb({"replay", Record()});
   EXPECT_EQ(replay.code, 0) << replay.out << replay.err;
   EXPECT_NE(replay.out.find("2 of 2 rounds identical"), std::string::npos) << replay.out;
+}
+
+// One round that the budget for drains held back, one that waited, in the words of then.
+TEST_F(RoundCommandTest, StatusesAndReasonsThatHadOtherNamesAreNoDifference) {
+  MakeRecord("record_rules_2.sql");
+  const Outcome replay = Ebb({"replay", Record()});
+  EXPECT_EQ(replay.code, 0) << replay.out << replay.err;
+  EXPECT_NE(replay.out.find("2 of 2 rounds identical"), std::string::npos) << replay.out;
+
+  Change("UPDATE rounds SET decision = replace(decision, 'NotUnneededOther', 'Other')");
+  const Outcome changed = Ebb({"replay", Record()});
+  EXPECT_EQ(changed.code, 1);
+  EXPECT_NE(changed.out.find("round 2 at 2026-06-01T18:00:00Z: DIFFERENT"), std::string::npos)
+      << changed.out;
+  for (const char* decision : {"[]", "7", "{\"status\":[]}",
+                               "{\"status\":\"ScaleDownClockJumped\",\"summary\":7,\"keep\":7}"}) {
+    Change(std::string("UPDATE rounds SET decision = '") + decision + "'");
+    EXPECT_EQ(Ebb({"replay", Record()}).code, 1) << decision;
+  }
+}
+
+TEST_F(RoundCommandTest, DrainsThatTheirBudgetHoldsBackAreThrottled) {
+  const std::string events = prefix_ + ".yaml";
+  std::ofstream(events) << "deletionsInProgress:\n- {node: x, group: ng, drained: true}\n";
+  nlohmann::json items = {NodeObject("a"), NodeObject("b"), PodObject("p", "a"),
+                          PodObject("q", "b")};
+  std::ofstream(Input()) << nlohmann::json{
+      {"apiVersion", "v1"}, {"kind", "List"}, {"items", items}};
+  const auto round =
+      JsonRound("2026-06-01T12:00:00Z", {"--events", events, "--scale-down-unneeded-time", "0s"});
+  std::remove(events.c_str());
+  EXPECT_EQ(round.at("status"), "ScaleDownThrottled");
+  EXPECT_EQ(round.at("message"), "1 may go, and the budgets admit none with 1 in deletion");
 }
 
 TEST_F(RoundCommandTest, OldFlagIsWarnedAboutAndTaken) {

@@ -35,7 +35,7 @@ TEST(TableTest, CellsMoveNoCursorAndBreakNoLine) {
 
 TEST(TableTest, WidestShrinkableColumnGivesWayFirst) {
   Table table({"NAME", "KEPT", "MORE"});
-  table.FitTo(38).ShortenMiddle(0).ShortenEnd(2);
+  table.FitTo(38).ShortenNames(0).ShortenEnd(2);
   table.AddRow({"first-00000000000-last", "never-shortened", "short"});
   EXPECT_EQ(Text(table),
             "NAME            KEPT             MORE\n"
@@ -51,7 +51,7 @@ TEST(TableTest, WideCharactersAreNotCutInHalf) {
 
 TEST(TableTest, TableThatMayNotShrinkStaysWide) {
   Table table({"NAME"});
-  table.FitTo(3).ShortenMiddle(0);
+  table.FitTo(3).ShortenNames(0);
   table.AddRow({"0123456789abc"});
   EXPECT_EQ(Text(table), "NAME\n01234\u20269abc\n");
 }

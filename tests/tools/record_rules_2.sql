@@ -1,0 +1,34 @@
+-- A record by rules 2: a round that the budget for drains held back, which was called
+-- ScaleDownNoNodeDeleted, and one that waited because the clock jumped, which was called complete.
+PRAGMA application_id = 1700946547;
+PRAGMA user_version = 3;
+BEGIN TRANSACTION;
+CREATE TABLE cooldowns(node_group TEXT PRIMARY KEY, scale_up_s INTEGER, deletion_s INTEGER,
+                       failed_deletion_s INTEGER) WITHOUT ROWID;
+CREATE TABLE counters(name TEXT, label TEXT, bucket INTEGER, value REAL,
+                      PRIMARY KEY(name, label, bucket)) WITHOUT ROWID;
+CREATE TABLE deletions(node TEXT, drained INTEGER, node_group TEXT,
+                       PRIMARY KEY(node, drained)) WITHOUT ROWID;
+CREATE TABLE evictions(namespace TEXT, name TEXT, uid TEXT, evicted_at_s INTEGER, object TEXT,
+                       PRIMARY KEY(namespace, name, uid)) WITHOUT ROWID;
+CREATE TABLE hints(pod TEXT, pending INTEGER, node TEXT, PRIMARY KEY(pod, pending)) WITHOUT ROWID;
+CREATE TABLE rounds(round INTEGER PRIMARY KEY, now_s INTEGER, input_digest TEXT, status TEXT,
+                    decision TEXT, arguments TEXT, input BLOB);
+INSERT INTO "rounds" VALUES(1,1780315200,'cff9eb44d4e5293446632dcb9d8eafd8','ScaleDownNoNodeDeleted','{"apiVersion":"ebb/v1alpha1","kind":"Plan","now":"2026-06-01T12:00:00Z","summary":{"nodes":2,"pods":2,"removed":1,"movedPods":1,"kept":1,"keptByReason":{"NoPlaceToMovePods":1},"pendingPods":{"total":0,"placed":0},"leftOut":{"endedPods":0,"expendablePods":0,"podsOnUnknownNodes":0},"termination":"complete","freed":{"cpuMilli":4000,"memoryBytes":8589934592,"gpus":0},"byGroup":[{"group":"ng","nodes":2,"removed":1,"freed":{"cpuMilli":4000,"memoryBytes":8589934592,"gpus":0}}],"byInstanceType":[],"keptMostBy":[{"kind":"Pod","namespace":"default","name":"q","reason":"NoPlaceToMovePods","nodes":1}]},"remove":[{"node":"a","group":"ng","allocatable":{"cpuMilli":4000,"memoryBytes":8589934592,"gpus":0},"utilization":{"resource":"cpu","value":0.125,"cpu":0.125,"memory":0.0},"risky":false,"pods":[{"namespace":"default","name":"p","to":"b"}]}],"keep":[{"node":"b","group":"ng","allocatable":{"cpuMilli":4000,"memoryBytes":8589934592,"gpus":0},"reason":"NoPlaceToMovePods","utilization":{"resource":"cpu","value":0.125,"cpu":0.125,"memory":0.0},"unplacedPod":{"namespace":"default","name":"q"}}],"round":1,"status":"ScaleDownNoNodeDeleted","message":"1 may go, and the budgets admit none with 1 in deletion","unneeded":[{"node":"a","since":"2026-06-01T12:00:00Z"}],"deleteNow":{"empty":[],"drain":[]},"notYet":[],"inDeletion":{"empty":[],"drain":["elsewhere"]},"displacedPods":{"total":0,"placed":0},"softTaints":{"taint":["a"],"untaint":[],"waiting":0},"longestSkippedSeconds":0,"groups":[{"group":"ng","nodes":2,"unneeded":1,"needed":1,"unremovable":1,"inDeletion":0}]}','{"flags":{"assume-complete":["true"],"scale-down-unneeded-time":["0s"]},"nodeGroups":"","events":"deletionsInProgress:\n- {node: elsewhere, group: ng, drained: true}\n","warnings":[],"rules":2,"deadlineQuestion":0}',X'454242534E41500102000000080218FC55515AF40161550100000A01610A057569642D610A096E6F646567726F75700A026E670A036370750A066D656D6F72790A04706F64730A0552656164790A04547275650A01620A057569642D620A01700A0764656661756C740A057569642D700A2E636C75737465722D6175746F7363616C65722E6B756265726E657465732E696F2F736166652D746F2D65766963740A04747275650A046D61696E0A0752756E6E696E670A01710A057569642D7112320A300A0808011802220203042A0F0A030506071208A01F80808080206E320F0A030506071208A01F80808080206E3A02080912320A300A08080A180B220203042A0F0A030506071208A01F80808080206E320F0A030506071208A01F80808080206E3A0208091220121E0A0A080C100D180E2A020F1010017A0B08111A070A01051202F403A801121220121E0A0A0813100D18142A020F10100A7A0B08111A070A01051202F403A8011218012004');
+INSERT INTO "rounds" VALUES(2,1780336800,'587d5ebd13e585f0d4440038672f0b55','ScaleDownClockJumped','{"apiVersion":"ebb/v1alpha1","kind":"Plan","now":"2026-06-01T18:00:00Z","summary":{"nodes":2,"pods":2,"removed":0,"movedPods":0,"kept":2,"keptByReason":{"NotUnneededOtherReason":2},"pendingPods":{"total":0,"placed":0},"leftOut":{"endedPods":0,"expendablePods":0,"podsOnUnknownNodes":0},"termination":"complete","freed":{"cpuMilli":0,"memoryBytes":0,"gpus":0},"byGroup":[{"group":"ng","nodes":2,"removed":0,"freed":{"cpuMilli":0,"memoryBytes":0,"gpus":0}}],"byInstanceType":[],"keptMostBy":[]},"remove":[],"keep":[{"node":"a","group":"ng","allocatable":{"cpuMilli":4000,"memoryBytes":8589934592,"gpus":0},"reason":"NotUnneededOtherReason"},{"node":"b","group":"ng","allocatable":{"cpuMilli":4000,"memoryBytes":8589934592,"gpus":0},"reason":"NotUnneededOtherReason"}],"round":2,"status":"ScaleDownClockJumped","message":"the time lies 21600 s after the last round''s; nothing is deleted until a second round is at about this time","unneeded":[],"deleteNow":{"empty":[],"drain":[]},"notYet":[],"inDeletion":{"empty":[],"drain":[]},"displacedPods":{"total":0,"placed":0},"softTaints":{"taint":[],"untaint":[],"waiting":0},"longestSkippedSeconds":0,"groups":[{"group":"ng","nodes":2,"unneeded":0,"needed":2,"unremovable":0,"inDeletion":0}]}','{"flags":{"assume-complete":["true"],"scale-down-unneeded-time":["0s"]},"nodeGroups":"","events":"","warnings":[],"rules":2,"deadlineQuestion":0}',X'454242534E41500102000000080218FC55515AF40161550100000A01610A057569642D610A096E6F646567726F75700A026E670A036370750A066D656D6F72790A04706F64730A0552656164790A04547275650A01620A057569642D620A01700A0764656661756C740A057569642D700A2E636C75737465722D6175746F7363616C65722E6B756265726E657465732E696F2F736166652D746F2D65766963740A04747275650A046D61696E0A0752756E6E696E670A01710A057569642D7112320A300A0808011802220203042A0F0A030506071208A01F80808080206E320F0A030506071208A01F80808080206E3A02080912320A300A08080A180B220203042A0F0A030506071208A01F80808080206E320F0A030506071208A01F80808080206E3A0208091220121E0A0A080C100D180E2A020F1010017A0B08111A070A01051202F403A801121220121E0A0A0813100D18142A020F10100A7A0B08111A070A01051202F403A8011218012004');
+CREATE TABLE skipped(place INTEGER PRIMARY KEY, node TEXT, since_s INTEGER);
+CREATE TABLE started(node TEXT PRIMARY KEY, uid TEXT, phase INTEGER, at_s INTEGER) WITHOUT ROWID;
+CREATE TABLE state(key TEXT PRIMARY KEY, value INTEGER) WITHOUT ROWID;
+INSERT INTO "state" VALUES('digest',-6435623811821769332);
+INSERT INTO "state" VALUES('jump_s',NULL);
+INSERT INTO "state" VALUES('latest_s',0);
+INSERT INTO "state" VALUES('limit_latest_update_s',NULL);
+INSERT INTO "state" VALUES('limit_min_interval_s',NULL);
+INSERT INTO "state" VALUES('resume',0);
+INSERT INTO "state" VALUES('revision',1);
+INSERT INTO "state" VALUES('rounds',0);
+INSERT INTO "state" VALUES('scan_pointer',0);
+CREATE TABLE timers(node TEXT PRIMARY KEY, uid TEXT, since_s INTEGER, judged INTEGER) WITHOUT ROWID;
+CREATE TABLE unremovable(node TEXT PRIMARY KEY, until_s INTEGER, reason TEXT, blocking_reason TEXT,
+                         pod_namespace TEXT, pod_name TEXT, pdb TEXT) WITHOUT ROWID;
+COMMIT;
