@@ -74,7 +74,7 @@ std::string_view TerminationText(Termination termination) {
     case Termination::kDeadline:
       return "--scale-down-simulation-timeout ended the pass; more nodes may be able to go.";
     case Termination::kNoRoomForPending:
-      return "Pods that must find room first do not, so no node was judged.";
+      return "Not all pods that must find room first find it, so no node was judged.";
     case Termination::kNotStarted:
       return "The round ended before it looked at the nodes; its status below says why.";
   }

@@ -479,6 +479,33 @@ class TableTest(EbbTest):
         self.assertIn("x\\x1b[2J\\u202e\\n7", self.ebb("plan", dump)[0])
 
 
+class ReadmeTest(EbbTest):
+
+    def shown(self, command):
+        """The lines that the README shows of what a command prints."""
+        with open(os.path.join(DOCS, "../README.md"), encoding="utf-8") as file:
+            text = file.read()
+        return re.search(re.escape(f"$ {command}\n") + r"(.*?)\n(?:\$|```)", text,
+                         re.DOTALL)[1].splitlines()
+
+    def test_the_readme_shows_what_ebb_prints(self):
+        cluster = self.path("cluster.json")
+        done = self.ebb("gen", "mixed", "--nodes", "1000", "--seed", "1", "-o", cluster)[1]
+        file = "build/demo/cluster.json"
+        gen = f"ebb gen mixed --nodes 1000 --seed 1 -o {file}"
+        self.assertEqual(done.replace(cluster, file).splitlines(), self.shown(gen))
+        for words in [[], ["--explain", "general-m8-c-0091"]]:
+            out, err = self.ebb("plan", cluster, *words)
+            printed = re.sub(r"[0-9.]+ ms", "N ms", err + out).splitlines()
+            at = 0
+            for line in self.shown(" ".join(["ebb plan", file, *words])):
+                line = re.sub(r"[0-9.]+ ms", "N ms", line)
+                if line == "...":
+                    continue
+                self.assertIn(line, printed[at:])
+                at = printed.index(line, at) + 1
+
+
 class CostTest(EbbTest):
 
     LABELS = {

@@ -128,7 +128,7 @@ class FilesTest(unittest.TestCase):
             with open(path, "rb") as file:
                 before = file.read()
             err = self.refused(*words, "--metrics", path)
-            self.assertIn(f"is {flag} and --metrics both", err)
+            self.assertIn(f"is both {flag} and --metrics", err)
             with open(path, "rb") as file:
                 self.assertEqual(file.read(), before)
         self.assertIn("is both INPUT and --state",
