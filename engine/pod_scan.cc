@@ -9,6 +9,9 @@
 namespace ebb {
 namespace {
 
+// Storage filters may look at every volume of a class: so many evaluations of others.
+constexpr uint64_t kOwnStaticsCost = 64;
+
 // Shapes that two pods of one fit class cannot tell apart statically.
 bool HasOwnStatics(const PodShape& shape) {
   return shape.needs_restart_all_containers || shape.needs_host_network_user_namespaces ||
@@ -145,6 +148,7 @@ PodScan::StaticBits& PodScan::StaticsOf(const PodShape& shape, PodShapeId id) {
   if (statics.known.empty()) {
     statics.passed.Resize(catalog_->nodes());
     statics.known.resize(statics.passed.words().size());
+    if (own) statics.asked.Resize(catalog_->nodes());
     if (!own && !catalog_->constraints(shape.constraints).names_a_node) {
       statics.of_shape.resize(catalog_->node_shapes());
     }
@@ -164,7 +168,15 @@ PodScan::Candidates& PodScan::CandidatesOf(const PodShape& shape, PodShapeId id)
   return candidates;
 }
 
-bool PodScan::PassesStatics(StaticBits& statics, const PodShape& shape, NodeId node) const {
+bool PodScan::PassesStatics(StaticBits& statics, const PodShape& shape, NodeId node) {
+  if (statics.asked.range() > 0) {
+    if (!statics.asked.Contains(node)) {
+      evaluations_ += kOwnStaticsCost;
+      statics.asked.Insert(node);
+      statics.passed.Set(node, StaticFits(*snapshot_, shape, node));
+    }
+    return statics.passed.Contains(node);
+  }
   if (statics.of_shape.empty()) return StaticFits(*snapshot_, shape, node);
   Verdict& verdict = statics.of_shape[Index(node_shapes_[Index(node)])];
   if (verdict == Verdict::kUnknown) {
@@ -173,7 +185,7 @@ bool PodScan::PassesStatics(StaticBits& statics, const PodShape& shape, NodeId n
   return verdict == Verdict::kYes;
 }
 
-uint64_t PodScan::StaticWord(StaticBits& statics, const PodShape& shape, size_t word) const {
+uint64_t PodScan::StaticWord(StaticBits& statics, const PodShape& shape, size_t word) {
   uint64_t& passed = statics.passed.words()[word];
   if (statics.known[word]) return passed;
   for (uint64_t rest = schedulable_.words()[word]; rest != 0; rest &= rest - 1) {
@@ -186,7 +198,9 @@ uint64_t PodScan::StaticWord(StaticBits& statics, const PodShape& shape, size_t 
 
 void PodScan::FillWord(Candidates& candidates, const PodShape& shape, size_t word) {
   const uint64_t room = RoomOfWord(*snapshot_, shape, word) & schedulable_.words()[word];
-  candidates.maybe.words()[word] = room == 0 ? 0 : room & StaticWord(*run_.statics, shape, word);
+  const bool own = (run_.traits & kOwnStatics) != 0;  // FirstFit asks.
+  candidates.maybe.words()[word] =
+      room == 0 || own ? room : room & StaticWord(*run_.statics, shape, word);
   candidates.known[word] = 1;
   if (candidates.maybe.words()[word] == 0) candidates.live.Erase(word);
   if (placed_since_fork_) forgotten_.push_back({&candidates, static_cast<uint32_t>(word), 0});
@@ -206,12 +220,13 @@ void PodScan::SetRun(PodShapeId id) {
 // The first of `bits` that fits.
 [[gnu::always_inline]] inline NodeId PodScan::FirstFit(size_t word, uint64_t bits) {
   const PodShape& shape = *run_.shape;
-  uint64_t full = 0;
+  uint64_t full = 0;  // Or never fits.
   NodeId found = kNoNode;
   for (; bits != 0; bits &= bits - 1) {
     const NodeId node = NodeOfBit(word, bits);
     ++evaluations_;
-    if (!run_.room.IsOn(node)) {
+    if (!run_.room.IsOn(node) ||
+        ((run_.traits & kOwnStatics) != 0 && !PassesStatics(*run_.statics, shape, node))) {
       full |= bits & -bits;
     } else if ((run_.traits & kMoreThanRequests) == 0 || DynamicFits(*snapshot_, shape, node)) {
       found = node;

@@ -138,7 +138,8 @@ class PodScan {
   enum class Verdict : uint8_t { kUnknown, kNo, kYes };
   // What the static filters say of the nodes.
   struct StaticBits {
-    NodeSet passed;                 // Of schedulable nodes, word by word.
+    NodeSet passed;                 // Of schedulable nodes, word by word; kOwnStatics: of `asked`.
+    NodeSet asked;                  // kOwnStatics: one by one, for to ask is dear.
     std::vector<uint8_t> known;     // By word of `passed`.
     std::vector<Verdict> of_shape;  // By NodeShapeId, unless a node's name matters.
   };
@@ -171,8 +172,8 @@ class PodScan {
 
   Candidates& CandidatesOf(const PodShape& shape, PodShapeId id);
   StaticBits& StaticsOf(const PodShape& shape, PodShapeId id);
-  uint64_t StaticWord(StaticBits& statics, const PodShape& shape, size_t word) const;
-  bool PassesStatics(StaticBits& statics, const PodShape& shape, NodeId node) const;
+  uint64_t StaticWord(StaticBits& statics, const PodShape& shape, size_t word);
+  bool PassesStatics(StaticBits& statics, const PodShape& shape, NodeId node);
   void FillWord(Candidates& candidates, const PodShape& shape, size_t word);
   void SetRun(PodShapeId id);
   NodeId FirstFit(size_t word, uint64_t bits);

@@ -3,13 +3,10 @@
 #include <iterator>
 
 #include "predicates/drainability.h"
+#include "snapshot/pod_requests.h"
 
 namespace ebb {
 namespace {
-
-constexpr std::string_view kGpuResources[] = {"nvidia.com/gpu", "habana.ai/gaudi",
-                                              "gpu.intel.com/xe", "amd.com/gpu",
-                                              "microsoft.com/directx"};
 
 // The autoscaler divides in milli-units, and as floating-point numbers.  cpu is in
 // milli-units already.

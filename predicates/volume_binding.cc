@@ -1,11 +1,14 @@
 #include "predicates/volume_binding.h"
 
 #include <algorithm>
+#include <ranges>
+#include <span>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "boost/container/small_vector.hpp"
-#include "snapshot/quantity.h"
 #include "snapshot/text.h"
+#include "snapshot/volume_matching.h"
 
 namespace ebb {
 namespace {
@@ -51,39 +54,36 @@ bool IsBoundTo(const VolumeInfo& volume, const ClaimInfo& claim) {
          (volume.claim->uid == kNoText || volume.claim->uid == claim.uid);
 }
 
-bool HasAccessModes(const VolumeInfo& volume, const ClaimInfo& claim) {
-  return std::all_of(claim.access_modes.begin(), claim.access_modes.end(),
-                     [&](TextId mode) { return Contains(volume.access_modes, mode); });
-}
-
-int64_t RequestOf(const ClaimInfo* claim) { return claim->request_bytes.value_or(0); }
-
-// A claim for more than can be counted is never known to fit.
-bool IsEnough(int64_t bytes, const ClaimInfo& claim) {
-  return bytes >= RequestOf(&claim) && RequestOf(&claim) != kUncountable;
-}
-
-// What holds of a volume for any claim, reserved for it or not.
-bool MayServe(const VolumeInfo& volume, const ClaimInfo& claim) {
-  return IsEnough(volume.capacity_bytes, claim) && volume.mode == claim.mode &&
-         volume.attributes_class == claim.attributes_class && !volume.deleting;
-}
-
-// Null: none.  A volume reserved for the claim is the only one asked, wherever it is.
+// Null: none.  A volume reserved for the claim is the only one asked, wherever it is; else
+// the smallest that will do.
 const VolumeInfo* FindVolume(const Catalog& catalog, const ClaimInfo& claim, const NodeInfo& node,
                              const Volumes& taken) {
-  const VolumeInfo* smallest = nullptr;
-  for (const VolumeInfo* volume : catalog.storage().VolumesOfClass(claim.storage_class)) {
-    if (std::find(taken.begin(), taken.end(), volume) != taken.end()) continue;
-    const bool reserved = IsBoundTo(*volume, claim);
-    if ((volume->claim && !reserved) || !MayServe(*volume, claim)) continue;
-    const bool reaches = volume->affinity.Matches(node.labels, catalog.symbols());
-    if (reserved) return reaches ? volume : nullptr;
-    if (!volume->available || !reaches || !HasAccessModes(*volume, claim)) continue;
-    if (claim.selector && !claim.selector->Matches(volume->labels)) continue;
-    if (smallest == nullptr || volume->capacity_bytes < smallest->capacity_bytes) smallest = volume;
+  const std::span<const VolumeInfo* const> volumes =
+      catalog.storage().VolumesOfClass(claim.storage_class);
+  const auto is_free = [](const VolumeInfo* volume) { return !volume->claim.has_value(); };
+  const auto free_end = std::ranges::partition_point(volumes, is_free);
+  const auto is_taken = [&](const VolumeInfo* volume) {
+    return std::ranges::find(taken, volume) != taken.end();
+  };
+  const auto reaches = [&](const VolumeInfo* volume) {
+    return volume->affinity.Matches(node.labels, catalog.symbols());
+  };
+  const auto reserved = std::ranges::equal_range(
+      free_end, volumes.end(), std::pair(claim.namespace_name, claim.name), {},
+      [](const VolumeInfo* volume) {
+        return std::pair(volume->claim->namespace_name, volume->claim->name);
+      });
+  for (const VolumeInfo* volume : reserved) {
+    if (is_taken(volume) || !IsBoundTo(*volume, claim) || !MayServe(*volume, claim)) continue;
+    return reaches(volume) ? volume : nullptr;
   }
-  return smallest;
+  if (claim.selector && claim.selector->nothing) return nullptr;
+  const auto enough = std::ranges::lower_bound(volumes.begin(), free_end, RequestOf(claim), {},
+                                               &VolumeInfo::capacity_bytes);
+  for (const VolumeInfo* volume : std::ranges::subrange(enough, free_end)) {
+    if (MayBind(*volume, claim) && reaches(volume) && !is_taken(volume)) return volume;
+  }
+  return nullptr;
 }
 
 bool AllowsTopology(const StorageClassInfo& klass, const NodeInfo& node) {
@@ -134,7 +134,7 @@ void CheckUnbound(const Catalog& catalog, const Claims& claims, const NodeInfo& 
     (claim->selected_node ? to_provision : to_match).push_back(claim);
   }
   std::stable_sort(to_match.begin(), to_match.end(), [](const ClaimInfo* a, const ClaimInfo* b) {
-    return RequestOf(a) < RequestOf(b);
+    return RequestOf(*a) < RequestOf(*b);
   });
   Volumes taken;
   for (const ClaimInfo* claim : to_match) {

@@ -1,7 +1,10 @@
 #include "predicates/volume_restrictions.h"
 
 #include <algorithm>
+#include <optional>
+#include <tuple>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "snapshot/text.h"
 
@@ -28,12 +31,69 @@ bool AnyConflict(const PodVolumes& a, const PodVolumes& b) {
   });
 }
 
+// The disks that a pod wants, to be looked up where there are many.  An rbd image is one
+// disk for each of its monitors.
+class WantedDisks {
+ public:
+  explicit WantedDisks(const PodVolumes& volumes) {
+    for (const InlineDisk& disk : volumes.disks) {
+      ForEachPart(disk, [&](const Part& part) {
+        written_[part] |= !disk.read_only;
+        return false;
+      });
+    }
+  }
+
+  [[nodiscard]] bool Conflict(const InlineDisk& held) const {
+    return ForEachPart(held, [&](const Part& part) {
+      const auto wanted = written_.find(part);
+      return wanted != written_.end() && (held.kind == InlineDisk::Kind::kAwsElasticBlockStore ||
+                                          !held.read_only || wanted->second);
+    });
+  }
+
+ private:
+  using Part = std::tuple<InlineDisk::Kind, TextId, TextId, TextId>;
+
+  // Until one says true; whether one did.
+  template <typename Visit>
+  static bool ForEachPart(const InlineDisk& disk, Visit&& visit) {
+    if (disk.kind != InlineDisk::Kind::kRbd) {
+      return visit(Part(disk.kind, disk.id, kNoText, kNoText));
+    }
+    return std::ranges::any_of(disk.monitors, [&](TextId monitor) {
+      return visit(Part(disk.kind, disk.id, disk.pool, monitor));
+    });
+  }
+
+  absl::flat_hash_map<Part, bool> written_;  // Whether some use writes.
+};
+
+// What comparing each disk with each takes at most.
+size_t Comparisons(const PodVolumes& a, const PodVolumes& b) {
+  size_t monitors = 1;
+  for (const InlineDisk& disk : b.disks) monitors = std::max(monitors, disk.monitors.size());
+  return a.disks.size() * b.disks.size() * monitors;
+}
+
+// Up to so many, comparing each with each is faster than looking up.
+constexpr size_t kComparedMax = 64;
+
 bool HasDiskConflict(const ClusterSnapshot& snapshot, const PodVolumes& volumes, NodeId node) {
   if (volumes.disks.empty()) return false;
   const Catalog& catalog = snapshot.catalog();
+  std::optional<WantedDisks> wanted;
   for (const PodId pod : snapshot.PodsOn(node)) {
-    const uint32_t held = catalog.shape_of(pod).volumes;
-    if (held != 0 && AnyConflict(volumes, catalog.storage().volumes(held))) return true;
+    const uint32_t index = catalog.shape_of(pod).volumes;
+    if (index == 0) continue;
+    const PodVolumes& held = catalog.storage().volumes(index);
+    if (Comparisons(volumes, held) <= kComparedMax) {
+      if (AnyConflict(volumes, held)) return true;
+      continue;
+    }
+    if (!wanted) wanted.emplace(volumes);
+    const auto conflicts = [&](const InlineDisk& disk) { return wanted->Conflict(disk); };
+    if (std::ranges::any_of(held.disks, conflicts)) return true;
   }
   return false;
 }

@@ -23,6 +23,10 @@ constexpr std::string_view kNamespaceName = "kubernetes.io/metadata.name";
 constexpr std::string_view kToBeDeleted = "ToBeDeletedByClusterAutoscaler";
 constexpr std::string_view kDeletionCandidate = "DeletionCandidateOfClusterAutoscaler";
 
+constexpr std::string_view kTooManyBudgets =
+    "PodDisruptionBudgets select more kinds of pods, one by one, than are followed, and one of the "
+    "broadest may select this one";
+
 std::string_view Find(const objects::KeyValues& values, std::string_view key) {
   for (const auto& [k, value] : values) {
     if (k == key) return value;
@@ -82,6 +86,31 @@ absl::Status CheckAmounts(std::string_view object, std::string_view field,
   return absl::OkStatus();
 }
 
+// One resource of which pods are charged too much together.
+struct Charge {
+  struct Asked {
+    int64_t amount;
+    uint32_t pods;
+  };
+  std::vector<int64_t> offers = {0};  // Of nodes.
+  std::vector<Asked> asked;
+  int64_t most = 0;
+
+  // The largest offer for which the charges add up, each a unit above it at most.
+  void SetMost() {
+    std::ranges::sort(offers);
+    const auto adds_up = [&](int64_t offer) {
+      unsigned __int128 sum = 0;
+      for (const auto& [amount, pods] : asked) {
+        sum += static_cast<unsigned __int128>(pods) * std::min(amount, offer + 1);
+      }
+      return sum <= kChargedMax;
+    };
+    // Never the first: a unit for each pod is not too much.
+    most = *(std::ranges::partition_point(offers, adds_up) - 1);
+  }
+};
+
 // The autoscaler drops TPU requests from pods that it places, so nothing ever
 // depends on them.
 bool IsTpu(std::string_view resource) { return resource.starts_with("cloud-tpus.google.com/"); }
@@ -94,6 +123,90 @@ bool IsColumn(std::string_view resource) {
 void AppendText(std::string& key, TextId id) {
   const auto value = static_cast<uint32_t>(id);
   key.append(reinterpret_cast<const char*>(&value), sizeof(value));
+}
+
+// A snapshot holds a column for each resource, and each takes memory for every node and a
+// step of every simulation.  Of so many, nothing is dropped.
+constexpr size_t kResourcesKept = 256;
+// That nodes offer and pods ask for.
+constexpr size_t kResourcesMax = 4096;
+
+// Which resources to keep, by ResourceId: those that some node offers and some pod asks
+// for, and GPUs, which nodes are judged by.  What nobody asks for decides nothing.
+std::vector<bool> ResourcesToKeep(const std::vector<NodeInfo>& nodes,
+                                  const std::vector<PodShape>& shapes,
+                                  const std::vector<TextId>& names, const Symbols& symbols) {
+  std::vector<bool> offered(names.size());
+  for (const NodeInfo& node : nodes) {
+    for (const ResourceQuantity& q : node.allocatable) offered[Index(q.resource)] = true;
+  }
+  std::vector<bool> asked(names.size());
+  for (const PodShape& shape : shapes) {
+    for (const ResourceQuantity& q : shape.fit_requests) asked[Index(q.resource)] = true;
+    for (const ResourceQuantity& q : shape.charge_requests) asked[Index(q.resource)] = true;
+  }
+  std::vector<bool> keep(names.size());
+  size_t both = 0;
+  for (size_t r = 0; r < names.size(); ++r) {
+    keep[r] = r < kFixedResources ||
+              std::ranges::find(kGpuResources, symbols.Text(names[r])) != std::end(kGpuResources) ||
+              (offered[r] && asked[r] && ++both <= kResourcesMax);
+  }
+  return keep;
+}
+
+// Drops resources, of which each has its next id in `id_of` or kDropped.  A pod that asks
+// for one of those fits nowhere: no node offers it, or it is one too many.
+constexpr ResourceId kDropped{~uint32_t{0}};
+
+void DropResources(const std::vector<ResourceId>& id_of, const std::vector<TextId>& names,
+                   const Symbols& symbols, std::vector<NodeInfo>& nodes,
+                   std::vector<PodShape>& shapes) {
+  const auto renew = [&](std::vector<ResourceQuantity>& quantities) {
+    for (ResourceQuantity& q : quantities) q.resource = id_of[Index(q.resource)];
+    std::erase_if(quantities, [](const ResourceQuantity& q) { return q.resource == kDropped; });
+  };
+  for (NodeInfo& node : nodes) {
+    renew(node.allocatable);
+    renew(node.capacity);
+  }
+  for (PodShape& shape : shapes) {
+    for (const ResourceQuantity& q : shape.fit_requests) {
+      if (id_of[Index(q.resource)] != kDropped || !shape.not_understood.empty()) continue;
+      shape.not_understood = absl::StrCat(
+          "spec.containers[].resources.requests.", Absl(symbols.Text(names[Index(q.resource)])),
+          ": no node offers it, or there are too many resources to follow it");
+    }
+    renew(shape.fit_requests);
+    renew(shape.charge_requests);
+    renew(shape.counted_requests);
+  }
+}
+
+// The resources of a catalog.
+struct Resources {
+  std::vector<TextId>& names;
+  absl::flat_hash_map<TextId, ResourceId>& by_name;
+};
+
+void DropUnused(const Symbols& symbols, Resources resources, std::vector<NodeInfo>& nodes,
+                std::vector<PodShape>& shapes) {
+  std::vector<TextId>& names = resources.names;
+  if (names.size() <= kResourcesKept) return;
+  const std::vector<bool> keep = ResourcesToKeep(nodes, shapes, names, symbols);
+  std::vector<ResourceId> id_of(names.size(), kDropped);
+  std::vector<TextId> kept;
+  for (size_t r = 0; r < names.size(); ++r) {
+    if (!keep[r]) continue;
+    id_of[r] = ResourceId{static_cast<uint32_t>(kept.size())};
+    kept.push_back(names[r]);
+  }
+  DropResources(id_of, names, symbols, nodes, shapes);
+  names = std::move(kept);
+  resources.by_name.clear();
+  for (uint32_t r = 0; r < names.size(); ++r) {
+    resources.by_name.try_emplace(names[r], ResourceId{r});
+  }
 }
 
 // All that a static filter reads of a node but its name (and so its hostname).
@@ -343,45 +456,41 @@ void SnapshotBuilder::BoundCharges() {
       charged[Index(resource)] += static_cast<unsigned __int128>(pods_of[s]) * amount;
     }
   }
+  absl::flat_hash_map<ResourceId, Charge> too_much;
   for (uint32_t r = 0; r < charged.size(); ++r) {
-    if (charged[r] > kChargedMax) BoundCharge(ResourceId{r}, pods_of);
+    if (charged[r] > kChargedMax) too_much.try_emplace(ResourceId{r});
   }
-}
-
-// Nodes with so much of the resource that even pods which fit there add up to more are
-// taken to have none: their sums cannot be trusted, and no other node is touched.
-void SnapshotBuilder::BoundCharge(ResourceId resource, const std::vector<uint32_t>& pods_of) {
-  Catalog& catalog = *catalog_;
-  std::vector<int64_t> offers = {0};
+  if (too_much.empty()) return;
   for (const NodeInfo& node : catalog.nodes_) {
-    for (const ResourceQuantity& q : node.allocatable) {
-      if (q.resource == resource) offers.push_back(q.amount);
-    }
-  }
-  std::ranges::sort(offers);
-  const auto adds_up = [&](int64_t offer) {
-    unsigned __int128 sum = 0;
-    for (size_t s = 0; s < pods_of.size(); ++s) {
-      for (const ResourceQuantity& q : catalog.shapes_[s].charge_requests) {
-        if (q.resource != resource) continue;
-        sum += static_cast<unsigned __int128>(pods_of[s]) * std::min(q.amount, offer + 1);
+    for (const auto& [resource, amount] : node.allocatable) {
+      if (const auto it = too_much.find(resource); it != too_much.end()) {
+        it->second.offers.push_back(amount);
       }
     }
-    return sum <= kChargedMax;
-  };
-  // Never the first: a unit for each pod is not too much.
-  const int64_t most = *(std::ranges::partition_point(offers, adds_up) - 1);
-  for (NodeInfo& node : catalog.nodes_) {
-    std::erase_if(node.allocatable, [&](const ResourceQuantity& q) {
-      return q.resource == resource && q.amount > most;
-    });
   }
+  for (size_t s = 0; s < pods_of.size(); ++s) {
+    for (const auto& [resource, amount] : catalog.shapes_[s].charge_requests) {
+      if (const auto it = too_much.find(resource); it != too_much.end()) {
+        it->second.asked.push_back({amount, pods_of[s]});
+      }
+    }
+  }
+  for (auto& [resource, charge] : too_much) charge.SetMost();
+
+  // Nodes with so much that even pods which fit there add up to more are taken to have
+  // none: their sums cannot be trusted, and no other node is touched.
+  const auto is_above = [&](const ResourceQuantity& q) {
+    const auto it = too_much.find(q.resource);
+    return it != too_much.end() && q.amount > it->second.most;
+  };
+  for (NodeInfo& node : catalog.nodes_) std::erase_if(node.allocatable, is_above);
   for (PodShape& shape : catalog.shapes_) {
-    const auto q = std::ranges::find(shape.charge_requests, resource, &ResourceQuantity::resource);
-    if (q == shape.charge_requests.end() || q->amount <= most) continue;
+    if (std::ranges::none_of(shape.charge_requests, is_above)) continue;
     if (!shape.counts_otherwise) shape.counted_requests = shape.charge_requests;
     shape.counts_otherwise = true;
-    q->amount = most + 1;
+    for (ResourceQuantity& q : shape.charge_requests) {
+      if (is_above(q)) q.amount = too_much.at(q.resource).most + 1;
+    }
   }
 }
 
@@ -398,9 +507,32 @@ void SnapshotBuilder::ListPodsCountedOtherwise() {
 void SnapshotBuilder::ConnectBudgets() {
   Catalog& catalog = *catalog_;
   ShapeMatches matches(catalog.shapes_);
+  const auto matcher_of = [](const Pdb& pdb) {
+    return PodMatcher{.namespaces = {pdb.namespace_name}, .selector = pdb.selector};
+  };
+  if (catalog.pdbs_.size() * catalog.shapes_.size() > kMatchesMax) {
+    std::vector<uint64_t> most;
+    for (const Pdb& pdb : catalog.pdbs_) {
+      const PodMatcher matcher = matcher_of(pdb);
+      most.push_back(matches.Most({&matcher, 1}));
+    }
+    // There are so many for a pod that the API would evict none of them: two are too many.
+    std::vector<PodMatcher> out;
+    const std::vector<bool> too_broad = TooBroad(most, kMatchesMax);
+    for (size_t p = 0; p < too_broad.size(); ++p) {
+      if (too_broad[p]) out.push_back(matcher_of(catalog.pdbs_[p]));
+      catalog.pdbs_[p].selector.nothing |= too_broad[p];
+    }
+    std::vector<std::span<const PodMatcher>> questions;
+    for (const PodMatcher& matcher : out) questions.emplace_back(&matcher, 1);
+    matches.ForEachThatMayMatch(questions, [&](PodShapeId id) {
+      PodShape& shape = catalog.shapes_[Index(id)];
+      if (!shape.not_understood.empty()) return;
+      shape.not_understood = absl::StrCat("metadata.labels: ", Absl(kTooManyBudgets));
+    });
+  }
   for (uint32_t p = 0; p < catalog.pdbs_.size(); ++p) {
-    const Pdb& pdb = catalog.pdbs_[p];
-    const PodMatcher matcher{.namespaces = {pdb.namespace_name}, .selector = pdb.selector};
+    const PodMatcher matcher = matcher_of(catalog.pdbs_[p]);
     matches.ForEach({&matcher, 1}, [&](PodShapeId shape) {
       catalog.shapes_[Index(shape)].budgets.push_back(PdbId{p});
     });
@@ -458,24 +590,47 @@ void SnapshotBuilder::RefuseUnknownNamespaces() {
                      "namespace ", Absl(catalog.Text(name_space)), ", which is not in the input");
   };
   const TextId name_key = catalog.symbols_->Intern(kNamespaceName);
-  for (uint32_t s = 0; s < catalog.pod_shapes(); ++s) {
-    const PendingTopology& topology = shapes_->pending()[s];
-    for (const bool anti : {false, true}) {
-      for (const PendingAffinityTerm& term : anti ? topology.anti_affinity : topology.affinity) {
-        if (!term.has_namespace_selector) continue;
-        // The namespace's name is known, and may answer by itself.
-        Selector by_name = term.namespace_selector;
-        std::erase_if(by_name.requirements, [&](const auto& r) { return r.key != name_key; });
-        if (by_name.requirements.size() == term.namespace_selector.requirements.size()) continue;
-        for (PodShape* const other : unknown) {
-          if (!term.selector.Matches(other->labels)) continue;
-          if (!by_name.Matches(LabelSet{{name_key, other->namespace_name}})) continue;
-          const std::string_view field = anti ? "podAntiAffinity" : "podAffinity";
-          keep(catalog.shapes_[s], field, other->namespace_name);
-          if (anti) keep(*other, field, other->namespace_name);
-        }
-      }
+  LabelIndex labels;
+  std::vector<uint32_t> rest;  // Of `unknown`, those that do not keep their node yet.
+  for (uint32_t u = 0; u < unknown.size(); ++u) {
+    labels.Add(unknown[u]->labels);
+    rest.push_back(u);
+  }
+  labels.Finish();
+  const auto ask = [&](PodShape& shape, const PendingAffinityTerm& term, bool anti) {
+    if (!term.has_namespace_selector) return;
+    if (!anti && !shape.not_understood.empty()) return;
+    // The namespace's name is known, and may answer by itself.
+    Selector by_name = term.namespace_selector;
+    std::erase_if(by_name.requirements, [&](const auto& r) { return r.key != name_key; });
+    if (by_name.requirements.size() == term.namespace_selector.requirements.size()) return;
+    LabelIndex::Candidates others(labels);
+    others.Narrow(term.selector);
+    const auto matches = [&](uint32_t u) {
+      return term.selector.Matches(unknown[u]->labels) &&
+             by_name.Matches(LabelSet{{name_key, unknown[u]->namespace_name}});
+    };
+    const std::string_view field = anti ? "podAntiAffinity" : "podAffinity";
+    const std::optional<uint32_t> first = others.First(matches);
+    if (!first) return;
+    keep(shape, field, unknown[*first]->namespace_name);
+    if (!anti) return;
+    const auto keep_other = [&](uint32_t u) {
+      if (!matches(u)) return false;
+      keep(*unknown[u], field, unknown[u]->namespace_name);
+      return true;
+    };
+    if (others.size() < rest.size()) {
+      others.ForEach(keep_other);
+    } else {
+      std::erase_if(rest, keep_other);
     }
+  };
+  for (uint32_t s = 0; s < catalog.pod_shapes(); ++s) {
+    PodShape& shape = catalog.shapes_[s];
+    const PendingTopology& topology = shapes_->pending()[s];
+    for (const PendingAffinityTerm& term : topology.affinity) ask(shape, term, /*anti=*/false);
+    for (const PendingAffinityTerm& term : topology.anti_affinity) ask(shape, term, /*anti=*/true);
   }
   // The label that the API server gives every namespace.
   for (const PodShape* const shape : unknown) {
@@ -501,6 +656,8 @@ absl::StatusOr<ClusterSnapshot> SnapshotBuilder::Build() && {
   catalog_->storage_.Connect(*catalog_->symbols_);
   RefuseResourceClaims();
   RefuseDeviceClasses();
+  DropUnused(catalog_->symbols(), {catalog_->resource_names_, catalog_->resources_by_name_},
+             catalog_->nodes_, catalog_->shapes_);
   catalog_->pods_.shrink_to_fit();
   catalog_->shape_ids_.shrink_to_fit();
   catalog_->shapes_.shrink_to_fit();

@@ -15,12 +15,36 @@ constexpr std::string_view kHugePages = "hugepages-";
 
 constexpr int32_t kBillion = 1'000'000'000;
 
-ResourceAmount& EntryOf(ResourceList& list, objects::Text name) {
-  for (ResourceAmount& entry : list) {
-    if (entry.name == name) return entry;
+// The amounts of a list by name.  One that is asked for and not there is put at its end.
+class Amounts {
+ public:
+  // Nobody else may add to `list` meanwhile.
+  explicit Amounts(ResourceList& list) : list_(list) {}
+
+  // Valid until the next one is put there.
+  ResourceAmount& Of(objects::Text name) {
+    if (list_.size() > kSearchedMax) return LookUp(name);
+    for (ResourceAmount& entry : list_) {
+      if (entry.name == name) return entry;
+    }
+    return list_.emplace_back(ResourceAmount{name});
   }
-  return list.emplace_back(ResourceAmount{name});
-}
+
+ private:
+  // Up to so many are searched, as nearly all are; more are looked up.
+  static constexpr size_t kSearchedMax = 16;
+
+  ResourceAmount& LookUp(objects::Text name) {
+    if (places_.empty()) {
+      for (size_t i = 0; i < list_.size(); ++i) places_.try_emplace(list_[i].name, i);
+    }
+    const auto [it, is_new] = places_.try_emplace(name, list_.size());
+    return is_new ? list_.emplace_back(ResourceAmount{name}) : list_[it->second];
+  }
+
+  ResourceList& list_;
+  absl::flat_hash_map<objects::Text, size_t> places_;  // Of all in list_, once there are many.
+};
 
 // Exact, so that two halves of a unit make one and not two.
 void AddTo(ResourceAmount& total, const ResourceAmount& more) {
@@ -37,19 +61,21 @@ void AddTo(ResourceAmount& total, const ResourceAmount& more) {
   }
 }
 
-void AddTo(ResourceList& sum, const ResourceList& more) {
-  for (const ResourceAmount& each : more) AddTo(EntryOf(sum, each.name), each);
+void AddTo(Amounts& sum, const ResourceList& more) {
+  for (const ResourceAmount& each : more) AddTo(sum.Of(each.name), each);
 }
 
 bool IsLess(const ResourceAmount& a, const ResourceAmount& b) {
   return a.amount != b.amount ? a.amount < b.amount : a.excess > b.excess;
 }
 
-void RaiseTo(ResourceList& sum, const ResourceList& floor) {
-  for (const ResourceAmount& each : floor) {
-    ResourceAmount& total = EntryOf(sum, each.name);
-    if (IsLess(total, each)) total = each;
-  }
+void RaiseTo(Amounts& sum, const ResourceAmount& floor) {
+  ResourceAmount& total = sum.Of(floor.name);
+  if (IsLess(total, floor)) total = floor;
+}
+
+void RaiseTo(Amounts& sum, const ResourceList& floor) {
+  for (const ResourceAmount& each : floor) RaiseTo(sum, each);
 }
 
 bool IsSidecar(const objects::Container& container) { return container.restart_policy == "Always"; }
@@ -59,8 +85,9 @@ bool IsSidecar(const objects::Container& container) { return container.restart_p
 ResourceList HeldBy(const objects::Container& container, const objects::ContainerStatus& status,
                     bool resize_infeasible) {
   ResourceList held = status.requests;
-  RaiseTo(held, status.allocated);
-  if (!resize_infeasible) RaiseTo(held, container.requests);
+  Amounts amounts(held);
+  RaiseTo(amounts, status.allocated);
+  if (!resize_infeasible) RaiseTo(amounts, container.requests);
   return held;
 }
 
@@ -73,47 +100,54 @@ class Summer {
     }
   }
 
-  void AddContainer(const objects::Container& container, ResourceList& sum) const {
-    if (which_ != RequestsOf::kIncoming) {
-      if (const objects::ContainerStatus* status = StatusOf(container)) {
-        AddTo(sum, HeldBy(container, *status, pod_.resize_infeasible));
-        return;
-      }
+  void AddContainer(const objects::Container& container, Amounts& sum) const {
+    if (const objects::ContainerStatus* status = StatusOf(container)) {
+      AddTo(sum, HeldBy(container, *status, pod_.resize_infeasible));
+    } else {
+      AddTo(sum, container.requests);
     }
-    AddTo(sum, container.requests);
   }
 
-  void AddInitContainers(ResourceList& sum) const {
+  void AddInitContainers(Amounts& sum) const {
     ResourceList sidecars;
     ResourceList init_max;
+    Amounts of_sidecars(sidecars);
+    Amounts most(init_max);
+    // `most` is never less than `of_sidecars`: what a container does not change need not
+    // be compared again.
     for (const objects::Container& container : pod_.init_containers) {
       if (IsSidecar(container)) {
-        AddContainer(container, sum);
-        AddContainer(container, sidecars);
-        RaiseTo(init_max, sidecars);
+        ResourceList own;
+        Amounts of_own(own);
+        AddContainer(container, of_own);
+        AddTo(sum, own);
+        AddTo(of_sidecars, own);
+        for (const ResourceAmount& each : own) RaiseTo(most, of_sidecars.Of(each.name));
         continue;
       }
-      ResourceList alone = container.requests;
-      AddTo(alone, sidecars);
-      RaiseTo(init_max, alone);
+      for (ResourceAmount alone : container.requests) {
+        AddTo(alone, of_sidecars.Of(alone.name));
+        RaiseTo(most, alone);
+      }
     }
     RaiseTo(sum, init_max);
   }
 
   // Resources that spec.resources does not name keep their sum, whatever the status
   // says of them.
-  void ReplaceWithPodLevel(ResourceList& sum) const {
+  void ReplaceWithPodLevel(Amounts& sum) const {
     const bool held = which_ == RequestsOf::kRunning && pod_.has_pod_status_resources;
     ResourceList status;
+    if (held) status = pod_.pod_status_requests;
+    Amounts of_status(status);
     if (held) {
-      status = pod_.pod_status_requests;
-      RaiseTo(status, pod_.pod_allocated);
-      if (!pod_.resize_infeasible) RaiseTo(status, pod_.pod_requests);
+      RaiseTo(of_status, pod_.pod_allocated);
+      if (!pod_.resize_infeasible) RaiseTo(of_status, pod_.pod_requests);
     }
     for (const ResourceAmount& wish : pod_.pod_requests) {
       const objects::Text name = wish.name;
       if (name != "cpu" && name != "memory" && !name.starts_with(kHugePages)) continue;
-      EntryOf(sum, name) = held ? EntryOf(status, name) : wish;
+      sum.Of(name) = held ? of_status.Of(name) : wish;
     }
   }
 
@@ -121,9 +155,10 @@ class Summer {
   // Up to so many statuses are searched; more are looked up.
   static constexpr size_t kSearchedMax = 16;
 
-  // The first status of that name that tells resources.
+  // The first status of that name that tells resources.  Null: none counts.
   [[nodiscard]] const objects::ContainerStatus* StatusOf(
       const objects::Container& container) const {
+    if (which_ == RequestsOf::kIncoming) return nullptr;
     if (pod_.container_statuses.size() > kSearchedMax) {
       const auto it = by_name_.find(container.name);
       return it == by_name_.end() ? nullptr : it->second;
@@ -143,11 +178,14 @@ class Summer {
 
 void SumPodRequests(const objects::Pod& pod, RequestsOf which, ResourceList& sum) {
   sum.clear();
+  Amounts amounts(sum);
   const Summer summer(pod, which);
-  for (const objects::Container& container : pod.containers) summer.AddContainer(container, sum);
-  if (!pod.init_containers.empty()) summer.AddInitContainers(sum);
-  if (pod.has_pod_resources) summer.ReplaceWithPodLevel(sum);
-  AddTo(sum, pod.overhead);
+  for (const objects::Container& container : pod.containers) {
+    summer.AddContainer(container, amounts);
+  }
+  if (!pod.init_containers.empty()) summer.AddInitContainers(amounts);
+  if (pod.has_pod_resources) summer.ReplaceWithPodLevel(amounts);
+  AddTo(amounts, pod.overhead);
 }
 
 bool IsExtendedResource(std::string_view name) {

@@ -36,6 +36,12 @@ bool IsScalarResource(std::string_view name);
 // A resource of a device plugin: has a domain that is not Kubernetes' own.
 bool IsExtendedResource(std::string_view name);
 
+// Resources that make a node one with a GPU, the one that counts first.
+// Source: cluster-autoscaler utils/gpu/gpu.go.
+inline constexpr std::string_view kGpuResources[] = {"nvidia.com/gpu", "habana.ai/gaudi",
+                                                     "gpu.intel.com/xe", "amd.com/gpu",
+                                                     "microsoft.com/directx"};
+
 }  // namespace ebb
 
 #endif  // EBB_SNAPSHOT_POD_REQUESTS_H_

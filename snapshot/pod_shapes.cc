@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "snapshot/text.h"
 
@@ -213,22 +214,29 @@ bool IsDoNotDisrupt(const objects::Pod& pod) {
   return value == "true" || (has_amount && !value.starts_with('-'));
 }
 
-// `names` is split at commas and not trimmed, as the autoscaler does.
-bool IsNamedIn(std::string_view names, std::string_view name) {
+// The names in an annotation that is split at commas and not trimmed, as the autoscaler
+// does.
+absl::flat_hash_set<std::string_view> NamesIn(std::string_view annotation) {
+  absl::flat_hash_set<std::string_view> names;
   while (true) {
-    const size_t comma = names.find(',');
-    if (names.substr(0, comma) == name) return true;
-    if (comma == std::string_view::npos) return false;
-    names.remove_prefix(comma + 1);
+    const size_t comma = annotation.find(',');
+    names.insert(annotation.substr(0, comma));
+    if (comma == std::string_view::npos) return names;
+    annotation.remove_prefix(comma + 1);
   }
 }
 
 bool BlocksWithLocalStorage(const objects::Pod& pod) {
-  const std::optional<std::string_view> safe = Annotation(pod, kSafeLocalVolumes);
-  return std::any_of(pod.volumes.begin(), pod.volumes.end(), [&](const objects::Volume& volume) {
-    const bool local =
-        volume.source == "hostPath" || (volume.source == "emptyDir" && volume.medium != "Memory");
-    return local && !(safe && IsNamedIn(*safe, volume.name));
+  const auto is_local = [](const objects::Volume& volume) {
+    return volume.source == "hostPath" ||
+           (volume.source == "emptyDir" && volume.medium != "Memory");
+  };
+  if (std::ranges::none_of(pod.volumes, is_local)) return false;
+  const std::optional<std::string_view> annotation = Annotation(pod, kSafeLocalVolumes);
+  if (!annotation) return true;
+  const absl::flat_hash_set<std::string_view> safe = NamesIn(*annotation);
+  return std::ranges::any_of(pod.volumes, [&](const objects::Volume& volume) {
+    return is_local(volume) && !safe.contains(volume.name);
   });
 }
 
@@ -421,15 +429,14 @@ PodShape PodShapes::Compile(Catalog& catalog, const objects::Pod& pod, const Pod
 // as uses: the scheduler looks at persistentVolumeClaim alone.
 void PodShapes::CompileClaims(Catalog& catalog, const objects::Pod& pod, PodShape& shape) {
   Symbols& symbols = *catalog.symbols_;
+  absl::flat_hash_set<ClaimId> known;
   for (const objects::Volume& volume : pod.volumes) {
     if (volume.source != "persistentVolumeClaim") continue;
     const TextId name = symbols.Intern(volume.claim_name);
     const ClaimId next{static_cast<uint32_t>(catalog.claims_.size())};
     const ClaimId claim =
         catalog.claims_.try_emplace({shape.namespace_name, name}, next).first->second;
-    if (std::find(shape.claims.begin(), shape.claims.end(), claim) == shape.claims.end()) {
-      shape.claims.push_back(claim);
-    }
+    if (known.insert(claim).second) shape.claims.push_back(claim);
   }
 }
 

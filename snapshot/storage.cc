@@ -4,7 +4,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "snapshot/csi_migration.h"
+#include "snapshot/shape_matches.h"
 #include "snapshot/text.h"
+#include "snapshot/volume_matching.h"
 
 namespace ebb {
 namespace {
@@ -56,10 +58,20 @@ AttachableVolume MakeAttachable(Text driver, Text handle, Symbols& symbols) {
           .driver = symbols.Intern(driver)};
 }
 
-void AddOnce(std::vector<AttachableVolume>& volumes, const AttachableVolume& volume) {
-  const auto is_same = [&](const AttachableVolume& other) { return other.id == volume.id; };
-  if (std::none_of(volumes.begin(), volumes.end(), is_same)) volumes.push_back(volume);
-}
+// Adds to a list of volumes what it does not have yet.
+class VolumesOnce {
+ public:
+  explicit VolumesOnce(std::vector<AttachableVolume>& volumes) : volumes_(volumes) {
+    for (const AttachableVolume& volume : volumes) ids_.insert(volume.id);
+  }
+  void Add(const AttachableVolume& volume) {
+    if (ids_.insert(volume.id).second) volumes_.push_back(volume);
+  }
+
+ private:
+  std::vector<AttachableVolume>& volumes_;
+  absl::flat_hash_set<TextId> ids_;
+};
 
 // What parses as a field selector; only then does the term count.
 bool FieldsParse(const std::vector<objects::Requirement>& fields) {
@@ -155,17 +167,70 @@ void AddDisk(const objects::Volume& from, PodVolumes& to, Symbols& symbols) {
                       .monitors = InternAll(from.monitors, symbols)});
 }
 
-void AddMigratedDisk(const objects::Volume& from, PodVolumes& to, Symbols& symbols) {
+void AddMigratedDisk(const objects::Volume& from, VolumesOnce& attachables, PodVolumes& to,
+                     Symbols& symbols) {
   const InTreePlugin* plugin = InTreePluginOfSource(from.source);
   if (plugin == nullptr) return;
   const absl::StatusOr<std::string> handle = CsiHandle(from);
   if (handle.ok()) {
-    AddOnce(to.attachables, MakeAttachable(plugin->driver, *handle, symbols));
+    attachables.Add(MakeAttachable(plugin->driver, *handle, symbols));
   } else {
     to.attach_error = absl::StrCat("converting volume(", Absl(from.name),
                                    ") from inline to csi: ", handle.status().message());
   }
 }
+
+// As VolumesOfClass promises.
+void SortVolumes(std::vector<const VolumeInfo*>& volumes) {
+  const auto reserved = std::ranges::stable_partition(
+      volumes, [](const VolumeInfo* volume) { return !volume->claim.has_value(); });
+  std::ranges::stable_sort(volumes.begin(), reserved.begin(), {}, &VolumeInfo::capacity_bytes);
+  std::ranges::stable_sort(reserved, {}, [](const VolumeInfo* volume) {
+    return std::pair(volume->claim->namespace_name, volume->claim->name);
+  });
+}
+
+// Whether some volume of a class that is reserved for nobody may be bound to a claim,
+// wherever it is.  Claims that ask for the same are answered once.
+class FreeVolumes {
+ public:
+  // `volumes` as VolumesOfClass promises.
+  explicit FreeVolumes(std::span<const VolumeInfo* const> volumes)
+      : volumes_(volumes.begin(), std::ranges::partition_point(volumes, [](const VolumeInfo* v) {
+                   return !v->claim.has_value();
+                 })) {}
+
+  bool HasAnyFor(const ClaimInfo& claim) {
+    if (claim.selector) return FindSelected(claim);
+    std::vector<TextId> modes = claim.access_modes;
+    std::ranges::sort(modes);
+    const auto [it, is_new] = known_.try_emplace(
+        {claim.mode, claim.attributes_class, RequestOf(claim), std::move(modes)});
+    if (!is_new) return it->second;
+    const auto enough =
+        std::ranges::lower_bound(volumes_, RequestOf(claim), {}, &VolumeInfo::capacity_bytes);
+    it->second = std::any_of(enough, volumes_.end(),
+                             [&](const VolumeInfo* volume) { return MayBind(*volume, claim); });
+    return it->second;
+  }
+
+ private:
+  bool FindSelected(const ClaimInfo& claim) {
+    if (!labels_) {
+      labels_.emplace();
+      for (const VolumeInfo* volume : volumes_) labels_->Add(volume->labels);
+      labels_->Finish();
+    }
+    LabelIndex::Candidates candidates(*labels_);
+    candidates.Narrow(*claim.selector);
+    const auto matches = [&](uint32_t v) { return MayBind(*volumes_[v], claim); };
+    return candidates.First(matches).has_value();
+  }
+
+  std::span<const VolumeInfo* const> volumes_;
+  absl::flat_hash_map<std::tuple<TextId, TextId, int64_t, std::vector<TextId>>, bool> known_;
+  std::optional<LabelIndex> labels_;  // Of volumes_, by place.
+};
 
 constexpr Text kKinds[] = {
     "PersistentVolume", "PersistentVolumeClaim", "StorageClass",       "CSIDriver",
@@ -335,6 +400,7 @@ void Storage::Put(const objects::ResourceClaimTemplate& from, Symbols& symbols) 
 
 uint32_t Storage::AddVolumesOf(const objects::Pod& pod, Symbols& symbols) {
   PodVolumes volumes;
+  VolumesOnce attachables(volumes.attachables);
   for (const objects::Volume& volume : pod.volumes) {
     if (volume.source == "persistentVolumeClaim") {
       volumes.claims.push_back({.name = symbols.Intern(volume.claim_name)});
@@ -344,7 +410,7 @@ uint32_t Storage::AddVolumesOf(const objects::Pod& pod, Symbols& symbols) {
            .ephemeral = true});
     } else {
       AddDisk(volume, volumes, symbols);
-      AddMigratedDisk(volume, volumes, symbols);
+      AddMigratedDisk(volume, attachables, volumes, symbols);
     }
   }
   if (volumes.claims.empty() && volumes.disks.empty() && volumes.attachables.empty() &&
@@ -382,6 +448,7 @@ void Storage::ConnectClaim(ClaimInfo& claim, Symbols& symbols) const {
 }
 
 void Storage::ConnectPod(PodVolumes& pod) const {
+  VolumesOnce attachables(pod.attachables);
   for (PodVolumes::ClaimUse& use : pod.claims) {
     const auto it = claims_by_name_.find({pod.namespace_name, use.name});
     if (it == claims_by_name_.end()) continue;
@@ -390,17 +457,19 @@ void Storage::ConnectPod(PodVolumes& pod) const {
     if (!use.owned) {
       pod.attach_error = "ephemeral volume: the PersistentVolumeClaim is not owned by the pod";
     } else if (use.claim->attachable) {
-      AddOnce(pod.attachables, *use.claim->attachable);
+      attachables.Add(*use.claim->attachable);
     }
   }
 }
 
 void Storage::ConnectAttachments(Symbols& symbols) {
+  absl::flat_hash_set<std::pair<TextId, TextId>> known;  // Node and volume.
   for (const auto& [node, attacher, volume] : attachments_) {
     const auto it = volumes_by_name_.find(volume);
     if (it == volumes_by_name_.end() || !it->second->is_csi) continue;
-    AddOnce(attached_to_[node],
-            MakeAttachable(symbols.Text(attacher), symbols.Text(it->second->csi_handle), symbols));
+    const AttachableVolume attached =
+        MakeAttachable(symbols.Text(attacher), symbols.Text(it->second->csi_handle), symbols);
+    if (known.emplace(node, attached.id).second) attached_to_[node].push_back(attached);
   }
 }
 
@@ -411,7 +480,18 @@ void Storage::Connect(Symbols& symbols) {
   for (StorageClassInfo& klass : classes_) {
     klass.tracks_capacity = drivers_with_capacity_.contains(klass.provisioner);
   }
-  for (ClaimInfo& claim : claims_) ConnectClaim(claim, symbols);
+  for (auto& [klass, volumes] : volumes_by_class_) SortVolumes(volumes);
+  absl::flat_hash_map<TextId, FreeVolumes> free_volumes;
+  for (ClaimInfo& claim : claims_) {
+    ConnectClaim(claim, symbols);
+    if (claim.FullyBound()) continue;
+    const auto [it, is_new] =
+        free_volumes.try_emplace(claim.storage_class, VolumesOfClass(claim.storage_class));
+    if (it->second.HasAnyFor(claim)) continue;
+    // It need not be asked again for each node.
+    if (!claim.selector) claim.selector.emplace();
+    claim.selector->nothing = true;
+  }
   for (PodVolumes& pod : pod_volumes_) ConnectPod(pod);
   ConnectAttachments(symbols);
 }

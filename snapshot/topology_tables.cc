@@ -3,12 +3,25 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "snapshot/text.h"
 
 namespace ebb {
 namespace {
 
 constexpr std::string_view kToBeDeleted = "ToBeDeletedByClusterAutoscaler";
+
+// Every move of a pod changes the count of each spread constraint that selects it, and
+// those of few selectors ask for more than the pods of their own application.
+constexpr uint64_t kSpreadMatchesMax = kMatchesMax;
+// Affinity terms may well say whom they do not mean: 300 tenants, each of which keeps the
+// 9,000 pod shapes of the others away, have 2.7 million matches of each kind.
+constexpr uint64_t kAffinityMatchesMax = 4 * kMatchesMax;
+constexpr uint64_t kNamesMax = 4 * kMatchesMax;
+
+constexpr std::string_view kTooBroad =
+    "selects too much: the selectors of all pods together select more kinds of pods than are "
+    "followed, and this is one of the broadest";
 
 void Append(std::string& key, uint64_t value) {
   key.append(reinterpret_cast<const char*>(&value), sizeof(value));
@@ -59,9 +72,71 @@ void TopologyTables::Connect(const std::vector<PendingTopology>& pending) {
     if (!pending[s].empty()) AskFor(catalog_.shapes_[s], pending[s]);
   }
   ShapeMatches matches(catalog_.shapes_);
+  if (const std::vector<bool> too_broad = TablesTooBroad(matches); !too_broad.empty()) {
+    LeaveOut(too_broad, matches);
+  }
   for (uint32_t t = 0; t < catalog_.tables_.size(); ++t) {
     matches.ForEach(catalog_.tables_[t].matchers,
                     [&](PodShapeId shape) { ConnectMatch(TableId{t}, shape); });
+  }
+}
+
+// By TableId; empty: none is.
+std::vector<bool> TopologyTables::TablesTooBroad(ShapeMatches& matches) const {
+  const std::vector<CounterTable>& tables = catalog_.tables_;
+  const bool listed_all = names_ <= kNamesMax;
+  if (listed_all && tables.size() * catalog_.shapes_.size() <= kSpreadMatchesMax) return {};
+  std::vector<bool> too_broad;
+  for (const TableKind kind :
+       {TableKind::kSpread, TableKind::kMatching, TableKind::kExistingAnti}) {
+    std::vector<uint32_t> ids;
+    std::vector<uint64_t> most;
+    for (uint32_t t = 0; t < tables.size(); ++t) {
+      if (tables[t].kind != kind) continue;
+      ids.push_back(t);
+      most.push_back(matches.Most(tables[t].matchers));
+    }
+    const std::vector<bool> of_kind =
+        TooBroad(most, kind == TableKind::kSpread ? kSpreadMatchesMax : kAffinityMatchesMax);
+    if (!of_kind.empty()) too_broad.resize(tables.size());
+    for (size_t i = 0; i < of_kind.size(); ++i) too_broad[ids[i]] = of_kind[i];
+  }
+  for (uint32_t t = 0; !listed_all && t < tables.size(); ++t) {
+    too_broad.resize(tables.size());
+    for (const PodMatcher& matcher : tables[t].matchers) {
+      // Namespaces that were not listed.
+      if (matcher.all_namespaces && !matcher.namespaces.empty()) too_broad[t] = true;
+    }
+  }
+  return too_broad;
+}
+
+void TopologyTables::LeaveOut(const std::vector<bool>& tables, ShapeMatches& matches) {
+  const auto keep = [](PodShape& shape, std::string_view field) {
+    if (!shape.not_understood.empty()) return;
+    shape.not_understood = absl::StrCat(Absl(field), " ", Absl(kTooBroad));
+  };
+  const auto is_out = [&](const auto& term) { return tables[Index(term.table)]; };
+  for (PodShape& shape : catalog_.shapes_) {
+    if (std::ranges::any_of(shape.spread, is_out)) keep(shape, "spec.topologySpreadConstraints");
+    if (std::ranges::any_of(shape.affinity, is_out)) keep(shape, "spec.affinity.podAffinity");
+    // So far it feeds its own anti-affinity terms alone.
+    if (std::ranges::any_of(shape.anti_affinity, is_out) ||
+        std::ranges::any_of(shape.feeds, [&](TableId table) { return tables[Index(table)]; })) {
+      keep(shape, "spec.affinity.podAntiAffinity");
+    }
+  }
+  std::vector<std::span<const PodMatcher>> repelling;
+  for (size_t t = 0; t < tables.size(); ++t) {
+    const CounterTable& table = catalog_.tables_[t];
+    if (tables[t] && table.kind == TableKind::kExistingAnti) repelling.emplace_back(table.matchers);
+  }
+  matches.ForEachThatMayMatch(repelling, [&](PodShapeId shape) {
+    keep(catalog_.shapes_[Index(shape)], "spec.affinity.podAntiAffinity of another pod");
+  });
+  for (size_t t = 0; t < tables.size(); ++t) {
+    if (!tables[t]) continue;
+    for (PodMatcher& matcher : catalog_.tables_[t].matchers) matcher.selector.nothing = true;
   }
 }
 
@@ -149,7 +224,7 @@ void TopologyTables::AddSpread(PodShape& shape, const PendingTopology& pending,
 }
 
 PodMatcher TopologyTables::Matcher(const PodShape& owner, const PendingAffinityTerm& term,
-                                   NamespacesOf which) const {
+                                   NamespacesOf which) {
   PodMatcher matcher{
       .namespaces = term.namespaces, .all_namespaces = false, .selector = term.selector};
   if (term.namespaces.empty() && !term.has_namespace_selector) {
@@ -162,9 +237,20 @@ PodMatcher TopologyTables::Matcher(const PodShape& owner, const PendingAffinityT
       // selector, with no labels at all: one that matches those matches anywhere.
       matcher.all_namespaces = term.namespace_selector.Matches(LabelSet());
     }
+    if (matcher.all_namespaces) {
+      matcher.namespaces.clear();
+      return matcher;
+    }
+    // Too many to be listed: TablesTooBroad looks for that.
+    if (names_ > kNamesMax) {
+      matcher.all_namespaces = true;
+      matcher.namespaces = {owner.namespace_name};
+      return matcher;
+    }
     const std::vector<TextId> more =
         Matching(term.namespace_selector, which == NamespacesOf::kListed ? listed_ : of_pods_);
     matcher.namespaces.insert(matcher.namespaces.end(), more.begin(), more.end());
+    names_ += matcher.namespaces.size();
   }
   SortUnique(matcher.namespaces);
   return matcher;

@@ -6,7 +6,9 @@
 //
 // Cost:    O(shapes + tables + matches): a selector is compared only with shapes and
 //          namespaces that have a label that it asks for (shape_matches.h).  Matches may
-//          be tables x shapes where selectors ask for what all pods have, or lack.
+//          be tables x shapes where selectors ask for what all pods have, or lack; up to
+//          limits.  Beyond them the broadest tables are left out: they count nobody, and
+//          whoever asks for one or may be repelled through it is not understood.
 // Threads: none.
 
 #ifndef EBB_SNAPSHOT_TOPOLOGY_TABLES_H_
@@ -39,8 +41,9 @@ class TopologyTables {
 
   void AskFor(PodShape& shape, const PendingTopology& pending);
   void IndexNamespaces();
-  PodMatcher Matcher(const PodShape& owner, const PendingAffinityTerm& term,
-                     NamespacesOf which) const;
+  PodMatcher Matcher(const PodShape& owner, const PendingAffinityTerm& term, NamespacesOf which);
+  [[nodiscard]] std::vector<bool> TablesTooBroad(ShapeMatches& matches) const;
+  void LeaveOut(const std::vector<bool>& tables, ShapeMatches& matches);
   TopologyKeyId InternKey(TextId label);
   RegistryId InternRegistry(const PodShape& shape, const PendingTopology& pending,
                             const PendingSpread& spread);
@@ -63,6 +66,7 @@ class TopologyTables {
                                              const Namespaces& among) const;
   Namespaces listed_;
   Namespaces of_pods_;
+  uint64_t names_ = 0;  // Of namespaces, listed in matchers.
 };
 
 }  // namespace ebb

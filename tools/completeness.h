@@ -22,7 +22,8 @@
 // list and one alone: then the newer one is taken, for which the inputs may have to be read
 // again.
 //
-// Cost:    some 100 bytes an object and a hash of its content, next to nothing else.
+// Cost:    some 100 bytes an object and a hash of its content; one or two names a
+//          controller that has pods, a claim and a bound volume.
 // Threads: one at a time.
 
 #ifndef EBB_TOOLS_COMPLETENESS_H_
@@ -86,7 +87,7 @@ class InputWatch : public ObjectSink {
   // Appends what the input seems to lack.  `newest_time` is the time of the dump, as far
   // as its objects tell it, in Unix seconds.
   // Errors: InvalidArgument: nodes, and not a single pod.
-  // Cost:   one pass over nodes and shapes of pods.
+  // Cost:   one pass over nodes and pods.
   absl::Status Judge(InputUse use, const ClusterSnapshot& cluster, int64_t newest_time,
                      std::vector<InputWarning>& warnings) const;
 

@@ -212,5 +212,38 @@ TEST(VolumeBindingTest, AResourceThatADeviceClassStandsForKeepsThePodWhereItIs) 
   EXPECT_EQ(VerdictOf(snapshot, "p", "n").substr(0, 14), "NotUnderstood:");
 }
 
+// Symptom: each claim that no volume can serve looked at all of them for each node.
+TEST(VolumeBindingTest, AClaimThatNoVolumeCanServeAsksNone) {
+  objects::PersistentVolumeClaim large = Claim("data", "late");
+  large.request_bytes = 11 * kGiB;
+  objects::PersistentVolumeClaim shared = Claim("data", "late");
+  shared.access_modes = {"ReadWriteMany"};
+  objects::PersistentVolumeClaim labelled = Claim("data", "late");
+  labelled.selector = Select("disk", "fast");
+  for (const objects::PersistentVolumeClaim& claim : {large, shared, labelled}) {
+    const ClusterSnapshot snapshot =
+        TwoRacks().Add(LateClass("late", kStatic)).Add(Volume("pv", "late")).Add(claim).Build();
+    const Catalog& catalog = snapshot.catalog();
+    const PodShape& shape = catalog.shape_of(PodNamed(snapshot, "p"));
+    const ClaimInfo& info = *catalog.storage().volumes(shape.volumes).claims[0].claim;
+    ASSERT_TRUE(info.selector.has_value());
+    EXPECT_TRUE(info.selector->nothing);
+    EXPECT_EQ(VerdictOf(snapshot, "p", "a"), kNothingToBind);
+  }
+}
+
+TEST(VolumeBindingTest, AReservedVolumeIsTheOneWhateverItsPlaceInTheInput) {
+  objects::PersistentVolume reserved = Volume("reserved", "late");
+  reserved.claim = {.namespace_name = "default", .name = "data", .uid = ""};
+  OnlyWhere(reserved, "rack", "a");
+  for (const bool first : {true, false}) {
+    Cluster cluster = TwoRacks().Add(LateClass("late", kStatic)).Add(Claim("data", "late"));
+    if (first) cluster.Add(reserved);
+    cluster.Add(Volume("free", "late"));
+    if (!first) cluster.Add(reserved);
+    EXPECT_EQ(Verdicts(cluster), std::string("fits | ") + kNothingToBind);
+  }
+}
+
 }  // namespace
 }  // namespace ebb::test

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
 #include "tests/predicates/storage_builder.h"
 #include "tests/predicates/verdict.h"
@@ -14,6 +15,8 @@ constexpr char kNoDisk[] = "VolumeRestrictions: node(s) had no available disk";
 constexpr char kInUse[] =
     "VolumeRestrictions: node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod "
     "access mode already in-use by another pod";
+
+constexpr Text kUsesOfMany[] = {"gcePersistentDisk", "awsElasticBlockStore", "iscsi", "cinder"};
 
 struct Disk {
   Text source;
@@ -44,6 +47,35 @@ TEST(VolumeRestrictionsTest, AwsDisksAreNeverShared) {
   EXPECT_EQ(Against({"awsElasticBlockStore", "a", true}, {"awsElasticBlockStore", "a", true}),
             kNoDisk);
   EXPECT_EQ(Against({"awsElasticBlockStore", "a"}, {"gcePersistentDisk", "a"}), "fits");
+}
+
+// Symptom: each disk of a pod was compared with each on the node.
+TEST(VolumeRestrictionsTest, ManyDisksConflictAsFewDo) {
+  const std::pair<Text, bool> kUses[] = {{"gcePersistentDisk", true},
+                                         {"gcePersistentDisk", false},
+                                         {"awsElasticBlockStore", true},
+                                         {"iscsi", false}};
+  const auto with_many = [](Pod pod, Text prefix) {
+    for (int d = 0; d < 20; ++d) {
+      const Text id = Keep(std::string(prefix) + std::to_string(d));
+      pod = WithDisk(std::move(pod), kUsesOfMany[d % 4], id, d % 2 == 0);
+    }
+    return pod;
+  };
+  for (const auto& [held_source, held_read_only] : kUses) {
+    for (const auto& [source, read_only] : kUses) {
+      const ClusterSnapshot snapshot =
+          Cluster()
+              .Add(Node("n"))
+              .Add(
+                  WithDisk(with_many(Pod("holder").On("n"), "h"), held_source, "a", held_read_only))
+              .Add(WithDisk(with_many(Pod("p"), "w"), source, "a", read_only))
+              .Build();
+      EXPECT_EQ(VerdictOf(snapshot, "p", "n"),
+                Against({held_source, "a", held_read_only}, {source, "a", read_only}))
+          << held_source << " " << source;
+    }
+  }
 }
 
 TEST(VolumeRestrictionsTest, DisksOfOtherKindsMayBeShared) {

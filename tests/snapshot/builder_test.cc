@@ -6,6 +6,7 @@
 
 #include "gtest/gtest.h"
 #include "snapshot/quantity.h"
+#include "snapshot/shape_matches.h"
 #include "tests/testing/cluster_builder.h"
 
 namespace ebb {
@@ -120,6 +121,66 @@ TEST(SnapshotBuilderTest, ChargesAddUpWhateverPodsAskFor) {
     charged += AmountOf(snapshot.catalog().shape_of(PodId{p}).charge_requests, kMemory);
   }
   EXPECT_LE(charged, __int128{1} << 61);
+}
+
+// Symptom: one node with 800,000 resource names took 4 GB.
+TEST(SnapshotBuilderTest, ResourcesThatNobodyAsksForHaveNoColumn) {
+  Node odd = Node("odd").Resource("nvidia.com/gpu", 1).Resource("example.com/used", 3);
+  Pod pod = Pod("p").On("odd").Request("example.com/used", 1);
+  Pod asks = Pod("asks").On("a").Request("example.com/used", 1);
+  for (int r = 0; r < 2000; ++r) {
+    odd.raw.allocatable.push_back({test::Keep("example.com/" + std::to_string(r)), 1});
+    asks.raw.containers[0].requests.push_back({test::Keep("example.org/" + std::to_string(r)), 1});
+  }
+  const ClusterSnapshot snapshot = Cluster().Add(odd).Add(Node("a")).Add(pod).Add(asks).Build();
+  const Catalog& catalog = snapshot.catalog();
+  EXPECT_EQ(catalog.resources(), kFixedResources + 2) << "used, and the GPU";
+  EXPECT_EQ(snapshot.Free(*catalog.FindResource("example.com/used"), NodeNamed(snapshot, "odd")),
+            2);
+  EXPECT_EQ(
+      snapshot.Allocatable(*catalog.FindResource("nvidia.com/gpu"), NodeNamed(snapshot, "odd")), 1);
+  EXPECT_TRUE(snapshot.CheckInvariants().ok());
+  EXPECT_EQ(catalog.shape_of(PodNamed(snapshot, "p")).not_understood, "");
+  EXPECT_NE(catalog.shape_of(PodNamed(snapshot, "asks")).not_understood.find("example.org/0"),
+            std::string::npos)
+      << "it fits on no node, for none offers that";
+}
+
+// Pods and budgets in one namespace, each budget for all of them.
+Cluster PodsAndBudgets(int count) {
+  Cluster cluster;
+  cluster.Add(Node("a").Pods(10'000));
+  for (int i = 0; i < count; ++i) {
+    cluster.Add(Pod("p" + std::to_string(i)).On("a").Label("id", std::to_string(i)));
+    cluster.Add(Budget("b" + std::to_string(i)).MatchingEverything().Allows(1));
+  }
+  return cluster.Add(Pod("other").In("elsewhere").On("a"))
+      .Add(Budget("other").In("elsewhere").MatchingEverything());
+}
+
+// Symptom: n budgets for all of n pods took n * n entries, a gigabyte for 14 MB.
+TEST(SnapshotBuilderTest, TooManyBudgetsForTooManyPodsKeepTheirNodes) {
+  const ClusterSnapshot snapshot = PodsAndBudgets(1100).Build();
+  const Catalog& catalog = snapshot.catalog();
+  uint64_t entries = 0;
+  for (uint32_t s = 0; s < catalog.pod_shapes(); ++s) {
+    entries += catalog.shape(PodShapeId{s}).budgets.size();
+  }
+  EXPECT_LE(entries, kMatchesMax);
+  for (int i = 0; i < 1100; ++i) {
+    const PodId pod = PodNamed(snapshot, "p" + std::to_string(i));
+    ASSERT_NE(catalog.shape_of(pod).not_understood, "") << i;
+  }
+  const PodShape& other = catalog.shape_of(PodNamed(snapshot, "other", "elsewhere"));
+  EXPECT_EQ(other.not_understood, "") << "no other namespace is touched";
+  EXPECT_EQ(other.budgets.size(), 1u);
+}
+
+TEST(SnapshotBuilderTest, ManyBudgetsForManyPodsAreFollowed) {
+  const ClusterSnapshot snapshot = PodsAndBudgets(300).Build();
+  const PodShape& shape = snapshot.catalog().shape_of(PodNamed(snapshot, "p7"));
+  EXPECT_EQ(shape.not_understood, "");
+  EXPECT_EQ(shape.budgets.size(), 300u);
 }
 
 TEST(SnapshotBuilderTest, WhatAddsUpIsChargedAsItIs) {

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <set>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -99,6 +101,60 @@ TEST(ShapeMatchesTest, FindsEveryShapeThatMatchesOnceAndNoOther) {
     }
   }
   EXPECT_GT(matched, 10'000u);
+}
+
+TEST(ShapeMatchesTest, NoMoreShapesMatchThanMayAndAllThatDoAreAmongThem) {
+  Dice dice(test::RandomSeed());
+  for (int round = 0; round < 1000; ++round) {
+    const std::vector<PodShape> shapes = RandomShapes(dice);
+    ShapeMatches matches(shapes);
+    std::vector<PodMatcher> matchers(1 + dice.Below(4));
+    std::vector<std::span<const PodMatcher>> questions;
+    std::set<PodShapeId> found;
+    for (PodMatcher& matcher : matchers) {
+      matcher.all_namespaces = true;
+      matcher.selector = RandomSelector(dice);
+      questions.emplace_back(&matcher, 1);
+      size_t count = 0;
+      matches.ForEach(questions.back(), [&](PodShapeId shape) {
+        found.insert(shape);
+        ++count;
+      });
+      ASSERT_LE(count, matches.Most(questions.back())) << "round " << round;
+      ASSERT_LE(matches.Most(questions.back()), shapes.size()) << "round " << round;
+    }
+    std::set<PodShapeId> may;
+    matches.ForEachThatMayMatch(questions, [&](PodShapeId shape) {
+      ASSERT_TRUE(may.insert(shape).second) << "round " << round;
+    });
+    ASSERT_TRUE(std::ranges::includes(may, found)) << "round " << round;
+  }
+}
+
+TEST(ShapeMatchesTest, TheLowestCandidateThatMatchesIsTheFirst) {
+  Dice dice(test::RandomSeed());
+  for (int round = 0; round < 1000; ++round) {
+    const std::vector<PodShape> shapes = RandomShapes(dice);
+    LabelIndex index;
+    for (const PodShape& shape : shapes) index.Add(shape.labels);
+    index.Finish();
+    const Selector selector = RandomSelector(dice);
+    LabelIndex::Candidates candidates(index);
+    candidates.Narrow(selector);
+    std::optional<uint32_t> want;
+    for (uint32_t s = 0; s < shapes.size() && !want; ++s) {
+      if (selector.Matches(shapes[s].labels)) want = s;
+    }
+    const auto matches = [&](uint32_t s) { return selector.Matches(shapes[s].labels); };
+    ASSERT_EQ(candidates.First(matches), want) << "round " << round;
+  }
+}
+
+TEST(ShapeMatchesTest, TheBroadestAreTooBroadAndTheFirstOfEqualOnesStay) {
+  EXPECT_EQ(TooBroad(std::vector<uint64_t>{5, 1, 3}, 9), std::vector<bool>());
+  EXPECT_EQ(TooBroad(std::vector<uint64_t>{5, 1, 3}, 8), (std::vector<bool>{true, false, false}));
+  EXPECT_EQ(TooBroad(std::vector<uint64_t>{4, 4, 1, 4}, 9),
+            (std::vector<bool>{false, false, false, true}));
 }
 
 // --- Work -----------------------------------------------------------------------------

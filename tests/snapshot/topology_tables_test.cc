@@ -209,5 +209,58 @@ TEST(TopologyTablesTest, ATermMeansItsOwnNamespaceUnlessItSaysOtherwise) {
             2u);
 }
 
+objects::LabelSelector SelectOthers(std::string_view id) {
+  return {
+      .nil = false, .match_labels = {}, .match_expressions = {{"id", "NotIn", {test::Keep(id)}}}};
+}
+
+// What pods feed and are repelled by, together.
+uint64_t Entries(const Catalog& catalog) {
+  uint64_t entries = 0;
+  for (uint32_t s = 0; s < catalog.pod_shapes(); ++s) {
+    const PodShape& shape = catalog.shape(PodShapeId{s});
+    entries += shape.feeds.size() + shape.repelled_by.size();
+  }
+  return entries;
+}
+
+// Symptom: 22,000 pods, each with a constraint of its own that selects all others, took
+// gigabytes and minutes.
+TEST(TopologyTablesTest, ConstraintsThatSelectTooMuchTogetherKeepTheirNodes) {
+  Cluster cluster = Zones();
+  constexpr int kPods = 1100;
+  for (int p = 0; p < kPods; ++p) {
+    const std::string id = std::to_string(p);
+    cluster.Add(Pod(id).On("x1").Label("id", id).Spread("zone", 1, SelectOthers(id)));
+  }
+  cluster.Add(Web("web", "x1").Spread("zone", 1, Select("app", "web")));
+  const ClusterSnapshot snapshot = cluster.Build();
+  const Catalog& catalog = snapshot.catalog();
+  EXPECT_LE(Entries(catalog), kMatchesMax);
+  EXPECT_EQ(ShapeOf(snapshot, "0").not_understood, "") << "some are followed";
+  EXPECT_NE(ShapeOf(snapshot, std::to_string(kPods - 1)).not_understood, "");
+  EXPECT_EQ(ShapeOf(snapshot, "web").not_understood, "");
+  EXPECT_EQ(CountIn(snapshot, ShapeOf(snapshot, "web").spread[0].table, "x"), 1u);
+}
+
+TEST(TopologyTablesTest, WhomTooBroadAntiAffinityMayRepelKeepsItsNode) {
+  Cluster cluster = Zones();
+  constexpr int kPods = 2100;
+  for (int p = 0; p < kPods; ++p) {
+    const std::string id = std::to_string(p);
+    cluster.Add(Pod(id).On("x1").Label("id", id).Away("zone", SelectOthers(id)));
+  }
+  cluster.Add(Web("web", "x1").Away("zone", Select("app", "web")));
+  cluster.Add(Web("elsewhere", "x1").In("other").Away("zone", Select("app", "web")));
+  const ClusterSnapshot snapshot = cluster.Build();
+  const Catalog& catalog = snapshot.catalog();
+  EXPECT_LE(Entries(catalog), 8 * kMatchesMax + 2 * kPods);
+  for (uint32_t s = 0; s < catalog.pod_shapes(); ++s) {
+    const PodShape& shape = catalog.shape(PodShapeId{s});
+    const bool may_be_repelled = catalog.Text(shape.namespace_name) == "default";
+    ASSERT_EQ(shape.not_understood.empty(), !may_be_repelled) << s;
+  }
+}
+
 }  // namespace
 }  // namespace ebb
