@@ -496,9 +496,11 @@ bool ObjectReader::Impl::FindKind(Text& api_version, Text& kind) {
 }
 
 bool ObjectReader::Impl::SaysItOnce() {
-  const bool once = EachPart([](Text, Value&) { return true; });
-  fields_.Rewind();
-  return once || fields_.malformed();  // What is not read need not be JSON.
+  if (EachPart([](Text, Value&) { return true; }) || fields_.malformed()) {
+    fields_.Rewind();  // What is not read need not be JSON.
+    return true;
+  }
+  return false;
 }
 
 // A budget that is passed over because of its spelling protects nothing.  So a kind of ours

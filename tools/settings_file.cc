@@ -38,7 +38,7 @@ class Checker : public YAML::EventHandler {
     document_ = mark;
     has_content_ = false;
   }
-  void OnDocumentEnd() override { documents_ += has_content_ ? 1 : 0; }
+  void OnDocumentEnd() override { ++documents_; }
   void OnNull(const YAML::Mark& mark, YAML::anchor_t) override { Node(mark, nullptr, false); }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override { Node(mark, nullptr, true); }
   void OnScalar(const YAML::Mark& mark, const std::string&, YAML::anchor_t,
@@ -81,8 +81,8 @@ class Checker : public YAML::EventHandler {
 
   std::vector<Level> open_;
   YAML::Mark document_;
-  int start_ = -1;     // Of the document before.
-  int documents_ = 0;  // That hold something.
+  int start_ = -1;  // Of the document before.
+  int documents_ = 0;
   bool has_content_ = false;
 };
 

@@ -553,6 +553,7 @@ absl::StatusOr<SqliteState::Content> SqliteState::Read() {
     if (content.counters.back().bucket >= 0) counters.CheckWhole(3);
   }
   // A state file has the rounds that led to its state; a record's come after it.
+  int64_t last_round = 0;
   Rows rounds(db_, "rounds",
               "SELECT round, now_s, input_digest, status, decision = '' AS decision, "
               "arguments = '' AS arguments FROM rounds ORDER BY round");
@@ -562,9 +563,7 @@ absl::StatusOr<SqliteState::Content> SqliteState::Read() {
     rounds.Text(2);
     rounds.Text(3);
     rounds.Flag(4);
-    if (rounds.Flag(5) && round > state.rounds) {
-      rounds.Wrong(0, absl::StrCat(round, " is after the last round, ", state.rounds));
-    }
+    if (rounds.Flag(5)) last_round = std::max(last_round, round);
   }
   for (const Rows* rows : {&scalars, &timers, &skipped, &started, &deletions, &evictions,
                            &cooldowns, &hints, &unremovable, &counters, &rounds}) {
@@ -578,6 +577,10 @@ absl::StatusOr<SqliteState::Content> SqliteState::Read() {
   }
   if (!missing.empty())
     return Damaged(absl::StrCat("table state lacks the row ", *missing.begin()));
+  if (last_round > state.rounds) {
+    return Damaged(absl::StrCat("table rounds, column round: ", last_round,
+                                " is after the state's last round, ", state.rounds));
+  }
   if (version_ >= 3 && digest != Digest(state)) {
     return Damaged("the state is not the one that its digest (table state) was made of");
   }

@@ -263,7 +263,7 @@ TEST_F(CompletenessTest, AnObjectThatComesTwiceWithTheSameContentIsOneObject) {
 // Two clusters with the same names were planned as one.
 TEST_F(CompletenessTest, AnObjectWithTwoUidsIsRefusedWhateverItsVersionAndKind) {
   for (const Json& object :
-       {Node("c"), Pod("shop", "web-1", "a"), Object("v1", "Namespace", "kube-system"),
+       {Node("c"), Pod("shop", "web-1", "a"), Object("v1", "Namespace", "extra"),
         Object("apps/v1", "ReplicaSet", "web", "shop"),
         Object("policy/v1", "PodDisruptionBudget", "web", "shop"),
         Object("v1", "PersistentVolume", "disk")}) {
@@ -343,21 +343,22 @@ TEST_F(CompletenessTest, OfTwoVersionsInOneFolderTheNewerIsTakenWhicheverIsReadF
 
 TEST_F(CompletenessTest, PodsThatTwoBudgetsSelectAreTold) {
   std::vector<Json> items = Whole();
-  items.pop_back();
-  for (size_t i = 2; i < 5; ++i) items[i]["metadata"]["labels"] = {{"app", "web"}};
-  for (const char* ns : {"shop", "kube-system"}) {
-    for (const char* name : {"one", "two"}) {
-      items.push_back(Object("policy/v1", "PodDisruptionBudget", name, ns));
-      items.back()["spec"]["selector"]["matchLabels"] = {{"app", "web"}};
-      EXPECT_THAT(LoadItems(items), items.size() < 8
-                                        ? testing::Matcher<std::vector<std::string>>(IsEmpty())
-                                        : ElementsAre("PodsWithSeveralBudgets"));
-    }
+  for (Json& item : items) {
+    if (item["kind"] == "Pod") item["metadata"]["labels"] = {{"app", "web"}};
   }
-  // A DaemonSet's pods are not evicted.
-  EXPECT_THAT(Message(),
-              ::testing::AllOf(HasSubstr("1 pod is selected by more than one"),
-                               HasSubstr("eviction API refuses"), testing::EndsWith(": shop/web")));
+  const auto add = [&](const char* name, const char* ns) {
+    items.push_back(Object("policy/v1", "PodDisruptionBudget", name, ns));
+    items.back()["spec"]["selector"]["matchLabels"] = {{"app", "web"}};
+  };
+  add("one", "shop");
+  add("one", "kube-system");
+  add("two", "kube-system");
+  EXPECT_THAT(LoadItems(items), IsEmpty()) << "A DaemonSet's pods are not evicted.";
+  add("two", "shop");
+  EXPECT_THAT(LoadItems(items), ElementsAre("PodsWithSeveralBudgets"));
+  EXPECT_THAT(Message(), ::testing::AllOf(HasSubstr("1 pod is selected by more than one"),
+                                          HasSubstr("eviction API refuses"),
+                                          ::testing::EndsWith(": shop/web")));
   EXPECT_THAT(LoadItems(items, {.assume_complete = true}), ElementsAre("PodsWithSeveralBudgets"));
   EXPECT_THAT(LoadItems(items, {.use = InputUse::kFilter}), IsEmpty());
 }

@@ -1747,7 +1747,7 @@ class ContradictionTest(EbbTest):
         groups = self.write("groups.yaml", "nodeGroups: [{name: ng, minSize: 010}]\n")
         self.assertIn("is not a number of nodes",
                       self.ebb("plan", dump, "--node-groups", groups, code=1)[1])
-        groups = self.write("groups.yaml", "---\n# none\n---\nnodeGroups: [{name: ng}]\n...\n")
+        groups = self.write("groups.yaml", "# ours\n---\nnodeGroups: [{name: ng}]\n...\n---\n")
         self.ebb("plan", dump, "--node-groups", groups)
         events = self.write("events.yaml", "unreadyNodes: [a]\nunreadyNodes: [b]\n")
         err = self.ebb("plan", dump, "--state", self.path("s.db"), "--events", events, code=1)[1]
