@@ -553,7 +553,7 @@ class InputWatch::Judgement {
   [[nodiscard]] ControllerPods PodsByController() const {
     std::vector<int64_t> of_shape(catalog_.pod_shapes());
     for (uint32_t p = 0; p < catalog_.pods(); ++p) {
-      ++of_shape[static_cast<uint32_t>(catalog_.shape_id(PodId{p}))];
+      ++of_shape[Index(catalog_.shape_id(PodId{p}))];
     }
     ControllerPods pods;
     for (uint32_t s = 0; s < of_shape.size(); ++s) {
