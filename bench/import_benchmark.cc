@@ -122,14 +122,15 @@ void RegisterImportRows() {
   };
   for (const Row& row :
        {Row{"BM_Import_Json", Into::kNothing}, Row{"BM_Import_JsonToSnapshot", Into::kSnapshot}}) {
-    for (const std::string workload : {"mixed:1000", "uniform:5000", "terms:10000"}) {
-      // Its text is as any other; what counts is how long one thread connects the terms.
-      const bool terms = workload == "terms:10000";
-      if (terms && row.into == Into::kNothing) continue;
+    for (const std::string workload : {"mixed:1000", "uniform:5000", "terms:10000",
+                                       "excluding:10000", "budgets:10000", "claims:10000"}) {
+      // Their text is as any other; what counts is how long one thread connects the objects.
+      const bool connects = workload != "mixed:1000" && workload != "uniform:5000";
+      if (connects && row.into == Into::kNothing) continue;
       for (const bool indented : {false, true}) {
         if (indented && workload != "mixed:1000") continue;  // 220 MB of blanks.
         for (const size_t threads : {1, 2}) {
-          if (terms && threads > 1) continue;
+          if (connects && threads > 1) continue;
           const std::string name = std::string(row.name) + "/" + workload + "/" +
                                    (indented ? "indented" : "compact") +
                                    "/threads:" + std::to_string(threads);

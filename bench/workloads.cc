@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <numeric>
@@ -455,6 +456,84 @@ absl::Status WriteTerms(uint32_t pods, ObjectSink& sink) {
   return absl::OkStatus();
 }
 
+// P / 10 nodes with P pods "web-0" and so on, each with a label `id` of its own; `change`
+// is told each pod and its name.
+absl::Status WriteWebPods(
+    uint32_t pods, ObjectSink& sink,
+    const std::function<absl::Status(objects::Pod&, std::string_view)>& change) {
+  const uint32_t nodes = std::max(1U, pods / 10);
+  std::vector<std::string> names;
+  for (uint32_t n = 0; n < nodes; ++n) {
+    names.push_back(absl::StrCat("node-", n));
+    if (absl::Status s = sink.OnNode(NodeOf(names.back(), 8000, 32768)); !s.ok()) return s;
+  }
+  if (absl::Status s = WriteReplicaSet("web", pods, sink); !s.ok()) return s;
+  for (uint32_t p = 0; p < pods; ++p) {
+    const std::string name = absl::StrCat("web-", p);
+    objects::Pod pod = PodOf("default", name, name, names[p % nodes], 200, 512);
+    pod.meta.owners = {{"apps/v1", "ReplicaSet", "web", "web", true}};
+    pod.meta.labels = {{"id", name}};
+    if (absl::Status s = change(pod, name); !s.ok()) return s;
+    if (absl::Status s = sink.OnPod(pod); !s.ok()) return s;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status WriteExcluding(uint32_t pods, ObjectSink& sink) {
+  return WriteWebPods(pods, sink, [](objects::Pod& pod, std::string_view name) {
+    pod.anti_affinity.resize(1);
+    pod.anti_affinity[0].label_selector = {
+        .nil = false, .match_labels = {}, .match_expressions = {{"id", "NotIn", {name}}}};
+    pod.anti_affinity[0].topology_key = kHostname;
+    return absl::OkStatus();
+  });
+}
+
+absl::Status WriteBudgets(uint32_t pods, ObjectSink& sink) {
+  return WriteWebPods(pods, sink, [&](objects::Pod&, std::string_view name) {
+    objects::PodDisruptionBudget budget;
+    budget.meta.namespace_name = "default";
+    budget.meta.name = name;
+    budget.selector.nil = false;
+    budget.disruptions_allowed = 1;
+    return sink.OnPodDisruptionBudget(budget);
+  });
+}
+
+absl::Status WriteClaims(uint32_t pods, ObjectSink& sink) {
+  objects::StorageClass klass;
+  klass.meta.name = "local";
+  klass.provisioner = "kubernetes.io/no-provisioner";
+  klass.volume_binding_mode = "WaitForFirstConsumer";
+  if (absl::Status s = sink.OnStorageObject(klass); !s.ok()) return s;
+  return WriteWebPods(pods, sink, [&](objects::Pod& pod, std::string_view name) {
+    objects::PersistentVolume volume;
+    volume.meta.name = name;
+    volume.storage_class_name = "local";
+    volume.capacity_bytes = int64_t{1} << 30;
+    volume.access_modes = {"ReadWriteOnce"};
+    volume.source = "local";
+    volume.phase = "Available";
+    volume.required_node_affinity.nil = false;
+    volume.required_node_affinity.terms = {{{{kHostname, "In", {pod.node_name}}}, {}}};
+    if (absl::Status s = sink.OnStorageObject(volume); !s.ok()) return s;
+    objects::PersistentVolumeClaim claim;
+    claim.meta.namespace_name = "default";
+    claim.meta.name = name;
+    claim.meta.uid = name;
+    claim.storage_class_name = "local";
+    claim.access_modes = {"ReadWriteOnce"};
+    claim.request_bytes = int64_t{1} << 30;
+    claim.phase = "Pending";
+    if (absl::Status s = sink.OnStorageObject(claim); !s.ok()) return s;
+    objects::Volume& mounted = pod.volumes.emplace_back();
+    mounted.name = "data";
+    mounted.source = "persistentVolumeClaim";
+    mounted.claim_name = name;
+    return absl::OkStatus();
+  });
+}
+
 absl::Status WriteOpenb(ObjectSink& sink) {
   const OpenbOptions options{.nodes_path = OpenbFolder() + "/openb_node_list_all_node.csv",
                              .pods_path = OpenbFolder() + "/openb_pod_list_default.csv",
@@ -519,6 +598,9 @@ absl::Status WriteWorkload(std::string_view name, ObjectSink& sink) {
   if (const auto nodes = SizeOf(name, "topology:")) return WriteTopology(*nodes, sink);
   if (const auto nodes = SizeOf(name, "repelling:")) return WriteRepelling(*nodes, sink);
   if (const auto pods = SizeOf(name, "terms:")) return WriteTerms(*pods, sink);
+  if (const auto pods = SizeOf(name, "excluding:")) return WriteExcluding(*pods, sink);
+  if (const auto pods = SizeOf(name, "budgets:")) return WriteBudgets(*pods, sink);
+  if (const auto pods = SizeOf(name, "claims:")) return WriteClaims(*pods, sink);
   if (name == "openb") return WriteOpenb(sink);
   ImportStats stats;
   return ReadInput(name, sink, stats);

@@ -12,6 +12,11 @@
 //               hostname anti-affinity to its own.
 //   terms:P     P pods on P/10 nodes, each with a hostname anti-affinity term of its own
 //               that begins with a label which all pods have: many terms, each of one pod.
+//   excluding:P P pods on P/10 nodes, each of which suffers only itself on its node: P terms,
+//               each of all pods but one.
+//   budgets:P   as many pods, and P budgets, each for all of them.
+//   claims:P    as many pods, each with a claim that waits for its first consumer, and P free
+//               volumes, each reachable from one node.
 //   openb       the openb trace (tools/openb.h), half of its pods ended; needs its files.
 //   else        a file or folder that tools/read_input.h can read.
 //
