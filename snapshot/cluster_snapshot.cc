@@ -137,10 +137,9 @@ void ClusterSnapshot::SetGhost(NodeId node) {
   EBB_CHECK(ghost_ == kNoNode && Contains(node));
   CountAll<-1>(pods_on_[Index(node)], node);
   for (auto& column : free_) {
-    const int64_t free = column[Index(node)];
+    int64_t& free = column.Mutable(Index(node));
     if (!marks_.empty()) ghost_free_.push_back(free);
-    // Most of many resources are not here, and a page that is written is no longer shared.
-    if (free != 0) column.Mutable(Index(node)) = 0;
+    free = 0;
   }
   for (const auto& [resource, amount] : catalog_->node(node).allocatable) {
     free_[Index(resource)].Mutable(Index(node)) = amount;
@@ -306,7 +305,6 @@ void ClusterSnapshot::Undo(const Change& change) {
       ghost_ = kNoNode;
       topology_.CountNode(*catalog_, change.node, +1, /*as_ghost=*/true);
       for (size_t r = free_.size(); r-- > 0; ghost_free_.pop_back()) {
-        if (free_[r][Index(change.node)] == ghost_free_.back()) continue;
         free_[r].Mutable(Index(change.node)) = ghost_free_.back();
       }
       CountAll<+1>(pods_on_[Index(change.node)], change.node);

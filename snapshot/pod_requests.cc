@@ -1,6 +1,7 @@
 #include "snapshot/pod_requests.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "absl/container/flat_hash_map.h"
 #include "snapshot/quantity.h"
@@ -35,15 +36,17 @@ class Amounts {
   static constexpr size_t kSearchedMax = 16;
 
   ResourceAmount& LookUp(objects::Text name) {
-    if (places_.empty()) {
-      for (size_t i = 0; i < list_.size(); ++i) places_.try_emplace(list_[i].name, i);
+    if (!places_) {
+      places_.emplace();
+      for (size_t i = 0; i < list_.size(); ++i) places_->try_emplace(list_[i].name, i);
     }
-    const auto [it, is_new] = places_.try_emplace(name, list_.size());
+    const auto [it, is_new] = places_->try_emplace(name, list_.size());
     return is_new ? list_.emplace_back(ResourceAmount{name}) : list_[it->second];
   }
 
   ResourceList& list_;
-  absl::flat_hash_map<objects::Text, size_t> places_;  // Of all in list_, once there are many.
+  // Of all in list_, once there are many.
+  std::optional<absl::flat_hash_map<objects::Text, size_t>> places_;
 };
 
 // Exact, so that two halves of a unit make one and not two.
