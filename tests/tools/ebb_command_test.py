@@ -1800,11 +1800,12 @@ class ContradictionTest(EbbTest):
 
     def test_files_that_are_none_and_names_that_are_empty_are_refused(self):
         dump = self.dump(SMALL)
+        before = os.path.exists("/dev/full-journal")  # Of whoever uses the machine too.
         for words in [("plan", dump, "--state", "/dev/full"),
                       ("plan", dump, "--state", self.path("s.db"), "--record", "/dev/full"),
                       ("replay", "/dev/full"), ("state", "show", "/dev/full")]:
             self.assertIn("/dev/full: is not a regular file", self.ebb(*words, code=1)[1])
-        self.assertFalse(os.path.exists("/dev/full-journal"))
+        self.assertEqual(os.path.exists("/dev/full-journal"), before)
         for words in [("gen", "uniform", "--nodes", "1", "-o", ""), ("import", dump, "-o", ""),
                       ("import", dump, "--output="), ("plan", ""), ("plan", dump, "--state", ""),
                       ("plan", dump, "--node-groups", ""), ("replay", ""), ("state", "show", ""),
