@@ -51,13 +51,6 @@ bool IsUnreadyTaint(std::string_view key) {
          key == "node.kubernetes.io/network-unavailable";
 }
 
-// A node that carries such a taint is still starting, whatever its conditions say.
-// Source: cluster-autoscaler utils/taints, the prefixes that need no flag.
-bool IsStartupTaint(std::string_view key) {
-  return key.starts_with("startup-taint.cluster-autoscaler.kubernetes.io/") ||
-         key.starts_with("ignore-taint.cluster-autoscaler.kubernetes.io/");
-}
-
 // Source: cluster-autoscaler utils/kubernetes/ready.go.
 bool IsReady(const objects::Node& node) {
   bool ready = false;
@@ -65,9 +58,8 @@ bool IsReady(const objects::Node& node) {
     if (type == "Ready") ready = status == "True";
     if ((type == "DiskPressure" || type == "NetworkUnavailable") && status == "True") return false;
   }
-  return ready && std::none_of(node.taints.begin(), node.taints.end(), [](const objects::Taint& t) {
-           return IsUnreadyTaint(t.key) || IsStartupTaint(t.key);
-         });
+  return ready && std::none_of(node.taints.begin(), node.taints.end(),
+                               [](const objects::Taint& t) { return IsUnreadyTaint(t.key); });
 }
 
 absl::Status CheckName(std::string_view kind, std::string_view name) {

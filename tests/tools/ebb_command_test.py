@@ -974,14 +974,6 @@ class GroupsTest(EbbTest):
                                    self.groups_file("gpuLabel: example.com/gpu"))["keep"][0]
                          ["reason"], "NotUnderutilized")
 
-    def test_a_node_with_a_startup_taint_counts_as_not_ready(self):
-        for prefix, ready in [("startup-taint", False), ("ignore-taint", False), ("other", True)]:
-            taint = (prefix + ".cluster-autoscaler.kubernetes.io/gpu-driver", "")
-            dump = self.dump([node("a", taints=[taint]), node("b"), pod("p", "b", cpu="3")])
-            plan = self.ebb_json("plan", dump, "--scale-down-unready-enabled=false")
-            reasons = {n["node"]: n["reason"] for n in plan["keep"]}
-            self.assertEqual(reasons.get("a"), None if ready else "ScaleDownUnreadyDisabled")
-
     def test_on_kind_all_workers_are_one_group(self):
         cluster = [machine("kind-control-plane", {"node-role.kubernetes.io/control-plane": ""}),
                    machine("kind-worker", {}, "kind://docker/kind/kind-worker"),
