@@ -165,10 +165,6 @@ std::optional<bool> IsNewer(std::string_view a, std::string_view b) {
   return a.size() != b.size() ? a.size() > b.size() : a > b;
 }
 
-std::string VersionText(std::string_view version) {
-  return version.empty() ? "none" : Printable(version);
-}
-
 }  // namespace
 
 // ---------------------------------------------------------------------------
@@ -245,7 +241,7 @@ absl::Status InputWatch::MeetAgain(const Key& key, const Seen& first, std::strin
         "comes twice with different UIDs, ", Printable(uid), " and ", Printable(meta.uid),
         ": dumps of two clusters or of two moments are mixed; pass one dump"));
   }
-  if (version.empty() && version_now.empty()) return absl::InvalidArgumentError("occurs twice");
+  if (version.empty() || version_now.empty()) return absl::InvalidArgumentError("occurs twice");
   if (content == first.content) {
     ++repeated_;
     return absl::OkStatus();
@@ -268,8 +264,8 @@ absl::Status InputWatch::MeetAgain(const Key& key, const Seen& first, std::strin
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(absl::StrCat(
-      "comes twice with different content, of resourceVersion ", VersionText(version), " and ",
-      VersionText(version_now), ": dumps of two moments are mixed; pass one dump"));
+      "comes twice with different content, of resourceVersion ", Printable(version), " and ",
+      Printable(version_now), ": dumps of two moments are mixed; pass one dump"));
 }
 
 // Of an object whose other version is newer.
@@ -288,8 +284,8 @@ absl::Status InputWatch::OnNode(const objects::Node& node) {
 }
 
 absl::Status InputWatch::OnPod(const objects::Pod& pod) {
-  // Of snapshots, which say nothing of versions, the builder refuses what comes twice.
-  if (aside_.place != Aside::Place::kUnknown) {
+  // Of pods without a version the builder refuses what comes twice.
+  if (!aside_.resource_version.empty()) {
     bool is_new = true;
     if (absl::Status s = Meet("Pod", pod.meta, pod, is_new); !s.ok() || !is_new) return s;
   }

@@ -20,10 +20,11 @@
 // of two clusters or of two moments, another content is of two moments, or of an editor if
 // the resourceVersion is the same.  One dump may hold two versions all the same, one in a
 // list and one alone: then the newer one is taken, for which the inputs may have to be read
-// again.
+// again.  Pods without a resourceVersion, as ebb writes them, are left to the sink, which
+// takes none twice.
 //
-// Cost:    some 100 bytes an object and a hash of its content; one or two names a
-//          controller that has pods, a claim and a bound volume.
+// Cost:    some 100 bytes and a hash of the content, of each object but such pods; one or
+//          two names a controller that has pods, a claim and a bound volume.
 // Threads: one at a time.
 
 #ifndef EBB_TOOLS_COMPLETENESS_H_

@@ -144,12 +144,18 @@ Text VolumeIdFieldOf(Text source) {
 
 // A bit for each member that every object of Kubernetes may have; 0 for all others.
 uint32_t PartOf(Text key) {
-  static constexpr auto kParts =
-      std::to_array<Text>({"apiVersion", "kind", "metadata", "spec", "status"});
-  for (size_t i = 0; i < kParts.size(); ++i) {
-    if (kParts[i] == key) return uint32_t{1} << i;
+  switch (key.size()) {  // One or two comparisons then, for every member of every object.
+    case 4:
+      return key == "kind" ? 1 : key == "spec" ? 2 : 0;
+    case 6:
+      return key == "status" ? 4 : 0;
+    case 8:
+      return key == "metadata" ? 8 : 0;
+    case 10:
+      return key == "apiVersion" ? 16 : 0;
+    default:
+      return 0;
   }
-  return 0;
 }
 
 Text GroupOf(Text api_version) {
