@@ -10,6 +10,7 @@
 #include <span>
 #include <system_error>
 #include <tuple>
+#include <type_traits>
 #include <variant>
 
 #include "absl/strings/str_cat.h"
@@ -130,10 +131,17 @@ bool AnyFound(const Catalog& catalog, const OwnerKind& kind, const Owner& owner)
 
 bool HasEnded(const objects::Pod& pod) { return pod.phase == "Succeeded" || pod.phase == "Failed"; }
 
-// Virtual nodes run what the provider runs for them, and no DaemonSets.
-bool IsVirtual(const Catalog& catalog, const NodeInfo& node) {
+// Nodes that mostly run no DaemonSet's pod: virtual ones, those that the provider runs the
+// system of, and those of Windows.
+constexpr std::pair<std::string_view, std::string_view> kWithoutDaemonSets[] = {
+    {"type", "virtual-kubelet"},
+    {"eks.amazonaws.com/compute-type", "auto"},
+    {"kubernetes.io/os", "windows"}};
+bool MayBeWithoutPods(const Catalog& catalog, const NodeInfo& node) {
   return std::any_of(node.labels.begin(), node.labels.end(), [&](const auto& label) {
-    return catalog.Text(label.key) == "type" && catalog.Text(label.value) == "virtual-kubelet";
+    const std::pair text(catalog.Text(label.key), catalog.Text(label.value));
+    return std::find(std::begin(kWithoutDaemonSets), std::end(kWithoutDaemonSets), text) !=
+           std::end(kWithoutDaemonSets);
   });
 }
 
@@ -203,6 +211,10 @@ absl::Status InputWatch::Meet(std::string_view kind, const objects::ObjectMeta& 
                               const Object& object, bool& is_new) {
   is_new = true;
   const Aside aside = std::exchange(aside_, {});
+  // Of the others the sink takes the last one that comes.
+  constexpr bool kSinkRefusesTheSecond =
+      !std::is_same_v<Object, objects::Controller> && !std::is_same_v<Object, objects::Namespace>;
+  if (kSinkRefusesTheSecond && aside.resource_version.empty()) return absl::OkStatus();
   const Key key = KeyOf(kind, meta);
   if (!newest_.empty()) {
     const auto newest = newest_.find(key);
@@ -242,8 +254,12 @@ absl::Status InputWatch::MeetAgain(const Key& key, const Seen& first, std::strin
         ": dumps of two clusters or of two moments are mixed; pass one dump"));
   }
   if (version.empty() || version_now.empty()) return absl::InvalidArgumentError("occurs twice");
+  const bool of_one_dump = first.input == input_ && first.place != aside.place;
   if (content == first.content) {
     ++repeated_;
+    if (version != version_now && !of_one_dump && of_two_moments_++ == 0) {
+      first_of_two_moments_ = absl::StrCat(Absl(kind), " ", Printable(NameOf(meta)));
+    }
     return absl::OkStatus();
   }
   if (version == version_now) {
@@ -253,7 +269,6 @@ absl::Status InputWatch::MeetAgain(const Key& key, const Seen& first, std::strin
                      "the dump as it was made"));
   }
   const std::optional<bool> is_newer = IsNewer(version_now, version);
-  const bool of_one_dump = first.input == input_ && first.place != aside.place;
   if (of_one_dump && is_newer == false) {
     PassOver(kind, meta);
     return absl::OkStatus();
@@ -284,11 +299,8 @@ absl::Status InputWatch::OnNode(const objects::Node& node) {
 }
 
 absl::Status InputWatch::OnPod(const objects::Pod& pod) {
-  // Of pods without a version the builder refuses what comes twice.
-  if (!aside_.resource_version.empty()) {
-    bool is_new = true;
-    if (absl::Status s = Meet("Pod", pod.meta, pod, is_new); !s.ok() || !is_new) return s;
-  }
+  bool is_new = true;
+  if (absl::Status s = Meet("Pod", pod.meta, pod, is_new); !s.ok() || !is_new) return s;
   NoteUid("Pod", pod.meta);
   if (++pods_ == 1 || pod.meta.namespace_name != last_namespace_) {
     last_namespace_ = std::string(pod.meta.namespace_name);
@@ -356,7 +368,13 @@ void InputWatch::NoteStorage(const objects::StorageObject& object) {
          .claim_name = absl::StrCat(Absl(namespace_name), "/", Absl(volume->claim->name))});
   } else if (const auto* claim = std::get_if<objects::PersistentVolumeClaim>(&object)) {
     claims_.insert(HashOf(claim->meta.namespace_name, claim->meta.name));
-    if (!claim->volume_name.empty()) ++bound_claims_;
+    if (!claim->volume_name.empty()) {
+      ++bound_claims_;
+    } else if (!claim->storage_class_name.empty() && unbound_with_class_++ == 0) {
+      first_unbound_ = NameOf(claim->meta);
+    }
+  } else if (std::holds_alternative<objects::StorageClass>(object)) {
+    ++storage_classes_;
   } else if (std::holds_alternative<objects::CsiNode>(object)) {
     ++csi_nodes_;
   }
@@ -386,8 +404,8 @@ absl::Status InputWatch::OnController(const objects::Controller& controller) {
   const objects::ObjectMeta& meta = controller.meta;
   const std::string_view kind = KindName(controller.kind);
   const Aside aside = aside_;
-  const int64_t told = controller.kind == objects::ControllerKind::kJob ? controller.status_replicas
-                                                                        : aside.pods_ready;
+  // A StatefulSet's are those of one revision, so at least as many as there are.
+  const int64_t told = std::max(controller.status_replicas, aside.pods_ready);
   const int64_t pods = std::min<int64_t>(told, std::numeric_limits<int32_t>::max());
   bool is_new = true;
   if (absl::Status s = Meet(kind, meta, controller, is_new); !s.ok() || !is_new) return s;
@@ -468,6 +486,19 @@ class InputWatch::Judgement {
   // latter with kube-system.
   void UnlistedNamespaces() {
     const auto& with_pods = watch_.namespaces_of_pods_;
+    const auto is_of_openshift = [](std::string_view name) {
+      return name.starts_with("openshift-");
+    };
+    if (std::any_of(with_pods.begin(), with_pods.end(), is_of_openshift) &&
+        std::all_of(with_pods.begin(), with_pods.end(), IsMadeByPlatform) &&
+        watch_.own_namespaces_.empty()) {
+      Warn("NamespacesNotListed",
+           "all pods and namespaces are OpenShift's own, as in a must-gather; it seems to lack "
+           "those "
+           "of the cluster's users",
+           WholeDump());
+      return;
+    }
     if (!watch_.namespaces_.empty() || !with_pods.contains(Absl(kKubeSystem))) return;
     if (with_pods.size() > 2) return;
     std::string others;
@@ -492,8 +523,9 @@ class InputWatch::Judgement {
         empty.push_back(each.name);
       }
     }
-    // One that waits for its first pod is common; that most do is not.
-    if (empty.size() < 2 || empty.size() <= filled) return;
+    // A dump of the current namespace fills one.  Several that wait for their first pods are
+    // common.
+    if (filled > 1 || empty.size() < 3) return;
     std::sort(empty.begin(), empty.end());
     Warn("NamespacesWithoutObjects",
          absl::StrCat(empty.size(), " of ", Count(empty.size() + filled, "namespace", "namespaces"),
@@ -547,6 +579,9 @@ class InputWatch::Judgement {
   void PodsOfControllers() {
     if (watch_.workloads_.empty()) return;
     const auto pods = PodsByController();
+    const auto terminating = TerminatingByController();
+    int64_t too_many = 0;
+    std::string first_beyond;
     std::vector<std::string> daemon_sets;  // Without any.
     int64_t missing = 0;
     int64_t counted = 0;
@@ -555,6 +590,17 @@ class InputWatch::Judgement {
       if (IsYoung(workload)) continue;
       const std::string_view kind = KindName(workload.kind);
       const int64_t there = PodsOf(workload, pods);
+      if (CountsAllPods(workload.kind) && there > workload.pods) {
+        const auto leaving = terminating.find(KeyOf(workload));
+        const int64_t beyond =
+            there - workload.pods - (leaving == terminating.end() ? 0 : leaving->second);
+        if (beyond > 0 && first_beyond.empty()) {
+          first_beyond =
+              absl::StrCat(Absl(kind), " ", Printable(workload.namespace_name), "/",
+                           Printable(workload.name), " has ", there, " of ", workload.pods);
+        }
+        too_many += std::max<int64_t>(beyond, 0);
+      }
       const std::string name = absl::StrCat(workload.namespace_name, "/", workload.name);
       if (there == 0 && workload.kind == objects::ControllerKind::kDaemonSet) {
         daemon_sets.push_back(name);
@@ -575,8 +621,17 @@ class InputWatch::Judgement {
                         " that pods of it are ready, and none is there: ", Some(daemon_sets)),
            WholeDump("pods"));
     }
-    // One may have gone between two lists of a small cluster.
-    if (missing <= 1 + counted / kPartsPerChange) return;
+    // One may have come or gone between two lists of a small cluster.
+    const int64_t tolerated = 1 + counted / kPartsPerChange;
+    if (too_many > tolerated) {
+      Warn("TooManyPods",
+           absl::StrCat(Count(static_cast<uint64_t>(too_many), "pod is", "pods are"),
+                        " there beyond the ", Count(static_cast<uint64_t>(counted), "pod", "pods"),
+                        " that controllers count: ", first_beyond,
+                        "; dumps of two moments seem to be mixed, with pods that were replaced"),
+           WholeDump());
+    }
+    if (missing <= tolerated) return;
     Warn("PodsMissing",
          absl::StrCat(Count(static_cast<uint64_t>(missing), "pod is", "pods are"), " missing of ",
                       Count(static_cast<uint64_t>(counted), "pod", "pods"),
@@ -603,6 +658,14 @@ class InputWatch::Judgement {
                         "where pods that mount them can go"),
            WholeDump("pv"));
     }
+    if (watch_.unbound_with_class_ > 0 && watch_.storage_classes_ == 0) {
+      Warn("NoStorageClasses",
+           absl::StrCat(Count(watch_.unbound_with_class_, "claim waits", "claims wait"),
+                        " for a volume of a StorageClass (", Printable(watch_.first_unbound_),
+                        "), and no StorageClass is there, so that no room is found for pods that "
+                        "mount them"),
+           WholeDump("sc"));
+    }
     if (watch_.bound_csi_volumes_ > 0 && watch_.pods_with_claims_ > 0 && watch_.csi_nodes_ == 0) {
       Warn("NoCSINodes",
            absl::StrCat(Count(watch_.bound_csi_volumes_, "volume is", "volumes are"),
@@ -626,7 +689,7 @@ class InputWatch::Judgement {
     for (uint32_t n = 0; n < catalog_.nodes(); ++n) {
       const NodeInfo& node = catalog_.node(NodeId{n});
       if (!cluster_.PodsOn(NodeId{n}).empty() || !node.ready || node.creation_time == 0) continue;
-      if (newest_time_ - node.creation_time < kOldNodeSeconds || IsVirtual(catalog_, node))
+      if (newest_time_ - node.creation_time < kOldNodeSeconds || MayBeWithoutPods(catalog_, node))
         continue;
       const std::string_view name = catalog_.Text(node.name);
       if (!watch_.nodes_of_idle_pods_.contains(Absl(name))) empty.emplace_back(name);
@@ -656,6 +719,15 @@ class InputWatch::Judgement {
   }
 
   void TwoVersions() {
+    if (watch_.of_two_moments_ > 0) {
+      Warn("DumpsOfTwoMoments",
+           absl::StrCat(Count(watch_.of_two_moments_, "object", "objects"),
+                        " came in two versions with the same content (",
+                        watch_.first_of_two_moments_,
+                        "), so dumps of two moments seem to be mixed, and what went away between "
+                        "them is still there"),
+           WholeDump());
+    }
     if (watch_.of_two_versions_ == 0) return;
     Warn("ObjectsInTwoVersions",
          absl::StrCat(Count(watch_.of_two_versions_, "object", "objects"),
@@ -685,14 +757,34 @@ class InputWatch::Judgement {
     return pods;
   }
 
-  [[nodiscard]] int64_t PodsOf(const Workload& workload, const ControllerPods& pods) const {
-    int64_t there = 0;
-    const std::optional<TextId> namespace_name = catalog_.symbols().Find(workload.namespace_name);
-    const std::optional<TextId> name = catalog_.symbols().Find(workload.name);
-    if (namespace_name && name) {
-      const auto found = pods.find({workload.kind, *namespace_name, *name});
-      if (found != pods.end()) there = found->second;
+  // Pods that are being deleted, which no controller counts any more.
+  [[nodiscard]] ControllerPods TerminatingByController() const {
+    ControllerPods pods;
+    for (const auto& [pod, time] : catalog_.deletion_times()) {
+      const PodShape& shape = catalog_.shape_of(pod);
+      if (!shape.has_controller) continue;
+      const OwnerKind* const kind = KindOf(catalog_, shape.controller);
+      if (kind == nullptr) continue;
+      ++pods[{kind->kind, shape.namespace_name, shape.controller.name}];
     }
+    return pods;
+  }
+
+  // Whether its status counts every pod of it that is neither ended nor being deleted.
+  static bool CountsAllPods(objects::ControllerKind kind) {
+    return kind == objects::ControllerKind::kReplicaSet ||
+           kind == objects::ControllerKind::kReplicationController;
+  }
+
+  // Of no pod's controller where there is none such.
+  [[nodiscard]] ControllerPods::key_type KeyOf(const Workload& workload) const {
+    return {workload.kind, catalog_.symbols().Find(workload.namespace_name).value_or(kNoText),
+            catalog_.symbols().Find(workload.name).value_or(kNoText)};
+  }
+
+  [[nodiscard]] int64_t PodsOf(const Workload& workload, const ControllerPods& pods) const {
+    const auto found = pods.find(KeyOf(workload));
+    const int64_t there = found == pods.end() ? 0 : found->second;
     if (watch_.expendable_pods_.empty()) return there;
     const auto expendable = watch_.expendable_pods_.find(
         ControllerKey(KindName(workload.kind), workload.namespace_name, workload.name));

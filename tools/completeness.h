@@ -20,11 +20,12 @@
 // of two clusters or of two moments, another content is of two moments, or of an editor if
 // the resourceVersion is the same.  One dump may hold two versions all the same, one in a
 // list and one alone: then the newer one is taken, for which the inputs may have to be read
-// again.  Pods without a resourceVersion, as ebb writes them, are left to the sink, which
-// takes none twice.
+// again.  Objects without a resourceVersion, as ebb writes them, are left to the sink where
+// it refuses what comes twice.
 //
-// Cost:    some 100 bytes and a hash of the content, of each object but such pods; one or
-//          two names a controller that has pods, a claim and a bound volume.
+// Cost:    some 100 bytes and a hash of the content of an object, if it has a
+//          resourceVersion; one or two names a controller that has pods, a claim and a
+//          bound volume.
 // Threads: one at a time.
 
 #ifndef EBB_TOOLS_COMPLETENESS_H_
@@ -98,7 +99,7 @@ class InputWatch : public ObjectSink {
     objects::ControllerKind kind;
     std::string namespace_name;
     std::string name;
-    int64_t pods;  // That are ready; of a Job, that are active.
+    int64_t pods;  // That it counts at least.
     int64_t creation_time;
   };
   struct ListedNamespace {
@@ -152,6 +153,9 @@ class InputWatch : public ObjectSink {
   std::string texts_;
   std::string first_of_two_versions_;
   uint64_t of_two_versions_ = 0;
+  // In two versions with one content, and not once in a list and once alone.
+  std::string first_of_two_moments_;
+  uint64_t of_two_moments_ = 0;
   uint32_t input_ = 0;  // Of Read's.
   bool may_read_again_ = false;
   // Versions that are newer than what was handed on, and, in a second reading, older than
@@ -181,6 +185,9 @@ class InputWatch : public ObjectSink {
   std::string first_with_claims_;
   absl::flat_hash_set<Hash128> claims_;
   uint64_t bound_claims_ = 0;
+  uint64_t unbound_with_class_ = 0;
+  std::string first_unbound_;
+  uint64_t storage_classes_ = 0;
   std::vector<BoundVolume> bound_volumes_;
   uint64_t volumes_ = 0;
   uint64_t bound_csi_volumes_ = 0;

@@ -24,13 +24,14 @@ void AddLimitFlags(InputLimits& limits, CLI::App& app, const std::string& group)
 }
 
 void AddLoadFlags(LoadOptions& options, CLI::App& app, const std::string& group) {
-  auto* const strict =
-      app.add_flag("--strict", options.strict, "End with an error where the input gives a warning");
-  auto* const complete = app.add_flag(
-      "--assume-complete", options.assume_complete,
-      "The input is all there is: do not warn of what it may lack, take nodes without any pod");
-  strict->check(values::Switch())->excludes(complete)->group(group);
-  complete->check(values::Switch())->group(group);
+  app.add_flag("--strict", options.strict, "End with an error where the input gives a warning")
+      ->check(values::Switch())
+      ->group(group);
+  app.add_flag(
+         "--assume-complete", options.assume_complete,
+         "The input is all there is: do not warn of what it may lack, take nodes without any pod")
+      ->check(values::Switch())
+      ->group(group);
   AddLimitFlags(options.limits, app, group);
 }
 

@@ -112,10 +112,17 @@ absl::Status JudgeInput(const InputWatch& watch, ImportStats stats, const LoadOp
     return absl::InvalidArgumentError(
         "no nodes in the input; pass what `kubectl get nodes,pods,... -A -o json` prints");
   }
+  const LoadCounts& counts = cluster.counts;
+  if (counts.on_unknown_node > 0 && cluster.snapshot.placed_pods() == 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "no pod is on a node of the input: ", Count(counts.on_unknown_node, "pod is", "pods are"),
+        " on other nodes (", Printable(counts.first_unknown),
+        "); the nodes and the pods seem to be of two clusters"));
+  }
   // Not a matter of what the input lacks.
   if (options.use == InputUse::kPlan) WarnOfSeveralBudgets(cluster.snapshot, cluster.warnings);
   if (options.assume_complete) return absl::OkStatus();
-  if (const LoadCounts& counts = cluster.counts; counts.on_unknown_node > 0) {
+  if (counts.on_unknown_node > 0) {
     cluster.warnings.push_back(
         {"PodsOnUnknownNodes",
          absl::StrCat("left out ", Count(counts.on_unknown_node, "pod", "pods"),
@@ -130,7 +137,8 @@ absl::Status CheckStrict(const LoadOptions& options, const LoadedCluster& cluste
   if (!options.strict || cluster.warnings.empty()) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("--strict, and ", Count(cluster.warnings.size(), "warning", "warnings"),
-                   " about the input; --assume-complete says that it is all there is"));
+                   " about the input; with --assume-complete those of what may be missing do not "
+                   "count"));
 }
 
 absl::StatusOr<LoadedCluster> LoadCluster(std::span<const std::string> inputs,
