@@ -54,6 +54,7 @@ const CLI::App* Subcommand(const CLI::App& app, const std::string& name) {
 }
 
 std::string DidYouMean(const std::string& word, const std::vector<std::string>& known) {
+  if (word.size() <= 2) return "";  // kubectl's -A and -n are like everything short.
   const std::string nearest = Nearest(word, known);
   return nearest.empty() ? "" : "; did you mean " + nearest + "?";
 }
@@ -218,6 +219,12 @@ int Fail(const absl::Status& status, std::ostream& err) {
 }
 
 std::string Nearest(std::string_view word, const std::vector<std::string>& candidates) {
+  const std::string host = std::string(word) + ".";
+  const auto is_of_host = [&](const std::string& name) { return name.starts_with(host); };
+  if (const auto it = std::ranges::find_if(candidates, is_of_host);
+      it != candidates.end() && std::ranges::count_if(candidates, is_of_host) == 1) {
+    return *it;
+  }
   std::string nearest;
   size_t best = std::max<size_t>(2, word.size() / 3) + 1;
   for (const std::string& candidate : candidates) {

@@ -22,7 +22,9 @@ int RunCli(int argc, const char* const* argv, std::istream& in, std::ostream& ou
 // Tells the error in one line; returns 1, the exit code.
 int Fail(const absl::Status& status, std::ostream& err);
 
-// The candidate that is nearest to `word` by edits, if any is near; else empty.
+// The only candidate that is `word` with a domain behind it ("ip-10-0-0-1" of
+// "ip-10-0-0-1.ec2.internal"); else the one that is nearest by edits, if any is near; else
+// empty.
 std::string Nearest(std::string_view word, const std::vector<std::string>& candidates);
 
 }  // namespace ebb

@@ -474,6 +474,12 @@ class InputWatch::Judgement {
                     [](const std::string& name) { return name.starts_with("openshift-"); })) {
       return;
     }
+    // EKS Auto Mode runs the system outside of pods.
+    bool all_without = cluster_.nodes() > 0;
+    for (uint32_t n = 0; n < catalog_.nodes() && all_without; ++n) {
+      all_without = MayBeWithoutPods(catalog_, catalog_.node(NodeId{n}));
+    }
+    if (all_without) return;
     Warn("NoKubeSystemPods",
          with_pods.size() == 1
              ? absl::StrCat("all pods are of namespace ", Printable(*with_pods.begin()),

@@ -109,6 +109,12 @@ std::string_view WithoutGz(std::string_view name) {
   return name;
 }
 
+// Source: POSIX, pax Interchange Format, ustar Header Block, "magic".
+bool IsTar(std::string_view bytes) {
+  constexpr size_t kMagicAt = 257;
+  return bytes.size() > kMagicAt && bytes.substr(kMagicAt).starts_with("ustar");
+}
+
 enum class Form { kJson, kYaml, kUnknown };
 
 // The form of a text.  JSON shows in its first bytes; whether anything else is
@@ -433,6 +439,10 @@ absl::Status Parse(std::string_view name, std::string_view bytes, bool padded,
     return absl::InvalidArgumentError(absl::StrCat(Absl(name), ": ", instead));
   }
   const Form form = FormOf(name, bytes);
+  if (IsTar(bytes) && reading.strangers != Strangers::kCounted) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(Absl(name), ": is a tar archive; unpack it and pass its folder"));
+  }
   if (form != Form::kUnknown) {
     const uint64_t known = reading.stats.known();
     absl::Status read = ReadText(form, name, bytes, padded, reading);

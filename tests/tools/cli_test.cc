@@ -65,7 +65,7 @@ std::string List(const std::vector<std::string>& objects) {
 }
 
 const char kReplicaSet[] =
-    R"({"kind":"ReplicaSet","apiVersion":"apps/v1","metadata":{"name":"rs","namespace":"default","uid":"1"},"spec":{"replicas":9},"status":{"replicas":9}})";
+    R"({"kind":"ReplicaSet","apiVersion":"apps/v1","metadata":{"name":"rs","namespace":"default","uid":"1"},"spec":{"replicas":9},"status":{"replicas":5}})";
 
 // A cluster in which every kind of line of a plan occurs.
 std::string SmallCluster() {
@@ -578,6 +578,8 @@ TEST(NearestTest, KnowsWhatWasMeantAndWhatWasNot) {
   EXPECT_EQ(Nearest("plna", {"plan", "gen"}), "plan");
   EXPECT_EQ(Nearest("--outptu", {"--output", "--stats"}), "--output");
   EXPECT_EQ(Nearest("kubectl", {"plan", "gen"}), "");
+  EXPECT_EQ(Nearest("ip-10-0-0-1", {"ip-10-0-0-12.ec2.internal", "ip-10-0-0-1.ec2.internal"}),
+            "ip-10-0-0-1.ec2.internal");
 }
 
 TEST_F(CliTest, TheVersionIsAFlagAndACommand) {

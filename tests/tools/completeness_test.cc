@@ -143,10 +143,36 @@ TEST_F(CompletenessTest, ADumpOfOneNamespaceIsNamedAsSuch) {
       LoadItems({Node("a"), Pod("shop", "web", "a"), NoBudgets()}, {.assume_complete = true}),
       IsEmpty());
   // OpenShift's system is elsewhere; a cluster that lists its namespaces may have none.
-  EXPECT_THAT(LoadItems({Node("a"), Pod("openshift-dns", "dns", "a"), NoBudgets()}), IsEmpty());
+  EXPECT_THAT(LoadItems({Node("a"), Pod("openshift-dns", "dns", "a"), Pod("shop", "web", "a"),
+                         NoBudgets()}),
+              IsEmpty());
   EXPECT_THAT(LoadItems({Node("a"), Pod("shop", "web", "a"), Object("v1", "Namespace", "shop"),
                          NoBudgets()}),
               IsEmpty());
+}
+
+// A must-gather has the platform's namespaces by default.
+TEST_F(CompletenessTest, OpenShiftWithoutItsUsersIsAWarning) {
+  std::vector<Json> items = {Node("a"),
+                             Pod("openshift-dns", "dns", "a"),
+                             Pod("kube-system", "x", "a"),
+                             Object("v1", "Namespace", "default"),
+                             Object("v1", "Namespace", "openshift-dns"),
+                             NoBudgets()};
+  EXPECT_THAT(LoadItems(items), ElementsAre("NamespacesNotListed"));
+  EXPECT_THAT(Message(), HasSubstr("OpenShift's own"));
+  items.push_back(Object("v1", "Namespace", "shop"));
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+}
+
+TEST_F(CompletenessTest, PodsThatAreAllOnNodesOfAnotherClusterAreRefused) {
+  const std::vector<Json> items = {Node("a"), Pod("shop", "web", "x"),
+                                   Pod("kube-system", "proxy", "y"), NoBudgets()};
+  for (const bool assume_complete : {false, true}) {
+    EXPECT_THAT(LoadItems(items, {.assume_complete = assume_complete}),
+                ElementsAre(HasSubstr("no pod is on a node of the input: 2 pods are on other "
+                                      "nodes (shop/web on x)")));
+  }
 }
 
 TEST_F(CompletenessTest, NoBudgetIsAWarningUnlessAnEmptyListOfThemSaysSo) {
@@ -251,7 +277,9 @@ TEST_F(CompletenessTest, AnObjectThatComesTwiceWithTheSameContentIsOneObject) {
   // A version that changed nothing that a decision reads.
   items.back() = Stamped(Pod("shop", "twice", "b"), "u", "8");
   items.back()["metadata"]["managedFields"] = {{{"manager", "kubelet"}}};
-  EXPECT_THAT(LoadItems(items), IsEmpty());
+  EXPECT_THAT(LoadItems(items), ElementsAre("DumpsOfTwoMoments"));
+  EXPECT_THAT(Message(), HasSubstr("1 object came in two versions with the same content (Pod "
+                                   "shop/twice)"));
   EXPECT_EQ(cluster_->snapshot.placed_pods(), 4u);
   // Without versions nothing tells that it is one.
   for (size_t i = items.size() - 2; i < items.size(); ++i) {
@@ -272,8 +300,8 @@ TEST_F(CompletenessTest, AnObjectWithTwoUidsIsRefusedWhateverItsVersionAndKind) 
         std::vector<Json> items = Whole();
         items.push_back(Stamped(object, "uid-1", "7"));
         items.push_back(Stamped(object, "uid-2", version));
-        const bool is_compared = *version != '\0' || object["kind"] == "Namespace" ||
-                                 object["kind"] == "ReplicaSet";
+        const bool is_compared =
+            *version != '\0' || object["kind"] == "Namespace" || object["kind"] == "ReplicaSet";
         if (!is_compared) {
           EXPECT_THAT(LoadItems(items, {.assume_complete = assume_complete}),
                       ElementsAre(HasSubstr("occurs twice")))
@@ -489,16 +517,16 @@ TEST_F(CompletenessTest, NamespacesThatMostlyHoldNothingAreAWarning) {
     json["metadata"]["creationTimestamp"] = created;
     return json;
   };
-  // One is common, and so is what Kubernetes and clouds make themselves.
-  for (const char* name : {"idle", "kube-public", "kube-node-lease", "default", "gmp-public",
-                           "openshift-infra", "openshift-node"}) {
+  // Two are common, and so is what Kubernetes and clouds make themselves.
+  for (const char* name : {"idle", "next", "kube-public", "kube-node-lease", "default",
+                           "gmp-public", "openshift-infra", "openshift-node"}) {
     items.push_back(name_space(name));
   }
   EXPECT_THAT(LoadItems(items), IsEmpty());
   items.push_back(name_space("db"));
   EXPECT_THAT(LoadItems(items), ElementsAre("NamespacesWithoutObjects"));
-  EXPECT_THAT(Message(), HasSubstr("2 of 3 namespaces hold no pod"));
-  EXPECT_THAT(Message(), HasSubstr("db, idle"));
+  EXPECT_THAT(Message(), HasSubstr("3 of 4 namespaces hold no pod"));
+  EXPECT_THAT(Message(), HasSubstr("db, idle, next"));
   EXPECT_THAT(Command(), HasSubstr(" -A "));
   std::vector<Json> fresh = items;
   fresh.back() = name_space("db", "2026-01-01T23:00:00Z");
@@ -514,6 +542,69 @@ TEST_F(CompletenessTest, NamespacesThatMostlyHoldNothingAreAWarning) {
     items.push_back(holds);
     EXPECT_THAT(LoadItems(items), IsEmpty()) << holds;
     items.pop_back();
+  }
+}
+
+// Monday's dump beside Tuesday's: pods that were replaced are there twice.
+TEST_F(CompletenessTest, PodsBeyondWhatControllersCountAreAWarning) {
+  std::vector<Json> items = Whole();
+  Json web = Object("apps/v1", "ReplicaSet", "web", "shop");
+  web["status"]["replicas"] = 3;
+  items.push_back(web);
+  const Json pod = Owned(Pod("shop", "web", "a"), "apps/v1", "ReplicaSet", "web");
+  AddPods(items, pod, 4);  // One may have come after the ReplicaSets were listed.
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+  AddPods(items, Owned(Pod("shop", "new", "b"), "apps/v1", "ReplicaSet", "web"), 2);
+  EXPECT_THAT(LoadItems(items), ElementsAre("TooManyPods"));
+  EXPECT_THAT(Message(), HasSubstr("3 pods are there beyond the 5 pods that controllers count: "
+                                   "ReplicaSet shop/web has 6 of 3"));
+  // Those that are being deleted are not counted any more.
+  for (size_t i = items.size() - 2; i < items.size(); ++i) {
+    items[i]["metadata"]["deletionTimestamp"] = "2026-01-02T00:00:00Z";
+  }
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+}
+
+// `kubectl get pods --field-selector status.phase=Running`.
+TEST_F(CompletenessTest, PodsThatWaitAndAreNotThereAreMissing) {
+  std::vector<Json> items = Whole();
+  Json web = Object("apps/v1", "ReplicaSet", "web", "shop");
+  web["status"] = {{"replicas", 12}, {"readyReplicas", 2}};
+  items.push_back(web);
+  AddPods(items, Owned(Pod("shop", "web", "a"), "apps/v1", "ReplicaSet", "web"), 2);
+  EXPECT_THAT(LoadItems(items), ElementsAre("PodsMissing"));
+  EXPECT_THAT(Message(), HasSubstr("ReplicaSet shop/web has 2 of 12"));
+}
+
+TEST_F(CompletenessTest, ClaimsThatWaitForAClassThatIsNotThereAreAWarning) {
+  std::vector<Json> items = Whole();
+  Json claim = Object("v1", "PersistentVolumeClaim", "data", "shop");
+  claim["spec"]["storageClassName"] = "";
+  claim["status"]["phase"] = "Pending";
+  items.push_back(claim);
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+  items.back()["spec"]["storageClassName"] = "fast";
+  EXPECT_THAT(LoadItems(items), ElementsAre("NoStorageClasses"));
+  EXPECT_THAT(Message(), HasSubstr("1 claim waits for a volume of a StorageClass (shop/data)"));
+  Json other = Object("storage.k8s.io/v1", "StorageClass", "fast");
+  other["provisioner"] = "p";
+  items.push_back(other);
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+}
+
+TEST_F(CompletenessTest, NodesThatRunNoDaemonSetMayBeEmpty) {
+  for (const auto& [key, value] : {std::pair{"kubernetes.io/os", "windows"},
+                                   std::pair{"eks.amazonaws.com/compute-type", "auto"},
+                                   std::pair{"type", "virtual-kubelet"}}) {
+    std::vector<Json> items = Whole();
+    items.push_back(Node("empty"));
+    EXPECT_THAT(LoadItems(items), ElementsAre("NodesWithoutPods"));
+    items.back()["metadata"]["labels"][key] = value;
+    EXPECT_THAT(LoadItems(items), IsEmpty()) << key;
+    // All of them: no pods of kube-system are missed.
+    Json only = Node("only");
+    only["metadata"]["labels"][key] = value;
+    EXPECT_THAT(LoadItems({only, Pod("shop", "web", "only"), NoBudgets()}), IsEmpty()) << key;
   }
 }
 

@@ -674,7 +674,10 @@ class InputTest(EbbTest):
         self.assertEqual(err.count("ebb: warning: "), 2)
         self.assertIn("--strict, and 2 warnings", err)
         self.assertEqual(self.ebb("plan", dump, "--assume-complete")[1], "")
-        self.ebb("plan", dump, "--strict", "--assume-complete", code=2)
+        # Nothing that may be missing is an error then; what is wrong still is.
+        self.ebb("plan", dump, "--strict", "--assume-complete")
+        self.ebb("plan", dump, "--strict", "--assume-complete", "--scheduler-config-file=s.yaml",
+                 code=1)
         # Filters read no budgets.
         err = self.ebb("filter", dump, "--pod", "default/p")[1]
         self.assertIn("namespace default", err)

@@ -86,6 +86,19 @@ TEST_F(ReadInputTest, AFileIsReadByWhatItHoldsNotByItsName) {
   EXPECT_THAT(lines_, ElementsAre("Node name=[n]"));
 }
 
+TEST_F(ReadInputTest, ATarArchiveIsNamedAsSuch) {
+  std::string tar = "must-gather/nodes.json";
+  tar.resize(257);
+  tar +=
+      "ustar\0"
+      "00";
+  tar.resize(512);
+  for (const std::string& bytes : {tar, Gzip(tar)}) {
+    EXPECT_EQ(Read(Put("mg.tar", bytes)),
+              "DIR/mg.tar: is a tar archive; unpack it and pass its folder");
+  }
+}
+
 TEST_F(ReadInputTest, FilesThatEndWithTheirPageAreReadToTheLastByte) {
   const size_t page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
   for (const size_t size : {page - 1, page, page + 1, 2 * page}) {
