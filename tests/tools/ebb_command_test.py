@@ -1745,6 +1745,23 @@ class ContradictionTest(EbbTest):
         err = self.ebb("plan", dump, "--state", self.path("s.db"), "--events", events, code=1)[1]
         self.assertIn("line 2: unreadyNodes occurs twice in one map", err)
 
+    def test_a_list_of_budgets_of_another_group_does_not_pass_for_none(self):
+        dump = self.dump(SMALL)
+        budgets = self.write("pdb.json", json.dumps(
+            {"kind": "PodDisruptionBudgetList", "apiVersion": "v1", "metadata": {}, "items": []}))
+        out, err = self.ebb("plan", dump, budgets, code=1)[:2]
+        self.assertEqual(out, "")
+        self.assertIn("PodDisruptionBudget of policy is", err)
+
+    def test_a_custom_resource_with_items_adds_no_node(self):
+        dump = self.dump(SMALL)
+        for items in ([node("forged")], ["10.0.0.1"]):
+            resource = self.write("cr.json", json.dumps(
+                {"apiVersion": "evil.io/v1", "kind": "AllowList", "metadata": {"name": "x"},
+                 "items": items}))
+            self.assertEqual(self.ebb("plan", dump, resource, "-o", "name")[0],
+                             self.ebb("plan", dump, "-o", "name")[0])
+
     def test_a_pod_of_two_budgets_is_told_and_explained(self):
         labelled = pod("p", "a")
         labelled["metadata"]["labels"] = {"app": "p"}
