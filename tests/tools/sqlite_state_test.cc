@@ -215,6 +215,33 @@ TEST_F(SqliteStateTest, Version2IsReadAndBecomesTodaysWhenItIsSaved) {
   EXPECT_EQ(Open()->Rounds()->size(), 3u);
 }
 
+// Its counters had no digest.
+TEST_F(SqliteStateTest, Version3IsReadAndBecomesTodaysWhenItIsSaved) {
+  const std::vector<StoredCounter> counters = {{"total", "label", -1, 2}};
+  for (const bool clock_alone : {false, true}) {
+    Remove();
+    ASSERT_TRUE(Open()->Save(Everything(), {.round = 7}, counters).ok());
+    sqlite3* db = nullptr;
+    sqlite3_open(path_.c_str(), &db);
+    ASSERT_EQ(sqlite3_exec(db,
+                           "DELETE FROM state WHERE key = 'counters_digest'; "
+                           "PRAGMA user_version = 3",
+                           nullptr, nullptr, nullptr),
+              SQLITE_OK);
+    sqlite3_close(db);
+    const std::string before = Bytes();
+    const auto store = Open();
+    ExpectEqual(*store->Load().value(), Everything());
+    EXPECT_EQ(store->LoadCounters().value(), counters);
+    EXPECT_EQ(Bytes(), before);
+    const absl::Status saved = clock_alone ? store->SaveState(Everything())
+                                           : store->Save(Everything(), {.round = 7}, counters);
+    ASSERT_TRUE(saved.ok()) << saved;
+    ExpectEqual(*Open()->Load().value(), Everything());
+    EXPECT_EQ(Open()->LoadCounters().value(), counters);
+  }
+}
+
 TEST_F(SqliteStateTest, RecordOfVersion2IsGoneOnWith) {
   MakeVersion2();
   const ScaleDownState state = *Open({.read_only = true})->Load().value();
