@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "snapshot/text.h"
 
@@ -18,10 +19,18 @@ constexpr uint64_t kSpreadMatchesMax = kMatchesMax;
 // 9,000 pod shapes of the others away, have 2.7 million matches of each kind.
 constexpr uint64_t kAffinityMatchesMax = 4 * kMatchesMax;
 constexpr uint64_t kNamesMax = 4 * kMatchesMax;
+// Each table of an affinity holds the matchers of all its terms, since all are asked of one pod.
+constexpr uint64_t kAffinityMatchersMax = kMatchesMax / 4;
+// (topology key, node) pairs: 15,000 nodes and 1,100 keys.
+constexpr uint64_t kDomainEntriesMax = 16 * kMatchesMax;
 
 constexpr std::string_view kTooBroad =
     "selects too much: the selectors of all pods together select more kinds of pods than are "
     "followed, and this is one of the broadest";
+constexpr std::string_view kTooManyKeys =
+    "has one topologyKey too many: all pods together ask for more of them than are followed";
+constexpr std::string_view kTooManyTerms =
+    "has too many terms: those of all pods together are more than are followed";
 
 void Append(std::string& key, uint64_t value) {
   key.append(reinterpret_cast<const char*>(&value), sizeof(value));
@@ -59,6 +68,12 @@ void SortUnique(std::vector<TextId>& ids) {
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
 }
 
+std::string MatcherKey(const PodMatcher& matcher) {
+  std::string key;
+  AppendMatcher(key, matcher);
+  return key;
+}
+
 bool MatchesAll(const std::vector<PodMatcher>& matchers, const PodShape& shape) {
   return std::all_of(matchers.begin(), matchers.end(),
                      [&](const PodMatcher& matcher) { return matcher.Matches(shape); });
@@ -68,12 +83,18 @@ bool MatchesAll(const std::vector<PodMatcher>& matchers, const PodShape& shape) 
 
 void TopologyTables::Connect(const std::vector<PendingTopology>& pending) {
   IndexNamespaces();
+  FindNodeLabels();
   for (size_t s = 0; s < pending.size(); ++s) {
     if (!pending[s].empty()) AskFor(catalog_.shapes_[s], pending[s]);
   }
   ShapeMatches matches(catalog_.shapes_);
+  if (beyond_keys_) {
+    std::vector<bool> beyond;
+    for (const CounterTable& table : catalog_.tables_) beyond.push_back(table.key == *beyond_keys_);
+    LeaveOut(beyond, kTooManyKeys, matches);
+  }
   if (const std::vector<bool> too_broad = TablesTooBroad(matches); !too_broad.empty()) {
-    LeaveOut(too_broad, matches);
+    LeaveOut(too_broad, kTooBroad, matches);
   }
   for (uint32_t t = 0; t < catalog_.tables_.size(); ++t) {
     matches.ForEach(catalog_.tables_[t].matchers,
@@ -111,10 +132,11 @@ std::vector<bool> TopologyTables::TablesTooBroad(ShapeMatches& matches) const {
   return too_broad;
 }
 
-void TopologyTables::LeaveOut(const std::vector<bool>& tables, ShapeMatches& matches) {
-  const auto keep = [](PodShape& shape, std::string_view field) {
+void TopologyTables::LeaveOut(const std::vector<bool>& tables, std::string_view why,
+                              ShapeMatches& matches) {
+  const auto keep = [&](PodShape& shape, std::string_view field) {
     if (!shape.not_understood.empty()) return;
-    shape.not_understood = absl::StrCat(Absl(field), " ", Absl(kTooBroad));
+    shape.not_understood = absl::StrCat(Absl(field), " ", Absl(why));
   };
   const auto is_out = [&](const auto& term) { return tables[Index(term.table)]; };
   for (PodShape& shape : catalog_.shapes_) {
@@ -172,24 +194,19 @@ std::vector<TextId> TopologyTables::Matching(const Selector& selector,
   return names;
 }
 
-void TopologyTables::AskFor(PodShape& shape, const PendingTopology& pending) {
-  for (const PendingSpread& spread : pending.spread) AddSpread(shape, pending, spread);
+void TopologyTables::FindNodeLabels() {
+  on_nodes_.resize(catalog_.symbols().size());
+  for (const NodeInfo& node : catalog_.nodes_) {
+    for (const Label& label : node.labels) on_nodes_[Index(label.key)] = true;
+  }
+}
 
-  std::vector<PodMatcher> all;
-  for (const PendingAffinityTerm& term : pending.affinity) {
-    all.push_back(Matcher(shape, term, NamespacesOf::kListed));
+void TopologyTables::AskFor(PodShape& shape, const PendingTopology& pending) {
+  if (!pending.spread.empty()) {
+    const RequiredKeys required = KeysOf(pending.spread);
+    for (const PendingSpread& spread : pending.spread) AddSpread(shape, required, spread);
   }
-  shape.matches_own_affinity = MatchesAll(all, shape);
-  // All terms ask for the same pods: those of one key share a table.
-  absl::flat_hash_map<TopologyKeyId, TableId> table_of;
-  for (const PendingAffinityTerm& term : pending.affinity) {
-    const TopologyKeyId key = InternKey(term.topology_key);
-    const auto [it, is_new] = table_of.try_emplace(key);
-    if (is_new) {
-      it->second = InternTable({.kind = TableKind::kMatching, .key = key, .matchers = all});
-    }
-    shape.affinity.push_back({it->second, key});
-  }
+  AddAffinity(shape, pending.affinity);
   for (const PendingAffinityTerm& term : pending.anti_affinity) {
     const TopologyKeyId key = InternKey(term.topology_key);
     const TableId matching =
@@ -204,7 +221,40 @@ void TopologyTables::AskFor(PodShape& shape, const PendingTopology& pending) {
   }
 }
 
-void TopologyTables::AddSpread(PodShape& shape, const PendingTopology& pending,
+void TopologyTables::AddAffinity(PodShape& shape, const std::vector<PendingAffinityTerm>& terms) {
+  // Each once.
+  std::vector<PodMatcher> all;
+  absl::flat_hash_set<std::string> known;
+  for (const PendingAffinityTerm& term : terms) {
+    PodMatcher matcher = Matcher(shape, term, NamespacesOf::kListed);
+    if (terms.size() == 1 || known.insert(MatcherKey(matcher)).second) {
+      all.push_back(std::move(matcher));
+    }
+  }
+  shape.matches_own_affinity = MatchesAll(all, shape);
+  std::vector<TopologyKeyId> keys;
+  for (const PendingAffinityTerm& term : terms) keys.push_back(InternKey(term.topology_key));
+  const uint64_t matchers =
+      all.size() * absl::flat_hash_set<TopologyKeyId>(keys.begin(), keys.end()).size();
+  if (matchers > kAffinityMatchersMax - affinity_matchers_) {
+    if (shape.not_understood.empty()) {
+      shape.not_understood = absl::StrCat("spec.affinity.podAffinity ", Absl(kTooManyTerms));
+    }
+    return;
+  }
+  affinity_matchers_ += matchers;
+  // All terms ask for the same pods: those of one key share a table.
+  absl::flat_hash_map<TopologyKeyId, TableId> table_of;
+  for (const TopologyKeyId key : keys) {
+    const auto [it, is_new] = table_of.try_emplace(key);
+    if (is_new) {
+      it->second = InternTable({.kind = TableKind::kMatching, .key = key, .matchers = all});
+    }
+    shape.affinity.push_back({it->second, key});
+  }
+}
+
+void TopologyTables::AddSpread(PodShape& shape, const RequiredKeys& required,
                                const PendingSpread& spread) {
   const TopologyKeyId key = InternKey(spread.topology_key);
   PodMatcher matcher{
@@ -215,7 +265,7 @@ void TopologyTables::AddSpread(PodShape& shape, const PendingTopology& pending,
   const TableId table = InternTable({.kind = TableKind::kSpread,
                                      .key = key,
                                      .matchers = {std::move(matcher)},
-                                     .registry = InternRegistry(shape, pending, spread)});
+                                     .registry = InternRegistry(shape, required, spread)});
   shape.spread.push_back({.table = table,
                           .key = key,
                           .max_skew = spread.max_skew,
@@ -256,74 +306,123 @@ PodMatcher TopologyTables::Matcher(const PodShape& owner, const PendingAffinityT
   return matcher;
 }
 
+bool TopologyTables::IsOnNodes(TextId label) const {
+  return Index(label) < on_nodes_.size() && on_nodes_[Index(label)];
+}
+
+// Labels that no node has are one key, and so are those that are too many.
 TopologyKeyId TopologyTables::InternKey(TextId label) {
-  const TopologyKeyId id{static_cast<uint32_t>(catalog_.topology_keys_.size())};
-  const auto [it, added] = keys_.try_emplace(label, id);
+  const auto [it, added] = keys_.try_emplace(label);
   if (!added) return it->second;
+  if (!IsOnNodes(label)) {
+    if (!absent_keys_) absent_keys_ = AddKey(label, {});
+    return it->second = *absent_keys_;
+  }
+  domain_entries_ += catalog_.nodes();
+  if (domain_entries_ > kDomainEntriesMax) {
+    if (!beyond_keys_) beyond_keys_ = AddKey(label, {});
+    return it->second = *beyond_keys_;
+  }
+  return it->second = AddKey(label, catalog_.nodes_);
+}
+
+// `nodes`: all or none of the catalog's.
+TopologyKeyId TopologyTables::AddKey(TextId label, std::span<const NodeInfo> nodes) {
+  const TopologyKeyId id{static_cast<uint32_t>(catalog_.topology_keys_.size())};
   TopologyKey key{.label = label, .domain_of = {}, .domains = {}, .values = {}};
-  key.domain_of.reserve(catalog_.nodes());
-  for (const NodeInfo& node : catalog_.nodes_) {
-    const std::optional<TextId> value = FindLabel(node.labels, label);
-    if (!value) {
-      key.domain_of.push_back(kNoDomain);
-      continue;
-    }
+  key.domain_of.resize(catalog_.nodes(), kNoDomain);
+  NodeSet having(catalog_.nodes());
+  for (uint32_t n = 0; n < nodes.size(); ++n) {
+    const std::optional<TextId> value = FindLabel(nodes[n].labels, label);
+    if (!value) continue;
     const DomainId next{static_cast<uint32_t>(key.values.size())};
     const auto [domain, is_new] = key.domains.try_emplace(*value, next);
     if (is_new) key.values.push_back(*value);
-    key.domain_of.push_back(domain->second);
+    key.domain_of[n] = domain->second;
+    having.Insert(NodeId{n});
   }
   catalog_.topology_keys_.push_back(std::move(key));
+  having_.push_back(std::move(having));
   return id;
 }
 
-RegistryId TopologyTables::InternRegistry(const PodShape& shape, const PendingTopology& pending,
+TopologyTables::RequiredKeys TopologyTables::KeysOf(const std::vector<PendingSpread>& spread) {
+  std::vector<TopologyKeyId> keys;
+  keys.reserve(spread.size());
+  for (const PendingSpread& each : spread) keys.push_back(InternKey(each.topology_key));
+  std::sort(keys.begin(), keys.end());
+  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+
+  // A key that rules out no node that those before it left is not listed.  Each of n that are
+  // was on all nodes that the later ones rule out: nodes have n * n / 2 labels for them.
+  RequiredKeys required{.id = 0, .keys = {}, .nodes = NodeSet(catalog_.nodes())};
+  for (uint32_t n = 0; n < catalog_.nodes(); ++n) required.nodes.Insert(NodeId{n});
+  const std::span<uint64_t> left = required.nodes.words();
+  for (const TopologyKeyId key : keys) {
+    const std::span<const uint64_t> having = std::as_const(having_[Index(key)]).words();
+    bool rules_out = false;
+    for (size_t w = 0; w < left.size(); ++w) {
+      rules_out |= (left[w] & ~having[w]) != 0;
+      left[w] &= having[w];
+    }
+    if (rules_out) required.keys.push_back(key);
+  }
+  std::string list;
+  AppendIds(list, required.keys);
+  const auto next = static_cast<uint32_t>(required_keys_.size());
+  required.id = required_keys_.try_emplace(std::move(list), next).first->second;
+  return required;
+}
+
+RegistryId TopologyTables::InternRegistry(const PodShape& shape, const RequiredKeys& required,
                                           const PendingSpread& spread) {
   const Constraints& constraints = catalog_.constraints(shape.constraints);
-  DomainRegistry registry{.key = InternKey(spread.topology_key),
-                          .eligible = NodeSet(catalog_.nodes()),
-                          .ghost_excluded = false,
-                          .required_keys = {},
-                          .honor_affinity = spread.honor_affinity,
-                          .honor_taints = spread.honor_taints,
-                          .constraints = shape.constraints};
-  for (const PendingSpread& each : pending.spread) {
-    registry.required_keys.push_back(InternKey(each.topology_key));
-  }
-  std::sort(registry.required_keys.begin(), registry.required_keys.end());
   const bool has_affinity = constraints.has_node_affinity || !constraints.node_selector.empty();
-
-  std::string key;
-  Append(key, Index(registry.key));
-  AppendIds(key, registry.required_keys);
-  Append(key, registry.honor_affinity && has_affinity);
-  Append(key, registry.honor_taints);
+  std::string nodes;
+  Append(nodes, required.id);
+  Append(nodes, spread.honor_affinity && has_affinity);
+  Append(nodes, spread.honor_taints);
   // Whoever looks at neither shares a registry with everybody who does not.
-  const bool looks = (registry.honor_affinity && has_affinity) || registry.honor_taints;
-  Append(key, looks ? Index(shape.constraints) + 1 : 0);
+  const bool looks = (spread.honor_affinity && has_affinity) || spread.honor_taints;
+  Append(nodes, looks ? Index(shape.constraints) + 1 : 0);
+
+  const TopologyKeyId topology_key = InternKey(spread.topology_key);
+  std::string key = nodes;
+  Append(key, Index(topology_key));
   const RegistryId id{static_cast<uint32_t>(catalog_.registries_.size())};
   const auto [it, added] = registries_.try_emplace(std::move(key), id);
   if (!added) return it->second;
 
+  // Whatever its key, a registry with the same policies has the same nodes.
+  if (const auto [like, first] = registry_of_nodes_.try_emplace(std::move(nodes), id); !first) {
+    DomainRegistry registry = catalog_.registries_[Index(like->second)];
+    registry.key = topology_key;
+    catalog_.registries_.push_back(std::move(registry));
+    return id;
+  }
+  DomainRegistry registry{.key = topology_key,
+                          .eligible = NodeSet(catalog_.nodes()),
+                          .ghost_excluded = false,
+                          .required_keys = required.keys,
+                          .honor_affinity = spread.honor_affinity,
+                          .honor_taints = spread.honor_taints,
+                          .constraints = shape.constraints};
   if (registry.honor_taints) {
     Symbols& symbols = *catalog_.symbols_;
     const Taint being_deleted{symbols.Intern(kToBeDeleted), symbols.Intern(""),
                               symbols.Intern("NoSchedule"), TaintEffect::kNoSchedule};
     registry.ghost_excluded = !Tolerates(constraints, being_deleted);
   }
-  for (uint32_t n = 0; n < catalog_.nodes(); ++n) {
-    if (IsEligible(registry, NodeId{n})) registry.eligible.Insert(NodeId{n});
-  }
+  required.nodes.ForEach([&](NodeId node) {
+    if (PassesPolicies(registry, node)) registry.eligible.Insert(node);
+  });
   catalog_.registries_.push_back(std::move(registry));
   return id;
 }
 
-bool TopologyTables::IsEligible(const DomainRegistry& registry, NodeId node) const {
+bool TopologyTables::PassesPolicies(const DomainRegistry& registry, NodeId node) const {
   const NodeInfo& info = catalog_.node(node);
   const Constraints& constraints = catalog_.constraints(registry.constraints);
-  for (const TopologyKeyId key : registry.required_keys) {
-    if (catalog_.DomainOf(key, node) == kNoDomain) return false;
-  }
   if (registry.honor_affinity &&
       !MatchesNodeAffinity(constraints, info.name, info.labels, catalog_.symbols())) {
     return false;

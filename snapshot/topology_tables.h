@@ -9,12 +9,19 @@
 //          be tables x shapes where selectors ask for what all pods have, or lack; up to
 //          limits.  Beyond them the broadest tables are left out: they count nobody, and
 //          whoever asks for one or may be repelled through it is not understood.
+//          Labels that no node has are one key, whatever their number.  Of those that nodes
+//          have there may be keys x nodes entries, up to a limit; tables of keys beyond it are
+//          left out in the same way.
 // Threads: none.
 
 #ifndef EBB_SNAPSHOT_TOPOLOGY_TABLES_H_
 #define EBB_SNAPSHOT_TOPOLOGY_TABLES_H_
 
+#include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -39,23 +46,45 @@ class TopologyTables {
                 // labels.
   };
 
+  // What all spread constraints of a pod together ask of a node's labels.
+  struct RequiredKeys {
+    uint32_t id;  // Equal where the keys are.
+    // Sorted; only as many as `nodes` takes.
+    std::vector<TopologyKeyId> keys;
+    NodeSet nodes;  // Those that have all of them.
+  };
+
+  void FindNodeLabels();
   void AskFor(PodShape& shape, const PendingTopology& pending);
+  void AddAffinity(PodShape& shape, const std::vector<PendingAffinityTerm>& terms);
   void IndexNamespaces();
   PodMatcher Matcher(const PodShape& owner, const PendingAffinityTerm& term, NamespacesOf which);
   [[nodiscard]] std::vector<bool> TablesTooBroad(ShapeMatches& matches) const;
-  void LeaveOut(const std::vector<bool>& tables, ShapeMatches& matches);
+  void LeaveOut(const std::vector<bool>& tables, std::string_view why, ShapeMatches& matches);
+  [[nodiscard]] bool IsOnNodes(TextId label) const;
   TopologyKeyId InternKey(TextId label);
-  RegistryId InternRegistry(const PodShape& shape, const PendingTopology& pending,
+  TopologyKeyId AddKey(TextId label, std::span<const NodeInfo> nodes);
+  RequiredKeys KeysOf(const std::vector<PendingSpread>& spread);
+  RegistryId InternRegistry(const PodShape& shape, const RequiredKeys& required,
                             const PendingSpread& spread);
   TableId InternTable(CounterTable table);
   void ConnectMatch(TableId id, PodShapeId shape);
-  void AddSpread(PodShape& shape, const PendingTopology& pending, const PendingSpread& spread);
-  [[nodiscard]] bool IsEligible(const DomainRegistry& registry, NodeId node) const;
+  void AddSpread(PodShape& shape, const RequiredKeys& required, const PendingSpread& spread);
+  [[nodiscard]] bool PassesPolicies(const DomainRegistry& registry, NodeId node) const;
 
   Catalog& catalog_;
   absl::flat_hash_map<std::string, TableId> tables_;
   absl::flat_hash_map<std::string, RegistryId> registries_;
+  absl::flat_hash_map<std::string, RegistryId> registry_of_nodes_;  // The first, of any key.
+  absl::flat_hash_map<std::string, uint32_t> required_keys_;        // RequiredKeys::id.
+
   absl::flat_hash_map<TextId, TopologyKeyId> keys_;
+  std::vector<bool> on_nodes_;                // By TextId: whether a node has such a label.
+  std::vector<NodeSet> having_;               // By TopologyKeyId.
+  std::optional<TopologyKeyId> absent_keys_;  // Labels that no node has.
+  std::optional<TopologyKeyId> beyond_keys_;  // Labels that are too many.
+  uint64_t domain_entries_ = 0;
+  uint64_t affinity_matchers_ = 0;
 
   // Namespaces that exist, and those of all shapes; with their labels.
   struct Namespaces {

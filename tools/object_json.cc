@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "snapshot/matching.h"
 #include "snapshot/text.h"
@@ -168,6 +169,28 @@ Text GroupOf(Text api_version) {
   return slash == Text::npos ? Text() : api_version.substr(0, slash);
 }
 
+// Of entries with one name, only the last stays, as in a map of Go's.  Always true.
+// Cost: a comparison each where the names ascend, as all writers of Kubernetes put them.
+template <typename Entry>
+bool KeepLast(std::vector<Entry>& entries, Text Entry::* name) {
+  const auto falls = [name](const Entry& a, const Entry& b) { return a.*name >= b.*name; };
+  if (std::adjacent_find(entries.begin(), entries.end(), falls) == entries.end()) return true;
+  constexpr size_t kFew = 32;
+  absl::flat_hash_set<std::string_view> seen;
+  size_t kept = entries.size();
+  for (size_t i = entries.size(); i-- > 0;) {
+    const Text key = entries[i].*name;
+    const bool again =
+        entries.size() > kFew
+            ? !seen.insert(std::string_view(key.data(), key.size())).second
+            : std::any_of(entries.begin() + static_cast<ptrdiff_t>(kept), entries.end(),
+                          [&](const Entry& later) { return later.*name == key; });
+    if (!again && --kept != i) entries[kept] = entries[i];
+  }
+  entries.erase(entries.begin(), entries.begin() + static_cast<ptrdiff_t>(kept));
+  return true;
+}
+
 // Empties a vector but keeps its memory.
 template <typename T>
 std::vector<T> Emptied(std::vector<T>& vector) {
@@ -238,6 +261,7 @@ void Renew(objects::Pod& pod) {
 class ObjectReader::Impl {
  public:
   void Read(std::string_view json, const ObjectPlace& place, ObjectBatch& batch);
+  static std::string KindProblem(Text api_version, Text kind);
   Text last_name() const { return meta_ != nullptr ? meta_->name : Text(); }
 
  private:
@@ -256,7 +280,7 @@ class ObjectReader::Impl {
 
   // --- which object it is
   bool FindKind(Text& api_version, Text& kind);
-  const Kind* RuleFor(Text api_version, Text kind) const;
+  static const Kind* RuleFor(Text api_version, Text kind);
   void RememberStart(std::string_view json, Text api_version, Text kind, const Kind* rule);
   void FieldError(Text kind, const ObjectPlace& place);
   void StatusError(const ObjectPlace& place);
@@ -267,7 +291,10 @@ class ObjectReader::Impl {
 
   // Whether an object that is not read says twice what it is.
   bool SaysItOnce();
-  bool IsOddKind(Text api_version, Text kind);
+  bool IsOddKind(Text api_version, Text kind) {
+    std::string problem = KindProblem(api_version, kind);
+    return !problem.empty() && !fields_.FailAt(".kind", std::move(problem));
+  }
   // Calls field(key, value) for each member of the whole object.  What every object has it
   // has once: of two, readers take this one or that.
   template <typename Field>
@@ -455,7 +482,7 @@ void ObjectReader::Impl::Read(std::string_view json, const ObjectPlace& place, O
       if (own && (!SaysItOnce() || IsOddKind(api_version, kind))) {
         return FieldError(Printable(kind), place);
       }
-      const bool list = own && !place.no_list && kind.ends_with("List");
+      const bool list = own && !place.no_list && kind.ends_with("List") && !IsForeign(api_version);
       return list ? batch.AddList() : batch.AddIgnored(kind);
     }
     if (own) RememberStart(json, api_version, kind, rule);
@@ -515,26 +542,36 @@ bool ObjectReader::Impl::SaysItOnce() {
 }
 
 // A budget that is passed over because of its spelling protects nothing.  So a kind of ours
-// that is spelled in another case, or of a group of Kubernetes' own that has none such, is
-// not taken for one of those that are ignored.  Custom resources may be called as ours:
-// their groups have a dot.
-bool ObjectReader::Impl::IsOddKind(Text api_version, Text kind) {
+// that is spelled in another case or in the plural, or of a group of Kubernetes' own that has
+// none such, is not taken for one of those that are ignored; nor is a kind of theirs that is
+// no word.  Custom resources may be called as ours: their groups have a dot.
+std::string ObjectReader::Impl::KindProblem(Text api_version, Text kind) {
+  if (RuleFor(api_version, kind) != nullptr) return {};
   const Text group = GroupOf(api_version);
+  const auto equal = [](Text a, Text b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) {
+      return std::tolower(x) == std::tolower(y);
+    });
+  };
+  const Text singular = kind.ends_with('s') ? kind.substr(0, kind.size() - 1) : kind;
   const Kind* meant = nullptr;
-  bool ours = group.find('.') == Text::npos;
+  // Of a list, the apiVersion is as the text has it: with escapes, it may be any.
+  bool ours = group.find('.') == Text::npos || group.find('\\') != Text::npos;
   for (const Kind& rule : kKinds) {
     if (rule.group == group) ours = true;
-    const bool same = std::equal(
-        rule.kind.begin(), rule.kind.end(), kind.begin(), kind.end(),
-        [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); });
+    const bool same = equal(rule.kind, kind) || equal(rule.kind, singular);
     if (same && (meant == nullptr || rule.group == group)) meant = &rule;
   }
-  if (!ours || meant == nullptr) return false;
-  fields_.FailAt(".kind",
-                 absl::StrCat("\"", Printable(kind), "\" of apiVersion \"", Printable(api_version),
-                              "\" is not one of Kubernetes; ", Absl(meant->kind), " of ",
-                              meant->group.empty() ? "v1" : Absl(meant->group), " is"));
-  return true;
+  const bool word = std::all_of(kind.begin(), kind.end(),
+                                [](unsigned char c) { return c < 0x80 && std::isalnum(c) != 0; });
+  if (!ours || (meant == nullptr && word)) return {};
+  std::string problem = absl::StrCat("\"", Printable(kind), "\" of apiVersion \"",
+                                     Printable(api_version), "\" is not one of Kubernetes");
+  if (meant != nullptr) {
+    absl::StrAppend(&problem, "; ", Absl(meant->kind), " of ",
+                    meant->group.empty() ? "v1" : Absl(meant->group), " is");
+  }
+  return problem;
 }
 
 // Objects of a dump mostly start as the one before them: {"apiVersion":"v1","kind":"Pod".
@@ -552,7 +589,7 @@ void ObjectReader::Impl::RememberStart(std::string_view json, Text api_version, 
   start_rule_ = rule;
 }
 
-const ObjectReader::Impl::Kind* ObjectReader::Impl::RuleFor(Text api_version, Text kind) const {
+const ObjectReader::Impl::Kind* ObjectReader::Impl::RuleFor(Text api_version, Text kind) {
   for (const Kind& rule : kKinds) {
     // Other groups have a Job and a Node too; those are none of ours.
     if (rule.kind == kind && (api_version.empty() || rule.group == GroupOf(api_version))) {
@@ -648,7 +685,7 @@ bool ObjectReader::Impl::StringMap(Value& value, KeyValues& map) {
   map.clear();
   return fields_.Members(value, [&](Text key, Value& text) {
     return fields_.String(text, map.emplace_back(objects::KeyValue{key, {}}).value);
-  });
+  }) && KeepLast(map, &objects::KeyValue::key);
 }
 
 bool ObjectReader::Impl::Annotations(Value& value, KeyValues& map) {
@@ -657,7 +694,7 @@ bool ObjectReader::Impl::Annotations(Value& value, KeyValues& map) {
     // The whole object once more, as text; nothing reads it.
     if (key == "kubectl.kubernetes.io/last-applied-configuration") return true;
     return fields_.String(text, map.emplace_back(objects::KeyValue{key, {}}).value);
-  });
+  }) && KeepLast(map, &objects::KeyValue::key);
 }
 
 bool ObjectReader::Impl::Resources(Value& value, ResourceList& list) {
@@ -667,7 +704,7 @@ bool ObjectReader::Impl::Resources(Value& value, ResourceList& list) {
     const bool ok = fields_.Amount(amount, UnitOfResource(name), exact);
     list.push_back({name, exact.amount, exact.excess});
     return ok;
-  });
+  }) && KeepLast(list, &ResourceList::value_type::name);
 }
 
 bool ObjectReader::Impl::Owner(Value& value, objects::OwnerReference& owner) {
@@ -1522,6 +1559,17 @@ ObjectReader::~ObjectReader() = default;
 
 void ObjectReader::Read(std::string_view json, const ObjectPlace& place, ObjectBatch& batch) {
   impl_->Read(json, place, batch);
+}
+
+std::string ObjectReader::KindProblem(std::string_view api_version, std::string_view kind) {
+  return Impl::KindProblem(api_version, kind);
+}
+
+bool ObjectReader::IsForeign(std::string_view api_version) {
+  const std::string_view group = GroupOf(api_version);
+  // A backslash: the text was not unescaped, and tells nothing.
+  return group.find('.') != group.npos && group.find('\\') == group.npos &&
+         !group.ends_with(".k8s.io");
 }
 
 std::string_view ObjectReader::last_name() const { return impl_->last_name(); }

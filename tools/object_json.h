@@ -49,6 +49,15 @@ class ObjectReader {
   // none (if neither it nor `place` names one), a list, wrong.
   void Read(std::string_view json, const ObjectPlace& place, ObjectBatch& batch);
 
+  // Why a kind may be neither read nor passed over: it is one that is read, in another
+  // spelling or under another group of Kubernetes' own, or no name of a kind at all.
+  // Empty if nothing is wrong with it.
+  static std::string KindProblem(std::string_view api_version, std::string_view kind);
+
+  // Whether the group is of custom resources: it has a dot and is not Kubernetes' own
+  // (*.k8s.io).  Whatever their kinds and fields are called, they are no lists.
+  static bool IsForeign(std::string_view api_version);
+
   // metadata.name of the object read last; valid until the next Read().
   std::string_view last_name() const;
 

@@ -109,7 +109,8 @@ class DocumentReader {
                                   " occurs twice in one object"));
       }
       seen |= part;
-      if (key == "items" && is_array) {
+      if (key == "items" && is_array &&
+          !ObjectReader::IsForeign(api_version.empty() ? VersionIn(start) : api_version)) {
         shell = true;
         return List("items", api_version, ItemKind(kind));
       }
@@ -123,13 +124,13 @@ class DocumentReader {
       if (*value == '{' && key == "metadata") {
         metadata.emplace_back(value, static_cast<size_t>(p_ - value));
       }
-      if (key == "items") (*value == 'n' ? null_items : odd_items) = true;
+      if (key == "items" && *value != '[') (*value == 'n' ? null_items : odd_items) = true;
       if (*value == '"' && key == "kind") kind = Unquoted(value, p_);
       if (*value == '"' && key == "apiVersion") api_version = Unquoted(value, p_);
       return absl::OkStatus();
     });
     if (!members.ok()) return members;
-    if (kind.ends_with("List")) {
+    if (kind.ends_with("List") && !ObjectReader::IsForeign(api_version)) {
       if (odd_items) return Error(absl::StrCat(Printable(kind), ": items: is not an array"));
       shell |= null_items;  // An empty list of Go's is null.
     }
@@ -144,8 +145,28 @@ class DocumentReader {
     return Object(span, place);
   }
 
+  // The apiVersion of the object at `object`, where it may stand behind long items: they
+  // are looked at twice then.  What is no JSON is for the caller to find.
+  std::string_view VersionIn(const char* object) {
+    const char* const at = p_;
+    std::string_view version;
+    p_ = object;
+    Members([&](std::string_view key) {
+      const char* const value = p_;
+      absl::Status skipped = Skip();
+      if (skipped.ok() && *value == '"' && key == "apiVersion") version = Unquoted(value, p_);
+      return skipped;
+    }).IgnoreError();
+    p_ = at;
+    return version;
+  }
+
   absl::Status EndList(const std::vector<std::string_view>& metadata, std::string_view api_version,
                        std::string_view kind) {
+    if (const std::string problem = ObjectReader::KindProblem(api_version, kind);
+        !kind.empty() && !problem.empty()) {
+      return Error(absl::StrCat("the list of kind ", Printable(kind), "List: kind: ", problem));
+    }
     if (absl::Status read = Deferred(api_version, kind); !read.ok()) return read;
     for (const std::string_view text : metadata) {
       if (absl::Status whole = CheckWhole(text, kind); !whole.ok()) return whole;

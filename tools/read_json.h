@@ -2,7 +2,7 @@
 //
 // Takes, any number one after the other in one text:
 //   a v1 List or a typed list (PodList, NodeList, ...) with `items` anywhere in it; lists
-//   may hold lists;
+//   may hold lists.  What has a foreign group is a custom resource, and no list;
 //   a bare object;
 //   an array of objects;
 //   the autoscaler's debugging snapshot: `NodeList: [{Node, Pods}]`, whose pods are

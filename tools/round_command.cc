@@ -590,20 +590,29 @@ int64_t UnregisteredNodes(const RoundEvents& events) {
   return count;
 }
 
-// A new record begins with the state as it is now; another goes on without a gap, as a
-// replay goes from round to round.
-absl::Status BeginRecord(const Stores& stores, const std::string& path, const ScaleDown& scale_down,
-                         const Symbols& symbols) {
-  auto begun = stores.record->Load();
+// Whether round `number` may be added to the record: a replay goes from round to round, so
+// there may be no gap.
+absl::StatusOr<bool> MayBegin(SqliteState& record, const std::string& path, int64_t number) {
+  const absl::StatusOr<std::optional<ScaleDownState>> begun = record.Load();
   if (!begun.ok()) return begun.status();
-  if (!begun->has_value()) return stores.record->SaveState(scale_down.Save(symbols));
-  const int64_t number = stores.before ? stores.before->rounds + 1 : 1;
-  const absl::StatusOr<int64_t> last = stores.record->LastRound();
+  if (!begun->has_value()) return true;
+  absl::StatusOr<int64_t> last = record.LastRound();
   if (!last.ok()) return last.status();
+  if (*last == 0) *last = (*begun)->rounds;
   // Round `number` itself is there if its process was killed before it saved the state.
-  if (*last == number - 1 || *last == number) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      path, ": ends with round ", *last, ", and this is round ", number, "; begin a new record"));
+  if (*last != number - 1 && *last != number) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        path, ": ends with round ", *last, ", and this is round ", number, "; begin a new record"));
+  }
+  return (*begun)->rounds == number - 1;
+}
+
+// Adds the round to the record.  One that begins with it gets the state before it too.
+absl::Status AddToRecord(SqliteState& record, const std::string& path, const ScaleDownState& before,
+                         const RoundRecord& round) {
+  const absl::StatusOr<bool> begins = MayBegin(record, path, round.round);
+  if (!begins.ok()) return begins.status();
+  return *begins ? record.Save(before, round, {}) : record.Append(round);
 }
 
 }  // namespace
@@ -650,10 +659,13 @@ int RunRound(const PlanCommand& command, std::ostream& out, std::ostream& err) {
   ScaleDown scale_down(OptionsOf(command));
   Symbols& symbols = *cluster.snapshot.catalog().shared_symbols();
   if (stores.before) scale_down.Restore(*stores.before, symbols);
+  const int64_t number = stores.before ? stores.before->rounds + 1 : 1;
+  ScaleDownState recorded_before;
   if (stores.record) {
-    if (absl::Status s = BeginRecord(stores, flags.record, scale_down, symbols); !s.ok()) {
-      return Fail(s, err);
+    if (const auto may = MayBegin(*stores.record, flags.record, number); !may.ok()) {
+      return Fail(may.status(), err);
     }
+    recorded_before = scale_down.Save(symbols);
   }
   std::optional<RoundDeadline> deadline;
   if (!command.simulation_timeout.empty())
@@ -662,7 +674,7 @@ int RunRound(const PlanCommand& command, std::ostream& out, std::ostream& err) {
                              .files = &*files,
                              .before = &stores.before,
                              .now_s = *now_s,
-                             .number = stores.before ? stores.before->rounds + 1 : 1,
+                             .number = number,
                              .deadline = deadline ? &*deadline : nullptr};
   const std::unique_ptr<MadeRound> round = MakeRound(scale_down, cluster, setting);
   PrintLoadWarnings(cluster, err);
@@ -698,26 +710,50 @@ int RunRound(const PlanCommand& command, std::ostream& out, std::ostream& err) {
                        {"rules", kRecordRules},
                        {"deadlineQuestion", deadline ? deadline->expired_at() : 0}});
   entry.input_digest = Digest(arguments, source->snapshot);
-  if (stores.record) {  // First, so that no round that counts is missing in it.
-    RoundRecord whole = entry;
-    whole.arguments = arguments;
-    whole.input = std::move(source->snapshot);
-    if (absl::Status s = stores.record->Append(whole); !s.ok()) return Fail(s, err);
+  // A file that cannot be made is no reason to lose what the round decided.
+  std::optional<OutputFile> metrics;
+  if (!flags.metrics.empty() && flags.metrics != "-") {
+    absl::StatusOr<OutputFile> made = OutputFile::Create(flags.metrics);
+    if (!made.ok()) return Fail(made.status(), err);
+    metrics.emplace(*std::move(made));
   }
-  if (absl::Status s = stores.state->Save(scale_down.Save(symbols), entry, stores.metrics.Save());
+  // The record comes first, so that no round that counts is missing in it, and only once the
+  // state is this round's, so that it holds none that was refused.
+  std::function<absl::Status()> add_to_record;
+  if (stores.record) {
+    add_to_record = [&] {
+      RoundRecord whole = entry;
+      whole.arguments = arguments;
+      whole.input = std::move(source->snapshot);
+      return AddToRecord(*stores.record, flags.record, recorded_before, whole);
+    };
+  }
+  if (absl::Status s = stores.state->SaveAfter(scale_down.Save(symbols), entry,
+                                               stores.metrics.Save(), add_to_record);
       !s.ok()) {
     return Fail(s, err);
   }
+  // Nobody is told of a deletion that the state does not know.
   Print(command.output, command.all_rows, *round, out);
-  if (flags.metrics == "-") {
-    out << stores.metrics.Text();
-  } else if (!flags.metrics.empty()) {
-    out.flush();  // The file may be standard output by another name.
-    if (absl::Status s = WriteFile(flags.metrics, stores.metrics.Text()); !s.ok()) {
-      return Fail(s, err);
+  if (flags.metrics == "-") out << stores.metrics.Text();
+  out.flush();  // Before the file, which may be standard output by another name.
+  if (!out.good()) {
+    PrintMessage(fmt::format("round {} was made and is in the state, but what it decided could "
+                             "not be printed; the next round names its nodes again",
+                             number),
+                 err);
+  }
+  if (metrics) {
+    absl::Status s = metrics->Write(stores.metrics.Text());
+    if (s.ok()) s = metrics->Commit();
+    if (!s.ok()) {
+      return Fail(absl::InvalidArgumentError(absl::StrCat(
+                      s.message(), "; round ", number,
+                      " was made and is in the state, the next one writes its metrics")),
+                  err);
     }
   }
-  out.flush();
+  if (!out.good()) return 1;
   if (command.stats) PrintStats(*round->report, import_s, err);
   if (round->result.status == ScaleDownStatus::kClockJumped) {
     PrintMessage(round->result.message +
@@ -888,8 +924,20 @@ int ReplayCommand::Run(std::ostream& out, std::ostream& err) const {
                 err);
   }
 
+  if (rounds->empty()) {
+    return Fail(absl::InvalidArgumentError(record + ": holds no round"), err);
+  }
+
   size_t same = 0;
+  int64_t number = state ? state->rounds : 0;
   for (const RoundRecord& entry : *rounds) {
+    if (++number != entry.round) {
+      return Fail(absl::InvalidArgumentError(
+                      fmt::format("{}: round {} is missing: the file is damaged or was changed by "
+                                  "another program",
+                                  record, number)),
+                  err);
+    }
     const std::string name = fmt::format("{}: round {}", record, entry.round);
     const absl::StatusOr<std::string> departure = ReplayRound(name, entry, state);
     if (!departure.ok()) return Fail(departure.status(), err);

@@ -5,6 +5,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -21,7 +22,7 @@ namespace ebb {
 namespace {
 
 constexpr int64_t kApplicationId = 0x65626273;  // "ebbs"
-constexpr int64_t kVersion = 3;
+constexpr int64_t kVersion = 4;
 
 // What takes a file of an earlier version one version further.
 struct Upgrade {
@@ -37,6 +38,7 @@ ALTER TABLE unremovable ADD COLUMN pod_namespace TEXT;
 ALTER TABLE unremovable ADD COLUMN pod_name TEXT;
 ALTER TABLE unremovable ADD COLUMN pdb TEXT;
 )sql"},
+    {3, ""},  // The counters have a digest since then.
 };
 
 // Of what a column may hold.
@@ -66,6 +68,16 @@ CREATE TABLE counters(name TEXT, label TEXT, bucket INTEGER, value REAL,
                       PRIMARY KEY(name, label, bucket)) WITHOUT ROWID;
 CREATE TABLE rounds(round INTEGER PRIMARY KEY, now_s INTEGER, input_digest TEXT, status TEXT,
                     decision TEXT, arguments TEXT, input BLOB);
+)sql";
+
+// What a file holds beside the tables above.  SQLite's own, such as what ANALYZE leaves, is
+// no matter; a trigger would change what is saved.
+constexpr const char* kSelectForeign = R"sql(
+SELECT type, name FROM sqlite_schema
+WHERE NOT (type = 'table' AND name IN ('state', 'timers', 'skipped', 'started', 'deletions',
+                                       'evictions', 'cooldowns', 'hints', 'unremovable',
+                                       'counters', 'rounds'))
+  AND NOT (type IN ('table', 'index') AND name GLOB 'sqlite_*')
 )sql";
 
 // A prepared statement.  After an error every call does nothing, so that a sequence
@@ -224,6 +236,7 @@ class StateDigest {
   [[nodiscard]] int64_t Value() const { return static_cast<int64_t>(XXH3_64bits_digest(state_)); }
 
  private:
+  void Put(double value) { Put(std::bit_cast<int64_t>(value)); }
   void Put(int64_t value) { XXH3_64bits_update(state_, &value, sizeof(value)); }
   void Put(const std::optional<int64_t>& value) {
     Put(int64_t{value.has_value()});
@@ -266,10 +279,29 @@ int64_t Digest(const ScaleDownState& state) {
   return digest.Value();
 }
 
+int64_t Digest(const std::vector<StoredCounter>& counters) {
+  StateDigest digest;
+  digest.AddAll(counters, [&](const auto& c) { digest.Add(c.name, c.label, c.bucket, c.value); });
+  return digest.Value();
+}
+
 std::optional<int64_t> Number(sqlite3* db, const char* sql) {
   Statement statement(db, sql);
   if (!statement.Next()) return std::nullopt;
   return statement.Int(0);
+}
+
+constexpr const char* kSelectCounters =
+    "SELECT name, label, bucket, value FROM counters ORDER BY name, label, bucket";
+
+std::vector<StoredCounter> ReadCounters(Rows& rows) {
+  std::vector<StoredCounter> counters;
+  while (rows.Next()) {
+    counters.push_back({rows.Name(0), rows.Text(1), rows.Int(2, -1, kBucketMax), rows.Amount(3)});
+    // Of a histogram's buckets.
+    if (counters.back().bucket >= 0) rows.CheckWhole(3);
+  }
+  return counters;
 }
 
 // Visits what differs between two lists sorted by the same key, as the rows to erase
@@ -290,6 +322,12 @@ void Diff(const std::vector<Row>& before, const std::vector<Row>& after, Key key
 bool HasContent(const std::string& path) {
   struct stat info{};
   return stat(path.c_str(), &info) == 0 && info.st_size > 0;
+}
+
+// SQLite takes some names for more than the name of a file: ":memory:", "" and, as some
+// systems build it, URIs ("file:x?mode=memory").  After a folder a name is a name.
+std::string PlainName(const std::string& path) {
+  return path.starts_with('/') ? path : "./" + path;
 }
 
 // SQLite would put a journal beside a device.
@@ -322,7 +360,7 @@ absl::StatusOr<std::unique_ptr<SqliteState>> SqliteState::Open(const std::string
   }
   const int flags =
       options.read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
-  if (sqlite3_open_v2(path.c_str(), &state->db_, flags, nullptr) != SQLITE_OK) {
+  if (sqlite3_open_v2(PlainName(path).c_str(), &state->db_, flags, nullptr) != SQLITE_OK) {
     return state->Error("cannot be opened");
   }
   sqlite3_busy_timeout(state->db_, 5000);
@@ -345,7 +383,8 @@ absl::Status SqliteState::RollBack() {
   sqlite3_close(std::exchange(db_, nullptr));
   sqlite3* writer = nullptr;
   // Whoever may write rolls back when it reads first.
-  bool done = sqlite3_open_v2(path_.c_str(), &writer, SQLITE_OPEN_READWRITE, nullptr) == SQLITE_OK;
+  bool done = sqlite3_open_v2(PlainName(path_).c_str(), &writer, SQLITE_OPEN_READWRITE, nullptr) ==
+              SQLITE_OK;
   sqlite3_busy_timeout(writer, 5000);
   done = done && Number(writer, "SELECT count(*) FROM sqlite_schema").has_value();
   sqlite3_close(writer);
@@ -355,7 +394,7 @@ absl::Status SqliteState::RollBack() {
         "-journal has to be rolled back first, for which the file and its "
         "folder must be writable: copy both elsewhere, or change that"));
   }
-  if (sqlite3_open_v2(path_.c_str(), &db_, SQLITE_OPEN_READONLY, nullptr) != SQLITE_OK) {
+  if (sqlite3_open_v2(PlainName(path_).c_str(), &db_, SQLITE_OPEN_READONLY, nullptr) != SQLITE_OK) {
     return Error("cannot be opened");
   }
   sqlite3_busy_timeout(db_, 5000);
@@ -380,6 +419,12 @@ absl::Status SqliteState::CheckVersion() {
         path_, ": was written by ", later ? "a later" : "an earlier", " ebb (version ", *version,
         ", this one knows ", kVersion, ")", later ? "" : "; remove it to start anew"));
   }
+  Statement foreign(db_, kSelectForeign);
+  if (foreign.Next()) {
+    return Damaged(absl::StrCat("holds the ", Printable(foreign.Text(0)), " ",
+                                Printable(foreign.Text(1)), ", which is not ebb's"));
+  }
+  if (!foreign.ok()) return Error("cannot be read");
   version_ = *version;
   return absl::OkStatus();
 }
@@ -416,6 +461,7 @@ absl::Status SqliteState::PrepareTables() {
     Statement put(db_, "INSERT OR REPLACE INTO state VALUES('digest', ?)");
     put.Run(Digest(*before->state));
     if (!put.ok()) return Error("cannot be written");
+    if (absl::Status s = WriteCountersDigest(); !s.ok()) return s;
   }
   return Execute(absl::StrCat("PRAGMA user_version = ", kVersion).c_str());
 }
@@ -469,6 +515,7 @@ absl::StatusOr<SqliteState::Content> SqliteState::Read() {
   absl::flat_hash_set<std::string> missing = {"rounds", "latest_s", "resume", "scan_pointer"};
   const size_t all_missing = missing.size();
   std::optional<int64_t> digest;
+  std::optional<int64_t> counters_digest;
   Rows scalars(db_, "state", "SELECT key, value FROM state");
   while (scalars.Next()) {
     const std::string key = scalars.Text(0);
@@ -484,6 +531,7 @@ absl::StatusOr<SqliteState::Content> SqliteState::Read() {
     }
     if (key == "revision") content.revision = scalars.Int(1, 0, kCountMax);
     if (key == "digest") digest = scalars.Int(1, kIntMin, kIntMax);
+    if (key == "counters_digest") counters_digest = scalars.Int(1, kIntMin, kIntMax);
     if (key == "cluster") content.cluster = ClusterId{scalars.Int(1, kIntMin, kIntMax)};
   }
   Rows timers(db_, "timers", "SELECT node, uid, since_s, judged FROM timers ORDER BY node");
@@ -543,15 +591,8 @@ absl::StatusOr<SqliteState::Content> SqliteState::Read() {
                                          .pod_name = unremovable.Text(5),
                                          .pdb = unremovable.Text(6)});
   }
-  Rows counters(db_, "counters",
-                "SELECT name, label, bucket, value FROM counters "
-                "ORDER BY name, label, bucket");
-  while (counters.Next()) {
-    content.counters.push_back(
-        {counters.Name(0), counters.Text(1), counters.Int(2, -1, kBucketMax), counters.Amount(3)});
-    // Of a histogram's buckets.
-    if (content.counters.back().bucket >= 0) counters.CheckWhole(3);
-  }
+  Rows counters(db_, "counters", kSelectCounters);
+  content.counters = ReadCounters(counters);
   // A state file has the rounds that led to its state; a record's come after it.
   int64_t last_round = 0;
   Rows rounds(db_, "rounds",
@@ -583,6 +624,9 @@ absl::StatusOr<SqliteState::Content> SqliteState::Read() {
   }
   if (version_ >= 3 && digest != Digest(state)) {
     return Damaged("the state is not the one that its digest (table state) was made of");
+  }
+  if (version_ >= 4 && counters_digest != Digest(content.counters)) {
+    return Damaged("the counters are not those that their digest (table state) was made of");
   }
   content.state = std::move(state);
   return content;
@@ -729,7 +773,21 @@ absl::Status SqliteState::WriteCounters(const std::vector<StoredCounter>& before
       before, after, [](const auto& c) { return std::tie(c.name, c.label, c.bucket); },
       [&](const auto& c) { erase.Run(c.name, c.label, c.bucket); },
       [&](const auto& c) { put.Run(c.name, c.label, c.bucket, c.value); });
-  return erase.ok() && put.ok() ? absl::OkStatus() : Error("cannot be written");
+  return erase.ok() && put.ok() ? WriteCountersDigest() : Error("cannot be written");
+}
+
+// Of what the table holds: Count may have added to it since it was loaded.
+absl::Status SqliteState::WriteCountersDigest() {
+  Rows counters(db_, "counters", kSelectCounters);
+  const int64_t digest = Digest(ReadCounters(counters));
+  if (!counters.what().empty()) return Damaged(counters.what());
+  if (!counters.ok()) return Error("cannot be read");
+  Statement put(db_,
+                "INSERT INTO state VALUES('counters_digest', ?) "
+                "ON CONFLICT DO UPDATE SET value = excluded.value "
+                "WHERE value IS NOT excluded.value");
+  put.Run(digest);
+  return put.ok() ? absl::OkStatus() : Error("cannot be written");
 }
 
 absl::Status SqliteState::WriteRound(const RoundRecord& round) {
@@ -744,16 +802,20 @@ absl::Status SqliteState::WriteRound(const RoundRecord& round) {
 }
 
 absl::Status SqliteState::InTransaction(const ScaleDownState* state, const RoundRecord* round,
-                                        const std::vector<StoredCounter>* counters) {
+                                        const std::vector<StoredCounter>* counters,
+                                        const std::function<absl::Status()>& before_commit) {
   absl::Status status = Execute("BEGIN IMMEDIATE");
   if (!status.ok()) return status;
   status = PrepareTables();
   if (status.ok() && state != nullptr) {
     status = CatchUp();
     if (status.ok()) status = WriteState(known_->state.value_or(ScaleDownState()), *state);
-    if (status.ok() && counters != nullptr) status = WriteCounters(known_->counters, *counters);
+    if (status.ok()) {
+      status = WriteCounters(known_->counters, counters != nullptr ? *counters : known_->counters);
+    }
   }
   if (status.ok() && round != nullptr) status = WriteRound(*round);
+  if (status.ok() && before_commit) status = before_commit();
   if (status.ok()) status = Execute("COMMIT");
   if (!status.ok()) {
     sqlite3_exec(db_, "ROLLBACK", nullptr, nullptr, nullptr);
@@ -771,24 +833,39 @@ absl::Status SqliteState::InTransaction(const ScaleDownState* state, const Round
 
 absl::Status SqliteState::Save(const ScaleDownState& state, const RoundRecord& round,
                                const std::vector<StoredCounter>& counters) {
-  return InTransaction(&state, &round, &counters);
+  return SaveAfter(state, round, counters, nullptr);
+}
+
+absl::Status SqliteState::SaveAfter(const ScaleDownState& state, const RoundRecord& round,
+                                    const std::vector<StoredCounter>& counters,
+                                    const std::function<absl::Status()>& before_commit) {
+  return InTransaction(&state, &round, &counters, before_commit);
 }
 
 absl::Status SqliteState::Append(const RoundRecord& round) {
-  return InTransaction(nullptr, &round, nullptr);
+  return InTransaction(nullptr, &round, nullptr, nullptr);
 }
 
 absl::Status SqliteState::SaveState(const ScaleDownState& state) {
-  return InTransaction(&state, nullptr, nullptr);
+  return InTransaction(&state, nullptr, nullptr, nullptr);
 }
 
 absl::Status SqliteState::Count(const StoredCounter& more) {
   if (version_ != kVersion) return absl::OkStatus();
-  Statement add(db_,
-                "INSERT INTO counters VALUES(?, ?, ?, ?) "
-                "ON CONFLICT DO UPDATE SET value = value + excluded.value");
-  add.Run(more.name, more.label, more.bucket, more.value);
-  return add.ok() ? absl::OkStatus() : Error("cannot be written");
+  absl::Status status = Execute("BEGIN IMMEDIATE");
+  if (!status.ok()) return status;
+  status = CheckVersion();
+  if (status.ok()) status = Read().status();
+  if (status.ok()) {
+    Statement add(db_,
+                  "INSERT INTO counters VALUES(?, ?, ?, ?) "
+                  "ON CONFLICT DO UPDATE SET value = value + excluded.value");
+    add.Run(more.name, more.label, more.bucket, more.value);
+    status = add.ok() ? WriteCountersDigest() : Error("cannot be written");
+  }
+  if (status.ok()) status = Execute("COMMIT");
+  if (!status.ok()) sqlite3_exec(db_, "ROLLBACK", nullptr, nullptr, nullptr);
+  return status;
 }
 
 absl::StatusOr<int64_t> SqliteState::LastRound() {

@@ -6,12 +6,15 @@
 // questions: timers, skipped, started, deletions, evictions, cooldowns, hints,
 // unremovable, counters, rounds.  A round is one transaction.
 //
+// Names:   a path is the name of a file and nothing else: ":memory:" and "file:x.db" are
+//          files of these names.
 // Errors:  one line naming the file.  What is no regular file, is no database, is another
 //          program's, fails SQLite's own check, is of a version that is not known,
-//          holds a value that its column cannot hold, rounds that the state does not
-//          know of, or a state that is not the one
-//          that was saved (by its digest), is refused and never written to.  A file of
-//          version 2 is read, and becomes one of today's version when it is saved.
+//          holds tables or triggers that are not of this class, a value that its column
+//          cannot hold, rounds that the state does not know of, or a state or counters that
+//          are not those that were saved (by their digests), is refused and never written
+//          to.  A file of version 2 or 3 is read, and becomes one of today's version when it
+//          is saved.
 // Cost:    Load reads the state once; Save writes the rows that differ from the state
 //          that the file holds, some microseconds each, and syncs the file once.
 // Threads: none.  Of two processes that make a round from the same state the second
@@ -22,6 +25,7 @@
 #define EBB_TOOLS_SQLITE_STATE_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -64,6 +68,14 @@ class SqliteState final : public StateStore {
   absl::StatusOr<std::vector<StoredCounter>> LoadCounters() override;
   absl::Status Save(const ScaleDownState& state, const RoundRecord& round,
                     const std::vector<StoredCounter>& counters) override;
+
+  // As Save, and calls `before_commit` once it is certain that nobody else saved since Load
+  // and that nobody will before this ends.  If that fails nothing is saved, and its error
+  // is returned.  A process that is killed after it, or a disk that fails then, leaves what
+  // it did beside the state before.
+  absl::Status SaveAfter(const ScaleDownState& state, const RoundRecord& round,
+                         const std::vector<StoredCounter>& counters,
+                         const std::function<absl::Status()>& before_commit);
 
   // Adds a round and leaves the state alone, which stays that before the first one.
   absl::Status Append(const RoundRecord& round);
@@ -114,9 +126,11 @@ class SqliteState final : public StateStore {
   absl::Status WriteState(const ScaleDownState& before, const ScaleDownState& after);
   absl::Status WriteCounters(const std::vector<StoredCounter>& before,
                              const std::vector<StoredCounter>& after);
+  absl::Status WriteCountersDigest();
   absl::Status WriteRound(const RoundRecord& round);
   absl::Status InTransaction(const ScaleDownState* state, const RoundRecord* round,
-                             const std::vector<StoredCounter>* counters);
+                             const std::vector<StoredCounter>* counters,
+                             const std::function<absl::Status()>& before_commit);
   absl::Status Error(const char* doing) const;
 
   std::string path_;

@@ -3,6 +3,7 @@
 #include <functional>
 #include <string>
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/testing/cluster_builder.h"
 
@@ -260,6 +261,100 @@ TEST(TopologyTablesTest, WhomTooBroadAntiAffinityMayRepelKeepsItsNode) {
     const bool may_be_repelled = catalog.Text(shape.namespace_name) == "default";
     ASSERT_EQ(shape.not_understood.empty(), !may_be_repelled) << s;
   }
+}
+
+// What grows with topology keys and nodes.
+uint64_t KeyEntries(const Catalog& catalog) {
+  uint64_t entries = 0;
+  for (const TopologyKey& key : catalog.topology_keys()) entries += key.domain_of.size();
+  for (const DomainRegistry& registry : catalog.registries()) {
+    entries += registry.required_keys.size();
+  }
+  return entries;
+}
+
+// Symptom: a pod of 15,000 constraints, each with another key, took gigabytes.
+TEST(TopologyTablesTest, LabelsThatNoNodeHasAreOneKeyHoweverMany) {
+  Pod spread = Web("spread", "x1");
+  Pod away = Web("away", "x1");
+  Pod near = Web("near", "x1");
+  for (int k = 0; k < 500; ++k) {
+    spread.Spread("s" + std::to_string(k), 1, Select("app", "web"));
+    away.Away("a" + std::to_string(k), Select("app", "web"));
+    near.Near("n" + std::to_string(k), Select("app", "web"));
+  }
+  const ClusterSnapshot snapshot = Zones().Add(spread).Add(away).Add(near).Build();
+  const Catalog& catalog = snapshot.catalog();
+  EXPECT_EQ(catalog.topology_keys().size(), 1u);
+  EXPECT_EQ(catalog.tables().size(), 3u);
+  EXPECT_LE(KeyEntries(catalog), 4u);
+  EXPECT_EQ(ShapeOf(snapshot, "spread").spread.size(), 500u);
+  EXPECT_EQ(ShapeOf(snapshot, "near").affinity.size(), 500u);
+  EXPECT_EQ(catalog.DomainOf(ShapeOf(snapshot, "spread").spread[0].key, NodeId{0}), kNoDomain);
+  EXPECT_EQ(snapshot.topology().Domains(catalog, ShapeOf(snapshot, "spread").spread[0].table), 0u);
+}
+
+TEST(TopologyTablesTest, AConstraintDoesNotListAllKeysOfItsPod) {
+  constexpr int kKeys = 300;
+  Node all("all");
+  Pod pod = Web("p", "all");
+  for (int k = 0; k < kKeys; ++k) {
+    all.Label("k" + std::to_string(k), "v");
+    pod.Spread("k" + std::to_string(k), 1, Select("app", "web"));
+  }
+  const ClusterSnapshot snapshot =
+      Cluster().Add(all).Add(Node("one").Label("k0", "v").Label("k7", "w")).Add(pod).Build();
+  const Catalog& catalog = snapshot.catalog();
+  EXPECT_EQ(catalog.registries().size(), uint64_t{kKeys});
+  // Two nodes of each key; of all keys, one rules a node out.
+  EXPECT_LE(KeyEntries(catalog), 3u * kKeys);
+  EXPECT_EQ(ShapeOf(snapshot, "p").not_understood, "");
+  for (const SpreadConstraint& spread : ShapeOf(snapshot, "p").spread) {
+    EXPECT_EQ(snapshot.topology().Domains(catalog, spread.table), 1u);
+  }
+}
+
+TEST(TopologyTablesTest, PodsThatAskForTooManyKeysAndWhomTheseMayRepelKeepTheirNodes) {
+  constexpr uint64_t kNodes = 16384;
+  constexpr uint64_t kKeys = 1100;
+  Cluster cluster;
+  Node all("all");
+  Pod shy = Pod("shy").On("all");
+  for (uint64_t k = 0; k < kKeys; ++k) {
+    all.Label("k" + std::to_string(k), "v");
+    shy.Away("k" + std::to_string(k), Select("app", "web"));
+  }
+  cluster.Add(all);
+  for (uint64_t n = 1; n < kNodes; ++n) cluster.Add(Node("n" + std::to_string(n)));
+  cluster.Add(Pod("early").On("all").Spread("k0", 1, Select("app", "early")));
+  cluster.Add(shy);
+  cluster.Add(Web("web", "all"));
+  cluster.Add(Pod("free").On("all").Label("app", "db"));
+  const ClusterSnapshot snapshot = cluster.Build();
+  EXPECT_LE(KeyEntries(snapshot.catalog()), 16 * kMatchesMax + 2 * kNodes);
+  EXPECT_EQ(ShapeOf(snapshot, "early").not_understood, "");
+  EXPECT_THAT(ShapeOf(snapshot, "shy").not_understood, testing::HasSubstr("topologyKey"));
+  EXPECT_THAT(ShapeOf(snapshot, "web").not_understood, testing::HasSubstr("of another pod"));
+  EXPECT_EQ(ShapeOf(snapshot, "free").not_understood, "");
+}
+
+TEST(TopologyTablesTest, AnAffinityOfTooManyTermsAndKeysKeepsItsNode) {
+  Node all("all");
+  Pod pod = Pod("p").On("all");
+  Pod alike = Pod("alike").On("all");
+  for (int k = 0; k < 600; ++k) {
+    const std::string id = std::to_string(k);
+    all.Label("k" + id, "v");
+    pod.Near("k" + id, Select("app", id));
+    alike.Near("k" + id, Select("app", "web"));
+  }
+  const ClusterSnapshot snapshot =
+      Cluster().Add(all).Add(pod).Add(alike).Add(Web("web", "all")).Build();
+  uint64_t matchers = 0;
+  for (const CounterTable& table : snapshot.catalog().tables()) matchers += table.matchers.size();
+  EXPECT_LE(matchers, kMatchesMax / 4);
+  EXPECT_THAT(ShapeOf(snapshot, "p").not_understood, testing::HasSubstr("spec.affinity"));
+  EXPECT_EQ(CountIn(snapshot, ShapeOf(snapshot, "web").feeds[0], "v"), 1u);
 }
 
 }  // namespace

@@ -1491,6 +1491,34 @@ class ConcurrentRoundsTest(RoundBase):
                 made = 0
         self.assertGreater(refused, 0)
 
+    def test_of_two_rounds_at_once_the_record_holds_the_one_that_was_made(self):
+        words = [EBB, "plan", self.dump(SMALL), "--state", self.path("state.db"), "--record",
+                 self.path("record.db"), "-o", "json", "--now"]
+        made = {}
+        refused = 0
+        for i in range(200):  # Until some were at once.
+            if refused >= 5:
+                break
+            times = [at(100 * i), at(100 * i + 1)]
+            processes = [subprocess.Popen([*words, now], stdout=subprocess.PIPE,
+                                          stderr=subprocess.PIPE, text=True) for now in times]
+            for now, process in zip(times, processes):
+                out, err = process.communicate()
+                if process.returncode == 0:
+                    plan = json.loads(out)
+                    made[plan["round"]] = plan["now"]
+                else:
+                    self.assertEqual((process.returncode, out), (1, ""))
+                    self.assertIn("run again", err)
+                    refused += 1
+        self.assertGreater(refused, 0)
+        with sqlite3.connect(self.path("record.db")) as record:
+            rows = record.execute("SELECT round, decision FROM rounds").fetchall()
+        record.close()
+        self.assertEqual({number: json.loads(decision)["now"] for number, decision in rows}, made)
+        self.assertIn(f"{len(made)} of {len(made)} rounds identical",
+                      self.ebb("replay", self.path("record.db"))[0])
+
     def test_a_state_that_cannot_be_saved_is_kept_and_no_plan_is_printed(self):
         """A limit on the size of files stands for a full disk."""
         self.round(0)
@@ -1518,6 +1546,49 @@ class ConcurrentRoundsTest(RoundBase):
         if os.access(self.path("state.db"), os.W_OK):
             self.skipTest("root may write everything")
         self.assertIn("may not be written", self.round(1, code=1))
+
+
+    def test_a_round_whose_output_is_lost_is_made_and_says_so(self):
+        self.round(0)
+        for i, more in enumerate([[], ["--metrics", self.path("m.prom")]]):
+            with open("/dev/full", "wb") as full:
+                done = subprocess.run(
+                    [EBB, "plan", self.dump(SMALL), "--state", self.path("state.db"), "--now",
+                     at(601 + i), "--assume-complete", "-o", "json", *more],
+                    stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(f"round {i + 2} was made and is in the state", done.stderr)
+        self.assertTrue(os.path.exists(self.path("m.prom")))
+        again = self.round(603)
+        self.assertEqual(again["round"], 4)
+        self.assertEqual(again["deleteNow"], {"empty": ["c"], "drain": ["a"]})
+
+    def test_metrics_that_cannot_be_written_are_told_before_the_round_is_made(self):
+        self.round(0)
+        before = self.bytes_of("state.db")
+        self.assertIn("nowhere", self.round(10, "--metrics", self.path("nowhere/m.prom"), code=1))
+        self.assertEqual(self.bytes_of("state.db"), before)
+        err = self.round(10, "--metrics", "/dev/full", code=1)
+        self.assertIn("/dev/full: No space left on device; round 2 was made", err)
+        self.assertEqual(self.round(20)["round"], 3)
+
+    def test_names_of_states_are_names_of_files(self):
+        here = self.folder.name
+        for name in [":memory:", "file:x.db?mode=memory"]:
+            for number in (1, 2):
+                done = subprocess.run(
+                    [EBB, "plan", self.dump(SMALL), "--state", name, "--record", name + "r",
+                     "--now", at(number), "-o", "json"],
+                    cwd=here, capture_output=True, text=True, check=False)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertEqual(json.loads(done.stdout)["round"], number)
+            self.assertTrue(os.path.exists(self.path(name)))
+        done = subprocess.run(
+            [EBB, "plan", self.dump(SMALL), "--state", "file:u.db", "--metrics", "u.db", "--now",
+             at(0)], cwd=here, capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertTrue(self.bytes_of("file:u.db").startswith(b"SQLite format 3"))
+        self.assertTrue(self.bytes_of("u.db").startswith(b"#"))
 
 
 class MetricsTest(RoundBase):
@@ -1624,6 +1695,16 @@ class ReplayTest(RoundBase):
         self.assertIn('round 2 at 2026-06-01T12:00:10Z: DIFFERENT: unneeded[0].since: recorded '
                       '"2026-06-01T12:00:01Z", now "2026-06-01T12:00:00Z"', out)
         self.assertIn("1 of 2 rounds identical", out)
+
+    def test_a_record_that_lacks_rounds_is_refused(self):
+        for i in range(3):
+            self.record(10 * i)
+        for rows, told in [("round = 2", "round 2 is missing"), ("round = 1", "round 1 is missing"),
+                           ("1", "holds no round")]:
+            with sqlite3.connect(self.path("record.db")) as record:
+                record.execute("DELETE FROM rounds WHERE " + rows)
+            record.close()
+            self.assertIn(told, self.ebb("replay", self.path("record.db"), code=1)[1])
 
     def test_files_that_are_no_record_are_refused(self):
         self.assertIn("nowhere", self.ebb("replay", self.path("nowhere"), code=1)[1])
@@ -1747,6 +1828,23 @@ class ContradictionTest(EbbTest):
         events = self.write("events.yaml", "unreadyNodes: [a]\nunreadyNodes: [b]\n")
         err = self.ebb("plan", dump, "--state", self.path("s.db"), "--events", events, code=1)[1]
         self.assertIn("line 2: unreadyNodes occurs twice in one map", err)
+
+    def test_a_list_of_budgets_of_another_group_does_not_pass_for_none(self):
+        dump = self.dump(SMALL)
+        budgets = self.write("pdb.json", json.dumps(
+            {"kind": "PodDisruptionBudgetList", "apiVersion": "v1", "metadata": {}, "items": []}))
+        out, err = self.ebb("plan", dump, budgets, code=1)[:2]
+        self.assertEqual(out, "")
+        self.assertIn("PodDisruptionBudget of policy is", err)
+
+    def test_a_custom_resource_with_items_adds_no_node(self):
+        dump = self.dump(SMALL)
+        for items in ([node("forged")], ["10.0.0.1"]):
+            resource = self.write("cr.json", json.dumps(
+                {"apiVersion": "evil.io/v1", "kind": "AllowList", "metadata": {"name": "x"},
+                 "items": items}))
+            self.assertEqual(self.ebb("plan", dump, resource, "-o", "name")[0],
+                             self.ebb("plan", dump, "-o", "name")[0])
 
     def test_a_pod_of_two_budgets_is_told_and_explained(self):
         labelled = pod("p", "a")

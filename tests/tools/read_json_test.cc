@@ -112,6 +112,94 @@ TEST(ReadJsonTest, AKindOfOursInAnotherSpellingOrGroupIsRefused) {
   EXPECT_EQ(error("policy/v1beta1", "PodDisruptionBudget"), "");
 }
 
+TEST(ReadJsonTest, APluralOfAKindOfOursAndAKindThatIsNoWordAreRefused) {
+  const auto error = [](const std::string& version, const std::string& kind) {
+    return ReadText(R"({"apiVersion":")" + version + R"(","kind":")" + kind +
+                    R"(","metadata":{"name":"b"}})")
+        .error;
+  };
+  EXPECT_THAT(error("policy/v1", "PodDisruptionBudgets"), HasSubstr("Budget of policy is"));
+  EXPECT_THAT(error("v1", "pods"), HasSubstr("Pod of v1 is"));
+  for (const char* tail : {" ", R"(\n)", R"(\u200b)", R"(\u0000)"}) {
+    EXPECT_THAT(error("policy/v1", std::string("PodDisruptionBudget") + tail),
+                HasSubstr("is not one of Kubernetes"))
+        << tail;
+  }
+  EXPECT_EQ(error("evil.io/v1", "Pods "), "");
+  EXPECT_EQ(error("v1", "Endpoints"), "");
+}
+
+// Its items would be passed over, and NoPodDisruptionBudgets silenced.
+TEST(ReadJsonTest, AListOfAKindOfOursInAnotherSpellingOrGroupIsRefused) {
+  const auto list = [](const std::string& version, const std::string& kind,
+                       const std::string& items) {
+    const std::string head = R"("apiVersion":")" + version + R"(","kind":")" + kind + "\"";
+    const std::string error = ReadText("{" + head + R"(,"items":)" + items + "}").error;
+    EXPECT_EQ(ReadText(R"({"items":)" + items + "," + head + "}").error, error);
+    return error;
+  };
+  for (const char* items : {R"([{"metadata":{"name":"b"}}])", "[]", "null"}) {
+    EXPECT_EQ(list("v1", "PodDisruptionBudgetList", items),
+              "dump.json: the list of kind PodDisruptionBudgetList: kind: \"PodDisruptionBudget\" "
+              "of apiVersion \"v1\" is not one of Kubernetes; PodDisruptionBudget of policy is");
+    EXPECT_THAT(list("apps/v1", "PodDisruptionBudgetList", items), HasSubstr("of policy is"));
+    EXPECT_THAT(list("policy/v1", "PodDisruptionbudgetList", items), HasSubstr("of policy is"));
+    EXPECT_THAT(list("v1", "podList", items), HasSubstr("Pod of v1 is"));
+    EXPECT_THAT(list("core/v1", "PodList", items), HasSubstr("Pod of v1 is"));
+    EXPECT_THAT(list("apps/v1", "PodList", items), HasSubstr("Pod of v1 is"));
+    EXPECT_EQ(list("policy/v1", "PodDisruptionBudgetList", items), "");
+    EXPECT_EQ(list("apps/v1", "DeploymentList", items), "");
+    EXPECT_EQ(list("longhorn.io/v1beta2", "NodeList", items), "");
+  }
+}
+
+TEST(ReadJsonTest, ACustomResourceWithItemsIsNoList) {
+  const std::string head = R"("apiVersion":"evil.io/v1","kind":"AllowList")";
+  for (const std::string& items : {"[" + NodeJson("zz") + "]", std::string(R"(["10.0.0.1"])"),
+                                   std::string("{}"), std::string("null")}) {
+    for (const std::string& object :
+         {"{" + head + R"(,"items":)" + items + "}", R"({"items":)" + items + "," + head + "}"}) {
+      for (const std::string& text :
+           {object, R"({"apiVersion":"v1","kind":"List","items":[)" + object + "]}"}) {
+        const Read read = ReadText(text);
+        EXPECT_EQ(read.error, "") << text;
+        EXPECT_THAT(read.lines, ElementsAre()) << text;
+        EXPECT_EQ(read.stats.ignored.count("AllowList"), 1u) << text;
+      }
+    }
+  }
+}
+
+TEST(ReadJsonTest, OfTwoEntriesOfAMapTheLastCounts) {
+  EXPECT_THAT(ReadText(R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"n",
+                "labels":{"a":"1","b":"2","a":"3"},"annotations":{"x":"true","x":"false"}}})")
+                  .lines,
+              ElementsAre("Node name=[n] label=[b]:[2] label=[a]:[3] annotation=[x]:[false]"));
+  EXPECT_EQ(PodLine(R"({"nodeSelector":{"k":"1","k":"2"},
+                "overhead":{"cpu":"1","memory":"1","cpu":"2"}})"),
+            PodLine(R"({"nodeSelector":{"k":"2"},"overhead":{"memory":"1","cpu":"2"}})"));
+  const auto budget = [](const std::string& labels) {
+    return ReadText(R"({"apiVersion":"policy/v1","kind":"PodDisruptionBudget",
+        "metadata":{"name":"b"},"spec":{"selector":{"matchLabels":)" +
+                    labels + "}}}")
+        .lines;
+  };
+  EXPECT_EQ(budget(R"({"app":"none","app":"a"})"), budget(R"({"app":"a"})"));
+  // As many as are not compared one by one.
+  std::string twice = "{";
+  std::string once = "{";
+  for (const char* value : {"old", "new"}) {
+    for (int i = 100; i < 200; ++i) {
+      const std::string entry = "\"k" + std::to_string(i) + "\":\"" + value + "\",";
+      twice += entry;
+      if (value[0] == 'n') once += entry;
+    }
+  }
+  EXPECT_EQ(
+      budget(twice + R"("k100":"newest"})"),
+      budget("{" + once.substr(std::string(R"({"k100":"new",)").size()) + R"("k100":"newest"})"));
+}
+
 TEST(ReadJsonTest, AnItemsOwnKindWinsOverItsLists) {
   const Read read =
       ReadText(R"({"kind":"PodList","apiVersion":"v1","items":[)" + NodeJson("a") + "]}");

@@ -274,6 +274,13 @@ TEST(ReadYamlTest, WhatEbbWroteMayBeJoinedWithOtherFilesAndPassThroughEditors) {
   EXPECT_EQ(ReadText(lines_of_windows.substr(0, lines_of_windows.rfind("..."))).lines.size(), 0u);
 }
 
+TEST(ReadYamlTest, AKindWithANewlineBehindItIsRefused) {
+  EXPECT_THAT(ReadText("apiVersion: policy/v1\nkind: >\n  PodDisruptionBudget\n"
+                       "metadata: {name: b}\n")
+                  .error,
+              HasSubstr("is not one of Kubernetes"));
+}
+
 TEST(ReadYamlTest, BytesAreCountedAsTheyStandInTheFile) {
   const std::string yaml = "kind: Namespace\nmetadata: {name: a}\n";
   EXPECT_EQ(ReadText(yaml).stats.bytes, yaml.size());

@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <optional>
@@ -171,7 +172,7 @@ TEST_F(SqliteStateTest, LaterVersionIsRefusedAndKept) {
   ASSERT_TRUE(Open()->Save(Everything(), {.round = 1}, {}).ok());
   sqlite3* db = nullptr;
   sqlite3_open(path_.c_str(), &db);
-  sqlite3_exec(db, "PRAGMA user_version = 4", nullptr, nullptr, nullptr);
+  sqlite3_exec(db, "PRAGMA user_version = 5", nullptr, nullptr, nullptr);
   sqlite3_close(db);
   const std::string before = Bytes();
   const auto opened = SqliteState::Open(path_, {});
@@ -212,6 +213,33 @@ TEST_F(SqliteStateTest, Version2IsReadAndBecomesTodaysWhenItIsSaved) {
   ASSERT_TRUE(store->Save(state, {.round = 3, .now_s = 1780320700}, {}).ok());
   ExpectEqual(*Open()->Load().value(), state);
   EXPECT_EQ(Open()->Rounds()->size(), 3u);
+}
+
+// Its counters had no digest.
+TEST_F(SqliteStateTest, Version3IsReadAndBecomesTodaysWhenItIsSaved) {
+  const std::vector<StoredCounter> counters = {{"total", "label", -1, 2}};
+  for (const bool clock_alone : {false, true}) {
+    Remove();
+    ASSERT_TRUE(Open()->Save(Everything(), {.round = 7}, counters).ok());
+    sqlite3* db = nullptr;
+    sqlite3_open(path_.c_str(), &db);
+    ASSERT_EQ(sqlite3_exec(db,
+                           "DELETE FROM state WHERE key = 'counters_digest'; "
+                           "PRAGMA user_version = 3",
+                           nullptr, nullptr, nullptr),
+              SQLITE_OK);
+    sqlite3_close(db);
+    const std::string before = Bytes();
+    const auto store = Open();
+    ExpectEqual(*store->Load().value(), Everything());
+    EXPECT_EQ(store->LoadCounters().value(), counters);
+    EXPECT_EQ(Bytes(), before);
+    const absl::Status saved = clock_alone ? store->SaveState(Everything())
+                                           : store->Save(Everything(), {.round = 7}, counters);
+    ASSERT_TRUE(saved.ok()) << saved;
+    ExpectEqual(*Open()->Load().value(), Everything());
+    EXPECT_EQ(Open()->LoadCounters().value(), counters);
+  }
 }
 
 TEST_F(SqliteStateTest, RecordOfVersion2IsGoneOnWith) {
@@ -556,6 +584,113 @@ TEST_F(SqliteStateTest, TheClusterIsRememberedOnceItWasTold) {
   ASSERT_TRUE(state->Save(next, {.round = 8, .now_s = 1235, .status = "s"}, {}).ok());
   ASSERT_TRUE(state->Load().ok());
   EXPECT_EQ(state->cluster(), ClusterOf("uid-1"));
+}
+
+TEST_F(SqliteStateTest, WhatGoesBesideASaveHappensOnlyForTheRoundThatWins) {
+  ScaleDownState state = Everything();
+  ASSERT_TRUE(Open()->Save(state, {.round = 7}, {}).ok());
+  const auto one = Open();
+  const auto other = Open();
+  ASSERT_TRUE(one->Load().ok());
+  ASSERT_TRUE(other->Load().ok());
+  std::vector<std::string> beside;
+  const auto add = [&](const char* who) {
+    return [&beside, who] {
+      beside.emplace_back(who);
+      return absl::OkStatus();
+    };
+  };
+  state.rounds = 8;
+  ASSERT_TRUE(one->SaveAfter(state, {.round = 8, .status = "one"}, {}, add("one")).ok());
+  EXPECT_EQ(other->SaveAfter(state, {.round = 8, .status = "other"}, {}, add("other")).code(),
+            absl::StatusCode::kAborted);
+  EXPECT_EQ(beside, std::vector<std::string>{"one"});
+
+  ScaleDownState next = state;
+  next.rounds = 9;
+  const auto fail = [] { return absl::InternalError("the record is full"); };
+  EXPECT_EQ(one->SaveAfter(next, {.round = 9}, {}, fail).message(), "the record is full");
+  ExpectEqual(*Open()->Load().value(), state);
+}
+
+TEST_F(SqliteStateTest, NamesThatSqliteGivesAMeaningAreFiles) {
+  const std::string before = std::filesystem::current_path();
+  const std::string folder = path_ + ".d";
+  std::filesystem::create_directory(folder);
+  std::filesystem::current_path(folder);
+  for (const char* name : {":memory:", "file:x.db?mode=memory", "file:y.db"}) {
+    const auto store = SqliteState::Open(name, {});
+    ASSERT_TRUE(store.ok()) << store.status();
+    EXPECT_TRUE((*store)->Save(Everything(), {.round = 7}, {}).ok());
+    EXPECT_TRUE(std::filesystem::exists(folder + "/" + name)) << name;
+    const auto again = SqliteState::Open(name, {.read_only = true});
+    ASSERT_TRUE(again.ok()) << again.status();
+    ExpectEqual(*(*again)->Load().value(), Everything());
+  }
+  EXPECT_FALSE(std::filesystem::exists("y.db"));
+  std::filesystem::current_path(before);
+  std::filesystem::remove_all(folder);
+}
+
+TEST_F(SqliteStateTest, FileWithWhatIsNotOursIsRefusedAndKept) {
+  const char* const kChanges[] = {
+      "CREATE TRIGGER t AFTER INSERT ON rounds BEGIN DELETE FROM timers; END",
+      "CREATE VIEW t AS SELECT 1",
+      "CREATE TABLE t(x)",
+      "CREATE INDEX t ON timers(uid)",
+  };
+  for (const char* change : kChanges) {
+    Remove();
+    ASSERT_TRUE(Open()->Save(Everything(), {.round = 7}, {}).ok());
+    const auto running = Open();
+    ASSERT_TRUE(running->Load().ok());
+    sqlite3* db = nullptr;
+    sqlite3_open(path_.c_str(), &db);
+    ASSERT_EQ(sqlite3_exec(db, change, nullptr, nullptr, nullptr), SQLITE_OK) << change;
+    sqlite3_close(db);
+    const std::string before = Bytes();
+    const auto opened = SqliteState::Open(path_, {});
+    ASSERT_FALSE(opened.ok()) << change;
+    EXPECT_NE(opened.status().message().find(" t, which is not ebb's"), std::string::npos)
+        << opened.status();
+    EXPECT_FALSE(running->Save(Everything(), {.round = 8}, {}).ok()) << change;
+    EXPECT_EQ(Bytes(), before) << change;
+  }
+}
+
+TEST_F(SqliteStateTest, WhatSqliteKeepsForItselfIsNoMatter) {
+  ASSERT_TRUE(Open()->Save(Everything(), {.round = 7}, {}).ok());
+  sqlite3* db = nullptr;
+  sqlite3_open(path_.c_str(), &db);
+  ASSERT_EQ(sqlite3_exec(db, "ANALYZE; VACUUM", nullptr, nullptr, nullptr), SQLITE_OK);
+  sqlite3_close(db);
+  ExpectEqual(*Open()->Load().value(), Everything());
+}
+
+TEST_F(SqliteStateTest, CountersThatAreNotThoseThatWereSavedAreRefused) {
+  const char* const kChanges[] = {
+      "UPDATE counters SET value = 4.0 WHERE name = 'total'",
+      "UPDATE counters SET label = 'other' WHERE name = 'total'",
+      "DELETE FROM counters WHERE name = 'total'",
+      "DELETE FROM state WHERE key = 'counters_digest'",
+  };
+  for (const char* change : kChanges) {
+    Remove();
+    ASSERT_TRUE(Open()->Save(Everything(), {.round = 7}, {{"total", "label", -1, 2}}).ok());
+    ASSERT_TRUE(Open()->Count({"total", "label", -1, 1}).ok());
+    ASSERT_TRUE(Open()->Load().ok());
+    sqlite3* db = nullptr;
+    sqlite3_open(path_.c_str(), &db);
+    ASSERT_EQ(sqlite3_exec(db, change, nullptr, nullptr, nullptr), SQLITE_OK) << change;
+    EXPECT_EQ(sqlite3_changes(db), 1) << change;
+    sqlite3_close(db);
+    const std::string before = Bytes();
+    const auto loaded = Open()->Load();
+    ASSERT_FALSE(loaded.ok()) << change;
+    EXPECT_NE(loaded.status().message().find("the counters are not"), std::string::npos);
+    EXPECT_FALSE(Open()->Count({"total", "label", -1, 1}).ok()) << change;
+    EXPECT_EQ(Bytes(), before) << change;
+  }
 }
 
 TEST_F(SqliteStateTest, ReadOnlyNeedsAFile) {
