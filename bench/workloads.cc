@@ -400,26 +400,34 @@ absl::Status WriteTopology(uint32_t nodes, ObjectSink& sink) {
   return absl::OkStatus();
 }
 
-// A pod of `app` that takes 1/40 of its node and suffers no pod on the same node that
-// `repelled` matches.
-objects::Pod RepellingPod(const std::string& app, const std::string& name, const std::string& node,
-                          objects::LabelSelector repelled) {
+// A pod of the ReplicaSet `app` that takes 1/40 of its node.
+objects::Pod ReplicaOf(objects::Text app, objects::Text name, objects::Text node) {
   objects::Pod pod = PodOf("default", name, name, node, 200, 512);
   pod.meta.owners = {{"apps/v1", "ReplicaSet", app, app, true}};
-  pod.anti_affinity.resize(1);
-  pod.anti_affinity[0].label_selector = std::move(repelled);
-  pod.anti_affinity[0].topology_key = kHostname;
   return pod;
+}
+
+// From now on the pod suffers no pod on the same node that `repelled` matches.
+void Repel(objects::LabelSelector repelled, objects::Pod& pod) {
+  objects::PodAffinityTerm& term = pod.anti_affinity.emplace_back();
+  term.label_selector = std::move(repelled);
+  term.topology_key = kHostname;
+}
+
+// Nodes "node-0" and so on; returns their names in `names`.
+absl::Status WriteNodes(uint32_t nodes, ObjectSink& sink, std::vector<std::string>& names) {
+  for (uint32_t n = 0; n < nodes; ++n) {
+    names.push_back(absl::StrCat("node-", n));
+    if (absl::Status s = sink.OnNode(NodeOf(names.back(), 8000, 32768)); !s.ok()) return s;
+  }
+  return absl::OkStatus();
 }
 
 // The pods of each application lie on nodes in a row, an application after the other,
 // round and round.
 absl::Status WriteRepelling(uint32_t nodes, ObjectSink& sink) {
   std::vector<std::string> names;
-  for (uint32_t n = 0; n < nodes; ++n) {
-    names.push_back(absl::StrCat("node-", n));
-    if (absl::Status s = sink.OnNode(NodeOf(names.back(), 8000, 32768)); !s.ok()) return s;
-  }
+  if (absl::Status s = WriteNodes(nodes, sink, names); !s.ok()) return s;
   constexpr uint32_t kReplicas = 5;
   std::string app;
   for (uint32_t p = 0; p < nodes * 10; ++p) {
@@ -428,29 +436,9 @@ absl::Status WriteRepelling(uint32_t nodes, ObjectSink& sink) {
       if (absl::Status s = WriteReplicaSet(app, kReplicas, sink); !s.ok()) return s;
     }
     const std::string name = absl::StrCat(app, "-", p % kReplicas);
-    objects::Pod pod =
-        RepellingPod(app, name, names[p % nodes],
-                     {.nil = false, .match_labels = {{"app", app}}, .match_expressions = {}});
+    objects::Pod pod = ReplicaOf(app, name, names[p % nodes]);
     pod.meta.labels = {{"app", app}};
-    if (absl::Status s = sink.OnPod(pod); !s.ok()) return s;
-  }
-  return absl::OkStatus();
-}
-
-absl::Status WriteTerms(uint32_t pods, ObjectSink& sink) {
-  const uint32_t nodes = std::max(1U, pods / 10);
-  std::vector<std::string> names;
-  for (uint32_t n = 0; n < nodes; ++n) {
-    names.push_back(absl::StrCat("node-", n));
-    if (absl::Status s = sink.OnNode(NodeOf(names.back(), 8000, 32768)); !s.ok()) return s;
-  }
-  if (absl::Status s = WriteReplicaSet("web", pods, sink); !s.ok()) return s;
-  for (uint32_t p = 0; p < pods; ++p) {
-    const std::string name = absl::StrCat("web-", p);
-    objects::Pod pod = RepellingPod(
-        "web", name, names[p % nodes],
-        {.nil = false, .match_labels = {{"app", "web"}, {"id", name}}, .match_expressions = {}});
-    pod.meta.labels = {{"app", "web"}, {"id", name}};
+    Repel({.nil = false, .match_labels = {{"app", app}}, .match_expressions = {}}, pod);
     if (absl::Status s = sink.OnPod(pod); !s.ok()) return s;
   }
   return absl::OkStatus();
@@ -463,15 +451,11 @@ absl::Status WriteWebPods(
     const std::function<absl::Status(objects::Pod&, std::string_view)>& change) {
   const uint32_t nodes = std::max(1U, pods / 10);
   std::vector<std::string> names;
-  for (uint32_t n = 0; n < nodes; ++n) {
-    names.push_back(absl::StrCat("node-", n));
-    if (absl::Status s = sink.OnNode(NodeOf(names.back(), 8000, 32768)); !s.ok()) return s;
-  }
+  if (absl::Status s = WriteNodes(nodes, sink, names); !s.ok()) return s;
   if (absl::Status s = WriteReplicaSet("web", pods, sink); !s.ok()) return s;
   for (uint32_t p = 0; p < pods; ++p) {
     const std::string name = absl::StrCat("web-", p);
-    objects::Pod pod = PodOf("default", name, name, names[p % nodes], 200, 512);
-    pod.meta.owners = {{"apps/v1", "ReplicaSet", "web", "web", true}};
+    objects::Pod pod = ReplicaOf("web", name, names[p % nodes]);
     pod.meta.labels = {{"id", name}};
     if (absl::Status s = change(pod, name); !s.ok()) return s;
     if (absl::Status s = sink.OnPod(pod); !s.ok()) return s;
@@ -479,12 +463,17 @@ absl::Status WriteWebPods(
   return absl::OkStatus();
 }
 
+absl::Status WriteTerms(uint32_t pods, ObjectSink& sink) {
+  return WriteWebPods(pods, sink, [](objects::Pod& pod, std::string_view name) {
+    pod.meta.labels = {{"app", "web"}, {"id", name}};
+    Repel({.nil = false, .match_labels = pod.meta.labels, .match_expressions = {}}, pod);
+    return absl::OkStatus();
+  });
+}
+
 absl::Status WriteExcluding(uint32_t pods, ObjectSink& sink) {
   return WriteWebPods(pods, sink, [](objects::Pod& pod, std::string_view name) {
-    pod.anti_affinity.resize(1);
-    pod.anti_affinity[0].label_selector = {
-        .nil = false, .match_labels = {}, .match_expressions = {{"id", "NotIn", {name}}}};
-    pod.anti_affinity[0].topology_key = kHostname;
+    Repel({.nil = false, .match_labels = {}, .match_expressions = {{"id", "NotIn", {name}}}}, pod);
     return absl::OkStatus();
   });
 }
