@@ -114,6 +114,13 @@ std::string_view KindName(objects::ControllerKind kind) {
   return "";
 }
 
+// "Pod shop/web", for people.
+std::string ObjectText(std::string_view kind, const objects::ObjectMeta& meta) {
+  return absl::StrCat(Absl(kind), " ", Printable(NameOf(meta)));
+}
+
+bool IsOfOpenShift(std::string_view name) { return name.starts_with("openshift-"); }
+
 std::string ControllerKey(std::string_view kind, std::string_view namespace_name,
                           std::string_view name) {
   return absl::StrCat(Absl(kind), "/", Absl(namespace_name), "/", Absl(name));
@@ -258,7 +265,7 @@ absl::Status InputWatch::MeetAgain(const Key& key, const Seen& first, std::strin
   if (content == first.content) {
     ++repeated_;
     if (version != version_now && !of_one_dump && of_two_moments_++ == 0) {
-      first_of_two_moments_ = absl::StrCat(Absl(kind), " ", Printable(NameOf(meta)));
+      first_of_two_moments_ = ObjectText(kind, meta);
     }
     return absl::OkStatus();
   }
@@ -287,7 +294,7 @@ absl::Status InputWatch::MeetAgain(const Key& key, const Seen& first, std::strin
 void InputWatch::PassOver(std::string_view kind, const objects::ObjectMeta& meta) {
   ++repeated_;
   if (of_two_versions_++ > 0) return;
-  first_of_two_versions_ = absl::StrCat(Absl(kind), " ", Printable(NameOf(meta)));
+  first_of_two_versions_ = ObjectText(kind, meta);
 }
 
 absl::Status InputWatch::OnNode(const objects::Node& node) {
@@ -316,7 +323,7 @@ void InputWatch::NoteUid(std::string_view kind, const objects::ObjectMeta& meta)
   if (!meta.uid.empty()) {
     ++with_uid_;
   } else if (without_uid_++ == 0) {
-    first_without_uid_ = absl::StrCat(Absl(kind), " ", Printable(NameOf(meta)));
+    first_without_uid_ = ObjectText(kind, meta);
   }
 }
 
@@ -470,10 +477,7 @@ class InputWatch::Judgement {
     // but all of it.
     if (!watch_.namespaces_.empty() && !watch_.namespaces_.contains(Absl(kKubeSystem))) return;
     // OpenShift keeps its system elsewhere.
-    if (std::any_of(with_pods.begin(), with_pods.end(),
-                    [](const std::string& name) { return name.starts_with("openshift-"); })) {
-      return;
-    }
+    if (std::any_of(with_pods.begin(), with_pods.end(), IsOfOpenShift)) return;
     // EKS Auto Mode runs the system outside of pods.
     bool all_without = cluster_.nodes() > 0;
     for (uint32_t n = 0; n < catalog_.nodes() && all_without; ++n) {
@@ -492,10 +496,7 @@ class InputWatch::Judgement {
   // latter with kube-system.
   void UnlistedNamespaces() {
     const auto& with_pods = watch_.namespaces_of_pods_;
-    const auto is_of_openshift = [](std::string_view name) {
-      return name.starts_with("openshift-");
-    };
-    if (std::any_of(with_pods.begin(), with_pods.end(), is_of_openshift) &&
+    if (std::any_of(with_pods.begin(), with_pods.end(), IsOfOpenShift) &&
         std::all_of(with_pods.begin(), with_pods.end(), IsMadeByPlatform) &&
         watch_.own_namespaces_.empty()) {
       Warn("NamespacesNotListed",
@@ -746,16 +747,12 @@ class InputWatch::Judgement {
   using ControllerPods =
       absl::flat_hash_map<std::tuple<objects::ControllerKind, TextId, TextId>, int64_t>;
 
-  // Pods that neither have ended nor are left out, by controller.
-  [[nodiscard]] ControllerPods PodsByController() const {
-    std::vector<int64_t> of_shape(catalog_.pod_shapes());
-    for (uint32_t p = 0; p < catalog_.pods(); ++p) {
-      ++of_shape[Index(catalog_.shape_id(PodId{p}))];
-    }
+  // How many pods there are of each controller, from how many there are of each shape.
+  [[nodiscard]] ControllerPods ByController(const std::vector<int64_t>& of_shape) const {
     ControllerPods pods;
     for (uint32_t s = 0; s < of_shape.size(); ++s) {
       const PodShape& shape = catalog_.shape(PodShapeId{s});
-      if (!shape.has_controller) continue;
+      if (of_shape[s] == 0 || !shape.has_controller) continue;
       const OwnerKind* const kind = KindOf(catalog_, shape.controller);
       if (kind == nullptr) continue;
       pods[{kind->kind, shape.namespace_name, shape.controller.name}] += of_shape[s];
@@ -763,17 +760,22 @@ class InputWatch::Judgement {
     return pods;
   }
 
+  // Pods that neither have ended nor are left out.
+  [[nodiscard]] ControllerPods PodsByController() const {
+    std::vector<int64_t> of_shape(catalog_.pod_shapes());
+    for (uint32_t p = 0; p < catalog_.pods(); ++p) {
+      ++of_shape[Index(catalog_.shape_id(PodId{p}))];
+    }
+    return ByController(of_shape);
+  }
+
   // Pods that are being deleted, which no controller counts any more.
   [[nodiscard]] ControllerPods TerminatingByController() const {
-    ControllerPods pods;
+    std::vector<int64_t> of_shape(catalog_.pod_shapes());
     for (const auto& [pod, time] : catalog_.deletion_times()) {
-      const PodShape& shape = catalog_.shape_of(pod);
-      if (!shape.has_controller) continue;
-      const OwnerKind* const kind = KindOf(catalog_, shape.controller);
-      if (kind == nullptr) continue;
-      ++pods[{kind->kind, shape.namespace_name, shape.controller.name}];
+      ++of_shape[Index(catalog_.shape_id(pod))];
     }
-    return pods;
+    return ByController(of_shape);
   }
 
   // Whether its status counts every pod of it that is neither ended nor being deleted.
