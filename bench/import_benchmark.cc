@@ -9,9 +9,10 @@
 #include "bench/rows.h"
 #include "bench/workloads.h"
 #include "benchmark/benchmark.h"
-#include "tools/load_cluster.h"
-#include "tools/read_json.h"
-#include "tools/write_objects.h"
+#include "snapshot/formats/json_bytes.h"
+#include "snapshot/formats/read_json.h"
+#include "snapshot/formats/write_objects.h"
+#include "snapshot/import/load_cluster.h"
 
 namespace ebb::bench {
 namespace {

@@ -10,10 +10,10 @@
 #include <string_view>
 #include <vector>
 
+#include "base/parallel.h"
 #include "bench/rows.h"
 #include "bench/workloads.h"
 #include "benchmark/benchmark.h"
-#include "engine/parallel.h"
 
 namespace {
 

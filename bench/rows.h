@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "base/parallel.h"
 #include "bench/workloads.h"
 #include "benchmark/benchmark.h"
-#include "engine/parallel.h"
 
 namespace ebb::bench {
 

@@ -14,10 +14,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "tools/load_cluster.h"
-#include "tools/openb.h"
-#include "tools/random.h"
-#include "tools/read_input.h"
+#include "base/random.h"
+#include "snapshot/formats/read_input.h"
+#include "snapshot/import/load_cluster.h"
+#include "snapshot/samples/openb.h"
 
 namespace ebb::bench {
 namespace {

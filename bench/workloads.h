@@ -17,8 +17,8 @@
 //   budgets:P   as many pods, and P budgets, each for all of them.
 //   claims:P    as many pods, each with a claim that waits for its first consumer, and P free
 //               volumes, each reachable from one node.
-//   openb       the openb trace (tools/openb.h), half of its pods ended; needs its files.
-//   else        a file or folder that tools/read_input.h can read.
+//   openb       the openb trace (snapshot/samples/openb.h), half of its pods ended; needs its
+//   files. else        a file or folder that snapshot/formats/read_input.h can read.
 //
 // The seeds are fixed: a name means the same cluster everywhere.  Clusters are made
 // once and kept; whoever changes one must change it back.
@@ -35,7 +35,7 @@
 #include "absl/status/statusor.h"
 #include "engine/node_groups.h"
 #include "snapshot/cluster_snapshot.h"
-#include "tools/object_sink.h"
+#include "snapshot/object_sink.h"
 
 namespace ebb::bench {
 

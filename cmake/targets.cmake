@@ -1,35 +1,36 @@
 # The helpers that the folders' CMakeLists.txt are written with.
 
-# ebb_library(<folder> [EXCLUDE file...] LINK target...)
+# ebb_library(<name> [EXCLUDE file...] LINK target...)
 #
-# Makes ebb_<folder> from the folder's *.cc, and ebb_<folder>_wire from its
-# wire/*.proto.  A folder without sources makes an interface library, so that
-# the tree configures while it grows.
-function(ebb_library folder)
+# Makes ebb_<name> from the *.cc of the folder at hand, <name> being the last part of its
+# path, and ebb_<name>_wire from its wire/*.proto.  A folder without sources makes an
+# interface library, so that the tree configures while it grows.
+function(ebb_library name)
   cmake_parse_arguments(arg "" "" "EXCLUDE;LINK" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cc")
   foreach(file IN LISTS arg_EXCLUDE)
     list(REMOVE_ITEM sources "${CMAKE_CURRENT_SOURCE_DIR}/${file}")
   endforeach()
-  ebb_wire_library(${folder})
-  if(TARGET ebb_${folder}_wire)
-    list(APPEND arg_LINK ebb_${folder}_wire)
+  ebb_wire_library(${name})
+  if(TARGET ebb_${name}_wire)
+    list(APPEND arg_LINK ebb_${name}_wire)
   endif()
 
   if(sources)
-    add_library(ebb_${folder} STATIC ${sources})
-    target_link_libraries(ebb_${folder} PRIVATE ebb_flags PUBLIC ${arg_LINK})
-    target_include_directories(ebb_${folder} PUBLIC "${PROJECT_SOURCE_DIR}")
+    add_library(ebb_${name} STATIC ${sources})
+    target_link_libraries(ebb_${name} PRIVATE ebb_flags PUBLIC ${arg_LINK})
+    target_include_directories(ebb_${name} PUBLIC "${PROJECT_SOURCE_DIR}")
   else()
-    add_library(ebb_${folder} INTERFACE)
-    target_link_libraries(ebb_${folder} INTERFACE ${arg_LINK})
-    target_include_directories(ebb_${folder} INTERFACE "${PROJECT_SOURCE_DIR}")
+    add_library(ebb_${name} INTERFACE)
+    target_link_libraries(ebb_${name} INTERFACE ${arg_LINK})
+    target_include_directories(ebb_${name} INTERFACE "${PROJECT_SOURCE_DIR}")
   endif()
 endfunction()
 
 # Compiles <folder>/wire/*.proto; the headers are included as
 # "<folder>/wire/<name>.pb.h".
-function(ebb_wire_library folder)
+function(ebb_wire_library library)
+  file(RELATIVE_PATH folder "${PROJECT_SOURCE_DIR}" "${CMAKE_CURRENT_SOURCE_DIR}")
   file(GLOB protos CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/wire/*.proto")
   if(NOT protos)
     return()
@@ -48,10 +49,10 @@ function(ebb_wire_library folder)
       VERBATIM)
     list(APPEND generated "${base}.cc")
   endforeach()
-  add_library(ebb_${folder}_wire STATIC ${generated})
+  add_library(ebb_${library}_wire STATIC ${generated})
   # Generated code is not held to our warnings, neither compiled nor included.
-  target_include_directories(ebb_${folder}_wire SYSTEM PUBLIC "${out}")
-  target_link_libraries(ebb_${folder}_wire PUBLIC protobuf::libprotobuf)
+  target_include_directories(ebb_${library}_wire SYSTEM PUBLIC "${out}")
+  target_link_libraries(ebb_${library}_wire PUBLIC protobuf::libprotobuf)
 endfunction()
 
 # ebb_executable(<name> SOURCES file... LINK target...): a program at the top of

@@ -11,8 +11,8 @@
 #include <optional>
 
 #include "engine/node_groups.h"
+#include "engine/pass_input.h"
 #include "engine/plan.h"
-#include "engine/planner.h"
 
 namespace ebb {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "snapshot/check.h"
+#include "base/check.h"
 
 namespace ebb {
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "snapshot/check.h"
+#include "base/check.h"
 
 namespace ebb {
 

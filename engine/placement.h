@@ -14,7 +14,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/deadline.h"
+#include "base/deadline.h"
 #include "engine/guests.h"
 #include "engine/hints.h"
 #include "engine/plan.h"

@@ -7,13 +7,13 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "base/check.h"
 #include "engine/eligibility.h"
 #include "engine/guests.h"
 #include "engine/hints.h"
 #include "engine/placement.h"
 #include "engine/pod_scan.h"
 #include "engine/settled_pass.h"
-#include "snapshot/check.h"
 
 namespace ebb {
 

@@ -27,74 +27,15 @@
 #define EBB_ENGINE_PLANNER_H_
 
 #include <cstdint>
-#include <limits>
 #include <memory>
-#include <span>
-#include <string>
-#include <vector>
 
-#include "engine/deadline.h"
 #include "engine/node_groups.h"
+#include "engine/pass_input.h"
 #include "engine/plan.h"
-#include "predicates/drainability.h"
+#include "engine/planner_memory.h"
 #include "snapshot/cluster_snapshot.h"
 
 namespace ebb {
-
-struct PlannerOptions {
-  // Nodes used more than this stay.  Equal is eligible.
-  double scale_down_utilization_threshold = 0.5;
-  double scale_down_gpu_utilization_threshold = 0.5;
-  bool scale_down_unready_enabled = true;
-  bool ignore_daemonsets_utilization = false;
-  bool ignore_mirror_pods_utilization = false;
-  // How long a node that could not be removed is not tried again.
-  int64_t unremovable_node_recheck_timeout_s = 300;
-  // Candidates that a pass judges whatever the deadline says.
-  size_t min_nodes_per_pass = 0;
-  DrainOptions drain;
-};
-
-struct PassInput {
-  int64_t now_s = 0;                      // Unix time.
-  std::span<const NodeId> candidates;     // In the order in which to try them.
-  const NodeSet* destinations = nullptr;  // Null: every node.
-  // Nodes that are removable at most, atomic groups' nodes not counted.
-  size_t unneeded_limit = std::numeric_limits<size_t>::max();
-  const Deadline* deadline = nullptr;  // Null: none.
-  // Pods without a node that should find room before any node goes, as they are.
-  // They are placed in order of priority, then this order.
-  std::span<const PodId> pending;
-  // Of `pending` the first so many must find room, or no candidate is judged.
-  size_t must_fit = 0;
-  // Pods whose eviction is under way: their budgets are spent before any is asked.
-  std::span<const PodId> evicting;
-};
-
-// What a Planner remembers from pass to pass, as text: it outlives the process.
-struct PlannerMemory {
-  struct Hint {
-    std::string pod_key;  // PodInfo::key
-    std::string node;
-    friend bool operator==(const Hint&, const Hint&) = default;
-  };
-  struct Unremovable {
-    std::string node;
-    int64_t until_s;
-    // Why, as PastVerdict; reasons as ToString spells them.  Empty: not known.
-    std::string reason = {};
-    std::string blocking_reason = {};
-    std::string pod_namespace = {};
-    std::string pod_name = {};
-    std::string pdb = {};
-    friend bool operator==(const Unremovable&, const Unremovable&) = default;
-  };
-  std::vector<Hint> hints;  // All lists are sorted.
-  std::vector<Hint> pending_hints;
-  std::vector<Unremovable> unremovable;
-  uint64_t scan_pointer = 0;
-  friend bool operator==(const PlannerMemory&, const PlannerMemory&) = default;
-};
 
 class Planner {
  public:

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/check.h"
 #include "predicates/filters.h"
-#include "snapshot/check.h"
 
 namespace ebb {
 namespace {

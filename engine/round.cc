@@ -10,12 +10,12 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "base/text.h"
 #include "engine/displaced.h"
 #include "engine/state_clock.h"
 #include "engine/verify.h"
 #include "predicates/drainability.h"
 #include "snapshot/node_set.h"
-#include "snapshot/text.h"
 
 namespace ebb {
 

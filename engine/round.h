@@ -54,6 +54,7 @@
 #include "engine/deletion.h"
 #include "engine/limits.h"
 #include "engine/planner.h"
+#include "engine/scale_down_state.h"
 #include "engine/soft_taints.h"
 #include "engine/started_deletions.h"
 #include "engine/unneeded.h"
@@ -171,27 +172,6 @@ struct RoundResult {
   int64_t longest_skipped_s = 0;
   // Input that was odd, a line each.
   std::vector<std::string> log;
-};
-
-// All that must survive a restart.  Lists are sorted: equal states are equal bytes.
-struct ScaleDownState {
-  struct SkippedNode {
-    std::string node;
-    int64_t since_s = 0;
-    friend bool operator==(const SkippedNode&, const SkippedNode&) = default;
-  };
-  int64_t rounds = 0;
-  int64_t latest_s = 0;  // Of the last round whose time was believed.
-  // The time of the last round, if it jumped and was not believed.
-  std::optional<int64_t> jump_s;
-  UnneededLimit::State limit;
-  std::vector<UnneededTimers::Timer> timers;
-  std::vector<SkippedNode> skipped;  // In the order in which they come next.
-  bool resume = false;               // They come first: a deadline cut the pass.
-  ActuationStatus actuation;         // With the evictions that still count.
-  std::vector<StartedDeletions::Deletion> started;
-  std::vector<Cooldowns::Last> cooldowns;
-  PlannerMemory planner;
 };
 
 class ScaleDown {

@@ -20,8 +20,8 @@
 #include <vector>
 
 #include "engine/node_groups.h"
+#include "engine/pass_input.h"
 #include "engine/plan.h"
-#include "engine/planner.h"
 #include "snapshot/cluster_snapshot.h"
 
 namespace ebb {

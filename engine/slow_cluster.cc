@@ -5,9 +5,9 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "base/text.h"
 #include "predicates/filters.h"
-#include "snapshot/check.h"
-#include "snapshot/text.h"
 
 namespace ebb {
 namespace {

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/round.h"
+#include "engine/scale_down_state.h"
 
 namespace ebb {
 

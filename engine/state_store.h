@@ -14,7 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "engine/round.h"
+#include "engine/scale_down_state.h"
 
 namespace ebb {
 

@@ -8,10 +8,10 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "base/text.h"
 #include "engine/slow_cluster.h"
 #include "predicates/drainability.h"
 #include "predicates/pdb_tracker.h"
-#include "snapshot/text.h"
 
 namespace ebb {
 namespace {

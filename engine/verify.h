@@ -26,9 +26,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "engine/deadline.h"
+#include "base/deadline.h"
+#include "engine/node_groups.h"
+#include "engine/pass_input.h"
 #include "engine/plan.h"
-#include "engine/planner.h"
 
 namespace ebb {
 

@@ -2,7 +2,7 @@
 // behind the checksums would ever be reached.
 
 #include "fuzz/reading.h"
-#include "tools/binary_snapshot.h"
+#include "snapshot/formats/binary_snapshot.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size > ebb::fuzz::kBytesMax) return 0;

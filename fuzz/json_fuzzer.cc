@@ -1,7 +1,7 @@
 // The JSON reader: lists, single objects, debugging snapshots.
 
 #include "fuzz/reading.h"
-#include "tools/read_json.h"
+#include "snapshot/formats/read_json.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size > ebb::fuzz::kBytesMax) return 0;

@@ -9,8 +9,8 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "tools/load_cluster.h"
-#include "tools/read_input.h"
+#include "snapshot/formats/read_input.h"
+#include "snapshot/import/load_cluster.h"
 
 namespace ebb::fuzz {
 

@@ -1,7 +1,7 @@
 // The YAML reader.
 
 #include "fuzz/reading.h"
-#include "tools/read_yaml.h"
+#include "snapshot/formats/read_yaml.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size > ebb::fuzz::kBytesMax) return 0;

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/text.h"
 #include "boost/container/small_vector.hpp"
-#include "snapshot/text.h"
 #include "snapshot/volume_matching.h"
 
 namespace ebb {

@@ -6,7 +6,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
-#include "snapshot/text.h"
+#include "base/text.h"
 
 namespace ebb {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "snapshot/text.h"
+#include "base/text.h"
 
 namespace ebb {
 namespace {

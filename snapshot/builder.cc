@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/text.h"
 #include "snapshot/pod_requests.h"
 #include "snapshot/pod_shapes.h"
 #include "snapshot/shape_matches.h"
-#include "snapshot/text.h"
 #include "snapshot/topology_tables.h"
 
 namespace ebb {

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "snapshot/check.h"
-#include "snapshot/text.h"
+#include "base/check.h"
+#include "base/text.h"
 
 namespace ebb {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "snapshot/text.h"
+#include "base/text.h"
 
 namespace ebb {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
-#include "snapshot/text.h"
+#include "base/text.h"
 
 namespace ebb {
 namespace {

@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "base/text.h"
 #include "snapshot/catalog.h"
 #include "snapshot/objects.h"
-#include "snapshot/text.h"
 
 namespace ebb {
 

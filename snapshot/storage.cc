@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "base/text.h"
 #include "snapshot/csi_migration.h"
-#include "snapshot/shape_matches.h"
-#include "snapshot/text.h"
+#include "snapshot/label_index.h"
 #include "snapshot/volume_matching.h"
 
 namespace ebb {

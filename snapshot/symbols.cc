@@ -1,6 +1,6 @@
 #include "snapshot/symbols.h"
 
-#include "snapshot/text.h"
+#include "base/text.h"
 
 namespace ebb {
 namespace {

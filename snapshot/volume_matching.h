@@ -9,7 +9,7 @@
 #include <algorithm>
 
 #include "snapshot/quantity.h"
-#include "snapshot/storage.h"
+#include "snapshot/storage_info.h"
 
 namespace ebb {
 

@@ -11,41 +11,108 @@ import re
 import sys
 import unittest
 
-ORDER = ["snapshot", "predicates", "engine", "tools"]
+# Each folder, and the folders whose headers it may include beside its own.  No folder may
+# reach itself through others; circle() proves it.
+_SNAPSHOT = {"base", "snapshot"}
+_IMPORT = _SNAPSHOT | {"snapshot/formats"}
+_ENGINE = _SNAPSHOT | {"predicates"}
+_SERVICE = _ENGINE | _IMPORT | {"snapshot/import", "engine"}
+FOLDERS = {
+    "base": set(),
+    "snapshot": {"base"},
+    "snapshot/formats": _SNAPSHOT,
+    "snapshot/import": _IMPORT,
+    "snapshot/samples": _SNAPSHOT,
+    "predicates": _SNAPSHOT,
+    "engine": _ENGINE,
+    "service": _SERVICE,
+    "tools": _SERVICE | {"snapshot/samples", "service"},
+}
 INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]')
 
 # Headers that only some places may see: what, where, why.
 PRIVATE = [
-    (re.compile(r"^google/protobuf/|\.pb\.h$"), re.compile(r"/wire/|^tools/"), "protobuf stays in wire/ and tools/"),
-    (re.compile(r"^(tbb|oneapi)/"), re.compile(r"^engine/parallel\.(h|cc)$"),
-     "oneTBB is seen by engine/parallel only"),
+    (re.compile(r"^google/protobuf/|\.pb\.h$"), re.compile(r"^snapshot/formats/|/wire/|^service/"),
+     "protobuf stays in snapshot/formats, wire/ and service/"),
+    (re.compile(r"^(tbb|oneapi)/"), re.compile(r"^base/parallel\.(h|cc)$"),
+     "oneTBB is seen by base/parallel only"),
     (re.compile(r"^(gtest|gmock|benchmark)/"), re.compile(r"^$"), "test libraries stay out of the libraries"),
 ]
 # Seen in many translation units, so their cost would be paid everywhere.
 HEAVY = re.compile(r"^(simdjson|yaml-cpp/|grpcpp/|CLI/|nlohmann/json\.hpp$)")
 # What the JSON reader's own few files share.
-HEAVY_ALLOWED = re.compile(r"^tools/json_\w+\.h$")
+HEAVY_ALLOWED = re.compile(r"^snapshot/formats/json_\w+\.h$")
 # The engine takes `now` as an argument, so that any plan can be replayed.
-AMBIENT = re.compile(r"\b(absl::Now\(|system_clock::now|std::getenv|\bgetenv\(|gettimeofday|std::random_device|std::rand\b)")
+AMBIENT = re.compile(r"\b(absl::Now\(|(system|steady|high_resolution)_clock\b|std::getenv|\bgetenv\(|gettimeofday|"
+                     r"clock_gettime|std::random_device|std::rand\b)")
+MAY_LOOK_AROUND = {"service", "tools"}
+
+
+def folder_of(path):
+    """The folder of FOLDERS that a source file or header belongs to; "" for none of ours."""
+    folder = path.rpartition("/")[0]
+    while folder and folder not in FOLDERS:
+        folder = folder.rpartition("/")[0]
+    return folder
 
 
 def offences(path, text):
     """Yields (line number, what) for every broken rule of one file."""
-    folder = path.split("/")[0]
+    folder = folder_of(path)
     for number, line in enumerate(text.splitlines(), 1):
         match = INCLUDE.match(line)
         if match:
             header = match.group(1)
-            target = header.split("/")[0]
-            if target in ORDER and ORDER.index(target) > ORDER.index(folder):
-                yield number, f"{folder}/ must not include {header}: includes point one way"
+            target = folder_of(header)
+            if target and target != folder and target not in FOLDERS[folder]:
+                yield number, f"{folder}/ must not include {header}: see FOLDERS in tests/layering_test.py"
             for pattern, allowed, why in PRIVATE:
                 if pattern.search(header) and not allowed.search(path):
                     yield number, f"{header}: {why}"
             if path.endswith(".h") and HEAVY.search(header) and not HEAVY_ALLOWED.search(path):
                 yield number, f"{header}: too heavy for a header"
-        elif folder != "tools" and AMBIENT.search(line.split("//")[0]):
+        elif folder not in MAY_LOOK_AROUND and AMBIENT.search(line.split("//")[0]):
             yield number, "reads a clock, the environment or a random device: take it as an argument"
+
+
+def unit(path):
+    """A header and its .cc are one: what either includes, the pair depends on."""
+    return path.rpartition(".")[0]
+
+
+def includes(files):
+    """The graph of units, from {path: text}: unit -> the units that it includes."""
+    units = {unit(path) for path in files}
+    graph = {name: set() for name in units}
+    for path, text in files.items():
+        for line in text.splitlines():
+            match = INCLUDE.match(line)
+            if match and unit(match.group(1)) in units and unit(match.group(1)) != unit(path):
+                graph[unit(path)].add(unit(match.group(1)))
+    return graph
+
+
+def circle(graph):
+    """The nodes of one circle of {node: successors}, the first again at the end; [] for none."""
+    done, way = set(), []
+
+    def walk(node):
+        if node in way:
+            return way[way.index(node):] + [node]
+        if node in done:
+            return []
+        way.append(node)
+        for successor in sorted(graph[node]):
+            if found := walk(successor):
+                return found
+        way.pop()
+        done.add(node)
+        return []
+
+    for start in sorted(graph):
+        if found := walk(start):
+            return found
+    return []
 
 
 class OffencesTest(unittest.TestCase):
@@ -58,30 +125,51 @@ class OffencesTest(unittest.TestCase):
         self.assertTrue(self.found("snapshot/a.h", '#include "engine/planner.h"'))
         self.assertFalse(self.found("engine/a.h", '#include "snapshot/ids.h"'))
 
-    def test_protobuf_outside_wire_and_tools_is_found(self):
-        self.assertTrue(self.found("engine/a.cc", '#include "tools/wire/snapshot.pb.h"'))
-        self.assertFalse(self.found("tools/a.cc", '#include "tools/wire/snapshot.pb.h"'))
+    def test_a_folder_below_another_has_rules_of_its_own(self):
+        self.assertTrue(self.found("snapshot/a.h", '#include "snapshot/formats/read_json.h"'))
+        self.assertFalse(self.found("snapshot/formats/a.h", '#include "snapshot/objects.h"'))
+
+    def test_protobuf_outside_its_folders_is_found(self):
+        header = '#include "snapshot/formats/wire/snapshot.pb.h"'
+        self.assertTrue(self.found("engine/a.cc", header))
+        self.assertFalse(self.found("snapshot/formats/a.cc", header))
 
     def test_clock_in_the_engine_is_found_but_not_in_a_comment(self):
         self.assertTrue(self.found("engine/a.cc", "auto t = absl::Now();"))
+        self.assertTrue(self.found("base/a.h", "using Clock = std::chrono::steady_clock;"))
         self.assertFalse(self.found("engine/a.cc", "// never absl::Now()"))
+        self.assertFalse(self.found("service/a.cc", "using Clock = std::chrono::steady_clock;"))
+
+    def test_circle_of_files_is_found(self):
+        there = '#include "engine/b.h"'
+        back = '#include "engine/a.h"'
+        self.assertEqual(circle(includes({"engine/a.h": there, "engine/b.cc": back, "engine/b.h": ""})),
+                         ["engine/a", "engine/b", "engine/a"])
+        self.assertEqual(circle(includes({"engine/a.h": there, "engine/a.cc": back, "engine/b.h": ""})), [])
+
+    def test_folders_make_no_circle(self):
+        self.assertEqual(circle(FOLDERS), [])
+        self.assertTrue(circle({"a": {"b"}, "b": {"a"}}))
 
 
 def main(root):
     if not unittest.TextTestRunner(verbosity=0).run(
             unittest.defaultTestLoader.loadTestsFromTestCase(OffencesTest)).wasSuccessful():
         return 1
-    count = files = 0
-    for folder in ORDER:
+    files = {}
+    for folder in sorted({name.split("/")[0] for name in FOLDERS}):
         for path in sorted((root / folder).rglob("*")):
-            if path.suffix not in (".h", ".cc"):
-                continue
-            files += 1
-            relative = path.relative_to(root).as_posix()
-            for number, what in offences(relative, path.read_text(encoding="utf-8")):
-                count += 1
-                print(f"{relative}:{number}: {what}")
-    print(f"{files} files, {count} offences")
+            if path.suffix in (".h", ".cc"):
+                files[path.relative_to(root).as_posix()] = path.read_text(encoding="utf-8")
+    count = 0
+    for path, text in files.items():
+        for number, what in offences(path, text):
+            count += 1
+            print(f"{path}:{number}: {what}")
+    if around := circle(includes(files)):
+        count += 1
+        print("files that include each other: " + " -> ".join(around))
+    print(f"{len(files)} files, {count} offences")
     return 1 if count or not files else 0
 
 

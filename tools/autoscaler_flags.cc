@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "base/printable.h"
 #include "tools/flag_values.h"
 #include "tools/help_text.h"
-#include "tools/printable.h"
 
 namespace ebb {
 namespace {

@@ -18,7 +18,7 @@
 #include <span>
 #include <string_view>
 
-#include "tools/input_warning.h"
+#include "snapshot/import/input_warning.h"
 
 namespace CLI {
 class App;

@@ -6,30 +6,18 @@
 #include <iostream>
 #include <numeric>
 
+#include "base/nearest.h"
+#include "base/printable.h"
+#include "base/version.h"
+#include "snapshot/import/load_cluster.h"
 #include "tools/command_line.h"
 #include "tools/completion.h"
+#include "tools/fail.h"
 #include "tools/help_text.h"
-#include "tools/load_cluster.h"
 #include "tools/man_page.h"
-#include "tools/printable.h"
 
 namespace ebb {
 namespace {
-
-size_t EditDistance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), 0);
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t replaced = diagonal + (a[i - 1] != b[j - 1]);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
-    }
-  }
-  return row[b.size()];
-}
 
 std::vector<std::string> FlagNames(const CLI::App& app) {
   std::vector<std::string> names;
@@ -213,30 +201,6 @@ int Completion(const CommandLine& line, std::ostream& out, std::ostream& err) {
 
 }  // namespace
 
-int Fail(const absl::Status& status, std::ostream& err) {
-  PrintMessage(std::string(status.message()), err);
-  return 1;
-}
-
-std::string Nearest(std::string_view word, const std::vector<std::string>& candidates) {
-  const std::string host = std::string(word) + ".";
-  const auto is_of_host = [&](const std::string& name) { return name.starts_with(host); };
-  if (const auto it = std::ranges::find_if(candidates, is_of_host);
-      it != candidates.end() && std::ranges::count_if(candidates, is_of_host) == 1) {
-    return *it;
-  }
-  std::string nearest;
-  size_t best = std::max<size_t>(2, word.size() / 3) + 1;
-  for (const std::string& candidate : candidates) {
-    const size_t distance = EditDistance(word, candidate);
-    if (distance < best) {
-      best = distance;
-      nearest = candidate;
-    }
-  }
-  return nearest;
-}
-
 int RunCli(int argc, const char* const* argv, std::istream& in, std::ostream& out,
            std::ostream& err) {
   CommandLine line;
@@ -249,7 +213,9 @@ int RunCli(int argc, const char* const* argv, std::istream& in, std::ostream& ou
     return Usage(app, error, words, err);
   }
   const std::string command = app.get_subcommands().front()->get_name();
-  if (command == "plan") return line.plan.Run(out, err);
+  if (command == "plan") {
+    return line.plan.over_time.active() ? RunRound(line.plan, out, err) : line.plan.Run(out, err);
+  }
   if (command == "filter") return line.filter.Run(in, out, err);
   if (command == "gen") return line.gen.Run(out, err);
   if (command == "import") return line.import.Run(out, err);

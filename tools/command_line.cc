@@ -4,7 +4,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "tools/cli.h"
+#include "base/version.h"
 #include "tools/flag_values.h"
 #include "tools/help_text.h"
 

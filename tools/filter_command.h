@@ -17,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tools/load_cluster.h"
+#include "snapshot/import/load_cluster.h"
 
 namespace CLI {
 class App;

@@ -11,10 +11,10 @@
 #include <limits>
 #include <utility>
 
-#include "tools/cli.h"
-#include "tools/duration.h"
-#include "tools/printable.h"
-#include "tools/rfc3339.h"
+#include "base/nearest.h"
+#include "base/printable.h"
+#include "snapshot/formats/duration.h"
+#include "snapshot/formats/rfc3339.h"
 
 namespace ebb {
 namespace {

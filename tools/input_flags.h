@@ -5,8 +5,8 @@
 
 #include <string>
 
-#include "tools/load_cluster.h"
-#include "tools/read_input.h"
+#include "snapshot/formats/read_input.h"
+#include "snapshot/import/load_cluster.h"
 
 namespace CLI {
 class App;

@@ -3,8 +3,8 @@
 #include <iostream>
 #include <new>
 
+#include "base/printable.h"
 #include "tools/cli.h"
-#include "tools/printable.h"
 #include "tools/standard_output.h"
 
 namespace {

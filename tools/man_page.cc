@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tools/cli.h"
+#include "base/version.h"
 #include "tools/help_text.h"
 
 namespace ebb {

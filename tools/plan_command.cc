@@ -11,19 +11,22 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/figures.h"
+#include "base/json_text.h"
+#include "base/printable.h"
+#include "engine/make_plan.h"
+#include "service/explain.h"
+#include "service/groups.h"
+#include "service/plan_report.h"
+#include "snapshot/formats/duration.h"
+#include "snapshot/formats/rfc3339.h"
 #include "tools/autoscaler_flags.h"
-#include "tools/cli.h"
-#include "tools/duration.h"
-#include "tools/explain.h"
+#include "tools/explain_print.h"
+#include "tools/fail.h"
 #include "tools/flag_values.h"
-#include "tools/groups.h"
 #include "tools/input_flags.h"
-#include "tools/json_text.h"
-#include "tools/make_plan.h"
-#include "tools/plan_report.h"
-#include "tools/printable.h"
+#include "tools/plan_print.h"
 #include "tools/progress.h"
-#include "tools/rfc3339.h"
 #include "tools/table.h"
 #include "tools/terminal.h"
 
@@ -299,8 +302,8 @@ void PrintStats(const PlanReport& report, double import_s, std::ostream& err) {
   const PlanContext& context = report.context;
   const nlohmann::ordered_json stats = {{"bytes", context.cluster->counts.input.bytes},
                                         {"import_s", import_s},
-                                        {"pass_s", context.made->pass_s},
-                                        {"verify_s", context.made->verify_s},
+                                        {"pass_s", context.pass_s},
+                                        {"verify_s", context.verify_s},
                                         {"nodes", context.cluster->snapshot.nodes()},
                                         {"pods", report.pods},
                                         {"removed", report.remove.size()},
@@ -406,7 +409,6 @@ void PlanCommand::AddNodes(GroupRules& rules) const {
 
 int PlanCommand::Run(std::ostream& out, std::ostream& err) const {
   if (over_time.app != nullptr) TellIgnoredFlags(*over_time.app, err);
-  if (over_time.active()) return RunRound(*this, out, err);
   over_time.WarnUnused(err);
   over_time.WarnOld(err);
   if (!explain.empty() && (output == "csv" || output == "name")) {
@@ -446,12 +448,21 @@ int PlanCommand::Run(std::ostream& out, std::ostream& err) const {
     request.passes_end = &deadlines->passes_end;
     request.verification_ends = &deadlines->verification_ends;
   }
+  const Clock::time_point passes_start = Clock::now();
+  double pass_s = 0;
+  request.on_passes_done = [&] { pass_s = SecondsSince(passes_start); };
   absl::StatusOr<MadePlan> made = MakePlan(cluster->snapshot, groups, cluster->pending, request);
+  const double verify_s = SecondsSince(passes_start) - pass_s;
   progress.Done();
   if (!made.ok()) return Fail(made.status(), err);
 
   PrintLoadWarnings(*cluster, err);
-  const PlanReport report = MakeReport({&*cluster, &groups, &request, &*made});
+  const PlanReport report = MakeReport({.cluster = &*cluster,
+                                        .groups = &groups,
+                                        .request = &request,
+                                        .made = &*made,
+                                        .pass_s = pass_s,
+                                        .verify_s = verify_s});
   if (explain.empty()) {
     PrintPlan(report, Formats().at(output), {.terminal = OutputTerminal(), .all_rows = all_rows},
               out);

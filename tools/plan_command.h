@@ -14,15 +14,15 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "engine/parallel.h"
+#include "base/parallel.h"
+#include "engine/make_plan.h"
 #include "engine/planner.h"
-#include "tools/file_identity.h"
-#include "tools/groups.h"
-#include "tools/input_warning.h"
-#include "tools/load_cluster.h"
-#include "tools/make_plan.h"
-#include "tools/plan_report.h"
-#include "tools/round_command.h"
+#include "service/file_identity.h"
+#include "service/groups.h"
+#include "service/plan_report.h"
+#include "snapshot/import/input_warning.h"
+#include "snapshot/import/load_cluster.h"
+#include "tools/round_flags.h"
 
 namespace CLI {
 class App;
@@ -73,6 +73,7 @@ struct PlanCommand {
   void AddNodes(GroupRules& rules) const;
   // Of a plan or round that was made: with --exit-code 10 if it has something to do.
   [[nodiscard]] int ExitCode(bool something) const { return exit_code && something ? 10 : 0; }
+  // Makes a plan over a dump; with --state it is RunRound (round_command.h) that is wanted.
   // The exit code: 0 or as ExitCode says, plan made; 1 bad input.
   int Run(std::ostream& out, std::ostream& err) const;
 };

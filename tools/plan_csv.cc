@@ -5,8 +5,9 @@
 #include <cmath>
 #include <ostream>
 
-#include "tools/plan_report.h"
-#include "tools/printable.h"
+#include "base/printable.h"
+#include "service/plan_report.h"
+#include "tools/plan_print.h"
 
 namespace ebb {
 namespace {

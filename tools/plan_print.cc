@@ -1,5 +1,7 @@
 // PrintPlan: the forms for people; those for programs are plan_json.cc's.
 
+#include "tools/plan_print.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,12 +11,13 @@
 #include <ostream>
 #include <span>
 
+#include "base/figures.h"
+#include "base/json_text.h"
+#include "base/printable.h"
+#include "service/groups.h"
+#include "service/plan_json.h"
+#include "service/plan_report.h"
 #include "tools/display_text.h"
-#include "tools/groups.h"
-#include "tools/json_text.h"
-#include "tools/plan_json.h"
-#include "tools/plan_report.h"
-#include "tools/printable.h"
 #include "tools/table.h"
 
 namespace ebb {
@@ -58,11 +61,11 @@ std::string Summary(const PlanReport& report) {
       WithCommas(report.moved), Count(report.pods, "pod", "pods"));
 }
 
-std::string Took(const MadePlan& made) {
-  return made.verify_s == 0  // A round verifies its plan itself.
-             ? fmt::format("Planned and verified in {}", Milliseconds(made.pass_s))
-             : fmt::format("Planned in {}, verified in {}", Milliseconds(made.pass_s),
-                           Milliseconds(made.verify_s));
+std::string Took(const PlanContext& context) {
+  return context.verify_s == 0  // A round verifies its plan itself.
+             ? fmt::format("Planned and verified in {}", Milliseconds(context.pass_s))
+             : fmt::format("Planned in {}, verified in {}", Milliseconds(context.pass_s),
+                           Milliseconds(context.verify_s));
 }
 
 std::string_view TerminationText(Termination termination) {
@@ -471,7 +474,7 @@ void PrintKeptReasons(const PlanReport& report, const Style& style, std::ostream
 void PrintTables(const PlanReport& report, const Style& style, bool colour, std::ostream& out) {
   out << (colour ? "\x1b[1m" : "") << Summary(report) << (colour ? "\x1b[0m" : "") << "\n";
   if (report.context.made->plan.termination != Termination::kNotStarted) {
-    out << Took(*report.context.made) << "\n";
+    out << Took(report.context) << "\n";
   }
   PrintNotes(report, style, out);
   if (!report.remove.empty()) {

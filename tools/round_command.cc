@@ -18,26 +18,28 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "base/json_text.h"
+#include "base/printable.h"
+#include "service/file_identity.h"
+#include "service/groups.h"
+#include "service/metrics.h"
+#include "service/output_file.h"
+#include "service/plan_json.h"
+#include "service/plan_report.h"
+#include "service/round_events.h"
+#include "service/round_report.h"
+#include "service/settings_file.h"
+#include "service/sqlite_state.h"
+#include "snapshot/formats/binary_snapshot.h"
+#include "snapshot/formats/duration.h"
+#include "snapshot/formats/rfc3339.h"
 #include "snapshot/node_set.h"
 #include "tools/autoscaler_flags.h"
-#include "tools/binary_snapshot.h"
-#include "tools/cli.h"
-#include "tools/duration.h"
-#include "tools/file_identity.h"
+#include "tools/fail.h"
 #include "tools/flag_values.h"
-#include "tools/groups.h"
-#include "tools/json_text.h"
-#include "tools/metrics.h"
-#include "tools/output_file.h"
 #include "tools/plan_command.h"
-#include "tools/plan_json.h"
-#include "tools/plan_report.h"
-#include "tools/printable.h"
-#include "tools/rfc3339.h"
-#include "tools/round_events.h"
-#include "tools/round_report.h"
-#include "tools/settings_file.h"
-#include "tools/sqlite_state.h"
+#include "tools/plan_print.h"
+#include "tools/round_print.h"
 #include "tools/terminal.h"
 
 namespace ebb {
@@ -50,12 +52,6 @@ using Clock = std::chrono::steady_clock;
 constexpr int64_t kRulesWithJumps = 2;
 constexpr int64_t kRulesWithNotStarted = 3;
 constexpr int64_t kRecordRules = 3;
-
-constexpr const char* kGroup = "Over time (with --state)";
-
-// More nodes, cores, GiB and rounds than there are; as GiB it still fits an int64_t of
-// bytes.
-constexpr int64_t kCountMax = 1'000'000'000;
 
 // Hands every object to the loader and to the record.
 class Tee final : public ObjectSink {
@@ -270,7 +266,7 @@ std::optional<std::vector<NodeId>> Candidates(const RoundSetting& setting,
 
 // The plan as it is told: packed pods are the pending ones.
 MadePlan TheMadePlan(const LoadedCluster& cluster, const RoundResult& result,
-                     NodesOutsideThePlan outside, double seconds) {
+                     NodesOutsideThePlan outside) {
   MadePlan made;
   made.plan = result.plan;
   made.plan.skipped.insert(made.plan.skipped.end(), outside.not_judged.begin(),
@@ -279,7 +275,6 @@ MadePlan TheMadePlan(const LoadedCluster& cluster, const RoundResult& result,
   std::erase_if(made.plan.packed, [&](const Move& move) { return !pending.contains(move.pod); });
   made.excluded = std::move(outside.excluded);
   made.passes = 1;
-  made.pass_s = seconds;
   return made;
 }
 
@@ -313,10 +308,13 @@ std::unique_ptr<MadeRound> MakeRound(ScaleDown& scale_down, LoadedCluster& clust
       static_cast<int64_t>(events.actuation.empty.size() + events.actuation.drained.size());
   round->made =
       TheMadePlan(cluster, round->result,
-                  OutsideThePlan(cluster.snapshot, round->groups, events.actuation, round->result),
-                  round->seconds);
+                  OutsideThePlan(cluster.snapshot, round->groups, events.actuation, round->result));
   round->request.now_s = round->result.now_s;
-  round->report = MakeReport({&cluster, &round->groups, &round->request, &round->made});
+  round->report = MakeReport({.cluster = &cluster,
+                              .groups = &round->groups,
+                              .request = &round->request,
+                              .made = &round->made,
+                              .pass_s = round->seconds});
   round->json = PlanJson(*round->report);
   PutRound(cluster.snapshot.catalog(), round->groups, events.actuation, setting.number,
            round->result, round->json);
@@ -372,136 +370,6 @@ void Print(const std::string& format, bool all_rows, const MadeRound& round, std
     PrintRound(round.json, terminal, out);
   }
 }
-
-}  // namespace
-
-void RoundFlags::AddTo(CLI::App& command) {
-  app = &command;
-  const std::string group = kGroup;
-  const auto text = [&](const char* name, std::string& value, const char* help, const char* type) {
-    return command.add_option(name, value, help)
-        ->type_name(type)
-        ->capture_default_str()
-        ->group(group);
-  };
-  const auto duration = [&](const char* name, std::string& value, const char* help) {
-    text(name, value, help, "DURATION")->check(values::Duration());
-  };
-  const auto number = [&](const char* name, auto& value, const char* help) {
-    return command.add_option(name, value, help)
-        ->check(values::WholeNumber(0, kCountMax))
-        ->type_name("N")
-        ->capture_default_str()
-        ->group(group);
-  };
-  text("--state", state,
-       "Make one round of the planner over time: go on from what this file remembers, and "
-       "remember this round (made if absent)",
-       "FILE")
-      ->check(values::File());
-  text("--record", record, "Add the round's input and decision to this file, for `ebb replay`",
-       "FILE")
-      ->check(values::File())
-      ->needs("--state");
-  text("--events", events,
-       "YAML or JSON file of what happened since the last round: growth, deletions, evictions, "
-       "unready nodes (docs/rounds.md)",
-       "FILE")
-      ->check(values::File())
-      ->needs("--state");
-  text("--metrics", metrics,
-       "Write metrics in Prometheus' text form to this file (-: standard output, after the plan); "
-       "counters go on from round to round",
-       "FILE")
-      ->check(values::File())
-      ->needs("--state");
-  number("--state-rounds", rounds_kept, "Rounds that the state file keeps; 0: all");
-  duration("--scale-down-unneeded-time", unneeded_time, "How long a node must be unneeded");
-  duration("--scale-down-unready-time", unready_time, "The same for nodes that are not ready");
-  duration("--unremovable-node-recheck-timeout", recheck_timeout,
-           "How long a node that could not be removed is not tried again");
-  number("--max-drain-parallelism", options.budgets.max_drain_parallelism,
-         "Nodes that may drain at a time; --max-scale-down-parallelism (10 with --state) bounds "
-         "all deletions");
-  command
-      .add_option("--max-empty-bulk-delete", max_empty_bulk_delete,
-                  "Old name of --max-scale-down-parallelism, used where that is not given")
-      ->check(values::WholeNumber(1, kCountMax))
-      ->type_name("N")
-      ->group(group);
-  duration("--scale-down-delay-after-add", delay_after_add, "Delete nothing so long after growth");
-  duration("--scale-down-delay-after-delete", delay_after_delete,
-           "Delete nothing so long after a deletion");
-  duration("--scale-down-delay-after-failure", delay_after_failure,
-           "Delete nothing so long after a failed deletion");
-  command
-      .add_flag("--scale-down-delay-type-local", options.cooldown.scale_down_delay_type_local,
-                "These delays hold back the group alone that they happened to [false]")
-      ->check(values::Switch())
-      ->group(group);
-  number("--ok-total-unready-count", options.ok_total_unready_count,
-         "So many unready nodes are no reason to stop");
-  command
-      .add_option("--max-total-unready-percentage", options.max_total_unready_percentage,
-                  "More unready nodes than this stop every deletion")
-      ->check(values::Number(0, 100))
-      ->type_name("PERCENT")
-      ->capture_default_str()
-      ->group(group);
-  duration("--max-node-startup-time", max_node_startup_time,
-           "Unready nodes that are younger are starting, and no reason to stop");
-  number("--min-nodes-per-pass", min_nodes_per_pass,
-         "Nodes that a round judges whatever --scale-down-simulation-timeout says");
-  number("--max-bulk-soft-taint-count", options.max_bulk_soft_taint_count,
-         "Soft taints changed in a round");
-  duration("--node-deletion-candidate-ttl", deletion_candidate_ttl,
-           "In the first round of all, take timers from soft taints not older than this");
-  text("--cores-total", cores_total, "Cores that the cluster keeps, as min:max", "MIN:MAX")
-      ->check(values::MinMax(kCountMax));
-  text("--memory-total", memory_total, "GiB of memory that the cluster keeps, as min:max",
-       "MIN:MAX")
-      ->check(values::MinMax(kCountMax));
-  number("--nodes-min", nodes_min, "Nodes that the cluster keeps");
-  text("--displaced-pods", displaced_pods,
-       "must-fit: nothing goes while pods of nodes in deletion find no room; best-effort: as the "
-       "autoscaler",
-       "MODE")
-      ->check(values::Choice({"must-fit", "best-effort"}));
-  duration("--recent-eviction-ttl", recent_eviction_ttl,
-           "How long room is kept for evicted pods that are not replaced yet; 0s: as the "
-           "autoscaler");
-  text("--skipped-timers", skipped_timers,
-       "kept: a node that a round did not come to goes on waiting where it stood; lost: as the "
-       "autoscaler",
-       "MODE")
-      ->check(values::Choice({"kept", "lost"}));
-  duration("--clock-jump-max", clock_jump_max,
-           "A round further than this from the last one waits, as a clock may be wrong, with exit "
-           "code 3; the next one goes on. 0s: every time is believed");
-  text("--returned-nodes", returned_nodes,
-       "anew: a node that comes back under its name with another UID waits its full time; "
-       "keep-timer: as the autoscaler",
-       "MODE")
-      ->check(values::Choice({"anew", "keep-timer"}));
-}
-
-void RoundFlags::WarnUnused(std::ostream& err) const {
-  if (app == nullptr) return;
-  std::vector<std::string> unused;
-  for (const CLI::Option* option : app->get_options()) {
-    if (option->get_group() != kGroup || option->count() == 0) continue;
-    if (option->get_name() != "--max-empty-bulk-delete") unused.push_back(option->get_name());
-  }
-  if (unused.empty()) return;
-  PrintMessage(fmt::format("warning: counts only with --state: {}", fmt::join(unused, ", ")), err);
-}
-
-void RoundFlags::WarnOld(std::ostream& err) const {
-  if (!max_empty_bulk_delete) return;
-  PrintMessage("warning: --max-empty-bulk-delete is old; use --max-scale-down-parallelism", err);
-}
-
-namespace {
 
 // The files that outlive the round.
 struct Stores {
@@ -619,6 +487,7 @@ absl::Status AddToRecord(SqliteState& record, const std::string& path, const Sca
 
 int RunRound(const PlanCommand& command, std::ostream& out, std::ostream& err) {
   const RoundFlags& flags = command.over_time;
+  if (flags.app != nullptr) TellIgnoredFlags(*flags.app, err);
   flags.WarnOld(err);
   if (absl::Status s = CheckFiles(command.Files()); !s.ok()) return Fail(s, err);
   absl::StatusOr<RoundFiles> files = ReadFiles(command);

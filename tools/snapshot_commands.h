@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
-#include "tools/generate.h"
-#include "tools/openb.h"
-#include "tools/read_input.h"
+#include "snapshot/formats/read_input.h"
+#include "snapshot/samples/generate.h"
+#include "snapshot/samples/openb.h"
 
 namespace CLI {
 class App;

@@ -12,8 +12,8 @@
 #include <string_view>
 #include <system_error>
 
-#include "tools/output_file.h"
-#include "tools/printable.h"
+#include "base/printable.h"
+#include "service/output_file.h"
 
 namespace ebb {
 

@@ -12,12 +12,12 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/printable.h"
 #include "engine/state_clock.h"
-#include "tools/cli.h"
+#include "service/sqlite_state.h"
+#include "snapshot/formats/rfc3339.h"
+#include "tools/fail.h"
 #include "tools/flag_values.h"
-#include "tools/printable.h"
-#include "tools/rfc3339.h"
-#include "tools/sqlite_state.h"
 #include "tools/table.h"
 
 namespace ebb {

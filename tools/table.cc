@@ -7,21 +7,14 @@
 #include <ostream>
 #include <utility>
 
+#include "base/printable.h"
 #include "tools/display_text.h"
-#include "tools/printable.h"
 
 namespace ebb {
 namespace {
 
 constexpr size_t kShortestColumn = 10;
 constexpr size_t kGap = 2;
-
-// "1,234.5".
-std::string OneDecimal(double amount) {
-  std::string text = fmt::format("{:.1f}", amount);
-  for (size_t at = text.find('.'); at > 3 && at <= text.size(); at -= 3) text.insert(at - 3, ",");
-  return text;
-}
 
 }  // namespace
 
@@ -139,40 +132,6 @@ void Table::Print(std::ostream& out) const {
   }
   if (headed) out << Line(headings, widths) << "\n";
   for (const auto& row : Shortened(widths)) out << Line(row, widths) << "\n";
-}
-
-std::string WithCommas(uint64_t number) {
-  const std::string digits = std::to_string(number);
-  std::string text;
-  for (size_t i = 0; i < digits.size(); ++i) {
-    if (i > 0 && (digits.size() - i) % 3 == 0) text.push_back(',');
-    text.push_back(digits[i]);
-  }
-  return text;
-}
-
-std::string Count(uint64_t number, std::string_view one, std::string_view many) {
-  return fmt::format("{} {}", WithCommas(number), number == 1 ? one : many);
-}
-
-std::string Percent(double fraction) {
-  if (std::isnan(fraction)) return "-";
-  if (std::isinf(fraction)) return "inf";
-  return fmt::format("{:.1f}%", fraction * 100);
-}
-
-std::string Cores(int64_t cpu_milli) { return OneDecimal(static_cast<double>(cpu_milli) / 1000); }
-
-std::string Gibibytes(int64_t bytes) {
-  return OneDecimal(static_cast<double>(bytes) / (int64_t{1} << 30)) + " GiB";
-}
-
-std::string Bytes(int64_t bytes) {
-  constexpr std::string_view kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-  auto amount = static_cast<double>(bytes);
-  size_t unit = 0;
-  for (; amount >= 1024 && unit + 1 < std::size(kUnits); ++unit) amount /= 1024;
-  return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", amount, kUnits[unit]);
 }
 
 }  // namespace ebb

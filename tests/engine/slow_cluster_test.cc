@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/text.h"
 #include "gtest/gtest.h"
-#include "snapshot/text.h"
 #include "tests/support/filter_twin.h"
 #include "tests/support/random_cluster.h"
 #include "tests/support/random_seed.h"

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "snapshot/text.h"
+#include "base/text.h"
 
 namespace ebb::test {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "snapshot/text.h"
+#include "base/text.h"
 #include "tests/support/filter_twin.h"
 
 namespace ebb::test {

@@ -4,9 +4,9 @@
 #include <functional>
 
 #include "absl/strings/str_cat.h"
+#include "base/text.h"
 #include "engine/eligibility.h"
 #include "predicates/filters.h"
-#include "snapshot/text.h"
 
 namespace ebb::test {
 namespace {

@@ -15,6 +15,8 @@
 #include <string>
 #include <vector>
 
+#include "base/nearest.h"
+#include "base/version.h"
 #include "tools/autoscaler_flags.h"
 #include "tools/command_line.h"
 #include "tools/help_text.h"

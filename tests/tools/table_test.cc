@@ -5,6 +5,8 @@
 
 #include <sstream>
 
+#include "base/figures.h"
+
 namespace ebb {
 namespace {
 

@@ -1,0 +1,105 @@
+#include "base/json_text.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "base/printable.h"
+
+namespace ebb {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// A word that is a string in every YAML version: letters first, nothing that has
+// a meaning, and none of YAML 1.1's many booleans.
+bool IsPlain(std::string_view text) {
+  static constexpr auto kReserved = std::to_array<std::string_view>(
+      {"true", "false", "null", "yes", "no", "on", "off", "y", "n"});
+  if (text.empty() || std::isalpha(static_cast<unsigned char>(text[0])) == 0) return false;
+  std::string lower;
+  for (const char c : text) {
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '-' && c != '_' && c != '.' &&
+        c != '/') {
+      return false;
+    }
+    lower.push_back(static_cast<char>(std::tolower(static_cast<unsigned char>(c))));
+  }
+  return std::find(kReserved.begin(), kReserved.end(), lower) == kReserved.end();
+}
+
+std::string Dump(const Json& value, int indent) {
+  return value.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
+// JSON's quoted strings are YAML's.
+std::string Quoted(const Json& value) {
+  return WithVisibleEscapes(Dump(value, -1), EscapeForm::kYaml);
+}
+
+std::string Scalar(const Json& value) {
+  if (value.is_string()) {
+    const std::string& text = value.get_ref<const std::string&>();
+    if (IsPlain(text)) return text;
+  }
+  return Quoted(value);
+}
+
+std::string Key(const std::string& key) { return IsPlain(key) ? key : Quoted(Json(key)); }
+
+bool IsBlock(const Json& value) { return value.is_structured() && !value.empty(); }
+
+// Writes a block whose first line is already indented.
+void WriteBlock(const Json& value, size_t indent, std::string& out) {
+  bool first = true;
+  const auto start_line = [&] {
+    if (!first) out.append(indent, ' ');
+    first = false;
+  };
+  if (value.is_array()) {
+    for (const Json& item : value) {
+      start_line();
+      out += "- ";
+      if (IsBlock(item)) {
+        WriteBlock(item, indent + 2, out);
+      } else {
+        out.append(Scalar(item)).append("\n");
+      }
+    }
+    return;
+  }
+  for (const auto& [key, member] : value.items()) {
+    start_line();
+    out.append(Key(key)).append(":");
+    if (!IsBlock(member)) {
+      out.append(" ").append(Scalar(member)).append("\n");
+      continue;
+    }
+    // As kubectl does: the items of a list stand under the key, not to its right.
+    const size_t inner = member.is_array() ? indent : indent + 2;
+    out += "\n";
+    out.append(inner, ' ');
+    WriteBlock(member, inner, out);
+  }
+}
+
+}  // namespace
+
+std::string CompactJson(const Json& value) {
+  return WithVisibleEscapes(Dump(value, -1), EscapeForm::kJson);
+}
+
+std::string IndentedJson(const Json& value) {
+  return WithVisibleEscapes(Dump(value, 2), EscapeForm::kJson) + "\n";
+}
+
+std::string Yaml(const Json& value) {
+  if (!IsBlock(value)) return Scalar(value) + "\n";
+  std::string out;
+  WriteBlock(value, 0, out);
+  return out;
+}
+
+}  // namespace ebb

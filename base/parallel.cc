@@ -1,0 +1,68 @@
+#include "base/parallel.h"
+
+#include <tbb/blocked_range.h>
+#include <tbb/global_control.h>
+#include <tbb/info.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+#include <tbb/task_group.h>
+
+namespace ebb {
+
+class Parallelism::Impl {
+ public:
+  explicit Impl(size_t threads)
+      : allowed_(tbb::global_control::max_allowed_parallelism, threads),
+        arena_(static_cast<int>(threads)) {}
+
+  ~Impl() {
+    arena_.execute([this] { started_.wait(); });
+  }
+
+  void For(size_t count, absl::FunctionRef<void(size_t, size_t)> body) {
+    const auto run = [&](const tbb::blocked_range<size_t>& range) {
+      const auto slot = static_cast<size_t>(tbb::this_task_arena::current_thread_index());
+      for (size_t i = range.begin(); i != range.end(); ++i) body(i, slot);
+    };
+    // Isolated: a thread that waits here takes no task of a For around this one, which
+    // would be a second call in its slot.
+    arena_.execute([&] {
+      tbb::this_task_arena::isolate(
+          [&] { tbb::parallel_for(tbb::blocked_range<size_t>(0, count), run); });
+    });
+  }
+
+  void Start(std::function<void()> task) {
+    arena_.execute([&] { started_.run(std::move(task)); });
+  }
+
+ private:
+  // oneTBB has no more threads than cores unless told so.
+  tbb::global_control allowed_;
+  tbb::task_arena arena_;
+  tbb::task_group started_;
+};
+
+Parallelism::Parallelism(size_t threads)
+    : threads_(threads), impl_(threads > 1 ? std::make_unique<Impl>(threads) : nullptr) {}
+
+Parallelism::~Parallelism() = default;
+
+const Parallelism& Parallelism::One() {
+  static const Parallelism one(1);
+  return one;
+}
+
+void Parallelism::For(size_t count, absl::FunctionRef<void(size_t, size_t)> body) const {
+  if (impl_ != nullptr && count > 1) {
+    impl_->For(count, body);
+    return;
+  }
+  for (size_t i = 0; i < count; ++i) body(i, 0);
+}
+
+void Parallelism::Start(std::function<void()> task) const { impl_->Start(std::move(task)); }
+
+size_t Parallelism::Cores() { return static_cast<size_t>(tbb::info::default_concurrency()); }
+
+}  // namespace ebb

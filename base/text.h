@@ -1,0 +1,43 @@
+// Small things about text: the way into Abseil, whose packaged string_view is a type
+// of its own; numbers as Kubernetes reads them out of labels and taints; hashes.
+
+#ifndef EBB_BASE_TEXT_H_
+#define EBB_BASE_TEXT_H_
+
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "absl/strings/string_view.h"
+
+namespace ebb {
+
+inline absl::string_view Absl(std::string_view text) { return {text.data(), text.size()}; }
+
+// strconv.ParseInt(text, 10, 64): one sign, digits, nothing else.
+inline std::optional<int64_t> ParseInt64(std::string_view text) {
+  if (text.starts_with('+')) {
+    text.remove_prefix(1);
+    if (text.starts_with('-')) return std::nullopt;
+  }
+  int64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);  // NOLINT(bugprone-*)
+  if (error != std::errc() || stop != end) return std::nullopt;
+  return value;
+}
+
+// 64 well-mixed bits, quick over long texts too (XXH3).
+size_t HashOfText(std::string_view text);
+
+// For maps of std::string that are searched by views.
+struct TextHash {
+  using is_transparent = void;
+  size_t operator()(std::string_view text) const { return HashOfText(text); }
+};
+
+}  // namespace ebb
+
+#endif  // EBB_BASE_TEXT_H_

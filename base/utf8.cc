@@ -1,0 +1,39 @@
+#include "base/utf8.h"
+
+#include <simdjson.h>
+
+namespace ebb {
+namespace {
+
+// How many bytes the well-formed sequence at the front of `text` has; 0 if it is
+// none.
+size_t SequenceLength(std::string_view text) {
+  const auto byte = [text](size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = byte(0);
+  if (lead < 0x80) return 1;
+  const size_t length = lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : lead < 0xf5 ? 4 : 0;
+  if (length == 0 || text.size() < length) return 0;
+  // Overlong forms, surrogates and what lies beyond U+10FFFF show in the second byte.
+  const unsigned char low = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
+  const unsigned char high = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
+  if (byte(1) < low || byte(1) > high) return 0;
+  for (size_t i = 2; i < length; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  }
+  return length;
+}
+
+}  // namespace
+
+size_t FirstInvalidUtf8(std::string_view text) {
+  if (simdjson::validate_utf8(text.data(), text.size())) return text.size();
+  size_t at = 0;
+  while (at < text.size()) {
+    const size_t length = SequenceLength(text.substr(at));
+    if (length == 0) break;
+    at += length;
+  }
+  return at;
+}
+
+}  // namespace ebb

@@ -1,0 +1,18 @@
+// Tells whether bytes are UTF-8.
+
+#ifndef EBB_BASE_UTF8_H_
+#define EBB_BASE_UTF8_H_
+
+#include <cstddef>
+#include <string_view>
+
+namespace ebb {
+
+// The offset of the first byte that is not part of a well-formed UTF-8 sequence
+// (Unicode table 3-7); text.size() if there is none.  Several GB/s where all is
+// well, byte by byte to find the place where it is not.
+size_t FirstInvalidUtf8(std::string_view text);
+
+}  // namespace ebb
+
+#endif  // EBB_BASE_UTF8_H_

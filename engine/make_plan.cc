@@ -1,0 +1,287 @@
+#include "engine/make_plan.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "engine/limits.h"
+#include "engine/utilization.h"
+#include "engine/verify.h"
+#include "predicates/drainability.h"
+
+namespace ebb {
+namespace {
+
+// What each order sorts by; smaller goes first, equals stay as given.
+class SortKey {
+ public:
+  SortKey(const ClusterSnapshot& snapshot, const NodeGroups& groups, const PlanRequest& request)
+      : snapshot_(snapshot),
+        groups_(groups),
+        request_(request),
+        pdbs_(snapshot.catalog()),
+        as_autoscaler_(snapshot.catalog(), request.planner.drain, nullptr, /*listers=*/false,
+                       request.now_s),
+        as_pass_(snapshot.catalog(), request.planner.drain, &pdbs_, /*listers=*/true,
+                 request.now_s) {}
+
+  double operator()(NodeId node) {
+    constexpr double kLast = std::numeric_limits<double>::infinity();
+    switch (request_.order) {
+      case CandidateOrder::kInput:
+        return 0;
+      case CandidateOrder::kAutoscaler:
+        as_autoscaler_.GetPodsToMove(snapshot_.PodsOn(node), pods_);
+        if (pods_.blocked() || !pods_.move.empty()) return 2;
+        return pods_.on_completion.empty() ? 0 : 1;
+      case CandidateOrder::kFewestPods:
+        as_pass_.GetPodsToMove(snapshot_.PodsOn(node), pods_, groups_.ManagerOf(node));
+        return pods_.blocked() ? kLast : static_cast<double>(pods_.move.size());
+      case CandidateOrder::kLeastUtilized: {
+        const UtilizationOptions options{
+            .ignore_daemonsets = request_.planner.ignore_daemonsets_utilization,
+            .ignore_mirror_pods = request_.planner.ignore_mirror_pods_utilization,
+            .gpu_label = groups_.HasGpuLabel(node)};
+        const std::optional<Utilization> utilization =
+            CalculateUtilization(snapshot_, node, options, request_.now_s);
+        // NaN is 0/0: nothing is asked of nothing.
+        if (!utilization) return kLast;
+        return utilization->utilization == utilization->utilization ? utilization->utilization : 0;
+      }
+    }
+    return 0;
+  }
+
+ private:
+  const ClusterSnapshot& snapshot_;
+  const NodeGroups& groups_;
+  const PlanRequest& request_;
+  PdbTracker pdbs_;
+  DrainJudge as_autoscaler_;
+  DrainJudge as_pass_;
+  PodsToMove pods_;
+};
+
+void Sort(const ClusterSnapshot& snapshot, const NodeGroups& groups, const PlanRequest& request,
+          std::vector<NodeId>& candidates) {
+  SortKey key(snapshot, groups, request);
+  std::vector<std::pair<double, NodeId>> keyed;
+  for (const NodeId node : candidates) keyed.emplace_back(key(node), node);
+  std::stable_sort(keyed.begin(), keyed.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (size_t i = 0; i < keyed.size(); ++i) candidates[i] = keyed[i].second;
+}
+
+UnremovableNode Kept(NodeId node, UnremovableReason reason, PodId pod = kNoPod) {
+  UnremovableNode kept;
+  kept.node = node;
+  kept.reason = reason;
+  kept.pod = pod;
+  return kept;
+}
+
+// Takes nodes off the candidates, with a reason, and keeps the order of the rest.
+class Exclusions {
+ public:
+  Exclusions(size_t nodes, MadePlan& made) : out_(nodes), made_(made) {}
+
+  // A node that the pass kept for a reason of its own keeps that.
+  void Add(NodeId node, UnremovableReason reason, PodId pod = kNoPod) {
+    out_[Index(node)] = true;
+    const auto own = std::find_if(made_.plan.keep.begin(), made_.plan.keep.end(),
+                                  [&](const UnremovableNode& kept) { return kept.node == node; });
+    made_.excluded.push_back(own != made_.plan.keep.end() ? *own : Kept(node, reason, pod));
+  }
+
+  void Apply() {
+    std::erase_if(made_.candidates, [&](NodeId node) { return out_[Index(node)]; });
+  }
+
+ private:
+  std::vector<bool> out_;
+  MadePlan& made_;
+};
+
+// How many nodes each group may lose, by GroupId.
+std::vector<int64_t> Quotas(const ClusterSnapshot& snapshot, const NodeGroups& groups) {
+  std::vector<int64_t> quotas;
+  for (const NodeGroup& group : groups.groups) quotas.push_back(group.target_size - group.min_size);
+  for (uint32_t n = 0; n < groups.group_of.size(); ++n) {
+    const NodeId node{n};
+    if (groups.Of(node) == kNoGroup || !snapshot.Contains(node)) continue;
+    // It is on its way out already.
+    if (snapshot.catalog().node(node).to_be_deleted) --quotas[Index(groups.Of(node))];
+  }
+  return quotas;
+}
+
+void FindCandidates(const ClusterSnapshot& snapshot, const NodeGroups& groups, MadePlan& made) {
+  snapshot.alive().ForEach([&](NodeId node) {
+    const NodeGroup* group = groups.Find(node);
+    if (group == nullptr) {
+      made.excluded.push_back(Kept(node, UnremovableReason::kNotAutoscaled));
+    } else if (group->target_size <= group->min_size) {
+      made.excluded.push_back(Kept(node, UnremovableReason::kNodeGroupMinSizeReached));
+    } else {
+      made.candidates.push_back(node);
+    }
+  });
+}
+
+// The group that goes below its minimum first takes no part from there on.
+bool ExcludeSurplus(const NodeGroups& groups, std::vector<int64_t> quotas, const MadePlan& made,
+                    Exclusions& exclusions) {
+  for (const RemovableNode& removal : made.plan.remove) {
+    const GroupId group = groups.Of(removal.node);
+    if (quotas[Index(group)]-- > 0) continue;
+    const auto from = std::find(made.candidates.begin(), made.candidates.end(), removal.node);
+    for (auto it = from; it != made.candidates.end(); ++it) {
+      if (groups.Of(*it) == group) exclusions.Add(*it, UnremovableReason::kNodeGroupMinSizeReached);
+    }
+    return true;
+  }
+  return false;
+}
+
+bool ExcludeOnCompletion(const MadePlan& made, Exclusions& exclusions) {
+  bool any = false;
+  for (const RemovableNode& removal : made.plan.remove) {
+    if (removal.on_completion.empty()) continue;
+    exclusions.Add(removal.node, UnremovableReason::kBlockedByOnCompletionPod,
+                   removal.on_completion.front());
+    any = true;
+  }
+  return any;
+}
+
+bool ExcludeBrokenAtomicGroups(const NodeGroups& groups, const MadePlan& made,
+                               Exclusions& exclusions) {
+  std::vector<int64_t> removed(groups.groups.size());
+  for (const RemovableNode& removal : made.plan.remove) ++removed[Index(groups.Of(removal.node))];
+  bool any = false;
+  for (const NodeId node : made.candidates) {
+    const NodeGroup& group = *groups.Find(node);
+    const int64_t gone = removed[Index(groups.Of(node))];
+    if (!group.atomic || gone == 0 || gone >= group.target_size) continue;
+    exclusions.Add(node, UnremovableReason::kAtomicScaleDownFailed);
+    any = true;
+  }
+  return any;
+}
+
+// How many removals, `most` at most and from the first, keep every limit of groups by
+// themselves: no group below its minimum, no atomic group in parts, nobody waited for.
+size_t SoundRemovals(const NodeGroups& groups, std::vector<int64_t> quotas, const Plan& plan,
+                     size_t most) {
+  std::vector<int64_t> removed(groups.groups.size());
+  size_t in_parts = 0;  // Atomic groups of which some nodes went.
+  size_t sound = 0;
+  for (size_t i = 0; i < most; ++i) {
+    const RemovableNode& removal = plan.remove[i];
+    const GroupId id = groups.Of(removal.node);
+    const NodeGroup& group = groups.groups[Index(id)];
+    if (!removal.on_completion.empty() || quotas[Index(id)]-- <= 0) break;
+    ++removed[Index(id)];
+    if (group.atomic && removed[Index(id)] == 1) ++in_parts;
+    if (group.atomic && removed[Index(id)] == group.target_size) --in_parts;
+    if (in_parts == 0) sound = i + 1;
+  }
+  return sound;
+}
+
+bool DependsOnOrder(UnremovableReason reason) {
+  return reason == UnremovableReason::kNoPlaceToMovePods ||
+         reason == UnremovableReason::kBlockedByPod;
+}
+
+// Leaves the first `removals` of the plan.  Candidates that come later in order and were
+// judged after what is gone were not judged.
+void Cut(const Catalog& catalog, size_t removals, MadePlan& made) {
+  Plan& plan = made.plan;
+  plan.termination = Termination::kDeadline;
+  if (removals == plan.remove.size()) return;
+  const auto first_out = std::ranges::find(made.candidates, plan.remove[removals].node);
+  std::vector<bool> is_skipped(catalog.nodes());
+  for (const NodeId node : plan.skipped) is_skipped[Index(node)] = true;
+  for (size_t i = removals; i < plan.remove.size(); ++i) {
+    is_skipped[Index(plan.remove[i].node)] = true;
+    for (const Move& move : plan.remove[i].moves) {
+      for (const PdbId pdb : catalog.shape_of(move.pod).budgets) ++plan.pdb_remaining[Index(pdb)];
+    }
+  }
+  plan.remove.resize(removals);
+  std::vector<bool> is_behind(catalog.nodes());
+  for (auto it = first_out; it != made.candidates.end(); ++it) is_behind[Index(*it)] = true;
+  std::erase_if(plan.keep, [&](const UnremovableNode& kept) {
+    if (!is_behind[Index(kept.node)] || !DependsOnOrder(kept.reason)) return false;
+    is_skipped[Index(kept.node)] = true;
+    return true;
+  });
+  plan.skipped.clear();
+  for (const NodeId node : made.candidates) {
+    if (is_skipped[Index(node)]) plan.skipped.push_back(node);
+  }
+}
+
+}  // namespace
+
+std::vector<NodeId> OrderedCandidates(const ClusterSnapshot& snapshot, const NodeGroups& groups,
+                                      const PlanRequest& request) {
+  MadePlan made;
+  FindCandidates(snapshot, groups, made);
+  Sort(snapshot, groups, request, made.candidates);
+  return std::move(made.candidates);
+}
+
+absl::StatusOr<MadePlan> MakePlan(ClusterSnapshot& snapshot, const NodeGroups& groups,
+                                  std::span<const PodId> pending, const PlanRequest& request) {
+  MadePlan made;
+  FindCandidates(snapshot, groups, made);
+  Sort(snapshot, groups, request, made.candidates);
+  made.order = made.candidates;
+  const std::vector<int64_t> quotas = Quotas(snapshot, groups);
+  Exclusions exclusions(snapshot.catalog().nodes(), made);
+  PassInput input;
+  input.now_s = request.now_s;
+  input.pending = pending;
+  if (request.max_scale_down_parallelism) {
+    input.unneeded_limit =
+        UnneededLimit(600, *request.max_scale_down_parallelism).Next(request.now_s, 0);
+  }
+  input.deadline = request.passes_end;
+  while (true) {
+    input.candidates = made.candidates;
+    made.plan = Planner(request.planner).Pass(snapshot, groups, input);
+    ++made.passes;
+    const size_t sound = SoundRemovals(groups, quotas, made.plan, made.plan.remove.size());
+    if (sound < made.plan.remove.size() && request.passes_end != nullptr &&
+        request.passes_end->Expired()) {
+      Cut(snapshot.catalog(), sound, made);  // There is no time for another pass.
+      break;
+    }
+    if (!ExcludeSurplus(groups, quotas, made, exclusions) &&
+        !ExcludeOnCompletion(made, exclusions) &&
+        !ExcludeBrokenAtomicGroups(groups, made, exclusions)) {
+      break;
+    }
+    exclusions.Apply();
+  }
+  if (request.on_passes_done) request.on_passes_done();
+
+  if (request.verification_ends == nullptr) {
+    if (absl::Status s = Verify(snapshot, groups, request.planner, input, made.plan); !s.ok()) {
+      return s;
+    }
+  } else {
+    const absl::StatusOr<VerifiedPart> part = VerifyUntil(
+        *request.verification_ends, snapshot, groups, request.planner, input, made.plan);
+    if (!part.ok()) return part.status();
+    if (!part->packed) made.plan.packed.clear();
+    if (!part->packed || part->removals < made.plan.remove.size()) {
+      Cut(snapshot.catalog(), SoundRemovals(groups, quotas, made.plan, part->removals), made);
+    }
+  }
+  return made;
+}
+
+}  // namespace ebb

@@ -1,0 +1,85 @@
+// MakePlan makes the plan for a dump: which candidates, in which order, and how the
+// limits of node groups are kept.  The result is verified.
+//
+// A planner pass knows no minimum sizes; the autoscaler counts them when it
+// deletes, and drops the surplus.  A plan over a dump is to be carried out as a
+// whole, and a node that is dropped afterwards would keep the room that other
+// nodes' pods were given.  So the pass is repeated without what may not go:
+//   - candidates of a group that come after it has reached its minimum
+//     (NodeGroupMinSizeReached); the pass is the same up to there, so this is what
+//     counting during the pass would give;
+//   - an atomic group of which some node stays (AtomicScaleDownFailed);
+//   - nodes with pods that must end by themselves (BlockedByOnCompletionPod).
+// Each repetition takes at least one candidate away.
+//
+// Time: `PlanRequest::passes_end` ends the passes, all together, and `verification_ends` the
+// verification.  Either makes the plan shorter: it is cut after the last removal up to
+// which all is verified and every limit of groups holds (an atomic group goes as a whole
+// or stays), and candidates behind the cut are skipped.  A plan that was cut ends with
+// Termination::kDeadline.
+//
+// Cost:    one pass for each group whose limit binds, and one.
+// Threads: none.
+// Source:  cluster-autoscaler core/scaledown/planner NodesToDelete, processors/nodes
+//          (pre_filtering_processor.go, scale_down_set_processor.go),
+//          processors/scaledowncandidates/emptycandidates.
+
+#ifndef EBB_ENGINE_MAKE_PLAN_H_
+#define EBB_ENGINE_MAKE_PLAN_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "base/deadline.h"
+#include "engine/node_groups.h"
+#include "engine/plan.h"
+#include "engine/planner.h"
+#include "snapshot/cluster_snapshot.h"
+
+namespace ebb {
+
+enum class CandidateOrder : uint8_t {
+  kAutoscaler,  // Empty nodes first (those without on-completion pods before those with), then as
+                // given.
+  kInput,       // As given.
+  kFewestPods,  // By the number of pods that must move.
+  kLeastUtilized,  // By utilization.
+};
+
+struct PlanRequest {
+  PlannerOptions planner;
+  CandidateOrder order = CandidateOrder::kAutoscaler;
+  int64_t now_s = 0;
+  // Absent: every candidate is judged.  Else the limit of an autoscaler's first pass.
+  std::optional<int64_t> max_scale_down_parallelism;
+  // Null: there is time for all.
+  const Deadline* passes_end = nullptr;
+  const Deadline* verification_ends = nullptr;
+  // Called once, between the last pass and the verification, for callers that take the time.
+  std::function<void()> on_passes_done;
+};
+
+struct MadePlan {
+  Plan plan;
+  // Nodes that were no candidates, or none any more: kept because of their group.
+  std::vector<UnremovableNode> excluded;
+  std::vector<NodeId> order;       // Candidates of the first pass, in order.
+  std::vector<NodeId> candidates;  // Of the last pass: those of `order` that may still go.
+  size_t passes = 0;
+};
+
+// Nodes of groups that may shrink, in the order that `request` asks for.
+std::vector<NodeId> OrderedCandidates(const ClusterSnapshot& snapshot, const NodeGroups& groups,
+                                      const PlanRequest& request);
+
+// Errors: Internal, if the plan does not stand up to the verifier.
+absl::StatusOr<MadePlan> MakePlan(ClusterSnapshot& snapshot, const NodeGroups& groups,
+                                  std::span<const PodId> pending, const PlanRequest& request);
+
+}  // namespace ebb
+
+#endif  // EBB_ENGINE_MAKE_PLAN_H_

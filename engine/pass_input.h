@@ -1,0 +1,50 @@
+// What one pass of the planner (planner.h) is asked, and by which options.
+
+#ifndef EBB_ENGINE_PASS_INPUT_H_
+#define EBB_ENGINE_PASS_INPUT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+
+#include "base/deadline.h"
+#include "predicates/drainability.h"
+#include "snapshot/ids.h"
+#include "snapshot/node_set.h"
+
+namespace ebb {
+
+struct PlannerOptions {
+  // Nodes used more than this stay.  Equal is eligible.
+  double scale_down_utilization_threshold = 0.5;
+  double scale_down_gpu_utilization_threshold = 0.5;
+  bool scale_down_unready_enabled = true;
+  bool ignore_daemonsets_utilization = false;
+  bool ignore_mirror_pods_utilization = false;
+  // How long a node that could not be removed is not tried again.
+  int64_t unremovable_node_recheck_timeout_s = 300;
+  // Candidates that a pass judges whatever the deadline says.
+  size_t min_nodes_per_pass = 0;
+  DrainOptions drain;
+};
+
+struct PassInput {
+  int64_t now_s = 0;                      // Unix time.
+  std::span<const NodeId> candidates;     // In the order in which to try them.
+  const NodeSet* destinations = nullptr;  // Null: every node.
+  // Nodes that are removable at most, atomic groups' nodes not counted.
+  size_t unneeded_limit = std::numeric_limits<size_t>::max();
+  const Deadline* deadline = nullptr;  // Null: none.
+  // Pods without a node that should find room before any node goes, as they are.
+  // They are placed in order of priority, then this order.
+  std::span<const PodId> pending;
+  // Of `pending` the first so many must find room, or no candidate is judged.
+  size_t must_fit = 0;
+  // Pods whose eviction is under way: their budgets are spent before any is asked.
+  std::span<const PodId> evicting;
+};
+
+}  // namespace ebb
+
+#endif  // EBB_ENGINE_PASS_INPUT_H_

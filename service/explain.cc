@@ -1,0 +1,224 @@
+#include "service/explain.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "base/figures.h"
+#include "base/nearest.h"
+#include "base/printable.h"
+#include "predicates/drainability.h"
+
+namespace ebb {
+namespace {
+
+using Outcome = Explanation::Outcome;
+
+Outcome OutcomeOf(const Catalog& catalog, PodId pod, const DrainVerdict& verdict) {
+  const PodShape& shape = catalog.shape_of(pod);
+  switch (verdict.outcome) {
+    case DrainOutcome::kBlock:
+      return Outcome::kBlocks;
+    case DrainOutcome::kSkip:
+      return shape.mirror ? Outcome::kMirror : Outcome::kLongTerminating;
+    case DrainOutcome::kWaitForCompletion:
+      return Outcome::kMustEnd;
+    case DrainOutcome::kDrain:
+    case DrainOutcome::kUndefined:
+      break;
+  }
+  return IsDaemonSetPod(catalog, shape) ? Outcome::kDaemonSet : Outcome::kMayMove;
+}
+
+void JudgePods(const PlanContext& context, PassReplay& replay, Explanation& explanation) {
+  const Catalog& catalog = context.catalog();
+  for (const PodId pod : replay.snapshot().PodsOn(explanation.node)) {
+    const DrainVerdict verdict = JudgePod(
+        catalog, pod, context.request->planner.drain, &replay.budgets(),
+        /*listers=*/true, context.request->now_s, context.groups->ManagerOf(explanation.node));
+    explanation.pods.push_back({.pod = pod,
+                                .outcome = OutcomeOf(catalog, pod, verdict),
+                                .reason = verdict.reason,
+                                .pdb = verdict.pdb,
+                                .from = replay.CameFrom(pod),
+                                .via = {}});
+  }
+}
+
+void FindSpentBudgets(const Catalog& catalog, const PassReplay& replay, Explanation& explanation) {
+  std::set<uint32_t> budgets;
+  for (const Explanation::Pod& pod : explanation.pods) {
+    for (const PdbId pdb : catalog.shape_of(pod.pod).budgets) {
+      budgets.insert(static_cast<uint32_t>(pdb));
+    }
+  }
+  for (const uint32_t id : budgets) {
+    const PdbId pdb{id};
+    const std::span<const PassReplay::Spent> nodes = replay.SpentOf(pdb);
+    if (nodes.empty()) continue;
+    const int32_t allowed = catalog.pdbs()[id].disruptions_allowed;
+    explanation.budgets.push_back({.pdb = pdb,
+                                   .allowed = allowed,
+                                   .spent = allowed - replay.budgets().remaining(pdb),
+                                   .nodes = {nodes.begin(), nodes.end()}});
+  }
+}
+
+// Where the pods go, to the end of the plan.
+void FollowMoves(const PlanReport& report, Explanation& explanation) {
+  const std::vector<RemovableNode>& remove = report.context.made->plan.remove;
+  for (Explanation::Pod& pod : explanation.pods) {
+    for (size_t r = explanation.order - 1; r < remove.size(); ++r) {
+      const auto move = std::ranges::find(remove[r].moves, pod.pod, &Move::pod);
+      if (move == remove[r].moves.end()) continue;
+      if (pod.to != kNoNode) pod.via.push_back(pod.to);
+      pod.to = move->to;
+      pod.outcome = Outcome::kMoves;
+    }
+  }
+}
+
+// Places the node's pods one after the other, as well as they go.
+void TryPlaces(const PlanContext& context, PassReplay& replay, Explanation& explanation) {
+  PodsToMove pods;
+  DrainJudge judge(context.catalog(), context.request->planner.drain, &replay.budgets(),
+                   /*listers=*/true, context.request->now_s);
+  ClusterSnapshot& snapshot = replay.snapshot();
+  judge.GetPodsToMove(snapshot.PodsOn(explanation.node), pods,
+                      context.groups->ManagerOf(explanation.node));
+  if (pods.blocked()) return;
+  snapshot.Fork();
+  snapshot.SetGhost(explanation.node);
+  for (const PodId pod : pods.move) {
+    Explanation::Place& place = explanation.places.emplace_back();
+    place.pod = pod;
+    place.tally = TallyPlaces(snapshot, pod);
+    place.to = place.tally.first_fit;
+    if (place.to != kNoNode) snapshot.AddPod(pod, place.to);
+  }
+  snapshot.Revert();
+}
+
+// A sentence on the reason.
+std::string OnReason(const PlanContext& context, const PlanReport::Kept& kept) {
+  const NodeGroup* group = context.groups->Find(kept.why.node);
+  const std::string name = group == nullptr ? "" : group->name;
+  if (kept.reason == "NotAutoscaled") {
+    const std::string why = DetailOf(context, kept.why);
+    return fmt::format("It is in no node group that the autoscaler manages{}{}.",
+                       why.empty() ? "" : ": ", why);
+  }
+  if (kept.reason == "ScaleDownDisabledAnnotation") {
+    return fmt::format("It is {}.", DetailOf(context, kept.why));
+  }
+  if (kept.reason == "NotUnderutilized") {
+    return fmt::format("That is more than the threshold, {}.",
+                       Percent(ThresholdOf(context, kept.why.node)));
+  }
+  if (kept.reason == "NodeGroupMinSizeReached" && group != nullptr) {
+    return fmt::format("Its group {} has {} and may not go below {}.", name,
+                       Count(static_cast<uint64_t>(group->target_size), "node", "nodes"),
+                       group->min_size);
+  }
+  if (kept.reason == "AtomicScaleDownFailed") {
+    return fmt::format("Its group {} goes as a whole or not at all, and some node stays.", name);
+  }
+  if (kept.reason == kNotJudged) return "The pass ended before its turn.";
+  return "";
+}
+
+// What stays when the reason has passed comes behind it.
+std::string Because(const PlanContext& context, const PlanReport::Kept& kept) {
+  const std::string text = OnReason(context, kept);
+  const UnremovableReason reason = kept.why.reason;
+  if (reason == UnremovableReason::kNotAutoscaled ||
+      reason == UnremovableReason::kScaleDownDisabledAnnotation) {
+    return text;
+  }
+  const std::string detail = DetailOf(context, kept.why);
+  if (detail.empty()) return text;
+  return fmt::format("{}{}It is {}.", text, text.empty() ? "" : " ", detail);
+}
+
+std::string_view WithoutKind(std::string_view name) {
+  for (const std::string_view kind : {"node/", "nodes/", "no/"}) {
+    if (name.starts_with(kind)) return name.substr(kind.size());
+  }
+  return name;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<NodeId>> FindNodes(const Catalog& catalog,
+                                              std::span<const std::string> names) {
+  std::vector<NodeId> nodes;
+  std::vector<std::string> unknown;
+  bool any_near = false;
+  std::vector<std::string> known;  // Every node's name, once it is asked for.
+  for (const std::string& given : names) {
+    const std::string_view name = WithoutKind(given);
+    if (const absl::StatusOr<NodeId> node = catalog.FindNode(name); node.ok()) {
+      if (std::ranges::find(nodes, *node) == nodes.end()) nodes.push_back(*node);
+      continue;
+    }
+    for (uint32_t n = static_cast<uint32_t>(known.size()); n < catalog.nodes(); ++n) {
+      known.emplace_back(catalog.NodeName(NodeId{n}));
+    }
+    const std::string nearest = Nearest(name, known);
+    unknown.push_back(absl::StrCat(
+        Printable(name),
+        nearest.empty() ? "" : absl::StrCat(" (did you mean ", Printable(nearest), "?)")));
+    any_near |= !nearest.empty();
+  }
+  if (unknown.empty()) return nodes;
+  std::string list;
+  for (const std::string& name : unknown) absl::StrAppend(&list, list.empty() ? "" : ", ", name);
+  // Nothing like it: show what names look like.
+  const std::string example =
+      any_near || known.empty()
+          ? ""
+          : absl::StrCat("; the input has ", Count(known.size(), "node", "nodes"),
+                         ", the first is ", Printable(known[0]));
+  return absl::NotFoundError(absl::StrCat(
+      "--explain: no such ", unknown.size() == 1 ? "node" : "nodes", ": ", list, example));
+}
+
+Explanation Explain(const PlanReport& report, NodeId node) {
+  const PlanContext& context = report.context;
+  Explanation explanation;
+  explanation.node = node;
+  PassReplay replay(context);
+  for (size_t i = 0; i < report.remove.size(); ++i) {
+    if (report.remove[i].node != node) continue;
+    explanation.order = i + 1;
+    explanation.risky = report.remove[i].risky;
+    explanation.had_turn = true;
+  }
+  for (const PlanReport::Kept& kept : report.keep) {
+    if (kept.why.node != node) continue;
+    explanation.kept = &kept;
+    explanation.because = Because(context, kept);
+    explanation.had_turn = replay.HadTurn(kept.why);
+  }
+  if (explanation.had_turn) {
+    replay.GoTo(node);
+    if (replay.HasGuests(node)) explanation.utilization_at_turn = replay.UtilizationOf(node);
+  }
+  JudgePods(context, replay, explanation);
+  FindSpentBudgets(context.catalog(), replay, explanation);
+  if (explanation.order > 0) {
+    FollowMoves(report, explanation);
+  } else if (explanation.kept != nullptr &&
+             explanation.kept->why.reason == UnremovableReason::kNoPlaceToMovePods) {
+    TryPlaces(context, replay, explanation);
+  }
+  return explanation;
+}
+
+bool NeedsEviction(Explanation::Outcome outcome) {
+  return outcome == Outcome::kMoves || outcome == Outcome::kMayMove || outcome == Outcome::kBlocks;
+}
+
+}  // namespace ebb

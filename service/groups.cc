@@ -1,0 +1,655 @@
+#include "service/groups.h"
+
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <array>
+#include <compare>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "base/nearest.h"
+#include "base/printable.h"
+#include "base/text.h"
+#include "service/settings_file.h"
+#include "snapshot/formats/duration.h"
+
+namespace ebb {
+namespace {
+
+// The group that a node's labels name.
+struct LabelGroup {
+  std::string_view identity;  // The label under which the group is known.
+  std::string_view name;      // Its value.
+  friend auto operator<=>(const LabelGroup&, const LabelGroup&) = default;
+};
+
+// "label=value".
+std::string Qualified(const LabelGroup& group) {
+  return absl::StrCat(Absl(group.identity), "=", Absl(group.name));
+}
+
+// Whether a rule that says `name` means the group.
+bool IsCalled(std::string_view name, const LabelGroup& group) {
+  if (name == group.name) return true;
+  return name.size() == group.identity.size() + 1 + group.name.size() &&
+         name.starts_with(group.identity) && name[group.identity.size()] == '=' &&
+         name.ends_with(group.name);
+}
+
+// The labels of one cluster's nodes, read by keys that were looked up once.
+class Labels {
+ public:
+  using Key = std::optional<TextId>;  // Absent: no node has such a label.
+
+  Labels(const Catalog& catalog, const GroupRules& rules)
+      : catalog_(catalog), custom_(rules.group_label) {
+    if (!custom_.empty()) custom_key_ = Find(custom_);
+    for (size_t l = 0; l < kGroupLabels.size(); ++l) keys_[l] = Find(kGroupLabels[l].key);
+    for (size_t l = 0; l < kGpuLabels.size(); ++l) gpu_keys_[l] = Find(kGpuLabels[l].key);
+    if (rules.gpu_label) custom_gpu_key_ = Find(*rules.gpu_label);
+    has_custom_gpu_ = rules.gpu_label.has_value();
+  }
+
+  [[nodiscard]] Key Find(std::string_view key) const { return catalog_.symbols().Find(key); }
+  [[nodiscard]] std::optional<std::string_view> Value(NodeId node, Key key) const {
+    if (!key) return std::nullopt;
+    const std::optional<TextId> value = FindLabel(catalog_.node(node).labels, *key);
+    if (!value) return std::nullopt;
+    return catalog_.Text(*value);
+  }
+
+  // What no autoscaler removes; kNotTold for all other nodes.
+  [[nodiscard]] NoGroupReason Unmanaged(NodeId node) const {
+    if (Value(node, control_plane_) || Value(node, master_)) return NoGroupReason::kControlPlane;
+    if (Value(node, type_) == "virtual-kubelet" || HasTaint(node, virtual_kubelet_, "")) {
+      return NoGroupReason::kVirtualKubelet;
+    }
+    if (Value(node, compute_type_) == "fargate" || HasTaint(node, compute_type_, "fargate")) {
+      return NoGroupReason::kFargate;
+    }
+    return NoGroupReason::kNotTold;
+  }
+
+  [[nodiscard]] std::optional<LabelGroup> GroupOf(NodeId node) const {
+    if (const auto value = Value(node, custom_key_).value_or(""); !value.empty()) {
+      return LabelGroup{custom_, value};
+    }
+    const GroupLabel* const label = KnownLabel(node);
+    if (label == nullptr) return std::nullopt;
+    return LabelGroup{label->identity, *Value(node, keys_[label - kGroupLabels.data()])};
+  }
+
+  // Of the node itself, whatever group it is in.
+  [[nodiscard]] PoolManager ManagerOf(NodeId node) const {
+    const GroupLabel* const label = KnownLabel(node);
+    return label == nullptr ? PoolManager::kClusterAutoscaler : label->managed_by;
+  }
+
+  [[nodiscard]] bool HasGpuLabel(NodeId node) const {
+    if (has_custom_gpu_) return Value(node, custom_gpu_key_).has_value();
+    const GroupLabel* const label = KnownLabel(node);
+    std::string_view provider = label == nullptr ? "" : label->provider;
+    if (provider.empty()) provider = SchemeOfProviderId(node);
+    for (size_t l = 0; l < kGpuLabels.size(); ++l) {
+      if (kGpuLabels[l].provider != provider) continue;
+      // A GPU that a driver hands out by resource claims is none of these.
+      if (provider == "gce" && Value(node, gke_dra_) == "true") return false;
+      return Value(node, gpu_keys_[l]).has_value();
+    }
+    return false;
+  }
+
+  [[nodiscard]] bool Selects(const GroupRule& rule, NodeId node,
+                             const std::optional<LabelGroup>& group) const {
+    if (rule.node_selector.empty()) {
+      return group && IsCalled(rule.group.name, *group);
+    }
+    return std::ranges::all_of(rule.node_selector, [&](const auto& label) {
+      return Value(node, Find(label.first)) == label.second;
+    });
+  }
+
+ private:
+  [[nodiscard]] const GroupLabel* KnownLabel(NodeId node) const {
+    for (size_t l = 0; l < kGroupLabels.size(); ++l) {
+      if (!Value(node, keys_[l]).value_or("").empty()) return &kGroupLabels[l];
+    }
+    return nullptr;
+  }
+
+  // Any value where `value` is empty.
+  [[nodiscard]] bool HasTaint(NodeId node, Key key, std::string_view value) const {
+    if (!key) return false;
+    return std::ranges::any_of(catalog_.node(node).taints, [&](const Taint& taint) {
+      return taint.key == *key && (value.empty() || catalog_.Text(taint.value) == value);
+    });
+  }
+
+  // "aws" of "aws:///eu-west-1a/i-0123".
+  [[nodiscard]] std::string_view SchemeOfProviderId(NodeId node) const {
+    const std::string_view id = catalog_.Text(catalog_.node(node).provider_id);
+    const size_t end = id.find("://");
+    return end == std::string_view::npos ? "" : id.substr(0, end);
+  }
+
+  const Catalog& catalog_;
+  const std::string& custom_;
+  Key custom_key_;
+  std::array<Key, kGroupLabels.size()> keys_;
+  std::array<Key, kGpuLabels.size()> gpu_keys_;
+  bool has_custom_gpu_ = false;
+  Key custom_gpu_key_;
+  const Key control_plane_ = Find("node-role.kubernetes.io/control-plane");
+  const Key master_ = Find("node-role.kubernetes.io/master");
+  const Key type_ = Find("type");
+  const Key virtual_kubelet_ = Find("virtual-kubelet.io/provider");
+  const Key compute_type_ = Find("eks.amazonaws.com/compute-type");
+  const Key gke_dra_ = Find("cloud.google.com/gke-gpu-dra-driver");
+};
+
+// What makes a group: its rule, if that selects nodes by their labels, else its label; or
+// neither, for the group of all nodes.
+struct GroupKey {
+  const GroupRule* rule = nullptr;
+  LabelGroup label;
+  friend auto operator<=>(const GroupKey&, const GroupKey&) = default;
+};
+
+// Says of each node what group it is in.
+class Grouping {
+ public:
+  Grouping(const Catalog& catalog, const GroupRules& rules)
+      : rules_(rules), labels_(catalog, rules) {
+    for (uint32_t n = 0; n < catalog.nodes() && one_group_; ++n) {
+      const NodeId node{n};
+      if (labels_.Unmanaged(node) != NoGroupReason::kNotTold) continue;
+      const std::optional<LabelGroup> label = labels_.GroupOf(node);
+      const GroupRule* const rule = RuleOf(node, label);
+      one_group_ = !label && (rule == nullptr || !rule->autoscaled);
+    }
+  }
+
+  [[nodiscard]] const Labels& labels() const { return labels_; }
+
+  struct Place {
+    NoGroupReason none = NoGroupReason::kNotTold;  // Else: why it is in no group.
+    const GroupRule* rule = nullptr;
+    GroupKey key;
+  };
+  [[nodiscard]] Place PlaceOf(NodeId node) const {
+    Place place;
+    place.none = labels_.Unmanaged(node);
+    if (place.none != NoGroupReason::kNotTold) return place;
+    const std::optional<LabelGroup> label = LabelOf(node);
+    place.rule = RuleOf(node, label);
+    if (place.rule != nullptr && !place.rule->autoscaled) {
+      place.none = NoGroupReason::kExcluded;
+    } else if (place.rule != nullptr && !place.rule->node_selector.empty()) {
+      place.key.rule = place.rule;
+    } else if (label) {
+      place.key.label = *label;
+    } else {
+      place.none = NoGroupReason::kNoLabel;
+    }
+    return place;
+  }
+
+  // The group that its labels name, or the one of all nodes.
+  [[nodiscard]] std::optional<LabelGroup> LabelOf(NodeId node) const {
+    const std::optional<LabelGroup> label = labels_.GroupOf(node);
+    return label || !one_group_ ? label : LabelGroup{"", kGroupOfAll};
+  }
+
+ private:
+  [[nodiscard]] const GroupRule* RuleOf(NodeId node, const std::optional<LabelGroup>& label) const {
+    for (const GroupRule& rule : rules_.rules) {
+      if (labels_.Selects(rule, node, label)) return &rule;
+    }
+    return nullptr;
+  }
+
+  const GroupRules& rules_;
+  Labels labels_;
+  bool one_group_ = true;  // No node says its group.
+};
+
+struct Members {
+  const GroupRule* rule = nullptr;
+  PoolManager managed_by = PoolManager::kClusterAutoscaler;
+  std::vector<NodeId> nodes;
+};
+
+// A name for each group: that of its rule, or the value of its label, with the label
+// where another group would be called the same.
+std::map<std::string, const Members*> NamesOf(const std::map<GroupKey, Members>& groups) {
+  std::map<std::string_view, size_t> wanted;
+  for (const auto& [key, members] : groups) {
+    ++wanted[key.rule != nullptr ? std::string_view(key.rule->group.name) : key.label.name];
+  }
+  std::map<std::string, const Members*> names;
+  const auto add = [&](std::string name, const Members& members) {
+    while (!names.emplace(name, &members).second) name += '\'';
+  };
+  for (const auto& [key, members] : groups) {  // Their names differ already.
+    if (key.rule != nullptr) add(key.rule->group.name, members);
+  }
+  for (const auto& [key, members] : groups) {
+    if (key.rule != nullptr) continue;
+    add(wanted[key.label.name] > 1 ? Qualified(key.label) : std::string(key.label.name), members);
+  }
+  return names;
+}
+
+// --- Warnings -----------------------------------------------------------------------
+
+// Collects the warnings about the rules of a file.
+class RuleChecker {
+ public:
+  RuleChecker(const Catalog& catalog, const GroupRules& rules)
+      : catalog_(catalog), rules_(rules), grouping_(catalog, rules) {}
+
+  std::vector<InputWarning> Run() && {
+    CheckGroupLabel();
+    Match();
+    for (size_t r = 0; r < rules_.rules.size(); ++r) {
+      if (matches_[r].nodes == 0) {
+        MatchesNothing(r);
+      } else {
+        CheckOverlap(r);
+        CheckNames(r);
+      }
+    }
+    CheckSizes();
+    return std::move(warnings_);
+  }
+
+ private:
+  struct Matches {
+    size_t nodes = 0;
+    size_t unmanaged = 0;  // Nodes that it selects and that are in no group in any case.
+    size_t lost = 0;       // Nodes that an earlier rule took.
+    NodeId first_lost = kNoNode;
+    std::set<size_t> lost_to;
+    std::set<LabelGroup> groups;  // Of a rule that names groups.
+  };
+
+  template <typename... Parts>
+  void Warn(std::string code, const Parts&... parts) {
+    warnings_.push_back({.code = std::move(code),
+                         .message = absl::StrCat(rules_.file, ": ", parts...),
+                         .command = ""});
+  }
+  [[nodiscard]] std::string Name(size_t rule) const {
+    return absl::StrCat("nodeGroups[", rule, "] (", Printable(rules_.rules[rule].group.name), ")");
+  }
+
+  void Match() {
+    matches_.resize(rules_.rules.size());
+    for (uint32_t n = 0; n < catalog_.nodes(); ++n) {
+      const NodeId node{n};
+      const bool managed = grouping_.labels().Unmanaged(node) == NoGroupReason::kNotTold;
+      const std::optional<LabelGroup> label =
+          managed ? grouping_.LabelOf(node) : grouping_.labels().GroupOf(node);
+      std::optional<size_t> first;
+      for (size_t r = 0; r < rules_.rules.size(); ++r) {
+        if (!grouping_.labels().Selects(rules_.rules[r], node, label)) continue;
+        Matches& matches = matches_[r];
+        if (!managed) {
+          ++matches.unmanaged;
+          continue;
+        }
+        ++matches.nodes;
+        if (rules_.rules[r].node_selector.empty()) matches.groups.insert(*label);
+        if (!first) {
+          first = r;
+        } else {
+          if (matches.lost++ == 0) matches.first_lost = node;
+          matches.lost_to.insert(*first);
+        }
+      }
+    }
+  }
+
+  void CheckGroupLabel() {
+    if (rules_.group_label.empty() || Count(rules_.group_label) > 0) return;
+    Warn("NodeGroupLabelUnknown", "groupLabel: no node has the label ",
+         Printable(rules_.group_label), DidYouMean(rules_.group_label, AllKeys()));
+  }
+
+  void MatchesNothing(size_t r) {
+    const GroupRule& rule = rules_.rules[r];
+    constexpr const char* kCode = "NodeGroupRuleMatchesNothing";
+    if (matches_[r].unmanaged > 0) {
+      Warn(kCode, Name(r),
+           ": all nodes that it matches are control plane, virtual kubelets or Fargate nodes, "
+           "which are in no group");
+      return;
+    }
+    if (rule.node_selector.empty()) {
+      Warn(kCode, Name(r), ": no node is in a group of that name",
+           DidYouMean(rule.group.name, GroupNames()));
+      return;
+    }
+    for (const auto& [key, value] : rule.node_selector) {
+      const std::string label = absl::StrCat(Printable(key), "=", Printable(value));
+      if (Count(key) == 0) {
+        Warn(kCode, Name(r), ".nodeSelector: no node has the label ", Printable(key),
+             DidYouMean(key, AllKeys()));
+        return;
+      }
+      if (const std::vector<std::string> values = ValuesOf(key); !Contains(values, value)) {
+        Warn(kCode, Name(r), ".nodeSelector: no node has the label ", label,
+             DidYouMean(value, values));
+        return;
+      }
+    }
+    Warn(kCode, Name(r), ".nodeSelector: no node has all of its labels");
+  }
+
+  void CheckOverlap(size_t r) {
+    const Matches& matches = matches_[r];
+    if (matches.lost == 0) return;
+    std::string others;
+    for (const size_t other : matches.lost_to) {
+      absl::StrAppend(&others, others.empty() ? "" : ", ", Name(other));
+    }
+    const std::string nodes = Count(matches.lost, "node", "nodes");
+    if (matches.lost == matches.nodes) {
+      Warn("NodeGroupRuleShadowed", Name(r), ": counts for no node; rules before it take its ",
+           nodes, ": ", others);
+      return;
+    }
+    Warn("NodeGroupRulesOverlap", Name(r), ": rules before it take ", nodes, " of ", matches.nodes,
+         ", ", Printable(catalog_.NodeName(matches.first_lost)),
+         matches.lost > 1 ? " and more: " : ": ", others);
+  }
+
+  void CheckNames(size_t r) {
+    const std::set<LabelGroup>& groups = matches_[r].groups;
+    if (groups.size() < 2) return;
+    std::string names;
+    for (const LabelGroup& group : groups) {
+      absl::StrAppend(&names, names.empty() ? "" : " or ", Printable(Qualified(group)));
+    }
+    Warn("NodeGroupNameAmbiguous", Name(r), ": counts for each of ", groups.size(),
+         " groups of that name; say ", names, " for one of them");
+  }
+
+  // The planner takes such a group as one at its minimum.
+  void CheckSizes() {
+    for (const NodeGroup& group : AssignGroups(catalog_, rules_).groups) {
+      if (group.min_size <= group.target_size) continue;
+      Warn("NodeGroupBelowMinSize", "group ", Printable(group.name), ": minSize, ", group.min_size,
+           ", is above its size, ", Count(static_cast<size_t>(group.target_size), "node", "nodes"),
+           ", so that none of its nodes can go");
+    }
+  }
+
+  [[nodiscard]] static bool Contains(const std::vector<std::string>& list,
+                                     const std::string& item) {
+    return std::ranges::find(list, item) != list.end();
+  }
+  static std::string DidYouMean(const std::string& word, const std::vector<std::string>& known) {
+    const std::string nearest = Nearest(word, known);
+    return nearest.empty() ? "" : absl::StrCat("; did you mean ", Printable(nearest), "?");
+  }
+  [[nodiscard]] size_t Count(const std::string& key) const { return ValuesOf(key).size(); }
+  static std::string Count(size_t n, const char* one, const char* many) {
+    return absl::StrCat(n, " ", n == 1 ? one : many);
+  }
+
+  [[nodiscard]] std::vector<std::string> ValuesOf(const std::string& key) const {
+    const Labels::Key id = grouping_.labels().Find(key);
+    std::set<std::string> values;
+    for (uint32_t n = 0; n < catalog_.nodes(); ++n) {
+      if (const auto value = grouping_.labels().Value(NodeId{n}, id)) values.emplace(*value);
+    }
+    return {values.begin(), values.end()};
+  }
+  [[nodiscard]] std::vector<std::string> AllKeys() const {
+    std::set<std::string> keys;
+    for (uint32_t n = 0; n < catalog_.nodes(); ++n) {
+      for (const Label& label : catalog_.node(NodeId{n}).labels) {
+        keys.emplace(catalog_.Text(label.key));
+      }
+    }
+    return {keys.begin(), keys.end()};
+  }
+  [[nodiscard]] std::vector<std::string> GroupNames() const {
+    std::set<std::string> names;
+    for (uint32_t n = 0; n < catalog_.nodes(); ++n) {
+      if (grouping_.labels().Unmanaged(NodeId{n}) != NoGroupReason::kNotTold) continue;
+      if (const auto label = grouping_.LabelOf(NodeId{n})) names.emplace(label->name);
+    }
+    return {names.begin(), names.end()};
+  }
+
+  const Catalog& catalog_;
+  const GroupRules& rules_;
+  const Grouping grouping_;
+  std::vector<Matches> matches_;  // By place in the rules.
+  std::vector<InputWarning> warnings_;
+};
+
+// --- The file -----------------------------------------------------------------------
+
+using Reader = FieldReader<GroupRule>;
+
+Reader Size(int64_t NodeGroup::* field) {
+  return [field](const YAML::Node& value, GroupRule& rule) -> std::string {
+    const std::optional<int64_t> size = AsInteger(value);
+    if (!size || *size < 0) return absl::StrCat(Quoted(value), " is not a number of nodes");
+    rule.group.*field = *size;
+    return "";
+  };
+}
+
+Reader Fraction(std::optional<double> NodeGroup::* field) {
+  return [field](const YAML::Node& value, GroupRule& rule) -> std::string {
+    const std::optional<double> fraction = AsReal(value);
+    if (!fraction || !(*fraction >= 0 && *fraction <= 1)) {
+      return absl::StrCat(Quoted(value), " is not a fraction between 0 and 1");
+    }
+    rule.group.*field = fraction;
+    return "";
+  };
+}
+
+Reader Seconds(std::optional<int64_t> NodeGroup::* field) {
+  return [field](const YAML::Node& value, GroupRule& rule) -> std::string {
+    const auto duration = value.IsScalar() ? ParseDuration(value.Scalar()) : std::nullopt;
+    if (!duration) return absl::StrCat(Quoted(value), " is not a duration such as 10m");
+    rule.group.*field = std::chrono::duration_cast<std::chrono::seconds>(*duration).count();
+    return "";
+  };
+}
+
+template <typename Set>
+Reader Bool(Set set) {
+  return [set](const YAML::Node& value, GroupRule& rule) -> std::string {
+    bool is = false;
+    std::string wrong = ReadBool(value, is);
+    if (wrong.empty()) set(rule, is);
+    return wrong;
+  };
+}
+
+std::string ReadTargetSize(const YAML::Node& value, GroupRule& rule) {
+  rule.has_target_size = true;
+  return Size(&NodeGroup::target_size)(value, rule);
+}
+
+std::string ReadSelector(const YAML::Node& value, GroupRule& rule) {
+  if (!value.IsMap() || value.size() == 0) return "is not a map of labels";
+  for (const auto& label : value) {
+    if (!label.first.IsScalar() || !label.second.IsScalar()) return "is not a map of labels";
+    rule.node_selector.emplace_back(label.first.Scalar(), label.second.Scalar());
+  }
+  return "";
+}
+
+const FieldReaders<GroupRule>& Readers() {
+  static const auto* const readers = new FieldReaders<GroupRule>{
+      {"name",
+       [](const YAML::Node& value, GroupRule& rule) { return ReadName(value, rule.group.name); }},
+      {"nodeSelector", ReadSelector},
+      {"minSize", Size(&NodeGroup::min_size)},
+      {"maxSize", Size(&NodeGroup::max_size)},
+      {"targetSize", ReadTargetSize},
+      {"atomic", Bool([](GroupRule& rule, bool is) { rule.group.atomic = is; })},
+      {"autoscaled", Bool([](GroupRule& rule, bool is) { rule.autoscaled = is; })},
+      {"scaleDownUtilizationThreshold", Fraction(&NodeGroup::scale_down_utilization_threshold)},
+      {"scaleDownGpuUtilizationThreshold",
+       Fraction(&NodeGroup::scale_down_gpu_utilization_threshold)},
+      {"scaleDownUnneededTime", Seconds(&NodeGroup::scale_down_unneeded_time_s)},
+      {"scaleDownUnreadyTime", Seconds(&NodeGroup::scale_down_unready_time_s)},
+      {"ignoreDaemonSetsUtilization",
+       Bool([](GroupRule& rule, bool is) { rule.group.ignore_daemonsets_utilization = is; })},
+  };
+  return *readers;
+}
+
+absl::StatusOr<GroupRule> ParseRule(const std::string& file, size_t index, const YAML::Node& node) {
+  std::string where = absl::StrCat("nodeGroups[", index, "]");
+  if (node.IsMap() && node["name"] && node["name"].IsScalar()) {
+    absl::StrAppend(&where, " (", node["name"].Scalar(), ")");
+  }
+  GroupRule rule;
+  if (absl::Status s = ReadFields(file, where, node, Readers(), rule); !s.ok()) return s;
+  if (rule.group.name.empty()) return BadSetting(file, where, "has no name");
+  if (rule.group.min_size > rule.group.max_size) {
+    return BadSetting(
+        file, absl::StrCat(where, ".minSize"),
+        absl::StrCat(rule.group.min_size, " is more than maxSize, ", rule.group.max_size));
+  }
+  return rule;
+}
+
+// What is wrong with `value` as the key of a label, or "".
+std::string ReadLabelKey(const YAML::Node& value, std::string& key) {
+  if (!value.IsScalar() || value.Scalar().empty()) return "is not a label's key";
+  key = value.Scalar();
+  return "";
+}
+
+absl::Status ParseRules(const std::string& file, const YAML::Node& list, GroupRules& rules) {
+  if (!list.IsSequence()) return BadSetting(file, "nodeGroups", "is not a list");
+  std::set<std::string> names;
+  for (size_t i = 0; i < list.size(); ++i) {
+    absl::StatusOr<GroupRule> rule = ParseRule(file, i, list[i]);
+    if (!rule.ok()) return rule.status();
+    if (!names.insert(rule->group.name).second) {
+      return BadSetting(file, absl::StrCat("nodeGroups[", i, "] (", rule->group.name, ")"),
+                        "occurs twice");
+    }
+    rules.rules.push_back(*std::move(rule));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ParseDocument(const std::string& file, const YAML::Node& root, GroupRules& rules) {
+  if (!root.IsMap()) return BadSetting(file, "", "is not a map with nodeGroups");
+  for (const auto& field : root) {
+    const std::string name = field.first.IsScalar() ? field.first.Scalar() : "";
+    std::string wrong;
+    if (name == "groupLabel") {
+      wrong = ReadLabelKey(field.second, rules.group_label);
+    } else if (name == "gpuLabel") {
+      wrong = ReadLabelKey(field.second, rules.gpu_label.emplace());
+    } else if (name == "nodeGroups") {
+      if (absl::Status s = ParseRules(file, field.second, rules); !s.ok()) return s;
+    } else {
+      wrong = NoSuchField(name, {"groupLabel", "gpuLabel", "nodeGroups"});
+    }
+    if (!wrong.empty()) return BadSetting(file, name, wrong);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<GroupRules> ParseGroups(const std::string& name, const std::string& yaml) {
+  GroupRules rules;
+  rules.file = name;
+  absl::Status status = ParseSettings(
+      name, yaml, [&](const YAML::Node& root) { return ParseDocument(name, root, rules); });
+  if (!status.ok()) return status;
+  return rules;
+}
+
+absl::StatusOr<GroupRules> ReadGroupFile(const std::string& path) {
+  const absl::StatusOr<std::string> text = ReadWholeFile(path);
+  if (!text.ok()) return text.status();
+  return ParseGroups(path, *text);
+}
+
+std::string_view ToText(NoGroupReason reason) {
+  switch (reason) {
+    case NoGroupReason::kControlPlane:
+      return "control plane";
+    case NoGroupReason::kVirtualKubelet:
+      return "a virtual kubelet";
+    case NoGroupReason::kFargate:
+      return "a Fargate node";
+    case NoGroupReason::kNoLabel:
+      return "in no node group: others have a group label or rule, and this one has none";
+    case NoGroupReason::kExcluded:
+      return "excluded by the groups file";
+    case NoGroupReason::kNotTold:
+      break;
+  }
+  return "";
+}
+
+NodeGroups AssignGroups(const Catalog& catalog, const GroupRules& rules) {
+  const Grouping grouping(catalog, rules);
+  NodeGroups groups;
+  groups.group_of.assign(catalog.nodes(), kNoGroup);
+  groups.no_group_reason.assign(catalog.nodes(), NoGroupReason::kNotTold);
+  groups.gpu_label.assign(catalog.nodes(), false);
+  std::map<GroupKey, Members> by_key;
+  for (uint32_t n = 0; n < catalog.nodes(); ++n) {
+    const NodeId node{n};
+    const Grouping::Place place = grouping.PlaceOf(node);
+    groups.no_group_reason[n] = place.none;
+    groups.gpu_label[n] = grouping.labels().HasGpuLabel(node);
+    if (place.none != NoGroupReason::kNotTold) continue;
+    Members& members = by_key[place.key];
+    members.rule = place.rule;
+    members.managed_by = std::max(members.managed_by, grouping.labels().ManagerOf(node));
+    members.nodes.push_back(node);
+  }
+  for (const auto& [name, members] : NamesOf(by_key)) {
+    NodeGroup group = members->rule != nullptr ? members->rule->group : NodeGroup{};
+    group.name = name;
+    group.managed_by = members->managed_by;
+    if (members->rule == nullptr || !members->rule->has_target_size) {
+      group.target_size = static_cast<int64_t>(members->nodes.size());
+    }
+    const GroupId id{static_cast<uint32_t>(groups.groups.size())};
+    groups.groups.push_back(std::move(group));
+    for (const NodeId node : members->nodes) groups.group_of[Index(node)] = id;
+  }
+  return groups;
+}
+
+std::vector<InputWarning> GroupWarnings(const Catalog& catalog, const GroupRules& rules) {
+  if (rules.rules.empty() && rules.group_label.empty()) return {};
+  return RuleChecker(catalog, rules).Run();
+}
+
+const GroupRule* FindRule(const GroupRules& rules, std::string_view name) {
+  const size_t equals = name.find('=');
+  for (const GroupRule& rule : rules.rules) {
+    if (rule.group.name == name) return &rule;
+    const bool by_name = rule.node_selector.empty() && equals != std::string_view::npos;
+    if (by_name && rule.group.name == name.substr(equals + 1)) return &rule;
+  }
+  return nullptr;
+}
+
+}  // namespace ebb

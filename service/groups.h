@@ -1,0 +1,149 @@
+// Which node group each node of a dump belongs to.
+//
+// Without a file, a node's group is told by the first of kGroupLabels that it has with a
+// value.  A group is known by its label and the value: `default` of an EKS node group and
+// `default` of a Karpenter NodePool are two.  Labels that name the same group (the new and
+// the old one of AKS) count as one.  Where no node has such a label, as on kind, all are in
+// one group, `default`; where some have one, the others are in no group.  A group's size
+// is its number of nodes, its minimum 0.
+//
+// Names:   the label's value; `label=value` where another group has that name too.
+//
+// No group holds what no autoscaler removes: control-plane nodes, virtual kubelets and
+// Fargate nodes.  NodeGroups::no_group_reason says why a node is in none.
+//
+// A YAML file says more about groups, found by name or by the labels of their nodes.  Of
+// two rules that match a node the first counts:
+//
+//   groupLabel: example.com/pool       # look at this label first (optional)
+//   gpuLabel: example.com/gpu          # says that a node has a GPU, instead of the
+//                                      # provider's own label (optional)
+//   nodeGroups:
+//   - name: general
+//     nodeSelector: {pool: general}    # without: nodes whose group has that name
+//     minSize: 3
+//     maxSize: 100
+//     targetSize: 12                   # default: the number of its nodes
+//     atomic: false                    # all of its nodes go, or none
+//     autoscaled: true                 # false: its nodes are never removed
+//     scaleDownUtilizationThreshold: 0.6
+//     scaleDownGpuUtilizationThreshold: 0.6
+//     scaleDownUnneededTime: 10m
+//     scaleDownUnreadyTime: 20m
+//     ignoreDaemonSetsUtilization: true
+//
+// Errors: one line naming file, group and field; an unknown field is one.
+// Source: cluster-autoscaler cloudprovider.NodeGroup, config.NodeGroupAutoscalingOptions;
+//         for GPU labels, GPULabel() of its cloud providers.
+
+#ifndef EBB_SERVICE_GROUPS_H_
+#define EBB_SERVICE_GROUPS_H_
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "engine/node_groups.h"
+#include "snapshot/catalog.h"
+#include "snapshot/import/input_warning.h"
+
+namespace ebb {
+
+struct GroupLabel {
+  std::string_view key;
+  std::string_view identity;  // The key under which the group is known.
+  PoolManager managed_by = PoolManager::kClusterAutoscaler;
+  // The autoscaler's cloud provider of such nodes; empty: spec.providerID tells.
+  std::string_view provider = "";
+};
+
+// In the order in which they are looked for.  Karpenter's come first: a node that has one is
+// Karpenter's, whatever else a cloud says of it.
+inline constexpr auto kGroupLabels = std::to_array<GroupLabel>({
+    {"karpenter.sh/nodepool", "karpenter.sh/nodepool", PoolManager::kKarpenter, "karpenter"},
+    {"karpenter.sh/provisioner-name", "karpenter.sh/provisioner-name", PoolManager::kKarpenter,
+     "karpenter"},
+    {"eks.amazonaws.com/nodegroup", "eks.amazonaws.com/nodegroup", {}, "aws"},
+    {"alpha.eksctl.io/nodegroup-name", "eks.amazonaws.com/nodegroup", {}, "aws"},
+    {"cloud.google.com/gke-nodepool", "cloud.google.com/gke-nodepool", {}, "gce"},
+    {"kubernetes.azure.com/agentpool", "kubernetes.azure.com/agentpool", {}, "azure"},
+    {"agentpool", "kubernetes.azure.com/agentpool", {}, "azure"},
+    {"kops.k8s.io/instancegroup", "kops.k8s.io/instancegroup"},
+    {"doks.digitalocean.com/node-pool", "doks.digitalocean.com/node-pool", {}, "digitalocean"},
+    {"node.cluster.x-k8s.io/machine-deployment",
+     "node.cluster.x-k8s.io/machine-deployment",
+     {},
+     "clusterapi"},
+    {"topology.cluster.x-k8s.io/deployment-name",
+     "topology.cluster.x-k8s.io/deployment-name",
+     {},
+     "clusterapi"},
+    {"oci.oraclecloud.com/node-pool", "oci.oraclecloud.com/node-pool", {}, "oci"},
+    {"nodegroup", "nodegroup"},
+});
+
+// The label by which the autoscaler's cloud provider knows nodes with a GPU.  A provider
+// that is not listed has none.  `provider` is also the scheme of spec.providerID.
+struct GpuLabel {
+  std::string_view provider;
+  std::string_view key;
+};
+inline constexpr auto kGpuLabels = std::to_array<GpuLabel>({
+    {"aws", "k8s.amazonaws.com/accelerator"},
+    {"azure", "kubernetes.azure.com/accelerator"},
+    {"cce", "baidu/nvidia_name"},
+    {"civo", "civo.com/gpu-node"},
+    {"clusterapi", "cluster-api/accelerator"},
+    {"digitalocean", "cloud.digitalocean.com/gpu-node"},
+    {"gce", "cloud.google.com/gke-accelerator"},
+    {"hcloud", "hcloud/gpu-node"},
+    {"openstack", "magnum.openstack.org/gpu"},
+    {"qcloud", "cloud.tencent.com/tke-accelerator"},
+    {"scaleway", "k8s.scw.cloud/gpu"},
+});
+
+// The name of the one group where no node has a label.
+inline constexpr std::string_view kGroupOfAll = "default";
+
+// What a file says.
+struct GroupRule {
+  NodeGroup group;
+  bool autoscaled = true;
+  bool has_target_size = false;
+  std::vector<std::pair<std::string, std::string>> node_selector;
+};
+
+struct GroupRules {
+  std::string file;  // As it is called in messages.
+  std::string group_label;
+  std::optional<std::string> gpu_label;
+  std::vector<GroupRule> rules;
+};
+
+absl::StatusOr<GroupRules> ReadGroupFile(const std::string& path);
+// `name` stands for the file in errors.
+absl::StatusOr<GroupRules> ParseGroups(const std::string& name, const std::string& yaml);
+
+// `rules` may be empty.  Groups are in order of their names.
+// Cost: O(nodes * (labels of a node + rules)).
+NodeGroups AssignGroups(const Catalog& catalog, const GroupRules& rules);
+
+// What the rules say that this cluster does not bear out: a rule or a label that no node
+// has, with the nearest that some node has; rules that match the same nodes; a name that
+// several groups have; a group that is smaller than its minSize.
+std::vector<InputWarning> GroupWarnings(const Catalog& catalog, const GroupRules& rules);
+
+// The rule for the group that is called `name`, if it is one that names groups and there
+// is one; else null.
+const GroupRule* FindRule(const GroupRules& rules, std::string_view name);
+
+// "a Fargate node"; "" for kNotTold.
+std::string_view ToText(NoGroupReason reason);
+
+}  // namespace ebb
+
+#endif  // EBB_SERVICE_GROUPS_H_

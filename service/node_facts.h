@@ -1,0 +1,49 @@
+// What the owner of a bill wants to know of a node: what kind of machine it is, where it
+// runs, how it is paid for, and how much it gives.
+//
+// Labels, the first that a node has:
+//   instance type  node.kubernetes.io/instance-type, beta.kubernetes.io/instance-type
+//   zone           topology.kubernetes.io/zone, failure-domain.beta.kubernetes.io/zone
+//   capacity type  karpenter.sh/capacity-type, eks.amazonaws.com/capacityType,
+//                  cloud.google.com/gke-spot, cloud.google.com/gke-preemptible,
+//                  cloud.google.com/gke-provisioning, kubernetes.azure.com/scalesetpriority
+//
+// Units:   milli-CPU, bytes, a count of GPUs; all of them allocatable.
+// Cost:    a look-up by name for each label, once for all nodes.
+// Threads: pure.  The texts live as long as the catalog's Symbols.
+
+#ifndef EBB_SERVICE_NODE_FACTS_H_
+#define EBB_SERVICE_NODE_FACTS_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "snapshot/cluster_snapshot.h"
+
+namespace ebb {
+
+struct NodeAmounts {
+  int64_t cpu_milli = 0;
+  int64_t memory_bytes = 0;
+  int64_t gpus = 0;
+
+  void Add(const NodeAmounts& other);
+};
+
+struct NodeFacts {
+  std::string_view instance_type;  // Empty: no label says so, as of the others.
+  std::string_view zone;
+  // One spelling for all clouds: "spot", "preemptible", "on-demand", "reserved",
+  // "capacity-block"; a value that is not known is in lower case.
+  std::string capacity_type;
+  NodeAmounts allocatable;
+};
+
+// By NodeId.
+std::vector<NodeFacts> FactsOfNodes(const Catalog& catalog);
+
+}  // namespace ebb
+
+#endif  // EBB_SERVICE_NODE_FACTS_H_

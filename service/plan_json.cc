@@ -1,0 +1,249 @@
+#include "service/plan_json.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "service/pass_replay.h"
+#include "snapshot/formats/rfc3339.h"
+#include "snapshot/import/completeness.h"
+#include "snapshot/import/input_warning.h"
+
+namespace ebb {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// JSON has no infinity: what is asked of nothing is left out.
+Json Fraction(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+Json AmountsJson(const NodeAmounts& amounts) {
+  return {{"cpuMilli", amounts.cpu_milli},
+          {"memoryBytes", amounts.memory_bytes},
+          {"gpus", amounts.gpus}};
+}
+
+Json SharesJson(const char* key, const std::vector<PlanReport::Share>& shares) {
+  Json json = Json::array();
+  for (const PlanReport::Share& share : shares) {
+    json.push_back({{key, share.name},
+                    {"nodes", share.nodes},
+                    {"removed", share.removed},
+                    {"freed", AmountsJson(share.freed)}});
+  }
+  return json;
+}
+
+Json KeepersJson(const std::vector<PlanReport::Keeper>& keepers) {
+  Json json = Json::array();
+  for (const PlanReport::Keeper& keeper : keepers) {
+    json.push_back({{"kind", keeper.kind},
+                    {"namespace", keeper.namespace_name},
+                    {"name", keeper.name},
+                    {"reason", keeper.reason},
+                    {"nodes", keeper.nodes}});
+  }
+  return json;
+}
+
+// What is known of nodes at their turn.
+struct AtTurn {
+  std::optional<Utilization> utilization;  // If the plan had brought pods by then.
+  std::optional<PlaceTally> tally;         // Of the pod that found no place.
+};
+
+// Replays the plan once, from node to node in the order of their turns.
+std::unordered_map<uint32_t, AtTurn> ReplayTurns(const PlanReport& report) {
+  std::unordered_map<uint32_t, AtTurn> turns;
+  if (report.context.made->order.empty()) return turns;  // A round's: see PassReplay.
+  PassReplay replay(report.context);
+  std::vector<UnremovableNode> nodes;
+  for (const PlanReport::Removal& removal : report.remove) {
+    nodes.emplace_back().node = removal.node;
+  }
+  for (const PlanReport::Kept& kept : report.keep) {
+    if (replay.HadTurn(kept.why)) nodes.push_back(kept.why);
+  }
+  std::ranges::sort(nodes, {}, [&](const auto& why) { return replay.TurnOf(why.node); });
+  PlaceTallies tallies;
+  ClusterSnapshot& snapshot = replay.snapshot();
+  for (const UnremovableNode& why : nodes) {
+    replay.GoTo(why.node);
+    AtTurn& at = turns[static_cast<uint32_t>(why.node)];
+    if (replay.HasGuests(why.node)) at.utilization = replay.UtilizationOf(why.node);
+    if (why.reason != UnremovableReason::kNoPlaceToMovePods) continue;
+    snapshot.Fork();
+    snapshot.SetGhost(why.node);
+    at.tally = tallies.Of(snapshot, replay.changed(), why.pod);
+    snapshot.Revert();
+  }
+  return turns;
+}
+
+Json RemovalJson(const PlanReport& report, const PlanReport::Removal& removal) {
+  const PlanContext& context = report.context;
+  Json json = NodeHeadJson(report, removal.node);
+  PutUtilization(context, removal.node, json);
+  json["risky"] = removal.risky;
+  Json pods = Json::array();
+  for (const PlanReport::PodMove& move : removal.pods) {
+    Json pod = PodNameJson(context.catalog(), move.pod);
+    pod["to"] = context.catalog().NodeName(move.to);
+    for (const NodeId stop : move.via) pod["via"].push_back(context.catalog().NodeName(stop));
+    pods.push_back(std::move(pod));
+  }
+  json["pods"] = std::move(pods);
+  return json;
+}
+
+void PutReason(BlockingPodReason reason, std::string_view pdb, Json& pod) {
+  if (reason != BlockingPodReason::kNoReason) pod["reason"] = ToString(reason);
+  if (!pdb.empty()) pod["podDisruptionBudget"] = pdb;
+}
+
+void PutPastVerdict(const Catalog& catalog, const PastVerdict& before, Json& json) {
+  if (before.reason == UnremovableReason::kNoReason) return;
+  json["recentReason"] = ToString(before.reason);
+  if (before.pod_name == kNoText) return;
+  Json pod = {{"namespace", catalog.Text(before.pod_namespace)},
+              {"name", catalog.Text(before.pod_name)}};
+  PutReason(before.blocking_reason, catalog.Text(before.pdb), pod);
+  const bool unplaced = before.reason == UnremovableReason::kNoPlaceToMovePods;
+  json[unplaced ? "unplacedPod" : "blockingPod"] = std::move(pod);
+}
+
+Json SummaryJson(const PlanReport& report) {
+  const PlanContext& context = report.context;
+  const LoadCounts& counts = context.cluster->counts;
+  Json by_reason = Json::object();
+  for (const auto& [reason, nodes] : report.kept_by_reason) by_reason[std::string(reason)] = nodes;
+  const size_t pending = context.cluster->pending.size();
+  Json json = {{"nodes", context.cluster->snapshot.nodes()},
+               {"pods", report.pods},
+               {"removed", report.remove.size()},
+               {"movedPods", report.moved},
+               {"kept", report.keep.size()},
+               {"keptByReason", std::move(by_reason)},
+               {"pendingPods", {{"total", pending}, {"placed", context.made->plan.packed.size()}}},
+               {"leftOut",
+                {{"endedPods", counts.ended},
+                 {"expendablePods", counts.expendable},
+                 {"podsOnUnknownNodes", counts.on_unknown_node}}},
+               {"termination", ToString(context.made->plan.termination)},
+               {"freed", AmountsJson(report.freed)},
+               {"byGroup", SharesJson("group", report.by_group)},
+               {"byInstanceType", SharesJson("instanceType", report.by_instance_type)},
+               {"byCapacityType", SharesJson("capacityType", report.by_capacity_type)},
+               {"keptMostBy", KeepersJson(report.keepers)}};
+  const std::vector<InputWarning>& warnings = context.cluster->warnings;
+  if (!warnings.empty()) json["warnings"] = InputWarningsJson(warnings);
+  return json;
+}
+
+}  // namespace
+
+Json PodNameJson(const Catalog& catalog, PodId pod) {
+  return {{"namespace", catalog.Text(catalog.shape_of(pod).namespace_name)},
+          {"name", catalog.Text(catalog.pod(pod).name)}};
+}
+
+Json UtilizationJson(const Catalog& catalog, const Utilization& utilization) {
+  Json json = {{"resource", catalog.Text(utilization.resource)},
+               {"value", Fraction(utilization.utilization)}};
+  if (CountsCpuAndMemory(catalog, utilization)) {
+    json["cpu"] = Fraction(utilization.cpu);
+    json["memory"] = Fraction(utilization.memory);
+  } else {
+    json["gpu"] = Fraction(utilization.gpu);
+  }
+  return json;
+}
+
+void PutUtilization(const PlanContext& context, NodeId node, Json& json) {
+  const auto& utilization = context.made->plan.utilization[Index(node)];
+  if (utilization) json["utilization"] = UtilizationJson(context.catalog(), *utilization);
+}
+
+Json NodeHeadJson(const PlanReport& report, NodeId node) {
+  const NodeFacts& facts = report.facts[Index(node)];
+  Json json = {{"node", report.context.catalog().NodeName(node)}};
+  if (const NodeGroup* group = report.context.groups->Find(node)) json["group"] = group->name;
+  if (!facts.instance_type.empty()) json["instanceType"] = facts.instance_type;
+  if (!facts.zone.empty()) json["zone"] = facts.zone;
+  if (!facts.capacity_type.empty()) json["capacityType"] = facts.capacity_type;
+  json["allocatable"] = AmountsJson(facts.allocatable);
+  return json;
+}
+
+void PutTally(const PlaceTally& tally, Json& json) {
+  json["nodes"] = tally.nodes;
+  json["fits"] = tally.fits;
+  Json noes = Json::array();
+  for (const PlaceTally::No& no : tally.noes) {
+    noes.push_back({{"filter", FilterName(no.filter)}, {"reason", no.reason}, {"nodes", no.nodes}});
+  }
+  json["reasons"] = std::move(noes);
+}
+
+Json KeptJson(const PlanReport& report, const PlanReport::Kept& kept, const PlaceTally* tally) {
+  const Catalog& catalog = report.context.catalog();
+  const UnremovableNode& why = kept.why;
+  Json json = NodeHeadJson(report, why.node);
+  json["reason"] = kept.reason;
+  if (const auto detail = DetailOf(report.context, why); !detail.empty()) json["detail"] = detail;
+  PutUtilization(report.context, why.node, json);
+  if (why.before) PutPastVerdict(catalog, *why.before, json);
+  if (why.pod == kNoPod) return json;
+  Json pod = PodNameJson(catalog, why.pod);
+  if (why.reason == UnremovableReason::kNoPlaceToMovePods) {
+    if (tally != nullptr) PutTally(*tally, pod);
+    json["unplacedPod"] = std::move(pod);
+    return json;
+  }
+  PutReason(why.blocking_reason, why.pdb ? catalog.Text(catalog.pdbs()[Index(*why.pdb)].name) : "",
+            pod);
+  if (const auto detail = MissingController(report, why.pod);
+      why.blocking_reason == BlockingPodReason::kControllerNotFound && !detail.empty()) {
+    pod["detail"] = detail;
+  }
+  json["blockingPod"] = std::move(pod);
+  return json;
+}
+
+Json PlanJson(const PlanReport& report) {
+  Json json = {{"apiVersion", kPlanApiVersion},
+               {"kind", "Plan"},
+               {"now", FormatRfc3339(report.context.request->now_s)},
+               {"summary", SummaryJson(report)}};
+  const std::unordered_map<uint32_t, AtTurn> turns = ReplayTurns(report);
+  const auto at_turn = [&](NodeId node) -> const AtTurn& {
+    static const AtTurn none;
+    const auto it = turns.find(static_cast<uint32_t>(node));
+    return it == turns.end() ? none : it->second;
+  };
+  const auto put_utilization = [&](const AtTurn& at, Json& node) {
+    if (!at.utilization) return;
+    node["utilizationAtTurn"] = UtilizationJson(report.context.catalog(), *at.utilization);
+  };
+  Json remove = Json::array();
+  for (const PlanReport::Removal& removal : report.remove) {
+    Json node = RemovalJson(report, removal);
+    put_utilization(at_turn(removal.node), node);
+    remove.push_back(std::move(node));
+  }
+  json["remove"] = std::move(remove);
+  Json keep = Json::array();
+  for (const PlanReport::Kept& kept : report.keep) {
+    const AtTurn& at = at_turn(kept.why.node);
+    Json node = KeptJson(report, kept, at.tally ? &*at.tally : nullptr);
+    put_utilization(at, node);
+    keep.push_back(std::move(node));
+  }
+  json["keep"] = std::move(keep);
+  return json;
+}
+
+}  // namespace ebb

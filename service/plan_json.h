@@ -1,0 +1,31 @@
+// The plan as data: docs/plan.md describes it, docs/plan.schema.json is its schema.
+
+#ifndef EBB_SERVICE_PLAN_JSON_H_
+#define EBB_SERVICE_PLAN_JSON_H_
+
+#include <nlohmann/json_fwd.hpp>
+#include <string_view>
+
+#include "service/place_tally.h"
+#include "service/plan_report.h"
+
+namespace ebb {
+
+inline constexpr std::string_view kPlanApiVersion = "ebb/v1alpha1";
+
+nlohmann::ordered_json PlanJson(const PlanReport& report);
+
+// What explanations say in the same words.
+nlohmann::ordered_json PodNameJson(const Catalog& catalog, PodId pod);
+nlohmann::ordered_json UtilizationJson(const Catalog& catalog, const Utilization& utilization);
+// Name, group, and what a bill asks for.
+nlohmann::ordered_json NodeHeadJson(const PlanReport& report, NodeId node);
+void PutUtilization(const PlanContext& context, NodeId node, nlohmann::ordered_json& json);
+void PutTally(const PlaceTally& tally, nlohmann::ordered_json& json);
+// `tally` may be null.
+nlohmann::ordered_json KeptJson(const PlanReport& report, const PlanReport::Kept& kept,
+                                const PlaceTally* tally);
+
+}  // namespace ebb
+
+#endif  // EBB_SERVICE_PLAN_JSON_H_

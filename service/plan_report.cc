@@ -1,0 +1,276 @@
+#include "service/plan_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <unordered_map>
+
+#include "service/groups.h"
+#include "snapshot/import/completeness.h"
+
+namespace ebb {
+namespace {
+
+std::vector<PlanReport::Removal> Removals(const Plan& plan, const ClusterSnapshot& snapshot) {
+  struct Place {
+    size_t removal;
+    size_t pod;
+  };
+  std::vector<PlanReport::Removal> removals;
+  std::unordered_map<uint32_t, Place> moved;  // By PodId: where it is listed.
+  for (const RemovableNode& node : plan.remove) {
+    PlanReport::Removal& removal = removals.emplace_back();
+    removal.node = node.node;
+    removal.risky = node.risky;
+    for (const Move& move : node.moves) {
+      const auto id = static_cast<uint32_t>(move.pod);
+      if (const auto it = moved.find(id); it != moved.end()) {
+        PlanReport::PodMove& before = removals[it->second.removal].pods[it->second.pod];
+        before.via.push_back(before.to);
+        before.to = move.to;
+        continue;
+      }
+      // A pod that was packed here before the pass does not run here yet.
+      if (snapshot.NodeOf(move.pod) != node.node) continue;
+      moved.emplace(id, Place{removals.size() - 1, removal.pods.size()});
+      removal.pods.push_back({.pod = move.pod, .to = move.to, .via = {}});
+    }
+  }
+  return removals;
+}
+
+std::vector<PlanReport::Kept> KeptNodes(const MadePlan& made) {
+  std::vector<PlanReport::Kept> kept;
+  for (const auto* list : {&made.excluded, &made.plan.keep}) {
+    for (const UnremovableNode& node : *list) kept.push_back({node, ToString(node.reason)});
+  }
+  for (const NodeId node : made.plan.skipped) {
+    UnremovableNode skipped;
+    skipped.node = node;
+    kept.push_back({skipped, kNotJudged});
+  }
+  std::sort(kept.begin(), kept.end(),
+            [](const auto& a, const auto& b) { return a.why.node < b.why.node; });
+  return kept;
+}
+
+// Adds up the nodes by what `name_of` calls them.
+template <typename NameOf>
+std::vector<PlanReport::Share> Shares(const PlanReport& report, NameOf name_of) {
+  std::map<std::string_view, PlanReport::Share> shares;
+  report.context.cluster->snapshot.alive().ForEach([&](NodeId node) {
+    if (const std::string_view name = name_of(node); !name.empty()) ++shares[name].nodes;
+  });
+  for (const PlanReport::Removal& removal : report.remove) {
+    const std::string_view name = name_of(removal.node);
+    if (name.empty()) continue;
+    PlanReport::Share& share = shares[name];
+    ++share.removed;
+    share.freed.Add(report.facts[Index(removal.node)].allocatable);
+  }
+  std::vector<PlanReport::Share> sorted;
+  for (auto& [name, share] : shares) {
+    share.name = name;
+    sorted.push_back(share);
+  }
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto& a, const auto& b) { return a.removed > b.removed; });
+  return sorted;
+}
+
+// "web" of a ReplicaSet "web-5d4f8" whose pods carry that hash: its Deployment.
+std::string_view DeploymentOf(const Catalog& catalog, const PodShape& shape) {
+  const std::string_view replica_set = catalog.Text(shape.controller.name);
+  const std::optional<TextId> key = catalog.symbols().Find("pod-template-hash");
+  const std::optional<TextId> hash = key ? FindLabel(shape.labels, *key) : std::nullopt;
+  if (!hash) return "";
+  const std::string_view text = catalog.Text(*hash);
+  if (text.empty() || replica_set.size() < text.size() + 2) return "";
+  const std::string_view name = replica_set.substr(0, replica_set.size() - text.size() - 1);
+  return replica_set.ends_with(text) && replica_set[name.size()] == '-' ? name : "";
+}
+
+PlanReport::Keeper KeeperOf(const Catalog& catalog, const UnremovableNode& why) {
+  const PodShape& shape = catalog.shape_of(why.pod);
+  PlanReport::Keeper keeper{.kind = "Pod",
+                            .namespace_name = catalog.Text(shape.namespace_name),
+                            .name = catalog.Text(catalog.pod(why.pod).name),
+                            .reason = why.reason == UnremovableReason::kBlockedByPod
+                                          ? ToString(why.blocking_reason)
+                                          : ToString(why.reason)};
+  if (why.pdb) {
+    keeper.kind = "PodDisruptionBudget";
+    keeper.name = catalog.Text(catalog.pdbs()[Index(*why.pdb)].name);
+  } else if (shape.has_controller) {
+    keeper.kind = catalog.Text(shape.controller.kind);
+    keeper.name = catalog.Text(shape.controller.name);
+    if (keeper.kind == "ReplicaSet") {
+      if (const std::string_view deployment = DeploymentOf(catalog, shape); !deployment.empty()) {
+        keeper.kind = "Deployment";
+        keeper.name = deployment;
+      }
+    }
+  }
+  return keeper;
+}
+
+std::vector<PlanReport::Keeper> Keepers(const PlanReport& report) {
+  std::map<std::tuple<std::string, std::string_view, std::string_view, std::string_view>,
+           PlanReport::Keeper>
+      keepers;
+  for (const PlanReport::Kept& kept : report.keep) {
+    if (kept.why.pod == kNoPod) continue;
+    PlanReport::Keeper keeper = KeeperOf(report.context.catalog(), kept.why);
+    const std::tuple key(keeper.kind, keeper.namespace_name, keeper.name, keeper.reason);
+    ++keepers.try_emplace(key, std::move(keeper)).first->second.nodes;
+  }
+  std::vector<PlanReport::Keeper> sorted;
+  for (auto& [key, keeper] : keepers) sorted.push_back(std::move(keeper));
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto& a, const auto& b) { return a.nodes > b.nodes; });
+  return sorted;
+}
+
+// Empty: the node may go for all that its annotations say.
+std::string_view AnnotationThatKeeps(const PlanContext& context, NodeId node) {
+  const NodeInfo& info = context.catalog().node(node);
+  if (info.scale_down_disabled) return "cluster-autoscaler.kubernetes.io/scale-down-disabled";
+  const bool karpenters = context.groups->ManagerOf(node) == PoolManager::kKarpenter;
+  return karpenters && info.do_not_disrupt ? "karpenter.sh/do-not-disrupt or do-not-consolidate"
+                                           : "";
+}
+
+std::string PodText(std::string pod, BlockingPodReason reason, std::string_view pdb) {
+  if (reason == BlockingPodReason::kNoReason) return pod;
+  return fmt::format("{}: {}{}{}", pod, ToString(reason), pdb.empty() ? "" : " ", pdb);
+}
+
+// Each kind once: a look at all pods.
+void FindMissingControllers(PlanReport& report) {
+  const Catalog& catalog = report.context.catalog();
+  for (const PlanReport::Kept& kept : report.keep) {
+    if (kept.why.blocking_reason != BlockingPodReason::kControllerNotFound) continue;
+    const Owner& owner = catalog.shape_of(kept.why.pod).controller;
+    const auto [place, is_new] =
+        report.missing_controllers.try_emplace({owner.kind, owner.api_version});
+    if (is_new) place->second = MissingControllerDetail(catalog, kept.why.pod);
+  }
+}
+
+}  // namespace
+
+std::string ReasonText(const PlanReport::Kept& kept) {
+  if (!kept.why.before || kept.why.before->reason == UnremovableReason::kNoReason) {
+    return std::string(kept.reason);
+  }
+  return fmt::format("{} ({})", kept.reason, ToString(kept.why.before->reason));
+}
+
+std::string_view MissingController(const PlanReport& report, PodId pod) {
+  const Owner& owner = report.context.catalog().shape_of(pod).controller;
+  const auto found = report.missing_controllers.find({owner.kind, owner.api_version});
+  return found == report.missing_controllers.end() ? std::string_view() : found->second;
+}
+
+std::string KeptDetail(const PlanReport& report, const UnremovableNode& why) {
+  const Catalog& catalog = report.context.catalog();
+  UnremovableReason reason = why.reason;
+  std::string text;
+  if (why.before) {
+    const PastVerdict& before = *why.before;
+    if (before.pod_name == kNoText) return "";
+    reason = before.reason;
+    text = PodText(
+        fmt::format("{}/{}", catalog.Text(before.pod_namespace), catalog.Text(before.pod_name)),
+        before.blocking_reason, catalog.Text(before.pdb));
+  } else {
+    if (why.pod == kNoPod) return "";
+    text = PodText(catalog.PodName(why.pod), why.blocking_reason,
+                   why.pdb ? catalog.Text(catalog.pdbs()[Index(*why.pdb)].name) : "");
+    if (why.blocking_reason == BlockingPodReason::kControllerNotFound) {
+      const std::string_view detail = MissingController(report, why.pod);
+      if (!detail.empty()) text += fmt::format("; {}", detail);
+    }
+  }
+  return reason == UnremovableReason::kNoPlaceToMovePods ? text + " fits nowhere else" : text;
+}
+
+std::string DetailOf(const PlanContext& context, const UnremovableNode& why) {
+  if (why.reason == UnremovableReason::kNotAutoscaled) {
+    return std::string(ToText(context.groups->WhyNoGroup(why.node)));
+  }
+  std::string text;
+  if (why.reason == UnremovableReason::kNotUnneededOtherReason) text = "its group is in cooldown";
+  const std::string_view annotation = AnnotationThatKeeps(context, why.node);
+  if (annotation.empty()) return text;
+  if (why.reason != UnremovableReason::kScaleDownDisabledAnnotation) {
+    text += text.empty() ? "also " : "; also ";
+  }
+  return text + fmt::format("annotated {}", annotation);
+}
+
+std::string KeptBy(const PlanReport& report, const UnremovableNode& why) {
+  const std::string pod = KeptDetail(report, why);
+  const std::string detail = DetailOf(report.context, why);
+  return fmt::format("{}{}{}", pod, pod.empty() || detail.empty() ? "" : "; ", detail);
+}
+
+double ThresholdOf(const PlanContext& context, NodeId node) {
+  const PlannerOptions& options = context.request->planner;
+  const NodeGroup none;
+  const NodeGroup* const found = context.groups->Find(node);
+  const NodeGroup& group = found != nullptr ? *found : none;
+  const auto& utilization = context.made->plan.utilization[Index(node)];
+  if (utilization && !CountsCpuAndMemory(context.catalog(), *utilization)) {
+    return group.scale_down_gpu_utilization_threshold.value_or(
+        options.scale_down_gpu_utilization_threshold);
+  }
+  return group.scale_down_utilization_threshold.value_or(options.scale_down_utilization_threshold);
+}
+
+bool CountsCpuAndMemory(const Catalog& catalog, const Utilization& utilization) {
+  const std::string_view resource = catalog.Text(utilization.resource);
+  return resource == "cpu" || resource == "memory";
+}
+
+PlanReport MakeReport(const PlanContext& context) {
+  const Plan& plan = context.made->plan;
+  PlanReport report{.context = context,
+                    .remove = Removals(plan, context.cluster->snapshot),
+                    .keep = KeptNodes(*context.made),
+                    .kept_by_reason = {},
+                    .pods = context.cluster->snapshot.placed_pods(),
+                    .facts = {},
+                    .freed = {},
+                    .by_group = {},
+                    .by_instance_type = {},
+                    .by_capacity_type = {},
+                    .keepers = {},
+                    .missing_controllers = {}};
+  for (const PlanReport::Removal& removal : report.remove) report.moved += removal.pods.size();
+  std::map<std::string_view, size_t> counts;
+  for (const PlanReport::Kept& kept : report.keep) ++counts[kept.reason];
+  report.kept_by_reason.assign(counts.begin(), counts.end());
+  std::stable_sort(report.kept_by_reason.begin(), report.kept_by_reason.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  report.facts = FactsOfNodes(context.catalog());
+  for (const PlanReport::Removal& removal : report.remove) {
+    report.freed.Add(report.facts[Index(removal.node)].allocatable);
+  }
+  report.by_group = Shares(report, [&](NodeId node) -> std::string_view {
+    const NodeGroup* const group = context.groups->Find(node);
+    return group == nullptr ? std::string_view() : group->name;
+  });
+  report.by_instance_type =
+      Shares(report, [&](NodeId node) { return report.facts[Index(node)].instance_type; });
+  report.by_capacity_type = Shares(report, [&](NodeId node) -> std::string_view {
+    return report.facts[Index(node)].capacity_type;
+  });
+  report.keepers = Keepers(report);
+  FindMissingControllers(report);
+  return report;
+}
+
+}  // namespace ebb

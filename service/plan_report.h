@@ -1,0 +1,116 @@
+// PlanReport is a plan as people read it: each pod once, with where it is in the
+// end, each node once, kept nodes counted by reason.  Printers work from it.
+//
+// A pod that moved to a node which went later as well moved twice in the pass; here
+// it is listed with the node that it runs on now, `to` is where it ends and `via`
+// names the stops between.
+//
+// Ownership: borrows all that `context` points to.
+
+#ifndef EBB_SERVICE_PLAN_REPORT_H_
+#define EBB_SERVICE_PLAN_REPORT_H_
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engine/make_plan.h"
+#include "engine/node_groups.h"
+#include "engine/plan.h"
+#include "service/node_facts.h"
+#include "snapshot/cluster_snapshot.h"
+#include "snapshot/import/load_cluster.h"
+
+namespace ebb {
+
+struct PlanContext {
+  const LoadedCluster* cluster;  // As it was loaded: before the plan.
+  const NodeGroups* groups;
+  const PlanRequest* request;
+  const MadePlan* made;
+  double pass_s = 0;    // How long the passes took.
+  double verify_s = 0;  // 0: verified within a pass.
+
+  [[nodiscard]] const Catalog& catalog() const { return cluster->snapshot.catalog(); }
+};
+
+// Why a candidate was kept that the pass did not come to.  ebb's own word.
+inline constexpr std::string_view kNotJudged = "NotJudged";
+
+struct PlanReport {
+  struct PodMove {
+    PodId pod;
+    NodeId to = kNoNode;
+    std::vector<NodeId> via;
+  };
+  struct Removal {
+    NodeId node;
+    std::vector<PodMove> pods;  // Pods that run on it now and must move.
+    bool risky = false;
+  };
+  struct Kept {
+    UnremovableNode why;
+    std::string_view reason;
+  };
+
+  // What goes of the nodes that have a name in common: a group, an instance type or a
+  // capacity type.
+  struct Share {
+    std::string_view name;
+    size_t nodes = 0;
+    size_t removed = 0;
+    NodeAmounts freed;  // Allocatable of the removed ones.
+  };
+  // A budget that spends no more, or the workload of pods that may not move or fit
+  // nowhere: what to change for the nodes' sake.
+  struct Keeper {
+    std::string kind;  // "PodDisruptionBudget", "Deployment", "StatefulSet", "Pod", ...
+    std::string_view namespace_name;
+    std::string_view name;
+    std::string_view reason;  // "NotEnoughPdb", "NoPlaceToMovePods", ...
+    size_t nodes = 0;         // Of which a pod of it is the first obstacle.
+  };
+
+  PlanContext context;
+  std::vector<Removal> remove;                                      // In order.
+  std::vector<Kept> keep;                                           // In the order of the input.
+  std::vector<std::pair<std::string_view, size_t>> kept_by_reason;  // The largest first.
+  size_t pods = 0;                                                  // That run on nodes.
+  size_t moved = 0;
+  std::vector<NodeFacts> facts;  // By NodeId.
+  NodeAmounts freed;
+  // The largest loss first; nodes without a group or type are left out.
+  std::vector<Share> by_group;
+  std::vector<Share> by_instance_type;
+  std::vector<Share> by_capacity_type;
+  std::vector<Keeper> keepers;  // Who keeps most nodes first.
+  // By the kind and apiVersion of owners that are not found: what MissingControllerDetail
+  // says of them.
+  std::map<std::pair<TextId, TextId>, std::string> missing_controllers;
+};
+
+PlanReport MakeReport(const PlanContext& context);
+
+// "RecentlyUnremovable (NoPlaceToMovePods)".
+std::string ReasonText(const PlanReport::Kept& kept);
+// "default/db-0: NotEnoughPdb db"; empty where no pod is to blame.
+std::string KeptDetail(const PlanReport& report, const UnremovableNode& why);
+// Of a pod that is kept as its controller is not in the input: MissingControllerDetail.
+std::string_view MissingController(const PlanReport& report, PodId pod);
+// What a reason leaves open: why the node is in no group ("a Fargate node"), or whose
+// annotation keeps it, also where another reason comes first and may pass ("also annotated
+// ...").  Empty where there is nothing to add.
+std::string DetailOf(const PlanContext& context, const UnremovableNode& why);
+// Both, with a semicolon between.
+std::string KeptBy(const PlanReport& report, const UnremovableNode& why);
+// Above which utilization the node stays.
+double ThresholdOf(const PlanContext& context, NodeId node);
+// Whether cpu and memory were looked at: on a node with GPUs these alone are.
+bool CountsCpuAndMemory(const Catalog& catalog, const Utilization& utilization);
+
+}  // namespace ebb
+
+#endif  // EBB_SERVICE_PLAN_REPORT_H_

@@ -1,0 +1,530 @@
+#include "service/round_events.h"
+
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "base/json_text.h"
+#include "base/text.h"
+#include "engine/displaced.h"
+#include "engine/eligibility.h"
+#include "service/settings_file.h"
+#include "snapshot/formats/read_input.h"
+#include "snapshot/formats/read_yaml.h"
+#include "snapshot/formats/rfc3339.h"
+
+namespace ebb {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr auto kResults = std::to_array<std::string_view>(
+    {"Ok", "FailedToMarkToBeDeleted", "FailedToEvictPods", "FailedToDelete", "Internal"});
+
+// --- Reading the file ---------------------------------------------------------------
+
+// A scalar as JSON, typed by YAML's core schema; a quoted one is text.
+Json ScalarJson(const YAML::Node& node) {
+  if (node.Tag() == "!") return node.Scalar();
+  if (IsOctalToSome(node.Scalar())) {
+    throw YAML::RepresentationException(
+        node.Mark(), node.Scalar() + " is octal to some readers of YAML and decimal to others");
+  }
+  int64_t integer = 0;
+  double real = 0;
+  bool boolean = false;
+  if (YAML::convert<int64_t>::decode(node, integer)) return integer;
+  if (YAML::convert<double>::decode(node, real)) return real;
+  if (node.Scalar() == "true" || node.Scalar() == "false") {
+    YAML::convert<bool>::decode(node, boolean);
+    return boolean;
+  }
+  return node.Scalar();
+}
+
+Json ToJson(const YAML::Node& node) {
+  if (node.IsScalar()) return ScalarJson(node);
+  if (node.IsSequence()) {
+    Json list = Json::array();
+    for (const auto& item : node) list.push_back(ToJson(item));
+    return list;
+  }
+  if (!node.IsMap()) return nullptr;
+  Json map = Json::object();
+  for (const auto& field : node) map[field.first.Scalar()] = ToJson(field.second);
+  return map;
+}
+
+template <typename Item>
+FieldReader<Item> Name(std::string Item::* field) {
+  return [field](const YAML::Node& value, Item& item) { return ReadName(value, item.*field); };
+}
+
+template <typename Item>
+FieldReader<Item> Time(std::optional<int64_t> Item::* field) {
+  return [field](const YAML::Node& value, Item& item) -> std::string {
+    item.*field = value.IsScalar() ? ParseRfc3339(value.Scalar()) : std::nullopt;
+    return item.*field ? "" : Quoted(value) + " is not a time such as 2026-01-02T03:04:05Z";
+  };
+}
+
+const FieldReaders<RoundEvents::ScaleUp>& ReadersOf(const RoundEvents::ScaleUp&) {
+  using Item = RoundEvents::ScaleUp;
+  static const auto* const readers =
+      new FieldReaders<Item>{{"group", Name(&Item::group)}, {"at", Time(&Item::at_s)}};
+  return *readers;
+}
+
+const FieldReaders<RoundEvents::Deletion>& ReadersOf(const RoundEvents::Deletion&) {
+  using Item = RoundEvents::Deletion;
+  static const auto* const readers =
+      new FieldReaders<Item>{{"node", Name(&Item::node)},
+                             {"group", Name(&Item::group)},
+                             {"drained", [](const YAML::Node& value, Item& item) {
+                                return ReadBool(value, item.drained.emplace());
+                              }}};
+  return *readers;
+}
+
+const FieldReaders<RoundEvents::DeletionResult>& ReadersOf(const RoundEvents::DeletionResult&) {
+  using Item = RoundEvents::DeletionResult;
+  static const auto* const readers = new FieldReaders<Item>{
+      {"node", Name(&Item::node)},
+      {"group", Name(&Item::group)},
+      {"at", Time(&Item::at_s)},
+      {"result", [](const YAML::Node& value, Item& item) -> std::string {
+         if (!value.IsScalar() || std::ranges::find(kResults, value.Scalar()) == kResults.end()) {
+           return Quoted(value) +
+                  " is none of Ok, FailedToMarkToBeDeleted, FailedToEvictPods, FailedToDelete, "
+                  "Internal";
+         }
+         item.result = value.Scalar();
+         return "";
+       }}};
+  return *readers;
+}
+
+FieldReader<RoundEvents::Eviction> PodText(std::string EvictedPod::* field) {
+  return [field](const YAML::Node& value, RoundEvents::Eviction& item) {
+    return ReadName(value, item.pod.*field);
+  };
+}
+
+const FieldReaders<RoundEvents::Eviction>& ReadersOf(const RoundEvents::Eviction&) {
+  using Item = RoundEvents::Eviction;
+  static const auto* const readers =
+      new FieldReaders<Item>{{"namespace", PodText(&EvictedPod::namespace_name)},
+                             {"name", PodText(&EvictedPod::name)},
+                             {"uid", PodText(&EvictedPod::uid)},
+                             {"at", Time(&Item::at_s)},
+                             {"pod", [](const YAML::Node& value, Item& item) -> std::string {
+                                if (!value.IsMap()) return "is not a Pod";
+                                item.pod.object = CompactJson(ToJson(value));
+                                return "";
+                              }}};
+  return *readers;
+}
+
+const FieldReaders<RoundEvents::Unregistered>& ReadersOf(const RoundEvents::Unregistered&) {
+  using Item = RoundEvents::Unregistered;
+  static const auto* const readers = new FieldReaders<Item>{
+      {"group", Name(&Item::group)}, {"count", [](const YAML::Node& value, Item& item) {
+                                        item.count = AsInteger(value).value_or(-1);
+                                        const bool is = item.count >= 0 && item.count <= 1'000'000;
+                                        return is ? std::string()
+                                                  : Quoted(value) + " is not a number of machines";
+                                      }}};
+  return *readers;
+}
+
+// The object that an eviction carries says who it is.
+class PodIdentity final : public ObjectSink {
+ public:
+  explicit PodIdentity(EvictedPod& pod) : pod_(pod) {}
+  absl::Status OnPod(const objects::Pod& pod) override {
+    pod_.namespace_name = std::string(pod.meta.namespace_name);
+    pod_.name = std::string(pod.meta.name);
+    pod_.uid = std::string(pod.meta.uid);
+    ++pods_;
+    return absl::OkStatus();
+  }
+  absl::Status OnNode(const objects::Node&) override { return NotAPod(); }
+  absl::Status OnPodDisruptionBudget(const objects::PodDisruptionBudget&) override {
+    return NotAPod();
+  }
+  absl::Status OnController(const objects::Controller&) override { return NotAPod(); }
+  absl::Status OnNamespace(const objects::Namespace&) override { return NotAPod(); }
+  absl::Status OnIgnored(std::string_view) override { return NotAPod(); }
+  [[nodiscard]] size_t pods() const { return pods_; }
+
+ private:
+  static absl::Status NotAPod() { return absl::InvalidArgumentError("is not a Pod"); }
+  EvictedPod& pod_;
+  size_t pods_ = 0;
+};
+
+// What an item lacks; "" if nothing.
+std::string Lacks(const RoundEvents::ScaleUp& item) { return item.group.empty() ? "group" : ""; }
+std::string Lacks(const RoundEvents::Deletion& item) { return item.node.empty() ? "node" : ""; }
+std::string Lacks(const RoundEvents::DeletionResult& item) {
+  if (item.node.empty()) return "node";
+  return item.result.empty() ? "result" : "";
+}
+std::string Lacks(const RoundEvents::Eviction& item) {
+  if (!item.pod.object.empty()) return "";
+  if (item.pod.namespace_name.empty()) return "namespace";
+  return item.pod.name.empty() ? "name" : "";
+}
+std::string Lacks(const RoundEvents::Unregistered& item) {
+  return item.group.empty() ? "group" : "";
+}
+
+// What more has to be seen to once an item is read.
+template <typename Item>
+absl::Status Complete(const std::string&, Item&) {
+  return absl::OkStatus();
+}
+absl::Status Complete(const std::string& where, RoundEvents::Eviction& item) {
+  if (item.pod.object.empty()) return absl::OkStatus();
+  PodIdentity identity(item.pod);
+  ImportStats stats;
+  const std::string name = where + ".pod";
+  if (absl::Status s = ReadBytes(name, item.pod.object, identity, stats); !s.ok()) return s;
+  if (identity.pods() != 1) return absl::InvalidArgumentError(name + ": is not a Pod");
+  return absl::OkStatus();
+}
+
+template <typename Item>
+absl::Status ParseItems(const std::string& file, const std::string& list, const YAML::Node& node,
+                        std::vector<Item>& items) {
+  if (!node.IsSequence()) return BadSetting(file, list, "is not a list");
+  for (size_t i = 0; i < node.size(); ++i) {
+    const std::string where = absl::StrCat(list, "[", i, "]");
+    Item item;
+    if (absl::Status s = ReadFields(file, where, node[i], ReadersOf(item), item); !s.ok()) return s;
+    if (const std::string lacks = Lacks(item); !lacks.empty()) {
+      return BadSetting(file, where, "has no " + lacks);
+    }
+    if (absl::Status s = Complete(absl::StrCat(file, ": ", where), item); !s.ok()) return s;
+    items.push_back(std::move(item));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ParseNames(const std::string& file, const std::string& list, const YAML::Node& node,
+                        std::vector<std::string>& names) {
+  if (!node.IsSequence()) return BadSetting(file, list, "is not a list");
+  for (size_t i = 0; i < node.size(); ++i) {
+    const std::string wrong = ReadName(node[i], names.emplace_back());
+    if (!wrong.empty()) return BadSetting(file, absl::StrCat(list, "[", i, "]"), wrong);
+  }
+  return absl::OkStatus();
+}
+
+// A node's deletion either goes on or has ended.
+absl::Status CheckDeletions(const std::string& file, const RoundEvents& events) {
+  std::set<std::string> ended;
+  for (const auto& result : events.results) ended.insert(result.node);
+  for (size_t i = 0; i < events.in_progress.size(); ++i) {
+    if (!ended.contains(events.in_progress[i].node)) continue;
+    return BadSetting(
+        file, absl::StrCat("deletionsInProgress[", i, "]"),
+        absl::StrCat("node ", events.in_progress[i].node, " is in deletionResults too"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ParseDocument(const std::string& file, const YAML::Node& root, RoundEvents& events) {
+  if (root.IsNull()) return absl::OkStatus();
+  if (!root.IsMap()) return BadSetting(file, "", "is not a map of events");
+  for (const auto& field : root) {
+    const std::string name = field.first.IsScalar() ? field.first.Scalar() : "";
+    absl::Status status;
+    if (name == "scaleUps") {
+      status = ParseItems(file, name, field.second, events.scale_ups);
+    } else if (name == "deletionsInProgress") {
+      status = ParseItems(file, name, field.second, events.in_progress);
+    } else if (name == "deletionResults") {
+      status = ParseItems(file, name, field.second, events.results);
+    } else if (name == "recentEvictions") {
+      status = ParseItems(file, name, field.second, events.evictions);
+    } else if (name == "unregisteredNodes") {
+      status = ParseItems(file, name, field.second, events.unregistered);
+    } else if (name == "unreadyNodes") {
+      status = ParseNames(file, name, field.second, events.unready);
+    } else {
+      status =
+          BadSetting(file, name,
+                     NoSuchField(name, {"scaleUps", "deletionsInProgress", "deletionResults",
+                                        "recentEvictions", "unreadyNodes", "unregisteredNodes"}));
+    }
+    if (!status.ok()) return status;
+  }
+  return CheckDeletions(file, events);
+}
+
+// --- Reading a dump -----------------------------------------------------------------
+
+std::string PodKey(std::string_view namespace_name, std::string_view name) {
+  return absl::StrCat(Absl(namespace_name), "/", Absl(name));
+}
+
+// Hands a dump on, nodes marked as the events say, and notes what it holds.
+class EventSink final : public ObjectSink {
+ public:
+  EventSink(const std::vector<std::string>& unready, ObjectSink& sink) : sink_(sink) {
+    for (const std::string& node : unready) unready_.emplace(node, false);
+  }
+
+  void LookFor(const EvictedPod& pod) {
+    pods_.emplace(PodKey(pod.namespace_name, pod.name), false);
+  }
+  [[nodiscard]] bool Saw(const EvictedPod& pod) const {
+    return pods_.at(PodKey(pod.namespace_name, pod.name));
+  }
+  [[nodiscard]] const std::map<std::string, bool, std::less<>>& unready() const { return unready_; }
+
+  absl::Status OnNode(const objects::Node& node) override {
+    const auto it = unready_.find(node.meta.name);
+    if (it == unready_.end()) return sink_.OnNode(node);
+    it->second = true;
+    objects::Node marked = node;
+    std::erase_if(marked.conditions, [](const auto& c) { return c.type == "Ready"; });
+    marked.conditions.push_back({.type = "Ready", .status = "False"});
+    return sink_.OnNode(marked);
+  }
+  absl::Status OnPod(const objects::Pod& pod) override {
+    if (!pods_.empty()) {
+      const auto it = pods_.find(PodKey(pod.meta.namespace_name, pod.meta.name));
+      if (it != pods_.end()) it->second = true;
+    }
+    return sink_.OnPod(pod);
+  }
+  absl::Status OnPodDisruptionBudget(const objects::PodDisruptionBudget& budget) override {
+    return sink_.OnPodDisruptionBudget(budget);
+  }
+  absl::Status OnController(const objects::Controller& controller) override {
+    return sink_.OnController(controller);
+  }
+  absl::Status OnNamespace(const objects::Namespace& name_space) override {
+    return sink_.OnNamespace(name_space);
+  }
+  absl::Status OnStorageObject(const objects::StorageObject& object) override {
+    return sink_.OnStorageObject(object);
+  }
+
+ private:
+  ObjectSink& sink_;
+  std::map<std::string, bool, std::less<>> unready_;  // Whether the dump has it.
+  absl::flat_hash_map<std::string, bool> pods_;       // "namespace/name"; the same.
+};
+
+// Hands an evicted pod on as one that needs a node.
+class EvictedPodSink final : public ObjectSink {
+ public:
+  explicit EvictedPodSink(ObjectSink& sink) : sink_(sink) {}
+  absl::Status OnPod(const objects::Pod& pod) override {
+    objects::Pod waiting = pod;
+    waiting.node_name = {};
+    waiting.nominated_node_name = {};
+    waiting.phase = "Pending";
+    waiting.meta.deletion_time.reset();
+    return sink_.OnPod(waiting);
+  }
+  absl::Status OnNode(const objects::Node&) override { return absl::OkStatus(); }
+  absl::Status OnPodDisruptionBudget(const objects::PodDisruptionBudget&) override {
+    return absl::OkStatus();
+  }
+  absl::Status OnController(const objects::Controller&) override { return absl::OkStatus(); }
+  absl::Status OnNamespace(const objects::Namespace&) override { return absl::OkStatus(); }
+
+ private:
+  ObjectSink& sink_;
+};
+
+// --- Resolving ----------------------------------------------------------------------
+
+class Resolver {
+ public:
+  Resolver(const RoundEvents& events, const ClusterSnapshot& snapshot, const NodeGroups& groups,
+           int64_t now_s)
+      : events_(events),
+        snapshot_(snapshot),
+        catalog_(snapshot.catalog()),
+        groups_(groups),
+        now_s_(now_s) {
+    for (const NodeGroup& group : groups.groups) group_names_.insert(group.name);
+  }
+
+  ResolvedEvents Run() && {
+    for (const auto& up : events_.scale_ups) {
+      CheckGroup("scaleUps", up.group);
+      Note(ScaleEventKind::kScaleUp, up.group, up.at_s);
+    }
+    for (const auto& result : events_.results) TakeResult(result);
+    TakeTaints();
+    for (const auto& deletion : events_.in_progress) {
+      Delete(deletion.node, deletion.group, deletion.drained);
+    }
+    for (auto& [node, deletion] : deletions_) {
+      (deletion.drained ? result_.actuation.drained : result_.actuation.empty)
+          .push_back({node, std::move(deletion.group)});
+    }
+    for (const auto& eviction : events_.evictions) {
+      EvictedPod& pod = result_.actuation.recent_evictions.emplace_back(eviction.pod);
+      pod.evicted_at_s = AtOrBefore(eviction.at_s);
+    }
+    return std::move(result_);
+  }
+
+ private:
+  struct Deletion {
+    std::string group;
+    bool drained;
+  };
+
+  NodeId Find(const std::string& node) const {
+    const auto found = catalog_.FindNode(node);
+    return found.ok() && snapshot_.Contains(*found) ? *found : kNoNode;
+  }
+
+  // The dump knows better than the file.
+  std::string GroupOf(NodeId node, const std::string& said) const {
+    const NodeGroup* const group = node == kNoNode ? nullptr : groups_.Find(node);
+    return group == nullptr ? said : group->name;
+  }
+
+  void CheckGroup(const char* list, const std::string& group) {
+    if (group.empty() || group_names_.contains(group)) return;
+    result_.log.push_back(absl::StrCat(list, ": no node of group ", group, " is in the cluster"));
+  }
+
+  int64_t AtOrBefore(std::optional<int64_t> at_s) const {
+    return std::min(at_s.value_or(now_s_), now_s_);
+  }
+
+  void Note(ScaleEventKind kind, std::string group, std::optional<int64_t> at_s) {
+    if (at_s && *at_s > now_s_) {
+      result_.log.push_back(absl::StrCat("an event of ", FormatRfc3339(*at_s),
+                                         " lies after the round; the round's time is taken"));
+    }
+    result_.scale_events.push_back({kind, std::move(group), AtOrBefore(at_s)});
+  }
+
+  void TakeResult(const RoundEvents::DeletionResult& result) {
+    const NodeId node = Find(result.node);
+    const bool ok = result.result == "Ok";
+    Note(ok ? ScaleEventKind::kDeletion : ScaleEventKind::kFailedDeletion,
+         GroupOf(node, result.group), result.at_s);
+    result_.ended.push_back({result.node, ok});
+    if (!ok) {
+      result_.failed_deletions.push_back(result.result);
+      failed_.insert(result.node);
+    } else if (node != kNoNode) {
+      // Gone, but not yet from the dump: nothing may be planned onto it.
+      Delete(result.node, result.group, std::nullopt);
+    }
+  }
+
+  void TakeTaints() {
+    snapshot_.alive().ForEach([&](NodeId node) {
+      const std::optional<int64_t> since_s = catalog_.node(node).to_be_deleted;
+      if (!since_s || now_s_ - *since_s >= kDeletionTimeoutS) return;
+      const std::string name(catalog_.NodeName(node));
+      if (!failed_.contains(name)) Delete(name, "", std::nullopt);
+    });
+  }
+
+  void Delete(const std::string& name, const std::string& group, std::optional<bool> drained) {
+    const NodeId node = Find(name);
+    if (!drained) drained = node == kNoNode || !PodsToReplace(snapshot_, node, now_s_).empty();
+    deletions_.insert_or_assign(name, Deletion{GroupOf(node, group), *drained});
+  }
+
+  const RoundEvents& events_;
+  const ClusterSnapshot& snapshot_;
+  const Catalog& catalog_;
+  const NodeGroups& groups_;
+  int64_t now_s_;
+  std::set<std::string> group_names_;
+  std::set<std::string> failed_;
+  std::map<std::string, Deletion> deletions_;  // By node.
+  ResolvedEvents result_;
+};
+
+}  // namespace
+
+absl::StatusOr<RoundEvents> ParseEvents(const std::string& file, const std::string& text) {
+  RoundEvents events;
+  absl::Status status = ParseSettings(
+      file, text, [&](const YAML::Node& root) { return ParseDocument(file, root, events); });
+  if (!status.ok()) return status;
+  return events;
+}
+
+absl::Status ReadWithEvents(const std::string& file, const RoundEvents& events,
+                            const std::vector<EvictedPod>& remembered, ObjectSink& sink,
+                            const std::function<absl::Status(ObjectSink&)>& read,
+                            std::vector<std::string>& log) {
+  std::vector<const EvictedPod*> evicted;
+  evicted.reserve(events.evictions.size() + remembered.size());
+  for (const auto& eviction : events.evictions) evicted.push_back(&eviction.pod);
+  const size_t told = evicted.size();
+  for (const EvictedPod& pod : remembered) evicted.push_back(&pod);
+  EventSink dump(events.unready, sink);
+  for (const EvictedPod* pod : evicted) dump.LookFor(*pod);
+  if (absl::Status s = read(dump); !s.ok()) return s;
+
+  for (const auto& [node, seen] : dump.unready()) {
+    if (!seen) log.push_back(absl::StrCat("unreadyNodes: node ", node, " is not in the cluster"));
+  }
+  EvictedPodSink waiting(sink);
+  ImportStats stats;
+  absl::flat_hash_set<std::string> added;
+  for (size_t i = 0; i < evicted.size(); ++i) {
+    const EvictedPod& pod = *evicted[i];
+    const std::string name = PodKey(pod.namespace_name, pod.name);
+    if (dump.Saw(pod) || added.contains(name)) continue;
+    if (pod.object.empty()) {
+      if (i < told) {
+        log.push_back(absl::StrCat("recentEvictions: pod ", name,
+                                   " is not in the cluster and its object is not given: no room "
+                                   "is kept for it"));
+      }
+      continue;
+    }
+    const std::string where = absl::StrCat(file, ": pod ", name);
+    if (absl::Status s = ReadBytes(where, pod.object, waiting, stats); !s.ok()) return s;
+    added.insert(name);
+  }
+  return absl::OkStatus();
+}
+
+ResolvedEvents Resolve(const RoundEvents& events, const ClusterSnapshot& snapshot,
+                       const NodeGroups& groups, int64_t now_s) {
+  return Resolver(events, snapshot, groups, now_s).Run();
+}
+
+void CountUnregistered(const RoundEvents& events, const GroupRules& rules, NodeGroups& groups,
+                       std::vector<std::string>& log) {
+  for (const auto& [name, count] : events.unregistered) {
+    const auto group = std::ranges::find(groups.groups, name, &NodeGroup::name);
+    if (group == groups.groups.end()) {
+      log.push_back(
+          absl::StrCat("unregisteredNodes: no node of group ", name, " is in the cluster"));
+      continue;
+    }
+    const GroupRule* const rule = FindRule(rules, name);
+    if (rule == nullptr || !rule->has_target_size) group->target_size += count;
+  }
+}
+
+}  // namespace ebb

@@ -1,0 +1,110 @@
+// RoundEvents: what a round is told beside the dump (`ebb plan --state FILE --events FILE`).
+//
+// A YAML or JSON file.  Every field may be left out; `at` defaults to the round's time.
+//
+//   scaleUps:              # groups that grew since the last round
+//   - {group: general, at: 2026-06-01T11:58:00Z}
+//   deletionsInProgress:   # as they stand now, beside what taints in the dump tell
+//   - {node: n7, group: general, drained: true}
+//   deletionResults:       # of deletions that ended since the last round
+//   - {node: n3, result: Ok}
+//   - {node: n4, result: FailedToEvictPods, group: general, at: 2026-06-01T11:59:30Z}
+//   recentEvictions:       # pods evicted since the last round, as objects or by name
+//   - {pod: {apiVersion: v1, kind: Pod, metadata: ..., spec: ...}, at: 2026-06-01T11:59:00Z}
+//   - {namespace: default, name: web-1, uid: 8f14e45f}
+//   unreadyNodes: [n5]     # not ready whatever their conditions say
+//   unregisteredNodes:     # machines of a group that are no nodes yet
+//   - {group: general, count: 2}
+//
+// `result` is the autoscaler's NodeDeleteResultType: Ok, FailedToMarkToBeDeleted,
+// FailedToEvictPods, FailedToDelete, Internal.
+//
+// Errors: one line naming file, place and field; an unknown field is one.
+// Source: cluster-autoscaler core/scaledown ActuationStatus, status.NodeDeleteResult.
+
+#ifndef EBB_SERVICE_ROUND_EVENTS_H_
+#define EBB_SERVICE_ROUND_EVENTS_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "engine/actuation_status.h"
+#include "engine/cooldown.h"
+#include "engine/node_groups.h"
+#include "engine/started_deletions.h"
+#include "service/groups.h"
+#include "snapshot/cluster_snapshot.h"
+#include "snapshot/object_sink.h"
+
+namespace ebb {
+
+struct RoundEvents {
+  struct ScaleUp {
+    std::string group;
+    std::optional<int64_t> at_s;
+  };
+  struct Deletion {
+    std::string node;
+    std::string group;
+    std::optional<bool> drained;
+  };
+  struct DeletionResult {
+    std::string node;
+    std::string group;
+    std::string result;
+    std::optional<int64_t> at_s;
+  };
+  struct Eviction {
+    EvictedPod pod;  // `object` is JSON, or empty; the time is at_s.
+    std::optional<int64_t> at_s;
+  };
+  struct Unregistered {
+    std::string group;
+    int64_t count = 0;
+  };
+
+  std::vector<ScaleUp> scale_ups;
+  std::vector<Deletion> in_progress;
+  std::vector<DeletionResult> results;
+  std::vector<Eviction> evictions;
+  std::vector<std::string> unready;
+  std::vector<Unregistered> unregistered;
+};
+
+// `file` stands for the text in errors.
+absl::StatusOr<RoundEvents> ParseEvents(const std::string& file, const std::string& text);
+
+// Reads a dump as the events want it: `read` hands its objects over to `sink` with
+// unready nodes marked, and after them come evicted pods, `remembered` ones and those of
+// `events`, that the dump lacks, without a node.
+//
+// Appends a line to `log` for each node or pod that the dump should have.
+absl::Status ReadWithEvents(const std::string& file, const RoundEvents& events,
+                            const std::vector<EvictedPod>& remembered, ObjectSink& sink,
+                            const std::function<absl::Status(ObjectSink&)>& read,
+                            std::vector<std::string>& log);
+
+// The events in the terms of a round over one snapshot.
+struct ResolvedEvents {
+  ActuationStatus actuation;  // With deletions that the nodes' taints tell of.
+  std::vector<ScaleEvent> scale_events;
+  std::vector<EndedDeletion> ended;
+  std::vector<std::string> failed_deletions;  // The result of each.
+  std::vector<std::string> log;               // What was odd, a line each.
+};
+ResolvedEvents Resolve(const RoundEvents& events, const ClusterSnapshot& snapshot,
+                       const NodeGroups& groups, int64_t now_s);
+
+// Adds unregistered machines to the sizes of groups whose size no rule gives.
+void CountUnregistered(const RoundEvents& events, const GroupRules& rules, NodeGroups& groups,
+                       std::vector<std::string>& log);
+
+}  // namespace ebb
+
+#endif  // EBB_SERVICE_ROUND_EVENTS_H_

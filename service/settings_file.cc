@@ -1,0 +1,160 @@
+#include "service/settings_file.h"
+
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/yaml.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "absl/strings/str_cat.h"
+#include "base/nearest.h"
+#include "base/text.h"
+#include "snapshot/formats/read_yaml.h"
+
+namespace ebb {
+namespace {
+
+template <typename T>
+std::optional<T> As(const YAML::Node& value) {
+  T result;
+  if (!value.IsScalar() || IsOctalToSome(value.Scalar()) ||
+      !YAML::convert<T>::decode(value, result)) {
+    return std::nullopt;
+  }
+  return result;
+}
+
+// Walks a text and throws where its tree would not show what is wrong: a map that has a key
+// twice, or a second document.
+class Checker : public YAML::EventHandler {
+ public:
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    // yaml-cpp makes endless empty documents of a token that can start none.
+    if (mark.pos == start_) throw YAML::ParserException(mark, "nothing can start here");
+    start_ = mark.pos;
+    document_ = mark;
+    has_content_ = false;
+  }
+  void OnDocumentEnd() override { ++documents_; }
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t) override { Node(mark, nullptr, false); }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override { Node(mark, nullptr, true); }
+  void OnScalar(const YAML::Mark& mark, const std::string&, YAML::anchor_t,
+                const std::string& value) override {
+    Node(mark, &value, true);
+  }
+  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {
+    Node(mark, nullptr, true);
+    open_.push_back({.map = false});
+  }
+  void OnSequenceEnd() override { open_.pop_back(); }
+  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t,
+                  YAML::EmitterStyle::value) override {
+    Node(mark, nullptr, true);
+    open_.push_back({.map = true});
+  }
+  void OnMapEnd() override { open_.pop_back(); }
+
+ private:
+  struct Level {
+    bool map;
+    bool at_key = true;
+    std::set<std::string> keys = {};
+  };
+
+  // A key, a value or an item; `scalar` is null where it is none.
+  void Node(const YAML::Mark& mark, const std::string* scalar, bool is_content) {
+    has_content_ |= is_content;
+    if (documents_ > 0 && has_content_) {
+      throw YAML::ParserException(document_, "a second document; one is read");
+    }
+    if (open_.empty() || !open_.back().map) return;
+    Level& map = open_.back();
+    if (map.at_key && scalar != nullptr && !map.keys.insert(*scalar).second) {
+      throw YAML::ParserException(mark, absl::StrCat(*scalar, " occurs twice in one map"));
+    }
+    map.at_key = !map.at_key;
+  }
+
+  std::vector<Level> open_;
+  YAML::Mark document_;
+  int start_ = -1;  // Of the document before.
+  int documents_ = 0;
+  bool has_content_ = false;
+};
+
+void Check(const std::string& yaml) {
+  std::istringstream stream(yaml);
+  YAML::Parser parser(stream);
+  Checker checker;
+  while (parser.HandleNextDocument(checker)) {
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> ReadWholeFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  if (file) text << file.rdbuf();
+  if (!file) return absl::NotFoundError(absl::StrCat(path, ": ", std::strerror(errno)));
+  return std::move(text).str();
+}
+
+absl::Status ParseSettings(const std::string& file, const std::string& yaml,
+                           absl::FunctionRef<absl::Status(const YAML::Node& root)> parse) {
+  try {
+    Check(yaml);
+    return parse(YAML::Load(yaml));
+  } catch (const YAML::Exception& e) {
+    return BadSetting(file, absl::StrCat("line ", e.mark.line + 1), e.msg);
+  }
+}
+
+absl::Status BadSetting(std::string_view file, std::string_view where, std::string_view what) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(Absl(file), ": ", Absl(where), where.empty() ? "" : ": ", Absl(what)));
+}
+
+std::string NoSuchField(const std::string& field, const std::vector<std::string>& known) {
+  const std::string nearest = Nearest(field, known);
+  return nearest.empty() ? "no such field" : "no such field; did you mean " + nearest + "?";
+}
+
+std::string Quoted(const YAML::Node& value) {
+  return value.IsScalar() ? absl::StrCat("\"", value.Scalar(), "\"") : "this";
+}
+
+std::optional<int64_t> AsInteger(const YAML::Node& value) { return As<int64_t>(value); }
+std::optional<double> AsReal(const YAML::Node& value) { return As<double>(value); }
+
+std::string ReadName(const YAML::Node& value, std::string& name) {
+  if (!value.IsScalar() || value.Scalar().empty()) return "is not a name";
+  name = value.Scalar();
+  return "";
+}
+
+std::string ReadBool(const YAML::Node& value, bool& is) {
+  const std::optional<bool> read = As<bool>(value);
+  if (!read) return Quoted(value) + " is neither true nor false";
+  is = *read;
+  return "";
+}
+
+absl::Status VisitFields(
+    const std::string& file, const std::string& where, const YAML::Node& node,
+    absl::FunctionRef<std::string(const std::string& name, const YAML::Node& value)> read) {
+  if (!node.IsMap()) return BadSetting(file, where, "is not a map");
+  for (const auto& field : node) {
+    if (!field.first.IsScalar()) return BadSetting(file, where, "a field's name is not a scalar");
+    const std::string& name = field.first.Scalar();
+    const std::string wrong = read(name, field.second);
+    if (!wrong.empty()) return BadSetting(file, absl::StrCat(where, ".", name), wrong);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace ebb

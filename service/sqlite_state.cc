@@ -1,0 +1,895 @@
+#include "service/sqlite_state.h"
+
+#include <sqlite3.h>
+#include <sys/stat.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "base/printable.h"
+#include "base/text.h"
+
+namespace ebb {
+namespace {
+
+constexpr int64_t kApplicationId = 0x65626273;  // "ebbs"
+constexpr int64_t kVersion = 4;
+
+// What takes a file of an earlier version one version further.
+struct Upgrade {
+  int64_t from;
+  const char* sql;
+};
+constexpr Upgrade kUpgrades[] = {
+    {2, R"sql(
+CREATE TABLE started(node TEXT PRIMARY KEY, uid TEXT, phase INTEGER, at_s INTEGER) WITHOUT ROWID;
+ALTER TABLE unremovable ADD COLUMN reason TEXT;
+ALTER TABLE unremovable ADD COLUMN blocking_reason TEXT;
+ALTER TABLE unremovable ADD COLUMN pod_namespace TEXT;
+ALTER TABLE unremovable ADD COLUMN pod_name TEXT;
+ALTER TABLE unremovable ADD COLUMN pdb TEXT;
+)sql"},
+    {3, ""},  // The counters have a digest since then.
+};
+
+// Of what a column may hold.
+constexpr int64_t kTimeMax = 253402300799;       // The end of the year 9999.
+constexpr int64_t kUntilMax = 2 * kTimeMax;      // A time and a duration.
+constexpr int64_t kCountMax = int64_t{1} << 53;  // Exact as a double.
+constexpr int64_t kBucketMax = 1000;             // Of a histogram.
+constexpr int64_t kPhaseMax = static_cast<int64_t>(StartedDeletions::Phase::kSucceeded);
+constexpr int64_t kIntMin = std::numeric_limits<int64_t>::min();
+constexpr int64_t kIntMax = std::numeric_limits<int64_t>::max();
+
+constexpr const char* kSchema = R"sql(
+CREATE TABLE state(key TEXT PRIMARY KEY, value INTEGER) WITHOUT ROWID;
+CREATE TABLE timers(node TEXT PRIMARY KEY, uid TEXT, since_s INTEGER, judged INTEGER) WITHOUT ROWID;
+CREATE TABLE skipped(place INTEGER PRIMARY KEY, node TEXT, since_s INTEGER);
+CREATE TABLE started(node TEXT PRIMARY KEY, uid TEXT, phase INTEGER, at_s INTEGER) WITHOUT ROWID;
+CREATE TABLE deletions(node TEXT, drained INTEGER, node_group TEXT,
+                       PRIMARY KEY(node, drained)) WITHOUT ROWID;
+CREATE TABLE evictions(namespace TEXT, name TEXT, uid TEXT, evicted_at_s INTEGER, object TEXT,
+                       PRIMARY KEY(namespace, name, uid)) WITHOUT ROWID;
+CREATE TABLE cooldowns(node_group TEXT PRIMARY KEY, scale_up_s INTEGER, deletion_s INTEGER,
+                       failed_deletion_s INTEGER) WITHOUT ROWID;
+CREATE TABLE hints(pod TEXT, pending INTEGER, node TEXT, PRIMARY KEY(pod, pending)) WITHOUT ROWID;
+CREATE TABLE unremovable(node TEXT PRIMARY KEY, until_s INTEGER, reason TEXT, blocking_reason TEXT,
+                         pod_namespace TEXT, pod_name TEXT, pdb TEXT) WITHOUT ROWID;
+CREATE TABLE counters(name TEXT, label TEXT, bucket INTEGER, value REAL,
+                      PRIMARY KEY(name, label, bucket)) WITHOUT ROWID;
+CREATE TABLE rounds(round INTEGER PRIMARY KEY, now_s INTEGER, input_digest TEXT, status TEXT,
+                    decision TEXT, arguments TEXT, input BLOB);
+)sql";
+
+// What a file holds beside the tables above.  SQLite's own, such as what ANALYZE leaves, is
+// no matter; a trigger would change what is saved.
+constexpr const char* kSelectForeign = R"sql(
+SELECT type, name FROM sqlite_schema
+WHERE NOT (type = 'table' AND name IN ('state', 'timers', 'skipped', 'started', 'deletions',
+                                       'evictions', 'cooldowns', 'hints', 'unremovable',
+                                       'counters', 'rounds'))
+  AND NOT (type IN ('table', 'index') AND name GLOB 'sqlite_*')
+)sql";
+
+// A prepared statement.  After an error every call does nothing, so that a sequence
+// of rows needs one look at ok().
+class Statement {
+ public:
+  Statement(sqlite3* db, const char* sql)
+      : ok_(sqlite3_prepare_v2(db, sql, -1, &statement_, nullptr) == SQLITE_OK) {}
+  ~Statement() { sqlite3_finalize(statement_); }
+  Statement(const Statement&) = delete;
+  Statement& operator=(const Statement&) = delete;
+
+  [[nodiscard]] bool ok() const { return ok_; }
+
+  // Binds all parameters and runs to the end.
+  template <typename... Values>
+  void Run(const Values&... values) {
+    if (!ok_) return;
+    int index = 0;
+    (Bind(++index, values), ...);
+    ok_ = ok_ && sqlite3_step(statement_) == SQLITE_DONE;
+    sqlite3_reset(statement_);
+  }
+
+  // The next row of an answer.
+  bool Next() {
+    if (!ok_) return false;
+    const int result = sqlite3_step(statement_);
+    ok_ = result == SQLITE_ROW || result == SQLITE_DONE;
+    return result == SQLITE_ROW;
+  }
+  [[nodiscard]] int64_t Int(int column) const { return sqlite3_column_int64(statement_, column); }
+  [[nodiscard]] std::string Text(int column) const {
+    const void* const bytes = sqlite3_column_blob(statement_, column);
+    const int size = sqlite3_column_bytes(statement_, column);
+    return bytes == nullptr
+               ? std::string()
+               : std::string(static_cast<const char*>(bytes), static_cast<size_t>(size));
+  }
+
+ protected:
+  [[nodiscard]] sqlite3_stmt* get() const { return statement_; }
+  void Fail() { ok_ = false; }
+
+ private:
+  void Check(int result) { ok_ = ok_ && result == SQLITE_OK; }
+  void Bind(int index, int64_t value) { Check(sqlite3_bind_int64(statement_, index, value)); }
+  void Bind(int index, const std::optional<int64_t>& value) {
+    Check(value ? sqlite3_bind_int64(statement_, index, *value)
+                : sqlite3_bind_null(statement_, index));
+  }
+  void Bind(int index, double value) { Check(sqlite3_bind_double(statement_, index, value)); }
+  void Bind(int index, const std::string& value) {
+    Check(sqlite3_bind_text64(statement_, index, value.data(), value.size(), SQLITE_STATIC,
+                              SQLITE_UTF8));
+  }
+  struct Blob {
+    const std::string& bytes;
+  };
+  void Bind(int index, const Blob& value) {
+    Check(sqlite3_bind_blob64(statement_, index, value.bytes.data(), value.bytes.size(),
+                              SQLITE_STATIC));
+  }
+
+ public:
+  static Blob AsBlob(const std::string& bytes) { return {bytes}; }
+
+ private:
+  sqlite3_stmt* statement_ = nullptr;
+  bool ok_;
+};
+
+// Reads the rows of a table and holds every value to what its column may hold.  The
+// first that it may not ends the rows; what() says which.
+class Rows : public Statement {
+ public:
+  Rows(sqlite3* db, const char* table, const char* sql) : Statement(db, sql), table_(table) {}
+
+  // "table timers, column since_s: -5 is not from 0 to 9"; empty where no value is wrong.
+  [[nodiscard]] const std::string& what() const { return what_; }
+
+  int64_t Int(int column, int64_t min, int64_t max) {
+    if (!Holds(column, SQLITE_INTEGER, "an integer")) return min;
+    const int64_t value = sqlite3_column_int64(get(), column);
+    if (value < min || value > max) {
+      Wrong(column, absl::StrCat(value, " is not from ", min, " to ", max));
+    }
+    return value;
+  }
+  int64_t Time(int column) { return Int(column, 0, kTimeMax); }
+  bool Flag(int column) { return Int(column, 0, 1) != 0; }
+  std::optional<int64_t> MaybeTime(int column) {
+    if (sqlite3_column_type(get(), column) == SQLITE_NULL) return std::nullopt;
+    return Time(column);
+  }
+  // From 0 on.
+  double Amount(int column) {
+    if (!Holds(column, SQLITE_FLOAT, "a real number")) return 0;
+    const double value = sqlite3_column_double(get(), column);
+    if (!(value >= 0 && value <= static_cast<double>(kCountMax))) {
+      Wrong(column, absl::StrCat(value, " is no amount"));
+    }
+    return value;
+  }
+  void CheckWhole(int column) {
+    const double value = sqlite3_column_double(get(), column);
+    if (value != std::floor(value)) Wrong(column, absl::StrCat(value, " is not a whole number"));
+  }
+  std::string Text(int column) {
+    return Holds(column, SQLITE_TEXT, "a text") ? Statement::Text(column) : "";
+  }
+  std::string Bytes(int column) {
+    return Holds(column, SQLITE_BLOB, "bytes") ? Statement::Text(column) : "";
+  }
+  std::string Name(int column) {
+    std::string name = Text(column);
+    if (name.empty()) Wrong(column, "it is empty");
+    return name;
+  }
+  void Wrong(int column, std::string_view how) {
+    if (what_.empty()) {
+      what_ = absl::StrCat("table ", table_, ", column ", sqlite3_column_name(get(), column), ": ",
+                           Absl(how));
+    }
+    Fail();
+  }
+
+ private:
+  bool Holds(int column, int type, const char* name) {
+    if (sqlite3_column_type(get(), column) == type) return true;
+    Wrong(column, absl::StrCat("it holds no value that is ", name));
+    return false;
+  }
+
+  const char* table_;
+  std::string what_;
+};
+
+// The state as one number, over every value that is saved.
+class StateDigest {
+ public:
+  StateDigest() : state_(XXH3_createState()) { XXH3_64bits_reset(state_); }
+  ~StateDigest() { XXH3_freeState(state_); }
+  StateDigest(const StateDigest&) = delete;
+  StateDigest& operator=(const StateDigest&) = delete;
+
+  template <typename... Values>
+  void Add(const Values&... values) {
+    (Put(values), ...);
+  }
+  template <typename Row, typename Columns>
+  void AddAll(const std::vector<Row>& rows, Columns columns) {
+    Put(static_cast<int64_t>(rows.size()));
+    for (const Row& row : rows) columns(row);
+  }
+  [[nodiscard]] int64_t Value() const { return static_cast<int64_t>(XXH3_64bits_digest(state_)); }
+
+ private:
+  void Put(double value) { Put(std::bit_cast<int64_t>(value)); }
+  void Put(int64_t value) { XXH3_64bits_update(state_, &value, sizeof(value)); }
+  void Put(const std::optional<int64_t>& value) {
+    Put(int64_t{value.has_value()});
+    Put(value.value_or(0));
+  }
+  void Put(const std::string& text) {
+    Put(static_cast<int64_t>(text.size()));
+    XXH3_64bits_update(state_, text.data(), text.size());
+  }
+
+  XXH3_state_t* state_;
+};
+
+int64_t Digest(const ScaleDownState& state) {
+  StateDigest digest;
+  digest.Add(state.rounds, state.latest_s, state.jump_s, state.limit.latest_update_s,
+             state.limit.min_interval_s, int64_t{state.resume},
+             static_cast<int64_t>(state.planner.scan_pointer));
+  digest.AddAll(state.timers,
+                [&](const auto& t) { digest.Add(t.node, t.uid, t.since_s, int64_t{t.judged}); });
+  digest.AddAll(state.skipped, [&](const auto& s) { digest.Add(s.node, s.since_s); });
+  digest.AddAll(state.started, [&](const auto& s) {
+    digest.Add(s.node, s.uid, static_cast<int64_t>(s.phase), s.at_s);
+  });
+  for (const auto* list : {&state.actuation.empty, &state.actuation.drained}) {
+    digest.AddAll(*list, [&](const auto& n) { digest.Add(n.name, n.group); });
+  }
+  digest.AddAll(state.actuation.recent_evictions, [&](const auto& e) {
+    digest.Add(e.namespace_name, e.name, e.uid, e.evicted_at_s, e.object);
+  });
+  digest.AddAll(state.cooldowns, [&](const auto& c) {
+    digest.Add(c.group, c.scale_up_s, c.deletion_s, c.failed_deletion_s);
+  });
+  for (const auto* list : {&state.planner.hints, &state.planner.pending_hints}) {
+    digest.AddAll(*list, [&](const auto& h) { digest.Add(h.pod_key, h.node); });
+  }
+  digest.AddAll(state.planner.unremovable, [&](const auto& u) {
+    digest.Add(u.node, u.until_s, u.reason, u.blocking_reason, u.pod_namespace, u.pod_name, u.pdb);
+  });
+  return digest.Value();
+}
+
+int64_t Digest(const std::vector<StoredCounter>& counters) {
+  StateDigest digest;
+  digest.AddAll(counters, [&](const auto& c) { digest.Add(c.name, c.label, c.bucket, c.value); });
+  return digest.Value();
+}
+
+std::optional<int64_t> Number(sqlite3* db, const char* sql) {
+  Statement statement(db, sql);
+  if (!statement.Next()) return std::nullopt;
+  return statement.Int(0);
+}
+
+constexpr const char* kSelectCounters =
+    "SELECT name, label, bucket, value FROM counters ORDER BY name, label, bucket";
+
+std::vector<StoredCounter> ReadCounters(Rows& rows) {
+  std::vector<StoredCounter> counters;
+  while (rows.Next()) {
+    counters.push_back({rows.Name(0), rows.Text(1), rows.Int(2, -1, kBucketMax), rows.Amount(3)});
+    // Of a histogram's buckets.
+    if (counters.back().bucket >= 0) rows.CheckWhole(3);
+  }
+  return counters;
+}
+
+// Visits what differs between two lists sorted by the same key, as the rows to erase
+// and the rows to put (new, or changed under their key).
+template <typename Row, typename Key, typename Erase, typename Put>
+void Diff(const std::vector<Row>& before, const std::vector<Row>& after, Key key, Erase erase,
+          Put put) {
+  size_t b = 0;
+  for (const Row& row : after) {
+    while (b < before.size() && key(before[b]) < key(row)) erase(before[b++]);
+    const bool known = b < before.size() && key(before[b]) == key(row);
+    if (!known || !(before[b] == row)) put(row);
+    if (known) ++b;
+  }
+  for (; b < before.size(); ++b) erase(before[b]);
+}
+
+bool HasContent(const std::string& path) {
+  struct stat info{};
+  return stat(path.c_str(), &info) == 0 && info.st_size > 0;
+}
+
+// SQLite takes some names for more than the name of a file: ":memory:", "" and, as some
+// systems build it, URIs ("file:x?mode=memory").  After a folder a name is a name.
+std::string PlainName(const std::string& path) {
+  return path.starts_with('/') ? path : "./" + path;
+}
+
+// SQLite would put a journal beside a device.
+bool IsNoFile(const std::string& path) {
+  struct stat info{};
+  return stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode);
+}
+
+}  // namespace
+
+ClusterId ClusterOf(std::string_view kube_system_uid) {
+  return ClusterId{
+      static_cast<int64_t>(XXH3_64bits(kube_system_uid.data(), kube_system_uid.size()))};
+}
+
+absl::Status SqliteState::Error(const char* doing) const {
+  return absl::InvalidArgumentError(absl::StrCat(
+      path_, ": ", doing, ": ", db_ != nullptr ? Printable(sqlite3_errmsg(db_)) : "no memory"));
+}
+
+absl::StatusOr<std::unique_ptr<SqliteState>> SqliteState::Open(const std::string& path,
+                                                               const SqliteStateOptions& options) {
+  std::unique_ptr<SqliteState> state(new SqliteState(path, options));
+  if (IsNoFile(path)) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": is not a regular file"));
+  }
+  const bool exists = HasContent(path);
+  if (!exists && (options.read_only || options.must_exist)) {
+    return absl::NotFoundError(absl::StrCat(path, ": there is no such file, or it is empty"));
+  }
+  const int flags =
+      options.read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+  if (sqlite3_open_v2(PlainName(path).c_str(), &state->db_, flags, nullptr) != SQLITE_OK) {
+    return state->Error("cannot be opened");
+  }
+  sqlite3_busy_timeout(state->db_, 5000);
+  if (!options.read_only && sqlite3_db_readonly(state->db_, "main") == 1) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": may not be written"));
+  }
+  if (!exists) return state;
+  absl::Status checked = state->Check();
+  const int error = sqlite3_extended_errcode(state->db_);
+  const bool half_written = error == SQLITE_READONLY_ROLLBACK || error == SQLITE_READONLY_RECOVERY;
+  if (!checked.ok() && options.read_only && half_written) {
+    if (absl::Status s = state->RollBack(); !s.ok()) return s;
+    checked = state->Check();
+  }
+  if (!checked.ok()) return checked;
+  return state;
+}
+
+absl::Status SqliteState::RollBack() {
+  sqlite3_close(std::exchange(db_, nullptr));
+  sqlite3* writer = nullptr;
+  // Whoever may write rolls back when it reads first.
+  bool done = sqlite3_open_v2(PlainName(path_).c_str(), &writer, SQLITE_OPEN_READWRITE, nullptr) ==
+              SQLITE_OK;
+  sqlite3_busy_timeout(writer, 5000);
+  done = done && Number(writer, "SELECT count(*) FROM sqlite_schema").has_value();
+  sqlite3_close(writer);
+  if (!done) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        path_, ": whoever wrote it was stopped in the middle; what that left in ", path_,
+        "-journal has to be rolled back first, for which the file and its "
+        "folder must be writable: copy both elsewhere, or change that"));
+  }
+  if (sqlite3_open_v2(PlainName(path_).c_str(), &db_, SQLITE_OPEN_READONLY, nullptr) != SQLITE_OK) {
+    return Error("cannot be opened");
+  }
+  sqlite3_busy_timeout(db_, 5000);
+  return absl::OkStatus();
+}
+
+SqliteState::~SqliteState() { sqlite3_close(db_); }
+
+absl::Status SqliteState::CheckVersion() {
+  const std::optional<int64_t> tables = Number(db_, "SELECT count(*) FROM sqlite_schema");
+  const std::optional<int64_t> application = Number(db_, "PRAGMA application_id");
+  const std::optional<int64_t> version = Number(db_, "PRAGMA user_version");
+  if (!tables || !application || !version) return Error("cannot be read");
+  version_ = 0;
+  if (*tables == 0 && *application == 0 && *version == 0) return absl::OkStatus();
+  if (*application != kApplicationId) {
+    return absl::InvalidArgumentError(absl::StrCat(path_, ": is not a state file of ebb"));
+  }
+  if (*version > kVersion || *version < kUpgrades[0].from) {
+    const bool later = *version > kVersion;
+    return absl::InvalidArgumentError(absl::StrCat(
+        path_, ": was written by ", later ? "a later" : "an earlier", " ebb (version ", *version,
+        ", this one knows ", kVersion, ")", later ? "" : "; remove it to start anew"));
+  }
+  Statement foreign(db_, kSelectForeign);
+  if (foreign.Next()) {
+    return Damaged(absl::StrCat("holds the ", Printable(foreign.Text(0)), " ",
+                                Printable(foreign.Text(1)), ", which is not ebb's"));
+  }
+  if (!foreign.ok()) return Error("cannot be read");
+  version_ = *version;
+  return absl::OkStatus();
+}
+
+// Reads only: what is refused stays as it is.
+absl::Status SqliteState::Check() {
+  if (absl::Status s = CheckVersion(); !s.ok()) return s;
+  Statement check(db_, "PRAGMA quick_check(1)");
+  if (!check.Next()) return Error("is damaged");
+  if (check.Text(0) != "ok") {
+    std::string what = check.Text(0);  // May have a heading line.
+    std::replace(what.begin(), what.end(), '\n', ' ');
+    return absl::InvalidArgumentError(absl::StrCat(path_, ": is damaged: ", Printable(what)));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SqliteState::PrepareTables() {
+  // Another process may have been here since the file was opened.
+  if (absl::Status s = CheckVersion(); !s.ok()) return s;
+  if (version_ == kVersion) return absl::OkStatus();
+  absl::StatusOr<Content> before = Read();  // As the earlier version has it.
+  if (!before.ok()) return before.status();
+  if (version_ == 0) {
+    const std::string id = absl::StrCat("PRAGMA application_id = ", kApplicationId);
+    if (absl::Status s = Execute(kSchema); !s.ok()) return s;
+    if (absl::Status s = Execute(id.c_str()); !s.ok()) return s;
+  }
+  for (const Upgrade& upgrade : kUpgrades) {
+    if (version_ == 0 || upgrade.from < version_) continue;
+    if (absl::Status s = Execute(upgrade.sql); !s.ok()) return s;
+  }
+  if (before->state) {
+    Statement put(db_, "INSERT OR REPLACE INTO state VALUES('digest', ?)");
+    put.Run(Digest(*before->state));
+    if (!put.ok()) return Error("cannot be written");
+    if (absl::Status s = WriteCountersDigest(); !s.ok()) return s;
+  }
+  return Execute(absl::StrCat("PRAGMA user_version = ", kVersion).c_str());
+}
+
+absl::Status SqliteState::Execute(const char* sql) {
+  if (sqlite3_exec(db_, sql, nullptr, nullptr, nullptr) == SQLITE_OK) return absl::OkStatus();
+  return Error("cannot be written");
+}
+
+absl::StatusOr<std::optional<ScaleDownState>> SqliteState::Load() {
+  absl::StatusOr<Content> content = ReadAtOnce();
+  if (!content.ok()) return content.status();
+  known_ = *std::move(content);
+  overtaken_ = false;
+  return known_->state;
+}
+
+absl::StatusOr<std::vector<StoredCounter>> SqliteState::LoadCounters() {
+  absl::StatusOr<Content> content = ReadAtOnce();
+  if (!content.ok()) return content.status();
+  return std::move(content->counters);
+}
+
+// All tables as of one moment, whoever writes meanwhile.
+absl::StatusOr<SqliteState::Content> SqliteState::ReadAtOnce() {
+  if (sqlite3_exec(db_, "BEGIN", nullptr, nullptr, nullptr) != SQLITE_OK) {
+    return Error("cannot be read");
+  }
+  absl::StatusOr<Content> content = Content();
+  if (absl::Status s = CheckVersion(); !s.ok()) {
+    content = s;
+  } else {
+    content = Read();
+  }
+  sqlite3_exec(db_, "ROLLBACK", nullptr, nullptr, nullptr);
+  return content;
+}
+
+absl::Status SqliteState::Damaged(std::string_view what) const {
+  return absl::InvalidArgumentError(
+      absl::StrCat(path_, ": ", Absl(what),
+                   "; the file is damaged or was changed by another program: put back a "
+                   "copy, or remove it to start anew"));
+}
+
+absl::StatusOr<SqliteState::Content> SqliteState::Read() {
+  if (version_ == 0) return Content();
+  ScaleDownState state;
+  Content content;
+  // Of the figures that every state has.
+  absl::flat_hash_set<std::string> missing = {"rounds", "latest_s", "resume", "scan_pointer"};
+  const size_t all_missing = missing.size();
+  std::optional<int64_t> digest;
+  std::optional<int64_t> counters_digest;
+  Rows scalars(db_, "state", "SELECT key, value FROM state");
+  while (scalars.Next()) {
+    const std::string key = scalars.Text(0);
+    missing.erase(key);
+    if (key == "rounds") state.rounds = scalars.Int(1, 0, kCountMax);
+    if (key == "latest_s") state.latest_s = scalars.Time(1);
+    if (key == "jump_s") state.jump_s = scalars.MaybeTime(1);
+    if (key == "limit_latest_update_s") state.limit.latest_update_s = scalars.MaybeTime(1);
+    if (key == "limit_min_interval_s") state.limit.min_interval_s = scalars.MaybeTime(1);
+    if (key == "resume") state.resume = scalars.Flag(1);
+    if (key == "scan_pointer") {
+      state.planner.scan_pointer = static_cast<uint64_t>(scalars.Int(1, kIntMin, kIntMax));
+    }
+    if (key == "revision") content.revision = scalars.Int(1, 0, kCountMax);
+    if (key == "digest") digest = scalars.Int(1, kIntMin, kIntMax);
+    if (key == "counters_digest") counters_digest = scalars.Int(1, kIntMin, kIntMax);
+    if (key == "cluster") content.cluster = ClusterId{scalars.Int(1, kIntMin, kIntMax)};
+  }
+  Rows timers(db_, "timers", "SELECT node, uid, since_s, judged FROM timers ORDER BY node");
+  while (timers.Next()) {
+    state.timers.push_back({timers.Name(0), timers.Text(1), timers.Time(2), timers.Flag(3)});
+  }
+  Rows skipped(db_, "skipped", "SELECT node, since_s FROM skipped ORDER BY place");
+  while (skipped.Next()) state.skipped.push_back({skipped.Name(0), skipped.Time(1)});
+  Rows started(db_, "started",
+               version_ < 3 ? "SELECT '', '', 0, 0 WHERE 0"
+                            : "SELECT node, uid, phase, at_s FROM started ORDER BY node");
+  while (started.Next()) {
+    state.started.push_back({started.Name(0), started.Text(1),
+                             static_cast<StartedDeletions::Phase>(started.Int(2, 0, kPhaseMax)),
+                             started.Time(3)});
+  }
+  Rows deletions(db_, "deletions", "SELECT node, node_group, drained FROM deletions ORDER BY node");
+  while (deletions.Next()) {
+    auto& list = deletions.Flag(2) ? state.actuation.drained : state.actuation.empty;
+    list.push_back({deletions.Name(0), deletions.Text(1)});
+  }
+  Rows evictions(db_, "evictions",
+                 "SELECT namespace, name, uid, evicted_at_s, object FROM evictions "
+                 "ORDER BY namespace, name, uid");
+  while (evictions.Next()) {
+    state.actuation.recent_evictions.push_back({evictions.Text(0), evictions.Name(1),
+                                                evictions.Text(2), evictions.Time(3),
+                                                evictions.Text(4)});
+  }
+  Rows cooldowns(db_, "cooldowns",
+                 "SELECT node_group, scale_up_s, deletion_s, failed_deletion_s "
+                 "FROM cooldowns ORDER BY node_group");
+  while (cooldowns.Next()) {
+    state.cooldowns.push_back({cooldowns.Text(0), cooldowns.MaybeTime(1), cooldowns.MaybeTime(2),
+                               cooldowns.MaybeTime(3)});
+  }
+  Rows hints(db_, "hints", "SELECT pod, node, pending FROM hints ORDER BY pod");
+  while (hints.Next()) {
+    auto& list = hints.Flag(2) ? state.planner.pending_hints : state.planner.hints;
+    list.push_back({hints.Text(0), hints.Text(1)});
+  }
+  // Rows that an upgrade added columns to hold nothing in them.
+  Rows unremovable(db_, "unremovable",
+                   version_ < 3
+                       ? "SELECT node, until_s, '', '', '', '', '' FROM unremovable ORDER BY node"
+                       : "SELECT node, until_s, coalesce(reason, '') AS reason, "
+                         "coalesce(blocking_reason, '') AS blocking_reason, "
+                         "coalesce(pod_namespace, '') AS pod_namespace, "
+                         "coalesce(pod_name, '') AS pod_name, coalesce(pdb, '') AS pdb "
+                         "FROM unremovable ORDER BY node");
+  while (unremovable.Next()) {
+    state.planner.unremovable.push_back({.node = unremovable.Name(0),
+                                         .until_s = unremovable.Int(1, 0, kUntilMax),
+                                         .reason = unremovable.Text(2),
+                                         .blocking_reason = unremovable.Text(3),
+                                         .pod_namespace = unremovable.Text(4),
+                                         .pod_name = unremovable.Text(5),
+                                         .pdb = unremovable.Text(6)});
+  }
+  Rows counters(db_, "counters", kSelectCounters);
+  content.counters = ReadCounters(counters);
+  // A state file has the rounds that led to its state; a record's come after it.
+  int64_t last_round = 0;
+  Rows rounds(db_, "rounds",
+              "SELECT round, now_s, input_digest, status, decision = '' AS decision, "
+              "arguments = '' AS arguments FROM rounds ORDER BY round");
+  while (rounds.Next()) {
+    const int64_t round = rounds.Int(0, 0, kCountMax);
+    rounds.Time(1);
+    rounds.Text(2);
+    rounds.Text(3);
+    rounds.Flag(4);
+    if (rounds.Flag(5)) last_round = std::max(last_round, round);
+  }
+  for (const Rows* rows : {&scalars, &timers, &skipped, &started, &deletions, &evictions,
+                           &cooldowns, &hints, &unremovable, &counters, &rounds}) {
+    if (!rows->what().empty()) return Damaged(rows->what());
+    if (!rows->ok()) return Error("cannot be read");
+  }
+  if (missing.size() == all_missing) {  // No round yet.
+    const bool empty = state.timers.empty() && state.cooldowns.empty() && !digest;
+    if (!empty) return Damaged("table state lacks its rows");
+    return content;
+  }
+  if (!missing.empty())
+    return Damaged(absl::StrCat("table state lacks the row ", *missing.begin()));
+  if (last_round > state.rounds) {
+    return Damaged(absl::StrCat("table rounds, column round: ", last_round,
+                                " is after the state's last round, ", state.rounds));
+  }
+  if (version_ >= 3 && digest != Digest(state)) {
+    return Damaged("the state is not the one that its digest (table state) was made of");
+  }
+  if (version_ >= 4 && counters_digest != Digest(content.counters)) {
+    return Damaged("the counters are not those that their digest (table state) was made of");
+  }
+  content.state = std::move(state);
+  return content;
+}
+
+absl::Status SqliteState::CatchUp() {
+  if (!known_ && !overtaken_) {
+    absl::StatusOr<Content> content = Read();
+    if (!content.ok()) return content.status();
+    known_ = *std::move(content);
+    return absl::OkStatus();
+  }
+  if (!overtaken_) {
+    constexpr int64_t kNone = -1;  // No state yet.
+    int64_t rounds = kNone;
+    int64_t revision = 0;
+    Statement select(db_, version_ > 0 ? "SELECT key, value FROM state" : "SELECT 0, 0 WHERE 0");
+    while (select.Next()) {
+      if (select.Text(0) == "rounds") rounds = select.Int(1);
+      if (select.Text(0) == "revision") revision = select.Int(1);
+    }
+    if (!select.ok()) return Error("cannot be read");
+    const int64_t known_rounds = known_->state ? known_->state->rounds : kNone;
+    if (rounds == known_rounds && revision == known_->revision) return absl::OkStatus();
+  }
+  known_.reset();
+  overtaken_ = true;
+  return absl::AbortedError(
+      absl::StrCat(path_, ": another round was made from the same state meanwhile; run again"));
+}
+
+// The rows of `before` become those of `after`.
+absl::Status SqliteState::WriteState(const ScaleDownState& before, const ScaleDownState& after) {
+  Statement put_scalar(db_, "INSERT OR REPLACE INTO state VALUES(?, ?)");
+  const auto scalar = [&](const char* key, std::optional<int64_t> value) {
+    put_scalar.Run(std::string(key), value);
+  };
+  scalar("rounds", after.rounds);
+  scalar("latest_s", after.latest_s);
+  scalar("jump_s", after.jump_s);
+  scalar("revision", known_->revision + 1);
+  scalar("digest", Digest(after));
+  scalar("limit_latest_update_s", after.limit.latest_update_s);
+  scalar("limit_min_interval_s", after.limit.min_interval_s);
+  scalar("resume", after.resume ? 1 : 0);
+  scalar("scan_pointer", static_cast<int64_t>(after.planner.scan_pointer));
+  if (cluster_ && cluster_ != known_->cluster) {
+    scalar("cluster", static_cast<int64_t>(*cluster_));
+  }
+
+  Statement erase_timer(db_, "DELETE FROM timers WHERE node = ?");
+  Statement put_timer(db_, "INSERT OR REPLACE INTO timers VALUES(?, ?, ?, ?)");
+  Diff(
+      before.timers, after.timers, [](const auto& t) -> const auto& { return t.node; },
+      [&](const auto& t) { erase_timer.Run(t.node); },
+      [&](const auto& t) { put_timer.Run(t.node, t.uid, t.since_s, int64_t{t.judged}); });
+
+  Statement erase_skipped(db_, "DELETE FROM skipped WHERE place >= ?");
+  Statement put_skipped(db_, "INSERT OR REPLACE INTO skipped VALUES(?, ?, ?)");
+  for (size_t i = 0; i < after.skipped.size(); ++i) {
+    if (i < before.skipped.size() && before.skipped[i] == after.skipped[i]) continue;
+    put_skipped.Run(static_cast<int64_t>(i), after.skipped[i].node, after.skipped[i].since_s);
+  }
+  if (after.skipped.size() < before.skipped.size()) {
+    erase_skipped.Run(static_cast<int64_t>(after.skipped.size()));
+  }
+
+  Statement erase_started(db_, "DELETE FROM started WHERE node = ?");
+  Statement put_started(db_, "INSERT OR REPLACE INTO started VALUES(?, ?, ?, ?)");
+  Diff(
+      before.started, after.started, [](const auto& s) -> const auto& { return s.node; },
+      [&](const auto& s) { erase_started.Run(s.node); },
+      [&](const auto& s) {
+        put_started.Run(s.node, s.uid, static_cast<int64_t>(s.phase), s.at_s);
+      });
+
+  Statement erase_deletion(db_, "DELETE FROM deletions WHERE node = ? AND drained = ?");
+  Statement put_deletion(db_, "INSERT OR REPLACE INTO deletions VALUES(?, ?, ?)");
+  for (const int64_t drained : {0, 1}) {
+    const auto list = drained != 0 ? &ActuationStatus::drained : &ActuationStatus::empty;
+    Diff(
+        before.actuation.*list, after.actuation.*list,
+        [](const auto& n) -> const auto& { return n.name; },
+        [&](const auto& n) { erase_deletion.Run(n.name, drained); },
+        [&](const auto& n) { put_deletion.Run(n.name, drained, n.group); });
+  }
+
+  Statement erase_eviction(db_,
+                           "DELETE FROM evictions WHERE namespace = ? AND name = ? AND uid = ?");
+  Statement put_eviction(db_, "INSERT OR REPLACE INTO evictions VALUES(?, ?, ?, ?, ?)");
+  Diff(
+      before.actuation.recent_evictions, after.actuation.recent_evictions,
+      [](const auto& e) { return std::tie(e.namespace_name, e.name, e.uid); },
+      [&](const auto& e) { erase_eviction.Run(e.namespace_name, e.name, e.uid); },
+      [&](const auto& e) {
+        put_eviction.Run(e.namespace_name, e.name, e.uid, e.evicted_at_s, e.object);
+      });
+
+  Statement erase_cooldown(db_, "DELETE FROM cooldowns WHERE node_group = ?");
+  Statement put_cooldown(db_, "INSERT OR REPLACE INTO cooldowns VALUES(?, ?, ?, ?)");
+  Diff(
+      before.cooldowns, after.cooldowns, [](const auto& c) -> const auto& { return c.group; },
+      [&](const auto& c) { erase_cooldown.Run(c.group); },
+      [&](const auto& c) {
+        put_cooldown.Run(c.group, c.scale_up_s, c.deletion_s, c.failed_deletion_s);
+      });
+
+  Statement erase_hint(db_, "DELETE FROM hints WHERE pod = ? AND pending = ?");
+  Statement put_hint(db_, "INSERT OR REPLACE INTO hints VALUES(?, ?, ?)");
+  for (const int64_t pending : {0, 1}) {
+    const auto list = pending != 0 ? &PlannerMemory::pending_hints : &PlannerMemory::hints;
+    Diff(
+        before.planner.*list, after.planner.*list,
+        [](const auto& h) -> const auto& { return h.pod_key; },
+        [&](const auto& h) { erase_hint.Run(h.pod_key, pending); },
+        [&](const auto& h) { put_hint.Run(h.pod_key, pending, h.node); });
+  }
+
+  Statement erase_unremovable(db_, "DELETE FROM unremovable WHERE node = ?");
+  Statement put_unremovable(db_, "INSERT OR REPLACE INTO unremovable VALUES(?, ?, ?, ?, ?, ?, ?)");
+  Diff(
+      before.planner.unremovable, after.planner.unremovable,
+      [](const auto& u) -> const auto& { return u.node; },
+      [&](const auto& u) { erase_unremovable.Run(u.node); },
+      [&](const auto& u) {
+        put_unremovable.Run(u.node, u.until_s, u.reason, u.blocking_reason, u.pod_namespace,
+                            u.pod_name, u.pdb);
+      });
+
+  for (const Statement* s : {&put_scalar, &erase_timer, &put_timer, &erase_skipped, &put_skipped,
+                             &erase_started, &put_started, &erase_deletion, &put_deletion,
+                             &erase_eviction, &put_eviction, &erase_cooldown, &put_cooldown,
+                             &erase_hint, &put_hint, &erase_unremovable, &put_unremovable}) {
+    if (!s->ok()) return Error("cannot be written");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SqliteState::WriteCounters(const std::vector<StoredCounter>& before,
+                                        const std::vector<StoredCounter>& after) {
+  Statement erase(db_, "DELETE FROM counters WHERE name = ? AND label = ? AND bucket = ?");
+  Statement put(db_, "INSERT OR REPLACE INTO counters VALUES(?, ?, ?, ?)");
+  Diff(
+      before, after, [](const auto& c) { return std::tie(c.name, c.label, c.bucket); },
+      [&](const auto& c) { erase.Run(c.name, c.label, c.bucket); },
+      [&](const auto& c) { put.Run(c.name, c.label, c.bucket, c.value); });
+  return erase.ok() && put.ok() ? WriteCountersDigest() : Error("cannot be written");
+}
+
+// Of what the table holds: Count may have added to it since it was loaded.
+absl::Status SqliteState::WriteCountersDigest() {
+  Rows counters(db_, "counters", kSelectCounters);
+  const int64_t digest = Digest(ReadCounters(counters));
+  if (!counters.what().empty()) return Damaged(counters.what());
+  if (!counters.ok()) return Error("cannot be read");
+  Statement put(db_,
+                "INSERT INTO state VALUES('counters_digest', ?) "
+                "ON CONFLICT DO UPDATE SET value = excluded.value "
+                "WHERE value IS NOT excluded.value");
+  put.Run(digest);
+  return put.ok() ? absl::OkStatus() : Error("cannot be written");
+}
+
+absl::Status SqliteState::WriteRound(const RoundRecord& round) {
+  Statement insert(db_, "INSERT OR REPLACE INTO rounds VALUES(?, ?, ?, ?, ?, ?, ?)");
+  insert.Run(round.round, round.now_s, round.input_digest, round.status, round.decision,
+             round.arguments, Statement::AsBlob(round.input));
+  if (!insert.ok()) return Error("cannot be written");
+  if (options_.rounds_max <= 0) return absl::OkStatus();
+  Statement drop(db_, "DELETE FROM rounds WHERE round <= ?");
+  drop.Run(round.round - options_.rounds_max);
+  return drop.ok() ? absl::OkStatus() : Error("cannot be written");
+}
+
+absl::Status SqliteState::InTransaction(const ScaleDownState* state, const RoundRecord* round,
+                                        const std::vector<StoredCounter>* counters,
+                                        const std::function<absl::Status()>& before_commit) {
+  absl::Status status = Execute("BEGIN IMMEDIATE");
+  if (!status.ok()) return status;
+  status = PrepareTables();
+  if (status.ok() && state != nullptr) {
+    status = CatchUp();
+    if (status.ok()) status = WriteState(known_->state.value_or(ScaleDownState()), *state);
+    if (status.ok()) {
+      status = WriteCounters(known_->counters, counters != nullptr ? *counters : known_->counters);
+    }
+  }
+  if (status.ok() && round != nullptr) status = WriteRound(*round);
+  if (status.ok() && before_commit) status = before_commit();
+  if (status.ok()) status = Execute("COMMIT");
+  if (!status.ok()) {
+    sqlite3_exec(db_, "ROLLBACK", nullptr, nullptr, nullptr);
+    return status;
+  }
+  version_ = kVersion;
+  if (state != nullptr) {
+    known_->state = *state;
+    if (cluster_) known_->cluster = cluster_;
+    ++known_->revision;
+  }
+  if (counters != nullptr) known_->counters = *counters;
+  return status;
+}
+
+absl::Status SqliteState::Save(const ScaleDownState& state, const RoundRecord& round,
+                               const std::vector<StoredCounter>& counters) {
+  return SaveAfter(state, round, counters, nullptr);
+}
+
+absl::Status SqliteState::SaveAfter(const ScaleDownState& state, const RoundRecord& round,
+                                    const std::vector<StoredCounter>& counters,
+                                    const std::function<absl::Status()>& before_commit) {
+  return InTransaction(&state, &round, &counters, before_commit);
+}
+
+absl::Status SqliteState::Append(const RoundRecord& round) {
+  return InTransaction(nullptr, &round, nullptr, nullptr);
+}
+
+absl::Status SqliteState::SaveState(const ScaleDownState& state) {
+  return InTransaction(&state, nullptr, nullptr, nullptr);
+}
+
+absl::Status SqliteState::Count(const StoredCounter& more) {
+  if (version_ != kVersion) return absl::OkStatus();
+  absl::Status status = Execute("BEGIN IMMEDIATE");
+  if (!status.ok()) return status;
+  status = CheckVersion();
+  if (status.ok()) status = Read().status();
+  if (status.ok()) {
+    Statement add(db_,
+                  "INSERT INTO counters VALUES(?, ?, ?, ?) "
+                  "ON CONFLICT DO UPDATE SET value = value + excluded.value");
+    add.Run(more.name, more.label, more.bucket, more.value);
+    status = add.ok() ? WriteCountersDigest() : Error("cannot be written");
+  }
+  if (status.ok()) status = Execute("COMMIT");
+  if (!status.ok()) sqlite3_exec(db_, "ROLLBACK", nullptr, nullptr, nullptr);
+  return status;
+}
+
+absl::StatusOr<int64_t> SqliteState::LastRound() {
+  if (version_ == 0) return 0;
+  const std::optional<int64_t> last = Number(db_, "SELECT coalesce(max(round), 0) FROM rounds");
+  if (!last) return Error("cannot be read");
+  return *last;
+}
+
+int64_t SqliteState::rows_written() const { return sqlite3_total_changes64(db_); }
+
+absl::StatusOr<std::vector<RoundRecord>> SqliteState::Rounds() {
+  std::vector<RoundRecord> rounds;
+  if (version_ == 0) return rounds;
+  Rows select(db_, "rounds",
+              "SELECT round, now_s, input_digest, status, decision, arguments, input "
+              "FROM rounds ORDER BY round");
+  while (select.Next()) {
+    rounds.push_back({select.Int(0, 0, kCountMax), select.Time(1), select.Text(2), select.Text(3),
+                      select.Text(4), select.Text(5), select.Bytes(6)});
+  }
+  if (!select.what().empty()) return Damaged(select.what());
+  if (!select.ok()) return Error("cannot be read");
+  return rounds;
+}
+
+}  // namespace ebb

@@ -1,0 +1,1108 @@
+#include "snapshot/formats/binary_snapshot.h"
+
+#include <xxhash.h>
+
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "base/text.h"
+#include "base/utf8.h"
+#include "snapshot/formats/object_batch.h"
+#include "snapshot/formats/object_name.h"
+#include "snapshot/formats/wire/snapshot.pb.h"
+
+namespace ebb {
+namespace {
+
+using objects::KeyValues;
+using objects::ResourceList;
+using objects::Text;
+
+constexpr std::string_view kMagic("EBBSNAP\x01", 8);
+constexpr uint32_t kVersion = 2;
+constexpr uint32_t kUncheckedVersion = 1;  // Without checksums.
+constexpr size_t kChunkBytes = size_t{256} << 10;
+// A length beyond this is damage, not a chunk; it would be allocated unseen.
+constexpr size_t kChunkBytesMax = size_t{1} << 30;
+
+uint64_t Checksum(std::string_view bytes, uint64_t seed) {
+  return XXH3_64bits_withSeed(bytes.data(), bytes.size(), seed);
+}
+
+// Numbers stand in files with their lowest byte first.
+template <typename Number>
+void AppendFixed(Number value, std::string& to) {
+  for (size_t i = 0; i < sizeof(value); ++i) to += static_cast<char>(value >> (8 * i) & 0xff);
+}
+
+// REQUIRES: `bytes` is long enough.
+template <typename Number>
+Number Fixed(std::string_view bytes) {
+  Number value = 0;
+  for (size_t i = 0; i < sizeof(value); ++i) {
+    value |= static_cast<Number>(static_cast<unsigned char>(bytes[i])) << (8 * i);
+  }
+  return value;
+}
+
+using Ids = google::protobuf::RepeatedField<uint32_t>;
+
+// ---------------------------------------------------------------------------
+// Writing
+
+// Turns structs into messages and texts into numbers.
+class Encoder {
+ public:
+  // `chunk` takes the texts that are new.
+  uint32_t Id(Text text) {
+    if (text.empty()) return 0;
+    // The key is made only for what is new: look-ups take the view.
+    const auto found = ids_.find(Absl(text));
+    if (found != ids_.end()) return found->second;
+    const std::string& kept = kept_.emplace_back(text);
+    const uint32_t id = static_cast<uint32_t>(ids_.size()) + 1;
+    ids_.emplace(absl::string_view(kept), id);
+    chunk.add_strings(kept);
+    bytes += kept.size() + 4;
+    return id;
+  }
+
+  void Put(const objects::ObjectMeta& from, wire::Meta& to) {
+    to.set_name(Id(from.name));
+    to.set_namespace_name(Id(from.namespace_name));
+    to.set_uid(Id(from.uid));
+    Put(from.labels, *to.mutable_labels());
+    Put(from.annotations, *to.mutable_annotations());
+    for (const objects::OwnerReference& owner : from.owners) {
+      wire::Owner& each = *to.add_owners();
+      each.set_api_version(Id(owner.api_version));
+      each.set_kind(Id(owner.kind));
+      each.set_name(Id(owner.name));
+      each.set_uid(Id(owner.uid));
+      each.set_controller(owner.controller);
+    }
+    to.set_creation_time(from.creation_time);
+    if (from.deletion_time.has_value()) to.set_deletion_time(*from.deletion_time);
+  }
+
+  void Put(const objects::Node& from, wire::Node& to) {
+    Put(from.meta, *to.mutable_meta());
+    to.set_unschedulable(from.unschedulable);
+    to.set_provider_id(Id(from.provider_id));
+    for (const objects::Taint& taint : from.taints) {
+      wire::Toleration& each = *to.add_taints();
+      each.set_key(Id(taint.key));
+      each.set_value(Id(taint.value));
+      each.set_effect(Id(taint.effect));
+    }
+    Put(from.allocatable, *to.mutable_allocatable());
+    Put(from.capacity, *to.mutable_capacity());
+    for (const objects::NodeCondition& condition : from.conditions) {
+      to.add_conditions(Id(condition.type));
+      to.add_conditions(Id(condition.status));
+    }
+    Put(from.declared_features, *to.mutable_declared_features());
+  }
+
+  void Put(const objects::Pod& from, wire::Pod& to) {
+    Put(from.meta, *to.mutable_meta());
+    PutPodSpec(from, to);
+    PutPodConstraints(from, to);
+    PutPodStatus(from, to);
+    to.set_not_understood(Id(from.not_understood));
+  }
+
+  void Put(const objects::PodDisruptionBudget& from, wire::PodDisruptionBudget& to) {
+    Put(from.meta, *to.mutable_meta());
+    if (!from.selector.nil) Put(from.selector, *to.mutable_selector());
+    to.set_disruptions_allowed(from.disruptions_allowed);
+  }
+
+  void Put(const objects::Controller& from, wire::Controller& to) {
+    to.set_kind(static_cast<wire::ControllerKind>(from.kind));
+    Put(from.meta, *to.mutable_meta());
+    if (from.spec_replicas.has_value()) to.set_spec_replicas(*from.spec_replicas);
+    if (from.completions.has_value()) to.set_completions(*from.completions);
+    to.set_status_replicas(from.status_replicas);
+    to.set_succeeded(from.succeeded);
+  }
+
+  void Put(const objects::Namespace& from, wire::Namespace& to) {
+    Put(from.meta, *to.mutable_meta());
+  }
+
+  void Put(const objects::PersistentVolume& from, wire::PersistentVolume& to) {
+    Put(from.meta, *to.mutable_meta());
+    to.set_capacity_bytes(from.capacity_bytes);
+    Put(from.access_modes, *to.mutable_access_modes());
+    to.set_storage_class_name(Id(from.storage_class_name));
+    to.set_volume_mode(Id(from.volume_mode));
+    to.set_volume_attributes_class_name(Id(from.volume_attributes_class_name));
+    if (from.claim.has_value()) {
+      to.mutable_claim()->set_namespace_name(Id(from.claim->namespace_name));
+      to.mutable_claim()->set_name(Id(from.claim->name));
+      to.mutable_claim()->set_uid(Id(from.claim->uid));
+    }
+    if (!from.required_node_affinity.nil) {
+      Put(from.required_node_affinity, *to.mutable_required_node_affinity());
+    }
+    to.set_source(Id(from.source));
+    to.set_driver(Id(from.driver));
+    to.set_id(Id(from.id));
+    to.set_disk_kind(Id(from.disk_kind));
+    to.set_phase(Id(from.phase));
+  }
+
+  void Put(const objects::PersistentVolumeClaim& from, wire::PersistentVolumeClaim& to) {
+    Put(from.meta, *to.mutable_meta());
+    Put(from.access_modes, *to.mutable_access_modes());
+    to.set_storage_class_name(Id(from.storage_class_name));
+    to.set_volume_mode(Id(from.volume_mode));
+    to.set_volume_attributes_class_name(Id(from.volume_attributes_class_name));
+    to.set_volume_name(Id(from.volume_name));
+    if (!from.selector.nil) Put(from.selector, *to.mutable_selector());
+    if (from.request_bytes.has_value()) to.set_request_bytes(*from.request_bytes);
+    to.set_phase(Id(from.phase));
+  }
+
+  void Put(const objects::StorageClass& from, wire::StorageClass& to) {
+    Put(from.meta, *to.mutable_meta());
+    to.set_provisioner(Id(from.provisioner));
+    to.set_volume_binding_mode(Id(from.volume_binding_mode));
+    for (const objects::TopologyTerm& term : from.allowed_topologies) {
+      wire::TopologyTerm& each = *to.add_allowed_topologies();
+      for (const objects::TopologyRequirement& requirement : term) {
+        wire::TopologyRequirement& one = *each.add_requirements();
+        one.set_key(Id(requirement.key));
+        Put(requirement.values, *one.mutable_values());
+      }
+    }
+  }
+
+  void Put(const objects::CsiDriver& from, wire::CsiDriver& to) {
+    Put(from.meta, *to.mutable_meta());
+    to.set_storage_capacity(from.storage_capacity);
+  }
+
+  void Put(const objects::CsiNode& from, wire::CsiNode& to) {
+    Put(from.meta, *to.mutable_meta());
+    for (const objects::CsiNode::Driver& driver : from.drivers) {
+      wire::CsiNodeDriver& each = *to.add_drivers();
+      each.set_name(Id(driver.name));
+      if (driver.volumes_max.has_value()) each.set_volumes_max(*driver.volumes_max);
+    }
+  }
+
+  void Put(const objects::VolumeAttachment& from, wire::VolumeAttachment& to) {
+    Put(from.meta, *to.mutable_meta());
+    to.set_attacher(Id(from.attacher));
+    to.set_node_name(Id(from.node_name));
+    if (from.volume_name.has_value()) to.set_volume_name(Id(*from.volume_name));
+  }
+
+  void Put(const objects::CsiStorageCapacity& from, wire::CsiStorageCapacity& to) {
+    Put(from.meta, *to.mutable_meta());
+    to.set_storage_class_name(Id(from.storage_class_name));
+    if (!from.node_topology.nil) Put(from.node_topology, *to.mutable_node_topology());
+    if (from.capacity_bytes.has_value()) to.set_capacity_bytes(*from.capacity_bytes);
+    if (from.maximum_volume_size_bytes.has_value()) {
+      to.set_maximum_volume_size_bytes(*from.maximum_volume_size_bytes);
+    }
+  }
+
+  void Put(const objects::DeviceClass& from, wire::DeviceClass& to) {
+    Put(from.meta, *to.mutable_meta());
+    to.set_extended_resource_name(Id(from.extended_resource_name));
+  }
+
+  void Put(const objects::ResourceClaim& from, wire::ResourceClaim& to) {
+    Put(from.meta, *to.mutable_meta());
+    to.set_allocated(from.allocated);
+    for (const auto& [driver, pool, name] : from.devices) {
+      to.add_devices(Id(driver));
+      to.add_devices(Id(pool));
+      to.add_devices(Id(name));
+    }
+  }
+
+  void Put(const objects::ResourceClaimTemplate& from, wire::ResourceClaimTemplate& to) {
+    Put(from.meta, *to.mutable_meta());
+  }
+
+  void Put(const objects::ResourceSlice& from, wire::ResourceSlice& to) {
+    Put(from.meta, *to.mutable_meta());
+    to.set_driver(Id(from.driver));
+    to.set_pool(Id(from.pool));
+    to.set_node_name(Id(from.node_name));
+  }
+
+  void Put(const objects::StorageObject& from, wire::Object& to) {
+    struct Choose {
+      Encoder& put;
+      wire::Object& to;
+      void operator()(const objects::PersistentVolume& o) {
+        put.Put(o, *to.mutable_persistent_volume());
+      }
+      void operator()(const objects::PersistentVolumeClaim& o) {
+        put.Put(o, *to.mutable_persistent_volume_claim());
+      }
+      void operator()(const objects::StorageClass& o) { put.Put(o, *to.mutable_storage_class()); }
+      void operator()(const objects::CsiDriver& o) { put.Put(o, *to.mutable_csi_driver()); }
+      void operator()(const objects::CsiNode& o) { put.Put(o, *to.mutable_csi_node()); }
+      void operator()(const objects::VolumeAttachment& o) {
+        put.Put(o, *to.mutable_volume_attachment());
+      }
+      void operator()(const objects::CsiStorageCapacity& o) {
+        put.Put(o, *to.mutable_csi_storage_capacity());
+      }
+      void operator()(const objects::DeviceClass& o) { put.Put(o, *to.mutable_device_class()); }
+      void operator()(const objects::ResourceClaim& o) { put.Put(o, *to.mutable_resource_claim()); }
+      void operator()(const objects::ResourceClaimTemplate& o) {
+        put.Put(o, *to.mutable_resource_claim_template());
+      }
+      void operator()(const objects::ResourceSlice& o) { put.Put(o, *to.mutable_resource_slice()); }
+    };
+    std::visit(Choose{*this, to}, from);
+  }
+
+  wire::SnapshotChunk chunk;
+  size_t bytes = 0;  // About as many as the chunk will take.
+
+ private:
+  void PutPodSpec(const objects::Pod& from, wire::Pod& to) {
+    to.set_node_name(Id(from.node_name));
+    if (from.priority.has_value()) to.set_priority(*from.priority);
+    to.set_restart_policy(Id(from.restart_policy));
+    if (from.termination_grace_period_s.has_value()) {
+      to.set_termination_grace_period_s(*from.termination_grace_period_s);
+    }
+    to.set_host_network(from.host_network);
+    if (from.host_users.has_value()) to.set_host_users(*from.host_users);
+    for (const objects::Container& each : from.containers) Put(each, *to.add_containers());
+    for (const objects::Container& each : from.init_containers)
+      Put(each, *to.add_init_containers());
+    if (!from.overhead.empty()) Put(from.overhead, *to.mutable_overhead());
+    if (from.has_pod_resources) Put(from.pod_requests, *to.mutable_pod_requests());
+    for (const objects::Volume& each : from.volumes) Put(each, *to.add_volumes());
+    for (const auto& [name, claim_name, template_name] : from.resource_claims) {
+      to.add_resource_claims(Id(name));
+      wire::ClaimSource& source = *to.add_resource_claim_sources();
+      source.set_claim_name(Id(claim_name));
+      source.set_template_name(Id(template_name));
+    }
+  }
+
+  void PutPodConstraints(const objects::Pod& from, wire::Pod& to) {
+    Put(from.node_selector, *to.mutable_node_selector());
+    to.set_has_node_selector(from.has_node_selector);
+    if (!from.required_node_affinity.nil) {
+      Put(from.required_node_affinity, *to.mutable_required_node_affinity());
+    }
+    for (const objects::PodAffinityTerm& each : from.affinity) Put(each, *to.add_affinity());
+    for (const objects::PodAffinityTerm& each : from.anti_affinity) {
+      Put(each, *to.add_anti_affinity());
+    }
+    for (const objects::Toleration& toleration : from.tolerations) {
+      wire::Toleration& each = *to.add_tolerations();
+      each.set_key(Id(toleration.key));
+      each.set_op(Id(toleration.op));
+      each.set_value(Id(toleration.value));
+      each.set_effect(Id(toleration.effect));
+    }
+    for (const objects::TopologySpreadConstraint& each : from.spread) Put(each, *to.add_spread());
+  }
+
+  void PutPodStatus(const objects::Pod& from, wire::Pod& to) {
+    to.set_phase(Id(from.phase));
+    to.set_nominated_node_name(Id(from.nominated_node_name));
+    to.set_resize_infeasible(from.resize_infeasible);
+    for (const objects::ContainerStatus& status : from.container_statuses) {
+      wire::ContainerStatus& each = *to.add_container_statuses();
+      each.set_name(Id(status.name));
+      each.set_has_resources(status.has_resources);
+      Put(status.requests, *each.mutable_requests());
+      Put(status.allocated, *each.mutable_allocated());
+    }
+    if (from.has_pod_status_resources) {
+      Put(from.pod_status_requests, *to.mutable_pod_status_requests());
+    }
+    if (!from.pod_allocated.empty()) Put(from.pod_allocated, *to.mutable_pod_allocated());
+  }
+
+  void Put(const KeyValues& from, Ids& to) {
+    for (const objects::KeyValue& each : from) {
+      to.Add(Id(each.key));
+      to.Add(Id(each.value));
+    }
+  }
+
+  void Put(const std::vector<Text>& from, Ids& to) {
+    for (const Text each : from) to.Add(Id(each));
+  }
+
+  void Put(const ResourceList& from, wire::Resources& to) {
+    for (const objects::ResourceAmount& each : from) {
+      to.add_names(Id(each.name));
+      to.add_amounts(each.amount);
+    }
+    if (std::ranges::any_of(from, [](const auto& each) { return each.excess != 0; })) {
+      for (const objects::ResourceAmount& each : from) {
+        to.add_excesses(static_cast<uint32_t>(each.excess));
+      }
+    }
+  }
+
+  void Put(const objects::Requirement& from, wire::Requirement& to) {
+    to.set_key(Id(from.key));
+    to.set_op(Id(from.op));
+    Put(from.values, *to.mutable_values());
+  }
+
+  void Put(const objects::LabelSelector& from, wire::LabelSelector& to) {
+    Put(from.match_labels, *to.mutable_match_labels());
+    for (const objects::Requirement& each : from.match_expressions) {
+      Put(each, *to.add_match_expressions());
+    }
+  }
+
+  void Put(const objects::NodeSelector& from, wire::NodeSelector& to) {
+    for (const objects::NodeSelectorTerm& term : from.terms) {
+      wire::NodeSelectorTerm& each = *to.add_terms();
+      for (const objects::Requirement& requirement : term.match_expressions) {
+        Put(requirement, *each.add_match_expressions());
+      }
+      for (const objects::Requirement& requirement : term.match_fields) {
+        Put(requirement, *each.add_match_fields());
+      }
+    }
+  }
+
+  void Put(const objects::PodAffinityTerm& from, wire::PodAffinityTerm& to) {
+    if (!from.label_selector.nil) Put(from.label_selector, *to.mutable_label_selector());
+    Put(from.namespaces, *to.mutable_namespaces());
+    if (!from.namespace_selector.nil) {
+      Put(from.namespace_selector, *to.mutable_namespace_selector());
+    }
+    to.set_topology_key(Id(from.topology_key));
+  }
+
+  void Put(const objects::TopologySpreadConstraint& from, wire::TopologySpreadConstraint& to) {
+    to.set_max_skew(from.max_skew);
+    to.set_topology_key(Id(from.topology_key));
+    to.set_when_unsatisfiable(Id(from.when_unsatisfiable));
+    if (!from.label_selector.nil) Put(from.label_selector, *to.mutable_label_selector());
+    Put(from.match_label_keys, *to.mutable_match_label_keys());
+    if (from.min_domains.has_value()) to.set_min_domains(*from.min_domains);
+    to.set_node_affinity_policy(Id(from.node_affinity_policy));
+    to.set_node_taints_policy(Id(from.node_taints_policy));
+  }
+
+  void Put(const objects::Container& from, wire::Container& to) {
+    to.set_name(Id(from.name));
+    to.set_restart_policy(Id(from.restart_policy));
+    Put(from.requests, *to.mutable_requests());
+    for (const objects::ContainerPort& port : from.ports) {
+      wire::ContainerPort& each = *to.add_ports();
+      each.set_host_ip(Id(port.host_ip));
+      each.set_host_port(port.host_port);
+      each.set_protocol(Id(port.protocol));
+    }
+    to.set_restarts_all_containers(from.restarts_all_containers);
+  }
+
+  void Put(const objects::Volume& from, wire::Volume& to) {
+    to.set_name(Id(from.name));
+    to.set_source(Id(from.source));
+    to.set_medium(Id(from.medium));
+    to.set_claim_name(Id(from.claim_name));
+    to.set_id(Id(from.id));
+    to.set_pool(Id(from.pool));
+    Put(from.monitors, *to.mutable_monitors());
+    to.set_driver(Id(from.driver));
+    to.set_read_only(from.read_only);
+  }
+
+  std::deque<std::string> kept_;
+  absl::flat_hash_map<absl::string_view, uint32_t> ids_;
+};
+
+// ---------------------------------------------------------------------------
+// Reading
+
+// Turns messages into structs and numbers into texts.  A number that is in no
+// table, or a list of odd length, clears ok().
+class Decoder {
+ public:
+  bool ok() const { return ok_; }
+
+  // False if one of them is not UTF-8.
+  bool AddStrings(const wire::SnapshotChunk& chunk) {
+    size_t size = 0;
+    for (const std::string& each : chunk.strings()) size += each.size();
+    char* const block = blocks_.emplace_back(std::make_unique<char[]>(size)).get();
+    char* at = block;
+    bool whole = true;  // No text begins within a character, so that all are if the block is.
+    table_.reserve(table_.size() + static_cast<size_t>(chunk.strings_size()));
+    for (const std::string& each : chunk.strings()) {
+      std::memcpy(at, each.data(), each.size());
+      whole = whole && (each.empty() || (static_cast<unsigned char>(each[0]) & 0xc0) != 0x80);
+      table_.emplace_back(at, each.size());
+      at += each.size();
+    }
+    return whole && FirstInvalidUtf8({block, size}) == size;
+  }
+
+  void Get(const wire::Meta& from, objects::ObjectMeta& to) {
+    to.name = At(from.name());
+    to.namespace_name = At(from.namespace_name());
+    to.uid = At(from.uid());
+    Get(from.labels(), to.labels);
+    Get(from.annotations(), to.annotations);
+    for (const wire::Owner& owner : from.owners()) {
+      to.owners.push_back({At(owner.api_version()), At(owner.kind()), At(owner.name()),
+                           At(owner.uid()), owner.controller()});
+    }
+    to.creation_time = from.creation_time();
+    if (from.has_deletion_time()) to.deletion_time = from.deletion_time();
+  }
+
+  void Get(const wire::Node& from, objects::Node& to) {
+    Get(from.meta(), to.meta);
+    to.unschedulable = from.unschedulable();
+    to.provider_id = At(from.provider_id());
+    for (const wire::Toleration& taint : from.taints()) {
+      to.taints.push_back({At(taint.key()), At(taint.value()), At(taint.effect())});
+    }
+    Get(from.allocatable(), to.allocatable);
+    Get(from.capacity(), to.capacity);
+    KeyValues conditions;
+    Get(from.conditions(), conditions);
+    for (const objects::KeyValue& each : conditions)
+      to.conditions.push_back({each.key, each.value});
+    Get(from.declared_features(), to.declared_features);
+  }
+
+  void Get(const wire::Pod& from, objects::Pod& to) {
+    Get(from.meta(), to.meta);
+    GetPodSpec(from, to);
+    GetPodConstraints(from, to);
+    GetPodStatus(from, to);
+    to.not_understood = At(from.not_understood());
+  }
+
+  void Get(const wire::PersistentVolume& from, objects::PersistentVolume& to) {
+    Get(from.meta(), to.meta);
+    to.capacity_bytes = from.capacity_bytes();
+    Get(from.access_modes(), to.access_modes);
+    to.storage_class_name = At(from.storage_class_name());
+    to.volume_mode = At(from.volume_mode());
+    to.volume_attributes_class_name = At(from.volume_attributes_class_name());
+    if (from.has_claim()) {
+      to.claim = {At(from.claim().namespace_name()), At(from.claim().name()),
+                  At(from.claim().uid())};
+    }
+    if (from.has_required_node_affinity()) {
+      Get(from.required_node_affinity(), to.required_node_affinity);
+    }
+    to.source = At(from.source());
+    to.driver = At(from.driver());
+    to.id = At(from.id());
+    to.disk_kind = At(from.disk_kind());
+    to.phase = At(from.phase());
+  }
+
+  void Get(const wire::PersistentVolumeClaim& from, objects::PersistentVolumeClaim& to) {
+    Get(from.meta(), to.meta);
+    Get(from.access_modes(), to.access_modes);
+    to.storage_class_name = At(from.storage_class_name());
+    to.volume_mode = At(from.volume_mode());
+    to.volume_attributes_class_name = At(from.volume_attributes_class_name());
+    to.volume_name = At(from.volume_name());
+    if (from.has_selector()) Get(from.selector(), to.selector);
+    if (from.has_request_bytes()) to.request_bytes = from.request_bytes();
+    to.phase = At(from.phase());
+  }
+
+  void Get(const wire::StorageClass& from, objects::StorageClass& to) {
+    Get(from.meta(), to.meta);
+    to.provisioner = At(from.provisioner());
+    to.volume_binding_mode = At(from.volume_binding_mode());
+    for (const wire::TopologyTerm& term : from.allowed_topologies()) {
+      objects::TopologyTerm& each = to.allowed_topologies.emplace_back();
+      for (const wire::TopologyRequirement& requirement : term.requirements()) {
+        objects::TopologyRequirement& one = each.emplace_back();
+        one.key = At(requirement.key());
+        Get(requirement.values(), one.values);
+      }
+    }
+  }
+
+  void Get(const wire::CsiDriver& from, objects::CsiDriver& to) {
+    Get(from.meta(), to.meta);
+    to.storage_capacity = from.storage_capacity();
+  }
+
+  void Get(const wire::CsiNode& from, objects::CsiNode& to) {
+    Get(from.meta(), to.meta);
+    for (const wire::CsiNodeDriver& driver : from.drivers()) {
+      objects::CsiNode::Driver& each = to.drivers.emplace_back();
+      each.name = At(driver.name());
+      if (driver.has_volumes_max()) each.volumes_max = driver.volumes_max();
+    }
+  }
+
+  void Get(const wire::VolumeAttachment& from, objects::VolumeAttachment& to) {
+    Get(from.meta(), to.meta);
+    to.attacher = At(from.attacher());
+    to.node_name = At(from.node_name());
+    if (from.has_volume_name()) to.volume_name = At(from.volume_name());
+  }
+
+  void Get(const wire::CsiStorageCapacity& from, objects::CsiStorageCapacity& to) {
+    Get(from.meta(), to.meta);
+    to.storage_class_name = At(from.storage_class_name());
+    if (from.has_node_topology()) Get(from.node_topology(), to.node_topology);
+    if (from.has_capacity_bytes()) to.capacity_bytes = from.capacity_bytes();
+    if (from.has_maximum_volume_size_bytes()) {
+      to.maximum_volume_size_bytes = from.maximum_volume_size_bytes();
+    }
+  }
+
+  void Get(const wire::DeviceClass& from, objects::DeviceClass& to) {
+    Get(from.meta(), to.meta);
+    to.extended_resource_name = At(from.extended_resource_name());
+  }
+
+  void Get(const wire::ResourceClaim& from, objects::ResourceClaim& to) {
+    Get(from.meta(), to.meta);
+    to.allocated = from.allocated();
+    for (int i = 0; i + 2 < from.devices_size(); i += 3) {
+      to.devices.push_back({At(from.devices(i)), At(from.devices(i + 1)), At(from.devices(i + 2))});
+    }
+  }
+
+  void Get(const wire::ResourceClaimTemplate& from, objects::ResourceClaimTemplate& to) {
+    Get(from.meta(), to.meta);
+  }
+
+  void Get(const wire::ResourceSlice& from, objects::ResourceSlice& to) {
+    Get(from.meta(), to.meta);
+    to.driver = At(from.driver());
+    to.pool = At(from.pool());
+    to.node_name = At(from.node_name());
+  }
+
+  void Get(const wire::PodDisruptionBudget& from, objects::PodDisruptionBudget& to) {
+    Get(from.meta(), to.meta);
+    if (from.has_selector()) Get(from.selector(), to.selector);
+    to.disruptions_allowed = from.disruptions_allowed();
+  }
+
+  void Get(const wire::Controller& from, objects::Controller& to) {
+    if (!wire::ControllerKind_IsValid(from.kind())) ok_ = false;
+    to.kind = static_cast<objects::ControllerKind>(from.kind());
+    Get(from.meta(), to.meta);
+    if (from.has_spec_replicas()) to.spec_replicas = from.spec_replicas();
+    if (from.has_completions()) to.completions = from.completions();
+    to.status_replicas = from.status_replicas();
+    to.succeeded = from.succeeded();
+  }
+
+  void Get(const wire::Namespace& from, objects::Namespace& to) { Get(from.meta(), to.meta); }
+
+ private:
+  Text At(uint32_t id) {
+    if (id == 0) return {};
+    if (id <= table_.size()) return table_[id - 1];
+    ok_ = false;
+    return {};
+  }
+
+  void GetPodSpec(const wire::Pod& from, objects::Pod& to) {
+    to.node_name = At(from.node_name());
+    if (from.has_priority()) to.priority = from.priority();
+    to.restart_policy = At(from.restart_policy());
+    if (from.has_termination_grace_period_s()) {
+      to.termination_grace_period_s = from.termination_grace_period_s();
+    }
+    to.host_network = from.host_network();
+    if (from.has_host_users()) to.host_users = from.host_users();
+    for (const wire::Container& each : from.containers()) Get(each, to.containers.emplace_back());
+    for (const wire::Container& each : from.init_containers()) {
+      Get(each, to.init_containers.emplace_back());
+    }
+    Get(from.overhead(), to.overhead);
+    to.has_pod_resources = from.has_pod_requests();
+    Get(from.pod_requests(), to.pod_requests);
+    for (const wire::Volume& each : from.volumes()) Get(each, to.volumes.emplace_back());
+    for (int i = 0; i < from.resource_claims_size(); ++i) {
+      objects::PodResourceClaim& claim = to.resource_claims.emplace_back();
+      claim.name = At(from.resource_claims(i));
+      if (i >= from.resource_claim_sources_size()) continue;
+      claim.claim_name = At(from.resource_claim_sources(i).claim_name());
+      claim.template_name = At(from.resource_claim_sources(i).template_name());
+    }
+  }
+
+  void GetPodConstraints(const wire::Pod& from, objects::Pod& to) {
+    Get(from.node_selector(), to.node_selector);
+    to.has_node_selector = from.has_node_selector();
+    if (from.has_required_node_affinity()) {
+      Get(from.required_node_affinity(), to.required_node_affinity);
+    }
+    for (const wire::PodAffinityTerm& each : from.affinity()) Get(each, to.affinity.emplace_back());
+    for (const wire::PodAffinityTerm& each : from.anti_affinity()) {
+      Get(each, to.anti_affinity.emplace_back());
+    }
+    for (const wire::Toleration& each : from.tolerations()) {
+      to.tolerations.push_back(
+          {At(each.key()), At(each.op()), At(each.value()), At(each.effect())});
+    }
+    for (const wire::TopologySpreadConstraint& each : from.spread()) {
+      Get(each, to.spread.emplace_back());
+    }
+  }
+
+  void GetPodStatus(const wire::Pod& from, objects::Pod& to) {
+    to.phase = At(from.phase());
+    to.nominated_node_name = At(from.nominated_node_name());
+    to.resize_infeasible = from.resize_infeasible();
+    for (const wire::ContainerStatus& each : from.container_statuses()) {
+      objects::ContainerStatus& status = to.container_statuses.emplace_back();
+      status.name = At(each.name());
+      status.has_resources = each.has_resources();
+      Get(each.requests(), status.requests);
+      Get(each.allocated(), status.allocated);
+    }
+    to.has_pod_status_resources = from.has_pod_status_requests();
+    Get(from.pod_status_requests(), to.pod_status_requests);
+    Get(from.pod_allocated(), to.pod_allocated);
+  }
+
+  void Get(const Ids& from, KeyValues& to) {
+    if (from.size() % 2 != 0) {
+      ok_ = false;
+      return;
+    }
+    to.reserve(static_cast<size_t>(from.size() / 2));
+    for (int i = 0; i < from.size(); i += 2) to.push_back({At(from[i]), At(from[i + 1])});
+  }
+
+  void Get(const Ids& from, std::vector<Text>& to) {
+    to.reserve(static_cast<size_t>(from.size()));
+    for (const uint32_t id : from) to.push_back(At(id));
+  }
+
+  void Get(const wire::Resources& from, ResourceList& to) {
+    const bool exact = from.excesses_size() > 0;
+    if (from.names_size() != from.amounts_size() ||
+        (exact && from.excesses_size() != from.names_size())) {
+      ok_ = false;
+      return;
+    }
+    constexpr uint32_t kExcessEnd = 1'000'000'000;
+    to.reserve(static_cast<size_t>(from.names_size()));
+    for (int i = 0; i < from.names_size(); ++i) {
+      const uint32_t excess = exact ? from.excesses(i) : 0;
+      if (from.amounts(i) < 0 || excess >= kExcessEnd) ok_ = false;
+      to.push_back({At(from.names(i)), from.amounts(i), static_cast<int32_t>(excess)});
+    }
+  }
+
+  void Get(const wire::Requirement& from, objects::Requirement& to) {
+    to.key = At(from.key());
+    to.op = At(from.op());
+    Get(from.values(), to.values);
+  }
+
+  void Get(const wire::LabelSelector& from, objects::LabelSelector& to) {
+    to.nil = false;
+    Get(from.match_labels(), to.match_labels);
+    for (const wire::Requirement& each : from.match_expressions()) {
+      Get(each, to.match_expressions.emplace_back());
+    }
+  }
+
+  void Get(const wire::NodeSelector& from, objects::NodeSelector& to) {
+    to.nil = false;
+    for (const wire::NodeSelectorTerm& each : from.terms()) {
+      objects::NodeSelectorTerm& term = to.terms.emplace_back();
+      for (const wire::Requirement& requirement : each.match_expressions()) {
+        Get(requirement, term.match_expressions.emplace_back());
+      }
+      for (const wire::Requirement& requirement : each.match_fields()) {
+        Get(requirement, term.match_fields.emplace_back());
+      }
+    }
+  }
+
+  void Get(const wire::PodAffinityTerm& from, objects::PodAffinityTerm& to) {
+    if (from.has_label_selector()) Get(from.label_selector(), to.label_selector);
+    Get(from.namespaces(), to.namespaces);
+    if (from.has_namespace_selector()) Get(from.namespace_selector(), to.namespace_selector);
+    to.topology_key = At(from.topology_key());
+  }
+
+  void Get(const wire::TopologySpreadConstraint& from, objects::TopologySpreadConstraint& to) {
+    to.max_skew = from.max_skew();
+    to.topology_key = At(from.topology_key());
+    to.when_unsatisfiable = At(from.when_unsatisfiable());
+    if (from.has_label_selector()) Get(from.label_selector(), to.label_selector);
+    Get(from.match_label_keys(), to.match_label_keys);
+    if (from.has_min_domains()) to.min_domains = from.min_domains();
+    to.node_affinity_policy = At(from.node_affinity_policy());
+    to.node_taints_policy = At(from.node_taints_policy());
+  }
+
+  void Get(const wire::Container& from, objects::Container& to) {
+    to.name = At(from.name());
+    to.restart_policy = At(from.restart_policy());
+    Get(from.requests(), to.requests);
+    for (const wire::ContainerPort& port : from.ports()) {
+      to.ports.push_back({At(port.host_ip()), port.host_port(), At(port.protocol())});
+    }
+    to.restarts_all_containers = from.restarts_all_containers();
+  }
+
+  void Get(const wire::Volume& from, objects::Volume& to) {
+    to.name = At(from.name());
+    to.source = At(from.source());
+    to.medium = At(from.medium());
+    to.claim_name = At(from.claim_name());
+    to.id = At(from.id());
+    to.pool = At(from.pool());
+    Get(from.monitors(), to.monitors);
+    to.driver = At(from.driver());
+    to.read_only = from.read_only();
+  }
+
+  bool ok_ = true;
+  std::deque<std::unique_ptr<char[]>> blocks_;
+  std::vector<Text> table_;
+};
+
+class FileReader {
+ public:
+  FileReader(std::string_view name, std::string_view bytes, ObjectSink& sink, ImportStats& stats)
+      : name_(name), bytes_(bytes), sink_(sink), stats_(stats) {}
+
+  absl::Status Read(SnapshotVersions versions) {
+    if (!IsBinarySnapshot(bytes_)) return Error("is not a snapshot of ebb's");
+    if (absl::Status header = ReadHeader(versions); !header.ok()) return header;
+    wire::SnapshotChunk chunk;
+    while (!chunk.end()) {
+      if (absl::Status next = NextChunk(chunk); !next.ok()) return next;
+      if (!decoder_.AddStrings(chunk)) {
+        return Error(
+            absl::StrCat("the chunk that ends at byte ", at_, " has a text that is no UTF-8"));
+      }
+      for (const wire::Object& object : chunk.objects()) {
+        if (absl::Status handed = HandOver(object); !handed.ok()) return handed;
+      }
+      for (const std::string& kind : chunk.empty_lists()) {
+        if (absl::Status handed = sink_.OnList(kind, 0); !handed.ok()) return handed;
+      }
+    }
+    if (chunk.objects_total() != index_ || at_ != bytes_.size()) return Damaged();
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status ReadHeader(SnapshotVersions versions) {
+    at_ = kMagic.size();
+    wire::SnapshotHeader header;
+    if (absl::Status next = Next(header); !next.ok()) return next;
+    checked_ = header.version() == kVersion;
+    checksum_ = Checksum(bytes_.substr(0, at_), 0);
+    if (header.version() == kUncheckedVersion && versions == SnapshotVersions::kChecked) {
+      return Error("was made by an older ebb, without checksums; import the dump again");
+    }
+    if (checked_ || header.version() == kUncheckedVersion) return absl::OkStatus();
+    return Error(absl::StrCat("is a snapshot of version ", header.version(),
+                              ", where this ebb reads version ", kVersion));
+  }
+
+  absl::Status NextChunk(wire::SnapshotChunk& chunk) {
+    if (!checked_) return Next(chunk);
+    uint64_t expected = 0;
+    if (bytes_.size() - at_ < sizeof(expected)) return Error("is cut off");
+    expected = Fixed<uint64_t>(bytes_.substr(at_));
+    at_ += sizeof(expected);
+    const size_t begin = at_;
+    const absl::StatusOr<uint32_t> length = Length();
+    if (!length.ok()) return length.status();
+    checksum_ = Checksum(bytes_.substr(begin, at_ + *length - begin), checksum_);
+    if (checksum_ != expected) {
+      return Error(absl::StrCat("is damaged: the checksum of bytes ", begin, " to ", at_ + *length,
+                                " is another"));
+    }
+    at_ = begin;
+    return Next(chunk);
+  }
+
+  // The length that stands here, and as many bytes do behind it.
+  absl::StatusOr<uint32_t> Length() {
+    if (bytes_.size() - at_ < sizeof(uint32_t)) return Error("is cut off");
+    const uint32_t length = Fixed<uint32_t>(bytes_.substr(at_));
+    at_ += sizeof(length);
+    if (length > kChunkBytesMax) return Damaged();
+    if (bytes_.size() - at_ < length) return Error("is cut off");
+    return length;
+  }
+
+  template <typename Message>
+  absl::Status Next(Message& message) {
+    const absl::StatusOr<uint32_t> length = Length();
+    if (!length.ok()) return length.status();
+    if (!message.ParseFromArray(bytes_.data() + at_, static_cast<int>(*length))) return Damaged();
+    at_ += *length;
+    return absl::OkStatus();
+  }
+
+  absl::Status HandOver(const wire::Object& object) {
+    switch (object.object_case()) {
+      case wire::Object::kNode:
+        return HandOver<objects::Node>("Node", object.node(), &ObjectSink::OnNode);
+      case wire::Object::kPod:
+        return HandOver<objects::Pod>("Pod", object.pod(), &ObjectSink::OnPod);
+      case wire::Object::kPodDisruptionBudget:
+        return HandOver<objects::PodDisruptionBudget>("PodDisruptionBudget",
+                                                      object.pod_disruption_budget(),
+                                                      &ObjectSink::OnPodDisruptionBudget);
+      case wire::Object::kController:
+        sink_.OnAside({.resource_version = {}, .pods_ready = object.controller().pods_ready()});
+        return HandOver<objects::Controller>(KindName(object.controller().kind()),
+                                             object.controller(), &ObjectSink::OnController);
+      case wire::Object::kNamespace:
+        return HandOver<objects::Namespace>("Namespace", object.namespace_(),
+                                            &ObjectSink::OnNamespace);
+      case wire::Object::kPersistentVolume:
+        return HandOverStorage<objects::PersistentVolume>("PersistentVolume",
+                                                          object.persistent_volume());
+      case wire::Object::kPersistentVolumeClaim:
+        return HandOverStorage<objects::PersistentVolumeClaim>("PersistentVolumeClaim",
+                                                               object.persistent_volume_claim());
+      case wire::Object::kStorageClass:
+        return HandOverStorage<objects::StorageClass>("StorageClass", object.storage_class());
+      case wire::Object::kCsiDriver:
+        return HandOverStorage<objects::CsiDriver>("CSIDriver", object.csi_driver());
+      case wire::Object::kCsiNode:
+        return HandOverStorage<objects::CsiNode>("CSINode", object.csi_node());
+      case wire::Object::kVolumeAttachment:
+        return HandOverStorage<objects::VolumeAttachment>("VolumeAttachment",
+                                                          object.volume_attachment());
+      case wire::Object::kCsiStorageCapacity:
+        return HandOverStorage<objects::CsiStorageCapacity>("CSIStorageCapacity",
+                                                            object.csi_storage_capacity());
+      case wire::Object::kDeviceClass:
+        return HandOverStorage<objects::DeviceClass>("DeviceClass", object.device_class());
+      case wire::Object::kResourceClaim:
+        return HandOverStorage<objects::ResourceClaim>("ResourceClaim", object.resource_claim());
+      case wire::Object::kResourceClaimTemplate:
+        return HandOverStorage<objects::ResourceClaimTemplate>("ResourceClaimTemplate",
+                                                               object.resource_claim_template());
+      case wire::Object::kResourceSlice:
+        return HandOverStorage<objects::ResourceSlice>("ResourceSlice", object.resource_slice());
+      case wire::Object::OBJECT_NOT_SET:
+        break;
+    }
+    return Damaged();
+  }
+
+  template <typename Struct, typename Message>
+  absl::Status HandOver(std::string_view kind, const Message& message,
+                        absl::Status (ObjectSink::*call)(const Struct&)) {
+    Struct object;
+    return HandOver(kind, message, object, object, call);
+  }
+
+  template <typename Struct, typename Message>
+  absl::Status HandOverStorage(std::string_view kind, const Message& message) {
+    objects::StorageObject any;
+    return HandOver(kind, message, any.emplace<Struct>(), any, &ObjectSink::OnStorageObject);
+  }
+
+  // Decodes `message` into `object`, which is `handed` or a part of it.
+  template <typename Struct, typename Handed, typename Message>
+  absl::Status HandOver(std::string_view kind, const Message& message, Struct& object,
+                        const Handed& handed, absl::Status (ObjectSink::*call)(const Handed&)) {
+    decoder_.Get(message, object);
+    if (!decoder_.ok() || object.meta.name.empty()) return Damaged();
+    if (absl::Status names = CheckNames(kind, object); !names.ok()) return names;
+    ++index_;
+    ++stats_.objects;
+    const absl::Status taken = (sink_.*call)(handed);
+    if (taken.ok()) return taken;
+    return ObjectError(name_, kind, object.meta, taken);
+  }
+
+  template <typename Struct>
+  absl::Status CheckNames(std::string_view kind, const Struct& object) const {
+    Text wrong;
+    const auto check = [&wrong](Text name) {
+      if (wrong.empty() && !name.empty() && !IsName(name)) wrong = name;
+    };
+    check(object.meta.name);
+    check(object.meta.namespace_name);
+    if constexpr (std::is_same_v<Struct, objects::Pod>) check(object.node_name);
+    if (wrong.empty()) return absl::OkStatus();
+    return Error(absl::StrCat(Absl(kind), ": ", NameProblem(wrong)));
+  }
+
+  static std::string_view KindName(wire::ControllerKind kind) {
+    switch (kind) {
+      case wire::REPLICATION_CONTROLLER:
+        return "ReplicationController";
+      case wire::REPLICA_SET:
+        return "ReplicaSet";
+      case wire::STATEFUL_SET:
+        return "StatefulSet";
+      case wire::DAEMON_SET:
+        return "DaemonSet";
+      case wire::JOB:
+        return "Job";
+      default:
+        return "controller";
+    }
+  }
+
+  absl::Status Error(std::string_view problem) const {
+    return absl::InvalidArgumentError(absl::StrCat(Absl(name_), ": ", Absl(problem)));
+  }
+  absl::Status Damaged() const {
+    return Error(absl::StrCat("is damaged near byte ", at_, ", at object ", index_));
+  }
+
+  const std::string_view name_;
+  const std::string_view bytes_;
+  ObjectSink& sink_;
+  ImportStats& stats_;
+  Decoder decoder_;
+  bool checked_ = true;
+  uint64_t checksum_ = 0;  // Of what was read so far.
+  size_t at_ = 0;
+  uint64_t index_ = 0;
+};
+
+}  // namespace
+
+// ---------------------------------------------------------------------------
+
+class BinarySnapshotWriter::Impl {
+ public:
+  explicit Impl(Output output) : output_(std::move(output)) {}
+
+  template <typename Struct, typename Message>
+  absl::Status Add(const Struct& object, Message* (wire::Object::*member)()) {
+    wire::Object& entry = *encoder_.chunk.add_objects();
+    encoder_.Put(object, *(entry.*member)());
+    return Added();
+  }
+  absl::Status Add(const objects::Controller& object, int64_t pods_ready) {
+    wire::Controller& entry = *encoder_.chunk.add_objects()->mutable_controller();
+    encoder_.Put(object, entry);
+    entry.set_pods_ready(pods_ready);
+    return Added();
+  }
+  absl::Status Add(const objects::StorageObject& object) {
+    encoder_.Put(object, *encoder_.chunk.add_objects());
+    return Added();
+  }
+
+  void AddEmptyList(std::string_view kind) { encoder_.chunk.add_empty_lists(std::string(kind)); }
+
+  absl::Status Finish() {
+    encoder_.chunk.set_end(true);
+    encoder_.chunk.set_objects_total(objects_);
+    return Flush();
+  }
+
+ private:
+  absl::Status Added() {
+    encoder_.bytes += 200;  // About what an object takes beside its texts.
+    ++objects_;
+    return encoder_.bytes < kChunkBytes ? absl::OkStatus() : Flush();
+  }
+
+  absl::Status Flush() {
+    if (!started_) {
+      started_ = true;
+      wire::SnapshotHeader header;
+      header.set_version(kVersion);
+      buffer_ = kMagic;
+      Append(header);
+      checksum_ = Checksum(buffer_, 0);
+      if (absl::Status put = output_(buffer_); !put.ok()) return put;
+    }
+    buffer_.clear();
+    Append(encoder_.chunk);
+    encoder_.chunk.Clear();
+    encoder_.bytes = 0;
+    checksum_ = Checksum(buffer_, checksum_);
+    std::string checksum;
+    AppendFixed(checksum_, checksum);
+    if (absl::Status put = output_(checksum); !put.ok()) return put;
+    return output_(buffer_);
+  }
+
+  template <typename Message>
+  void Append(const Message& message) {
+    AppendFixed(static_cast<uint32_t>(message.ByteSizeLong()), buffer_);
+    message.AppendToString(&buffer_);
+  }
+
+  Output output_;
+  Encoder encoder_;
+  bool started_ = false;
+  uint64_t checksum_ = 0;  // Of what was written so far.
+  uint64_t objects_ = 0;
+  std::string buffer_;
+};
+
+BinarySnapshotWriter::BinarySnapshotWriter(Output output)
+    : impl_(std::make_unique<Impl>(std::move(output))) {}
+BinarySnapshotWriter::~BinarySnapshotWriter() = default;
+
+absl::Status BinarySnapshotWriter::OnNode(const objects::Node& node) {
+  return impl_->Add(node, &wire::Object::mutable_node);
+}
+absl::Status BinarySnapshotWriter::OnPod(const objects::Pod& pod) {
+  return impl_->Add(pod, &wire::Object::mutable_pod);
+}
+absl::Status BinarySnapshotWriter::OnPodDisruptionBudget(
+    const objects::PodDisruptionBudget& budget) {
+  return impl_->Add(budget, &wire::Object::mutable_pod_disruption_budget);
+}
+absl::Status BinarySnapshotWriter::OnController(const objects::Controller& controller) {
+  return impl_->Add(controller, std::exchange(pods_ready_, 0));
+}
+absl::Status BinarySnapshotWriter::OnNamespace(const objects::Namespace& name_space) {
+  return impl_->Add(name_space, &wire::Object::mutable_namespace_);
+}
+absl::Status BinarySnapshotWriter::OnStorageObject(const objects::StorageObject& object) {
+  return impl_->Add(object);
+}
+absl::Status BinarySnapshotWriter::OnList(std::string_view kind, uint64_t items) {
+  if (items == 0 && !kind.empty()) impl_->AddEmptyList(kind);
+  return absl::OkStatus();
+}
+absl::Status BinarySnapshotWriter::Finish() { return impl_->Finish(); }
+
+bool IsBinarySnapshot(std::string_view bytes) { return bytes.starts_with(kMagic); }
+
+absl::Status ReadBinarySnapshot(std::string_view name, std::string_view bytes, ObjectSink& sink,
+                                ImportStats& stats, SnapshotVersions versions) {
+  stats.bytes += bytes.size();
+  return FileReader(name, bytes, sink, stats).Read(versions);
+}
+
+}  // namespace ebb

@@ -1,0 +1,60 @@
+#include "snapshot/formats/duration.h"
+
+#include <cstdint>
+#include <utility>
+
+namespace ebb {
+namespace {
+
+// The length of the unit that `text` starts with, taken off it; 0: none.
+int64_t TakeUnit(std::string_view& text) {
+  constexpr std::pair<std::string_view, int64_t> kUnits[] = {
+      {"ns", 1},         {"us", 1000},       {"\u00b5s", 1000},    {"ms", 1000000},
+      {"s", 1000000000}, {"m", 60000000000}, {"h", 3600000000000},
+  };
+  for (const auto& [name, length] : kUnits) {
+    if (text.starts_with(name)) {
+      text.remove_prefix(name.size());
+      return length;
+    }
+  }
+  return 0;
+}
+
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
+}  // namespace
+
+std::optional<std::chrono::nanoseconds> ParseDuration(std::string_view text) {
+  if (text.starts_with('+')) text.remove_prefix(1);
+  if (text == "0") return std::chrono::nanoseconds(0);
+  if (text.empty()) return std::nullopt;
+  __extension__ using Wide = __int128;
+  constexpr Wide kMost = INT64_MAX;
+  Wide total = 0;
+  while (!text.empty()) {
+    Wide whole = 0;
+    Wide fraction = 0;
+    Wide scale = 1;
+    bool any = false;
+    for (; !text.empty() && IsDigit(text[0]); text.remove_prefix(1), any = true) {
+      whole = whole * 10 + (text[0] - '0');
+      if (whole > kMost) return std::nullopt;
+    }
+    if (text.starts_with('.')) {
+      text.remove_prefix(1);
+      for (; !text.empty() && IsDigit(text[0]); text.remove_prefix(1), any = true) {
+        if (scale >= 1000000000000) continue;  // Below a nanosecond, even of an hour.
+        fraction = fraction * 10 + (text[0] - '0');
+        scale *= 10;
+      }
+    }
+    const int64_t unit = TakeUnit(text);
+    if (!any || unit == 0) return std::nullopt;
+    total += whole * unit + fraction * unit / scale;
+    if (total > kMost) return std::nullopt;
+  }
+  return std::chrono::nanoseconds(static_cast<int64_t>(total));
+}
+
+}  // namespace ebb

@@ -1,0 +1,45 @@
+// What reading may take, and what it met.
+
+#ifndef EBB_SNAPSHOT_FORMATS_IMPORT_STATS_H_
+#define EBB_SNAPSHOT_FORMATS_IMPORT_STATS_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+
+namespace ebb {
+
+// What an input may ask for; more of it is an error.
+struct InputLimits {
+  // Bytes that the inputs of one ImportStats may hold together, after decompression.
+  uint64_t bytes_max = uint64_t{8} << 30;
+  // How many times its own size a gzip file may hold, asked at every step from 64 MiB on.
+  // Dumps stay below 50; what goes beyond was made to fill the memory.
+  uint64_t inflate_ratio_max = 100;
+};
+
+// What a text means that holds no Kubernetes object.
+enum class Strangers : uint8_t { kRefused, kCounted };
+
+// What an import met.  Counters only grow: pass one to several reads to add up.
+struct ImportStats {
+  uint64_t files = 0;
+  uint64_t bytes = 0;    // As they were parsed, that is after decompression.
+  uint64_t objects = 0;  // Handed to the sink, ignored ones not among them.
+  std::map<std::string, uint64_t, std::less<>> ignored;  // Kind -> objects.
+  uint64_t lists = 0;
+  uint64_t strangers = 0;  // Documents that are no Kubernetes object, where that is allowed.
+  // Files of folders: those that hold no object, and those that are no regular files.
+  uint64_t files_without_objects = 0;
+  std::string first_without_objects;
+  uint64_t files_skipped = 0;
+  std::string first_skipped;
+
+  // Whatever Kubernetes would know: objects of any kind, lists without any.
+  [[nodiscard]] uint64_t known() const;
+};
+
+}  // namespace ebb
+
+#endif  // EBB_SNAPSHOT_FORMATS_IMPORT_STATS_H_

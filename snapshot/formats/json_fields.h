@@ -1,0 +1,379 @@
+// JsonFields walks one JSON object and hands out typed fields; the files that know a
+// Kubernetes schema are written with it.  Internal to tools/*_json.cc: it is the one
+// header that shows simdjson.
+//
+// How it works: simdjson finds the tokens of the object (its "stage 1": vectors, and
+// a check that all is UTF-8); the walk goes from token to token.  What nobody asks
+// for is passed over by counting braces.
+//
+// Every reader returns false on the first problem, and its callers return false
+// in turn; on the way out each level puts its name in front, so that a path costs
+// nothing while all is well: spec.containers[2].resources.requests.cpu.
+//
+// Order:   values are read in the order of the text, which the walk gives by itself.
+// Absent:  null members and elements are passed over, as if they were not there.
+// Text:    views into the object's own bytes; into the arena where an escape had to
+//          be resolved.
+// Cost:    one step per JSON token; nothing is allocated per field.
+// Threads: none of its own; one thread at a time.
+
+#ifndef EBB_SNAPSHOT_FORMATS_JSON_FIELDS_H_
+#define EBB_SNAPSHOT_FORMATS_JSON_FIELDS_H_
+
+#include <simdjson.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/printable.h"
+#include "base/text.h"
+#include "base/utf8.h"
+#include "snapshot/formats/object_batch.h"
+#include "snapshot/objects.h"
+#include "snapshot/quantity.h"
+
+namespace ebb {
+
+class JsonFields {
+ public:
+  using Text = objects::Text;
+
+  // A member's or element's value: the token that it starts with.
+  class Value {
+   private:
+    friend class JsonFields;
+    explicit Value(size_t token) : token_(token) {}
+    size_t token_;
+  };
+
+  // Starts on `object`, which kJsonPadding readable bytes follow.  Resolved escapes go
+  // to `arena`.
+  bool Open(std::string_view object, TextArena& arena) {
+    begin_ = object.data();
+    size_ = object.size();
+    arena_ = &arena;
+    tokens_ = nullptr;
+    Rewind();
+    if (capacity_ < size_) {
+      capacity_ = std::max(2 * size_, size_t{4096});
+      constexpr size_t kNesting = 1;  // Only simdjson's own second stage looks at it.
+      if (simdjson::get_active_implementation()->create_dom_parser_implementation(
+              capacity_, kNesting, stage1_) != simdjson::SUCCESS) {
+        capacity_ = 0;
+        return Unreadable(simdjson::MEMALLOC);
+      }
+    }
+    const auto error = stage1_->stage1(reinterpret_cast<const uint8_t*>(begin_), size_,
+                                       simdjson::stage1_mode::regular);
+    if (error != simdjson::SUCCESS) return Unreadable(error);
+    tokens_ = stage1_->structural_indexes.get();
+    token_count_ = stage1_->n_structural_indexes;
+    return true;
+  }
+
+  // Back to the start of the object that Open() was given.
+  void Rewind() {
+    next_ = 0;
+    escape_ = begin_;
+    problem_.clear();
+    path_.clear();
+    problem_at_document_ = false;
+  }
+
+  // Calls field(key, value) for each member that is not null.
+  template <typename Field>
+  bool Members(Field&& field) {
+    Value top(0);
+    return Members(top, field);
+  }
+  template <typename Field>
+  bool Members(Value& value, Field&& field) {
+    size_t at = value.token_;
+    if (First(at) != '{') return WrongType(value, "an object");
+    if (++at < token_count_ && First(at) == '}') return Close(at);
+    while (true) {
+      if (at + 2 >= token_count_) return Malformed(token_count_, "it ends too early");
+      if (First(at) != '"') return Malformed(at, "a member's name was expected");
+      if (First(at + 1) != ':') return Malformed(at + 1, "a colon was expected");
+      Text key;
+      if (!StringAt(at, key)) return false;
+      at += 2;
+      if (!IsNull(at)) {
+        if (kCloses[static_cast<uint8_t>(First(at))]) return Malformed(at, "a value was expected");
+        Value member(at);
+        next_ = at;
+        if (!field(key, member)) {
+          if (!problem_at_document_) path_ = absl::StrCat(".", Absl(key), path_);
+          return false;
+        }
+        at = next_ == at ? Skip(at) : next_;
+      } else {
+        ++at;
+      }
+      if (at >= token_count_) return Malformed(token_count_, "it ends too early");
+      if (First(at) == '}') return Close(at);
+      if (First(at) != ',') return Malformed(at, "a comma or the end of the object was expected");
+      ++at;
+    }
+  }
+
+  // Calls element(value) for each element that is not null.
+  template <typename Element>
+  bool Elements(Value& value, Element&& element) {
+    size_t at = value.token_;
+    if (First(at) != '[') return WrongType(value, "an array");
+    if (++at < token_count_ && First(at) == ']') return Close(at);
+    for (size_t index = 0;; ++index) {
+      if (at >= token_count_) return Malformed(token_count_, "it ends too early");
+      if (!IsNull(at)) {
+        if (kCloses[static_cast<uint8_t>(First(at))]) return Malformed(at, "a value was expected");
+        Value item(at);
+        next_ = at;
+        if (!element(item)) {
+          if (!problem_at_document_) path_ = absl::StrCat("[", index, "]", path_);
+          return false;
+        }
+        at = next_ == at ? Skip(at) : next_;
+      } else {
+        ++at;
+      }
+      if (at >= token_count_) return Malformed(token_count_, "it ends too early");
+      if (First(at) == ']') return Close(at);
+      if (First(at) != ',') return Malformed(at, "a comma or the end of the list was expected");
+      ++at;
+    }
+  }
+
+  bool String(Value& value, Text& text) {
+    if (First(value.token_) != '"') return WrongType(value, "a string");
+    return StringAt(value.token_, text);
+  }
+
+  bool Bool(Value& value, bool& flag) {
+    const Text token = Token(value);
+    if (token != "true" && token != "false") return WrongType(value, "true or false");
+    flag = token == "true";
+    return true;
+  }
+
+  // A whole number; `least` and `most` are what the API's type holds.
+  bool Int(Value& value, int64_t& number, int64_t least = std::numeric_limits<int64_t>::min(),
+           int64_t most = std::numeric_limits<int64_t>::max()) {
+    const Text token = Token(value);
+    int64_t parsed = 0;
+    const char* const end = token.data() + token.size();
+    const auto [stop, error] = std::from_chars(token.data(), end, parsed);
+    if (error == std::errc::result_out_of_range && stop == end) {
+      return Fail(absl::StrCat(Quote(token), " is out of range"));
+    }
+    if (error != std::errc() || stop != end) return WrongType(value, "a whole number");
+    if (parsed < least || parsed > most) {
+      return Fail(absl::StrCat(Quote(token),
+                               parsed < 0 && least == 0 ? " is negative" : " is out of range"));
+    }
+    number = parsed;
+    return true;
+  }
+
+  // An int32 field that the API does not let go below `least`.
+  bool Int32(Value& value, int64_t& number, int64_t least = std::numeric_limits<int32_t>::min()) {
+    return Int(value, number, least, std::numeric_limits<int32_t>::max());
+  }
+
+  // A quantity of what is counted in `unit`, as a string or a bare number; not
+  // below zero.  One beyond int64 is kUncountable.
+  bool Amount(Value& value, QuantityUnit unit, ExactQuantity& amount) {
+    const Text token = Token(value);
+    Text text = token;
+    const char first = token.empty() ? '\0' : token.front();
+    if (first == '"') {
+      if (!String(value, text)) return false;
+    } else if (first != '-' && (first < '0' || first > '9')) {
+      return WrongType(value, "a quantity");
+    }
+    ExactQuantity parsed;
+    const QuantityError error = ParseQuantity(text, unit, parsed);
+    if (error != QuantityError::kNone) return Fail(Describe(error, text));
+    if (parsed.amount < 0) return Fail(absl::StrCat(Escaped(text), " is negative"));
+    amount = parsed;
+    return true;
+  }
+
+  // Records what is wrong with the value at hand.
+  bool Fail(std::string problem) {
+    problem_ = std::move(problem);
+    problem_at_document_ = false;
+    return false;
+  }
+  // The same, with the path of what is wrong below the value at hand (".name").
+  bool FailAt(std::string_view path, std::string problem) {
+    path_.assign(path);
+    return Fail(std::move(problem));
+  }
+
+  // What is wrong, with its path in front ("spec.nodeName: 5 is not a string").
+  std::string Problem() const {
+    if (path_.empty()) return problem_;
+    return absl::StrCat(Printable(path_[0] == '.' ? path_.substr(1) : path_), ": ", problem_);
+  }
+  // Whether the text is no JSON, where all else would be a wrong field.
+  bool malformed() const { return problem_at_document_; }
+  // Where it stops being JSON, counted from the start of the object; -1: unknown.
+  int64_t malformed_at() const { return malformed_at_; }
+
+ private:
+  // Bytes at which no value starts.
+  static constexpr auto kCloses = [] {
+    std::array<bool, 256> table{};
+    for (const char c : {',', ':', '}', ']'}) table[static_cast<uint8_t>(c)] = true;
+    return table;
+  }();
+  // By how much a token takes one deeper.
+  static constexpr auto kDepth = [] {
+    std::array<int8_t, 256> table{};
+    table['{'] = table['['] = 1;
+    table['}'] = table[']'] = -1;
+    return table;
+  }();
+
+  // The first byte of a token.  REQUIRES: at < token_count_.
+  char First(size_t at) const { return begin_[tokens_[at]]; }
+
+  bool Close(size_t at) {
+    next_ = at + 1;
+    return true;
+  }
+
+  // Past the value that starts at a token.
+  size_t Skip(size_t at) const {
+    int depth = kDepth[static_cast<uint8_t>(First(at))];
+    while (depth > 0 && ++at < token_count_) depth += kDepth[static_cast<uint8_t>(First(at))];
+    return at + 1;
+  }
+
+  // A token without the blanks behind it.
+  Text TokenAt(size_t at) const {
+    const char* const first = begin_ + tokens_[at];
+    // simdjson puts the size of the text behind the last token.
+    const char* end = begin_ + tokens_[at + 1];
+    while (end - first > 1 && static_cast<unsigned char>(end[-1]) <= ' ') --end;
+    return {first, static_cast<size_t>(end - first)};
+  }
+  Text Token(const Value& value) const { return TokenAt(value.token_); }
+
+  bool IsNull(size_t at) const { return First(at) == 'n' && TokenAt(at) == "null"; }
+
+  // The string whose opening quote is the token.
+  bool StringAt(size_t at, Text& text) {
+    const char* const first = begin_ + tokens_[at] + 1;
+    const char* end = begin_ + tokens_[at + 1] - 1;
+    while (end >= first && *end != '"') --end;  // Over blanks.
+    if (end < first) return Malformed(at, "a string does not end");
+    text = Text(first, static_cast<size_t>(end - first));
+    if (end <= escape_) return true;
+    if (first > escape_) escape_ = FindBackslash(first);
+    return end <= escape_ || Unescape(text);
+  }
+
+  const char* FindBackslash(const char* from) const {
+    const char* const end = begin_ + size_;
+    const void* const found = std::memchr(from, '\\', static_cast<size_t>(end - from));
+    return found == nullptr ? end : static_cast<const char*>(found);
+  }
+
+  bool Unescape(Text& text) {
+    const simdjson::ondemand::raw_json_string raw(reinterpret_cast<const uint8_t*>(text.data()));
+    uint8_t* next = arena_->Room(text.size() + simdjson::SIMDJSON_PADDING);
+    const size_t at = static_cast<size_t>(text.data() - begin_);
+    // The parser never parses; it has to have its tables.
+    if (parser_.capacity() == 0) {
+      if (const auto error = parser_.allocate(1, 1))
+        return NotJson(at, simdjson::error_message(error));
+    }
+    if (const auto error = parser_.unescape(raw, next).get(text)) {
+      return NotJson(at, simdjson::error_message(error));
+    }
+    arena_->Keep(next);
+    return true;
+  }
+
+  // The text has no tokens to walk.
+  bool Unreadable(simdjson::error_code error) {
+    problem_ = absl::StrCat("is not JSON: ", simdjson::error_message(error));
+    problem_at_document_ = true;
+    malformed_at_ = -1;
+    if (error == simdjson::UTF8_ERROR) {
+      problem_ = "is not UTF-8";
+      malformed_at_ = static_cast<int64_t>(FirstInvalidUtf8({begin_, size_}));
+    }
+    return false;
+  }
+
+  bool Malformed(size_t at, std::string_view what) {
+    return NotJson(at < token_count_ ? tokens_[at] : size_, what);
+  }
+
+  bool NotJson(size_t offset, std::string_view what) {
+    problem_ = absl::StrCat("is not JSON: ", Absl(what));
+    problem_at_document_ = true;
+    malformed_at_ = static_cast<int64_t>(offset);
+    return false;
+  }
+
+  bool WrongType(Value& value, std::string_view wanted) {
+    const Text token = Token(value);
+    const std::string what = token[0] == '{'   ? "an object"
+                             : token[0] == '[' ? "an array"
+                                               : Quote(token);
+    return Fail(absl::StrCat(what, " is not ", Absl(wanted)));
+  }
+
+  // Text for a message: one line, not too long, cut between characters.
+  static Text Shortened(Text text, bool& cut) {
+    constexpr size_t kShown = 60;
+    cut = text.size() > kShown;
+    if (!cut) return text;
+    size_t end = kShown;
+    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+    return text.substr(0, end);
+  }
+  static std::string Quote(Text token) {
+    bool cut = false;
+    token = Shortened(token, cut);
+    return absl::StrCat(Printable(token), cut ? "..." : "");
+  }
+  static std::string Escaped(Text text) {
+    bool cut = false;
+    text = Shortened(text, cut);
+    return absl::StrCat("\"", Printable(text), cut ? "...\"" : "\"");
+  }
+
+  std::unique_ptr<simdjson::internal::dom_parser_implementation> stage1_;
+  size_t capacity_ = 0;                // Bytes that stage1_ can take.
+  simdjson::ondemand::parser parser_;  // Resolves escapes.
+  const char* begin_ = nullptr;
+  size_t size_ = 0;
+  const uint32_t* tokens_ = nullptr;  // Offset of each.
+  size_t token_count_ = 0;
+  size_t next_ = 0;  // Past the container that was walked last.
+  // The first backslash behind what was read last, or the object's end: most texts are
+  // known to have none without being looked at.
+  const char* escape_ = nullptr;
+  TextArena* arena_ = nullptr;
+  std::string problem_;
+  std::string path_;
+  bool problem_at_document_ = false;
+  int64_t malformed_at_ = -1;
+};
+
+}  // namespace ebb
+
+#endif  // EBB_SNAPSHOT_FORMATS_JSON_FIELDS_H_

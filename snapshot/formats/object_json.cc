@@ -1,0 +1,1577 @@
+#include "snapshot/formats/object_json.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "base/printable.h"
+#include "base/text.h"
+#include "snapshot/formats/json_bytes.h"
+#include "snapshot/formats/json_fields.h"
+#include "snapshot/formats/object_name.h"
+#include "snapshot/formats/rfc3339.h"
+#include "snapshot/matching.h"
+
+namespace ebb {
+namespace {
+
+using objects::KeyValues;
+using objects::ResourceList;
+using objects::Text;
+
+// Members of a PodSpec that no filter reads, in order.  One that is neither here
+// nor read below may be a constraint that we do not know.
+constexpr auto kHarmlessPodSpec = std::to_array<Text>({
+    "activeDeadlineSeconds",
+    "automountServiceAccountToken",
+    "dnsConfig",
+    "dnsPolicy",
+    "enableServiceLinks",
+    "ephemeralContainers",
+    "hostAliases",
+    "hostIPC",
+    "hostPID",
+    "hostname",
+    "hostnameOverride",
+    "imagePullSecrets",
+    "os",
+    "preemptionPolicy",
+    "priorityClassName",
+    "readinessGates",
+    "runtimeClassName",  // What it restricts is merged into the pod on admission.
+    "schedulerName",
+    "schedulingGates",
+    "schedulingGroup",  // Gang scheduling: no part of the autoscaler's simulation.
+    "securityContext",
+    "serviceAccount",
+    "serviceAccountName",
+    "setHostnameAsFQDN",
+    "shareProcessNamespace",
+    "subdomain",
+    "workloadRef",  // What schedulingGroup was called before.
+});
+static_assert(std::is_sorted(kHarmlessPodSpec.begin(), kHarmlessPodSpec.end()));
+
+// A source that is not here may be one that not every node can mount.
+constexpr auto kVolumeSources = std::to_array<Text>({
+    "awsElasticBlockStore",
+    "azureDisk",
+    "azureFile",
+    "cephfs",
+    "cinder",
+    "configMap",
+    "csi",
+    "downwardAPI",
+    "emptyDir",
+    "ephemeral",
+    "fc",
+    "flexVolume",
+    "flocker",
+    "gcePersistentDisk",
+    "gitRepo",
+    "glusterfs",
+    "hostPath",
+    "image",
+    "iscsi",
+    "nfs",
+    "persistentVolumeClaim",
+    "photonPersistentDisk",
+    "portworxVolume",
+    "projected",
+    "quobyte",
+    "rbd",
+    "scaleIO",
+    "secret",
+    "storageos",
+    "vsphereVolume",
+});
+static_assert(std::is_sorted(kVolumeSources.begin(), kVolumeSources.end()));
+
+// The sources that a PersistentVolume may have.
+constexpr auto kPersistentSources = std::to_array<Text>({
+    "awsElasticBlockStore",
+    "azureDisk",
+    "azureFile",
+    "cephfs",
+    "cinder",
+    "csi",
+    "fc",
+    "flexVolume",
+    "flocker",
+    "gcePersistentDisk",
+    "glusterfs",
+    "hostPath",
+    "iscsi",
+    "local",
+    "nfs",
+    "photonPersistentDisk",
+    "portworxVolume",
+    "quobyte",
+    "rbd",
+    "scaleIO",
+    "storageos",
+    "vsphereVolume",
+});
+static_assert(std::is_sorted(kPersistentSources.begin(), kPersistentSources.end()));
+
+// The member of a volume source that tells which disk it is, for those that
+// exclude one another or count against a limit.
+struct VolumeIdField {
+  Text source;
+  Text field;
+};
+constexpr VolumeIdField kVolumeIds[] = {
+    {"gcePersistentDisk", "pdName"},
+    {"awsElasticBlockStore", "volumeID"},
+    {"iscsi", "iqn"},
+    {"rbd", "image"},
+    {"azureDisk", "diskURI"},
+    {"azureFile", "shareName"},
+    {"cinder", "volumeID"},
+    {"portworxVolume", "volumeID"},
+    {"vsphereVolume", "volumePath"},
+};
+
+Text VolumeIdFieldOf(Text source) {
+  for (const VolumeIdField& each : kVolumeIds) {
+    if (each.source == source) return each.field;
+  }
+  return {};
+}
+
+// A bit for each member that every object of Kubernetes may have; 0 for all others.
+uint32_t PartOf(Text key) {
+  // Asked for every member of every object, so the size comes first.
+  const auto is = [&key](const char* part) {
+    return std::memcmp(key.data(), part, key.size()) == 0;
+  };
+  switch (key.size()) {
+    case 4:
+      return is("kind") ? 1 : is("spec") ? 2 : 0;
+    case 6:
+      return is("status") ? 4 : 0;
+    case 8:
+      return is("metadata") ? 8 : 0;
+    case 10:
+      return is("apiVersion") ? 16 : 0;
+    default:
+      return 0;
+  }
+}
+
+Text GroupOf(Text api_version) {
+  const size_t slash = api_version.find('/');
+  return slash == Text::npos ? Text() : api_version.substr(0, slash);
+}
+
+// Of entries with one name, only the last stays, as in a map of Go's.  Always true.
+// Cost: a comparison each where the names ascend, as all writers of Kubernetes put them.
+template <typename Entry>
+bool KeepLast(std::vector<Entry>& entries, Text Entry::* name) {
+  const auto falls = [name](const Entry& a, const Entry& b) { return a.*name >= b.*name; };
+  if (std::adjacent_find(entries.begin(), entries.end(), falls) == entries.end()) return true;
+  constexpr size_t kFew = 32;
+  absl::flat_hash_set<std::string_view> seen;
+  size_t kept = entries.size();
+  for (size_t i = entries.size(); i-- > 0;) {
+    const Text key = entries[i].*name;
+    const bool again =
+        entries.size() > kFew
+            ? !seen.insert(std::string_view(key.data(), key.size())).second
+            : std::any_of(entries.begin() + static_cast<ptrdiff_t>(kept), entries.end(),
+                          [&](const Entry& later) { return later.*name == key; });
+    if (!again && --kept != i) entries[kept] = entries[i];
+  }
+  entries.erase(entries.begin(), entries.begin() + static_cast<ptrdiff_t>(kept));
+  return true;
+}
+
+// Empties a vector but keeps its memory.
+template <typename T>
+std::vector<T> Emptied(std::vector<T>& vector) {
+  vector.clear();
+  return std::move(vector);
+}
+
+// The functions below make an object new and keep the memory of its lists.  They name
+// every field: whoever adds one to objects.h finds its size no longer to be this.
+#if defined(__GLIBCXX__) && defined(__x86_64__)
+static_assert(sizeof(objects::ObjectMeta) == 144, "empty the new field here");
+static_assert(sizeof(objects::Node) == 288, "empty the new field here");
+static_assert(sizeof(objects::Pod) == 664, "empty the new field here");
+#endif
+
+void Renew(objects::ObjectMeta& meta) {
+  meta.name = meta.namespace_name = meta.uid = {};
+  meta.labels.clear();
+  meta.annotations.clear();
+  meta.owners.clear();
+  meta.creation_time = 0;
+  meta.deletion_time.reset();
+}
+
+void Renew(objects::Node& node) {
+  Renew(node.meta);
+  node.unschedulable = false;
+  node.provider_id = {};
+  node.taints.clear();
+  node.allocatable.clear();
+  node.capacity.clear();
+  node.conditions.clear();
+  node.declared_features.clear();
+}
+
+void Renew(objects::NodeSelector& selector) {
+  selector.nil = true;
+  selector.terms.clear();
+}
+
+// Its containers apart.
+void Renew(objects::Pod& pod) {
+  Renew(pod.meta);
+  pod.node_name = pod.restart_policy = pod.phase = pod.nominated_node_name = {};
+  pod.not_understood = {};
+  pod.priority.reset();
+  pod.termination_grace_period_s.reset();
+  pod.host_network = pod.has_node_selector = pod.has_pod_resources = false;
+  pod.resize_infeasible = pod.has_pod_status_resources = false;
+  pod.host_users.reset();
+  pod.node_selector.clear();
+  Renew(pod.required_node_affinity);
+  pod.affinity.clear();
+  pod.anti_affinity.clear();
+  pod.tolerations.clear();
+  pod.spread.clear();
+  pod.overhead.clear();
+  pod.pod_requests.clear();
+  pod.volumes.clear();
+  pod.resource_claims.clear();
+  pod.container_statuses.clear();
+  pod.pod_status_requests.clear();
+  pod.pod_allocated.clear();
+}
+
+}  // namespace
+
+class ObjectReader::Impl {
+ public:
+  void Read(std::string_view json, const ObjectPlace& place, ObjectBatch& batch);
+  static std::string KindProblem(Text api_version, Text kind);
+  Text last_name() const { return meta_ != nullptr ? meta_->name : Text(); }
+
+ private:
+  using Value = JsonFields::Value;
+  using Type = ObjectBatch::Type;
+
+  struct Kind {
+    Text group;
+    Text kind;
+    bool namespaced;
+    ObjectBatch::Type type;
+    // Fills a new object of the batch; false if a field is wrong.
+    bool (Impl::*read)();
+  };
+  static const Kind kKinds[];
+
+  // --- which object it is
+  bool FindKind(Text& api_version, Text& kind);
+  static const Kind* RuleFor(Text api_version, Text kind);
+  void RememberStart(std::string_view json, Text api_version, Text kind, const Kind* rule);
+  void FieldError(Text kind, const ObjectPlace& place);
+  void StatusError(const ObjectPlace& place);
+  std::string NameFor(Text kind, const ObjectPlace& place) const;
+  void FindName();
+  static std::string Where(const ObjectPlace& place);
+  bool CheckNames();
+
+  // Whether an object that is not read says twice what it is.
+  bool SaysItOnce();
+  bool IsOddKind(Text api_version, Text kind) {
+    std::string problem = KindProblem(api_version, kind);
+    return !problem.empty() && !fields_.FailAt(".kind", std::move(problem));
+  }
+  // Calls field(key, value) for each member of the whole object.  What every object has it
+  // has once: of two, readers take this one or that.
+  template <typename Field>
+  bool EachPart(Field&& field) {
+    uint32_t seen = 0;
+    return fields_.Members([&](Text key, Value& value) {
+      const uint32_t part = PartOf(key);
+      if ((seen & part) != 0) return fields_.Fail("occurs twice in one object");
+      seen |= part;
+      return field(key, value);
+    });
+  }
+
+  // --- one kind each
+  bool ReadNode();
+  bool ReadPod();
+  bool ReadPodDisruptionBudget();
+  template <objects::ControllerKind kKind>
+  bool ReadController();
+  bool ReadNamespace();
+
+  // --- storage
+  bool ReadPersistentVolume();
+  bool ReadPersistentVolumeClaim();
+  bool ReadStorageClass();
+  bool ReadCsiDriver();
+  bool ReadCsiNode();
+  bool ReadVolumeAttachment();
+  bool ReadCsiStorageCapacity();
+  bool ReadDeviceClass();
+  bool ReadResourceClaim();
+  bool ReadResourceClaimTemplate();
+  bool ReadResourceSlice();
+  bool AllocatedDevices(Value& value, std::vector<objects::ResourceClaim::Device>& devices);
+  bool PersistentVolumeSpec(Value& value, objects::PersistentVolume& volume);
+  bool PersistentVolumeSource(Value& value, objects::PersistentVolume& volume);
+  bool PersistentVolumeClaimSpec(Value& value, objects::PersistentVolumeClaim& claim);
+  bool AllowedTopologies(Value& value, std::vector<objects::TopologyTerm>& terms);
+  bool CsiNodeDrivers(Value& value, std::vector<objects::CsiNode::Driver>& drivers);
+  bool Bytes(Value& value, int64_t& bytes) {
+    ExactQuantity exact;
+    if (!fields_.Amount(value, QuantityUnit::kWhole, exact)) return false;
+    bytes = exact.amount;
+    return true;
+  }
+  // bytes of `storage` in a resource list.
+  bool StorageAmount(Value& value, std::optional<int64_t>& bytes);
+  bool Phase(Value& status, Text& phase);
+
+  // Makes the storage object at hand a new one.
+  template <typename T>
+  T& Renewed() {
+    T& object = batch_->storage.Next().emplace<T>();
+    meta_ = &object.meta;
+    return object;
+  }
+
+  // --- parts of objects
+  bool Time(Value& value, int64_t& seconds);
+  bool Meta(Value& value, objects::ObjectMeta& meta);
+  bool Owner(Value& value, objects::OwnerReference& owner);
+  bool Strings(Value& value, std::vector<Text>& strings);
+  bool StringMap(Value& value, KeyValues& map);
+  bool Annotations(Value& value, KeyValues& map);
+  bool Resources(Value& value, ResourceList& list);
+  bool Requirements(Value& value, Text where, std::vector<objects::Requirement>& requirements);
+  bool Selector(Value& value, Text where, objects::LabelSelector& selector);
+  bool Taints(Value& value);
+  bool NodeSpec(Value& value);
+  bool NodeStatus(Value& value);
+  bool PodSpec(Value& value);
+  bool PodStatus(Value& value);
+  bool Affinity(Value& value);
+  bool NodeAffinity(Value& value);
+  bool NodeSelector(Value& value, Text where, objects::NodeSelector& selector);
+  bool PodAffinity(Value& value, Text where, std::vector<objects::PodAffinityTerm>& terms);
+  bool PreferredPodAffinity(Value& value, Text where);
+  bool PodAffinityTerm(Value& value, Text where, objects::PodAffinityTerm& term);
+  bool Toleration(Value& value, objects::Toleration& toleration);
+  bool Spread(Value& value, objects::TopologySpreadConstraint& constraint);
+  bool Containers(Value& value, std::vector<objects::Container>& containers);
+  bool Container(Value& value, objects::Container& container);
+  bool ContainerPorts(Value& value, std::vector<objects::ContainerPort>& ports);
+  bool RestartRules(Value& value, bool& restarts_all);
+  bool ContainerStatuses(Value& value);
+  bool Volume(Value& value, objects::Volume& volume);
+  bool VolumeSource(Value& value, objects::Volume& volume);
+  bool ResizeCondition(Value& value);
+  bool ResourceClaimStatus(Text key, Value& value);
+  void NameMadeClaims();
+
+  void RenewPod();
+  std::vector<objects::Container> EmptiedContainers(std::vector<objects::Container>& containers);
+
+  // A member that may restrict where the pod runs and that is not known here.
+  bool NotUnderstood(Text where, Text key) {
+    if (not_understood_.empty() && !where.empty()) {
+      not_understood_ = absl::StrCat(Absl(where), ".", Absl(key));
+    }
+    return true;
+  }
+
+  JsonFields fields_;
+  ObjectBatch* batch_ = nullptr;
+  // The object at hand, in the batch.
+  objects::Node* node_ = nullptr;
+  objects::Pod* pod_ = nullptr;
+  objects::PodDisruptionBudget* budget_ = nullptr;
+  objects::Controller* controller_ = nullptr;
+  objects::Namespace* namespace_ = nullptr;
+  objects::ObjectMeta* meta_ = nullptr;
+  std::string start_;                 // All up to the kind, of the object before.
+  const Kind* start_rule_ = nullptr;  // What it meant; null: unknown.
+  ObjectSink::Aside aside_;
+  std::string not_understood_;
+  std::vector<objects::PodResourceClaim> made_claims_;  // status.resourceClaimStatuses.
+  std::vector<ResourceList> spare_lists_;               // Memory of containers gone by.
+};
+
+// Kinds that are read; what is not here is ignored and counted.
+const ObjectReader::Impl::Kind ObjectReader::Impl::kKinds[] = {
+    {"", "Pod", true, Type::kPod, &Impl::ReadPod},
+    {"", "Node", false, Type::kNode, &Impl::ReadNode},
+    {"apps", "ReplicaSet", true, Type::kController,
+     &Impl::ReadController<objects::ControllerKind::kReplicaSet>},
+    {"extensions", "ReplicaSet", true, Type::kController,
+     &Impl::ReadController<objects::ControllerKind::kReplicaSet>},
+    {"apps", "StatefulSet", true, Type::kController,
+     &Impl::ReadController<objects::ControllerKind::kStatefulSet>},
+    {"apps", "DaemonSet", true, Type::kController,
+     &Impl::ReadController<objects::ControllerKind::kDaemonSet>},
+    {"extensions", "DaemonSet", true, Type::kController,
+     &Impl::ReadController<objects::ControllerKind::kDaemonSet>},
+    {"batch", "Job", true, Type::kController, &Impl::ReadController<objects::ControllerKind::kJob>},
+    {"", "ReplicationController", true, Type::kController,
+     &Impl::ReadController<objects::ControllerKind::kReplicationController>},
+    {"policy", "PodDisruptionBudget", true, Type::kBudget, &Impl::ReadPodDisruptionBudget},
+    {"", "Namespace", false, Type::kNamespace, &Impl::ReadNamespace},
+    {"", "PersistentVolume", false, Type::kStorage, &Impl::ReadPersistentVolume},
+    {"", "PersistentVolumeClaim", true, Type::kStorage, &Impl::ReadPersistentVolumeClaim},
+    {"storage.k8s.io", "StorageClass", false, Type::kStorage, &Impl::ReadStorageClass},
+    {"storage.k8s.io", "CSIDriver", false, Type::kStorage, &Impl::ReadCsiDriver},
+    {"storage.k8s.io", "CSINode", false, Type::kStorage, &Impl::ReadCsiNode},
+    {"storage.k8s.io", "VolumeAttachment", false, Type::kStorage, &Impl::ReadVolumeAttachment},
+    {"storage.k8s.io", "CSIStorageCapacity", true, Type::kStorage, &Impl::ReadCsiStorageCapacity},
+    {"resource.k8s.io", "DeviceClass", false, Type::kStorage, &Impl::ReadDeviceClass},
+    {"resource.k8s.io", "ResourceClaim", true, Type::kStorage, &Impl::ReadResourceClaim},
+    {"resource.k8s.io", "ResourceClaimTemplate", true, Type::kStorage,
+     &Impl::ReadResourceClaimTemplate},
+    {"resource.k8s.io", "ResourceSlice", false, Type::kStorage, &Impl::ReadResourceSlice},
+};
+
+// ---------------------------------------------------------------------------
+// Which object it is
+
+// Whether the first member is one of the two that a marshalled object starts with.
+static bool StartsWithKind(std::string_view json) {
+  json.remove_prefix(1);
+  json.remove_prefix(std::min(json.find_first_not_of(" \n\r\t"), json.size()));
+  return json.starts_with("\"kind\"") || json.starts_with("\"apiVersion\"");
+}
+
+void ObjectReader::Impl::Read(std::string_view json, const ObjectPlace& place, ObjectBatch& batch) {
+  batch_ = &batch;
+  meta_ = nullptr;
+  Text api_version;
+  Text kind;
+  if (!fields_.Open(json, batch.texts)) return FieldError(place.kind, place);
+  const Kind* rule = start_rule_;
+  if (rule == nullptr || !json.starts_with(start_)) {
+    // Items of a typed list have no kind; do not look through all of them for one.
+    if (place.kind.empty() || StartsWithKind(json)) {
+      if (!FindKind(api_version, kind)) return FieldError(place.kind, place);
+      fields_.Rewind();
+    }
+    const bool own = !kind.empty();
+    if (!own) {
+      api_version = place.api_version;
+      kind = place.kind;
+    }
+    if (kind.empty()) return batch.AddWithoutKind();
+    rule = RuleFor(api_version, kind);
+    if (rule == nullptr) {
+      if (kind == "Status" && api_version == "v1") return StatusError(place);
+      if (own && (!SaysItOnce() || IsOddKind(api_version, kind))) {
+        return FieldError(Printable(kind), place);
+      }
+      const bool list = own && !place.no_list && kind.ends_with("List") && !IsForeign(api_version);
+      return list ? batch.AddList() : batch.AddIgnored(kind);
+    }
+    if (own) RememberStart(json, api_version, kind, rule);
+  }
+  aside_ = {};
+  aside_.place =
+      place.list.empty() ? ObjectSink::Aside::Place::kAlone : ObjectSink::Aside::Place::kInList;
+  not_understood_.clear();
+  made_claims_.clear();
+  if (!(this->*rule->read)()) return FieldError(rule->kind, place);
+  if (!CheckNames()) return FieldError(rule->kind, place);
+  // What the API server would have made of a manifest without a namespace.
+  if (rule->namespaced && meta_->namespace_name.empty()) meta_->namespace_name = "default";
+  if (rule->type == Type::kPod) {
+    if (!made_claims_.empty()) NameMadeClaims();
+    pod_->not_understood = batch.texts.Copy(not_understood_);
+    if (place.on_node.has_value()) pod_->node_name = *place.on_node;
+  }
+  batch.Add(rule->type, rule->kind, aside_);
+}
+
+bool ObjectReader::Impl::CheckNames() {
+  if (meta_->name.empty()) return fields_.FailAt(".metadata.name", "is missing");
+  if (!IsName(meta_->name)) return fields_.FailAt(".metadata.name", NameProblem(meta_->name));
+  const Text name_space = meta_->namespace_name;
+  if (!name_space.empty() && !IsName(name_space)) {
+    return fields_.FailAt(".metadata.namespace", NameProblem(name_space));
+  }
+  if (pod_ == nullptr || meta_ != &pod_->meta) return true;
+  const Text node = pod_->node_name;
+  return node.empty() || IsName(node) || fields_.FailAt(".spec.nodeName", NameProblem(node));
+}
+
+// kubectl writes apiVersion and kind first; then this stops after two members.
+bool ObjectReader::Impl::FindKind(Text& api_version, Text& kind) {
+  bool found_version = false;
+  bool found_kind = false;
+  const bool read = fields_.Members([&](Text key, Value& value) {
+    if (found_version && found_kind) return false;  // Enough; not a problem.
+    if (key == "apiVersion") {
+      found_version = fields_.String(value, api_version);
+      return found_version;
+    }
+    if (key != "kind") return true;
+    found_kind = fields_.String(value, kind);
+    return found_kind;
+  });
+  return read || (found_version && found_kind && !fields_.malformed());
+}
+
+bool ObjectReader::Impl::SaysItOnce() {
+  if (EachPart([](Text, Value&) { return true; }) || fields_.malformed()) {
+    fields_.Rewind();  // What is not read need not be JSON.
+    return true;
+  }
+  return false;
+}
+
+// A budget that is passed over because of its spelling protects nothing.  So a kind of ours
+// that is spelled in another case or in the plural, or of a group of Kubernetes' own that has
+// none such, is not taken for one of those that are ignored; nor is a kind of theirs that is
+// no word.  Custom resources may be called as ours: their groups have a dot.
+std::string ObjectReader::Impl::KindProblem(Text api_version, Text kind) {
+  if (RuleFor(api_version, kind) != nullptr) return {};
+  const Text group = GroupOf(api_version);
+  const auto equal = [](Text a, Text b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) {
+      return std::tolower(x) == std::tolower(y);
+    });
+  };
+  const Text singular = kind.ends_with('s') ? kind.substr(0, kind.size() - 1) : kind;
+  const Kind* meant = nullptr;
+  // Of a list, the apiVersion is as the text has it: with escapes, it may be any.
+  bool ours = group.find('.') == Text::npos || group.find('\\') != Text::npos;
+  for (const Kind& rule : kKinds) {
+    if (rule.group == group) ours = true;
+    const bool same = equal(rule.kind, kind) || equal(rule.kind, singular);
+    if (same && (meant == nullptr || rule.group == group)) meant = &rule;
+  }
+  const bool word = std::all_of(kind.begin(), kind.end(),
+                                [](unsigned char c) { return c < 0x80 && std::isalnum(c) != 0; });
+  if (!ours || (meant == nullptr && word)) return {};
+  std::string problem = absl::StrCat("\"", Printable(kind), "\" of apiVersion \"",
+                                     Printable(api_version), "\" is not one of Kubernetes");
+  if (meant != nullptr) {
+    absl::StrAppend(&problem, "; ", Absl(meant->kind), " of ",
+                    meant->group.empty() ? "v1" : Absl(meant->group), " is");
+  }
+  return problem;
+}
+
+// Objects of a dump mostly start as the one before them: {"apiVersion":"v1","kind":"Pod".
+void ObjectReader::Impl::RememberStart(std::string_view json, Text api_version, Text kind,
+                                       const Kind* rule) {
+  constexpr size_t kLengthMax = 200;
+  start_rule_ = nullptr;
+  size_t end = 0;
+  for (const Text text : {api_version, kind}) {
+    if (text.data() < json.data() || text.data() > json.data() + kLengthMax) return;
+    end = std::max(end, static_cast<size_t>(text.data() - json.data()) + text.size() + 1);
+  }
+  if (end > json.size()) return;
+  start_.assign(json.substr(0, end));
+  start_rule_ = rule;
+}
+
+const ObjectReader::Impl::Kind* ObjectReader::Impl::RuleFor(Text api_version, Text kind) {
+  for (const Kind& rule : kKinds) {
+    // Other groups have a Job and a Node too; those are none of ours.
+    if (rule.kind == kind && (api_version.empty() || rule.group == GroupOf(api_version))) {
+      return &rule;
+    }
+  }
+  return nullptr;
+}
+
+std::string ObjectReader::Impl::Where(const ObjectPlace& place) {
+  return place.list.empty() ? "" : absl::StrCat(Absl(place.list), "[", place.index, "]");
+}
+
+std::string ObjectReader::Impl::NameFor(Text kind, const ObjectPlace& place) const {
+  const std::string where = Where(place);
+  if (meta_ == nullptr || meta_->name.empty()) {
+    return where.empty() ? std::string(kind) : absl::StrCat(Absl(kind), " ", where);
+  }
+  return absl::StrCat(Absl(kind), " ", Printable(ebb::NameOf(*meta_)));
+}
+
+// An object whose wrong field stood before its metadata has no name yet.
+void ObjectReader::Impl::FindName() {
+  if (meta_ == nullptr || !meta_->name.empty()) return;
+  fields_.Rewind();
+  fields_.Members([this](Text key, Value& value) {
+    if (key != "metadata") return true;
+    return fields_.Members(value, [this](Text member, Value& text) {
+      if (member == "name") return fields_.String(text, meta_->name);
+      if (member == "namespace") return fields_.String(text, meta_->namespace_name);
+      return true;
+    });
+  });
+}
+
+void ObjectReader::Impl::FieldError(Text kind, const ObjectPlace& place) {
+  const std::string problem = fields_.Problem();
+  if (!fields_.malformed()) {
+    FindName();
+    return batch_->AddError(absl::InvalidArgumentError(
+        absl::StrCat(Absl(place.file), ": ", NameFor(kind, place), ": ", problem)));
+  }
+  const std::string where = Where(place);
+  const int64_t at = fields_.malformed_at();
+  const uint64_t offset = place.offset + static_cast<uint64_t>(std::max<int64_t>(at, 0));
+  batch_->AddError(absl::InvalidArgumentError(absl::StrCat(
+      Absl(place.file), ": ", at >= 0 ? "" : "after ", BytePosition(place.text, offset),
+      where.empty() ? "" : absl::StrCat(" (", where, ")"), ": ", problem)));
+}
+
+// The API server's answer in place of what was asked for: metav1.Status.
+void ObjectReader::Impl::StatusError(const ObjectPlace& place) {
+  Text status;
+  Text reason;
+  Text message;
+  const bool read = fields_.Members([&](Text key, Value& value) {
+    if (key == "status") return fields_.String(value, status);
+    if (key == "reason") return fields_.String(value, reason);
+    if (key == "message") return fields_.String(value, message);
+    return true;
+  });
+  if (!read) return FieldError("Status", place);
+  const std::string where = Where(place);
+  batch_->AddError(absl::InvalidArgumentError(
+      absl::StrCat(Absl(place.file), ": ", where, where.empty() ? "" : " ",
+                   "is an answer of the API server instead of objects (kind Status): ",
+                   Printable(message.empty() ? status : message.substr(0, 300)),
+                   reason.empty() ? "" : absl::StrCat(" (", Printable(reason), ")"),
+                   "; mend that and dump again")));
+}
+
+// ---------------------------------------------------------------------------
+// Parts that several kinds have
+
+bool ObjectReader::Impl::Time(Value& value, int64_t& seconds) {
+  Text text;
+  if (!fields_.String(value, text)) return false;
+  const std::optional<int64_t> parsed = ParseRfc3339(text);
+  if (!parsed.has_value()) {
+    return fields_.Fail(absl::StrCat("\"", Absl(text.substr(0, 60)), "\" is not an RFC 3339 time"));
+  }
+  seconds = *parsed;
+  return true;
+}
+
+bool ObjectReader::Impl::Strings(Value& value, std::vector<Text>& strings) {
+  strings.clear();
+  return fields_.Elements(
+      value, [&](Value& element) { return fields_.String(element, strings.emplace_back()); });
+}
+
+bool ObjectReader::Impl::StringMap(Value& value, KeyValues& map) {
+  map.clear();
+  return fields_.Members(value, [&](Text key, Value& text) {
+    return fields_.String(text, map.emplace_back(objects::KeyValue{key, {}}).value);
+  }) && KeepLast(map, &objects::KeyValue::key);
+}
+
+bool ObjectReader::Impl::Annotations(Value& value, KeyValues& map) {
+  map.clear();
+  return fields_.Members(value, [&](Text key, Value& text) {
+    // The whole object once more, as text; nothing reads it.
+    if (key == "kubectl.kubernetes.io/last-applied-configuration") return true;
+    return fields_.String(text, map.emplace_back(objects::KeyValue{key, {}}).value);
+  }) && KeepLast(map, &objects::KeyValue::key);
+}
+
+bool ObjectReader::Impl::Resources(Value& value, ResourceList& list) {
+  list.clear();
+  return fields_.Members(value, [&](Text name, Value& amount) {
+    ExactQuantity exact;
+    const bool ok = fields_.Amount(amount, UnitOfResource(name), exact);
+    list.push_back({name, exact.amount, exact.excess});
+    return ok;
+  }) && KeepLast(list, &ResourceList::value_type::name);
+}
+
+bool ObjectReader::Impl::Owner(Value& value, objects::OwnerReference& owner) {
+  return fields_.Members(value, [&](Text key, Value& member) {
+    if (key == "apiVersion") return fields_.String(member, owner.api_version);
+    if (key == "kind") return fields_.String(member, owner.kind);
+    if (key == "name") return fields_.String(member, owner.name);
+    if (key == "uid") return fields_.String(member, owner.uid);
+    if (key == "controller") return fields_.Bool(member, owner.controller);
+    return true;
+  });
+}
+
+bool ObjectReader::Impl::Meta(Value& value, objects::ObjectMeta& meta) {
+  return fields_.Members(value, [&](Text key, Value& member) {
+    if (key == "name") return fields_.String(member, meta.name);
+    if (key == "namespace") return fields_.String(member, meta.namespace_name);
+    if (key == "uid") return fields_.String(member, meta.uid);
+    if (key == "resourceVersion") return fields_.String(member, aside_.resource_version);
+    if (key == "labels") return StringMap(member, meta.labels);
+    if (key == "annotations") return Annotations(member, meta.annotations);
+    if (key == "creationTimestamp") return Time(member, meta.creation_time);
+    if (key == "deletionTimestamp") return Time(member, meta.deletion_time.emplace());
+    if (key == "ownerReferences") {
+      meta.owners.clear();
+      return fields_.Elements(member,
+                              [&](Value& each) { return Owner(each, meta.owners.emplace_back()); });
+    }
+    return true;
+  });
+}
+
+bool ObjectReader::Impl::Requirements(Value& value, Text where,
+                                      std::vector<objects::Requirement>& requirements) {
+  requirements.clear();
+  return fields_.Elements(value, [&](Value& element) {
+    objects::Requirement& requirement = requirements.emplace_back();
+    return fields_.Members(element, [&](Text key, Value& member) {
+      if (key == "key") return fields_.String(member, requirement.key);
+      if (key == "operator") return fields_.String(member, requirement.op);
+      if (key == "values") return Strings(member, requirement.values);
+      return NotUnderstood(where, key);
+    });
+  });
+}
+
+bool ObjectReader::Impl::Selector(Value& value, Text where, objects::LabelSelector& selector) {
+  selector.nil = false;
+  return fields_.Members(value, [&](Text key, Value& member) {
+    if (key == "matchLabels") return StringMap(member, selector.match_labels);
+    if (key == "matchExpressions") {
+      return Requirements(member, where, selector.match_expressions);
+    }
+    return NotUnderstood(where, key);
+  });
+}
+
+// ---------------------------------------------------------------------------
+// Node
+
+bool ObjectReader::Impl::ReadNode() {
+  node_ = &batch_->nodes.Next();
+  Renew(*node_);
+  meta_ = &node_->meta;
+  return EachPart([this](Text key, Value& value) {
+    if (key == "metadata") return Meta(value, node_->meta);
+    if (key == "spec") return NodeSpec(value);
+    if (key == "status") return NodeStatus(value);
+    return true;
+  });
+}
+
+bool ObjectReader::Impl::NodeSpec(Value& value) {
+  return fields_.Members(value, [this](Text key, Value& member) {
+    if (key == "unschedulable") return fields_.Bool(member, node_->unschedulable);
+    if (key == "providerID") return fields_.String(member, node_->provider_id);
+    if (key == "taints") return Taints(member);
+    return true;
+  });
+}
+
+bool ObjectReader::Impl::Taints(Value& value) {
+  node_->taints.clear();
+  return fields_.Elements(value, [this](Value& element) {
+    objects::Taint& taint = node_->taints.emplace_back();
+    return fields_.Members(element, [&](Text key, Value& member) {
+      if (key == "key") return fields_.String(member, taint.key);
+      if (key == "value") return fields_.String(member, taint.value);
+      if (key == "effect") return fields_.String(member, taint.effect);
+      return true;
+    });
+  });
+}
+
+bool ObjectReader::Impl::NodeStatus(Value& value) {
+  return fields_.Members(value, [this](Text key, Value& member) {
+    if (key == "allocatable") return Resources(member, node_->allocatable);
+    if (key == "capacity") return Resources(member, node_->capacity);
+    if (key == "declaredFeatures") return Strings(member, node_->declared_features);
+    if (key != "conditions") return true;
+    node_->conditions.clear();
+    return fields_.Elements(member, [this](Value& element) {
+      objects::NodeCondition& condition = node_->conditions.emplace_back();
+      return fields_.Members(element, [&](Text part, Value& text) {
+        if (part == "type") return fields_.String(text, condition.type);
+        if (part == "status") return fields_.String(text, condition.status);
+        return true;
+      });
+    });
+  });
+}
+
+// ---------------------------------------------------------------------------
+// Pod
+
+std::vector<objects::Container> ObjectReader::Impl::EmptiedContainers(
+    std::vector<objects::Container>& containers) {
+  for (objects::Container& container : containers) {
+    if (container.requests.capacity() > 0) spare_lists_.push_back(Emptied(container.requests));
+  }
+  return Emptied(containers);
+}
+
+void ObjectReader::Impl::RenewPod() {
+  Renew(*pod_);
+  pod_->containers = EmptiedContainers(pod_->containers);
+  pod_->init_containers = EmptiedContainers(pod_->init_containers);
+}
+
+bool ObjectReader::Impl::ReadPod() {
+  pod_ = &batch_->pods.Next();
+  RenewPod();
+  meta_ = &pod_->meta;
+  return EachPart([this](Text key, Value& value) {
+    if (key == "metadata") return Meta(value, pod_->meta);
+    if (key == "spec") return PodSpec(value);
+    if (key == "status") return PodStatus(value);
+    return true;
+  });
+}
+
+bool ObjectReader::Impl::PodSpec(Value& value) {
+  return fields_.Members(value, [this](Text key, Value& member) {
+    if (key == "nodeName") return fields_.String(member, pod_->node_name);
+    if (key == "containers") return Containers(member, pod_->containers);
+    if (key == "volumes") {
+      pod_->volumes.clear();
+      return fields_.Elements(
+          member, [this](Value& each) { return Volume(each, pod_->volumes.emplace_back()); });
+    }
+    if (key == "tolerations") {
+      pod_->tolerations.clear();
+      return fields_.Elements(member, [this](Value& each) {
+        return Toleration(each, pod_->tolerations.emplace_back());
+      });
+    }
+    if (key == "nodeSelector") {
+      pod_->has_node_selector = true;
+      return StringMap(member, pod_->node_selector);
+    }
+    if (key == "affinity") return Affinity(member);
+    if (key == "topologySpreadConstraints") {
+      pod_->spread.clear();
+      return fields_.Elements(
+          member, [this](Value& each) { return Spread(each, pod_->spread.emplace_back()); });
+    }
+    if (key == "restartPolicy") return fields_.String(member, pod_->restart_policy);
+    if (key == "priority") return fields_.Int32(member, pod_->priority.emplace());
+    if (key == "terminationGracePeriodSeconds") {
+      return fields_.Int(member, pod_->termination_grace_period_s.emplace());
+    }
+    if (key == "initContainers") return Containers(member, pod_->init_containers);
+    if (key == "hostNetwork") return fields_.Bool(member, pod_->host_network);
+    if (key == "hostUsers") return fields_.Bool(member, pod_->host_users.emplace());
+    if (key == "overhead") return Resources(member, pod_->overhead);
+    if (key == "resources") {
+      return fields_.Members(member, [this](Text part, Value& list) {
+        if (part != "requests") return true;
+        pod_->has_pod_resources = true;
+        return Resources(list, pod_->pod_requests);
+      });
+    }
+    if (key == "resourceClaims") {
+      pod_->resource_claims.clear();
+      return fields_.Elements(member, [this](Value& each) {
+        objects::PodResourceClaim& claim = pod_->resource_claims.emplace_back();
+        return fields_.Members(each, [&](Text part, Value& text) {
+          if (part == "name") return fields_.String(text, claim.name);
+          if (part == "resourceClaimName") return fields_.String(text, claim.claim_name);
+          if (part == "resourceClaimTemplateName") return fields_.String(text, claim.template_name);
+          return NotUnderstood("spec.resourceClaims[]", part);
+        });
+      });
+    }
+    if (std::binary_search(kHarmlessPodSpec.begin(), kHarmlessPodSpec.end(), key)) return true;
+    return NotUnderstood("spec", key);
+  });
+}
+
+bool ObjectReader::Impl::Toleration(Value& value, objects::Toleration& toleration) {
+  return fields_.Members(value, [&](Text key, Value& member) {
+    if (key == "key") return fields_.String(member, toleration.key);
+    if (key == "operator") return fields_.String(member, toleration.op);
+    if (key == "value") return fields_.String(member, toleration.value);
+    if (key == "effect") return fields_.String(member, toleration.effect);
+    if (key == "tolerationSeconds") return true;
+    return NotUnderstood("spec.tolerations[]", key);
+  });
+}
+
+bool ObjectReader::Impl::Affinity(Value& value) {
+  return fields_.Members(value, [this](Text key, Value& member) {
+    if (key == "nodeAffinity") return NodeAffinity(member);
+    if (key == "podAffinity")
+      return PodAffinity(member, "spec.affinity.podAffinity", pod_->affinity);
+    if (key == "podAntiAffinity") {
+      return PodAffinity(member, "spec.affinity.podAntiAffinity", pod_->anti_affinity);
+    }
+    return NotUnderstood("spec.affinity", key);
+  });
+}
+
+constexpr Text kRequired = "requiredDuringSchedulingIgnoredDuringExecution";
+constexpr Text kPreferred = "preferredDuringSchedulingIgnoredDuringExecution";
+
+bool ObjectReader::Impl::NodeAffinity(Value& value) {
+  return fields_.Members(value, [this](Text key, Value& member) {
+    if (key == kRequired) {
+      return NodeSelector(member, "spec.affinity.nodeAffinity", pod_->required_node_affinity);
+    }
+    return key == kPreferred || NotUnderstood("spec.affinity.nodeAffinity", key);
+  });
+}
+
+bool ObjectReader::Impl::NodeSelector(Value& value, Text where, objects::NodeSelector& selector) {
+  selector.nil = false;
+  return fields_.Members(value, [&](Text key, Value& member) {
+    if (key != "nodeSelectorTerms") return NotUnderstood(where, key);
+    selector.terms.clear();
+    return fields_.Elements(member, [&](Value& element) {
+      objects::NodeSelectorTerm& term = selector.terms.emplace_back();
+      return fields_.Members(element, [&](Text part, Value& list) {
+        if (part == "matchExpressions") return Requirements(list, where, term.match_expressions);
+        if (part == "matchFields") return Requirements(list, where, term.match_fields);
+        return NotUnderstood(where, part);
+      });
+    });
+  });
+}
+
+bool ObjectReader::Impl::PodAffinity(Value& value, Text where,
+                                     std::vector<objects::PodAffinityTerm>& terms) {
+  return fields_.Members(value, [&](Text key, Value& member) {
+    if (key == kPreferred) return PreferredPodAffinity(member, where);
+    if (key != kRequired) return NotUnderstood(where, key);
+    terms.clear();
+    return fields_.Elements(member, [&](Value& element) {
+      return PodAffinityTerm(element, where, terms.emplace_back());
+    });
+  });
+}
+
+// A preference keeps a pod from no node, but one that does not parse keeps the
+// scheduler from reading the pod at all.
+bool ObjectReader::Impl::PreferredPodAffinity(Value& value, Text where) {
+  return fields_.Elements(value, [&](Value& element) {
+    return fields_.Members(element, [&](Text key, Value& member) {
+      if (key != "podAffinityTerm") return true;
+      objects::PodAffinityTerm term;
+      if (!PodAffinityTerm(member, where, term)) return false;
+      for (const objects::LabelSelector* selector :
+           {&term.label_selector, &term.namespace_selector}) {
+        const absl::Status status = CheckSelector(*selector);
+        if (!status.ok() && not_understood_.empty()) {
+          not_understood_ = absl::StrCat(Absl(where), ": ", status.message());
+        }
+      }
+      return true;
+    });
+  });
+}
+
+bool ObjectReader::Impl::PodAffinityTerm(Value& value, Text where, objects::PodAffinityTerm& term) {
+  return fields_.Members(value, [&](Text key, Value& member) {
+    if (key == "labelSelector") return Selector(member, where, term.label_selector);
+    if (key == "namespaces") return Strings(member, term.namespaces);
+    if (key == "namespaceSelector") return Selector(member, where, term.namespace_selector);
+    if (key == "topologyKey") return fields_.String(member, term.topology_key);
+    // The API server has merged these into labelSelector; the scheduler reads none.
+    if (key == "matchLabelKeys" || key == "mismatchLabelKeys") return true;
+    return NotUnderstood(where, key);
+  });
+}
+
+bool ObjectReader::Impl::Spread(Value& value, objects::TopologySpreadConstraint& constraint) {
+  constexpr Text kWhere = "spec.topologySpreadConstraints[]";
+  return fields_.Members(value, [&](Text key, Value& member) {
+    if (key == "maxSkew") return fields_.Int32(member, constraint.max_skew, 0);
+    if (key == "topologyKey") return fields_.String(member, constraint.topology_key);
+    if (key == "whenUnsatisfiable") return fields_.String(member, constraint.when_unsatisfiable);
+    if (key == "labelSelector") return Selector(member, kWhere, constraint.label_selector);
+    if (key == "matchLabelKeys") return Strings(member, constraint.match_label_keys);
+    if (key == "minDomains") return fields_.Int32(member, constraint.min_domains.emplace(), 0);
+    if (key == "nodeAffinityPolicy") return fields_.String(member, constraint.node_affinity_policy);
+    if (key == "nodeTaintsPolicy") return fields_.String(member, constraint.node_taints_policy);
+    return NotUnderstood(kWhere, key);
+  });
+}
+
+bool ObjectReader::Impl::Containers(Value& value, std::vector<objects::Container>& containers) {
+  containers = EmptiedContainers(containers);
+  return fields_.Elements(value, [&](Value& element) {
+    objects::Container& container = containers.emplace_back();
+    if (!spare_lists_.empty()) {
+      container.requests = std::move(spare_lists_.back());
+      spare_lists_.pop_back();
+    }
+    return Container(element, container);
+  });
+}
+
+bool ObjectReader::Impl::Container(Value& value, objects::Container& container) {
+  return fields_.Members(value, [&](Text key, Value& member) {
+    if (key == "name") return fields_.String(member, container.name);
+    if (key == "resources") {
+      return fields_.Members(member, [&](Text part, Value& list) {
+        return part != "requests" || Resources(list, container.requests);
+      });
+    }
+    if (key == "ports") return ContainerPorts(member, container.ports);
+    if (key == "restartPolicy") return fields_.String(member, container.restart_policy);
+    if (key == "restartPolicyRules") return RestartRules(member, container.restarts_all_containers);
+    return true;
+  });
+}
+
+// Only host ports exclude one another; others are not kept.
+bool ObjectReader::Impl::ContainerPorts(Value& value, std::vector<objects::ContainerPort>& ports) {
+  ports.clear();
+  return fields_.Elements(value, [&](Value& element) {
+    objects::ContainerPort port;
+    const bool read = fields_.Members(element, [&](Text key, Value& member) {
+      if (key == "hostPort") return fields_.Int(member, port.host_port, 0, 65535);
+      if (key == "hostIP") return fields_.String(member, port.host_ip);
+      if (key == "protocol") return fields_.String(member, port.protocol);
+      return true;
+    });
+    if (read && port.host_port > 0) ports.push_back(port);
+    return read;
+  });
+}
+
+bool ObjectReader::Impl::RestartRules(Value& value, bool& restarts_all) {
+  return fields_.Elements(value, [&](Value& element) {
+    return fields_.Members(element, [&](Text key, Value& member) {
+      if (key != "action") return true;
+      Text action;
+      if (!fields_.String(member, action)) return false;
+      restarts_all |= action == "RestartAllContainers";
+      return true;
+    });
+  });
+}
+
+bool ObjectReader::Impl::Volume(Value& value, objects::Volume& volume) {
+  const bool read = fields_.Members(value, [&](Text key, Value& member) {
+    if (key == "name") return fields_.String(member, volume.name);
+    volume.source = key;
+    if (!std::binary_search(kVolumeSources.begin(), kVolumeSources.end(), key)) {
+      return NotUnderstood("spec.volumes[]", key);
+    }
+    return VolumeSource(member, volume);
+  });
+  // A volume without a source is an emptyDir (SetDefaults_Volume).
+  if (volume.source.empty()) volume.source = "emptyDir";
+  if (volume.source == "rbd" && volume.pool.empty()) volume.pool = "rbd";
+  return read;
+}
+
+bool ObjectReader::Impl::VolumeSource(Value& value, objects::Volume& volume) {
+  const Text id_field = VolumeIdFieldOf(volume.source);
+  return fields_.Members(value, [&](Text key, Value& member) {
+    if (!id_field.empty() && key == id_field) return fields_.String(member, volume.id);
+    if (key == "readOnly") return fields_.Bool(member, volume.read_only);
+    if (volume.source == "emptyDir") {
+      return key != "medium" || fields_.String(member, volume.medium);
+    }
+    if (volume.source == "persistentVolumeClaim") {
+      return key != "claimName" || fields_.String(member, volume.claim_name);
+    }
+    if (volume.source == "csi") return key != "driver" || fields_.String(member, volume.driver);
+    if (volume.source == "azureDisk" && key == "kind") {
+      Text kind;
+      if (!fields_.String(member, kind)) return false;
+      // Others have no CSI equivalent, and the scheduler fails on them.
+      return kind == "Managed" || NotUnderstood("spec.volumes[].azureDisk", key);
+    }
+    if (volume.source == "rbd") {
+      if (key == "pool") return fields_.String(member, volume.pool);
+      if (key == "monitors") return Strings(member, volume.monitors);
+    }
+    return true;
+  });
+}
+
+bool ObjectReader::Impl::PodStatus(Value& value) {
+  return fields_.Members(value, [this](Text key, Value& member) {
+    if (key == "phase") return fields_.String(member, pod_->phase);
+    if (key == "nominatedNodeName") return fields_.String(member, pod_->nominated_node_name);
+    if (key == "containerStatuses" || key == "initContainerStatuses") {
+      return ContainerStatuses(member);
+    }
+    if (key == "conditions") {
+      return fields_.Elements(member, [this](Value& each) { return ResizeCondition(each); });
+    }
+    if (key == "allocatedResources") return Resources(member, pod_->pod_allocated);
+    if (key == "resourceClaimStatuses" || key == "extendedResourceClaimStatus") {
+      return ResourceClaimStatus(key, member);
+    }
+    if (key == "resources") {
+      pod_->has_pod_status_resources = true;
+      return fields_.Members(member, [this](Text part, Value& list) {
+        return part != "requests" || Resources(list, pod_->pod_status_requests);
+      });
+    }
+    return true;
+  });
+}
+
+// Which claims were made for the pod.
+bool ObjectReader::Impl::ResourceClaimStatus(Text key, Value& value) {
+  const auto read = [this](Value& each) {
+    objects::PodResourceClaim& claim = made_claims_.emplace_back();
+    return fields_.Members(each, [&](Text part, Value& text) {
+      if (part == "name") return fields_.String(text, claim.name);
+      return part != "resourceClaimName" || fields_.String(text, claim.claim_name);
+    });
+  };
+  return key == "resourceClaimStatuses" ? fields_.Elements(value, read) : read(value);
+}
+
+void ObjectReader::Impl::NameMadeClaims() {
+  std::vector<objects::PodResourceClaim>& claims = pod_->resource_claims;
+  for (const objects::PodResourceClaim& made : made_claims_) {
+    if (made.name.empty()) claims.push_back(made);
+    for (objects::PodResourceClaim& claim : claims) {
+      if (claim.name == made.name && claim.claim_name.empty()) claim.claim_name = made.claim_name;
+    }
+  }
+  made_claims_.clear();
+}
+
+bool ObjectReader::Impl::ResizeCondition(Value& value) {
+  Text type;
+  Text reason;
+  const bool read = fields_.Members(value, [&](Text key, Value& member) {
+    if (key == "type") return fields_.String(member, type);
+    if (key == "reason") return fields_.String(member, reason);
+    return true;
+  });
+  if (type == "PodResizePending" && reason == "Infeasible") pod_->resize_infeasible = true;
+  return read;
+}
+
+// Only a status with resources has a say in what a pod is charged for.
+bool ObjectReader::Impl::ContainerStatuses(Value& value) {
+  return fields_.Elements(value, [this](Value& element) {
+    objects::ContainerStatus status;
+    const bool read = fields_.Members(element, [&](Text key, Value& member) {
+      if (key == "name") return fields_.String(member, status.name);
+      if (key == "allocatedResources") return Resources(member, status.allocated);
+      if (key != "resources") return true;
+      status.has_resources = true;
+      return fields_.Members(member, [&](Text part, Value& list) {
+        return part != "requests" || Resources(list, status.requests);
+      });
+    });
+    if (read && status.has_resources) pod_->container_statuses.push_back(std::move(status));
+    return read;
+  });
+}
+
+// ---------------------------------------------------------------------------
+// PodDisruptionBudget, controllers, Namespace
+
+bool ObjectReader::Impl::ReadPodDisruptionBudget() {
+  budget_ = &batch_->budgets.Next();
+  *budget_ = {};
+  meta_ = &budget_->meta;
+  return EachPart([this](Text key, Value& value) {
+    if (key == "metadata") return Meta(value, budget_->meta);
+    if (key == "spec") {
+      return fields_.Members(value, [this](Text part, Value& member) {
+        return part != "selector" || Selector(member, {}, budget_->selector);
+      });
+    }
+    if (key == "status") {
+      return fields_.Members(value, [this](Text part, Value& member) {
+        return part != "disruptionsAllowed" ||
+               fields_.Int32(member, budget_->disruptions_allowed, 0);
+      });
+    }
+    return true;
+  });
+}
+
+// What `spec` calls the number of wanted pods, and `status` those of present and of ready ones.
+struct ReplicaFields {
+  Text wanted;
+  Text present;
+  Text ready;
+};
+constexpr ReplicaFields ReplicaFieldsOf(objects::ControllerKind kind) {
+  switch (kind) {
+    case objects::ControllerKind::kJob:
+      return {"parallelism", "active", ""};
+    case objects::ControllerKind::kStatefulSet:
+      return {"replicas", "currentReplicas", "readyReplicas"};
+    case objects::ControllerKind::kDaemonSet:
+      return {"", "", "numberReady"};
+    default:
+      return {"replicas", "replicas", "readyReplicas"};
+  }
+}
+
+template <objects::ControllerKind kKind>
+bool ObjectReader::Impl::ReadController() {
+  static constexpr ReplicaFields kFields = ReplicaFieldsOf(kKind);
+  constexpr bool kIsJob = kKind == objects::ControllerKind::kJob;
+  controller_ = &batch_->controllers.Next();
+  *controller_ = {};
+  controller_->kind = kKind;
+  meta_ = &controller_->meta;
+  return EachPart([this](Text key, Value& value) {
+    if (key == "metadata") return Meta(value, controller_->meta);
+    if (key == "spec") {
+      return fields_.Members(value, [this](Text part, Value& member) {
+        if (part == kFields.wanted)
+          return fields_.Int32(member, controller_->spec_replicas.emplace(), 0);
+        if (kIsJob && part == "completions") {
+          return fields_.Int32(member, controller_->completions.emplace(), 0);
+        }
+        return true;
+      });
+    }
+    if (key == "status") {
+      return fields_.Members(value, [this](Text part, Value& member) {
+        if (part == kFields.present) return fields_.Int32(member, controller_->status_replicas, 0);
+        if (kIsJob && part == "succeeded") return fields_.Int32(member, controller_->succeeded, 0);
+        if (!kFields.ready.empty() && part == kFields.ready) {
+          return fields_.Int32(member, aside_.pods_ready, 0);
+        }
+        return true;
+      });
+    }
+    return true;
+  });
+}
+
+bool ObjectReader::Impl::ReadNamespace() {
+  namespace_ = &batch_->namespaces.Next();
+  *namespace_ = {};
+  meta_ = &namespace_->meta;
+  return EachPart([this](Text key, Value& value) {
+    return key != "metadata" || Meta(value, namespace_->meta);
+  });
+}
+
+// ---------------------------------------------------------------------------
+// Storage
+
+bool ObjectReader::Impl::StorageAmount(Value& value, std::optional<int64_t>& bytes) {
+  return fields_.Members(value, [&](Text name, Value& amount) {
+    return name != "storage" || Bytes(amount, bytes.emplace());
+  });
+}
+
+bool ObjectReader::Impl::Phase(Value& status, Text& phase) {
+  return fields_.Members(status, [&](Text key, Value& member) {
+    return key != "phase" || fields_.String(member, phase);
+  });
+}
+
+bool ObjectReader::Impl::ReadPersistentVolume() {
+  auto& volume = Renewed<objects::PersistentVolume>();
+  return EachPart([&](Text key, Value& value) {
+    if (key == "metadata") return Meta(value, volume.meta);
+    if (key == "spec") return PersistentVolumeSpec(value, volume);
+    if (key == "status") return Phase(value, volume.phase);
+    return true;
+  });
+}
+
+bool ObjectReader::Impl::PersistentVolumeSpec(Value& value, objects::PersistentVolume& volume) {
+  bool understood = true;
+  const bool read = fields_.Members(value, [&](Text key, Value& member) {
+    if (key == "capacity") {
+      std::optional<int64_t> bytes;
+      if (!StorageAmount(member, bytes)) return false;
+      volume.capacity_bytes = bytes.value_or(0);
+      return true;
+    }
+    if (key == "accessModes") return Strings(member, volume.access_modes);
+    if (key == "storageClassName") return fields_.String(member, volume.storage_class_name);
+    if (key == "volumeMode") return fields_.String(member, volume.volume_mode);
+    if (key == "volumeAttributesClassName") {
+      return fields_.String(member, volume.volume_attributes_class_name);
+    }
+    if (key == "claimRef") {
+      objects::ClaimReference& claim = volume.claim.emplace();
+      return fields_.Members(member, [&](Text part, Value& text) {
+        if (part == "namespace") return fields_.String(text, claim.namespace_name);
+        if (part == "name") return fields_.String(text, claim.name);
+        if (part == "uid") return fields_.String(text, claim.uid);
+        return true;
+      });
+    }
+    if (key == "nodeAffinity") {
+      return fields_.Members(member, [&](Text part, Value& required) {
+        return part != "required" || NodeSelector(required, {}, volume.required_node_affinity);
+      });
+    }
+    if (key == "mountOptions" || key == "persistentVolumeReclaimPolicy") return true;
+    if (!std::binary_search(kPersistentSources.begin(), kPersistentSources.end(), key)) {
+      understood = false;
+      return true;
+    }
+    volume.source = key;
+    return PersistentVolumeSource(member, volume);
+  });
+  // What is not known may be a source that only some nodes can mount.  A required affinity
+  // without terms matches no node, so that pods with the volume stay where they are; that
+  // survives every form in which ebb writes the volume.
+  if (!understood) {
+    volume.required_node_affinity.nil = false;
+    volume.required_node_affinity.terms.clear();
+  }
+  return read;
+}
+
+bool ObjectReader::Impl::PersistentVolumeSource(Value& value, objects::PersistentVolume& volume) {
+  const Text id_field = volume.source == "csi" ? "volumeHandle" : VolumeIdFieldOf(volume.source);
+  if (id_field.empty()) return true;
+  return fields_.Members(value, [&](Text key, Value& member) {
+    if (key == id_field) return fields_.String(member, volume.id);
+    if (key == "driver" && volume.source == "csi") return fields_.String(member, volume.driver);
+    if (key == "kind" && volume.source == "azureDisk") {
+      return fields_.String(member, volume.disk_kind);
+    }
+    return true;
+  });
+}
+
+bool ObjectReader::Impl::ReadPersistentVolumeClaim() {
+  auto& claim = Renewed<objects::PersistentVolumeClaim>();
+  return EachPart([&](Text key, Value& value) {
+    if (key == "metadata") return Meta(value, claim.meta);
+    if (key == "spec") return PersistentVolumeClaimSpec(value, claim);
+    if (key == "status") return Phase(value, claim.phase);
+    return true;
+  });
+}
+
+bool ObjectReader::Impl::PersistentVolumeClaimSpec(Value& value,
+                                                   objects::PersistentVolumeClaim& claim) {
+  return fields_.Members(value, [&](Text key, Value& member) {
+    if (key == "accessModes") return Strings(member, claim.access_modes);
+    if (key == "storageClassName") return fields_.String(member, claim.storage_class_name);
+    if (key == "volumeMode") return fields_.String(member, claim.volume_mode);
+    if (key == "volumeName") return fields_.String(member, claim.volume_name);
+    if (key == "selector") return Selector(member, {}, claim.selector);
+    if (key == "volumeAttributesClassName") {
+      return fields_.String(member, claim.volume_attributes_class_name);
+    }
+    if (key == "resources") {
+      return fields_.Members(member, [&](Text part, Value& list) {
+        return part != "requests" || StorageAmount(list, claim.request_bytes);
+      });
+    }
+    return true;
+  });
+}
+
+bool ObjectReader::Impl::ReadStorageClass() {
+  auto& klass = Renewed<objects::StorageClass>();
+  return EachPart([&](Text key, Value& value) {
+    if (key == "metadata") return Meta(value, klass.meta);
+    if (key == "provisioner") return fields_.String(value, klass.provisioner);
+    if (key == "volumeBindingMode") return fields_.String(value, klass.volume_binding_mode);
+    if (key == "allowedTopologies") return AllowedTopologies(value, klass.allowed_topologies);
+    return true;
+  });
+}
+
+bool ObjectReader::Impl::AllowedTopologies(Value& value,
+                                           std::vector<objects::TopologyTerm>& terms) {
+  return fields_.Elements(value, [&](Value& element) {
+    objects::TopologyTerm& term = terms.emplace_back();
+    return fields_.Members(element, [&](Text key, Value& list) {
+      if (key != "matchLabelExpressions") return true;
+      return fields_.Elements(list, [&](Value& each) {
+        objects::TopologyRequirement& requirement = term.emplace_back();
+        return fields_.Members(each, [&](Text part, Value& member) {
+          if (part == "key") return fields_.String(member, requirement.key);
+          if (part == "values") return Strings(member, requirement.values);
+          return true;
+        });
+      });
+    });
+  });
+}
+
+bool ObjectReader::Impl::ReadCsiDriver() {
+  auto& driver = Renewed<objects::CsiDriver>();
+  return EachPart([&](Text key, Value& value) {
+    if (key == "metadata") return Meta(value, driver.meta);
+    if (key != "spec") return true;
+    return fields_.Members(value, [&](Text part, Value& member) {
+      return part != "storageCapacity" || fields_.Bool(member, driver.storage_capacity);
+    });
+  });
+}
+
+bool ObjectReader::Impl::ReadCsiNode() {
+  auto& node = Renewed<objects::CsiNode>();
+  return EachPart([&](Text key, Value& value) {
+    if (key == "metadata") return Meta(value, node.meta);
+    if (key != "spec") return true;
+    return fields_.Members(value, [&](Text part, Value& member) {
+      return part != "drivers" || CsiNodeDrivers(member, node.drivers);
+    });
+  });
+}
+
+bool ObjectReader::Impl::CsiNodeDrivers(Value& value,
+                                        std::vector<objects::CsiNode::Driver>& drivers) {
+  return fields_.Elements(value, [&](Value& element) {
+    objects::CsiNode::Driver& driver = drivers.emplace_back();
+    return fields_.Members(element, [&](Text key, Value& member) {
+      if (key == "name") return fields_.String(member, driver.name);
+      if (key != "allocatable") return true;
+      return fields_.Members(member, [&](Text part, Value& count) {
+        return part != "count" || fields_.Int32(count, driver.volumes_max.emplace(), 0);
+      });
+    });
+  });
+}
+
+bool ObjectReader::Impl::ReadVolumeAttachment() {
+  auto& attachment = Renewed<objects::VolumeAttachment>();
+  return EachPart([&](Text key, Value& value) {
+    if (key == "metadata") return Meta(value, attachment.meta);
+    if (key != "spec") return true;
+    return fields_.Members(value, [&](Text part, Value& member) {
+      if (part == "attacher") return fields_.String(member, attachment.attacher);
+      if (part == "nodeName") return fields_.String(member, attachment.node_name);
+      if (part != "source") return true;
+      return fields_.Members(member, [&](Text field, Value& text) {
+        return field != "persistentVolumeName" ||
+               fields_.String(text, attachment.volume_name.emplace());
+      });
+    });
+  });
+}
+
+bool ObjectReader::Impl::ReadCsiStorageCapacity() {
+  auto& capacity = Renewed<objects::CsiStorageCapacity>();
+  return EachPart([&](Text key, Value& value) {
+    if (key == "metadata") return Meta(value, capacity.meta);
+    if (key == "storageClassName") return fields_.String(value, capacity.storage_class_name);
+    if (key == "nodeTopology") return Selector(value, {}, capacity.node_topology);
+    if (key == "capacity") return Bytes(value, capacity.capacity_bytes.emplace());
+    if (key == "maximumVolumeSize") {
+      return Bytes(value, capacity.maximum_volume_size_bytes.emplace());
+    }
+    return true;
+  });
+}
+
+bool ObjectReader::Impl::ReadDeviceClass() {
+  auto& klass = Renewed<objects::DeviceClass>();
+  return EachPart([&](Text key, Value& value) {
+    if (key == "metadata") return Meta(value, klass.meta);
+    if (key != "spec") return true;
+    return fields_.Members(value, [&](Text part, Value& member) {
+      return part != "extendedResourceName" || fields_.String(member, klass.extended_resource_name);
+    });
+  });
+}
+
+bool ObjectReader::Impl::ReadResourceClaim() {
+  auto& claim = Renewed<objects::ResourceClaim>();
+  return EachPart([&](Text key, Value& value) {
+    if (key == "metadata") return Meta(value, claim.meta);
+    if (key != "status") return true;
+    return fields_.Members(value, [&](Text part, Value& allocation) {
+      if (part != "allocation") return true;
+      claim.allocated = true;
+      return fields_.Members(allocation, [&](Text field, Value& member) {
+        return field != "devices" || AllocatedDevices(member, claim.devices);
+      });
+    });
+  });
+}
+
+bool ObjectReader::Impl::AllocatedDevices(Value& value,
+                                          std::vector<objects::ResourceClaim::Device>& devices) {
+  return fields_.Members(value, [&](Text key, Value& results) {
+    if (key != "results") return true;
+    return fields_.Elements(results, [&](Value& each) {
+      objects::ResourceClaim::Device& device = devices.emplace_back();
+      return fields_.Members(each, [&](Text part, Value& text) {
+        if (part == "driver") return fields_.String(text, device.driver);
+        if (part == "pool") return fields_.String(text, device.pool);
+        if (part == "device") return fields_.String(text, device.name);
+        return true;
+      });
+    });
+  });
+}
+
+bool ObjectReader::Impl::ReadResourceClaimTemplate() {
+  auto& from = Renewed<objects::ResourceClaimTemplate>();
+  return fields_.Members(
+      [&](Text key, Value& value) { return key != "metadata" || Meta(value, from.meta); });
+}
+
+bool ObjectReader::Impl::ReadResourceSlice() {
+  auto& slice = Renewed<objects::ResourceSlice>();
+  const bool read = EachPart([&](Text key, Value& value) {
+    if (key == "metadata") return Meta(value, slice.meta);
+    if (key != "spec") return true;
+    return fields_.Members(value, [&](Text part, Value& member) {
+      if (part == "driver") return fields_.String(member, slice.driver);
+      if (part == "nodeName") return fields_.String(member, slice.node_name);
+      if (part != "pool") return true;
+      return fields_.Members(member, [&](Text field, Value& text) {
+        return field != "name" || fields_.String(text, slice.pool);
+      });
+    });
+  });
+  if (!read) return false;
+  if (slice.driver.empty()) return fields_.FailAt(".spec.driver", "is missing");
+  if (slice.pool.empty()) return fields_.FailAt(".spec.pool.name", "is missing");
+  return true;
+}
+
+// ---------------------------------------------------------------------------
+
+ObjectReader::ObjectReader() : impl_(std::make_unique<Impl>()) {}
+ObjectReader::~ObjectReader() = default;
+
+void ObjectReader::Read(std::string_view json, const ObjectPlace& place, ObjectBatch& batch) {
+  impl_->Read(json, place, batch);
+}
+
+std::string ObjectReader::KindProblem(std::string_view api_version, std::string_view kind) {
+  return Impl::KindProblem(api_version, kind);
+}
+
+bool ObjectReader::IsForeign(std::string_view api_version) {
+  const std::string_view group = GroupOf(api_version);
+  // A backslash: the text was not unescaped, and tells nothing.
+  return group.find('.') != group.npos && group.find('\\') == group.npos &&
+         !group.ends_with(".k8s.io");
+}
+
+std::string_view ObjectReader::last_name() const { return impl_->last_name(); }
+
+}  // namespace ebb

@@ -1,0 +1,596 @@
+#include "snapshot/formats/read_input.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <initializer_list>
+#include <memory>
+#include <new>
+#include <set>
+#include <span>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "base/printable.h"
+#include "base/text.h"
+#include "snapshot/formats/binary_snapshot.h"
+#include "snapshot/formats/json_bytes.h"
+#include "snapshot/formats/read_json.h"
+#include "snapshot/formats/read_yaml.h"
+
+namespace ebb {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What is in memory as a whole is checked against this much at a time.
+constexpr size_t kReadStep = size_t{1} << 20;
+// Gzip files may hold this much whatever their size.
+constexpr uint64_t kInflatedBytesFree = uint64_t{64} << 20;
+constexpr std::string_view kStandardInput = "standard input";
+
+absl::Status FileError(std::string_view name, int error) {
+  const std::string message =
+      absl::StrCat(Absl(name), ": ", std::generic_category().message(error));
+  return error == ENOENT ? absl::NotFoundError(message) : absl::InvalidArgumentError(message);
+}
+
+// Closes a file descriptor.
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+// A file's bytes in memory, with kJsonPadding readable ones behind them.
+class Mapping {
+ public:
+  Mapping(void* base, size_t mapped, size_t size) : base_(base), mapped_(mapped), size_(size) {}
+  ~Mapping() { ::munmap(base_, mapped_); }
+  Mapping(const Mapping&) = delete;
+  Mapping& operator=(const Mapping&) = delete;
+  std::string_view bytes() const { return {static_cast<const char*>(base_), size_}; }
+
+  // Maps a file over room that is a page larger, so that there is something to
+  // read behind a file that ends with its page.
+  static absl::StatusOr<std::unique_ptr<Mapping>> Make(std::string_view name, int fd, size_t size) {
+    const size_t page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+    const size_t room = (size + page - 1) / page * page + page;
+    void* const base = ::mmap(nullptr, room, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (base == MAP_FAILED) return FileError(name, errno);
+    auto mapping = std::make_unique<Mapping>(base, room, size);
+    if (::mmap(base, size, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, 0) == MAP_FAILED) {
+      return FileError(name, errno);
+    }
+    ::madvise(base, size, MADV_SEQUENTIAL);
+    return mapping;
+  }
+
+ private:
+  void* base_;
+  size_t mapped_;
+  size_t size_;
+};
+
+bool IsGzip(std::string_view bytes) { return bytes.starts_with("\x1f\x8b"); }
+
+// Frees what zlib keeps.
+struct Inflater {
+  z_stream stream = {};
+  bool ready = inflateInit2(&stream, 15 + 16) == Z_OK;  // 16: gzip, not zlib.
+  ~Inflater() {
+    if (ready) inflateEnd(&stream);
+  }
+};
+
+bool EndsWith(std::string_view name, std::string_view suffix) { return name.ends_with(suffix); }
+
+std::string_view WithoutGz(std::string_view name) {
+  if (EndsWith(name, ".gz")) name.remove_suffix(3);
+  return name;
+}
+
+// Source: POSIX, pax Interchange Format, ustar Header Block, "magic".
+bool IsTar(std::string_view bytes) {
+  constexpr size_t kMagicAt = 257;
+  return bytes.size() > kMagicAt && bytes.substr(kMagicAt).starts_with("ustar");
+}
+
+enum class Form { kJson, kYaml, kUnknown };
+
+// The form of a text.  JSON shows in its first bytes; whether anything else is
+// YAML is for the name to say, or for the first line to look like it.
+Form FormOf(std::string_view name, std::string_view bytes) {
+  if (bytes.starts_with("\xef\xbb\xbf")) bytes.remove_prefix(3);
+  const auto skip_blanks = [](std::string_view text) {
+    text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+    return text;
+  };
+  bytes = skip_blanks(bytes);
+  name = WithoutGz(name);
+  const bool says_yaml = EndsWith(name, ".yaml") || EndsWith(name, ".yml");
+  const bool says_json = EndsWith(name, ".json");
+  if (!bytes.empty() && (bytes[0] == '{' || bytes[0] == '[')) {
+    // YAML's flow style may leave quotes off, which JSON may not.
+    const std::string_view inside = skip_blanks(bytes.substr(1));
+    const bool quoted = !inside.empty() && (inside[0] == '"' || inside[0] == '}' ||
+                                            inside[0] == '{' || inside[0] == ']');
+    return says_yaml && !quoted ? Form::kYaml : Form::kJson;
+  }
+  if (says_json) return Form::kJson;
+  if (says_yaml) return Form::kYaml;
+  if (bytes.empty()) return Form::kJson;  // Which says that it is empty.
+  for (const std::string_view start :
+       {"---", "apiVersion:", "kind:", "items:", "metadata:", "#", "%YAML", "- "}) {
+    if (bytes.starts_with(start)) return Form::kYaml;
+  }
+  return Form::kUnknown;
+}
+
+// Enough of a text to tell what it is.
+constexpr size_t kFirstBytes = 512;
+
+// Text of two bytes a character: a byte order mark, or every other byte zero.
+bool IsUtf16(std::string_view bytes) {
+  if (bytes.starts_with("\xff\xfe") || bytes.starts_with("\xfe\xff")) return true;
+  if (bytes.size() < 4) return false;
+  const auto zeros = [bytes](size_t from) { return bytes[from] == 0 && bytes[from + 2] == 0; };
+  return zeros(0) != zeros(1);
+}
+
+// --- What stands in a file instead of a dump, where the shell or kubectl did otherwise than
+// was meant
+
+std::string_view FirstLine(std::string_view text) {
+  text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+  text = text.substr(0, text.find('\n'));
+  while (text.ends_with('\r') || text.ends_with(' ')) text.remove_suffix(1);
+  return text;
+}
+
+bool StartsWithAny(std::string_view text, std::initializer_list<std::string_view> starts) {
+  return std::any_of(starts.begin(), starts.end(),
+                     [text](std::string_view start) { return text.starts_with(start); });
+}
+
+// A line of kubectl's log: "E0102 15:04:05.000000   12345 memcache.go:265] ...".
+bool IsLogLine(std::string_view line, std::string_view levels) {
+  constexpr size_t kDate = 5;
+  return line.size() > 20 && levels.find(line[0]) != levels.npos && line[kDate] == ' ' &&
+         line[kDate + 3] == ':' && line.find("] ") != line.npos &&
+         std::all_of(line.begin() + 1, line.begin() + kDate,
+                     [](char c) { return c >= '0' && c <= '9'; });
+}
+
+bool IsKubectlError(std::string_view line) {
+  return StartsWithAny(line, {"error: ", "Error: ", "Error from server", "Unable to connect to",
+                              "The connection to the server", "No resources found", "Unauthorized",
+                              "Forbidden"}) ||
+         (line.find("kubectl") != line.npos && line.find("not found") != line.npos) ||
+         IsLogLine(line, "EF");
+}
+
+// "NAMESPACE   NAME   READY   STATUS": words in capitals with columns between them.
+bool IsTableHead(std::string_view line) {
+  return StartsWithAny(line, {"NAME ", "NAMESPACE ", "LAST SEEN "}) &&
+         line.find_first_of("abcdefghijklmnopqrstuvwxyz:{\"") == line.npos;
+}
+
+// "pod/web-0", "deployment.apps/web": what `-o name` prints.
+bool IsObjectName(std::string_view line) {
+  const size_t slash = line.find('/');
+  constexpr std::string_view kInNames = "abcdefghijklmnopqrstuvwxyz0123456789.-";
+  return slash != line.npos && slash > 0 && slash + 1 < line.size() &&
+         line.substr(0, slash).find_first_not_of(kInNames) == line.npos &&
+         line.substr(slash + 1).find_first_not_of(kInNames) == line.npos;
+}
+
+// What it is and what to do about it; empty: nothing that is known here.
+std::string InsteadOfDump(std::string_view text) {
+  constexpr std::string_view kAsJson = "; dump with `kubectl get ... -A -o json`";
+  const std::string_view line = FirstLine(text.substr(0, size_t{4} << 10));
+  if (line.empty() || line[0] == '{' || line[0] == '[' || line[0] == '-') return "";
+  const std::string quoted = absl::StrCat("\"", Printable(line.substr(0, 200)), "\"");
+  if (IsKubectlError(line)) {
+    return absl::StrCat("holds a message instead of objects: ", quoted,
+                        "; mend that and dump again");
+  }
+  if (line.starts_with("Warning: ") || IsLogLine(line, "WI")) {
+    return absl::StrCat("begins with a message of kubectl's before any object: ", quoted,
+                        "; dump again without `2>&1`");
+  }
+  if (IsTableHead(line)) return absl::StrCat("is a table for people", Absl(kAsJson));
+  if (line.starts_with("Name:  ") && text.find("\nLabels:  ") != text.npos) {
+    return absl::StrCat("is what `kubectl describe` prints", Absl(kAsJson));
+  }
+  if (IsObjectName(line)) return absl::StrCat("is a list of names", Absl(kAsJson));
+  if (StartsWithAny(line, {"<!DOCTYPE", "<!doctype", "<html", "<HTML"})) {
+    return absl::StrCat("is a web page, such as the login of a proxy", Absl(kAsJson));
+  }
+  return "";
+}
+
+// The same for what could not be read to its end.
+std::string BehindDump(std::string_view text) {
+  while (!text.empty() && std::string_view(" \t\r\n").find(text.back()) != text.npos) {
+    text.remove_suffix(1);
+  }
+  text.remove_prefix(text.rfind('\n') + 1);  // 0 if there is none: npos + 1.
+  text = text.substr(0, 200);
+  if (!IsKubectlError(text) && !text.starts_with("Warning: ") && !IsLogLine(text, "WI")) return "";
+  return absl::StrCat("ends with a message of kubectl's behind the objects: \"", Printable(text),
+                      "\"; mend that and dump again without `2>&1`");
+}
+
+// What `kubectl cluster-info dump` puts before the logs of a container.
+constexpr std::string_view kLogsBegin = "==== START logs for container ";
+
+absl::Status IsClusterInfoDump(std::string_view name) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(Absl(name),
+                   ": is what `kubectl cluster-info dump` prints, with logs between the objects; "
+                   "pass the folder "
+                   "that `kubectl cluster-info dump -A --output-directory DIR` writes"));
+}
+
+// Bytes that grow at their end.  realloc moves pages instead of copying them, so that
+// growing needs no room for a second copy.
+class Bytes {
+ public:
+  Bytes() = default;
+  ~Bytes() { std::free(data_); }
+  Bytes(const Bytes&) = delete;
+  Bytes& operator=(const Bytes&) = delete;
+  Bytes(Bytes&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)),
+        size_(std::exchange(other.size_, 0)),
+        capacity_(std::exchange(other.capacity_, 0)) {}
+
+  // Room behind the bytes, at least `least`; Keep() says how much of it was filled.
+  std::span<char> Room(size_t least) {
+    if (capacity_ - size_ < least) {
+      capacity_ = std::max(size_ + least, size_ + size_ / 2);
+      void* const grown = std::realloc(data_, capacity_);
+      if (grown == nullptr) throw std::bad_alloc();
+      data_ = static_cast<char*>(grown);
+    }
+    return {data_ + size_, capacity_ - size_};
+  }
+  void Keep(size_t filled) { size_ += filled; }
+  // kJsonPadding readable bytes behind what is there.
+  void Pad() { std::fill_n(Room(kJsonPadding).data(), kJsonPadding, ' '); }
+  [[nodiscard]] std::string_view view() const { return {data_, size_}; }
+
+ private:
+  char* data_ = nullptr;
+  size_t size_ = 0;
+  size_t capacity_ = 0;
+};
+
+// How a text is read, and what it counts towards.
+struct Reading {
+  ObjectSink& sink;
+  ImportStats& stats;
+  const Parallelism& parallelism;
+  const InputLimits& limits;
+  Strangers strangers = Strangers::kRefused;
+
+  // Bytes that may still come.
+  [[nodiscard]] uint64_t BytesLeft() const {
+    return limits.bytes_max - std::min(limits.bytes_max, stats.bytes);
+  }
+};
+
+// How much of the memory that this process may use one text may take as a whole: the rest
+// is for the cluster that is made of it.  Beyond, the system would end the process without
+// a word.
+uint64_t HeldBytesMax() {
+  uint64_t memory = static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
+                    static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+  uint64_t allowed = 0;  // "max" leaves it: a container without a limit.
+  if (std::ifstream("/sys/fs/cgroup/memory.max") >> allowed) memory = std::min(memory, allowed);
+  return memory / 4 * 3;
+}
+
+absl::Status TooLarge(std::string_view name, const Reading& reading) {
+  return absl::ResourceExhaustedError(absl::StrCat(Absl(name), ": the input is larger than ",
+                                                   reading.limits.bytes_max,
+                                                   " bytes; --max-input-bytes allows for more"));
+}
+
+// Whether that much of a text may be held.
+absl::Status Check(size_t held, uint64_t held_max, std::string_view name, const Reading& reading) {
+  if (held > reading.BytesLeft()) return TooLarge(name, reading);
+  if (held <= held_max) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrCat(Absl(name), ": more than ", held_max,
+                   " bytes would fill the memory; a plain file is read without being held"));
+}
+
+// Whether the text of which these are the first bytes cannot be a dump, so that there is
+// no point in holding all of it.
+bool IsNoDump(std::string_view name, std::string_view first) {
+  if (first.empty() || IsGzip(first) || IsBinarySnapshot(first) || IsUtf16(first)) return false;
+  return first[0] == '\0' || FormOf(name, first) == Form::kUnknown;
+}
+
+// What a descriptor gives until its end.
+absl::StatusOr<Bytes> ReadAll(std::string_view name, int fd, const Reading& reading) {
+  const uint64_t held_max = HeldBytesMax();
+  Bytes bytes;
+  while (true) {
+    const std::span<char> room = bytes.Room(kReadStep);
+    const ssize_t got = ::read(fd, room.data(), room.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return FileError(name, errno);
+    const bool first = bytes.view().empty();
+    bytes.Keep(static_cast<size_t>(got));
+    if (got == 0) break;
+    // The rest would change nothing.
+    if (first && static_cast<size_t>(got) >= kFirstBytes && IsNoDump(name, bytes.view())) break;
+    absl::Status held = Check(bytes.view().size(), held_max, name, reading);
+    if (!held.ok()) return held;
+  }
+  bytes.Pad();
+  return bytes;
+}
+
+absl::Status InflatesTooMuch(std::string_view name, size_t bytes, const Reading& reading) {
+  return absl::ResourceExhaustedError(
+      absl::StrCat(Absl(name), ": the first ", bytes, " bytes of its gzip hold more than ",
+                   reading.limits.inflate_ratio_max,
+                   " times as much; if it is a dump, --max-input-bytes says how much may be read"));
+}
+
+// All members of a gzip file, one after the other.
+absl::StatusOr<Bytes> Inflate(std::string_view name, std::string_view bytes,
+                              const Reading& reading) {
+  Inflater inflater;
+  if (!inflater.ready) return absl::ResourceExhaustedError(absl::StrCat(Absl(name), ": no memory"));
+  z_stream& stream = inflater.stream;
+  const uint64_t ratio_max = std::max(reading.limits.inflate_ratio_max, uint64_t{1});
+  const uint64_t held_max = HeldBytesMax();
+  Bytes out;
+  size_t in = 0;
+  bool judged = false;
+  while (true) {
+    const size_t give = std::min(bytes.size() - in, size_t{1} << 30);
+    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data() + in));
+    stream.avail_in = static_cast<uInt>(give);
+    const std::span<char> room = out.Room(kReadStep);
+    stream.next_out = reinterpret_cast<Bytef*>(room.data());
+    const auto offered = static_cast<uInt>(std::min(room.size(), size_t{1} << 30));
+    stream.avail_out = offered;
+    const int result = inflate(&stream, Z_NO_FLUSH);
+    in += give - stream.avail_in;
+    out.Keep(offered - stream.avail_out);
+    const size_t filled = out.view().size();
+    if (absl::Status held = Check(filled, held_max, name, reading); !held.ok()) return held;
+    // Of what was read so far, so that a bomb ends before it has grown.
+    if (filled > kInflatedBytesFree && filled / ratio_max > in) {
+      return InflatesTooMuch(name, in, reading);
+    }
+    if (!judged && filled >= kFirstBytes) {
+      judged = true;
+      if (IsNoDump(name, out.view())) break;  // The rest would change nothing.
+    }
+    if (result == Z_STREAM_END) {
+      if (!IsGzip(bytes.substr(in))) break;  // What follows the last member is padding.
+      inflateReset(&stream);
+    } else if (result == Z_BUF_ERROR ||
+               (result == Z_OK && in == bytes.size() && stream.avail_out > 0)) {
+      return absl::InvalidArgumentError(absl::StrCat(Absl(name), ": its gzip data is truncated"));
+    } else if (result != Z_OK) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(Absl(name), ": byte ", in, ": its gzip data is damaged"));
+    }
+  }
+  out.Pad();
+  return out;
+}
+
+absl::Status ReadText(Form form, std::string_view name, std::string_view bytes, bool padded,
+                      const Reading& reading) {
+  if (form == Form::kYaml) {
+    return ReadYaml(name, bytes, reading.sink, reading.stats, reading.strangers);
+  }
+  return ReadJson(name, bytes, padded, reading.sink, reading.stats, reading.parallelism,
+                  reading.strangers);
+}
+
+absl::Status Parse(std::string_view name, std::string_view bytes, bool padded,
+                   const Reading& reading) {
+  if (IsGzip(bytes)) {
+    const absl::StatusOr<Bytes> inside = Inflate(name, bytes, reading);
+    if (!inside.ok()) return inside.status();
+    if (IsGzip(inside->view())) {
+      return absl::InvalidArgumentError(absl::StrCat(Absl(name), ": is gzip within gzip"));
+    }
+    return Parse(name, inside->view(), true, reading);
+  }
+  if (bytes.size() > reading.BytesLeft()) return TooLarge(name, reading);
+  if (IsBinarySnapshot(bytes)) return ReadBinarySnapshot(name, bytes, reading.sink, reading.stats);
+  if (IsUtf16(bytes)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(Absl(name),
+                     ": looks like UTF-16, which `>` of Windows PowerShell writes; write the dump "
+                     "with `| Out-File -Encoding utf8`, or from cmd"));
+  }
+  if (const std::string instead = InsteadOfDump(bytes); !instead.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(Absl(name), ": ", instead));
+  }
+  const Form form = FormOf(name, bytes);
+  if (IsTar(bytes) && reading.strangers != Strangers::kCounted) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(Absl(name), ": is a tar archive; unpack it and pass its folder"));
+  }
+  if (form != Form::kUnknown) {
+    const uint64_t known = reading.stats.known();
+    absl::Status read = ReadText(form, name, bytes, padded, reading);
+    // To YAML such a message is one more member of the last object.
+    if (read.ok() && (form == Form::kJson || reading.stats.known() == known)) return read;
+    if (!read.ok() && bytes.find(kLogsBegin) != bytes.npos) return IsClusterInfoDump(name);
+    const std::string behind = BehindDump(bytes);
+    if (behind.empty()) return read;
+    return absl::InvalidArgumentError(absl::StrCat(Absl(name), ": ", behind));
+  }
+  if (reading.strangers == Strangers::kCounted) return ++reading.stats.strangers, absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(Absl(name), ": is neither JSON nor YAML nor a snapshot of ebb's"));
+}
+
+absl::Status ReadStandardInput(const Reading& reading) {
+  const absl::StatusOr<Bytes> bytes = ReadAll(kStandardInput, STDIN_FILENO, reading);
+  if (!bytes.ok()) return bytes.status();
+  ++reading.stats.files;
+  return Parse(kStandardInput, bytes->view(), true, reading);
+}
+
+absl::Status ReadFile(const std::string& path, const Reading& reading) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.get() < 0) return FileError(path, errno);
+  struct stat status = {};
+  if (::fstat(file.get(), &status) != 0) return FileError(path, errno);
+  if (S_ISDIR(status.st_mode)) return FileError(path, EISDIR);
+  ++reading.stats.files;
+  if (S_ISREG(status.st_mode) && status.st_size > 0) {
+    absl::StatusOr<std::unique_ptr<Mapping>> mapping =
+        Mapping::Make(path, file.get(), static_cast<size_t>(status.st_size));
+    if (!mapping.ok()) return mapping.status();
+    return Parse(path, (*mapping)->bytes(), true, reading);
+  }
+  // A pipe, or a file that the system makes up as it is read.
+  const absl::StatusOr<Bytes> bytes = ReadAll(path, file.get(), reading);
+  if (!bytes.ok()) return bytes.status();
+  return Parse(path, bytes->view(), true, reading);
+}
+
+// --- Folders
+
+// The files below a folder that are to be read, each once.
+class FolderWalk {
+ public:
+  explicit FolderWalk(ImportStats& stats) : stats_(stats) {}
+
+  absl::Status Enter(const std::string& path) {
+    if (struct stat status = {}; ::stat(path.c_str(), &status) != 0) {
+      return FileError(path, errno);
+    } else if (!seen_.emplace(status.st_dev, status.st_ino).second) {
+      return absl::OkStatus();
+    }
+    std::error_code error;
+    std::vector<std::string> names;
+    fs::directory_iterator each(path, error);
+    for (; !error && each != fs::directory_iterator(); each.increment(error)) {
+      names.push_back(each->path().filename().string());
+    }
+    if (error) return FileError(path, error.value());
+    std::sort(names.begin(), names.end());
+    for (const std::string& name : names) {
+      if (name.starts_with('.')) continue;
+      if (absl::Status met = Meet((fs::path(path) / name).string(), name); !met.ok()) return met;
+    }
+    return absl::OkStatus();
+  }
+
+  [[nodiscard]] std::vector<std::string> TakeFiles() && {
+    std::sort(files_.begin(), files_.end());
+    return std::move(files_);
+  }
+
+ private:
+  absl::Status Meet(const std::string& path, const std::string& name) {
+    struct stat status = {};
+    const bool dump = IsDumpName(name);
+    if (::stat(path.c_str(), &status) != 0) {
+      return dump ? FileError(path, errno) : absl::OkStatus();  // Such as a link to nothing.
+    }
+    if (S_ISDIR(status.st_mode)) return Enter(path);
+    if (!dump) return absl::OkStatus();
+    if (!S_ISREG(status.st_mode)) {
+      if (stats_.files_skipped++ == 0) stats_.first_skipped = path;
+      return absl::OkStatus();
+    }
+    if (seen_.emplace(status.st_dev, status.st_ino).second) files_.push_back(path);
+    return absl::OkStatus();
+  }
+
+  ImportStats& stats_;
+  std::set<std::pair<dev_t, ino_t>> seen_;
+  std::vector<std::string> files_;
+};
+
+absl::Status ReadFolder(const std::string& path, const Reading& reading) {
+  ImportStats& stats = reading.stats;
+  FolderWalk walk(stats);
+  if (absl::Status entered = walk.Enter(path); !entered.ok()) return entered;
+  bool found = false;
+  Reading lenient = reading;
+  lenient.strangers = Strangers::kCounted;
+  for (const std::string& file : std::move(walk).TakeFiles()) {
+    const uint64_t before = stats.known();
+    if (absl::Status read = ReadFile(file, lenient); !read.ok()) return read;
+    if (stats.known() > before) {
+      found = true;
+    } else if (stats.files_without_objects++ == 0) {
+      stats.first_without_objects = file;
+    }
+  }
+  if (found) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(path, ": holds no dump (*.json, *.yaml, *.yml, *.pb, *.gz)"));
+}
+
+}  // namespace
+
+bool IsDumpName(std::string_view name) {
+  for (const std::string_view suffix : {".json", ".yaml", ".yml", ".gz", ".pb"}) {
+    if (EndsWith(name, suffix)) return true;
+  }
+  return false;
+}
+
+uint64_t ImportStats::known() const {
+  uint64_t known = objects + lists;
+  for (const auto& [kind, count] : ignored) known += count;
+  return known;
+}
+
+absl::Status ReadInput(std::string_view path, ObjectSink& sink, ImportStats& stats,
+                       const Parallelism& parallelism, const InputLimits& limits) {
+  const Reading reading{.sink = sink, .stats = stats, .parallelism = parallelism, .limits = limits};
+  if (path == "-") return ReadStandardInput(reading);
+  const std::string name(path);
+  std::error_code error;
+  if (fs::is_directory(name, error)) return ReadFolder(name, reading);
+  return ReadFile(name, reading);
+}
+
+absl::Status ReadBytes(std::string_view name, std::string_view bytes, ObjectSink& sink,
+                       ImportStats& stats, const Parallelism& parallelism,
+                       const InputLimits& limits) {
+  return Parse(name, bytes, false,
+               {.sink = sink, .stats = stats, .parallelism = parallelism, .limits = limits});
+}
+
+}  // namespace ebb

@@ -1,0 +1,410 @@
+#include "snapshot/formats/read_yaml.h"
+
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/parser.h>
+
+#include <algorithm>
+#include <charconv>
+#include <exception>
+#include <functional>
+#include <istream>
+#include <map>
+#include <optional>
+#include <set>
+#include <streambuf>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/text.h"
+#include "base/utf8.h"
+#include "snapshot/formats/read_json.h"
+#include "snapshot/formats/write_objects.h"
+
+namespace ebb {
+namespace {
+
+// What the handler throws through yaml-cpp to say that a text is refused; it does
+// not leave this file.
+class Refused : public std::exception {
+ public:
+  Refused(const YAML::Mark& mark, std::string what) : mark(mark), problem(std::move(what)) {}
+  const char* what() const noexcept override { return problem.c_str(); }
+
+  YAML::Mark mark;
+  std::string problem;
+};
+
+// A stream over bytes in memory.
+class Bytes : public std::streambuf {
+ public:
+  explicit Bytes(std::string_view bytes) {
+    char* const begin = const_cast<char*>(bytes.data());  // Only ever read.
+    setg(begin, begin, begin + bytes.size());
+  }
+};
+
+void AppendJsonString(std::string& json, std::string_view text) {
+  constexpr char kHex[] = "0123456789abcdef";
+  json += '"';
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      json += '\\';
+      json += c;
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      json += "\\u00";
+      json += kHex[static_cast<unsigned char>(c) >> 4];
+      json += kHex[static_cast<unsigned char>(c) & 15];
+    } else {
+      json += c;
+    }
+  }
+  json += '"';
+}
+
+bool IsDigits(std::string_view text) {
+  return !text.empty() &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+// 0o17 and 0x1f of the core schema, in decimal.
+std::optional<std::string> Radix(std::string_view text) {
+  const bool octal = text.starts_with("0o");
+  if (!octal && !text.starts_with("0x")) return std::nullopt;
+  text.remove_prefix(2);
+  uint64_t number = 0;
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), number, octal ? 8 : 16);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return std::to_string(number);
+}
+
+// The JSON number that a plain scalar of the core schema means, if it is one:
+// [-+]? ( [0-9]+ (\. [0-9]*)? | \. [0-9]+ ) ([eE] [-+]? [0-9]+)?  JSON is stricter
+// about signs, leading zeros and points.
+std::optional<std::string> Number(std::string_view text) {
+  if (auto radix = Radix(text)) return radix;
+  std::string json;
+  if (!text.empty() && (text[0] == '-' || text[0] == '+')) {
+    if (text[0] == '-') json += '-';
+    text.remove_prefix(1);
+  }
+  const size_t mantissa = std::min(text.find_first_of("eE"), text.size());
+  std::string_view exponent = text.substr(mantissa);
+  const size_t point = std::min(text.find('.'), mantissa);
+  std::string_view whole = text.substr(0, point);
+  const std::string_view fraction =
+      point < mantissa ? text.substr(point + 1, mantissa - point - 1) : std::string_view();
+  if (whole.empty() && fraction.empty()) return std::nullopt;
+  if ((!whole.empty() && !IsDigits(whole)) || (!fraction.empty() && !IsDigits(fraction))) {
+    return std::nullopt;
+  }
+  whole.remove_prefix(std::min(whole.find_first_not_of('0'), whole.size()));
+  absl::StrAppend(&json, whole.empty() ? "0" : Absl(whole));
+  if (!fraction.empty()) absl::StrAppend(&json, ".", Absl(fraction));
+  if (!exponent.empty()) {
+    absl::StrAppend(&json, Absl(exponent));
+    exponent.remove_prefix(1);
+    if (!exponent.empty() && (exponent[0] == '-' || exponent[0] == '+')) exponent.remove_prefix(1);
+    if (!IsDigits(exponent)) return std::nullopt;
+  }
+  return json;
+}
+
+// The JSON of a plain scalar.
+std::string Plain(std::string_view text) {
+  for (const std::string_view yes : {"true", "True", "TRUE"}) {
+    if (text == yes) return "true";
+  }
+  for (const std::string_view no : {"false", "False", "FALSE"}) {
+    if (text == no) return "false";
+  }
+  if (auto number = Number(text)) return *std::move(number);
+  std::string json;
+  AppendJsonString(json, text);
+  return json;
+}
+
+// What JSON of a plain scalar a tag of the core schema asks for.
+bool IsOfType(std::string_view type, std::string_view value, std::string_view json) {
+  const bool number = json[0] == '-' || (json[0] >= '0' && json[0] <= '9');
+  if (type == "int") return number && json.find_first_of(".eE") == std::string_view::npos;
+  if (type == "float") return number;
+  if (type == "bool") return json == "true" || json == "false";
+  return type == "null" &&
+         (value.empty() || value == "~" || value == "null" || value == "Null" || value == "NULL");
+}
+
+constexpr std::string_view kCoreTag = "tag:yaml.org,2002:";
+
+// Writes the events of one document as JSON.
+class JsonWriter : public YAML::EventHandler {
+ public:
+  // `repeated_max`: how many bytes aliases may add.
+  explicit JsonWriter(size_t repeated_max) : repeated_left_(repeated_max) {}
+
+  // Starts the next document; what aliases may still add is kept.
+  void Clear() {
+    json_.clear();
+    open_.clear();
+    anchors_.clear();
+    has_items_ = false;
+    has_kind_ = false;
+  }
+  const std::string& json() const { return json_; }
+  // Whether the document lists items but does not say what it is.  kubectl sorts
+  // members by name, so that a list which was cut off lacks its kind: the one sign
+  // of it, since most of YAML cut off is still YAML.
+  bool lists_without_kind() const { return has_items_ && !has_kind_; }
+
+  // yaml-cpp makes endless empty documents of a token that can start none.
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    if (mark.pos == last_start_) throw Refused(mark, "nothing can start here");
+    last_start_ = mark.pos;
+    Clear();
+  }
+  void OnDocumentEnd() override {}
+
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    if (ExpectsKey()) throw Refused(mark, "a key is null");
+    Scalar(anchor, "null");
+  }
+
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    if (ExpectsKey()) throw Refused(mark, "a key is an alias");
+    const auto found = anchors_.find(anchor);
+    if (found == anchors_.end()) throw Refused(mark, "an alias stands within its own anchor");
+    const auto [begin, end] = found->second;
+    if (end - begin > repeated_left_) throw Refused(mark, "aliases repeat too much");
+    repeated_left_ -= end - begin;
+    Separate();
+    const std::string copy = json_.substr(begin, end - begin);
+    json_ += copy;
+    ValueDone();
+  }
+
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& value) override {
+    if (ExpectsKey()) return Key(mark, tag, value);
+    if (IsString(tag)) {
+      std::string text;
+      AppendJsonString(text, value);
+      return Scalar(anchor, text);
+    }
+    if (!IsKnown(tag)) throw Refused(mark, absl::StrCat("the tag ", tag, " is not supported"));
+    if (IsOctalToSome(value)) {
+      throw Refused(mark, absl::StrCat(value,
+                                       " is octal to some readers of YAML and decimal to "
+                                       "others; write it without the zero, or in quotes"));
+    }
+    std::string json = Plain(value);
+    if (std::string_view(tag).starts_with(kCoreTag)) {
+      const std::string_view type = std::string_view(tag).substr(kCoreTag.size());
+      if (!IsOfType(type, value, json)) {
+        throw Refused(mark,
+                      absl::StrCat("\"", value, "\" is not what its tag says, !!", Absl(type)));
+      }
+      if (type == "null") json = "null";
+    }
+    Scalar(anchor, json);
+  }
+
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    Open(mark, tag, anchor, '[');
+  }
+  void OnSequenceEnd() override { Close(']'); }
+
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
+    Open(mark, tag, anchor, '{');
+  }
+  void OnMapEnd() override { Close('}'); }
+
+ private:
+  struct Level {
+    bool map;
+    bool expects_key;
+    bool first = true;
+    YAML::anchor_t anchor = 0;
+    size_t begin = 0;
+    std::set<std::string, std::less<>> keys = {};  // Of a map, so far.
+  };
+
+  static bool IsString(const std::string& tag) {
+    return tag == "!" || tag == "tag:yaml.org,2002:str";
+  }
+  static bool IsKnown(const std::string& tag) {
+    if (tag.empty() || tag == "?") return true;
+    if (!std::string_view(tag).starts_with(kCoreTag)) return false;
+    const std::string_view type = std::string_view(tag).substr(kCoreTag.size());
+    return type == "int" || type == "float" || type == "bool" || type == "null" || type == "map" ||
+           type == "seq";
+  }
+
+  bool ExpectsKey() const { return !open_.empty() && open_.back().map && open_.back().expects_key; }
+
+  // The comma before a key or an element.
+  void Separate() {
+    if (open_.empty() || (open_.back().map && !open_.back().expects_key)) return;
+    if (!open_.back().first) json_ += ',';
+    open_.back().first = false;
+  }
+
+  void ValueDone() {
+    if (!open_.empty() && open_.back().map) open_.back().expects_key = true;
+  }
+
+  void Key(const YAML::Mark& mark, const std::string& tag, const std::string& value) {
+    if (value == "<<" && !IsString(tag)) throw Refused(mark, "merge keys (<<) are not supported");
+    if (!open_.back().keys.insert(value).second) {
+      throw Refused(mark, absl::StrCat("the key \"", value, "\" occurs twice in one map"));
+    }
+    Separate();
+    AppendJsonString(json_, value);
+    json_ += ':';
+    open_.back().expects_key = false;
+    if (open_.size() > 1) return;
+    has_items_ |= value == "items";
+    has_kind_ |= value == "kind";
+  }
+
+  void Scalar(YAML::anchor_t anchor, std::string_view json) {
+    Separate();
+    const size_t begin = json_.size();
+    json_ += json;
+    if (anchor != 0) anchors_[anchor] = {begin, json_.size()};
+    ValueDone();
+  }
+
+  void Open(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, char brace) {
+    if (ExpectsKey()) throw Refused(mark, "a key is not a scalar");
+    const bool is_core = std::string_view(tag).starts_with(kCoreTag);
+    if ((!IsKnown(tag) && tag != "!") ||
+        (is_core &&
+         std::string_view(tag).substr(kCoreTag.size()) != (brace == '{' ? "map" : "seq"))) {
+      throw Refused(mark, absl::StrCat("the tag ", tag, " is not supported"));
+    }
+    Separate();
+    const bool map = brace == '{';
+    open_.push_back(Level{.map = map, .expects_key = map, .anchor = anchor, .begin = json_.size()});
+    json_ += brace;
+  }
+
+  void Close(char brace) {
+    json_ += brace;
+    const Level level = open_.back();
+    open_.pop_back();
+    if (level.anchor != 0) anchors_[level.anchor] = {level.begin, json_.size()};
+    ValueDone();
+  }
+
+  std::string json_;
+  std::vector<Level> open_;
+  std::map<YAML::anchor_t, std::pair<size_t, size_t>> anchors_;  // Where their JSON stands.
+  size_t repeated_left_;
+  int last_start_ = -1;  // Of the document before.
+  bool has_items_ = false;
+  bool has_kind_ = false;
+};
+
+absl::Status NotYaml(std::string_view name, const YAML::Mark& mark, std::string_view problem) {
+  const std::string where =
+      mark.is_null() ? ""
+                     : absl::StrCat("line ", mark.line + 1, ", column ", mark.column + 1, ": ");
+  return absl::InvalidArgumentError(
+      absl::StrCat(Absl(name), ": ", where, "is not YAML that can be read: ", Absl(problem)));
+}
+
+// The line at `at` without its end.
+std::string_view LineAt(std::string_view text, size_t at) {
+  text.remove_prefix(at);
+  text = text.substr(0, text.find('\n'));
+  if (text.ends_with('\r')) text.remove_suffix(1);
+  return text;
+}
+
+// Where `line` last stands as a whole line, behind `after`; npos: nowhere.
+size_t LastLine(std::string_view text, std::string_view line, size_t after = 0) {
+  for (size_t at = text.rfind(line); at != text.npos && at >= after;
+       at = text.rfind(line, at - 1)) {
+    if ((at == 0 || text[at - 1] == '\n') && LineAt(text, at) == line) return at;
+    if (at == 0) break;
+  }
+  return text.npos;
+}
+
+// Whether the objects that ebb wrote last are all there.  Other documents may stand
+// before and behind them.
+bool IsCutOff(std::string_view yaml) {
+  const size_t start = LastLine(yaml, kYamlStart);
+  return start != yaml.npos && LastLine(yaml, kYamlEnd, start) == yaml.npos;
+}
+
+absl::Status ReadDocuments(std::string_view name, std::string_view yaml, ObjectSink& sink,
+                           ImportStats& stats, Strangers strangers) {
+  Bytes bytes(yaml);
+  std::istream stream(&bytes);
+  YAML::Parser parser(stream);
+  JsonWriter writer((size_t{16} << 20) + 10 * yaml.size());
+  uint64_t documents = 0;
+  for (uint64_t index = 1; parser.HandleNextDocument(writer); ++index) {
+    const std::string& json = writer.json();
+    if (json == "null" || json.empty()) continue;
+    ++documents;
+    if (json[0] != '{' && json[0] != '[') {
+      if (strangers == Strangers::kCounted) {
+        ++stats.strangers;
+        continue;
+      }
+      return absl::InvalidArgumentError(
+          absl::StrCat(Absl(name), ": document ", index, ": is not a Kubernetes object"));
+    }
+    if (absl::Status read = ReadJson(name, json, false, sink, stats, Parallelism::One(), strangers);
+        !read.ok()) {
+      return read;
+    }
+    if (writer.lists_without_kind()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(Absl(name), ": is truncated: a list has items but no kind behind them"));
+    }
+  }
+  if (documents > 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(Absl(name), ": is empty"));
+}
+
+}  // namespace
+
+bool IsOctalToSome(std::string_view plain) {
+  if (plain.starts_with('-') || plain.starts_with('+')) plain.remove_prefix(1);
+  return plain.size() > 1 && plain[0] == '0' && IsDigits(plain);
+}
+
+absl::Status ReadYaml(std::string_view name, std::string_view yaml, ObjectSink& sink,
+                      ImportStats& stats, Strangers strangers) {
+  // yaml-cpp would replace what is no UTF-8; a name must not change on its way in.
+  if (const size_t at = FirstInvalidUtf8(yaml); at < yaml.size()) {
+    return absl::InvalidArgumentError(absl::StrCat(Absl(name), ": byte ", at, ": is not UTF-8"));
+  }
+  if (IsCutOff(yaml)) {
+    return absl::InvalidArgumentError(absl::StrCat(Absl(name), ": is cut off: its last line, \"",
+                                                   Absl(kYamlEnd), "\", is missing"));
+  }
+  const uint64_t bytes_before = stats.bytes;
+  absl::Status read;
+  try {
+    read = ReadDocuments(name, yaml, sink, stats, strangers);
+  } catch (const Refused& refused) {
+    read = NotYaml(name, refused.mark, refused.problem);
+  } catch (const YAML::Exception& error) {
+    read = NotYaml(name, error.mark, error.msg);
+  } catch (const std::exception& error) {
+    read = NotYaml(name, YAML::Mark::null_mark(), error.what());
+  }
+  stats.bytes = bytes_before + yaml.size();
+  return read;
+}
+
+}  // namespace ebb

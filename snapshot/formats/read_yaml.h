@@ -1,0 +1,38 @@
+// Reads Kubernetes objects from YAML, of one document or many.
+//
+// Each document is rewritten as JSON and given to ReadJson, so that the two forms
+// cannot mean different things.  Plain scalars are typed by the YAML 1.2 core
+// schema, which is what kubectl's output is quoted for; quoted ones are strings.
+// Anchors and aliases work; merge keys ("<<") and keys that are no scalars are
+// refused, as are a value under a tag of its own or under one that it does not fit
+// (`!!null 1`), a key that a map has twice, and a number that starts with 0 (`010`), which
+// kubectl takes for octal and YAML 1.2 for decimal.
+//
+// Errors: see read_input.h; text that is no YAML names line and column.  What ebb wrote
+//         itself (write_objects.h) is refused where its last line is missing.
+// Limits: what aliases repeat may come to 16 MiB plus ten times the text (a few
+//         bytes of nested aliases can ask for terabytes).
+// Cost:   some 10 MB/s, a fiftieth of JSON's speed; memory of the largest document.
+// Threads: pure function but for the sink.
+
+#ifndef EBB_SNAPSHOT_FORMATS_READ_YAML_H_
+#define EBB_SNAPSHOT_FORMATS_READ_YAML_H_
+
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "snapshot/formats/import_stats.h"
+#include "snapshot/object_sink.h"
+
+namespace ebb {
+
+// Whether a plain scalar is a whole number that starts with a zero: octal in YAML 1.1, which
+// kubectl reads, decimal in 1.2.
+bool IsOctalToSome(std::string_view plain);
+
+absl::Status ReadYaml(std::string_view name, std::string_view yaml, ObjectSink& sink,
+                      ImportStats& stats, Strangers strangers = Strangers::kRefused);
+
+}  // namespace ebb
+
+#endif  // EBB_SNAPSHOT_FORMATS_READ_YAML_H_

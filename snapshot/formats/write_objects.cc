@@ -1,0 +1,573 @@
+#include "snapshot/formats/write_objects.h"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/json_text.h"
+#include "base/text.h"
+#include "snapshot/formats/rfc3339.h"
+
+namespace ebb {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using objects::Text;
+
+// Sets what is not absent.
+void Put(Json& to, const char* key, Text value) {
+  if (!value.empty()) to[key] = value;
+}
+void Put(Json& to, const char* key, bool value) {
+  if (value) to[key] = true;
+}
+template <typename T>
+void Put(Json& to, const char* key, const std::optional<T>& value) {
+  if (value) to[key] = *value;
+}
+void Put(Json& to, const char* key, Json value) {
+  if (!value.empty()) to[key] = std::move(value);
+}
+void Put(Json& to, const char* key, const char*) = delete;
+
+Json Map(const objects::KeyValues& values) {
+  Json map = Json::object();
+  for (const auto& [name, value] : values) map[std::string(name)] = value;
+  return map;
+}
+
+Json Texts(const std::vector<Text>& texts) {
+  Json array = Json::array();
+  for (const Text text : texts) array.push_back(text);
+  return array;
+}
+
+// As Kubernetes prints them: milli-CPU and binary units where they are whole.
+std::string Quantity(Text name, int64_t amount) {
+  if (name == "cpu") {
+    return amount % 1000 == 0 ? std::to_string(amount / 1000) : std::to_string(amount) + "m";
+  }
+  constexpr std::pair<int64_t, const char*> kUnits[] = {
+      {int64_t{1} << 30, "Gi"}, {int64_t{1} << 20, "Mi"}, {int64_t{1} << 10, "Ki"}};
+  for (const auto& [unit, suffix] : kUnits) {
+    if (amount != 0 && amount % unit == 0) return std::to_string(amount / unit) + suffix;
+  }
+  return std::to_string(amount);
+}
+
+// A quantity between two whole units, to the billionth.
+std::string Broken(const objects::ResourceAmount& quantity) {
+  std::string billionths = std::to_string(1'000'000'000 - quantity.excess);
+  billionths.insert(0, 9 - billionths.size(), '0');
+  billionths.erase(billionths.find_last_not_of('0') + 1);
+  return std::to_string(quantity.amount - 1) + "." + billionths +
+         (quantity.name == "cpu" ? "m" : "");
+}
+
+Json Resources(const objects::ResourceList& list) {
+  Json map = Json::object();
+  for (const auto& each : list) {
+    map[std::string(each.name)] =
+        each.excess == 0 ? Quantity(each.name, each.amount) : Broken(each);
+  }
+  return map;
+}
+
+Json Meta(const objects::ObjectMeta& meta) {
+  Json json = Json::object();
+  Put(json, "name", meta.name);
+  Put(json, "namespace", meta.namespace_name);
+  Put(json, "uid", meta.uid);
+  if (meta.creation_time != 0) json["creationTimestamp"] = FormatRfc3339(meta.creation_time);
+  if (meta.deletion_time) json["deletionTimestamp"] = FormatRfc3339(*meta.deletion_time);
+  Put(json, "labels", Map(meta.labels));
+  Put(json, "annotations", Map(meta.annotations));
+  for (const objects::OwnerReference& owner : meta.owners) {
+    Json reference = Json::object();
+    Put(reference, "apiVersion", owner.api_version);
+    Put(reference, "kind", owner.kind);
+    Put(reference, "name", owner.name);
+    Put(reference, "uid", owner.uid);
+    Put(reference, "controller", owner.controller);
+    json["ownerReferences"].push_back(std::move(reference));
+  }
+  return json;
+}
+
+Json Requirements(const std::vector<objects::Requirement>& requirements) {
+  Json array = Json::array();
+  for (const objects::Requirement& requirement : requirements) {
+    Json json = {{"key", requirement.key}, {"operator", requirement.op}};
+    Put(json, "values", Texts(requirement.values));
+    array.push_back(std::move(json));
+  }
+  return array;
+}
+
+// A selector that is not nil is written even if it is empty: it matches everything.
+void PutSelector(Json& to, const char* key, const objects::LabelSelector& selector) {
+  if (selector.nil) return;
+  Json json = Json::object();
+  Put(json, "matchLabels", Map(selector.match_labels));
+  Put(json, "matchExpressions", Requirements(selector.match_expressions));
+  to[key] = std::move(json);
+}
+
+Json PodTerms(const std::vector<objects::PodAffinityTerm>& terms) {
+  Json array = Json::array();
+  for (const objects::PodAffinityTerm& term : terms) {
+    Json json = Json::object();
+    PutSelector(json, "labelSelector", term.label_selector);
+    Put(json, "namespaces", Texts(term.namespaces));
+    PutSelector(json, "namespaceSelector", term.namespace_selector);
+    Put(json, "topologyKey", term.topology_key);
+    array.push_back(std::move(json));
+  }
+  return array;
+}
+
+constexpr char kRequired[] = "requiredDuringSchedulingIgnoredDuringExecution";
+
+Json NodeTerms(const objects::NodeSelector& selector) {
+  Json terms = Json::array();
+  for (const objects::NodeSelectorTerm& term : selector.terms) {
+    Json json = Json::object();
+    Put(json, "matchExpressions", Requirements(term.match_expressions));
+    Put(json, "matchFields", Requirements(term.match_fields));
+    terms.push_back(std::move(json));
+  }
+  return terms;
+}
+
+Json Affinity(const objects::Pod& pod) {
+  Json json = Json::object();
+  if (!pod.required_node_affinity.nil) {
+    json["nodeAffinity"][kRequired]["nodeSelectorTerms"] = NodeTerms(pod.required_node_affinity);
+  }
+  if (!pod.affinity.empty()) json["podAffinity"][kRequired] = PodTerms(pod.affinity);
+  if (!pod.anti_affinity.empty()) json["podAntiAffinity"][kRequired] = PodTerms(pod.anti_affinity);
+  return json;
+}
+
+Json Spread(const std::vector<objects::TopologySpreadConstraint>& constraints) {
+  Json array = Json::array();
+  for (const objects::TopologySpreadConstraint& constraint : constraints) {
+    Json json = {{"maxSkew", constraint.max_skew}};
+    Put(json, "topologyKey", constraint.topology_key);
+    Put(json, "whenUnsatisfiable", constraint.when_unsatisfiable);
+    PutSelector(json, "labelSelector", constraint.label_selector);
+    Put(json, "matchLabelKeys", Texts(constraint.match_label_keys));
+    Put(json, "minDomains", constraint.min_domains);
+    Put(json, "nodeAffinityPolicy", constraint.node_affinity_policy);
+    Put(json, "nodeTaintsPolicy", constraint.node_taints_policy);
+    array.push_back(std::move(json));
+  }
+  return array;
+}
+
+Json Tolerations(const std::vector<objects::Toleration>& tolerations) {
+  Json array = Json::array();
+  for (const objects::Toleration& toleration : tolerations) {
+    Json json = Json::object();
+    Put(json, "key", toleration.key);
+    Put(json, "operator", toleration.op);
+    Put(json, "value", toleration.value);
+    Put(json, "effect", toleration.effect);
+    array.push_back(std::move(json));
+  }
+  return array;
+}
+
+Json Ports(const std::vector<objects::ContainerPort>& ports) {
+  Json array = Json::array();
+  for (const objects::ContainerPort& port : ports) {
+    Json json = Json::object();
+    if (port.host_port != 0) json["hostPort"] = port.host_port;
+    Put(json, "hostIP", port.host_ip);
+    Put(json, "protocol", port.protocol);
+    array.push_back(std::move(json));
+  }
+  return array;
+}
+
+Json Containers(const std::vector<objects::Container>& containers) {
+  Json array = Json::array();
+  for (const objects::Container& container : containers) {
+    Json json = Json::object();
+    Put(json, "name", container.name);
+    Put(json, "restartPolicy", container.restart_policy);
+    if (!container.requests.empty()) json["resources"]["requests"] = Resources(container.requests);
+    Put(json, "ports", Ports(container.ports));
+    if (container.restarts_all_containers) {
+      json["restartPolicyRules"] = Json::array({{{"action", "RestartAllContainers"}}});
+    }
+    array.push_back(std::move(json));
+  }
+  return array;
+}
+
+// The member of a source that says which disk it is.
+const char* IdField(Text source) {
+  constexpr std::pair<Text, const char*> kFields[] = {
+      {"gcePersistentDisk", "pdName"},
+      {"awsElasticBlockStore", "volumeID"},
+      {"iscsi", "iqn"},
+      {"rbd", "image"},
+      {"azureDisk", "diskURI"},
+      {"azureFile", "shareName"},
+      {"cinder", "volumeID"},
+      {"portworxVolume", "volumeID"},
+      {"vsphereVolume", "volumePath"},
+  };
+  for (const auto& [name, field] : kFields) {
+    if (name == source) return field;
+  }
+  return nullptr;
+}
+
+Json Volumes(const std::vector<objects::Volume>& volumes) {
+  Json array = Json::array();
+  for (const objects::Volume& volume : volumes) {
+    Json source = Json::object();
+    Put(source, "medium", volume.medium);
+    Put(source, "claimName", volume.claim_name);
+    if (const char* field = IdField(volume.source)) Put(source, field, volume.id);
+    if (volume.source == "rbd") {
+      Put(source, "pool", volume.pool);
+      Put(source, "monitors", Texts(volume.monitors));
+    }
+    Put(source, "driver", volume.driver);
+    Put(source, "readOnly", volume.read_only);
+    Json json = Json::object();
+    Put(json, "name", volume.name);
+    if (!volume.source.empty()) json[std::string(volume.source)] = std::move(source);
+    array.push_back(std::move(json));
+  }
+  return array;
+}
+
+Json PodSpec(const objects::Pod& pod) {
+  Json json = Json::object();
+  Put(json, "nodeName", pod.node_name);
+  Put(json, "priority", pod.priority);
+  Put(json, "restartPolicy", pod.restart_policy);
+  Put(json, "terminationGracePeriodSeconds", pod.termination_grace_period_s);
+  Put(json, "hostNetwork", pod.host_network);
+  Put(json, "hostUsers", pod.host_users);
+  if (pod.has_node_selector) json["nodeSelector"] = Map(pod.node_selector);
+  Put(json, "affinity", Affinity(pod));
+  Put(json, "tolerations", Tolerations(pod.tolerations));
+  Put(json, "topologySpreadConstraints", Spread(pod.spread));
+  Put(json, "containers", Containers(pod.containers));
+  Put(json, "initContainers", Containers(pod.init_containers));
+  Put(json, "overhead", Resources(pod.overhead));
+  if (pod.has_pod_resources) json["resources"]["requests"] = Resources(pod.pod_requests);
+  Put(json, "volumes", Volumes(pod.volumes));
+  for (const auto& [name, claim_name, template_name] : pod.resource_claims) {
+    if (name.empty()) continue;  // Of the status.
+    Json claim = {{"name", name}};
+    Put(claim, "resourceClaimTemplateName", template_name);
+    if (template_name.empty()) Put(claim, "resourceClaimName", claim_name);
+    json["resourceClaims"].push_back(std::move(claim));
+  }
+  return json;
+}
+
+Json PodStatus(const objects::Pod& pod) {
+  Json json = Json::object();
+  Put(json, "phase", pod.phase);
+  Put(json, "nominatedNodeName", pod.nominated_node_name);
+  if (pod.resize_infeasible) {
+    json["conditions"].push_back(
+        {{"type", "PodResizePending"}, {"status", "True"}, {"reason", "Infeasible"}});
+  }
+  for (const objects::ContainerStatus& status : pod.container_statuses) {
+    Json each = Json::object();
+    Put(each, "name", status.name);
+    if (status.has_resources) each["resources"]["requests"] = Resources(status.requests);
+    Put(each, "allocatedResources", Resources(status.allocated));
+    json["containerStatuses"].push_back(std::move(each));
+  }
+  if (pod.has_pod_status_resources) {
+    json["resources"]["requests"] = Resources(pod.pod_status_requests);
+  }
+  Put(json, "allocatedResources", Resources(pod.pod_allocated));
+  for (const auto& [name, claim_name, template_name] : pod.resource_claims) {
+    if (claim_name.empty()) continue;
+    if (name.empty()) {
+      json["extendedResourceClaimStatus"] = {{"resourceClaimName", claim_name}};
+    } else if (!template_name.empty()) {
+      json["resourceClaimStatuses"].push_back({{"name", name}, {"resourceClaimName", claim_name}});
+    }
+  }
+  return json;
+}
+
+struct ControllerNames {
+  const char* api_version;
+  const char* kind;
+  const char* wanted;   // Field of spec.
+  const char* present;  // Fields of status.
+  const char* ready;
+};
+
+ControllerNames NamesOf(objects::ControllerKind kind) {
+  switch (kind) {
+    case objects::ControllerKind::kReplicationController:
+      return {"v1", "ReplicationController", "replicas", "replicas", "readyReplicas"};
+    case objects::ControllerKind::kReplicaSet:
+      return {"apps/v1", "ReplicaSet", "replicas", "replicas", "readyReplicas"};
+    case objects::ControllerKind::kStatefulSet:
+      return {"apps/v1", "StatefulSet", "replicas", "currentReplicas", "readyReplicas"};
+    case objects::ControllerKind::kDaemonSet:
+      return {"apps/v1", "DaemonSet", nullptr, nullptr, "numberReady"};
+    case objects::ControllerKind::kJob:
+      return {"batch/v1", "Job", "parallelism", "active", nullptr};
+  }
+  return {};
+}
+
+Json Object(const char* api_version, const char* kind, const objects::ObjectMeta& meta) {
+  return {{"apiVersion", api_version}, {"kind", kind}, {"metadata", Meta(meta)}};
+}
+
+Json VolumeSource(const objects::PersistentVolume& volume) {
+  Json source = Json::object();
+  const bool csi = volume.source == "csi";
+  Put(source, "driver", volume.driver);
+  if (const char* field = csi ? "volumeHandle" : IdField(volume.source)) {
+    Put(source, field, volume.id);
+  }
+  Put(source, "kind", volume.disk_kind);
+  return source;
+}
+
+Json ToJson(const objects::PersistentVolume& volume) {
+  Json json = Object("v1", "PersistentVolume", volume.meta);
+  Json spec = Json::object();
+  spec["capacity"]["storage"] = Quantity("storage", volume.capacity_bytes);
+  Put(spec, "accessModes", Texts(volume.access_modes));
+  Put(spec, "storageClassName", volume.storage_class_name);
+  Put(spec, "volumeMode", volume.volume_mode);
+  Put(spec, "volumeAttributesClassName", volume.volume_attributes_class_name);
+  if (volume.claim) {
+    Json claim = Json::object();
+    Put(claim, "namespace", volume.claim->namespace_name);
+    Put(claim, "name", volume.claim->name);
+    Put(claim, "uid", volume.claim->uid);
+    spec["claimRef"] = std::move(claim);
+  }
+  if (!volume.required_node_affinity.nil) {
+    spec["nodeAffinity"]["required"]["nodeSelectorTerms"] =
+        NodeTerms(volume.required_node_affinity);
+  }
+  if (!volume.source.empty()) spec[std::string(volume.source)] = VolumeSource(volume);
+  json["spec"] = std::move(spec);
+  Put(json["status"], "phase", volume.phase);
+  return json;
+}
+
+Json ToJson(const objects::PersistentVolumeClaim& claim) {
+  Json json = Object("v1", "PersistentVolumeClaim", claim.meta);
+  Json spec = Json::object();
+  Put(spec, "accessModes", Texts(claim.access_modes));
+  Put(spec, "storageClassName", claim.storage_class_name);
+  Put(spec, "volumeMode", claim.volume_mode);
+  Put(spec, "volumeAttributesClassName", claim.volume_attributes_class_name);
+  Put(spec, "volumeName", claim.volume_name);
+  PutSelector(spec, "selector", claim.selector);
+  if (claim.request_bytes) {
+    spec["resources"]["requests"]["storage"] = Quantity("storage", *claim.request_bytes);
+  }
+  json["spec"] = std::move(spec);
+  Put(json["status"], "phase", claim.phase);
+  return json;
+}
+
+Json ToJson(const objects::StorageClass& klass) {
+  Json json = Object("storage.k8s.io/v1", "StorageClass", klass.meta);
+  Put(json, "provisioner", klass.provisioner);
+  Put(json, "volumeBindingMode", klass.volume_binding_mode);
+  for (const objects::TopologyTerm& term : klass.allowed_topologies) {
+    Json requirements = Json::array();
+    for (const objects::TopologyRequirement& each : term) {
+      requirements.push_back({{"key", each.key}, {"values", Texts(each.values)}});
+    }
+    json["allowedTopologies"].push_back({{"matchLabelExpressions", std::move(requirements)}});
+  }
+  return json;
+}
+
+Json ToJson(const objects::CsiDriver& driver) {
+  Json json = Object("storage.k8s.io/v1", "CSIDriver", driver.meta);
+  json["spec"]["storageCapacity"] = driver.storage_capacity;
+  return json;
+}
+
+Json ToJson(const objects::CsiNode& node) {
+  Json json = Object("storage.k8s.io/v1", "CSINode", node.meta);
+  json["spec"]["drivers"] = Json::array();
+  for (const objects::CsiNode::Driver& driver : node.drivers) {
+    Json each = {{"name", driver.name}};
+    if (driver.volumes_max) each["allocatable"]["count"] = *driver.volumes_max;
+    json["spec"]["drivers"].push_back(std::move(each));
+  }
+  return json;
+}
+
+Json ToJson(const objects::VolumeAttachment& attachment) {
+  Json json = Object("storage.k8s.io/v1", "VolumeAttachment", attachment.meta);
+  Json spec = Json::object();
+  Put(spec, "attacher", attachment.attacher);
+  Put(spec, "nodeName", attachment.node_name);
+  if (attachment.volume_name) spec["source"]["persistentVolumeName"] = *attachment.volume_name;
+  json["spec"] = std::move(spec);
+  return json;
+}
+
+Json ToJson(const objects::CsiStorageCapacity& capacity) {
+  Json json = Object("storage.k8s.io/v1", "CSIStorageCapacity", capacity.meta);
+  Put(json, "storageClassName", capacity.storage_class_name);
+  PutSelector(json, "nodeTopology", capacity.node_topology);
+  if (capacity.capacity_bytes) json["capacity"] = Quantity("storage", *capacity.capacity_bytes);
+  if (capacity.maximum_volume_size_bytes) {
+    json["maximumVolumeSize"] = Quantity("storage", *capacity.maximum_volume_size_bytes);
+  }
+  return json;
+}
+
+Json ToJson(const objects::DeviceClass& klass) {
+  Json json = Object("resource.k8s.io/v1", "DeviceClass", klass.meta);
+  json["spec"] = Json::object();
+  Put(json["spec"], "extendedResourceName", klass.extended_resource_name);
+  return json;
+}
+
+Json ToJson(const objects::ResourceClaim& claim) {
+  Json json = Object("resource.k8s.io/v1", "ResourceClaim", claim.meta);
+  if (!claim.allocated) return json;
+  Json results = Json::array();
+  for (const auto& [driver, pool, name] : claim.devices) {
+    results.push_back({{"driver", driver}, {"pool", pool}, {"device", name}});
+  }
+  json["status"]["allocation"]["devices"]["results"] = std::move(results);
+  return json;
+}
+
+Json ToJson(const objects::ResourceClaimTemplate& from) {
+  return Object("resource.k8s.io/v1", "ResourceClaimTemplate", from.meta);
+}
+
+Json ToJson(const objects::ResourceSlice& slice) {
+  Json json = Object("resource.k8s.io/v1", "ResourceSlice", slice.meta);
+  json["spec"] = {{"driver", slice.driver}, {"pool", {{"name", slice.pool}}}};
+  Put(json["spec"], "nodeName", slice.node_name);
+  return json;
+}
+
+std::string ToText(ObjectFormat format, const Json& object) {
+  return format == ObjectFormat::kYamlDocuments ? Yaml(object) : CompactJson(object);
+}
+
+std::string StartOfYaml() { return absl::StrCat(Absl(kYamlStart), "\n"); }
+
+}  // namespace
+
+ObjectWriter::ObjectWriter(ObjectFormat format, Output output)
+    : format_(format), output_(std::move(output)) {}
+
+absl::Status ObjectWriter::OnNode(const objects::Node& node) {
+  Json json = Object("v1", "Node", node.meta);
+  Json spec = Json::object();
+  Put(spec, "unschedulable", node.unschedulable);
+  Put(spec, "providerID", node.provider_id);
+  for (const objects::Taint& taint : node.taints) {
+    Json each = {{"key", taint.key}};
+    Put(each, "value", taint.value);
+    Put(each, "effect", taint.effect);
+    spec["taints"].push_back(std::move(each));
+  }
+  json["spec"] = std::move(spec);
+  Json status = Json::object();
+  Put(status, "capacity", Resources(node.capacity));
+  Put(status, "allocatable", Resources(node.allocatable));
+  for (const auto& [type, value] : node.conditions) {
+    status["conditions"].push_back({{"type", type}, {"status", value}});
+  }
+  Put(status, "declaredFeatures", Texts(node.declared_features));
+  json["status"] = std::move(status);
+  return Write(ToText(format_, json));
+}
+
+absl::Status ObjectWriter::OnPod(const objects::Pod& pod) {
+  if (!pod.not_understood.empty()) {
+    const Text field = pod.not_understood;
+    return absl::UnimplementedError(
+        absl::StrCat(absl::string_view(field.data(), field.size()),
+                     ": ebb does not know this field and cannot write it; write a .pb snapshot"));
+  }
+  Json json = Object("v1", "Pod", pod.meta);
+  json["spec"] = PodSpec(pod);
+  json["status"] = PodStatus(pod);
+  return Write(ToText(format_, json));
+}
+
+absl::Status ObjectWriter::OnPodDisruptionBudget(const objects::PodDisruptionBudget& budget) {
+  Json json = Object("policy/v1", "PodDisruptionBudget", budget.meta);
+  json["spec"] = Json::object();
+  PutSelector(json["spec"], "selector", budget.selector);
+  json["status"]["disruptionsAllowed"] = budget.disruptions_allowed;
+  return Write(ToText(format_, json));
+}
+
+absl::Status ObjectWriter::OnController(const objects::Controller& controller) {
+  const ControllerNames names = NamesOf(controller.kind);
+  Json json = Object(names.api_version, names.kind, controller.meta);
+  if (names.wanted != nullptr) {
+    json["spec"] = Json::object();
+    Put(json["spec"], names.wanted, controller.spec_replicas);
+    Put(json["spec"], "completions", controller.completions);
+    json["status"][names.present] = controller.status_replicas;
+    if (controller.succeeded != 0) json["status"]["succeeded"] = controller.succeeded;
+  }
+  const int64_t pods_ready = std::exchange(pods_ready_, 0);
+  if (pods_ready != 0 && names.ready != nullptr) json["status"][names.ready] = pods_ready;
+  return Write(ToText(format_, json));
+}
+
+absl::Status ObjectWriter::OnNamespace(const objects::Namespace& name_space) {
+  return Write(ToText(format_, Object("v1", "Namespace", name_space.meta)));
+}
+
+absl::Status ObjectWriter::OnStorageObject(const objects::StorageObject& object) {
+  return Write(ToText(format_, std::visit([](const auto& o) { return ToJson(o); }, object)));
+}
+
+absl::Status ObjectWriter::OnList(std::string_view kind, uint64_t items) {
+  if (kind != "PodDisruptionBudget" || items > 0) return absl::OkStatus();
+  return Write(ToText(format_, Json{{"apiVersion", "policy/v1"},
+                                    {"kind", "PodDisruptionBudgetList"},
+                                    {"items", Json::array()}}));
+}
+
+absl::Status ObjectWriter::Write(std::string_view object) {
+  std::string text;
+  if (format_ == ObjectFormat::kJsonList) {
+    text = first_ ? "{\"apiVersion\":\"v1\",\"items\":[\n" : ",\n";
+  } else {
+    text = first_ ? StartOfYaml() : "---\n";
+  }
+  first_ = false;
+  text.append(object);
+  return output_(text);
+}
+
+absl::Status ObjectWriter::Finish() {
+  if (format_ == ObjectFormat::kYamlDocuments) {
+    return output_(absl::StrCat(first_ ? StartOfYaml() : "...\n", Absl(kYamlEnd), "\n"));
+  }
+  const char* start = first_ ? "{\"apiVersion\":\"v1\",\"items\":[" : "";
+  return output_(std::string(start) + "\n],\"kind\":\"List\"}\n");
+}
+
+}  // namespace ebb

@@ -1,0 +1,41 @@
+// BuilderSink hands every object that a reader finds to a SnapshotBuilder, as it is.
+// A caller that treats some objects otherwise overrides their call.
+//
+// Ownership: borrows the builder, which must outlive it.
+// Errors:    the builder's.
+// Threads:   none.
+
+#ifndef EBB_SNAPSHOT_IMPORT_BUILDER_SINK_H_
+#define EBB_SNAPSHOT_IMPORT_BUILDER_SINK_H_
+
+#include "snapshot/builder.h"
+#include "snapshot/object_sink.h"
+
+namespace ebb {
+
+class BuilderSink : public ObjectSink {
+ public:
+  explicit BuilderSink(SnapshotBuilder& builder) : builder_(builder) {}
+
+  absl::Status OnNode(const objects::Node& node) override { return builder_.AddNode(node); }
+  absl::Status OnPod(const objects::Pod& pod) override { return builder_.AddPod(pod); }
+  absl::Status OnPodDisruptionBudget(const objects::PodDisruptionBudget& budget) override {
+    return builder_.AddPodDisruptionBudget(budget);
+  }
+  absl::Status OnController(const objects::Controller& controller) override {
+    return builder_.AddController(controller);
+  }
+  absl::Status OnNamespace(const objects::Namespace& name_space) override {
+    return builder_.AddNamespace(name_space);
+  }
+  absl::Status OnStorageObject(const objects::StorageObject& object) override {
+    return builder_.AddStorageObject(object);
+  }
+
+ private:
+  SnapshotBuilder& builder_;
+};
+
+}  // namespace ebb
+
+#endif  // EBB_SNAPSHOT_IMPORT_BUILDER_SINK_H_

@@ -1,0 +1,889 @@
+#include "snapshot/import/completeness.h"
+
+#include <xxhash.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <limits>
+#include <optional>
+#include <span>
+#include <system_error>
+#include <tuple>
+#include <type_traits>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "base/figures.h"
+#include "base/printable.h"
+#include "base/text.h"
+#include "snapshot/catalog.h"
+#include "snapshot/formats/object_batch.h"
+#include "snapshot/import/object_content.h"
+
+namespace ebb {
+namespace {
+
+constexpr std::string_view kKubeSystem = "kube-system";
+constexpr std::string_view kNamespaceName = "kubernetes.io/metadata.name";
+// A node that joined has its DaemonSets' pods within minutes.
+constexpr int64_t kOldNodeSeconds = 15 * 60;
+// A namespace that was made is filled within a day, or stays empty.
+constexpr int64_t kOldNamespaceSeconds = 24 * 60 * 60;
+// kubectl lists one kind after the other, within about this time.
+constexpr int64_t kListingSeconds = 60;
+
+// Of how many parts one may be missing because the cluster changed between two lists.
+constexpr int64_t kPartsPerChange = 50;
+
+// Namespaces that exist without anybody's doing, many of them empty, by how they begin.
+constexpr std::string_view kMadeByPlatforms[] = {"kube-",   "openshift", "gke-",   "gmp-",
+                                                 "aks-",    "cattle-",   "fleet-", "cluster-fleet-",
+                                                 "amazon-", "azure-"};
+bool IsMadeByPlatform(std::string_view name) {
+  return name == "default" ||
+         std::any_of(std::begin(kMadeByPlatforms), std::end(kMadeByPlatforms),
+                     [name](std::string_view prefix) { return name.starts_with(prefix); });
+}
+
+// As objects::StorageObject has them.
+constexpr std::string_view kStorageKinds[] = {
+    "PersistentVolume", "PersistentVolumeClaim", "StorageClass",       "CSIDriver",
+    "CSINode",          "VolumeAttachment",      "CSIStorageCapacity", "DeviceClass",
+    "ResourceClaim",    "ResourceClaimTemplate", "ResourceSlice"};
+static_assert(std::size(kStorageKinds) == std::variant_size_v<objects::StorageObject>);
+
+std::string WholeDump(std::string_view kinds) {
+  return absl::StrCat("kubectl get ", Absl(kinds), " -A -o json");
+}
+std::string WholeDump() {
+  return WholeDump("nodes,pods,pdb,rs,sts,ds,jobs,rc,ns,pv,pvc,sc,csinodes");
+}
+// Where nothing is found, `kubectl get` prints a List that does not say of what.  The API
+// server's own answer says so, and is of all namespaces.
+constexpr const char* kListBudgets = "kubectl get --raw /apis/policy/v1/poddisruptionbudgets";
+
+// "a, b, c and 4 more": the first few of many.
+std::string Some(std::span<const std::string> names) {
+  constexpr size_t kShown = 3;
+  std::string text;
+  for (size_t i = 0; i < std::min(names.size(), kShown); ++i) {
+    absl::StrAppend(&text, i == 0 ? "" : ", ", Printable(names[i]));
+  }
+  if (names.size() > kShown) {
+    absl::StrAppend(&text, " and ", WithCommas(names.size() - kShown), " more");
+  }
+  return text;
+}
+
+// Kinds of controllers, as owners name them and as kubectl does.
+struct OwnerKind {
+  objects::ControllerKind kind;
+  std::string_view name;
+  std::string_view group;
+  std::string_view resource;
+};
+constexpr auto kOwnerKinds = std::to_array<OwnerKind>({
+    {objects::ControllerKind::kReplicaSet, "ReplicaSet", "apps", "rs"},
+    {objects::ControllerKind::kStatefulSet, "StatefulSet", "apps", "sts"},
+    {objects::ControllerKind::kDaemonSet, "DaemonSet", "apps", "ds"},
+    {objects::ControllerKind::kJob, "Job", "batch", "jobs"},
+    {objects::ControllerKind::kReplicationController, "ReplicationController", "", "rc"},
+});
+
+std::string_view GroupOf(std::string_view api_version) {
+  const size_t slash = api_version.find('/');
+  return slash == std::string_view::npos ? "" : api_version.substr(0, slash);
+}
+
+const OwnerKind* KindOf(std::string_view api_version, std::string_view kind) {
+  for (const OwnerKind& known : kOwnerKinds) {
+    if (known.name == kind && known.group == GroupOf(api_version)) return &known;
+  }
+  return nullptr;
+}
+
+const OwnerKind* KindOf(const Catalog& catalog, const Owner& owner) {
+  return KindOf(catalog.Text(owner.api_version), catalog.Text(owner.kind));
+}
+
+std::string_view KindName(objects::ControllerKind kind) {
+  for (const OwnerKind& known : kOwnerKinds) {
+    if (known.kind == kind) return known.name;
+  }
+  return "";
+}
+
+// "Pod shop/web", for people.
+std::string ObjectText(std::string_view kind, const objects::ObjectMeta& meta) {
+  return absl::StrCat(Absl(kind), " ", Printable(NameOf(meta)));
+}
+
+bool IsOfOpenShift(std::string_view name) { return name.starts_with("openshift-"); }
+
+std::string ControllerKey(std::string_view kind, std::string_view namespace_name,
+                          std::string_view name) {
+  return absl::StrCat(Absl(kind), "/", Absl(namespace_name), "/", Absl(name));
+}
+
+// Whether a controller that pods name is there, of those with an owner like `owner`.
+bool AnyFound(const Catalog& catalog, const OwnerKind& kind, const Owner& owner) {
+  for (uint32_t s = 0; s < catalog.pod_shapes(); ++s) {
+    const PodShape& shape = catalog.shape(PodShapeId{s});
+    if (!shape.has_controller || shape.controller.kind != owner.kind) continue;
+    if (catalog.FindController(kind.kind, shape.namespace_name, shape.controller.name)) return true;
+  }
+  return false;
+}
+
+bool HasEnded(const objects::Pod& pod) { return pod.phase == "Succeeded" || pod.phase == "Failed"; }
+
+// Nodes that mostly run no DaemonSet's pod: virtual ones, those that the provider runs the
+// system of, and those of Windows.
+constexpr std::pair<std::string_view, std::string_view> kWithoutDaemonSets[] = {
+    {"type", "virtual-kubelet"},
+    {"eks.amazonaws.com/compute-type", "auto"},
+    {"kubernetes.io/os", "windows"}};
+bool MayBeWithoutPods(const Catalog& catalog, const NodeInfo& node) {
+  return std::any_of(node.labels.begin(), node.labels.end(), [&](const auto& label) {
+    const std::pair text(catalog.Text(label.key), catalog.Text(label.value));
+    return std::find(std::begin(kWithoutDaemonSets), std::end(kWithoutDaemonSets), text) !=
+           std::end(kWithoutDaemonSets);
+  });
+}
+
+// A selector whose answer hangs on labels of namespaces that their names do not tell.
+bool AsksForLabels(const objects::LabelSelector& selector) {
+  const auto asks = [](const auto& each) { return each.key != kNamespaceName; };
+  return !selector.nil &&
+         (std::any_of(selector.match_labels.begin(), selector.match_labels.end(), asks) ||
+          std::any_of(selector.match_expressions.begin(), selector.match_expressions.end(), asks));
+}
+
+// Whether an input stays what it is when it is read.
+bool CanBeReadTwice(const std::string& input) {
+  std::error_code error;
+  const auto type = std::filesystem::status(input, error).type();
+  return input != "-" && (type == std::filesystem::file_type::regular ||
+                          type == std::filesystem::file_type::directory);
+}
+
+// Whether resourceVersion `a` is newer than `b`, of one object.  Absent: they cannot be
+// compared, as they are not both the decimal numbers that Kubernetes says they are.
+// Source: KEP-5504, "Comparable Resource Version".
+std::optional<bool> IsNewer(std::string_view a, std::string_view b) {
+  const auto is_number = [](std::string_view text) {
+    return !text.empty() && text[0] != '0' &&
+           text.find_first_not_of("0123456789") == std::string_view::npos;
+  };
+  if (!is_number(a) || !is_number(b)) return std::nullopt;
+  return a.size() != b.size() ? a.size() > b.size() : a > b;
+}
+
+}  // namespace
+
+// ---------------------------------------------------------------------------
+// What comes by
+
+absl::Status InputWatch::Read(std::span<const std::string> inputs, ObjectSink& to,
+                              ImportStats& stats, const Parallelism& parallelism,
+                              const InputLimits& limits, ReadAgain again) {
+  const bool is_second = MustReadAgain();
+  auto newest = std::move(newer_);
+  *this = InputWatch();
+  newest_ = std::move(newest);
+  to_ = &to;
+  may_read_again_ = again == ReadAgain::kIfNeeded && !is_second &&
+                    std::all_of(inputs.begin(), inputs.end(), CanBeReadTwice);
+  for (const std::string& input : inputs) {
+    ++input_;
+    absl::Status read = ReadInput(input, *this, stats, parallelism, limits);
+    if (!read.ok()) return read;
+  }
+  return absl::OkStatus();
+}
+
+InputWatch::Key InputWatch::KeyOf(std::string_view kind, const objects::ObjectMeta& meta) {
+  key_.clear();
+  for (const std::string_view part : {kind, meta.namespace_name, meta.name}) {
+    key_ += part;
+    key_ += '/';  // In no name.
+  }
+  const XXH128_hash_t hash = XXH3_128bits(key_.data(), key_.size());
+  return {hash.high64, hash.low64};
+}
+
+template <typename Object>
+absl::Status InputWatch::Meet(std::string_view kind, const objects::ObjectMeta& meta,
+                              const Object& object, bool& is_new) {
+  is_new = true;
+  const Aside aside = std::exchange(aside_, {});
+  // Of the others the sink takes the last one that comes.
+  constexpr bool kSinkRefusesTheSecond =
+      !std::is_same_v<Object, objects::Controller> && !std::is_same_v<Object, objects::Namespace>;
+  if (kSinkRefusesTheSecond && aside.resource_version.empty()) return absl::OkStatus();
+  const Key key = KeyOf(kind, meta);
+  if (!newest_.empty()) {
+    const auto newest = newest_.find(key);
+    if (newest != newest_.end() && IsNewer(newest->second, aside.resource_version) == true) {
+      is_new = false;
+      PassOver(kind, meta);
+      return absl::OkStatus();
+    }
+  }
+  const uint64_t content = ContentOf(object);
+  const auto [it, added] = seen_.try_emplace(
+      key, Seen{.content = content,
+                .texts_at = texts_.size(),
+                .uid_bytes = static_cast<uint32_t>(meta.uid.size()),
+                .version_bytes = static_cast<uint32_t>(aside.resource_version.size()),
+                .input = input_,
+                .place = aside.place});
+  if (added) {
+    texts_.append(meta.uid).append(aside.resource_version);
+    return absl::OkStatus();
+  }
+  is_new = false;
+  return MeetAgain(key, it->second, kind, meta, aside, content);
+}
+
+absl::Status InputWatch::MeetAgain(const Key& key, const Seen& first, std::string_view kind,
+                                   const objects::ObjectMeta& meta, const Aside& aside,
+                                   uint64_t content) {
+  const std::string_view texts = texts_;
+  const std::string_view uid = texts.substr(first.texts_at, first.uid_bytes);
+  const std::string_view version =
+      texts.substr(first.texts_at + first.uid_bytes, first.version_bytes);
+  const std::string_view version_now = aside.resource_version;
+  if (uid != meta.uid && !uid.empty() && !meta.uid.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "comes twice with different UIDs, ", Printable(uid), " and ", Printable(meta.uid),
+        ": dumps of two clusters or of two moments are mixed; pass one dump"));
+  }
+  if (version.empty() || version_now.empty()) return absl::InvalidArgumentError("occurs twice");
+  const bool of_one_dump = first.input == input_ && first.place != aside.place;
+  if (content == first.content) {
+    ++repeated_;
+    if (version != version_now && !of_one_dump && of_two_moments_++ == 0) {
+      first_of_two_moments_ = ObjectText(kind, meta);
+    }
+    return absl::OkStatus();
+  }
+  if (version == version_now) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("comes twice with the same resourceVersion, ", Printable(version),
+                     ", and different content, so that one of the two was changed by hand; pass "
+                     "the dump as it was made"));
+  }
+  const std::optional<bool> is_newer = IsNewer(version_now, version);
+  if (of_one_dump && is_newer == false) {
+    PassOver(kind, meta);
+    return absl::OkStatus();
+  }
+  if (of_one_dump && is_newer == true && may_read_again_) {
+    std::string& newest = newer_[key];
+    if (newest.empty() || IsNewer(version_now, newest) == true) newest = std::string(version_now);
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "comes twice with different content, of resourceVersion ", Printable(version), " and ",
+      Printable(version_now), ": dumps of two moments are mixed; pass one dump"));
+}
+
+// Of an object whose other version is newer.
+void InputWatch::PassOver(std::string_view kind, const objects::ObjectMeta& meta) {
+  ++repeated_;
+  if (of_two_versions_++ > 0) return;
+  first_of_two_versions_ = ObjectText(kind, meta);
+}
+
+absl::Status InputWatch::OnNode(const objects::Node& node) {
+  bool is_new = true;
+  if (absl::Status s = Meet("Node", node.meta, node, is_new); !s.ok() || !is_new) return s;
+  NoteUid("Node", node.meta);
+  ++nodes_;
+  return to_->OnNode(node);
+}
+
+absl::Status InputWatch::OnPod(const objects::Pod& pod) {
+  bool is_new = true;
+  if (absl::Status s = Meet("Pod", pod.meta, pod, is_new); !s.ok() || !is_new) return s;
+  NoteUid("Pod", pod.meta);
+  if (++pods_ == 1 || pod.meta.namespace_name != last_namespace_) {
+    last_namespace_ = std::string(pod.meta.namespace_name);
+    namespaces_of_pods_.insert(last_namespace_);
+  }
+  if (HasEnded(pod) || pod.priority.value_or(0) < 0) NoteIdle(pod);
+  if (!pod.volumes.empty()) NoteVolumes(pod);
+  if (!pod.affinity.empty() || !pod.anti_affinity.empty()) NoteSelectors(pod);
+  return to_->OnPod(pod);
+}
+
+void InputWatch::NoteUid(std::string_view kind, const objects::ObjectMeta& meta) {
+  if (!meta.uid.empty()) {
+    ++with_uid_;
+  } else if (without_uid_++ == 0) {
+    first_without_uid_ = ObjectText(kind, meta);
+  }
+}
+
+void InputWatch::NoteHolding(std::string_view namespace_name) {
+  if (namespace_name.empty() || namespace_name == last_holding_) return;
+  last_holding_ = std::string(namespace_name);
+  namespaces_that_hold_.insert(last_holding_);
+}
+
+void InputWatch::NoteIdle(const objects::Pod& pod) {
+  if (!pod.node_name.empty()) nodes_of_idle_pods_.insert(std::string(pod.node_name));
+  if (HasEnded(pod)) return;
+  for (const objects::OwnerReference& owner : pod.meta.owners) {
+    if (!owner.controller) continue;
+    const OwnerKind* const kind = KindOf(owner.api_version, owner.kind);
+    if (kind == nullptr) return;
+    ++expendable_pods_[ControllerKey(kind->name, pod.meta.namespace_name, owner.name)];
+    return;
+  }
+}
+
+void InputWatch::NoteVolumes(const objects::Pod& pod) {
+  if (HasEnded(pod)) return;
+  for (const objects::Volume& volume : pod.volumes) {
+    if (volume.source != "persistentVolumeClaim" && volume.source != "ephemeral") continue;
+    if (pods_with_claims_++ == 0) first_with_claims_ = NameOf(pod.meta);
+    return;
+  }
+}
+
+InputWatch::Hash128 InputWatch::HashOf(std::string_view namespace_name, std::string_view name) {
+  key_.clear();
+  key_ += namespace_name;
+  key_ += '/';
+  key_ += name;
+  const XXH128_hash_t hash = XXH3_128bits(key_.data(), key_.size());
+  return {hash.high64, hash.low64};
+}
+
+void InputWatch::NoteStorage(const objects::StorageObject& object) {
+  if (const auto* volume = std::get_if<objects::PersistentVolume>(&object)) {
+    ++volumes_;
+    if (!volume->claim || volume->phase != "Bound") return;
+    if (volume->source == "csi") ++bound_csi_volumes_;
+    const std::string_view namespace_name = volume->claim->namespace_name;
+    bound_volumes_.push_back(
+        {.claim = HashOf(namespace_name, volume->claim->name),
+         .name = std::string(volume->meta.name),
+         .claim_name = absl::StrCat(Absl(namespace_name), "/", Absl(volume->claim->name))});
+  } else if (const auto* claim = std::get_if<objects::PersistentVolumeClaim>(&object)) {
+    claims_.insert(HashOf(claim->meta.namespace_name, claim->meta.name));
+    if (!claim->volume_name.empty()) {
+      ++bound_claims_;
+    } else if (!claim->storage_class_name.empty() && unbound_with_class_++ == 0) {
+      first_unbound_ = NameOf(claim->meta);
+    }
+  } else if (std::holds_alternative<objects::StorageClass>(object)) {
+    ++storage_classes_;
+  } else if (std::holds_alternative<objects::CsiNode>(object)) {
+    ++csi_nodes_;
+  }
+}
+
+void InputWatch::NoteSelectors(const objects::Pod& pod) {
+  for (const auto* terms : {&pod.affinity, &pod.anti_affinity}) {
+    for (const objects::PodAffinityTerm& term : *terms) {
+      if (!AsksForLabels(term.namespace_selector)) continue;
+      if (pods_that_ask_namespaces_++ == 0) first_that_asks_namespaces_ = NameOf(pod.meta);
+      return;
+    }
+  }
+}
+
+absl::Status InputWatch::OnPodDisruptionBudget(const objects::PodDisruptionBudget& budget) {
+  bool is_new = true;
+  absl::Status met = Meet("PodDisruptionBudget", budget.meta, budget, is_new);
+  if (!met.ok() || !is_new) return met;
+  NoteUid("PodDisruptionBudget", budget.meta);
+  NoteHolding(budget.meta.namespace_name);
+  budgets_known_ = true;
+  return to_->OnPodDisruptionBudget(budget);
+}
+
+absl::Status InputWatch::OnController(const objects::Controller& controller) {
+  const objects::ObjectMeta& meta = controller.meta;
+  const std::string_view kind = KindName(controller.kind);
+  const Aside aside = aside_;
+  // A StatefulSet's are those of one revision, so at least as many as there are.
+  const int64_t told = std::max(controller.status_replicas, aside.pods_ready);
+  const int64_t pods = std::min<int64_t>(told, std::numeric_limits<int32_t>::max());
+  bool is_new = true;
+  if (absl::Status s = Meet(kind, meta, controller, is_new); !s.ok() || !is_new) return s;
+  NoteUid(kind, meta);
+  NoteHolding(meta.namespace_name);
+  if (pods > 0) {
+    workloads_.push_back({controller.kind, std::string(meta.namespace_name), std::string(meta.name),
+                          pods, meta.creation_time});
+  }
+  to_->OnAside(aside);
+  return to_->OnController(controller);
+}
+
+absl::Status InputWatch::OnNamespace(const objects::Namespace& name_space) {
+  const objects::ObjectMeta& meta = name_space.meta;
+  bool is_new = true;
+  if (absl::Status s = Meet("Namespace", meta, name_space, is_new); !s.ok() || !is_new) return s;
+  NoteUid("Namespace", meta);
+  namespaces_.insert(std::string(meta.name));
+  if (meta.name == kKubeSystem) cluster_uid_ = std::string(meta.uid);
+  if (!IsMadeByPlatform(meta.name) && !meta.deletion_time) {
+    own_namespaces_.push_back({std::string(meta.name), meta.creation_time});
+  }
+  return to_->OnNamespace(name_space);
+}
+
+absl::Status InputWatch::OnStorageObject(const objects::StorageObject& object) {
+  const std::string_view kind = kStorageKinds[object.index()];
+  const objects::ObjectMeta& meta =
+      std::visit([](const auto& o) -> const objects::ObjectMeta& { return o.meta; }, object);
+  bool is_new = true;
+  if (absl::Status s = Meet(kind, meta, object, is_new); !s.ok() || !is_new) return s;
+  NoteUid(kind, meta);
+  NoteHolding(meta.namespace_name);
+  NoteStorage(object);
+  return to_->OnStorageObject(object);
+}
+
+absl::Status InputWatch::OnList(std::string_view kind, uint64_t items) {
+  if (kind == "PodDisruptionBudget") budgets_known_ = true;
+  if (kind.empty() && items == 0) empty_list_of_any_kind_ = true;
+  return to_->OnList(kind, items);
+}
+
+// ---------------------------------------------------------------------------
+// What to think of it
+
+class InputWatch::Judgement {
+ public:
+  Judgement(const InputWatch& watch, const ClusterSnapshot& cluster, int64_t newest_time,
+            std::vector<InputWarning>& warnings)
+      : watch_(watch),
+        cluster_(cluster),
+        catalog_(cluster.catalog()),
+        newest_time_(newest_time),
+        warnings_(warnings) {}
+
+  void KubeSystem() {
+    const auto& with_pods = watch_.namespaces_of_pods_;
+    if (with_pods.contains(Absl(kKubeSystem))) return;
+    // The namespaces were listed, and it is not among them: no cluster of Kubernetes' own,
+    // but all of it.
+    if (!watch_.namespaces_.empty() && !watch_.namespaces_.contains(Absl(kKubeSystem))) return;
+    // OpenShift keeps its system elsewhere.
+    if (std::any_of(with_pods.begin(), with_pods.end(), IsOfOpenShift)) return;
+    // EKS Auto Mode runs the system outside of pods.
+    bool all_without = cluster_.nodes() > 0;
+    for (uint32_t n = 0; n < catalog_.nodes() && all_without; ++n) {
+      all_without = MayBeWithoutPods(catalog_, catalog_.node(NodeId{n}));
+    }
+    if (all_without) return;
+    Warn("NoKubeSystemPods",
+         with_pods.size() == 1
+             ? absl::StrCat("all pods are of namespace ", Printable(*with_pods.begin()),
+                            " and none of kube-system; the dump seems to be made without -A")
+             : "there is no pod of kube-system; the dump seems to lack namespaces",
+         WholeDump());
+  }
+
+  // kubectl without -A, and `kubectl cluster-info dump`, take the current namespace, the
+  // latter with kube-system.
+  void UnlistedNamespaces() {
+    const auto& with_pods = watch_.namespaces_of_pods_;
+    if (std::any_of(with_pods.begin(), with_pods.end(), IsOfOpenShift) &&
+        std::all_of(with_pods.begin(), with_pods.end(), IsMadeByPlatform) &&
+        watch_.own_namespaces_.empty()) {
+      Warn("NamespacesNotListed",
+           "all pods and namespaces are OpenShift's own, as in a must-gather; it seems to lack "
+           "those "
+           "of the cluster's users",
+           WholeDump());
+      return;
+    }
+    if (!watch_.namespaces_.empty() || !with_pods.contains(Absl(kKubeSystem))) return;
+    if (with_pods.size() > 2) return;
+    std::string others;
+    for (const std::string& name : with_pods) {
+      if (name != kKubeSystem) absl::StrAppend(&others, " and ", Printable(name));
+    }
+    Warn("NamespacesNotListed",
+         absl::StrCat("all pods are of kube-system", others,
+                      ", and no Namespace says whether there are others"),
+         "kubectl get ns -o json");
+  }
+
+  void EmptyNamespaces() {
+    std::vector<std::string> empty;
+    size_t filled = 0;
+    for (const ListedNamespace& each : watch_.own_namespaces_) {
+      if (watch_.namespaces_of_pods_.contains(each.name) ||
+          watch_.namespaces_that_hold_.contains(each.name)) {
+        ++filled;
+      } else if (newest_time_ - each.creation_time >= kOldNamespaceSeconds ||
+                 each.creation_time == 0) {
+        empty.push_back(each.name);
+      }
+    }
+    // A dump of the current namespace fills one.  Several that wait for their first pods are
+    // common.
+    if (filled > 1 || empty.size() < 3) return;
+    std::sort(empty.begin(), empty.end());
+    Warn("NamespacesWithoutObjects",
+         absl::StrCat(empty.size(), " of ", Count(empty.size() + filled, "namespace", "namespaces"),
+                      " hold no pod, controller, claim or budget; the dump seems to be of some "
+                      "namespaces only: ",
+                      Some(empty)),
+         WholeDump());
+  }
+
+  void Budgets() {
+    if (watch_.budgets_known_) return;
+    Warn("NoPodDisruptionBudgets",
+         absl::StrCat(
+             "the input has no PodDisruptionBudget, so the plan may move pods that one protects",
+             watch_.empty_list_of_any_kind_ ? " (an empty List does not say what it is a list of)"
+                                            : ""),
+         kListBudgets);
+  }
+
+  void Controllers() {
+    std::array<uint64_t, kOwnerKinds.size()> missing{};
+    std::array<bool, kOwnerKinds.size()> found{};
+    for (uint32_t p = 0; p < catalog_.pods(); ++p) {
+      const PodShape& shape = catalog_.shape_of(PodId{p});
+      if (!shape.has_controller) continue;
+      const OwnerKind* const kind = KindOf(catalog_, shape.controller);
+      if (kind == nullptr) continue;
+      const auto k = static_cast<size_t>(kind - kOwnerKinds.data());
+      if (found[k]) continue;
+      found[k] = catalog_.FindController(kind->kind, shape.namespace_name, shape.controller.name) !=
+                 nullptr;
+      ++missing[k];
+    }
+    std::string kinds;
+    std::string resources;
+    uint64_t pods = 0;
+    for (size_t k = 0; k < kOwnerKinds.size(); ++k) {
+      if (missing[k] == 0 || found[k]) continue;
+      absl::StrAppend(&kinds, kinds.empty() ? "" : ", ", Absl(kOwnerKinds[k].name));
+      absl::StrAppend(&resources, resources.empty() ? "" : ",", Absl(kOwnerKinds[k].resource));
+      pods += missing[k];
+    }
+    if (pods == 0) return;
+    Warn("NoControllers",
+         absl::StrCat(Count(pods, "pod has an owner", "pods have owners"),
+                      " of a kind of which none is there, and will keep their nodes: ", kinds),
+         WholeDump(resources));
+  }
+
+  // Pods that controllers count and the input lacks.
+  void PodsOfControllers() {
+    if (watch_.workloads_.empty()) return;
+    const auto pods = PodsByController();
+    const auto terminating = TerminatingByController();
+    int64_t too_many = 0;
+    std::string first_beyond;
+    std::vector<std::string> daemon_sets;  // Without any.
+    int64_t missing = 0;
+    int64_t counted = 0;
+    std::string first;
+    for (const Workload& workload : watch_.workloads_) {
+      if (IsYoung(workload)) continue;
+      const std::string_view kind = KindName(workload.kind);
+      const int64_t there = PodsOf(workload, pods);
+      if (CountsAllPods(workload.kind) && there > workload.pods) {
+        const auto leaving = terminating.find(KeyOf(workload));
+        const int64_t beyond =
+            there - workload.pods - (leaving == terminating.end() ? 0 : leaving->second);
+        if (beyond > 0 && first_beyond.empty()) {
+          first_beyond =
+              absl::StrCat(Absl(kind), " ", Printable(workload.namespace_name), "/",
+                           Printable(workload.name), " has ", there, " of ", workload.pods);
+        }
+        too_many += std::max<int64_t>(beyond, 0);
+      }
+      const std::string name = absl::StrCat(workload.namespace_name, "/", workload.name);
+      if (there == 0 && workload.kind == objects::ControllerKind::kDaemonSet) {
+        daemon_sets.push_back(name);
+        continue;
+      }
+      counted += workload.pods;
+      if (there >= workload.pods) continue;
+      missing += workload.pods - there;
+      if (first.empty()) {
+        first =
+            absl::StrCat(Absl(kind), " ", Printable(name), " has ", there, " of ", workload.pods);
+      }
+    }
+    if (!daemon_sets.empty()) {
+      std::sort(daemon_sets.begin(), daemon_sets.end());
+      Warn("DaemonSetsWithoutPods",
+           absl::StrCat(Count(daemon_sets.size(), "DaemonSet says", "DaemonSets say"),
+                        " that pods of it are ready, and none is there: ", Some(daemon_sets)),
+           WholeDump("pods"));
+    }
+    // One may have come or gone between two lists of a small cluster.
+    const int64_t tolerated = 1 + counted / kPartsPerChange;
+    if (too_many > tolerated) {
+      Warn("TooManyPods",
+           absl::StrCat(Count(static_cast<uint64_t>(too_many), "pod is", "pods are"),
+                        " there beyond the ", Count(static_cast<uint64_t>(counted), "pod", "pods"),
+                        " that controllers count: ", first_beyond,
+                        "; dumps of two moments seem to be mixed, with pods that were replaced"),
+           WholeDump());
+    }
+    if (missing <= tolerated) return;
+    Warn("PodsMissing",
+         absl::StrCat(Count(static_cast<uint64_t>(missing), "pod is", "pods are"), " missing of ",
+                      Count(static_cast<uint64_t>(counted), "pod", "pods"),
+                      " that controllers count: ", first),
+         WholeDump("pods"));
+  }
+
+  // Volumes, claims and drivers that what is there points to.
+  void Storage() {
+    if (watch_.claims_.empty() && watch_.pods_with_claims_ > 0) {
+      Warn("NoPersistentVolumeClaims",
+           absl::StrCat(Count(watch_.pods_with_claims_, "pod mounts", "pods mount"), " claims (",
+                        Printable(watch_.first_with_claims_),
+                        "), and no PersistentVolumeClaim is there, so that nothing is known of "
+                        "where they can go"),
+           WholeDump("pvc,pv,sc,csinodes"));
+    } else {
+      ClaimsOfVolumes();
+    }
+    if (watch_.volumes_ == 0 && watch_.bound_claims_ > 0) {
+      Warn("NoPersistentVolumes",
+           absl::StrCat(Count(watch_.bound_claims_, "claim is", "claims are"),
+                        " bound, and no PersistentVolume is there, so that nothing is known of "
+                        "where pods that mount them can go"),
+           WholeDump("pv"));
+    }
+    if (watch_.unbound_with_class_ > 0 && watch_.storage_classes_ == 0) {
+      Warn("NoStorageClasses",
+           absl::StrCat(Count(watch_.unbound_with_class_, "claim waits", "claims wait"),
+                        " for a volume of a StorageClass (", Printable(watch_.first_unbound_),
+                        "), and no StorageClass is there, so that no room is found for pods that "
+                        "mount them"),
+           WholeDump("sc"));
+    }
+    if (watch_.bound_csi_volumes_ > 0 && watch_.pods_with_claims_ > 0 && watch_.csi_nodes_ == 0) {
+      Warn("NoCSINodes",
+           absl::StrCat(Count(watch_.bound_csi_volumes_, "volume is", "volumes are"),
+                        " of CSI drivers, and no CSINode says how many of them a node can take"),
+           WholeDump("csinodes"));
+    }
+  }
+
+  void Manifests() {
+    if (watch_.without_uid_ == 0 || watch_.with_uid_ < watch_.without_uid_) return;
+    Warn("ObjectsWithoutUid",
+         absl::StrCat(Count(watch_.without_uid_, "object has", "objects have"),
+                      " no metadata.uid, which every object of a cluster has: ",
+                      watch_.first_without_uid_, watch_.without_uid_ > 1 ? ", ..." : "",
+                      "; files of manifests are taken for the cluster's state, leave them out"),
+         "");
+  }
+
+  void NodesWithoutPods() {
+    std::vector<std::string> empty;
+    for (uint32_t n = 0; n < catalog_.nodes(); ++n) {
+      const NodeInfo& node = catalog_.node(NodeId{n});
+      if (!cluster_.PodsOn(NodeId{n}).empty() || !node.ready || node.creation_time == 0) continue;
+      if (newest_time_ - node.creation_time < kOldNodeSeconds || MayBeWithoutPods(catalog_, node))
+        continue;
+      const std::string_view name = catalog_.Text(node.name);
+      if (!watch_.nodes_of_idle_pods_.contains(Absl(name))) empty.emplace_back(name);
+    }
+    if (empty.empty()) return;
+    Warn("NodesWithoutPods",
+         absl::StrCat(Count(empty.size(), "node is", "nodes are"),
+                      " Ready for long and without any pod, even a DaemonSet's: ", Some(empty)),
+         WholeDump("pods"));
+  }
+
+  void Namespaces() {
+    if (watch_.pods_that_ask_namespaces_ == 0) return;
+    std::vector<std::string> unknown;
+    for (const std::string& name : watch_.namespaces_of_pods_) {
+      if (!watch_.namespaces_.contains(name)) unknown.push_back(name);
+    }
+    if (unknown.empty()) return;
+    std::sort(unknown.begin(), unknown.end());
+    Warn("NoNamespaces",
+         absl::StrCat(Count(watch_.pods_that_ask_namespaces_, "pod selects", "pods select"),
+                      " namespaces by labels (", Printable(watch_.first_that_asks_namespaces_),
+                      "), and ", Count(unknown.size(), "namespace", "namespaces"),
+                      " of pods are not there, whose pods keep their nodes where it matters: ",
+                      Some(unknown)),
+         "kubectl get ns -o json");
+  }
+
+  void TwoVersions() {
+    if (watch_.of_two_moments_ > 0) {
+      Warn("DumpsOfTwoMoments",
+           absl::StrCat(Count(watch_.of_two_moments_, "object", "objects"),
+                        " came in two versions with the same content (",
+                        watch_.first_of_two_moments_,
+                        "), so dumps of two moments seem to be mixed, and what went away between "
+                        "them is still there"),
+           WholeDump());
+    }
+    if (watch_.of_two_versions_ == 0) return;
+    Warn("ObjectsInTwoVersions",
+         absl::StrCat(Count(watch_.of_two_versions_, "object", "objects"),
+                      " came in two versions, of which the newer was taken: ",
+                      watch_.first_of_two_versions_),
+         WholeDump());
+  }
+
+ private:
+  using ControllerPods =
+      absl::flat_hash_map<std::tuple<objects::ControllerKind, TextId, TextId>, int64_t>;
+
+  // How many pods there are of each controller, from how many there are of each shape.
+  [[nodiscard]] ControllerPods ByController(const std::vector<int64_t>& of_shape) const {
+    ControllerPods pods;
+    for (uint32_t s = 0; s < of_shape.size(); ++s) {
+      const PodShape& shape = catalog_.shape(PodShapeId{s});
+      if (of_shape[s] == 0 || !shape.has_controller) continue;
+      const OwnerKind* const kind = KindOf(catalog_, shape.controller);
+      if (kind == nullptr) continue;
+      pods[{kind->kind, shape.namespace_name, shape.controller.name}] += of_shape[s];
+    }
+    return pods;
+  }
+
+  // Pods that neither have ended nor are left out.
+  [[nodiscard]] ControllerPods PodsByController() const {
+    std::vector<int64_t> of_shape(catalog_.pod_shapes());
+    for (uint32_t p = 0; p < catalog_.pods(); ++p) {
+      ++of_shape[Index(catalog_.shape_id(PodId{p}))];
+    }
+    return ByController(of_shape);
+  }
+
+  // Pods that are being deleted, which no controller counts any more.
+  [[nodiscard]] ControllerPods TerminatingByController() const {
+    std::vector<int64_t> of_shape(catalog_.pod_shapes());
+    for (const auto& [pod, time] : catalog_.deletion_times()) {
+      ++of_shape[Index(catalog_.shape_id(pod))];
+    }
+    return ByController(of_shape);
+  }
+
+  // Whether its status counts every pod of it that is neither ended nor being deleted.
+  static bool CountsAllPods(objects::ControllerKind kind) {
+    return kind == objects::ControllerKind::kReplicaSet ||
+           kind == objects::ControllerKind::kReplicationController;
+  }
+
+  // Of no pod's controller where there is none such.
+  [[nodiscard]] ControllerPods::key_type KeyOf(const Workload& workload) const {
+    return {workload.kind, catalog_.symbols().Find(workload.namespace_name).value_or(kNoText),
+            catalog_.symbols().Find(workload.name).value_or(kNoText)};
+  }
+
+  [[nodiscard]] int64_t PodsOf(const Workload& workload, const ControllerPods& pods) const {
+    const auto found = pods.find(KeyOf(workload));
+    const int64_t there = found == pods.end() ? 0 : found->second;
+    if (watch_.expendable_pods_.empty()) return there;
+    const auto expendable = watch_.expendable_pods_.find(
+        ControllerKey(KindName(workload.kind), workload.namespace_name, workload.name));
+    // The cutoff decides whether they are in the catalog too.
+    return expendable == watch_.expendable_pods_.end() ? there
+                                                       : std::max(there, expendable->second);
+  }
+
+  // A Job counts its pods as soon as it makes them, so that one which began while the dump
+  // was made has pods that the list of pods could not have.
+  [[nodiscard]] bool IsYoung(const Workload& workload) const {
+    return workload.kind == objects::ControllerKind::kJob && workload.creation_time != 0 &&
+           newest_time_ - workload.creation_time < kListingSeconds;
+  }
+
+  void ClaimsOfVolumes() {
+    size_t missing = 0;
+    const BoundVolume* first = nullptr;
+    for (const BoundVolume& volume : watch_.bound_volumes_) {
+      if (watch_.claims_.contains(volume.claim)) continue;
+      if (missing++ == 0) first = &volume;
+    }
+    if (missing == 0 || missing <= watch_.bound_volumes_.size() / kPartsPerChange) return;
+    Warn("ClaimsOfVolumesMissing",
+         absl::StrCat(Count(missing, "volume is", "volumes are"),
+                      " bound to claims that are not there (", Printable(first->name), " to ",
+                      Printable(first->claim_name),
+                      "); the dump seems to lack namespaces, or claims"),
+         WholeDump());
+  }
+
+  void Warn(std::string_view code, std::string message, std::string command) {
+    warnings_.push_back({std::string(code), std::move(message), std::move(command)});
+  }
+
+  const InputWatch& watch_;
+  const ClusterSnapshot& cluster_;
+  const Catalog& catalog_;
+  const int64_t newest_time_;
+  std::vector<InputWarning>& warnings_;
+};
+
+absl::Status InputWatch::Judge(InputUse use, const ClusterSnapshot& cluster, int64_t newest_time,
+                               std::vector<InputWarning>& warnings) const {
+  if (nodes_ > 0 && pods_ == 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the input has ", Count(nodes_, "node", "nodes"),
+                     " and not a single pod, so that it cannot be a whole cluster; pass what `",
+                     WholeDump(), "` prints, or --assume-complete if this is all there is"));
+  }
+  Judgement judgement(*this, cluster, newest_time, warnings);
+  judgement.KubeSystem();
+  judgement.UnlistedNamespaces();
+  judgement.EmptyNamespaces();
+  if (use == InputUse::kPlan) judgement.Budgets();
+  if (use == InputUse::kPlan) judgement.Controllers();
+  judgement.PodsOfControllers();
+  judgement.NodesWithoutPods();
+  judgement.Namespaces();
+  judgement.Storage();
+  judgement.Manifests();
+  judgement.TwoVersions();
+  return absl::OkStatus();
+}
+
+void WarnOfSeveralBudgets(const ClusterSnapshot& cluster, std::vector<InputWarning>& warnings) {
+  const Catalog& catalog = cluster.catalog();
+  std::vector<std::string> pods;
+  for (uint32_t p = 0; p < catalog.pods(); ++p) {
+    const PodShape& shape = catalog.shape_of(PodId{p});
+    if (shape.budgets.size() < 2 || cluster.NodeOf(PodId{p}) == kNoNode) continue;
+    if (shape.has_controller && catalog.Text(shape.controller.kind) == "DaemonSet") continue;
+    pods.push_back(catalog.PodName(PodId{p}));
+  }
+  if (pods.empty()) return;
+  std::sort(pods.begin(), pods.end());
+  warnings.push_back(
+      {"PodsWithSeveralBudgets",
+       absl::StrCat(Count(pods.size(), "pod is", "pods are"),
+                    " selected by more than one PodDisruptionBudget, and the eviction API refuses "
+                    "to evict such a pod, which the autoscaler's rules do not know: ",
+                    Some(pods)),
+       "kubectl get pdb -A"});
+}
+
+std::string MissingControllerDetail(const Catalog& catalog, PodId pod) {
+  const PodShape& shape = catalog.shape_of(pod);
+  if (!shape.has_controller) return "";
+  const OwnerKind* const kind = KindOf(catalog, shape.controller);
+  if (kind == nullptr || AnyFound(catalog, *kind, shape.controller)) return "";
+  return absl::StrCat("the input has no ", Absl(kind->name), " of any pod and may lack the kind");
+}
+
+}  // namespace ebb

@@ -1,0 +1,216 @@
+// InputWatch tells whether an input can be all of a cluster.
+//
+// A plan over part of a cluster is wrong in ways that nothing in it shows: pods that are
+// missing leave room, budgets that are missing allow moves.  So the watch stands between
+// the readers and the sink of the objects, remembers what only the input shows, and
+// judges the cluster that was made of it:
+//
+//   ClusterLoader loader(options);
+//   InputWatch watch;
+//   watch.Read(inputs, loader, stats);
+//   LoadedCluster cluster = *std::move(loader).Finish();
+//   absl::Status possible = watch.Judge(InputUse::kPlan, cluster, cluster.warnings);
+//
+// What cannot be right is an error; what may be right and mostly is not becomes an
+// InputWarning with the command that gets the missing part.  docs/input.md lists them.
+//
+// An object (kind, namespace and name) that comes twice is one object where its content is
+// the same (object_content.h): must-gather writes a pod into its list and into a file of
+// its own.  All else contradicts itself and is refused, whatever flags say: other UIDs are
+// of two clusters or of two moments, another content is of two moments, or of an editor if
+// the resourceVersion is the same.  One dump may hold two versions all the same, one in a
+// list and one alone: then the newer one is taken, for which the inputs may have to be read
+// again.  Objects without a resourceVersion, as ebb writes them, are left to the sink where
+// it refuses what comes twice.
+//
+// Cost:    some 100 bytes and a hash of the content of an object, if it has a
+//          resourceVersion; one or two names a controller that has pods, a claim and a
+//          bound volume.
+// Threads: one at a time.
+
+#ifndef EBB_SNAPSHOT_IMPORT_COMPLETENESS_H_
+#define EBB_SNAPSHOT_IMPORT_COMPLETENESS_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "snapshot/cluster_snapshot.h"
+#include "snapshot/formats/read_input.h"
+#include "snapshot/import/input_warning.h"
+#include "snapshot/object_sink.h"
+
+namespace ebb {
+
+// What the cluster is loaded for, which says whose absence matters.
+enum class InputUse : uint8_t {
+  kPlan,    // Everything.
+  kFilter,  // Nodes, pods and what filters read: no budgets, no controllers.
+};
+
+class InputWatch : public ObjectSink {
+ public:
+  // Whether the inputs may be read a second time; what is no file may not in any case.
+  enum class ReadAgain : uint8_t { kNo, kIfNeeded };
+
+  InputWatch() = default;
+
+  // Reads all of `inputs` (read_input.h) into `to`.  If MustReadAgain() then, an object of
+  // which there is a newer version was handed over: drop everything and call this once more,
+  // which passes the older one over.
+  absl::Status Read(std::span<const std::string> inputs, ObjectSink& to, ImportStats& stats,
+                    const Parallelism& parallelism = Parallelism::One(),
+                    const InputLimits& limits = {}, ReadAgain again = ReadAgain::kIfNeeded);
+  [[nodiscard]] bool MustReadAgain() const { return !newer_.empty(); }
+
+  absl::Status OnNode(const objects::Node& node) override;
+  absl::Status OnPod(const objects::Pod& pod) override;
+  absl::Status OnPodDisruptionBudget(const objects::PodDisruptionBudget& budget) override;
+  absl::Status OnController(const objects::Controller& controller) override;
+  absl::Status OnNamespace(const objects::Namespace& name_space) override;
+  absl::Status OnStorageObject(const objects::StorageObject& object) override;
+  absl::Status OnIgnored(std::string_view kind) override { return to_->OnIgnored(kind); }
+  absl::Status OnList(std::string_view kind, uint64_t items) override;
+  void OnAside(const Aside& aside) override { aside_ = aside; }
+
+  // The UID of the namespace kube-system, which tells one cluster from all others; "" where
+  // the input does not have it.
+  [[nodiscard]] const std::string& cluster_uid() const { return cluster_uid_; }
+
+  // Objects that were there already.
+  [[nodiscard]] uint64_t repeated() const { return repeated_; }
+
+  // Appends what the input seems to lack.  `newest_time` is the time of the dump, as far
+  // as its objects tell it, in Unix seconds.
+  // Errors: InvalidArgument: nodes, and not a single pod.
+  // Cost:   one pass over nodes and pods.
+  absl::Status Judge(InputUse use, const ClusterSnapshot& cluster, int64_t newest_time,
+                     std::vector<InputWarning>& warnings) const;
+
+ private:
+  // A controller whose status says that it has pods.
+  struct Workload {
+    objects::ControllerKind kind;
+    std::string namespace_name;
+    std::string name;
+    int64_t pods;  // That it counts at least.
+    int64_t creation_time;
+  };
+  struct ListedNamespace {
+    std::string name;
+    int64_t creation_time;
+  };
+  using Hash128 = std::pair<uint64_t, uint64_t>;
+  // A volume that says which claim it is bound to.
+  struct BoundVolume {
+    Hash128 claim;
+    std::string name;
+    std::string claim_name;
+  };
+  class Judgement;
+
+  // A hash of kind, namespace and name.
+  using Key = std::pair<uint64_t, uint64_t>;
+  // An object as it came first.
+  struct Seen {
+    uint64_t content;
+    uint64_t texts_at;  // In texts_: UID and version.
+    uint32_t uid_bytes;
+    uint32_t version_bytes;
+    uint32_t input;
+    Aside::Place place;
+  };
+
+  // Sets `is_new` to whether the object is to be handed on: it was not there before.
+  template <typename Object>
+  absl::Status Meet(std::string_view kind, const objects::ObjectMeta& meta, const Object& object,
+                    bool& is_new);
+  // The same for an object that was there.
+  absl::Status MeetAgain(const Key& key, const Seen& first, std::string_view kind,
+                         const objects::ObjectMeta& meta, const Aside& aside, uint64_t content);
+  Key KeyOf(std::string_view kind, const objects::ObjectMeta& meta);
+  void PassOver(std::string_view kind, const objects::ObjectMeta& meta);
+  void NoteUid(std::string_view kind, const objects::ObjectMeta& meta);
+  // That the namespace holds something other than pods.
+  void NoteHolding(std::string_view namespace_name);
+  void NoteSelectors(const objects::Pod& pod);
+  void NoteIdle(const objects::Pod& pod);
+  void NoteVolumes(const objects::Pod& pod);
+  void NoteStorage(const objects::StorageObject& object);
+  // Of both names; neither holds a "/".
+  Hash128 HashOf(std::string_view namespace_name, std::string_view name);
+
+  ObjectSink* to_ = nullptr;
+  Aside aside_;
+  uint64_t repeated_ = 0;
+  absl::flat_hash_map<Key, Seen> seen_;
+  std::string texts_;
+  std::string first_of_two_versions_;
+  uint64_t of_two_versions_ = 0;
+  // In two versions with one content, and not once in a list and once alone.
+  std::string first_of_two_moments_;
+  uint64_t of_two_moments_ = 0;
+  uint32_t input_ = 0;  // Of Read's.
+  bool may_read_again_ = false;
+  // Versions that are newer than what was handed on, and, in a second reading, older than
+  // which nothing is.
+  absl::flat_hash_map<Key, std::string> newer_;
+  absl::flat_hash_map<Key, std::string> newest_;
+  std::string key_;
+
+  uint64_t nodes_ = 0;
+  uint64_t pods_ = 0;  // Of every phase.
+  std::string last_namespace_;
+  absl::flat_hash_set<std::string> namespaces_of_pods_;
+  std::string last_holding_;
+  absl::flat_hash_set<std::string> namespaces_that_hold_;  // Something other than pods.
+  absl::flat_hash_set<std::string> namespaces_;            // That have an object.
+  std::vector<ListedNamespace> own_namespaces_;            // Those that people made.
+  // Nodes of pods that a plan may leave out, but which show that the dump has the node's.
+  absl::flat_hash_set<std::string> nodes_of_idle_pods_;
+  // By controller, as "kind/namespace/name": its pods that a plan may leave out as expendable.
+  absl::flat_hash_map<std::string, int64_t> expendable_pods_;
+  bool budgets_known_ = false;
+  std::string cluster_uid_;
+  bool empty_list_of_any_kind_ = false;  // As kubectl prints where it found nothing.
+  std::vector<Workload> workloads_;      // With pods.
+
+  uint64_t pods_with_claims_ = 0;
+  std::string first_with_claims_;
+  absl::flat_hash_set<Hash128> claims_;
+  uint64_t bound_claims_ = 0;
+  uint64_t unbound_with_class_ = 0;
+  std::string first_unbound_;
+  uint64_t storage_classes_ = 0;
+  std::vector<BoundVolume> bound_volumes_;
+  uint64_t volumes_ = 0;
+  uint64_t bound_csi_volumes_ = 0;
+  uint64_t csi_nodes_ = 0;
+
+  uint64_t with_uid_ = 0;
+  uint64_t without_uid_ = 0;
+  std::string first_without_uid_;
+
+  uint64_t pods_that_ask_namespaces_ = 0;
+  std::string first_that_asks_namespaces_;
+};
+
+// Appends a warning if there are pods that more than one PodDisruptionBudget selects: the
+// eviction API refuses to evict them, which the autoscaler's simulation does not know.
+// Pods that nobody evicts (a DaemonSet's, waiting ones) are not meant.
+// Cost: one look at each pod's shape.
+void WarnOfSeveralBudgets(const ClusterSnapshot& cluster, std::vector<InputWarning>& warnings);
+
+// For a pod that is kept because its controller is not in the input: what to say beside
+// ControllerNotFound where the input has no controller of that kind at all; else "".
+std::string MissingControllerDetail(const Catalog& catalog, PodId pod);
+
+}  // namespace ebb
+
+#endif  // EBB_SNAPSHOT_IMPORT_COMPLETENESS_H_

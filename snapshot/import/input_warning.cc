@@ -1,0 +1,41 @@
+#include "snapshot/import/input_warning.h"
+
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "base/printable.h"
+
+namespace ebb {
+
+void PrintInputWarnings(std::span<const InputWarning> warnings, std::ostream& err) {
+  for (const InputWarning& warning : warnings) {
+    std::string text = "warning: " + warning.message;
+    if (!warning.command.empty()) text += "; try `" + warning.command + "`";
+    PrintMessage(text, err);
+  }
+}
+
+nlohmann::ordered_json InputWarningsJson(std::span<const InputWarning> warnings) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  for (const InputWarning& warning : warnings) {
+    json.push_back({{"code", warning.code}, {"message", warning.message}});
+    if (!warning.command.empty()) json.back()["command"] = warning.command;
+  }
+  return json;
+}
+
+std::vector<InputWarning> InputWarningsFrom(const nlohmann::ordered_json& json) {
+  std::vector<InputWarning> warnings;
+  if (!json.is_array()) return warnings;
+  for (const auto& each : json) {
+    if (!each.is_object()) continue;
+    const auto text = [&each](const char* key) {
+      const auto found = each.find(key);
+      return found != each.end() && found->is_string() ? found->get<std::string>() : std::string();
+    };
+    warnings.push_back({text("code"), text("message"), text("command")});
+  }
+  return warnings;
+}
+
+}  // namespace ebb

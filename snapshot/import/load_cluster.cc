@@ -1,0 +1,165 @@
+#include "snapshot/import/load_cluster.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/figures.h"
+#include "base/printable.h"
+#include "base/text.h"
+
+namespace ebb {
+namespace {
+
+bool HasEnded(const objects::Pod& pod) { return pod.phase == "Succeeded" || pod.phase == "Failed"; }
+
+}  // namespace
+
+ClusterLoader::ClusterLoader(LoadOptions options) : options_(options) {}
+
+void ClusterLoader::Saw(const objects::ObjectMeta& meta) {
+  newest_time_ = std::max({newest_time_, meta.creation_time, meta.deletion_time.value_or(0)});
+}
+
+absl::Status ClusterLoader::OnNode(const objects::Node& node) {
+  Saw(node.meta);
+  return builder_.AddNode(node);
+}
+
+absl::Status ClusterLoader::OnPod(const objects::Pod& pod) {
+  // A deletion time may lie ahead, by the grace period; a creation time does not.
+  newest_time_ = std::max(newest_time_, pod.meta.creation_time);
+  if (HasEnded(pod)) {
+    ++counts_.ended;
+    return absl::OkStatus();
+  }
+  if (pod.priority && *pod.priority < options_.expendable_pods_priority_cutoff) {
+    ++counts_.expendable;
+    return absl::OkStatus();
+  }
+  if (options_.assume_complete && pod.meta.namespace_name != last_namespace_) {
+    last_namespace_ = std::string(pod.meta.namespace_name);
+    namespaces_of_pods_.insert(last_namespace_);
+  }
+  return builder_.AddPod(pod);
+}
+
+absl::Status ClusterLoader::OnPodDisruptionBudget(const objects::PodDisruptionBudget& budget) {
+  Saw(budget.meta);
+  return builder_.AddPodDisruptionBudget(budget);
+}
+
+absl::Status ClusterLoader::OnController(const objects::Controller& controller) {
+  Saw(controller.meta);
+  return builder_.AddController(controller);
+}
+
+absl::Status ClusterLoader::OnNamespace(const objects::Namespace& name_space) {
+  Saw(name_space.meta);
+  if (options_.assume_complete) namespaces_.insert(std::string(name_space.meta.name));
+  return builder_.AddNamespace(name_space);
+}
+
+absl::Status ClusterLoader::OnStorageObject(const objects::StorageObject& object) {
+  std::visit([this](const auto& o) { Saw(o.meta); }, object);
+  return builder_.AddStorageObject(object);
+}
+
+// Namespaces that are said to have no labels have the one that the API server gives each.
+absl::Status ClusterLoader::AddUnknownNamespaces() {
+  for (const std::string& name : namespaces_of_pods_) {
+    if (namespaces_.contains(name)) continue;
+    objects::Namespace unknown;
+    unknown.meta.name = name;
+    unknown.meta.labels.push_back({"kubernetes.io/metadata.name", name});
+    if (absl::Status added = builder_.AddNamespace(unknown); !added.ok()) return added;
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<LoadedCluster> ClusterLoader::Finish() && {
+  const std::vector<TextId> wanted = builder_.wanted_nodes();
+  if (!options_.assume_complete) {
+    builder_.KeepWhereNamespacesAreUnknown();
+  } else if (absl::Status added = AddUnknownNamespaces(); !added.ok()) {
+    return added;
+  }
+  absl::StatusOr<ClusterSnapshot> snapshot = std::move(builder_).Build();
+  if (!snapshot.ok()) return snapshot.status();
+  LoadedCluster cluster{.snapshot = *std::move(snapshot),
+                        .pending = {},
+                        .newest_time = newest_time_,
+                        .counts = std::move(counts_),
+                        .warnings = {}};
+  const Catalog& catalog = cluster.snapshot.catalog();
+  for (uint32_t p = 0; p < wanted.size(); ++p) {
+    const PodId pod{p};
+    if (cluster.snapshot.NodeOf(pod) != kNoNode) continue;
+    if (wanted[p] == kNoText) {
+      cluster.pending.push_back(pod);
+    } else if (cluster.counts.on_unknown_node++ == 0) {
+      cluster.counts.first_unknown =
+          absl::StrCat(catalog.PodName(pod), " on ", Absl(catalog.Text(wanted[p])));
+    }
+  }
+  return cluster;
+}
+
+absl::Status JudgeInput(const InputWatch& watch, ImportStats stats, const LoadOptions& options,
+                        LoadedCluster& cluster) {
+  cluster.counts.input = std::move(stats);
+  if (cluster.snapshot.nodes() == 0) {
+    return absl::InvalidArgumentError(
+        "no nodes in the input; pass what `kubectl get nodes,pods,... -A -o json` prints");
+  }
+  const LoadCounts& counts = cluster.counts;
+  if (counts.on_unknown_node > 0 && cluster.snapshot.placed_pods() == 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "no pod is on a node of the input: ", Count(counts.on_unknown_node, "pod is", "pods are"),
+        " on other nodes (", Printable(counts.first_unknown),
+        "); the nodes and the pods seem to be of two clusters"));
+  }
+  // Not a matter of what the input lacks.
+  if (options.use == InputUse::kPlan) WarnOfSeveralBudgets(cluster.snapshot, cluster.warnings);
+  if (options.assume_complete) return absl::OkStatus();
+  if (counts.on_unknown_node > 0) {
+    cluster.warnings.push_back(
+        {"PodsOnUnknownNodes",
+         absl::StrCat("left out ", Count(counts.on_unknown_node, "pod", "pods"),
+                      " on nodes that are not in the input: ", Printable(counts.first_unknown),
+                      counts.on_unknown_node > 1 ? ", ..." : ""),
+         "kubectl get nodes -o json"});
+  }
+  return watch.Judge(options.use, cluster.snapshot, cluster.newest_time, cluster.warnings);
+}
+
+absl::Status CheckStrict(const LoadOptions& options, const LoadedCluster& cluster) {
+  if (!options.strict || cluster.warnings.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("--strict, and ", Count(cluster.warnings.size(), "warning", "warnings"),
+                   " about the input; with --assume-complete those of what may be missing do not "
+                   "count"));
+}
+
+absl::StatusOr<LoadedCluster> LoadCluster(std::span<const std::string> inputs,
+                                          const LoadOptions& options,
+                                          const Parallelism& parallelism) {
+  InputWatch watch;
+  ImportStats stats;
+  const auto load = [&]() -> absl::StatusOr<LoadedCluster> {
+    ClusterLoader loader(options);
+    stats = {};
+    absl::Status read = watch.Read(inputs, loader, stats, parallelism, options.limits);
+    if (!read.ok()) return read;
+    return std::move(loader).Finish();
+  };
+  absl::StatusOr<LoadedCluster> cluster = load();
+  if (cluster.ok() && watch.MustReadAgain()) cluster = load();
+  if (!cluster.ok()) return cluster;
+  absl::Status judged = JudgeInput(watch, std::move(stats), options, *cluster);
+  if (judged.ok()) return cluster;
+  const std::string where = inputs.size() == 1 ? absl::StrCat(inputs[0], ": ") : "";
+  return absl::Status(judged.code(), absl::StrCat(where, judged.message()));
+}
+
+}  // namespace ebb

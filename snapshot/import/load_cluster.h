@@ -1,0 +1,114 @@
+// ClusterLoader turns what readers hand over into the cluster that a plan is made
+// for, leaving out what the autoscaler's own listing leaves out, and counts it.
+//
+//   ClusterLoader loader(options);
+//   ImportStats stats;
+//   RETURN_IF_ERROR(ReadInput("dump.json", loader, stats));
+//   absl::StatusOr<LoadedCluster> cluster = std::move(loader).Finish();
+//
+// Left out: pods that have ended (phase Succeeded or Failed), pods that are
+// expendable (spec.priority below the cutoff).
+// Kept without a node: pods that are pending, and pods whose node is not in the
+// input; the latter are counted, since a dump that lacks nodes is often a mistake.
+//
+// Errors:  those of SnapshotBuilder; a cluster without nodes.
+// Doubt:   what the input seems to lack becomes LoadedCluster.warnings (completeness.h).
+//          A pod that selects namespaces by labels keeps its node where the answer hangs on
+//          a namespace that is not in the input.  Of such a namespace the label
+//          kubernetes.io/metadata.name is known all the same: it is its name.
+// Threads: one at a time.
+// Source:  cluster-autoscaler utils/kubernetes/listers.go (podFieldSelector),
+//          core/podlistprocessor (expendable pods).
+
+#ifndef EBB_SNAPSHOT_IMPORT_LOAD_CLUSTER_H_
+#define EBB_SNAPSHOT_IMPORT_LOAD_CLUSTER_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "snapshot/builder.h"
+#include "snapshot/cluster_snapshot.h"
+#include "snapshot/formats/read_input.h"
+#include "snapshot/import/completeness.h"
+#include "snapshot/import/input_warning.h"
+#include "snapshot/object_sink.h"
+
+namespace ebb {
+
+// Default of --expendable-pods-priority-cutoff.
+inline constexpr int64_t kExpendablePodsPriorityCutoff = -10;
+
+struct LoadOptions {
+  int64_t expendable_pods_priority_cutoff = kExpendablePodsPriorityCutoff;
+  InputLimits limits = {};
+  InputUse use = InputUse::kPlan;
+  bool strict = false;           // Whoever loads fails if there are warnings: CheckStrict().
+  bool assume_complete = false;  // The input is all there is; nothing is judged.
+};
+
+// Pods and other objects that a plan does not rest on.
+struct LoadCounts {
+  uint64_t ended = 0;
+  uint64_t expendable = 0;
+  uint64_t on_unknown_node = 0;
+  std::string first_unknown;  // "namespace/name on node", of the first such pod.
+  ImportStats input;
+};
+
+struct LoadedCluster {
+  ClusterSnapshot snapshot;
+  std::vector<PodId> pending;  // Pods without a node, in the order of the input.
+  int64_t newest_time = 0;     // The latest time that an object carries, Unix seconds.
+  LoadCounts counts;
+  std::vector<InputWarning> warnings;  // What cannot be told from the input.
+};
+
+// The end of loading: fills `cluster.warnings` and `cluster.counts`.
+// Errors: a cluster without nodes; an input that cannot be a whole cluster.
+absl::Status JudgeInput(const InputWatch& watch, ImportStats stats, const LoadOptions& options,
+                        LoadedCluster& cluster);
+
+// Errors: with --strict, any warning; to be asked when all are known, before anything is
+// written.
+absl::Status CheckStrict(const LoadOptions& options, const LoadedCluster& cluster);
+
+class ClusterLoader : public ObjectSink {
+ public:
+  explicit ClusterLoader(LoadOptions options = {});
+
+  absl::Status OnNode(const objects::Node& node) override;
+  absl::Status OnPod(const objects::Pod& pod) override;
+  absl::Status OnPodDisruptionBudget(const objects::PodDisruptionBudget& budget) override;
+  absl::Status OnController(const objects::Controller& controller) override;
+  absl::Status OnNamespace(const objects::Namespace& name_space) override;
+  absl::Status OnStorageObject(const objects::StorageObject& object) override;
+
+  // `counts.input` stays empty; the reader holds it.
+  absl::StatusOr<LoadedCluster> Finish() &&;
+
+ private:
+  void Saw(const objects::ObjectMeta& meta);
+  absl::Status AddUnknownNamespaces();
+
+  LoadOptions options_;
+  SnapshotBuilder builder_;
+  LoadCounts counts_;
+  int64_t newest_time_ = 0;
+  absl::flat_hash_set<std::string> namespaces_;          // That have an object.
+  absl::flat_hash_set<std::string> namespaces_of_pods_;  // Where all is assumed to be there.
+  std::string last_namespace_;
+};
+
+// Reads all inputs into one cluster.
+absl::StatusOr<LoadedCluster> LoadCluster(std::span<const std::string> inputs,
+                                          const LoadOptions& options,
+                                          const Parallelism& parallelism = Parallelism::One());
+
+}  // namespace ebb
+
+#endif  // EBB_SNAPSHOT_IMPORT_LOAD_CLUSTER_H_

@@ -1,0 +1,89 @@
+#include "snapshot/label_index.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+namespace ebb {
+
+uint32_t LabelIndex::Add(std::span<const Label> labels) {
+  for (const Label& label : labels) entries_.push_back({label, sets_});
+  return sets_++;
+}
+
+void LabelIndex::Finish(std::span<const uint32_t> weights) {
+  std::sort(entries_.begin(), entries_.end());
+  if (weights.empty()) return;
+  weight_ = std::accumulate(weights.begin(), weights.end(), uint64_t{0});
+  weight_before_.reserve(entries_.size() + 1);
+  uint64_t sum = 0;
+  for (const Entry& entry : entries_) {
+    weight_before_.push_back(sum);
+    sum += weights[entry.set];
+  }
+  weight_before_.push_back(sum);
+}
+
+std::span<const LabelIndex::Entry> LabelIndex::With(TextId key) const {
+  const auto range = std::ranges::equal_range(entries_, key, {},
+                                              [](const Entry& entry) { return entry.label.key; });
+  return {range.begin(), range.end()};
+}
+
+std::span<const LabelIndex::Entry> LabelIndex::With(Label label) const {
+  const auto range = std::ranges::equal_range(entries_, label, {}, &Entry::label);
+  return {range.begin(), range.end()};
+}
+
+void LabelIndex::Candidates::Narrow(const Selector& selector) {
+  if (selector.nothing) {
+    offered_.clear();
+    Offer();
+    return;
+  }
+  for (const LabelRequirement& requirement : selector.requirements) {
+    if (requirement.op == Operator::kIn) {
+      Narrow(requirement.key, requirement.values);
+    } else if (requirement.op == Operator::kExists) {
+      offered_.assign(1, index_->With(requirement.key));
+      Offer();
+    }
+  }
+}
+
+void LabelIndex::Candidates::Narrow(TextId key, std::span<const TextId> values) {
+  offered_.clear();
+  for (const TextId value : values) {
+    if (const auto run = index_->With(Label{key, value}); !run.empty()) offered_.push_back(run);
+  }
+  Offer();
+}
+
+void LabelIndex::Candidates::Offer() {
+  size_t size = 0;
+  for (const std::span<const Entry> run : offered_) size += run.size();
+  if (size >= size_) return;
+  all_ = false;
+  size_ = size;
+  std::swap(runs_, offered_);
+}
+
+uint64_t LabelIndex::Candidates::weight() const {
+  if (all_) return index_->weight_;
+  uint64_t weight = 0;
+  for (const std::span<const Entry> run : runs_) {
+    const size_t begin = run.data() - index_->entries_.data();
+    weight += index_->weight_before_[begin + run.size()] - index_->weight_before_[begin];
+  }
+  return weight;
+}
+
+void LabelIndex::CandidateUnion::Add(const Candidates& candidates) {
+  if (candidates.all_) all_ = candidates;
+  for (const std::span<const Entry> run : candidates.runs_) {
+    size_t& size = runs_[run.data()];
+    size = std::max(size, run.size());
+  }
+}
+
+}  // namespace ebb

@@ -1,0 +1,178 @@
+// The time limit of a plan, told by deadlines that count how often they are asked.
+
+#include "engine/make_plan.h"
+
+#include <limits>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "engine/verify.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/engine/planning.h"
+#include "tests/testing/cluster_builder.h"
+
+namespace ebb {
+namespace {
+
+using test::Budget;
+using test::Cluster;
+using test::Node;
+using test::NodesNamed;
+using test::Pod;
+using ::testing::AnyOf;
+
+constexpr int kNever = std::numeric_limits<int>::max();
+
+class ExpiresAfter : public Deadline {
+ public:
+  explicit ExpiresAfter(int questions) : questions_(questions) {}
+  [[nodiscard]] bool Expired() const override { return asked_++ >= questions_; }
+
+ private:
+  int questions_;
+  mutable int asked_ = 0;
+};
+
+class MakePlanTest : public ::testing::Test {
+ protected:
+  // Nodes a, b and c go, in this order; their pods find room on big, which is full enough
+  // to stay.
+  void SetUp() override {
+    Cluster cluster;
+    for (const char* name : {"a", "b", "c"}) {
+      cluster.Add(Node(name).Cpu(1000));
+      cluster.Add(Pod(std::string("of-") + name).On(name).Cpu(100).Label("app", "web"));
+    }
+    cluster.Add(Node("big").Cpu(10000)).Add(Pod("large").On("big").Cpu(6000));
+    cluster.Add(Budget("web").Matching("app", "web").Allows(20));
+    snapshot_.emplace(cluster.Build());
+    groups_ = test::OneGroup(*snapshot_);
+    request_.order = CandidateOrder::kInput;
+    request_.now_s = test::kPassTime;
+  }
+
+  // "a b": the nodes that go within so many questions to each deadline.
+  std::string Removed(int of_passes, int of_verification) {
+    const ExpiresAfter passes(of_passes);
+    const ExpiresAfter verification(of_verification);
+    request_.passes_end = &passes;
+    request_.verification_ends = &verification;
+    made_ = MakePlan(*snapshot_, groups_, {}, request_).value();
+    std::string names;
+    for (const RemovableNode& removal : made_.plan.remove) {
+      names += (names.empty() ? "" : " ") + Name(removal.node);
+    }
+    return names;
+  }
+
+  std::string Skipped() const {
+    std::string names;
+    for (const NodeId node : made_.plan.skipped) names += (names.empty() ? "" : " ") + Name(node);
+    return names;
+  }
+
+  // What the verifier says of the plan as it was handed out.
+  std::string Verdict() const {
+    PassInput input;
+    input.now_s = request_.now_s;
+    input.candidates = made_.candidates;
+    const absl::Status status = Verify(*snapshot_, groups_, request_.planner, input, made_.plan);
+    return status.ok() ? "ok" : std::string(status.message());
+  }
+
+  std::string Name(NodeId node) const { return std::string(snapshot_->catalog().NodeName(node)); }
+
+  std::optional<ClusterSnapshot> snapshot_;
+  NodeGroups groups_;
+  PlanRequest request_;
+  MadePlan made_;
+};
+
+TEST_F(MakePlanTest, WhatIsDoneInTimeIsWhatIsDoneWithoutALimit) {
+  EXPECT_EQ(Removed(kNever, kNever), "a b c");
+  EXPECT_EQ(made_.plan.termination, Termination::kComplete);
+  EXPECT_EQ(Verdict(), "ok");
+  EXPECT_EQ(Skipped(), "");
+}
+
+TEST_F(MakePlanTest, VerificationThatIsCutLeavesWhatItGotThrough) {
+  // Asked once before any node, and before each.
+  const char* const removed[] = {"", "", "a", "a b", "a b c"};
+  const char* const skipped[] = {"a b c", "a b c", "b c", "c", ""};
+  for (int questions = 0; questions <= 4; ++questions) {
+    EXPECT_EQ(Removed(kNever, questions), removed[questions]);
+    EXPECT_EQ(Skipped(), skipped[questions]);
+    EXPECT_EQ(made_.plan.termination,
+              questions == 4 ? Termination::kComplete : Termination::kDeadline);
+    EXPECT_EQ(Verdict(), "ok") << "after " << questions << " questions";
+  }
+}
+
+// More questions than passes and verification ask.
+constexpr int kEnough = 12;
+
+TEST_F(MakePlanTest, PassesThatAreCutLeaveAShorterPlan) {
+  std::set<std::string> removed;
+  for (int questions = 0; questions <= kEnough; ++questions) {
+    removed.insert(Removed(questions, kNever));
+    EXPECT_EQ(made_.plan.termination,
+              Skipped().empty() ? Termination::kComplete : Termination::kDeadline);
+    EXPECT_EQ(Verdict(), "ok") << "after " << questions << " questions";
+  }
+  EXPECT_EQ(removed, (std::set<std::string>{"", "a", "a b", "a b c"}));
+}
+
+TEST_F(MakePlanTest, GroupThatWouldFallBelowItsMinimumIsCutWhereThereIsNoTimeForAnotherPass) {
+  groups_.groups[0].min_size = 3;  // Of 4: one may go.
+  EXPECT_EQ(Removed(kNever, kNever), "a");
+  EXPECT_EQ(made_.passes, 2u);
+  bool cut_at_the_minimum = false;
+  for (int questions = 0; questions <= kEnough; ++questions) {
+    const std::string removed = Removed(questions, kNever);
+    EXPECT_THAT(removed, AnyOf("", "a"));
+    EXPECT_EQ(Verdict(), "ok") << "after " << questions << " questions";
+    cut_at_the_minimum |= removed == "a" && made_.passes == 1;
+  }
+  EXPECT_TRUE(cut_at_the_minimum);
+}
+
+TEST_F(MakePlanTest, AtomicGroupIsNotCutInHalf) {
+  groups_.groups.push_back(groups_.groups[0]);
+  groups_.groups[1].name = "atomic";
+  groups_.groups[1].target_size = 2;
+  groups_.groups[1].atomic = true;
+  for (const NodeId node : NodesNamed(*snapshot_, {"b", "c"})) {
+    groups_.group_of[Index(node)] = GroupId{1};
+  }
+  EXPECT_EQ(Removed(kNever, 4), "a b c");
+  EXPECT_EQ(Removed(kNever, 3), "a");  // b was verified too.
+  EXPECT_EQ(Skipped(), "b c");
+  for (int questions = 0; questions <= kEnough; ++questions) {
+    EXPECT_THAT(Removed(questions, kNever), AnyOf("", "a", "a b c"));
+    EXPECT_EQ(Verdict(), "ok") << "after " << questions << " questions to passes";
+    EXPECT_THAT(Removed(kNever, questions), AnyOf("", "a", "a b c"));
+    EXPECT_EQ(Verdict(), "ok") << "after " << questions << " questions to verification";
+  }
+}
+
+TEST_F(MakePlanTest, PlanThatIsWrongIsRefusedAlthoughTimeIsShort) {
+  // The verifier is asked about what it gets through, as it always is.
+  Plan plan;
+  PassInput input;
+  const std::vector<NodeId> candidates = NodesNamed(*snapshot_, {"a", "b"});
+  input.candidates = candidates;
+  input.now_s = test::kPassTime;
+  for (const NodeId node : candidates) plan.remove.emplace_back().node = node;
+  plan.pdb_remaining = {20};
+  EXPECT_FALSE(
+      VerifyUntil(ExpiresAfter(2), *snapshot_, groups_, {}, input, plan).ok());  // a's pod stays.
+  const auto part = VerifyUntil(ExpiresAfter(1), *snapshot_, groups_, {}, input, plan);
+  ASSERT_TRUE(part.ok());
+  EXPECT_EQ(part->removals, 0u);
+}
+
+}  // namespace
+}  // namespace ebb

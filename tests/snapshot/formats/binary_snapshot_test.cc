@@ -1,0 +1,292 @@
+#include "snapshot/formats/binary_snapshot.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "snapshot/formats/read_input.h"
+#include "snapshot/import/load_cluster.h"
+#include "snapshot/samples/generate.h"
+#include "tests/support/dump_sink.h"
+
+namespace ebb {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Objects that between them set every field.
+constexpr std::string_view kEveryField = R"(
+  {"kind":"Node","metadata":{"name":"n","uid":"u","labels":{"a":"b","c":""},"annotations":{"d":"e"},
+    "creationTimestamp":"2026-01-01T00:00:00Z"},"spec":{"unschedulable":true,"providerID":"p",
+    "taints":[{"key":"k","value":"v","effect":"NoSchedule"}]},"status":{"allocatable":{"cpu":"1","x/y":3},
+    "capacity":{"cpu":"2"},"conditions":[{"type":"Ready","status":"True"}],"declaredFeatures":["F","G"]}}
+  {"kind":"Pod","metadata":{"name":"p","namespace":"ns","deletionTimestamp":"1960-01-01T00:00:00Z",
+    "ownerReferences":[{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"r","uid":"ru","controller":true}]},
+   "spec":{"nodeName":"n","priority":-3,"restartPolicy":"Never","terminationGracePeriodSeconds":0,
+    "hostNetwork":true,"hostUsers":false,"nodeSelector":{"a":"b"},"overhead":{"cpu":"1500u","memory":"1500m"},
+    "resources":{"requests":{"memory":"1Ki"}},"resourceClaims":[{"name":"rc"}],"newRule":1,
+    "tolerations":[{"key":"k","operator":"Equal","value":"v","effect":"NoExecute"}],
+    "affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[
+      {"matchExpressions":[{"key":"a","operator":"In","values":["1","2"]}],
+       "matchFields":[{"key":"metadata.name","operator":"NotIn","values":["x"]}]}]}},
+     "podAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":"t",
+       "labelSelector":{"matchLabels":{"l":"m"},"matchExpressions":[{"key":"z","operator":"Exists"}]},
+       "namespaces":["ns"],"namespaceSelector":{}}]},
+     "podAntiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":"t"}]}},
+    "topologySpreadConstraints":[{"maxSkew":4,"topologyKey":"t","whenUnsatisfiable":"DoNotSchedule",
+      "labelSelector":{},"matchLabelKeys":["h"],"minDomains":2,"nodeAffinityPolicy":"Ignore","nodeTaintsPolicy":"Honor"}],
+    "containers":[{"name":"c","restartPolicy":"Always","resources":{"requests":{"cpu":"1"}},
+      "ports":[{"hostPort":1,"hostIP":"1.1.1.1","protocol":"UDP"}],
+      "restartPolicyRules":[{"action":"RestartAllContainers"}]}],"initContainers":[{"name":"i"}],
+    "volumes":[{"name":"a","emptyDir":{"medium":"Memory"}},{"name":"b","persistentVolumeClaim":{"claimName":"cl","readOnly":true}},
+      {"name":"c","rbd":{"image":"im","pool":"po","monitors":["m"]}},{"name":"d","csi":{"driver":"dr"}}]},
+   "status":{"phase":"Running","nominatedNodeName":"nn","resources":{"requests":{"cpu":"5"}},
+    "allocatedResources":{"cpu":"6"},"conditions":[{"type":"PodResizePending","reason":"Infeasible"}],
+    "containerStatuses":[{"name":"c","resources":{"requests":{"cpu":"7"}},"allocatedResources":{"cpu":"8"}}]}}
+  {"kind":"Pod","metadata":{"name":"q","namespace":"ns"},"spec":{"nodeSelector":{},"resources":{"requests":{}},
+    "affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{}}}},"status":{"resources":{}}}
+  {"kind":"Pod","metadata":{"name":"bare","namespace":"ns"}}
+  {"kind":"PodDisruptionBudget","metadata":{"name":"b","namespace":"ns"},"spec":{"selector":{"matchLabels":{"a":"b"}}},"status":{"disruptionsAllowed":3}}
+  {"kind":"PodDisruptionBudget","metadata":{"name":"nil","namespace":"ns"}}
+  {"kind":"Job","metadata":{"name":"j","namespace":"ns"},"spec":{"parallelism":0,"completions":5},"status":{"active":1,"succeeded":3}}
+  {"kind":"ReplicationController","metadata":{"name":"rc","namespace":"ns"}}
+  {"kind":"StatefulSet","metadata":{"name":"s","namespace":"ns"},"spec":{"replicas":2},"status":{"currentReplicas":2}}
+  {"kind":"DaemonSet","metadata":{"name":"d","namespace":"ns"}}
+  {"kind":"Namespace","metadata":{"name":"ns","labels":{"x":"y"}}})";
+
+std::vector<std::string> LinesOf(std::string_view bytes, std::string* error = nullptr) {
+  testing::DumpSink sink;
+  ImportStats stats;
+  const absl::Status status = ReadBytes("file", bytes, sink, stats);
+  if (error != nullptr) {
+    *error = std::string(status.message());
+  } else {
+    EXPECT_TRUE(status.ok()) << status;
+  }
+  return sink.lines();
+}
+
+std::string Written(std::string_view input) {
+  std::string out;
+  BinarySnapshotWriter writer([&out](std::string_view bytes) {
+    out += bytes;
+    return absl::OkStatus();
+  });
+  ImportStats stats;
+  EXPECT_TRUE(ReadBytes("input", input, writer, stats).ok());
+  EXPECT_TRUE(writer.Finish().ok());
+  return out;
+}
+
+std::string ErrorOf(std::string_view bytes) {
+  std::string error;
+  LinesOf(bytes, &error);
+  return error;
+}
+
+TEST(BinarySnapshotTest, EveryFieldComesBack) {
+  const std::vector<std::string> lines = LinesOf(kEveryField);
+  ASSERT_EQ(lines.size(), 11u);
+  EXPECT_EQ(LinesOf(Written(kEveryField)), lines);
+}
+
+TEST(BinarySnapshotTest, AWrittenSnapshotWrittenAgainIsTheSameBytes) {
+  const std::string once = Written(kEveryField);
+  EXPECT_EQ(Written(once), once);
+}
+
+TEST(BinarySnapshotTest, ManyChunksKeepTheOrderAndShareTheirTexts) {
+  std::string pods;
+  for (int i = 0; i < 20'000; ++i) {
+    pods +=
+        R"({"kind":"Pod","metadata":{"name":"pod-)" + std::to_string(i) +
+        R"(","namespace":"some-long-namespace","labels":{"app.kubernetes.io/name":"the-same"}},)"
+        R"("spec":{"nodeName":"node-)" +
+        std::to_string(i % 100) + "\"}}";
+  }
+  const std::string snapshot = Written(pods);
+  EXPECT_EQ(LinesOf(snapshot), LinesOf(pods));
+  EXPECT_LT(snapshot.size(), pods.size() / 3);
+}
+
+TEST(BinarySnapshotTest, AnEmptySnapshotIsOne) {
+  std::string out;
+  BinarySnapshotWriter writer([&out](std::string_view bytes) {
+    out += bytes;
+    return absl::OkStatus();
+  });
+  ASSERT_TRUE(writer.Finish().ok());
+  EXPECT_TRUE(IsBinarySnapshot(out));
+  EXPECT_TRUE(LinesOf(out).empty());
+}
+
+TEST(BinarySnapshotTest, AFileCutOffAnywhereIsAnError) {
+  const std::string snapshot = Written(kEveryField);
+  for (size_t size = 8; size < snapshot.size(); ++size) {
+    ASSERT_EQ(ErrorOf(std::string_view(snapshot).substr(0, size)), "file: is cut off") << size;
+  }
+  EXPECT_THAT(ErrorOf(snapshot + "x"), HasSubstr("file: is damaged near byte "));
+}
+
+TEST(BinarySnapshotTest, ALaterVersionIsRefusedByNumber) {
+  std::string snapshot = Written(kEveryField);
+  // Magic, length 2, field 1 as a varint: the version.
+  ASSERT_EQ(snapshot.substr(8, 6), std::string("\x02\0\0\0\x08\x02", 6));
+  snapshot[13] = 3;
+  EXPECT_EQ(ErrorOf(snapshot), "file: is a snapshot of version 3, where this ebb reads version 2");
+}
+
+// The same snapshot as an ebb wrote it before there were checksums.
+std::string Unchecked(std::string_view snapshot) {
+  std::string old(snapshot.substr(0, 14));
+  old[13] = 1;
+  for (size_t at = 14; at < snapshot.size();) {
+    at += 8;  // The checksum.
+    uint32_t length = 0;
+    std::memcpy(&length, snapshot.data() + at, 4);
+    old += snapshot.substr(at, 4 + length);
+    at += 4 + length;
+  }
+  return old;
+}
+
+TEST(BinarySnapshotTest, AFileWithoutChecksumsIsReadOnlyWhereSomethingVouchesForIt) {
+  const std::string old = Unchecked(Written(kEveryField));
+  EXPECT_EQ(ErrorOf(old),
+            "file: was made by an older ebb, without checksums; import the dump again");
+  testing::DumpSink sink;
+  ImportStats stats;
+  const absl::Status read =
+      ReadBinarySnapshot("file", old, sink, stats, SnapshotVersions::kUncheckedToo);
+  EXPECT_TRUE(read.ok()) << read;
+  EXPECT_EQ(sink.lines(), LinesOf(kEveryField));
+}
+
+TEST(BinarySnapshotTest, EverySingleFlippedBitIsRefused) {
+  const std::string snapshot = Written(kEveryField);
+  for (size_t bit = 0; bit < 8 * snapshot.size(); ++bit) {
+    std::string flipped = snapshot;
+    flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << bit % 8));
+    testing::DumpSink sink;
+    ImportStats stats;
+    ASSERT_FALSE(ReadBytes("file.pb", flipped, sink, stats).ok()) << "bit " << bit;
+    // Chunks are checked before anything of them is believed.
+    ASSERT_TRUE(sink.lines().empty()) << "bit " << bit;
+  }
+}
+
+// Takes everything and keeps nothing.
+class NullSink final : public ObjectSink {
+ public:
+  absl::Status OnNode(const objects::Node&) override { return absl::OkStatus(); }
+  absl::Status OnPod(const objects::Pod&) override { return absl::OkStatus(); }
+  absl::Status OnPodDisruptionBudget(const objects::PodDisruptionBudget&) override {
+    return absl::OkStatus();
+  }
+  absl::Status OnController(const objects::Controller&) override { return absl::OkStatus(); }
+  absl::Status OnNamespace(const objects::Namespace&) override { return absl::OkStatus(); }
+  absl::Status OnStorageObject(const objects::StorageObject&) override { return absl::OkStatus(); }
+};
+
+TEST(BinarySnapshotTest, AFlippedBitOfALargeFileIsRefused) {
+  std::string snapshot;
+  BinarySnapshotWriter writer([&](std::string_view bytes) {
+    snapshot += bytes;
+    return absl::OkStatus();
+  });
+  ASSERT_TRUE(GenerateMixed({.nodes = 300, .seed = 1}, writer).ok());
+  ASSERT_TRUE(writer.Finish().ok());
+  ASSERT_GT(snapshot.size(), 2u * (256 << 10));  // Several chunks.
+  std::mt19937_64 random(7);
+  for (int round = 0; round < 2'000; ++round) {
+    const size_t bit = random() % (8 * snapshot.size());
+    snapshot[bit / 8] = static_cast<char>(snapshot[bit / 8] ^ (1 << bit % 8));
+    NullSink sink;
+    ImportStats stats;
+    ASSERT_FALSE(ReadBytes("file.pb", snapshot, sink, stats).ok()) << "bit " << bit;
+    snapshot[bit / 8] = static_cast<char>(snapshot[bit / 8] ^ (1 << bit % 8));
+  }
+  EXPECT_EQ(ErrorOf(snapshot), "");
+}
+
+TEST(BinarySnapshotTest, AChunkMayNotBeLeftOutOrMoved) {
+  std::string pods;
+  for (int i = 0; i < 4'000; ++i) {
+    pods +=
+        R"({"kind":"Pod","metadata":{"namespace":"ns","name":"pod-)" + std::to_string(i) + "\"}}";
+  }
+  const std::string snapshot = Written(pods);
+  std::vector<std::string> chunks;
+  for (size_t at = 14; at < snapshot.size();) {
+    uint32_t length = 0;
+    std::memcpy(&length, snapshot.data() + at + 8, 4);
+    chunks.push_back(snapshot.substr(at, 12 + length));
+    at += 12 + length;
+  }
+  ASSERT_GE(chunks.size(), 3u);
+  const std::string start = snapshot.substr(0, 14);
+  EXPECT_THAT(ErrorOf(start + chunks[1] + chunks[0] + chunks[2]), HasSubstr("checksum"));
+  EXPECT_THAT(ErrorOf(start + chunks[0] + chunks[2]), HasSubstr("checksum"));
+}
+
+TEST(BinarySnapshotTest, ATextThatIsNotUtf8IsRefused) {
+  // The last two are one character between them, and none each.
+  for (const auto& [name, uid] :
+       std::vector<std::pair<std::string, std::string>>{{"a\xff", "u"}, {"a\xc3", "\xa9u"}}) {
+    std::string snapshot;
+    BinarySnapshotWriter writer([&](std::string_view bytes) {
+      snapshot += bytes;
+      return absl::OkStatus();
+    });
+    objects::Namespace name_space;
+    name_space.meta.name = name;
+    name_space.meta.uid = uid;
+    ASSERT_TRUE(writer.OnNamespace(name_space).ok());
+    ASSERT_TRUE(writer.Finish().ok());
+    EXPECT_THAT(ErrorOf(snapshot), HasSubstr("a text that is no UTF-8"));
+  }
+}
+
+TEST(BinarySnapshotTest, DamageWithoutChecksumsIsAnErrorOrOtherDataButNeverACrash) {
+  const std::string snapshot = Unchecked(Written(kEveryField));
+  std::mt19937_64 random(3);
+  int refused = 0;
+  for (int round = 0; round < 20'000; ++round) {
+    std::string damaged = snapshot;
+    for (int flips = 0; flips < 3; ++flips) {
+      damaged[8 + random() % (damaged.size() - 8)] = static_cast<char>(random());
+    }
+    testing::DumpSink sink;
+    ImportStats stats;
+    refused +=
+        ReadBinarySnapshot("file", damaged, sink, stats, SnapshotVersions::kUncheckedToo).ok() ? 0
+                                                                                               : 1;
+  }
+  EXPECT_GT(refused, 5'000);
+}
+
+TEST(BinarySnapshotTest, WhatIsWrongWithAnObjectNamesItOnce) {
+  constexpr std::string_view kNode = R"({"kind":"Node","metadata":{"name":"a"}})";
+  constexpr std::string_view kPod = R"({"kind":"Pod","metadata":{"name":"p","namespace":"ns"}})";
+  const std::string twice = std::string(kNode) + std::string(kPod) + std::string(kPod);
+  for (const std::string& bytes : {twice, Written(twice)}) {
+    ClusterLoader loader;
+    ImportStats stats;
+    EXPECT_EQ(ReadBytes("file", bytes, loader, stats).message(), "file: Pod ns/p: occurs twice");
+  }
+}
+
+TEST(BinarySnapshotTest, WhatTheOutputSaysComesBack) {
+  BinarySnapshotWriter writer(
+      [](std::string_view) { return absl::ResourceExhaustedError("the disk is full"); });
+  EXPECT_EQ(writer.Finish().message(), "the disk is full");
+}
+
+}  // namespace
+}  // namespace ebb

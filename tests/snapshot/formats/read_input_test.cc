@@ -1,0 +1,330 @@
+#include "snapshot/formats/read_input.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tests/support/dump_sink.h"
+
+namespace ebb {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::string NodeJson(std::string_view name) {
+  return R"({"kind":"Node","metadata":{"name":")" + std::string(name) + "\"}}";
+}
+
+std::string Gzip(std::string_view bytes) {
+  z_stream stream = {};
+  EXPECT_EQ(deflateInit2(&stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
+  std::string out(deflateBound(&stream, bytes.size()) + 64, '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+  stream.avail_in = static_cast<uInt>(bytes.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(out.size());
+  EXPECT_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
+  out.resize(stream.total_out);
+  deflateEnd(&stream);
+  return out;
+}
+
+class ReadInputTest : public ::testing::Test {
+ protected:
+  ReadInputTest() {
+    std::string name = (fs::temp_directory_path() / "ebb-read-input-XXXXXX").string();
+    folder_ = ::mkdtemp(name.data());
+  }
+  ~ReadInputTest() override { fs::remove_all(folder_); }
+
+  std::string Put(const std::string& name, std::string_view bytes) {
+    const std::string path = Path(name);
+    fs::create_directories(fs::path(path).parent_path());
+    std::ofstream(path, std::ios::binary) << bytes;
+    return path;
+  }
+  std::string Path(const std::string& name) const { return (folder_ / name).string(); }
+
+  // Reads a path into lines_; returns the error with the folder's name cut out.
+  std::string Read(const std::string& path) {
+    testing::DumpSink sink;
+    stats_ = {};
+    std::string error(ReadInput(path, sink, stats_).message());
+    lines_ = sink.lines();
+    for (size_t at; (at = error.find(folder_.string())) != std::string::npos;) {
+      error.replace(at, folder_.string().size(), "DIR");
+    }
+    EXPECT_EQ(error.find('\n'), std::string::npos) << error;
+    return error;
+  }
+
+  fs::path folder_;
+  std::vector<std::string> lines_;
+  ImportStats stats_;
+};
+
+TEST_F(ReadInputTest, AFileIsReadByWhatItHoldsNotByItsName) {
+  for (const std::string name : {"a.json", "a.txt", "a", "a.yaml", "a.gz", "a.pb"}) {
+    EXPECT_EQ(Read(Put(name, NodeJson("n"))), "") << name;
+    EXPECT_THAT(lines_, ElementsAre("Node name=[n]")) << name;
+  }
+  for (const std::string name : {"b.yaml", "b.yml", "b.txt", "b"}) {
+    EXPECT_EQ(Read(Put(name, "kind: Node\nmetadata: {name: n}\n")), "") << name;
+    EXPECT_THAT(lines_, ElementsAre("Node name=[n]")) << name;
+  }
+  EXPECT_EQ(Read(Put("flow.yaml", "{kind: Node, metadata: {name: n}}")), "");
+  EXPECT_THAT(lines_, ElementsAre("Node name=[n]"));
+}
+
+TEST_F(ReadInputTest, ATarArchiveIsNamedAsSuch) {
+  std::string tar = "must-gather/nodes.json";
+  tar.resize(257);
+  tar +=
+      "ustar\0"
+      "00";
+  tar.resize(512);
+  for (const std::string& bytes : {tar, Gzip(tar)}) {
+    EXPECT_EQ(Read(Put("mg.tar", bytes)),
+              "DIR/mg.tar: is a tar archive; unpack it and pass its folder");
+  }
+}
+
+TEST_F(ReadInputTest, FilesThatEndWithTheirPageAreReadToTheLastByte) {
+  const size_t page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  for (const size_t size : {page - 1, page, page + 1, 2 * page}) {
+    std::string text = NodeJson("n");
+    text.insert(0, size - text.size(), ' ');
+    EXPECT_EQ(Read(Put("page.json", text)), "");
+    EXPECT_THAT(lines_, ElementsAre("Node name=[n]"));
+    EXPECT_EQ(stats_.bytes, size);
+  }
+}
+
+TEST_F(ReadInputTest, GzipIsReadWhateverItHolds) {
+  EXPECT_EQ(Read(Put("a.json.gz", Gzip(NodeJson("n")))), "");
+  EXPECT_THAT(lines_, ElementsAre("Node name=[n]"));
+  EXPECT_EQ(stats_.bytes, NodeJson("n").size()) << "bytes count after decompression";
+  EXPECT_EQ(Read(Put("a.yaml.gz", Gzip("kind: Node\nmetadata: {name: n}\n"))), "");
+  EXPECT_THAT(lines_, ElementsAre("Node name=[n]"));
+  EXPECT_EQ(Read(Put("two.gz", Gzip(NodeJson("a")) + Gzip(NodeJson("b")))), "");
+  EXPECT_THAT(lines_, ElementsAre("Node name=[a]", "Node name=[b]"));
+  const std::string large = NodeJson("a") + std::string(5 << 20, ' ') + NodeJson("b");
+  EXPECT_EQ(Read(Put("large.gz", Gzip(large))), "");
+  EXPECT_THAT(lines_, ElementsAre("Node name=[a]", "Node name=[b]"));
+}
+
+TEST_F(ReadInputTest, GzipThatIsCutOffOrDamagedIsRefused) {
+  const std::string whole = Gzip(NodeJson("n"));
+  for (size_t size = 2; size < whole.size(); ++size) {
+    ASSERT_EQ(Read(Put("cut.gz", std::string_view(whole).substr(0, size))),
+              "DIR/cut.gz: its gzip data is truncated")
+        << size;
+  }
+  std::string damaged = whole;
+  damaged[whole.size() - 6] ^= 0x55;  // The checksum.
+  EXPECT_THAT(Read(Put("bad.gz", damaged)), HasSubstr("its gzip data is damaged"));
+  EXPECT_EQ(Read(Put("nested.gz", Gzip(whole))), "DIR/nested.gz: is gzip within gzip");
+}
+
+TEST_F(ReadInputTest, AFolderIsReadToTheBottomByPath) {
+  Put("d/2.json", NodeJson("two"));
+  Put("d/1.yaml", "kind: Node\nmetadata: {name: one}\n");
+  Put("d/3.json.gz", Gzip(NodeJson("three")));
+  Put("d/README.md", "not a dump");
+  Put("d/deeper/4.json", NodeJson("four"));
+  EXPECT_EQ(Read(Path("d")), "");
+  EXPECT_THAT(lines_, ElementsAre("Node name=[one]", "Node name=[two]", "Node name=[three]",
+                                  "Node name=[four]"));
+  EXPECT_EQ(stats_.files, 4u);
+}
+
+TEST_F(ReadInputTest, AFolderWithoutDumpsIsAnError) {
+  Put("d/README.md", "not a dump");
+  EXPECT_EQ(Read(Path("d")), "DIR/d: holds no dump (*.json, *.yaml, *.yml, *.pb, *.gz)");
+}
+
+TEST_F(ReadInputTest, AnErrorInAFolderNamesTheFile) {
+  Put("d/1.json", NodeJson("n"));
+  Put("d/2.json", "{");
+  EXPECT_THAT(Read(Path("d")), HasSubstr("DIR/d/2.json: byte 1, line 1, column 2: is truncated"));
+}
+
+TEST_F(ReadInputTest, AFileThatLostItsKindsIsNotPassedOver) {
+  Put("d/1.json", NodeJson("n"));
+  Put("d/2.json", R"({"metadata":{"name":"n"},"spec":{}})");
+  EXPECT_THAT(Read(Path("d")), HasSubstr("DIR/d/2.json: byte 0, line 1, column 1: is not a Kube"));
+  Put("d/2.json", R"([{"a":1}])");
+  Put("d/3.yaml", "replicas: 3\n---\njust words\n");
+  Put("d/4.log.gz", Gzip("2026-01-01 started\n"));
+  EXPECT_EQ(Read(Path("d")), "");
+  EXPECT_EQ(stats_.files_without_objects, 3u);
+  EXPECT_THAT(Read(Path("d/2.json")), HasSubstr("kind is missing"));
+}
+
+TEST_F(ReadInputTest, WhatGzipHoldsIsBounded) {
+  const std::string bomb = Gzip(std::string(size_t{80} << 20, ' '));
+  EXPECT_THAT(Read(Put("bomb.gz", bomb)), HasSubstr("hold more than 100 times as much"));
+  testing::DumpSink sink;
+  ImportStats stats;
+  const InputLimits limits = {.bytes_max = 1000, .inflate_ratio_max = 1};
+  const auto read = [&](std::string_view bytes) {
+    return std::string(
+        ReadBytes("memory", bytes, sink, stats, Parallelism::One(), limits).message());
+  };
+  EXPECT_EQ(read(NodeJson("a")), "");
+  EXPECT_THAT(read(NodeJson("b") + std::string(960, ' ')), HasSubstr("larger than 1000 bytes"));
+  EXPECT_THAT(read(bomb), HasSubstr("larger than 1000 bytes"));
+}
+
+TEST_F(ReadInputTest, AMissingFileIsNotFound) {
+  EXPECT_EQ(Read(Path("none.json")), "DIR/none.json: No such file or directory");
+  testing::DumpSink sink;
+  EXPECT_TRUE(absl::IsNotFound(ReadInput(Path("none.json"), sink, stats_)));
+}
+
+TEST_F(ReadInputTest, WhatIsNoDumpIsRefusedInOneLine) {
+  EXPECT_EQ(Read(Put("empty.json", "")), "DIR/empty.json: is empty");
+  EXPECT_EQ(Read(Put("empty.yaml", "")), "DIR/empty.yaml: is empty");
+  EXPECT_EQ(Read(Put("empty.gz", Gzip(""))), "DIR/empty.gz: is empty");
+  EXPECT_EQ(
+      Read(Put("words.json", "hello\nworld")),
+      "DIR/words.json: byte 0, line 1, column 1: is not JSON: an object or array was expected");
+  EXPECT_EQ(Read(Put("words.txt", "hello\nworld")),
+            "DIR/words.txt: is neither JSON nor YAML nor a snapshot of ebb's");
+  EXPECT_EQ(Read(Put("picture.gz", std::string("\x89PNG\r\n\x1a\n", 8))),
+            "DIR/picture.gz: is neither JSON nor YAML nor a snapshot of ebb's");
+  EXPECT_EQ(Read(Put("latin1.json", "{\"kind\":\"Node\",\"metadata\":{\"name\":\"caf\xe9\"}}")),
+            "DIR/latin1.json: byte 38, line 1, column 39: is not UTF-8");
+}
+
+TEST_F(ReadInputTest, WhatKubectlWritesInsteadOfADumpIsNamedWithWhatToDo) {
+  struct Case {
+    std::string_view text;
+    std::string_view error;
+  };
+  const std::string node = NodeJson("a");
+  const std::string warned = "Warning: v1 ComponentStatus is deprecated in v1.19+\n" + node;
+  const std::string logged =
+      "W0102 15:04:05.000000   12345 loader.go:222] Config not found\n" + node;
+  for (const auto& [text, error] : std::vector<Case>{
+           {"error: You must be logged in to the server (Unauthorized)\n",
+            "holds a message instead of objects: \"error: You must be logged in to the server "
+            "(Unauthorized)\"; mend that and dump again"},
+           {"Unable to connect to the server: dial tcp 10.0.0.1:443: i/o timeout\n",
+            "holds a message instead of objects: \"Unable to connect to the server: dial tcp"},
+           {"The connection to the server localhost:8080 was refused - did you specify the right "
+            "host or port?\n",
+            "holds a message instead of objects"},
+           {"Error from server (Forbidden): pods is forbidden\n", "pods is forbidden"},
+           {"No resources found in default namespace.\n", "\"No resources found in default"},
+           {"bash: line 1: kubectl: command not found\n", "kubectl: command not found"},
+           {"E0102 15:04:05.000000   12345 memcache.go:265] couldn't get current server API\n",
+            "holds a message instead of objects"},
+           {"\x1b]0;x\x07 kubectl: not found\n", "\\x1b]0;x"},
+           {warned,
+            "begins with a message of kubectl's before any object: \"Warning: v1 ComponentStatus "
+            "is "
+            "deprecated in v1.19+\"; dump again without `2>&1`"},
+           {logged, "dump again without `2>&1`"},
+           {"NAMESPACE   NAME    READY   STATUS    RESTARTS   AGE\nshop  web-0  1/1  Running  0  "
+            "1d\n",
+            "is a table for people; dump with `kubectl get ... -A -o json`"},
+           {"NAME   STATUS   ROLES    AGE   VERSION   INTERNAL-IP\r\na  Ready  <none>  1d  v1.31\n",
+            "is a table for people"},
+           {"Name:               a\nRoles:              <none>\nLabels:             x=y\n",
+            "is what `kubectl describe` prints"},
+           {"node/a\nnode/b\npod/web-0\n", "is a list of names"},
+           {"deployment.apps/web\n", "is a list of names"},
+           {"<!DOCTYPE html>\n<html><title>Sign in</title></html>\n", "is a web page"}}) {
+    // Its name promises JSON, YAML or nothing; a folder does not pass over it.
+    for (const char* name : {"dump.json", "dump.yaml", "dump"}) {
+      EXPECT_THAT(Read(Put(name, text)), HasSubstr(error)) << name;
+      fs::remove(Path(name));
+    }
+    Put("folder/a.json", node);
+    Put("folder/b.yaml", text);
+    EXPECT_THAT(Read(Path("folder")), HasSubstr(error));
+    EXPECT_THAT(Read(Path("folder")), HasSubstr("DIR/folder/b.yaml: "));
+  }
+}
+
+// kubectl prints what it got, and then what it was not allowed to get.
+TEST_F(ReadInputTest, AMessageOfKubectlsBehindTheObjectsIsQuoted) {
+  const std::string forbidden = "Error from server (Forbidden): pods is forbidden";
+  const std::string error = "ends with a message of kubectl's behind the objects: \"" + forbidden +
+                            "\"; mend that and dump again without `2>&1`";
+  EXPECT_EQ(Read(Put("nodes.json", NodeJson("a") + "\n" + forbidden + "\n")),
+            "DIR/nodes.json: " + error);
+  const std::string yaml = "kind: List\nitems: []\nmetadata:\n  resourceVersion: \"\"\n";
+  EXPECT_EQ(Read(Put("nodes.yaml", yaml + forbidden + "\n")), "DIR/nodes.yaml: " + error);
+  EXPECT_EQ(Read(Put("good.yaml", yaml)), "");
+  EXPECT_THAT(Read(Put("other.json", NodeJson("a") + "\nother words\n")), HasSubstr("is not JSON"));
+}
+
+TEST_F(ReadInputTest, AStatusOfTheApiServerTellsItsMessageAndReason) {
+  const std::string status =
+      R"({"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure",)"
+      R"("message":"nodes is forbidden: User \"x\" cannot list resource \"nodes\"",)"
+      R"("reason":"Forbidden","code":403})";
+  const std::string error =
+      "is an answer of the API server instead of objects (kind Status): nodes is forbidden: User "
+      "\"x\" cannot list resource \"nodes\" (Forbidden); mend that and dump again";
+  EXPECT_EQ(Read(Put("nodes.json", status)), "DIR/nodes.json: " + error);
+  EXPECT_EQ(Read(Put("nodes.yaml", "---\n" + status)), "DIR/nodes.yaml: " + error);
+  EXPECT_EQ(
+      Read(Put("list.json", R"({"kind":"List","items":[)" + NodeJson("a") + "," + status + "]}")),
+      "DIR/list.json: items[1] " + error);
+  EXPECT_THAT(Read(Put("bare.json", R"({"apiVersion":"v1","kind":"Status","status":"Failure"})")),
+              HasSubstr("(kind Status): Failure; mend"));
+}
+
+TEST_F(ReadInputTest, WhatClusterInfoDumpPrintsIsNamedAndItsFolderAdvised) {
+  const std::string logs =
+      "==== START logs for container web of pod shop/web-0 ====\n{\"level\":\"info\"}\n"
+      "==== END logs for container web of pod shop/web-0 ====\n";
+  const std::string lists = R"({"kind":"NodeList","apiVersion":"v1","items":[]})"
+                            "\n"
+                            R"({"kind":"PodList","apiVersion":"v1","items":[]})"
+                            "\n";
+  for (const char* name : {"dump.json", "dump.txt", "dump.yaml"}) {
+    EXPECT_EQ(
+        Read(Put(name, lists + logs)),
+        std::string("DIR/") + name +
+            ": is what `kubectl cluster-info dump` prints, with logs between the objects; pass "
+            "the folder that `kubectl cluster-info dump -A --output-directory DIR` writes");
+  }
+}
+
+TEST_F(ReadInputTest, APipeIsReadToItsEnd) {
+  const std::string path =
+      Put("big.json", NodeJson("a") + std::string(3 << 20, '\n') + NodeJson("b"));
+  // /dev/stdin of a child would do; a FIFO needs a writer.  "-" reads descriptor 0.
+  const int saved = ::dup(STDIN_FILENO);
+  ASSERT_NE(std::freopen(path.c_str(), "rb", stdin), nullptr);
+  const std::string error = Read("-");
+  ::dup2(saved, STDIN_FILENO);
+  ::close(saved);
+  EXPECT_EQ(error, "");
+  EXPECT_THAT(lines_, ElementsAre("Node name=[a]", "Node name=[b]"));
+}
+
+TEST_F(ReadInputTest, BytesInMemoryAreReadLikeAFile) {
+  testing::DumpSink sink;
+  const std::string gzip = Gzip(NodeJson("n"));
+  EXPECT_TRUE(ReadBytes("memory", NodeJson("m"), sink, stats_).ok());
+  EXPECT_TRUE(ReadBytes("memory", gzip, sink, stats_).ok());
+  EXPECT_THAT(sink.lines(), ElementsAre("Node name=[m]", "Node name=[n]"));
+}
+
+}  // namespace
+}  // namespace ebb

@@ -1,0 +1,625 @@
+#include "snapshot/formats/read_json.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/support/dump_sink.h"
+
+namespace ebb {
+namespace {
+
+using ::ebb::testing::DumpSink;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+struct Read {
+  std::string error;  // Empty if all went well.
+  std::vector<std::string> lines;
+  ImportStats stats;
+};
+
+Read ReadText(std::string_view json) {
+  Read read;
+  DumpSink sink;
+  const absl::Status status = ReadJson("dump.json", json, false, sink, read.stats);
+  read.error = std::string(status.message());
+  read.lines = sink.lines();
+  return read;
+}
+
+// The one line that a pod of this spec gives.
+std::string PodLine(std::string_view spec, std::string_view status = "{}") {
+  const Read read =
+      ReadText(std::string(R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p",)") +
+               R"("namespace":"ns"},"spec":)" + std::string(spec) + R"(,"status":)" +
+               std::string(status) + "}");
+  if (!read.error.empty()) return read.error;
+  return read.lines.empty() ? "nothing" : read.lines[0];
+}
+
+std::string Meta(std::string_view kind, std::string_view name) {
+  return R"({"apiVersion":"v1","kind":")" + std::string(kind) + R"(","metadata":{"name":")" +
+         std::string(name) + "\"}";
+}
+std::string NodeJson(std::string_view name) { return Meta("Node", name) + "}"; }
+
+// --- what a text may be
+
+TEST(ReadJsonTest, AListGivesItsItemsInOrder) {
+  const Read read = ReadText(R"({"apiVersion":"v1","kind":"List","items":[)" + NodeJson("b") + "," +
+                             NodeJson("a") + R"(],"metadata":{"resourceVersion":""}})");
+  EXPECT_EQ(read.error, "");
+  EXPECT_THAT(read.lines, ElementsAre("Node name=[b]", "Node name=[a]"));
+  EXPECT_EQ(read.stats.objects, 2u);
+}
+
+TEST(ReadJsonTest, AnEmptyListIsNoError) {
+  const Read read = ReadText(R"({"apiVersion":"v1","items":[],"kind":"List"})");
+  EXPECT_EQ(read.error, "");
+  EXPECT_THAT(read.lines, ElementsAre());
+}
+
+TEST(ReadJsonTest, ItemsMayComeBeforeTheKindThatTheyTakeFromTheirList) {
+  const std::string items = R"("items":[{"metadata":{"name":"a"}},{"metadata":{"name":"b"}}])";
+  for (const std::string& text : {R"({"kind":"NodeList","apiVersion":"v1",)" + items + "}",
+                                  "{" + items + R"(,"kind":"NodeList","apiVersion":"v1"})"}) {
+    const Read read = ReadText(text);
+    EXPECT_EQ(read.error, "") << text;
+    EXPECT_THAT(read.lines, ElementsAre("Node name=[a]", "Node name=[b]")) << text;
+  }
+}
+
+TEST(ReadJsonTest, WhatTellsAnObjectMayNotComeTwice) {
+  const std::string pod = R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{})";
+  for (const char* twice :
+       {R"("kind":"Node")", R"("apiVersion":"v2")", R"("metadata":{"name":"q"})",
+        R"("spec":{"nodeName":"n"})", R"("status":{},"status":{})"}) {
+    const std::string object = pod + "," + twice + "}";
+    EXPECT_THAT(ReadText(object).error, HasSubstr("occurs twice in one object")) << object;
+    EXPECT_THAT(ReadText(R"({"apiVersion":"v1","kind":"List","items":[)" + object + "]}").error,
+                HasSubstr("occurs twice in one object"))
+        << object;
+  }
+  // What would have been passed over as another kind.
+  EXPECT_THAT(ReadText(R"([{"apiVersion":"v1","kind":"ConfigMap","kind":"Node"}])").error,
+              HasSubstr("kind: occurs twice in one object"));
+  EXPECT_THAT(ReadText(R"({"kind":"List","items":[],"items":[)" + NodeJson("a") + "]}").error,
+              HasSubstr("items occurs twice in one object"));
+}
+
+// A budget that nobody counted.
+TEST(ReadJsonTest, AKindOfOursInAnotherSpellingOrGroupIsRefused) {
+  const auto error = [](const std::string& version, const std::string& kind) {
+    return ReadText(R"([{"apiVersion":")" + version + R"(","kind":")" + kind +
+                    R"(","metadata":{"name":"b"}}])")
+        .error;
+  };
+  EXPECT_THAT(error("v1", "PodDisruptionBudget"),
+              HasSubstr("kind: \"PodDisruptionBudget\" of apiVersion \"v1\" is not one of "
+                        "Kubernetes; PodDisruptionBudget of policy is"));
+  EXPECT_THAT(error("policy/v1", "podDisruptionBudget"), HasSubstr("is not one of Kubernetes"));
+  EXPECT_THAT(error("policy", "PodDisruptionBudget"), HasSubstr("is not one of Kubernetes"));
+  EXPECT_THAT(error("core/v1", "Pod"), HasSubstr("Pod of v1 is"));
+  EXPECT_THAT(error("storage.k8s.io/v1", "CsiNode"), HasSubstr("CSINode of storage.k8s.io is"));
+  // Others may call theirs the same.
+  EXPECT_EQ(error("batch.volcano.sh/v1alpha1", "Job"), "");
+  EXPECT_EQ(error("longhorn.io/v1beta2", "Node"), "");
+  EXPECT_EQ(error("apps/v1", "Deployment"), "");
+  EXPECT_EQ(error("policy/v1beta1", "PodDisruptionBudget"), "");
+}
+
+TEST(ReadJsonTest, APluralOfAKindOfOursAndAKindThatIsNoWordAreRefused) {
+  const auto error = [](const std::string& version, const std::string& kind) {
+    return ReadText(R"({"apiVersion":")" + version + R"(","kind":")" + kind +
+                    R"(","metadata":{"name":"b"}})")
+        .error;
+  };
+  EXPECT_THAT(error("policy/v1", "PodDisruptionBudgets"), HasSubstr("Budget of policy is"));
+  EXPECT_THAT(error("v1", "pods"), HasSubstr("Pod of v1 is"));
+  for (const char* tail : {" ", R"(\n)", R"(\u200b)", R"(\u0000)"}) {
+    EXPECT_THAT(error("policy/v1", std::string("PodDisruptionBudget") + tail),
+                HasSubstr("is not one of Kubernetes"))
+        << tail;
+  }
+  EXPECT_EQ(error("evil.io/v1", "Pods "), "");
+  EXPECT_EQ(error("v1", "Endpoints"), "");
+}
+
+// Its items would be passed over, and NoPodDisruptionBudgets silenced.
+TEST(ReadJsonTest, AListOfAKindOfOursInAnotherSpellingOrGroupIsRefused) {
+  const auto list = [](const std::string& version, const std::string& kind,
+                       const std::string& items) {
+    const std::string head = R"("apiVersion":")" + version + R"(","kind":")" + kind + "\"";
+    const std::string error = ReadText("{" + head + R"(,"items":)" + items + "}").error;
+    EXPECT_EQ(ReadText(R"({"items":)" + items + "," + head + "}").error, error);
+    return error;
+  };
+  for (const char* items : {R"([{"metadata":{"name":"b"}}])", "[]", "null"}) {
+    EXPECT_EQ(list("v1", "PodDisruptionBudgetList", items),
+              "dump.json: the list of kind PodDisruptionBudgetList: kind: \"PodDisruptionBudget\" "
+              "of apiVersion \"v1\" is not one of Kubernetes; PodDisruptionBudget of policy is");
+    EXPECT_THAT(list("apps/v1", "PodDisruptionBudgetList", items), HasSubstr("of policy is"));
+    EXPECT_THAT(list("policy/v1", "PodDisruptionbudgetList", items), HasSubstr("of policy is"));
+    EXPECT_THAT(list("v1", "podList", items), HasSubstr("Pod of v1 is"));
+    EXPECT_THAT(list("core/v1", "PodList", items), HasSubstr("Pod of v1 is"));
+    EXPECT_THAT(list("apps/v1", "PodList", items), HasSubstr("Pod of v1 is"));
+    EXPECT_EQ(list("policy/v1", "PodDisruptionBudgetList", items), "");
+    EXPECT_EQ(list("apps/v1", "DeploymentList", items), "");
+    EXPECT_EQ(list("longhorn.io/v1beta2", "NodeList", items), "");
+  }
+}
+
+TEST(ReadJsonTest, ACustomResourceWithItemsIsNoList) {
+  const std::string head = R"("apiVersion":"evil.io/v1","kind":"AllowList")";
+  for (const std::string& items : {"[" + NodeJson("zz") + "]", std::string(R"(["10.0.0.1"])"),
+                                   std::string("{}"), std::string("null")}) {
+    for (const std::string& object :
+         {"{" + head + R"(,"items":)" + items + "}", R"({"items":)" + items + "," + head + "}"}) {
+      for (const std::string& text :
+           {object, R"({"apiVersion":"v1","kind":"List","items":[)" + object + "]}"}) {
+        const Read read = ReadText(text);
+        EXPECT_EQ(read.error, "") << text;
+        EXPECT_THAT(read.lines, ElementsAre()) << text;
+        EXPECT_EQ(read.stats.ignored.count("AllowList"), 1u) << text;
+      }
+    }
+  }
+}
+
+TEST(ReadJsonTest, OfTwoEntriesOfAMapTheLastCounts) {
+  EXPECT_THAT(ReadText(R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"n",
+                "labels":{"a":"1","b":"2","a":"3"},"annotations":{"x":"true","x":"false"}}})")
+                  .lines,
+              ElementsAre("Node name=[n] label=[b]:[2] label=[a]:[3] annotation=[x]:[false]"));
+  EXPECT_EQ(PodLine(R"({"nodeSelector":{"k":"1","k":"2"},
+                "overhead":{"cpu":"1","memory":"1","cpu":"2"}})"),
+            PodLine(R"({"nodeSelector":{"k":"2"},"overhead":{"memory":"1","cpu":"2"}})"));
+  const auto budget = [](const std::string& labels) {
+    return ReadText(R"({"apiVersion":"policy/v1","kind":"PodDisruptionBudget",
+        "metadata":{"name":"b"},"spec":{"selector":{"matchLabels":)" +
+                    labels + "}}}")
+        .lines;
+  };
+  EXPECT_EQ(budget(R"({"app":"none","app":"a"})"), budget(R"({"app":"a"})"));
+  // As many as are not compared one by one.
+  std::string twice = "{";
+  std::string once = "{";
+  for (const char* value : {"old", "new"}) {
+    for (int i = 100; i < 200; ++i) {
+      const std::string entry = "\"k" + std::to_string(i) + "\":\"" + value + "\",";
+      twice += entry;
+      if (value[0] == 'n') once += entry;
+    }
+  }
+  EXPECT_EQ(
+      budget(twice + R"("k100":"newest"})"),
+      budget("{" + once.substr(std::string(R"({"k100":"new",)").size()) + R"("k100":"newest"})"));
+}
+
+TEST(ReadJsonTest, AnItemsOwnKindWinsOverItsLists) {
+  const Read read =
+      ReadText(R"({"kind":"PodList","apiVersion":"v1","items":[)" + NodeJson("a") + "]}");
+  EXPECT_THAT(read.lines, ElementsAre("Node name=[a]"));
+}
+
+TEST(ReadJsonTest, ABareObjectManyInARowAndAnArrayAreRead) {
+  EXPECT_THAT(ReadText(NodeJson("a")).lines, ElementsAre("Node name=[a]"));
+  EXPECT_THAT(ReadText(NodeJson("a") + NodeJson("b") + "\n\n" + NodeJson("c") + "\n").lines,
+              ElementsAre("Node name=[a]", "Node name=[b]", "Node name=[c]"));
+  EXPECT_THAT(ReadText("[" + NodeJson("a") + " , " + NodeJson("b") + "]").lines,
+              ElementsAre("Node name=[a]", "Node name=[b]"));
+  EXPECT_THAT(ReadText("\xef\xbb\xbf" + NodeJson("a")).lines, ElementsAre("Node name=[a]"))
+      << "a byte order mark";
+}
+
+TEST(ReadJsonTest, ADebuggingSnapshotPutsPodsOnTheNodeTheyAreListedUnder) {
+  const Read read = ReadText(R"({
+    "NodeList": [
+      {"Node": {"metadata": {"name": "n1", "creationTimestamp": null}},
+       "Pods": [{"metadata": {"name": "p", "namespace": "a"}, "spec": {"nodeName": "elsewhere"}},
+                {"metadata": {"name": "q", "namespace": "a"}}]},
+      {"Pods": null, "Node": {"metadata": {"name": "n2"}}}],
+    "UnscheduledPodsCanBeScheduled": [{"metadata": {"name": "u", "namespace": "a"}}],
+    "TemplateNodes": {"ng": {"Node": {"metadata": {"name": "template"}}, "Pods": []}},
+    "StartTimestamp": "2026-01-01T00:00:00Z"})");
+  EXPECT_EQ(read.error, "");
+  EXPECT_THAT(read.lines, ElementsAre("Node name=[n1]", "Pod name=[p] namespace=[a] node=[n1]",
+                                      "Pod name=[q] namespace=[a] node=[n1]", "Node name=[n2]",
+                                      "Pod name=[u] namespace=[a]"));
+}
+
+TEST(ReadJsonTest, KindsThatDoNotMatterAreCountedByName) {
+  const Read read = ReadText(Meta("ConfigMap", "a") + "}" + Meta("ConfigMap", "b") + "}" +
+                             Meta("Secret", "c") + "}");
+  EXPECT_EQ(read.error, "");
+  EXPECT_EQ(read.stats.objects, 0u);
+  EXPECT_EQ(read.stats.ignored.at("ConfigMap"), 2u);
+  EXPECT_EQ(read.stats.ignored.at("Secret"), 1u);
+}
+
+TEST(ReadJsonTest, AnotherGroupsJobIsNotABatchJob) {
+  const Read read =
+      ReadText(R"({"apiVersion":"batch.volcano.sh/v1alpha1","kind":"Job","metadata":{"name":"j"},)"
+               R"("spec":{"parallelism":"all"}})");
+  EXPECT_EQ(read.error, "");
+  EXPECT_EQ(read.stats.ignored.at("Job"), 1u);
+}
+
+// --- fields
+
+TEST(ReadJsonTest, EveryFieldOfANodeIsRead) {
+  const Read read = ReadText(R"({"status":{"allocatable":{"cpu":"3920m","memory":"1Ki","pods":110},
+    "capacity":{"cpu":4,"example.com/dongle":"2"},"declaredFeatures":["F"],
+    "conditions":[{"type":"Ready","status":"Unknown","reason":"x"}]},
+    "spec":{"unschedulable":true,"providerID":"aws:///i-1","podCIDR":"10.0.0.0/24",
+      "taints":[{"key":"k","value":"v","effect":"NoExecute","timeAdded":"2026-01-01T00:00:00Z"}]},
+    "metadata":{"annotations":{"a":"1","kubectl.kubernetes.io/last-applied-configuration":"{}"},
+      "creationTimestamp":"1970-01-02T00:00:00Z","labels":{"l":"w"},"uid":"u","name":"n"},
+    "kind":"Node","apiVersion":"v1"})");
+  EXPECT_EQ(read.error, "");
+  EXPECT_THAT(read.lines,
+              ElementsAre("Node name=[n] uid=[u] label=[l]:[w] annotation=[a]:[1] created=86400 "
+                          "unschedulable=true provider=[aws:///i-1] taint=[k] value=[v] "
+                          "effect=[NoExecute] allocatable=[cpu]:3920 allocatable=[memory]:1024 "
+                          "allocatable=[pods]:110 capacity=[cpu]:4000 "
+                          "capacity=[example.com/dongle]:2 condition=[Ready] is=[Unknown] "
+                          "feature=[F]"));
+}
+
+TEST(ReadJsonTest, EveryFieldOfAPodsMetadataIsRead) {
+  const Read read = ReadText(R"({"kind":"Pod","metadata":{"name":"p","namespace":"ns","uid":"u",
+    "deletionTimestamp":"1970-01-01T00:01:00+00:30",
+    "ownerReferences":[{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"r","uid":"ru",
+      "controller":true,"blockOwnerDeletion":true},{"kind":"X","name":"y","controller":false}]}})");
+  EXPECT_EQ(read.error, "");
+  EXPECT_THAT(read.lines, ElementsAre("Pod name=[p] namespace=[ns] uid=[u] owner=( api=[apps/v1] "
+                                      "kind=[ReplicaSet] name=[r] uid=[ru] controller=true) "
+                                      "owner=( kind=[X] name=[y]) deleted=-1740"));
+}
+
+TEST(ReadJsonTest, WhatAPodAsksForIsRead) {
+  EXPECT_EQ(PodLine(R"({"nodeName":"n","priority":-5,"restartPolicy":"Always","hostNetwork":true,
+      "terminationGracePeriodSeconds":0,"hostUsers":false,"overhead":{"cpu":"250m"},
+      "resources":{"requests":{"memory":"1Mi"},"limits":{"memory":"2Mi"}},
+      "resourceClaims":[{"name":"gpu","resourceClaimName":"g"}],
+      "containers":[{"name":"c","image":"i","resources":{"limits":{"cpu":"9"},"requests":{"cpu":"1"}},
+        "ports":[{"containerPort":80},{"hostPort":80,"containerPort":80,"hostIP":"1.2.3.4","protocol":"UDP"}],
+        "restartPolicyRules":[{"action":"RestartAllContainers"}]}],
+      "initContainers":[{"name":"i","restartPolicy":"Always"}]})"),
+            "Pod name=[p] namespace=[ns] node=[n] priority=-5 restart=[Always] grace=0 "
+            "host_network=true host_users=0 container=( name=[c] requests=[cpu]:1000 all=true "
+            "ip=[1.2.3.4] port=80 protocol=[UDP]) init=( name=[i] restart=[Always]) "
+            "overhead=[cpu]:250 has_resources=true requests=[memory]:1048576 claims=[gpu] "
+            "claim=[g]");
+}
+
+TEST(ReadJsonTest, WhatRestrictsAPodIsRead) {
+  EXPECT_EQ(
+      PodLine(R"({"nodeSelector":{},"tolerations":[{"operator":"Exists","tolerationSeconds":5},
+        {"key":"k","operator":"Equal","value":"v","effect":"NoSchedule"}],
+      "affinity":{"nodeAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":1}],
+          "requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[
+            {"matchExpressions":[{"key":"a","operator":"In","values":["1","2"]}],
+             "matchFields":[{"key":"metadata.name","operator":"In","values":["n"]}]}, {}]}},
+        "podAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[
+            {"topologyKey":"t","labelSelector":{"matchLabels":{"a":"b"}},"matchLabelKeys":["x"]}]},
+        "podAntiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[
+            {"topologyKey":"t","labelSelector":{},"namespaces":["m"],
+             "namespaceSelector":{"matchExpressions":[{"key":"z","operator":"Exists"}]}}]}},
+      "topologySpreadConstraints":[{"maxSkew":2,"topologyKey":"zone","whenUnsatisfiable":"DoNotSchedule",
+        "labelSelector":{"matchLabels":{"a":"b"}},"minDomains":3,"matchLabelKeys":["h"],
+        "nodeAffinityPolicy":"Ignore","nodeTaintsPolicy":"Honor"}]})"),
+      "Pod name=[p] namespace=[ns] has_selector=true node_affinity=terms term=( expressions=( "
+      "key=[a] op=[In] values=[1] values=[2]) fields=( key=[metadata.name] op=[In] values=[n])) "
+      "term=() affinity=( selector=( labels=[a]:[b]) key=[t]) "
+      "anti=( selector=() namespaces=[m] in=( expressions=( key=[z] op=[Exists])) key=[t]) "
+      "tolerates=[yes] op=[Exists] "
+      "tolerates=[yes] key=[k] op=[Equal] value=[v] effect=[NoSchedule] "
+      "spread.key=[zone] skew=2 when=[DoNotSchedule] selector=( labels=[a]:[b]) keys=[h] domains=3 "
+      "affinity=[Ignore] taints=[Honor]");
+}
+
+TEST(ReadJsonTest, VolumesKeepTheirSourceAndWhatTellsThemApart) {
+  EXPECT_EQ(PodLine(R"({"volumes":[{"name":"a","emptyDir":{"medium":"Memory","sizeLimit":"1Gi"}},
+      {"hostPath":{"path":"/"},"name":"b"},{"name":"c","persistentVolumeClaim":{"claimName":"cl","readOnly":true}},
+      {"name":"d","gcePersistentDisk":{"pdName":"disk"}},{"name":"e","rbd":{"image":"im","monitors":["m1","m2"]}},
+      {"name":"f","csi":{"driver":"dr"}},{"name":"g"},{"name":"h","fancyNewVolume":{"deep":{"er":[1]}}}]})"),
+            "Pod name=[p] namespace=[ns] volume=[a] source=[emptyDir] medium=[Memory] volume=[b] "
+            "source=[hostPath] volume=[c] source=[persistentVolumeClaim] claim=[cl] ro=true "
+            "volume=[d] source=[gcePersistentDisk] id=[disk] volume=[e] source=[rbd] id=[im] "
+            "pool=[rbd] monitors=[m1] monitors=[m2] volume=[f] source=[csi] driver=[dr] volume=[g] "
+            "source=[emptyDir] volume=[h] source=[fancyNewVolume] "
+            "not_understood=[spec.volumes[].fancyNewVolume]");
+}
+
+TEST(ReadJsonTest, APodsStatusIsReadWhereItCounts) {
+  EXPECT_EQ(PodLine("{}", R"({"phase":"Running","nominatedNodeName":"n",
+      "conditions":[{"type":"Ready"},{"type":"PodResizePending","reason":"Infeasible","status":"True"}],
+      "containerStatuses":[{"name":"quiet","ready":true},
+        {"name":"c","resources":{"requests":{"cpu":"2"}},"allocatedResources":{"cpu":"1"}}],
+      "initContainerStatuses":[{"name":"i","resources":{}}],
+      "resources":{"requests":{"cpu":"3"}},"allocatedResources":{"cpu":"4"}})"),
+            "Pod name=[p] namespace=[ns] phase=[Running] nominated=[n] infeasible=true status=[c] "
+            "has=true requests=[cpu]:2000 allocated=[cpu]:1000 status=[i] has=true has_status=true "
+            "status_requests=[cpu]:3000 allocated=[cpu]:4000");
+}
+
+TEST(ReadJsonTest, BudgetsControllersAndNamespacesAreRead) {
+  const Read read = ReadText(R"(
+    {"apiVersion":"policy/v1","kind":"PodDisruptionBudget","metadata":{"name":"b","namespace":"ns"},
+     "spec":{"minAvailable":"50%","selector":{"matchLabels":{"a":"b"}}},"status":{"disruptionsAllowed":3}}
+    {"apiVersion":"policy/v1","kind":"PodDisruptionBudget","metadata":{"name":"nil","namespace":"ns"},"spec":{}}
+    {"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{"name":"r","namespace":"ns"},"spec":{"replicas":0},"status":{"replicas":2}}
+    {"apiVersion":"apps/v1","kind":"StatefulSet","metadata":{"name":"s","namespace":"ns"},"status":{"currentReplicas":4,"replicas":9}}
+    {"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"j","namespace":"ns"},"spec":{"parallelism":2,"completions":5},"status":{"active":1,"succeeded":3}}
+    {"apiVersion":"v1","kind":"ReplicationController","metadata":{"name":"c","namespace":"ns"},"spec":{"replicas":1}}
+    {"apiVersion":"apps/v1","kind":"DaemonSet","metadata":{"name":"d","namespace":"ns"},"status":{"currentNumberScheduled":1}}
+    {"apiVersion":"v1","kind":"Namespace","metadata":{"name":"ns","labels":{"a":"b"}}})");
+  EXPECT_EQ(read.error, "");
+  EXPECT_THAT(
+      read.lines,
+      ElementsAre(
+          "PodDisruptionBudget name=[b] namespace=[ns] selector=( labels=[a]:[b]) allowed=3",
+          "PodDisruptionBudget name=[nil] namespace=[ns]",
+          "Controller kind=1 name=[r] namespace=[ns] wanted=0 present=2",
+          "Controller kind=2 name=[s] namespace=[ns] present=4",
+          "Controller kind=4 name=[j] namespace=[ns] wanted=2 completions=5 present=1 "
+          "succeeded=3",
+          "Controller name=[c] namespace=[ns] wanted=1",
+          "Controller kind=3 name=[d] namespace=[ns]", "Namespace name=[ns] label=[a]:[b]"));
+}
+
+TEST(ReadJsonTest, NothingOfOneObjectIsLeftInTheNext) {
+  const std::string rich = R"({"kind":"Pod","metadata":{"name":"p","namespace":"ns",
+    "labels":{"a":"b"},"annotations":{"c":"d"},"deletionTimestamp":"2026-01-01T00:00:00Z",
+    "ownerReferences":[{"name":"o"}]},"spec":{"nodeName":"n","priority":1,"hostNetwork":true,
+    "nodeSelector":{"a":"b"},"containers":[{"name":"c","resources":{"requests":{"cpu":1}},
+    "ports":[{"hostPort":1}]}],"initContainers":[{"name":"c","resources":{"requests":{"cpu":1}}}],
+    "volumes":[{"name":"v"}],"tolerations":[{}],"overhead":{"cpu":1},"resources":{"requests":{"cpu":1}},
+    "resourceClaims":[{"name":"r"}],"affinity":{"new":1},
+    "topologySpreadConstraints":[{"topologyKey":"t"}]},"status":{"phase":"Running",
+    "containerStatuses":[{"resources":{}}],"resources":{"requests":{"cpu":1}},"allocatedResources":{"cpu":1}}})";
+  const std::string bare = R"({"kind":"Pod","metadata":{"name":"q","namespace":"ns"},)"
+                           R"("spec":{"containers":[{"name":"c"},{"name":"d"}]}})";
+  const Read read = ReadText(rich + bare + rich);
+  ASSERT_EQ(read.lines.size(), 3u) << read.error;
+  EXPECT_EQ(read.lines[1],
+            "Pod name=[q] namespace=[ns] container=( name=[c]) container=( name=[d])");
+  EXPECT_EQ(read.lines[2], read.lines[0]);
+}
+
+TEST(ReadJsonTest, ClaimsThatWereMadeForOnePodAreNotTheNexts) {
+  const Read read = ReadText(
+      R"({"kind":"Pod","metadata":{"name":"p","namespace":"ns"},
+          "status":{"resourceClaimStatuses":[{"name":"gpu","resourceClaimName":"p-gpu"}]},
+          "spec":{"resourceClaims":[{"name":"gpu","resourceClaimTemplateName":"t"}]}}
+         {"kind":"Pod","metadata":{"name":"q","namespace":"ns"},
+          "spec":{"resourceClaims":[{"name":"gpu","resourceClaimTemplateName":"t"}]}})");
+  ASSERT_EQ(read.lines.size(), 2u) << read.error;
+  EXPECT_EQ(read.lines[0], "Pod name=[p] namespace=[ns] claims=[gpu] claim=[p-gpu] template=[t]");
+  EXPECT_EQ(read.lines[1], "Pod name=[q] namespace=[ns] claims=[gpu] template=[t]");
+}
+
+TEST(ReadJsonTest, NullIsAbsent) {
+  const std::string line = PodLine(
+      R"({"nodeName":null,"priority":null,"nodeSelector":null,"affinity":{"podAffinity":null,
+        "cosmicAffinity":null},"containers":[null,{"name":"c","resources":{"requests":null}}],
+        "topologySpreadConstraints":null,"tolerations":[{"key":null}]})",
+      R"({"phase":null})");
+  EXPECT_EQ(line, "Pod name=[p] namespace=[ns] tolerates=[yes] container=( name=[c])");
+}
+
+TEST(ReadJsonTest, EscapesAreResolvedInKeysAndValues) {
+  const Read read = ReadText(
+      R"({"kind":"Namespace","metadata":{"na\u006de":"a\"b\\c\u00e9\ud83d\ude00","labels":{"k\"1":"\/d\n\u0031"}}})");
+  EXPECT_EQ(read.error, "");
+  EXPECT_THAT(read.lines,
+              ElementsAre("Namespace name=[a\"b\\c\xc3\xa9\xf0\x9f\x98\x80] label=[k\"1]:[/d\n1]"));
+}
+
+TEST(ReadJsonTest, BracesAndQuotesWithinTextsDoNotEndAnObject) {
+  const std::string tricky =
+      R"({"kind":"Namespace","metadata":{"annotations":{"a":"}]\\\"}{[","b":"\\"},"name":")";
+  for (int length = 0; length < 130; ++length) {  // Every place within the scanner's blocks.
+    const std::string name(static_cast<size_t>(length) + 1, 'x');
+    const Read read = ReadText("[" + tricky + name + "\"}}," + NodeJson("n") + "]");
+    ASSERT_EQ(read.error, "") << length;
+    ASSERT_THAT(read.lines, ElementsAre("Namespace name=[" + name +
+                                            "] annotation=[a]:[}]\\\"}{[] "
+                                            "annotation=[b]:[\\]",
+                                        "Node name=[n]"));
+  }
+}
+
+TEST(ReadJsonTest, APodWithoutANamespaceIsInDefault) {
+  EXPECT_THAT(ReadText(Meta("Pod", "p") + "}").lines,
+              ElementsAre("Pod name=[p] namespace=[default]"));
+}
+
+// --- what is not understood
+
+// Symptom: a pod that asked for 8Ei refused the whole dump.
+TEST(ReadJsonTest, AnAmountBeyondInt64IsTheLargest) {
+  EXPECT_EQ(PodLine(R"({"containers":[{"name":"c","resources":{"requests":
+      {"cpu":"10P","memory":"8Ei","x.io/g":"99999999999999999999"}}}]})"),
+            "Pod name=[p] namespace=[ns] container=( name=[c] requests=[cpu]:9223372036854775807 "
+            "requests=[memory]:9223372036854775807 requests=[x.io/g]:9223372036854775807)");
+  EXPECT_EQ(PodLine(R"({"containers":[{"resources":{"requests":{"memory":"1e400"}}}]})"),
+            "Pod name=[p] namespace=[ns] container=( requests=[memory]:9223372036854775807)");
+  EXPECT_THAT(
+      ReadText(Meta("PersistentVolume", "pv") + R"(,"spec":{"capacity":{"storage":"10E"}}})").lines,
+      ElementsAre("PersistentVolume name=[pv] capacity=9223372036854775807"));
+  EXPECT_THAT(ReadText(Meta("Node", "n") + R"(,"status":{"allocatable":{"memory":"16Ei"}}})").lines,
+              ElementsAre("Node name=[n] allocatable=[memory]:9223372036854775807"));
+  EXPECT_THAT(PodLine(R"({"overhead":{"cpu":")" + std::string(3'000'000, '1') + R"("}})"),
+              HasSubstr("spec.overhead.cpu: \"1111111111111111111111111111111111111111...\" has "
+                        "3000000 bytes; a quantity has 2097152 at most"));
+}
+
+TEST(ReadJsonTest, AFieldThatTheAutoscalersSimulationIgnoresIsPassedOver) {
+  EXPECT_EQ(PodLine(R"({"nodeName":"n","schedulingGroup":{"podGroupName":"x"}})"),
+            "Pod name=[p] namespace=[ns] node=[n]");
+  EXPECT_EQ(PodLine(R"({"workloadRef":{"name":"w","podGroup":"x"},"nodeName":"n"})"),
+            "Pod name=[p] namespace=[ns] node=[n]");
+  EXPECT_THAT(PodLine(R"({"schedulingGroups":[]})"), HasSubstr("spec.schedulingGroups"));
+}
+
+TEST(ReadJsonTest, AFieldThatMayRestrictPlacementIsNotPassedOver) {
+  const auto path = [](std::string_view spec) {
+    const std::string line = PodLine(spec);
+    const size_t at = line.find(" not_understood=");
+    return at == std::string::npos ? "understood: " + line : line.substr(at + 16);
+  };
+  EXPECT_EQ(path(R"({"affinity":{"cosmicAffinity":{}}})"), "[spec.affinity.cosmicAffinity]");
+  EXPECT_EQ(
+      path(
+          R"({"affinity":{"nodeAffinity":{"requiredDuringSchedulingRequiredDuringExecution":{}}}})"),
+      "[spec.affinity.nodeAffinity.requiredDuringSchedulingRequiredDuringExecution]");
+  EXPECT_EQ(
+      path(R"({"affinity":{"podAntiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":
+                     [{"topologyKey":"t","radius":3}]}}})"),
+      "[spec.affinity.podAntiAffinity.radius]");
+  EXPECT_EQ(path(R"({"topologySpreadConstraints":[{"topologyKey":"t","gravity":9}]})"),
+            "[spec.topologySpreadConstraints[].gravity]");
+  EXPECT_EQ(path(R"({"topologySpreadConstraints":[{"labelSelector":{"matchSome":1}}]})"),
+            "[spec.topologySpreadConstraints[].matchSome]");
+  EXPECT_EQ(path(R"({"tolerations":[{"unless":"x"}]})"), "[spec.tolerations[].unless]");
+  EXPECT_EQ(path(R"({"placementPolicy":"far-away"})"), "[spec.placementPolicy]");
+  EXPECT_THAT(path(R"({"dnsPolicy":"ClusterFirst","schedulerName":"s","os":{"name":"linux"},
+                       "containers":[{"name":"c","newFeature":1}]})"),
+              HasSubstr("understood: "));
+}
+
+// --- bad input
+
+TEST(ReadJsonTest, AWrongFieldIsNamedWithFileObjectAndPath) {
+  EXPECT_EQ(PodLine(R"({"containers":[{},{},{"resources":{"requests":{"cpu":"4x"}}}]})"),
+            "dump.json: Pod ns/p: spec.containers[2].resources.requests.cpu: \"4x\" is not a "
+            "quantity");
+  EXPECT_EQ(
+      PodLine(R"({"containers":[{"resources":{"requests":{"memory":"-1"}}}]})"),
+      "dump.json: Pod ns/p: spec.containers[0].resources.requests.memory: \"-1\" is negative");
+  EXPECT_EQ(PodLine(R"({"containers":[{"resources":{"requests":{"memory":true}}}]})"),
+            "dump.json: Pod ns/p: spec.containers[0].resources.requests.memory: true is not a "
+            "quantity");
+  EXPECT_EQ(PodLine(R"({"nodeName":5})"), "dump.json: Pod ns/p: spec.nodeName: 5 is not a string");
+  EXPECT_EQ(PodLine(R"({"priority":"high"})"),
+            "dump.json: Pod ns/p: spec.priority: \"high\" is not a whole number");
+  EXPECT_EQ(PodLine(R"({"priority":1.5})"),
+            "dump.json: Pod ns/p: spec.priority: 1.5 is not a whole number");
+  EXPECT_EQ(PodLine(R"({"priority":99999999999})"),
+            "dump.json: Pod ns/p: spec.priority: 99999999999 is out of range");
+  EXPECT_EQ(PodLine(R"({"priority":99999999999999999999})"),
+            "dump.json: Pod ns/p: spec.priority: 99999999999999999999 is out of range");
+  EXPECT_EQ(PodLine(R"({"hostNetwork":"yes"})"),
+            "dump.json: Pod ns/p: spec.hostNetwork: \"yes\" is not true or false");
+  EXPECT_EQ(PodLine(R"({"containers":{}})"),
+            "dump.json: Pod ns/p: spec.containers: an object is not an array");
+  EXPECT_EQ(PodLine(R"({"containers":[7]})"),
+            "dump.json: Pod ns/p: spec.containers[0]: 7 is not an object");
+  EXPECT_EQ(PodLine("[]"), "dump.json: Pod ns/p: spec: an array is not an object");
+  EXPECT_EQ(PodLine(R"({"topologySpreadConstraints":[{"maxSkew":-1}]})"),
+            "dump.json: Pod ns/p: spec.topologySpreadConstraints[0].maxSkew: -1 is negative");
+  EXPECT_EQ(PodLine(R"({"containers":[{"ports":[{"hostPort":70000}]}]})"),
+            "dump.json: Pod ns/p: spec.containers[0].ports[0].hostPort: 70000 is out of range");
+}
+
+TEST(ReadJsonTest, AWrongFieldOfOtherKindsIsNamedToo) {
+  EXPECT_EQ(
+      ReadText(R"({"kind":"Node","status":{"allocatable":{"cpu":"-4"}},"metadata":{"name":"n"}})")
+          .error,
+      "dump.json: Node n: status.allocatable.cpu: \"-4\" is negative")
+      << "the name stands behind the wrong field";
+  EXPECT_EQ(ReadText(R"({"kind":"PodDisruptionBudget","metadata":{"name":"b","namespace":"ns"},)"
+                     R"("status":{"disruptionsAllowed":-2}})")
+                .error,
+            "dump.json: PodDisruptionBudget ns/b: status.disruptionsAllowed: -2 is negative");
+  EXPECT_EQ(
+      ReadText(R"({"kind":"Node","metadata":{"name":"n","creationTimestamp":"yesterday"}})").error,
+      "dump.json: Node n: metadata.creationTimestamp: \"yesterday\" is not an RFC 3339 time");
+  EXPECT_EQ(ReadText(R"({"kind":"List","items":[{"kind":"Node","metadata":{}}]})").error,
+            "dump.json: Node items[0]: metadata.name: is missing");
+}
+
+TEST(ReadJsonTest, WhatIsNoObjectOfKubernetesIsRefused) {
+  EXPECT_EQ(ReadText("{}").error,
+            "dump.json: byte 0, line 1, column 1: is not a Kubernetes object: kind is missing");
+  EXPECT_EQ(ReadText(R"({"items":[{"metadata":{"name":"n"}}]})").error,
+            "dump.json: items[0]: is not a Kubernetes object: kind is missing");
+  EXPECT_EQ(ReadText(R"({"items":[5]})").error,
+            "dump.json: items[0]: is not an object (byte 10, line 1, column 11)");
+  EXPECT_EQ(ReadText(R"({"NodeList":[{"Pods":[]}]})").error,
+            "dump.json: NodeList[0].Node: is missing");
+}
+
+TEST(ReadJsonTest, WhatIsNoJsonIsRefusedInOneLineWithAByte) {
+  EXPECT_EQ(ReadText("").error, "dump.json: is empty");
+  EXPECT_EQ(ReadText(" \n ").error, "dump.json: is empty");
+  EXPECT_EQ(ReadText("hello").error,
+            "dump.json: byte 0, line 1, column 1: is not JSON: an object or array was expected");
+  EXPECT_EQ(ReadText(NodeJson("a") + "x").error,
+            "dump.json: byte 57, line 1, column 58: is not JSON: an object or array was expected");
+  EXPECT_EQ(ReadText(R"({"kind" "Node"})").error,
+            "dump.json: byte 8, line 1, column 9: is not JSON: a colon was expected");
+  EXPECT_EQ(ReadText(R"({"items":[{"kind":"Node"} {"kind":"Node"}]})").error,
+            "dump.json: Node items[0]: metadata.name: is missing");
+  EXPECT_EQ(ReadText("[" + NodeJson("a") + " " + NodeJson("b") + "]").error,
+            "dump.json: byte 59, line 1, column 60: is not JSON: a comma or the end of the list "
+            "was expected");
+  EXPECT_EQ(ReadText("[" + NodeJson("a") + ",]").error,
+            "dump.json: byte 59, line 1, column 60: is not JSON: a value was expected");
+  EXPECT_THAT(ReadText(R"({"kind":"Node","metadata":{"name" 5}})").error,
+              HasSubstr("dump.json: byte "));
+}
+
+TEST(ReadJsonTest, TextThatIsNotUtf8IsRefusedAtItsByte) {
+  EXPECT_EQ(ReadText("{\"kind\":\"Node\",\"metadata\":{\"name\":\"\xff\"}}").error,
+            "dump.json: byte 35, line 1, column 36: is not UTF-8");
+  EXPECT_EQ(ReadText("[" + NodeJson("a") + ",{\"kind\":\"No\xc3\"}]").error,
+            "dump.json: byte 70, line 1, column 71: is not UTF-8");
+}
+
+TEST(ReadJsonTest, ATextCutOffAnywhereIsAnErrorOrWhatWasWhole) {
+  const std::string list = R"({"apiVersion":"v1","items":[)" + NodeJson("a") + "," + NodeJson("b") +
+                           R"(],"kind":"List"})";
+  for (size_t size = 0; size < list.size(); ++size) {
+    const Read read = ReadText(std::string_view(list).substr(0, size));
+    ASSERT_NE(read.error, "") << size;
+    ASSERT_THAT(read.error, HasSubstr(size == 0 ? "is empty" : "is truncated")) << size;
+    ASSERT_THAT(read.error, Not(HasSubstr("\n"))) << size;
+  }
+  EXPECT_EQ(ReadText(std::string_view(list).substr(0, 60)).error,
+            "dump.json: byte 60, line 1, column 61: is truncated: the text ends within what began "
+            "at byte 28, line 1, column 29");
+}
+
+TEST(ReadJsonTest, DeepNestingIsNoTrouble) {
+  const std::string deep = std::string(200'000, '[') + std::string(200'000, ']');
+  EXPECT_EQ(ReadText(R"({"kind":"Namespace","metadata":{"name":"n"},"x":)" + deep + "}").error, "");
+  EXPECT_NE(ReadText(std::string(200'000, '[')).error, "");
+}
+
+// A sink that refuses what it gets.
+class Refusing : public DumpSink {
+ public:
+  absl::Status OnPod(const objects::Pod&) override {
+    return absl::AlreadyExistsError("is there already");
+  }
+};
+
+TEST(ReadJsonTest, ASinksVerdictComesBackWithFileAndObject) {
+  Refusing sink;
+  ImportStats stats;
+  const absl::Status status =
+      ReadJson("dump.json", R"({"kind":"Pod","metadata":{"namespace":"ns","name":"p"}})", false,
+               sink, stats);
+  EXPECT_EQ(status.code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_EQ(status.message(), "dump.json: Pod ns/p: is there already");
+}
+
+}  // namespace
+}  // namespace ebb

@@ -1,0 +1,290 @@
+#include "snapshot/formats/read_yaml.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "snapshot/formats/write_objects.h"
+#include "tests/support/dump_sink.h"
+
+namespace ebb {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+struct Read {
+  std::string error;
+  std::vector<std::string> lines;
+  ImportStats stats;
+};
+
+Read ReadText(std::string_view yaml) {
+  Read read;
+  testing::DumpSink sink;
+  read.error = std::string(ReadYaml("dump.yaml", yaml, sink, read.stats).message());
+  read.lines = sink.lines();
+  return read;
+}
+
+// The labels of a namespace with these label lines.
+std::string Labels(std::string_view yaml) {
+  const Read read =
+      ReadText("kind: Namespace\nmetadata:\n  name: n\n  labels:\n" + std::string(yaml));
+  if (!read.error.empty()) return read.error;
+  return read.lines.empty() ? "nothing"
+                            : read.lines[0].substr(std::string("Namespace name=[n]").size());
+}
+
+// What a node's cpu of this scalar is read as.
+std::string Cpu(std::string_view scalar) {
+  const Read read = ReadText("kind: Node\nmetadata: {name: n}\nstatus: {allocatable: {cpu: " +
+                             std::string(scalar) + "}}\n");
+  return read.error.empty() ? read.lines.at(0) : read.error;
+}
+
+TEST(ReadYamlTest, KubectlsListIsRead) {
+  const Read read = ReadText(R"(apiVersion: v1
+items:
+- apiVersion: v1
+  kind: Node
+  metadata:
+    labels:
+      kubernetes.io/os: linux
+      numeric: "7"
+      truth: "true"
+    name: n1
+  spec: {}
+  status:
+    allocatable:
+      cpu: "4"
+      memory: 16Gi
+- apiVersion: v1
+  kind: Pod
+  metadata:
+    annotations:
+      multi: |
+        {"a": "b"}
+        second
+    creationTimestamp: "2026-01-01T00:00:00Z"
+    name: p
+    namespace: ns
+  spec:
+    nodeName: n1
+    priority: -7
+    hostNetwork: true
+kind: List
+metadata:
+  resourceVersion: ""
+)");
+  EXPECT_EQ(read.error, "");
+  EXPECT_THAT(
+      read.lines,
+      ElementsAre("Node name=[n1] label=[kubernetes.io/os]:[linux] label=[numeric]:[7] "
+                  "label=[truth]:[true] allocatable=[cpu]:4000 "
+                  "allocatable=[memory]:17179869184",
+                  "Pod name=[p] namespace=[ns] annotation=[multi]:[{\"a\": \"b\"}\nsecond\n] "
+                  "created=1767225600 node=[n1] priority=-7 host_network=true"));
+}
+
+TEST(ReadYamlTest, DocumentsAreReadOneAfterTheOther) {
+  const Read read = ReadText(
+      "---\n# only a comment\n---\nkind: Namespace\nmetadata: {name: a}\n---\n"
+      "kind: Namespace\nmetadata: {name: b}\n...\n");
+  EXPECT_EQ(read.error, "");
+  EXPECT_THAT(read.lines, ElementsAre("Namespace name=[a]", "Namespace name=[b]"));
+}
+
+TEST(ReadYamlTest, QuotedScalarsAreStringsAndPlainOnesFollowTheCoreSchema) {
+  EXPECT_EQ(Labels("    a: \"1\"\n    b: 'true'\n    c: yes\n    d: on\n    e: 1.2.3\n    f: 0x\n"
+                   "    g: 12e03x\n    h: '~'\n    i: !!str 5\n    true: k\n"),
+            " label=[a]:[1] label=[b]:[true] label=[c]:[yes] label=[d]:[on] label=[e]:[1.2.3] "
+            "label=[f]:[0x] label=[g]:[12e03x] label=[h]:[~] label=[i]:[5] label=[true]:[k]");
+  EXPECT_EQ(Labels("    a: 1\n"), "dump.yaml: Namespace n: metadata.labels.a: 1 is not a string");
+  EXPECT_EQ(Labels("    a: True\n"),
+            "dump.yaml: Namespace n: metadata.labels.a: true is not a string");
+  EXPECT_EQ(Labels("    a: ~\n    b:\n    c: null\n"), "") << "null is absent";
+}
+
+TEST(ReadYamlTest, PlainNumbersBecomeJsonNumbers) {
+  EXPECT_EQ(Cpu("4"), "Node name=[n] allocatable=[cpu]:4000");
+  EXPECT_EQ(Cpu("+4"), "Node name=[n] allocatable=[cpu]:4000");
+  EXPECT_EQ(Cpu(".5"), "Node name=[n] allocatable=[cpu]:500");
+  EXPECT_EQ(Cpu("5."), "Node name=[n] allocatable=[cpu]:5000");
+  EXPECT_EQ(Cpu("1.50"), "Node name=[n] allocatable=[cpu]:1500");
+  EXPECT_EQ(Cpu("1e2"), "Node name=[n] allocatable=[cpu]:100000");
+  EXPECT_EQ(Cpu("0x10"), "Node name=[n] allocatable=[cpu]:16000");
+  EXPECT_EQ(Cpu("0o10"), "Node name=[n] allocatable=[cpu]:8000");
+  EXPECT_EQ(Cpu("100m"), "Node name=[n] allocatable=[cpu]:100");
+  EXPECT_EQ(Cpu("-4"), "dump.yaml: Node n: status.allocatable.cpu: \"-4\" is negative");
+  EXPECT_EQ(Cpu(".inf"), "dump.yaml: Node n: status.allocatable.cpu: \".inf\" is not a quantity");
+}
+
+TEST(ReadYamlTest, ANumberThatKubectlTakesForOctalIsRefused) {
+  for (const char* number : {"010", "007", "-010", "+08", "00"}) {
+    EXPECT_THAT(Cpu(number),
+                ::testing::AllOf(HasSubstr("dump.yaml: line "),
+                                 HasSubstr(std::string(number) + " is octal to some")));
+  }
+  EXPECT_EQ(Cpu("\"010\""), "Node name=[n] allocatable=[cpu]:10000");
+  EXPECT_EQ(Cpu("0"), "Node name=[n] allocatable=[cpu]:0");
+  EXPECT_EQ(Cpu("0.5"), "Node name=[n] allocatable=[cpu]:500");
+}
+
+TEST(ReadYamlTest, AValueIsWhatItsTagSaysOrRefused) {
+  EXPECT_EQ(Cpu("!!int 4"), "Node name=[n] allocatable=[cpu]:4000");
+  EXPECT_EQ(Cpu("!!float 1.5"), "Node name=[n] allocatable=[cpu]:1500");
+  EXPECT_EQ(Cpu("!!null null"), "Node name=[n]");
+  for (const char* value : {"!!null 1", "!!int 1.5", "!!int x", "!!bool 1", "!!float true",
+                            "!!map 1", "!!seq 1", "!!int {}", "!!map []", "!!seq {}"}) {
+    EXPECT_THAT(Cpu(value), HasSubstr("dump.yaml: line ")) << value;
+  }
+}
+
+TEST(ReadYamlTest, AKeyThatAMapHasTwiceIsRefusedWithItsLine) {
+  EXPECT_EQ(ReadText("kind: Pod\nmetadata: {name: a}\nkind: Node\n").error,
+            "dump.yaml: line 3, column 1: is not YAML that can be read: the key \"kind\" occurs "
+            "twice in one map");
+  EXPECT_THAT(Labels("    a: x\n    b: y\n    \"a\": z\n"),
+              HasSubstr("the key \"a\" occurs twice"));
+  // In two maps it is no other's key.
+  EXPECT_EQ(ReadText("- kind: Namespace\n  metadata: {name: a}\n"
+                     "- kind: Namespace\n  metadata: {name: b}\n")
+                .error,
+            "");
+}
+
+TEST(ReadYamlTest, TextsMayHoldWhatJsonMustEscape) {
+  EXPECT_EQ(Labels("    a: \"q\\\"\\\\ \\t\\x01 \\u00e9\"\n"),
+            " label=[a]:[q\"\\ \t\x01 \xc3\xa9]");
+}
+
+TEST(ReadYamlTest, AliasesRepeatTheirAnchor) {
+  EXPECT_EQ(Labels("    a: &x one\n    b: *x\n"), " label=[a]:[one] label=[b]:[one]");
+  const Read read = ReadText(
+      "- &m {kind: Namespace, metadata: &meta {name: a}}\n- *m\n- kind: Namespace\n"
+      "  metadata: *meta\n");
+  EXPECT_EQ(read.error, "");
+  EXPECT_EQ(read.lines.size(), 3u);
+}
+
+TEST(ReadYamlTest, AliasesThatRepeatThemselvesIntoABombAreRefused) {
+  std::string bomb = "a0: &a0 [xxxxxxxxxx,xxxxxxxxxx,xxxxxxxxxx]\n";
+  for (int i = 1; i < 40; ++i) {
+    const std::string last = "*a" + std::to_string(i - 1);
+    bomb += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [" + last + " ," + last +
+            " ," + last + " ]\n";
+  }
+  EXPECT_THAT(ReadText(bomb).error, HasSubstr("aliases repeat too much"));
+  EXPECT_THAT(ReadText("a: &a [*a ]\n").error, HasSubstr("dump.yaml: line 1, column"));
+}
+
+TEST(ReadYamlTest, DeepNestingIsRefusedBeforeTheStackIs) {
+  EXPECT_THAT(ReadText("a: " + std::string(5'000, '[') + std::string(5'000, ']') + "\n").error,
+              HasSubstr("is not YAML that can be read"));
+  std::string block;
+  for (int depth = 0; depth < 1'000; ++depth) block += std::string(depth, ' ') + "a:\n";
+  EXPECT_THAT(ReadText(block).error, HasSubstr("is not YAML that can be read"));
+}
+
+TEST(ReadYamlTest, WhatCannotBeReadIsNamedWithItsPlaceInOneLine) {
+  EXPECT_EQ(ReadText("a: [1, 2\nb: 3\n").error.substr(0, 17), "dump.yaml: line 2");
+  EXPECT_EQ(ReadText("kind: Namespace\nmetadata:\n  <<: {name: a}\n").error,
+            "dump.yaml: line 3, column 3: is not YAML that can be read: merge keys (<<) are not "
+            "supported");
+  EXPECT_EQ(ReadText("[a]: b\n").error,
+            "dump.yaml: line 1, column 1: is not YAML that can be read: a key is not a scalar");
+  EXPECT_THAT(ReadText("a: !secret b\n").error, HasSubstr("the tag !secret is not supported"));
+  EXPECT_EQ(ReadText("").error, "dump.yaml: is empty");
+  EXPECT_EQ(ReadText("# nothing\n").error, "dump.yaml: is empty");
+  EXPECT_EQ(ReadText("just words\n").error, "dump.yaml: document 1: is not a Kubernetes object");
+  EXPECT_EQ(ReadText("kind: Namespace\nmetadata:\n  name: \"\xff\"\n").error,
+            "dump.yaml: byte 35: is not UTF-8");
+  EXPECT_THAT(ReadText("a: [\n").error, Not(HasSubstr("\n")));
+}
+
+TEST(ReadYamlTest, AListCutOffAnywhereIsAnError) {
+  const std::string item = "- kind: Namespace\n  metadata:\n    name: \"ab\"\n";
+  const std::string list = "apiVersion: v1\nitems:\n" + item + item + "kind: List\n";
+  ASSERT_EQ(ReadText(list).error, "");
+  // Up to the colon of its kind; "Lis" would be a kind as good as "List".
+  for (size_t size = 0; size < list.size() - std::string(" List\n").size() - 1; ++size) {
+    ASSERT_NE(ReadText(std::string_view(list).substr(0, size)).error, "") << size;
+  }
+  EXPECT_EQ(ReadText(std::string_view(list).substr(0, list.find("kind: List"))).error,
+            "dump.yaml: is truncated: a list has items but no kind behind them");
+}
+
+// Symptom: `ebb plan` never came back from two objects with a comma between them.
+TEST(ReadYamlTest, WhatCanStartNoDocumentIsRefused) {
+  for (const std::string_view text : {"{kind: Namespace, metadata: {name: a}}, {}\n", ",", "]", "}",
+                                      "a: b\n---\n}\n", "{a: b} : c\n", "{} ]"}) {
+    EXPECT_NE(ReadText(text).error, "") << text;
+  }
+}
+
+TEST(ReadYamlTest, AWrongFieldIsNamedAsInJson) {
+  EXPECT_EQ(ReadText("kind: Pod\nmetadata:\n  name: p\n  namespace: ns\nspec:\n  containers:\n"
+                     "  - resources:\n      requests:\n        cpu: 4x\n")
+                .error,
+            "dump.yaml: Pod ns/p: spec.containers[0].resources.requests.cpu: \"4x\" is not a "
+            "quantity");
+}
+
+// Three objects as ebb writes them.
+std::string WrittenByEbb() {
+  std::string yaml;
+  ObjectWriter writer(ObjectFormat::kYamlDocuments, [&yaml](std::string_view bytes) {
+    yaml += bytes;
+    return absl::OkStatus();
+  });
+  for (const char* name : {"a", "b", "c"}) {
+    objects::Namespace name_space;
+    name_space.meta.name = name;
+    EXPECT_TRUE(writer.OnNamespace(name_space).ok());
+  }
+  EXPECT_TRUE(writer.Finish().ok());
+  return yaml;
+}
+
+// A writer that was killed left a smaller cluster that looked whole.
+TEST(ReadYamlTest, WhatEbbWroteIsRefusedWhereverItIsCut) {
+  const std::string yaml = WrittenByEbb();
+  ASSERT_EQ(ReadText(yaml).lines.size(), 3u) << ReadText(yaml).error;
+  for (size_t size = 0; size + 1 < yaml.size(); ++size) {  // The last newline may go.
+    EXPECT_NE(ReadText(yaml.substr(0, size)).error, "") << size;
+  }
+  EXPECT_EQ(ReadText(yaml.substr(0, yaml.rfind("..."))).error,
+            "dump.yaml: is cut off: its last line, \"# End of ebb's objects\", is missing");
+}
+
+TEST(ReadYamlTest, WhatEbbWroteMayBeJoinedWithOtherFilesAndPassThroughEditors) {
+  const std::string yaml = WrittenByEbb();
+  const std::string other = "---\nkind: Namespace\nmetadata: {name: d}\n";
+  EXPECT_EQ(ReadText(yaml + other).lines.size(), 4u);
+  EXPECT_EQ(ReadText(other + "---\n" + yaml).lines.size(), 4u);
+  EXPECT_EQ(ReadText(yaml + yaml).lines.size(), 6u);
+  EXPECT_NE(ReadText(yaml + yaml.substr(0, yaml.rfind("..."))).error, "");
+  std::string lines_of_windows;
+  for (const char c : yaml) lines_of_windows += c == '\n' ? "\r\n" : std::string(1, c);
+  EXPECT_EQ(ReadText(lines_of_windows).lines.size(), 3u);
+  EXPECT_EQ(ReadText(lines_of_windows.substr(0, lines_of_windows.rfind("..."))).lines.size(), 0u);
+}
+
+TEST(ReadYamlTest, AKindWithANewlineBehindItIsRefused) {
+  EXPECT_THAT(ReadText("apiVersion: policy/v1\nkind: >\n  PodDisruptionBudget\n"
+                       "metadata: {name: b}\n")
+                  .error,
+              HasSubstr("is not one of Kubernetes"));
+}
+
+TEST(ReadYamlTest, BytesAreCountedAsTheyStandInTheFile) {
+  const std::string yaml = "kind: Namespace\nmetadata: {name: a}\n";
+  EXPECT_EQ(ReadText(yaml).stats.bytes, yaml.size());
+}
+
+}  // namespace
+}  // namespace ebb

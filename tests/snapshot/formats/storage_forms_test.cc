@@ -1,0 +1,214 @@
+// Storage objects with every field that is read: what comes out of JSON, and that
+// every other form gives the same.
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "snapshot/formats/binary_snapshot.h"
+#include "snapshot/formats/read_input.h"
+#include "snapshot/formats/write_objects.h"
+#include "snapshot/import/load_cluster.h"
+#include "tests/support/dump_sink.h"
+
+namespace ebb {
+namespace {
+
+constexpr std::string_view kObjects = R"([
+{"apiVersion":"v1","kind":"PersistentVolume",
+ "metadata":{"name":"pv","labels":{"topology.kubernetes.io/zone":"a__b"}},
+ "spec":{"capacity":{"storage":"10Gi"},"accessModes":["ReadWriteOnce","ReadOnlyMany"],
+  "storageClassName":"fast","volumeMode":"Block","volumeAttributesClassName":"gold",
+  "persistentVolumeReclaimPolicy":"Delete","mountOptions":["ro"],
+  "csi":{"driver":"csi.example.com","volumeHandle":"h-1","fsType":"ext4"},
+  "claimRef":{"kind":"PersistentVolumeClaim","namespace":"ns","name":"data","uid":"u"},
+  "nodeAffinity":{"required":{"nodeSelectorTerms":[
+   {"matchExpressions":[{"key":"rack","operator":"In","values":["1","2"]}]}]}}},
+ "status":{"phase":"Bound"}},
+{"apiVersion":"v1","kind":"PersistentVolume","metadata":{"name":"disk"},
+ "spec":{"capacity":{"storage":"1500M"},
+  "azureDisk":{"diskName":"d","diskURI":"/disks/d","kind":"Dedicated"}}},
+{"apiVersion":"v1","kind":"PersistentVolumeClaim",
+ "metadata":{"name":"data","namespace":"ns","uid":"u",
+  "annotations":{"pv.kubernetes.io/bind-completed":"yes"}},
+ "spec":{"accessModes":["ReadWriteOncePod"],"storageClassName":"fast","volumeMode":"Filesystem",
+  "volumeAttributesClassName":"gold","volumeName":"pv","resources":{"requests":{"storage":"5Gi"}},
+  "selector":{"matchLabels":{"disk":"fast"}}},
+ "status":{"phase":"Bound"}},
+{"apiVersion":"storage.k8s.io/v1","kind":"StorageClass","metadata":{"name":"fast"},
+ "provisioner":"csi.example.com","volumeBindingMode":"WaitForFirstConsumer",
+ "allowedTopologies":[{"matchLabelExpressions":[{"key":"rack","values":["1"]}]}]},
+{"apiVersion":"storage.k8s.io/v1","kind":"CSIDriver","metadata":{"name":"csi.example.com"},
+ "spec":{"storageCapacity":true}},
+{"apiVersion":"storage.k8s.io/v1","kind":"CSINode","metadata":{"name":"n"},
+ "spec":{"drivers":[{"name":"csi.example.com","nodeID":"n","allocatable":{"count":25}},
+  {"name":"other","nodeID":"n"}]}},
+{"apiVersion":"storage.k8s.io/v1","kind":"VolumeAttachment","metadata":{"name":"va"},
+ "spec":{"attacher":"csi.example.com","nodeName":"n","source":{"persistentVolumeName":"pv"}}},
+{"apiVersion":"storage.k8s.io/v1","kind":"CSIStorageCapacity",
+ "metadata":{"name":"room","namespace":"kube-system"},"storageClassName":"fast",
+ "nodeTopology":{},"capacity":"100Gi","maximumVolumeSize":"8Gi"},
+{"apiVersion":"resource.k8s.io/v1","kind":"DeviceClass","metadata":{"name":"gpu"},
+ "spec":{"extendedResourceName":"example.com/gpu"}},
+{"apiVersion":"resource.k8s.io/v1beta1","kind":"ResourceClaim",
+ "metadata":{"name":"held","namespace":"ns"},
+ "spec":{"devices":{"requests":[{"name":"r","deviceClassName":"gpu"}]}},
+ "status":{"allocation":{"devices":{"results":[
+   {"request":"r","driver":"gpu.example.com","pool":"n","device":"gpu-0"},
+   {"request":"r","driver":"gpu.example.com","pool":"n","device":"gpu-1"}]}},
+  "reservedFor":[{"resource":"pods","name":"p","uid":"u"}]}},
+{"apiVersion":"resource.k8s.io/v1","kind":"ResourceClaim",
+ "metadata":{"name":"waiting","namespace":"ns"},
+ "spec":{"devices":{"requests":[{"name":"r","exactly":{"deviceClassName":"gpu"}}]}}},
+{"apiVersion":"resource.k8s.io/v1beta2","kind":"ResourceClaimTemplate",
+ "metadata":{"name":"gpus","namespace":"ns"},"spec":{"spec":{"devices":{}}}},
+{"apiVersion":"resource.k8s.io/v1","kind":"ResourceSlice","metadata":{"name":"n-gpu"},
+ "spec":{"driver":"gpu.example.com","nodeName":"n","devices":[{"name":"gpu-0"}],
+  "pool":{"name":"n","generation":1,"resourceSliceCount":1}}},
+{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","namespace":"ns"},
+ "spec":{"resourceClaims":[{"name":"a","resourceClaimName":"held"},
+  {"name":"b","resourceClaimTemplateName":"gpus"},{"name":"c","resourceClaimTemplateName":"gpus"}]},
+ "status":{"resourceClaimStatuses":[{"name":"b","resourceClaimName":"p-b-x7"},{"name":"c"}],
+  "extendedResourceClaimStatus":{"requestMappings":[],"resourceClaimName":"p-ext"}}}
+])";
+
+const std::vector<std::string>& Lines() {
+  static const auto* const lines = new std::vector<std::string>{
+      "PersistentVolume name=[pv] label=[topology.kubernetes.io/zone]:[a__b] "
+      "capacity=10737418240 modes=[ReadWriteOnce] modes=[ReadOnlyMany] class=[fast] mode=[Block] "
+      "attributes=[gold] claim=[data] in=[ns] claim_uid=[u] affinity=terms term=( "
+      "expressions=( key=[rack] op=[In] values=[1] values=[2])) source=[csi] "
+      "driver=[csi.example.com] id=[h-1] phase=[Bound]",
+      "PersistentVolume name=[disk] capacity=1500000000 source=[azureDisk] id=[/disks/d] "
+      "kind=[Dedicated]",
+      "PersistentVolumeClaim name=[data] namespace=[ns] uid=[u] "
+      "annotation=[pv.kubernetes.io/bind-completed]:[yes] modes=[ReadWriteOncePod] class=[fast] "
+      "mode=[Filesystem] attributes=[gold] volume=[pv] selector=( labels=[disk]:[fast]) "
+      "request=5368709120 phase=[Bound]",
+      "StorageClass name=[fast] provisioner=[csi.example.com] mode=[WaitForFirstConsumer] term=1 "
+      "key=[rack] values=[1]",
+      "CSIDriver name=[csi.example.com] capacity=true",
+      "CSINode name=[n] driver=[csi.example.com] max=25 driver=[other]",
+      "VolumeAttachment name=[va] attacher=[csi.example.com] node=[n] volume=[pv]",
+      "CSIStorageCapacity name=[room] namespace=[kube-system] class=[fast] topology=() "
+      "capacity=107374182400 max=8589934592",
+      "DeviceClass name=[gpu] resource=[example.com/gpu]",
+      "ResourceClaim name=[held] namespace=[ns] allocated=true driver=[gpu.example.com] pool=[n] "
+      "device=[gpu-0] driver=[gpu.example.com] pool=[n] device=[gpu-1]",
+      "ResourceClaim name=[waiting] namespace=[ns]",
+      "ResourceClaimTemplate name=[gpus] namespace=[ns]",
+      "ResourceSlice name=[n-gpu] driver=[gpu.example.com] pool=[n] node=[n]",
+      "Pod name=[p] namespace=[ns] claims=[a] claim=[held] claims=[b] claim=[p-b-x7] "
+      "template=[gpus] claims=[c] template=[gpus] claim=[p-ext]",
+  };
+  return *lines;
+}
+
+std::vector<std::string> LinesOf(std::string_view text) {
+  testing::DumpSink sink;
+  ImportStats stats;
+  const absl::Status status = ReadBytes("storage", text, sink, stats);
+  EXPECT_TRUE(status.ok()) << status;
+  return sink.lines();
+}
+
+// Reads kObjects into a writer that is made with a place for its bytes.
+template <typename MakeWriter>
+std::string Written(MakeWriter make) {
+  std::string out;
+  auto writer = make([&out](std::string_view bytes) {
+    out += bytes;
+    return absl::OkStatus();
+  });
+  ImportStats stats;
+  EXPECT_TRUE(ReadBytes("storage", kObjects, writer, stats).ok());
+  EXPECT_TRUE(writer.Finish().ok());
+  return out;
+}
+
+TEST(StorageFormsTest, JsonGivesEveryField) { EXPECT_EQ(LinesOf(kObjects), Lines()); }
+
+TEST(StorageFormsTest, ASnapshotGivesTheSame) {
+  EXPECT_EQ(LinesOf(Written([](auto output) { return BinarySnapshotWriter(output); })), Lines());
+}
+
+TEST(StorageFormsTest, WhatIsWrittenReadsBackTheSame) {
+  for (const ObjectFormat format : {ObjectFormat::kJsonList, ObjectFormat::kYamlDocuments}) {
+    EXPECT_EQ(LinesOf(Written([format](auto output) { return ObjectWriter(format, output); })),
+              Lines());
+  }
+}
+
+TEST(StorageFormsTest, PartsOfAUnitAreWrittenExactly) {
+  constexpr std::string_view kPod = R"({"apiVersion":"v1","kind":"Pod",
+    "metadata":{"name":"p","namespace":"ns"},"spec":{"containers":[{"name":"c","resources":
+     {"requests":{"cpu":"2500u","memory":"1500m","x/y":"7","ephemeral-storage":"1n"}}}]}})";
+  const std::vector<std::string> lines = LinesOf(kPod);
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_NE(lines[0].find("[cpu]:3-500000000e-9"), std::string::npos) << lines[0];
+  for (const ObjectFormat format : {ObjectFormat::kJsonList, ObjectFormat::kYamlDocuments}) {
+    std::string out;
+    ObjectWriter writer(format, [&out](std::string_view bytes) {
+      out += bytes;
+      return absl::OkStatus();
+    });
+    ImportStats stats;
+    ASSERT_TRUE(ReadBytes("pod", kPod, writer, stats).ok());
+    ASSERT_TRUE(writer.Finish().ok());
+    EXPECT_NE(out.find("2.5m"), std::string::npos) << out;
+    EXPECT_NE(out.find("0.000000001"), std::string::npos) << out;
+    EXPECT_EQ(LinesOf(out), lines);
+  }
+}
+
+std::string ErrorOf(std::string_view text) {
+  testing::DumpSink sink;
+  ImportStats stats;
+  return std::string(ReadBytes("f", text, sink, stats).message());
+}
+
+TEST(StorageFormsTest, AWrongFieldIsNamed) {
+  EXPECT_EQ(ErrorOf(R"({"apiVersion":"v1","kind":"PersistentVolume","metadata":{"name":"pv"},
+                        "spec":{"capacity":{"storage":"4x"}}})"),
+            "f: PersistentVolume pv: spec.capacity.storage: \"4x\" is not a quantity");
+  EXPECT_EQ(ErrorOf(R"({"apiVersion":"resource.k8s.io/v1","kind":"ResourceClaim",
+                        "metadata":{"name":"c","namespace":"ns"},
+                        "status":{"allocation":{"devices":{"results":[{"driver":7}]}}}})"),
+            "f: ResourceClaim ns/c: status.allocation.devices.results[0].driver: 7 is not a "
+            "string");
+  EXPECT_EQ(ErrorOf(R"({"apiVersion":"resource.k8s.io/v1","kind":"ResourceSlice",
+                        "metadata":{"name":"s"},"spec":{"driver":"d","nodeName":"n"}})"),
+            "f: ResourceSlice s: spec.pool.name: is missing");
+}
+
+// A field that is not known took the place of the `csi` source, so that the volume no
+// longer counted against the node's limit.
+TEST(StorageFormsTest, AVolumeWithAnUnknownFieldKeepsItsSourceAndFitsNowhere) {
+  const auto volume = [](const std::string& more) {
+    ClusterLoader loader;
+    ImportStats stats;
+    EXPECT_TRUE(ReadBytes("pv",
+                          R"({"kind":"PersistentVolume","metadata":{"name":"v"},"spec":{)"
+                          R"("csi":{"driver":"d","volumeHandle":"h"})" +
+                              more + "}}",
+                          loader, stats)
+                    .ok());
+    absl::StatusOr<LoadedCluster> cluster = std::move(loader).Finish();
+    EXPECT_TRUE(cluster.ok());
+    const Catalog& catalog = cluster->snapshot.catalog();
+    const VolumeInfo& info = *catalog.storage().VolumesOfClass(kNoText)[0];
+    return std::make_pair(info.is_csi, info.affinity.everywhere);
+  };
+  EXPECT_EQ(volume(""), std::make_pair(true, true));
+  EXPECT_EQ(volume(R"(,"mountOptions":["ro"])"), std::make_pair(true, true));
+  EXPECT_EQ(volume(R"(,"cosmicDisk":{"id":"x"})"), std::make_pair(true, false));
+  EXPECT_EQ(volume(R"(,"cosmicDisk":{},"nodeAffinity":{"required":{"nodeSelectorTerms":[)"
+                   R"({"matchExpressions":[{"key":"a","operator":"Exists"}]}]}})"),
+            std::make_pair(true, false));
+}
+
+}  // namespace
+}  // namespace ebb

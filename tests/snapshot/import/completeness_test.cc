@@ -1,0 +1,844 @@
+#include "snapshot/import/completeness.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "snapshot/formats/binary_snapshot.h"
+#include "snapshot/formats/read_input.h"
+#include "snapshot/formats/write_objects.h"
+#include "snapshot/import/load_cluster.h"
+#include "snapshot/samples/generate.h"
+
+namespace ebb {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr const char* kLongAgo = "2026-01-01T00:00:00Z";
+
+Json Node(const std::string& name) {
+  return {{"apiVersion", "v1"},
+          {"kind", "Node"},
+          {"metadata", {{"name", name}, {"creationTimestamp", kLongAgo}}},
+          {"status", {{"conditions", {{{"type", "Ready"}, {"status", "True"}}}}}}};
+}
+
+Json Pod(const std::string& name_space, const std::string& name, const std::string& node) {
+  return {
+      {"apiVersion", "v1"},
+      {"kind", "Pod"},
+      {"metadata",
+       {{"name", name}, {"namespace", name_space}, {"creationTimestamp", "2026-01-02T00:00:00Z"}}},
+      {"spec", {{"nodeName", node}, {"containers", Json::array()}}},
+      {"status", {{"phase", "Running"}}}};
+}
+
+Json Owned(Json pod, const char* api_version, const char* kind, const char* name) {
+  pod["metadata"]["ownerReferences"] = {
+      {{"apiVersion", api_version}, {"kind", kind}, {"name", name}, {"controller", true}}};
+  return pod;
+}
+
+Json Object(const char* api_version, const char* kind, const std::string& name,
+            const std::string& name_space = "") {
+  Json json = {{"apiVersion", api_version}, {"kind", kind}, {"metadata", {{"name", name}}}};
+  if (!name_space.empty()) json["metadata"]["namespace"] = name_space;
+  return json;
+}
+
+Json NoBudgets() {
+  return {{"apiVersion", "policy/v1"},
+          {"kind", "PodDisruptionBudgetList"},
+          {"metadata", {{"resourceVersion", ""}}},
+          {"items", Json::array()}};
+}
+
+// All of a cluster of two nodes.
+std::vector<Json> Whole() {
+  Json proxy = Object("apps/v1", "DaemonSet", "proxy", "kube-system");
+  proxy["status"]["numberReady"] = 2;
+  return {Node("a"),
+          Node("b"),
+          Owned(Pod("kube-system", "proxy-a", "a"), "apps/v1", "DaemonSet", "proxy"),
+          Owned(Pod("kube-system", "proxy-b", "b"), "apps/v1", "DaemonSet", "proxy"),
+          Pod("shop", "web", "a"),
+          proxy,
+          Object("v1", "Namespace", "kube-system"),
+          Object("v1", "Namespace", "shop"),
+          NoBudgets()};
+}
+
+// `count` objects of a kind in a namespace: name-0, name-1, ...
+void AddPods(std::vector<Json>& items, const Json& pod, int count) {
+  for (int i = 0; i < count; ++i) {
+    items.push_back(pod);
+    Json& name = items.back()["metadata"]["name"];
+    name = name.get<std::string>() + "-" + std::to_string(i);
+  }
+}
+
+class CompletenessTest : public ::testing::Test {
+ protected:
+  CompletenessTest() {
+    std::string name = (fs::temp_directory_path() / "ebb-completeness-XXXXXX").string();
+    folder_ = ::mkdtemp(name.data());
+  }
+  ~CompletenessTest() override { fs::remove_all(folder_); }
+
+  std::string Put(const std::string& name, const std::string& text) {
+    const fs::path path = folder_ / name;
+    fs::create_directories(path.parent_path());
+    std::ofstream(path, std::ios::binary) << text;
+    return path.string();
+  }
+
+  // The codes of the warnings, or the error.
+  std::vector<std::string> Load(const std::string& path, LoadOptions options = {}) {
+    cluster_ = LoadCluster(std::vector<std::string>{path}, options);
+    if (!cluster_.ok()) return {std::string(cluster_.status().message())};
+    std::vector<std::string> codes;
+    for (const InputWarning& warning : cluster_->warnings) codes.push_back(warning.code);
+    return codes;
+  }
+  std::vector<std::string> LoadItems(const std::vector<Json>& items, LoadOptions options = {}) {
+    const Json list = {{"apiVersion", "v1"}, {"kind", "List"}, {"items", items}};
+    return Load(Put("dump.json", list.dump()), options);
+  }
+  std::string Message() const { return cluster_->warnings.at(0).message; }
+  std::string Command() const { return cluster_->warnings.at(0).command; }
+
+  fs::path folder_;
+  absl::StatusOr<LoadedCluster> cluster_;
+};
+
+TEST_F(CompletenessTest, AWholeClusterGivesNoWarning) {
+  EXPECT_THAT(LoadItems(Whole()), IsEmpty());
+}
+
+TEST_F(CompletenessTest, NodesWithoutASinglePodAreRefusedUnlessThisIsAllThereIs) {
+  const std::vector<Json> nodes = {Node("a"), Node("b"), NoBudgets()};
+  EXPECT_THAT(LoadItems(nodes), ElementsAre(HasSubstr("2 nodes and not a single pod")));
+  EXPECT_THAT(LoadItems(nodes, {.assume_complete = true}), IsEmpty());
+  EXPECT_EQ(cluster_->snapshot.nodes(), 2u);
+}
+
+TEST_F(CompletenessTest, ADumpOfOneNamespaceIsNamedAsSuch) {
+  EXPECT_THAT(LoadItems({Node("a"), Pod("shop", "web", "a"), NoBudgets()}),
+              ElementsAre("NoKubeSystemPods"));
+  EXPECT_THAT(Message(), HasSubstr("all pods are of namespace shop"));
+  EXPECT_THAT(Command(), HasSubstr(" -A "));
+  EXPECT_THAT(
+      LoadItems({Node("a"), Pod("shop", "web", "a"), NoBudgets()}, {.assume_complete = true}),
+      IsEmpty());
+  // OpenShift's system is elsewhere; a cluster that lists its namespaces may have none.
+  EXPECT_THAT(LoadItems({Node("a"), Pod("openshift-dns", "dns", "a"), Pod("shop", "web", "a"),
+                         NoBudgets()}),
+              IsEmpty());
+  EXPECT_THAT(LoadItems({Node("a"), Pod("shop", "web", "a"), Object("v1", "Namespace", "shop"),
+                         NoBudgets()}),
+              IsEmpty());
+}
+
+// A must-gather has the platform's namespaces by default.
+TEST_F(CompletenessTest, OpenShiftWithoutItsUsersIsAWarning) {
+  std::vector<Json> items = {Node("a"),
+                             Pod("openshift-dns", "dns", "a"),
+                             Pod("kube-system", "x", "a"),
+                             Object("v1", "Namespace", "default"),
+                             Object("v1", "Namespace", "openshift-dns"),
+                             NoBudgets()};
+  EXPECT_THAT(LoadItems(items), ElementsAre("NamespacesNotListed"));
+  EXPECT_THAT(Message(), HasSubstr("OpenShift's own"));
+  items.push_back(Object("v1", "Namespace", "shop"));
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+}
+
+TEST_F(CompletenessTest, PodsThatAreAllOnNodesOfAnotherClusterAreRefused) {
+  const std::vector<Json> items = {Node("a"), Pod("shop", "web", "x"),
+                                   Pod("kube-system", "proxy", "y"), NoBudgets()};
+  for (const bool assume_complete : {false, true}) {
+    EXPECT_THAT(LoadItems(items, {.assume_complete = assume_complete}),
+                ElementsAre(HasSubstr("no pod is on a node of the input: 2 pods are on other "
+                                      "nodes (shop/web on x)")));
+  }
+}
+
+TEST_F(CompletenessTest, NoBudgetIsAWarningUnlessAnEmptyListOfThemSaysSo) {
+  std::vector<Json> items = Whole();
+  items.pop_back();
+  EXPECT_THAT(LoadItems(items), ElementsAre("NoPodDisruptionBudgets"));
+  EXPECT_EQ(Command(), "kubectl get --raw /apis/policy/v1/poddisruptionbudgets");
+  EXPECT_THAT(LoadItems(items, {.use = InputUse::kFilter}), IsEmpty());
+  items.push_back(Object("policy/v1", "PodDisruptionBudget", "web", "shop"));
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+  items.back() = NoBudgets();
+  items.back()["items"] = nullptr;  // As Go writes an empty list.
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+}
+
+TEST_F(CompletenessTest, OwnersThatAreAllMissingAreNamedByKind) {
+  std::vector<Json> items = Whole();
+  items.push_back(Owned(Pod("shop", "db-0", "a"), "apps/v1", "StatefulSet", "db"));
+  items.push_back(Owned(Pod("shop", "db-1", "b"), "apps/v1", "StatefulSet", "db"));
+  EXPECT_THAT(LoadItems(items), ElementsAre("NoControllers"));
+  EXPECT_THAT(Message(), HasSubstr("2 pods have owners of a kind of which none is there"));
+  EXPECT_EQ(Command(), "kubectl get sts -A -o json");
+  const Catalog& catalog = cluster_->snapshot.catalog();
+  EXPECT_THAT(MissingControllerDetail(catalog, *catalog.FindPod("shop", "db-0")),
+              HasSubstr("the input has no StatefulSet"));
+  EXPECT_EQ(MissingControllerDetail(catalog, *catalog.FindPod("kube-system", "proxy-a")), "");
+  // One that is missing while others are there was deleted; that is no gap.
+  items.push_back(Object("apps/v1", "StatefulSet", "db", "shop"));
+  items.push_back(Owned(Pod("shop", "gone-0", "b"), "apps/v1", "StatefulSet", "gone"));
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+}
+
+TEST_F(CompletenessTest, DaemonSetsWithReadyPodsOfWhichNoneIsThereAreAWarning) {
+  std::vector<Json> items = Whole();
+  Json agent = Object("apps/v1", "DaemonSet", "agent", "monitoring");
+  items.push_back(agent);  // Runs nowhere.
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+  items.back()["status"]["numberReady"] = 2;
+  EXPECT_THAT(LoadItems(items), ElementsAre("DaemonSetsWithoutPods"));
+  EXPECT_THAT(Message(), HasSubstr("monitoring/agent"));
+}
+
+TEST_F(CompletenessTest, OldReadyNodesWithoutAnyPodAreAWarning) {
+  std::vector<Json> items = Whole();
+  items.push_back(Node("c"));
+  EXPECT_THAT(LoadItems(items), ElementsAre("NodesWithoutPods"));
+  EXPECT_THAT(Message(), HasSubstr("1 node is Ready for long and without any pod"));
+  items.back()["metadata"]["creationTimestamp"] = "2026-01-01T23:50:00Z";  // Just joined.
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+  items.back() = Node("c");
+  items.back()["status"]["conditions"][0]["status"] = "False";
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+  items.back() = Node("c");
+  items.back()["metadata"]["labels"]["type"] = "virtual-kubelet";
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+  items.back() = Node("c");
+  items.push_back(Pod("shop", "job", "c"));
+  items.back()["status"]["phase"] = "Succeeded";
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+}
+
+TEST_F(CompletenessTest, APodThatSelectsNamespacesByLabelsKeepsItsNodeWhereTheyAreUnknown) {
+  std::vector<Json> items = Whole();
+  Json alone = Pod("shop", "alone", "a");
+  alone["spec"]["affinity"]["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"] = {
+      {{"topologyKey", "kubernetes.io/hostname"},
+       {"labelSelector", {{"matchLabels", {{"app", "noisy"}}}}},
+       {"namespaceSelector", {{"matchLabels", {{"team", "x"}}}}}}};
+  Json noisy = Pod("other", "noisy", "b");
+  noisy["metadata"]["labels"]["app"] = "noisy";
+  items.push_back(alone);
+  items.push_back(noisy);
+  EXPECT_THAT(LoadItems(items), ElementsAre("NoNamespaces"));
+  EXPECT_EQ(Command(), "kubectl get ns -o json");
+  const auto not_understood = [this](const char* name_space, const char* name) {
+    const Catalog& catalog = cluster_->snapshot.catalog();
+    return catalog.shape_of(*catalog.FindPod(name_space, name)).not_understood;
+  };
+  EXPECT_THAT(not_understood("shop", "alone"), HasSubstr("namespace other"));
+  EXPECT_THAT(not_understood("other", "noisy"), HasSubstr("namespace other"));
+  EXPECT_EQ(not_understood("shop", "web"), "");
+  // That an unknown namespace has no pod which the term could mean makes no doubt.
+  items.back()["metadata"]["labels"]["app"] = "quiet";
+  EXPECT_THAT(LoadItems(items), ElementsAre("NoNamespaces"));
+  EXPECT_EQ(not_understood("shop", "alone"), "");
+  items.push_back(Object("v1", "Namespace", "other"));
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+}
+
+Json Stamped(Json object, const char* uid, const char* version) {
+  object["metadata"]["uid"] = uid;
+  object["metadata"]["resourceVersion"] = version;
+  return object;
+}
+
+TEST_F(CompletenessTest, AnObjectThatComesTwiceWithTheSameContentIsOneObject) {
+  std::vector<Json> items = Whole();
+  items.push_back(Stamped(Pod("shop", "twice", "b"), "u", "7"));
+  items.push_back(items.back());
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+  EXPECT_EQ(cluster_->snapshot.placed_pods(), 4u);
+  // A version that changed nothing that a decision reads.
+  items.back() = Stamped(Pod("shop", "twice", "b"), "u", "8");
+  items.back()["metadata"]["managedFields"] = {{{"manager", "kubelet"}}};
+  EXPECT_THAT(LoadItems(items), ElementsAre("DumpsOfTwoMoments"));
+  EXPECT_THAT(Message(), HasSubstr("1 object came in two versions with the same content (Pod "
+                                   "shop/twice)"));
+  EXPECT_EQ(cluster_->snapshot.placed_pods(), 4u);
+  // Without versions nothing tells that it is one.
+  for (size_t i = items.size() - 2; i < items.size(); ++i) {
+    items[i] = Pod("shop", "twice", "b");
+  }
+  EXPECT_THAT(LoadItems(items), ElementsAre(HasSubstr("Pod shop/twice: occurs twice")));
+}
+
+// Two clusters with the same names were planned as one.
+TEST_F(CompletenessTest, AnObjectWithTwoUidsIsRefusedWhateverItsVersionAndKind) {
+  for (const Json& object :
+       {Node("c"), Pod("shop", "web-1", "a"), Object("v1", "Namespace", "extra"),
+        Object("apps/v1", "ReplicaSet", "web", "shop"),
+        Object("policy/v1", "PodDisruptionBudget", "web", "shop"),
+        Object("v1", "PersistentVolume", "disk")}) {
+    for (const char* version : {"7", "8", ""}) {
+      for (const bool assume_complete : {false, true}) {
+        std::vector<Json> items = Whole();
+        items.push_back(Stamped(object, "uid-1", "7"));
+        items.push_back(Stamped(object, "uid-2", version));
+        const bool is_compared =
+            *version != '\0' || object["kind"] == "Namespace" || object["kind"] == "ReplicaSet";
+        if (!is_compared) {
+          EXPECT_THAT(LoadItems(items, {.assume_complete = assume_complete}),
+                      ElementsAre(HasSubstr("occurs twice")))
+              << object;
+          continue;
+        }
+        EXPECT_THAT(LoadItems(items, {.assume_complete = assume_complete}),
+                    ElementsAre(::testing::AllOf(
+                        HasSubstr("comes twice with different UIDs, uid-1 and uid-2: dumps of two "
+                                  "clusters or of two moments are mixed"),
+                        HasSubstr(object["metadata"]["name"]))))
+            << object;
+      }
+    }
+  }
+}
+
+TEST_F(CompletenessTest, OneVersionWithTwoContentsIsRefused) {
+  std::vector<Json> items = Whole();
+  items.push_back(Stamped(Pod("shop", "twice", "a"), "u", "7"));
+  items.push_back(Stamped(Pod("shop", "twice", "b"), "u", "7"));
+  for (const bool assume_complete : {false, true}) {
+    EXPECT_THAT(LoadItems(items, {.assume_complete = assume_complete}),
+                ElementsAre(HasSubstr("Pod shop/twice: comes twice with the same resourceVersion, "
+                                      "7, and different content")));
+  }
+}
+
+TEST_F(CompletenessTest, TwoVersionsOfTwoListsAreRefusedInAnyOrder) {
+  std::vector<Json> items = Whole();
+  items.push_back(Stamped(Pod("shop", "twice", "a"), "u", "7"));
+  items.push_back(Stamped(Pod("shop", "twice", "b"), "u", "10"));
+  const auto refused = ElementsAre(::testing::AllOf(
+      HasSubstr("Pod shop/twice: comes twice with different content, of resourceVersion "),
+      HasSubstr("dumps of two moments are mixed; pass one dump")));
+  EXPECT_THAT(LoadItems(items, {.assume_complete = true}), refused);
+  std::swap(items.back(), items[items.size() - 2]);
+  EXPECT_THAT(LoadItems(items), refused);
+  // Of two inputs one may be an object alone.
+  const auto list = [](const std::vector<Json>& of) {
+    return Json{{"apiVersion", "v1"}, {"kind", "List"}, {"items", of}}.dump();
+  };
+  const Json alone = items.back();
+  items.pop_back();
+  cluster_ = LoadCluster(
+      std::vector<std::string>{Put("all.json", list(items)), Put("alone.json", alone.dump())}, {});
+  EXPECT_THAT(std::string(cluster_.status().message()), HasSubstr("two moments are mixed"));
+}
+
+// must-gather writes a pod into its list and, seconds later, into a file of its own.
+TEST_F(CompletenessTest, OfTwoVersionsInOneFolderTheNewerIsTakenWhicheverIsReadFirst) {
+  for (const char* file : {"0-before.yaml", "z-behind.yaml"}) {
+    for (const bool alone_is_newer : {false, true}) {
+      fs::remove_all(folder_ / "mg");
+      std::vector<Json> items = Whole();
+      items.push_back(Stamped(Pod("shop", "twice", alone_is_newer ? "a" : "b"), "u",
+                              alone_is_newer ? "9" : "10"));
+      Put("mg/all.json", Json{{"apiVersion", "v1"}, {"kind", "List"}, {"items", items}}.dump());
+      Put(std::string("mg/") + file, Stamped(Pod("shop", "twice", alone_is_newer ? "b" : "a"), "u",
+                                             alone_is_newer ? "10" : "9")
+                                         .dump());
+      EXPECT_THAT(Load((folder_ / "mg").string()), ElementsAre("ObjectsInTwoVersions"));
+      ASSERT_TRUE(cluster_.ok());
+      EXPECT_THAT(Message(), HasSubstr("the newer was taken: Pod shop/twice"));
+      const ClusterSnapshot& snapshot = cluster_->snapshot;
+      EXPECT_EQ(snapshot.placed_pods(), 4u);
+      const PodId pod = *snapshot.catalog().FindPod("shop", "twice");
+      EXPECT_EQ(snapshot.catalog().NodeName(snapshot.NodeOf(pod)), "b") << file << alone_is_newer;
+    }
+  }
+  // What cannot be compared is not guessed.
+  Put("mg/z-behind.yaml", Stamped(Pod("shop", "twice", "b"), "u", "abc").dump());
+  EXPECT_THAT(Load((folder_ / "mg").string()), ElementsAre(HasSubstr("two moments are mixed")));
+}
+
+TEST_F(CompletenessTest, PodsThatTwoBudgetsSelectAreTold) {
+  std::vector<Json> items = Whole();
+  for (Json& item : items) {
+    if (item["kind"] == "Pod") item["metadata"]["labels"] = {{"app", "web"}};
+  }
+  const auto add = [&](const char* name, const char* ns) {
+    items.push_back(Object("policy/v1", "PodDisruptionBudget", name, ns));
+    items.back()["spec"]["selector"]["matchLabels"] = {{"app", "web"}};
+  };
+  add("one", "shop");
+  add("one", "kube-system");
+  add("two", "kube-system");
+  EXPECT_THAT(LoadItems(items), IsEmpty()) << "A DaemonSet's pods are not evicted.";
+  add("two", "shop");
+  EXPECT_THAT(LoadItems(items), ElementsAre("PodsWithSeveralBudgets"));
+  EXPECT_THAT(Message(), ::testing::AllOf(HasSubstr("1 pod is selected by more than one"),
+                                          HasSubstr("eviction API refuses"),
+                                          ::testing::EndsWith(": shop/web")));
+  EXPECT_THAT(LoadItems(items, {.assume_complete = true}), ElementsAre("PodsWithSeveralBudgets"));
+  EXPECT_THAT(LoadItems(items, {.use = InputUse::kFilter}), IsEmpty());
+}
+
+TEST_F(CompletenessTest, AFolderOfClusterInfoDumpIsReadToTheBottom) {
+  const auto list = [](const char* kind, const std::vector<Json>& items) {
+    // `kubectl cluster-info dump` writes typed lists whose items name no kind.
+    Json json = {{"kind", kind}, {"apiVersion", "v1"}, {"metadata", {{"resourceVersion", "9"}}}};
+    json["items"] = Json::array();
+    for (Json item : items) {
+      item.erase("kind");
+      item.erase("apiVersion");
+      json["items"].push_back(item);
+    }
+    return json.dump(4);
+  };
+  const std::vector<Json> all = Whole();
+  Put("dump/nodes.json", list("NodeList", {all[0], all[1]}));
+  Put("dump/kube-system/pods.json", list("PodList", {all[2], all[3]}));
+  Put("dump/kube-system/proxy-a/logs.txt", "==== START logs\n");
+  Put("dump/shop/pods.json", list("PodList", {all[4]}));
+  Put("dump/shop/events.json", list("EventList", {}));
+  Json sets = Json::parse(list("DaemonSetList", {all[5]}));
+  sets["apiVersion"] = "apps/v1";
+  Put("dump/kube-system/daemonsets.json", sets.dump());
+  EXPECT_THAT(Load((folder_ / "dump").string()),
+              ElementsAre("NamespacesNotListed", "NoPodDisruptionBudgets"));
+  EXPECT_EQ(cluster_->snapshot.nodes(), 2u);
+  EXPECT_EQ(cluster_->snapshot.placed_pods(), 3u);
+  EXPECT_EQ(cluster_->counts.input.files_without_objects, 0u);
+}
+
+TEST_F(CompletenessTest, AMustGatherTreeHoldsEachPodTwiceAndOtherFilesBeside) {
+  const auto yaml = [](const Json& json) { return "---\n" + json.dump() + "\n"; };
+  std::vector<Json> all = Whole();
+  for (size_t i = 0; i < all.size(); ++i) {
+    all[i]["metadata"]["resourceVersion"] = std::to_string(100 + i);
+  }
+  Put("mg/cluster-scoped-resources/core/nodes/a.yaml", yaml(all[0]));
+  Put("mg/cluster-scoped-resources/core/nodes/b.yaml", yaml(all[1]));
+  for (const size_t i : {2, 3, 4}) {
+    const std::string ns = all[i]["metadata"]["namespace"];
+    const std::string name = all[i]["metadata"]["name"];
+    Put("mg/namespaces/" + ns + "/pods/" + name + "/" + name + ".yaml", yaml(all[i]));
+  }
+  Put("mg/namespaces/kube-system/core/pods.yaml",
+      yaml({{"apiVersion", "v1"}, {"kind", "PodList"}, {"items", {all[2], all[3]}}}));
+  Put("mg/namespaces/kube-system/apps/daemonsets.yaml",
+      yaml({{"apiVersion", "apps/v1"}, {"kind", "DaemonSetList"}, {"items", {all[5]}}}));
+  Put("mg/cluster-scoped-resources/core/namespaces/kube-system.yaml", yaml(all[6]));
+  Put("mg/cluster-scoped-resources/core/namespaces/shop.yaml", yaml(all[7]));
+  Put("mg/namespaces/shop/policy/poddisruptionbudgets.yaml", yaml(all[8]));
+  Put("mg/version", "4.16");
+  Put("mg/etcd_info/endpoint_health.json", R"([{"endpoint":"https://10.0.0.1","health":true}])");
+  Put("mg/monitoring/status.json", R"({"status":"success","data":{"yaml":"x"}})");
+  EXPECT_THAT(Load((folder_ / "mg").string()), IsEmpty());
+  EXPECT_EQ(cluster_->snapshot.placed_pods(), 3u);
+  EXPECT_EQ(cluster_->counts.input.files_without_objects, 2u);
+  EXPECT_THAT(cluster_->counts.input.first_without_objects, HasSubstr("endpoint_health.json"));
+}
+
+TEST_F(CompletenessTest, ListsOfListsAreReadToTheBottom) {
+  const std::vector<Json> all = Whole();
+  const Json list = {
+      {"kind", "List"},
+      {"items",
+       {{{"kind", "NodeList"}, {"apiVersion", "v1"}, {"items", {all[0], all[1]}}},
+        {{"kind", "List"},
+         {"items",
+          {{{"kind", "PodList"}, {"apiVersion", "v1"}, {"items", {all[2], all[3], all[4]}}}}}},
+        all[5],
+        {{"kind", "NamespaceList"}, {"apiVersion", "v1"}, {"items", {all[6], all[7]}}},
+        NoBudgets()}}};
+  EXPECT_THAT(Load(Put("lists.json", list.dump())), IsEmpty());
+  EXPECT_EQ(cluster_->snapshot.placed_pods(), 3u);
+}
+
+// `kubectl get pdb -A -o json` prints this where there is none, and `kubectl get --raw` that.
+TEST_F(CompletenessTest, TheAdviceAboutBudgetsWorksWhereThereAreNoneAndWhereThereAreSome) {
+  std::vector<Json> items = Whole();
+  items.pop_back();
+  const Json list = {{"apiVersion", "v1"}, {"kind", "List"}, {"items", items}};
+  Put("dump/all.json", list.dump());
+  const std::string dump = (folder_ / "dump").string();
+  Put("dump/pdb.json", R"({
+    "apiVersion": "v1",
+    "items": [],
+    "kind": "List",
+    "metadata": {
+        "resourceVersion": ""
+    }
+})");
+  EXPECT_THAT(Load(dump), ElementsAre("NoPodDisruptionBudgets"));
+  EXPECT_THAT(Message(), HasSubstr("an empty List does not say what it is a list of"));
+  Put("dump/pdb.json", R"({"kind":"PodDisruptionBudgetList","apiVersion":"policy/v1",)"
+                       R"("metadata":{"resourceVersion":"1192"},"items":[]})");
+  EXPECT_THAT(Load(dump), IsEmpty());
+  Put("dump/pdb.json",
+      R"({"kind":"PodDisruptionBudgetList","apiVersion":"policy/v1",)"
+      R"("metadata":{"resourceVersion":"1192"},"items":[{"metadata":{"name":"web",)"
+      R"("namespace":"shop"},"spec":{"selector":{}},"status":{"disruptionsAllowed":0}}]})");
+  EXPECT_THAT(Load(dump), IsEmpty());
+  EXPECT_EQ(cluster_->snapshot.catalog().pdbs().size(), 1u);
+}
+
+TEST_F(CompletenessTest, PodsOfTheSystemAndOfOneNamespaceMayBeAllOnlyIfNamespacesSaySo) {
+  std::vector<Json> items = Whole();
+  std::erase_if(items, [](const Json& item) { return item["kind"] == "Namespace"; });
+  EXPECT_THAT(LoadItems(items), ElementsAre("NamespacesNotListed"));
+  EXPECT_THAT(Message(), HasSubstr("all pods are of kube-system and shop, and no Namespace"));
+  EXPECT_EQ(Command(), "kubectl get ns -o json");
+  items.push_back(Pod("other", "web", "a"));
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+}
+
+TEST_F(CompletenessTest, NamespacesThatMostlyHoldNothingAreAWarning) {
+  std::vector<Json> items = Whole();
+  const auto name_space = [](const char* name, const char* created = kLongAgo) {
+    Json json = Object("v1", "Namespace", name);
+    json["metadata"]["creationTimestamp"] = created;
+    return json;
+  };
+  // Two are common, and so is what Kubernetes and clouds make themselves.
+  for (const char* name : {"idle", "next", "kube-public", "kube-node-lease", "default",
+                           "gmp-public", "openshift-infra", "openshift-node"}) {
+    items.push_back(name_space(name));
+  }
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+  items.push_back(name_space("db"));
+  EXPECT_THAT(LoadItems(items), ElementsAre("NamespacesWithoutObjects"));
+  EXPECT_THAT(Message(), HasSubstr("3 of 4 namespaces hold no pod"));
+  EXPECT_THAT(Message(), HasSubstr("db, idle, next"));
+  EXPECT_THAT(Command(), HasSubstr(" -A "));
+  std::vector<Json> fresh = items;
+  fresh.back() = name_space("db", "2026-01-01T23:00:00Z");
+  EXPECT_THAT(LoadItems(fresh), IsEmpty());
+  std::vector<Json> going = items;
+  going.back()["metadata"]["deletionTimestamp"] = "2026-01-02T00:00:00Z";
+  EXPECT_THAT(LoadItems(going), IsEmpty());
+  // Whatever is in a namespace shows that the dump has it.
+  for (const Json& holds :
+       {Object("apps/v1", "StatefulSet", "db", "db"),
+        Object("policy/v1", "PodDisruptionBudget", "db", "db"),
+        Object("v1", "PersistentVolumeClaim", "db", "db"), Pod("db", "db-0", "b")}) {
+    items.push_back(holds);
+    EXPECT_THAT(LoadItems(items), IsEmpty()) << holds;
+    items.pop_back();
+  }
+}
+
+// Monday's dump beside Tuesday's: pods that were replaced are there twice.
+TEST_F(CompletenessTest, PodsBeyondWhatControllersCountAreAWarning) {
+  std::vector<Json> items = Whole();
+  Json web = Object("apps/v1", "ReplicaSet", "web", "shop");
+  web["status"]["replicas"] = 3;
+  items.push_back(web);
+  const Json pod = Owned(Pod("shop", "web", "a"), "apps/v1", "ReplicaSet", "web");
+  AddPods(items, pod, 4);  // One may have come after the ReplicaSets were listed.
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+  AddPods(items, Owned(Pod("shop", "new", "b"), "apps/v1", "ReplicaSet", "web"), 2);
+  EXPECT_THAT(LoadItems(items), ElementsAre("TooManyPods"));
+  EXPECT_THAT(Message(), HasSubstr("3 pods are there beyond the 5 pods that controllers count: "
+                                   "ReplicaSet shop/web has 6 of 3"));
+  // Those that are being deleted are not counted any more.
+  for (size_t i = items.size() - 2; i < items.size(); ++i) {
+    items[i]["metadata"]["deletionTimestamp"] = "2026-01-02T00:00:00Z";
+  }
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+}
+
+// `kubectl get pods --field-selector status.phase=Running`.
+TEST_F(CompletenessTest, PodsThatWaitAndAreNotThereAreMissing) {
+  std::vector<Json> items = Whole();
+  Json web = Object("apps/v1", "ReplicaSet", "web", "shop");
+  web["status"] = {{"replicas", 12}, {"readyReplicas", 2}};
+  items.push_back(web);
+  AddPods(items, Owned(Pod("shop", "web", "a"), "apps/v1", "ReplicaSet", "web"), 2);
+  EXPECT_THAT(LoadItems(items), ElementsAre("PodsMissing"));
+  EXPECT_THAT(Message(), HasSubstr("ReplicaSet shop/web has 2 of 12"));
+}
+
+TEST_F(CompletenessTest, ClaimsThatWaitForAClassThatIsNotThereAreAWarning) {
+  std::vector<Json> items = Whole();
+  Json claim = Object("v1", "PersistentVolumeClaim", "data", "shop");
+  claim["spec"]["storageClassName"] = "";
+  claim["status"]["phase"] = "Pending";
+  items.push_back(claim);
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+  items.back()["spec"]["storageClassName"] = "fast";
+  EXPECT_THAT(LoadItems(items), ElementsAre("NoStorageClasses"));
+  EXPECT_THAT(Message(), HasSubstr("1 claim waits for a volume of a StorageClass (shop/data)"));
+  Json other = Object("storage.k8s.io/v1", "StorageClass", "fast");
+  other["provisioner"] = "p";
+  items.push_back(other);
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+}
+
+TEST_F(CompletenessTest, NodesThatRunNoDaemonSetMayBeEmpty) {
+  for (const auto& [key, value] : {std::pair{"kubernetes.io/os", "windows"},
+                                   std::pair{"eks.amazonaws.com/compute-type", "auto"},
+                                   std::pair{"type", "virtual-kubelet"}}) {
+    std::vector<Json> items = Whole();
+    items.push_back(Node("empty"));
+    EXPECT_THAT(LoadItems(items), ElementsAre("NodesWithoutPods"));
+    items.back()["metadata"]["labels"][key] = value;
+    EXPECT_THAT(LoadItems(items), IsEmpty()) << key;
+    // All of them: no pods of kube-system are missed.
+    Json only = Node("only");
+    only["metadata"]["labels"][key] = value;
+    EXPECT_THAT(LoadItems({only, Pod("shop", "web", "only"), NoBudgets()}), IsEmpty()) << key;
+  }
+}
+
+TEST_F(CompletenessTest, ReadyPodsThatControllersCountAndTheInputLacksAreAWarning) {
+  struct Case {
+    const char* api_version;
+    const char* kind;
+    const char* field;
+  };
+  for (const Case& each :
+       {Case{"apps/v1", "ReplicaSet", "readyReplicas"},
+        Case{"apps/v1", "StatefulSet", "readyReplicas"},
+        Case{"v1", "ReplicationController", "readyReplicas"},
+        Case{"apps/v1", "DaemonSet", "numberReady"}, Case{"batch/v1", "Job", "active"}}) {
+    std::vector<Json> items = Whole();
+    Json controller = Object(each.api_version, each.kind, "web", "shop");
+    controller["status"][each.field] = 6;
+    items.push_back(controller);
+    const Json pod = Owned(Pod("shop", "w", "a"), each.api_version, each.kind, "web");
+    AddPods(items, pod, 3);
+    EXPECT_THAT(LoadItems(items), ElementsAre("PodsMissing")) << each.kind;
+    EXPECT_THAT(Message(), HasSubstr(std::string("3 pods are missing of ")));
+    EXPECT_THAT(Message(), HasSubstr(std::string(each.kind) + " shop/web has 3 of 6"));
+    EXPECT_EQ(Command(), "kubectl get pods -A -o json");
+    EXPECT_THAT(LoadItems(items, {.use = InputUse::kFilter}), ElementsAre("PodsMissing"));
+    AddPods(items, Owned(Pod("shop", "v", "b"), each.api_version, each.kind, "web"), 3);
+    EXPECT_THAT(LoadItems(items), IsEmpty()) << each.kind;
+    // Others that have ended, or are of the same name elsewhere, do not count.
+    for (size_t i = items.size() - 3; i < items.size(); ++i) {
+      items[i]["status"]["phase"] = "Failed";
+    }
+    EXPECT_THAT(LoadItems(items), ElementsAre("PodsMissing")) << each.kind;
+  }
+}
+
+TEST_F(CompletenessTest, WhatChangesBetweenTwoListsIsNoGap) {
+  std::vector<Json> items = Whole();
+  Json web = Object("apps/v1", "ReplicaSet", "web", "shop");
+  web["status"]["readyReplicas"] = 101;
+  items.push_back(web);
+  AddPods(items, Owned(Pod("shop", "w", "a"), "apps/v1", "ReplicaSet", "web"), 98);
+  EXPECT_THAT(LoadItems(items), IsEmpty());  // 3 of 103.
+  items.pop_back();
+  EXPECT_THAT(LoadItems(items), ElementsAre("PodsMissing"));
+  items = Whole();
+  Json job = Object("batch/v1", "Job", "hourly", "shop");
+  job["status"]["active"] = 50;
+  job["metadata"]["creationTimestamp"] = "2026-01-02T00:00:01Z";
+  items.push_back(job);  // It began when the pods had been listed.
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+  items.back()["metadata"]["creationTimestamp"] = "2026-01-01T23:00:00Z";
+  EXPECT_THAT(LoadItems(items), ElementsAre("PodsMissing"));
+}
+
+TEST_F(CompletenessTest, PodsThatAPlanLeavesOutAsExpendableAreThere) {
+  std::vector<Json> items = Whole();
+  Json filler = Object("apps/v1", "ReplicaSet", "filler", "shop");
+  filler["status"]["readyReplicas"] = 5;
+  items.push_back(filler);
+  Json pod = Owned(Pod("shop", "f", "a"), "apps/v1", "ReplicaSet", "filler");
+  for (const int priority : {-100, -5}) {  // The cutoff is -10.
+    pod["spec"]["priority"] = priority;
+    std::vector<Json> all = items;
+    AddPods(all, pod, 5);
+    EXPECT_THAT(LoadItems(all), IsEmpty()) << priority;
+    all.resize(all.size() - 4);
+    EXPECT_THAT(LoadItems(all), ElementsAre("PodsMissing")) << priority;
+  }
+}
+
+TEST_F(CompletenessTest, ASnapshotKeepsHowManyPodsControllersCount) {
+  std::vector<Json> items = Whole();
+  Json web = Object("apps/v1", "ReplicaSet", "web", "shop");
+  web["status"]["readyReplicas"] = 6;
+  items.push_back(web);
+  const Json list = {{"apiVersion", "v1"}, {"kind", "List"}, {"items", items}};
+  const auto convert = [&](auto make_writer) {
+    std::string text;
+    auto writer = make_writer([&text](std::string_view bytes) {
+      text.append(bytes);
+      return absl::OkStatus();
+    });
+    InputWatch watch;
+    ImportStats stats;
+    const std::vector<std::string> inputs = {Put("list.json", list.dump())};
+    EXPECT_TRUE(watch.Read(inputs, writer, stats).ok());
+    EXPECT_TRUE(writer.Finish().ok());
+    return text;
+  };
+  const auto output = [](auto write) { return write; };
+  const std::string binary =
+      convert([&](auto write) { return BinarySnapshotWriter(output(write)); });
+  const std::string json =
+      convert([&](auto write) { return ObjectWriter(ObjectFormat::kJsonList, output(write)); });
+  EXPECT_THAT(Load(Put("kept.pb", binary)), ElementsAre("PodsMissing"));
+  EXPECT_THAT(Message(), HasSubstr("ReplicaSet shop/web has 0 of 6"));
+  EXPECT_THAT(Load(Put("kept.json", json)), ElementsAre("PodsMissing"));
+}
+
+Json Volume(const std::string& name, const std::string& claim) {
+  Json volume = Object("v1", "PersistentVolume", name);
+  volume["spec"] = {{"claimRef", {{"namespace", "shop"}, {"name", claim}}},
+                    {"csi", {{"driver", "disk.example.com"}, {"volumeHandle", name}}}};
+  volume["status"]["phase"] = "Bound";
+  return volume;
+}
+Json Claim(const std::string& name, const std::string& volume) {
+  Json claim = Object("v1", "PersistentVolumeClaim", name, "shop");
+  claim["spec"]["volumeName"] = volume;
+  return claim;
+}
+Json Mounting(const std::string& claim) {
+  Json pod = Pod("shop", "db-" + claim, "a");
+  pod["spec"]["volumes"] = {{{"name", "data"}, {"persistentVolumeClaim", {{"claimName", claim}}}}};
+  return pod;
+}
+
+TEST_F(CompletenessTest, VolumesThatAreBoundToClaimsThatAreNotThereAreAWarning) {
+  std::vector<Json> items = Whole();
+  const Json drivers = Object("storage.k8s.io/v1", "CSINode", "a");
+  items.insert(items.end(), {drivers, Mounting("x"), Claim("x", "1"), Volume("1", "x")});
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+  items.push_back(Volume("2", "y"));
+  EXPECT_THAT(LoadItems(items), ElementsAre("ClaimsOfVolumesMissing"));
+  EXPECT_THAT(Message(), HasSubstr("1 volume is bound to claims that are not there (2 to shop/y)"));
+  items.back()["status"]["phase"] = "Released";  // Its claim was deleted.
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+  items = Whole();
+  items.push_back(Volume("1", "x"));  // No claim at all.
+  EXPECT_THAT(LoadItems(items), ElementsAre("ClaimsOfVolumesMissing"));
+}
+
+TEST_F(CompletenessTest, ClaimsVolumesAndDriversThatAreAllMissingAreAWarning) {
+  std::vector<Json> items = Whole();
+  items.push_back(Mounting("x"));
+  EXPECT_THAT(LoadItems(items), ElementsAre("NoPersistentVolumeClaims"));
+  EXPECT_THAT(Message(), HasSubstr("1 pod mounts claims (shop/db-x)"));
+  EXPECT_EQ(Command(), "kubectl get pvc,pv,sc,csinodes -A -o json");
+  items.push_back(Claim("x", "1"));
+  EXPECT_THAT(LoadItems(items), ElementsAre("NoPersistentVolumes"));
+  items.push_back(Volume("1", "x"));
+  EXPECT_THAT(LoadItems(items), ElementsAre("NoCSINodes"));
+  EXPECT_EQ(Command(), "kubectl get csinodes -A -o json");
+  items.push_back(Object("storage.k8s.io/v1", "CSINode", "a"));
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+  // A claim that waits for its first pod has no volume.
+  items = Whole();
+  items.insert(items.end(), {Mounting("x"), Claim("x", "")});
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+  items = Whole();
+  items.push_back(Mounting("x"));
+  items.back()["status"]["phase"] = "Succeeded";
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+}
+
+TEST_F(CompletenessTest, ManifestsBesideADumpAreTold) {
+  std::vector<Json> items = Whole();  // Nothing has a uid.
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+  for (size_t i = 0; i + 1 < items.size(); ++i) {
+    items[i]["metadata"]["uid"] = "uid-" + std::to_string(i);
+  }
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+  items.push_back(Object("policy/v1", "PodDisruptionBudget", "from-git", "shop"));
+  items.push_back(Object("v1", "Namespace", "from-git"));
+  EXPECT_THAT(LoadItems(items), ElementsAre("ObjectsWithoutUid"));
+  EXPECT_THAT(Message(), HasSubstr("2 objects have no metadata.uid"));
+  EXPECT_THAT(Message(), HasSubstr("PodDisruptionBudget shop/from-git, ..."));
+}
+
+// The API server gives every namespace the label kubernetes.io/metadata.name.
+TEST_F(CompletenessTest, TheNameOfANamespaceIsAKnownLabelWithoutItsObject) {
+  std::vector<Json> items = {Node("a"), Node("b"), Pod("kube-system", "dns", "b"), NoBudgets()};
+  Json alone = Pod("shop", "alone", "a");
+  Json& selector = alone["spec"]["affinity"]["podAntiAffinity"]
+                        ["requiredDuringSchedulingIgnoredDuringExecution"];
+  const auto asks = [&selector](const char* name) {
+    selector = {
+        {{"topologyKey", "kubernetes.io/hostname"},
+         {"labelSelector", {{"matchLabels", {{"app", "noisy"}}}}},
+         {"namespaceSelector", {{"matchLabels", {{"kubernetes.io/metadata.name", name}}}}}}};
+  };
+  Json noisy = Pod("other", "noisy", "b");
+  noisy["metadata"]["labels"]["app"] = "noisy";
+  const auto repelled_by = [&] {
+    const Catalog& catalog = cluster_->snapshot.catalog();
+    const PodShape& shape = catalog.shape_of(*catalog.FindPod("other", "noisy"));
+    EXPECT_EQ(shape.not_understood, "");
+    return shape.repelled_by.size();
+  };
+  for (const bool assume_complete : {false, true}) {
+    for (const bool by_name : {true, false}) {
+      asks(by_name ? "other" : "else");
+      std::vector<Json> all = items;
+      all.insert(all.end(), {alone, noisy});
+      EXPECT_THAT(LoadItems(all, {.assume_complete = assume_complete}), IsEmpty());
+      EXPECT_EQ(repelled_by(), by_name ? 1u : 0u) << assume_complete;
+    }
+  }
+  // Beside another label, the name may still rule the namespace out.
+  for (const char* name : {"else", "other"}) {
+    asks(name);
+    selector[0]["namespaceSelector"]["matchLabels"]["team"] = "x";
+    std::vector<Json> all = items;
+    all.insert(all.end(), {alone, noisy});
+    EXPECT_THAT(LoadItems(all), ElementsAre("NoNamespaces"));
+    const Catalog& catalog = cluster_->snapshot.catalog();
+    EXPECT_EQ(catalog.shape_of(*catalog.FindPod("shop", "alone")).not_understood.empty(),
+              std::string_view(name) == "else");
+  }
+}
+
+TEST_F(CompletenessTest, GeneratedClustersAreWhole) {
+  for (const ObjectFormat format : {ObjectFormat::kJsonList, ObjectFormat::kYamlDocuments}) {
+    for (const bool uniform : {true, false}) {
+      std::string text;
+      ObjectWriter writer(format, [&](std::string_view bytes) {
+        text.append(bytes);
+        return absl::OkStatus();
+      });
+      const GenerateOptions options = {.nodes = 30, .seed = 1};
+      ASSERT_TRUE(
+          (uniform ? GenerateUniform(options, writer) : GenerateMixed(options, writer)).ok());
+      ASSERT_TRUE(writer.Finish().ok());
+      EXPECT_THAT(Load(Put("generated", text)), IsEmpty());
+      if (uniform || format != ObjectFormat::kJsonList) continue;
+      // Half of its pods, as a list that was cut has them.
+      Json list = Json::parse(text);
+      size_t pods = 0;
+      std::erase_if(list["items"].get_ref<Json::array_t&>(),
+                    [&pods](const Json& item) { return item["kind"] == "Pod" && ++pods % 2 == 0; });
+      EXPECT_THAT(Load(Put("cut.json", list.dump())), ElementsAre("PodsMissing"));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ebb

@@ -1,0 +1,310 @@
+#include "tests/support/dump_sink.h"
+
+#include <cstdint>
+#include <optional>
+
+namespace ebb::testing {
+namespace {
+
+using objects::Text;
+
+// Appends " name=value" for what is set.  Texts are bracketed, so that no value
+// can pass for two.
+class Line {
+ public:
+  explicit Line(std::string_view kind) : text_(kind) {}
+
+  Line& Put(std::string_view name, Text value) {
+    if (!value.empty()) Name(name).append("[").append(value).append("]");
+    return *this;
+  }
+  Line& Put(std::string_view name, int64_t value) {
+    if (value != 0) Name(name).append(std::to_string(value));
+    return *this;
+  }
+  Line& Put(std::string_view name, bool value) {
+    if (value) Name(name).append("true");
+    return *this;
+  }
+  template <typename T>
+  Line& Put(std::string_view name, const std::optional<T>& value) {
+    if (value.has_value()) Name(name).append(std::to_string(*value));
+    return *this;
+  }
+  Line& Put(std::string_view name, const objects::KeyValues& map) {
+    for (const objects::KeyValue& each : map) {
+      Name(name).append("[").append(each.key).append("]:[").append(each.value).append("]");
+    }
+    return *this;
+  }
+  Line& Put(std::string_view name, const objects::ResourceList& list) {
+    for (const objects::ResourceAmount& each : list) {
+      Name(name).append("[").append(each.name).append("]:").append(std::to_string(each.amount));
+      if (each.excess != 0) text_.append("-").append(std::to_string(each.excess)).append("e-9");
+    }
+    return *this;
+  }
+  Line& Put(std::string_view name, const std::vector<Text>& texts) {
+    for (const Text each : texts) Name(name).append("[").append(each).append("]");
+    return *this;
+  }
+  Line& Put(std::string_view name, const std::vector<objects::Requirement>& requirements) {
+    for (const objects::Requirement& each : requirements) {
+      Line inner("(");
+      inner.Put("key", each.key).Put("op", each.op).Put("values", each.values);
+      Name(name).append(inner.text_).append(")");
+    }
+    return *this;
+  }
+  Line& Put(std::string_view name, const objects::LabelSelector& selector) {
+    if (selector.nil) return *this;
+    Line inner("(");
+    inner.Put("labels", selector.match_labels).Put("expressions", selector.match_expressions);
+    Name(name).append(inner.text_).append(")");
+    return *this;
+  }
+  Line& Put(std::string_view name, const objects::NodeSelector& selector) {
+    if (selector.nil) return *this;
+    Name(name).append("terms");
+    for (const objects::NodeSelectorTerm& each : selector.terms) {
+      Line inner("(");
+      inner.Put("expressions", each.match_expressions).Put("fields", each.match_fields);
+      Name("term").append(inner.text_).append(")");
+    }
+    return *this;
+  }
+  Line& Put(std::string_view name, const std::vector<objects::PodAffinityTerm>& terms) {
+    for (const objects::PodAffinityTerm& each : terms) {
+      Line inner("(");
+      inner.Put("selector", each.label_selector).Put("namespaces", each.namespaces);
+      inner.Put("in", each.namespace_selector).Put("key", each.topology_key);
+      Name(name).append(inner.text_).append(")");
+    }
+    return *this;
+  }
+  Line& Put(std::string_view name, const std::vector<objects::Container>& containers) {
+    for (const objects::Container& each : containers) {
+      Line inner("(");
+      inner.Put("name", each.name).Put("restart", each.restart_policy);
+      inner.Put("requests", each.requests).Put("all", each.restarts_all_containers);
+      for (const objects::ContainerPort& port : each.ports) {
+        inner.Put("ip", port.host_ip).Put("port", port.host_port).Put("protocol", port.protocol);
+      }
+      Name(name).append(inner.text_).append(")");
+    }
+    return *this;
+  }
+  Line& Put(std::string_view name, const objects::ObjectMeta& meta) {
+    Put(name, meta.name).Put("namespace", meta.namespace_name).Put("uid", meta.uid);
+    Put("label", meta.labels).Put("annotation", meta.annotations);
+    for (const objects::OwnerReference& each : meta.owners) {
+      Line inner("(");
+      inner.Put("api", each.api_version).Put("kind", each.kind).Put("name", each.name);
+      inner.Put("uid", each.uid).Put("controller", each.controller);
+      Name("owner").append(inner.text_).append(")");
+    }
+    return Put("created", meta.creation_time).Put("deleted", meta.deletion_time);
+  }
+
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string& Name(std::string_view name) { return text_.append(" ").append(name).append("="); }
+
+  std::string text_;
+};
+
+void PutSpread(const objects::Pod& pod, Line& line) {
+  for (const objects::TopologySpreadConstraint& each : pod.spread) {
+    line.Put("spread.key", each.topology_key).Put("skew", each.max_skew);
+    line.Put("when", each.when_unsatisfiable).Put("selector", each.label_selector);
+    line.Put("keys", each.match_label_keys).Put("domains", each.min_domains);
+    line.Put("affinity", each.node_affinity_policy).Put("taints", each.node_taints_policy);
+  }
+}
+
+void PutVolumes(const objects::Pod& pod, Line& line) {
+  for (const objects::Volume& each : pod.volumes) {
+    line.Put("volume", each.name).Put("source", each.source).Put("medium", each.medium);
+    line.Put("claim", each.claim_name).Put("id", each.id).Put("pool", each.pool);
+    line.Put("monitors", each.monitors).Put("driver", each.driver).Put("ro", each.read_only);
+  }
+}
+
+void PutStatus(const objects::Pod& pod, Line& line) {
+  line.Put("phase", pod.phase).Put("nominated", pod.nominated_node_name);
+  line.Put("infeasible", pod.resize_infeasible);
+  for (const objects::ContainerStatus& each : pod.container_statuses) {
+    line.Put("status", each.name).Put("has", each.has_resources);
+    line.Put("requests", each.requests).Put("allocated", each.allocated);
+  }
+  line.Put("has_status", pod.has_pod_status_resources);
+  line.Put("status_requests", pod.pod_status_requests).Put("allocated", pod.pod_allocated);
+}
+
+Line Dumped(const objects::PersistentVolume& volume) {
+  Line line("PersistentVolume");
+  line.Put("name", volume.meta).Put("capacity", volume.capacity_bytes);
+  line.Put("modes", volume.access_modes).Put("class", volume.storage_class_name);
+  line.Put("mode", volume.volume_mode).Put("attributes", volume.volume_attributes_class_name);
+  if (volume.claim) {
+    line.Put("claim", volume.claim->name).Put("in", volume.claim->namespace_name);
+    line.Put("claim_uid", volume.claim->uid);
+  }
+  line.Put("affinity", volume.required_node_affinity).Put("source", volume.source);
+  line.Put("driver", volume.driver).Put("id", volume.id).Put("kind", volume.disk_kind);
+  return line.Put("phase", volume.phase);
+}
+
+Line Dumped(const objects::PersistentVolumeClaim& claim) {
+  Line line("PersistentVolumeClaim");
+  line.Put("name", claim.meta).Put("modes", claim.access_modes);
+  line.Put("class", claim.storage_class_name).Put("mode", claim.volume_mode);
+  line.Put("attributes", claim.volume_attributes_class_name).Put("volume", claim.volume_name);
+  line.Put("selector", claim.selector).Put("request", claim.request_bytes);
+  return line.Put("phase", claim.phase);
+}
+
+Line Dumped(const objects::StorageClass& klass) {
+  Line line("StorageClass");
+  line.Put("name", klass.meta).Put("provisioner", klass.provisioner);
+  line.Put("mode", klass.volume_binding_mode);
+  for (const objects::TopologyTerm& term : klass.allowed_topologies) {
+    line.Put("term", static_cast<int64_t>(term.size()));
+    for (const objects::TopologyRequirement& each : term) {
+      line.Put("key", each.key).Put("values", each.values);
+    }
+  }
+  return line;
+}
+
+Line Dumped(const objects::CsiDriver& driver) {
+  return Line("CSIDriver").Put("name", driver.meta).Put("capacity", driver.storage_capacity);
+}
+
+Line Dumped(const objects::CsiNode& node) {
+  Line line("CSINode");
+  line.Put("name", node.meta);
+  for (const objects::CsiNode::Driver& each : node.drivers) {
+    line.Put("driver", each.name).Put("max", each.volumes_max);
+  }
+  return line;
+}
+
+Line Dumped(const objects::VolumeAttachment& attachment) {
+  Line line("VolumeAttachment");
+  line.Put("name", attachment.meta).Put("attacher", attachment.attacher);
+  line.Put("node", attachment.node_name);
+  return attachment.volume_name ? line.Put("volume", *attachment.volume_name) : line;
+}
+
+Line Dumped(const objects::CsiStorageCapacity& capacity) {
+  Line line("CSIStorageCapacity");
+  line.Put("name", capacity.meta).Put("class", capacity.storage_class_name);
+  line.Put("topology", capacity.node_topology).Put("capacity", capacity.capacity_bytes);
+  return line.Put("max", capacity.maximum_volume_size_bytes);
+}
+
+Line Dumped(const objects::DeviceClass& klass) {
+  return Line("DeviceClass").Put("name", klass.meta).Put("resource", klass.extended_resource_name);
+}
+
+Line Dumped(const objects::ResourceClaim& claim) {
+  Line line("ResourceClaim");
+  line.Put("name", claim.meta).Put("allocated", claim.allocated);
+  for (const auto& [driver, pool, name] : claim.devices) {
+    line.Put("driver", driver).Put("pool", pool).Put("device", name);
+  }
+  return line;
+}
+
+Line Dumped(const objects::ResourceClaimTemplate& from) {
+  return Line("ResourceClaimTemplate").Put("name", from.meta);
+}
+
+Line Dumped(const objects::ResourceSlice& slice) {
+  Line line("ResourceSlice");
+  line.Put("name", slice.meta).Put("driver", slice.driver).Put("pool", slice.pool);
+  return line.Put("node", slice.node_name);
+}
+
+}  // namespace
+
+absl::Status DumpSink::OnStorageObject(const objects::StorageObject& object) {
+  lines_.push_back(std::visit([](const auto& o) { return Dumped(o).text(); }, object));
+  return absl::OkStatus();
+}
+
+absl::Status DumpSink::OnNode(const objects::Node& node) {
+  Line line("Node");
+  line.Put("name", node.meta).Put("unschedulable", node.unschedulable);
+  line.Put("provider", node.provider_id);
+  for (const objects::Taint& each : node.taints) {
+    line.Put("taint", each.key).Put("value", each.value).Put("effect", each.effect);
+  }
+  line.Put("allocatable", node.allocatable).Put("capacity", node.capacity);
+  for (const objects::NodeCondition& each : node.conditions) {
+    line.Put("condition", each.type).Put("is", each.status);
+  }
+  line.Put("feature", node.declared_features);
+  lines_.push_back(line.text());
+  return absl::OkStatus();
+}
+
+absl::Status DumpSink::OnPod(const objects::Pod& pod) {
+  Line line("Pod");
+  line.Put("name", pod.meta).Put("node", pod.node_name).Put("priority", pod.priority);
+  line.Put("restart", pod.restart_policy).Put("grace", pod.termination_grace_period_s);
+  line.Put("host_network", pod.host_network).Put("host_users", pod.host_users);
+  line.Put("selector", pod.node_selector).Put("has_selector", pod.has_node_selector);
+  line.Put("node_affinity", pod.required_node_affinity);
+  line.Put("affinity", pod.affinity).Put("anti", pod.anti_affinity);
+  for (const objects::Toleration& each : pod.tolerations) {
+    line.Put("tolerates", std::string_view("yes")).Put("key", each.key).Put("op", each.op);
+    line.Put("value", each.value).Put("effect", each.effect);
+  }
+  PutSpread(pod, line);
+  line.Put("container", pod.containers).Put("init", pod.init_containers);
+  line.Put("overhead", pod.overhead).Put("has_resources", pod.has_pod_resources);
+  line.Put("requests", pod.pod_requests);
+  PutVolumes(pod, line);
+  for (const objects::PodResourceClaim& each : pod.resource_claims) {
+    line.Put("claims", each.name).Put("claim", each.claim_name);
+    line.Put("template", each.template_name);
+  }
+  PutStatus(pod, line);
+  line.Put("not_understood", pod.not_understood);
+  lines_.push_back(line.text());
+  return absl::OkStatus();
+}
+
+absl::Status DumpSink::OnPodDisruptionBudget(const objects::PodDisruptionBudget& budget) {
+  Line line("PodDisruptionBudget");
+  line.Put("name", budget.meta).Put("selector", budget.selector);
+  line.Put("allowed", budget.disruptions_allowed);
+  lines_.push_back(line.text());
+  return absl::OkStatus();
+}
+
+absl::Status DumpSink::OnController(const objects::Controller& controller) {
+  Line line("Controller");
+  line.Put("kind", static_cast<int64_t>(controller.kind)).Put("name", controller.meta);
+  line.Put("wanted", controller.spec_replicas).Put("completions", controller.completions);
+  line.Put("present", controller.status_replicas).Put("succeeded", controller.succeeded);
+  lines_.push_back(line.text());
+  return absl::OkStatus();
+}
+
+absl::Status DumpSink::OnNamespace(const objects::Namespace& name_space) {
+  Line line("Namespace");
+  line.Put("name", name_space.meta);
+  lines_.push_back(line.text());
+  return absl::OkStatus();
+}
+
+absl::Status DumpSink::OnIgnored(std::string_view kind) {
+  ignored_.emplace_back(kind);
+  return absl::OkStatus();
+}
+
+}  // namespace ebb::testing

@@ -1,0 +1,37 @@
+// DumpSink writes down everything that a reader hands over, one line an object, so
+// that two ways of reading can be compared as text.  It spells out every field.
+
+#ifndef EBB_TESTS_SUPPORT_DUMP_SINK_H_
+#define EBB_TESTS_SUPPORT_DUMP_SINK_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "snapshot/object_sink.h"
+
+namespace ebb::testing {
+
+class DumpSink : public ObjectSink {
+ public:
+  absl::Status OnNode(const objects::Node& node) override;
+  absl::Status OnPod(const objects::Pod& pod) override;
+  absl::Status OnPodDisruptionBudget(const objects::PodDisruptionBudget& budget) override;
+  absl::Status OnController(const objects::Controller& controller) override;
+  absl::Status OnNamespace(const objects::Namespace& name_space) override;
+  absl::Status OnStorageObject(const objects::StorageObject& object) override;
+  absl::Status OnIgnored(std::string_view kind) override;
+
+  // One entry an object; those ignored are not among them.
+  const std::vector<std::string>& lines() const { return lines_; }
+  const std::vector<std::string>& ignored() const { return ignored_; }
+
+ private:
+  std::vector<std::string> lines_;
+  std::vector<std::string> ignored_;
+};
+
+}  // namespace ebb::testing
+
+#endif  // EBB_TESTS_SUPPORT_DUMP_SINK_H_

@@ -1,0 +1,17 @@
+// How a command ends that cannot do what it was asked.
+
+#ifndef EBB_TOOLS_FAIL_H_
+#define EBB_TOOLS_FAIL_H_
+
+#include <iosfwd>
+
+#include "absl/status/status.h"
+
+namespace ebb {
+
+// Tells the error in one line; returns 1, the exit code.
+int Fail(const absl::Status& status, std::ostream& err);
+
+}  // namespace ebb
+
+#endif  // EBB_TOOLS_FAIL_H_
