@@ -1,5 +1,5 @@
 // JsonFields walks one JSON object and hands out typed fields; the files that know a
-// Kubernetes schema are written with it.  Internal to tools/*_json.cc: it is the one
+// Kubernetes schema are written with it.  Internal to snapshot/formats/*_json.cc: it is the one
 // header that shows simdjson.
 //
 // How it works: simdjson finds the tokens of the object (its "stage 1": vectors, and
