@@ -75,9 +75,9 @@ class Parallelism {
 
 // Items on which other threads work while their owner makes more of them, and which
 // the owner takes back in order.  The owner's thread works too: where the item that it
-// wants is not ready it does that one, or, while somebody is at it, the next that
-// nobody has begun with.  So one thread is never slower than a loop, and none sleeps
-// while there is work.
+// wants is not ready it does that one itself, or, while another thread works on it, the
+// next that nobody has begun.  So one thread is never slower than a loop, and no thread
+// sleeps while there is work.
 //
 // How many items wait is for the owner to bound; 2 * threads() keeps all busy.
 //

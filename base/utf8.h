@@ -9,8 +9,8 @@
 namespace ebb {
 
 // The offset of the first byte that is not part of a well-formed UTF-8 sequence
-// (Unicode table 3-7); text.size() if there is none.  Several GB/s where all is
-// well, byte by byte to find the place where it is not.
+// (Unicode table 3-7); text.size() if there is none.  Several GB/s for valid text;
+// byte by byte to find the offset in text that is not.
 size_t FirstInvalidUtf8(std::string_view text);
 
 }  // namespace ebb

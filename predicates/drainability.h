@@ -1,7 +1,7 @@
 // Drainability: may the pods of a node be moved at all, and which of them must?
 //
-// The rules are a table read from the top (kRules in the .cc); the first that has
-// an opinion decides about a pod, the first pod that blocks decides about its node.
+// The rules are a table read from the top (kRules in the .cc).  The first rule that
+// applies decides about a pod; the first pod that blocks decides about its node.
 //
 // One rule stands before the table and holds on nodes that Karpenter manages alone: a
 // pod that Karpenter must not disrupt keeps its node, whatever else the pod is.

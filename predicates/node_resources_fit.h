@@ -16,7 +16,7 @@
 
 namespace ebb {
 
-// Inline, for it is asked more often than everything else together.
+// Inline, because it is called more often than all other filters together.
 inline bool FitsNodeResources(const ClusterSnapshot& snapshot, const PodShape& shape, NodeId node) {
   if (snapshot.Free(kPods, node) < 1) return false;
   for (const auto& [resource, amount] : shape.fit_requests) {

@@ -7,7 +7,7 @@
 // Any other unbound claim keeps the pod off every node.
 //
 // Depends on nothing but claims and node, so a verdict never changes in a plan.
-// Between volumes of one size the scheduler takes any; here the first of the input.
+// Of volumes of equal size the scheduler takes any; ebb takes the first of the input.
 //
 // Cost:    O(claims); for unbound ones O(volumes of the class + capacities).
 // Threads: pure.

@@ -82,14 +82,15 @@ struct AffinityTerm {
 };
 
 struct PodShape {
-  // What is read of every pod that moves stands together.
+  // The fields that a pass reads for every pod that moves, together in memory.
   int32_t priority = 0;
   FitClassId fit_class{};
   ConstraintsId constraints{};
   bool has_controller = false;  // An owner with controller: true.
-  // What it takes where it runs: status is honoured.  Without kPods.  An amount that no
-  // node has may be less than it is, though never so little that a node has it: the sum
-  // over all pods stays below 2^61, so that no sum or difference of amounts overflows.
+  // What the pod takes on its node; resources in its status count.  Without kPods.
+  // An amount that is more than any node has may be recorded as less, but never as so
+  // little that a node has it: the sum over all pods stays below 2^61, so that no sum or
+  // difference of amounts overflows.
   Requests charge_requests;
   Requests fit_requests;        // What NodeResourcesFit tests: spec only, without TPUs.
   std::vector<TableId> feeds;   // Tables that count this pod; twice for two equal terms.
@@ -103,9 +104,8 @@ struct PodShape {
   bool terminating = false;     // metadata.deletionTimestamp is set.
   int64_t grace_period_s = 30;  // spec.terminationGracePeriodSeconds, 30 where absent.
 
-  // Who owns it.
-  Owner controller{};         // That owner.
-  std::vector<Owner> owners;  // All of them, in order.
+  Owner controller{};         // If has_controller: that owner.
+  std::vector<Owner> owners;  // All owners, in order.
 
   // Annotations that matter.
   bool mirror = false;                // kubernetes.io/config.mirror
@@ -130,8 +130,8 @@ struct PodShape {
 
   std::vector<PdbId> budgets;  // PodDisruptionBudgets that match, in their order.
 
-  // What utilization counts, where that is not charge_requests: pod-level resources as the
-  // spec has them, and amounts that are too large to be charged.  Without kPods.
+  // What utilization counts, where that differs from charge_requests: pod-level resources
+  // as the spec has them, and amounts that are too large to be charged.  Without kPods.
   bool counts_otherwise = false;
   Requests counted_requests;  // Empty unless counts_otherwise.
   [[nodiscard]] const Requests& Counted() const {
@@ -140,7 +140,7 @@ struct PodShape {
 
   // Volumes by claim, and everything else that storage filters read.
   uint32_t volumes = 0;  // Index for Storage::volumes(); 0: none matters.
-  std::vector<PodResourceClaimInfo> resource_claims;  // Any keeps the pod where it is.
+  std::vector<PodResourceClaimInfo> resource_claims;  // A pod with one is not moved.
 
   // A constraint that ebb does not evaluate: the pod fits nowhere and keeps its
   // node.  Empty: all is understood.
@@ -270,11 +270,11 @@ class Catalog {
   [[nodiscard]] const absl::flat_hash_map<PodId, int64_t>& deletion_times() const {
     return deletion_times_;
   }
-  // REQUIRES: shape_of(id).terminating.
   // Pods whose shape counts_otherwise.
   [[nodiscard]] const std::vector<PodId>& pods_counted_otherwise() const {
     return pods_counted_otherwise_;
   }
+  // REQUIRES: shape_of(id).terminating.
   [[nodiscard]] int64_t DeletionTime(PodId id) const { return deletion_times_.at(id); }
   // Errors: NotFound.
   [[nodiscard]] absl::StatusOr<PodId> FindPod(std::string_view namespace_name,

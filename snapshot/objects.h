@@ -11,7 +11,7 @@
 //            (bytes, counts) for everything else, both rounded up, as
 //            Quantity.MilliValue() and Quantity.Value() do.  `excess` keeps what
 //            rounding added, because Kubernetes rounds a pod's sum, not its terms.
-//            The largest int64 (kUncountable, quantity.h) stands for all that is more.
+//            The largest int64 (kUncountable, quantity.h) stands for every larger amount.
 //            Times are seconds since the Unix epoch.
 // Absent:    std::optional where Kubernetes tells "absent" from "zero"; else an
 //            empty view, an empty vector, zero or false.

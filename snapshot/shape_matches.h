@@ -5,11 +5,11 @@
 // it asks for, whichever are fewest (label_index.h).  Shapes that no selector can tell
 // apart (namespace and labels) are compared once.
 //
-// Selectors that ask for what all have, or lack, find so much that there can be no answer
-// for all of them: TooBroad tells which to leave out.
+// Selectors that match nearly every shape may find more pairs than memory or time allows:
+// TooBroad tells which of them to leave out.
 //
-// Cost:    made on first use, O(n log n) of all labels.  A question: O(values + what is compared),
-//          which is all there is only if a selector asks for nothing but absence.
+// Cost:    made on first use, O(n log n) of all labels.  A question: O(values + shapes that
+//          are compared), which are all of them if a selector asks for absence alone.
 // Threads: none: they count what they compare.
 
 #ifndef EBB_SNAPSHOT_SHAPE_MATCHES_H_
@@ -37,7 +37,7 @@ std::vector<bool> TooBroad(std::span<const uint64_t> most, uint64_t matches_max)
 
 class ShapeMatches {
  public:
-  // `shapes` must outlive it; none comes and no labels change after the first question.
+  // `shapes` must outlive it; no shape is added and no label changes after the first call.
   explicit ShapeMatches(const std::vector<PodShape>& shapes) : shapes_(shapes) {}
 
   // Calls `found` with each shape that all of `matchers` match, once, in an order that

@@ -55,7 +55,7 @@ class Storage {
   [[nodiscard]] const CsiNodeInfo* FindCsiNode(TextId node) const;
   // Volumes that some VolumeAttachment holds on the node, each once.
   [[nodiscard]] std::span<const AttachableVolume> AttachedTo(TextId node) const;
-  // Those that are reserved for nobody by capacity, then the others by claim; else as in the input.
+  // First the unreserved volumes, by capacity; then the others, by claim; equals as in the input.
   [[nodiscard]] std::span<const VolumeInfo* const> VolumesOfClass(TextId storage_class) const;
   [[nodiscard]] const std::vector<StorageCapacity>& capacities() const { return capacities_; }
 

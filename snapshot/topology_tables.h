@@ -1,5 +1,5 @@
 // TopologyTables turns the topology terms of pod shapes into counter tables: one
-// per distinct (whom to count, where, by which key), whoever asks.
+// per distinct (whom to count, where, by which key), shared by all shapes that ask for it.
 //
 // Afterwards each shape knows the tables that it reads (spread, affinity,
 // anti_affinity, repelled_by) and the tables that count it (feeds).

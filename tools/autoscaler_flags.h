@@ -2,9 +2,9 @@
 // be pasted behind `ebb plan INPUT...`.
 //
 // A flag is honoured (an option of `ebb plan` has its name and meaning), ignored (it says
-// how the autoscaler runs, grows or deletes, and a plan does not rest on it), or not
-// honoured: it would change what is planned, and ebb has no such thing, so that is told
-// with what it means for the plan.  Values are checked all the same.
+// how the autoscaler runs, grows or deletes, and a plan does not depend on it), or not
+// honoured: it would change the plan, and ebb does not have it, so a warning tells what
+// that means for the plan.  Values are checked all the same.
 //
 // Source: names, types and defaults in cluster-autoscaler config/flags/flags.go and main.go;
 // klog's InitFlags; component-base's leader election and logging options.

@@ -30,7 +30,7 @@ std::string ShortenedAtEnd(std::string_view text, size_t width);
 std::vector<std::string> ShortenedApart(std::span<const std::string> texts, size_t width);
 
 // The domain that all names end in: ".eu-central-1.compute.internal".  Empty: they have none
-// in common, or there are not two of them.  Numbers are no domain: addresses stay whole.
+// in common, or there are fewer than two.  Numbers are not a domain: addresses stay whole.
 std::string_view CommonDomain(std::span<const std::string> names);
 
 // The text in lines of at most `columns`, broken at blanks; lines after the first begin

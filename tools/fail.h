@@ -1,4 +1,4 @@
-// How a command ends that cannot do what it was asked.
+// How a command that fails tells why and ends.
 
 #ifndef EBB_TOOLS_FAIL_H_
 #define EBB_TOOLS_FAIL_H_

@@ -1,4 +1,4 @@
-// What standard output is, as far as printers for people care.
+// What printers need to know of standard output.
 //
 // Only a terminal is coloured, and only for a terminal is anything cut: a program that
 // reads a pipe gets every row, whole.
@@ -16,7 +16,7 @@ struct Terminal {
   size_t columns = 0;   // 0: as wide as it comes.
 };
 
-// Of standard output.  COLUMNS, where it is a number, goes before what the terminal says of itself.
+// Of standard output.  COLUMNS, if it is a number, overrides the width that the terminal reports.
 Terminal OutputTerminal();
 
 }  // namespace ebb

@@ -1,6 +1,6 @@
 // Durations as Go's flags take them: "10m", "1h30m", "1.5s", "250ms", "0".
 //
-// Source: Go time.ParseDuration; negative ones are refused, no flag takes them.
+// Source: Go time.ParseDuration; negative durations are refused, because no flag takes one.
 
 #ifndef EBB_SNAPSHOT_FORMATS_DURATION_H_
 #define EBB_SNAPSHOT_FORMATS_DURATION_H_

@@ -1,4 +1,4 @@
-// What reading may take, and what it met.
+// Limits of reading, and counts of what was read.
 
 #ifndef EBB_SNAPSHOT_FORMATS_IMPORT_STATS_H_
 #define EBB_SNAPSHOT_FORMATS_IMPORT_STATS_H_
@@ -14,12 +14,12 @@ namespace ebb {
 struct InputLimits {
   // Bytes that the inputs of one ImportStats may hold together, after decompression.
   uint64_t bytes_max = uint64_t{8} << 30;
-  // How many times its own size a gzip file may hold, asked at every step from 64 MiB on.
+  // How many times its own size a gzip file may hold; checked from 64 MiB of output on.
   // Dumps stay below 50; what goes beyond was made to fill the memory.
   uint64_t inflate_ratio_max = 100;
 };
 
-// What a text means that holds no Kubernetes object.
+// Whether a document that is not a Kubernetes object is an error.
 enum class Strangers : uint8_t { kRefused, kCounted };
 
 // What an import met.  Counters only grow: pass one to several reads to add up.
@@ -36,7 +36,7 @@ struct ImportStats {
   uint64_t files_skipped = 0;
   std::string first_skipped;
 
-  // Whatever Kubernetes would know: objects of any kind, lists without any.
+  // Documents of Kubernetes: objects of any kind, and empty lists.
   [[nodiscard]] uint64_t known() const;
 };
 

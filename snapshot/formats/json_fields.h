@@ -2,13 +2,13 @@
 // Kubernetes schema are written with it.  Internal to snapshot/formats/*_json.cc: it is the one
 // header that shows simdjson.
 //
-// How it works: simdjson finds the tokens of the object (its "stage 1": vectors, and
-// a check that all is UTF-8); the walk goes from token to token.  What nobody asks
-// for is passed over by counting braces.
+// How it works: simdjson finds the tokens of the object (its "stage 1", which uses vectors
+// and checks that all is UTF-8); the walk goes from token to token.  A value that nobody
+// asks for is skipped by counting braces.
 //
 // Every reader returns false on the first problem, and its callers return false
-// in turn; on the way out each level puts its name in front, so that a path costs
-// nothing while all is well: spec.containers[2].resources.requests.cpu.
+// in turn.  On the way out each level puts its name in front, so that the path of an
+// error (spec.containers[2].resources.requests.cpu) costs nothing where there is none.
 //
 // Order:   values are read in the order of the text, which the walk gives by itself.
 // Absent:  null members and elements are passed over, as if they were not there.

@@ -2,8 +2,8 @@
 //
 // read_json.cc cuts a dump of any size into its objects with these and hands each
 // object to simdjson, so that memory follows the largest object, not the file.
-// They tell strings from structure and count depth; whether the text between the
-// braces is JSON is for the parser to say.
+// They tell strings from structure and count depth.  Whether the text between the
+// braces is valid JSON is decided by the parser.
 //
 // Every function takes a position in [p, end) and returns one in (p, end], or
 // nullptr where the text ends first.

@@ -2,8 +2,8 @@
 // text.  Reading fills it, HandOver empties it into a sink; the two may happen on
 // different threads, one after the other.
 //
-// Beside objects a batch holds what else reading may come to: kinds that are ignored,
-// an object whose kind is for its list to say, an error.
+// A batch also holds what else reading may find: an object of an ignored kind, an object
+// whose kind only its list can tell, an error.
 //
 // Ownership: texts point into the JSON that was read, which must live until Clear(),
 //            and into `texts`.
@@ -95,7 +95,7 @@ class ObjectBatch {
   enum class Left : uint8_t { kWithoutKind, kList };
 
   // Gives everything to `sink` in order and counts it; `left(what, position)` is called in
-  // its turn for what is no object.  It must not touch the batch.
+  // its turn for each entry that is not an object.  It must not touch the batch.
   // Errors: the first one, of an object or of the sink, with `file` and the object's
   //         name put before the sink's.
   absl::Status HandOver(std::string_view file, ObjectSink& sink, ImportStats& stats,

@@ -23,7 +23,7 @@
 
 namespace ebb {
 
-// Where an object stands and what its surroundings say about it.
+// Where an object stands in the text, and what the text around it says about it.
 struct ObjectPlace {
   std::string_view file;
   std::string_view list;         // "items"; empty for an object of its own.
@@ -45,8 +45,8 @@ class ObjectReader {
   ObjectReader();
   ~ObjectReader();
 
-  // Appends the object to `batch`, or what it is instead: of a kind that is ignored, of
-  // none (if neither it nor `place` names one), a list, wrong.
+  // Appends to `batch` the object, or that it is of an ignored kind, has no kind (if neither
+  // it nor `place` names one), is a list, or is wrong.
   void Read(std::string_view json, const ObjectPlace& place, ObjectBatch& batch);
 
   // Why a kind may be neither read nor passed over: it is one that is read, in another
@@ -55,7 +55,7 @@ class ObjectReader {
   static std::string KindProblem(std::string_view api_version, std::string_view kind);
 
   // Whether the group is of custom resources: it has a dot and is not Kubernetes' own
-  // (*.k8s.io).  Whatever their kinds and fields are called, they are no lists.
+  // (*.k8s.io).  Custom resources are never lists, whatever their kinds and fields are called.
   static bool IsForeign(std::string_view api_version);
 
   // metadata.name of the object read last; valid until the next Read().

@@ -1,9 +1,9 @@
 // Which names the readers take.
 //
 // Names end up in messages, in lists that scripts read a line at a time, and in commands
-// that people paste.  So a name that would break a line, hide, or stand for two paths is
-// refused where it comes in.  That is wider than what the API server takes: upper case
-// and the like are let through, because recorded clusters have them.
+// that people paste.  So a name with a line break, an invisible character or a "/" is
+// refused when it is read.  The API server is stricter; upper case, for example, is
+// accepted here because recorded clusters have it.
 
 #ifndef EBB_SNAPSHOT_FORMATS_OBJECT_NAME_H_
 #define EBB_SNAPSHOT_FORMATS_OBJECT_NAME_H_

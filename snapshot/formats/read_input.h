@@ -1,4 +1,4 @@
-// Reads a cluster from what people have at hand into an ObjectSink.
+// Reads a cluster from files, folders or standard input into an ObjectSink.
 //
 // An input is the path of a file, of a folder (every *.json, *.yaml, *.yml, *.pb
 // and *.gz in it to the bottom, by path), or "-" for standard input.
@@ -19,8 +19,8 @@
 // Memory: plain files are mapped, not copied; gzip and standard input are held
 //         as a whole while they are read.  InputLimits bounds them.
 // Threads: long JSON lists are read by as many threads as `parallelism` has; the sink is
-//         called by the caller's, in order, and sees the same at any number.  Calls
-//         with different sinks may run at once.
+//         called by the caller's thread, in order, and sees the same at any number of
+//         threads.  Calls with different sinks may run at once.
 
 #ifndef EBB_SNAPSHOT_FORMATS_READ_INPUT_H_
 #define EBB_SNAPSHOT_FORMATS_READ_INPUT_H_

@@ -2,12 +2,12 @@
 //
 // Takes, any number one after the other in one text:
 //   a v1 List or a typed list (PodList, NodeList, ...) with `items` anywhere in it; lists
-//   may hold lists.  What has a foreign group is a custom resource, and no list;
+//   may hold lists.  An object of a foreign API group is a custom resource, never a list;
 //   a bare object;
 //   an array of objects;
 //   the autoscaler's debugging snapshot: `NodeList: [{Node, Pods}]`, whose pods are
-//   on that node whatever they say, and UnscheduledPodsCanBeScheduled, which are on
-//   none.
+//   on that node whatever their spec.nodeName says, and UnscheduledPodsCanBeScheduled,
+//   which are on no node.
 // Fields come in any order; null is absent; a field that no decision reads is
 // skipped, unless it may restrict where a pod can run: then its path goes to
 // Pod.not_understood and the pod's node is kept.
@@ -19,15 +19,15 @@
 // A list whose metadata says that the server has more of it (`continue`,
 // `remainingItemCount`) is refused: it is one page of many.
 //
-// Errors:  see read_input.h; JSON that is none names byte, line and column.
+// Errors:  see read_input.h; for text that is not JSON they name byte, line and column.
 // Cost:    one pass to find where each object ends, one over the object with
 //          simdjson; nothing is allocated per field once the structs have grown.
 // Threads: the caller's thread finds the items of a long list and hands them over, in
 //          the order of the text; others read them meanwhile, some 128 KiB at a time.
 //          What the sink sees, and the error, are the same at any number of threads.
 // Limits:  one object may have 256 MiB, so that a text that never closes its first
-//          brace is refused before memory is; lists may be nested 16 deep.  Other nesting
-//          has no bound, because nothing here recurses into it.
+//          brace is refused before memory runs out; lists may be nested 16 deep.  Other
+//          nesting has no limit, because nothing here recurses into it.
 
 #ifndef EBB_SNAPSHOT_FORMATS_READ_JSON_H_
 #define EBB_SNAPSHOT_FORMATS_READ_JSON_H_
@@ -42,7 +42,7 @@
 namespace ebb {
 
 // Reads the objects of `json`.  `padded` tells that kJsonPadding readable bytes
-// follow it; without, what stands at the end is copied.
+// follow it; if they do not, the last object is copied.
 absl::Status ReadJson(std::string_view name, std::string_view json, bool padded, ObjectSink& sink,
                       ImportStats& stats, const Parallelism& parallelism = Parallelism::One(),
                       Strangers strangers = Strangers::kRefused);

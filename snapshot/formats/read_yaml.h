@@ -3,12 +3,12 @@
 // Each document is rewritten as JSON and given to ReadJson, so that the two forms
 // cannot mean different things.  Plain scalars are typed by the YAML 1.2 core
 // schema, which is what kubectl's output is quoted for; quoted ones are strings.
-// Anchors and aliases work; merge keys ("<<") and keys that are no scalars are
+// Anchors and aliases work; merge keys ("<<") and keys that are not scalars are
 // refused, as are a value under a tag of its own or under one that it does not fit
 // (`!!null 1`), a key that a map has twice, and a number that starts with 0 (`010`), which
 // kubectl takes for octal and YAML 1.2 for decimal.
 //
-// Errors: see read_input.h; text that is no YAML names line and column.  What ebb wrote
+// Errors: see read_input.h; for text that is not YAML they name line and column.  What ebb wrote
 //         itself (write_objects.h) is refused where its last line is missing.
 // Limits: what aliases repeat may come to 16 MiB plus ten times the text (a few
 //         bytes of nested aliases can ask for terabytes).

@@ -11,7 +11,7 @@
 namespace ebb {
 
 // Seconds since the Unix epoch; a fraction of a second is dropped.  Takes "Z" and
-// offsets ("+02:00"); anything else is no time, a leap second too, as in Go.
+// offsets ("+02:00"); anything else is refused, also a leap second, as in Go.
 std::optional<int64_t> ParseRfc3339(std::string_view text);
 
 // "2026-01-02T03:04:05Z".  REQUIRES: the years 0 to 9999.

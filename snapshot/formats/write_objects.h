@@ -1,10 +1,10 @@
-// ObjectWriter is a sink that writes what it is given as kubectl would print
-// it: a v1 List with one object a line, or YAML documents.  Reading it back gives the
-// same objects.
+// ObjectWriter is a sink that writes the objects it is given as JSON (a v1 List, one
+// object a line) or as YAML documents, in the form of the Kubernetes API.  Reading the
+// output back gives the same objects.
 //
-// A list that is cut off is no JSON.  YAML documents that are cut off between two of
-// them, or within one, are YAML: so the first line says that a last one is due, and
-// ReadYaml (read_yaml.h) refuses a file that has the first without the last.
+// A JSON list that was cut off does not parse.  YAML documents that were cut off may still
+// parse.  So the first line announces a last line, and ReadYaml (read_yaml.h) refuses a
+// file that has the first without the last.
 //
 // Holds: the fields that a scale-down decision can read, and no others.
 // Errors: a pod with a constraint that the reader did not understand, since it

@@ -1,9 +1,9 @@
 // InputWatch tells whether an input can be all of a cluster.
 //
-// A plan over part of a cluster is wrong in ways that nothing in it shows: pods that are
-// missing leave room, budgets that are missing allow moves.  So the watch stands between
-// the readers and the sink of the objects, remembers what only the input shows, and
-// judges the cluster that was made of it:
+// A plan over part of a cluster is wrong in ways that the plan does not show: missing pods
+// leave room, missing budgets allow moves.  So the watch stands between the readers and
+// the sink of the objects, remembers what only the input shows, and judges the cluster
+// that was made from it:
 //
 //   ClusterLoader loader(options);
 //   InputWatch watch;
@@ -11,17 +11,17 @@
 //   LoadedCluster cluster = *std::move(loader).Finish();
 //   absl::Status possible = watch.Judge(InputUse::kPlan, cluster, cluster.warnings);
 //
-// What cannot be right is an error; what may be right and mostly is not becomes an
+// An input that cannot be a whole cluster is an error.  One that probably is not becomes an
 // InputWarning with the command that gets the missing part.  docs/input.md lists them.
 //
 // An object (kind, namespace and name) that comes twice is one object where its content is
 // the same (object_content.h): must-gather writes a pod into its list and into a file of
-// its own.  All else contradicts itself and is refused, whatever flags say: other UIDs are
-// of two clusters or of two moments, another content is of two moments, or of an editor if
-// the resourceVersion is the same.  One dump may hold two versions all the same, one in a
-// list and one alone: then the newer one is taken, for which the inputs may have to be read
-// again.  Objects without a resourceVersion, as ebb writes them, are left to the sink where
-// it refuses what comes twice.
+// its own.  Anything else is a contradiction and is refused, whatever flags say: different
+// UIDs come from two clusters or two moments; different content comes from two moments, or
+// from an editor if the resourceVersion is the same.  There is one exception: a dump may
+// hold one version in a list and another alone.  Then the newer one is taken, for which the
+// inputs may have to be read again.  Objects without a resourceVersion, as ebb writes them,
+// are left to the sink, which may refuse an object that comes twice.
 //
 // Cost:    some 100 bytes and a hash of the content of an object, if it has a
 //          resourceVersion; one or two names a controller that has pods, a claim and a
@@ -48,7 +48,7 @@
 
 namespace ebb {
 
-// What the cluster is loaded for, which says whose absence matters.
+// What the cluster is loaded for: which missing kinds matter.
 enum class InputUse : uint8_t {
   kPlan,    // Everything.
   kFilter,  // Nodes, pods and what filters read: no budgets, no controllers.
@@ -56,14 +56,14 @@ enum class InputUse : uint8_t {
 
 class InputWatch : public ObjectSink {
  public:
-  // Whether the inputs may be read a second time; what is no file may not in any case.
+  // Whether the inputs may be read a second time; pipes may not in any case.
   enum class ReadAgain : uint8_t { kNo, kIfNeeded };
 
   InputWatch() = default;
 
   // Reads all of `inputs` (read_input.h) into `to`.  If MustReadAgain() then, an object of
-  // which there is a newer version was handed over: drop everything and call this once more,
-  // which passes the older one over.
+  // which there is a newer version was handed over: drop everything and call this once more;
+  // the second call skips the older version.
   absl::Status Read(std::span<const std::string> inputs, ObjectSink& to, ImportStats& stats,
                     const Parallelism& parallelism = Parallelism::One(),
                     const InputLimits& limits = {}, ReadAgain again = ReadAgain::kIfNeeded);

@@ -13,9 +13,9 @@
 //
 // Errors:  those of SnapshotBuilder; a cluster without nodes.
 // Doubt:   what the input seems to lack becomes LoadedCluster.warnings (completeness.h).
-//          A pod that selects namespaces by labels keeps its node where the answer hangs on
-//          a namespace that is not in the input.  Of such a namespace the label
-//          kubernetes.io/metadata.name is known all the same: it is its name.
+//          A pod that selects namespaces by labels keeps its node if the answer depends on
+//          a namespace that is not in the input.  The label kubernetes.io/metadata.name of
+//          such a namespace is known all the same: it is the namespace's name.
 // Threads: one at a time.
 // Source:  cluster-autoscaler utils/kubernetes/listers.go (podFieldSelector),
 //          core/podlistprocessor (expendable pods).
