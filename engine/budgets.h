@@ -2,7 +2,7 @@
 //
 // Two budgets hold: nodes in deletion at a time, and among them those that had
 // pods to move.  Atomic groups (ZeroOrMaxNodeScaling) go whole or not at all, and
-// before others; one of them may exceed the budgets in a call, or it would starve.
+// before others; one of them may exceed the budgets in a call, else it might never go.
 //
 // Cost:    O(nodes).
 // Threads: pure.

@@ -41,7 +41,7 @@ class VirtualKubelets {
 
  private:
   const Catalog& catalog_;
-  std::optional<TextId> type_;  // A label that nobody has is no text.
+  std::optional<TextId> type_;  // A label that no node has was never interned.
   std::optional<TextId> virtual_kubelet_;
 };
 
@@ -257,8 +257,9 @@ class Chooser {
   std::span<const int64_t> in_deletion_;
   const DeletionOptions& options_;
   int64_t now_s_;
-  std::optional<MinimumQuota> quota_;  // Made when a node gets so far: it looks at all nodes.
-  std::vector<int64_t> sizes_;         // Target size of each group less what was accepted.
+  std::optional<MinimumQuota>
+      quota_;                   // Made when the first node needs it, because it visits all nodes.
+  std::vector<int64_t> sizes_;  // Target size of each group less what was accepted.
   NodesToDelete result_;
 };
 

@@ -26,7 +26,7 @@ void Hints::Attach(std::shared_ptr<const Catalog> catalog) {
   }
 }
 
-// All that is known, by name.
+// All hints, by name.
 void Hints::Detach() {
   for (uint32_t p = 0; p < hints_.size(); ++p) {
     const NodeId node = Get(PodId{p});

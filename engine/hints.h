@@ -77,10 +77,11 @@ class Hints {
   void EraseElsewhere(PodId pod);
 
   std::shared_ptr<const Catalog> catalog_;
-  size_t known_nodes_ = 0;                            // Of catalog_, when it was attached.
-  std::vector<uint32_t> hints_;                       // By PodId of catalog_.
-  absl::flat_hash_map<TextId, NamedHint> elsewhere_;  // Of pods, or to nodes, it has not.
-  bool changed_ = false;                              // By Set, in this pass.
+  size_t known_nodes_ = 0;       // Of catalog_, when it was attached.
+  std::vector<uint32_t> hints_;  // By PodId of catalog_.
+  absl::flat_hash_map<TextId, NamedHint>
+      elsewhere_;         // Hints of pods or nodes that the attached catalog lacks.
+  bool changed_ = false;  // By Set, in this pass.
 };
 
 }  // namespace ebb

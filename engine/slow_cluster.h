@@ -1,13 +1,13 @@
 // SlowCluster: where every pod is, as plain lists, and the scheduler's filters
 // evaluated by walking them.
 //
-// The verifier's eyes.  It reads definitions (names, labels, requests, selectors)
+// What the verifier sees.  It reads definitions (names, labels, requests, selectors)
 // from the Catalog and where pods are from the snapshot that it is made from, and
 // nothing else: no column, no counter, no bit set, no filter of predicates/, so that
 // a mistake in those cannot hide here.  Storage is the exception: claims are judged
 // by the storage filters of predicates/.
 //
-// What WhyNot asks about, it tallies once by walking the pods, and keeps up to date as
+// WhyNot tallies what it needs once by walking the pods, and keeps the tallies up to date as
 // pods come and go: what a node's pods take, and how many pods of a topology term are
 // in each domain.  The tallies are plain counts of this class alone.
 //
@@ -16,7 +16,7 @@
 //            time, O(pods of the node) and O(shapes that may match + their pods).
 //            Add and Remove are O(requests + terms asked about that count the pod).
 //            Memory O(nodes + pods + matches).
-// Threads:   none: WhyNot keeps what it found out.
+// Threads:   one at a time: WhyNot keeps its tallies.
 // Ownership: borrows the catalog, which must outlive it.
 // Source:    kubernetes 1.36 pkg/scheduler/framework/plugins.
 

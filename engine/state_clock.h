@@ -1,9 +1,9 @@
 // Setting the clock of a state back.
 //
 // A clock that was wrong leaves times in a state that lie in the future once it is
-// right again: timers that would start to count then, cooldowns that would hold until
-// then.  Each becomes the time that is right, so that from here on it counts in full:
-// a node waits longer than it had to, never shorter.
+// right again: timers that would start only then, cooldowns that would hold until then.
+// Each is set to the right time, so that it counts in full from here on: a node may wait
+// longer than necessary, never shorter.
 
 #ifndef EBB_ENGINE_STATE_CLOCK_H_
 #define EBB_ENGINE_STATE_CLOCK_H_

@@ -27,7 +27,7 @@
 
 namespace ebb {
 
-// A node that the pass did not come to (deadline, limit): does it keep its timer?
+// Whether a node that the pass did not come to (deadline, limit) keeps its timer.
 enum class SkippedTimer : uint8_t {
   kLost,  // As the autoscaler does.
   kKept,  // It goes on if the next judgement says removable again.

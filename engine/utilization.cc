@@ -30,9 +30,9 @@ double Used(const ClusterSnapshot& snapshot, NodeId node, ResourceId resource,
     return Ratio(static_cast<double>(allocatable - snapshot.Free(resource, node)),
                  static_cast<double>(allocatable), resource);
   }
-  // What pods count is not bounded as what they are charged is.
+  // Counted amounts, unlike charged ones, have no bound on their sum.
   __int128 requested = 0;
-  __int128 excluded = 0;  // By pods that count for neither side.
+  __int128 excluded = 0;  // Amounts of pods that are left out on both sides.
   for (const PodId pod : snapshot.PodsOn(node)) {
     const PodShape& shape = catalog.shape_of(pod);
     const int64_t count = CountOf(shape, resource);

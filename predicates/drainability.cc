@@ -24,7 +24,7 @@ int64_t EndOfTermination(const PodShape& shape, int64_t deleted) {
   return AddUpToMax(AddUpToMax(deleted, shape.grace_period_s), kTerminationMarginS);
 }
 
-// One pod and all that a rule may ask.
+// One pod and everything that a rule may read.
 struct Question {
   const Catalog& catalog;
   PodId pod;
@@ -240,7 +240,8 @@ bool IsKeptByKarpenter(const PodShape& shape) {
 }
 
 int64_t NextDrainChange(const Catalog& catalog, const DrainOptions& options, int64_t now_s) {
-  int64_t last = std::numeric_limits<int64_t>::max();  // Time at which all is as it is now.
+  int64_t last =
+      std::numeric_limits<int64_t>::max();  // A time at which every rule says what it says now.
   const auto ends = [&](int64_t end) {
     if (end >= now_s) last = std::min(last, end);
   };

@@ -49,7 +49,7 @@ class WantedPorts {
   absl::flat_hash_set<std::tuple<int32_t, TextId, TextId>> exact_;
 };
 
-// Up to so many, comparing each with each is faster than looking up.
+// Up to this many, comparing each with each is faster than a look-up.
 constexpr size_t kComparedMax = 16;
 
 bool FitsManyPorts(const ClusterSnapshot& snapshot, const PodShape& shape, NodeId node,

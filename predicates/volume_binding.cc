@@ -54,7 +54,7 @@ bool IsBoundTo(const VolumeInfo& volume, const ClaimInfo& claim) {
          (volume.claim->uid == kNoText || volume.claim->uid == claim.uid);
 }
 
-// Null: none.  A volume reserved for the claim is the only one asked, wherever it is; else
+// Null: none.  If a volume is reserved for the claim, only that one is tried, wherever it is; else
 // the smallest that will do.
 const VolumeInfo* FindVolume(const Catalog& catalog, const ClaimInfo& claim, const NodeInfo& node,
                              const Volumes& taken) {

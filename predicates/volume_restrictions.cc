@@ -55,7 +55,7 @@ class WantedDisks {
  private:
   using Part = std::tuple<InlineDisk::Kind, TextId, TextId, TextId>;
 
-  // Until one says true; whether one did.
+  // Stops at the first that returns true; whether one did.
   template <typename Visit>
   static bool ForEachPart(const InlineDisk& disk, Visit&& visit) {
     if (disk.kind != InlineDisk::Kind::kRbd) {
@@ -76,7 +76,7 @@ size_t Comparisons(const PodVolumes& a, const PodVolumes& b) {
   return a.disks.size() * b.disks.size() * monitors;
 }
 
-// Up to so many, comparing each with each is faster than looking up.
+// Up to this many, comparing each with each is faster than a look-up.
 constexpr size_t kComparedMax = 64;
 
 bool HasDiskConflict(const ClusterSnapshot& snapshot, const PodVolumes& volumes, NodeId node) {

@@ -72,7 +72,7 @@ std::string ObjectName(std::string_view kind, const objects::ObjectMeta& meta) {
   return absl::StrCat(Absl(kind), " ", Absl(meta.namespace_name), "/", Absl(meta.name));
 }
 
-// A node's amount less what all pods together are charged stays within int64.
+// A node's amount minus what all pods together are charged stays within int64.
 constexpr int64_t kNodeAmountMax = int64_t{1} << 62;
 constexpr int64_t kChargedMax = int64_t{1} << 61;
 
@@ -106,7 +106,7 @@ struct Charge {
       }
       return sum <= kChargedMax;
     };
-    // Never the first: a unit for each pod is not too much.
+    // Never the first one: one unit for each pod is not too much.
     most = *(std::ranges::partition_point(offers, adds_up) - 1);
   }
 };
@@ -126,13 +126,13 @@ void AppendText(std::string& key, TextId id) {
 }
 
 // A snapshot holds a column for each resource, and each takes memory for every node and a
-// step of every simulation.  Of so many, nothing is dropped.
+// step of every simulation.  Up to this number none is dropped.
 constexpr size_t kResourcesKept = 256;
 // That nodes offer and pods ask for.
 constexpr size_t kResourcesMax = 4096;
 
 // Which resources to keep, by ResourceId: those that some node offers and some pod asks
-// for, and GPUs, which nodes are judged by.  What nobody asks for decides nothing.
+// for, and GPUs, which nodes are judged by.  A resource that no pod asks for decides nothing.
 std::vector<bool> ResourcesToKeep(const std::vector<NodeInfo>& nodes,
                                   const std::vector<PodShape>& shapes,
                                   const std::vector<TextId>& names, const Symbols& symbols) {
@@ -156,7 +156,7 @@ std::vector<bool> ResourcesToKeep(const std::vector<NodeInfo>& nodes,
 }
 
 // Drops resources, of which each has its next id in `id_of` or kDropped.  A pod that asks
-// for one of those fits nowhere: no node offers it, or it is one too many.
+// for a dropped resource fits nowhere: no node offers it, or there were too many resources.
 constexpr ResourceId kDropped{~uint32_t{0}};
 
 void DropResources(const std::vector<ResourceId>& id_of, const std::vector<TextId>& names,
@@ -315,7 +315,7 @@ absl::Status SnapshotBuilder::AddNode(const objects::Node& node) {
   return absl::OkStatus();
 }
 
-// Into requests_.  A pod's status may say other amounts than its spec, and of pod-level
+// Fills requests_.  A pod's status may hold other amounts than its spec, and of pod-level
 // resources utilization takes only the spec's.
 absl::Status SnapshotBuilder::SumRequests(const objects::Pod& pod) {
   absl::Status status;
@@ -444,7 +444,7 @@ absl::Status SnapshotBuilder::OrderNodes(const std::vector<std::string_view>& na
 }
 
 // Lowers charges until they add up to kChargedMax at most, as nearly all clusters' do
-// from the start.  A pod that asks for more than any node has stays one: nothing else
+// from the start.  A pod that asked for more than any node has still does: nothing else
 // fits beside it, and it fits nowhere else.
 void SnapshotBuilder::BoundCharges() {
   Catalog& catalog = *catalog_;
@@ -591,7 +591,7 @@ void SnapshotBuilder::RefuseUnknownNamespaces() {
   };
   const TextId name_key = catalog.symbols_->Intern(kNamespaceName);
   LabelIndex labels;
-  std::vector<uint32_t> rest;  // Of `unknown`, those that do not keep their node yet.
+  std::vector<uint32_t> rest;  // Those of `unknown` that are still understood, and so may be moved.
   for (uint32_t u = 0; u < unknown.size(); ++u) {
     labels.Add(unknown[u]->labels);
     rest.push_back(u);

@@ -234,7 +234,7 @@ void ClusterSnapshot::Fork() { marks_.push_back({.log_size = log_.size(), .state
 
 void ClusterSnapshot::Revert() {
   EBB_CHECK(!marks_.empty());
-  // What is undone lies anywhere in memory, but is known long before.
+  // The entries to undo lie anywhere in memory, but the log names them in advance.
   constexpr size_t kAhead = 12;
   const auto [mark, state_id] = marks_.back();
   while (log_.size() > mark) {

@@ -146,7 +146,7 @@ void AddZones(objects::NodeSelector& affinity, Text key, Text zones_label) {
   }
 }
 
-// Whether the volume speaks of zones by their beta label; affinity has precedence.
+// Whether the volume names zones by their beta label; its affinity has precedence.
 bool UsesBetaLabels(const objects::PersistentVolume& volume) {
   if (HasKey(volume.required_node_affinity, kZone)) return false;
   if (HasKey(volume.required_node_affinity, kBetaZone)) return true;

@@ -171,7 +171,7 @@ NodeSelectorTerm CompileTerm(const objects::NodeSelectorTerm& from, Symbols& sym
   return term;
 }
 
-// The names that a term asks for with In, those of several entries intersected;
+// The names that a term asks for with In: the intersection of its entries;
 // nullopt: it asks for none.
 std::optional<std::vector<TextId>> NamesOf(const objects::NodeSelectorTerm& term,
                                            Symbols& symbols) {

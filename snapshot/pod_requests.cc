@@ -16,7 +16,7 @@ constexpr std::string_view kHugePages = "hugepages-";
 
 constexpr int32_t kBillion = 1'000'000'000;
 
-// The amounts of a list by name.  One that is asked for and not there is put at its end.
+// The amounts of a list by name.  A name that is not in the list is appended to it.
 class Amounts {
  public:
   // Nobody else may add to `list` meanwhile.
@@ -32,7 +32,7 @@ class Amounts {
   }
 
  private:
-  // Up to so many are searched, as nearly all are; more are looked up.
+  // Lists up to this length, which nearly all are, are searched; longer ones get an index.
   static constexpr size_t kSearchedMax = 16;
 
   ResourceAmount& LookUp(objects::Text name) {
@@ -84,7 +84,7 @@ void RaiseTo(Amounts& sum, const ResourceList& floor) {
 bool IsSidecar(const objects::Container& container) { return container.restart_policy == "Always"; }
 
 // What a running container holds.  A resize that can never happen leaves it with
-// what it has; any other makes the largest of wish and have count.
+// what it has; any other makes the larger of requested and allocated count.
 ResourceList HeldBy(const objects::Container& container, const objects::ContainerStatus& status,
                     bool resize_infeasible) {
   ResourceList held = status.requests;
@@ -116,7 +116,7 @@ class Summer {
     ResourceList init_max;
     Amounts of_sidecars(sidecars);
     Amounts most(init_max);
-    // `most` is never less than `of_sidecars`: what a container does not change need not
+    // `most` is never less than `of_sidecars`: an amount that a container does not change need not
     // be compared again.
     for (const objects::Container& container : pod_.init_containers) {
       if (IsSidecar(container)) {
@@ -155,7 +155,7 @@ class Summer {
   }
 
  private:
-  // Up to so many statuses are searched; more are looked up.
+  // Up to this many statuses are searched; more get an index.
   static constexpr size_t kSearchedMax = 16;
 
   // The first status of that name that tells resources.  Null: none counts.

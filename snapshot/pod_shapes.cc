@@ -204,7 +204,7 @@ SafeToEvict ParseSafeToEvict(const objects::Pod& pod) {
 }
 
 // Karpenter takes "true", or how long from the pod's start on it is protected ("5m").
-// Nobody here knows when a pod started, so that a duration protects for good; what is
+// The start of a pod is not known here, so a duration protects for good; a value that is
 // neither protects nothing.
 // Source: karpenter pkg/utils/pod/scheduling.go, IsDoNotDisruptActive.
 bool IsDoNotDisrupt(const objects::Pod& pod) {
@@ -336,7 +336,7 @@ std::vector<PendingAffinityTerm> CompileTerms(const std::vector<objects::PodAffi
 }
 
 // The scheduler ANDs the pod's values for matchLabelKeys with the selector.  A nil
-// selector goes on matching nothing.
+// selector still matches nothing.
 void AddMatchLabelKeys(const objects::TopologySpreadConstraint& from, const PodShape& shape,
                        Symbols& symbols, Selector& selector) {
   for (const objects::Text text : from.match_label_keys) {

@@ -19,7 +19,7 @@ using uint128 = unsigned __int128;
 struct Parts {
   bool negative = false;
   std::string_view whole;     // Without leading zeros.
-  std::string_view fraction;  // What stands behind the point.
+  std::string_view fraction;  // The digits behind the point.
   int64_t exponent = 0;
   int shift = 0;
 };
@@ -71,7 +71,7 @@ QuantityError InterpretSuffix(std::string_view suffix, Parts& parts) {
 
 // The grammar of parseQuantityString: sign, digits, point, digits, suffix.  The
 // digits may all be missing, also where that looks odd ("." is zero upstream), unless
-// the suffix leads upstream past its fast way, which alone takes that.
+// the suffix keeps upstream off its fast path, which alone accepts that.
 QuantityError Split(std::string_view text, Parts& parts) {
   if (text.empty()) return QuantityError::kNotAQuantity;
   if (text[0] == '-' || text[0] == '+') {

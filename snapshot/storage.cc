@@ -38,7 +38,7 @@ std::optional<Text> Find(const objects::KeyValues& map, Text key) {
   return found;
 }
 
-// The annotation of old has precedence.
+// The old annotation has precedence.
 Text ClassOf(const objects::ObjectMeta& meta, Text spec) {
   return Find(meta.annotations, kBetaStorageClass).value_or(spec);
 }
@@ -73,7 +73,7 @@ class VolumesOnce {
   absl::flat_hash_set<TextId> ids_;
 };
 
-// What parses as a field selector; only then does the term count.
+// Whether it parses as a field selector; only then does the term count.
 bool FieldsParse(const std::vector<objects::Requirement>& fields) {
   return std::all_of(fields.begin(), fields.end(), [](const objects::Requirement& field) {
     return (field.op == "In" || field.op == "NotIn") && field.values.size() == 1;
@@ -361,7 +361,7 @@ void Storage::Put(const objects::VolumeAttachment& attachment, Symbols& symbols)
                           symbols.Intern(*attachment.volume_name)});
 }
 
-// One that no node can reach or that says nothing of its size is as good as none.
+// A capacity that no node can reach or that tells no size is ignored.
 void Storage::Put(const objects::CsiStorageCapacity& from, Symbols& symbols) {
   const std::optional<int64_t> size =
       from.maximum_volume_size_bytes ? from.maximum_volume_size_bytes : from.capacity_bytes;

@@ -15,7 +15,7 @@ constexpr std::string_view kToBeDeleted = "ToBeDeletedByClusterAutoscaler";
 // Every move of a pod changes the count of each spread constraint that selects it, and
 // those of few selectors ask for more than the pods of their own application.
 constexpr uint64_t kSpreadMatchesMax = kMatchesMax;
-// Affinity terms may well say whom they do not mean: 300 tenants, each of which keeps the
+// Affinity terms may use NotIn with many matches: 300 tenants, each of which keeps the
 // 9,000 pod shapes of the others away, have 2.7 million matches of each kind.
 constexpr uint64_t kAffinityMatchesMax = 4 * kMatchesMax;
 constexpr uint64_t kNamesMax = 4 * kMatchesMax;
@@ -382,7 +382,7 @@ RegistryId TopologyTables::InternRegistry(const PodShape& shape, const RequiredK
   Append(nodes, required.id);
   Append(nodes, spread.honor_affinity && has_affinity);
   Append(nodes, spread.honor_taints);
-  // Whoever looks at neither shares a registry with everybody who does not.
+  // Constraints that ignore both share one registry.
   const bool looks = (spread.honor_affinity && has_affinity) || spread.honor_taints;
   Append(nodes, looks ? Index(shape.constraints) + 1 : 0);
 

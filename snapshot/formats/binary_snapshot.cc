@@ -31,7 +31,7 @@ constexpr std::string_view kMagic("EBBSNAP\x01", 8);
 constexpr uint32_t kVersion = 2;
 constexpr uint32_t kUncheckedVersion = 1;  // Without checksums.
 constexpr size_t kChunkBytes = size_t{256} << 10;
-// A length beyond this is damage, not a chunk; it would be allocated unseen.
+// A longer chunk means a damaged file; its length would be allocated before it is checked.
 constexpr size_t kChunkBytesMax = size_t{1} << 30;
 
 uint64_t Checksum(std::string_view bytes, uint64_t seed) {
@@ -65,7 +65,7 @@ class Encoder {
   // `chunk` takes the texts that are new.
   uint32_t Id(Text text) {
     if (text.empty()) return 0;
-    // The key is made only for what is new: look-ups take the view.
+    // A key is made only for a new text: look-ups take the view.
     const auto found = ids_.find(Absl(text));
     if (found != ids_.end()) return found->second;
     const std::string& kept = kept_.emplace_back(text);
@@ -450,7 +450,8 @@ class Decoder {
     for (const std::string& each : chunk.strings()) size += each.size();
     char* const block = blocks_.emplace_back(std::make_unique<char[]>(size)).get();
     char* at = block;
-    bool whole = true;  // No text begins within a character, so that all are if the block is.
+    bool whole =
+        true;  // If the block is UTF-8 and no text begins within a character, every text is UTF-8.
     table_.reserve(table_.size() + static_cast<size_t>(chunk.strings_size()));
     for (const std::string& each : chunk.strings()) {
       std::memcpy(at, each.data(), each.size());
@@ -849,7 +850,7 @@ class FileReader {
     return Next(chunk);
   }
 
-  // The length that stands here, and as many bytes do behind it.
+  // The length that stands here; that many bytes follow it.
   absl::StatusOr<uint32_t> Length() {
     if (bytes_.size() - at_ < sizeof(uint32_t)) return Error("is cut off");
     const uint32_t length = Fixed<uint32_t>(bytes_.substr(at_));

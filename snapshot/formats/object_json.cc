@@ -43,7 +43,7 @@ constexpr auto kHarmlessPodSpec = std::to_array<Text>({
     "preemptionPolicy",
     "priorityClassName",
     "readinessGates",
-    "runtimeClassName",  // What it restricts is merged into the pod on admission.
+    "runtimeClassName",  // Its restrictions are merged into the pod on admission.
     "schedulerName",
     "schedulingGates",
     "schedulingGroup",  // Gang scheduling: no part of the autoscaler's simulation.
@@ -169,8 +169,8 @@ Text GroupOf(Text api_version) {
   return slash == Text::npos ? Text() : api_version.substr(0, slash);
 }
 
-// Of entries with one name, only the last stays, as in a map of Go's.  Always true.
-// Cost: a comparison each where the names ascend, as all writers of Kubernetes put them.
+// Of entries with equal names only the last stays, as in a Go map.  Always true.
+// Cost: one comparison an entry if the names ascend, as Kubernetes writes them.
 template <typename Entry>
 bool KeepLast(std::vector<Entry>& entries, Text Entry::* name) {
   const auto falls = [name](const Entry& a, const Entry& b) { return a.*name >= b.*name; };
@@ -199,7 +199,7 @@ std::vector<T> Emptied(std::vector<T>& vector) {
 }
 
 // The functions below make an object new and keep the memory of its lists.  They name
-// every field: whoever adds one to objects.h finds its size no longer to be this.
+// every field; a static_assert on the size fails when objects.h gains one.
 #if defined(__GLIBCXX__) && defined(__x86_64__)
 static_assert(sizeof(objects::ObjectMeta) == 144, "empty the new field here");
 static_assert(sizeof(objects::Node) == 288, "empty the new field here");
@@ -289,14 +289,14 @@ class ObjectReader::Impl {
   static std::string Where(const ObjectPlace& place);
   bool CheckNames();
 
-  // Whether an object that is not read says twice what it is.
+  // Whether an ignored object has a member twice that tells what it is.
   bool SaysItOnce();
   bool IsOddKind(Text api_version, Text kind) {
     std::string problem = KindProblem(api_version, kind);
     return !problem.empty() && !fields_.FailAt(".kind", std::move(problem));
   }
-  // Calls field(key, value) for each member of the whole object.  What every object has it
-  // has once: of two, readers take this one or that.
+  // Calls field(key, value) for each member of the whole object.  A member that every object
+  // has may come only once, because readers differ in which of two they take.
   template <typename Field>
   bool EachPart(Field&& field) {
     uint32_t seen = 0;
@@ -407,11 +407,11 @@ class ObjectReader::Impl {
   objects::Namespace* namespace_ = nullptr;
   objects::ObjectMeta* meta_ = nullptr;
   std::string start_;                 // All up to the kind, of the object before.
-  const Kind* start_rule_ = nullptr;  // What it meant; null: unknown.
+  const Kind* start_rule_ = nullptr;  // The row for it; null: unknown.
   ObjectSink::Aside aside_;
   std::string not_understood_;
   std::vector<objects::PodResourceClaim> made_claims_;  // status.resourceClaimStatuses.
-  std::vector<ResourceList> spare_lists_;               // Memory of containers gone by.
+  std::vector<ResourceList> spare_lists_;  // Containers of earlier objects, for their memory.
 };
 
 // Kinds that are read; what is not here is ignored and counted.
@@ -521,7 +521,7 @@ bool ObjectReader::Impl::FindKind(Text& api_version, Text& kind) {
   bool found_version = false;
   bool found_kind = false;
   const bool read = fields_.Members([&](Text key, Value& value) {
-    if (found_version && found_kind) return false;  // Enough; not a problem.
+    if (found_version && found_kind) return false;  // Known; stop here.
     if (key == "apiVersion") {
       found_version = fields_.String(value, api_version);
       return found_version;
@@ -535,16 +535,16 @@ bool ObjectReader::Impl::FindKind(Text& api_version, Text& kind) {
 
 bool ObjectReader::Impl::SaysItOnce() {
   if (EachPart([](Text, Value&) { return true; }) || fields_.malformed()) {
-    fields_.Rewind();  // What is not read need not be JSON.
+    fields_.Rewind();  // An ignored object need not be valid JSON to its end.
     return true;
   }
   return false;
 }
 
-// A budget that is passed over because of its spelling protects nothing.  So a kind of ours
-// that is spelled in another case or in the plural, or of a group of Kubernetes' own that has
-// none such, is not taken for one of those that are ignored; nor is a kind of theirs that is
-// no word.  Custom resources may be called as ours: their groups have a dot.
+// A budget that is ignored because of its spelling protects nothing.  So a kind that is read
+// but spelled in another case or in the plural, or under a group of Kubernetes' own that has
+// no such kind, is refused instead of ignored; so is a kind of Kubernetes' own groups that is
+// not a word.  Custom resources may have such names: their groups have a dot.
 std::string ObjectReader::Impl::KindProblem(Text api_version, Text kind) {
   if (RuleFor(api_version, kind) != nullptr) return {};
   const Text group = GroupOf(api_version);
@@ -591,7 +591,7 @@ void ObjectReader::Impl::RememberStart(std::string_view json, Text api_version, 
 
 const ObjectReader::Impl::Kind* ObjectReader::Impl::RuleFor(Text api_version, Text kind) {
   for (const Kind& rule : kKinds) {
-    // Other groups have a Job and a Node too; those are none of ours.
+    // Other groups have a Job and a Node too; those are not read.
     if (rule.kind == kind && (api_version.empty() || rule.group == GroupOf(api_version))) {
       return &rule;
     }
@@ -1169,7 +1169,7 @@ bool ObjectReader::Impl::ResizeCondition(Value& value) {
   return read;
 }
 
-// Only a status with resources has a say in what a pod is charged for.
+// Only a status with resources changes what a pod is charged.
 bool ObjectReader::Impl::ContainerStatuses(Value& value) {
   return fields_.Elements(value, [this](Value& element) {
     objects::ContainerStatus status;

@@ -39,7 +39,7 @@ bool HasWideBlank(std::string_view name) {
   });
 }
 
-// Printable() changes what hides; a backslash it doubles, which alone is no harm.
+// Printable() changes invisible characters; it also doubles a backslash, which is harmless.
 bool Hides(std::string_view name) {
   const auto backslashes = static_cast<size_t>(std::count(name.begin(), name.end(), '\\'));
   return Printable(name).size() != name.size() + backslashes;

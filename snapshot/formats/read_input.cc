@@ -35,7 +35,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What is in memory as a whole is checked against this much at a time.
+// The memory that a text takes is checked each time it grew by this much.
 constexpr size_t kReadStep = size_t{1} << 20;
 // Gzip files may hold this much whatever their size.
 constexpr uint64_t kInflatedBytesFree = uint64_t{64} << 20;
@@ -158,7 +158,7 @@ bool IsUtf16(std::string_view bytes) {
   return zeros(0) != zeros(1);
 }
 
-// --- What stands in a file instead of a dump, where the shell or kubectl did otherwise than
+// --- What may stand in a file instead of a dump because the shell or kubectl did not do what
 // was meant
 
 std::string_view FirstLine(std::string_view text) {
@@ -205,7 +205,7 @@ bool IsObjectName(std::string_view line) {
          line.substr(slash + 1).find_first_not_of(kInNames) == line.npos;
 }
 
-// What it is and what to do about it; empty: nothing that is known here.
+// What the file is and what to do about it; empty: not known.
 std::string InsteadOfDump(std::string_view text) {
   constexpr std::string_view kAsJson = "; dump with `kubectl get ... -A -o json`";
   const std::string_view line = FirstLine(text.substr(0, size_t{4} << 10));
@@ -301,7 +301,7 @@ struct Reading {
   }
 };
 
-// How much of the memory that this process may use one text may take as a whole: the rest
+// The share of this process's memory that one text may take: the rest
 // is for the cluster that is made of it.  Beyond, the system would end the process without
 // a word.
 uint64_t HeldBytesMax() {
@@ -327,7 +327,7 @@ absl::Status Check(size_t held, uint64_t held_max, std::string_view name, const 
                    " bytes would fill the memory; a plain file is read without being held"));
 }
 
-// Whether the text of which these are the first bytes cannot be a dump, so that there is
+// Whether a text that starts with these bytes cannot be a dump, so that there is
 // no point in holding all of it.
 bool IsNoDump(std::string_view name, std::string_view first) {
   if (first.empty() || IsGzip(first) || IsBinarySnapshot(first) || IsUtf16(first)) return false;

@@ -90,8 +90,8 @@ class DocumentReader {
     return TopObject();
   }
 
-  // One pass over the members.  What is neither list nor snapshot is an object of
-  // its own, known only when the pass is through.
+  // One pass over the members.  A text that is neither a list nor a debugging snapshot is an object
+  // of its own, known only when the pass is through.
   absl::Status TopObject() {
     const char* const start = p_;
     std::string_view api_version;
@@ -133,7 +133,7 @@ class DocumentReader {
     if (!members.ok()) return members;
     if (kind.ends_with("List") && !ObjectReader::IsForeign(api_version)) {
       if (odd_items) return Error(absl::StrCat(Printable(kind), ": items: is not an array"));
-      shell |= null_items;  // An empty list of Go's is null.
+      shell |= null_items;  // Go writes an empty list as null.
     }
     if (shell) return EndList(metadata, api_version, ItemKind(kind));
     const Span span{start, p_, 0};
@@ -147,7 +147,7 @@ class DocumentReader {
   }
 
   // The apiVersion of the object at `object`, where it may stand behind long items: they
-  // are looked at twice then.  What is no JSON is for the caller to find.
+  // are read twice then.  The caller finds text that is not JSON.
   std::string_view VersionIn(const char* object) {
     const char* const at = p_;
     std::string_view version;
@@ -211,7 +211,7 @@ class DocumentReader {
     return !members.ok() || version || (metadata && content);
   }
 
-  // Whether the array at p_ starts with something that is no object of Kubernetes'.
+  // Whether the array at p_ starts with something other than a Kubernetes object.
   bool IsStrangeArray() {
     if (strangers_ == Strangers::kRefused) return false;
     const char* const start = p_;

@@ -384,7 +384,7 @@ bool IsOctalToSome(std::string_view plain) {
 
 absl::Status ReadYaml(std::string_view name, std::string_view yaml, ObjectSink& sink,
                       ImportStats& stats, Strangers strangers) {
-  // yaml-cpp would replace what is no UTF-8; a name must not change on its way in.
+  // yaml-cpp would replace bytes that are not UTF-8; a name must not change while it is read.
   if (const size_t at = FirstInvalidUtf8(yaml); at < yaml.size()) {
     return absl::InvalidArgumentError(absl::StrCat(Absl(name), ": byte ", at, ": is not UTF-8"));
   }

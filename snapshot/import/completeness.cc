@@ -26,17 +26,17 @@ namespace {
 
 constexpr std::string_view kKubeSystem = "kube-system";
 constexpr std::string_view kNamespaceName = "kubernetes.io/metadata.name";
-// A node that joined has its DaemonSets' pods within minutes.
+// A node that joined runs its DaemonSets' pods within minutes.
 constexpr int64_t kOldNodeSeconds = 15 * 60;
 // A namespace that was made is filled within a day, or stays empty.
 constexpr int64_t kOldNamespaceSeconds = 24 * 60 * 60;
 // kubectl lists one kind after the other, within about this time.
 constexpr int64_t kListingSeconds = 60;
 
-// Of how many parts one may be missing because the cluster changed between two lists.
+// One object in this many may be missing because the cluster changed between two lists.
 constexpr int64_t kPartsPerChange = 50;
 
-// Namespaces that exist without anybody's doing, many of them empty, by how they begin.
+// Prefixes of namespaces that the system makes, many of which are empty.
 constexpr std::string_view kMadeByPlatforms[] = {"kube-",   "openshift", "gke-",   "gmp-",
                                                  "aks-",    "cattle-",   "fleet-", "cluster-fleet-",
                                                  "amazon-", "azure-"};
@@ -152,7 +152,7 @@ bool MayBeWithoutPods(const Catalog& catalog, const NodeInfo& node) {
   });
 }
 
-// A selector whose answer hangs on labels of namespaces that their names do not tell.
+// A selector whose answer depends on labels of namespaces other than the name.
 bool AsksForLabels(const objects::LabelSelector& selector) {
   const auto asks = [](const auto& each) { return each.key != kNamespaceName; };
   return !selector.nil &&
@@ -183,7 +183,7 @@ std::optional<bool> IsNewer(std::string_view a, std::string_view b) {
 }  // namespace
 
 // ---------------------------------------------------------------------------
-// What comes by
+// Objects as they are read
 
 absl::Status InputWatch::Read(std::span<const std::string> inputs, ObjectSink& to,
                               ImportStats& stats, const Parallelism& parallelism,
@@ -218,7 +218,7 @@ absl::Status InputWatch::Meet(std::string_view kind, const objects::ObjectMeta& 
                               const Object& object, bool& is_new) {
   is_new = true;
   const Aside aside = std::exchange(aside_, {});
-  // Of the others the sink takes the last one that comes.
+  // Of other kinds the sink takes the last one.
   constexpr bool kSinkRefusesTheSecond =
       !std::is_same_v<Object, objects::Controller> && !std::is_same_v<Object, objects::Namespace>;
   if (kSinkRefusesTheSecond && aside.resource_version.empty()) return absl::OkStatus();
@@ -458,7 +458,7 @@ absl::Status InputWatch::OnList(std::string_view kind, uint64_t items) {
 }
 
 // ---------------------------------------------------------------------------
-// What to think of it
+// Judging the input
 
 class InputWatch::Judgement {
  public:

@@ -119,7 +119,7 @@ absl::Status JudgeInput(const InputWatch& watch, ImportStats stats, const LoadOp
         " on other nodes (", Printable(counts.first_unknown),
         "); the nodes and the pods seem to be of two clusters"));
   }
-  // Not a matter of what the input lacks.
+  // This does not depend on what the input lacks.
   if (options.use == InputUse::kPlan) WarnOfSeveralBudgets(cluster.snapshot, cluster.warnings);
   if (options.assume_complete) return absl::OkStatus();
   if (counts.on_unknown_node > 0) {

@@ -5,8 +5,8 @@
 
 #include "absl/hash/hash.h"
 
-// How each struct is hashed: all of its fields.  Whoever adds one finds the size no longer
-// to be this.
+// How each struct is hashed: by all of its fields.  A static_assert on the size fails when a
+// struct gains one.
 namespace ebb::objects {
 
 #if defined(__GLIBCXX__) && defined(__x86_64__)
