@@ -3,7 +3,7 @@
 // It goes back to the moment of the pass when the node had its turn: removals before
 // it are carried out on a copy of the cluster.  Then each pod is judged by the
 // drainability rules, and for a node that no place could be found for, each pod
-// that must move is tried on every node, one after the other, and the noes are
+// that must move is tried on every node, one after the other, and the refusals are
 // counted in the scheduler's words.  A node that was judged before any removal is shown
 // as it was then.
 //

@@ -6,8 +6,8 @@
 //
 // Names are one file if the system says so (device and inode: links of both kinds,
 // other spellings), or, where there is no file yet, if they lead to the same place.
-// A folder that is read is all dumps in it, to the bottom, those to come included.
-// What is no regular file (a terminal, /dev/null, a pipe) is never another's.
+// A folder that is read stands for all dumps below it, also those that are yet to be made.
+// What is not a regular file (a terminal, /dev/null, a pipe) never equals another file.
 //
 // Threads: pure functions of the file system.
 

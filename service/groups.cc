@@ -62,7 +62,7 @@ class Labels {
     return catalog_.Text(*value);
   }
 
-  // What no autoscaler removes; kNotTold for all other nodes.
+  // Why no autoscaler removes the node; kNotTold if it may.
   [[nodiscard]] NoGroupReason Unmanaged(NodeId node) const {
     if (Value(node, control_plane_) || Value(node, master_)) return NoGroupReason::kControlPlane;
     if (Value(node, type_) == "virtual-kubelet" || HasTaint(node, virtual_kubelet_, "")) {

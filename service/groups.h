@@ -62,7 +62,7 @@ struct GroupLabel {
 };
 
 // In the order in which they are looked for.  Karpenter's come first: a node that has one is
-// Karpenter's, whatever else a cloud says of it.
+// Karpenter's, whatever other labels it has.
 inline constexpr auto kGroupLabels = std::to_array<GroupLabel>({
     {"karpenter.sh/nodepool", "karpenter.sh/nodepool", PoolManager::kKarpenter, "karpenter"},
     {"karpenter.sh/provisioner-name", "karpenter.sh/provisioner-name", PoolManager::kKarpenter,
@@ -132,7 +132,7 @@ absl::StatusOr<GroupRules> ParseGroups(const std::string& name, const std::strin
 // Cost: O(nodes * (labels of a node + rules)).
 NodeGroups AssignGroups(const Catalog& catalog, const GroupRules& rules);
 
-// What the rules say that this cluster does not bear out: a rule or a label that no node
+// Rules that do not fit this cluster: a rule or a label that no node
 // has, with the nearest that some node has; rules that match the same nodes; a name that
 // several groups have; a group that is smaller than its minSize.
 std::vector<InputWarning> GroupWarnings(const Catalog& catalog, const GroupRules& rules);

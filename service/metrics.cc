@@ -75,7 +75,7 @@ void SaveHistogram(const std::string& name, const std::string& label,
 class Metrics::Impl {
  public:
   Impl() {
-    // Known reasons are 0 from the start, so that a rate has a beginning.
+    // Known reasons start at 0, so that a rate can be computed from the first deletion.
     for (const char* reason : {"empty", "underutilized", "unready"}) Counted(scaled_down_, reason);
     errors_.Add({{"type", "internalError"}});
   }
@@ -207,7 +207,7 @@ class Metrics::Impl {
     if (looked) activity_.Add({{"activity", "scaleDown"}}).Set(now);
   }
 
-  // A reason that no node has any more is 0, not gone.
+  // A reason that no node has any more stays, as 0.
   void SetUnremovable(const RoundResult& result) {
     for (auto& [reason, count] : unremovable_counts_) count = 0;
     for (const UnremovableNode& node : result.plan.keep) {

@@ -1,5 +1,5 @@
-// What the owner of a bill wants to know of a node: what kind of machine it is, where it
-// runs, how it is paid for, and how much it gives.
+// NodeFacts: what decides the cost of a node: its kind of machine, its zone, how it is
+// paid for, and how much it offers.
 //
 // Labels, the first that a node has:
 //   instance type  node.kubernetes.io/instance-type, beta.kubernetes.io/instance-type

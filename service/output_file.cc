@@ -47,7 +47,7 @@ int OpenTemporary(const fs::path& target, mode_t mode, std::string& name, int& e
   return -1;
 }
 
-// Makes the rename last.  A folder that cannot be opened or synced is none of ours.
+// Makes the rename durable.  A folder that cannot be opened or synced is left as it is.
 void SyncFolder(const fs::path& folder) {
   const int fd = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return;
@@ -99,7 +99,7 @@ absl::StatusOr<OutputFile> OutputFile::Create(const std::string& path) {
   file.target_ = *target;
   file.temporary_ = std::move(temporary);
   if (exists) {
-    // Another owner's file stays theirs, as far as we may.  The umask has no say here.
+    // Another owner's file stays theirs, as far as we may.  The umask does not apply here.
     [[maybe_unused]] const int chown_result = ::fchown(fd, old.st_uid, old.st_gid);
     if (::fchmod(fd, mode) != 0) return file.Error("", errno);
   }
@@ -148,7 +148,7 @@ absl::Status OutputFile::Sync() {
 }
 
 absl::Status OutputFile::Close() {
-  // Whatever close says, the descriptor is gone.
+  // The descriptor is closed whatever close returns.
   return ::close(std::exchange(fd_, -1)) == 0 ? absl::OkStatus() : Error("", errno);
 }
 

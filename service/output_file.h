@@ -15,7 +15,7 @@
 //              replaced, else what the umask leaves of 0666.  A file without
 //              permission to write is not replaced.  Other names (hard links) of the
 //              old file go on naming the old content.
-// No files:    what is no regular file (/dev/full, /dev/null, a pipe), and the file that
+// Other files: what is not a regular file (/dev/full, /dev/null, a pipe), and the file that
 //              is standard output, is written directly, since there is nothing to keep.
 // Errors:      one line naming the path: cannot be made, written, synced or renamed.
 // Cost:        Commit syncs the file and its folder: some milliseconds on a disk.

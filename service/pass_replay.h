@@ -33,7 +33,7 @@ class PassReplay {
   // Others were judged before the first removal.
   [[nodiscard]] bool HadTurn(const UnremovableNode& why) const;
   [[nodiscard]] bool IsCandidate(NodeId node) const { return turn_[Index(node)] != kNever; }
-  // The smaller, the earlier.  REQUIRES: IsCandidate.
+  // A smaller number is an earlier turn.  REQUIRES: IsCandidate.
   [[nodiscard]] size_t TurnOf(NodeId node) const { return turn_[Index(node)]; }
 
   // Goes on to the node's turn.  REQUIRES: IsCandidate, and no node of a later turn came

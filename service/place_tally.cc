@@ -14,7 +14,7 @@ using Noes = std::map<std::pair<std::string, Filter>, size_t>;
 FilterVerdict Ask(const ClusterSnapshot& snapshot, const PodShape& shape, NodeId node) {
   FilterVerdict verdict = Explain(snapshot, shape, node);
   if (verdict.fits && snapshot.catalog().node(node).unschedulable) {
-    // The autoscaler does not use such a node even for pods that would.
+    // The autoscaler does not use such a node even for pods that tolerate it.
     return {.fits = false,
             .filter = Filter::kNodeUnschedulable,
             .reasons = {"node(s) were unschedulable"}};

@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// JSON has no infinity: what is asked of nothing is left out.
+// JSON has no infinity: a utilization of a resource that the node lacks is left out.
 Json Fraction(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
 Json AmountsJson(const NodeAmounts& amounts) {

@@ -133,7 +133,7 @@ std::vector<PlanReport::Keeper> Keepers(const PlanReport& report) {
   return sorted;
 }
 
-// Empty: the node may go for all that its annotations say.
+// Empty: no annotation keeps the node.
 std::string_view AnnotationThatKeeps(const PlanContext& context, NodeId node) {
   const NodeInfo& info = context.catalog().node(node);
   if (info.scale_down_disabled) return "cluster-autoscaler.kubernetes.io/scale-down-disabled";

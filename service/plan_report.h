@@ -64,8 +64,8 @@ struct PlanReport {
     size_t removed = 0;
     NodeAmounts freed;  // Allocatable of the removed ones.
   };
-  // A budget that spends no more, or the workload of pods that may not move or fit
-  // nowhere: what to change for the nodes' sake.
+  // What keeps nodes, and might be changed: a budget without disruptions left, or the
+  // workload of pods that may not move or fit nowhere.
   struct Keeper {
     std::string kind;  // "PodDisruptionBudget", "Deployment", "StatefulSet", "Pod", ...
     std::string_view namespace_name;
@@ -100,9 +100,9 @@ std::string ReasonText(const PlanReport::Kept& kept);
 std::string KeptDetail(const PlanReport& report, const UnremovableNode& why);
 // Of a pod that is kept as its controller is not in the input: MissingControllerDetail.
 std::string_view MissingController(const PlanReport& report, PodId pod);
-// What a reason leaves open: why the node is in no group ("a Fargate node"), or whose
-// annotation keeps it, also where another reason comes first and may pass ("also annotated
-// ...").  Empty where there is nothing to add.
+// What a reason does not say: why the node is in no group ("a Fargate node"), or which
+// annotation keeps it, also where another reason comes first ("also annotated ...").
+// Empty where there is nothing to add.
 std::string DetailOf(const PlanContext& context, const UnremovableNode& why);
 // Both, with a semicolon between.
 std::string KeptBy(const PlanReport& report, const UnremovableNode& why);

@@ -27,7 +27,7 @@ std::optional<T> As(const YAML::Node& value) {
   return result;
 }
 
-// Walks a text and throws where its tree would not show what is wrong: a map that has a key
+// Walks a text and throws at errors that its tree would hide: a map that has a key
 // twice, or a second document.
 class Checker : public YAML::EventHandler {
  public:

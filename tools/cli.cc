@@ -109,7 +109,7 @@ std::vector<std::string> Words(const CLI::App& root, int argc, const char* const
   return words;
 }
 
-// What the user typed that nothing takes, told in one line.
+// The first word that no command takes, told in one line.
 std::string Unknown(const CLI::App& root, const std::vector<std::string>& words) {
   const CLI::App* app = &root;
   while (!app->get_subcommands().empty()) app = app->get_subcommands().front();

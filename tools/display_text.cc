@@ -171,7 +171,7 @@ std::string_view CommonDomain(std::span<const std::string> names) {
     const auto differ = std::mismatch(common.rbegin(), common.rend(), name.rbegin(), name.rend());
     common.remove_prefix(static_cast<size_t>(common.rend() - differ.first));
   }
-  // Of a name that is all domain nothing would be left.
+  // Nothing would be left of a name that is only the domain.
   const size_t from = std::ranges::any_of(
       names, [&](const std::string& name) { return name.size() == common.size(); });
   for (size_t dot = common.find('.', from); dot != std::string_view::npos;

@@ -207,7 +207,7 @@ int AnswerLines(std::istream& in, std::ostream& out) {
   std::string line;
   while (out && std::getline(in, line)) {
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-    out << AnswerFilterRequest(line) << std::endl;  // The other side waits for it.
+    out << AnswerFilterRequest(line) << std::endl;  // The other side waits for the answer.
   }
   return 0;
 }

@@ -51,7 +51,7 @@ std::string IsNot(const std::string& text, const std::string& what) {
   return "\"" + Printable(text) + "\" is not " + what;
 }
 
-// `takes` answers whether a text is good; `what` is told of one that is not.
+// `takes` tells whether a text is valid; `what` is what it should have been.
 template <typename Takes>
 CLI::Validator Make(ValueKind kind, std::string range, std::string what, Takes takes) {
   const auto check = [what = std::move(what), takes](std::string& text) {
@@ -167,7 +167,8 @@ CLI::Validator Number(double min, double max) {
                 const char* const end = text.data() + text.size();
                 const auto [parsed, error] = std::from_chars(text.data(), end, value);
                 if (error != std::errc() || parsed != end) return false;
-                if (value == 0 && text.starts_with('-')) return false;  // Whoever means 0 says so.
+                if (value == 0 && text.starts_with('-'))
+                  return false;  // A value of 0 must be spelled 0.
                 return std::isfinite(value) && value >= min && value <= max;
               });
 }

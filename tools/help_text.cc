@@ -69,7 +69,7 @@ std::string DescribeOption(const CLI::Option& option) {
     if (const std::string range = RangeOf(option); !range.empty()) notes.push_back(range);
   }
   if (kind == ValueKind::kChoice) {
-    // Descriptions that say what each choice means name them already.
+    // A description that explains each choice names them already.
     bool named = true;
     for (const std::string& choice : ChoicesOf(option)) {
       named = named && text.find(choice) != std::string::npos;

@@ -219,7 +219,7 @@ void AddDrainFlags(PlanCommand& command, CLI::App& app) {
       ->group(group);
 }
 
-// Reading counts too: it cannot be cut, and leaves less time to plan.
+// The time for reading counts too, and leaves less for planning.
 class ClockDeadline : public Deadline {
  public:
   explicit ClockDeadline(Clock::time_point end) : end_(end) {}
@@ -229,8 +229,8 @@ class ClockDeadline : public Deadline {
   Clock::time_point end_;
 };
 
-// Passes may take half of the time that reading left; what they found in it, verification
-// mostly gets through in the other half.
+// Passes may take half of the time that reading left; verifying what they found in it
+// mostly takes no more than the other half.
 struct Deadlines {
   explicit Deadlines(Clock::time_point end)
       : passes_end(Clock::now() + (end - Clock::now()) / 2), verification_ends(end) {}

@@ -31,7 +31,7 @@ constexpr size_t kKeepersShown = 10;
 // How much is shown.
 struct Style {
   bool wide = false;
-  bool all = false;      // Lists of the foremost show everybody.
+  bool all = false;      // Lists of the first few show every row.
   size_t columns = 0;    // Of the terminal; 0: as wide as it comes.
   size_t nodes_max = 0;  // Rows of nodes that go.
 };
@@ -262,7 +262,7 @@ class RemovalsTable {
     return table;
   }
 
-  // As little as will do, but not so short that two become one.
+  // As short as necessary, but never so short that two names become one.
   void CutNames() {
     const size_t node_least = nodes_.ShortestApart(kShortestName);
     const size_t group_least = groups_.ShortestApart(kShortestName);
@@ -284,7 +284,8 @@ class RemovalsTable {
       return Make(destinations_).Width() > columns_;
     };
     const auto first = std::partition_point(widths.begin(), widths.end(), too_wide);
-    too_wide(first == widths.end() ? widths.back() : *first);  // The last one asked stays.
+    too_wide(first == widths.end() ? widths.back()
+                                   : *first);  // The last width that was tried stays.
   }
 
   const PlanReport& report_;
@@ -357,7 +358,7 @@ void PrintShares(const char* heading, const std::vector<PlanReport::Share>& shar
   if (removed == 0) return;
   const bool is_whole =
       shares.size() == 1 && shares[0].nodes == report.context.cluster->snapshot.nodes();
-  if (is_whole) return;  // It was told already.
+  if (is_whole) return;  // It was printed already.
   const bool gpus =
       std::ranges::any_of(shares, [](const auto& share) { return share.freed.gpus > 0; });
   std::vector<std::string> headings = {heading, "GO", "OF", "CPU", "MEMORY"};

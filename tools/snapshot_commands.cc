@@ -95,12 +95,12 @@ absl::Status WriteSnapshot(const std::string& path, std::ostream& standard, cons
       return standard ? absl::OkStatus() : absl::CancelledError();
     };
     const absl::Status all = WriteObjects(path, print, fill);
-    // Why it failed is for main to say.
+    // main() tells why it failed.
     return standard ? all : absl::CancelledError();
   }
   absl::StatusOr<OutputFile> file = OutputFile::Create(path);
   if (!file.ok()) return file.status();
-  // What the file says comes back through the reader, which takes it for the object's fault.
+  // The writer's error comes back through the reader, which names an object in front of it.
   absl::Status written;
   const auto write = [&](std::string_view bytes) { return written = file->Write(bytes); };
   const absl::Status all = WriteObjects(path, write, fill);
@@ -199,7 +199,7 @@ int ImportCommand::Run(std::ostream& out, std::ostream& err) const {
   progress.Say("importing");
   std::string made;
   InputWatch watch;
-  // What is printed cannot be taken back.
+  // What was printed cannot be undone.
   const auto again =
       IsStandardOutput(output) ? InputWatch::ReadAgain::kNo : InputWatch::ReadAgain::kIfNeeded;
   const auto fill = [&](ObjectSink& sink) {
@@ -213,7 +213,7 @@ int ImportCommand::Run(std::ostream& out, std::ostream& err) const {
       return s;
     }
     ImportStats stats;
-    // Part of a cluster is worth a snapshot too, so that nothing is judged here.
+    // Part of a cluster may be imported too, so the input is not judged here.
     s = watch.Read(inputs, counting, stats, Parallelism::One(), limits, again);
     made = counting.Text();
     if (watch.repeated() > 0) {

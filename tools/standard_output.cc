@@ -87,7 +87,7 @@ class StandardError::Buffer : public std::streambuf {
     if (text.ends_with('\n')) Flush();
   }
 
-  // Who cannot be told of an error cannot be told that.
+  // If standard error fails too, there is nobody left to tell.
   void Flush() {
     const bool whole = line_.ends_with('\n');
     if (whole) line_.pop_back();
