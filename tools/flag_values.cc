@@ -167,8 +167,7 @@ CLI::Validator Number(double min, double max) {
                 const char* const end = text.data() + text.size();
                 const auto [parsed, error] = std::from_chars(text.data(), end, value);
                 if (error != std::errc() || parsed != end) return false;
-                if (value == 0 && text.starts_with('-'))
-                  return false;  // A value of 0 must be spelled 0.
+                if (value == 0 && text.starts_with('-')) return false;  // "-0" is refused.
                 return std::isfinite(value) && value >= min && value <= max;
               });
 }
