@@ -224,7 +224,8 @@ struct DomainRegistry {
   bool ghost_excluded =
       false;  // A node tainted as being deleted is not eligible (nodeTaintsPolicy: Honor).
 
-  // How to judge a node that is registered later.
+  // What the constraint asks of a node, from which `eligible` follows; the verifier works
+  // it out again.  A key that rules out no further node may be missing.
   std::vector<TopologyKeyId> required_keys;
   bool honor_affinity = true;
   bool honor_taints = false;

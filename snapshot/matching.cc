@@ -245,15 +245,6 @@ bool Selector::Matches(std::span<const Label> labels) const {
                      [&](const LabelRequirement& r) { return MatchesSet(r, labels); });
 }
 
-std::optional<Label> Selector::Anchor() const {
-  for (const LabelRequirement& requirement : requirements) {
-    if (requirement.op == Operator::kIn && requirement.values.size() == 1) {
-      return Label{requirement.key, requirement.values[0]};
-    }
-  }
-  return std::nullopt;
-}
-
 absl::Status CheckSelector(const objects::LabelSelector& selector) {
   for (const auto& [key, value] : selector.match_labels) {
     if (!IsLabelKey(key) || !IsLabelValue(value)) return NoLabel(key);

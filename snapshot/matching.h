@@ -54,10 +54,6 @@ struct Selector {
 
   [[nodiscard]] bool Matches(std::span<const Label> labels) const;
   [[nodiscard]] bool MatchesEverything() const { return !nothing && requirements.empty(); }
-
-  // A label that every match must carry, if the selector asks for one exactly:
-  // lets a caller find the selectors that may match a pod by its labels.
-  [[nodiscard]] std::optional<Label> Anchor() const;
 };
 
 // What makes a selector unreadable: an operator that is none, In or NotIn without

@@ -2,8 +2,7 @@
 // decision can read, under their API names, and nothing else.
 //
 // Start here when writing an importer.  Fill one of these structs, pass it to
-// SnapshotBuilder (builder.h), reuse it for the next object (`*this = {}` or
-// Clear()).
+// SnapshotBuilder (builder.h), reuse it for the next object (`object = {}`).
 //
 // Ownership: every Text is a view; what it points to must live until the call
 //            that takes the object returns.  Nothing is kept.
@@ -201,8 +200,6 @@ struct Pod {
   // A field that may restrict where the pod runs and that the importer does not
   // know, as a JSON path ("spec.affinity.cosmicAffinity"); keeps the pod's node.
   Text not_understood;
-
-  void Clear() { *this = Pod(); }
 };
 
 struct NodeCondition {

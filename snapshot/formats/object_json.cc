@@ -15,6 +15,7 @@
 #include "snapshot/formats/json_fields.h"
 #include "snapshot/formats/object_name.h"
 #include "snapshot/formats/rfc3339.h"
+#include "snapshot/formats/volume_ids.h"
 #include "snapshot/matching.h"
 
 namespace ebb {
@@ -118,31 +119,6 @@ constexpr auto kPersistentSources = std::to_array<Text>({
     "vsphereVolume",
 });
 static_assert(std::is_sorted(kPersistentSources.begin(), kPersistentSources.end()));
-
-// The member of a volume source that tells which disk it is, for those that
-// exclude one another or count against a limit.
-struct VolumeIdField {
-  Text source;
-  Text field;
-};
-constexpr VolumeIdField kVolumeIds[] = {
-    {"gcePersistentDisk", "pdName"},
-    {"awsElasticBlockStore", "volumeID"},
-    {"iscsi", "iqn"},
-    {"rbd", "image"},
-    {"azureDisk", "diskURI"},
-    {"azureFile", "shareName"},
-    {"cinder", "volumeID"},
-    {"portworxVolume", "volumeID"},
-    {"vsphereVolume", "volumePath"},
-};
-
-Text VolumeIdFieldOf(Text source) {
-  for (const VolumeIdField& each : kVolumeIds) {
-    if (each.source == source) return each.field;
-  }
-  return {};
-}
 
 // A bit for each member that every object of Kubernetes may have; 0 for all others.
 uint32_t PartOf(Text key) {

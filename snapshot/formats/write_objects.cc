@@ -7,6 +7,7 @@
 #include "base/json_text.h"
 #include "base/text.h"
 #include "snapshot/formats/rfc3339.h"
+#include "snapshot/formats/volume_ids.h"
 
 namespace ebb {
 namespace {
@@ -15,20 +16,20 @@ using Json = nlohmann::ordered_json;
 using objects::Text;
 
 // Sets what is not absent.
-void Put(Json& to, const char* key, Text value) {
-  if (!value.empty()) to[key] = value;
+void Put(Json& to, Text key, Text value) {
+  if (!value.empty()) to[std::string(key)] = value;
 }
-void Put(Json& to, const char* key, bool value) {
-  if (value) to[key] = true;
+void Put(Json& to, Text key, bool value) {
+  if (value) to[std::string(key)] = true;
 }
 template <typename T>
-void Put(Json& to, const char* key, const std::optional<T>& value) {
-  if (value) to[key] = *value;
+void Put(Json& to, Text key, const std::optional<T>& value) {
+  if (value) to[std::string(key)] = *value;
 }
-void Put(Json& to, const char* key, Json value) {
-  if (!value.empty()) to[key] = std::move(value);
+void Put(Json& to, Text key, Json value) {
+  if (!value.empty()) to[std::string(key)] = std::move(value);
 }
-void Put(Json& to, const char* key, const char*) = delete;
+void Put(Json& to, Text key, const char*) = delete;
 
 Json Map(const objects::KeyValues& values) {
   Json map = Json::object();
@@ -206,32 +207,15 @@ Json Containers(const std::vector<objects::Container>& containers) {
   return array;
 }
 
-// The member of a source that says which disk it is.
-const char* IdField(Text source) {
-  constexpr std::pair<Text, const char*> kFields[] = {
-      {"gcePersistentDisk", "pdName"},
-      {"awsElasticBlockStore", "volumeID"},
-      {"iscsi", "iqn"},
-      {"rbd", "image"},
-      {"azureDisk", "diskURI"},
-      {"azureFile", "shareName"},
-      {"cinder", "volumeID"},
-      {"portworxVolume", "volumeID"},
-      {"vsphereVolume", "volumePath"},
-  };
-  for (const auto& [name, field] : kFields) {
-    if (name == source) return field;
-  }
-  return nullptr;
-}
-
 Json Volumes(const std::vector<objects::Volume>& volumes) {
   Json array = Json::array();
   for (const objects::Volume& volume : volumes) {
     Json source = Json::object();
     Put(source, "medium", volume.medium);
     Put(source, "claimName", volume.claim_name);
-    if (const char* field = IdField(volume.source)) Put(source, field, volume.id);
+    if (const Text field = VolumeIdFieldOf(volume.source); !field.empty()) {
+      Put(source, field, volume.id);
+    }
     if (volume.source == "rbd") {
       Put(source, "pool", volume.pool);
       Put(source, "monitors", Texts(volume.monitors));
@@ -335,7 +319,7 @@ Json VolumeSource(const objects::PersistentVolume& volume) {
   Json source = Json::object();
   const bool csi = volume.source == "csi";
   Put(source, "driver", volume.driver);
-  if (const char* field = csi ? "volumeHandle" : IdField(volume.source)) {
+  if (const Text field = csi ? "volumeHandle" : VolumeIdFieldOf(volume.source); !field.empty()) {
     Put(source, field, volume.id);
   }
   Put(source, "kind", volume.disk_kind);

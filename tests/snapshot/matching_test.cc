@@ -110,17 +110,6 @@ TEST_F(MatchingTest, AnUnreadableSelectorIsAnErrorThatNamesTheOperatorAndTheKey)
   }
 }
 
-TEST_F(MatchingTest, AnAnchorIsALabelThatEveryMatchMustCarry) {
-  const auto anchor = [&](const Requirement& r) {
-    return CompileSelector({.nil = false, .match_labels = {}, .match_expressions = {r}}, symbols_)
-        ->Anchor();
-  };
-  EXPECT_EQ(anchor({"k", "In", {"1"}}), (Label{symbols_.Intern("k"), symbols_.Intern("1")}));
-  EXPECT_EQ(anchor({"k", "In", {"1", "2"}}), std::nullopt);
-  EXPECT_EQ(anchor({"k", "NotIn", {"1"}}), std::nullopt);
-  EXPECT_EQ(anchor({"k", "Exists", {}}), std::nullopt);
-}
-
 TEST_F(MatchingTest, GtAndLtCompareWholeNumbersStrictly) {
   EXPECT_TRUE(MayRun(Requirement{"k", "Gt", {"5"}}, {{"k", "6"}}));
   EXPECT_FALSE(MayRun(Requirement{"k", "Gt", {"5"}}, {{"k", "5"}}));
