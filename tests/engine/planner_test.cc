@@ -47,7 +47,7 @@ class PlannerTest : public ::testing::Test {
     const std::vector<NodeId> nodes = NodesNamed(snapshot_, candidates);
     input.candidates = nodes;
     const std::string before = snapshot_.Fingerprint();
-    Plan plan = planner_->Pass(snapshot_, groups_, input);
+    Plan plan = planner_->Pass(snapshot_, groups_, input).value();
     EXPECT_EQ(snapshot_.Fingerprint(), before);
     EXPECT_TRUE(snapshot_.CheckInvariants().ok());
     const absl::Status verified = Verify(snapshot_, groups_, planner_->options(), input, plan);
@@ -586,7 +586,7 @@ TEST_F(PlannerTest, RestoredPlannerGoesOnAsTheOtherWouldHave) {
   const PlannerMemory memory = planner_->Save(*symbols_);
   const std::string next = Removed({"a", "d"});
   Restart();
-  planner_->Restore(memory, *symbols_);
+  planner_->Restore(memory, symbols_);
   EXPECT_EQ(planner_->Save(*symbols_), memory);
   EXPECT_EQ(Removed({"a", "d"}), next);
 }
