@@ -301,6 +301,13 @@ bool PodScan::Fits(NodeId node) {
   return (run_.traits & kMoreThanRequests) == 0 || DynamicFits(*snapshot_, shape, node);
 }
 
+bool PodScan::JustFitted(PodId pod, NodeId node) const {
+  const PodShape& shape = catalog_->shape_of(pod);
+  return run_.id == catalog_->shape_id(pod) && snapshot_->NodeOf(pod) == kNoNode && IsOpen(node) &&
+         PreFilter(*snapshot_, shape).fits && StaticFits(*snapshot_, shape, node) &&
+         DynamicFits(*snapshot_, shape, node);
+}
+
 void PodScan::OnGhost(NodeId ghost) {
   run_.rest = 0;
   forgotten_.clear();
