@@ -102,6 +102,7 @@ TEST_F(PlannerTest, PodThatMovedToKarpentersNodeKeepsIt) {
           .Add(Node("c").Cpu(0))
           .Add(Pod("job").On("a").Cpu(100).Annotation("karpenter.sh/do-not-disrupt", "true")));
   groups_.groups.push_back(groups_.groups[0]);
+  groups_.groups[1].name = "karpenter";
   groups_.groups[1].managed_by = PoolManager::kKarpenter;
   groups_.group_of[1] = GroupId{1};
   const Plan plan = Pass({"a", "b"});

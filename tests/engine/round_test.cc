@@ -713,7 +713,7 @@ TEST_F(RoundTest, RestoredStateGoesOnAsTheOldOneWouldHave) {
   const RoundResult result = Round(restarted, pair_, kStart + 601);
   EXPECT_EQ(Names(pair_, result.start.drain), Names(pair_, expected.start.drain));
   EXPECT_EQ(result.unneeded.at(0).since_s, kStart);
-  EXPECT_EQ(restarted.Save(symbols).planner, old.Save(symbols).planner);
+  EXPECT_EQ(restarted.Save(*symbols).planner, old.Save(*symbols).planner);
 }
 
 }  // namespace
