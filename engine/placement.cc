@@ -12,23 +12,22 @@ constexpr uint64_t kEvaluationsPerCheck = 4096;
 }  // namespace
 
 void Placement::CutIntoGroups(std::span<const PodId> pods) {
-  const Catalog& catalog = snapshot_.catalog();
   groups_.clear();
   int32_t priority = 0;
   for (size_t i = 0; i < pods.size();) {
-    const PodShapeId shape = catalog.shape_id(pods[i]);
-    const int32_t of_shape = catalog.shape(shape).priority;
+    const PodShapeId shape = catalog_.shape_id(pods[i]);
+    const int32_t of_shape = catalog_.shape(shape).priority;
     if (i > 0 && of_shape != priority) groups_.push_back(i);
     priority = of_shape;
     do ++i;
-    while (i < pods.size() && catalog.shape_id(pods[i]) == shape);
+    while (i < pods.size() && catalog_.shape_id(pods[i]) == shape);
   }
   if (!pods.empty()) groups_.push_back(pods.size());
 }
 
 std::span<const PodId> Placement::GroupByPriority(std::span<const PodId> pods) {
   CutIntoGroups(pods);
-  const auto priority_of = [&](PodId pod) { return snapshot_.catalog().shape_of(pod).priority; };
+  const auto priority_of = [&](PodId pod) { return catalog_.shape_of(pod).priority; };
   bool sorted = true;
   for (size_t g = 1; g < groups_.size() && sorted; ++g) {
     const size_t begin = groups_[g - 1];
@@ -41,45 +40,34 @@ std::span<const PodId> Placement::GroupByPriority(std::span<const PodId> pods) {
   return order_;
 }
 
-inline void Placement::BeginRun(PodId pod) {
-  shape_ = snapshot_.catalog().shape_id(pod);
-  scan_.BeginRun(shape_);
-}
-
-[[gnu::always_inline]] inline void Placement::Put(PodId pod, NodeId node,
-                                                  std::vector<Move>& moves) {
-  if (guests_ == nullptr) {
-    snapshot_.AddPod(pod, node);
-  } else {
-    scan_.Place(pod, node);
-    guests_->Add(pod, node);
-  }
+[[gnu::always_inline]] inline void Placement::Put(PodId pod, NodeId node) {
+  simulation_.Put(pod, node);
   hints_.Set(pod, node);
-  moves.push_back({pod, node});
 }
 
-inline bool Placement::PlaceByHint(PodId pod, std::vector<Move>& moves) {
+inline bool Placement::PlaceByHint(PodId pod) {
   const NodeId node = hints_.Get(pod);
   if (node == kNoNode || !scan_.IsOpen(node)) return false;
-  BeginRun(pod);
+  scan_.BeginRun(catalog_.shape_id(pod));
   if (!scan_.Fits(node)) return false;
-  Put(pod, node, moves);
+  Put(pod, node);
   return true;
 }
 
 // Pods of one controller that cannot be told apart fail alike within one attempt.
-inline bool Placement::PlaceByScan(PodId pod, std::vector<Move>& moves) {
-  BeginRun(pod);
-  if (hopeless_[Index(shape_)] == attempt_) return false;
+inline bool Placement::PlaceByScan(PodId pod) {
+  const PodShapeId shape = catalog_.shape_id(pod);
+  scan_.BeginRun(shape);
+  if (hopeless_[Index(shape)] == attempt_) return false;
   const NodeId node = scan_.FindNode();
   if (node == kNoNode) {
-    if (snapshot_.catalog().shape(shape_).has_controller) hopeless_[Index(shape_)] = attempt_;
+    if (catalog_.shape(shape).has_controller) hopeless_[Index(shape)] = attempt_;
     return false;
   }
   // The next searches look at the nodes that follow.
   constexpr size_t kAhead = 8;
-  if (guests_ != nullptr) guests_->Prefetch(NodeId{static_cast<uint32_t>(Index(node) + kAhead)});
-  Put(pod, node, moves);
+  simulation_.PrefetchPut(NodeId{static_cast<uint32_t>(Index(node) + kAhead)});
+  Put(pod, node);
   return true;
 }
 
@@ -90,12 +78,10 @@ bool Placement::OutOfTime(const Deadline& deadline) {
 }
 
 Placement::Result Placement::TryPlace(std::span<const PodId> pods, OnFailure on_failure,
-                                      const Deadline* deadline, std::vector<Move>& moves) {
+                                      const Deadline* deadline) {
   Result result;
-  moves.clear();
-  moves.reserve(pods.size());
   leftovers_.resize(pods.size());
-  hopeless_.resize(snapshot_.catalog().pod_shapes());
+  hopeless_.resize(catalog_.pod_shapes());
   ++attempt_;
 
   const std::span<const PodId> order = GroupByPriority(pods);
@@ -103,7 +89,7 @@ Placement::Result Placement::TryPlace(std::span<const PodId> pods, OnFailure on_
   for (const size_t end : groups_) {
     size_t leftovers = 0;
     for (const PodId pod : order.subspan(begin, end - begin)) {
-      if (!PlaceByHint(pod, moves)) leftovers_[leftovers++] = pod;
+      if (!PlaceByHint(pod)) leftovers_[leftovers++] = pod;
     }
     begin = end;
     for (const PodId pod : std::span(leftovers_).first(leftovers)) {
@@ -111,22 +97,12 @@ Placement::Result Placement::TryPlace(std::span<const PodId> pods, OnFailure on_
         result.gave_up = true;
         return result;
       }
-      if (PlaceByScan(pod, moves)) continue;
+      if (PlaceByScan(pod)) continue;
       if (result.first_failed == kNoPod) result.first_failed = pod;
       if (on_failure == OnFailure::kStopGroup) break;
     }
   }
   return result;
-}
-
-void Placement::TakeBack(std::span<const Move> moves) {
-  if (guests_ == nullptr) return;
-  for (; !moves.empty(); moves = moves.first(moves.size() - 1)) {
-    const auto& [pod, node] = moves.back();
-    BeginRun(pod);
-    scan_.TakeBack(node);
-    guests_->TakeBack(node);
-  }
 }
 
 }  // namespace ebb

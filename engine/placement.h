@@ -15,11 +15,9 @@
 #include <vector>
 
 #include "base/deadline.h"
-#include "engine/guests.h"
 #include "engine/hints.h"
-#include "engine/plan.h"
 #include "engine/pod_scan.h"
-#include "snapshot/cluster_snapshot.h"
+#include "engine/trial.h"
 
 namespace ebb {
 
@@ -31,44 +29,36 @@ enum class OnFailure {
 
 class Placement {
  public:
-  // `guests`: who keeps the pods that come, and lets those that are but room for their
-  // node stay out of the snapshot (PodScan::TakesOnlyRoom).  Null: the snapshot has all.
-  Placement(ClusterSnapshot& snapshot, PodScan& scan, Hints& hints, Guests* guests)
-      : snapshot_(snapshot), scan_(scan), hints_(hints), guests_(guests) {}
+  Placement(Simulation& simulation, Hints& hints)
+      : simulation_(simulation),
+        catalog_(simulation.snapshot().catalog()),
+        scan_(simulation.scan()),
+        hints_(hints) {}
 
   struct Result {
     PodId first_failed = kNoPod;
     bool gave_up = false;  // Time ran out; pods may be left untried.
   };
 
-  // Places what can be placed.  `pods` are not placed.  `moves` is filled with those
-  // that were, in the order in which they were: what a later one was promised may rest
-  // on the earlier ones.  `deadline` may be null; it is looked at before searches.
-  Result TryPlace(std::span<const PodId> pods, OnFailure on_failure, const Deadline* deadline,
-                  std::vector<Move>& moves);
-
-  // Undoes the last TryPlace, which made `moves`, as far as the snapshot's Revert does
-  // not.  Hints and the pointer stay.
-  void TakeBack(std::span<const Move> moves);
+  // Places what can be placed.  `pods` are on no node.  The simulation's moves grow by
+  // those that were placed, in the order in which they were: what a later one was promised
+  // may rest on the earlier ones.  `deadline` may be null; it is looked at before searches.
+  Result TryPlace(std::span<const PodId> pods, OnFailure on_failure, const Deadline* deadline);
 
  private:
   // Sorts by priority; groups_ says where each priority ends.
   std::span<const PodId> GroupByPriority(std::span<const PodId> pods);
   void CutIntoGroups(std::span<const PodId> pods);
-  bool PlaceByHint(PodId pod, std::vector<Move>& moves);
-  bool PlaceByScan(PodId pod, std::vector<Move>& moves);
-  void Put(PodId pod, NodeId node, std::vector<Move>& moves);
-  void BeginRun(PodId pod);
+  bool PlaceByHint(PodId pod);
+  bool PlaceByScan(PodId pod);
+  void Put(PodId pod, NodeId node);
   bool OutOfTime(const Deadline& deadline);
 
-  ClusterSnapshot& snapshot_;
+  Simulation& simulation_;
+  const Catalog& catalog_;
   PodScan& scan_;
   Hints& hints_;
-  Guests* const guests_;
   uint64_t next_check_ = 0;  // Of the deadline: so many evaluations.
-
-  // The pods of one shape that are being placed; they come in runs.
-  PodShapeId shape_{};
 
   // Reused.
   std::vector<PodId> order_;    // Where pods do not come by priority.

@@ -9,11 +9,10 @@
 #include "absl/container/flat_hash_map.h"
 #include "base/check.h"
 #include "engine/eligibility.h"
-#include "engine/guests.h"
 #include "engine/hints.h"
 #include "engine/placement.h"
-#include "engine/pod_scan.h"
 #include "engine/settled_pass.h"
+#include "engine/trial.h"
 
 namespace ebb {
 
@@ -23,7 +22,7 @@ namespace {
 struct PassMemory {
   Hints hints;
   Hints pending_hints;
-  PodScan scan;
+  SimulationMemory simulation;
   // Nodes that could not be removed, by name, when to try again, and why.
   struct Unremovable {
     int64_t until_s = 0;
@@ -38,10 +37,6 @@ struct PassMemory {
   // The last pass, if it left all of the above as it was.
   std::optional<SettledPass> settled;
   uint64_t repeated = 0;
-
-  // Of one pass; their memory is used again.
-  Guests guests;
-  std::vector<int64_t> free;  // Amounts before the pass.
 
   void ForgetExpired(const ClusterSnapshot& snapshot, int64_t now_s);
   // Null: the node could be removed, or was not tried lately.
@@ -76,40 +71,36 @@ DrainJudge& PassMemory::RulesFor(std::shared_ptr<const Catalog> catalog,
   return *rules;
 }
 
-// One pass: the variables that its steps share.
-//
-// The snapshot is forked for the pass, and again for each candidate.  Pods that are
-// but room to their nodes are not placed in it: their room is taken, `guests` knows
-// where they went, and at the end all amounts are as they were.
+// What a pass found out.
+struct PassOutcome {
+  Plan plan;
+  size_t ineligible = 0;                   // The first nodes that the plan keeps.
+  std::vector<bool> recently_unremovable;  // By place in the candidates.
+};
+
+// One pass: the variables that its steps share.  The snapshot is as it was when this is
+// destroyed.
 class PassRun {
  public:
   PassRun(ClusterSnapshot& snapshot, const NodeGroups& groups, const PlannerOptions& options,
           const PassInput& input, PassMemory& memory)
-      : snapshot_(snapshot),
+      : simulation_(snapshot, memory.simulation),
+        snapshot_(snapshot),
         catalog_(snapshot.catalog()),
         groups_(groups),
         options_(options),
         input_(input),
         memory_(memory),
-        scan_(memory.scan),
-        guests_(memory.guests),
         destinations_(input.destinations != nullptr ? *input.destinations : snapshot.alive()),
         pdbs_(catalog_),
         rules_(memory.RulesFor(snapshot.shared_catalog(), options.drain)),
-        placement_(snapshot, scan_, memory.hints, &guests_),
-        pending_placement_(snapshot, scan_, memory.pending_hints, /*guests=*/nullptr) {
+        placement_(simulation_, memory.hints),
+        pending_placement_(simulation_, memory.pending_hints) {
     rules_.Renew(&pdbs_, input.now_s);
   }
 
-  [[nodiscard]] size_t ineligible() const { return ineligible_; }
-  // By place in the candidates.
-  std::vector<bool>& recently_unremovable() { return recently_unremovable_; }
-
-  Plan Run() {
+  PassOutcome Run() {
     plan_.utilization.resize(catalog_.nodes());
-    snapshot_.SaveFree(memory_.free);
-    guests_.Reset(catalog_.nodes());
-    snapshot_.Fork();
     pdbs_.RemovePods(input_.evicting);
     if (PackPending()) {
       const std::vector<NodeId> eligible = FindEligible();
@@ -117,14 +108,13 @@ class PassRun {
     } else {
       plan_.termination = Termination::kNoRoomForPending;
     }
-    scan_.EndPass();
-    snapshot_.Revert();
-    snapshot_.RestoreFree(memory_.free);
     rules_.Renew(nullptr, input_.now_s);  // The budgets go with this pass.
     for (uint32_t p = 0; p < catalog_.pdbs().size(); ++p) {
       plan_.pdb_remaining.push_back(pdbs_.remaining(PdbId{p}));
     }
-    return std::move(plan_);
+    return {.plan = std::move(plan_),
+            .ineligible = ineligible_,
+            .recently_unremovable = std::move(recently_unremovable_)};
   }
 
  private:
@@ -132,17 +122,15 @@ class PassRun {
   // do for them, not destinations alone.  False: one that must fit does not.
   bool PackPending() {
     bool all_fit = true;
-    const NodeSet anywhere = snapshot_.alive();
-    scan_.BeginPass(snapshot_, anywhere);
     if (!input_.pending.empty()) {
-      pending_placement_.TryPlace(input_.pending, OnFailure::kGoOn, /*deadline=*/nullptr, moves_);
-      plan_.packed = moves_;
+      pending_placement_.TryPlace(input_.pending, OnFailure::kGoOn, /*deadline=*/nullptr);
+      plan_.packed = simulation_.moves();
       for (const PodId pod :
            input_.pending.first(std::min(input_.must_fit, input_.pending.size()))) {
         all_fit = all_fit && snapshot_.NodeOf(pod) != kNoNode;
       }
     }
-    scan_.SetDestinations(destinations_);
+    simulation_.SetDestinations(destinations_);
     return all_fit;
   }
 
@@ -210,26 +198,10 @@ class PassRun {
       snapshot_.Prefetch(pod);
       memory_.hints.Prefetch(pod);
     }
-    guests_.ForEach(node, [this](PodId pod) {
+    simulation_.ForEachGuest(node, [this](PodId pod) {
       catalog_.PrefetchShapeId(pod);
       memory_.hints.Prefetch(pod);
     });
-  }
-
-  // The node's own pods, then those that the pass moved there, in the order in which
-  // they came.  The snapshot lists some of these too, after the own ones.
-  std::span<const PodId> PodsNowOn(NodeId node) {
-    const std::span<const PodId> listed = snapshot_.PodsOn(node);
-    if (!guests_.HasAny(node)) return listed;
-    came_.clear();
-    guests_.Append(node, came_);
-    const auto in_snapshot = [this](PodId pod) {
-      return !scan_.TakesOnlyRoom(catalog_.shape_id(pod));
-    };
-    const auto own = listed.first(listed.size() - std::ranges::count_if(came_, in_snapshot));
-    here_.assign(own.begin(), own.end());
-    here_.insert(here_.end(), came_.begin(), came_.end());
-    return here_;
   }
 
   // False: time ran out before there was an answer.
@@ -238,7 +210,7 @@ class PassRun {
       Keep({.node = node, .reason = UnremovableReason::kNoNodeInfo, .pdb = {}});
       return true;
     }
-    rules_.GetPodsToMove(PodsNowOn(node), pods_, groups_.ManagerOf(node));
+    rules_.GetPodsToMove(simulation_.PodsOn(node), pods_, groups_.ManagerOf(node));
     if (pods_.blocked()) {
       Keep({.node = node,
             .reason = UnremovableReason::kBlockedByPod,
@@ -247,18 +219,14 @@ class PassRun {
             .pdb = pods_.pdb});
       return true;
     }
-    snapshot_.Fork();
-    snapshot_.SetGhost(node);
-    scan_.OnGhost(node);
-    const Placement::Result placed = placement_.TryPlace(
-        pods_.move, OnFailure::kStopGroup, may_stop() ? input_.deadline : nullptr, moves_);
-    if (moves_.size() == pods_.move.size()) {
+    Trial trial(simulation_, node);
+    const Placement::Result placed = placement_.TryPlace(pods_.move, OnFailure::kStopGroup,
+                                                         may_stop() ? input_.deadline : nullptr);
+    if (simulation_.moves().size() == pods_.move.size()) {
+      trial.Commit();
       Remove(node);
       return true;
     }
-    placement_.TakeBack(moves_);
-    snapshot_.Revert();
-    scan_.OnRevert();
     if (placed.gave_up) return false;
     Keep({.node = node,
           .reason = UnremovableReason::kNoPlaceToMovePods,
@@ -267,19 +235,15 @@ class PassRun {
     return true;
   }
 
-  // What does not move (DaemonSet pods and the like) vanishes with its node.
+  // Notes that the node is gone.
   void Remove(NodeId node) {
-    snapshot_.RemoveNode(node);
-    snapshot_.Commit();
-    guests_.Forget(node);
-    scan_.OnNodeRemoved(node);
     const PdbTracker::Verdict budgets = pdbs_.CanRemovePods(pods_.move);
     pdbs_.RemovePods(pods_.move);
     destinations_.Erase(node);
     const NodeGroup* group = groups_.Find(node);
     if (group == nullptr || !group->atomic) ++counted_removable_;
     plan_.remove.push_back({.node = node,
-                            .moves = moves_,
+                            .moves = simulation_.moves(),
                             .daemonset = pods_.daemonset,
                             .on_completion = pods_.on_completion,
                             .risky = !budgets.in_parallel});
@@ -295,14 +259,13 @@ class PassRun {
   }
   [[nodiscard]] bool TimeIsUp() const { return input_.deadline->Expired(); }
 
-  ClusterSnapshot& snapshot_;
+  Simulation simulation_;
+  const ClusterSnapshot& snapshot_;  // The simulation's.
   const Catalog& catalog_;
   const NodeGroups& groups_;
   const PlannerOptions& options_;
   const PassInput& input_;
   PassMemory& memory_;
-  PodScan& scan_;
-  Guests& guests_;
 
   NodeSet destinations_;
   PdbTracker pdbs_;
@@ -315,11 +278,7 @@ class PassRun {
   size_t ineligible_ = 0;         // The first nodes that the plan keeps.
   std::vector<bool> recently_unremovable_;
 
-  // Reused from node to node.
-  std::vector<PodId> came_;
-  std::vector<PodId> here_;
-  PodsToMove pods_;
-  std::vector<Move> moves_;
+  PodsToMove pods_;  // Of the candidate; reused from one to the next.
 };
 
 }  // namespace
@@ -352,18 +311,18 @@ Plan Planner::Pass(ClusterSnapshot& snapshot, const NodeGroups& groups, const Pa
   memory.settled.reset();
   memory.hints.Attach(snapshot.shared_catalog());
   memory.pending_hints.Attach(snapshot.shared_catalog());
-  const uint64_t pointer = memory.scan.pointer();
-  PassRun run(snapshot, groups, options_, input, memory);
-  Plan plan = run.Run();
+  const uint64_t pointer = memory.simulation.pointer();
+  PassOutcome outcome = PassRun(snapshot, groups, options_, input, memory).Run();
+  Plan& plan = outcome.plan;
   const bool same_hints = memory.hints.DropOld();
   const bool same_pending_hints = memory.pending_hints.DropOld();
-  if (same_hints && same_pending_hints && memory.scan.pointer() == pointer &&
+  if (same_hints && same_pending_hints && memory.simulation.pointer() == pointer &&
       input.deadline == nullptr && plan.termination != Termination::kNoRoomForPending) {
     PassQuestion question{
         .state = state,
         .groups = groups,
         .candidates = {input.candidates.begin(), input.candidates.end()},
-        .recently_unremovable = std::move(run.recently_unremovable()),
+        .recently_unremovable = std::move(outcome.recently_unremovable),
         .destinations = {},
         .unneeded_limit = input.unneeded_limit,
         .pending = {input.pending.begin(), input.pending.end()},
@@ -372,9 +331,9 @@ Plan Planner::Pass(ClusterSnapshot& snapshot, const NodeGroups& groups, const Pa
     };
     if (input.destinations != nullptr) question.destinations = *input.destinations;
     memory.settled.emplace(snapshot, options_, std::move(question), input.now_s, plan,
-                           run.ineligible());
+                           outcome.ineligible);
   }
-  return plan;
+  return std::move(plan);
 }
 
 uint64_t Planner::repeated_passes() const { return memory_->repeated; }
@@ -406,7 +365,7 @@ PlannerMemory Planner::Save(const Symbols& symbols) const {
     row.pdb = text(why.pdb);
   }
   std::ranges::sort(saved.unremovable, {}, &PlannerMemory::Unremovable::node);
-  saved.scan_pointer = memory_->scan.pointer();
+  saved.scan_pointer = memory_->simulation.pointer();
   return saved;
 }
 
@@ -429,7 +388,7 @@ void Planner::Restore(const PlannerMemory& saved, Symbols& symbols) {
                 .pod_name = symbols.Intern(row.pod_name),
                 .pdb = symbols.Intern(row.pdb)}};
   }
-  memory_->scan.SetPointer(saved.scan_pointer);
+  memory_->simulation.SetPointer(saved.scan_pointer);
 }
 
 }  // namespace ebb

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "base/check.h"
+#include "engine/fits_word.h"
 #include "predicates/filters.h"
 
 namespace ebb {
@@ -32,23 +33,6 @@ bool MayFailPreFilter(const Catalog& catalog, const PodShape& shape) {
 bool IsOnlyRoom(const PodShape& shape) {
   return shape.feeds.empty() && shape.claims.empty() && shape.volumes == 0 &&
          shape.host_ports.empty();
-}
-
-// One bit for each of 64 amounts in a row that is at least `amount`.
-__attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"))) uint64_t
-AtLeast(const int64_t* amounts, int64_t amount) {
-  uint64_t bits = 0;
-  for (size_t i = 0; i < kNodesPerWord; ++i) bits |= uint64_t{amounts[i] >= amount} << i;
-  return bits;
-}
-
-uint64_t RoomOfWord(const ClusterSnapshot& snapshot, const PodShape& shape, size_t word) {
-  uint64_t bits = AtLeast(snapshot.FreeOfWord(kPods, word), 1);
-  for (const auto& [resource, amount] : shape.fit_requests) {
-    if (bits == 0) break;
-    if (resource != kPods) bits &= AtLeast(snapshot.FreeOfWord(resource, word), amount);
-  }
-  return bits;
 }
 
 // The first member after `node`, or kNoNode.
@@ -197,7 +181,7 @@ uint64_t PodScan::StaticWord(StaticBits& statics, const PodShape& shape, size_t 
 }
 
 void PodScan::FillWord(Candidates& candidates, const PodShape& shape, size_t word) {
-  const uint64_t room = RoomOfWord(*snapshot_, shape, word) & schedulable_.words()[word];
+  const uint64_t room = FitsWord(*snapshot_, shape, word) & schedulable_.words()[word];
   const bool own = (run_.traits & kOwnStatics) != 0;  // FirstFit asks.
   candidates.maybe.words()[word] =
       room == 0 || own ? room : room & StaticWord(*run_.statics, shape, word);
@@ -299,6 +283,13 @@ bool PodScan::Fits(NodeId node) {
   if ((run_.traits & kPreFilter) != 0 && !PreFilter(*snapshot_, shape).fits) return false;
   if (!PassesStatics(*run_.statics, shape, node)) return false;
   return (run_.traits & kMoreThanRequests) == 0 || DynamicFits(*snapshot_, shape, node);
+}
+
+bool PodScan::JustFitted(PodId pod, NodeId node) const {
+  const PodShape& shape = catalog_->shape_of(pod);
+  return run_.id == catalog_->shape_id(pod) && snapshot_->NodeOf(pod) == kNoNode && IsOpen(node) &&
+         PreFilter(*snapshot_, shape).fits && StaticFits(*snapshot_, shape, node) &&
+         DynamicFits(*snapshot_, shape, node);
 }
 
 void PodScan::OnGhost(NodeId ghost) {

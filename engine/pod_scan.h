@@ -37,14 +37,6 @@ namespace ebb {
 
 class PodScan {
  public:
-  // Begins a pass over `snapshot`, which must live until EndPass; that finds nodes as
-  // the pass left them.  `destinations`: nodes that may take pods.
-  void BeginPass(ClusterSnapshot& snapshot, const NodeSet& destinations);
-  void EndPass();
-
-  // From here on the nodes that may take pods.  REQUIRES: there is no ghost.
-  void SetDestinations(const NodeSet& destinations);
-
   // Whether the node is in the cluster, may take pods and is not the ghost.
   [[nodiscard]] bool IsOpen(NodeId node) const { return open_.Contains(node); }
 
@@ -75,6 +67,33 @@ class PodScan {
   // Whether a pod of the shape is nothing to its node but the room it takes: no filter
   // looks for it there, and no counter counts it.
   [[nodiscard]] bool TakesOnlyRoom(PodShapeId shape) { return (TraitsOf(shape) & kOnlyRoom) != 0; }
+
+  // Whether the filters themselves, one by one, let the pod run on the node: for assertions.
+  // REQUIRES: a pass is under way.
+  [[nodiscard]] bool JustFitted(PodId pod, NodeId node) const;
+
+  // The pointer, between passes: all of a scan's memory that can change an answer.
+  // It is what EndPass found, or SetPointer said.
+  [[nodiscard]] uint64_t pointer() const { return last_index_; }
+  void SetPointer(uint64_t pointer) {
+    last_index_ = pointer;
+    last_node_ = kNoNode;
+  }
+
+  // Filter evaluations so far: the unit in which a deadline is checked.
+  [[nodiscard]] uint64_t evaluations() const { return evaluations_; }
+
+ private:
+  friend class Simulation;  // Alone may call what follows, in step with the snapshot.
+
+  // Begins a pass over `snapshot`, which must live until EndPass; that finds nodes as
+  // the pass left them.  `destinations`: nodes that may take pods.
+  void BeginPass(ClusterSnapshot& snapshot, const NodeSet& destinations);
+  void EndPass();
+
+  // From here on the nodes that may take pods.  REQUIRES: there is no ghost.
+  void SetDestinations(const NodeSet& destinations);
+
   // Places a pod of the run on a node that FindNode or Fits just said yes to: in the
   // snapshot, unless it is but room, which is taken.
   void Place(PodId pod, NodeId node) {
@@ -97,18 +116,6 @@ class PodScan {
   void OnRevert();
   void OnNodeRemoved(NodeId ghost);
 
-  // The pointer, between passes: all of a scan's memory that can change an answer.
-  // It is what EndPass found, or SetPointer said.
-  [[nodiscard]] uint64_t pointer() const { return last_index_; }
-  void SetPointer(uint64_t pointer) {
-    last_index_ = pointer;
-    last_node_ = kNoNode;
-  }
-
-  // Filter evaluations so far: the unit in which a deadline is checked.
-  [[nodiscard]] uint64_t evaluations() const { return evaluations_; }
-
- private:
   static constexpr PodShapeId kNoShape{~uint32_t{0}};
 
   // What there is to look at for pods of a shape.

@@ -1,0 +1,163 @@
+// Simulation: what one pass does to a cluster, for as long as the pass lasts.
+// Trial: what the removal of one candidate does to it, kept or undone as a whole.
+//
+//   {
+//     Simulation simulation(snapshot, memory);
+//     placement.TryPlace(...);              // Pending pods, which stay to the end.
+//     {
+//       Trial trial(simulation, node);      // The node is a ghost, its pods are off it.
+//       placement.TryPlace(...);            // They are put on other nodes.
+//       if (all found room) trial.Commit();  // The node is gone.
+//     }                                     // Not committed: all is as before the trial.
+//   }                                       // The snapshot is as it was.
+//
+// Five things change together, and they change here alone, in functions that nobody else
+// can call:
+//   the snapshot      what is placed in it; its undo log takes that back;
+//   its free amounts  of pods that take nothing but room (PodScan::TakesOnlyRoom), which
+//                     are not placed in the snapshot and so not in its log: a trial gives
+//                     the room back pod by pod, the end of the pass restores every amount;
+//   the guests        which pods came to each node, whether placed in the snapshot or not;
+//   the scan          the open nodes, and the candidates that it ruled out in a trial;
+//   the moves         the list of all of that.
+//
+// While a simulation lasts, nobody else changes, forks or copies the snapshot.
+//
+// Cost:      Simulation O(nodes * resources) at either end; a Trial O(what is put), and
+//            to begin and end one what Fork, SetGhost and Revert cost.  Debug builds: a
+//            trial costs O(nodes * resources), to prove that it left nothing behind.
+// Threads:   none.
+// Ownership: borrows the snapshot and the memory; a memory serves one simulation at a time.
+
+#ifndef EBB_ENGINE_TRIAL_H_
+#define EBB_ENGINE_TRIAL_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/check.h"
+#include "engine/guests.h"
+#include "engine/plan.h"
+#include "engine/pod_scan.h"
+#include "snapshot/cluster_snapshot.h"
+
+namespace ebb {
+
+// What simulations leave to the next one: the scan with its pointer and the static
+// verdicts that it keeps, and vectors, for their memory.
+class SimulationMemory {
+ public:
+  // The scan's pointer (PodScan::pointer), between simulations.
+  [[nodiscard]] uint64_t pointer() const { return scan_.pointer(); }
+  void SetPointer(uint64_t pointer) { scan_.SetPointer(pointer); }
+
+ private:
+  friend class Simulation;
+
+  PodScan scan_;
+  Guests guests_;
+  std::vector<int64_t> free_;               // Amounts before the simulation.
+  std::vector<int64_t> free_before_trial_;  // In debug builds.
+  std::vector<Move> moves_;
+  std::vector<PodId> came_;
+  std::vector<PodId> pods_;
+  bool in_use_ = false;
+};
+
+class Simulation {
+ public:
+  // Every node may take pods.  REQUIRES: the snapshot has no ghost.
+  Simulation(ClusterSnapshot& snapshot, SimulationMemory& memory);
+  ~Simulation();
+  Simulation(const Simulation&) = delete;
+  Simulation& operator=(const Simulation&) = delete;
+
+  // The cluster as it is now, but for pods that take nothing but room: those that a
+  // trial put somewhere are on no node, and the room they take is not free.
+  [[nodiscard]] const ClusterSnapshot& snapshot() const { return snapshot_; }
+  // The search for nodes.
+  [[nodiscard]] PodScan& scan() { return scan_; }
+
+  // The nodes that may take pods from here on.  REQUIRES: no trial is open.
+  void SetDestinations(const NodeSet& destinations);
+
+  // The pods that are on the node now: its own, in the snapshot's order, then those that
+  // trials put there, in the order in which they came.  Valid until the next call.
+  // REQUIRES: no trial is open.
+  [[nodiscard]] std::span<const PodId> PodsOn(NodeId node);
+  // Calls `visit` with each pod that trials put on the node, in no order.
+  template <typename Visit>
+  void ForEachGuest(NodeId node, Visit&& visit) const {
+    guests_.ForEach(node, visit);
+  }
+  // Starts loading what Put to the node, if there is one, will touch.
+  void PrefetchPut(NodeId node) const { guests_.Prefetch(node); }
+
+  // Puts the pod on the node.  In a trial it is undone with the trial; without one, which
+  // is before the first, it stays to the end of the simulation.
+  // REQUIRES: the pod is on no node, scan().BeginRun was called with its shape, and
+  // FindNode or Fits just said yes to the node.
+  void Put(PodId pod, NodeId node) {
+    EBB_DCHECK(scan_.JustFitted(pod, node));
+    if (in_trial_) [[likely]] {
+      scan_.Place(pod, node);
+      guests_.Add(pod, node);
+    } else {
+      EBB_DCHECK(!had_trial_);
+      snapshot_.AddPod(pod, node);
+    }
+    moves_.push_back({pod, node});
+  }
+  // What was put since the trial that is open, or was the last, began; before the first
+  // trial: since the simulation did.
+  [[nodiscard]] const std::vector<Move>& moves() const { return moves_; }
+
+ private:
+  friend class Trial;
+
+  void BeginTrial(NodeId node);
+  void CommitTrial();
+  void RevertTrial();
+
+  ClusterSnapshot& snapshot_;
+  SimulationMemory& memory_;
+  PodScan& scan_;
+  Guests& guests_;
+  std::vector<Move>& moves_;
+  const size_t depth_;    // Of the snapshot's forks, outside trials.
+  const uint64_t state_;  // Of the snapshot, before the simulation.
+  bool in_trial_ = false;
+  bool had_trial_ = false;
+};
+
+class Trial {
+ public:
+  // The node becomes the ghost.  REQUIRES: it is in the cluster, and no other trial of
+  // the simulation is open.
+  Trial(Simulation& simulation, NodeId node) : simulation_(simulation) {
+    simulation_.BeginTrial(node);
+  }
+  ~Trial() {
+    if (!committed_) simulation_.RevertTrial();
+  }
+  Trial(const Trial&) = delete;
+  Trial& operator=(const Trial&) = delete;
+
+  // Keeps what was put, and takes the node out with all that is still on it: DaemonSet
+  // pods and the like.  REQUIRES: not committed yet.
+  void Commit() {
+    EBB_CHECK(!committed_);
+    committed_ = true;
+    simulation_.CommitTrial();
+  }
+
+ private:
+  Simulation& simulation_;
+  bool committed_ = false;
+};
+
+}  // namespace ebb
+
+#endif  // EBB_ENGINE_TRIAL_H_
