@@ -59,9 +59,9 @@ std::optional<std::vector<NodeId>> Candidates(const RoundQuestion& question,
 }
 
 // The plan as it is told: packed pods are the pending ones.
-MadePlan TheMadePlan(const LoadedCluster& cluster, const RoundResult& result,
-                     NodesOutsideThePlan outside) {
-  MadePlan made;
+PlanResult PlanOfRound(const LoadedCluster& cluster, const RoundResult& result,
+                       NodesOutsideThePlan outside) {
+  PlanResult made;
   made.plan = result.plan;
   made.plan.skipped.insert(made.plan.skipped.end(), outside.not_judged.begin(),
                            outside.not_judged.end());
@@ -75,7 +75,7 @@ MadePlan TheMadePlan(const LoadedCluster& cluster, const RoundResult& result,
 // Fills in what tells the round, from its result.
 void Tell(const LoadedCluster& cluster, const ActuationStatus& actuation, MadeRound& round) {
   const Catalog& catalog = cluster.snapshot.catalog();
-  round.made = TheMadePlan(cluster, round.result,
+  round.made = PlanOfRound(cluster, round.result,
                            OutsideThePlan(cluster.snapshot, round.groups, actuation, round.result));
   round.request.now_s = round.result.now_s;
   round.report = MakeReport({.cluster = &cluster,
@@ -92,8 +92,8 @@ void Tell(const LoadedCluster& cluster, const ActuationStatus& actuation, MadeRo
 MadeRound::MadeRound() = default;
 MadeRound::~MadeRound() = default;
 
-std::unique_ptr<MadeRound> MakeRound(ScaleDown& scale_down, LoadedCluster& cluster,
-                                     const RoundQuestion& question) {
+absl::StatusOr<std::unique_ptr<MadeRound>> MakeRound(ScaleDown& scale_down, LoadedCluster& cluster,
+                                                     const RoundQuestion& question) {
   const RoundSettings& settings = *question.settings;
   auto round = std::make_unique<MadeRound>();
   round->number = question.number;
@@ -121,7 +121,9 @@ std::unique_ptr<MadeRound> MakeRound(ScaleDown& scale_down, LoadedCluster& clust
   std::optional<NotedDeadline> deadline;
   if (question.deadline != nullptr) input.deadline = &deadline.emplace(*question.deadline);
   const Clock::time_point start = Clock::now();
-  round->result = scale_down.Round(cluster.snapshot, round->groups, input);
+  absl::StatusOr<RoundResult> result = scale_down.Round(cluster.snapshot, round->groups, input);
+  if (!result.ok()) return result.status();
+  round->result = *std::move(result);
   round->seconds = std::chrono::duration<double>(Clock::now() - start).count();
   if (deadline) round->deadline_question = deadline->expired_at();
   round->arguments =

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "base/deadline.h"
 #include "engine/make_plan.h"
 #include "engine/round.h"
@@ -40,7 +41,7 @@ struct MadeRound {
   int64_t now_s = 0;  // That it was made for; result.now_s is the one that counted.
   NodeGroups groups;
   PlanRequest request;
-  MadePlan made;
+  PlanResult made;
   RoundResult result;
   std::optional<PlanReport> report;  // Borrows from the above and from the cluster.
   // The plan (plan_json.h) and what a round adds to it (round_report.h).
@@ -58,8 +59,9 @@ struct MadeRound {
 };
 
 // `scale_down` goes on by a round.  REQUIRES: it remembers what `question.before` says.
-std::unique_ptr<MadeRound> MakeRound(ScaleDown& scale_down, LoadedCluster& cluster,
-                                     const RoundQuestion& question);
+// Errors: those of ScaleDown::Round; it has not gone on then.
+absl::StatusOr<std::unique_ptr<MadeRound>> MakeRound(ScaleDown& scale_down, LoadedCluster& cluster,
+                                                     const RoundQuestion& question);
 
 }  // namespace ebb
 

@@ -106,7 +106,7 @@ absl::Status RoundDriver::CheckCluster(RoundSource& source) {
 void RoundDriver::Prepare(const RoundOptions& options, const std::shared_ptr<Symbols>& symbols) {
   if (scale_down_ != nullptr && !unsaved_ && symbols_ == symbols && Same(options_, options)) return;
   scale_down_ = std::make_unique<ScaleDown>(options.scale_down);
-  if (before_) scale_down_->Restore(*before_, *symbols);
+  if (before_) scale_down_->Restore(*before_, symbols);
   options_ = options;
   symbols_ = symbols;
 }
@@ -125,19 +125,21 @@ absl::StatusOr<std::unique_ptr<MadeRound>> RoundDriver::Make(const RoundSettings
     recorded_before_ = scale_down_->Save(*symbols_);
   }
   unsaved_ = true;
-  std::unique_ptr<MadeRound> round = MakeRound(*scale_down_, source.cluster,
-                                               {.settings = &settings,
-                                                .before = &before_,
-                                                .number = number,
-                                                .now_s = now_s,
-                                                .deadline = deadline});
+  absl::StatusOr<std::unique_ptr<MadeRound>> made = MakeRound(*scale_down_, source.cluster,
+                                                              {.settings = &settings,
+                                                               .before = &before_,
+                                                               .number = number,
+                                                               .now_s = now_s,
+                                                               .deadline = deadline});
+  if (!made.ok()) return made;
+  MadeRound* const round = made->get();
   if (round->result.status == ScaleDownStatus::kError) {
     // Nothing else of this round is kept.
     if (absl::Status s = state_->Count({Metrics::kErrors, "internalError", -1, 1}); !s.ok()) {
       round->log.emplace_back(s.message());
     }
   }
-  return round;
+  return made;
 }
 
 absl::Status RoundDriver::Save(const MadeRound& round, RoundSource& source) {

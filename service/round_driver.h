@@ -63,7 +63,7 @@ class RoundDriver {
 
   // `deadline`: of the pass; null: there is time for all.  A plan that did not pass its
   // verification (ScaleDownStatus::kError) is counted in the state, and is not to be saved.
-  // Errors: the record does not end where this round begins.
+  // Errors: the record does not end where this round begins; those of ScaleDown::Round.
   // REQUIRES: the cluster outlives the round.
   absl::StatusOr<std::unique_ptr<MadeRound>> Make(const RoundSettings& settings, int64_t now_s,
                                                   RoundSource& source,

@@ -99,19 +99,20 @@ absl::StatusOr<std::string> ReplayRound(const std::string& name, const RoundReco
   });
   if (!source.ok()) return source.status();
   source->cluster.warnings = std::move(arguments->warnings);
-  Symbols& symbols = *source->cluster.snapshot.catalog().shared_symbols();
+  const std::shared_ptr<Symbols> symbols = source->cluster.snapshot.catalog().shared_symbols();
   ScaleDown scale_down(settings.options.scale_down);
   if (state) scale_down.Restore(*state, symbols);
   const RecordedDeadline deadline(arguments->deadline_question.value_or(0));
-  const std::unique_ptr<MadeRound> round =
+  const absl::StatusOr<std::unique_ptr<MadeRound>> round =
       MakeRound(scale_down, source->cluster,
                 {.settings = &settings,
                  .before = &state,
                  .number = entry.round,
                  .now_s = entry.now_s,
                  .deadline = arguments->deadline_question ? &deadline : nullptr});
-  state = scale_down.Save(symbols);
-  return Departure(entry.decision, arguments->rules, *round->json);
+  if (!round.ok()) return round.status();
+  state = scale_down.Save(*symbols);
+  return Departure(entry.decision, arguments->rules, *(*round)->json);
 }
 
 }  // namespace

@@ -60,7 +60,9 @@ class RoundDriverTest : public testing::Test {
     EXPECT_TRUE(driver.ok()) << driver.status();
     return driver.ok() ? *std::move(driver) : nullptr;
   }
-  std::unique_ptr<RoundDriver> Open(const std::string& name) { return Open({.state = Path(name)}); }
+  std::unique_ptr<RoundDriver> Open(const std::string& name) {
+    return Open(RoundFiles{.state = Path(name)});
+  }
 
   // A cluster at hand: c is empty, a and b run a pod each, d does not let its pod go.
   static RoundSource AtHand() {
@@ -177,7 +179,8 @@ TEST_F(RoundDriverTest, RecordOfADriverThatLivesOnIsReplayed) {
    public:
     bool Expired() const override { return true; }
   } at_once;
-  const std::unique_ptr<RoundDriver> driver = Open({.state = Path("a"), .record = Path("record")});
+  const std::unique_ptr<RoundDriver> driver =
+      Open(RoundFiles{.state = Path("a"), .record = Path("record")});
   RoundOptions options;
   options.candidate_order = CandidateOrder::kFewestPods;
   options.scale_down.planner.min_nodes_per_pass = 1;
