@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <compare>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -585,6 +586,25 @@ absl::StatusOr<GroupRules> ReadGroupFile(const std::string& path) {
   const absl::StatusOr<std::string> text = ReadWholeFile(path);
   if (!text.ok()) return text.status();
   return ParseGroups(path, *text);
+}
+
+void SetGroupSizes(std::span<const GroupSize> sizes, GroupRules& rules) {
+  for (const GroupSize& size : sizes) {
+    std::string name = size.name;
+    // GCE and Cluster API name a group by its path; nodes carry the last part of it.
+    // A name such as karpenter.sh/nodepool=default is one of ours.
+    if (name.find('=') == std::string::npos) name.erase(0, name.rfind('/') + 1);
+    auto rule =
+        std::ranges::find(rules.rules, name, [](const GroupRule& each) { return each.group.name; });
+    if (rule == rules.rules.end()) {
+      rules.rules.emplace_back().group.name = name;
+      rule = std::prev(rules.rules.end());
+      if (!rules.file.ends_with("--nodes"))
+        rules.file += rules.file.empty() ? "--nodes" : " with --nodes";
+    }
+    rule->group.min_size = size.min_size;
+    rule->group.max_size = size.max_size;
+  }
 }
 
 std::string_view ToText(NoGroupReason reason) {

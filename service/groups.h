@@ -40,7 +40,9 @@
 #define EBB_SERVICE_GROUPS_H_
 
 #include <array>
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -123,6 +125,15 @@ struct GroupRules {
   std::optional<std::string> gpu_label;
   std::vector<GroupRule> rules;
 };
+
+// The smallest and largest size of a group, as the autoscaler's --nodes gives them.
+struct GroupSize {
+  std::string name;  // Of a path, as GCE and Cluster API name groups, the last part counts.
+  int64_t min_size = 0;
+  int64_t max_size = 0;
+};
+// Lets `sizes` count over what the rules say, in their order.
+void SetGroupSizes(std::span<const GroupSize> sizes, GroupRules& rules);
 
 absl::StatusOr<GroupRules> ReadGroupFile(const std::string& path);
 // `name` stands for the file in errors.

@@ -7,13 +7,14 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <tuple>
 #include <utility>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "base/printable.h"
 #include "base/text.h"
@@ -291,18 +292,176 @@ std::optional<int64_t> Number(sqlite3* db, const char* sql) {
   return statement.Int(0);
 }
 
-constexpr const char* kSelectCounters =
-    "SELECT name, label, bucket, value FROM counters ORDER BY name, label, bucket";
+// --- Reading, a function a table ----------------------------------------------------------
 
-std::vector<StoredCounter> ReadCounters(Rows& rows) {
-  std::vector<StoredCounter> counters;
+struct Tables {
+  sqlite3* db;
+  int64_t version;
+};
+
+// How reading a table went.  `what`: as Rows::what().
+struct TableRead {
+  bool ok = true;
+  std::string what = {};
+};
+TableRead ResultOf(const Rows& rows) { return {.ok = rows.ok(), .what = rows.what()}; }
+
+// What the table `state` says beside the state.
+struct Figures {
+  int64_t revision = 0;
+  std::optional<int64_t> digest;
+  std::optional<int64_t> counters_digest;
+  std::optional<int64_t> cluster;
+  std::set<std::string> missing;  // Of kNeededFigures.
+};
+// That every state has.
+constexpr const char* kNeededFigures[] = {"rounds", "latest_s", "resume", "scan_pointer"};
+
+TableRead ReadFigures(const Tables& tables, ScaleDownState& state, Figures& figures) {
+  figures.missing.insert(std::begin(kNeededFigures), std::end(kNeededFigures));
+  Rows rows(tables.db, "state", "SELECT key, value FROM state");
+  while (rows.Next()) {
+    const std::string key = rows.Text(0);
+    figures.missing.erase(key);
+    if (key == "rounds") state.rounds = rows.Int(1, 0, kCountMax);
+    if (key == "latest_s") state.latest_s = rows.Time(1);
+    if (key == "jump_s") state.jump_s = rows.MaybeTime(1);
+    if (key == "limit_latest_update_s") state.limit.latest_update_s = rows.MaybeTime(1);
+    if (key == "limit_min_interval_s") state.limit.min_interval_s = rows.MaybeTime(1);
+    if (key == "resume") state.resume = rows.Flag(1);
+    if (key == "scan_pointer") {
+      state.planner.scan_pointer = static_cast<uint64_t>(rows.Int(1, kIntMin, kIntMax));
+    }
+    if (key == "revision") figures.revision = rows.Int(1, 0, kCountMax);
+    if (key == "digest") figures.digest = rows.Int(1, kIntMin, kIntMax);
+    if (key == "counters_digest") figures.counters_digest = rows.Int(1, kIntMin, kIntMax);
+    if (key == "cluster") figures.cluster = rows.Int(1, kIntMin, kIntMax);
+  }
+  return ResultOf(rows);
+}
+
+TableRead ReadTimers(const Tables& tables, ScaleDownState& state) {
+  Rows rows(tables.db, "timers", "SELECT node, uid, since_s, judged FROM timers ORDER BY node");
+  while (rows.Next()) {
+    state.timers.push_back({rows.Name(0), rows.Text(1), rows.Time(2), rows.Flag(3)});
+  }
+  return ResultOf(rows);
+}
+
+TableRead ReadSkipped(const Tables& tables, ScaleDownState& state) {
+  Rows rows(tables.db, "skipped", "SELECT node, since_s FROM skipped ORDER BY place");
+  while (rows.Next()) state.skipped.push_back({rows.Name(0), rows.Time(1)});
+  return ResultOf(rows);
+}
+
+TableRead ReadStarted(const Tables& tables, ScaleDownState& state) {
+  if (tables.version < 3) return {};
+  Rows rows(tables.db, "started", "SELECT node, uid, phase, at_s FROM started ORDER BY node");
+  while (rows.Next()) {
+    state.started.push_back({rows.Name(0), rows.Text(1),
+                             static_cast<StartedDeletions::Phase>(rows.Int(2, 0, kPhaseMax)),
+                             rows.Time(3)});
+  }
+  return ResultOf(rows);
+}
+
+TableRead ReadDeletions(const Tables& tables, ScaleDownState& state) {
+  Rows rows(tables.db, "deletions",
+            "SELECT node, node_group, drained FROM deletions ORDER BY node");
+  while (rows.Next()) {
+    auto& list = rows.Flag(2) ? state.actuation.drained : state.actuation.empty;
+    list.push_back({rows.Name(0), rows.Text(1)});
+  }
+  return ResultOf(rows);
+}
+
+TableRead ReadEvictions(const Tables& tables, ScaleDownState& state) {
+  Rows rows(tables.db, "evictions",
+            "SELECT namespace, name, uid, evicted_at_s, object FROM evictions "
+            "ORDER BY namespace, name, uid");
+  while (rows.Next()) {
+    state.actuation.recent_evictions.push_back(
+        {rows.Text(0), rows.Name(1), rows.Text(2), rows.Time(3), rows.Text(4)});
+  }
+  return ResultOf(rows);
+}
+
+TableRead ReadCooldowns(const Tables& tables, ScaleDownState& state) {
+  Rows rows(tables.db, "cooldowns",
+            "SELECT node_group, scale_up_s, deletion_s, failed_deletion_s "
+            "FROM cooldowns ORDER BY node_group");
+  while (rows.Next()) {
+    state.cooldowns.push_back(
+        {rows.Text(0), rows.MaybeTime(1), rows.MaybeTime(2), rows.MaybeTime(3)});
+  }
+  return ResultOf(rows);
+}
+
+TableRead ReadHints(const Tables& tables, ScaleDownState& state) {
+  Rows rows(tables.db, "hints", "SELECT pod, node, pending FROM hints ORDER BY pod");
+  while (rows.Next()) {
+    auto& list = rows.Flag(2) ? state.planner.pending_hints : state.planner.hints;
+    list.push_back({rows.Text(0), rows.Text(1)});
+  }
+  return ResultOf(rows);
+}
+
+TableRead ReadUnremovable(const Tables& tables, ScaleDownState& state) {
+  // Rows that an upgrade added columns to hold nothing in them.
+  Rows rows(tables.db, "unremovable",
+            tables.version < 3
+                ? "SELECT node, until_s, '', '', '', '', '' FROM unremovable ORDER BY node"
+                : "SELECT node, until_s, coalesce(reason, '') AS reason, "
+                  "coalesce(blocking_reason, '') AS blocking_reason, "
+                  "coalesce(pod_namespace, '') AS pod_namespace, "
+                  "coalesce(pod_name, '') AS pod_name, coalesce(pdb, '') AS pdb "
+                  "FROM unremovable ORDER BY node");
+  while (rows.Next()) {
+    state.planner.unremovable.push_back({.node = rows.Name(0),
+                                         .until_s = rows.Int(1, 0, kUntilMax),
+                                         .reason = rows.Text(2),
+                                         .blocking_reason = rows.Text(3),
+                                         .pod_namespace = rows.Text(4),
+                                         .pod_name = rows.Text(5),
+                                         .pdb = rows.Text(6)});
+  }
+  return ResultOf(rows);
+}
+
+// Those of the state.
+constexpr TableRead (*kReadTables[])(const Tables& tables, ScaleDownState& state) = {
+    ReadTimers,    ReadSkipped,   ReadStarted, ReadDeletions,
+    ReadEvictions, ReadCooldowns, ReadHints,   ReadUnremovable};
+
+TableRead ReadCounters(const Tables& tables, std::vector<StoredCounter>& counters) {
+  Rows rows(tables.db, "counters",
+            "SELECT name, label, bucket, value FROM counters ORDER BY name, label, bucket");
   while (rows.Next()) {
     counters.push_back({rows.Name(0), rows.Text(1), rows.Int(2, -1, kBucketMax), rows.Amount(3)});
     // Of a histogram's buckets.
     if (counters.back().bucket >= 0) rows.CheckWhole(3);
   }
-  return counters;
+  return ResultOf(rows);
 }
+
+// A state file has the rounds that led to its state, and a record those that came after it:
+// `last` is the last of the former.
+TableRead CheckRounds(const Tables& tables, int64_t& last) {
+  Rows rows(tables.db, "rounds",
+            "SELECT round, now_s, input_digest, status, decision = '' AS decision, "
+            "arguments = '' AS arguments FROM rounds ORDER BY round");
+  while (rows.Next()) {
+    const int64_t round = rows.Int(0, 0, kCountMax);
+    rows.Time(1);
+    rows.Text(2);
+    rows.Text(3);
+    rows.Flag(4);
+    if (rows.Flag(5)) last = std::max(last, round);
+  }
+  return ResultOf(rows);
+}
+
+// --- Writing, a function a table ----------------------------------------------------------
 
 // Visits what differs between two lists sorted by the same key, as the rows to erase
 // and the rows to put (new, or changed under their key).
@@ -318,6 +477,109 @@ void Diff(const std::vector<Row>& before, const std::vector<Row>& after, Key key
   }
   for (; b < before.size(); ++b) erase(before[b]);
 }
+
+// The rows of a table that `before` has become those that `after` has.  False: an error.
+
+bool WriteTimers(sqlite3* db, const ScaleDownState& before, const ScaleDownState& after) {
+  Statement erase(db, "DELETE FROM timers WHERE node = ?");
+  Statement put(db, "INSERT OR REPLACE INTO timers VALUES(?, ?, ?, ?)");
+  Diff(
+      before.timers, after.timers, [](const auto& t) -> const auto& { return t.node; },
+      [&](const auto& t) { erase.Run(t.node); },
+      [&](const auto& t) { put.Run(t.node, t.uid, t.since_s, int64_t{t.judged}); });
+  return erase.ok() && put.ok();
+}
+
+// By their places in the list, which is in no order of names.
+bool WriteSkipped(sqlite3* db, const ScaleDownState& before, const ScaleDownState& after) {
+  Statement erase(db, "DELETE FROM skipped WHERE place >= ?");
+  Statement put(db, "INSERT OR REPLACE INTO skipped VALUES(?, ?, ?)");
+  for (size_t i = 0; i < after.skipped.size(); ++i) {
+    if (i < before.skipped.size() && before.skipped[i] == after.skipped[i]) continue;
+    put.Run(static_cast<int64_t>(i), after.skipped[i].node, after.skipped[i].since_s);
+  }
+  if (after.skipped.size() < before.skipped.size()) {
+    erase.Run(static_cast<int64_t>(after.skipped.size()));
+  }
+  return erase.ok() && put.ok();
+}
+
+bool WriteStarted(sqlite3* db, const ScaleDownState& before, const ScaleDownState& after) {
+  Statement erase(db, "DELETE FROM started WHERE node = ?");
+  Statement put(db, "INSERT OR REPLACE INTO started VALUES(?, ?, ?, ?)");
+  Diff(
+      before.started, after.started, [](const auto& s) -> const auto& { return s.node; },
+      [&](const auto& s) { erase.Run(s.node); },
+      [&](const auto& s) { put.Run(s.node, s.uid, static_cast<int64_t>(s.phase), s.at_s); });
+  return erase.ok() && put.ok();
+}
+
+bool WriteDeletions(sqlite3* db, const ScaleDownState& before, const ScaleDownState& after) {
+  Statement erase(db, "DELETE FROM deletions WHERE node = ? AND drained = ?");
+  Statement put(db, "INSERT OR REPLACE INTO deletions VALUES(?, ?, ?)");
+  for (const int64_t drained : {0, 1}) {
+    const auto list = drained != 0 ? &ActuationStatus::drained : &ActuationStatus::empty;
+    Diff(
+        before.actuation.*list, after.actuation.*list,
+        [](const auto& n) -> const auto& { return n.name; },
+        [&](const auto& n) { erase.Run(n.name, drained); },
+        [&](const auto& n) { put.Run(n.name, drained, n.group); });
+  }
+  return erase.ok() && put.ok();
+}
+
+bool WriteEvictions(sqlite3* db, const ScaleDownState& before, const ScaleDownState& after) {
+  Statement erase(db, "DELETE FROM evictions WHERE namespace = ? AND name = ? AND uid = ?");
+  Statement put(db, "INSERT OR REPLACE INTO evictions VALUES(?, ?, ?, ?, ?)");
+  Diff(
+      before.actuation.recent_evictions, after.actuation.recent_evictions,
+      [](const auto& e) { return std::tie(e.namespace_name, e.name, e.uid); },
+      [&](const auto& e) { erase.Run(e.namespace_name, e.name, e.uid); },
+      [&](const auto& e) { put.Run(e.namespace_name, e.name, e.uid, e.evicted_at_s, e.object); });
+  return erase.ok() && put.ok();
+}
+
+bool WriteCooldowns(sqlite3* db, const ScaleDownState& before, const ScaleDownState& after) {
+  Statement erase(db, "DELETE FROM cooldowns WHERE node_group = ?");
+  Statement put(db, "INSERT OR REPLACE INTO cooldowns VALUES(?, ?, ?, ?)");
+  Diff(
+      before.cooldowns, after.cooldowns, [](const auto& c) -> const auto& { return c.group; },
+      [&](const auto& c) { erase.Run(c.group); },
+      [&](const auto& c) { put.Run(c.group, c.scale_up_s, c.deletion_s, c.failed_deletion_s); });
+  return erase.ok() && put.ok();
+}
+
+bool WriteHints(sqlite3* db, const ScaleDownState& before, const ScaleDownState& after) {
+  Statement erase(db, "DELETE FROM hints WHERE pod = ? AND pending = ?");
+  Statement put(db, "INSERT OR REPLACE INTO hints VALUES(?, ?, ?)");
+  for (const int64_t pending : {0, 1}) {
+    const auto list = pending != 0 ? &PlannerMemory::pending_hints : &PlannerMemory::hints;
+    Diff(
+        before.planner.*list, after.planner.*list,
+        [](const auto& h) -> const auto& { return h.pod_key; },
+        [&](const auto& h) { erase.Run(h.pod_key, pending); },
+        [&](const auto& h) { put.Run(h.pod_key, pending, h.node); });
+  }
+  return erase.ok() && put.ok();
+}
+
+bool WriteUnremovable(sqlite3* db, const ScaleDownState& before, const ScaleDownState& after) {
+  Statement erase(db, "DELETE FROM unremovable WHERE node = ?");
+  Statement put(db, "INSERT OR REPLACE INTO unremovable VALUES(?, ?, ?, ?, ?, ?, ?)");
+  Diff(
+      before.planner.unremovable, after.planner.unremovable,
+      [](const auto& u) -> const auto& { return u.node; },
+      [&](const auto& u) { erase.Run(u.node); },
+      [&](const auto& u) {
+        put.Run(u.node, u.until_s, u.reason, u.blocking_reason, u.pod_namespace, u.pod_name, u.pdb);
+      });
+  return erase.ok() && put.ok();
+}
+
+constexpr bool (*kWriteTables[])(sqlite3* db, const ScaleDownState& before,
+                                 const ScaleDownState& after) = {
+    WriteTimers,    WriteSkipped,   WriteStarted, WriteDeletions,
+    WriteEvictions, WriteCooldowns, WriteHints,   WriteUnremovable};
 
 bool HasContent(const std::string& path) {
   struct stat info{};
@@ -509,123 +771,37 @@ absl::Status SqliteState::Damaged(std::string_view what) const {
 
 absl::StatusOr<SqliteState::Content> SqliteState::Read() {
   if (version_ == 0) return Content();
+  const Tables tables{.db = db_, .version = version_};
   ScaleDownState state;
+  Figures figures;
   Content content;
-  // Of the figures that every state has.
-  absl::flat_hash_set<std::string> missing = {"rounds", "latest_s", "resume", "scan_pointer"};
-  const size_t all_missing = missing.size();
-  std::optional<int64_t> digest;
-  std::optional<int64_t> counters_digest;
-  Rows scalars(db_, "state", "SELECT key, value FROM state");
-  while (scalars.Next()) {
-    const std::string key = scalars.Text(0);
-    missing.erase(key);
-    if (key == "rounds") state.rounds = scalars.Int(1, 0, kCountMax);
-    if (key == "latest_s") state.latest_s = scalars.Time(1);
-    if (key == "jump_s") state.jump_s = scalars.MaybeTime(1);
-    if (key == "limit_latest_update_s") state.limit.latest_update_s = scalars.MaybeTime(1);
-    if (key == "limit_min_interval_s") state.limit.min_interval_s = scalars.MaybeTime(1);
-    if (key == "resume") state.resume = scalars.Flag(1);
-    if (key == "scan_pointer") {
-      state.planner.scan_pointer = static_cast<uint64_t>(scalars.Int(1, kIntMin, kIntMax));
-    }
-    if (key == "revision") content.revision = scalars.Int(1, 0, kCountMax);
-    if (key == "digest") digest = scalars.Int(1, kIntMin, kIntMax);
-    if (key == "counters_digest") counters_digest = scalars.Int(1, kIntMin, kIntMax);
-    if (key == "cluster") content.cluster = ClusterId{scalars.Int(1, kIntMin, kIntMax)};
-  }
-  Rows timers(db_, "timers", "SELECT node, uid, since_s, judged FROM timers ORDER BY node");
-  while (timers.Next()) {
-    state.timers.push_back({timers.Name(0), timers.Text(1), timers.Time(2), timers.Flag(3)});
-  }
-  Rows skipped(db_, "skipped", "SELECT node, since_s FROM skipped ORDER BY place");
-  while (skipped.Next()) state.skipped.push_back({skipped.Name(0), skipped.Time(1)});
-  Rows started(db_, "started",
-               version_ < 3 ? "SELECT '', '', 0, 0 WHERE 0"
-                            : "SELECT node, uid, phase, at_s FROM started ORDER BY node");
-  while (started.Next()) {
-    state.started.push_back({started.Name(0), started.Text(1),
-                             static_cast<StartedDeletions::Phase>(started.Int(2, 0, kPhaseMax)),
-                             started.Time(3)});
-  }
-  Rows deletions(db_, "deletions", "SELECT node, node_group, drained FROM deletions ORDER BY node");
-  while (deletions.Next()) {
-    auto& list = deletions.Flag(2) ? state.actuation.drained : state.actuation.empty;
-    list.push_back({deletions.Name(0), deletions.Text(1)});
-  }
-  Rows evictions(db_, "evictions",
-                 "SELECT namespace, name, uid, evicted_at_s, object FROM evictions "
-                 "ORDER BY namespace, name, uid");
-  while (evictions.Next()) {
-    state.actuation.recent_evictions.push_back({evictions.Text(0), evictions.Name(1),
-                                                evictions.Text(2), evictions.Time(3),
-                                                evictions.Text(4)});
-  }
-  Rows cooldowns(db_, "cooldowns",
-                 "SELECT node_group, scale_up_s, deletion_s, failed_deletion_s "
-                 "FROM cooldowns ORDER BY node_group");
-  while (cooldowns.Next()) {
-    state.cooldowns.push_back({cooldowns.Text(0), cooldowns.MaybeTime(1), cooldowns.MaybeTime(2),
-                               cooldowns.MaybeTime(3)});
-  }
-  Rows hints(db_, "hints", "SELECT pod, node, pending FROM hints ORDER BY pod");
-  while (hints.Next()) {
-    auto& list = hints.Flag(2) ? state.planner.pending_hints : state.planner.hints;
-    list.push_back({hints.Text(0), hints.Text(1)});
-  }
-  // Rows that an upgrade added columns to hold nothing in them.
-  Rows unremovable(db_, "unremovable",
-                   version_ < 3
-                       ? "SELECT node, until_s, '', '', '', '', '' FROM unremovable ORDER BY node"
-                       : "SELECT node, until_s, coalesce(reason, '') AS reason, "
-                         "coalesce(blocking_reason, '') AS blocking_reason, "
-                         "coalesce(pod_namespace, '') AS pod_namespace, "
-                         "coalesce(pod_name, '') AS pod_name, coalesce(pdb, '') AS pdb "
-                         "FROM unremovable ORDER BY node");
-  while (unremovable.Next()) {
-    state.planner.unremovable.push_back({.node = unremovable.Name(0),
-                                         .until_s = unremovable.Int(1, 0, kUntilMax),
-                                         .reason = unremovable.Text(2),
-                                         .blocking_reason = unremovable.Text(3),
-                                         .pod_namespace = unremovable.Text(4),
-                                         .pod_name = unremovable.Text(5),
-                                         .pdb = unremovable.Text(6)});
-  }
-  Rows counters(db_, "counters", kSelectCounters);
-  content.counters = ReadCounters(counters);
-  // A state file has the rounds that led to its state; a record's come after it.
   int64_t last_round = 0;
-  Rows rounds(db_, "rounds",
-              "SELECT round, now_s, input_digest, status, decision = '' AS decision, "
-              "arguments = '' AS arguments FROM rounds ORDER BY round");
-  while (rounds.Next()) {
-    const int64_t round = rounds.Int(0, 0, kCountMax);
-    rounds.Time(1);
-    rounds.Text(2);
-    rounds.Text(3);
-    rounds.Flag(4);
-    if (rounds.Flag(5)) last_round = std::max(last_round, round);
+  TableRead read = ReadFigures(tables, state, figures);
+  for (const auto read_table : kReadTables) {
+    if (read.ok) read = read_table(tables, state);
   }
-  for (const Rows* rows : {&scalars, &timers, &skipped, &started, &deletions, &evictions,
-                           &cooldowns, &hints, &unremovable, &counters, &rounds}) {
-    if (!rows->what().empty()) return Damaged(rows->what());
-    if (!rows->ok()) return Error("cannot be read");
-  }
-  if (missing.size() == all_missing) {  // No round yet.
-    const bool empty = state.timers.empty() && state.cooldowns.empty() && !digest;
+  if (read.ok) read = ReadCounters(tables, content.counters);
+  if (read.ok) read = CheckRounds(tables, last_round);
+  if (!read.what.empty()) return Damaged(read.what);
+  if (!read.ok) return Error("cannot be read");
+  content.revision = figures.revision;
+  if (figures.cluster) content.cluster = ClusterId{*figures.cluster};
+  if (figures.missing.size() == std::size(kNeededFigures)) {  // No round yet.
+    const bool empty = state.timers.empty() && state.cooldowns.empty() && !figures.digest;
     if (!empty) return Damaged("table state lacks its rows");
     return content;
   }
-  if (!missing.empty())
-    return Damaged(absl::StrCat("table state lacks the row ", *missing.begin()));
+  if (!figures.missing.empty()) {
+    return Damaged(absl::StrCat("table state lacks the row ", *figures.missing.begin()));
+  }
   if (last_round > state.rounds) {
     return Damaged(absl::StrCat("table rounds, column round: ", last_round,
                                 " is after the state's last round, ", state.rounds));
   }
-  if (version_ >= 3 && digest != Digest(state)) {
+  if (version_ >= 3 && figures.digest != Digest(state)) {
     return Damaged("the state is not the one that its digest (table state) was made of");
   }
-  if (version_ >= 4 && counters_digest != Digest(content.counters)) {
+  if (version_ >= 4 && figures.counters_digest != Digest(content.counters)) {
     return Damaged("the counters are not those that their digest (table state) was made of");
   }
   content.state = std::move(state);
@@ -660,109 +836,25 @@ absl::Status SqliteState::CatchUp() {
 
 // The rows of `before` become those of `after`.
 absl::Status SqliteState::WriteState(const ScaleDownState& before, const ScaleDownState& after) {
-  Statement put_scalar(db_, "INSERT OR REPLACE INTO state VALUES(?, ?)");
-  const auto scalar = [&](const char* key, std::optional<int64_t> value) {
-    put_scalar.Run(std::string(key), value);
+  Statement put(db_, "INSERT OR REPLACE INTO state VALUES(?, ?)");
+  const auto figure = [&](const char* key, std::optional<int64_t> value) {
+    put.Run(std::string(key), value);
   };
-  scalar("rounds", after.rounds);
-  scalar("latest_s", after.latest_s);
-  scalar("jump_s", after.jump_s);
-  scalar("revision", known_->revision + 1);
-  scalar("digest", Digest(after));
-  scalar("limit_latest_update_s", after.limit.latest_update_s);
-  scalar("limit_min_interval_s", after.limit.min_interval_s);
-  scalar("resume", after.resume ? 1 : 0);
-  scalar("scan_pointer", static_cast<int64_t>(after.planner.scan_pointer));
+  figure("rounds", after.rounds);
+  figure("latest_s", after.latest_s);
+  figure("jump_s", after.jump_s);
+  figure("revision", known_->revision + 1);
+  figure("digest", Digest(after));
+  figure("limit_latest_update_s", after.limit.latest_update_s);
+  figure("limit_min_interval_s", after.limit.min_interval_s);
+  figure("resume", after.resume ? 1 : 0);
+  figure("scan_pointer", static_cast<int64_t>(after.planner.scan_pointer));
   if (cluster_ && cluster_ != known_->cluster) {
-    scalar("cluster", static_cast<int64_t>(*cluster_));
+    figure("cluster", static_cast<int64_t>(*cluster_));
   }
-
-  Statement erase_timer(db_, "DELETE FROM timers WHERE node = ?");
-  Statement put_timer(db_, "INSERT OR REPLACE INTO timers VALUES(?, ?, ?, ?)");
-  Diff(
-      before.timers, after.timers, [](const auto& t) -> const auto& { return t.node; },
-      [&](const auto& t) { erase_timer.Run(t.node); },
-      [&](const auto& t) { put_timer.Run(t.node, t.uid, t.since_s, int64_t{t.judged}); });
-
-  Statement erase_skipped(db_, "DELETE FROM skipped WHERE place >= ?");
-  Statement put_skipped(db_, "INSERT OR REPLACE INTO skipped VALUES(?, ?, ?)");
-  for (size_t i = 0; i < after.skipped.size(); ++i) {
-    if (i < before.skipped.size() && before.skipped[i] == after.skipped[i]) continue;
-    put_skipped.Run(static_cast<int64_t>(i), after.skipped[i].node, after.skipped[i].since_s);
-  }
-  if (after.skipped.size() < before.skipped.size()) {
-    erase_skipped.Run(static_cast<int64_t>(after.skipped.size()));
-  }
-
-  Statement erase_started(db_, "DELETE FROM started WHERE node = ?");
-  Statement put_started(db_, "INSERT OR REPLACE INTO started VALUES(?, ?, ?, ?)");
-  Diff(
-      before.started, after.started, [](const auto& s) -> const auto& { return s.node; },
-      [&](const auto& s) { erase_started.Run(s.node); },
-      [&](const auto& s) {
-        put_started.Run(s.node, s.uid, static_cast<int64_t>(s.phase), s.at_s);
-      });
-
-  Statement erase_deletion(db_, "DELETE FROM deletions WHERE node = ? AND drained = ?");
-  Statement put_deletion(db_, "INSERT OR REPLACE INTO deletions VALUES(?, ?, ?)");
-  for (const int64_t drained : {0, 1}) {
-    const auto list = drained != 0 ? &ActuationStatus::drained : &ActuationStatus::empty;
-    Diff(
-        before.actuation.*list, after.actuation.*list,
-        [](const auto& n) -> const auto& { return n.name; },
-        [&](const auto& n) { erase_deletion.Run(n.name, drained); },
-        [&](const auto& n) { put_deletion.Run(n.name, drained, n.group); });
-  }
-
-  Statement erase_eviction(db_,
-                           "DELETE FROM evictions WHERE namespace = ? AND name = ? AND uid = ?");
-  Statement put_eviction(db_, "INSERT OR REPLACE INTO evictions VALUES(?, ?, ?, ?, ?)");
-  Diff(
-      before.actuation.recent_evictions, after.actuation.recent_evictions,
-      [](const auto& e) { return std::tie(e.namespace_name, e.name, e.uid); },
-      [&](const auto& e) { erase_eviction.Run(e.namespace_name, e.name, e.uid); },
-      [&](const auto& e) {
-        put_eviction.Run(e.namespace_name, e.name, e.uid, e.evicted_at_s, e.object);
-      });
-
-  Statement erase_cooldown(db_, "DELETE FROM cooldowns WHERE node_group = ?");
-  Statement put_cooldown(db_, "INSERT OR REPLACE INTO cooldowns VALUES(?, ?, ?, ?)");
-  Diff(
-      before.cooldowns, after.cooldowns, [](const auto& c) -> const auto& { return c.group; },
-      [&](const auto& c) { erase_cooldown.Run(c.group); },
-      [&](const auto& c) {
-        put_cooldown.Run(c.group, c.scale_up_s, c.deletion_s, c.failed_deletion_s);
-      });
-
-  Statement erase_hint(db_, "DELETE FROM hints WHERE pod = ? AND pending = ?");
-  Statement put_hint(db_, "INSERT OR REPLACE INTO hints VALUES(?, ?, ?)");
-  for (const int64_t pending : {0, 1}) {
-    const auto list = pending != 0 ? &PlannerMemory::pending_hints : &PlannerMemory::hints;
-    Diff(
-        before.planner.*list, after.planner.*list,
-        [](const auto& h) -> const auto& { return h.pod_key; },
-        [&](const auto& h) { erase_hint.Run(h.pod_key, pending); },
-        [&](const auto& h) { put_hint.Run(h.pod_key, pending, h.node); });
-  }
-
-  Statement erase_unremovable(db_, "DELETE FROM unremovable WHERE node = ?");
-  Statement put_unremovable(db_, "INSERT OR REPLACE INTO unremovable VALUES(?, ?, ?, ?, ?, ?, ?)");
-  Diff(
-      before.planner.unremovable, after.planner.unremovable,
-      [](const auto& u) -> const auto& { return u.node; },
-      [&](const auto& u) { erase_unremovable.Run(u.node); },
-      [&](const auto& u) {
-        put_unremovable.Run(u.node, u.until_s, u.reason, u.blocking_reason, u.pod_namespace,
-                            u.pod_name, u.pdb);
-      });
-
-  for (const Statement* s : {&put_scalar, &erase_timer, &put_timer, &erase_skipped, &put_skipped,
-                             &erase_started, &put_started, &erase_deletion, &put_deletion,
-                             &erase_eviction, &put_eviction, &erase_cooldown, &put_cooldown,
-                             &erase_hint, &put_hint, &erase_unremovable, &put_unremovable}) {
-    if (!s->ok()) return Error("cannot be written");
-  }
-  return absl::OkStatus();
+  bool ok = put.ok();
+  for (const auto write_table : kWriteTables) ok = ok && write_table(db_, before, after);
+  return ok ? absl::OkStatus() : Error("cannot be written");
 }
 
 absl::Status SqliteState::WriteCounters(const std::vector<StoredCounter>& before,
@@ -778,10 +870,11 @@ absl::Status SqliteState::WriteCounters(const std::vector<StoredCounter>& before
 
 // Of what the table holds: Count may have added to it since it was loaded.
 absl::Status SqliteState::WriteCountersDigest() {
-  Rows counters(db_, "counters", kSelectCounters);
-  const int64_t digest = Digest(ReadCounters(counters));
-  if (!counters.what().empty()) return Damaged(counters.what());
-  if (!counters.ok()) return Error("cannot be read");
+  std::vector<StoredCounter> counters;
+  const TableRead read = ReadCounters({.db = db_, .version = version_}, counters);
+  if (!read.what.empty()) return Damaged(read.what);
+  if (!read.ok) return Error("cannot be read");
+  const int64_t digest = Digest(counters);
   Statement put(db_,
                 "INSERT INTO state VALUES('counters_digest', ?) "
                 "ON CONFLICT DO UPDATE SET value = excluded.value "

@@ -15,8 +15,10 @@
 //          are not those that were saved (by their digests), is refused and never written
 //          to.  A file of version 2 or 3 is read, and becomes one of today's version when it
 //          is saved.
-// Cost:    Load reads the state once; Save writes the rows that differ from the state
-//          that the file holds, some microseconds each, and syncs the file once.
+// Cost:    Open runs SQLite's quick check over the whole file.  Load and LoadCounters each
+//          read the state and the counters and look over the rounds that are kept.
+//          Save writes the rows that differ from what Load read, some microseconds each,
+//          reads the counters once more, and syncs the file once.
 // Threads: none.  Of two processes that make a round from the same state the second
 //          to save is refused (Aborted) until it loads anew; one that saves meanwhile
 //          is waited for.

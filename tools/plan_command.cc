@@ -10,6 +10,7 @@
 #include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/figures.h"
 #include "base/json_text.h"
@@ -18,6 +19,7 @@
 #include "service/explain.h"
 #include "service/groups.h"
 #include "service/plan_report.h"
+#include "service/round_options.h"
 #include "snapshot/formats/duration.h"
 #include "snapshot/formats/rfc3339.h"
 #include "tools/autoscaler_flags.h"
@@ -37,15 +39,6 @@ using Clock = std::chrono::steady_clock;
 
 double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-const std::map<std::string, CandidateOrder>& Orders() {
-  static const auto* const orders =
-      new std::map<std::string, CandidateOrder>{{"autoscaler", CandidateOrder::kAutoscaler},
-                                                {"input", CandidateOrder::kInput},
-                                                {"fewest-pods", CandidateOrder::kFewestPods},
-                                                {"least-utilized", CandidateOrder::kLeastUtilized}};
-  return *orders;
 }
 
 const std::map<std::string, PlanFormat>& Formats() {
@@ -135,7 +128,7 @@ void AddPassFlags(PlanCommand& command, CLI::App& app) {
                  "Which nodes are tried first: autoscaler (empty ones, then as given), input, "
                  "fewest-pods or least-utilized; with --state, nodes that were unneeded in the "
                  "last round go before others")
-      ->check(values::Choice(Keys(Orders())))
+      ->check(values::Choice(TextsOf(kCandidateOrderWords)))
       ->type_name("ORDER")
       ->capture_default_str()
       ->group(group);
@@ -342,7 +335,9 @@ void PlanCommand::AddTo(CLI::App& app) {
   TakeLastOfEach(app);
 }
 
-CandidateOrder PlanCommand::Order() const { return Orders().at(candidate_order); }
+CandidateOrder PlanCommand::Order() const {
+  return *ValueOf(kCandidateOrderWords, candidate_order);
+}
 
 PlanTime TimeToPlanFor(int64_t clock_s, int64_t newest_s) {
   constexpr int64_t kSkewMaxS = 600;
@@ -388,23 +383,13 @@ std::vector<UsedFile> PlanCommand::Files() const {
   return files;
 }
 
-void PlanCommand::AddNodes(GroupRules& rules) const {
+std::vector<GroupSize> PlanCommand::GroupSizes() const {
+  std::vector<GroupSize> sizes;
   for (const std::string& text : nodes) {
     GroupSizeParts parts = ParseGroupSize(text);
-    // GCE and Cluster API name a group by its path; nodes carry the last part of it.
-    // A name such as karpenter.sh/nodepool=default is one of ours.
-    if (parts.name.find('=') == std::string::npos) parts.name.erase(0, parts.name.rfind('/') + 1);
-    auto rule = std::ranges::find(rules.rules, parts.name,
-                                  [](const GroupRule& each) { return each.group.name; });
-    if (rule == rules.rules.end()) {
-      rules.rules.emplace_back().group.name = parts.name;
-      rule = std::prev(rules.rules.end());
-      if (!rules.file.ends_with("--nodes"))
-        rules.file += rules.file.empty() ? "--nodes" : " with --nodes";
-    }
-    rule->group.min_size = parts.min;
-    rule->group.max_size = parts.max;
+    sizes.push_back({.name = std::move(parts.name), .min_size = parts.min, .max_size = parts.max});
   }
+  return sizes;
 }
 
 int PlanCommand::Run(std::ostream& out, std::ostream& err) const {
@@ -426,7 +411,7 @@ int PlanCommand::Run(std::ostream& out, std::ostream& err) const {
     if (!read.ok()) return Fail(read.status(), err);
     rules = *std::move(read);
   }
-  AddNodes(rules);
+  SetGroupSizes(GroupSizes(), rules);
   const Parallelism parallelism(threads);
   const Clock::time_point start = Clock::now();
   absl::StatusOr<LoadedCluster> cluster = LoadCluster(inputs, load, parallelism);

@@ -69,8 +69,8 @@ struct PlanCommand {
   absl::StatusOr<int64_t> Accept(const GroupRules& rules, LoadedCluster& cluster) const;
   // Every file that the flags name.
   [[nodiscard]] std::vector<UsedFile> Files() const;
-  // Lets --nodes set the sizes of groups, over what a file said.
-  void AddNodes(GroupRules& rules) const;
+  // What --nodes says.
+  [[nodiscard]] std::vector<GroupSize> GroupSizes() const;
   // Of a plan or round that was made: with --exit-code 10 if it has something to do.
   [[nodiscard]] int ExitCode(bool something) const { return exit_code && something ? 10 : 0; }
   // Makes a plan over a dump; with --state it is RunRound (round_command.h) that is wanted.

@@ -16,6 +16,7 @@
 #include <iosfwd>
 #include <string>
 
+#include "service/round_options.h"
 #include "tools/plan_command.h"
 
 namespace CLI {
@@ -25,6 +26,9 @@ class App;
 namespace ebb {
 
 constexpr int kExitClockJumped = 3;
+
+// The options of the round that the flags ask for.
+RoundOptions RoundOptionsOf(const PlanCommand& command);
 
 // The exit code: 0 round made, 1 bad input, kExitClockJumped.
 int RunRound(const PlanCommand& command, std::ostream& out, std::ostream& err);

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "engine/round.h"
+#include "service/round_options.h"
 
 namespace CLI {
 class App;
@@ -40,8 +40,8 @@ struct RoundFlags {
   int64_t nodes_min = 0;
   int64_t min_nodes_per_pass = 1;  // So that every candidate has its turn.
   std::optional<int64_t> max_empty_bulk_delete;
-  ScaleDownOptions options;
-  CLI::App* app = nullptr;  // The command that has the flags, for the record.
+  RoundOptions options;     // Of which the flags set a part; RoundOptionsOf() sets the others.
+  CLI::App* app = nullptr;  // The command that has the flags.
 
   void AddTo(CLI::App& app);
   [[nodiscard]] bool active() const { return !state.empty(); }

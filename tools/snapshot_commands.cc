@@ -233,8 +233,7 @@ int ImportCommand::Run(std::ostream& out, std::ostream& err) const {
     }
     return s;
   };
-  absl::Status status = WriteSnapshot(output, out, fill);
-  if (status.ok() && watch.MustReadAgain()) status = WriteSnapshot(output, out, fill);
+  const absl::Status status = LoadNewest(watch, [&] { return WriteSnapshot(output, out, fill); });
   progress.Done();
   return Report(status, made, output, err);
 }

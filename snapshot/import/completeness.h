@@ -5,11 +5,16 @@
 // the sink of the objects, remembers what only the input shows, and judges the cluster
 // that was made from it:
 //
-//   ClusterLoader loader(options);
 //   InputWatch watch;
-//   watch.Read(inputs, loader, stats);
-//   LoadedCluster cluster = *std::move(loader).Finish();
-//   absl::Status possible = watch.Judge(InputUse::kPlan, cluster, cluster.warnings);
+//   absl::StatusOr<LoadedCluster> cluster =
+//       LoadNewest(watch, [&]() -> absl::StatusOr<LoadedCluster> {
+//         ClusterLoader loader(options);
+//         absl::Status read = watch.Read(inputs, loader, stats);
+//         if (!read.ok()) return read;
+//         return std::move(loader).Finish();
+//       });
+//   absl::Status possible = watch.Judge(InputUse::kPlan, cluster->snapshot,
+//                                       cluster->newest_time, cluster->warnings);
 //
 // An input that cannot be a whole cluster is an error.  One that probably is not becomes an
 // InputWarning with the command that gets the missing part.  docs/input.md lists them.
@@ -63,7 +68,7 @@ class InputWatch : public ObjectSink {
 
   // Reads all of `inputs` (read_input.h) into `to`.  If MustReadAgain() then, an object of
   // which there is a newer version was handed over: drop everything and call this once more;
-  // the second call skips the older version.
+  // the second call skips the older version.  LoadNewest() below does that.
   absl::Status Read(std::span<const std::string> inputs, ObjectSink& to, ImportStats& stats,
                     const Parallelism& parallelism = Parallelism::One(),
                     const InputLimits& limits = {}, ReadAgain again = ReadAgain::kIfNeeded);
@@ -210,6 +215,17 @@ void WarnOfSeveralBudgets(const ClusterSnapshot& cluster, std::vector<InputWarni
 // For a pod that is kept because its controller is not in the input: what to say beside
 // ControllerNotFound where the input has no controller of that kind at all; else "".
 std::string MissingControllerDetail(const Catalog& catalog, PodId pod);
+
+// What `load` makes of the inputs, each object in its newest version.  `load` calls
+// watch.Read() once and starts from nothing each time it is called; that is twice where an
+// object came before a newer version of it, and once otherwise.  Returns what the last call
+// returned, an absl::Status or absl::StatusOr.
+template <typename Load>
+auto LoadNewest(InputWatch& watch, Load load) {
+  auto loaded = load();
+  if (loaded.ok() && watch.MustReadAgain()) loaded = load();
+  return loaded;
+}
 
 }  // namespace ebb
 

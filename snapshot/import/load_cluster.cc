@@ -146,15 +146,13 @@ absl::StatusOr<LoadedCluster> LoadCluster(std::span<const std::string> inputs,
                                           const Parallelism& parallelism) {
   InputWatch watch;
   ImportStats stats;
-  const auto load = [&]() -> absl::StatusOr<LoadedCluster> {
+  absl::StatusOr<LoadedCluster> cluster = LoadNewest(watch, [&]() -> absl::StatusOr<LoadedCluster> {
     ClusterLoader loader(options);
     stats = {};
     absl::Status read = watch.Read(inputs, loader, stats, parallelism, options.limits);
     if (!read.ok()) return read;
     return std::move(loader).Finish();
-  };
-  absl::StatusOr<LoadedCluster> cluster = load();
-  if (cluster.ok() && watch.MustReadAgain()) cluster = load();
+  });
   if (!cluster.ok()) return cluster;
   absl::Status judged = JudgeInput(watch, std::move(stats), options, *cluster);
   if (judged.ok()) return cluster;

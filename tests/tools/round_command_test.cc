@@ -3,15 +3,23 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "service/old_round_flags.h"
+#include "service/round_options.h"
+#include "service/round_record.h"
+#include "tools/autoscaler_flags.h"
 #include "tools/cli.h"
+#include "tools/flag_values.h"
 #include "tools/plan_command.h"
 
 namespace ebb {
@@ -357,6 +365,129 @@ TEST_F(RoundCommandTest, OldFlagIsWarnedAboutAndTaken) {
   const auto second = JsonRound("2026-06-01T12:10:01Z", {"--max-empty-bulk-delete", "1"});
   EXPECT_EQ(second.at("deleteNow").at("empty").size(), 1u);
   EXPECT_EQ(second.at("deleteNow").at("drain").size(), 0u);
+}
+
+// --- What a record keeps of the flags ---------------------------------------------------
+
+// Flags of `ebb plan` that change nothing that a round decides.  Node groups and events are
+// in a record as texts, whatever their files are called.
+bool HasNoSay(const std::string& flag) {
+  static const auto* const flags = new std::set<std::string>{
+      "all",          "events",      "exit-code", "explain", "help",   "max-input-bytes",
+      "metrics",      "node-groups", "now",       "output",  "record", "state",
+      "state-rounds", "stats",       "strict",    "threads"};
+  return flags->contains(flag);
+}
+
+std::vector<std::string> SomeValues(const CLI::Option& option) {
+  switch (KindOf(option).value_or(ValueKind::kText)) {
+    case ValueKind::kWholeNumber:
+      return {"7"};
+    case ValueKind::kNumber:
+      return {"0.25"};
+    case ValueKind::kDuration:
+      return {"7s"};
+    case ValueKind::kMinMax:
+      return {"7:9"};
+    case ValueKind::kGroupSize:
+      return {"7:9:ng"};
+    case ValueKind::kSwitch:
+      return {"true", "false"};
+    case ValueKind::kChoice:
+      return ChoicesOf(option);
+    default:
+      return {};
+  }
+}
+
+struct Recorded {
+  std::string arguments;
+  RoundOptions options;
+  std::vector<GroupSize> sizes;
+};
+Recorded RecordedOf(const std::vector<std::string>& flags) {
+  CLI::App app;
+  PlanCommand command;
+  command.AddTo(app);
+  std::vector<std::string> words = flags;  // In reverse, as CLI11 takes them.
+  words.insert(words.end(), {"--state=x", "-"});
+  app.parse(words);
+  const RoundOptions options = RoundOptionsOf(command);
+  std::vector<GroupSize> sizes = command.GroupSizes();
+  const std::optional<int64_t> deadline =
+      command.simulation_timeout.empty() ? std::nullopt : std::optional<int64_t>(0);
+  return {ArgumentsText(options, {.groups = {}, .group_sizes = sizes, .events = {}}, {}, deadline),
+          options, sizes};
+}
+
+TEST(RoundOptionsOfTest, EveryFlagThatHasASayIsInTheRecord) {
+  CLI::App app;
+  PlanCommand command;
+  command.AddTo(app);
+  const std::string defaults = RecordedOf({}).arguments;
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_lnames().empty() || IsOtherAutoscalerFlag(*option)) continue;
+    const std::string& flag = option->get_lnames()[0];
+    if (HasNoSay(flag)) continue;
+    bool changes = false;
+    for (const std::string& value : SomeValues(*option)) {
+      changes |= RecordedOf({"--" + flag + "=" + value}).arguments != defaults;
+    }
+    EXPECT_TRUE(changes) << flag;
+  }
+}
+
+// As an earlier ebb wrote them down.
+TEST(RoundOptionsOfTest, FlagsOfOldRecordsMeanWhatTheyMeantOnTheCommandLine) {
+  CLI::App app;
+  PlanCommand command;
+  command.AddTo(app);
+  size_t compared = 0;
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_lnames().empty() || HasNoSay(option->get_lnames()[0])) continue;
+    const std::string& flag = option->get_lnames()[0];
+    for (const std::string& value : SomeValues(*option)) {
+      if (IsOtherAutoscalerFlag(*option)) continue;
+      const auto old = ReadOldFlags("r", {{flag, {value}}});
+      if (!old.ok()) continue;  // A flag of a later ebb.
+      ++compared;
+      const Recorded now = RecordedOf({"--" + flag + "=" + value});
+      EXPECT_EQ(OptionsJson(old->options), OptionsJson(now.options)) << flag << value;
+      ASSERT_EQ(old->group_sizes.size(), now.sizes.size()) << flag;
+      for (size_t i = 0; i < now.sizes.size(); ++i) {
+        EXPECT_EQ(old->group_sizes[i].name, now.sizes[i].name);
+        EXPECT_EQ(old->group_sizes[i].min_size, now.sizes[i].min_size);
+        EXPECT_EQ(old->group_sizes[i].max_size, now.sizes[i].max_size);
+      }
+    }
+  }
+  EXPECT_GE(compared, 53u);
+}
+
+TEST_F(RoundCommandTest, RecordWithDamagedOptionsIsRefusedWithItsRound) {
+  ASSERT_EQ(Round("2026-06-01T12:00:00Z", {"--record", Record()}).code, 0);
+  Change("UPDATE rounds SET arguments = replace(arguments, '\"cores\"', '\"coarse\"')");
+  EXPECT_NE(Ebb({"replay", Record()}).err.find("round 1: is damaged"), std::string::npos);
+  // By somebody who makes a digest too.
+  sqlite3* db = nullptr;
+  sqlite3_open(Record().c_str(), &db);
+  sqlite3_stmt* select = nullptr;
+  sqlite3_prepare_v2(db, "SELECT arguments, input FROM rounds", -1, &select, nullptr);
+  ASSERT_EQ(sqlite3_step(select), SQLITE_ROW);
+  const auto text = [&](int column) {
+    return std::string(static_cast<const char*>(sqlite3_column_blob(select, column)),
+                       static_cast<size_t>(sqlite3_column_bytes(select, column)));
+  };
+  const std::string digest = RoundDigest(text(0), text(1));
+  sqlite3_finalize(select);
+  sqlite3_close(db);
+  Change("UPDATE rounds SET input_digest = '" + digest + "'");
+  const Outcome replay = Ebb({"replay", Record()});
+  EXPECT_EQ(replay.code, 1);
+  EXPECT_NE(replay.err.find(Record() +
+                            ": round 1: options.scaleDown.deletion.minimums.cores: is missing"),
+            std::string::npos)
+      << replay.err;
 }
 
 TEST_F(RoundCommandTest, RecordWithoutStateIsAUsageError) {

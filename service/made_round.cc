@@ -1,0 +1,136 @@
+#include "service/made_round.h"
+
+#include <algorithm>
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "service/groups.h"
+#include "service/plan_json.h"
+#include "service/round_events.h"
+#include "service/round_record.h"
+#include "service/round_report.h"
+#include "snapshot/node_set.h"
+
+namespace ebb {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Notes at which question a deadline had expired, so that a replay cuts the pass there.
+class NotedDeadline final : public Deadline {
+ public:
+  explicit NotedDeadline(const Deadline& deadline) : deadline_(deadline) {}
+
+  [[nodiscard]] bool Expired() const override {
+    ++questions_;
+    const bool expired = deadline_.Expired();
+    if (expired && expired_at_ == 0) expired_at_ = questions_;
+    return expired;
+  }
+  [[nodiscard]] int64_t expired_at() const { return expired_at_; }
+
+ private:
+  const Deadline& deadline_;
+  mutable int64_t questions_ = 0;
+  mutable int64_t expired_at_ = 0;
+};
+
+// Absent: the engine's own order.  Else nodes that were unneeded in the last round go
+// first, so that their timers go on, in the order that the options name.
+std::optional<std::vector<NodeId>> Candidates(const RoundQuestion& question,
+                                              const LoadedCluster& cluster,
+                                              const NodeGroups& groups,
+                                              const PlanRequest& request) {
+  if (request.order == CandidateOrder::kAutoscaler) return std::nullopt;
+  std::vector<NodeId> candidates = OrderedCandidates(cluster.snapshot, groups, request);
+  NodeSet unneeded(cluster.snapshot.catalog().nodes());
+  if (*question.before) {
+    for (const auto& timer : (*question.before)->timers) {
+      const auto node = cluster.snapshot.catalog().FindNode(timer.node);
+      if (timer.judged && node.ok()) unneeded.Insert(*node);
+    }
+  }
+  std::stable_sort(candidates.begin(), candidates.end(), [&](NodeId a, NodeId b) {
+    return unneeded.Contains(a) && !unneeded.Contains(b);
+  });
+  return candidates;
+}
+
+// The plan as it is told: packed pods are the pending ones.
+PlanResult PlanOfRound(const LoadedCluster& cluster, const RoundResult& result,
+                       NodesOutsideThePlan outside) {
+  PlanResult made;
+  made.plan = result.plan;
+  made.plan.skipped.insert(made.plan.skipped.end(), outside.not_judged.begin(),
+                           outside.not_judged.end());
+  const absl::flat_hash_set<PodId> pending(cluster.pending.begin(), cluster.pending.end());
+  std::erase_if(made.plan.packed, [&](const Move& move) { return !pending.contains(move.pod); });
+  made.excluded = std::move(outside.excluded);
+  made.passes = 1;
+  return made;
+}
+
+// Fills in what tells the round, from its result.
+void Tell(const LoadedCluster& cluster, const ActuationStatus& actuation, MadeRound& round) {
+  const Catalog& catalog = cluster.snapshot.catalog();
+  round.made = PlanOfRound(cluster, round.result,
+                           OutsideThePlan(cluster.snapshot, round.groups, actuation, round.result));
+  round.request.now_s = round.result.now_s;
+  round.report = MakeReport({.cluster = &cluster,
+                             .groups = &round.groups,
+                             .request = &round.request,
+                             .made = &round.made,
+                             .pass_s = round.seconds});
+  round.json = std::make_unique<nlohmann::ordered_json>(PlanJson(*round.report));
+  PutRound(catalog, round.groups, actuation, round.number, round.result, *round.json);
+}
+
+}  // namespace
+
+MadeRound::MadeRound() = default;
+MadeRound::~MadeRound() = default;
+
+absl::StatusOr<std::unique_ptr<MadeRound>> MakeRound(ScaleDown& scale_down, LoadedCluster& cluster,
+                                                     const RoundQuestion& question) {
+  const RoundSettings& settings = *question.settings;
+  auto round = std::make_unique<MadeRound>();
+  round->number = question.number;
+  round->now_s = question.now_s;
+  round->groups = AssignGroups(cluster.snapshot.catalog(), settings.groups);
+  CountUnregistered(settings.events, settings.groups, round->groups, round->log);
+  ResolvedEvents events = Resolve(settings.events, cluster.snapshot, round->groups, question.now_s);
+  round->log.insert(round->log.end(), events.log.begin(), events.log.end());
+  round->failed_deletions = std::move(events.failed_deletions);
+  round->deletions_in_progress =
+      static_cast<int64_t>(events.actuation.empty.size() + events.actuation.drained.size());
+  for (const auto& group : settings.events.unregistered) round->unregistered_nodes += group.count;
+  round->request.planner = scale_down.options().planner;
+  round->request.order = settings.options.candidate_order;
+  round->request.now_s = question.now_s;
+  const auto candidates = Candidates(question, cluster, round->groups, round->request);
+
+  RoundInput input;
+  input.now_s = question.now_s;
+  input.actuation = &events.actuation;
+  input.events = events.scale_events;
+  input.ended = events.ended;
+  input.candidates = candidates ? &*candidates : nullptr;
+  input.pending = cluster.pending;
+  std::optional<NotedDeadline> deadline;
+  if (question.deadline != nullptr) input.deadline = &deadline.emplace(*question.deadline);
+  const Clock::time_point start = Clock::now();
+  absl::StatusOr<RoundResult> result = scale_down.Round(cluster.snapshot, round->groups, input);
+  if (!result.ok()) return result.status();
+  round->result = *std::move(result);
+  round->seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  if (deadline) round->deadline_question = deadline->expired_at();
+  round->arguments =
+      ArgumentsText(settings.options, settings.texts, cluster.warnings, round->deadline_question);
+  round->log.insert(round->log.end(), round->result.log.begin(), round->result.log.end());
+  Tell(cluster, events.actuation, *round);
+  return round;
+}
+
+}  // namespace ebb

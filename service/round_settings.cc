@@ -1,0 +1,25 @@
+#include "service/round_settings.h"
+
+#include <utility>
+
+namespace ebb {
+
+absl::StatusOr<RoundSettings> MakeSettings(RoundOptions options, RoundTexts texts) {
+  RoundSettings settings;
+  if (texts.groups) {
+    absl::StatusOr<GroupRules> groups = ParseGroups(texts.groups->name, texts.groups->text);
+    if (!groups.ok()) return groups.status();
+    settings.groups = *std::move(groups);
+  }
+  SetGroupSizes(texts.group_sizes, settings.groups);
+  if (texts.events) {
+    absl::StatusOr<RoundEvents> events = ParseEvents(texts.events->name, texts.events->text);
+    if (!events.ok()) return events.status();
+    settings.events = *std::move(events);
+  }
+  settings.options = std::move(options);
+  settings.texts = std::move(texts);
+  return settings;
+}
+
+}  // namespace ebb

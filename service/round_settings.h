@@ -1,0 +1,42 @@
+// RoundSettings: what a round is told beside the cluster and the time.  Node groups and
+// events are there as texts, which a record keeps, and as what the texts say.
+
+#ifndef EBB_SERVICE_ROUND_SETTINGS_H_
+#define EBB_SERVICE_ROUND_SETTINGS_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "service/groups.h"
+#include "service/round_events.h"
+#include "service/round_options.h"
+
+namespace ebb {
+
+// A text, and what it is called in errors.
+struct NamedText {
+  std::string name;
+  std::string text;
+};
+
+struct RoundTexts {
+  std::optional<NamedText> groups;     // As groups.h describes them; absent: labels tell.
+  std::vector<GroupSize> group_sizes;  // Over what `groups` says.
+  std::optional<NamedText> events;     // As round_events.h describes them; absent: none.
+};
+
+struct RoundSettings {
+  RoundOptions options;
+  RoundTexts texts;
+  GroupRules groups;
+  RoundEvents events;
+};
+
+// Errors: those of ParseGroups and ParseEvents.
+absl::StatusOr<RoundSettings> MakeSettings(RoundOptions options, RoundTexts texts);
+
+}  // namespace ebb
+
+#endif  // EBB_SERVICE_ROUND_SETTINGS_H_

@@ -1,0 +1,277 @@
+#include "service/round_options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "service/old_round_flags.h"
+#include "service/round_record.h"
+
+namespace ebb {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using testing::HasSubstr;
+
+// The places of all values that are no objects.
+std::vector<Json::json_pointer> Leaves(const Json& json) {
+  std::vector<Json::json_pointer> leaves;
+  const Json flat = json.flatten();
+  for (const auto& [path, unused] : flat.items()) leaves.emplace_back(path);
+  return leaves;
+}
+
+// Another value that the field may have.
+Json Changed(const Json& value) {
+  if (value.is_boolean()) return !value.get<bool>();
+  if (value.is_number_integer()) return value.get<int64_t>() + 1;
+  if (value.is_number_float()) return value.get<double>() + 0.25;
+  static const auto* const others =
+      new std::map<std::string, std::string>{{"autoscaler", "fewest-pods"},
+                                             {"must-fit", "best-effort"},
+                                             {"kept", "lost"},
+                                             {"anew", "keep-timer"},
+                                             {"always", "before-deletion"}};
+  return others->at(value.get<std::string>());
+}
+
+std::string ErrorOf(const Json& json) {
+  const auto parsed = ParseOptions("r.db: round 3", json);
+  return parsed.ok() ? "" : std::string(parsed.status().message());
+}
+
+TEST(RoundOptionsTest, EveryFieldThatIsChangedComesBackAndNoOther) {
+  const Json defaults = OptionsJson({});
+  const auto leaves = Leaves(defaults);
+  EXPECT_EQ(leaves.size(), 38u);
+  for (const auto& leaf : leaves) {
+    Json changed = defaults;
+    changed[leaf] = Changed(defaults[leaf]);
+    const auto options = ParseOptions("r.db: round 3", changed);
+    ASSERT_TRUE(options.ok()) << options.status();
+    EXPECT_EQ(OptionsJson(*options), changed) << leaf;
+  }
+}
+
+// Each name with the field that it is the name of.
+TEST(RoundOptionsTest, NamesAreThoseOfTheFields) {
+  RoundOptions options;
+  options.candidate_order = CandidateOrder::kLeastUtilized;
+  options.load.expendable_pods_priority_cutoff = -7;
+  options.load.assume_complete = true;
+  ScaleDownOptions& down = options.scale_down;
+  down.planner = {.scale_down_utilization_threshold = 0.1,
+                  .scale_down_gpu_utilization_threshold = 0.2,
+                  .scale_down_unready_enabled = false,
+                  .ignore_daemonsets_utilization = true,
+                  .ignore_mirror_pods_utilization = true,
+                  .unremovable_node_recheck_timeout_s = 1,
+                  .min_nodes_per_pass = 2,
+                  .drain = {.skip_nodes_with_system_pods = false,
+                            .skip_nodes_with_local_storage = true,
+                            .skip_nodes_with_custom_controller_pods = false,
+                            .min_replica_count = 3,
+                            .blocking_system_pod_disruption_timeout_s = 4}};
+  down.deletion = {.scale_down_unneeded_time_s = 5,
+                   .scale_down_unready_time_s = 6,
+                   .minimums = {.cores = 7, .memory_bytes = 8, .nodes = 9},
+                   .groups_have_templates = false};
+  down.budgets = {.max_scale_down_parallelism = 10, .max_drain_parallelism = 11};
+  down.cooldown = {.scale_down_delay_after_add_s = 12,
+                   .scale_down_delay_after_delete_s = 13,
+                   .scale_down_delay_after_failure_s = 14,
+                   .scale_down_delay_type_local = true};
+  down.ok_total_unready_count = 15;
+  down.max_total_unready_percentage = 16.5;
+  down.max_node_startup_time_s = 17;
+  down.clock_jump_max_s = 18;
+  down.max_bulk_soft_taint_count = 19;
+  down.node_deletion_candidate_ttl_s = 20;
+  down.recent_eviction_ttl_s = 21;
+  down.displaced_pods = DisplacedPods::kBestEffort;
+  down.skipped_timer = SkippedTimer::kLost;
+  down.returned_node = ReturnedNode::kKeepsTimer;
+  down.verify = VerifyPlans::kBeforeDeletion;
+  down.unneeded_limit = false;
+  EXPECT_EQ(OptionsJson(options), Json::parse(R"({
+    "candidateOrder": "least-utilized",
+    "load": {"expendablePodsPriorityCutoff": -7, "assumeComplete": true},
+    "scaleDown": {
+      "planner": {
+        "scaleDownUtilizationThreshold": 0.1, "scaleDownGpuUtilizationThreshold": 0.2,
+        "scaleDownUnreadyEnabled": false, "ignoreDaemonsetsUtilization": true,
+        "ignoreMirrorPodsUtilization": true, "unremovableNodeRecheckTimeoutSeconds": 1,
+        "minNodesPerPass": 2,
+        "drain": {
+          "skipNodesWithSystemPods": false, "skipNodesWithLocalStorage": true,
+          "skipNodesWithCustomControllerPods": false, "minReplicaCount": 3,
+          "blockingSystemPodDisruptionTimeoutSeconds": 4}},
+      "deletion": {
+        "scaleDownUnneededTimeSeconds": 5, "scaleDownUnreadyTimeSeconds": 6,
+        "minimums": {"cores": 7, "memoryBytes": 8, "nodes": 9}, "groupsHaveTemplates": false},
+      "budgets": {"maxScaleDownParallelism": 10, "maxDrainParallelism": 11},
+      "cooldown": {
+        "scaleDownDelayAfterAddSeconds": 12, "scaleDownDelayAfterDeleteSeconds": 13,
+        "scaleDownDelayAfterFailureSeconds": 14, "scaleDownDelayTypeLocal": true},
+      "okTotalUnreadyCount": 15, "maxTotalUnreadyPercentage": 16.5,
+      "maxNodeStartupTimeSeconds": 17, "clockJumpMaxSeconds": 18, "maxBulkSoftTaintCount": 19,
+      "nodeDeletionCandidateTtlSeconds": 20, "recentEvictionTtlSeconds": 21,
+      "displacedPods": "best-effort", "skippedTimer": "lost", "returnedNode": "keep-timer",
+      "verify": "before-deletion", "unneededLimit": false}})"));
+}
+
+TEST(RoundOptionsTest, FieldThatIsMissingIsRefusedByItsName) {
+  const Json defaults = OptionsJson({});
+  for (const auto& leaf : Leaves(defaults)) {
+    Json without = defaults;
+    without[leaf.parent_pointer()].erase(leaf.back());
+    EXPECT_THAT(ErrorOf(without), HasSubstr(leaf.back() + ": is missing"));
+  }
+}
+
+TEST(RoundOptionsTest, FieldThatIsUnknownOrWrongIsRefusedByItsPlace) {
+  const Json defaults = OptionsJson({});
+  const auto error = [&](const std::string& place, const Json& value) {
+    Json wrong = defaults;
+    wrong[Json::json_pointer(place)] = value;
+    return ErrorOf(wrong);
+  };
+  EXPECT_EQ(error("/scaleDown/planner/drain/newRule", true),
+            "r.db: round 3: options.scaleDown.planner.drain.newRule: is no option that this ebb "
+            "knows");
+  EXPECT_EQ(error("/scaleDown/budgets/maxDrainParallelism", -1),
+            "r.db: round 3: options.scaleDown.budgets.maxDrainParallelism: is not from 0 to "
+            "1000000000");
+  EXPECT_EQ(error("/load/expendablePodsPriorityCutoff", UINT64_MAX),
+            "r.db: round 3: options.load.expendablePodsPriorityCutoff: is not from -2147483648 to "
+            "2147483647");
+  EXPECT_THAT(error("/scaleDown/clockJumpMaxSeconds", 1.5), HasSubstr("is not a whole number"));
+  EXPECT_THAT(error("/scaleDown/planner/scaleDownUtilizationThreshold", 1.01),
+              HasSubstr("is not from 0 to 1"));
+  EXPECT_THAT(error("/scaleDown/planner/scaleDownUtilizationThreshold", "x"),
+              HasSubstr("is not a number"));
+  EXPECT_THAT(error("/scaleDown/unneededLimit", 1), HasSubstr("is neither true nor false"));
+  EXPECT_THAT(error("/candidateOrder", "none"), HasSubstr("is no value that this ebb knows"));
+  EXPECT_EQ(error("/scaleDown/budgets", 7),
+            "r.db: round 3: options.scaleDown.budgets: is not an object");
+  EXPECT_EQ(ErrorOf(Json::array()), "r.db: round 3: options: is not an object");
+}
+
+// --- What a record says of a round ----------------------------------------------------
+
+std::string TextWith(const std::string& place, const Json& value) {
+  Json json = Json::parse(ArgumentsText({}, {}, {}, std::nullopt));
+  json[Json::json_pointer(place)] = value;
+  return json.dump();
+}
+
+TEST(RoundRecordTest, ArgumentsComeBack) {
+  RoundOptions options;
+  options.scale_down.budgets.max_drain_parallelism = 7;
+  RoundTexts texts;
+  texts.groups = {"groups.yaml", "nodeGroups: [{name: a, minSize: 1}]"};
+  texts.group_sizes = {{.name = "b", .min_size = 2, .max_size = 9}};
+  texts.events = {"events.yaml", "unreadyNodes: [n1]"};
+  const auto back = ParseArguments(
+      "r.db: round 1", ArgumentsText(options, texts, {{"Code", "message", "command"}}, 5));
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_EQ(back->settings.options.scale_down.budgets.max_drain_parallelism, 7);
+  ASSERT_EQ(back->settings.groups.rules.size(), 2u);
+  EXPECT_EQ(back->settings.groups.rules[0].group.min_size, 1);
+  EXPECT_EQ(back->settings.groups.rules[1].group.name, "b");
+  EXPECT_EQ(back->settings.groups.rules[1].group.min_size, 2);
+  EXPECT_EQ(back->settings.groups.rules[1].group.max_size, 9);
+  EXPECT_EQ(back->settings.events.unready, std::vector<std::string>{"n1"});
+  ASSERT_EQ(back->warnings.size(), 1u);
+  EXPECT_EQ(back->warnings[0].message, "message");
+  EXPECT_EQ(back->deadline_question, 5);
+  EXPECT_EQ(back->rules, kRecordRules);
+}
+
+TEST(RoundRecordTest, DeadlineThatNeverCameIsAnotherThanNone) {
+  const auto never = ParseArguments("r", ArgumentsText({}, {}, {}, 0));
+  const auto none = ParseArguments("r", ArgumentsText({}, {}, {}, std::nullopt));
+  EXPECT_EQ(never->deadline_question, 0);
+  EXPECT_EQ(none->deadline_question, std::nullopt);
+}
+
+TEST(RoundRecordTest, WhatIsDamagedOrFromALaterEbbIsRefusedWithItsRound) {
+  const auto error = [](const std::string& text) {
+    const auto parsed = ParseArguments("r.db: round 1", text);
+    return parsed.ok() ? "" : std::string(parsed.status().message());
+  };
+  EXPECT_EQ(error("7"), "r.db: round 1: its arguments are damaged: they are no JSON object");
+  EXPECT_EQ(error(TextWith("/rules", 5)),
+            "r.db: round 1: was made by a later ebb (rules 5, this one knows 4)");
+  EXPECT_EQ(error(TextWith("/optionsVersion", 2)),
+            "r.db: round 1: its options are of version 2, this ebb knows 1");
+  EXPECT_EQ(error(TextWith("/more", 1)),
+            "r.db: round 1: its arguments are damaged: more is nothing that this ebb knows");
+  for (const char* member : {"/rules", "/optionsVersion", "/options", "/nodeGroups", "/groupSizes",
+                             "/events", "/warnings", "/deadlineQuestion"}) {
+    for (const Json& value : {Json(true), Json({{"a", 1}}), Json({Json({{"group", "x"}})})}) {
+      if (std::string(member) == "/warnings" && value.is_array()) continue;  // Left out.
+      EXPECT_THAT(error(TextWith(member, value)), HasSubstr("r.db: round 1: ")) << member << value;
+    }
+  }
+}
+
+TEST(RoundRecordTest, MemberThatIsMissingIsRefused) {
+  const Json whole = Json::parse(ArgumentsText({}, {}, {}, std::nullopt));
+  for (const auto& [member, unused] : whole.items()) {
+    Json without = whole;
+    without.erase(member);
+    EXPECT_FALSE(ParseArguments("r", without.dump()).ok()) << member;
+  }
+}
+
+// --- Records of before ----------------------------------------------------------------
+
+TEST(OldRoundFlagsTest, RoundWithoutFlagsHadTheirDefaults) {
+  const auto old = ReadOldFlags("r", Json::object());
+  ASSERT_TRUE(old.ok());
+  RoundOptions defaults;
+  defaults.scale_down.planner.min_nodes_per_pass = 1;
+  EXPECT_EQ(OptionsJson(old->options), OptionsJson(defaults));
+  EXPECT_FALSE(old->has_deadline);
+}
+
+TEST(OldRoundFlagsTest, OfSeveralValuesTheLastCountsAndTheNewNameBeatsTheOld) {
+  const auto old = ReadOldFlags("r", Json::parse(R"({
+    "max-scale-down-parallelism": ["4"], "max-empty-bulk-delete": ["2"],
+    "scale-down-unneeded-time": ["5m", "1m30s"], "nodes": ["1:2:a", "3:4:b"],
+    "scale-down-simulation-timeout": ["10us"], "memory-total": ["2:9"]})"));
+  ASSERT_TRUE(old.ok()) << old.status();
+  EXPECT_EQ(old->options.scale_down.budgets.max_scale_down_parallelism, 4);
+  EXPECT_EQ(old->options.scale_down.deletion.scale_down_unneeded_time_s, 90);
+  EXPECT_EQ(old->options.scale_down.deletion.minimums.memory_bytes, int64_t{2} << 30);
+  ASSERT_EQ(old->group_sizes.size(), 2u);
+  EXPECT_EQ(old->group_sizes[1].name, "b");
+  EXPECT_EQ(old->group_sizes[1].max_size, 4);
+  EXPECT_TRUE(old->has_deadline);
+}
+
+TEST(OldRoundFlagsTest, WhatIsNoFlagOrNoValueOfItIsRefused) {
+  const auto error = [](const char* flags) {
+    return std::string(ReadOldFlags("r.db: round 1", Json::parse(flags)).status().message());
+  };
+  EXPECT_EQ(error(R"({"nonsense": ["1"]})"),
+            "r.db: round 1: flags: --nonsense: is no flag of a round");
+  for (const char* flags :
+       {R"({"nodes-min": "1"})", R"({"nodes-min": [1]})", R"({"nodes-min": ["-1"]})",
+        R"({"nodes-min": ["x"]})", R"({"nodes": ["1:2"]})", R"({"nodes": ["x:2:a"]})",
+        R"({"scale-down-unneeded-time": ["5"]})", R"({"displaced-pods": ["no"]})",
+        R"({"scale-down-utilization-threshold": ["1.5"]})", R"({"cores-total": [":"]})",
+        R"({"scale-down-unready-enabled": ["yes"]})",
+        R"({"expendable-pods-priority-cutoff": ["9999999999"]})"}) {
+    EXPECT_THAT(error(flags), HasSubstr("r.db: round 1: flags: --")) << flags;
+  }
+}
+
+}  // namespace
+}  // namespace ebb
