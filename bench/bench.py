@@ -567,8 +567,6 @@ def parse(argv):
     parser.add_argument("--snapshot", action="append", default=[], metavar="FILE",
                         help="planner rows for a cluster of your own: all that `ebb plan` reads")
     parser.add_argument("--openb", metavar="FOLDER", help="openb's CSV files (default ../shared/data)")
-    parser.add_argument("--threads", type=int, default=1, metavar="N",
-                        help="threads of a pass (default 1)")
     parser.add_argument("--repetitions", type=int, default=5, metavar="N",
                         help="runs of each row (default 5)")
     parser.add_argument("--against", metavar="REV",
@@ -597,15 +595,13 @@ def run(options):
     for file in options.snapshot:
         if not os.path.exists(file):
             raise Failure(f"--snapshot {file}: no such file")
-    if options.repetitions < 1 or options.threads < 1:
-        raise Failure("--repetitions and --threads are 1 or more")
+    if options.repetitions < 1:
+        raise Failure("--repetitions is 1 or more")
     binary = pathlib.Path(options.binary)
     ebb = binary.parent / "ebb"
     args = []
     if options.openb:
         args += ["--openb", options.openb]
-    if options.threads > 1:
-        args += ["--threads", str(options.threads)]
     shared = list(args)
     for file in options.snapshot:
         args += ["--snapshot", os.path.abspath(file)]
@@ -651,7 +647,7 @@ def run(options):
         (OUT / "growth.svg").write_text(growth_svg(curves), encoding="utf-8")
     print(table(sorted(rows, key=lambda r: order(r["name"]))))
     write_json(options, {"revision": git("rev-parse", "--short=12", "HEAD"), "machine": where,
-                         "threads": options.threads, "rows": rows})
+                         "rows": rows})
     if options.docs:
         profiles = {}
         if options.profile:

@@ -2,7 +2,6 @@
 // targets and Cluster Autoscaler's figures beside what it finds, and compares revisions.
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <filesystem>
 #include <regex>
@@ -10,7 +9,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/parallel.h"
 #include "bench/rows.h"
 #include "bench/workloads.h"
 #include "benchmark/benchmark.h"
@@ -24,12 +22,12 @@ names of rows (--list); each row runs 5 times after a warm-up.
 
   --list               print the rows' names and end
   --snapshots A,B,...  clusters of the planner's rows: uniform:N, uniform:NxP (P pods a
-                       node), mixed:N, topology:N, repelling:N, terms:P, excluding:P,
-                       budgets:P, claims:P, openb, or files
+                       node), mixed:N, company:N, topology:N, repelling:N, terms:P,
+                       excluding:P, budgets:P, claims:P (`ebb gen --help` tells what they
+                       are; N nodes, P pods), openb, or files
   --snapshot FILE      a cluster of your own beside them: all that `ebb plan` reads;
                        may be given often
   --openb FOLDER       where openb's CSV files are (default ../shared/data)
-  --threads N          threads of a pass (default 1); import rows say their own
   --help               this text
   --benchmark_...      options of Google Benchmark: --benchmark_repetitions=9,
                        --benchmark_min_time=0.5, --benchmark_out=FILE, ...
@@ -49,7 +47,6 @@ struct Options {
   std::vector<std::string> own;
   bool list = false;
   bool help = false;
-  size_t threads = 1;
   std::vector<std::string> passed_on;
 };
 
@@ -97,13 +94,6 @@ std::string Parse(const std::vector<std::string>& words, Options& options) {
       options.own.push_back(value);
     } else if (Take("--openb", words, i, value)) {
       ebb::bench::SetOpenbFolder(value);
-    } else if (Take("--threads", words, i, value)) {
-      const auto [end, error] =
-          std::from_chars(value.data(), value.data() + value.size(), options.threads);
-      if (error != std::errc() || end != value.data() + value.size() || options.threads < 1 ||
-          options.threads > ebb::Parallelism::kThreadsMax) {
-        return "--threads " + value + ": is not a number of threads";
-      }
     } else if (Take("--benchmark_filter", words, i, value)) {
       options.filter = value;
     } else if (word.starts_with("--benchmark_") || word.starts_with("--v=")) {
@@ -154,7 +144,6 @@ int main(int argc, char** argv) {
   benchmark::Initialize(&count, args.data());
   if (benchmark::ReportUnrecognizedArguments(count, args.data())) return 2;
 
-  ebb::bench::SetThreads(options.threads);
   ebb::bench::RegisterSnapshotRows();
   ebb::bench::RegisterPlannerRows(options.snapshots);
   ebb::bench::RegisterRoundRows({"uniform:5000", "mixed:5000"});

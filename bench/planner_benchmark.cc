@@ -11,7 +11,6 @@
 #include <sys/resource.h>
 
 #include <chrono>
-#include <memory>
 #include <string>
 
 #include "bench/rows.h"
@@ -24,11 +23,6 @@ namespace ebb::bench {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-std::unique_ptr<Parallelism>& KeptThreads() {
-  static auto* const kept = new std::unique_ptr<Parallelism>(new Parallelism(1));
-  return *kept;
-}
 
 double PeakRssMb() {
   rusage usage{};
@@ -45,7 +39,7 @@ PassInput InputOf(const Workload& workload, int64_t now_s) {
 }
 
 Plan RunPass(Planner& planner, Workload& workload, int64_t now_s) {
-  return planner.Pass(workload.snapshot, workload.groups, InputOf(workload, now_s));
+  return planner.Pass(workload.snapshot, workload.groups, InputOf(workload, now_s)).value();
 }
 
 void CountPlan(benchmark::State& state, const Workload& workload, const Plan& plan) {
@@ -148,10 +142,6 @@ void ChurnPass(benchmark::State& state, const std::string& name) {
 }
 
 }  // namespace
-
-void SetThreads(size_t threads) { KeptThreads() = std::make_unique<Parallelism>(threads); }
-
-const Parallelism& Threads() { return *KeptThreads(); }
 
 Workload* WorkloadOrSkip(benchmark::State& state, const std::string& name) {
   absl::StatusOr<Workload*> workload = GetWorkload(name);

@@ -3,19 +3,13 @@
 #ifndef EBB_BENCH_ROWS_H_
 #define EBB_BENCH_ROWS_H_
 
-#include <cstddef>
 #include <string>
 #include <vector>
 
-#include "base/parallel.h"
 #include "bench/workloads.h"
 #include "benchmark/benchmark.h"
 
 namespace ebb::bench {
-
-// The threads of passes, for all rows.
-void SetThreads(size_t threads);
-const Parallelism& Threads();
 
 // Null: the row is skipped, with an error that says why.
 Workload* WorkloadOrSkip(benchmark::State& state, const std::string& name);

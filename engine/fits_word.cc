@@ -10,13 +10,15 @@
 // Highway includes this file once more for each target but the last.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "engine/fits_word.cc"
+#include "base/vector_ways.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
-#ifndef EBB_ENGINE_FITS_WORD_ONCE_
-#define EBB_ENGINE_FITS_WORD_ONCE_
+HWY_BEFORE_NAMESPACE();
 namespace ebb {
-namespace {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
 
 // The bit of each node of a word.
 constexpr auto kBits = [] {
@@ -24,16 +26,6 @@ constexpr auto kBits = [] {
   for (size_t i = 0; i < kNodesPerWord; ++i) bits[i] = uint64_t{1} << i;
   return bits;
 }();
-
-}  // namespace
-}  // namespace ebb
-#endif  // EBB_ENGINE_FITS_WORD_ONCE_
-
-HWY_BEFORE_NAMESPACE();
-namespace ebb {
-namespace HWY_NAMESPACE {
-
-namespace hn = hwy::HWY_NAMESPACE;
 
 // The bits of the amounts that are at least `amount`.
 HWY_INLINE uint64_t AtLeast(const int64_t* amounts, int64_t amount) {
@@ -67,11 +59,23 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace ebb {
 namespace {
-HWY_EXPORT(FitsWord);
+
+const auto& Ways() {
+  static const auto ways = EBB_VECTOR_WAYS(FitsWord);
+  return ways;
+}
+
 }  // namespace
 
 uint64_t FitsWord(const ClusterSnapshot& snapshot, const PodShape& shape, size_t word) {
-  return HWY_DYNAMIC_DISPATCH(FitsWord)(snapshot, shape, word);
+  static const auto widest = Ways().front();
+  return widest(snapshot, shape, word);
+}
+
+size_t FitsWordWays() { return Ways().size(); }
+
+uint64_t FitsWord(const ClusterSnapshot& snapshot, const PodShape& shape, size_t word, size_t way) {
+  return Ways()[way](snapshot, shape, word);
 }
 
 }  // namespace ebb

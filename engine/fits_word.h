@@ -21,6 +21,11 @@ namespace ebb {
 // Threads: reads only.
 uint64_t FitsWord(const ClusterSnapshot& snapshot, const PodShape& shape, size_t word);
 
+// The same in each of the ways that this machine knows, the widest vectors first, for
+// tests.  REQUIRES: way < FitsWordWays().
+size_t FitsWordWays();
+uint64_t FitsWord(const ClusterSnapshot& snapshot, const PodShape& shape, size_t word, size_t way);
+
 }  // namespace ebb
 
 #endif  // EBB_ENGINE_FITS_WORD_H_

@@ -25,7 +25,7 @@ void SetAllExamples(CLI::App& app) {
   const auto command = [&](const char* name) -> CLI::App& { return *app.get_subcommand(name); };
   SetExamples(
       app,
-      {{"ebb gen mixed --nodes 100 -o cluster.json", "a cluster to try things out"},
+      {{"ebb gen company --nodes 100 -o cluster.json", "a cluster to try things out"},
        {"ebb plan cluster.json", "which of its nodes can go"},
        {"ebb help plan", "what `ebb plan` takes; also `ebb plan --help`"},
        {"ebb man plan | man -l -", "the same as a man page"},
@@ -53,7 +53,7 @@ void SetAllExamples(CLI::App& app) {
                {"ebb filter all.json --pod shop/web-1 --node node-1", "what each filter says"},
                {"ebb filter all.json --pod shop/web-1 -o json", "all of that as data"}});
   SetExamples(command("gen"),
-              {{"ebb gen mixed --nodes 1000 --seed 1 -o cluster.json", "what a company has"},
+              {{"ebb gen company --nodes 1000 --seed 1 -o cluster.json", "what a company has"},
                {"ebb gen uniform --nodes 100 -o cluster.pb", "equal nodes with equal pods"},
                {"ebb gen mixed --nodes 50 | ebb plan -", "without a file"}});
   SetExamples(command("import"),

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <functional>
 #include <iostream>
 #include <string_view>
@@ -122,12 +123,15 @@ int Report(const absl::Status& status, const std::string& text, const std::strin
 }  // namespace
 
 void GenCommand::AddTo(CLI::App& app) {
-  app.add_option(
-         "KIND", kind,
-         "uniform: equal nodes with 40 equal pods each; mixed: what a company's cluster has")
-      ->required()
-      ->check(values::Choice({"uniform", "mixed"}));
-  app.add_option("--nodes", options.nodes, "Number of nodes; control-plane nodes come on top")
+  std::string help = "What the cluster is like";
+  std::vector<std::string> names;
+  for (const samples::Kind& each : samples::Kinds()) {
+    help += fmt::format("\n{:<9}  {}", each.name, each.help);
+    names.emplace_back(each.name);
+  }
+  app.add_option("KIND", kind, help)->required()->check(values::Choice(names));
+  app.add_option("--nodes", options.nodes,
+                 "Number of nodes; in company control-plane nodes come on top")
       ->check(values::WholeNumber(1, 1000000))
       ->type_name("N")
       ->capture_default_str();
@@ -146,8 +150,8 @@ int GenCommand::Run(std::ostream& out, std::ostream& err) const {
   std::string made;
   const absl::Status status = WriteSnapshot(output, out, [&](ObjectSink& sink) {
     CountingSink counting(sink);
-    const absl::Status s =
-        kind == "uniform" ? GenerateUniform(options, counting) : GenerateMixed(options, counting);
+    const auto chosen = std::ranges::find(samples::Kinds(), kind, &samples::Kind::name);
+    const absl::Status s = samples::GenerateDump(*chosen, options, counting);
     made = counting.Text();
     return s;
   });

@@ -1,6 +1,6 @@
 // Commands that make snapshots.
 //
-//   ebb gen uniform|mixed --nodes N --seed S [-o FILE]
+//   ebb gen KIND --nodes N --seed S [-o FILE]
 //   ebb import INPUT... -o FILE
 //   ebb import openb --nodes F --pods F [--ended-share 0.5 --seed S] -o FILE
 //
@@ -26,7 +26,7 @@ namespace ebb {
 
 struct GenCommand {
   std::string kind;
-  GenerateOptions options;
+  samples::GenerateOptions options;
   std::string output;
 
   void AddTo(CLI::App& app);

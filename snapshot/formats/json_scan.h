@@ -28,8 +28,8 @@ const char* SkipString(const char* p, const char* end);
 // Past the object or array whose opening brace is at p.
 const char* SkipContainer(const char* p, const char* end);
 
-// The same in each of the ways that this machine knows, for tests: the plain loop, and
-// wider and wider vectors.  REQUIRES: way < ContainerWays().
+// The same in each of the ways that this machine knows, the widest vectors first, for
+// tests.  REQUIRES: way < ContainerWays().
 size_t ContainerWays();
 const char* SkipContainer(const char* p, const char* end, size_t way);
 

@@ -93,7 +93,7 @@ class Seeds:
         big = os.path.join(folder, "seed.json")
         make = lambda *words: subprocess.run([ebb, *words], check=True, stderr=subprocess.DEVNULL,
                                              stdout=subprocess.DEVNULL, timeout=60)
-        make("gen", "mixed", "--nodes", "4", "--seed", "1", "-o", big)
+        make("gen", "company", "--nodes", "4", "--seed", "1", "-o", big)
         with open(big, encoding="utf-8") as file:
             self.list = json.load(file)
         # Few objects, so that most of what is changed matters and a run takes milliseconds.
@@ -377,7 +377,7 @@ class Attack:
         for words in (*[["plan", cluster, "-o", form] for form in
                         ("table", "wide", "json", "yaml", "name")], round_,
                       [*round_, "--metrics", "-"], ["replay", os.path.join(self.folder, "r.db")],
-                      ["import", cluster], ["gen", "mixed", "--nodes", "3"], ["version"], ["--help"]):
+                      ["import", cluster], ["gen", "company", "--nodes", "3"], ["version"], ["--help"]):
             with open("/dev/full", "wb") as full:
                 run = Run([self.ebb, *words], stdout=full)
             self.count("/dev/full", run.outcome() if run.code == 1 else "lost", " ".join(words))
@@ -386,7 +386,7 @@ class Attack:
     def killed(self, form, target):
         """SIGKILL while the file is written."""
         new = os.path.join(self.folder, "new." + form)
-        words = ["gen", "mixed", "--nodes", "60", "--seed", "3", "-o"]
+        words = ["gen", "company", "--nodes", "60", "--seed", "3", "-o"]
         Run([self.ebb, *words, new])
         with open(new, "rb") as file:
             new = file.read()
@@ -415,7 +415,7 @@ class Attack:
         try:
             for form in ("json", "yaml", "pb"):
                 target = os.path.join(disk, "out." + form)
-                self.output("small disk", ["gen", "mixed", "--nodes", "200", "-o", target], target,
+                self.output("small disk", ["gen", "company", "--nodes", "200", "-o", target], target,
                             b"old", None)
                 os.unlink(target)
             metrics = os.path.join(disk, "m")

@@ -308,7 +308,10 @@ TEST_F(CliTest, UsageErrorsEndWithTwoAndSayWhatWasMeant) {
       {{"plan", "x", "-o", "xml"}, "--output: \"xml\" is not one of csv, json, name, table"},
       {{"plan", "x", "--now", "yesterday"}, "\"yesterday\" is not a time"},
       {{"plan", "x", "--scale-down-simulation-timeout", "30"}, "\"30\" is not a duration"},
-      {{"gen", "huge"}, "KIND: \"huge\" is not one of uniform, mixed"},
+      {{"gen", "huge"},
+       "KIND: \"huge\" is not one of uniform, mixed, company, topology, repelling, terms, "
+       "excluding, budgets, "
+       "claims"},
       {{"filter"}, "--pod"},
       {{"filter", "--stdin", "x.json"}, "--stdin takes no INPUT"},
   };
@@ -349,7 +352,7 @@ TEST_F(CliTest, BadInputEndsWithOneLineThatNamesFileObjectAndField) {
 TEST_F(CliTest, GenAndImportWriteWhatPlanReads) {
   const std::string json = (dir_ / "m.json").string();
   const std::string pb = (dir_ / "m.pb").string();
-  EXPECT_EQ(Ebb({"gen", "mixed", "--nodes", "30", "--seed", "4", "-o", json}).exit_code, 0);
+  EXPECT_EQ(Ebb({"gen", "company", "--nodes", "30", "--seed", "4", "-o", json}).exit_code, 0);
   EXPECT_EQ(Ebb({"import", json, "-o", pb}).exit_code, 0);
   const std::vector<std::string> flags = {"--now", "2026-02-01T00:00:00Z", "-o", "json"};
   const std::string from_json = Ebb({"plan", json, "--now", flags[1], "-o", "json"}).out;
@@ -571,9 +574,9 @@ TEST_F(CliTest, PlansAreWhatTheSchemaSays) {
   schema.Check(Json::parse(Plan({"-o", "json"}).out));
   schema.Check(Json::parse(Plan({"--max-scale-down-parallelism", "1", "-o", "json"}).out));
   schema.Check(Json::parse(Plan({"--assume-complete", "-o", "json"}, List({Node("one", "")})).out));
-  const std::string mixed = (dir_ / "m.json").string();
-  ASSERT_EQ(Ebb({"gen", "mixed", "--nodes", "60", "-o", mixed}).exit_code, 0);
-  schema.Check(Json::parse(Ebb({"plan", mixed, "-o", "json"}).out));
+  const std::string company = (dir_ / "m.json").string();
+  ASSERT_EQ(Ebb({"gen", "company", "--nodes", "60", "-o", company}).exit_code, 0);
+  schema.Check(Json::parse(Ebb({"plan", company, "-o", "json"}).out));
 }
 
 TEST(NearestTest, KnowsWhatWasMeantAndWhatWasNot) {

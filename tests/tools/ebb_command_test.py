@@ -181,7 +181,7 @@ class PlanTest(EbbTest):
 
     def test_a_generated_cluster_is_planned_and_the_same_every_time(self):
         cluster = self.path("cluster.json")
-        self.ebb("gen", "mixed", "--nodes", "100", "--seed", "1", "-o", cluster)
+        self.ebb("gen", "company", "--nodes", "100", "--seed", "1", "-o", cluster)
         words = ["plan", cluster, "--now", START, "-o", "json"]
         first = self.ebb(*words)[0]
         self.assertEqual(first, self.ebb(*words)[0])
@@ -490,9 +490,9 @@ class ReadmeTest(EbbTest):
 
     def test_the_readme_shows_what_ebb_prints(self):
         cluster = self.path("cluster.json")
-        done = self.ebb("gen", "mixed", "--nodes", "1000", "--seed", "1", "-o", cluster)[1]
+        done = self.ebb("gen", "company", "--nodes", "1000", "--seed", "1", "-o", cluster)[1]
         file = "build/demo/cluster.json"
-        gen = f"ebb gen mixed --nodes 1000 --seed 1 -o {file}"
+        gen = f"ebb gen company --nodes 1000 --seed 1 -o {file}"
         self.assertEqual(done.replace(cluster, file).splitlines(), self.shown(gen))
         for words in [[], ["--explain", "general-m8-c-0091"]]:
             out, err = self.ebb("plan", cluster, *words)
@@ -654,7 +654,7 @@ class InputTest(EbbTest):
         for name in ("c.json", "c.yaml", "c.pb"):
             self.ebb("import", dump, "-o", self.path(name))
             self.assertEqual(self.ebb("plan", self.path(name), "--strict")[1], "", name)
-        for kind in ("uniform", "mixed"):
+        for kind in ("uniform", "mixed", "company", "terms", "claims"):
             for name in ("g.json", "g.pb"):
                 self.ebb("gen", kind, "--nodes", "20", "-o", self.path(name))
                 self.assertNotIn("warning", self.ebb("plan", self.path(name), "--strict")[1], kind)
@@ -1038,6 +1038,7 @@ class ShellTest(EbbTest):
         self.dump(SMALL)
         self.assertEqual(self.complete(EBB + " pl"), ["plan"])
         self.assertEqual(self.complete(EBB + " gen m"), ["mixed"])
+        self.assertEqual(self.complete(EBB + " gen co"), ["company"])
         self.assertEqual(self.complete(EBB + " plan --scale-down-unne"),
                          ["--scale-down-unneeded-time"])
         self.assertEqual(self.complete(EBB + " plan x -o js"), ["json"])

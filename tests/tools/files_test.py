@@ -28,7 +28,7 @@ class FilesTest(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = folder.name
         self.dump = self.path("a.json")
-        self.ebb("gen", "mixed", "--nodes", "30", "--seed", "1", "-o", self.dump)
+        self.ebb("gen", "company", "--nodes", "30", "--seed", "1", "-o", self.dump)
 
     def path(self, name):
         return os.path.join(self.folder, name)
@@ -64,7 +64,7 @@ class FilesTest(unittest.TestCase):
         commands += [["filter", self.dump, "--pod", self.pod(), "-o", form]
                      for form in ("table", "json")]
         commands += [round_, [*round_, "--metrics", "-"], ["replay", self.path("r.db")],
-                     ["gen", "uniform", "--nodes", "3"], ["gen", "mixed", "-o", "-"],
+                     ["gen", "uniform", "--nodes", "3"], ["gen", "company", "-o", "-"],
                      ["import", self.dump], ["version"], ["--help"], ["plan", "--help"]]
         for words in commands:
             with self.subTest(words=words), open("/dev/full", "wb") as full:
@@ -159,7 +159,7 @@ class FilesTest(unittest.TestCase):
 
     def test_a_killed_write_leaves_the_old_file_or_the_new_one(self):
         big = self.path("big.json")
-        self.ebb("gen", "mixed", "--nodes", "400", "-o", big)
+        self.ebb("gen", "company", "--nodes", "400", "-o", big)
         self.ebb("import", big, "-o", self.path("out.pb"))
         new = self.bytes("out.pb")
         for tries in range(20):
@@ -173,7 +173,7 @@ class FilesTest(unittest.TestCase):
 
     def test_a_file_that_is_cut_anywhere_is_refused(self):
         small = self.path("small.json")
-        self.ebb("gen", "mixed", "--nodes", "2", "-o", small)
+        self.ebb("gen", "company", "--nodes", "2", "-o", small)
         for name in ("cut.json", "cut.yaml", "cut.pb"):
             self.ebb("import", small, "-o", self.path(name))
             whole = self.bytes(name)
@@ -214,7 +214,7 @@ class FilesTest(unittest.TestCase):
         if os.geteuid() == 0:
             self.skipTest("root may write everything")
         os.chmod(self.dump, stat.S_IRUSR)
-        self.assertIn("Permission denied", self.refused("gen", "mixed", "-o", self.dump))
+        self.assertIn("Permission denied", self.refused("gen", "company", "-o", self.dump))
 
 
 if __name__ == "__main__":

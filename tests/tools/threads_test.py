@@ -24,7 +24,7 @@ def run(*command):
 
 def random_cluster(ebb, dice, path):
     """Writes one; returns what it is, for people."""
-    kind = dice.choice(("mixed", "mixed", "mixed", "uniform"))
+    kind = dice.choice(("company", "company", "mixed", "uniform"))
     nodes = dice.randint(1, 300)
     seed = dice.randrange(1 << 31)
     code, _, errors = run(ebb, "gen", kind, "--nodes", str(nodes), "--seed", str(seed), "-o", path)

@@ -200,7 +200,7 @@ TEST(BinarySnapshotTest, AFlippedBitOfALargeFileIsRefused) {
     snapshot += bytes;
     return absl::OkStatus();
   });
-  ASSERT_TRUE(GenerateMixed({.nodes = 300, .seed = 1}, writer).ok());
+  ASSERT_TRUE(samples::GenerateCompany({.nodes = 300, .seed = 1}, writer).ok());
   ASSERT_TRUE(writer.Finish().ok());
   ASSERT_GT(snapshot.size(), 2u * (256 << 10));  // Several chunks.
   std::mt19937_64 random(7);

@@ -27,13 +27,13 @@ using test::Dice;
 constexpr uint32_t kNodes = 150;
 constexpr size_t kParallelBytes = 768 * 1024;
 
-std::string MixedJson(uint64_t seed) {
+std::string CompanyJson(uint64_t seed) {
   std::string json;
   ObjectWriter writer(ObjectFormat::kJsonList, [&](std::string_view bytes) {
     json.append(bytes);
     return absl::OkStatus();
   });
-  EXPECT_TRUE(GenerateMixed({.nodes = kNodes, .seed = seed}, writer).ok());
+  EXPECT_TRUE(samples::GenerateCompany({.nodes = kNodes, .seed = seed}, writer).ok());
   EXPECT_TRUE(writer.Finish().ok());
   EXPECT_GT(json.size(), kParallelBytes);
   return json;
@@ -101,7 +101,7 @@ TEST(ReadThreadsTest, WhatASinkSeesIsTheSameAtAnyNumberOfThreads) {
   size_t errors = 0;
   for (uint64_t round = 0; round < 24; ++round) {
     Dice dice(seed * 1000 + round);
-    std::string json = MixedJson(seed + round % 4);
+    std::string json = CompanyJson(seed + round % 4);
     for (int damages = dice.Below(4); damages > 0; --damages) Damage(dice, json);
     const Seen one = Read(json, 1);
     errors += one.error == "OK" ? 0 : 1;
@@ -116,7 +116,7 @@ TEST(ReadThreadsTest, WhatASinkSeesIsTheSameAtAnyNumberOfThreads) {
 }
 
 TEST(ReadThreadsTest, ASnapshotHasTheSameBytesAtAnyNumberOfThreads) {
-  const std::string json = MixedJson(test::RandomSeed());
+  const std::string json = CompanyJson(test::RandomSeed());
   std::string first;
   std::string first_state;
   for (const size_t threads : {1, 2, 8}) {

@@ -31,12 +31,12 @@ struct Weight {
   uint64_t pods = 0;
 };
 
-template <typename Sink, typename Generate>
-Weight WeightOf(const GenerateOptions& options, Generate&& generate) {
+template <typename Sink>
+Weight WeightOf(const samples::GenerateOptions& options) {
   const uint64_t before = HeapBytes();
   auto builder = std::make_unique<SnapshotBuilder>();
   Sink sink(*builder);
-  EXPECT_TRUE(generate(options, sink).ok());
+  EXPECT_TRUE(samples::GenerateUniform(options, sink).ok());
   const absl::StatusOr<ClusterSnapshot> snapshot = std::move(*builder).Build();
   builder.reset();
   EXPECT_TRUE(snapshot.ok());
@@ -51,9 +51,9 @@ class MemoryTest : public ::testing::Test {
 };
 
 TEST_F(MemoryTest, AUniformClusterTakesAtMost300BytesAPodAnd2KilobytesANode) {
-  const GenerateOptions options{.nodes = 2000};
-  const Weight nodes = WeightOf<NodesOnly>(options, GenerateUniform);
-  const Weight all = WeightOf<BuilderSink>(options, GenerateUniform);
+  const samples::GenerateOptions options{.nodes = 2000};
+  const Weight nodes = WeightOf<NodesOnly>(options);
+  const Weight all = WeightOf<BuilderSink>(options);
   ASSERT_EQ(all.pods, 80'000u);
   EXPECT_LE(nodes.bytes / nodes.nodes, 2048u);
   EXPECT_LE((all.bytes - nodes.bytes) / all.pods, 300u);
