@@ -6,34 +6,43 @@
 #include "base/check.h"
 #include "engine/fits_word.h"
 #include "predicates/filters.h"
+#include "predicates/node_resources_fit.h"
+
+// How the bit sets hang together.
+//
+// Of each fit class that was searched for in this pass (Candidates):
+//   known  the words of `maybe` that were filled in this pass;
+//   maybe  in those words, the nodes that may still take a pod of the class;
+//   live   the words that are not known, or have a bit in `maybe`.
+// Of all classes together:
+//   open_  the nodes that may take pods now: destinations in the cluster, but the ghost;
+//   open_words_  the words in which open_ has a bit.
+// Of the run of pods that is being placed:
+//   rest   those nodes of one word, in `maybe` and open_, that come after the pointer.
+//
+// The invariant: a schedulable node in open_ that has the room for a pod of the class and
+// passes its static filters has its bit in `maybe` if its word is known, and its word is
+// live.  So a clear bit says no.  A set bit says nothing: the node is tested.
+//
+// Why it holds:
+// - A word is filled from the free room of its nodes and their static verdicts, which
+//   do not change in a pass.  A bit is cleared when the node is found without the room,
+//   or failing a static filter.
+// - Placing pods takes room, so what was ruled out stays so.  Only OnRevert gives room
+//   back.  forgotten_ lists what a trial ruled out since it placed its first pod: bits
+//   that it cleared, which OnRevert sets again, and words that it filled, which are then
+//   not known any more.
+// - What a trial ruled out before it placed its first pod, it saw with the room that the
+//   revert brings back.  The ghost alone has more room then than before or after; so its
+//   bit may be set in vain, but is never cleared wrongly.
+// - `rest` is what a search found and did not yet need.  It is dropped when the run is of
+//   another shape, when open_ changes, and when a trial begins or ends.
 
 namespace ebb {
 namespace {
 
 // Storage filters may look at every volume of a class: so many evaluations of others.
 constexpr uint64_t kOwnStaticsCost = 64;
-
-// Shapes that two pods of one fit class cannot tell apart statically.
-bool HasOwnStatics(const PodShape& shape) {
-  return shape.needs_restart_all_containers || shape.needs_host_network_user_namespaces ||
-         !shape.claims.empty() || shape.volumes != 0;
-}
-
-bool HasMoreThanRequests(const PodShape& shape) {
-  return !shape.host_ports.empty() || !shape.spread.empty() || !shape.affinity.empty() ||
-         !shape.anti_affinity.empty() || !shape.repelled_by.empty() || HasOwnStatics(shape);
-}
-
-bool MayFailPreFilter(const Catalog& catalog, const PodShape& shape) {
-  return !shape.not_understood.empty() || HasOwnStatics(shape) ||
-         catalog.constraints(shape.constraints).names_a_node;
-}
-
-// NodePorts and the storage filters look at the pods of a node.
-bool IsOnlyRoom(const PodShape& shape) {
-  return shape.feeds.empty() && shape.claims.empty() && shape.volumes == 0 &&
-         shape.host_ports.empty();
-}
 
 // The first member after `node`, or kNoNode.
 NodeId NextAfter(const NodeSet& set, NodeId node) {
@@ -118,11 +127,12 @@ void PodScan::SetDestinations(const NodeSet& destinations) {
 }
 
 uint8_t PodScan::LearnTraits(PodShapeId id) {
-  const PodShape& shape = catalog_->shape(id);
-  return traits_[Index(id)] = kKnown | (HasMoreThanRequests(shape) ? kMoreThanRequests : 0) |
-                              (MayFailPreFilter(*catalog_, shape) ? kPreFilter : 0) |
-                              (HasOwnStatics(shape) ? kOwnStatics : 0) |
-                              (IsOnlyRoom(shape) ? kOnlyRoom : 0);
+  const ShortCuts cuts = ShortCutsOf(PartsOf(*catalog_, catalog_->shape(id)));
+  const bool more = !cuts.requests_alone || !cuts.statics_of_fit_class;
+  return traits_[Index(id)] =
+             kKnown | (more ? kMoreThanRequests : 0) | (cuts.passes_pre_filter ? 0 : kPreFilter) |
+             (cuts.statics_of_fit_class ? 0 : kOwnStatics) | (cuts.only_room ? kOnlyRoom : 0) |
+             (cuts.statics_of_node_shape ? 0 : kNodeName);
 }
 
 PodScan::StaticBits& PodScan::StaticsOf(const PodShape& shape, PodShapeId id) {
@@ -133,7 +143,7 @@ PodScan::StaticBits& PodScan::StaticsOf(const PodShape& shape, PodShapeId id) {
     statics.passed.Resize(catalog_->nodes());
     statics.known.resize(statics.passed.words().size());
     if (own) statics.asked.Resize(catalog_->nodes());
-    if (!own && !catalog_->constraints(shape.constraints).names_a_node) {
+    if (!own && (TraitsOf(id) & kNodeName) == 0) {
       statics.of_shape.resize(catalog_->node_shapes());
     }
   }
@@ -146,6 +156,7 @@ PodScan::Candidates& PodScan::CandidatesOf(const PodShape& shape, PodShapeId id)
   Candidates& candidates = Slot(candidates_, index);
   if (candidates.pass == pass_) return candidates;
   candidates.pass = pass_;
+  candidates.shape = &shape;
   candidates.maybe.Resize(catalog_->nodes());
   candidates.known.assign(candidates.maybe.words().size(), 0);
   candidates.live.Reset(candidates.known.size(), /*members=*/true);
@@ -285,6 +296,27 @@ bool PodScan::Fits(NodeId node) {
   return (run_.traits & kMoreThanRequests) == 0 || DynamicFits(*snapshot_, shape, node);
 }
 
+bool PodScan::LacksNoFit(const Candidates& candidates, size_t word) const {
+  if (candidates.known[word] == 0) return candidates.live.Contains(word);
+  const PodShape& shape = *candidates.shape;
+  const uint64_t ruled_out = ~candidates.maybe.words()[word];
+  uint64_t rest = open_.words()[word] & schedulable_.words()[word] & ruled_out;
+  for (; rest != 0; rest &= rest - 1) {
+    const NodeId node = NodeOfBit(word, rest);
+    if (FitsNodeResources(*snapshot_, shape, node) && StaticFits(*snapshot_, shape, node)) {
+      return false;
+    }
+  }
+  return candidates.maybe.words()[word] == 0 || candidates.live.Contains(word);
+}
+
+bool PodScan::RestIsSound() const {
+  if (run_.rest == 0) return true;
+  const uint64_t candidates = run_.candidates->maybe.words()[run_.word] & open_.words()[run_.word];
+  return (run_.rest & ~candidates) == 0 && last_node_ != kNoNode &&
+         last_node_ < NodeOfBit(run_.word, run_.rest);
+}
+
 bool PodScan::JustFitted(PodId pod, NodeId node) const {
   const PodShape& shape = catalog_->shape_of(pod);
   return run_.id == catalog_->shape_id(pod) && snapshot_->NodeOf(pod) == kNoNode && IsOpen(node) &&
@@ -312,6 +344,9 @@ void PodScan::OnRevert() {
     } else {
       it->candidates->maybe.words()[it->word] |= it->bits;
     }
+  }
+  for (const Forgotten& forgotten : forgotten_) {
+    EBB_DCHECK(LacksNoFit(*forgotten.candidates, forgotten.word));
   }
   forgotten_.clear();
   if (!ghost_was_open_) return;

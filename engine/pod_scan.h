@@ -2,17 +2,17 @@
 // every filter, looking round the list of nodes from where the last search ended.
 //
 // What makes it fast:
-// - Pods of one fit class (constraints and requests) share a bit set of the nodes
-//   that may still take them, filled 64 nodes at a time, on first use.  The next
+// - Pods of one fit class (constraints and requests) share a bit set of the nodes that
+//   may still take them.  It is filled 64 nodes at a time, on first use.  The next
 //   candidate is the next set bit.
-// - During a pass free room only shrinks, so a bit that is cleared because the node
-//   is full stays clear; only a revert gives room back, and restores the bits that
-//   were cleared since the fork placed its first pod (before that it has taken no
-//   room).  The bit set is therefore always a superset of the nodes that fit, and
-//   every hit is tested exactly: it cannot change an answer.
-// - Words of which no bit is left are leapt over, 64 at a time.
-// - Static verdicts (taints, affinity) are kept per set of constraints for as long
-//   as the catalog is the same; nodes that differ in their names alone share them.
+// - While pods are placed, free room only shrinks.  So the bit of a node that is full is
+//   cleared for the rest of the pass.  Only a trial that is undone gives room back, and
+//   with it come the bits that were cleared in that trial.
+// - The bit set never lacks a node that fits, and every node that it names is tested
+//   before it is the answer.  So it cannot change an answer.  pod_scan.cc says why.
+// - Words without a bit are skipped, 64 of them at a time.
+// - Static verdicts (taints, affinity) are kept per set of constraints for as long as the
+//   catalog is the same.  Nodes that differ in their names alone share them.
 //
 // The pointer is an index into the list of nodes, as in the autoscaler: it stays
 // when a node goes, so it then means another node.  It starts at 0, and the first
@@ -30,6 +30,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/check.h"
 #include "snapshot/cluster_snapshot.h"
 #include "snapshot/shape_room.h"
 
@@ -50,6 +51,7 @@ class PodScan {
   // spec.unschedulable, are passed over.
   NodeId FindNode() {
     // Most pods find their place in the word of the one before.
+    EBB_DCHECK(RestIsSound());
     if (run_.rest != 0 && (run_.traits & (kMoreThanRequests | kPreFilter)) == 0) {
       const NodeId node = NodeOfBit(run_.word, run_.rest);
       if (run_.room.IsOn(node)) {
@@ -64,8 +66,8 @@ class PodScan {
   // Every filter on one node (a hint).  The pointer stays.  REQUIRES: IsOpen(node).
   [[nodiscard]] bool Fits(NodeId node);
 
-  // Whether a pod of the shape is nothing to its node but the room it takes: no filter
-  // looks for it there, and no counter counts it.
+  // Whether pods of the shape matter to others by the room they take and nothing else: no
+  // filter looks for them on their node, no counter counts them (ShortCuts::only_room).
   [[nodiscard]] bool TakesOnlyRoom(PodShapeId shape) { return (TraitsOf(shape) & kOnlyRoom) != 0; }
 
   // Whether the filters themselves, one by one, let the pod run on the node: for assertions.
@@ -95,7 +97,7 @@ class PodScan {
   void SetDestinations(const NodeSet& destinations);
 
   // Places a pod of the run on a node that FindNode or Fits just said yes to: in the
-  // snapshot, unless it is but room, which is taken.
+  // snapshot; but of one that TakesOnlyRoom, the room is taken and no more.
   void Place(PodId pod, NodeId node) {
     placed_since_fork_ = true;
     if ((run_.traits & kOnlyRoom) != 0) {
@@ -118,16 +120,17 @@ class PodScan {
 
   static constexpr PodShapeId kNoShape{~uint32_t{0}};
 
-  // What there is to look at for pods of a shape.
+  // What there is to look at for pods of a shape: what ShortCutsOf does not spare.
   enum Trait : uint8_t {
     kKnown = 1,
-    kMoreThanRequests = 2,  // On a node, beside its statics.
-    kPreFilter = 4,         // PreFilter may fail, or be bound to nodes.
-    kOwnStatics = 8,
-    kOnlyRoom = 16,  // TakesOnlyRoom.
+    kMoreThanRequests = 2,  // A candidate with room may still not fit.
+    kPreFilter = 4,         // PreFilter may fail.
+    kOwnStatics = 8,        // Static verdicts are the shape's own, not its fit class's.
+    kOnlyRoom = 16,         // TakesOnlyRoom.
+    kNodeName = 32,         // Nodes of one shape may differ.
   };
 
-  // Words of a NodeSet, one bit each: a search leaps over words that have nothing.
+  // A bit for each word of a NodeSet, so that a search can skip words that have nothing.
   class WordSet {
    public:
     void Reset(size_t words, bool members) {
@@ -135,6 +138,7 @@ class PodScan {
     }
     void Insert(size_t word) { bits_[word / 64] |= uint64_t{1} << (word % 64); }
     void Erase(size_t word) { bits_[word / 64] &= ~(uint64_t{1} << (word % 64)); }
+    [[nodiscard]] bool Contains(size_t word) const { return bits_[word / 64] >> (word % 64) & 1; }
     // The first in [from, end) that is in both; `end` if there is none.
     static size_t NextOfBoth(const WordSet& a, const WordSet& b, size_t from, size_t end);
 
@@ -154,9 +158,10 @@ class PodScan {
   // memory only.
   struct Candidates {
     NodeSet maybe;
-    std::vector<uint8_t> known;  // By word.
-    WordSet live;                // Words that are not known, or have a candidate.
-    uint64_t pass = 0;           // In which the rest was filled.
+    std::vector<uint8_t> known;       // By word.
+    WordSet live;                     // Words that are not known, or have a candidate.
+    uint64_t pass = 0;                // In which the rest was filled.
+    const PodShape* shape = nullptr;  // One of the class, for assertions.
   };
   // What the search for pods of one shape needs; they come in runs.
   struct Run {
@@ -191,6 +196,9 @@ class PodScan {
     return NodeId{static_cast<uint32_t>(word * kNodesPerWord + std::countr_zero(bits))};
   }
   void ForgetPass();
+  // The invariants of pod_scan.cc, for assertions.
+  [[nodiscard]] bool LacksNoFit(const Candidates& candidates, size_t word) const;
+  [[nodiscard]] bool RestIsSound() const;
   uint8_t TraitsOf(PodShapeId id) {
     const uint8_t traits = traits_[Index(id)];
     return traits != 0 ? traits : LearnTraits(id);

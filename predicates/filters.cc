@@ -1,6 +1,9 @@
 #include "predicates/filters.h"
 
-#include <array>
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "predicates/inter_pod_affinity.h"
@@ -18,18 +21,6 @@
 
 namespace ebb {
 namespace {
-
-constexpr std::array<std::string_view, 15> kNames = {
-    "NodeUnschedulable",  "NodeName",
-    "TaintToleration",    "NodeAffinity",
-    "NodePorts",          "NodeResourcesFit",
-    "VolumeRestrictions", "NodeVolumeLimits",
-    "VolumeBinding",      "VolumeZone",
-    "PodTopologySpread",  "InterPodAffinity",
-    "DynamicResources",   "NodeDeclaredFeatures",
-    "NotUnderstood",
-};
-static_assert(kNames.size() == static_cast<size_t>(Filter::kNotUnderstood) + 1);
 
 // Which plugin reads the field at which PodShape::not_understood begins, where the
 // scheduler fails on it too.
@@ -50,7 +41,6 @@ FilterVerdict No(Filter filter, std::string_view reason) {
   return {.fits = false, .filter = filter, .reasons = {std::string(reason)}};
 }
 
-// What one filter says to one node; appends its reasons if that is no.
 struct Question {
   const ClusterSnapshot& snapshot;
   const PodShape& shape;
@@ -63,117 +53,354 @@ struct Question {
   }
 };
 using Reasons = std::vector<std::string>;
+using PreFilterReason = std::optional<std::string>;
 
 void Say(bool fits, std::string_view reason, Reasons& reasons) {
   if (!fits) reasons.emplace_back(reason);
 }
 
-void SayNodeUnschedulable(const Question& q, Reasons& reasons) {
-  Say(FitsNodeUnschedulable(q.catalog(), q.constraints(), q.info()), kUnschedulableReason, reasons);
-}
-void SayTaintToleration(const Question& q, Reasons& reasons) {
-  Say(!q.snapshot.IsGhost(q.node) && FitsTaintToleration(q.constraints(), q.info()),
-      kUntoleratedTaintReason, reasons);
-}
-void SayNodeAffinity(const Question& q, Reasons& reasons) {
-  Say(FitsNodeAffinity(q.catalog(), q.constraints(), q.info()), kNodeAffinityReason, reasons);
-}
-void SayNodePorts(const Question& q, Reasons& reasons) {
-  Say(FitsNodePorts(q.snapshot, q.shape, q.node), kNodePortsReason, reasons);
-}
-void SayNodeResourcesFit(const Question& q, Reasons& reasons) {
-  AppendShortages(q.snapshot, q.shape, q.node, reasons);
-}
-void SayVolumeRestrictions(const Question& q, Reasons& reasons) {
-  const VolumeRestrictionsVerdict verdict = JudgeVolumeRestrictions(q.snapshot, q.shape, q.node);
-  Say(verdict == VolumeRestrictionsVerdict::kFits, ReasonOf(verdict), reasons);
-}
-void SayNodeVolumeLimits(const Question& q, Reasons& reasons) {
-  const VolumeLimitsVerdict verdict = JudgeNodeVolumeLimits(q.snapshot, q.shape, q.node);
-  Say(verdict == VolumeLimitsVerdict::kFits, ReasonOf(verdict), reasons);
-}
-void SayVolumeBinding(const Question& q, Reasons& reasons) {
-  JudgeVolumeBinding(q.catalog(), q.shape, q.info()).AppendReasons(reasons);
-}
-void SayVolumeZone(const Question& q, Reasons& reasons) {
-  Say(FitsVolumeZone(q.catalog(), q.shape, q.info()), kVolumeZoneReason, reasons);
-}
-void SayPodTopologySpread(const Question& q, Reasons& reasons) {
-  const SpreadVerdict verdict = JudgePodTopologySpread(q.snapshot, q.shape, q.node);
-  Say(verdict == SpreadVerdict::kFits, ReasonOf(verdict), reasons);
-}
-void SayInterPodAffinity(const Question& q, Reasons& reasons) {
-  const InterPodVerdict verdict = JudgeInterPodAffinity(q.snapshot, q.shape, q.node);
-  Say(verdict == InterPodVerdict::kFits, ReasonOf(verdict), reasons);
-}
-void SayNodeDeclaredFeatures(const Question& q, Reasons& reasons) {
-  Say(FitsNodeDeclaredFeatures(q.catalog(), q.shape, q.info()), kDeclaredFeaturesReason, reasons);
-}
-
-// In the scheduler's order.  NodeName has nothing to say: spec.nodeName is not
-// looked at.  DynamicResources neither: a pod with claims is not understood.
-constexpr struct {
+// One filter: what it reads, and its faces, which are null where it has nothing to say.
+struct Row {
   Filter filter;
+  std::string_view name;
+  FilterReads reads;
+  // Why the pod fits nowhere, if so.
+  PreFilterReason (*pre_filter)(const Catalog&, const PodShape&);
+  // What never changes while the node's registration does not; what does.
+  bool (*fits_statically)(const Question&);
+  bool (*fits_dynamically)(const Question&);
+  // Appends why not, if one of those says no.
   void (*say)(const Question&, Reasons&);
-} kFilters[] = {
-    {Filter::kNodeUnschedulable, SayNodeUnschedulable},
-    {Filter::kTaintToleration, SayTaintToleration},
-    {Filter::kNodeAffinity, SayNodeAffinity},
-    {Filter::kNodePorts, SayNodePorts},
-    {Filter::kNodeResourcesFit, SayNodeResourcesFit},
-    {Filter::kVolumeRestrictions, SayVolumeRestrictions},
-    {Filter::kNodeVolumeLimits, SayNodeVolumeLimits},
-    {Filter::kVolumeBinding, SayVolumeBinding},
-    {Filter::kVolumeZone, SayVolumeZone},
-    {Filter::kPodTopologySpread, SayPodTopologySpread},
-    {Filter::kInterPodAffinity, SayInterPodAffinity},
-    {Filter::kNodeDeclaredFeatures, SayNodeDeclaredFeatures},
 };
 
-FilterVerdict PreFilterVolumes(const Catalog& catalog, const PodShape& shape) {
-  if (shape.volumes == 0) return {};
-  if (const auto why = PreFilterVolumeRestrictions(catalog, shape)) {
-    return No(Filter::kVolumeRestrictions, *why);
+// The only list of the filters, in the scheduler's order.  The faces of a filter stand
+// side by side, and all of them call what the filter's own file says.
+constexpr Row kFilters[] = {
+    {
+        .filter = Filter::kNodeUnschedulable,
+        .name = "NodeUnschedulable",
+        .reads = {.pod = kConstraintsPart},
+        .pre_filter = nullptr,
+        .fits_statically =
+            [](const Question& q) {
+              return FitsNodeUnschedulable(q.catalog(), q.constraints(), q.info());
+            },
+        .fits_dynamically = nullptr,
+        .say =
+            [](const Question& q, Reasons& reasons) {
+              Say(FitsNodeUnschedulable(q.catalog(), q.constraints(), q.info()),
+                  kUnschedulableReason, reasons);
+            },
+    },
+    {
+        // Nothing to say: spec.nodeName is not looked at.
+        .filter = Filter::kNodeName,
+        .name = "NodeName",
+        .reads = {},
+        .pre_filter = nullptr,
+        .fits_statically = nullptr,
+        .fits_dynamically = nullptr,
+        .say = nullptr,
+    },
+    {
+        // The taint of a ghost is no static matter: DynamicFits knows of it.
+        .filter = Filter::kTaintToleration,
+        .name = "TaintToleration",
+        .reads = {.pod = kConstraintsPart},
+        .pre_filter = nullptr,
+        .fits_statically =
+            [](const Question& q) { return FitsTaintToleration(q.constraints(), q.info()); },
+        .fits_dynamically = nullptr,
+        .say =
+            [](const Question& q, Reasons& reasons) {
+              Say(!q.snapshot.IsGhost(q.node) && FitsTaintToleration(q.constraints(), q.info()),
+                  kUntoleratedTaintReason, reasons);
+            },
+    },
+    {
+        .filter = Filter::kNodeAffinity,
+        .name = "NodeAffinity",
+        .reads = {.pod = kConstraintsPart | kNodeNamesPart,
+                  .pre_filter_for = kNodeNamesPart,
+                  .node_name_for = kNodeNamesPart},
+        .pre_filter = [](const Catalog& catalog, const PodShape& shape) -> PreFilterReason {
+          if (!NodeNamesConflict(catalog.constraints(shape.constraints))) return std::nullopt;
+          return std::string(kNodeAffinityConflictReason);
+        },
+        .fits_statically =
+            [](const Question& q) {
+              return FitsNodeAffinity(q.catalog(), q.constraints(), q.info());
+            },
+        .fits_dynamically = nullptr,
+        .say =
+            [](const Question& q, Reasons& reasons) {
+              if (IsOutsideNodeNames(q.constraints(), q.info())) {
+                reasons.emplace_back(kOutsideNodeNamesReason);
+              } else {
+                Say(FitsNodeAffinity(q.catalog(), q.constraints(), q.info()), kNodeAffinityReason,
+                    reasons);
+              }
+            },
+    },
+    {
+        .filter = Filter::kNodePorts,
+        .name = "NodePorts",
+        .reads = {.pod = kHostPortsPart, .other_pods = kHostPortsPart},
+        .pre_filter = nullptr,
+        .fits_statically = nullptr,
+        .fits_dynamically =
+            [](const Question& q) { return FitsNodePorts(q.snapshot, q.shape, q.node); },
+        .say =
+            [](const Question& q, Reasons& reasons) {
+              Say(FitsNodePorts(q.snapshot, q.shape, q.node), kNodePortsReason, reasons);
+            },
+    },
+    {
+        .filter = Filter::kNodeResourcesFit,
+        .name = "NodeResourcesFit",
+        .reads = {.pod = kRequestsPart, .other_pods = kRequestsPart},
+        .pre_filter = nullptr,
+        .fits_statically = nullptr,
+        .fits_dynamically =
+            [](const Question& q) { return FitsNodeResources(q.snapshot, q.shape, q.node); },
+        .say = [](const Question& q,
+                  Reasons& reasons) { AppendShortages(q.snapshot, q.shape, q.node, reasons); },
+    },
+    {
+        .filter = Filter::kVolumeRestrictions,
+        .name = "VolumeRestrictions",
+        .reads = {.pod = kVolumesPart, .other_pods = kVolumesPart, .pre_filter_for = kVolumesPart},
+        .pre_filter = PreFilterVolumeRestrictions,
+        .fits_statically = nullptr,
+        .fits_dynamically =
+            [](const Question& q) {
+              return JudgeVolumeRestrictions(q.snapshot, q.shape, q.node) ==
+                     VolumeRestrictionsVerdict::kFits;
+            },
+        .say =
+            [](const Question& q, Reasons& reasons) {
+              const auto verdict = JudgeVolumeRestrictions(q.snapshot, q.shape, q.node);
+              Say(verdict == VolumeRestrictionsVerdict::kFits, ReasonOf(verdict), reasons);
+            },
+    },
+    {
+        .filter = Filter::kNodeVolumeLimits,
+        .name = "NodeVolumeLimits",
+        .reads = {.pod = kVolumesPart, .other_pods = kVolumesPart, .node_name_for = kVolumesPart},
+        .pre_filter = nullptr,
+        .fits_statically = nullptr,
+        .fits_dynamically =
+            [](const Question& q) {
+              return JudgeNodeVolumeLimits(q.snapshot, q.shape, q.node) ==
+                     VolumeLimitsVerdict::kFits;
+            },
+        .say =
+            [](const Question& q, Reasons& reasons) {
+              const auto verdict = JudgeNodeVolumeLimits(q.snapshot, q.shape, q.node);
+              Say(verdict == VolumeLimitsVerdict::kFits, ReasonOf(verdict), reasons);
+            },
+    },
+    {
+        .filter = Filter::kVolumeBinding,
+        .name = "VolumeBinding",
+        .reads = {.pod = kVolumesPart,
+                  .pre_filter_for = kVolumesPart,
+                  .node_name_for = kVolumesPart},
+        .pre_filter = PreFilterVolumeBinding,
+        .fits_statically =
+            [](const Question& q) {
+              return q.shape.volumes == 0 ||
+                     JudgeVolumeBinding(q.catalog(), q.shape, q.info()).Fits();
+            },
+        .fits_dynamically = nullptr,
+        .say =
+            [](const Question& q, Reasons& reasons) {
+              JudgeVolumeBinding(q.catalog(), q.shape, q.info()).AppendReasons(reasons);
+            },
+    },
+    {
+        .filter = Filter::kVolumeZone,
+        .name = "VolumeZone",
+        .reads = {.pod = kVolumesPart, .pre_filter_for = kVolumesPart},
+        .pre_filter = PreFilterVolumeZone,
+        .fits_statically =
+            [](const Question& q) { return FitsVolumeZone(q.catalog(), q.shape, q.info()); },
+        .fits_dynamically = nullptr,
+        .say =
+            [](const Question& q, Reasons& reasons) {
+              Say(FitsVolumeZone(q.catalog(), q.shape, q.info()), kVolumeZoneReason, reasons);
+            },
+    },
+    {
+        .filter = Filter::kPodTopologySpread,
+        .name = "PodTopologySpread",
+        .reads = {.pod = kSpreadPart, .other_pods = kCountedPart},
+        .pre_filter = nullptr,
+        .fits_statically = nullptr,
+        .fits_dynamically =
+            [](const Question& q) {
+              return JudgePodTopologySpread(q.snapshot, q.shape, q.node) == SpreadVerdict::kFits;
+            },
+        .say =
+            [](const Question& q, Reasons& reasons) {
+              const auto verdict = JudgePodTopologySpread(q.snapshot, q.shape, q.node);
+              Say(verdict == SpreadVerdict::kFits, ReasonOf(verdict), reasons);
+            },
+    },
+    {
+        .filter = Filter::kInterPodAffinity,
+        .name = "InterPodAffinity",
+        .reads = {.pod = kAffinityPart, .other_pods = kCountedPart},
+        .pre_filter = nullptr,
+        .fits_statically = nullptr,
+        .fits_dynamically =
+            [](const Question& q) {
+              return JudgeInterPodAffinity(q.snapshot, q.shape, q.node) == InterPodVerdict::kFits;
+            },
+        .say =
+            [](const Question& q, Reasons& reasons) {
+              const auto verdict = JudgeInterPodAffinity(q.snapshot, q.shape, q.node);
+              Say(verdict == InterPodVerdict::kFits, ReasonOf(verdict), reasons);
+            },
+    },
+    {
+        // Nothing to say: a pod with resource claims is not understood.
+        .filter = Filter::kDynamicResources,
+        .name = "DynamicResources",
+        .reads = {},
+        .pre_filter = nullptr,
+        .fits_statically = nullptr,
+        .fits_dynamically = nullptr,
+        .say = nullptr,
+    },
+    {
+        .filter = Filter::kNodeDeclaredFeatures,
+        .name = "NodeDeclaredFeatures",
+        .reads = {.pod = kFeaturesPart},
+        .pre_filter = nullptr,
+        .fits_statically =
+            [](const Question& q) {
+              return FitsNodeDeclaredFeatures(q.catalog(), q.shape, q.info());
+            },
+        .fits_dynamically = nullptr,
+        .say =
+            [](const Question& q, Reasons& reasons) {
+              Say(FitsNodeDeclaredFeatures(q.catalog(), q.shape, q.info()), kDeclaredFeaturesReason,
+                  reasons);
+            },
+    },
+    {
+        .filter = Filter::kNotUnderstood,
+        .name = "NotUnderstood",
+        .reads = {.pod = kNotUnderstoodPart, .pre_filter_for = kNotUnderstoodPart},
+        .pre_filter = [](const Catalog&, const PodShape& shape) -> PreFilterReason {
+          if (shape.not_understood.empty()) return std::nullopt;
+          return shape.not_understood;
+        },
+        .fits_statically = nullptr,
+        .fits_dynamically = nullptr,
+        .say = nullptr,
+    },
+};
+
+// Every Filter has its row, at its place, and every row that says yes or no can say why.
+constexpr bool IsComplete() {
+  if (std::size(kFilters) != kFilterCount) return false;
+  for (size_t i = 0; i < kFilterCount; ++i) {
+    const Row& row = kFilters[i];
+    if (row.filter != Filter(i) || row.name.empty()) return false;
+    const bool asks = row.fits_statically != nullptr || row.fits_dynamically != nullptr;
+    if (asks != (row.say != nullptr)) return false;
+    // What reads nothing of a pod would never be asked about one.
+    if (asks != (row.reads.pod != 0) && row.pre_filter == nullptr) return false;
+    if ((row.pre_filter != nullptr) != (row.reads.pre_filter_for != 0)) return false;
   }
-  if (const auto why = PreFilterVolumeBinding(catalog, shape)) {
-    return No(Filter::kVolumeBinding, *why);
+  return true;
+}
+static_assert(IsComplete(), "a Filter without its row, or a row without what it needs");
+
+// All that the rows read which `applies` picks.
+template <typename Applies>
+constexpr PodParts PartsReadBy(PodParts FilterReads::* which, Applies&& applies) {
+  PodParts parts = 0;
+  for (const Row& row : kFilters) {
+    if (applies(row)) parts |= row.reads.*which;
   }
-  if (const auto why = PreFilterVolumeZone(catalog, shape)) return No(Filter::kVolumeZone, *why);
-  return {};
+  return parts;
+}
+constexpr bool Always(const Row&) { return true; }
+constexpr bool IsStatic(const Row& row) { return row.fits_statically != nullptr; }
+constexpr bool IsDynamic(const Row& row) { return row.fits_dynamically != nullptr; }
+// All but the one that every search asks of every node.
+constexpr bool IsNotRoom(const Row& row) { return row.filter != Filter::kNodeResourcesFit; }
+constexpr bool IsDynamicAndNotRoom(const Row& row) { return IsDynamic(row) && IsNotRoom(row); }
+
+// Pods of one fit class have these in common.
+constexpr PodParts kFitClassParts = kConstraintsPart | kNodeNamesPart | kRequestsPart;
+
+// Unrolled, so that every call is a plain one.
+template <size_t... kRow>
+bool FitsDynamically(const Question& question, std::index_sequence<kRow...>) {
+  const auto fits = [&]<size_t kOne>(std::integral_constant<size_t, kOne>) {
+    if constexpr (IsDynamic(kFilters[kOne])) return kFilters[kOne].fits_dynamically(question);
+    return true;
+  };
+  return (fits(std::integral_constant<size_t, kRow>()) && ...);
 }
 
 }  // namespace
 
-std::string_view FilterName(Filter filter) { return kNames[static_cast<size_t>(filter)]; }
+std::string_view FilterName(Filter filter) { return kFilters[static_cast<size_t>(filter)].name; }
+
+FilterReads ReadsOf(Filter filter) { return kFilters[static_cast<size_t>(filter)].reads; }
+
+PodParts PartsOf(const Catalog& catalog, const PodShape& shape) {
+  const auto part_if = [](bool has, PodParts part) { return has ? part : PodParts{0}; };
+  return kConstraintsPart | kRequestsPart |
+         part_if(catalog.constraints(shape.constraints).names_a_node, kNodeNamesPart) |
+         part_if(shape.needs_restart_all_containers || shape.needs_host_network_user_namespaces,
+                 kFeaturesPart) |
+         part_if(!shape.host_ports.empty(), kHostPortsPart) |
+         part_if(!shape.claims.empty() || shape.volumes != 0, kVolumesPart) |
+         part_if(!shape.spread.empty(), kSpreadPart) |
+         part_if(
+             !shape.affinity.empty() || !shape.anti_affinity.empty() || !shape.repelled_by.empty(),
+             kAffinityPart) |
+         part_if(!shape.feeds.empty(), kCountedPart) |
+         part_if(!shape.not_understood.empty(), kNotUnderstoodPart);
+}
+
+ShortCuts ShortCutsOf(PodParts parts) {
+  constexpr PodParts kPreFilterFor = PartsReadBy(&FilterReads::pre_filter_for, Always);
+  constexpr PodParts kStaticsRead = PartsReadBy(&FilterReads::pod, IsStatic) & ~kFitClassParts;
+  constexpr PodParts kDynamicsRead = PartsReadBy(&FilterReads::pod, IsDynamicAndNotRoom);
+  constexpr PodParts kNameReadFor = PartsReadBy(&FilterReads::node_name_for, IsStatic);
+  constexpr PodParts kReadOfOthers = PartsReadBy(&FilterReads::other_pods, IsNotRoom);
+  return {.passes_pre_filter = (parts & kPreFilterFor) == 0,
+          .statics_of_fit_class = (parts & kStaticsRead) == 0,
+          .statics_of_node_shape = (parts & kNameReadFor) == 0,
+          .requests_alone = (parts & kDynamicsRead) == 0,
+          .only_room = (parts & kReadOfOthers) == 0};
+}
 
 bool StaticFits(const ClusterSnapshot& snapshot, const PodShape& shape, NodeId node) {
-  const Catalog& catalog = snapshot.catalog();
-  const NodeInfo& info = catalog.node(node);
-  const Constraints& constraints = catalog.constraints(shape.constraints);
-  return FitsTaintToleration(constraints, info) && FitsNodeAffinity(catalog, constraints, info) &&
-         FitsNodeUnschedulable(catalog, constraints, info) &&
-         FitsNodeDeclaredFeatures(catalog, shape, info) &&
-         (shape.volumes == 0 || (FitsVolumeZone(catalog, shape, info) &&
-                                 JudgeVolumeBinding(catalog, shape, info).Fits()));
+  const Question question{snapshot, shape, node};
+  return std::ranges::all_of(kFilters, [&](const Row& row) {
+    return row.fits_statically == nullptr || row.fits_statically(question);
+  });
 }
 
 bool DynamicFits(const ClusterSnapshot& snapshot, const PodShape& shape, NodeId node) {
-  return FitsNodeResources(snapshot, shape, node) && !snapshot.IsGhost(node) &&
-         FitsNodePorts(snapshot, shape, node) &&
-         JudgeVolumeRestrictions(snapshot, shape, node) == VolumeRestrictionsVerdict::kFits &&
-         JudgeNodeVolumeLimits(snapshot, shape, node) == VolumeLimitsVerdict::kFits &&
-         JudgePodTopologySpread(snapshot, shape, node) == SpreadVerdict::kFits &&
-         JudgeInterPodAffinity(snapshot, shape, node) == InterPodVerdict::kFits;
+  return !snapshot.IsGhost(node) &&
+         FitsDynamically({snapshot, shape, node}, std::make_index_sequence<kFilterCount>());
 }
 
 FilterVerdict PreFilter(const ClusterSnapshot& snapshot, const PodShape& shape) {
-  if (NodeNamesConflict(snapshot.catalog().constraints(shape.constraints))) {
-    return No(Filter::kNodeAffinity, kNodeAffinityConflictReason);
-  }
-  FilterVerdict volumes = PreFilterVolumes(snapshot.catalog(), shape);
-  if (!volumes.fits) return volumes;
-  if (!shape.not_understood.empty()) {
-    return No(FilterThatReads(shape.not_understood), shape.not_understood);
+  for (const Row& row : kFilters) {
+    if (row.pre_filter == nullptr) continue;
+    if (const PreFilterReason why = row.pre_filter(snapshot.catalog(), shape)) {
+      return No(row.filter == Filter::kNotUnderstood ? FilterThatReads(*why) : row.filter, *why);
+    }
   }
   return {};
 }
@@ -185,11 +412,12 @@ FilterVerdict Explain(const ClusterSnapshot& snapshot, const PodShape& shape, No
   if (IsOutsideNodeNames(question.constraints(), question.info())) {
     return No(Filter::kNodeAffinity, kOutsideNodeNamesReason);
   }
-  for (const auto& [filter, say] : kFilters) {
-    say(question, verdict.reasons);
+  for (const Row& row : kFilters) {
+    if (row.say == nullptr) continue;
+    row.say(question, verdict.reasons);
     if (verdict.reasons.empty()) continue;
     verdict.fits = false;
-    verdict.filter = filter;
+    verdict.filter = row.filter;
     return verdict;
   }
   return verdict;
@@ -200,16 +428,12 @@ std::vector<FilterVerdict> ExplainEach(const ClusterSnapshot& snapshot, const Po
   FilterVerdict before = PreFilter(snapshot, shape);
   if (!before.fits) return {std::move(before)};
   const Question question{snapshot, shape, node};
-  const bool outside = IsOutsideNodeNames(question.constraints(), question.info());
   std::vector<FilterVerdict> verdicts;
-  for (const auto& [filter, say] : kFilters) {
+  for (const Row& row : kFilters) {
+    if (row.say == nullptr) continue;
     FilterVerdict& verdict = verdicts.emplace_back();
-    verdict.filter = filter;
-    if (filter == Filter::kNodeAffinity && outside) {
-      verdict.reasons.emplace_back(kOutsideNodeNamesReason);
-    } else {
-      say(question, verdict.reasons);
-    }
+    verdict.filter = row.filter;
+    row.say(question, verdict.reasons);
     verdict.fits = verdict.reasons.empty();
   }
   return verdicts;

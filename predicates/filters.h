@@ -16,6 +16,7 @@
 #ifndef EBB_PREDICATES_FILTERS_H_
 #define EBB_PREDICATES_FILTERS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -43,6 +44,7 @@ enum class Filter : uint8_t {
   kNodeDeclaredFeatures,
   kNotUnderstood,  // Not the scheduler's: a constraint that ebb does not evaluate.
 };
+inline constexpr size_t kFilterCount = static_cast<size_t>(Filter::kNotUnderstood) + 1;
 // "NodeResourcesFit".
 std::string_view FilterName(Filter filter);
 
@@ -52,15 +54,16 @@ struct FilterVerdict {
   std::vector<std::string> reasons;  // In the scheduler's words.
 };
 
-// Taints, node affinity, declared features, spec.unschedulable as the
-// NodeUnschedulable filter sees it (a pod may tolerate it), and the storage
-// filters that depend on nothing but claim and node.  Never changes while the
+// --- Yes or no -----------------------------------------------------------------
+
+// What depends on nothing but pod and node: taints, node affinity, declared features,
+// spec.unschedulable as the NodeUnschedulable filter sees it (a pod may tolerate it), and
+// the storage filters that read nothing but claim and node.  Never changes while the
 // node's registration does not, ghosts apart.
 bool StaticFits(const ClusterSnapshot& snapshot, const PodShape& shape, NodeId node);
 
-// What depends on where pods are: ports, resources, disks, spread, affinity.  A filter
-// that looks at something else of the pods on a node has to be known to
-// PodScan::TakesOnlyRoom.
+// What depends on where pods are: ports, resources, disks, spread, affinity, and whether
+// the node is the ghost.
 bool DynamicFits(const ClusterSnapshot& snapshot, const PodShape& shape, NodeId node);
 
 // spec.unschedulable alone, which keeps the autoscaler's scan (not a hint) off a
@@ -70,6 +73,8 @@ bool DynamicFits(const ClusterSnapshot& snapshot, const PodShape& shape, NodeId 
 // understood, conflicting affinity terms.  fits: go on with the nodes.
 FilterVerdict PreFilter(const ClusterSnapshot& snapshot, const PodShape& shape);
 
+// --- Why not -------------------------------------------------------------------
+
 // PreFilter, then every filter on one node; the first no, with all its reasons.
 FilterVerdict Explain(const ClusterSnapshot& snapshot, const PodShape& shape, NodeId node);
 
@@ -78,6 +83,50 @@ FilterVerdict Explain(const ClusterSnapshot& snapshot, const PodShape& shape, No
 // no node then.
 std::vector<FilterVerdict> ExplainEach(const ClusterSnapshot& snapshot, const PodShape& shape,
                                        NodeId node);
+
+// --- What filters read ---------------------------------------------------------
+//
+// filters.cc holds the one table of the filters.  Each row says what its filter reads, and
+// what a search may leave out follows from that alone (ShortCutsOf): a filter that is
+// added cannot be left out of it by mistake.
+
+// Parts of a pod: groups of PodShape's fields.
+using PodParts = uint16_t;
+inline constexpr PodParts kConstraintsPart = 1 << 0;  // constraints: every pod has them.
+inline constexpr PodParts kNodeNamesPart = 1 << 1;    // Constraints::names_a_node.
+inline constexpr PodParts kRequestsPart = 1 << 2;     // Requests, and its slot: every pod has one.
+inline constexpr PodParts kFeaturesPart = 1 << 3;     // needs_*
+inline constexpr PodParts kHostPortsPart = 1 << 4;    // host_ports
+inline constexpr PodParts kVolumesPart = 1 << 5;      // claims, volumes
+inline constexpr PodParts kSpreadPart = 1 << 6;       // spread
+inline constexpr PodParts kAffinityPart = 1 << 7;     // affinity, anti_affinity, repelled_by
+inline constexpr PodParts kCountedPart = 1 << 8;      // feeds: tables that count it where it runs.
+inline constexpr PodParts kNotUnderstoodPart = 1 << 9;  // not_understood
+inline constexpr size_t kPodPartCount = 10;
+
+// The parts that pods of the shape have.
+PodParts PartsOf(const Catalog& catalog, const PodShape& shape);
+
+struct FilterReads {
+  PodParts pod = 0;         // Of the pod that is to be placed.
+  PodParts other_pods = 0;  // Of those that are placed.
+  // The parts for which its PreFilter may say no: a pod without them passes it.
+  PodParts pre_filter_for = 0;
+  // The parts of the pod for which it reads the node's name.  All else that filters read
+  // of a node's registration is its NodeInfo::shape.
+  PodParts node_name_for = 0;
+};
+FilterReads ReadsOf(Filter filter);
+
+// What need not be asked of pods that have certain parts and no others.
+struct ShortCuts {
+  bool passes_pre_filter = false;      // PreFilter never fails.
+  bool statics_of_fit_class = false;   // StaticFits says the same to all of one fit class;
+  bool statics_of_node_shape = false;  // and the same of all nodes of one NodeShapeId.
+  bool requests_alone = false;         // DynamicFits: NodeResourcesFit alone, but for ghosts.
+  bool only_room = false;  // Where such pods run matters to no other pod, but for the room.
+};
+ShortCuts ShortCutsOf(PodParts parts);
 
 }  // namespace ebb
 

@@ -52,4 +52,13 @@ void ShapeRoom::SetWord(size_t word) {
   for (Use& use : more_) point(use);
 }
 
+bool ShapeRoom::PointsIntoSnapshot() const {
+  const auto points = [&](const Use& use) {
+    return use.free == snapshot_->FreeOfWord(use.resource, word_);
+  };
+  return std::ranges::all_of(first_.begin(), first_.begin() + std::min(uses_, first_.size()),
+                             points) &&
+         std::ranges::all_of(more_, points);
+}
+
 }  // namespace ebb

@@ -4,17 +4,21 @@
 //   room.Begin(snapshot, shape);
 //   if (room.IsOn(node)) room.Take(node);
 //
-// Whoever takes room keeps its own list of who is where, and gives the room back
-// (Give, or ClusterSnapshot::RestoreFree) before the snapshot is used by others: what
-// is free is then less than the snapshot's pods explain.
+// Whoever takes room keeps its own list of who is where, and gives the room back (Give,
+// or ClusterSnapshot::RestoreFree) before others use the snapshot.  Until then less is free
+// than the snapshot's pods account for.
+//
+// The columns of the 64 nodes of one word are looked up once, and their addresses kept
+// until a node of another word is asked about.  An address stays valid while the snapshot
+// is not copied: a copy shares the columns, and the first write moves them.
 //
 // Units:     as ClusterSnapshot::Free.
-// Cost:      Begin O(resources); the rest O(resources), and as much again when the node
-//            lies in another word of 64 than the one before, whose columns are then no
-//            longer shared with copies, even by a question.
+// Cost:      Begin O(resources).  The rest O(resources), and as much again when the node
+//            lies in another word than the one before.  Columns that the snapshot shares
+//            with copies are copied then, even if it is only asked whether there is room.
 // Threads:   none.
-// Ownership: borrows the snapshot, which may be changed and forked meanwhile, but not
-//            copied: Begin again after that.
+// Ownership: borrows the snapshot, which may be changed and forked meanwhile.  After it
+//            was copied, Begin again.
 
 #ifndef EBB_SNAPSHOT_SHAPE_ROOM_H_
 #define EBB_SNAPSHOT_SHAPE_ROOM_H_
@@ -24,6 +28,7 @@
 #include <limits>
 #include <vector>
 
+#include "base/check.h"
 #include "snapshot/cluster_snapshot.h"
 
 namespace ebb {
@@ -59,7 +64,8 @@ class ShapeRoom {
   }
 
  private:
-  // What a pod takes of one resource.  As it stands: nothing, of no node's.
+  // What a pod takes of one resource.  By default it takes nothing, and `free` is to point
+  // to amounts of no node.
   struct Use {
     static constexpr int64_t kNothing = std::numeric_limits<int64_t>::min();
     int64_t need = kNothing;  // That must be free.
@@ -72,9 +78,12 @@ class ShapeRoom {
   size_t GoTo(NodeId node) {
     if (Index(node) / kNodesPerWord != word_) [[unlikely]]
       SetWord(Index(node) / kNodesPerWord);
+    EBB_DCHECK(PointsIntoSnapshot());
     return Index(node) % kNodesPerWord;
   }
   void SetWord(size_t word);
+  // Whether the addresses are those of the snapshot's columns, for assertions.
+  [[nodiscard]] bool PointsIntoSnapshot() const;
 
   void Add(ResourceId resource, int64_t need, int64_t charge);
 

@@ -1,0 +1,128 @@
+#include "engine/trial.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tests/engine/planning.h"
+#include "tests/testing/cluster_builder.h"
+
+namespace ebb {
+namespace {
+
+using test::Cluster;
+using test::Node;
+using test::NodeNamed;
+using test::Pod;
+using test::PodNamed;
+
+// Two pods on `a`, one that takes only room and one with a port, and room on `b`.
+ClusterSnapshot TwoNodes() {
+  return Cluster()
+      .Add(Node("a").Cpu(1000))
+      .Add(Node("b").Cpu(1000))
+      .Add(Pod("room").On("a").Cpu(300))
+      .Add(Pod("port").On("a").Cpu(200).HostPort(80))
+      .Add(Pod("own").On("b").Cpu(100))
+      .Add(Pod("new").Cpu(50))
+      .Build();
+}
+
+class TrialTest : public testing::Test {
+ protected:
+  void Put(Simulation& simulation, std::string_view pod, std::string_view node) {
+    const PodId id = PodNamed(snapshot_, pod);
+    simulation.scan().BeginRun(snapshot_.catalog().shape_id(id));
+    ASSERT_TRUE(simulation.scan().Fits(NodeNamed(snapshot_, node)));
+    simulation.Put(id, NodeNamed(snapshot_, node));
+  }
+  std::vector<std::string> PodsOn(Simulation& simulation, std::string_view node) {
+    std::vector<std::string> names;
+    for (const PodId pod : simulation.PodsOn(NodeNamed(snapshot_, node))) {
+      names.emplace_back(snapshot_.catalog().Text(snapshot_.catalog().pod(pod).name));
+    }
+    return names;
+  }
+  int64_t FreeCpuOnB() { return snapshot_.Free(kCpu, NodeNamed(snapshot_, "b")); }
+
+  ClusterSnapshot snapshot_ = TwoNodes();
+  SimulationMemory memory_;
+  const std::string before_ = snapshot_.Fingerprint();
+};
+
+using Names = std::vector<std::string>;
+
+TEST_F(TrialTest, ATrialThatIsNotCommittedLeavesNothingBehind) {
+  Simulation simulation(snapshot_, memory_);
+  {
+    Trial trial(simulation, NodeNamed(snapshot_, "a"));
+    Put(simulation, "room", "b");
+    Put(simulation, "port", "b");
+    EXPECT_EQ(FreeCpuOnB(), 400);
+    EXPECT_EQ(simulation.moves().size(), 2u);
+  }
+  EXPECT_EQ(FreeCpuOnB(), 900);
+  EXPECT_EQ(snapshot_.ghost(), kNoNode);
+  EXPECT_TRUE(simulation.scan().IsOpen(NodeNamed(snapshot_, "a")));
+  EXPECT_EQ(PodsOn(simulation, "a"), (Names{"room", "port"}));
+  EXPECT_EQ(PodsOn(simulation, "b"), (Names{"own"}));
+}
+
+TEST_F(TrialTest, ACommittedTrialTakesTheNodeAndKeepsThePodsInTheOrderInWhichTheyCame) {
+  Simulation simulation(snapshot_, memory_);
+  {
+    Trial trial(simulation, NodeNamed(snapshot_, "a"));
+    Put(simulation, "port", "b");
+    Put(simulation, "room", "b");
+    trial.Commit();
+  }
+  EXPECT_FALSE(snapshot_.Contains(NodeNamed(snapshot_, "a")));
+  EXPECT_FALSE(simulation.scan().IsOpen(NodeNamed(snapshot_, "a")));
+  EXPECT_EQ(FreeCpuOnB(), 400);
+  EXPECT_EQ(PodsOn(simulation, "b"), (Names{"own", "port", "room"}));
+}
+
+TEST_F(TrialTest, TheSnapshotIsAsItWasWhenTheSimulationEnds) {
+  {
+    Simulation simulation(snapshot_, memory_);
+    Put(simulation, "new", "b");
+    EXPECT_EQ(simulation.moves().size(), 1u);
+    Trial trial(simulation, NodeNamed(snapshot_, "a"));
+    Put(simulation, "room", "b");
+    trial.Commit();
+    EXPECT_NE(snapshot_.Fingerprint(), before_);
+  }
+  EXPECT_EQ(snapshot_.Fingerprint(), before_);
+  EXPECT_TRUE(snapshot_.CheckInvariants().ok());
+  EXPECT_EQ(snapshot_.depth(), 0u);
+}
+
+using TrialDeathTest = TrialTest;
+
+TEST_F(TrialDeathTest, ThereIsOneTrialAtATime) {
+  Simulation simulation(snapshot_, memory_);
+  Trial trial(simulation, NodeNamed(snapshot_, "a"));
+  EXPECT_DEATH(Trial(simulation, NodeNamed(snapshot_, "b")), "in_trial_");
+}
+
+TEST_F(TrialDeathTest, AMemoryServesOneSimulationAtATime) {
+  Simulation simulation(snapshot_, memory_);
+  ClusterSnapshot other = TwoNodes();
+  EXPECT_DEATH(Simulation(other, memory_), "in_use_");
+}
+
+TEST_F(TrialDeathTest, NobodyElseForksTheSnapshotMeanwhile) {
+  Simulation simulation(snapshot_, memory_);
+  EXPECT_DEATH(
+      {
+        snapshot_.Fork();
+        Trial(simulation, NodeNamed(snapshot_, "a"));
+      },
+      "depth");
+}
+
+}  // namespace
+}  // namespace ebb
