@@ -39,7 +39,7 @@ PassInput InputOf(const Workload& workload, int64_t now_s) {
 }
 
 Plan RunPass(Planner& planner, Workload& workload, int64_t now_s) {
-  return planner.Pass(workload.snapshot, workload.groups, InputOf(workload, now_s));
+  return planner.Pass(workload.snapshot, workload.groups, InputOf(workload, now_s)).value();
 }
 
 void CountPlan(benchmark::State& state, const Workload& workload, const Plan& plan) {

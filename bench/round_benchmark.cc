@@ -85,18 +85,18 @@ void Rounds(benchmark::State& state, const std::string& name, bool churn) {
   RoundInput input;
   input.now_s = workload->now_s;
   for (int round = 0; round < kRoundsBefore; ++round, input.now_s += kInterval) {
-    scale_down.Round(snapshot, groups, input);
+    scale_down.Round(snapshot, groups, input).value();
   }
   Timings timings;
   size_t unneeded = 0;
   uint32_t round = 0;
   for (auto _ : state) {
     input.now_s += kInterval;
-    snapshot.Fork();
-    if (churn) ChurnPods(snapshot, ++round);
+    ClusterSnapshot churned = snapshot;
+    if (churn) ChurnPods(churned, ++round);
+    ClusterSnapshot& asked = churn ? churned : snapshot;
     state.SetIterationTime(timings.Time(
-        [&] { unneeded = scale_down.Round(snapshot, groups, input).unneeded.size(); }));
-    snapshot.Revert();
+        [&] { unneeded = scale_down.Round(asked, groups, input).value().unneeded.size(); }));
   }
   timings.Report(state);
   state.counters["unneeded"] = static_cast<double>(unneeded);
@@ -115,10 +115,10 @@ void SecondRound(benchmark::State& state, const std::string& name) {
     ScaleDown scale_down(options);
     RoundInput input;
     input.now_s = workload->now_s;
-    scale_down.Round(snapshot, groups, input);
+    scale_down.Round(snapshot, groups, input).value();
     input.now_s += kInterval;
     state.SetIterationTime(timings.Time(
-        [&] { unneeded = scale_down.Round(snapshot, groups, input).unneeded.size(); }));
+        [&] { unneeded = scale_down.Round(snapshot, groups, input).value().unneeded.size(); }));
   }
   timings.Report(state);
   state.counters["unneeded"] = static_cast<double>(unneeded);

@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "engine/check_input.h"
 #include "engine/limits.h"
 #include "engine/utilization.h"
 #include "engine/verify.h"
@@ -83,7 +84,7 @@ UnremovableNode Kept(NodeId node, UnremovableReason reason, PodId pod = kNoPod) 
 // Takes nodes off the candidates, with a reason, and keeps the order of the rest.
 class Exclusions {
  public:
-  Exclusions(size_t nodes, MadePlan& made) : out_(nodes), made_(made) {}
+  Exclusions(size_t nodes, PlanResult& made) : out_(nodes), made_(made) {}
 
   // A node that the pass kept for a reason of its own keeps that.
   void Add(NodeId node, UnremovableReason reason, PodId pod = kNoPod) {
@@ -99,7 +100,7 @@ class Exclusions {
 
  private:
   std::vector<bool> out_;
-  MadePlan& made_;
+  PlanResult& made_;
 };
 
 // How many nodes each group may lose, by GroupId.
@@ -115,8 +116,9 @@ std::vector<int64_t> Quotas(const ClusterSnapshot& snapshot, const NodeGroups& g
   return quotas;
 }
 
-void FindCandidates(const ClusterSnapshot& snapshot, const NodeGroups& groups, MadePlan& made) {
-  snapshot.alive().ForEach([&](NodeId node) {
+void FindCandidates(const ClusterSnapshot& snapshot, const NodeGroups& groups,
+                    const PlanRequest& request, PlanResult& made) {
+  const auto consider = [&](NodeId node) {
     const NodeGroup* group = groups.Find(node);
     if (group == nullptr) {
       made.excluded.push_back(Kept(node, UnremovableReason::kNotAutoscaled));
@@ -125,11 +127,16 @@ void FindCandidates(const ClusterSnapshot& snapshot, const NodeGroups& groups, M
     } else {
       made.candidates.push_back(node);
     }
-  });
+  };
+  if (request.candidates != nullptr) {
+    for (const NodeId node : *request.candidates) consider(node);
+  } else {
+    snapshot.alive().ForEach(consider);
+  }
 }
 
 // The group that goes below its minimum first takes no part from there on.
-bool ExcludeSurplus(const NodeGroups& groups, std::vector<int64_t> quotas, const MadePlan& made,
+bool ExcludeSurplus(const NodeGroups& groups, std::vector<int64_t> quotas, const PlanResult& made,
                     Exclusions& exclusions) {
   for (const RemovableNode& removal : made.plan.remove) {
     const GroupId group = groups.Of(removal.node);
@@ -143,7 +150,7 @@ bool ExcludeSurplus(const NodeGroups& groups, std::vector<int64_t> quotas, const
   return false;
 }
 
-bool ExcludeOnCompletion(const MadePlan& made, Exclusions& exclusions) {
+bool ExcludeOnCompletion(const PlanResult& made, Exclusions& exclusions) {
   bool any = false;
   for (const RemovableNode& removal : made.plan.remove) {
     if (removal.on_completion.empty()) continue;
@@ -154,7 +161,7 @@ bool ExcludeOnCompletion(const MadePlan& made, Exclusions& exclusions) {
   return any;
 }
 
-bool ExcludeBrokenAtomicGroups(const NodeGroups& groups, const MadePlan& made,
+bool ExcludeBrokenAtomicGroups(const NodeGroups& groups, const PlanResult& made,
                                Exclusions& exclusions) {
   std::vector<int64_t> removed(groups.groups.size());
   for (const RemovableNode& removal : made.plan.remove) ++removed[Index(groups.Of(removal.node))];
@@ -196,7 +203,7 @@ bool DependsOnOrder(UnremovableReason reason) {
 
 // Leaves the first `removals` of the plan.  Candidates that come later in order and were
 // judged after what is gone were not judged.
-void Cut(const Catalog& catalog, size_t removals, MadePlan& made) {
+void Cut(const Catalog& catalog, size_t removals, PlanResult& made) {
   Plan& plan = made.plan;
   plan.termination = Termination::kDeadline;
   if (removals == plan.remove.size()) return;
@@ -227,23 +234,30 @@ void Cut(const Catalog& catalog, size_t removals, MadePlan& made) {
 
 std::vector<NodeId> OrderedCandidates(const ClusterSnapshot& snapshot, const NodeGroups& groups,
                                       const PlanRequest& request) {
-  MadePlan made;
-  FindCandidates(snapshot, groups, made);
+  PlanResult made;
+  FindCandidates(snapshot, groups, request, made);
   Sort(snapshot, groups, request, made.candidates);
   return std::move(made.candidates);
 }
 
-absl::StatusOr<MadePlan> MakePlan(ClusterSnapshot& snapshot, const NodeGroups& groups,
-                                  std::span<const PodId> pending, const PlanRequest& request) {
-  MadePlan made;
-  FindCandidates(snapshot, groups, made);
+absl::StatusOr<PlanResult> MakePlan(ClusterSnapshot& snapshot, const NodeGroups& groups,
+                                    std::span<const PodId> pending, const PlanRequest& request) {
+  PassInput input;
+  input.now_s = request.now_s;
+  if (request.candidates != nullptr) input.candidates = *request.candidates;
+  input.destinations = request.destinations;
+  input.pending = pending;
+  if (absl::Status s = CheckNoFork(snapshot); !s.ok()) return s;
+  if (absl::Status s = CheckSnapshot(snapshot, /*remembered=*/nullptr); !s.ok()) return s;
+  if (absl::Status s = CheckGroups(snapshot.catalog(), groups); !s.ok()) return s;
+  if (absl::Status s = CheckPassInput(snapshot, input); !s.ok()) return s;
+
+  PlanResult made;
+  FindCandidates(snapshot, groups, request, made);
   Sort(snapshot, groups, request, made.candidates);
   made.order = made.candidates;
   const std::vector<int64_t> quotas = Quotas(snapshot, groups);
   Exclusions exclusions(snapshot.catalog().nodes(), made);
-  PassInput input;
-  input.now_s = request.now_s;
-  input.pending = pending;
   if (request.max_scale_down_parallelism) {
     input.unneeded_limit =
         UnneededLimit(600, *request.max_scale_down_parallelism).Next(request.now_s, 0);
@@ -251,7 +265,9 @@ absl::StatusOr<MadePlan> MakePlan(ClusterSnapshot& snapshot, const NodeGroups& g
   input.deadline = request.passes_end;
   while (true) {
     input.candidates = made.candidates;
-    made.plan = Planner(request.planner).Pass(snapshot, groups, input);
+    absl::StatusOr<Plan> plan = Planner(request.planner).Pass(snapshot, groups, input);
+    if (!plan.ok()) return plan.status();
+    made.plan = *std::move(plan);
     ++made.passes;
     const size_t sound = SoundRemovals(groups, quotas, made.plan, made.plan.remove.size());
     if (sound < made.plan.remove.size() && request.passes_end != nullptr &&
@@ -268,6 +284,7 @@ absl::StatusOr<MadePlan> MakePlan(ClusterSnapshot& snapshot, const NodeGroups& g
   }
   if (request.on_passes_done) request.on_passes_done();
 
+  if (!request.verify) return made;
   if (request.verification_ends == nullptr) {
     if (absl::Status s = Verify(snapshot, groups, request.planner, input, made.plan); !s.ok()) {
       return s;

@@ -1,5 +1,7 @@
-// MakePlan makes the plan for a dump: which candidates, in which order, and how the
-// limits of node groups are kept.  The result is verified.
+// MakePlan makes one plan for a cluster: which nodes go, and where each of their pods lands.
+// Start here.  It chooses the candidates and their order, keeps the limits of node groups,
+// and verifies the result.  examples/plan_cluster.cc is a whole program around it; round.h
+// makes plans over time.
 //
 // A planner pass knows no minimum sizes; the autoscaler counts them when it
 // deletes, and drops the surplus.  A plan over a dump is to be carried out as a
@@ -53,17 +55,23 @@ enum class CandidateOrder : uint8_t {
 struct PlanRequest {
   PlannerOptions planner;
   CandidateOrder order = CandidateOrder::kAutoscaler;
-  int64_t now_s = 0;
+  int64_t now_s = 0;  // Unix time.
+  // Null: every node.  Those whose group may not shrink are left out either way.
+  const std::vector<NodeId>* candidates = nullptr;
+  // Where pods of nodes that go may move to.  Null: to every node.
+  const NodeSet* destinations = nullptr;
   // Absent: every candidate is judged.  Else the limit of an autoscaler's first pass.
   std::optional<int64_t> max_scale_down_parallelism;
   // Null: there is time for all.
   const Deadline* passes_end = nullptr;
   const Deadline* verification_ends = nullptr;
+  // False: the plan is handed out as it was found.  Verifying costs about as much as a pass.
+  bool verify = true;
   // Called once, between the last pass and the verification, for callers that take the time.
   std::function<void()> on_passes_done;
 };
 
-struct MadePlan {
+struct PlanResult {
   Plan plan;
   // Nodes that were no candidates, or none any more: kept because of their group.
   std::vector<UnremovableNode> excluded;
@@ -72,13 +80,17 @@ struct MadePlan {
   size_t passes = 0;
 };
 
-// Nodes of groups that may shrink, in the order that `request` asks for.
+// Candidates of groups that may shrink, in the order that `request` asks for.
+// REQUIRES: MakePlan would not refuse `groups` and `request`.
 std::vector<NodeId> OrderedCandidates(const ClusterSnapshot& snapshot, const NodeGroups& groups,
                                       const PlanRequest& request);
 
-// Errors: Internal, if the plan does not stand up to the verifier.
-absl::StatusOr<MadePlan> MakePlan(ClusterSnapshot& snapshot, const NodeGroups& groups,
-                                  std::span<const PodId> pending, const PlanRequest& request);
+// `pending`: pods without a node, which take the room that they will need before any node
+// goes.  The snapshot is afterwards as it was; no fork of it may be open.
+// Errors: InvalidArgument, for input that check_input.h refuses; Internal, if the plan does
+// not stand up to the verifier, which is a bug of ebb.
+absl::StatusOr<PlanResult> MakePlan(ClusterSnapshot& snapshot, const NodeGroups& groups,
+                                    std::span<const PodId> pending, const PlanRequest& request);
 
 }  // namespace ebb
 

@@ -36,10 +36,11 @@ struct PassInput {
   // Nodes that are removable at most, atomic groups' nodes not counted.
   size_t unneeded_limit = std::numeric_limits<size_t>::max();
   const Deadline* deadline = nullptr;  // Null: none.
-  // Pods without a node that should find room before any node goes, as they are.
-  // They are placed in order of priority, then this order.
+  // Pods without a node, which take the room that they will need before any node goes.
+  // They are placed in order of priority, then in this order.
   std::span<const PodId> pending;
-  // Of `pending` the first so many must find room, or no candidate is judged.
+  // How many pods of `pending`, from the first, must find room.  Where one of them does
+  // not, no candidate is judged.
   size_t must_fit = 0;
   // Pods whose eviction is under way: their budgets are spent before any is asked.
   std::span<const PodId> evicting;

@@ -8,6 +8,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "base/check.h"
+#include "engine/check_input.h"
 #include "engine/eligibility.h"
 #include "engine/hints.h"
 #include "engine/placement.h"
@@ -29,6 +30,9 @@ struct PassMemory {
     PastVerdict why;
   };
   absl::flat_hash_map<TextId, Unremovable> unremovable;
+
+  // Of all passes so far, and of the memory that was restored; null: there are none.
+  std::shared_ptr<const Symbols> symbols;
 
   // What the rules say of the shapes of one catalog.
   std::shared_ptr<const Catalog> judged;
@@ -289,16 +293,24 @@ Planner::Planner(PlannerOptions options) : options_(options), memory_(std::make_
 
 Planner::~Planner() = default;
 
-Plan Planner::Pass(ClusterSnapshot& snapshot, const NodeGroups& groups, const PassInput& input) {
+absl::StatusOr<Plan> Planner::Pass(ClusterSnapshot& snapshot, const NodeGroups& groups,
+                                   const PassInput& input) {
   const Catalog& catalog = snapshot.catalog();
-  EBB_CHECK(groups.group_of.size() == catalog.nodes());
   Memory& memory = *memory_;
+  if (absl::Status s = CheckSnapshot(snapshot, memory.symbols.get()); !s.ok()) return s;
+  const uint64_t state = snapshot.StateId();
+  // What was asked before was checked then.
+  const bool asked_before = memory.settled && memory.settled->WasAsked(state, groups, input);
+  if (!asked_before) {
+    if (absl::Status s = CheckGroups(catalog, groups); !s.ok()) return s;
+    if (absl::Status s = CheckPassInput(snapshot, input); !s.ok()) return s;
+  }
+  memory.symbols = catalog.shared_symbols();
   memory.ForgetExpired(snapshot, input.now_s);
   const auto is_recent = [&](NodeId node) {
     return memory.RecentlyUnremovable(catalog, node) != nullptr;
   };
-  const uint64_t state = snapshot.StateId();
-  if (memory.settled && memory.settled->Answers(state, groups, input, is_recent)) {
+  if (asked_before && memory.settled->SameAreRecent(is_recent)) {
     ++memory.repeated;
     const Plan& plan = memory.settled->plan();
     const std::span<const PastVerdict> verdicts = memory.settled->verdicts();
@@ -318,20 +330,8 @@ Plan Planner::Pass(ClusterSnapshot& snapshot, const NodeGroups& groups, const Pa
   const bool same_pending_hints = memory.pending_hints.DropOld();
   if (same_hints && same_pending_hints && memory.simulation.pointer() == pointer &&
       input.deadline == nullptr && plan.termination != Termination::kNoRoomForPending) {
-    PassQuestion question{
-        .state = state,
-        .groups = groups,
-        .candidates = {input.candidates.begin(), input.candidates.end()},
-        .recently_unremovable = std::move(outcome.recently_unremovable),
-        .destinations = {},
-        .unneeded_limit = input.unneeded_limit,
-        .pending = {input.pending.begin(), input.pending.end()},
-        .must_fit = input.must_fit,
-        .evicting = {input.evicting.begin(), input.evicting.end()},
-    };
-    if (input.destinations != nullptr) question.destinations = *input.destinations;
-    memory.settled.emplace(snapshot, options_, std::move(question), input.now_s, plan,
-                           outcome.ineligible);
+    memory.settled.emplace(snapshot, state, groups, options_, input,
+                           std::move(outcome.recently_unremovable), plan, outcome.ineligible);
   }
   return std::move(plan);
 }
@@ -369,8 +369,10 @@ PlannerMemory Planner::Save(const Symbols& symbols) const {
   return saved;
 }
 
-void Planner::Restore(const PlannerMemory& saved, Symbols& symbols) {
+void Planner::Restore(const PlannerMemory& saved, const std::shared_ptr<Symbols>& shared) {
   memory_ = std::make_unique<Memory>();
+  memory_->symbols = shared;
+  Symbols& symbols = *shared;
   const auto restore = [&](const std::vector<PlannerMemory::Hint>& list, Hints& hints) {
     for (const auto& [pod_key, node] : list) {
       hints.Set(symbols.Intern(pod_key), symbols.Intern(node));

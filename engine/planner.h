@@ -1,7 +1,10 @@
 // Planner: one pass of scale-down planning, and the memory that passes share.
 //
 //   Planner planner(options);
-//   Plan plan = planner.Pass(snapshot, groups, input);
+//   absl::StatusOr<Plan> plan = planner.Pass(snapshot, groups, input);
+//
+// This is a step of MakePlan (make_plan.h) and of a round (round.h), which also keep the
+// limits of groups and verify the plan.  Programs that want a plan start there.
 //
 // A pass takes the candidates in order.  For each that is eligible: rules and
 // budgets say which pods must move; fork; unschedule them; the node stays as a
@@ -15,6 +18,7 @@
 // The same input gives the same plan.  No clock is read: `input.deadline` is asked
 // whether time is up.
 //
+// Errors:  InvalidArgument as check_input.h tells, before anything is changed.
 // Cost:    near linear in the pods that move; a pod's scan costs nodes/64 words at
 //          worst, and what fitted nowhere is not scanned for again in the pass.  Any
 //          pass: O(nodes * resources).  Where nothing changed since a pass that changed
@@ -29,6 +33,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "absl/status/statusor.h"
 #include "engine/node_groups.h"
 #include "engine/pass_input.h"
 #include "engine/plan.h"
@@ -44,9 +49,10 @@ class Planner {
   Planner(const Planner&) = delete;
   Planner& operator=(const Planner&) = delete;
 
-  // REQUIRES: `groups.group_of` covers every node of the snapshot; candidates are
-  // nodes of its catalog; passes use snapshots that share one Symbols.
-  Plan Pass(ClusterSnapshot& snapshot, const NodeGroups& groups, const PassInput& input);
+  // Any number of forks of the snapshot may be open; there must be no ghost in it.  All
+  // snapshots share one Symbols, that of the memory that was restored, if any.
+  absl::StatusOr<Plan> Pass(ClusterSnapshot& snapshot, const NodeGroups& groups,
+                            const PassInput& input);
 
   // How many passes came out as the one before, because nothing had changed that a pass
   // depends on: they cost no more than comparing what was asked (settled_pass.h).
@@ -59,14 +65,14 @@ class Planner {
   // The memory between two passes.  A planner that restores what another saved goes
   // on as that one would have.  `symbols`: of the snapshots past and to come.
   [[nodiscard]] PlannerMemory Save(const Symbols& symbols) const;
-  void Restore(const PlannerMemory& memory, Symbols& symbols);
+  void Restore(const PlannerMemory& memory, const std::shared_ptr<Symbols>& symbols);
 
   [[nodiscard]] const PlannerOptions& options() const { return options_; }
 
  private:
   struct Memory;
 
-  PlannerOptions options_;
+  const PlannerOptions options_;
   std::unique_ptr<Memory> memory_;
 };
 

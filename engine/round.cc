@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/text.h"
+#include "engine/check_input.h"
 #include "engine/displaced.h"
 #include "engine/state_clock.h"
 #include "engine/verify.h"
@@ -103,8 +104,8 @@ class RoundRun {
   }
 
   void ForgetWhatLiesAfter(int64_t time_s) {
-    Symbols& symbols = *catalog_.shared_symbols();
-    ScaleDownState state = state_.Save(symbols);
+    const std::shared_ptr<Symbols>& symbols = catalog_.shared_symbols();
+    ScaleDownState state = state_.Save(*symbols);
     const size_t changes = SetClock(state, time_s).size();
     if (changes > 0) Log(absl::StrCat(changes, " remembered times lay after it and start anew"));
     state_.Restore(state, symbols);
@@ -215,7 +216,13 @@ class RoundRun {
     pass.pending = pending_;
     if (options_.displaced_pods == DisplacedPods::kMustFit) pass.must_fit = displaced_;
     pass.evicting = evicting_;
-    result_.plan = state_.planner_.Pass(Planned(), groups_, pass);
+    absl::StatusOr<Plan> plan = state_.planner_.Pass(Planned(), groups_, pass);
+    if (!plan.ok()) {  // What the round made up itself is wrong.
+      DecideNothing(ScaleDownStatus::kError);
+      Refuse(plan.status());
+      return;
+    }
+    result_.plan = *std::move(plan);
     if (options_.verify == VerifyPlans::kAlways && !PlanIsRight()) return;
     state_.timers_.Update(catalog_, result_.plan, now_s_, options_.skipped_timer,
                           options_.returned_node);
@@ -228,14 +235,18 @@ class RoundRun {
   bool PlanIsRight() {
     const absl::Status verified = Verify(Planned(), groups_, options_.planner, pass_, result_.plan);
     if (verified.ok()) return true;
+    Refuse(verified);
+    return false;
+  }
+
+  void Refuse(const absl::Status& why) {
     ForgetCandidates();
     result_.status = ScaleDownStatus::kError;
-    result_.message = std::string(verified.message());
+    result_.message = std::string(why.message());
     result_.plan.remove.clear();
     result_.unneeded.clear();
     result_.may_go = {};
     result_.start = {};
-    return false;
   }
 
   // Nodes that a planner before us marked go on waiting where they stood.
@@ -568,8 +579,38 @@ ScaleDown::ScaleDown(ScaleDownOptions options)
              options_.budgets.max_scale_down_parallelism),
       cooldowns_(options_.cooldown) {}
 
-RoundResult ScaleDown::Round(ClusterSnapshot& snapshot, const NodeGroups& groups,
-                             const RoundInput& input) {
+absl::Status ScaleDown::Check(const ClusterSnapshot& snapshot, const NodeGroups& groups,
+                              const RoundInput& input) const {
+  if (absl::Status s = CheckNoFork(snapshot); !s.ok()) return s;
+  if (absl::Status s = CheckSnapshot(snapshot, symbols_.get()); !s.ok()) return s;
+  if (absl::Status s = CheckGroups(snapshot.catalog(), groups); !s.ok()) return s;
+  PassInput pass;
+  pass.now_s = input.now_s;
+  if (input.candidates != nullptr) pass.candidates = *input.candidates;
+  pass.pending = input.pending;
+  if (absl::Status s = CheckPassInput(snapshot, pass); !s.ok()) return s;
+  for (size_t i = 0; i < input.events.size(); ++i) {
+    if (absl::Status s = CheckTime(absl::StrCat("events[", i, "].at_s"), input.events[i].at_s);
+        !s.ok()) {
+      return s;
+    }
+  }
+  if (input.actuation == nullptr) return absl::OkStatus();
+  const std::vector<EvictedPod>& evictions = input.actuation->recent_evictions;
+  for (size_t i = 0; i < evictions.size(); ++i) {
+    if (absl::Status s = CheckTime(absl::StrCat("actuation.recent_evictions[", i, "].evicted_at_s"),
+                                   evictions[i].evicted_at_s);
+        !s.ok()) {
+      return s;
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<RoundResult> ScaleDown::Round(ClusterSnapshot& snapshot, const NodeGroups& groups,
+                                             const RoundInput& input) {
+  if (absl::Status s = Check(snapshot, groups, input); !s.ok()) return s;
+  symbols_ = snapshot.catalog().shared_symbols();
   return RoundRun(*this, snapshot, groups, input).Run();
 }
 
@@ -592,7 +633,9 @@ ScaleDownState ScaleDown::Save(const Symbols& symbols) const {
   return state;
 }
 
-void ScaleDown::Restore(const ScaleDownState& state, Symbols& symbols) {
+void ScaleDown::Restore(const ScaleDownState& state, const std::shared_ptr<Symbols>& shared) {
+  symbols_ = shared;
+  Symbols& symbols = *shared;
   rounds_ = state.rounds;
   latest_s_ = state.latest_s;
   jump_s_ = state.jump_s;
@@ -606,7 +649,7 @@ void ScaleDown::Restore(const ScaleDownState& state, Symbols& symbols) {
   actuation_ = state.actuation;
   started_.Restore(state.started, symbols);
   cooldowns_.Restore(state.cooldowns);
-  planner_.Restore(state.planner, symbols);
+  planner_.Restore(state.planner, shared);
 }
 
 }  // namespace ebb

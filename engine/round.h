@@ -1,8 +1,8 @@
 // ScaleDown: the planner over time.  One Round a loop.
 //
 //   ScaleDown scale_down(options);
-//   RoundResult result = scale_down.Round(snapshot, groups, input);
-//   // taint and delete result.start, then call again with the status of that
+//   absl::StatusOr<RoundResult> result = scale_down.Round(snapshot, groups, input);
+//   // taint and delete result->start, then call again with the status of that
 //
 // A round brings the state to the newest snapshot: which nodes are unneeded and since
 // when, which could not be removed, what is being deleted, which pods were evicted
@@ -29,6 +29,9 @@
 // Snapshots may be built anew for every round but share one Symbols, by whose ids
 // names are remembered.
 //
+// Errors:  InvalidArgument, for input that check_input.h refuses; nothing has changed then.
+//          What is odd about the cluster and not wrong with the call is a line of
+//          RoundResult::log.  ScaleDownStatus::kError is a bug of ebb.
 // Units:   seconds since the Unix epoch.
 // Cost:    one planner pass, and O(nodes); verifying, where something starts, costs
 //          about a pass without memory.
@@ -41,6 +44,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -48,6 +52,8 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "engine/actuation_status.h"
 #include "engine/budgets.h"
 #include "engine/cooldown.h"
@@ -82,7 +88,8 @@ struct ScaleDownOptions {
   // The cluster is unhealthy, and left alone, with more unready nodes than both.
   int64_t ok_total_unready_count = 3;
   double max_total_unready_percentage = 45;
-  // A node that is not ready and not older than this is starting, and no such node.
+  // A node that is not ready and not older than this is taken to be starting.  It does not
+  // count as unready.
   int64_t max_node_startup_time_s = 900;
 
   // A round whose time is further from the last round's waits (kClockJumped).  Longer
@@ -178,11 +185,14 @@ class ScaleDown {
  public:
   explicit ScaleDown(ScaleDownOptions options);
 
-  // The snapshot is afterwards as it was.  REQUIRES: as Planner::Pass.
-  RoundResult Round(ClusterSnapshot& snapshot, const NodeGroups& groups, const RoundInput& input);
+  // The snapshot is afterwards as it was.  No fork of it may be open.  All snapshots share
+  // one Symbols, that of the state that was restored, if any.
+  absl::StatusOr<RoundResult> Round(ClusterSnapshot& snapshot, const NodeGroups& groups,
+                                    const RoundInput& input);
 
+  // The state between two rounds.  `symbols`: of the snapshots past and to come.
   [[nodiscard]] ScaleDownState Save(const Symbols& symbols) const;
-  void Restore(const ScaleDownState& state, Symbols& symbols);
+  void Restore(const ScaleDownState& state, const std::shared_ptr<Symbols>& symbols);
 
   [[nodiscard]] const ScaleDownOptions& options() const { return options_; }
 
@@ -194,7 +204,12 @@ class ScaleDown {
     int64_t since_s;
   };
 
+  [[nodiscard]] absl::Status Check(const ClusterSnapshot& snapshot, const NodeGroups& groups,
+                                   const RoundInput& input) const;
+
   ScaleDownOptions options_;
+  // Of all rounds so far, and of the state that was restored; null: there are none.
+  std::shared_ptr<Symbols> symbols_;
   Planner planner_;
   UnneededLimit limit_;
   UnneededTimers timers_;

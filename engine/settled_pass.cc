@@ -23,11 +23,39 @@ int64_t NextChange(const Catalog& catalog, const PlannerOptions& options, int64_
 
 }  // namespace
 
-SettledPass::SettledPass(const ClusterSnapshot& snapshot, const PlannerOptions& options,
-                         PassQuestion question, int64_t now_s, Plan plan, size_t ineligible)
-    : question_(std::move(question)),
-      from_s_(now_s),
-      until_s_(NextChange(snapshot.catalog(), options, now_s)),
+PassQuestion::PassQuestion(const PassInput& input) {
+  const auto& [now_s, candidates, destinations, unneeded_limit, deadline, pending, must_fit,
+               evicting] = input;
+  has_deadline_ = deadline != nullptr;
+  candidates_.assign(candidates.begin(), candidates.end());
+  if (destinations != nullptr) destinations_ = *destinations;
+  unneeded_limit_ = unneeded_limit;
+  pending_.assign(pending.begin(), pending.end());
+  must_fit_ = must_fit;
+  evicting_.assign(evicting.begin(), evicting.end());
+}
+
+bool PassQuestion::IsAskedBy(const PassInput& input) const {
+  const auto& [now_s, candidates, destinations, unneeded_limit, deadline, pending, must_fit,
+               evicting] = input;
+  const bool same_destinations = destinations_.has_value()
+                                     ? destinations != nullptr && *destinations == *destinations_
+                                     : destinations == nullptr;
+  return !has_deadline_ && deadline == nullptr && same_destinations &&
+         unneeded_limit == unneeded_limit_ && must_fit == must_fit_ &&
+         std::ranges::equal(candidates, candidates_) && std::ranges::equal(pending, pending_) &&
+         std::ranges::equal(evicting, evicting_);
+}
+
+SettledPass::SettledPass(const ClusterSnapshot& snapshot, uint64_t state, const NodeGroups& groups,
+                         const PlannerOptions& options, const PassInput& input,
+                         std::vector<bool> recently_unremovable, Plan plan, size_t ineligible)
+    : state_(state),
+      groups_(groups),
+      question_(input),
+      recently_unremovable_(std::move(recently_unremovable)),
+      from_s_(input.now_s),
+      until_s_(NextChange(snapshot.catalog(), options, input.now_s)),
       plan_(std::move(plan)),
       ineligible_(ineligible) {
   verdicts_.reserve(plan_.keep.size() - ineligible_);
@@ -36,17 +64,9 @@ SettledPass::SettledPass(const ClusterSnapshot& snapshot, const PlannerOptions& 
   }
 }
 
-bool SettledPass::Answers(uint64_t state, const NodeGroups& groups, const PassInput& input) const {
-  const bool same_destinations =
-      question_.destinations.has_value()
-          ? input.destinations != nullptr && *input.destinations == *question_.destinations
-          : input.destinations == nullptr;
-  return state == question_.state && input.deadline == nullptr && from_s_ <= input.now_s &&
-         input.now_s < until_s_ && same_destinations &&
-         input.unneeded_limit == question_.unneeded_limit && input.must_fit == question_.must_fit &&
-         std::ranges::equal(input.candidates, question_.candidates) &&
-         std::ranges::equal(input.pending, question_.pending) &&
-         std::ranges::equal(input.evicting, question_.evicting) && groups == question_.groups;
+bool SettledPass::WasAsked(uint64_t state, const NodeGroups& groups, const PassInput& input) const {
+  return state == state_ && from_s_ <= input.now_s && input.now_s < until_s_ &&
+         question_.IsAskedBy(input) && groups == groups_;
 }
 
 }  // namespace ebb

@@ -7,7 +7,8 @@
 //
 // What a pass depends on: the snapshot's state (ClusterSnapshot::StateId), its input,
 // the groups, the memory, and the time, which matters only when it passes a moment
-// at which some pod or node is judged otherwise.  A pass with a deadline is none.
+// at which some pod or node is judged otherwise.  The options of a planner never change.
+// A pass with a deadline is never settled: the next one may be cut elsewhere.
 //
 // Threads: none.
 
@@ -26,34 +27,51 @@
 
 namespace ebb {
 
-// All that a pass is asked, apart from the time.
-struct PassQuestion {
-  uint64_t state = 0;  // ClusterSnapshot::StateId
-  NodeGroups groups;
-  std::vector<NodeId> candidates;
-  std::vector<bool> recently_unremovable;  // By place in `candidates`.
-  std::optional<NodeSet> destinations;
-  size_t unneeded_limit = 0;
-  std::vector<PodId> pending;
-  size_t must_fit = 0;
-  std::vector<PodId> evicting;
+// A PassInput that owns what it lists.  No field of a PassInput can be left out of it, nor
+// out of a comparison: both take a PassInput apart into all of its members, by number, so
+// that a further member does not compile until it has its place here.
+class PassQuestion {
+ public:
+  explicit PassQuestion(const PassInput& input);
+
+  // Whether `input` asks the same, apart from the time.  A question with a deadline is like
+  // no other.
+  [[nodiscard]] bool IsAskedBy(const PassInput& input) const;
+
+  [[nodiscard]] std::span<const NodeId> candidates() const { return candidates_; }
+
+ private:
+  bool has_deadline_ = false;
+  std::vector<NodeId> candidates_;
+  std::optional<NodeSet> destinations_;
+  size_t unneeded_limit_ = 0;
+  std::vector<PodId> pending_;
+  size_t must_fit_ = 0;
+  std::vector<PodId> evicting_;
 };
 
 class SettledPass {
  public:
-  // The pass at `now_s`, which judged eligibility alone of the first `ineligible` nodes
-  // that `plan` keeps.
-  SettledPass(const ClusterSnapshot& snapshot, const PlannerOptions& options, PassQuestion question,
-              int64_t now_s, Plan plan, size_t ineligible);
+  // The pass over `snapshot` in `state` that `input` asked for.  It judged eligibility alone
+  // of the first `ineligible` nodes that `plan` keeps.  `recently_unremovable`, by place
+  // among the candidates: nodes that could not be removed a short while before.
+  SettledPass(const ClusterSnapshot& snapshot, uint64_t state, const NodeGroups& groups,
+              const PlannerOptions& options, const PassInput& input,
+              std::vector<bool> recently_unremovable, Plan plan, size_t ineligible);
 
-  // Whether a pass that is asked this would come out the same.  `is_recent` says of a
-  // node whether it could not be removed a short while ago.  Cost: O(nodes).
+  // Whether this asks what the pass was asked, of the same cluster, at a time at which all
+  // are judged as they were.  What was asked may be anything: it need not have been checked.
+  // Cost: O(nodes + pending).
+  [[nodiscard]] bool WasAsked(uint64_t state, const NodeGroups& groups,
+                              const PassInput& input) const;
+
+  // Whether the same candidates could not be removed a short while ago, as `is_recent` says
+  // of a node.  A pass for which WasAsked holds too would come out the same.
   template <typename IsRecent>
-  [[nodiscard]] bool Answers(uint64_t state, const NodeGroups& groups, const PassInput& input,
-                             IsRecent&& is_recent) const {
-    if (!Answers(state, groups, input)) return false;
-    for (size_t c = 0; c < question_.candidates.size(); ++c) {
-      if (is_recent(question_.candidates[c]) != question_.recently_unremovable[c]) return false;
+  [[nodiscard]] bool SameAreRecent(IsRecent&& is_recent) const {
+    const std::span<const NodeId> candidates = question_.candidates();
+    for (size_t c = 0; c < candidates.size(); ++c) {
+      if (is_recent(candidates[c]) != recently_unremovable_[c]) return false;
     }
     return true;
   }
@@ -64,11 +82,11 @@ class SettledPass {
   [[nodiscard]] std::span<const PastVerdict> verdicts() const { return verdicts_; }
 
  private:
-  [[nodiscard]] bool Answers(uint64_t state, const NodeGroups& groups,
-                             const PassInput& input) const;
-
+  uint64_t state_;  // ClusterSnapshot::StateId
+  NodeGroups groups_;
   PassQuestion question_;
-  int64_t from_s_;  // Times at which all are judged as they were.
+  std::vector<bool> recently_unremovable_;  // By place among the candidates.
+  int64_t from_s_;                          // Times at which all are judged as they were.
   int64_t until_s_;
   Plan plan_;
   size_t ineligible_;

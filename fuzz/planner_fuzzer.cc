@@ -65,7 +65,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     input.now_s = now_s;
     input.candidates = candidates;
     const std::string before = snapshot.Fingerprint();
-    const ebb::Plan plan = planner.Pass(snapshot, groups, input);
+    const ebb::Plan plan = planner.Pass(snapshot, groups, input).value();
     if (snapshot.Fingerprint() != before) Fail("the pass changed the snapshot");
     const std::string text = ebb::test::PlanText(snapshot, plan);
     const std::string expected = ebb::test::PlanText(snapshot, twin.Pass(snapshot, groups, input));

@@ -41,7 +41,7 @@ std::vector<PlanReport::Removal> Removals(const Plan& plan, const ClusterSnapsho
   return removals;
 }
 
-std::vector<PlanReport::Kept> KeptNodes(const MadePlan& made) {
+std::vector<PlanReport::Kept> KeptNodes(const PlanResult& made) {
   std::vector<PlanReport::Kept> kept;
   for (const auto* list : {&made.excluded, &made.plan.keep}) {
     for (const UnremovableNode& node : *list) kept.push_back({node, ToString(node.reason)});

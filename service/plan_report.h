@@ -30,7 +30,7 @@ struct PlanContext {
   const LoadedCluster* cluster;  // As it was loaded: before the plan.
   const NodeGroups* groups;
   const PlanRequest* request;
-  const MadePlan* made;
+  const PlanResult* made;
   double pass_s = 0;    // How long the passes took.
   double verify_s = 0;  // 0: verified within a pass.
 

@@ -451,7 +451,7 @@ int PlanCommand::Run(std::ostream& out, std::ostream& err) const {
   const Clock::time_point passes_start = Clock::now();
   double pass_s = 0;
   request.on_passes_done = [&] { pass_s = SecondsSince(passes_start); };
-  absl::StatusOr<MadePlan> made = MakePlan(cluster->snapshot, groups, cluster->pending, request);
+  absl::StatusOr<PlanResult> made = MakePlan(cluster->snapshot, groups, cluster->pending, request);
   const double verify_s = SecondsSince(passes_start) - pass_s;
   progress.Done();
   if (!made.ok()) return Fail(made.status(), err);

@@ -223,7 +223,7 @@ ScaleDownOptions OptionsOf(const PlanCommand& command) {
 struct MadeRound {
   PlanRequest request;
   NodeGroups groups;
-  MadePlan made;
+  PlanResult made;
   RoundResult result;
   std::optional<PlanReport> report;  // Borrows from the others.
   Json json;
@@ -265,9 +265,9 @@ std::optional<std::vector<NodeId>> Candidates(const RoundSetting& setting,
 }
 
 // The plan as it is told: packed pods are the pending ones.
-MadePlan TheMadePlan(const LoadedCluster& cluster, const RoundResult& result,
-                     NodesOutsideThePlan outside) {
-  MadePlan made;
+PlanResult PlanOfRound(const LoadedCluster& cluster, const RoundResult& result,
+                       NodesOutsideThePlan outside) {
+  PlanResult made;
   made.plan = result.plan;
   made.plan.skipped.insert(made.plan.skipped.end(), outside.not_judged.begin(),
                            outside.not_judged.end());
@@ -278,8 +278,8 @@ MadePlan TheMadePlan(const LoadedCluster& cluster, const RoundResult& result,
   return made;
 }
 
-std::unique_ptr<MadeRound> MakeRound(ScaleDown& scale_down, LoadedCluster& cluster,
-                                     const RoundSetting& setting) {
+absl::StatusOr<std::unique_ptr<MadeRound>> MakeRound(ScaleDown& scale_down, LoadedCluster& cluster,
+                                                     const RoundSetting& setting) {
   auto round = std::make_unique<MadeRound>();
   round->groups = AssignGroups(cluster.snapshot.catalog(), setting.files->groups);
   CountUnregistered(setting.files->events, setting.files->groups, round->groups, round->log);
@@ -301,13 +301,15 @@ std::unique_ptr<MadeRound> MakeRound(ScaleDown& scale_down, LoadedCluster& clust
   input.pending = cluster.pending;
   input.deadline = setting.deadline;
   const Clock::time_point start = Clock::now();
-  round->result = scale_down.Round(cluster.snapshot, round->groups, input);
+  absl::StatusOr<RoundResult> result = scale_down.Round(cluster.snapshot, round->groups, input);
+  if (!result.ok()) return result.status();
+  round->result = *std::move(result);
   round->seconds = std::chrono::duration<double>(Clock::now() - start).count();
   round->log.insert(round->log.end(), round->result.log.begin(), round->result.log.end());
   round->deletions_in_progress =
       static_cast<int64_t>(events.actuation.empty.size() + events.actuation.drained.size());
   round->made =
-      TheMadePlan(cluster, round->result,
+      PlanOfRound(cluster, round->result,
                   OutsideThePlan(cluster.snapshot, round->groups, events.actuation, round->result));
   round->request.now_s = round->result.now_s;
   round->report = MakeReport({.cluster = &cluster,
@@ -526,7 +528,7 @@ int RunRound(const PlanCommand& command, std::ostream& out, std::ostream& err) {
   const double import_s = std::chrono::duration<double>(Clock::now() - start).count();
 
   ScaleDown scale_down(OptionsOf(command));
-  Symbols& symbols = *cluster.snapshot.catalog().shared_symbols();
+  const std::shared_ptr<Symbols> symbols = cluster.snapshot.catalog().shared_symbols();
   if (stores.before) scale_down.Restore(*stores.before, symbols);
   const int64_t number = stores.before ? stores.before->rounds + 1 : 1;
   ScaleDownState recorded_before;
@@ -534,7 +536,7 @@ int RunRound(const PlanCommand& command, std::ostream& out, std::ostream& err) {
     if (const auto may = MayBegin(*stores.record, flags.record, number); !may.ok()) {
       return Fail(may.status(), err);
     }
-    recorded_before = scale_down.Save(symbols);
+    recorded_before = scale_down.Save(*symbols);
   }
   std::optional<RoundDeadline> deadline;
   if (!command.simulation_timeout.empty())
@@ -545,8 +547,11 @@ int RunRound(const PlanCommand& command, std::ostream& out, std::ostream& err) {
                              .now_s = *now_s,
                              .number = number,
                              .deadline = deadline ? &*deadline : nullptr};
-  const std::unique_ptr<MadeRound> round = MakeRound(scale_down, cluster, setting);
+  const absl::StatusOr<std::unique_ptr<MadeRound>> made_round =
+      MakeRound(scale_down, cluster, setting);
   PrintLoadWarnings(cluster, err);
+  if (!made_round.ok()) return Fail(made_round.status(), err);
+  const std::unique_ptr<MadeRound>& round = *made_round;
   for (const std::string& line : source->log) PrintMessage(Printable(line), err);
   for (const std::string& line : round->log) PrintMessage(Printable(line), err);
   if (round->result.status == ScaleDownStatus::kError) {
@@ -597,7 +602,7 @@ int RunRound(const PlanCommand& command, std::ostream& out, std::ostream& err) {
       return AddToRecord(*stores.record, flags.record, recorded_before, whole);
     };
   }
-  if (absl::Status s = stores.state->SaveAfter(scale_down.Save(symbols), entry,
+  if (absl::Status s = stores.state->SaveAfter(scale_down.Save(*symbols), entry,
                                                stores.metrics.Save(), add_to_record);
       !s.ok()) {
     return Fail(s, err);
@@ -753,11 +758,11 @@ absl::StatusOr<std::string> ReplayRound(const std::string& name, const RoundReco
       });
   if (!source.ok()) return source.status();
   source->cluster.warnings = std::move(input.warnings);
-  Symbols& symbols = *source->cluster.snapshot.catalog().shared_symbols();
+  const std::shared_ptr<Symbols> symbols = source->cluster.snapshot.catalog().shared_symbols();
   ScaleDown scale_down(OptionsOf(input.command));
   if (state) scale_down.Restore(*state, symbols);
   const RoundDeadline deadline(input.deadline_question);
-  const std::unique_ptr<MadeRound> round =
+  const absl::StatusOr<std::unique_ptr<MadeRound>> round =
       MakeRound(scale_down, source->cluster,
                 {.command = &input.command,
                  .files = &input.files,
@@ -765,8 +770,9 @@ absl::StatusOr<std::string> ReplayRound(const std::string& name, const RoundReco
                  .now_s = entry.now_s,
                  .number = entry.round,
                  .deadline = input.command.simulation_timeout.empty() ? nullptr : &deadline});
-  state = scale_down.Save(symbols);
-  return Departure(entry.decision, input.rules, round->json);
+  if (!round.ok()) return round.status();
+  state = scale_down.Save(*symbols);
+  return Departure(entry.decision, input.rules, (*round)->json);
 }
 
 }  // namespace

@@ -97,7 +97,7 @@ Counted ThirdPass(int nodes) {
   for (int pass = 0; pass < 3; ++pass) {
     input.now_s += planner.options().unremovable_node_recheck_timeout_s + 1;
     const int64_t before = allocations.load();
-    const Plan plan = planner.Pass(snapshot, groups, input);
+    const Plan plan = planner.Pass(snapshot, groups, input).value();
     counted = {allocations.load() - before, plan.remove.size(), plan.keep.size()};
   }
   return counted;

@@ -88,7 +88,7 @@ class MakePlanTest : public ::testing::Test {
   std::optional<ClusterSnapshot> snapshot_;
   NodeGroups groups_;
   PlanRequest request_;
-  MadePlan made_;
+  PlanResult made_;
 };
 
 TEST_F(MakePlanTest, WhatIsDoneInTimeIsWhatIsDoneWithoutALimit) {

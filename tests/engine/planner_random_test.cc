@@ -146,7 +146,7 @@ class Scenario {
     input.now_s = now_s_;
 
     const std::string before = snapshot_.Fingerprint();
-    const Plan plan = planner_->Pass(snapshot_, groups_, input);
+    const Plan plan = planner_->Pass(snapshot_, groups_, input).value();
     const Plan expected = twin_->Pass(snapshot_, groups_, input);
     if (snapshot_.Fingerprint() != before) return "the pass changed the snapshot";
     if (const absl::Status sound = snapshot_.CheckInvariants(); !sound.ok()) {

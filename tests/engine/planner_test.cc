@@ -47,7 +47,7 @@ class PlannerTest : public ::testing::Test {
     const std::vector<NodeId> nodes = NodesNamed(snapshot_, candidates);
     input.candidates = nodes;
     const std::string before = snapshot_.Fingerprint();
-    Plan plan = planner_->Pass(snapshot_, groups_, input);
+    Plan plan = planner_->Pass(snapshot_, groups_, input).value();
     EXPECT_EQ(snapshot_.Fingerprint(), before);
     EXPECT_TRUE(snapshot_.CheckInvariants().ok());
     const absl::Status verified = Verify(snapshot_, groups_, planner_->options(), input, plan);
@@ -102,6 +102,7 @@ TEST_F(PlannerTest, PodThatMovedToKarpentersNodeKeepsIt) {
           .Add(Node("c").Cpu(0))
           .Add(Pod("job").On("a").Cpu(100).Annotation("karpenter.sh/do-not-disrupt", "true")));
   groups_.groups.push_back(groups_.groups[0]);
+  groups_.groups[1].name = "karpenter";
   groups_.groups[1].managed_by = PoolManager::kKarpenter;
   groups_.group_of[1] = GroupId{1};
   const Plan plan = Pass({"a", "b"});
@@ -586,7 +587,7 @@ TEST_F(PlannerTest, RestoredPlannerGoesOnAsTheOtherWouldHave) {
   const PlannerMemory memory = planner_->Save(*symbols_);
   const std::string next = Removed({"a", "d"});
   Restart();
-  planner_->Restore(memory, *symbols_);
+  planner_->Restore(memory, symbols_);
   EXPECT_EQ(planner_->Save(*symbols_), memory);
   EXPECT_EQ(Removed({"a", "d"}), next);
 }

@@ -66,8 +66,9 @@ class RoundTest : public testing::Test {
                     const ActuationStatus* actuation = nullptr,
                     const Deadline* deadline = nullptr) {
     const NodeGroups groups = OneGroup(snapshot);
-    return scale_down.Round(snapshot, groups,
-                            {.now_s = now_s, .actuation = actuation, .deadline = deadline});
+    return scale_down
+        .Round(snapshot, groups, {.now_s = now_s, .actuation = actuation, .deadline = deadline})
+        .value();
   }
 
   // Two nodes, one pod each, that fit on either.
@@ -178,19 +179,19 @@ TEST_F(RoundTest, GrowthNotedByARoundFarAheadHoldsItsCooldownAndNoLonger) {
   ScaleDown scale_down(AtOnce());
   Round(scale_down, pair_, kStart);
   const std::vector<ScaleEvent> grown = {{ScaleEventKind::kScaleUp, "", kFarAway}};
-  scale_down.Round(pair_, OneGroup(pair_), {.now_s = kFarAway, .events = grown});
+  ASSERT_TRUE(scale_down.Round(pair_, OneGroup(pair_), {.now_s = kFarAway, .events = grown}).ok());
   EXPECT_EQ(Round(scale_down, pair_, kStart + 20).status, ScaleDownStatus::kInCooldown);
   EXPECT_EQ(Round(scale_down, pair_, kStart + 619).status, ScaleDownStatus::kInCooldown);
   EXPECT_EQ(Round(scale_down, pair_, kStart + 620).status, ScaleDownStatus::kNodeDeleteStarted);
 }
 
 TEST_F(RoundTest, JumpThatWasSeenOutlivesTheProcess) {
-  Symbols& symbols = *pair_.catalog().shared_symbols();
+  const std::shared_ptr<Symbols>& symbols = pair_.catalog().shared_symbols();
   ScaleDown first({});
   Round(first, pair_, kStart);
   Round(first, pair_, kStart + 40000);
   ScaleDown second({});
-  second.Restore(first.Save(symbols), symbols);
+  second.Restore(first.Save(*symbols), symbols);
   EXPECT_EQ(Round(second, pair_, kStart + 40010).status, ScaleDownStatus::kNodeDeleteStarted);
 }
 
@@ -419,7 +420,8 @@ TEST_F(RoundTest, CooldownHoldsDeletionsBackAndTimersGoOn) {
   ScaleDown scale_down(AtOnce());
   const NodeGroups groups = OneGroup(pair_);
   const ScaleEvent up[] = {{ScaleEventKind::kScaleUp, "group", kStart}};
-  const RoundResult held = scale_down.Round(pair_, groups, {.now_s = kStart + 1, .events = up});
+  const RoundResult held =
+      scale_down.Round(pair_, groups, {.now_s = kStart + 1, .events = up}).value();
   EXPECT_EQ(held.status, ScaleDownStatus::kInCooldown);
   EXPECT_EQ(held.unneeded.size(), 1u);
   EXPECT_EQ(Round(scale_down, pair_, kStart + 599).status, ScaleDownStatus::kInCooldown);
@@ -437,7 +439,8 @@ TEST_F(RoundTest, LocalCooldownHoldsItsGroupAlone) {
   groups.groups[0].target_size = groups.groups[1].target_size = 1;
   groups.group_of = {GroupId{0}, GroupId{1}};
   const ScaleEvent up[] = {{ScaleEventKind::kScaleUp, "one", kStart}};
-  const RoundResult result = scale_down.Round(pair_, groups, {.now_s = kStart + 1, .events = up});
+  const RoundResult result =
+      scale_down.Round(pair_, groups, {.now_s = kStart + 1, .events = up}).value();
   EXPECT_EQ(Names(pair_, result.start.drain), "b");
 }
 
@@ -490,7 +493,7 @@ TEST_F(RoundTest, MinimumSizeCountsDeletionsInProgress) {
   actuation.empty = {{"a", "group"}};
   ScaleDown scale_down(AtOnce());
   const RoundResult result =
-      scale_down.Round(snapshot, groups, {.now_s = kStart, .actuation = &actuation});
+      scale_down.Round(snapshot, groups, {.now_s = kStart, .actuation = &actuation}).value();
   EXPECT_EQ(Names(snapshot, result.start.empty), "b");
   EXPECT_EQ(NotYetText(snapshot, result), "c=NodeGroupMinSizeReached d=NodeGroupMinSizeReached");
 }
@@ -522,7 +525,7 @@ TEST_F(RoundTest, ClusterMinimumsDoNotCountVirtualKubelets) {
   ScaleDown scale_down(options);
   NodeGroups groups = OneGroup(snapshot);
   groups.group_of[2] = kNoGroup;
-  const RoundResult result = scale_down.Round(snapshot, groups, {.now_s = kStart});
+  const RoundResult result = scale_down.Round(snapshot, groups, {.now_s = kStart}).value();
   EXPECT_EQ(Names(snapshot, result.start.empty), "a");
   EXPECT_EQ(NotYetText(snapshot, result), "b=MinimalResourceLimitExceeded");
 }
@@ -536,7 +539,7 @@ TEST_F(RoundTest, NothingGoesWhileSomeNodesGpusCannotBeCounted) {
     ScaleDownOptions options = AtOnce();
     options.deletion.groups_have_templates = templates;
     ScaleDown scale_down(options);
-    const RoundResult result = scale_down.Round(snapshot, groups, {.now_s = kStart});
+    const RoundResult result = scale_down.Round(snapshot, groups, {.now_s = kStart}).value();
     EXPECT_EQ(result.log.empty(), !result.may_go.empty.empty());
     return Names(snapshot, result.may_go.empty);
   };
@@ -559,7 +562,7 @@ TEST_F(RoundTest, AtomicGroupGoesWholeOrNotAtAll) {
   NodeGroups groups = OneGroup(snapshot);
   groups.groups[0].atomic = true;
   ScaleDown scale_down(AtOnce());
-  const RoundResult result = scale_down.Round(snapshot, groups, {.now_s = kStart});
+  const RoundResult result = scale_down.Round(snapshot, groups, {.now_s = kStart}).value();
   EXPECT_EQ(NotYetText(snapshot, result), "a=AtomicScaleDownFailed b=AtomicScaleDownFailed");
   EXPECT_TRUE(result.start.empty.empty());
 }
@@ -639,7 +642,8 @@ TEST_F(RoundTest, PassCutShortGoesOnAtTheNextCandidateAndTimersHold) {
   for (int round = 0; round < 3; ++round) {
     const CountedDeadline deadline(0);
     const RoundResult result =
-        scale_down.Round(snapshot, groups, {.now_s = kStart + 10 * round, .deadline = &deadline});
+        scale_down.Round(snapshot, groups, {.now_s = kStart + 10 * round, .deadline = &deadline})
+            .value();
     for (const UnremovableNode& node : result.plan.keep) {
       judged += snapshot.catalog().NodeName(node.node);
     }
@@ -702,14 +706,14 @@ TEST_F(RoundTest, RestoredStateGoesOnAsTheOldOneWouldHave) {
   ActuationStatus actuation;
   actuation.recent_evictions = {{"default", "gone", "uid", kStart}};
   Round(old, pair_, kStart, &actuation);
-  Symbols& symbols = *pair_.catalog().shared_symbols();
+  const std::shared_ptr<Symbols>& symbols = pair_.catalog().shared_symbols();
   ScaleDown restarted({});
-  restarted.Restore(old.Save(symbols), symbols);
+  restarted.Restore(old.Save(*symbols), symbols);
   const RoundResult expected = Round(old, pair_, kStart + 601);
   const RoundResult result = Round(restarted, pair_, kStart + 601);
   EXPECT_EQ(Names(pair_, result.start.drain), Names(pair_, expected.start.drain));
   EXPECT_EQ(result.unneeded.at(0).since_s, kStart);
-  EXPECT_EQ(restarted.Save(symbols).planner, old.Save(symbols).planner);
+  EXPECT_EQ(restarted.Save(*symbols).planner, old.Save(*symbols).planner);
 }
 
 }  // namespace

@@ -315,7 +315,7 @@ TEST_P(RoundWalkTest, InvariantsHoldAndARestartChangesNothing) {
     const auto questions = static_cast<int64_t>(world.random()() % 12) - (round % 2 == 0 ? 12 : 0);
     const CountedDeadline deadline(questions);
     input.deadline = &deadline;
-    const RoundResult result = scale_down.Round(snapshot, groups, input);
+    const RoundResult result = scale_down.Round(snapshot, groups, input).value();
     const Catalog& catalog = snapshot.catalog();
     ASSERT_NE(result.status, ScaleDownStatus::kError) << result.message;
     ASSERT_EQ(result.status == ScaleDownStatus::kClockJumped, clock_is_wrong) << round;
@@ -334,12 +334,12 @@ TEST_P(RoundWalkTest, InvariantsHoldAndARestartChangesNothing) {
       const ScaleDownState state = restarted->Save(*restarted_symbols);
       restarted_symbols = std::make_shared<Symbols>();
       restarted = std::make_unique<ScaleDown>(WalkOptions());
-      restarted->Restore(state, *restarted_symbols);
+      restarted->Restore(state, restarted_symbols);
     }
     ClusterSnapshot again = world.Snapshot(restarted_symbols);
     const CountedDeadline same_deadline(questions);
     input.deadline = &same_deadline;
-    ASSERT_EQ(Decision(again.catalog(), restarted->Round(again, groups, input)),
+    ASSERT_EQ(Decision(again.catalog(), restarted->Round(again, groups, input).value()),
               Decision(catalog, result))
         << "round " << round;
     if (HasFailure()) return;

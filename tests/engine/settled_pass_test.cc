@@ -53,7 +53,7 @@ class SettledPassTest : public testing::Test {
 
   std::string Pass(int64_t later_s = kRecheck) {
     input_.now_s += later_s;
-    const Plan plan = planner_->Pass(snapshot_, groups_, input_);
+    const Plan plan = planner_->Pass(snapshot_, groups_, input_).value();
     return test::Removals(snapshot_, plan) + " | " + test::Kept(snapshot_, plan);
   }
   bool Repeats(int64_t later_s = kRecheck) {
@@ -93,9 +93,9 @@ TEST_F(SettledPassTest, ARepeatedPassRemembersAsAPassDoes) {
   Settle();
   Planner other{PlannerOptions()};
   other.Restore(planner_->Save(snapshot_.catalog().symbols()),
-                *snapshot_.shared_catalog()->shared_symbols());
+                snapshot_.catalog().shared_symbols());
   ASSERT_TRUE(Repeats());
-  other.Pass(snapshot_, groups_, input_);
+  ASSERT_TRUE(other.Pass(snapshot_, groups_, input_).ok());
   EXPECT_EQ(other.repeated_passes(), 0u);
   EXPECT_EQ(planner_->Save(snapshot_.catalog().symbols()),
             other.Save(snapshot_.catalog().symbols()));
@@ -210,7 +210,7 @@ TEST_F(SettledPassTest, TimeThatChangesAVerdictIsNoticed) {
     for (int pass = 0; pass < 24; ++pass) {
       const std::string plan = Pass();
       Planner fresh{PlannerOptions()};
-      const Plan right = fresh.Pass(snapshot_, groups_, input_);
+      const Plan right = fresh.Pass(snapshot_, groups_, input_).value();
       EXPECT_EQ(plan.substr(plan.find('|') + 2), test::Kept(snapshot_, right))
           << what << ", pass " << pass;
       changes += !last.empty() && plan != last ? 1 : 0;

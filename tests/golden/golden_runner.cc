@@ -334,7 +334,9 @@ class Replay {
     input.destinations = &destinations;
     input.pending = pending;
     input.unneeded_limit = limit_.Next(now_s_, timers_.size());
-    const Plan plan = planner_->Pass(snapshot, groups, input);
+    const absl::StatusOr<Plan> made = planner_->Pass(snapshot, groups, input);
+    if (!made.ok()) return made.status();
+    const Plan& plan = *made;
     timers_.Update(catalog, plan, now_s_, SkippedTimer::kLost);
 
     CompareUnneeded(catalog, plan, expect);
@@ -355,7 +357,7 @@ class Replay {
     const UnneededLimit::State limit = limit_.state();
     symbols_ = std::make_shared<Symbols>();
     planner_ = std::make_unique<Planner>(PlannerOptionsOf(options_, extended_));
-    planner_->Restore(memory, *symbols_);
+    planner_->Restore(memory, symbols_);
     timers_ = UnneededTimers();
     timers_.Restore(timers, *symbols_);
     limit_ =

@@ -1,0 +1,155 @@
+#include "engine/check_input.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "base/text.h"
+
+namespace ebb {
+namespace {
+
+constexpr int64_t kEarliestS = -62'135'596'800;  // 0001-01-01T00:00:00Z
+constexpr int64_t kLatestS = 253'402'300'799;    // 9999-12-31T23:59:59Z
+
+template <typename... Parts>
+absl::Status Invalid(const Parts&... parts) {
+  return absl::InvalidArgumentError(absl::StrCat(parts...));
+}
+
+std::string Place(std::string_view field, size_t index) {
+  return absl::StrCat(Absl(field), "[", index, "]");
+}
+
+// Ids of one kind in one list: each exists, and comes once.
+template <typename Id, typename NameOf>
+absl::Status CheckIds(std::string_view field, std::string_view kind, std::span<const Id> ids,
+                      size_t known, NameOf&& name_of) {
+  if (ids.empty()) return absl::OkStatus();
+  std::vector<bool> seen(known);
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const size_t id = Index(ids[i]);
+    if (id >= known) {
+      return Invalid(Place(field, i), ": there is no ", Absl(kind), " ", id, "; the catalog has ",
+                     known);
+    }
+    if (seen[id]) {
+      const auto first = std::find(ids.begin(), ids.end(), ids[i]) - ids.begin();
+      return Invalid(Place(field, i), ": ", Absl(kind), " ", Absl(name_of(ids[i])),
+                     " comes twice, first as ", Place(field, static_cast<size_t>(first)));
+    }
+    seen[id] = true;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckColumn(std::string_view field, size_t size, size_t nodes) {
+  if (size == nodes) return absl::OkStatus();
+  return Invalid("groups.", Absl(field), ": has ", size, " entries for ", nodes, " nodes");
+}
+
+absl::Status CheckSize(std::string_view field, size_t group, const std::string& name,
+                       int64_t size) {
+  if (size >= 0) return absl::OkStatus();
+  return Invalid(Place("groups.groups", group), ".", Absl(field), ": group ", name, " has ", size,
+                 ", which is less than 0");
+}
+
+}  // namespace
+
+absl::Status CheckTime(std::string_view field, int64_t time_s) {
+  if (kEarliestS <= time_s && time_s <= kLatestS) return absl::OkStatus();
+  return Invalid(Absl(field), ": ", time_s, " is no Unix time of the years 1 to 9999");
+}
+
+absl::Status CheckSnapshot(const ClusterSnapshot& snapshot, const Symbols* remembered) {
+  if (remembered != nullptr && remembered != &snapshot.catalog().symbols()) {
+    return Invalid(
+        "snapshot: its Symbols are not those of the snapshots before it, by whose ids nodes and "
+        "pods are remembered");
+  }
+  if (snapshot.ghost() != kNoNode) {
+    return Invalid("snapshot: node ", Absl(snapshot.catalog().NodeName(snapshot.ghost())),
+                   " is a ghost");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckNoFork(const ClusterSnapshot& snapshot) {
+  if (snapshot.depth() == 0) return absl::OkStatus();
+  return Invalid("snapshot: ", snapshot.depth(),
+                 snapshot.depth() == 1 ? " fork is open" : " forks are open");
+}
+
+absl::Status CheckGroups(const Catalog& catalog, const NodeGroups& groups) {
+  const size_t nodes = catalog.nodes();
+  if (absl::Status s = CheckColumn("group_of", groups.group_of.size(), nodes); !s.ok()) return s;
+  if (!groups.no_group_reason.empty()) {
+    if (absl::Status s = CheckColumn("no_group_reason", groups.no_group_reason.size(), nodes);
+        !s.ok()) {
+      return s;
+    }
+  }
+  if (!groups.gpu_label.empty()) {
+    if (absl::Status s = CheckColumn("gpu_label", groups.gpu_label.size(), nodes); !s.ok()) {
+      return s;
+    }
+  }
+  const size_t count = groups.groups.size();
+  const auto exists = [count](GroupId group) { return Index(group) < count || group == kNoGroup; };
+  const auto wrong = std::ranges::find_if_not(groups.group_of, exists);
+  if (wrong != groups.group_of.end()) {
+    const auto n = static_cast<uint32_t>(wrong - groups.group_of.begin());
+    return Invalid(Place("groups.group_of", n), ": node ", Absl(catalog.NodeName(NodeId{n})),
+                   " is in group ", Index(*wrong), ", and there are ", count, " groups");
+  }
+  absl::flat_hash_map<std::string_view, size_t> by_name;
+  for (size_t g = 0; g < count; ++g) {
+    const NodeGroup& group = groups.groups[g];
+    const auto [same, first] = by_name.try_emplace(group.name, g);
+    if (!first) {
+      return Invalid(Place("groups.groups", g), ".name: group ", group.name,
+                     " comes twice, first as ", Place("groups.groups", same->second));
+    }
+    if (absl::Status s = CheckSize("min_size", g, group.name, group.min_size); !s.ok()) return s;
+    if (absl::Status s = CheckSize("target_size", g, group.name, group.target_size); !s.ok()) {
+      return s;
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckPassInput(const ClusterSnapshot& snapshot, const PassInput& input) {
+  const Catalog& catalog = snapshot.catalog();
+  const auto node_name = [&](NodeId node) { return catalog.NodeName(node); };
+  const auto pod_name = [&](PodId pod) { return catalog.PodName(pod); };
+  if (absl::Status s = CheckTime("now_s", input.now_s); !s.ok()) return s;
+  if (absl::Status s = CheckIds("candidates", "node", input.candidates, catalog.nodes(), node_name);
+      !s.ok()) {
+    return s;
+  }
+  if (input.destinations != nullptr && input.destinations->range() != catalog.nodes()) {
+    return Invalid("destinations: ranges over ", input.destinations->range(),
+                   " nodes, and the catalog has ", catalog.nodes());
+  }
+  if (absl::Status s = CheckIds("pending", "pod", input.pending, catalog.pods(), pod_name);
+      !s.ok()) {
+    return s;
+  }
+  for (size_t i = 0; i < input.pending.size(); ++i) {
+    const NodeId node = snapshot.NodeOf(input.pending[i]);
+    if (node == kNoNode) continue;
+    return Invalid(Place("pending", i), ": pod ", pod_name(input.pending[i]), " runs on node ",
+                   Absl(node_name(node)));
+  }
+  if (input.must_fit > input.pending.size()) {
+    return Invalid("must_fit: ", input.must_fit, " is more than the ", input.pending.size(),
+                   " pods of pending");
+  }
+  return CheckIds("evicting", "pod", input.evicting, catalog.pods(), pod_name);
+}
+
+}  // namespace ebb

@@ -1,0 +1,47 @@
+// What the engine is asked, checked before any of it is used.
+//
+// Planner::Pass, MakePlan and ScaleDown::Round call these before they change anything, so
+// that wrong input is an error, and never an abort or a write out of bounds.  Steps inside
+// of them rest on what was checked here.
+//
+// Errors:  InvalidArgument that names the field, the index and the object:
+//            groups.group_of[4]: node b is in group 7, and there are 2 groups
+// Cost:    O(nodes + groups + candidates + pending + evicting).
+// Threads: pure.
+
+#ifndef EBB_ENGINE_CHECK_INPUT_H_
+#define EBB_ENGINE_CHECK_INPUT_H_
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "engine/node_groups.h"
+#include "engine/pass_input.h"
+#include "snapshot/cluster_snapshot.h"
+
+namespace ebb {
+
+// A time is one that RFC 3339 can write: of the years 1 to 9999.  Sums of such times and
+// of durations do not overflow.
+absl::Status CheckTime(std::string_view field, int64_t time_s);
+
+// A pass may begin in the snapshot: there is no ghost, and its Symbols are those whose ids
+// the planner remembers.  `remembered` null: it remembers none yet.
+absl::Status CheckSnapshot(const ClusterSnapshot& snapshot, const Symbols* remembered);
+
+// Nothing is being tried out in the snapshot.
+absl::Status CheckNoFork(const ClusterSnapshot& snapshot);
+
+// Every column covers the catalog's nodes, every node's group exists, no two groups share
+// a name, no size is negative.
+absl::Status CheckGroups(const Catalog& catalog, const NodeGroups& groups);
+
+// Nodes and pods are of the catalog and come once each, pending pods are not placed,
+// destinations range over the catalog's nodes, `must_fit` is within `pending`; and CheckTime.
+absl::Status CheckPassInput(const ClusterSnapshot& snapshot, const PassInput& input);
+
+}  // namespace ebb
+
+#endif  // EBB_ENGINE_CHECK_INPUT_H_

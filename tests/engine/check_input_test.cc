@@ -1,0 +1,315 @@
+// Wrong input, as the front doors refuse it.
+
+#include "engine/check_input.h"
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/make_plan.h"
+#include "engine/round.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/engine/planning.h"
+#include "tests/testing/cluster_builder.h"
+
+namespace ebb {
+namespace {
+
+using test::Cluster;
+using test::kPassTime;
+using test::Node;
+using test::NodeNamed;
+using test::OneGroup;
+using test::Pod;
+using test::PodNamed;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+// Two nodes, each with a pod, and two pods that wait.
+class CheckInputTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    input_.now_s = kPassTime;
+    candidates_ = {N("a"), N("b")};
+    pending_ = {P("w"), P("x")};
+    input_.candidates = candidates_;
+    input_.pending = pending_;
+  }
+
+  static ClusterSnapshot Make(std::shared_ptr<Symbols> symbols = std::make_shared<Symbols>()) {
+    return Cluster(std::move(symbols))
+        .Add(Node("a"))
+        .Add(Node("b"))
+        .Add(Pod("p").On("a").Cpu(100))
+        .Add(Pod("q").On("b").Cpu(100))
+        .Add(Pod("w").Cpu(100))
+        .Add(Pod("x").Cpu(100))
+        .Build();
+  }
+
+  NodeId N(const char* name) const { return NodeNamed(snapshot_, name); }
+  PodId P(const char* name) const { return PodNamed(snapshot_, name); }
+
+  // What each front door says; "" for no error.  Nothing may have changed either way.
+  std::string FromPass() {
+    return Told([&] { return planner_.Pass(snapshot_, groups_, input_); });
+  }
+  std::string FromMakePlan() {
+    PlanRequest request;
+    request.now_s = input_.now_s;
+    const std::vector<NodeId> candidates(input_.candidates.begin(), input_.candidates.end());
+    request.candidates = &candidates;
+    request.destinations = input_.destinations;
+    return Told([&] { return MakePlan(snapshot_, groups_, input_.pending, request); });
+  }
+  std::string FromRound() {
+    const std::vector<NodeId> candidates(input_.candidates.begin(), input_.candidates.end());
+    RoundInput input;
+    input.now_s = input_.now_s;
+    input.candidates = &candidates;
+    input.pending = input_.pending;
+    return Told([&] { return rounds_.Round(snapshot_, groups_, input); });
+  }
+
+  template <typename Ask>
+  std::string Told(Ask&& ask) {
+    const std::string before = snapshot_.Fingerprint();
+    const absl::Status status = ask().status();
+    EXPECT_EQ(snapshot_.Fingerprint(), before);
+    if (status.ok()) return "";
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+    return std::string(status.message());
+  }
+
+  void ExpectFromAll(const std::string& message) {
+    EXPECT_EQ(FromPass(), message);
+    EXPECT_EQ(FromMakePlan(), message);
+    EXPECT_EQ(FromRound(), message);
+  }
+
+  ClusterSnapshot snapshot_ = Make();
+  NodeGroups groups_ = OneGroup(snapshot_);
+  std::vector<NodeId> candidates_;
+  std::vector<PodId> pending_;
+  PassInput input_;
+  Planner planner_{PlannerOptions()};
+  ScaleDown rounds_{ScaleDownOptions()};
+};
+
+TEST_F(CheckInputTest, InputThatIsRightIsTaken) {
+  ExpectFromAll("");
+  ExpectFromAll("");  // And by planners that remember it.
+}
+
+TEST_F(CheckInputTest, GroupOfThatDoesNotCoverTheNodesIsRefused) {
+  groups_.group_of.pop_back();
+  ExpectFromAll("groups.group_of: has 1 entries for 2 nodes");
+  groups_.group_of.resize(3, kNoGroup);
+  ExpectFromAll("groups.group_of: has 3 entries for 2 nodes");
+}
+
+TEST_F(CheckInputTest, NoGroupReasonThatDoesNotCoverTheNodesIsRefused) {
+  groups_.no_group_reason = {NoGroupReason::kNoLabel};
+  ExpectFromAll("groups.no_group_reason: has 1 entries for 2 nodes");
+}
+
+TEST_F(CheckInputTest, GpuLabelThatDoesNotCoverTheNodesIsRefused) {
+  groups_.gpu_label = {true};
+  ExpectFromAll("groups.gpu_label: has 1 entries for 2 nodes");
+}
+
+TEST_F(CheckInputTest, GroupThatDoesNotExistIsRefused) {
+  groups_.group_of[1] = GroupId{7};
+  ExpectFromAll("groups.group_of[1]: node b is in group 7, and there are 1 groups");
+  groups_.group_of[1] = kNoGroup;
+  ExpectFromAll("");
+}
+
+TEST_F(CheckInputTest, TwoGroupsOfOneNameAreRefused) {
+  groups_.groups.push_back(groups_.groups[0]);
+  ExpectFromAll("groups.groups[1].name: group group comes twice, first as groups.groups[0]");
+}
+
+TEST_F(CheckInputTest, SizesBelowZeroAreRefused) {
+  groups_.groups[0].min_size = -1;
+  ExpectFromAll("groups.groups[0].min_size: group group has -1, which is less than 0");
+  groups_.groups[0].min_size = 0;
+  groups_.groups[0].target_size = std::numeric_limits<int64_t>::min();
+  ExpectFromAll(
+      "groups.groups[0].target_size: group group has -9223372036854775808, which is less than 0");
+}
+
+TEST_F(CheckInputTest, CandidateThatDoesNotExistIsRefused) {
+  for (const NodeId none : {NodeId{2}, kNoNode}) {
+    candidates_[1] = none;
+    input_.candidates = candidates_;
+    ExpectFromAll("candidates[1]: there is no node " + std::to_string(Index(none)) +
+                  "; the catalog has 2");
+  }
+}
+
+TEST_F(CheckInputTest, CandidateThatComesTwiceIsRefused) {
+  candidates_ = {N("b"), N("a"), N("b")};
+  input_.candidates = candidates_;
+  ExpectFromAll("candidates[2]: node b comes twice, first as candidates[0]");
+}
+
+TEST_F(CheckInputTest, DestinationsThatDoNotRangeOverTheNodesAreRefused) {
+  NodeSet destinations(1);
+  destinations.Insert(NodeId{0});
+  input_.destinations = &destinations;
+  const std::string message = "destinations: ranges over 1 nodes, and the catalog has 2";
+  EXPECT_EQ(FromPass(), message);
+  EXPECT_EQ(FromMakePlan(), message);
+  destinations = NodeSet();  // No word to write to at all.
+  EXPECT_EQ(FromPass(), "destinations: ranges over 0 nodes, and the catalog has 2");
+  destinations.Resize(2);
+  EXPECT_EQ(FromPass(), "");
+  EXPECT_EQ(FromMakePlan(), "");
+}
+
+TEST_F(CheckInputTest, PendingPodThatDoesNotExistIsRefused) {
+  for (const PodId none : {PodId{4}, kNoPod}) {
+    pending_[0] = none;
+    input_.pending = pending_;
+    ExpectFromAll("pending[0]: there is no pod " + std::to_string(Index(none)) +
+                  "; the catalog has 4");
+  }
+}
+
+TEST_F(CheckInputTest, PendingPodThatIsPlacedIsRefused) {
+  pending_[1] = P("q");
+  input_.pending = pending_;
+  ExpectFromAll("pending[1]: pod default/q runs on node b");
+}
+
+TEST_F(CheckInputTest, PendingPodThatComesTwiceIsRefused) {
+  pending_ = {P("x"), P("w"), P("x")};
+  input_.pending = pending_;
+  ExpectFromAll("pending[2]: pod default/x comes twice, first as pending[0]");
+}
+
+TEST_F(CheckInputTest, MorePodsThatMustFitThanPendingOnesAreRefused) {
+  input_.must_fit = 2;
+  EXPECT_EQ(FromPass(), "");
+  input_.must_fit = 3;
+  EXPECT_EQ(FromPass(), "must_fit: 3 is more than the 2 pods of pending");
+}
+
+TEST_F(CheckInputTest, EvictedPodThatDoesNotExistOrComesTwiceIsRefused) {
+  std::vector<PodId> evicting = {P("p"), PodId{9}};
+  input_.evicting = evicting;
+  EXPECT_EQ(FromPass(), "evicting[1]: there is no pod 9; the catalog has 4");
+  evicting[1] = P("p");
+  EXPECT_EQ(FromPass(), "evicting[1]: pod default/p comes twice, first as evicting[0]");
+}
+
+TEST_F(CheckInputTest, TimeOutsideTheCalendarIsRefused) {
+  for (const int64_t time_s :
+       {std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()}) {
+    input_.now_s = time_s;
+    ExpectFromAll("now_s: " + std::to_string(time_s) + " is no Unix time of the years 1 to 9999");
+  }
+}
+
+TEST_F(CheckInputTest, TimesOfEventsAndEvictionsAreCheckedToo) {
+  RoundInput input;
+  input.now_s = kPassTime;
+  const std::vector<ScaleEvent> events = {
+      {ScaleEventKind::kScaleUp, "group", kPassTime},
+      {ScaleEventKind::kScaleUp, "group", std::numeric_limits<int64_t>::max()}};
+  input.events = events;
+  EXPECT_THAT(Told([&] { return rounds_.Round(snapshot_, groups_, input); }),
+              StartsWith("events[1].at_s: 9223372036854775807 is no Unix time"));
+  ActuationStatus actuation;
+  actuation.recent_evictions.emplace_back().evicted_at_s = std::numeric_limits<int64_t>::min();
+  input.events = {};
+  input.actuation = &actuation;
+  EXPECT_THAT(Told([&] { return rounds_.Round(snapshot_, groups_, input); }),
+              StartsWith("actuation.recent_evictions[0].evicted_at_s: -9223372036854775808 is no"));
+}
+
+TEST_F(CheckInputTest, OpenForkIsRefusedByPlansAndRounds) {
+  snapshot_.Fork();
+  EXPECT_EQ(FromMakePlan(), "snapshot: 1 fork is open");
+  EXPECT_EQ(FromRound(), "snapshot: 1 fork is open");
+  EXPECT_EQ(FromPass(), "") << "a pass is one fork more";
+  snapshot_.Fork();
+  EXPECT_EQ(FromRound(), "snapshot: 2 forks are open");
+  snapshot_.Revert();
+  snapshot_.Revert();
+  EXPECT_EQ(FromRound(), "");
+}
+
+TEST_F(CheckInputTest, GhostIsRefused) {
+  snapshot_.SetGhost(N("b"));
+  ExpectFromAll("snapshot: node b is a ghost");
+}
+
+TEST_F(CheckInputTest, SnapshotWithOtherSymbolsThanThoseRememberedIsRefused) {
+  ExpectFromAll("");
+  const std::shared_ptr<Symbols> symbols = snapshot_.catalog().shared_symbols();
+  snapshot_ = Make();
+  EXPECT_THAT(FromPass(), HasSubstr("snapshot: its Symbols are not those of the snapshots before"));
+  EXPECT_THAT(FromRound(),
+              HasSubstr("snapshot: its Symbols are not those of the snapshots before"));
+  EXPECT_EQ(FromMakePlan(), "") << "a plan remembers nothing";
+  snapshot_ = Make(symbols);
+  ExpectFromAll("");
+}
+
+TEST_F(CheckInputTest, SnapshotWithOtherSymbolsThanThoseRestoredIsRefused) {
+  const auto others = std::make_shared<Symbols>();
+  planner_.Restore(PlannerMemory(), others);
+  rounds_.Restore(ScaleDownState(), others);
+  EXPECT_THAT(FromPass(), HasSubstr("its Symbols are not those"));
+  EXPECT_THAT(FromRound(), HasSubstr("its Symbols are not those"));
+  snapshot_ = Make(others);
+  EXPECT_EQ(FromPass(), "");
+  EXPECT_EQ(FromRound(), "");
+}
+
+TEST_F(CheckInputTest, RoundThatIsRefusedChangesNoState) {
+  const std::shared_ptr<Symbols>& symbols = snapshot_.catalog().shared_symbols();
+  EXPECT_EQ(FromRound(), "");
+  const ScaleDownState before = rounds_.Save(*symbols);
+  input_.now_s += 3600;
+  candidates_[0] = kNoNode;
+  input_.candidates = candidates_;
+  EXPECT_NE(FromRound(), "");
+  const ScaleDownState after = rounds_.Save(*symbols);
+  EXPECT_EQ(after.rounds, before.rounds);
+  EXPECT_EQ(after.latest_s, before.latest_s);
+  EXPECT_EQ(after.timers, before.timers);
+  EXPECT_EQ(after.planner, before.planner);
+}
+
+TEST_F(CheckInputTest, PassThatIsRefusedChangesNoMemory) {
+  const Symbols& symbols = snapshot_.catalog().symbols();
+  EXPECT_EQ(FromPass(), "");
+  const PlannerMemory before = planner_.Save(symbols);
+  ASSERT_FALSE(before.hints.empty());
+  input_.now_s += 3600;
+  groups_.group_of.clear();
+  EXPECT_NE(FromPass(), "");
+  EXPECT_EQ(planner_.Save(symbols), before);
+}
+
+TEST_F(CheckInputTest, ASettledPassStillRefusesWhatIsWrong) {
+  for (int pass = 0; pass < 10; ++pass) ASSERT_EQ(FromPass(), "");
+  ASSERT_GT(planner_.repeated_passes(), 0u);
+  NodeSet destinations(1);
+  input_.destinations = &destinations;
+  EXPECT_NE(FromPass(), "");
+  input_.destinations = nullptr;
+  groups_.group_of[0] = GroupId{1};
+  EXPECT_NE(FromPass(), "");
+}
+
+}  // namespace
+}  // namespace ebb
