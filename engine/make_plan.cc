@@ -44,6 +44,7 @@ class Exclusions {
 // How many nodes each group may lose, by GroupId.
 std::vector<int64_t> Quotas(const ClusterSnapshot& snapshot, const NodeGroups& groups) {
   std::vector<int64_t> quotas;
+  quotas.reserve(groups.groups.size());
   for (const NodeGroup& group : groups.groups) quotas.push_back(group.target_size - group.min_size);
   for (uint32_t n = 0; n < groups.group_of.size(); ++n) {
     const NodeId node{n};

@@ -531,7 +531,7 @@ class RoundRun {
 };
 
 ScaleDown::ScaleDown(ScaleDownOptions options)
-    : options_(std::move(options)),
+    : options_(options),
       planner_(options_.planner),
       limit_(options_.deletion.scale_down_unneeded_time_s,
              options_.budgets.max_scale_down_parallelism),

@@ -133,7 +133,10 @@ struct Seen {
 class Comparison {
  public:
   explicit Comparison(uint64_t seed)
-      : dice_(seed), snapshot_(MakeCluster()), twin_(snapshot_), nodes_(snapshot_.nodes()) {}
+      : dice_(seed),
+        snapshot_(MakeCluster()),
+        twin_(snapshot_),
+        nodes_(static_cast<int>(snapshot_.nodes())) {}
 
   void Pass(Seen& seen) {
     const std::string before = snapshot_.Fingerprint();
@@ -142,7 +145,7 @@ class Comparison {
       Simulation simulation(snapshot_, memory_);
       Pack(simulation, seen);
       NodeSet destinations = snapshot_.alive();
-      for (uint32_t n = 0; n < nodes_; ++n) {
+      for (uint32_t n = 0; n < snapshot_.catalog().nodes(); ++n) {
         if (dice_.Percent(10)) destinations.Erase(NodeId{n});
       }
       simulation.SetDestinations(destinations);
@@ -174,7 +177,8 @@ class Comparison {
   }
 
   void TryNode(Simulation& simulation, Seen& seen) {
-    const NodeId node = snapshot_.NodeAt(static_cast<size_t>(dice_.Below(snapshot_.nodes())));
+    const NodeId node =
+        snapshot_.NodeAt(static_cast<size_t>(dice_.Below(static_cast<int>(snapshot_.nodes()))));
     const std::span<const PodId> there = simulation.PodsOn(node);
     const std::vector<PodId> pods(there.begin(), there.end());
     const std::span<const PodId> expected = twin_.now().PodsOn(node);

@@ -61,9 +61,7 @@ TEST(SnapshotBuilderTest, OfAnAnnotationThatComesTwiceTheLastCounts) {
       Cluster()
           .Add(Node("stays").Annotation(kDisabled, "false").Annotation(kDisabled, "true"))
           .Add(Node("goes").Annotation(kDisabled, "true").Annotation(kDisabled, "false"))
-          .Add(Pod("p").With([](auto& p) {
-            p.meta.annotations = {{kSafeToEvict, "false"}, {kSafeToEvict, "true"}};
-          }))
+          .Add(Pod("p").Annotation(kSafeToEvict, "false").Annotation(kSafeToEvict, "true"))
           .Build();
   const Catalog& catalog = snapshot.catalog();
   EXPECT_TRUE(catalog.node(NodeNamed(snapshot, "stays")).scale_down_disabled);
