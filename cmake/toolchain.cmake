@@ -51,6 +51,12 @@ endif()
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$" AND EBB_ARCH_BASELINE)
   target_compile_options(ebb_flags INTERFACE "-march=${EBB_ARCH_BASELINE}")
 endif()
+# A fused multiply-add rounds once, not twice: where the processor has one, plans would
+# differ from those of x86-64's baseline, which has none.
+if(NOT (CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$" AND
+        EBB_ARCH_BASELINE MATCHES "^(x86-64(-v2)?)?$"))
+  target_compile_options(ebb_flags INTERFACE -ffp-contract=off)
+endif()
 
 if(EBB_SANITIZE)
   add_compile_options("-fsanitize=${EBB_SANITIZE}" -fno-sanitize-recover=all

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "engine/atomic_groups.h"
 
 namespace ebb {
 namespace {
@@ -95,7 +96,7 @@ class Cropper {
   int64_t TargetSize(GroupId group) const { return groups_.groups[Index(group)].target_size; }
 
   bool IsWhole(GroupId group, int64_t nodes) const {
-    return nodes == TargetSize(group) || nodes == registered_[Index(group)];
+    return ebb::IsWhole(groups_.groups[Index(group)], nodes, registered_[Index(group)]);
   }
 
   int64_t BatchSize(const DeletionBucket& bucket) const {
@@ -130,15 +131,6 @@ class Cropper {
 };
 
 }  // namespace
-
-std::vector<int64_t> RegisteredNodes(const ClusterSnapshot& snapshot, const NodeGroups& groups) {
-  std::vector<int64_t> registered(groups.groups.size());
-  snapshot.alive().ForEach([&](NodeId node) {
-    const GroupId group = groups.Of(node);
-    if (group != kNoGroup && !snapshot.catalog().node(node).upcoming) ++registered[Index(group)];
-  });
-  return registered;
-}
 
 CroppedNodes CropNodes(std::span<const NodeId> empty, std::span<const NodeId> drain,
                        const NodeGroups& groups, std::span<const int64_t> registered,

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "engine/node_groups.h"
-#include "snapshot/cluster_snapshot.h"
+#include "snapshot/ids.h"
 
 namespace ebb {
 
@@ -45,12 +45,9 @@ struct CroppedNodes {
   std::vector<DeletionBucket> drain;
 };
 
-// Number of nodes of each group, by GroupId, that the snapshot holds and that are
-// not mere placeholders of upcoming ones.
-std::vector<int64_t> RegisteredNodes(const ClusterSnapshot& snapshot, const NodeGroups& groups);
-
 // Takes from the front of `empty` and `drain`, group by group in the order in which
-// they are first met.  Nodes without a group are left out.
+// they are first met.  Nodes without a group are left out.  `registered`: RegisteredNodes
+// (atomic_groups.h).
 //
 // Surprise: an atomic group over budget is stopped by a budget of exactly 0, not by
 // one below it (deletions in progress beyond the limit): as in the original.

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "engine/budgets.h"
+#include "engine/atomic_groups.h"
 #include "snapshot/matching.h"
 
 namespace ebb {
@@ -227,7 +227,7 @@ class Chooser {
     const std::vector<int64_t> registered = RegisteredNodes(snapshot_, groups_);
     for (const size_t g : order) {
       const auto count = static_cast<int64_t>(atomic[g].size());
-      if (count == groups_.groups[g].target_size || count == registered[g]) {
+      if (IsWhole(groups_.groups[g], count, registered[g])) {
         kept.insert(kept.end(), atomic[g].begin(), atomic[g].end());
         continue;
       }

@@ -1,77 +1,15 @@
 #include "engine/make_plan.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
+#include "engine/atomic_groups.h"
 #include "engine/check_input.h"
 #include "engine/limits.h"
-#include "engine/utilization.h"
 #include "engine/verify.h"
-#include "predicates/drainability.h"
 
 namespace ebb {
 namespace {
-
-// What each order sorts by; smaller goes first, equals stay as given.
-class SortKey {
- public:
-  SortKey(const ClusterSnapshot& snapshot, const NodeGroups& groups, const PlanRequest& request)
-      : snapshot_(snapshot),
-        groups_(groups),
-        request_(request),
-        pdbs_(snapshot.catalog()),
-        as_autoscaler_(snapshot.catalog(), request.planner.drain, nullptr, /*listers=*/false,
-                       request.now_s),
-        as_pass_(snapshot.catalog(), request.planner.drain, &pdbs_, /*listers=*/true,
-                 request.now_s) {}
-
-  double operator()(NodeId node) {
-    constexpr double kLast = std::numeric_limits<double>::infinity();
-    switch (request_.order) {
-      case CandidateOrder::kInput:
-        return 0;
-      case CandidateOrder::kAutoscaler:
-        as_autoscaler_.GetPodsToMove(snapshot_.PodsOn(node), pods_);
-        if (pods_.blocked() || !pods_.move.empty()) return 2;
-        return pods_.on_completion.empty() ? 0 : 1;
-      case CandidateOrder::kFewestPods:
-        as_pass_.GetPodsToMove(snapshot_.PodsOn(node), pods_, groups_.ManagerOf(node));
-        return pods_.blocked() ? kLast : static_cast<double>(pods_.move.size());
-      case CandidateOrder::kLeastUtilized: {
-        const UtilizationOptions options{
-            .ignore_daemonsets = request_.planner.ignore_daemonsets_utilization,
-            .ignore_mirror_pods = request_.planner.ignore_mirror_pods_utilization,
-            .gpu_label = groups_.HasGpuLabel(node)};
-        const std::optional<Utilization> utilization =
-            CalculateUtilization(snapshot_, node, options, request_.now_s);
-        // NaN is 0/0: nothing is asked of nothing.
-        if (!utilization) return kLast;
-        return utilization->utilization == utilization->utilization ? utilization->utilization : 0;
-      }
-    }
-    return 0;
-  }
-
- private:
-  const ClusterSnapshot& snapshot_;
-  const NodeGroups& groups_;
-  const PlanRequest& request_;
-  PdbTracker pdbs_;
-  DrainJudge as_autoscaler_;
-  DrainJudge as_pass_;
-  PodsToMove pods_;
-};
-
-void Sort(const ClusterSnapshot& snapshot, const NodeGroups& groups, const PlanRequest& request,
-          std::vector<NodeId>& candidates) {
-  SortKey key(snapshot, groups, request);
-  std::vector<std::pair<double, NodeId>> keyed;
-  for (const NodeId node : candidates) keyed.emplace_back(key(node), node);
-  std::stable_sort(keyed.begin(), keyed.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
-  for (size_t i = 0; i < keyed.size(); ++i) candidates[i] = keyed[i].second;
-}
 
 UnremovableNode Kept(NodeId node, UnremovableReason reason, PodId pod = kNoPod) {
   UnremovableNode kept;
@@ -106,6 +44,7 @@ class Exclusions {
 // How many nodes each group may lose, by GroupId.
 std::vector<int64_t> Quotas(const ClusterSnapshot& snapshot, const NodeGroups& groups) {
   std::vector<int64_t> quotas;
+  quotas.reserve(groups.groups.size());
   for (const NodeGroup& group : groups.groups) quotas.push_back(group.target_size - group.min_size);
   for (uint32_t n = 0; n < groups.group_of.size(); ++n) {
     const NodeId node{n};
@@ -122,7 +61,7 @@ void FindCandidates(const ClusterSnapshot& snapshot, const NodeGroups& groups,
     const NodeGroup* group = groups.Find(node);
     if (group == nullptr) {
       made.excluded.push_back(Kept(node, UnremovableReason::kNotAutoscaled));
-    } else if (group->target_size <= group->min_size) {
+    } else if (!MayShrink(*group)) {
       made.excluded.push_back(Kept(node, UnremovableReason::kNodeGroupMinSizeReached));
     } else {
       made.candidates.push_back(node);
@@ -161,15 +100,15 @@ bool ExcludeOnCompletion(const PlanResult& made, Exclusions& exclusions) {
   return any;
 }
 
-bool ExcludeBrokenAtomicGroups(const NodeGroups& groups, const PlanResult& made,
-                               Exclusions& exclusions) {
+bool ExcludeBrokenAtomicGroups(const NodeGroups& groups, std::span<const int64_t> registered,
+                               const PlanResult& made, Exclusions& exclusions) {
   std::vector<int64_t> removed(groups.groups.size());
   for (const RemovableNode& removal : made.plan.remove) ++removed[Index(groups.Of(removal.node))];
   bool any = false;
   for (const NodeId node : made.candidates) {
     const NodeGroup& group = *groups.Find(node);
-    const int64_t gone = removed[Index(groups.Of(node))];
-    if (!group.atomic || gone == 0 || gone >= group.target_size) continue;
+    const size_t g = Index(groups.Of(node));
+    if (!group.atomic || removed[g] == 0 || IsWhole(group, removed[g], registered[g])) continue;
     exclusions.Add(node, UnremovableReason::kAtomicScaleDownFailed);
     any = true;
   }
@@ -178,19 +117,22 @@ bool ExcludeBrokenAtomicGroups(const NodeGroups& groups, const PlanResult& made,
 
 // How many removals, `most` at most and from the first, keep every limit of groups by
 // themselves: no group below its minimum, no atomic group in parts, nobody waited for.
-size_t SoundRemovals(const NodeGroups& groups, std::vector<int64_t> quotas, const Plan& plan,
-                     size_t most) {
+size_t SoundRemovals(const NodeGroups& groups, std::span<const int64_t> registered,
+                     std::vector<int64_t> quotas, const Plan& plan, size_t most) {
   std::vector<int64_t> removed(groups.groups.size());
   size_t in_parts = 0;  // Atomic groups of which some nodes went.
   size_t sound = 0;
   for (size_t i = 0; i < most; ++i) {
     const RemovableNode& removal = plan.remove[i];
-    const GroupId id = groups.Of(removal.node);
-    const NodeGroup& group = groups.groups[Index(id)];
-    if (!removal.on_completion.empty() || quotas[Index(id)]-- <= 0) break;
-    ++removed[Index(id)];
-    if (group.atomic && removed[Index(id)] == 1) ++in_parts;
-    if (group.atomic && removed[Index(id)] == group.target_size) --in_parts;
+    const size_t g = Index(groups.Of(removal.node));
+    const NodeGroup& group = groups.groups[g];
+    if (!removal.on_completion.empty() || quotas[g]-- <= 0) break;
+    const auto is_in_parts = [&] {
+      return group.atomic && removed[g] > 0 && !IsWhole(group, removed[g], registered[g]);
+    };
+    if (is_in_parts()) --in_parts;
+    ++removed[g];
+    if (is_in_parts()) ++in_parts;
     if (in_parts == 0) sound = i + 1;
   }
   return sound;
@@ -236,7 +178,8 @@ std::vector<NodeId> OrderedCandidates(const ClusterSnapshot& snapshot, const Nod
                                       const PlanRequest& request) {
   PlanResult made;
   FindCandidates(snapshot, groups, request, made);
-  Sort(snapshot, groups, request, made.candidates);
+  SortCandidates(snapshot, groups, request.planner, request.order, request.now_s,
+                 /*was_unneeded=*/nullptr, made.candidates);
   return std::move(made.candidates);
 }
 
@@ -254,8 +197,10 @@ absl::StatusOr<PlanResult> MakePlan(ClusterSnapshot& snapshot, const NodeGroups&
 
   PlanResult made;
   FindCandidates(snapshot, groups, request, made);
-  Sort(snapshot, groups, request, made.candidates);
+  SortCandidates(snapshot, groups, request.planner, request.order, request.now_s,
+                 /*was_unneeded=*/nullptr, made.candidates);
   made.order = made.candidates;
+  const std::vector<int64_t> registered = RegisteredNodes(snapshot, groups);
   const std::vector<int64_t> quotas = Quotas(snapshot, groups);
   Exclusions exclusions(snapshot.catalog().nodes(), made);
   if (request.max_scale_down_parallelism) {
@@ -269,7 +214,8 @@ absl::StatusOr<PlanResult> MakePlan(ClusterSnapshot& snapshot, const NodeGroups&
     if (!plan.ok()) return plan.status();
     made.plan = *std::move(plan);
     ++made.passes;
-    const size_t sound = SoundRemovals(groups, quotas, made.plan, made.plan.remove.size());
+    const size_t sound =
+        SoundRemovals(groups, registered, quotas, made.plan, made.plan.remove.size());
     if (sound < made.plan.remove.size() && request.passes_end != nullptr &&
         request.passes_end->Expired()) {
       Cut(snapshot.catalog(), sound, made);  // There is no time for another pass.
@@ -277,7 +223,7 @@ absl::StatusOr<PlanResult> MakePlan(ClusterSnapshot& snapshot, const NodeGroups&
     }
     if (!ExcludeSurplus(groups, quotas, made, exclusions) &&
         !ExcludeOnCompletion(made, exclusions) &&
-        !ExcludeBrokenAtomicGroups(groups, made, exclusions)) {
+        !ExcludeBrokenAtomicGroups(groups, registered, made, exclusions)) {
       break;
     }
     exclusions.Apply();
@@ -295,7 +241,8 @@ absl::StatusOr<PlanResult> MakePlan(ClusterSnapshot& snapshot, const NodeGroups&
     if (!part.ok()) return part.status();
     if (!part->packed) made.plan.packed.clear();
     if (!part->packed || part->removals < made.plan.remove.size()) {
-      Cut(snapshot.catalog(), SoundRemovals(groups, quotas, made.plan, part->removals), made);
+      Cut(snapshot.catalog(), SoundRemovals(groups, registered, quotas, made.plan, part->removals),
+          made);
     }
   }
   return made;

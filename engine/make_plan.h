@@ -10,7 +10,7 @@
 //   - candidates of a group that come after it has reached its minimum
 //     (NodeGroupMinSizeReached); the pass is the same up to there, so this is what
 //     counting during the pass would give;
-//   - an atomic group of which some node stays (AtomicScaleDownFailed);
+//   - an atomic group that does not go as a whole (atomic_groups.h, AtomicScaleDownFailed);
 //   - nodes with pods that must end by themselves (BlockedByOnCompletionPod).
 // Each repetition takes at least one candidate away.
 //
@@ -23,8 +23,7 @@
 // Cost:    one pass for each group whose limit binds, and one.
 // Threads: none.
 // Source:  cluster-autoscaler core/scaledown/planner NodesToDelete, processors/nodes
-//          (pre_filtering_processor.go, scale_down_set_processor.go),
-//          processors/scaledowncandidates/emptycandidates.
+//          scale_down_set_processor.go.
 
 #ifndef EBB_ENGINE_MAKE_PLAN_H_
 #define EBB_ENGINE_MAKE_PLAN_H_
@@ -37,20 +36,13 @@
 
 #include "absl/status/statusor.h"
 #include "base/deadline.h"
+#include "engine/candidate_order.h"
 #include "engine/node_groups.h"
 #include "engine/plan.h"
 #include "engine/planner.h"
 #include "snapshot/cluster_snapshot.h"
 
 namespace ebb {
-
-enum class CandidateOrder : uint8_t {
-  kAutoscaler,  // Empty nodes first (those without on-completion pods before those with), then as
-                // given.
-  kInput,       // As given.
-  kFewestPods,  // By the number of pods that must move.
-  kLeastUtilized,  // By utilization.
-};
 
 struct PlanRequest {
   PlannerOptions planner;

@@ -11,11 +11,12 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/text.h"
+#include "engine/atomic_groups.h"
+#include "engine/candidate_order.h"
 #include "engine/check_input.h"
 #include "engine/displaced.h"
 #include "engine/state_clock.h"
 #include "engine/verify.h"
-#include "predicates/drainability.h"
 #include "snapshot/node_set.h"
 
 namespace ebb {
@@ -281,60 +282,18 @@ class RoundRun {
     return candidates;
   }
 
-  enum Load : size_t { kEmpty, kOnCompletionOnly, kPodsToMove, kLoads };
-
-  // What a pod's shape alone says of that.
-  enum class ShapeLoad : uint8_t { kUnknown, kNone, kPodsToMove, kAskTheRules };
-
-  // Looked at once in a round: shapes are large and few.
-  ShapeLoad LoadOfShape(PodShapeId id) {
-    ShapeLoad& load = shape_loads_[Index(id)];
-    if (load != ShapeLoad::kUnknown) return load;
-    const PodShape& shape = catalog_.shape(id);
-    if (shape.mirror || IsDaemonSetPod(catalog_, shape)) {
-      load = ShapeLoad::kNone;
-    } else if (shape.terminating || shape.safe_to_evict == SafeToEvict::kOnCompletion) {
-      load = ShapeLoad::kAskTheRules;
-    } else {  // No rule says kSkip or kWaitForCompletion.
-      load = ShapeLoad::kPodsToMove;
-    }
-    return load;
-  }
-
-  // As GetPodsToMove would say without budgets and listers, but it stops at the first
-  // pod that moves or blocks.
-  Load LoadOf(NodeId node) {
-    Load load = kEmpty;
-    for (const PodId pod : snapshot_.PodsOn(node)) {
-      const ShapeLoad of_shape = LoadOfShape(catalog_.shape_id(pod));
-      if (of_shape == ShapeLoad::kNone) continue;
-      if (of_shape == ShapeLoad::kPodsToMove) return kPodsToMove;
-      const DrainVerdict verdict =
-          JudgePod(catalog_, pod, options_.planner.drain, nullptr, /*listers=*/false, now_s_);
-      if (verdict.outcome == DrainOutcome::kSkip) continue;
-      if (verdict.outcome != DrainOutcome::kWaitForCompletion) return kPodsToMove;
-      load = kOnCompletionOnly;
-    }
-    return load;
-  }
-
-  // Source: cluster-autoscaler processors/scaledowncandidates and nodes pre-filter.
-  std::vector<NodeId> InDefaultOrder() {
-    shape_loads_.resize(catalog_.pod_shapes());
-    std::array<std::vector<NodeId>, 2 * kLoads> ranked;
-    size_t count = 0;
+  std::vector<NodeId> InDefaultOrder() const {
+    std::vector<NodeId> nodes;
+    nodes.reserve(snapshot_.nodes());
+    NodeSet was_unneeded(catalog_.nodes());
     snapshot_.alive().ForEach([&](NodeId node) {
       const NodeGroup* const group = groups_.Find(node);
-      if (group == nullptr || group->target_size <= group->min_size) return;
-      const bool was_unneeded = state_.timers_.Since(catalog_.node(node).name).has_value();
-      ranked[2 * LoadOf(node) + (was_unneeded ? 0 : 1)].push_back(node);
-      ++count;
+      if (group == nullptr || !MayShrink(*group)) return;
+      nodes.push_back(node);
+      if (state_.timers_.Since(catalog_.node(node).name)) was_unneeded.Insert(node);
     });
-    std::vector<NodeId> nodes;
-    nodes.reserve(count);
-    for (const std::vector<NodeId>& rank : ranked) {
-      nodes.insert(nodes.end(), rank.begin(), rank.end());
-    }
+    SortCandidates(snapshot_, groups_, options_.planner, CandidateOrder::kAutoscaler, now_s_,
+                   &was_unneeded, nodes);
     return nodes;
   }
 
@@ -563,7 +522,6 @@ class RoundRun {
   std::vector<int64_t> in_deletion_count_;  // By GroupId.
   InProgress in_progress_;
   std::vector<NodeId> candidates_;
-  std::vector<ShapeLoad> shape_loads_;  // By PodShapeId.
   PassInput pass_;
   std::optional<ClusterSnapshot> without_deleted_;  // Absent: nothing is being deleted.
   std::vector<PodId> pending_;                      // Displaced pods, then the input's.
@@ -573,7 +531,7 @@ class RoundRun {
 };
 
 ScaleDown::ScaleDown(ScaleDownOptions options)
-    : options_(std::move(options)),
+    : options_(options),
       planner_(options_.planner),
       limit_(options_.deletion.scale_down_unneeded_time_s,
              options_.budgets.max_scale_down_parallelism),

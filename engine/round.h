@@ -134,8 +134,8 @@ struct RoundInput {
   const ActuationStatus* actuation = nullptr;
   std::span<const ScaleEvent> events = {};    // Since the last round.
   std::span<const EndedDeletion> ended = {};  // The same.
-  // Null: every node whose group may shrink, empty ones first, then those that were
-  // unneeded in the last round, then in the order of the snapshot.
+  // Null: every node whose group may shrink, as CandidateOrder::kAutoscaler has it
+  // (candidate_order.h).  Else in this order.
   const std::vector<NodeId>* candidates = nullptr;
   std::span<const PodId> pending = {};
   const Deadline* deadline = nullptr;

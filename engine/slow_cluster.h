@@ -94,7 +94,9 @@ class SlowCluster {
       return it == by_domain.end() ? 0 : it->second;
     }
     void ChangeDomains(int64_t pods, int64_t by) {
-      if ((domains_with[pods] += by) == 0) domains_with.erase(pods);
+      int64_t& with = domains_with[pods];
+      with += by;
+      if (with == 0) domains_with.erase(pods);
     }
   };
 

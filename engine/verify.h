@@ -1,8 +1,8 @@
 // Verify replays a finished plan from its input and refuses it on any violation.
 //
-// It shares nothing with the planner but the types: every filter is evaluated
-// anew from pods and labels, with tallies of its own (slow_cluster.h) and without the
-// snapshot's counters, bit sets or hints.
+// It shares no state with the planner, and only the code that is named below.  Every
+// filter is evaluated anew from pods and labels, with tallies of its own (slow_cluster.h)
+// and without the snapshot's counters, bit sets or hints.
 //
 // Checked, removal by removal: the node is a candidate and still there; its pods
 // may be moved (rules, budgets at least 1 when asked); every pod that runs there

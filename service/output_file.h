@@ -1,8 +1,8 @@
 // OutputFile writes one file whole or not at all.
 //
 //   absl::StatusOr<OutputFile> file = OutputFile::Create("cluster.pb");
-//   RETURN_IF_ERROR(file->Write(bytes));   // As often as needed.
-//   RETURN_IF_ERROR(file->Commit());
+//   if (absl::Status s = file->Write(bytes); !s.ok()) return s;  // As often as needed.
+//   if (absl::Status s = file->Commit(); !s.ok()) return s;
 //
 // What is written goes to a temporary file beside the target, which Commit makes the
 // target by renaming it.  Until then, and after any error, the old file stays as it is

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/text.h"
+#include "snapshot/key_values.h"
 #include "snapshot/pod_requests.h"
 #include "snapshot/pod_shapes.h"
 #include "snapshot/shape_matches.h"
@@ -26,13 +27,6 @@ constexpr std::string_view kDeletionCandidate = "DeletionCandidateOfClusterAutos
 constexpr std::string_view kTooManyBudgets =
     "PodDisruptionBudgets select more kinds of pods, one by one, than are followed, and one of the "
     "broadest may select this one";
-
-std::string_view Find(const objects::KeyValues& values, std::string_view key) {
-  for (const auto& [k, value] : values) {
-    if (k == key) return value;
-  }
-  return {};
-}
 
 // strconv.ParseBool.
 bool IsTrue(std::string_view text) {
@@ -302,10 +296,10 @@ absl::Status SnapshotBuilder::AddNode(const objects::Node& node) {
   info.creation_time = node.meta.creation_time;
   info.unschedulable = node.unschedulable;
   info.ready = IsReady(node);
-  info.scale_down_disabled = Find(node.meta.annotations, kScaleDownDisabled) == "true";
-  info.do_not_disrupt = Find(node.meta.annotations, kDoNotDisrupt) == "true" ||
-                        Find(node.meta.annotations, kDoNotConsolidate) == "true";
-  info.upcoming = IsTrue(Find(node.meta.annotations, kUpcoming));
+  info.scale_down_disabled = FindValue(node.meta.annotations, kScaleDownDisabled) == "true";
+  info.do_not_disrupt = FindValue(node.meta.annotations, kDoNotDisrupt) == "true" ||
+                        FindValue(node.meta.annotations, kDoNotConsolidate) == "true";
+  info.upcoming = IsTrue(FindValue(node.meta.annotations, kUpcoming).value_or(""));
   const auto shape =
       node_shapes_.try_emplace(NodeShapeKey(info, symbols.Intern(kHostname)),
                                NodeShapeId{static_cast<uint32_t>(node_shapes_.size())});

@@ -1,8 +1,8 @@
 // SnapshotBuilder turns Kubernetes objects into a Catalog and a ClusterSnapshot.
 //
 //   SnapshotBuilder builder;
-//   RETURN_IF_ERROR(builder.AddNode(node));   // Any order of kinds.
-//   RETURN_IF_ERROR(builder.AddPod(pod));
+//   if (absl::Status s = builder.AddNode(node); !s.ok()) return s;  // Any order of kinds.
+//   if (absl::Status s = builder.AddPod(pod); !s.ok()) return s;
 //   absl::StatusOr<ClusterSnapshot> snapshot = std::move(builder).Build();
 //
 // Pods go where spec.nodeName says, else status.nominatedNodeName; a pod whose

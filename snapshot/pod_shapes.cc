@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "base/text.h"
+#include "snapshot/key_values.h"
 
 namespace ebb {
 namespace {
@@ -187,15 +188,8 @@ void WriteNeeds(KeyWriter& write, const objects::Pod& pod) {
   write.Text(pod.not_understood);
 }
 
-std::optional<std::string_view> Annotation(const objects::Pod& pod, std::string_view key) {
-  for (const auto& [k, value] : pod.meta.annotations) {
-    if (k == key) return value;
-  }
-  return std::nullopt;
-}
-
 SafeToEvict ParseSafeToEvict(const objects::Pod& pod) {
-  const std::optional<std::string_view> value = Annotation(pod, kSafeToEvict);
+  const std::optional<std::string_view> value = FindValue(pod.meta.annotations, kSafeToEvict);
   if (!value) return SafeToEvict::kUnset;
   if (*value == "true") return SafeToEvict::kTrue;
   if (*value == "false") return SafeToEvict::kFalse;
@@ -208,8 +202,8 @@ SafeToEvict ParseSafeToEvict(const objects::Pod& pod) {
 // neither protects nothing.
 // Source: karpenter pkg/utils/pod/scheduling.go, IsDoNotDisruptActive.
 bool IsDoNotDisrupt(const objects::Pod& pod) {
-  if (Annotation(pod, kDoNotEvict) == "true") return true;
-  const std::string_view value = Annotation(pod, kDoNotDisrupt).value_or("");
+  if (FindValue(pod.meta.annotations, kDoNotEvict) == "true") return true;
+  const std::string_view value = FindValue(pod.meta.annotations, kDoNotDisrupt).value_or("");
   const bool has_amount = value.find_first_of("123456789") != std::string_view::npos;
   return value == "true" || (has_amount && !value.starts_with('-'));
 }
@@ -232,7 +226,8 @@ bool BlocksWithLocalStorage(const objects::Pod& pod) {
            (volume.source == "emptyDir" && volume.medium != "Memory");
   };
   if (std::ranges::none_of(pod.volumes, is_local)) return false;
-  const std::optional<std::string_view> annotation = Annotation(pod, kSafeLocalVolumes);
+  const std::optional<std::string_view> annotation =
+      FindValue(pod.meta.annotations, kSafeLocalVolumes);
   if (!annotation) return true;
   const absl::flat_hash_set<std::string_view> safe = NamesIn(*annotation);
   return std::ranges::any_of(pod.volumes, [&](const objects::Volume& volume) {
@@ -271,9 +266,9 @@ void CompileOwnership(Symbols& symbols, const objects::Pod& pod, PodShape& shape
       shape.controller = shape.owners.back();
     }
   }
-  shape.mirror = Annotation(pod, kMirror).has_value();
-  shape.static_pod = Annotation(pod, kConfigSource).value_or("api") != "api";
-  shape.daemonset_annotation = Annotation(pod, kDaemonSetPod) == "true";
+  shape.mirror = FindValue(pod.meta.annotations, kMirror).has_value();
+  shape.static_pod = FindValue(pod.meta.annotations, kConfigSource).value_or("api") != "api";
+  shape.daemonset_annotation = FindValue(pod.meta.annotations, kDaemonSetPod) == "true";
   shape.safe_to_evict = ParseSafeToEvict(pod);
   shape.blocks_with_local_storage = BlocksWithLocalStorage(pod);
   shape.do_not_disrupt = IsDoNotDisrupt(pod);

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/text.h"
 #include "snapshot/csi_migration.h"
+#include "snapshot/key_values.h"
 #include "snapshot/label_index.h"
 #include "snapshot/volume_matching.h"
 
@@ -30,17 +31,9 @@ constexpr std::pair<Text, Text> kZoneLabels[] = {  // Label, and its GA name.
     {kZone, kZone},
     {kRegion, kRegion}};
 
-std::optional<Text> Find(const objects::KeyValues& map, Text key) {
-  std::optional<Text> found;
-  for (const auto& [k, value] : map) {
-    if (k == key) found = value;  // The last wins, as in a JSON object.
-  }
-  return found;
-}
-
 // The annotation of old has precedence.
 Text ClassOf(const objects::ObjectMeta& meta, Text spec) {
-  return Find(meta.annotations, kBetaStorageClass).value_or(spec);
+  return FindValue(meta.annotations, kBetaStorageClass).value_or(spec);
 }
 
 std::vector<TextId> InternAll(const std::vector<Text>& texts, Symbols& symbols) {
@@ -117,7 +110,7 @@ std::vector<TextId> ZonesOf(Text label, Symbols& symbols) {
 std::vector<VolumeZoneLabel> ZoneLabelsOf(const objects::ObjectMeta& meta, Symbols& symbols) {
   std::vector<VolumeZoneLabel> labels;
   for (const auto& [key, ga_key] : kZoneLabels) {
-    const std::optional<Text> value = Find(meta.labels, key);
+    const std::optional<Text> value = FindValue(meta.labels, key);
     if (!value) continue;
     std::vector<TextId> zones = ZonesOf(*value, symbols);
     if (zones.empty()) continue;
@@ -296,8 +289,8 @@ void Storage::Put(const objects::PersistentVolumeClaim& from, Symbols& symbols) 
                                      "ReadWriteOncePod") != from.access_modes.end();
   to.lost = from.phase == "Lost";
   to.deleting = from.meta.deletion_time.has_value();
-  to.bind_completed = Find(from.meta.annotations, kBindCompleted).has_value();
-  if (const std::optional<Text> node = Find(from.meta.annotations, kSelectedNode)) {
+  to.bind_completed = FindValue(from.meta.annotations, kBindCompleted).has_value();
+  if (const std::optional<Text> node = FindValue(from.meta.annotations, kSelectedNode)) {
     to.selected_node = symbols.Intern(*node);
   }
   to.request_bytes = from.request_bytes;
@@ -346,7 +339,7 @@ void Storage::Put(const objects::CsiNode& from, Symbols& symbols) {
   for (const auto& [driver, volumes_max] : from.drivers) {
     if (volumes_max) to.limits.push_back({symbols.Intern(driver), *volumes_max});
   }
-  Text plugins = Find(from.meta.annotations, kMigratedPlugins).value_or("");
+  Text plugins = FindValue(from.meta.annotations, kMigratedPlugins).value_or("");
   while (!plugins.empty()) {
     const size_t comma = plugins.find(',');
     to.migrated_plugins.push_back(symbols.Intern(plugins.substr(0, comma)));

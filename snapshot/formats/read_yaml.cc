@@ -371,7 +371,8 @@ absl::Status ReadDocuments(std::string_view name, std::string_view yaml, ObjectS
           absl::StrCat(Absl(name), ": is truncated: a list has items but no kind behind them"));
     }
   }
-  if (documents > 0) return absl::OkStatus();
+  // What ebb wrote of no objects is whole: IsCutOff() has seen its end.
+  if (documents > 0 || LastLine(yaml, kYamlStart) != yaml.npos) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(Absl(name), ": is empty"));
 }
 

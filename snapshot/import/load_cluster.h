@@ -3,7 +3,7 @@
 //
 //   ClusterLoader loader(options);
 //   ImportStats stats;
-//   RETURN_IF_ERROR(ReadInput("dump.json", loader, stats));
+//   if (absl::Status s = ReadInput("dump.json", loader, stats); !s.ok()) return s;
 //   absl::StatusOr<LoadedCluster> cluster = std::move(loader).Finish();
 //
 // Left out: pods that have ended (phase Succeeded or Failed), pods that are

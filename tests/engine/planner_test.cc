@@ -11,6 +11,7 @@
 #include "gtest/gtest.h"
 #include "snapshot/quantity.h"
 #include "tests/engine/planning.h"
+#include "tests/support/planner_twin.h"
 #include "tests/testing/cluster_builder.h"
 
 namespace ebb {
@@ -486,10 +487,29 @@ TEST_F(PlannerTest, DeadlineInASimulationLeavesNothingBehind) {
 }
 
 TEST_F(PlannerTest, DeadlineThatNeverComesChangesNothing) {
-  Use(Nodes(Shared(), {"a", "b"}));
+  const auto cluster = Nodes(Shared(), {"a", "b", "c", "d"})
+                           .Add(Pod("bare").On("a").OwnedByNobody())
+                           .Add(Pod("p").On("b").Cpu(100))
+                           .Add(Pod("q").On("c").Cpu(100));
   const TimeIsUp deadline(1000000);
-  EXPECT_EQ(Pass({"a", "b"}, [&](PassInput& in) { in.deadline = &deadline; }).termination,
-            Termination::kComplete);
+  const auto passes = [&](const Deadline* in_time) {
+    Restart({.drain = {}});
+    Use(cluster);
+    std::string text;
+    for (const int64_t now_s : {1000, 2000}) {
+      const Plan plan = Pass({"a", "b", "c", "d"}, [&](PassInput& in) {
+        in.now_s = now_s;
+        in.deadline = in_time;
+      });
+      EXPECT_EQ(plan.termination, Termination::kComplete);
+      EXPECT_TRUE(plan.skipped.empty());
+      text += test::PlanText(snapshot_, plan) + snapshot_.Fingerprint();
+    }
+    return text;
+  };
+  const std::string without = passes(nullptr);
+  EXPECT_NE(without.find("BlockedByPod"), std::string::npos) << without;
+  EXPECT_EQ(passes(&deadline), without);
 }
 
 // --- Unremovable nodes -------------------------------------------------------------------

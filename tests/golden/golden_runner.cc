@@ -30,6 +30,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "engine/atomic_groups.h"
 #include "engine/budgets.h"
 #include "engine/deletion.h"
 #include "engine/limits.h"

@@ -53,6 +53,24 @@ TEST(SnapshotBuilderTest, PodsMayComeBeforeTheirNodes) {
   EXPECT_EQ(snapshot.NodeOf(PodNamed(snapshot, "p")), NodeNamed(snapshot, "late"));
 }
 
+// Nodes and pods took the first, claims the last.
+TEST(SnapshotBuilderTest, OfAnAnnotationThatComesTwiceTheLastCounts) {
+  constexpr char kDisabled[] = "cluster-autoscaler.kubernetes.io/scale-down-disabled";
+  constexpr char kSafeToEvict[] = "cluster-autoscaler.kubernetes.io/safe-to-evict";
+  const ClusterSnapshot snapshot =
+      Cluster()
+          .Add(Node("stays").Annotation(kDisabled, "false").Annotation(kDisabled, "true"))
+          .Add(Node("goes").Annotation(kDisabled, "true").Annotation(kDisabled, "false"))
+          .Add(Pod("p").With([](auto& p) {
+            p.meta.annotations = {{kSafeToEvict, "false"}, {kSafeToEvict, "true"}};
+          }))
+          .Build();
+  const Catalog& catalog = snapshot.catalog();
+  EXPECT_TRUE(catalog.node(NodeNamed(snapshot, "stays")).scale_down_disabled);
+  EXPECT_FALSE(catalog.node(NodeNamed(snapshot, "goes")).scale_down_disabled);
+  EXPECT_EQ(catalog.shape_of(PodNamed(snapshot, "p")).safe_to_evict, SafeToEvict::kTrue);
+}
+
 TEST(SnapshotBuilderTest, WhatOccursTwiceIsRefusedByName) {
   SnapshotBuilder builder;
   ASSERT_TRUE(builder.AddNode(Node("a").raw).ok());

@@ -1,0 +1,258 @@
+#!/usr/bin/env python3
+"""Breaks one line at a time and tells which breaks no test notices.
+
+    mutants.py [N] [--seed S] [--files PATTERN] [--jobs J]
+    mutants.py --self-test
+
+Takes N (default 200) random mutants, made by universalmutator, of the .cc files of snapshot/,
+predicates/ and engine/; builds each in a copy of the tree, in build/mutants (-O1, without
+ccache), and runs the tests that link its file until one fails.  A test that takes three times
+as long as without the mutant, and five seconds, has failed.  Left out are mutants that do not
+compile and those whose machine code is that of the original.  A line that no test runs counts:
+its mutants survive.
+
+Exits 1 if less than 95% are killed.
+"""
+
+import argparse
+import fnmatch
+import pathlib
+import random
+import re
+import shutil
+import subprocess
+import sys
+import time
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+WORK = ROOT / "build/mutants"
+TREE = WORK / "tree"
+BUILD = WORK / "build"
+KILLED_AT_LEAST = 0.95
+
+# The tests of a file by its folder, the likeliest to fail first.
+TESTS = {
+    "snapshot/samples": ["samples_test"],
+    "snapshot/import": ["import_test", "service_test", "tools_test"],
+    "snapshot/formats": ["formats_test", "import_test", "service_test", "tools_test"],
+    "snapshot": ["snapshot_test", "predicates_test", "engine_test", "import_test", "golden_runner"],
+    "predicates": ["predicates_test", "engine_test", "golden_runner"],
+    "engine": ["engine_test", "service_test", "golden_runner"],
+}
+
+
+def run(command, timeout=None):
+    """Exit code and output; a code of None is a run that took too long."""
+    try:
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              errors="replace", timeout=timeout, check=False, cwd=TREE,
+                              stdin=subprocess.DEVNULL)
+        return done.returncode, done.stdout
+    except subprocess.TimeoutExpired as late:
+        return None, str(late)
+
+
+def folder_of(path):
+    return path.rpartition("/")[0]
+
+
+def changed_line(before, after):
+    """Number, text before and text after of the first line that differs; None: none does."""
+    old, new = before.splitlines(), after.splitlines()
+    for number, (a, b) in enumerate(zip(old, new), 1):
+        if a != b:
+            return number, a.strip(), b.strip()
+    if len(old) != len(new):
+        number = min(len(old), len(new)) + 1
+        return number, "".join(old[number - 1:number]).strip(), "".join(new[number - 1:number]).strip()
+    return None
+
+
+def verdict(compiles, same_code, tests, runs):
+    """What becomes of a mutant; `runs(test)` tells whether a test passes."""
+    if not compiles():
+        return "not compiled", ""
+    if same_code():
+        return "same code", ""
+    for test in tests:
+        if not runs(test):
+            return "killed", test
+    return "survived", ""
+
+
+class Tree:
+    """A copy of the sources, its build, and how long its tests take."""
+
+    def __init__(self, jobs):
+        self.jobs = jobs
+        self.seconds = {}
+
+    def prepare(self, tests):
+        files = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True,
+                               check=True).stdout.split("\n")
+        for name in filter(None, files):
+            source, target = ROOT / name, TREE / name
+            if not source.is_file():
+                continue
+            if target.exists() and target.read_bytes() == source.read_bytes():
+                continue
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(source, target)
+        if not (BUILD / "build.ninja").exists():
+            self.must(["cmake", "-S", str(TREE), "-B", str(BUILD), "-G", "Ninja", "-DEBB_CCACHE=OFF",
+                       "-DCMAKE_BUILD_TYPE=Mutants", "-DCMAKE_CXX_FLAGS_MUTANTS=-O1 -DNDEBUG"])
+        for test in tests:
+            self.must(["ninja", "-C", str(BUILD), "-j", str(self.jobs), test])
+            start = time.monotonic()
+            code, out = run(self.command(test))
+            if code != 0:
+                sys.exit(f"mutants: {test} fails without a mutant:\n{out[-2000:]}")
+            self.seconds[test] = time.monotonic() - start
+
+    @staticmethod
+    def must(command):
+        code, out = run(command)
+        if code != 0:
+            sys.exit(f"mutants: {' '.join(command)} failed:\n{out[-4000:]}")
+
+    @staticmethod
+    def command(test):
+        if test == "golden_runner":
+            return ["tests/golden/run.sh", str(BUILD / "golden_runner"), "tests/golden/wild.tar.gz",
+                    str(WORK / "golden")]
+        return [str(BUILD / "tests" / test), "--gtest_brief=1", "--gtest_fail_fast"]
+
+    @staticmethod
+    def object_of(path):
+        library = "ebb_" + folder_of(path).rpartition("/")[2]
+        return f"{folder_of(path)}/CMakeFiles/{library}.dir/{path.rpartition('/')[2]}.o"
+
+    def build(self, target):
+        return run(["ninja", "-C", str(BUILD), "-j", str(self.jobs), target])[0] == 0
+
+    def code_of(self, path):
+        """The machine code, without what only debuggers read."""
+        stripped = WORK / "stripped.o"
+        run(["objcopy", "--strip-debug", str(BUILD / self.object_of(path)), str(stripped)])
+        return stripped.read_bytes()
+
+    def judge(self, path, text):
+        """Builds and tests the file with this text; leaves the original behind."""
+        file = TREE / path
+        original = file.read_text(encoding="utf-8")
+        target = self.object_of(path)
+        self.build(target)
+        code = self.code_of(path)
+        file.write_text(text, encoding="utf-8")
+        try:
+            return verdict(
+                lambda: self.build(target), lambda: self.code_of(path) == code,
+                TESTS[folder_of(path)],
+                lambda test: self.build(test) and
+                run(self.command(test), 3 * self.seconds[test] + 5)[0] == 0)
+        finally:
+            file.write_text(original, encoding="utf-8")
+
+
+def mutants_of(path):
+    """The texts that universalmutator makes of a file, in its order."""
+    folder = WORK / "made" / path.replace("/", "-")
+    if not folder.exists():
+        folder.mkdir(parents=True)
+        tool = pathlib.Path(sys.executable).parent / "mutate"
+        run([str(tool), str(ROOT / path), "cpp", "--noCheck", "--mutantDir", str(folder)])
+    number = lambda file: int(re.search(r"mutant\.(\d+)", file.name)[1])
+    return sorted(folder.glob("*.mutant.*"), key=number)
+
+
+def chosen(files, count, dice):
+    """`count` mutants; a file comes as often as it has lines."""
+    lines = [len((ROOT / file).read_text(encoding="utf-8").splitlines()) for file in files]
+    picked, seen = [], set()
+    for _ in range(20 * count):
+        if len(picked) == count:
+            break
+        file = dice.choices(files, lines)[0]
+        made = mutants_of(file)
+        if made:
+            mutant = dice.choice(made)
+            if mutant not in seen:
+                seen.add(mutant)
+                picked.append((file, mutant))
+    return picked
+
+
+def main(argv):
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("count", nargs="?", type=int, default=200, metavar="N")
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 31))
+    parser.add_argument("--files", default="*", metavar="PATTERN", help="only these: 'engine/*'")
+    parser.add_argument("--jobs", type=int, default=1, metavar="J")
+    options = parser.parse_args(argv)
+    if shutil.which("mutate", path=str(pathlib.Path(sys.executable).parent)) is None:
+        sys.exit("mutants: universalmutator is not installed; ./dev mutants does that")
+    print(f"mutants: seed {options.seed}", flush=True)
+    files = [str(file.relative_to(ROOT)) for top in ("snapshot", "predicates", "engine")
+             for file in sorted((ROOT / top).rglob("*.cc"))]
+    files = [file for file in files if folder_of(file) in TESTS and fnmatch.fnmatch(file, options.files)]
+    if not files:
+        sys.exit(f"mutants: no file matches {options.files}")
+    picked = chosen(files, options.count, random.Random(options.seed))
+    tree = Tree(options.jobs)
+    tree.prepare(sorted({test for file, _ in picked for test in TESTS[folder_of(file)]}))
+    counts = {"killed": 0, "survived": 0, "not compiled": 0, "same code": 0}
+    for file, mutant in picked:
+        text = mutant.read_text(encoding="utf-8", errors="replace")
+        line = changed_line((ROOT / file).read_text(encoding="utf-8"), text)
+        if line is None:
+            counts["same code"] += 1
+            continue
+        what, _ = tree.judge(file, text)
+        counts[what] += 1
+        if what == "survived":
+            print(f"{file}:{line[0]}: survived\n  - {line[1]}\n  + {line[2]}", flush=True)
+    judged = counts["killed"] + counts["survived"]
+    share = counts["killed"] / judged if judged else 1
+    print(f"mutants: {judged} judged, {counts['killed']} killed ({share:.1%}), "
+          f"{counts['survived']} survived; {counts['not compiled']} did not compile, "
+          f"{counts['same code']} are the same code")
+    return 0 if share >= KILLED_AT_LEAST else 1
+
+
+class SelfTest(unittest.TestCase):
+
+    def test_the_first_line_that_differs_is_told(self):
+        self.assertEqual(changed_line("a\n b\nc\n", "a\n d\nc\n"), (2, "b", "d"))
+        self.assertEqual(changed_line("a\nb\n", "a\n"), (2, "b", ""))
+        self.assertIsNone(changed_line("a\n", "a\n"))
+
+    def test_a_mutant_is_judged_by_the_first_test_that_fails(self):
+        yes, no = lambda: True, lambda: False
+        ran = []
+
+        def runs(test):
+            ran.append(test)
+            return test != "b"
+        self.assertEqual(verdict(no, no, ["a"], runs), ("not compiled", ""))
+        self.assertEqual(verdict(yes, yes, ["a"], runs), ("same code", ""))
+        self.assertEqual(verdict(yes, no, ["a"], runs), ("survived", ""))
+        ran.clear()
+        self.assertEqual(verdict(yes, no, ["a", "b", "c"], runs), ("killed", "b"))
+        self.assertEqual(ran, ["a", "b"])
+
+    def test_a_run_that_takes_too_long_has_no_exit_code(self):
+        TREE.mkdir(parents=True, exist_ok=True)
+        self.assertIsNone(run(["sleep", "10"], 0.01)[0])
+        self.assertEqual(run(["false"])[0], 1)
+
+    def test_every_folder_with_sources_has_tests(self):
+        for top in ("snapshot", "predicates", "engine"):
+            for file in (ROOT / top).rglob("*.cc"):
+                self.assertIn(folder_of(str(file.relative_to(ROOT))), TESTS)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--self-test"]:
+        unittest.main(argv=sys.argv[:1])
+    sys.exit(main(sys.argv[1:]))
