@@ -48,7 +48,7 @@ def first_stranger(unit, flags, files):
     """The file that the compiler stumbles in; None if there is none."""
     result = subprocess.run(
         ["clang++-19", "-fsyntax-only", "-w", "-ferror-limit=1", *flags, unit],
-        capture_output=True, text=True, check=False)
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     if result.returncode == 0:
         return None
     before = result.stderr.split("error:")[0]
@@ -63,7 +63,7 @@ def check(unit, flags):
         ["clang-tidy-19", "--quiet", "--checks=-bugprone-suspicious-include",
          f"--header-filter=/({FOLDERS})/([a-z]+/)*[^/]*\\.(h|cc)$", unit, "--",
          "-Wno-unknown-warning-option", *flags],
-        capture_output=True, text=True, check=False)
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     return "" if result.returncode == 0 else result.stdout + result.stderr
 
 
