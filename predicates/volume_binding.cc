@@ -86,9 +86,9 @@ const VolumeInfo* FindVolume(const Catalog& catalog, const ClaimInfo& claim, con
   return nullptr;
 }
 
-bool AllowsTopology(const StorageClassInfo& klass, const NodeInfo& node) {
-  if (klass.allows_every_node) return true;
-  for (const std::vector<LabelRequirement>& term : klass.allowed_topologies) {
+bool AllowsTopology(const StorageClassInfo& class_info, const NodeInfo& node) {
+  if (class_info.allows_every_node) return true;
+  for (const std::vector<LabelRequirement>& term : class_info.allowed_topologies) {
     const bool matches = std::all_of(term.begin(), term.end(), [&](const LabelRequirement& r) {
       const std::optional<TextId> value = FindLabel(node.labels, r.key);
       return value && Contains(r.values, *value);
@@ -99,7 +99,7 @@ bool AllowsTopology(const StorageClassInfo& klass, const NodeInfo& node) {
 }
 
 bool HasSpace(const Storage& storage, const ClaimInfo& claim, const NodeInfo& node) {
-  if (!claim.request_bytes || !claim.klass->tracks_capacity) return true;
+  if (!claim.request_bytes || !claim.class_info->tracks_capacity) return true;
   const std::vector<StorageCapacity>& capacities = storage.capacities();
   return std::any_of(capacities.begin(), capacities.end(), [&](const StorageCapacity& capacity) {
     return capacity.storage_class == claim.storage_class &&
@@ -110,7 +110,7 @@ bool HasSpace(const Storage& storage, const ClaimInfo& claim, const NodeInfo& no
 void CheckProvisioning(const Storage& storage, const Claims& claims, const NodeInfo& node,
                        VolumeBindingVerdict& verdict) {
   for (const ClaimInfo* claim : claims) {
-    if (!claim->klass->provisions || !AllowsTopology(*claim->klass, node)) {
+    if (!claim->class_info->provisions || !AllowsTopology(*claim->class_info, node)) {
       verdict.bind_conflict = true;
       return;
     }
@@ -223,12 +223,12 @@ std::optional<std::string> PreFilterVolumeBinding(const Catalog& catalog, const 
   bool waits = false;  // For a volume that should have been bound without the pod.
   for (const PodVolumes::ClaimUse& use : volumes.claims) {
     if (use.claim->FullyBound()) continue;
-    const StorageClassInfo* klass = use.claim->klass;
-    if (klass != nullptr && !klass->has_binding_mode) {
+    const StorageClassInfo* class_info = use.claim->class_info;
+    if (class_info != nullptr && !class_info->has_binding_mode) {
       return absl::StrCat("VolumeBindingMode not set for StorageClass \"",
-                          Absl(catalog.Text(klass->name)), "\"");
+                          Absl(catalog.Text(class_info->name)), "\"");
     }
-    waits |= klass == nullptr || !klass->delayed || use.claim->volume_name != kNoText;
+    waits |= class_info == nullptr || !class_info->delayed || use.claim->volume_name != kNoText;
   }
   if (waits) return "pod has unbound immediate PersistentVolumeClaims";
   return std::nullopt;

@@ -377,12 +377,13 @@ absl::Status SnapshotBuilder::AddPodDisruptionBudget(const objects::PodDisruptio
     return absl::InvalidArgumentError(
         absl::StrCat(object, ": status.disruptionsAllowed: ", allowed, " is out of range"));
   }
-  const TextId ns = symbols.Intern(pdb.meta.namespace_name);
+  const TextId namespace_name = symbols.Intern(pdb.meta.namespace_name);
   const TextId name = symbols.Intern(pdb.meta.name);
-  if (!pdb_names_.insert({ns, name}).second) {
+  if (!pdb_names_.insert({namespace_name, name}).second) {
     return absl::InvalidArgumentError(absl::StrCat(object, ": occurs twice"));
   }
-  catalog.pdbs_.push_back({ns, name, *std::move(selector), static_cast<int32_t>(allowed)});
+  catalog.pdbs_.push_back(
+      {namespace_name, name, *std::move(selector), static_cast<int32_t>(allowed)});
   return absl::OkStatus();
 }
 
@@ -399,11 +400,11 @@ absl::Status SnapshotBuilder::AddController(const objects::Controller& controlle
   return absl::OkStatus();
 }
 
-absl::Status SnapshotBuilder::AddNamespace(const objects::Namespace& ns) {
-  if (absl::Status s = CheckName("Namespace", ns.meta.name); !s.ok()) return s;
+absl::Status SnapshotBuilder::AddNamespace(const objects::Namespace& namespace_object) {
+  if (absl::Status s = CheckName("Namespace", namespace_object.meta.name); !s.ok()) return s;
   Symbols& symbols = *catalog_->symbols_;
-  catalog_->namespace_labels_.insert_or_assign(symbols.Intern(ns.meta.name),
-                                               InternLabels(ns.meta.labels, symbols));
+  catalog_->namespace_labels_.insert_or_assign(symbols.Intern(namespace_object.meta.name),
+                                               InternLabels(namespace_object.meta.labels, symbols));
   return absl::OkStatus();
 }
 
@@ -577,11 +578,11 @@ void SnapshotBuilder::RefuseUnknownNamespaces() {
     if (catalog.FindNamespaceLabels(shape.namespace_name) == nullptr) unknown.push_back(&shape);
   }
   if (unknown.empty()) return;
-  const auto keep = [&](PodShape& shape, std::string_view field, TextId name_space) {
+  const auto keep = [&](PodShape& shape, std::string_view field, TextId namespace_name) {
     if (!shape.not_understood.empty()) return;
-    shape.not_understood =
-        absl::StrCat("spec.affinity.", Absl(field), ": a namespaceSelector asks for the labels of ",
-                     "namespace ", Absl(catalog.Text(name_space)), ", which is not in the input");
+    shape.not_understood = absl::StrCat(
+        "spec.affinity.", Absl(field), ": a namespaceSelector asks for the labels of ",
+        "namespace ", Absl(catalog.Text(namespace_name)), ", which is not in the input");
   };
   const TextId name_key = catalog.symbols_->Intern(kNamespaceName);
   LabelIndex labels;

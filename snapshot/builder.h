@@ -47,7 +47,7 @@ class SnapshotBuilder {
   absl::Status AddPod(const objects::Pod& pod);
   absl::Status AddPodDisruptionBudget(const objects::PodDisruptionBudget& pdb);
   absl::Status AddController(const objects::Controller& controller);
-  absl::Status AddNamespace(const objects::Namespace& ns);
+  absl::Status AddNamespace(const objects::Namespace& namespace_object);
   absl::Status AddStorageObject(const objects::StorageObject& object);
 
   // Nodes in this order instead of the order of their AddNode.

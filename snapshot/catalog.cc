@@ -33,10 +33,11 @@ absl::StatusOr<NodeId> Catalog::FindNode(std::string_view name) const {
 
 absl::StatusOr<PodId> Catalog::FindPod(std::string_view namespace_name,
                                        std::string_view name) const {
-  const std::optional<TextId> ns = symbols_->Find(namespace_name);
+  const std::optional<TextId> namespace_id = symbols_->Find(namespace_name);
   const std::optional<TextId> text = symbols_->Find(name);
-  if (ns && text) {
-    if (auto it = pods_by_name_.find({*ns, *text}); it != pods_by_name_.end()) return it->second;
+  if (namespace_id && text) {
+    if (auto it = pods_by_name_.find({*namespace_id, *text}); it != pods_by_name_.end())
+      return it->second;
   }
   return absl::NotFoundError(
       absl::StrCat("no pod \"", Absl(namespace_name), "/", Absl(name), "\""));

@@ -27,7 +27,7 @@ class ObjectSink {
   virtual absl::Status OnPod(const objects::Pod& pod) = 0;
   virtual absl::Status OnPodDisruptionBudget(const objects::PodDisruptionBudget& budget) = 0;
   virtual absl::Status OnController(const objects::Controller& controller) = 0;
-  virtual absl::Status OnNamespace(const objects::Namespace& name_space) = 0;
+  virtual absl::Status OnNamespace(const objects::Namespace& namespace_object) = 0;
   // Volumes, claims, classes, drivers.  A sink that cannot take them refuses them,
   // since what it would leave out may keep a pod where it is.
   virtual absl::Status OnStorageObject(const objects::StorageObject& object) {

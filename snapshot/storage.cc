@@ -423,14 +423,14 @@ void Storage::ConnectClaim(ClaimInfo& claim, Symbols& symbols) const {
     claim.volume = it->second;
   }
   if (const auto it = classes_by_name_.find(claim.storage_class); it != classes_by_name_.end()) {
-    claim.klass = it->second;
+    claim.class_info = it->second;
   }
   if (claim.volume != nullptr) {
     claim.attachable = claim.volume->attachable;
     return;
   }
-  if (claim.klass == nullptr) return;
-  const Text provisioner = symbols.Text(claim.klass->provisioner);
+  if (claim.class_info == nullptr) return;
+  const Text provisioner = symbols.Text(claim.class_info->provisioner);
   if (provisioner.empty() || IsUncountedPlugin(provisioner)) return;
   const InTreePlugin* plugin = InTreePluginNamed(provisioner);
   // No handle that a driver gives starts like this.
@@ -470,10 +470,10 @@ void Storage::Connect(Symbols& symbols) {
   for (size_t i = 0; i < zone_labels_.size(); ++i) {
     zone_labels_[i] = symbols.Intern(kZoneLabels[i].first);
   }
-  for (StorageClassInfo& klass : classes_) {
-    klass.tracks_capacity = drivers_with_capacity_.contains(klass.provisioner);
+  for (StorageClassInfo& info : classes_) {
+    info.tracks_capacity = drivers_with_capacity_.contains(info.provisioner);
   }
-  for (auto& [klass, volumes] : volumes_by_class_) SortVolumes(volumes);
+  for (auto& [storage_class, volumes] : volumes_by_class_) SortVolumes(volumes);
   absl::flat_hash_map<TextId, FreeVolumes> free_volumes;
   for (ClaimInfo& claim : claims_) {
     ConnectClaim(claim, symbols);

@@ -80,12 +80,12 @@ class Storage {
 
   void Put(const objects::PersistentVolume& volume, Symbols& symbols);
   void Put(const objects::PersistentVolumeClaim& claim, Symbols& symbols);
-  void Put(const objects::StorageClass& klass, Symbols& symbols);
+  void Put(const objects::StorageClass& storage_class, Symbols& symbols);
   void Put(const objects::CsiDriver& driver, Symbols& symbols);
   void Put(const objects::CsiNode& node, Symbols& symbols);
   void Put(const objects::VolumeAttachment& attachment, Symbols& symbols);
   void Put(const objects::CsiStorageCapacity& capacity, Symbols& symbols);
-  void Put(const objects::DeviceClass& klass, Symbols& symbols);
+  void Put(const objects::DeviceClass& device_class, Symbols& symbols);
   void Put(const objects::ResourceClaim& claim, Symbols& symbols);
   void Put(const objects::ResourceClaimTemplate& from, Symbols& symbols);
   void Put(const objects::ResourceSlice&, Symbols&) {}  // No decision reads them.

@@ -105,7 +105,7 @@ struct ClaimInfo {
 
   // Set by Connect; null where there is none of that name.
   const VolumeInfo* volume = nullptr;
-  const StorageClassInfo* klass = nullptr;
+  const StorageClassInfo* class_info = nullptr;
   std::optional<AttachableVolume> attachable;
 
   [[nodiscard]] bool FullyBound() const { return volume_name != kNoText && bind_completed; }

@@ -1086,8 +1086,8 @@ absl::Status BinarySnapshotWriter::OnPodDisruptionBudget(
 absl::Status BinarySnapshotWriter::OnController(const objects::Controller& controller) {
   return impl_->Add(controller, std::exchange(pods_ready_, 0));
 }
-absl::Status BinarySnapshotWriter::OnNamespace(const objects::Namespace& name_space) {
-  return impl_->Add(name_space, &wire::Object::mutable_namespace_);
+absl::Status BinarySnapshotWriter::OnNamespace(const objects::Namespace& namespace_object) {
+  return impl_->Add(namespace_object, &wire::Object::mutable_namespace_);
 }
 absl::Status BinarySnapshotWriter::OnStorageObject(const objects::StorageObject& object) {
   return impl_->Add(object);

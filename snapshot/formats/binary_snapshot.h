@@ -54,7 +54,7 @@ class BinarySnapshotWriter : public ObjectSink {
   absl::Status OnPod(const objects::Pod& pod) override;
   absl::Status OnPodDisruptionBudget(const objects::PodDisruptionBudget& budget) override;
   absl::Status OnController(const objects::Controller& controller) override;
-  absl::Status OnNamespace(const objects::Namespace& name_space) override;
+  absl::Status OnNamespace(const objects::Namespace& namespace_object) override;
   absl::Status OnStorageObject(const objects::StorageObject& object) override;
   // Empty lists are kept: they say that the cluster has none of the kind.
   absl::Status OnList(std::string_view kind, uint64_t items) override;

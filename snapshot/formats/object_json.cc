@@ -483,9 +483,9 @@ void ObjectReader::Impl::Read(std::string_view json, const ObjectPlace& place, O
 bool ObjectReader::Impl::CheckNames() {
   if (meta_->name.empty()) return fields_.FailAt(".metadata.name", "is missing");
   if (!IsName(meta_->name)) return fields_.FailAt(".metadata.name", NameProblem(meta_->name));
-  const Text name_space = meta_->namespace_name;
-  if (!name_space.empty() && !IsName(name_space)) {
-    return fields_.FailAt(".metadata.namespace", NameProblem(name_space));
+  const Text namespace_name = meta_->namespace_name;
+  if (!namespace_name.empty() && !IsName(namespace_name)) {
+    return fields_.FailAt(".metadata.namespace", NameProblem(namespace_name));
   }
   if (pod_ == nullptr || meta_ != &pod_->meta) return true;
   const Text node = pod_->node_name;
@@ -1365,12 +1365,13 @@ bool ObjectReader::Impl::PersistentVolumeClaimSpec(Value& value,
 }
 
 bool ObjectReader::Impl::ReadStorageClass() {
-  auto& klass = Renewed<objects::StorageClass>();
+  auto& storage_class = Renewed<objects::StorageClass>();
   return EachPart([&](Text key, Value& value) {
-    if (key == "metadata") return Meta(value, klass.meta);
-    if (key == "provisioner") return fields_.String(value, klass.provisioner);
-    if (key == "volumeBindingMode") return fields_.String(value, klass.volume_binding_mode);
-    if (key == "allowedTopologies") return AllowedTopologies(value, klass.allowed_topologies);
+    if (key == "metadata") return Meta(value, storage_class.meta);
+    if (key == "provisioner") return fields_.String(value, storage_class.provisioner);
+    if (key == "volumeBindingMode") return fields_.String(value, storage_class.volume_binding_mode);
+    if (key == "allowedTopologies")
+      return AllowedTopologies(value, storage_class.allowed_topologies);
     return true;
   });
 }
@@ -1461,12 +1462,13 @@ bool ObjectReader::Impl::ReadCsiStorageCapacity() {
 }
 
 bool ObjectReader::Impl::ReadDeviceClass() {
-  auto& klass = Renewed<objects::DeviceClass>();
+  auto& device_class = Renewed<objects::DeviceClass>();
   return EachPart([&](Text key, Value& value) {
-    if (key == "metadata") return Meta(value, klass.meta);
+    if (key == "metadata") return Meta(value, device_class.meta);
     if (key != "spec") return true;
     return fields_.Members(value, [&](Text part, Value& member) {
-      return part != "extendedResourceName" || fields_.String(member, klass.extended_resource_name);
+      return part != "extendedResourceName" ||
+             fields_.String(member, device_class.extended_resource_name);
     });
   });
 }

@@ -368,11 +368,11 @@ Json ToJson(const objects::PersistentVolumeClaim& claim) {
   return json;
 }
 
-Json ToJson(const objects::StorageClass& klass) {
-  Json json = Object("storage.k8s.io/v1", "StorageClass", klass.meta);
-  Put(json, "provisioner", klass.provisioner);
-  Put(json, "volumeBindingMode", klass.volume_binding_mode);
-  for (const objects::TopologyTerm& term : klass.allowed_topologies) {
+Json ToJson(const objects::StorageClass& storage_class) {
+  Json json = Object("storage.k8s.io/v1", "StorageClass", storage_class.meta);
+  Put(json, "provisioner", storage_class.provisioner);
+  Put(json, "volumeBindingMode", storage_class.volume_binding_mode);
+  for (const objects::TopologyTerm& term : storage_class.allowed_topologies) {
     Json requirements = Json::array();
     for (const objects::TopologyRequirement& each : term) {
       requirements.push_back({{"key", each.key}, {"values", Texts(each.values)}});
@@ -420,10 +420,10 @@ Json ToJson(const objects::CsiStorageCapacity& capacity) {
   return json;
 }
 
-Json ToJson(const objects::DeviceClass& klass) {
-  Json json = Object("resource.k8s.io/v1", "DeviceClass", klass.meta);
+Json ToJson(const objects::DeviceClass& device_class) {
+  Json json = Object("resource.k8s.io/v1", "DeviceClass", device_class.meta);
   json["spec"] = Json::object();
-  Put(json["spec"], "extendedResourceName", klass.extended_resource_name);
+  Put(json["spec"], "extendedResourceName", device_class.extended_resource_name);
   return json;
 }
 
@@ -519,8 +519,8 @@ absl::Status ObjectWriter::OnController(const objects::Controller& controller) {
   return Write(ToText(format_, json));
 }
 
-absl::Status ObjectWriter::OnNamespace(const objects::Namespace& name_space) {
-  return Write(ToText(format_, Object("v1", "Namespace", name_space.meta)));
+absl::Status ObjectWriter::OnNamespace(const objects::Namespace& namespace_object) {
+  return Write(ToText(format_, Object("v1", "Namespace", namespace_object.meta)));
 }
 
 absl::Status ObjectWriter::OnStorageObject(const objects::StorageObject& object) {

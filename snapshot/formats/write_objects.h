@@ -43,7 +43,7 @@ class ObjectWriter : public ObjectSink {
   absl::Status OnPod(const objects::Pod& pod) override;
   absl::Status OnPodDisruptionBudget(const objects::PodDisruptionBudget& budget) override;
   absl::Status OnController(const objects::Controller& controller) override;
-  absl::Status OnNamespace(const objects::Namespace& name_space) override;
+  absl::Status OnNamespace(const objects::Namespace& namespace_object) override;
   absl::Status OnStorageObject(const objects::StorageObject& object) override;
   // A list of no budgets is written as such: it says that the cluster has none.
   absl::Status OnList(std::string_view kind, uint64_t items) override;

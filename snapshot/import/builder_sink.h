@@ -25,8 +25,8 @@ class BuilderSink : public ObjectSink {
   absl::Status OnController(const objects::Controller& controller) override {
     return builder_.AddController(controller);
   }
-  absl::Status OnNamespace(const objects::Namespace& name_space) override {
-    return builder_.AddNamespace(name_space);
+  absl::Status OnNamespace(const objects::Namespace& namespace_object) override {
+    return builder_.AddNamespace(namespace_object);
   }
   absl::Status OnStorageObject(const objects::StorageObject& object) override {
     return builder_.AddStorageObject(object);

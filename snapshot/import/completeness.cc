@@ -426,17 +426,18 @@ absl::Status InputWatch::OnController(const objects::Controller& controller) {
   return to_->OnController(controller);
 }
 
-absl::Status InputWatch::OnNamespace(const objects::Namespace& name_space) {
-  const objects::ObjectMeta& meta = name_space.meta;
+absl::Status InputWatch::OnNamespace(const objects::Namespace& namespace_object) {
+  const objects::ObjectMeta& meta = namespace_object.meta;
   bool is_new = true;
-  if (absl::Status s = Meet("Namespace", meta, name_space, is_new); !s.ok() || !is_new) return s;
+  if (absl::Status s = Meet("Namespace", meta, namespace_object, is_new); !s.ok() || !is_new)
+    return s;
   NoteUid("Namespace", meta);
   namespaces_.insert(std::string(meta.name));
   if (meta.name == kKubeSystem) cluster_uid_ = std::string(meta.uid);
   if (!IsMadeByPlatform(meta.name) && !meta.deletion_time) {
     own_namespaces_.push_back({std::string(meta.name), meta.creation_time});
   }
-  return to_->OnNamespace(name_space);
+  return to_->OnNamespace(namespace_object);
 }
 
 absl::Status InputWatch::OnStorageObject(const objects::StorageObject& object) {

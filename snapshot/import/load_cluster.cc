@@ -54,10 +54,10 @@ absl::Status ClusterLoader::OnController(const objects::Controller& controller) 
   return builder_.AddController(controller);
 }
 
-absl::Status ClusterLoader::OnNamespace(const objects::Namespace& name_space) {
-  Saw(name_space.meta);
-  if (options_.assume_complete) namespaces_.insert(std::string(name_space.meta.name));
-  return builder_.AddNamespace(name_space);
+absl::Status ClusterLoader::OnNamespace(const objects::Namespace& namespace_object) {
+  Saw(namespace_object.meta);
+  if (options_.assume_complete) namespaces_.insert(std::string(namespace_object.meta.name));
+  return builder_.AddNamespace(namespace_object);
 }
 
 absl::Status ClusterLoader::OnStorageObject(const objects::StorageObject& object) {

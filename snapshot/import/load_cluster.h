@@ -85,7 +85,7 @@ class ClusterLoader : public ObjectSink {
   absl::Status OnPod(const objects::Pod& pod) override;
   absl::Status OnPodDisruptionBudget(const objects::PodDisruptionBudget& budget) override;
   absl::Status OnController(const objects::Controller& controller) override;
-  absl::Status OnNamespace(const objects::Namespace& name_space) override;
+  absl::Status OnNamespace(const objects::Namespace& namespace_object) override;
   absl::Status OnStorageObject(const objects::StorageObject& object) override;
 
   // `counts.input` stays empty; the reader holds it.

@@ -201,7 +201,9 @@ uint64_t ContentOf(const objects::Node& node) { return absl::HashOf(node); }
 uint64_t ContentOf(const objects::Pod& pod) { return absl::HashOf(pod); }
 uint64_t ContentOf(const objects::PodDisruptionBudget& budget) { return absl::HashOf(budget); }
 uint64_t ContentOf(const objects::Controller& controller) { return absl::HashOf(controller); }
-uint64_t ContentOf(const objects::Namespace& name_space) { return absl::HashOf(name_space); }
+uint64_t ContentOf(const objects::Namespace& namespace_object) {
+  return absl::HashOf(namespace_object);
+}
 uint64_t ContentOf(const objects::StorageObject& object) {
   return std::visit([](const auto& o) { return uint64_t{absl::HashOf(o)}; }, object);
 }

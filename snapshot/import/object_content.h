@@ -23,7 +23,7 @@ uint64_t ContentOf(const objects::Node& node);
 uint64_t ContentOf(const objects::Pod& pod);
 uint64_t ContentOf(const objects::PodDisruptionBudget& budget);
 uint64_t ContentOf(const objects::Controller& controller);
-uint64_t ContentOf(const objects::Namespace& name_space);
+uint64_t ContentOf(const objects::Namespace& namespace_object);
 uint64_t ContentOf(const objects::StorageObject& object);
 
 }  // namespace ebb

@@ -26,10 +26,10 @@ std::string Uid(Random& random) {
                      a & 0xfff, (b >> 48) & 0xfff, b & 0xffffffffffff);
 }
 
-objects::ObjectMeta MetaOf(Text name, Text name_space, Text uid, int64_t created) {
+objects::ObjectMeta MetaOf(Text name, Text namespace_name, Text uid, int64_t created) {
   objects::ObjectMeta meta;
   meta.name = name;
-  meta.namespace_name = name_space;
+  meta.namespace_name = namespace_name;
   meta.uid = uid;
   meta.creation_time = created;
   return meta;
@@ -123,7 +123,7 @@ enum class AppKind { kDeployment, kStatefulSet, kJob, kBare };
 // A group of pods alike, and what its placement must respect.
 struct App {
   AppKind kind = AppKind::kDeployment;
-  std::string name_space;
+  std::string namespace_name;
   std::string name;
   std::string controller;  // ReplicaSets carry a hash.
   std::string controller_uid;
@@ -217,10 +217,10 @@ absl::Status CompanyCluster::MakeNamespaces() {
   all.emplace_back("kube-system");
   for (const std::string& name : all) {
     const std::string uid = Uid(random_);
-    objects::Namespace ns;
-    ns.meta = MetaOf(name, {}, uid, kNewest - 400 * kDayS);
-    ns.meta.labels = {{"kubernetes.io/metadata.name", name}};
-    if (absl::Status s = sink_.OnNamespace(ns); !s.ok()) return s;
+    objects::Namespace namespace_object;
+    namespace_object.meta = MetaOf(name, {}, uid, kNewest - 400 * kDayS);
+    namespace_object.meta.labels = {{"kubernetes.io/metadata.name", name}};
+    if (absl::Status s = sink_.OnNamespace(namespace_object); !s.ok()) return s;
   }
   return absl::OkStatus();
 }
@@ -365,7 +365,7 @@ absl::Status CompanyCluster::MakeSystemApps() {
                             {"ingress", 3 + options_.nodes / 200, true}};
   for (const auto& [name, replicas, budget] : systems) {
     App app;
-    app.name_space = "kube-system";
+    app.namespace_name = "kube-system";
     app.name = name;
     app.controller = fmt::format("{}-{}", name, Suffix(random_, 9));
     app.controller_uid = Uid(random_);
@@ -405,7 +405,7 @@ App CompanyCluster::DrawApp(size_t pool) {
   app.pool = pool;
   app.kind = static_cast<AppKind>(random_.Weighted(kKinds));
   if (pool == kDb) app.kind = AppKind::kStatefulSet;
-  app.name_space = namespaces_[team];
+  app.namespace_name = namespaces_[team];
   app.name = fmt::format("{}-{}", kWords[random_.Below(std::size(kWords))], ++apps_);
   app.controller = app.name;
   if (app.kind == AppKind::kDeployment) app.controller += "-" + Suffix(random_, 9);
@@ -506,7 +506,7 @@ absl::Status CompanyCluster::MakeApp(const App& app) {
     if (absl::Status s = MakePod(app, app.replicas, "", "Pending", names); !s.ok()) return s;
   }
   if (absl::Status s = MakeController(app, placed); !s.ok()) return s;
-  const bool guarded = app.name_space != "kube-system" && placed > 2 && random_.Chance(500);
+  const bool guarded = app.namespace_name != "kube-system" && placed > 2 && random_.Chance(500);
   return guarded && app.kind != AppKind::kJob ? MakeBudget(app, placed) : absl::OkStatus();
 }
 
@@ -516,7 +516,7 @@ absl::Status CompanyCluster::MakeController(const App& app, int64_t pods) {
   controller.kind = app.kind == AppKind::kDeployment    ? objects::ControllerKind::kReplicaSet
                     : app.kind == AppKind::kStatefulSet ? objects::ControllerKind::kStatefulSet
                                                         : objects::ControllerKind::kJob;
-  controller.meta = MetaOf(app.controller, app.name_space, app.controller_uid, app.created);
+  controller.meta = MetaOf(app.controller, app.namespace_name, app.controller_uid, app.created);
   controller.meta.labels = {{"app", app.name}};
   controller.spec_replicas = pods;
   controller.status_replicas = pods;
@@ -527,7 +527,7 @@ absl::Status CompanyCluster::MakeController(const App& app, int64_t pods) {
 absl::Status CompanyCluster::MakeBudget(const App& app, int64_t pods) {
   const std::string uid = Uid(random_);
   objects::PodDisruptionBudget budget;
-  budget.meta = MetaOf(app.name, app.name_space, uid, app.created);
+  budget.meta = MetaOf(app.name, app.namespace_name, uid, app.created);
   budget.selector = Labelled("app", app.name);
   const bool exhausted = random_.Chance(60);  // A pod is down, or the budget is too strict.
   budget.disruptions_allowed = exhausted ? 0 : std::max<int64_t>(1, pods / 4);
@@ -536,7 +536,7 @@ absl::Status CompanyCluster::MakeBudget(const App& app, int64_t pods) {
 
 // Its name, its labels and who answers for it.
 void CompanyCluster::Identify(const App& app, Text name, Text uid, objects::Pod& pod) {
-  pod.meta = MetaOf(name, app.name_space, uid, app.created);
+  pod.meta = MetaOf(name, app.namespace_name, uid, app.created);
   pod.meta.labels = {{"app", app.name}};
   if (app.near_cache) pod.meta.labels.push_back({"role", "cache"});  // Together they are it.
   if (!app.safe_to_evict.empty()) pod.meta.annotations = {{kSafeToEvict, app.safe_to_evict}};

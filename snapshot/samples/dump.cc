@@ -25,10 +25,10 @@ class DumpSink final : public ObjectSink {
     std::string uid;
     return to_.OnPodDisruptionBudget(WithUid(budget, "pdb", uid));
   }
-  absl::Status OnNamespace(const objects::Namespace& name_space) override {
+  absl::Status OnNamespace(const objects::Namespace& namespace_object) override {
     has_namespaces_ = true;
     std::string uid;
-    return to_.OnNamespace(WithUid(name_space, "ns", uid));
+    return to_.OnNamespace(WithUid(namespace_object, "ns", uid));
   }
   absl::Status OnStorageObject(const objects::StorageObject& object) override {
     std::string uid;
@@ -59,9 +59,9 @@ class DumpSink final : public ObjectSink {
   template <typename Object>
   static Object WithUid(Object object, std::string_view kind, std::string& uid) {
     if (!object.meta.uid.empty()) return object;
-    const std::string_view name_space = object.meta.namespace_name;
-    uid =
-        fmt::format("{}-{}{}{}", kind, name_space, name_space.empty() ? "" : "-", object.meta.name);
+    const std::string_view namespace_name = object.meta.namespace_name;
+    uid = fmt::format("{}-{}{}{}", kind, namespace_name, namespace_name.empty() ? "" : "-",
+                      object.meta.name);
     object.meta.uid = uid;
     return object;
   }

@@ -28,10 +28,10 @@ objects::Node NodeOf(const std::string& name, int64_t cpu_milli, int64_t memory_
   return node;
 }
 
-objects::Pod PodOf(objects::Text name_space, objects::Text name, objects::Text uid,
+objects::Pod PodOf(objects::Text namespace_name, objects::Text name, objects::Text uid,
                    objects::Text node, int64_t cpu_milli, int64_t memory_mib) {
   objects::Pod pod;
-  pod.meta.namespace_name = name_space;
+  pod.meta.namespace_name = namespace_name;
   pod.meta.name = name;
   pod.meta.uid = uid;
   pod.meta.creation_time = kNewYearS + kDayS;

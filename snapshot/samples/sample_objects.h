@@ -47,7 +47,7 @@ class Dice : public Random {
 objects::Node NodeOf(const std::string& name, int64_t cpu_milli, int64_t memory_mib);
 
 // A running pod of one container, made a day later.
-objects::Pod PodOf(objects::Text name_space, objects::Text name, objects::Text uid,
+objects::Pod PodOf(objects::Text namespace_name, objects::Text name, objects::Text uid,
                    objects::Text node, int64_t cpu_milli, int64_t memory_mib);
 
 // A selector of what has the label.

@@ -55,11 +55,11 @@ inline objects::PersistentVolumeClaim BoundClaim(Text name, Text volume) {
 
 // Waits for the first consumer.
 inline objects::StorageClass LateClass(Text name, Text provisioner) {
-  objects::StorageClass klass;
-  klass.meta.name = name;
-  klass.provisioner = provisioner;
-  klass.volume_binding_mode = "WaitForFirstConsumer";
-  return klass;
+  objects::StorageClass storage_class;
+  storage_class.meta.name = name;
+  storage_class.provisioner = provisioner;
+  storage_class.volume_binding_mode = "WaitForFirstConsumer";
+  return storage_class;
 }
 
 inline objects::CsiNode CsiNode(Text node, Text driver, int64_t volumes_max) {

@@ -76,9 +76,9 @@ TEST(VolumeBindingTest, LostAndDeletedClaimsFailByName) {
 }
 
 TEST(VolumeBindingTest, ADelayedClaimIsProvisionedWhereItsClassAllows) {
-  objects::StorageClass klass = LateClass("late", kDriver);
-  klass.allowed_topologies = {{{"rack", {"b"}}}};
-  EXPECT_EQ(Verdicts(TwoRacks().Add(klass).Add(Claim("data", "late"))),
+  objects::StorageClass storage_class = LateClass("late", kDriver);
+  storage_class.allowed_topologies = {{{"rack", {"b"}}}};
+  EXPECT_EQ(Verdicts(TwoRacks().Add(storage_class).Add(Claim("data", "late"))),
             std::string(kNothingToBind) + " | fits");
 }
 
@@ -201,12 +201,12 @@ TEST(VolumeBindingTest, AnEphemeralClaimMustExistAndBelongToThePod) {
 }
 
 TEST(VolumeBindingTest, AResourceThatADeviceClassStandsForKeepsThePodWhereItIs) {
-  objects::DeviceClass klass;
-  klass.meta.name = "gpus";
-  klass.extended_resource_name = "example.com/gpu";
+  objects::DeviceClass device_class;
+  device_class.meta.name = "gpus";
+  device_class.extended_resource_name = "example.com/gpu";
   const ClusterSnapshot snapshot = Cluster()
                                        .Add(Node("n").Resource("example.com/gpu", 1))
-                                       .Add(klass)
+                                       .Add(device_class)
                                        .Add(Pod("p").Request("example.com/gpu", 1))
                                        .Build();
   EXPECT_EQ(VerdictOf(snapshot, "p", "n").substr(0, 14), "NotUnderstood:");

@@ -165,11 +165,11 @@ Line Dumped(const objects::PersistentVolumeClaim& claim) {
   return line.Put("phase", claim.phase);
 }
 
-Line Dumped(const objects::StorageClass& klass) {
+Line Dumped(const objects::StorageClass& storage_class) {
   Line line("StorageClass");
-  line.Put("name", klass.meta).Put("provisioner", klass.provisioner);
-  line.Put("mode", klass.volume_binding_mode);
-  for (const objects::TopologyTerm& term : klass.allowed_topologies) {
+  line.Put("name", storage_class.meta).Put("provisioner", storage_class.provisioner);
+  line.Put("mode", storage_class.volume_binding_mode);
+  for (const objects::TopologyTerm& term : storage_class.allowed_topologies) {
     line.Put("term", static_cast<int64_t>(term.size()));
     for (const objects::TopologyRequirement& each : term) {
       line.Put("key", each.key).Put("values", each.values);
@@ -205,8 +205,10 @@ Line Dumped(const objects::CsiStorageCapacity& capacity) {
   return line.Put("max", capacity.maximum_volume_size_bytes);
 }
 
-Line Dumped(const objects::DeviceClass& klass) {
-  return Line("DeviceClass").Put("name", klass.meta).Put("resource", klass.extended_resource_name);
+Line Dumped(const objects::DeviceClass& device_class) {
+  return Line("DeviceClass")
+      .Put("name", device_class.meta)
+      .Put("resource", device_class.extended_resource_name);
 }
 
 Line Dumped(const objects::ResourceClaim& claim) {

@@ -233,23 +233,23 @@ class Maker {
   objects::StorageClass MakeClass(Text name) {
     static constexpr Texts<4> kProvisioners = {"kubernetes.io/gce-pd", "kubernetes.io/aws-ebs",
                                                "kubernetes.io/azure-disk", ""};
-    objects::StorageClass klass;
-    klass.meta.name = name;
-    klass.volume_binding_mode = name == "now" ? "Immediate" : "WaitForFirstConsumer";
-    klass.provisioner = name == "static"   ? Text("kubernetes.io/no-provisioner")
-                        : name == "legacy" ? choose_.Pick(kProvisioners)
-                                           : kDrivers[name == "tracked" ? 1 : 0];
-    if (odd_ && choose_.Chance(10)) klass.volume_binding_mode = "";
+    objects::StorageClass storage_class;
+    storage_class.meta.name = name;
+    storage_class.volume_binding_mode = name == "now" ? "Immediate" : "WaitForFirstConsumer";
+    storage_class.provisioner = name == "static"   ? Text("kubernetes.io/no-provisioner")
+                                : name == "legacy" ? choose_.Pick(kProvisioners)
+                                                   : kDrivers[name == "tracked" ? 1 : 0];
+    if (odd_ && choose_.Chance(10)) storage_class.volume_binding_mode = "";
     if (choose_.Chance(25)) {
       for (size_t left = 1 + choose_.Below(2); left > 0; --left) {
-        objects::TopologyTerm& term = klass.allowed_topologies.emplace_back();
+        objects::TopologyTerm& term = storage_class.allowed_topologies.emplace_back();
         term.push_back({kZone, {choose_.Pick(kCloudZones), choose_.Pick(kCloudZones)}});
         if (choose_.Chance(20)) term.push_back({kRegion, {choose_.Pick(kCloudRegions)}});
         if (odd_ && choose_.Chance(15)) term.clear();
         if (odd_ && choose_.Chance(15)) term.push_back({"rack", {}});
       }
     }
-    return klass;
+    return storage_class;
   }
 
   objects::CsiNode MakeCsiNode(Text name) {

@@ -319,12 +319,13 @@ void Count(const std::string& driver, const std::string& handle, Counted& counte
 }
 
 void CountByClass(const RawCluster& cluster, const PersistentVolumeClaim& claim, Counted& counted) {
-  const StorageClass* klass = ByName(cluster.classes, ClassName(claim));
-  if (ClassName(claim).empty() || klass == nullptr) return;
+  const StorageClass* storage_class = ByName(cluster.classes, ClassName(claim));
+  if (ClassName(claim).empty() || storage_class == nullptr) return;
   const std::string handle =
       "to-be-made-" + std::string(claim.meta.namespace_name) + "/" + std::string(claim.meta.name);
-  const Plugin* plugin = FindPlugin(klass->provisioner);
-  Count(std::string(plugin == nullptr ? klass->provisioner : plugin->driver), handle, counted);
+  const Plugin* plugin = FindPlugin(storage_class->provisioner);
+  Count(std::string(plugin == nullptr ? storage_class->provisioner : plugin->driver), handle,
+        counted);
 }
 
 void CountClaim(const RawCluster& cluster, const PersistentVolumeClaim& claim, Counted& counted) {
@@ -436,12 +437,14 @@ FilterVerdict PreFilterBinding(const RawCluster& cluster, const Pod& pod) {
   }
   bool immediate = false;
   for (const PersistentVolumeClaim* claim : ClaimsOf(cluster, pod, /*bound=*/false)) {
-    const StorageClass* klass =
+    const StorageClass* storage_class =
         ClassName(*claim).empty() ? nullptr : ByName(cluster.classes, ClassName(*claim));
-    if (klass != nullptr && klass->volume_binding_mode.empty()) {
-      return No(kFilter, "VolumeBindingMode not set for StorageClass " + Quoted(klass->meta.name));
+    if (storage_class != nullptr && storage_class->volume_binding_mode.empty()) {
+      return No(kFilter,
+                "VolumeBindingMode not set for StorageClass " + Quoted(storage_class->meta.name));
     }
-    const bool delayed = klass != nullptr && klass->volume_binding_mode == "WaitForFirstConsumer";
+    const bool delayed =
+        storage_class != nullptr && storage_class->volume_binding_mode == "WaitForFirstConsumer";
     immediate = immediate || !delayed || !claim->volume_name.empty();
   }
   if (immediate) return No(kFilter, "pod has unbound immediate PersistentVolumeClaims");
@@ -517,9 +520,9 @@ const PersistentVolume* FindVolume(const RawCluster& cluster, const PersistentVo
   return smallest;
 }
 
-bool AllowsTopology(const StorageClass& klass, const Node& node) {
-  if (klass.allowed_topologies.empty()) return true;
-  for (const objects::TopologyTerm& term : klass.allowed_topologies) {
+bool AllowsTopology(const StorageClass& storage_class, const Node& node) {
+  if (storage_class.allowed_topologies.empty()) return true;
+  for (const objects::TopologyTerm& term : storage_class.allowed_topologies) {
     bool matches = !term.empty();
     for (const auto& [key, values] : term) {
       matches = matches && Matches({key, "In", values}, node.meta.labels, false).value_or(false);
@@ -530,11 +533,12 @@ bool AllowsTopology(const StorageClass& klass, const Node& node) {
 }
 
 bool HasRoom(const RawCluster& cluster, const PersistentVolumeClaim& claim,
-             const StorageClass& klass, const Node& node) {
-  const objects::CsiDriver* driver = ByName(cluster.drivers, klass.provisioner);
+             const StorageClass& storage_class, const Node& node) {
+  const objects::CsiDriver* driver = ByName(cluster.drivers, storage_class.provisioner);
   if (!claim.request_bytes || driver == nullptr || !driver->storage_capacity) return true;
   for (const objects::CsiStorageCapacity& capacity : cluster.capacities) {
-    if (capacity.storage_class_name != klass.meta.name || capacity.node_topology.nil) continue;
+    if (capacity.storage_class_name != storage_class.meta.name || capacity.node_topology.nil)
+      continue;
     const std::optional<int64_t> limit = capacity.maximum_volume_size_bytes
                                              ? capacity.maximum_volume_size_bytes
                                              : capacity.capacity_bytes;
@@ -547,14 +551,14 @@ bool HasRoom(const RawCluster& cluster, const PersistentVolumeClaim& claim,
 void CheckProvisioning(const RawCluster& cluster, const Node& node,
                        const std::vector<const PersistentVolumeClaim*>& claims, Binding& binding) {
   for (const PersistentVolumeClaim* claim : claims) {
-    const StorageClass& klass = *ByName(cluster.classes, ClassName(*claim));
-    const bool provisions =
-        !klass.provisioner.empty() && klass.provisioner != "kubernetes.io/no-provisioner";
-    if (!provisions || !AllowsTopology(klass, node)) {
+    const StorageClass& storage_class = *ByName(cluster.classes, ClassName(*claim));
+    const bool provisions = !storage_class.provisioner.empty() &&
+                            storage_class.provisioner != "kubernetes.io/no-provisioner";
+    if (!provisions || !AllowsTopology(storage_class, node)) {
       binding.found = false;
       return;
     }
-    if (!HasRoom(cluster, *claim, klass, node)) {
+    if (!HasRoom(cluster, *claim, storage_class, node)) {
       binding.roomy = false;
       return;
     }

@@ -244,10 +244,10 @@ TEST(BinarySnapshotTest, ATextThatIsNotUtf8IsRefused) {
       snapshot += bytes;
       return absl::OkStatus();
     });
-    objects::Namespace name_space;
-    name_space.meta.name = name;
-    name_space.meta.uid = uid;
-    ASSERT_TRUE(writer.OnNamespace(name_space).ok());
+    objects::Namespace namespace_object;
+    namespace_object.meta.name = name;
+    namespace_object.meta.uid = uid;
+    ASSERT_TRUE(writer.OnNamespace(namespace_object).ok());
     ASSERT_TRUE(writer.Finish().ok());
     EXPECT_THAT(ErrorOf(snapshot), HasSubstr("a text that is no UTF-8"));
   }

@@ -242,9 +242,9 @@ std::string WrittenByEbb() {
     return absl::OkStatus();
   });
   for (const char* name : {"a", "b", "c"}) {
-    objects::Namespace name_space;
-    name_space.meta.name = name;
-    EXPECT_TRUE(writer.OnNamespace(name_space).ok());
+    objects::Namespace namespace_object;
+    namespace_object.meta.name = name;
+    EXPECT_TRUE(writer.OnNamespace(namespace_object).ok());
   }
   EXPECT_TRUE(writer.Finish().ok());
   return yaml;

@@ -35,14 +35,15 @@ Json Node(const std::string& name) {
           {"status", {{"conditions", {{{"type", "Ready"}, {"status", "True"}}}}}}};
 }
 
-Json Pod(const std::string& name_space, const std::string& name, const std::string& node) {
-  return {
-      {"apiVersion", "v1"},
-      {"kind", "Pod"},
-      {"metadata",
-       {{"name", name}, {"namespace", name_space}, {"creationTimestamp", "2026-01-02T00:00:00Z"}}},
-      {"spec", {{"nodeName", node}, {"containers", Json::array()}}},
-      {"status", {{"phase", "Running"}}}};
+Json Pod(const std::string& namespace_name, const std::string& name, const std::string& node) {
+  return {{"apiVersion", "v1"},
+          {"kind", "Pod"},
+          {"metadata",
+           {{"name", name},
+            {"namespace", namespace_name},
+            {"creationTimestamp", "2026-01-02T00:00:00Z"}}},
+          {"spec", {{"nodeName", node}, {"containers", Json::array()}}},
+          {"status", {{"phase", "Running"}}}};
 }
 
 Json Owned(Json pod, const char* api_version, const char* kind, const char* name) {
@@ -52,9 +53,9 @@ Json Owned(Json pod, const char* api_version, const char* kind, const char* name
 }
 
 Json Object(const char* api_version, const char* kind, const std::string& name,
-            const std::string& name_space = "") {
+            const std::string& namespace_name = "") {
   Json json = {{"apiVersion", api_version}, {"kind", kind}, {"metadata", {{"name", name}}}};
-  if (!name_space.empty()) json["metadata"]["namespace"] = name_space;
+  if (!namespace_name.empty()) json["metadata"]["namespace"] = namespace_name;
   return json;
 }
 
@@ -247,9 +248,9 @@ TEST_F(CompletenessTest, APodThatSelectsNamespacesByLabelsKeepsItsNodeWhereTheyA
   items.push_back(noisy);
   EXPECT_THAT(LoadItems(items), ElementsAre("NoNamespaces"));
   EXPECT_EQ(Command(), "kubectl get ns -o json");
-  const auto not_understood = [this](const char* name_space, const char* name) {
+  const auto not_understood = [this](const char* namespace_name, const char* name) {
     const Catalog& catalog = cluster_->snapshot.catalog();
-    return catalog.shape_of(*catalog.FindPod(name_space, name)).not_understood;
+    return catalog.shape_of(*catalog.FindPod(namespace_name, name)).not_understood;
   };
   EXPECT_THAT(not_understood("shop", "alone"), HasSubstr("namespace other"));
   EXPECT_THAT(not_understood("other", "noisy"), HasSubstr("namespace other"));
@@ -512,7 +513,7 @@ TEST_F(CompletenessTest, PodsOfTheSystemAndOfOneNamespaceMayBeAllOnlyIfNamespace
 
 TEST_F(CompletenessTest, NamespacesThatMostlyHoldNothingAreAWarning) {
   std::vector<Json> items = Whole();
-  const auto name_space = [](const char* name, const char* created = kLongAgo) {
+  const auto namespace_named = [](const char* name, const char* created = kLongAgo) {
     Json json = Object("v1", "Namespace", name);
     json["metadata"]["creationTimestamp"] = created;
     return json;
@@ -520,16 +521,16 @@ TEST_F(CompletenessTest, NamespacesThatMostlyHoldNothingAreAWarning) {
   // Two are common, and so is what Kubernetes and clouds make themselves.
   for (const char* name : {"idle", "next", "kube-public", "kube-node-lease", "default",
                            "gmp-public", "openshift-infra", "openshift-node"}) {
-    items.push_back(name_space(name));
+    items.push_back(namespace_named(name));
   }
   EXPECT_THAT(LoadItems(items), IsEmpty());
-  items.push_back(name_space("db"));
+  items.push_back(namespace_named("db"));
   EXPECT_THAT(LoadItems(items), ElementsAre("NamespacesWithoutObjects"));
   EXPECT_THAT(Message(), HasSubstr("3 of 4 namespaces hold no pod"));
   EXPECT_THAT(Message(), HasSubstr("db, idle, next"));
   EXPECT_THAT(Command(), HasSubstr(" -A "));
   std::vector<Json> fresh = items;
-  fresh.back() = name_space("db", "2026-01-01T23:00:00Z");
+  fresh.back() = namespace_named("db", "2026-01-01T23:00:00Z");
   EXPECT_THAT(LoadItems(fresh), IsEmpty());
   std::vector<Json> going = items;
   going.back()["metadata"]["deletionTimestamp"] = "2026-01-02T00:00:00Z";
