@@ -251,8 +251,8 @@ int64_t NextDrainChange(const Catalog& catalog, const DrainOptions& options, int
   for (uint32_t p = 0; p < catalog.pods(); ++p) {
     const int64_t created = catalog.pod(PodId{p}).creation_time;
     if (created == 0 || EndOfBlocking(created, options) < now_s) continue;
-    const TextId name_space = catalog.shape_of(PodId{p}).namespace_name;
-    if (catalog.Text(name_space) == kKubeSystem) ends(EndOfBlocking(created, options));
+    const TextId namespace_name = catalog.shape_of(PodId{p}).namespace_name;
+    if (catalog.Text(namespace_name) == kKubeSystem) ends(EndOfBlocking(created, options));
   }
   return AddUpToMax(last, 1);
 }

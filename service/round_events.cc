@@ -314,8 +314,8 @@ class EventSink final : public ObjectSink {
   absl::Status OnController(const objects::Controller& controller) override {
     return sink_.OnController(controller);
   }
-  absl::Status OnNamespace(const objects::Namespace& name_space) override {
-    return sink_.OnNamespace(name_space);
+  absl::Status OnNamespace(const objects::Namespace& namespace_object) override {
+    return sink_.OnNamespace(namespace_object);
   }
   absl::Status OnStorageObject(const objects::StorageObject& object) override {
     return sink_.OnStorageObject(object);

@@ -42,8 +42,8 @@ class CountingSink : public ObjectSink {
   absl::Status OnController(const objects::Controller& controller) override {
     return ++others_, to_.OnController(controller);
   }
-  absl::Status OnNamespace(const objects::Namespace& name_space) override {
-    return ++others_, to_.OnNamespace(name_space);
+  absl::Status OnNamespace(const objects::Namespace& namespace_object) override {
+    return ++others_, to_.OnNamespace(namespace_object);
   }
   absl::Status OnStorageObject(const objects::StorageObject& object) override {
     return ++others_, to_.OnStorageObject(object);

@@ -35,7 +35,7 @@ std::string Name(const char* what, int n) { return what + std::to_string(n); }
 struct App {
   App(int number, Dice& dice)
       : name(Name("app", number)),
-        name_space(dice.Percent(10) ? "kube-system" : "default"),
+        namespace_name(dice.Percent(10) ? "kube-system" : "default"),
         cpu(50 + 50 * dice.Below(dice.Percent(30) ? 40 : 10)),
         priority(dice.Percent(70) ? 0 : 10 * dice.Below(3) - 10),
         daemonset(dice.Percent(8)),
@@ -53,7 +53,7 @@ struct App {
 
   [[nodiscard]] Pod Make(int number, Dice& dice) const {
     Pod pod(name + "-" + std::to_string(number));
-    pod.In(name_space).Label("app", name).Cpu(cpu).Memory(test::kMiB * cpu).Priority(priority);
+    pod.In(namespace_name).Label("app", name).Cpu(cpu).Memory(test::kMiB * cpu).Priority(priority);
     pod.CreatedAt(kNow - 10'000 * dice.Below(2));
     if (daemonset) {
       pod.DaemonSet();
@@ -77,7 +77,7 @@ struct App {
     return pod;
   }
 
-  std::string name, name_space;
+  std::string name, namespace_name;
   int64_t cpu;
   int priority;
   bool daemonset, bare;
@@ -122,8 +122,10 @@ class Scenario {
     }
     for (const App& app : apps) {
       if (!dice_.Percent(25)) continue;
-      budgets_.push_back(
-          Budget(app.name).In(app.name_space).Matching("app", app.name).Allows(dice_.Below(12)));
+      budgets_.push_back(Budget(app.name)
+                             .In(app.namespace_name)
+                             .Matching("app", app.name)
+                             .Allows(dice_.Below(12)));
     }
     options_.scale_down_utilization_threshold = dice_.Percent(50) ? 0.5 : 2;
     options_.unremovable_node_recheck_timeout_s = dice_.Percent(50) ? 10 : 300;

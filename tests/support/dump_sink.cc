@@ -297,9 +297,9 @@ absl::Status DumpSink::OnController(const objects::Controller& controller) {
   return absl::OkStatus();
 }
 
-absl::Status DumpSink::OnNamespace(const objects::Namespace& name_space) {
+absl::Status DumpSink::OnNamespace(const objects::Namespace& namespace_object) {
   Line line("Namespace");
-  line.Put("name", name_space.meta);
+  line.Put("name", namespace_object.meta);
   lines_.push_back(line.text());
   return absl::OkStatus();
 }

@@ -19,7 +19,7 @@ class DumpSink : public ObjectSink {
   absl::Status OnPod(const objects::Pod& pod) override;
   absl::Status OnPodDisruptionBudget(const objects::PodDisruptionBudget& budget) override;
   absl::Status OnController(const objects::Controller& controller) override;
-  absl::Status OnNamespace(const objects::Namespace& name_space) override;
+  absl::Status OnNamespace(const objects::Namespace& namespace_object) override;
   absl::Status OnStorageObject(const objects::StorageObject& object) override;
   absl::Status OnIgnored(std::string_view kind) override;
 
