@@ -170,7 +170,9 @@ constexpr Row kFilters[] = {
         .filter = Filter::kVolumeRestrictions,
         .name = "VolumeRestrictions",
         .reads = {.pod = kVolumesPart, .other_pods = kVolumesPart, .pre_filter_for = kVolumesPart},
-        .pre_filter = PreFilterVolumeRestrictions,
+        .pre_filter = [](const Catalog& catalog, const PodShape& shape) -> PreFilterReason {
+          return PreFilterVolumeRestrictions(catalog, shape);
+        },
         .fits_statically = nullptr,
         .fits_dynamically =
             [](const Question& q) {
@@ -206,7 +208,9 @@ constexpr Row kFilters[] = {
         .reads = {.pod = kVolumesPart,
                   .pre_filter_for = kVolumesPart,
                   .node_name_for = kVolumesPart},
-        .pre_filter = PreFilterVolumeBinding,
+        .pre_filter = [](const Catalog& catalog, const PodShape& shape) -> PreFilterReason {
+          return PreFilterVolumeBinding(catalog, shape);
+        },
         .fits_statically =
             [](const Question& q) {
               return q.shape.volumes == 0 ||
@@ -222,7 +226,9 @@ constexpr Row kFilters[] = {
         .filter = Filter::kVolumeZone,
         .name = "VolumeZone",
         .reads = {.pod = kVolumesPart, .pre_filter_for = kVolumesPart},
-        .pre_filter = PreFilterVolumeZone,
+        .pre_filter = [](const Catalog& catalog, const PodShape& shape) -> PreFilterReason {
+          return PreFilterVolumeZone(catalog, shape);
+        },
         .fits_statically =
             [](const Question& q) { return FitsVolumeZone(q.catalog(), q.shape, q.info()); },
         .fits_dynamically = nullptr,
@@ -304,6 +310,8 @@ constexpr Row kFilters[] = {
 };
 
 // Every Filter has its row, at its place, and every row that says yes or no can say why.
+// (The rows hold lambdas because g++ does not take the address of a named function for a
+// constant that is not null when the undefined behaviour sanitizer is on.)
 constexpr bool IsComplete() {
   if (std::size(kFilters) != kFilterCount) return false;
   for (size_t i = 0; i < kFilterCount; ++i) {
