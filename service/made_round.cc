@@ -1,11 +1,11 @@
 #include "service/made_round.h"
 
 #include <algorithm>
-#include <chrono>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
+#include "service/clock.h"
 #include "service/groups.h"
 #include "service/plan_json.h"
 #include "service/round_events.h"
@@ -15,8 +15,6 @@
 
 namespace ebb {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 // Notes at which question a deadline had expired, so that a replay cuts the pass there.
 class NotedDeadline final : public Deadline {
@@ -124,7 +122,7 @@ absl::StatusOr<std::unique_ptr<MadeRound>> MakeRound(ScaleDown& scale_down, Load
   absl::StatusOr<RoundResult> result = scale_down.Round(cluster.snapshot, round->groups, input);
   if (!result.ok()) return result.status();
   round->result = *std::move(result);
-  round->seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  round->seconds = SecondsSince(start);
   if (deadline) round->deadline_question = deadline->expired_at();
   round->arguments =
       ArgumentsText(settings.options, settings.texts, cluster.warnings, round->deadline_question);

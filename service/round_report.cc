@@ -9,6 +9,7 @@
 
 #include "base/json_text.h"
 #include "base/printable.h"
+#include "engine/candidate_order.h"
 #include "snapshot/formats/rfc3339.h"
 #include "snapshot/node_set.h"
 
@@ -120,7 +121,7 @@ NodesOutsideThePlan OutsideThePlan(const ClusterSnapshot& snapshot, const NodeGr
       why.reason = UnremovableReason::kCurrentlyBeingDeleted;
     } else if (group == nullptr) {
       why.reason = UnremovableReason::kNotAutoscaled;
-    } else if (group->target_size <= group->min_size) {
+    } else if (!MayShrink(*group)) {
       why.reason = UnremovableReason::kNodeGroupMinSizeReached;
     } else if (nothing_judged) {
       outside.not_judged.push_back(node);

@@ -16,6 +16,7 @@
 #include "base/json_text.h"
 #include "base/printable.h"
 #include "engine/make_plan.h"
+#include "service/clock.h"
 #include "service/explain.h"
 #include "service/groups.h"
 #include "service/plan_report.h"
@@ -34,12 +35,6 @@
 
 namespace ebb {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double SecondsSince(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 const std::map<std::string, PlanFormat>& Formats() {
   static const auto* const formats = new std::map<std::string, PlanFormat>{
@@ -212,17 +207,8 @@ void AddDrainFlags(PlanCommand& command, CLI::App& app) {
       ->group(group);
 }
 
-// The time for reading counts too, and leaves less for planning.
-class ClockDeadline : public Deadline {
- public:
-  explicit ClockDeadline(Clock::time_point end) : end_(end) {}
-  [[nodiscard]] bool Expired() const override { return Clock::now() >= end_; }
-
- private:
-  Clock::time_point end_;
-};
-
-// Passes may take half of the time that reading left; verifying what they found in it
+// The end of --scale-down-simulation-timeout, in which reading counts too: it leaves less for
+// planning.  Passes may take half of the time that reading left; verifying what they found in it
 // mostly takes no more than the other half.
 struct Deadlines {
   explicit Deadlines(Clock::time_point end)

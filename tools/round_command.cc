@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/json_text.h"
 #include "base/printable.h"
+#include "service/clock.h"
 #include "service/file_identity.h"
 #include "service/output_file.h"
 #include "service/round_driver.h"
@@ -32,22 +33,6 @@
 
 namespace ebb {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double SecondsSince(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-// The end of --scale-down-simulation-timeout.
-class ClockDeadline final : public Deadline {
- public:
-  explicit ClockDeadline(std::chrono::nanoseconds timeout) : end_(Clock::now() + timeout) {}
-  [[nodiscard]] bool Expired() const override { return Clock::now() >= end_; }
-
- private:
-  Clock::time_point end_;
-};
 
 // The text of a file that a flag names; absent where it names none.
 absl::StatusOr<std::optional<NamedText>> ReadText(const std::string& path) {
@@ -195,7 +180,7 @@ int RunRound(const PlanCommand& command, std::ostream& out, std::ostream& err) {
 
   std::optional<ClockDeadline> deadline;
   if (!command.simulation_timeout.empty()) {
-    deadline.emplace(*ParseDuration(command.simulation_timeout));
+    deadline.emplace(Clock::now() + *ParseDuration(command.simulation_timeout));
   }
   const auto made = driver.Make(*settings, *now_s, *source, deadline ? &*deadline : nullptr);
   if (!made.ok()) return Fail(made.status(), err);
