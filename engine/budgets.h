@@ -23,6 +23,8 @@ namespace ebb {
 struct DeletionBudgets {
   int64_t max_scale_down_parallelism = 10;
   int64_t max_drain_parallelism = 1;
+
+  bool operator==(const DeletionBudgets&) const = default;
 };
 
 // Deletions that run already.

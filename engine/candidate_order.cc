@@ -15,7 +15,7 @@ namespace {
 // What there is to do before a node can go, as far as the autoscaler's order asks.
 enum Load : size_t { kEmpty, kOnCompletionOnly, kPodsToMove, kLoads };
 
-// As GetPodsToMove would say without budgets and listers, but it stops at the first pod
+// As GetPodsToMove would say without budgets and controllers, but it stops at the first pod
 // that moves or blocks.
 class Loads {
  public:
@@ -32,8 +32,7 @@ class Loads {
       const ShapeLoad of_shape = OfShape(catalog_.shape_id(pod));
       if (of_shape == ShapeLoad::kNone) continue;
       if (of_shape == ShapeLoad::kPodsToMove) return kPodsToMove;
-      const DrainVerdict verdict =
-          JudgePod(catalog_, pod, options_, nullptr, /*listers=*/false, now_s_);
+      const DrainVerdict verdict = JudgePodAlone(catalog_, pod, options_, now_s_);
       if (verdict.outcome == DrainOutcome::kSkip) continue;
       if (verdict.outcome != DrainOutcome::kWaitForCompletion) return kPodsToMove;
       load = kOnCompletionOnly;
@@ -95,7 +94,7 @@ constexpr double kLast = std::numeric_limits<double>::infinity();
 void SortByPods(const ClusterSnapshot& snapshot, const NodeGroups& groups,
                 const DrainOptions& options, int64_t now_s, std::vector<NodeId>& candidates) {
   PdbTracker pdbs(snapshot.catalog());
-  DrainJudge rules(snapshot.catalog(), options, &pdbs, /*listers=*/true, now_s);
+  DrainJudge rules(snapshot.catalog(), options, pdbs, now_s);
   PodsToMove pods;
   const auto pods_to_move = [&](NodeId node) {
     rules.GetPodsToMove(snapshot.PodsOn(node), pods, groups.ManagerOf(node));
@@ -129,12 +128,17 @@ void SortCandidates(const ClusterSnapshot& snapshot, const NodeGroups& groups,
     case CandidateOrder::kAutoscaler:
       return SortAsAutoscaler(snapshot, options.drain, now_s, was_unneeded, candidates);
     case CandidateOrder::kInput:
-      return;
+      break;
     case CandidateOrder::kFewestPods:
-      return SortByPods(snapshot, groups, options.drain, now_s, candidates);
+      SortByPods(snapshot, groups, options.drain, now_s, candidates);
+      break;
     case CandidateOrder::kLeastUtilized:
-      return SortByUtilization(snapshot, groups, options, now_s, candidates);
+      SortByUtilization(snapshot, groups, options, now_s, candidates);
+      break;
   }
+  if (was_unneeded == nullptr) return;
+  std::ranges::stable_partition(candidates,
+                                [&](NodeId node) { return was_unneeded->Contains(node); });
 }
 
 }  // namespace ebb

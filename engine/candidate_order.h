@@ -31,8 +31,8 @@ enum class CandidateOrder : uint8_t {
 inline bool MayShrink(const NodeGroup& group) { return group.target_size > group.min_size; }
 
 // Sorts nodes of the snapshot's catalog; equals stay as they are given.  `was_unneeded`:
-// the nodes that the pass before found unneeded, by which kAutoscaler alone sorts; null:
-// there was none.
+// the nodes that the pass before found unneeded; null: there was none.  They go first, so
+// that their timers go on; with kAutoscaler, first among nodes that are equally empty.
 void SortCandidates(const ClusterSnapshot& snapshot, const NodeGroups& groups,
                     const PlannerOptions& options, CandidateOrder order, int64_t now_s,
                     const NodeSet* was_unneeded, std::vector<NodeId>& candidates);

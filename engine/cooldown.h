@@ -34,6 +34,8 @@ struct CooldownOptions {
   // A group's events hold back that group alone: its nodes are no candidates, and
   // lose their timers.  Otherwise they hold back every deletion, and timers go on.
   bool scale_down_delay_type_local = false;
+
+  bool operator==(const CooldownOptions&) const = default;
 };
 
 class Cooldowns {

@@ -34,6 +34,8 @@ struct ClusterMinimums {
   int64_t cores = 0;
   int64_t memory_bytes = 0;
   int64_t nodes = 0;
+
+  bool operator==(const ClusterMinimums&) const = default;
 };
 
 struct DeletionOptions {
@@ -44,6 +46,8 @@ struct DeletionOptions {
   ClusterMinimums minimums;
   // The cloud can say what a new node of a group would be like.
   bool groups_have_templates = true;
+
+  bool operator==(const DeletionOptions&) const = default;
 };
 
 struct NotYet {

@@ -174,15 +174,6 @@ void Cut(const Catalog& catalog, size_t removals, PlanResult& made) {
 
 }  // namespace
 
-std::vector<NodeId> OrderedCandidates(const ClusterSnapshot& snapshot, const NodeGroups& groups,
-                                      const PlanRequest& request) {
-  PlanResult made;
-  FindCandidates(snapshot, groups, request, made);
-  SortCandidates(snapshot, groups, request.planner, request.order, request.now_s,
-                 /*was_unneeded=*/nullptr, made.candidates);
-  return std::move(made.candidates);
-}
-
 absl::StatusOr<PlanResult> MakePlan(ClusterSnapshot& snapshot, const NodeGroups& groups,
                                     std::span<const PodId> pending, const PlanRequest& request) {
   PassInput input;

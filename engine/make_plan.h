@@ -72,11 +72,6 @@ struct PlanResult {
   size_t passes = 0;
 };
 
-// Candidates of groups that may shrink, in the order that `request` asks for.
-// REQUIRES: MakePlan would not refuse `groups` and `request`.
-std::vector<NodeId> OrderedCandidates(const ClusterSnapshot& snapshot, const NodeGroups& groups,
-                                      const PlanRequest& request);
-
 // `pending`: pods without a node, which take the room that they will need before any node
 // goes.  The snapshot is afterwards as it was; no fork of it may be open.
 // Errors: InvalidArgument, for input that check_input.h refuses; Internal, if the plan does

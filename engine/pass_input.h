@@ -27,6 +27,8 @@ struct PlannerOptions {
   // Candidates that a pass judges whatever the deadline says.
   size_t min_nodes_per_pass = 0;
   DrainOptions drain;
+
+  bool operator==(const PlannerOptions&) const = default;
 };
 
 struct PassInput {

@@ -34,7 +34,8 @@ struct PassMemory {
   // Of all passes so far, and of the memory that was restored; null: there are none.
   std::shared_ptr<const Symbols> symbols;
 
-  // What the rules say of the shapes of one catalog.
+  // What the rules say of the shapes of one catalog.  Between passes it holds the budgets
+  // of a pass that is over; RulesFor gives it those of the next.
   std::shared_ptr<const Catalog> judged;
   std::optional<DrainJudge> rules;
 
@@ -55,7 +56,8 @@ struct PassMemory {
     unremovable[catalog.node(node).name] = {
         .until_s = now_s + options.unremovable_node_recheck_timeout_s, .why = why};
   }
-  DrainJudge& RulesFor(std::shared_ptr<const Catalog> catalog, const DrainOptions& options);
+  DrainJudge& RulesFor(std::shared_ptr<const Catalog> catalog, const DrainOptions& options,
+                       const PdbTracker& pdbs, int64_t now_s);
 };
 
 // A node that left the cluster is forgotten too.
@@ -67,10 +69,13 @@ void PassMemory::ForgetExpired(const ClusterSnapshot& snapshot, int64_t now_s) {
 }
 
 DrainJudge& PassMemory::RulesFor(std::shared_ptr<const Catalog> catalog,
-                                 const DrainOptions& options) {
-  if (!rules.has_value() || judged != catalog) {
+                                 const DrainOptions& options, const PdbTracker& pdbs,
+                                 int64_t now_s) {
+  if (rules.has_value() && judged == catalog) {
+    rules->Renew(pdbs, now_s);
+  } else {
     judged = std::move(catalog);
-    rules.emplace(*judged, options, /*pdbs=*/nullptr, /*listers=*/true, /*now_s=*/0);
+    rules.emplace(*judged, options, pdbs, now_s);
   }
   return *rules;
 }
@@ -97,11 +102,9 @@ class PassRun {
         memory_(memory),
         destinations_(input.destinations != nullptr ? *input.destinations : snapshot.alive()),
         pdbs_(catalog_),
-        rules_(memory.RulesFor(snapshot.shared_catalog(), options.drain)),
+        rules_(memory.RulesFor(snapshot.shared_catalog(), options.drain, pdbs_, input.now_s)),
         placement_(simulation_, memory.hints),
-        pending_placement_(simulation_, memory.pending_hints) {
-    rules_.Renew(&pdbs_, input.now_s);
-  }
+        pending_placement_(simulation_, memory.pending_hints) {}
 
   PassOutcome Run() {
     plan_.utilization.resize(catalog_.nodes());
@@ -112,7 +115,6 @@ class PassRun {
     } else {
       plan_.termination = Termination::kNoRoomForPending;
     }
-    rules_.Renew(nullptr, input_.now_s);  // The budgets go with this pass.
     for (uint32_t p = 0; p < catalog_.pdbs().size(); ++p) {
       plan_.pdb_remaining.push_back(pdbs_.remaining(PdbId{p}));
     }

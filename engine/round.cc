@@ -267,12 +267,8 @@ class RoundRun {
   }
 
   std::vector<NodeId> Candidates() {
-    std::vector<NodeId> candidates;
-    if (input_.candidates != nullptr) {
-      candidates = *input_.candidates;
-    } else {
-      candidates = InDefaultOrder();
-    }
+    std::vector<NodeId> candidates =
+        input_.candidates != nullptr ? *input_.candidates : CandidatesInOrder();
     std::erase_if(candidates, [&](NodeId node) {
       const NodeGroup* const group = groups_.Find(node);
       return in_deletion_.Contains(node) ||
@@ -282,7 +278,7 @@ class RoundRun {
     return candidates;
   }
 
-  std::vector<NodeId> InDefaultOrder() const {
+  std::vector<NodeId> CandidatesInOrder() const {
     std::vector<NodeId> nodes;
     nodes.reserve(snapshot_.nodes());
     NodeSet was_unneeded(catalog_.nodes());
@@ -292,8 +288,8 @@ class RoundRun {
       nodes.push_back(node);
       if (state_.timers_.Since(catalog_.node(node).name)) was_unneeded.Insert(node);
     });
-    SortCandidates(snapshot_, groups_, options_.planner, CandidateOrder::kAutoscaler, now_s_,
-                   &was_unneeded, nodes);
+    SortCandidates(snapshot_, groups_, options_.planner, input_.order, now_s_, &was_unneeded,
+                   nodes);
     return nodes;
   }
 

@@ -56,6 +56,7 @@
 #include "absl/status/statusor.h"
 #include "engine/actuation_status.h"
 #include "engine/budgets.h"
+#include "engine/candidate_order.h"
 #include "engine/cooldown.h"
 #include "engine/deletion.h"
 #include "engine/limits.h"
@@ -112,6 +113,8 @@ struct ScaleDownOptions {
   VerifyPlans verify = VerifyPlans::kBeforeDeletion;
   // Whether removable nodes bound a pass (limits.h).
   bool unneeded_limit = true;
+
+  bool operator==(const ScaleDownOptions&) const = default;
 };
 
 enum class ScaleDownStatus : uint8_t {
@@ -134,9 +137,9 @@ struct RoundInput {
   const ActuationStatus* actuation = nullptr;
   std::span<const ScaleEvent> events = {};    // Since the last round.
   std::span<const EndedDeletion> ended = {};  // The same.
-  // Null: every node whose group may shrink, as CandidateOrder::kAutoscaler has it
-  // (candidate_order.h).  Else in this order.
+  // Null: every node whose group may shrink, in `order`.  Else these, as given.
   const std::vector<NodeId>* candidates = nullptr;
+  CandidateOrder order = CandidateOrder::kAutoscaler;
   std::span<const PodId> pending = {};
   const Deadline* deadline = nullptr;
 };

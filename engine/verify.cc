@@ -284,8 +284,8 @@ class Replay {
           shape.phase != PodPhase::kSucceeded && shape.phase != PodPhase::kFailed) {
         return Refuse(Name(node), " goes although Karpenter must not disrupt ", Name(pod));
       }
-      const DrainVerdict verdict = JudgePod(catalog_, pod, options_.drain, &full_budgets_,
-                                            /*listers=*/true, input_.now_s);
+      const DrainVerdict verdict =
+          JudgePod(catalog_, pod, options_.drain, full_budgets_, input_.now_s);
       switch (verdict.outcome) {
         case DrainOutcome::kBlock:
           return Refuse(Name(node), " goes although ", Name(pod),

@@ -30,8 +30,7 @@ struct Question {
   PodId pod;
   const PodShape& shape;
   const DrainOptions& options;
-  const PdbTracker* pdbs;
-  bool listers;
+  const PdbTracker* pdbs;  // Null: the pod alone (JudgePodAlone).
   int64_t now_s;
 
   [[nodiscard]] std::string_view Text(TextId id) const { return catalog.Text(id); }
@@ -71,7 +70,7 @@ DrainVerdict CheckReplicas(const Question& q, const ControllerStatus* controller
 
 // The controller exists, and has enough replicas to lose one.
 DrainVerdict ReplicaCount(const Question& q) {
-  if (!q.options.skip_nodes_with_custom_controller_pods || !q.listers) return kNoOpinion;
+  if (!q.options.skip_nodes_with_custom_controller_pods || q.pdbs == nullptr) return kNoOpinion;
   if (!q.shape.has_controller) return kNoOpinion;
   const Owner& owner = q.shape.controller;
   const std::optional<std::string_view> group = GroupOf(q.Text(owner.api_version));
@@ -152,7 +151,6 @@ DrainVerdict LocalStorage(const Question& q) {
 }
 
 DrainVerdict Budget(const Question& q) {
-  if (q.pdbs == nullptr) return kNoOpinion;
   for (const PdbId pdb : q.shape.budgets) {
     if (q.pdbs->remaining(pdb) >= 1) continue;
     DrainVerdict verdict = Block(BlockingPodReason::kNotEnoughPdb);
@@ -258,13 +256,18 @@ int64_t NextDrainChange(const Catalog& catalog, const DrainOptions& options, int
 }
 
 DrainVerdict JudgePod(const Catalog& catalog, PodId pod, const DrainOptions& options,
-                      const PdbTracker* pdbs, bool listers, int64_t now_s, PoolManager manager) {
+                      const PdbTracker& pdbs, int64_t now_s, PoolManager manager) {
   if (manager == PoolManager::kKarpenter && IsKeptByKarpenter(catalog.shape_of(pod))) {
     return Block(BlockingPodReason::kDoNotDisruptAnnotation);
   }
-  const Question question{catalog, pod, catalog.shape_of(pod), options, pdbs, listers, now_s};
+  const Question question{catalog, pod, catalog.shape_of(pod), options, &pdbs, now_s};
   const DrainVerdict verdict = FirstOpinion(question);
   return verdict.outcome == DrainOutcome::kUndefined ? Budget(question) : verdict;
+}
+
+DrainVerdict JudgePodAlone(const Catalog& catalog, PodId pod, const DrainOptions& options,
+                           int64_t now_s) {
+  return FirstOpinion({catalog, pod, catalog.shape_of(pod), options, /*pdbs=*/nullptr, now_s});
 }
 
 void PodsToMove::Clear() {
@@ -276,12 +279,11 @@ void PodsToMove::Clear() {
   pdb.reset();
 }
 
-DrainJudge::DrainJudge(const Catalog& catalog, const DrainOptions& options, const PdbTracker* pdbs,
-                       bool listers, int64_t now_s)
+DrainJudge::DrainJudge(const Catalog& catalog, const DrainOptions& options, const PdbTracker& pdbs,
+                       int64_t now_s)
     : catalog_(&catalog),
       options_(options),
-      pdbs_(pdbs),
-      listers_(listers),
+      pdbs_(&pdbs),
       now_s_(now_s),
       verdicts_(catalog.pod_shapes()) {}
 
@@ -295,7 +297,7 @@ const DrainJudge::ShapeVerdict& DrainJudge::VerdictOf(PodId pod, PodShapeId shap
 void DrainJudge::Learn(PodId pod, ShapeVerdict& known) const {
   using enum ShapeVerdict::Scope;
   const PodShape& shape = catalog_->shape_of(pod);
-  const Question question{*catalog_, pod, shape, options_, pdbs_, listers_, now_s_};
+  const Question question{*catalog_, pod, shape, options_, pdbs_, now_s_};
   known.daemonset = IsDaemonSetPod(*catalog_, shape);
   for (const auto& [rule, reads_pods_of] : kRulesBeforeBudgets) {
     if (reads_pods_of != nullptr && reads_pods_of(*catalog_, shape)) {
@@ -319,8 +321,8 @@ DrainVerdict DrainJudge::Judge(PodId pod, const ShapeVerdict& of_shape) const {
   if (of_shape.scope == kShape) {
     return {.outcome = of_shape.outcome, .reason = of_shape.reason, .pdb = {}};
   }
-  if (of_shape.scope == kPod) return JudgePod(*catalog_, pod, options_, pdbs_, listers_, now_s_);
-  return Budget({*catalog_, pod, catalog_->shape_of(pod), options_, pdbs_, listers_, now_s_});
+  if (of_shape.scope == kPod) return JudgePod(*catalog_, pod, options_, *pdbs_, now_s_);
+  return Budget({*catalog_, pod, catalog_->shape_of(pod), options_, pdbs_, now_s_});
 }
 
 DrainVerdict DrainJudge::Judge(PodId pod) {

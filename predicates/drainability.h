@@ -57,6 +57,8 @@ struct DrainOptions {
   int64_t min_replica_count = 0;
   // A kube-system pod without a budget stops blocking at this age.
   int64_t blocking_system_pod_disruption_timeout_s = 3600;
+
+  bool operator==(const DrainOptions&) const = default;
 };
 
 enum class DrainOutcome : uint8_t { kUndefined, kDrain, kBlock, kSkip, kWaitForCompletion };
@@ -77,12 +79,15 @@ bool IsLongTerminating(const Catalog& catalog, PodId pod, int64_t now_s);
 // and is not being deleted.  Pods of DaemonSets and mirror pods count.
 bool IsKeptByKarpenter(const PodShape& shape);
 
-// One pod.  `pdbs` may be null: then no budget is known (rules System and PDB
-// see none), as for the autoscaler's empty-node sorting.  `listers`: whether the
-// ReplicaCount rule runs.
+// One pod.
 DrainVerdict JudgePod(const Catalog& catalog, PodId pod, const DrainOptions& options,
-                      const PdbTracker* pdbs, bool listers, int64_t now_s,
+                      const PdbTracker& pdbs, int64_t now_s,
                       PoolManager manager = PoolManager::kClusterAutoscaler);
+
+// One pod, as if there were no budgets and nothing were known of controllers: what the
+// autoscaler asks when it sorts empty nodes.
+DrainVerdict JudgePodAlone(const Catalog& catalog, PodId pod, const DrainOptions& options,
+                           int64_t now_s);
 
 // The first time after `now_s` at which a rule may say otherwise of some pod because
 // time went on; the largest number if that never comes.  Cost: O(pods).
@@ -104,15 +109,15 @@ struct PodsToMove {
 
 // The rules over many pods at one time: what they say of all pods of a shape is
 // worked out once.  Only budgets, deletion and age are asked of each pod again.
-// Borrows its arguments, `options` apart.
+// Borrows the catalog, and the budgets until the next Renew.
 class DrainJudge {
  public:
-  DrainJudge(const Catalog& catalog, const DrainOptions& options, const PdbTracker* pdbs,
-             bool listers, int64_t now_s);
+  DrainJudge(const Catalog& catalog, const DrainOptions& options, const PdbTracker& pdbs,
+             int64_t now_s);
 
   // The same rules at another time, with other budgets: what is known of shapes stays.
-  void Renew(const PdbTracker* pdbs, int64_t now_s) {
-    pdbs_ = pdbs;
+  void Renew(const PdbTracker& pdbs, int64_t now_s) {
+    pdbs_ = &pdbs;
     now_s_ = now_s;
   }
 
@@ -140,7 +145,6 @@ class DrainJudge {
   const Catalog* catalog_;
   DrainOptions options_;
   const PdbTracker* pdbs_;
-  bool listers_;
   int64_t now_s_;
   std::vector<ShapeVerdict> verdicts_;  // By PodShapeId.
 };

@@ -35,9 +35,9 @@ Outcome OutcomeOf(const Catalog& catalog, PodId pod, const DrainVerdict& verdict
 void JudgePods(const PlanContext& context, PassReplay& replay, Explanation& explanation) {
   const Catalog& catalog = context.catalog();
   for (const PodId pod : replay.snapshot().PodsOn(explanation.node)) {
-    const DrainVerdict verdict = JudgePod(
-        catalog, pod, context.request->planner.drain, &replay.budgets(),
-        /*listers=*/true, context.request->now_s, context.groups->ManagerOf(explanation.node));
+    const DrainVerdict verdict =
+        JudgePod(catalog, pod, context.request->planner.drain, replay.budgets(),
+                 context.request->now_s, context.groups->ManagerOf(explanation.node));
     explanation.pods.push_back({.pod = pod,
                                 .outcome = OutcomeOf(catalog, pod, verdict),
                                 .reason = verdict.reason,
@@ -83,8 +83,8 @@ void FollowMoves(const PlanReport& report, Explanation& explanation) {
 // Places the node's pods one after the other, as well as they go.
 void TryPlaces(const PlanContext& context, PassReplay& replay, Explanation& explanation) {
   PodsToMove pods;
-  DrainJudge judge(context.catalog(), context.request->planner.drain, &replay.budgets(),
-                   /*listers=*/true, context.request->now_s);
+  DrainJudge judge(context.catalog(), context.request->planner.drain, replay.budgets(),
+                   context.request->now_s);
   ClusterSnapshot& snapshot = replay.snapshot();
   judge.GetPodsToMove(snapshot.PodsOn(explanation.node), pods,
                       context.groups->ManagerOf(explanation.node));

@@ -1,6 +1,5 @@
 #include "service/made_round.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -11,7 +10,6 @@
 #include "service/round_events.h"
 #include "service/round_record.h"
 #include "service/round_report.h"
-#include "snapshot/node_set.h"
 
 namespace ebb {
 namespace {
@@ -34,27 +32,6 @@ class NotedDeadline final : public Deadline {
   mutable int64_t questions_ = 0;
   mutable int64_t expired_at_ = 0;
 };
-
-// Absent: the engine's own order.  Else nodes that were unneeded in the last round go
-// first, so that their timers go on, in the order that the options name.
-std::optional<std::vector<NodeId>> Candidates(const RoundQuestion& question,
-                                              const LoadedCluster& cluster,
-                                              const NodeGroups& groups,
-                                              const PlanRequest& request) {
-  if (request.order == CandidateOrder::kAutoscaler) return std::nullopt;
-  std::vector<NodeId> candidates = OrderedCandidates(cluster.snapshot, groups, request);
-  NodeSet unneeded(cluster.snapshot.catalog().nodes());
-  if (*question.before) {
-    for (const auto& timer : (*question.before)->timers) {
-      const auto node = cluster.snapshot.catalog().FindNode(timer.node);
-      if (timer.judged && node.ok()) unneeded.Insert(*node);
-    }
-  }
-  std::stable_sort(candidates.begin(), candidates.end(), [&](NodeId a, NodeId b) {
-    return unneeded.Contains(a) && !unneeded.Contains(b);
-  });
-  return candidates;
-}
 
 // The plan as it is told: packed pods are the pending ones.
 PlanResult PlanOfRound(const LoadedCluster& cluster, const RoundResult& result,
@@ -107,14 +84,13 @@ absl::StatusOr<std::unique_ptr<MadeRound>> MakeRound(ScaleDown& scale_down, Load
   round->request.planner = scale_down.options().planner;
   round->request.order = settings.options.candidate_order;
   round->request.now_s = question.now_s;
-  const auto candidates = Candidates(question, cluster, round->groups, round->request);
 
   RoundInput input;
   input.now_s = question.now_s;
   input.actuation = &events.actuation;
   input.events = events.scale_events;
   input.ended = events.ended;
-  input.candidates = candidates ? &*candidates : nullptr;
+  input.order = settings.options.candidate_order;
   input.pending = cluster.pending;
   std::optional<NotedDeadline> deadline;
   if (question.deadline != nullptr) input.deadline = &deadline.emplace(*question.deadline);

@@ -24,8 +24,7 @@ namespace ebb {
 
 struct RoundQuestion {
   const RoundSettings* settings;
-  const std::optional<ScaleDownState>* before;  // What the last round remembered.
-  int64_t number;                               // Of the round, from 1.
+  int64_t number;  // Of the round, from 1.
   int64_t now_s;
   const Deadline* deadline = nullptr;  // Of the pass; null: there is time for all.
 };
@@ -58,7 +57,7 @@ struct MadeRound {
   std::vector<std::string> log;  // What was odd, a line each.
 };
 
-// `scale_down` goes on by a round.  REQUIRES: it remembers what `question.before` says.
+// `scale_down` goes on by a round.
 // Errors: those of ScaleDown::Round; it has not gone on then.
 absl::StatusOr<std::unique_ptr<MadeRound>> MakeRound(ScaleDown& scale_down, LoadedCluster& cluster,
                                                      const RoundQuestion& question);

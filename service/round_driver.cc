@@ -43,8 +43,6 @@ Overlap OverlapOf(const ScaleDownState& state, const Catalog& catalog) {
   return overlap;
 }
 
-bool Same(const RoundOptions& a, const RoundOptions& b) { return OptionsJson(a) == OptionsJson(b); }
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<RoundDriver>> RoundDriver::Open(const RoundFiles& files) {
@@ -85,6 +83,8 @@ absl::Status RoundDriver::CheckCluster(RoundSource& source) {
                        "UID; name a state file of this cluster, or a new one"));
     }
     state_->SetCluster(id);
+    if (record_ != nullptr) record_->SetCluster(id);
+    cluster_ = id;
     if (before) return absl::OkStatus();
   }
   if (!before_) return absl::OkStatus();
@@ -103,11 +103,14 @@ absl::Status RoundDriver::CheckCluster(RoundSource& source) {
   return absl::OkStatus();
 }
 
-void RoundDriver::Prepare(const RoundOptions& options, const std::shared_ptr<Symbols>& symbols) {
-  if (scale_down_ != nullptr && !unsaved_ && symbols_ == symbols && Same(options_, options)) return;
-  scale_down_ = std::make_unique<ScaleDown>(options.scale_down);
+void RoundDriver::Prepare(const ScaleDownOptions& options,
+                          const std::shared_ptr<Symbols>& symbols) {
+  if (scale_down_ != nullptr && !unsaved_ && symbols_ == symbols &&
+      scale_down_->options() == options) {
+    return;
+  }
+  scale_down_ = std::make_unique<ScaleDown>(options);
   if (before_) scale_down_->Restore(*before_, symbols);
-  options_ = options;
   symbols_ = symbols;
 }
 
@@ -119,18 +122,15 @@ absl::StatusOr<std::unique_ptr<MadeRound>> RoundDriver::Make(const RoundSettings
         absl::StrCat(files_.state, ": the last round was not saved; load the state anew"));
   }
   const int64_t number = before_ ? before_->rounds + 1 : 1;
-  Prepare(settings.options, source.cluster.snapshot.catalog().shared_symbols());
+  Prepare(settings.options.scale_down, source.cluster.snapshot.catalog().shared_symbols());
   if (record_ != nullptr) {
     if (const auto begins = MayBegin(number); !begins.ok()) return begins.status();
     recorded_before_ = scale_down_->Save(*symbols_);
   }
   unsaved_ = true;
-  absl::StatusOr<std::unique_ptr<MadeRound>> made = MakeRound(*scale_down_, source.cluster,
-                                                              {.settings = &settings,
-                                                               .before = &before_,
-                                                               .number = number,
-                                                               .now_s = now_s,
-                                                               .deadline = deadline});
+  absl::StatusOr<std::unique_ptr<MadeRound>> made =
+      MakeRound(*scale_down_, source.cluster,
+                {.settings = &settings, .number = number, .now_s = now_s, .deadline = deadline});
   if (!made.ok()) return made;
   MadeRound* const round = made->get();
   if (round->result.status == ScaleDownStatus::kError) {
@@ -150,7 +150,7 @@ absl::Status RoundDriver::Save(const MadeRound& round, RoundSource& source) {
   metrics_->Observe({.catalog = &source.cluster.snapshot.catalog(),
                      .result = &round.result,
                      .snapshot = &source.cluster.snapshot,
-                     .max_node_startup_time_s = options_.scale_down.max_node_startup_time_s,
+                     .max_node_startup_time_s = scale_down_->options().max_node_startup_time_s,
                      .unregistered_nodes = round.unregistered_nodes,
                      .pending_pods = static_cast<int64_t>(source.cluster.pending.size()),
                      .deletions_in_progress = round.deletions_in_progress,
@@ -183,6 +183,21 @@ absl::Status RoundDriver::Save(const MadeRound& round, RoundSource& source) {
   return absl::OkStatus();
 }
 
+absl::Status RoundDriver::CheckRecordIsOfThisState(int64_t number) {
+  bool same = !cluster_ || !record_->cluster() || *cluster_ == *record_->cluster();
+  if (same && number > 1) {
+    const auto here = state_->MarkOf(number - 1);
+    if (!here.ok()) return here.status();
+    const auto there = record_->MarkOf(number - 1);
+    if (!there.ok()) return there.status();
+    same = !*here || !*there || *here == *there;
+  }
+  if (same) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(files_.record,
+                                                 ": holds rounds of another state than ",
+                                                 files_.state, "; begin a new record"));
+}
+
 absl::StatusOr<bool> RoundDriver::MayBegin(int64_t number) {
   const absl::StatusOr<std::optional<ScaleDownState>> begun = record_->Load();
   if (!begun.ok()) return begun.status();
@@ -196,6 +211,7 @@ absl::StatusOr<bool> RoundDriver::MayBegin(int64_t number) {
                                                    ", and this is round ", number,
                                                    "; begin a new record"));
   }
+  if (absl::Status s = CheckRecordIsOfThisState(number); !s.ok()) return s;
   return (*begun)->rounds == number - 1;
 }
 

@@ -82,10 +82,13 @@ class RoundDriver {
   explicit RoundDriver(RoundFiles files) : files_(std::move(files)) {}
 
   // Makes scale_down_ ready for a round with these options over a snapshot with these Symbols.
-  void Prepare(const RoundOptions& options, const std::shared_ptr<Symbols>& symbols);
+  void Prepare(const ScaleDownOptions& options, const std::shared_ptr<Symbols>& symbols);
   // Whether round `number` may be added to the record: a replay goes from round to round, so
   // that there may be no gap.  True: the record begins with it.
   absl::StatusOr<bool> MayBegin(int64_t number);
+  // Two states have rounds of the same numbers: the round before must be the same in both
+  // files, where both have it.  REQUIRES: the record was loaded.
+  absl::Status CheckRecordIsOfThisState(int64_t number);
   // Adds the round to the record.  One that begins with it gets the state before it too.
   absl::Status AddToRecord(const RoundRecord& round);
 
@@ -94,9 +97,9 @@ class RoundDriver {
   std::unique_ptr<SqliteState> record_;  // May be null.
   std::unique_ptr<Metrics> metrics_;
   std::optional<ScaleDownState> before_;
+  std::optional<ClusterId> cluster_;  // Of the last source that told it.
 
   std::unique_ptr<ScaleDown> scale_down_;  // Null: it is to be made of before_.
-  RoundOptions options_;                   // Of scale_down_.
   std::shared_ptr<Symbols> symbols_;       // The same.
 
   bool unsaved_ = false;            // A round was made and not saved.

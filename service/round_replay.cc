@@ -106,7 +106,6 @@ absl::StatusOr<std::string> ReplayRound(const std::string& name, const RoundReco
   const absl::StatusOr<std::unique_ptr<MadeRound>> round =
       MakeRound(scale_down, source->cluster,
                 {.settings = &settings,
-                 .before = &state,
                  .number = entry.round,
                  .now_s = entry.now_s,
                  .deadline = arguments->deadline_question ? &deadline : nullptr});

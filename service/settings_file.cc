@@ -106,6 +106,9 @@ absl::StatusOr<std::string> ReadWholeFile(const std::string& path) {
 
 absl::Status ParseSettings(const std::string& file, const std::string& yaml,
                            absl::FunctionRef<absl::Status(const YAML::Node& root)> parse) {
+  if (const auto odd = FindOddCharacter(yaml)) {
+    return BadSetting(file, absl::StrCat("line ", odd->line), odd->what);
+  }
   try {
     Check(yaml);
     return parse(YAML::Load(yaml));

@@ -83,19 +83,24 @@ WHERE NOT (type = 'table' AND name IN ('state', 'timers', 'skipped', 'started', 
 
 // A prepared statement.  After an error every call does nothing, so that a sequence
 // of rows needs one look at ok().
+//
+// SQLite ends a transaction by itself where a disk is full or fails.  What another
+// statement then wrote would be a transaction of its own and stay, beside the state before:
+// Run() writes within a transaction only.
 class Statement {
  public:
   Statement(sqlite3* db, const char* sql)
-      : ok_(sqlite3_prepare_v2(db, sql, -1, &statement_, nullptr) == SQLITE_OK) {}
+      : db_(db), ok_(sqlite3_prepare_v2(db, sql, -1, &statement_, nullptr) == SQLITE_OK) {}
   ~Statement() { sqlite3_finalize(statement_); }
   Statement(const Statement&) = delete;
   Statement& operator=(const Statement&) = delete;
 
   [[nodiscard]] bool ok() const { return ok_; }
 
-  // Binds all parameters and runs to the end.
+  // Binds all parameters and runs to the end.  Fails outside a transaction.
   template <typename... Values>
   void Run(const Values&... values) {
+    ok_ = ok_ && sqlite3_get_autocommit(db_) == 0;
     if (!ok_) return;
     int index = 0;
     (Bind(++index, values), ...);
@@ -147,6 +152,7 @@ class Statement {
   static Blob AsBlob(const std::string& bytes) { return {bytes}; }
 
  private:
+  sqlite3* db_;
   sqlite3_stmt* statement_ = nullptr;
   bool ok_;
 };
@@ -606,8 +612,13 @@ ClusterId ClusterOf(std::string_view kube_system_uid) {
 }
 
 absl::Status SqliteState::Error(const char* doing) const {
-  return absl::InvalidArgumentError(absl::StrCat(
-      path_, ": ", doing, ": ", db_ != nullptr ? Printable(sqlite3_errmsg(db_)) : "no memory"));
+  std::string why = "no memory";
+  if (db_ != nullptr) {
+    // The message of an error that a later call has replaced is lost.
+    const bool lost = sqlite3_errcode(db_) == SQLITE_OK;
+    why = lost ? "the disk is full or fails" : Printable(sqlite3_errmsg(db_));
+  }
+  return absl::InvalidArgumentError(absl::StrCat(path_, ": ", doing, ": ", why));
 }
 
 absl::StatusOr<std::unique_ptr<SqliteState>> SqliteState::Open(const std::string& path,
@@ -966,6 +977,18 @@ absl::StatusOr<int64_t> SqliteState::LastRound() {
   const std::optional<int64_t> last = Number(db_, "SELECT coalesce(max(round), 0) FROM rounds");
   if (!last) return Error("cannot be read");
   return *last;
+}
+
+absl::StatusOr<std::optional<SqliteState::RoundMark>> SqliteState::MarkOf(int64_t round) {
+  std::optional<RoundMark> mark;
+  if (version_ == 0) return mark;
+  const std::string select =
+      absl::StrCat("SELECT now_s, input_digest FROM rounds WHERE round = ", round);
+  Rows rows(db_, "rounds", select.c_str());
+  while (rows.Next()) mark = {.now_s = rows.Time(0), .input_digest = rows.Text(1)};
+  if (!rows.what().empty()) return Damaged(rows.what());
+  if (!rows.ok()) return Error("cannot be read");
+  return mark;
 }
 
 int64_t SqliteState::rows_written() const { return sqlite3_total_changes64(db_); }

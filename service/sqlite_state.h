@@ -98,6 +98,15 @@ class SqliteState final : public StateStore {
   // The number of the last round; 0: there is none.
   absl::StatusOr<int64_t> LastRound();
 
+  // What tells a round from another state's of the same number.
+  struct RoundMark {
+    int64_t now_s = 0;
+    std::string input_digest;
+    friend bool operator==(const RoundMark&, const RoundMark&) = default;
+  };
+  // Absent: the file does not hold the round.
+  absl::StatusOr<std::optional<RoundMark>> MarkOf(int64_t round);
+
   // Rows that this handle inserted, replaced or deleted so far.
   [[nodiscard]] int64_t rows_written() const;
 

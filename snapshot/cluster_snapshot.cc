@@ -162,67 +162,6 @@ void ClusterSnapshot::ClearGhost() {
   Log({.op = Op::kClearGhost, .index = 0, .pod = kNoPod, .node = node});
 }
 
-absl::Status ClusterSnapshot::AddPod(std::string_view namespace_name, std::string_view pod,
-                                     std::string_view node) {
-  const absl::StatusOr<PodId> pod_id = catalog_->FindPod(namespace_name, pod);
-  if (!pod_id.ok()) return pod_id.status();
-  const absl::StatusOr<NodeId> node_id = catalog_->FindNode(node);
-  if (!node_id.ok()) return node_id.status();
-  if (!Contains(*node_id)) {
-    return absl::NotFoundError(absl::StrCat("node \"", Absl(node), "\" was removed"));
-  }
-  if (NodeOf(*pod_id) != kNoNode) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("pod \"", catalog_->PodName(*pod_id), "\" already runs on \"",
-                     Absl(catalog_->NodeName(NodeOf(*pod_id))), "\""));
-  }
-  AddPod(*pod_id, *node_id);
-  return absl::OkStatus();
-}
-
-absl::Status ClusterSnapshot::RemovePod(std::string_view namespace_name, std::string_view pod) {
-  const absl::StatusOr<PodId> pod_id = catalog_->FindPod(namespace_name, pod);
-  if (!pod_id.ok()) return pod_id.status();
-  if (NodeOf(*pod_id) == kNoNode) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("pod \"", catalog_->PodName(*pod_id), "\" runs on no node"));
-  }
-  RemovePod(*pod_id);
-  return absl::OkStatus();
-}
-
-absl::Status ClusterSnapshot::MovePod(std::string_view namespace_name, std::string_view pod,
-                                      std::string_view node) {
-  const absl::StatusOr<NodeId> node_id = catalog_->FindNode(node);
-  if (!node_id.ok()) return node_id.status();
-  if (!Contains(*node_id)) {
-    return absl::NotFoundError(absl::StrCat("node \"", Absl(node), "\" was removed"));
-  }
-  absl::Status removed = RemovePod(namespace_name, pod);
-  if (!removed.ok()) return removed;
-  return AddPod(namespace_name, pod, node);
-}
-
-absl::Status ClusterSnapshot::RemoveNode(std::string_view node) {
-  const absl::StatusOr<NodeId> id = catalog_->FindNode(node);
-  if (!id.ok()) return id.status();
-  if (!Contains(*id)) {
-    return absl::NotFoundError(absl::StrCat("node \"", Absl(node), "\" was removed"));
-  }
-  RemoveNode(*id);
-  return absl::OkStatus();
-}
-
-absl::Status ClusterSnapshot::AddNode(std::string_view node) {
-  const absl::StatusOr<NodeId> id = catalog_->FindNode(node);
-  if (!id.ok()) return id.status();
-  if (Contains(*id)) {
-    return absl::FailedPreconditionError(absl::StrCat("node \"", Absl(node), "\" is there"));
-  }
-  AddNode(*id);
-  return absl::OkStatus();
-}
-
 uint64_t ClusterSnapshot::StateId() {
   // Every thread's snapshots take theirs from here.
   static std::atomic<uint64_t> last = 0;

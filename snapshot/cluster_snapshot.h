@@ -33,11 +33,9 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "boost/container/small_vector.hpp"
 #include "snapshot/catalog.h"
 #include "snapshot/cow_vector.h"
@@ -139,15 +137,6 @@ class ClusterSnapshot {
   void SetGhost(NodeId node);
   // The ghost is a node again, empty.  REQUIRES: there is one.
   void ClearGhost();
-
-  // The same by name, for callers that hold names.
-  // Errors: NotFound for an unknown name, FailedPrecondition where REQUIRES fails.
-  absl::Status AddPod(std::string_view namespace_name, std::string_view pod, std::string_view node);
-  absl::Status RemovePod(std::string_view namespace_name, std::string_view pod);
-  absl::Status MovePod(std::string_view namespace_name, std::string_view pod,
-                       std::string_view node);
-  absl::Status RemoveNode(std::string_view node);
-  absl::Status AddNode(std::string_view node);
 
   // --- Layers ----------------------------------------------------------------
 

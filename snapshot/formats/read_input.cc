@@ -395,7 +395,13 @@ absl::StatusOr<Bytes> Inflate(std::string_view name, std::string_view bytes,
       if (IsNoDump(name, out.view())) break;  // The rest would change nothing.
     }
     if (result == Z_STREAM_END) {
-      if (!IsGzip(bytes.substr(in))) break;  // What follows the last member is padding.
+      const std::string_view rest = bytes.substr(in);
+      if (rest.find_first_not_of('\0') == rest.npos) break;  // Padding, as tapes have it.
+      // A member that cannot be told from padding may hold the objects that keep a node.
+      if (!IsGzip(rest)) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            Absl(name), ": byte ", in, ": its gzip data is damaged: neither gzip nor padding"));
+      }
       inflateReset(&stream);
     } else if (result == Z_BUF_ERROR ||
                (result == Z_OK && in == bytes.size() && stream.avail_out > 0)) {

@@ -383,11 +383,39 @@ bool IsOctalToSome(std::string_view plain) {
   return plain.size() > 1 && plain[0] == '0' && IsDigits(plain);
 }
 
+std::optional<OddCharacter> FindOddCharacter(std::string_view yaml) {
+  size_t number = 1;
+  for (size_t begin = 0; begin < yaml.size(); ++number) {
+    const size_t end = std::min(yaml.find('\n', begin), yaml.size());
+    std::string_view line = yaml.substr(begin, end - begin);
+    begin = end + 1;
+    if (end < yaml.size() && line.ends_with('\r')) line.remove_suffix(1);
+    for (const char c : line) {
+      if (c == '\r') return OddCharacter{number, "a carriage return that ends no line"};
+      if ((c >= 0 && c < ' ' && c != '\t') || c == '\x7f') {
+        return OddCharacter{number, "a control character"};
+      }
+    }
+    const size_t first = line.find_first_not_of(" \t");
+    if (first == line.npos || line[first] != '#') continue;
+    for (const std::string_view unicode_end : {"\xc2\x85", "\xe2\x80\xa8", "\xe2\x80\xa9"}) {
+      if (line.find(unicode_end) != line.npos) {
+        return OddCharacter{number, "a comment with another line end than a line feed"};
+      }
+    }
+  }
+  return std::nullopt;
+}
+
 absl::Status ReadYaml(std::string_view name, std::string_view yaml, ObjectSink& sink,
                       ImportStats& stats, Strangers strangers) {
   // yaml-cpp would replace bytes that are not UTF-8; a name must not change while it is read.
   if (const size_t at = FirstInvalidUtf8(yaml); at < yaml.size()) {
     return absl::InvalidArgumentError(absl::StrCat(Absl(name), ": byte ", at, ": is not UTF-8"));
+  }
+  if (const auto odd = FindOddCharacter(yaml)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(Absl(name), ": line ", odd->line, ": ", Absl(odd->what)));
   }
   if (IsCutOff(yaml)) {
     return absl::InvalidArgumentError(absl::StrCat(Absl(name), ": is cut off: its last line, \"",

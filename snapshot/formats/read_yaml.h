@@ -18,6 +18,8 @@
 #ifndef EBB_SNAPSHOT_FORMATS_READ_YAML_H_
 #define EBB_SNAPSHOT_FORMATS_READ_YAML_H_
 
+#include <cstddef>
+#include <optional>
 #include <string_view>
 
 #include "absl/status/status.h"
@@ -29,6 +31,16 @@ namespace ebb {
 // Whether a plain scalar is a whole number that starts with a zero: octal in YAML 1.1, which
 // kubectl reads, decimal in 1.2.
 bool IsOctalToSome(std::string_view plain);
+
+// What no YAML text may hold, or what readers do not agree about: control characters but
+// tab and line ends, and, where they stand for line ends, a carriage return alone and the line
+// ends of Unicode behind a comment's #.  yaml-cpp goes on with the comment there, others end
+// it, and what follows would be lost without a word.
+struct OddCharacter {
+  size_t line;  // From 1, as yaml-cpp counts.
+  std::string_view what;
+};
+std::optional<OddCharacter> FindOddCharacter(std::string_view yaml);
 
 absl::Status ReadYaml(std::string_view name, std::string_view yaml, ObjectSink& sink,
                       ImportStats& stats, Strangers strangers = Strangers::kRefused);

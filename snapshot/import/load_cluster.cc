@@ -41,7 +41,11 @@ absl::Status ClusterLoader::OnPod(const objects::Pod& pod) {
     last_namespace_ = std::string(pod.meta.namespace_name);
     namespaces_of_pods_.insert(last_namespace_);
   }
-  return builder_.AddPod(pod);
+  if (absl::Status added = builder_.AddPod(pod); !added.ok()) return added;
+  if (pod.node_name.empty() && !pod.nominated_node_name.empty()) {
+    nominated_.insert(PodId{static_cast<uint32_t>(builder_.wanted_nodes().size() - 1)});
+  }
+  return absl::OkStatus();
 }
 
 absl::Status ClusterLoader::OnPodDisruptionBudget(const objects::PodDisruptionBudget& budget) {
@@ -95,7 +99,8 @@ absl::StatusOr<LoadedCluster> ClusterLoader::Finish() && {
   for (uint32_t p = 0; p < wanted.size(); ++p) {
     const PodId pod{p};
     if (cluster.snapshot.NodeOf(pod) != kNoNode) continue;
-    if (wanted[p] == kNoText) {
+    // A nomination to a node that is gone is void: the pod waits for a place like others.
+    if (wanted[p] == kNoText || nominated_.contains(pod)) {
       cluster.pending.push_back(pod);
     } else if (cluster.counts.on_unknown_node++ == 0) {
       cluster.counts.first_unknown =

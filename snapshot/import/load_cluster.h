@@ -102,6 +102,7 @@ class ClusterLoader : public ObjectSink {
   absl::flat_hash_set<std::string> namespaces_;          // That have an object.
   absl::flat_hash_set<std::string> namespaces_of_pods_;  // Where all is assumed to be there.
   std::string last_namespace_;
+  absl::flat_hash_set<PodId> nominated_;  // Without a node but the one they are nominated to.
 };
 
 // Reads all inputs into one cluster.

@@ -71,6 +71,12 @@ TEST_F(CandidateOrderTest, NodesWithTheFewestPodsToMoveGoFirstAndBlockedOnesLast
   EXPECT_EQ(Sorted(CandidateOrder::kFewestPods), "b c e f a d");
 }
 
+TEST_F(CandidateOrderTest, InOtherOrdersWhatWasUnneededBeforeGoesFirstOfAll) {
+  EXPECT_EQ(Sorted(CandidateOrder::kInput, {"e", "b"}), "b e a c d f");
+  EXPECT_EQ(Sorted(CandidateOrder::kFewestPods, {"d", "a"}), "a d b c e f");
+  EXPECT_EQ(Sorted(CandidateOrder::kLeastUtilized, {"f", "e"}), "f e c d a b");
+}
+
 TEST_F(CandidateOrderTest, LeastUtilizedNodesGoFirst) {
   EXPECT_EQ(Sorted(CandidateOrder::kLeastUtilized), "c d a f b e");
 }

@@ -135,9 +135,9 @@ using Remaining = std::map<Text, int64_t>;  // By budget.
 
 class Twin {
  public:
-  Twin(const Raw& raw, const Pod& pod, const DrainOptions& options, const Remaining& remaining,
-       bool listers)
-      : raw_(raw), pod_(pod), options_(options), remaining_(remaining), listers_(listers) {
+  // `remaining` null: the pod alone.
+  Twin(const Raw& raw, const Pod& pod, const DrainOptions& options, const Remaining* remaining)
+      : raw_(raw), pod_(pod), options_(options), remaining_(remaining) {
     for (const OwnerReference& owner : pod.meta.owners) {
       if (owner.controller && controller_ == nullptr) controller_ = &owner;
     }
@@ -176,13 +176,14 @@ class Twin {
     if (SafeToEvict() == "false") return "NotSafeToEvictAnnotation";
     if (options_.skip_nodes_with_local_storage && HasLocalStorage()) return "LocalStorageRequested";
     for (const Text budget : Budgets()) {
-      if (remaining_.at(budget) < 1) return "NotEnoughPdb " + std::string(budget);
+      if (remaining_->at(budget) < 1) return "NotEnoughPdb " + std::string(budget);
     }
     return "undefined";
   }
 
   [[nodiscard]] std::vector<Text> Budgets() const {
     std::vector<Text> budgets;
+    if (remaining_ == nullptr) return budgets;
     for (const PodDisruptionBudget& budget : raw_.budgets) {
       if (budget.meta.namespace_name == pod_.meta.namespace_name &&
           *twin::Matches(budget.selector, pod_.meta.labels)) {
@@ -224,7 +225,7 @@ class Twin {
   }
 
   [[nodiscard]] std::string ReplicaCount() const {
-    if (!options_.skip_nodes_with_custom_controller_pods || !listers_) return "";
+    if (!options_.skip_nodes_with_custom_controller_pods || remaining_ == nullptr) return "";
     if (controller_ == nullptr || controller_->api_version == "too/many/parts") return "";
     const bool apps = controller_->api_version == "apps/v1";
     const Text kind = controller_->kind;
@@ -262,8 +263,7 @@ class Twin {
   const Raw& raw_;
   const Pod& pod_;
   const DrainOptions& options_;
-  const Remaining& remaining_;
-  const bool listers_;
+  const Remaining* remaining_;
   const OwnerReference* controller_ = nullptr;
 };
 
@@ -293,30 +293,33 @@ TEST(DrainabilityRandomTest, EveryVerdictIsTheTwinsWhileBudgetsAreSpent) {
   const uint64_t seed = RandomSeed();
   std::map<std::string, size_t> seen;
   size_t changed = 0;
+  size_t by_itself_differs = 0;
   for (uint64_t c = 0; c < 2000; ++c) {
     Dice dice(seed * 100'000 + c);
     const Raw raw = RandomRaw(dice);
     const DrainOptions options = RandomOptions(dice);
-    const bool listers = dice.Percent(80);
     const ClusterSnapshot snapshot = Build(raw);
     const Catalog& catalog = snapshot.catalog();
     PdbTracker budgets(catalog);
     Remaining remaining;
     for (const auto& budget : raw.budgets) remaining[budget.meta.name] = budget.disruptions_allowed;
-    DrainJudge judge(catalog, options, &budgets, listers, kNow);
+    DrainJudge judge(catalog, options, budgets, kNow);
     for (int round = 0; round < 3; ++round) {
       for (uint32_t p = 0; p < raw.pods.size(); ++p) {
-        const Twin twin(raw, raw.pods[p], options, remaining, listers);
+        const Twin twin(raw, raw.pods[p], options, &remaining);
         const std::string want = twin.Judge();
         ++seen[want.substr(0, want.find(' '))];
         const std::string where = "cluster " + std::to_string(c) + ", " + catalog.PodName(PodId{p});
-        ASSERT_EQ(TextOf(catalog, JudgePod(catalog, PodId{p}, options, &budgets, listers, kNow)),
-                  want)
+        ASSERT_EQ(TextOf(catalog, JudgePod(catalog, PodId{p}, options, budgets, kNow)), want)
             << where;
         ASSERT_EQ(TextOf(catalog, judge.Judge(PodId{p})), want) << where;
+        const std::string by_itself = Twin(raw, raw.pods[p], options, nullptr).Judge();
+        ASSERT_EQ(TextOf(catalog, JudgePodAlone(catalog, PodId{p}, options, kNow)), by_itself)
+            << where;
+        by_itself_differs += by_itself != want;
         const std::string karpenter = twin.JudgeForKarpenter();
         ++seen["Karpenter " + karpenter.substr(0, karpenter.find(' '))];
-        ASSERT_EQ(TextOf(catalog, JudgePod(catalog, PodId{p}, options, &budgets, listers, kNow,
+        ASSERT_EQ(TextOf(catalog, JudgePod(catalog, PodId{p}, options, budgets, kNow,
                                            PoolManager::kKarpenter)),
                   karpenter)
             << where;
@@ -333,23 +336,22 @@ TEST(DrainabilityRandomTest, EveryVerdictIsTheTwinsWhileBudgetsAreSpent) {
     // At another time, with other budgets, what the judge knows of shapes still holds.
     const PdbTracker full(catalog);
     for (const int64_t now_s : {kNow - 5000, kNow + 50, kNow + 5000}) {
-      judge.Renew(&full, now_s);
+      judge.Renew(full, now_s);
       const int64_t next = NextDrainChange(catalog, options, now_s);
       ASSERT_GT(next, now_s);
       for (uint32_t p = 0; p < raw.pods.size(); ++p) {
-        const std::string now =
-            TextOf(catalog, JudgePod(catalog, PodId{p}, options, &full, listers, now_s));
+        const std::string now = TextOf(catalog, JudgePod(catalog, PodId{p}, options, full, now_s));
         ASSERT_EQ(TextOf(catalog, judge.Judge(PodId{p})), now) << "cluster " << c;
         const std::string last =
-            TextOf(catalog, JudgePod(catalog, PodId{p}, options, &full, listers, next - 1));
+            TextOf(catalog, JudgePod(catalog, PodId{p}, options, full, next - 1));
         ASSERT_EQ(last, now) << "cluster " << c << ", " << next - 1;
         if (next == std::numeric_limits<int64_t>::max()) continue;
-        changed +=
-            TextOf(catalog, JudgePod(catalog, PodId{p}, options, &full, listers, next)) != now;
+        changed += TextOf(catalog, JudgePod(catalog, PodId{p}, options, full, next)) != now;
       }
     }
   }
   EXPECT_GT(changed, 20u);
+  EXPECT_GT(by_itself_differs, 50u);
   for (const char* outcome :
        {"undefined", "drain", "skip", "wait", "ControllerNotFound", "MinReplicasReached",
         "NotReplicated", "LocalStorageRequested", "NotSafeToEvictAnnotation",

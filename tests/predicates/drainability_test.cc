@@ -41,9 +41,9 @@ TEST_P(DrainRuleTest, Decides) {
   for (const Controller& controller : c.controllers) cluster.Add(controller);
   const ClusterSnapshot snapshot = cluster.Add(Node("n")).Add(Pod(c.pod).On("n")).Build();
   const PdbTracker pdbs(snapshot.catalog());
-  EXPECT_EQ(test::TextOf(JudgePod(snapshot.catalog(), PodId{0}, c.options, &pdbs, true, kNow)),
+  EXPECT_EQ(test::TextOf(JudgePod(snapshot.catalog(), PodId{0}, c.options, pdbs, kNow)),
             c.expected);
-  DrainJudge judge(snapshot.catalog(), c.options, &pdbs, true, kNow);
+  DrainJudge judge(snapshot.catalog(), c.options, pdbs, kNow);
   EXPECT_EQ(test::TextOf(judge.Judge(PodId{0})), c.expected);
   EXPECT_EQ(test::TextOf(judge.Judge(PodId{0})), c.expected) << "asked again";
 }
@@ -246,15 +246,13 @@ const RuleCase kRules[] = {
 
 INSTANTIATE_TEST_SUITE_P(Rules, DrainRuleTest, testing::ValuesIn(kRules));
 
-TEST(JudgePodTest, WithoutListersControllersAreNotLookedUp) {
+TEST(JudgePodAloneTest, ControllersAreNotLookedUp) {
   const ClusterSnapshot snapshot =
       Cluster().Add(Node("n")).Add(P().OwnedByMissing("ReplicaSet", "rs").On("n")).Build();
-  const DrainVerdict verdict =
-      JudgePod(snapshot.catalog(), PodId{0}, {}, nullptr, /*listers=*/false, kNow);
-  EXPECT_EQ(test::TextOf(verdict), "undefined");
+  EXPECT_EQ(test::TextOf(JudgePodAlone(snapshot.catalog(), PodId{0}, {}, kNow)), "undefined");
 }
 
-TEST(JudgePodTest, WithoutATrackerNoBudgetIsKnown) {
+TEST(JudgePodAloneTest, NoBudgetIsKnown) {
   const ClusterSnapshot snapshot = Cluster()
                                        .Add(Node("n"))
                                        .Add(kSpent)
@@ -263,7 +261,7 @@ TEST(JudgePodTest, WithoutATrackerNoBudgetIsKnown) {
                                        .Add(System(10).On("n"))
                                        .Build();
   const auto judge = [&](uint32_t pod) {
-    return test::TextOf(JudgePod(snapshot.catalog(), PodId{pod}, {}, nullptr, true, kNow));
+    return test::TextOf(JudgePodAlone(snapshot.catalog(), PodId{pod}, {}, kNow));
   };
   EXPECT_EQ(judge(0), "undefined");
   EXPECT_EQ(judge(1), "UnmovableKubeSystemPod");
@@ -278,7 +276,7 @@ TEST(JudgePodTest, NamesTheFirstBudgetThatIsSpent) {
                                        .Add(P().On("n"))
                                        .Build();
   const PdbTracker pdbs(snapshot.catalog());
-  EXPECT_EQ(JudgePod(snapshot.catalog(), PodId{0}, {}, &pdbs, true, kNow).pdb, PdbId{1});
+  EXPECT_EQ(JudgePod(snapshot.catalog(), PodId{0}, {}, pdbs, kNow).pdb, PdbId{1});
 }
 
 TEST(JudgePodTest, BudgetSpentByThePlanBlocks) {
@@ -290,8 +288,7 @@ TEST(JudgePodTest, BudgetSpentByThePlanBlocks) {
   PdbTracker pdbs(snapshot.catalog());
   const PodId pods[] = {PodId{0}};
   pdbs.RemovePods(pods);
-  EXPECT_EQ(test::TextOf(JudgePod(snapshot.catalog(), PodId{0}, {}, &pdbs, true, kNow)),
-            "NotEnoughPdb");
+  EXPECT_EQ(test::TextOf(JudgePod(snapshot.catalog(), PodId{0}, {}, pdbs, kNow)), "NotEnoughPdb");
 }
 
 TEST(BlockingPodReasonTest, SpellsEveryReasonAsTheAutoscalerDoes) {
@@ -314,7 +311,7 @@ class GetPodsToMoveTest : public testing::Test {
     snapshot_ = cluster.Build();
     const PdbTracker pdbs(snapshot_.catalog());
     const DrainOptions options;
-    DrainJudge judge(snapshot_.catalog(), options, &pdbs, true, kNow);
+    DrainJudge judge(snapshot_.catalog(), options, pdbs, kNow);
     judge.GetPodsToMove(snapshot_.PodsOn(NodeId{0}), result_, manager);
   }
   std::string Names(const std::vector<PodId>& pods) const {

@@ -83,6 +83,12 @@ TEST(GroupsTest, ComeFromTheLabelsOfManagedClustersThenNodegroup) {
   }
 }
 
+TEST(GroupsTest, ALineEndThatYamlReadersDisagreeAboutIsRefused) {
+  EXPECT_EQ(
+      ParseGroups("g.yaml", "groups:\n- name: a\n  # keep\r  minSize: 2\n").status().message(),
+      "g.yaml: line 3: a carriage return that ends no line");
+}
+
 TEST(GroupsTest, WhereNoNodeHasALabelAllAreInOneGroup) {
   const Cluster kind = Cluster()
                            .Add(Node("cp").Label("node-role.kubernetes.io/control-plane", ""))

@@ -169,6 +169,36 @@ TEST_F(RoundDriverTest, RoundIsSavedOnceOnly) {
   EXPECT_EQ(driver->before()->rounds, 1);
 }
 
+TEST_F(RoundDriverTest, RecordTakesNoRoundsOfAnotherState) {
+  const RoundSettings settings = Settings();
+  const auto record = [&](const std::string& state) {
+    return Open(RoundFiles{.state = Path(state), .record = Path("record")});
+  };
+  RoundSource source = AtHand();
+  Round(*record("a"), settings, kStart, source);
+  Round(*record("a"), settings, kStart + 60, source);
+  Round(*Open("b"), settings, kStart + 30, source);
+  const std::string error =
+      Path("record") + ": holds rounds of another state than " + Path("b") + "; begin a new record";
+  EXPECT_EQ(Round(*record("b"), settings, kStart + 90, source), error) << "in place of the last";
+  Round(*Open("b"), settings, kStart + 90, source);
+  EXPECT_EQ(Round(*record("b"), settings, kStart + 120, source), error) << "behind the last";
+  EXPECT_THAT(Round(*record("a"), settings, kStart + 120, source), HasSubstr("\"round\":3"));
+}
+
+TEST_F(RoundDriverTest, RecordTakesNoRoundsOfAnotherCluster) {
+  const RoundSettings settings = Settings();
+  RoundSource source = AtHand();
+  const auto round = [&](const std::string& state, const std::string& uid) {
+    source.cluster_uid = uid;
+    const auto driver = Open(RoundFiles{.state = Path(state), .record = Path("record")});
+    if (absl::Status s = driver->CheckCluster(source); !s.ok()) return std::string(s.message());
+    return Round(*driver, settings, kStart, source);
+  };
+  EXPECT_THAT(round("a", "uid-1"), HasSubstr("\"round\":1"));
+  EXPECT_THAT(round("b", "uid-2"), HasSubstr("holds rounds of another state"));
+}
+
 // Every round of one driver that lives on, with and without a deadline.
 TEST_F(RoundDriverTest, RecordOfADriverThatLivesOnIsReplayed) {
   class Never final : public Deadline {

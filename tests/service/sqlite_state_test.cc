@@ -569,6 +569,49 @@ TEST_F(SqliteStateTest, WhatAKilledWriterLeftIsRolledBackForAReader) {
   ExpectEqual(**loaded, Everything());
 }
 
+// The files that are opened from here on may not grow beyond so many pages.
+int pages_max = 0;
+int LimitPages(sqlite3* db, char** /*error*/, const sqlite3_api_routines* /*api*/) {
+  const std::string limit = "PRAGMA max_page_count = " + std::to_string(pages_max);
+  return sqlite3_exec(db, limit.c_str(), nullptr, nullptr, nullptr);
+}
+
+// SQLite then ends the transaction by itself, at whichever statement met the end of the disk.
+TEST_F(SqliteStateTest, AFullDiskLeavesTheStateBefore) {
+  ScaleDownState before = Everything();
+  ASSERT_TRUE(Open()->Save(before, {.round = 7, .now_s = 1, .status = "s"}, {}).ok());
+  ASSERT_TRUE(Open()->Load().ok());
+  ScaleDownState after = before;
+  after.rounds = 8;
+  after.timers.clear();
+  after.planner.hints.clear();
+  for (int n = 1000; n < 3000; ++n) {  // In the order of their names, as Save has them.
+    const std::string name = "node-" + std::to_string(n);
+    after.timers.push_back({name, "uid", 1000, true});
+    after.planner.hints.push_back({.pod_key = "pod-" + name, .node = name});
+  }
+  const auto entry_point = reinterpret_cast<void (*)()>(LimitPages);
+  size_t refused = 0;
+  bool saved = false;
+  for (pages_max = 1; !saved; ++pages_max) {
+    ASSERT_LT(pages_max, 1000);
+    sqlite3_auto_extension(entry_point);
+    const auto limited = Open();
+    sqlite3_cancel_auto_extension(entry_point);
+    ASSERT_TRUE(limited->Load().ok());
+    const absl::Status save = limited->Save(after, {.round = 8, .now_s = 2, .status = "s"}, {});
+    saved = save.ok();
+    if (!saved) {
+      ++refused;
+      EXPECT_EQ(std::string(save.message()).find("not an error"), std::string::npos) << save;
+    }
+    const auto loaded = Open({.read_only = true})->Load();
+    ASSERT_TRUE(loaded.ok()) << pages_max << ": " << loaded.status();
+    ASSERT_EQ((*loaded)->rounds, saved ? 8 : 7) << pages_max;
+  }
+  EXPECT_GT(refused, 10u);
+}
+
 TEST_F(SqliteStateTest, TheClusterIsRememberedOnceItWasTold) {
   auto state = Open();
   ASSERT_TRUE(state->Load().ok());

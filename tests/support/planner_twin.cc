@@ -22,8 +22,7 @@ PodsToMove Sort(const ClusterSnapshot& snapshot, NodeId node, const DrainOptions
   const Catalog& catalog = snapshot.catalog();
   PodsToMove pods;
   for (const PodId pod : snapshot.PodsOn(node)) {
-    const DrainVerdict verdict =
-        JudgePod(catalog, pod, options, &pdbs, /*listers=*/true, now_s, manager);
+    const DrainVerdict verdict = JudgePod(catalog, pod, options, pdbs, now_s, manager);
     if (verdict.outcome == DrainOutcome::kBlock) {
       pods.blocking_pod = pod;
       pods.reason = verdict.reason;

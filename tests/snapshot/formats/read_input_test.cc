@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "tests/support/dump_sink.h"
 
 namespace ebb {
@@ -134,6 +135,20 @@ TEST_F(ReadInputTest, GzipThatIsCutOffOrDamagedIsRefused) {
   damaged[whole.size() - 6] ^= 0x55;  // The checksum.
   EXPECT_THAT(Read(Put("bad.gz", damaged)), HasSubstr("its gzip data is damaged"));
   EXPECT_EQ(Read(Put("nested.gz", Gzip(whole))), "DIR/nested.gz: is gzip within gzip");
+}
+
+TEST_F(ReadInputTest, WhatStandsBehindAGzipMemberAndIsNoneIsRefused) {
+  const std::string one = Gzip(NodeJson("a"));
+  EXPECT_EQ(Read(Put("padded.gz", one + std::string(512, '\0'))), "");
+  EXPECT_THAT(lines_, ElementsAre("Node name=[a]"));
+  std::string damaged = Gzip(NodeJson("b"));
+  damaged[0] ^= 1;
+  const std::string error = absl::StrCat("DIR/odd.gz: byte ", one.size(),
+                                         ": its gzip data is damaged: neither gzip nor padding");
+  for (const std::string& behind : {damaged, Gzip(NodeJson("b")).substr(0, 1), NodeJson("b"),
+                                    std::string(1, '\0') + Gzip(NodeJson("b"))}) {
+    EXPECT_EQ(Read(Put("odd.gz", one + behind)), error) << behind.size();
+  }
 }
 
 TEST_F(ReadInputTest, AFolderIsReadToTheBottomByPath) {

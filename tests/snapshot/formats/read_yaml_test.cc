@@ -190,6 +190,21 @@ TEST(ReadYamlTest, DeepNestingIsRefusedBeforeTheStackIs) {
   EXPECT_THAT(ReadText(block).error, HasSubstr("is not YAML that can be read"));
 }
 
+// yaml-cpp would take the rest of the line for part of the comment.
+TEST(ReadYamlTest, WhatMayOrMayNotEndALineIsRefused) {
+  const std::string start = "kind: Namespace\nmetadata:\n  # c";
+  EXPECT_EQ(ReadText(start + "\r  name: n\n").error,
+            "dump.yaml: line 3: a carriage return that ends no line");
+  for (const char* end : {"\xc2\x85", "\xe2\x80\xa8", "\xe2\x80\xa9"}) {
+    EXPECT_EQ(ReadText(start + end + "  name: n\n").error,
+              "dump.yaml: line 3: a comment with another line end than a line feed");
+  }
+  EXPECT_EQ(ReadText(start + std::string(1, '\0') + "\n  name: n\n").error,
+            "dump.yaml: line 3: a control character");
+  EXPECT_EQ(ReadText("kind: Namespace\r\nmetadata:\r\n\t# c\r\n  name: n\r\n").error, "");
+  EXPECT_EQ(Labels("    a: \"x\xe2\x80\xa8y\"\n"), " label=[a]:[x\xe2\x80\xa8y]");
+}
+
 TEST(ReadYamlTest, WhatCannotBeReadIsNamedWithItsPlaceInOneLine) {
   EXPECT_EQ(ReadText("a: [1, 2\nb: 3\n").error.substr(0, 17), "dump.yaml: line 2");
   EXPECT_EQ(ReadText("kind: Namespace\nmetadata:\n  <<: {name: a}\n").error,
