@@ -48,12 +48,6 @@ void CheckBound(const Catalog& catalog, const Claims& claims, const NodeInfo& no
   }
 }
 
-bool IsBoundTo(const VolumeInfo& volume, const ClaimInfo& claim) {
-  return volume.claim && volume.claim->namespace_name == claim.namespace_name &&
-         volume.claim->name == claim.name &&
-         (volume.claim->uid == kNoText || volume.claim->uid == claim.uid);
-}
-
 // Null: none.  If a volume is reserved for the claim, only that one is tried, wherever it is; else
 // the smallest that will do.
 const VolumeInfo* FindVolume(const Catalog& catalog, const ClaimInfo& claim, const NodeInfo& node,
@@ -74,7 +68,9 @@ const VolumeInfo* FindVolume(const Catalog& catalog, const ClaimInfo& claim, con
         return std::pair(volume->claim->namespace_name, volume->claim->name);
       });
   for (const VolumeInfo* volume : reserved) {
-    if (is_taken(volume) || !IsBoundTo(*volume, claim) || !MayServe(*volume, claim)) continue;
+    // An earlier claim of the same name had another UID.
+    const bool is_bound = volume->claim->uid == kNoText || volume->claim->uid == claim.uid;
+    if (is_taken(volume) || !is_bound || !MayServe(*volume, claim)) continue;
     return reaches(volume) ? volume : nullptr;
   }
   if (claim.selector && claim.selector->nothing) return nullptr;

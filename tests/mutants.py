@@ -8,8 +8,9 @@ Takes N (default 200) random mutants, made by universalmutator, of the .cc files
 predicates/ and engine/; builds each in a copy of the tree, in build/mutants (-O1, without
 ccache), and runs the tests that link its file until one fails.  A test that takes three times
 as long as without the mutant, and five seconds, has failed.  Left out are mutants that do not
-compile and those whose machine code is that of the original.  A line that no test runs counts:
-its mutants survive.
+compile, those whose machine code is that of the original, and those that
+equivalent_mutants.txt gives a reason for.  A line that no test runs counts: its mutants
+survive.
 
 Exits 1 if less than 95% are killed.
 """
@@ -29,6 +30,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 WORK = ROOT / "build/mutants"
 TREE = WORK / "tree"
 BUILD = WORK / "build"
+EQUIVALENTS = ROOT / "tests/equivalent_mutants.txt"
 KILLED_AT_LEAST = 0.95
 
 # The tests of a file by its folder, the likeliest to fail first.
@@ -67,6 +69,20 @@ def changed_line(before, after):
         number = min(len(old), len(new)) + 1
         return number, "".join(old[number - 1:number]).strip(), "".join(new[number - 1:number]).strip()
     return None
+
+
+def parse_equivalents(text):
+    """{(file, line, line of the mutant)} of equivalent_mutants.txt."""
+    known = set()
+    for block in re.split(r"\n\s*\n", text):
+        lines = [line for line in block.splitlines() if line and not line.startswith("#")]
+        if not lines:
+            continue
+        file, old, new, *why = lines
+        if not (old.startswith("- ") and new.startswith("+ ") and why):
+            sys.exit(f"mutants: equivalent_mutants.txt: {file}: not a file, two lines and a reason")
+        known.add((file, old[2:], new[2:]))
+    return known
 
 
 def verdict(compiles, same_code, tests, runs):
@@ -202,12 +218,18 @@ def main(argv):
     picked = chosen(files, options.count, random.Random(options.seed))
     tree = Tree(options.jobs)
     tree.prepare(sorted({test for file, _ in picked for test in TESTS[folder_of(file)]}))
-    counts = {"killed": 0, "survived": 0, "not compiled": 0, "same code": 0}
-    for file, mutant in picked:
+    equivalents = parse_equivalents(EQUIVALENTS.read_text(encoding="utf-8"))
+    counts = {"killed": 0, "survived": 0, "not compiled": 0, "same code": 0, "equivalent": 0}
+    for done, (file, mutant) in enumerate(picked):
+        if done % 10 == 0:
+            print(f"mutants: {done} of {len(picked)}", file=sys.stderr, flush=True)
         text = mutant.read_text(encoding="utf-8", errors="replace")
         line = changed_line((ROOT / file).read_text(encoding="utf-8"), text)
         if line is None:
             counts["same code"] += 1
+            continue
+        if (file, *line[1:]) in equivalents:
+            counts["equivalent"] += 1
             continue
         what, _ = tree.judge(file, text)
         counts[what] += 1
@@ -217,7 +239,7 @@ def main(argv):
     share = counts["killed"] / judged if judged else 1
     print(f"mutants: {judged} judged, {counts['killed']} killed ({share:.1%}), "
           f"{counts['survived']} survived; {counts['not compiled']} did not compile, "
-          f"{counts['same code']} are the same code")
+          f"{counts['same code']} are the same code, {counts['equivalent']} are known to be equivalent")
     return 0 if share >= KILLED_AT_LEAST else 1
 
 
@@ -246,6 +268,16 @@ class SelfTest(unittest.TestCase):
         TREE.mkdir(parents=True, exist_ok=True)
         self.assertIsNone(run(["sleep", "10"], 0.01)[0])
         self.assertEqual(run(["false"])[0], 1)
+
+    def test_every_equivalent_mutant_is_of_a_line_that_is_there(self):
+        for file, old, _ in parse_equivalents(EQUIVALENTS.read_text(encoding="utf-8")):
+            lines = [line.strip() for line in (ROOT / file).read_text(encoding="utf-8").splitlines()]
+            self.assertIn(old, lines, file)
+
+    def test_an_equivalent_mutant_needs_a_reason(self):
+        self.assertEqual(parse_equivalents("# x\n\na.cc\n- 1\n+ 2\nwhy\n"), {("a.cc", "1", "2")})
+        with self.assertRaises(SystemExit):
+            parse_equivalents("a.cc\n- 1\n+ 2\n")
 
     def test_every_folder_with_sources_has_tests(self):
         for top in ("snapshot", "predicates", "engine"):

@@ -345,12 +345,19 @@ class DocumentReader {
       if (*p_ != '{') return NotJson(p_, "an object with Node and Pods was expected");
       const char* node = nullptr;
       const char* pods = nullptr;
+      bool odd_pods = false;
       const absl::Status members = Members([&](std::string_view key) -> absl::Status {
         if (key == "Node" && *p_ == '{') node = p_;
-        if (key == "Pods" && *p_ == '[') pods = p_;
+        if (key == "Pods") {
+          pods = *p_ == '[' ? p_ : nullptr;
+          odd_pods = pods == nullptr && *p_ != 'n';  // Go writes null for none.
+        }
         return Skip();
       });
       if (!members.ok()) return members;
+      if (odd_pods) {
+        return Error(absl::StrCat("NodeList[", index, "].Pods: is not an array"));
+      }
       const char* const after = p_;
       if (node == nullptr) {
         return absl::InvalidArgumentError(

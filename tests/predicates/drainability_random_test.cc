@@ -62,7 +62,7 @@ Pod RandomPod(Dice& dice, Text name) {
   pod.meta.namespace_name = dice.Of(kNamespaces);
   pod.node_name = "n";
   pod.phase = dice.Of<Text>({"Running", "Running", "Running", "Failed", "Succeeded"});
-  pod.restart_policy = dice.Of<Text>({"Always", "Never", "OnFailure", ""});
+  pod.restart_policy = dice.Of<Text>({"Always", "Never", "OnFailure", "Sometimes", ""});
   if (!dice.Percent(10)) pod.meta.creation_time = kNow - dice.Below(3) * 3600 - dice.Below(2);
   if (dice.Percent(70)) pod.meta.labels.push_back({"app", dice.Of(kNames)});
   for (int left = dice.Below(3); left > 0; --left) pod.meta.owners.push_back(RandomOwner(dice));

@@ -139,6 +139,21 @@ TEST(SnapshotBuilderTest, ChargesAddUpWhateverPodsAskFor) {
   EXPECT_LE(charged, __int128{1} << 61);
 }
 
+// A pod that asks for more than any node that is trusted has is charged a unit more than that,
+// and that unit counts too.
+TEST(SnapshotBuilderTest, ANodeIsTrustedAsFarAsChargesOneAboveItAddUp) {
+  constexpr int64_t kHalf = int64_t{1} << 60;  // Of the most that may be charged.
+  const auto trusted = [](int64_t offer) {
+    Cluster cluster;
+    cluster.Add(Node("odd").Memory(offer)).Add(Node("a"));
+    for (const char* name : {"p", "q"}) cluster.Add(Pod(name).On("a").Memory(int64_t{1} << 61));
+    const ClusterSnapshot snapshot = cluster.Build();
+    return snapshot.Allocatable(kMemory, NodeNamed(snapshot, "odd")) == offer;
+  };
+  EXPECT_TRUE(trusted(kHalf - 1));
+  EXPECT_FALSE(trusted(kHalf));
+}
+
 // Symptom: one node with 800,000 resource names took 4 GB.
 TEST(SnapshotBuilderTest, ResourcesThatNobodyAsksForHaveNoColumn) {
   Node odd = Node("odd").Resource("nvidia.com/gpu", 1).Resource("example.com/used", 3);

@@ -134,6 +134,21 @@ TEST_F(MatchingTest, ATermThatCannotBeReadMatchesNoNode) {
   EXPECT_FALSE(MayRun(Requirement{"k", "Near", {"6"}}, labels));
 }
 
+// apimachinery IsQualifiedName: a name, or a DNS subdomain and a name.
+TEST_F(MatchingTest, ATermWhoseKeyNoLabelCanHaveMatchesNoNode) {
+  for (const char* key : {"k", "A_b.C-d", "0", "a.b/C_d", "a-1.b/k"}) {
+    EXPECT_TRUE(MayRun(Requirement{key, "DoesNotExist", {}}, {})) << key;
+  }
+  for (const char* key :
+       {"", "-k", "k-", "k k", "a/", "/k", "A/k", "a_b/k", "a/b/k", "a./k", "a..b/k", "-a/k"}) {
+    EXPECT_FALSE(MayRun(Requirement{key, "DoesNotExist", {}}, {})) << key;
+  }
+  const std::string longest(63, 'k');
+  EXPECT_TRUE(MayRun(Requirement{longest, "DoesNotExist", {}}, {}));
+  const std::string longer = longest + "k";
+  EXPECT_FALSE(MayRun(Requirement{longer, "DoesNotExist", {}}, {}));
+}
+
 TEST_F(MatchingTest, AnUnreadableTermDoesNotSpoilTheTermsBesideIt) {
   EXPECT_TRUE(
       MayRun(Affinity({{{{"k", "Near", {"6"}}}, {}}, {{{"k", "Exists", {}}}, {}}}), {{"k", "6"}}));

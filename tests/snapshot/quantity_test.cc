@@ -81,6 +81,12 @@ TEST(QuantityTest, WhatIsLeftRoundsAwayFromZero) {
   EXPECT_EQ(Whole("0.3Ki"), 308) << "307.2";
 }
 
+TEST(QuantityTest, NothingBehindTheTextIsRead) {
+  const std::string_view text = "1234";
+  EXPECT_EQ(Whole(text.substr(0, 2)), 12);
+  EXPECT_EQ(Whole(text.substr(1, 1)), 2);
+}
+
 TEST(QuantityTest, SignsAndOddFormsAreTakenAsUpstreamTakesThem) {
   EXPECT_EQ(Whole("+5"), 5);
   EXPECT_EQ(Whole("-5k"), -5'000);

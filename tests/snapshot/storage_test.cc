@@ -150,6 +150,24 @@ TEST_F(StorageTest, APodsClaimIsConnectedWhicheverComesFirst) {
   EXPECT_EQ(volumes.claims[1].claim, nullptr);
 }
 
+TEST_F(StorageTest, AResourceClaimIsDescribedByWhatIsKnownOfIt) {
+  objects::ResourceClaimTemplate gpus;
+  gpus.meta.namespace_name = "shop";
+  gpus.meta.name = "gpus";
+  ASSERT_EQ(Add(gpus), "");
+  const auto of_template = [&](std::string_view name) {
+    const PodResourceClaimInfo claim{.name = symbols_.Intern("gpu"),
+                                     .claim_name = kNoText,
+                                     .template_name = symbols_.Intern(name)};
+    return storage_.Describe(symbols_.Intern("shop"), claim, symbols_);
+  };
+  EXPECT_EQ(of_template("gpus"),
+            "no ResourceClaim was made yet from ResourceClaimTemplate shop/gpus");
+  EXPECT_EQ(of_template("nics"),
+            "no ResourceClaim was made yet from ResourceClaimTemplate shop/nics, which is not in "
+            "the input");
+}
+
 TEST_F(StorageTest, AResourceIsAllocatedThroughTheClassThatNamesIt) {
   objects::DeviceClass gpus;
   gpus.meta.name = "gpus";

@@ -232,6 +232,22 @@ TEST(ReadJsonTest, ADebuggingSnapshotPutsPodsOnTheNodeTheyAreListedUnder) {
                                       "Pod name=[u] namespace=[a]"));
 }
 
+TEST(ReadJsonTest, PodsOfADebuggingSnapshotThatAreNoListAreRefused) {
+  for (const char* pods : {R"("[]")", "{}", "7", "true"}) {
+    EXPECT_EQ(ReadText(R"({"NodeList": [{"Node": {"metadata": {"name": "n"}}, "Pods": )" +
+                       std::string(pods) + "}]}")
+                  .error,
+              "dump.json: NodeList[0].Pods: is not an array");
+  }
+}
+
+TEST(ReadJsonTest, OfAPodsOwnResourcesRequestsAlone) {
+  const std::string nothing = PodLine(R"({"resources":{}})");
+  EXPECT_EQ(PodLine(R"({"resources":{"claims":[],"limits":{"cpu":"1"},"usage":{"cpu":"1"}}})"),
+            nothing);
+  EXPECT_NE(PodLine(R"({"resources":{"requests":{"cpu":"1"}}})"), nothing);
+}
+
 TEST(ReadJsonTest, KindsThatDoNotMatterAreCountedByName) {
   const Read read = ReadText(Meta("ConfigMap", "a") + "}" + Meta("ConfigMap", "b") + "}" +
                              Meta("Secret", "c") + "}");
