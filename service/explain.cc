@@ -42,6 +42,7 @@ void JudgePods(const PlanContext& context, PassReplay& replay, Explanation& expl
                                 .outcome = OutcomeOf(catalog, pod, verdict),
                                 .reason = verdict.reason,
                                 .pdb = verdict.pdb,
+                                .pending = context.cluster->snapshot.NodeOf(pod) == kNoNode,
                                 .from = replay.CameFrom(pod),
                                 .via = {}});
   }

@@ -43,6 +43,7 @@ struct Explanation {
     Outcome outcome = Outcome::kMayMove;
     BlockingPodReason reason = BlockingPodReason::kNoReason;  // kBlocks.
     std::optional<PdbId> pdb;                                 // kBlocks, by that budget.
+    bool pending = false;     // It runs nowhere yet: the plan keeps room for it.
     NodeId from = kNoNode;    // The plan brought it here, from that node.
     NodeId to = kNoNode;      // kMoves: where it is after the whole plan.
     std::vector<NodeId> via;  // kMoves: and in between.

@@ -43,6 +43,7 @@ Json PodJson(const Catalog& catalog, const Explanation::Pod& pod) {
       json["selectedBy"].push_back(catalog.Text(catalog.pdbs()[Index(pdb)].name));
     }
   }
+  if (pod.pending) json["pending"] = true;
   if (pod.from != kNoNode) json["arrivedFrom"] = catalog.NodeName(pod.from);
   if (pod.to != kNoNode) json["to"] = catalog.NodeName(pod.to);
   for (const NodeId stop : pod.via) json["via"].push_back(catalog.NodeName(stop));

@@ -587,10 +587,15 @@ constexpr bool (*kWriteTables[])(sqlite3* db, const ScaleDownState& before,
     WriteTimers,    WriteSkipped,   WriteStarted, WriteDeletions,
     WriteEvictions, WriteCooldowns, WriteHints,   WriteUnremovable};
 
-bool HasContent(const std::string& path) {
+// 0: there is no such file, too.
+int64_t BytesOf(const std::string& path) {
   struct stat info{};
-  return stat(path.c_str(), &info) == 0 && info.st_size > 0;
+  return stat(path.c_str(), &info) == 0 ? info.st_size : 0;
 }
+
+// A database has at least its header.  SQLite takes a file of one byte for an empty one, and
+// would write over what may be a caller's.
+constexpr int64_t kHeaderBytes = 100;
 
 // SQLite takes some names for more than the name of a file: ":memory:", "" and, as some
 // systems build it, URIs ("file:x?mode=memory").  After a folder a name is a name.
@@ -627,7 +632,11 @@ absl::StatusOr<std::unique_ptr<SqliteState>> SqliteState::Open(const std::string
   if (IsNoFile(path)) {
     return absl::InvalidArgumentError(absl::StrCat(path, ": is not a regular file"));
   }
-  const bool exists = HasContent(path);
+  const int64_t bytes = BytesOf(path);
+  if (bytes > 0 && bytes < kHeaderBytes) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": is not a database"));
+  }
+  const bool exists = bytes > 0;
   if (!exists && (options.read_only || options.must_exist)) {
     return absl::NotFoundError(absl::StrCat(path, ": there is no such file, or it is empty"));
   }

@@ -84,6 +84,11 @@ void PrintUtilization(const PlanContext& context, const Explanation& explanation
   if (const auto& before = context.made->plan.utilization[Index(explanation.node)]) {
     lines.Say("Its utilization is " + UtilizationText(catalog, *before) + ".");
   }
+  const auto pending = std::ranges::count(explanation.pods, true, &Explanation::Pod::pending);
+  if (pending > 0) {
+    lines.Say(fmt::format("That counts the room that the plan keeps here for {}.",
+                          Count(static_cast<uint64_t>(pending), "pending pod", "pending pods")));
+  }
   if (const auto& then = explanation.utilization_at_turn) {
     lines.Say("With the pods that the plan moved here before the node's turn, it is " +
               UtilizationText(catalog, *then) +
@@ -119,6 +124,7 @@ void PrintPods(const Catalog& catalog, const Explanation& explanation, const Lin
       text += fmt::format("; {} budgets select it, and the eviction API refuses more than one",
                           budgets);
     }
+    if (pod.pending) text += "; it is pending, and the plan keeps room for it";
     if (pod.from != kNoNode) {
       text += fmt::format("; the plan moved it here from node {}", catalog.NodeName(pod.from));
     }

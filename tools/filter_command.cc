@@ -319,7 +319,13 @@ int FilterCommand::Run(std::istream& in, std::ostream& out, std::ostream& err) c
   bool printed = false;
   for (const std::string& name : pods) {
     const absl::StatusOr<PodId> pod = FindPod(catalog, name);
-    if (!pod.ok()) return Fail(pod.status(), err);
+    if (!pod.ok()) {
+      const std::string left_out = LeftOutText(cluster->counts);
+      if (left_out.empty()) return Fail(pod.status(), err);
+      return Fail(absl::NotFoundError(
+                      absl::StrCat(pod.status().message(), "; left out of the input: ", left_out)),
+                  err);
+    }
     if (output == "table") {
       if (printed) out << "\n";
       printed = true;

@@ -253,16 +253,8 @@ void PrintLoadWarnings(const LoadedCluster& cluster, std::ostream& err) {
             Printable(input.first_skipped), input.files_skipped > 1 ? ", ..." : ""),
         err);
   }
-  if (counts.ended + counts.expendable > 0) {
-    PrintMessage(fmt::format("left out {}{}{}",
-                             counts.ended > 0
-                                 ? Count(counts.ended, "pod that has ended", "pods that have ended")
-                                 : "",
-                             counts.ended > 0 && counts.expendable > 0 ? " and " : "",
-                             counts.expendable > 0
-                                 ? Count(counts.expendable, "expendable pod", "expendable pods")
-                                 : ""),
-                 err);
+  if (const std::string text = LeftOutText(counts); !text.empty()) {
+    PrintMessage("left out " + text, err);
   }
   PrintInputWarnings(cluster.warnings, err);
 }

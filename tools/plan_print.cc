@@ -84,8 +84,13 @@ std::string_view TerminationText(Termination termination) {
   return "";
 }
 
-std::string PendingText(size_t pending, size_t placed) {
+std::string PendingText(size_t pending, const Plan& plan) {
   const std::string are = Count(pending, "pod is", "pods are");
+  const size_t placed = plan.packed.size();
+  // What there was no time to verify is not told.
+  if (placed == 0 && plan.termination == Termination::kDeadline) {
+    return are + " pending, and there was no time to make sure of room.";
+  }
   if (pending == placed) return are + " pending, and room is kept for all of them.";
   if (placed == 0) return are + " pending, and there is room for none of them.";
   return fmt::format("{} pending: room is kept for {}, and there is none for {}.", are,
@@ -100,7 +105,7 @@ void PrintNotes(const PlanReport& report, const Style& style, std::ostream& out)
   }
   const size_t pending = context.cluster->pending.size();
   if (pending > 0 && plan.termination != Termination::kNotStarted) {
-    out << Wrapped(PendingText(pending, plan.packed.size()), style.columns) << "\n";
+    out << Wrapped(PendingText(pending, plan), style.columns) << "\n";
   }
 }
 

@@ -110,6 +110,16 @@ absl::StatusOr<LoadedCluster> ClusterLoader::Finish() && {
   return cluster;
 }
 
+std::string LeftOutText(const LoadCounts& counts) {
+  std::string text;
+  if (counts.ended > 0) text = Count(counts.ended, "pod that has ended", "pods that have ended");
+  if (counts.expendable > 0) {
+    absl::StrAppend(&text, text.empty() ? "" : " and ",
+                    Count(counts.expendable, "expendable pod", "expendable pods"));
+  }
+  return text;
+}
+
 absl::Status JudgeInput(const InputWatch& watch, ImportStats stats, const LoadOptions& options,
                         LoadedCluster& cluster) {
   cluster.counts.input = std::move(stats);

@@ -105,6 +105,9 @@ class ClusterLoader : public ObjectSink {
   absl::flat_hash_set<PodId> nominated_;  // Without a node but the one they are nominated to.
 };
 
+// "7 pods that have ended and 1 expendable pod": what the counts say was left out; empty: nothing.
+std::string LeftOutText(const LoadCounts& counts);
+
 // Reads all inputs into one cluster.
 absl::StatusOr<LoadedCluster> LoadCluster(std::span<const std::string> inputs,
                                           const LoadOptions& options,

@@ -569,6 +569,16 @@ TEST_F(SqliteStateTest, WhatAKilledWriterLeftIsRolledBackForAReader) {
   ExpectEqual(**loaded, Everything());
 }
 
+TEST_F(SqliteStateTest, AFileTooShortForADatabaseIsNotWrittenOver) {
+  for (const size_t bytes : {1, 2, 50, 99}) {
+    std::ofstream(path_, std::ios::binary) << std::string(bytes, 'x');
+    const auto opened = SqliteState::Open(path_, {});
+    ASSERT_FALSE(opened.ok()) << bytes;
+    EXPECT_EQ(opened.status().message(), path_ + ": is not a database");
+    EXPECT_EQ(Bytes(), std::string(bytes, 'x'));
+  }
+}
+
 // The files that are opened from here on may not grow beyond so many pages.
 int pages_max = 0;
 int LimitPages(sqlite3* db, char** /*error*/, const sqlite3_api_routines* /*api*/) {

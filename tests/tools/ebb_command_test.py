@@ -338,6 +338,33 @@ class ExplainTest(EbbTest):
         self.assertEqual(plan["keep"][0]["utilizationAtTurn"]["cpu"], 0.5)
         self.assertNotIn("utilizationAtTurn", plan["remove"][0])
 
+    def test_a_pod_that_is_pending_is_told_from_those_that_run(self):
+        dump = self.dump([node("a"), pod("p", "a"), pod("new", "", cpu="3")])
+        text = self.ebb("plan", dump, "--explain", "a")[0]
+        self.assertIn("counts the room that the plan keeps here for 1 pending pod.", text)
+        self.assertRegex(text, r"default/new +may move; it is pending, and the plan keeps room")
+        self.assertNotRegex(text, r"default/p .*pending")
+        pods = self.explain_json(dump, "--explain", "a")[0]["pods"]
+        self.assertEqual([(p["name"], p.get("pending")) for p in pods],
+                         [("p", None), ("new", True)])
+
+    def test_a_pod_nominated_to_a_node_that_is_gone_is_pending(self):
+        waits = pod("waits", "", cpu="3")
+        waits["status"]["nominatedNodeName"] = "gone"
+        nodes = [node("a"), node("b"), pod("p", "a")]
+        plan = self.ebb_json("plan", self.dump(nodes + [waits]))
+        self.assertEqual(plan["summary"]["pendingPods"], {"total": 1, "placed": 1})
+        self.assertEqual(plan["summary"].get("podsOnUnknownNodes", 0), 0)
+        self.assertEqual(len(plan["remove"]), 1)
+        waits["status"]["nominatedNodeName"] = "b"
+        plan = self.ebb_json("plan", self.dump(nodes + [waits]))
+        self.assertEqual(plan["summary"]["pendingPods"], {"total": 0, "placed": 0})
+
+    def test_without_time_for_verification_nothing_is_said_of_room(self):
+        dump = self.dump([node("a"), pod("new", "", cpu="3")])
+        text = self.ebb("plan", dump, "--scale-down-simulation-timeout", "0s")[0]
+        self.assertIn("1 pod is pending, and there was no time to make sure of room.", text)
+
     def test_a_node_that_was_judged_before_any_removal_shows_no_pods_of_the_plan(self):
         # a and b are empty enough; p moves to busy, which was too busy from the start.
         dump = self.dump([node("a"), node("busy"), pod("p", "a"), pod("q", "busy", cpu="3")])
@@ -1087,6 +1114,12 @@ class FilterTest(EbbTest):
         verdicts = {line.split()[0]: line.split()[1:] for line in out.splitlines() if line}
         self.assertEqual(verdicts["a"], ["no", "NodeResourcesFit", "Insufficient", "cpu"])
         self.assertEqual(verdicts["c"], ["yes"])
+
+    def test_a_pod_that_was_left_out_is_not_just_unknown(self):
+        ended = pod("done", "a")
+        ended["status"]["phase"] = "Succeeded"
+        err = self.ebb("filter", self.dump(SMALL + [ended]), "--pod", "default/done", code=1)[1]
+        self.assertIn('no pod "default/done"; left out of the input: 1 pod that has ended', err)
 
     def test_an_unknown_pod_is_named(self):
         err = self.ebb("filter", self.dump(SMALL), "--pod", "default/nobody", code=1)[1]
