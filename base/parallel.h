@@ -2,11 +2,11 @@
 // The one header behind which oneTBB stands.
 //
 //   const Parallelism parallelism(threads);      // Made once, passed by reference.
-//   parallelism.For(chunks, [&](size_t chunk, size_t slot) { ... });
+//   parallelism.For(chunks.size(), [&](size_t index, size_t slot) { Parse(chunks[index]); });
 //
 //   WorkAhead<Chunk> ahead(parallelism, [](Chunk& chunk) { Parse(chunk); });
-//   ahead.Push(...); ahead.Push(...);            // Others begin on them.
-//   Take(ahead.Pop());                           // In the order of Push, done.
+//   for (const Chunk& chunk : chunks) ahead.Push(chunk);  // Others begin on them.
+//   Take(ahead.Pop());                                    // In the order of Push, done.
 //
 // One thread means no oneTBB at all: bodies run in the caller, in order.
 //

@@ -3,13 +3,12 @@
 //
 //   {
 //     Simulation simulation(snapshot, memory);
-//     placement.TryPlace(...);              // Pending pods, which stay to the end.
+//     place(simulation, pending);                       // They stay to the end.
 //     {
-//       Trial trial(simulation, node);      // The node is a ghost, its pods are off it.
-//       placement.TryPlace(...);            // They are put on other nodes.
-//       if (all found room) trial.Commit();  // The node is gone.
-//     }                                     // Not committed: all is as before the trial.
-//   }                                       // The snapshot is as it was.
+//       Trial trial(simulation, node);                  // A ghost; its pods are off it.
+//       if (place(simulation, pods)) trial.Commit();    // They have room: the node is gone.
+//     }                                                 // Else all is as before the trial.
+//   }                                                   // The snapshot is as it was.
 //
 // Five things change together, and they change here alone, in functions that nobody else
 // can call:

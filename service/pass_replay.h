@@ -2,7 +2,8 @@
 // was when a node had its turn.
 //
 //   PassReplay replay(context);
-//   if (replay.GoTo(node)) ... replay.snapshot() ...
+//   replay.GoTo(node);
+//   const auto pods = replay.snapshot().PodsOn(node);  // At its turn.
 //
 // Only a plan over a dump can be replayed: a round starts from a cluster that the report
 // does not know.

@@ -3,8 +3,8 @@
 // alike: it prints nothing, and where the cluster comes from is the caller's business.
 //
 //   auto driver = RoundDriver::Open({.state = "ebb.db", .record = "rounds.db"});
-//   absl::StatusOr<RoundSource> source =
-//       ReadSource({"dump.json"}, settings, (*driver)->before());    // Or a cluster at hand.
+//   const std::vector<std::string> inputs = {"dump.json"};           // Or a cluster at hand.
+//   absl::StatusOr<RoundSource> source = ReadSource(inputs, settings, (*driver)->before());
 //   absl::Status status = (*driver)->CheckCluster(*source);
 //   auto round = (*driver)->Make(settings, now_s, *source);          // Decides; keeps nothing.
 //   status = (*driver)->Save(**round, *source);                      // Now it counts.

@@ -1,0 +1,157 @@
+// The examples of the headers, compiled.  tests/header_examples_test.py holds every line of
+// theirs to what stands here under the header's name.  Nothing of it runs.
+
+#include <functional>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "base/parallel.h"
+#include "engine/planner.h"
+#include "engine/round.h"
+#include "engine/trial.h"
+#include "service/output_file.h"
+#include "service/pass_replay.h"
+#include "service/round_driver.h"
+#include "service/round_options.h"
+#include "service/sqlite_state.h"
+#include "snapshot/builder.h"
+#include "snapshot/formats/read_input.h"
+#include "snapshot/import/completeness.h"
+#include "snapshot/import/load_cluster.h"
+#include "snapshot/shape_room.h"
+#include "tools/cli.h"
+#include "tools/standard_output.h"
+
+namespace ebb {
+
+// base/parallel.h
+struct Chunk {};
+void Parse(Chunk& chunk);
+void Take(const Chunk& chunk);
+void Parallel(size_t threads, std::vector<Chunk> chunks) {
+  const Parallelism parallelism(threads);
+  parallelism.For(chunks.size(), [&](size_t index, size_t slot) { Parse(chunks[index]); });
+
+  WorkAhead<Chunk> ahead(parallelism, [](Chunk& chunk) { Parse(chunk); });
+  for (const Chunk& chunk : chunks) ahead.Push(chunk);
+  Take(ahead.Pop());
+}
+
+// snapshot/builder.h
+absl::Status Builder(const objects::Node& node, const objects::Pod& pod) {
+  SnapshotBuilder builder;
+  if (absl::Status s = builder.AddNode(node); !s.ok()) return s;
+  if (absl::Status s = builder.AddPod(pod); !s.ok()) return s;
+  absl::StatusOr<ClusterSnapshot> snapshot = std::move(builder).Build();
+  return snapshot.status();
+}
+
+// snapshot/import/load_cluster.h
+absl::Status Load(const LoadOptions& options) {
+  ClusterLoader loader(options);
+  ImportStats stats;
+  if (absl::Status s = ReadInput("dump.json", loader, stats); !s.ok()) return s;
+  absl::StatusOr<LoadedCluster> cluster = std::move(loader).Finish();
+  return cluster.status();
+}
+
+// snapshot/import/completeness.h
+absl::Status Watch(const LoadOptions& options, const std::vector<std::string>& inputs,
+                   ImportStats& stats) {
+  InputWatch watch;
+  absl::StatusOr<LoadedCluster> cluster = LoadNewest(watch, [&]() -> absl::StatusOr<LoadedCluster> {
+    ClusterLoader loader(options);
+    absl::Status read = watch.Read(inputs, loader, stats);
+    if (!read.ok()) return read;
+    return std::move(loader).Finish();
+  });
+  absl::Status possible =
+      watch.Judge(InputUse::kPlan, cluster->snapshot, cluster->newest_time, cluster->warnings);
+  return possible;
+}
+
+// snapshot/shape_room.h
+void Room(ShapeRoom& room, ClusterSnapshot& snapshot, const PodShape& shape, NodeId node) {
+  room.Begin(snapshot, shape);
+  if (room.IsOn(node)) room.Take(node);
+}
+
+// engine/trial.h
+void Try(ClusterSnapshot& snapshot, SimulationMemory& memory, NodeId node,
+         const std::vector<PodId>& pending, const std::vector<PodId>& pods,
+         const std::function<bool(Simulation&, const std::vector<PodId>&)>& place) {
+  {
+    Simulation simulation(snapshot, memory);
+    place(simulation, pending);
+    {
+      Trial trial(simulation, node);
+      if (place(simulation, pods)) trial.Commit();
+    }
+  }
+}
+
+// engine/planner.h
+absl::Status Pass(const PlannerOptions& options, ClusterSnapshot& snapshot,
+                  const NodeGroups& groups, const PassInput& input) {
+  Planner planner(options);
+  absl::StatusOr<Plan> plan = planner.Pass(snapshot, groups, input);
+  return plan.status();
+}
+
+// engine/round.h
+absl::Status Round(const ScaleDownOptions& options, ClusterSnapshot& snapshot,
+                   const NodeGroups& groups, const RoundInput& input) {
+  ScaleDown scale_down(options);
+  absl::StatusOr<RoundResult> result = scale_down.Round(snapshot, groups, input);
+  return result.status();
+}
+
+// service/pass_replay.h
+size_t Replay(const PlanContext& context, NodeId node) {
+  PassReplay replay(context);
+  replay.GoTo(node);
+  const auto pods = replay.snapshot().PodsOn(node);
+  return pods.size();
+}
+
+// service/round_options.h
+bool Options(const RoundOptions& options) {
+  const nlohmann::ordered_json json = OptionsJson(options);
+  absl::StatusOr<RoundOptions> same = ParseOptions("rounds.db: round 3", json);
+  return same.ok();
+}
+
+// service/sqlite_state.h
+bool State() {
+  absl::StatusOr<std::unique_ptr<SqliteState>> state = SqliteState::Open("ebb.db", {});
+  return state.ok();
+}
+
+// service/output_file.h
+absl::Status Output(std::string_view bytes) {
+  absl::StatusOr<OutputFile> file = OutputFile::Create("cluster.pb");
+  if (absl::Status s = file->Write(bytes); !s.ok()) return s;
+  if (absl::Status s = file->Commit(); !s.ok()) return s;
+  return absl::OkStatus();
+}
+
+// service/round_driver.h
+absl::Status Drive(const RoundSettings& settings, int64_t now_s) {
+  auto driver = RoundDriver::Open({.state = "ebb.db", .record = "rounds.db"});
+  const std::vector<std::string> inputs = {"dump.json"};
+  absl::StatusOr<RoundSource> source = ReadSource(inputs, settings, (*driver)->before());
+  absl::Status status = (*driver)->CheckCluster(*source);
+  auto round = (*driver)->Make(settings, now_s, *source);
+  status = (*driver)->Save(**round, *source);
+  return status;
+}
+
+// tools/standard_output.h
+int Main(int argc, const char* const* argv) {
+  StandardOutput output;
+  int code = RunCli(argc, argv, std::cin, output.stream(), std::cerr);
+  return output.Finish(code, std::cerr);
+}
+
+}  // namespace ebb
