@@ -166,15 +166,22 @@ def relations(rows):
 # --- running ----------------------------------------------------------------------------
 
 
-def run_bench(binary, args, repetitions, filter_):
-    """Name -> repetitions of one run of ebb_bench, what it says goes to stderr."""
+def run_bench(binary, args, repetitions, filter_, seconds=None):
+    """Name -> repetitions of one run of ebb_bench, what it says goes to stderr.
+
+    `seconds`: the least that a repetition takes; None: as ebb_bench has it.
+    """
     with tempfile.NamedTemporaryFile(suffix=".json") as out:
         command = [str(binary), *args, f"--benchmark_filter={filter_}",
                    f"--benchmark_repetitions={repetitions}",
                    "--benchmark_report_aggregates_only=false",
                    "--benchmark_display_aggregates_only=true",
                    f"--benchmark_out={out.name}", "--benchmark_out_format=json"]
-        result = subprocess.run(command, stdout=sys.stderr, cwd=ROOT)
+        stdout, stderr = sys.stderr, None
+        if seconds is not None:  # One of many runs.
+            command.append(f"--benchmark_min_time={seconds}")
+            stdout = stderr = subprocess.DEVNULL
+        result = subprocess.run(command, stdout=stdout, stderr=stderr, cwd=ROOT)
         if result.returncode != 0:
             raise Failure(f"{binary.name} ended with {result.returncode}")
         text = pathlib.Path(out.name).read_text(encoding="utf-8")
@@ -187,6 +194,11 @@ def run_bench(binary, args, repetitions, filter_):
             continue
         runs.setdefault(each["run_name"], []).append(each)
     return runs
+
+
+def exactly(names):
+    """A filter of ebb_bench for the rows of these names."""
+    return "^(" + "|".join(re.escape(name).replace("\\-", "-") for name in names) + ")$"
 
 
 def list_rows(binary, args):
@@ -386,25 +398,34 @@ def build_revision(revision):
     return binary, commit
 
 
-def against(binary, other, args, repetitions, filter_):
-    """Ratios of our time to the other's, repetitions in turn."""
-    ours, theirs = {}, {}
-    for turn in range(repetitions):
-        pairs = [(binary, ours), (other, theirs)]
-        for each, samples in pairs if turn % 2 == 0 else reversed(pairs):
-            for name, runs in run_bench(each, args, 1, filter_).items():
-                samples.setdefault(name, []).append(
-                    statistics.median(r["real_time"] * UNIT_NS[r["time_unit"]] for r in runs))
+PAIR_SECONDS = 0.03  # A shared machine changes its speed within seconds.
+
+
+def compared(name, ours, theirs):
+    """What pairs of runs, the one right after the other, tell of a row."""
+    ratios = [a / b for a, b in zip(ours, theirs)]
+    low, middle, high = statistics.quantiles(ratios, n=4) if len(ratios) > 1 else 3 * ratios
+    return {"name": plain(name), "ours_ns": statistics.median(ours),
+            "theirs_ns": statistics.median(theirs), "ratio": middle,
+            "ratio_low": low, "ratio_high": high, "pairs": len(ratios)}
+
+
+def against(binary, other, args, pairs, names):
+    """Ratios of our time to the other's: row by row, in short runs that alternate."""
     made = []
-    for name, mine in ours.items():
-        if name in theirs:
-            ratios = [a / b for a, b in zip(mine, theirs[name])]
-            made.append({"name": plain(name), "ours_ns": statistics.median(mine),
-                         "theirs_ns": statistics.median(theirs[name]),
-                         "ratio": statistics.median(mine) / statistics.median(theirs[name]),
-                         "ratio_min": min(ratios), "ratio_max": max(ratios)})
-    for name in sorted(set(ours) ^ set(theirs)):
-        print(f"only in one of the two: {name}", file=sys.stderr)
+    for name in names:
+        print(f"{plain(name)}: {pairs} pairs", file=sys.stderr)
+        samples = {binary: [], other: []}
+        for turn in range(pairs):
+            for each in (binary, other) if turn % 2 == 0 else (other, binary):
+                runs = run_bench(each, args, 1, exactly([name]), PAIR_SECONDS).get(name, [])
+                samples[each] += [r["real_time"] * UNIT_NS[r["time_unit"]] for r in runs[:1]]
+            if not samples[binary] or not samples[other]:
+                break
+        if samples[binary] and samples[other]:
+            made.append(compared(name, samples[binary], samples[other]))
+        else:
+            print(f"only in one of the two: {name}", file=sys.stderr)
     return made
 
 
@@ -415,7 +436,7 @@ def nanoseconds(ns):
 
 def against_cells(r):
     return [r["name"], nanoseconds(r["theirs_ns"]), nanoseconds(r["ours_ns"]), f"{r['ratio']:.3f}",
-            f"{r['ratio_min']:.3f}..{r['ratio_max']:.3f}"]
+            f"{r['ratio_low']:.3f}..{r['ratio_high']:.3f} of {r['pairs']}"]
 
 
 # --- profiles ---------------------------------------------------------------------------
@@ -571,6 +592,8 @@ def parse(argv):
                         help="runs of each row (default 5)")
     parser.add_argument("--against", metavar="REV",
                         help="build that revision too and run both in turn")
+    parser.add_argument("--pairs", type=int, default=25, metavar="N",
+                        help="with --against: runs of each row and revision (default 25)")
     parser.add_argument("--json", metavar="FILE",
                         help="where the figures go (default build/bench/result.json)")
     parser.add_argument("--docs", action="store_true",
@@ -597,6 +620,8 @@ def run(options):
             raise Failure(f"--snapshot {file}: no such file")
     if options.repetitions < 1:
         raise Failure("--repetitions is 1 or more")
+    if options.pairs < 1:
+        raise Failure("--pairs is 1 or more")
     binary = pathlib.Path(options.binary)
     ebb = binary.parent / "ebb"
     args = []
@@ -616,7 +641,7 @@ def run(options):
         return
     if not mine and not others:
         raise Failure(f"no row matches {options.filter!r}; --list tells their names")
-    exact = "^(" + "|".join(re.escape(n).replace("\\-", "-") for n in mine) + ")$"
+    exact = exactly(mine)
     where = machine()
     print(f"{where['cpu']}, {where['cores']} cores", file=sys.stderr)
 
@@ -624,9 +649,9 @@ def run(options):
         if not mine:
             raise Failure("--against compares ebb_bench's rows only")
         other, commit = build_revision(options.against)
-        compared = against(binary, other, args, options.repetitions, exact)
-        print(table(compared, ["row", commit, "here", "ratio", "pairs"], against_cells))
-        write_json(options, {"against": commit, "machine": where, "rows": compared})
+        made = against(binary, other, args, options.pairs, mine)
+        print(table(made, ["row", commit, "here", "ratio", "half of the pairs"], against_cells))
+        write_json(options, {"against": commit, "machine": where, "rows": made})
         return
 
     rows = []
@@ -667,6 +692,16 @@ def write_json(options, data):
 
 class BenchTest(unittest.TestCase):
     """What is computed here is right."""
+
+    def test_pairs_are_compared_each_with_its_own(self):
+        row = compared("BM_Planner_ColdPass/x/real_time", [2, 4, 6, 100], [2, 4, 6, 10])
+        self.assertEqual((row["ratio"], row["pairs"], row["ours_ns"]), (1, 4, 5))
+        self.assertEqual((row["ratio_low"], row["ratio_high"]), (1, 7.75))
+        self.assertEqual(compared("BM_x", [3], [2])["ratio"], 1.5)
+
+    def test_a_row_is_matched_by_its_whole_name(self):
+        self.assertRegex("BM_a/b:5", exactly(["BM_a/b:5"]))
+        self.assertNotRegex("BM_a/b:50", exactly(["BM_a/b:5"]))
 
     def test_power_finds_the_exponent(self):
         self.assertAlmostEqual(power([(n, 3 * n**1.3) for n in (10, 100, 1000)]), 1.3)
