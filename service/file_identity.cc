@@ -95,6 +95,14 @@ absl::Status Both(const Seen& a, const Seen& b) {
 }
 
 absl::Status CheckPair(const Seen& a, const Seen& b) {
+  const auto reads_input = [](const Seen& s) {
+    return s.file->use == FileUse::kRead && s.path == "-";
+  };
+  if (reads_input(a) && reads_input(b)) {
+    return absl::InvalidArgumentError(absl::StrCat("standard input can be read once, and is both ",
+                                                   a.file->flag, " and ", b.file->flag,
+                                                   "; name a file"));
+  }
   if (!Writes(a) && !Writes(b)) return absl::OkStatus();
   // What goes to a file that is standard output is written through that.
   const auto writes_plainly = [](const Seen& s) { return s.file->use == FileUse::kWrite; };

@@ -177,7 +177,8 @@ void RoundFlags::WarnUnused(std::ostream& err) const {
     if (option->get_name() != "--max-empty-bulk-delete") unused.push_back(option->get_name());
   }
   if (unused.empty()) return;
-  PrintMessage(fmt::format("warning: counts only with --state: {}", fmt::join(unused, ", ")), err);
+  PrintMessage(fmt::format("note: without --state these do not count: {}", fmt::join(unused, ", ")),
+               err);
 }
 
 void RoundFlags::WarnOld(std::ostream& err) const {

@@ -208,5 +208,13 @@ TEST_F(CheckFilesTest, WhatIsNoFileIsNobodysOutput) {
   EXPECT_EQ(Verdict("", ""), "");
 }
 
+TEST_F(CheckFilesTest, StandardInputIsReadOnce) {
+  const UsedFile twice[] = {{"INPUT", "-", FileUse::kRead}, {"--events", "-", FileUse::kRead}};
+  EXPECT_EQ(CheckFiles(twice).message(),
+            "standard input can be read once, and is both INPUT and --events; name a file");
+  const UsedFile and_out[] = {{"INPUT", "-", FileUse::kRead}, {"--metrics", "-", FileUse::kWrite}};
+  EXPECT_TRUE(CheckFiles(and_out).ok());
+}
+
 }  // namespace
 }  // namespace ebb

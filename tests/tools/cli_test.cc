@@ -786,9 +786,10 @@ TEST_F(CliTest, ANameInNodesThatNoGroupHasIsAWarning) {
 }
 
 TEST_F(CliTest, FlagsThatCountOnlyInRoundsAreToldInOneLine) {
-  EXPECT_THAT(Plan({"--scale-down-unneeded-time=1m", "--cores-total=4:100"}).err,
-              HasSubstr("ebb: warning: counts only with --state: --scale-down-unneeded-time, "
-                        "--cores-total\n"));
+  EXPECT_THAT(
+      Plan({"--scale-down-unneeded-time=1m", "--cores-total=4:100"}).err,
+      HasSubstr("ebb: note: without --state these do not count: --scale-down-unneeded-time, "
+                "--cores-total\n"));
 }
 
 TEST_F(CliTest, TheTableOfFlagsIsSortedAndMatchesTheOptionsAndTheDocument) {

@@ -1260,7 +1260,7 @@ class RoundTest(RoundBase):
     def test_flags_that_count_only_in_rounds_are_warned_about_without_a_state(self):
         dump = self.dump(SMALL)
         err = self.ebb("plan", dump, "--scale-down-unneeded-time", "5m")[1]
-        self.assertIn("counts only with --state: --scale-down-unneeded-time", err)
+        self.assertIn("without --state these do not count: --scale-down-unneeded-time", err)
         for flag in ["--record", "--metrics", "--events"]:
             self.assertIn("--state", self.ebb("plan", dump, flag, self.path("x"), code=2)[1])
         self.assertIn("--explain",
