@@ -36,8 +36,9 @@ struct UsedFile {
 };
 
 // An error naming both flags if a file that the command writes is also another one of
-// its files, or if both read standard input.  Standard output counts as written too, as a shell makes it a file; a
-// file that is written may be that, for what goes there follows what is printed.
+// its files, or if both read standard input.  Standard output counts as written too, as a
+// shell makes it a file; a file that is written may be that, for what goes there follows
+// what is printed.
 absl::Status CheckFiles(std::span<const UsedFile> files);
 
 // What the last link of a chain of symbolic links points to, whether or not it exists;
