@@ -2,7 +2,7 @@
 // The one header behind which oneTBB stands.
 //
 //   const Parallelism parallelism(threads);      // Made once, passed by reference.
-//   parallelism.For(chunks.size(), [&](size_t index, size_t slot) { Parse(chunks[index]); });
+//   parallelism.For(chunks.size(), [&](size_t index, size_t /*slot*/) { Parse(chunks[index]); });
 //
 //   WorkAhead<Chunk> ahead(parallelism, [](Chunk& chunk) { Parse(chunk); });
 //   for (const Chunk& chunk : chunks) ahead.Push(chunk);  // Others begin on them.

@@ -31,7 +31,7 @@ void Parse(Chunk& chunk);
 void Take(const Chunk& chunk);
 void Parallel(size_t threads, std::vector<Chunk> chunks) {
   const Parallelism parallelism(threads);
-  parallelism.For(chunks.size(), [&](size_t index, size_t slot) { Parse(chunks[index]); });
+  parallelism.For(chunks.size(), [&](size_t index, size_t /*slot*/) { Parse(chunks[index]); });
 
   WorkAhead<Chunk> ahead(parallelism, [](Chunk& chunk) { Parse(chunk); });
   for (const Chunk& chunk : chunks) ahead.Push(chunk);
