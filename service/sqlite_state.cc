@@ -90,7 +90,7 @@ WHERE NOT (type = 'table' AND name IN ('state', 'timers', 'skipped', 'started', 
 class Statement {
  public:
   Statement(sqlite3* db, const char* sql)
-      : db_(db), ok_(sqlite3_prepare_v2(db, sql, -1, &statement_, nullptr) == SQLITE_OK) {}
+      : ok_(sqlite3_prepare_v2(db, sql, -1, &statement_, nullptr) == SQLITE_OK) {}
   ~Statement() { sqlite3_finalize(statement_); }
   Statement(const Statement&) = delete;
   Statement& operator=(const Statement&) = delete;
@@ -100,7 +100,7 @@ class Statement {
   // Binds all parameters and runs to the end.  Fails outside a transaction.
   template <typename... Values>
   void Run(const Values&... values) {
-    ok_ = ok_ && sqlite3_get_autocommit(db_) == 0;
+    ok_ = ok_ && sqlite3_get_autocommit(sqlite3_db_handle(statement_)) == 0;
     if (!ok_) return;
     int index = 0;
     (Bind(++index, values), ...);
@@ -152,7 +152,6 @@ class Statement {
   static Blob AsBlob(const std::string& bytes) { return {bytes}; }
 
  private:
-  sqlite3* db_;
   sqlite3_stmt* statement_ = nullptr;
   bool ok_;
 };

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "base/text.h"
 #include "base/utf8.h"
@@ -392,9 +393,7 @@ std::optional<OddCharacter> FindOddCharacter(std::string_view yaml) {
     if (end < yaml.size() && line.ends_with('\r')) line.remove_suffix(1);
     for (const char c : line) {
       if (c == '\r') return OddCharacter{number, "a carriage return that ends no line"};
-      if ((c >= 0 && c < ' ' && c != '\t') || c == '\x7f') {
-        return OddCharacter{number, "a control character"};
-      }
+      if (absl::ascii_iscntrl(c) && c != '\t') return OddCharacter{number, "a control character"};
     }
     const size_t first = line.find_first_not_of(" \t");
     if (first == line.npos || line[first] != '#') continue;
