@@ -1,27 +1,46 @@
-// Quantities: whatever the text, a number or an error; and the two roundings, which
-// both go away from zero, agree with each other.
+// Quantities: whatever the text, a number or an error; and the number is the twin's.
 
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 #include <string_view>
 
 #include "snapshot/quantity.h"
+#include "tests/support/quantity_twin.h"
+
+namespace {
+
+// The twin works through every place.
+constexpr int64_t kTwinExponentMax = 1000;
+
+bool IsForTheTwin(std::string_view text) {
+  const size_t e = text.find_first_of("eE");
+  if (e == std::string_view::npos || e + 1 == text.size()) return true;
+  const int64_t exponent = std::strtoll(std::string(text.substr(e + 1)).c_str(), nullptr, 10);
+  return exponent >= -kTwinExponentMax && exponent <= kTwinExponentMax;
+}
+
+}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   // Of a long quantity a hundred digits count and the others are zero or not.
   constexpr size_t kBytesMax = 256;
   if (size > kBytesMax) return 0;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  const absl::StatusOr<int64_t> units = ebb::ParseQuantity(text, ebb::QuantityUnit::kWhole);
-  const absl::StatusOr<int64_t> milli = ebb::ParseQuantity(text, ebb::QuantityUnit::kMilli);
-  if (units.ok() != milli.ok()) std::abort();
-  if (!units.ok() || std::abs(*milli) == ebb::kUncountable) return 0;
-  // |units| = ceil(|x|) and |milli| = ceil(1000 |x|).
-  const __int128 whole = *units < 0 ? -static_cast<__int128>(*units) : *units;
-  const __int128 thousandths = *milli < 0 ? -static_cast<__int128>(*milli) : *milli;
-  if (thousandths > (whole - 1) * 1000 && thousandths <= whole * 1000) return 0;
-  std::fprintf(stderr, "%lld units, %lld thousandths\n", static_cast<long long>(*units),
-               static_cast<long long>(*milli));
-  std::abort();
+  int taken = 0;
+  for (const ebb::QuantityUnit unit : {ebb::QuantityUnit::kWhole, ebb::QuantityUnit::kMilli}) {
+    ebb::ExactQuantity quantity;
+    if (ParseQuantity(text, unit, quantity) != ebb::QuantityError::kNone) continue;
+    ++taken;
+    if (!IsForTheTwin(text)) continue;
+    const ebb::ExactQuantity twin = ebb::QuantityTwin(text, unit);
+    if (quantity.amount == twin.amount && quantity.excess == twin.excess) continue;
+    std::fprintf(stderr, "%lld with %d too much, the twin says %lld with %d\n",
+                 static_cast<long long>(quantity.amount), quantity.excess,
+                 static_cast<long long>(twin.amount), twin.excess);
+    std::abort();
+  }
+  if (taken == 1) std::abort();  // The unit does not decide what a quantity is.
+  return 0;
 }

@@ -151,7 +151,11 @@ Magnitude Capped(const Magnitude& magnitude) {
   return magnitude.value > kMagnitudeMax ? kTooLarge : magnitude;
 }
 
+// 18 digits moved down by more places than these are less than a billionth.
+constexpr int64_t kFewExponentMin = -(kDigitsMax + kNanoDigits);
+
 // At most 18 digits, so digits x 2^60 fits 128 bits with room to spare.
+// REQUIRES: shift == 0 or exponent >= kFewExponentMin.
 Magnitude MagnitudeOfFew(uint64_t digits, int64_t exponent, int shift) {
   const uint128 value = static_cast<uint128>(digits) << shift;
   if (digits == 0) return {};
@@ -159,9 +163,7 @@ Magnitude MagnitudeOfFew(uint64_t digits, int64_t exponent, int shift) {
     if (exponent > kDigitsMax || value > kMagnitudeMax / kPowersOfTen[exponent]) return kTooLarge;
     return {value * kPowersOfTen[exponent], 0};
   }
-  // 18 digits are less than a billionth of 10^27; a shifted number has no more
-  // places than digits.
-  if (exponent < -kDigitsMax - kNanoDigits) return {1, kBillion - 1};
+  if (exponent < kFewExponentMin) return {1, kBillion - 1};
   return Capped(DivideUp(value, PowerOfTen(-exponent)));
 }
 
@@ -176,7 +178,7 @@ void MultiplyAdd(Limbs& limbs, uint32_t factor, uint32_t carry) {
     limb = static_cast<uint32_t>(rest % kLimb);
     rest /= kLimb;
   }
-  if (rest > 0) limbs.push_back(static_cast<uint32_t>(rest));
+  for (; rest > 0; rest /= kLimb) limbs.push_back(static_cast<uint32_t>(rest % kLimb));
 }
 
 // 10^19 is beyond int64.
@@ -235,7 +237,9 @@ QuantityError ParseQuantity(std::string_view text, QuantityUnit unit, ExactQuant
   if (const QuantityError error = Split(text, parts); error != QuantityError::kNone) return error;
   const int64_t exponent = parts.exponent + (unit == QuantityUnit::kMilli ? 3 : 0);
   Magnitude magnitude;
-  if (parts.whole.size() + parts.fraction.size() <= static_cast<size_t>(kDigitsMax)) {
+  const bool few = parts.whole.size() + parts.fraction.size() <= static_cast<size_t>(kDigitsMax);
+  // Behind many leading zeros a few digits count after all, where a binary suffix makes them large.
+  if (few && (parts.shift == 0 || exponent >= kFewExponentMin)) {
     uint64_t digits = 0;
     for (const char c : parts.whole) digits = digits * 10 + static_cast<uint64_t>(c - '0');
     for (const char c : parts.fraction) digits = digits * 10 + static_cast<uint64_t>(c - '0');

@@ -7,6 +7,8 @@
 #include <random>
 #include <string>
 
+#include "tests/support/quantity_twin.h"
+
 namespace ebb {
 namespace {
 
@@ -252,6 +254,42 @@ TEST(QuantityTest, LongNumbersMeanWhatShortOnesMean) {
     }
   }
   EXPECT_GT(compared, 20'000);
+}
+
+// Lengths, points and exponents around every border: 18 digits, 27 places, int64.
+TEST(QuantityTest, AgreesWithTheTwinThatKnowsNoBorders) {
+  std::mt19937_64 random(20261122);
+  constexpr std::string_view kSuffixes[] = {
+      "",   "n",  "u",  "m",  "k",   "M",  "G", "T",  "P",   "E",   "Ki",   "Mi",   "Gi",
+      "Ti", "Pi", "Ei", "e3", "e-5", "E9", "E", "e0", "e18", "e-9", "e-18", "e-30", "e40"};
+  const auto digits = [&](size_t zeros_max, size_t size_max) {
+    std::string text(random() % (zeros_max + 1), '0');
+    for (size_t size = random() % (size_max + 1); size > 0; --size) {
+      text += static_cast<char>('0' + random() % 10);
+    }
+    return text;
+  };
+  for (int round = 0; round < 50'000; ++round) {
+    std::string text = random() % 8 == 0 ? "-" : "";
+    text += random() % 2 == 0 ? digits(2, 22) : std::string();
+    if (random() % 4 != 0) text += "." + digits(24, 22) + std::string(random() % 3, '0');
+    text += kSuffixes[random() % std::size(kSuffixes)];
+    for (const QuantityUnit unit : {QuantityUnit::kWhole, QuantityUnit::kMilli}) {
+      ExactQuantity quantity;
+      if (ParseQuantity(text, unit, quantity) != QuantityError::kNone) continue;
+      const ExactQuantity twin = QuantityTwin(text, unit);
+      ASSERT_EQ(quantity.amount, twin.amount) << text;
+      ASSERT_EQ(quantity.excess, twin.excess) << text;
+    }
+  }
+}
+
+// Symptom: 600 thousand units counted as one, which the fuzzer met.
+TEST(QuantityTest, FewDigitsBehindManyZerosCountBeforeABinarySuffix) {
+  EXPECT_EQ(Whole(".00000000000052102639010001021Ei"), 600'703);
+  EXPECT_EQ(Milli(".00000000000052102639010001021Ei"), 600'702'530);
+  EXPECT_EQ(Exact(".000000000000000000000000000999999998Ei", QuantityUnit::kWhole),
+            std::pair(int64_t{1}, 999'999'998));
 }
 
 TEST(QuantityTest, DigitsBeyondTheWordStillRoundUp) {
