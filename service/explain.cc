@@ -132,7 +132,7 @@ std::string OnReason(const PlanContext& context, const PlanReport::Kept& kept) {
 
 // What stays when the reason has passed comes behind it.
 std::string Because(const PlanContext& context, const PlanReport::Kept& kept) {
-  const std::string text = OnReason(context, kept);
+  std::string text = OnReason(context, kept);
   const UnremovableReason reason = kept.why.reason;
   if (reason == UnremovableReason::kNotAutoscaled ||
       reason == UnremovableReason::kScaleDownDisabledAnnotation) {

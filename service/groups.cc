@@ -279,8 +279,8 @@ class RuleChecker {
   };
 
   template <typename... Parts>
-  void Warn(std::string code, const Parts&... parts) {
-    warnings_.push_back({.code = std::move(code),
+  void Warn(std::string_view code, const Parts&... parts) {
+    warnings_.push_back({.code = std::string(code),
                          .message = absl::StrCat(rules_.file, ": ", parts...),
                          .command = ""});
   }

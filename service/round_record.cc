@@ -125,7 +125,7 @@ absl::StatusOr<RoundArguments> ParseToday(const std::string& name, const Json& j
   if (!members.ok()) return members.status();
   absl::StatusOr<RoundOptions> options = ParseOptions(name, *options_json);
   if (!options.ok()) return options.status();
-  absl::StatusOr<RoundSettings> settings = MakeSettings(*std::move(options), std::move(texts));
+  absl::StatusOr<RoundSettings> settings = MakeSettings(*options, std::move(texts));
   if (!settings.ok()) return settings.status();
   arguments.settings = *std::move(settings);
   return arguments;
@@ -152,7 +152,7 @@ absl::StatusOr<RoundArguments> ParseOld(const std::string& name, int64_t rules, 
   RoundArguments arguments;
   if (json.contains("warnings")) arguments.warnings = InputWarningsFrom(json.at("warnings"));
   if (old->has_deadline) arguments.deadline_question = question;
-  absl::StatusOr<RoundSettings> settings = MakeSettings(std::move(old->options), std::move(texts));
+  absl::StatusOr<RoundSettings> settings = MakeSettings(old->options, std::move(texts));
   if (!settings.ok()) return settings.status();
   arguments.settings = *std::move(settings);
   return arguments;

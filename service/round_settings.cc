@@ -4,7 +4,7 @@
 
 namespace ebb {
 
-absl::StatusOr<RoundSettings> MakeSettings(RoundOptions options, RoundTexts texts) {
+absl::StatusOr<RoundSettings> MakeSettings(const RoundOptions& options, RoundTexts texts) {
   RoundSettings settings;
   if (texts.groups) {
     absl::StatusOr<GroupRules> groups = ParseGroups(texts.groups->name, texts.groups->text);
@@ -17,7 +17,7 @@ absl::StatusOr<RoundSettings> MakeSettings(RoundOptions options, RoundTexts text
     if (!events.ok()) return events.status();
     settings.events = *std::move(events);
   }
-  settings.options = std::move(options);
+  settings.options = options;
   settings.texts = std::move(texts);
   return settings;
 }

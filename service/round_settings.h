@@ -35,7 +35,7 @@ struct RoundSettings {
 };
 
 // Errors: those of ParseGroups and ParseEvents.
-absl::StatusOr<RoundSettings> MakeSettings(RoundOptions options, RoundTexts texts);
+absl::StatusOr<RoundSettings> MakeSettings(const RoundOptions& options, RoundTexts texts);
 
 }  // namespace ebb
 

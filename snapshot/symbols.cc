@@ -4,7 +4,7 @@
 
 namespace ebb {
 namespace {
-constexpr size_t kBlockBytes = 256 * 1024;
+constexpr size_t kBlockBytes = size_t{256} << 10;
 }  // namespace
 
 Symbols::Key Symbols::KeyOf(std::string_view text) {

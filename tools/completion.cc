@@ -53,7 +53,7 @@ std::string QuotedForFish(std::string_view text) {
 
 // The first line of what an option does, without its range.
 std::string Short(const CLI::Option& option) {
-  const std::string text = option.get_description();
+  const std::string& text = option.get_description();
   return text.substr(0, text.find('\n'));
 }
 

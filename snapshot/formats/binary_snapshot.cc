@@ -454,7 +454,7 @@ class Decoder {
         true;  // If the block is UTF-8 and no text begins within a character, every text is UTF-8.
     table_.reserve(table_.size() + static_cast<size_t>(chunk.strings_size()));
     for (const std::string& each : chunk.strings()) {
-      std::memcpy(at, each.data(), each.size());
+      each.copy(at, each.size());
       whole = whole && (each.empty() || (static_cast<unsigned char>(each[0]) & 0xc0) != 0x80);
       table_.emplace_back(at, each.size());
       at += each.size();
@@ -941,7 +941,7 @@ class FileReader {
     if (absl::Status names = CheckNames(kind, object); !names.ok()) return names;
     ++index_;
     ++stats_.objects;
-    const absl::Status taken = (sink_.*call)(handed);
+    absl::Status taken = (sink_.*call)(handed);
     if (taken.ok()) return taken;
     return ObjectError(name_, kind, object.meta, taken);
   }

@@ -238,7 +238,7 @@ class JsonFields {
   }();
   // By how much a token takes one deeper.
   static constexpr auto kDepth = [] {
-    std::array<int8_t, 256> table{};
+    std::array<int, 256> table{};
     table['{'] = table['['] = 1;
     table['}'] = table[']'] = -1;
     return table;

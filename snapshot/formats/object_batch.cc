@@ -12,7 +12,7 @@
 
 namespace ebb {
 namespace {
-constexpr size_t kBlockBytes = 16 * 1024;
+constexpr size_t kBlockBytes = size_t{16} << 10;
 }  // namespace
 
 uint8_t* TextArena::Room(size_t size) {

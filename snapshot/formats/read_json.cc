@@ -102,7 +102,7 @@ class DocumentReader {
     bool shell = false;
     items_ = 0;
     uint32_t seen = 0;
-    const absl::Status members = Members([&](std::string_view key) -> absl::Status {
+    absl::Status members = Members([&](std::string_view key) -> absl::Status {
       const bool is_array = *p_ == '[';
       const uint32_t part = PartOf(key);
       if ((seen & part) != 0) {
@@ -346,7 +346,7 @@ class DocumentReader {
       const char* node = nullptr;
       const char* pods = nullptr;
       bool odd_pods = false;
-      const absl::Status members = Members([&](std::string_view key) -> absl::Status {
+      absl::Status members = Members([&](std::string_view key) -> absl::Status {
         if (key == "Node" && *p_ == '{') node = p_;
         if (key == "Pods") {
           pods = *p_ == '[' ? p_ : nullptr;

@@ -27,9 +27,9 @@ namespace {
 constexpr std::string_view kKubeSystem = "kube-system";
 constexpr std::string_view kNamespaceName = "kubernetes.io/metadata.name";
 // A node that joined runs its DaemonSets' pods within minutes.
-constexpr int64_t kOldNodeSeconds = 15 * 60;
+constexpr int64_t kOldNodeSeconds = int64_t{15} * 60;
 // A namespace that was made is filled within a day, or stays empty.
-constexpr int64_t kOldNamespaceSeconds = 24 * 60 * 60;
+constexpr int64_t kOldNamespaceSeconds = int64_t{24} * 60 * 60;
 // kubectl lists one kind after the other, within about this time.
 constexpr int64_t kListingSeconds = 60;
 

@@ -143,7 +143,8 @@ class MixedCluster {
   // Pareto with shape 1.1: most applications are small, a few are very large.
   int RandomReplicas() {
     const double pareto = std::pow(1.0 - random_.Unit(), -1 / 1.1);
-    return static_cast<int>(std::min<double>(pareto, std::max<double>(3, size_ / 4)));
+    const uint32_t most = std::max(3u, size_ / 4);
+    return static_cast<int>(std::min<double>(pareto, most));
   }
 
   App RandomApp(int number, int replicas) {

@@ -79,7 +79,7 @@ class RoundDriverTest : public testing::Test {
     return source;
   }
   static RoundSettings Settings(RoundOptions options = {}) {
-    absl::StatusOr<RoundSettings> settings = MakeSettings(std::move(options), {});
+    absl::StatusOr<RoundSettings> settings = MakeSettings(options, {});
     EXPECT_TRUE(settings.ok()) << settings.status();
     return *std::move(settings);
   }
