@@ -1,15 +1,12 @@
-// JsonFields walks one JSON object and hands out typed fields; the files that know a
-// Kubernetes schema are written with it.  Internal to snapshot/formats/*_json.cc: it is the one
-// header that shows simdjson.
+// JsonFields walks one JSON object and hands out typed fields; object_fields.h, which knows
+// Kubernetes' fields, is written with it.  Internal to snapshot/formats/: it is the one header
+// that shows simdjson.
 //
 // How it works: simdjson finds the tokens of the object (its "stage 1", which uses vectors
 // and checks that all is UTF-8); the walk goes from token to token.  A value that nobody
 // asks for is skipped by counting braces.
 //
-// Every reader returns false on the first problem, and its callers return false
-// in turn.  On the way out each level puts its name in front, so that the path of an
-// error (spec.containers[2].resources.requests.cpu) costs nothing where there is none.
-//
+// Errors:  see field_problem.h.
 // Order:   values are read in the order of the text, which the walk gives by itself.
 // Absent:  null members and elements are passed over, as if they were not there.
 // Text:    views into the object's own bytes; into the arena where an escape had to
@@ -28,24 +25,22 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "base/printable.h"
 #include "base/text.h"
 #include "base/utf8.h"
+#include "snapshot/formats/field_problem.h"
 #include "snapshot/formats/object_batch.h"
-#include "snapshot/objects.h"
+#include "snapshot/formats/rfc3339.h"
 #include "snapshot/quantity.h"
 
 namespace ebb {
 
-class JsonFields {
+class JsonFields : public FieldProblem {
  public:
-  using Text = objects::Text;
-
   // A member's or element's value: the token that it starts with.
   class Value {
    private:
@@ -83,9 +78,7 @@ class JsonFields {
   void Rewind() {
     next_ = 0;
     escape_ = begin_;
-    problem_.clear();
-    path_.clear();
-    problem_at_document_ = false;
+    Clear();
   }
 
   // Calls field(key, value) for each member that is not null.
@@ -110,10 +103,7 @@ class JsonFields {
         if (kCloses[static_cast<uint8_t>(First(at))]) return Malformed(at, "a value was expected");
         Value member(at);
         next_ = at;
-        if (!field(key, member)) {
-          if (!problem_at_document_) path_ = absl::StrCat(".", Absl(key), path_);
-          return false;
-        }
+        if (!field(key, member)) return In(key);
         at = next_ == at ? Skip(at) : next_;
       } else {
         ++at;
@@ -137,10 +127,7 @@ class JsonFields {
         if (kCloses[static_cast<uint8_t>(First(at))]) return Malformed(at, "a value was expected");
         Value item(at);
         next_ = at;
-        if (!element(item)) {
-          if (!problem_at_document_) path_ = absl::StrCat("[", index, "]", path_);
-          return false;
-        }
+        if (!element(item)) return In(index);
         at = next_ == at ? Skip(at) : next_;
       } else {
         ++at;
@@ -175,10 +162,7 @@ class JsonFields {
       return Fail(absl::StrCat(Quote(token), " is out of range"));
     }
     if (error != std::errc() || stop != end) return WrongType(value, "a whole number");
-    if (parsed < least || parsed > most) {
-      return Fail(absl::StrCat(Quote(token),
-                               parsed < 0 && least == 0 ? " is negative" : " is out of range"));
-    }
+    if (!CheckRange(parsed, token, least, most)) return false;
     number = parsed;
     return true;
   }
@@ -199,33 +183,23 @@ class JsonFields {
     } else if (first != '-' && (first < '0' || first > '9')) {
       return WrongType(value, "a quantity");
     }
-    ExactQuantity parsed;
-    const QuantityError error = ParseQuantity(text, unit, parsed);
-    if (error != QuantityError::kNone) return Fail(Describe(error, text));
-    if (parsed.amount < 0) return Fail(absl::StrCat(Escaped(text), " is negative"));
-    amount = parsed;
+    return AmountOf(text, unit, amount);
+  }
+
+  // Seconds since the Unix epoch.
+  bool Time(Value& value, int64_t& seconds) {
+    Text text;
+    if (!String(value, text)) return false;
+    const std::optional<int64_t> parsed = ParseRfc3339(text);
+    if (!parsed.has_value()) {
+      return Fail(absl::StrCat("\"", Absl(text.substr(0, 60)), "\" is not an RFC 3339 time"));
+    }
+    seconds = *parsed;
     return true;
   }
 
-  // Records what is wrong with the value at hand.
-  bool Fail(std::string problem) {
-    problem_ = std::move(problem);
-    problem_at_document_ = false;
-    return false;
-  }
-  // The same, with the path of what is wrong below the value at hand (".name").
-  bool FailAt(std::string_view path, std::string problem) {
-    path_.assign(path);
-    return Fail(std::move(problem));
-  }
-
-  // What is wrong, with its path in front ("spec.nodeName: 5 is not a string").
-  std::string Problem() const {
-    if (path_.empty()) return problem_;
-    return absl::StrCat(Printable(path_[0] == '.' ? path_.substr(1) : path_), ": ", problem_);
-  }
   // Whether the text is no JSON, where all else would be a wrong field.
-  bool malformed() const { return problem_at_document_; }
+  bool malformed() const { return of_document(); }
   // Where it stops being JSON, counted from the start of the object; -1: unknown.
   int64_t malformed_at() const { return malformed_at_; }
 
@@ -307,14 +281,12 @@ class JsonFields {
 
   // The text has no tokens to walk.
   bool Unreadable(simdjson::error_code error) {
-    problem_ = absl::StrCat("is not JSON: ", simdjson::error_message(error));
-    problem_at_document_ = true;
-    malformed_at_ = -1;
     if (error == simdjson::UTF8_ERROR) {
-      problem_ = "is not UTF-8";
       malformed_at_ = static_cast<int64_t>(FirstInvalidUtf8({begin_, size_}));
+      return FailDocument("is not UTF-8");
     }
-    return false;
+    malformed_at_ = -1;
+    return FailDocument(absl::StrCat("is not JSON: ", simdjson::error_message(error)));
   }
 
   bool Malformed(size_t at, std::string_view what) {
@@ -322,10 +294,8 @@ class JsonFields {
   }
 
   bool NotJson(size_t offset, std::string_view what) {
-    problem_ = absl::StrCat("is not JSON: ", Absl(what));
-    problem_at_document_ = true;
     malformed_at_ = static_cast<int64_t>(offset);
-    return false;
+    return FailDocument(absl::StrCat("is not JSON: ", Absl(what)));
   }
 
   bool WrongType(Value& value, std::string_view wanted) {
@@ -334,26 +304,6 @@ class JsonFields {
                              : token[0] == '[' ? "an array"
                                                : Quote(token);
     return Fail(absl::StrCat(what, " is not ", Absl(wanted)));
-  }
-
-  // Text for a message: one line, not too long, cut between characters.
-  static Text Shortened(Text text, bool& cut) {
-    constexpr size_t kShown = 60;
-    cut = text.size() > kShown;
-    if (!cut) return text;
-    size_t end = kShown;
-    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
-    return text.substr(0, end);
-  }
-  static std::string Quote(Text token) {
-    bool cut = false;
-    token = Shortened(token, cut);
-    return absl::StrCat(Printable(token), cut ? "..." : "");
-  }
-  static std::string Escaped(Text text) {
-    bool cut = false;
-    text = Shortened(text, cut);
-    return absl::StrCat("\"", Printable(text), cut ? "...\"" : "\"");
   }
 
   std::unique_ptr<simdjson::internal::dom_parser_implementation> stage1_;
@@ -368,9 +318,6 @@ class JsonFields {
   // known to have none without being looked at.
   const char* escape_ = nullptr;
   TextArena* arena_ = nullptr;
-  std::string problem_;
-  std::string path_;
-  bool problem_at_document_ = false;
   int64_t malformed_at_ = -1;
 };
 

@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "snapshot/formats/json_bytes.h"
 #include "snapshot/formats/json_scan.h"
-#include "snapshot/formats/object_json.h"
+#include "snapshot/formats/object_reader.h"
 
 namespace ebb {
 namespace {

@@ -1,44 +1,22 @@
-// ObjectReader turns one Kubernetes object in JSON into a struct of objects.h.
+// ObjectReader turns one Kubernetes object in JSON into a struct of objects.h.  The fields of
+// each kind are in object_fields.h; object_protobuf.h reads the same from protobuf.
 //
-// Start here to read a further kind: write a Read function in object_json.cc and
-// give it a line in the table kKinds.
-//
-// Rule:      fields and defaults of k8s.io/api core/v1, apps/v1, batch/v1,
-//            policy/v1; amounts as resource.Quantity has them.
 // Ownership: the JSON text, and kJsonPadding readable bytes behind it, live as long as
 //            the batch that takes the object.
 // Cost:      keeps its buffers from object to object.
 // Threads:   one thread at a time; several readers may run at once.
 
-#ifndef EBB_SNAPSHOT_FORMATS_OBJECT_JSON_H_
-#define EBB_SNAPSHOT_FORMATS_OBJECT_JSON_H_
+#ifndef EBB_SNAPSHOT_FORMATS_OBJECT_READER_H_
+#define EBB_SNAPSHOT_FORMATS_OBJECT_READER_H_
 
-#include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 
 #include "snapshot/formats/object_batch.h"
+#include "snapshot/formats/object_place.h"
 
 namespace ebb {
-
-// Where an object stands in the text, and what the text around it says about it.
-struct ObjectPlace {
-  std::string_view file;
-  std::string_view list;         // "items"; empty for an object of its own.
-  uint64_t index = 0;            // In that list.
-  uint64_t offset = 0;           // Of its first byte in the file.
-  std::string_view api_version;  // Taken where the object has no kind of its own.
-  std::string_view kind;
-  // Set for the pods of a debugging snapshot: the node they are on ("": none).
-  std::optional<std::string_view> on_node;
-  // The text that `offset` counts in, for errors; may be empty.
-  std::string_view text;
-  // A kind that ends with "List" is the object's own: its surroundings know that it is
-  // no list.
-  bool no_list = false;
-};
 
 class ObjectReader {
  public:
@@ -68,4 +46,4 @@ class ObjectReader {
 
 }  // namespace ebb
 
-#endif  // EBB_SNAPSHOT_FORMATS_OBJECT_JSON_H_
+#endif  // EBB_SNAPSHOT_FORMATS_OBJECT_READER_H_

@@ -1,25 +1,45 @@
-#include "snapshot/formats/object_json.h"
+// ObjectFields turns the fields of one Kubernetes object into a struct of objects.h.  It is
+// where a field of Kubernetes is read, for every form: Fields walks the bytes, as JsonFields
+// (json_fields.h) or ProtoFields (proto_fields.h).  So what is read, what is harmless and
+// what makes a pod "not understood" is said once.
+//
+// Included by the .cc file of each form's reader (object_reader.cc, object_protobuf.cc) and by
+// nothing else: each makes its own copy of these functions, which the compiler then fits to
+// its Fields.
+//
+// Start here to read a further kind: write a Read function, give it a line in the table
+// kKinds, and its fields their numbers in wire/kubernetes.proto.
+//
+// Rule: fields and defaults of k8s.io/api core/v1, apps/v1, batch/v1, policy/v1, storage/v1,
+//       resource/v1; amounts as resource.Quantity has them.
+
+#ifndef EBB_SNAPSHOT_FORMATS_OBJECT_FIELDS_H_
+#define EBB_SNAPSHOT_FORMATS_OBJECT_FIELDS_H_
 
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <cstring>
-#include <limits>
+#include <iterator>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "base/printable.h"
 #include "base/text.h"
 #include "snapshot/formats/json_bytes.h"
-#include "snapshot/formats/json_fields.h"
+#include "snapshot/formats/object_batch.h"
 #include "snapshot/formats/object_name.h"
-#include "snapshot/formats/rfc3339.h"
+#include "snapshot/formats/object_place.h"
 #include "snapshot/formats/volume_ids.h"
 #include "snapshot/matching.h"
+#include "snapshot/quantity.h"
 
 namespace ebb {
-namespace {
+namespace {  // A copy for each reader, see above.
 
 using objects::KeyValues;
 using objects::ResourceList;
@@ -232,16 +252,15 @@ void Renew(objects::Pod& pod) {
   pod.pod_allocated.clear();
 }
 
-}  // namespace
-
-class ObjectReader::Impl {
+// The functions that read each kind, over the fields of a form: JsonFields or ProtoFields.
+template <typename Fields>
+class ObjectFields {
  public:
-  void Read(std::string_view json, const ObjectPlace& place, ObjectBatch& batch);
   static std::string KindProblem(Text api_version, Text kind);
   Text last_name() const { return meta_ != nullptr ? meta_->name : Text(); }
 
- private:
-  using Value = JsonFields::Value;
+ protected:
+  using Value = typename Fields::Value;
   using Type = ObjectBatch::Type;
 
   struct Kind {
@@ -250,23 +269,20 @@ class ObjectReader::Impl {
     bool namespaced;
     ObjectBatch::Type type;
     // Fills a new object of the batch; false if a field is wrong.
-    bool (Impl::*read)();
+    bool (ObjectFields::*read)();
   };
   static const Kind kKinds[];
 
-  // --- which object it is
-  bool FindKind(Text& api_version, Text& kind);
   static const Kind* RuleFor(Text api_version, Text kind);
-  void RememberStart(std::string_view json, Text api_version, Text kind, const Kind* rule);
+
+  void Begin(ObjectBatch& batch) {
+    batch_ = &batch;
+    meta_ = nullptr;
+  }
+  // Reads what fields_ was opened on as an object of this kind, and appends it.
+  void ReadAs(const Kind& rule, const ObjectPlace& place);
   void FieldError(Text kind, const ObjectPlace& place);
   void StatusError(const ObjectPlace& place);
-  std::string NameFor(Text kind, const ObjectPlace& place) const;
-  void FindName();
-  static std::string Where(const ObjectPlace& place);
-  bool CheckNames();
-
-  // Whether an ignored object has a member twice that tells what it is.
-  bool SaysItOnce();
   bool IsOddKind(Text api_version, Text kind) {
     std::string problem = KindProblem(api_version, kind);
     return !problem.empty() && !fields_.FailAt(".kind", std::move(problem));
@@ -283,6 +299,15 @@ class ObjectReader::Impl {
       return field(key, value);
     });
   }
+
+  Fields fields_;
+  ObjectBatch* batch_ = nullptr;
+
+ private:
+  std::string NameFor(Text kind, const ObjectPlace& place) const;
+  void FindName();
+  static std::string Where(const ObjectPlace& place);
+  bool CheckNames();
 
   // --- one kind each
   bool ReadNode();
@@ -329,7 +354,6 @@ class ObjectReader::Impl {
   }
 
   // --- parts of objects
-  bool Time(Value& value, int64_t& seconds);
   bool Meta(Value& value, objects::ObjectMeta& meta);
   bool Owner(Value& value, objects::OwnerReference& owner);
   bool Strings(Value& value, std::vector<Text>& strings);
@@ -355,7 +379,7 @@ class ObjectReader::Impl {
   bool Container(Value& value, objects::Container& container);
   bool ContainerPorts(Value& value, std::vector<objects::ContainerPort>& ports);
   bool RestartRules(Value& value, bool& restarts_all);
-  bool ContainerStatuses(Value& value);
+  bool ContainerStatuses(Value& value, std::vector<objects::ContainerStatus>& statuses);
   bool Volume(Value& value, objects::Volume& volume);
   bool VolumeSource(Value& value, objects::Volume& volume);
   bool ResizeCondition(Value& value);
@@ -367,14 +391,14 @@ class ObjectReader::Impl {
 
   // A member that may restrict where the pod runs and that is not known here.
   bool NotUnderstood(Text where, Text key) {
-    if (not_understood_.empty() && !where.empty()) {
-      not_understood_ = absl::StrCat(Absl(where), ".", Absl(key));
-    }
+    if (!where.empty()) NotUnderstood(absl::StrCat(Absl(where), ".", Absl(key)));
     return true;
   }
+  // Of several the least, since forms differ in the order of members.
+  void NotUnderstood(std::string what) {
+    if (not_understood_.empty() || what < not_understood_) not_understood_ = std::move(what);
+  }
 
-  JsonFields fields_;
-  ObjectBatch* batch_ = nullptr;
   // The object at hand, in the batch.
   objects::Node* node_ = nullptr;
   objects::Pod* pod_ = nullptr;
@@ -382,105 +406,78 @@ class ObjectReader::Impl {
   objects::Controller* controller_ = nullptr;
   objects::Namespace* namespace_ = nullptr;
   objects::ObjectMeta* meta_ = nullptr;
-  std::string start_;                 // All up to the kind, of the object before.
-  const Kind* start_rule_ = nullptr;  // The row for it; null: unknown.
   ObjectSink::Aside aside_;
   std::string not_understood_;
   std::vector<objects::PodResourceClaim> made_claims_;  // status.resourceClaimStatuses.
+  std::vector<objects::ContainerStatus> init_statuses_;
   std::vector<ResourceList> spare_lists_;  // Containers of earlier objects, for their memory.
 };
 
 // Kinds that are read; what is not here is ignored and counted.
-const ObjectReader::Impl::Kind ObjectReader::Impl::kKinds[] = {
-    {"", "Pod", true, Type::kPod, &Impl::ReadPod},
-    {"", "Node", false, Type::kNode, &Impl::ReadNode},
+template <typename Fields>
+const typename ObjectFields<Fields>::Kind ObjectFields<Fields>::kKinds[] = {
+    {"", "Pod", true, Type::kPod, &ObjectFields::ReadPod},
+    {"", "Node", false, Type::kNode, &ObjectFields::ReadNode},
     {"apps", "ReplicaSet", true, Type::kController,
-     &Impl::ReadController<objects::ControllerKind::kReplicaSet>},
+     &ObjectFields::template ReadController<objects::ControllerKind::kReplicaSet>},
     {"extensions", "ReplicaSet", true, Type::kController,
-     &Impl::ReadController<objects::ControllerKind::kReplicaSet>},
+     &ObjectFields::template ReadController<objects::ControllerKind::kReplicaSet>},
     {"apps", "StatefulSet", true, Type::kController,
-     &Impl::ReadController<objects::ControllerKind::kStatefulSet>},
+     &ObjectFields::template ReadController<objects::ControllerKind::kStatefulSet>},
     {"apps", "DaemonSet", true, Type::kController,
-     &Impl::ReadController<objects::ControllerKind::kDaemonSet>},
+     &ObjectFields::template ReadController<objects::ControllerKind::kDaemonSet>},
     {"extensions", "DaemonSet", true, Type::kController,
-     &Impl::ReadController<objects::ControllerKind::kDaemonSet>},
-    {"batch", "Job", true, Type::kController, &Impl::ReadController<objects::ControllerKind::kJob>},
+     &ObjectFields::template ReadController<objects::ControllerKind::kDaemonSet>},
+    {"batch", "Job", true, Type::kController,
+     &ObjectFields::template ReadController<objects::ControllerKind::kJob>},
     {"", "ReplicationController", true, Type::kController,
-     &Impl::ReadController<objects::ControllerKind::kReplicationController>},
-    {"policy", "PodDisruptionBudget", true, Type::kBudget, &Impl::ReadPodDisruptionBudget},
-    {"", "Namespace", false, Type::kNamespace, &Impl::ReadNamespace},
-    {"", "PersistentVolume", false, Type::kStorage, &Impl::ReadPersistentVolume},
-    {"", "PersistentVolumeClaim", true, Type::kStorage, &Impl::ReadPersistentVolumeClaim},
-    {"storage.k8s.io", "StorageClass", false, Type::kStorage, &Impl::ReadStorageClass},
-    {"storage.k8s.io", "CSIDriver", false, Type::kStorage, &Impl::ReadCsiDriver},
-    {"storage.k8s.io", "CSINode", false, Type::kStorage, &Impl::ReadCsiNode},
-    {"storage.k8s.io", "VolumeAttachment", false, Type::kStorage, &Impl::ReadVolumeAttachment},
-    {"storage.k8s.io", "CSIStorageCapacity", true, Type::kStorage, &Impl::ReadCsiStorageCapacity},
-    {"resource.k8s.io", "DeviceClass", false, Type::kStorage, &Impl::ReadDeviceClass},
-    {"resource.k8s.io", "ResourceClaim", true, Type::kStorage, &Impl::ReadResourceClaim},
+     &ObjectFields::template ReadController<objects::ControllerKind::kReplicationController>},
+    {"policy", "PodDisruptionBudget", true, Type::kBudget, &ObjectFields::ReadPodDisruptionBudget},
+    {"", "Namespace", false, Type::kNamespace, &ObjectFields::ReadNamespace},
+    {"", "PersistentVolume", false, Type::kStorage, &ObjectFields::ReadPersistentVolume},
+    {"", "PersistentVolumeClaim", true, Type::kStorage, &ObjectFields::ReadPersistentVolumeClaim},
+    {"storage.k8s.io", "StorageClass", false, Type::kStorage, &ObjectFields::ReadStorageClass},
+    {"storage.k8s.io", "CSIDriver", false, Type::kStorage, &ObjectFields::ReadCsiDriver},
+    {"storage.k8s.io", "CSINode", false, Type::kStorage, &ObjectFields::ReadCsiNode},
+    {"storage.k8s.io", "VolumeAttachment", false, Type::kStorage,
+     &ObjectFields::ReadVolumeAttachment},
+    {"storage.k8s.io", "CSIStorageCapacity", true, Type::kStorage,
+     &ObjectFields::ReadCsiStorageCapacity},
+    {"resource.k8s.io", "DeviceClass", false, Type::kStorage, &ObjectFields::ReadDeviceClass},
+    {"resource.k8s.io", "ResourceClaim", true, Type::kStorage, &ObjectFields::ReadResourceClaim},
     {"resource.k8s.io", "ResourceClaimTemplate", true, Type::kStorage,
-     &Impl::ReadResourceClaimTemplate},
-    {"resource.k8s.io", "ResourceSlice", false, Type::kStorage, &Impl::ReadResourceSlice},
+     &ObjectFields::ReadResourceClaimTemplate},
+    {"resource.k8s.io", "ResourceSlice", false, Type::kStorage, &ObjectFields::ReadResourceSlice},
 };
 
 // ---------------------------------------------------------------------------
 // Which object it is
 
-// Whether the first member is one of the two that a marshalled object starts with.
-static bool StartsWithKind(std::string_view json) {
-  json.remove_prefix(1);
-  json.remove_prefix(std::min(json.find_first_not_of(" \n\r\t"), json.size()));
-  return json.starts_with("\"kind\"") || json.starts_with("\"apiVersion\"");
-}
-
-void ObjectReader::Impl::Read(std::string_view json, const ObjectPlace& place, ObjectBatch& batch) {
-  batch_ = &batch;
-  meta_ = nullptr;
-  Text api_version;
-  Text kind;
-  if (!fields_.Open(json, batch.texts)) return FieldError(place.kind, place);
-  const Kind* rule = start_rule_;
-  if (rule == nullptr || !json.starts_with(start_)) {
-    // Items of a typed list have no kind; do not look through all of them for one.
-    if (place.kind.empty() || StartsWithKind(json)) {
-      if (!FindKind(api_version, kind)) return FieldError(place.kind, place);
-      fields_.Rewind();
-    }
-    const bool own = !kind.empty();
-    if (!own) {
-      api_version = place.api_version;
-      kind = place.kind;
-    }
-    if (kind.empty()) return batch.AddWithoutKind();
-    rule = RuleFor(api_version, kind);
-    if (rule == nullptr) {
-      if (kind == "Status" && api_version == "v1") return StatusError(place);
-      if (own && (!SaysItOnce() || IsOddKind(api_version, kind))) {
-        return FieldError(Printable(kind), place);
-      }
-      const bool list = own && !place.no_list && kind.ends_with("List") && !IsForeign(api_version);
-      return list ? batch.AddList() : batch.AddIgnored(kind);
-    }
-    if (own) RememberStart(json, api_version, kind, rule);
-  }
+template <typename Fields>
+void ObjectFields<Fields>::ReadAs(const Kind& rule, const ObjectPlace& place) {
   aside_ = {};
   aside_.place =
       place.list.empty() ? ObjectSink::Aside::Place::kAlone : ObjectSink::Aside::Place::kInList;
   not_understood_.clear();
   made_claims_.clear();
-  if (!(this->*rule->read)()) return FieldError(rule->kind, place);
-  if (!CheckNames()) return FieldError(rule->kind, place);
+  init_statuses_.clear();
+  if (!(this->*rule.read)()) return FieldError(rule.kind, place);
+  if (!CheckNames()) return FieldError(rule.kind, place);
   // What the API server would have made of a manifest without a namespace.
-  if (rule->namespaced && meta_->namespace_name.empty()) meta_->namespace_name = "default";
-  if (rule->type == Type::kPod) {
+  if (rule.namespaced && meta_->namespace_name.empty()) meta_->namespace_name = "default";
+  if (rule.type == Type::kPod) {
     if (!made_claims_.empty()) NameMadeClaims();
-    pod_->not_understood = batch.texts.Copy(not_understood_);
+    // Behind the others, in whichever order the two lists came.
+    std::move(init_statuses_.begin(), init_statuses_.end(),
+              std::back_inserter(pod_->container_statuses));
+    pod_->not_understood = batch_->texts.Copy(not_understood_);
     if (place.on_node.has_value()) pod_->node_name = *place.on_node;
   }
-  batch.Add(rule->type, rule->kind, aside_);
+  batch_->Add(rule.type, rule.kind, aside_);
 }
 
-bool ObjectReader::Impl::CheckNames() {
+template <typename Fields>
+bool ObjectFields<Fields>::CheckNames() {
   if (meta_->name.empty()) return fields_.FailAt(".metadata.name", "is missing");
   if (!IsName(meta_->name)) return fields_.FailAt(".metadata.name", NameProblem(meta_->name));
   const Text namespace_name = meta_->namespace_name;
@@ -492,36 +489,12 @@ bool ObjectReader::Impl::CheckNames() {
   return node.empty() || IsName(node) || fields_.FailAt(".spec.nodeName", NameProblem(node));
 }
 
-// kubectl writes apiVersion and kind first; then this stops after two members.
-bool ObjectReader::Impl::FindKind(Text& api_version, Text& kind) {
-  bool found_version = false;
-  bool found_kind = false;
-  const bool read = fields_.Members([&](Text key, Value& value) {
-    if (found_version && found_kind) return false;  // Known; stop here.
-    if (key == "apiVersion") {
-      found_version = fields_.String(value, api_version);
-      return found_version;
-    }
-    if (key != "kind") return true;
-    found_kind = fields_.String(value, kind);
-    return found_kind;
-  });
-  return read || (found_version && found_kind && !fields_.malformed());
-}
-
-bool ObjectReader::Impl::SaysItOnce() {
-  if (EachPart([](Text, Value&) { return true; }) || fields_.malformed()) {
-    fields_.Rewind();  // An ignored object need not be valid JSON to its end.
-    return true;
-  }
-  return false;
-}
-
 // A budget that is ignored because of its spelling protects nothing.  So a kind that is read
 // but spelled in another case or in the plural, or under a group of Kubernetes' own that has
 // no such kind, is refused instead of ignored; so is a kind of Kubernetes' own groups that is
 // not a word.  Custom resources may have such names: their groups have a dot.
-std::string ObjectReader::Impl::KindProblem(Text api_version, Text kind) {
+template <typename Fields>
+std::string ObjectFields<Fields>::KindProblem(Text api_version, Text kind) {
   if (RuleFor(api_version, kind) != nullptr) return {};
   const Text group = GroupOf(api_version);
   const auto equal = [](Text a, Text b) {
@@ -550,22 +523,9 @@ std::string ObjectReader::Impl::KindProblem(Text api_version, Text kind) {
   return problem;
 }
 
-// Objects of a dump mostly start as the one before them: {"apiVersion":"v1","kind":"Pod".
-void ObjectReader::Impl::RememberStart(std::string_view json, Text api_version, Text kind,
-                                       const Kind* rule) {
-  constexpr size_t kLengthMax = 200;
-  start_rule_ = nullptr;
-  size_t end = 0;
-  for (const Text text : {api_version, kind}) {
-    if (text.data() < json.data() || text.data() > json.data() + kLengthMax) return;
-    end = std::max(end, static_cast<size_t>(text.data() - json.data()) + text.size() + 1);
-  }
-  if (end > json.size()) return;
-  start_.assign(json.substr(0, end));
-  start_rule_ = rule;
-}
-
-const ObjectReader::Impl::Kind* ObjectReader::Impl::RuleFor(Text api_version, Text kind) {
+template <typename Fields>
+const typename ObjectFields<Fields>::Kind* ObjectFields<Fields>::RuleFor(Text api_version,
+                                                                         Text kind) {
   for (const Kind& rule : kKinds) {
     // Other groups have a Job and a Node too; those are not read.
     if (rule.kind == kind && (api_version.empty() || rule.group == GroupOf(api_version))) {
@@ -575,11 +535,13 @@ const ObjectReader::Impl::Kind* ObjectReader::Impl::RuleFor(Text api_version, Te
   return nullptr;
 }
 
-std::string ObjectReader::Impl::Where(const ObjectPlace& place) {
+template <typename Fields>
+std::string ObjectFields<Fields>::Where(const ObjectPlace& place) {
   return place.list.empty() ? "" : absl::StrCat(Absl(place.list), "[", place.index, "]");
 }
 
-std::string ObjectReader::Impl::NameFor(Text kind, const ObjectPlace& place) const {
+template <typename Fields>
+std::string ObjectFields<Fields>::NameFor(Text kind, const ObjectPlace& place) const {
   const std::string where = Where(place);
   if (meta_ == nullptr || meta_->name.empty()) {
     return where.empty() ? std::string(kind) : absl::StrCat(Absl(kind), " ", where);
@@ -588,7 +550,8 @@ std::string ObjectReader::Impl::NameFor(Text kind, const ObjectPlace& place) con
 }
 
 // An object whose wrong field stood before its metadata has no name yet.
-void ObjectReader::Impl::FindName() {
+template <typename Fields>
+void ObjectFields<Fields>::FindName() {
   if (meta_ == nullptr || !meta_->name.empty()) return;
   fields_.Rewind();
   fields_.Members([this](Text key, Value& value) {
@@ -601,7 +564,8 @@ void ObjectReader::Impl::FindName() {
   });
 }
 
-void ObjectReader::Impl::FieldError(Text kind, const ObjectPlace& place) {
+template <typename Fields>
+void ObjectFields<Fields>::FieldError(Text kind, const ObjectPlace& place) {
   const std::string problem = fields_.Problem();
   if (!fields_.malformed()) {
     FindName();
@@ -617,7 +581,8 @@ void ObjectReader::Impl::FieldError(Text kind, const ObjectPlace& place) {
 }
 
 // The API server's answer in place of what was asked for: metav1.Status.
-void ObjectReader::Impl::StatusError(const ObjectPlace& place) {
+template <typename Fields>
+void ObjectFields<Fields>::StatusError(const ObjectPlace& place) {
   Text status;
   Text reason;
   Text message;
@@ -640,31 +605,23 @@ void ObjectReader::Impl::StatusError(const ObjectPlace& place) {
 // ---------------------------------------------------------------------------
 // Parts that several kinds have
 
-bool ObjectReader::Impl::Time(Value& value, int64_t& seconds) {
-  Text text;
-  if (!fields_.String(value, text)) return false;
-  const std::optional<int64_t> parsed = ParseRfc3339(text);
-  if (!parsed.has_value()) {
-    return fields_.Fail(absl::StrCat("\"", Absl(text.substr(0, 60)), "\" is not an RFC 3339 time"));
-  }
-  seconds = *parsed;
-  return true;
-}
-
-bool ObjectReader::Impl::Strings(Value& value, std::vector<Text>& strings) {
+template <typename Fields>
+bool ObjectFields<Fields>::Strings(Value& value, std::vector<Text>& strings) {
   strings.clear();
   return fields_.Elements(
       value, [&](Value& element) { return fields_.String(element, strings.emplace_back()); });
 }
 
-bool ObjectReader::Impl::StringMap(Value& value, KeyValues& map) {
+template <typename Fields>
+bool ObjectFields<Fields>::StringMap(Value& value, KeyValues& map) {
   map.clear();
   return fields_.Members(value, [&](Text key, Value& text) {
     return fields_.String(text, map.emplace_back(objects::KeyValue{key, {}}).value);
   }) && KeepLast(map, &objects::KeyValue::key);
 }
 
-bool ObjectReader::Impl::Annotations(Value& value, KeyValues& map) {
+template <typename Fields>
+bool ObjectFields<Fields>::Annotations(Value& value, KeyValues& map) {
   map.clear();
   return fields_.Members(value, [&](Text key, Value& text) {
     // The whole object once more, as text; nothing reads it.
@@ -673,7 +630,8 @@ bool ObjectReader::Impl::Annotations(Value& value, KeyValues& map) {
   }) && KeepLast(map, &objects::KeyValue::key);
 }
 
-bool ObjectReader::Impl::Resources(Value& value, ResourceList& list) {
+template <typename Fields>
+bool ObjectFields<Fields>::Resources(Value& value, ResourceList& list) {
   list.clear();
   return fields_.Members(value, [&](Text name, Value& amount) {
     ExactQuantity exact;
@@ -683,7 +641,8 @@ bool ObjectReader::Impl::Resources(Value& value, ResourceList& list) {
   }) && KeepLast(list, &ResourceList::value_type::name);
 }
 
-bool ObjectReader::Impl::Owner(Value& value, objects::OwnerReference& owner) {
+template <typename Fields>
+bool ObjectFields<Fields>::Owner(Value& value, objects::OwnerReference& owner) {
   return fields_.Members(value, [&](Text key, Value& member) {
     if (key == "apiVersion") return fields_.String(member, owner.api_version);
     if (key == "kind") return fields_.String(member, owner.kind);
@@ -694,7 +653,8 @@ bool ObjectReader::Impl::Owner(Value& value, objects::OwnerReference& owner) {
   });
 }
 
-bool ObjectReader::Impl::Meta(Value& value, objects::ObjectMeta& meta) {
+template <typename Fields>
+bool ObjectFields<Fields>::Meta(Value& value, objects::ObjectMeta& meta) {
   return fields_.Members(value, [&](Text key, Value& member) {
     if (key == "name") return fields_.String(member, meta.name);
     if (key == "namespace") return fields_.String(member, meta.namespace_name);
@@ -702,8 +662,8 @@ bool ObjectReader::Impl::Meta(Value& value, objects::ObjectMeta& meta) {
     if (key == "resourceVersion") return fields_.String(member, aside_.resource_version);
     if (key == "labels") return StringMap(member, meta.labels);
     if (key == "annotations") return Annotations(member, meta.annotations);
-    if (key == "creationTimestamp") return Time(member, meta.creation_time);
-    if (key == "deletionTimestamp") return Time(member, meta.deletion_time.emplace());
+    if (key == "creationTimestamp") return fields_.Time(member, meta.creation_time);
+    if (key == "deletionTimestamp") return fields_.Time(member, meta.deletion_time.emplace());
     if (key == "ownerReferences") {
       meta.owners.clear();
       return fields_.Elements(member,
@@ -713,8 +673,9 @@ bool ObjectReader::Impl::Meta(Value& value, objects::ObjectMeta& meta) {
   });
 }
 
-bool ObjectReader::Impl::Requirements(Value& value, Text where,
-                                      std::vector<objects::Requirement>& requirements) {
+template <typename Fields>
+bool ObjectFields<Fields>::Requirements(Value& value, Text where,
+                                        std::vector<objects::Requirement>& requirements) {
   requirements.clear();
   return fields_.Elements(value, [&](Value& element) {
     objects::Requirement& requirement = requirements.emplace_back();
@@ -727,7 +688,8 @@ bool ObjectReader::Impl::Requirements(Value& value, Text where,
   });
 }
 
-bool ObjectReader::Impl::Selector(Value& value, Text where, objects::LabelSelector& selector) {
+template <typename Fields>
+bool ObjectFields<Fields>::Selector(Value& value, Text where, objects::LabelSelector& selector) {
   selector.nil = false;
   return fields_.Members(value, [&](Text key, Value& member) {
     if (key == "matchLabels") return StringMap(member, selector.match_labels);
@@ -741,7 +703,8 @@ bool ObjectReader::Impl::Selector(Value& value, Text where, objects::LabelSelect
 // ---------------------------------------------------------------------------
 // Node
 
-bool ObjectReader::Impl::ReadNode() {
+template <typename Fields>
+bool ObjectFields<Fields>::ReadNode() {
   node_ = &batch_->nodes.Next();
   Renew(*node_);
   meta_ = &node_->meta;
@@ -753,7 +716,8 @@ bool ObjectReader::Impl::ReadNode() {
   });
 }
 
-bool ObjectReader::Impl::NodeSpec(Value& value) {
+template <typename Fields>
+bool ObjectFields<Fields>::NodeSpec(Value& value) {
   return fields_.Members(value, [this](Text key, Value& member) {
     if (key == "unschedulable") return fields_.Bool(member, node_->unschedulable);
     if (key == "providerID") return fields_.String(member, node_->provider_id);
@@ -762,7 +726,8 @@ bool ObjectReader::Impl::NodeSpec(Value& value) {
   });
 }
 
-bool ObjectReader::Impl::Taints(Value& value) {
+template <typename Fields>
+bool ObjectFields<Fields>::Taints(Value& value) {
   node_->taints.clear();
   return fields_.Elements(value, [this](Value& element) {
     objects::Taint& taint = node_->taints.emplace_back();
@@ -775,7 +740,8 @@ bool ObjectReader::Impl::Taints(Value& value) {
   });
 }
 
-bool ObjectReader::Impl::NodeStatus(Value& value) {
+template <typename Fields>
+bool ObjectFields<Fields>::NodeStatus(Value& value) {
   return fields_.Members(value, [this](Text key, Value& member) {
     if (key == "allocatable") return Resources(member, node_->allocatable);
     if (key == "capacity") return Resources(member, node_->capacity);
@@ -796,7 +762,8 @@ bool ObjectReader::Impl::NodeStatus(Value& value) {
 // ---------------------------------------------------------------------------
 // Pod
 
-std::vector<objects::Container> ObjectReader::Impl::EmptiedContainers(
+template <typename Fields>
+std::vector<objects::Container> ObjectFields<Fields>::EmptiedContainers(
     std::vector<objects::Container>& containers) {
   for (objects::Container& container : containers) {
     if (container.requests.capacity() > 0) spare_lists_.push_back(Emptied(container.requests));
@@ -804,13 +771,15 @@ std::vector<objects::Container> ObjectReader::Impl::EmptiedContainers(
   return Emptied(containers);
 }
 
-void ObjectReader::Impl::RenewPod() {
+template <typename Fields>
+void ObjectFields<Fields>::RenewPod() {
   Renew(*pod_);
   pod_->containers = EmptiedContainers(pod_->containers);
   pod_->init_containers = EmptiedContainers(pod_->init_containers);
 }
 
-bool ObjectReader::Impl::ReadPod() {
+template <typename Fields>
+bool ObjectFields<Fields>::ReadPod() {
   pod_ = &batch_->pods.Next();
   RenewPod();
   meta_ = &pod_->meta;
@@ -822,7 +791,8 @@ bool ObjectReader::Impl::ReadPod() {
   });
 }
 
-bool ObjectReader::Impl::PodSpec(Value& value) {
+template <typename Fields>
+bool ObjectFields<Fields>::PodSpec(Value& value) {
   return fields_.Members(value, [this](Text key, Value& member) {
     if (key == "nodeName") return fields_.String(member, pod_->node_name);
     if (key == "containers") return Containers(member, pod_->containers);
@@ -880,7 +850,8 @@ bool ObjectReader::Impl::PodSpec(Value& value) {
   });
 }
 
-bool ObjectReader::Impl::Toleration(Value& value, objects::Toleration& toleration) {
+template <typename Fields>
+bool ObjectFields<Fields>::Toleration(Value& value, objects::Toleration& toleration) {
   return fields_.Members(value, [&](Text key, Value& member) {
     if (key == "key") return fields_.String(member, toleration.key);
     if (key == "operator") return fields_.String(member, toleration.op);
@@ -891,7 +862,8 @@ bool ObjectReader::Impl::Toleration(Value& value, objects::Toleration& toleratio
   });
 }
 
-bool ObjectReader::Impl::Affinity(Value& value) {
+template <typename Fields>
+bool ObjectFields<Fields>::Affinity(Value& value) {
   return fields_.Members(value, [this](Text key, Value& member) {
     if (key == "nodeAffinity") return NodeAffinity(member);
     if (key == "podAffinity")
@@ -906,7 +878,8 @@ bool ObjectReader::Impl::Affinity(Value& value) {
 constexpr Text kRequired = "requiredDuringSchedulingIgnoredDuringExecution";
 constexpr Text kPreferred = "preferredDuringSchedulingIgnoredDuringExecution";
 
-bool ObjectReader::Impl::NodeAffinity(Value& value) {
+template <typename Fields>
+bool ObjectFields<Fields>::NodeAffinity(Value& value) {
   return fields_.Members(value, [this](Text key, Value& member) {
     if (key == kRequired) {
       return NodeSelector(member, "spec.affinity.nodeAffinity", pod_->required_node_affinity);
@@ -915,7 +888,8 @@ bool ObjectReader::Impl::NodeAffinity(Value& value) {
   });
 }
 
-bool ObjectReader::Impl::NodeSelector(Value& value, Text where, objects::NodeSelector& selector) {
+template <typename Fields>
+bool ObjectFields<Fields>::NodeSelector(Value& value, Text where, objects::NodeSelector& selector) {
   selector.nil = false;
   return fields_.Members(value, [&](Text key, Value& member) {
     if (key != "nodeSelectorTerms") return NotUnderstood(where, key);
@@ -931,8 +905,9 @@ bool ObjectReader::Impl::NodeSelector(Value& value, Text where, objects::NodeSel
   });
 }
 
-bool ObjectReader::Impl::PodAffinity(Value& value, Text where,
-                                     std::vector<objects::PodAffinityTerm>& terms) {
+template <typename Fields>
+bool ObjectFields<Fields>::PodAffinity(Value& value, Text where,
+                                       std::vector<objects::PodAffinityTerm>& terms) {
   return fields_.Members(value, [&](Text key, Value& member) {
     if (key == kPreferred) return PreferredPodAffinity(member, where);
     if (key != kRequired) return NotUnderstood(where, key);
@@ -945,7 +920,8 @@ bool ObjectReader::Impl::PodAffinity(Value& value, Text where,
 
 // A preference keeps a pod from no node, but one that does not parse keeps the
 // scheduler from reading the pod at all.
-bool ObjectReader::Impl::PreferredPodAffinity(Value& value, Text where) {
+template <typename Fields>
+bool ObjectFields<Fields>::PreferredPodAffinity(Value& value, Text where) {
   return fields_.Elements(value, [&](Value& element) {
     return fields_.Members(element, [&](Text key, Value& member) {
       if (key != "podAffinityTerm") return true;
@@ -954,16 +930,16 @@ bool ObjectReader::Impl::PreferredPodAffinity(Value& value, Text where) {
       for (const objects::LabelSelector* selector :
            {&term.label_selector, &term.namespace_selector}) {
         const absl::Status status = CheckSelector(*selector);
-        if (!status.ok() && not_understood_.empty()) {
-          not_understood_ = absl::StrCat(Absl(where), ": ", status.message());
-        }
+        if (!status.ok()) NotUnderstood(absl::StrCat(Absl(where), ": ", status.message()));
       }
       return true;
     });
   });
 }
 
-bool ObjectReader::Impl::PodAffinityTerm(Value& value, Text where, objects::PodAffinityTerm& term) {
+template <typename Fields>
+bool ObjectFields<Fields>::PodAffinityTerm(Value& value, Text where,
+                                           objects::PodAffinityTerm& term) {
   return fields_.Members(value, [&](Text key, Value& member) {
     if (key == "labelSelector") return Selector(member, where, term.label_selector);
     if (key == "namespaces") return Strings(member, term.namespaces);
@@ -975,7 +951,8 @@ bool ObjectReader::Impl::PodAffinityTerm(Value& value, Text where, objects::PodA
   });
 }
 
-bool ObjectReader::Impl::Spread(Value& value, objects::TopologySpreadConstraint& constraint) {
+template <typename Fields>
+bool ObjectFields<Fields>::Spread(Value& value, objects::TopologySpreadConstraint& constraint) {
   constexpr Text kWhere = "spec.topologySpreadConstraints[]";
   return fields_.Members(value, [&](Text key, Value& member) {
     if (key == "maxSkew") return fields_.Int32(member, constraint.max_skew, 0);
@@ -990,7 +967,8 @@ bool ObjectReader::Impl::Spread(Value& value, objects::TopologySpreadConstraint&
   });
 }
 
-bool ObjectReader::Impl::Containers(Value& value, std::vector<objects::Container>& containers) {
+template <typename Fields>
+bool ObjectFields<Fields>::Containers(Value& value, std::vector<objects::Container>& containers) {
   containers = EmptiedContainers(containers);
   return fields_.Elements(value, [&](Value& element) {
     objects::Container& container = containers.emplace_back();
@@ -1002,7 +980,8 @@ bool ObjectReader::Impl::Containers(Value& value, std::vector<objects::Container
   });
 }
 
-bool ObjectReader::Impl::Container(Value& value, objects::Container& container) {
+template <typename Fields>
+bool ObjectFields<Fields>::Container(Value& value, objects::Container& container) {
   return fields_.Members(value, [&](Text key, Value& member) {
     if (key == "name") return fields_.String(member, container.name);
     if (key == "resources") {
@@ -1018,7 +997,9 @@ bool ObjectReader::Impl::Container(Value& value, objects::Container& container) 
 }
 
 // Only host ports exclude one another; others are not kept.
-bool ObjectReader::Impl::ContainerPorts(Value& value, std::vector<objects::ContainerPort>& ports) {
+template <typename Fields>
+bool ObjectFields<Fields>::ContainerPorts(Value& value,
+                                          std::vector<objects::ContainerPort>& ports) {
   ports.clear();
   return fields_.Elements(value, [&](Value& element) {
     objects::ContainerPort port;
@@ -1033,7 +1014,8 @@ bool ObjectReader::Impl::ContainerPorts(Value& value, std::vector<objects::Conta
   });
 }
 
-bool ObjectReader::Impl::RestartRules(Value& value, bool& restarts_all) {
+template <typename Fields>
+bool ObjectFields<Fields>::RestartRules(Value& value, bool& restarts_all) {
   return fields_.Elements(value, [&](Value& element) {
     return fields_.Members(element, [&](Text key, Value& member) {
       if (key != "action") return true;
@@ -1045,7 +1027,8 @@ bool ObjectReader::Impl::RestartRules(Value& value, bool& restarts_all) {
   });
 }
 
-bool ObjectReader::Impl::Volume(Value& value, objects::Volume& volume) {
+template <typename Fields>
+bool ObjectFields<Fields>::Volume(Value& value, objects::Volume& volume) {
   const bool read = fields_.Members(value, [&](Text key, Value& member) {
     if (key == "name") return fields_.String(member, volume.name);
     volume.source = key;
@@ -1060,7 +1043,8 @@ bool ObjectReader::Impl::Volume(Value& value, objects::Volume& volume) {
   return read;
 }
 
-bool ObjectReader::Impl::VolumeSource(Value& value, objects::Volume& volume) {
+template <typename Fields>
+bool ObjectFields<Fields>::VolumeSource(Value& value, objects::Volume& volume) {
   const Text id_field = VolumeIdFieldOf(volume.source);
   return fields_.Members(value, [&](Text key, Value& member) {
     if (!id_field.empty() && key == id_field) return fields_.String(member, volume.id);
@@ -1086,13 +1070,13 @@ bool ObjectReader::Impl::VolumeSource(Value& value, objects::Volume& volume) {
   });
 }
 
-bool ObjectReader::Impl::PodStatus(Value& value) {
+template <typename Fields>
+bool ObjectFields<Fields>::PodStatus(Value& value) {
   return fields_.Members(value, [this](Text key, Value& member) {
     if (key == "phase") return fields_.String(member, pod_->phase);
     if (key == "nominatedNodeName") return fields_.String(member, pod_->nominated_node_name);
-    if (key == "containerStatuses" || key == "initContainerStatuses") {
-      return ContainerStatuses(member);
-    }
+    if (key == "containerStatuses") return ContainerStatuses(member, pod_->container_statuses);
+    if (key == "initContainerStatuses") return ContainerStatuses(member, init_statuses_);
     if (key == "conditions") {
       return fields_.Elements(member, [this](Value& each) { return ResizeCondition(each); });
     }
@@ -1111,7 +1095,8 @@ bool ObjectReader::Impl::PodStatus(Value& value) {
 }
 
 // Which claims were made for the pod.
-bool ObjectReader::Impl::ResourceClaimStatus(Text key, Value& value) {
+template <typename Fields>
+bool ObjectFields<Fields>::ResourceClaimStatus(Text key, Value& value) {
   const auto read = [this](Value& each) {
     objects::PodResourceClaim& claim = made_claims_.emplace_back();
     return fields_.Members(each, [&](Text part, Value& text) {
@@ -1122,7 +1107,8 @@ bool ObjectReader::Impl::ResourceClaimStatus(Text key, Value& value) {
   return key == "resourceClaimStatuses" ? fields_.Elements(value, read) : read(value);
 }
 
-void ObjectReader::Impl::NameMadeClaims() {
+template <typename Fields>
+void ObjectFields<Fields>::NameMadeClaims() {
   std::vector<objects::PodResourceClaim>& claims = pod_->resource_claims;
   for (const objects::PodResourceClaim& made : made_claims_) {
     if (made.name.empty()) claims.push_back(made);
@@ -1133,7 +1119,8 @@ void ObjectReader::Impl::NameMadeClaims() {
   made_claims_.clear();
 }
 
-bool ObjectReader::Impl::ResizeCondition(Value& value) {
+template <typename Fields>
+bool ObjectFields<Fields>::ResizeCondition(Value& value) {
   Text type;
   Text reason;
   const bool read = fields_.Members(value, [&](Text key, Value& member) {
@@ -1146,8 +1133,10 @@ bool ObjectReader::Impl::ResizeCondition(Value& value) {
 }
 
 // Only a status with resources changes what a pod is charged.
-bool ObjectReader::Impl::ContainerStatuses(Value& value) {
-  return fields_.Elements(value, [this](Value& element) {
+template <typename Fields>
+bool ObjectFields<Fields>::ContainerStatuses(Value& value,
+                                             std::vector<objects::ContainerStatus>& statuses) {
+  return fields_.Elements(value, [&](Value& element) {
     objects::ContainerStatus status;
     const bool read = fields_.Members(element, [&](Text key, Value& member) {
       if (key == "name") return fields_.String(member, status.name);
@@ -1158,7 +1147,7 @@ bool ObjectReader::Impl::ContainerStatuses(Value& value) {
         return part != "requests" || Resources(list, status.requests);
       });
     });
-    if (read && status.has_resources) pod_->container_statuses.push_back(std::move(status));
+    if (read && status.has_resources) statuses.push_back(std::move(status));
     return read;
   });
 }
@@ -1166,7 +1155,8 @@ bool ObjectReader::Impl::ContainerStatuses(Value& value) {
 // ---------------------------------------------------------------------------
 // PodDisruptionBudget, controllers, Namespace
 
-bool ObjectReader::Impl::ReadPodDisruptionBudget() {
+template <typename Fields>
+bool ObjectFields<Fields>::ReadPodDisruptionBudget() {
   budget_ = &batch_->budgets.Next();
   *budget_ = {};
   meta_ = &budget_->meta;
@@ -1206,8 +1196,9 @@ constexpr ReplicaFields ReplicaFieldsOf(objects::ControllerKind kind) {
   }
 }
 
+template <typename Fields>
 template <objects::ControllerKind kKind>
-bool ObjectReader::Impl::ReadController() {
+bool ObjectFields<Fields>::ReadController() {
   static constexpr ReplicaFields kFields = ReplicaFieldsOf(kKind);
   constexpr bool kIsJob = kKind == objects::ControllerKind::kJob;
   controller_ = &batch_->controllers.Next();
@@ -1240,7 +1231,8 @@ bool ObjectReader::Impl::ReadController() {
   });
 }
 
-bool ObjectReader::Impl::ReadNamespace() {
+template <typename Fields>
+bool ObjectFields<Fields>::ReadNamespace() {
   namespace_ = &batch_->namespaces.Next();
   *namespace_ = {};
   meta_ = &namespace_->meta;
@@ -1252,19 +1244,22 @@ bool ObjectReader::Impl::ReadNamespace() {
 // ---------------------------------------------------------------------------
 // Storage
 
-bool ObjectReader::Impl::StorageAmount(Value& value, std::optional<int64_t>& bytes) {
+template <typename Fields>
+bool ObjectFields<Fields>::StorageAmount(Value& value, std::optional<int64_t>& bytes) {
   return fields_.Members(value, [&](Text name, Value& amount) {
     return name != "storage" || Bytes(amount, bytes.emplace());
   });
 }
 
-bool ObjectReader::Impl::Phase(Value& status, Text& phase) {
+template <typename Fields>
+bool ObjectFields<Fields>::Phase(Value& status, Text& phase) {
   return fields_.Members(status, [&](Text key, Value& member) {
     return key != "phase" || fields_.String(member, phase);
   });
 }
 
-bool ObjectReader::Impl::ReadPersistentVolume() {
+template <typename Fields>
+bool ObjectFields<Fields>::ReadPersistentVolume() {
   auto& volume = Renewed<objects::PersistentVolume>();
   return EachPart([&](Text key, Value& value) {
     if (key == "metadata") return Meta(value, volume.meta);
@@ -1274,7 +1269,8 @@ bool ObjectReader::Impl::ReadPersistentVolume() {
   });
 }
 
-bool ObjectReader::Impl::PersistentVolumeSpec(Value& value, objects::PersistentVolume& volume) {
+template <typename Fields>
+bool ObjectFields<Fields>::PersistentVolumeSpec(Value& value, objects::PersistentVolume& volume) {
   bool understood = true;
   const bool read = fields_.Members(value, [&](Text key, Value& member) {
     if (key == "capacity") {
@@ -1321,7 +1317,8 @@ bool ObjectReader::Impl::PersistentVolumeSpec(Value& value, objects::PersistentV
   return read;
 }
 
-bool ObjectReader::Impl::PersistentVolumeSource(Value& value, objects::PersistentVolume& volume) {
+template <typename Fields>
+bool ObjectFields<Fields>::PersistentVolumeSource(Value& value, objects::PersistentVolume& volume) {
   const Text id_field = volume.source == "csi" ? "volumeHandle" : VolumeIdFieldOf(volume.source);
   if (id_field.empty()) return true;
   return fields_.Members(value, [&](Text key, Value& member) {
@@ -1334,7 +1331,8 @@ bool ObjectReader::Impl::PersistentVolumeSource(Value& value, objects::Persisten
   });
 }
 
-bool ObjectReader::Impl::ReadPersistentVolumeClaim() {
+template <typename Fields>
+bool ObjectFields<Fields>::ReadPersistentVolumeClaim() {
   auto& claim = Renewed<objects::PersistentVolumeClaim>();
   return EachPart([&](Text key, Value& value) {
     if (key == "metadata") return Meta(value, claim.meta);
@@ -1344,8 +1342,9 @@ bool ObjectReader::Impl::ReadPersistentVolumeClaim() {
   });
 }
 
-bool ObjectReader::Impl::PersistentVolumeClaimSpec(Value& value,
-                                                   objects::PersistentVolumeClaim& claim) {
+template <typename Fields>
+bool ObjectFields<Fields>::PersistentVolumeClaimSpec(Value& value,
+                                                     objects::PersistentVolumeClaim& claim) {
   return fields_.Members(value, [&](Text key, Value& member) {
     if (key == "accessModes") return Strings(member, claim.access_modes);
     if (key == "storageClassName") return fields_.String(member, claim.storage_class_name);
@@ -1364,7 +1363,8 @@ bool ObjectReader::Impl::PersistentVolumeClaimSpec(Value& value,
   });
 }
 
-bool ObjectReader::Impl::ReadStorageClass() {
+template <typename Fields>
+bool ObjectFields<Fields>::ReadStorageClass() {
   auto& storage_class = Renewed<objects::StorageClass>();
   return EachPart([&](Text key, Value& value) {
     if (key == "metadata") return Meta(value, storage_class.meta);
@@ -1376,8 +1376,9 @@ bool ObjectReader::Impl::ReadStorageClass() {
   });
 }
 
-bool ObjectReader::Impl::AllowedTopologies(Value& value,
-                                           std::vector<objects::TopologyTerm>& terms) {
+template <typename Fields>
+bool ObjectFields<Fields>::AllowedTopologies(Value& value,
+                                             std::vector<objects::TopologyTerm>& terms) {
   return fields_.Elements(value, [&](Value& element) {
     objects::TopologyTerm& term = terms.emplace_back();
     return fields_.Members(element, [&](Text key, Value& list) {
@@ -1394,7 +1395,8 @@ bool ObjectReader::Impl::AllowedTopologies(Value& value,
   });
 }
 
-bool ObjectReader::Impl::ReadCsiDriver() {
+template <typename Fields>
+bool ObjectFields<Fields>::ReadCsiDriver() {
   auto& driver = Renewed<objects::CsiDriver>();
   return EachPart([&](Text key, Value& value) {
     if (key == "metadata") return Meta(value, driver.meta);
@@ -1405,7 +1407,8 @@ bool ObjectReader::Impl::ReadCsiDriver() {
   });
 }
 
-bool ObjectReader::Impl::ReadCsiNode() {
+template <typename Fields>
+bool ObjectFields<Fields>::ReadCsiNode() {
   auto& node = Renewed<objects::CsiNode>();
   return EachPart([&](Text key, Value& value) {
     if (key == "metadata") return Meta(value, node.meta);
@@ -1416,8 +1419,9 @@ bool ObjectReader::Impl::ReadCsiNode() {
   });
 }
 
-bool ObjectReader::Impl::CsiNodeDrivers(Value& value,
-                                        std::vector<objects::CsiNode::Driver>& drivers) {
+template <typename Fields>
+bool ObjectFields<Fields>::CsiNodeDrivers(Value& value,
+                                          std::vector<objects::CsiNode::Driver>& drivers) {
   return fields_.Elements(value, [&](Value& element) {
     objects::CsiNode::Driver& driver = drivers.emplace_back();
     return fields_.Members(element, [&](Text key, Value& member) {
@@ -1430,7 +1434,8 @@ bool ObjectReader::Impl::CsiNodeDrivers(Value& value,
   });
 }
 
-bool ObjectReader::Impl::ReadVolumeAttachment() {
+template <typename Fields>
+bool ObjectFields<Fields>::ReadVolumeAttachment() {
   auto& attachment = Renewed<objects::VolumeAttachment>();
   return EachPart([&](Text key, Value& value) {
     if (key == "metadata") return Meta(value, attachment.meta);
@@ -1447,7 +1452,8 @@ bool ObjectReader::Impl::ReadVolumeAttachment() {
   });
 }
 
-bool ObjectReader::Impl::ReadCsiStorageCapacity() {
+template <typename Fields>
+bool ObjectFields<Fields>::ReadCsiStorageCapacity() {
   auto& capacity = Renewed<objects::CsiStorageCapacity>();
   return EachPart([&](Text key, Value& value) {
     if (key == "metadata") return Meta(value, capacity.meta);
@@ -1461,7 +1467,8 @@ bool ObjectReader::Impl::ReadCsiStorageCapacity() {
   });
 }
 
-bool ObjectReader::Impl::ReadDeviceClass() {
+template <typename Fields>
+bool ObjectFields<Fields>::ReadDeviceClass() {
   auto& device_class = Renewed<objects::DeviceClass>();
   return EachPart([&](Text key, Value& value) {
     if (key == "metadata") return Meta(value, device_class.meta);
@@ -1473,7 +1480,8 @@ bool ObjectReader::Impl::ReadDeviceClass() {
   });
 }
 
-bool ObjectReader::Impl::ReadResourceClaim() {
+template <typename Fields>
+bool ObjectFields<Fields>::ReadResourceClaim() {
   auto& claim = Renewed<objects::ResourceClaim>();
   return EachPart([&](Text key, Value& value) {
     if (key == "metadata") return Meta(value, claim.meta);
@@ -1488,8 +1496,9 @@ bool ObjectReader::Impl::ReadResourceClaim() {
   });
 }
 
-bool ObjectReader::Impl::AllocatedDevices(Value& value,
-                                          std::vector<objects::ResourceClaim::Device>& devices) {
+template <typename Fields>
+bool ObjectFields<Fields>::AllocatedDevices(Value& value,
+                                            std::vector<objects::ResourceClaim::Device>& devices) {
   return fields_.Members(value, [&](Text key, Value& results) {
     if (key != "results") return true;
     return fields_.Elements(results, [&](Value& each) {
@@ -1504,13 +1513,15 @@ bool ObjectReader::Impl::AllocatedDevices(Value& value,
   });
 }
 
-bool ObjectReader::Impl::ReadResourceClaimTemplate() {
+template <typename Fields>
+bool ObjectFields<Fields>::ReadResourceClaimTemplate() {
   auto& from = Renewed<objects::ResourceClaimTemplate>();
   return fields_.Members(
       [&](Text key, Value& value) { return key != "metadata" || Meta(value, from.meta); });
 }
 
-bool ObjectReader::Impl::ReadResourceSlice() {
+template <typename Fields>
+bool ObjectFields<Fields>::ReadResourceSlice() {
   auto& slice = Renewed<objects::ResourceSlice>();
   const bool read = EachPart([&](Text key, Value& value) {
     if (key == "metadata") return Meta(value, slice.meta);
@@ -1530,26 +1541,7 @@ bool ObjectReader::Impl::ReadResourceSlice() {
   return true;
 }
 
-// ---------------------------------------------------------------------------
-
-ObjectReader::ObjectReader() : impl_(std::make_unique<Impl>()) {}
-ObjectReader::~ObjectReader() = default;
-
-void ObjectReader::Read(std::string_view json, const ObjectPlace& place, ObjectBatch& batch) {
-  impl_->Read(json, place, batch);
-}
-
-std::string ObjectReader::KindProblem(std::string_view api_version, std::string_view kind) {
-  return Impl::KindProblem(api_version, kind);
-}
-
-bool ObjectReader::IsForeign(std::string_view api_version) {
-  const std::string_view group = GroupOf(api_version);
-  // A backslash: the text was not unescaped, and tells nothing.
-  return group.find('.') != group.npos && group.find('\\') == group.npos &&
-         !group.ends_with(".k8s.io");
-}
-
-std::string_view ObjectReader::last_name() const { return impl_->last_name(); }
-
+}  // namespace
 }  // namespace ebb
+
+#endif  // EBB_SNAPSHOT_FORMATS_OBJECT_FIELDS_H_

@@ -1,4 +1,4 @@
-#include "snapshot/formats/object_json.h"
+#include "snapshot/formats/object_reader.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

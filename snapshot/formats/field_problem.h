@@ -1,0 +1,120 @@
+// FieldProblem: what is wrong with a field of an object, with the field's path in front
+// ("spec.nodeName: 5 is not a string").  The walkers over JSON and over protobuf
+// (json_fields.h, proto_fields.h) are FieldProblems, so that both say the same.
+//
+// Every reader of a field returns false on the first problem, and its callers return false in
+// turn.  On the way out each level puts its name in front, so that the path of an error
+// (spec.containers[2].resources.requests.cpu) costs nothing where there is none.
+//
+// Threads: none of its own; one thread at a time.
+
+#ifndef EBB_SNAPSHOT_FORMATS_FIELD_PROBLEM_H_
+#define EBB_SNAPSHOT_FORMATS_FIELD_PROBLEM_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/printable.h"
+#include "base/text.h"
+#include "snapshot/objects.h"
+#include "snapshot/quantity.h"
+
+namespace ebb {
+
+class FieldProblem {
+ public:
+  using Text = objects::Text;
+
+  // Records what is wrong with the value at hand.
+  bool Fail(std::string problem) {
+    problem_ = std::move(problem);
+    of_document_ = false;
+    return false;
+  }
+  // The same, with the path of what is wrong below the value at hand (".name").
+  bool FailAt(std::string_view path, std::string problem) {
+    path_.assign(path);
+    return Fail(std::move(problem));
+  }
+
+  std::string Problem() const {
+    if (path_.empty()) return problem_;
+    return absl::StrCat(Printable(path_[0] == '.' ? path_.substr(1) : path_), ": ", problem_);
+  }
+
+ protected:
+  void Clear() {
+    problem_.clear();
+    path_.clear();
+    of_document_ = false;
+  }
+
+  // Puts a member's name, or an element's index, before the path; false.
+  bool In(Text key) {
+    if (!of_document_) path_ = absl::StrCat(".", Absl(key), path_);
+    return false;
+  }
+  bool In(size_t index) {
+    if (!of_document_) path_ = absl::StrCat("[", index, "]", path_);
+    return false;
+  }
+
+  // A problem of the text as a whole, which no path leads to.
+  bool FailDocument(std::string problem) {
+    problem_ = std::move(problem);
+    of_document_ = true;
+    return false;
+  }
+  bool of_document() const { return of_document_; }
+
+  // Whether `number`, shown as `token`, is one that the API's type holds.
+  bool CheckRange(int64_t number, Text token, int64_t least, int64_t most) {
+    if (number >= least && number <= most) return true;
+    return Fail(
+        absl::StrCat(Quote(token), number < 0 && least == 0 ? " is negative" : " is out of range"));
+  }
+
+  // A quantity of what is counted in `unit`; not below zero.
+  bool AmountOf(Text text, QuantityUnit unit, ExactQuantity& amount) {
+    ExactQuantity parsed;
+    const QuantityError error = ParseQuantity(text, unit, parsed);
+    if (error != QuantityError::kNone) return Fail(Describe(error, text));
+    if (parsed.amount < 0) return Fail(absl::StrCat(Escaped(text), " is negative"));
+    amount = parsed;
+    return true;
+  }
+
+  // Text for a message: one line, not too long, cut between characters.
+  static std::string Quote(Text token) {
+    bool cut = false;
+    token = Shortened(token, cut);
+    return absl::StrCat(Printable(token), cut ? "..." : "");
+  }
+  static std::string Escaped(Text text) {
+    bool cut = false;
+    text = Shortened(text, cut);
+    return absl::StrCat("\"", Printable(text), cut ? "...\"" : "\"");
+  }
+
+ private:
+  static Text Shortened(Text text, bool& cut) {
+    constexpr size_t kShown = 60;
+    cut = text.size() > kShown;
+    if (!cut) return text;
+    size_t end = kShown;
+    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+    return text.substr(0, end);
+  }
+
+  std::string problem_;
+  std::string path_;
+  bool of_document_ = false;
+};
+
+}  // namespace ebb
+
+#endif  // EBB_SNAPSHOT_FORMATS_FIELD_PROBLEM_H_

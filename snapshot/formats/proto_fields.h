@@ -1,0 +1,515 @@
+// ProtoFields walks one object in Kubernetes' protobuf and hands out typed fields, with the
+// same members as JsonFields (json_fields.h): object_fields.h is written with either.
+//
+// How it works: the walk goes over the bytes by the tables of ProtoSchema, which give each
+// number its name in JSON.  It makes of the bytes what the same object says in JSON:
+//   - Go writes fields that are no pointers even if they are zero: those are absent;
+//   - a list or a map is a run of fields with one number: it is shown as one member, which
+//     Elements() or Members() then walks;
+//   - a message that JSON has inline is walked in place of its members;
+//   - a field that the tables do not have is passed over, or shown as "field 57" with a
+//     value that nobody can read, where its message may gain fields that restrict a pod.
+//
+// Order:   fields are read in the order of the bytes.
+// Refused: bytes that are no protobuf or end too early, groups, a number with another wire
+//          type than in the API, a field that occurs twice, a list whose run is interrupted,
+//          text that is not UTF-8.  What is passed over is not looked into.
+// Text:    views into the object's own bytes; names of unknown fields are in the arena.
+// Errors:  see field_problem.h.
+// Cost:    one step per field; nothing is allocated per field that is known.  No recursion
+//          goes deeper than the tables do.
+// Threads: none of its own; one thread at a time.
+
+#ifndef EBB_SNAPSHOT_FORMATS_PROTO_FIELDS_H_
+#define EBB_SNAPSHOT_FORMATS_PROTO_FIELDS_H_
+
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <string_view>
+
+#include "absl/strings/str_cat.h"
+#include "base/text.h"
+#include "base/utf8.h"
+#include "snapshot/formats/field_problem.h"
+#include "snapshot/formats/object_batch.h"
+#include "snapshot/formats/proto_schema.h"
+#include "snapshot/quantity.h"
+
+namespace ebb {
+
+class ProtoFields : public FieldProblem {
+ public:
+  // A field's, an element's or an entry's value.
+  class Value {
+   private:
+    friend class ProtoFields;
+    bool Is(ProtoField::Type type) const {
+      return field_ != nullptr && field_->type == type && !run_;
+    }
+    const ProtoField* field_ = nullptr;  // Null: not known.
+    bool run_ = false;                   // A whole list or map, from the first tag on.
+    uint32_t tag_ = 0;
+    const char* begin_ = nullptr;
+    const char* end_ = nullptr;  // Of a run: where its message ends.
+    uint64_t number_ = 0;        // kBool, kInt; kTime: its seconds.
+  };
+
+  // Starts on an object with or without its envelope.  Names of unknown fields go to `arena`.
+  bool Open(std::string_view bytes, const ProtoSchema& schema, TextArena& arena) {
+    Clear();
+    begin_ = bytes.data();
+    arena_ = &arena;
+    schema_ = &schema;
+    message_ = nullptr;
+    api_version_ = kind_ = unknown_name_ = {};
+    unknown_number_ = 0;
+    object_ = bytes;
+    constexpr std::string_view kMagic("k8s\0", 4);  // No object starts like that.
+    if (!bytes.starts_with(kMagic)) return true;
+    object_ = {};
+    bytes.remove_prefix(kMagic.size());
+    return Walk(*schema.envelope(), bytes,
+                [this](Text key, Value& value) { return EnvelopeField(key, value); });
+  }
+  // What the envelope says; empty where it says nothing.
+  Text api_version() const { return api_version_; }
+  Text kind() const { return kind_; }
+
+  // Takes the object for one of this kind; false if the kind has no fields in this version.
+  bool OpenAs(Text api_version, Text kind) {
+    message_ = schema_->Kind(api_version, kind);
+    return message_ != nullptr;
+  }
+
+  // Back to the start of the object.
+  void Rewind() { Clear(); }
+
+  // Calls field(key, value) for each field that is not absent.  REQUIRES: OpenAs().
+  template <typename Field>
+  bool Members(Field&& field) {
+    return Walk(*message_, object_, field);
+  }
+  template <typename Field>
+  bool Members(Value& value, Field&& field) {
+    if (IsRun(value, ProtoField::Shape::kMap)) return Entries(value, field);
+    if (!value.Is(ProtoField::Type::kMessage)) return WrongType();
+    return Walk(*value.field_->message, TextOf(value), field);
+  }
+
+  // Calls element(value) for each element.
+  template <typename Element>
+  bool Elements(Value& value, Element&& element) {
+    if (!IsRun(value, ProtoField::Shape::kList)) return WrongType();
+    const char* p = value.begin_;
+    Value item;
+    item.field_ = value.field_;
+    for (size_t index = 0; NextOfRun(value, p, item); ++index) {
+      if (!element(item)) return In(index);
+    }
+    return p != nullptr;
+  }
+
+  bool String(Value& value, Text& text) {
+    if (!value.Is(ProtoField::Type::kString)) return WrongType();
+    text = TextOf(value);
+    return IsText(text) || Fail("is not UTF-8");
+  }
+
+  bool Bool(Value& value, bool& flag) {
+    if (!value.Is(ProtoField::Type::kBool)) return WrongType();
+    flag = value.number_ != 0;
+    return true;
+  }
+
+  // A whole number; `least` and `most` are what the API's type holds.
+  bool Int(Value& value, int64_t& number, int64_t least = std::numeric_limits<int64_t>::min(),
+           int64_t most = std::numeric_limits<int64_t>::max()) {
+    if (!value.Is(ProtoField::Type::kInt)) return WrongType();
+    const auto read = static_cast<int64_t>(value.number_);
+    if (read < least || read > most) return CheckRange(read, std::to_string(read), least, most);
+    number = read;
+    return true;
+  }
+  bool Int32(Value& value, int64_t& number, int64_t least = std::numeric_limits<int32_t>::min()) {
+    return Int(value, number, least, std::numeric_limits<int32_t>::max());
+  }
+
+  // A quantity of what is counted in `unit`; not below zero.  One beyond int64 is kUncountable.
+  bool Amount(Value& value, QuantityUnit unit, ExactQuantity& amount) {
+    if (!value.Is(ProtoField::Type::kQuantity)) return WrongType();
+    Text text;
+    return QuantityText(TextOf(value), text) && AmountOf(text, unit, amount);
+  }
+
+  // Seconds since the Unix epoch.
+  bool Time(Value& value, int64_t& seconds) {
+    if (!value.Is(ProtoField::Type::kTime)) return WrongType();
+    constexpr int64_t kFirst = -62'167'219'200;  // 0000-01-01T00:00:00Z.
+    constexpr int64_t kLast = 253'402'300'799;   // 9999-12-31T23:59:59Z.
+    const auto read = static_cast<int64_t>(value.number_);
+    if (read < kFirst || read > kLast) {
+      return Fail(absl::StrCat(read, " s since 1970 is no time of the years 0 to 9999"));
+    }
+    seconds = read;
+    return true;
+  }
+
+  // Wrong bytes are a problem of the field in which they stand.
+  static constexpr bool malformed() { return false; }
+  static constexpr int64_t malformed_at() { return -1; }
+
+ private:
+  // Where the walk over one message is.
+  struct Cursor {
+    const ProtoMessage* message;
+    const char* p;
+    const char* end;
+    uint64_t seen = 0;  // A bit for each known field.
+  };
+  enum class Step : uint8_t { kMember, kInlined, kEnd, kWrong };
+
+  enum Wire : uint32_t { kVarint = 0, kFixed64 = 1, kLength = 2, kFixed32 = 5 };
+
+  template <typename Field>
+  bool Walk(const ProtoMessage& message, Text bytes, Field&& field) {
+    Cursor cursor{&message, bytes.data(), bytes.data() + bytes.size()};
+    Text key;
+    Value member;
+    while (true) {
+      switch (Next(cursor, key, member)) {
+        case Step::kEnd:
+          return true;
+        case Step::kWrong:
+          return false;
+        case Step::kInlined:
+          if (!Walk(*member.field_->message, TextOf(member), field)) return false;
+          break;
+        case Step::kMember:
+          after_run_ = nullptr;
+          if (!field(key, member)) return In(key);
+          if (member.run_ && !LeaveRun(member, cursor.p)) return In(key);
+      }
+    }
+  }
+
+  // Calls field(key, value) for each entry of a map.
+  template <typename Field>
+  bool Entries(Value& run, Field& field) {
+    const char* p = run.begin_;
+    Value item;
+    item.field_ = run.field_;
+    while (NextOfRun(run, p, item)) {
+      Text key;
+      if (!Entry(item, key)) return false;
+      if (!field(key, item)) return In(key);
+    }
+    return p != nullptr;
+  }
+
+  // The next field that is to be shown.
+  Step Next(Cursor& cursor, Text& key, Value& member) {
+    using Type = ProtoField::Type;
+    const char* p = cursor.p;
+    while (p != cursor.end) {
+      const char* const at = p;
+      uint32_t tag = 0;
+      if (!ReadTag(p, cursor.end, tag)) return Step::kWrong;
+      const ProtoField* const known = cursor.message->Find(tag >> 3);
+      if (known == nullptr || known->harmless) {
+        if (!Skip(p, cursor.end, tag)) return Step::kWrong;
+        if (known != nullptr || cursor.message->skips_others) continue;
+        key = NameOf(tag >> 3);
+        member = {};
+        cursor.p = p;
+        return Step::kMember;
+      }
+      const uint64_t bit = uint64_t{1} << known->index;
+      if ((cursor.seen & bit) != 0) return Again(*known);
+      cursor.seen |= bit;
+      key = known->name;
+      member.field_ = known;
+      member.tag_ = tag;
+      const bool varint = known->type == Type::kBool || known->type == Type::kInt;
+      if ((tag & 7) != (varint ? kVarint : kLength)) return WrongWire(*known);
+      member.run_ = known->shape != ProtoField::Shape::kOne;
+      if (member.run_) {
+        member.begin_ = at;
+        member.end_ = cursor.end;
+        return Step::kMember;
+      }
+      if (varint) {
+        if (!ReadVarint(p, cursor.end, member.number_)) return WrongIn(*known);
+        if (known->zero_is_absent && member.number_ == 0) continue;
+      } else {
+        if (!ReadLength(p, cursor.end, member)) return WrongIn(*known);
+        if (known->zero_is_absent && member.begin_ == member.end_) continue;
+        if (known->type == Type::kTime) {
+          bool null = false;
+          if (!ReadTime(member, null)) return WrongIn(*known);
+          if (null) continue;
+        }
+      }
+      cursor.p = p;
+      return known->inlined ? Step::kInlined : Step::kMember;
+    }
+    return Step::kEnd;
+  }
+
+  // The next element or entry of a run, as the bytes of `item`.  False at the run's end, with
+  // p null if the bytes are wrong.
+  bool NextOfRun(const Value& run, const char*& p, Value& item) {
+    if (p != run.end_) {
+      const char* const at = p;
+      uint32_t tag = 0;
+      if (!ReadTag(p, run.end_, tag)) return p = nullptr, false;
+      if (tag == run.tag_) {
+        if (ReadLength(p, run.end_, item)) return true;
+        p = nullptr;
+        return false;
+      }
+      p = at;
+    }
+    after_run_ = p;
+    return false;
+  }
+
+  // Behind a run, which may have been walked or not.
+  bool LeaveRun(const Value& run, const char*& p) {
+    if (after_run_ == nullptr) {
+      Value item;
+      const char* next = run.begin_;
+      while (NextOfRun(run, next, item)) {
+      }
+      if (next == nullptr) return false;
+    }
+    p = after_run_;
+    return true;
+  }
+
+  // Splits a map's entry, {key = 1, value = 2}, into its key and its value.
+  bool Entry(Value& item, Text& key) {
+    constexpr uint32_t kKey = 1;
+    constexpr uint32_t kValue = 2;
+    const char* p = item.begin_;
+    const char* const end = item.end_;
+    Text value(end, 0);
+    uint32_t seen = 0;
+    while (p != end) {
+      uint32_t tag = 0;
+      if (!ReadTag(p, end, tag)) return false;
+      const uint32_t number = tag >> 3;
+      if (number != kKey && number != kValue) {
+        if (!Skip(p, end, tag)) return false;
+        continue;
+      }
+      if ((tag & 7) != kLength) return Fail(std::string(kOtherType));
+      if ((seen & number) != 0) return Fail("has an entry with two keys or two values");
+      seen |= number;
+      if (!ReadLength(p, end, item)) return false;
+      (number == kKey ? key : value) = TextOf(item);
+    }
+    item.begin_ = value.data();
+    item.end_ = value.data() + value.size();
+    return IsText(key) || Fail("has a key that is not UTF-8");
+  }
+
+  // resource.Quantity, {string = 1}.
+  bool QuantityText(Text message, Text& text) {
+    text = "0";
+    const char* p = message.data();
+    const char* const end = p + message.size();
+    bool seen = false;
+    while (p != end) {
+      uint32_t tag = 0;
+      if (!ReadTag(p, end, tag)) return false;
+      if (tag >> 3 != 1) {
+        if (!Skip(p, end, tag)) return false;
+        continue;
+      }
+      if ((tag & 7) != kLength) return Fail(std::string(kOtherType));
+      if (seen) return Fail(std::string(kTwice));
+      seen = true;
+      Value value;
+      if (!ReadLength(p, end, value)) return false;
+      text = TextOf(value);
+    }
+    return true;
+  }
+
+  // metav1.Time, {seconds = 1, nanos = 2}.
+  bool ReadTime(Value& value, bool& null) {
+    constexpr int64_t kZero = -62'135'596'800;  // 0001-01-01T00:00:00Z: Go's time.Time{}.
+    const char* p = value.begin_;
+    value.number_ = 0;
+    bool seen = false;
+    while (p != value.end_) {
+      uint32_t tag = 0;
+      if (!ReadTag(p, value.end_, tag)) return false;
+      if (tag >> 3 != 1) {
+        if (!Skip(p, value.end_, tag)) return false;
+        continue;
+      }
+      if ((tag & 7) != kVarint) return Fail(std::string(kOtherType));
+      if (seen) return Fail(std::string(kTwice));
+      seen = true;
+      if (!ReadVarint(p, value.end_, value.number_)) return false;
+    }
+    null = value.begin_ == value.end_ || static_cast<int64_t>(value.number_) == kZero;
+    return true;
+  }
+
+  bool EnvelopeField(Text key, Value& value) {
+    if (key == "typeMeta") {
+      return Members(value, [this](Text part, Value& text) {
+        if (part == "apiVersion") return String(text, api_version_);
+        return part != "kind" || String(text, kind_);
+      });
+    }
+    if (key == "raw") {
+      object_ = TextOf(value);
+      return true;
+    }
+    Text said;
+    if (!String(value, said)) return false;
+    return (key == "contentType" && said == "application/vnd.kubernetes.protobuf") ||
+           Fail(absl::StrCat(Escaped(said), " is not known"));
+  }
+
+  // --- the wire
+
+  bool ReadTag(const char*& p, const char* end, uint32_t& tag) {
+    uint64_t number = 0;
+    const char* const at = p;
+    if (!ReadVarint(p, end, number)) return false;
+    tag = static_cast<uint32_t>(number);
+    if (number < 8 || number > std::numeric_limits<uint32_t>::max()) {
+      return Malformed(at, "there is no such field number");
+    }
+    return true;
+  }
+
+  bool ReadVarint(const char*& p, const char* end, uint64_t& number) {
+    if (p != end && static_cast<uint8_t>(*p) < 0x80) {
+      number = static_cast<uint8_t>(*p++);
+      return true;
+    }
+    return ReadLongVarint(p, end, number);
+  }
+
+  bool ReadLongVarint(const char*& p, const char* end, uint64_t& number) {
+    const char* const at = p;
+    number = 0;
+    for (int shift = 0; shift < 64; shift += 7) {
+      if (p == end) return Malformed(p, "it ends too early");
+      const auto byte = static_cast<uint8_t>(*p++);
+      number |= uint64_t{byte & 0x7fU} << shift;
+      if (byte < 0x80) return shift < 63 || byte < 2 || Malformed(at, "a number is too large");
+    }
+    return Malformed(at, "a number is too long");
+  }
+
+  // The bytes of a field with a length in front.
+  bool ReadLength(const char*& p, const char* end, Value& value) {
+    const char* const at = p;
+    uint64_t length = 0;
+    if (!ReadVarint(p, end, length)) return false;
+    if (length > static_cast<uint64_t>(end - p)) return Malformed(at, "it ends too early");
+    value.begin_ = p;
+    value.end_ = p += length;
+    return true;
+  }
+
+  // Over the value of a field.
+  bool Skip(const char*& p, const char* end, uint32_t tag) {
+    uint64_t size = 0;
+    switch (tag & 7) {
+      case kVarint:
+        return ReadVarint(p, end, size);
+      case kFixed64:
+        size = 8;
+        break;
+      case kFixed32:
+        size = 4;
+        break;
+      case kLength: {
+        Value skipped;
+        return ReadLength(p, end, skipped);
+      }
+      default:
+        return Malformed(p, "there is no such wire type");
+    }
+    if (size > static_cast<uint64_t>(end - p)) return Malformed(p, "it ends too early");
+    p += size;
+    return true;
+  }
+
+  // --- problems
+
+  static constexpr std::string_view kTwice = "occurs twice in one object";
+  static constexpr std::string_view kOtherType = "has another type on the wire than in the API";
+
+  bool Malformed(const char* at, std::string_view what) {
+    return Fail(absl::StrCat("is not protobuf: ", Absl(what), " (byte ", at - begin_, ")"));
+  }
+  // The value is of another type than the reader asks for: of an unknown field, for one.
+  bool WrongType() { return Fail("is of another type"); }
+
+  Step WrongIn(const ProtoField& field) { return In(field.name), Step::kWrong; }
+  Step WrongWire(const ProtoField& field) {
+    Fail(std::string(kOtherType));
+    return WrongIn(field);
+  }
+  Step Again(const ProtoField& field) {
+    const bool one = field.shape == ProtoField::Shape::kOne;
+    Fail(std::string(one ? kTwice : "does not stand together: other fields are in between"));
+    return WrongIn(field);
+  }
+
+  // --- values
+
+  static Text TextOf(const Value& value) {
+    return {value.begin_, static_cast<size_t>(value.end_ - value.begin_)};
+  }
+  static bool IsRun(const Value& value, ProtoField::Shape shape) {
+    return value.run_ && value.field_->shape == shape;
+  }
+
+  Text NameOf(uint32_t number) {
+    if (number != unknown_number_) {
+      unknown_number_ = number;
+      unknown_name_ = arena_->Copy(absl::StrCat("field ", number));
+    }
+    return unknown_name_;
+  }
+
+  // Whether it is UTF-8; nearly all texts are ASCII.
+  static bool IsText(Text text) {
+    const char* p = text.data();
+    const char* const end = p + text.size();
+    uint64_t bits = 0;
+    for (; end - p >= 8; p += 8) {
+      uint64_t eight = 0;
+      std::memcpy(&eight, p, 8);
+      bits |= eight;
+    }
+    for (; p != end; ++p) bits |= static_cast<uint8_t>(*p);
+    return (bits & 0x8080808080808080U) == 0 || FirstInvalidUtf8(text) == text.size();
+  }
+
+  const ProtoSchema* schema_ = nullptr;
+  const ProtoMessage* message_ = nullptr;  // Of the object.
+  const char* begin_ = nullptr;            // Of all bytes.
+  Text object_;
+  Text api_version_;
+  Text kind_;
+  const char* after_run_ = nullptr;  // Behind the run that was walked last.
+  TextArena* arena_ = nullptr;
+  uint32_t unknown_number_ = 0;  // The one whose name was made last.
+  Text unknown_name_;
+};
+
+}  // namespace ebb
+
+#endif  // EBB_SNAPSHOT_FORMATS_PROTO_FIELDS_H_

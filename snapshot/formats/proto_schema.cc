@@ -1,0 +1,93 @@
+#include "snapshot/formats/proto_schema.h"
+
+#include <google/protobuf/descriptor.h>
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "snapshot/formats/wire/kubernetes.pb.h"
+
+namespace ebb {
+namespace {
+
+using google::protobuf::Descriptor;
+using google::protobuf::FieldDescriptor;
+using google::protobuf::FileDescriptor;
+
+ProtoField::Type TypeOf(const FieldDescriptor& field) {
+  using Type = ProtoField::Type;
+  switch (field.type()) {
+    case FieldDescriptor::TYPE_STRING:
+      return Type::kString;
+    case FieldDescriptor::TYPE_BYTES:
+      return Type::kBytes;
+    case FieldDescriptor::TYPE_BOOL:
+      return Type::kBool;
+    case FieldDescriptor::TYPE_INT32:
+    case FieldDescriptor::TYPE_INT64:
+      return Type::kInt;
+    default:
+      EBB_CHECK(field.type() == FieldDescriptor::TYPE_MESSAGE);
+  }
+  if (field.message_type()->name() == "Quantity") return Type::kQuantity;
+  if (field.message_type()->name() == "Time") return Type::kTime;
+  return Type::kMessage;
+}
+
+ProtoField FieldOf(const FieldDescriptor& field) {
+  ProtoField made;
+  made.name = field.name();
+  const FieldDescriptor* value = &field;
+  if (field.is_map()) {
+    made.shape = ProtoField::Shape::kMap;
+    value = field.message_type()->map_value();
+  } else if (field.is_repeated()) {
+    made.shape = ProtoField::Shape::kList;
+  }
+  made.type = TypeOf(*value);
+  made.zero_is_absent = !field.is_repeated() && !field.has_presence();
+  made.inlined = field.options().GetExtension(wire::kubernetes::inlined);
+  return made;
+}
+
+}  // namespace
+
+ProtoSchema::ProtoSchema(
+    absl::FunctionRef<bool(std::string_view message, std::string_view field)> harmless) {
+  const FileDescriptor& file = *wire::kubernetes::Unknown::descriptor()->file();
+  messages_.resize(static_cast<size_t>(file.message_type_count()));
+  for (int i = 0; i < file.message_type_count(); ++i) {
+    const Descriptor& from = *file.message_type(i);
+    ProtoMessage& message = messages_[static_cast<size_t>(i)];
+    message.name = from.name();
+    message.skips_others = from.options().GetExtension(wire::kubernetes::skips_others);
+    for (int j = 0; j < from.field_count(); ++j) {
+      const FieldDescriptor& field = *from.field(j);
+      ProtoField& made = message.fields.emplace_back(FieldOf(field));
+      made.index = static_cast<uint8_t>(j);
+      made.harmless = harmless(message.name, made.name);
+      if (made.type == ProtoField::Type::kMessage) {
+        const Descriptor& of = field.is_map() ? *field.message_type()->map_value()->message_type()
+                                              : *field.message_type();
+        made.message = &messages_[static_cast<size_t>(of.index())];
+      }
+      const auto number = static_cast<uint32_t>(field.number());
+      EBB_CHECK(number < ProtoMessage::kNumbers);
+      message.by_number[number] = static_cast<uint8_t>(j + 1);
+    }
+    for (int j = 0; j < from.options().ExtensionSize(wire::kubernetes::api_version); ++j) {
+      versions_.push_back(
+          {from.options().GetExtension(wire::kubernetes::api_version, j), &message});
+    }
+    if (message.name == "Unknown") envelope_ = &message;
+  }
+}
+
+const ProtoMessage* ProtoSchema::Kind(std::string_view api_version, std::string_view kind) const {
+  const auto found = std::find_if(versions_.begin(), versions_.end(), [&](const Version& each) {
+    return each.message->name == kind && each.api_version == api_version;
+  });
+  return found == versions_.end() ? nullptr : found->message;
+}
+
+}  // namespace ebb
