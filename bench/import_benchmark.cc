@@ -1,15 +1,23 @@
 // Reading kubectl's JSON, compact and indented, into a sink that drops it, and into
-// a snapshot, with one thread and with two.
+// a snapshot, with one thread and with two.  Reading pods one by one, as client-go marshals
+// them, from protobuf and from JSON.
 
 #include <algorithm>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "bench/rows.h"
 #include "bench/workloads.h"
 #include "benchmark/benchmark.h"
 #include "snapshot/formats/json_bytes.h"
+#include "snapshot/formats/object_batch.h"
+#include "snapshot/formats/object_protobuf.h"
+#include "snapshot/formats/object_reader.h"
 #include "snapshot/formats/read_json.h"
 #include "snapshot/formats/write_objects.h"
 #include "snapshot/import/load_cluster.h"
@@ -114,9 +122,59 @@ void ImportJson(benchmark::State& state, const std::string& workload, bool inden
   state.counters["bytes"] = static_cast<double>(text.size());
 }
 
+// Pods as client-go marshals them, all but their names alike: what go/wire made of one.
+std::vector<std::string> Pods(const std::string& fixture) {
+  constexpr size_t kPods = 10'000;
+  constexpr std::string_view kName = "x2x4q";  // The end of its name.
+  std::ifstream file(EBB_SOURCE_DIR "/tests/snapshot/formats/data/" + fixture, std::ios::binary);
+  const std::string pod{std::istreambuf_iterator<char>(file), {}};
+  const size_t at = pod.find(kName);
+  if (at == std::string::npos) return {};
+  std::vector<std::string> pods(kPods, pod);
+  for (size_t i = 0; i < kPods; ++i) {
+    pods[i].replace(at, kName.size(), std::to_string(10'000 + i));
+    pods[i].append(kJsonPadding, ' ');
+  }
+  return pods;
+}
+
+template <typename Reader>
+void ReadPods(benchmark::State& state, const std::string& fixture) {
+  constexpr size_t kBatch = 100;
+  const std::vector<std::string> pods = Pods(fixture);
+  if (pods.empty()) return state.SkipWithError("its fixture is missing");
+  const size_t size = pods[0].size() - kJsonPadding;
+  Reader reader;
+  ObjectBatch batch;
+  for (auto _ : state) {
+    NullSink sink;
+    ImportStats stats;
+    for (size_t i = 0; i < pods.size(); ++i) {
+      reader.Read(std::string_view(pods[i]).substr(0, size), ObjectPlace{}, batch);
+      if ((i + 1) % kBatch != 0) continue;
+      const absl::Status given = batch.HandOver(
+          "bench", sink, stats, [](ObjectBatch::Left, size_t) { return absl::OkStatus(); });
+      if (!given.ok()) return state.SkipWithError(given.ToString().c_str());
+      batch.Clear();
+    }
+    if (sink.objects() != pods.size()) return state.SkipWithError("pods are missing");
+  }
+  state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(pods.size()));
+  state.SetBytesProcessed(state.iterations() * static_cast<int64_t>(pods.size() * size));
+}
+
 }  // namespace
 
 void RegisterImportRows() {
+  for (const std::string pod : {"sample_pod", "typical_pod"}) {
+    const std::string name = "BM_Import_Objects/" + pod;
+    benchmark::RegisterBenchmark((name + "/protobuf").c_str(), [pod](benchmark::State& state) {
+      ReadPods<ProtobufObjectReader>(state, pod + ".pb");
+    })->Unit(benchmark::kMillisecond);
+    benchmark::RegisterBenchmark((name + "/json").c_str(), [pod](benchmark::State& state) {
+      ReadPods<ObjectReader>(state, pod + ".json");
+    })->Unit(benchmark::kMillisecond);
+  }
   struct Row {
     const char* name;
     Into into;

@@ -123,6 +123,24 @@ func typicalPod() *v1.Pod {
 	}
 }
 
+// samplePod has the fields of a pod that `ebb gen` makes, and no more.
+func samplePod() *v1.Pod {
+	requests := v1.ResourceList{v1.ResourceCPU: *quantity("250m"), v1.ResourceMemory: *quantity("512Mi")}
+	return &v1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "web-0001-x2x4q", Namespace: "shop", UID: "p-shop-web-0001-x2x4q",
+			CreationTimestamp: metav1.NewTime(time.Unix(1_767_323_045, 0)), Labels: map[string]string{"app": "web-0001"},
+			OwnerReferences: []metav1.OwnerReference{{
+				APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web-0001", UID: "o-shop-web-0001", Controller: pointer(true),
+			}},
+		},
+		Spec: v1.PodSpec{
+			NodeName: "node-00017", Containers: []v1.Container{{Name: "c", Resources: v1.ResourceRequirements{Requests: requests}}},
+		},
+		Status: v1.PodStatus{Phase: v1.PodRunning},
+	}
+}
+
 func checkFixture(t *testing.T, path string, want []byte) {
 	t.Helper()
 	if *update {
@@ -142,12 +160,16 @@ func checkFixture(t *testing.T, path string, want []byte) {
 	}
 }
 
-func TestTypicalPodIsAsClientGoMarshalsIt(t *testing.T) {
-	made := marshal(t, v1.SchemeGroupVersion.WithKind("Pod"), typicalPod())
-	checkFixture(t, "../../tests/snapshot/formats/data/typical_pod.pb", made.enveloped)
-	fromJSON, enveloped, bare := startDumper(t).all(t, made)
-	if enveloped != fromJSON || bare != fromJSON {
-		t.Errorf("JSON is read as\n%s\nprotobuf with envelope as\n%s\nwithout as\n%s", fromJSON, enveloped, bare)
+func TestTypicalPodsAreAsClientGoMarshalsThem(t *testing.T) {
+	ebb := startDumper(t)
+	for name, pod := range map[string]*v1.Pod{"typical_pod": typicalPod(), "sample_pod": samplePod()} {
+		made := marshal(t, v1.SchemeGroupVersion.WithKind("Pod"), pod)
+		checkFixture(t, "../../tests/snapshot/formats/data/"+name+".pb", made.enveloped)
+		checkFixture(t, "../../tests/snapshot/formats/data/"+name+".json", made.json)
+		fromJSON, enveloped, bare := ebb.all(t, made)
+		if enveloped != fromJSON || bare != fromJSON {
+			t.Errorf("JSON is read as\n%s\nprotobuf with envelope as\n%s\nwithout as\n%s", fromJSON, enveloped, bare)
+		}
 	}
 }
 

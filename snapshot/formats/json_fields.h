@@ -41,6 +41,8 @@ namespace ebb {
 
 class JsonFields : public FieldProblem {
  public:
+  using Key = Text;  // A member's name.
+
   // A member's or element's value: the token that it starts with.
   class Value {
    private:

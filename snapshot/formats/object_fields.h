@@ -227,7 +227,7 @@ void Renew(objects::NodeSelector& selector) {
   selector.terms.clear();
 }
 
-// Its containers apart.
+// Its containers and their statuses apart.
 void Renew(objects::Pod& pod) {
   Renew(pod.meta);
   pod.node_name = pod.restart_policy = pod.phase = pod.nominated_node_name = {};
@@ -247,7 +247,6 @@ void Renew(objects::Pod& pod) {
   pod.pod_requests.clear();
   pod.volumes.clear();
   pod.resource_claims.clear();
-  pod.container_statuses.clear();
   pod.pod_status_requests.clear();
   pod.pod_allocated.clear();
 }
@@ -260,6 +259,7 @@ class ObjectFields {
   Text last_name() const { return meta_ != nullptr ? meta_->name : Text(); }
 
  protected:
+  using Key = typename Fields::Key;  // Compares with a name as a Text does.
   using Value = typename Fields::Value;
   using Type = ObjectBatch::Type;
 
@@ -292,7 +292,7 @@ class ObjectFields {
   template <typename Field>
   bool EachPart(Field&& field) {
     uint32_t seen = 0;
-    return fields_.Members([&](Text key, Value& value) {
+    return fields_.Members([&](Key key, Value& value) {
       const uint32_t part = PartOf(key);
       if ((seen & part) != 0) return fields_.Fail("occurs twice in one object");
       seen |= part;
@@ -383,10 +383,19 @@ class ObjectFields {
   bool Volume(Value& value, objects::Volume& volume);
   bool VolumeSource(Value& value, objects::Volume& volume);
   bool ResizeCondition(Value& value);
-  bool ResourceClaimStatus(Text key, Value& value);
+  bool ResourceClaimStatus(Key key, Value& value);
   void NameMadeClaims();
 
   void RenewPod();
+  void Spare(ResourceList& list) {
+    if (list.capacity() > 0) spare_lists_.push_back(Emptied(list));
+  }
+  ResourceList SpareList() {
+    if (spare_lists_.empty()) return {};
+    ResourceList list = std::move(spare_lists_.back());
+    spare_lists_.pop_back();
+    return list;
+  }
   std::vector<objects::Container> EmptiedContainers(std::vector<objects::Container>& containers);
 
   // A member that may restrict where the pod runs and that is not known here.
@@ -554,9 +563,9 @@ template <typename Fields>
 void ObjectFields<Fields>::FindName() {
   if (meta_ == nullptr || !meta_->name.empty()) return;
   fields_.Rewind();
-  fields_.Members([this](Text key, Value& value) {
+  fields_.Members([this](Key key, Value& value) {
     if (key != "metadata") return true;
-    return fields_.Members(value, [this](Text member, Value& text) {
+    return fields_.Members(value, [this](Key member, Value& text) {
       if (member == "name") return fields_.String(text, meta_->name);
       if (member == "namespace") return fields_.String(text, meta_->namespace_name);
       return true;
@@ -586,7 +595,7 @@ void ObjectFields<Fields>::StatusError(const ObjectPlace& place) {
   Text status;
   Text reason;
   Text message;
-  const bool read = fields_.Members([&](Text key, Value& value) {
+  const bool read = fields_.Members([&](Key key, Value& value) {
     if (key == "status") return fields_.String(value, status);
     if (key == "reason") return fields_.String(value, reason);
     if (key == "message") return fields_.String(value, message);
@@ -643,7 +652,7 @@ bool ObjectFields<Fields>::Resources(Value& value, ResourceList& list) {
 
 template <typename Fields>
 bool ObjectFields<Fields>::Owner(Value& value, objects::OwnerReference& owner) {
-  return fields_.Members(value, [&](Text key, Value& member) {
+  return fields_.Members(value, [&](Key key, Value& member) {
     if (key == "apiVersion") return fields_.String(member, owner.api_version);
     if (key == "kind") return fields_.String(member, owner.kind);
     if (key == "name") return fields_.String(member, owner.name);
@@ -655,7 +664,7 @@ bool ObjectFields<Fields>::Owner(Value& value, objects::OwnerReference& owner) {
 
 template <typename Fields>
 bool ObjectFields<Fields>::Meta(Value& value, objects::ObjectMeta& meta) {
-  return fields_.Members(value, [&](Text key, Value& member) {
+  return fields_.Members(value, [&](Key key, Value& member) {
     if (key == "name") return fields_.String(member, meta.name);
     if (key == "namespace") return fields_.String(member, meta.namespace_name);
     if (key == "uid") return fields_.String(member, meta.uid);
@@ -679,7 +688,7 @@ bool ObjectFields<Fields>::Requirements(Value& value, Text where,
   requirements.clear();
   return fields_.Elements(value, [&](Value& element) {
     objects::Requirement& requirement = requirements.emplace_back();
-    return fields_.Members(element, [&](Text key, Value& member) {
+    return fields_.Members(element, [&](Key key, Value& member) {
       if (key == "key") return fields_.String(member, requirement.key);
       if (key == "operator") return fields_.String(member, requirement.op);
       if (key == "values") return Strings(member, requirement.values);
@@ -691,7 +700,7 @@ bool ObjectFields<Fields>::Requirements(Value& value, Text where,
 template <typename Fields>
 bool ObjectFields<Fields>::Selector(Value& value, Text where, objects::LabelSelector& selector) {
   selector.nil = false;
-  return fields_.Members(value, [&](Text key, Value& member) {
+  return fields_.Members(value, [&](Key key, Value& member) {
     if (key == "matchLabels") return StringMap(member, selector.match_labels);
     if (key == "matchExpressions") {
       return Requirements(member, where, selector.match_expressions);
@@ -708,7 +717,7 @@ bool ObjectFields<Fields>::ReadNode() {
   node_ = &batch_->nodes.Next();
   Renew(*node_);
   meta_ = &node_->meta;
-  return EachPart([this](Text key, Value& value) {
+  return EachPart([this](Key key, Value& value) {
     if (key == "metadata") return Meta(value, node_->meta);
     if (key == "spec") return NodeSpec(value);
     if (key == "status") return NodeStatus(value);
@@ -718,7 +727,7 @@ bool ObjectFields<Fields>::ReadNode() {
 
 template <typename Fields>
 bool ObjectFields<Fields>::NodeSpec(Value& value) {
-  return fields_.Members(value, [this](Text key, Value& member) {
+  return fields_.Members(value, [this](Key key, Value& member) {
     if (key == "unschedulable") return fields_.Bool(member, node_->unschedulable);
     if (key == "providerID") return fields_.String(member, node_->provider_id);
     if (key == "taints") return Taints(member);
@@ -731,7 +740,7 @@ bool ObjectFields<Fields>::Taints(Value& value) {
   node_->taints.clear();
   return fields_.Elements(value, [this](Value& element) {
     objects::Taint& taint = node_->taints.emplace_back();
-    return fields_.Members(element, [&](Text key, Value& member) {
+    return fields_.Members(element, [&](Key key, Value& member) {
       if (key == "key") return fields_.String(member, taint.key);
       if (key == "value") return fields_.String(member, taint.value);
       if (key == "effect") return fields_.String(member, taint.effect);
@@ -742,7 +751,7 @@ bool ObjectFields<Fields>::Taints(Value& value) {
 
 template <typename Fields>
 bool ObjectFields<Fields>::NodeStatus(Value& value) {
-  return fields_.Members(value, [this](Text key, Value& member) {
+  return fields_.Members(value, [this](Key key, Value& member) {
     if (key == "allocatable") return Resources(member, node_->allocatable);
     if (key == "capacity") return Resources(member, node_->capacity);
     if (key == "declaredFeatures") return Strings(member, node_->declared_features);
@@ -750,7 +759,7 @@ bool ObjectFields<Fields>::NodeStatus(Value& value) {
     node_->conditions.clear();
     return fields_.Elements(member, [this](Value& element) {
       objects::NodeCondition& condition = node_->conditions.emplace_back();
-      return fields_.Members(element, [&](Text part, Value& text) {
+      return fields_.Members(element, [&](Key part, Value& text) {
         if (part == "type") return fields_.String(text, condition.type);
         if (part == "status") return fields_.String(text, condition.status);
         return true;
@@ -766,7 +775,7 @@ template <typename Fields>
 std::vector<objects::Container> ObjectFields<Fields>::EmptiedContainers(
     std::vector<objects::Container>& containers) {
   for (objects::Container& container : containers) {
-    if (container.requests.capacity() > 0) spare_lists_.push_back(Emptied(container.requests));
+    Spare(container.requests);
   }
   return Emptied(containers);
 }
@@ -774,6 +783,11 @@ std::vector<objects::Container> ObjectFields<Fields>::EmptiedContainers(
 template <typename Fields>
 void ObjectFields<Fields>::RenewPod() {
   Renew(*pod_);
+  for (objects::ContainerStatus& status : pod_->container_statuses) {
+    Spare(status.requests);
+    Spare(status.allocated);
+  }
+  pod_->container_statuses.clear();
   pod_->containers = EmptiedContainers(pod_->containers);
   pod_->init_containers = EmptiedContainers(pod_->init_containers);
 }
@@ -783,7 +797,7 @@ bool ObjectFields<Fields>::ReadPod() {
   pod_ = &batch_->pods.Next();
   RenewPod();
   meta_ = &pod_->meta;
-  return EachPart([this](Text key, Value& value) {
+  return EachPart([this](Key key, Value& value) {
     if (key == "metadata") return Meta(value, pod_->meta);
     if (key == "spec") return PodSpec(value);
     if (key == "status") return PodStatus(value);
@@ -793,7 +807,7 @@ bool ObjectFields<Fields>::ReadPod() {
 
 template <typename Fields>
 bool ObjectFields<Fields>::PodSpec(Value& value) {
-  return fields_.Members(value, [this](Text key, Value& member) {
+  return fields_.Members(value, [this](Key key, Value& member) {
     if (key == "nodeName") return fields_.String(member, pod_->node_name);
     if (key == "containers") return Containers(member, pod_->containers);
     if (key == "volumes") {
@@ -827,7 +841,7 @@ bool ObjectFields<Fields>::PodSpec(Value& value) {
     if (key == "hostUsers") return fields_.Bool(member, pod_->host_users.emplace());
     if (key == "overhead") return Resources(member, pod_->overhead);
     if (key == "resources") {
-      return fields_.Members(member, [this](Text part, Value& list) {
+      return fields_.Members(member, [this](Key part, Value& list) {
         if (part != "requests") return true;
         pod_->has_pod_resources = true;
         return Resources(list, pod_->pod_requests);
@@ -837,7 +851,7 @@ bool ObjectFields<Fields>::PodSpec(Value& value) {
       pod_->resource_claims.clear();
       return fields_.Elements(member, [this](Value& each) {
         objects::PodResourceClaim& claim = pod_->resource_claims.emplace_back();
-        return fields_.Members(each, [&](Text part, Value& text) {
+        return fields_.Members(each, [&](Key part, Value& text) {
           if (part == "name") return fields_.String(text, claim.name);
           if (part == "resourceClaimName") return fields_.String(text, claim.claim_name);
           if (part == "resourceClaimTemplateName") return fields_.String(text, claim.template_name);
@@ -845,14 +859,15 @@ bool ObjectFields<Fields>::PodSpec(Value& value) {
         });
       });
     }
-    if (std::binary_search(kHarmlessPodSpec.begin(), kHarmlessPodSpec.end(), key)) return true;
+    if (std::binary_search(kHarmlessPodSpec.begin(), kHarmlessPodSpec.end(), Text(key)))
+      return true;
     return NotUnderstood("spec", key);
   });
 }
 
 template <typename Fields>
 bool ObjectFields<Fields>::Toleration(Value& value, objects::Toleration& toleration) {
-  return fields_.Members(value, [&](Text key, Value& member) {
+  return fields_.Members(value, [&](Key key, Value& member) {
     if (key == "key") return fields_.String(member, toleration.key);
     if (key == "operator") return fields_.String(member, toleration.op);
     if (key == "value") return fields_.String(member, toleration.value);
@@ -864,7 +879,7 @@ bool ObjectFields<Fields>::Toleration(Value& value, objects::Toleration& tolerat
 
 template <typename Fields>
 bool ObjectFields<Fields>::Affinity(Value& value) {
-  return fields_.Members(value, [this](Text key, Value& member) {
+  return fields_.Members(value, [this](Key key, Value& member) {
     if (key == "nodeAffinity") return NodeAffinity(member);
     if (key == "podAffinity")
       return PodAffinity(member, "spec.affinity.podAffinity", pod_->affinity);
@@ -880,7 +895,7 @@ constexpr Text kPreferred = "preferredDuringSchedulingIgnoredDuringExecution";
 
 template <typename Fields>
 bool ObjectFields<Fields>::NodeAffinity(Value& value) {
-  return fields_.Members(value, [this](Text key, Value& member) {
+  return fields_.Members(value, [this](Key key, Value& member) {
     if (key == kRequired) {
       return NodeSelector(member, "spec.affinity.nodeAffinity", pod_->required_node_affinity);
     }
@@ -891,12 +906,12 @@ bool ObjectFields<Fields>::NodeAffinity(Value& value) {
 template <typename Fields>
 bool ObjectFields<Fields>::NodeSelector(Value& value, Text where, objects::NodeSelector& selector) {
   selector.nil = false;
-  return fields_.Members(value, [&](Text key, Value& member) {
+  return fields_.Members(value, [&](Key key, Value& member) {
     if (key != "nodeSelectorTerms") return NotUnderstood(where, key);
     selector.terms.clear();
     return fields_.Elements(member, [&](Value& element) {
       objects::NodeSelectorTerm& term = selector.terms.emplace_back();
-      return fields_.Members(element, [&](Text part, Value& list) {
+      return fields_.Members(element, [&](Key part, Value& list) {
         if (part == "matchExpressions") return Requirements(list, where, term.match_expressions);
         if (part == "matchFields") return Requirements(list, where, term.match_fields);
         return NotUnderstood(where, part);
@@ -908,7 +923,7 @@ bool ObjectFields<Fields>::NodeSelector(Value& value, Text where, objects::NodeS
 template <typename Fields>
 bool ObjectFields<Fields>::PodAffinity(Value& value, Text where,
                                        std::vector<objects::PodAffinityTerm>& terms) {
-  return fields_.Members(value, [&](Text key, Value& member) {
+  return fields_.Members(value, [&](Key key, Value& member) {
     if (key == kPreferred) return PreferredPodAffinity(member, where);
     if (key != kRequired) return NotUnderstood(where, key);
     terms.clear();
@@ -923,7 +938,7 @@ bool ObjectFields<Fields>::PodAffinity(Value& value, Text where,
 template <typename Fields>
 bool ObjectFields<Fields>::PreferredPodAffinity(Value& value, Text where) {
   return fields_.Elements(value, [&](Value& element) {
-    return fields_.Members(element, [&](Text key, Value& member) {
+    return fields_.Members(element, [&](Key key, Value& member) {
       if (key != "podAffinityTerm") return true;
       objects::PodAffinityTerm term;
       if (!PodAffinityTerm(member, where, term)) return false;
@@ -940,7 +955,7 @@ bool ObjectFields<Fields>::PreferredPodAffinity(Value& value, Text where) {
 template <typename Fields>
 bool ObjectFields<Fields>::PodAffinityTerm(Value& value, Text where,
                                            objects::PodAffinityTerm& term) {
-  return fields_.Members(value, [&](Text key, Value& member) {
+  return fields_.Members(value, [&](Key key, Value& member) {
     if (key == "labelSelector") return Selector(member, where, term.label_selector);
     if (key == "namespaces") return Strings(member, term.namespaces);
     if (key == "namespaceSelector") return Selector(member, where, term.namespace_selector);
@@ -954,7 +969,7 @@ bool ObjectFields<Fields>::PodAffinityTerm(Value& value, Text where,
 template <typename Fields>
 bool ObjectFields<Fields>::Spread(Value& value, objects::TopologySpreadConstraint& constraint) {
   constexpr Text kWhere = "spec.topologySpreadConstraints[]";
-  return fields_.Members(value, [&](Text key, Value& member) {
+  return fields_.Members(value, [&](Key key, Value& member) {
     if (key == "maxSkew") return fields_.Int32(member, constraint.max_skew, 0);
     if (key == "topologyKey") return fields_.String(member, constraint.topology_key);
     if (key == "whenUnsatisfiable") return fields_.String(member, constraint.when_unsatisfiable);
@@ -972,20 +987,17 @@ bool ObjectFields<Fields>::Containers(Value& value, std::vector<objects::Contain
   containers = EmptiedContainers(containers);
   return fields_.Elements(value, [&](Value& element) {
     objects::Container& container = containers.emplace_back();
-    if (!spare_lists_.empty()) {
-      container.requests = std::move(spare_lists_.back());
-      spare_lists_.pop_back();
-    }
+    container.requests = SpareList();
     return Container(element, container);
   });
 }
 
 template <typename Fields>
 bool ObjectFields<Fields>::Container(Value& value, objects::Container& container) {
-  return fields_.Members(value, [&](Text key, Value& member) {
+  return fields_.Members(value, [&](Key key, Value& member) {
     if (key == "name") return fields_.String(member, container.name);
     if (key == "resources") {
-      return fields_.Members(member, [&](Text part, Value& list) {
+      return fields_.Members(member, [&](Key part, Value& list) {
         return part != "requests" || Resources(list, container.requests);
       });
     }
@@ -1003,7 +1015,7 @@ bool ObjectFields<Fields>::ContainerPorts(Value& value,
   ports.clear();
   return fields_.Elements(value, [&](Value& element) {
     objects::ContainerPort port;
-    const bool read = fields_.Members(element, [&](Text key, Value& member) {
+    const bool read = fields_.Members(element, [&](Key key, Value& member) {
       if (key == "hostPort") return fields_.Int(member, port.host_port, 0, 65535);
       if (key == "hostIP") return fields_.String(member, port.host_ip);
       if (key == "protocol") return fields_.String(member, port.protocol);
@@ -1017,7 +1029,7 @@ bool ObjectFields<Fields>::ContainerPorts(Value& value,
 template <typename Fields>
 bool ObjectFields<Fields>::RestartRules(Value& value, bool& restarts_all) {
   return fields_.Elements(value, [&](Value& element) {
-    return fields_.Members(element, [&](Text key, Value& member) {
+    return fields_.Members(element, [&](Key key, Value& member) {
       if (key != "action") return true;
       Text action;
       if (!fields_.String(member, action)) return false;
@@ -1029,10 +1041,10 @@ bool ObjectFields<Fields>::RestartRules(Value& value, bool& restarts_all) {
 
 template <typename Fields>
 bool ObjectFields<Fields>::Volume(Value& value, objects::Volume& volume) {
-  const bool read = fields_.Members(value, [&](Text key, Value& member) {
+  const bool read = fields_.Members(value, [&](Key key, Value& member) {
     if (key == "name") return fields_.String(member, volume.name);
     volume.source = key;
-    if (!std::binary_search(kVolumeSources.begin(), kVolumeSources.end(), key)) {
+    if (!std::binary_search(kVolumeSources.begin(), kVolumeSources.end(), Text(key))) {
       return NotUnderstood("spec.volumes[]", key);
     }
     return VolumeSource(member, volume);
@@ -1046,7 +1058,7 @@ bool ObjectFields<Fields>::Volume(Value& value, objects::Volume& volume) {
 template <typename Fields>
 bool ObjectFields<Fields>::VolumeSource(Value& value, objects::Volume& volume) {
   const Text id_field = VolumeIdFieldOf(volume.source);
-  return fields_.Members(value, [&](Text key, Value& member) {
+  return fields_.Members(value, [&](Key key, Value& member) {
     if (!id_field.empty() && key == id_field) return fields_.String(member, volume.id);
     if (key == "readOnly") return fields_.Bool(member, volume.read_only);
     if (volume.source == "emptyDir") {
@@ -1072,7 +1084,7 @@ bool ObjectFields<Fields>::VolumeSource(Value& value, objects::Volume& volume) {
 
 template <typename Fields>
 bool ObjectFields<Fields>::PodStatus(Value& value) {
-  return fields_.Members(value, [this](Text key, Value& member) {
+  return fields_.Members(value, [this](Key key, Value& member) {
     if (key == "phase") return fields_.String(member, pod_->phase);
     if (key == "nominatedNodeName") return fields_.String(member, pod_->nominated_node_name);
     if (key == "containerStatuses") return ContainerStatuses(member, pod_->container_statuses);
@@ -1086,7 +1098,7 @@ bool ObjectFields<Fields>::PodStatus(Value& value) {
     }
     if (key == "resources") {
       pod_->has_pod_status_resources = true;
-      return fields_.Members(member, [this](Text part, Value& list) {
+      return fields_.Members(member, [this](Key part, Value& list) {
         return part != "requests" || Resources(list, pod_->pod_status_requests);
       });
     }
@@ -1096,10 +1108,10 @@ bool ObjectFields<Fields>::PodStatus(Value& value) {
 
 // Which claims were made for the pod.
 template <typename Fields>
-bool ObjectFields<Fields>::ResourceClaimStatus(Text key, Value& value) {
+bool ObjectFields<Fields>::ResourceClaimStatus(Key key, Value& value) {
   const auto read = [this](Value& each) {
     objects::PodResourceClaim& claim = made_claims_.emplace_back();
-    return fields_.Members(each, [&](Text part, Value& text) {
+    return fields_.Members(each, [&](Key part, Value& text) {
       if (part == "name") return fields_.String(text, claim.name);
       return part != "resourceClaimName" || fields_.String(text, claim.claim_name);
     });
@@ -1123,7 +1135,7 @@ template <typename Fields>
 bool ObjectFields<Fields>::ResizeCondition(Value& value) {
   Text type;
   Text reason;
-  const bool read = fields_.Members(value, [&](Text key, Value& member) {
+  const bool read = fields_.Members(value, [&](Key key, Value& member) {
     if (key == "type") return fields_.String(member, type);
     if (key == "reason") return fields_.String(member, reason);
     return true;
@@ -1138,12 +1150,16 @@ bool ObjectFields<Fields>::ContainerStatuses(Value& value,
                                              std::vector<objects::ContainerStatus>& statuses) {
   return fields_.Elements(value, [&](Value& element) {
     objects::ContainerStatus status;
-    const bool read = fields_.Members(element, [&](Text key, Value& member) {
+    const bool read = fields_.Members(element, [&](Key key, Value& member) {
       if (key == "name") return fields_.String(member, status.name);
-      if (key == "allocatedResources") return Resources(member, status.allocated);
+      if (key == "allocatedResources") {
+        status.allocated = SpareList();
+        return Resources(member, status.allocated);
+      }
       if (key != "resources") return true;
       status.has_resources = true;
-      return fields_.Members(member, [&](Text part, Value& list) {
+      status.requests = SpareList();
+      return fields_.Members(member, [&](Key part, Value& list) {
         return part != "requests" || Resources(list, status.requests);
       });
     });
@@ -1160,15 +1176,15 @@ bool ObjectFields<Fields>::ReadPodDisruptionBudget() {
   budget_ = &batch_->budgets.Next();
   *budget_ = {};
   meta_ = &budget_->meta;
-  return EachPart([this](Text key, Value& value) {
+  return EachPart([this](Key key, Value& value) {
     if (key == "metadata") return Meta(value, budget_->meta);
     if (key == "spec") {
-      return fields_.Members(value, [this](Text part, Value& member) {
+      return fields_.Members(value, [this](Key part, Value& member) {
         return part != "selector" || Selector(member, {}, budget_->selector);
       });
     }
     if (key == "status") {
-      return fields_.Members(value, [this](Text part, Value& member) {
+      return fields_.Members(value, [this](Key part, Value& member) {
         return part != "disruptionsAllowed" ||
                fields_.Int32(member, budget_->disruptions_allowed, 0);
       });
@@ -1205,10 +1221,10 @@ bool ObjectFields<Fields>::ReadController() {
   *controller_ = {};
   controller_->kind = kKind;
   meta_ = &controller_->meta;
-  return EachPart([this](Text key, Value& value) {
+  return EachPart([this](Key key, Value& value) {
     if (key == "metadata") return Meta(value, controller_->meta);
     if (key == "spec") {
-      return fields_.Members(value, [this](Text part, Value& member) {
+      return fields_.Members(value, [this](Key part, Value& member) {
         if (part == kFields.wanted)
           return fields_.Int32(member, controller_->spec_replicas.emplace(), 0);
         if (kIsJob && part == "completions") {
@@ -1218,7 +1234,7 @@ bool ObjectFields<Fields>::ReadController() {
       });
     }
     if (key == "status") {
-      return fields_.Members(value, [this](Text part, Value& member) {
+      return fields_.Members(value, [this](Key part, Value& member) {
         if (part == kFields.present) return fields_.Int32(member, controller_->status_replicas, 0);
         if (kIsJob && part == "succeeded") return fields_.Int32(member, controller_->succeeded, 0);
         if (!kFields.ready.empty() && part == kFields.ready) {
@@ -1236,9 +1252,8 @@ bool ObjectFields<Fields>::ReadNamespace() {
   namespace_ = &batch_->namespaces.Next();
   *namespace_ = {};
   meta_ = &namespace_->meta;
-  return EachPart([this](Text key, Value& value) {
-    return key != "metadata" || Meta(value, namespace_->meta);
-  });
+  return EachPart(
+      [this](Key key, Value& value) { return key != "metadata" || Meta(value, namespace_->meta); });
 }
 
 // ---------------------------------------------------------------------------
@@ -1253,7 +1268,7 @@ bool ObjectFields<Fields>::StorageAmount(Value& value, std::optional<int64_t>& b
 
 template <typename Fields>
 bool ObjectFields<Fields>::Phase(Value& status, Text& phase) {
-  return fields_.Members(status, [&](Text key, Value& member) {
+  return fields_.Members(status, [&](Key key, Value& member) {
     return key != "phase" || fields_.String(member, phase);
   });
 }
@@ -1261,7 +1276,7 @@ bool ObjectFields<Fields>::Phase(Value& status, Text& phase) {
 template <typename Fields>
 bool ObjectFields<Fields>::ReadPersistentVolume() {
   auto& volume = Renewed<objects::PersistentVolume>();
-  return EachPart([&](Text key, Value& value) {
+  return EachPart([&](Key key, Value& value) {
     if (key == "metadata") return Meta(value, volume.meta);
     if (key == "spec") return PersistentVolumeSpec(value, volume);
     if (key == "status") return Phase(value, volume.phase);
@@ -1272,7 +1287,7 @@ bool ObjectFields<Fields>::ReadPersistentVolume() {
 template <typename Fields>
 bool ObjectFields<Fields>::PersistentVolumeSpec(Value& value, objects::PersistentVolume& volume) {
   bool understood = true;
-  const bool read = fields_.Members(value, [&](Text key, Value& member) {
+  const bool read = fields_.Members(value, [&](Key key, Value& member) {
     if (key == "capacity") {
       std::optional<int64_t> bytes;
       if (!StorageAmount(member, bytes)) return false;
@@ -1287,7 +1302,7 @@ bool ObjectFields<Fields>::PersistentVolumeSpec(Value& value, objects::Persisten
     }
     if (key == "claimRef") {
       objects::ClaimReference& claim = volume.claim.emplace();
-      return fields_.Members(member, [&](Text part, Value& text) {
+      return fields_.Members(member, [&](Key part, Value& text) {
         if (part == "namespace") return fields_.String(text, claim.namespace_name);
         if (part == "name") return fields_.String(text, claim.name);
         if (part == "uid") return fields_.String(text, claim.uid);
@@ -1295,12 +1310,12 @@ bool ObjectFields<Fields>::PersistentVolumeSpec(Value& value, objects::Persisten
       });
     }
     if (key == "nodeAffinity") {
-      return fields_.Members(member, [&](Text part, Value& required) {
+      return fields_.Members(member, [&](Key part, Value& required) {
         return part != "required" || NodeSelector(required, {}, volume.required_node_affinity);
       });
     }
     if (key == "mountOptions" || key == "persistentVolumeReclaimPolicy") return true;
-    if (!std::binary_search(kPersistentSources.begin(), kPersistentSources.end(), key)) {
+    if (!std::binary_search(kPersistentSources.begin(), kPersistentSources.end(), Text(key))) {
       understood = false;
       return true;
     }
@@ -1321,7 +1336,7 @@ template <typename Fields>
 bool ObjectFields<Fields>::PersistentVolumeSource(Value& value, objects::PersistentVolume& volume) {
   const Text id_field = volume.source == "csi" ? "volumeHandle" : VolumeIdFieldOf(volume.source);
   if (id_field.empty()) return true;
-  return fields_.Members(value, [&](Text key, Value& member) {
+  return fields_.Members(value, [&](Key key, Value& member) {
     if (key == id_field) return fields_.String(member, volume.id);
     if (key == "driver" && volume.source == "csi") return fields_.String(member, volume.driver);
     if (key == "kind" && volume.source == "azureDisk") {
@@ -1334,7 +1349,7 @@ bool ObjectFields<Fields>::PersistentVolumeSource(Value& value, objects::Persist
 template <typename Fields>
 bool ObjectFields<Fields>::ReadPersistentVolumeClaim() {
   auto& claim = Renewed<objects::PersistentVolumeClaim>();
-  return EachPart([&](Text key, Value& value) {
+  return EachPart([&](Key key, Value& value) {
     if (key == "metadata") return Meta(value, claim.meta);
     if (key == "spec") return PersistentVolumeClaimSpec(value, claim);
     if (key == "status") return Phase(value, claim.phase);
@@ -1345,7 +1360,7 @@ bool ObjectFields<Fields>::ReadPersistentVolumeClaim() {
 template <typename Fields>
 bool ObjectFields<Fields>::PersistentVolumeClaimSpec(Value& value,
                                                      objects::PersistentVolumeClaim& claim) {
-  return fields_.Members(value, [&](Text key, Value& member) {
+  return fields_.Members(value, [&](Key key, Value& member) {
     if (key == "accessModes") return Strings(member, claim.access_modes);
     if (key == "storageClassName") return fields_.String(member, claim.storage_class_name);
     if (key == "volumeMode") return fields_.String(member, claim.volume_mode);
@@ -1355,7 +1370,7 @@ bool ObjectFields<Fields>::PersistentVolumeClaimSpec(Value& value,
       return fields_.String(member, claim.volume_attributes_class_name);
     }
     if (key == "resources") {
-      return fields_.Members(member, [&](Text part, Value& list) {
+      return fields_.Members(member, [&](Key part, Value& list) {
         return part != "requests" || StorageAmount(list, claim.request_bytes);
       });
     }
@@ -1366,7 +1381,7 @@ bool ObjectFields<Fields>::PersistentVolumeClaimSpec(Value& value,
 template <typename Fields>
 bool ObjectFields<Fields>::ReadStorageClass() {
   auto& storage_class = Renewed<objects::StorageClass>();
-  return EachPart([&](Text key, Value& value) {
+  return EachPart([&](Key key, Value& value) {
     if (key == "metadata") return Meta(value, storage_class.meta);
     if (key == "provisioner") return fields_.String(value, storage_class.provisioner);
     if (key == "volumeBindingMode") return fields_.String(value, storage_class.volume_binding_mode);
@@ -1381,11 +1396,11 @@ bool ObjectFields<Fields>::AllowedTopologies(Value& value,
                                              std::vector<objects::TopologyTerm>& terms) {
   return fields_.Elements(value, [&](Value& element) {
     objects::TopologyTerm& term = terms.emplace_back();
-    return fields_.Members(element, [&](Text key, Value& list) {
+    return fields_.Members(element, [&](Key key, Value& list) {
       if (key != "matchLabelExpressions") return true;
       return fields_.Elements(list, [&](Value& each) {
         objects::TopologyRequirement& requirement = term.emplace_back();
-        return fields_.Members(each, [&](Text part, Value& member) {
+        return fields_.Members(each, [&](Key part, Value& member) {
           if (part == "key") return fields_.String(member, requirement.key);
           if (part == "values") return Strings(member, requirement.values);
           return true;
@@ -1398,10 +1413,10 @@ bool ObjectFields<Fields>::AllowedTopologies(Value& value,
 template <typename Fields>
 bool ObjectFields<Fields>::ReadCsiDriver() {
   auto& driver = Renewed<objects::CsiDriver>();
-  return EachPart([&](Text key, Value& value) {
+  return EachPart([&](Key key, Value& value) {
     if (key == "metadata") return Meta(value, driver.meta);
     if (key != "spec") return true;
-    return fields_.Members(value, [&](Text part, Value& member) {
+    return fields_.Members(value, [&](Key part, Value& member) {
       return part != "storageCapacity" || fields_.Bool(member, driver.storage_capacity);
     });
   });
@@ -1410,10 +1425,10 @@ bool ObjectFields<Fields>::ReadCsiDriver() {
 template <typename Fields>
 bool ObjectFields<Fields>::ReadCsiNode() {
   auto& node = Renewed<objects::CsiNode>();
-  return EachPart([&](Text key, Value& value) {
+  return EachPart([&](Key key, Value& value) {
     if (key == "metadata") return Meta(value, node.meta);
     if (key != "spec") return true;
-    return fields_.Members(value, [&](Text part, Value& member) {
+    return fields_.Members(value, [&](Key part, Value& member) {
       return part != "drivers" || CsiNodeDrivers(member, node.drivers);
     });
   });
@@ -1424,10 +1439,10 @@ bool ObjectFields<Fields>::CsiNodeDrivers(Value& value,
                                           std::vector<objects::CsiNode::Driver>& drivers) {
   return fields_.Elements(value, [&](Value& element) {
     objects::CsiNode::Driver& driver = drivers.emplace_back();
-    return fields_.Members(element, [&](Text key, Value& member) {
+    return fields_.Members(element, [&](Key key, Value& member) {
       if (key == "name") return fields_.String(member, driver.name);
       if (key != "allocatable") return true;
-      return fields_.Members(member, [&](Text part, Value& count) {
+      return fields_.Members(member, [&](Key part, Value& count) {
         return part != "count" || fields_.Int32(count, driver.volumes_max.emplace(), 0);
       });
     });
@@ -1437,14 +1452,14 @@ bool ObjectFields<Fields>::CsiNodeDrivers(Value& value,
 template <typename Fields>
 bool ObjectFields<Fields>::ReadVolumeAttachment() {
   auto& attachment = Renewed<objects::VolumeAttachment>();
-  return EachPart([&](Text key, Value& value) {
+  return EachPart([&](Key key, Value& value) {
     if (key == "metadata") return Meta(value, attachment.meta);
     if (key != "spec") return true;
-    return fields_.Members(value, [&](Text part, Value& member) {
+    return fields_.Members(value, [&](Key part, Value& member) {
       if (part == "attacher") return fields_.String(member, attachment.attacher);
       if (part == "nodeName") return fields_.String(member, attachment.node_name);
       if (part != "source") return true;
-      return fields_.Members(member, [&](Text field, Value& text) {
+      return fields_.Members(member, [&](Key field, Value& text) {
         return field != "persistentVolumeName" ||
                fields_.String(text, attachment.volume_name.emplace());
       });
@@ -1455,7 +1470,7 @@ bool ObjectFields<Fields>::ReadVolumeAttachment() {
 template <typename Fields>
 bool ObjectFields<Fields>::ReadCsiStorageCapacity() {
   auto& capacity = Renewed<objects::CsiStorageCapacity>();
-  return EachPart([&](Text key, Value& value) {
+  return EachPart([&](Key key, Value& value) {
     if (key == "metadata") return Meta(value, capacity.meta);
     if (key == "storageClassName") return fields_.String(value, capacity.storage_class_name);
     if (key == "nodeTopology") return Selector(value, {}, capacity.node_topology);
@@ -1470,10 +1485,10 @@ bool ObjectFields<Fields>::ReadCsiStorageCapacity() {
 template <typename Fields>
 bool ObjectFields<Fields>::ReadDeviceClass() {
   auto& device_class = Renewed<objects::DeviceClass>();
-  return EachPart([&](Text key, Value& value) {
+  return EachPart([&](Key key, Value& value) {
     if (key == "metadata") return Meta(value, device_class.meta);
     if (key != "spec") return true;
-    return fields_.Members(value, [&](Text part, Value& member) {
+    return fields_.Members(value, [&](Key part, Value& member) {
       return part != "extendedResourceName" ||
              fields_.String(member, device_class.extended_resource_name);
     });
@@ -1483,13 +1498,13 @@ bool ObjectFields<Fields>::ReadDeviceClass() {
 template <typename Fields>
 bool ObjectFields<Fields>::ReadResourceClaim() {
   auto& claim = Renewed<objects::ResourceClaim>();
-  return EachPart([&](Text key, Value& value) {
+  return EachPart([&](Key key, Value& value) {
     if (key == "metadata") return Meta(value, claim.meta);
     if (key != "status") return true;
-    return fields_.Members(value, [&](Text part, Value& allocation) {
+    return fields_.Members(value, [&](Key part, Value& allocation) {
       if (part != "allocation") return true;
       claim.allocated = true;
-      return fields_.Members(allocation, [&](Text field, Value& member) {
+      return fields_.Members(allocation, [&](Key field, Value& member) {
         return field != "devices" || AllocatedDevices(member, claim.devices);
       });
     });
@@ -1499,11 +1514,11 @@ bool ObjectFields<Fields>::ReadResourceClaim() {
 template <typename Fields>
 bool ObjectFields<Fields>::AllocatedDevices(Value& value,
                                             std::vector<objects::ResourceClaim::Device>& devices) {
-  return fields_.Members(value, [&](Text key, Value& results) {
+  return fields_.Members(value, [&](Key key, Value& results) {
     if (key != "results") return true;
     return fields_.Elements(results, [&](Value& each) {
       objects::ResourceClaim::Device& device = devices.emplace_back();
-      return fields_.Members(each, [&](Text part, Value& text) {
+      return fields_.Members(each, [&](Key part, Value& text) {
         if (part == "driver") return fields_.String(text, device.driver);
         if (part == "pool") return fields_.String(text, device.pool);
         if (part == "device") return fields_.String(text, device.name);
@@ -1517,20 +1532,20 @@ template <typename Fields>
 bool ObjectFields<Fields>::ReadResourceClaimTemplate() {
   auto& from = Renewed<objects::ResourceClaimTemplate>();
   return fields_.Members(
-      [&](Text key, Value& value) { return key != "metadata" || Meta(value, from.meta); });
+      [&](Key key, Value& value) { return key != "metadata" || Meta(value, from.meta); });
 }
 
 template <typename Fields>
 bool ObjectFields<Fields>::ReadResourceSlice() {
   auto& slice = Renewed<objects::ResourceSlice>();
-  const bool read = EachPart([&](Text key, Value& value) {
+  const bool read = EachPart([&](Key key, Value& value) {
     if (key == "metadata") return Meta(value, slice.meta);
     if (key != "spec") return true;
-    return fields_.Members(value, [&](Text part, Value& member) {
+    return fields_.Members(value, [&](Key part, Value& member) {
       if (part == "driver") return fields_.String(member, slice.driver);
       if (part == "nodeName") return fields_.String(member, slice.node_name);
       if (part != "pool") return true;
-      return fields_.Members(member, [&](Text field, Value& text) {
+      return fields_.Members(member, [&](Key field, Value& text) {
         return field != "name" || fields_.String(text, slice.pool);
       });
     });

@@ -70,7 +70,7 @@ void ObjectReader::Impl::Read(std::string_view json, const ObjectPlace& place, O
 bool ObjectReader::Impl::FindKind(Text& api_version, Text& kind) {
   bool found_version = false;
   bool found_kind = false;
-  const bool read = fields_.Members([&](Text key, Value& value) {
+  const bool read = fields_.Members([&](Key key, Value& value) {
     if (found_version && found_kind) return false;  // Known; stop here.
     if (key == "apiVersion") {
       found_version = fields_.String(value, api_version);
@@ -84,7 +84,7 @@ bool ObjectReader::Impl::FindKind(Text& api_version, Text& kind) {
 }
 
 bool ObjectReader::Impl::SaysItOnce() {
-  if (EachPart([](Text, Value&) { return true; }) || fields_.malformed()) {
+  if (EachPart([](Key, Value&) { return true; }) || fields_.malformed()) {
     fields_.Rewind();  // An ignored object need not be valid JSON to its end.
     return true;
   }

@@ -23,12 +23,16 @@
 #ifndef EBB_SNAPSHOT_FORMATS_PROTO_FIELDS_H_
 #define EBB_SNAPSHOT_FORMATS_PROTO_FIELDS_H_
 
+#include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <limits>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
+#include "absl/base/attributes.h"
 #include "absl/strings/str_cat.h"
 #include "base/text.h"
 #include "base/utf8.h"
@@ -41,6 +45,35 @@ namespace ebb {
 
 class ProtoFields : public FieldProblem {
  public:
+  // A name that a reader asks for, as a literal.
+  class Name {
+   public:
+    template <size_t kSize>
+    consteval Name(const char (&name)[kSize])  // NOLINT(google-explicit-constructor)
+        : hash_(ProtoNameHash({name, kSize - 1})) {}
+
+    uint64_t hash() const { return hash_; }
+
+   private:
+    uint64_t hash_;
+  };
+
+  // A field's name.
+  class Key {
+   public:
+    operator Text() const { return field_->name; }  // NOLINT(google-explicit-constructor)
+    friend bool operator==(Key key, Name name) { return key.field_->name_hash == name.hash(); }
+    template <typename T>
+      requires std::same_as<T, Text>
+    friend bool operator==(Key key, T name) {
+      return key.field_->name == name;
+    }
+
+   private:
+    friend class ProtoFields;
+    const ProtoField* field_ = nullptr;
+  };
+
   // A field's, an element's or an entry's value.
   class Value {
    private:
@@ -50,7 +83,6 @@ class ProtoFields : public FieldProblem {
     }
     const ProtoField* field_ = nullptr;  // Null: not known.
     bool run_ = false;                   // A whole list or map, from the first tag on.
-    uint32_t tag_ = 0;
     const char* begin_ = nullptr;
     const char* end_ = nullptr;  // Of a run: where its message ends.
     uint64_t number_ = 0;        // kBool, kInt; kTime: its seconds.
@@ -63,15 +95,15 @@ class ProtoFields : public FieldProblem {
     arena_ = &arena;
     schema_ = &schema;
     message_ = nullptr;
-    api_version_ = kind_ = unknown_name_ = {};
-    unknown_number_ = 0;
+    api_version_ = kind_ = {};
+    unknown_ = {};
     object_ = bytes;
     constexpr std::string_view kMagic("k8s\0", 4);  // No object starts like that.
     if (!bytes.starts_with(kMagic)) return true;
     object_ = {};
     bytes.remove_prefix(kMagic.size());
     return Walk(*schema.envelope(), bytes,
-                [this](Text key, Value& value) { return EnvelopeField(key, value); });
+                [this](Key key, Value& value) { return EnvelopeField(key, value); });
   }
   // What the envelope says; empty where it says nothing.
   Text api_version() const { return api_version_; }
@@ -93,7 +125,10 @@ class ProtoFields : public FieldProblem {
   }
   template <typename Field>
   bool Members(Value& value, Field&& field) {
-    if (IsRun(value, ProtoField::Shape::kMap)) return Entries(value, field);
+    // Names of fields are Keys, those of a map's entries are any text.
+    if constexpr (std::is_invocable_v<Field, Text, Value&>) {
+      if (IsRun(value, ProtoField::Shape::kMap)) return Entries(value, field);
+    }
     if (!value.Is(ProtoField::Type::kMessage)) return WrongType();
     return Walk(*value.field_->message, TextOf(value), field);
   }
@@ -114,7 +149,7 @@ class ProtoFields : public FieldProblem {
   bool String(Value& value, Text& text) {
     if (!value.Is(ProtoField::Type::kString)) return WrongType();
     text = TextOf(value);
-    return IsText(text) || Fail("is not UTF-8");
+    return IsText(text) || NotText();
   }
 
   bool Bool(Value& value, bool& flag) {
@@ -168,17 +203,19 @@ class ProtoFields : public FieldProblem {
     const char* end;
     uint64_t seen = 0;  // A bit for each known field.
   };
-  enum class Step : uint8_t { kMember, kInlined, kEnd, kWrong };
+  enum class Step : uint8_t { kMember, kRun, kInlined, kUnknown, kEnd, kWrong };
 
+  static constexpr uint32_t kKey = 1;  // In a map's entry.
+  static constexpr uint32_t kValue = 2;
   enum Wire : uint32_t { kVarint = 0, kFixed64 = 1, kLength = 2, kFixed32 = 5 };
 
   template <typename Field>
   bool Walk(const ProtoMessage& message, Text bytes, Field&& field) {
     Cursor cursor{&message, bytes.data(), bytes.data() + bytes.size()};
-    Text key;
+    Key key;
     Value member;
     while (true) {
-      switch (Next(cursor, key, member)) {
+      switch (Next(cursor, member)) {
         case Step::kEnd:
           return true;
         case Step::kWrong:
@@ -186,10 +223,18 @@ class ProtoFields : public FieldProblem {
         case Step::kInlined:
           if (!Walk(*member.field_->message, TextOf(member), field)) return false;
           break;
+        case Step::kUnknown:
+          key.field_ = &unknown_;
+          if (!field(key, member)) return In(unknown_.name);
+          break;
         case Step::kMember:
+          key.field_ = member.field_;
+          if (!field(key, member)) return In(key.field_->name);
+          break;
+        case Step::kRun:
+          key.field_ = member.field_;
           after_run_ = nullptr;
-          if (!field(key, member)) return In(key);
-          if (member.run_ && !LeaveRun(member, cursor.p)) return In(key);
+          if (!field(key, member) || !LeaveRun(member, cursor.p)) return In(key.field_->name);
       }
     }
   }
@@ -209,52 +254,83 @@ class ProtoFields : public FieldProblem {
   }
 
   // The next field that is to be shown.
-  Step Next(Cursor& cursor, Text& key, Value& member) {
-    using Type = ProtoField::Type;
+  Step Next(Cursor& cursor, Value& member) {
+    using Action = ProtoField::Action;
+    const ProtoMessage& message = *cursor.message;
     const char* p = cursor.p;
-    while (p != cursor.end) {
+    const char* const end = cursor.end;
+    while (p != end) {
       const char* const at = p;
       uint32_t tag = 0;
-      if (!ReadTag(p, cursor.end, tag)) return Step::kWrong;
-      const ProtoField* const known = cursor.message->Find(tag >> 3);
-      if (known == nullptr || known->harmless) {
-        if (!Skip(p, cursor.end, tag)) return Step::kWrong;
-        if (known != nullptr || cursor.message->skips_others) continue;
-        key = NameOf(tag >> 3);
-        member = {};
-        cursor.p = p;
-        return Step::kMember;
+      if (!ReadTag(p, end, tag)) return Step::kWrong;
+      const ProtoField& known = message.Find(tag >> 3);
+      if (known.action == Action::kSkip) {
+        if (!Skip(p, end, tag)) return Step::kWrong;
+        continue;
       }
-      const uint64_t bit = uint64_t{1} << known->index;
-      if ((cursor.seen & bit) != 0) return Again(*known);
+      const uint64_t bit = uint64_t{1} << known.index;
+      if (tag != known.tag || (cursor.seen & bit) != 0) [[unlikely]] {
+        return Odd(cursor, member, known, at);
+      }
       cursor.seen |= bit;
-      key = known->name;
-      member.field_ = known;
-      member.tag_ = tag;
-      const bool varint = known->type == Type::kBool || known->type == Type::kInt;
-      if ((tag & 7) != (varint ? kVarint : kLength)) return WrongWire(*known);
-      member.run_ = known->shape != ProtoField::Shape::kOne;
-      if (member.run_) {
-        member.begin_ = at;
-        member.end_ = cursor.end;
-        return Step::kMember;
+      if (known.zero_is_absent && p != end && *p == 0) {  // The number, or the length.
+        ++p;
+        continue;
       }
-      if (varint) {
-        if (!ReadVarint(p, cursor.end, member.number_)) return WrongIn(*known);
-        if (known->zero_is_absent && member.number_ == 0) continue;
-      } else {
-        if (!ReadLength(p, cursor.end, member)) return WrongIn(*known);
-        if (known->zero_is_absent && member.begin_ == member.end_) continue;
-        if (known->type == Type::kTime) {
+      member.field_ = &known;
+      member.run_ = false;
+      Step step = Step::kMember;
+      switch (known.action) {
+        case Action::kRun:
+          member.run_ = true;
+          member.begin_ = at;
+          member.end_ = end;
+          return Step::kRun;
+        case Action::kNumber:
+          if (!ReadVarint(p, end, member.number_)) return WrongIn(known);
+          if (known.zero_is_absent && member.number_ == 0) continue;
+          break;
+        case Action::kTime: {
           bool null = false;
-          if (!ReadTime(member, null)) return WrongIn(*known);
+          if (!ReadLength(p, end, member) || !ReadTime(member, null)) return WrongIn(known);
           if (null) continue;
+          break;
         }
+        case Action::kInline:
+          step = Step::kInlined;
+          [[fallthrough]];
+        default:
+          if (!ReadLength(p, end, member)) return WrongIn(known);
+          if (known.zero_is_absent && member.begin_ == member.end_) continue;
       }
       cursor.p = p;
-      return known->inlined ? Step::kInlined : Step::kMember;
+      return step;
     }
     return Step::kEnd;
+  }
+
+  // A field that is not as the table has it: unknown, of another wire type, or there again.
+  ABSL_ATTRIBUTE_NOINLINE Step Odd(Cursor& cursor, Value& member, const ProtoField& known,
+                                   const char* p) {
+    uint32_t tag = 0;
+    if (!ReadTag(p, cursor.end, tag)) return Step::kWrong;
+    if (known.action == ProtoField::Action::kBad) {
+      Malformed(p, "there is no such field number");
+      return Step::kWrong;
+    }
+    if (known.action != ProtoField::Action::kUnknown) {
+      const bool again = (cursor.seen >> known.index & 1) != 0;
+      const bool one = known.shape == ProtoField::Shape::kOne;
+      Fail(std::string(!again ? kOtherType
+                       : one  ? kTwice
+                              : "does not stand together: other fields are in between"));
+      return WrongIn(known);
+    }
+    if (!Skip(p, cursor.end, tag)) return Step::kWrong;
+    cursor.p = p;
+    member = {};
+    NameUnknown(tag >> 3);
+    return Step::kUnknown;
   }
 
   // The next element or entry of a run, as the bytes of `item`.  False at the run's end, with
@@ -264,7 +340,7 @@ class ProtoFields : public FieldProblem {
       const char* const at = p;
       uint32_t tag = 0;
       if (!ReadTag(p, run.end_, tag)) return p = nullptr, false;
-      if (tag == run.tag_) {
+      if (tag == run.field_->tag) {
         if (ReadLength(p, run.end_, item)) return true;
         p = nullptr;
         return false;
@@ -290,15 +366,25 @@ class ProtoFields : public FieldProblem {
 
   // Splits a map's entry, {key = 1, value = 2}, into its key and its value.
   bool Entry(Value& item, Text& key) {
-    constexpr uint32_t kKey = 1;
-    constexpr uint32_t kValue = 2;
+    const char* const p = item.begin_;
+    const char* const end = item.end_;
+    // As Go writes it, if both are short.
+    if (IsShort(p, end, kKey) && IsLast(p + 2 + p[1], end, kValue)) {
+      key = Text(p + 2, static_cast<size_t>(p[1]));
+      item.begin_ = p + 2 + p[1] + 2;
+    } else if (!AnyEntry(item, key)) {
+      return false;
+    }
+    return IsText(key) || Fail("has a key that is not UTF-8");
+  }
+  ABSL_ATTRIBUTE_NOINLINE bool AnyEntry(Value& item, Text& key) {
     const char* p = item.begin_;
     const char* const end = item.end_;
     Text value(end, 0);
     uint32_t seen = 0;
     while (p != end) {
       uint32_t tag = 0;
-      if (!ReadTag(p, end, tag)) return false;
+      if (!ReadValidTag(p, end, tag)) return false;
       const uint32_t number = tag >> 3;
       if (number != kKey && number != kValue) {
         if (!Skip(p, end, tag)) return false;
@@ -312,18 +398,22 @@ class ProtoFields : public FieldProblem {
     }
     item.begin_ = value.data();
     item.end_ = value.data() + value.size();
-    return IsText(key) || Fail("has a key that is not UTF-8");
+    return true;
   }
 
   // resource.Quantity, {string = 1}.
   bool QuantityText(Text message, Text& text) {
-    text = "0";
     const char* p = message.data();
     const char* const end = p + message.size();
+    if (IsLast(p, end, 1)) {
+      text = message.substr(2);
+      return true;
+    }
+    text = "0";
     bool seen = false;
     while (p != end) {
       uint32_t tag = 0;
-      if (!ReadTag(p, end, tag)) return false;
+      if (!ReadValidTag(p, end, tag)) return false;
       if (tag >> 3 != 1) {
         if (!Skip(p, end, tag)) return false;
         continue;
@@ -346,7 +436,7 @@ class ProtoFields : public FieldProblem {
     bool seen = false;
     while (p != value.end_) {
       uint32_t tag = 0;
-      if (!ReadTag(p, value.end_, tag)) return false;
+      if (!ReadValidTag(p, value.end_, tag)) return false;
       if (tag >> 3 != 1) {
         if (!Skip(p, value.end_, tag)) return false;
         continue;
@@ -360,9 +450,9 @@ class ProtoFields : public FieldProblem {
     return true;
   }
 
-  bool EnvelopeField(Text key, Value& value) {
+  bool EnvelopeField(Key key, Value& value) {
     if (key == "typeMeta") {
-      return Members(value, [this](Text part, Value& text) {
+      return Members(value, [this](Key part, Value& text) {
         if (part == "apiVersion") return String(text, api_version_);
         return part != "kind" || String(text, kind_);
       });
@@ -379,70 +469,114 @@ class ProtoFields : public FieldProblem {
 
   // --- the wire
 
-  bool ReadTag(const char*& p, const char* end, uint32_t& tag) {
+  // Whether a field of this number, with a length below 128, starts at `p` and ends by `end`.
+  static bool IsShort(const char* p, const char* end, uint32_t number) {
+    return end - p >= 2 && static_cast<uint8_t>(p[0]) == (number << 3 | kLength) &&
+           static_cast<uint8_t>(p[1]) < 0x80 && end - p - 2 >= p[1];
+  }
+  // The same, and it is the last one.
+  static bool IsLast(const char* p, const char* end, uint32_t number) {
+    return IsShort(p, end, number) && end - p - 2 == p[1];
+  }
+
+  // What follows is put in line, with the rare cases in calls that take and give back `p` by
+  // value, so that it stays in a register.
+
+  // A number of 0 is left to the table.
+  ABSL_ATTRIBUTE_ALWAYS_INLINE bool ReadTag(const char*& p, const char* end, uint32_t& tag) {
+    if (p != end && static_cast<uint8_t>(*p) < 0x80) {
+      tag = static_cast<uint8_t>(*p++);
+      return true;
+    }
     uint64_t number = 0;
     const char* const at = p;
     if (!ReadVarint(p, end, number)) return false;
     tag = static_cast<uint32_t>(number);
-    if (number < 8 || number > std::numeric_limits<uint32_t>::max()) {
-      return Malformed(at, "there is no such field number");
+    return number <= std::numeric_limits<uint32_t>::max() ||
+           Malformed(at, "there is no such field number");
+  }
+
+  bool ReadValidTag(const char*& p, const char* end, uint32_t& tag) {
+    const char* const at = p;
+    return ReadTag(p, end, tag) && (tag >= 8 || Malformed(at, "there is no such field number"));
+  }
+
+  ABSL_ATTRIBUTE_ALWAYS_INLINE bool ReadVarint(const char*& p, const char* end, uint64_t& number) {
+    if (end - p >= 2) [[likely]] {
+      const auto first = static_cast<uint8_t>(p[0]);
+      if (first < 0x80) {
+        number = first;
+        ++p;
+        return true;
+      }
+      const auto second = static_cast<uint8_t>(p[1]);
+      if (second < 0x80) {
+        number = (first & 0x7fU) | uint64_t{second} << 7;
+        p += 2;
+        return true;
+      }
     }
+    const Varint read = ReadLongVarint(p, end);
+    number = read.number;
+    if (read.after == nullptr) return false;
+    p = read.after;
     return true;
   }
 
-  bool ReadVarint(const char*& p, const char* end, uint64_t& number) {
-    if (p != end && static_cast<uint8_t>(*p) < 0x80) {
-      number = static_cast<uint8_t>(*p++);
-      return true;
-    }
-    return ReadLongVarint(p, end, number);
-  }
-
-  bool ReadLongVarint(const char*& p, const char* end, uint64_t& number) {
+  struct Varint {
+    const char* after;  // Null: it is none.
+    uint64_t number;
+  };
+  ABSL_ATTRIBUTE_NOINLINE Varint ReadLongVarint(const char* p, const char* end) {
     const char* const at = p;
-    number = 0;
+    const auto wrong = [this](const char* where, std::string_view what) {
+      Malformed(where, what);
+      return Varint{nullptr, 0};
+    };
+    uint64_t number = 0;
     for (int shift = 0; shift < 64; shift += 7) {
-      if (p == end) return Malformed(p, "it ends too early");
+      if (p == end) return wrong(p, "it ends too early");
       const auto byte = static_cast<uint8_t>(*p++);
       number |= uint64_t{byte & 0x7fU} << shift;
-      if (byte < 0x80) return shift < 63 || byte < 2 || Malformed(at, "a number is too large");
+      if (byte >= 0x80) continue;
+      return shift < 63 || byte < 2 ? Varint{p, number} : wrong(at, "a number is too large");
     }
-    return Malformed(at, "a number is too long");
+    return wrong(at, "a number is too long");
   }
 
   // The bytes of a field with a length in front.
-  bool ReadLength(const char*& p, const char* end, Value& value) {
+  ABSL_ATTRIBUTE_ALWAYS_INLINE bool ReadLength(const char*& p, const char* end, Value& value) {
     const char* const at = p;
     uint64_t length = 0;
     if (!ReadVarint(p, end, length)) return false;
-    if (length > static_cast<uint64_t>(end - p)) return Malformed(at, "it ends too early");
+    if (length > static_cast<uint64_t>(end - p)) [[unlikely]] {
+      return Malformed(at, "it ends too early");
+    }
     value.begin_ = p;
     value.end_ = p += length;
     return true;
   }
 
   // Over the value of a field.
-  bool Skip(const char*& p, const char* end, uint32_t tag) {
-    uint64_t size = 0;
-    switch (tag & 7) {
-      case kVarint:
-        return ReadVarint(p, end, size);
-      case kFixed64:
-        size = 8;
-        break;
-      case kFixed32:
-        size = 4;
-        break;
-      case kLength: {
-        Value skipped;
-        return ReadLength(p, end, skipped);
-      }
-      default:
-        return Malformed(p, "there is no such wire type");
+  ABSL_ATTRIBUTE_ALWAYS_INLINE bool Skip(const char*& p, const char* end, uint32_t tag) {
+    if ((tag & 7) == kLength) {
+      Value skipped;
+      return ReadLength(p, end, skipped);
     }
-    if (size > static_cast<uint64_t>(end - p)) return Malformed(p, "it ends too early");
-    p += size;
+    uint64_t number = 0;
+    if ((tag & 7) == kVarint) return ReadVarint(p, end, number);
+    const char* const after = SkipFixed(p, end, tag);
+    if (after == nullptr) return false;
+    p = after;
     return true;
+  }
+  // Null: it is none.
+  ABSL_ATTRIBUTE_NOINLINE const char* SkipFixed(const char* p, const char* end, uint32_t tag) {
+    const ptrdiff_t size = (tag & 7) == kFixed64 ? 8 : 4;
+    const bool known = size == 8 || (tag & 7) == kFixed32;
+    if (known && size <= end - p) return p + size;
+    Malformed(p, known ? "it ends too early" : "there is no such wire type");
+    return nullptr;
   }
 
   // --- problems
@@ -450,21 +584,14 @@ class ProtoFields : public FieldProblem {
   static constexpr std::string_view kTwice = "occurs twice in one object";
   static constexpr std::string_view kOtherType = "has another type on the wire than in the API";
 
-  bool Malformed(const char* at, std::string_view what) {
+  ABSL_ATTRIBUTE_NOINLINE bool Malformed(const char* at, std::string_view what) {
     return Fail(absl::StrCat("is not protobuf: ", Absl(what), " (byte ", at - begin_, ")"));
   }
   // The value is of another type than the reader asks for: of an unknown field, for one.
-  bool WrongType() { return Fail("is of another type"); }
+  ABSL_ATTRIBUTE_NOINLINE bool WrongType() { return Fail("is of another type"); }
 
-  Step WrongIn(const ProtoField& field) { return In(field.name), Step::kWrong; }
-  Step WrongWire(const ProtoField& field) {
-    Fail(std::string(kOtherType));
-    return WrongIn(field);
-  }
-  Step Again(const ProtoField& field) {
-    const bool one = field.shape == ProtoField::Shape::kOne;
-    Fail(std::string(one ? kTwice : "does not stand together: other fields are in between"));
-    return WrongIn(field);
+  ABSL_ATTRIBUTE_NOINLINE Step WrongIn(const ProtoField& field) {
+    return In(field.name), Step::kWrong;
   }
 
   // --- values
@@ -476,26 +603,44 @@ class ProtoFields : public FieldProblem {
     return value.run_ && value.field_->shape == shape;
   }
 
-  Text NameOf(uint32_t number) {
-    if (number != unknown_number_) {
-      unknown_number_ = number;
-      unknown_name_ = arena_->Copy(absl::StrCat("field ", number));
-    }
-    return unknown_name_;
+  ABSL_ATTRIBUTE_NOINLINE void NameUnknown(uint32_t number) {
+    if (number == unknown_.tag >> 3) return;
+    unknown_.tag = number << 3;
+    unknown_.name = arena_->Copy(absl::StrCat("field ", number));
   }
 
   // Whether it is UTF-8; nearly all texts are ASCII.
   static bool IsText(Text text) {
-    const char* p = text.data();
-    const char* const end = p + text.size();
-    uint64_t bits = 0;
-    for (; end - p >= 8; p += 8) {
-      uint64_t eight = 0;
-      std::memcpy(&eight, p, 8);
-      bits |= eight;
+    return !HasHighBits(text) || FirstInvalidUtf8(text) == text.size();
+  }
+  ABSL_ATTRIBUTE_NOINLINE bool NotText() { return Fail("is not UTF-8"); }
+  static bool HasHighBits(Text text) {
+    const char* const p = text.data();
+    const size_t size = text.size();
+    const auto load = [&]<typename T>(T& bytes, size_t at) {
+      std::memcpy(&bytes, p + at, sizeof(T));
+    };
+    constexpr uint64_t kHigh = 0x8080808080808080U;
+    if (size >= 8) {
+      uint64_t bits = 0;
+      load(bits, size - 8);
+      for (size_t at = 0; at + 8 < size; at += 8) {
+        uint64_t eight = 0;
+        load(eight, at);
+        bits |= eight;
+      }
+      return (bits & kHigh) != 0;
     }
-    for (; p != end; ++p) bits |= static_cast<uint8_t>(*p);
-    return (bits & 0x8080808080808080U) == 0 || FirstInvalidUtf8(text) == text.size();
+    if (size >= 4) {
+      uint32_t front = 0;
+      uint32_t back = 0;
+      load(front, 0);
+      load(back, size - 4);
+      return ((front | back) & kHigh) != 0;
+    }
+    unsigned bits = 0;
+    for (size_t at = 0; at < size; ++at) bits |= static_cast<uint8_t>(p[at]);
+    return (bits & 0x80) != 0;
   }
 
   const ProtoSchema* schema_ = nullptr;
@@ -506,8 +651,7 @@ class ProtoFields : public FieldProblem {
   Text kind_;
   const char* after_run_ = nullptr;  // Behind the run that was walked last.
   TextArena* arena_ = nullptr;
-  uint32_t unknown_number_ = 0;  // The one whose name was made last.
-  Text unknown_name_;
+  ProtoField unknown_;  // The one that was shown last: its name, and no name's hash.
 };
 
 }  // namespace ebb

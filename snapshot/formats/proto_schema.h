@@ -3,8 +3,7 @@
 //
 // Source:  wire/kubernetes.proto, through the descriptors that protoc makes of it, so that the
 //          numbers stand in one place and in the form in which Kubernetes publishes them.
-// Cost:    some 100 messages, made when the first object is read; then no look-up costs more
-//          than two loads.
+// Cost:    some 100 messages, made when the first object is read; then a look-up is one load.
 // Threads: immutable.
 
 #ifndef EBB_SNAPSHOT_FORMATS_PROTO_SCHEMA_H_
@@ -23,18 +22,38 @@ namespace ebb {
 
 struct ProtoMessage;
 
+// What a field's name is told by, since the reader of a message asks for one name after the
+// other: FNV-1a of it.  The names of a schema have different ones.
+constexpr uint64_t ProtoNameHash(std::string_view name) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : name) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3;
+  return hash;
+}
+
 struct ProtoField {
   enum class Type : uint8_t { kString, kBytes, kBool, kInt, kQuantity, kTime, kMessage };
   enum class Shape : uint8_t { kOne, kList, kMap };
+  // What the walk does with it.
+  enum class Action : uint8_t {
+    kSkip,     // Passes it over.
+    kUnknown,  // Shows that it is there; nobody knows what it is.
+    kBad,      // There is no such number.
+    kBytes,    // Shows what follows its length.
+    kTime,     // The same, unless it says that there is no time.
+    kNumber,   // Shows a number.
+    kRun,      // Shows a list or a map.
+    kInline,   // Walks its message in its place.
+  };
 
   std::string_view name;                  // Of the member in JSON.
+  uint64_t name_hash = 0;                 // 0: of no name that a reader may ask for.
   const ProtoMessage* message = nullptr;  // kMessage: which.
+  uint32_t tag = 0;                       // Its number and wire type, as they stand before it.
   Type type = Type::kMessage;             // Of a map: that of its values.
   Shape shape = Shape::kOne;
-  uint8_t index = 0;            // In ProtoMessage::fields.
+  uint8_t index = 0;  // In ProtoMessage::fields.
+  Action action = Action::kSkip;
   bool zero_is_absent = false;  // A string, bool or number without a pointer in Go.
-  bool inlined = false;         // JSON has its members in its place.
-  bool harmless = false;        // Known and read by nobody: it is passed over.
 };
 
 struct ProtoMessage {
@@ -42,15 +61,12 @@ struct ProtoMessage {
   static constexpr uint32_t kNumbers = 64;
 
   std::string_view name;
-  bool skips_others = false;  // Fields that are not here are passed over.
   std::vector<ProtoField> fields;
-  std::array<uint8_t, kNumbers> by_number{};  // Index + 1; 0: not here.
+  std::array<const ProtoField*, kNumbers> by_number{};
+  const ProtoField* others = nullptr;  // What a number that is not here stands for.
 
-  // Null: not here.
-  const ProtoField* Find(uint32_t number) const {
-    if (number >= kNumbers) return nullptr;
-    const uint8_t position = by_number[number];
-    return position == 0 ? nullptr : &fields[position - size_t{1}];
+  const ProtoField& Find(uint32_t number) const {
+    return *(number < kNumbers ? by_number[number] : others);
   }
 };
 
