@@ -380,7 +380,7 @@ class ProtoFields : public FieldProblem {
   ABSL_ATTRIBUTE_NOINLINE bool AnyEntry(Value& item, Text& key) {
     const char* p = item.begin_;
     const char* const end = item.end_;
-    Text value(end, 0);
+    Text value;
     uint32_t seen = 0;
     while (p != end) {
       uint32_t tag = 0;

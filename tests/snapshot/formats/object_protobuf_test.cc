@@ -355,6 +355,13 @@ TEST(ProtobufObjectTest, AVolumeWithAnUnknownSourceCanBeMountedNowhere) {
               HasSubstr("affinity=terms"));
 }
 
+TEST(ProtobufObjectTest, FieldsOfAPodThatAreKnownToBeHarmlessChangeNothing) {
+  for (const uint32_t number : {5,  6,  8,  9,  12, 13, 14, 15, 16, 17, 19, 21, 23, 24,
+                                26, 27, 28, 29, 30, 31, 34, 35, 36, 38, 41, 42, 43}) {
+    EXPECT_EQ(Read(Pod(Sub(number, "x"))), "Pod name=[p] namespace=[default]") << number;
+  }
+}
+
 TEST(ProtobufObjectTest, OtherUnknownFieldsChangeNothing) {
   const std::string line = Read(Pod(Sub(2, Sub(1, "c"))));
   EXPECT_EQ(Read(Pod(Sub(2, Sub(1, "c") + Int(57, 1)), Sub(57, "x"))), line);
