@@ -114,6 +114,9 @@ def rows_of(name, runs):
     if kind == "Snapshot_Memory":
         return [row(short + "/pod", [r["bytes/pod"] for r in runs], "B", ("<=", 300)),
                 row(short + "/node", [r["bytes/node"] for r in runs], "B", ("<=", 2048))]
+    if kind == "Import_Objects":
+        return [row(short, [r["items_per_second"] / 1e3 for r in runs], "k pods/s",
+                    (">=", 1000) if rest == "sample_pod/protobuf" else None)]
     if kind in ("Import_Json", "Import_JsonToSnapshot"):
         target = None
         if kind == "Import_Json" and "threads:1" in rest:
@@ -722,6 +725,11 @@ class BenchTest(unittest.TestCase):
         runs = [{"real_time": 1001.0, "time_unit": "ms", "bytes": 8e6}]
         made = rows_of("BM_Import_JsonToSnapshot/terms:10000/compact/threads:1/real_time", runs)
         self.assertEqual([(r["unit"], r.get("met")) for r in made], [("MB/s", None), ("ms", False)])
+
+    def test_objects_that_are_read_one_by_one_are_counted(self):
+        runs = [{"real_time": 10.0, "time_unit": "ms", "items_per_second": 0.9e6}]
+        made = rows_of("BM_Import_Objects/sample_pod/protobuf", runs)[0]
+        self.assertEqual((made["unit"], made["median"], made["met"]), ("k pods/s", 900, False))
 
     def test_second_passes_are_set_beside_cold_ones(self):
         rows = [row("Planner_ColdPass/a", [10], "ms"), row("Planner_SecondPass/a", [2000], "us")]
