@@ -105,6 +105,31 @@ TEST_F(ObjectJsonTest, AnErrorNamesTheObjectAndTheFieldAndComesAfterWhatWasRead)
   EXPECT_THAT(sink_.lines(), ElementsAre("Namespace name=[shop]"));
 }
 
+// Forms and writers of JSON differ in the order of members.
+TEST_F(ObjectJsonTest, StatusesOfInitContainersStandBehindTheOthersInWhicheverOrderTheyCome) {
+  const std::string_view pods[] = {
+      R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"status":{
+          "initContainerStatuses":[{"name":"i","resources":{}}],
+          "containerStatuses":[{"name":"c","resources":{}}]}})",
+      R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"status":{
+          "containerStatuses":[{"name":"c","resources":{}}],
+          "initContainerStatuses":[{"name":"i","resources":{}}]}})"};
+  for (const std::string_view pod : pods) Read(pod);
+  EXPECT_EQ(HandOver(), "");
+  for (const std::string& line : sink_.lines()) {
+    EXPECT_THAT(line, HasSubstr("status=[c] has=true status=[i] has=true"));
+  }
+}
+
+TEST_F(ObjectJsonTest, OfSeveralMembersThatAreNotUnderstoodTheLeastIsNamed) {
+  Read(R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"b":1,"a":1,"c":1}})");
+  Read(R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"c":1,"b":1,"a":1}})");
+  EXPECT_EQ(HandOver(), "");
+  for (const std::string& line : sink_.lines()) {
+    EXPECT_THAT(line, HasSubstr("not_understood=[spec.a]"));
+  }
+}
+
 TEST_F(ObjectJsonTest, NothingOfAnObjectIsLeftInTheNextOne) {
   Read(R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"n","uid":"u","labels":{"a":"b"}},
            "spec":{"unschedulable":true,"taints":[{"key":"k"}]},
