@@ -13,6 +13,8 @@ constexpr Kind kKinds[] = {
      GenerateTopology},
     {"repelling", "10 pods a node; apps of 5, whose pods refuse each other on a node",
      GenerateRepelling},
+    {"diverse", "10 pods a node, nearly every one a shape of its own, with a bit of every rule",
+     GenerateDiverse},
     {"terms", "10 pods a node, each with an anti-affinity term of its own", GenerateTerms},
     {"excluding", "10 pods a node, each of which suffers only itself on its node",
      GenerateExcluding},
