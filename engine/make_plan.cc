@@ -5,6 +5,7 @@
 
 #include "engine/atomic_groups.h"
 #include "engine/check_input.h"
+#include "engine/eligibility.h"
 #include "engine/limits.h"
 #include "engine/verify.h"
 
@@ -42,7 +43,8 @@ class Exclusions {
 };
 
 // How many nodes each group may lose, by GroupId.
-std::vector<int64_t> Quotas(const ClusterSnapshot& snapshot, const NodeGroups& groups) {
+std::vector<int64_t> Quotas(const ClusterSnapshot& snapshot, const NodeGroups& groups,
+                            int64_t now_s) {
   std::vector<int64_t> quotas;
   quotas.reserve(groups.groups.size());
   for (const NodeGroup& group : groups.groups) quotas.push_back(group.target_size - group.min_size);
@@ -50,7 +52,7 @@ std::vector<int64_t> Quotas(const ClusterSnapshot& snapshot, const NodeGroups& g
     const NodeId node{n};
     if (groups.Of(node) == kNoGroup || !snapshot.Contains(node)) continue;
     // It is on its way out already.
-    if (snapshot.catalog().node(node).to_be_deleted) --quotas[Index(groups.Of(node))];
+    if (IsBeingDeleted(snapshot.catalog().node(node), now_s)) --quotas[Index(groups.Of(node))];
   }
   return quotas;
 }
@@ -192,7 +194,7 @@ absl::StatusOr<PlanResult> MakePlan(ClusterSnapshot& snapshot, const NodeGroups&
                  /*was_unneeded=*/nullptr, made.candidates);
   made.order = made.candidates;
   const std::vector<int64_t> registered = RegisteredNodes(snapshot, groups);
-  const std::vector<int64_t> quotas = Quotas(snapshot, groups);
+  const std::vector<int64_t> quotas = Quotas(snapshot, groups, request.now_s);
   Exclusions exclusions(snapshot.catalog().nodes(), made);
   if (request.max_scale_down_parallelism) {
     input.unneeded_limit =

@@ -304,6 +304,7 @@ absl::StatusOr<Plan> Planner::Pass(ClusterSnapshot& snapshot, const NodeGroups& 
   // What was asked before was checked then.
   const bool asked_before = memory.settled && memory.settled->WasAsked(state, groups, input);
   if (!asked_before) {
+    if (absl::Status s = CheckOptions(options_); !s.ok()) return s;
     if (absl::Status s = CheckGroups(catalog, groups); !s.ok()) return s;
     if (absl::Status s = CheckPassInput(snapshot, input); !s.ok()) return s;
   }
@@ -342,9 +343,10 @@ uint64_t Planner::repeated_passes() const { return memory_->repeated; }
 
 NodeId Planner::Hint(PodId pod) const { return memory_->hints.Get(pod); }
 
-PlannerMemory Planner::Save(const Symbols& symbols) const {
+PlannerMemory Planner::Save() const {
   PlannerMemory saved;
-  const auto text = [&](TextId id) { return std::string(symbols.Text(id)); };
+  // Where there was no pass there is nothing to be named.
+  const auto text = [&](TextId id) { return std::string(memory_->symbols->Text(id)); };
   const auto save = [&](const Hints& hints, std::vector<PlannerMemory::Hint>& list) {
     hints.ForEach(
         [&](TextId pod_key, TextId node) { list.push_back({text(pod_key), text(node)}); });

@@ -193,8 +193,8 @@ class ScaleDown {
   absl::StatusOr<RoundResult> Round(ClusterSnapshot& snapshot, const NodeGroups& groups,
                                     const RoundInput& input);
 
-  // The state between two rounds.  `symbols`: of the snapshots past and to come.
-  [[nodiscard]] ScaleDownState Save(const Symbols& symbols) const;
+  // The state between two rounds.  `symbols`: of the snapshots to come.
+  [[nodiscard]] ScaleDownState Save() const;
   void Restore(const ScaleDownState& state, const std::shared_ptr<Symbols>& symbols);
 
   [[nodiscard]] const ScaleDownOptions& options() const { return options_; }

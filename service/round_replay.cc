@@ -110,7 +110,7 @@ absl::StatusOr<std::string> ReplayRound(const std::string& name, const RoundReco
                  .now_s = entry.now_s,
                  .deadline = arguments->deadline_question ? &deadline : nullptr});
   if (!round.ok()) return round.status();
-  state = scale_down.Save(*symbols);
+  state = scale_down.Save();
   return Departure(entry.decision, arguments->rules, *(*round)->json);
 }
 
