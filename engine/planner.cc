@@ -131,8 +131,7 @@ class PassRun {
     if (!input_.pending.empty()) {
       pending_placement_.TryPlace(input_.pending, OnFailure::kGoOn, /*deadline=*/nullptr);
       plan_.packed = simulation_.moves();
-      for (const PodId pod :
-           input_.pending.first(std::min(input_.must_fit, input_.pending.size()))) {
+      for (const PodId pod : input_.pending.first(input_.must_fit)) {
         all_fit = all_fit && snapshot_.NodeOf(pod) != kNoNode;
       }
     }
@@ -212,10 +211,7 @@ class PassRun {
 
   // False: time ran out before there was an answer.
   bool SimulateRemoval(NodeId node) {
-    if (!snapshot_.Contains(node)) {
-      Keep({.node = node, .reason = UnremovableReason::kNoNodeInfo, .pdb = {}});
-      return true;
-    }
+    EBB_DCHECK(snapshot_.Contains(node));  // Candidates come once each.
     rules_.GetPodsToMove(simulation_.PodsOn(node), pods_, groups_.ManagerOf(node));
     if (pods_.blocked()) {
       Keep({.node = node,

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "base/check.h"
 #include "base/text.h"
 #include "engine/atomic_groups.h"
 #include "engine/candidate_order.h"
@@ -489,6 +490,7 @@ class RoundRun {
       if (groups_.Of(node) == kNoGroup) return;
       GroupCounts& counts = result_.groups[Index(groups_.Of(node))];
       ++counts.nodes;
+      EBB_DCHECK(!in_deletion_.Contains(node) || !unneeded.Contains(node));
       if (in_deletion_.Contains(node)) {
         ++counts.in_deletion;
       } else if (unneeded.Contains(node)) {

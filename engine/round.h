@@ -43,7 +43,6 @@
 #define EBB_ENGINE_ROUND_H_
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
