@@ -62,7 +62,7 @@ absl::Status CheckSize(std::string_view field, size_t group, const std::string& 
 
 absl::Status CheckTime(std::string_view field, int64_t time_s) {
   if (kEarliestS <= time_s && time_s <= kLatestS) return absl::OkStatus();
-  return Invalid(Absl(field), ": ", time_s, " is no Unix time of the years 1 to 9999");
+  return Invalid(Absl(field), ": ", time_s, " is not a Unix time between the years 1 and 9999");
 }
 
 absl::Status CheckSnapshot(const ClusterSnapshot& snapshot, const Symbols* remembered) {
