@@ -83,7 +83,7 @@ absl::Status CheckOverrides(size_t group, const NodeGroup& overrides) {
 
 absl::Status CheckTime(std::string_view field, int64_t time_s) {
   if (IsTime(time_s)) return absl::OkStatus();
-  return Invalid(Absl(field), ": ", time_s, " is no Unix time of the years 1 to 9999");
+  return Invalid(Absl(field), ": ", time_s, " is not a Unix time between the years 1 and 9999");
 }
 
 absl::Status CheckDuration(std::string_view field, int64_t duration_s) {

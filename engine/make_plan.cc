@@ -76,7 +76,7 @@ void FindCandidates(const ClusterSnapshot& snapshot, const NodeGroups& groups,
   }
 }
 
-// The group that goes below its minimum first takes no part from there on.
+// The group that goes below its minimum first loses its remaining candidates.
 bool ExcludeSurplus(const NodeGroups& groups, std::vector<int64_t> quotas, const PlanResult& made,
                     Exclusions& exclusions) {
   for (const RemovableNode& removal : made.plan.remove) {
@@ -118,7 +118,7 @@ bool ExcludeBrokenAtomicGroups(const NodeGroups& groups, std::span<const int64_t
 }
 
 // How many removals, `most` at most and from the first, keep every limit of groups by
-// themselves: no group below its minimum, no atomic group in parts, nobody waited for.
+// themselves: no group below its minimum, no atomic group in parts, no pod to wait for.
 size_t SoundRemovals(const NodeGroups& groups, std::span<const int64_t> registered,
                      std::vector<int64_t> quotas, const Plan& plan, size_t most) {
   std::vector<int64_t> removed(groups.groups.size());
@@ -145,8 +145,8 @@ bool DependsOnOrder(UnremovableReason reason) {
          reason == UnremovableReason::kBlockedByPod;
 }
 
-// Leaves the first `removals` of the plan.  Candidates that come later in order and were
-// judged after what is gone were not judged.
+// Leaves the first `removals` of the plan.  A candidate behind the cut counts as not judged
+// if its verdict may depend on the removals that are gone.
 void Cut(const Catalog& catalog, size_t removals, PlanResult& made) {
   Plan& plan = made.plan;
   plan.termination = Termination::kDeadline;

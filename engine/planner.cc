@@ -140,7 +140,7 @@ class PassRun {
   }
 
   std::vector<NodeId> FindEligible() {
-    NodeSet to_visit(catalog_.nodes());  // For their pods may count otherwise than charged.
+    NodeSet to_visit(catalog_.nodes());  // Whose pods utilization must look at one by one.
     const auto visit_node_of = [&](PodId pod) {
       const NodeId node = snapshot_.NodeOf(pod);
       if (node != kNoNode) to_visit.Insert(node);

@@ -82,7 +82,7 @@ class RoundRun {
       return;
     }
     if (far) Log("a second round is at about this time; it is taken to be right");
-    // What the round before noted at its time, or what was noted before the clock went back.
+    // Times that were noted while the clock was ahead.
     if (far || state_.jump_s_) {
       ForgetWhatLiesAfter(far ? now_s_ : std::max(now_s_, state_.latest_s_));
     }
@@ -156,7 +156,7 @@ class RoundRun {
     if (group != kNoGroup) ++in_deletion_count_[Index(group)];
   }
 
-  // Each once, the latest said time counting; sorted.
+  // Each once, with the latest of its times; sorted.
   std::vector<EvictedPod> StillCounting(std::vector<EvictedPod> evictions) const {
     const auto key = [](const EvictedPod& e) { return std::tie(e.namespace_name, e.name, e.uid); };
     std::sort(evictions.begin(), evictions.end(), [&](const EvictedPod& a, const EvictedPod& b) {
@@ -187,7 +187,7 @@ class RoundRun {
     return unhealthy;
   }
 
-  // The plan that was not looked for.
+  // An empty plan: no pass was made, or it refused its input.
   void DecideNothing(ScaleDownStatus status) {
     result_.plan.termination = Termination::kNotStarted;
     result_.plan.utilization.resize(catalog_.nodes());
@@ -219,7 +219,7 @@ class RoundRun {
     if (options_.displaced_pods == DisplacedPods::kMustFit) pass.must_fit = displaced_;
     pass.evicting = evicting_;
     absl::StatusOr<Plan> plan = state_.planner_.Pass(Planned(), groups_, pass);
-    if (!plan.ok()) {  // What the round made up itself is wrong.
+    if (!plan.ok()) {  // The round's input was checked, so this is a bug.
       DecideNothing(ScaleDownStatus::kError);
       Refuse(plan.status());
       return;
@@ -453,7 +453,7 @@ class RoundRun {
     }
   }
 
-  // Else a group that goes as a whole is not whole.
+  // If not, incomplete atomic groups hold them back, not the budgets.
   bool WouldStartWithoutBudgets() const {
     constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
     const CroppedNodes all = CropNodes(

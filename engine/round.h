@@ -125,7 +125,8 @@ enum class ScaleDownStatus : uint8_t {
   kClusterUnhealthy,
   kNoRoomForPods,  // Of nodes in deletion, or recently evicted.
   kClockJumped,    // Nothing was looked at; the next round at about this time goes on.
-  kError,          // The plan did not pass its verification.
+  // The plan did not pass its verification, or the pass refused what the round gave it.
+  kError,
 };
 // "ScaleDownInCooldown".
 std::string_view ToString(ScaleDownStatus status);

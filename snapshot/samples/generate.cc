@@ -16,7 +16,7 @@ constexpr Kind kKinds[] = {
     {"diverse", "10 pods a node, nearly every one a shape of its own, with a bit of every rule",
      GenerateDiverse},
     {"terms", "10 pods a node, each with an anti-affinity term of its own", GenerateTerms},
-    {"excluding", "10 pods a node, each of which suffers only itself on its node",
+    {"excluding", "10 pods a node, each of which refuses every other on its node",
      GenerateExcluding},
     {"budgets", "10 pods a node, and as many budgets, each of all pods", GenerateBudgets},
     {"claims", "10 pods a node, each with a claim that waits for one of as many volumes",

@@ -21,9 +21,10 @@
 //              10 pods a node, in applications of 4.  Nearly every pod is a shape of its own:
 //              amounts, grace period, and by chance node selectors, (anti-)affinity, spread,
 //              host ports, priorities, local storage, budgets.
-//   terms      nodes of 8 CPU with 10 pods each; each pod with a hostname anti-affinity term of its own that
-//              begins with a label which all pods have: many terms, each of one pod.
-//   excluding  the same nodes; each pod suffers only itself on its node: a term for each
+//   terms      nodes of 8 CPU with 10 pods each; each pod with a hostname anti-affinity
+//              term of its own that begins with a label which all pods have: many terms,
+//              each of one pod.
+//   excluding  the same nodes; each pod refuses every other pod on its node: a term for each
 //              pod, of all pods but one.
 //   budgets    the same nodes and pods, and a budget for each pod, each of all of them.
 //   claims     the same nodes and pods, each with a claim that waits for its first

@@ -214,7 +214,8 @@ TEST_F(CheckInputTest, TimeOutsideTheCalendarIsRefused) {
   for (const int64_t time_s :
        {std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()}) {
     input_.now_s = time_s;
-    ExpectFromAll("now_s: " + std::to_string(time_s) + " is no Unix time of the years 1 to 9999");
+    ExpectFromAll("now_s: " + std::to_string(time_s) +
+                  " is not a Unix time between the years 1 and 9999");
   }
 }
 
@@ -226,7 +227,7 @@ TEST_F(CheckInputTest, TimesOfEventsAndEvictionsAreCheckedToo) {
       {ScaleEventKind::kScaleUp, "group", std::numeric_limits<int64_t>::max()}};
   input.events = events;
   EXPECT_THAT(Told([&] { return rounds_.Round(snapshot_, groups_, input); }),
-              StartsWith("events[1].at_s: 9223372036854775807 is no Unix time"));
+              StartsWith("events[1].at_s: 9223372036854775807 is not a Unix time"));
   ActuationStatus actuation;
   actuation.recent_evictions.emplace_back().evicted_at_s = std::numeric_limits<int64_t>::min();
   input.events = {};
