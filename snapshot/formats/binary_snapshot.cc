@@ -27,7 +27,7 @@ using objects::KeyValues;
 using objects::ResourceList;
 using objects::Text;
 
-// These fail when objects.h gains a field, which belongs into the functions below.
+// These fail when objects.h gains a field, which belongs in the functions below.
 #if defined(__GLIBCXX__) && defined(__x86_64__)
 static_assert(sizeof(objects::ObjectMeta) == 144, "store the new field here");
 static_assert(sizeof(objects::Node) == 288, "store the new field here");

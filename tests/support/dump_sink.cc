@@ -8,7 +8,7 @@ namespace {
 
 using objects::Text;
 
-// These fail when objects.h gains a field, which belongs into the functions below.
+// These fail when objects.h gains a field, which belongs in the functions below.
 #if defined(__GLIBCXX__) && defined(__x86_64__)
 static_assert(sizeof(objects::ObjectMeta) == 144, "spell out the new field here");
 static_assert(sizeof(objects::Node) == 288, "spell out the new field here");
