@@ -114,8 +114,9 @@ class DiverseCluster {
 
   absl::Status WritePod(const App& app, uint32_t replica, const Place& place) {
     const std::string name = absl::StrCat(app.name, "-", replica);
-    objects::Pod pod = PodOf("default", name, name, place.name, 10 * random_.Between(1, 60),
-                             16 * random_.Between(1, 64));
+    const int64_t cpu_milli = 10 * random_.Between(1, 60);
+    const int64_t memory_mib = 16 * random_.Between(1, 64);
+    objects::Pod pod = PodOf("default", name, name, place.name, cpu_milli, memory_mib);
     pod.meta.labels = {{"app", app.name}, {"tier", app.tier}, {"version", app.version}};
     pod.meta.owners = {Owner(app)};
     if (app.kind == objects::ControllerKind::kJob) pod.restart_policy = "Never";
