@@ -22,8 +22,8 @@ names of rows (--list); each row runs 5 times after a warm-up.
 
   --list               print the rows' names and end
   --snapshots A,B,...  clusters of the planner's rows: uniform:N, uniform:NxP (P pods a
-                       node), mixed:N, company:N, topology:N, repelling:N, terms:P,
-                       excluding:P, budgets:P, claims:P (`ebb gen --help` tells what they
+                       node), mixed:N, company:N, topology:N, repelling:N, diverse:N,
+                       terms:P, excluding:P, budgets:P, claims:P (`ebb gen --help` tells what they
                        are; N nodes, P pods), openb, or files
   --snapshot FILE      a cluster of your own beside them: all that `ebb plan` reads;
                        may be given often
@@ -36,9 +36,9 @@ Left out unless FILTER names it: uniform:100000x30 (3,000,000 pods, some gigabyt
 )";
 
 constexpr std::string_view kDefaultSnapshots[] = {
-    "uniform:400",    "uniform:1000", "uniform:5000",  "uniform:15000x30",
-    "mixed:1000",     "mixed:5000",   "topology:1000", "topology:5000",
-    "repelling:5000", "terms:10000",  "claims:10000",  "openb"};
+    "uniform:400", "uniform:1000",  "uniform:5000",  "uniform:15000x30", "mixed:1000",
+    "mixed:5000",  "topology:1000", "topology:5000", "repelling:5000",   "diverse:1000",
+    "terms:10000", "claims:10000",  "openb"};
 constexpr std::string_view kHuge = "uniform:100000x30";
 
 struct Options {

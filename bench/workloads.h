@@ -1,7 +1,7 @@
 // The clusters that benchmarks run over, by name:
 //
 //   KIND:N      N nodes of a kind that `ebb gen` makes (snapshot/samples/generate.h): uniform,
-//               mixed, company, topology, repelling.
+//               mixed, company, topology, repelling, diverse.
 //   uniform:NxP the same with P pods on each.
 //   KIND:P      P pods of terms, excluding, budgets or claims, on P/10 nodes.
 //   openb       the openb trace (snapshot/samples/openb.h), half of its pods ended; needs its

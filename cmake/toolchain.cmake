@@ -32,7 +32,7 @@ endif()
 # A program loads only the libraries that it uses, whatever its parts could link.
 add_link_options(-Wl,--as-needed)
 find_program(EBB_MOLD mold)
-if(EBB_MOLD)
+if(EBB_MOLD AND NOT CMAKE_CROSSCOMPILING)  # A cross compiler looks for one of its own.
   add_link_options(-fuse-ld=mold)
 endif()
 

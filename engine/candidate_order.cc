@@ -113,7 +113,7 @@ void SortByUtilization(const ClusterSnapshot& snapshot, const NodeGroups& groups
     const std::optional<Utilization> utilization =
         CalculateUtilization(snapshot, node, counted, now_s);
     if (!utilization) return kLast;
-    // NaN is 0/0: nothing is asked of nothing.
+    // NaN is 0/0, which counts as 0.
     return utilization->utilization == utilization->utilization ? utilization->utilization : 0;
   };
   SortBy(utilization_of, candidates);

@@ -1,6 +1,7 @@
 #include "engine/check_input.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -8,12 +9,10 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "base/text.h"
+#include "base/time_range.h"
 
 namespace ebb {
 namespace {
-
-constexpr int64_t kEarliestS = -62'135'596'800;  // 0001-01-01T00:00:00Z
-constexpr int64_t kLatestS = 253'402'300'799;    // 9999-12-31T23:59:59Z
 
 template <typename... Parts>
 absl::Status Invalid(const Parts&... parts) {
@@ -51,6 +50,11 @@ absl::Status CheckColumn(std::string_view field, size_t size, size_t nodes) {
   return Invalid("groups.", Absl(field), ": has ", size, " entries for ", nodes, " nodes");
 }
 
+absl::Status CheckThreshold(std::string_view field, double threshold) {
+  if (!std::isnan(threshold)) return absl::OkStatus();
+  return Invalid(Absl(field), ": is not a number");
+}
+
 absl::Status CheckSize(std::string_view field, size_t group, const std::string& name,
                        int64_t size) {
   if (size >= 0) return absl::OkStatus();
@@ -58,11 +62,45 @@ absl::Status CheckSize(std::string_view field, size_t group, const std::string& 
                  ", which is less than 0");
 }
 
+// What a group says in place of the planner's options.
+absl::Status CheckOverrides(size_t group, const NodeGroup& overrides) {
+  const std::string place = Place("groups.groups", group);
+  absl::Status status;
+  const auto threshold = [&](std::string_view field, const std::optional<double>& value) {
+    if (value) status.Update(CheckThreshold(absl::StrCat(place, ".", Absl(field)), *value));
+  };
+  const auto duration = [&](std::string_view field, const std::optional<int64_t>& value) {
+    if (value) status.Update(CheckDuration(absl::StrCat(place, ".", Absl(field)), *value));
+  };
+  threshold("scale_down_utilization_threshold", overrides.scale_down_utilization_threshold);
+  threshold("scale_down_gpu_utilization_threshold", overrides.scale_down_gpu_utilization_threshold);
+  duration("scale_down_unneeded_time_s", overrides.scale_down_unneeded_time_s);
+  duration("scale_down_unready_time_s", overrides.scale_down_unready_time_s);
+  return status;
+}
+
 }  // namespace
 
 absl::Status CheckTime(std::string_view field, int64_t time_s) {
-  if (kEarliestS <= time_s && time_s <= kLatestS) return absl::OkStatus();
-  return Invalid(Absl(field), ": ", time_s, " is no Unix time of the years 1 to 9999");
+  if (IsTime(time_s)) return absl::OkStatus();
+  return Invalid(Absl(field), ": ", time_s, " is not a Unix time between the years 1 and 9999");
+}
+
+absl::Status CheckDuration(std::string_view field, int64_t duration_s) {
+  if (-kLongestDurationS <= duration_s && duration_s <= kLongestDurationS) return absl::OkStatus();
+  return Invalid(Absl(field), ": ", duration_s, " s is longer than a century");
+}
+
+absl::Status CheckOptions(const PlannerOptions& options) {
+  absl::Status status =
+      CheckThreshold("scale_down_utilization_threshold", options.scale_down_utilization_threshold);
+  status.Update(CheckThreshold("scale_down_gpu_utilization_threshold",
+                               options.scale_down_gpu_utilization_threshold));
+  status.Update(CheckDuration("unremovable_node_recheck_timeout_s",
+                              options.unremovable_node_recheck_timeout_s));
+  status.Update(CheckDuration("drain.blocking_system_pod_disruption_timeout_s",
+                              options.drain.blocking_system_pod_disruption_timeout_s));
+  return status;
 }
 
 absl::Status CheckSnapshot(const ClusterSnapshot& snapshot, const Symbols* remembered) {
@@ -118,6 +156,7 @@ absl::Status CheckGroups(const Catalog& catalog, const NodeGroups& groups) {
     if (absl::Status s = CheckSize("target_size", g, group.name, group.target_size); !s.ok()) {
       return s;
     }
+    if (absl::Status s = CheckOverrides(g, group); !s.ok()) return s;
   }
   return absl::OkStatus();
 }

@@ -23,9 +23,14 @@
 
 namespace ebb {
 
-// A time is one that RFC 3339 can write: of the years 1 to 9999.  Sums of such times and
-// of durations do not overflow.
+// A time of the range of base/time_range.h.
 absl::Status CheckTime(std::string_view field, int64_t time_s);
+
+// A duration of at most a century.
+absl::Status CheckDuration(std::string_view field, int64_t duration_s);
+
+// Thresholds are numbers, and CheckDuration.
+absl::Status CheckOptions(const PlannerOptions& options);
 
 // A pass may begin in the snapshot: there is no ghost, and its Symbols are those whose ids
 // the planner remembers.  `remembered` null: it remembers none yet.
@@ -35,7 +40,7 @@ absl::Status CheckSnapshot(const ClusterSnapshot& snapshot, const Symbols* remem
 absl::Status CheckNoFork(const ClusterSnapshot& snapshot);
 
 // Every column covers the catalog's nodes, every node's group exists, no two groups share
-// a name, no size is negative.
+// a name, no size is negative; what a group says in place of options is as CheckOptions asks.
 absl::Status CheckGroups(const Catalog& catalog, const NodeGroups& groups);
 
 // Nodes and pods are of the catalog and come once each, pending pods are not placed,

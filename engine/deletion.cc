@@ -26,7 +26,7 @@ NodeSize SizeOf(const NodeInfo& node) {
   return size;
 }
 
-// A node that is no part of what the cluster has.
+// Nodes that are not counted as capacity of the cluster.
 class VirtualKubelets {
  public:
   explicit VirtualKubelets(const Catalog& catalog)

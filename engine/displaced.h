@@ -27,10 +27,10 @@ namespace ebb {
 std::vector<PodId> PodsToReplace(const ClusterSnapshot& snapshot, NodeId node, int64_t now_s);
 
 // Evicted pods to put back: those that are in the catalog under their UID and on no
-// node, have no DaemonSet, and whose owner runs fewer pods than it wants; of one
-// owner at most as many as it lacks.  The owner is the first reference to a
-// StatefulSet, Job, ReplicaSet or ReplicationController; a pod without one, or whose
-// owner is not known, is put back always.
+// node, and whose owner runs fewer pods than it wants; of one owner at most as many as it
+// lacks.  The owner is the first reference to a StatefulSet, Job, ReplicaSet or
+// ReplicationController; a pod without one, or whose owner is not known, is put back
+// always.  Pods of DaemonSets, static, mirror and ended ones are left out.
 std::vector<PodId> PodsToPutBack(const ClusterSnapshot& snapshot,
                                  std::span<const EvictedPod> evictions);
 

@@ -22,7 +22,7 @@ Eligibility JudgeEligibility(const ClusterSnapshot& snapshot, const NodeGroups& 
   const NodeInfo& info = catalog.node(node);
   if (!snapshot.Contains(node)) return {.reason = kUnexpectedError, .utilization = {}};
   if (recently_unremovable) return {.reason = kRecentlyUnremovable, .utilization = {}};
-  if (info.to_be_deleted && now_s - *info.to_be_deleted < kDeletionTimeoutS) {
+  if (IsBeingDeleted(info, now_s)) {
     return {.reason = kCurrentlyBeingDeleted, .utilization = {}};
   }
   if (info.scale_down_disabled) {

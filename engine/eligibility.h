@@ -19,6 +19,11 @@ namespace ebb {
 // A node tainted for deletion longer ago than this was given up on.
 inline constexpr int64_t kDeletionTimeoutS = 300;
 
+// Whether an autoscaler deletes the node, as its taint says.
+inline bool IsBeingDeleted(const NodeInfo& node, int64_t now_s) {
+  return node.to_be_deleted && now_s - *node.to_be_deleted < kDeletionTimeoutS;
+}
+
 struct Eligibility {
   UnremovableReason reason = UnremovableReason::kNoReason;  // kNoReason: eligible.
   std::optional<Utilization> utilization;                   // Where it was computed.

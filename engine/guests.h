@@ -2,7 +2,7 @@
 // they came, beside the pods that were there before.
 //
 // A pass moves pods again and again: nodes that took some go themselves.  Most pods
-// are nothing to a node but the room they take; the snapshot need not know them
+// matter to a node only by the room they take; the snapshot need not know them
 // (ShapeRoom), and their list is all that a pass needs to move them on.
 //
 // Lists are chunks of one cache line from a common store, so that adding a pod touches
@@ -43,7 +43,7 @@ class Guests {
   // Appends the node's guests to `pods`.
   void Append(NodeId node, std::vector<PodId>& pods) const;
 
-  // Calls `visit` with each of the node's guests, in no order.
+  // Calls `visit` with each of the node's guests, in unspecified order.
   template <typename Visit>
   void ForEach(NodeId node, Visit&& visit) const {
     for (uint32_t c = last_[Index(node)]; c != kNone; c = chunks_[c].previous) {

@@ -47,7 +47,7 @@ class Hints {
   // By pod key and node name.  REQUIRES: nothing is attached yet.
   void Set(TextId pod_key, TextId node) { elsewhere_[pod_key] = {node, false}; }
 
-  // Visits (pod key, node name) of every hint, in no order.
+  // Visits (pod key, node name) of every hint, in unspecified order.
   template <typename Visit>
   void ForEach(Visit&& visit) const {
     for (uint32_t p = 0; p < hints_.size(); ++p) {

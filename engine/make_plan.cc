@@ -5,6 +5,7 @@
 
 #include "engine/atomic_groups.h"
 #include "engine/check_input.h"
+#include "engine/eligibility.h"
 #include "engine/limits.h"
 #include "engine/verify.h"
 
@@ -42,7 +43,8 @@ class Exclusions {
 };
 
 // How many nodes each group may lose, by GroupId.
-std::vector<int64_t> Quotas(const ClusterSnapshot& snapshot, const NodeGroups& groups) {
+std::vector<int64_t> Quotas(const ClusterSnapshot& snapshot, const NodeGroups& groups,
+                            int64_t now_s) {
   std::vector<int64_t> quotas;
   quotas.reserve(groups.groups.size());
   for (const NodeGroup& group : groups.groups) quotas.push_back(group.target_size - group.min_size);
@@ -50,7 +52,7 @@ std::vector<int64_t> Quotas(const ClusterSnapshot& snapshot, const NodeGroups& g
     const NodeId node{n};
     if (groups.Of(node) == kNoGroup || !snapshot.Contains(node)) continue;
     // It is on its way out already.
-    if (snapshot.catalog().node(node).to_be_deleted) --quotas[Index(groups.Of(node))];
+    if (IsBeingDeleted(snapshot.catalog().node(node), now_s)) --quotas[Index(groups.Of(node))];
   }
   return quotas;
 }
@@ -74,7 +76,7 @@ void FindCandidates(const ClusterSnapshot& snapshot, const NodeGroups& groups,
   }
 }
 
-// The group that goes below its minimum first takes no part from there on.
+// The group that goes below its minimum first loses its remaining candidates.
 bool ExcludeSurplus(const NodeGroups& groups, std::vector<int64_t> quotas, const PlanResult& made,
                     Exclusions& exclusions) {
   for (const RemovableNode& removal : made.plan.remove) {
@@ -116,7 +118,7 @@ bool ExcludeBrokenAtomicGroups(const NodeGroups& groups, std::span<const int64_t
 }
 
 // How many removals, `most` at most and from the first, keep every limit of groups by
-// themselves: no group below its minimum, no atomic group in parts, nobody waited for.
+// themselves: no group below its minimum, no atomic group in parts, no pod to wait for.
 size_t SoundRemovals(const NodeGroups& groups, std::span<const int64_t> registered,
                      std::vector<int64_t> quotas, const Plan& plan, size_t most) {
   std::vector<int64_t> removed(groups.groups.size());
@@ -143,8 +145,8 @@ bool DependsOnOrder(UnremovableReason reason) {
          reason == UnremovableReason::kBlockedByPod;
 }
 
-// Leaves the first `removals` of the plan.  Candidates that come later in order and were
-// judged after what is gone were not judged.
+// Leaves the first `removals` of the plan.  A candidate behind the cut counts as not judged
+// if its verdict may depend on the removals that are gone.
 void Cut(const Catalog& catalog, size_t removals, PlanResult& made) {
   Plan& plan = made.plan;
   plan.termination = Termination::kDeadline;
@@ -192,7 +194,7 @@ absl::StatusOr<PlanResult> MakePlan(ClusterSnapshot& snapshot, const NodeGroups&
                  /*was_unneeded=*/nullptr, made.candidates);
   made.order = made.candidates;
   const std::vector<int64_t> registered = RegisteredNodes(snapshot, groups);
-  const std::vector<int64_t> quotas = Quotas(snapshot, groups);
+  const std::vector<int64_t> quotas = Quotas(snapshot, groups, request.now_s);
   Exclusions exclusions(snapshot.catalog().nodes(), made);
   if (request.max_scale_down_parallelism) {
     input.unneeded_limit =

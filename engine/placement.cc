@@ -54,7 +54,7 @@ inline bool Placement::PlaceByHint(PodId pod) {
   return true;
 }
 
-// Pods of one controller that cannot be told apart fail alike within one attempt.
+// If a pod of a controller fits nowhere, the others of its shape are not tried in this attempt.
 inline bool Placement::PlaceByScan(PodId pod) {
   const PodShapeId shape = catalog_.shape_id(pod);
   scan_.BeginRun(shape);

@@ -131,8 +131,7 @@ class PassRun {
     if (!input_.pending.empty()) {
       pending_placement_.TryPlace(input_.pending, OnFailure::kGoOn, /*deadline=*/nullptr);
       plan_.packed = simulation_.moves();
-      for (const PodId pod :
-           input_.pending.first(std::min(input_.must_fit, input_.pending.size()))) {
+      for (const PodId pod : input_.pending.first(input_.must_fit)) {
         all_fit = all_fit && snapshot_.NodeOf(pod) != kNoNode;
       }
     }
@@ -141,7 +140,7 @@ class PassRun {
   }
 
   std::vector<NodeId> FindEligible() {
-    NodeSet to_visit(catalog_.nodes());  // For their pods may count otherwise than charged.
+    NodeSet to_visit(catalog_.nodes());  // Whose pods utilization must look at one by one.
     const auto visit_node_of = [&](PodId pod) {
       const NodeId node = snapshot_.NodeOf(pod);
       if (node != kNoNode) to_visit.Insert(node);
@@ -212,10 +211,7 @@ class PassRun {
 
   // False: time ran out before there was an answer.
   bool SimulateRemoval(NodeId node) {
-    if (!snapshot_.Contains(node)) {
-      Keep({.node = node, .reason = UnremovableReason::kNoNodeInfo, .pdb = {}});
-      return true;
-    }
+    EBB_DCHECK(snapshot_.Contains(node));  // Candidates come once each.
     rules_.GetPodsToMove(simulation_.PodsOn(node), pods_, groups_.ManagerOf(node));
     if (pods_.blocked()) {
       Keep({.node = node,
@@ -304,6 +300,7 @@ absl::StatusOr<Plan> Planner::Pass(ClusterSnapshot& snapshot, const NodeGroups& 
   // What was asked before was checked then.
   const bool asked_before = memory.settled && memory.settled->WasAsked(state, groups, input);
   if (!asked_before) {
+    if (absl::Status s = CheckOptions(options_); !s.ok()) return s;
     if (absl::Status s = CheckGroups(catalog, groups); !s.ok()) return s;
     if (absl::Status s = CheckPassInput(snapshot, input); !s.ok()) return s;
   }
@@ -342,9 +339,10 @@ uint64_t Planner::repeated_passes() const { return memory_->repeated; }
 
 NodeId Planner::Hint(PodId pod) const { return memory_->hints.Get(pod); }
 
-PlannerMemory Planner::Save(const Symbols& symbols) const {
+PlannerMemory Planner::Save() const {
   PlannerMemory saved;
-  const auto text = [&](TextId id) { return std::string(symbols.Text(id)); };
+  // Where there was no pass there is nothing to be named.
+  const auto text = [&](TextId id) { return std::string(memory_->symbols->Text(id)); };
   const auto save = [&](const Hints& hints, std::vector<PlannerMemory::Hint>& list) {
     hints.ForEach(
         [&](TextId pod_key, TextId node) { list.push_back({text(pod_key), text(node)}); });

@@ -63,8 +63,8 @@ class Planner {
   [[nodiscard]] NodeId Hint(PodId pod) const;
 
   // The memory between two passes.  A planner that restores what another saved goes
-  // on as that one would have.  `symbols`: of the snapshots past and to come.
-  [[nodiscard]] PlannerMemory Save(const Symbols& symbols) const;
+  // on as that one would have.  `symbols`: of the snapshots to come.
+  [[nodiscard]] PlannerMemory Save() const;
   void Restore(const PlannerMemory& memory, const std::shared_ptr<Symbols>& symbols);
 
   [[nodiscard]] const PlannerOptions& options() const { return options_; }

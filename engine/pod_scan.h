@@ -150,7 +150,7 @@ class PodScan {
   // What the static filters say of the nodes.
   struct StaticBits {
     NodeSet passed;                 // Of schedulable nodes, word by word; kOwnStatics: of `asked`.
-    NodeSet asked;                  // kOwnStatics: one by one, for to ask is dear.
+    NodeSet asked;                  // kOwnStatics: one by one, as asking is expensive.
     std::vector<uint8_t> known;     // By word of `passed`.
     std::vector<Verdict> of_shape;  // By NodeShapeId, unless a node's name matters.
   };

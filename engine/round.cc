@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "base/check.h"
 #include "base/text.h"
 #include "engine/atomic_groups.h"
 #include "engine/candidate_order.h"
@@ -81,7 +82,7 @@ class RoundRun {
       return;
     }
     if (far) Log("a second round is at about this time; it is taken to be right");
-    // What the round before noted at its time, or what was noted before the clock went back.
+    // Times that were noted while the clock was ahead.
     if (far || state_.jump_s_) {
       ForgetWhatLiesAfter(far ? now_s_ : std::max(now_s_, state_.latest_s_));
     }
@@ -106,7 +107,7 @@ class RoundRun {
 
   void ForgetWhatLiesAfter(int64_t time_s) {
     const std::shared_ptr<Symbols>& symbols = catalog_.shared_symbols();
-    ScaleDownState state = state_.Save(*symbols);
+    ScaleDownState state = state_.Save();
     const size_t changes = SetClock(state, time_s).size();
     if (changes > 0) Log(absl::StrCat(changes, " remembered times lay after it and start anew"));
     state_.Restore(state, symbols);
@@ -138,7 +139,7 @@ class RoundRun {
     deletions.erase(std::unique(deletions.begin(), deletions.end(), same), deletions.end());
     for (const NodeInDeletion& deletion : deletions) {
       const absl::StatusOr<NodeId> node = catalog_.FindNode(deletion.name);
-      if (node.ok()) {
+      if (node.ok() && snapshot_.Contains(*node)) {
         in_deletion_.Insert(*node);
         CountDeletion(groups_.Of(*node));
         continue;
@@ -155,7 +156,7 @@ class RoundRun {
     if (group != kNoGroup) ++in_deletion_count_[Index(group)];
   }
 
-  // Each once, the latest said time counting; sorted.
+  // Each once, with the latest of its times; sorted.
   std::vector<EvictedPod> StillCounting(std::vector<EvictedPod> evictions) const {
     const auto key = [](const EvictedPod& e) { return std::tie(e.namespace_name, e.name, e.uid); };
     std::sort(evictions.begin(), evictions.end(), [&](const EvictedPod& a, const EvictedPod& b) {
@@ -186,7 +187,7 @@ class RoundRun {
     return unhealthy;
   }
 
-  // The plan that was not looked for.
+  // An empty plan: no pass was made, or it refused its input.
   void DecideNothing(ScaleDownStatus status) {
     result_.plan.termination = Termination::kNotStarted;
     result_.plan.utilization.resize(catalog_.nodes());
@@ -218,7 +219,7 @@ class RoundRun {
     if (options_.displaced_pods == DisplacedPods::kMustFit) pass.must_fit = displaced_;
     pass.evicting = evicting_;
     absl::StatusOr<Plan> plan = state_.planner_.Pass(Planned(), groups_, pass);
-    if (!plan.ok()) {  // What the round made up itself is wrong.
+    if (!plan.ok()) {  // The round's input was checked, so this is a bug.
       DecideNothing(ScaleDownStatus::kError);
       Refuse(plan.status());
       return;
@@ -452,7 +453,7 @@ class RoundRun {
     }
   }
 
-  // Else a group that goes as a whole is not whole.
+  // If not, incomplete atomic groups hold them back, not the budgets.
   bool WouldStartWithoutBudgets() const {
     constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
     const CroppedNodes all = CropNodes(
@@ -489,6 +490,7 @@ class RoundRun {
       if (groups_.Of(node) == kNoGroup) return;
       GroupCounts& counts = result_.groups[Index(groups_.Of(node))];
       ++counts.nodes;
+      EBB_DCHECK(!in_deletion_.Contains(node) || !unneeded.Contains(node));
       if (in_deletion_.Contains(node)) {
         ++counts.in_deletion;
       } else if (unneeded.Contains(node)) {
@@ -533,10 +535,31 @@ ScaleDown::ScaleDown(ScaleDownOptions options)
              options_.budgets.max_scale_down_parallelism),
       cooldowns_(options_.cooldown) {}
 
+// Those of the planner among them.
+static absl::Status CheckOptions(const ScaleDownOptions& options) {
+  absl::Status status = CheckOptions(options.planner);
+  const auto duration = [&](std::string_view field, int64_t duration_s) {
+    status.Update(CheckDuration(field, duration_s));
+  };
+  duration("deletion.scale_down_unneeded_time_s", options.deletion.scale_down_unneeded_time_s);
+  duration("deletion.scale_down_unready_time_s", options.deletion.scale_down_unready_time_s);
+  duration("cooldown.scale_down_delay_after_add_s", options.cooldown.scale_down_delay_after_add_s);
+  duration("cooldown.scale_down_delay_after_delete_s",
+           options.cooldown.scale_down_delay_after_delete_s);
+  duration("cooldown.scale_down_delay_after_failure_s",
+           options.cooldown.scale_down_delay_after_failure_s);
+  duration("max_node_startup_time_s", options.max_node_startup_time_s);
+  duration("clock_jump_max_s", options.clock_jump_max_s);
+  duration("node_deletion_candidate_ttl_s", options.node_deletion_candidate_ttl_s);
+  duration("recent_eviction_ttl_s", options.recent_eviction_ttl_s);
+  return status;
+}
+
 absl::Status ScaleDown::Check(const ClusterSnapshot& snapshot, const NodeGroups& groups,
                               const RoundInput& input) const {
   if (absl::Status s = CheckNoFork(snapshot); !s.ok()) return s;
   if (absl::Status s = CheckSnapshot(snapshot, symbols_.get()); !s.ok()) return s;
+  if (absl::Status s = CheckOptions(options_); !s.ok()) return s;
   if (absl::Status s = CheckGroups(snapshot.catalog(), groups); !s.ok()) return s;
   PassInput pass;
   pass.now_s = input.now_s;
@@ -568,7 +591,11 @@ absl::StatusOr<RoundResult> ScaleDown::Round(ClusterSnapshot& snapshot, const No
   return RoundRun(*this, snapshot, groups, input).Run();
 }
 
-ScaleDownState ScaleDown::Save(const Symbols& symbols) const {
+ScaleDownState ScaleDown::Save() const {
+  // Where there was no round there is nothing to be named.
+  const std::shared_ptr<Symbols> held =
+      symbols_ != nullptr ? symbols_ : std::make_shared<Symbols>();
+  const Symbols& symbols = *held;
   ScaleDownState state{.rounds = rounds_,
                        .latest_s = latest_s_,
                        .jump_s = jump_s_,
@@ -579,7 +606,7 @@ ScaleDownState ScaleDown::Save(const Symbols& symbols) const {
                        .actuation = actuation_,
                        .started = started_.Save(symbols),
                        .cooldowns = cooldowns_.Save(),
-                       .planner = planner_.Save(symbols)};
+                       .planner = planner_.Save()};
   state.skipped.reserve(skipped_.size());
   for (const auto& [node, since_s] : skipped_) {
     state.skipped.push_back({std::string(symbols.Text(node)), since_s});

@@ -43,7 +43,6 @@
 #define EBB_ENGINE_ROUND_H_
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -126,7 +125,8 @@ enum class ScaleDownStatus : uint8_t {
   kClusterUnhealthy,
   kNoRoomForPods,  // Of nodes in deletion, or recently evicted.
   kClockJumped,    // Nothing was looked at; the next round at about this time goes on.
-  kError,          // The plan did not pass its verification.
+  // The plan did not pass its verification, or the pass refused what the round gave it.
+  kError,
 };
 // "ScaleDownInCooldown".
 std::string_view ToString(ScaleDownStatus status);
@@ -193,8 +193,8 @@ class ScaleDown {
   absl::StatusOr<RoundResult> Round(ClusterSnapshot& snapshot, const NodeGroups& groups,
                                     const RoundInput& input);
 
-  // The state between two rounds.  `symbols`: of the snapshots past and to come.
-  [[nodiscard]] ScaleDownState Save(const Symbols& symbols) const;
+  // The state between two rounds.  `symbols`: of the snapshots to come.
+  [[nodiscard]] ScaleDownState Save() const;
   void Restore(const ScaleDownState& state, const std::shared_ptr<Symbols>& symbols);
 
   [[nodiscard]] const ScaleDownOptions& options() const { return options_; }

@@ -13,10 +13,8 @@ namespace {
 int64_t NextChange(const Catalog& catalog, const PlannerOptions& options, int64_t now_s) {
   int64_t next = NextDrainChange(catalog, options.drain, now_s);
   for (uint32_t n = 0; n < catalog.nodes(); ++n) {
-    const std::optional<int64_t> since = catalog.node(NodeId{n}).to_be_deleted;
-    if (!since || now_s - *since >= kDeletionTimeoutS) continue;
-    int64_t end = 0;
-    if (!__builtin_add_overflow(*since, kDeletionTimeoutS, &end)) next = std::min(next, end);
+    const NodeInfo& node = catalog.node(NodeId{n});
+    if (IsBeingDeleted(node, now_s)) next = std::min(next, *node.to_be_deleted + kDeletionTimeoutS);
   }
   return next;
 }

@@ -34,8 +34,8 @@ class PassQuestion {
  public:
   explicit PassQuestion(const PassInput& input);
 
-  // Whether `input` asks the same, apart from the time.  A question with a deadline is like
-  // no other.
+  // Whether `input` asks the same, apart from the time.  A question with a deadline
+  // matches no other.
   [[nodiscard]] bool IsAskedBy(const PassInput& input) const;
 
   [[nodiscard]] std::span<const NodeId> candidates() const { return candidates_; }

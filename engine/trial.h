@@ -10,8 +10,8 @@
 //     }                                                 // Else all is as before the trial.
 //   }                                                   // The snapshot is as it was.
 //
-// Five things change together, and they change here alone, in functions that nobody else
-// can call:
+// Five things change together, and in a pass only Simulation changes them (the functions
+// of the snapshot that do so are public):
 //   the snapshot      what is placed in it; its undo log takes that back;
 //   its free amounts  of pods that take nothing but room (PodScan::TakesOnlyRoom), which
 //                     are not placed in the snapshot and so not in its log: a trial gives
@@ -45,7 +45,7 @@
 namespace ebb {
 
 // What simulations leave to the next one: the scan with its pointer and the static
-// verdicts that it keeps, and vectors, for their memory.
+// verdicts that it keeps, and vectors, reused to save allocations.
 class SimulationMemory {
  public:
   // The scan's pointer (PodScan::pointer), between simulations.
@@ -86,7 +86,7 @@ class Simulation {
   // trials put there, in the order in which they came.  Valid until the next call.
   // REQUIRES: no trial is open.
   [[nodiscard]] std::span<const PodId> PodsOn(NodeId node);
-  // Calls `visit` with each pod that trials put on the node, in no order.
+  // Calls `visit` with each pod that trials put on the node, in unspecified order.
   template <typename Visit>
   void ForEachGuest(NodeId node, Visit&& visit) const {
     guests_.ForEach(node, visit);

@@ -61,7 +61,7 @@ class UnneededTimers {
     return it->second.since_s;
   }
 
-  // Visits (name, UID) of every node with a timer, judged or not, in no order.
+  // Visits (name, UID) of every node with a timer, judged or not, in unspecified order.
   template <typename Visit>
   void ForEach(Visit&& visit) const {
     for (const auto& [node, entry] : timers_) visit(node, entry.uid);

@@ -211,7 +211,7 @@ class Replay {
     if (gpu || groups_.HasGpuLabel(node)) {
       const double threshold = group->scale_down_gpu_utilization_threshold.value_or(
           options_.scale_down_gpu_utilization_threshold);
-      // Nothing is asked of a GPU that is announced and not there.
+      // A node that is labelled for GPUs and offers none is used by 0.
       const double used = gpu ? Used(*gpu, node, false) : 0;
       if (used > threshold) return Refuse(Name(node), " is used too much");
       return absl::OkStatus();

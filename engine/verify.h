@@ -1,6 +1,6 @@
 // Verify replays a finished plan from its input and refuses it on any violation.
 //
-// It shares no state with the planner, and only the code that is named below.  Every
+// It shares no state with the planner, and of its code only what is named below.  Every
 // filter is evaluated anew from pods and labels, with tallies of its own (slow_cluster.h)
 // and without the snapshot's counters, bit sets or hints.
 //
@@ -9,10 +9,13 @@
 // and must move has exactly one destination, which is there, is allowed and passes
 // every filter at that moment, in the order that the plan tells; nobody else moved.
 //
-// Two things are shared with the planner because they read one pod or one claim and
-// keep nothing between questions, so that they cannot drift apart from the state that
-// is replayed: the drainability rules (JudgePod, not the planner's DrainJudge, and with
-// budgets counted here) and the storage filters.  Tests hold both to slow twins
+// Shared with the planner are functions that read one pod, claim or node and keep nothing
+// between questions, so that they cannot drift apart from the state that is replayed:
+// - The drainability rules: JudgePod, not the planner's DrainJudge.  The PdbTracker that it
+//   asks is never spent from; what the plan spends is counted here.
+// - The storage filters.
+// - GpuOf (utilization.h): which of a node's resources is its GPU.
+// Tests hold the rules and the storage filters to slow twins
 // (tests/predicates/*_random_test.cc).
 //
 // Cost:    O(pods), and for each pod that moves, its requests, ports and topology terms;

@@ -70,7 +70,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const std::string text = ebb::test::PlanText(snapshot, plan);
     const std::string expected = ebb::test::PlanText(snapshot, twin.Pass(snapshot, groups, input));
     if (text != expected) Fail("the twin decides otherwise:\n" + text + "twin:\n" + expected);
-    const std::string memory = ebb::test::MemoryText(planner.Save(snapshot.catalog().symbols()));
+    const std::string memory = ebb::test::MemoryText(planner.Save());
     if (memory != ebb::test::MemoryText(twin.Save())) Fail("the twin remembers otherwise");
     const absl::Status valid = ebb::Verify(snapshot, groups, options, input, plan);
     if (!valid.ok()) Fail(valid.ToString());

@@ -327,6 +327,53 @@ constexpr bool IsComplete() {
 }
 static_assert(IsComplete(), "a Filter without its row, or a row without what it needs");
 
+// Which pods have a part.
+struct Part {
+  PodParts bit;
+  bool (*has)(const Catalog& catalog, const PodShape& shape);
+};
+constexpr Part kParts[] = {
+    {kConstraintsPart, [](const Catalog&, const PodShape&) { return true; }},
+    {kNodeNamesPart,
+     [](const Catalog& catalog, const PodShape& shape) {
+       return catalog.constraints(shape.constraints).names_a_node;
+     }},
+    {kRequestsPart, [](const Catalog&, const PodShape&) { return true; }},
+    {kFeaturesPart,
+     [](const Catalog&, const PodShape& shape) {
+       return shape.needs_restart_all_containers || shape.needs_host_network_user_namespaces;
+     }},
+    {kHostPortsPart,
+     [](const Catalog&, const PodShape& shape) { return !shape.host_ports.empty(); }},
+    {kVolumesPart,
+     [](const Catalog&, const PodShape& shape) {
+       return !shape.claims.empty() || shape.volumes != 0;
+     }},
+    {kSpreadPart, [](const Catalog&, const PodShape& shape) { return !shape.spread.empty(); }},
+    {kAffinityPart,
+     [](const Catalog&, const PodShape& shape) {
+       return !shape.affinity.empty() || !shape.anti_affinity.empty() || !shape.repelled_by.empty();
+     }},
+    {kCountedPart, [](const Catalog&, const PodShape& shape) { return !shape.feeds.empty(); }},
+    {kNotUnderstoodPart,
+     [](const Catalog&, const PodShape& shape) { return !shape.not_understood.empty(); }},
+};
+
+// Every part that a row can name is one that pods can have.
+constexpr bool AreAllParts() {
+  if (std::size(kParts) != kPodPartCount) return false;
+  for (size_t i = 0; i < kPodPartCount; ++i) {
+    if (kParts[i].bit != PodParts{1} << i) return false;
+  }
+  for (const Row& row : kFilters) {
+    const FilterReads& reads = row.reads;
+    const auto named = reads.pod | reads.other_pods | reads.pre_filter_for | reads.node_name_for;
+    if (named >> kPodPartCount != 0) return false;
+  }
+  return true;
+}
+static_assert(AreAllParts(), "a part of a pod without its row");
+
 // All that the rows read which `applies` picks.
 template <typename Applies>
 constexpr PodParts PartsReadBy(PodParts FilterReads::* which, Applies&& applies) {
@@ -342,6 +389,7 @@ constexpr bool IsDynamic(const Row& row) { return row.fits_dynamically != nullpt
 // All but the one that every search asks of every node.
 constexpr bool IsNotRoom(const Row& row) { return row.filter != Filter::kNodeResourcesFit; }
 constexpr bool IsDynamicAndNotRoom(const Row& row) { return IsDynamic(row) && IsNotRoom(row); }
+constexpr bool IsBeforeRoom(const Row& row) { return row.filter < Filter::kNodeResourcesFit; }
 
 // Pods of one fit class have these in common.
 constexpr PodParts kFitClassParts = kConstraintsPart | kNodeNamesPart | kRequestsPart;
@@ -363,19 +411,11 @@ std::string_view FilterName(Filter filter) { return kFilters[static_cast<size_t>
 FilterReads ReadsOf(Filter filter) { return kFilters[static_cast<size_t>(filter)].reads; }
 
 PodParts PartsOf(const Catalog& catalog, const PodShape& shape) {
-  const auto part_if = [](bool has, PodParts part) { return has ? part : PodParts{0}; };
-  return kConstraintsPart | kRequestsPart |
-         part_if(catalog.constraints(shape.constraints).names_a_node, kNodeNamesPart) |
-         part_if(shape.needs_restart_all_containers || shape.needs_host_network_user_namespaces,
-                 kFeaturesPart) |
-         part_if(!shape.host_ports.empty(), kHostPortsPart) |
-         part_if(!shape.claims.empty() || shape.volumes != 0, kVolumesPart) |
-         part_if(!shape.spread.empty(), kSpreadPart) |
-         part_if(
-             !shape.affinity.empty() || !shape.anti_affinity.empty() || !shape.repelled_by.empty(),
-             kAffinityPart) |
-         part_if(!shape.feeds.empty(), kCountedPart) |
-         part_if(!shape.not_understood.empty(), kNotUnderstoodPart);
+  PodParts parts = 0;
+  for (const Part& part : kParts) {
+    if (part.has(catalog, shape)) parts |= part.bit;
+  }
+  return parts;
 }
 
 ShortCuts ShortCutsOf(PodParts parts) {
@@ -383,11 +423,15 @@ ShortCuts ShortCutsOf(PodParts parts) {
   constexpr PodParts kStaticsRead = PartsReadBy(&FilterReads::pod, IsStatic) & ~kFitClassParts;
   constexpr PodParts kDynamicsRead = PartsReadBy(&FilterReads::pod, IsDynamicAndNotRoom);
   constexpr PodParts kNameReadFor = PartsReadBy(&FilterReads::node_name_for, IsStatic);
+  constexpr PodParts kReadBeforeRoom =
+      PartsReadBy(&FilterReads::pod, IsBeforeRoom) & ~kFitClassParts;
+  constexpr PodParts kNameReadBeforeRoom = PartsReadBy(&FilterReads::node_name_for, IsBeforeRoom);
   constexpr PodParts kReadOfOthers = PartsReadBy(&FilterReads::other_pods, IsNotRoom);
   return {.passes_pre_filter = (parts & kPreFilterFor) == 0,
           .statics_of_fit_class = (parts & kStaticsRead) == 0,
           .statics_of_node_shape = (parts & kNameReadFor) == 0,
           .requests_alone = (parts & kDynamicsRead) == 0,
+          .alike_before_room = (parts & (kReadBeforeRoom | kNameReadBeforeRoom)) == 0,
           .only_room = (parts & kReadOfOthers) == 0};
 }
 

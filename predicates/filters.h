@@ -124,6 +124,9 @@ struct ShortCuts {
   bool statics_of_fit_class = false;   // StaticFits says the same to all of one fit class;
   bool statics_of_node_shape = false;  // and the same of all nodes of one NodeShapeId.
   bool requests_alone = false;         // DynamicFits: NodeResourcesFit alone, but for ghosts.
+  // The filters before NodeResourcesFit say the same to all of one fit class, and of all
+  // nodes of one NodeShapeId.
+  bool alike_before_room = false;
   bool only_room = false;  // Where such pods run matters to no other pod, but for the room.
 };
 ShortCuts ShortCutsOf(PodParts parts);

@@ -17,7 +17,7 @@ void SortByBudget(Uses& uses) {
     std::ranges::stable_sort(uses, {}, kBudget);
     return;
   }
-  // In place, for they are few, and nothing is to be allocated.
+  // They are few, and insertion sort allocates nothing.
   for (size_t i = 1; i < uses.size(); ++i) {
     const auto place =
         std::ranges::upper_bound(uses.begin(), uses.begin() + i, uses[i].first, {}, kBudget);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
+#include "engine/check_input.h"
 #include "service/clock.h"
 #include "service/groups.h"
 #include "service/plan_json.h"
@@ -70,6 +71,7 @@ MadeRound::~MadeRound() = default;
 absl::StatusOr<std::unique_ptr<MadeRound>> MakeRound(ScaleDown& scale_down, LoadedCluster& cluster,
                                                      const RoundQuestion& question) {
   const RoundSettings& settings = *question.settings;
+  if (absl::Status s = CheckTime("now_s", question.now_s); !s.ok()) return s;
   auto round = std::make_unique<MadeRound>();
   round->number = question.number;
   round->now_s = question.now_s;

@@ -37,9 +37,9 @@ std::vector<PlaceTally::No> Sorted(const Noes& noes) {
 // Whether no filter before NodeResourcesFit, PreFilter included, says other things of
 // pods of one fit class and of nodes of one shape.
 bool BeginsWithConstraints(const ClusterSnapshot& snapshot, const PodShape& shape) {
-  return shape.host_ports.empty() && shape.fit_requests.size() < 63 &&
-         !snapshot.catalog().constraints(shape.constraints).names_a_node &&
-         PreFilter(snapshot, shape).fits;
+  constexpr size_t kRequestsMax = 63;  // Shortage has a bit for each.
+  return ShortCutsOf(PartsOf(snapshot.catalog(), shape)).alike_before_room &&
+         shape.fit_requests.size() < kRequestsMax && PreFilter(snapshot, shape).fits;
 }
 
 // Bit 0: no slot for a pod; bit i + 1: too little of the i-th request.

@@ -125,7 +125,7 @@ absl::StatusOr<std::unique_ptr<MadeRound>> RoundDriver::Make(const RoundSettings
   Prepare(settings.options.scale_down, source.cluster.snapshot.catalog().shared_symbols());
   if (record_ != nullptr) {
     if (const auto begins = MayBegin(number); !begins.ok()) return begins.status();
-    recorded_before_ = scale_down_->Save(*symbols_);
+    recorded_before_ = scale_down_->Save();
   }
   unsaved_ = true;
   absl::StatusOr<std::unique_ptr<MadeRound>> made =
@@ -173,7 +173,7 @@ absl::Status RoundDriver::Save(const MadeRound& round, RoundSource& source) {
       return AddToRecord(whole);
     };
   }
-  ScaleDownState after = scale_down_->Save(*symbols_);
+  ScaleDownState after = scale_down_->Save();
   if (absl::Status s = state_->SaveAfter(after, entry, metrics_->Save(), add_to_record); !s.ok()) {
     must_reload_ = true;
     return s;

@@ -436,8 +436,7 @@ class Resolver {
 
   void TakeTaints() {
     snapshot_.alive().ForEach([&](NodeId node) {
-      const std::optional<int64_t> since_s = catalog_.node(node).to_be_deleted;
-      if (!since_s || now_s_ - *since_s >= kDeletionTimeoutS) return;
+      if (!IsBeingDeleted(catalog_.node(node), now_s_)) return;
       const std::string name(catalog_.NodeName(node));
       if (!failed_.contains(name)) Delete(name, "", std::nullopt);
     });

@@ -80,7 +80,7 @@ std::vector<GroupSize> GroupSizesFrom(const std::string& name, Members& argument
                       .min_size = members.Integer("min"),
                       .max_size = members.Integer("max")};
     if (!members.ok() || item.size() != 3) {
-      arguments.Wrong("groupSizes has an item that is no group with its sizes");
+      arguments.Wrong("groupSizes has an item that is not a group with sizes");
     }
     sizes.push_back(std::move(size));
   }
@@ -176,7 +176,7 @@ std::string ArgumentsText(const RoundOptions& options, const RoundTexts& texts,
 
 absl::StatusOr<RoundArguments> ParseArguments(const std::string& name, const std::string& text) {
   const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object()) return Damaged(name, "they are no JSON object");
+  if (!json.is_object()) return Damaged(name, "they are not a JSON object");
   // Before there were rules about jumps there was no word of rules.
   Members members(name, json);
   const int64_t rules = json.contains("rules") ? members.Integer("rules") : 1;

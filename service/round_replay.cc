@@ -74,7 +74,7 @@ void TellInTodaysWords(int64_t rules, Json& decision) {
 std::string Departure(const std::string& recorded, int64_t rules, const Json& now) {
   if (CompactJson(now) == recorded) return "";
   Json before = Json::parse(recorded, nullptr, /*allow_exceptions=*/false);
-  if (before.is_discarded()) return "the recorded decision is no JSON";
+  if (before.is_discarded()) return "the recorded decision is not JSON";
   TellInTodaysWords(rules, before);
   // Since then decisions have had the same fields.
   const bool same_fields = rules >= kRulesWithNotStarted;
@@ -110,7 +110,7 @@ absl::StatusOr<std::string> ReplayRound(const std::string& name, const RoundReco
                  .now_s = entry.now_s,
                  .deadline = arguments->deadline_question ? &deadline : nullptr});
   if (!round.ok()) return round.status();
-  state = scale_down.Save(*symbols);
+  state = scale_down.Save();
   return Departure(entry.decision, arguments->rules, *(*round)->json);
 }
 

@@ -65,11 +65,11 @@ class Checker : public YAML::EventHandler {
     std::set<std::string> keys = {};
   };
 
-  // A key, a value or an item; `scalar` is null where it is none.
+  // A key, a value or an item; `scalar` is null for anything but a scalar.
   void Node(const YAML::Mark& mark, const std::string* scalar, bool is_content) {
     has_content_ |= is_content;
     if (documents_ > 0 && has_content_) {
-      throw YAML::ParserException(document_, "a second document; one is read");
+      throw YAML::ParserException(document_, "a second document; only one is allowed");
     }
     if (open_.empty() || !open_.back().map) return;
     Level& map = open_.back();

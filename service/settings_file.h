@@ -48,7 +48,7 @@ using FieldReaders = std::map<std::string, FieldReader<Item>>;
 // A scalar in quotes, for messages; "this" for anything else.
 std::string Quoted(const YAML::Node& value);
 
-// Absent: it is none.
+// nullopt: not such a number.
 std::optional<int64_t> AsInteger(const YAML::Node& value);
 std::optional<double> AsReal(const YAML::Node& value);
 

@@ -586,7 +586,7 @@ constexpr bool (*kWriteTables[])(sqlite3* db, const ScaleDownState& before,
     WriteTimers,    WriteSkipped,   WriteStarted, WriteDeletions,
     WriteEvictions, WriteCooldowns, WriteHints,   WriteUnremovable};
 
-// 0: there is no such file, too.
+// 0 also where there is no such file.
 int64_t BytesOf(const std::string& path) {
   struct stat info{};
   return stat(path.c_str(), &info) == 0 ? info.st_size : 0;

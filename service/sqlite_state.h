@@ -48,7 +48,7 @@ struct SqliteStateOptions {
   // The file must exist and is only read.  What a process that was stopped in the middle of
   // writing it left in a journal is rolled back all the same: it never happened.
   bool read_only = false;
-  // As read_only asks, to be written.
+  // The file must exist, and may be written.
   bool must_exist = false;
 };
 
@@ -59,7 +59,7 @@ ClusterId ClusterOf(std::string_view kube_system_uid);
 
 class SqliteState final : public StateStore {
  public:
-  // The tables are made by the first save, if the file is none or empty.
+  // The tables are made by the first save, if there is no file or it is empty.
   static absl::StatusOr<std::unique_ptr<SqliteState>> Open(const std::string& path,
                                                            const SqliteStateOptions& options);
   ~SqliteState() override;

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/text.h"
+#include "base/time_range.h"
 #include "snapshot/key_values.h"
 #include "snapshot/pod_requests.h"
 #include "snapshot/pod_shapes.h"
@@ -43,6 +44,12 @@ TaintEffect ParseEffect(std::string_view effect) {
 bool IsUnreadyTaint(std::string_view key) {
   return key == "node.kubernetes.io/not-ready" || key == "node.kubernetes.io/disk-pressure" ||
          key == "node.kubernetes.io/network-unavailable";
+}
+
+// The value of a taint that says since when.
+std::optional<int64_t> ParseTime(std::string_view text) {
+  const std::optional<int64_t> time_s = ParseInt64(text);
+  return time_s ? std::optional(NearestTime(*time_s)) : std::nullopt;
 }
 
 // Source: cluster-autoscaler utils/kubernetes/ready.go.
@@ -280,8 +287,8 @@ absl::Status SnapshotBuilder::AddNode(const objects::Node& node) {
   for (const objects::Taint& taint : node.taints) {
     info.taints.push_back({symbols.Intern(taint.key), symbols.Intern(taint.value),
                            symbols.Intern(taint.effect), ParseEffect(taint.effect)});
-    if (taint.key == kToBeDeleted) info.to_be_deleted = ParseInt64(taint.value);
-    if (taint.key == kDeletionCandidate) info.deletion_candidate = ParseInt64(taint.value);
+    if (taint.key == kToBeDeleted) info.to_be_deleted = ParseTime(taint.value);
+    if (taint.key == kDeletionCandidate) info.deletion_candidate = ParseTime(taint.value);
   }
   for (const objects::Text feature : node.declared_features) {
     info.declared_features.push_back(symbols.Intern(feature));
@@ -293,7 +300,7 @@ absl::Status SnapshotBuilder::AddNode(const objects::Node& node) {
     std::erase_if(*to, [](const ResourceQuantity& q) { return q.amount > kNodeAmountMax; });
   }
   info.provider_id = symbols.Intern(node.provider_id);
-  info.creation_time = node.meta.creation_time;
+  info.creation_time = NearestTime(node.meta.creation_time);
   info.unschedulable = node.unschedulable;
   info.ready = IsReady(node);
   info.scale_down_disabled = FindValue(node.meta.annotations, kScaleDownDisabled) == "true";
@@ -355,9 +362,12 @@ absl::Status SnapshotBuilder::AddPod(const objects::Pod& pod) {
           ? symbols.Intern(absl::StrCat(Absl(pod.meta.namespace_name), "/", Absl(pod.meta.name)))
           : symbols.Intern(pod.meta.uid);
   const PodShapeId shape = shapes_->Intern(catalog, pod, requests_);
-  catalog.pods_.push_back({.name = name.name, .key = uid, .creation_time = pod.meta.creation_time});
+  catalog.pods_.push_back(
+      {.name = name.name, .key = uid, .creation_time = NearestTime(pod.meta.creation_time)});
   catalog.shape_ids_.push_back(shape);
-  if (pod.meta.deletion_time) catalog.deletion_times_.emplace(id, *pod.meta.deletion_time);
+  if (pod.meta.deletion_time) {
+    catalog.deletion_times_.emplace(id, NearestTime(*pod.meta.deletion_time));
+  }
   wanted_nodes_.push_back(symbols.Intern(wanted_node));
   return absl::OkStatus();
 }

@@ -73,7 +73,6 @@ class SnapshotBuilder {
   void InternRequests(const objects::ResourceList& sum, Requests& requests);
   absl::Status SumRequests(const objects::Pod& pod);
   void BoundCharges();
-  void BoundCharge(ResourceId resource, const std::vector<uint32_t>& pods_of);
   void ListPodsCountedOtherwise();
   void ConnectBudgets();
   void RefuseDeviceClasses();

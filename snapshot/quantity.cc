@@ -148,7 +148,7 @@ Magnitude DivideUp(uint128 dividend, uint128 divisor) {
 constexpr Magnitude kTooLarge = {kMagnitudeMax, 0};
 
 Magnitude Capped(const Magnitude& magnitude) {
-  return magnitude.value > kMagnitudeMax ? kTooLarge : magnitude;
+  return magnitude.value >= kMagnitudeMax ? kTooLarge : magnitude;
 }
 
 // 18 digits moved down by more places than these are less than a billionth.

@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 """Runs the programs of examples/ and compares what they print with what is recorded.
+The code that README.md quotes stands in one of them, line for line.
 
   examples_test.py EXAMPLES BUILD
 
-EXAMPLES holds NAME.cc and NAME.txt, BUILD the program NAME.  Prints one line per example
-that differs and exits 1 if there is one, or if there is no example at all.
+EXAMPLES holds NAME.cc and NAME.txt and lies beside README.md, BUILD holds the program NAME.
+Prints one line per example that differs and per quotation that is wrong, and exits 1 if there
+is one, or if there is no example or no quotation at all.
 """
 
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -25,10 +28,36 @@ def difference(source, build):
     return ""
 
 
+def is_quoted(block, sources):
+    """Whether the lines of `block` stand one after the other in one of the sources, indented
+    alike."""
+    pattern = "".join(rf"\1{re.escape(line)}\n" if line else "\n" for line in block.splitlines()[1:])
+    first = re.escape(block.splitlines()[0])
+    return any(re.search(rf"^( *){first}\n{pattern}", source, re.MULTILINE) for source in sources)
+
+
+def misquotations(readme, sources):
+    """Yields what is wrong with the blocks of C++ in `readme`."""
+    blocks = re.findall(r"^```cpp\n(.*?)^```$", readme, re.MULTILINE | re.DOTALL)
+    if not blocks:
+        yield "quotes no example"
+    for block in blocks:
+        if not is_quoted(block, sources):
+            yield f"quotes what no example says:\n{block}"
+
+
 def main():
     examples, build = map(pathlib.Path, sys.argv[1:3])
     sources = sorted(examples.glob("*.cc"))
     failed = not sources
+    texts = [source.read_text() for source in sources]
+    readme = (examples.parent / "README.md").read_text()
+    for what in misquotations(readme, texts):
+        print(f"README.md: {what}")
+        failed = True
+    if not list(misquotations(readme.replace("request.now_s", "request.now"), texts)):
+        print("a quotation that is wrong was not noticed")
+        failed = True
     for source in sources:
         what = difference(source, build)
         if what:

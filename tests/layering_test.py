@@ -3,6 +3,9 @@
 
   layering_test.py ROOT
 
+Includes, clocks and files: which folder may have them.  READMEs: every folder has one, and it
+names every header.
+
 Prints one line per offence, as `file:line: what`, and exits 1 if there is one.
 """
 
@@ -37,15 +40,29 @@ PRIVATE = [
     (re.compile(r"^(tbb|oneapi)/"), re.compile(r"^base/parallel\.(h|cc)$"),
      "oneTBB is seen by base/parallel only"),
     (re.compile(r"^(gtest|gmock|benchmark)/"), re.compile(r"^$"), "test libraries stay out of the libraries"),
+    (re.compile(r"^(fstream|filesystem|fcntl\.h|unistd\.h|sys/(mman|stat)\.h)$"),
+     re.compile(r"^(snapshot/(formats|import)|service|tools)/|^snapshot/samples/openb\.cc$"),
+     "files are the business of readers: invariant 8 of docs/design.md"),
 ]
 # Seen in many translation units, so their cost would be paid everywhere.
 HEAVY = re.compile(r"^(simdjson|yaml-cpp/|grpcpp/|CLI/|nlohmann/json\.hpp$)")
 # What the JSON reader's own few files share.
 HEAVY_ALLOWED = re.compile(r"^snapshot/formats/json_\w+\.h$")
 # The engine takes `now` as an argument, so that any plan can be replayed.
-AMBIENT = re.compile(r"\b(absl::Now\(|(system|steady|high_resolution)_clock\b|std::getenv|\bgetenv\(|gettimeofday|"
-                     r"clock_gettime|std::random_device|std::rand\b)")
+AMBIENT = re.compile(r"""
+    \b(system|steady|high_resolution|utc|tai|gps|file)_clock\b
+  | \babsl::(Now|GetCurrentTimeNanos|LocalTimeZone)\b | \bcurrent_zone\b
+  | \bstd::(time|clock)\b | (?<![\w.>])time\(\s*(nullptr|NULL|0\b|&) | (?<![\w.>])clock\(\s*\)
+  | \b(gettimeofday|clock_gettime|timespec_get|localtime(_r)?|mktime|__rdtsc)\b
+  | \b(secure_)?getenv\b | \b(__)?environ\b
+  | \bABSL_FLAG\b | \babsl::GetFlag\b
+  | \bstd::(random_device|rand)\b | \babsl::(Insecure)?BitGen\b | \bgetrandom\b
+""", re.VERBOSE)
 MAY_LOOK_AROUND = {"service", "tools"}
+# Folders beside those of FOLDERS whose headers a README names.
+ALSO_DESCRIBED = ["bench", "examples", "fuzz", "go", "tests"]
+# "`engine/round.h`" in a README.
+NAMED_FILE = re.compile(r"`([\w/]+\.(?:h|cc))`")
 
 
 def folder_of(path):
@@ -72,7 +89,7 @@ def offences(path, text):
             if path.endswith(".h") and HEAVY.search(header) and not HEAVY_ALLOWED.search(path):
                 yield number, f"{header}: too heavy for a header"
         elif folder not in MAY_LOOK_AROUND and AMBIENT.search(line.split("//")[0]):
-            yield number, "reads a clock, the environment or a random device: take it as an argument"
+            yield number, "reads a clock, a flag, the environment or a random device: take it as an argument"
 
 
 def unit(path):
@@ -115,6 +132,27 @@ def circle(graph):
     return []
 
 
+def undescribed(paths, readmes):
+    """Yields (README, what) for all that READMEs leave out or name in vain.
+
+    `paths`: all headers and .cc files; `readmes`: {folder: text}.  A header is described by
+    the nearest README above it, which names it by its path from there or by its last part.
+    """
+    named = {folder: set(NAMED_FILE.findall(text)) for folder, text in readmes.items()}
+    for path in paths:
+        folder = path.rpartition("/")[0]
+        while folder and folder not in readmes:
+            folder = folder.rpartition("/")[0]
+        names = {path.rpartition("/")[2], path[len(folder) + 1:]}
+        if path.endswith(".h") and not names & named.get(folder, set()):
+            yield f"{folder}/README.md".lstrip("/"), f"does not name {path}"
+    for folder, names in sorted(named.items()):
+        for name in sorted(names):
+            if name in paths or any(path.startswith(folder + "/") and path.endswith("/" + name) for path in paths):
+                continue
+            yield f"{folder}/README.md", f"names {name}, which does not exist"
+
+
 class OffencesTest(unittest.TestCase):
     """The checker can say no."""
 
@@ -140,6 +178,42 @@ class OffencesTest(unittest.TestCase):
         self.assertFalse(self.found("engine/a.cc", "// never absl::Now()"))
         self.assertFalse(self.found("service/a.cc", "using Clock = std::chrono::steady_clock;"))
 
+    def test_every_way_to_look_around_is_found(self):
+        for code in ("absl::GetCurrentTimeNanos()", "absl::LocalTimeZone()", "std::chrono::utc_clock::now()",
+                     "std::chrono::file_clock::now()", "std::chrono::current_zone()", "std::time(nullptr)",
+                     "time(nullptr)", "::time(NULL)", "time(&now)", "std::clock()", "clock()", "gettimeofday(&t, 0)",
+                     "clock_gettime(CLOCK_REALTIME, &t)", "localtime_r(&t, &tm)", "mktime(&tm)", "__rdtsc()",
+                     "std::getenv(name)", "secure_getenv(name)", "environ[0]", "absl::GetFlag(FLAGS_x)",
+                     "std::random_device seed", "std::rand()", "absl::BitGen random"):
+            with self.subTest(code):
+                self.assertTrue(self.found("engine/a.cc", f"auto x = {code};"))
+
+    def test_words_that_resemble_a_clock_are_not_found(self):
+        for code in ("std::time_t t", "result.time(0)", "node->clock()", "hh_mm_ss clock(time - day)", "uptime(0)",
+                     "state_clock.h", "int64_t environment"):
+            with self.subTest(code):
+                self.assertFalse(self.found("engine/a.cc", f"{code};"))
+
+    def test_reading_files_outside_the_readers_is_found(self):
+        for header in ("<fstream>", "<filesystem>", "<fcntl.h>", "<unistd.h>", "<sys/stat.h>", "<sys/mman.h>"):
+            with self.subTest(header):
+                self.assertTrue(self.found("engine/a.cc", f"#include {header}"))
+                self.assertTrue(self.found("snapshot/samples/web.cc", f"#include {header}"))
+                self.assertFalse(self.found("snapshot/formats/a.cc", f"#include {header}"))
+
+    def test_header_that_no_readme_names_is_found(self):
+        paths = ["engine/a.h", "engine/b.cc", "tests/support/c.h"]
+        self.assertEqual(list(undescribed(paths, {"engine": "`a.h`, `b.cc`", "tests": "`support/c.h`"})), [])
+        self.assertEqual(list(undescribed(paths, {"engine": "a.h", "tests": "`c.h`"})),
+                         [("engine/README.md", "does not name engine/a.h")])
+
+    def test_folder_without_readme_is_found(self):
+        self.assertEqual(list(undescribed(["fuzz/a.h"], {})), [("README.md", "does not name fuzz/a.h")])
+
+    def test_file_that_is_named_in_vain_is_found(self):
+        self.assertEqual(list(undescribed(["engine/a.h"], {"engine": "`a.h`, `engine/a.h`, `gone.h`"})),
+                         [("engine/README.md", "names gone.h, which does not exist")])
+
     def test_circle_of_files_is_found(self):
         there = '#include "engine/b.h"'
         back = '#include "engine/a.h"'
@@ -152,25 +226,28 @@ class OffencesTest(unittest.TestCase):
         self.assertTrue(circle({"a": {"b"}, "b": {"a"}}))
 
 
+def read(root, folders, suffixes):
+    """{path: text} of the files below `folders` whose names end so."""
+    return {path.relative_to(root).as_posix(): path.read_text(encoding="utf-8")
+            for folder in folders for path in sorted((root / folder).rglob("*")) if path.suffix in suffixes}
+
+
 def main(root):
     if not unittest.TextTestRunner(verbosity=0).run(
             unittest.defaultTestLoader.loadTestsFromTestCase(OffencesTest)).wasSuccessful():
         return 1
-    files = {}
-    for folder in sorted({name.split("/")[0] for name in FOLDERS}):
-        for path in sorted((root / folder).rglob("*")):
-            if path.suffix in (".h", ".cc"):
-                files[path.relative_to(root).as_posix()] = path.read_text(encoding="utf-8")
-    count = 0
-    for path, text in files.items():
-        for number, what in offences(path, text):
-            count += 1
-            print(f"{path}:{number}: {what}")
+    tops = sorted({name.split("/")[0] for name in FOLDERS})
+    files = read(root, tops, (".h", ".cc"))
+    everywhere = [*files, *read(root, ALSO_DESCRIBED, (".h", ".cc"))]
+    readmes = {path.rpartition("/")[0]: text for path, text in read(root, [*tops, *ALSO_DESCRIBED], (".md",)).items()
+               if path.endswith("/README.md")}
+    found = [f"{path}:{number}: {what}" for path, text in files.items() for number, what in offences(path, text)]
+    found += [f"{folder}: has no README.md" for folder in [*FOLDERS, *ALSO_DESCRIBED] if folder not in readmes]
+    found += [f"{readme}: {what}" for readme, what in undescribed(everywhere, readmes)]
     if around := circle(includes(files)):
-        count += 1
-        print("files that include each other: " + " -> ".join(around))
-    print(f"{len(files)} files, {count} offences")
-    return 1 if count or not files else 0
+        found.append("files that include each other: " + " -> ".join(around))
+    print("\n".join([*found, f"{len(files)} files, {len(found)} offences"]))
+    return 1 if found or not files else 0
 
 
 if __name__ == "__main__":

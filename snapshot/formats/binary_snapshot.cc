@@ -27,6 +27,13 @@ using objects::KeyValues;
 using objects::ResourceList;
 using objects::Text;
 
+// These fail when objects.h gains a field, which belongs in the functions below.
+#if defined(__GLIBCXX__) && defined(__x86_64__)
+static_assert(sizeof(objects::ObjectMeta) == 144, "store the new field here");
+static_assert(sizeof(objects::Node) == 288, "store the new field here");
+static_assert(sizeof(objects::Pod) == 664, "store the new field here");
+#endif
+
 constexpr std::string_view kMagic("EBBSNAP\x01", 8);
 constexpr uint32_t kVersion = 2;
 constexpr uint32_t kUncheckedVersion = 1;  // Without checksums.

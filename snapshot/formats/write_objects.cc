@@ -15,6 +15,13 @@ namespace {
 using Json = nlohmann::ordered_json;
 using objects::Text;
 
+// These fail when objects.h gains a field, which belongs in the functions below.
+#if defined(__GLIBCXX__) && defined(__x86_64__)
+static_assert(sizeof(objects::ObjectMeta) == 144, "write the new field here");
+static_assert(sizeof(objects::Node) == 288, "write the new field here");
+static_assert(sizeof(objects::Pod) == 664, "write the new field here");
+#endif
+
 // Sets what is not absent.
 void Put(Json& to, Text key, Text value) {
   if (!value.empty()) to[std::string(key)] = value;

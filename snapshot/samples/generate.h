@@ -17,9 +17,14 @@
 //              a hostname anti-affinity and a zone spread constraint to its own.
 //   repelling  nodes of 8 CPU with 10 pods each; applications of 5, every pod with a
 //              hostname anti-affinity to its own.
-//   terms      the same nodes; each pod with a hostname anti-affinity term of its own that
-//              begins with a label which all pods have: many terms, each of one pod.
-//   excluding  the same nodes; each pod suffers only itself on its node: a term for each
+//   diverse    three machine shapes in three zones, three pools and racks of 20, some tainted;
+//              10 pods a node, in applications of 4.  Nearly every pod is a shape of its own:
+//              amounts, grace period, and by chance node selectors, (anti-)affinity, spread,
+//              host ports, priorities, local storage, budgets.
+//   terms      nodes of 8 CPU with 10 pods each; each pod with a hostname anti-affinity
+//              term of its own that begins with a label which all pods have: many terms,
+//              each of one pod.
+//   excluding  the same nodes; each pod refuses every other pod on its node: a term for each
 //              pod, of all pods but one.
 //   budgets    the same nodes and pods, and a budget for each pod, each of all of them.
 //   claims     the same nodes and pods, each with a claim that waits for its first
@@ -44,7 +49,7 @@ namespace ebb::samples {
 
 struct GenerateOptions {
   uint32_t nodes = 1000;  // At least 1.  company puts control-plane nodes on top.
-  uint64_t seed = 1;      // Of mixed, company and topology; the others draw nothing.
+  uint64_t seed = 1;      // Of mixed, company, topology and diverse; the others draw nothing.
 };
 
 absl::Status GenerateUniform(const GenerateOptions& options, ObjectSink& sink);
@@ -52,6 +57,7 @@ absl::Status GenerateMixed(const GenerateOptions& options, ObjectSink& sink);
 absl::Status GenerateCompany(const GenerateOptions& options, ObjectSink& sink);
 absl::Status GenerateTopology(const GenerateOptions& options, ObjectSink& sink);
 absl::Status GenerateRepelling(const GenerateOptions& options, ObjectSink& sink);
+absl::Status GenerateDiverse(const GenerateOptions& options, ObjectSink& sink);
 absl::Status GenerateTerms(const GenerateOptions& options, ObjectSink& sink);
 absl::Status GenerateExcluding(const GenerateOptions& options, ObjectSink& sink);
 absl::Status GenerateBudgets(const GenerateOptions& options, ObjectSink& sink);

@@ -53,7 +53,7 @@ class MixedCluster {
   };
   struct App {
     int number;
-    std::string name, ns;
+    std::string name, namespace_name;
     int64_t cpu_milli, memory_mib;
     Pool pool;
     bool selects_pool = false, anti = false, spread = false, local = false;
@@ -96,11 +96,11 @@ class MixedCluster {
     return absl::OkStatus();
   }
 
-  absl::Status WriteController(objects::ControllerKind kind, std::string_view ns,
+  absl::Status WriteController(objects::ControllerKind kind, std::string_view namespace_name,
                                std::string_view name, std::string_view uid, int64_t replicas) {
     objects::Controller controller;
     controller.kind = kind;
-    controller.meta.namespace_name = ns;
+    controller.meta.namespace_name = namespace_name;
     controller.meta.name = name;
     controller.meta.uid = uid;
     if (kind != objects::ControllerKind::kDaemonSet) controller.spec_replicas = replicas;
@@ -111,9 +111,9 @@ class MixedCluster {
   absl::Status WriteSystem() {
     for (int team = 0; team < 20; ++team) {
       const std::string name = absl::StrCat("team-", team);
-      objects::Namespace ns;
-      ns.meta.name = name;
-      if (absl::Status s = sink_.OnNamespace(ns); !s.ok()) return s;
+      objects::Namespace object;
+      object.meta.name = name;
+      if (absl::Status s = sink_.OnNamespace(object); !s.ok()) return s;
     }
     for (const std::string_view daemon : {"logs", "net", "proxy"}) {
       const std::string owner = "o-kube-system-" + std::string(daemon);
@@ -153,7 +153,7 @@ class MixedCluster {
     App app;
     app.number = number;
     app.name = absl::StrCat("app-", number);
-    app.ns = absl::StrCat("team-", random_.Below(20));
+    app.namespace_name = absl::StrCat("team-", random_.Below(20));
     app.cpu_milli = kCpu[random_.Below(kCpu.size())];
     app.memory_mib = app.cpu_milli * kMemoryPerCpu[random_.Below(kMemoryPerCpu.size())];
     app.pool = RandomPool();
@@ -220,7 +220,7 @@ class MixedCluster {
   absl::Status WriteApp(int number) {
     const int replicas = RandomReplicas();
     const App app = RandomApp(number, replicas);
-    const std::string owner = absl::StrCat("o-", app.ns, "-", app.name);
+    const std::string owner = absl::StrCat("o-", app.namespace_name, "-", app.name);
     std::array<int, 3> in_zone = {0, 0, 0};
     int placed = 0;
     for (int r = 0; r < replicas; ++r) {
@@ -232,8 +232,9 @@ class MixedCluster {
       used_cpu_ += app.cpu_milli;
       ++placed;
       const std::string name = absl::StrCat(app.name, "-", r);
-      const std::string uid = absl::StrCat("p-", app.ns, "-", name);
-      objects::Pod pod = PodOf(app.ns, name, uid, place->name, app.cpu_milli, app.memory_mib);
+      const std::string uid = absl::StrCat("p-", app.namespace_name, "-", name);
+      objects::Pod pod =
+          PodOf(app.namespace_name, name, uid, place->name, app.cpu_milli, app.memory_mib);
       pod.meta.labels = {{"app", app.name}};
       pod.meta.owners = {{"apps/v1", "ReplicaSet", app.name, owner, true}};
       if (random_.Chance(4)) pod.meta.annotations = {{kSafeToEvict, "false"}};
@@ -241,11 +242,11 @@ class MixedCluster {
       if (absl::Status s = sink_.OnPod(pod); !s.ok()) return s;
     }
     if (placed == 0) return absl::OkStatus();
-    absl::Status s =
-        WriteController(objects::ControllerKind::kReplicaSet, app.ns, app.name, owner, placed);
+    absl::Status s = WriteController(objects::ControllerKind::kReplicaSet, app.namespace_name,
+                                     app.name, owner, placed);
     if (!s.ok() || placed <= 2 || random_.Chance(500)) return s;
     objects::PodDisruptionBudget budget;
-    budget.meta.namespace_name = app.ns;
+    budget.meta.namespace_name = app.namespace_name;
     budget.meta.name = app.name;
     budget.selector = Labelled("app", app.name);
     budget.disruptions_allowed = random_.Chance(900) ? std::max(1, placed / 4) : 0;

@@ -53,7 +53,7 @@ objects::Pod PodOf(objects::Text namespace_name, objects::Text name, objects::Te
 // A selector of what has the label.
 objects::LabelSelector Labelled(objects::Text key, objects::Text value);
 
-// From now on the pod suffers no pod on the same node that `repelled` matches.
+// From now on the pod refuses every pod on its node that `repelled` matches.
 void Repel(objects::LabelSelector repelled, objects::Pod& pod);
 
 // From now on no zone may have `max_skew` more pods of those that `counted` matches than

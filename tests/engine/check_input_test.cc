@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/time_range.h"
 #include "engine/make_plan.h"
 #include "engine/round.h"
 #include "gmock/gmock.h"
@@ -213,7 +214,8 @@ TEST_F(CheckInputTest, TimeOutsideTheCalendarIsRefused) {
   for (const int64_t time_s :
        {std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()}) {
     input_.now_s = time_s;
-    ExpectFromAll("now_s: " + std::to_string(time_s) + " is no Unix time of the years 1 to 9999");
+    ExpectFromAll("now_s: " + std::to_string(time_s) +
+                  " is not a Unix time between the years 1 and 9999");
   }
 }
 
@@ -225,13 +227,63 @@ TEST_F(CheckInputTest, TimesOfEventsAndEvictionsAreCheckedToo) {
       {ScaleEventKind::kScaleUp, "group", std::numeric_limits<int64_t>::max()}};
   input.events = events;
   EXPECT_THAT(Told([&] { return rounds_.Round(snapshot_, groups_, input); }),
-              StartsWith("events[1].at_s: 9223372036854775807 is no Unix time"));
+              StartsWith("events[1].at_s: 9223372036854775807 is not a Unix time"));
   ActuationStatus actuation;
   actuation.recent_evictions.emplace_back().evicted_at_s = std::numeric_limits<int64_t>::min();
   input.events = {};
   input.actuation = &actuation;
   EXPECT_THAT(Told([&] { return rounds_.Round(snapshot_, groups_, input); }),
               StartsWith("actuation.recent_evictions[0].evicted_at_s: -9223372036854775808 is no"));
+}
+
+// Every node was eligible under such a threshold.
+TEST_F(CheckInputTest, ThresholdsThatAreNotNumbersAreRefused) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  groups_.groups[0].scale_down_utilization_threshold = nan;
+  ExpectFromAll("groups.groups[0].scale_down_utilization_threshold: is not a number");
+  groups_.groups[0].scale_down_utilization_threshold.reset();
+  PlannerOptions options;
+  options.scale_down_gpu_utilization_threshold = nan;
+  Planner planner(options);
+  EXPECT_EQ(Told([&] { return planner.Pass(snapshot_, groups_, input_); }),
+            "scale_down_gpu_utilization_threshold: is not a number");
+}
+
+TEST_F(CheckInputTest, DurationsOfMoreThanACenturyAreRefused) {
+  constexpr int64_t kTooLong = kLongestDurationS + 1;
+  groups_.groups[0].scale_down_unready_time_s = kTooLong;
+  ExpectFromAll(
+      "groups.groups[0].scale_down_unready_time_s: 3162240001 s is longer than a century");
+  groups_.groups[0].scale_down_unready_time_s.reset();
+  const auto expect_refused = [&](int64_t& duration_s, ScaleDownOptions& options,
+                                  const std::string& field) {
+    duration_s = std::numeric_limits<int64_t>::max();
+    ScaleDown rounds(options);
+    RoundInput input;
+    input.now_s = kPassTime;
+    EXPECT_THAT(Told([&] { return rounds.Round(snapshot_, groups_, input); }),
+                StartsWith(field + ": 9223372036854775807 s is longer"));
+    duration_s = 0;
+  };
+  ScaleDownOptions options;
+  expect_refused(options.planner.unremovable_node_recheck_timeout_s, options,
+                 "unremovable_node_recheck_timeout_s");
+  expect_refused(options.planner.drain.blocking_system_pod_disruption_timeout_s, options,
+                 "drain.blocking_system_pod_disruption_timeout_s");
+  expect_refused(options.deletion.scale_down_unneeded_time_s, options,
+                 "deletion.scale_down_unneeded_time_s");
+  expect_refused(options.deletion.scale_down_unready_time_s, options,
+                 "deletion.scale_down_unready_time_s");
+  expect_refused(options.cooldown.scale_down_delay_after_add_s, options,
+                 "cooldown.scale_down_delay_after_add_s");
+  expect_refused(options.cooldown.scale_down_delay_after_delete_s, options,
+                 "cooldown.scale_down_delay_after_delete_s");
+  expect_refused(options.cooldown.scale_down_delay_after_failure_s, options,
+                 "cooldown.scale_down_delay_after_failure_s");
+  expect_refused(options.max_node_startup_time_s, options, "max_node_startup_time_s");
+  expect_refused(options.clock_jump_max_s, options, "clock_jump_max_s");
+  expect_refused(options.node_deletion_candidate_ttl_s, options, "node_deletion_candidate_ttl_s");
+  expect_refused(options.recent_eviction_ttl_s, options, "recent_eviction_ttl_s");
 }
 
 TEST_F(CheckInputTest, OpenForkIsRefusedByPlansAndRounds) {
@@ -275,14 +327,13 @@ TEST_F(CheckInputTest, SnapshotWithOtherSymbolsThanThoseRestoredIsRefused) {
 }
 
 TEST_F(CheckInputTest, RoundThatIsRefusedChangesNoState) {
-  const std::shared_ptr<Symbols>& symbols = snapshot_.catalog().shared_symbols();
   EXPECT_EQ(FromRound(), "");
-  const ScaleDownState before = rounds_.Save(*symbols);
+  const ScaleDownState before = rounds_.Save();
   input_.now_s += 3600;
   candidates_[0] = kNoNode;
   input_.candidates = candidates_;
   EXPECT_NE(FromRound(), "");
-  const ScaleDownState after = rounds_.Save(*symbols);
+  const ScaleDownState after = rounds_.Save();
   EXPECT_EQ(after.rounds, before.rounds);
   EXPECT_EQ(after.latest_s, before.latest_s);
   EXPECT_EQ(after.timers, before.timers);
@@ -290,14 +341,13 @@ TEST_F(CheckInputTest, RoundThatIsRefusedChangesNoState) {
 }
 
 TEST_F(CheckInputTest, PassThatIsRefusedChangesNoMemory) {
-  const Symbols& symbols = snapshot_.catalog().symbols();
   EXPECT_EQ(FromPass(), "");
-  const PlannerMemory before = planner_.Save(symbols);
+  const PlannerMemory before = planner_.Save();
   ASSERT_FALSE(before.hints.empty());
   input_.now_s += 3600;
   groups_.group_of.clear();
   EXPECT_NE(FromPass(), "");
-  EXPECT_EQ(planner_.Save(symbols), before);
+  EXPECT_EQ(planner_.Save(), before);
 }
 
 TEST_F(CheckInputTest, ASettledPassStillRefusesWhatIsWrong) {

@@ -192,6 +192,31 @@ TEST_F(MakePlanTest, PlansAndRoundsAgreeWhichAtomicGroupsAreWhole) {
   }
 }
 
+// The symptom: of a node whose taint has expired, `ebb plan` said that it is on its way out,
+// and kept the others for the group's minimum; a round let them go.
+TEST_F(MakePlanTest, PlansAndRoundsAgreeWhichNodesAreBeingDeleted) {
+  ScaleDownOptions at_once;
+  at_once.deletion.scale_down_unneeded_time_s = 0;
+  for (const int64_t age_s : {299, 300}) {
+    const std::string since = std::to_string(request_.now_s - age_s);
+    snapshot_.emplace(Cluster()
+                          .Add(Node("a"))
+                          .Add(Node("b").Taint("ToBeDeletedByClusterAutoscaler", since))
+                          .Build());
+    groups_ = test::OneGroup(*snapshot_);
+    groups_.groups[0].min_size = 1;
+    groups_.groups[0].target_size = 2;
+    ActuationStatus actuation;
+    if (age_s < 300) actuation.empty = {{"b", groups_.groups[0].name}};
+    const RoundResult round =
+        ScaleDown(at_once)
+            .Round(*snapshot_, groups_, {.now_s = request_.now_s, .actuation = &actuation})
+            .value();
+    EXPECT_EQ(Removed(kNever, kNever), age_s < 300 ? "" : "a");
+    EXPECT_EQ(round.may_go.empty.size(), made_.plan.remove.size()) << age_s;
+  }
+}
+
 TEST_F(MakePlanTest, OnlyTheNodesThatAreAskedForAreCandidates) {
   const std::vector<NodeId> candidates = NodesNamed(*snapshot_, {"c", "a"});
   request_.candidates = &candidates;

@@ -157,7 +157,7 @@ class Scenario {
     const std::string text = test::PlanText(snapshot_, plan);
     const std::string expected_text = test::PlanText(snapshot_, expected);
     if (text != expected_text) return "plan:\n" + text + "twin:\n" + expected_text;
-    const std::string memory = test::MemoryText(planner_->Save(*symbols_));
+    const std::string memory = test::MemoryText(planner_->Save());
     const std::string expected_memory = test::MemoryText(twin_->Save());
     if (memory != expected_memory) return "memory:\n" + memory + "twin:\n" + expected_memory;
     if (const absl::Status valid = Verify(snapshot_, groups_, options_, input, plan); !valid.ok()) {

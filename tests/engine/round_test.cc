@@ -191,7 +191,7 @@ TEST_F(RoundTest, JumpThatWasSeenOutlivesTheProcess) {
   Round(first, pair_, kStart);
   Round(first, pair_, kStart + 40000);
   ScaleDown second({});
-  second.Restore(first.Save(*symbols), symbols);
+  second.Restore(first.Save(), symbols);
   EXPECT_EQ(Round(second, pair_, kStart + 40010).status, ScaleDownStatus::kNodeDeleteStarted);
 }
 
@@ -251,6 +251,18 @@ TEST_F(RoundTest, UnknownNodeInDeletionIsLoggedAndCounts) {
   EXPECT_THAT(result.log,
               ElementsAre("node nowhere is said to be in deletion and is not in the cluster"));
   EXPECT_EQ(Names(pair_, result.start.drain), "");  // One drains at a time.
+}
+
+// It aborted.
+TEST_F(RoundTest, NodeInDeletionThatWasTakenOutOfTheSnapshotIsNotInTheCluster) {
+  ScaleDown scale_down(AtOnce());
+  ActuationStatus actuation;
+  actuation.drained = {{"a", "group"}};
+  ClusterSnapshot without = pair_;
+  without.RemoveNode(NodeNamed(without, "a"));
+  const RoundResult result = Round(scale_down, without, kStart, &actuation);
+  EXPECT_THAT(result.log,
+              ElementsAre("node a is said to be in deletion and is not in the cluster"));
 }
 
 TEST_F(RoundTest, NodeInDeletionIsNeitherUnneededNorADestination) {
@@ -709,12 +721,12 @@ TEST_F(RoundTest, RestoredStateGoesOnAsTheOldOneWouldHave) {
   Round(old, pair_, kStart, &actuation);
   const std::shared_ptr<Symbols>& symbols = pair_.catalog().shared_symbols();
   ScaleDown restarted({});
-  restarted.Restore(old.Save(*symbols), symbols);
+  restarted.Restore(old.Save(), symbols);
   const RoundResult expected = Round(old, pair_, kStart + 601);
   const RoundResult result = Round(restarted, pair_, kStart + 601);
   EXPECT_EQ(Names(pair_, result.start.drain), Names(pair_, expected.start.drain));
   EXPECT_EQ(result.unneeded.at(0).since_s, kStart);
-  EXPECT_EQ(restarted.Save(*symbols).planner, old.Save(*symbols).planner);
+  EXPECT_EQ(restarted.Save().planner, old.Save().planner);
 }
 
 }  // namespace

@@ -331,7 +331,7 @@ TEST_P(RoundWalkTest, InvariantsHoldAndARestartChangesNothing) {
     if (!clock_is_wrong) CheckTimers(catalog, status, result);
 
     if (world.random()() % 5 == 0) {  // Killed and started again, as another process.
-      const ScaleDownState state = restarted->Save(*restarted_symbols);
+      const ScaleDownState state = restarted->Save();
       restarted_symbols = std::make_shared<Symbols>();
       restarted = std::make_unique<ScaleDown>(WalkOptions());
       restarted->Restore(state, restarted_symbols);

@@ -92,13 +92,11 @@ TEST_F(SettledPassTest, ARepeatedPassRemembersAsAPassDoes) {
   Start();
   Settle();
   Planner other{PlannerOptions()};
-  other.Restore(planner_->Save(snapshot_.catalog().symbols()),
-                snapshot_.catalog().shared_symbols());
+  other.Restore(planner_->Save(), snapshot_.catalog().shared_symbols());
   ASSERT_TRUE(Repeats());
   ASSERT_TRUE(other.Pass(snapshot_, groups_, input_).ok());
   EXPECT_EQ(other.repeated_passes(), 0u);
-  EXPECT_EQ(planner_->Save(snapshot_.catalog().symbols()),
-            other.Save(snapshot_.catalog().symbols()));
+  EXPECT_EQ(planner_->Save(), other.Save());
 }
 
 TEST_F(SettledPassTest, NodesTriedAgainAreAnotherQuestion) {

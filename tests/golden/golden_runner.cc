@@ -353,7 +353,7 @@ class Replay {
 
   // Another process goes on.
   void RestorePlanner() {
-    const PlannerMemory memory = planner_->Save(*symbols_);
+    const PlannerMemory memory = planner_->Save();
     const std::vector<UnneededTimers::Timer> timers = timers_.Save(*symbols_);
     const UnneededLimit::State limit = limit_.state();
     symbols_ = std::make_shared<Symbols>();

@@ -34,6 +34,7 @@ TEST(FilterReadsTest, APodThatNoFilterLooksAtIsSparedEverything) {
   EXPECT_TRUE(cuts.statics_of_fit_class);
   EXPECT_TRUE(cuts.statics_of_node_shape);
   EXPECT_TRUE(cuts.requests_alone);
+  EXPECT_TRUE(cuts.alike_before_room);
   EXPECT_TRUE(cuts.only_room);
 }
 
@@ -49,12 +50,18 @@ TEST(FilterReadsTest, WhateverAFilterReadsIsNotSpared) {
       EXPECT_FALSE(ShortCutsOf(kEveryPodHas | part).passes_pre_filter)
           << FilterName(Filter(f)) << part;
     }
+    const bool before_room = Filter(f) < Filter::kNodeResourcesFit;
+    for (const PodParts part : SinglePartsOf(before_room ? reads.node_name_for : PodParts{0})) {
+      EXPECT_FALSE(ShortCutsOf(kEveryPodHas | part).alike_before_room) << FilterName(Filter(f));
+    }
     for (const PodParts part : SinglePartsOf(reads.pod)) {
       const ShortCuts cuts = ShortCutsOf(kEveryPodHas | part);
       const bool of_fit_class =
           (part & (kConstraintsPart | kNodeNamesPart | kRequestsPart)) == part;
       EXPECT_TRUE(of_fit_class || !cuts.statics_of_fit_class || !cuts.requests_alone ||
                   !cuts.passes_pre_filter)
+          << FilterName(Filter(f)) << part;
+      EXPECT_TRUE(of_fit_class || !before_room || !cuts.alike_before_room)
           << FilterName(Filter(f)) << part;
     }
   }

@@ -205,7 +205,7 @@ TEST(RoundRecordTest, WhatIsDamagedOrFromALaterEbbIsRefusedWithItsRound) {
     const auto parsed = ParseArguments("r.db: round 1", text);
     return parsed.ok() ? "" : std::string(parsed.status().message());
   };
-  EXPECT_EQ(error("7"), "r.db: round 1: its arguments are damaged: they are no JSON object");
+  EXPECT_EQ(error("7"), "r.db: round 1: its arguments are damaged: they are not a JSON object");
   EXPECT_EQ(error(TextWith("/rules", 5)),
             "r.db: round 1: was made by a later ebb (rules 5, this one knows 4)");
   EXPECT_EQ(error(TextWith("/optionsVersion", 2)),

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/time_range.h"
 #include "gtest/gtest.h"
 #include "snapshot/quantity.h"
 #include "snapshot/shape_matches.h"
@@ -324,6 +325,25 @@ TEST(SnapshotBuilderTest, DeletionTaintsCountOnlyWithAWholeNumber) {
   EXPECT_EQ(value("+1700000000"), 1700000000);
   EXPECT_EQ(value("soon"), std::nullopt);
   EXPECT_EQ(value(""), std::nullopt);
+}
+
+// Ages were counted from it, and overflowed: an ancient taint said "being deleted".
+TEST(SnapshotBuilderTest, NoTimeIsOutsideTheCalendar) {
+  constexpr std::string_view kLeast = "-9223372036854775808", kMost = "9223372036854775807";
+  constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
+  constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
+  Node a("a");
+  a.Taint("ToBeDeletedByClusterAutoscaler", kLeast);
+  a.Taint("DeletionCandidateOfClusterAutoscaler", kMost);
+  a.raw.meta.creation_time = kMin;
+  const ClusterSnapshot snapshot =
+      Cluster().Add(a).Add(Pod("p").On("a").CreatedAt(kMax).DeletedAt(kMin)).Build();
+  const NodeInfo& node = snapshot.catalog().node(NodeId{0});
+  EXPECT_EQ(node.to_be_deleted, kEarliestTimeS);
+  EXPECT_EQ(node.deletion_candidate, kLatestTimeS);
+  EXPECT_EQ(node.creation_time, kEarliestTimeS);
+  EXPECT_EQ(snapshot.catalog().pod(PodId{0}).creation_time, kLatestTimeS);
+  EXPECT_EQ(snapshot.catalog().DeletionTime(PodId{0}), kEarliestTimeS);
 }
 
 TEST(SnapshotBuilderTest, ResourcesThatNoFilterReadsGetNoColumn) {

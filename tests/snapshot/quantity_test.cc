@@ -284,6 +284,11 @@ TEST(QuantityTest, AgreesWithTheTwinThatKnowsNoBorders) {
   }
 }
 
+TEST(QuantityTest, WhatRoundsUpToTheUncountableIsUncountable) {
+  EXPECT_EQ(Exact("9223372036854775806.2", QuantityUnit::kWhole), std::pair(kMax, 0));
+  EXPECT_EQ(Exact("9223372036854775805.2", QuantityUnit::kWhole), std::pair(kMax - 1, 800'000'000));
+}
+
 // Symptom: 600 thousand units counted as one, which the fuzzer met.
 TEST(QuantityTest, FewDigitsBehindManyZerosCountBeforeABinarySuffix) {
   EXPECT_EQ(Whole(".00000000000052102639010001021Ei"), 600'703);

@@ -8,6 +8,13 @@ namespace {
 
 using objects::Text;
 
+// These fail when objects.h gains a field, which belongs in the functions below.
+#if defined(__GLIBCXX__) && defined(__x86_64__)
+static_assert(sizeof(objects::ObjectMeta) == 144, "spell out the new field here");
+static_assert(sizeof(objects::Node) == 288, "spell out the new field here");
+static_assert(sizeof(objects::Pod) == 664, "spell out the new field here");
+#endif
+
 // Appends " name=value" for what is set.  Texts are bracketed, so that no value
 // can pass for two.
 class Line {

@@ -309,8 +309,8 @@ TEST_F(CliTest, UsageErrorsEndWithTwoAndSayWhatWasMeant) {
       {{"plan", "x", "--now", "yesterday"}, "\"yesterday\" is not a time"},
       {{"plan", "x", "--scale-down-simulation-timeout", "30"}, "\"30\" is not a duration"},
       {{"gen", "huge"},
-       "KIND: \"huge\" is not one of uniform, mixed, company, topology, repelling, terms, "
-       "excluding, budgets, "
+       "KIND: \"huge\" is not one of uniform, mixed, company, topology, repelling, "
+       "diverse, terms, excluding, budgets, "
        "claims"},
       {{"filter"}, "--pod"},
       {{"filter", "--stdin", "x.json"}, "--stdin takes no INPUT"},

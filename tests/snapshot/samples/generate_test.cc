@@ -48,9 +48,9 @@ TEST(GenerateTest, AKindIsTheSameClusterEverywhereAndForever) {
   const std::pair<std::string_view, uint64_t> kinds[] = {
       {"uniform", 13102709109477647983u},  {"mixed", 14955988516586680577u},
       {"company", 16604945743319145521u},  {"topology", 13167204610851488691u},
-      {"repelling", 3120692491667452463u}, {"terms", 1637882682772719273u},
-      {"excluding", 5346982526861166101u}, {"budgets", 2817496278331597775u},
-      {"claims", 901252059627445943u}};
+      {"repelling", 3120692491667452463u}, {"diverse", 8987414560489168708u},
+      {"terms", 1637882682772719273u},     {"excluding", 5346982526861166101u},
+      {"budgets", 2817496278331597775u},   {"claims", 901252059627445943u}};
   ASSERT_EQ(std::size(kinds), Kinds().size());
   for (const auto& [kind, digest] : kinds) EXPECT_EQ(Digest(Made(kind, 100)), digest) << kind;
   EXPECT_EQ(Digest(Made("company", 1000)), 4244555029172219278u);
@@ -67,7 +67,7 @@ TEST(GenerateTest, SizesThatAreCountedInPodsNeedNotDivide) {
 }
 
 TEST(GenerateTest, AnotherSeedMakesAnotherClusterWhereAnythingIsDrawn) {
-  for (const std::string_view kind : {"mixed", "company", "topology"}) {
+  for (const std::string_view kind : {"mixed", "company", "topology", "diverse"}) {
     EXPECT_NE(Made(kind, 30, 1), Made(kind, 30, 2)) << kind;
   }
 }
@@ -88,7 +88,7 @@ TEST(GenerateTest, AnyNumberOfNodesWorks) {
 // Most clusters of more than 2,000 nodes named two pods of a DaemonSet alike.
 TEST(GenerateTest, NoTwoObjectsShareAName) {
   for (const uint32_t nodes : {30, 300, 1000, 2000, 3500, 5000}) {
-    for (uint64_t seed = 1; seed <= (nodes < 2000 ? 20u : 4u); ++seed) {
+    for (uint64_t seed = 1; seed <= (nodes < 2000 ? 5u : 2u); ++seed) {
       const absl::StatusOr<LoadedCluster> cluster = Loaded(KindOf("company"), nodes, seed);
       ASSERT_TRUE(cluster.ok()) << nodes << " nodes, seed " << seed << ": " << cluster.status();
     }
@@ -129,8 +129,8 @@ TEST(GenerateTest, ADumpAddsUidsNamespacesAndTheListOfNoBudgetsOnly) {
     Lists dump;
     ASSERT_TRUE(GenerateDump(kind, {.nodes = 20}, dump).ok());
     std::vector<std::string> expected = Made(kind.name, 20);
-    const bool has_budgets =
-        kind.name == "company" || kind.name == "mixed" || kind.name == "budgets";
+    const bool has_budgets = kind.name == "company" || kind.name == "mixed" ||
+                             kind.name == "diverse" || kind.name == "budgets";
     EXPECT_EQ(dump.lists_, has_budgets ? "" : "PodDisruptionBudget 0;") << kind.name;
     for (const std::string& line : dump.lines()) {
       EXPECT_NE(line.find(" uid=["), std::string::npos) << line;
