@@ -9,8 +9,12 @@
 #include "absl/strings/str_cat.h"
 #include "base/printable.h"
 #include "base/text.h"
+#include "base/time_range.h"
 
 namespace ebb {
+
+static_assert(kOptionSecondsMax <= kLongestDurationS, "the engine would refuse what a flag takes");
+
 namespace {
 
 using Json = nlohmann::ordered_json;

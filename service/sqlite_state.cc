@@ -18,6 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/printable.h"
 #include "base/text.h"
+#include "base/time_range.h"
 
 namespace ebb {
 namespace {
@@ -43,8 +44,7 @@ ALTER TABLE unremovable ADD COLUMN pdb TEXT;
 };
 
 // Of what a column may hold.
-constexpr int64_t kTimeMax = 253402300799;       // The end of the year 9999.
-constexpr int64_t kUntilMax = 2 * kTimeMax;      // A time and a duration.
+constexpr int64_t kUntilMax = 2 * kLatestTimeS;  // A time and a duration.
 constexpr int64_t kCountMax = int64_t{1} << 53;  // Exact as a double.
 constexpr int64_t kBucketMax = 1000;             // Of a histogram.
 constexpr int64_t kPhaseMax = static_cast<int64_t>(StartedDeletions::Phase::kSucceeded);
@@ -173,7 +173,7 @@ class Rows : public Statement {
     }
     return value;
   }
-  int64_t Time(int column) { return Int(column, 0, kTimeMax); }
+  int64_t Time(int column) { return Int(column, 0, kLatestTimeS); }
   bool Flag(int column) { return Int(column, 0, 1) != 0; }
   std::optional<int64_t> MaybeTime(int column) {
     if (sqlite3_column_type(get(), column) == SQLITE_NULL) return std::nullopt;

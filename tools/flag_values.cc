@@ -13,6 +13,7 @@
 
 #include "base/nearest.h"
 #include "base/printable.h"
+#include "base/time_range.h"
 #include "snapshot/formats/duration.h"
 #include "snapshot/formats/rfc3339.h"
 
@@ -185,7 +186,7 @@ CLI::Validator Time() {
   return Make(ValueKind::kTime, "1970 to 9999",
               "a time such as 2026-01-02T03:04:05Z, from 1970 to 9999", [](std::string_view text) {
                 const auto time = ParseRfc3339(text);
-                return time && *time >= 0 && *time <= *ParseRfc3339("9999-12-31T23:59:59Z");
+                return time && *time >= 0 && *time <= kLatestTimeS;
               });
 }
 

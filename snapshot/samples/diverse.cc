@@ -84,13 +84,10 @@ class DiverseCluster {
     app.tier = kTiers[random_.Below(kTiers.size())];
     app.version = kVersions[random_.Below(kVersions.size())];
     app.kind = kKinds[random_.Weighted(kWeights)];
-    objects::Controller controller;
-    controller.kind = app.kind;
-    controller.meta.namespace_name = "default";
-    controller.meta.name = app.name;
-    controller.meta.uid = app.uid;
-    controller.spec_replicas = controller.status_replicas = replicas;
-    if (absl::Status s = sink_.OnController(controller); !s.ok()) return s;
+    if (absl::Status s = WriteController(app.kind, "default", app.name, app.uid, replicas, sink_);
+        !s.ok()) {
+      return s;
+    }
     for (uint32_t r = 0; r < replicas; ++r) {
       // The pods of an application are a quarter of the nodes apart.
       const uint64_t at = number + uint64_t{r} * size_ / kPodsPerApp;
@@ -155,9 +152,7 @@ class DiverseCluster {
       pod.node_selector = {{"pool", place.pool}};
     }
     if (random_.Chance(100)) {
-      pod.required_node_affinity.nil = false;
-      pod.required_node_affinity.terms = {
-          {.match_expressions = {{"disk", "In", {place.disk}}}, .match_fields = {}}};
+      KeepWhere("disk", place.disk, pod);
     } else if (random_.Chance(100)) {
       KeepInZone(place.zone, pod);
     }
@@ -173,15 +168,9 @@ class DiverseCluster {
       term.topology_key = kKeys[random_.Below(kKeys.size())];
     }
     if (random_.Chance(200)) Repel(own, pod);
-    if (random_.Chance(50)) {
-      Repel(own, pod);
-      pod.anti_affinity.back().topology_key = "rack";
-    }
+    if (random_.Chance(50)) Repel(own, pod, "rack");
     if (random_.Chance(200)) SpreadOverZones(own, random_.Between(1, 3), pod);
-    if (random_.Chance(50)) {
-      SpreadOverZones(own, random_.Between(1, 2), pod);
-      pod.spread.back().topology_key = kHostname;
-    }
+    if (random_.Chance(50)) SpreadOver(kHostname, own, random_.Between(1, 2), pod);
   }
 
   ObjectSink& sink_;

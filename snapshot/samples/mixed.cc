@@ -96,18 +96,6 @@ class MixedCluster {
     return absl::OkStatus();
   }
 
-  absl::Status WriteController(objects::ControllerKind kind, std::string_view namespace_name,
-                               std::string_view name, std::string_view uid, int64_t replicas) {
-    objects::Controller controller;
-    controller.kind = kind;
-    controller.meta.namespace_name = namespace_name;
-    controller.meta.name = name;
-    controller.meta.uid = uid;
-    if (kind != objects::ControllerKind::kDaemonSet) controller.spec_replicas = replicas;
-    controller.status_replicas = replicas;
-    return sink_.OnController(controller);
-  }
-
   absl::Status WriteSystem() {
     for (int team = 0; team < 20; ++team) {
       const std::string name = absl::StrCat("team-", team);
@@ -117,8 +105,8 @@ class MixedCluster {
     }
     for (const std::string_view daemon : {"logs", "net", "proxy"}) {
       const std::string owner = "o-kube-system-" + std::string(daemon);
-      absl::Status s =
-          WriteController(objects::ControllerKind::kDaemonSet, "kube-system", daemon, owner, 0);
+      absl::Status s = WriteController(objects::ControllerKind::kDaemonSet, "kube-system", daemon,
+                                       owner, 0, sink_);
       if (!s.ok()) return s;
       for (Place& place : places_) {
         const std::string name = std::string(daemon) + "-" + place.name;
@@ -243,7 +231,7 @@ class MixedCluster {
     }
     if (placed == 0) return absl::OkStatus();
     absl::Status s = WriteController(objects::ControllerKind::kReplicaSet, app.namespace_name,
-                                     app.name, owner, placed);
+                                     app.name, owner, placed, sink_);
     if (!s.ok() || placed <= 2 || random_.Chance(500)) return s;
     objects::PodDisruptionBudget budget;
     budget.meta.namespace_name = app.namespace_name;

@@ -16,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/random.h"
 #include "base/text.h"
+#include "snapshot/samples/sample_objects.h"
 
 namespace ebb {
 namespace {
@@ -352,14 +353,8 @@ absl::Status EmitPod(const TracePod& from, ObjectSink& sink) {
   }
   if (absl::Status taken = sink.OnPod(pod); !taken.ok()) return taken;
 
-  objects::Controller replica_set;
-  replica_set.kind = objects::ControllerKind::kReplicaSet;
-  replica_set.meta.name = owner;
-  replica_set.meta.namespace_name = "default";
-  replica_set.meta.uid = owner_uid;
-  replica_set.spec_replicas = 1;
-  replica_set.status_replicas = 1;
-  return sink.OnController(replica_set);
+  return samples::WriteController(objects::ControllerKind::kReplicaSet, "default", owner, owner_uid,
+                                  1, sink);
 }
 
 }  // namespace

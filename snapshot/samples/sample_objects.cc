@@ -47,35 +47,49 @@ objects::LabelSelector Labelled(objects::Text key, objects::Text value) {
   return {.nil = false, .match_labels = {{key, value}}, .match_expressions = {}};
 }
 
-void Repel(objects::LabelSelector repelled, objects::Pod& pod) {
+void Repel(objects::LabelSelector repelled, objects::Pod& pod, objects::Text key) {
   objects::PodAffinityTerm& term = pod.anti_affinity.emplace_back();
   term.label_selector = std::move(repelled);
-  term.topology_key = kHostname;
+  term.topology_key = key;
 }
 
-void SpreadOverZones(objects::LabelSelector counted, int64_t max_skew, objects::Pod& pod) {
+void SpreadOver(objects::Text key, objects::LabelSelector counted, int64_t max_skew,
+                objects::Pod& pod) {
   objects::TopologySpreadConstraint& spread = pod.spread.emplace_back();
   spread.max_skew = max_skew;
-  spread.topology_key = kZone;
+  spread.topology_key = key;
   spread.when_unsatisfiable = "DoNotSchedule";
   spread.label_selector = std::move(counted);
 }
 
-void KeepInZone(objects::Text zone, objects::Pod& pod) {
+void SpreadOverZones(objects::LabelSelector counted, int64_t max_skew, objects::Pod& pod) {
+  SpreadOver(kZone, std::move(counted), max_skew, pod);
+}
+
+void KeepWhere(objects::Text key, objects::Text value, objects::Pod& pod) {
   pod.required_node_affinity.nil = false;
   pod.required_node_affinity.terms = {
-      {.match_expressions = {{kZone, "In", {zone}}}, .match_fields = {}}};
+      {.match_expressions = {{key, "In", {value}}}, .match_fields = {}}};
+}
+
+void KeepInZone(objects::Text zone, objects::Pod& pod) { KeepWhere(kZone, zone, pod); }
+
+absl::Status WriteController(objects::ControllerKind kind, objects::Text namespace_name,
+                             objects::Text name, objects::Text uid, int64_t replicas,
+                             ObjectSink& sink) {
+  objects::Controller controller;
+  controller.kind = kind;
+  controller.meta.namespace_name = namespace_name;
+  controller.meta.name = name;
+  controller.meta.uid = uid;
+  if (kind != objects::ControllerKind::kDaemonSet) controller.spec_replicas = replicas;
+  controller.status_replicas = replicas;
+  return sink.OnController(controller);
 }
 
 absl::Status WriteReplicaSet(objects::Text name, int64_t replicas, ObjectSink& sink) {
-  objects::Controller controller;
-  controller.kind = objects::ControllerKind::kReplicaSet;
-  controller.meta.namespace_name = "default";
-  controller.meta.name = name;
-  controller.meta.uid = name;
-  controller.spec_replicas = replicas;
-  controller.status_replicas = replicas;
-  return sink.OnController(controller);
+  return WriteController(objects::ControllerKind::kReplicaSet, "default", name, name, replicas,
+                         sink);
 }
 
 objects::Pod ReplicaOf(objects::Text replica_set, objects::Text name, objects::Text node) {

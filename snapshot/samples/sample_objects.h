@@ -53,15 +53,23 @@ objects::Pod PodOf(objects::Text namespace_name, objects::Text name, objects::Te
 // A selector of what has the label.
 objects::LabelSelector Labelled(objects::Text key, objects::Text value);
 
-// From now on the pod refuses every pod on its node that `repelled` matches.
-void Repel(objects::LabelSelector repelled, objects::Pod& pod);
+// From now on the pod refuses every pod in its domain of `key` that `repelled` matches.
+void Repel(objects::LabelSelector repelled, objects::Pod& pod, objects::Text key = kHostname);
 
-// From now on no zone may have `max_skew` more pods of those that `counted` matches than
-// another has, for this pod's sake.
+// From now on no domain of `key` may have `max_skew` more pods of those that `counted`
+// matches than another has, for this pod's sake.
+void SpreadOver(objects::Text key, objects::LabelSelector counted, int64_t max_skew,
+                objects::Pod& pod);
 void SpreadOverZones(objects::LabelSelector counted, int64_t max_skew, objects::Pod& pod);
 
-// From now on the pod runs in this zone only.
+// From now on the pod runs only on nodes with this label, or in this zone.
+void KeepWhere(objects::Text key, objects::Text value, objects::Pod& pod);
 void KeepInZone(objects::Text zone, objects::Pod& pod);
+
+// A controller that wants and has so many pods; a DaemonSet does not say how many it wants.
+absl::Status WriteController(objects::ControllerKind kind, objects::Text namespace_name,
+                             objects::Text name, objects::Text uid, int64_t replicas,
+                             ObjectSink& sink);
 
 // A ReplicaSet of namespace default, its UID its name.
 absl::Status WriteReplicaSet(objects::Text name, int64_t replicas, ObjectSink& sink);
