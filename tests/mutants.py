@@ -17,6 +17,7 @@ Exits 1 if less than 95% are killed.
 
 import argparse
 import fnmatch
+import hashlib
 import pathlib
 import random
 import re
@@ -172,8 +173,9 @@ class Tree:
 
 
 def mutants_of(path):
-    """The texts that universalmutator makes of a file, in its order."""
-    folder = WORK / "made" / path.replace("/", "-")
+    """The texts that universalmutator makes of a file, in its order; made once for what it holds."""
+    digest = hashlib.sha256((ROOT / path).read_bytes()).hexdigest()[:16]
+    folder = WORK / "made" / f"{path.replace('/', '-')}-{digest}"
     if not folder.exists():
         folder.mkdir(parents=True)
         tool = pathlib.Path(sys.executable).parent / "mutate"
