@@ -108,7 +108,11 @@ class Tree:
     def prepare(self, tests):
         files = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True,
                                check=True).stdout.split("\n")
-        for name in filter(None, files):
+        names = set(filter(None, files))
+        for target in TREE.rglob("*"):
+            if target.is_file() and str(target.relative_to(TREE)) not in names:
+                target.unlink()
+        for name in sorted(names):
             source, target = ROOT / name, TREE / name
             if not source.is_file():
                 continue

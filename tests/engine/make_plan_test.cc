@@ -42,9 +42,12 @@ class MakePlanTest : public ::testing::Test {
  protected:
   // Nodes a, b and c go, in this order; their pods find room on big, which is full enough
   // to stay.
-  void SetUp() override {
+  void SetUp() override { Make({"a", "b", "c"}); }
+
+  // The same with other nodes that go.
+  void Make(const std::vector<const char*>& names) {
     Cluster cluster;
-    for (const char* name : {"a", "b", "c"}) {
+    for (const char* const name : names) {
       cluster.Add(Node(name).Cpu(1000));
       cluster.Add(Pod(std::string("of-") + name).On(name).Cpu(100).Label("app", "web"));
     }
@@ -167,6 +170,18 @@ TEST_F(MakePlanTest, AtomicGroupIsNotCutInHalf) {
       EXPECT_EQ(Verdict(), "ok") << "after " << questions << " questions to verification";
     }
   }
+}
+
+TEST_F(MakePlanTest, AtomicGroupOfSeveralNodesGoesIfTheCutIsBehindIt) {
+  Make({"a", "b", "c", "d"});
+  MakeAtomic({"a", "b", "c"}, 3);
+  bool cut_behind = false;
+  for (int questions = 0; questions <= kEnough; ++questions) {
+    const std::string removed = Removed(questions, kNever);
+    EXPECT_THAT(removed, AnyOf("", "a b c", "a b c d"));
+    cut_behind |= removed == "a b c";
+  }
+  EXPECT_TRUE(cut_behind);
 }
 
 TEST_F(MakePlanTest, AtomicGroupOfWhichANodeStaysStaysWhole) {

@@ -676,19 +676,21 @@ TEST_F(RoundTest, NodesSkippedByTheLimitAreCountedAsWaitingAndDoNotJumpTheQueue)
   ScaleDownOptions options;
   options.budgets.max_scale_down_parallelism = 1;
   options.deletion.scale_down_unneeded_time_s = 10;
-  ScaleDown scale_down(options);
-  int64_t longest_s = 0;
-  std::string unneeded;
-  for (int round = 0; round < 3; ++round) {  // The limit: twice the parallelism.
-    const RoundResult result = Round(scale_down, snapshot, kStart + 10 * round);
-    EXPECT_EQ(result.plan.termination, Termination::kLimit);
-    unneeded += " " + std::to_string(result.unneeded.size());
-    for (const UnneededNode& node : result.unneeded) EXPECT_EQ(node.since_s, kStart);
-    longest_s = result.longest_skipped_s;
-    EXPECT_EQ(snapshot.catalog().NodeName(result.longest_skipped), "n2");
+  for (const int64_t start_s : {kStart, int64_t{15}}) {
+    ScaleDown scale_down(options);
+    int64_t longest_s = 0;
+    std::string unneeded;
+    for (int round = 0; round < 3; ++round) {  // The limit: twice the parallelism.
+      const RoundResult result = Round(scale_down, snapshot, start_s + 10 * round);
+      EXPECT_EQ(result.plan.termination, Termination::kLimit);
+      unneeded += " " + std::to_string(result.unneeded.size());
+      for (const UnneededNode& node : result.unneeded) EXPECT_EQ(node.since_s, start_s);
+      longest_s = result.longest_skipped_s;
+      EXPECT_EQ(snapshot.catalog().NodeName(result.longest_skipped), "n2");
+    }
+    EXPECT_EQ(unneeded, " 2 2 2");
+    EXPECT_EQ(longest_s, 20);
   }
-  EXPECT_EQ(unneeded, " 2 2 2");
-  EXPECT_EQ(longest_s, 20);
 }
 
 TEST_F(RoundTest, EveryCandidateIsJudgedInTurnHoweverShortThePasses) {

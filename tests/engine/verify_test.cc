@@ -190,6 +190,12 @@ const Tampering kTamperings[] = {
        c.input.must_fit = 1;
      },
      "nodes go although pod \"default/waiting\" found no room"},
+    {"the second pod that must fit left out",
+     [](Case& c) {
+       c.pending.push_back(c.P("big"));
+       c.input.must_fit = 2;
+     },
+     "nodes go although pod \"default/big\" found no room"},
     {"a budget spent by evictions under way", [](Case& c) { c.evicting = {c.P("web-0")}; },
      "node \"a\" goes although budget \"default/web\" has nothing left for pod"},
     {"more nodes than the limit", [](Case& c) { c.input.unneeded_limit = 0; },

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/random.h"
 #include "tests/support/dump_sink.h"
 
 namespace ebb {
@@ -199,6 +200,19 @@ TEST_F(ReadInputTest, WhatGzipHoldsIsBounded) {
   EXPECT_EQ(read(NodeJson("a")), "");
   EXPECT_THAT(read(NodeJson("b") + std::string(960, ' ')), HasSubstr("larger than 1000 bytes"));
   EXPECT_THAT(read(bomb), HasSubstr("larger than 1000 bytes"));
+}
+
+TEST_F(ReadInputTest, WhatGzipHoldsMayBeLargeIfItIsNoBomb) {
+  std::string text = NodeJson("a");
+  Random random(1);
+  constexpr std::string_view kBlanks = " \n\t\r";
+  // A blank of 16 is drawn, which keeps gzip well below a hundredth.
+  text.resize(size_t{65} << 20, ' ');
+  for (size_t at = NodeJson("a").size(); at < text.size(); at += 16) {
+    text[at] = kBlanks[random.Below(kBlanks.size())];
+  }
+  EXPECT_EQ(Read(Put("large.gz", Gzip(text))), "");
+  EXPECT_EQ(stats_.objects, 1u);
 }
 
 TEST_F(ReadInputTest, AMissingFileIsNotFound) {
