@@ -7,6 +7,7 @@
 #include "snapshot/csi_migration.h"
 #include "snapshot/key_values.h"
 #include "snapshot/label_index.h"
+#include "snapshot/object_ref.h"
 #include "snapshot/volume_matching.h"
 
 namespace ebb {
@@ -225,18 +226,12 @@ class FreeVolumes {
   std::optional<LabelIndex> labels_;  // Of volumes_, by place.
 };
 
-constexpr Text kKinds[] = {
-    "PersistentVolume", "PersistentVolumeClaim", "StorageClass",       "CSIDriver",
-    "CSINode",          "VolumeAttachment",      "CSIStorageCapacity", "DeviceClass",
-    "ResourceClaim",    "ResourceClaimTemplate", "ResourceSlice"};
-static_assert(std::size(kKinds) == std::variant_size_v<objects::StorageObject>);
-
 }  // namespace
 
 absl::Status Storage::Add(const objects::StorageObject& object, Symbols& symbols) {
   const objects::ObjectMeta& meta =
       std::visit([](const auto& o) -> const objects::ObjectMeta& { return o.meta; }, object);
-  const Text kind = kKinds[object.index()];
+  const Text kind = objects::KindOf(object);
   if (meta.name.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(Absl(kind), ": metadata.name is empty"));
   }

@@ -9,16 +9,19 @@
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "base/check.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "snapshot/formats/object_batch.h"
 #include "snapshot/formats/object_name.h"
 #include "snapshot/formats/wire/snapshot.pb.h"
+#include "snapshot/object_ref.h"
 
 namespace ebb {
 namespace {
@@ -252,10 +255,18 @@ class Encoder {
     to.set_node_name(Id(from.node_name));
   }
 
-  void Put(const objects::StorageObject& from, wire::Object& to) {
+  void Put(const objects::ObjectRef& from, wire::Object& to) {
     struct Choose {
       Encoder& put;
       wire::Object& to;
+      void operator()(const objects::Node* o) { put.Put(*o, *to.mutable_node()); }
+      void operator()(const objects::Pod* o) { put.Put(*o, *to.mutable_pod()); }
+      void operator()(const objects::PodDisruptionBudget* o) {
+        put.Put(*o, *to.mutable_pod_disruption_budget());
+      }
+      void operator()(const objects::Controller* o) { put.Put(*o, *to.mutable_controller()); }
+      void operator()(const objects::Namespace* o) { put.Put(*o, *to.mutable_namespace_()); }
+      void operator()(const objects::StorageObject* o) { std::visit(*this, *o); }
       void operator()(const objects::PersistentVolume& o) {
         put.Put(o, *to.mutable_persistent_volume());
       }
@@ -798,6 +809,80 @@ class Decoder {
   std::vector<Text> table_;
 };
 
+// Calls `visit` with the struct of objects.h that is of the message's kind, as a type, and
+// the message.
+// False: the object has no kind.
+template <typename Visit>
+bool VisitMessage(const wire::Object& object, Visit&& visit) {
+  switch (object.object_case()) {
+    case wire::Object::kNode:
+      visit(std::type_identity<objects::Node>(), object.node());
+      return true;
+    case wire::Object::kPod:
+      visit(std::type_identity<objects::Pod>(), object.pod());
+      return true;
+    case wire::Object::kPodDisruptionBudget:
+      visit(std::type_identity<objects::PodDisruptionBudget>(), object.pod_disruption_budget());
+      return true;
+    case wire::Object::kController:
+      visit(std::type_identity<objects::Controller>(), object.controller());
+      return true;
+    case wire::Object::kNamespace:
+      visit(std::type_identity<objects::Namespace>(), object.namespace_());
+      return true;
+    case wire::Object::kPersistentVolume:
+      visit(std::type_identity<objects::PersistentVolume>(), object.persistent_volume());
+      return true;
+    case wire::Object::kPersistentVolumeClaim:
+      visit(std::type_identity<objects::PersistentVolumeClaim>(), object.persistent_volume_claim());
+      return true;
+    case wire::Object::kStorageClass:
+      visit(std::type_identity<objects::StorageClass>(), object.storage_class());
+      return true;
+    case wire::Object::kCsiDriver:
+      visit(std::type_identity<objects::CsiDriver>(), object.csi_driver());
+      return true;
+    case wire::Object::kCsiNode:
+      visit(std::type_identity<objects::CsiNode>(), object.csi_node());
+      return true;
+    case wire::Object::kVolumeAttachment:
+      visit(std::type_identity<objects::VolumeAttachment>(), object.volume_attachment());
+      return true;
+    case wire::Object::kCsiStorageCapacity:
+      visit(std::type_identity<objects::CsiStorageCapacity>(), object.csi_storage_capacity());
+      return true;
+    case wire::Object::kDeviceClass:
+      visit(std::type_identity<objects::DeviceClass>(), object.device_class());
+      return true;
+    case wire::Object::kResourceClaim:
+      visit(std::type_identity<objects::ResourceClaim>(), object.resource_claim());
+      return true;
+    case wire::Object::kResourceClaimTemplate:
+      visit(std::type_identity<objects::ResourceClaimTemplate>(), object.resource_claim_template());
+      return true;
+    case wire::Object::kResourceSlice:
+      visit(std::type_identity<objects::ResourceSlice>(), object.resource_slice());
+      return true;
+    case wire::Object::OBJECT_NOT_SET:
+      break;
+  }
+  return false;
+}
+
+// What an ObjectRef of a struct points to: storage objects are one type.
+template <typename Struct>
+using Holder = std::conditional_t<std::is_constructible_v<objects::StorageObject, Struct>,
+                                  objects::StorageObject, Struct>;
+
+template <typename Struct>
+Struct& Held(Holder<Struct>& holder) {
+  if constexpr (std::is_same_v<Holder<Struct>, Struct>) {
+    return holder;
+  } else {
+    return holder.template emplace<Struct>();
+  }
+}
+
 class FileReader {
  public:
   FileReader(std::string_view name, std::string_view bytes, ObjectSink& sink, ImportStats& stats)
@@ -877,80 +962,29 @@ class FileReader {
   }
 
   absl::Status HandOver(const wire::Object& object) {
-    switch (object.object_case()) {
-      case wire::Object::kNode:
-        return HandOver<objects::Node>("Node", object.node(), &ObjectSink::OnNode);
-      case wire::Object::kPod:
-        return HandOver<objects::Pod>("Pod", object.pod(), &ObjectSink::OnPod);
-      case wire::Object::kPodDisruptionBudget:
-        return HandOver<objects::PodDisruptionBudget>("PodDisruptionBudget",
-                                                      object.pod_disruption_budget(),
-                                                      &ObjectSink::OnPodDisruptionBudget);
-      case wire::Object::kController:
-        sink_.OnAside({.resource_version = {}, .pods_ready = object.controller().pods_ready()});
-        return HandOver<objects::Controller>(KindName(object.controller().kind()),
-                                             object.controller(), &ObjectSink::OnController);
-      case wire::Object::kNamespace:
-        return HandOver<objects::Namespace>("Namespace", object.namespace_(),
-                                            &ObjectSink::OnNamespace);
-      case wire::Object::kPersistentVolume:
-        return HandOverStorage<objects::PersistentVolume>("PersistentVolume",
-                                                          object.persistent_volume());
-      case wire::Object::kPersistentVolumeClaim:
-        return HandOverStorage<objects::PersistentVolumeClaim>("PersistentVolumeClaim",
-                                                               object.persistent_volume_claim());
-      case wire::Object::kStorageClass:
-        return HandOverStorage<objects::StorageClass>("StorageClass", object.storage_class());
-      case wire::Object::kCsiDriver:
-        return HandOverStorage<objects::CsiDriver>("CSIDriver", object.csi_driver());
-      case wire::Object::kCsiNode:
-        return HandOverStorage<objects::CsiNode>("CSINode", object.csi_node());
-      case wire::Object::kVolumeAttachment:
-        return HandOverStorage<objects::VolumeAttachment>("VolumeAttachment",
-                                                          object.volume_attachment());
-      case wire::Object::kCsiStorageCapacity:
-        return HandOverStorage<objects::CsiStorageCapacity>("CSIStorageCapacity",
-                                                            object.csi_storage_capacity());
-      case wire::Object::kDeviceClass:
-        return HandOverStorage<objects::DeviceClass>("DeviceClass", object.device_class());
-      case wire::Object::kResourceClaim:
-        return HandOverStorage<objects::ResourceClaim>("ResourceClaim", object.resource_claim());
-      case wire::Object::kResourceClaimTemplate:
-        return HandOverStorage<objects::ResourceClaimTemplate>("ResourceClaimTemplate",
-                                                               object.resource_claim_template());
-      case wire::Object::kResourceSlice:
-        return HandOverStorage<objects::ResourceSlice>("ResourceSlice", object.resource_slice());
-      case wire::Object::OBJECT_NOT_SET:
-        break;
-    }
-    return Damaged();
+    absl::Status handed = Damaged();
+    VisitMessage(object, [&]<typename Struct>(std::type_identity<Struct>, const auto& message) {
+      handed = HandOver<Struct>(message);
+    });
+    return handed;
   }
 
   template <typename Struct, typename Message>
-  absl::Status HandOver(std::string_view kind, const Message& message,
-                        absl::Status (ObjectSink::*call)(const Struct&)) {
-    Struct object;
-    return HandOver(kind, message, object, object, call);
-  }
-
-  template <typename Struct, typename Message>
-  absl::Status HandOverStorage(std::string_view kind, const Message& message) {
-    objects::StorageObject any;
-    return HandOver(kind, message, any.emplace<Struct>(), any, &ObjectSink::OnStorageObject);
-  }
-
-  // Decodes `message` into `object`, which is `handed` or a part of it.
-  template <typename Struct, typename Handed, typename Message>
-  absl::Status HandOver(std::string_view kind, const Message& message, Struct& object,
-                        const Handed& handed, absl::Status (ObjectSink::*call)(const Handed&)) {
+  absl::Status HandOver(const Message& message) {
+    Holder<Struct> holder;
+    Struct& object = Held<Struct>(holder);
     decoder_.Get(message, object);
     if (!decoder_.ok() || object.meta.name.empty()) return Damaged();
-    if (absl::Status names = CheckNames(kind, object); !names.ok()) return names;
+    const objects::ObjectRef ref = &holder;
+    if (absl::Status names = CheckNames(KindOf(ref), object); !names.ok()) return names;
     ++index_;
     ++stats_.objects;
-    absl::Status taken = (sink_.*call)(handed);
+    if constexpr (std::is_same_v<Struct, objects::Controller>) {
+      sink_.OnAside({.resource_version = {}, .pods_ready = message.pods_ready()});
+    }
+    absl::Status taken = Give(ref, sink_);
     if (taken.ok()) return taken;
-    return ObjectError(name_, kind, object.meta, taken);
+    return ObjectError(name_, KindOf(ref), object.meta, taken);
   }
 
   template <typename Struct>
@@ -964,23 +998,6 @@ class FileReader {
     if constexpr (std::is_same_v<Struct, objects::Pod>) check(object.node_name);
     if (wrong.empty()) return absl::OkStatus();
     return Error(absl::StrCat(Absl(kind), ": ", NameProblem(wrong)));
-  }
-
-  static std::string_view KindName(wire::ControllerKind kind) {
-    switch (kind) {
-      case wire::REPLICATION_CONTROLLER:
-        return "ReplicationController";
-      case wire::REPLICA_SET:
-        return "ReplicaSet";
-      case wire::STATEFUL_SET:
-        return "StatefulSet";
-      case wire::DAEMON_SET:
-        return "DaemonSet";
-      case wire::JOB:
-        return "Job";
-      default:
-        return "controller";
-    }
   }
 
   absl::Status Error(std::string_view problem) const {
@@ -1009,21 +1026,13 @@ class BinarySnapshotWriter::Impl {
  public:
   explicit Impl(Output output) : output_(std::move(output)) {}
 
-  template <typename Struct, typename Message>
-  absl::Status Add(const Struct& object, Message* (wire::Object::*member)()) {
+  absl::Status Add(const objects::ObjectRef& object, int64_t pods_ready = 0) {
     wire::Object& entry = *encoder_.chunk.add_objects();
-    encoder_.Put(object, *(entry.*member)());
-    return Added();
-  }
-  absl::Status Add(const objects::Controller& object, int64_t pods_ready) {
-    wire::Controller& entry = *encoder_.chunk.add_objects()->mutable_controller();
     encoder_.Put(object, entry);
-    entry.set_pods_ready(pods_ready);
-    return Added();
-  }
-  absl::Status Add(const objects::StorageObject& object) {
-    encoder_.Put(object, *encoder_.chunk.add_objects());
-    return Added();
+    if (entry.has_controller()) entry.mutable_controller()->set_pods_ready(pods_ready);
+    encoder_.bytes += 200;  // About what an object takes beside its texts.
+    ++objects_;
+    return encoder_.bytes < kChunkBytes ? absl::OkStatus() : Flush();
   }
 
   void AddEmptyList(std::string_view kind) { encoder_.chunk.add_empty_lists(std::string(kind)); }
@@ -1035,12 +1044,6 @@ class BinarySnapshotWriter::Impl {
   }
 
  private:
-  absl::Status Added() {
-    encoder_.bytes += 200;  // About what an object takes beside its texts.
-    ++objects_;
-    return encoder_.bytes < kChunkBytes ? absl::OkStatus() : Flush();
-  }
-
   absl::Status Flush() {
     if (!started_) {
       started_ = true;
@@ -1080,30 +1083,66 @@ BinarySnapshotWriter::BinarySnapshotWriter(Output output)
     : impl_(std::make_unique<Impl>(std::move(output))) {}
 BinarySnapshotWriter::~BinarySnapshotWriter() = default;
 
-absl::Status BinarySnapshotWriter::OnNode(const objects::Node& node) {
-  return impl_->Add(node, &wire::Object::mutable_node);
-}
-absl::Status BinarySnapshotWriter::OnPod(const objects::Pod& pod) {
-  return impl_->Add(pod, &wire::Object::mutable_pod);
-}
+absl::Status BinarySnapshotWriter::OnNode(const objects::Node& node) { return impl_->Add(&node); }
+absl::Status BinarySnapshotWriter::OnPod(const objects::Pod& pod) { return impl_->Add(&pod); }
 absl::Status BinarySnapshotWriter::OnPodDisruptionBudget(
     const objects::PodDisruptionBudget& budget) {
-  return impl_->Add(budget, &wire::Object::mutable_pod_disruption_budget);
+  return impl_->Add(&budget);
 }
 absl::Status BinarySnapshotWriter::OnController(const objects::Controller& controller) {
-  return impl_->Add(controller, std::exchange(pods_ready_, 0));
+  return impl_->Add(&controller, std::exchange(pods_ready_, 0));
 }
 absl::Status BinarySnapshotWriter::OnNamespace(const objects::Namespace& namespace_object) {
-  return impl_->Add(namespace_object, &wire::Object::mutable_namespace_);
+  return impl_->Add(&namespace_object);
 }
 absl::Status BinarySnapshotWriter::OnStorageObject(const objects::StorageObject& object) {
-  return impl_->Add(object);
+  return impl_->Add(&object);
 }
 absl::Status BinarySnapshotWriter::OnList(std::string_view kind, uint64_t items) {
   if (items == 0 && !kind.empty()) impl_->AddEmptyList(kind);
   return absl::OkStatus();
 }
 absl::Status BinarySnapshotWriter::Finish() { return impl_->Finish(); }
+
+// ---------------------------------------------------------------------------
+// One object
+
+std::string PackObject(const objects::ObjectRef& object) {
+  Encoder encoder;
+  encoder.Put(object, *encoder.chunk.add_objects());
+  std::string bytes;
+  encoder.chunk.SerializeToString(&bytes);
+  return bytes;
+}
+
+struct UnpackedObject::Impl {
+  Decoder decoder;
+  std::variant<objects::Node, objects::Pod, objects::PodDisruptionBudget, objects::Controller,
+               objects::Namespace, objects::StorageObject>
+      object;
+  objects::ObjectRef ref;
+};
+
+UnpackedObject::UnpackedObject(std::string_view packed) : impl_(std::make_unique<Impl>()) {
+  wire::SnapshotChunk chunk;
+  const bool parsed = chunk.ParseFromArray(packed.data(), static_cast<int>(packed.size()));
+  EBB_CHECK(parsed && chunk.objects_size() == 1 && impl_->decoder.AddStrings(chunk));
+  const bool known = VisitMessage(
+      chunk.objects(0), [&]<typename Struct>(std::type_identity<Struct>, const auto& from) {
+        Holder<Struct>& holder = impl_->object.emplace<Holder<Struct>>();
+        impl_->decoder.Get(from, Held<Struct>(holder));
+        impl_->ref = &holder;
+      });
+  EBB_CHECK(known && impl_->decoder.ok());
+}
+
+UnpackedObject::~UnpackedObject() = default;
+UnpackedObject::UnpackedObject(UnpackedObject&&) noexcept = default;
+UnpackedObject& UnpackedObject::operator=(UnpackedObject&&) noexcept = default;
+
+const objects::ObjectRef& UnpackedObject::ref() const { return impl_->ref; }
+
+// ---------------------------------------------------------------------------
 
 bool IsBinarySnapshot(std::string_view bytes) { return bytes.starts_with(kMagic); }
 

@@ -14,10 +14,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
 #include "snapshot/formats/import_stats.h"
+#include "snapshot/object_ref.h"
 #include "snapshot/object_sink.h"
 
 namespace ebb {
@@ -67,6 +69,26 @@ class BinarySnapshotWriter : public ObjectSink {
   class Impl;
   std::unique_ptr<Impl> impl_;
   int64_t pods_ready_ = 0;  // Of the controller that comes next.
+};
+
+// One object by itself, for keeping it in memory: as in a chunk of a file, without checksum.
+// Equal objects give equal bytes.
+std::string PackObject(const objects::ObjectRef& object);
+
+// What PackObject packed.  REQUIRES: it did; other bytes are a bug.
+class UnpackedObject {
+ public:
+  explicit UnpackedObject(std::string_view packed);
+  ~UnpackedObject();
+  UnpackedObject(UnpackedObject&&) noexcept;
+  UnpackedObject& operator=(UnpackedObject&&) noexcept;
+
+  // Lives, and its texts live, as long as this does; `packed` need not.
+  [[nodiscard]] const objects::ObjectRef& ref() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace ebb

@@ -80,41 +80,22 @@ void ObjectBatch::AddError(absl::Status error) {
   entries_.push_back({What::kError, Type::kNode, 0, {}, {}});
 }
 
-const objects::ObjectMeta& ObjectBatch::MetaOf(const Entry& entry) {
+objects::ObjectRef ObjectBatch::RefOf(const Entry& entry) {
   switch (entry.type) {
     case Type::kNode:
-      return nodes[entry.index].meta;
+      return &nodes[entry.index];
     case Type::kPod:
-      return pods[entry.index].meta;
+      return &pods[entry.index];
     case Type::kBudget:
-      return budgets[entry.index].meta;
+      return &budgets[entry.index];
     case Type::kController:
-      return controllers[entry.index].meta;
+      return &controllers[entry.index];
     case Type::kNamespace:
-      return namespaces[entry.index].meta;
+      return &namespaces[entry.index];
     case Type::kStorage:
       break;
   }
-  return std::visit([](const auto& object) -> const objects::ObjectMeta& { return object.meta; },
-                    storage[entry.index]);
-}
-
-absl::Status ObjectBatch::Give(const Entry& entry, ObjectSink& sink) {
-  switch (entry.type) {
-    case Type::kNode:
-      return sink.OnNode(nodes[entry.index]);
-    case Type::kPod:
-      return sink.OnPod(pods[entry.index]);
-    case Type::kBudget:
-      return sink.OnPodDisruptionBudget(budgets[entry.index]);
-    case Type::kController:
-      return sink.OnController(controllers[entry.index]);
-    case Type::kNamespace:
-      return sink.OnNamespace(namespaces[entry.index]);
-    case Type::kStorage:
-      break;
-  }
-  return sink.OnStorageObject(storage[entry.index]);
+  return &storage[entry.index];
 }
 
 absl::Status ObjectBatch::HandOver(std::string_view file, ObjectSink& sink, ImportStats& stats,
@@ -126,8 +107,8 @@ absl::Status ObjectBatch::HandOver(std::string_view file, ObjectSink& sink, Impo
       case What::kObject:
         ++stats.objects;
         sink.OnAside(entry.aside);
-        taken = Give(entry, sink);
-        if (!taken.ok()) return ObjectError(file, entry.kind, MetaOf(entry), taken);
+        taken = Give(RefOf(entry), sink);
+        if (!taken.ok()) return ObjectError(file, entry.kind, MetaOf(RefOf(entry)), taken);
         continue;
       case What::kIgnored:
         ++stats.ignored.try_emplace(std::string(entry.kind), 0).first->second;

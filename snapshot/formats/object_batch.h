@@ -24,6 +24,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "snapshot/formats/import_stats.h"
+#include "snapshot/object_ref.h"
 #include "snapshot/object_sink.h"
 
 namespace ebb {
@@ -111,8 +112,7 @@ class ObjectBatch {
     ObjectSink::Aside aside;
   };
 
-  const objects::ObjectMeta& MetaOf(const Entry& entry);
-  absl::Status Give(const Entry& entry, ObjectSink& sink);
+  objects::ObjectRef RefOf(const Entry& entry);
 
   std::vector<Entry> entries_;
   absl::Status error_;

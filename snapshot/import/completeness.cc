@@ -20,6 +20,7 @@
 #include "snapshot/catalog.h"
 #include "snapshot/formats/object_batch.h"
 #include "snapshot/import/object_content.h"
+#include "snapshot/object_ref.h"
 
 namespace ebb {
 namespace {
@@ -45,13 +46,6 @@ bool IsMadeByPlatform(std::string_view name) {
          std::any_of(std::begin(kMadeByPlatforms), std::end(kMadeByPlatforms),
                      [name](std::string_view prefix) { return name.starts_with(prefix); });
 }
-
-// As objects::StorageObject has them.
-constexpr std::string_view kStorageKinds[] = {
-    "PersistentVolume", "PersistentVolumeClaim", "StorageClass",       "CSIDriver",
-    "CSINode",          "VolumeAttachment",      "CSIStorageCapacity", "DeviceClass",
-    "ResourceClaim",    "ResourceClaimTemplate", "ResourceSlice"};
-static_assert(std::size(kStorageKinds) == std::variant_size_v<objects::StorageObject>);
 
 std::string WholeDump(std::string_view kinds) {
   return absl::StrCat("kubectl get ", Absl(kinds), " -A -o json");
@@ -441,7 +435,7 @@ absl::Status InputWatch::OnNamespace(const objects::Namespace& namespace_object)
 }
 
 absl::Status InputWatch::OnStorageObject(const objects::StorageObject& object) {
-  const std::string_view kind = kStorageKinds[object.index()];
+  const std::string_view kind = objects::KindOf(object);
   const objects::ObjectMeta& meta =
       std::visit([](const auto& o) -> const objects::ObjectMeta& { return o.meta; }, object);
   bool is_new = true;

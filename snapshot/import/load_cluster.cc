@@ -9,12 +9,6 @@
 #include "base/text.h"
 
 namespace ebb {
-namespace {
-
-bool HasEnded(const objects::Pod& pod) { return pod.phase == "Succeeded" || pod.phase == "Failed"; }
-
-}  // namespace
-
 ClusterLoader::ClusterLoader(LoadOptions options) : options_(options) {}
 
 void ClusterLoader::Saw(const objects::ObjectMeta& meta) {
@@ -29,13 +23,15 @@ absl::Status ClusterLoader::OnNode(const objects::Node& node) {
 absl::Status ClusterLoader::OnPod(const objects::Pod& pod) {
   // A deletion time may lie ahead, by the grace period; a creation time does not.
   newest_time_ = std::max(newest_time_, pod.meta.creation_time);
-  if (HasEnded(pod)) {
-    ++counts_.ended;
-    return absl::OkStatus();
-  }
-  if (pod.priority && *pod.priority < options_.expendable_pods_priority_cutoff) {
-    ++counts_.expendable;
-    return absl::OkStatus();
+  switch (ListingOf(pod, options_.expendable_pods_priority_cutoff)) {
+    case PodListing::kEnded:
+      ++counts_.ended;
+      return absl::OkStatus();
+    case PodListing::kExpendable:
+      ++counts_.expendable;
+      return absl::OkStatus();
+    case PodListing::kListed:
+      break;
   }
   if (options_.assume_complete && pod.meta.namespace_name != last_namespace_) {
     last_namespace_ = std::string(pod.meta.namespace_name);

@@ -6,8 +6,7 @@
 //   if (absl::Status s = ReadInput("dump.json", loader, stats); !s.ok()) return s;
 //   absl::StatusOr<LoadedCluster> cluster = std::move(loader).Finish();
 //
-// Left out: pods that have ended (phase Succeeded or Failed), pods that are
-// expendable (spec.priority below the cutoff).
+// Left out: pods that have ended or are expendable (listed_pods.h).
 // Kept without a node: pods that are pending, and pods whose node is not in the
 // input; the latter are counted, since a dump that lacks nodes is often a mistake.
 //
@@ -17,8 +16,6 @@
 //          a namespace that is not in the input.  The label kubernetes.io/metadata.name of
 //          such a namespace is known all the same: it is the namespace's name.
 // Threads: one at a time.
-// Source:  cluster-autoscaler utils/kubernetes/listers.go (podFieldSelector),
-//          core/podlistprocessor (expendable pods).
 
 #ifndef EBB_SNAPSHOT_IMPORT_LOAD_CLUSTER_H_
 #define EBB_SNAPSHOT_IMPORT_LOAD_CLUSTER_H_
@@ -36,12 +33,10 @@
 #include "snapshot/formats/read_input.h"
 #include "snapshot/import/completeness.h"
 #include "snapshot/import/input_warning.h"
+#include "snapshot/listed_pods.h"
 #include "snapshot/object_sink.h"
 
 namespace ebb {
-
-// Default of --expendable-pods-priority-cutoff.
-inline constexpr int64_t kExpendablePodsPriorityCutoff = -10;
 
 struct LoadOptions {
   int64_t expendable_pods_priority_cutoff = kExpendablePodsPriorityCutoff;

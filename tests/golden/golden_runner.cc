@@ -39,9 +39,9 @@
 #include "engine/verify.h"
 #include "nlohmann/json.hpp"
 #include "snapshot/builder.h"
+#include "snapshot/builder_sink.h"
 #include "snapshot/formats/read_input.h"
 #include "snapshot/formats/rfc3339.h"
-#include "snapshot/import/builder_sink.h"
 
 namespace ebb {
 namespace {

@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "snapshot/builder.h"
-#include "snapshot/import/builder_sink.h"
+#include "snapshot/builder_sink.h"
 #include "snapshot/samples/generate.h"
 
 namespace ebb {

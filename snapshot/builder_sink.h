@@ -5,8 +5,8 @@
 // Errors:    the builder's.
 // Threads:   none.
 
-#ifndef EBB_SNAPSHOT_IMPORT_BUILDER_SINK_H_
-#define EBB_SNAPSHOT_IMPORT_BUILDER_SINK_H_
+#ifndef EBB_SNAPSHOT_BUILDER_SINK_H_
+#define EBB_SNAPSHOT_BUILDER_SINK_H_
 
 #include "snapshot/builder.h"
 #include "snapshot/object_sink.h"
@@ -38,4 +38,4 @@ class BuilderSink : public ObjectSink {
 
 }  // namespace ebb
 
-#endif  // EBB_SNAPSHOT_IMPORT_BUILDER_SINK_H_
+#endif  // EBB_SNAPSHOT_BUILDER_SINK_H_

@@ -1,0 +1,76 @@
+#include "snapshot/object_ref.h"
+
+#include <iterator>
+
+namespace ebb {
+namespace objects {
+namespace {
+
+template <typename... Calls>
+struct Overloaded : Calls... {
+  using Calls::operator()...;
+};
+
+constexpr std::string_view kStorageKinds[] = {
+    "PersistentVolume", "PersistentVolumeClaim", "StorageClass",       "CSIDriver",
+    "CSINode",          "VolumeAttachment",      "CSIStorageCapacity", "DeviceClass",
+    "ResourceClaim",    "ResourceClaimTemplate", "ResourceSlice"};
+static_assert(std::size(kStorageKinds) == std::variant_size_v<StorageObject>);
+
+}  // namespace
+
+const ObjectMeta& MetaOf(const ObjectRef& object) {
+  return std::visit(
+      Overloaded{[](const StorageObject* o) -> const ObjectMeta& {
+                   return std::visit(
+                       [](const auto& each) -> const ObjectMeta& { return each.meta; }, *o);
+                 },
+                 [](const auto* o) -> const ObjectMeta& { return o->meta; }},
+      object);
+}
+
+std::string_view KindOf(ControllerKind kind) {
+  switch (kind) {
+    case ControllerKind::kReplicationController:
+      return "ReplicationController";
+    case ControllerKind::kReplicaSet:
+      return "ReplicaSet";
+    case ControllerKind::kStatefulSet:
+      return "StatefulSet";
+    case ControllerKind::kDaemonSet:
+      return "DaemonSet";
+    case ControllerKind::kJob:
+      return "Job";
+  }
+  return "";
+}
+
+std::string_view KindOf(const StorageObject& object) { return kStorageKinds[object.index()]; }
+
+std::string_view KindOf(const ObjectRef& object) {
+  return std::visit(Overloaded{[](const Node*) -> std::string_view { return "Node"; },
+                               [](const Pod*) -> std::string_view { return "Pod"; },
+                               [](const PodDisruptionBudget*) -> std::string_view {
+                                 return "PodDisruptionBudget";
+                               },
+                               [](const Controller* o) { return KindOf(o->kind); },
+                               [](const Namespace*) -> std::string_view { return "Namespace"; },
+                               [](const StorageObject* o) { return KindOf(*o); }},
+                    object);
+}
+
+}  // namespace objects
+
+absl::Status Give(const objects::ObjectRef& object, ObjectSink& sink) {
+  return std::visit(
+      objects::Overloaded{
+          [&](const objects::Node* o) { return sink.OnNode(*o); },
+          [&](const objects::Pod* o) { return sink.OnPod(*o); },
+          [&](const objects::PodDisruptionBudget* o) { return sink.OnPodDisruptionBudget(*o); },
+          [&](const objects::Controller* o) { return sink.OnController(*o); },
+          [&](const objects::Namespace* o) { return sink.OnNamespace(*o); },
+          [&](const objects::StorageObject* o) { return sink.OnStorageObject(*o); }},
+      object);
+}
+
+}  // namespace ebb

@@ -1,0 +1,38 @@
+// ObjectRef: a Kubernetes object of any kind that is read, where it stands.
+//
+// Ownership: borrows the object.
+
+#ifndef EBB_SNAPSHOT_OBJECT_REF_H_
+#define EBB_SNAPSHOT_OBJECT_REF_H_
+
+#include <string_view>
+#include <variant>
+
+#include "absl/status/status.h"
+#include "snapshot/object_sink.h"
+#include "snapshot/objects.h"
+#include "snapshot/storage_objects.h"
+
+namespace ebb::objects {
+
+// Never null.
+using ObjectRef = std::variant<const Node*, const Pod*, const PodDisruptionBudget*,
+                               const Controller*, const Namespace*, const StorageObject*>;
+
+const ObjectMeta& MetaOf(const ObjectRef& object);
+
+// "Pod", "StatefulSet", "PersistentVolumeClaim".
+std::string_view KindOf(const ObjectRef& object);
+std::string_view KindOf(ControllerKind kind);
+std::string_view KindOf(const StorageObject& object);
+
+}  // namespace ebb::objects
+
+namespace ebb {
+
+// Hands the object to the sink's call for its kind.
+absl::Status Give(const objects::ObjectRef& object, ObjectSink& sink);
+
+}  // namespace ebb
+
+#endif  // EBB_SNAPSHOT_OBJECT_REF_H_
