@@ -117,6 +117,14 @@ def rows_of(name, runs):
     if kind == "Import_Objects":
         return [row(short, [r["items_per_second"] / 1e3 for r in runs], "k pods/s",
                     (">=", 1000) if rest == "sample_pod/protobuf" else None)]
+    if kind == "Live_Fill":
+        return [row(short, [r["items_per_second"] / 1e3 for r in runs], "k pods/s")]
+    if kind == "Live_Churn":
+        return times("ms", target=("<=", 4) if rest == "uniform:5000" else None)
+    if kind == "Live_ChurnAndPass":
+        return times("ms", target=("<=", 15) if rest == "uniform:5000" else None)
+    if kind == "Live_OnePod":
+        return times("us", target=("<=", 5))
     if kind in ("Import_Json", "Import_JsonToSnapshot"):
         target = None
         if kind == "Import_Json" and "threads:1" in rest:
@@ -160,6 +168,10 @@ def relations(rows):
                                 ("<=", 1.25)))
             if "nodes:20000" in name and name.endswith("depth:10") and small:
                 made.append(row(name + " of nodes:400", [r["median"] / small["median"]], "x"))
+        small = by_name.get(name.replace("mixed:50000", "mixed:5000"))
+        if name.startswith("Live_OnePod") and small and small is not r:
+            made.append(row(name + " of mixed:5000", [r["median"] / small["median"]], "x",
+                            ("<=", 1.2)))
         one = by_name.get(name.replace("threads:2", "threads:1"))
         if name.startswith("Import_") and "threads:2" in name and one:
             made.append(row(name + " of one", [r["median"] / one["median"]], "x", (">=", 1.5)))

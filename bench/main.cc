@@ -148,6 +148,7 @@ int main(int argc, char** argv) {
   ebb::bench::RegisterPlannerRows(options.snapshots);
   ebb::bench::RegisterRoundRows({"uniform:5000", "mixed:5000"});
   ebb::bench::RegisterImportRows();
+  ebb::bench::RegisterLiveRows();
   if (benchmark::RunSpecifiedBenchmarks() == 0) {
     return Fail("no row matches " + options.filter + "; --list tells their names");
   }

@@ -18,6 +18,7 @@ void RegisterSnapshotRows();                                      // snapshot_be
 void RegisterPlannerRows(const std::vector<std::string>& names);  // planner_benchmark.cc
 void RegisterRoundRows(const std::vector<std::string>& names);    // round_benchmark.cc
 void RegisterImportRows();                                        // import_benchmark.cc
+void RegisterLiveRows();                                          // live_benchmark.cc
 
 }  // namespace ebb::bench
 

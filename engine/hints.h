@@ -7,8 +7,8 @@
 // catalogs hints are known by pod key (PodInfo::key) and node name, so that they
 // outlive the snapshot they were made on, and a pod or node that is away for a pass.
 //
-// Cost:    Get and Set are array accesses, 4 bytes a pod.  Attach: nothing for the
-//          catalog of the pass before, else O(pods).
+// Cost:    Get and Set are array accesses, 4 bytes a pod.  Attach: of the catalog of the
+//          pass before O(pods that came and went), else O(pods).
 // Threads: none.
 // Source:  cluster-autoscaler simulator/scheduling/hints.go.
 
@@ -73,11 +73,14 @@ class Hints {
     bool old;
   };
 
+  void Follow();
   void Detach();
+  void TakeBack(PodId pod, TextId key);
   void EraseElsewhere(PodId pod);
 
   std::shared_ptr<const Catalog> catalog_;
   size_t known_nodes_ = 0;       // Of catalog_, when it was attached.
+  uint64_t known_changes_ = 0;   // PodChangeLog::end() then.
   std::vector<uint32_t> hints_;  // By PodId of catalog_.
   absl::flat_hash_map<TextId, NamedHint>
       elsewhere_;         // Hints of pods or nodes that the attached catalog lacks.

@@ -37,6 +37,7 @@ struct PassMemory {
   // What the rules say of the shapes of one catalog.  Between passes it holds the budgets
   // of a pass that is over; RulesFor gives it those of the next.
   std::shared_ptr<const Catalog> judged;
+  uint64_t judged_revision = 0;
   std::optional<DrainJudge> rules;
 
   // The last pass, if it left all of the above as it was.
@@ -71,10 +72,11 @@ void PassMemory::ForgetExpired(const ClusterSnapshot& snapshot, int64_t now_s) {
 DrainJudge& PassMemory::RulesFor(std::shared_ptr<const Catalog> catalog,
                                  const DrainOptions& options, const PdbTracker& pdbs,
                                  int64_t now_s) {
-  if (rules.has_value() && judged == catalog) {
+  if (rules.has_value() && judged == catalog && judged_revision == catalog->revision()) {
     rules->Renew(pdbs, now_s);
   } else {
     judged = std::move(catalog);
+    judged_revision = judged->revision();
     rules.emplace(*judged, options, pdbs, now_s);
   }
   return *rules;

@@ -80,10 +80,11 @@ size_t PodScan::WordSet::NextOfBoth(const WordSet& a, const WordSet& b, size_t f
 
 void PodScan::BeginPass(ClusterSnapshot& snapshot, const NodeSet& destinations) {
   snapshot_ = &snapshot;
-  // A catalog that gained pods or nodes is another one: what a shape meets may differ.
-  if (catalog_ != snapshot.shared_catalog() || traits_.size() != catalog_->pod_shapes() ||
-      schedulable_.range() != catalog_->nodes()) {
+  // A catalog that gained shapes or nodes is another one: what a shape meets may differ.
+  if (catalog_ != snapshot.shared_catalog() || catalog_revision_ != catalog_->revision() ||
+      traits_.size() != catalog_->pod_shapes() || schedulable_.range() != catalog_->nodes()) {
     catalog_ = snapshot.shared_catalog();
+    catalog_revision_ = catalog_->revision();
     statics_.clear();
     candidates_.clear();
     traits_.assign(catalog_->pod_shapes(), 0);

@@ -211,8 +211,9 @@ class PodScan {
   NodeId ghost_ = kNoNode;  // The last one.
   bool ghost_was_open_ = false;
   std::shared_ptr<const Catalog> catalog_;  // Whose static verdicts are kept.
-  NodeSet schedulable_;                     // Nodes without spec.unschedulable.
-  std::vector<NodeShapeId> node_shapes_;    // By NodeId.
+  uint64_t catalog_revision_ = 0;
+  NodeSet schedulable_;                   // Nodes without spec.unschedulable.
+  std::vector<NodeShapeId> node_shapes_;  // By NodeId.
   std::vector<std::unique_ptr<StaticBits>> statics_;
   std::vector<std::unique_ptr<Candidates>> candidates_;
   std::vector<Forgotten> forgotten_;  // Since the last fork, once it placed something.

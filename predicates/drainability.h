@@ -115,8 +115,10 @@ class DrainJudge {
   DrainJudge(const Catalog& catalog, const DrainOptions& options, const PdbTracker& pdbs,
              int64_t now_s);
 
-  // The same rules at another time, with other budgets: what is known of shapes stays.
+  // The same rules at another time, with other budgets and perhaps more shapes: what is known
+  // of shapes stays.
   void Renew(const PdbTracker& pdbs, int64_t now_s) {
+    verdicts_.resize(catalog_->pod_shapes());
     pdbs_ = &pdbs;
     now_s_ = now_s;
   }

@@ -4,9 +4,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/check.h"
 #include "base/text.h"
 #include "base/time_range.h"
 #include "snapshot/key_values.h"
+#include "snapshot/object_ref.h"
 #include "snapshot/pod_requests.h"
 #include "snapshot/pod_shapes.h"
 #include "snapshot/shape_matches.h"
@@ -75,7 +77,6 @@ std::string ObjectName(std::string_view kind, const objects::ObjectMeta& meta) {
 
 // A node's amount minus what all pods together are charged stays within int64.
 constexpr int64_t kNodeAmountMax = int64_t{1} << 62;
-constexpr int64_t kChargedMax = int64_t{1} << 61;
 
 absl::Status CheckAmounts(std::string_view object, std::string_view field,
                           const objects::ResourceList& list) {
@@ -210,6 +211,18 @@ void DropUnused(const Symbols& symbols, Resources resources, std::vector<NodeInf
   }
 }
 
+objects::Text WantedNode(const objects::Pod& pod) {
+  return pod.node_name.empty() ? pod.nominated_node_name : pod.node_name;
+}
+
+bool HasStatusRequests(const objects::Pod& pod) {
+  return !pod.container_statuses.empty() || pod.has_pod_status_resources;
+}
+
+bool MayCountOtherwise(const objects::Pod& pod) {
+  return pod.has_pod_resources && pod.has_pod_status_resources;
+}
+
 // All that a static filter reads of a node but its name (and so its hostname).
 std::string NodeShapeKey(const NodeInfo& info, TextId hostname) {
   std::string key;
@@ -266,20 +279,30 @@ void SnapshotBuilder::InternRequests(const objects::ResourceList& sum, Requests&
   std::erase_if(requests, [](const ResourceQuantity& q) { return q.resource == kPods; });
 }
 
-absl::Status SnapshotBuilder::AddNode(const objects::Node& node) {
+absl::Status SnapshotBuilder::Check(const objects::Node& node) {
   if (absl::Status s = CheckName("Node", node.meta.name); !s.ok()) return s;
   const std::string object = absl::StrCat("Node ", Absl(node.meta.name));
   for (const auto& [field, list] : {std::pair("status.allocatable", &node.allocatable),
                                     std::pair("status.capacity", &node.capacity)}) {
     if (absl::Status s = CheckAmounts(object, field, *list); !s.ok()) return s;
   }
+  return absl::OkStatus();
+}
 
+absl::Status SnapshotBuilder::AddNode(const objects::Node& node) {
+  if (absl::Status s = Check(node); !s.ok()) return s;
   Catalog& catalog = *catalog_;
-  Symbols& symbols = *catalog.symbols_;
   const NodeId id{static_cast<uint32_t>(catalog.nodes_.size())};
-  if (!catalog.nodes_by_name_.try_emplace(symbols.Intern(node.meta.name), id).second) {
-    return absl::InvalidArgumentError(absl::StrCat(object, ": occurs twice"));
+  if (!catalog.nodes_by_name_.try_emplace(catalog.symbols_->Intern(node.meta.name), id).second) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("Node ", Absl(node.meta.name), ": occurs twice"));
   }
+  catalog.nodes_.push_back(CompileNode(node));
+  return absl::OkStatus();
+}
+
+NodeInfo SnapshotBuilder::CompileNode(const objects::Node& node) {
+  Symbols& symbols = *catalog_->symbols_;
   NodeInfo info;
   info.name = symbols.Intern(node.meta.name);
   info.uid = symbols.Intern(node.meta.uid);
@@ -311,9 +334,22 @@ absl::Status SnapshotBuilder::AddNode(const objects::Node& node) {
       node_shapes_.try_emplace(NodeShapeKey(info, symbols.Intern(kHostname)),
                                NodeShapeId{static_cast<uint32_t>(node_shapes_.size())});
   info.shape = shape.first->second;
-  catalog.node_shape_count_ = node_shapes_.size();
-  catalog.nodes_.push_back(std::move(info));
-  return absl::OkStatus();
+  catalog_->node_shape_count_ = node_shapes_.size();
+  return info;
+}
+
+absl::Status SnapshotBuilder::Check(const objects::Pod& pod) {
+  if (absl::Status s = CheckName("Pod", pod.meta.name); !s.ok()) return s;
+  objects::ResourceList sum;
+  absl::Status status;
+  const auto check = [&](RequestsOf which) {
+    SumPodRequests(pod, which, sum);
+    status.Update(CheckAmounts(ObjectName("Pod", pod.meta), "requests", sum));
+  };
+  check(RequestsOf::kIncoming);
+  if (HasStatusRequests(pod)) check(RequestsOf::kRunning);
+  if (MayCountOtherwise(pod)) check(RequestsOf::kCounted);
+  return status;
 }
 
 // Fills requests_.  A pod's status may hold other amounts than its spec, and of pod-level
@@ -326,13 +362,13 @@ absl::Status SnapshotBuilder::SumRequests(const objects::Pod& pod) {
     if (status.ok()) InternRequests(sum_, requests);
   };
   sum(RequestsOf::kIncoming, requests_.fit);
-  if (pod.container_statuses.empty() && !pod.has_pod_status_resources) {
-    requests_.charge = requests_.fit;
-  } else {
+  if (HasStatusRequests(pod)) {
     sum(RequestsOf::kRunning, requests_.charge);
+  } else {
+    requests_.charge = requests_.fit;
   }
   requests_.counts_otherwise = false;
-  if (pod.has_pod_resources && pod.has_pod_status_resources) {
+  if (MayCountOtherwise(pod)) {
     sum(RequestsOf::kCounted, requests_.counted);
     requests_.counts_otherwise = requests_.counted != requests_.charge;
   }
@@ -341,59 +377,75 @@ absl::Status SnapshotBuilder::SumRequests(const objects::Pod& pod) {
 
 absl::Status SnapshotBuilder::AddPod(const objects::Pod& pod) {
   if (absl::Status s = CheckName("Pod", pod.meta.name); !s.ok()) return s;
-  Catalog& catalog = *catalog_;
-  Symbols& symbols = *catalog.symbols_;
-  const objects::Text wanted_node = pod.node_name.empty() ? pod.nominated_node_name : pod.node_name;
-  for (const objects::Text text : {pod.meta.name, pod.meta.uid, wanted_node}) {
+  Symbols& symbols = *catalog_->symbols_;
+  for (const objects::Text text : {pod.meta.name, pod.meta.uid, WantedNode(pod)}) {
     symbols.Prefetch(text);
   }
   if (absl::Status s = SumRequests(pod); !s.ok()) {
     return absl::InvalidArgumentError(absl::StrCat(ObjectName("Pod", pod.meta), s.message()));
   }
-  const Catalog::NamespacedName name{symbols.Intern(pod.meta.namespace_name),
-                                     symbols.Intern(pod.meta.name)};
-  const PodId id{static_cast<uint32_t>(catalog.pods_.size())};
-  if (!catalog.pods_by_name_.try_emplace(name, id).second) {
+  const NamedPod named = NameOf(pod, symbols);
+  if (catalog_->pods_by_name_.contains({named.namespace_name, named.name})) {
     return absl::InvalidArgumentError(absl::StrCat(ObjectName("Pod", pod.meta), ": occurs twice"));
   }
-
-  const TextId uid =
-      pod.meta.uid.empty()
-          ? symbols.Intern(absl::StrCat(Absl(pod.meta.namespace_name), "/", Absl(pod.meta.name)))
-          : symbols.Intern(pod.meta.uid);
-  const PodShapeId shape = shapes_->Intern(catalog, pod, requests_);
-  catalog.pods_.push_back(
-      {.name = name.name, .key = uid, .creation_time = NearestTime(pod.meta.creation_time)});
-  catalog.shape_ids_.push_back(shape);
-  if (pod.meta.deletion_time) {
-    catalog.deletion_times_.emplace(id, NearestTime(*pod.meta.deletion_time));
-  }
-  wanted_nodes_.push_back(symbols.Intern(wanted_node));
+  Register(named, shapes_->Intern(*catalog_, pod, requests_));
   return absl::OkStatus();
 }
 
-absl::Status SnapshotBuilder::AddPodDisruptionBudget(const objects::PodDisruptionBudget& pdb) {
-  if (absl::Status s = CheckName("PodDisruptionBudget", pdb.meta.name); !s.ok()) return s;
+SnapshotBuilder::NamedPod SnapshotBuilder::NameOf(const objects::Pod& pod, Symbols& symbols) {
+  const objects::ObjectMeta& meta = pod.meta;
+  NamedPod named{.namespace_name = symbols.Intern(meta.namespace_name),
+                 .name = symbols.Intern(meta.name),
+                 .key = {},
+                 .creation_time = NearestTime(meta.creation_time),
+                 .deletion_time = std::nullopt,
+                 .wanted_node = {}};
+  named.key = meta.uid.empty()
+                  ? symbols.Intern(absl::StrCat(Absl(meta.namespace_name), "/", Absl(meta.name)))
+                  : symbols.Intern(meta.uid);
+  if (meta.deletion_time) named.deletion_time = NearestTime(*meta.deletion_time);
+  named.wanted_node = symbols.Intern(WantedNode(pod));
+  return named;
+}
+
+void SnapshotBuilder::Register(const NamedPod& pod, PodShapeId shape) {
   Catalog& catalog = *catalog_;
-  Symbols& symbols = *catalog.symbols_;
+  const PodId id{static_cast<uint32_t>(catalog.pods_.size())};
+  const bool added = catalog.pods_by_name_.try_emplace({pod.namespace_name, pod.name}, id).second;
+  EBB_CHECK(added);
+  catalog.pods_.push_back({.name = pod.name, .key = pod.key, .creation_time = pod.creation_time});
+  catalog.shape_ids_.push_back(shape);
+  if (pod.deletion_time) catalog.deletion_times_.emplace(id, *pod.deletion_time);
+  wanted_nodes_.push_back(pod.wanted_node);
+}
+
+absl::Status SnapshotBuilder::Check(const objects::PodDisruptionBudget& pdb) {
+  if (absl::Status s = CheckName("PodDisruptionBudget", pdb.meta.name); !s.ok()) return s;
   const std::string object = ObjectName("PodDisruptionBudget", pdb.meta);
-  absl::StatusOr<Selector> selector = CompileSelector(pdb.selector, symbols);
-  if (!selector.ok()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(object, ": spec.selector: ", selector.status().message()));
+  if (absl::Status s = CheckSelector(pdb.selector); !s.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat(object, ": spec.selector: ", s.message()));
   }
   const int64_t allowed = pdb.disruptions_allowed;
   if (allowed < 0 || allowed > std::numeric_limits<int32_t>::max()) {
     return absl::InvalidArgumentError(
         absl::StrCat(object, ": status.disruptionsAllowed: ", allowed, " is out of range"));
   }
+  return absl::OkStatus();
+}
+
+absl::Status SnapshotBuilder::AddPodDisruptionBudget(const objects::PodDisruptionBudget& pdb) {
+  if (absl::Status s = Check(pdb); !s.ok()) return s;
+  Symbols& symbols = *catalog_->symbols_;
+  absl::StatusOr<Selector> selector = CompileSelector(pdb.selector, symbols);
+  if (!selector.ok()) return selector.status();
   const TextId namespace_name = symbols.Intern(pdb.meta.namespace_name);
   const TextId name = symbols.Intern(pdb.meta.name);
   if (!pdb_names_.insert({namespace_name, name}).second) {
-    return absl::InvalidArgumentError(absl::StrCat(object, ": occurs twice"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(ObjectName("PodDisruptionBudget", pdb.meta), ": occurs twice"));
   }
-  catalog.pdbs_.push_back(
-      {namespace_name, name, *std::move(selector), static_cast<int32_t>(allowed)});
+  catalog_->pdbs_.push_back(
+      {namespace_name, name, *std::move(selector), static_cast<int32_t>(pdb.disruptions_allowed)});
   return absl::OkStatus();
 }
 
@@ -410,12 +462,20 @@ absl::Status SnapshotBuilder::AddController(const objects::Controller& controlle
   return absl::OkStatus();
 }
 
+absl::Status SnapshotBuilder::Check(const objects::Namespace& namespace_object) {
+  return CheckName("Namespace", namespace_object.meta.name);
+}
+
 absl::Status SnapshotBuilder::AddNamespace(const objects::Namespace& namespace_object) {
-  if (absl::Status s = CheckName("Namespace", namespace_object.meta.name); !s.ok()) return s;
+  if (absl::Status s = Check(namespace_object); !s.ok()) return s;
   Symbols& symbols = *catalog_->symbols_;
   catalog_->namespace_labels_.insert_or_assign(symbols.Intern(namespace_object.meta.name),
                                                InternLabels(namespace_object.meta.labels, symbols));
   return absl::OkStatus();
+}
+
+absl::Status SnapshotBuilder::Check(const objects::StorageObject& object) {
+  return CheckName(objects::KindOf(object), objects::MetaOf(&object).name);
 }
 
 absl::Status SnapshotBuilder::AddStorageObject(const objects::StorageObject& object) {
@@ -466,6 +526,7 @@ void SnapshotBuilder::BoundCharges() {
     if (charged[r] > kChargedMax) too_much.try_emplace(ResourceId{r});
   }
   if (too_much.empty()) return;
+  bounded_charges_ = true;
   for (const NodeInfo& node : catalog.nodes_) {
     for (const auto& [resource, amount] : node.allocatable) {
       if (const auto it = too_much.find(resource); it != too_much.end()) {
@@ -524,6 +585,7 @@ void SnapshotBuilder::ConnectBudgets() {
     // There are so many for a pod that the API would evict none of them: two are too many.
     std::vector<PodMatcher> out;
     const std::vector<bool> too_broad = TooBroad(most, kMatchesMax);
+    left_out_budgets_ = !too_broad.empty();
     for (size_t p = 0; p < too_broad.size(); ++p) {
       if (too_broad[p]) out.push_back(matcher_of(catalog.pdbs_[p]));
       catalog.pdbs_[p].selector.nothing |= too_broad[p];
@@ -546,39 +608,35 @@ void SnapshotBuilder::ConnectBudgets() {
 
 // An extended resource that a DeviceClass stands for may be allocated from
 // devices, which is not evaluated: pods that ask for one keep their node.
-void SnapshotBuilder::RefuseDeviceClasses() {
-  Catalog& catalog = *catalog_;
-  for (PodShape& shape : catalog.shapes_) {
-    for (const auto& [resource, amount] : shape.fit_requests) {
-      const TextId name = catalog.resource_name(resource);
-      const TextId device_class = catalog.storage_.DeviceClassOf(name);
-      if (device_class == kNoText || !shape.not_understood.empty()) continue;
-      shape.not_understood =
-          absl::StrCat("spec.containers[].resources.requests.", Absl(catalog.Text(name)),
-                       ": is allocated through DeviceClass ", Absl(catalog.Text(device_class)),
-                       "; dynamic resource allocation is not evaluated");
-    }
+void SnapshotBuilder::RefuseDeviceClasses(PodShape& shape) const {
+  const Catalog& catalog = *catalog_;
+  for (const auto& [resource, amount] : shape.fit_requests) {
+    const TextId name = catalog.resource_name(resource);
+    const TextId device_class = catalog.storage_.DeviceClassOf(name);
+    if (device_class == kNoText || !shape.not_understood.empty()) continue;
+    shape.not_understood =
+        absl::StrCat("spec.containers[].resources.requests.", Absl(catalog.Text(name)),
+                     ": is allocated through DeviceClass ", Absl(catalog.Text(device_class)),
+                     "; dynamic resource allocation is not evaluated");
   }
 }
 
 // So do pods with claims, whatever these say.
-void SnapshotBuilder::RefuseResourceClaims() {
-  Catalog& catalog = *catalog_;
-  for (PodShape& shape : catalog.shapes_) {
-    if (shape.resource_claims.empty() || !shape.not_understood.empty()) continue;
-    std::string why;
-    for (const PodResourceClaimInfo& claim : shape.resource_claims) {
-      if (claim.name == kNoText) {
-        why += "status.extendedResourceClaimStatus";
-      } else {
-        absl::StrAppend(&why, "spec.resourceClaims[", Absl(catalog.Text(claim.name)), "]");
-      }
-      absl::StrAppend(&why, ": ",
-                      catalog.storage_.Describe(shape.namespace_name, claim, catalog.symbols()),
-                      "; ");
+void SnapshotBuilder::RefuseResourceClaims(PodShape& shape) const {
+  const Catalog& catalog = *catalog_;
+  if (shape.resource_claims.empty() || !shape.not_understood.empty()) return;
+  std::string why;
+  for (const PodResourceClaimInfo& claim : shape.resource_claims) {
+    if (claim.name == kNoText) {
+      why += "status.extendedResourceClaimStatus";
+    } else {
+      absl::StrAppend(&why, "spec.resourceClaims[", Absl(catalog.Text(claim.name)), "]");
     }
-    shape.not_understood = why + "dynamic resource allocation is not evaluated";
+    absl::StrAppend(&why, ": ",
+                    catalog.storage_.Describe(shape.namespace_name, claim, catalog.symbols()),
+                    "; ");
   }
+  shape.not_understood = why + "dynamic resource allocation is not evaluated";
 }
 
 void SnapshotBuilder::RefuseUnknownNamespaces() {
@@ -588,6 +646,9 @@ void SnapshotBuilder::RefuseUnknownNamespaces() {
     if (catalog.FindNamespaceLabels(shape.namespace_name) == nullptr) unknown.push_back(&shape);
   }
   if (unknown.empty()) return;
+  // What is said of a pod does not depend on which shape came first.
+  std::ranges::stable_sort(
+      unknown, {}, [&](const PodShape* shape) { return catalog.Text(shape->namespace_name); });
   const auto keep = [&](PodShape& shape, std::string_view field, TextId namespace_name) {
     if (!shape.not_understood.empty()) return;
     shape.not_understood = absl::StrCat(
@@ -602,42 +663,54 @@ void SnapshotBuilder::RefuseUnknownNamespaces() {
     rest.push_back(u);
   }
   labels.Finish();
-  const auto ask = [&](PodShape& shape, const PendingAffinityTerm& term, bool anti) {
+  // Calls `found(others, matches)`: which of `unknown` the term may select.
+  const auto ask = [&](const PendingAffinityTerm& term, auto&& found) {
     if (!term.has_namespace_selector) return;
-    if (!anti && !shape.not_understood.empty()) return;
     // The namespace's name is known, and may answer by itself.
     Selector by_name = term.namespace_selector;
     std::erase_if(by_name.requirements, [&](const auto& r) { return r.key != name_key; });
     if (by_name.requirements.size() == term.namespace_selector.requirements.size()) return;
     LabelIndex::Candidates others(labels);
     others.Narrow(term.selector);
-    const auto matches = [&](uint32_t u) {
+    found(others, [&](uint32_t u) {
       return term.selector.Matches(unknown[u]->labels) &&
              by_name.Matches(LabelSet{{name_key, unknown[u]->namespace_name}});
-    };
-    const std::string_view field = anti ? "podAntiAffinity" : "podAffinity";
-    const std::optional<uint32_t> first = others.First(matches);
-    if (!first) return;
-    keep(shape, field, unknown[*first]->namespace_name);
-    if (!anti) return;
-    const auto keep_other = [&](uint32_t u) {
-      if (!matches(u)) return false;
-      keep(*unknown[u], field, unknown[u]->namespace_name);
-      return true;
-    };
-    if (others.size() < rest.size()) {
-      others.ForEach(keep_other);
-    } else {
-      std::erase_if(rest, keep_other);
+    });
+  };
+  const auto keep_who_asks = [&](PodShape& shape, const std::vector<PendingAffinityTerm>& terms,
+                                 std::string_view field) {
+    for (const PendingAffinityTerm& term : terms) {
+      if (!shape.not_understood.empty()) return;
+      ask(term, [&](const LabelIndex::Candidates& others, auto&& matches) {
+        const std::optional<uint32_t> first = others.First(matches);
+        if (first) keep(shape, field, unknown[*first]->namespace_name);
+      });
     }
   };
-  for (uint32_t s = 0; s < catalog.pod_shapes(); ++s) {
-    PodShape& shape = catalog.shapes_[s];
-    const PendingTopology& topology = shapes_->pending()[s];
-    for (const PendingAffinityTerm& term : topology.affinity) ask(shape, term, /*anti=*/false);
-    for (const PendingAffinityTerm& term : topology.anti_affinity) ask(shape, term, /*anti=*/true);
+  const std::vector<PendingTopology>& pending = shapes_->pending();
+  for (size_t s = 0; s < pending.size(); ++s) {
+    keep_who_asks(catalog.shapes_[s], pending[s].affinity, "podAffinity");
+    keep_who_asks(catalog.shapes_[s], pending[s].anti_affinity, "podAntiAffinity");
+  }
+  // And those that an anti-affinity may repel.
+  for (const PendingTopology& topology : pending) {
+    for (const PendingAffinityTerm& term : topology.anti_affinity) {
+      ask(term, [&](const LabelIndex::Candidates& others, auto&& matches) {
+        const auto keep_other = [&](uint32_t u) {
+          if (!matches(u)) return false;
+          keep(*unknown[u], "podAntiAffinity", unknown[u]->namespace_name);
+          return true;
+        };
+        if (others.size() < rest.size()) {
+          others.ForEach(keep_other);
+        } else {
+          std::erase_if(rest, keep_other);
+        }
+      });
+    }
   }
   // The label that the API server gives every namespace.
+  guessed_namespaces_ = true;
   for (const PodShape* const shape : unknown) {
     catalog.namespace_labels_.try_emplace(shape->namespace_name,
                                           LabelSet{{name_key, shape->namespace_name}});
@@ -652,15 +725,51 @@ void SnapshotBuilder::PlacePods(ClusterSnapshot& snapshot) const {
   }
 }
 
+bool SnapshotBuilder::ConnectLastShape() {
+  Catalog& catalog = *catalog_;
+  PodShape& shape = catalog.shapes_.back();
+  const PendingTopology& pending = shapes_->pending().back();
+  if (renumbered_resources_ || catalog.resources() > kResourcesKept || left_out_budgets_ ||
+      catalog.pdbs_.size() * catalog.shapes_.size() > kMatchesMax) {
+    return false;
+  }
+  if (!tables_->ConnectLast(pending)) return false;
+  if (keep_where_namespaces_are_unknown_) {
+    // Namespaces that are not known keep pods where they are if a term asks for their labels.
+    const bool is_known = catalog.FindNamespaceLabels(shape.namespace_name) != nullptr;
+    if (tables_->asks_for_namespaces() && (guessed_namespaces_ || !is_known)) return false;
+    if (!is_known) {
+      guessed_namespaces_ = true;
+      const TextId name_key = catalog.symbols_->Intern(kNamespaceName);
+      catalog.namespace_labels_.try_emplace(shape.namespace_name,
+                                            LabelSet{{name_key, shape.namespace_name}});
+    }
+  }
+  for (uint32_t p = 0; p < catalog.pdbs_.size(); ++p) {
+    const Pdb& pdb = catalog.pdbs_[p];
+    if (pdb.namespace_name == shape.namespace_name && pdb.selector.Matches(shape.labels)) {
+      shape.budgets.push_back(PdbId{p});
+    }
+  }
+  if (shape.volumes != 0) catalog.storage_.ConnectVolumes(shape.volumes);
+  RefuseResourceClaims(shape);
+  RefuseDeviceClasses(shape);
+  return true;
+}
+
 absl::StatusOr<ClusterSnapshot> SnapshotBuilder::Build() && {
   if (keep_where_namespaces_are_unknown_) RefuseUnknownNamespaces();
-  TopologyTables(*catalog_).Connect(shapes_->pending());
+  tables_ = std::make_unique<TopologyTables>(*catalog_);
+  tables_->Connect(shapes_->pending());
   BoundCharges();
   ListPodsCountedOtherwise();
   ConnectBudgets();
   catalog_->storage_.Connect(*catalog_->symbols_);
-  RefuseResourceClaims();
-  RefuseDeviceClasses();
+  for (PodShape& shape : catalog_->shapes_) {
+    RefuseResourceClaims(shape);
+    RefuseDeviceClasses(shape);
+  }
+  renumbered_resources_ = catalog_->resources() > kResourcesKept;
   DropUnused(catalog_->symbols(), {catalog_->resource_names_, catalog_->resources_by_name_},
              catalog_->nodes_, catalog_->shapes_);
   catalog_->pods_.shrink_to_fit();

@@ -21,6 +21,7 @@
 #define EBB_SNAPSHOT_BUILDER_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,12 +37,22 @@
 
 namespace ebb {
 
+class TopologyTables;
+
 class SnapshotBuilder {
  public:
   // Snapshots of one process that share `symbols` agree on text ids, which lets a
   // planner carry its memory from one to the next.
   explicit SnapshotBuilder(std::shared_ptr<Symbols> symbols = std::make_shared<Symbols>());
   ~SnapshotBuilder();
+
+  // What is wrong with an object by itself, as the calls below tell it.
+  static absl::Status Check(const objects::Node& node);
+  static absl::Status Check(const objects::Pod& pod);
+  static absl::Status Check(const objects::PodDisruptionBudget& pdb);
+  static absl::Status Check(const objects::Controller&) { return absl::OkStatus(); }
+  static absl::Status Check(const objects::Namespace& namespace_object);
+  static absl::Status Check(const objects::StorageObject& object);
 
   absl::Status AddNode(const objects::Node& node);
   absl::Status AddPod(const objects::Pod& pod);
@@ -67,25 +78,50 @@ class SnapshotBuilder {
   absl::StatusOr<ClusterSnapshot> Build() &&;
 
  private:
+  friend class LiveSnapshot;
+
+  // A pod that may be registered.
+  struct NamedPod {
+    TextId namespace_name;
+    TextId name;
+    TextId key;  // PodInfo::key
+    int64_t creation_time;
+    std::optional<int64_t> deletion_time;
+    TextId wanted_node;
+    friend bool operator==(const NamedPod&, const NamedPod&) = default;
+  };
+
   ResourceId InternResource(std::string_view name);
   void InternResources(const objects::ResourceList& list,
                        std::vector<ResourceQuantity>& quantities);
   void InternRequests(const objects::ResourceList& sum, Requests& requests);
+  NodeInfo CompileNode(const objects::Node& node);
   absl::Status SumRequests(const objects::Pod& pod);
+  static NamedPod NameOf(const objects::Pod& pod, Symbols& symbols);
+  void Register(const NamedPod& pod, PodShapeId shape);
+  // Connects the catalog's last shape, which came after Build().  False: the catalog must be
+  // built anew, and nothing may be asked of this one any more.
+  [[nodiscard]] bool ConnectLastShape();
   void BoundCharges();
   void ListPodsCountedOtherwise();
   void ConnectBudgets();
-  void RefuseDeviceClasses();
-  void RefuseResourceClaims();
+  void RefuseDeviceClasses(PodShape& shape) const;
+  void RefuseResourceClaims(PodShape& shape) const;
   void RefuseUnknownNamespaces();
   void PlacePods(ClusterSnapshot& snapshot) const;
 
   std::shared_ptr<Catalog> catalog_;
   std::unique_ptr<PodShapes> shapes_;
-  std::vector<TextId> wanted_nodes_;  // By PodId: where it says it runs.
+  std::unique_ptr<TopologyTables> tables_;  // From Build() on.
+  std::vector<TextId> wanted_nodes_;        // By PodId: where it says it runs.
   absl::flat_hash_map<std::string, NodeShapeId> node_shapes_;
   absl::flat_hash_set<std::pair<TextId, TextId>> pdb_names_;
   bool keep_where_namespaces_are_unknown_ = false;
+  // What Build() had to do, and a single change cannot repeat.
+  bool guessed_namespaces_ = false;  // Some have the label that their name gives them.
+  bool left_out_budgets_ = false;    // Some select nothing now.
+  bool bounded_charges_ = false;     // Some are less than was asked for.
+  bool renumbered_resources_ = false;
 
   // Reused from pod to pod.
   objects::ResourceList sum_;

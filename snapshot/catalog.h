@@ -10,9 +10,11 @@
 //
 // Cost:      look-ups are array accesses.  A pod costs 24 bytes beside its names;
 //            a shape a few hundred.
-// Threads:   const methods may run concurrently.  Only SnapshotBuilder
-//            (builder.h) changes a catalog, and only while nobody reads it.
+// Threads:   const methods may run concurrently.  Only SnapshotBuilder (builder.h) and
+//            LiveSnapshot (live_snapshot.h) change a catalog, and only while nobody reads it.
 // Ownership: shared by the snapshots made from it.
+// Changes:   a LiveSnapshot changes its catalog between plans: revision() tells whoever
+//            keeps something beside a catalog that it may no longer be so.
 
 #ifndef EBB_SNAPSHOT_CATALOG_H_
 #define EBB_SNAPSHOT_CATALOG_H_
@@ -43,6 +45,10 @@ struct ResourceQuantity {
 // The GPU of a node that is labelled to have one and offers none, for example because its
 // driver is absent.  Every catalog's symbols know this text.
 inline constexpr std::string_view kDefaultGpuResource = "nvidia.com/gpu";
+
+// What all pods together may be charged of a resource, so that sums and differences of
+// amounts stay within int64.
+inline constexpr int64_t kChargedMax = int64_t{1} << 61;
 
 // Sorted by resource; amounts are not zero.
 using Requests = std::vector<ResourceQuantity>;
@@ -89,8 +95,7 @@ struct PodShape {
   bool has_controller = false;  // An owner with controller: true.
   // What the pod takes on its node; resources in its status count.  Without kPods.
   // An amount that is more than any node has may be recorded as less, but never as so
-  // little that a node has it: the sum over all pods stays below 2^61, so that no sum or
-  // difference of amounts overflows.
+  // little that a node has it: the sum over all pods is kChargedMax at most.
   Requests charge_requests;
   Requests fit_requests;        // What NodeResourcesFit tests: spec only, without TPUs.
   std::vector<TableId> feeds;   // Tables that count this pod; twice for two equal terms.
@@ -239,6 +244,20 @@ struct TopologyKey {
   std::vector<TextId> values;                     // By DomainId.
 };
 
+// The pods that came and went since a catalog was built, in that order, for whoever keeps
+// something by PodId: an id may be another pod's now.  Of very many only the last are kept.
+struct PodChangeLog {
+  struct Change {
+    PodId pod;
+    TextId key;  // PodInfo::key, also of a pod that went.
+    bool came;
+  };
+  uint64_t forgotten = 0;  // How many came before those of `changes`.
+  std::vector<Change> changes;
+
+  [[nodiscard]] uint64_t end() const { return forgotten + changes.size(); }
+};
+
 class Catalog {
  public:
   explicit Catalog(std::shared_ptr<Symbols> symbols = std::make_shared<Symbols>());
@@ -248,6 +267,12 @@ class Catalog {
   [[nodiscard]] const Symbols& symbols() const { return *symbols_; }
   [[nodiscard]] const std::shared_ptr<Symbols>& shared_symbols() const { return symbols_; }
   [[nodiscard]] std::string_view Text(TextId id) const { return symbols_->Text(id); }
+
+  // How often what is said here of nodes, shapes, budgets, controllers or claims has changed
+  // since the catalog was built.  New shapes, resources and pods do not count: their ids
+  // were not in use.
+  [[nodiscard]] uint64_t revision() const { return revision_; }
+  [[nodiscard]] const PodChangeLog& pod_changes() const { return pod_changes_; }
 
   [[nodiscard]] size_t nodes() const { return nodes_.size(); }
   [[nodiscard]] const NodeInfo& node(NodeId id) const { return nodes_[Index(id)]; }
@@ -323,6 +348,7 @@ class Catalog {
 
  private:
   friend class SnapshotBuilder;
+  friend class LiveSnapshot;
   friend class PodShapes;
   friend class TopologyTables;
 
@@ -347,6 +373,8 @@ class Catalog {
   };
 
   std::shared_ptr<Symbols> symbols_;
+  uint64_t revision_ = 0;
+  PodChangeLog pod_changes_;
 
   std::vector<NodeInfo> nodes_;
   absl::flat_hash_map<TextId, NodeId> nodes_by_name_;

@@ -163,6 +163,7 @@ class ClusterSnapshot {
   [[nodiscard]] std::string Fingerprint() const;
 
  private:
+  friend class LiveSnapshot;
   friend class SnapshotBuilder;
   friend class ShapeRoom;
 

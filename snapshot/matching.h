@@ -45,6 +45,7 @@ struct LabelRequirement {
   Operator op;
   std::vector<TextId> values;  // kIn, kNotIn.
   int64_t bound = 0;           // kGt, kLt.
+  friend bool operator==(const LabelRequirement&, const LabelRequirement&) = default;
 };
 
 // A compiled metav1.LabelSelector.
@@ -54,6 +55,7 @@ struct Selector {
 
   [[nodiscard]] bool Matches(std::span<const Label> labels) const;
   [[nodiscard]] bool MatchesEverything() const { return !nothing && requirements.empty(); }
+  friend bool operator==(const Selector&, const Selector&) = default;
 };
 
 // What makes a selector unreadable: an operator that is none, In or NotIn without

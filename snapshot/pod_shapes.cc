@@ -72,9 +72,10 @@ class KeyWriter {
       Text(term.topology_key);
     });
   }
-  void Amounts(const Requests& requests) {
-    Each(requests, [this](const ResourceQuantity& quantity) {
-      Number(static_cast<int64_t>(Index(quantity.resource)));
+  // Resources by name: a builder may give them other ids later.
+  void Amounts(const Requests& requests, const Catalog& catalog) {
+    Each(requests, [&](const ResourceQuantity& quantity) {
+      Number(static_cast<int64_t>(Index(catalog.resource_name(quantity.resource))));
       Number(quantity.amount);
     });
   }
@@ -377,9 +378,9 @@ PodShapeId PodShapes::Intern(Catalog& catalog, const objects::Pod& pod,
   KeyWriter write(key_);
   WriteOwnership(write, pod);
   WriteNeeds(write, pod);
-  write.Amounts(requests.fit);
-  write.Amounts(requests.charge);
-  if (requests.counts_otherwise) write.Amounts(requests.counted);
+  write.Amounts(requests.fit, catalog);
+  write.Amounts(requests.charge, catalog);
+  if (requests.counts_otherwise) write.Amounts(requests.counted, catalog);
   if (auto it = shapes_.find(write.Key()); it != shapes_.end()) return it->second;
 
   const PodShapeId id{static_cast<uint32_t>(catalog.shapes_.size())};
@@ -450,7 +451,7 @@ FitClassId PodShapes::InternFitClass(Catalog& catalog, ConstraintsId constraints
   std::string key;
   KeyWriter write(key);
   write.Number(static_cast<int64_t>(Index(constraints)));
-  write.Amounts(fit_requests);
+  write.Amounts(fit_requests, catalog);
   const FitClassId id{static_cast<uint32_t>(catalog.fit_classes_)};
   const auto [it, added] = fit_classes_.try_emplace(write.Key(), id);
   if (added) ++catalog.fit_classes_;

@@ -48,6 +48,9 @@ class Storage {
   // Resolves names.  Call once, when all is added.
   void Connect(Symbols& symbols);
 
+  // The same for what AddVolumesOf kept afterwards.
+  void ConnectVolumes(uint32_t index) { ConnectPod(pod_volumes_[index - 1]); }
+
   // REQUIRES: index > 0.
   [[nodiscard]] const PodVolumes& volumes(uint32_t index) const { return pod_volumes_[index - 1]; }
 

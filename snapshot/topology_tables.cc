@@ -102,6 +102,28 @@ void TopologyTables::Connect(const std::vector<PendingTopology>& pending) {
   }
 }
 
+bool TopologyTables::ConnectLast(const PendingTopology& pending) {
+  const PodShapeId id{static_cast<uint32_t>(catalog_.shapes_.size() - 1)};
+  const size_t keys = catalog_.topology_keys_.size();
+  const size_t tables = catalog_.tables_.size();
+  const size_t registries = catalog_.registries_.size();
+  PodShape& shape = catalog_.shapes_.back();
+  if (!pending.empty()) AskFor(shape, pending);
+  if (left_out_ || catalog_.topology_keys_.size() != keys || catalog_.tables_.size() != tables ||
+      catalog_.registries_.size() != registries) {
+    return false;
+  }
+  // Namespaces are listed in tables if they had pods when these were made.
+  if (asks_for_namespaces_ && !std::ranges::binary_search(of_pods_.names, shape.namespace_name)) {
+    return false;
+  }
+  if (tables * catalog_.shapes_.size() > kSpreadMatchesMax) return false;
+  for (uint32_t t = 0; t < tables; ++t) {
+    if (MatchesAll(catalog_.tables_[t].matchers, shape)) ConnectMatch(TableId{t}, id);
+  }
+  return true;
+}
+
 // By TableId; empty: none is.
 std::vector<bool> TopologyTables::TablesTooBroad(ShapeMatches& matches) const {
   const std::vector<CounterTable>& tables = catalog_.tables_;
@@ -134,6 +156,7 @@ std::vector<bool> TopologyTables::TablesTooBroad(ShapeMatches& matches) const {
 
 void TopologyTables::LeaveOut(const std::vector<bool>& tables, std::string_view why,
                               ShapeMatches& matches) {
+  left_out_ = true;
   const auto keep = [&](PodShape& shape, std::string_view field) {
     if (!shape.not_understood.empty()) return;
     shape.not_understood = absl::StrCat(Absl(field), " ", Absl(why));
@@ -237,6 +260,7 @@ void TopologyTables::AddAffinity(PodShape& shape, const std::vector<PendingAffin
   const uint64_t matchers =
       all.size() * absl::flat_hash_set<TopologyKeyId>(keys.begin(), keys.end()).size();
   if (matchers > kAffinityMatchersMax - affinity_matchers_) {
+    left_out_ = true;
     if (shape.not_understood.empty()) {
       shape.not_understood = absl::StrCat("spec.affinity.podAffinity ", Absl(kTooManyTerms));
     }
@@ -281,6 +305,7 @@ PodMatcher TopologyTables::Matcher(const PodShape& owner, const PendingAffinityT
     matcher.namespaces = {owner.namespace_name};
   }
   if (term.has_namespace_selector) {
+    asks_for_namespaces_ = true;
     matcher.all_namespaces = term.namespace_selector.MatchesEverything();
     if (which == NamespacesOf::kListed) {
       // The scheduler adds the namespaces that match, and then still compares the

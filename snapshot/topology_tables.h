@@ -38,6 +38,15 @@ class TopologyTables {
   // `pending` by PodShapeId, for every shape of the catalog.
   void Connect(const std::vector<PendingTopology>& pending);
 
+  // The same for the catalog's last shape, which came after Connect.  False: the tables that
+  // are there are not all that it needs, or may no longer count whom they should; the
+  // catalog must be built anew, and nothing may be asked of this one any more.
+  // Cost: O(tables).
+  [[nodiscard]] bool ConnectLast(const PendingTopology& pending);
+
+  // Whether some term asks for namespaces by their labels.
+  [[nodiscard]] bool asks_for_namespaces() const { return asks_for_namespaces_; }
+
  private:
   // Whose namespaces a namespaceSelector ranges over.
   enum class NamespacesOf {
@@ -96,6 +105,8 @@ class TopologyTables {
   Namespaces listed_;
   Namespaces of_pods_;
   uint64_t names_ = 0;  // Of namespaces, listed in matchers.
+  bool asks_for_namespaces_ = false;
+  bool left_out_ = false;  // Some tables.
 };
 
 }  // namespace ebb

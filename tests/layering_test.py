@@ -25,6 +25,7 @@ FOLDERS = {
     "snapshot": {"base"},
     "snapshot/formats": _SNAPSHOT,
     "snapshot/import": _IMPORT,
+    "snapshot/live": _IMPORT,
     "snapshot/samples": _SNAPSHOT,
     "predicates": _SNAPSHOT,
     "engine": _ENGINE,

@@ -1,0 +1,67 @@
+// HeldObjects: what a LiveSnapshot was told of every kind but pods, by name, packed.
+//
+// Cost:    a hash of two names a look-up; an object takes its packed bytes and about 80 more.
+// Threads: none.
+
+#ifndef EBB_SNAPSHOT_LIVE_HELD_OBJECTS_H_
+#define EBB_SNAPSHOT_LIVE_HELD_OBJECTS_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "snapshot/ids.h"
+#include "snapshot/object_ref.h"
+#include "snapshot/symbols.h"
+
+namespace ebb {
+
+struct HeldObject {
+  std::string packed;  // PackObject
+  TextId uid;
+  uint64_t version = 0;  // VersionOf()
+  uint64_t order = 0;    // Objects that came before have lower ones.
+};
+
+// metadata.resourceVersion as a number, which is what the API server gives; 0: it is none.
+uint64_t VersionOf(std::string_view resource_version);
+
+class HeldObjects {
+ public:
+  explicit HeldObjects(Symbols& symbols) : symbols_(symbols) {}
+
+  // Null: there is none.  REQUIRES: `object` is no pod.
+  HeldObject* Find(const objects::ObjectRef& object);
+  HeldObject& Add(const objects::ObjectRef& object);
+  void Erase(const objects::ObjectRef& object);
+
+  // Those of the kinds that `Struct` stands for, in the order in which they came.
+  template <typename Struct>
+  [[nodiscard]] std::vector<const HeldObject*> InOrder() const {
+    return InOrder(objects::ObjectRef(static_cast<const Struct*>(nullptr)).index());
+  }
+
+ private:
+  struct Key {
+    uint8_t type;   // Index in ObjectRef.
+    uint8_t which;  // Of the kinds that share a type.
+    TextId namespace_name;
+    TextId name;
+    friend bool operator==(const Key&, const Key&) = default;
+    template <typename H>
+    friend H AbslHashValue(H h, const Key& key) {
+      return H::combine(std::move(h), key.type, key.which, key.namespace_name, key.name);
+    }
+  };
+  Key KeyOf(const objects::ObjectRef& object);
+  [[nodiscard]] std::vector<const HeldObject*> InOrder(size_t type) const;
+
+  Symbols& symbols_;
+  absl::flat_hash_map<Key, HeldObject> objects_;
+};
+
+}  // namespace ebb
+
+#endif  // EBB_SNAPSHOT_LIVE_HELD_OBJECTS_H_

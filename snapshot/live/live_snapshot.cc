@@ -1,0 +1,535 @@
+#include "snapshot/live/live_snapshot.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "base/text.h"
+#include "snapshot/builder_sink.h"
+#include "snapshot/formats/binary_snapshot.h"
+#include "snapshot/key_values.h"
+#include "snapshot/topology_tables.h"
+
+namespace ebb {
+namespace {
+
+constexpr uint32_t kNobody = ~uint32_t{0};
+
+// Shapes without pods are kept, since pods of them may come again, until they are most.
+constexpr size_t kDeadShapesKept = 64;
+
+// What a log of pods may hold, beside one change for each pod.
+constexpr size_t kChangesKept = 1024;
+
+absl::Status Check(const Change& change) {
+  if (change.type == Change::Type::kPut) {
+    return std::visit([](const auto* object) { return SnapshotBuilder::Check(*object); },
+                      change.object);
+  }
+  if (!objects::MetaOf(change.object).name.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(Absl(objects::KindOf(change.object)), ": metadata.name is empty"));
+}
+
+// Whether the object that comes is an older one than that which is held.
+bool IsOlder(uint64_t version, uint64_t held) { return version != 0 && version < held; }
+
+}  // namespace
+
+std::string_view ToString(RebuildCause cause) {
+  switch (cause) {
+    case RebuildCause::kFirst:
+      return "first";
+    case RebuildCause::kNode:
+      return "node";
+    case RebuildCause::kShape:
+      return "shape";
+    case RebuildCause::kBudget:
+      return "budget";
+    case RebuildCause::kNamespace:
+      return "namespace";
+    case RebuildCause::kStorage:
+      return "storage";
+    case RebuildCause::kAmounts:
+      return "amounts";
+    case RebuildCause::kDeadShapes:
+      return "dead-shapes";
+  }
+  return "";
+}
+
+LiveSnapshot::LiveSnapshot(Options options, std::shared_ptr<Symbols> symbols)
+    : options_(options),
+      symbols_(std::move(symbols)),
+      objects_(*symbols_),
+      builder_(std::make_unique<SnapshotBuilder>(symbols_)),
+      catalog_(builder_->catalog_.get()),
+      snapshot_(builder_->catalog_),
+      stale_(RebuildCause::kFirst) {}
+
+LiveSnapshot::~LiveSnapshot() = default;
+
+absl::Status LiveSnapshot::Take(std::span<const Change> changes) {
+  EBB_CHECK(snapshot_.depth() == 0);
+  for (const Change& change : changes) {
+    if (absl::Status s = Check(change); !s.ok()) return s;
+  }
+  for (const Change& change : changes) {
+    const auto* const pod = std::get_if<const objects::Pod*>(&change.object);
+    const bool put = change.type == Change::Type::kPut;
+    if (pod != nullptr) {
+      put ? PutPod(**pod, VersionOf(change.resource_version)) : DeletePod(**pod);
+    } else {
+      put ? Put(change) : Delete(change);
+    }
+  }
+  return absl::OkStatus();
+}
+
+// --- All kinds but pods ---------------------------------------------------------------------
+
+void LiveSnapshot::Put(const Change& change) {
+  const uint64_t version = VersionOf(change.resource_version);
+  std::string packed = PackObject(change.object);
+  HeldObject* held = objects_.Find(change.object);
+  const bool is_new = held == nullptr;
+  if (is_new) {
+    held = &objects_.Add(change.object);
+    held->order = next_order_++;
+  } else {
+    if (IsOlder(version, held->version)) {
+      ++counts_.older;
+      return;
+    }
+    held->version = version;
+    if (held->packed == packed) {
+      ++counts_.unchanged;
+      return;
+    }
+    held->uid = symbols_->Intern(objects::MetaOf(change.object).uid);
+  }
+  held->version = version;
+  held->packed = std::move(packed);
+  ++counts_.put;
+  if (stale_) return;
+  struct {
+    LiveSnapshot& live;
+    bool is_new;
+    void operator()(const objects::Node* o) {
+      if (!live.PutInPlace(*o, is_new)) live.BecomeStale(RebuildCause::kNode);
+    }
+    void operator()(const objects::PodDisruptionBudget* o) {
+      if (!live.PutInPlace(*o, is_new)) live.BecomeStale(RebuildCause::kBudget);
+    }
+    void operator()(const objects::Controller* o) { live.PutInPlace(*o); }
+    void operator()(const objects::Namespace* o) {
+      if (!live.PutInPlace(*o)) live.BecomeStale(RebuildCause::kNamespace);
+    }
+    void operator()(const objects::StorageObject*) { live.BecomeStale(RebuildCause::kStorage); }
+    void operator()(const objects::Pod*) {}
+  } put{*this, is_new};
+  std::visit(put, change.object);
+}
+
+void LiveSnapshot::Delete(const Change& change) {
+  const objects::ObjectMeta& meta = objects::MetaOf(change.object);
+  const HeldObject* const held = objects_.Find(change.object);
+  if (held == nullptr || (!meta.uid.empty() && symbols_->Text(held->uid) != meta.uid)) {
+    ++counts_.unknown_deletes;
+    return;
+  }
+  objects_.Erase(change.object);
+  ++counts_.deleted;
+  if (stale_) return;
+  struct {
+    LiveSnapshot& live;
+    void operator()(const objects::Node*) { live.BecomeStale(RebuildCause::kNode); }
+    void operator()(const objects::PodDisruptionBudget*) {
+      live.BecomeStale(RebuildCause::kBudget);
+    }
+    void operator()(const objects::Controller* o) { live.DeleteInPlace(*o); }
+    void operator()(const objects::Namespace*) { live.BecomeStale(RebuildCause::kNamespace); }
+    void operator()(const objects::StorageObject*) { live.BecomeStale(RebuildCause::kStorage); }
+    void operator()(const objects::Pod*) {}
+  } gone{*this};
+  std::visit(gone, change.object);
+}
+
+bool LiveSnapshot::PutInPlace(const objects::Node& node, bool is_new) {
+  if (is_new || builder_->bounded_charges_ || builder_->renumbered_resources_) return false;
+  NodeInfo info = builder_->CompileNode(node);
+  const NodeId id = catalog_->FindNode(info.name);
+  NodeInfo& old = catalog_->nodes_[Index(id)];
+  // Domains, and the nodes that a spread constraint takes into account, hang on these.
+  if (info.labels != old.labels) return false;
+  if (info.taints != old.taints &&
+      std::ranges::any_of(catalog_->registries_, &DomainRegistry::honor_taints)) {
+    return false;
+  }
+  if (catalog_->resources() > snapshot_.free_.size()) snapshot_.Grow();
+  for (const auto& [resource, amount] : old.allocatable) {
+    snapshot_.free_[Index(resource)].Mutable(Index(id)) -= amount;
+  }
+  for (const auto& [resource, amount] : info.allocatable) {
+    snapshot_.free_[Index(resource)].Mutable(Index(id)) += amount;
+  }
+  old = std::move(info);
+  Changed();
+  return true;
+}
+
+bool LiveSnapshot::PutInPlace(const objects::PodDisruptionBudget& pdb, bool is_new) {
+  if (is_new) return false;
+  const TextId namespace_name = symbols_->Intern(pdb.meta.namespace_name);
+  const TextId name = symbols_->Intern(pdb.meta.name);
+  const auto it = std::ranges::find_if(catalog_->pdbs_, [&](const Pdb& each) {
+    return each.namespace_name == namespace_name && each.name == name;
+  });
+  EBB_CHECK(it != catalog_->pdbs_.end());
+  const absl::StatusOr<Selector> selector = CompileSelector(pdb.selector, *symbols_);
+  if (!selector.ok() || *selector != it->selector) return false;
+  it->disruptions_allowed = static_cast<int32_t>(pdb.disruptions_allowed);
+  Changed();
+  return true;
+}
+
+void LiveSnapshot::PutInPlace(const objects::Controller& controller) {
+  const absl::Status added = builder_->AddController(controller);
+  EBB_CHECK(added.ok());
+  Changed();
+}
+
+void LiveSnapshot::DeleteInPlace(const objects::Controller& controller) {
+  catalog_->controllers_.erase({controller.kind, symbols_->Intern(controller.meta.namespace_name),
+                                symbols_->Intern(controller.meta.name)});
+  Changed();
+}
+
+bool LiveSnapshot::PutInPlace(const objects::Namespace& namespace_object) {
+  const LabelSet* const held =
+      catalog_->FindNamespaceLabels(symbols_->Intern(namespace_object.meta.name));
+  // One that is not there is not the same as one without labels.
+  const bool same = held != nullptr && !builder_->guessed_namespaces_ &&
+                    *held == InternLabels(namespace_object.meta.labels, *symbols_);
+  if (!same && builder_->tables_->asks_for_namespaces()) return false;
+  const absl::Status added = builder_->AddNamespace(namespace_object);
+  EBB_CHECK(added.ok());
+  Changed();
+  return true;
+}
+
+void LiveSnapshot::Changed() {
+  ++catalog_->revision_;
+  snapshot_.state_id_ = 0;
+}
+
+// --- Pods -----------------------------------------------------------------------------------
+
+void LiveSnapshot::PutPod(const objects::Pod& pod, uint64_t version) {
+  const SnapshotBuilder::NamedPod named = SnapshotBuilder::NameOf(pod, *symbols_);
+  const auto [it, is_new] = pods_by_name_.try_emplace({named.namespace_name, named.name}, kNobody);
+  if (is_new) {
+    if (free_pods_.empty()) {
+      free_pods_.push_back(static_cast<uint32_t>(pods_.size()));
+      pods_.emplace_back();
+    }
+    it->second = free_pods_.back();
+    free_pods_.pop_back();
+    pods_[it->second].order = next_order_++;
+  }
+  const uint32_t place = it->second;
+  if (!is_new && IsOlder(version, pods_[place].version)) {
+    ++counts_.older;
+    return;
+  }
+  const bool listed =
+      ListingOf(pod, options_.expendable_pods_priority_cutoff) == PodListing::kListed;
+  const PodShapeId shape = listed ? ShapeOf(pod) : kNoShape;
+  HeldPod& held = pods_[place];
+  held.version = version;
+  const bool is_nominated = pod.node_name.empty() && !pod.nominated_node_name.empty();
+  if (!is_new && held.shape == shape && held.named == named && held.is_nominated == is_nominated) {
+    ++counts_.unchanged;
+    return;
+  }
+  ++counts_.put;
+  if (!is_new) Leave(place);
+  held.named = named;
+  held.shape = shape;
+  held.has_uid = !pod.meta.uid.empty();
+  held.is_nominated = is_nominated;
+  Enter(place);
+}
+
+void LiveSnapshot::DeletePod(const objects::Pod& pod) {
+  const auto it = pods_by_name_.find(
+      {symbols_->Intern(pod.meta.namespace_name), symbols_->Intern(pod.meta.name)});
+  if (it == pods_by_name_.end() ||
+      (!pod.meta.uid.empty() && symbols_->Text(pods_[it->second].named.key) != pod.meta.uid)) {
+    ++counts_.unknown_deletes;
+    return;
+  }
+  const uint32_t place = it->second;
+  pods_by_name_.erase(it);
+  Leave(place);
+  pods_[place] = HeldPod();
+  free_pods_.push_back(place);
+  ++counts_.deleted;
+}
+
+// A shape that is new is connected, if it can be.
+PodShapeId LiveSnapshot::ShapeOf(const objects::Pod& pod) {
+  const absl::Status summed = builder_->SumRequests(pod);
+  EBB_CHECK(summed.ok());
+  const PodShapeId id = builder_->shapes_->Intern(*catalog_, pod, builder_->requests_);
+  if (Index(id) < shapes_.size()) return id;
+  shapes_.push_back({.packed = PackObject(&pod), .pods = 0});
+  ++dead_shapes_;
+  if (stale_) return id;
+  if (builder_->ConnectLastShape()) {
+    snapshot_.Grow();
+  } else {
+    BecomeStale(RebuildCause::kShape);
+  }
+  return id;
+}
+
+// The pod counts from here on; unless the snapshot is stale it is in it too.
+void LiveSnapshot::Enter(uint32_t place) {
+  HeldPod& held = pods_[place];
+  if (held.shape == kNoShape) return;
+  HeldShape& shape = shapes_[Index(held.shape)];
+  if (shape.pods++ == 0) --dead_shapes_;
+  if (stale_) return;
+  if (builder_->bounded_charges_ || !Charge(held.shape, +1)) {
+    BecomeStale(RebuildCause::kAmounts);
+    return;
+  }
+  const SnapshotBuilder::NamedPod& named = held.named;
+  held.id = TakeId();
+  held_of_[Index(held.id)] = place;
+  catalog_->pods_[Index(held.id)] = {
+      .name = named.name, .key = named.key, .creation_time = named.creation_time};
+  catalog_->shape_ids_[Index(held.id)] = held.shape;
+  catalog_->pods_by_name_.emplace(Catalog::NamespacedName{named.namespace_name, named.name},
+                                  held.id);
+  if (named.deletion_time) catalog_->deletion_times_.emplace(held.id, *named.deletion_time);
+  if (catalog_->shape(held.shape).counts_otherwise) {
+    catalog_->pods_counted_otherwise_.push_back(held.id);
+  }
+  Log({.pod = held.id, .key = named.key, .came = true});
+  snapshot_.state_id_ = 0;
+  const NodeId node = catalog_->FindNode(named.wanted_node);
+  if (node == kNoNode) {
+    unplaced_.emplace(held.order, place);
+  } else {
+    snapshot_.AddPod(held.id, node);
+  }
+}
+
+void LiveSnapshot::Leave(uint32_t place) {
+  HeldPod& held = pods_[place];
+  if (held.shape == kNoShape) return;
+  HeldShape& shape = shapes_[Index(held.shape)];
+  if (--shape.pods == 0) {
+    ++dead_shapes_;
+    // What keeps others where they are must not go on doing so.
+    if (!stale_ && builder_->guessed_namespaces_ && builder_->tables_->asks_for_namespaces()) {
+      BecomeStale(RebuildCause::kNamespace);
+    }
+  }
+  if (held.id == kNoPod) return;
+  Charge(held.shape, -1);
+  const PodId id = std::exchange(held.id, kNoPod);
+  if (snapshot_.NodeOf(id) == kNoNode) {
+    unplaced_.erase(held.order);
+  } else {
+    snapshot_.RemovePod(id);
+  }
+  snapshot_.state_id_ = 0;
+  Log({.pod = id, .key = held.named.key, .came = false});
+  if (catalog_->shape(held.shape).counts_otherwise) {
+    std::erase(catalog_->pods_counted_otherwise_, id);
+  }
+  catalog_->deletion_times_.erase(id);
+  catalog_->pods_by_name_.erase({held.named.namespace_name, held.named.name});
+  catalog_->pods_[Index(id)] = PodInfo();
+  held_of_[Index(id)] = kNobody;
+  free_ids_.push_back(id);
+  if (stale_) return;
+  if (builder_->bounded_charges_) BecomeStale(RebuildCause::kAmounts);
+  if (dead_shapes_ > kDeadShapesKept + shapes_.size() / 2) BecomeStale(RebuildCause::kDeadShapes);
+}
+
+PodId LiveSnapshot::TakeId() {
+  if (free_ids_.empty()) {
+    const PodId id{static_cast<uint32_t>(catalog_->pods())};
+    catalog_->pods_.emplace_back();
+    catalog_->shape_ids_.emplace_back();
+    held_of_.push_back(kNobody);
+    snapshot_.node_of_.Resize(catalog_->pods());
+    snapshot_.node_of_.Mutable(Index(id)) = kNoNode;
+    return id;
+  }
+  const PodId id = free_ids_.back();
+  free_ids_.pop_back();
+  return id;
+}
+
+void LiveSnapshot::Log(const PodChangeLog::Change& change) {
+  PodChangeLog& log = catalog_->pod_changes_;
+  if (log.changes.size() > catalog_->pods() + kChangesKept) {
+    log.forgotten = log.end();
+    log.changes.clear();
+  }
+  log.changes.push_back(change);
+}
+
+// Counts the charges of a pod that comes or goes.  False: they can no longer be added up.
+bool LiveSnapshot::Charge(PodShapeId shape, int sign) {
+  bool in_bounds = true;
+  charged_.resize(catalog_->resources());
+  for (const auto& [resource, amount] : catalog_->shape(shape).charge_requests) {
+    __int128& sum = charged_[Index(resource)];
+    sum += sign * amount;
+    in_bounds &= sum <= kChargedMax;
+  }
+  return in_bounds;
+}
+
+// --- Building anew --------------------------------------------------------------------------
+
+void LiveSnapshot::BecomeStale(RebuildCause cause) {
+  if (!stale_) stale_ = cause;
+}
+
+ClusterSnapshot& LiveSnapshot::Snapshot() {
+  if (stale_) Rebuild();
+  return snapshot_;
+}
+
+// Places in pods_ of the pods that count: those on nodes as the nodes list them, then the
+// others as they came.
+std::vector<uint32_t> LiveSnapshot::PodsInOrder() const {
+  std::vector<uint32_t> order;
+  order.reserve(pods_by_name_.size());
+  snapshot_.alive().ForEach([&](NodeId node) {
+    for (const PodId pod : snapshot_.PodsOn(node)) order.push_back(held_of_[Index(pod)]);
+  });
+  const auto placed = static_cast<ptrdiff_t>(order.size());
+  for (uint32_t place = 0; place < pods_.size(); ++place) {
+    const HeldPod& pod = pods_[place];
+    if (pod.shape == kNoShape) continue;
+    if (pod.id == kNoPod || snapshot_.NodeOf(pod.id) == kNoNode) order.push_back(place);
+  }
+  std::sort(order.begin() + placed, order.end(),
+            [this](uint32_t a, uint32_t b) { return pods_[a].order < pods_[b].order; });
+  return order;
+}
+
+absl::Status LiveSnapshot::GiveObjects(ObjectSink& sink) const {
+  const auto give = [&](const std::vector<const HeldObject*>& list) {
+    for (const HeldObject* const held : list) {
+      if (absl::Status s = Give(UnpackedObject(held->packed).ref(), sink); !s.ok()) return s;
+    }
+    return absl::OkStatus();
+  };
+  absl::Status status = give(objects_.InOrder<objects::Namespace>());
+  if (status.ok()) status = give(objects_.InOrder<objects::Node>());
+  if (status.ok()) status = give(objects_.InOrder<objects::Controller>());
+  if (status.ok()) status = give(objects_.InOrder<objects::PodDisruptionBudget>());
+  if (status.ok()) status = give(objects_.InOrder<objects::StorageObject>());
+  return status;
+}
+
+void LiveSnapshot::Rebuild() {
+  ++counts_.rebuilds[static_cast<size_t>(*stale_)];
+  stale_.reset();
+  auto builder = std::make_unique<SnapshotBuilder>(symbols_);
+  builder->KeepWhereNamespacesAreUnknown();
+  BuilderSink sink(*builder);
+  const absl::Status given = GiveObjects(sink);
+  EBB_CHECK(given.ok());
+
+  std::vector<HeldShape> shapes;
+  std::vector<PodShapeId> shape_of(shapes_.size(), kNoShape);  // By the id that it had.
+  std::vector<uint32_t> held_of;
+  for (const uint32_t place : PodsInOrder()) {
+    HeldPod& pod = pods_[place];
+    PodShapeId& shape = shape_of[Index(pod.shape)];
+    if (shape == kNoShape) {
+      std::string& packed = shapes_[Index(pod.shape)].packed;
+      const UnpackedObject unpacked(packed);
+      const objects::Pod& object = *std::get<const objects::Pod*>(unpacked.ref());
+      const absl::Status summed = builder->SumRequests(object);
+      EBB_CHECK(summed.ok());
+      shape = builder->shapes_->Intern(*builder->catalog_, object, builder->requests_);
+      if (Index(shape) == shapes.size()) shapes.push_back({.packed = std::move(packed), .pods = 0});
+    }
+    pod.shape = shape;
+    pod.id = PodId{static_cast<uint32_t>(held_of.size())};
+    ++shapes[Index(shape)].pods;
+    builder->Register(pod.named, shape);
+    held_of.push_back(place);
+  }
+  absl::StatusOr<ClusterSnapshot> snapshot = std::move(*builder).Build();
+  EBB_CHECK(snapshot.ok());
+
+  builder_ = std::move(builder);
+  catalog_ = builder_->catalog_.get();
+  snapshot_ = *std::move(snapshot);
+  held_of_ = std::move(held_of);
+  shapes_ = std::move(shapes);
+  dead_shapes_ = 0;
+  free_ids_.clear();
+  unplaced_.clear();
+  charged_.clear();
+  for (const uint32_t place : held_of_) {
+    const HeldPod& pod = pods_[place];
+    if (snapshot_.NodeOf(pod.id) == kNoNode) unplaced_.emplace(pod.order, place);
+    Charge(pod.shape, +1);
+  }
+}
+
+// --- Asking ---------------------------------------------------------------------------------
+
+std::vector<PodId> LiveSnapshot::Pending() {
+  (void)Snapshot();
+  std::vector<PodId> pending;
+  for (const auto& [order, place] : unplaced_) {
+    const HeldPod& pod = pods_[place];
+    // A nomination to a node that is gone is void: the pod waits for a place like others.
+    if (pod.named.wanted_node == kNoText || pod.is_nominated) pending.push_back(pod.id);
+  }
+  return pending;
+}
+
+size_t LiveSnapshot::PodsOnUnknownNodes() {
+  const size_t pending = Pending().size();
+  return unplaced_.size() - pending;
+}
+
+absl::Status LiveSnapshot::Export(ObjectSink& sink) {
+  (void)Snapshot();
+  if (absl::Status s = GiveObjects(sink); !s.ok()) return s;
+  std::vector<std::optional<UnpackedObject>> unpacked(shapes_.size());
+  for (const uint32_t place : PodsInOrder()) {
+    const HeldPod& held = pods_[place];
+    std::optional<UnpackedObject>& shape = unpacked[Index(held.shape)];
+    if (!shape) shape.emplace(shapes_[Index(held.shape)].packed);
+    objects::Pod pod = *std::get<const objects::Pod*>(shape->ref());
+    const SnapshotBuilder::NamedPod& named = held.named;
+    const objects::Text wanted_node = symbols_->Text(named.wanted_node);
+    pod.meta.name = symbols_->Text(named.name);
+    pod.meta.uid = held.has_uid ? symbols_->Text(named.key) : "";
+    pod.meta.creation_time = named.creation_time;
+    pod.meta.deletion_time = named.deletion_time;
+    pod.node_name = held.is_nominated ? "" : wanted_node;
+    pod.nominated_node_name = held.is_nominated ? wanted_node : "";
+    if (absl::Status s = sink.OnPod(pod); !s.ok()) return s;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace ebb

@@ -1,0 +1,191 @@
+// LiveSnapshot: a cluster whose objects come and go.  At any moment it is the snapshot that
+// importing the objects which are there now would give.
+//
+//   LiveSnapshot live;
+//   const Change change{.object = &pod, .resource_version = "4711"};
+//   if (absl::Status s = live.Take({&change, 1}); !s.ok()) return s;
+//   absl::StatusOr<PlanResult> plan = MakePlan(live.Snapshot(), groups, live.Pending(), request);
+//
+// Objects come in any order: a pod before its node, a budget before its pods.  Pods that have
+// ended or are expendable are held and not in the snapshot (listed_pods.h).  Pods that ask for
+// namespaces by labels keep their nodes while such a namespace is not there.
+//
+// How it works: a pod is held as its shape, its names and its times; a shape keeps one pod's
+// object for all of its pods.  A change that touches pods, what budgets allow, how many
+// replicas a controller has, or what a node has and whether it is ready is carried out in the
+// catalog and the snapshot that are there.  Any other change leaves them stale, and the next
+// Snapshot() builds both anew, from the shapes and the packed objects.  counts() tells how
+// often, and why.  docs/live.md has the table.
+//
+// Versions:  metadata.resourceVersion, where it is a number.  An object older than the one
+//            held is passed over and counted, and so is one that is held already.
+// Deletions: are taken as they come: an object that comes after its deletion is there again.
+//            One that names another UID than the object's is passed over and counted.
+// Errors:    InvalidArgument, as SnapshotBuilder's, naming object and field; nothing has
+//            changed then.
+// Order:     nodes in the order in which they came; a node that comes back is the last.  The
+//            pods of a node as ClusterSnapshot has them.  Pending pods as they came.
+// Cost:      a pod whose shape is known O(its fields + resources + tables that count it); a
+//            shape that is new O(tables + budgets) more.  Building anew O(cluster): per pod
+//            about a tenth of an import.
+// Memory:    texts are kept for good: every name that was ever seen.
+// Threads:   none.
+
+#ifndef EBB_SNAPSHOT_LIVE_LIVE_SNAPSHOT_H_
+#define EBB_SNAPSHOT_LIVE_LIVE_SNAPSHOT_H_
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "snapshot/builder.h"
+#include "snapshot/cluster_snapshot.h"
+#include "snapshot/listed_pods.h"
+#include "snapshot/live/held_objects.h"
+#include "snapshot/object_ref.h"
+
+namespace ebb {
+
+struct Change {
+  enum class Type : uint8_t {
+    kPut,     // The object is there, and is this.
+    kDelete,  // It is gone.  Its kind, names and UID are read; an empty UID is any.
+  };
+  Type type = Type::kPut;
+  objects::ObjectRef object;
+  std::string_view resource_version = {};
+};
+
+// Why a catalog is built anew.
+enum class RebuildCause : uint8_t {
+  kFirst,
+  kNode,       // A node came, went, or has other labels.
+  kShape,      // A shape asks for counts that nobody asked for before, or is beyond a limit.
+  kBudget,     // A budget came, went, or selects others.
+  kNamespace,  // A namespace whose labels some term may ask for.
+  kStorage,    // An object that storage filters read.
+  kAmounts,    // Amounts or resources beyond what can be added up pod by pod.
+  kDeadShapes  // Most shapes have no pods any more.
+};
+inline constexpr size_t kRebuildCauses = 8;
+// "shape"
+std::string_view ToString(RebuildCause cause);
+
+struct LiveCounts {
+  uint64_t put = 0;        // That changed something.
+  uint64_t deleted = 0;    // The same.
+  uint64_t unchanged = 0;  // What was put was held already.
+  uint64_t older = 0;      // Than what is held.
+  uint64_t unknown_deletes = 0;
+  std::array<uint64_t, kRebuildCauses> rebuilds{};  // By RebuildCause: the first that was met.
+};
+
+class LiveSnapshot {
+ public:
+  struct Options {
+    int64_t expendable_pods_priority_cutoff = kExpendablePodsPriorityCutoff;
+  };
+
+  LiveSnapshot() : LiveSnapshot(Options()) {}
+  explicit LiveSnapshot(Options options,
+                        std::shared_ptr<Symbols> symbols = std::make_shared<Symbols>());
+  ~LiveSnapshot();
+  LiveSnapshot(const LiveSnapshot&) = delete;
+  LiveSnapshot& operator=(const LiveSnapshot&) = delete;
+
+  // All of them, in their order, or none.  Nothing is kept of what they point to.
+  // REQUIRES: no fork of Snapshot() is open.
+  absl::Status Take(std::span<const Change> changes);
+
+  // The cluster as it is now.  Plans may be tried on it; it must be as it was before the next
+  // Take().  Valid until then.
+  [[nodiscard]] ClusterSnapshot& Snapshot();
+  // Pods without a node, in the order in which they came.
+  [[nodiscard]] std::vector<PodId> Pending();
+  // Pods whose node is not there.
+  [[nodiscard]] size_t PodsOnUnknownNodes();
+
+  // Everything that is held, apart from pods that are not in the snapshot: importing it gives
+  // the same snapshot.  Errors: the sink's.
+  absl::Status Export(ObjectSink& sink);
+
+  [[nodiscard]] const LiveCounts& counts() const { return counts_; }
+  [[nodiscard]] const std::shared_ptr<Symbols>& symbols() const { return symbols_; }
+
+ private:
+  static constexpr PodShapeId kNoShape{~uint32_t{0}};
+
+  struct HeldPod {
+    SnapshotBuilder::NamedPod named{};
+    PodShapeId shape = kNoShape;  // kNoShape: it is not in the snapshot.
+    PodId id = kNoPod;            // kNoPod: nor while the snapshot is stale.
+    bool has_uid = false;
+    bool is_nominated = false;  // named.wanted_node is where it may run, not where it runs.
+    uint64_t version = 0;
+    uint64_t order = 0;
+  };
+  // An object of any kind but pods.
+  void Put(const Change& change);
+  void Delete(const Change& change);
+  // Whether the object could be put into the catalog that is there.
+  bool PutInPlace(const objects::Node& node, bool is_new);
+  bool PutInPlace(const objects::PodDisruptionBudget& pdb, bool is_new);
+  bool PutInPlace(const objects::Namespace& namespace_object);
+  void PutInPlace(const objects::Controller& controller);
+  void DeleteInPlace(const objects::Controller& controller);
+
+  void PutPod(const objects::Pod& pod, uint64_t version);
+  void DeletePod(const objects::Pod& pod);
+  PodShapeId ShapeOf(const objects::Pod& pod);
+  void Enter(uint32_t place);
+  void Leave(uint32_t place);
+  PodId TakeId();
+  void Log(const PodChangeLog::Change& change);
+  bool Charge(PodShapeId shape, int sign);
+
+  void BecomeStale(RebuildCause cause);
+  void Rebuild();
+  void Changed();
+  [[nodiscard]] std::vector<uint32_t> PodsInOrder() const;
+  absl::Status GiveObjects(ObjectSink& sink) const;
+
+  const Options options_;
+  const std::shared_ptr<Symbols> symbols_;
+  LiveCounts counts_;
+  uint64_t next_order_ = 1;
+
+  HeldObjects objects_;
+  std::vector<HeldPod> pods_;
+  std::vector<uint32_t> free_pods_;  // Places in pods_ that hold none.
+  absl::flat_hash_map<std::pair<TextId, TextId>, uint32_t> pods_by_name_;
+
+  // What is there.  While it is stale, pods still leave it, and shapes are interned in it.
+  std::unique_ptr<SnapshotBuilder> builder_;
+  Catalog* catalog_ = nullptr;  // The builder's and the snapshot's.
+  ClusterSnapshot snapshot_;
+  std::optional<RebuildCause> stale_;
+  std::vector<uint32_t> held_of_;  // By PodId: place in pods_.
+  std::vector<PodId> free_ids_;
+  absl::btree_map<uint64_t, uint32_t> unplaced_;  // Pods on no node, by HeldPod::order.
+  std::vector<__int128> charged_;                 // By ResourceId: to all pods.
+
+  struct HeldShape {
+    std::string packed;  // A pod of it.
+    uint32_t pods = 0;
+  };
+  std::vector<HeldShape> shapes_;  // By PodShapeId.
+  size_t dead_shapes_ = 0;         // Without pods.
+};
+
+}  // namespace ebb
+
+#endif  // EBB_SNAPSHOT_LIVE_LIVE_SNAPSHOT_H_

@@ -1,0 +1,297 @@
+#include "snapshot/live/live_snapshot.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "engine/planner.h"
+#include "snapshot/builder_sink.h"
+#include "tests/engine/planning.h"
+#include "tests/support/live_twin.h"
+#include "tests/support/random_seed.h"
+#include "tests/testing/cluster_builder.h"
+
+namespace ebb {
+namespace {
+
+using test::Budget;
+using test::Node;
+using test::Pod;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+#ifdef NDEBUG
+constexpr int kSteps = 5'000;
+#else
+constexpr int kSteps = 1'500;
+#endif
+
+uint64_t Rebuilds(const LiveSnapshot& live) {
+  const auto& rebuilds = live.counts().rebuilds;
+  return std::accumulate(rebuilds.begin(), rebuilds.end(), uint64_t{0});
+}
+
+TEST(LiveSnapshotTest, IsWhatAnImportOfTheObjectsGives) {
+  const uint64_t seed = test::RandomSeed();
+  test::LiveTwin twin(seed);
+  test::Dice dice(seed + 1);
+  const LiveSnapshot& live = twin.live();
+  int in_place = 0;  // Comparisons of a snapshot that changes were carried out in.
+  uint64_t rebuilds = 0;
+  for (int step = 0; step < kSteps; ++step) {
+    twin.Step();
+    if (!dice.Percent(20)) continue;
+    ASSERT_EQ(twin.Compare(), "") << "at step " << step;
+    in_place += rebuilds == Rebuilds(live) ? 1 : 0;
+    rebuilds = Rebuilds(live);
+  }
+  EXPECT_GT(in_place, kSteps / 50);
+  for (size_t cause = 0; cause < kRebuildCauses; ++cause) {
+    // Too few shapes, and amounts that are seldom large enough.
+    if (cause == static_cast<size_t>(RebuildCause::kDeadShapes)) continue;
+    if (cause == static_cast<size_t>(RebuildCause::kAmounts)) continue;
+    EXPECT_GT(live.counts().rebuilds[cause], 0U) << ToString(static_cast<RebuildCause>(cause));
+  }
+}
+
+// A planner whose cluster changes under it remembers what one remembers that is given a
+// snapshot built anew each time.
+TEST(LiveSnapshotTest, PlannersRememberAsOverSnapshotsBuiltAnew) {
+  const uint64_t seed = test::RandomSeed();
+  test::LiveTwin twin(seed, test::LiveTwin::Uids::kUnique);
+  LiveSnapshot& live = twin.live();
+  test::Dice dice(seed + 1);
+  PlannerOptions options;
+  options.scale_down_utilization_threshold = 0.9;
+  options.drain.skip_nodes_with_system_pods = false;
+  Planner planner(options);
+  Planner other(options);
+  size_t moves = 0;
+  for (int step = 0; step < kSteps; ++step) {
+    twin.Step();
+    if (!dice.Percent(50)) continue;
+    SnapshotBuilder builder(live.symbols());
+    builder.KeepWhereNamespacesAreUnknown();
+    BuilderSink sink(builder);
+    ASSERT_TRUE(live.Export(sink).ok());
+    absl::StatusOr<ClusterSnapshot> fresh = std::move(builder).Build();
+    ASSERT_TRUE(fresh.ok());
+    const auto plan = [&](Planner& with, ClusterSnapshot& snapshot) {
+      const NodeGroups groups = test::OneGroup(snapshot);
+      std::vector<NodeId> candidates;
+      snapshot.alive().ForEach([&](NodeId node) { candidates.push_back(node); });
+      PassInput input;
+      input.now_s = 1'000'000 + step;
+      input.candidates = candidates;
+      const absl::StatusOr<Plan> made = with.Pass(snapshot, groups, input);
+      EXPECT_TRUE(made.ok()) << made.status();
+      for (const RemovableNode& node : made->remove) moves += node.moves.size();
+      return test::Removals(snapshot, *made) + " | " + test::Kept(snapshot, *made);
+    };
+    ASSERT_EQ(plan(planner, live.Snapshot()), plan(other, *fresh)) << "at step " << step;
+    ASSERT_TRUE(planner.Save() == other.Save()) << "at step " << step;
+  }
+  EXPECT_GT(moves, 100U);
+}
+
+class LiveTest : public ::testing::Test {
+ protected:
+  absl::Status Put(const objects::ObjectRef& object, std::string_view version = "") {
+    const Change change{.object = object, .resource_version = version};
+    return live_.Take({&change, 1});
+  }
+  void Delete(const objects::ObjectRef& object) {
+    const Change change{.type = Change::Type::kDelete, .object = object};
+    ASSERT_TRUE(live_.Take({&change, 1}).ok());
+  }
+  // Names of the pods on the node; "-" where there is no such node.
+  std::vector<std::string> On(std::string_view name) {
+    ClusterSnapshot& snapshot = live_.Snapshot();
+    const absl::StatusOr<NodeId> node = snapshot.catalog().FindNode(name);
+    if (!node.ok()) return {"-"};
+    std::vector<std::string> names;
+    for (const PodId pod : snapshot.PodsOn(*node)) {
+      names.emplace_back(snapshot.catalog().Text(snapshot.catalog().pod(pod).name));
+    }
+    return names;
+  }
+
+  LiveSnapshot live_;
+  const Node a_ = Node("a").Label("zone", "x");
+  const Node b_ = Node("b").Label("zone", "y");
+};
+
+TEST_F(LiveTest, APodMayComeBeforeItsNode) {
+  const Pod web = Pod("web").On("a");
+  ASSERT_TRUE(Put(&web.raw).ok());
+  EXPECT_THAT(On("a"), ElementsAre("-"));
+  EXPECT_EQ(live_.PodsOnUnknownNodes(), 1U);
+  EXPECT_TRUE(live_.Pending().empty());
+  ASSERT_TRUE(Put(&a_.raw).ok());
+  EXPECT_THAT(On("a"), ElementsAre("web"));
+  Delete(&a_.raw);
+  EXPECT_EQ(live_.PodsOnUnknownNodes(), 1U);
+}
+
+TEST_F(LiveTest, WhatANormalDayBringsBuildsNothingAnew) {
+  const Budget budget = Budget("web").Matching("app", "web").Allows(1);
+  ASSERT_TRUE(Put(&a_.raw).ok());
+  ASSERT_TRUE(Put(&b_.raw).ok());
+  ASSERT_TRUE(Put(&budget.raw).ok());
+  const Pod first = Pod("web-0").On("a").Label("app", "web");
+  ASSERT_TRUE(Put(&first.raw).ok());
+  (void)live_.Snapshot();
+  const uint64_t before = Rebuilds(live_);
+
+  // Pods come, move, go; those of a rollout have labels that none had before.
+  const Pod second = Pod("web-1").On("b").Label("app", "web").Label("pod-template-hash", "2");
+  ASSERT_TRUE(Put(&second.raw).ok());
+  const Pod moved = Pod("web-0").On("b").Label("app", "web");
+  ASSERT_TRUE(Put(&moved.raw).ok());
+  EXPECT_THAT(On("b"), ElementsAre("web-1", "web-0"));
+  Delete(&second.raw);
+  EXPECT_THAT(On("b"), ElementsAre("web-0"));
+  // A node is cordoned and grows, a budget allows more, a controller has other replicas.
+  Node cordoned = Node("a").Label("zone", "x").Cpu(8000);
+  cordoned.raw.unschedulable = true;
+  ASSERT_TRUE(Put(&cordoned.raw).ok());
+  const Budget more = Budget("web").Matching("app", "web").Allows(2);
+  ASSERT_TRUE(Put(&more.raw).ok());
+  objects::Controller controller;
+  controller.meta.namespace_name = "default";
+  controller.meta.name = "rs";
+  controller.status_replicas = 3;
+  ASSERT_TRUE(Put(&controller).ok());
+
+  ClusterSnapshot& snapshot = live_.Snapshot();
+  EXPECT_EQ(Rebuilds(live_), before);
+  const Catalog& catalog = snapshot.catalog();
+  const NodeId a = *catalog.FindNode("a");
+  EXPECT_TRUE(catalog.node(a).unschedulable);
+  EXPECT_EQ(snapshot.Free(kCpu, a), 8000);
+  EXPECT_EQ(catalog.pdbs()[0].disruptions_allowed, 2);
+  EXPECT_EQ(catalog
+                .FindController(objects::ControllerKind::kReplicaSet,
+                                *live_.symbols()->Find("default"), *live_.symbols()->Find("rs"))
+                ->status_replicas,
+            3);
+  EXPECT_TRUE(snapshot.CheckInvariants().ok());
+}
+
+TEST_F(LiveTest, ABatchIsTakenWholeOrNotAtAll) {
+  const Pod web = Pod("web").On("a");
+  Pod wrong = Pod("wrong").On("a");
+  wrong.raw.containers.resize(1);
+  wrong.raw.containers[0].requests = {{"cpu", -1}};
+  const Change changes[] = {{.object = &a_.raw}, {.object = &web.raw}, {.object = &wrong.raw}};
+  const absl::Status refused = live_.Take(changes);
+  EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("Pod default/wrong: requests.cpu"));
+  EXPECT_THAT(On("a"), ElementsAre("-"));
+  EXPECT_EQ(live_.counts().put, 0U);
+
+  const objects::Node nameless;
+  EXPECT_THAT(std::string(Put(&nameless).message()), HasSubstr("Node: metadata.name is empty"));
+  objects::PodDisruptionBudget budget;
+  budget.meta.name = "odd";
+  budget.selector = {.nil = false, .match_labels = {}, .match_expressions = {{"app", "Near", {}}}};
+  EXPECT_THAT(std::string(Put(&budget).message()), HasSubstr("spec.selector"));
+  const objects::StorageObject storage;
+  EXPECT_THAT(std::string(Put(&storage).message()), HasSubstr("PersistentVolume: metadata.name"));
+}
+
+TEST_F(LiveTest, WhatIsOlderOrHeldAlreadyIsCountedAndPassedOver) {
+  ASSERT_TRUE(Put(&a_.raw, "10").ok());
+  ASSERT_TRUE(Put(&b_.raw, "11").ok());
+  const Pod on_a = Pod("web").On("a");
+  const Pod on_b = Pod("web").On("b");
+  ASSERT_TRUE(Put(&on_b.raw, "20").ok());
+  ASSERT_TRUE(Put(&on_a.raw, "19").ok());
+  EXPECT_THAT(On("b"), ElementsAre("web"));
+  EXPECT_EQ(live_.counts().older, 1U);
+  ASSERT_TRUE(Put(&on_b.raw, "21").ok());
+  ASSERT_TRUE(Put(&a_.raw, "12").ok());
+  EXPECT_EQ(live_.counts().unchanged, 2U);
+  EXPECT_EQ(live_.counts().put, 3U);
+  // The version counts that came last, though it changed nothing.
+  ASSERT_TRUE(Put(&on_a.raw, "20").ok());
+  EXPECT_THAT(On("b"), ElementsAre("web"));
+  // Without a version an object is taken as it comes.
+  ASSERT_TRUE(Put(&on_a.raw).ok());
+  EXPECT_THAT(On("a"), ElementsAre("web"));
+}
+
+TEST_F(LiveTest, ADeletionOfWhatIsNotThereIsCounted) {
+  ASSERT_TRUE(Put(&a_.raw).ok());
+  Pod web = Pod("web").On("a");
+  web.raw.meta.uid = "one";
+  Delete(&web.raw);
+  EXPECT_EQ(live_.counts().unknown_deletes, 1U);
+  ASSERT_TRUE(Put(&web.raw).ok());
+  Pod other = web;
+  other.raw.meta.uid = "two";  // It was deleted before the one that is there was made.
+  Delete(&other.raw);
+  EXPECT_EQ(live_.counts().unknown_deletes, 2U);
+  EXPECT_THAT(On("a"), ElementsAre("web"));
+  other.raw.meta.uid = "";
+  Delete(&other.raw);
+  EXPECT_TRUE(On("a").empty());
+  EXPECT_EQ(live_.counts().deleted, 1U);
+}
+
+TEST_F(LiveTest, PodsThatEndLeaveTheSnapshot) {
+  ASSERT_TRUE(Put(&a_.raw).ok());
+  Pod job = Pod("job").On("a");
+  ASSERT_TRUE(Put(&job.raw).ok());
+  EXPECT_THAT(On("a"), ElementsAre("job"));
+  job.raw.phase = "Succeeded";
+  ASSERT_TRUE(Put(&job.raw).ok());
+  EXPECT_TRUE(On("a").empty());
+  Delete(&job.raw);
+  EXPECT_EQ(live_.counts().unknown_deletes, 0U);
+}
+
+TEST_F(LiveTest, PutsOfOnePodDoNotGrowAnything) {
+  ASSERT_TRUE(Put(&a_.raw).ok());
+  ASSERT_TRUE(Put(&b_.raw).ok());
+  const Pod on_a = Pod("web").On("a");
+  const Pod on_b = Pod("web").On("b");
+  (void)live_.Snapshot();
+  for (int i = 0; i < 10'000; ++i) ASSERT_TRUE(Put(i % 2 == 0 ? &on_a.raw : &on_b.raw).ok());
+  const Catalog& catalog = live_.Snapshot().catalog();
+  EXPECT_EQ(catalog.pods(), 1U);
+  EXPECT_EQ(catalog.pod_shapes(), 1U);
+  EXPECT_LT(catalog.pod_changes().changes.size(), 3'000U);
+}
+
+TEST_F(LiveTest, ShapesWithoutPodsAreDroppedWhenTheyAreMost) {
+  ASSERT_TRUE(Put(&a_.raw).ok());
+  (void)live_.Snapshot();
+  for (int i = 0; i < 1'000; ++i) {
+    const Pod pod = Pod("web").On("a").Label("pod-template-hash", std::to_string(i));
+    ASSERT_TRUE(Put(&pod.raw).ok());
+    ASSERT_LT(live_.Snapshot().catalog().pod_shapes(), 200U);
+  }
+  EXPECT_GT(live_.counts().rebuilds[static_cast<size_t>(RebuildCause::kDeadShapes)], 0U);
+  EXPECT_THAT(On("a"), ElementsAre("web"));
+}
+
+TEST_F(LiveTest, AmountsThatCannotBeAddedUpAreBounded) {
+  ASSERT_TRUE(Put(&a_.raw).ok());
+  (void)live_.Snapshot();
+  const Pod huge[] = {Pod("huge-0").On("a").Cpu(int64_t{1} << 60),
+                      Pod("huge-1").On("a").Cpu(int64_t{1} << 60),
+                      Pod("huge-2").On("a").Cpu(int64_t{1} << 60)};
+  for (const Pod& pod : huge) ASSERT_TRUE(Put(&pod.raw).ok());
+  EXPECT_TRUE(live_.Snapshot().CheckInvariants().ok());
+  EXPECT_EQ(live_.counts().rebuilds[static_cast<size_t>(RebuildCause::kAmounts)], 1U);
+  for (const Pod& pod : huge) Delete(&pod.raw);
+  EXPECT_EQ(live_.Snapshot().Free(kCpu, NodeId{0}), 4000);
+}
+
+}  // namespace
+}  // namespace ebb

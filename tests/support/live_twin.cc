@@ -1,0 +1,358 @@
+#include "tests/support/live_twin.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/text.h"
+#include "engine/make_plan.h"
+#include "predicates/drainability.h"
+#include "predicates/filters.h"
+#include "snapshot/formats/binary_snapshot.h"
+#include "snapshot/import/load_cluster.h"
+
+namespace ebb::test {
+namespace {
+
+constexpr int64_t kNow = 1'000'000;
+
+std::string Name(const objects::ObjectRef& object) {
+  const objects::ObjectMeta& meta = objects::MetaOf(object);
+  return absl::StrCat(Absl(objects::KindOf(object)), " ", Absl(meta.namespace_name), "/",
+                      Absl(meta.name));
+}
+
+// The names of what it is given, in order.
+class NameSink : public ObjectSink {
+ public:
+  absl::Status OnNode(const objects::Node& o) override { return Note(&o); }
+  absl::Status OnPod(const objects::Pod& o) override { return Note(&o); }
+  absl::Status OnPodDisruptionBudget(const objects::PodDisruptionBudget& o) override {
+    return Note(&o);
+  }
+  absl::Status OnController(const objects::Controller& o) override { return Note(&o); }
+  absl::Status OnNamespace(const objects::Namespace& o) override { return Note(&o); }
+  absl::Status OnStorageObject(const objects::StorageObject& o) override { return Note(&o); }
+
+  std::vector<std::string> names;
+
+ private:
+  absl::Status Note(const objects::ObjectRef& object) {
+    names.push_back(Name(object));
+    return absl::OkStatus();
+  }
+};
+
+void DescribeNode(ClusterSnapshot& snapshot, NodeId node, std::string& text) {
+  const Catalog& catalog = snapshot.catalog();
+  const NodeInfo& info = catalog.node(node);
+  absl::StrAppend(&text, "node ", Absl(catalog.NodeName(node)), " ", Absl(catalog.Text(info.uid)),
+                  info.unschedulable ? " unschedulable" : "", info.ready ? " ready" : "",
+                  " created ", info.creation_time);
+  std::set<std::string> free;
+  for (uint32_t r = 0; r < catalog.resources(); ++r) {
+    const int64_t amount = snapshot.Free(ResourceId{r}, node);
+    if (amount == 0) continue;
+    free.insert(absl::StrCat(Absl(catalog.ResourceName(ResourceId{r})), "=", amount));
+  }
+  absl::StrAppend(&text, " free ", absl::StrJoin(free, " "), " pods");
+  for (const PodId pod : snapshot.PodsOn(node)) {
+    absl::StrAppend(&text, " ", catalog.PodName(pod));
+  }
+  text += '\n';
+}
+
+void DescribePod(ClusterSnapshot& snapshot, PodId pod, std::string& text) {
+  const Catalog& catalog = snapshot.catalog();
+  const PodShape& shape = catalog.shape_of(pod);
+  absl::StrAppend(&text, "pod ", catalog.PodName(pod), " created ", catalog.pod(pod).creation_time,
+                  " key ", Absl(catalog.Text(catalog.pod(pod).key)), " budgets");
+  if (shape.terminating) absl::StrAppend(&text, " deleted ", catalog.DeletionTime(pod));
+  for (const PdbId id : shape.budgets) {
+    const Pdb& pdb = catalog.pdbs()[Index(id)];
+    absl::StrAppend(&text, " ", Absl(catalog.Text(pdb.name)), "=", pdb.disruptions_allowed);
+  }
+  const DrainVerdict drain = JudgePodAlone(catalog, pod, DrainOptions(), kNow);
+  absl::StrAppend(&text, " drain ", static_cast<int>(drain.outcome), " ",
+                  static_cast<int>(drain.reason), "\n");
+  snapshot.Fork();
+  if (snapshot.NodeOf(pod) != kNoNode) snapshot.RemovePod(pod);
+  snapshot.alive().ForEach([&](NodeId node) {
+    FilterVerdict verdict = Explain(snapshot, shape, node);
+    std::ranges::sort(verdict.reasons);
+    absl::StrAppend(&text, "  on ", Absl(catalog.NodeName(node)), ": ",
+                    verdict.fits ? "fits" : Absl(FilterName(verdict.filter)), " ",
+                    absl::StrJoin(verdict.reasons, "; "), "\n");
+  });
+  snapshot.Revert();
+}
+
+void DescribePlan(ClusterSnapshot& snapshot, const std::vector<PodId>& pending, std::string& text) {
+  const Catalog& catalog = snapshot.catalog();
+  NodeGroups groups;
+  groups.groups.resize(1);
+  groups.groups[0].name = "group";
+  groups.groups[0].target_size = static_cast<int64_t>(snapshot.nodes());
+  groups.group_of.assign(catalog.nodes(), GroupId{0});
+  PlanRequest request;
+  request.now_s = kNow;
+  request.planner.scale_down_utilization_threshold = 0.9;
+  request.planner.drain.skip_nodes_with_system_pods = false;
+  const absl::StatusOr<PlanResult> made = MakePlan(snapshot, groups, pending, request);
+  if (!made.ok()) {
+    absl::StrAppend(&text, "no plan: ", made.status().message(), "\n");
+    return;
+  }
+  const auto move = [&](const Move& each) {
+    absl::StrAppend(&text, " ", catalog.PodName(each.pod), ">", Absl(catalog.NodeName(each.to)));
+  };
+  for (const RemovableNode& node : made->plan.remove) {
+    absl::StrAppend(&text, "remove ", Absl(catalog.NodeName(node.node)), node.risky ? " risky" : "",
+                    ":");
+    for (const Move& each : node.moves) move(each);
+    text += '\n';
+  }
+  for (const UnremovableNode& node : made->plan.keep) {
+    absl::StrAppend(&text, "keep ", Absl(catalog.NodeName(node.node)), " ",
+                    Absl(ToString(node.reason)), " ", Absl(ToString(node.blocking_reason)), " ",
+                    node.pod == kNoPod ? "" : catalog.PodName(node.pod), " ",
+                    node.pdb ? Absl(catalog.Text(catalog.pdbs()[Index(*node.pdb)].name)) : "",
+                    "\n");
+  }
+  text += "packed";
+  for (const Move& each : made->plan.packed) move(each);
+  text += '\n';
+}
+
+std::string FirstDifference(const std::string& want, const std::string& got) {
+  if (want == got) return "";
+  const auto line_of = [&](const std::string& text, size_t at) {
+    const size_t begin = text.rfind('\n', at == 0 ? 0 : at - 1);
+    const size_t from = begin == std::string::npos ? 0 : begin + 1;
+    return text.substr(from, text.find('\n', at) - from);
+  };
+  const auto [a, b] = std::mismatch(want.begin(), want.end(), got.begin(), got.end());
+  const auto at = static_cast<size_t>(a - want.begin());
+  return absl::StrCat("an import gives \"", line_of(want, at), "\", the live snapshot \"",
+                      line_of(got, at), "\"");
+}
+
+}  // namespace
+
+std::string DescribeCluster(ClusterSnapshot& snapshot, const std::vector<PodId>& pending) {
+  const Catalog& catalog = snapshot.catalog();
+  std::string text;
+  std::vector<PodId> pods;
+  snapshot.alive().ForEach([&](NodeId node) {
+    DescribeNode(snapshot, node, text);
+    pods.insert(pods.end(), snapshot.PodsOn(node).begin(), snapshot.PodsOn(node).end());
+  });
+  text += "pending";
+  for (const PodId pod : pending) absl::StrAppend(&text, " ", catalog.PodName(pod));
+  text += '\n';
+  pods.insert(pods.end(), pending.begin(), pending.end());
+  for (const PodId pod : pods) DescribePod(snapshot, pod, text);
+  DescribePlan(snapshot, pending, text);
+  return text;
+}
+
+LiveTwin::LiveTwin(uint64_t seed, Uids uids) : dice_(seed), uids_(uids) {
+  clusters_.resize(3);
+  for (size_t slot = 0; slot < clusters_.size(); ++slot) DrawCluster(slot);
+}
+
+void LiveTwin::DrawCluster(size_t slot) {
+  std::vector<uint8_t> bytes(4000);
+  for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(dice_.Below(256));
+  Choices choices(bytes);
+  clusters_[slot] = RandomCluster(choices);
+}
+
+objects::Node& LiveTwin::DrawNode(const RawCluster& from) {
+  objects::Node& node = *nodes_.emplace_back(std::make_unique<objects::Node>(dice_.Of(from.nodes)));
+  node.meta.uid = dice_.Percent(95) ? "u1" : "u2";
+  node.conditions = {{"Ready", dice_.Percent(80) ? "True" : "False"}};
+  node.unschedulable ^= dice_.Percent(10);
+  if (!node.allocatable.empty() && dice_.Percent(20)) {
+    node.allocatable[0].amount = dice_.Below(20);
+  }
+  return node;
+}
+
+objects::Pod& LiveTwin::DrawPod(const RawCluster& from) {
+  static const std::vector<objects::Text> kPhases = {"Running", "Running", "Running", "Pending",
+                                                     "Succeeded"};
+  objects::Pod& pod = *pods_.emplace_back(std::make_unique<objects::Pod>(dice_.Of(from.pods)));
+  if (dice_.Percent(80)) {
+    pod.meta.owners = {{"apps/v1", "ReplicaSet", "rs", "rs", true}};
+  }
+  if (dice_.Percent(30)) pod.node_name = dice_.Of(from.nodes).meta.name;
+  if (dice_.Percent(10)) pod.node_name = {};
+  pod.phase = dice_.Of(kPhases);
+  if (uids_ == Uids::kUnique) pod.meta.uid = {};
+  pod.meta.creation_time = 900'000 + dice_.Below(3);
+  if (dice_.Percent(5)) pod.priority = dice_.Percent(50) ? -20 : 10;
+  return pod;
+}
+
+objects::ObjectRef LiveTwin::DrawObject() {
+  static const std::vector<objects::Text> kNamespaces = {"a", "b", "c"};
+  static const std::vector<objects::Text> kNames = {"one", "two", "three"};
+  static const std::vector<objects::Text> kValues = {"1", "2", ""};
+  const RawCluster& from = calm_ ? clusters_[0] : dice_.Of(clusters_);
+  const auto storage = [&](const auto& list) -> objects::ObjectRef {
+    if (list.empty()) return &DrawPod(from);
+    return storage_.emplace_back(std::make_unique<objects::StorageObject>(dice_.Of(list))).get();
+  };
+  const int kind = dice_.Below(calm_ ? 90 : 100);
+  if (kind < 62) return &DrawPod(from);
+  if (kind < 76) return &DrawNode(from);
+  if (kind < 82) {
+    objects::Controller& rs = *controllers_.emplace_back(std::make_unique<objects::Controller>());
+    rs.meta.namespace_name = dice_.Of(kNamespaces);
+    rs.meta.name = rs.meta.uid = "rs";
+    rs.spec_replicas = dice_.Below(4);
+    rs.status_replicas = dice_.Below(4);
+    return &rs;
+  }
+  if (kind < 90) {
+    objects::PodDisruptionBudget& pdb =
+        *budgets_.emplace_back(std::make_unique<objects::PodDisruptionBudget>());
+    pdb.meta.namespace_name = dice_.Of(kNamespaces);
+    pdb.meta.name = dice_.Of(kNames);
+    pdb.selector.nil = false;
+    if (calm_ || dice_.Percent(90)) {
+      // Mostly the same for a name, so that only what it allows changes.
+      const objects::Text value = calm_ || dice_.Percent(90) ? "1" : dice_.Of(kValues);
+      pdb.selector.match_labels.push_back({pdb.meta.name == "one" ? "app" : "tier", value});
+    }
+    pdb.disruptions_allowed = dice_.Below(4);
+    return &pdb;
+  }
+  switch (kind) {
+    case 90:
+    case 91:
+    case 92:
+      return from.namespaces.empty() ? objects::ObjectRef(&DrawPod(from))
+                                     : objects::ObjectRef(&dice_.Of(from.namespaces));
+    case 93:
+      return storage(from.volumes);
+    case 94:
+    case 95:
+      return storage(from.claims);
+    case 96:
+      return storage(from.classes);
+    case 97:
+      return storage(from.csi_nodes);
+    case 98:
+      return storage(from.attachments);
+    default:
+      return dice_.Percent(50) ? storage(from.drivers) : storage(from.capacities);
+  }
+}
+
+Change LiveTwin::DrawChange() {
+  Change change;
+  change.object = DrawObject();
+  const bool is_pod = std::holds_alternative<const objects::Pod*>(change.object);
+  const bool may_go =
+      is_pod || !calm_ || std::holds_alternative<const objects::Controller*>(change.object);
+  if (may_go && dice_.Percent(is_pod ? 30 : 12)) change.type = Change::Type::kDelete;
+  const int kind = dice_.Below(100);
+  if (kind < 85) versions_.push_back(absl::StrCat(++version_));
+  if (kind >= 85 && kind < 95) versions_.push_back(absl::StrCat(version_ - dice_.Below(200)));
+  if (kind >= 95) versions_.push_back(dice_.Percent(50) ? "" : "opaque");
+  change.resource_version = versions_.back();
+  return change;
+}
+
+void LiveTwin::Step() {
+  if (dice_.Percent(1)) calm_ = !calm_;
+  if (!calm_ && dice_.Percent(1)) DrawCluster(static_cast<size_t>(dice_.Below(3)));
+  changes_.clear();
+  versions_.clear();
+  pods_.clear();
+  nodes_.clear();
+  controllers_.clear();
+  budgets_.clear();
+  storage_.clear();
+  const int count = 1 + dice_.Below(10);
+  versions_.reserve(static_cast<size_t>(count));
+  for (int i = 0; i < count; ++i) changes_.push_back(DrawChange());
+  if (const absl::Status s = live_.Take(changes_); !s.ok()) {
+    std::fprintf(stderr, "refused: %s\n", std::string(s.message()).c_str());
+    std::abort();
+  }
+  for (const Change& change : changes_) Apply(change);
+}
+
+void LiveTwin::Apply(const Change& change) {
+  const std::string name = Name(change.object);
+  const std::string uid(objects::MetaOf(change.object).uid);
+  const auto it = held_.find(name);
+  if (change.type == Change::Type::kDelete) {
+    if (it == held_.end() || (!uid.empty() && it->second.uid != uid)) return;
+    held_.erase(it);
+    return;
+  }
+  uint64_t version = 0;
+  const std::string text(change.resource_version);
+  if (text.find_first_not_of("0123456789") == std::string::npos && !text.empty()) {
+    version = std::stoull(text);
+  }
+  if (it != held_.end() && version != 0 && version < it->second.version) return;
+  const uint64_t order = it != held_.end() ? it->second.order : next_order_++;
+  held_[name] = {
+      .packed = PackObject(change.object), .uid = uid, .version = version, .order = order};
+}
+
+std::string LiveTwin::Compare() {
+  ClusterSnapshot& snapshot = live_.Snapshot();
+  if (const absl::Status s = snapshot.CheckInvariants(); !s.ok()) return std::string(s.message());
+  NameSink names;
+  if (const absl::Status s = live_.Export(names); !s.ok()) return std::string(s.message());
+  // The same objects, and nodes in the order in which they came.
+  std::set<std::string> missing;
+  for (const auto& [name, held] : held_) {
+    const UnpackedObject object(held.packed);
+    const auto* pod = std::get_if<const objects::Pod*>(&object.ref());
+    if (pod == nullptr || ListingOf(**pod, kExpendablePodsPriorityCutoff) == PodListing::kListed) {
+      missing.insert(name);
+    }
+  }
+  uint64_t last_node = 0;
+  ClusterLoader loader;
+  for (const std::string& name : names.names) {
+    if (missing.erase(name) == 0) return absl::StrCat(name, " is there, and should not be");
+    const Held& held = held_.at(name);
+    if (name.starts_with("Node ")) {
+      if (held.order < last_node) return absl::StrCat(name, " comes too late");
+      last_node = held.order;
+    }
+    const UnpackedObject object(held.packed);
+    if (const absl::Status s = Give(object.ref(), loader); !s.ok()) return std::string(s.message());
+  }
+  if (!missing.empty()) return absl::StrCat(*missing.begin(), " is not there");
+
+  absl::StatusOr<LoadedCluster> want = std::move(loader).Finish();
+  if (!want.ok()) return std::string(want.status().message());
+  const std::string live = DescribeCluster(snapshot, live_.Pending());
+  std::string wrong = FirstDifference(DescribeCluster(want->snapshot, want->pending), live);
+  if (!wrong.empty()) return wrong;
+  if (want->counts.on_unknown_node != live_.PodsOnUnknownNodes()) {
+    return "other pods on unknown nodes";
+  }
+  // What it exports is as good as the objects themselves.
+  ClusterLoader again;
+  if (const absl::Status s = live_.Export(again); !s.ok()) return std::string(s.message());
+  want = std::move(again).Finish();
+  if (!want.ok()) return std::string(want.status().message());
+  wrong = FirstDifference(DescribeCluster(want->snapshot, want->pending), live);
+  return wrong.empty() ? "" : absl::StrCat("exported: ", wrong);
+}
+
+}  // namespace ebb::test
