@@ -385,7 +385,7 @@ absl::Status SnapshotBuilder::AddPod(const objects::Pod& pod) {
     return absl::InvalidArgumentError(absl::StrCat(ObjectName("Pod", pod.meta), s.message()));
   }
   const NamedPod named = NameOf(pod, symbols);
-  if (catalog_->pods_by_name_.contains({named.namespace_name, named.name})) {
+  if (!RegisterName(named)) {
     return absl::InvalidArgumentError(absl::StrCat(ObjectName("Pod", pod.meta), ": occurs twice"));
   }
   Register(named, shapes_->Intern(*catalog_, pod, requests_));
@@ -408,11 +408,14 @@ SnapshotBuilder::NamedPod SnapshotBuilder::NameOf(const objects::Pod& pod, Symbo
   return named;
 }
 
+bool SnapshotBuilder::RegisterName(const NamedPod& pod) {
+  const PodId id{static_cast<uint32_t>(catalog_->pods_.size())};
+  return catalog_->pods_by_name_.try_emplace({pod.namespace_name, pod.name}, id).second;
+}
+
 void SnapshotBuilder::Register(const NamedPod& pod, PodShapeId shape) {
   Catalog& catalog = *catalog_;
   const PodId id{static_cast<uint32_t>(catalog.pods_.size())};
-  const bool added = catalog.pods_by_name_.try_emplace({pod.namespace_name, pod.name}, id).second;
-  EBB_CHECK(added);
   catalog.pods_.push_back({.name = pod.name, .key = pod.key, .creation_time = pod.creation_time});
   catalog.shape_ids_.push_back(shape);
   if (pod.deletion_time) catalog.deletion_times_.emplace(id, *pod.deletion_time);

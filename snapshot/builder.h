@@ -98,6 +98,8 @@ class SnapshotBuilder {
   NodeInfo CompileNode(const objects::Node& node);
   absl::Status SumRequests(const objects::Pod& pod);
   static NamedPod NameOf(const objects::Pod& pod, Symbols& symbols);
+  // The next pod's name, and then the pod.  False: there is a pod of that name.
+  [[nodiscard]] bool RegisterName(const NamedPod& pod);
   void Register(const NamedPod& pod, PodShapeId shape);
   // Connects the catalog's last shape, which came after Build().  False: the catalog must be
   // built anew, and nothing may be asked of this one any more.

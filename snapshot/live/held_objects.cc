@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 
 namespace ebb {
 
@@ -12,8 +13,8 @@ uint64_t VersionOf(std::string_view resource_version) {
   return error == std::errc() && at == end ? version : 0;
 }
 
-HeldObjects::Key HeldObjects::KeyOf(const objects::ObjectRef& object) {
-  const objects::ObjectMeta& meta = objects::MetaOf(object);
+HeldObjects::Key HeldObjects::KeyOf(const objects::ObjectRef& object, TextId namespace_name,
+                                    TextId name) {
   size_t which = 0;
   if (const auto* controller = std::get_if<const objects::Controller*>(&object)) {
     which = static_cast<size_t>((*controller)->kind);
@@ -22,22 +23,32 @@ HeldObjects::Key HeldObjects::KeyOf(const objects::ObjectRef& object) {
   }
   return {.type = static_cast<uint8_t>(object.index()),
           .which = static_cast<uint8_t>(which),
-          .namespace_name = symbols_.Intern(meta.namespace_name),
-          .name = symbols_.Intern(meta.name)};
+          .namespace_name = namespace_name,
+          .name = name};
 }
 
 HeldObject* HeldObjects::Find(const objects::ObjectRef& object) {
-  const auto it = objects_.find(KeyOf(object));
+  const objects::ObjectMeta& meta = objects::MetaOf(object);
+  // Names that nobody has seen are not kept for having been asked for.
+  const std::optional<TextId> namespace_name = symbols_.Find(meta.namespace_name);
+  const std::optional<TextId> name = symbols_.Find(meta.name);
+  if (!namespace_name || !name) return nullptr;
+  const auto it = objects_.find(KeyOf(object, *namespace_name, *name));
   return it == objects_.end() ? nullptr : &it->second;
 }
 
 HeldObject& HeldObjects::Add(const objects::ObjectRef& object) {
-  HeldObject& held = objects_[KeyOf(object)];
-  held.uid = symbols_.Intern(objects::MetaOf(object).uid);
+  const objects::ObjectMeta& meta = objects::MetaOf(object);
+  HeldObject& held =
+      objects_[KeyOf(object, symbols_.Intern(meta.namespace_name), symbols_.Intern(meta.name))];
+  held.uid = symbols_.Intern(meta.uid);
   return held;
 }
 
-void HeldObjects::Erase(const objects::ObjectRef& object) { objects_.erase(KeyOf(object)); }
+void HeldObjects::Erase(const objects::ObjectRef& object) {
+  const objects::ObjectMeta& meta = objects::MetaOf(object);
+  objects_.erase(KeyOf(object, symbols_.Intern(meta.namespace_name), symbols_.Intern(meta.name)));
+}
 
 std::vector<const HeldObject*> HeldObjects::InOrder(size_t type) const {
   std::vector<const HeldObject*> list;

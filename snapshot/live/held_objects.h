@@ -55,7 +55,7 @@ class HeldObjects {
       return H::combine(std::move(h), key.type, key.which, key.namespace_name, key.name);
     }
   };
-  Key KeyOf(const objects::ObjectRef& object);
+  static Key KeyOf(const objects::ObjectRef& object, TextId namespace_name, TextId name);
   [[nodiscard]] std::vector<const HeldObject*> InOrder(size_t type) const;
 
   Symbols& symbols_;

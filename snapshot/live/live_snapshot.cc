@@ -263,8 +263,11 @@ void LiveSnapshot::PutPod(const objects::Pod& pod, uint64_t version) {
 }
 
 void LiveSnapshot::DeletePod(const objects::Pod& pod) {
-  const auto it = pods_by_name_.find(
-      {symbols_->Intern(pod.meta.namespace_name), symbols_->Intern(pod.meta.name)});
+  // Names that nobody has seen are not kept for having been asked for.
+  const std::optional<TextId> namespace_name = symbols_->Find(pod.meta.namespace_name);
+  const std::optional<TextId> name = symbols_->Find(pod.meta.name);
+  const auto it =
+      namespace_name && name ? pods_by_name_.find({*namespace_name, *name}) : pods_by_name_.end();
   if (it == pods_by_name_.end() ||
       (!pod.meta.uid.empty() && symbols_->Text(pods_[it->second].named.key) != pod.meta.uid)) {
     ++counts_.unknown_deletes;
@@ -470,6 +473,8 @@ void LiveSnapshot::Rebuild() {
     pod.shape = shape;
     pod.id = PodId{static_cast<uint32_t>(held_of.size())};
     ++shapes[Index(shape)].pods;
+    const bool named = builder->RegisterName(pod.named);
+    EBB_CHECK(named);
     builder->Register(pod.named, shape);
     held_of.push_back(place);
   }

@@ -241,6 +241,14 @@ TEST_F(LiveTest, ADeletionOfWhatIsNotThereIsCounted) {
   Delete(&other.raw);
   EXPECT_TRUE(On("a").empty());
   EXPECT_EQ(live_.counts().deleted, 1U);
+
+  const size_t texts = live_.symbols()->size();
+  const Pod unseen_pod = Pod("unseen-pod");
+  const Node unseen_node = Node("unseen-node");
+  Delete(&unseen_pod.raw);
+  Delete(&unseen_node.raw);
+  EXPECT_EQ(live_.counts().unknown_deletes, 4U);
+  EXPECT_EQ(live_.symbols()->size(), texts);
 }
 
 TEST_F(LiveTest, PodsThatEndLeaveTheSnapshot) {
