@@ -19,6 +19,7 @@
 #include "snapshot/formats/read_input.h"
 #include "snapshot/import/completeness.h"
 #include "snapshot/import/load_cluster.h"
+#include "snapshot/live/live_snapshot.h"
 #include "snapshot/shape_room.h"
 #include "tools/cli.h"
 #include "tools/standard_output.h"
@@ -45,6 +46,15 @@ absl::Status Builder(const objects::Node& node, const objects::Pod& pod) {
   if (absl::Status s = builder.AddPod(pod); !s.ok()) return s;
   absl::StatusOr<ClusterSnapshot> snapshot = std::move(builder).Build();
   return snapshot.status();
+}
+
+// snapshot/live/live_snapshot.h
+absl::StatusOr<size_t> Live(const objects::Pod& pod) {
+  LiveSnapshot live;
+  const Change change{.object = &pod, .resource_version = "4711"};
+  if (absl::Status s = live.Take({&change, 1}); !s.ok()) return s;
+  ClusterSnapshot& now = live.Snapshot();
+  return now.nodes();
 }
 
 // snapshot/import/load_cluster.h

@@ -39,6 +39,7 @@ TESTS = {
     "snapshot/samples": ["samples_test"],
     "snapshot/import": ["import_test", "service_test", "tools_test"],
     "snapshot/formats": ["formats_test", "import_test", "service_test", "tools_test"],
+    "snapshot/live": ["live_test"],
     "snapshot": ["snapshot_test", "predicates_test", "engine_test", "import_test", "golden_runner"],
     "predicates": ["predicates_test", "engine_test", "golden_runner"],
     "engine": ["engine_test", "service_test", "golden_runner"],

@@ -4,7 +4,7 @@
 //   LiveSnapshot live;
 //   const Change change{.object = &pod, .resource_version = "4711"};
 //   if (absl::Status s = live.Take({&change, 1}); !s.ok()) return s;
-//   absl::StatusOr<PlanResult> plan = MakePlan(live.Snapshot(), groups, live.Pending(), request);
+//   ClusterSnapshot& now = live.Snapshot();  // To plan on.
 //
 // Objects come in any order: a pod before its node, a budget before its pods.  Pods that have
 // ended or are expendable are held and not in the snapshot (listed_pods.h).  Pods that ask for
