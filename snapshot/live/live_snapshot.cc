@@ -395,7 +395,7 @@ bool LiveSnapshot::Charge(PodShapeId shape, int sign) {
   charged_.resize(catalog_->resources());
   for (const auto& [resource, amount] : catalog_->shape(shape).charge_requests) {
     __int128& sum = charged_[Index(resource)];
-    sum += sign * amount;
+    sum += __int128{amount} * sign;
     in_bounds &= sum <= kChargedMax;
   }
   return in_bounds;
