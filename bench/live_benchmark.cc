@@ -3,16 +3,17 @@
 
 #include <benchmark/benchmark.h>
 
-#include <array>
 #include <memory>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "bench/rows.h"
 #include "bench/workloads.h"
 #include "engine/planner.h"
+#include "snapshot/any_object_sink.h"
 #include "snapshot/formats/binary_snapshot.h"
 #include "snapshot/live/live_snapshot.h"
 
@@ -22,25 +23,15 @@ namespace {
 using benchmark::State;
 
 // Keeps what it is given.
-class KeepingSink : public ObjectSink {
+class KeepingSink : public AnyObjectSink {
  public:
-  absl::Status OnNode(const objects::Node& o) override { return Keep(&o, others); }
-  absl::Status OnPod(const objects::Pod& o) override { return Keep(&o, pods); }
-  absl::Status OnPodDisruptionBudget(const objects::PodDisruptionBudget& o) override {
-    return Keep(&o, others);
-  }
-  absl::Status OnController(const objects::Controller& o) override { return Keep(&o, others); }
-  absl::Status OnNamespace(const objects::Namespace& o) override { return Keep(&o, others); }
-  absl::Status OnStorageObject(const objects::StorageObject& o) override {
-    return Keep(&o, others);
-  }
-
   std::vector<UnpackedObject> pods;
   std::vector<UnpackedObject> others;
 
- private:
-  static absl::Status Keep(const objects::ObjectRef& object, std::vector<UnpackedObject>& list) {
-    list.emplace_back(PackObject(object));
+ protected:
+  absl::Status OnObject(const objects::ObjectRef& object) override {
+    const bool is_pod = std::holds_alternative<const objects::Pod*>(object);
+    (is_pod ? pods : others).emplace_back(PackObject(object));
     return absl::OkStatus();
   }
 };
@@ -115,11 +106,7 @@ class Churn {
   size_t pods() const { return names_.size(); }
   LiveSnapshot& live() { return live_; }
   // That were not the first.
-  uint64_t Rebuilds() const {
-    uint64_t rebuilds = 0;
-    for (const uint64_t count : live_.counts().rebuilds) rebuilds += count;
-    return rebuilds - 1;
-  }
+  uint64_t Rebuilds() const { return live_.counts().AllRebuilds() - 1; }
 
  private:
   struct Given {

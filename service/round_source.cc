@@ -5,6 +5,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "service/round_events.h"
+#include "snapshot/any_object_sink.h"
 #include "snapshot/formats/binary_snapshot.h"
 #include "snapshot/import/completeness.h"
 
@@ -12,33 +13,19 @@ namespace ebb {
 namespace {
 
 // Hands every object to the loader and to the record.
-class Tee final : public ObjectSink {
+class Tee final : public AnyObjectSink {
  public:
   Tee(ObjectSink& loader, ObjectSink& writer) : sinks_{&loader, &writer} {}
-  absl::Status OnNode(const objects::Node& o) override { return Both(&ObjectSink::OnNode, o); }
-  absl::Status OnPod(const objects::Pod& o) override { return Both(&ObjectSink::OnPod, o); }
-  absl::Status OnPodDisruptionBudget(const objects::PodDisruptionBudget& o) override {
-    return Both(&ObjectSink::OnPodDisruptionBudget, o);
-  }
-  absl::Status OnController(const objects::Controller& o) override {
-    return Both(&ObjectSink::OnController, o);
-  }
-  absl::Status OnNamespace(const objects::Namespace& o) override {
-    return Both(&ObjectSink::OnNamespace, o);
-  }
-  absl::Status OnStorageObject(const objects::StorageObject& o) override {
-    return Both(&ObjectSink::OnStorageObject, o);
-  }
 
- private:
-  template <typename Object>
-  absl::Status Both(absl::Status (ObjectSink::*call)(const Object&), const Object& object) {
+ protected:
+  absl::Status OnObject(const objects::ObjectRef& object) override {
     for (ObjectSink* sink : sinks_) {
-      if (absl::Status s = (sink->*call)(object); !s.ok()) return s;
+      if (absl::Status s = Give(object, *sink); !s.ok()) return s;
     }
     return absl::OkStatus();
   }
 
+ private:
   ObjectSink* sinks_[2];
 };
 

@@ -65,11 +65,6 @@ bool IsReady(const objects::Node& node) {
                                [](const objects::Taint& t) { return IsUnreadyTaint(t.key); });
 }
 
-absl::Status CheckName(std::string_view kind, std::string_view name) {
-  if (!name.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(Absl(kind), ": metadata.name is empty"));
-}
-
 // "Pod default/web-0".
 std::string ObjectName(std::string_view kind, const objects::ObjectMeta& meta) {
   return absl::StrCat(Absl(kind), " ", Absl(meta.namespace_name), "/", Absl(meta.name));
@@ -280,7 +275,7 @@ void SnapshotBuilder::InternRequests(const objects::ResourceList& sum, Requests&
 }
 
 absl::Status SnapshotBuilder::Check(const objects::Node& node) {
-  if (absl::Status s = CheckName("Node", node.meta.name); !s.ok()) return s;
+  if (absl::Status s = CheckNamed(&node); !s.ok()) return s;
   const std::string object = absl::StrCat("Node ", Absl(node.meta.name));
   for (const auto& [field, list] : {std::pair("status.allocatable", &node.allocatable),
                                     std::pair("status.capacity", &node.capacity)}) {
@@ -339,7 +334,7 @@ NodeInfo SnapshotBuilder::CompileNode(const objects::Node& node) {
 }
 
 absl::Status SnapshotBuilder::Check(const objects::Pod& pod) {
-  if (absl::Status s = CheckName("Pod", pod.meta.name); !s.ok()) return s;
+  if (absl::Status s = CheckNamed(&pod); !s.ok()) return s;
   objects::ResourceList sum;
   absl::Status status;
   const auto check = [&](RequestsOf which) {
@@ -376,7 +371,7 @@ absl::Status SnapshotBuilder::SumRequests(const objects::Pod& pod) {
 }
 
 absl::Status SnapshotBuilder::AddPod(const objects::Pod& pod) {
-  if (absl::Status s = CheckName("Pod", pod.meta.name); !s.ok()) return s;
+  if (absl::Status s = CheckNamed(&pod); !s.ok()) return s;
   Symbols& symbols = *catalog_->symbols_;
   for (const objects::Text text : {pod.meta.name, pod.meta.uid, WantedNode(pod)}) {
     symbols.Prefetch(text);
@@ -423,7 +418,7 @@ void SnapshotBuilder::Register(const NamedPod& pod, PodShapeId shape) {
 }
 
 absl::Status SnapshotBuilder::Check(const objects::PodDisruptionBudget& pdb) {
-  if (absl::Status s = CheckName("PodDisruptionBudget", pdb.meta.name); !s.ok()) return s;
+  if (absl::Status s = CheckNamed(&pdb); !s.ok()) return s;
   const std::string object = ObjectName("PodDisruptionBudget", pdb.meta);
   if (absl::Status s = CheckSelector(pdb.selector); !s.ok()) {
     return absl::InvalidArgumentError(absl::StrCat(object, ": spec.selector: ", s.message()));
@@ -466,7 +461,7 @@ absl::Status SnapshotBuilder::AddController(const objects::Controller& controlle
 }
 
 absl::Status SnapshotBuilder::Check(const objects::Namespace& namespace_object) {
-  return CheckName("Namespace", namespace_object.meta.name);
+  return CheckNamed(&namespace_object);
 }
 
 absl::Status SnapshotBuilder::AddNamespace(const objects::Namespace& namespace_object) {
@@ -478,7 +473,7 @@ absl::Status SnapshotBuilder::AddNamespace(const objects::Namespace& namespace_o
 }
 
 absl::Status SnapshotBuilder::Check(const objects::StorageObject& object) {
-  return CheckName(objects::KindOf(object), objects::MetaOf(&object).name);
+  return CheckNamed(&object);
 }
 
 absl::Status SnapshotBuilder::AddStorageObject(const objects::StorageObject& object) {

@@ -2,6 +2,9 @@
 
 #include <iterator>
 
+#include "absl/strings/str_cat.h"
+#include "base/text.h"
+
 namespace ebb {
 namespace objects {
 namespace {
@@ -60,6 +63,12 @@ std::string_view KindOf(const ObjectRef& object) {
 }
 
 }  // namespace objects
+
+absl::Status CheckNamed(const objects::ObjectRef& object) {
+  if (!objects::MetaOf(object).name.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(Absl(objects::KindOf(object)), ": metadata.name is empty"));
+}
 
 absl::Status Give(const objects::ObjectRef& object, ObjectSink& sink) {
   return std::visit(

@@ -30,6 +30,9 @@ std::string_view KindOf(const StorageObject& object);
 
 namespace ebb {
 
+// Errors: InvalidArgument, where the object has no name.
+absl::Status CheckNamed(const objects::ObjectRef& object);
+
 // Hands the object to the sink's call for its kind.
 absl::Status Give(const objects::ObjectRef& object, ObjectSink& sink);
 

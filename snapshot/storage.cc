@@ -229,12 +229,9 @@ class FreeVolumes {
 }  // namespace
 
 absl::Status Storage::Add(const objects::StorageObject& object, Symbols& symbols) {
-  const objects::ObjectMeta& meta =
-      std::visit([](const auto& o) -> const objects::ObjectMeta& { return o.meta; }, object);
+  if (absl::Status s = CheckNamed(&object); !s.ok()) return s;
+  const objects::ObjectMeta& meta = objects::MetaOf(&object);
   const Text kind = objects::KindOf(object);
-  if (meta.name.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(Absl(kind), ": metadata.name is empty"));
-  }
   if (!seen_.emplace(object.index(), symbols.Intern(meta.namespace_name), symbols.Intern(meta.name))
            .second) {
     return absl::InvalidArgumentError(absl::StrCat(Absl(kind), " ", Absl(meta.namespace_name),

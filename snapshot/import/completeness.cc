@@ -101,13 +101,6 @@ const OwnerKind* KindOf(const Catalog& catalog, const Owner& owner) {
   return KindOf(catalog.Text(owner.api_version), catalog.Text(owner.kind));
 }
 
-std::string_view KindName(objects::ControllerKind kind) {
-  for (const OwnerKind& known : kOwnerKinds) {
-    if (known.kind == kind) return known.name;
-  }
-  return "";
-}
-
 // "Pod shop/web", for people.
 std::string ObjectText(std::string_view kind, const objects::ObjectMeta& meta) {
   return absl::StrCat(Absl(kind), " ", Printable(NameOf(meta)));
@@ -403,7 +396,7 @@ absl::Status InputWatch::OnPodDisruptionBudget(const objects::PodDisruptionBudge
 
 absl::Status InputWatch::OnController(const objects::Controller& controller) {
   const objects::ObjectMeta& meta = controller.meta;
-  const std::string_view kind = KindName(controller.kind);
+  const std::string_view kind = objects::KindOf(controller.kind);
   const Aside aside = aside_;
   // A StatefulSet's are those of one revision, so at least as many as there are.
   const int64_t told = std::max(controller.status_replicas, aside.pods_ready);
@@ -436,8 +429,7 @@ absl::Status InputWatch::OnNamespace(const objects::Namespace& namespace_object)
 
 absl::Status InputWatch::OnStorageObject(const objects::StorageObject& object) {
   const std::string_view kind = objects::KindOf(object);
-  const objects::ObjectMeta& meta =
-      std::visit([](const auto& o) -> const objects::ObjectMeta& { return o.meta; }, object);
+  const objects::ObjectMeta& meta = objects::MetaOf(&object);
   bool is_new = true;
   if (absl::Status s = Meet(kind, meta, object, is_new); !s.ok() || !is_new) return s;
   NoteUid(kind, meta);
@@ -590,7 +582,7 @@ class InputWatch::Judgement {
     std::string first;
     for (const Workload& workload : watch_.workloads_) {
       if (IsYoung(workload)) continue;
-      const std::string_view kind = KindName(workload.kind);
+      const std::string_view kind = objects::KindOf(workload.kind);
       const int64_t there = PodsOf(workload, pods);
       if (CountsAllPods(workload.kind) && there > workload.pods) {
         const auto leaving = terminating.find(KeyOf(workload));
@@ -790,7 +782,7 @@ class InputWatch::Judgement {
     const int64_t there = found == pods.end() ? 0 : found->second;
     if (watch_.expendable_pods_.empty()) return there;
     const auto expendable = watch_.expendable_pods_.find(
-        ControllerKey(KindName(workload.kind), workload.namespace_name, workload.name));
+        ControllerKey(objects::KindOf(workload.kind), workload.namespace_name, workload.name));
     // The cutoff decides whether they are in the catalog too.
     return expendable == watch_.expendable_pods_.end() ? there
                                                        : std::max(there, expendable->second);

@@ -7,6 +7,7 @@
 #include "base/figures.h"
 #include "base/printable.h"
 #include "base/text.h"
+#include "snapshot/object_ref.h"
 
 namespace ebb {
 ClusterLoader::ClusterLoader(LoadOptions options) : options_(options) {}
@@ -61,7 +62,7 @@ absl::Status ClusterLoader::OnNamespace(const objects::Namespace& namespace_obje
 }
 
 absl::Status ClusterLoader::OnStorageObject(const objects::StorageObject& object) {
-  std::visit([this](const auto& o) { Saw(o.meta); }, object);
+  Saw(objects::MetaOf(&object));
   return builder_.AddStorageObject(object);
 }
 

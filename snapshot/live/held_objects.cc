@@ -39,10 +39,7 @@ HeldObject* HeldObjects::Find(const objects::ObjectRef& object) {
 
 HeldObject& HeldObjects::Add(const objects::ObjectRef& object) {
   const objects::ObjectMeta& meta = objects::MetaOf(object);
-  HeldObject& held =
-      objects_[KeyOf(object, symbols_.Intern(meta.namespace_name), symbols_.Intern(meta.name))];
-  held.uid = symbols_.Intern(meta.uid);
-  return held;
+  return objects_[KeyOf(object, symbols_.Intern(meta.namespace_name), symbols_.Intern(meta.name))];
 }
 
 void HeldObjects::Erase(const objects::ObjectRef& object) {

@@ -27,9 +27,7 @@ absl::Status Check(const Change& change) {
     return std::visit([](const auto* object) { return SnapshotBuilder::Check(*object); },
                       change.object);
   }
-  if (!objects::MetaOf(change.object).name.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(Absl(objects::KindOf(change.object)), ": metadata.name is empty"));
+  return CheckNamed(change.object);
 }
 
 // Whether the object that comes is an older one than that which is held.
@@ -97,19 +95,16 @@ void LiveSnapshot::Put(const Change& change) {
   if (is_new) {
     held = &objects_.Add(change.object);
     held->order = next_order_++;
-  } else {
-    if (IsOlder(version, held->version)) {
-      ++counts_.older;
-      return;
-    }
-    held->version = version;
-    if (held->packed == packed) {
-      ++counts_.unchanged;
-      return;
-    }
-    held->uid = symbols_->Intern(objects::MetaOf(change.object).uid);
+  } else if (IsOlder(version, held->version)) {
+    ++counts_.older;
+    return;
   }
   held->version = version;
+  if (held->packed == packed) {  // Nothing, of one that is new.
+    ++counts_.unchanged;
+    return;
+  }
+  held->uid = symbols_->Intern(objects::MetaOf(change.object).uid);
   held->packed = std::move(packed);
   ++counts_.put;
   if (stale_) return;
@@ -503,16 +498,20 @@ std::vector<PodId> LiveSnapshot::Pending() {
   (void)Snapshot();
   std::vector<PodId> pending;
   for (const auto& [order, place] : unplaced_) {
-    const HeldPod& pod = pods_[place];
-    // A nomination to a node that is gone is void: the pod waits for a place like others.
-    if (pod.named.wanted_node == kNoText || pod.is_nominated) pending.push_back(pod.id);
+    if (IsPending(pods_[place])) pending.push_back(pods_[place].id);
   }
   return pending;
 }
 
+// A nomination to a node that is gone is void: the pod waits for a place like others.
+bool LiveSnapshot::IsPending(const HeldPod& unplaced) {
+  return unplaced.named.wanted_node == kNoText || unplaced.is_nominated;
+}
+
 size_t LiveSnapshot::PodsOnUnknownNodes() {
-  const size_t pending = Pending().size();
-  return unplaced_.size() - pending;
+  (void)Snapshot();
+  return static_cast<size_t>(std::ranges::count_if(
+      unplaced_, [this](const auto& entry) { return !IsPending(pods_[entry.second]); }));
 }
 
 absl::Status LiveSnapshot::Export(ObjectSink& sink) {

@@ -37,6 +37,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <string>
@@ -87,6 +88,10 @@ struct LiveCounts {
   uint64_t older = 0;      // Than what is held.
   uint64_t unknown_deletes = 0;
   std::array<uint64_t, kRebuildCauses> rebuilds{};  // By RebuildCause: the first that was met.
+
+  [[nodiscard]] uint64_t AllRebuilds() const {
+    return std::accumulate(rebuilds.begin(), rebuilds.end(), uint64_t{0});
+  }
 };
 
 class LiveSnapshot {
@@ -146,6 +151,7 @@ class LiveSnapshot {
   void PutPod(const objects::Pod& pod, uint64_t version);
   void DeletePod(const objects::Pod& pod);
   PodShapeId ShapeOf(const objects::Pod& pod);
+  [[nodiscard]] static bool IsPending(const HeldPod& unplaced);
   void Enter(uint32_t place);
   void Leave(uint32_t place);
   PodId TakeId();

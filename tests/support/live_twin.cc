@@ -12,8 +12,10 @@
 #include "engine/make_plan.h"
 #include "predicates/drainability.h"
 #include "predicates/filters.h"
+#include "snapshot/any_object_sink.h"
 #include "snapshot/formats/binary_snapshot.h"
 #include "snapshot/import/load_cluster.h"
+#include "tests/engine/planning.h"
 
 namespace ebb::test {
 namespace {
@@ -27,21 +29,12 @@ std::string Name(const objects::ObjectRef& object) {
 }
 
 // The names of what it is given, in order.
-class NameSink : public ObjectSink {
+class NameSink : public AnyObjectSink {
  public:
-  absl::Status OnNode(const objects::Node& o) override { return Note(&o); }
-  absl::Status OnPod(const objects::Pod& o) override { return Note(&o); }
-  absl::Status OnPodDisruptionBudget(const objects::PodDisruptionBudget& o) override {
-    return Note(&o);
-  }
-  absl::Status OnController(const objects::Controller& o) override { return Note(&o); }
-  absl::Status OnNamespace(const objects::Namespace& o) override { return Note(&o); }
-  absl::Status OnStorageObject(const objects::StorageObject& o) override { return Note(&o); }
-
   std::vector<std::string> names;
 
- private:
-  absl::Status Note(const objects::ObjectRef& object) {
+ protected:
+  absl::Status OnObject(const objects::ObjectRef& object) override {
     names.push_back(Name(object));
     return absl::OkStatus();
   }
@@ -93,16 +86,11 @@ void DescribePod(ClusterSnapshot& snapshot, PodId pod, std::string& text) {
 
 void DescribePlan(ClusterSnapshot& snapshot, const std::vector<PodId>& pending, std::string& text) {
   const Catalog& catalog = snapshot.catalog();
-  NodeGroups groups;
-  groups.groups.resize(1);
-  groups.groups[0].name = "group";
-  groups.groups[0].target_size = static_cast<int64_t>(snapshot.nodes());
-  groups.group_of.assign(catalog.nodes(), GroupId{0});
   PlanRequest request;
   request.now_s = kNow;
   request.planner.scale_down_utilization_threshold = 0.9;
   request.planner.drain.skip_nodes_with_system_pods = false;
-  const absl::StatusOr<PlanResult> made = MakePlan(snapshot, groups, pending, request);
+  const absl::StatusOr<PlanResult> made = MakePlan(snapshot, OneGroup(snapshot), pending, request);
   if (!made.ok()) {
     absl::StrAppend(&text, "no plan: ", made.status().message(), "\n");
     return;

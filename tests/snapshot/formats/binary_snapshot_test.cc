@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "snapshot/any_object_sink.h"
 #include "snapshot/formats/read_input.h"
 #include "snapshot/import/load_cluster.h"
 #include "snapshot/samples/generate.h"
@@ -182,16 +183,9 @@ TEST(BinarySnapshotTest, EverySingleFlippedBitIsRefused) {
 }
 
 // Takes everything and keeps nothing.
-class NullSink final : public ObjectSink {
- public:
-  absl::Status OnNode(const objects::Node&) override { return absl::OkStatus(); }
-  absl::Status OnPod(const objects::Pod&) override { return absl::OkStatus(); }
-  absl::Status OnPodDisruptionBudget(const objects::PodDisruptionBudget&) override {
-    return absl::OkStatus();
-  }
-  absl::Status OnController(const objects::Controller&) override { return absl::OkStatus(); }
-  absl::Status OnNamespace(const objects::Namespace&) override { return absl::OkStatus(); }
-  absl::Status OnStorageObject(const objects::StorageObject&) override { return absl::OkStatus(); }
+class NullSink final : public AnyObjectSink {
+ protected:
+  absl::Status OnObject(const objects::ObjectRef&) override { return absl::OkStatus(); }
 };
 
 TEST(BinarySnapshotTest, AFlippedBitOfALargeFileIsRefused) {

@@ -7,29 +7,20 @@
 #include <string>
 #include <vector>
 
+#include "snapshot/any_object_sink.h"
 #include "snapshot/formats/read_input.h"
 
 namespace ebb {
 namespace {
 
 // Keeps the content of what it is given.
-class Contents : public ObjectSink {
+class Contents : public AnyObjectSink {
  public:
-  absl::Status OnNode(const objects::Node& o) override { return Add(o); }
-  absl::Status OnPod(const objects::Pod& o) override { return Add(o); }
-  absl::Status OnPodDisruptionBudget(const objects::PodDisruptionBudget& o) override {
-    return Add(o);
-  }
-  absl::Status OnController(const objects::Controller& o) override { return Add(o); }
-  absl::Status OnNamespace(const objects::Namespace& o) override { return Add(o); }
-  absl::Status OnStorageObject(const objects::StorageObject& o) override { return Add(o); }
-
   std::vector<uint64_t> all;
 
- private:
-  template <typename Object>
-  absl::Status Add(const Object& object) {
-    all.push_back(ContentOf(object));
+ protected:
+  absl::Status OnObject(const objects::ObjectRef& object) override {
+    all.push_back(std::visit([](const auto* o) { return ContentOf(*o); }, object));
     return absl::OkStatus();
   }
 };

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <numeric>
 #include <string>
 #include <vector>
 
@@ -30,11 +29,6 @@ constexpr int kSteps = 5'000;
 constexpr int kSteps = 1'500;
 #endif
 
-uint64_t Rebuilds(const LiveSnapshot& live) {
-  const auto& rebuilds = live.counts().rebuilds;
-  return std::accumulate(rebuilds.begin(), rebuilds.end(), uint64_t{0});
-}
-
 TEST(LiveSnapshotTest, IsWhatAnImportOfTheObjectsGives) {
   const uint64_t seed = test::RandomSeed();
   test::LiveTwin twin(seed);
@@ -46,8 +40,8 @@ TEST(LiveSnapshotTest, IsWhatAnImportOfTheObjectsGives) {
     twin.Step();
     if (!dice.Percent(20)) continue;
     ASSERT_EQ(twin.Compare(), "") << "at step " << step;
-    in_place += rebuilds == Rebuilds(live) ? 1 : 0;
-    rebuilds = Rebuilds(live);
+    in_place += rebuilds == live.counts().AllRebuilds() ? 1 : 0;
+    rebuilds = live.counts().AllRebuilds();
   }
   EXPECT_GT(in_place, kSteps / 50);
   for (size_t cause = 0; cause < kRebuildCauses; ++cause) {
@@ -145,7 +139,7 @@ TEST_F(LiveTest, WhatANormalDayBringsBuildsNothingAnew) {
   const Pod first = Pod("web-0").On("a").Label("app", "web");
   ASSERT_TRUE(Put(&first.raw).ok());
   (void)live_.Snapshot();
-  const uint64_t before = Rebuilds(live_);
+  const uint64_t before = live_.counts().AllRebuilds();
 
   // Pods come, move, go; those of a rollout have labels that none had before.
   const Pod second = Pod("web-1").On("b").Label("app", "web").Label("pod-template-hash", "2");
@@ -168,7 +162,7 @@ TEST_F(LiveTest, WhatANormalDayBringsBuildsNothingAnew) {
   ASSERT_TRUE(Put(&controller).ok());
 
   ClusterSnapshot& snapshot = live_.Snapshot();
-  EXPECT_EQ(Rebuilds(live_), before);
+  EXPECT_EQ(live_.counts().AllRebuilds(), before);
   const Catalog& catalog = snapshot.catalog();
   const NodeId a = *catalog.FindNode("a");
   EXPECT_TRUE(catalog.node(a).unschedulable);

@@ -1,0 +1,28 @@
+// AnyObjectSink: a sink that treats objects of all kinds alike.
+
+#ifndef EBB_SNAPSHOT_ANY_OBJECT_SINK_H_
+#define EBB_SNAPSHOT_ANY_OBJECT_SINK_H_
+
+#include "snapshot/object_ref.h"
+#include "snapshot/object_sink.h"
+
+namespace ebb {
+
+class AnyObjectSink : public ObjectSink {
+ public:
+  absl::Status OnNode(const objects::Node& o) final { return OnObject(&o); }
+  absl::Status OnPod(const objects::Pod& o) final { return OnObject(&o); }
+  absl::Status OnPodDisruptionBudget(const objects::PodDisruptionBudget& o) final {
+    return OnObject(&o);
+  }
+  absl::Status OnController(const objects::Controller& o) final { return OnObject(&o); }
+  absl::Status OnNamespace(const objects::Namespace& o) final { return OnObject(&o); }
+  absl::Status OnStorageObject(const objects::StorageObject& o) final { return OnObject(&o); }
+
+ protected:
+  virtual absl::Status OnObject(const objects::ObjectRef& object) = 0;
+};
+
+}  // namespace ebb
+
+#endif  // EBB_SNAPSHOT_ANY_OBJECT_SINK_H_
