@@ -1,5 +1,6 @@
 #include "engine/hints.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/check.h"
@@ -8,37 +9,76 @@ namespace ebb {
 
 void Hints::Attach(std::shared_ptr<const Catalog> catalog) {
   if (catalog_ != nullptr) Follow();
-  if (catalog == catalog_ && catalog->nodes() == known_nodes_) return;
+  if (catalog == catalog_) return;
   Detach();
   catalog_ = std::move(catalog);
-  known_nodes_ = catalog_->nodes();
-  known_changes_ = catalog_->pod_changes().end();
-  EBB_CHECK(catalog_->nodes() < kOld);
+  known_pods_ = catalog_->pod_changes().end();
+  known_nodes_ = catalog_->node_changes().end();
   hints_.assign(catalog_->pods(), kNone);
-  if (elsewhere_.empty()) return;
-  for (uint32_t p = 0; p < hints_.size(); ++p) {
-    TakeBack(PodId{p}, catalog_->pod(PodId{p}).key);
+  TakeBackAll();
+}
+
+// Takes in what came to the attached catalog and went.
+void Hints::Follow() {
+  EBB_CHECK(catalog_->nodes() < kOld);
+  hints_.resize(catalog_->pods(), kNone);
+  NodeNames gone;
+  bool came = false;
+  const NodeChangeLog& log = catalog_->node_changes();
+  for (uint64_t at = std::max(known_nodes_, log.forgotten); at < log.end(); ++at) {
+    const NodeChangeLog::Change& change = log.changes[at - log.forgotten];
+    if (!change.came) gone.emplace(change.id, change.key);
+    came |= change.came;
+  }
+  const bool went = !gone.empty() || known_nodes_ < log.forgotten;
+  known_nodes_ = log.end();
+  FollowPods(gone);
+  if (went) FollowNodes(gone);
+  if (came) TakeBackAll();
+}
+
+void Hints::FollowPods(const NodeNames& gone) {
+  const PodChangeLog& log = catalog_->pod_changes();
+  if (known_pods_ < log.forgotten) {
+    // As many pods as there are have come and gone: whose hints these were is not known.
+    hints_.assign(hints_.size(), kNone);
+    known_pods_ = log.end();
+  }
+  for (uint64_t at = std::exchange(known_pods_, log.end()); at < log.end(); ++at) {
+    const PodChangeLog::Change& change = log.changes[at - log.forgotten];
+    uint32_t& hint = hints_[Index(change.id)];
+    if (change.came) {
+      if (!elsewhere_.empty()) TakeBack(change.id, change.key);
+    } else if (hint != kNone) {
+      PutElsewhere(change.id, change.key, gone);
+    }
   }
 }
 
-// Takes in the pods that came to the attached catalog and went.
-void Hints::Follow() {
-  hints_.resize(catalog_->pods(), kNone);
-  const PodChangeLog& log = catalog_->pod_changes();
-  if (known_changes_ < log.forgotten) {
-    // As many pods as there are have come and gone: whose hints these were is not known.
-    hints_.assign(hints_.size(), kNone);
-    known_changes_ = log.end();
+// Hints to nodes that went.
+void Hints::FollowNodes(const NodeNames& gone) {
+  for (uint32_t p = 0; p < hints_.size(); ++p) {
+    const NodeId node = Get(PodId{p});
+    if (node == kNoNode || catalog_->IsThere(node)) continue;
+    PutElsewhere(PodId{p}, catalog_->pod(PodId{p}).key, gone);
   }
-  for (uint64_t at = std::exchange(known_changes_, log.end()); at < log.end(); ++at) {
-    const PodChangeLog::Change& change = log.changes[at - log.forgotten];
-    uint32_t& hint = hints_[Index(change.pod)];
-    if (change.came) {
-      if (!elsewhere_.empty()) TakeBack(change.pod, change.key);
-    } else if (hint != kNone) {
-      elsewhere_[change.key] = {catalog_->node(Get(change.pod)).name, (hint & kOld) != 0};
-      hint = kNone;
-    }
+}
+
+// REQUIRES: the pod has a hint.  `gone`: names of nodes that the catalog lost since; a node
+// that is not among them was lost so long ago that nobody knows.
+void Hints::PutElsewhere(PodId pod, TextId key, const NodeNames& gone) {
+  const uint32_t hint = std::exchange(hints_[Index(pod)], kNone);
+  const NodeId node{hint & ~kOld};
+  TextId name = catalog_->node(node).name;
+  if (const auto it = gone.find(node); it != gone.end()) name = it->second;
+  if (name != kNoText) elsewhere_[key] = {name, (hint & kOld) != 0};
+}
+
+// Hints of pods and nodes that the catalog lacked.
+void Hints::TakeBackAll() {
+  if (elsewhere_.empty()) return;
+  for (uint32_t p = 0; p < hints_.size(); ++p) {
+    if (hints_[p] == kNone) TakeBack(PodId{p}, catalog_->pod(PodId{p}).key);
   }
 }
 
@@ -55,9 +95,7 @@ void Hints::TakeBack(PodId pod, TextId key) {
 // All hints, by name.
 void Hints::Detach() {
   for (uint32_t p = 0; p < hints_.size(); ++p) {
-    const NodeId node = Get(PodId{p});
-    if (node == kNoNode) continue;
-    elsewhere_[catalog_->pod(PodId{p}).key] = {catalog_->node(node).name, (hints_[p] & kOld) != 0};
+    if (hints_[p] != kNone) PutElsewhere(PodId{p}, catalog_->pod(PodId{p}).key, {});
   }
   hints_.clear();
 }

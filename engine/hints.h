@@ -8,7 +8,8 @@
 // outlive the snapshot they were made on, and a pod or node that is away for a pass.
 //
 // Cost:    Get and Set are array accesses, 4 bytes a pod.  Attach: of the catalog of the
-//          pass before O(pods that came and went), else O(pods).
+//          pass before O(pods that came and went), and a look at each pod's hint where a node
+//          went; else O(pods).
 // Threads: none.
 // Source:  cluster-autoscaler simulator/scheduling/hints.go.
 
@@ -72,15 +73,20 @@ class Hints {
     TextId node;
     bool old;
   };
+  using NodeNames = absl::flat_hash_map<NodeId, TextId>;
 
   void Follow();
+  void FollowPods(const NodeNames& gone);
+  void FollowNodes(const NodeNames& gone);
   void Detach();
+  void PutElsewhere(PodId pod, TextId key, const NodeNames& gone);
   void TakeBack(PodId pod, TextId key);
+  void TakeBackAll();
   void EraseElsewhere(PodId pod);
 
   std::shared_ptr<const Catalog> catalog_;
-  size_t known_nodes_ = 0;       // Of catalog_, when it was attached.
-  uint64_t known_changes_ = 0;   // PodChangeLog::end() then.
+  uint64_t known_pods_ = 0;      // PodChangeLog::end() of catalog_ when it was attached.
+  uint64_t known_nodes_ = 0;     // NodeChangeLog::end() then.
   std::vector<uint32_t> hints_;  // By PodId of catalog_.
   absl::flat_hash_map<TextId, NamedHint>
       elsewhere_;         // Hints of pods or nodes that the attached catalog lacks.

@@ -92,7 +92,7 @@ void PodScan::BeginPass(ClusterSnapshot& snapshot, const NodeSet& destinations) 
     node_shapes_.resize(catalog_->nodes());
     for (uint32_t n = 0; n < catalog_->nodes(); ++n) {
       const NodeInfo& node = catalog_->node(NodeId{n});
-      schedulable_.Set(NodeId{n}, !node.unschedulable);
+      schedulable_.Set(NodeId{n}, catalog_->IsThere(NodeId{n}) && !node.unschedulable);
       node_shapes_[n] = node.shape;
     }
   }

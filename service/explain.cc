@@ -150,6 +150,14 @@ std::string_view WithoutKind(std::string_view name) {
   return name;
 }
 
+std::vector<std::string> NamesOfNodes(const Catalog& catalog) {
+  std::vector<std::string> names;
+  for (uint32_t n = 0; n < catalog.nodes(); ++n) {
+    if (catalog.IsThere(NodeId{n})) names.emplace_back(catalog.NodeName(NodeId{n}));
+  }
+  return names;
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<NodeId>> FindNodes(const Catalog& catalog,
@@ -164,9 +172,7 @@ absl::StatusOr<std::vector<NodeId>> FindNodes(const Catalog& catalog,
       if (std::ranges::find(nodes, *node) == nodes.end()) nodes.push_back(*node);
       continue;
     }
-    for (uint32_t n = static_cast<uint32_t>(known.size()); n < catalog.nodes(); ++n) {
-      known.emplace_back(catalog.NodeName(NodeId{n}));
-    }
+    if (known.empty()) known = NamesOfNodes(catalog);
     const std::string nearest = Nearest(name, known);
     unknown.push_back(absl::StrCat(
         Printable(name),

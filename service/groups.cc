@@ -167,6 +167,7 @@ class Grouping {
       : rules_(rules), labels_(catalog, rules) {
     for (uint32_t n = 0; n < catalog.nodes() && one_group_; ++n) {
       const NodeId node{n};
+      if (!catalog.IsThere(node)) continue;
       if (labels_.Unmanaged(node) != NoGroupReason::kNotTold) continue;
       const std::optional<LabelGroup> label = labels_.GroupOf(node);
       const GroupRule* const rule = RuleOf(node, label);
@@ -292,6 +293,7 @@ class RuleChecker {
     matches_.resize(rules_.rules.size());
     for (uint32_t n = 0; n < catalog_.nodes(); ++n) {
       const NodeId node{n};
+      if (!catalog_.IsThere(node)) continue;
       const bool managed = grouping_.labels().Unmanaged(node) == NoGroupReason::kNotTold;
       const std::optional<LabelGroup> label =
           managed ? grouping_.LabelOf(node) : grouping_.labels().GroupOf(node);
@@ -423,6 +425,7 @@ class RuleChecker {
   [[nodiscard]] std::vector<std::string> GroupNames() const {
     std::set<std::string> names;
     for (uint32_t n = 0; n < catalog_.nodes(); ++n) {
+      if (!catalog_.IsThere(NodeId{n})) continue;
       if (grouping_.labels().Unmanaged(NodeId{n}) != NoGroupReason::kNotTold) continue;
       if (const auto label = grouping_.LabelOf(NodeId{n})) names.emplace(label->name);
     }
@@ -634,6 +637,7 @@ NodeGroups AssignGroups(const Catalog& catalog, const GroupRules& rules) {
   std::map<GroupKey, Members> by_key;
   for (uint32_t n = 0; n < catalog.nodes(); ++n) {
     const NodeId node{n};
+    if (!catalog.IsThere(node)) continue;
     const Grouping::Place place = grouping.PlaceOf(node);
     groups.no_group_reason[n] = place.none;
     groups.gpu_label[n] = grouping.labels().HasGpuLabel(node);

@@ -723,12 +723,42 @@ void SnapshotBuilder::PlacePods(ClusterSnapshot& snapshot) const {
   }
 }
 
+bool SnapshotBuilder::MayTakeNodes() const {
+  return !bounded_charges_ && !renumbered_resources_ && catalog_->resources() <= kResourcesKept;
+}
+
+bool SnapshotBuilder::MayTakeBudgets() const {
+  return !left_out_budgets_ &&
+         (catalog_->pdbs_.size() + 1) * catalog_->shapes_.size() <= kMatchesMax;
+}
+
+void SnapshotBuilder::ConnectBudget(PdbId id) {
+  const Pdb& pdb = catalog_->pdbs_[Index(id)];
+  for (PodShape& shape : catalog_->shapes_) {
+    const auto it = std::ranges::lower_bound(shape.budgets, id);
+    const bool has = it != shape.budgets.end() && *it == id;
+    const bool matches =
+        pdb.namespace_name == shape.namespace_name && pdb.selector.Matches(shape.labels);
+    if (matches && !has) shape.budgets.insert(it, id);
+    if (!matches && has) shape.budgets.erase(it);
+  }
+}
+
+void SnapshotBuilder::RemoveBudget(PdbId id) {
+  catalog_->pdbs_.erase(catalog_->pdbs_.begin() + static_cast<ptrdiff_t>(Index(id)));
+  for (PodShape& shape : catalog_->shapes_) {
+    std::erase(shape.budgets, id);
+    for (PdbId& other : shape.budgets) {
+      if (other > id) other = PdbId{static_cast<uint32_t>(Index(other) - 1)};
+    }
+  }
+}
+
 bool SnapshotBuilder::ConnectLastShape() {
   Catalog& catalog = *catalog_;
   PodShape& shape = catalog.shapes_.back();
   const PendingTopology& pending = shapes_->pending().back();
-  if (renumbered_resources_ || catalog.resources() > kResourcesKept || left_out_budgets_ ||
-      catalog.pdbs_.size() * catalog.shapes_.size() > kMatchesMax) {
+  if (renumbered_resources_ || catalog.resources() > kResourcesKept || !MayTakeBudgets()) {
     return false;
   }
   if (!tables_->ConnectLast(pending)) return false;
@@ -749,7 +779,7 @@ bool SnapshotBuilder::ConnectLastShape() {
       shape.budgets.push_back(PdbId{p});
     }
   }
-  if (shape.volumes != 0) catalog.storage_.ConnectVolumes(shape.volumes);
+  if (shape.volumes != 0) catalog.storage_.ConnectLastVolumes();
   RefuseResourceClaims(shape);
   RefuseDeviceClasses(shape);
   return true;

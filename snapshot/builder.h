@@ -101,9 +101,16 @@ class SnapshotBuilder {
   // The next pod's name, and then the pod.  False: there is a pod of that name.
   [[nodiscard]] bool RegisterName(const NamedPod& pod);
   void Register(const NamedPod& pod, PodShapeId shape);
-  // Connects the catalog's last shape, which came after Build().  False: the catalog must be
-  // built anew, and nothing may be asked of this one any more.
+  // After Build().  Connects the catalog's last shape, which came since.  False: the catalog
+  // must be built anew, and no more may be connected in this one.
   [[nodiscard]] bool ConnectLastShape();
+  // Whether nodes, and budgets, may come and go without what only Build() can do.
+  [[nodiscard]] bool MayTakeNodes() const;
+  [[nodiscard]] bool MayTakeBudgets() const;
+  // Says of each shape whether the budget matches it.  Cost: O(shapes).
+  void ConnectBudget(PdbId id);
+  // Those behind it move up.  Cost: O(shapes).
+  void RemoveBudget(PdbId id);
   void BoundCharges();
   void ListPodsCountedOtherwise();
   void ConnectBudgets();

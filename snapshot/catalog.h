@@ -244,19 +244,32 @@ struct TopologyKey {
   std::vector<TextId> values;                     // By DomainId.
 };
 
-// The pods that came and went since a catalog was built, in that order, for whoever keeps
-// something by PodId: an id may be another pod's now.  Of very many only the last are kept.
-struct PodChangeLog {
+// What came and went since a catalog was built, in that order, for whoever keeps something by
+// its id.  Of very many changes only the last are kept.
+template <typename Id>
+struct ChangeLog {
   struct Change {
-    PodId pod;
-    TextId key;  // PodInfo::key, also of a pod that went.
+    Id id;
+    TextId key;  // PodInfo::key or NodeInfo::name, also of what went.
     bool came;
   };
   uint64_t forgotten = 0;  // How many came before those of `changes`.
   std::vector<Change> changes;
 
   [[nodiscard]] uint64_t end() const { return forgotten + changes.size(); }
+  // Forgets all that is there if it is more than `most`.
+  void Note(const Change& change, size_t most) {
+    if (changes.size() > most) {
+      forgotten = end();
+      changes.clear();
+    }
+    changes.push_back(change);
+  }
 };
+// The id of a pod that went may be another pod's now.
+using PodChangeLog = ChangeLog<PodId>;
+// The id of a node that went is nobody's from then on.
+using NodeChangeLog = ChangeLog<NodeId>;
 
 class Catalog {
  public:
@@ -273,8 +286,13 @@ class Catalog {
   // were not in use.
   [[nodiscard]] uint64_t revision() const { return revision_; }
   [[nodiscard]] const PodChangeLog& pod_changes() const { return pod_changes_; }
+  [[nodiscard]] const NodeChangeLog& node_changes() const { return node_changes_; }
 
+  // Ids that nodes have or had.
   [[nodiscard]] size_t nodes() const { return nodes_.size(); }
+  // Whether some node has this id.  In a LiveSnapshot's catalog nodes go, and leave their ids
+  // behind: such a node has no name, no labels and no amounts, and no snapshot contains it.
+  [[nodiscard]] bool IsThere(NodeId id) const { return node(id).name != kNoText; }
   [[nodiscard]] const NodeInfo& node(NodeId id) const { return nodes_[Index(id)]; }
   [[nodiscard]] std::string_view NodeName(NodeId id) const { return Text(node(id).name); }
   // Errors: NotFound.
@@ -375,6 +393,7 @@ class Catalog {
   std::shared_ptr<Symbols> symbols_;
   uint64_t revision_ = 0;
   PodChangeLog pod_changes_;
+  NodeChangeLog node_changes_;
 
   std::vector<NodeInfo> nodes_;
   absl::flat_hash_map<TextId, NodeId> nodes_by_name_;

@@ -280,7 +280,18 @@ void ClusterSnapshot::Grow() {
     }
   }
   claim_uses_.Resize(catalog_->claims());
-  topology_.Grow(*catalog_);
+  topology_.Grow(*catalog_, alive_);
+}
+
+void ClusterSnapshot::CountInNewTables(TableId first) {
+  alive_.ForEach([&](NodeId node) {
+    for (const PodId pod : PodsOn(node)) {
+      const std::vector<TableId>& feeds = catalog_->shape_of(pod).feeds;
+      for (auto table = feeds.rbegin(); table != feeds.rend() && *table >= first; ++table) {
+        topology_.CountInTable(*catalog_, *table, node, +1);
+      }
+    }
+  });
 }
 
 absl::Status ClusterSnapshot::CheckInvariants() const {

@@ -197,6 +197,9 @@ class ClusterSnapshot {
 
   // Takes in what the catalog gained: nodes, pods, resources, tables.
   void Grow();
+  // Counts all pods in the tables from `first` on, which are new, and which shapes that were
+  // there before feed after all others.  Cost: O(pods).
+  void CountInNewTables(TableId first);
 
   std::shared_ptr<Catalog> catalog_;
 

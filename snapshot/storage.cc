@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "base/check.h"
 #include "base/text.h"
 #include "snapshot/csi_migration.h"
 #include "snapshot/key_values.h"
@@ -342,8 +343,8 @@ void Storage::Put(const objects::CsiNode& from, Symbols& symbols) {
 
 void Storage::Put(const objects::VolumeAttachment& attachment, Symbols& symbols) {
   if (attachment.attacher.empty() || !attachment.volume_name) return;
-  attachments_.push_back({symbols.Intern(attachment.node_name), symbols.Intern(attachment.attacher),
-                          symbols.Intern(*attachment.volume_name)});
+  attachments_[symbols.Intern(attachment.node_name)].push_back(
+      {symbols.Intern(attachment.attacher), symbols.Intern(*attachment.volume_name)});
 }
 
 // A capacity that no node can reach or that tells no size is ignored.
@@ -405,8 +406,8 @@ uint32_t Storage::AddVolumesOf(const objects::Pod& pod, Symbols& symbols) {
   volumes.namespace_name = symbols.Intern(pod.meta.namespace_name);
   volumes.pod_name = symbols.Intern(pod.meta.name);
   volumes.pod_uid = symbols.Intern(pod.meta.uid);
-  pod_volumes_.push_back(std::move(volumes));
-  return static_cast<uint32_t>(pod_volumes_.size());
+  asked_volumes_.push_back(std::move(volumes));
+  return static_cast<uint32_t>(asked_volumes_.size());
 }
 
 // A claim without a volume counts as the one that its class will provision.
@@ -432,7 +433,8 @@ void Storage::ConnectClaim(ClaimInfo& claim, Symbols& symbols) const {
       MakeAttachable(plugin == nullptr ? provisioner : plugin->driver, handle, symbols);
 }
 
-void Storage::ConnectPod(PodVolumes& pod) const {
+void Storage::ConnectPod(const PodVolumes& asked) {
+  PodVolumes& pod = pod_volumes_.emplace_back(asked);
   VolumesOnce attachables(pod.attachables);
   for (PodVolumes::ClaimUse& use : pod.claims) {
     const auto it = claims_by_name_.find({pod.namespace_name, use.name});
@@ -447,15 +449,15 @@ void Storage::ConnectPod(PodVolumes& pod) const {
   }
 }
 
-void Storage::ConnectAttachments(Symbols& symbols) {
-  absl::flat_hash_set<std::pair<TextId, TextId>> known;  // Node and volume.
-  for (const auto& [node, attacher, volume] : attachments_) {
+void Storage::ConnectAttachments(TextId node, Symbols& symbols) {
+  std::vector<AttachableVolume> volumes;
+  VolumesOnce once(volumes);
+  for (const auto& [attacher, volume] : attachments_.at(node)) {
     const auto it = volumes_by_name_.find(volume);
     if (it == volumes_by_name_.end() || !it->second->is_csi) continue;
-    const AttachableVolume attached =
-        MakeAttachable(symbols.Text(attacher), symbols.Text(it->second->csi_handle), symbols);
-    if (known.emplace(node, attached.id).second) attached_to_[node].push_back(attached);
+    once.Add(MakeAttachable(symbols.Text(attacher), symbols.Text(it->second->csi_handle), symbols));
   }
+  attached_to_[node] = std::move(volumes);
 }
 
 void Storage::Connect(Symbols& symbols) {
@@ -477,8 +479,65 @@ void Storage::Connect(Symbols& symbols) {
     if (!claim.selector) claim.selector.emplace();
     claim.selector->nothing = true;
   }
-  for (PodVolumes& pod : pod_volumes_) ConnectPod(pod);
-  ConnectAttachments(symbols);
+  pod_volumes_.reserve(asked_volumes_.size());
+  for (const PodVolumes& pod : asked_volumes_) ConnectPod(pod);
+  for (const auto& [node, attachments] : attachments_) ConnectAttachments(node, symbols);
+}
+
+void Storage::ConnectLastVolumes() { ConnectPod(asked_volumes_.back()); }
+
+Storage::Effect Storage::EffectOf(const objects::StorageObject& object) {
+  struct {
+    Effect operator()(const objects::ResourceSlice&) const { return Effect::kNone; }
+    Effect operator()(const objects::CsiNode&) const { return Effect::kInPlace; }
+    Effect operator()(const objects::VolumeAttachment&) const { return Effect::kInPlace; }
+    Effect operator()(const objects::PersistentVolume&) const { return Effect::kAnew; }
+    Effect operator()(const objects::PersistentVolumeClaim&) const { return Effect::kAnew; }
+    Effect operator()(const objects::StorageClass&) const { return Effect::kAnew; }
+    Effect operator()(const objects::CsiDriver&) const { return Effect::kAnew; }
+    Effect operator()(const objects::CsiStorageCapacity&) const { return Effect::kAnew; }
+    Effect operator()(const objects::DeviceClass&) const { return Effect::kShapes; }
+    Effect operator()(const objects::ResourceClaim&) const { return Effect::kShapes; }
+    Effect operator()(const objects::ResourceClaimTemplate&) const { return Effect::kShapes; }
+  } effect;
+  return std::visit(effect, object);
+}
+
+void Storage::Replace(const objects::StorageObject* old, const objects::StorageObject& object,
+                      Symbols& symbols) {
+  if (old != nullptr) Remove(*old, symbols);
+  std::visit([&](const auto& o) { Put(o, symbols); }, object);
+  if (const auto* attachment = std::get_if<objects::VolumeAttachment>(&object)) {
+    const TextId node = symbols.Intern(attachment->node_name);
+    if (attachments_.contains(node)) ConnectAttachments(node, symbols);
+  }
+}
+
+void Storage::Remove(const objects::StorageObject& object, Symbols& symbols) {
+  if (const auto* csi_node = std::get_if<objects::CsiNode>(&object)) {
+    csi_nodes_.erase(symbols.Intern(csi_node->meta.name));
+    return;
+  }
+  const auto& from = std::get<objects::VolumeAttachment>(object);
+  if (from.attacher.empty() || !from.volume_name) return;
+  const TextId node = symbols.Intern(from.node_name);
+  std::vector<Attachment>& list = attachments_[node];
+  const auto it = std::ranges::find(
+      list, Attachment{symbols.Intern(from.attacher), symbols.Intern(*from.volume_name)});
+  EBB_CHECK(it != list.end());
+  list.erase(it);
+  if (list.empty()) {
+    attachments_.erase(node);
+    attached_to_.erase(node);
+  } else {
+    ConnectAttachments(node, symbols);
+  }
+}
+
+Storage Storage::WithoutObjects() const {
+  Storage storage;
+  storage.asked_volumes_ = asked_volumes_;
+  return storage;
 }
 
 const CsiNodeInfo* Storage::FindCsiNode(TextId node) const {

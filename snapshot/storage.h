@@ -2,8 +2,9 @@
 // classes, drivers and attachments, with names resolved, and what each pod shape
 // mounts of them.
 //
-// Filled by SnapshotBuilder in any order of kinds, then connected once; from then
-// on it does not change.  A plan does not bind volumes: a claim that is unbound
+// Filled by SnapshotBuilder in any order of kinds, then connected once.  From then on only a
+// LiveSnapshot changes it: nodes' drivers and attachments in place, all else by filling
+// another one for the same pods.  A plan does not bind volumes: a claim that is unbound
 // stays unbound while pods are moved in a simulation, as in the autoscaler.
 //
 // Cost:      Add: some hash look-ups; Connect: linear.
@@ -48,8 +49,23 @@ class Storage {
   // Resolves names.  Call once, when all is added.
   void Connect(Symbols& symbols);
 
-  // The same for what AddVolumesOf kept afterwards.
-  void ConnectVolumes(uint32_t index) { ConnectPod(pod_volumes_[index - 1]); }
+  // The same for what AddVolumesOf kept last, afterwards.
+  void ConnectLastVolumes();
+
+  // What a change of an object after Connect takes.
+  enum class Effect : uint8_t {
+    kNone,     // No decision reads it.
+    kInPlace,  // Replace() and Remove().
+    kAnew,     // Another storage, from WithoutObjects().
+    kShapes,   // Shapes of pods depend on it too.
+  };
+  static Effect EffectOf(const objects::StorageObject& object);
+  // Of kInPlace.  `old` is there; null: none of that name is.
+  void Replace(const objects::StorageObject* old, const objects::StorageObject& object,
+               Symbols& symbols);
+  void Remove(const objects::StorageObject& object, Symbols& symbols);
+  // One that is to be filled and connected, for what AddVolumesOf kept in this one.
+  [[nodiscard]] Storage WithoutObjects() const;
 
   // REQUIRES: index > 0.
   [[nodiscard]] const PodVolumes& volumes(uint32_t index) const { return pod_volumes_[index - 1]; }
@@ -76,9 +92,9 @@ class Storage {
  private:
   using NamespacedName = std::pair<TextId, TextId>;
   struct Attachment {
-    TextId node;
     TextId attacher;
     TextId volume;
+    friend bool operator==(const Attachment&, const Attachment&) = default;
   };
 
   void Put(const objects::PersistentVolume& volume, Symbols& symbols);
@@ -94,8 +110,8 @@ class Storage {
   void Put(const objects::ResourceSlice&, Symbols&) {}  // No decision reads them.
 
   void ConnectClaim(ClaimInfo& claim, Symbols& symbols) const;
-  void ConnectPod(PodVolumes& pod) const;
-  void ConnectAttachments(Symbols& symbols);
+  void ConnectPod(const PodVolumes& asked);
+  void ConnectAttachments(TextId node, Symbols& symbols);
 
   absl::flat_hash_set<std::tuple<size_t, TextId, TextId>> seen_;  // Kind, namespace, name.
 
@@ -103,7 +119,8 @@ class Storage {
   std::deque<ClaimInfo> claims_;
   std::deque<StorageClassInfo> classes_;
   std::vector<StorageCapacity> capacities_;
-  std::vector<Attachment> attachments_;
+  absl::flat_hash_map<TextId, std::vector<Attachment>> attachments_;  // By node.
+  std::vector<PodVolumes> asked_volumes_;  // As pods name them: not connected.
   std::vector<PodVolumes> pod_volumes_;
 
   absl::flat_hash_map<TextId, const VolumeInfo*> volumes_by_name_;

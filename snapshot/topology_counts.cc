@@ -67,12 +67,20 @@ void TopologyCounts::DomainComesOrGoes(const Catalog&, RegistryId id, DomainId d
   }
 }
 
-void TopologyCounts::Grow(const Catalog& catalog) {
+void TopologyCounts::Grow(const Catalog& catalog, const NodeSet& alive) {
+  const size_t known_registries = registries_.size();
   registries_.Resize(catalog.registries().size());
   tables_of_.resize(catalog.registries().size());
   for (size_t r = 0; r < catalog.registries().size(); ++r) {
-    const TopologyKey& key = catalog.topology_key(catalog.registries()[r].key);
-    registries_.Mutable(r).nodes.Resize(key.values.size());
+    const DomainRegistry& definition = catalog.registries()[r];
+    Registry& registry = registries_.Mutable(r);
+    registry.nodes.Resize(catalog.topology_key(definition.key).values.size());
+    if (r < known_registries) continue;
+    alive.ForEach([&](NodeId node) {
+      if (!definition.eligible.Contains(node)) return;
+      uint32_t& nodes = registry.nodes.Mutable(Index(catalog.DomainOf(definition.key, node)));
+      if (nodes++ == 0) ++registry.domains;
+    });
   }
   const size_t known = tables_.size();
   tables_.Resize(catalog.tables().size());

@@ -21,6 +21,7 @@
 #include "snapshot/catalog.h"
 #include "snapshot/cow_vector.h"
 #include "snapshot/ids.h"
+#include "snapshot/node_set.h"
 
 namespace ebb {
 
@@ -63,8 +64,9 @@ class TopologyCounts {
   void CountNode(const Catalog& catalog, NodeId node, int sign, bool as_ghost);
   void DomainComesOrGoes(const Catalog& catalog, RegistryId registry, DomainId domain, int sign);
 
-  // Makes room for tables, registries and domains that the catalog gained.
-  void Grow(const Catalog& catalog);
+  // Makes room for tables, registries and domains that the catalog gained.  New registries
+  // know the nodes that are alive, of which none is a ghost; new tables have counted no pod.
+  void Grow(const Catalog& catalog, const NodeSet& alive);
 
   CowVector<Table, 8> tables_;
   CowVector<Registry, 8> registries_;

@@ -103,25 +103,69 @@ void TopologyTables::Connect(const std::vector<PendingTopology>& pending) {
 }
 
 bool TopologyTables::ConnectLast(const PendingTopology& pending) {
-  const PodShapeId id{static_cast<uint32_t>(catalog_.shapes_.size() - 1)};
-  const size_t keys = catalog_.topology_keys_.size();
-  const size_t tables = catalog_.tables_.size();
-  const size_t registries = catalog_.registries_.size();
+  const auto id = static_cast<uint32_t>(catalog_.shapes_.size() - 1);
+  const auto known = static_cast<uint32_t>(catalog_.tables_.size());
+  const bool asked_for_namespaces = asks_for_namespaces_;
   PodShape& shape = catalog_.shapes_.back();
   if (!pending.empty()) AskFor(shape, pending);
-  if (left_out_ || catalog_.topology_keys_.size() != keys || catalog_.tables_.size() != tables ||
-      catalog_.registries_.size() != registries) {
+  const auto tables = static_cast<uint32_t>(catalog_.tables_.size());
+  if (left_out_ || names_ > kNamesMax ||
+      uint64_t{tables} * catalog_.shapes_.size() > kSpreadMatchesMax) {
     return false;
   }
-  // Namespaces are listed in tables if they had pods when these were made.
-  if (asks_for_namespaces_ && !std::ranges::binary_search(of_pods_.names, shape.namespace_name)) {
+  // Namespaces are listed in tables if they had pods at Connect.
+  if (asks_for_namespaces_ && (!asked_for_namespaces ||
+                               !std::ranges::binary_search(of_pods_.names, shape.namespace_name))) {
     return false;
   }
-  if (tables * catalog_.shapes_.size() > kSpreadMatchesMax) return false;
   for (uint32_t t = 0; t < tables; ++t) {
-    if (MatchesAll(catalog_.tables_[t].matchers, shape)) ConnectMatch(TableId{t}, id);
+    for (uint32_t s = t < known ? id : 0; s <= id; ++s) {
+      if (!MatchesAll(catalog_.tables_[t].matchers, catalog_.shapes_[s])) continue;
+      ConnectMatch(TableId{t}, PodShapeId{s});
+    }
   }
   return true;
+}
+
+bool TopologyTables::Allows(const NodeInfo& node) const {
+  if (left_out_) return false;
+  for (const Label& label : node.labels) {
+    const auto it = keys_.find(label.key);
+    if (it != keys_.end() && it->second == absent_keys_) return false;
+  }
+  if (domain_entries_ + keys_.size() > kDomainEntriesMax) return false;
+  return std::ranges::all_of(spared_keys_, [&](TopologyKeyId key) {
+    return FindLabel(node.labels, catalog_.topology_key(key).label).has_value();
+  });
+}
+
+void TopologyTables::AddNode(NodeId id) {
+  const NodeInfo& node = catalog_.node(id);
+  on_nodes_.resize(catalog_.symbols().size());
+  for (const Label& label : node.labels) on_nodes_[Index(label.key)] = true;
+  for (uint32_t k = 0; k < catalog_.topology_keys_.size(); ++k) {
+    if (having_[k].range() < catalog_.nodes()) {
+      having_[k].Resize(catalog_.nodes());
+      catalog_.topology_keys_[k].domain_of.resize(catalog_.nodes(), kNoDomain);
+      ++domain_entries_;
+    }
+    if (TopologyKeyId{k} != absent_keys_) SetDomain(TopologyKeyId{k}, id);
+  }
+  for (DomainRegistry& registry : catalog_.registries_) {
+    registry.eligible.Resize(catalog_.nodes());
+    const bool has_all = std::ranges::all_of(registry.required_keys, [&](TopologyKeyId key) {
+      return having_[Index(key)].Contains(id);
+    });
+    if (has_all && PassesPolicies(registry, id)) registry.eligible.Insert(id);
+  }
+}
+
+void TopologyTables::RemoveNode(NodeId id) {
+  for (uint32_t k = 0; k < catalog_.topology_keys_.size(); ++k) {
+    catalog_.topology_keys_[k].domain_of[Index(id)] = kNoDomain;
+    having_[k].Erase(id);
+  }
+  for (DomainRegistry& registry : catalog_.registries_) registry.eligible.Erase(id);
 }
 
 // By TableId; empty: none is.
@@ -357,18 +401,22 @@ TopologyKeyId TopologyTables::AddKey(TextId label, std::span<const NodeInfo> nod
   TopologyKey key{.label = label, .domain_of = {}, .domains = {}, .values = {}};
   key.domain_of.resize(catalog_.nodes(), kNoDomain);
   NodeSet having(catalog_.nodes());
-  for (uint32_t n = 0; n < nodes.size(); ++n) {
-    const std::optional<TextId> value = FindLabel(nodes[n].labels, label);
-    if (!value) continue;
-    const DomainId next{static_cast<uint32_t>(key.values.size())};
-    const auto [domain, is_new] = key.domains.try_emplace(*value, next);
-    if (is_new) key.values.push_back(*value);
-    key.domain_of[n] = domain->second;
-    having.Insert(NodeId{n});
-  }
   catalog_.topology_keys_.push_back(std::move(key));
   having_.push_back(std::move(having));
+  for (uint32_t n = 0; n < nodes.size(); ++n) SetDomain(id, NodeId{n});
   return id;
+}
+
+// By the node's label, if it has it.
+void TopologyTables::SetDomain(TopologyKeyId id, NodeId node) {
+  TopologyKey& key = catalog_.topology_keys_[Index(id)];
+  const std::optional<TextId> value = FindLabel(catalog_.node(node).labels, key.label);
+  if (!value) return;
+  const DomainId next{static_cast<uint32_t>(key.values.size())};
+  const auto [domain, is_new] = key.domains.try_emplace(*value, next);
+  if (is_new) key.values.push_back(*value);
+  key.domain_of[Index(node)] = domain->second;
+  having_[Index(id)].Insert(node);
 }
 
 TopologyTables::RequiredKeys TopologyTables::KeysOf(const std::vector<PendingSpread>& spread) {
@@ -381,7 +429,9 @@ TopologyTables::RequiredKeys TopologyTables::KeysOf(const std::vector<PendingSpr
   // A key that rules out no node that those before it left is not listed.  Each of n that are
   // was on all nodes that the later ones rule out: nodes have n * n / 2 labels for them.
   RequiredKeys required{.id = 0, .keys = {}, .nodes = NodeSet(catalog_.nodes())};
-  for (uint32_t n = 0; n < catalog_.nodes(); ++n) required.nodes.Insert(NodeId{n});
+  for (uint32_t n = 0; n < catalog_.nodes(); ++n) {
+    if (catalog_.IsThere(NodeId{n})) required.nodes.Insert(NodeId{n});
+  }
   const std::span<uint64_t> left = required.nodes.words();
   for (const TopologyKeyId key : keys) {
     const std::span<const uint64_t> having = std::as_const(having_[Index(key)]).words();
@@ -390,7 +440,11 @@ TopologyTables::RequiredKeys TopologyTables::KeysOf(const std::vector<PendingSpr
       rules_out |= (left[w] & ~having[w]) != 0;
       left[w] &= having[w];
     }
-    if (rules_out) required.keys.push_back(key);
+    if (rules_out) {
+      required.keys.push_back(key);
+    } else {
+      spared_keys_.insert(key);
+    }
   }
   std::string list;
   AppendIds(list, required.keys);

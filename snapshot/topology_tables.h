@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "snapshot/catalog.h"
 #include "snapshot/pod_shapes.h"
 #include "snapshot/shape_matches.h"
@@ -38,11 +39,23 @@ class TopologyTables {
   // `pending` by PodShapeId, for every shape of the catalog.
   void Connect(const std::vector<PendingTopology>& pending);
 
-  // The same for the catalog's last shape, which came after Connect.  False: the tables that
-  // are there are not all that it needs, or may no longer count whom they should; the
-  // catalog must be built anew, and nothing may be asked of this one any more.
-  // Cost: O(tables).
+  // The same for the catalog's last shape, which came after Connect.  Tables that it is the
+  // first to ask for have the last ids, and other shapes feed them from now on: whoever counts
+  // pods must count theirs (TopologyCounts).  False: limits are in the way, or namespaces; the
+  // catalog must be built anew, and no more may be connected in this one.
+  // Cost: O(tables), and for each that is new O(shapes + nodes).
   [[nodiscard]] bool ConnectLast(const PendingTopology& pending);
+
+  // Nodes that come and go after Connect.  Cost: O(keys + registries) each.
+  //
+  // Whether a node with these labels may come.  No if it has a label that no node had and some
+  // pod asks for, or lacks one that all nodes had: what was left out for that must be
+  // connected anew.
+  [[nodiscard]] bool Allows(const NodeInfo& node) const;
+  // The node is in the catalog.  REQUIRES: Allows(it).
+  void AddNode(NodeId id);
+  // It is still in the catalog, as it was when it was added.
+  void RemoveNode(NodeId id);
 
   // Whether some term asks for namespaces by their labels.
   [[nodiscard]] bool asks_for_namespaces() const { return asks_for_namespaces_; }
@@ -58,7 +71,7 @@ class TopologyTables {
   // What all spread constraints of a pod together ask of a node's labels.
   struct RequiredKeys {
     uint32_t id;  // Equal where the keys are.
-    // Sorted; only as many as `nodes` takes.
+    // Sorted; only as many as `nodes` takes.  Those that were left out are in spared_keys_.
     std::vector<TopologyKeyId> keys;
     NodeSet nodes;  // Those that have all of them.
   };
@@ -73,6 +86,7 @@ class TopologyTables {
   [[nodiscard]] bool IsOnNodes(TextId label) const;
   TopologyKeyId InternKey(TextId label);
   TopologyKeyId AddKey(TextId label, std::span<const NodeInfo> nodes);
+  void SetDomain(TopologyKeyId key, NodeId node);
   RequiredKeys KeysOf(const std::vector<PendingSpread>& spread);
   RegistryId InternRegistry(const PodShape& shape, const RequiredKeys& required,
                             const PendingSpread& spread);
@@ -88,8 +102,9 @@ class TopologyTables {
   absl::flat_hash_map<std::string, uint32_t> required_keys_;        // RequiredKeys::id.
 
   absl::flat_hash_map<TextId, TopologyKeyId> keys_;
-  std::vector<bool> on_nodes_;                // By TextId: whether a node has such a label.
-  std::vector<NodeSet> having_;               // By TopologyKeyId.
+  std::vector<bool> on_nodes_;   // By TextId: whether a node has such a label.
+  std::vector<NodeSet> having_;  // By TopologyKeyId.
+  absl::flat_hash_set<TopologyKeyId> spared_keys_;
   std::optional<TopologyKeyId> absent_keys_;  // Labels that no node has.
   std::optional<TopologyKeyId> beyond_keys_;  // Labels that are too many.
   uint64_t domain_entries_ = 0;

@@ -468,7 +468,8 @@ class InputWatch::Judgement {
     // EKS Auto Mode runs the system outside of pods.
     bool all_without = cluster_.nodes() > 0;
     for (uint32_t n = 0; n < catalog_.nodes() && all_without; ++n) {
-      all_without = MayBeWithoutPods(catalog_, catalog_.node(NodeId{n}));
+      all_without =
+          !catalog_.IsThere(NodeId{n}) || MayBeWithoutPods(catalog_, catalog_.node(NodeId{n}));
     }
     if (all_without) return;
     Warn("NoKubeSystemPods",
@@ -682,7 +683,9 @@ class InputWatch::Judgement {
     std::vector<std::string> empty;
     for (uint32_t n = 0; n < catalog_.nodes(); ++n) {
       const NodeInfo& node = catalog_.node(NodeId{n});
-      if (!cluster_.PodsOn(NodeId{n}).empty() || !node.ready || node.creation_time == 0) continue;
+      if (!catalog_.IsThere(NodeId{n}) || !cluster_.PodsOn(NodeId{n}).empty() || !node.ready ||
+          node.creation_time == 0)
+        continue;
       if (newest_time_ - node.creation_time < kOldNodeSeconds || MayBeWithoutPods(catalog_, node))
         continue;
       const std::string_view name = catalog_.Text(node.name);

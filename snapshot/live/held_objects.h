@@ -28,6 +28,11 @@ struct HeldObject {
 // metadata.resourceVersion as a number, which is what the API server gives; 0: it is none.
 uint64_t VersionOf(std::string_view resource_version);
 
+// Whether the object that comes is an older one than that which is held.
+inline bool IsOlderVersion(uint64_t version, uint64_t held) {
+  return version != 0 && version < held;
+}
+
 class HeldObjects {
  public:
   explicit HeldObjects(Symbols& symbols) : symbols_(symbols) {}

@@ -30,9 +30,6 @@ absl::Status Check(const Change& change) {
   return CheckNamed(change.object);
 }
 
-// Whether the object that comes is an older one than that which is held.
-bool IsOlder(uint64_t version, uint64_t held) { return version != 0 && version < held; }
-
 }  // namespace
 
 std::string_view ToString(RebuildCause cause) {
@@ -53,6 +50,8 @@ std::string_view ToString(RebuildCause cause) {
       return "amounts";
     case RebuildCause::kDeadShapes:
       return "dead-shapes";
+    case RebuildCause::kGoneNodes:
+      return "gone-nodes";
   }
   return "";
 }
@@ -85,140 +84,6 @@ absl::Status LiveSnapshot::Take(std::span<const Change> changes) {
   return absl::OkStatus();
 }
 
-// --- All kinds but pods ---------------------------------------------------------------------
-
-void LiveSnapshot::Put(const Change& change) {
-  const uint64_t version = VersionOf(change.resource_version);
-  std::string packed = PackObject(change.object);
-  HeldObject* held = objects_.Find(change.object);
-  const bool is_new = held == nullptr;
-  if (is_new) {
-    held = &objects_.Add(change.object);
-    held->order = next_order_++;
-  } else if (IsOlder(version, held->version)) {
-    ++counts_.older;
-    return;
-  }
-  held->version = version;
-  if (held->packed == packed) {  // Nothing, of one that is new.
-    ++counts_.unchanged;
-    return;
-  }
-  held->uid = symbols_->Intern(objects::MetaOf(change.object).uid);
-  held->packed = std::move(packed);
-  ++counts_.put;
-  if (stale_) return;
-  struct {
-    LiveSnapshot& live;
-    bool is_new;
-    void operator()(const objects::Node* o) {
-      if (!live.PutInPlace(*o, is_new)) live.BecomeStale(RebuildCause::kNode);
-    }
-    void operator()(const objects::PodDisruptionBudget* o) {
-      if (!live.PutInPlace(*o, is_new)) live.BecomeStale(RebuildCause::kBudget);
-    }
-    void operator()(const objects::Controller* o) { live.PutInPlace(*o); }
-    void operator()(const objects::Namespace* o) {
-      if (!live.PutInPlace(*o)) live.BecomeStale(RebuildCause::kNamespace);
-    }
-    void operator()(const objects::StorageObject*) { live.BecomeStale(RebuildCause::kStorage); }
-    void operator()(const objects::Pod*) {}
-  } put{*this, is_new};
-  std::visit(put, change.object);
-}
-
-void LiveSnapshot::Delete(const Change& change) {
-  const objects::ObjectMeta& meta = objects::MetaOf(change.object);
-  const HeldObject* const held = objects_.Find(change.object);
-  if (held == nullptr || (!meta.uid.empty() && symbols_->Text(held->uid) != meta.uid)) {
-    ++counts_.unknown_deletes;
-    return;
-  }
-  objects_.Erase(change.object);
-  ++counts_.deleted;
-  if (stale_) return;
-  struct {
-    LiveSnapshot& live;
-    void operator()(const objects::Node*) { live.BecomeStale(RebuildCause::kNode); }
-    void operator()(const objects::PodDisruptionBudget*) {
-      live.BecomeStale(RebuildCause::kBudget);
-    }
-    void operator()(const objects::Controller* o) { live.DeleteInPlace(*o); }
-    void operator()(const objects::Namespace*) { live.BecomeStale(RebuildCause::kNamespace); }
-    void operator()(const objects::StorageObject*) { live.BecomeStale(RebuildCause::kStorage); }
-    void operator()(const objects::Pod*) {}
-  } gone{*this};
-  std::visit(gone, change.object);
-}
-
-bool LiveSnapshot::PutInPlace(const objects::Node& node, bool is_new) {
-  if (is_new || builder_->bounded_charges_ || builder_->renumbered_resources_) return false;
-  NodeInfo info = builder_->CompileNode(node);
-  const NodeId id = catalog_->FindNode(info.name);
-  NodeInfo& old = catalog_->nodes_[Index(id)];
-  // Domains, and the nodes that a spread constraint takes into account, hang on these.
-  if (info.labels != old.labels) return false;
-  if (info.taints != old.taints &&
-      std::ranges::any_of(catalog_->registries_, &DomainRegistry::honor_taints)) {
-    return false;
-  }
-  if (catalog_->resources() > snapshot_.free_.size()) snapshot_.Grow();
-  for (const auto& [resource, amount] : old.allocatable) {
-    snapshot_.free_[Index(resource)].Mutable(Index(id)) -= amount;
-  }
-  for (const auto& [resource, amount] : info.allocatable) {
-    snapshot_.free_[Index(resource)].Mutable(Index(id)) += amount;
-  }
-  old = std::move(info);
-  Changed();
-  return true;
-}
-
-bool LiveSnapshot::PutInPlace(const objects::PodDisruptionBudget& pdb, bool is_new) {
-  if (is_new) return false;
-  const TextId namespace_name = symbols_->Intern(pdb.meta.namespace_name);
-  const TextId name = symbols_->Intern(pdb.meta.name);
-  const auto it = std::ranges::find_if(catalog_->pdbs_, [&](const Pdb& each) {
-    return each.namespace_name == namespace_name && each.name == name;
-  });
-  EBB_CHECK(it != catalog_->pdbs_.end());
-  const absl::StatusOr<Selector> selector = CompileSelector(pdb.selector, *symbols_);
-  if (!selector.ok() || *selector != it->selector) return false;
-  it->disruptions_allowed = static_cast<int32_t>(pdb.disruptions_allowed);
-  Changed();
-  return true;
-}
-
-void LiveSnapshot::PutInPlace(const objects::Controller& controller) {
-  const absl::Status added = builder_->AddController(controller);
-  EBB_CHECK(added.ok());
-  Changed();
-}
-
-void LiveSnapshot::DeleteInPlace(const objects::Controller& controller) {
-  catalog_->controllers_.erase({controller.kind, symbols_->Intern(controller.meta.namespace_name),
-                                symbols_->Intern(controller.meta.name)});
-  Changed();
-}
-
-bool LiveSnapshot::PutInPlace(const objects::Namespace& namespace_object) {
-  const LabelSet* const held =
-      catalog_->FindNamespaceLabels(symbols_->Intern(namespace_object.meta.name));
-  // One that is not there is not the same as one without labels.
-  const bool same = held != nullptr && !builder_->guessed_namespaces_ &&
-                    *held == InternLabels(namespace_object.meta.labels, *symbols_);
-  if (!same && builder_->tables_->asks_for_namespaces()) return false;
-  const absl::Status added = builder_->AddNamespace(namespace_object);
-  EBB_CHECK(added.ok());
-  Changed();
-  return true;
-}
-
-void LiveSnapshot::Changed() {
-  ++catalog_->revision_;
-  snapshot_.state_id_ = 0;
-}
-
 // --- Pods -----------------------------------------------------------------------------------
 
 void LiveSnapshot::PutPod(const objects::Pod& pod, uint64_t version) {
@@ -234,7 +99,7 @@ void LiveSnapshot::PutPod(const objects::Pod& pod, uint64_t version) {
     pods_[it->second].order = next_order_++;
   }
   const uint32_t place = it->second;
-  if (!is_new && IsOlder(version, pods_[place].version)) {
+  if (!is_new && IsOlderVersion(version, pods_[place].version)) {
     ++counts_.older;
     return;
   }
@@ -285,10 +150,13 @@ PodShapeId LiveSnapshot::ShapeOf(const objects::Pod& pod) {
   shapes_.push_back({.packed = PackObject(&pod), .pods = 0});
   ++dead_shapes_;
   if (stale_) return id;
-  if (builder_->ConnectLastShape()) {
-    snapshot_.Grow();
-  } else {
-    BecomeStale(RebuildCause::kShape);
+  const TableId first_new{static_cast<uint32_t>(catalog_->tables().size())};
+  if (!builder_->ConnectLastShape()) BecomeStale(RebuildCause::kShape);
+  // Also where it failed, since pods still leave: other shapes may feed the new tables.
+  snapshot_.Grow();
+  if (Index(first_new) < catalog_->tables().size()) {
+    snapshot_.CountInNewTables(first_new);
+    Changed();
   }
   return id;
 }
@@ -316,11 +184,11 @@ void LiveSnapshot::Enter(uint32_t place) {
   if (catalog_->shape(held.shape).counts_otherwise) {
     catalog_->pods_counted_otherwise_.push_back(held.id);
   }
-  Log({.pod = held.id, .key = named.key, .came = true});
+  catalog_->pod_changes_.Note({.id = held.id, .key = named.key, .came = true}, MostChanges());
   snapshot_.state_id_ = 0;
   const NodeId node = catalog_->FindNode(named.wanted_node);
   if (node == kNoNode) {
-    unplaced_.emplace(held.order, place);
+    unplaced_.emplace(std::pair(named.wanted_node, held.order), place);
   } else {
     snapshot_.AddPod(held.id, node);
   }
@@ -341,12 +209,12 @@ void LiveSnapshot::Leave(uint32_t place) {
   Charge(held.shape, -1);
   const PodId id = std::exchange(held.id, kNoPod);
   if (snapshot_.NodeOf(id) == kNoNode) {
-    unplaced_.erase(held.order);
+    unplaced_.erase({held.named.wanted_node, held.order});
   } else {
     snapshot_.RemovePod(id);
   }
   snapshot_.state_id_ = 0;
-  Log({.pod = id, .key = held.named.key, .came = false});
+  catalog_->pod_changes_.Note({.id = id, .key = held.named.key, .came = false}, MostChanges());
   if (catalog_->shape(held.shape).counts_otherwise) {
     std::erase(catalog_->pods_counted_otherwise_, id);
   }
@@ -375,14 +243,7 @@ PodId LiveSnapshot::TakeId() {
   return id;
 }
 
-void LiveSnapshot::Log(const PodChangeLog::Change& change) {
-  PodChangeLog& log = catalog_->pod_changes_;
-  if (log.changes.size() > catalog_->pods() + kChangesKept) {
-    log.forgotten = log.end();
-    log.changes.clear();
-  }
-  log.changes.push_back(change);
-}
+size_t LiveSnapshot::MostChanges() const { return catalog_->pods() + kChangesKept; }
 
 // Counts the charges of a pod that comes or goes.  False: they can no longer be added up.
 bool LiveSnapshot::Charge(PodShapeId shape, int sign) {
@@ -404,6 +265,7 @@ void LiveSnapshot::BecomeStale(RebuildCause cause) {
 
 ClusterSnapshot& LiveSnapshot::Snapshot() {
   if (stale_) Rebuild();
+  if (storage_is_old_) FillStorage();
   return snapshot_;
 }
 
@@ -444,6 +306,7 @@ absl::Status LiveSnapshot::GiveObjects(ObjectSink& sink) const {
 void LiveSnapshot::Rebuild() {
   ++counts_.rebuilds[static_cast<size_t>(*stale_)];
   stale_.reset();
+  storage_is_old_ = false;
   auto builder = std::make_unique<SnapshotBuilder>(symbols_);
   builder->KeepWhereNamespacesAreUnknown();
   BuilderSink sink(*builder);
@@ -483,11 +346,14 @@ void LiveSnapshot::Rebuild() {
   shapes_ = std::move(shapes);
   dead_shapes_ = 0;
   free_ids_.clear();
+  nodes_gone_ = 0;
   unplaced_.clear();
   charged_.clear();
   for (const uint32_t place : held_of_) {
     const HeldPod& pod = pods_[place];
-    if (snapshot_.NodeOf(pod.id) == kNoNode) unplaced_.emplace(pod.order, place);
+    if (snapshot_.NodeOf(pod.id) == kNoNode) {
+      unplaced_.emplace(std::pair(pod.named.wanted_node, pod.order), place);
+    }
     Charge(pod.shape, +1);
   }
 }
@@ -496,10 +362,14 @@ void LiveSnapshot::Rebuild() {
 
 std::vector<PodId> LiveSnapshot::Pending() {
   (void)Snapshot();
-  std::vector<PodId> pending;
-  for (const auto& [order, place] : unplaced_) {
-    if (IsPending(pods_[place])) pending.push_back(pods_[place].id);
+  std::vector<uint32_t> places;
+  for (const auto& [wanted, place] : unplaced_) {
+    if (IsPending(pods_[place])) places.push_back(place);
   }
+  std::ranges::sort(places, {}, [this](uint32_t place) { return pods_[place].order; });
+  std::vector<PodId> pending;
+  pending.reserve(places.size());
+  for (const uint32_t place : places) pending.push_back(pods_[place].id);
   return pending;
 }
 

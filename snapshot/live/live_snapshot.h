@@ -11,9 +11,8 @@
 // namespaces by labels keep their nodes while such a namespace is not there.
 //
 // How it works: a pod is held as its shape, its names and its times; a shape keeps one pod's
-// object for all of its pods.  A change that touches pods, what budgets allow, how many
-// replicas a controller has, or what a node has and whether it is ready is carried out in the
-// catalog and the snapshot that are there.  Any other change leaves them stale, and the next
+// object for all of its pods.  Nearly every change is carried out in the catalog and the
+// snapshot that are there.  The few that are not (RebuildCause) leave them stale, and the next
 // Snapshot() builds both anew, from the shapes and the packed objects.  counts() tells how
 // often, and why.  docs/live.md has the table.
 //
@@ -26,8 +25,10 @@
 // Order:     nodes in the order in which they came; a node that comes back is the last.  The
 //            pods of a node as ClusterSnapshot has them.  Pending pods as they came.
 // Cost:      a pod whose shape is known O(its fields + resources + tables that count it); a
-//            shape that is new O(tables + budgets) more.  Building anew O(cluster): per pod
-//            about a tenth of an import.
+//            shape that is new O(tables + budgets) more, and where it asks for counts that are
+//            new O(shapes + nodes + pods).  A node O(its pods + topology keys + registries); a
+//            budget O(shapes); volumes and claims, together at the next Snapshot(), O(storage
+//            objects).  Building anew O(cluster): per pod about a tenth of an import.
 // Memory:    texts are kept for good: every name that was ever seen.
 // Threads:   none.
 
@@ -69,15 +70,17 @@ struct Change {
 // Why a catalog is built anew.
 enum class RebuildCause : uint8_t {
   kFirst,
-  kNode,       // A node came, went, or has other labels.
-  kShape,      // A shape asks for counts that nobody asked for before, or is beyond a limit.
-  kBudget,     // A budget came, went, or selects others.
-  kNamespace,  // A namespace whose labels some term may ask for.
-  kStorage,    // An object that storage filters read.
-  kAmounts,    // Amounts or resources beyond what can be added up pod by pod.
-  kDeadShapes  // Most shapes have no pods any more.
+  kNode,        // A node has a label that some pod asks for and no node had, or lacks one that
+                // all nodes had.
+  kShape,       // A shape is the first that asks for namespaces by labels, or is beyond a limit.
+  kBudget,      // Budgets beyond a limit.
+  kNamespace,   // A namespace whose labels some term may ask for.
+  kStorage,     // A DeviceClass, a ResourceClaim or its template.
+  kAmounts,     // Amounts or resources beyond what can be added up pod by pod.
+  kDeadShapes,  // Most shapes have no pods any more.
+  kGoneNodes,   // Most ids of nodes are those of nodes that went.
 };
-inline constexpr size_t kRebuildCauses = 8;
+inline constexpr size_t kRebuildCauses = 9;
 // "shape"
 std::string_view ToString(RebuildCause cause);
 
@@ -88,6 +91,7 @@ struct LiveCounts {
   uint64_t older = 0;      // Than what is held.
   uint64_t unknown_deletes = 0;
   std::array<uint64_t, kRebuildCauses> rebuilds{};  // By RebuildCause: the first that was met.
+  uint64_t storage_rebuilds = 0;  // Of volumes, claims, classes and drivers alone.
 
   [[nodiscard]] uint64_t AllRebuilds() const {
     return std::accumulate(rebuilds.begin(), rebuilds.end(), uint64_t{0});
@@ -141,12 +145,27 @@ class LiveSnapshot {
   // An object of any kind but pods.
   void Put(const Change& change);
   void Delete(const Change& change);
-  // Whether the object could be put into the catalog that is there.
-  bool PutInPlace(const objects::Node& node, bool is_new);
-  bool PutInPlace(const objects::PodDisruptionBudget& pdb, bool is_new);
-  bool PutInPlace(const objects::Namespace& namespace_object);
+  // In the catalog that is there, or it becomes stale.
+  void PutInPlace(const objects::Node& node);
+  void PutInPlace(const objects::PodDisruptionBudget& pdb, bool is_new);
+  void PutInPlace(const objects::Namespace& namespace_object);
   void PutInPlace(const objects::Controller& controller);
+  // `old`: what was held, packed; empty: nothing was.
+  void PutInPlace(const objects::StorageObject& object, std::string_view old);
+  void DeleteInPlace(const objects::Node& node);
+  void DeleteInPlace(const objects::PodDisruptionBudget& pdb);
+  void DeleteInPlace(const objects::Namespace& namespace_object);
   void DeleteInPlace(const objects::Controller& controller);
+  void DeleteInPlace(const objects::StorageObject& object, std::string_view old);
+
+  void AddNode(NodeInfo info);
+  void RemoveNode(NodeId node);
+  void ChangeNode(NodeId node, NodeInfo info);
+  void ChangeTopology(NodeId node, NodeInfo info);
+  void SetAmounts(NodeId node, const std::vector<ResourceQuantity>& amounts, int sign);
+  void FindPodsOf(NodeId node);
+  [[nodiscard]] PdbId FindBudget(const objects::PodDisruptionBudget& pdb) const;
+  void FillStorage();
 
   void PutPod(const objects::Pod& pod, uint64_t version);
   void DeletePod(const objects::Pod& pod);
@@ -155,7 +174,7 @@ class LiveSnapshot {
   void Enter(uint32_t place);
   void Leave(uint32_t place);
   PodId TakeId();
-  void Log(const PodChangeLog::Change& change);
+  [[nodiscard]] size_t MostChanges() const;
   bool Charge(PodShapeId shape, int sign);
 
   void BecomeStale(RebuildCause cause);
@@ -179,10 +198,13 @@ class LiveSnapshot {
   Catalog* catalog_ = nullptr;  // The builder's and the snapshot's.
   ClusterSnapshot snapshot_;
   std::optional<RebuildCause> stale_;
+  bool storage_is_old_ = false;    // The catalog's: it is filled at the next Snapshot().
+  size_t nodes_gone_ = 0;          // Ids of the catalog without a node.
   std::vector<uint32_t> held_of_;  // By PodId: place in pods_.
   std::vector<PodId> free_ids_;
-  absl::btree_map<uint64_t, uint32_t> unplaced_;  // Pods on no node, by HeldPod::order.
-  std::vector<__int128> charged_;                 // By ResourceId: to all pods.
+  // Pods on no node, by the one they wait for and HeldPod::order.
+  absl::btree_map<std::pair<TextId, uint64_t>, uint32_t> unplaced_;
+  std::vector<__int128> charged_;  // By ResourceId: to all pods.
 
   struct HeldShape {
     std::string packed;  // A pod of it.

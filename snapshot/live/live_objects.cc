@@ -1,0 +1,306 @@
+// LiveSnapshot: objects of all kinds but pods.
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "snapshot/builder.h"
+#include "snapshot/builder_sink.h"
+#include "snapshot/formats/binary_snapshot.h"
+#include "snapshot/live/live_snapshot.h"
+#include "snapshot/topology_tables.h"
+
+namespace ebb {
+namespace {
+
+// Nodes that went leave their ids, domains and shapes in the catalog, until these are most.
+constexpr size_t kGoneNodesKept = 64;
+
+const objects::StorageObject& StorageObjectOf(const UnpackedObject& unpacked) {
+  return *std::get<const objects::StorageObject*>(unpacked.ref());
+}
+
+}  // namespace
+
+void LiveSnapshot::Put(const Change& change) {
+  const uint64_t version = VersionOf(change.resource_version);
+  std::string packed = PackObject(change.object);
+  HeldObject* held = objects_.Find(change.object);
+  const bool is_new = held == nullptr;
+  if (is_new) {
+    held = &objects_.Add(change.object);
+    held->order = next_order_++;
+  } else if (IsOlderVersion(version, held->version)) {
+    ++counts_.older;
+    return;
+  }
+  held->version = version;
+  if (held->packed == packed) {  // Nothing, of one that is new.
+    ++counts_.unchanged;
+    return;
+  }
+  held->uid = symbols_->Intern(objects::MetaOf(change.object).uid);
+  const std::string old = std::exchange(held->packed, std::move(packed));
+  ++counts_.put;
+  if (stale_) return;
+  struct {
+    LiveSnapshot& live;
+    bool is_new;
+    const std::string& old;
+    void operator()(const objects::Node* o) { live.PutInPlace(*o); }
+    void operator()(const objects::PodDisruptionBudget* o) { live.PutInPlace(*o, is_new); }
+    void operator()(const objects::Controller* o) { live.PutInPlace(*o); }
+    void operator()(const objects::Namespace* o) { live.PutInPlace(*o); }
+    void operator()(const objects::StorageObject* o) { live.PutInPlace(*o, old); }
+    void operator()(const objects::Pod*) {}
+  } put{*this, is_new, old};
+  std::visit(put, change.object);
+}
+
+void LiveSnapshot::Delete(const Change& change) {
+  const objects::ObjectMeta& meta = objects::MetaOf(change.object);
+  HeldObject* const held = objects_.Find(change.object);
+  if (held == nullptr || (!meta.uid.empty() && symbols_->Text(held->uid) != meta.uid)) {
+    ++counts_.unknown_deletes;
+    return;
+  }
+  const std::string old = std::move(held->packed);
+  objects_.Erase(change.object);
+  ++counts_.deleted;
+  if (stale_) return;
+  struct {
+    LiveSnapshot& live;
+    const std::string& old;
+    void operator()(const objects::Node* o) { live.DeleteInPlace(*o); }
+    void operator()(const objects::PodDisruptionBudget* o) { live.DeleteInPlace(*o); }
+    void operator()(const objects::Controller* o) { live.DeleteInPlace(*o); }
+    void operator()(const objects::Namespace* o) { live.DeleteInPlace(*o); }
+    void operator()(const objects::StorageObject* o) { live.DeleteInPlace(*o, old); }
+    void operator()(const objects::Pod*) {}
+  } gone{*this, old};
+  std::visit(gone, change.object);
+}
+
+void LiveSnapshot::Changed() {
+  ++catalog_->revision_;
+  snapshot_.state_id_ = 0;
+}
+
+// --- Nodes ----------------------------------------------------------------------------------
+
+void LiveSnapshot::PutInPlace(const objects::Node& node) {
+  if (!builder_->MayTakeNodes()) return BecomeStale(RebuildCause::kAmounts);
+  NodeInfo info = builder_->CompileNode(node);
+  if (!builder_->MayTakeNodes()) return BecomeStale(RebuildCause::kAmounts);
+  if (catalog_->node_shapes() > 2 * catalog_->nodes() + kGoneNodesKept) {
+    return BecomeStale(RebuildCause::kGoneNodes);
+  }
+  const NodeId id = catalog_->FindNode(info.name);
+  id == kNoNode ? AddNode(std::move(info)) : ChangeNode(id, std::move(info));
+}
+
+void LiveSnapshot::DeleteInPlace(const objects::Node& node) {
+  if (!builder_->MayTakeNodes()) return BecomeStale(RebuildCause::kAmounts);
+  RemoveNode(*catalog_->FindNode(node.meta.name));
+  if (++nodes_gone_ > kGoneNodesKept + catalog_->nodes() / 2) BecomeStale(RebuildCause::kGoneNodes);
+}
+
+// A node that comes gets an id that none had.
+void LiveSnapshot::AddNode(NodeInfo info) {
+  if (!builder_->tables_->Allows(info)) return BecomeStale(RebuildCause::kNode);
+  const NodeId id{static_cast<uint32_t>(catalog_->nodes())};
+  catalog_->nodes_by_name_.emplace(info.name, id);
+  catalog_->node_changes_.Note({.id = id, .key = info.name, .came = true}, MostChanges());
+  catalog_->nodes_.push_back(std::move(info));
+  builder_->tables_->AddNode(id);
+  snapshot_.Grow();
+  snapshot_.AddNode(id);
+  FindPodsOf(id);
+  Changed();
+}
+
+// Places the pods that wait for the node, in the order in which they came.
+void LiveSnapshot::FindPodsOf(NodeId node) {
+  const TextId name = catalog_->node(node).name;
+  const auto first = unplaced_.lower_bound({name, 0});
+  auto end = first;
+  for (; end != unplaced_.end() && end->first.first == name; ++end) {
+    snapshot_.AddPod(pods_[end->second].id, node);
+  }
+  unplaced_.erase(first, end);
+}
+
+void LiveSnapshot::RemoveNode(NodeId node) {
+  while (!snapshot_.PodsOn(node).empty()) {
+    const PodId pod = snapshot_.PodsOn(node).back();
+    const uint32_t place = held_of_[Index(pod)];
+    unplaced_.emplace(std::pair(pods_[place].named.wanted_node, pods_[place].order), place);
+    snapshot_.RemovePod(pod);
+  }
+  snapshot_.RemoveNode(node);
+  builder_->tables_->RemoveNode(node);
+  NodeInfo& info = catalog_->nodes_[Index(node)];
+  SetAmounts(node, info.allocatable, -1);
+  catalog_->node_changes_.Note({.id = node, .key = info.name, .came = false}, MostChanges());
+  catalog_->nodes_by_name_.erase(info.name);
+  info = NodeInfo();
+  Changed();
+}
+
+void LiveSnapshot::ChangeNode(NodeId node, NodeInfo info) {
+  const NodeInfo& old = catalog_->node(node);
+  // Domains hang on labels, and the nodes that a spread constraint takes into account on both.
+  const bool in_topology =
+      info.labels != old.labels ||
+      (info.taints != old.taints &&
+       std::ranges::any_of(catalog_->registries_, &DomainRegistry::honor_taints));
+  if (in_topology && !builder_->tables_->Allows(info)) return BecomeStale(RebuildCause::kNode);
+  if (catalog_->resources() > snapshot_.free_.size()) snapshot_.Grow();
+  SetAmounts(node, old.allocatable, -1);
+  SetAmounts(node, info.allocatable, +1);
+  if (in_topology) {
+    ChangeTopology(node, std::move(info));
+  } else {
+    catalog_->nodes_[Index(node)] = std::move(info);
+  }
+  Changed();
+}
+
+// The node leaves its domains with all of its pods, and comes with all of them into others.
+void LiveSnapshot::ChangeTopology(NodeId node, NodeInfo info) {
+  const std::vector<PodId> pods(snapshot_.PodsOn(node).begin(), snapshot_.PodsOn(node).end());
+  snapshot_.RemoveNode(node);
+  builder_->tables_->RemoveNode(node);
+  catalog_->nodes_[Index(node)] = std::move(info);
+  builder_->tables_->AddNode(node);
+  snapshot_.Grow();
+  snapshot_.AddNode(node);
+  for (const PodId pod : pods) snapshot_.AddPod(pod, node);
+}
+
+void LiveSnapshot::SetAmounts(NodeId node, const std::vector<ResourceQuantity>& amounts, int sign) {
+  for (const auto& [resource, amount] : amounts) {
+    snapshot_.free_[Index(resource)].Mutable(Index(node)) += sign * amount;
+  }
+}
+
+// --- Budgets --------------------------------------------------------------------------------
+
+void LiveSnapshot::PutInPlace(const objects::PodDisruptionBudget& pdb, bool is_new) {
+  if (!builder_->MayTakeBudgets()) return BecomeStale(RebuildCause::kBudget);
+  absl::StatusOr<Selector> selector = CompileSelector(pdb.selector, *symbols_);
+  EBB_CHECK(selector.ok());  // Take() checks it.
+  if (is_new) {
+    catalog_->pdbs_.push_back(
+        {symbols_->Intern(pdb.meta.namespace_name), symbols_->Intern(pdb.meta.name), {}, 0});
+  }
+  const PdbId id =
+      is_new ? PdbId{static_cast<uint32_t>(catalog_->pdbs_.size() - 1)} : FindBudget(pdb);
+  Pdb& budget = catalog_->pdbs_[Index(id)];
+  budget.disruptions_allowed = static_cast<int32_t>(pdb.disruptions_allowed);
+  if (is_new || *selector != budget.selector) {
+    budget.selector = *std::move(selector);
+    builder_->ConnectBudget(id);
+  }
+  Changed();
+}
+
+void LiveSnapshot::DeleteInPlace(const objects::PodDisruptionBudget& pdb) {
+  if (!builder_->MayTakeBudgets()) return BecomeStale(RebuildCause::kBudget);
+  builder_->RemoveBudget(FindBudget(pdb));
+  Changed();
+}
+
+PdbId LiveSnapshot::FindBudget(const objects::PodDisruptionBudget& pdb) const {
+  const std::optional<TextId> namespace_name = symbols_->Find(pdb.meta.namespace_name);
+  const std::optional<TextId> name = symbols_->Find(pdb.meta.name);
+  const auto it = std::ranges::find_if(catalog_->pdbs_, [&](const Pdb& each) {
+    return each.namespace_name == namespace_name && each.name == name;
+  });
+  EBB_CHECK(it != catalog_->pdbs_.end());
+  return PdbId{static_cast<uint32_t>(it - catalog_->pdbs_.begin())};
+}
+
+// --- Controllers and namespaces -------------------------------------------------------------
+
+void LiveSnapshot::PutInPlace(const objects::Controller& controller) {
+  const absl::Status added = builder_->AddController(controller);
+  EBB_CHECK(added.ok());
+  Changed();
+}
+
+void LiveSnapshot::DeleteInPlace(const objects::Controller& controller) {
+  catalog_->controllers_.erase({controller.kind, symbols_->Intern(controller.meta.namespace_name),
+                                symbols_->Intern(controller.meta.name)});
+  Changed();
+}
+
+void LiveSnapshot::PutInPlace(const objects::Namespace& namespace_object) {
+  const LabelSet* const held =
+      catalog_->FindNamespaceLabels(symbols_->Intern(namespace_object.meta.name));
+  // One that is not there is not the same as one without labels.
+  const bool same = held != nullptr && !builder_->guessed_namespaces_ &&
+                    *held == InternLabels(namespace_object.meta.labels, *symbols_);
+  if (!same && builder_->tables_->asks_for_namespaces()) {
+    return BecomeStale(RebuildCause::kNamespace);
+  }
+  const absl::Status added = builder_->AddNamespace(namespace_object);
+  EBB_CHECK(added.ok());
+  Changed();
+}
+
+// While no term asks for labels nobody reads them, and the first that does has all built anew.
+void LiveSnapshot::DeleteInPlace(const objects::Namespace& namespace_object) {
+  if (builder_->tables_->asks_for_namespaces()) return BecomeStale(RebuildCause::kNamespace);
+  catalog_->namespace_labels_.erase(symbols_->Intern(namespace_object.meta.name));
+  Changed();
+}
+
+// --- Storage --------------------------------------------------------------------------------
+
+void LiveSnapshot::PutInPlace(const objects::StorageObject& object, std::string_view old) {
+  switch (Storage::EffectOf(object)) {
+    case Storage::Effect::kNone:
+      return;
+    case Storage::Effect::kShapes:
+      return BecomeStale(RebuildCause::kStorage);
+    case Storage::Effect::kAnew:
+      storage_is_old_ = true;
+      return Changed();
+    case Storage::Effect::kInPlace:
+      break;
+  }
+  if (storage_is_old_) return;
+  std::optional<UnpackedObject> unpacked;
+  if (!old.empty()) unpacked.emplace(old);
+  catalog_->storage_.Replace(unpacked ? &StorageObjectOf(*unpacked) : nullptr, object, *symbols_);
+  Changed();
+}
+
+void LiveSnapshot::DeleteInPlace(const objects::StorageObject& object, std::string_view old) {
+  if (Storage::EffectOf(object) != Storage::Effect::kInPlace) return PutInPlace(object, "");
+  if (storage_is_old_) return;
+  const UnpackedObject unpacked(old);
+  catalog_->storage_.Remove(StorageObjectOf(unpacked), *symbols_);
+  Changed();
+}
+
+// Volumes, claims, classes and drivers hang together: they are resolved anew, all at once.
+void LiveSnapshot::FillStorage() {
+  ++counts_.storage_rebuilds;
+  storage_is_old_ = false;
+  Storage storage = catalog_->storage_.WithoutObjects();
+  for (const HeldObject* const held : objects_.InOrder<objects::StorageObject>()) {
+    const UnpackedObject unpacked(held->packed);
+    const absl::Status added = storage.Add(StorageObjectOf(unpacked), *symbols_);
+    EBB_CHECK(added.ok());
+  }
+  storage.Connect(*symbols_);
+  catalog_->storage_ = std::move(storage);
+  Changed();
+}
+
+}  // namespace ebb
