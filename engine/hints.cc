@@ -8,8 +8,15 @@
 namespace ebb {
 
 void Hints::Attach(std::shared_ptr<const Catalog> catalog) {
+  // Of one lineage ids mean the same, and the later one tells what happened since.
+  if (catalog_ != nullptr && catalog->lineage() == catalog_->lineage() &&
+      catalog->pod_changes().end() >= known_pods_ &&
+      catalog->node_changes().end() >= known_nodes_) {
+    catalog_ = std::move(catalog);
+    Follow();
+    return;
+  }
   if (catalog_ != nullptr) Follow();
-  if (catalog == catalog_) return;
   Detach();
   catalog_ = std::move(catalog);
   known_pods_ = catalog_->pod_changes().end();
@@ -71,7 +78,8 @@ void Hints::PutElsewhere(PodId pod, TextId key, const NodeNames& gone) {
   const NodeId node{hint & ~kOld};
   TextId name = catalog_->node(node).name;
   if (const auto it = gone.find(node); it != gone.end()) name = it->second;
-  if (name != kNoText) elsewhere_[key] = {name, (hint & kOld) != 0};
+  if (name == kNoText) return;
+  elsewhere_[key] = {name, (hint & kOld) != 0, HeldText(*catalog_->shared_symbols(), key)};
 }
 
 // Hints of pods and nodes that the catalog lacked.

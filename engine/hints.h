@@ -46,7 +46,8 @@ class Hints {
   }
 
   // By pod key and node name.  REQUIRES: nothing is attached yet.
-  void Set(TextId pod_key, TextId node) { elsewhere_[pod_key] = {node, false}; }
+  // Both texts are kept for good.
+  void Set(TextId pod_key, TextId node) { elsewhere_[pod_key] = {node, false, {}}; }
 
   // Visits (pod key, node name) of every hint, in unspecified order.
   template <typename Visit>
@@ -72,6 +73,7 @@ class Hints {
   struct NamedHint {
     TextId node;
     bool old;
+    HeldText pod_key;
   };
   using NodeNames = absl::flat_hash_map<NodeId, TextId>;
 

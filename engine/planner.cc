@@ -21,6 +21,10 @@ namespace {
 
 // What passes share.
 struct PassMemory {
+  // Of all passes so far, and of the memory that was restored; null: there are none.  The
+  // first member, as others hold texts of it.
+  std::shared_ptr<const Symbols> symbols;
+
   Hints hints;
   Hints pending_hints;
   SimulationMemory simulation;
@@ -28,11 +32,9 @@ struct PassMemory {
   struct Unremovable {
     int64_t until_s = 0;
     PastVerdict why;
+    HeldText pod_name;  // That of `why`, whose pod may go.
   };
   absl::flat_hash_map<TextId, Unremovable> unremovable;
-
-  // Of all passes so far, and of the memory that was restored; null: there are none.
-  std::shared_ptr<const Symbols> symbols;
 
   // What the rules say of the shapes of one catalog.  Between passes it holds the budgets
   // of a pass that is over; RulesFor gives it those of the next.
@@ -54,8 +56,11 @@ struct PassMemory {
   // The node could not be removed, and why.
   void Note(const Catalog& catalog, NodeId node, const PastVerdict& why, int64_t now_s,
             const PlannerOptions& options) {
-    unremovable[catalog.node(node).name] = {
-        .until_s = now_s + options.unremovable_node_recheck_timeout_s, .why = why};
+    Unremovable& noted = unremovable[catalog.node(node).name];
+    noted.until_s = now_s + options.unremovable_node_recheck_timeout_s;
+    if (noted.why == why) return;
+    noted.why = why;
+    noted.pod_name = HeldText(*catalog.shared_symbols(), why.pod_name);
   }
   DrainJudge& RulesFor(std::shared_ptr<const Catalog> catalog, const DrainOptions& options,
                        const PdbTracker& pdbs, int64_t now_s);
@@ -390,7 +395,8 @@ void Planner::Restore(const PlannerMemory& saved, const std::shared_ptr<Symbols>
                 .blocking_reason = BlockingPodReasonOf(row.blocking_reason),
                 .pod_namespace = symbols.Intern(row.pod_namespace),
                 .pod_name = symbols.Intern(row.pod_name),
-                .pdb = symbols.Intern(row.pdb)}};
+                .pdb = symbols.Intern(row.pdb)},
+        .pod_name = {}};
   }
   memory_->simulation.SetPointer(saved.scan_pointer);
 }

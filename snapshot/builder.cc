@@ -379,7 +379,7 @@ absl::Status SnapshotBuilder::AddPod(const objects::Pod& pod) {
   if (absl::Status s = SumRequests(pod); !s.ok()) {
     return absl::InvalidArgumentError(absl::StrCat(ObjectName("Pod", pod.meta), s.message()));
   }
-  const NamedPod named = NameOf(pod, symbols);
+  const NamedPod named = NameOf(pod, symbols, Texts::kKept);
   if (!RegisterName(named)) {
     return absl::InvalidArgumentError(absl::StrCat(ObjectName("Pod", pod.meta), ": occurs twice"));
   }
@@ -387,17 +387,20 @@ absl::Status SnapshotBuilder::AddPod(const objects::Pod& pod) {
   return absl::OkStatus();
 }
 
-SnapshotBuilder::NamedPod SnapshotBuilder::NameOf(const objects::Pod& pod, Symbols& symbols) {
+SnapshotBuilder::NamedPod SnapshotBuilder::NameOf(const objects::Pod& pod, Symbols& symbols,
+                                                  Texts texts) {
+  const auto own = [&](std::string_view text) {
+    return texts == Texts::kHeld ? symbols.Hold(text) : symbols.Intern(text);
+  };
   const objects::ObjectMeta& meta = pod.meta;
   NamedPod named{.namespace_name = symbols.Intern(meta.namespace_name),
-                 .name = symbols.Intern(meta.name),
+                 .name = own(meta.name),
                  .key = {},
                  .creation_time = NearestTime(meta.creation_time),
                  .deletion_time = std::nullopt,
                  .wanted_node = {}};
-  named.key = meta.uid.empty()
-                  ? symbols.Intern(absl::StrCat(Absl(meta.namespace_name), "/", Absl(meta.name)))
-                  : symbols.Intern(meta.uid);
+  named.key = meta.uid.empty() ? own(absl::StrCat(Absl(meta.namespace_name), "/", Absl(meta.name)))
+                               : own(meta.uid);
   if (meta.deletion_time) named.deletion_time = NearestTime(*meta.deletion_time);
   named.wanted_node = symbols.Intern(WantedNode(pod));
   return named;
@@ -477,7 +480,7 @@ absl::Status SnapshotBuilder::Check(const objects::StorageObject& object) {
 }
 
 absl::Status SnapshotBuilder::AddStorageObject(const objects::StorageObject& object) {
-  return catalog_->storage_.Add(object, *catalog_->symbols_);
+  return catalog_->storage_->Add(object, *catalog_->symbols_);
 }
 
 absl::Status SnapshotBuilder::OrderNodes(const std::vector<std::string_view>& names) {
@@ -610,7 +613,7 @@ void SnapshotBuilder::RefuseDeviceClasses(PodShape& shape) const {
   const Catalog& catalog = *catalog_;
   for (const auto& [resource, amount] : shape.fit_requests) {
     const TextId name = catalog.resource_name(resource);
-    const TextId device_class = catalog.storage_.DeviceClassOf(name);
+    const TextId device_class = catalog.storage_->DeviceClassOf(name);
     if (device_class == kNoText || !shape.not_understood.empty()) continue;
     shape.not_understood =
         absl::StrCat("spec.containers[].resources.requests.", Absl(catalog.Text(name)),
@@ -631,7 +634,7 @@ void SnapshotBuilder::RefuseResourceClaims(PodShape& shape) const {
       absl::StrAppend(&why, "spec.resourceClaims[", Absl(catalog.Text(claim.name)), "]");
     }
     absl::StrAppend(&why, ": ",
-                    catalog.storage_.Describe(shape.namespace_name, claim, catalog.symbols()),
+                    catalog.storage_->Describe(shape.namespace_name, claim, catalog.symbols()),
                     "; ");
   }
   shape.not_understood = why + "dynamic resource allocation is not evaluated";
@@ -779,7 +782,7 @@ bool SnapshotBuilder::ConnectLastShape() {
       shape.budgets.push_back(PdbId{p});
     }
   }
-  if (shape.volumes != 0) catalog.storage_.ConnectLastVolumes();
+  if (shape.volumes != 0) catalog.storage_->ConnectLastVolumes();
   RefuseResourceClaims(shape);
   RefuseDeviceClasses(shape);
   return true;
@@ -792,7 +795,7 @@ absl::StatusOr<ClusterSnapshot> SnapshotBuilder::Build() && {
   BoundCharges();
   ListPodsCountedOtherwise();
   ConnectBudgets();
-  catalog_->storage_.Connect(*catalog_->symbols_);
+  catalog_->storage_->Connect(*catalog_->symbols_);
   for (PodShape& shape : catalog_->shapes_) {
     RefuseResourceClaims(shape);
     RefuseDeviceClasses(shape);

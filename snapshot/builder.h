@@ -97,7 +97,9 @@ class SnapshotBuilder {
   void InternRequests(const objects::ResourceList& sum, Requests& requests);
   NodeInfo CompileNode(const objects::Node& node);
   absl::Status SumRequests(const objects::Pod& pod);
-  static NamedPod NameOf(const objects::Pod& pod, Symbols& symbols);
+  // Of a live cluster `name` and `key` are held once by whoever asks; else all texts are kept.
+  enum class Texts : uint8_t { kKept, kHeld };
+  static NamedPod NameOf(const objects::Pod& pod, Symbols& symbols, Texts texts);
   // The next pod's name, and then the pod.  False: there is a pod of that name.
   [[nodiscard]] bool RegisterName(const NamedPod& pod);
   void Register(const NamedPod& pod, PodShapeId shape);

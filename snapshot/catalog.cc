@@ -1,6 +1,7 @@
 #include "snapshot/catalog.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "absl/strings/str_cat.h"
 #include "base/text.h"
@@ -16,6 +17,8 @@ bool PodMatcher::Matches(const PodShape& shape) const {
 }
 
 Catalog::Catalog(std::shared_ptr<Symbols> symbols) : symbols_(std::move(symbols)) {
+  static std::atomic<uint64_t> last = 0;
+  lineage_ = last.fetch_add(1, std::memory_order_relaxed) + 1;
   for (const std::string_view name : {"cpu", "memory", "ephemeral-storage", "pods"}) {
     const TextId text = symbols_->Intern(name);
     resources_by_name_.emplace(text, ResourceId{static_cast<uint32_t>(resource_names_.size())});

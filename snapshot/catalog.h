@@ -257,13 +257,9 @@ struct ChangeLog {
   std::vector<Change> changes;
 
   [[nodiscard]] uint64_t end() const { return forgotten + changes.size(); }
-  // Forgets all that is there if it is more than `most`.
-  void Note(const Change& change, size_t most) {
-    if (changes.size() > most) {
-      forgotten = end();
-      changes.clear();
-    }
-    changes.push_back(change);
+  void Forget() {
+    forgotten = end();
+    changes.clear();
   }
 };
 // The id of a pod that went may be another pod's now.
@@ -274,13 +270,15 @@ using NodeChangeLog = ChangeLog<NodeId>;
 class Catalog {
  public:
   explicit Catalog(std::shared_ptr<Symbols> symbols = std::make_shared<Symbols>());
-  Catalog(const Catalog&) = delete;
   Catalog& operator=(const Catalog&) = delete;
 
   [[nodiscard]] const Symbols& symbols() const { return *symbols_; }
   [[nodiscard]] const std::shared_ptr<Symbols>& shared_symbols() const { return symbols_; }
   [[nodiscard]] std::string_view Text(TextId id) const { return symbols_->Text(id); }
 
+  // Names the catalog and the copies that a LiveSnapshot makes of it: their ids mean the same
+  // for as long as the change logs tell of nothing else.
+  [[nodiscard]] uint64_t lineage() const { return lineage_; }
   // How often what is said here of nodes, shapes, budgets, controllers or claims has changed
   // since the catalog was built.  New shapes, resources and pods do not count: their ids
   // were not in use.
@@ -352,7 +350,7 @@ class Catalog {
   [[nodiscard]] std::optional<ClaimId> FindClaim(TextId namespace_name, TextId name) const;
 
   // Volumes, classes, drivers: what the storage filters read.
-  [[nodiscard]] const Storage& storage() const { return storage_; }
+  [[nodiscard]] const Storage& storage() const { return *storage_; }
 
   [[nodiscard]] const std::vector<TopologyKey>& topology_keys() const { return topology_keys_; }
   [[nodiscard]] const TopologyKey& topology_key(TopologyKeyId id) const {
@@ -369,6 +367,8 @@ class Catalog {
   friend class LiveSnapshot;
   friend class PodShapes;
   friend class TopologyTables;
+
+  Catalog(const Catalog&) = default;  // Shares its storage.
 
   struct NamespacedName {
     TextId namespace_name;
@@ -391,6 +391,8 @@ class Catalog {
   };
 
   std::shared_ptr<Symbols> symbols_;
+  std::shared_ptr<Symbols::Pin> texts_;  // Of one that a LiveSnapshot has left to others.
+  uint64_t lineage_;
   uint64_t revision_ = 0;
   PodChangeLog pod_changes_;
   NodeChangeLog node_changes_;
@@ -416,7 +418,7 @@ class Catalog {
   absl::flat_hash_map<ControllerName, ControllerStatus> controllers_;
   absl::flat_hash_map<TextId, LabelSet> namespace_labels_;
   absl::flat_hash_map<NamespacedName, ClaimId> claims_;
-  Storage storage_;
+  std::shared_ptr<Storage> storage_ = std::make_shared<Storage>();
 
   std::vector<TopologyKey> topology_keys_;
   std::vector<CounterTable> tables_;

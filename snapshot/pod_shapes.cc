@@ -399,7 +399,7 @@ PodShape PodShapes::Compile(Catalog& catalog, const objects::Pod& pod, const Pod
   CompileOwnership(symbols, pod, shape);
   CompileContainers(symbols, pod, shape);
   CompileClaims(catalog, pod, shape);
-  shape.volumes = catalog.storage_.AddVolumesOf(pod, symbols);
+  shape.volumes = catalog.storage_->AddVolumesOf(pod, symbols);
   for (const auto& [name, claim_name, template_name] : pod.resource_claims) {
     shape.resource_claims.push_back(
         {symbols.Intern(name), symbols.Intern(claim_name), symbols.Intern(template_name)});

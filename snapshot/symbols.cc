@@ -1,10 +1,14 @@
 #include "snapshot/symbols.h"
 
+#include <algorithm>
+
+#include "base/check.h"
 #include "base/text.h"
 
 namespace ebb {
 namespace {
 constexpr size_t kBlockBytes = size_t{256} << 10;
+constexpr size_t kFirstTexts = 64;
 }  // namespace
 
 Symbols::Key Symbols::KeyOf(std::string_view text) {
@@ -13,19 +17,119 @@ Symbols::Key Symbols::KeyOf(std::string_view text) {
 
 Symbols::Symbols() : ids_(0, Hash(), Equal{this}) { Intern(""); }
 
+template <typename Function>
+auto Symbols::Locked(Function&& function) {
+  if (!shared_) return function();
+  const absl::MutexLock lock(&mutex_);
+  return function();
+}
+
 TextId Symbols::Intern(std::string_view text) {
+  if (!shared_) return KeepText(text);
+  return Locked([&] { return KeepText(text); });
+}
+
+TextId Symbols::KeepText(std::string_view text) {
+  const Key key = KeyOf(text);
+  const auto entry =
+      ids_.lazy_emplace(key, [&](const auto& make) { make(Entry{TakeId(Store(text)), key.hash}); });
+  const TextId id = entry->id;
+  if (Index(id) < holds_.size()) holds_[Index(id)] = kKept;
+  return id;
+}
+
+TextId Symbols::Hold(std::string_view text) {
+  return Locked([&] { return HoldText(text); });
+}
+
+TextId Symbols::HoldText(std::string_view text) {
+  if (!released_.empty()) GiveBackReleased();
   const Key key = KeyOf(text);
   const auto entry = ids_.lazy_emplace(key, [&](const auto& make) {
-    const TextId id{static_cast<uint32_t>(texts_.size())};
-    texts_.push_back(Store(text));
+    const TextId id = TakeId({});
+    texts_.load(std::memory_order_relaxed)[Index(id)] = StoreForAWhile(id, text);
+    // Texts that came by Intern() meanwhile are kept.
+    if (holds_.size() <= Index(id)) holds_.resize(Index(id) + 1, kKept);
+    holds_[Index(id)] = 0;
     make(Entry{id, key.hash});
   });
-  return entry->id;
+  const TextId id = entry->id;
+  if (Index(id) < holds_.size() && holds_[Index(id)] < kGone) ++holds_[Index(id)];
+  return id;
+}
+
+void Symbols::Hold(TextId id) {
+  Locked([&] {
+    if (Index(id) < holds_.size() && holds_[Index(id)] < kGone) ++holds_[Index(id)];
+  });
+}
+
+void Symbols::Release(TextId id) {
+  Locked([&] {
+    if (Index(id) >= holds_.size() || holds_[Index(id)] == kKept) return;
+    EBB_CHECK(holds_[Index(id)] > 0 && holds_[Index(id)] < kGone);
+    if (--holds_[Index(id)] > 0) return;
+    // Acquire: what whoever had the last pin read is read.
+    if (pins_.load(std::memory_order_acquire) > 0) {
+      released_.push_back(id);
+    } else {
+      GiveBack(id);
+    }
+  });
+}
+
+// Those that were released while there were pins, if there is none any more.
+void Symbols::GiveBackReleased() {
+  if (pins_.load(std::memory_order_acquire) > 0) return;
+  for (const TextId id : released_) {
+    if (holds_[Index(id)] == 0) GiveBack(id);  // It may be held again, or be listed twice.
+  }
+  released_.clear();
+}
+
+void Symbols::GiveBack(TextId id) {
+  std::string_view& text = texts_.load(std::memory_order_relaxed)[Index(id)];
+  ids_.erase(KeyOf(text));
+  holds_[Index(id)] = kGone;
+  if (text.size() > kUsedAgainMax) {
+    long_texts_.erase(id);
+  } else {
+    free_texts_[(text.size() + kGrain - 1) / kGrain].push_back(const_cast<char*>(text.data()));
+  }
+  text = {};
+  free_ids_.push_back(id);
 }
 
 std::optional<TextId> Symbols::Find(std::string_view text) const {
-  if (auto it = ids_.find(KeyOf(text)); it != ids_.end()) return it->id;
-  return std::nullopt;
+  const auto find = [&]() -> std::optional<TextId> {
+    if (auto it = ids_.find(KeyOf(text)); it != ids_.end()) return it->id;
+    return std::nullopt;
+  };
+  if (!shared_) return find();
+  const absl::ReaderMutexLock lock(&mutex_);
+  return find();
+}
+
+// An id for a text.
+TextId Symbols::TakeId(std::string_view stored) {
+  if (!free_ids_.empty()) {
+    const TextId id = free_ids_.back();
+    free_ids_.pop_back();
+    texts_.load(std::memory_order_relaxed)[Index(id)] = stored;
+    return id;
+  }
+  if (size_ == capacity_) GrowTexts();
+  texts_.load(std::memory_order_relaxed)[size_] = stored;
+  return TextId{static_cast<uint32_t>(size_++)};
+}
+
+void Symbols::GrowTexts() {
+  capacity_ = std::max(kFirstTexts, 2 * capacity_);
+  auto more = std::make_unique<std::string_view[]>(capacity_);
+  std::copy_n(texts_now_.get(), size_, more.get());
+  texts_.store(more.get(), std::memory_order_release);
+  std::swap(texts_now_, more);
+  if (shared_) texts_before_.push_back(std::move(more));
 }
 
 std::string_view Symbols::Store(std::string_view text) {
@@ -45,6 +149,41 @@ std::string_view Symbols::Store(std::string_view text) {
   free_ += text.size();
   free_bytes_ -= text.size();
   return stored;
+}
+
+// Where its bytes can be used again.
+std::string_view Symbols::StoreForAWhile(TextId id, std::string_view text) {
+  if (text.size() > kUsedAgainMax) {
+    auto& bytes = long_texts_[id] = std::make_unique_for_overwrite<char[]>(text.size());
+    std::memcpy(bytes.get(), text.data(), text.size());
+    return {bytes.get(), text.size()};
+  }
+  const size_t grains = (text.size() + kGrain - 1) / kGrain;
+  std::vector<char*>& free = free_texts_[grains];
+  if (free.empty()) {
+    std::array<char, kUsedAgainMax> padded{};
+    std::copy(text.begin(), text.end(), padded.begin());
+    return Store({padded.data(), grains * kGrain}).substr(0, text.size());
+  }
+  char* const bytes = free.back();
+  free.pop_back();
+  std::memcpy(bytes, text.data(), text.size());
+  return {bytes, text.size()};
+}
+
+Symbols::Pin::Pin(std::shared_ptr<Symbols> symbols) : symbols_(std::move(symbols)) {
+  // Under the lock, so that nothing is given back at the same time.
+  symbols_->Locked([&] { symbols_->pins_.fetch_add(1, std::memory_order_relaxed); });
+}
+
+Symbols::Pin& Symbols::Pin::operator=(Pin&& other) noexcept {
+  std::swap(symbols_, other.symbols_);
+  return *this;
+}
+
+// Release: everything that was read under the pin is read before ids are given away.
+Symbols::Pin::~Pin() {
+  if (symbols_ != nullptr) symbols_->pins_.fetch_sub(1, std::memory_order_release);
 }
 
 }  // namespace ebb

@@ -85,32 +85,33 @@ void TopologyTables::Connect(const std::vector<PendingTopology>& pending) {
   IndexNamespaces();
   FindNodeLabels();
   for (size_t s = 0; s < pending.size(); ++s) {
-    if (!pending[s].empty()) AskFor(catalog_.shapes_[s], pending[s]);
+    if (!pending[s].empty()) AskFor(catalog_->shapes_[s], pending[s]);
   }
-  ShapeMatches matches(catalog_.shapes_);
+  ShapeMatches matches(catalog_->shapes_);
   if (beyond_keys_) {
     std::vector<bool> beyond;
-    for (const CounterTable& table : catalog_.tables_) beyond.push_back(table.key == *beyond_keys_);
+    for (const CounterTable& table : catalog_->tables_)
+      beyond.push_back(table.key == *beyond_keys_);
     LeaveOut(beyond, kTooManyKeys, matches);
   }
   if (const std::vector<bool> too_broad = TablesTooBroad(matches); !too_broad.empty()) {
     LeaveOut(too_broad, kTooBroad, matches);
   }
-  for (uint32_t t = 0; t < catalog_.tables_.size(); ++t) {
-    matches.ForEach(catalog_.tables_[t].matchers,
+  for (uint32_t t = 0; t < catalog_->tables_.size(); ++t) {
+    matches.ForEach(catalog_->tables_[t].matchers,
                     [&](PodShapeId shape) { ConnectMatch(TableId{t}, shape); });
   }
 }
 
 bool TopologyTables::ConnectLast(const PendingTopology& pending) {
-  const auto id = static_cast<uint32_t>(catalog_.shapes_.size() - 1);
-  const auto known = static_cast<uint32_t>(catalog_.tables_.size());
+  const auto id = static_cast<uint32_t>(catalog_->shapes_.size() - 1);
+  const auto known = static_cast<uint32_t>(catalog_->tables_.size());
   const bool asked_for_namespaces = asks_for_namespaces_;
-  PodShape& shape = catalog_.shapes_.back();
+  PodShape& shape = catalog_->shapes_.back();
   if (!pending.empty()) AskFor(shape, pending);
-  const auto tables = static_cast<uint32_t>(catalog_.tables_.size());
+  const auto tables = static_cast<uint32_t>(catalog_->tables_.size());
   if (left_out_ || names_ > kNamesMax ||
-      uint64_t{tables} * catalog_.shapes_.size() > kSpreadMatchesMax) {
+      uint64_t{tables} * catalog_->shapes_.size() > kSpreadMatchesMax) {
     return false;
   }
   // Namespaces are listed in tables if they had pods at Connect.
@@ -120,7 +121,7 @@ bool TopologyTables::ConnectLast(const PendingTopology& pending) {
   }
   for (uint32_t t = 0; t < tables; ++t) {
     for (uint32_t s = t < known ? id : 0; s <= id; ++s) {
-      if (!MatchesAll(catalog_.tables_[t].matchers, catalog_.shapes_[s])) continue;
+      if (!MatchesAll(catalog_->tables_[t].matchers, catalog_->shapes_[s])) continue;
       ConnectMatch(TableId{t}, PodShapeId{s});
     }
   }
@@ -135,24 +136,24 @@ bool TopologyTables::Allows(const NodeInfo& node) const {
   }
   if (domain_entries_ + keys_.size() > kDomainEntriesMax) return false;
   return std::ranges::all_of(spared_keys_, [&](TopologyKeyId key) {
-    return FindLabel(node.labels, catalog_.topology_key(key).label).has_value();
+    return FindLabel(node.labels, catalog_->topology_key(key).label).has_value();
   });
 }
 
 void TopologyTables::AddNode(NodeId id) {
-  const NodeInfo& node = catalog_.node(id);
-  on_nodes_.resize(catalog_.symbols().size());
+  const NodeInfo& node = catalog_->node(id);
+  on_nodes_.resize(catalog_->symbols().size());
   for (const Label& label : node.labels) on_nodes_[Index(label.key)] = true;
-  for (uint32_t k = 0; k < catalog_.topology_keys_.size(); ++k) {
-    if (having_[k].range() < catalog_.nodes()) {
-      having_[k].Resize(catalog_.nodes());
-      catalog_.topology_keys_[k].domain_of.resize(catalog_.nodes(), kNoDomain);
+  for (uint32_t k = 0; k < catalog_->topology_keys_.size(); ++k) {
+    if (having_[k].range() < catalog_->nodes()) {
+      having_[k].Resize(catalog_->nodes());
+      catalog_->topology_keys_[k].domain_of.resize(catalog_->nodes(), kNoDomain);
       ++domain_entries_;
     }
     if (TopologyKeyId{k} != absent_keys_) SetDomain(TopologyKeyId{k}, id);
   }
-  for (DomainRegistry& registry : catalog_.registries_) {
-    registry.eligible.Resize(catalog_.nodes());
+  for (DomainRegistry& registry : catalog_->registries_) {
+    registry.eligible.Resize(catalog_->nodes());
     const bool has_all = std::ranges::all_of(registry.required_keys, [&](TopologyKeyId key) {
       return having_[Index(key)].Contains(id);
     });
@@ -161,18 +162,18 @@ void TopologyTables::AddNode(NodeId id) {
 }
 
 void TopologyTables::RemoveNode(NodeId id) {
-  for (uint32_t k = 0; k < catalog_.topology_keys_.size(); ++k) {
-    catalog_.topology_keys_[k].domain_of[Index(id)] = kNoDomain;
+  for (uint32_t k = 0; k < catalog_->topology_keys_.size(); ++k) {
+    catalog_->topology_keys_[k].domain_of[Index(id)] = kNoDomain;
     having_[k].Erase(id);
   }
-  for (DomainRegistry& registry : catalog_.registries_) registry.eligible.Erase(id);
+  for (DomainRegistry& registry : catalog_->registries_) registry.eligible.Erase(id);
 }
 
 // By TableId; empty: none is.
 std::vector<bool> TopologyTables::TablesTooBroad(ShapeMatches& matches) const {
-  const std::vector<CounterTable>& tables = catalog_.tables_;
+  const std::vector<CounterTable>& tables = catalog_->tables_;
   const bool listed_all = names_ <= kNamesMax;
-  if (listed_all && tables.size() * catalog_.shapes_.size() <= kSpreadMatchesMax) return {};
+  if (listed_all && tables.size() * catalog_->shapes_.size() <= kSpreadMatchesMax) return {};
   std::vector<bool> too_broad;
   for (const TableKind kind :
        {TableKind::kSpread, TableKind::kMatching, TableKind::kExistingAnti}) {
@@ -206,7 +207,7 @@ void TopologyTables::LeaveOut(const std::vector<bool>& tables, std::string_view 
     shape.not_understood = absl::StrCat(Absl(field), " ", Absl(why));
   };
   const auto is_out = [&](const auto& term) { return tables[Index(term.table)]; };
-  for (PodShape& shape : catalog_.shapes_) {
+  for (PodShape& shape : catalog_->shapes_) {
     if (std::ranges::any_of(shape.spread, is_out)) keep(shape, "spec.topologySpreadConstraints");
     if (std::ranges::any_of(shape.affinity, is_out)) keep(shape, "spec.affinity.podAffinity");
     // So far it feeds its own anti-affinity terms alone.
@@ -217,15 +218,15 @@ void TopologyTables::LeaveOut(const std::vector<bool>& tables, std::string_view 
   }
   std::vector<std::span<const PodMatcher>> repelling;
   for (size_t t = 0; t < tables.size(); ++t) {
-    const CounterTable& table = catalog_.tables_[t];
+    const CounterTable& table = catalog_->tables_[t];
     if (tables[t] && table.kind == TableKind::kExistingAnti) repelling.emplace_back(table.matchers);
   }
   matches.ForEachThatMayMatch(repelling, [&](PodShapeId shape) {
-    keep(catalog_.shapes_[Index(shape)], "spec.affinity.podAntiAffinity of another pod");
+    keep(catalog_->shapes_[Index(shape)], "spec.affinity.podAntiAffinity of another pod");
   });
   for (size_t t = 0; t < tables.size(); ++t) {
     if (!tables[t]) continue;
-    for (PodMatcher& matcher : catalog_.tables_[t].matchers) matcher.selector.nothing = true;
+    for (PodMatcher& matcher : catalog_->tables_[t].matchers) matcher.selector.nothing = true;
   }
 }
 
@@ -233,17 +234,17 @@ void TopologyTables::IndexNamespaces() {
   const auto fill = [&](std::vector<TextId> names, Namespaces& namespaces) {
     SortUnique(names);
     for (const TextId name : names) {
-      const LabelSet* labels = catalog_.FindNamespaceLabels(name);
+      const LabelSet* labels = catalog_->FindNamespaceLabels(name);
       namespaces.labels.Add(labels != nullptr ? *labels : LabelSet());
     }
     namespaces.labels.Finish();
     namespaces.names = std::move(names);
   };
   std::vector<TextId> names;
-  for (const auto& [name, labels] : catalog_.namespace_labels_) names.push_back(name);
+  for (const auto& [name, labels] : catalog_->namespace_labels_) names.push_back(name);
   fill(std::move(names), listed_);
   names.clear();
-  for (const PodShape& shape : catalog_.shapes_) names.push_back(shape.namespace_name);
+  for (const PodShape& shape : catalog_->shapes_) names.push_back(shape.namespace_name);
   fill(std::move(names), of_pods_);
 }
 
@@ -253,7 +254,7 @@ std::vector<TextId> TopologyTables::Matching(const Selector& selector,
   LabelIndex::Candidates candidates(among.labels);
   candidates.Narrow(selector);
   candidates.ForEach([&](uint32_t n) {
-    const LabelSet* labels = catalog_.FindNamespaceLabels(among.names[n]);
+    const LabelSet* labels = catalog_->FindNamespaceLabels(among.names[n]);
     if (selector.Matches(labels != nullptr ? *labels : LabelSet())) {
       names.push_back(among.names[n]);
     }
@@ -262,8 +263,8 @@ std::vector<TextId> TopologyTables::Matching(const Selector& selector,
 }
 
 void TopologyTables::FindNodeLabels() {
-  on_nodes_.resize(catalog_.symbols().size());
-  for (const NodeInfo& node : catalog_.nodes_) {
+  on_nodes_.resize(catalog_->symbols().size());
+  for (const NodeInfo& node : catalog_->nodes_) {
     for (const Label& label : node.labels) on_nodes_[Index(label.key)] = true;
   }
 }
@@ -387,21 +388,21 @@ TopologyKeyId TopologyTables::InternKey(TextId label) {
     if (!absent_keys_) absent_keys_ = AddKey(label, {});
     return it->second = *absent_keys_;
   }
-  domain_entries_ += catalog_.nodes();
+  domain_entries_ += catalog_->nodes();
   if (domain_entries_ > kDomainEntriesMax) {
     if (!beyond_keys_) beyond_keys_ = AddKey(label, {});
     return it->second = *beyond_keys_;
   }
-  return it->second = AddKey(label, catalog_.nodes_);
+  return it->second = AddKey(label, catalog_->nodes_);
 }
 
 // `nodes`: all or none of the catalog's.
 TopologyKeyId TopologyTables::AddKey(TextId label, std::span<const NodeInfo> nodes) {
-  const TopologyKeyId id{static_cast<uint32_t>(catalog_.topology_keys_.size())};
+  const TopologyKeyId id{static_cast<uint32_t>(catalog_->topology_keys_.size())};
   TopologyKey key{.label = label, .domain_of = {}, .domains = {}, .values = {}};
-  key.domain_of.resize(catalog_.nodes(), kNoDomain);
-  NodeSet having(catalog_.nodes());
-  catalog_.topology_keys_.push_back(std::move(key));
+  key.domain_of.resize(catalog_->nodes(), kNoDomain);
+  NodeSet having(catalog_->nodes());
+  catalog_->topology_keys_.push_back(std::move(key));
   having_.push_back(std::move(having));
   for (uint32_t n = 0; n < nodes.size(); ++n) SetDomain(id, NodeId{n});
   return id;
@@ -409,8 +410,8 @@ TopologyKeyId TopologyTables::AddKey(TextId label, std::span<const NodeInfo> nod
 
 // By the node's label, if it has it.
 void TopologyTables::SetDomain(TopologyKeyId id, NodeId node) {
-  TopologyKey& key = catalog_.topology_keys_[Index(id)];
-  const std::optional<TextId> value = FindLabel(catalog_.node(node).labels, key.label);
+  TopologyKey& key = catalog_->topology_keys_[Index(id)];
+  const std::optional<TextId> value = FindLabel(catalog_->node(node).labels, key.label);
   if (!value) return;
   const DomainId next{static_cast<uint32_t>(key.values.size())};
   const auto [domain, is_new] = key.domains.try_emplace(*value, next);
@@ -428,9 +429,9 @@ TopologyTables::RequiredKeys TopologyTables::KeysOf(const std::vector<PendingSpr
 
   // A key that rules out no node that those before it left is not listed.  Each of n that are
   // was on all nodes that the later ones rule out: nodes have n * n / 2 labels for them.
-  RequiredKeys required{.id = 0, .keys = {}, .nodes = NodeSet(catalog_.nodes())};
-  for (uint32_t n = 0; n < catalog_.nodes(); ++n) {
-    if (catalog_.IsThere(NodeId{n})) required.nodes.Insert(NodeId{n});
+  RequiredKeys required{.id = 0, .keys = {}, .nodes = NodeSet(catalog_->nodes())};
+  for (uint32_t n = 0; n < catalog_->nodes(); ++n) {
+    if (catalog_->IsThere(NodeId{n})) required.nodes.Insert(NodeId{n});
   }
   const std::span<uint64_t> left = required.nodes.words();
   for (const TopologyKeyId key : keys) {
@@ -455,7 +456,7 @@ TopologyTables::RequiredKeys TopologyTables::KeysOf(const std::vector<PendingSpr
 
 RegistryId TopologyTables::InternRegistry(const PodShape& shape, const RequiredKeys& required,
                                           const PendingSpread& spread) {
-  const Constraints& constraints = catalog_.constraints(shape.constraints);
+  const Constraints& constraints = catalog_->constraints(shape.constraints);
   const bool has_affinity = constraints.has_node_affinity || !constraints.node_selector.empty();
   std::string nodes;
   Append(nodes, required.id);
@@ -468,26 +469,26 @@ RegistryId TopologyTables::InternRegistry(const PodShape& shape, const RequiredK
   const TopologyKeyId topology_key = InternKey(spread.topology_key);
   std::string key = nodes;
   Append(key, Index(topology_key));
-  const RegistryId id{static_cast<uint32_t>(catalog_.registries_.size())};
+  const RegistryId id{static_cast<uint32_t>(catalog_->registries_.size())};
   const auto [it, added] = registries_.try_emplace(std::move(key), id);
   if (!added) return it->second;
 
   // Whatever its key, a registry with the same policies has the same nodes.
   if (const auto [like, first] = registry_of_nodes_.try_emplace(std::move(nodes), id); !first) {
-    DomainRegistry registry = catalog_.registries_[Index(like->second)];
+    DomainRegistry registry = catalog_->registries_[Index(like->second)];
     registry.key = topology_key;
-    catalog_.registries_.push_back(std::move(registry));
+    catalog_->registries_.push_back(std::move(registry));
     return id;
   }
   DomainRegistry registry{.key = topology_key,
-                          .eligible = NodeSet(catalog_.nodes()),
+                          .eligible = NodeSet(catalog_->nodes()),
                           .ghost_excluded = false,
                           .required_keys = required.keys,
                           .honor_affinity = spread.honor_affinity,
                           .honor_taints = spread.honor_taints,
                           .constraints = shape.constraints};
   if (registry.honor_taints) {
-    Symbols& symbols = *catalog_.symbols_;
+    Symbols& symbols = *catalog_->symbols_;
     const Taint being_deleted{symbols.Intern(kToBeDeleted), symbols.Intern(""),
                               symbols.Intern("NoSchedule"), TaintEffect::kNoSchedule};
     registry.ghost_excluded = !Tolerates(constraints, being_deleted);
@@ -495,30 +496,30 @@ RegistryId TopologyTables::InternRegistry(const PodShape& shape, const RequiredK
   required.nodes.ForEach([&](NodeId node) {
     if (PassesPolicies(registry, node)) registry.eligible.Insert(node);
   });
-  catalog_.registries_.push_back(std::move(registry));
+  catalog_->registries_.push_back(std::move(registry));
   return id;
 }
 
 bool TopologyTables::PassesPolicies(const DomainRegistry& registry, NodeId node) const {
-  const NodeInfo& info = catalog_.node(node);
-  const Constraints& constraints = catalog_.constraints(registry.constraints);
+  const NodeInfo& info = catalog_->node(node);
+  const Constraints& constraints = catalog_->constraints(registry.constraints);
   if (registry.honor_affinity &&
-      !MatchesNodeAffinity(constraints, info.name, info.labels, catalog_.symbols())) {
+      !MatchesNodeAffinity(constraints, info.name, info.labels, catalog_->symbols())) {
     return false;
   }
   return !registry.honor_taints || ToleratesAll(constraints, info.taints);
 }
 
 TableId TopologyTables::InternTable(CounterTable table) {
-  const TableId id{static_cast<uint32_t>(catalog_.tables_.size())};
+  const TableId id{static_cast<uint32_t>(catalog_->tables_.size())};
   const auto [it, added] = tables_.try_emplace(TableKey(table), id);
-  if (added) catalog_.tables_.push_back(std::move(table));
+  if (added) catalog_->tables_.push_back(std::move(table));
   return it->second;
 }
 
 void TopologyTables::ConnectMatch(TableId id, PodShapeId shape_id) {
-  const CounterTable& table = catalog_.tables_[Index(id)];
-  PodShape& shape = catalog_.shapes_[Index(shape_id)];
+  const CounterTable& table = catalog_->tables_[Index(id)];
+  PodShape& shape = catalog_->shapes_[Index(shape_id)];
   if (table.kind == TableKind::kExistingAnti) {
     shape.repelled_by.push_back({id, table.key});
   } else if (table.kind != TableKind::kSpread || !shape.terminating) {

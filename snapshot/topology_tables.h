@@ -34,7 +34,7 @@ namespace ebb {
 
 class TopologyTables {
  public:
-  explicit TopologyTables(Catalog& catalog) : catalog_(catalog) {}
+  explicit TopologyTables(Catalog& catalog) : catalog_(&catalog) {}
 
   // `pending` by PodShapeId, for every shape of the catalog.
   void Connect(const std::vector<PendingTopology>& pending);
@@ -56,6 +56,9 @@ class TopologyTables {
   void AddNode(NodeId id);
   // It is still in the catalog, as it was when it was added.
   void RemoveNode(NodeId id);
+
+  // Goes on with a copy of the catalog.
+  void MoveTo(Catalog& copy) { catalog_ = &copy; }
 
   // Whether some term asks for namespaces by their labels.
   [[nodiscard]] bool asks_for_namespaces() const { return asks_for_namespaces_; }
@@ -95,7 +98,7 @@ class TopologyTables {
   void AddSpread(PodShape& shape, const RequiredKeys& required, const PendingSpread& spread);
   [[nodiscard]] bool PassesPolicies(const DomainRegistry& registry, NodeId node) const;
 
-  Catalog& catalog_;
+  Catalog* catalog_;
   absl::flat_hash_map<std::string, TableId> tables_;
   absl::flat_hash_map<std::string, RegistryId> registries_;
   absl::flat_hash_map<std::string, RegistryId> registry_of_nodes_;  // The first, of any key.

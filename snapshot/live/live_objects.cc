@@ -113,7 +113,7 @@ void LiveSnapshot::AddNode(NodeInfo info) {
   if (!builder_->tables_->Allows(info)) return BecomeStale(RebuildCause::kNode);
   const NodeId id{static_cast<uint32_t>(catalog_->nodes())};
   catalog_->nodes_by_name_.emplace(info.name, id);
-  catalog_->node_changes_.Note({.id = id, .key = info.name, .came = true}, MostChanges());
+  Log(NodeChangeLog::Change{.id = id, .key = info.name, .came = true});
   catalog_->nodes_.push_back(std::move(info));
   builder_->tables_->AddNode(id);
   snapshot_.Grow();
@@ -144,7 +144,7 @@ void LiveSnapshot::RemoveNode(NodeId node) {
   builder_->tables_->RemoveNode(node);
   NodeInfo& info = catalog_->nodes_[Index(node)];
   SetAmounts(node, info.allocatable, -1);
-  catalog_->node_changes_.Note({.id = node, .key = info.name, .came = false}, MostChanges());
+  Log(NodeChangeLog::Change{.id = node, .key = info.name, .came = false});
   catalog_->nodes_by_name_.erase(info.name);
   info = NodeInfo();
   Changed();
@@ -276,7 +276,7 @@ void LiveSnapshot::PutInPlace(const objects::StorageObject& object, std::string_
   if (storage_is_old_) return;
   std::optional<UnpackedObject> unpacked;
   if (!old.empty()) unpacked.emplace(old);
-  catalog_->storage_.Replace(unpacked ? &StorageObjectOf(*unpacked) : nullptr, object, *symbols_);
+  catalog_->storage_->Replace(unpacked ? &StorageObjectOf(*unpacked) : nullptr, object, *symbols_);
   Changed();
 }
 
@@ -284,7 +284,7 @@ void LiveSnapshot::DeleteInPlace(const objects::StorageObject& object, std::stri
   if (Storage::EffectOf(object) != Storage::Effect::kInPlace) return PutInPlace(object, "");
   if (storage_is_old_) return;
   const UnpackedObject unpacked(old);
-  catalog_->storage_.Remove(StorageObjectOf(unpacked), *symbols_);
+  catalog_->storage_->Remove(StorageObjectOf(unpacked), *symbols_);
   Changed();
 }
 
@@ -292,13 +292,13 @@ void LiveSnapshot::DeleteInPlace(const objects::StorageObject& object, std::stri
 void LiveSnapshot::FillStorage() {
   ++counts_.storage_rebuilds;
   storage_is_old_ = false;
-  Storage storage = catalog_->storage_.WithoutObjects();
+  auto storage = std::make_shared<Storage>(catalog_->storage_->WithoutObjects());
   for (const HeldObject* const held : objects_.InOrder<objects::StorageObject>()) {
     const UnpackedObject unpacked(held->packed);
-    const absl::Status added = storage.Add(StorageObjectOf(unpacked), *symbols_);
+    const absl::Status added = storage->Add(StorageObjectOf(unpacked), *symbols_);
     EBB_CHECK(added.ok());
   }
-  storage.Connect(*symbols_);
+  storage->Connect(*symbols_);
   catalog_->storage_ = std::move(storage);
   Changed();
 }

@@ -65,13 +65,17 @@ LiveSnapshot::LiveSnapshot(Options options, std::shared_ptr<Symbols> symbols)
       snapshot_(builder_->catalog_),
       stale_(RebuildCause::kFirst) {}
 
-LiveSnapshot::~LiveSnapshot() = default;
+LiveSnapshot::~LiveSnapshot() {
+  LeaveCatalog();
+  for (const auto& [name, place] : pods_by_name_) ReleaseName(pods_[place].named);
+}
 
 absl::Status LiveSnapshot::Take(std::span<const Change> changes) {
   EBB_CHECK(snapshot_.depth() == 0);
   for (const Change& change : changes) {
     if (absl::Status s = Check(change); !s.ok()) return s;
   }
+  LeaveToReaders();
   for (const Change& change : changes) {
     const auto* const pod = std::get_if<const objects::Pod*>(&change.object);
     const bool put = change.type == Change::Type::kPut;
@@ -87,7 +91,8 @@ absl::Status LiveSnapshot::Take(std::span<const Change> changes) {
 // --- Pods -----------------------------------------------------------------------------------
 
 void LiveSnapshot::PutPod(const objects::Pod& pod, uint64_t version) {
-  const SnapshotBuilder::NamedPod named = SnapshotBuilder::NameOf(pod, *symbols_);
+  const SnapshotBuilder::NamedPod named =
+      SnapshotBuilder::NameOf(pod, *symbols_, SnapshotBuilder::Texts::kHeld);
   const auto [it, is_new] = pods_by_name_.try_emplace({named.namespace_name, named.name}, kNobody);
   if (is_new) {
     if (free_pods_.empty()) {
@@ -101,6 +106,7 @@ void LiveSnapshot::PutPod(const objects::Pod& pod, uint64_t version) {
   const uint32_t place = it->second;
   if (!is_new && IsOlderVersion(version, pods_[place].version)) {
     ++counts_.older;
+    ReleaseName(named);
     return;
   }
   const bool listed =
@@ -111,10 +117,14 @@ void LiveSnapshot::PutPod(const objects::Pod& pod, uint64_t version) {
   const bool is_nominated = pod.node_name.empty() && !pod.nominated_node_name.empty();
   if (!is_new && held.shape == shape && held.named == named && held.is_nominated == is_nominated) {
     ++counts_.unchanged;
+    ReleaseName(named);
     return;
   }
   ++counts_.put;
-  if (!is_new) Leave(place);
+  if (!is_new) {
+    Leave(place);
+    ReleaseName(held.named);
+  }
   held.named = named;
   held.shape = shape;
   held.has_uid = !pod.meta.uid.empty();
@@ -136,6 +146,7 @@ void LiveSnapshot::DeletePod(const objects::Pod& pod) {
   const uint32_t place = it->second;
   pods_by_name_.erase(it);
   Leave(place);
+  ReleaseName(pods_[place].named);
   pods_[place] = HeldPod();
   free_pods_.push_back(place);
   ++counts_.deleted;
@@ -184,7 +195,7 @@ void LiveSnapshot::Enter(uint32_t place) {
   if (catalog_->shape(held.shape).counts_otherwise) {
     catalog_->pods_counted_otherwise_.push_back(held.id);
   }
-  catalog_->pod_changes_.Note({.id = held.id, .key = named.key, .came = true}, MostChanges());
+  Log(PodChangeLog::Change{.id = held.id, .key = named.key, .came = true});
   snapshot_.state_id_ = 0;
   const NodeId node = catalog_->FindNode(named.wanted_node);
   if (node == kNoNode) {
@@ -214,7 +225,7 @@ void LiveSnapshot::Leave(uint32_t place) {
     snapshot_.RemovePod(id);
   }
   snapshot_.state_id_ = 0;
-  catalog_->pod_changes_.Note({.id = id, .key = held.named.key, .came = false}, MostChanges());
+  Log(PodChangeLog::Change{.id = id, .key = held.named.key, .came = false});
   if (catalog_->shape(held.shape).counts_otherwise) {
     std::erase(catalog_->pods_counted_otherwise_, id);
   }
@@ -243,7 +254,34 @@ PodId LiveSnapshot::TakeId() {
   return id;
 }
 
-size_t LiveSnapshot::MostChanges() const { return catalog_->pods() + kChangesKept; }
+void LiveSnapshot::ReleaseName(const SnapshotBuilder::NamedPod& named) {
+  symbols_->Release(named.name);
+  symbols_->Release(named.key);
+}
+
+// The keys of pods that went are held for as long as they are in the log.
+void LiveSnapshot::Log(const PodChangeLog::Change& change) {
+  PodChangeLog& log = catalog_->pod_changes_;
+  if (log.changes.size() > catalog_->pods() + kChangesKept) {
+    log.Forget();
+    ReleaseKeys();
+  }
+  log.changes.push_back(change);
+  if (change.came) return;
+  symbols_->Hold(change.key);
+  keys_gone_.push_back(change.key);
+}
+
+void LiveSnapshot::Log(const NodeChangeLog::Change& change) {
+  NodeChangeLog& log = catalog_->node_changes_;
+  if (log.changes.size() > catalog_->nodes() + kChangesKept) log.Forget();
+  log.changes.push_back(change);
+}
+
+void LiveSnapshot::ReleaseKeys() {
+  for (const TextId key : keys_gone_) symbols_->Release(key);
+  keys_gone_.clear();
+}
 
 // Counts the charges of a pod that comes or goes.  False: they can no longer be added up.
 bool LiveSnapshot::Charge(PodShapeId shape, int sign) {
@@ -339,6 +377,7 @@ void LiveSnapshot::Rebuild() {
   absl::StatusOr<ClusterSnapshot> snapshot = std::move(*builder).Build();
   EBB_CHECK(snapshot.ok());
 
+  LeaveCatalog();
   builder_ = std::move(builder);
   catalog_ = builder_->catalog_.get();
   snapshot_ = *std::move(snapshot);
@@ -356,6 +395,47 @@ void LiveSnapshot::Rebuild() {
     }
     Charge(pod.shape, +1);
   }
+}
+
+// --- Readers --------------------------------------------------------------------------------
+
+LiveBranch::LiveBranch(ClusterSnapshot snapshot, std::shared_ptr<Readers> readers,
+                       const std::shared_ptr<Symbols>& symbols)
+    : texts_(symbols), readers_(std::move(readers)), snapshot_(std::move(snapshot)) {
+  readers_->fetch_add(1, std::memory_order_relaxed);
+}
+
+// Release: all that was read is read before the catalog changes.
+LiveBranch::~LiveBranch() {
+  if (readers_ != nullptr) readers_->fetch_sub(1, std::memory_order_release);
+}
+
+LiveBranch LiveSnapshot::Branch() {
+  std::vector<PodId> pending = Pending();
+  symbols_->ShareWithThreads();
+  LiveBranch branch(snapshot_, readers_, symbols_);
+  branch.pending_ = std::move(pending);
+  branch.pods_on_unknown_nodes_ = PodsOnUnknownNodes();
+  return branch;
+}
+
+// While somebody reads the catalog it stays as it is, and changes are made to a copy.
+void LiveSnapshot::LeaveToReaders() {
+  if (readers_->load(std::memory_order_acquire) == 0) return;
+  const std::shared_ptr<Catalog> copy(new Catalog(*catalog_));
+  builder_->tables_->MoveTo(*copy);
+  LeaveCatalog();
+  snapshot_.catalog_ = copy;
+  builder_->catalog_ = copy;
+  catalog_ = copy.get();
+  FillStorage();
+}
+
+// Others may still have the catalog, and ask it for texts of pods that go from now on.
+void LiveSnapshot::LeaveCatalog() {
+  builder_->catalog_->texts_ = std::make_shared<Symbols::Pin>(symbols_);
+  readers_ = std::make_shared<LiveBranch::Readers>(0);
+  ReleaseKeys();
 }
 
 // --- Asking ---------------------------------------------------------------------------------

@@ -29,13 +29,14 @@
 //            new O(shapes + nodes + pods).  A node O(its pods + topology keys + registries); a
 //            budget O(shapes); volumes and claims, together at the next Snapshot(), O(storage
 //            objects).  Building anew O(cluster): per pod about a tenth of an import.
-// Memory:    texts are kept for good: every name that was ever seen.
-// Threads:   none.
+// Memory:    names and UIDs of pods that go are given back.  Other texts are kept for good.
+// Threads:   used by one thread at a time; others read branches (LiveBranch).
 
 #ifndef EBB_SNAPSHOT_LIVE_LIVE_SNAPSHOT_H_
 #define EBB_SNAPSHOT_LIVE_LIVE_SNAPSHOT_H_
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <numeric>
@@ -98,6 +99,38 @@ struct LiveCounts {
   }
 };
 
+// A version of a LiveSnapshot, for a reader that goes on with it while later changes are taken:
+// it sees none of them, and nobody waits for it.
+//
+// Threads: made by the LiveSnapshot's thread, used by one thread, and may outlive the
+//          LiveSnapshot.  A Planner that is given branches is used by one thread at a time, and
+//          only while it has the branch.
+// Memory:  shares what neither side changes.
+class LiveBranch {
+ public:
+  LiveBranch(LiveBranch&&) noexcept = default;
+  LiveBranch& operator=(LiveBranch&&) noexcept = default;
+  ~LiveBranch();
+
+  // As LiveSnapshot's.
+  [[nodiscard]] ClusterSnapshot& Snapshot() { return snapshot_; }
+  [[nodiscard]] const std::vector<PodId>& Pending() const { return pending_; }
+  [[nodiscard]] size_t PodsOnUnknownNodes() const { return pods_on_unknown_nodes_; }
+
+ private:
+  friend class LiveSnapshot;
+  using Readers = std::atomic<uint32_t>;
+
+  LiveBranch(ClusterSnapshot snapshot, std::shared_ptr<Readers> readers,
+             const std::shared_ptr<Symbols>& symbols);
+
+  Symbols::Pin texts_;
+  std::shared_ptr<Readers> readers_;  // Of the catalog; null in what was moved from.
+  ClusterSnapshot snapshot_;
+  std::vector<PodId> pending_;
+  size_t pods_on_unknown_nodes_ = 0;
+};
+
 class LiveSnapshot {
  public:
   struct Options {
@@ -122,6 +155,10 @@ class LiveSnapshot {
   [[nodiscard]] std::vector<PodId> Pending();
   // Pods whose node is not there.
   [[nodiscard]] size_t PodsOnUnknownNodes();
+
+  // The cluster as it is now, to be read elsewhere.  Cost: O(pods / 4096 + nodes / 16), and the
+  // first Take() during which some branch is in use copies the catalog.
+  [[nodiscard]] LiveBranch Branch();
 
   // Everything that is held, apart from pods that are not in the snapshot: importing it gives
   // the same snapshot.  Errors: the sink's.
@@ -174,11 +211,16 @@ class LiveSnapshot {
   void Enter(uint32_t place);
   void Leave(uint32_t place);
   PodId TakeId();
-  [[nodiscard]] size_t MostChanges() const;
+  void ReleaseName(const SnapshotBuilder::NamedPod& named);
+  void Log(const PodChangeLog::Change& change);
+  void Log(const NodeChangeLog::Change& change);
+  void ReleaseKeys();
   bool Charge(PodShapeId shape, int sign);
 
   void BecomeStale(RebuildCause cause);
   void Rebuild();
+  void LeaveToReaders();
+  void LeaveCatalog();
   void Changed();
   [[nodiscard]] std::vector<uint32_t> PodsInOrder() const;
   absl::Status GiveObjects(ObjectSink& sink) const;
@@ -197,11 +239,13 @@ class LiveSnapshot {
   std::unique_ptr<SnapshotBuilder> builder_;
   Catalog* catalog_ = nullptr;  // The builder's and the snapshot's.
   ClusterSnapshot snapshot_;
+  std::shared_ptr<LiveBranch::Readers> readers_ = std::make_shared<LiveBranch::Readers>(0);
   std::optional<RebuildCause> stale_;
   bool storage_is_old_ = false;    // The catalog's: it is filled at the next Snapshot().
   size_t nodes_gone_ = 0;          // Ids of the catalog without a node.
   std::vector<uint32_t> held_of_;  // By PodId: place in pods_.
   std::vector<PodId> free_ids_;
+  std::vector<TextId> keys_gone_;  // Held for those who follow Catalog::pod_changes().
   // Pods on no node, by the one they wait for and HeldPod::order.
   absl::btree_map<std::pair<TextId, uint64_t>, uint32_t> unplaced_;
   std::vector<__int128> charged_;  // By ResourceId: to all pods.

@@ -1,9 +1,15 @@
 #include "snapshot/symbols.h"
 
+#include <map>
+#include <memory>
+#include <optional>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "tests/support/random_seed.h"
 
 namespace ebb {
 namespace {
@@ -51,6 +57,106 @@ TEST(SymbolsTest, ViewsLiveThroughGrowthAndLargeTexts) {
   const std::string_view early = symbols.Text(all.front().first);
   for (const auto& [id, text] : all) ASSERT_EQ(symbols.Text(id), text);
   EXPECT_EQ(early, "pod-0");
+}
+
+TEST(SymbolsTest, ATextThatNobodyHoldsGivesItsIdToAnother) {
+  Symbols symbols;
+  const TextId web = symbols.Hold("web");
+  EXPECT_EQ(symbols.Hold("web"), web);
+  symbols.Release(web);
+  EXPECT_EQ(symbols.Find("web"), web);
+  symbols.Release(web);
+  EXPECT_EQ(symbols.Find("web"), std::nullopt);
+  EXPECT_EQ(symbols.Hold("db"), web);
+  EXPECT_EQ(symbols.Text(web), "db");
+  EXPECT_EQ(symbols.Find("web"), std::nullopt);
+}
+
+TEST(SymbolsTest, WhatIsInternedStays) {
+  Symbols symbols;
+  const TextId held = symbols.Hold("held first");
+  EXPECT_EQ(symbols.Intern("held first"), held);
+  symbols.Release(held);
+  EXPECT_EQ(symbols.Find("held first"), held);
+  const TextId kept = symbols.Intern("kept first");
+  EXPECT_EQ(symbols.Hold("kept first"), kept);
+  symbols.Release(kept);
+  symbols.Release(kept);
+  EXPECT_EQ(symbols.Find("kept first"), kept);
+  // Also where its id was another's before.
+  const TextId gone = symbols.Hold("gone");
+  symbols.Release(gone);
+  EXPECT_EQ(symbols.Intern("next"), gone);
+  symbols.Release(gone);
+  EXPECT_EQ(symbols.Text(gone), "next");
+}
+
+TEST(SymbolsTest, APinKeepsIdsFromOthers) {
+  const auto symbols = std::make_shared<Symbols>();
+  const TextId web = symbols->Hold("web");
+  std::optional<Symbols::Pin> pin(std::in_place, symbols);
+  symbols->Release(web);
+  EXPECT_EQ(symbols->Text(web), "web");
+  EXPECT_NE(symbols->Hold("db"), web);
+  // Held again, released again: still one id.
+  EXPECT_EQ(symbols->Hold("web"), web);
+  symbols->Release(web);
+  pin.reset();
+  EXPECT_EQ(symbols->Hold("one"), web);
+  EXPECT_NE(symbols->Hold("two"), web);
+}
+
+// Against a map, with texts of all sizes.
+TEST(SymbolsTest, RandomHoldsAndReleasesKeepEveryText) {
+  Symbols symbols;
+  test::Dice dice(test::RandomSeed());
+  std::map<std::string, std::pair<TextId, int>> held;
+  for (int step = 0; step < 20'000; ++step) {
+    const int size = dice.Percent(90) ? dice.Below(40) : dice.Below(1'200);
+    const std::string text = std::to_string(dice.Below(200)) + std::string(size, 'x');
+    const auto it = held.find(text);
+    if (it != held.end() && dice.Percent(60)) {
+      symbols.Release(it->second.first);
+      if (--it->second.second == 0) held.erase(it);
+    } else {
+      const TextId id = symbols.Hold(text);
+      auto& [known, holds] = held.try_emplace(text, id, 0).first->second;
+      ASSERT_EQ(known, id);
+      ++holds;
+    }
+    if (held.size() > 300) {
+      const auto first = held.begin();
+      for (int i = 0; i < first->second.second; ++i) symbols.Release(first->second.first);
+      held.erase(first);
+    }
+    if (step % 100 != 0) continue;
+    for (const auto& [each, id] : held) ASSERT_EQ(symbols.Text(id.first), each);
+  }
+  EXPECT_LT(symbols.size(), 400U);
+}
+
+TEST(SymbolsTest, OtherThreadsReadWhileTextsComeAndGo) {
+  const auto symbols = std::make_shared<Symbols>();
+  symbols->ShareWithThreads();
+  std::vector<TextId> ids;
+  for (int i = 0; i < 100; ++i) ids.push_back(symbols->Hold("text-" + std::to_string(i)));
+  std::thread reader([&, pin = Symbols::Pin(symbols)] {
+    for (int round = 0; round < 200; ++round) {
+      for (int i = 0; i < 100; ++i) {
+        const std::string want = "text-" + std::to_string(i);
+        EXPECT_EQ(symbols->Text(ids[static_cast<size_t>(i)]), want);
+        if (i % 10 == 0) {
+          EXPECT_EQ(symbols->Find(want), ids[static_cast<size_t>(i)]);
+        }
+      }
+    }
+  });
+  for (int i = 0; i < 20'000; ++i) {
+    const TextId id = symbols->Hold("other-" + std::to_string(i));
+    if (i % 2 == 0) symbols->Release(id);
+    if (i < 100) symbols->Release(ids[static_cast<size_t>(i)]);
+  }
+  reader.join();
 }
 
 }  // namespace

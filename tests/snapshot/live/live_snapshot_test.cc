@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdint>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "engine/planner.h"
@@ -91,6 +93,83 @@ TEST(LiveSnapshotTest, PlannersRememberAsOverSnapshotsBuiltAnew) {
     ASSERT_TRUE(planner.Save() == other.Save()) << "at step " << step;
   }
   EXPECT_GT(moves, size_t{kSteps} / 100);
+}
+
+// Readers in other threads plan on versions of their own while changes go on.
+TEST(LiveSnapshotTest, BranchesStayAsTheyAreWhileChangesGoOn) {
+  constexpr int kBranches = kSteps / 50;
+  constexpr size_t kReaders = 3;
+  test::LiveTwin twin(test::RandomSeed());
+  LiveSnapshot& live = twin.live();
+  std::array<std::thread, kReaders> readers;
+  std::array<std::string, kReaders> wrong;
+  int shared = 0;
+  for (int i = 0; i < kBranches; ++i) {
+    const size_t r = static_cast<size_t>(i) % kReaders;
+    if (readers[r].joinable()) readers[r].join();
+    const std::string want = test::DescribeCluster(live.Snapshot(), live.Pending());
+    readers[r] = std::thread(
+        [want, &wrong = wrong[r]](LiveBranch branch) {
+          for (int again = 0; again < 3; ++again) {
+            const std::string got = test::DescribeCluster(branch.Snapshot(), branch.Pending());
+            if (got != want && wrong.empty()) wrong = want + "\nis now\n" + got;
+          }
+        },
+        live.Branch());
+    const Catalog* const before = &live.Snapshot().catalog();
+    for (int step = 0; step < 20; ++step) twin.Step();
+    shared += before != &live.Snapshot().catalog() ? 1 : 0;
+    if (i % 10 == 0) {
+      ASSERT_EQ(twin.Compare(), "");
+    }
+  }
+  for (std::thread& reader : readers) reader.join();
+  for (const std::string& each : wrong) EXPECT_EQ(each, "");
+  EXPECT_GT(shared, 0);
+}
+
+// A planner in another thread, over branches, remembers as one over snapshots built anew does.
+TEST(LiveSnapshotTest, PlannersRememberFromBranchToBranch) {
+  test::LiveTwin twin(test::RandomSeed(), test::LiveTwin::Uids::kUnique);
+  LiveSnapshot& live = twin.live();
+  PlannerOptions options;
+  options.scale_down_utilization_threshold = 0.9;
+  Planner planner(options);
+  Planner other(options);
+  std::string got;
+  std::string want;
+  std::thread reader;
+  const auto plan = [](Planner& with, ClusterSnapshot& snapshot, int step, std::string& text) {
+    const NodeGroups groups = test::OneGroup(snapshot);
+    std::vector<NodeId> candidates;
+    snapshot.alive().ForEach([&](NodeId node) { candidates.push_back(node); });
+    PassInput input;
+    input.now_s = 1'000'000 + step;
+    input.candidates = candidates;
+    const absl::StatusOr<Plan> made = with.Pass(snapshot, groups, input);
+    EXPECT_TRUE(made.ok()) << made.status();
+    text = test::Removals(snapshot, *made) + " | " + test::Kept(snapshot, *made);
+  };
+  for (int step = 0; step < kSteps / 5; ++step) {
+    twin.Step();  // While the last plan may still be made.
+    if (reader.joinable()) {
+      reader.join();
+      ASSERT_EQ(got, want) << "at step " << step;
+      ASSERT_TRUE(planner.Save() == other.Save()) << "at step " << step;
+    }
+    SnapshotBuilder builder(live.symbols());
+    builder.KeepWhereNamespacesAreUnknown();
+    BuilderSink sink(builder);
+    ASSERT_TRUE(live.Export(sink).ok());
+    absl::StatusOr<ClusterSnapshot> fresh = std::move(builder).Build();
+    ASSERT_TRUE(fresh.ok());
+    plan(other, *fresh, step, want);
+    reader = std::thread([&planner, &got, &plan,
+                          step](LiveBranch branch) { plan(planner, branch.Snapshot(), step, got); },
+                         live.Branch());
+  }
+  reader.join();
+  EXPECT_EQ(got, want);
 }
 
 class LiveTest : public ::testing::Test {
@@ -423,6 +502,28 @@ TEST_F(LiveTest, PutsOfOnePodDoNotGrowAnything) {
   EXPECT_EQ(catalog.pods(), 1U);
   EXPECT_EQ(catalog.pod_shapes(), 1U);
   EXPECT_LT(catalog.pod_changes().changes.size(), 3'000U);
+}
+
+TEST_F(LiveTest, NamesOfPodsThatGoAreGivenBack) {
+  ASSERT_TRUE(Put(&a_.raw).ok());
+  Planner planner{PlannerOptions()};  // It follows who went.
+  size_t texts = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    const std::string name = "web-" + std::to_string(i);
+    Pod pod = Pod(name).On("a");
+    const std::string uid = "uid-" + std::to_string(i) + std::string(i % 3 == 0 ? 600 : 0, 'x');
+    pod.raw.meta.uid = uid;
+    ASSERT_TRUE(Put(&pod.raw).ok());
+    if (i % 50 == 0) {
+      PassInput input;
+      const NodeGroups groups = test::OneGroup(live_.Snapshot());
+      ASSERT_TRUE(planner.Pass(live_.Snapshot(), groups, input).ok());
+    }
+    Delete(&pod.raw);
+    if (i == 5'000) texts = live_.symbols()->size();
+  }
+  EXPECT_EQ(live_.symbols()->size(), texts);
+  EXPECT_LT(texts, 3'000U);
 }
 
 TEST_F(LiveTest, ShapesWithoutPodsAreDroppedWhenTheyAreMost) {
