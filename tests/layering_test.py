@@ -19,7 +19,7 @@ import unittest
 _SNAPSHOT = {"base", "snapshot"}
 _IMPORT = _SNAPSHOT | {"snapshot/formats"}
 _ENGINE = _SNAPSHOT | {"predicates"}
-_SERVICE = _ENGINE | _IMPORT | {"snapshot/import", "engine"}
+_SERVICE = _ENGINE | _IMPORT | {"snapshot/import", "snapshot/live", "engine"}
 FOLDERS = {
     "base": set(),
     "snapshot": {"base"},

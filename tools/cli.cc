@@ -15,6 +15,7 @@
 #include "tools/fail.h"
 #include "tools/help_text.h"
 #include "tools/man_page.h"
+#include "tools/watch_command.h"
 
 namespace ebb {
 namespace {
@@ -214,6 +215,7 @@ int RunCli(int argc, const char* const* argv, std::istream& in, std::ostream& ou
   }
   const std::string command = app.get_subcommands().front()->get_name();
   if (command == "plan") {
+    if (line.plan.watch.active()) return RunWatch(line.plan, out, err);
     return line.plan.over_time.active() ? RunRound(line.plan, out, err) : line.plan.Run(out, err);
   }
   if (command == "filter") return line.filter.Run(in, out, err);

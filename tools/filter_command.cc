@@ -15,8 +15,8 @@
 #include "base/json_text.h"
 #include "base/printable.h"
 #include "base/text.h"
-#include "predicates/filters.h"
 #include "service/file_identity.h"
+#include "service/filter_report.h"
 #include "snapshot/builder_sink.h"
 #include "snapshot/formats/json_bytes.h"
 #include "snapshot/formats/read_json.h"
@@ -33,86 +33,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 std::string OneLine(const Json& json) { return CompactJson(json); }
-
-Json VerdictJson(std::string_view node, const FilterVerdict& verdict) {
-  Json json = {{"node", node}, {"fits", verdict.fits}};
-  if (!verdict.fits) {
-    json["plugin"] = FilterName(verdict.filter);
-    json["reasons"] = verdict.reasons;
-  }
-  return json;
-}
-
-// Takes the pod off its node for as long as it lives.
-class Unplaced {
- public:
-  Unplaced(ClusterSnapshot& snapshot, PodId pod) : snapshot_(snapshot) {
-    snapshot_.Fork();
-    if (snapshot_.NodeOf(pod) != kNoNode) snapshot_.RemovePod(pod);
-  }
-  ~Unplaced() { snapshot_.Revert(); }
-  Unplaced(const Unplaced&) = delete;
-  Unplaced& operator=(const Unplaced&) = delete;
-
- private:
-  ClusterSnapshot& snapshot_;
-};
-
-struct NodeVerdict {
-  NodeId node;
-  FilterVerdict verdict;
-};
-
-std::vector<NodeVerdict> JudgeAll(ClusterSnapshot& snapshot, PodId pod,
-                                  std::optional<NodeId> only = std::nullopt) {
-  const Unplaced unplaced(snapshot, pod);
-  const Catalog& catalog = snapshot.catalog();
-  const PodShape& shape = catalog.shape_of(pod);
-  std::vector<NodeVerdict> verdicts;
-  for (uint32_t n = 0; n < catalog.nodes(); ++n) {
-    if (only && *only != NodeId{n}) continue;
-    verdicts.push_back({NodeId{n}, Explain(snapshot, shape, NodeId{n})});
-  }
-  return verdicts;
-}
-
-std::vector<FilterVerdict> JudgeEach(ClusterSnapshot& snapshot, PodId pod, NodeId node) {
-  const Unplaced unplaced(snapshot, pod);
-  return ExplainEach(snapshot, snapshot.catalog().shape_of(pod), node);
-}
-
-Json FiltersJson(const std::vector<FilterVerdict>& verdicts) {
-  Json filters = Json::array();
-  for (const FilterVerdict& verdict : verdicts) {
-    Json filter = {{"plugin", FilterName(verdict.filter)}, {"fits", verdict.fits}};
-    if (!verdict.fits) filter["reasons"] = verdict.reasons;
-    filters.push_back(std::move(filter));
-  }
-  return filters;
-}
-
-enum class Detail { kFirstNo, kEveryFilter };
-
-Json PodVerdicts(ClusterSnapshot& snapshot, PodId pod, std::optional<NodeId> only, Detail detail) {
-  Json nodes = Json::array();
-  for (const NodeVerdict& v : JudgeAll(snapshot, pod, only)) {
-    Json node = VerdictJson(snapshot.catalog().NodeName(v.node), v.verdict);
-    if (detail == Detail::kEveryFilter) {
-      node["filters"] = FiltersJson(JudgeEach(snapshot, pod, v.node));
-    }
-    nodes.push_back(std::move(node));
-  }
-  return {{"pod", snapshot.catalog().PodName(pod)}, {"nodes", std::move(nodes)}};
-}
-
-absl::StatusOr<PodId> FindPod(const Catalog& catalog, std::string_view name) {
-  const size_t slash = name.find('/');
-  if (slash == std::string_view::npos) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("pod \"", Absl(name), "\" is not NAMESPACE/NAME"));
-  }
-  return catalog.FindPod(name.substr(0, slash), name.substr(slash + 1));
-}
 
 // Pods that have ended take no room but may be asked about, so they come in
 // without their node.
@@ -196,9 +116,9 @@ absl::StatusOr<Json> Answer(const Request& request) {
   if (!snapshot.ok()) return snapshot.status();
   Json results = Json::array();
   for (const std::string& name : request.pods) {
-    const absl::StatusOr<PodId> pod = FindPod(snapshot->catalog(), name);
+    const absl::StatusOr<PodId> pod = FindPodNamed(snapshot->catalog(), name);
     if (!pod.ok()) return pod.status();
-    results.push_back(PodVerdicts(*snapshot, *pod, std::nullopt, Detail::kFirstNo));
+    results.push_back(FilterJson(*snapshot, *pod, std::nullopt, FilterDetail::kFirstNo));
   }
   return results;
 }
@@ -318,7 +238,7 @@ int FilterCommand::Run(std::istream& in, std::ostream& out, std::ostream& err) c
   Json results = Json::array();
   bool printed = false;
   for (const std::string& name : pods) {
-    const absl::StatusOr<PodId> pod = FindPod(catalog, name);
+    const absl::StatusOr<PodId> pod = FindPodNamed(catalog, name);
     if (!pod.ok()) {
       const std::string left_out = LeftOutText(cluster->counts);
       if (left_out.empty()) return Fail(pod.status(), err);
@@ -335,7 +255,7 @@ int FilterCommand::Run(std::istream& in, std::ostream& out, std::ostream& err) c
         PrintTable(cluster->snapshot, *pod, out);
       }
     } else {
-      results.push_back(PodVerdicts(cluster->snapshot, *pod, only, Detail::kEveryFilter));
+      results.push_back(FilterJson(cluster->snapshot, *pod, only, FilterDetail::kEveryFilter));
     }
   }
   if (output == "json") {

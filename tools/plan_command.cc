@@ -58,8 +58,11 @@ void AddInputFlags(PlanCommand& command, CLI::App& app) {
                  "json` (or yaml) "
                  "prints, the autoscaler's debugging snapshot, or ebb's own: files, also .gz, "
                  "folders, or - for stdin")
-      ->check(values::File())
-      ->required();
+      ->check(values::File());
+  // Also where a file is watched, which may be all there is.
+  app.final_callback([&command] {
+    if (command.inputs.empty() && !command.watch.active()) throw CLI::RequiredError("INPUT");
+  });
   const std::string group = "Input";
   app.add_option("--node-groups", command.node_groups,
                  "YAML file about node groups (docs/plan.md); without it they come from labels")
@@ -308,6 +311,8 @@ void PlanCommand::AddTo(CLI::App& app) {
   AddDrainFlags(*this, app);
   AddOutputFlags(*this, app);
   over_time.AddTo(app);
+  watch.AddTo(app);
+  app.get_option("--watch-file")->excludes("--state");
   app.get_option("--explain")->excludes("--state");
   AddOtherAutoscalerFlags(app);
   TakeLastOfEach(app);
@@ -353,6 +358,9 @@ absl::StatusOr<int64_t> PlanCommand::Accept(const GroupRules& rules, LoadedClust
 std::vector<UsedFile> PlanCommand::Files() const {
   std::vector<UsedFile> files;
   for (const std::string& input : inputs) files.push_back({"INPUT", input, FileUse::kRead});
+  for (const std::string& file : watch.files) {
+    files.push_back({"--watch-file", file, FileUse::kRead});
+  }
   files.push_back({"--node-groups", node_groups, FileUse::kRead});
   files.push_back({"--events", over_time.events, FileUse::kRead});
   files.push_back({"--state", over_time.state, FileUse::kDatabase});
@@ -383,44 +391,54 @@ int PlanCommand::Run(std::ostream& out, std::ostream& err) const {
   if (absl::Status s = CheckFiles(Files()); !s.ok()) return Fail(s, err);
   Progress progress;
   progress.Say("reading");
-  GroupRules rules;
-  if (!node_groups.empty()) {
-    absl::StatusOr<GroupRules> read = ReadGroupFile(node_groups);
-    if (!read.ok()) return Fail(read.status(), err);
-    rules = *std::move(read);
-  }
-  SetGroupSizes(GroupSizes(), rules);
+  const absl::StatusOr<GroupRules> rules = ReadGroupRules();
+  if (!rules.ok()) return Fail(rules.status(), err);
   const Parallelism parallelism(threads);
   const Clock::time_point start = Clock::now();
   absl::StatusOr<LoadedCluster> cluster = LoadCluster(inputs, load, parallelism);
   if (!cluster.ok()) return progress.Done(), Fail(cluster.status(), err);
-  const double import_s = SecondsSince(start);
+  return PlanOver(*cluster, *rules, {.since = start, .import_s = SecondsSince(start)}, progress,
+                  out, err);
+}
 
+absl::StatusOr<GroupRules> PlanCommand::ReadGroupRules() const {
+  GroupRules rules;
+  if (!node_groups.empty()) {
+    absl::StatusOr<GroupRules> read = ReadGroupFile(node_groups);
+    if (!read.ok()) return read;
+    rules = *std::move(read);
+  }
+  SetGroupSizes(GroupSizes(), rules);
+  return rules;
+}
+
+int PlanCommand::PlanOver(LoadedCluster& cluster, const GroupRules& rules, const Loaded& loaded,
+                          Progress& progress, std::ostream& out, std::ostream& err) const {
   progress.Say("planning");
-  const NodeGroups groups = AssignGroups(cluster->snapshot.catalog(), rules);
-  const absl::StatusOr<int64_t> now_s = Accept(rules, *cluster);
+  const NodeGroups groups = AssignGroups(cluster.snapshot.catalog(), rules);
+  const absl::StatusOr<int64_t> now_s = Accept(rules, cluster);
   if (!now_s.ok()) {
     progress.Done();
-    PrintLoadWarnings(*cluster, err);
+    PrintLoadWarnings(cluster, err);
     return Fail(now_s.status(), err);
   }
   PlanRequest request = MakeRequest(*this, *now_s);
   std::optional<Deadlines> deadlines;
   if (!simulation_timeout.empty()) {
-    deadlines.emplace(start + *ParseDuration(simulation_timeout));
+    deadlines.emplace(loaded.since + *ParseDuration(simulation_timeout));
     request.passes_end = &deadlines->passes_end;
     request.verification_ends = &deadlines->verification_ends;
   }
   const Clock::time_point passes_start = Clock::now();
   double pass_s = 0;
   request.on_passes_done = [&] { pass_s = SecondsSince(passes_start); };
-  absl::StatusOr<PlanResult> made = MakePlan(cluster->snapshot, groups, cluster->pending, request);
+  absl::StatusOr<PlanResult> made = MakePlan(cluster.snapshot, groups, cluster.pending, request);
   const double verify_s = SecondsSince(passes_start) - pass_s;
   progress.Done();
   if (!made.ok()) return Fail(made.status(), err);
 
-  PrintLoadWarnings(*cluster, err);
-  const PlanReport report = MakeReport({.cluster = &*cluster,
+  PrintLoadWarnings(cluster, err);
+  const PlanReport report = MakeReport({.cluster = &cluster,
                                         .groups = &groups,
                                         .request = &request,
                                         .made = &*made,
@@ -433,7 +451,7 @@ int PlanCommand::Run(std::ostream& out, std::ostream& err) const {
     return Fail(s, err);
   }
   out.flush();
-  if (stats) PrintStats(report, import_s, err);
+  if (stats) PrintStats(report, loaded.import_s, err);
   return ExitCode(!report.remove.empty());
 }
 

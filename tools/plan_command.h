@@ -7,6 +7,7 @@
 #ifndef EBB_TOOLS_PLAN_COMMAND_H_
 #define EBB_TOOLS_PLAN_COMMAND_H_
 
+#include <chrono>
 #include <cstdint>
 #include <iosfwd>
 #include <optional>
@@ -22,7 +23,9 @@
 #include "service/plan_report.h"
 #include "snapshot/import/input_warning.h"
 #include "snapshot/import/load_cluster.h"
+#include "tools/progress.h"
 #include "tools/round_flags.h"
+#include "tools/watch_flags.h"
 
 namespace CLI {
 class App;
@@ -58,6 +61,7 @@ struct PlanCommand {
   std::string simulation_timeout;
   std::optional<int64_t> max_scale_down_parallelism;
   RoundFlags over_time;  // With --state: a round instead of a plan over a dump.
+  WatchFlags watch;      // With --watch-file: plans over what changes.
 
   void AddTo(CLI::App& app);
   [[nodiscard]] CandidateOrder Order() const;
@@ -73,9 +77,21 @@ struct PlanCommand {
   [[nodiscard]] std::vector<GroupSize> GroupSizes() const;
   // Of a plan or round that was made: with --exit-code 10 if it has something to do.
   [[nodiscard]] int ExitCode(bool something) const { return exit_code && something ? 10 : 0; }
-  // Makes a plan over a dump; with --state it is RunRound (round_command.h) that is wanted.
+  // Makes a plan over a dump; with --state it is RunRound (round_command.h) that is wanted,
+  // with --watch-file RunWatch (watch_command.h).
   // The exit code: 0 or as ExitCode says, plan made; 1 bad input.
   int Run(std::ostream& out, std::ostream& err) const;
+
+  // What --node-groups and --nodes say.
+  [[nodiscard]] absl::StatusOr<GroupRules> ReadGroupRules() const;
+  // How a cluster came to be that is planned for.
+  struct Loaded {
+    std::chrono::steady_clock::time_point since;  // When reading it began.
+    double import_s = 0;
+  };
+  // Plans for a cluster and prints that.  The exit code, as Run's.
+  int PlanOver(LoadedCluster& cluster, const GroupRules& rules, const Loaded& loaded,
+               Progress& progress, std::ostream& out, std::ostream& err) const;
 };
 
 // What a plan does not rest on, a line each.

@@ -98,6 +98,27 @@ objects::ObjectRef ObjectBatch::RefOf(const Entry& entry) {
   return &storage[entry.index];
 }
 
+absl::StatusOr<std::optional<ObjectBatch::Read>> ObjectBatch::Last(std::string& ignored) {
+  const Entry last = entries_.back();
+  switch (last.what) {
+    case What::kObject:
+      return Read{.object = RefOf(last), .aside = last.aside};
+    case What::kIgnored:
+      ignored = std::string(last.kind);
+      return std::nullopt;
+    case What::kWithoutKind:
+      entries_.pop_back();
+      return absl::InvalidArgumentError("it has no kind, and is no object of Kubernetes");
+    case What::kList:
+      entries_.pop_back();
+      return absl::UnimplementedError("it is a list, where one object is expected");
+    case What::kError:
+      entries_.pop_back();
+      break;
+  }
+  return std::exchange(error_, absl::OkStatus());
+}
+
 absl::Status ObjectBatch::HandOver(std::string_view file, ObjectSink& sink, ImportStats& stats,
                                    absl::FunctionRef<absl::Status(Left, size_t)> left) {
   for (size_t position = 0; position < entries_.size(); ++position) {

@@ -17,12 +17,14 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "snapshot/formats/import_stats.h"
 #include "snapshot/object_ref.h"
 #include "snapshot/object_sink.h"
@@ -89,6 +91,17 @@ class ObjectBatch {
   Reused<objects::Namespace> namespaces;
   Reused<objects::StorageObject> storage;
   TextArena texts;
+
+  // --- Looking at objects one by one
+
+  struct Read {
+    objects::ObjectRef object;
+    ObjectSink::Aside aside;
+  };
+  // The entry that was added last; nothing where it is of an ignored kind, which is told in
+  // `ignored`.  Errors: what is wrong with it (Unimplemented: it is a list); it is taken back
+  // then, as if it had never been read, apart from the room that it took.
+  absl::StatusOr<std::optional<Read>> Last(std::string& ignored);
 
   // --- Emptying
 

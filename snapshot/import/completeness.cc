@@ -190,6 +190,13 @@ absl::Status InputWatch::Read(std::span<const std::string> inputs, ObjectSink& t
   return absl::OkStatus();
 }
 
+absl::Status InputWatch::Look(const std::function<absl::Status(ObjectSink&)>& give,
+                              ObjectSink& to) {
+  *this = InputWatch();
+  to_ = &to;
+  return give(*this);
+}
+
 InputWatch::Key InputWatch::KeyOf(std::string_view kind, const objects::ObjectMeta& meta) {
   key_.clear();
   for (const std::string_view part : {kind, meta.namespace_name, meta.name}) {

@@ -37,6 +37,7 @@
 #define EBB_SNAPSHOT_IMPORT_COMPLETENESS_H_
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -73,6 +74,10 @@ class InputWatch : public ObjectSink {
                     const Parallelism& parallelism = Parallelism::One(),
                     const InputLimits& limits = {}, ReadAgain again = ReadAgain::kIfNeeded);
   [[nodiscard]] bool MustReadAgain() const { return !newer_.empty(); }
+
+  // The same of objects that are at hand, each once: `give` hands them to the sink that it
+  // gets.  Whether they stood in lists is not known, nor whether lists without items were there.
+  absl::Status Look(const std::function<absl::Status(ObjectSink&)>& give, ObjectSink& to);
 
   absl::Status OnNode(const objects::Node& node) override;
   absl::Status OnPod(const objects::Pod& pod) override;

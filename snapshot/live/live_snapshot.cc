@@ -109,13 +109,13 @@ void LiveSnapshot::PutPod(const objects::Pod& pod, uint64_t version) {
     ReleaseName(named);
     return;
   }
-  const bool listed =
-      ListingOf(pod, options_.expendable_pods_priority_cutoff) == PodListing::kListed;
-  const PodShapeId shape = listed ? ShapeOf(pod) : kNoShape;
+  const PodListing listing = ListingOf(pod, options_.expendable_pods_priority_cutoff);
+  const PodShapeId shape = listing == PodListing::kListed ? ShapeOf(pod) : kNoShape;
   HeldPod& held = pods_[place];
   held.version = version;
   const bool is_nominated = pod.node_name.empty() && !pod.nominated_node_name.empty();
-  if (!is_new && held.shape == shape && held.named == named && held.is_nominated == is_nominated) {
+  if (!is_new && held.shape == shape && held.listing == listing && held.named == named &&
+      held.is_nominated == is_nominated) {
     ++counts_.unchanged;
     ReleaseName(named);
     return;
@@ -127,6 +127,7 @@ void LiveSnapshot::PutPod(const objects::Pod& pod, uint64_t version) {
   }
   held.named = named;
   held.shape = shape;
+  held.listing = listing;
   held.has_uid = !pod.meta.uid.empty();
   held.is_nominated = is_nominated;
   Enter(place);
@@ -175,7 +176,10 @@ PodShapeId LiveSnapshot::ShapeOf(const objects::Pod& pod) {
 // The pod counts from here on; unless the snapshot is stale it is in it too.
 void LiveSnapshot::Enter(uint32_t place) {
   HeldPod& held = pods_[place];
-  if (held.shape == kNoShape) return;
+  if (held.shape == kNoShape) {
+    ++left_out_[static_cast<size_t>(held.listing)];
+    return;
+  }
   HeldShape& shape = shapes_[Index(held.shape)];
   if (shape.pods++ == 0) --dead_shapes_;
   if (stale_) return;
@@ -207,7 +211,10 @@ void LiveSnapshot::Enter(uint32_t place) {
 
 void LiveSnapshot::Leave(uint32_t place) {
   HeldPod& held = pods_[place];
-  if (held.shape == kNoShape) return;
+  if (held.shape == kNoShape) {
+    --left_out_[static_cast<size_t>(held.listing)];
+    return;
+  }
   HeldShape& shape = shapes_[Index(held.shape)];
   if (--shape.pods == 0) {
     ++dead_shapes_;
@@ -462,6 +469,18 @@ size_t LiveSnapshot::PodsOnUnknownNodes() {
   (void)Snapshot();
   return static_cast<size_t>(std::ranges::count_if(
       unplaced_, [this](const auto& entry) { return !IsPending(pods_[entry.second]); }));
+}
+
+std::string LiveSnapshot::FirstPodOnUnknownNode() {
+  (void)Snapshot();
+  const HeldPod* first = nullptr;
+  for (const auto& [wanted, place] : unplaced_) {
+    const HeldPod& pod = pods_[place];
+    if (!IsPending(pod) && (first == nullptr || pod.order < first->order)) first = &pod;
+  }
+  if (first == nullptr) return "";
+  return absl::StrCat(catalog_->PodName(first->id), " on ",
+                      Absl(catalog_->Text(first->named.wanted_node)));
 }
 
 absl::Status LiveSnapshot::Export(ObjectSink& sink) {

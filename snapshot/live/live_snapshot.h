@@ -155,6 +155,12 @@ class LiveSnapshot {
   [[nodiscard]] std::vector<PodId> Pending();
   // Pods whose node is not there.
   [[nodiscard]] size_t PodsOnUnknownNodes();
+  // "namespace/name on node" of the one that came first; empty: there is none.
+  [[nodiscard]] std::string FirstPodOnUnknownNode();
+  // Pods that are held and not in the snapshot, by why.
+  [[nodiscard]] size_t PodsLeftOut(PodListing why) const {
+    return left_out_[static_cast<size_t>(why)];
+  }
 
   // The cluster as it is now, to be read elsewhere.  Cost: O(pods / 4096 + nodes / 16), and the
   // first Take() during which some branch is in use copies the catalog.
@@ -173,7 +179,8 @@ class LiveSnapshot {
   struct HeldPod {
     SnapshotBuilder::NamedPod named{};
     PodShapeId shape = kNoShape;  // kNoShape: it is not in the snapshot.
-    PodId id = kNoPod;            // kNoPod: nor while the snapshot is stale.
+    PodListing listing = PodListing::kListed;
+    PodId id = kNoPod;  // kNoPod: nor while the snapshot is stale.
     bool has_uid = false;
     bool is_nominated = false;  // named.wanted_node is where it may run, not where it runs.
     uint64_t version = 0;
@@ -232,7 +239,8 @@ class LiveSnapshot {
 
   HeldObjects objects_;
   std::vector<HeldPod> pods_;
-  std::vector<uint32_t> free_pods_;  // Places in pods_ that hold none.
+  std::vector<uint32_t> free_pods_;   // Places in pods_ that hold none.
+  std::array<size_t, 3> left_out_{};  // By PodListing.
   absl::flat_hash_map<std::pair<TextId, TextId>, uint32_t> pods_by_name_;
 
   // What is there.  While it is stale, pods still leave it, and shapes are interned in it.

@@ -148,14 +148,15 @@ std::string DescribeCluster(ClusterSnapshot& snapshot, const std::vector<PodId>&
   return text;
 }
 
-LiveTwin::LiveTwin(uint64_t seed, Uids uids) : dice_(seed), uids_(uids) {
+LiveTwin::LiveTwin(Dice dice, Uids uids) : dice_(dice), uids_(uids) {
   clusters_.resize(3);
   for (size_t slot = 0; slot < clusters_.size(); ++slot) DrawCluster(slot);
 }
 
 void LiveTwin::DrawCluster(size_t slot) {
+  Dice dice(static_cast<uint64_t>(dice_.Below(1 << 16)));
   std::vector<uint8_t> bytes(4000);
-  for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(dice_.Below(256));
+  for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(dice.Below(256));
   Choices choices(bytes);
   clusters_[slot] = RandomCluster(choices);
 }

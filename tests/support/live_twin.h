@@ -28,10 +28,13 @@ class LiveTwin {
   // Of pods: as random_cluster.h has them, or of each pod its own.
   enum class Uids : uint8_t { kAsGiven, kUnique };
 
-  explicit LiveTwin(uint64_t seed, Uids uids = Uids::kAsGiven);
+  explicit LiveTwin(uint64_t seed, Uids uids = Uids::kAsGiven) : LiveTwin(Dice(seed), uids) {}
+  explicit LiveTwin(Dice dice, Uids uids = Uids::kAsGiven);
 
   // Up to ten changes at once.
   void Step();
+  // Whether bytes that were given instead of a seed have run out.
+  [[nodiscard]] bool Exhausted() const { return dice_.Exhausted(); }
 
   // Empty: the snapshot is what an import gives.  Else the first line that differs.
   std::string Compare();

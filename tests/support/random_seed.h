@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <random>
+#include <span>
 #include <vector>
 
 namespace ebb::test {
@@ -19,13 +21,16 @@ inline uint64_t RandomSeed() {
   return seed;
 }
 
-// Small numbers at random, the same on every platform.
+// Small numbers at random, the same on every platform; or as bytes say, two a number, and zeros
+// when they have run out.
 class Dice {
  public:
   explicit Dice(uint64_t seed) : engine_(seed) {}
+  explicit Dice(std::span<const uint8_t> bytes) : bytes_(bytes) {}
 
   // In [0, bound).
-  int Below(int bound) { return static_cast<int>(engine_() % static_cast<uint64_t>(bound)); }
+  int Below(int bound) { return static_cast<int>(Draw() % static_cast<uint64_t>(bound)); }
+  [[nodiscard]] bool Exhausted() const { return bytes_ && bytes_->empty(); }
   bool Percent(int percent) { return Below(100) < percent; }
 
   template <typename T>
@@ -34,7 +39,18 @@ class Dice {
   }
 
  private:
+  uint64_t Draw() {
+    if (!bytes_) return engine_();
+    uint64_t number = 0;
+    for (int i = 0; i < 2 && !bytes_->empty(); ++i) {
+      number = number * 256 + bytes_->front();
+      *bytes_ = bytes_->subspan(1);
+    }
+    return number;
+  }
+
   std::mt19937_64 engine_;
+  std::optional<std::span<const uint8_t>> bytes_;
 };
 
 }  // namespace ebb::test

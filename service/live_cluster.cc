@@ -1,0 +1,143 @@
+#include "service/live_cluster.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "base/text.h"
+#include "service/explain.h"
+#include "service/filter_report.h"
+#include "service/plan_report.h"
+#include "snapshot/any_object_sink.h"
+#include "snapshot/import/completeness.h"
+
+namespace ebb {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// As ClusterLoader: a deletion time of a pod may lie ahead, by the grace period.
+int64_t NewestTime(const objects::ObjectRef& object) {
+  const objects::ObjectMeta& meta = objects::MetaOf(object);
+  if (std::holds_alternative<const objects::Pod*>(object)) return meta.creation_time;
+  return std::max(meta.creation_time, meta.deletion_time.value_or(0));
+}
+
+// Takes every object as a change.
+class TakingSink final : public AnyObjectSink {
+ public:
+  explicit TakingSink(LiveCluster& cluster) : cluster_(cluster) {}
+  void OnAside(const Aside& aside) override { version_ = aside.resource_version; }
+
+ protected:
+  absl::Status OnObject(const objects::ObjectRef& object) override {
+    const Change change{.object = object, .resource_version = std::exchange(version_, {})};
+    return cluster_.Take({&change, 1});
+  }
+
+ private:
+  LiveCluster& cluster_;
+  std::string_view version_;
+};
+
+class NullSink final : public AnyObjectSink {
+ protected:
+  absl::Status OnObject(const objects::ObjectRef&) override { return absl::OkStatus(); }
+};
+
+}  // namespace
+
+LiveCluster::LiveCluster(LoadOptions options)
+    : options_(options),
+      live_({.expendable_pods_priority_cutoff = options.expendable_pods_priority_cutoff}) {}
+
+absl::Status LiveCluster::Take(std::span<const Change> changes) {
+  if (absl::Status s = live_.Take(changes); !s.ok()) return s;
+  for (const Change& change : changes) {
+    if (change.type == Change::Type::kPut) {
+      newest_time_ = std::max(newest_time_, NewestTime(change.object));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status LiveCluster::Read(const std::function<absl::Status(ObjectSink&)>& read) {
+  TakingSink sink(*this);
+  return read(sink);
+}
+
+LiveCluster::Version LiveCluster::Unjudged() {
+  LiveBranch branch = live_.Branch();
+  LoadedCluster cluster{.snapshot = branch.Snapshot(),
+                        .pending = branch.Pending(),
+                        .newest_time = newest_time_,
+                        .counts = {},
+                        .warnings = {}};
+  cluster.counts.ended = live_.PodsLeftOut(PodListing::kEnded);
+  cluster.counts.expendable = live_.PodsLeftOut(PodListing::kExpendable);
+  cluster.counts.on_unknown_node = branch.PodsOnUnknownNodes();
+  cluster.counts.first_unknown = live_.FirstPodOnUnknownNode();
+  return {.branch = std::move(branch), .cluster = std::move(cluster)};
+}
+
+absl::StatusOr<LiveCluster::Version> LiveCluster::Judged() {
+  Version version = Unjudged();
+  InputWatch watch;
+  NullSink nothing;
+  absl::Status judged =
+      watch.Look([this](ObjectSink& sink) { return live_.Export(sink); }, nothing);
+  if (judged.ok()) judged = JudgeInput(watch, {}, options_, version.cluster);
+  if (!judged.ok()) return judged;
+  return version;
+}
+
+absl::StatusOr<PlanResult> LiveCluster::Plan(const GroupRules& rules, const PlanRequest& request) {
+  ClusterSnapshot& snapshot = live_.Snapshot();
+  return MakePlan(snapshot, AssignGroups(snapshot.catalog(), rules), live_.Pending(), request);
+}
+
+absl::StatusOr<Json> LiveCluster::Explain(const GroupRules& rules, const PlanRequest& request,
+                                          std::span<const std::string> nodes) {
+  Version version = Unjudged();
+  LoadedCluster& cluster = version.cluster;
+  const absl::StatusOr<std::vector<NodeId>> ids = FindNodes(cluster.snapshot.catalog(), nodes);
+  if (!ids.ok()) return ids.status();
+  const NodeGroups groups = AssignGroups(cluster.snapshot.catalog(), rules);
+  const absl::StatusOr<PlanResult> made =
+      MakePlan(cluster.snapshot, groups, cluster.pending, request);
+  if (!made.ok()) return made.status();
+  const PlanReport report =
+      MakeReport({.cluster = &cluster, .groups = &groups, .request = &request, .made = &*made});
+  return ExplanationJson(report, *ids);
+}
+
+absl::StatusOr<Json> LiveCluster::Filter(std::string_view pod,
+                                         std::optional<std::string_view> node) {
+  ClusterSnapshot& snapshot = live_.Snapshot();
+  const absl::StatusOr<PodId> id = FindPodNamed(snapshot.catalog(), pod);
+  if (!id.ok()) return id.status();
+  std::optional<NodeId> only;
+  if (node) {
+    const absl::StatusOr<NodeId> found = snapshot.catalog().FindNode(*node);
+    if (!found.ok()) return found.status();
+    only = *found;
+  }
+  return FilterJson(snapshot, *id, only, FilterDetail::kEveryFilter);
+}
+
+absl::StatusOr<RoundSource> LiveCluster::Source(const RoundSettings& settings,
+                                                const std::optional<ScaleDownState>& before,
+                                                bool record) {
+  const bool told =
+      record || settings.texts.events || (before && !before->actuation.recent_evictions.empty());
+  if (told) {
+    return LoadSource(settings, before, [this](ObjectSink& sink) { return live_.Export(sink); });
+  }
+  RoundSource source;
+  source.cluster = Unjudged().cluster;
+  return source;
+}
+
+}  // namespace ebb

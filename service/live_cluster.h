@@ -1,0 +1,102 @@
+// LiveCluster: a cluster as it changes, and what can be asked of it as it is now.
+//
+//   LiveCluster cluster;
+//   ChangeBatch batch;
+//   absl::Status status = batch.PutJson(node_as_json);
+//   status = cluster.Take(batch.changes());
+//   absl::StatusOr<PlanResult> made = cluster.Plan(rules, request);
+//
+// It answers what loading a dump of the objects that are there now would answer.
+//
+// Errors:    InvalidArgument, naming object and field; nothing has changed then.
+// Ownership: ids in an answer are those of Snapshot(), until the next Take().
+// Cost:      of Take() docs/live.md; a plan costs what it costs over a dump that was read.
+// Threads:   used by one thread at a time.  Version() is for others: they go on with it while
+//            later changes are taken.
+
+#ifndef EBB_SERVICE_LIVE_CLUSTER_H_
+#define EBB_SERVICE_LIVE_CLUSTER_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "engine/make_plan.h"
+#include "service/groups.h"
+#include "service/round_settings.h"
+#include "service/round_source.h"
+#include "snapshot/import/load_cluster.h"
+#include "snapshot/live/live_snapshot.h"
+
+namespace ebb {
+
+class LiveCluster {
+ public:
+  // Of `options` the priority cutoff, and what judging what is there asks for.
+  explicit LiveCluster(LoadOptions options = {});
+
+  // --- Changes ---------------------------------------------------------------
+
+  // All of them, in their order, or none.
+  absl::Status Take(std::span<const Change> changes);
+  // Every object that `read` hands over, each as a change of its own.
+  // Errors: those of `read` and of an object; what came before it is taken.
+  absl::Status Read(const std::function<absl::Status(ObjectSink&)>& read);
+
+  [[nodiscard]] const LiveCounts& counts() const { return live_.counts(); }
+
+  // --- The cluster as it is now ------------------------------------------------
+
+  [[nodiscard]] ClusterSnapshot& Snapshot() { return live_.Snapshot(); }
+  [[nodiscard]] const std::shared_ptr<Symbols>& symbols() const { return live_.symbols(); }
+
+  // A version for a reader, as a dump would be loaded.
+  struct Version {
+    LiveBranch branch;
+    LoadedCluster cluster;  // Of the branch.
+  };
+  // Nothing is judged: no warnings.
+  [[nodiscard]] Version Unjudged();
+  // The same with what the cluster seems to lack (completeness.h).  Cost: O(cluster).
+  // Errors: no nodes, or nodes without a single pod.
+  absl::StatusOr<Version> Judged();
+
+  // --- Answers -----------------------------------------------------------------
+
+  // Errors: as MakePlan.
+  absl::StatusOr<PlanResult> Plan(const GroupRules& rules, const PlanRequest& request);
+  // Why nodes ("X" or "node/X") stay or go in such a plan.  Errors: also a node that is not
+  // there.
+  absl::StatusOr<nlohmann::ordered_json> Explain(const GroupRules& rules,
+                                                 const PlanRequest& request,
+                                                 std::span<const std::string> nodes);
+  // What the filters say of a pod, "NAMESPACE/NAME", on each node or on one.
+  absl::StatusOr<nlohmann::ordered_json> Filter(std::string_view pod,
+                                                std::optional<std::string_view> node);
+
+  // What RoundDriver makes a round of.  Where the round is told of events, or remembers
+  // evictions, or is to be recorded (`record`), it is made from the objects, and costs as much
+  // as reading them; else the planner's memory carries over, and the source is valid until the
+  // next Take().
+  absl::StatusOr<RoundSource> Source(const RoundSettings& settings,
+                                     const std::optional<ScaleDownState>& before, bool record);
+
+  // All objects of the cluster; reading them gives the same plans.  Errors: the sink's.
+  absl::Status Export(ObjectSink& sink) { return live_.Export(sink); }
+
+ private:
+  const LoadOptions options_;
+  LiveSnapshot live_;
+  int64_t newest_time_ = 0;
+};
+
+}  // namespace ebb
+
+#endif  // EBB_SERVICE_LIVE_CLUSTER_H_

@@ -1,0 +1,116 @@
+#include "snapshot/live/change_batch.h"
+
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/figures.h"
+#include "snapshot/formats/json_bytes.h"
+
+namespace ebb {
+namespace {
+
+// Calls `visit` with a blank object of each kind until it says true.
+template <typename Visit>
+void ForEachKind(Visit&& visit) {
+  using objects::ControllerKind;
+  if (visit(objects::Node()) || visit(objects::Pod()) || visit(objects::PodDisruptionBudget()) ||
+      visit(objects::Namespace())) {
+    return;
+  }
+  for (const ControllerKind kind :
+       {ControllerKind::kReplicationController, ControllerKind::kReplicaSet,
+        ControllerKind::kStatefulSet, ControllerKind::kDaemonSet, ControllerKind::kJob}) {
+    objects::Controller controller;
+    controller.kind = kind;
+    if (visit(std::move(controller))) return;
+  }
+  [&]<size_t... kWhich>(std::index_sequence<kWhich...>) {
+    (void)(visit(objects::StorageObject(std::in_place_index<kWhich>)) || ...);
+  }(std::make_index_sequence<std::variant_size_v<objects::StorageObject>>());
+}
+
+objects::ObjectRef RefOf(const ChangeBatch::BlankObject& object) {
+  return std::visit([](const auto& each) { return objects::ObjectRef(&each); }, object);
+}
+
+}  // namespace
+
+absl::Status ChangeBatch::PutJson(std::string_view json) {
+  if (absl::Status s = Check(json.size()); !s.ok()) return s;
+  uint8_t* const room = read_.texts.Room(json.size() + kJsonPadding);
+  std::memcpy(room, json.data(), json.size());
+  std::memset(room + json.size(), ' ', kJsonPadding);
+  read_.texts.Keep(room + json.size() + kJsonPadding);
+  json_reader_.Read({reinterpret_cast<const char*>(room), json.size()}, {}, read_);
+  return AddLast(Change::Type::kPut);
+}
+
+absl::Status ChangeBatch::PutProtobuf(std::string_view bytes) {
+  if (absl::Status s = Check(bytes.size()); !s.ok()) return s;
+  protobuf_reader_.Read(read_.texts.Copy(bytes), {}, read_);
+  return AddLast(Change::Type::kPut);
+}
+
+absl::Status ChangeBatch::DeleteJson(std::string_view json) {
+  const size_t before = changes_.size();
+  if (absl::Status s = PutJson(json); !s.ok()) return s;
+  if (changes_.size() > before) changes_.back().type = Change::Type::kDelete;
+  return absl::OkStatus();
+}
+
+absl::Status ChangeBatch::DeleteProtobuf(std::string_view bytes) {
+  const size_t before = changes_.size();
+  if (absl::Status s = PutProtobuf(bytes); !s.ok()) return s;
+  if (changes_.size() > before) changes_.back().type = Change::Type::kDelete;
+  return absl::OkStatus();
+}
+
+std::optional<ChangeBatch::BlankObject> ChangeBatch::NamesOf(std::string_view kind) {
+  std::optional<BlankObject> found;
+  ForEachKind([&](auto&& blank) {
+    BlankObject object(std::forward<decltype(blank)>(blank));
+    if (objects::KindOf(RefOf(object)) != kind) return false;
+    found = std::move(object);
+    return true;
+  });
+  return found;
+}
+
+void ChangeBatch::Delete(BlankObject object, std::string_view namespace_name, std::string_view name,
+                         std::string_view uid) {
+  BlankObject& kept = deleted_.emplace_back(std::move(object));
+  auto& meta = const_cast<objects::ObjectMeta&>(objects::MetaOf(RefOf(kept)));
+  meta.namespace_name = read_.texts.Copy(namespace_name);
+  meta.name = read_.texts.Copy(name);
+  meta.uid = read_.texts.Copy(uid);
+  changes_.push_back({.type = Change::Type::kDelete, .object = RefOf(kept)});
+}
+
+void ChangeBatch::Clear() {
+  changes_.clear();
+  deleted_.clear();
+  read_.Clear();
+}
+
+absl::Status ChangeBatch::Check(size_t bytes) const {
+  if (bytes <= object_bytes_max_) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "an object of ", Bytes(bytes), " is larger than may be taken, ", Bytes(object_bytes_max_)));
+}
+
+absl::Status ChangeBatch::AddLast(Change::Type type) {
+  std::string kind;
+  const absl::StatusOr<std::optional<ObjectBatch::Read>> read = read_.Last(kind);
+  if (!read.ok()) return read.status();
+  if (!read->has_value()) {
+    ++ignored_[kind];
+    return absl::OkStatus();
+  }
+  changes_.push_back({.type = type,
+                      .object = (*read)->object,
+                      .resource_version = (*read)->aside.resource_version});
+  return absl::OkStatus();
+}
+
+}  // namespace ebb
