@@ -42,6 +42,12 @@ class TakingSink final : public AnyObjectSink {
   std::string_view version_;
 };
 
+LiveSnapshot::Options LiveOptions(const LoadOptions& options) {
+  using enum LiveSnapshot::Options::UnknownNamespaces;
+  return {.expendable_pods_priority_cutoff = options.expendable_pods_priority_cutoff,
+          .unknown_namespaces = options.assume_complete ? kHaveNames : kKeepPods};
+}
+
 class NullSink final : public AnyObjectSink {
  protected:
   absl::Status OnObject(const objects::ObjectRef&) override { return absl::OkStatus(); }
@@ -49,9 +55,10 @@ class NullSink final : public AnyObjectSink {
 
 }  // namespace
 
-LiveCluster::LiveCluster(LoadOptions options)
-    : options_(options),
-      live_({.expendable_pods_priority_cutoff = options.expendable_pods_priority_cutoff}) {}
+LiveCluster::LiveCluster(LoadOptions options) : LiveCluster(options, LiveOptions(options)) {}
+
+LiveCluster::LiveCluster(LoadOptions options, LiveSnapshot::Options live)
+    : options_(options), live_(live) {}
 
 absl::Status LiveCluster::Take(std::span<const Change> changes) {
   if (absl::Status s = live_.Take(changes); !s.ok()) return s;

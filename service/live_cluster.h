@@ -41,6 +41,7 @@ class LiveCluster {
  public:
   // Of `options` the priority cutoff, and what judging what is there asks for.
   explicit LiveCluster(LoadOptions options = {});
+  LiveCluster(LoadOptions options, LiveSnapshot::Options live);
 
   // --- Changes ---------------------------------------------------------------
 

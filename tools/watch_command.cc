@@ -111,7 +111,8 @@ class Watch {
       if (!event->has_value()) return;
       ++events_;
       if (const absl::Status s = Take(**event); !s.ok()) {
-        Refuse(file, {s.code(), fmt::format("line {}: {}", (*event)->line, std::string(s.message()))});
+        Refuse(file,
+               {s.code(), fmt::format("line {}: {}", (*event)->line, std::string(s.message()))});
       }
       batch_.Clear();
       TellIgnored();
@@ -155,7 +156,8 @@ class Watch {
   }
 
   void Refuse(const WatchedFile& file, const absl::Status& why) {
-    const std::string text = fmt::format("{}: {}", Printable(file.name()), std::string(why.message()));
+    const std::string text =
+        fmt::format("{}: {}", Printable(file.name()), std::string(why.message()));
     if (refused_++ == 0) first_refused_ = text;
     if (refused_ <= kRefusedShown) PrintMessage("warning: " + text, err_);
     if (refused_ == kRefusedShown) PrintMessage("warning: no more of these are told", err_);

@@ -109,7 +109,8 @@ void LiveSnapshot::PutPod(const objects::Pod& pod, uint64_t version) {
     ReleaseName(named);
     return;
   }
-  const PodListing listing = ListingOf(pod, options_.expendable_pods_priority_cutoff);
+  PodListing listing = ListingOf(pod, options_.expendable_pods_priority_cutoff);
+  if (listing == PodListing::kEnded && options_.keep_ended_pods) listing = PodListing::kListed;
   const PodShapeId shape = listing == PodListing::kListed ? ShapeOf(pod) : kNoShape;
   HeldPod& held = pods_[place];
   held.version = version;
@@ -348,12 +349,23 @@ absl::Status LiveSnapshot::GiveObjects(ObjectSink& sink) const {
   return status;
 }
 
+// Those that come later have all built anew where some term asks for labels (topology_tables.h).
+void LiveSnapshot::NameUnknownNamespaces(SnapshotBuilder& builder) const {
+  Catalog& catalog = *builder.catalog_;
+  const TextId key = symbols_->Intern("kubernetes.io/metadata.name");
+  for (const PodShape& shape : catalog.shapes_) {
+    const TextId name = shape.namespace_name;
+    catalog.namespace_labels_.try_emplace(name, LabelSet{{key, name}});
+  }
+}
+
 void LiveSnapshot::Rebuild() {
   ++counts_.rebuilds[static_cast<size_t>(*stale_)];
   stale_.reset();
   storage_is_old_ = false;
   auto builder = std::make_unique<SnapshotBuilder>(symbols_);
-  builder->KeepWhereNamespacesAreUnknown();
+  using enum Options::UnknownNamespaces;
+  if (options_.unknown_namespaces == kKeepPods) builder->KeepWhereNamespacesAreUnknown();
   BuilderSink sink(*builder);
   const absl::Status given = GiveObjects(sink);
   EBB_CHECK(given.ok());
@@ -381,6 +393,7 @@ void LiveSnapshot::Rebuild() {
     builder->Register(pod.named, shape);
     held_of.push_back(place);
   }
+  if (options_.unknown_namespaces == kHaveNames) NameUnknownNamespaces(*builder);
   absl::StatusOr<ClusterSnapshot> snapshot = std::move(*builder).Build();
   EBB_CHECK(snapshot.ok());
 

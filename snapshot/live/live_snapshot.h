@@ -7,8 +7,9 @@
 //   ClusterSnapshot& now = live.Snapshot();  // To plan on.
 //
 // Objects come in any order: a pod before its node, a budget before its pods.  Pods that have
-// ended or are expendable are held and not in the snapshot (listed_pods.h).  Pods that ask for
-// namespaces by labels keep their nodes while such a namespace is not there.
+// ended or are expendable are held and not in the snapshot (listed_pods.h).  Unless told
+// otherwise, pods that ask for namespaces by labels keep their nodes while such a namespace is
+// not there.
 //
 // How it works: a pod is held as its shape, its names and its times; a shape keeps one pod's
 // object for all of its pods.  Nearly every change is carried out in the catalog and the
@@ -135,6 +136,17 @@ class LiveSnapshot {
  public:
   struct Options {
     int64_t expendable_pods_priority_cutoff = kExpendablePodsPriorityCutoff;
+    // Pods that have ended are in the snapshot too: for callers whose source has dropped those
+    // that take no room.
+    bool keep_ended_pods = false;
+    // What is taken of a namespace that pods are in and that is not there, when a term asks for
+    // labels of namespaces.
+    enum class UnknownNamespaces : uint8_t {
+      kKeepPods,      // Nothing: pods whose place hangs on it keep their nodes.
+      kHaveNames,     // It has the label that the API server gives every namespace, its name.
+      kHaveNoLabels,  // As the scheduler, when it does not know the namespace.
+    };
+    UnknownNamespaces unknown_namespaces = UnknownNamespaces::kKeepPods;
   };
 
   LiveSnapshot() : LiveSnapshot(Options()) {}
@@ -231,6 +243,7 @@ class LiveSnapshot {
   void Changed();
   [[nodiscard]] std::vector<uint32_t> PodsInOrder() const;
   absl::Status GiveObjects(ObjectSink& sink) const;
+  void NameUnknownNamespaces(SnapshotBuilder& builder) const;
 
   const Options options_;
   const std::shared_ptr<Symbols> symbols_;

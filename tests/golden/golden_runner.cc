@@ -2,13 +2,14 @@
 //
 // A case is a cluster and a few steps of time; tests/golden/README.md describes the
 // file.  In every step one planner, which lives as long as the case, makes one pass.
-// Each case is replayed three times, for what is kept from step to step may not
+// Each case is replayed four times, for what is kept from step to step may not
 // change an answer:
 //   new snapshot      every step builds its snapshot from the objects;
 //   kept snapshot     pods and nodes come and go in the snapshot of the step before,
 //                     where its catalog knows them; an unchanged step finds it untouched;
 //   restored planner  planner, timers and limit are saved after every step, and others
-//                     restored from that, which share no Symbols with them.
+//                     restored from that, which share no Symbols with them;
+//   live cluster      steps are changes of one LiveCluster.
 // Prints `ok NAME`, or every field that differs, and counts at the end.  Exit code 0:
 // all agree; 1: some do not, or a case is unreadable.
 
@@ -30,6 +31,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "base/text.h"
 #include "engine/atomic_groups.h"
 #include "engine/budgets.h"
 #include "engine/deletion.h"
@@ -38,10 +40,12 @@
 #include "engine/unneeded.h"
 #include "engine/verify.h"
 #include "nlohmann/json.hpp"
+#include "service/live_cluster.h"
 #include "snapshot/builder.h"
 #include "snapshot/builder_sink.h"
 #include "snapshot/formats/read_input.h"
 #include "snapshot/formats/rfc3339.h"
+#include "snapshot/live/change_batch.h"
 
 namespace ebb {
 namespace {
@@ -182,6 +186,12 @@ PodId PodOf(const Catalog& catalog, std::string_view name) {
   return *catalog.FindPod(name.substr(0, slash), name.substr(slash + 1));
 }
 
+// As Object::name.
+std::string PodNameOf(const Catalog& catalog, PodId pod) {
+  const std::string_view ns = catalog.Text(catalog.shape_of(pod).namespace_name);
+  return absl::StrCat(Absl(ns), ns.empty() ? "" : "/", Absl(catalog.Text(catalog.pod(pod).name)));
+}
+
 // Brings a snapshot to where `objects` say its nodes and pods are.  Pods stand on their
 // node in the order of `objects`, as if the snapshot were new.  Whether anything changed.
 bool Arrange(const Objects& objects, ClusterSnapshot& snapshot) {
@@ -237,10 +247,11 @@ bool SameNumber(double ours, double recorded) {
 
 // --- A case ------------------------------------------------------------------
 
-enum class Mode : uint8_t { kNewSnapshot, kKeptSnapshot, kRestoredPlanner };
+enum class Mode : uint8_t { kNewSnapshot, kKeptSnapshot, kRestoredPlanner, kLiveCluster };
 constexpr std::pair<Mode, const char*> kModes[] = {{Mode::kNewSnapshot, "new snapshot"},
                                                    {Mode::kKeptSnapshot, "kept snapshot"},
-                                                   {Mode::kRestoredPlanner, "restored planner"}};
+                                                   {Mode::kRestoredPlanner, "restored planner"},
+                                                   {Mode::kLiveCluster, "live cluster"}};
 
 // What steps of the mode kKeptSnapshot found.
 struct KeptSteps {
@@ -370,8 +381,98 @@ class Replay {
     return Strings(json_.at("expect")[step].at("node_order"));
   }
 
+  // Brings live_ to this step.
+  absl::Status ChangeLive() {
+    if (!live_) {  // A case means each of its pods.
+      live_.emplace(
+          LoadOptions(),
+          LiveSnapshot::Options{
+              .expendable_pods_priority_cutoff = INT64_MIN,
+              .keep_ended_pods = true,
+              .unknown_namespaces = LiveSnapshot::Options::UnknownNamespaces::kHaveNoLabels});
+    }
+    const Objects& now = objects_[step_];
+    for (const auto& object : live_objects_) {
+      if (std::ranges::find(now, object) != now.end()) continue;
+      if (absl::Status s = DeleteLive(*object); !s.ok()) return s;
+    }
+    std::string nodes;
+    std::string others;
+    for (const auto& object : now) {
+      if (std::ranges::find(live_objects_, object) != live_objects_.end()) continue;
+      absl::StrAppend(object->is_node ? &nodes : &others, object->json, "\n");
+    }
+    live_objects_ = now;
+    if (absl::Status s = PutLive(nodes); !s.ok()) return s;
+    if (absl::Status s = PutLive(others); !s.ok()) return s;
+    if (absl::Status s = OrderLiveNodes(); !s.ok()) return s;
+    if (absl::Status s = OrderLivePods(); !s.ok()) return s;
+    snapshot_.emplace(live_->Snapshot());
+    return absl::OkStatus();
+  }
+
+  absl::Status PutLive(const std::string& text) {
+    if (text.empty()) return absl::OkStatus();
+    return live_->Read([&](ObjectSink& sink) {
+      ImportStats stats;
+      return ReadBytes(name_, text, sink, stats);
+    });
+  }
+  absl::Status DeleteLive(const Object& object) {
+    ChangeBatch batch;
+    if (absl::Status s = batch.DeleteJson(object.json); !s.ok()) return s;
+    return live_->Take(batch.changes());
+  }
+
+  // A cluster of its own keeps nodes in the order in which they came; a case tells another.
+  absl::Status OrderLiveNodes() {
+    std::map<std::string, std::shared_ptr<const Object>> by_name;
+    for (const auto& object : live_objects_) {
+      if (object->is_node) by_name.emplace(object->name, object);
+    }
+    const std::vector<std::string> order = NodeOrder(step_);
+    size_t right = 0;
+    live_->Snapshot().alive().ForEach([&](NodeId node) {
+      const std::string_view name = live_->Snapshot().catalog().NodeName(node);
+      right += right < order.size() && order[right] == name ? 1 : 0;
+    });
+    std::string text;
+    for (size_t n = right; n < order.size(); ++n) {
+      if (absl::Status s = DeleteLive(*by_name.at(order[n])); !s.ok()) return s;
+      absl::StrAppend(&text, by_name.at(order[n])->json, "\n");
+    }
+    return PutLive(text);
+  }
+
+  // And the pods of a node in the order of the objects.
+  absl::Status OrderLivePods() {
+    std::map<std::string, Objects> of_node;
+    for (const auto& object : live_objects_) {
+      if (object->is_pod && !object->node.empty()) of_node[object->node].push_back(object);
+    }
+    for (const auto& [node, pods] : of_node) {
+      const Catalog& catalog = live_->Snapshot().catalog();
+      const absl::StatusOr<NodeId> id = catalog.FindNode(node);
+      if (!id.ok()) continue;
+      const std::span<const PodId> there = live_->Snapshot().PodsOn(*id);
+      if (std::ranges::equal(there, pods, [&](PodId pod, const auto& object) {
+            return PodNameOf(catalog, pod) == object->name;
+          })) {
+        continue;
+      }
+      std::string text;
+      for (const auto& pod : pods) {
+        if (absl::Status s = DeleteLive(*pod); !s.ok()) return s;
+        absl::StrAppend(&text, pod->json, "\n");
+      }
+      if (absl::Status s = PutLive(text); !s.ok()) return s;
+    }
+    return absl::OkStatus();
+  }
+
   // The cluster of this step, in snapshot_.
   absl::Status PrepareSnapshot() {
+    if (mode_ == Mode::kLiveCluster) return ChangeLive();
     const bool keeps = mode_ == Mode::kKeptSnapshot;
     if (keeps && step_ > 0 && step_ < kept_until_) {
       ++(Arrange(objects_[step_], *snapshot_) ? kept_.changed_in_place : kept_.untouched);
@@ -677,7 +778,9 @@ class Replay {
   KeptSteps& kept_;
   std::shared_ptr<Symbols> symbols_ = std::make_shared<Symbols>();
   std::optional<ClusterSnapshot> snapshot_;
-  size_t kept_until_ = 0;  // The first step that snapshot_ cannot show.
+  std::optional<LiveCluster> live_;  // kLiveCluster.
+  Objects live_objects_;             // That it has.
+  size_t kept_until_ = 0;            // The first step that snapshot_ cannot show.
   std::unique_ptr<Planner> planner_;
   UnneededLimit limit_;
   UnneededTimers timers_;
