@@ -287,9 +287,9 @@ void WatchFlags::AddTo(CLI::App& app) {
   const std::string group = "Watching";
   app.add_option(
          "--watch-file", files,
-         "Plan over a cluster as it changes: what `kubectl get KINDS -A -w "
-         "--output-watch-events -o json` prints, from a pipe, a file or - for stdin; may be "
-         "given often; INPUT is loaded first, if there is one")
+         "Plan over a cluster as it changes: what `kubectl get pods -A -w "
+         "--output-watch-events -o json` prints, of one kind each, from a pipe, a file or - "
+         "for stdin; may be given often; INPUT is loaded first, if there is one")
       ->check(values::File())
       ->type_name("FILE")
       ->allow_extra_args(false)

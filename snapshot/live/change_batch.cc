@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "base/figures.h"
 #include "snapshot/formats/json_bytes.h"
 
@@ -102,7 +103,11 @@ absl::Status ChangeBatch::Check(size_t bytes) const {
 absl::Status ChangeBatch::AddLast(Change::Type type) {
   std::string kind;
   const absl::StatusOr<std::optional<ObjectBatch::Read>> read = read_.Last(kind);
-  if (!read.ok()) return read.status();
+  if (!read.ok()) {
+    // The reader names the file first, of which there is none.
+    const absl::string_view message = read.status().message();
+    return {read.status().code(), absl::StripPrefix(message, ": ")};
+  }
   if (!read->has_value()) {
     ++ignored_[kind];
     return absl::OkStatus();
