@@ -130,10 +130,11 @@ void PodScan::SetDestinations(const NodeSet& destinations) {
 uint8_t PodScan::LearnTraits(PodShapeId id) {
   const ShortCuts cuts = ShortCutsOf(PartsOf(*catalog_, catalog_->shape(id)));
   const bool more = !cuts.requests_alone || !cuts.statics_of_fit_class;
-  return traits_[Index(id)] =
-             kKnown | (more ? kMoreThanRequests : 0) | (cuts.passes_pre_filter ? 0 : kPreFilter) |
-             (cuts.statics_of_fit_class ? 0 : kOwnStatics) | (cuts.only_room ? kOnlyRoom : 0) |
-             (cuts.statics_of_node_shape ? 0 : kNodeName);
+  return traits_[Index(id)] = kKnown | (more ? kMoreThanRequests : 0) |
+                              (cuts.passes_pre_filter ? 0 : kPreFilter) |
+                              (cuts.statics_of_fit_class ? 0 : kOwnStatics) |
+                              (cuts.only_room_and_counts ? kUnplaced : 0) |
+                              (cuts.statics_of_node_shape ? 0 : kNodeName);
 }
 
 PodScan::StaticBits& PodScan::StaticsOf(const PodShape& shape, PodShapeId id) {

@@ -426,13 +426,14 @@ ShortCuts ShortCutsOf(PodParts parts) {
   constexpr PodParts kReadBeforeRoom =
       PartsReadBy(&FilterReads::pod, IsBeforeRoom) & ~kFitClassParts;
   constexpr PodParts kNameReadBeforeRoom = PartsReadBy(&FilterReads::node_name_for, IsBeforeRoom);
-  constexpr PodParts kReadOfOthers = PartsReadBy(&FilterReads::other_pods, IsNotRoom);
+  constexpr PodParts kReadOfOthers =
+      PartsReadBy(&FilterReads::other_pods, IsNotRoom) & ~kCountedPart;
   return {.passes_pre_filter = (parts & kPreFilterFor) == 0,
           .statics_of_fit_class = (parts & kStaticsRead) == 0,
           .statics_of_node_shape = (parts & kNameReadFor) == 0,
           .requests_alone = (parts & kDynamicsRead) == 0,
           .alike_before_room = (parts & (kReadBeforeRoom | kNameReadBeforeRoom)) == 0,
-          .only_room = (parts & kReadOfOthers) == 0};
+          .only_room_and_counts = (parts & kReadOfOthers) == 0};
 }
 
 bool StaticFits(const ClusterSnapshot& snapshot, const PodShape& shape, NodeId node) {

@@ -127,7 +127,9 @@ struct ShortCuts {
   // The filters before NodeResourcesFit say the same to all of one fit class, and of all
   // nodes of one NodeShapeId.
   bool alike_before_room = false;
-  bool only_room = false;  // Where such pods run matters to no other pod, but for the room.
+  // Where such pods run matters to no other pod, but for the room that they take and the
+  // tables that count them.
+  bool only_room_and_counts = false;
 };
 ShortCuts ShortCutsOf(PodParts parts);
 

@@ -16,6 +16,8 @@ void ShapeRoom::Add(ResourceId resource, int64_t need, int64_t charge) {
 
 void ShapeRoom::Begin(ClusterSnapshot& snapshot, const PodShape& shape) {
   snapshot_ = &snapshot;
+  shape_ = &shape;
+  is_counted_ = !shape.feeds.empty();
   word_ = ~size_t{0};
   uses_ = 0;
   more_.clear();

@@ -1,33 +1,109 @@
 #include "snapshot/topology_counts.h"
 
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "base/check.h"
+
 namespace ebb {
+namespace {
+
+// Cells of a cache line: where blocks begin, unless they are smaller.
+constexpr uint32_t kLine = 16;
+constexpr uint32_t kSlotsMin = kLine / 2;
+
+uint32_t Log2Ceil(size_t number) { return std::countr_zero(std::bit_ceil(number)); }
+
+}  // namespace
 
 void TopologyCounts::Count(const Catalog& catalog, const PodShape& shape, NodeId node, int sign) {
   for (const TableId table : shape.feeds) CountInTable(catalog, table, node, sign);
 }
 
-void TopologyCounts::CountInTable(const Catalog& catalog, TableId id, NodeId node, int sign) {
-  const CounterTable& definition = catalog.tables()[Index(id)];
-  const DomainId domain = catalog.DomainOf(definition.key, node);
-  if (domain == kNoDomain) return;
-  const bool spread = definition.kind == TableKind::kSpread;
-  if (spread && !catalog.registries()[Index(definition.registry)].eligible.Contains(node)) return;
-
+inline void TopologyCounts::CountInTable(const Catalog& catalog, TableId id, NodeId node,
+                                         int sign) {
   Table& table = tables_.Mutable(Index(id));
-  uint32_t& count = table.counts.Mutable(Index(domain));
+  const DomainId domain = catalog.DomainOf(table.key, node);
+  if (domain == kNoDomain) return;
+  if (table.spread && !catalog.registries()[Index(table.registry)].eligible.Contains(node)) return;
+  const uint32_t before = Add(catalog, table, domain, sign);
+  table.total += sign;
+  if (table.spread) MoveMinimum(table, before, before + sign);
+}
+
+inline uint32_t TopologyCounts::Add(const Catalog& catalog, Table& table, DomainId domain,
+                                    int sign) {
+  if (table.sparse) return AddSparse(catalog, table, domain, sign);
+  uint32_t& count = cells_.Mutable(table.counts + Index(domain));
   const uint32_t before = count;
   count += sign;
-  table.total += sign;
-  if (!spread) return;
+  return before;
+}
 
-  if (table.histogram.size() <= count) table.histogram.resize(count + 1);
-  --table.histogram[before];
-  ++table.histogram[count];
-  if (count < table.min) {
-    table.min = count;
-  } else if (before == table.min && table.histogram[before] == 0) {
-    table.min = count;  // One higher: the domain that left was the last one there.
+uint32_t TopologyCounts::AddSparse(const Catalog& catalog, Table& table, DomainId domain,
+                                   int sign) {
+  const uint32_t slot = SlotOf(table, domain);
+  if (cells_[slot] != kFree) {
+    uint32_t& count = cells_.Mutable(slot + 1);
+    const uint32_t before = count;
+    count += sign;
+    if (count == 0) {
+      --table.used;
+      EraseSlot(table, slot);
+    }
+    return before;
   }
+  EBB_DCHECK(sign > 0);
+  // At least half of the slots stay free, so that probing is short.
+  if (2 * (table.used + 1) > uint32_t{1} << table.counts_log2) {
+    LayOut(table, catalog.topology_key(table.key).values.size());
+    return Add(catalog, table, domain, sign);
+  }
+  ++table.used;
+  cells_.Mutable(slot) = KeyOf(domain);
+  cells_.Mutable(slot + 1) = 1;
+  return 0;
+}
+
+// Slots that were probed past it move up, so that no probing ends too early.
+void TopologyCounts::EraseSlot(const Table& table, uint32_t slot) {
+  const uint32_t mask = (uint32_t{1} << table.counts_log2) - 1;
+  uint32_t hole = (slot - table.counts) / 2;
+  for (uint32_t next = (hole + 1) & mask;; next = (next + 1) & mask) {
+    const uint32_t key = cells_[table.counts + 2 * next];
+    if (key == kFree) break;
+    const uint32_t probes = (next - HomeOf(table, key)) & mask;
+    if (probes < ((next - hole) & mask)) continue;
+    const uint32_t count = cells_[table.counts + 2 * next + 1];
+    cells_.Mutable(table.counts + 2 * hole) = key;
+    cells_.Mutable(table.counts + 2 * hole + 1) = count;
+    hole = next;
+  }
+  cells_.Mutable(table.counts + 2 * hole) = kFree;
+  cells_.Mutable(table.counts + 2 * hole + 1) = 0;
+}
+
+inline void TopologyCounts::MoveMinimum(Table& table, uint32_t before, uint32_t now) {
+  if (now >> table.histogram_log2 != 0) [[unlikely]]
+    EnlargeHistogram(table, now);
+  const uint32_t left = --cells_.Mutable(table.histogram + before);
+  ++cells_.Mutable(table.histogram + now);
+  if (now < table.min) {
+    table.min = now;
+  } else if (before == table.min && left == 0) {
+    table.min = now;  // One higher: the domain that left was the last one there.
+  }
+}
+
+void TopologyCounts::EnlargeHistogram(Table& table, uint32_t count) {
+  const uint32_t log2 = Log2Ceil(size_t{count} + 1);
+  const uint32_t block = Allocate(log2);
+  for (uint32_t i = 0; i < uint32_t{1} << table.histogram_log2; ++i) {
+    cells_.Mutable(block + i) = cells_[table.histogram + i];
+  }
+  table.histogram = block;
+  table.histogram_log2 = static_cast<uint8_t>(log2);
 }
 
 void TopologyCounts::CountNode(const Catalog& catalog, NodeId node, int sign, bool as_ghost) {
@@ -52,9 +128,9 @@ void TopologyCounts::DomainComesOrGoes(const Catalog&, RegistryId id, DomainId d
   registry.domains += sign;
   for (const TableId table_id : tables_of_[Index(id)]) {
     Table& table = tables_.Mutable(Index(table_id));
-    const uint32_t count = table.counts[Index(domain)];
-    if (table.histogram.size() <= count) table.histogram.resize(count + 1);
-    table.histogram[count] += sign;
+    const uint32_t count = Count(table_id, domain);
+    if (count >> table.histogram_log2 != 0) EnlargeHistogram(table, count);
+    cells_.Mutable(table.histogram + count) += sign;
     if (sign > 0) {
       if (registry.domains == 1 || count < table.min) table.min = count;
       continue;
@@ -63,7 +139,7 @@ void TopologyCounts::DomainComesOrGoes(const Catalog&, RegistryId id, DomainId d
       table.min = 0;
       continue;
     }
-    while (table.histogram[table.min] == 0) ++table.min;
+    while (cells_[table.histogram + table.min] == 0) ++table.min;
   }
 }
 
@@ -74,16 +150,75 @@ void TopologyCounts::Grow(const Catalog& catalog) {
     const TopologyKey& key = catalog.topology_key(catalog.registries()[r].key);
     registries_.Mutable(r).nodes.Resize(key.values.size());
   }
+  if (cells_end_ == 0) Allocate(0);  // What tables point to that have no block yet.
   const size_t known = tables_.size();
   tables_.Resize(catalog.tables().size());
   for (size_t t = 0; t < catalog.tables().size(); ++t) {
     const CounterTable& definition = catalog.tables()[t];
+    const size_t domains = catalog.topology_key(definition.key).values.size();
+    if (t < known) {
+      const Table& table = tables_[t];
+      if (!table.sparse && domains > size_t{1} << table.counts_log2) {
+        LayOut(tables_.Mutable(t), domains);
+      }
+      continue;
+    }
     Table& table = tables_.Mutable(t);
-    table.counts.Resize(catalog.topology_key(definition.key).values.size());
-    if (t < known || definition.kind != TableKind::kSpread) continue;
+    table.key = definition.key;
+    LayOut(table, domains);
+    if (definition.kind != TableKind::kSpread) continue;
+    table.spread = true;
+    table.registry = definition.registry;
+    table.histogram = Allocate(table.histogram_log2);
+    cells_.Mutable(table.histogram) = registries_[Index(definition.registry)].domains;
     tables_of_[Index(definition.registry)].push_back(TableId{static_cast<uint32_t>(t)});
-    table.histogram.assign(1, registries_[Index(definition.registry)].domains);
   }
+}
+
+void TopologyCounts::LayOut(Table& table, size_t domains) {
+  const Table before = table;
+  uint32_t counted = 0;
+  ForEachCount(before, [&](DomainId, uint32_t) { ++counted; });
+  const uint32_t slots = std::max(kSlotsMin, std::bit_ceil(2 * (counted + 1)));
+  table.sparse = domains > 2 * size_t{slots};
+  table.counts_log2 = static_cast<uint8_t>(table.sparse ? Log2Ceil(slots) : Log2Ceil(domains));
+  table.counts = Allocate(table.counts_log2 + (table.sparse ? 1 : 0));
+  table.used = table.sparse ? counted : 0;
+  ForEachCount(before, [&](DomainId domain, uint32_t count) {
+    if (table.sparse) {
+      const uint32_t slot = SlotOf(table, domain);
+      cells_.Mutable(slot) = KeyOf(domain);
+      cells_.Mutable(slot + 1) = count;
+    } else {
+      cells_.Mutable(table.counts + Index(domain)) = count;
+    }
+  });
+}
+
+uint32_t TopologyCounts::Allocate(uint32_t log2) {
+  const uint64_t size = uint64_t{1} << log2;
+  const uint64_t align = std::min<uint64_t>(size, kLine);
+  const uint64_t block = (cells_end_ + align - 1) / align * align;
+  EBB_CHECK(block + size <= ~uint32_t{0});
+  cells_end_ = static_cast<uint32_t>(block + size);
+  cells_.Resize(cells_end_);
+  return static_cast<uint32_t>(block);
+}
+
+bool TopologyCounts::CountsAs(const TopologyCounts& other) const {
+  if (tables_.size() != other.tables_.size()) return false;
+  for (uint32_t t = 0; t < tables_.size(); ++t) {
+    const TableId table{t};
+    if (Total(table) != other.Total(table) || MinCount(table) != other.MinCount(table)) {
+      return false;
+    }
+    bool same = true;
+    ForEachCount(table, [&](DomainId domain, uint32_t count) {
+      same &= other.Count(table, domain) == count;
+    });
+    if (!same) return false;
+  }
+  return true;
 }
 
 }  // namespace ebb

@@ -7,9 +7,16 @@
 // (when its last domain leaves the minimum by one pod, the next minimum is one
 // higher) and searched only when a domain itself disappears.
 //
+// Tables are many, and most count few pods: those of one application.  What a table
+// counts lies in a block of an arena that all tables share: an array by DomainId, or,
+// where most domains have none (a term over hostnames), a hash table of the others.
+// So what a pod that comes or goes touches stays in a few cache lines, and a copy of
+// all counts is a copy of pages.
+//
 // Cost:    a pod that comes or goes: one increment per table that its shape feeds.
 //          A node that leaves or becomes a ghost: one step per registry, and per
 //          table of a registry that loses a domain.
+//          Memory: 32 bytes a table, and up to 64 for each domain that has a count.
 // Threads: as ClusterSnapshot.
 
 #ifndef EBB_SNAPSHOT_TOPOLOGY_COUNTS_H_
@@ -28,7 +35,10 @@ class TopologyCounts {
  public:
   // Pods that `table` counts in `domain`.
   [[nodiscard]] uint32_t Count(TableId table, DomainId domain) const {
-    return tables_[Index(table)].counts[Index(domain)];
+    const Table& t = tables_[Index(table)];
+    if (!t.sparse) return cells_[t.counts + Index(domain)];
+    const uint32_t slot = SlotOf(t, domain);
+    return cells_[slot] == kFree ? 0 : cells_[slot + 1];
   }
   // Pods that `table` counts anywhere.
   [[nodiscard]] uint32_t Total(TableId table) const { return tables_[Index(table)].total; }
@@ -40,23 +50,81 @@ class TopologyCounts {
   }
   [[nodiscard]] uint32_t MinCount(TableId table) const { return tables_[Index(table)].min; }
 
+  // Calls `visit` with (domain, count) of each domain in which `table` counts a pod, in
+  // unspecified order.
+  template <typename Visit>
+  void ForEachCount(TableId table, Visit&& visit) const {
+    ForEachCount(tables_[Index(table)], visit);
+  }
+
+  // Whether all counts are the same, for assertions.  Cost: domains that have a count.
+  [[nodiscard]] bool CountsAs(const TopologyCounts& other) const;
+
  private:
   friend class ClusterSnapshot;
+  friend class ShapeRoom;
 
   struct Table {
-    CowVector<uint32_t, 64> counts;  // By DomainId.
     uint32_t total = 0;
-    uint32_t min = 0;                 // kSpread.
-    std::vector<uint32_t> histogram;  // kSpread: existing domains by count.
+    uint32_t min = 0;        // kSpread.
+    uint32_t counts = 0;     // Where its block of cells_ begins; 0: one cell that stays 0.
+    uint32_t histogram = 0;  // kSpread: the same of another block, existing domains by count.
+    uint32_t used = 0;       // Sparse: slots in use.
+    TopologyKeyId key{};
+    RegistryId registry{};       // kSpread.
+    uint8_t counts_log2 = 0;     // Cells of the block; sparse: slots, of two cells.
+    uint8_t histogram_log2 = 0;  // Cells.
+    bool spread = false;
+    bool sparse = false;
   };
+  static_assert(sizeof(Table) == 32);
   struct Registry {
     CowVector<uint32_t, 256> nodes;  // Eligible nodes by DomainId.
     uint32_t domains = 0;            // Domains with an eligible node.
   };
 
+  // A slot of a sparse table is two cells, the domain's id plus one, and its count.  Slots
+  // are probed in a row; a domain without a pod has none.
+  static constexpr uint32_t kFree = 0;
+  static constexpr uint32_t KeyOf(DomainId domain) { return static_cast<uint32_t>(domain) + 1; }
+  static uint32_t HomeOf(const Table& table, uint32_t key) {
+    return (key * 0x9E3779B9u) >> (32 - table.counts_log2);
+  }
+  // The cell where the slot of `domain` begins, or of the free slot that ends its probing.
+  [[nodiscard]] uint32_t SlotOf(const Table& table, DomainId domain) const {
+    const uint32_t mask = (uint32_t{1} << table.counts_log2) - 1;
+    uint32_t slot = HomeOf(table, KeyOf(domain));
+    while (true) {
+      const uint32_t at = table.counts + 2 * slot;
+      if (cells_[at] == KeyOf(domain) || cells_[at] == kFree) return at;
+      slot = (slot + 1) & mask;
+    }
+  }
+
+  template <typename Visit>
+  void ForEachCount(const Table& table, Visit&& visit) const {
+    const uint32_t entries = uint32_t{1} << table.counts_log2;
+    for (uint32_t i = 0; i < entries; ++i) {
+      const uint32_t cell = cells_[table.counts + (table.sparse ? 2 * i : i)];
+      if (cell == 0) continue;
+      if (table.sparse) {
+        visit(DomainId{cell - 1}, cells_[table.counts + 2 * i + 1]);
+      } else {
+        visit(DomainId{i}, cell);
+      }
+    }
+  }
+
   // A pod of `shape` comes to (+1) or goes from (-1) `node`.
   void Count(const Catalog& catalog, const PodShape& shape, NodeId node, int sign);
   void CountInTable(const Catalog& catalog, TableId id, NodeId node, int sign);
+  // Changes the count by one, and returns what it was.
+  uint32_t Add(const Catalog& catalog, Table& table, DomainId domain, int sign);
+  uint32_t AddSparse(const Catalog& catalog, Table& table, DomainId domain, int sign);
+  void EraseSlot(const Table& table, uint32_t slot);
+  // A domain has `now` pods, one more or one less than `before`.
+  void MoveMinimum(Table& table, uint32_t before, uint32_t now);
+  void EnlargeHistogram(Table& table, uint32_t count);
 
   // `node`, which runs no pods, starts (+1) or stops (-1) being eligible.
   // `as_ghost`: only for registries that do not look at nodes being deleted.
@@ -65,8 +133,15 @@ class TopologyCounts {
 
   // Makes room for tables, registries and domains that the catalog gained.
   void Grow(const Catalog& catalog);
+  // Gives the table the block that is right for its counts and one more, of so many domains.
+  void LayOut(Table& table, size_t domains);
+  // A block of 2^log2 cells, all 0.  What a table leaves is not used again: it leaves a
+  // block for one of twice the size, or when there are twice as many domains.
+  uint32_t Allocate(uint32_t log2);
 
-  CowVector<Table, 8> tables_;
+  CowVector<Table, 64> tables_;
+  CowVector<uint32_t, 1024> cells_;
+  uint32_t cells_end_ = 0;  // Of the last block.
   CowVector<Registry, 8> registries_;
   std::vector<std::vector<TableId>> tables_of_;  // By RegistryId.
 };
