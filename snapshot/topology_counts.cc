@@ -9,11 +9,18 @@
 namespace ebb {
 namespace {
 
-// Cells of a cache line: where blocks begin, unless they are smaller.
-constexpr uint32_t kLine = 16;
-constexpr uint32_t kSlotsMin = kLine / 2;
+// Tables of so many domains have an array of them.
+constexpr size_t kFewDomains = 16;
+// Tables of more pods are not kept by pod; of fewer than kPodsMin they have room for those.
+constexpr uint32_t kPodsMax = 32;
+constexpr uint32_t kPodsMin = 8;
+// Blocks begin at multiples of their size, or of this if they are larger: those by pod never
+// cross pages.
+constexpr uint64_t kBlockAlignment = kPodsMax;
 
-uint32_t Log2Ceil(size_t number) { return std::countr_zero(std::bit_ceil(number)); }
+uint8_t Log2Ceil(size_t number) {
+  return static_cast<uint8_t>(std::countr_zero(std::bit_ceil(number)));
+}
 
 }  // namespace
 
@@ -34,14 +41,46 @@ inline void TopologyCounts::CountInTable(const Catalog& catalog, TableId id, Nod
 
 inline uint32_t TopologyCounts::Add(const Catalog& catalog, Table& table, DomainId domain,
                                     int sign) {
-  if (table.sparse) return AddSparse(catalog, table, domain, sign);
+  switch (table.layout) {
+    case Layout::kByPod:
+      return AddByPod(catalog, table, domain, sign);
+    case Layout::kHashed:
+      return AddHashed(catalog, table, domain, sign);
+    case Layout::kByDomain:
+      break;
+  }
   uint32_t& count = cells_.Mutable(table.counts + Index(domain));
   const uint32_t before = count;
   count += sign;
   return before;
 }
 
-uint32_t TopologyCounts::AddSparse(const Catalog& catalog, Table& table, DomainId domain,
+inline uint32_t TopologyCounts::AddByPod(const Catalog& catalog, Table& table, DomainId domain,
+                                         int sign) {
+  const uint32_t size = uint32_t{1} << table.counts_log2;
+  if (sign > 0 && table.total == size) [[unlikely]] {
+    LayOut(catalog, table);
+    return Add(catalog, table, domain, sign);
+  }
+  uint32_t* const keys = &cells_.Mutable(table.counts);
+  const uint32_t key = KeyOf(domain);
+  // Who adds to other than spread tables does not ask.
+  const uint32_t before = table.spread ? CountEqual(keys, size, key) : 0;
+  if (sign > 0) {
+    keys[table.total] = key;
+  } else {
+    uint32_t i = 0;
+    while (keys[i] != key) {
+      ++i;
+      EBB_DCHECK(i < table.total);
+    }
+    keys[i] = keys[table.total - 1];
+    keys[table.total - 1] = kFree;
+  }
+  return before;
+}
+
+uint32_t TopologyCounts::AddHashed(const Catalog& catalog, Table& table, DomainId domain,
                                    int sign) {
   const uint32_t slot = SlotOf(table, domain);
   if (cells_[slot] != kFree) {
@@ -57,12 +96,10 @@ uint32_t TopologyCounts::AddSparse(const Catalog& catalog, Table& table, DomainI
   EBB_DCHECK(sign > 0);
   // At least half of the slots stay free, so that probing is short.
   if (2 * (table.used + 1) > uint32_t{1} << table.counts_log2) {
-    LayOut(table, catalog.topology_key(table.key).values.size());
+    LayOut(catalog, table);
     return Add(catalog, table, domain, sign);
   }
-  ++table.used;
-  cells_.Mutable(slot) = KeyOf(domain);
-  cells_.Mutable(slot + 1) = 1;
+  Insert(table, domain, 1);
   return 0;
 }
 
@@ -97,13 +134,13 @@ inline void TopologyCounts::MoveMinimum(Table& table, uint32_t before, uint32_t 
 }
 
 void TopologyCounts::EnlargeHistogram(Table& table, uint32_t count) {
-  const uint32_t log2 = Log2Ceil(size_t{count} + 1);
+  const uint8_t log2 = Log2Ceil(size_t{count} + 1);
   const uint32_t block = Allocate(log2);
   for (uint32_t i = 0; i < uint32_t{1} << table.histogram_log2; ++i) {
     cells_.Mutable(block + i) = cells_[table.histogram + i];
   }
   table.histogram = block;
-  table.histogram_log2 = static_cast<uint8_t>(log2);
+  table.histogram_log2 = log2;
 }
 
 void TopologyCounts::CountNode(const Catalog& catalog, NodeId node, int sign, bool as_ghost) {
@@ -158,14 +195,14 @@ void TopologyCounts::Grow(const Catalog& catalog) {
     const size_t domains = catalog.topology_key(definition.key).values.size();
     if (t < known) {
       const Table& table = tables_[t];
-      if (!table.sparse && domains > size_t{1} << table.counts_log2) {
-        LayOut(tables_.Mutable(t), domains);
+      if (table.layout == Layout::kByDomain && domains > size_t{1} << table.counts_log2) {
+        LayOut(catalog, tables_.Mutable(t));
       }
       continue;
     }
     Table& table = tables_.Mutable(t);
     table.key = definition.key;
-    LayOut(table, domains);
+    LayOut(catalog, table);
     if (definition.kind != TableKind::kSpread) continue;
     table.spread = true;
     table.registry = definition.registry;
@@ -175,29 +212,70 @@ void TopologyCounts::Grow(const Catalog& catalog) {
   }
 }
 
-void TopologyCounts::LayOut(Table& table, size_t domains) {
+template <typename Visit>
+void TopologyCounts::ForEachCount(const Table& table, Visit&& visit) const {
+  const uint32_t entries = uint32_t{1} << table.counts_log2;
+  for (uint32_t i = 0; i < entries; ++i) {
+    if (table.layout == Layout::kHashed) {
+      const uint32_t slot = table.counts + 2 * i;
+      if (cells_[slot] != kFree) visit(DomainId{cells_[slot] - 1}, cells_[slot + 1]);
+      continue;
+    }
+    const uint32_t cell = cells_[table.counts + i];
+    if (cell == 0) continue;
+    if (table.layout == Layout::kByPod) {
+      visit(DomainId{cell - 1}, 1);
+    } else {
+      visit(DomainId{i}, cell);
+    }
+  }
+}
+
+void TopologyCounts::LayOut(const Catalog& catalog, Table& table) {
+  const size_t domains = catalog.topology_key(table.key).values.size();
   const Table before = table;
   uint32_t counted = 0;
   ForEachCount(before, [&](DomainId, uint32_t) { ++counted; });
-  const uint32_t slots = std::max(kSlotsMin, std::bit_ceil(2 * (counted + 1)));
-  table.sparse = domains > 2 * size_t{slots};
-  table.counts_log2 = static_cast<uint8_t>(table.sparse ? Log2Ceil(slots) : Log2Ceil(domains));
-  table.counts = Allocate(table.counts_log2 + (table.sparse ? 1 : 0));
-  table.used = table.sparse ? counted : 0;
-  ForEachCount(before, [&](DomainId domain, uint32_t count) {
-    if (table.sparse) {
-      const uint32_t slot = SlotOf(table, domain);
-      cells_.Mutable(slot) = KeyOf(domain);
-      cells_.Mutable(slot + 1) = count;
-    } else {
-      cells_.Mutable(table.counts + Index(domain)) = count;
-    }
+  const uint32_t slots = std::bit_ceil(2 * (counted + 1));
+  if (domains <= kFewDomains) {
+    table.layout = Layout::kByDomain;
+  } else if (table.total < kPodsMax) {
+    table.layout = Layout::kByPod;
+  } else {
+    table.layout = domains > 2 * size_t{slots} ? Layout::kHashed : Layout::kByDomain;
+  }
+  const bool hashed = table.layout == Layout::kHashed;
+  const size_t entries = table.layout == Layout::kByDomain ? domains
+                         : hashed                          ? slots
+                                                           : std::max(table.total + 1, kPodsMin);
+  table.counts_log2 = Log2Ceil(entries);
+  table.counts = Allocate(table.counts_log2 + (hashed ? 1 : 0));
+  table.used = 0;
+  table.total = 0;
+  ForEachCount(before, [&](DomainId domain, uint32_t pods) {
+    Insert(table, domain, pods);
+    table.total += pods;
   });
+}
+
+void TopologyCounts::Insert(Table& table, DomainId domain, uint32_t pods) {
+  if (table.layout == Layout::kByDomain) {
+    cells_.Mutable(table.counts + Index(domain)) += pods;
+  } else if (table.layout == Layout::kByPod) {
+    for (uint32_t i = 0; i < pods; ++i) {
+      cells_.Mutable(table.counts + table.total + i) = KeyOf(domain);
+    }
+  } else {
+    const uint32_t slot = SlotOf(table, domain);
+    if (cells_[slot] == kFree) ++table.used;
+    cells_.Mutable(slot) = KeyOf(domain);
+    cells_.Mutable(slot + 1) += pods;
+  }
 }
 
 uint32_t TopologyCounts::Allocate(uint32_t log2) {
   const uint64_t size = uint64_t{1} << log2;
-  const uint64_t align = std::min<uint64_t>(size, kLine);
+  const uint64_t align = std::min(size, kBlockAlignment);
   const uint64_t block = (cells_end_ + align - 1) / align * align;
   EBB_CHECK(block + size <= ~uint32_t{0});
   cells_end_ = static_cast<uint32_t>(block + size);
@@ -213,8 +291,8 @@ bool TopologyCounts::CountsAs(const TopologyCounts& other) const {
       return false;
     }
     bool same = true;
-    ForEachCount(table, [&](DomainId domain, uint32_t count) {
-      same &= other.Count(table, domain) == count;
+    ForEachCount(tables_[t], [&](DomainId domain, uint32_t) {
+      same &= Count(table, domain) == other.Count(table, domain);
     });
     if (!same) return false;
   }
