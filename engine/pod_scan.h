@@ -129,6 +129,7 @@ class PodScan {
     kOwnStatics = 8,        // Static verdicts are the shape's own, not its fit class's.
     kUnplaced = 16,         // StaysUnplaced.
     kNodeName = 32,         // Nodes of one shape may differ.
+    kTopologyAlone = 64,    // Beyond room, TopologyFits alone may say no of an open node.
   };
 
   // A bit for each word of a NodeSet, so that a search can skip words that have nothing.
@@ -189,6 +190,7 @@ class PodScan {
   bool PassesStatics(StaticBits& statics, const PodShape& shape, NodeId node);
   void FillWord(Candidates& candidates, const PodShape& shape, size_t word);
   void SetRun(PodShapeId id);
+  [[nodiscard]] bool FitsBeyondRoom(NodeId node) const;
   NodeId FirstFit(size_t word, uint64_t bits);
   NodeId FirstFitOfWord(size_t word, uint64_t mask);
   NodeId Search();

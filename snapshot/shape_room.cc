@@ -17,8 +17,7 @@ namespace ebb {
 
 void ShapeRoom::Begin(ClusterSnapshot& snapshot, const PodShape& shape) {
   snapshot_ = &snapshot;
-  shape_ = &shape;
-  is_counted_ = !shape.feeds.empty();
+  GoOn(shape);
   word_ = ~size_t{0};
   uses_ = 0;
   more_.clear();

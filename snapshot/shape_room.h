@@ -41,6 +41,11 @@ class ShapeRoom {
   ShapeRoom& operator=(const ShapeRoom&) = delete;
 
   void Begin(ClusterSnapshot& snapshot, const PodShape& shape);
+  // Goes on with another shape.  REQUIRES: it requests the same and is charged the same.
+  void GoOn(const PodShape& shape) {
+    shape_ = &shape;
+    is_counted_ = !shape.feeds.empty();
+  }
 
   // What the filter NodeResourcesFit says: a free pod slot, and enough of all that the
   // shape requests.

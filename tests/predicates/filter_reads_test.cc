@@ -35,6 +35,7 @@ TEST(FilterReadsTest, APodThatNoFilterLooksAtIsSparedEverything) {
   EXPECT_TRUE(cuts.statics_of_node_shape);
   EXPECT_TRUE(cuts.requests_alone);
   EXPECT_TRUE(cuts.alike_before_room);
+  EXPECT_TRUE(cuts.topology_alone);
   EXPECT_TRUE(cuts.only_room_and_counts);
 }
 
@@ -63,6 +64,9 @@ TEST(FilterReadsTest, WhateverAFilterReadsIsNotSpared) {
       EXPECT_TRUE(of_fit_class || !cuts.statics_of_fit_class || !cuts.requests_alone ||
                   !cuts.passes_pre_filter)
           << FilterName(Filter(f)) << part;
+      if (cuts.topology_alone && !cuts.requests_alone) {
+        EXPECT_EQ(reads.other_pods, kCountedPart) << FilterName(Filter(f)) << part;
+      }
       EXPECT_TRUE(of_fit_class || !before_room || !cuts.alike_before_room)
           << FilterName(Filter(f)) << part;
     }
