@@ -40,11 +40,12 @@ AUTOSCALER_MS = {
     "uniform:400": (1600, 600), "uniform:1000": (5800, 2700), "uniform:5000": (172000, 98000),
     "mixed:1000": (1900, 1400), "mixed:5000": (77000, 54000), "openb": (1500, 450),
 }
-# Targets of cold passes, in milliseconds.
+# Targets of cold and second passes, in milliseconds.
 COLD_MS = {
     "uniform:1000": 2, "uniform:5000": 12, "mixed:1000": 3, "mixed:5000": 20, "openb": 1.5,
-    "uniform:15000x30": 60, "uniform:100000x30": 1000,
+    "uniform:15000x30": 60, "uniform:100000x30": 1000, "topology:5000": 15, "diverse:1000": 0.7,
 }
+SECOND_MS = {"topology:5000": 8}
 # Verification of a plan: so many times its pass, or so many milliseconds.
 VERIFY_TIMES = 5
 VERIFY_MS = 60
@@ -104,7 +105,8 @@ def rows_of(name, runs):
     if kind == "Planner_Verify":
         return times("ms")
     if kind == "Planner_SecondPass":
-        return times("ms", autoscaler_ms=AUTOSCALER_MS.get(rest, (None, None))[1])
+        return times("ms", target=("<=", SECOND_MS[rest]) if rest in SECOND_MS else None,
+                     autoscaler_ms=AUTOSCALER_MS.get(rest, (None, None))[1])
     if kind == "Snapshot_ForkRevert":
         return times("ns", target=("<=", 50))
     if kind == "Snapshot_Branch":

@@ -1,6 +1,7 @@
 #include "engine/planner.h"
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <optional>
 #include <span>
@@ -189,7 +190,11 @@ class PassRun {
         plan_.termination = Termination::kLimit;
         break;
       }
-      if (next + 1 < eligible.size()) Prefetch(eligible[next + 1]);
+      if (catalog_.tables().size() > kTablesInCache) {
+        PrefetchByTables(std::span(eligible).subspan(next));
+      } else if (next + 1 < eligible.size()) {
+        Prefetch(eligible[next + 1]);
+      }
       if (!SimulateRemoval(eligible[next])) {
         plan_.termination = Termination::kDeadline;
         break;
@@ -214,6 +219,45 @@ class PassRun {
       catalog_.PrefetchShapeId(pod);
       memory_.hints.Prefetch(pod);
     });
+  }
+
+  // The same where many tables count pods: what they say of a pod is found by way of four
+  // other places, of which one is loaded with each node before.  `nodes`: the one that is
+  // to be judged, and those after it.
+  void PrefetchByTables(std::span<const NodeId> nodes) {
+    std::rotate(coming_.begin(), coming_.begin() + 1, coming_.end());
+    const auto& [one, two, three, four] = coming_;
+    const TopologyCounts& topology = snapshot_.topology();
+    for (const PodShape* shape : one) {
+      for (const TableId table : shape->feeds) topology.PrefetchCounts(table);
+    }
+    for (const PodShape* shape : two) {
+      for (const TableId table : shape->feeds) topology.Prefetch(table);
+    }
+    for (const PodShape* shape : three) {
+      __builtin_prefetch(shape->fit_requests.data());
+      __builtin_prefetch(shape->charge_requests.data());
+      __builtin_prefetch(shape->feeds.data());
+      __builtin_prefetch(shape->spread.data());
+      __builtin_prefetch(shape->anti_affinity.data());
+      __builtin_prefetch(shape->repelled_by.data());
+    }
+    ListShapes(nodes.size() > kAhead ? nodes[kAhead] : kNoNode, coming_.back());
+    for (const PodShape* shape : four) {
+      __builtin_prefetch(shape);
+      __builtin_prefetch(&shape->feeds);
+      __builtin_prefetch(&shape->spread);
+      __builtin_prefetch(&shape->repelled_by);
+    }
+    if (nodes.size() > kAhead + 1) Prefetch(nodes[kAhead + 1]);
+  }
+
+  void ListShapes(NodeId node, std::vector<const PodShape*>& shapes) const {
+    shapes.clear();
+    if (node == kNoNode) return;
+    const auto list = [&](PodId pod) { shapes.push_back(&catalog_.shape_of(pod)); };
+    std::ranges::for_each(snapshot_.PodsOn(node), list);
+    simulation_.ForEachGuest(node, list);
   }
 
   // False: time ran out before there was an answer.
@@ -288,6 +332,12 @@ class PassRun {
   std::vector<bool> recently_unremovable_;
 
   PodsToMove pods_;  // Of the candidate; reused from one to the next.
+
+  // Tables that stay in the cache without being loaded ahead.
+  static constexpr size_t kTablesInCache = 4000;
+  // Shapes of the pods on the nodes that come next, for PrefetchByTables.
+  static constexpr size_t kAhead = 4;
+  std::array<std::vector<const PodShape*>, kAhead> coming_;
 };
 
 }  // namespace

@@ -130,10 +130,12 @@ void PodScan::SetDestinations(const NodeSet& destinations) {
 uint8_t PodScan::LearnTraits(PodShapeId id) {
   const ShortCuts cuts = ShortCutsOf(PartsOf(*catalog_, catalog_->shape(id)));
   const bool more = !cuts.requests_alone || !cuts.statics_of_fit_class;
-  return traits_[Index(id)] =
-             kKnown | (more ? kMoreThanRequests : 0) | (cuts.passes_pre_filter ? 0 : kPreFilter) |
-             (cuts.statics_of_fit_class ? 0 : kOwnStatics) | (cuts.only_room ? kOnlyRoom : 0) |
-             (cuts.statics_of_node_shape ? 0 : kNodeName);
+  return traits_[Index(id)] = kKnown | (more ? kMoreThanRequests : 0) |
+                              (cuts.passes_pre_filter ? 0 : kPreFilter) |
+                              (cuts.statics_of_fit_class ? 0 : kOwnStatics) |
+                              (cuts.only_room_and_counts ? kUnplaced : 0) |
+                              (cuts.topology_alone ? kTopologyAlone : 0) |
+                              (cuts.statics_of_node_shape ? 0 : kNodeName);
 }
 
 PodScan::StaticBits& PodScan::StaticsOf(const PodShape& shape, PodShapeId id) {
@@ -204,13 +206,29 @@ void PodScan::FillWord(Candidates& candidates, const PodShape& shape, size_t wor
 
 void PodScan::SetRun(PodShapeId id) {
   const PodShape& shape = catalog_->shape(id);
+  const uint8_t traits = TraitsOf(id);
+  // Applications of one size come one after the other: what is of the fit class stays.
+  const bool goes_on = run_.id != kNoShape && run_.shape->fit_class == shape.fit_class &&
+                       ((run_.traits | traits) & kOwnStatics) == 0 &&
+                       run_.shape->charge_requests == shape.charge_requests;
   run_.id = id;
-  run_.traits = TraitsOf(id);
+  run_.traits = traits;
   run_.shape = &shape;
+  run_.rest = 0;
+  if (goes_on) {
+    run_.room.GoOn(shape);
+    return;
+  }
   run_.statics = &StaticsOf(shape, id);
   run_.candidates = nullptr;
   run_.room.Begin(*snapshot_, shape);
-  run_.rest = 0;
+}
+
+// Whether a node that has the room passes the other filters of DynamicFits.
+inline bool PodScan::FitsBeyondRoom(NodeId node) const {
+  if ((run_.traits & kMoreThanRequests) == 0) return true;
+  if ((run_.traits & kTopologyAlone) != 0) return TopologyFits(*snapshot_, *run_.shape, node);
+  return DynamicFits(*snapshot_, *run_.shape, node);
 }
 
 // The first of `bits` that fits.
@@ -224,7 +242,7 @@ void PodScan::SetRun(PodShapeId id) {
     if (!run_.room.IsOn(node) ||
         ((run_.traits & kOwnStatics) != 0 && !PassesStatics(*run_.statics, shape, node))) {
       full |= bits & -bits;
-    } else if ((run_.traits & kMoreThanRequests) == 0 || DynamicFits(*snapshot_, shape, node)) {
+    } else if (FitsBeyondRoom(node)) {
       found = node;
       bits &= bits - 1;
       break;
@@ -294,7 +312,7 @@ bool PodScan::Fits(NodeId node) {
   if (!run_.room.IsOn(node)) return false;
   if ((run_.traits & kPreFilter) != 0 && !PreFilter(*snapshot_, shape).fits) return false;
   if (!PassesStatics(*run_.statics, shape, node)) return false;
-  return (run_.traits & kMoreThanRequests) == 0 || DynamicFits(*snapshot_, shape, node);
+  return FitsBeyondRoom(node);
 }
 
 bool PodScan::LacksNoFit(const Candidates& candidates, size_t word) const {

@@ -66,9 +66,10 @@ class PodScan {
   // Every filter on one node (a hint).  The pointer stays.  REQUIRES: IsOpen(node).
   [[nodiscard]] bool Fits(NodeId node);
 
-  // Whether pods of the shape matter to others by the room they take and nothing else: no
-  // filter looks for them on their node, no counter counts them (ShortCuts::only_room).
-  [[nodiscard]] bool TakesOnlyRoom(PodShapeId shape) { return (TraitsOf(shape) & kOnlyRoom) != 0; }
+  // Whether pods of the shape matter to others by the room they take and the tables that
+  // count them alone: no filter looks for them on their node (ShortCuts::only_room_and_counts).
+  // They are not placed in the snapshot.
+  [[nodiscard]] bool StaysUnplaced(PodShapeId shape) { return (TraitsOf(shape) & kUnplaced) != 0; }
 
   // Whether the filters themselves, one by one, let the pod run on the node: for assertions.
   // REQUIRES: a pass is under way.
@@ -97,10 +98,10 @@ class PodScan {
   void SetDestinations(const NodeSet& destinations);
 
   // Places a pod of the run on a node that FindNode or Fits just said yes to: in the
-  // snapshot; but of one that TakesOnlyRoom, the room is taken and no more.
+  // snapshot; but one that StaysUnplaced takes its room, is counted, and no more.
   void Place(PodId pod, NodeId node) {
     placed_since_fork_ = true;
-    if ((run_.traits & kOnlyRoom) != 0) {
+    if ((run_.traits & kUnplaced) != 0) {
       run_.room.Take(node);
     } else {
       snapshot_->AddPod(pod, node);
@@ -109,7 +110,7 @@ class PodScan {
   // Undoes that, as far as the snapshot's Revert does not.  REQUIRES: BeginRun with the
   // pod's shape.
   void TakeBack(NodeId node) {
-    if ((run_.traits & kOnlyRoom) != 0) run_.room.Give(node);
+    if ((run_.traits & kUnplaced) != 0) run_.room.Give(node);
   }
 
   // To be told beside the snapshot's own calls: a fork that makes `ghost` one, and
@@ -126,8 +127,9 @@ class PodScan {
     kMoreThanRequests = 2,  // A candidate with room may still not fit.
     kPreFilter = 4,         // PreFilter may fail.
     kOwnStatics = 8,        // Static verdicts are the shape's own, not its fit class's.
-    kOnlyRoom = 16,         // TakesOnlyRoom.
+    kUnplaced = 16,         // StaysUnplaced.
     kNodeName = 32,         // Nodes of one shape may differ.
+    kTopologyAlone = 64,    // Beyond room, TopologyFits alone may say no of an open node.
   };
 
   // A bit for each word of a NodeSet, so that a search can skip words that have nothing.
@@ -188,6 +190,7 @@ class PodScan {
   bool PassesStatics(StaticBits& statics, const PodShape& shape, NodeId node);
   void FillWord(Candidates& candidates, const PodShape& shape, size_t word);
   void SetRun(PodShapeId id);
+  [[nodiscard]] bool FitsBeyondRoom(NodeId node) const;
   NodeId FirstFit(size_t word, uint64_t bits);
   NodeId FirstFitOfWord(size_t word, uint64_t mask);
   NodeId Search();

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/eligibility.h"
+
 namespace ebb {
 
 void StartedDeletions::Update(const ClusterSnapshot& snapshot, const NodeSet& running,
@@ -24,7 +26,7 @@ void StartedDeletions::Update(const ClusterSnapshot& snapshot, const NodeSet& ru
     if (node == kNoNode || !snapshot.Contains(node) || catalog.node(node).uid != entry.uid) {
       return true;
     }
-    if (entry.phase == Phase::kSucceeded) return now_s && *now_s - entry.at_s >= kTimeoutS;
+    if (entry.phase == Phase::kSucceeded) return now_s && *now_s - entry.at_s >= kDeletionTimeoutS;
     if (!running.Contains(node)) return now_s && entry.phase == Phase::kRunning;
     entry = {entry.uid, Phase::kRunning, now_s.value_or(entry.at_s)};
     return false;
@@ -41,7 +43,7 @@ bool StartedDeletions::AskFor(const NodeInfo& node, int64_t now_s) {
 void StartedDeletions::DropOld(int64_t now_s) {
   absl::erase_if(deletions_, [&](const auto& deletion) {
     const Entry& entry = deletion.second;
-    return entry.phase == Phase::kAskedFor && now_s - entry.at_s >= kTimeoutS;
+    return entry.phase == Phase::kAskedFor && now_s - entry.at_s >= kDeletionTimeoutS;
   });
 }
 

@@ -39,9 +39,6 @@ struct EndedDeletion {
 
 class StartedDeletions {
  public:
-  // As long as a taint counts as a deletion in progress.
-  static constexpr int64_t kTimeoutS = 300;
-
   enum class Phase : uint8_t {
     kAskedFor,
     kRunning,

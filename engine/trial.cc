@@ -32,6 +32,7 @@ Simulation::Simulation(ClusterSnapshot& snapshot, SimulationMemory& memory)
   EBB_CHECK(!std::exchange(memory_.in_use_, true));
   EBB_CHECK(snapshot_.ghost() == kNoNode);
   snapshot_.SaveFree(memory_.free_);
+  memory_.counts_ = snapshot_.topology();
   guests_.Reset(snapshot_.catalog().nodes());
   moves_.clear();
   snapshot_.Fork();
@@ -41,7 +42,7 @@ Simulation::Simulation(ClusterSnapshot& snapshot, SimulationMemory& memory)
 Simulation::~Simulation() {
   EBB_CHECK(!in_trial_ && snapshot_.depth() == depth_);
   scan_.EndPass();  // It counts the pointer's index among the nodes that are left.
-  snapshot_.Revert();
+  snapshot_.RevertTo(std::move(memory_.counts_));
   snapshot_.RestoreFree(memory_.free_);
   EBB_DCHECK(snapshot_.StateId() == state_);
   memory_.in_use_ = false;
@@ -61,7 +62,7 @@ std::span<const PodId> Simulation::PodsOn(NodeId node) {
   guests_.Append(node, came);
   // Guests that are placed in the snapshot are listed there too, after the own pods.
   const auto in_snapshot = [this](PodId pod) {
-    return !scan_.TakesOnlyRoom(snapshot_.catalog().shape_id(pod));
+    return !scan_.StaysUnplaced(snapshot_.catalog().shape_id(pod));
   };
   const auto own = listed.first(listed.size() - std::ranges::count_if(came, in_snapshot));
   std::vector<PodId>& pods = memory_.pods_;
@@ -70,12 +71,27 @@ std::span<const PodId> Simulation::PodsOn(NodeId node) {
   return pods;
 }
 
+void Simulation::CountGuests(NodeId node, int sign) {
+  const Catalog& catalog = snapshot_.catalog();
+  if (catalog.tables().empty()) return;
+  guests_.ForEach(node, [&](PodId pod) {
+    const PodShapeId shape = catalog.shape_id(pod);
+    if (scan_.StaysUnplaced(shape)) {
+      ShapeRoom::Count(snapshot_, catalog.shape(shape), node, sign);
+    }
+  });
+}
+
 void Simulation::BeginTrial(NodeId node) {
   EBB_CHECK(!in_trial_ && snapshot_.depth() == depth_);
-  if (kProves) snapshot_.SaveFree(memory_.free_before_trial_);
+  if (kProves) {
+    snapshot_.SaveFree(memory_.free_before_trial_);
+    memory_.counts_before_trial_ = snapshot_.topology();
+  }
   in_trial_ = had_trial_ = true;
   moves_.clear();
   snapshot_.Fork();
+  CountGuests(node, -1);
   snapshot_.SetGhost(node);
   scan_.OnGhost(node);
 }
@@ -92,17 +108,20 @@ void Simulation::CommitTrial() {
 
 void Simulation::RevertTrial() {
   EBB_CHECK(in_trial_ && snapshot_.depth() == depth_ + 1);
-  // First the room that the snapshot's log does not know of, last pod first, as Guests
-  // asks for.
+  // First the room and counts that the snapshot's log does not know of, last pod first, as
+  // Guests asks for.
   for (auto move = moves_.rbegin(); move != moves_.rend(); ++move) {
     scan_.BeginRun(snapshot_.catalog().shape_id(move->pod));
     scan_.TakeBack(move->to);
     guests_.TakeBack(move->to);
   }
+  const NodeId node = snapshot_.ghost();
   snapshot_.Revert();
+  CountGuests(node, +1);
   scan_.OnRevert();
   in_trial_ = false;
   EBB_DCHECK(HasFree(snapshot_, memory_.free_before_trial_));
+  EBB_DCHECK(snapshot_.topology().CountsAs(memory_.counts_before_trial_));
 }
 
 }  // namespace ebb

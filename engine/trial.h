@@ -13,18 +13,20 @@
 // Five things change together, and in a pass only Simulation changes them (the functions
 // of the snapshot that do so are public):
 //   the snapshot      what is placed in it; its undo log takes that back;
-//   its free amounts  of pods that take nothing but room (PodScan::TakesOnlyRoom), which
-//                     are not placed in the snapshot and so not in its log: a trial gives
-//                     the room back pod by pod, the end of the pass restores every amount;
+//   its free amounts  and counts of topology, of pods that matter to others by these alone
+//                     (PodScan::StaysUnplaced), which are not placed in the snapshot and so
+//                     not in its log: a trial gives them back pod by pod, the end of the
+//                     pass restores every amount and count;
 //   the guests        which pods came to each node, whether placed in the snapshot or not;
 //   the scan          the open nodes, and the candidates that it ruled out in a trial;
 //   the moves         the list of all of that.
 //
 // While a simulation lasts, nobody else changes, forks or copies the snapshot.
 //
-// Cost:      Simulation O(nodes * resources) at either end; a Trial O(what is put), and
-//            to begin and end one what Fork, SetGhost and Revert cost.  Debug builds: a
-//            trial costs O(nodes * resources), to prove that it left nothing behind.
+// Cost:      Simulation O(nodes * resources + pages of counts) at either end; a Trial
+//            O(what is put), and to begin and end one what Fork, SetGhost and Revert cost.
+//            Debug builds: a trial costs O(nodes * resources + counts), to prove that it
+//            left nothing behind.
 // Threads:   none.
 // Ownership: borrows the snapshot and the memory; a memory serves one simulation at a time.
 
@@ -58,7 +60,9 @@ class SimulationMemory {
   PodScan scan_;
   Guests guests_;
   std::vector<int64_t> free_;               // Amounts before the simulation.
+  TopologyCounts counts_;                   // The same.
   std::vector<int64_t> free_before_trial_;  // In debug builds.
+  TopologyCounts counts_before_trial_;      // The same.
   std::vector<Move> moves_;
   std::vector<PodId> came_;
   std::vector<PodId> pods_;
@@ -73,8 +77,8 @@ class Simulation {
   Simulation(const Simulation&) = delete;
   Simulation& operator=(const Simulation&) = delete;
 
-  // The cluster as it is now, but for pods that take nothing but room: those that a
-  // trial put somewhere are on no node, and the room they take is not free.
+  // The cluster as it is now, but for pods that stay unplaced: those that a trial put
+  // somewhere are on no node, yet the room they take is not free, and they are counted.
   [[nodiscard]] const ClusterSnapshot& snapshot() const { return snapshot_; }
   // The search for nodes.
   [[nodiscard]] PodScan& scan() { return scan_; }
@@ -119,6 +123,8 @@ class Simulation {
   void BeginTrial(NodeId node);
   void CommitTrial();
   void RevertTrial();
+  // The node's guests that the snapshot does not know of come back (+1), go (-1).
+  void CountGuests(NodeId node, int sign);
 
   ClusterSnapshot& snapshot_;
   SimulationMemory& memory_;

@@ -389,16 +389,23 @@ constexpr bool IsDynamic(const Row& row) { return row.fits_dynamically != nullpt
 // All but the one that every search asks of every node.
 constexpr bool IsNotRoom(const Row& row) { return row.filter != Filter::kNodeResourcesFit; }
 constexpr bool IsDynamicAndNotRoom(const Row& row) { return IsDynamic(row) && IsNotRoom(row); }
+// It reads of other pods what tables count, and nothing else.
+constexpr bool IsOfTopology(const Row& row) {
+  return IsDynamic(row) && row.reads.other_pods == kCountedPart;
+}
+constexpr bool IsDynamicOtherwise(const Row& row) {
+  return IsDynamicAndNotRoom(row) && !IsOfTopology(row);
+}
 constexpr bool IsBeforeRoom(const Row& row) { return row.filter < Filter::kNodeResourcesFit; }
 
 // Pods of one fit class have these in common.
 constexpr PodParts kFitClassParts = kConstraintsPart | kNodeNamesPart | kRequestsPart;
 
 // Unrolled, so that every call is a plain one.
-template <size_t... kRow>
+template <bool (*kApplies)(const Row&), size_t... kRow>
 bool FitsDynamically(const Question& question, std::index_sequence<kRow...>) {
   const auto fits = [&]<size_t kOne>(std::integral_constant<size_t, kOne>) {
-    if constexpr (IsDynamic(kFilters[kOne])) return kFilters[kOne].fits_dynamically(question);
+    if constexpr (kApplies(kFilters[kOne])) return kFilters[kOne].fits_dynamically(question);
     return true;
   };
   return (fits(std::integral_constant<size_t, kRow>()) && ...);
@@ -422,17 +429,20 @@ ShortCuts ShortCutsOf(PodParts parts) {
   constexpr PodParts kPreFilterFor = PartsReadBy(&FilterReads::pre_filter_for, Always);
   constexpr PodParts kStaticsRead = PartsReadBy(&FilterReads::pod, IsStatic) & ~kFitClassParts;
   constexpr PodParts kDynamicsRead = PartsReadBy(&FilterReads::pod, IsDynamicAndNotRoom);
+  constexpr PodParts kReadOtherwise = PartsReadBy(&FilterReads::pod, IsDynamicOtherwise);
   constexpr PodParts kNameReadFor = PartsReadBy(&FilterReads::node_name_for, IsStatic);
   constexpr PodParts kReadBeforeRoom =
       PartsReadBy(&FilterReads::pod, IsBeforeRoom) & ~kFitClassParts;
   constexpr PodParts kNameReadBeforeRoom = PartsReadBy(&FilterReads::node_name_for, IsBeforeRoom);
-  constexpr PodParts kReadOfOthers = PartsReadBy(&FilterReads::other_pods, IsNotRoom);
+  constexpr PodParts kReadOfOthers =
+      PartsReadBy(&FilterReads::other_pods, IsNotRoom) & ~kCountedPart;
   return {.passes_pre_filter = (parts & kPreFilterFor) == 0,
           .statics_of_fit_class = (parts & kStaticsRead) == 0,
           .statics_of_node_shape = (parts & kNameReadFor) == 0,
           .requests_alone = (parts & kDynamicsRead) == 0,
+          .topology_alone = (parts & kReadOtherwise) == 0,
           .alike_before_room = (parts & (kReadBeforeRoom | kNameReadBeforeRoom)) == 0,
-          .only_room = (parts & kReadOfOthers) == 0};
+          .only_room_and_counts = (parts & kReadOfOthers) == 0};
 }
 
 bool StaticFits(const ClusterSnapshot& snapshot, const PodShape& shape, NodeId node) {
@@ -444,7 +454,13 @@ bool StaticFits(const ClusterSnapshot& snapshot, const PodShape& shape, NodeId n
 
 bool DynamicFits(const ClusterSnapshot& snapshot, const PodShape& shape, NodeId node) {
   return !snapshot.IsGhost(node) &&
-         FitsDynamically({snapshot, shape, node}, std::make_index_sequence<kFilterCount>());
+         FitsDynamically<IsDynamic>({snapshot, shape, node},
+                                    std::make_index_sequence<kFilterCount>());
+}
+
+bool TopologyFits(const ClusterSnapshot& snapshot, const PodShape& shape, NodeId node) {
+  return FitsDynamically<IsOfTopology>({snapshot, shape, node},
+                                       std::make_index_sequence<kFilterCount>());
 }
 
 FilterVerdict PreFilter(const ClusterSnapshot& snapshot, const PodShape& shape) {

@@ -66,6 +66,9 @@ bool StaticFits(const ClusterSnapshot& snapshot, const PodShape& shape, NodeId n
 // the node is the ghost.
 bool DynamicFits(const ClusterSnapshot& snapshot, const PodShape& shape, NodeId node);
 
+// Of those, what depends on counts of pods by topology domain alone: spread, affinity.
+bool TopologyFits(const ClusterSnapshot& snapshot, const PodShape& shape, NodeId node);
+
 // spec.unschedulable alone, which keeps the autoscaler's scan (not a hint) off a
 // node even if the pod tolerates it, is the scan's business, not a filter's.
 
@@ -124,10 +127,13 @@ struct ShortCuts {
   bool statics_of_fit_class = false;   // StaticFits says the same to all of one fit class;
   bool statics_of_node_shape = false;  // and the same of all nodes of one NodeShapeId.
   bool requests_alone = false;         // DynamicFits: NodeResourcesFit alone, but for ghosts.
+  bool topology_alone = false;         // The same, with TopologyFits.
   // The filters before NodeResourcesFit say the same to all of one fit class, and of all
   // nodes of one NodeShapeId.
   bool alike_before_room = false;
-  bool only_room = false;  // Where such pods run matters to no other pod, but for the room.
+  // Where such pods run matters to no other pod, but for the room that they take and the
+  // tables that count them.
+  bool only_room_and_counts = false;
 };
 ShortCuts ShortCutsOf(PodParts parts);
 

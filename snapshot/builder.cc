@@ -335,6 +335,7 @@ NodeInfo SnapshotBuilder::CompileNode(const objects::Node& node) {
 
 absl::Status SnapshotBuilder::Check(const objects::Pod& pod) {
   if (absl::Status s = CheckNamed(&pod); !s.ok()) return s;
+  if (!HasNegativeAmount(pod)) return absl::OkStatus();
   objects::ResourceList sum;
   absl::Status status;
   const auto check = [&](RequestsOf which) {

@@ -49,20 +49,23 @@ int64_t ClusterSnapshot::Allocatable(ResourceId resource, NodeId node) const {
   return AmountOf(catalog_->node(node).allocatable, resource);
 }
 
-template <int kSign>
+template <int kSign, ClusterSnapshot::Tables kTables>
 inline void ClusterSnapshot::Count(const PodShape& shape, NodeId node) {
-  if (!shape.feeds.empty()) topology_.Count(*catalog_, shape, node, kSign);
+  if (kTables == Tables::kCount && !shape.feeds.empty()) {
+    topology_.Count(*catalog_, shape, node, kSign);
+  }
   for (const ClaimId claim : shape.claims) claim_uses_.Mutable(Index(claim)) += kSign;
 }
 
-template <int kSign>
+template <int kSign, ClusterSnapshot::Tables kTables>
 void ClusterSnapshot::CountAll(const PodList& pods, NodeId node) {
   placed_pods_ += kSign * pods.size();
-  if (catalog_->tables().empty() && catalog_->claims() == 0) return;
-  for (const PodId pod : pods) Count<kSign>(catalog_->shape_of(pod), node);
+  const bool counts = kTables == Tables::kCount && !catalog_->tables().empty();
+  if (!counts && catalog_->claims() == 0) return;
+  for (const PodId pod : pods) Count<kSign, kTables>(catalog_->shape_of(pod), node);
 }
 
-template <int kSign>
+template <int kSign, ClusterSnapshot::Tables kTables>
 [[gnu::always_inline]] inline void ClusterSnapshot::Charge(PodId pod, NodeId node) {
   const PodShape& shape = catalog_->shape_of(pod);
   const size_t n = Index(node);
@@ -70,7 +73,7 @@ template <int kSign>
     free_[Index(resource)].Mutable(n) -= kSign * amount;
   }
   free_[Index(kPods)].Mutable(n) -= kSign;
-  Count<kSign>(shape, node);
+  Count<kSign, kTables>(shape, node);
   placed_pods_ += kSign;
 }
 
@@ -113,9 +116,11 @@ void ClusterSnapshot::MovePod(PodId pod, NodeId node) {
   AddPod(pod, node);
 }
 
+template <ClusterSnapshot::Tables kTables>
 void ClusterSnapshot::SetAlive(NodeId node, bool alive) {
   alive_.Set(node, alive);
   alive_nodes_ += alive ? 1 : -1;
+  if (kTables == Tables::kLeave) return;
   topology_.CountNode(*catalog_, node, alive ? +1 : -1, /*as_ghost=*/false);
 }
 
@@ -171,7 +176,15 @@ uint64_t ClusterSnapshot::StateId() {
 
 void ClusterSnapshot::Fork() { marks_.push_back({.log_size = log_.size(), .state_id = StateId()}); }
 
-void ClusterSnapshot::Revert() {
+void ClusterSnapshot::Revert() { UndoLayer<Tables::kCount>(); }
+
+void ClusterSnapshot::RevertTo(TopologyCounts counts) {
+  UndoLayer<Tables::kLeave>();
+  topology_ = std::move(counts);
+}
+
+template <ClusterSnapshot::Tables kTables>
+void ClusterSnapshot::UndoLayer() {
   EBB_CHECK(!marks_.empty());
   // The entries to undo lie anywhere in memory, but the log names them in advance.
   constexpr size_t kAhead = 12;
@@ -182,7 +195,7 @@ void ClusterSnapshot::Revert() {
       if (coming.pod != kNoPod) __builtin_prefetch(&node_of_[Index(coming.pod)], 1);
       __builtin_prefetch(&pods_on_[Index(coming.node)], 1);
     }
-    Undo(log_.back());
+    Undo<kTables>(log_.back());
     log_.pop_back();
   }
   state_id_ = state_id;
@@ -222,35 +235,37 @@ void ClusterSnapshot::RestoreFree(const std::vector<int64_t>& amounts) {
   }
 }
 
+template <ClusterSnapshot::Tables kTables>
 void ClusterSnapshot::Undo(const Change& change) {
+  constexpr bool kCounts = kTables == Tables::kCount;
   switch (change.op) {
     case Op::kAddPod:
       pods_on_.Mutable(Index(change.node)).pop_back();
       node_of_.Mutable(Index(change.pod)) = NodeId{change.index};
-      Charge<-1>(change.pod, change.node);
+      Charge<-1, kTables>(change.pod, change.node);
       return;
     case Op::kRemovePod:
       PutBackInList(change.pod, change.node, change.index);
       node_of_.Mutable(Index(change.pod)) = change.node;
-      Charge<+1>(change.pod, change.node);
+      Charge<+1, kTables>(change.pod, change.node);
       return;
     case Op::kRemoveNode:
-      SetAlive(change.node, true);
+      SetAlive<kTables>(change.node, true);
       return;
     case Op::kAddNode:
-      SetAlive(change.node, false);
+      SetAlive<kTables>(change.node, false);
       return;
     case Op::kSetGhost:
       ghost_ = kNoNode;
-      topology_.CountNode(*catalog_, change.node, +1, /*as_ghost=*/true);
+      if (kCounts) topology_.CountNode(*catalog_, change.node, +1, /*as_ghost=*/true);
       for (size_t r = free_.size(); r-- > 0; ghost_free_.pop_back()) {
         free_[r].Mutable(Index(change.node)) = ghost_free_.back();
       }
-      CountAll<+1>(pods_on_[Index(change.node)], change.node);
+      CountAll<+1, kTables>(pods_on_[Index(change.node)], change.node);
       return;
     case Op::kClearGhost: {
       ghost_ = change.node;
-      topology_.CountNode(*catalog_, change.node, -1, /*as_ghost=*/true);
+      if (kCounts) topology_.CountNode(*catalog_, change.node, -1, /*as_ghost=*/true);
       PodList& list = pods_on_.Mutable(Index(change.node));
       list = std::move(ghost_pods_.back());
       ghost_pods_.pop_back();

@@ -12,8 +12,8 @@
 // Invariants (CheckInvariants proves them):
 //   free(r, n) = allocatable(r, n) - sum of charge_requests of the pods on n;
 //   kPods counts the pods; every counter table equals a recount.
-// ShapeRoom takes room for pods that are not placed, without a log: until it is given
-// back, by it or by RestoreFree, less is free.
+// ShapeRoom takes room for pods that are not placed, and counts them, without a log: until
+// it gives that back, or RestoreFree and RevertTo do, less is free and more is counted.
 //
 // Units:     milli-CPU, bytes, counts.
 // Cost:      Fork O(1); Commit O(1); Revert O(changes since the fork); AddPod and
@@ -146,6 +146,9 @@ class ClusterSnapshot {
   // Keeps everything since the last Fork, as part of the layer below.
   // REQUIRES: depth() > 0.
   void Commit();
+  // Revert, where `counts` are those of topology() at that Fork.  What ShapeRoom counted
+  // since then is undone with the rest.  Cost: as Revert, but for the counting.
+  void RevertTo(TopologyCounts counts);
   [[nodiscard]] size_t depth() const { return marks_.size(); }
 
   // Every free amount, to be put back by RestoreFree when nodes and resources are the
@@ -180,19 +183,25 @@ class ClusterSnapshot {
     state_id_ = 0;
     if (!marks_.empty()) log_.push_back(change);
   }
+  // Whether a change is one of the topology's counts too.
+  enum class Tables : uint8_t { kCount, kLeave };
+  template <Tables kTables>
   void Undo(const Change& change);
+  template <Tables kTables>
+  void UndoLayer();
 
   // Bookkeeping of one pod coming (+1) or going (-1), lists and node_of_ apart.
-  template <int kSign>
+  template <int kSign, Tables kTables = Tables::kCount>
   void Charge(PodId pod, NodeId node);
   // Counters and claims of the same.
-  template <int kSign>
+  template <int kSign, Tables kTables>
   void Count(const PodShape& shape, NodeId node);
   // Counters, claims and the pods' number, when all pods of a node come or go at once.
-  template <int kSign>
+  template <int kSign, Tables kTables = Tables::kCount>
   void CountAll(const PodList& pods, NodeId node);
   uint32_t TakeFromList(PodId pod, NodeId node);
   void PutBackInList(PodId pod, NodeId node, uint32_t index);
+  template <Tables kTables = Tables::kCount>
   void SetAlive(NodeId node, bool alive);
 
   // Takes in what the catalog gained: nodes, pods, resources, tables.

@@ -191,6 +191,23 @@ void SumPodRequests(const objects::Pod& pod, RequestsOf which, ResourceList& sum
   AddTo(amounts, pod.overhead);
 }
 
+bool HasNegativeAmount(const objects::Pod& pod) {
+  const auto is_negative = [](const ResourceList& list) {
+    return std::ranges::any_of(list, [](const ResourceAmount& each) { return each.amount < 0; });
+  };
+  const auto asks_for_less = [&](const objects::Container& container) {
+    return is_negative(container.requests);
+  };
+  const auto holds_less = [&](const objects::ContainerStatus& status) {
+    return is_negative(status.requests) || is_negative(status.allocated);
+  };
+  return std::ranges::any_of(pod.containers, asks_for_less) ||
+         std::ranges::any_of(pod.init_containers, asks_for_less) ||
+         std::ranges::any_of(pod.container_statuses, holds_less) || is_negative(pod.overhead) ||
+         is_negative(pod.pod_requests) || is_negative(pod.pod_status_requests) ||
+         is_negative(pod.pod_allocated);
+}
+
 bool IsExtendedResource(std::string_view name) {
   return name.find('/') != std::string_view::npos &&
          name.find("kubernetes.io/") == std::string_view::npos && !name.starts_with("requests.");

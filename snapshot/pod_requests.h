@@ -29,6 +29,9 @@ enum class RequestsOf : uint8_t {
 // kUncountable (quantity.h).
 void SumPodRequests(const objects::Pod& pod, RequestsOf which, objects::ResourceList& sum);
 
+// Whether some amount that SumPodRequests may add is negative.  If none is, no sum is.
+bool HasNegativeAmount(const objects::Pod& pod);
+
 // Resources that a node's columns hold beside cpu, memory, ephemeral-storage and
 // pods: extended resources, hugepages-*, *kubernetes.io/*, attachable-volumes-*.
 bool IsScalarResource(std::string_view name);

@@ -4,9 +4,10 @@
 
 namespace ebb {
 
-void ShapeRoom::Add(ResourceId resource, int64_t need, int64_t charge) {
+[[gnu::always_inline]] inline void ShapeRoom::Add(ResourceId resource, int64_t need,
+                                                  int64_t charge) {
   const Use use{.need = need, .charge = charge, .free = nullptr, .resource = resource};
-  if (uses_ < first_.size()) {
+  if (uses_ < first_.size()) [[likely]] {
     first_[uses_] = use;
   } else {
     more_.push_back(use);
@@ -16,26 +17,25 @@ void ShapeRoom::Add(ResourceId resource, int64_t need, int64_t charge) {
 
 void ShapeRoom::Begin(ClusterSnapshot& snapshot, const PodShape& shape) {
   snapshot_ = &snapshot;
+  GoOn(shape);
   word_ = ~size_t{0};
   uses_ = 0;
   more_.clear();
   Add(kPods, /*need=*/1, /*charge=*/1);
-  auto fit = shape.fit_requests.begin();
-  auto charge = shape.charge_requests.begin();
+  const ResourceQuantity* fit = shape.fit_requests.data();
+  const ResourceQuantity* const fit_end = fit + shape.fit_requests.size();
+  const ResourceQuantity* charge = shape.charge_requests.data();
+  const ResourceQuantity* const charge_end = charge + shape.charge_requests.size();
   // Both lists are sorted, and neither holds kPods.
-  while (fit != shape.fit_requests.end() || charge != shape.charge_requests.end()) {
-    if (charge == shape.charge_requests.end() ||
-        (fit != shape.fit_requests.end() && fit->resource < charge->resource)) {
-      Add(fit->resource, fit->amount, 0);
-      ++fit;
-    } else if (fit == shape.fit_requests.end() || charge->resource < fit->resource) {
-      Add(charge->resource, Use::kNothing, charge->amount);
-      ++charge;
-    } else {
-      Add(fit->resource, fit->amount, charge->amount);
-      ++fit;
-      ++charge;
-    }
+  while (fit != fit_end || charge != charge_end) {
+    // What is not in a list comes after all that is.
+    constexpr ResourceId kLast{~uint32_t{0}};
+    const ResourceId needed = fit != fit_end ? fit->resource : kLast;
+    const ResourceId charged = charge != charge_end ? charge->resource : kLast;
+    Add(std::min(needed, charged), needed <= charged ? fit->amount : Use::kNothing,
+        charged <= needed ? charge->amount : 0);
+    fit += needed <= charged ? 1 : 0;
+    charge += charged <= needed ? 1 : 0;
   }
   for (size_t u = uses_; u < first_.size(); ++u) {
     first_[u] = Use();

@@ -1,12 +1,12 @@
 // ShapeRoom: the room that pods of one shape need on nodes, looked up once for all
-// of them, and taken without placing a pod.
+// of them, and taken without placing a pod; the counters that count them see them there.
 //
 //   room.Begin(snapshot, shape);
 //   if (room.IsOn(node)) room.Take(node);
 //
 // Whoever takes room keeps its own list of who is where, and gives the room back (Give,
-// or ClusterSnapshot::RestoreFree) before others use the snapshot.  Until then less is free
-// than the snapshot's pods account for.
+// or ClusterSnapshot::RestoreFree and RevertTo) before others use the snapshot.  Until then
+// less is free, and more is counted, than the snapshot's pods account for.
 //
 // The columns of the 64 nodes of one word are looked up once, and their addresses kept
 // until a node of another word is asked about.  An address stays valid while the snapshot
@@ -14,7 +14,8 @@
 //
 // Units:     as ClusterSnapshot::Free.
 // Cost:      Begin O(resources).  The rest O(resources), and as much again when the node
-//            lies in another word than the one before.  Columns that the snapshot shares
+//            lies in another word than the one before; and a step for each table that
+//            counts the shape.  Columns that the snapshot shares
 //            with copies are copied then, even if it is only asked whether there is room.
 // Threads:   none.
 // Ownership: borrows the snapshot, which may be changed and forked meanwhile.  After it
@@ -40,6 +41,11 @@ class ShapeRoom {
   ShapeRoom& operator=(const ShapeRoom&) = delete;
 
   void Begin(ClusterSnapshot& snapshot, const PodShape& shape);
+  // Goes on with another shape.  REQUIRES: it requests the same and is charged the same.
+  void GoOn(const PodShape& shape) {
+    shape_ = &shape;
+    is_counted_ = !shape.feeds.empty();
+  }
 
   // What the filter NodeResourcesFit says: a free pod slot, and enough of all that the
   // shape requests.
@@ -51,16 +57,24 @@ class ShapeRoom {
     return enough;
   }
 
-  // What AddPod takes.
+  // What AddPod takes and counts.
   void Take(NodeId node) {
     const size_t place = GoTo(node);
     for (const Use& use : first_) use.free[place] -= use.charge;
     for (const Use& use : more_) use.free[place] -= use.charge;
+    if (is_counted_) Count(*snapshot_, *shape_, node, +1);
   }
   void Give(NodeId node) {
     const size_t place = GoTo(node);
     for (const Use& use : first_) use.free[place] += use.charge;
     for (const Use& use : more_) use.free[place] += use.charge;
+    if (is_counted_) Count(*snapshot_, *shape_, node, -1);
+  }
+
+  // The counters alone: a pod of the shape that is not placed comes to (+1) or goes from (-1)
+  // the node, whose room is no matter (the ghost's).
+  static void Count(ClusterSnapshot& snapshot, const PodShape& shape, NodeId node, int sign) {
+    snapshot.topology_.Count(*snapshot.catalog_, shape, node, sign);
   }
 
  private:
@@ -88,6 +102,8 @@ class ShapeRoom {
   void Add(ResourceId resource, int64_t need, int64_t charge);
 
   ClusterSnapshot* snapshot_ = nullptr;
+  const PodShape* shape_ = nullptr;
+  bool is_counted_ = false;  // Some table counts the shape.
   // Slots, cpu, memory: a loop of so many steps is unrolled.
   std::array<Use, 3> first_;
   std::vector<Use> more_;

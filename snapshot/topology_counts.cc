@@ -1,33 +1,146 @@
 #include "snapshot/topology_counts.h"
 
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "base/check.h"
+
 namespace ebb {
+namespace {
+
+// Tables of so many domains have an array of them.
+constexpr size_t kFewDomains = 16;
+// Tables of more pods are not kept by pod; of fewer than kPodsMin they have room for those.
+constexpr uint32_t kPodsMax = 32;
+constexpr uint32_t kPodsMin = 8;
+// Blocks begin at multiples of their size, or of this if they are larger: those by pod never
+// cross pages.
+constexpr uint64_t kBlockAlignment = kPodsMax;
+
+uint8_t Log2Ceil(size_t number) {
+  return static_cast<uint8_t>(std::countr_zero(std::bit_ceil(number)));
+}
+
+}  // namespace
 
 void TopologyCounts::Count(const Catalog& catalog, const PodShape& shape, NodeId node, int sign) {
   for (const TableId table : shape.feeds) CountInTable(catalog, table, node, sign);
 }
 
-void TopologyCounts::CountInTable(const Catalog& catalog, TableId id, NodeId node, int sign) {
-  const CounterTable& definition = catalog.tables()[Index(id)];
-  const DomainId domain = catalog.DomainOf(definition.key, node);
-  if (domain == kNoDomain) return;
-  const bool spread = definition.kind == TableKind::kSpread;
-  if (spread && !catalog.registries()[Index(definition.registry)].eligible.Contains(node)) return;
-
+inline void TopologyCounts::CountInTable(const Catalog& catalog, TableId id, NodeId node,
+                                         int sign) {
   Table& table = tables_.Mutable(Index(id));
-  uint32_t& count = table.counts.Mutable(Index(domain));
+  const DomainId domain = catalog.DomainOf(table.key, node);
+  if (domain == kNoDomain) return;
+  if (table.spread && !catalog.registries()[Index(table.registry)].eligible.Contains(node)) return;
+  const uint32_t before = Add(catalog, table, domain, sign);
+  table.total += sign;
+  if (table.spread) MoveMinimum(table, before, before + sign);
+}
+
+inline uint32_t TopologyCounts::Add(const Catalog& catalog, Table& table, DomainId domain,
+                                    int sign) {
+  switch (table.layout) {
+    case Layout::kByPod:
+      return AddByPod(catalog, table, domain, sign);
+    case Layout::kHashed:
+      return AddHashed(catalog, table, domain, sign);
+    case Layout::kByDomain:
+      break;
+  }
+  uint32_t& count = cells_.Mutable(table.counts + Index(domain));
   const uint32_t before = count;
   count += sign;
-  table.total += sign;
-  if (!spread) return;
+  return before;
+}
 
-  if (table.histogram.size() <= count) table.histogram.resize(count + 1);
-  --table.histogram[before];
-  ++table.histogram[count];
-  if (count < table.min) {
-    table.min = count;
-  } else if (before == table.min && table.histogram[before] == 0) {
-    table.min = count;  // One higher: the domain that left was the last one there.
+inline uint32_t TopologyCounts::AddByPod(const Catalog& catalog, Table& table, DomainId domain,
+                                         int sign) {
+  const uint32_t size = uint32_t{1} << table.counts_log2;
+  if (sign > 0 && table.total == size) [[unlikely]] {
+    LayOut(catalog, table);
+    return Add(catalog, table, domain, sign);
   }
+  uint32_t* const keys = &cells_.Mutable(table.counts);
+  const uint32_t key = KeyOf(domain);
+  // Who adds to other than spread tables does not ask.
+  const uint32_t before = table.spread ? CountEqual(keys, size, key) : 0;
+  if (sign > 0) {
+    keys[table.total] = key;
+  } else {
+    uint32_t i = 0;
+    while (keys[i] != key) {
+      ++i;
+      EBB_DCHECK(i < table.total);
+    }
+    keys[i] = keys[table.total - 1];
+    keys[table.total - 1] = kFree;
+  }
+  return before;
+}
+
+uint32_t TopologyCounts::AddHashed(const Catalog& catalog, Table& table, DomainId domain,
+                                   int sign) {
+  const uint32_t slot = SlotOf(table, domain);
+  if (cells_[slot] != kFree) {
+    uint32_t& count = cells_.Mutable(slot + 1);
+    const uint32_t before = count;
+    count += sign;
+    if (count == 0) {
+      --table.used;
+      EraseSlot(table, slot);
+    }
+    return before;
+  }
+  EBB_DCHECK(sign > 0);
+  // At least half of the slots stay free, so that probing is short.
+  if (2 * (table.used + 1) > uint32_t{1} << table.counts_log2) {
+    LayOut(catalog, table);
+    return Add(catalog, table, domain, sign);
+  }
+  Insert(table, domain, 1);
+  return 0;
+}
+
+// Slots that were probed past it move up, so that no probing ends too early.
+void TopologyCounts::EraseSlot(const Table& table, uint32_t slot) {
+  const uint32_t mask = (uint32_t{1} << table.counts_log2) - 1;
+  uint32_t hole = (slot - table.counts) / 2;
+  for (uint32_t next = (hole + 1) & mask;; next = (next + 1) & mask) {
+    const uint32_t key = cells_[table.counts + 2 * next];
+    if (key == kFree) break;
+    const uint32_t probes = (next - HomeOf(table, key)) & mask;
+    if (probes < ((next - hole) & mask)) continue;
+    const uint32_t count = cells_[table.counts + 2 * next + 1];
+    cells_.Mutable(table.counts + 2 * hole) = key;
+    cells_.Mutable(table.counts + 2 * hole + 1) = count;
+    hole = next;
+  }
+  cells_.Mutable(table.counts + 2 * hole) = kFree;
+  cells_.Mutable(table.counts + 2 * hole + 1) = 0;
+}
+
+inline void TopologyCounts::MoveMinimum(Table& table, uint32_t before, uint32_t now) {
+  if (now >> table.histogram_log2 != 0) [[unlikely]]
+    EnlargeHistogram(table, now);
+  const uint32_t left = --cells_.Mutable(table.histogram + before);
+  ++cells_.Mutable(table.histogram + now);
+  if (now < table.min) {
+    table.min = now;
+  } else if (before == table.min && left == 0) {
+    table.min = now;  // One higher: the domain that left was the last one there.
+  }
+}
+
+void TopologyCounts::EnlargeHistogram(Table& table, uint32_t count) {
+  const uint8_t log2 = Log2Ceil(size_t{count} + 1);
+  const uint32_t block = Allocate(log2);
+  for (uint32_t i = 0; i < uint32_t{1} << table.histogram_log2; ++i) {
+    cells_.Mutable(block + i) = cells_[table.histogram + i];
+  }
+  table.histogram = block;
+  table.histogram_log2 = log2;
 }
 
 void TopologyCounts::CountNode(const Catalog& catalog, NodeId node, int sign, bool as_ghost) {
@@ -52,9 +165,9 @@ void TopologyCounts::DomainComesOrGoes(const Catalog&, RegistryId id, DomainId d
   registry.domains += sign;
   for (const TableId table_id : tables_of_[Index(id)]) {
     Table& table = tables_.Mutable(Index(table_id));
-    const uint32_t count = table.counts[Index(domain)];
-    if (table.histogram.size() <= count) table.histogram.resize(count + 1);
-    table.histogram[count] += sign;
+    const uint32_t count = Count(table_id, domain);
+    if (count >> table.histogram_log2 != 0) EnlargeHistogram(table, count);
+    cells_.Mutable(table.histogram + count) += sign;
     if (sign > 0) {
       if (registry.domains == 1 || count < table.min) table.min = count;
       continue;
@@ -63,7 +176,7 @@ void TopologyCounts::DomainComesOrGoes(const Catalog&, RegistryId id, DomainId d
       table.min = 0;
       continue;
     }
-    while (table.histogram[table.min] == 0) ++table.min;
+    while (cells_[table.histogram + table.min] == 0) ++table.min;
   }
 }
 
@@ -82,16 +195,117 @@ void TopologyCounts::Grow(const Catalog& catalog, const NodeSet& alive) {
       if (nodes++ == 0) ++registry.domains;
     });
   }
+  if (catalog.tables().empty()) return;
+  if (cells_end_ == 0) Allocate(0);  // What tables point to that have no block yet.
   const size_t known = tables_.size();
   tables_.Resize(catalog.tables().size());
   for (size_t t = 0; t < catalog.tables().size(); ++t) {
     const CounterTable& definition = catalog.tables()[t];
+    const size_t domains = catalog.topology_key(definition.key).values.size();
+    if (t < known) {
+      const Table& table = tables_[t];
+      if (table.layout == Layout::kByDomain && domains > size_t{1} << table.counts_log2) {
+        LayOut(catalog, tables_.Mutable(t));
+      }
+      continue;
+    }
     Table& table = tables_.Mutable(t);
-    table.counts.Resize(catalog.topology_key(definition.key).values.size());
-    if (t < known || definition.kind != TableKind::kSpread) continue;
+    table.key = definition.key;
+    LayOut(catalog, table);
+    if (definition.kind != TableKind::kSpread) continue;
+    table.spread = true;
+    table.registry = definition.registry;
+    table.histogram = Allocate(table.histogram_log2);
+    cells_.Mutable(table.histogram) = registries_[Index(definition.registry)].domains;
     tables_of_[Index(definition.registry)].push_back(TableId{static_cast<uint32_t>(t)});
-    table.histogram.assign(1, registries_[Index(definition.registry)].domains);
   }
+}
+
+template <typename Visit>
+void TopologyCounts::ForEachCount(const Table& table, Visit&& visit) const {
+  const uint32_t entries = uint32_t{1} << table.counts_log2;
+  for (uint32_t i = 0; i < entries; ++i) {
+    if (table.layout == Layout::kHashed) {
+      const uint32_t slot = table.counts + 2 * i;
+      if (cells_[slot] != kFree) visit(DomainId{cells_[slot] - 1}, cells_[slot + 1]);
+      continue;
+    }
+    const uint32_t cell = cells_[table.counts + i];
+    if (cell == 0) continue;
+    if (table.layout == Layout::kByPod) {
+      visit(DomainId{cell - 1}, 1);
+    } else {
+      visit(DomainId{i}, cell);
+    }
+  }
+}
+
+void TopologyCounts::LayOut(const Catalog& catalog, Table& table) {
+  const size_t domains = catalog.topology_key(table.key).values.size();
+  const Table before = table;
+  uint32_t counted = 0;
+  ForEachCount(before, [&](DomainId, uint32_t) { ++counted; });
+  const uint32_t slots = std::bit_ceil(2 * (counted + 1));
+  if (domains <= kFewDomains) {
+    table.layout = Layout::kByDomain;
+  } else if (table.total < kPodsMax) {
+    table.layout = Layout::kByPod;
+  } else {
+    table.layout = domains > 2 * size_t{slots} ? Layout::kHashed : Layout::kByDomain;
+  }
+  const bool hashed = table.layout == Layout::kHashed;
+  const size_t entries = table.layout == Layout::kByDomain ? domains
+                         : hashed                          ? slots
+                                                           : std::max(table.total + 1, kPodsMin);
+  table.counts_log2 = Log2Ceil(entries);
+  table.counts = Allocate(table.counts_log2 + (hashed ? 1 : 0));
+  table.used = 0;
+  table.total = 0;
+  ForEachCount(before, [&](DomainId domain, uint32_t pods) {
+    Insert(table, domain, pods);
+    table.total += pods;
+  });
+}
+
+void TopologyCounts::Insert(Table& table, DomainId domain, uint32_t pods) {
+  if (table.layout == Layout::kByDomain) {
+    cells_.Mutable(table.counts + Index(domain)) += pods;
+  } else if (table.layout == Layout::kByPod) {
+    for (uint32_t i = 0; i < pods; ++i) {
+      cells_.Mutable(table.counts + table.total + i) = KeyOf(domain);
+    }
+  } else {
+    const uint32_t slot = SlotOf(table, domain);
+    if (cells_[slot] == kFree) ++table.used;
+    cells_.Mutable(slot) = KeyOf(domain);
+    cells_.Mutable(slot + 1) += pods;
+  }
+}
+
+uint32_t TopologyCounts::Allocate(uint32_t log2) {
+  const uint64_t size = uint64_t{1} << log2;
+  const uint64_t align = std::min(size, kBlockAlignment);
+  const uint64_t block = (cells_end_ + align - 1) / align * align;
+  EBB_CHECK(block + size <= ~uint32_t{0});
+  cells_end_ = static_cast<uint32_t>(block + size);
+  cells_.Resize(cells_end_);
+  return static_cast<uint32_t>(block);
+}
+
+bool TopologyCounts::CountsAs(const TopologyCounts& other) const {
+  if (tables_.size() != other.tables_.size()) return false;
+  for (uint32_t t = 0; t < tables_.size(); ++t) {
+    const TableId table{t};
+    if (Total(table) != other.Total(table) || MinCount(table) != other.MinCount(table)) {
+      return false;
+    }
+    bool same = true;
+    ForEachCount(tables_[t], [&](DomainId domain, uint32_t) {
+      same &= Count(table, domain) == other.Count(table, domain);
+    });
+    if (!same) return false;
+  }
+  return true;
 }
 
 }  // namespace ebb

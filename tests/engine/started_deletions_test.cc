@@ -11,7 +11,7 @@
 namespace ebb {
 namespace {
 
-constexpr int64_t kTimeout = StartedDeletions::kTimeoutS;
+constexpr int64_t kTimeout = kDeletionTimeoutS;
 
 // Node a is asked for at 0.
 class StartedDeletionsTest : public testing::Test {

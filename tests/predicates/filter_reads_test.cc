@@ -35,7 +35,8 @@ TEST(FilterReadsTest, APodThatNoFilterLooksAtIsSparedEverything) {
   EXPECT_TRUE(cuts.statics_of_node_shape);
   EXPECT_TRUE(cuts.requests_alone);
   EXPECT_TRUE(cuts.alike_before_room);
-  EXPECT_TRUE(cuts.only_room);
+  EXPECT_TRUE(cuts.topology_alone);
+  EXPECT_TRUE(cuts.only_room_and_counts);
 }
 
 // A filter that is left out of the short cuts would not be asked.
@@ -44,7 +45,9 @@ TEST(FilterReadsTest, WhateverAFilterReadsIsNotSpared) {
     if (Filter(f) == Filter::kNodeResourcesFit) continue;  // It is asked of every pod.
     const FilterReads reads = ReadsOf(Filter(f));
     for (const PodParts part : SinglePartsOf(reads.other_pods)) {
-      EXPECT_FALSE(ShortCutsOf(kEveryPodHas | part).only_room) << FilterName(Filter(f)) << part;
+      // Tables count pods wherever they are said to be.
+      EXPECT_EQ(ShortCutsOf(kEveryPodHas | part).only_room_and_counts, part == kCountedPart)
+          << FilterName(Filter(f)) << part;
     }
     for (const PodParts part : SinglePartsOf(reads.pre_filter_for)) {
       EXPECT_FALSE(ShortCutsOf(kEveryPodHas | part).passes_pre_filter)
@@ -61,6 +64,9 @@ TEST(FilterReadsTest, WhateverAFilterReadsIsNotSpared) {
       EXPECT_TRUE(of_fit_class || !cuts.statics_of_fit_class || !cuts.requests_alone ||
                   !cuts.passes_pre_filter)
           << FilterName(Filter(f)) << part;
+      if (cuts.topology_alone && !cuts.requests_alone) {
+        EXPECT_EQ(reads.other_pods, kCountedPart) << FilterName(Filter(f)) << part;
+      }
       EXPECT_TRUE(of_fit_class || !before_room || !cuts.alike_before_room)
           << FilterName(Filter(f)) << part;
     }
