@@ -187,6 +187,7 @@ void TopologyCounts::Grow(const Catalog& catalog) {
     const TopologyKey& key = catalog.topology_key(catalog.registries()[r].key);
     registries_.Mutable(r).nodes.Resize(key.values.size());
   }
+  if (catalog.tables().empty()) return;
   if (cells_end_ == 0) Allocate(0);  // What tables point to that have no block yet.
   const size_t known = tables_.size();
   tables_.Resize(catalog.tables().size());
