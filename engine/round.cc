@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <tuple>
 #include <utility>
@@ -552,6 +553,9 @@ static absl::Status CheckOptions(const ScaleDownOptions& options) {
   duration("clock_jump_max_s", options.clock_jump_max_s);
   duration("node_deletion_candidate_ttl_s", options.node_deletion_candidate_ttl_s);
   duration("recent_eviction_ttl_s", options.recent_eviction_ttl_s);
+  if (std::isnan(options.max_total_unready_percentage)) {
+    status.Update(absl::InvalidArgumentError("max_total_unready_percentage: is not a number"));
+  }
   return status;
 }
 

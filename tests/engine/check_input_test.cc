@@ -247,6 +247,13 @@ TEST_F(CheckInputTest, ThresholdsThatAreNotNumbersAreRefused) {
   Planner planner(options);
   EXPECT_EQ(Told([&] { return planner.Pass(snapshot_, groups_, input_); }),
             "scale_down_gpu_utilization_threshold: is not a number");
+  ScaleDownOptions of_rounds;
+  of_rounds.max_total_unready_percentage = nan;
+  ScaleDown rounds(of_rounds);
+  RoundInput input;
+  input.now_s = kPassTime;
+  EXPECT_EQ(Told([&] { return rounds.Round(snapshot_, groups_, input); }),
+            "max_total_unready_percentage: is not a number");
 }
 
 TEST_F(CheckInputTest, DurationsOfMoreThanACenturyAreRefused) {

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/eligibility.h"
 #include "gtest/gtest.h"
 #include "tests/testing/cluster_builder.h"
 
