@@ -303,7 +303,7 @@ void ClusterSnapshot::CountInNewTables(TableId first) {
     for (const PodId pod : PodsOn(node)) {
       const std::vector<TableId>& feeds = catalog_->shape_of(pod).feeds;
       for (auto table = feeds.rbegin(); table != feeds.rend() && *table >= first; ++table) {
-        topology_.CountInTable(*catalog_, *table, node, +1);
+        topology_.CountOne(*catalog_, *table, node);
       }
     }
   });

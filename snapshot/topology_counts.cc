@@ -39,6 +39,10 @@ inline void TopologyCounts::CountInTable(const Catalog& catalog, TableId id, Nod
   if (table.spread) MoveMinimum(table, before, before + sign);
 }
 
+void TopologyCounts::CountOne(const Catalog& catalog, TableId table, NodeId node) {
+  CountInTable(catalog, table, node, +1);
+}
+
 inline uint32_t TopologyCounts::Add(const Catalog& catalog, Table& table, DomainId domain,
                                     int sign) {
   switch (table.layout) {

@@ -128,6 +128,8 @@ class TopologyCounts {
   // A pod of `shape` comes to (+1) or goes from (-1) `node`.
   void Count(const Catalog& catalog, const PodShape& shape, NodeId node, int sign);
   void CountInTable(const Catalog& catalog, TableId id, NodeId node, int sign);
+  // A pod on `node` is counted by a table that is new.
+  void CountOne(const Catalog& catalog, TableId table, NodeId node);
   // Changes the count by one, and returns what it was.
   uint32_t Add(const Catalog& catalog, Table& table, DomainId domain, int sign);
   uint32_t AddByPod(const Catalog& catalog, Table& table, DomainId domain, int sign);
