@@ -323,6 +323,34 @@ TEST(WatchStreamTest, LinesAreCountedThroughWhatIsTooLarge) {
   EXPECT_EQ(told[1], "2002 ADDED " + AddedObject("p"));
 }
 
+// The next event begins wherever a piece ends.
+TEST(WatchStreamTest, AnEventBehindWhatIsTooLargeIsFoundHoweverItsStartComes) {
+  const std::string large = "[" + std::string(kLimit + 100, '1');
+  const std::string text = large + "\n" + Added("p");
+  for (size_t cut = large.size(); cut < text.size(); ++cut) {
+    bool first = true;
+    const std::vector<std::string> told =
+        ToldInPieces(text, [&] { return std::exchange(first, false) ? cut : text.size(); });
+    EXPECT_THAT(EventsOf(told), ElementsAre("2 ADDED " + AddedObject("p")))
+        << "in two pieces, the second: " << text.substr(cut);
+  }
+}
+
+// What looks like an event within a line is none.
+TEST(WatchStreamTest, ALineThatIsTooLargeIsToldOnceHoweverItsPiecesCome) {
+  std::string text = R"({"type":"ADDED","object":{"conditions":[)";
+  for (int i = 0; i < 400; ++i) text += R"({"type":"Ready","status":"True"},)";
+  text += "{}]}}\n" + Added("p");
+  test::Dice dice(test::RandomSeed());
+  for (int round = 0; round < 100; ++round) {
+    const int largest = 1 << dice.Below(12);
+    EXPECT_THAT(
+        ToldInPieces(text, [&] { return 1 + dice.Below(largest); }),
+        ElementsAre(StartsWith("! RESOURCE_EXHAUSTED line 1: "), "2 ADDED " + AddedObject("p")))
+        << "pieces of at most " << largest;
+  }
+}
+
 TEST(WatchStreamTest, ALineOfJunkThatNeverEndsIsNotWaitedFor) {
   WatchStream stream(kLimit);
   std::vector<std::string> told;
@@ -381,6 +409,22 @@ TEST(WatchStreamTest, PiecesOfOneByteGiveTheSameErrors) {
   const std::string text = Added("p") + "junk\n" + std::string(kPretty) +
                            "\n{\"type\":\"ADDED\"}\n" + "{}\n" + Added("q") + "{\"type\":";
   EXPECT_EQ(ToldInPieces(text, [] { return 1; }), Told(text));
+}
+
+TEST(WatchStreamTest, ACutOffDocumentInPiecesLosesNoEventBehindIt) {
+  test::Dice dice(test::RandomSeed());
+  const std::string events[] = {Added("lost"), std::string(kPretty), Added("}}")};
+  for (const std::string& event : events) {
+    for (size_t size = 1; size + 2 < event.size(); ++size) {
+      const std::string text = event.substr(0, size) + "\n" + Added("}}") + Added("r");
+      const int largest = 1 << dice.Below(7);
+      const std::vector<std::string> told =
+          EventsOf(ToldInPieces(text, [&] { return 1 + dice.Below(largest); }));
+      ASSERT_THAT(told, ElementsAre(HasSubstr(" ADDED " + AddedObject("}}")),
+                                    HasSubstr(" ADDED " + AddedObject("r"))))
+          << text << "\nin pieces of at most " << largest;
+    }
+  }
 }
 
 // Any bytes: every call ends, and what is given is within them.
