@@ -240,6 +240,27 @@ TEST(ChangeBatchTest, AnObjectThatIsRefusedLeavesTheBatchAsItWas) {
   }
 }
 
+TEST(ChangeBatchTest, BytesBehindAnObjectAreAnErrorAndNotPassedOver) {
+  const std::string json = Json(KindNamed("Pod"), "shop", "p", "u");
+  for (const std::string& rest : {std::string("}"), std::string("x"), json}) {
+    ChangeBatch batch;
+    EXPECT_FALSE(batch.PutJson(json + rest).ok()) << rest;
+    EXPECT_THAT(Told(batch), IsEmpty());
+  }
+  ChangeBatch batch;
+  EXPECT_TRUE(batch.PutJson(" " + json + " \n").ok());
+}
+
+TEST(ChangeBatchTest, AnErrorBeginsWithTheObject) {
+  ChangeBatch batch;
+  EXPECT_EQ(std::string(batch
+                            .PutJson(R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"n"},
+                                      "spec":7})")
+                            .message())
+                .substr(0, 9),
+            "Node n: s");
+}
+
 TEST(ChangeBatchTest, AnObjectBeyondTheLimitIsRefusedWithBothSizes) {
   const std::string json = Json(KindNamed("Pod"), "shop", "p", "u");
   const std::string bytes = Protobuf(KindNamed("Pod"), "shop", "p", "u");
