@@ -446,6 +446,27 @@ TEST(LiveClusterTest, WhatIsAssumedToBeCompleteIsNotJudged) {
   twin.Compare();
 }
 
+// All pods that are there have ended: still it is a whole cluster.
+TEST(LiveClusterTest, PodsThatHaveEndedArePodsToWhoeverJudges) {
+  Twin twin;
+  twin.Put(Node("a"));
+  twin.Put(Pod("over").On("a").Phase("Succeeded"));
+  twin.CompareJudged();
+}
+
+// A pod that keeps away from pods of all namespaces with a label, of which none is there.
+TEST(LiveClusterTest, WithAllAssumedToBeThereNamespacesWithoutAnObjectHaveNoLabels) {
+  Twin twin({.assume_complete = true});
+  PutSmall(twin);
+  twin.Put(Pod("selects").On("c").Cpu(100).With([](objects::Pod& pod) {
+    objects::PodAffinityTerm& term = pod.anti_affinity.emplace_back();
+    term.topology_key = "kubernetes.io/hostname";
+    term.label_selector = test::SelectEverything();
+    term.namespace_selector = test::Select("team", "a");
+  }));
+  twin.Compare();
+}
+
 TEST(LiveClusterTest, TheNewestTimeIsThatOfWhatIsThere) {
   Twin twin;
   const auto newest = [&] { return twin.live().Unjudged().cluster.newest_time; };
