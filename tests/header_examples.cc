@@ -4,12 +4,15 @@
 #include <functional>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include "base/parallel.h"
 #include "engine/planner.h"
 #include "engine/round.h"
 #include "engine/trial.h"
+#include "service/live_cluster.h"
 #include "service/output_file.h"
 #include "service/pass_replay.h"
 #include "service/round_driver.h"
@@ -17,10 +20,13 @@
 #include "service/sqlite_state.h"
 #include "snapshot/builder.h"
 #include "snapshot/formats/read_input.h"
+#include "snapshot/formats/watch_stream.h"
 #include "snapshot/import/completeness.h"
 #include "snapshot/import/load_cluster.h"
+#include "snapshot/live/change_batch.h"
 #include "snapshot/live/live_snapshot.h"
 #include "snapshot/shape_room.h"
+#include "snapshot/symbols.h"
 #include "tools/cli.h"
 #include "tools/standard_output.h"
 
@@ -46,6 +52,41 @@ absl::Status Builder(const objects::Node& node, const objects::Pod& pod) {
   if (absl::Status s = builder.AddPod(pod); !s.ok()) return s;
   absl::StatusOr<ClusterSnapshot> snapshot = std::move(builder).Build();
   return snapshot.status();
+}
+
+// snapshot/symbols.h
+TextId Names(Symbols& symbols) {
+  const TextId web = symbols.Intern("web");
+  const TextId uid = symbols.Hold("4f1c-...");
+  symbols.Release(uid);
+  return web;
+}
+
+// snapshot/formats/watch_stream.h
+void Tell(const absl::Status& status);
+void Carry(const WatchEvent& event);
+void Stream(std::string_view bytes) {
+  WatchStream stream(10 << 20);
+  stream.Append(bytes);
+  while (true) {
+    absl::StatusOr<std::optional<WatchEvent>> event = stream.Next();
+    if (!event.ok()) {
+      Tell(event.status());
+      continue;
+    }
+    if (!event->has_value()) break;
+    Carry(**event);
+  }
+}
+
+// snapshot/live/change_batch.h
+absl::Status Batch(std::string_view pod_as_json, LiveSnapshot& live) {
+  ChangeBatch batch;
+  if (absl::Status s = batch.PutJson(pod_as_json); !s.ok()) return s;
+  batch.Delete(*ChangeBatch::NamesOf("Node"), "", "node-7", "");
+  if (absl::Status s = live.Take(batch.changes()); !s.ok()) return s;
+  batch.Clear();
+  return absl::OkStatus();
 }
 
 // snapshot/live/live_snapshot.h
@@ -155,6 +196,16 @@ absl::Status Drive(const RoundSettings& settings, int64_t now_s) {
   auto round = (*driver)->Make(settings, now_s, *source);
   status = (*driver)->Save(**round, *source);
   return status;
+}
+
+// service/live_cluster.h
+bool Follow(std::string_view node_as_json, const GroupRules& rules, const PlanRequest& request) {
+  LiveCluster cluster;
+  ChangeBatch batch;
+  absl::Status status = batch.PutJson(node_as_json);
+  status = cluster.Take(batch.changes());
+  absl::StatusOr<PlanResult> made = cluster.Plan(rules, request);
+  return status.ok() && made.ok();
 }
 
 // tools/standard_output.h

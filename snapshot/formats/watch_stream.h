@@ -4,9 +4,12 @@
 //   stream.Append(bytes);
 //   while (true) {
 //     absl::StatusOr<std::optional<WatchEvent>> event = stream.Next();
-//     if (!event.ok()) { Tell(event.status()); continue; }   // One document is lost.
-//     if (!event->has_value()) break;                        // Until more bytes come.
-//     ...
+//     if (!event.ok()) {
+//       Tell(event.status());  // One document is lost.
+//       continue;
+//     }
+//     if (!event->has_value()) break;  // Until more bytes come.
+//     Carry(**event);
 //   }
 //
 // Takes what `kubectl get ... -w --output-watch-events -o json` prints: events, one document

@@ -23,6 +23,7 @@ import subprocess
 import sys
 import tempfile
 import termios
+import threading
 import time
 import unittest
 
@@ -1954,6 +1955,200 @@ class ContradictionTest(EbbTest):
         os.waitpid(child, 0)
         self.assertTrue(os.path.exists(record + "-journal"))
         self.assertIn("2 of 2 rounds identical", self.ebb("replay", record)[0])
+
+
+class WatchTest(EbbTest):
+    """`ebb plan --watch-file`."""
+
+    NOW = ("--now", START)
+    WHOLE = ("--assume-complete", *NOW)
+
+    @staticmethod
+    def event(item, kind="ADDED"):
+        return json.dumps({"type": kind, "object": item}) + "\n"
+
+    def events(self, items, name="events.json"):
+        return self.write(name, "".join(map(self.event, items)))
+
+    def plan_over_dump(self, items, *words):
+        return self.ebb("plan", self.dump(items), *words)[0]
+
+    def test_a_plan_over_events_is_the_plan_over_the_dump(self):
+        events = self.events(SMALL)
+        for words in [("-o", "json"), ("-o", "name"), ("-o", "csv"), ("-o", "wide"),
+                      ("--explain", "node/a", "-o", "json")]:
+            out, err = self.ebb("plan", "--watch-file", events, *self.WHOLE, *words)
+            want = self.plan_over_dump(SMALL, *self.WHOLE, *words)
+            # The figures of a table hold how long planning took.
+            timeless = [re.sub(r"Planned in .*", "", text) for text in (out, want)]
+            self.assertEqual(*timeless, words)
+            self.assertIn("plan 1: 5 events, 5 objects put and 0 deleted", err)
+
+    def test_events_of_a_generated_cluster_give_its_plan(self):
+        dump = self.path("company.json")
+        with open(dump, "w", encoding="utf-8") as file:
+            file.write(self.ebb("gen", "company", "--nodes", "20")[0])
+        with open(dump, encoding="utf-8") as file:
+            items = json.load(file)["items"]
+        words = ("--strict", "-o", "json", *self.NOW)
+        want = self.ebb("plan", dump, *words)[0]
+        self.assertGreater(json.loads(want)["summary"]["removed"], 0)
+        self.assertEqual(self.ebb("plan", "--watch-file", self.events(items), *words)[0], want)
+        pretty = self.write("pretty.json", "".join(
+            json.dumps({"type": "ADDED", "object": item}, indent=4) + "\n" for item in items))
+        self.assertEqual(self.ebb("plan", "--watch-file", pretty, *words)[0], want)
+        # What kubectl prints without --output-watch-events.
+        self.assertEqual(self.ebb("plan", "--watch-file", dump, *words)[0], want)
+        bare = self.write("bare.json", "".join(json.dumps(item, indent=4) + "\n" for item in items))
+        self.assertEqual(self.ebb("plan", "--watch-file", bare, *words)[0], want)
+
+    def test_json_of_a_watch_is_as_the_schema_says(self):
+        plan = self.ebb_json("plan", "--watch-file", self.events(SMALL), *self.WHOLE)
+        self.assertEqual(plan["summary"]["nodes"], 3)
+
+    def test_standard_input_is_watched_as_a_file_is(self):
+        words = ("-o", "json", *self.WHOLE)
+        out = self.ebb("plan", "--watch-file", "-", *words,
+                       stdin="".join(map(self.event, SMALL)))[0]
+        self.assertEqual(out, self.plan_over_dump(SMALL, *words))
+        for others in [("--watch-file", "-"), ("-",)]:
+            err = self.ebb("plan", "--watch-file", "-", *others, code=1)[1]
+            self.assertIn("standard input can be read once", err)
+
+    def test_two_files_make_one_cluster(self):
+        nodes = self.events(SMALL[:3], "nodes.json")
+        pods = self.events(SMALL[3:], "pods.json")
+        words = ("-o", "json", *self.WHOLE)
+        out, err = self.ebb("plan", "--watch-file", pods, "--watch-file", nodes, *words)
+        self.assertEqual(out, self.plan_over_dump(SMALL, *words))
+        self.assertIn("plan 1: 5 events", err)
+
+    def test_what_was_deleted_or_modified_is_planned_with(self):
+        changed = pod("p", "a", cpu="3500m")
+        events = self.write("events.json", "".join(
+            [self.event(item) for item in SMALL] +
+            [self.event(changed, "MODIFIED"), self.event(SMALL[2], "DELETED"),
+             self.event(node("never"), "DELETED"),
+             self.event({"kind": "Pod", "apiVersion": "v1",
+                         "metadata": {"resourceVersion": "99"}}, "BOOKMARK")]))
+        words = ("-o", "json", *self.WHOLE)
+        out, err = self.ebb("plan", "--watch-file", events, *words)
+        self.assertEqual(out, self.plan_over_dump([*SMALL[:2], changed, SMALL[4]], *words))
+        self.assertIn("plan 1: 9 events, 6 objects put and 1 deleted", err)
+
+    def test_events_change_the_cluster_that_was_loaded(self):
+        events = self.write("events.json", self.event(SMALL[2], "DELETED") +
+                            self.event(pod("new", "b", cpu="3")))
+        words = ("-o", "json", *self.WHOLE)
+        out = self.ebb("plan", self.dump(SMALL, "input.json"), "--watch-file", events, *words)[0]
+        self.assertEqual(out, self.plan_over_dump([*SMALL[:2], *SMALL[3:], pod("new", "b", cpu="3")],
+                                                  *words))
+        # Nothing comes: the plan is that over INPUT.
+        out = self.ebb("plan", self.dump(SMALL), "--watch-file", self.write("none", ""), *words)[0]
+        self.assertEqual(out, self.plan_over_dump(SMALL, *words))
+
+    def test_events_that_cannot_be_taken_are_told_and_passed_over(self):
+        odd = pod("odd", "a")
+        odd["spec"]["nodeName"] = 5
+        events = self.write("events.json", self.event(SMALL[0]) + "junk\n" + self.event(odd) +
+                            "{\"type\":\"ADDED\",\"object\":{\"kind\":\n" +
+                            "".join(map(self.event, SMALL[1:])) + '{"type":"ODD","object":{}}\n')
+        words = ("--watch-file", events, "-o", "json", *self.WHOLE)
+        out, err = self.ebb("plan", *words)
+        for line, what in [(2, "junk is no event"), (3, "spec.nodeName"), (4, "cut off"),
+                           (9, "none of ADDED")]:
+            self.assertRegex(err, f"(?m)^ebb: warning: .*events.json: line {line}: .*{what}")
+        plan, want = json.loads(out), json.loads(self.plan_over_dump(SMALL, "-o", "json", *self.WHOLE))
+        self.assertEqual(plan["remove"], want["remove"])
+        warnings = plan["summary"]["warnings"]
+        self.assertEqual([warning["code"] for warning in warnings], ["WatchEventsRefused"])
+        self.assertIn("4 events", warnings[0]["message"])
+        self.assertEqual(self.ebb("plan", *words, "--strict", code=1)[0], "")
+
+    def test_many_events_that_cannot_be_taken_are_not_all_told(self):
+        events = self.write("events.json", "junk\n" * 1000 + "".join(map(self.event, SMALL)))
+        err = self.ebb("plan", "--watch-file", events, *self.WHOLE)[1]
+        self.assertLess(err.count("junk is no event"), 20)
+        self.assertIn("no more of these are told", err)
+        self.assertIn("1,000 events", err)
+
+    def test_a_watch_that_has_failed_is_told_and_what_came_before_it_counts(self):
+        gone = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Expired",
+                "message": "too old resource version: 1 (2)", "code": 410}
+        events = self.write("events.json", "".join(map(self.event, SMALL)) +
+                            self.event(gone, "ERROR"))
+        words = ("--watch-file", events, "-o", "json", *self.WHOLE)
+        out, err = self.ebb("plan", *words)
+        self.assertIn("line 6: the watch has failed: too old resource version: 1 (2)", err)
+        self.assertEqual(json.loads(out)["summary"]["warnings"][0]["code"], "WatchEventsRefused")
+        self.ebb("plan", *words, "--strict", code=1)
+
+    def test_objects_that_decide_nothing_are_told_once_a_kind(self):
+        maps = [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": f"c{i}"}}
+                for i in range(3)]
+        out, err = self.ebb("plan", "--watch-file", self.events(SMALL + maps), "-o", "json",
+                            "--strict", *self.WHOLE)
+        self.assertEqual(err.count("passed over objects of kind ConfigMap"), 1)
+        self.assertEqual(json.loads(out)["summary"]["nodes"], 3)
+
+    def test_objects_beyond_the_limit_are_refused(self):
+        large = pod("large", "a")
+        large["metadata"]["annotations"]["text"] = "x" * 5000
+        events = self.events([*SMALL, large])
+        words = ("--watch-file", events, "-o", "json", *self.WHOLE)
+        out, err = self.ebb("plan", *words, "--max-object-bytes", "4KiB")
+        self.assertIn("line 6: ", err)
+        self.assertIn("4.0 KiB", err)
+        self.assertEqual(json.loads(out)["summary"]["pods"], 2)
+        self.assertEqual(json.loads(self.ebb("plan", *words)[0])["summary"]["pods"], 3)
+
+    def test_a_watch_that_gives_no_cluster_ends_with_an_error(self):
+        for text in ["", "junk\n", "".join(map(self.event, SMALL[3:]))]:
+            out, err = self.ebb("plan", "--watch-file", self.write("events.json", text), code=1)
+            self.assertEqual(out, "")
+            self.assertIn("no nodes in the input", err)
+        err = self.ebb("plan", "--watch-file", self.path("missing"), code=1)[1]
+        self.assertIn("missing: No such file or directory", err)
+
+    def test_a_watch_goes_with_no_state(self):
+        err = self.ebb("plan", "--watch-file", self.events(SMALL), "--state", self.path("s.db"),
+                       code=2)[1]
+        self.assertIn("excludes --watch-file", err)
+        self.assertFalse(os.path.exists(self.path("s.db")))
+
+    def test_each_time_that_a_pipe_falls_silent_a_plan_is_made(self):
+        fifo = self.path("fifo")
+        os.mkfifo(fifo)
+        with subprocess.Popen([EBB, "plan", "--watch-file", fifo, "--watch-quiet-time", "50ms",
+                               "-o", "name", *self.WHOLE], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True) as child:
+            giving_up = threading.Timer(120, child.kill)
+            giving_up.start()
+            try:
+                def told(what):
+                    for line in child.stderr:
+                        if what in line:
+                            return True
+                    return False
+                with open(fifo, "wb", buffering=0) as pipe:
+                    # One write: none of it is seen without the rest.
+                    text = "".join(map(self.event, SMALL)).encode()
+                    self.assertLess(len(text), 4096)
+                    pipe.write(text)
+                    self.assertTrue(told("plan 1: 5 events"))
+                    pipe.write((self.event(SMALL[2], "DELETED") +
+                                self.event(SMALL[1], "DELETED")).encode())
+                    self.assertTrue(told("plan 2: 7 events, 5 objects put and 2 deleted"))
+                out, err = child.communicate()
+            finally:
+                giving_up.cancel()
+                child.kill()
+        self.assertEqual(child.returncode, 0)
+        self.assertNotIn("plan 3", err)
+        first = self.plan_over_dump(SMALL, "-o", "name", *self.WHOLE)
+        second = self.plan_over_dump([SMALL[0], *SMALL[3:]], "-o", "name", *self.WHOLE)
+        self.assertNotEqual(first, second)
+        self.assertEqual(out, first + second)
 
 
 if __name__ == "__main__":

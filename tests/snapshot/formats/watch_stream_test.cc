@@ -1,0 +1,456 @@
+#include "snapshot/formats/watch_stream.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tests/support/random_seed.h"
+
+namespace ebb {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+
+constexpr size_t kLimit = 4096;
+
+std::string_view Name(WatchEvent::Type type) {
+  switch (type) {
+    case WatchEvent::Type::kAdded:
+      return "ADDED";
+    case WatchEvent::Type::kModified:
+      return "MODIFIED";
+    case WatchEvent::Type::kDeleted:
+      return "DELETED";
+    case WatchEvent::Type::kBookmark:
+      return "BOOKMARK";
+    case WatchEvent::Type::kError:
+      return "ERROR";
+  }
+  return "";
+}
+
+// What a stream gives for now: "LINE TYPE OBJECT" for an event, "! CODE MESSAGE" for an error.
+void Drain(WatchStream& stream, std::vector<std::string>& told) {
+  while (true) {
+    const absl::StatusOr<std::optional<WatchEvent>> event = stream.Next();
+    if (!event.ok()) {
+      told.push_back("! " + absl::StatusCodeToString(event.status().code()) + " " +
+                     std::string(event.status().message()));
+      continue;
+    }
+    if (!event->has_value()) return;
+    told.push_back(std::to_string((*event)->line) + " " + std::string(Name((*event)->type)) + " " +
+                   std::string((*event)->object));
+  }
+}
+
+// The same of a text that comes in pieces of as many bytes as `next_piece` says.
+template <typename NextPiece>
+std::vector<std::string> ToldInPieces(std::string_view text, NextPiece&& next_piece,
+                                      size_t limit = kLimit) {
+  WatchStream stream(limit);
+  std::vector<std::string> told;
+  while (!text.empty()) {
+    const size_t size = std::min(text.size(), static_cast<size_t>(next_piece()));
+    // The stream must not go on reading what it was given.
+    std::string piece(text.substr(0, size));
+    stream.Append(piece);
+    std::ranges::fill(piece, '#');
+    text.remove_prefix(size);
+    Drain(stream, told);
+  }
+  stream.End();
+  Drain(stream, told);
+  return told;
+}
+
+std::vector<std::string> Told(std::string_view text, size_t limit = kLimit) {
+  return ToldInPieces(text, [&] { return text.size(); }, limit);
+}
+
+std::vector<std::string> EventsOf(const std::vector<std::string>& told) {
+  std::vector<std::string> events;
+  std::ranges::copy_if(told, std::back_inserter(events),
+                       [](const std::string& each) { return !each.starts_with("!"); });
+  return events;
+}
+
+std::string Added(std::string_view name) {
+  return R"({"type":"ADDED","object":{"kind":"Pod","metadata":{"name":")" + std::string(name) +
+         "\"}}}\n";
+}
+std::string AddedObject(std::string_view name) {
+  return R"({"kind":"Pod","metadata":{"name":")" + std::string(name) + "\"}}";
+}
+
+// As kubectl prints an event.
+constexpr std::string_view kPretty = R"({
+    "type": "MODIFIED",
+    "object": {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {
+            "annotations": {
+                "a": "{\"type\":\"ADDED\",\"object\":{}}\n{\"type\""
+            },
+            "name": "n"
+        },
+        "status": {
+            "conditions": [
+                {
+                    "type": "Ready"
+                }
+            ]
+        }
+    }
+}
+)";
+
+TEST(WatchStreamTest, EventsOnALineEachAreGivenInOrderWithTheirLines) {
+  EXPECT_THAT(Told("{\"type\":\"ADDED\",\"object\":{\"a\":1}}\n"
+                   "{\"type\":\"MODIFIED\",\"object\":{\"b\":{}}}\n"
+                   "{\"object\":{\"c\":[]},\"type\":\"DELETED\"}\n"
+                   "{\"type\":\"BOOKMARK\",\"object\":{}}\n"
+                   "{ \"type\" : \"ERROR\" , \"object\" : { \"code\" : 410 } }\n"),
+              ElementsAre("1 ADDED {\"a\":1}", "2 MODIFIED {\"b\":{}}", "3 DELETED {\"c\":[]}",
+                          "4 BOOKMARK {}", "5 ERROR { \"code\" : 410 }"));
+}
+
+TEST(WatchStreamTest, AnEventOnManyLinesIsOneAndTheNextHasItsOwnLine) {
+  const std::vector<std::string> told =
+      Told(std::string(kPretty) + Added("p") + "\n\r\n" + std::string(kPretty));
+  ASSERT_THAT(told, SizeIs(3));
+  EXPECT_THAT(told[0], StartsWith("1 MODIFIED {\n        \"apiVersion\""));
+  EXPECT_THAT(told[0], HasSubstr("\"type\": \"Ready\""));
+  EXPECT_EQ(told[1], "21 ADDED " + AddedObject("p"));
+  EXPECT_THAT(told[2], StartsWith("24 MODIFIED {\n"));
+}
+
+TEST(WatchStreamTest, EventsOnOneLineAreToldApart) {
+  EXPECT_THAT(Told(R"({"type":"ADDED","object":{"a":1}}{"type":"ADDED","object":{"b":1}} )"
+                   R"({"type":"ADDED","object":{"c":1}})"),
+              ElementsAre("1 ADDED {\"a\":1}", "1 ADDED {\"b\":1}", "1 ADDED {\"c\":1}"));
+}
+
+TEST(WatchStreamTest, AnEventIsGivenAsSoonAsItIsWhole) {
+  WatchStream stream(kLimit);
+  std::vector<std::string> told;
+  const std::string event = Added("p");
+  stream.Append(std::string_view(event).substr(0, event.size() - 2));  // But for "}\n".
+  Drain(stream, told);
+  EXPECT_THAT(told, IsEmpty());
+  stream.Append("}");
+  Drain(stream, told);
+  EXPECT_THAT(told, ElementsAre("1 ADDED " + AddedObject("p")));
+}
+
+TEST(WatchStreamTest, BlankLinesAreNothing) {
+  EXPECT_THAT(Told(""), IsEmpty());
+  EXPECT_THAT(Told("\n \t\r\n\n"), IsEmpty());
+  EXPECT_THAT(Told("\n\n" + Added("p") + "\n  \n" + Added("q") + "\n"),
+              ElementsAre("3 ADDED " + AddedObject("p"), "6 ADDED " + AddedObject("q")));
+}
+
+TEST(WatchStreamTest, ObjectsListsAndArraysThatStandAloneAreThere) {
+  const std::string list = R"({"kind":"List","items":[{"type":"x"}]})";
+  const std::string array = R"([{"kind":"Node"},
+{"kind":"Pod"}])";
+  EXPECT_THAT(Told(AddedObject("p") + "\n" + list + "\n" + array + "\n" + Added("q")),
+              ElementsAre("1 ADDED " + AddedObject("p"), "2 ADDED " + list, "3 ADDED " + array,
+                          "5 ADDED " + AddedObject("q")));
+  // An object with a `type` of its own, as a Secret has, is no event.
+  EXPECT_THAT(Told(R"({"type":"Opaque","kind":"Secret","data":{}})"),
+              ElementsAre(R"(1 ADDED {"type":"Opaque","kind":"Secret","data":{}})"));
+}
+
+TEST(WatchStreamTest, LinesThatAreNoJsonAreToldAndPassedOver) {
+  EXPECT_THAT(
+      Told(Added("p") + "error: the server has gone away\n" + Added("q") + "}\n,\n" + Added("r") +
+           "\"a\x1b[1m\""),
+      ElementsAre("1 ADDED " + AddedObject("p"),
+                  AllOf(StartsWith("! INVALID_ARGUMENT line 2: "), HasSubstr("error: the server"),
+                        HasSubstr("no event of a watch")),
+                  "3 ADDED " + AddedObject("q"), StartsWith("! INVALID_ARGUMENT line 4: "),
+                  StartsWith("! INVALID_ARGUMENT line 5: "), "6 ADDED " + AddedObject("r"),
+                  // Made printable.
+                  AllOf(StartsWith("! INVALID_ARGUMENT line 7: "), Not(HasSubstr("\x1b")))));
+}
+
+TEST(WatchStreamTest, OfALongJunkLineOnlyTheStartIsShown) {
+  const std::vector<std::string> told = Told(std::string(1000, 'x') + "\n" + Added("p"));
+  ASSERT_THAT(told, SizeIs(2));
+  EXPECT_LT(told[0].size(), 200U);
+}
+
+TEST(WatchStreamTest, CompressedBytesAreSaidToBe) {
+  const std::string gzip("\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03", 10);
+  EXPECT_THAT(Told(gzip + "\n" + Added("p")),
+              ElementsAre(AllOf(StartsWith("! INVALID_ARGUMENT line 1: "), HasSubstr("compressed")),
+                          "2 ADDED " + AddedObject("p")));
+}
+
+TEST(WatchStreamTest, EventsWithoutTypeOrObjectAreErrors) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {R"({})", "has no `type`"},
+      {R"({"object":{"kind":"Pod"}})", "has no `type`"},
+      {R"({"type":"CHANGED","object":{}})", "none of ADDED"},
+      {R"({"type":"added","object":{}})", "none of ADDED"},
+      {R"({"type":7,"object":{}})", "none of ADDED"},
+      {R"({"type":null,"object":{}})", "none of ADDED"},
+      {R"({"type":"ADDED"})", "no `object`"},
+      {R"({"type":"ADDED","object":null})", "no `object`"},
+      {R"({"type":"ADDED","object":[]})", "no `object`"},
+      {R"({"type":"ADDED","object":"{}"})", "no `object`"},
+      {R"({"type"})", "not JSON"},
+      {R"({"type":})", "not JSON"},
+      {R"({type:"ADDED"})", "not JSON"},
+  };
+  for (const auto& [text, what] : cases) {
+    EXPECT_THAT(Told(Added("p") + text + "\n" + Added("q")),
+                ElementsAre("1 ADDED " + AddedObject("p"),
+                            AllOf(StartsWith("! INVALID_ARGUMENT line 2: "), HasSubstr(what)),
+                            "3 ADDED " + AddedObject("q")))
+        << text;
+  }
+}
+
+// Each part of an event but the whole, and the next event on the line after it.
+TEST(WatchStreamTest, ADocumentThatIsCutOffAnywhereLosesNoEventBehindIt) {
+  for (const std::string& event : {Added("lost"), std::string(kPretty)}) {
+    for (size_t size = 1; size + 2 < event.size(); ++size) {
+      const std::string text = Added("p") + event.substr(0, size) + "\n" + Added("q") + Added("r");
+      const std::vector<std::string> told = Told(text);
+      const auto lines = std::ranges::count(event.substr(0, size) + "\n", '\n');
+      ASSERT_THAT(EventsOf(told),
+                  ElementsAre("1 ADDED " + AddedObject("p"),
+                              std::to_string(lines + 2) + " ADDED " + AddedObject("q"),
+                              std::to_string(lines + 3) + " ADDED " + AddedObject("r")))
+          << text;
+      ASSERT_THAT(told, SizeIs(4)) << text;
+      ASSERT_THAT(told[1], StartsWith("! INVALID_ARGUMENT line 2: ")) << text;
+    }
+  }
+}
+
+TEST(WatchStreamTest, ADocumentWithoutAnEndIsToldAtTheEnd) {
+  const std::string event = Added("lost");
+  for (size_t size = 1; size + 2 < event.size(); ++size) {
+    EXPECT_THAT(Told(Added("p") + event.substr(0, size)),
+                ElementsAre("1 ADDED " + AddedObject("p"),
+                            AllOf(StartsWith("! INVALID_ARGUMENT line 2: "), HasSubstr("no end"))));
+  }
+  EXPECT_THAT(Told("["), ElementsAre(HasSubstr("no end")));
+}
+
+TEST(WatchStreamTest, AStreamThatHasEndedGivesNothingMore) {
+  WatchStream stream(kLimit);
+  stream.Append(Added("p") + "{");
+  stream.End();
+  std::vector<std::string> told;
+  Drain(stream, told);
+  EXPECT_THAT(told, SizeIs(2));
+  Drain(stream, told);
+  EXPECT_THAT(told, SizeIs(2));
+}
+
+TEST(WatchStreamTest, ADocumentBeyondTheLimitIsToldAndPassedOver) {
+  const std::string large = R"({"type":"ADDED","object":{"a":")" + std::string(2000, 'x') + "\"}}";
+  EXPECT_THAT(EventsOf(Told(large + "\n", large.size())), SizeIs(1));
+  const std::vector<std::string> told =
+      Told(Added("p") + large + "\n" + Added("q"), large.size() - 1);
+  EXPECT_THAT(told, ElementsAre("1 ADDED " + AddedObject("p"),
+                                AllOf(StartsWith("! RESOURCE_EXHAUSTED line 2: "),
+                                      HasSubstr("larger than may be taken")),
+                                "3 ADDED " + AddedObject("q")));
+}
+
+// However the document goes on, it is told once that it is too large, long before it ends, and
+// what comes behind it is found.
+TEST(WatchStreamTest, ADocumentThatGrowsForeverIsGivenUpAtTheLimit) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"[", "1,"},
+      {"[", "["},
+      {"[", "{\"a\":1},\n"},
+      {"{", "\"a\":{"},
+      {"{\"a\":\"", "x"},
+      {"{\"a\":\"", "\\\""},
+      {"{\"type\":\"ADDED\",\"object\":{\"a\":\"", "}]"},
+      {"{\"type\":\"ADDED\",\"object\":{\"a\":[", "1,\n"},
+  };
+  for (const auto& [start, more] : cases) {
+    WatchStream stream(kLimit);
+    std::vector<std::string> told;
+    stream.Append(start);
+    Drain(stream, told);
+    std::string piece;
+    while (piece.size() < 100) piece += more;
+    size_t bytes = start.size();
+    size_t told_at = 0;
+    while (bytes < 100 * kLimit) {
+      stream.Append(piece);
+      bytes += piece.size();
+      Drain(stream, told);
+      if (told_at == 0 && !told.empty()) told_at = bytes;
+    }
+    ASSERT_THAT(told, SizeIs(1)) << start << more;
+    EXPECT_THAT(told[0], StartsWith("! RESOURCE_EXHAUSTED line 1: "));
+    EXPECT_LE(told_at, kLimit + piece.size()) << start << more;
+    stream.Append("\n" + Added("p"));
+    Drain(stream, told);
+    ASSERT_THAT(told, SizeIs(2)) << start << more;
+    EXPECT_THAT(told[1], HasSubstr(" ADDED " + AddedObject("p"))) << start << more;
+  }
+}
+
+TEST(WatchStreamTest, LinesAreCountedThroughWhatIsTooLarge) {
+  std::string text = "[\n";
+  for (int i = 0; i < 2000; ++i) text += "1234567,\n";
+  text += Added("p");
+  const std::vector<std::string> told = ToldInPieces(text, [] { return 1000; });
+  ASSERT_THAT(told, SizeIs(2));
+  EXPECT_THAT(told[0], StartsWith("! RESOURCE_EXHAUSTED line 1: "));
+  EXPECT_EQ(told[1], "2002 ADDED " + AddedObject("p"));
+}
+
+// The next event begins wherever a piece ends.
+TEST(WatchStreamTest, AnEventBehindWhatIsTooLargeIsFoundHoweverItsStartComes) {
+  const std::string large = "[" + std::string(kLimit + 100, '1');
+  const std::string text = large + "\n" + Added("p");
+  for (size_t cut = large.size(); cut < text.size(); ++cut) {
+    bool first = true;
+    const std::vector<std::string> told =
+        ToldInPieces(text, [&] { return std::exchange(first, false) ? cut : text.size(); });
+    EXPECT_THAT(EventsOf(told), ElementsAre("2 ADDED " + AddedObject("p")))
+        << "in two pieces, the second: " << text.substr(cut);
+  }
+}
+
+// What looks like an event within a line is none.
+TEST(WatchStreamTest, ALineThatIsTooLargeIsToldOnceHoweverItsPiecesCome) {
+  std::string text = R"({"type":"ADDED","object":{"conditions":[)";
+  for (int i = 0; i < 400; ++i) text += R"({"type":"Ready","status":"True"},)";
+  text += "{}]}}\n" + Added("p");
+  test::Dice dice(test::RandomSeed());
+  for (int round = 0; round < 100; ++round) {
+    const int largest = 1 << dice.Below(12);
+    EXPECT_THAT(
+        ToldInPieces(text, [&] { return 1 + dice.Below(largest); }),
+        ElementsAre(StartsWith("! RESOURCE_EXHAUSTED line 1: "), "2 ADDED " + AddedObject("p")))
+        << "pieces of at most " << largest;
+  }
+}
+
+TEST(WatchStreamTest, ALineOfJunkThatNeverEndsIsNotWaitedFor) {
+  WatchStream stream(kLimit);
+  std::vector<std::string> told;
+  const std::string piece(1000, 'x');
+  for (int i = 0; i < 100; ++i) {
+    stream.Append(piece);
+    Drain(stream, told);
+  }
+  EXPECT_FALSE(told.empty());
+  stream.Append("\n" + Added("p"));
+  Drain(stream, told);
+  EXPECT_EQ(told.back(), "2 ADDED " + AddedObject("p"));
+}
+
+// A text of events of all kinds, good and bad.
+std::string RandomText(test::Dice& dice) {
+  static const std::vector<std::string> kParts = {
+      Added("p"),
+      Added("}}"),
+      Added("a\\\"b{"),
+      std::string(kPretty),
+      "\n",
+      " \r\n",
+      "junk\n",
+      "E0101 12:00:00 {reflector}\n",
+      "{\"type\":\"BOOKMARK\",\"object\":{}}\n",
+      "{\"type\":\"ADDED\"}\n",
+      "{\"type\":\"ODD\",\"object\":{}}\n",
+      "[{\"kind\":\"Pod\"}]\n",
+      "{\"kind\":\"List\",\"items\":[\n{\"kind\":\"Pod\"}]}\n",
+      "}\n",
+      // Behind what is too large the next event is looked for, and no bare object.
+      R"({"type":"ADDED","object":{"kind":"Pod","a":")" + std::string(6000, 'y') + "\"}}\n" +
+          Added("q"),
+  };
+  std::string text;
+  const int parts = 1 + dice.Below(12);
+  for (int i = 0; i < parts; ++i) text += dice.Of(kParts);
+  return text;
+}
+
+TEST(WatchStreamTest, PiecesOfAnySizeGiveWhatTheWholeGives) {
+  test::Dice dice(test::RandomSeed());
+  for (int round = 0; round < 300; ++round) {
+    const std::string text = RandomText(dice);
+    const std::vector<std::string> want = EventsOf(Told(text));
+    const int largest = 1 << dice.Below(10);
+    ASSERT_EQ(EventsOf(ToldInPieces(text, [&] { return 1 + dice.Below(largest); })), want) << text;
+    if (round % 20 != 0) continue;
+    ASSERT_EQ(EventsOf(ToldInPieces(text, [] { return 1; })), want) << text;
+  }
+}
+
+// Errors too, where no document is too large or cut off: those end where their pieces say.
+TEST(WatchStreamTest, PiecesOfOneByteGiveTheSameErrors) {
+  const std::string text = Added("p") + "junk\n" + std::string(kPretty) +
+                           "\n{\"type\":\"ADDED\"}\n" + "{}\n" + Added("q") + "{\"type\":";
+  EXPECT_EQ(ToldInPieces(text, [] { return 1; }), Told(text));
+}
+
+TEST(WatchStreamTest, ACutOffDocumentInPiecesLosesNoEventBehindIt) {
+  test::Dice dice(test::RandomSeed());
+  const std::string events[] = {Added("lost"), std::string(kPretty), Added("}}")};
+  for (const std::string& event : events) {
+    for (size_t size = 1; size + 2 < event.size(); ++size) {
+      const std::string text = event.substr(0, size) + "\n" + Added("}}") + Added("r");
+      const int largest = 1 << dice.Below(7);
+      const std::vector<std::string> told =
+          EventsOf(ToldInPieces(text, [&] { return 1 + dice.Below(largest); }));
+      ASSERT_THAT(told, ElementsAre(HasSubstr(" ADDED " + AddedObject("}}")),
+                                    HasSubstr(" ADDED " + AddedObject("r"))))
+          << text << "\nin pieces of at most " << largest;
+    }
+  }
+}
+
+// Any bytes: every call ends, and what is given is within them.
+TEST(WatchStreamTest, AnyBytesEndInEventsAndErrors) {
+  test::Dice dice(test::RandomSeed());
+  static const std::vector<std::string> kTokens = {
+      "{",        "}",          "[",         "]", "\"",       "\\", ":",           ",", "\n",
+      "\"type\"", "\"object\"", "\"ADDED\"", "x", "\"kind\"", " ",  "\n{\"type\"", "{}"};
+  for (int round = 0; round < 3000; ++round) {
+    std::string text;
+    const int tokens = dice.Below(60);
+    for (int i = 0; i < tokens; ++i) text += dice.Of(kTokens);
+    const auto lines = static_cast<uint64_t>(std::ranges::count(text, '\n')) + 1;
+    WatchStream stream(16);
+    stream.Append(text);
+    stream.End();
+    for (size_t calls = 0;; ++calls) {
+      ASSERT_LE(calls, text.size()) << text;
+      const absl::StatusOr<std::optional<WatchEvent>> event = stream.Next();
+      if (!event.ok()) continue;
+      if (!event->has_value()) break;
+      ASSERT_LE((*event)->line, lines);
+      ASSERT_NE(text.find((*event)->object), std::string::npos);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ebb
