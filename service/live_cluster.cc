@@ -93,8 +93,13 @@ absl::StatusOr<LiveCluster::Version> LiveCluster::Judged() {
   Version version = Unjudged();
   InputWatch watch;
   NullSink nothing;
-  absl::Status judged =
-      watch.Look([this](ObjectSink& sink) { return live_.Export(sink); }, nothing);
+  absl::Status judged = watch.Look(
+      [this](ObjectSink& sink) {
+        absl::Status given = live_.Export(sink);
+        if (given.ok()) given = live_.ExportLeftOut(sink);
+        return given;
+      },
+      nothing);
   if (judged.ok()) judged = JudgeInput(watch, {}, options_, version.cluster);
   if (!judged.ok()) return judged;
   return version;

@@ -20,19 +20,34 @@ std::optional<size_t> SizeOf(std::string_view text) {
   return static_cast<size_t>(end - text.data());
 }
 
-bool StartsEvent(std::string_view text) {
-  if (!text.starts_with('{')) return false;
+// Whether `text`, at the start of a line, starts an event.
+enum class Starts : uint8_t { kNo, kYes, kNotYet };
+Starts StartsEvent(std::string_view text) {
+  constexpr std::string_view kType = "\"type\"";
+  constexpr size_t kBlanksMax = 64;
+  if (text.empty()) return Starts::kNotYet;
+  if (text[0] != '{') return Starts::kNo;
   text.remove_prefix(1);
-  text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));
-  return text.starts_with("\"type\"");
+  const size_t blanks = std::min(text.find_first_not_of(kBlanks), text.size());
+  if (blanks > kBlanksMax) return Starts::kNo;
+  text.remove_prefix(blanks);
+  if (text.starts_with(kType)) return Starts::kYes;
+  return kType.starts_with(text) ? Starts::kNotYet : Starts::kNo;
 }
 
-// Where, behind the first line, a line starts an event.
-size_t NextEvent(std::string_view text) {
-  for (size_t at = text.find("\n{"); at != text.npos; at = text.find("\n{", at + 1)) {
-    if (StartsEvent(text.substr(at + 1))) return at + 1;
+// Where in `text` a line starts an event, or may start one: `starts` tells which.  The end of
+// the text where no line does.
+size_t FindEvent(std::string_view text, bool at_line_start, Starts& starts) {
+  size_t line = 0;
+  if (!at_line_start) line = text.find('\n') == text.npos ? text.npos : text.find('\n') + 1;
+  while (line != text.npos) {
+    starts = StartsEvent(text.substr(line));
+    if (starts != Starts::kNo) return line;
+    const size_t end = text.find('\n', line);
+    line = end == text.npos ? text.npos : end + 1;
   }
-  return text.npos;
+  starts = Starts::kNo;
+  return text.size();
 }
 
 struct Members {
@@ -90,8 +105,10 @@ void WatchStream::Append(std::string_view bytes) {
 }
 
 void WatchStream::Skip(size_t bytes) {
+  if (bytes == 0) return;
   line_ += static_cast<uint64_t>(std::ranges::count(Rest().substr(0, bytes), '\n'));
   at_ += bytes;
+  at_line_start_ = buffer_[at_ - 1] == '\n';
   looked_ = 0;
 }
 
@@ -123,16 +140,18 @@ absl::Status WatchStream::SkipUnended(size_t bytes, std::string_view what) {
   return error;
 }
 
+// Up to where the next event begins.  Whether it does.
+bool WatchStream::SkipToEvent() {
+  Starts starts = Starts::kNo;
+  Skip(FindEvent(Rest(), at_line_start_, starts));
+  skipping_ = starts != Starts::kYes;
+  if (skipping_ && ended_) Skip(Rest().size());
+  return !skipping_;
+}
+
 absl::StatusOr<std::optional<WatchEvent>> WatchStream::Next() {
   Skip(std::exchange(given_, 0));
-  if (skipping_) {
-    const size_t next = StartsEvent(Rest()) ? 0 : NextEvent(Rest());
-    // The last line may be the start of an event.
-    const size_t keep = std::min(Rest().size(), Rest().size() - (Rest().rfind('\n') + 1));
-    Skip(next != std::string_view::npos ? next : Rest().size() - std::min(keep, size_t{64}));
-    if (next == std::string_view::npos) return std::nullopt;
-    skipping_ = false;
-  }
+  if (skipping_ && !SkipToEvent()) return std::nullopt;
   SkipBlanks();
   const std::string_view rest = Rest();
   if (rest.empty()) return std::nullopt;
@@ -148,17 +167,22 @@ absl::StatusOr<std::optional<WatchEvent>> WatchStream::Next() {
     looked_ = rest.size();
     return std::nullopt;
   }
+  // No event has another one within it, at the start of a line: where strings do not end, the
+  // braces that match are those of others.
   const std::optional<size_t> size = SizeOf(rest);
-  const size_t next = NextEvent(rest.substr(0, size.value_or(rest.size())));
-  if (next != rest.npos && (ended_ || !size || SizeOf(rest.substr(next)))) {
+  Starts starts = Starts::kNo;
+  const size_t next =
+      FindEvent(rest.substr(0, size.value_or(rest.size())), /*at_line_start=*/false, starts);
+  if (starts == Starts::kYes) {
     return SkipUnended(next, "a document is cut off: the next event begins within it");
   }
   if (size.value_or(rest.size()) > document_bytes_max_) {
     const absl::Status error =
         Error(absl::StatusCode::kResourceExhausted,
-              absl::StrCat("a document is larger than may be taken, ", Bytes(document_bytes_max_)));
+              absl::StrCat("a document is larger than may be taken, ",
+                           Bytes(static_cast<int64_t>(document_bytes_max_))));
     skipping_ = !size;
-    Skip(size.value_or(rest.size()));
+    Skip(size.value_or(1));
     return error;
   }
   if (!size) {

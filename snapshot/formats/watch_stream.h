@@ -66,6 +66,7 @@ class WatchStream {
   [[nodiscard]] std::string_view Rest() const { return std::string_view(buffer_).substr(at_); }
   void Skip(size_t bytes);
   void SkipBlanks();
+  bool SkipToEvent();
   absl::Status SkipJunk();
   absl::Status SkipUnended(size_t bytes, std::string_view what);
   [[nodiscard]] absl::Status Error(absl::StatusCode code, std::string_view what) const;
@@ -73,11 +74,12 @@ class WatchStream {
 
   const size_t document_bytes_max_;
   std::string buffer_;
-  size_t at_ = 0;          // What is before was given out.
-  size_t given_ = 0;       // Bytes of the document that was given out last.
-  size_t looked_ = 0;      // Bytes of Rest() that were found to have no end.
-  uint64_t line_ = 1;      // Of at_.
-  bool skipping_ = false;  // A document that is too large, up to the next one.
+  size_t at_ = 0;      // What is before was given out.
+  size_t given_ = 0;   // Bytes of the document that was given out last.
+  size_t looked_ = 0;  // Bytes of Rest() that were found to have no end.
+  uint64_t line_ = 1;  // Of at_.
+  bool at_line_start_ = true;
+  bool skipping_ = false;  // What was too large, up to the next event.
   bool ended_ = false;
 };
 

@@ -7,6 +7,7 @@
 #include "absl/strings/strip.h"
 #include "base/figures.h"
 #include "snapshot/formats/json_bytes.h"
+#include "snapshot/formats/json_scan.h"
 
 namespace ebb {
 namespace {
@@ -31,6 +32,15 @@ void ForEachKind(Visit&& visit) {
   }(std::make_index_sequence<std::variant_size_v<objects::StorageObject>>());
 }
 
+// The reader stops where the object ends.
+bool IsOneContainer(std::string_view json) {
+  const char* const end = json.data() + json.size();
+  const char* const start = json_scan::SkipBlanks(json.data(), end);
+  if (start == end || *start != '{') return false;
+  const char* const behind = json_scan::SkipContainer(start, end);
+  return behind != nullptr && json_scan::SkipBlanks(behind, end) == end;
+}
+
 objects::ObjectRef RefOf(const ChangeBatch::BlankObject& object) {
   return std::visit([](const auto& each) { return objects::ObjectRef(&each); }, object);
 }
@@ -39,6 +49,9 @@ objects::ObjectRef RefOf(const ChangeBatch::BlankObject& object) {
 
 absl::Status ChangeBatch::PutJson(std::string_view json) {
   if (absl::Status s = Check(json.size()); !s.ok()) return s;
+  if (!IsOneContainer(json)) {
+    return absl::InvalidArgumentError("the text is not one JSON object and nothing else");
+  }
   uint8_t* const room = read_.texts.Room(json.size() + kJsonPadding);
   std::memcpy(room, json.data(), json.size());
   std::memset(room + json.size(), ' ', kJsonPadding);

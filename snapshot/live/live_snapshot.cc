@@ -496,6 +496,25 @@ std::string LiveSnapshot::FirstPodOnUnknownNode() {
                       Absl(catalog_->Text(first->named.wanted_node)));
 }
 
+absl::Status LiveSnapshot::ExportLeftOut(ObjectSink& sink) const {
+  std::vector<const HeldPod*> left_out;
+  for (const auto& [name, place] : pods_by_name_) {
+    if (pods_[place].shape == kNoShape) left_out.push_back(&pods_[place]);
+  }
+  std::ranges::sort(left_out, {}, &HeldPod::order);
+  for (const HeldPod* const held : left_out) {
+    objects::Pod pod;
+    pod.meta.namespace_name = symbols_->Text(held->named.namespace_name);
+    pod.meta.name = symbols_->Text(held->named.name);
+    pod.meta.uid = held->has_uid ? symbols_->Text(held->named.key) : "";
+    pod.meta.creation_time = held->named.creation_time;
+    pod.node_name = symbols_->Text(held->named.wanted_node);
+    pod.phase = "Succeeded";
+    if (absl::Status s = sink.OnPod(pod); !s.ok()) return s;
+  }
+  return absl::OkStatus();
+}
+
 absl::Status LiveSnapshot::Export(ObjectSink& sink) {
   (void)Snapshot();
   if (absl::Status s = GiveObjects(sink); !s.ok()) return s;

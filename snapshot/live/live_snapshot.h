@@ -181,6 +181,9 @@ class LiveSnapshot {
   // Everything that is held, apart from pods that are not in the snapshot: importing it gives
   // the same snapshot.  Errors: the sink's.
   absl::Status Export(ObjectSink& sink);
+  // What is left of pods that are not in the snapshot: names, UID, time and node, and a phase
+  // that says that they have ended.
+  absl::Status ExportLeftOut(ObjectSink& sink) const;
 
   [[nodiscard]] const LiveCounts& counts() const { return counts_; }
   [[nodiscard]] const std::shared_ptr<Symbols>& symbols() const { return symbols_; }
