@@ -2,8 +2,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
 #include <optional>
 #include <string>
@@ -310,6 +312,30 @@ TEST(WatchStreamTest, ADocumentThatGrowsForeverIsGivenUpAtTheLimit) {
     Drain(stream, told);
     ASSERT_THAT(told, SizeIs(2)) << start << more;
     EXPECT_THAT(told[1], HasSubstr(" ADDED " + AddedObject("p"))) << start << more;
+  }
+}
+
+TEST(WatchStreamTest, WhatGrowsForeverIsNotHeld) {
+  const auto heap_bytes = [] {
+    const struct mallinfo2 info = mallinfo2();
+    return static_cast<int64_t>(info.uordblks + info.hblkhd);
+  };
+  if (heap_bytes() == 0) GTEST_SKIP() << "the heap is not the C library's";
+  constexpr size_t kMiB = size_t{1} << 20;
+  const std::pair<std::string, char> cases[] = {
+      {"[", '1'}, {"{\"a\":\"", 'x'}, {"{\"a\":", '['}, {"", 'x'}, {"", ' '}};
+  for (const auto& [start, more] : cases) {
+    const std::string piece(kMiB / 16, more);
+    const int64_t before = heap_bytes();
+    WatchStream stream(kMiB);
+    std::vector<std::string> told;
+    stream.Append(start);
+    for (size_t bytes = 0; bytes < 100 * kMiB; bytes += piece.size()) {
+      stream.Append(piece);
+      Drain(stream, told);
+    }
+    // A string that grows may have room for twice as much.
+    EXPECT_LE(heap_bytes() - before, static_cast<int64_t>(3 * kMiB)) << start << more;
   }
 }
 
