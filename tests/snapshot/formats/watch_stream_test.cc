@@ -362,6 +362,17 @@ TEST(WatchStreamTest, AnEventBehindWhatIsTooLargeIsFoundHoweverItsStartComes) {
   }
 }
 
+// As `json.dumps(event, indent=0)` prints it: a condition at the start of a line is no event.
+TEST(WatchStreamTest, AWholeDocumentIsOneWhereverItsLinesBegin) {
+  const std::string event =
+      "{\"type\":\"ADDED\",\"object\":{\"kind\":\"Node\",\"conditions\":[\n"
+      "{\"type\":\"Ready\",\"status\":\"True\"}]}}\n";
+  const std::vector<std::string> told = Told(event + Added("p"));
+  ASSERT_THAT(told, SizeIs(2));
+  EXPECT_THAT(told[0], StartsWith("1 ADDED {\"kind\":\"Node\""));
+  EXPECT_EQ(told[1], "3 ADDED " + AddedObject("p"));
+}
+
 // What looks like an event within a line is none.
 TEST(WatchStreamTest, ALineThatIsTooLargeIsToldOnceHoweverItsPiecesCome) {
   std::string text = R"({"type":"ADDED","object":{"conditions":[)";
