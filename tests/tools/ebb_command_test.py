@@ -2160,6 +2160,18 @@ class WatchTest(EbbTest):
         self.assertEqual(err.count("plan "), 0)
         self.assertEqual(out, self.plan_over_dump(SMALL, "-o", "name", *self.WHOLE))
 
+    def test_a_cluster_that_can_no_longer_be_planned_for_is_an_error(self):
+        _, out, err = self.watch_pipe(
+            ("".join(map(self.event, SMALL)), "plan 1: 5 events"),
+            ("".join(self.event(item, "DELETED") for item in SMALL[:3]), None))
+        self.assertEqual(out, self.plan_over_dump(SMALL, "-o", "name", *self.WHOLE))
+        self.assertIn("no nodes in the input", err)
+
+    def test_strict_ends_where_a_watch_cannot_be_read(self):
+        words = ("plan", self.dump(SMALL), "--watch-file", self.folder.name, *self.WHOLE)
+        self.assertIn("Is a directory", self.ebb(*words)[1])
+        self.ebb(*words, "--strict", code=1)
+
 
 if __name__ == "__main__":
     EBB = os.path.abspath(sys.argv.pop(1))
