@@ -2116,7 +2116,9 @@ class WatchTest(EbbTest):
         self.assertIn("excludes --watch-file", err)
         self.assertFalse(os.path.exists(self.path("s.db")))
 
-    def test_each_time_that_a_pipe_falls_silent_a_plan_is_made(self):
+    def watch_pipe(self, *steps):
+        """Watches a pipe: for each (text, told), writes the text and waits for a line with `told`.
+        Returns (exit code, stdout, the rest of stderr)."""
         fifo = self.path("fifo")
         os.mkfifo(fifo)
         with subprocess.Popen([EBB, "plan", "--watch-file", fifo, "--watch-quiet-time", "50ms",
@@ -2125,30 +2127,50 @@ class WatchTest(EbbTest):
             giving_up = threading.Timer(120, child.kill)
             giving_up.start()
             try:
-                def told(what):
-                    for line in child.stderr:
-                        if what in line:
-                            return True
-                    return False
                 with open(fifo, "wb", buffering=0) as pipe:
-                    # One write: none of it is seen without the rest.
-                    text = "".join(map(self.event, SMALL)).encode()
-                    self.assertLess(len(text), 4096)
-                    pipe.write(text)
-                    self.assertTrue(told("plan 1: 5 events"))
-                    pipe.write((self.event(SMALL[2], "DELETED") +
-                                self.event(SMALL[1], "DELETED")).encode())
-                    self.assertTrue(told("plan 2: 7 events, 5 objects put and 2 deleted"))
+                    for text, told in steps:
+                        # One write: none of it is seen without the rest.
+                        self.assertLess(len(text), 4096)
+                        pipe.write(text.encode())
+                        if told:
+                            self.assertTrue(any(told in line for line in child.stderr), told)
                 out, err = child.communicate()
             finally:
                 giving_up.cancel()
                 child.kill()
-        self.assertEqual(child.returncode, 0)
+        return child.returncode, out, err
+
+    def test_each_time_that_a_pipe_falls_silent_a_plan_is_made(self):
+        code, out, err = self.watch_pipe(
+            ("".join(map(self.event, SMALL)), "plan 1: 5 events"),
+            (self.event(SMALL[2], "DELETED") + self.event(SMALL[1], "DELETED"),
+             "plan 2: 7 events, 5 objects put and 2 deleted"))
+        self.assertEqual(code, 0)
         self.assertNotIn("plan 3", err)
         first = self.plan_over_dump(SMALL, "-o", "name", *self.WHOLE)
         second = self.plan_over_dump([SMALL[0], *SMALL[3:]], "-o", "name", *self.WHOLE)
         self.assertNotEqual(first, second)
         self.assertEqual(out, first + second)
+
+    def test_a_pipe_whose_cluster_is_not_there_yet_is_waited_for(self):
+        # No nodes at first: nothing is told, and no plan made, before they come.
+        code, out, err = self.watch_pipe(("".join(map(self.event, SMALL[3:])), None),
+                                         ("".join(map(self.event, SMALL[:3])), "plan 1: 5 events"))
+        self.assertEqual(code, 0)
+        self.assertEqual(err.count("plan "), 0)
+        self.assertEqual(out, self.plan_over_dump(SMALL, "-o", "name", *self.WHOLE))
+
+    def test_a_cluster_that_can_no_longer_be_planned_for_is_an_error(self):
+        _, out, err = self.watch_pipe(
+            ("".join(map(self.event, SMALL)), "plan 1: 5 events"),
+            ("".join(self.event(item, "DELETED") for item in SMALL[:3]), None))
+        self.assertEqual(out, self.plan_over_dump(SMALL, "-o", "name", *self.WHOLE))
+        self.assertIn("no nodes in the input", err)
+
+    def test_strict_ends_where_a_watch_cannot_be_read(self):
+        words = ("plan", self.dump(SMALL), "--watch-file", self.folder.name, *self.WHOLE)
+        self.assertIn("Is a directory", self.ebb(*words)[1])
+        self.ebb(*words, "--strict", code=1)
 
 
 if __name__ == "__main__":

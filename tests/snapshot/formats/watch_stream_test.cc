@@ -2,8 +2,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
 #include <optional>
 #include <string>
@@ -313,6 +315,30 @@ TEST(WatchStreamTest, ADocumentThatGrowsForeverIsGivenUpAtTheLimit) {
   }
 }
 
+TEST(WatchStreamTest, WhatGrowsForeverIsNotHeld) {
+  const auto heap_bytes = [] {
+    const struct mallinfo2 info = mallinfo2();
+    return static_cast<int64_t>(info.uordblks + info.hblkhd);
+  };
+  if (heap_bytes() == 0) GTEST_SKIP() << "the heap is not the C library's";
+  constexpr size_t kMiB = size_t{1} << 20;
+  const std::pair<std::string, char> cases[] = {
+      {"[", '1'}, {"{\"a\":\"", 'x'}, {"{\"a\":", '['}, {"", 'x'}, {"", ' '}};
+  for (const auto& [start, more] : cases) {
+    const std::string piece(kMiB / 16, more);
+    const int64_t before = heap_bytes();
+    WatchStream stream(kMiB);
+    std::vector<std::string> told;
+    stream.Append(start);
+    for (size_t bytes = 0; bytes < 100 * kMiB; bytes += piece.size()) {
+      stream.Append(piece);
+      Drain(stream, told);
+    }
+    // A string that grows may have room for twice as much.
+    EXPECT_LE(heap_bytes() - before, static_cast<int64_t>(3 * kMiB)) << start << more;
+  }
+}
+
 TEST(WatchStreamTest, LinesAreCountedThroughWhatIsTooLarge) {
   std::string text = "[\n";
   for (int i = 0; i < 2000; ++i) text += "1234567,\n";
@@ -334,6 +360,17 @@ TEST(WatchStreamTest, AnEventBehindWhatIsTooLargeIsFoundHoweverItsStartComes) {
     EXPECT_THAT(EventsOf(told), ElementsAre("2 ADDED " + AddedObject("p")))
         << "in two pieces, the second: " << text.substr(cut);
   }
+}
+
+// As `json.dumps(event, indent=0)` prints it: a condition at the start of a line is no event.
+TEST(WatchStreamTest, AWholeDocumentIsOneWhereverItsLinesBegin) {
+  const std::string event =
+      "{\"type\":\"ADDED\",\"object\":{\"kind\":\"Node\",\"conditions\":[\n"
+      "{\"type\":\"Ready\",\"status\":\"True\"}]}}\n";
+  const std::vector<std::string> told = Told(event + Added("p"));
+  ASSERT_THAT(told, SizeIs(2));
+  EXPECT_THAT(told[0], StartsWith("1 ADDED {\"kind\":\"Node\""));
+  EXPECT_EQ(told[1], "3 ADDED " + AddedObject("p"));
 }
 
 // What looks like an event within a line is none.
