@@ -63,8 +63,11 @@ LiveCluster::LiveCluster(LoadOptions options, LiveSnapshot::Options live)
 absl::Status LiveCluster::Take(std::span<const Change> changes) {
   if (absl::Status s = live_.Take(changes); !s.ok()) return s;
   for (const Change& change : changes) {
-    if (change.type == Change::Type::kPut) {
-      newest_time_ = std::max(newest_time_, NewestTime(change.object));
+    if (change.type == Change::Type::kDelete) continue;
+    newest_time_ = std::max(newest_time_, NewestTime(change.object));
+    const auto* const put = std::get_if<const objects::Namespace*>(&change.object);
+    if (put != nullptr && (*put)->meta.name == "kube-system") {
+      cluster_uid_ = std::string((*put)->meta.uid);
     }
   }
   return absl::OkStatus();
@@ -144,11 +147,14 @@ absl::StatusOr<RoundSource> LiveCluster::Source(const RoundSettings& settings,
                                                 bool record) {
   const bool told =
       record || settings.texts.events || (before && !before->actuation.recent_evictions.empty());
+  absl::StatusOr<RoundSource> source = RoundSource();
   if (told) {
-    return LoadSource(settings, before, [this](ObjectSink& sink) { return live_.Export(sink); });
+    source = LoadSource(settings, before, [this](ObjectSink& sink) { return live_.Export(sink); });
+    if (!source.ok()) return source;
+  } else {
+    source->cluster = Unjudged().cluster;
   }
-  RoundSource source;
-  source.cluster = Unjudged().cluster;
+  source->cluster_uid = cluster_uid_;
   return source;
 }
 

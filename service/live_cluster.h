@@ -96,6 +96,7 @@ class LiveCluster {
   const LoadOptions options_;
   LiveSnapshot live_;
   int64_t newest_time_ = 0;
+  std::string cluster_uid_;  // Of the namespace kube-system.
 };
 
 }  // namespace ebb

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -69,7 +70,7 @@ class WatchedFile {
     ended_ = true;
     stream_.End();
     if (count == 0) return absl::OkStatus();
-    return absl::UnavailableError(fmt::format("{}: {}", Printable(name_), std::strerror(errno)));
+    return absl::UnavailableError(std::strerror(errno));
   }
 
  private:
@@ -81,7 +82,8 @@ class WatchedFile {
 
 absl::StatusOr<std::unique_ptr<WatchedFile>> Open(const std::string& name, size_t bytes_max) {
   if (name == "-") return std::make_unique<WatchedFile>("standard input", STDIN_FILENO, bytes_max);
-  const int fd = open(name.c_str(), O_RDONLY | O_CLOEXEC);
+  // Without blocking: whoever writes to several pipes opens them in an order of its own.
+  const int fd = open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd >= 0) return std::make_unique<WatchedFile>(name, fd, bytes_max);
   return absl::NotFoundError(
       fmt::format("--watch-file: {}: {}", Printable(name), std::strerror(errno)));
@@ -117,6 +119,15 @@ class Watch {
       batch_.Clear();
       TellIgnored();
     }
+  }
+
+  // Tells that an event, or more of the file, could not be taken.
+  void Refuse(const WatchedFile& file, const absl::Status& why) {
+    const std::string text =
+        fmt::format("{}: {}", Printable(file.name()), std::string(why.message()));
+    if (refused_++ == 0) first_refused_ = text;
+    if (refused_ <= kRefusedShown) PrintMessage("warning: " + text, err_);
+    if (refused_ == kRefusedShown) PrintMessage("warning: no more of these are told", err_);
   }
 
   [[nodiscard]] uint64_t events() const { return events_; }
@@ -155,16 +166,9 @@ class Watch {
     });
   }
 
-  void Refuse(const WatchedFile& file, const absl::Status& why) {
-    const std::string text =
-        fmt::format("{}: {}", Printable(file.name()), std::string(why.message()));
-    if (refused_++ == 0) first_refused_ = text;
-    if (refused_ <= kRefusedShown) PrintMessage("warning: " + text, err_);
-    if (refused_ == kRefusedShown) PrintMessage("warning: no more of these are told", err_);
-  }
-
   // Once a kind.
   void TellIgnored() {
+    if (batch_.ignored().size() == told_.size() || told_.size() == kRefusedShown) return;
     for (const auto& [kind, count] : batch_.ignored()) {
       if (told_.size() < kRefusedShown && told_.insert(kind).second) {
         PrintMessage("passed over objects of kind " + Printable(kind) + ", which decide nothing",
@@ -204,8 +208,7 @@ class WatchRun {
       if (!WaitForEvents()) Plan();
     }
     if (plans_ == 0 || planned_at_ != watch_.events()) Plan();
-    if (plans_ > 0) return exit_code_;
-    return Fail(why_not_, err_);
+    return why_not_.ok() ? exit_code_ : Fail(why_not_, err_);
   }
 
  private:
@@ -228,17 +231,17 @@ class WatchRun {
     std::vector<pollfd> ready;
     for (const auto& file : files_) ready.push_back({file->fd(), POLLIN, 0});
     const bool news = planned_at_ != watch_.events() || (plans_ == 0 && !command_.inputs.empty());
-    const auto quiet = std::chrono::duration_cast<std::chrono::milliseconds>(
-        *ParseDuration(command_.watch.quiet_time));
-    const int count =
-        poll(ready.data(), ready.size(), news && !waits_ ? static_cast<int>(quiet.count()) : -1);
+    using Milliseconds = std::chrono::duration<int, std::milli>;
+    const auto quiet = std::min<std::chrono::nanoseconds>(*ParseDuration(command_.watch.quiet_time),
+                                                          Milliseconds::max());
+    const int timeout =
+        news && !waits_ ? std::chrono::duration_cast<Milliseconds>(quiet).count() : -1;
+    const int count = poll(ready.data(), ready.size(), timeout);
     if (count == 0) return false;
     waits_ = false;
     for (size_t i = 0; i < ready.size(); ++i) {
       if (ready[i].revents == 0) continue;
-      if (const absl::Status s = files_[i]->ReadSome(); !s.ok()) {
-        PrintMessage("warning: " + std::string(s.message()), err_);
-      }
+      if (const absl::Status s = files_[i]->ReadSome(); !s.ok()) watch_.Refuse(*files_[i], s);
       watch_.Drain(*files_[i]);
     }
     std::erase_if(files_, [](const auto& file) { return file->ended(); });
@@ -251,10 +254,12 @@ class WatchRun {
     absl::StatusOr<LiveCluster::Version> version = cluster_.Judged();
     if (!version.ok()) {
       // More may come.
+      if (plans_ > 0) PrintMessage("warning: " + std::string(version.status().message()), err_);
       why_not_ = version.status();
       waits_ = true;
       return;
     }
+    why_not_ = absl::OkStatus();
     watch_.Warn(version->cluster);
     const LiveCounts& counts = cluster_.counts();
     PrintMessage(fmt::format("plan {}: {}, {} put and {} deleted", ++plans_,

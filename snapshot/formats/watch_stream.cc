@@ -1,6 +1,7 @@
 #include "snapshot/formats/watch_stream.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/figures.h"
@@ -13,6 +14,12 @@ namespace {
 
 constexpr std::string_view kBlanks = " \t\r\n";
 
+constexpr std::pair<std::string_view, WatchEvent::Type> kTypes[] = {
+    {"\"ADDED\"", WatchEvent::Type::kAdded},     {"\"MODIFIED\"", WatchEvent::Type::kModified},
+    {"\"DELETED\"", WatchEvent::Type::kDeleted}, {"\"BOOKMARK\"", WatchEvent::Type::kBookmark},
+    {"\"ERROR\"", WatchEvent::Type::kError},
+};
+
 // Bytes of the object or array at the start of `text`; nothing: it has no end.
 std::optional<size_t> SizeOf(std::string_view text) {
   const char* const end = json_scan::SkipContainer(text.data(), text.data() + text.size());
@@ -20,19 +27,35 @@ std::optional<size_t> SizeOf(std::string_view text) {
   return static_cast<size_t>(end - text.data());
 }
 
-// Whether `text`, at the start of a line, starts an event.
+// What comes at the start of `text`.
 enum class Starts : uint8_t { kNo, kYes, kNotYet };
-Starts StartsEvent(std::string_view text) {
-  constexpr std::string_view kType = "\"type\"";
+
+// Takes `token` off `text`, with blanks before it.
+Starts Take(std::string_view token, std::string_view& text) {
   constexpr size_t kBlanksMax = 64;
-  if (text.empty()) return Starts::kNotYet;
-  if (text[0] != '{') return Starts::kNo;
-  text.remove_prefix(1);
   const size_t blanks = std::min(text.find_first_not_of(kBlanks), text.size());
   if (blanks > kBlanksMax) return Starts::kNo;
   text.remove_prefix(blanks);
-  if (text.starts_with(kType)) return Starts::kYes;
-  return kType.starts_with(text) ? Starts::kNotYet : Starts::kNo;
+  if (!text.starts_with(token)) return token.starts_with(text) ? Starts::kNotYet : Starts::kNo;
+  text.remove_prefix(token.size());
+  return Starts::kYes;
+}
+
+// Whether `text`, which begins a line, starts an event: `{"type": "ADDED"`.
+Starts StartsEvent(std::string_view text) {
+  if (!text.empty() && text[0] != '{') return Starts::kNo;
+  for (const std::string_view token : {"{", "\"type\"", ":"}) {
+    const Starts starts = Take(token, text);
+    if (starts != Starts::kYes) return starts;
+  }
+  Starts starts = Starts::kNo;
+  for (const auto& [token, type] : kTypes) {
+    std::string_view rest = text;
+    const Starts with = Take(token, rest);
+    if (with == Starts::kYes) return with;
+    if (with == Starts::kNotYet) starts = with;
+  }
+  return starts;
 }
 
 // Where in `text` a line starts an event, or may start one: `starts` tells which.  The end of
@@ -58,40 +81,17 @@ struct Members {
 
 // The members of the JSON object `text` that tell what it is.  False: it is no JSON.
 bool FindMembers(std::string_view text, Members& members) {
-  const char* p = text.data() + 1;
-  const char* const end = text.data() + text.size();
-  while (true) {
-    p = json_scan::SkipBlanks(p, end);
-    if (p == end) return false;
-    if (*p == '}') return true;
-    if (*p == ',') {
-      ++p;
-      continue;
-    }
-    if (*p != '"') return false;
-    const char* const key_end = json_scan::SkipString(p, end);
-    if (key_end == nullptr) return false;
-    const std::string_view key(p + 1, static_cast<size_t>(key_end - p) - 2);
-    p = json_scan::SkipBlanks(key_end, end);
-    if (p == end || *p != ':') return false;
-    const char* const value = json_scan::SkipBlanks(p + 1, end);
-    if (value == end) return false;
-    p = json_scan::SkipValue(value, end);
-    if (p == nullptr || p == value) return false;
-    const std::string_view text_of_value(value, static_cast<size_t>(p - value));
-    if (key == "type") members.type = text_of_value;
-    if (key == "object") members.object = text_of_value;
+  return json_scan::ForEachMember(text, [&](std::string_view key, std::string_view value) {
+    if (key == "type") members.type = value;
+    if (key == "object") members.object = value;
     members.has_kind |= key == "kind";
-  }
+  });
 }
 
 std::optional<WatchEvent::Type> TypeOf(std::string_view text) {
-  using enum WatchEvent::Type;
-  if (text == "\"ADDED\"") return kAdded;
-  if (text == "\"MODIFIED\"") return kModified;
-  if (text == "\"DELETED\"") return kDeleted;
-  if (text == "\"BOOKMARK\"") return kBookmark;
-  if (text == "\"ERROR\"") return kError;
+  for (const auto& [token, type] : kTypes) {
+    if (text == token) return type;
+  }
   return std::nullopt;
 }
 
@@ -129,6 +129,7 @@ absl::Status WatchStream::SkipJunk() {
           : Error(absl::StatusCode::kInvalidArgument,
                   absl::StrCat(Printable(rest.substr(0, std::min(end, kShown))),
                                " is no event of a watch"));
+  skipping_line_ = end == rest.size() && !ended_;
   Skip(end);
   return error;
 }
@@ -151,6 +152,11 @@ bool WatchStream::SkipToEvent() {
 
 absl::StatusOr<std::optional<WatchEvent>> WatchStream::Next() {
   Skip(std::exchange(given_, 0));
+  if (skipping_line_) {
+    const size_t end = Rest().find('\n');
+    skipping_line_ = end == std::string_view::npos;
+    Skip(std::min(end, Rest().size()));
+  }
   if (skipping_ && !SkipToEvent()) return std::nullopt;
   SkipBlanks();
   const std::string_view rest = Rest();

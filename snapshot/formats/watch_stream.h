@@ -14,7 +14,8 @@
 //
 // Takes what `kubectl get ... -w --output-watch-events -o json` prints: events, one document
 // each, on one line or on many, and what kubectl prints without that flag: bare objects and
-// lists.  A document that was cut off ends where, at the start of a line, the next event does.
+// lists.  A document that was cut off, or is too large, ends where the next event begins at the
+// start of a line.
 //
 // Errors:  InvalidArgument or ResourceExhausted, naming the line at which the document begins:
 //          text that is no JSON object, a document without an end, one beyond the limit, an
@@ -79,7 +80,8 @@ class WatchStream {
   size_t looked_ = 0;  // Bytes of Rest() that were found to have no end.
   uint64_t line_ = 1;  // Of at_.
   bool at_line_start_ = true;
-  bool skipping_ = false;  // What was too large, up to the next event.
+  bool skipping_line_ = false;  // Junk, up to its end.
+  bool skipping_ = false;       // What was too large, up to the next event.
   bool ended_ = false;
 };
 

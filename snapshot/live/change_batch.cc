@@ -6,11 +6,15 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "base/figures.h"
+#include "base/text.h"
 #include "snapshot/formats/json_bytes.h"
 #include "snapshot/formats/json_scan.h"
 
 namespace ebb {
 namespace {
+
+// Kinds that are counted by name; an input may make up any number.
+constexpr size_t kIgnoredKindsMax = 1000;
 
 // Calls `visit` with a blank object of each kind until it says true.
 template <typename Visit>
@@ -45,6 +49,21 @@ objects::ObjectRef RefOf(const ChangeBatch::BlankObject& object) {
   return std::visit([](const auto& each) { return objects::ObjectRef(&each); }, object);
 }
 
+// The object without all that does not tell which it is.  Empty: of a kind that is not read, or
+// no object.
+std::string NamesIn(std::string_view json) {
+  std::string names;
+  bool known = false;
+  const bool whole =
+      json_scan::ForEachMember(json, [&](std::string_view key, std::string_view value) {
+        if (key != "apiVersion" && key != "kind" && key != "metadata") return;
+        absl::StrAppend(&names, names.empty() ? "{" : ",", "\"", Absl(key), "\":", Absl(value));
+        known |= key == "kind" && value.size() > 2 &&
+                 ChangeBatch::NamesOf(value.substr(1, value.size() - 2)).has_value();
+      });
+  return known && whole && IsOneContainer(json) ? names + "}" : "";
+}
+
 }  // namespace
 
 absl::Status ChangeBatch::PutJson(std::string_view json) {
@@ -67,8 +86,12 @@ absl::Status ChangeBatch::PutProtobuf(std::string_view bytes) {
 }
 
 absl::Status ChangeBatch::DeleteJson(std::string_view json) {
+  if (absl::Status s = Check(json.size()); !s.ok()) return s;
   const size_t before = changes_.size();
-  if (absl::Status s = PutJson(json); !s.ok()) return s;
+  if (const absl::Status s = PutJson(json); !s.ok()) {
+    const std::string names = NamesIn(json);
+    if (names.empty() || !PutJson(names).ok()) return s;
+  }
   if (changes_.size() > before) changes_.back().type = Change::Type::kDelete;
   return absl::OkStatus();
 }
@@ -122,7 +145,7 @@ absl::Status ChangeBatch::AddLast(Change::Type type) {
     return {read.status().code(), absl::StripPrefix(message, ": ")};
   }
   if (!read->has_value()) {
-    ++ignored_[kind];
+    if (ignored_.size() < kIgnoredKindsMax || ignored_.contains(kind)) ++ignored_[kind];
     return absl::OkStatus();
   }
   changes_.push_back({.type = type,
