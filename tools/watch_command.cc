@@ -156,7 +156,7 @@ class Watch {
       case WatchEvent::Type::kModified:
         break;
     }
-    const absl::Status put =
+    absl::Status put =
         event.object.starts_with('{') ? batch_.PutJson(event.object) : absl::UnimplementedError("");
     if (put.ok()) return cluster_.Take(batch_.changes());
     if (put.code() != absl::StatusCode::kUnimplemented) return put;

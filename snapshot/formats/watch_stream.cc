@@ -123,7 +123,7 @@ absl::Status WatchStream::SkipJunk() {
   const std::string_view rest = Rest();
   const size_t end = std::min(rest.find('\n'), rest.size());
   constexpr size_t kShown = 40;
-  const absl::Status error =
+  absl::Status error =
       rest.starts_with("\x1f\x8b")
           ? Error(absl::StatusCode::kInvalidArgument, "is compressed; a watch is plain JSON")
           : Error(absl::StatusCode::kInvalidArgument,
@@ -136,7 +136,7 @@ absl::Status WatchStream::SkipJunk() {
 
 // A document without an end: its first `bytes`.
 absl::Status WatchStream::SkipUnended(size_t bytes, std::string_view what) {
-  const absl::Status error = Error(absl::StatusCode::kInvalidArgument, what);
+  absl::Status error = Error(absl::StatusCode::kInvalidArgument, what);
   Skip(bytes);
   return error;
 }
@@ -183,10 +183,9 @@ absl::StatusOr<std::optional<WatchEvent>> WatchStream::Next() {
     return SkipUnended(next, "a document is cut off: the next event begins within it");
   }
   if (size.value_or(rest.size()) > document_bytes_max_) {
-    const absl::Status error =
-        Error(absl::StatusCode::kResourceExhausted,
-              absl::StrCat("a document is larger than may be taken, ",
-                           Bytes(static_cast<int64_t>(document_bytes_max_))));
+    absl::Status error = Error(absl::StatusCode::kResourceExhausted,
+                               absl::StrCat("a document is larger than may be taken, ",
+                                            Bytes(static_cast<int64_t>(document_bytes_max_))));
     skipping_ = !size;
     Skip(size.value_or(1));
     return error;

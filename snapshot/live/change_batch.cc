@@ -39,6 +39,7 @@ void ForEachKind(Visit&& visit) {
 // The reader stops where the object ends.
 bool IsOneContainer(std::string_view json) {
   const char* const end = json.data() + json.size();
+  // NOLINTNEXTLINE(bugprone-suspicious-stringview-data-usage): `end` tells where it ends.
   const char* const start = json_scan::SkipBlanks(json.data(), end);
   if (start == end || *start != '{') return false;
   const char* const behind = json_scan::SkipContainer(start, end);
