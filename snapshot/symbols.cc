@@ -1,6 +1,8 @@
 #include "snapshot/symbols.h"
 
 #include <algorithm>
+#include <mutex>
+#include <shared_mutex>
 
 #include "base/check.h"
 #include "base/text.h"
@@ -20,7 +22,7 @@ Symbols::Symbols() : ids_(0, Hash(), Equal{this}) { Intern(""); }
 template <typename Function>
 auto Symbols::Locked(Function&& function) {
   if (!shared_) return function();
-  const absl::MutexLock lock(&mutex_);
+  const std::unique_lock lock(mutex_);
   return function();
 }
 
@@ -106,7 +108,7 @@ std::optional<TextId> Symbols::Find(std::string_view text) const {
     return std::nullopt;
   };
   if (!shared_) return find();
-  const absl::ReaderMutexLock lock(&mutex_);
+  const std::shared_lock lock(mutex_);
   return find();
 }
 

@@ -26,13 +26,13 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <shared_mutex>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "absl/synchronization/mutex.h"
 #include "snapshot/ids.h"
 
 namespace ebb {
@@ -155,7 +155,7 @@ class Symbols {
   std::atomic<uint32_t> pins_ = 0;
 
   bool shared_ = false;
-  mutable absl::Mutex mutex_;  // Only where shared_.
+  mutable std::shared_mutex mutex_;  // Only where shared_.
 };
 
 // Holds one text.

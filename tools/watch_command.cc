@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -11,6 +12,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -39,14 +41,29 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Events that could not be taken are told one by one up to as many.
+// Events that could not be taken are told one by one up to as many, with so many bytes of why.
 constexpr uint64_t kRefusedShown = 10;
+constexpr size_t kBytesShown = 300;
+
+// Where events never pause, a plan is made after so many quiet times.
+constexpr int kQuietTimesMax = 10;
+
+// Cut between characters.
+std::string Short(std::string text) {
+  if (text.size() <= kBytesShown) return text;
+  size_t size = kBytesShown;
+  while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xC0) == 0x80) --size;
+  return text.substr(0, size) + "...";
+}
 
 // An open file that is watched.
 class WatchedFile {
  public:
   WatchedFile(std::string name, int fd, size_t document_bytes_max)
-      : name_(std::move(name)), fd_(fd), stream_(document_bytes_max) {}
+      : name_(std::move(name)), fd_(fd), stream_(document_bytes_max) {
+    struct stat status{};
+    is_regular_ = fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
+  }
   ~WatchedFile() {
     if (fd_ > 0) close(fd_);
   }
@@ -56,6 +73,8 @@ class WatchedFile {
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] int fd() const { return fd_; }
   [[nodiscard]] bool ended() const { return ended_; }
+  // Whether it is a file that was written before, and no watch that may have failed.
+  [[nodiscard]] bool is_regular() const { return is_regular_; }
   WatchStream& stream() { return stream_; }
 
   // Gives what there is to the stream.
@@ -76,6 +95,7 @@ class WatchedFile {
  private:
   const std::string name_;
   const int fd_;
+  bool is_regular_ = false;
   bool ended_ = false;
   WatchStream stream_;
 };
@@ -124,21 +144,44 @@ class Watch {
   // Tells that an event, or more of the file, could not be taken.
   void Refuse(const WatchedFile& file, const absl::Status& why) {
     const std::string text =
-        fmt::format("{}: {}", Printable(file.name()), std::string(why.message()));
+        Short(fmt::format("{}: {}", Printable(file.name()), std::string(why.message())));
     if (refused_++ == 0) first_refused_ = text;
     if (refused_ <= kRefusedShown) PrintMessage("warning: " + text, err_);
     if (refused_ == kRefusedShown) PrintMessage("warning: no more of these are told", err_);
   }
 
   [[nodiscard]] uint64_t events() const { return events_; }
+  // Changes with every change of the cluster, and with all else that a plan would tell.
+  [[nodiscard]] uint64_t news() const {
+    return cluster_.counts().put + cluster_.counts().deleted + refused_;
+  }
+
+  // While others go on.
+  void OnEnd(const WatchedFile& file) {
+    if (!file.is_regular()) ended_.push_back(Printable(file.name()));
+  }
 
   // What the plans to come are to be warned of.
-  void Warn(LoadedCluster& cluster) const {
-    if (refused_ == 0) return;
-    cluster.warnings.push_back({"WatchEventsRefused",
-                                fmt::format("{} of the watch could not be taken; the first: {}",
-                                            Count(refused_, "event", "events"), first_refused_),
-                                ""});
+  void Warn(LoadedCluster& cluster, bool goes_on) const {
+    const auto warn = [&](const char* code, std::string text) {
+      cluster.warnings.push_back({code, std::move(text), ""});
+    };
+    if (refused_ > 0) {
+      warn("WatchEventsRefused", fmt::format("{} of the watch could not be taken; the first: {}",
+                                             Count(refused_, "event", "events"), first_refused_));
+    }
+    if (bare_ > 0) {
+      warn("WatchWithoutEvents",
+           fmt::format("{} came without an event around, so that deletions cannot be seen; give "
+                       "kubectl --output-watch-events",
+                       Count(bare_, "object", "objects")));
+    }
+    if (goes_on && !ended_.empty()) {
+      warn("WatchEnded",
+           fmt::format("{} has ended, and later changes of it are not seen; start all watches and "
+                       "ebb again",
+                       ended_.front()));
+    }
   }
 
  private:
@@ -158,7 +201,10 @@ class Watch {
     }
     absl::Status put =
         event.object.starts_with('{') ? batch_.PutJson(event.object) : absl::UnimplementedError("");
-    if (put.ok()) return cluster_.Take(batch_.changes());
+    if (put.ok()) {
+      bare_ += event.bare ? 1 : 0;
+      return cluster_.Take(batch_.changes());
+    }
     if (put.code() != absl::StatusCode::kUnimplemented) return put;
     return cluster_.Read([&](ObjectSink& sink) {
       ImportStats stats;
@@ -182,12 +228,16 @@ class Watch {
   ChangeBatch batch_;
   uint64_t events_ = 0;
   uint64_t refused_ = 0;
+  uint64_t bare_ = 0;               // Objects without an event.
+  std::vector<std::string> ended_;  // Names.
   std::string first_refused_;
   std::set<std::string> told_;
 };
 
 // One run of the command.
 class WatchRun {
+  using Milliseconds = std::chrono::duration<int64_t, std::milli>;
+
  public:
   WatchRun(const PlanCommand& command, GroupRules rules, std::ostream& out, std::ostream& err)
       : command_(command),
@@ -195,7 +245,10 @@ class WatchRun {
         out_(out),
         err_(err),
         cluster_(command.load),
-        watch_(command, cluster_, err) {}
+        watch_(command, cluster_, err),
+        quiet_time_(std::min<int64_t>(
+            std::chrono::ceil<Milliseconds>(*ParseDuration(command.watch.quiet_time)).count(),
+            std::numeric_limits<int>::max())) {}
 
   int Run() {
     if (const absl::Status s = LoadInputs(); !s.ok()) return Fail(s, err_);
@@ -207,7 +260,7 @@ class WatchRun {
     while (!files_.empty()) {
       if (!WaitForEvents()) Plan();
     }
-    if (plans_ == 0 || planned_at_ != watch_.events()) Plan();
+    if (HasNews()) Plan();
     return why_not_.ok() ? exit_code_ : Fail(why_not_, err_);
   }
 
@@ -225,24 +278,34 @@ class WatchRun {
     });
   }
 
-  // Reads from the files that have something.  False: nothing came for the quiet time, and
-  // there is something to plan for.
+  [[nodiscard]] bool HasNews() const { return planned_at_ != watch_.news(); }
+
+  // How long to wait for events: for ever where there is nothing to plan for.
+  [[nodiscard]] int TimeoutMilliseconds() {
+    if (!HasNews()) return -1;
+    const auto now = Clock::now();
+    if (!news_since_) news_since_ = now;
+    const int64_t so_far = std::chrono::duration_cast<Milliseconds>(now - *news_since_).count();
+    return static_cast<int>(
+        std::clamp<int64_t>(kQuietTimesMax * quiet_time_ - so_far, 0, quiet_time_));
+  }
+
+  // Reads from the files that have something.  False: nothing came for the quiet time, or
+  // something for very long, and there is something to plan for.
   bool WaitForEvents() {
     std::vector<pollfd> ready;
     for (const auto& file : files_) ready.push_back({file->fd(), POLLIN, 0});
-    const bool news = planned_at_ != watch_.events() || (plans_ == 0 && !command_.inputs.empty());
-    using Milliseconds = std::chrono::duration<int, std::milli>;
-    const auto quiet = std::min<std::chrono::nanoseconds>(*ParseDuration(command_.watch.quiet_time),
-                                                          Milliseconds::max());
-    const int timeout =
-        news && !waits_ ? std::chrono::duration_cast<Milliseconds>(quiet).count() : -1;
-    const int count = poll(ready.data(), ready.size(), timeout);
-    if (count == 0) return false;
-    waits_ = false;
+    const int timeout = TimeoutMilliseconds();
+    if (poll(ready.data(), ready.size(), timeout) == 0 || (timeout == 0 && quiet_time_ > 0)) {
+      return false;
+    }
     for (size_t i = 0; i < ready.size(); ++i) {
       if (ready[i].revents == 0) continue;
       if (const absl::Status s = files_[i]->ReadSome(); !s.ok()) watch_.Refuse(*files_[i], s);
       watch_.Drain(*files_[i]);
+    }
+    for (const auto& file : files_) {
+      if (file->ended()) watch_.OnEnd(*file);
     }
     std::erase_if(files_, [](const auto& file) { return file->ended(); });
     return true;
@@ -250,22 +313,27 @@ class WatchRun {
 
   void Plan() {
     const Clock::time_point start = Clock::now();
-    planned_at_ = watch_.events();
+    planned_at_ = watch_.news();
+    news_since_.reset();
     absl::StatusOr<LiveCluster::Version> version = cluster_.Judged();
     if (!version.ok()) {
       // More may come.
-      if (plans_ > 0) PrintMessage("warning: " + std::string(version.status().message()), err_);
+      if (why_not_ != version.status() && !files_.empty()) {
+        PrintMessage("no plan yet: " + std::string(version.status().message()), err_);
+      }
       why_not_ = version.status();
-      waits_ = true;
       return;
     }
     why_not_ = absl::OkStatus();
-    watch_.Warn(version->cluster);
+    watch_.Warn(version->cluster, /*goes_on=*/!files_.empty());
     const LiveCounts& counts = cluster_.counts();
     PrintMessage(fmt::format("plan {}: {}, {} put and {} deleted", ++plans_,
                              Count(watch_.events(), "event", "events"),
                              Count(counts.put, "object", "objects"), WithCommas(counts.deleted)),
                  err_);
+    if (plans_ > 1 && command_.output != "json") {
+      out_ << (command_.output == "yaml" ? "---\n" : "\n");
+    }
     const double import_s = std::chrono::duration<double>(Clock::now() - start).count();
     Progress progress;
     exit_code_ = command_.PlanOver(version->cluster, rules_, {.since = start, .import_s = import_s},
@@ -280,8 +348,9 @@ class WatchRun {
   Watch watch_;
   std::vector<std::unique_ptr<WatchedFile>> files_;  // Those that have not ended.
   uint64_t plans_ = 0;
-  uint64_t planned_at_ = 0;  // watch_.events() of the last try.
-  bool waits_ = false;       // The last try was too early.
+  const int64_t quiet_time_;                     // Milliseconds.
+  std::optional<uint64_t> planned_at_;           // Watch::news() of the last try.
+  std::optional<Clock::time_point> news_since_;  // That no plan was made for.
   absl::Status why_not_;
   int exit_code_ = 0;
 };
@@ -299,7 +368,8 @@ void WatchFlags::AddTo(CLI::App& app) {
       ->type_name("FILE")
       ->allow_extra_args(false)
       ->group(group);
-  app.add_option("--watch-quiet-time", quiet_time, "Plan when no event came for as long")
+  app.add_option("--watch-quiet-time", quiet_time,
+                 "Plan when no event came for as long, or events for ten times as long")
       ->check(values::Duration())
       ->type_name("DURATION")
       ->capture_default_str()

@@ -201,14 +201,16 @@ absl::StatusOr<std::optional<WatchEvent>> WatchStream::Next() {
 
 absl::StatusOr<std::optional<WatchEvent>> WatchStream::Parse(std::string_view document) const {
   if (document[0] == '[') {
-    return WatchEvent{.type = WatchEvent::Type::kAdded, .object = document, .line = line_};
+    return WatchEvent{
+        .type = WatchEvent::Type::kAdded, .object = document, .line = line_, .bare = true};
   }
   Members members;
   if (!FindMembers(document, members)) {
     return Error(absl::StatusCode::kInvalidArgument, "the document that begins here is not JSON");
   }
   if (members.has_kind) {
-    return WatchEvent{.type = WatchEvent::Type::kAdded, .object = document, .line = line_};
+    return WatchEvent{
+        .type = WatchEvent::Type::kAdded, .object = document, .line = line_, .bare = true};
   }
   const std::optional<WatchEvent::Type> type = TypeOf(members.type);
   if (!type) {

@@ -50,6 +50,7 @@ struct WatchEvent {
   Type type;
   std::string_view object;  // JSON; valid until the next call.
   uint64_t line;            // At which the document begins, from 1.
+  bool bare = false;        // No event stood around the object.
 };
 
 class WatchStream {

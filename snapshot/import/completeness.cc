@@ -194,6 +194,7 @@ absl::Status InputWatch::Look(const std::function<absl::Status(ObjectSink&)>& gi
                               ObjectSink& to) {
   *this = InputWatch();
   to_ = &to;
+  of_one_moment_ = false;
   return give(*this);
 }
 
@@ -579,7 +580,7 @@ class InputWatch::Judgement {
 
   // Pods that controllers count and the input lacks.
   void PodsOfControllers() {
-    if (watch_.workloads_.empty()) return;
+    if (!watch_.of_one_moment_ || watch_.workloads_.empty()) return;
     const auto pods = PodsByController();
     const auto terminating = TerminatingByController();
     int64_t too_many = 0;

@@ -76,7 +76,8 @@ class InputWatch : public ObjectSink {
   [[nodiscard]] bool MustReadAgain() const { return !newer_.empty(); }
 
   // The same of objects that are at hand, each once: `give` hands them to the sink that it
-  // gets.  Whether they stood in lists is not known, nor whether lists without items were there.
+  // gets.  Whether they stood in lists is not known, nor whether lists without items were there;
+  // and what controllers say of their pods need not be of the same moment as the pods.
   absl::Status Look(const std::function<absl::Status(ObjectSink&)>& give, ObjectSink& to);
 
   absl::Status OnNode(const objects::Node& node) override;
@@ -157,6 +158,7 @@ class InputWatch : public ObjectSink {
   Hash128 HashOf(std::string_view namespace_name, std::string_view name);
 
   ObjectSink* to_ = nullptr;
+  bool of_one_moment_ = true;
   Aside aside_;
   uint64_t repeated_ = 0;
   absl::flat_hash_map<Key, Seen> seen_;

@@ -1,5 +1,6 @@
 #include "snapshot/live/change_batch.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -15,6 +16,7 @@ namespace {
 
 // Kinds that are counted by name; an input may make up any number.
 constexpr size_t kIgnoredKindsMax = 1000;
+constexpr size_t kKindShown = 64;
 
 // Calls `visit` with a blank object of each kind until it says true.
 template <typename Visit>
@@ -146,6 +148,7 @@ absl::Status ChangeBatch::AddLast(Change::Type type) {
     return {read.status().code(), absl::StripPrefix(message, ": ")};
   }
   if (!read->has_value()) {
+    kind.resize(std::min(kind.size(), kKindShown));
     if (ignored_.size() < kIgnoredKindsMax || ignored_.contains(kind)) ++ignored_[kind];
     return absl::OkStatus();
   }

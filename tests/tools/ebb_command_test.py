@@ -2000,7 +2000,13 @@ class WatchTest(EbbTest):
         # What kubectl prints without --output-watch-events.
         self.assertEqual(self.ebb("plan", "--watch-file", dump, *words)[0], want)
         bare = self.write("bare.json", "".join(json.dumps(item, indent=4) + "\n" for item in items))
-        self.assertEqual(self.ebb("plan", "--watch-file", bare, *words)[0], want)
+        plan = json.loads(self.ebb("plan", "--watch-file", bare, *words[1:])[0])
+        self.assertEqual([w["code"] for w in plan["summary"].pop("warnings")], ["WatchWithoutEvents"])
+        want = json.loads(want)
+        want["summary"].pop("warnings", None)
+        self.assertEqual(plan, want)
+        _, err = self.ebb("plan", "--watch-file", bare, *words, code=1)
+        self.assertIn("--output-watch-events", err)
 
     def test_json_of_a_watch_is_as_the_schema_says(self):
         plan = self.ebb_json("plan", "--watch-file", self.events(SMALL), *self.WHOLE)
@@ -2150,7 +2156,7 @@ class WatchTest(EbbTest):
         first = self.plan_over_dump(SMALL, "-o", "name", *self.WHOLE)
         second = self.plan_over_dump([SMALL[0], *SMALL[3:]], "-o", "name", *self.WHOLE)
         self.assertNotEqual(first, second)
-        self.assertEqual(out, first + second)
+        self.assertEqual(out, first + "\n" + second)
 
     def test_a_pipe_whose_cluster_is_not_there_yet_is_waited_for(self):
         # No nodes at first: nothing is told, and no plan made, before they come.
