@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <sstream>
 
 #include "tools/flag_values.h"
@@ -79,9 +80,11 @@ std::string DescribeOption(const CLI::Option& option) {
   if (const std::string& value = option.get_default_str(); !value.empty() && value != "[]") {
     notes.push_back("default " + value);
   }
+  // Sorted: CLI11 keeps the options in the order of their addresses.
   const auto names = [](const auto& options) {
     std::vector<std::string> all;
     for (const CLI::Option* each : options) all.push_back(each->get_name());
+    std::sort(all.begin(), all.end());
     return fmt::format("{}", fmt::join(all, ", "));
   };
   if (!option.get_needs().empty()) notes.push_back("with " + names(option.get_needs()));
