@@ -31,10 +31,13 @@ ebb_require_version(CLI11 "${CLI11_VERSION}" 2.1)
 find_package(fmt CONFIG REQUIRED)
 ebb_require_version(fmt "${fmt_VERSION}" 9.1)
 find_package(SQLite3 3.40 REQUIRED)
+find_package(gRPC CONFIG REQUIRED)
+ebb_require_version(gRPC "${gRPC_VERSION}" 1.51)
 
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(hwy REQUIRED IMPORTED_TARGET libhwy>=1.0)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash>=0.8)
+pkg_check_modules(systemd REQUIRED IMPORTED_TARGET libsystemd>=252)
 pkg_check_modules(prometheus REQUIRED IMPORTED_TARGET prometheus-cpp-core>=1.0)
 
 if(BUILD_TESTING)

@@ -55,6 +55,25 @@ function(ebb_wire_library library)
   target_link_libraries(ebb_${library}_wire PUBLIC protobuf::libprotobuf)
 endfunction()
 
+# ebb_grpc_library(<name> <proto>): ebb_<name>_grpc, the gRPC calls of <folder>/wire/<x>.proto,
+# whose messages ebb_<folder>_wire has; the header is "<folder>/wire/<x>.grpc.pb.h".
+function(ebb_grpc_library name proto)
+  file(RELATIVE_PATH path "${PROJECT_SOURCE_DIR}" "${proto}")
+  string(REGEX REPLACE "/wire/.*" "" folder "${path}")
+  string(REGEX REPLACE "\\.proto$" ".grpc.pb" base "${path}")
+  set(out "${PROJECT_BINARY_DIR}/generated")
+  add_custom_command(
+    OUTPUT "${out}/${base}.cc" "${out}/${base}.h"
+    COMMAND protobuf::protoc "--proto_path=${PROJECT_SOURCE_DIR}" "--grpc_out=${out}"
+            "--plugin=protoc-gen-grpc=$<TARGET_FILE:gRPC::grpc_cpp_plugin>" "${proto}"
+    DEPENDS "${proto}"
+    COMMENT "protoc ${path}, calls"
+    VERBATIM)
+  add_library(ebb_${name}_grpc STATIC "${out}/${base}.cc")
+  target_include_directories(ebb_${name}_grpc SYSTEM PUBLIC "${out}")
+  target_link_libraries(ebb_${name}_grpc PUBLIC ebb_${folder}_wire gRPC::grpc++)
+endfunction()
+
 # ebb_executable(<name> SOURCES file... LINK target...): a program at the top of
 # the build directory.  Does nothing while its first source does not exist.
 function(ebb_executable name)

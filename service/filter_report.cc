@@ -56,6 +56,14 @@ absl::StatusOr<PodId> FindPodNamed(const Catalog& catalog, std::string_view name
   return catalog.FindPod(name.substr(0, slash), name.substr(slash + 1));
 }
 
+absl::StatusOr<PodId> FindListedPod(const LoadedCluster& cluster, std::string_view name) {
+  const absl::StatusOr<PodId> pod = FindPodNamed(cluster.snapshot.catalog(), name);
+  const std::string left_out = LeftOutText(cluster.counts);
+  if (pod.ok() || left_out.empty()) return pod;
+  return absl::NotFoundError(
+      absl::StrCat(pod.status().message(), "; left out of the input: ", left_out));
+}
+
 std::vector<NodeVerdict> JudgeAll(ClusterSnapshot& snapshot, PodId pod,
                                   std::optional<NodeId> only) {
   const Unplaced unplaced(snapshot, pod);

@@ -16,11 +16,15 @@
 #include "absl/status/statusor.h"
 #include "predicates/filters.h"
 #include "snapshot/cluster_snapshot.h"
+#include "snapshot/import/load_cluster.h"
 
 namespace ebb {
 
 // Errors: InvalidArgument where `name` is not NAMESPACE/NAME; NotFound.
 absl::StatusOr<PodId> FindPodNamed(const Catalog& catalog, std::string_view name);
+
+// The same in a cluster that was loaded; the error tells what was left out of it.
+absl::StatusOr<PodId> FindListedPod(const LoadedCluster& cluster, std::string_view name);
 
 struct NodeVerdict {
   NodeId node;

@@ -60,6 +60,29 @@ LiveCluster::LiveCluster(LoadOptions options) : LiveCluster(options, LiveOptions
 LiveCluster::LiveCluster(LoadOptions options, LiveSnapshot::Options live)
     : options_(options), live_(live) {}
 
+absl::StatusOr<std::unique_ptr<LiveCluster>> LiveCluster::FromDump(std::string_view name,
+                                                                   std::string_view bytes,
+                                                                   const LoadOptions& options,
+                                                                   const Parallelism& parallelism) {
+  InputWatch watch;
+  ImportStats stats;
+  using Loaded = absl::StatusOr<std::unique_ptr<LiveCluster>>;
+  Loaded loaded = LoadNewest(watch, [&]() -> Loaded {
+    auto cluster = std::make_unique<LiveCluster>(options);
+    stats = {};
+    absl::Status read = cluster->Read([&](ObjectSink& sink) {
+      return watch.Read(name, bytes, sink, stats, parallelism, options.limits);
+    });
+    if (!read.ok()) return read;
+    return cluster;
+  });
+  if (!loaded.ok()) return loaded;
+  LoadedCluster cluster = (*loaded)->Unjudged().cluster;
+  absl::Status judged = (*loaded)->Judge(watch, std::move(stats), cluster);
+  if (judged.ok()) return loaded;
+  return absl::Status(judged.code(), absl::StrCat(Absl(name), ": ", judged.message()));
+}
+
 absl::Status LiveCluster::Take(std::span<const Change> changes) {
   if (absl::Status s = live_.Take(changes); !s.ok()) return s;
   for (const Change& change : changes) {
@@ -92,20 +115,44 @@ LiveCluster::Version LiveCluster::Unjudged() {
   return {.branch = std::move(branch), .cluster = std::move(cluster)};
 }
 
+absl::Status LiveCluster::Judge(const InputWatch& watch, ImportStats stats,
+                                LoadedCluster& cluster) {
+  judgement_.reset();
+  if (absl::Status s = JudgeInput(watch, std::move(stats), options_, cluster); !s.ok()) return s;
+  judgement_ = {.changes = Changes(),
+                .kinds = live_.Kinds(),
+                .warnings = cluster.warnings,
+                .counts = cluster.counts};
+  return absl::OkStatus();
+}
+
 absl::StatusOr<LiveCluster::Version> LiveCluster::Judged() {
   Version version = Unjudged();
+  if (judgement_ && judgement_->changes == Changes()) {
+    version.cluster.warnings = judgement_->warnings;
+    version.cluster.counts = judgement_->counts;
+    return version;
+  }
   InputWatch watch;
   NullSink nothing;
-  absl::Status judged = watch.Look(
-      [this](ObjectSink& sink) {
-        absl::Status given = live_.Export(sink);
-        if (given.ok()) given = live_.ExportLeftOut(sink);
-        return given;
-      },
-      nothing);
-  if (judged.ok()) judged = JudgeInput(watch, {}, options_, version.cluster);
+  absl::Status judged = watch.Look([this](ObjectSink& sink) { return ExportAll(sink); }, nothing);
+  if (judged.ok()) judged = Judge(watch, {}, version.cluster);
   if (!judged.ok()) return judged;
   return version;
+}
+
+absl::StatusOr<LiveCluster::Version> LiveCluster::JudgedLately() {
+  const bool lately = judgement_ && 16 * (Changes() - judgement_->changes) < Objects() &&
+                      judgement_->kinds == live_.Kinds();
+  if (!lately || judgement_->changes == Changes()) return Judged();
+  Version version = Unjudged();
+  version.cluster.warnings = judgement_->warnings;
+  return version;
+}
+
+absl::Status LiveCluster::ExportAll(ObjectSink& sink) {
+  const absl::Status given = live_.Export(sink);
+  return given.ok() ? live_.ExportLeftOut(sink) : given;
 }
 
 absl::StatusOr<PlanResult> LiveCluster::Plan(const GroupRules& rules, const PlanRequest& request) {

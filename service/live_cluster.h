@@ -25,13 +25,17 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/parallel.h"
 #include "engine/make_plan.h"
 #include "service/groups.h"
 #include "service/round_settings.h"
 #include "service/round_source.h"
+#include "snapshot/import/completeness.h"
+#include "snapshot/import/input_warning.h"
 #include "snapshot/import/load_cluster.h"
 #include "snapshot/live/live_snapshot.h"
 
@@ -43,6 +47,12 @@ class LiveCluster {
   explicit LiveCluster(LoadOptions options = {});
   LiveCluster(LoadOptions options, LiveSnapshot::Options live);
 
+  // The cluster of a dump (ReadBytes); `name` stands for it in errors.
+  // Errors: as LoadCluster.
+  static absl::StatusOr<std::unique_ptr<LiveCluster>> FromDump(
+      std::string_view name, std::string_view bytes, const LoadOptions& options,
+      const Parallelism& parallelism = Parallelism::One());
+
   // --- Changes ---------------------------------------------------------------
 
   // All of them, in their order, or none.
@@ -52,6 +62,14 @@ class LiveCluster {
   absl::Status Read(const std::function<absl::Status(ObjectSink&)>& read);
 
   [[nodiscard]] const LiveCounts& counts() const { return live_.counts(); }
+  // The latest time that an object carried, Unix seconds.
+  [[nodiscard]] int64_t newest_time() const { return newest_time_; }
+  [[nodiscard]] const LoadOptions& options() const { return options_; }
+  // Objects that are held, and whether this one is.
+  [[nodiscard]] size_t Objects() const { return live_.Objects(); }
+  [[nodiscard]] size_t Nodes() const { return live_.Nodes(); }
+  [[nodiscard]] size_t Pods() const { return live_.Pods(); }
+  [[nodiscard]] bool Holds(const objects::ObjectRef& object) { return live_.Holds(object); }
 
   // --- The cluster as it is now ------------------------------------------------
 
@@ -68,6 +86,10 @@ class LiveCluster {
   // The same with what the cluster seems to lack (completeness.h).  Cost: O(cluster).
   // Errors: no nodes, or nodes without a single pod.
   absl::StatusOr<Version> Judged();
+  // The same; what it seems to lack may be told of an earlier version, while less than a
+  // sixteenth of the objects has changed since and no kind came or went.
+  // Cost: that of a branch, most times.
+  absl::StatusOr<Version> JudgedLately();
 
   // --- Answers -----------------------------------------------------------------
 
@@ -91,10 +113,24 @@ class LiveCluster {
 
   // All objects of the cluster; reading them gives the same plans.  Errors: the sink's.
   absl::Status Export(ObjectSink& sink) { return live_.Export(sink); }
+  // The same, and after them what is left of pods that are not in the snapshot: their names,
+  // and why.
+  absl::Status ExportAll(ObjectSink& sink);
 
  private:
+  // What a version seemed to lack.
+  struct Judgement {
+    uint64_t changes = 0;  // Until then.
+    uint64_t kinds = 0;    // That were there.
+    std::vector<InputWarning> warnings;
+    LoadCounts counts;
+  };
+  [[nodiscard]] uint64_t Changes() const { return live_.counts().put + live_.counts().deleted; }
+  absl::Status Judge(const InputWatch& watch, ImportStats stats, LoadedCluster& cluster);
+
   const LoadOptions options_;
   LiveSnapshot live_;
+  std::optional<Judgement> judgement_;  // The last one.
   int64_t newest_time_ = 0;
   std::string cluster_uid_;  // Of the namespace kube-system.
 };

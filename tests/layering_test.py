@@ -30,7 +30,8 @@ FOLDERS = {
     "predicates": _SNAPSHOT,
     "engine": _ENGINE,
     "service": _SERVICE,
-    "tools": _SERVICE | {"snapshot/samples", "service"},
+    "service/daemon": _SERVICE | {"service"},
+    "tools": _SERVICE | {"snapshot/samples", "service", "service/daemon"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]')
 
@@ -59,7 +60,7 @@ AMBIENT = re.compile(r"""
   | \bABSL_FLAG\b | \babsl::GetFlag\b
   | \bstd::(random_device|rand)\b | \babsl::(Insecure)?BitGen\b | \bgetrandom\b
 """, re.VERBOSE)
-MAY_LOOK_AROUND = {"service", "tools"}
+MAY_LOOK_AROUND = {"service", "service/daemon", "tools"}
 # Folders beside those of FOLDERS whose headers a README names.
 ALSO_DESCRIBED = ["bench", "examples", "fuzz", "go", "tests"]
 # "`engine/round.h`" in a README.

@@ -15,6 +15,7 @@
 #include "tools/fail.h"
 #include "tools/help_text.h"
 #include "tools/man_page.h"
+#include "tools/remote.h"
 #include "tools/watch_command.h"
 
 namespace ebb {
@@ -215,14 +216,21 @@ int RunCli(int argc, const char* const* argv, std::istream& in, std::ostream& ou
   }
   const std::string command = app.get_subcommands().front()->get_name();
   if (command == "plan") {
+    if (line.plan.at_server.active()) return PlanAtServer(line.plan, out, err);
     if (line.plan.watch.active()) return RunWatch(line.plan, out, err);
     return line.plan.over_time.active() ? RunRound(line.plan, out, err) : line.plan.Run(out, err);
   }
-  if (command == "filter") return line.filter.Run(in, out, err);
+  if (command == "filter") {
+    if (line.filter.at_server.active() && !line.filter.from_stdin) {
+      return FilterAtServer(line.filter, out, err);
+    }
+    return line.filter.Run(in, out, err);
+  }
   if (command == "gen") return line.gen.Run(out, err);
   if (command == "import") return line.import.Run(out, err);
   if (command == "replay") return line.replay.Run(out, err);
   if (command == "state") return line.state.Run(out, err);
+  if (command == "serve") return line.serve.Run(out, err);
   if (command == "help") return Help(line, out, err);
   if (command == "man") return Man(line, out, err);
   if (command == "completion") return Completion(line, out, err);

@@ -76,6 +76,15 @@ void SetAllExamples(CLI::App& app) {
   SetExamples(*command("state").get_subcommand("set-clock"),
               {{"ebb state set-clock ebb.db", "back to the clock's time"},
                {"ebb state set-clock ebb.db --now 2026-06-01T12:00:00Z", "back to this time"}});
+  SetExamples(
+      command("serve"),
+      {{"ebb serve --socket /run/ebb/ebb.sock", "until SIGTERM or SIGINT (docs/service.md)"},
+       {"ebb serve --socket ebb.sock --state-folder states", "with rounds"},
+       {"ebb plan all.json --server unix:/run/ebb/ebb.sock", "loads a cluster, and plans"},
+       {"ebb plan --server unix:/run/ebb/ebb.sock", "plans for what is there now"}},
+      {{0, "it was told to end"}, {1, "it could not begin"}, {2, "wrong usage"}});
+  SetExamples(*command("serve").get_subcommand("status"),
+              {{"ebb serve status --server unix:/run/ebb/ebb.sock", "what a daemon serves"}});
   SetExamples(command("version"), {{"ebb version", "also `ebb --version`"}});
   SetExamples(command("help"), {{"ebb help plan", "the same as `ebb plan --help`"},
                                 {"ebb help import openb", "of a command's command"}});
@@ -107,6 +116,7 @@ CommandLine::CommandLine()
       *app->add_subcommand("replay", "Run recorded rounds again and compare every decision"));
   state.AddTo(
       *app->add_subcommand("state", "Look into a state file of rounds, or set its clock right"));
+  serve.AddTo(*app->add_subcommand("serve", "Answer over a Unix socket"));
   app->add_subcommand("version", "Print the version");
   CLI::App* const help = app->add_subcommand("help", "Tell what a command does and takes");
   CLI::App* const man = app->add_subcommand("man", "Print a man page, as roff");

@@ -13,6 +13,7 @@
 #include "tools/filter_command.h"
 #include "tools/plan_command.h"
 #include "tools/round_command.h"
+#include "tools/serve_command.h"
 #include "tools/snapshot_commands.h"
 #include "tools/state_command.h"
 
@@ -34,6 +35,7 @@ struct CommandLine {
   ImportCommand import;
   ReplayCommand replay;
   StateCommand state;
+  ServeCommand serve;
   std::vector<std::string> help_of;  // Names of a command: {"import", "openb"}.
   std::vector<std::string> man_of;
   std::string completion_of;  // A shell, or "nodes".

@@ -22,10 +22,10 @@
 #include "snapshot/formats/read_json.h"
 #include "snapshot/import/load_cluster.h"
 #include "tools/fail.h"
+#include "tools/filter_print.h"
 #include "tools/flag_values.h"
 #include "tools/input_flags.h"
 #include "tools/plan_command.h"
-#include "tools/table.h"
 
 namespace ebb {
 namespace {
@@ -132,43 +132,6 @@ int AnswerLines(std::istream& in, std::ostream& out) {
   return 0;
 }
 
-std::string Join(const std::vector<std::string>& parts) {
-  std::string joined;
-  for (const std::string& part : parts) {
-    if (!joined.empty()) joined += ", ";
-    joined += part;
-  }
-  return joined;
-}
-
-void PrintFilters(ClusterSnapshot& snapshot, PodId pod, NodeId node, std::ostream& out) {
-  const std::vector<FilterVerdict> verdicts = JudgeEach(snapshot, pod, node);
-  const bool fits = std::ranges::all_of(verdicts, &FilterVerdict::fits);
-  out << "Pod " << Printable(snapshot.catalog().PodName(pod)) << (fits ? " fits" : " does not fit")
-      << " on node " << Printable(snapshot.catalog().NodeName(node)) << "\n\n";
-  Table table({"FILTER", "FITS", "REASONS"});
-  for (const FilterVerdict& verdict : verdicts) {
-    table.AddRow({std::string(FilterName(verdict.filter)), verdict.fits ? "yes" : "no",
-                  Join(verdict.reasons)});
-  }
-  table.Print(out);
-}
-
-void PrintTable(ClusterSnapshot& snapshot, PodId pod, std::ostream& out) {
-  const std::vector<NodeVerdict> verdicts = JudgeAll(snapshot, pod);
-  size_t fits = 0;
-  Table table({"NODE", "FITS", "FILTER", "REASONS"});
-  for (const auto& [node, verdict] : verdicts) {
-    fits += verdict.fits;
-    table.AddRow({std::string(snapshot.catalog().NodeName(node)), verdict.fits ? "yes" : "no",
-                  verdict.fits ? "" : std::string(FilterName(verdict.filter)),
-                  Join(verdict.reasons)});
-  }
-  out << "Pod " << Printable(snapshot.catalog().PodName(pod)) << " fits on " << fits << " of "
-      << verdicts.size() << (verdicts.size() == 1 ? " node" : " nodes") << "\n\n";
-  table.Print(out);
-}
-
 }  // namespace
 
 std::string AnswerFilterRequest(std::string_view line) {
@@ -205,12 +168,13 @@ void FilterCommand::AddTo(CLI::App& app) {
                "         \"fits\": false, \"plugin\": ..., \"reasons\": [...]}]}]}, or\n"
                "         {\"id\": 1, \"error\": ...}")
       ->check(values::Switch());
+  at_server.AddTo(app);
   TakeLastOfEach(app);
 }
 
 int FilterCommand::Run(std::istream& in, std::ostream& out, std::ostream& err) const {
-  if (from_stdin && !(inputs.empty() && pods.empty() && node.empty())) {
-    PrintMessage("--stdin takes no INPUT, --pod or --node; they are in the requests", err,
+  if (from_stdin && !(inputs.empty() && pods.empty() && node.empty() && !at_server.active())) {
+    PrintMessage("--stdin takes no INPUT, --pod, --node or --server; requests say all", err,
                  "ebb filter");
     return 2;
   }
@@ -238,22 +202,12 @@ int FilterCommand::Run(std::istream& in, std::ostream& out, std::ostream& err) c
   Json results = Json::array();
   bool printed = false;
   for (const std::string& name : pods) {
-    const absl::StatusOr<PodId> pod = FindPodNamed(catalog, name);
-    if (!pod.ok()) {
-      const std::string left_out = LeftOutText(cluster->counts);
-      if (left_out.empty()) return Fail(pod.status(), err);
-      return Fail(absl::NotFoundError(
-                      absl::StrCat(pod.status().message(), "; left out of the input: ", left_out)),
-                  err);
-    }
+    const absl::StatusOr<PodId> pod = FindListedPod(*cluster, name);
+    if (!pod.ok()) return Fail(pod.status(), err);
     if (output == "table") {
       if (printed) out << "\n";
       printed = true;
-      if (only) {
-        PrintFilters(cluster->snapshot, *pod, *only, out);
-      } else {
-        PrintTable(cluster->snapshot, *pod, out);
-      }
+      PrintFilterTable(cluster->snapshot, *pod, only, out);
     } else {
       results.push_back(FilterJson(cluster->snapshot, *pod, only, FilterDetail::kEveryFilter));
     }

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "snapshot/import/load_cluster.h"
+#include "tools/server_flags.h"
 
 namespace CLI {
 class App;
@@ -32,6 +33,7 @@ struct FilterCommand {
   std::string output = "table";
   bool from_stdin = false;
   LoadOptions load = {.use = InputUse::kFilter};
+  ServerFlags at_server;
 
   void AddTo(CLI::App& app);
   // The exit code: 0, 1 bad input, 2 usage.

@@ -36,21 +36,7 @@
 namespace ebb {
 namespace {
 
-const std::map<std::string, PlanFormat>& Formats() {
-  static const auto* const formats = new std::map<std::string, PlanFormat>{
-      {"table", PlanFormat::kTable}, {"wide", PlanFormat::kWide}, {"json", PlanFormat::kJson},
-      {"yaml", PlanFormat::kYaml},   {"csv", PlanFormat::kCsv},   {"name", PlanFormat::kName}};
-  return *formats;
-}
-
 constexpr int64_t kGroupSizeMax = 1'000'000;
-
-template <typename Value>
-std::vector<std::string> Keys(const std::map<std::string, Value>& map) {
-  std::vector<std::string> keys;
-  for (const auto& [key, unused] : map) keys.push_back(key);
-  return keys;
-}
 
 void AddInputFlags(PlanCommand& command, CLI::App& app) {
   app.add_option("INPUT", command.inputs,
@@ -59,9 +45,10 @@ void AddInputFlags(PlanCommand& command, CLI::App& app) {
                  "prints, the autoscaler's debugging snapshot, or ebb's own: files, also .gz, "
                  "folders, or - for stdin")
       ->check(values::File());
-  // Also where a file is watched, which may be all there is.
+  // A file that is watched, or what a daemon has, may be all there is.
   app.final_callback([&command] {
-    if (command.inputs.empty() && !command.watch.active()) throw CLI::RequiredError("INPUT");
+    const bool has_other = command.watch.active() || command.at_server.active();
+    if (command.inputs.empty() && !has_other) throw CLI::RequiredError("INPUT");
   });
   const std::string group = "Input";
   app.add_option("--node-groups", command.node_groups,
@@ -94,7 +81,7 @@ void AddOutputFlags(PlanCommand& command, CLI::App& app) {
   const std::string group = "Output";
   app.add_option("-o,--output", command.output,
                  "table, wide, json, yaml, csv (a row a node) or name")
-      ->check(values::Choice(Keys(Formats())))
+      ->check(values::Choice(PlanFormatNames()))
       ->type_name("FORMAT")
       ->capture_default_str()
       ->group(group);
@@ -228,18 +215,18 @@ PlanRequest MakeRequest(const PlanCommand& command, int64_t now_s) {
       DurationSeconds(command.blocking_system_pod_timeout);
   request.order = command.Order();
   request.now_s = now_s;
-  request.max_scale_down_parallelism = command.max_scale_down_parallelism;
-  if (!request.max_scale_down_parallelism) {
-    request.max_scale_down_parallelism = command.over_time.max_empty_bulk_delete;
-  }
+  request.max_scale_down_parallelism = command.ScaleDownLimit();
   return request;
 }
 
 }  // namespace
 
 void PrintLoadWarnings(const LoadedCluster& cluster, std::ostream& err) {
-  const LoadCounts& counts = cluster.counts;
-  const ImportStats& input = counts.input;
+  PrintLoadWarnings(cluster.counts.input, LeftOutText(cluster.counts), cluster.warnings, err);
+}
+
+void PrintLoadWarnings(const ImportStats& input, const std::string& left_out,
+                       std::span<const InputWarning> warnings, std::ostream& err) {
   if (input.files_without_objects > 0) {
     PrintMessage(fmt::format("ignored {}: {}{}",
                              Count(input.files_without_objects, "file that holds no objects",
@@ -256,10 +243,8 @@ void PrintLoadWarnings(const LoadedCluster& cluster, std::ostream& err) {
             Printable(input.first_skipped), input.files_skipped > 1 ? ", ..." : ""),
         err);
   }
-  if (const std::string text = LeftOutText(counts); !text.empty()) {
-    PrintMessage("left out " + text, err);
-  }
-  PrintInputWarnings(cluster.warnings, err);
+  if (!left_out.empty()) PrintMessage("left out " + left_out, err);
+  PrintInputWarnings(warnings, err);
 }
 
 namespace {
@@ -272,18 +257,30 @@ uint64_t PeakRssBytes() {
 
 }  // namespace
 
+void PrintStats(const PlanStats& stats, std::ostream& err) {
+  const nlohmann::ordered_json json = {{"bytes", stats.bytes},
+                                       {"import_s", stats.import_s},
+                                       {"pass_s", stats.pass_s},
+                                       {"verify_s", stats.verify_s},
+                                       {"nodes", stats.nodes},
+                                       {"pods", stats.pods},
+                                       {"removed", stats.removed},
+                                       {"passes", stats.passes},
+                                       {"peak_rss_bytes", PeakRssBytes()}};
+  err << CompactJson(json) << "\n";
+}
+
 void PrintStats(const PlanReport& report, double import_s, std::ostream& err) {
   const PlanContext& context = report.context;
-  const nlohmann::ordered_json stats = {{"bytes", context.cluster->counts.input.bytes},
-                                        {"import_s", import_s},
-                                        {"pass_s", context.pass_s},
-                                        {"verify_s", context.verify_s},
-                                        {"nodes", context.cluster->snapshot.nodes()},
-                                        {"pods", report.pods},
-                                        {"removed", report.remove.size()},
-                                        {"passes", context.made->passes},
-                                        {"peak_rss_bytes", PeakRssBytes()}};
-  err << CompactJson(stats) << "\n";
+  PrintStats({.bytes = context.cluster->counts.input.bytes,
+              .import_s = import_s,
+              .pass_s = context.pass_s,
+              .verify_s = context.verify_s,
+              .nodes = context.cluster->snapshot.nodes(),
+              .pods = report.pods,
+              .removed = report.remove.size(),
+              .passes = context.made->passes},
+             err);
 }
 
 namespace {
@@ -312,28 +309,17 @@ void PlanCommand::AddTo(CLI::App& app) {
   AddOutputFlags(*this, app);
   over_time.AddTo(app);
   watch.AddTo(app);
+  at_server.AddTo(app);
   app.get_option("--watch-file")->excludes("--state");
   app.get_option("--explain")->excludes("--state");
+  app.get_option("--server")->excludes("--state");
+  app.get_option("--server")->excludes("--watch-file");
   AddOtherAutoscalerFlags(app);
   TakeLastOfEach(app);
 }
 
 CandidateOrder PlanCommand::Order() const {
   return *ValueOf(kCandidateOrderWords, candidate_order);
-}
-
-PlanTime TimeToPlanFor(int64_t clock_s, int64_t newest_s) {
-  constexpr int64_t kSkewMaxS = 600;
-  if (newest_s <= clock_s) return {.now_s = clock_s};
-  if (newest_s - clock_s <= kSkewMaxS) return {.now_s = newest_s};
-  return {
-      .now_s = clock_s,
-      .warning = InputWarning{
-          .code = "TimeAheadOfClock",
-          .message = fmt::format("an object in the input is of {}, which lies after this machine's "
-                                 "clock, {}; the clock's time is taken, or that of --now",
-                                 FormatRfc3339(newest_s), FormatRfc3339(clock_s)),
-          .command = ""}};
 }
 
 PlanTime PlanCommand::TimeFor(const LoadedCluster& cluster) const {
@@ -378,16 +364,23 @@ std::vector<GroupSize> PlanCommand::GroupSizes() const {
   return sizes;
 }
 
+std::optional<int64_t> PlanCommand::ScaleDownLimit() const {
+  return max_scale_down_parallelism ? max_scale_down_parallelism : over_time.max_empty_bulk_delete;
+}
+
+bool PlanCommand::ExplainsAsAsked(std::ostream& err) const {
+  if (explain.empty() || (output != "csv" && output != "name")) return true;
+  PrintMessage("--explain: -o " + output + " is of plans; table, json and yaml explain", err,
+               "ebb plan");
+  err << "See `ebb plan --help`.\n";
+  return false;
+}
+
 int PlanCommand::Run(std::ostream& out, std::ostream& err) const {
   if (over_time.app != nullptr) TellIgnoredFlags(*over_time.app, err);
   over_time.WarnUnused(err);
   over_time.WarnOld(err);
-  if (!explain.empty() && (output == "csv" || output == "name")) {
-    PrintMessage("--explain: -o " + output + " is of plans; table, json and yaml explain", err,
-                 "ebb plan");
-    err << "See `ebb plan --help`.\n";
-    return 2;
-  }
+  if (!ExplainsAsAsked(err)) return 2;
   if (absl::Status s = CheckFiles(Files()); !s.ok()) return Fail(s, err);
   Progress progress;
   progress.Say("reading");
@@ -445,9 +438,9 @@ int PlanCommand::PlanOver(LoadedCluster& cluster, const GroupRules& rules, const
                                         .pass_s = pass_s,
                                         .verify_s = verify_s});
   if (explain.empty()) {
-    PrintPlan(report, Formats().at(output), {.terminal = OutputTerminal(), .all_rows = all_rows},
+    PrintPlan(report, PlanFormatOf(output), {.terminal = OutputTerminal(), .all_rows = all_rows},
               out);
-  } else if (absl::Status s = PrintExplained(report, explain, Formats().at(output), out); !s.ok()) {
+  } else if (absl::Status s = PrintExplained(report, explain, PlanFormatOf(output), out); !s.ok()) {
     return Fail(s, err);
   }
   out.flush();

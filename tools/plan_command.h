@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <iosfwd>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,10 +22,11 @@
 #include "service/file_identity.h"
 #include "service/groups.h"
 #include "service/plan_report.h"
-#include "snapshot/import/input_warning.h"
+#include "service/plan_time.h"
 #include "snapshot/import/load_cluster.h"
 #include "tools/progress.h"
 #include "tools/round_flags.h"
+#include "tools/server_flags.h"
 #include "tools/watch_flags.h"
 
 namespace CLI {
@@ -32,15 +34,6 @@ class App;
 }
 
 namespace ebb {
-
-struct PlanTime {
-  int64_t now_s = 0;
-  std::optional<InputWarning> warning = std::nullopt;
-};
-// The clock's time, or the newest time that an object carries if that is a little ahead:
-// a dump from a machine whose clock is ahead is not from the future.  One that is far
-// ahead is wrong, or made up by whoever edited the dump, and moves nothing.
-PlanTime TimeToPlanFor(int64_t clock_s, int64_t newest_s);
 
 struct PlanCommand {
   std::vector<std::string> inputs;
@@ -60,8 +53,9 @@ struct PlanCommand {
   std::string blocking_system_pod_timeout = "1h";
   std::string simulation_timeout;
   std::optional<int64_t> max_scale_down_parallelism;
-  RoundFlags over_time;  // With --state: a round instead of a plan over a dump.
-  WatchFlags watch;      // With --watch-file: plans over what changes.
+  RoundFlags over_time;   // With --state: a round instead of a plan over a dump.
+  WatchFlags watch;       // With --watch-file: plans over what changes.
+  ServerFlags at_server;  // With --server: a daemon plans.
 
   void AddTo(CLI::App& app);
   [[nodiscard]] CandidateOrder Order() const;
@@ -82,6 +76,10 @@ struct PlanCommand {
   // The exit code: 0 or as ExitCode says, plan made; 1 bad input.
   int Run(std::ostream& out, std::ostream& err) const;
 
+  // Stop at so many nodes; absent: no limit.
+  [[nodiscard]] std::optional<int64_t> ScaleDownLimit() const;
+  // False: -o is no form of an explanation; told.
+  bool ExplainsAsAsked(std::ostream& err) const;
   // What --node-groups and --nodes say.
   [[nodiscard]] absl::StatusOr<GroupRules> ReadGroupRules() const;
   // How a cluster came to be that is planned for.
@@ -96,7 +94,21 @@ struct PlanCommand {
 
 // What a plan does not rest on, a line each.
 void PrintLoadWarnings(const LoadedCluster& cluster, std::ostream& err);
+void PrintLoadWarnings(const ImportStats& input, const std::string& left_out,
+                       std::span<const InputWarning> warnings, std::ostream& err);
+
 // The line of --stats.
+struct PlanStats {
+  uint64_t bytes = 0;  // Of the input.
+  double import_s = 0;
+  double pass_s = 0;
+  double verify_s = 0;
+  uint64_t nodes = 0;
+  uint64_t pods = 0;
+  uint64_t removed = 0;
+  uint64_t passes = 0;
+};
+void PrintStats(const PlanStats& stats, std::ostream& err);
 void PrintStats(const PlanReport& report, double import_s, std::ostream& err);
 
 }  // namespace ebb

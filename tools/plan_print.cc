@@ -505,7 +505,22 @@ void PrintTables(const PlanReport& report, const Style& style, bool colour, std:
   PrintKeepers(report, style, out);
 }
 
+const std::map<std::string, PlanFormat>& Formats() {
+  static const auto* const formats = new std::map<std::string, PlanFormat>{
+      {"table", PlanFormat::kTable}, {"wide", PlanFormat::kWide}, {"json", PlanFormat::kJson},
+      {"yaml", PlanFormat::kYaml},   {"csv", PlanFormat::kCsv},   {"name", PlanFormat::kName}};
+  return *formats;
+}
+
 }  // namespace
+
+std::vector<std::string> PlanFormatNames() {
+  std::vector<std::string> names;
+  for (const auto& [name, unused] : Formats()) names.push_back(name);
+  return names;
+}
+
+PlanFormat PlanFormatOf(const std::string& name) { return Formats().at(name); }
 
 void PrintPlan(const PlanReport& report, PlanFormat format, const PrintOptions& options,
                std::ostream& out) {

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <iosfwd>
+#include <string>
+#include <vector>
 
 #include "service/plan_report.h"
 #include "tools/terminal.h"
@@ -12,6 +14,11 @@
 namespace ebb {
 
 enum class PlanFormat : uint8_t { kTable, kWide, kJson, kYaml, kName, kCsv };
+
+// "table", "wide", "json", "yaml", "name", "csv": the choices of `-o`.
+std::vector<std::string> PlanFormatNames();
+// REQUIRES: `name` is one of them.
+PlanFormat PlanFormatOf(const std::string& name);
 
 struct PrintOptions {
   Terminal terminal;  // What is too wide or too long for it is cut, in tables alone.

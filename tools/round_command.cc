@@ -52,26 +52,6 @@ absl::StatusOr<RoundSettings> ReadSettings(const PlanCommand& command) {
                                                 .events = *std::move(events)});
 }
 
-void Print(const std::string& format, bool all_rows, const MadeRound& round, std::ostream& out) {
-  if (format == "json") {
-    out << IndentedJson(*round.json);
-  } else if (format == "yaml") {
-    out << Yaml(*round.json);
-  } else if (format == "name") {
-    for (const char* kind : {"empty", "drain"}) {
-      for (const auto& name : round.json->at("deleteNow").at(kind)) {
-        out << "node/" << Printable(name.get<std::string>()) << "\n";
-      }
-    }
-  } else {
-    if (format == "csv") return PrintCsv(*round.report, out);
-    const Terminal terminal = OutputTerminal();
-    PrintPlan(*round.report, format == "wide" ? PlanFormat::kWide : PlanFormat::kTable,
-              {.terminal = terminal, .all_rows = all_rows}, out);
-    PrintRound(*round.json, terminal, out);
-  }
-}
-
 // What the round rests on and what was odd.
 void PrintLog(const RoundSource& source, const MadeRound& round, std::ostream& err) {
   PrintLoadWarnings(source.cluster, err);
@@ -92,7 +72,8 @@ absl::Status WriteMetrics(OutputFile& file, const std::string& text, int64_t rou
 // False: it could not be printed.
 bool PrintDecision(const PlanCommand& command, const MadeRound& round, const RoundDriver& driver,
                    std::ostream& out, std::ostream& err) {
-  Print(command.output, command.all_rows, round, out);
+  PrintMadeRound(round, PlanFormatOf(command.output),
+                 {.terminal = OutputTerminal(), .all_rows = command.all_rows}, out);
   if (command.over_time.metrics == "-") out << driver.MetricsText();
   out.flush();
   if (out.good()) return true;

@@ -7,6 +7,7 @@
 #include <ostream>
 #include <string>
 
+#include "base/json_text.h"
 #include "base/printable.h"
 #include "tools/display_text.h"
 #include "tools/table.h"
@@ -54,6 +55,33 @@ void PrintRound(const Json& json, const Terminal& terminal, std::ostream& out) {
     table.AddRow({node.at("node"), node.at("reason"), since[node.at("node")]});
   }
   table.Print(out);
+}
+
+void PrintMadeRound(const MadeRound& round, PlanFormat format, const PrintOptions& options,
+                    std::ostream& out) {
+  switch (format) {
+    case PlanFormat::kJson:
+      out << IndentedJson(*round.json);
+      break;
+    case PlanFormat::kYaml:
+      out << Yaml(*round.json);
+      break;
+    case PlanFormat::kName:
+      for (const char* kind : {"empty", "drain"}) {
+        for (const auto& name : round.json->at("deleteNow").at(kind)) {
+          out << "node/" << Printable(name.get<std::string>()) << "\n";
+        }
+      }
+      break;
+    case PlanFormat::kCsv:
+      PrintCsv(*round.report, out);
+      break;
+    case PlanFormat::kTable:
+    case PlanFormat::kWide:
+      PrintPlan(*round.report, format, options, out);
+      PrintRound(*round.json, options.terminal, out);
+      break;
+  }
 }
 
 }  // namespace ebb

@@ -6,12 +6,19 @@
 #include <iosfwd>
 #include <nlohmann/json_fwd.hpp>
 
+#include "service/made_round.h"
+#include "tools/plan_print.h"
 #include "tools/terminal.h"
 
 namespace ebb {
 
 // What follows the plan's table: status, what goes now, what waits.
 void PrintRound(const nlohmann::ordered_json& json, const Terminal& terminal, std::ostream& out);
+
+// A round that was made, in any of the forms of a plan; as names: the nodes that are to be
+// deleted now.
+void PrintMadeRound(const MadeRound& round, PlanFormat format, const PrintOptions& options,
+                    std::ostream& out);
 
 }  // namespace ebb
 

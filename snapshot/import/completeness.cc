@@ -172,22 +172,34 @@ std::optional<bool> IsNewer(std::string_view a, std::string_view b) {
 // ---------------------------------------------------------------------------
 // Objects as they are read
 
-absl::Status InputWatch::Read(std::span<const std::string> inputs, ObjectSink& to,
-                              ImportStats& stats, const Parallelism& parallelism,
-                              const InputLimits& limits, ReadAgain again) {
+void InputWatch::Begin(ObjectSink& to, bool may_read_again) {
   const bool is_second = MustReadAgain();
   auto newest = std::move(newer_);
   *this = InputWatch();
   newest_ = std::move(newest);
   to_ = &to;
-  may_read_again_ = again == ReadAgain::kIfNeeded && !is_second &&
-                    std::all_of(inputs.begin(), inputs.end(), CanBeReadTwice);
+  may_read_again_ = may_read_again && !is_second;
+}
+
+absl::Status InputWatch::Read(std::span<const std::string> inputs, ObjectSink& to,
+                              ImportStats& stats, const Parallelism& parallelism,
+                              const InputLimits& limits, ReadAgain again) {
+  Begin(to,
+        again == ReadAgain::kIfNeeded && std::all_of(inputs.begin(), inputs.end(), CanBeReadTwice));
   for (const std::string& input : inputs) {
     ++input_;
     absl::Status read = ReadInput(input, *this, stats, parallelism, limits);
     if (!read.ok()) return read;
   }
   return absl::OkStatus();
+}
+
+absl::Status InputWatch::Read(std::string_view name, std::string_view bytes, ObjectSink& to,
+                              ImportStats& stats, const Parallelism& parallelism,
+                              const InputLimits& limits) {
+  Begin(to, /*may_read_again=*/true);
+  ++input_;
+  return ReadBytes(name, bytes, *this, stats, parallelism, limits);
 }
 
 absl::Status InputWatch::Look(const std::function<absl::Status(ObjectSink&)>& give,
@@ -216,7 +228,10 @@ absl::Status InputWatch::Meet(std::string_view kind, const objects::ObjectMeta& 
   // Of other kinds the sink takes the last one.
   constexpr bool kSinkRefusesTheSecond =
       !std::is_same_v<Object, objects::Controller> && !std::is_same_v<Object, objects::Namespace>;
-  if (kSinkRefusesTheSecond && aside.resource_version.empty()) return absl::OkStatus();
+  if (kSinkRefusesTheSecond && aside.resource_version.empty()) {
+    to_->OnAside(aside);
+    return absl::OkStatus();
+  }
   const Key key = KeyOf(kind, meta);
   if (!newest_.empty()) {
     const auto newest = newest_.find(key);
@@ -236,6 +251,7 @@ absl::Status InputWatch::Meet(std::string_view kind, const objects::ObjectMeta& 
                 .place = aside.place});
   if (added) {
     texts_.append(meta.uid).append(aside.resource_version);
+    to_->OnAside(aside);
     return absl::OkStatus();
   }
   is_new = false;
@@ -417,7 +433,6 @@ absl::Status InputWatch::OnController(const objects::Controller& controller) {
     workloads_.push_back({controller.kind, std::string(meta.namespace_name), std::string(meta.name),
                           pods, meta.creation_time});
   }
-  to_->OnAside(aside);
   return to_->OnController(controller);
 }
 

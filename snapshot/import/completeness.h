@@ -75,6 +75,11 @@ class InputWatch : public ObjectSink {
                     const InputLimits& limits = {}, ReadAgain again = ReadAgain::kIfNeeded);
   [[nodiscard]] bool MustReadAgain() const { return !newer_.empty(); }
 
+  // The same of one input whose bytes are in memory; `name` stands for it in errors.
+  absl::Status Read(std::string_view name, std::string_view bytes, ObjectSink& to,
+                    ImportStats& stats, const Parallelism& parallelism = Parallelism::One(),
+                    const InputLimits& limits = {});
+
   // The same of objects that are at hand, each once: `give` hands them to the sink that it
   // gets.  Whether they stood in lists is not known, nor whether lists without items were there;
   // and what controllers say of their pods need not be of the same moment as the pods.
@@ -105,6 +110,10 @@ class InputWatch : public ObjectSink {
                      std::vector<InputWarning>& warnings) const;
 
  private:
+  // Starts anew, for objects that go to `to`; of the reading before stays which objects had
+  // newer versions.
+  void Begin(ObjectSink& to, bool may_read_again);
+
   // A controller whose status says that it has pods.
   struct Workload {
     objects::ControllerKind kind;

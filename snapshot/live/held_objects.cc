@@ -37,14 +37,28 @@ HeldObject* HeldObjects::Find(const objects::ObjectRef& object) {
   return it == objects_.end() ? nullptr : &it->second;
 }
 
+uint64_t HeldObjects::Kinds() const {
+  uint64_t kinds = 0;
+  for (size_t kind = 0; kind < counts_.size(); ++kind) {
+    kinds |= uint64_t{counts_[kind] > 0} << kind;
+  }
+  return kinds;
+}
+
 HeldObject& HeldObjects::Add(const objects::ObjectRef& object) {
   const objects::ObjectMeta& meta = objects::MetaOf(object);
-  return objects_[KeyOf(object, symbols_.Intern(meta.namespace_name), symbols_.Intern(meta.name))];
+  const Key key =
+      KeyOf(object, symbols_.Intern(meta.namespace_name), symbols_.Intern(meta.name));
+  const auto [it, is_new] = objects_.try_emplace(key);
+  counts_[KindOf(key)] += is_new ? 1 : 0;
+  return it->second;
 }
 
 void HeldObjects::Erase(const objects::ObjectRef& object) {
   const objects::ObjectMeta& meta = objects::MetaOf(object);
-  objects_.erase(KeyOf(object, symbols_.Intern(meta.namespace_name), symbols_.Intern(meta.name)));
+  const Key key =
+      KeyOf(object, symbols_.Intern(meta.namespace_name), symbols_.Intern(meta.name));
+  counts_[KindOf(key)] -= objects_.erase(key);
 }
 
 std::vector<const HeldObject*> HeldObjects::InOrder(size_t type) const {

@@ -6,6 +6,7 @@
 #ifndef EBB_SNAPSHOT_LIVE_HELD_OBJECTS_H_
 #define EBB_SNAPSHOT_LIVE_HELD_OBJECTS_H_
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -40,6 +41,10 @@ class HeldObjects {
   // Null: there is none.  REQUIRES: `object` is no pod.
   HeldObject* Find(const objects::ObjectRef& object);
   HeldObject& Add(const objects::ObjectRef& object);
+  [[nodiscard]] size_t size() const { return objects_.size(); }
+  [[nodiscard]] size_t Nodes() const { return counts_[0]; }
+  // A bit for each kind of which there is an object.
+  [[nodiscard]] uint64_t Kinds() const;
   void Erase(const objects::ObjectRef& object);
 
   // Those of the kinds that `Struct` stands for, in the order in which they came.
@@ -63,8 +68,12 @@ class HeldObjects {
   static Key KeyOf(const objects::ObjectRef& object, TextId namespace_name, TextId name);
   [[nodiscard]] std::vector<const HeldObject*> InOrder(size_t type) const;
 
+  // The place of a kind in counts_: storage objects, of most kinds, are the last type.
+  static size_t KindOf(const Key& key) { return size_t{key.type} * 8 + key.which; }
+
   Symbols& symbols_;
   absl::flat_hash_map<Key, HeldObject> objects_;
+  std::array<size_t, 63> counts_{};  // By KindOf().
 };
 
 }  // namespace ebb

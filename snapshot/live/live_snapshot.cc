@@ -134,19 +134,30 @@ void LiveSnapshot::PutPod(const objects::Pod& pod, uint64_t version) {
   Enter(place);
 }
 
-void LiveSnapshot::DeletePod(const objects::Pod& pod) {
+std::optional<uint32_t> LiveSnapshot::FindPod(const objects::Pod& pod) const {
   // Names that nobody has seen are not kept for having been asked for.
   const std::optional<TextId> namespace_name = symbols_->Find(pod.meta.namespace_name);
   const std::optional<TextId> name = symbols_->Find(pod.meta.name);
-  const auto it =
-      namespace_name && name ? pods_by_name_.find({*namespace_name, *name}) : pods_by_name_.end();
-  if (it == pods_by_name_.end() ||
-      (!pod.meta.uid.empty() && symbols_->Text(pods_[it->second].named.key) != pod.meta.uid)) {
+  if (!namespace_name || !name) return std::nullopt;
+  const auto it = pods_by_name_.find({*namespace_name, *name});
+  if (it == pods_by_name_.end()) return std::nullopt;
+  return it->second;
+}
+
+bool LiveSnapshot::Holds(const objects::ObjectRef& object) {
+  const auto* const pod = std::get_if<const objects::Pod*>(&object);
+  return pod != nullptr ? FindPod(**pod).has_value() : objects_.Find(object) != nullptr;
+}
+
+void LiveSnapshot::DeletePod(const objects::Pod& pod) {
+  const std::optional<uint32_t> found = FindPod(pod);
+  if (!found ||
+      (!pod.meta.uid.empty() && symbols_->Text(pods_[*found].named.key) != pod.meta.uid)) {
     ++counts_.unknown_deletes;
     return;
   }
-  const uint32_t place = it->second;
-  pods_by_name_.erase(it);
+  const uint32_t place = *found;
+  pods_by_name_.erase({pods_[place].named.namespace_name, pods_[place].named.name});
   Leave(place);
   ReleaseName(pods_[place].named);
   pods_[place] = HeldPod();

@@ -185,6 +185,18 @@ class LiveSnapshot {
   // that says that they have ended.
   absl::Status ExportLeftOut(ObjectSink& sink) const;
 
+  // Objects that are held, those that are not in the snapshot among them.
+  [[nodiscard]] size_t Objects() const { return objects_.size() + Pods(); }
+  [[nodiscard]] size_t Nodes() const { return objects_.Nodes(); }
+  // Ended and expendable ones among them.
+  [[nodiscard]] size_t Pods() const { return pods_.size() - free_pods_.size(); }
+  // A bit for each kind of which an object is held.
+  [[nodiscard]] uint64_t Kinds() const {
+    return objects_.Kinds() | static_cast<uint64_t>(Pods() > 0) << 63;
+  }
+  // Whether an object of that kind and of these names is held.
+  [[nodiscard]] bool Holds(const objects::ObjectRef& object);
+
   [[nodiscard]] const LiveCounts& counts() const { return counts_; }
   [[nodiscard]] const std::shared_ptr<Symbols>& symbols() const { return symbols_; }
 
@@ -228,6 +240,8 @@ class LiveSnapshot {
 
   void PutPod(const objects::Pod& pod, uint64_t version);
   void DeletePod(const objects::Pod& pod);
+  // Its place in pods_.
+  [[nodiscard]] std::optional<uint32_t> FindPod(const objects::Pod& pod) const;
   PodShapeId ShapeOf(const objects::Pod& pod);
   [[nodiscard]] static bool IsPending(const HeldPod& unplaced);
   void Enter(uint32_t place);

@@ -1,0 +1,200 @@
+#include "service/daemon/actuation_log.h"
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/json_text.h"
+#include "base/text.h"
+#include "service/output_file.h"
+#include "service/round_events.h"
+#include "service/settings_file.h"
+#include "snapshot/formats/rfc3339.h"
+
+namespace ebb {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// The file: {"apiVersion": kVersion, "kind": "ActuationLog", "events": {FIELD: [ITEM...]}}, the
+// fields and items being those of round_events.h.  Items of the fields that are for one round
+// have beside them the number of the rounds before it.
+constexpr std::string_view kVersion = "ebb/v1alpha1";
+constexpr std::string_view kKind = "ActuationLog";
+constexpr const char* kRounds = "rounds";  // {"rounds": 7, "item": {...}}
+constexpr const char* kForOneRound[] = {"scaleUps", "deletionResults", "recentEvictions"};
+constexpr const char* kUntilToldOtherwise[] = {"deletionsInProgress", "unreadyNodes",
+                                               "unregisteredNodes"};
+
+Json Empty() {
+  Json log = {{"apiVersion", kVersion}, {"kind", kKind}, {"events", Json::object()}};
+  for (const char* field : kForOneRound) log["events"][field] = Json::array();
+  for (const char* field : kUntilToldOtherwise) log["events"][field] = Json::array();
+  return log;
+}
+
+// Whether every field is there, and nothing else.
+bool IsLog(const Json& log) {
+  if (!log.is_object() || log.value("apiVersion", "") != kVersion ||
+      log.value("kind", "") != kKind || !log.contains("events") || !log["events"].is_object()) {
+    return false;
+  }
+  const Json& events = log["events"];
+  for (const char* field : kForOneRound) {
+    if (!events.contains(field) || !events[field].is_array()) return false;
+    for (const Json& each : events[field]) {
+      if (!each.is_object() || !each.contains("item") || !each.contains(kRounds) ||
+          !each[kRounds].is_number_integer()) {
+        return false;
+      }
+    }
+  }
+  for (const char* field : kUntilToldOtherwise) {
+    if (!events.contains(field) || !events[field].is_array()) return false;
+  }
+  return events.size() == std::size(kForOneRound) + std::size(kUntilToldOtherwise);
+}
+
+// The events of a log as round_events.h has them; those of earlier rounds are left out.
+Json EventsOf(const Json& log, int64_t rounds) {
+  Json events = Json::object();
+  for (const char* field : kForOneRound) {
+    for (const Json& each : log["events"][field]) {
+      if (each[kRounds].get<int64_t>() >= rounds) events[field].push_back(each["item"]);
+    }
+  }
+  for (const char* field : kUntilToldOtherwise) {
+    if (!log["events"][field].empty()) events[field] = log["events"][field];
+  }
+  return events;
+}
+
+void PutTime(bool has_time, int64_t at, Json& item) {
+  if (has_time) item["at"] = FormatRfc3339(at);
+}
+void PutText(const char* field, const std::string& text, Json& item) {
+  if (!text.empty()) item[field] = text;
+}
+
+void DropNode(const std::string& node, Json& in_progress) {
+  Json others = Json::array();
+  for (Json& each : in_progress) {
+    if (each["node"] != node) others.push_back(std::move(each));
+  }
+  in_progress = std::move(others);
+}
+
+absl::Status AddEvictions(const v1alpha1::ActuationReport& report,
+                          const std::function<void(const char*, Json)>& add) {
+  for (int i = 0; i < report.evicted_size(); ++i) {
+    const v1alpha1::EvictedPod& pod = report.evicted(i);
+    Json item = Json::object();
+    if (!pod.json().empty()) {
+      item["pod"] = Json::parse(pod.json(), nullptr, /*allow_exceptions=*/false);
+      if (item["pod"].is_discarded()) {
+        return absl::InvalidArgumentError(absl::StrCat("evicted[", i, "].json: is not JSON"));
+      }
+    }
+    PutText("namespace", pod.namespace_(), item);
+    PutText("name", pod.name(), item);
+    PutText("uid", pod.uid(), item);
+    PutTime(pod.has_at(), pod.at(), item);
+    add("recentEvictions", std::move(item));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Add(const v1alpha1::ActuationReport& report, int64_t rounds, Json& events) {
+  const auto add = [&](const char* field, Json item) {
+    events[field].push_back({{kRounds, rounds}, {"item", std::move(item)}});
+  };
+  Json& in_progress = events["deletionsInProgress"];
+  for (const auto& begun : report.begun()) {
+    DropNode(begun.node(), in_progress);
+    Json item = {{"node", begun.node()}};
+    PutText("group", begun.group(), item);
+    item["drained"] = begun.drained();
+    in_progress.push_back(std::move(item));
+  }
+  for (const auto& ended : report.ended()) {
+    DropNode(ended.node(), in_progress);
+    Json item = {{"node", ended.node()}, {"result", ended.result()}};
+    PutText("group", ended.group(), item);
+    PutTime(ended.has_at(), ended.at(), item);
+    add("deletionResults", std::move(item));
+  }
+  if (absl::Status s = AddEvictions(report, add); !s.ok()) return s;
+  for (const auto& scale_up : report.scale_ups()) {
+    Json item = {{"group", scale_up.group()}};
+    PutTime(scale_up.has_at(), scale_up.at(), item);
+    add("scaleUps", std::move(item));
+  }
+  if (report.has_unready_nodes()) {
+    events["unreadyNodes"] = std::vector<std::string>(report.unready_nodes().nodes().begin(),
+                                                      report.unready_nodes().nodes().end());
+  }
+  if (report.has_unregistered_nodes()) {
+    events["unregisteredNodes"] = Json::array();
+    for (const auto& each : report.unregistered_nodes().groups()) {
+      events["unregisteredNodes"].push_back({{"group", each.group()}, {"count", each.count()}});
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+ActuationLog::ActuationLog(std::string path, Json log)
+    : path_(std::move(path)), log_(std::make_unique<Json>(std::move(log))) {}
+ActuationLog::~ActuationLog() = default;
+
+absl::StatusOr<std::unique_ptr<ActuationLog>> ActuationLog::Open(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::exists(std::filesystem::symlink_status(path, error))) {
+    return std::unique_ptr<ActuationLog>(new ActuationLog(path, Empty()));
+  }
+  const absl::StatusOr<std::string> text = ReadWholeFile(path);
+  if (!text.ok()) return text.status();
+  Json log = Json::parse(*text, nullptr, /*allow_exceptions=*/false);
+  if (!IsLog(log)) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        path, ": is no log of actuations, or is damaged; take it away to begin a new one"));
+  }
+  return std::unique_ptr<ActuationLog>(new ActuationLog(path, std::move(log)));
+}
+
+absl::Status ActuationLog::Report(const v1alpha1::ActuationReport& report, int64_t rounds) {
+  Json log = *log_;
+  Json& events = log["events"];
+  for (const char* field : kForOneRound) {
+    Json later = Json::array();
+    for (Json& each : events[field]) {
+      if (each[kRounds].get<int64_t>() >= rounds) later.push_back(std::move(each));
+    }
+    events[field] = std::move(later);
+  }
+  if (absl::Status s = Add(report, rounds, events); !s.ok()) return s;
+  // What a round would refuse is refused now, and nothing of it is kept.
+  const auto checked = ParseEvents("report", CompactJson(EventsOf(log, rounds)));
+  if (!checked.ok()) return checked.status();
+  const absl::Status written = WriteFile(path_, IndentedJson(log));
+  if (!written.ok()) {
+    return absl::InternalError(absl::StrCat(written.message(), "; nothing of the report is kept"));
+  }
+  *log_ = std::move(log);
+  return absl::OkStatus();
+}
+
+std::string ActuationLog::EventsAfter(int64_t rounds) const {
+  const Json events = EventsOf(*log_, rounds);
+  return events.empty() ? "" : CompactJson(events);
+}
+
+uint64_t ActuationLog::InProgress() const {
+  return (*log_)["events"]["deletionsInProgress"].size();
+}
+
+}  // namespace ebb

@@ -1,0 +1,149 @@
+#include "service/daemon/daemon.h"
+
+#include <fcntl.h>
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/server_posix.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <mutex>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/printable.h"
+
+namespace ebb {
+namespace {
+
+constexpr int kStreamsOfAConnection = 1024;
+
+absl::Status Wrong(const std::string& folder, std::string_view what) {
+  return absl::InvalidArgumentError(absl::StrCat(Printable(folder), ": ", std::string(what)));
+}
+
+// The folder of the state files is one daemon's, and nobody else may read it.
+absl::StatusOr<UniqueFd> TakeFolder(const std::string& folder) {
+  struct stat status{};
+  if (stat(folder.c_str(), &status) != 0) {
+    return Wrong(folder, absl::StrCat("--state-folder: ", std::strerror(errno)));
+  }
+  if (!S_ISDIR(status.st_mode)) return Wrong(folder, "--state-folder: is not a folder");
+  if (status.st_uid != geteuid()) return Wrong(folder, "--state-folder: is another user's");
+  if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    return Wrong(folder, "--state-folder: may be written by others; chmod go-w it");
+  }
+  const std::string name = folder + "/lock";
+  UniqueFd lock(open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (lock.get() < 0) {
+    return Wrong(folder, absl::StrCat("--state-folder: cannot be written: ", std::strerror(errno)));
+  }
+  if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+    return Wrong(folder, "--state-folder: another ebb uses it");
+  }
+  return lock;
+}
+
+}  // namespace
+
+class Daemon::Impl {
+ public:
+  explicit Impl(DaemonOptions options)
+      : options_(std::move(options)), sessions_(options_.session, options_.limits) {}
+  ~Impl() { Stop(); }
+
+  absl::Status Start() {
+    if (!options_.session.state_folder.empty()) {
+      absl::StatusOr<UniqueFd> lock = TakeFolder(options_.session.state_folder);
+      if (!lock.ok()) return lock.status();
+      folder_lock_ = *std::move(lock);
+    }
+    absl::StatusOr<std::unique_ptr<Listener>> listener = Listener::Open(options_.listener);
+    if (!listener.ok()) return listener.status();
+    listener_ = *std::move(listener);
+    service_ = std::make_unique<PlannerService>(
+        PlannerServiceOptions{.sessions = &sessions_,
+                              .session_options = &options_.session,
+                              .started_at = options_.session.clock_s(),
+                              .on_call = options_.on_call});
+    static std::once_flag once;
+    std::call_once(once, [] {
+      grpc::EnableDefaultHealthCheckService(true);
+      grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+    });
+    grpc::ServerBuilder builder;
+    builder.RegisterService(service_->service());
+    builder.SetMaxReceiveMessageSize(static_cast<int>(options_.message_bytes_max));
+    builder.SetMaxSendMessageSize(-1);
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kStreamsOfAConnection);
+    // A client that has gone without a word is noticed.
+    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 60'000);
+    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20'000);
+    builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5'000);
+    server_ = builder.BuildAndStart();
+    if (server_ == nullptr) return absl::InternalError("gRPC's server does not start");
+    listener_->Start([this](UniqueFd connection) {
+      grpc::AddInsecureChannelFromFd(server_.get(), connection.release());
+    });
+    return absl::OkStatus();
+  }
+
+  void Stop() {
+    if (server_ == nullptr) return;
+    listener_->Stop();
+    service_->EndStreams();
+    server_->Shutdown(std::chrono::system_clock::now() + options_.grace);
+    sessions_.CloseAll();
+    server_->Wait();
+    server_.reset();
+    service_.reset();
+    listener_.reset();
+  }
+
+  Sessions& sessions() { return sessions_; }
+  [[nodiscard]] const Listener* listener() const { return listener_.get(); }
+
+ private:
+  const DaemonOptions options_;
+  UniqueFd folder_lock_;
+  Sessions sessions_;
+  std::unique_ptr<Listener> listener_;
+  std::unique_ptr<PlannerService> service_;
+  std::unique_ptr<grpc::Server> server_;
+};
+
+Daemon::Daemon(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Daemon::~Daemon() = default;
+
+absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(DaemonOptions options) {
+  auto impl = std::make_unique<Impl>(std::move(options));
+  if (absl::Status s = impl->Start(); !s.ok()) return s;
+  return std::unique_ptr<Daemon>(new Daemon(std::move(impl)));
+}
+
+void Daemon::Stop() { impl_->Stop(); }
+
+Sessions& Daemon::sessions() { return impl_->sessions(); }
+
+uint64_t Daemon::connections_accepted() const {
+  return impl_->listener() == nullptr ? 0 : impl_->listener()->accepted();
+}
+uint64_t Daemon::connections_refused() const {
+  return impl_->listener() == nullptr ? 0 : impl_->listener()->refused();
+}
+
+uint64_t ResidentBytes() {
+  const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen("/proc/self/statm", "r"),
+                                                   &std::fclose);
+  unsigned long long total = 0;
+  unsigned long long resident = 0;
+  if (file == nullptr || std::fscanf(file.get(), "%llu %llu", &total, &resident) != 2) return 0;
+  return resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+}  // namespace ebb

@@ -1,0 +1,97 @@
+// Listener: a Unix socket that only the right users may use.
+//
+//   absl::StatusOr<std::unique_ptr<Listener>> listener =
+//       Listener::Open({.path = "/run/ebb/ebb.sock"});
+//   (*listener)->Start([](UniqueFd connection) { ... });
+//
+// Safety: the socket has mode 0600 from its first moment, or 0666 where other users are
+//         allowed, whose uid is then what counts; its folder may not be written by others,
+//         unless it is sticky as /tmp is.  A connection of a user who is not allowed is closed
+//         as it comes, before a byte of it is read.
+// Stale:  a socket file is taken over only if nobody listens.  A lock beside it (PATH.lock),
+//         which ends with its process, decides between two that start at once.
+// Errors: one line naming the path: too long, no such folder, somebody listens, not a socket,
+//         someone else's.
+// Threads: one of its own, which hands connections on.
+
+#ifndef EBB_SERVICE_DAEMON_LISTENER_H_
+#define EBB_SERVICE_DAEMON_LISTENER_H_
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace ebb {
+
+// A file descriptor that is closed with it.
+class UniqueFd {
+ public:
+  UniqueFd() = default;
+  explicit UniqueFd(int fd) : fd_(fd) {}
+  UniqueFd(UniqueFd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  UniqueFd& operator=(UniqueFd&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~UniqueFd();
+
+  [[nodiscard]] int get() const { return fd_; }
+  int release() { return std::exchange(fd_, -1); }
+
+ private:
+  int fd_ = -1;
+};
+
+struct ListenerOptions {
+  std::string path;
+  // A listening socket that is there already, as systemd hands it over; -1: `path` is made.
+  int inherited = -1;
+  // Who may connect; empty: the user that this process runs as.  Root may always.
+  std::set<uid_t> allowed_users;
+};
+
+class Listener {
+ public:
+  static absl::StatusOr<std::unique_ptr<Listener>> Open(const ListenerOptions& options);
+  // Stops, and takes the socket away if it is still this one's.
+  ~Listener();
+  Listener(const Listener&) = delete;
+  Listener& operator=(const Listener&) = delete;
+
+  // `take` is given every connection of a user who is allowed; it does not block for long.
+  void Start(std::function<void(UniqueFd connection)> take);
+  // No more connections are taken.
+  void Stop();
+
+  [[nodiscard]] uint64_t accepted() const { return accepted_; }
+  [[nodiscard]] uint64_t refused() const { return refused_; }
+
+ private:
+  Listener() = default;
+  void Run();
+
+  std::string path_;  // Empty: the socket is not ours to take away.
+  ino_t inode_ = 0;
+  UniqueFd lock_;
+  UniqueFd socket_;
+  UniqueFd stop_;  // An eventfd.
+  std::set<uid_t> allowed_users_;
+  std::function<void(UniqueFd)> take_;
+  std::atomic<uint64_t> accepted_ = 0;
+  std::atomic<uint64_t> refused_ = 0;
+  std::thread thread_;
+};
+
+}  // namespace ebb
+
+#endif  // EBB_SERVICE_DAEMON_LISTENER_H_

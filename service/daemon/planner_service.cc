@@ -1,0 +1,776 @@
+#include "service/daemon/planner_service.h"
+
+#include <grpcpp/grpcpp.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/printable.h"
+#include "base/text.h"
+#include "base/version.h"
+#include "service/clock.h"
+#include "service/plan_json.h"
+#include "service/wire/planner.grpc.pb.h"
+
+namespace ebb {
+namespace {
+
+// A status travels in HTTP's headers, which have a limit.
+constexpr size_t kMessageBytesMax = 2000;
+
+// How many batches of a stream may be at work or parsed and waiting.
+constexpr size_t kBatchesAhead = 2;
+
+constexpr size_t kExportPartBytes = size_t{1} << 20;
+
+constexpr uint32_t kWatchIntervalMs = 1000;
+
+std::string Cut(std::string text) {
+  if (text.size() <= kMessageBytesMax) return text;
+  size_t size = kMessageBytesMax;
+  while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xC0) == 0x80) --size;
+  return text.substr(0, size) + "...";
+}
+
+grpc::Status ToGrpc(const absl::Status& status) {
+  if (status.ok()) return grpc::Status::OK;
+  return {static_cast<grpc::StatusCode>(status.code()),
+          Cut(Printable(std::string_view(status.message().data(), status.message().size())))};
+}
+
+// The end of the time that a call has.
+std::optional<Clock::time_point> EndOf(const grpc::CallbackServerContext& context) {
+  const auto deadline = context.deadline();
+  if (deadline == std::chrono::system_clock::time_point::max()) return std::nullopt;
+  const auto left = deadline - std::chrono::system_clock::now();
+  // Beyond what the steady clock can tell nobody waits.
+  if (left > std::chrono::hours(24 * 365)) return std::nullopt;
+  return Clock::now() + std::chrono::duration_cast<Clock::duration>(left);
+}
+
+// Tells of a call when it ends.
+class CallTold {
+ public:
+  CallTold(std::string call, const std::string& session,
+           const std::function<void(const EndedCall&)>& on_call)
+      : on_call_(on_call) {
+    ended_.call = std::move(call);
+    ended_.session = session;
+  }
+  void SetSession(std::string_view session) { ended_.session = session; }
+  void CountMessage() { ++ended_.messages; }
+  void End(const absl::Status& status) {
+    if (on_call_ == nullptr) return;
+    ended_.status = status;
+    ended_.seconds = SecondsSince(start_);
+    on_call_(ended_);
+  }
+
+ private:
+  const std::function<void(const EndedCall&)>& on_call_;
+  const Clock::time_point start_ = Clock::now();
+  EndedCall ended_;
+};
+
+// A call with one answer.
+template <typename Reply>
+class UnaryCall final : public grpc::ServerUnaryReactor {
+ public:
+  UnaryCall(grpc::CallbackServerContext* context, Reply* reply, CallTold told)
+      : context_(context), reply_(reply), told_(std::move(told)) {}
+
+  // The answer is what `answer` makes of the session, on its thread.
+  void On(absl::StatusOr<std::shared_ptr<SessionThread>> thread, uint64_t min_version,
+          std::function<absl::StatusOr<Reply>(Session&, std::optional<Clock::time_point>)> answer) {
+    if (!thread.ok()) return End(thread.status());
+    thread_ = *std::move(thread);
+    // The reactor is there until it has ended; the session may be closed before.
+    const std::shared_ptr<SessionThread> keep = thread_;
+    keep->Post({.run = [this, answer = std::move(answer)](Session& session) -> SessionCall::Tell {
+                  auto result =
+                      std::make_shared<absl::StatusOr<Reply>>(answer(session, EndOf(*context_)));
+                  return [this, result] { End(*std::move(*result)); };
+                },
+                .refuse = [this](const absl::Status& why) { End(why); },
+                .cancelled = [this] { return context_->IsCancelled(); },
+                .min_version = min_version});
+  }
+
+  void End(absl::StatusOr<Reply> answer) {
+    if (answer.ok()) *reply_ = *std::move(answer);
+    told_.End(answer.status());
+    Finish(ToGrpc(answer.status()));
+  }
+
+  void OnCancel() override {
+    if (thread_ != nullptr) thread_->Wake();
+  }
+  void OnDone() override { delete this; }
+
+ private:
+  grpc::CallbackServerContext* const context_;
+  Reply* const reply_;
+  CallTold told_;
+  std::shared_ptr<SessionThread> thread_;
+};
+
+// A stream that goes on until somebody ends it.
+class EndlessStream {
+ public:
+  virtual ~EndlessStream() = default;
+  virtual void EndSoon() = 0;
+};
+
+class EndlessStreams {
+ public:
+  void Add(EndlessStream* stream) {
+    const std::lock_guard lock(mutex_);
+    streams_.insert(stream);
+    if (ended_) stream->EndSoon();
+  }
+  void Remove(EndlessStream* stream) {
+    const std::lock_guard lock(mutex_);
+    streams_.erase(stream);
+  }
+  void EndAll() {
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+    for (EndlessStream* const stream : streams_) stream->EndSoon();
+  }
+
+ private:
+  std::mutex mutex_;
+  bool ended_ = false;
+  std::set<EndlessStream*> streams_;
+};
+
+absl::Status PutChange(const wire::Change& change, ChangeBatch& batch) {
+  switch (change.change_case()) {
+    case wire::Change::kPutJson:
+      return batch.PutJson(change.put_json());
+    case wire::Change::kPutProtobuf:
+      return batch.PutProtobuf(change.put_protobuf());
+    case wire::Change::kDeleteJson:
+      return batch.DeleteJson(change.delete_json());
+    case wire::Change::kDeleteProtobuf:
+      return batch.DeleteProtobuf(change.delete_protobuf());
+    case wire::Change::kDelete: {
+      const wire::Deletion& deletion = change.delete_();
+      if (deletion.kind().empty()) return absl::InvalidArgumentError("delete.kind: is missing");
+      if (deletion.name().empty()) return absl::InvalidArgumentError("delete.name: is missing");
+      if (auto object = ChangeBatch::NamesOf(deletion.kind())) {
+        batch.Delete(*std::move(object), deletion.namespace_(), deletion.name(), deletion.uid());
+      }
+      return absl::OkStatus();
+    }
+    case wire::Change::CHANGE_NOT_SET:
+      return absl::InvalidArgumentError(
+          "is none of put_json, put_protobuf, delete_json, "
+          "delete_protobuf and delete");
+  }
+  return absl::InvalidArgumentError("is of no known kind");
+}
+
+template <typename Changes>
+absl::Status PutChanges(const Changes& changes, ChangeBatch& batch) {
+  for (int i = 0; i < changes.size(); ++i) {
+    if (absl::Status s = PutChange(changes[i], batch); !s.ok()) {
+      return {s.code(), absl::StrCat("changes[", i, "]: ", s.message())};
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Load: takes the parts of a dump together.
+class LoadCall final : public grpc::ServerReadReactor<wire::LoadRequest> {
+ public:
+  LoadCall(wire::LoadReply* reply, Sessions& sessions, const SessionOptions& options, CallTold told)
+      : reply_(reply), sessions_(sessions), options_(options), told_(std::move(told)) {
+    StartRead(&part_);
+  }
+
+  void OnReadDone(bool ok) override {
+    if (!ok) return TakeDump();
+    told_.CountMessage();
+    if (!began_) {
+      began_ = true;
+      session_ = part_.session();
+      told_.SetSession(Sessions::NameOf(session_));
+      if (part_.has_settings()) settings_ = std::move(*part_.mutable_settings());
+    }
+    if (dump_.size() + part_.dump().size() > options_.dump_bytes_max) {
+      return End(absl::ResourceExhaustedError(absl::StrCat(
+          "dump: has more than ", options_.dump_bytes_max, " bytes, --max-dump-bytes")));
+    }
+    if (options_.memory_bytes_max > 0 && options_.resident_bytes() > options_.memory_bytes_max) {
+      return End(absl::ResourceExhaustedError(absl::StrCat(
+          "memory: the daemon has more than ", options_.memory_bytes_max, " bytes, --max-memory")));
+    }
+    dump_ += part_.dump();
+    StartRead(&part_);
+  }
+  void OnCancel() override { cancelled_ = true; }
+  void OnDone() override { delete this; }
+
+ private:
+  void TakeDump() {
+    if (cancelled_) return End(absl::CancelledError("the client has gone"));
+    if (!began_) return End(absl::InvalidArgumentError("dump: no message came"));
+    auto thread = sessions_.FindOrMake(session_);
+    if (!thread.ok()) return End(thread.status());
+    const std::shared_ptr<SessionThread> keep = *std::move(thread);
+    keep->Post({.run = [this](Session& session) -> SessionCall::Tell {
+                  auto loaded = session.Load(dump_, settings_ ? &*settings_ : nullptr);
+                  if (loaded.ok()) *reply_ = *loaded;
+                  return [this, status = loaded.status()] { End(status); };
+                },
+                .refuse = [this](const absl::Status& why) { End(why); },
+                .cancelled = [this] { return cancelled_.load(); }});
+  }
+  void End(const absl::Status& status) {
+    if (ended_.exchange(true)) return;
+    told_.End(status);
+    Finish(ToGrpc(status));
+  }
+
+  wire::LoadReply* const reply_;
+  Sessions& sessions_;
+  const SessionOptions& options_;
+  CallTold told_;
+  wire::LoadRequest part_;
+  bool began_ = false;
+  std::atomic<bool> cancelled_ = false;
+  std::atomic<bool> ended_ = false;
+  std::string session_;
+  std::optional<wire::Settings> settings_;
+  std::string dump_;
+};
+
+// Sync: reads a batch, posts it, and reads the next one while it is taken.
+class SyncCall final : public grpc::ServerBidiReactor<wire::SyncRequest, wire::SyncReply>,
+                       public EndlessStream {
+ public:
+  SyncCall(Sessions& sessions, EndlessStreams& streams, const SessionOptions& options,
+           CallTold told)
+      : sessions_(sessions), streams_(streams), options_(options), told_(std::move(told)) {
+    streams_.Add(this);
+    StartRead(&request_);
+  }
+
+  void OnReadDone(bool ok) override {
+    if (!ok) {
+      const std::lock_guard lock(mutex_);
+      reading_ = false;
+      input_ended_ = true;
+      return EndIfDone();
+    }
+    told_.CountMessage();
+    std::unique_ptr<ChangeBatch> batch = FreeBatch();
+    absl::Status read = Begin();
+    if (read.ok()) read = PutChanges(request_.changes(), *batch);
+    if (!read.ok()) return Fail(read);
+    {
+      const std::lock_guard lock(mutex_);
+      reading_ = false;
+      ++at_work_;
+    }
+    const bool begins = request_.resync_begins();
+    const bool ends = request_.resync_ends();
+    auto shared = std::shared_ptr<ChangeBatch>(std::move(batch));
+    thread_->Post({.run = [this, shared, begins, ends](Session& session) -> SessionCall::Tell {
+                     return Take(session, shared, begins, ends);
+                   },
+                   .refuse =
+                       [this](const absl::Status& why) {
+                         const std::lock_guard lock(mutex_);
+                         --at_work_;
+                         if (failed_.ok()) failed_ = why;
+                         EndIfDone();
+                       },
+                   .cancelled = nullptr});
+    const std::lock_guard lock(mutex_);
+    ReadOn();
+  }
+
+  void OnWriteDone(bool ok) override {
+    const std::lock_guard lock(mutex_);
+    writing_ = false;
+    if (!ok && failed_.ok()) failed_ = absl::CancelledError("the client has gone");
+    if (!replies_.empty()) replies_.pop_front();
+    if (!ok) replies_.clear();
+    WriteOn();
+    ReadOn();
+    EndIfDone();
+  }
+
+  void OnCancel() override {
+    const std::lock_guard lock(mutex_);
+    if (failed_.ok()) failed_ = absl::CancelledError("the client has gone");
+    EndIfDone();
+  }
+  void EndSoon() override {
+    const std::lock_guard lock(mutex_);
+    if (failed_.ok()) failed_ = absl::UnavailableError("the daemon ends");
+    EndIfDone();
+  }
+  void OnDone() override {
+    streams_.Remove(this);
+    delete this;
+  }
+
+ private:
+  // Replies that wait for a client that does not read them.
+  static constexpr size_t kRepliesMax = 64;
+
+  // Of the first message: finds the session.
+  absl::Status Begin() {
+    if (thread_ != nullptr) {
+      if (request_.session().empty() || Sessions::NameOf(request_.session()) == thread_->name()) {
+        return absl::OkStatus();
+      }
+      return absl::InvalidArgumentError("session: a stream is about one session");
+    }
+    auto thread = sessions_.FindOrMake(request_.session());
+    if (!thread.ok()) return thread.status();
+    told_.SetSession((*thread)->name());
+    const std::lock_guard lock(mutex_);
+    thread_ = *std::move(thread);
+    return absl::OkStatus();
+  }
+
+  std::unique_ptr<ChangeBatch> FreeBatch() {
+    return std::make_unique<ChangeBatch>(options_.object_bytes_max);
+  }
+
+  void Fail(const absl::Status& why) {
+    const std::lock_guard lock(mutex_);
+    reading_ = false;
+    input_ended_ = true;
+    if (failed_after_.ok()) failed_after_ = why;
+    EndIfDone();
+  }
+
+  // On the session's thread.
+  SessionCall::Tell Take(Session& session, const std::shared_ptr<ChangeBatch>& batch, bool begins,
+                         bool ends) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!failed_.ok()) return [this] { Told(std::nullopt); };
+    }
+    wire::SyncReply reply;
+    if (begins) {
+      session.BeginResync();
+      in_resync_ = true;
+    }
+    absl::Status taken = ends && !in_resync_
+                             ? absl::InvalidArgumentError("resync_ends: none has begun")
+                             : session.Take(*batch);
+    if (taken.ok() && ends) {
+      const absl::StatusOr<uint64_t> deleted = session.EndResync();
+      taken = deleted.status();
+      if (deleted.ok()) reply.set_deleted_by_resync(*deleted);
+      in_resync_ = false;
+    }
+    if (!taken.ok()) {
+      return [this, taken] {
+        {
+          const std::lock_guard lock(mutex_);
+          if (failed_.ok()) failed_ = taken;
+        }
+        Told(std::nullopt);
+      };
+    }
+    reply.set_version(session.version());
+    return [this, reply] { Told(reply); };
+  }
+
+  // A batch is done.
+  void Told(std::optional<wire::SyncReply> reply) {
+    const std::lock_guard lock(mutex_);
+    --at_work_;
+    if (reply && failed_.ok()) replies_.push_back(*std::move(reply));
+    WriteOn();
+    ReadOn();
+    EndIfDone();
+  }
+
+  // REQUIRES, of these three: the lock is held.
+  void ReadOn() {
+    if (reading_ || input_ended_ || !failed_.ok() || at_work_ >= kBatchesAhead ||
+        replies_.size() >= kRepliesMax) {
+      return;
+    }
+    reading_ = true;
+    StartRead(&request_);
+  }
+  void WriteOn() {
+    if (writing_ || replies_.empty() || ended_) return;
+    writing_ = true;
+    StartWrite(&replies_.front());
+  }
+  void EndIfDone() {
+    if (ended_ || at_work_ > 0 || writing_) return;
+    const bool failed = !failed_.ok();
+    if (!failed && (!input_ended_ || !replies_.empty())) return;
+    ended_ = true;
+    const absl::Status status = failed ? failed_ : failed_after_;
+    told_.End(status);
+    Finish(ToGrpc(status));
+  }
+
+  Sessions& sessions_;
+  EndlessStreams& streams_;
+  const SessionOptions& options_;
+  CallTold told_;
+  wire::SyncRequest request_;
+  std::shared_ptr<SessionThread> thread_;
+  bool in_resync_ = false;  // Of the session's thread.
+
+  std::mutex mutex_;
+  bool reading_ = true;
+  bool writing_ = false;
+  bool input_ended_ = false;
+  bool ended_ = false;
+  size_t at_work_ = 0;
+  std::deque<wire::SyncReply> replies_;
+  absl::Status failed_;        // Nothing more is taken.
+  absl::Status failed_after_;  // What came before it is taken and told first.
+};
+
+// WatchPlans.
+class WatchCall final : public grpc::ServerWriteReactor<wire::PlanChange>, public EndlessStream {
+ public:
+  WatchCall(EndlessStreams& streams, CallTold told)
+      : shared_(std::make_shared<Shared>()), streams_(streams), told_(std::move(told)) {
+    shared_->call = this;
+  }
+
+  void Begin(const wire::WatchPlansCall& request,
+             const absl::StatusOr<std::shared_ptr<SessionThread>>& thread) {
+    streams_.Add(this);
+    if (!thread.ok()) return End(thread.status());
+    if (request.input().has_now()) {
+      return End(absl::InvalidArgumentError("input.now: plans that are watched are of the clock"));
+    }
+    auto watcher = std::make_unique<PlanWatcher>();
+    watcher->input = request.input();
+    const uint32_t interval =
+        request.min_interval_ms() > 0 ? request.min_interval_ms() : kWatchIntervalMs;
+    watcher->min_interval = std::chrono::milliseconds(interval);
+    watcher->state = [shared = shared_] {
+      const std::lock_guard lock(shared->mutex);
+      if (shared->call == nullptr || shared->ended) return PlanWatcher::State::kGone;
+      return shared->writing ? PlanWatcher::State::kBusy : PlanWatcher::State::kReady;
+    };
+    watcher->send = [shared = shared_](const absl::StatusOr<wire::PlanChange>& change) {
+      const std::lock_guard lock(shared->mutex);
+      if (shared->call != nullptr) shared->call->Send(change);
+    };
+    {
+      const std::lock_guard lock(shared_->mutex);
+      shared_->thread = *thread;
+    }
+    (*thread)->Watch(std::move(watcher));
+  }
+
+  void OnWriteDone(bool ok) override {
+    std::shared_ptr<SessionThread> thread;
+    {
+      const std::lock_guard lock(shared_->mutex);
+      shared_->writing = false;
+      thread = shared_->thread;
+      if (!ok && failed_.ok()) failed_ = absl::CancelledError("the client has gone");
+      EndIfFailed();
+    }
+    if (thread != nullptr) thread->Wake();
+  }
+  void OnCancel() override { End(absl::CancelledError("the client has gone")); }
+  void EndSoon() override { End(absl::UnavailableError("the daemon ends")); }
+  void OnDone() override {
+    streams_.Remove(this);
+    {
+      const std::lock_guard lock(shared_->mutex);
+      shared_->call = nullptr;
+    }
+    delete this;
+  }
+
+ private:
+  // What the session's thread may ask for after the call has ended.
+  struct Shared {
+    std::mutex mutex;
+    WatchCall* call = nullptr;  // Null: it has ended.
+    bool writing = false;
+    bool ended = false;
+    std::shared_ptr<SessionThread> thread;
+  };
+
+  // REQUIRES: the lock is held.
+  void Send(const absl::StatusOr<wire::PlanChange>& change) {
+    if (shared_->ended) return;
+    if (!change.ok()) {
+      // A cluster that allows no plan now may allow one later.
+      if (change.status().code() == absl::StatusCode::kFailedPrecondition) return;
+      if (failed_.ok()) failed_ = change.status();
+      return EndIfFailed();
+    }
+    message_ = *change;
+    shared_->writing = true;
+    told_.CountMessage();
+    StartWrite(&message_);
+  }
+  // REQUIRES: the lock is held.
+  void EndIfFailed() {
+    if (failed_.ok() || shared_->writing || shared_->ended) return;
+    shared_->ended = true;
+    told_.End(failed_);
+    Finish(ToGrpc(failed_));
+  }
+  void End(const absl::Status& why) {
+    const std::lock_guard lock(shared_->mutex);
+    if (failed_.ok()) failed_ = why;
+    EndIfFailed();
+  }
+
+  const std::shared_ptr<Shared> shared_;
+  EndlessStreams& streams_;
+  CallTold told_;
+  wire::PlanChange message_;
+  absl::Status failed_;
+};
+
+// Export: the session's thread makes the parts, which are then sent one by one.
+class ExportStream final : public grpc::ServerWriteReactor<wire::ExportReply> {
+ public:
+  ExportStream(grpc::CallbackServerContext* context, CallTold told)
+      : context_(context), told_(std::move(told)) {}
+
+  void Begin(const wire::ExportCall& request,
+             absl::StatusOr<std::shared_ptr<SessionThread>> thread) {
+    if (!thread.ok()) return End(thread.status());
+    thread_ = *std::move(thread);
+    const std::shared_ptr<SessionThread> keep = thread_;
+    keep->Post({.run = [this](Session& session) -> SessionCall::Tell {
+                  const absl::Status made = Make(session);
+                  return [this, made] { made.ok() ? WriteNext() : End(made); };
+                },
+                .refuse = [this](const absl::Status& why) { End(why); },
+                .cancelled = [this] { return context_->IsCancelled(); },
+                .min_version = request.min_version()});
+  }
+
+  void OnWriteDone(bool ok) override {
+    if (!ok) return End(absl::CancelledError("the client has gone"));
+    parts_.pop_front();
+    WriteNext();
+  }
+  void OnCancel() override {
+    if (thread_ != nullptr) thread_->Wake();
+  }
+  void OnDone() override { delete this; }
+
+ private:
+  absl::Status Make(Session& session) {
+    parts_.emplace_back().set_version(session.version());
+    return session.Export([this](std::string_view bytes) {
+      std::string* part = parts_.back().mutable_snapshot();
+      if (part->size() + bytes.size() > kExportPartBytes) {
+        part = parts_.emplace_back().mutable_snapshot();
+      }
+      part->append(bytes);
+      return absl::OkStatus();
+    });
+  }
+  void WriteNext() {
+    if (parts_.empty()) return End(absl::OkStatus());
+    told_.CountMessage();
+    StartWrite(&parts_.front());
+  }
+  void End(const absl::Status& status) {
+    told_.End(status);
+    Finish(ToGrpc(status));
+  }
+
+  grpc::CallbackServerContext* const context_;
+  CallTold told_;
+  std::shared_ptr<SessionThread> thread_;
+  std::deque<wire::ExportReply> parts_;
+};
+
+}  // namespace
+
+class PlannerService::Impl final : public v1alpha1::Planner::CallbackService {
+ public:
+  explicit Impl(PlannerServiceOptions options) : options_(std::move(options)) {}
+
+  EndlessStreams& streams() { return streams_; }
+
+ private:
+  using Context = grpc::CallbackServerContext;
+  using Unary = grpc::ServerUnaryReactor;
+
+  template <typename Reply>
+  UnaryCall<Reply>* Call(const char* name, const std::string& session, Context* context,
+                         Reply* reply) {
+    return new UnaryCall<Reply>(context, reply,
+                                CallTold(name, Sessions::NameOf(session), options_.on_call));
+  }
+
+  Unary* Version(Context* context, const wire::VersionRequest* /*request*/,
+                 wire::VersionReply* reply) override {
+    auto* const call = new UnaryCall<wire::VersionReply>(context, reply,
+                                                         CallTold("Version", "", options_.on_call));
+    wire::VersionReply version;
+    version.set_version(std::string(kVersion));
+    version.set_plan_api_version(std::string(kPlanApiVersion));
+    version.set_pid(getpid());
+    version.set_started_at(options_.started_at);
+    call->End(std::move(version));
+    return call;
+  }
+
+  Unary* Status(Context* context, const wire::StatusRequest* request,
+                wire::StatusReply* reply) override {
+    auto* const call = new UnaryCall<wire::StatusReply>(
+        context, reply, CallTold("Status", request->session(), options_.on_call));
+    wire::StatusReply status;
+    if (options_.session_options->resident_bytes != nullptr) {
+      status.set_resident_bytes(static_cast<int64_t>(options_.session_options->resident_bytes()));
+    }
+    if (request->has_session()) {
+      const auto session = options_.sessions->Find(request->session());
+      if (!session.ok()) return call->End(session.status()), call;
+      *status.add_sessions() = (*session)->Status();
+    } else {
+      for (const auto& session : options_.sessions->All()) {
+        *status.add_sessions() = session->Status();
+      }
+    }
+    call->End(std::move(status));
+    return call;
+  }
+
+  Unary* Open(Context* context, const wire::OpenRequest* request,
+              wire::SessionStatus* reply) override {
+    auto* const call = Call("Open", request->session(), context, reply);
+    call->On(options_.sessions->FindOrMake(request->session()), 0,
+             [request](Session& session, auto) -> absl::StatusOr<wire::SessionStatus> {
+               if (absl::Status s = session.SetSettings(request->settings()); !s.ok()) return s;
+               return session.Status();
+             });
+    return call;
+  }
+
+  Unary* Close(Context* context, const wire::CloseRequest* request,
+               wire::CloseReply* reply) override {
+    auto* const call = Call("Close", request->session(), context, reply);
+    const absl::Status closed = options_.sessions->Close(request->session());
+    call->End(closed.ok() ? absl::StatusOr<wire::CloseReply>(wire::CloseReply()) : closed);
+    return call;
+  }
+
+  grpc::ServerReadReactor<wire::LoadRequest>* Load(Context* /*context*/,
+                                                   wire::LoadReply* reply) override {
+    return new LoadCall(reply, *options_.sessions, *options_.session_options,
+                        CallTold("Load", "", options_.on_call));
+  }
+
+  Unary* Apply(Context* context, const wire::ApplyRequest* request,
+               wire::ApplyReply* reply) override {
+    auto* const call = Call("Apply", request->session(), context, reply);
+    auto batch = std::make_shared<ChangeBatch>(options_.session_options->object_bytes_max);
+    if (absl::Status s = PutChanges(request->changes(), *batch); !s.ok()) {
+      return call->End(s), call;
+    }
+    call->On(options_.sessions->FindOrMake(request->session()), 0,
+             [batch](Session& session, auto) -> absl::StatusOr<wire::ApplyReply> {
+               if (absl::Status s = session.Take(*batch); !s.ok()) return s;
+               wire::ApplyReply taken;
+               taken.set_version(session.version());
+               return taken;
+             });
+    return call;
+  }
+
+  grpc::ServerBidiReactor<wire::SyncRequest, wire::SyncReply>* Sync(Context* /*context*/) override {
+    return new SyncCall(*options_.sessions, streams_, *options_.session_options,
+                        CallTold("Sync", "", options_.on_call));
+  }
+
+  Unary* Plan(Context* context, const wire::PlanCall* request, wire::PlanReply* reply) override {
+    auto* const call = Call("Plan", request->input().session(), context, reply);
+    call->On(options_.sessions->Find(request->input().session()), request->input().min_version(),
+             [request](Session& session, auto end) { return session.Plan(*request, end); });
+    return call;
+  }
+
+  Unary* Explain(Context* context, const wire::ExplainCall* request,
+                 wire::ViewReply* reply) override {
+    auto* const call = Call("Explain", request->input().session(), context, reply);
+    call->On(options_.sessions->Find(request->input().session()), request->input().min_version(),
+             [request](Session& session, auto end) { return session.Explain(*request, end); });
+    return call;
+  }
+
+  Unary* Filter(Context* context, const wire::FilterCall* request,
+                wire::ViewReply* reply) override {
+    auto* const call = Call("Filter", request->session(), context, reply);
+    call->On(options_.sessions->Find(request->session()), request->min_version(),
+             [request](Session& session, auto) { return session.Filter(*request); });
+    return call;
+  }
+
+  grpc::ServerWriteReactor<wire::PlanChange>* WatchPlans(
+      Context* /*context*/, const wire::WatchPlansCall* request) override {
+    const std::string& session = request->input().session();
+    auto* const call = new WatchCall(
+        streams_, CallTold("WatchPlans", Sessions::NameOf(session), options_.on_call));
+    call->Begin(*request, options_.sessions->Find(session));
+    return call;
+  }
+
+  Unary* Round(Context* context, const wire::RoundCall* request, wire::RoundReply* reply) override {
+    auto* const call = Call("Round", request->input().session(), context, reply);
+    call->On(options_.sessions->Find(request->input().session()), request->input().min_version(),
+             [request](Session& session, auto end) { return session.Round(*request, end); });
+    return call;
+  }
+
+  Unary* ReportActuation(Context* context, const wire::ActuationReport* request,
+                         wire::ActuationReply* reply) override {
+    auto* const call = Call("ReportActuation", request->session(), context, reply);
+    call->On(options_.sessions->Find(request->session()), 0,
+             [request](Session& session, auto) { return session.ReportActuation(*request); });
+    return call;
+  }
+
+  grpc::ServerWriteReactor<wire::ExportReply>* Export(Context* context,
+                                                      const wire::ExportCall* request) override {
+    auto* const call = new ExportStream(
+        context, CallTold("Export", Sessions::NameOf(request->session()), options_.on_call));
+    call->Begin(*request, options_.sessions->Find(request->session()));
+    return call;
+  }
+
+  const PlannerServiceOptions options_;
+  EndlessStreams streams_;
+};
+
+PlannerService::PlannerService(PlannerServiceOptions options)
+    : impl_(std::make_unique<Impl>(std::move(options))) {}
+PlannerService::~PlannerService() = default;
+
+grpc::Service* PlannerService::service() { return impl_.get(); }
+
+void PlannerService::EndStreams() { impl_->streams().EndAll(); }
+
+}  // namespace ebb

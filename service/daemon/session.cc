@@ -1,0 +1,636 @@
+#include "service/daemon/session.h"
+
+#include <google/protobuf/util/json_util.h>
+
+#include <algorithm>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/json_text.h"
+#include "base/printable.h"
+#include "base/text.h"
+#include "service/explain.h"
+#include "service/filter_report.h"
+#include "service/plan_json.h"
+#include "service/plan_time.h"
+#include "snapshot/any_object_sink.h"
+#include "snapshot/formats/binary_snapshot.h"
+
+namespace ebb {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Of the time that a call has left, passes and verification may take so much; the rest is for
+// writing the answer down.
+constexpr double kPassesShare = 0.5;
+constexpr double kVerificationShare = 0.9;
+
+// "Pod default/web-0", as the key of an object in a resync.
+std::string KeyOf(const objects::ObjectRef& object) {
+  const objects::ObjectMeta& meta = objects::MetaOf(object);
+  return absl::StrCat(Absl(objects::KindOf(object)), " ", Absl(meta.namespace_name), "/",
+                      Absl(meta.name));
+}
+
+// Names the objects that it is handed and that are not in `named`, for their deletion.
+class MissingSink final : public AnyObjectSink {
+ public:
+  MissingSink(const absl::flat_hash_set<std::string>& named, ChangeBatch& deletions)
+      : named_(named), deletions_(deletions) {}
+
+ protected:
+  absl::Status OnObject(const objects::ObjectRef& object) override {
+    if (named_.contains(KeyOf(object))) return absl::OkStatus();
+    const objects::ObjectMeta& meta = objects::MetaOf(object);
+    if (auto blank = ChangeBatch::NamesOf(objects::KindOf(object))) {
+      deletions_.Delete(*std::move(blank), meta.namespace_name, meta.name, "");
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  const absl::flat_hash_set<std::string>& named_;
+  ChangeBatch& deletions_;
+};
+
+template <typename Reply>
+void PutWarnings(std::span<const InputWarning> warnings, Reply& reply) {
+  for (const InputWarning& warning : warnings) {
+    wire::Warning& told = *reply.add_warnings();
+    told.set_code(warning.code);
+    told.set_message(warning.message);
+    told.set_command(warning.command);
+  }
+}
+
+// JSON or YAML; absent: the view is for people.
+std::optional<std::string> AsData(const Json& json, const wire::View& view) {
+  if (view.format() == wire::View::JSON) return IndentedJson(json);
+  if (view.format() == wire::View::YAML) return Yaml(json);
+  return std::nullopt;
+}
+
+absl::Status NoSuchView(const wire::View& view, std::string_view call) {
+  return absl::InvalidArgumentError(absl::StrCat("view.format: ",
+                                                 wire::View::Format_IsValid(view.format())
+                                                     ? wire::View::Format_Name(view.format())
+                                                     : absl::StrCat(view.format()),
+                                                 " is no view of ", Absl(call)));
+}
+
+// `patch` over `json`, member by member.
+void Merge(const Json& patch, Json& json) {
+  for (const auto& [key, value] : patch.items()) {
+    if (value.is_object() && json.contains(key) && json[key].is_object()) {
+      Merge(value, json[key]);
+    } else {
+      json[key] = value;
+    }
+  }
+}
+
+absl::StatusOr<RoundOptions> ParseOptionsOf(const google::protobuf::Struct& given) {
+  if (given.fields().empty()) return RoundOptions();
+  std::string text;
+  const auto printed = google::protobuf::util::MessageToJsonString(given, &text);
+  const Json patch = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!printed.ok() || !patch.is_object()) {
+    return absl::InvalidArgumentError("settings: options: is not a JSON object");
+  }
+  Json options = OptionsJson(RoundOptions());
+  Merge(patch, options);
+  return ParseOptions("settings", options);
+}
+
+bool SameLoad(const LoadOptions& a, const LoadOptions& b) {
+  return a.expendable_pods_priority_cutoff == b.expendable_pods_priority_cutoff &&
+         a.assume_complete == b.assume_complete;
+}
+
+bool SaysHowToLoad(const wire::Settings& settings) {
+  return settings.options().fields().contains("load");
+}
+
+struct Deadlines {
+  explicit Deadlines(Clock::time_point end, Clock::time_point now = Clock::now())
+      : passes_end(now + Share(end - now, kPassesShare)),
+        verification_ends(now + Share(end - now, kVerificationShare)) {}
+  static Clock::duration Share(Clock::duration time, double share) {
+    return std::chrono::duration_cast<Clock::duration>(time * share);
+  }
+
+  ClockDeadline passes_end;
+  ClockDeadline verification_ends;
+};
+
+}  // namespace
+
+absl::Status CheckSessionName(std::string_view name) {
+  constexpr size_t kLengthMax = 63;
+  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
+  const bool good =
+      !name.empty() && name.size() <= kLengthMax && letter(name.front()) && letter(name.back()) &&
+      std::ranges::all_of(name, [&](char c) { return letter(c) || c == '-' || c == '.'; });
+  if (good) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "session: ", Printable(name.substr(0, 2 * kLengthMax)), " is no name of 1 to ", kLengthMax,
+      " lower-case letters, digits, - and ., with a letter or digit at both ends"));
+}
+
+Session::Session(std::string name, const SessionOptions& options)
+    : name_(std::move(name)),
+      options_(options),
+      cluster_(std::make_unique<LiveCluster>(LoadOptions())) {}
+
+wire::SessionStatus Session::Status() {
+  const LiveCounts& counts = cluster_->counts();
+  wire::SessionStatus status;
+  status.set_session(name_);
+  status.set_version(version_);
+  status.set_nodes(cluster_->Nodes());
+  status.set_pods(cluster_->Pods());
+  status.set_put(counts.put);
+  status.set_deleted(counts.deleted);
+  status.set_unchanged(counts.unchanged);
+  status.set_older(counts.older);
+  status.set_unknown_deletes(counts.unknown_deletes);
+  status.set_rebuilds(counts.AllRebuilds());
+  status.set_plans(plans_);
+  if (driver_ != nullptr && driver_->before()) status.set_rounds(driver_->before()->rounds);
+  if (last_plan_version_) {
+    status.set_last_plan_version(*last_plan_version_);
+    status.set_last_plan_removes(last_plan_removes_);
+    status.set_last_plan_seconds(last_plan_seconds_);
+  }
+  status.mutable_ignored_kinds()->insert(ignored_.begin(), ignored_.end());
+  return status;
+}
+
+// --- Settings ------------------------------------------------------------------------
+
+absl::StatusOr<Session::Effective> Session::Parse(const wire::Settings& settings) const {
+  absl::StatusOr<RoundOptions> options = ParseOptionsOf(settings.options());
+  if (!options.ok()) return options.status();
+  Effective effective{.options = *std::move(options), .texts = {}, .groups = {}};
+  effective.options.load.limits.bytes_max = options_.dump_bytes_max;
+  if (!settings.node_groups().empty()) {
+    effective.texts.groups = NamedText{"settings.node_groups", settings.node_groups()};
+  }
+  for (const wire::GroupSize& size : settings.group_sizes()) {
+    if (size.name().empty() || size.min_size() < 0 || size.max_size() < size.min_size()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("settings.group_sizes: ", Printable(size.name()),
+                       ": wants a name and 0 <= min_size <= max_size"));
+    }
+    effective.texts.group_sizes.push_back(
+        {.name = size.name(), .min_size = size.min_size(), .max_size = size.max_size()});
+  }
+  absl::StatusOr<RoundSettings> made = MakeSettings(effective.options, effective.texts);
+  if (!made.ok()) return made.status();
+  effective.groups = std::move(made->groups);
+  return effective;
+}
+
+absl::Status Session::SetSettings(const wire::Settings& settings) {
+  absl::StatusOr<Effective> effective = Parse(settings);
+  if (!effective.ok()) return effective.status();
+  if (!SaysHowToLoad(settings)) effective->options.load = cluster_->options();
+  if (!SameLoad(effective->options.load, cluster_->options())) {
+    if (cluster_->Objects() > 0) {
+      return absl::FailedPreconditionError(
+          "settings: options.load: cannot change while the session has objects; Load them with it");
+    }
+    cluster_ = std::make_unique<LiveCluster>(effective->options.load);
+  }
+  settings_ = *std::move(effective);
+  answers_.clear();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<const Session::Effective*> Session::SettingsOf(
+    const wire::PlanInput& input, std::optional<Effective>& parsed) const {
+  if (!input.has_settings()) return &settings_;
+  absl::StatusOr<Effective> effective = Parse(input.settings());
+  if (!effective.ok()) return effective.status();
+  if (!SaysHowToLoad(input.settings())) effective->options.load = cluster_->options();
+  if (!SameLoad(effective->options.load, cluster_->options())) {
+    return absl::InvalidArgumentError(
+        "settings: options.load: is not as the session's; Load the cluster with it");
+  }
+  parsed = *std::move(effective);
+  return &*parsed;
+}
+
+// --- Changes -------------------------------------------------------------------------
+
+void Session::Changed() {
+  ++version_;
+  answers_.clear();
+}
+
+absl::Status Session::CheckRoom(std::span<const Change> changes) {
+  if (options_.memory_bytes_max > 0 && options_.resident_bytes() > options_.memory_bytes_max) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "memory: the daemon has more than ", options_.memory_bytes_max, " bytes, --max-memory"));
+  }
+  if (cluster_->Objects() + changes.size() <= options_.objects_max) return absl::OkStatus();
+  uint64_t objects = cluster_->Objects();
+  for (const Change& change : changes) {
+    if (change.type == Change::Type::kPut && !cluster_->Holds(change.object)) ++objects;
+  }
+  if (objects <= std::max<uint64_t>(options_.objects_max, cluster_->Objects())) {
+    return absl::OkStatus();
+  }
+  return absl::ResourceExhaustedError(absl::StrCat("objects: session ", name_, " would hold ",
+                                                   objects, ", and --max-objects is ",
+                                                   options_.objects_max));
+}
+
+absl::Status Session::Take(const ChangeBatch& batch) {
+  if (absl::Status s = CheckRoom(batch.changes()); !s.ok()) return s;
+  if (absl::Status s = cluster_->Take(batch.changes()); !s.ok()) return s;
+  for (const auto& [kind, count] : batch.ignored()) ignored_[kind] += count;
+  if (resync_) {
+    for (const Change& change : batch.changes()) {
+      if (change.type == Change::Type::kPut) {
+        resync_->insert(KeyOf(change.object));
+      } else {
+        resync_->erase(KeyOf(change.object));
+      }
+    }
+  }
+  Changed();
+  return absl::OkStatus();
+}
+
+void Session::BeginResync() { resync_.emplace(); }
+
+absl::StatusOr<uint64_t> Session::EndResync() {
+  if (!resync_) {
+    return absl::InvalidArgumentError("resync_ends: no resync has begun in this stream");
+  }
+  ChangeBatch deletions;
+  MissingSink missing(*resync_, deletions);
+  if (absl::Status s = cluster_->ExportAll(missing); !s.ok()) return s;
+  const uint64_t before = cluster_->counts().deleted;
+  if (absl::Status s = cluster_->Take(deletions.changes()); !s.ok()) return s;
+  resync_.reset();
+  Changed();
+  return cluster_->counts().deleted - before;
+}
+
+absl::StatusOr<wire::LoadReply> Session::Load(std::string_view dump,
+                                              const wire::Settings* settings) {
+  std::optional<Effective> effective;
+  if (settings != nullptr) {
+    absl::StatusOr<Effective> parsed = Parse(*settings);
+    if (!parsed.ok()) return parsed.status();
+    effective = *std::move(parsed);
+  }
+  LoadOptions load = effective ? effective->options.load : cluster_->options();
+  load.limits.bytes_max = options_.dump_bytes_max;
+  const Parallelism parallelism(options_.threads);
+  auto loaded = LiveCluster::FromDump("dump", dump, load, parallelism);
+  if (!loaded.ok()) return loaded.status();
+  if ((*loaded)->Objects() > options_.objects_max) {
+    return absl::ResourceExhaustedError(absl::StrCat("objects: the dump has ", (*loaded)->Objects(),
+                                                     ", and --max-objects is ",
+                                                     options_.objects_max));
+  }
+  cluster_ = *std::move(loaded);
+  if (effective) settings_ = *std::move(effective);
+  DropResync();
+  Changed();
+  wire::LoadReply reply;
+  reply.set_version(version_);
+  reply.set_nodes(cluster_->Nodes());
+  reply.set_pods(cluster_->Pods());
+  return reply;
+}
+
+// --- Answers -------------------------------------------------------------------------
+
+namespace {
+
+// The end of the time that there is for an answer, from a limit of its own too.
+absl::StatusOr<std::optional<Clock::time_point>> EndOf(const wire::PlanInput& input,
+                                                       std::optional<Clock::time_point> end) {
+  if (!input.has_time_limit_seconds()) return end;
+  const double limit = input.time_limit_seconds();
+  if (!(limit > 0 && limit <= kOptionSecondsMax)) {
+    return absl::InvalidArgumentError("input.time_limit_seconds: is no time from now on");
+  }
+  const auto own = Clock::now() + Deadlines::Share(std::chrono::seconds(1), limit);
+  return end ? std::min(*end, own) : own;
+}
+
+}  // namespace
+
+absl::Status Session::WithReport(const wire::PlanInput& input, std::optional<Clock::time_point> end,
+                                 const std::function<absl::Status(const PlanReport&)>& tell) {
+  std::optional<Effective> parsed;
+  const absl::StatusOr<const Effective*> settings = SettingsOf(input, parsed);
+  if (!settings.ok()) return settings.status();
+  const auto start = Clock::now();
+  absl::StatusOr<LiveCluster::Version> version = cluster_->JudgedLately();
+  if (!version.ok()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("session ", name_, ": ", version.status().message()));
+  }
+  LoadedCluster& cluster = version->cluster;
+  const Catalog& catalog = cluster.snapshot.catalog();
+  std::ranges::move(GroupWarnings(catalog, (*settings)->groups),
+                    std::back_inserter(cluster.warnings));
+  for (const wire::Warning& each : input.warnings()) {
+    cluster.warnings.push_back(
+        {Printable(each.code()), Printable(each.message()), Printable(each.command())});
+  }
+  const NodeGroups groups = AssignGroups(catalog, (*settings)->groups);
+  PlanRequest request;
+  request.planner = (*settings)->options.scale_down.planner;
+  request.order = (*settings)->options.candidate_order;
+  request.now_s = Now(input, cluster);
+  if (input.has_max_scale_down_parallelism()) {
+    request.max_scale_down_parallelism = input.max_scale_down_parallelism();
+  }
+  const auto ends = EndOf(input, end);
+  if (!ends.ok()) return ends.status();
+  std::optional<Deadlines> deadlines;
+  if (*ends) {
+    deadlines.emplace(**ends);
+    request.passes_end = &deadlines->passes_end;
+    request.verification_ends = &deadlines->verification_ends;
+  }
+  const auto passes_start = Clock::now();
+  double pass_s = 0;
+  request.on_passes_done = [&] { pass_s = SecondsSince(passes_start); };
+  absl::StatusOr<PlanResult> made = MakePlan(cluster.snapshot, groups, cluster.pending, request);
+  if (!made.ok()) return made.status();
+  const PlanReport report = MakeReport({.cluster = &cluster,
+                                        .groups = &groups,
+                                        .request = &request,
+                                        .made = &*made,
+                                        .pass_s = pass_s,
+                                        .verify_s = SecondsSince(passes_start) - pass_s});
+  ++plans_;
+  last_plan_version_ = version_;
+  last_plan_removes_ = report.remove.size();
+  last_plan_seconds_ = SecondsSince(start);
+  return tell(report);
+}
+
+int64_t Session::Now(const wire::PlanInput& input, LoadedCluster& cluster) const {
+  if (input.has_now()) return input.now();
+  const PlanTime time = TimeToPlanFor(options_.clock_s(), cluster_->newest_time());
+  if (time.warning) cluster.warnings.push_back(*time.warning);
+  return time.now_s;
+}
+
+absl::StatusOr<wire::PlanReply> Session::Plan(const wire::PlanCall& call,
+                                              std::optional<Clock::time_point> end) {
+  // An answer is for one second, as the plan tells its time.
+  wire::PlanCall question = call;
+  if (!question.input().has_now()) {
+    question.mutable_input()->set_now(
+        TimeToPlanFor(options_.clock_s(), cluster_->newest_time()).now_s);
+  }
+  question.mutable_input()->clear_session();
+  question.mutable_input()->clear_min_version();
+  const std::string key = question.SerializeAsString();
+  for (const auto& [asked, answer] : answers_) {
+    if (asked == key) return answer;
+  }
+  wire::PlanReply reply;
+  bool cut = false;
+  const auto tell = [&](const PlanReport& report) -> absl::Status {
+    const PlanContext& context = report.context;
+    const wire::View& view = call.view();
+    if (view.format() == wire::View::JSON || view.format() == wire::View::YAML) {
+      reply.set_plan(*AsData(PlanJson(report), view));
+    } else if (wire::View::Format_IsValid(view.format()) && options_.printers != nullptr) {
+      reply.set_plan(options_.printers->plan(report, view));
+    } else {
+      return NoSuchView(view, "Plan");
+    }
+    cut = context.made->plan.termination == Termination::kDeadline;
+    reply.set_version(version_);
+    reply.set_now(context.request->now_s);
+    reply.set_removes(report.remove.size());
+    PutWarnings(context.cluster->warnings, reply);
+    reply.set_pass_seconds(context.pass_s);
+    reply.set_verify_seconds(context.verify_s);
+    reply.set_nodes(context.cluster->snapshot.nodes());
+    reply.set_pods(report.pods);
+    reply.set_passes(context.made->passes);
+    reply.set_left_out(LeftOutText(context.cluster->counts));
+    return absl::OkStatus();
+  };
+  if (absl::Status s = WithReport(call.input(), end, tell); !s.ok()) return s;
+  if (!cut) {
+    answers_.emplace_back(key, reply);
+    if (answers_.size() > kAnswersKept) answers_.pop_front();
+  }
+  return reply;
+}
+
+absl::StatusOr<wire::ViewReply> Session::Explain(const wire::ExplainCall& call,
+                                                 std::optional<Clock::time_point> end) {
+  if (call.nodes().empty()) return absl::InvalidArgumentError("nodes: names none");
+  wire::ViewReply reply;
+  const auto tell = [&](const PlanReport& report) -> absl::Status {
+    const std::vector<std::string> names(call.nodes().begin(), call.nodes().end());
+    const absl::StatusOr<std::vector<NodeId>> nodes = FindNodes(report.context.catalog(), names);
+    if (!nodes.ok()) return nodes.status();
+    const wire::View& view = call.view();
+    if (view.format() == wire::View::TABLE && options_.printers != nullptr) {
+      reply.set_text(options_.printers->explanations(report, *nodes, view));
+    } else if (auto text = AsData(ExplanationJson(report, *nodes), view)) {
+      reply.set_text(*std::move(text));
+    } else {
+      return NoSuchView(view, "Explain");
+    }
+    reply.set_version(version_);
+    PutWarnings(report.context.cluster->warnings, reply);
+    reply.set_left_out(LeftOutText(report.context.cluster->counts));
+    reply.set_removes(report.remove.size());
+    return absl::OkStatus();
+  };
+  if (absl::Status s = WithReport(call.input(), end, tell); !s.ok()) return s;
+  return reply;
+}
+
+absl::StatusOr<wire::ViewReply> Session::Filter(const wire::FilterCall& call) {
+  if (call.pods().empty()) return absl::InvalidArgumentError("pods: names none");
+  const bool table = call.view().format() == wire::View::TABLE && options_.printers != nullptr;
+  if (!table && call.view().format() != wire::View::JSON) return NoSuchView(call.view(), "Filter");
+  absl::StatusOr<LiveCluster::Version> version = cluster_->JudgedLately();
+  if (!version.ok()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("session ", name_, ": ", version.status().message()));
+  }
+  ClusterSnapshot& snapshot = version->cluster.snapshot;
+  std::optional<NodeId> only;
+  if (!call.node().empty()) {
+    const absl::StatusOr<NodeId> found = snapshot.catalog().FindNode(call.node());
+    if (!found.ok()) return found.status();
+    only = *found;
+  }
+  Json results = Json::array();
+  std::string text;
+  for (const std::string& name : call.pods()) {
+    const absl::StatusOr<PodId> pod = FindListedPod(version->cluster, name);
+    if (!pod.ok()) return pod.status();
+    if (!table) {
+      results.push_back(FilterJson(snapshot, *pod, only, FilterDetail::kEveryFilter));
+      continue;
+    }
+    if (!text.empty()) text += "\n";
+    text += options_.printers->filter(snapshot, *pod, only);
+  }
+  wire::ViewReply reply;
+  reply.set_version(version_);
+  reply.set_text(table ? text : IndentedJson(Json{{"results", results}}));
+  PutWarnings(version->cluster.warnings, reply);
+  reply.set_left_out(LeftOutText(version->cluster.counts));
+  return reply;
+}
+
+absl::StatusOr<wire::PlanChange> Session::PlanChanges(const wire::PlanInput& input,
+                                                      ToldPlan& told) {
+  wire::PlanChange change;
+  const auto tell = [&](const PlanReport& report) {
+    const Json plan = PlanJson(report);
+    ToldPlan now;
+    now.told = true;
+    for (const Json& node : plan["remove"]) now.removes[node["node"]] = CompactJson(node);
+    for (const Json& node : plan["keep"]) now.keeps[node["node"]] = CompactJson(node);
+    const auto differs = [](const auto& before, const auto& entry) {
+      const auto it = before.find(entry.first);
+      return it == before.end() || it->second != entry.second;
+    };
+    for (const auto& entry : now.removes) {
+      if (differs(told.removes, entry)) change.add_removes(entry.second);
+    }
+    for (const auto& entry : now.keeps) {
+      if (differs(told.keeps, entry)) change.add_keeps(entry.second);
+    }
+    for (const auto* before : {&told.removes, &told.keeps}) {
+      for (const auto& [node, unused] : *before) {
+        if (!now.removes.contains(node) && !now.keeps.contains(node)) change.add_gone_nodes(node);
+      }
+    }
+    change.set_version(version_);
+    change.set_now(report.context.request->now_s);
+    change.set_whole(!told.told);
+    change.set_remove_count(report.remove.size());
+    told = std::move(now);
+    return absl::OkStatus();
+  };
+  if (absl::Status s = WithReport(input, std::nullopt, tell); !s.ok()) return s;
+  return change;
+}
+
+absl::Status Session::Export(const std::function<absl::Status(std::string_view)>& write) {
+  BinarySnapshotWriter writer(write);
+  if (absl::Status s = cluster_->Export(writer); !s.ok()) return s;
+  return writer.Finish();
+}
+
+// --- Rounds --------------------------------------------------------------------------
+
+absl::Status Session::OpenDriver() {
+  if (driver_ != nullptr) return absl::OkStatus();
+  if (options_.state_folder.empty()) {
+    return absl::FailedPreconditionError(
+        "rounds want a folder for their state: start `ebb serve` with --state-folder");
+  }
+  const std::string file = absl::StrCat(options_.state_folder, "/", name_);
+  auto log = ActuationLog::Open(file + ".actuation.json");
+  if (!log.ok()) return log.status();
+  auto driver = RoundDriver::Open({.state = file + ".db", .rounds_kept = options_.rounds_kept});
+  if (!driver.ok()) return driver.status();
+  actuation_ = *std::move(log);
+  driver_ = *std::move(driver);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<wire::RoundReply> Session::Round(const wire::RoundCall& call,
+                                                std::optional<Clock::time_point> end) {
+  if (absl::Status s = OpenDriver(); !s.ok()) return s;
+  std::optional<Effective> parsed;
+  const absl::StatusOr<const Effective*> settings = SettingsOf(call.input(), parsed);
+  if (!settings.ok()) return settings.status();
+  const int64_t rounds = driver_->before() ? driver_->before()->rounds : 0;
+  RoundTexts texts = (*settings)->texts;
+  if (std::string events = actuation_->EventsAfter(rounds); !events.empty()) {
+    texts.events = NamedText{"actuation", std::move(events)};
+  }
+  absl::StatusOr<RoundSettings> told = MakeSettings((*settings)->options, std::move(texts));
+  if (!told.ok()) return told.status();
+  absl::StatusOr<LiveCluster::Version> judged = cluster_->JudgedLately();
+  if (!judged.ok()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("session ", name_, ": ", judged.status().message()));
+  }
+  absl::StatusOr<RoundSource> source = cluster_->Source(*told, driver_->before(), /*record=*/false);
+  if (!source.ok()) return source.status();
+  source->cluster.warnings = std::move(judged->cluster.warnings);
+  if (absl::Status s = driver_->CheckCluster(*source); !s.ok()) return s;
+  std::ranges::move(GroupWarnings(source->cluster.snapshot.catalog(), told->groups),
+                    std::back_inserter(source->cluster.warnings));
+  const int64_t now_s = Now(call.input(), source->cluster);
+  if (now_s < 0) return absl::InvalidArgumentError("now: a round is not before 1970");
+  const auto ends = EndOf(call.input(), end);
+  if (!ends.ok()) return ends.status();
+  std::optional<Deadlines> deadlines;
+  if (*ends) deadlines.emplace(**ends);
+  const auto made = driver_->Make(*told, now_s, *source, *ends ? &deadlines->passes_end : nullptr);
+  if (!made.ok()) return made.status();
+  const MadeRound& round = **made;
+  if (round.result.status == ScaleDownStatus::kError) {
+    return absl::InternalError(round.result.message);
+  }
+  wire::RoundReply reply;
+  if (auto text = AsData(*round.json, call.view())) {
+    reply.set_round_text(*std::move(text));
+  } else if (wire::View::Format_IsValid(call.view().format()) && options_.printers != nullptr) {
+    reply.set_round_text(options_.printers->round(round, call.view()));
+  } else {
+    return NoSuchView(call.view(), "Round");
+  }
+  // It is on disk before it is told.
+  if (absl::Status s = driver_->Save(round, *source); !s.ok()) {
+    const absl::Status reloaded = driver_->Reload();
+    return reloaded.ok() ? s : reloaded;
+  }
+  reply.set_version(version_);
+  reply.set_round(round.number);
+  reply.set_now(round.result.now_s);
+  reply.set_status(std::string(ToString(round.result.status)));
+  const Json& delete_now = round.json->at("deleteNow");
+  for (const Json& node : delete_now.at("empty")) reply.add_delete_empty(node);
+  for (const Json& node : delete_now.at("drain")) reply.add_delete_drain(node);
+  PutWarnings(source->cluster.warnings, reply);
+  for (const std::string& line : source->log) reply.add_log(Printable(line));
+  for (const std::string& line : round.log) reply.add_log(Printable(line));
+  return reply;
+}
+
+absl::StatusOr<wire::ActuationReply> Session::ReportActuation(const wire::ActuationReport& report) {
+  if (absl::Status s = OpenDriver(); !s.ok()) return s;
+  const int64_t rounds = driver_->before() ? driver_->before()->rounds : 0;
+  if (absl::Status s = actuation_->Report(report, rounds); !s.ok()) return s;
+  wire::ActuationReply reply;
+  reply.set_in_progress(actuation_->InProgress());
+  return reply;
+}
+
+std::string Session::RoundMetrics() const {
+  return driver_ == nullptr ? "" : driver_->MetricsText();
+}
+
+}  // namespace ebb

@@ -1,0 +1,165 @@
+// Session: one cluster of the daemon, and what its calls answer (service/wire/planner.proto).
+//
+//   Session session("prod", {.state_folder = "/var/lib/ebb"});
+//   absl::Status status = session.Take(batch);                   // A ChangeBatch.
+//   absl::StatusOr<wire::PlanReply> made = session.Plan(call, deadline);
+//
+// It knows no socket and no thread: whoever has it calls it from one thread at a time.
+//
+// Errors:  those of planner.proto.  A call that fails has changed nothing.
+// Cost:    a change docs/live.md; a plan that of MakePlan and of writing it.  The answers to
+//          the last kAnswersKept questions are kept until the cluster changes.
+// Threads: one at a time.
+
+#ifndef EBB_SERVICE_DAEMON_SESSION_H_
+#define EBB_SERVICE_DAEMON_SESSION_H_
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "service/clock.h"
+#include "service/daemon/actuation_log.h"
+#include "service/live_cluster.h"
+#include "service/plan_report.h"
+#include "service/round_driver.h"
+#include "service/round_settings.h"
+#include "service/wire/planner.pb.h"
+#include "snapshot/live/change_batch.h"
+
+namespace ebb {
+
+namespace wire = v1alpha1;
+
+// Makes answers for people: the tables of the command line, which this library does not know.
+// A function that is null is for JSON alone.
+struct ViewPrinters {
+  std::function<std::string(const PlanReport&, const wire::View&)> plan;
+  std::function<std::string(const PlanReport&, std::span<const NodeId>, const wire::View&)>
+      explanations;
+  // One pod, on all nodes or on one.
+  std::function<std::string(ClusterSnapshot&, PodId, std::optional<NodeId>)> filter;
+  std::function<std::string(const MadeRound&, const wire::View&)> round;
+};
+
+struct SessionOptions {
+  std::string state_folder;  // Of state files; empty: no rounds.
+  int64_t rounds_kept = 100;
+  uint64_t objects_max = 5'000'000;
+  size_t object_bytes_max = ChangeBatch::kObjectBytesMax;
+  uint64_t dump_bytes_max = uint64_t{4} << 30;  // As it is sent, and unpacked.
+  // The daemon's memory: a session takes nothing while `resident_bytes` says more.
+  uint64_t memory_bytes_max = 0;  // 0: no limit.
+  std::function<uint64_t()> resident_bytes;
+  std::function<int64_t()> clock_s;  // Unix time.
+  const ViewPrinters* printers = nullptr;
+  size_t threads = 1;  // That read a dump.
+};
+
+// Whether a session may have that name.
+absl::Status CheckSessionName(std::string_view name);
+
+class Session {
+ public:
+  // How many answers about an unchanged cluster are kept.
+  static constexpr size_t kAnswersKept = 8;
+
+  Session(std::string name, const SessionOptions& options);
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] uint64_t version() const { return version_; }
+  [[nodiscard]] wire::SessionStatus Status();
+
+  absl::Status SetSettings(const wire::Settings& settings);
+
+  // --- Changes ---------------------------------------------------------------
+
+  // All of the batch, or nothing.
+  absl::Status Take(const ChangeBatch& batch);
+  // From here on what is put is noted, until the resync ends.
+  void BeginResync();
+  // Deletes what was not put since.  Returns how many objects that were.
+  absl::StatusOr<uint64_t> EndResync();
+  void DropResync() { resync_.reset(); }
+
+  absl::StatusOr<wire::LoadReply> Load(std::string_view dump, const wire::Settings* settings);
+
+  // --- Answers ---------------------------------------------------------------
+
+  // `end`: of the time that the call has.
+  absl::StatusOr<wire::PlanReply> Plan(const wire::PlanCall& call,
+                                       std::optional<Clock::time_point> end);
+  absl::StatusOr<wire::ViewReply> Explain(const wire::ExplainCall& call,
+                                          std::optional<Clock::time_point> end);
+  absl::StatusOr<wire::ViewReply> Filter(const wire::FilterCall& call);
+  absl::StatusOr<wire::RoundReply> Round(const wire::RoundCall& call,
+                                         std::optional<Clock::time_point> end);
+  absl::StatusOr<wire::ActuationReply> ReportActuation(const wire::ActuationReport& report);
+  // The binary snapshot, in parts.
+  absl::Status Export(const std::function<absl::Status(std::string_view part)>& write);
+
+  // The last plan that was told to a watcher: node -> what was said of it, as JSON.
+  struct ToldPlan {
+    std::map<std::string, std::string> removes;
+    std::map<std::string, std::string> keeps;
+    bool told = false;
+  };
+  // What a plan says otherwise than `told`, which becomes that plan.
+  absl::StatusOr<wire::PlanChange> PlanChanges(const wire::PlanInput& input, ToldPlan& told);
+
+  // In Prometheus' text form; "" while there was no round.
+  [[nodiscard]] std::string RoundMetrics() const;
+  // The last plan as JSON, and when it was made; "": there was none.
+  [[nodiscard]] const std::string& last_plan_json() const { return last_plan_json_; }
+
+ private:
+  struct Question;
+  struct Effective {
+    RoundOptions options;
+    RoundTexts texts;
+    GroupRules groups;
+  };
+  [[nodiscard]] absl::StatusOr<Effective> Parse(const wire::Settings& settings) const;
+  [[nodiscard]] absl::StatusOr<const Effective*> SettingsOf(const wire::PlanInput& input,
+                                                            std::optional<Effective>& parsed) const;
+  [[nodiscard]] int64_t Now(const wire::PlanInput& input, LoadedCluster& cluster) const;
+  // Asks for a plan, and hands its report to `tell`.
+  absl::Status WithReport(const wire::PlanInput& input, std::optional<Clock::time_point> end,
+                          const std::function<absl::Status(const PlanReport&)>& tell);
+  absl::Status CheckRoom(std::span<const Change> changes);
+  absl::Status OpenDriver();
+  void Changed();
+
+  const std::string name_;
+  const SessionOptions& options_;
+  std::unique_ptr<LiveCluster> cluster_;
+  Effective settings_;
+  uint64_t version_ = 0;
+  uint64_t plans_ = 0;
+  std::map<std::string, uint64_t> ignored_;
+  std::optional<absl::flat_hash_set<std::string>> resync_;
+
+  // The last questions and their answers, of this version, the latest last.
+  std::deque<std::pair<std::string, wire::PlanReply>> answers_;
+  std::optional<uint64_t> last_plan_version_;
+  uint64_t last_plan_removes_ = 0;
+  double last_plan_seconds_ = 0;
+  std::string last_plan_json_;
+
+  std::unique_ptr<RoundDriver> driver_;  // Null: no round yet.
+  std::unique_ptr<ActuationLog> actuation_;
+};
+
+}  // namespace ebb
+
+#endif  // EBB_SERVICE_DAEMON_SESSION_H_

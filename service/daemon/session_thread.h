@@ -1,0 +1,114 @@
+// SessionThread: a session and the thread that its calls run on, one after the other.
+//
+//   auto thread = std::make_shared<SessionThread>(std::move(session), /*calls_max=*/256);
+//   thread->Post({.run = [](Session& session) { ...; return tell; }, .refuse = ...});
+//
+// A thread for each session is what makes sessions fair to one another: the system shares the
+// cores between them, whatever one of them is at.
+//
+// Order:   calls run in the order in which they were posted, but those that wait for a version,
+//          which run once it is there.
+// Threads: all calls may come from any thread.  `run`, `send` run on the session's own.
+
+#ifndef EBB_SERVICE_DAEMON_SESSION_THREAD_H_
+#define EBB_SERVICE_DAEMON_SESSION_THREAD_H_
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "service/clock.h"
+#include "service/daemon/session.h"
+
+namespace ebb {
+
+// Exactly one of `run` and `refuse` is called, once.
+struct SessionCall {
+  // What it returns is called next, once the session's new state can be seen by others: it
+  // tells the answer.  May be null.
+  using Tell = std::function<void()>;
+  std::function<Tell(Session&)> run;
+  std::function<void(const absl::Status&)> refuse;
+  // Whether nobody wants the answer any more.  May be null.
+  std::function<bool()> cancelled;
+  uint64_t min_version = 0;
+};
+
+// Who is told when the plan changes.
+struct PlanWatcher {
+  enum class State : uint8_t {
+    kReady,  // For the next message.
+    kBusy,   // The last one is still on its way.
+    kGone,
+  };
+  wire::PlanInput input;
+  Clock::duration min_interval{};
+  std::function<State()> state;
+  // A change, or why there is no plan, which is told once.
+  std::function<void(const absl::StatusOr<wire::PlanChange>&)> send;
+
+  Session::ToldPlan told;
+  uint64_t looked_at = 0;         // The version; 0: none.
+  Clock::time_point next_look{};  // Not before.
+};
+
+class SessionThread {
+ public:
+  // A call that comes while `calls_max` wait is refused.
+  SessionThread(std::unique_ptr<Session> session, size_t calls_max);
+  // As Close().
+  ~SessionThread();
+  SessionThread(const SessionThread&) = delete;
+  SessionThread& operator=(const SessionThread&) = delete;
+
+  void Post(SessionCall call);
+  void Watch(std::unique_ptr<PlanWatcher> watcher);
+  // Something that `cancelled` or `state` says has changed.
+  void Wake();
+  // The call that runs ends; those that wait are refused with `why`, and all that come later.
+  void Close(const absl::Status& why);
+
+  // As of the last call that ended.
+  [[nodiscard]] wire::SessionStatus Status() const;
+  [[nodiscard]] std::string RoundMetrics() const;
+  [[nodiscard]] const std::string& name() const { return name_; }
+
+ private:
+  void Run();
+  // Calls that may run now leave waiting_ for ready_; those that nobody wants are refused.
+  std::vector<SessionCall> TakeCancelled();
+  void Publish();
+  // Tells watchers that are due.  Returns when the next one is.
+  Clock::time_point Tell();
+
+  const std::string name_;
+  const std::unique_ptr<Session> session_;
+  const size_t calls_max_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<SessionCall> ready_;
+  std::deque<SessionCall> waiting_;  // For a version.
+  std::vector<std::unique_ptr<PlanWatcher>> new_watchers_;
+  bool woken_ = false;
+  bool closed_ = false;
+  absl::Status why_closed_;
+  uint64_t version_ = 0;  // The session's.
+  wire::SessionStatus status_;
+  std::string round_metrics_;
+
+  std::vector<std::unique_ptr<PlanWatcher>> watchers_;  // The thread's own.
+  std::thread thread_;
+};
+
+}  // namespace ebb
+
+#endif  // EBB_SERVICE_DAEMON_SESSION_THREAD_H_

@@ -1,0 +1,248 @@
+#include "tools/remote.h"
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/printable.h"
+#include "service/clock.h"
+#include "service/daemon/client.h"
+#include "service/file_identity.h"
+#include "service/round_options.h"
+#include "service/settings_file.h"
+#include "snapshot/formats/binary_snapshot.h"
+#include "snapshot/formats/duration.h"
+#include "snapshot/formats/rfc3339.h"
+#include "snapshot/import/completeness.h"
+#include "tools/autoscaler_flags.h"
+#include "tools/fail.h"
+#include "tools/round_command.h"
+#include "tools/views.h"
+
+namespace ebb {
+namespace {
+
+// What the input's readers tell, and what the daemon does not know of.
+struct Sent {
+  ImportStats stats;
+  double seconds = 0;
+};
+
+// Sends the inputs as one snapshot.
+absl::StatusOr<Sent> SendInputs(PlannerClient& client, const std::string& session,
+                                std::span<const std::string> inputs, const LoadOptions& load,
+                                size_t threads, const wire::Settings& settings) {
+  Sent sent;
+  const auto start = Clock::now();
+  InputWatch watch;
+  const Parallelism parallelism(threads);
+  // A snapshot is held until it is whole: of an object that comes in two versions only the
+  // newer one is sent.
+  std::string snapshot;
+  absl::Status read = LoadNewest(watch, [&]() -> absl::Status {
+    snapshot.clear();
+    sent.stats = {};
+    BinarySnapshotWriter writer([&](std::string_view bytes) {
+      snapshot += bytes;
+      return absl::OkStatus();
+    });
+    absl::Status status = watch.Read(inputs, writer, sent.stats, parallelism, load.limits);
+    return status.ok() ? writer.Finish() : status;
+  });
+  if (!read.ok()) return read;
+  const auto loaded = client.Load(session, settings, [&](const PlannerClient::Write& write) {
+    constexpr size_t kPartBytes = size_t{1} << 20;
+    for (size_t at = 0; at < snapshot.size(); at += kPartBytes) {
+      absl::Status s = write(std::string_view(snapshot).substr(at, kPartBytes));
+      if (!s.ok()) return s;
+    }
+    return absl::OkStatus();
+  });
+  if (!loaded.ok()) return loaded.status();
+  sent.seconds = SecondsSince(start);
+  return sent;
+}
+
+template <typename Reply>
+std::vector<InputWarning> WarningsOf(const Reply& reply) {
+  std::vector<InputWarning> warnings;
+  for (const wire::Warning& each : reply.warnings()) {
+    warnings.push_back({each.code(), each.message(), each.command()});
+  }
+  return warnings;
+}
+
+absl::StatusOr<wire::Settings> SettingsOf(const PlanCommand& command) {
+  wire::Settings settings;
+  if (absl::Status s = PutOptions(OptionsJson(RoundOptionsOf(command)), settings); !s.ok()) {
+    return s;
+  }
+  if (!command.node_groups.empty()) {
+    absl::StatusOr<std::string> text = ReadWholeFile(command.node_groups);
+    if (!text.ok()) return text.status();
+    // Errors name the file here, where there is one.
+    const absl::StatusOr<GroupRules> rules = ParseGroups(command.node_groups, *text);
+    if (!rules.ok()) return rules.status();
+    settings.set_node_groups(*std::move(text));
+  }
+  for (const GroupSize& size : command.GroupSizes()) {
+    wire::GroupSize& told = *settings.add_group_sizes();
+    told.set_name(size.name);
+    told.set_min_size(size.min_size);
+    told.set_max_size(size.max_size);
+  }
+  return settings;
+}
+
+// Whether no flag says how to plan.
+bool IsDefault(const PlanCommand& command) {
+  return command.node_groups.empty() && command.nodes.empty() &&
+         OptionsJson(RoundOptionsOf(command)) == OptionsJson(RoundOptionsOf(PlanCommand()));
+}
+
+absl::Status PutInput(const PlanCommand& command, Clock::time_point start, wire::PlanInput& input) {
+  input.set_session(command.at_server.session);
+  if (command.inputs.empty() && !IsDefault(command)) {
+    absl::StatusOr<wire::Settings> settings = SettingsOf(command);
+    if (!settings.ok()) return settings.status();
+    // How the cluster was loaded is not asked again.
+    const LoadOptions usual;
+    if (command.load.assume_complete == usual.assume_complete &&
+        command.load.expendable_pods_priority_cutoff == usual.expendable_pods_priority_cutoff) {
+      settings->mutable_options()->mutable_fields()->erase("load");
+    }
+    *input.mutable_settings() = *std::move(settings);
+  }
+  if (!command.now.empty()) input.set_now(*ParseRfc3339(command.now));
+  if (const auto limit = command.ScaleDownLimit()) input.set_max_scale_down_parallelism(*limit);
+  if (command.over_time.app != nullptr) {
+    if (const auto warning = FlagsNotHonoured(*command.over_time.app)) {
+      wire::Warning& told = *input.add_warnings();
+      told.set_code(warning->code);
+      told.set_message(warning->message);
+      told.set_command(warning->command);
+    }
+  }
+  if (!command.simulation_timeout.empty()) {
+    const auto end = start + *ParseDuration(command.simulation_timeout);
+    const double left = std::chrono::duration<double>(end - Clock::now()).count();
+    input.set_time_limit_seconds(std::max(left, 1e-3));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckStrict(bool strict, const std::vector<InputWarning>& warnings) {
+  LoadedCluster told;
+  told.warnings = warnings;
+  return ebb::CheckStrict({.strict = strict}, told);
+}
+
+}  // namespace
+
+int PlanAtServer(const PlanCommand& command, std::ostream& out, std::ostream& err) {
+  if (command.over_time.app != nullptr) TellIgnoredFlags(*command.over_time.app, err);
+  command.over_time.WarnUnused(err);
+  command.over_time.WarnOld(err);
+  if (!command.ExplainsAsAsked(err)) return 2;
+  if (absl::Status s = CheckFiles(command.Files()); !s.ok()) return Fail(s, err);
+  const auto start = Clock::now();
+  auto client = PlannerClient::Connect(command.at_server.server);
+  if (!client.ok()) return Fail(client.status(), err);
+  Sent sent;
+  if (!command.inputs.empty()) {
+    const absl::StatusOr<wire::Settings> settings = SettingsOf(command);
+    if (!settings.ok()) return Fail(settings.status(), err);
+    absl::StatusOr<Sent> loaded = SendInputs(**client, command.at_server.session, command.inputs,
+                                             command.load, command.threads, *settings);
+    if (!loaded.ok()) return Fail(loaded.status(), err);
+    sent = *std::move(loaded);
+  }
+  wire::PlanInput input;
+  if (absl::Status s = PutInput(command, start, input); !s.ok()) return Fail(s, err);
+  const wire::View view = ViewOf(command.output, command.all_rows, OutputTerminal());
+  if (!command.explain.empty()) {
+    wire::ExplainCall call;
+    *call.mutable_input() = std::move(input);
+    *call.mutable_view() = view;
+    if (view.format() == wire::View::WIDE) call.mutable_view()->set_format(wire::View::TABLE);
+    for (const std::string& node : command.explain) call.add_nodes(node);
+    const absl::StatusOr<wire::ViewReply> reply = (*client)->Explain(call);
+    if (!reply.ok()) return Fail(reply.status(), err);
+    const std::vector<InputWarning> warnings = WarningsOf(*reply);
+    PrintLoadWarnings(sent.stats, reply->left_out(), warnings, err);
+    if (absl::Status s = CheckStrict(command.load.strict, warnings); !s.ok()) return Fail(s, err);
+    out << reply->text();
+    return command.ExitCode(reply->removes() > 0);
+  }
+  wire::PlanCall call;
+  *call.mutable_input() = std::move(input);
+  *call.mutable_view() = view;
+  const absl::StatusOr<wire::PlanReply> reply = (*client)->Plan(call);
+  if (!reply.ok()) return Fail(reply.status(), err);
+  const std::vector<InputWarning> warnings = WarningsOf(*reply);
+  PrintLoadWarnings(sent.stats, reply->left_out(), warnings, err);
+  if (absl::Status s = CheckStrict(command.load.strict, warnings); !s.ok()) return Fail(s, err);
+  out << reply->plan();
+  out.flush();
+  if (command.stats) {
+    PrintStats({.bytes = sent.stats.bytes,
+                .import_s = sent.seconds,
+                .pass_s = reply->pass_seconds(),
+                .verify_s = reply->verify_seconds(),
+                .nodes = reply->nodes(),
+                .pods = reply->pods(),
+                .removed = reply->removes(),
+                .passes = reply->passes()},
+               err);
+  }
+  return command.ExitCode(reply->removes() > 0);
+}
+
+int FilterAtServer(const FilterCommand& command, std::ostream& out, std::ostream& err) {
+  if (command.pods.empty()) {
+    PrintMessage("pass --pod NAMESPACE/NAME", err, "ebb filter");
+    return 2;
+  }
+  std::vector<UsedFile> files;
+  for (const std::string& input : command.inputs) {
+    files.push_back({"INPUT", input, FileUse::kRead});
+  }
+  if (absl::Status s = CheckFiles(files); !s.ok()) return Fail(s, err);
+  auto client = PlannerClient::Connect(command.at_server.server);
+  if (!client.ok()) return Fail(client.status(), err);
+  Sent sent;
+  if (!command.inputs.empty()) {
+    RoundOptions options;
+    options.load = command.load;
+    wire::Settings settings;
+    if (absl::Status s = PutOptions(OptionsJson(options), settings); !s.ok()) return Fail(s, err);
+    absl::StatusOr<Sent> loaded = SendInputs(**client, command.at_server.session, command.inputs,
+                                             command.load, Parallelism::Cores(), settings);
+    if (!loaded.ok()) return Fail(loaded.status(), err);
+    sent = *std::move(loaded);
+  }
+  wire::FilterCall call;
+  call.set_session(command.at_server.session);
+  for (const std::string& pod : command.pods) call.add_pods(pod);
+  call.set_node(command.node);
+  *call.mutable_view() = ViewOf(command.output, /*all_rows=*/true, OutputTerminal());
+  const absl::StatusOr<wire::ViewReply> reply = (*client)->Filter(call);
+  if (!reply.ok()) return Fail(reply.status(), err);
+  const std::vector<InputWarning> warnings = WarningsOf(*reply);
+  if (absl::Status s = CheckStrict(command.load.strict, warnings); !s.ok()) {
+    PrintLoadWarnings(sent.stats, reply->left_out(), warnings, err);
+    return Fail(s, err);
+  }
+  out << reply->text();
+  PrintLoadWarnings(sent.stats, reply->left_out(), warnings, err);
+  return 0;
+}
+
+}  // namespace ebb

@@ -1,0 +1,24 @@
+// `ebb plan` and `ebb filter` with --server: the daemon's answer, printed as the command's own.
+//
+// With INPUT the session's cluster becomes that of the input, and the flags its settings.
+// Without, the question is about the cluster that is there, with the session's settings unless
+// some flag says otherwise.
+//
+// The exit code: as that of the command without --server.
+
+#ifndef EBB_TOOLS_REMOTE_H_
+#define EBB_TOOLS_REMOTE_H_
+
+#include <iosfwd>
+
+#include "tools/filter_command.h"
+#include "tools/plan_command.h"
+
+namespace ebb {
+
+int PlanAtServer(const PlanCommand& command, std::ostream& out, std::ostream& err);
+int FilterAtServer(const FilterCommand& command, std::ostream& out, std::ostream& err);
+
+}  // namespace ebb
+
+#endif  // EBB_TOOLS_REMOTE_H_
