@@ -204,6 +204,7 @@ std::string SlowCluster::WhyNotForLoad(const PodShape& shape, NodeId node) {
       return absl::StrCat("NodeResourcesFit: Insufficient ", Absl(catalog_.ResourceName(resource)));
     }
   }
+  if (shape.host_ports.empty()) return "";
   const TextId any_ip = catalog_.symbols().Find("0.0.0.0").value_or(kNoText);
   for (const HostPort& port : shape.host_ports) {
     const auto held = load.ports.find({port.port, port.protocol});

@@ -278,6 +278,7 @@ class Replay {
 
   absl::Status JudgePods(NodeId node, Duties& duties) {
     const bool karpenter = groups_.Find(node)->managed_by == PoolManager::kKarpenter;
+    duties.move.reserve(cluster_.PodsOn(node).size());
     for (const PodId pod : cluster_.PodsOn(node)) {
       const PodShape& shape = catalog_.shape_of(pod);
       if (karpenter && shape.do_not_disrupt && !shape.terminating &&
@@ -314,6 +315,7 @@ class Replay {
 
   absl::Status CheckMoves(const RemovableNode& removal, const Duties& duties) const {
     absl::flat_hash_set<PodId> moved;
+    moved.reserve(removal.moves.size());
     for (const auto& [pod, to] : removal.moves) {
       if (cluster_.NodeOf(pod) != removal.node) {
         return Refuse(Name(pod), " moves with ", Name(removal.node), " and does not run there");

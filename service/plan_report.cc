@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <map>
 #include <tuple>
-#include <unordered_map>
 
 #include "service/groups.h"
 #include "snapshot/import/completeness.h"
@@ -14,27 +13,32 @@ namespace ebb {
 namespace {
 
 std::vector<PlanReport::Removal> Removals(const Plan& plan, const ClusterSnapshot& snapshot) {
+  // Where a pod is listed.
+  constexpr uint32_t kNowhere = ~uint32_t{0};
   struct Place {
-    size_t removal;
-    size_t pod;
+    uint32_t removal = kNowhere;
+    uint32_t pod = 0;
   };
   std::vector<PlanReport::Removal> removals;
-  std::unordered_map<uint32_t, Place> moved;  // By PodId: where it is listed.
+  removals.reserve(plan.remove.size());
+  std::vector<Place> moved(snapshot.catalog().pods());  // By PodId.
   for (const RemovableNode& node : plan.remove) {
     PlanReport::Removal& removal = removals.emplace_back();
     removal.node = node.node;
     removal.risky = node.risky;
+    removal.pods.reserve(node.moves.size());
     for (const Move& move : node.moves) {
-      const auto id = static_cast<uint32_t>(move.pod);
-      if (const auto it = moved.find(id); it != moved.end()) {
-        PlanReport::PodMove& before = removals[it->second.removal].pods[it->second.pod];
+      Place& place = moved[Index(move.pod)];
+      if (place.removal != kNowhere) {
+        PlanReport::PodMove& before = removals[place.removal].pods[place.pod];
         before.via.push_back(before.to);
         before.to = move.to;
         continue;
       }
       // A pod that was packed here before the pass does not run here yet.
       if (snapshot.NodeOf(move.pod) != node.node) continue;
-      moved.emplace(id, Place{removals.size() - 1, removal.pods.size()});
+      place = {static_cast<uint32_t>(removals.size() - 1),
+               static_cast<uint32_t>(removal.pods.size())};
       removal.pods.push_back({.pod = move.pod, .to = move.to, .via = {}});
     }
   }
