@@ -3,15 +3,24 @@
 
 #include <functional>
 #include <iostream>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/parallel.h"
 #include "engine/planner.h"
 #include "engine/round.h"
 #include "engine/trial.h"
+#include "service/daemon/actuation_log.h"
+#include "service/daemon/client.h"
+#include "service/daemon/daemon.h"
+#include "service/daemon/listener.h"
+#include "service/daemon/session.h"
+#include "service/daemon/session_thread.h"
 #include "service/live_cluster.h"
 #include "service/output_file.h"
 #include "service/pass_replay.h"
@@ -206,6 +215,52 @@ bool Follow(std::string_view node_as_json, const GroupRules& rules, const PlanRe
   status = cluster.Take(batch.changes());
   absl::StatusOr<PlanResult> made = cluster.Plan(rules, request);
   return status.ok() && made.ok();
+}
+
+// service/daemon/actuation_log.h
+absl::Status Note(const v1alpha1::ActuationReport& report) {
+  auto log = ActuationLog::Open("/var/lib/ebb/prod.actuation.json");
+  absl::Status status = (*log)->Report(report, /*rounds=*/7);
+  const std::string events = (*log)->EventsAfter(7);
+  return events.empty() ? status : absl::OkStatus();
+}
+
+// service/daemon/client.h
+bool Ask(const wire::PlanCall& call) {
+  absl::StatusOr<std::unique_ptr<PlannerClient>> client = PlannerClient::Connect("unix:e.sock");
+  absl::StatusOr<wire::PlanReply> made = (*client)->Plan(call);
+  return made.ok();
+}
+
+// service/daemon/daemon.h
+void WaitForSignal();
+void Serve(const DaemonOptions& options) {
+  absl::StatusOr<std::unique_ptr<Daemon>> daemon = Daemon::Start(options);
+  WaitForSignal();
+  (*daemon)->Stop();
+}
+
+// service/daemon/listener.h
+void Serve(UniqueFd connection);
+void Listen() {
+  auto listener = Listener::Open({.path = "/run/ebb/ebb.sock"});
+  (*listener)->Start([](UniqueFd connection) { Serve(std::move(connection)); });
+}
+
+// service/daemon/session.h
+bool Answer(const SessionOptions& options, const ChangeBatch& batch, const wire::PlanCall& call) {
+  Session session("prod", options);
+  absl::Status status = session.Take(batch);
+  absl::StatusOr<wire::PlanReply> made = session.Plan(call, std::nullopt);
+  return status.ok() && made.ok();
+}
+
+// service/daemon/session_thread.h
+SessionCall::Tell Answer(Session& session);
+void Refuse(const absl::Status& why);
+void Post(std::unique_ptr<Session> session) {
+  auto thread = std::make_shared<SessionThread>(std::move(session), /*calls_max=*/256);
+  thread->Post({.run = [](Session& session) { return Answer(session); }, .refuse = Refuse});
 }
 
 // tools/standard_output.h

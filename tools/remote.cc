@@ -91,6 +91,7 @@ absl::StatusOr<wire::Settings> SettingsOf(const PlanCommand& command) {
     const absl::StatusOr<GroupRules> rules = ParseGroups(command.node_groups, *text);
     if (!rules.ok()) return rules.status();
     settings.set_node_groups(*std::move(text));
+    settings.set_node_groups_name(command.node_groups);
   }
   for (const GroupSize& size : command.GroupSizes()) {
     wire::GroupSize& told = *settings.add_group_sizes();

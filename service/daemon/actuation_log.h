@@ -1,8 +1,8 @@
 // ActuationLog: what a session was told of deletions and evictions, until a round knows it.
 //
-//   absl::StatusOr<ActuationLog> log = ActuationLog::Open("/var/lib/ebb/prod.actuation.json");
-//   absl::Status status = log->Report(report, /*rounds=*/7);  // On disk when it returns.
-//   settings.texts.events = log->EventsAfter(7);              // For round 8.
+//   auto log = ActuationLog::Open("/var/lib/ebb/prod.actuation.json");
+//   absl::Status status = (*log)->Report(report, /*rounds=*/7);  // On disk when it returns.
+//   const std::string events = (*log)->EventsAfter(7);           // For round 8.
 //
 // Deletions are in progress from their beginning until a result of the node comes.  Results,
 // evictions and groups that grew are for one round: the one after those that there were when

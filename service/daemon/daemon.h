@@ -1,7 +1,7 @@
 // Daemon: a socket, a gRPC server behind it, and the sessions that it serves.
 //
 //   absl::StatusOr<std::unique_ptr<Daemon>> daemon = Daemon::Start(options);
-//   ...                      // Until a signal comes.
+//   WaitForSignal();
 //   (*daemon)->Stop();
 //
 // Errors:  those of Listener; a state folder that is not there, is not this user's alone, or

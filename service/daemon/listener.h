@@ -1,8 +1,7 @@
 // Listener: a Unix socket that only the right users may use.
 //
-//   absl::StatusOr<std::unique_ptr<Listener>> listener =
-//       Listener::Open({.path = "/run/ebb/ebb.sock"});
-//   (*listener)->Start([](UniqueFd connection) { ... });
+//   auto listener = Listener::Open({.path = "/run/ebb/ebb.sock"});
+//   (*listener)->Start([](UniqueFd connection) { Serve(std::move(connection)); });
 //
 // Safety: the socket has mode 0600 from its first moment, or 0666 where other users are
 //         allowed, whose uid is then what counts; its folder may not be written by others,
@@ -57,7 +56,7 @@ struct ListenerOptions {
   // A listening socket that is there already, as systemd hands it over; -1: `path` is made.
   int inherited = -1;
   // Who may connect; empty: the user that this process runs as.  Root may always.
-  std::set<uid_t> allowed_users;
+  std::set<uid_t> allowed_users = {};
 };
 
 class Listener {

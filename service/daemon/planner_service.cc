@@ -98,7 +98,7 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
     keep->Post({.run = [this, answer = std::move(answer)](Session& session) -> SessionCall::Tell {
                   auto result =
                       std::make_shared<absl::StatusOr<Reply>>(answer(session, EndOf(*context_)));
-                  return [this, result] { End(*std::move(*result)); };
+                  return [this, result] { End(std::move(*result)); };
                 },
                 .refuse = [this](const absl::Status& why) { End(why); },
                 .cancelled = [this] { return context_->IsCancelled(); },

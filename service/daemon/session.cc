@@ -178,7 +178,9 @@ absl::StatusOr<Session::Effective> Session::Parse(const wire::Settings& settings
   Effective effective{.options = *std::move(options), .texts = {}, .groups = {}};
   effective.options.load.limits.bytes_max = options_.dump_bytes_max;
   if (!settings.node_groups().empty()) {
-    effective.texts.groups = NamedText{"settings.node_groups", settings.node_groups()};
+    effective.texts.groups = NamedText{
+        settings.node_groups_name().empty() ? "settings.node_groups" : settings.node_groups_name(),
+        settings.node_groups()};
   }
   for (const wire::GroupSize& size : settings.group_sizes()) {
     if (size.name().empty() || size.min_size() < 0 || size.max_size() < size.min_size()) {

@@ -1,8 +1,8 @@
 // Session: one cluster of the daemon, and what its calls answer (service/wire/planner.proto).
 //
-//   Session session("prod", {.state_folder = "/var/lib/ebb"});
+//   Session session("prod", options);                            // Which outlive it.
 //   absl::Status status = session.Take(batch);                   // A ChangeBatch.
-//   absl::StatusOr<wire::PlanReply> made = session.Plan(call, deadline);
+//   absl::StatusOr<wire::PlanReply> made = session.Plan(call, std::nullopt);
 //
 // It knows no socket and no thread: whoever has it calls it from one thread at a time.
 //

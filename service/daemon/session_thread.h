@@ -1,7 +1,7 @@
 // SessionThread: a session and the thread that its calls run on, one after the other.
 //
 //   auto thread = std::make_shared<SessionThread>(std::move(session), /*calls_max=*/256);
-//   thread->Post({.run = [](Session& session) { ...; return tell; }, .refuse = ...});
+//   thread->Post({.run = [](Session& session) { return Answer(session); }, .refuse = Refuse});
 //
 // A thread for each session is what makes sessions fair to one another: the system shares the
 // cores between them, whatever one of them is at.
@@ -38,7 +38,7 @@ struct SessionCall {
   std::function<Tell(Session&)> run;
   std::function<void(const absl::Status&)> refuse;
   // Whether nobody wants the answer any more.  May be null.
-  std::function<bool()> cancelled;
+  std::function<bool()> cancelled = nullptr;
   uint64_t min_version = 0;
 };
 

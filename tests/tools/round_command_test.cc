@@ -383,6 +383,8 @@ bool HasNoSay(const std::string& flag) {
                                                              "now",
                                                              "output",
                                                              "record",
+                                                             "server",
+                                                             "session",
                                                              "state",
                                                              "state-rounds",
                                                              "stats",

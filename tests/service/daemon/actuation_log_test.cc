@@ -1,0 +1,140 @@
+#include "service/daemon/actuation_log.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <memory>
+#include <string>
+
+#include "service/round_events.h"
+#include "tests/service/daemon/daemon_objects.h"
+
+namespace ebb {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+class ActuationLogTest : public ::testing::Test {
+ protected:
+  ActuationLogTest() { Reopen(); }
+
+  void Reopen() {
+    auto log = ActuationLog::Open(folder_.File("log.json"));
+    ASSERT_TRUE(log.ok()) << log.status();
+    log_ = *std::move(log);
+  }
+  RoundEvents EventsAfter(int64_t rounds) {
+    const std::string text = log_->EventsAfter(rounds);
+    if (text.empty()) return {};
+    const auto events = ParseEvents("events", text);
+    EXPECT_TRUE(events.ok()) << events.status();
+    return events.ok() ? *events : RoundEvents();
+  }
+
+  test::TemporaryFolder folder_;
+  std::unique_ptr<ActuationLog> log_;
+};
+
+TEST_F(ActuationLogTest, EveryFieldReachesTheRound) {
+  v1alpha1::ActuationReport report;
+  report.add_begun()->set_node("n1");
+  report.mutable_begun(0)->set_group("g");
+  report.mutable_begun(0)->set_drained(true);
+  report.add_ended()->set_node("n2");
+  report.mutable_ended(0)->set_result("FailedToDelete");
+  report.mutable_ended(0)->set_at(1780315200);
+  report.add_evicted()->set_name("web-1");
+  report.mutable_evicted(0)->set_namespace_("default");
+  report.mutable_evicted(0)->set_uid("u");
+  report.add_evicted()->set_json(
+      R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"db","namespace":"x"},"spec":{}})");
+  report.add_scale_ups()->set_group("g");
+  report.mutable_unready_nodes()->add_nodes("n5");
+  auto* unregistered = report.mutable_unregistered_nodes()->add_groups();
+  unregistered->set_group("g");
+  unregistered->set_count(2);
+  ASSERT_TRUE(log_->Report(report, 7).ok());
+  const RoundEvents events = EventsAfter(7);
+  ASSERT_THAT(events.in_progress, SizeIs(1));
+  EXPECT_EQ(events.in_progress[0].node, "n1");
+  EXPECT_EQ(events.in_progress[0].group, "g");
+  EXPECT_EQ(events.in_progress[0].drained, true);
+  ASSERT_THAT(events.results, SizeIs(1));
+  EXPECT_EQ(events.results[0].result, "FailedToDelete");
+  EXPECT_EQ(events.results[0].at_s, 1780315200);
+  ASSERT_THAT(events.evictions, SizeIs(2));
+  EXPECT_EQ(events.evictions[0].pod.uid, "u");
+  EXPECT_EQ(events.evictions[1].pod.name, "db");
+  ASSERT_THAT(events.scale_ups, SizeIs(1));
+  ASSERT_THAT(events.unready, SizeIs(1));
+  ASSERT_THAT(events.unregistered, SizeIs(1));
+  EXPECT_EQ(events.unregistered[0].count, 2);
+}
+
+TEST_F(ActuationLogTest, ResultsAreForOneRoundAndDeletionsUntilTheirResult) {
+  v1alpha1::ActuationReport report;
+  report.add_begun()->set_node("n1");
+  report.add_ended()->set_node("n2");
+  report.mutable_ended(0)->set_result("Ok");
+  ASSERT_TRUE(log_->Report(report, 0).ok());
+  Reopen();
+  EXPECT_THAT(EventsAfter(0).results, SizeIs(1));
+  // Round 1 was saved, whether or not anybody had time to write the log.
+  EXPECT_THAT(EventsAfter(1).results, SizeIs(0));
+  EXPECT_THAT(EventsAfter(1).in_progress, SizeIs(1));
+  report.Clear();
+  report.add_ended()->set_node("n1");
+  report.mutable_ended(0)->set_result("Ok");
+  ASSERT_TRUE(log_->Report(report, 1).ok());
+  EXPECT_EQ(log_->InProgress(), 0);
+  Reopen();
+  EXPECT_THAT(EventsAfter(1).results, SizeIs(1));
+  EXPECT_THAT(EventsAfter(2).results, SizeIs(0));
+}
+
+TEST_F(ActuationLogTest, BegunTwiceIsOneDeletion) {
+  v1alpha1::ActuationReport report;
+  report.add_begun()->set_node("n1");
+  ASSERT_TRUE(log_->Report(report, 0).ok());
+  ASSERT_TRUE(log_->Report(report, 0).ok());
+  EXPECT_EQ(log_->InProgress(), 1);
+}
+
+TEST_F(ActuationLogTest, RefusedReportChangesNothing) {
+  v1alpha1::ActuationReport report;
+  report.add_begun()->set_node("n1");
+  report.add_ended()->set_node("n2");
+  report.mutable_ended(0)->set_result("Perhaps");
+  const absl::Status refused = log_->Report(report, 0);
+  EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("result"));
+  EXPECT_EQ(log_->InProgress(), 0);
+  EXPECT_EQ(log_->EventsAfter(0), "");
+  report.Clear();
+  report.add_evicted()->set_json("{");
+  EXPECT_EQ(log_->Report(report, 0).code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(ActuationLogTest, WhatCannotBeWrittenIsNotKept) {
+  auto log = ActuationLog::Open(folder_.File("missing/log.json"));
+  ASSERT_TRUE(log.ok());
+  v1alpha1::ActuationReport report;
+  report.add_begun()->set_node("n1");
+  EXPECT_FALSE((*log)->Report(report, 0).ok());
+  EXPECT_EQ((*log)->InProgress(), 0);
+}
+
+TEST_F(ActuationLogTest, DamagedFileIsRefused) {
+  for (const std::string text :
+       {"", "{", "[]", R"({"apiVersion":"ebb/v1alpha1","kind":"ActuationLog","events":{}})"}) {
+    std::ofstream(folder_.File("log.json"), std::ios::trunc) << text;
+    const auto log = ActuationLog::Open(folder_.File("log.json"));
+    EXPECT_EQ(log.status().code(), absl::StatusCode::kFailedPrecondition) << text;
+    EXPECT_THAT(std::string(log.status().message()), HasSubstr("log.json"));
+  }
+}
+
+}  // namespace
+}  // namespace ebb

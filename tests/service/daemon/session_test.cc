@@ -1,0 +1,468 @@
+#include "service/daemon/session.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "service/daemon/client.h"
+#include "snapshot/formats/binary_snapshot.h"
+#include "snapshot/samples/generate.h"
+#include "tests/service/daemon/daemon_objects.h"
+
+namespace ebb {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using test::NodeJson;
+using test::PodJson;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr int64_t kNow = 1780315200;
+
+class SessionTest : public ::testing::Test {
+ protected:
+  SessionTest() {
+    options_.clock_s = [this] { return clock_s_; };
+    options_.resident_bytes = [this] { return resident_bytes_; };
+    session_ = std::make_unique<Session>("s", options_);
+  }
+
+  absl::Status Put(const std::vector<std::string>& objects) {
+    ChangeBatch batch;
+    for (const std::string& object : objects) {
+      if (absl::Status s = batch.PutJson(object); !s.ok()) return s;
+    }
+    return session_->Take(batch);
+  }
+  absl::Status Delete(const std::string& kind, const std::string& space, const std::string& name) {
+    ChangeBatch batch;
+    batch.Delete(*ChangeBatch::NamesOf(kind), space, name, "");
+    return session_->Take(batch);
+  }
+  // Two nodes, each half of them free; one can go.
+  absl::Status PutCluster() {
+    return Put({NodeJson("a"), NodeJson("b"), test::ReplicaSetJson(), PodJson("p", "a"),
+                PodJson("q", "b")});
+  }
+
+  wire::PlanCall Call() const {
+    wire::PlanCall call;
+    call.mutable_input()->set_now(kNow);
+    return call;
+  }
+  Json PlanJsonOf(const absl::StatusOr<wire::PlanReply>& reply) const {
+    EXPECT_TRUE(reply.ok()) << reply.status();
+    return reply.ok() ? Json::parse(reply->plan()) : Json();
+  }
+  static std::vector<std::string> Removed(const Json& plan) {
+    std::vector<std::string> nodes;
+    for (const Json& node : plan["remove"]) nodes.push_back(node["node"]);
+    return nodes;
+  }
+  static wire::Settings SettingsOf(const std::string& options) {
+    wire::Settings settings;
+    EXPECT_TRUE(PutOptions(Json::parse(options), settings).ok());
+    return settings;
+  }
+  std::string ExportAll() {
+    std::string bytes;
+    const absl::Status s = session_->Export([&](std::string_view part) {
+      bytes += part;
+      return absl::OkStatus();
+    });
+    EXPECT_TRUE(s.ok()) << s;
+    return bytes;
+  }
+
+  int64_t clock_s_ = kNow;
+  uint64_t resident_bytes_ = 1000;
+  SessionOptions options_;
+  std::unique_ptr<Session> session_;
+};
+
+TEST(SessionNameTest, SomeAreNone) {
+  for (const char* good : {"a", "prod", "eu-west.1", "9"}) EXPECT_TRUE(CheckSessionName(good).ok());
+  for (const char* bad : {"", "A", "a/b", "..", "-a", "a-", "a b", "\xff"}) {
+    EXPECT_EQ(CheckSessionName(bad).code(), absl::StatusCode::kInvalidArgument) << bad;
+  }
+  EXPECT_TRUE(CheckSessionName(std::string(63, 'a')).ok());
+  EXPECT_FALSE(CheckSessionName(std::string(64, 'a')).ok());
+}
+
+TEST_F(SessionTest, CountsTheBatchesThatItTook) {
+  EXPECT_EQ(session_->version(), 0);
+  ASSERT_TRUE(PutCluster().ok());
+  EXPECT_EQ(session_->version(), 1);
+  const wire::SessionStatus status = session_->Status();
+  EXPECT_EQ(status.nodes(), 2);
+  EXPECT_EQ(status.pods(), 2);
+  EXPECT_EQ(status.put(), 5);
+}
+
+TEST_F(SessionTest, RefusedBatchLeavesItAsItWas) {
+  ASSERT_TRUE(PutCluster().ok());
+  const auto before = session_->Plan(Call(), std::nullopt);
+  // A pod whose request is beyond what adds up, after one that is good.
+  const absl::Status refused = Put({PodJson("r", "a"), PodJson("t", "a", "-1")});
+  EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(refused.message()), AllOf(HasSubstr("default/t"), HasSubstr("cpu")));
+  EXPECT_EQ(session_->version(), 1);
+  EXPECT_EQ(session_->Status().pods(), 2);
+  EXPECT_EQ(session_->Plan(Call(), std::nullopt)->plan(), before->plan());
+}
+
+TEST_F(SessionTest, PlansForWhatIsThere) {
+  ASSERT_TRUE(PutCluster().ok());
+  const auto reply = session_->Plan(Call(), std::nullopt);
+  EXPECT_THAT(Removed(PlanJsonOf(reply)), ElementsAre("a"));
+  EXPECT_EQ(reply->version(), 1);
+  EXPECT_EQ(reply->now(), kNow);
+  EXPECT_EQ(reply->removes(), 1);
+  // Too much for one node.
+  ASSERT_TRUE(Put({PodJson("q", "b", "3500m")}).ok());
+  EXPECT_THAT(Removed(PlanJsonOf(session_->Plan(Call(), std::nullopt))), IsEmpty());
+}
+
+TEST_F(SessionTest, NoPlanForWhatIsNoCluster) {
+  EXPECT_EQ(session_->Plan(Call(), std::nullopt).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+  ASSERT_TRUE(Put({NodeJson("a")}).ok());
+  const absl::Status none = session_->Plan(Call(), std::nullopt).status();
+  EXPECT_EQ(none.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(none.message()), HasSubstr("session s: "));
+}
+
+TEST_F(SessionTest, AnswersFromMemoryUntilSomethingChanges) {
+  ASSERT_TRUE(PutCluster().ok());
+  ASSERT_TRUE(session_->Plan(Call(), std::nullopt).ok());
+  ASSERT_TRUE(session_->Plan(Call(), std::nullopt).ok());
+  EXPECT_EQ(session_->Status().plans(), 1);
+  wire::PlanCall other = Call();
+  other.mutable_view()->set_format(wire::View::YAML);
+  ASSERT_TRUE(session_->Plan(other, std::nullopt).ok());
+  EXPECT_EQ(session_->Status().plans(), 2);
+  ASSERT_TRUE(Put({PodJson("r", "a")}).ok());
+  ASSERT_TRUE(session_->Plan(Call(), std::nullopt).ok());
+  EXPECT_EQ(session_->Status().plans(), 3);
+  // Another second is another plan.
+  wire::PlanCall later = Call();
+  later.mutable_input()->set_now(kNow + 1);
+  EXPECT_EQ(session_->Plan(later, std::nullopt)->now(), kNow + 1);
+}
+
+TEST_F(SessionTest, TheClockIsAskedWhereNoTimeIsGiven) {
+  ASSERT_TRUE(PutCluster().ok());
+  clock_s_ = kNow + 77;
+  EXPECT_EQ(session_->Plan(wire::PlanCall(), std::nullopt)->now(), kNow + 77);
+}
+
+TEST_F(SessionTest, SettingsOfTheSessionAndOfACall) {
+  ASSERT_TRUE(PutCluster().ok());
+  ASSERT_TRUE(session_
+                  ->SetSettings(SettingsOf(
+                      R"({"scaleDown":{"planner":{"scaleDownUtilizationThreshold":0.1}}})"))
+                  .ok());
+  EXPECT_THAT(Removed(PlanJsonOf(session_->Plan(Call(), std::nullopt))), IsEmpty());
+  wire::PlanCall own = Call();
+  *own.mutable_input()->mutable_settings() = wire::Settings();
+  EXPECT_THAT(Removed(PlanJsonOf(session_->Plan(own, std::nullopt))), ElementsAre("a"));
+  EXPECT_THAT(Removed(PlanJsonOf(session_->Plan(Call(), std::nullopt))), IsEmpty());
+}
+
+TEST_F(SessionTest, WrongSettingsAreNamed) {
+  const auto why = [&](const wire::Settings& settings) {
+    const absl::Status s = session_->SetSettings(settings);
+    EXPECT_FALSE(s.ok());
+    return std::string(s.message());
+  };
+  EXPECT_THAT(why(SettingsOf(R"({"scaleDown":{"planner":{"scaleDownUtilizationThresh":1}}})")),
+              HasSubstr("scaleDown.planner.scaleDownUtilizationThresh"));
+  EXPECT_THAT(why(SettingsOf(R"({"scaleDown":{"planner":{"scaleDownUtilizationThreshold":7}}})")),
+              HasSubstr("scaleDownUtilizationThreshold"));
+  EXPECT_THAT(why(SettingsOf(R"({"scaleDown":7})")), HasSubstr("scaleDown"));
+  wire::Settings groups;
+  groups.set_node_groups("nodeGroups: [{nome: a}]");
+  EXPECT_THAT(why(groups), HasSubstr("nome"));
+  wire::Settings sizes;
+  sizes.add_group_sizes()->set_name("a");
+  sizes.mutable_group_sizes(0)->set_min_size(3);
+  EXPECT_THAT(why(sizes), HasSubstr("group_sizes"));
+}
+
+TEST_F(SessionTest, GroupSizesKeepNodes) {
+  ASSERT_TRUE(PutCluster().ok());
+  wire::PlanCall call = Call();
+  wire::GroupSize& size = *call.mutable_input()->mutable_settings()->add_group_sizes();
+  size.set_name("g");
+  size.set_min_size(2);
+  size.set_max_size(5);
+  EXPECT_THAT(Removed(PlanJsonOf(session_->Plan(call, std::nullopt))), IsEmpty());
+}
+
+TEST_F(SessionTest, HowToLoadIsSettledWhileThereAreObjects) {
+  const wire::Settings settings = SettingsOf(R"({"load":{"assumeComplete":true}})");
+  ASSERT_TRUE(session_->SetSettings(settings).ok());
+  ASSERT_TRUE(PutCluster().ok());
+  EXPECT_EQ(session_->SetSettings(SettingsOf(R"({"load":{"assumeComplete":false}})")).code(),
+            absl::StatusCode::kFailedPrecondition);
+  // Settings that do not speak of it leave it.
+  EXPECT_TRUE(session_->SetSettings(wire::Settings()).ok());
+  wire::PlanCall call = Call();
+  *call.mutable_input()->mutable_settings() = SettingsOf(R"({"load":{"assumeComplete":false}})");
+  EXPECT_EQ(session_->Plan(call, std::nullopt).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(SessionTest, ResyncDeletesWhatItDoesNotName) {
+  ASSERT_TRUE(PutCluster().ok());
+  ASSERT_TRUE(Put({PodJson("ended", "a", "1", "Succeeded"), NodeJson("c")}).ok());
+  session_->BeginResync();
+  ASSERT_TRUE(Put({NodeJson("a"), NodeJson("b"), PodJson("p", "a")}).ok());
+  EXPECT_EQ(session_->Status().nodes(), 3);  // Nothing is gone before its end.
+  const absl::StatusOr<uint64_t> deleted = session_->EndResync();
+  ASSERT_TRUE(deleted.ok()) << deleted.status();
+  EXPECT_EQ(*deleted, 4);  // Node c, pods q and ended, the ReplicaSet.
+  EXPECT_EQ(session_->Status().nodes(), 2);
+  EXPECT_EQ(session_->Status().pods(), 1);
+}
+
+TEST_F(SessionTest, ResyncForgetsWhatIsDeletedMeanwhile) {
+  ASSERT_TRUE(PutCluster().ok());
+  session_->BeginResync();
+  ASSERT_TRUE(PutCluster().ok());
+  ASSERT_TRUE(Delete("Pod", "default", "q").ok());
+  EXPECT_EQ(*session_->EndResync(), 0);
+  EXPECT_EQ(session_->Status().pods(), 1);
+  EXPECT_EQ(session_->EndResync().status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(SessionTest, LimitOfObjects) {
+  options_.objects_max = 5;
+  ASSERT_TRUE(PutCluster().ok());
+  const absl::Status full = Put({PodJson("r", "a")});
+  EXPECT_EQ(full.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(full.message()), HasSubstr("--max-objects"));
+  EXPECT_EQ(session_->Status().pods(), 2);
+  // What is there may change, go, and make room.
+  EXPECT_TRUE(Put({PodJson("q", "a")}).ok());
+  EXPECT_TRUE(Delete("Pod", "default", "q").ok());
+  EXPECT_TRUE(Put({PodJson("r", "a")}).ok());
+}
+
+TEST_F(SessionTest, LimitOfMemory) {
+  options_.memory_bytes_max = 500;
+  EXPECT_EQ(PutCluster().code(), absl::StatusCode::kResourceExhausted);
+  resident_bytes_ = 400;
+  EXPECT_TRUE(PutCluster().ok());
+}
+
+TEST_F(SessionTest, ExplainsAndFilters) {
+  ASSERT_TRUE(PutCluster().ok());
+  wire::ExplainCall explain;
+  explain.mutable_input()->set_now(kNow);
+  EXPECT_EQ(session_->Explain(explain, std::nullopt).status().code(),
+            absl::StatusCode::kInvalidArgument);
+  explain.add_nodes("a");
+  const auto why = session_->Explain(explain, std::nullopt);
+  ASSERT_TRUE(why.ok()) << why.status();
+  EXPECT_THAT(why->text(), HasSubstr("\"outcome\": \"moves\""));
+  explain.add_nodes("nobody");
+  EXPECT_EQ(session_->Explain(explain, std::nullopt).status().code(), absl::StatusCode::kNotFound);
+
+  wire::FilterCall filter;
+  filter.add_pods("default/p");
+  const auto verdicts = session_->Filter(filter);
+  ASSERT_TRUE(verdicts.ok()) << verdicts.status();
+  EXPECT_THAT(Json::parse(verdicts->text())["results"][0]["nodes"], SizeIs(2));
+  filter.set_node("b");
+  EXPECT_THAT(Json::parse(session_->Filter(filter)->text())["results"][0]["nodes"], SizeIs(1));
+  filter.set_node("nobody");
+  EXPECT_EQ(session_->Filter(filter).status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST_F(SessionTest, ViewsForPeopleAreThePrinters) {
+  ASSERT_TRUE(PutCluster().ok());
+  wire::PlanCall call = Call();
+  call.mutable_view()->set_format(wire::View::TABLE);
+  EXPECT_EQ(session_->Plan(call, std::nullopt).status().code(), absl::StatusCode::kInvalidArgument);
+  ViewPrinters printers;
+  printers.plan = [](const PlanReport& report, const wire::View& view) {
+    return absl::StrCat(report.remove.size(), " in ", view.columns(), " columns");
+  };
+  options_.printers = &printers;
+  call.mutable_view()->set_columns(80);
+  EXPECT_EQ(session_->Plan(call, std::nullopt)->plan(), "1 in 80 columns");
+  call.mutable_view()->set_format(static_cast<wire::View::Format>(99));
+  EXPECT_EQ(session_->Plan(call, std::nullopt).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(SessionTest, ExportedClusterLoadsAsTheSame) {
+  ASSERT_TRUE(PutCluster().ok());
+  const std::string plan = session_->Plan(Call(), std::nullopt)->plan();
+  const std::string snapshot = ExportAll();
+  Session other("other", options_);
+  const auto loaded = other.Load(snapshot, nullptr);
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  EXPECT_EQ(loaded->nodes(), 2);
+  EXPECT_EQ(loaded->pods(), 2);
+  Json here = Json::parse(plan);
+  Json there = PlanJsonOf(other.Plan(Call(), std::nullopt));
+  here["summary"].erase("warnings");  // What a snapshot shows of its lists differs.
+  there["summary"].erase("warnings");
+  EXPECT_EQ(here, there);
+}
+
+TEST_F(SessionTest, BadDumpLeavesTheClusterThatIsThere) {
+  ASSERT_TRUE(PutCluster().ok());
+  const std::string plan = session_->Plan(Call(), std::nullopt)->plan();
+  for (const std::string dump : {"", "{", R"({"kind":"List","items":[{"kind":"Node"}]})"}) {
+    EXPECT_EQ(session_->Load(dump, nullptr).status().code(), absl::StatusCode::kInvalidArgument)
+        << dump;
+  }
+  const wire::Settings wrong = SettingsOf(R"({"nobody":1})");
+  EXPECT_FALSE(session_->Load(ExportAll(), &wrong).ok());
+  EXPECT_EQ(session_->version(), 1);
+  EXPECT_EQ(session_->Plan(Call(), std::nullopt)->plan(), plan);
+}
+
+TEST_F(SessionTest, LoadTakesSettingsWithIt) {
+  ASSERT_TRUE(PutCluster().ok());
+  const std::string snapshot = ExportAll();
+  const wire::Settings settings = SettingsOf(
+      R"({"load":{"assumeComplete":true},
+          "scaleDown":{"planner":{"scaleDownUtilizationThreshold":0.1}}})");
+  ASSERT_TRUE(session_->Load(snapshot, &settings).ok());
+  EXPECT_THAT(Removed(PlanJsonOf(session_->Plan(Call(), std::nullopt))), IsEmpty());
+  EXPECT_THAT(session_->Plan(Call(), std::nullopt)->warnings(), IsEmpty());
+}
+
+TEST_F(SessionTest, TellsOnlyWhatChangedInThePlan) {
+  ASSERT_TRUE(PutCluster().ok());
+  Session::ToldPlan told;
+  wire::PlanInput input;
+  input.set_now(kNow);
+  auto change = session_->PlanChanges(input, told);
+  ASSERT_TRUE(change.ok()) << change.status();
+  EXPECT_TRUE(change->whole());
+  EXPECT_EQ(change->removes_size(), 1);
+  EXPECT_EQ(change->keeps_size(), 1);
+  change = session_->PlanChanges(input, told);
+  EXPECT_FALSE(change->whole());
+  EXPECT_EQ(change->removes_size() + change->keeps_size() + change->gone_nodes_size(), 0);
+  ASSERT_TRUE(Put({NodeJson("c"), PodJson("r", "c", "100m")}).ok());
+  change = session_->PlanChanges(input, told);
+  EXPECT_EQ(change->remove_count(), 2);
+  ASSERT_TRUE(Delete("Pod", "default", "r").ok());
+  ASSERT_TRUE(Delete("Node", "", "c").ok());
+  change = session_->PlanChanges(input, told);
+  EXPECT_THAT(change->gone_nodes(), ElementsAre("c"));
+}
+
+TEST_F(SessionTest, ACallThatIsLateGetsAShorterPlan) {
+  std::vector<std::string> objects = {test::ReplicaSetJson()};
+  for (int n = 0; n < 300; ++n) {
+    const std::string name = absl::StrCat("n", n);
+    objects.push_back(NodeJson(name));
+    objects.push_back(PodJson("p" + name, name, "500m"));
+  }
+  ASSERT_TRUE(Put(objects).ok());
+  const Json whole = PlanJsonOf(session_->Plan(Call(), std::nullopt));
+  // The time is over before it begins; the fewest candidates are judged all the same.
+  wire::PlanCall late = Call();
+  *late.mutable_input()->mutable_settings() =
+      SettingsOf(R"({"scaleDown":{"planner":{"minNodesPerPass":1}}})");
+  const auto reply = session_->Plan(late, Clock::now() - std::chrono::seconds(1));
+  const Json cut = PlanJsonOf(reply);
+  EXPECT_EQ(cut["summary"]["termination"], "deadline");
+  EXPECT_LT(cut["remove"].size(), whole["remove"].size());
+  late.mutable_input()->set_time_limit_seconds(-1);
+  EXPECT_EQ(session_->Plan(late, std::nullopt).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+// --- Rounds --------------------------------------------------------------------------
+
+TEST_F(SessionTest, RoundsWantAFolder) {
+  ASSERT_TRUE(PutCluster().ok());
+  EXPECT_EQ(session_->Round(wire::RoundCall(), std::nullopt).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(session_->ReportActuation(wire::ActuationReport()).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+}
+
+class SessionRoundTest : public SessionTest {
+ protected:
+  SessionRoundTest() { options_.state_folder = folder_.path(); }
+
+  absl::StatusOr<wire::RoundReply> Round(int64_t now_s) {
+    wire::RoundCall call;
+    call.mutable_input()->set_now(now_s);
+    return session_->Round(call, std::nullopt);
+  }
+  // As another process would begin.
+  void StartAgain() {
+    session_.reset();
+    session_ = std::make_unique<Session>("s", options_);
+  }
+
+  test::TemporaryFolder folder_;
+};
+
+TEST_F(SessionRoundTest, TimersOutliveTheProcess) {
+  ASSERT_TRUE(PutCluster().ok());
+  const auto first = Round(kNow);
+  ASSERT_TRUE(first.ok()) << first.status();
+  EXPECT_EQ(first->round(), 1);
+  EXPECT_THAT(first->delete_drain(), IsEmpty());
+  StartAgain();
+  ASSERT_TRUE(PutCluster().ok());
+  // The node has been unneeded for the ten minutes that it takes.
+  const auto second = Round(kNow + 601);
+  ASSERT_TRUE(second.ok()) << second.status();
+  EXPECT_EQ(second->round(), 2);
+  EXPECT_THAT(second->delete_drain(), ElementsAre("a"));
+  EXPECT_EQ(session_->Status().rounds(), 2);
+  EXPECT_THAT(session_->RoundMetrics(), HasSubstr("cluster_autoscaler_scaled_down_nodes_total"));
+}
+
+TEST_F(SessionRoundTest, AFailedDeletionIsTold) {
+  ASSERT_TRUE(PutCluster().ok());
+  ASSERT_TRUE(Round(kNow).ok());
+  ASSERT_THAT(Round(kNow + 601)->delete_drain(), ElementsAre("a"));
+  wire::ActuationReport report;
+  report.add_begun()->set_node("a");
+  report.mutable_begun(0)->set_drained(true);
+  EXPECT_EQ(session_->ReportActuation(report)->in_progress(), 1);
+  report.Clear();
+  report.add_ended()->set_node("a");
+  report.mutable_ended(0)->set_result("FailedToEvictPods");
+  StartAgain();
+  ASSERT_TRUE(PutCluster().ok());
+  const auto told = session_->ReportActuation(report);
+  ASSERT_TRUE(told.ok()) << told.status();
+  EXPECT_EQ(told->in_progress(), 0);
+  // The failure's cooldown holds.
+  const auto round = Round(kNow + 610);
+  ASSERT_TRUE(round.ok()) << round.status();
+  EXPECT_THAT(round->delete_drain(), IsEmpty());
+  EXPECT_EQ(round->status(), "ScaleDownInCooldown");
+}
+
+TEST_F(SessionRoundTest, DamagedStateIsToldAndPlansGoOn) {
+  std::ofstream(folder_.File("s.db")) << "no database, and long enough to be looked at";
+  ASSERT_TRUE(PutCluster().ok());
+  const auto round = Round(kNow);
+  EXPECT_FALSE(round.ok());
+  EXPECT_THAT(std::string(round.status().message()), HasSubstr("s.db"));
+  EXPECT_TRUE(session_->Plan(Call(), std::nullopt).ok());
+}
+
+}  // namespace
+}  // namespace ebb

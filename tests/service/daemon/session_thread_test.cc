@@ -1,0 +1,196 @@
+#include "service/daemon/session_thread.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <future>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "service/daemon/sessions.h"
+#include "tests/service/daemon/daemon_objects.h"
+
+namespace ebb {
+namespace {
+
+using test::NodeJson;
+using test::PodJson;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class SessionThreadTest : public ::testing::Test {
+ protected:
+  SessionThreadTest() {
+    options_.clock_s = [] { return int64_t{1780315200}; };
+    options_.resident_bytes = [] { return uint64_t{0}; };
+    Make(256);
+  }
+  void Make(size_t calls_max) {
+    thread_ = std::make_shared<SessionThread>(std::make_unique<Session>("s", options_), calls_max);
+  }
+
+  // Waits for the call's end.
+  absl::Status Do(std::function<absl::Status(Session&)> what, uint64_t min_version = 0) {
+    std::promise<absl::Status> ended;
+    thread_->Post({.run = [&](Session& session) -> SessionCall::Tell {
+                     return [&, status = what(session)] { ended.set_value(status); };
+                   },
+                   .refuse = [&](const absl::Status& why) { ended.set_value(why); },
+                   .cancelled = nullptr,
+                   .min_version = min_version});
+    return ended.get_future().get();
+  }
+  static absl::Status Put(Session& session, const std::vector<std::string>& objects) {
+    ChangeBatch batch;
+    for (const std::string& object : objects) {
+      if (absl::Status s = batch.PutJson(object); !s.ok()) return s;
+    }
+    return session.Take(batch);
+  }
+
+  SessionOptions options_;
+  std::shared_ptr<SessionThread> thread_;
+};
+
+TEST_F(SessionThreadTest, CallsRunInTheirOrder) {
+  std::vector<int> order;
+  for (int i = 0; i < 100; ++i) {
+    thread_->Post({.run = [&order, i](Session&) -> SessionCall::Tell {
+                     order.push_back(i);
+                     return nullptr;
+                   },
+                   .refuse = [](const absl::Status&) {}});
+  }
+  ASSERT_TRUE(Do([](Session&) { return absl::OkStatus(); }).ok());
+  ASSERT_EQ(order.size(), 100);
+  EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
+}
+
+TEST_F(SessionThreadTest, ACallWaitsForItsVersion) {
+  std::promise<uint64_t> version;
+  thread_->Post({.run = [&](Session& session) -> SessionCall::Tell {
+                   version.set_value(session.version());
+                   return nullptr;
+                 },
+                 .refuse = [](const absl::Status&) {},
+                 .cancelled = nullptr,
+                 .min_version = 2});
+  ASSERT_TRUE(Do([](Session& s) { return Put(s, {NodeJson("a")}); }).ok());
+  ASSERT_TRUE(Do([](Session& s) { return Put(s, {NodeJson("b")}); }).ok());
+  EXPECT_EQ(version.get_future().get(), 2);
+  EXPECT_EQ(thread_->Status().version(), 2);
+}
+
+TEST_F(SessionThreadTest, ACallThatNobodyWaitsForIsRefused) {
+  std::atomic<bool> cancelled = false;
+  std::promise<absl::Status> refused;
+  thread_->Post({.run = [](Session&) -> SessionCall::Tell { return nullptr; },
+                 .refuse = [&](const absl::Status& why) { refused.set_value(why); },
+                 .cancelled = [&] { return cancelled.load(); },
+                 .min_version = 9});
+  ASSERT_TRUE(Do([](Session&) { return absl::OkStatus(); }).ok());
+  EXPECT_EQ(thread_->Status().calls_waiting(), 1);
+  cancelled = true;
+  thread_->Wake();
+  EXPECT_EQ(refused.get_future().get().code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(thread_->Status().calls_waiting(), 0);
+}
+
+TEST_F(SessionThreadTest, AsManyCallsWaitAsAllowed) {
+  Make(2);
+  std::promise<void> go;
+  std::promise<void> began;
+  thread_->Post({.run = [&](Session&) -> SessionCall::Tell {
+                   began.set_value();
+                   go.get_future().wait();
+                   return nullptr;
+                 },
+                 .refuse = [](const absl::Status&) {}});
+  began.get_future().wait();
+  std::vector<absl::Status> refused;
+  for (int i = 0; i < 3; ++i) {
+    thread_->Post({.run = [](Session&) -> SessionCall::Tell { return nullptr; },
+                   .refuse = [&](const absl::Status& why) { refused.push_back(why); }});
+  }
+  ASSERT_EQ(refused.size(), 1);
+  EXPECT_EQ(refused[0].code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(refused[0].message()), HasSubstr("--max-waiting-calls"));
+  go.set_value();
+}
+
+TEST_F(SessionThreadTest, ClosingRefusesWhatWaits) {
+  std::promise<absl::Status> refused;
+  thread_->Post({.run = [](Session&) -> SessionCall::Tell { return nullptr; },
+                 .refuse = [&](const absl::Status& why) { refused.set_value(why); },
+                 .cancelled = nullptr,
+                 .min_version = 9});
+  thread_->Close(absl::AbortedError("closed"));
+  EXPECT_EQ(refused.get_future().get().code(), absl::StatusCode::kAborted);
+  EXPECT_EQ(Do([](Session&) { return absl::OkStatus(); }).code(), absl::StatusCode::kAborted);
+}
+
+TEST_F(SessionThreadTest, WatchersAreToldChangesAlone) {
+  struct Told {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::vector<uint64_t> versions;
+    PlanWatcher::State state = PlanWatcher::State::kReady;
+  };
+  const auto told = std::make_shared<Told>();
+  auto watcher = std::make_unique<PlanWatcher>();
+  watcher->state = [told] {
+    const std::lock_guard lock(told->mutex);
+    return told->state;
+  };
+  watcher->send = [told](const absl::StatusOr<wire::PlanChange>& change) {
+    const std::lock_guard lock(told->mutex);
+    if (change.ok()) told->versions.push_back(change->version());
+    told->changed.notify_all();
+  };
+  const auto wait_for = [&](size_t count) {
+    std::unique_lock lock(told->mutex);
+    told->changed.wait(lock, [&] { return told->versions.size() >= count; });
+  };
+  thread_->Watch(std::move(watcher));
+  ASSERT_TRUE(Do([](Session& s) {
+                return Put(s, {NodeJson("a"), NodeJson("b"), PodJson("p", "a")});
+              }).ok());
+  wait_for(1);
+  // What changes no plan is not told.
+  ASSERT_TRUE(Do([](Session& s) {
+                return Put(s, {R"({"apiVersion":"v1","kind":"Namespace",)"
+                               R"("metadata":{"name":"default","uid":"d"}})"});
+              }).ok());
+  ASSERT_TRUE(Do([](Session& s) { return Put(s, {NodeJson("c")}); }).ok());
+  wait_for(2);
+  {
+    const std::lock_guard lock(told->mutex);
+    EXPECT_THAT(told->versions, ElementsAre(1, 3));
+    told->state = PlanWatcher::State::kGone;
+  }
+}
+
+TEST(SessionsTest, AreFoundByName) {
+  SessionOptions options;
+  Sessions sessions(options, {.sessions_max = 2, .calls_max = 10});
+  EXPECT_EQ(sessions.Find("a").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(sessions.FindOrMake("A b").status().code(), absl::StatusCode::kInvalidArgument);
+  const auto a = sessions.FindOrMake("a");
+  ASSERT_TRUE(a.ok());
+  EXPECT_EQ(*sessions.FindOrMake("a"), *a);
+  EXPECT_EQ((*sessions.FindOrMake(""))->name(), "default");
+  const absl::Status full = sessions.FindOrMake("c").status();
+  EXPECT_EQ(full.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(full.message()), HasSubstr("--max-sessions"));
+  EXPECT_EQ(sessions.All().size(), 2);
+  ASSERT_TRUE(sessions.Close("a").ok());
+  EXPECT_EQ(sessions.Close("a").code(), absl::StatusCode::kNotFound);
+  EXPECT_TRUE(sessions.FindOrMake("c").ok());
+  sessions.CloseAll();
+  EXPECT_EQ(sessions.FindOrMake("d").status().code(), absl::StatusCode::kUnavailable);
+}
+
+}  // namespace
+}  // namespace ebb

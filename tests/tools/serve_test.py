@@ -1,0 +1,703 @@
+#!/usr/bin/env python3
+"""`ebb serve` as a stock gRPC client meets it.
+
+    serve_test.py EBB SOURCE_DIR
+
+Needs Python's grpcio and protobuf, protoc and its plugin for Python; the stubs are made of
+service/wire/planner.proto, as any client would make them.  The examples of docs/service.md
+are run too.
+"""
+
+import contextlib
+import io
+import json
+import os
+import pathlib
+import re
+import resource
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+import grpc
+
+EBB = pathlib.Path(sys.argv[1]).resolve()
+SOURCE = pathlib.Path(sys.argv[2]).resolve()
+STUBS = tempfile.TemporaryDirectory(prefix="ebb-stubs-")
+subprocess.run(
+    ["protoc", f"-I{SOURCE}", f"--python_out={STUBS.name}", f"--grpc_out={STUBS.name}",
+     f"--plugin=protoc-gen-grpc={shutil.which('grpc_python_plugin')}",
+     str(SOURCE / "service/wire/planner.proto")], check=True)
+sys.path.insert(0, STUBS.name)
+from service.wire import planner_pb2 as pb  # noqa: E402
+from service.wire import planner_pb2_grpc  # noqa: E402
+
+NOW = 1780315200
+WAIT_S = 60  # For what comes at once; a machine may be slow.
+Code = grpc.StatusCode
+
+
+def node(name, **labels):
+    return json.dumps({
+        "apiVersion": "v1", "kind": "Node",
+        "metadata": {"name": name, "uid": "uid-" + name, "labels": {"nodegroup": "g", **labels}},
+        "spec": {},
+        "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"},
+                   "conditions": [{"type": "Ready", "status": "True"}]}}).encode()
+
+
+def pod(name, on, cpu="1", version=""):
+    return json.dumps({
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": name, "uid": "uid-" + name, "namespace": "default",
+                     "resourceVersion": version,
+                     "ownerReferences": [{"apiVersion": "apps/v1", "kind": "ReplicaSet",
+                                          "name": "web", "uid": "rs", "controller": True}]},
+        "spec": {"nodeName": on,
+                 "containers": [{"name": "c", "resources": {"requests": {"cpu": cpu}}}]},
+        "status": {"phase": "Running"}}).encode()
+
+
+REPLICA_SET = json.dumps({
+    "apiVersion": "apps/v1", "kind": "ReplicaSet",
+    "metadata": {"name": "web", "uid": "rs", "namespace": "default"},
+    "spec": {"replicas": 2}, "status": {"replicas": 2}}).encode()
+
+
+def put(*objects):
+    return [pb.Change(put_json=each) for each in objects]
+
+
+# Two nodes with a pod each, of which one can go.
+CLUSTER = put(node("a"), node("b"), REPLICA_SET, pod("p", "a"), pod("q", "b"))
+
+
+class Server:
+    """A daemon in a folder of its own."""
+
+    def __init__(self, folder, *flags, state=True, **popen):
+        self.folder = pathlib.Path(folder)
+        self.socket = self.folder / "e.sock"
+        states = self.folder / "states"
+        states.mkdir(mode=0o700, exist_ok=True)
+        command = [str(EBB), "serve", "--socket", str(self.socket), *flags]
+        if state:
+            command += ["--state-folder", str(states)]
+        self.log = open(self.folder / "log", "ab")
+        self.process = subprocess.Popen(command, stderr=self.log, **popen)
+        deadline = time.monotonic() + WAIT_S
+        while not self.listens():
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                raise AssertionError("does not serve: " + self.log_text())
+            time.sleep(0.01)
+        self.channel = self.connect()
+        self.stub = planner_pb2_grpc.PlannerStub(self.channel)
+
+    def listens(self):
+        with contextlib.closing(socket.socket(socket.AF_UNIX)) as probe:
+            try:
+                probe.connect(str(self.socket))
+                return True
+            except OSError:
+                return False
+
+    def connect(self):
+        return grpc.insecure_channel(
+            f"unix:{self.socket}", options=[("grpc.max_receive_message_length", -1),
+                                            ("grpc.max_send_message_length", -1),
+                                            ("grpc.use_local_subchannel_pool", 1)])
+
+    def log_text(self):
+        return (self.folder / "log").read_text(errors="replace")
+
+    def close(self):
+        self.channel.close()
+        self.log.close()
+
+    def kill(self, how=signal.SIGKILL):
+        self.process.send_signal(how)
+        self.process.wait(WAIT_S)
+        self.close()
+        return self.process.returncode
+
+
+class ServeTest(unittest.TestCase):
+    FLAGS = ()
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="ebb-serve-")
+        self.addCleanup(self.folder.cleanup)
+        self.server = None
+        self.start()
+        self.addCleanup(self.stop)
+
+    def start(self, *flags, **popen):
+        self.server = Server(self.folder.name, *(flags or self.FLAGS), **popen)
+        self.stub = self.server.stub
+
+    def stop(self):
+        if self.server.process.poll() is None:
+            self.server.kill()
+        self.server.close()
+
+    def apply(self, changes=None, session=""):
+        request = pb.ApplyRequest(session=session, changes=CLUSTER if changes is None else changes)
+        return self.stub.Apply(request).version
+
+    def plan(self, session="", **fields):
+        fields.setdefault("now", NOW)
+        reply = self.stub.Plan(pb.PlanCall(input=pb.PlanInput(session=session, **fields)))
+        return json.loads(reply.plan)
+
+    def removed(self, **fields):
+        return [each["node"] for each in self.plan(**fields)["remove"]]
+
+    @contextlib.contextmanager
+    def refused(self, code, *texts):
+        with self.assertRaises(grpc.RpcError) as caught:
+            yield
+        self.assertEqual(caught.exception.code(), code, caught.exception.details())
+        for text in texts:
+            self.assertIn(text, caught.exception.details())
+
+
+class CallsTest(ServeTest):
+
+    def test_version(self):
+        reply = self.stub.Version(pb.VersionRequest())
+        self.assertEqual(reply.pid, self.server.process.pid)
+        self.assertIn(reply.version, subprocess.check_output([EBB, "version"], text=True))
+
+    def test_plan_and_change(self):
+        self.assertEqual(self.apply(), 1)
+        self.assertEqual(self.removed(), ["a"])
+        self.assertEqual(self.apply(put(pod("q", "b", cpu="3500m"))), 2)
+        self.assertEqual(self.removed(), [])
+
+    def test_sessions_are_apart(self):
+        self.apply(session="one")
+        self.apply(put(node("x"), pod("y", "x")), session="two")
+        self.assertEqual(self.removed(session="one"), ["a"])
+        self.assertEqual(self.removed(session="two"), [])
+        names = [each.session for each in self.stub.Status(pb.StatusRequest()).sessions]
+        self.assertEqual(names, ["one", "two"])
+        self.stub.Close(pb.CloseRequest(session="one"))
+        with self.refused(Code.NOT_FOUND, "session one"):
+            self.removed(session="one")
+
+    def test_min_version_is_waited_for(self):
+        self.apply(put(node("a"), node("b"), REPLICA_SET, pod("p", "a")))
+        call = self.stub.Plan.future(
+            pb.PlanCall(input=pb.PlanInput(min_version=2, now=NOW)), timeout=WAIT_S)
+        self.apply(put(pod("q", "b")))
+        self.assertEqual(call.result().version, 2)
+
+    def test_min_version_that_never_comes_ends_with_the_call(self):
+        self.apply()
+        with self.refused(Code.DEADLINE_EXCEEDED):
+            self.stub.Plan(pb.PlanCall(input=pb.PlanInput(min_version=99)), timeout=0.2)
+        while self.stub.Status(pb.StatusRequest(session="default")).sessions[0].calls_waiting:
+            time.sleep(0.01)
+
+    def test_explain_filter_export_load(self):
+        self.apply()
+        why = self.stub.Explain(pb.ExplainCall(input=pb.PlanInput(now=NOW), nodes=["a"]))
+        self.assertEqual(json.loads(why.text)["nodes"][0]["decision"], "remove")
+        fits = self.stub.Filter(pb.FilterCall(pods=["default/p"]))
+        self.assertEqual(len(json.loads(fits.text)["results"][0]["nodes"]), 2)
+        table = self.stub.Filter(
+            pb.FilterCall(pods=["default/p"], view=pb.View(format=pb.View.TABLE)))
+        self.assertIn(b"fits on 2 of 2 nodes", table.text)
+        parts = list(self.stub.Export(pb.ExportCall()))
+        self.assertEqual(parts[0].version, 1)
+        snapshot = b"".join(part.snapshot for part in parts)
+        loaded = self.stub.Load(
+            iter([pb.LoadRequest(session="copy", dump=snapshot[:10]),
+                  pb.LoadRequest(dump=snapshot[10:])]))
+        self.assertEqual((loaded.nodes, loaded.pods), (2, 2))
+        self.assertEqual(self.removed(session="copy"), ["a"])
+
+    def test_watched_plans(self):
+        self.apply()
+        stream = self.stub.WatchPlans(
+            pb.WatchPlansCall(input=pb.PlanInput(), min_interval_ms=1), timeout=WAIT_S)
+        first = next(stream)
+        self.assertTrue(first.whole)
+        self.assertEqual([json.loads(each)["node"] for each in first.removes], ["a"])
+        self.apply(put(pod("q", "b", cpu="3500m")))
+        second = next(stream)
+        self.assertFalse(second.whole)
+        self.assertEqual(second.remove_count, 0)
+        self.assertEqual([json.loads(each)["node"] for each in second.keeps], ["a", "b"])
+        stream.cancel()
+
+    def test_round_and_actuation(self):
+        self.apply()
+        first = self.stub.Round(pb.RoundCall(input=pb.PlanInput(now=NOW)))
+        self.assertEqual((first.round, list(first.delete_drain)), (1, []))
+        # Whoever is killed goes on where it stood.
+        self.server.kill()
+        self.start()
+        self.apply()
+        second = self.stub.Round(pb.RoundCall(input=pb.PlanInput(now=NOW + 601)))
+        self.assertEqual((second.round, list(second.delete_drain)), (2, ["a"]))
+        begun = self.stub.ReportActuation(pb.ActuationReport(
+            begun=[pb.BegunDeletion(node="a", drained=True)]))
+        self.assertEqual(begun.in_progress, 1)
+        self.server.kill()
+        self.start()
+        self.apply()
+        ended = self.stub.ReportActuation(pb.ActuationReport(
+            ended=[pb.EndedDeletion(node="a", result="FailedToEvictPods")]))
+        self.assertEqual(ended.in_progress, 0)
+        third = self.stub.Round(pb.RoundCall(input=pb.PlanInput(now=NOW + 610)))
+        self.assertEqual(third.status, "ScaleDownInCooldown")
+
+    def test_health_and_reflection(self):
+        health = self.server.channel.unary_unary("/grpc.health.v1.Health/Check")
+        self.assertEqual(health(b""), b"\x08\x01")  # SERVING
+        reflection = self.server.channel.stream_stream(
+            "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo")
+        # list_services = 7
+        reply = next(reflection(iter([b"\x3a\x01*"])))
+        self.assertIn(b"ebb.v1alpha1.Planner", reply)
+
+    def test_status_command(self):
+        self.apply()
+        server = f"unix:{self.server.socket}"
+        text = subprocess.check_output([EBB, "serve", "status", "--server", server], text=True)
+        self.assertIn("default", text)
+        data = json.loads(subprocess.check_output(
+            [EBB, "serve", "status", "--server", server, "-o", "json"]))
+        self.assertEqual(data["sessions"][0]["nodes"], 2)
+
+
+class SyncTest(ServeTest):
+
+    def test_each_batch_is_acknowledged(self):
+        batches = [pb.SyncRequest(session="s", changes=CLUSTER)]
+        batches += [pb.SyncRequest(changes=put(pod(f"r{i}", "a", cpu="1m"))) for i in range(200)]
+        replies = list(self.stub.Sync(iter(batches)))
+        self.assertEqual([each.version for each in replies], list(range(1, 202)))
+        status = self.stub.Status(pb.StatusRequest(session="s")).sessions[0]
+        self.assertEqual(status.pods, 202)
+
+    def test_bad_batch_ends_the_stream_and_those_before_stay(self):
+        versions = []
+        batches = [pb.SyncRequest(changes=CLUSTER), pb.SyncRequest(changes=put(pod("r", "a"))),
+                   pb.SyncRequest(changes=put(pod("good", "a"), pod("bad", "a", cpu="four"))),
+                   pb.SyncRequest(changes=put(pod("late", "a")))]
+        with self.refused(Code.INVALID_ARGUMENT, "changes[1]", "default/bad", "cpu"):
+            for reply in self.stub.Sync(iter(batches)):
+                versions.append(reply.version)
+        self.assertEqual(versions, [1, 2])
+        self.assertEqual(self.stub.Status(pb.StatusRequest()).sessions[0].pods, 3)
+
+    def test_full_resync(self):
+        self.apply(put(node("gone"), pod("left", "gone")))
+        replies = list(self.stub.Sync(iter([
+            pb.SyncRequest(changes=CLUSTER[:2], resync_begins=True),
+            pb.SyncRequest(changes=CLUSTER[2:], resync_ends=True)])))
+        self.assertEqual(replies[-1].deleted_by_resync, 2)
+        self.assertEqual(self.removed(), ["a"])
+
+    def test_resync_that_does_not_end_deletes_nothing(self):
+        self.apply()
+        list(self.stub.Sync(iter([pb.SyncRequest(resync_begins=True)])))
+        self.assertEqual(self.stub.Status(pb.StatusRequest()).sessions[0].nodes, 2)
+        with self.refused(Code.INVALID_ARGUMENT, "resync_ends"):
+            list(self.stub.Sync(iter([pb.SyncRequest(resync_ends=True)])))
+
+    def test_one_stream_is_about_one_session(self):
+        with self.refused(Code.INVALID_ARGUMENT, "session"):
+            list(self.stub.Sync(iter([pb.SyncRequest(session="one"),
+                                      pb.SyncRequest(session="two")])))
+
+    def test_client_that_goes_in_the_middle(self):
+        taken = threading.Event()
+
+        def batches():
+            yield pb.SyncRequest(changes=CLUSTER)
+            taken.wait(WAIT_S)
+
+        stream = self.stub.Sync(batches())
+        self.assertEqual(next(stream).version, 1)
+        stream.cancel()
+        taken.set()
+        self.assertEqual(self.removed(), ["a"])
+
+    def test_client_that_reads_nothing(self):
+        # More acknowledgements than the daemon keeps for a client; others go on meanwhile.
+        done = threading.Event()
+
+        def batches():
+            yield pb.SyncRequest(session="silent", changes=CLUSTER)
+            for i in range(5000):
+                if done.is_set():
+                    return
+                yield pb.SyncRequest(changes=put(pod("r", "a", version=str(i))))
+
+        stream = self.stub.Sync(batches())
+        self.apply(session="other")
+        self.assertEqual(self.removed(session="other"), ["a"])
+        done.set()
+        stream.cancel()
+
+    def test_protobuf_of_kubernetes(self):
+        # runtime.Unknown{typeMeta{apiVersion, kind}, raw}: a Node with a name and cpu.
+        def field(number, data):
+            return bytes([number << 3 | 2, len(data)]) + data
+
+        def quantity(key, text):
+            return field(1, field(1, key) + field(2, field(1, text)))
+        meta = field(1, b"pb-node")
+        allocatable = (field(2, field(1, b"cpu") + field(2, field(1, b"4"))) +
+                       field(2, field(1, b"pods") + field(2, field(1, b"10"))))
+        raw = field(1, meta) + field(3, allocatable)
+        unknown = field(1, field(1, b"v1") + field(2, b"Node")) + field(2, raw)
+        self.apply([pb.Change(put_protobuf=b"k8s\0" + unknown)])
+        self.assertEqual(self.stub.Status(pb.StatusRequest()).sessions[0].nodes, 1)
+        self.apply([pb.Change(delete_protobuf=b"k8s\0" + unknown)])
+        self.assertEqual(self.stub.Status(pb.StatusRequest()).sessions[0].nodes, 0)
+
+
+class CarelessTest(ServeTest):
+    """What no client should send.  The daemon stays, and so do its sessions."""
+
+    def tearDown(self):
+        self.assertIsNone(self.server.process.poll(), self.server.log_text())
+
+    def test_every_call_with_nothing_in_it(self):
+        with self.refused(Code.INVALID_ARGUMENT):
+            self.stub.Load(iter([]))
+        self.assertEqual(self.stub.Apply(pb.ApplyRequest()).version, 1)
+        with self.refused(Code.INVALID_ARGUMENT, "changes[0]"):
+            self.stub.Apply(pb.ApplyRequest(changes=[pb.Change()]))
+        with self.refused(Code.INVALID_ARGUMENT, "delete.kind"):
+            self.stub.Apply(pb.ApplyRequest(changes=[pb.Change(delete=pb.Deletion())]))
+        for call, request in ((self.stub.Plan, pb.PlanCall()),
+                              (self.stub.Round, pb.RoundCall())):
+            with self.refused(Code.FAILED_PRECONDITION, "no nodes"):
+                call(request)
+        for call, request in ((self.stub.Explain, pb.ExplainCall()),
+                              (self.stub.Filter, pb.FilterCall())):
+            with self.refused(Code.INVALID_ARGUMENT):
+                call(request)
+        self.stub.Open(pb.OpenRequest())
+        self.stub.ReportActuation(pb.ActuationReport())
+        list(self.stub.Sync(iter([])))
+        list(self.stub.Export(pb.ExportCall()))
+        self.stub.Close(pb.CloseRequest())
+
+    def test_bytes_that_are_no_message(self):
+        self.apply()
+        for method in ("Plan", "Apply", "Open", "Round", "ReportActuation", "Filter", "Explain"):
+            raw = self.server.channel.unary_unary(f"/ebb.v1alpha1.Planner/{method}")
+            for junk in (b"\xff", b"\x0a\x7f", b"\x0a\x04\xff\xfe\xfd\xfc", os.urandom(100)):
+                with self.assertRaises(grpc.RpcError):
+                    raw(junk)
+        with self.refused(Code.UNIMPLEMENTED):
+            self.server.channel.unary_unary("/ebb.v1alpha1.Planner/Nothing")(b"")
+        self.assertEqual(self.removed(), ["a"])
+
+    def test_names_that_are_none(self):
+        for name in ("A", "../x", "a" * 64, "a b", "\u202e"):
+            for call in (lambda n: self.apply(session=n), lambda n: self.removed(session=n)):
+                with self.refused(Code.INVALID_ARGUMENT, "session"):
+                    call(name)
+
+    def test_malformed_objects_name_object_and_field(self):
+        self.apply()
+        before = self.plan()
+        for bad, texts in (
+                (b"", ()), (b"{", ()), (b"[]", ()), (b"\xff\xfe", ()),
+                (b'{"kind":"Pod"}', ("Pod",)),
+                (pod("x", "a", cpu="-1"), ("default/x", "cpu")),
+                (node("n").replace(b'"4"', b'"four"'), ("n", "cpu"))):
+            with self.subTest(bad[:80]), self.refused(Code.INVALID_ARGUMENT, *texts):
+                self.apply(put(bad))
+        for bad in (b"", b"k8s\0", b"k8s\0\xff", os.urandom(50)):
+            with self.refused(Code.INVALID_ARGUMENT, "changes[0]"):
+                self.apply([pb.Change(put_protobuf=bad)])
+        self.assertEqual(self.plan(), before)
+
+    def test_error_longer_than_a_header(self):
+        with self.refused(Code.INVALID_ARGUMENT):
+            self.apply(put(pod("x" * 100000, "a", cpu="y" * 100000)))
+
+    def test_wrong_settings(self):
+        self.apply()
+        settings = pb.Settings(node_groups="nodeGroups: [{nome: x}]")
+        with self.refused(Code.INVALID_ARGUMENT, "nome"):
+            self.plan(settings=settings)
+        settings = pb.Settings()
+        settings.options.update({"scaleDown": {"planner": {"scaleDownUtilizationThreshold": 9}}})
+        with self.refused(Code.INVALID_ARGUMENT, "scaleDownUtilizationThreshold"):
+            self.plan(settings=settings)
+        for time_limit in (0, -1, float("nan"), float("inf")):
+            with self.refused(Code.INVALID_ARGUMENT, "time_limit_seconds"):
+                self.plan(time_limit_seconds=time_limit)
+        for now in (-2**63, 2**63 - 1):
+            with self.refused(Code.INVALID_ARGUMENT, "now"):
+                self.plan(now=now)
+
+    def test_call_without_time(self):
+        self.apply()
+        with contextlib.suppress(grpc.RpcError):  # Or it was quick enough.
+            self.stub.Plan(pb.PlanCall(), timeout=1e-6)
+        self.assertEqual(self.removed(), ["a"])
+
+    def test_dumps_that_are_none(self):
+        self.apply()
+        for dump in (b"", b"{", b"\x1f\x8b", b"{}", json.dumps({"kind": "List", "items": []}).encode()):
+            with self.refused(Code.INVALID_ARGUMENT):
+                self.stub.Load(iter([pb.LoadRequest(dump=dump)]))
+        self.assertEqual(self.removed(), ["a"])
+
+
+class LimitsTest(ServeTest):
+    FLAGS = ("--max-sessions", "2", "--max-objects", "10", "--max-message", "100000",
+             "--max-object", "5000", "--max-dump", "20000")
+
+    def test_each_limit_names_its_flag(self):
+        self.apply(session="one")
+        self.apply(session="two")
+        with self.refused(Code.RESOURCE_EXHAUSTED, "--max-sessions"):
+            self.apply(session="three")
+        with self.refused(Code.RESOURCE_EXHAUSTED, "--max-objects"):
+            self.apply(put(*(pod(f"r{i}", "a") for i in range(6))), session="one")
+        with self.refused(Code.RESOURCE_EXHAUSTED):
+            self.apply(put(pod("x" * 6000, "a")), session="one")
+        with self.refused(Code.RESOURCE_EXHAUSTED):
+            self.apply(put(pod("x" * 200000, "a")), session="one")
+        with self.refused(Code.RESOURCE_EXHAUSTED, "--max-dump"):
+            self.stub.Load(iter([pb.LoadRequest(session="one", dump=b" " * 9000)] * 3))
+        self.assertEqual(self.removed(session="one"), ["a"])
+
+
+class MemoryLimitTest(ServeTest):
+    FLAGS = ("--max-memory", "1MB")
+
+    def test_changes_are_refused(self):
+        with self.refused(Code.RESOURCE_EXHAUSTED, "--max-memory"):
+            self.apply()
+        self.stub.Version(pb.VersionRequest())
+
+
+class ProcessTest(ServeTest):
+
+    def second(self, *flags):
+        run = subprocess.run([EBB, "serve", *flags], stderr=subprocess.PIPE, text=True,
+                             timeout=WAIT_S, check=False)
+        self.assertEqual(run.stderr.count("\n"), 1, run.stderr)
+        return run.returncode, run.stderr
+
+    def test_second_daemon_is_refused(self):
+        code, text = self.second("--socket", str(self.server.socket))
+        self.assertEqual(code, 1)
+        self.assertIn("another ebb serves on it", text)
+        code, text = self.second("--socket", self.folder.name + "/other.sock", "--state-folder",
+                                 self.folder.name + "/states")
+        self.assertEqual(code, 1)
+        self.assertIn("another ebb uses it", text)
+        self.assertTrue(self.server.listens())
+
+    def test_paths_that_are_none(self):
+        for path, what in (("x" * 200, "too long"), (self.folder.name + "/no/e.sock", "folder"),
+                           (str(EBB), "no socket")):
+            code, text = self.second("--socket", path)
+            self.assertEqual(code, 1)
+            self.assertIn(what, text)
+        code, text = self.second("--socket", self.folder.name + "/n.sock", "--state-folder",
+                                 self.folder.name + "/none")
+        self.assertEqual(code, 1)
+        self.assertIn("--state-folder", text)
+
+    def test_socket_of_a_killed_daemon_is_taken_over(self):
+        self.server.kill()
+        self.assertTrue(self.server.socket.exists())
+        self.start()
+        self.apply()
+
+    def test_ends_when_told(self):
+        self.apply()
+        watch = self.stub.WatchPlans(pb.WatchPlansCall(), timeout=WAIT_S)
+        next(watch)
+        done = threading.Event()
+
+        def batches():
+            yield pb.SyncRequest(changes=CLUSTER)
+            done.wait(WAIT_S)
+
+        sync = self.stub.Sync(batches())
+        next(sync)
+        waiting = self.stub.Plan.future(pb.PlanCall(input=pb.PlanInput(min_version=99)))
+        while not self.stub.Status(pb.StatusRequest()).sessions[0].calls_waiting:
+            time.sleep(0.01)
+        self.server.process.send_signal(signal.SIGTERM)
+        for stream in (watch, sync):
+            with self.refused(Code.UNAVAILABLE):
+                next(stream)
+        done.set()
+        with self.assertRaises(grpc.RpcError):
+            waiting.result(WAIT_S)
+        self.assertEqual(self.server.process.wait(WAIT_S), 0, self.server.log_text())
+        self.assertFalse(self.server.socket.exists())
+
+    def test_disk_that_is_full(self):
+        self.server.kill()
+        # Files may not grow beyond this: what SQLite meets on a full disk.
+        self.start(preexec_fn=lambda: resource.setrlimit(
+            resource.RLIMIT_FSIZE, (4096, 4096)))
+        self.apply()
+        with self.assertRaises(grpc.RpcError) as failed:
+            self.stub.Round(pb.RoundCall(input=pb.PlanInput(now=NOW)))
+        self.assertIn("default.db", failed.exception.details())
+        self.assertEqual(self.removed(), ["a"])
+        self.server.kill()
+        self.start()
+        self.apply()
+        self.assertEqual(self.stub.Round(pb.RoundCall(input=pb.PlanInput(now=NOW))).round, 1)
+
+    def test_half_written_state(self):
+        self.apply()
+        self.stub.Round(pb.RoundCall(input=pb.PlanInput(now=NOW)))
+        self.server.kill()
+        state = self.server.folder / "states/default.db"
+        state.write_bytes(state.read_bytes()[:5000])
+        self.start()
+        self.apply()
+        with self.assertRaises(grpc.RpcError) as failed:
+            self.stub.Round(pb.RoundCall(input=pb.PlanInput(now=NOW)))
+        self.assertIn("default.db", failed.exception.details())
+        self.assertEqual(self.removed(), ["a"])
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can be another user")
+    def test_other_user(self):
+        os.chmod(self.folder.name, 0o755)
+        os.chmod(self.server.socket, 0o666)
+
+        def become():
+            os.setgid(65534)
+            os.setuid(65534)
+        text = subprocess.run(
+            [EBB, "serve", "status", "--server", f"unix:{self.server.socket}"],
+            stderr=subprocess.PIPE, text=True, timeout=WAIT_S, check=False, preexec_fn=become)
+        self.assertEqual(text.returncode, 1)
+        self.assertEqual(subprocess.call(
+            [EBB, "serve", "status", "--server", f"unix:{self.server.socket}"],
+            stdout=subprocess.DEVNULL), 0)
+
+    def test_connections_that_say_nothing(self):
+        silent = []
+        for _ in range(100):
+            connection = socket.socket(socket.AF_UNIX)
+            connection.connect(str(self.server.socket))
+            silent.append(connection)
+        junk = socket.socket(socket.AF_UNIX)
+        junk.connect(str(self.server.socket))
+        junk.sendall(os.urandom(10000))
+        self.apply()
+        self.assertEqual(self.removed(), ["a"])
+        for connection in (*silent, junk):
+            connection.close()
+
+    def test_log_lines(self):
+        self.server.kill()
+        self.start("--log", "json")
+        self.apply(session="s")
+        with self.refused(Code.NOT_FOUND):
+            self.removed(session="none")
+        self.server.kill(signal.SIGTERM)
+        lines = [json.loads(line) for line in self.server.log_text().splitlines()
+                 if line.startswith("{")]
+        self.assertEqual([(each["call"], each["code"]) for each in lines],
+                         [("Apply", "OK"), ("Plan", "NOT_FOUND")])
+
+
+class CommandTest(ServeTest):
+    """The command's answers are those of the daemon, byte for byte."""
+
+    def ebb(self, *words):
+        run = subprocess.run([EBB, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                             timeout=WAIT_S, check=False)
+        return run.returncode, run.stdout, run.stderr
+
+    def test_same_bytes(self):
+        dump = self.folder.name + "/c.json"
+        self.assertEqual(self.ebb("gen", "company", "--nodes", "60", "-o", dump)[0], 0)
+        server = ("--server", f"unix:{self.server.socket}")
+        now = ("--now", "2026-06-01T12:00:00Z")
+        groups = self.folder.name + "/groups.yaml"
+        pathlib.Path(groups).write_text("nodeGroups: [{name: general, minSize: 3}]")
+        for flags in ((), ("--node-groups", groups), ("--exit-code",), ("--strict",),
+                      ("--scale-down-utilization-threshold", "0.7", "--candidate-order", "input"),
+                      ("--expendable-pods-priority-cutoff", "5"), ("--assume-complete",),
+                      ("--max-scale-down-parallelism", "3")):
+            for form in ("json", "yaml", "csv", "name"):
+                words = ("plan", *now, *flags, "-o", form)
+                here = self.ebb(*words, dump)
+                self.assertEqual(self.ebb(*words, dump, *server), here, words)
+                if flags not in (("--expendable-pods-priority-cutoff", "5"),
+                                 ("--assume-complete",)):
+                    # Of the cluster that is there now.
+                    self.assertEqual(self.ebb(*words, *server)[:2], here[:2], words)
+        self.ebb("plan", dump, *server)
+        times = re.compile(rb"\d+(\.\d+)? m?s\b")
+        for form in ("table", "wide"):
+            words = ("plan", *now, "-o", form)
+            here, there = (times.sub(b"T", self.ebb(*words, *where)[1])
+                           for where in ((dump,), server))
+            self.assertEqual(here, there)
+        plan = json.loads(self.ebb("plan", dump, *now, "-o", "json")[1])
+        names = (plan["remove"][0]["node"], plan["keep"][0]["node"])
+        for form in ("table", "json", "yaml"):
+            words = ("plan", *now, "--explain", ",".join(names), "-o", form)
+            self.assertEqual(self.ebb(*words, *server)[:2], self.ebb(*words, dump)[:2])
+        moved = next(each["pods"][0] for each in plan["remove"] if each["pods"])
+        who = f"{moved['namespace']}/{moved['name']}"
+        for flags in ((), ("-o", "json"), ("--node", names[1])):
+            words = ("filter", "--pod", who, *flags)
+            self.assertEqual(self.ebb(*words, *server)[:2], self.ebb(*words, dump)[:2])
+
+    def test_errors(self):
+        socket_name = f"unix:{self.server.socket}"
+        for words, text in ((("plan", "--server", "unix:/nowhere"), b"No such file"),
+                            (("plan", "--server", "tcp:1"), b"unix:PATH"),
+                            (("plan", "--server", socket_name), b"session default"),
+                            (("plan", "--server", socket_name, "--session", "A"), b"no name"),
+                            (("plan", "nothing.json", "--server", socket_name), b"nothing.json"),
+                            (("filter", "--server", socket_name, "--pod", "a/b"), b"session")):
+            code, out, err = self.ebb(*words)
+            self.assertEqual((code, out, err.count(b"\n")), (1, b"", 1), (words, err))
+            self.assertIn(text, err)
+        self.assertEqual(self.ebb("plan", "--server", socket_name, "--state", "x")[0], 2)
+        self.assertEqual(self.ebb("filter", "--server", socket_name)[0], 2)
+        self.assertEqual(self.ebb("serve")[0], 2)
+
+
+class DocsTest(ServeTest):
+
+    def test_examples_of_the_docs_run(self):
+        text = (SOURCE / "docs/service.md").read_text()
+        examples = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+        self.assertGreater(len(examples), 5)
+        calls = set(re.findall(r"rpc (\w+)\(", (SOURCE / "service/wire/planner.proto").read_text()))
+        shown = "\n".join(examples)
+        for call in calls:
+            self.assertIn(f"planner.{call}(", shown)
+        space = {}
+        for example in examples:
+            code = example.replace("/run/ebb/ebb.sock", str(self.server.socket))
+            with contextlib.redirect_stdout(io.StringIO()):
+                exec(code, space)  # pylint: disable=exec-used
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:])
