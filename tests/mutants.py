@@ -40,7 +40,8 @@ TESTS = {
     "snapshot/import": ["import_test", "service_test", "tools_test"],
     "snapshot/formats": ["formats_test", "import_test", "service_test", "tools_test"],
     "snapshot/live": ["live_test"],
-    "snapshot": ["snapshot_test", "predicates_test", "engine_test", "import_test", "golden_runner"],
+    "snapshot": ["snapshot_test", "predicates_test", "engine_test", "import_test", "live_test",
+                 "golden_runner"],
     "predicates": ["predicates_test", "engine_test", "golden_runner"],
     "engine": ["engine_test", "service_test", "golden_runner"],
 }

@@ -178,6 +178,16 @@ TEST(SnapshotBuilderTest, ResourcesThatNobodyAsksForHaveNoColumn) {
       << "it fits on no node, for none offers that";
 }
 
+TEST(SnapshotBuilderTest, EveryResourceClaimOfAPodIsNamed) {
+  Pod pod = Pod("p").On("a");
+  pod.raw.resource_claims = {{.name = "gpu", .claim_name = "mine", .template_name = ""},
+                             {.name = "", .claim_name = "extended", .template_name = ""}};
+  const ClusterSnapshot snapshot = Cluster().Add(Node("a")).Add(pod).Build();
+  const std::string_view why = snapshot.catalog().shape_of(PodNamed(snapshot, "p")).not_understood;
+  EXPECT_NE(why.find("spec.resourceClaims[gpu]: "), std::string::npos) << why;
+  EXPECT_NE(why.find("status.extendedResourceClaimStatus: "), std::string::npos) << why;
+}
+
 // Pods and budgets in one namespace, each budget for all of them.
 Cluster PodsAndBudgets(int count) {
   Cluster cluster;

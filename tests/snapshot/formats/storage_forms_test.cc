@@ -164,6 +164,27 @@ TEST(StorageFormsTest, PartsOfAUnitAreWrittenExactly) {
   }
 }
 
+TEST(StorageFormsTest, AResizeThatIsInfeasibleIsWritten) {
+  constexpr std::string_view kPod = R"({"apiVersion":"v1","kind":"Pod",
+    "metadata":{"name":"p","namespace":"ns"},"spec":{},"status":{"conditions":[
+     {"type":"PodResizePending","status":"True","reason":"Infeasible"}]}})";
+  const std::vector<std::string> lines = LinesOf(kPod);
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_NE(lines[0].find("infeasible=true"), std::string::npos) << lines[0];
+  for (const ObjectFormat format : {ObjectFormat::kJsonList, ObjectFormat::kYamlDocuments}) {
+    std::string out;
+    ObjectWriter writer(format, [&out](std::string_view bytes) {
+      out += bytes;
+      return absl::OkStatus();
+    });
+    ImportStats stats;
+    ASSERT_TRUE(ReadBytes("pod", kPod, writer, stats).ok());
+    ASSERT_TRUE(writer.Finish().ok());
+    EXPECT_EQ(LinesOf(out), lines);
+    EXPECT_NE(out.find("True"), std::string::npos) << "the condition holds: " << out;
+  }
+}
+
 std::string ErrorOf(std::string_view text) {
   testing::DumpSink sink;
   ImportStats stats;
