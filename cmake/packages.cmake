@@ -38,6 +38,7 @@ find_package(PkgConfig REQUIRED)
 pkg_check_modules(hwy REQUIRED IMPORTED_TARGET libhwy>=1.0)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash>=0.8)
 pkg_check_modules(systemd REQUIRED IMPORTED_TARGET libsystemd>=252)
+pkg_check_modules(httplib REQUIRED IMPORTED_TARGET cpp-httplib>=0.11)
 pkg_check_modules(prometheus REQUIRED IMPORTED_TARGET prometheus-cpp-core>=1.0)
 
 if(BUILD_TESTING)

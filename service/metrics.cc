@@ -19,6 +19,31 @@
 #include "engine/utilization.h"
 
 namespace ebb {
+
+struct CountedMetrics {
+  std::vector<prometheus::MetricFamily> families;
+};
+
+std::string MetricsText(std::span<const std::pair<std::string, MetricsSnapshot>> by_session) {
+  std::map<std::string, prometheus::MetricFamily> merged;  // By name.
+  for (const auto& [session, counted] : by_session) {
+    if (counted == nullptr) continue;
+    for (const prometheus::MetricFamily& family : counted->families) {
+      prometheus::MetricFamily& to = merged[family.name];
+      to.name = family.name;
+      to.help = family.help;
+      to.type = family.type;
+      for (prometheus::ClientMetric metric : family.metric) {
+        metric.label.push_back({"session", session});
+        to.metric.push_back(std::move(metric));
+      }
+    }
+  }
+  std::vector<prometheus::MetricFamily> families;
+  for (auto& [name, family] : merged) families.push_back(std::move(family));
+  return prometheus::TextSerializer().Serialize(families);
+}
+
 namespace {
 
 using prometheus::Counter;
@@ -103,6 +128,11 @@ class Metrics::Impl {
   std::string Text() const {
     const std::scoped_lock lock(mutex_);
     return prometheus::TextSerializer().Serialize(registry_.Collect());
+  }
+
+  MetricsSnapshot Collect() const {
+    const std::scoped_lock lock(mutex_);
+    return std::make_shared<const CountedMetrics>(CountedMetrics{registry_.Collect()});
   }
 
   std::vector<StoredCounter> Save() const {
@@ -271,6 +301,7 @@ Metrics::~Metrics() = default;
 
 void Metrics::Observe(const ObservedRound& round) { impl_->Observe(round); }
 std::string Metrics::Text() const { return impl_->Text(); }
+MetricsSnapshot Metrics::Collect() const { return impl_->Collect(); }
 std::vector<StoredCounter> Metrics::Save() const { return impl_->Save(); }
 void Metrics::Restore(const std::vector<StoredCounter>& counters) { impl_->Restore(counters); }
 

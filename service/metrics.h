@@ -35,7 +35,9 @@
 #define EBB_SERVICE_METRICS_H_
 
 #include <memory>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/round.h"
@@ -58,6 +60,12 @@ struct ObservedRound {
   double seconds = 0;                              // That the round took.
 };
 
+// What a Metrics has counted by a moment, to be told with what others have.
+struct CountedMetrics;
+using MetricsSnapshot = std::shared_ptr<const CountedMetrics>;
+// Of several sessions, each sample with a label `session`.  One that is null counted nothing.
+std::string MetricsText(std::span<const std::pair<std::string, MetricsSnapshot>> by_session);
+
 class Metrics {
  public:
   // Counted in the state file where nothing else of a round is kept.
@@ -69,6 +77,7 @@ class Metrics {
   void Observe(const ObservedRound& round);
 
   [[nodiscard]] std::string Text() const;
+  [[nodiscard]] MetricsSnapshot Collect() const;
 
   // Sorted.  What a later version counted and this one does not is dropped.
   [[nodiscard]] std::vector<StoredCounter> Save() const;

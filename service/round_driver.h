@@ -77,6 +77,7 @@ class RoundDriver {
 
   // In Prometheus' text form, with the last round that was saved.
   [[nodiscard]] std::string MetricsText() const { return metrics_->Text(); }
+  [[nodiscard]] MetricsSnapshot CollectMetrics() const { return metrics_->Collect(); }
 
  private:
   explicit RoundDriver(RoundFiles files) : files_(std::move(files)) {}

@@ -149,6 +149,14 @@ void ServeCommand::AddTo(CLI::App& app) {
                  "Folder of the sessions' state files, NAME.db; without it there are no rounds")
       ->check(values::File())
       ->type_name("DIR");
+  app.add_option("--metrics-address", metrics_address,
+                 "Metrics and a page over HTTP at HOST:PORT, for everybody who can reach it: "
+                 "use 127.0.0.1:8085 or the like")
+      ->check(values::Text())
+      ->type_name("HOST:PORT");
+  app.add_option("--metrics-socket", metrics_socket, "The same on a Unix socket, for this user")
+      ->check(values::File())
+      ->type_name("PATH");
   app.add_option("--allow-user", allowed_users,
                  "Uid of a user who may connect, in place of the one that ebb runs as; may be "
                  "given often")
@@ -210,6 +218,7 @@ int ServeCommand::Run(std::ostream& out, std::ostream& err) const {
   for (const int64_t user : allowed_users) {
     options.listener.allowed_users.insert(static_cast<uid_t>(user));
   }
+  options.pages = {.address = metrics_address, .socket = metrics_socket};
   options.session.state_folder = state_folder;
   options.session.rounds_kept = rounds_kept;
   options.session.objects_max = static_cast<uint64_t>(objects_max);

@@ -20,6 +20,8 @@ namespace ebb {
 struct ServeCommand {
   std::string socket;
   std::string state_folder;
+  std::string metrics_address;
+  std::string metrics_socket;
   std::vector<int64_t> allowed_users;
   std::string log = "text";
   int64_t sessions_max = 64;

@@ -17,6 +17,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/printable.h"
+#include "service/daemon/daemon_metrics.h"
 
 namespace ebb {
 namespace {
@@ -70,7 +71,10 @@ class Daemon::Impl {
         PlannerServiceOptions{.sessions = &sessions_,
                               .session_options = &options_.session,
                               .started_at = options_.session.clock_s(),
-                              .on_call = options_.on_call});
+                              .on_call = [this](const EndedCall& call) {
+                                metrics_.Count(call);
+                                if (options_.on_call != nullptr) options_.on_call(call);
+                              }});
     static std::once_flag once;
     std::call_once(once, [] {
       grpc::EnableDefaultHealthCheckService(true);
@@ -87,6 +91,10 @@ class Daemon::Impl {
     builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5'000);
     server_ = builder.BuildAndStart();
     if (server_ == nullptr) return absl::InternalError("gRPC's server does not start");
+    absl::StatusOr<std::unique_ptr<HttpPages>> pages =
+        HttpPages::Start(options_.pages, sessions_, [this] { return MetricsText(); });
+    if (!pages.ok()) return pages.status();
+    pages_ = *std::move(pages);
     listener_->Start([this](UniqueFd connection) {
       grpc::AddInsecureChannelFromFd(server_.get(), connection.release());
     });
@@ -96,6 +104,7 @@ class Daemon::Impl {
   void Stop() {
     if (server_ == nullptr) return;
     listener_->Stop();
+    pages_.reset();
     service_->EndStreams();
     server_->Shutdown(std::chrono::system_clock::now() + options_.grace);
     sessions_.CloseAll();
@@ -109,12 +118,20 @@ class Daemon::Impl {
   [[nodiscard]] const Listener* listener() const { return listener_.get(); }
 
  private:
+  [[nodiscard]] std::string MetricsText() const {
+    return metrics_.Text(sessions_, {.connections_accepted = listener_->accepted(),
+                                     .connections_refused = listener_->refused(),
+                                     .resident_bytes = ResidentBytes()});
+  }
+
   const DaemonOptions options_;
   UniqueFd folder_lock_;
+  DaemonMetrics metrics_;
   Sessions sessions_;
   std::unique_ptr<Listener> listener_;
   std::unique_ptr<PlannerService> service_;
   std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<HttpPages> pages_;
 };
 
 Daemon::Daemon(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "service/daemon/http_pages.h"
 #include "service/daemon/listener.h"
 #include "service/daemon/planner_service.h"
 #include "service/daemon/session.h"
@@ -31,6 +32,7 @@ struct DaemonOptions {
   ListenerOptions listener;
   SessionOptions session;
   Sessions::Limits limits;
+  HttpPagesOptions pages;
   size_t message_bytes_max = size_t{64} << 20;
   // How long calls at work may go on when the daemon ends.
   std::chrono::milliseconds grace{10'000};

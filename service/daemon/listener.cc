@@ -114,6 +114,16 @@ UniqueFd::~UniqueFd() {
   if (fd_ >= 0) close(fd_);
 }
 
+absl::StatusOr<UniqueFd> ClaimSocketPath(const std::string& path) {
+  const absl::StatusOr<sockaddr_un> address = AddressOf(path);
+  if (!address.ok()) return address.status();
+  if (absl::Status s = CheckFolder(path); !s.ok()) return s;
+  absl::StatusOr<UniqueFd> lock = Lock(path);
+  if (!lock.ok()) return lock;
+  if (absl::Status s = ClearStale(path, *address); !s.ok()) return s;
+  return lock;
+}
+
 absl::StatusOr<std::unique_ptr<Listener>> Listener::Open(const ListenerOptions& options) {
   std::unique_ptr<Listener> listener(new Listener());
   listener->allowed_users_ = options.allowed_users;
@@ -132,13 +142,11 @@ absl::StatusOr<std::unique_ptr<Listener>> Listener::Open(const ListenerOptions& 
     listener->socket_ = UniqueFd(options.inherited);
     return listener;
   }
-  const absl::StatusOr<sockaddr_un> address = AddressOf(options.path);
-  if (!address.ok()) return address.status();
-  if (absl::Status s = CheckFolder(options.path); !s.ok()) return s;
-  absl::StatusOr<UniqueFd> lock = Lock(options.path);
+  absl::StatusOr<UniqueFd> lock = ClaimSocketPath(options.path);
   if (!lock.ok()) return lock.status();
   listener->lock_ = *std::move(lock);
-  if (absl::Status s = ClearStale(options.path, *address); !s.ok()) return s;
+  const absl::StatusOr<sockaddr_un> address = AddressOf(options.path);
+  if (!address.ok()) return address.status();
   const bool others = listener->allowed_users_.size() > (geteuid() == 0 ? 1 : 2);
   absl::StatusOr<UniqueFd> bound = Bind(options.path, *address, others ? 0666 : 0600);
   if (!bound.ok()) return bound.status();

@@ -59,6 +59,11 @@ struct ListenerOptions {
   std::set<uid_t> allowed_users = {};
 };
 
+// Makes sure that `path` is free for a socket, taking a stale one away.
+// Returns the lock beside it, to be held as long as the socket is there.
+// Errors: as Listener's.
+absl::StatusOr<UniqueFd> ClaimSocketPath(const std::string& path);
+
 class Listener {
  public:
   static absl::StatusOr<std::unique_ptr<Listener>> Open(const ListenerOptions& options);

@@ -3,6 +3,7 @@
 #include <google/protobuf/util/json_util.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "base/json_text.h"
 #include "base/printable.h"
 #include "base/text.h"
+#include "engine/utilization.h"
 #include "service/explain.h"
 #include "service/filter_report.h"
 #include "service/plan_json.h"
@@ -604,6 +606,7 @@ absl::StatusOr<wire::RoundReply> Session::Round(const wire::RoundCall& call,
   } else {
     return NoSuchView(call.view(), "Round");
   }
+  page_.reset();  // It shows the timers.
   // It is on disk before it is told.
   if (absl::Status s = driver_->Save(round, *source); !s.ok()) {
     const absl::Status reloaded = driver_->Reload();
@@ -631,8 +634,69 @@ absl::StatusOr<wire::ActuationReply> Session::ReportActuation(const wire::Actuat
   return reply;
 }
 
-std::string Session::RoundMetrics() const {
-  return driver_ == nullptr ? "" : driver_->MetricsText();
+MetricsSnapshot Session::RoundMetrics() const {
+  return driver_ == nullptr ? nullptr : driver_->CollectMetrics();
+}
+
+// --- The page --------------------------------------------------------------------------
+
+namespace {
+
+Json PageNode(const PlanReport& report, NodeId node) {
+  const PlanContext& context = report.context;
+  const NodeFacts& facts = report.facts[Index(node)];
+  Json json = {{"node", context.catalog().NodeName(node)}};
+  if (const NodeGroup* group = context.groups->Find(node)) json["group"] = group->name;
+  if (!facts.zone.empty()) json["zone"] = facts.zone;
+  const auto utilization =
+      CalculateUtilization(context.cluster->snapshot, node, {}, context.request->now_s);
+  if (utilization && std::isfinite(utilization->utilization)) {
+    json["utilization"] = utilization->utilization;
+  }
+  return json;
+}
+
+Json PageOf(const PlanReport& report) {
+  const PlanContext& context = report.context;
+  Json page = {{"now", context.request->now_s},
+               {"removes", report.remove.size()},
+               {"moved", report.moved},
+               {"nodes", Json::array()},
+               {"warnings", Json::array()}};
+  size_t order = 0;
+  for (const PlanReport::Removal& removal : report.remove) {
+    Json& node = page["nodes"].emplace_back(PageNode(report, removal.node));
+    node["order"] = ++order;
+    node["pods"] = removal.pods.size();
+  }
+  for (const PlanReport::Kept& kept : report.keep) {
+    page["nodes"].emplace_back(PageNode(report, kept.why.node))["reason"] = kept.reason;
+  }
+  for (const InputWarning& warning : context.cluster->warnings) {
+    page["warnings"].push_back(warning.message);
+  }
+  return page;
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> Session::PageJson() {
+  if (page_ && page_->first == version_) return page_->second;
+  Json page;
+  const auto tell = [&](const PlanReport& report) {
+    page = PageOf(report);
+    return absl::OkStatus();
+  };
+  if (absl::Status s = WithReport(wire::PlanInput(), std::nullopt, tell); !s.ok()) return s;
+  page["version"] = version_;
+  page["timers"] = Json::array();
+  if (driver_ != nullptr && driver_->before()) {
+    for (const auto& timer : driver_->before()->timers) {
+      page["timers"].push_back({{"node", timer.node}, {"since", timer.since_s}});
+    }
+  }
+  page_.emplace(version_, CompactJson(page));
+  return page_->second;
 }
 
 }  // namespace ebb

@@ -31,6 +31,7 @@
 #include "service/clock.h"
 #include "service/daemon/actuation_log.h"
 #include "service/live_cluster.h"
+#include "service/metrics.h"
 #include "service/plan_report.h"
 #include "service/round_driver.h"
 #include "service/round_settings.h"
@@ -117,10 +118,11 @@ class Session {
   // What a plan says otherwise than `told`, which becomes that plan.
   absl::StatusOr<wire::PlanChange> PlanChanges(const wire::PlanInput& input, ToldPlan& told);
 
-  // In Prometheus' text form; "" while there was no round.
-  [[nodiscard]] std::string RoundMetrics() const;
-  // The last plan as JSON, and when it was made; "": there was none.
-  [[nodiscard]] const std::string& last_plan_json() const { return last_plan_json_; }
+  // Null while there was no round.
+  [[nodiscard]] MetricsSnapshot RoundMetrics() const;
+
+  // What the page for people shows of the cluster as it is now (http_pages.h).
+  absl::StatusOr<std::string> PageJson();
 
  private:
   struct Question;
@@ -154,7 +156,7 @@ class Session {
   std::optional<uint64_t> last_plan_version_;
   uint64_t last_plan_removes_ = 0;
   double last_plan_seconds_ = 0;
-  std::string last_plan_json_;
+  std::optional<std::pair<uint64_t, std::string>> page_;  // Of that version.
 
   std::unique_ptr<RoundDriver> driver_;  // Null: no round yet.
   std::unique_ptr<ActuationLog> actuation_;

@@ -71,14 +71,14 @@ wire::SessionStatus SessionThread::Status() const {
   return status;
 }
 
-std::string SessionThread::RoundMetrics() const {
+MetricsSnapshot SessionThread::RoundMetrics() const {
   const std::lock_guard lock(mutex_);
   return round_metrics_;
 }
 
 void SessionThread::Publish() {
   wire::SessionStatus status = session_->Status();
-  std::string metrics;
+  MetricsSnapshot metrics;
   const bool after_round = status.rounds() != status_.rounds();  // Nobody else writes it.
   if (after_round) metrics = session_->RoundMetrics();
   const std::lock_guard lock(mutex_);

@@ -78,7 +78,7 @@ class SessionThread {
 
   // As of the last call that ended.
   [[nodiscard]] wire::SessionStatus Status() const;
-  [[nodiscard]] std::string RoundMetrics() const;
+  [[nodiscard]] MetricsSnapshot RoundMetrics() const;
   [[nodiscard]] const std::string& name() const { return name_; }
 
  private:
@@ -103,7 +103,7 @@ class SessionThread {
   absl::Status why_closed_;
   uint64_t version_ = 0;  // The session's.
   wire::SessionStatus status_;
-  std::string round_metrics_;
+  MetricsSnapshot round_metrics_;
 
   std::vector<std::unique_ptr<PlanWatcher>> watchers_;  // The thread's own.
   std::thread thread_;

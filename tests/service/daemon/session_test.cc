@@ -429,7 +429,9 @@ TEST_F(SessionRoundTest, TimersOutliveTheProcess) {
   EXPECT_EQ(second->round(), 2);
   EXPECT_THAT(second->delete_drain(), ElementsAre("a"));
   EXPECT_EQ(session_->Status().rounds(), 2);
-  EXPECT_THAT(session_->RoundMetrics(), HasSubstr("cluster_autoscaler_scaled_down_nodes_total"));
+  EXPECT_THAT(MetricsText(std::vector<std::pair<std::string, MetricsSnapshot>>{
+                  {"s", session_->RoundMetrics()}}),
+              HasSubstr(R"(scaled_down_nodes_total{reason="underutilized",session="s"} 1)"));
 }
 
 TEST_F(SessionRoundTest, AFailedDeletionIsTold) {

@@ -1,0 +1,57 @@
+// HttpPages: what people and Prometheus look at, over HTTP.
+//
+//   /metrics         Prometheus' text form: rounds under the autoscaler's names, by session, and
+//                    the daemon's own (daemon_metrics.h)
+//   /healthz         "ok"
+//   /                a page: nodes as a heat map, what goes, what stays and why, timers; live
+//   /page.json?session=S, /explain.json?session=S&node=N, /sessions.json, /events?session=S
+//                    what the page asks; events are the session's versions, as server-sent events
+//
+// It only reads.  Whoever may connect sees names of nodes and pods: a Unix socket has mode 0600,
+// and an address is for loopback.
+//
+// Threads: kThreads of its own; each who follows events has one of them, at most kFollowersMax.
+//          Sessions are asked as by any other call.
+
+#ifndef EBB_SERVICE_DAEMON_HTTP_PAGES_H_
+#define EBB_SERVICE_DAEMON_HTTP_PAGES_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "service/daemon/sessions.h"
+
+namespace ebb {
+
+struct HttpPagesOptions {
+  std::string address;  // "127.0.0.1:8085"; empty: none.
+  std::string socket;   // A path; empty: none.
+};
+
+class HttpPages {
+ public:
+  static constexpr size_t kThreads = 16;
+  static constexpr size_t kFollowersMax = 8;
+
+  // `metrics` gives the text of /metrics.
+  // Errors: an address that is none or is taken; those of ClaimSocketPath (listener.h).
+  static absl::StatusOr<std::unique_ptr<HttpPages>> Start(const HttpPagesOptions& options,
+                                                          Sessions& sessions,
+                                                          std::function<std::string()> metrics);
+  // Ends what is being answered.
+  ~HttpPages();
+  HttpPages(const HttpPages&) = delete;
+  HttpPages& operator=(const HttpPages&) = delete;
+
+ private:
+  class Impl;
+  explicit HttpPages(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace ebb
+
+#endif  // EBB_SERVICE_DAEMON_HTTP_PAGES_H_

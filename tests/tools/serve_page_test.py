@@ -1,0 +1,257 @@
+#!/usr/bin/env python3
+"""The pages of `ebb serve`: metrics as Prometheus reads them, the page as a browser shows it.
+
+    serve_page_test.py EBB
+
+Needs the distribution's chromium and chromium-driver.
+"""
+
+import base64
+import contextlib
+import http.client
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import urllib.request
+
+EBB = pathlib.Path(sys.argv[1]).resolve()
+WAIT_S = 60
+# A name that would become markup where it is not set as text.
+HOSTILE = '<img src=x onerror="document.title=1">'
+
+
+def free_port():
+    with contextlib.closing(socket.socket()) as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def wait_for(what, get):
+    end = time.monotonic() + WAIT_S
+    while not (got := get()):
+        if time.monotonic() > end:
+            raise AssertionError("waited in vain for " + what)
+        time.sleep(0.05)
+    return got
+
+
+class UnixConnection(http.client.HTTPConnection):
+    def __init__(self, path):
+        super().__init__("localhost")
+        self.path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.connect(self.path)
+
+
+class Browser:
+    """chromedriver, asked as the WebDriver protocol has it."""
+
+    def __init__(self):
+        port = free_port()
+        self.base = f"http://127.0.0.1:{port}"
+        self.driver = subprocess.Popen(["chromedriver", f"--port={port}"],
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+        def is_ready():
+            with contextlib.suppress(OSError):
+                return self.call("GET", "/status")["ready"]
+        wait_for("chromedriver", is_ready)
+        arguments = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+                     "--disable-quic", "--no-first-run", "--disable-background-networking",
+                     "--disable-component-update", "--disable-sync", "--window-size=1400,1000"]
+        session = self.call("POST", "/session", {"capabilities": {"alwaysMatch": {
+            "goog:chromeOptions": {"binary": shutil.which("chromium"), "args": arguments}}}})
+        self.session = f"/session/{session['sessionId']}"
+
+    def call(self, method, path, body=None):
+        request = urllib.request.Request(
+            self.base + path, method=method, headers={"Content-Type": "application/json"},
+            data=None if body is None else json.dumps(body).encode())
+        with urllib.request.urlopen(request, timeout=WAIT_S) as reply:
+            return json.load(reply)["value"]
+
+    def open(self, url):
+        self.call("POST", self.session + "/url", {"url": url})
+
+    def run(self, script, *arguments):
+        return self.call("POST", self.session + "/execute/sync",
+                         {"script": script, "args": list(arguments)})
+
+    def text(self, element):
+        return self.run("return document.getElementById(arguments[0]).textContent", element)
+
+    def screenshot(self, path):
+        picture = self.call("GET", self.session + "/screenshot")
+        pathlib.Path(path).write_bytes(base64.b64decode(picture))
+
+    def close(self):
+        with contextlib.suppress(OSError):
+            self.call("DELETE", self.session)
+        self.driver.kill()
+        self.driver.wait()
+
+
+def node(name, zone):
+    return {"apiVersion": "v1", "kind": "Node",
+            "metadata": {"name": name, "uid": "uid-" + name,
+                         "labels": {"nodegroup": "general", "topology.kubernetes.io/zone": zone}},
+            "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"},
+                       "conditions": [{"type": "Ready", "status": "True"}]}}
+
+
+def pod(name, on, cpu):
+    return {"apiVersion": "v1", "kind": "Pod",
+            "metadata": {"name": name, "uid": "uid-" + name, "namespace": "default",
+                         "ownerReferences": [{"apiVersion": "apps/v1", "kind": "ReplicaSet",
+                                              "name": "web", "uid": "rs", "controller": True}]},
+            "spec": {"nodeName": on,
+                     "containers": [{"name": "c", "resources": {"requests": {"cpu": cpu}}}]},
+            "status": {"phase": "Running"}}
+
+
+REPLICA_SET = {"apiVersion": "apps/v1", "kind": "ReplicaSet",
+               "metadata": {"name": "web", "uid": "rs", "namespace": "default"},
+               "spec": {"replicas": 3}, "status": {"replicas": 3}}
+
+
+class PageTest(unittest.TestCase):
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory(prefix="ebb-page-")
+        cls.addClassCleanup(cls.folder.cleanup)
+        cls.port = free_port()
+        cls.socket = cls.folder.name + "/e.sock"
+        cls.pages = cls.folder.name + "/pages.sock"
+        cls.server = subprocess.Popen(
+            [EBB, "serve", "--socket", cls.socket, "--log", "none", "--metrics-address",
+             f"127.0.0.1:{cls.port}", "--metrics-socket", cls.pages], stderr=subprocess.DEVNULL)
+        cls.addClassCleanup(cls.stop)
+        wait_for("ebb serve", lambda: os.path.exists(cls.socket) and os.path.exists(cls.pages))
+
+    @classmethod
+    def stop(cls):
+        cls.server.send_signal(signal.SIGTERM)
+        assert cls.server.wait(WAIT_S) == 0
+
+    def load(self, objects, session="default"):
+        dump = self.folder.name + "/dump.json"
+        pathlib.Path(dump).write_text(json.dumps(
+            {"apiVersion": "v1", "kind": "List", "items": [*objects, REPLICA_SET]}))
+        subprocess.run([EBB, "plan", dump, "--server", f"unix:{self.socket}", "--session", session],
+                       check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def get(self, path, **headers):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=WAIT_S)
+        connection.request("GET", path, headers=headers)
+        reply = connection.getresponse()
+        body = reply.read().decode()
+        connection.close()
+        return reply.status, body, reply.headers
+
+    def test_metrics_are_prometheus(self):
+        self.load([node("a", "z1"), node("b", "z1"), pod("p", "a", "1")], session="metrics")
+        status, text, _ = self.get("/metrics")
+        self.assertEqual(status, 200)
+        helped, typed, seen = set(), set(), set()
+        for line in text.splitlines():
+            comment = re.fullmatch(r"# (HELP|TYPE) (\S+) .+", line)
+            if comment:
+                known = helped if comment[1] == "HELP" else typed
+                self.assertNotIn(comment[2], known, "told twice")
+                known.add(comment[2])
+                continue
+            sample = re.fullmatch(
+                r'([a-z_]+)(\{([a-z_]+="[^"]*",?)*\})? (-?[0-9.e+-]+|\+Inf|NaN)', line)
+            self.assertTrue(sample, line)
+            self.assertNotIn(line.rsplit(" ", 1)[0], seen, "a sample twice")
+            seen.add(line.rsplit(" ", 1)[0])
+            name = re.sub(r"_(bucket|sum|count)$", "", sample[1])
+            self.assertIn(name if name in helped else sample[1], helped & typed)
+        self.assertIn('ebb_session_nodes{session="metrics"} 2', text)
+        self.assertIn('ebb_calls_total{call="Load",code="OK"}', text)
+
+    def test_only_what_there_is(self):
+        self.assertEqual(self.get("/healthz")[:2], (200, "ok\n"))
+        self.assertEqual(self.get("/nothing")[0], 404)
+        self.assertEqual(self.get("/page.json?session=none")[0], 404)
+        self.assertEqual(self.get("/page.json?session=A")[0], 400)
+        self.assertEqual(self.get("/explain.json?session=none&node=x")[0], 404)
+        self.assertEqual(self.get("/../../etc/passwd")[0], 404)
+        headers = self.get("/")[2]
+        self.assertIn("default-src 'none'", headers["Content-Security-Policy"])
+        self.assertEqual(headers["X-Content-Type-Options"], "nosniff")
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=WAIT_S)
+        connection.request("POST", "/", body=b"x")
+        self.assertEqual(connection.getresponse().status, 404)
+        connection.close()
+
+    def test_own_socket_is_private(self):
+        self.assertEqual(os.stat(self.pages).st_mode & 0o777, 0o600)
+        connection = UnixConnection(self.pages)
+        connection.request("GET", "/healthz")
+        self.assertEqual(connection.getresponse().read(), b"ok\n")
+        connection.close()
+
+    def test_as_many_followers_as_allowed(self):
+        self.load([node("a", "z1"), node("b", "z1"), pod("p", "a", "1")], session="followed")
+        followers = []
+        for _ in range(8):
+            follower = socket.create_connection(("127.0.0.1", self.port), timeout=WAIT_S)
+            follower.sendall(b"GET /events?session=followed HTTP/1.1\r\nHost: x\r\n\r\n")
+            self.assertIn(b" 200 ", follower.recv(1000))
+            followers.append(follower)
+        self.assertEqual(self.get("/events?session=followed")[0], 503)
+        self.assertEqual(self.get("/healthz")[0], 200)
+        for follower in followers:
+            follower.close()
+        wait_for("room for another", lambda: self.follows())
+
+    def follows(self):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=WAIT_S)
+        connection.request("GET", "/events?session=followed")
+        status = connection.getresponse().status
+        connection.close()
+        return status == 200
+
+    @unittest.skipUnless(shutil.which("chromium") and shutil.which("chromedriver"), "no browser")
+    def test_page_in_a_browser(self):
+        nodes = [node("a", "z1"), node("b", HOSTILE), node("c", "z2")]
+        self.load([*nodes, pod("p", "a", "1"), pod("q", "b", "3"), pod("r", "c", "3")])
+        browser = Browser()
+        self.addCleanup(browser.close)
+        browser.open(f"http://127.0.0.1:{self.port}/?session=default")
+        wait_for("the plan", lambda: browser.text("headline").startswith("1 of 3 nodes can go"))
+        cells = browser.run("return [...document.querySelectorAll('button.cell')].map((each) => "
+                            "[each.title, each.classList.contains('goes')])")
+        self.assertEqual(len(cells), 3)
+        self.assertEqual([title.split(",")[0] for title, goes in cells if goes], ["a"])
+        self.assertIn("a", browser.text("goes"))
+        self.assertIn("NotUnderutilized", browser.text("stays"))
+        # Names are text.
+        self.assertIn(HOSTILE, browser.text("groups"))
+        self.assertEqual(browser.run("return document.images.length"), 0)
+        # Why a node goes.
+        browser.run("document.querySelector('button.cell.goes').click()")
+        wait_for("why", lambda: "default/p" in browser.text("node-text"))
+        self.assertIn("Goes, number 1.", browser.text("node-text"))
+        if "EBB_SCREENSHOT" in os.environ:
+            browser.screenshot(os.environ["EBB_SCREENSHOT"])
+        # A change comes by itself.
+        self.load([*nodes, pod("p", "a", "3"), pod("q", "b", "3"), pod("r", "c", "3")])
+        wait_for("the change", lambda: browser.text("headline").startswith("0 of 3 nodes can go"))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1] + sys.argv[2:])
