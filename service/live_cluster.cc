@@ -142,7 +142,7 @@ absl::StatusOr<LiveCluster::Version> LiveCluster::Judged() {
 }
 
 absl::StatusOr<LiveCluster::Version> LiveCluster::JudgedLately() {
-  const bool lately = judgement_ && 16 * (Changes() - judgement_->changes) < Objects() &&
+  const bool lately = judgement_ && 4 * (Changes() - judgement_->changes) < Objects() &&
                       judgement_->kinds == live_.Kinds();
   if (!lately || judgement_->changes == Changes()) return Judged();
   Version version = Unjudged();

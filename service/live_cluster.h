@@ -87,7 +87,7 @@ class LiveCluster {
   // Errors: no nodes, or nodes without a single pod.
   absl::StatusOr<Version> Judged();
   // The same; what it seems to lack may be told of an earlier version, while less than a
-  // sixteenth of the objects has changed since and no kind came or went.
+  // quarter of the objects has changed since and no kind came or went.
   // Cost: that of a branch, most times.
   absl::StatusOr<Version> JudgedLately();
 
