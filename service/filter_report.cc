@@ -57,7 +57,7 @@ absl::StatusOr<PodId> FindPodNamed(const Catalog& catalog, std::string_view name
 }
 
 absl::StatusOr<PodId> FindListedPod(const LoadedCluster& cluster, std::string_view name) {
-  const absl::StatusOr<PodId> pod = FindPodNamed(cluster.snapshot.catalog(), name);
+  absl::StatusOr<PodId> pod = FindPodNamed(cluster.snapshot.catalog(), name);
   const std::string left_out = LeftOutText(cluster.counts);
   if (pod.ok() || left_out.empty()) return pod;
   return absl::NotFoundError(

@@ -72,7 +72,7 @@ class PlannerClient::Impl {
                              const Request& request) {
     grpc::ClientContext context;
     Reply reply;
-    const absl::Status status = ToAbsl(server, (stub.get()->*method)(&context, request, &reply));
+    absl::Status status = ToAbsl(server, (stub.get()->*method)(&context, request, &reply));
     if (!status.ok()) return status;
     return reply;
   }
@@ -126,7 +126,7 @@ absl::StatusOr<uint64_t> PlannerClient::Sync(const std::function<bool(wire::Sync
   while (next(request) && stream->Write(request)) request.Clear();
   stream->WritesDone();
   reader.join();
-  const absl::Status status = ToAbsl(impl_->server, stream->Finish());
+  absl::Status status = ToAbsl(impl_->server, stream->Finish());
   if (!status.ok()) return status;
   return version;
 }
@@ -146,7 +146,7 @@ absl::StatusOr<wire::LoadReply> PlannerClient::Load(
     return sent;
   };
   bool stopped = !send();
-  const absl::Status filled = fill([&](std::string_view bytes) {
+  absl::Status filled = fill([&](std::string_view bytes) {
     part.mutable_dump()->append(bytes);
     stopped = stopped || (part.dump().size() >= kPartBytes && !send());
     // The daemon says why.
@@ -159,7 +159,7 @@ absl::StatusOr<wire::LoadReply> PlannerClient::Load(
   }
   if (!stopped && !part.dump().empty()) send();
   writer->WritesDone();
-  const absl::Status status = ToAbsl(impl_->server, writer->Finish());
+  absl::Status status = ToAbsl(impl_->server, writer->Finish());
   if (!status.ok()) return status;
   return reply;
 }

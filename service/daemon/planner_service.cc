@@ -107,9 +107,10 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
   }
 
   void End(absl::StatusOr<Reply> answer) {
+    const absl::Status status = answer.status();
     if (answer.ok()) *reply_ = *std::move(answer);
-    told_.End(answer.status());
-    Finish(ToGrpc(answer.status()));
+    told_.End(status);
+    Finish(ToGrpc(status));
   }
 
   void OnCancel() override {

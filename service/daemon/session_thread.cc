@@ -27,23 +27,25 @@ void SessionThread::Post(SessionCall call) {
     } else if (ready_.size() + waiting_.size() >= calls_max_) {
       refused = absl::ResourceExhaustedError(absl::StrCat(
           "calls: session ", name_, " has ", calls_max_, " calls waiting, --max-waiting-calls"));
-    } else if (call.min_version > version_) {
-      waiting_.push_back(std::move(call));
     } else {
-      ready_.push_back(std::move(call));
+      (call.min_version > version_ ? waiting_ : ready_).push_back(std::move(call));
+      changed_.notify_one();
+      return;
     }
   }
-  if (!refused.ok()) return call.refuse(refused);
-  changed_.notify_one();
+  call.refuse(refused);
 }
 
 void SessionThread::Watch(std::unique_ptr<PlanWatcher> watcher) {
   {
     const std::lock_guard lock(mutex_);
-    if (!closed_) new_watchers_.push_back(std::move(watcher));
+    if (!closed_) {
+      new_watchers_.push_back(std::move(watcher));
+      changed_.notify_one();
+      return;
+    }
   }
-  if (watcher != nullptr) return watcher->send(why_closed_);
-  changed_.notify_one();
+  watcher->send(why_closed_);
 }
 
 void SessionThread::Wake() {
