@@ -230,6 +230,7 @@ struct CounterTable {
   TopologyKeyId key;
   std::vector<PodMatcher> matchers;  // ANDed.  kExistingAnti: whom the term repels.
   RegistryId registry{};             // kSpread.
+  bool for_affinity = false;         // kMatching: some pod asks whether it counts any pod anywhere.
 };
 
 // The nodes, and so the domains, that a spread constraint takes into account.
@@ -253,6 +254,8 @@ struct TopologyKey {
   std::vector<DomainId> domain_of;                // By NodeId; kNoDomain: the node lacks the label.
   absl::flat_hash_map<TextId, DomainId> domains;  // By label value.
   std::vector<TextId> values;                     // By DomainId.
+  std::vector<uint32_t> nodes_in;                 // By DomainId.
+  size_t shared_domains = 0;                      // Those of two nodes or more.
 };
 
 // What came and went since a catalog was built, in that order, for whoever keeps something by

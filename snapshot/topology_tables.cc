@@ -191,7 +191,9 @@ void TopologyTables::AddNode(NodeId id) {
 
 void TopologyTables::RemoveNode(NodeId id) {
   for (uint32_t k = 0; k < catalog_->topology_keys_.size(); ++k) {
-    catalog_->topology_keys_[k].domain_of[Index(id)] = kNoDomain;
+    TopologyKey& key = catalog_->topology_keys_[k];
+    const DomainId domain = std::exchange(key.domain_of[Index(id)], kNoDomain);
+    if (domain != kNoDomain && --key.nodes_in[Index(domain)] == 1) --key.shared_domains;
     having_[k].Erase(id);
   }
   for (DomainRegistry& registry : catalog_->registries_) registry.eligible.Erase(id);
@@ -346,6 +348,7 @@ void TopologyTables::AddAffinity(PodShape& shape, const std::vector<PendingAffin
     const auto [it, is_new] = table_of.try_emplace(key);
     if (is_new) {
       it->second = InternTable({.kind = TableKind::kMatching, .key = key, .matchers = all});
+      catalog_->tables_[Index(it->second)].for_affinity = true;
     }
     shape.affinity.push_back({it->second, key});
   }
@@ -427,7 +430,7 @@ TopologyKeyId TopologyTables::InternKey(TextId label) {
 // `nodes`: all or none of the catalog's.
 TopologyKeyId TopologyTables::AddKey(TextId label, std::span<const NodeInfo> nodes) {
   const TopologyKeyId id{static_cast<uint32_t>(catalog_->topology_keys_.size())};
-  TopologyKey key{.label = label, .domain_of = {}, .domains = {}, .values = {}};
+  TopologyKey key{.label = label, .domain_of = {}, .domains = {}, .values = {}, .nodes_in = {}};
   key.domain_of.resize(catalog_->nodes(), kNoDomain);
   NodeSet having(catalog_->nodes());
   catalog_->topology_keys_.push_back(std::move(key));
@@ -443,7 +446,11 @@ void TopologyTables::SetDomain(TopologyKeyId id, NodeId node) {
   if (!value) return;
   const DomainId next{static_cast<uint32_t>(key.values.size())};
   const auto [domain, is_new] = key.domains.try_emplace(*value, next);
-  if (is_new) key.values.push_back(*value);
+  if (is_new) {
+    key.values.push_back(*value);
+    key.nodes_in.push_back(0);
+  }
+  if (++key.nodes_in[Index(domain->second)] == 2) ++key.shared_domains;
   key.domain_of[Index(node)] = domain->second;
   having_[Index(id)].Insert(node);
 }

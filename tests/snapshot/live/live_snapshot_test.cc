@@ -571,6 +571,29 @@ TEST_F(LiveTest, APodThatIsKeptAwayAndKeepsNobodyAwayIsCountedApart) {
   EXPECT_EQ(live_.counts().AllRebuilds(), before + 1);
 }
 
+// Pods are counted by node where each node has a value of its own.
+TEST_F(LiveTest, TwoNodesMayComeToShareADomain) {
+  ASSERT_TRUE(Put(&a_.raw).ok());
+  ASSERT_TRUE(Put(&b_.raw).ok());
+  const Pod web = Pod("web").On("a").Label("app", "web").Away("zone", Select("app", "web"));
+  ASSERT_TRUE(Put(&web.raw).ok());
+  const auto shared = [&] {
+    return live_.Snapshot().catalog().topology_key(TopologyKeyId{0}).shared_domains;
+  };
+  EXPECT_EQ(shared(), 0U);
+  const Node c = Node("c").Label("zone", "x");
+  ASSERT_TRUE(Put(&c.raw).ok());
+  EXPECT_EQ(shared(), 1U);
+  const Node moved = Node("c").Label("zone", "z");
+  ASSERT_TRUE(Put(&moved.raw).ok());
+  EXPECT_EQ(shared(), 0U);
+  ASSERT_TRUE(Put(&c.raw).ok());
+  Delete(&a_.raw);
+  EXPECT_EQ(shared(), 0U);
+  ASSERT_TRUE(Put(&a_.raw).ok());
+  EXPECT_EQ(shared(), 1U);
+}
+
 TEST_F(LiveTest, AmountsThatCannotBeAddedUpAreBounded) {
   ASSERT_TRUE(Put(&a_.raw).ok());
   (void)live_.Snapshot();
