@@ -279,9 +279,8 @@ void SlowCluster::FindRepelling() {
   having_.resize(catalog_.tables().size());
   repelled_by_.resize(catalog_.pod_shapes());
   for (uint32_t s = 0; s < catalog_.pod_shapes(); ++s) {
-    for (const TableId table : catalog_.shape(PodShapeId{s}).feeds) {
-      if (catalog_.tables()[Index(table)].kind != TableKind::kExistingAnti) continue;
-      std::vector<PodShapeId>& having = having_[Index(table)];
+    for (const AntiAffinityTerm& term : catalog_.shape(PodShapeId{s}).anti_affinity) {
+      std::vector<PodShapeId>& having = having_[Index(term.repelling)];
       // Two equal terms of one shape are one.
       if (having.empty() || having.back() != PodShapeId{s}) having.push_back(PodShapeId{s});
     }
@@ -405,7 +404,7 @@ std::string_view SlowCluster::WhyNotForNeighbours(const PodShape& shape, PodShap
     const uint32_t here = DomainsOf(catalog_.tables()[Index(table)].key).of[Index(node)];
     return here != kNone && TallyOf(table).In(here) > 0;
   };
-  for (const AffinityTerm& term : shape.anti_affinity) {
+  for (const AntiAffinityTerm& term : shape.anti_affinity) {
     if (is_near(term.table)) {
       return "InterPodAffinity: node(s) didn't match pod anti-affinity rules";
     }

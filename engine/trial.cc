@@ -77,7 +77,7 @@ void Simulation::CountGuests(NodeId node, int sign) {
   guests_.ForEach(node, [&](PodId pod) {
     const PodShapeId shape = catalog.shape_id(pod);
     if (scan_.StaysUnplaced(shape)) {
-      ShapeRoom::Count(snapshot_, catalog.shape(shape), node, sign);
+      ShapeRoom::CountOnGhost(snapshot_, catalog.shape(shape), node, sign);
     }
   });
 }
@@ -92,7 +92,9 @@ void Simulation::BeginTrial(NodeId node) {
   moves_.clear();
   snapshot_.Fork();
   CountGuests(node, -1);
-  snapshot_.SetGhost(node);
+  // A ghost takes no pods, and nodes that went do not come back before the end of the
+  // simulation, which restores all counts.  So nobody asks what is counted there.
+  snapshot_.SetGhost(node, ClusterSnapshot::GhostPods::kCountedByNode);
   scan_.OnGhost(node);
 }
 

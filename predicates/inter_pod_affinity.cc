@@ -7,14 +7,16 @@ namespace ebb {
 namespace {
 
 // Whether a pod that the term's table counts runs in the node's domain.
-bool IsCounted(const ClusterSnapshot& snapshot, const AffinityTerm& term, NodeId node) {
+template <typename Term>
+bool IsCounted(const ClusterSnapshot& snapshot, const Term& term, NodeId node) {
   const DomainId domain = snapshot.catalog().DomainOf(term.key, node);
   return domain != kNoDomain && snapshot.topology().Count(term.table, domain) > 0;
 }
 
-bool AnyCounted(const ClusterSnapshot& snapshot, std::span<const AffinityTerm> terms, NodeId node) {
+template <typename Term>
+bool AnyCounted(const ClusterSnapshot& snapshot, std::span<const Term> terms, NodeId node) {
   return std::any_of(terms.begin(), terms.end(),
-                     [&](const AffinityTerm& term) { return IsCounted(snapshot, term, node); });
+                     [&](const Term& term) { return IsCounted(snapshot, term, node); });
 }
 
 bool MayBeTheFirst(const ClusterSnapshot& snapshot, const PodShape& shape) {
@@ -53,8 +55,12 @@ std::string_view ReasonOf(InterPodVerdict verdict) {
 InterPodVerdict JudgeInterPodAffinity(const ClusterSnapshot& snapshot, const PodShape& shape,
                                       NodeId node) {
   if (!SatisfiesAffinity(snapshot, shape, node)) return InterPodVerdict::kAffinity;
-  if (AnyCounted(snapshot, shape.anti_affinity, node)) return InterPodVerdict::kAntiAffinity;
-  if (AnyCounted(snapshot, shape.repelled_by, node)) return InterPodVerdict::kExistingAntiAffinity;
+  if (AnyCounted(snapshot, std::span(shape.anti_affinity), node)) {
+    return InterPodVerdict::kAntiAffinity;
+  }
+  // The first are tables of anti_affinity, of which none counts a pod here.
+  const std::span others = std::span(shape.repelled_by).subspan(shape.repelled_by_own);
+  if (AnyCounted(snapshot, others, node)) return InterPodVerdict::kExistingAntiAffinity;
   return InterPodVerdict::kFits;
 }
 

@@ -88,6 +88,12 @@ struct AffinityTerm {
   TopologyKeyId key;
 };
 
+struct AntiAffinityTerm {
+  TableId table;
+  TopologyKeyId key;
+  TableId repelling;  // The kExistingAnti table that says whom the term repels.
+};
+
 struct PodShape {
   // The fields that a pass reads for every pod that moves, together in memory.
   int32_t priority = 0;
@@ -129,10 +135,11 @@ struct PodShape {
 
   // Topology.
   std::vector<SpreadConstraint> spread;
-  std::vector<AffinityTerm> affinity;       // Tables of pods that match all affinity terms.
-  bool matches_own_affinity = false;        // It matches all its own affinity terms.
-  std::vector<AffinityTerm> anti_affinity;  // Tables of pods that match one anti-affinity term.
-  std::vector<AffinityTerm> repelled_by;    // Tables of pods whose anti-affinity this pod matches.
+  std::vector<AffinityTerm> affinity;           // Tables of pods that match all affinity terms.
+  bool matches_own_affinity = false;            // It matches all its own affinity terms.
+  std::vector<AntiAffinityTerm> anti_affinity;  // Tables of pods that match one term.
+  std::vector<AffinityTerm> repelled_by;  // Tables of pods whose anti-affinity this pod matches.
+  uint32_t repelled_by_own = 0;  // The first of these, which are tables of anti_affinity too.
 
   std::vector<PdbId> budgets;  // PodDisruptionBudgets that match, in their order.
 
@@ -215,11 +222,15 @@ enum class TableKind : uint8_t {
   kExistingAnti,  // Pods that *have* the anti-affinity term.
 };
 
+// Where the pods that have a term are just those that match it, as those of an application
+// that keeps apart from itself are, the table of kMatching stands for that of kExistingAnti:
+// no shape feeds the latter or is repelled by it (TopologyTables).
 struct CounterTable {
   TableKind kind;
   TopologyKeyId key;
   std::vector<PodMatcher> matchers;  // ANDed.  kExistingAnti: whom the term repels.
   RegistryId registry{};             // kSpread.
+  bool for_affinity = false;         // kMatching: some pod asks whether it counts any pod anywhere.
 };
 
 // The nodes, and so the domains, that a spread constraint takes into account.
@@ -243,6 +254,8 @@ struct TopologyKey {
   std::vector<DomainId> domain_of;                // By NodeId; kNoDomain: the node lacks the label.
   absl::flat_hash_map<TextId, DomainId> domains;  // By label value.
   std::vector<TextId> values;                     // By DomainId.
+  std::vector<uint32_t> nodes_in;                 // By DomainId.
+  size_t shared_domains = 0;                      // Those of two nodes or more.
 };
 
 // What came and went since a catalog was built, in that order, for whoever keeps something by

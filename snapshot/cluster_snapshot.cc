@@ -54,13 +54,16 @@ inline void ClusterSnapshot::Count(const PodShape& shape, NodeId node) {
   if (kTables == Tables::kCount && !shape.feeds.empty()) {
     topology_.Count(*catalog_, shape, node, kSign);
   }
+  if (kTables == Tables::kCountButByNode && !shape.feeds.empty()) {
+    topology_.CountButByNode(*catalog_, shape, node, kSign);
+  }
   for (const ClaimId claim : shape.claims) claim_uses_.Mutable(Index(claim)) += kSign;
 }
 
 template <int kSign, ClusterSnapshot::Tables kTables>
 void ClusterSnapshot::CountAll(const PodList& pods, NodeId node) {
   placed_pods_ += kSign * pods.size();
-  const bool counts = kTables == Tables::kCount && !catalog_->tables().empty();
+  const bool counts = kTables != Tables::kLeave && !catalog_->tables().empty();
   if (!counts && catalog_->claims() == 0) return;
   for (const PodId pod : pods) Count<kSign, kTables>(catalog_->shape_of(pod), node);
 }
@@ -138,9 +141,13 @@ void ClusterSnapshot::AddNode(NodeId node) {
   Log({.op = Op::kAddNode, .index = 0, .pod = kNoPod, .node = node});
 }
 
-void ClusterSnapshot::SetGhost(NodeId node) {
+void ClusterSnapshot::SetGhost(NodeId node, GhostPods pods) {
   EBB_CHECK(ghost_ == kNoNode && Contains(node));
-  CountAll<-1>(pods_on_[Index(node)], node);
+  if (pods == GhostPods::kUncounted) {
+    CountAll<-1>(pods_on_[Index(node)], node);
+  } else {
+    CountAll<-1, Tables::kCountButByNode>(pods_on_[Index(node)], node);
+  }
   for (auto& column : free_) {
     int64_t& free = column.Mutable(Index(node));
     if (!marks_.empty()) ghost_free_.push_back(free);
@@ -150,13 +157,15 @@ void ClusterSnapshot::SetGhost(NodeId node) {
     free_[Index(resource)].Mutable(Index(node)) = amount;
   }
   ghost_ = node;
+  ghost_counts_ = pods;
   topology_.CountNode(*catalog_, node, -1, /*as_ghost=*/true);
-  Log({.op = Op::kSetGhost, .index = 0, .pod = kNoPod, .node = node});
+  Log({.op = Op::kSetGhost, .index = static_cast<uint32_t>(pods), .pod = kNoPod, .node = node});
 }
 
 void ClusterSnapshot::ClearGhost() {
   EBB_CHECK(ghost_ != kNoNode);
   const NodeId node = std::exchange(ghost_, kNoNode);
+  const GhostPods counts = std::exchange(ghost_counts_, GhostPods::kUncounted);
   PodList& list = pods_on_.Mutable(Index(node));
   for (const PodId pod : list) {
     if (node_of_[Index(pod)] == node) node_of_.Mutable(Index(pod)) = kNoNode;
@@ -164,7 +173,7 @@ void ClusterSnapshot::ClearGhost() {
   if (!marks_.empty()) ghost_pods_.push_back(std::move(list));
   list.clear();  // NOLINT(bugprone-use-after-move): a moved-from list may be cleared.
   topology_.CountNode(*catalog_, node, +1, /*as_ghost=*/true);
-  Log({.op = Op::kClearGhost, .index = 0, .pod = kNoPod, .node = node});
+  Log({.op = Op::kClearGhost, .index = static_cast<uint32_t>(counts), .pod = kNoPod, .node = node});
 }
 
 uint64_t ClusterSnapshot::StateId() {
@@ -257,14 +266,20 @@ void ClusterSnapshot::Undo(const Change& change) {
       return;
     case Op::kSetGhost:
       ghost_ = kNoNode;
+      ghost_counts_ = GhostPods::kUncounted;
       if (kCounts) topology_.CountNode(*catalog_, change.node, +1, /*as_ghost=*/true);
       for (size_t r = free_.size(); r-- > 0; ghost_free_.pop_back()) {
         free_[r].Mutable(Index(change.node)) = ghost_free_.back();
       }
-      CountAll<+1, kTables>(pods_on_[Index(change.node)], change.node);
+      if (kCounts && GhostPods(change.index) == GhostPods::kCountedByNode) {
+        CountAll<+1, Tables::kCountButByNode>(pods_on_[Index(change.node)], change.node);
+      } else {
+        CountAll<+1, kTables>(pods_on_[Index(change.node)], change.node);
+      }
       return;
     case Op::kClearGhost: {
       ghost_ = change.node;
+      ghost_counts_ = GhostPods(change.index);
       if (kCounts) topology_.CountNode(*catalog_, change.node, -1, /*as_ghost=*/true);
       PodList& list = pods_on_.Mutable(Index(change.node));
       list = std::move(ghost_pods_.back());

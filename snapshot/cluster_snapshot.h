@@ -14,6 +14,7 @@
 //   kPods counts the pods; every counter table equals a recount.
 // ShapeRoom takes room for pods that are not placed, and counts them, without a log: until
 // it gives that back, or RestoreFree and RevertTo do, less is free and more is counted.
+// More is counted too while pods of a ghost stay counted on it (GhostPods).
 //
 // Units:     milli-CPU, bytes, counts.
 // Cost:      Fork O(1); Commit O(1); Revert O(changes since the fork); AddPod and
@@ -134,7 +135,13 @@ class ClusterSnapshot {
 
   // Makes `node` the ghost: its pods leave it and are not placed.  At most one
   // ghost at a time.  REQUIRES: the node is there, there is no ghost.
-  void SetGhost(NodeId node);
+  //
+  // kCountedByNode: tables by node (topology_counts.h) go on counting on the ghost the pods
+  // that were there, until ShapeRoom::Take moves them.  Those that nobody moved are still
+  // counted on the node after ClearGhost and RemoveNode: it may not take pods again until
+  // Revert, or RevertTo, has undone SetGhost.
+  enum class GhostPods : uint8_t { kUncounted, kCountedByNode };
+  void SetGhost(NodeId node, GhostPods pods = GhostPods::kUncounted);
   // The ghost is a node again, empty.  REQUIRES: there is one.
   void ClearGhost();
 
@@ -175,6 +182,7 @@ class ClusterSnapshot {
     Op op;
     uint32_t index;  // kRemovePod: the pod's place in its node's list.
                      // kAddPod: what node_of_ held before.
+                     // kSetGhost, kClearGhost: GhostPods.
     PodId pod;
     NodeId node;
   };
@@ -183,8 +191,8 @@ class ClusterSnapshot {
     state_id_ = 0;
     if (!marks_.empty()) log_.push_back(change);
   }
-  // Whether a change is one of the topology's counts too.
-  enum class Tables : uint8_t { kCount, kLeave };
+  // Which of the topology's tables a change is one of too.
+  enum class Tables : uint8_t { kCount, kCountButByNode, kLeave };
   template <Tables kTables>
   void Undo(const Change& change);
   template <Tables kTables>
@@ -216,6 +224,7 @@ class ClusterSnapshot {
   size_t alive_nodes_ = 0;
   size_t placed_pods_ = 0;
   NodeId ghost_ = kNoNode;
+  GhostPods ghost_counts_ = GhostPods::kUncounted;  // Of the ghost.
   // The ghost's pods stay listed, and node_of_ of those not placed elsewhere stays
   // as it was, so that lifting them and putting them back moves no pod.
   CowVector<PodList, 16> pods_on_;             // By NodeId.

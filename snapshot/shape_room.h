@@ -57,24 +57,26 @@ class ShapeRoom {
     return enough;
   }
 
-  // What AddPod takes and counts.
+  // What AddPod takes and counts.  While there is a ghost the pod is one that was on it.
   void Take(NodeId node) {
     const size_t place = GoTo(node);
     for (const Use& use : first_) use.free[place] -= use.charge;
     for (const Use& use : more_) use.free[place] -= use.charge;
-    if (is_counted_) Count(*snapshot_, *shape_, node, +1);
+    if (is_counted_) Count(node, /*comes=*/true);
   }
   void Give(NodeId node) {
     const size_t place = GoTo(node);
     for (const Use& use : first_) use.free[place] += use.charge;
     for (const Use& use : more_) use.free[place] += use.charge;
-    if (is_counted_) Count(*snapshot_, *shape_, node, -1);
+    if (is_counted_) Count(node, /*comes=*/false);
   }
 
-  // The counters alone: a pod of the shape that is not placed comes to (+1) or goes from (-1)
-  // the node, whose room is no matter (the ghost's).
-  static void Count(ClusterSnapshot& snapshot, const PodShape& shape, NodeId node, int sign) {
-    snapshot.topology_.Count(*snapshot.catalog_, shape, node, sign);
+  // The counters alone, where the room of the node is no matter: a pod of the shape that is
+  // not placed was on the node when that became a ghost with kCountedByNode (-1), or is there
+  // again as that is undone (+1).
+  static void CountOnGhost(ClusterSnapshot& snapshot, const PodShape& shape, NodeId node,
+                           int sign) {
+    snapshot.topology_.CountButByNode(*snapshot.catalog_, shape, node, sign);
   }
 
  private:
@@ -94,6 +96,17 @@ class ShapeRoom {
       SetWord(Index(node) / kNodesPerWord);
     EBB_DCHECK(PointsIntoSnapshot());
     return Index(node) % kNodesPerWord;
+  }
+  void Count(NodeId node, bool comes) {
+    TopologyCounts& topology = snapshot_->topology_;
+    const Catalog& catalog = *snapshot_->catalog_;
+    if (snapshot_->ghost_counts_ == ClusterSnapshot::GhostPods::kUncounted) {
+      topology.Count(catalog, *shape_, node, comes ? +1 : -1);
+    } else if (comes) {
+      topology.PodMoves(catalog, *shape_, snapshot_->ghost_, node);
+    } else {
+      topology.PodMovesBack(catalog, *shape_, snapshot_->ghost_, node);
+    }
   }
   void SetWord(size_t word);
   // Whether the addresses are those of the snapshot's columns, for assertions.

@@ -24,23 +24,72 @@ uint8_t Log2Ceil(size_t number) {
 
 }  // namespace
 
-void TopologyCounts::Count(const Catalog& catalog, const PodShape& shape, NodeId node, int sign) {
-  for (const TableId table : shape.feeds) CountInTable(catalog, table, node, sign);
-}
-
-inline void TopologyCounts::CountInTable(const Catalog& catalog, TableId id, NodeId node,
+inline void TopologyCounts::CountInTable(const Catalog& catalog, Table& table, NodeId node,
                                          int sign) {
-  Table& table = tables_.Mutable(Index(id));
   const DomainId domain = catalog.DomainOf(table.key, node);
   if (domain == kNoDomain) return;
-  if (table.spread && !catalog.registries()[Index(table.registry)].eligible.Contains(node)) return;
+  const bool spread = table.use == Use::kSpread;
+  if (spread && !catalog.registries()[Index(table.registry)].eligible.Contains(node)) return;
   const uint32_t before = Add(catalog, table, domain, sign);
   table.total += sign;
-  if (table.spread) MoveMinimum(table, before, before + sign);
+  if (spread) MoveMinimum(table, before, before + sign);
+}
+
+inline void TopologyCounts::MoveInTable(const Catalog& catalog, Table& table, NodeId from,
+                                        NodeId to) {
+  const DomainId before = catalog.DomainOf(table.key, from);
+  const DomainId after = catalog.DomainOf(table.key, to);
+  if (table.layout == Layout::kByPod && before != kNoDomain && after != kNoDomain) [[likely]] {
+    uint32_t* const keys = &cells_.Mutable(table.counts);
+    uint32_t* const key = std::find(keys, keys + table.total, KeyOf(before));
+    EBB_DCHECK(key != keys + table.total);
+    *key = KeyOf(after);
+    return;
+  }
+  CountInTable(catalog, table, from, -1);
+  CountInTable(catalog, table, to, +1);
+}
+
+void TopologyCounts::Count(const Catalog& catalog, const PodShape& shape, NodeId node, int sign) {
+  for (const TableId id : shape.feeds) {
+    CountInTable(catalog, tables_.Mutable(Index(id)), node, sign);
+  }
+}
+
+void TopologyCounts::CountButByNode(const Catalog& catalog, const PodShape& shape, NodeId node,
+                                    int sign) {
+  for (const TableId id : shape.feeds) {
+    if (tables_[Index(id)].use == Use::kByNode) continue;
+    CountInTable(catalog, tables_.Mutable(Index(id)), node, sign);
+  }
+}
+
+void TopologyCounts::PodMoves(const Catalog& catalog, const PodShape& shape, NodeId from,
+                              NodeId to) {
+  for (const TableId id : shape.feeds) {
+    Table& table = tables_.Mutable(Index(id));
+    if (table.use == Use::kByNode) {
+      MoveInTable(catalog, table, from, to);
+    } else {
+      CountInTable(catalog, table, to, +1);
+    }
+  }
+}
+
+void TopologyCounts::PodMovesBack(const Catalog& catalog, const PodShape& shape, NodeId from,
+                                  NodeId to) {
+  for (const TableId id : shape.feeds) {
+    Table& table = tables_.Mutable(Index(id));
+    if (table.use == Use::kByNode) {
+      MoveInTable(catalog, table, to, from);
+    } else {
+      CountInTable(catalog, table, to, -1);
+    }
+  }
 }
 
 void TopologyCounts::CountOne(const Catalog& catalog, TableId table, NodeId node) {
-  CountInTable(catalog, table, node, +1);
+  CountInTable(catalog, tables_.Mutable(Index(table)), node, +1);
 }
 
 inline uint32_t TopologyCounts::Add(const Catalog& catalog, Table& table, DomainId domain,
@@ -69,7 +118,7 @@ inline uint32_t TopologyCounts::AddByPod(const Catalog& catalog, Table& table, D
   uint32_t* const keys = &cells_.Mutable(table.counts);
   const uint32_t key = KeyOf(domain);
   // Who adds to other than spread tables does not ask.
-  const uint32_t before = table.spread ? CountEqual(keys, size, key) : 0;
+  const uint32_t before = table.use == Use::kSpread ? CountEqual(keys, size, key) : 0;
   if (sign > 0) {
     keys[table.total] = key;
   } else {
@@ -184,6 +233,12 @@ void TopologyCounts::DomainComesOrGoes(const Catalog&, RegistryId id, DomainId d
   }
 }
 
+TopologyCounts::Use TopologyCounts::UseOf(const Catalog& catalog, const CounterTable& definition) {
+  if (definition.kind == TableKind::kSpread) return Use::kSpread;
+  const bool one_node_each = catalog.topology_key(definition.key).shared_domains == 0;
+  return one_node_each && !definition.for_affinity ? Use::kByNode : Use::kAffinity;
+}
+
 void TopologyCounts::Grow(const Catalog& catalog, const NodeSet& alive) {
   const size_t known_registries = registries_.size();
   registries_.Resize(catalog.registries().size());
@@ -206,7 +261,9 @@ void TopologyCounts::Grow(const Catalog& catalog, const NodeSet& alive) {
   for (size_t t = 0; t < catalog.tables().size(); ++t) {
     const CounterTable& definition = catalog.tables()[t];
     const size_t domains = catalog.topology_key(definition.key).values.size();
+    const Use use = UseOf(catalog, definition);
     if (t < known) {
+      if (tables_[t].use != use) tables_.Mutable(t).use = use;
       const Table& table = tables_[t];
       if (table.layout == Layout::kByDomain && domains > size_t{1} << table.counts_log2) {
         LayOut(catalog, tables_.Mutable(t));
@@ -215,9 +272,9 @@ void TopologyCounts::Grow(const Catalog& catalog, const NodeSet& alive) {
     }
     Table& table = tables_.Mutable(t);
     table.key = definition.key;
+    table.use = use;
     LayOut(catalog, table);
-    if (definition.kind != TableKind::kSpread) continue;
-    table.spread = true;
+    if (use != Use::kSpread) continue;
     table.registry = definition.registry;
     table.histogram = Allocate(table.histogram_log2);
     cells_.Mutable(table.histogram) = registries_[Index(definition.registry)].domains;

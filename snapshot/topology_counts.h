@@ -15,6 +15,12 @@
 // So a pod that comes or goes touches few cache lines, and a copy of all counts is a
 // copy of pages.
 //
+// A table *by node* is one of a topology key of which no two nodes have the same value, as
+// of kubernetes.io/hostname, from which anti-affinity alone reads: whether it counts a pod on
+// one node.  Nobody asks for its total.  While a node's pods are moved elsewhere nobody asks
+// for its count on that node either, so a pod is counted there until it is moved:
+// PodMoves is then one change of such a table in place of two.
+//
 // Cost:    a pod that comes or goes: one increment per table that its shape feeds.
 //          A node that leaves or becomes a ghost: one step per registry, and per
 //          table of a registry that loses a domain.
@@ -63,7 +69,7 @@ class TopologyCounts {
   void PrefetchCounts(TableId table) const {
     const Table& t = tables_[Index(table)];
     __builtin_prefetch(cells_.Run(t.counts), 1);
-    if (t.spread) __builtin_prefetch(cells_.Run(t.histogram), 1);
+    if (t.use == Use::kSpread) __builtin_prefetch(cells_.Run(t.histogram), 1);
   }
 
   // Whether all counts are the same, for assertions.  Cost: domains that have a count.
@@ -74,6 +80,7 @@ class TopologyCounts {
   friend class ShapeRoom;
 
   enum class Layout : uint8_t { kByDomain, kByPod, kHashed };
+  enum class Use : uint8_t { kSpread, kAffinity, kByNode };
   struct Table {
     uint32_t total = 0;
     uint32_t min = 0;        // kSpread.
@@ -84,7 +91,7 @@ class TopologyCounts {
     RegistryId registry{};       // kSpread.
     uint8_t counts_log2 = 0;     // Cells of the block; kHashed: slots, of two cells.
     uint8_t histogram_log2 = 0;  // Cells.
-    bool spread = false;
+    Use use = Use::kAffinity;
     Layout layout = Layout::kByDomain;
   };
   static_assert(sizeof(Table) == 32);
@@ -127,7 +134,15 @@ class TopologyCounts {
 
   // A pod of `shape` comes to (+1) or goes from (-1) `node`.
   void Count(const Catalog& catalog, const PodShape& shape, NodeId node, int sign);
-  void CountInTable(const Catalog& catalog, TableId id, NodeId node, int sign);
+  // The same, but in tables by node, which go on counting it as they did.
+  void CountButByNode(const Catalog& catalog, const PodShape& shape, NodeId node, int sign);
+  // A pod of `shape`, which tables by node count on `from` and others do not count, comes to
+  // `to`; and back again.
+  void PodMoves(const Catalog& catalog, const PodShape& shape, NodeId from, NodeId to);
+  void PodMovesBack(const Catalog& catalog, const PodShape& shape, NodeId from, NodeId to);
+  // The same of one table.
+  void CountInTable(const Catalog& catalog, Table& table, NodeId node, int sign);
+  void MoveInTable(const Catalog& catalog, Table& table, NodeId from, NodeId to);
   // A pod on `node` is counted by a table that is new.
   void CountOne(const Catalog& catalog, TableId table, NodeId node);
   // Changes the count by one, and returns what it was.
@@ -144,6 +159,7 @@ class TopologyCounts {
   void CountNode(const Catalog& catalog, NodeId node, int sign, bool as_ghost);
   void DomainComesOrGoes(const Catalog& catalog, RegistryId registry, DomainId domain, int sign);
 
+  static Use UseOf(const Catalog& catalog, const CounterTable& definition);
   // Makes room for tables, registries and domains that the catalog gained.  New registries
   // know the nodes that are alive, of which none is a ghost; new tables have counted no pod.
   void Grow(const Catalog& catalog, const NodeSet& alive);

@@ -97,10 +97,22 @@ void TopologyTables::Connect(const std::vector<PendingTopology>& pending) {
   if (const std::vector<bool> too_broad = TablesTooBroad(matches); !too_broad.empty()) {
     LeaveOut(too_broad, kTooBroad, matches);
   }
-  for (uint32_t t = 0; t < catalog_->tables_.size(); ++t) {
-    matches.ForEach(catalog_->tables_[t].matchers,
-                    [&](PodShapeId shape) { ConnectMatch(TableId{t}, shape); });
+  const auto connect = [&](bool repelling) {
+    for (uint32_t t = 0; t < catalog_->tables_.size(); ++t) {
+      const CounterTable& table = catalog_->tables_[t];
+      if ((table.kind == TableKind::kExistingAnti) != repelling) continue;
+      matches.ForEach(table.matchers, [&](PodShapeId shape) { ConnectMatch(TableId{t}, shape); });
+    }
+  };
+  repelling_.resize(catalog_->tables_.size());
+  shapes_counted_.resize(catalog_->tables_.size());
+  connect(/*repelling=*/false);
+  for (uint32_t s = 0; s < catalog_->shapes_.size(); ++s) NoteRepelling(PodShapeId{s});
+  for (uint32_t t = 0; t < repelling_.size(); ++t) {
+    repelling_[t].is_matching = CountsTheSame(TableId{t});
   }
+  connect(/*repelling=*/true);
+  for (PodShape& shape : catalog_->shapes_) FeedRepelling(shape);
 }
 
 bool TopologyTables::ConnectLast(const PendingTopology& pending) {
@@ -119,12 +131,28 @@ bool TopologyTables::ConnectLast(const PendingTopology& pending) {
                                !std::ranges::binary_search(of_pods_.names, shape.namespace_name))) {
     return false;
   }
-  for (uint32_t t = 0; t < tables; ++t) {
-    for (uint32_t s = t < known ? id : 0; s <= id; ++s) {
-      if (!MatchesAll(catalog_->tables_[t].matchers, catalog_->shapes_[s])) continue;
-      ConnectMatch(TableId{t}, PodShapeId{s});
+  const auto connect = [&](bool repelling) {
+    for (uint32_t t = 0; t < tables; ++t) {
+      const CounterTable& table = catalog_->tables_[t];
+      if ((table.kind == TableKind::kExistingAnti) != repelling) continue;
+      for (uint32_t s = t < known ? id : 0; s <= id; ++s) {
+        if (!MatchesAll(table.matchers, catalog_->shapes_[s])) continue;
+        ConnectMatch(TableId{t}, PodShapeId{s});
+      }
     }
+  };
+  repelling_.resize(tables);
+  shapes_counted_.resize(tables);
+  connect(/*repelling=*/false);
+  NoteRepelling(PodShapeId{id});
+  for (uint32_t t = 0; t < tables; ++t) {
+    const bool same = CountsTheSame(TableId{t});
+    if (t >= known) repelling_[t].is_matching = same;
+    // One count stood for two so far.  From now on they differ.
+    if (repelling_[t].is_matching && !same) return false;
   }
+  connect(/*repelling=*/true);
+  FeedRepelling(shape);
   return true;
 }
 
@@ -163,7 +191,9 @@ void TopologyTables::AddNode(NodeId id) {
 
 void TopologyTables::RemoveNode(NodeId id) {
   for (uint32_t k = 0; k < catalog_->topology_keys_.size(); ++k) {
-    catalog_->topology_keys_[k].domain_of[Index(id)] = kNoDomain;
+    TopologyKey& key = catalog_->topology_keys_[k];
+    const DomainId domain = std::exchange(key.domain_of[Index(id)], kNoDomain);
+    if (domain != kNoDomain && --key.nodes_in[Index(domain)] == 1) --key.shared_domains;
     having_[k].Erase(id);
   }
   for (DomainRegistry& registry : catalog_->registries_) registry.eligible.Erase(id);
@@ -210,9 +240,9 @@ void TopologyTables::LeaveOut(const std::vector<bool>& tables, std::string_view 
   for (PodShape& shape : catalog_->shapes_) {
     if (std::ranges::any_of(shape.spread, is_out)) keep(shape, "spec.topologySpreadConstraints");
     if (std::ranges::any_of(shape.affinity, is_out)) keep(shape, "spec.affinity.podAffinity");
-    // So far it feeds its own anti-affinity terms alone.
-    if (std::ranges::any_of(shape.anti_affinity, is_out) ||
-        std::ranges::any_of(shape.feeds, [&](TableId table) { return tables[Index(table)]; })) {
+    if (std::ranges::any_of(shape.anti_affinity, [&](const AntiAffinityTerm& term) {
+          return is_out(term) || tables[Index(term.repelling)];
+        })) {
       keep(shape, "spec.affinity.podAntiAffinity");
     }
   }
@@ -281,11 +311,11 @@ void TopologyTables::AskFor(PodShape& shape, const PendingTopology& pending) {
         InternTable({.kind = TableKind::kMatching,
                      .key = key,
                      .matchers = {Matcher(shape, term, NamespacesOf::kListed)}});
-    shape.anti_affinity.push_back({matching, key});
-    shape.feeds.push_back(
+    const TableId repelling =
         InternTable({.kind = TableKind::kExistingAnti,
                      .key = key,
-                     .matchers = {Matcher(shape, term, NamespacesOf::kIncoming)}}));
+                     .matchers = {Matcher(shape, term, NamespacesOf::kIncoming)}});
+    shape.anti_affinity.push_back({.table = matching, .key = key, .repelling = repelling});
   }
 }
 
@@ -318,6 +348,7 @@ void TopologyTables::AddAffinity(PodShape& shape, const std::vector<PendingAffin
     const auto [it, is_new] = table_of.try_emplace(key);
     if (is_new) {
       it->second = InternTable({.kind = TableKind::kMatching, .key = key, .matchers = all});
+      catalog_->tables_[Index(it->second)].for_affinity = true;
     }
     shape.affinity.push_back({it->second, key});
   }
@@ -399,7 +430,7 @@ TopologyKeyId TopologyTables::InternKey(TextId label) {
 // `nodes`: all or none of the catalog's.
 TopologyKeyId TopologyTables::AddKey(TextId label, std::span<const NodeInfo> nodes) {
   const TopologyKeyId id{static_cast<uint32_t>(catalog_->topology_keys_.size())};
-  TopologyKey key{.label = label, .domain_of = {}, .domains = {}, .values = {}};
+  TopologyKey key{.label = label, .domain_of = {}, .domains = {}, .values = {}, .nodes_in = {}};
   key.domain_of.resize(catalog_->nodes(), kNoDomain);
   NodeSet having(catalog_->nodes());
   catalog_->topology_keys_.push_back(std::move(key));
@@ -415,7 +446,11 @@ void TopologyTables::SetDomain(TopologyKeyId id, NodeId node) {
   if (!value) return;
   const DomainId next{static_cast<uint32_t>(key.values.size())};
   const auto [domain, is_new] = key.domains.try_emplace(*value, next);
-  if (is_new) key.values.push_back(*value);
+  if (is_new) {
+    key.values.push_back(*value);
+    key.nodes_in.push_back(0);
+  }
+  if (++key.nodes_in[Index(domain->second)] == 2) ++key.shared_domains;
   key.domain_of[Index(node)] = domain->second;
   having_[Index(id)].Insert(node);
 }
@@ -521,10 +556,47 @@ void TopologyTables::ConnectMatch(TableId id, PodShapeId shape_id) {
   const CounterTable& table = catalog_->tables_[Index(id)];
   PodShape& shape = catalog_->shapes_[Index(shape_id)];
   if (table.kind == TableKind::kExistingAnti) {
-    shape.repelled_by.push_back({id, table.key});
+    const Repelling& repelling = repelling_[Index(id)];
+    shape.repelled_by.push_back({repelling.is_matching ? repelling.matching : id, table.key});
   } else if (table.kind != TableKind::kSpread || !shape.terminating) {
     shape.feeds.push_back(id);
+    ++shapes_counted_[Index(id)];
   }
+}
+
+// REQUIRES: the shape feeds all tables of other kinds, in the order of their ids.
+void TopologyTables::NoteRepelling(PodShapeId id) {
+  const PodShape& shape = catalog_->shapes_[Index(id)];
+  for (const AntiAffinityTerm& term : shape.anti_affinity) {
+    Repelling& repelling = repelling_[Index(term.repelling)];
+    const bool is_first = repelling.shapes == 0;
+    if (is_first) repelling.matching = term.table;
+    const bool once = is_first || repelling.last != id;
+    repelling.alike = repelling.alike && once && term.table == repelling.matching &&
+                      std::ranges::binary_search(shape.feeds, term.table);
+    repelling.last = id;
+    ++repelling.shapes;
+  }
+}
+
+bool TopologyTables::CountsTheSame(TableId existing) const {
+  const Repelling& repelling = repelling_[Index(existing)];
+  // All that have the term are counted there, and no more are.
+  return repelling.shapes > 0 && repelling.alike &&
+         repelling.shapes == shapes_counted_[Index(repelling.matching)];
+}
+
+void TopologyTables::FeedRepelling(PodShape& shape) {
+  std::vector<TableId> own;
+  for (const AntiAffinityTerm& term : shape.anti_affinity) {
+    own.push_back(term.table);
+    if (!repelling_[Index(term.repelling)].is_matching) shape.feeds.push_back(term.repelling);
+  }
+  std::ranges::sort(own);
+  const auto others = std::ranges::stable_partition(
+      shape.repelled_by,
+      [&](const AffinityTerm& term) { return std::ranges::binary_search(own, term.table); });
+  shape.repelled_by_own = static_cast<uint32_t>(shape.repelled_by.size() - others.size());
 }
 
 }  // namespace ebb

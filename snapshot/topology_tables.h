@@ -41,7 +41,8 @@ class TopologyTables {
 
   // The same for the catalog's last shape, which came after Connect.  Tables that it is the
   // first to ask for have the last ids, and other shapes feed them from now on: whoever counts
-  // pods must count theirs (TopologyCounts).  False: limits are in the way, or namespaces; the
+  // pods must count theirs (TopologyCounts).  False: limits are in the way, or namespaces, or
+  // one table stands for two (CounterTable) that would count different pods from now on; the
   // catalog must be built anew, and no more may be connected in this one.
   // Cost: O(tables), and for each that is new O(shapes + nodes).
   [[nodiscard]] bool ConnectLast(const PendingTopology& pending);
@@ -71,6 +72,15 @@ class TopologyTables {
                 // labels.
   };
 
+  // The terms that ask for a kExistingAnti table.
+  struct Repelling {
+    TableId matching{};        // The kMatching table of the first such term.
+    uint32_t shapes = 0;       // That have such a term.
+    PodShapeId last{};         // Of these.
+    bool alike = true;         // Each has one, whose table is `matching`, and is counted there.
+    bool is_matching = false;  // `matching` stands for the table (CounterTable).
+  };
+
   // What all spread constraints of a pod together ask of a node's labels.
   struct RequiredKeys {
     uint32_t id;  // Equal where the keys are.
@@ -95,6 +105,11 @@ class TopologyTables {
                             const PendingSpread& spread);
   TableId InternTable(CounterTable table);
   void ConnectMatch(TableId id, PodShapeId shape);
+  void NoteRepelling(PodShapeId shape);
+  // Whether `matching` counts the pods that have the term of a kExistingAnti table, each once,
+  // and no others.
+  [[nodiscard]] bool CountsTheSame(TableId existing) const;
+  void FeedRepelling(PodShape& shape);
   void AddSpread(PodShape& shape, const RequiredKeys& required, const PendingSpread& spread);
   [[nodiscard]] bool PassesPolicies(const DomainRegistry& registry, NodeId node) const;
 
@@ -110,6 +125,8 @@ class TopologyTables {
   absl::flat_hash_set<TopologyKeyId> spared_keys_;
   std::optional<TopologyKeyId> absent_keys_;  // Labels that no node has.
   std::optional<TopologyKeyId> beyond_keys_;  // Labels that are too many.
+  std::vector<Repelling> repelling_;          // By TableId; of kExistingAnti.
+  std::vector<uint32_t> shapes_counted_;      // By TableId; of the others.
   uint64_t domain_entries_ = 0;
   uint64_t affinity_matchers_ = 0;
 

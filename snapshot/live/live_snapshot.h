@@ -74,7 +74,8 @@ enum class RebuildCause : uint8_t {
   kFirst,
   kNode,        // A node has a label that some pod asks for and no node had, or lacks one that
                 // all nodes had.
-  kShape,       // A shape is the first that asks for namespaces by labels, or is beyond a limit.
+  kShape,       // A shape is the first that asks for namespaces by labels, or is beyond a limit,
+                // or makes two counts differ that were one (CounterTable).
   kBudget,      // Budgets beyond a limit.
   kNamespace,   // A namespace whose labels some term may ask for.
   kStorage,     // A DeviceClass, a ResourceClaim or its template.

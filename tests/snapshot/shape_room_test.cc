@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/support/random_seed.h"
@@ -133,6 +134,63 @@ TEST(ShapeRoomTest, TakesAsAddPodDoes) {
     for (uint32_t r = 0; r < taken.catalog().resources(); ++r) {
       ASSERT_EQ(taken.Free(ResourceId{r}, NodeId{n}), added.Free(ResourceId{r}, NodeId{n}));
     }
+  }
+}
+
+// In tables of every layout (topology_counts.h): of few nodes, of few pods, of many pods.
+TEST(ShapeRoomTest, APodThatLeavesAGhostIsCountedWhereItGoes) {
+  for (const auto& [nodes, pods] : {std::pair(10, 30), std::pair(400, 20), std::pair(400, 60)}) {
+    Cluster cluster;
+    for (int n = 0; n < nodes; ++n) {
+      cluster.Add(Node("n" + std::to_string(n))
+                      .Label("host", "h" + std::to_string(n))
+                      .Label("zone", "z" + std::to_string(n % 3)));
+    }
+    for (int p = 0; p < pods; ++p) {
+      cluster.Add(Pod("p" + std::to_string(p))
+                      .On("n" + std::to_string(p % nodes))
+                      .Label("app", "web")
+                      .Spread("zone", 1, test::Select("app", "web"))
+                      .Away("host", test::Select("app", "web")));
+    }
+    ClusterSnapshot snapshot = cluster.Build();
+    const std::string before = snapshot.Fingerprint();
+    const Catalog& catalog = snapshot.catalog();
+    const PodShape& shape = catalog.shape_of(PodId{0});
+    const AntiAffinityTerm& term = shape.anti_affinity[0];
+    const TableId spread = shape.spread[0].table;
+    const auto count = [&](NodeId node) {
+      return snapshot.topology().Count(term.table, catalog.DomainOf(term.key, node));
+    };
+    const NodeId from{1}, to{5};
+    const uint32_t here = count(to);
+    const uint32_t all = snapshot.topology().Total(spread);
+    const auto on_ghost = static_cast<uint32_t>(snapshot.PodsOn(from).size());
+
+    snapshot.Fork();
+    snapshot.SetGhost(from, ClusterSnapshot::GhostPods::kCountedByNode);
+    EXPECT_EQ(count(from), on_ghost) << "asked by nobody";
+    EXPECT_EQ(snapshot.topology().Total(spread), all - on_ghost);
+    ShapeRoom room;
+    room.Begin(snapshot, shape);
+    room.Take(to);
+    EXPECT_EQ(count(from), on_ghost - 1);
+    EXPECT_EQ(count(to), here + 1);
+    EXPECT_EQ(snapshot.topology().Total(spread), all - on_ghost + 1);
+    room.Give(to);
+    EXPECT_EQ(count(from), on_ghost);
+    EXPECT_EQ(count(to), here);
+    snapshot.ClearGhost();
+    snapshot.Revert();
+    EXPECT_EQ(snapshot.Fingerprint(), before);
+    EXPECT_TRUE(snapshot.CheckInvariants().ok());
+
+    // Without that, all tables count as they do for AddPod.
+    snapshot.SetGhost(from);
+    EXPECT_EQ(count(from), 0u);
+    room.Begin(snapshot, shape);
+    room.Take(to);
+    EXPECT_EQ(count(to), here + 1);
   }
 }
 

@@ -183,6 +183,51 @@ TEST(TopologyTablesTest, TwoEqualAntiAffinityTermsCountTheirOwnerTwice) {
   EXPECT_EQ(CountIn(snapshot, ShapeOf(snapshot, "web").repelled_by[0].table, "x"), 2u);
 }
 
+TEST(TopologyTablesTest, OneTableCountsPodsThatKeepApartFromEachOther) {
+  const auto apart = [](std::string_view name, std::string_view node) {
+    return Web(name, node).Away("host", Select("app", "web"));
+  };
+  Cluster cluster = Zones().Add(apart("a", "x1")).Add(apart("b", "x1").Priority(2));
+  cluster.Add(Pod("shy").On("y1").Away("host", Select("app", "web")));
+  {
+    // "shy" has the same term, and not the label that it selects.
+    const ClusterSnapshot snapshot = cluster.Build();
+    const PodShape& shape = ShapeOf(snapshot, "a");
+    EXPECT_EQ(shape.feeds.size(), 2u);
+    EXPECT_EQ(shape.repelled_by_own, 0u);
+    EXPECT_NE(shape.repelled_by[0].table, shape.anti_affinity[0].table);
+    EXPECT_EQ(CountIn(snapshot, shape.anti_affinity[0].table, "y1"), 0u);
+    EXPECT_EQ(CountIn(snapshot, shape.repelled_by[0].table, "y1"), 1u);
+  }
+  const ClusterSnapshot snapshot = Zones()
+                                       .Add(apart("a", "x1"))
+                                       .Add(apart("b", "x1").Priority(2))
+                                       .Add(Pod("shy").On("y1").Away("host", Select("app", "db")))
+                                       .Build();
+  for (const std::string_view pod : {"a", "b"}) {
+    const PodShape& shape = ShapeOf(snapshot, pod);
+    EXPECT_EQ(shape.feeds.size(), 1u);
+    ASSERT_EQ(shape.repelled_by.size(), 1u);
+    EXPECT_EQ(shape.repelled_by_own, 1u);
+    EXPECT_EQ(shape.repelled_by[0].table, shape.anti_affinity[0].table);
+    EXPECT_EQ(CountIn(snapshot, shape.anti_affinity[0].table, "x1"), 2u);
+  }
+  EXPECT_EQ(ShapeOf(snapshot, "shy").feeds.size(), 1u);
+}
+
+TEST(TopologyTablesTest, APodWithTwoEqualTermsIsNotCountedByTheirTable) {
+  const ClusterSnapshot snapshot = Zones()
+                                       .Add(Web("web", "x1")
+                                                .Away("host", Select("app", "web"))
+                                                .Away("host", Select("app", "web")))
+                                       .Add(Web("other", "x1"))
+                                       .Build();
+  const PodShape& shape = ShapeOf(snapshot, "web");
+  EXPECT_EQ(CountIn(snapshot, shape.anti_affinity[0].table, "x1"), 2u);
+  EXPECT_EQ(CountIn(snapshot, shape.repelled_by[0].table, "x1"), 2u);
+  EXPECT_NE(shape.repelled_by[0].table, shape.anti_affinity[0].table);
+}
+
 TEST(TopologyTablesTest, ATermMeansItsOwnNamespaceUnlessItSaysOtherwise) {
   const auto counted = [](const std::function<void(objects::PodAffinityTerm&)>& change) {
     const ClusterSnapshot snapshot =

@@ -538,6 +538,62 @@ TEST_F(LiveTest, ShapesWithoutPodsAreDroppedWhenTheyAreMost) {
   EXPECT_THAT(On("a"), ElementsAre("web"));
 }
 
+// Pods that keep apart from each other are counted by one table, until one comes that they
+// keep away and that does not keep them away.
+TEST_F(LiveTest, APodThatIsKeptAwayAndKeepsNobodyAwayIsCountedApart) {
+  ASSERT_TRUE(Put(&a_.raw).ok());
+  ASSERT_TRUE(Put(&b_.raw).ok());
+  const auto apart = [](std::string_view name, std::string_view app) {
+    return Pod(name).On("a").Label("app", app).Away("zone", Select("app", app));
+  };
+  const auto feeds = [&](uint32_t shape) {
+    return live_.Snapshot().catalog().shape(PodShapeId{shape}).feeds.size();
+  };
+  const Pod web = apart("web", "web");
+  ASSERT_TRUE(Put(&web.raw).ok());
+  EXPECT_EQ(feeds(0), 1U);
+  const uint64_t before = live_.counts().AllRebuilds();
+  const Pod newer = apart("newer", "web").Priority(1);
+  const Pod db = apart("db", "db");
+  ASSERT_TRUE(Put(&newer.raw).ok());
+  ASSERT_TRUE(Put(&db.raw).ok());
+  EXPECT_EQ(feeds(0), 1U);
+  EXPECT_EQ(feeds(1), 1U);
+  EXPECT_EQ(feeds(2), 1U);
+  EXPECT_TRUE(live_.Snapshot().CheckInvariants().ok());
+  EXPECT_EQ(live_.counts().AllRebuilds(), before);
+  const Pod job = Pod("job").On("b").Label("app", "web");
+  ASSERT_TRUE(Put(&job.raw).ok());
+  EXPECT_EQ(feeds(0), 2U);
+  EXPECT_EQ(feeds(2), 1U);
+  EXPECT_EQ(feeds(3), 1U);
+  EXPECT_TRUE(live_.Snapshot().CheckInvariants().ok());
+  EXPECT_EQ(live_.counts().AllRebuilds(), before + 1);
+}
+
+// Pods are counted by node where each node has a value of its own.
+TEST_F(LiveTest, TwoNodesMayComeToShareADomain) {
+  ASSERT_TRUE(Put(&a_.raw).ok());
+  ASSERT_TRUE(Put(&b_.raw).ok());
+  const Pod web = Pod("web").On("a").Label("app", "web").Away("zone", Select("app", "web"));
+  ASSERT_TRUE(Put(&web.raw).ok());
+  const auto shared = [&] {
+    return live_.Snapshot().catalog().topology_key(TopologyKeyId{0}).shared_domains;
+  };
+  EXPECT_EQ(shared(), 0U);
+  const Node c = Node("c").Label("zone", "x");
+  ASSERT_TRUE(Put(&c.raw).ok());
+  EXPECT_EQ(shared(), 1U);
+  const Node moved = Node("c").Label("zone", "z");
+  ASSERT_TRUE(Put(&moved.raw).ok());
+  EXPECT_EQ(shared(), 0U);
+  ASSERT_TRUE(Put(&c.raw).ok());
+  Delete(&a_.raw);
+  EXPECT_EQ(shared(), 0U);
+  ASSERT_TRUE(Put(&a_.raw).ok());
+  EXPECT_EQ(shared(), 1U);
+}
+
 TEST_F(LiveTest, AmountsThatCannotBeAddedUpAreBounded) {
   ASSERT_TRUE(Put(&a_.raw).ok());
   (void)live_.Snapshot();
