@@ -149,6 +149,7 @@ int main(int argc, char** argv) {
   ebb::bench::RegisterRoundRows({"uniform:5000", "mixed:5000"});
   ebb::bench::RegisterImportRows();
   ebb::bench::RegisterLiveRows();
+  ebb::bench::RegisterServeRows();
   if (benchmark::RunSpecifiedBenchmarks() == 0) {
     return Fail("no row matches " + options.filter + "; --list tells their names");
   }

@@ -19,6 +19,7 @@ void RegisterPlannerRows(const std::vector<std::string>& names);  // planner_ben
 void RegisterRoundRows(const std::vector<std::string>& names);    // round_benchmark.cc
 void RegisterImportRows();                                        // import_benchmark.cc
 void RegisterLiveRows();                                          // live_benchmark.cc
+void RegisterServeRows();                                         // serve_benchmark.cc
 
 }  // namespace ebb::bench
 

@@ -65,13 +65,13 @@ function(ebb_grpc_library name proto)
   add_custom_command(
     OUTPUT "${out}/${base}.cc" "${out}/${base}.h"
     COMMAND protobuf::protoc "--proto_path=${PROJECT_SOURCE_DIR}" "--grpc_out=${out}"
-            "--plugin=protoc-gen-grpc=$<TARGET_FILE:gRPC::grpc_cpp_plugin>" "${proto}"
+            "--plugin=protoc-gen-grpc=${EBB_GRPC_CPP_PLUGIN}" "${proto}"
     DEPENDS "${proto}"
     COMMENT "protoc ${path}, calls"
     VERBATIM)
   add_library(ebb_${name}_grpc STATIC "${out}/${base}.cc")
   target_include_directories(ebb_${name}_grpc SYSTEM PUBLIC "${out}")
-  target_link_libraries(ebb_${name}_grpc PUBLIC ebb_${folder}_wire gRPC::grpc++)
+  target_link_libraries(ebb_${name}_grpc PUBLIC ebb_${folder}_wire PkgConfig::grpc)
 endfunction()
 
 # ebb_executable(<name> SOURCES file... LINK target...): a program at the top of

@@ -69,7 +69,8 @@ class EndSignals {
 // The socket that systemd has made; -1: none.
 absl::StatusOr<int> InheritedSocket() {
   const int count = sd_listen_fds(/*unset_environment=*/1);
-  if (count <= 0) return -1;
+  if (count == 0) return -1;
+  if (count < 0) return absl::InvalidArgumentError("what systemd hands over cannot be used");
   if (count > 1) return absl::InvalidArgumentError("systemd hands over more than one socket");
   if (sd_is_socket_unix(SD_LISTEN_FDS_START, SOCK_STREAM, 1, nullptr, 0) <= 0) {
     return absl::InvalidArgumentError("what systemd hands over is no Unix stream socket");

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -106,6 +107,28 @@ absl::StatusOr<wire::ViewReply> PlannerClient::Explain(const wire::ExplainCall& 
 }
 absl::StatusOr<wire::ViewReply> PlannerClient::Filter(const wire::FilterCall& call) {
   return impl_->Call(&v1alpha1::Planner::Stub::Filter, call);
+}
+
+absl::StatusOr<wire::ApplyReply> PlannerClient::Apply(const wire::ApplyRequest& request) {
+  return impl_->Call(&v1alpha1::Planner::Stub::Apply, request);
+}
+
+absl::StatusOr<uint64_t> PlannerClient::Sync(const std::function<bool(wire::SyncRequest&)>& next) {
+  grpc::ClientContext context;
+  const auto stream = impl_->stub->Sync(&context);
+  uint64_t version = 0;
+  // Acknowledgements are read while batches are sent.
+  std::thread reader([&] {
+    wire::SyncReply reply;
+    while (stream->Read(&reply)) version = reply.version();
+  });
+  wire::SyncRequest request;
+  while (next(request) && stream->Write(request)) request.Clear();
+  stream->WritesDone();
+  reader.join();
+  const absl::Status status = ToAbsl(impl_->server, stream->Finish());
+  if (!status.ok()) return status;
+  return version;
 }
 
 absl::StatusOr<wire::LoadReply> PlannerClient::Load(

@@ -40,6 +40,10 @@ class PlannerClient {
   absl::StatusOr<wire::ViewReply> Explain(const wire::ExplainCall& call);
   absl::StatusOr<wire::ViewReply> Filter(const wire::FilterCall& call);
 
+  absl::StatusOr<wire::ApplyReply> Apply(const wire::ApplyRequest& request);
+  // Sends every batch that `next` gives, until it gives none.  Returns the last version.
+  absl::StatusOr<uint64_t> Sync(const std::function<bool(wire::SyncRequest&)>& next);
+
   // Sends what `fill` writes as the session's new cluster.
   using Write = std::function<absl::Status(std::string_view part)>;
   absl::StatusOr<wire::LoadReply> Load(const std::string& session, const wire::Settings& settings,

@@ -168,6 +168,7 @@ TEST_F(SessionThreadTest, AsManyCallsWaitAsAllowed) {
   EXPECT_EQ(refused[0].code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(std::string(refused[0].message()), HasSubstr("--max-waiting-calls"));
   go.set_value();
+  thread_.reset();  // Before what its calls use.
 }
 
 TEST_F(SessionThreadTest, ClosingRefusesWhatWaits) {

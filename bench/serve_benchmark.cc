@@ -1,0 +1,240 @@
+// The daemon (service/daemon), asked over its socket by a client in the same process: a plan after
+// changes, a plan of what has not changed, and many pods streamed.
+
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "bench/rows.h"
+#include "bench/workloads.h"
+#include "service/clock.h"
+#include "service/daemon/client.h"
+#include "service/daemon/daemon.h"
+#include "snapshot/formats/binary_snapshot.h"
+#include "tools/views.h"
+
+namespace ebb::bench {
+namespace {
+
+using benchmark::State;
+
+constexpr int64_t kNow = int64_t{1} << 31;
+
+// --- Pods as client-go marshals them ----------------------------------------------------
+
+std::string Varint(uint64_t value) {
+  std::string bytes;
+  for (; value >= 0x80; value >>= 7) bytes += static_cast<char>(value | 0x80);
+  return bytes += static_cast<char>(value);
+}
+// A field of a message: its number, its length, its bytes.
+std::string Field(int number, std::string_view bytes) {
+  return absl::StrCat(Varint(static_cast<uint64_t>(number) << 3 | 2), Varint(bytes.size()),
+                      std::string(bytes));
+}
+
+// A pod of a ReplicaSet, by the numbers of k8s.io/api: metadata, spec, status.
+std::string PodBytes(const std::string& name, const std::string& node) {
+  const std::string owner = Field(1, "ReplicaSet") + Field(3, "web") + Field(4, "rs") +
+                            Field(5, "apps/v1") + std::string("\x30\x01", 2);
+  const std::string meta = Field(1, name) + Field(3, "default") + Field(5, "uid-" + name) +
+                           Field(11, Field(1, "app") + Field(2, "web")) + Field(13, owner);
+  const std::string request = Field(1, "cpu") + Field(2, Field(1, "1m"));
+  const std::string container = Field(1, "c") + Field(2, "image") + Field(8, Field(2, request));
+  const std::string spec = Field(2, container) + Field(10, node);
+  const std::string raw = Field(1, meta) + Field(2, spec) + Field(3, Field(1, "Running"));
+  const std::string type = Field(1, "v1") + Field(2, "Pod");
+  return std::string("k8s\0", 4) + Field(1, type) + Field(2, raw);
+}
+
+// --- A daemon ------------------------------------------------------------------------------
+
+class Served {
+ public:
+  absl::Status Start() {
+    std::string folder = (std::filesystem::temp_directory_path() / "ebb-bench-XXXXXX").string();
+    folder_ = mkdtemp(folder.data());
+    DaemonOptions options;
+    options.listener.path = folder_ + "/e.sock";
+    options.session.clock_s = [] { return kNow; };
+    options.session.printers = &printers_;
+    options.message_bytes_max = size_t{1} << 30;
+    absl::StatusOr<std::unique_ptr<Daemon>> daemon = Daemon::Start(std::move(options));
+    if (!daemon.ok()) return daemon.status();
+    daemon_ = *std::move(daemon);
+    absl::StatusOr<std::unique_ptr<PlannerClient>> client = Connect();
+    if (!client.ok()) return client.status();
+    client_ = *std::move(client);
+    return absl::OkStatus();
+  }
+  ~Served() {
+    client_.reset();
+    daemon_.reset();
+    if (!folder_.empty()) std::filesystem::remove_all(folder_);
+  }
+
+  absl::StatusOr<std::unique_ptr<PlannerClient>> Connect() const {
+    return PlannerClient::Connect("unix:" + folder_ + "/e.sock");
+  }
+  PlannerClient& client() { return *client_; }
+
+  absl::Status Load(const std::string& session, const std::string& workload) {
+    return client_
+        ->Load(session, wire::Settings(),
+               [&](const PlannerClient::Write& write) {
+                 BinarySnapshotWriter writer(write);
+                 if (absl::Status s = WriteWorkload(workload, writer); !s.ok()) return s;
+                 return writer.Finish();
+               })
+        .status();
+  }
+
+ private:
+  const ViewPrinters printers_ = MakeViewPrinters();
+  std::string folder_;
+  std::unique_ptr<Daemon> daemon_;
+  std::unique_ptr<PlannerClient> client_;
+};
+
+wire::PlanCall PlanOf(const std::string& session, int64_t now) {
+  wire::PlanCall call;
+  call.mutable_input()->set_session(session);
+  call.mutable_input()->set_now(now);
+  call.mutable_view()->set_format(wire::View::NAME);
+  return call;
+}
+
+// What `pods` pods that are replaced by as many others need.
+wire::ApplyRequest Replace(const std::string& session, int64_t round, size_t pods, size_t nodes) {
+  wire::ApplyRequest request;
+  request.set_session(session);
+  for (size_t p = 0; p < pods; ++p) {
+    if (round > 0) {
+      wire::Deletion& gone = *request.add_changes()->mutable_delete_();
+      gone.set_kind("Pod");
+      gone.set_namespace_("default");
+      gone.set_name(absl::StrCat("new-", round - 1, "-", p));
+    }
+    request.add_changes()->set_put_protobuf(
+        PodBytes(absl::StrCat("new-", round, "-", p), absl::StrCat("node-", (p * 7919) % nodes)));
+  }
+  return request;
+}
+
+void TellPercentiles(std::vector<double>& seconds, State& state) {
+  if (seconds.empty()) return;
+  std::ranges::sort(seconds);
+  state.counters["p50_ms"] = seconds[seconds.size() / 2] * 1e3;
+  state.counters["p99_ms"] = seconds[seconds.size() * 99 / 100] * 1e3;
+}
+
+// --- Rows ----------------------------------------------------------------------------------
+
+void PlanUnchanged(State& state, const std::string& workload) {
+  Served served;
+  absl::Status ready = served.Start();
+  if (ready.ok()) ready = served.Load("s", workload);
+  if (!ready.ok()) return state.SkipWithError(ready.ToString().c_str());
+  std::vector<double> seconds;
+  for (auto _ : state) {
+    const auto start = Clock::now();
+    const auto reply = served.client().Plan(PlanOf("s", kNow));
+    if (!reply.ok()) return state.SkipWithError(reply.status().ToString().c_str());
+    seconds.push_back(SecondsSince(start));
+  }
+  TellPercentiles(seconds, state);
+}
+
+// 1% of the pods replaced, then a plan.  `beside`: a cluster of another session, which is planned
+// for all the time meanwhile; "": none.
+void ChurnAndPlan(State& state, const std::string& workload, size_t nodes, size_t pods,
+                  const std::string& beside) {
+  Served served;
+  absl::Status ready = served.Start();
+  if (ready.ok()) ready = served.Load("s", workload);
+  if (ready.ok() && !beside.empty()) ready = served.Load("large", beside);
+  if (!ready.ok()) return state.SkipWithError(ready.ToString().c_str());
+  std::jthread other;
+  if (!beside.empty()) {
+    other = std::jthread([&served](const std::stop_token& stop) {
+      const auto client = served.Connect();
+      for (int64_t now = kNow; !stop.stop_requested() && client.ok(); ++now) {
+        (void)(*client)->Plan(PlanOf("large", now));
+      }
+    });
+  }
+  std::vector<double> seconds;
+  int64_t round = 0;
+  for (auto _ : state) {
+    state.PauseTiming();
+    const wire::ApplyRequest changes = Replace("s", round, pods, nodes);
+    state.ResumeTiming();
+    const auto start = Clock::now();
+    const auto taken = served.client().Apply(changes);
+    const auto reply = served.client().Plan(PlanOf("s", kNow + round));
+    if (!taken.ok()) return state.SkipWithError(taken.status().ToString().c_str());
+    if (!reply.ok()) return state.SkipWithError(reply.status().ToString().c_str());
+    seconds.push_back(SecondsSince(start));
+    ++round;
+  }
+  TellPercentiles(seconds, state);
+}
+
+void StreamPods(State& state, size_t pods) {
+  constexpr size_t kBatch = 1000;
+  std::vector<wire::SyncRequest> batches(pods / kBatch);
+  for (size_t p = 0; p < pods; ++p) {
+    batches[p / kBatch].add_changes()->set_put_protobuf(
+        PodBytes(absl::StrCat("p-", p), absl::StrCat("node-", p % 5000)));
+  }
+  for (auto _ : state) {
+    state.PauseTiming();
+    Served served;
+    const absl::Status ready = served.Start();
+    if (!ready.ok()) return state.SkipWithError(ready.ToString().c_str());
+    size_t next = 0;
+    state.ResumeTiming();
+    const auto version = served.client().Sync([&](wire::SyncRequest& request) {
+      if (next == batches.size()) return false;
+      request = batches[next++];
+      return true;
+    });
+    if (!version.ok()) return state.SkipWithError(version.status().ToString().c_str());
+    state.PauseTiming();
+    if (*version != batches.size()) return state.SkipWithError("a batch is missing");
+    state.ResumeTiming();
+  }
+  state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(pods));
+}
+
+}  // namespace
+
+void RegisterServeRows() {
+  using benchmark::RegisterBenchmark;
+  const auto add = [](const std::string& name, auto row) {
+    RegisterBenchmark(name.c_str(), row)->Unit(benchmark::kMillisecond)->UseRealTime();
+  };
+  for (const std::string workload : {"uniform:5000", "mixed:5000"}) {
+    const size_t pods = workload == "uniform:5000" ? 2000 : 513;
+    add("BM_Serve_PlanUnchanged/" + workload,
+        [=](State& state) { PlanUnchanged(state, workload); });
+    add("BM_Serve_ChurnAndPlan/" + workload,
+        [=](State& state) { ChurnAndPlan(state, workload, 5000, pods, ""); });
+  }
+  add("BM_Serve_ChurnAndPlan/mixed:1000",
+      [](State& state) { ChurnAndPlan(state, "mixed:1000", 1000, 100, ""); });
+  add("BM_Serve_ChurnAndPlan/mixed:1000/beside:uniform:15000x30",
+      [](State& state) { ChurnAndPlan(state, "mixed:1000", 1000, 100, "uniform:15000x30"); });
+  add("BM_Serve_Stream/500000_pods", [](State& state) { StreamPods(state, 500'000); });
+}
+
+}  // namespace ebb::bench

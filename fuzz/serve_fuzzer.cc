@@ -1,0 +1,106 @@
+// Messages to a session of the daemon: whatever comes, the session answers or refuses, and what is
+// refused has changed nothing.
+//
+// Input: messages one after the other, each a byte that says of which call it is, two bytes of its
+// length (the low one first), and its bytes.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/check.h"
+#include "service/daemon/session.h"
+#include "service/daemon/wire_changes.h"
+
+namespace ebb {
+namespace {
+
+constexpr int64_t kNow = 1780315200;
+
+// The next message, taken off `input`.
+std::string_view Next(std::string_view& input, uint8_t& call) {
+  call = static_cast<uint8_t>(input[0]);
+  const size_t size = input.size() < 3 ? 0
+                                       : static_cast<uint8_t>(input[1]) +
+                                             size_t{256} * static_cast<uint8_t>(input[2]);
+  input.remove_prefix(std::min<size_t>(input.size(), 3));
+  const std::string_view message = input.substr(0, size);
+  input.remove_prefix(message.size());
+  return message;
+}
+
+template <typename Message>
+std::optional<Message> Parse(std::string_view bytes) {
+  Message message;
+  if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return std::nullopt;
+  return message;
+}
+
+// Whether the session took it.
+bool Send(Session& session, uint8_t call, std::string_view bytes) {
+  switch (call % 7) {
+    case 0:
+      if (const auto request = Parse<wire::ApplyRequest>(bytes)) {
+        ChangeBatch batch(size_t{1} << 16);
+        return PutChanges(request->changes(), batch).ok() && session.Take(batch).ok();
+      }
+      return false;
+    case 1:
+      return session.Load(bytes, nullptr).ok();
+    case 2:
+      if (const auto settings = Parse<wire::Settings>(bytes)) {
+        (void)session.SetSettings(*settings);
+      }
+      return false;
+    case 3:
+      if (const auto plan = Parse<wire::PlanCall>(bytes)) {
+        (void)session.Plan(*plan, std::nullopt);
+      }
+      return false;
+    case 4:
+      if (const auto explain = Parse<wire::ExplainCall>(bytes)) {
+        (void)session.Explain(*explain, std::nullopt);
+      }
+      return false;
+    case 5:
+      if (const auto filter = Parse<wire::FilterCall>(bytes)) (void)session.Filter(*filter);
+      return false;
+    default:
+      if (bytes.empty()) {
+        session.BeginResync();
+        return false;
+      }
+      return session.EndResync().ok();
+  }
+}
+
+}  // namespace
+}  // namespace ebb
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  std::string_view input(reinterpret_cast<const char*>(data), size);
+  ebb::SessionOptions options;
+  options.clock_s = [] { return ebb::kNow; };
+  options.objects_max = 1000;
+  options.dump_bytes_max = 1 << 20;
+  ebb::Session session("fuzz", options);
+  ebb::wire::PlanCall question;
+  question.mutable_input()->set_now(ebb::kNow);
+  *question.mutable_input()->mutable_settings() = {};
+  while (!input.empty()) {
+    const uint64_t version = session.version();
+    const auto before = session.Plan(question, std::nullopt);
+    uint8_t call = 0;
+    const std::string_view message = ebb::Next(input, call);
+    const bool taken = ebb::Send(session, call, message);
+    EBB_CHECK(session.version() == version + (taken ? 1 : 0));
+    const auto after = session.Plan(question, std::nullopt);
+    if (taken) continue;
+    EBB_CHECK(after.ok() == before.ok());
+    EBB_CHECK(!after.ok() || after->plan() == before->plan());
+  }
+  return 0;
+}

@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# collect.sh EBB ROOT: puts the program and every library that it links under ROOT, where they
+# stand on this machine.
+set -euo pipefail
+program=$1 root=$2
+install -D -m 0755 "$program" "$root/usr/bin/ebb"
+strip "$root/usr/bin/ebb"
+# "libx.so => /lib/libx.so (0x...)" and the loader, "/lib64/ld-linux-x86-64.so.2 (0x...)".
+ldd "$program" | sed -n 's/.*=> \(\/[^ ]*\) .*/\1/p; s/^[[:space:]]*\(\/[^ ]*\) (.*/\1/p' | sort -u |
+  while read -r library; do
+    install -D -m 0755 "$(readlink -f "$library")" "$root$library"
+  done
+mkdir -p -m 1777 "$root/tmp"
