@@ -39,8 +39,8 @@ std::optional<Message> Parse(std::string_view bytes) {
   return message;
 }
 
-// Whether the session took it.
-bool Send(Session& session, uint8_t call, std::string_view bytes) {
+// Whether the session took it.  `resync` is the last one that began.
+bool Send(Session& session, uint8_t call, std::string_view bytes, uint64_t& resync) {
   switch (call % 7) {
     case 0:
       if (const auto request = Parse<wire::ApplyRequest>(bytes)) {
@@ -70,10 +70,10 @@ bool Send(Session& session, uint8_t call, std::string_view bytes) {
       return false;
     default:
       if (bytes.empty()) {
-        session.BeginResync();
+        resync = session.BeginResync();
         return false;
       }
-      return session.EndResync().ok();
+      return session.EndResync(resync).ok();
   }
 }
 
@@ -90,12 +90,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   ebb::wire::PlanCall question;
   question.mutable_input()->set_now(ebb::kNow);
   *question.mutable_input()->mutable_settings() = {};
+  uint64_t resync = 0;
   while (!input.empty()) {
     const uint64_t version = session.version();
     const auto before = session.Plan(question, std::nullopt);
     uint8_t call = 0;
     const std::string_view message = ebb::Next(input, call);
-    const bool taken = ebb::Send(session, call, message);
+    const bool taken = ebb::Send(session, call, message, resync);
     EBB_CHECK(session.version() == version + (taken ? 1 : 0));
     const auto after = session.Plan(question, std::nullopt);
     if (taken) continue;

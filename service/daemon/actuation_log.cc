@@ -2,10 +2,13 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <ranges>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "base/json_text.h"
 #include "base/text.h"
@@ -28,6 +31,8 @@ constexpr const char* kRounds = "rounds";  // {"rounds": 7, "item": {...}}
 constexpr const char* kForOneRound[] = {"scaleUps", "deletionResults", "recentEvictions"};
 constexpr const char* kUntilToldOtherwise[] = {"deletionsInProgress", "unreadyNodes",
                                                "unregisteredNodes"};
+
+constexpr int kDepthMax = 100;  // Of a pod's JSON.
 
 Json Empty() {
   Json log = {{"apiVersion", kVersion}, {"kind", kKind}, {"events", Json::object()}};
@@ -79,12 +84,43 @@ void PutText(const char* field, const std::string& text, Json& item) {
   if (!text.empty()) item[field] = text;
 }
 
-void DropNode(const std::string& node, Json& in_progress) {
-  Json others = Json::array();
-  for (Json& each : in_progress) {
-    if (each["node"] != node) others.push_back(std::move(each));
+// Deletions that begin come last, a node's once; those that end go.
+void TellInProgress(const v1alpha1::ActuationReport& report, Json& in_progress) {
+  absl::flat_hash_set<std::string_view> gone;
+  for (const auto& ended : report.ended()) gone.insert(ended.node());
+  std::vector<const v1alpha1::BegunDeletion*> begun;
+  for (int i = report.begun_size() - 1; i >= 0; --i) {
+    if (gone.insert(report.begun(i).node()).second) begun.push_back(&report.begun(i));
   }
-  in_progress = std::move(others);
+  Json all = Json::array();
+  for (Json& each : in_progress) {
+    if (!gone.contains(each["node"].get_ref<const std::string&>())) {
+      all.push_back(std::move(each));
+    }
+  }
+  for (const auto* each : begun | std::views::reverse) {
+    Json item = {{"node", each->node()}};
+    PutText("group", each->group(), item);
+    item["drained"] = each->drained();
+    all.push_back(std::move(item));
+  }
+  in_progress = std::move(all);
+}
+
+// The object of a pod.  What is nested deeper than any pod is refused before it is a value,
+// which could be neither copied nor written.
+absl::StatusOr<Json> ParsePod(const std::string& text) {
+  bool deep = false;
+  Json pod = Json::parse(
+      text,
+      [&deep](int depth, Json::parse_event_t /*event*/, Json& /*value*/) {
+        deep = deep || depth > kDepthMax;
+        return !deep;
+      },
+      /*allow_exceptions=*/false);
+  if (deep) return absl::InvalidArgumentError("is nested too deep");
+  if (pod.is_discarded()) return absl::InvalidArgumentError("is not JSON");
+  return pod;
 }
 
 absl::Status AddEvictions(const v1alpha1::ActuationReport& report,
@@ -93,10 +129,12 @@ absl::Status AddEvictions(const v1alpha1::ActuationReport& report,
     const v1alpha1::EvictedPod& pod = report.evicted(i);
     Json item = Json::object();
     if (!pod.json().empty()) {
-      item["pod"] = Json::parse(pod.json(), nullptr, /*allow_exceptions=*/false);
-      if (item["pod"].is_discarded()) {
-        return absl::InvalidArgumentError(absl::StrCat("evicted[", i, "].json: is not JSON"));
+      absl::StatusOr<Json> object = ParsePod(pod.json());
+      if (!object.ok()) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("evicted[", i, "].json: ", object.status().message()));
       }
+      item["pod"] = *std::move(object);
     }
     PutText("namespace", pod.namespace_(), item);
     PutText("name", pod.name(), item);
@@ -111,16 +149,8 @@ absl::Status Add(const v1alpha1::ActuationReport& report, int64_t rounds, Json& 
   const auto add = [&](const char* field, Json item) {
     events[field].push_back({{kRounds, rounds}, {"item", std::move(item)}});
   };
-  Json& in_progress = events["deletionsInProgress"];
-  for (const auto& begun : report.begun()) {
-    DropNode(begun.node(), in_progress);
-    Json item = {{"node", begun.node()}};
-    PutText("group", begun.group(), item);
-    item["drained"] = begun.drained();
-    in_progress.push_back(std::move(item));
-  }
+  TellInProgress(report, events["deletionsInProgress"]);
   for (const auto& ended : report.ended()) {
-    DropNode(ended.node(), in_progress);
     Json item = {{"node", ended.node()}, {"result", ended.result()}};
     PutText("group", ended.group(), item);
     PutTime(ended.has_at(), ended.at(), item);

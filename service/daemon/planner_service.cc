@@ -164,7 +164,9 @@ class LoadCall final : public grpc::ServerReadReactor<wire::LoadRequest> {
   }
 
   void OnReadDone(bool ok) override {
-    if (!ok) return TakeDump();
+    // The client has sent everything, or has gone: to which of them its answer can be begun
+    // tells.  Half a dump may look like a whole one.
+    if (!ok) return StartSendInitialMetadata();
     told_.CountMessage();
     if (!began_) {
       began_ = true;
@@ -173,8 +175,8 @@ class LoadCall final : public grpc::ServerReadReactor<wire::LoadRequest> {
       if (part_.has_settings()) settings_ = std::move(*part_.mutable_settings());
     }
     if (dump_.size() + part_.dump().size() > options_.dump_bytes_max) {
-      return End(absl::ResourceExhaustedError(absl::StrCat(
-          "dump: has more than ", options_.dump_bytes_max, " bytes, --max-dump-bytes")));
+      return End(absl::ResourceExhaustedError(
+          absl::StrCat("dump: has more than ", options_.dump_bytes_max, " bytes, --max-dump")));
     }
     if (options_.memory_bytes_max > 0 && options_.resident_bytes() > options_.memory_bytes_max) {
       return End(absl::ResourceExhaustedError(absl::StrCat(
@@ -183,12 +185,14 @@ class LoadCall final : public grpc::ServerReadReactor<wire::LoadRequest> {
     dump_ += part_.dump();
     StartRead(&part_);
   }
+  void OnSendInitialMetadataDone(bool ok) override {
+    ok ? TakeDump() : End(absl::CancelledError("the client has gone"));
+  }
   void OnCancel() override { cancelled_ = true; }
   void OnDone() override { delete this; }
 
  private:
   void TakeDump() {
-    if (cancelled_) return End(absl::CancelledError("the client has gone"));
     if (!began_) return End(absl::InvalidArgumentError("dump: no message came"));
     auto thread = sessions_.FindOrMake(session_);
     if (!thread.ok()) return End(thread.status());
@@ -246,6 +250,7 @@ class SyncCall final : public grpc::ServerBidiReactor<wire::SyncRequest, wire::S
     {
       const std::lock_guard lock(mutex_);
       reading_ = false;
+      if (ended_) return;  // Meanwhile: nothing may refer to this call any more.
       ++at_work_;
     }
     const bool begins = request_.resync_begins();
@@ -289,6 +294,13 @@ class SyncCall final : public grpc::ServerBidiReactor<wire::SyncRequest, wire::S
   }
   void OnDone() override {
     streams_.Remove(this);
+    if (resync_) {
+      thread_->Post({.run = [resync = *resync_](Session& session) -> SessionCall::Tell {
+                       session.DropResync(resync);
+                       return nullptr;
+                     },
+                     .refuse = [](const absl::Status&) {}});
+    }
     delete this;
   }
 
@@ -333,17 +345,22 @@ class SyncCall final : public grpc::ServerBidiReactor<wire::SyncRequest, wire::S
     }
     wire::SyncReply reply;
     if (begins) {
-      session.BeginResync();
-      in_resync_ = true;
+      if (resync_) session.DropResync(*resync_);
+      resync_ = session.BeginResync();
     }
-    absl::Status taken = ends && !in_resync_
-                             ? absl::InvalidArgumentError("resync_ends: none has begun")
-                             : session.Take(*batch);
+    absl::Status taken = absl::OkStatus();
+    if (ends && !resync_) {
+      taken = absl::InvalidArgumentError("resync_ends: none has begun in this stream");
+    } else if (ends && !session.InResync(*resync_)) {
+      taken = absl::AbortedError("resync_ends: the cluster was loaded anew since it began");
+    } else {
+      taken = session.Take(*batch);
+    }
     if (taken.ok() && ends) {
-      const absl::StatusOr<uint64_t> deleted = session.EndResync();
+      const absl::StatusOr<uint64_t> deleted = session.EndResync(*resync_);
       taken = deleted.status();
       if (deleted.ok()) reply.set_deleted_by_resync(*deleted);
-      in_resync_ = false;
+      resync_.reset();
     }
     if (!taken.ok()) {
       return [this, taken] {
@@ -398,7 +415,7 @@ class SyncCall final : public grpc::ServerBidiReactor<wire::SyncRequest, wire::S
   CallTold told_;
   wire::SyncRequest request_;
   std::shared_ptr<SessionThread> thread_;
-  bool in_resync_ = false;  // Of the session's thread.
+  std::optional<uint64_t> resync_;  // That goes on; of the session's thread.
 
   std::mutex mutex_;
   bool reading_ = true;
@@ -452,7 +469,7 @@ class WatchCall final : public grpc::ServerWriteReactor<wire::PlanChange>, publi
     {
       const std::lock_guard lock(shared_->mutex);
       shared_->writing = false;
-      thread = shared_->thread;
+      thread = shared_->thread.lock();
       if (!ok && failed_.ok()) failed_ = absl::CancelledError("the client has gone");
       EndIfFailed();
     }
@@ -476,7 +493,7 @@ class WatchCall final : public grpc::ServerWriteReactor<wire::PlanChange>, publi
     WatchCall* call = nullptr;  // Null: it has ended.
     bool writing = false;
     bool ended = false;
-    std::shared_ptr<SessionThread> thread;
+    std::weak_ptr<SessionThread> thread;  // Which has this too, in its watchers.
   };
 
   // REQUIRES: the lock is held.

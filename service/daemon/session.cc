@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "base/json_text.h"
 #include "base/printable.h"
 #include "base/text.h"
@@ -211,7 +212,9 @@ absl::Status Session::SetSettings(const wire::Settings& settings) {
     cluster_ = std::make_unique<LiveCluster>(effective->options.load);
   }
   settings_ = *std::move(effective);
+  ++revision_;
   answers_.clear();
+  page_.reset();
   return absl::OkStatus();
 }
 
@@ -233,14 +236,20 @@ absl::StatusOr<const Session::Effective*> Session::SettingsOf(
 
 void Session::Changed() {
   ++version_;
+  ++revision_;
   answers_.clear();
 }
 
-absl::Status Session::CheckRoom(std::span<const Change> changes) {
-  if (options_.memory_bytes_max > 0 && options_.resident_bytes() > options_.memory_bytes_max) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "memory: the daemon has more than ", options_.memory_bytes_max, " bytes, --max-memory"));
+absl::Status Session::CheckMemory() const {
+  if (options_.memory_bytes_max == 0 || options_.resident_bytes() <= options_.memory_bytes_max) {
+    return absl::OkStatus();
   }
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "memory: the daemon has more than ", options_.memory_bytes_max, " bytes, --max-memory"));
+}
+
+absl::Status Session::CheckRoom(std::span<const Change> changes) {
+  if (absl::Status s = CheckMemory(); !s.ok()) return s;
   if (cluster_->Objects() + changes.size() <= options_.objects_max) return absl::OkStatus();
   uint64_t objects = cluster_->Objects();
   for (const Change& change : changes) {
@@ -258,12 +267,12 @@ absl::Status Session::Take(const ChangeBatch& batch) {
   if (absl::Status s = CheckRoom(batch.changes()); !s.ok()) return s;
   if (absl::Status s = cluster_->Take(batch.changes()); !s.ok()) return s;
   for (const auto& [kind, count] : batch.ignored()) ignored_[kind] += count;
-  if (resync_) {
+  for (auto& [unused, named] : resyncs_) {
     for (const Change& change : batch.changes()) {
       if (change.type == Change::Type::kPut) {
-        resync_->insert(KeyOf(change.object));
+        named.insert(KeyOf(change.object));
       } else {
-        resync_->erase(KeyOf(change.object));
+        named.erase(KeyOf(change.object));
       }
     }
   }
@@ -271,18 +280,22 @@ absl::Status Session::Take(const ChangeBatch& batch) {
   return absl::OkStatus();
 }
 
-void Session::BeginResync() { resync_.emplace(); }
+uint64_t Session::BeginResync() {
+  resyncs_.try_emplace(++last_resync_);
+  return last_resync_;
+}
 
-absl::StatusOr<uint64_t> Session::EndResync() {
-  if (!resync_) {
-    return absl::InvalidArgumentError("resync_ends: no resync has begun in this stream");
+absl::StatusOr<uint64_t> Session::EndResync(uint64_t resync) {
+  const auto named = resyncs_.find(resync);
+  if (named == resyncs_.end()) {
+    return absl::AbortedError("the resync is over: the cluster was loaded anew");
   }
   ChangeBatch deletions;
-  MissingSink missing(*resync_, deletions);
+  MissingSink missing(named->second, deletions);
   if (absl::Status s = cluster_->ExportAll(missing); !s.ok()) return s;
   const uint64_t before = cluster_->counts().deleted;
   if (absl::Status s = cluster_->Take(deletions.changes()); !s.ok()) return s;
-  resync_.reset();
+  resyncs_.erase(named);
   Changed();
   return cluster_->counts().deleted - before;
 }
@@ -299,6 +312,11 @@ absl::StatusOr<wire::LoadReply> Session::Load(std::string_view dump,
   load.limits.bytes_max = options_.dump_bytes_max;
   const Parallelism parallelism(options_.threads);
   auto loaded = LiveCluster::FromDump("dump", dump, load, parallelism);
+  if (loaded.status().code() == absl::StatusCode::kResourceExhausted) {
+    // The flag of `ebb plan` is another here.
+    return absl::ResourceExhaustedError(
+        absl::StrReplaceAll(loaded.status().message(), {{"--max-input-bytes", "--max-dump"}}));
+  }
   if (!loaded.ok()) return loaded.status();
   if ((*loaded)->Objects() > options_.objects_max) {
     return absl::ResourceExhaustedError(absl::StrCat("objects: the dump has ", (*loaded)->Objects(),
@@ -307,7 +325,7 @@ absl::StatusOr<wire::LoadReply> Session::Load(std::string_view dump,
   }
   cluster_ = *std::move(loaded);
   if (effective) settings_ = *std::move(effective);
-  DropResync();
+  resyncs_.clear();
   Changed();
   wire::LoadReply reply;
   reply.set_version(version_);
@@ -483,6 +501,13 @@ absl::StatusOr<wire::ViewReply> Session::Filter(const wire::FilterCall& call) {
     if (!found.ok()) return found.status();
     only = *found;
   }
+  const uint64_t pods = static_cast<uint64_t>(call.pods_size());
+  const uint64_t nodes = only ? 1 : snapshot.nodes();
+  if (pods * nodes > kVerdictsMax) {
+    return absl::ResourceExhaustedError(absl::StrCat("pods: ", pods, " of them on ", nodes,
+                                                     " nodes are more than ", kVerdictsMax,
+                                                     " verdicts; ask of fewer, or of one node"));
+  }
   Json results = Json::array();
   std::string text;
   for (const std::string& name : call.pods()) {
@@ -546,6 +571,16 @@ absl::Status Session::Export(const std::function<absl::Status(std::string_view)>
 
 // --- Rounds --------------------------------------------------------------------------
 
+namespace {
+
+// What is wrong with a file of the daemon's is no fault of the call's.
+absl::Status As(absl::StatusCode code, const absl::Status& status) {
+  const bool file = status.code() == absl::StatusCode::kInvalidArgument;
+  return file ? absl::Status(code, status.message()) : status;
+}
+
+}  // namespace
+
 absl::Status Session::OpenDriver() {
   if (driver_ != nullptr) return absl::OkStatus();
   if (options_.state_folder.empty()) {
@@ -554,9 +589,9 @@ absl::Status Session::OpenDriver() {
   }
   const std::string file = absl::StrCat(options_.state_folder, "/", name_);
   auto log = ActuationLog::Open(file + ".actuation.json");
-  if (!log.ok()) return log.status();
+  if (!log.ok()) return As(absl::StatusCode::kFailedPrecondition, log.status());
   auto driver = RoundDriver::Open({.state = file + ".db", .rounds_kept = options_.rounds_kept});
-  if (!driver.ok()) return driver.status();
+  if (!driver.ok()) return As(absl::StatusCode::kFailedPrecondition, driver.status());
   actuation_ = *std::move(log);
   driver_ = *std::move(driver);
   return absl::OkStatus();
@@ -583,7 +618,9 @@ absl::StatusOr<wire::RoundReply> Session::Round(const wire::RoundCall& call,
   absl::StatusOr<RoundSource> source = cluster_->Source(*told, driver_->before(), /*record=*/false);
   if (!source.ok()) return source.status();
   source->cluster.warnings = std::move(judged->cluster.warnings);
-  if (absl::Status s = driver_->CheckCluster(*source); !s.ok()) return s;
+  if (absl::Status s = driver_->CheckCluster(*source); !s.ok()) {
+    return As(absl::StatusCode::kFailedPrecondition, s);
+  }
   std::ranges::move(GroupWarnings(source->cluster.snapshot.catalog(), told->groups),
                     std::back_inserter(source->cluster.warnings));
   const int64_t now_s = Now(call.input(), source->cluster);
@@ -609,8 +646,9 @@ absl::StatusOr<wire::RoundReply> Session::Round(const wire::RoundCall& call,
   page_.reset();  // It shows the timers.
   // It is on disk before it is told.
   if (absl::Status s = driver_->Save(round, *source); !s.ok()) {
-    const absl::Status reloaded = driver_->Reload();
-    return reloaded.ok() ? s : reloaded;
+    // A file that cannot be read any more is opened anew by the next call: it may be mended.
+    if (!driver_->Reload().ok()) driver_.reset();
+    return As(absl::StatusCode::kInternal, s);
   }
   reply.set_version(version_);
   reply.set_round(round.number);

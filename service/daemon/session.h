@@ -74,11 +74,15 @@ class Session {
  public:
   // How many answers about an unchanged cluster are kept.
   static constexpr size_t kAnswersKept = 8;
+  // How many verdicts, of pods times nodes, a call of Filter may ask for.
+  static constexpr uint64_t kVerdictsMax = 500'000;
 
   Session(std::string name, const SessionOptions& options);
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] uint64_t version() const { return version_; }
+  // Counts what plans depend on: batches that were taken, and settings.
+  [[nodiscard]] uint64_t revision() const { return revision_; }
   [[nodiscard]] wire::SessionStatus Status();
 
   absl::Status SetSettings(const wire::Settings& settings);
@@ -87,11 +91,15 @@ class Session {
 
   // All of the batch, or nothing.
   absl::Status Take(const ChangeBatch& batch);
-  // From here on what is put is noted, until the resync ends.
-  void BeginResync();
-  // Deletes what was not put since.  Returns how many objects that were.
-  absl::StatusOr<uint64_t> EndResync();
-  void DropResync() { resync_.reset(); }
+  // From here on what is put is noted, until the resync ends or is dropped.  Returns its number.
+  // There may be several at once: none knows of the others.
+  uint64_t BeginResync();
+  // Deletes what was not put since, by whomever.  Returns how many objects that were.
+  // Errors: Aborted, it is over.
+  absl::StatusOr<uint64_t> EndResync(uint64_t resync);
+  void DropResync(uint64_t resync) { resyncs_.erase(resync); }
+  // Load() ends all of them.
+  [[nodiscard]] bool InResync(uint64_t resync) const { return resyncs_.contains(resync); }
 
   absl::StatusOr<wire::LoadReply> Load(std::string_view dump, const wire::Settings* settings);
 
@@ -138,6 +146,7 @@ class Session {
   // Asks for a plan, and hands its report to `tell`.
   absl::Status WithReport(const wire::PlanInput& input, std::optional<Clock::time_point> end,
                           const std::function<absl::Status(const PlanReport&)>& tell);
+  absl::Status CheckMemory() const;
   absl::Status CheckRoom(std::span<const Change> changes);
   absl::Status OpenDriver();
   void Changed();
@@ -147,9 +156,12 @@ class Session {
   std::unique_ptr<LiveCluster> cluster_;
   Effective settings_;
   uint64_t version_ = 0;
+  uint64_t revision_ = 0;
   uint64_t plans_ = 0;
   std::map<std::string, uint64_t> ignored_;
-  std::optional<absl::flat_hash_set<std::string>> resync_;
+  // What was put since each resync began, by its number.
+  std::map<uint64_t, absl::flat_hash_set<std::string>> resyncs_;
+  uint64_t last_resync_ = 0;
 
   // The last questions and their answers, of this version, the latest last.
   std::deque<std::pair<std::string, wire::PlanReply>> answers_;

@@ -110,7 +110,7 @@ Clock::time_point SessionThread::Tell() {
                 [](const auto& watcher) { return watcher->state() == PlanWatcher::State::kGone; });
   Clock::time_point next = Clock::time_point::max();
   for (const auto& watcher : watchers_) {
-    if (watcher->looked_at == session_->version() ||
+    if (watcher->looked_at == session_->revision() ||
         watcher->state() != PlanWatcher::State::kReady) {
       continue;
     }
@@ -119,7 +119,7 @@ Clock::time_point SessionThread::Tell() {
       continue;
     }
     const bool first = watcher->looked_at == 0;
-    watcher->looked_at = session_->version();
+    watcher->looked_at = session_->revision();
     watcher->next_look = Clock::now() + watcher->min_interval;
     const auto change = session_->PlanChanges(watcher->input, watcher->told);
     const bool news = !change.ok() || change->whole() || change->removes_size() > 0 ||

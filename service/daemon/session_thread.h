@@ -56,7 +56,7 @@ struct PlanWatcher {
   std::function<void(const absl::StatusOr<wire::PlanChange>&)> send;
 
   Session::ToldPlan told;
-  uint64_t looked_at = 0;         // The version; 0: none.
+  uint64_t looked_at = 0;         // The session's revision; 0: none.
   Clock::time_point next_look{};  // Not before.
 };
 

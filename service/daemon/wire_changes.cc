@@ -42,7 +42,9 @@ absl::Status PutChanges(const google::protobuf::RepeatedPtrField<v1alpha1::Chang
                         ChangeBatch& batch) {
   for (int i = 0; i < changes.size(); ++i) {
     if (absl::Status s = PutChange(changes[i], batch); !s.ok()) {
-      return {s.code(), absl::StrCat("changes[", i, "]: ", s.message())};
+      const bool limit = s.code() == absl::StatusCode::kResourceExhausted;
+      return {s.code(),
+              absl::StrCat("changes[", i, "]: ", s.message(), limit ? ", --max-object" : "")};
     }
   }
   return absl::OkStatus();

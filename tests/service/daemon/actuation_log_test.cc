@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "service/round_events.h"
 #include "tests/service/daemon/daemon_objects.h"
 
@@ -115,6 +116,80 @@ TEST_F(ActuationLogTest, RefusedReportChangesNothing) {
   report.Clear();
   report.add_evicted()->set_json("{");
   EXPECT_EQ(log_->Report(report, 0).code(), absl::StatusCode::kInvalidArgument);
+}
+
+// The daemon's stack ended: an eviction's JSON may be as deep as a message is long.
+TEST_F(ActuationLogTest, JsonWithoutEndIsRefused) {
+  for (const std::string open : {"[", R"({"a":)"}) {
+    std::string deep = R"({"kind":"Pod","metadata":{"name":"db","namespace":"x"},"spec":)";
+    for (int i = 0; i < 1'000'000; ++i) deep += open;
+    v1alpha1::ActuationReport report;
+    report.add_evicted()->set_json(deep + "1" + std::string(1'000'001, open == "[" ? ']' : '}'));
+    const absl::Status refused = log_->Report(report, 0);
+    EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(std::string(refused.message()), HasSubstr("evicted[0].json: is nested too deep"));
+  }
+  EXPECT_EQ(log_->EventsAfter(0), "");
+}
+
+// A report of 20,000 deletions took 17 seconds: each looked through all of them.
+TEST_F(ActuationLogTest, ManyDeletionsAtOnce) {
+  v1alpha1::ActuationReport report;
+  for (int i = 0; i < 20'000; ++i) report.add_begun()->set_node(absl::StrCat("n", i));
+  ASSERT_TRUE(log_->Report(report, 0).ok());
+  ASSERT_TRUE(log_->Report(report, 0).ok());
+  EXPECT_EQ(log_->InProgress(), 20'000);
+}
+
+TEST_F(ActuationLogTest, TheLastWordOfADeletionCounts) {
+  v1alpha1::ActuationReport report;
+  report.add_begun()->set_node("n1");
+  report.add_begun()->set_node("n2");
+  ASSERT_TRUE(log_->Report(report, 0).ok());
+  // Once more, and in the same report; one that begins and ends is over.
+  report.Clear();
+  report.add_begun()->set_node("n1");
+  report.add_begun()->set_node("n3");
+  report.add_begun()->set_node("n1");
+  report.mutable_begun(2)->set_group("g");
+  report.add_ended()->set_node("n3");
+  report.mutable_ended(0)->set_result("Ok");
+  ASSERT_TRUE(log_->Report(report, 0).ok());
+  const RoundEvents events = EventsAfter(0);
+  ASSERT_THAT(events.in_progress, SizeIs(2));
+  EXPECT_EQ(events.in_progress[0].node, "n2");
+  EXPECT_EQ(events.in_progress[1].node, "n1");
+  EXPECT_EQ(events.in_progress[1].group, "g");
+  EXPECT_THAT(events.results, SizeIs(1));
+}
+
+TEST_F(ActuationLogTest, NodesAndGroupsStayUntilToldOtherwise) {
+  v1alpha1::ActuationReport report;
+  report.mutable_unready_nodes()->add_nodes("n5");
+  auto* unregistered = report.mutable_unregistered_nodes()->add_groups();
+  unregistered->set_group("g");
+  unregistered->set_count(2);
+  report.add_scale_ups()->set_group("g");
+  report.mutable_scale_ups(0)->set_at(1780315200);
+  report.add_evicted()->set_name("web-1");
+  report.mutable_evicted(0)->set_namespace_("default");
+  report.mutable_evicted(0)->set_at(1780315201);
+  ASSERT_TRUE(log_->Report(report, 0).ok());
+  EXPECT_EQ(EventsAfter(0).scale_ups[0].at_s, 1780315200);
+  EXPECT_EQ(EventsAfter(0).evictions[0].at_s, 1780315201);
+  // A report that says nothing of them leaves them, over a new process and a round too.
+  ASSERT_TRUE(log_->Report(v1alpha1::ActuationReport(), 1).ok());
+  Reopen();
+  EXPECT_THAT(EventsAfter(1).unready, SizeIs(1));
+  EXPECT_THAT(EventsAfter(1).unregistered, SizeIs(1));
+  EXPECT_THAT(EventsAfter(1).scale_ups, SizeIs(0));
+  EXPECT_THAT(EventsAfter(1).evictions, SizeIs(0));
+  // One that names none takes them away.
+  report.Clear();
+  report.mutable_unready_nodes();
+  report.mutable_unregistered_nodes();
+  ASSERT_TRUE(log_->Report(report, 1).ok());
+  EXPECT_EQ(log_->EventsAfter(1), "");
 }
 
 TEST_F(ActuationLogTest, WhatCannotBeWrittenIsNotKept) {

@@ -3,9 +3,13 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <cstdio>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -20,6 +24,16 @@ EndedCall Failed() {
           .status = absl::NotFoundError("node \"x\"\nis not there"),
           .seconds = 0.0123,
           .messages = 0};
+}
+
+std::string ReadAll(int fd) {
+  std::string text;
+  std::array<char, 4096> part{};
+  ssize_t count = 0;
+  while ((count = read(fd, part.data(), part.size())) > 0) {
+    text.append(part.data(), static_cast<size_t>(count));
+  }
+  return text;
 }
 
 TEST(CallLogTest, LinesForPeopleAndMachines) {
@@ -42,12 +56,7 @@ TEST(CallLogTest, WritesEveryLine) {
     for (int i = 0; i < 100; ++i) log.Add(Failed());
   }
   close(ends[1]);
-  std::string text;
-  std::array<char, 4096> part{};
-  ssize_t count = 0;
-  while ((count = read(ends[0], part.data(), part.size())) > 0) {
-    text.append(part.data(), static_cast<size_t>(count));
-  }
+  const std::string text = ReadAll(ends[0]);
   close(ends[0]);
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 100);
 }
@@ -62,6 +71,46 @@ TEST(CallLogTest, NobodyWaitsForAReaderWhoDoesNotRead) {
   }
   close(ends[1]);
   close(ends[0]);
+}
+
+TEST(CallLogTest, LinesThatNobodyReadAreCounted) {
+  constexpr size_t kCalls = 4 * CallLog::kLinesMax;
+  std::array<int, 2> ends{};
+  ASSERT_EQ(pipe(ends.data()), 0);
+  const std::unique_ptr<FILE, int (*)(FILE*)> reader(fdopen(ends[0], "r"), &fclose);
+  {
+    CallLog log(ends[1], LogFormat::kText);
+    for (size_t i = 0; i < kCalls; ++i) log.Add(Failed());
+    // Only now somebody reads.
+    size_t told = 0;
+    size_t dropped = 0;
+    std::array<char, 4096> line{};
+    while (told + dropped < kCalls &&
+           std::fgets(line.data(), static_cast<int>(line.size()), reader.get()) != nullptr) {
+      unsigned long count = 0;
+      if (std::sscanf(line.data(), "%lu lines were not written", &count) == 1) {
+        dropped += count;
+      } else {
+        ++told;
+      }
+    }
+    EXPECT_GT(dropped, 0);
+    EXPECT_EQ(told + dropped, kCalls);
+  }
+  close(ends[1]);
+}
+
+TEST(CallLogTest, AReaderWhoHasGoneHoldsNobodyUp) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(pipe(ends.data()), 0);
+  const auto before = signal(SIGPIPE, SIG_IGN);
+  close(ends[0]);
+  {
+    CallLog log(ends[1], LogFormat::kText);
+    for (int i = 0; i < 100; ++i) log.Add(Failed());
+  }
+  close(ends[1]);
+  signal(SIGPIPE, before);
 }
 
 }  // namespace

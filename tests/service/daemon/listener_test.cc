@@ -11,6 +11,7 @@
 #include <cstring>
 #include <fstream>
 #include <future>
+#include <latch>
 #include <string>
 
 #include "tests/service/daemon/daemon_objects.h"
@@ -119,6 +120,24 @@ TEST_F(ListenerTest, LiveSocketIsNot) {
   ASSERT_EQ(listen(fd, 1), 0);
   EXPECT_THAT(Why(other), HasSubstr("somebody listens"));
   close(fd);
+}
+
+TEST_F(ListenerTest, OfTwoThatStartAtOnceOneServes) {
+  for (int i = 0; i < 20; ++i) {
+    LeaveStale(path_);
+    std::latch begin(2);
+    const auto open = [&] {
+      begin.arrive_and_wait();
+      return Listener::Open({.path = path_});
+    };
+    auto other = std::async(std::launch::async, open);
+    const auto here = open();
+    const auto there = other.get();
+    EXPECT_NE(here.ok(), there.ok());
+    const int connection = ConnectTo(path_);
+    EXPECT_GE(connection, 0);
+    close(connection);
+  }
 }
 
 TEST_F(ListenerTest, WrongPathsAreTold) {

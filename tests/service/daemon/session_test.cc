@@ -3,14 +3,21 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "engine/make_plan.h"
 #include "service/daemon/client.h"
+#include "service/plan_json.h"
+#include "service/plan_report.h"
+#include "service/round_driver.h"
 #include "snapshot/formats/binary_snapshot.h"
+#include "snapshot/import/load_cluster.h"
 #include "snapshot/samples/generate.h"
 #include "tests/service/daemon/daemon_objects.h"
 
@@ -224,10 +231,10 @@ TEST_F(SessionTest, HowToLoadIsSettledWhileThereAreObjects) {
 TEST_F(SessionTest, ResyncDeletesWhatItDoesNotName) {
   ASSERT_TRUE(PutCluster().ok());
   ASSERT_TRUE(Put({PodJson("ended", "a", "1", "Succeeded"), NodeJson("c")}).ok());
-  session_->BeginResync();
+  const uint64_t resync = session_->BeginResync();
   ASSERT_TRUE(Put({NodeJson("a"), NodeJson("b"), PodJson("p", "a")}).ok());
   EXPECT_EQ(session_->Status().nodes(), 3);  // Nothing is gone before its end.
-  const absl::StatusOr<uint64_t> deleted = session_->EndResync();
+  const absl::StatusOr<uint64_t> deleted = session_->EndResync(resync);
   ASSERT_TRUE(deleted.ok()) << deleted.status();
   EXPECT_EQ(*deleted, 4);  // Node c, pods q and ended, the ReplicaSet.
   EXPECT_EQ(session_->Status().nodes(), 2);
@@ -236,12 +243,44 @@ TEST_F(SessionTest, ResyncDeletesWhatItDoesNotName) {
 
 TEST_F(SessionTest, ResyncForgetsWhatIsDeletedMeanwhile) {
   ASSERT_TRUE(PutCluster().ok());
-  session_->BeginResync();
+  const uint64_t resync = session_->BeginResync();
   ASSERT_TRUE(PutCluster().ok());
   ASSERT_TRUE(Delete("Pod", "default", "q").ok());
-  EXPECT_EQ(*session_->EndResync(), 0);
+  EXPECT_EQ(*session_->EndResync(resync), 0);
   EXPECT_EQ(session_->Status().pods(), 1);
-  EXPECT_EQ(session_->EndResync().status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(session_->EndResync(resync).status().code(), absl::StatusCode::kAborted);
+}
+
+// The end of one deleted what it had named before the other began.
+TEST_F(SessionTest, ResyncsAtOnceDoNotKnowOfEachOther) {
+  ASSERT_TRUE(PutCluster().ok());
+  const uint64_t first = session_->BeginResync();
+  ASSERT_TRUE(PutCluster().ok());
+  const uint64_t second = session_->BeginResync();
+  ASSERT_TRUE(Put({NodeJson("a")}).ok());
+  EXPECT_EQ(*session_->EndResync(first), 0);
+  EXPECT_EQ(session_->Status().nodes(), 2);
+  EXPECT_EQ(*session_->EndResync(second), 4);  // All but node a.
+  EXPECT_EQ(session_->Status().nodes(), 1);
+}
+
+TEST_F(SessionTest, ResyncThatIsDroppedDeletesNothing) {
+  ASSERT_TRUE(PutCluster().ok());
+  const uint64_t resync = session_->BeginResync();
+  session_->DropResync(resync);
+  EXPECT_FALSE(session_->EndResync(resync).ok());
+  EXPECT_EQ(session_->Status().nodes(), 2);
+}
+
+TEST_F(SessionTest, LoadEndsResyncs) {
+  ASSERT_TRUE(PutCluster().ok());
+  const std::string snapshot = ExportAll();
+  const uint64_t resync = session_->BeginResync();
+  EXPECT_TRUE(session_->InResync(resync));
+  ASSERT_TRUE(session_->Load(snapshot, nullptr).ok());
+  EXPECT_FALSE(session_->InResync(resync));
+  EXPECT_FALSE(session_->EndResync(resync).ok());
+  EXPECT_EQ(session_->Status().pods(), 2);
 }
 
 TEST_F(SessionTest, LimitOfObjects) {
@@ -262,6 +301,48 @@ TEST_F(SessionTest, LimitOfMemory) {
   EXPECT_EQ(PutCluster().code(), absl::StatusCode::kResourceExhausted);
   resident_bytes_ = 400;
   EXPECT_TRUE(PutCluster().ok());
+}
+
+TEST_F(SessionTest, LimitOfADump) {
+  ASSERT_TRUE(PutCluster().ok());
+  options_.dump_bytes_max = 1000;
+  const absl::Status large = session_->Load(std::string(1001, ' '), nullptr).status();
+  EXPECT_EQ(large.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(large.message()), HasSubstr("--max-dump"));
+  EXPECT_EQ(session_->Status().pods(), 2);
+}
+
+TEST_F(SessionTest, LimitOfObjectsInADump) {
+  ASSERT_TRUE(PutCluster().ok());
+  const std::string snapshot = ExportAll();
+  options_.objects_max = 4;
+  const absl::Status full = session_->Load(snapshot, nullptr).status();
+  EXPECT_EQ(full.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(full.message()), HasSubstr("--max-objects"));
+  EXPECT_EQ(session_->version(), 1);
+}
+
+// One message asked for more than the machine could hold.
+TEST_F(SessionTest, LimitOfVerdicts) {
+  ASSERT_TRUE(PutCluster().ok());
+  wire::FilterCall filter;
+  for (uint64_t i = 0; i <= Session::kVerdictsMax / 2; ++i) filter.add_pods("default/p");
+  const absl::Status many = session_->Filter(filter).status();
+  EXPECT_EQ(many.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(many.message()), HasSubstr("pods"));
+}
+
+TEST_F(SessionTest, CountsWhatChangedNothing) {
+  ASSERT_TRUE(PutCluster().ok());
+  ASSERT_TRUE(Put({NodeJson("a"), R"({"apiVersion":"v1","kind":"Event","metadata":{"name":"e"}})",
+                   R"({"apiVersion":"v1","kind":"Event","metadata":{"name":"f"}})"})
+                  .ok());
+  ASSERT_TRUE(Delete("Node", "", "nobody").ok());
+  const wire::SessionStatus status = session_->Status();
+  EXPECT_EQ(status.version(), 3);
+  EXPECT_EQ(status.unchanged(), 1);
+  EXPECT_EQ(status.unknown_deletes(), 1);
+  EXPECT_EQ(status.ignored_kinds().at("Event"), 2);
 }
 
 TEST_F(SessionTest, ExplainsAndFilters) {
@@ -320,6 +401,55 @@ TEST_F(SessionTest, ExportedClusterLoadsAsTheSame) {
   EXPECT_EQ(here, there);
 }
 
+TEST_F(SessionTest, LoadReplacesTheCluster) {
+  ASSERT_TRUE(PutCluster().ok());
+  const std::string snapshot = ExportAll();
+  ASSERT_TRUE(Put({NodeJson("later"), PodJson("r", "later")}).ok());
+  const auto loaded = session_->Load(snapshot, nullptr);
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  EXPECT_EQ(loaded->version(), 3);
+  EXPECT_EQ(loaded->nodes(), 2);
+  EXPECT_THAT(Removed(PlanJsonOf(session_->Plan(Call(), std::nullopt))), ElementsAre("a"));
+  // What is there now changes as before.
+  ASSERT_TRUE(Put({PodJson("q", "b", "3500m")}).ok());
+  EXPECT_EQ(session_->version(), 4);
+  EXPECT_THAT(Removed(PlanJsonOf(session_->Plan(Call(), std::nullopt))), IsEmpty());
+}
+
+// What `ebb plan` says of the same dump, but for the times that it took.
+TEST_F(SessionTest, PlansAsOfTheDump) {
+  std::string dump;
+  BinarySnapshotWriter writer([&](std::string_view part) {
+    dump += part;
+    return absl::OkStatus();
+  });
+  ASSERT_TRUE(samples::GenerateCompany({.nodes = 60, .seed = 3}, writer).ok());
+  ASSERT_TRUE(writer.Finish().ok());
+  ASSERT_TRUE(session_->Load(dump, nullptr).ok());
+  Json served = PlanJsonOf(session_->Plan(Call(), std::nullopt));
+
+  const test::TemporaryFolder folder;
+  const std::vector<std::string> inputs = {folder.File("dump.pb")};
+  std::ofstream(inputs[0], std::ios::binary) << dump;
+  absl::StatusOr<LoadedCluster> cluster = LoadCluster(inputs, LoadOptions());
+  ASSERT_TRUE(cluster.ok()) << cluster.status();
+  const NodeGroups groups = AssignGroups(cluster->snapshot.catalog(), GroupRules());
+  PlanRequest request;
+  request.now_s = kNow;
+  const auto made = MakePlan(cluster->snapshot, groups, cluster->pending, request);
+  ASSERT_TRUE(made.ok()) << made.status();
+  Json planned = PlanJson(MakeReport({.cluster = &*cluster,
+                                      .groups = &groups,
+                                      .request = &request,
+                                      .made = &*made,
+                                      .pass_s = 0,
+                                      .verify_s = 0}));
+  EXPECT_GT(planned["remove"].size(), 0);
+  served.erase("summary");  // It has the times.
+  planned.erase("summary");
+  EXPECT_EQ(served, planned);
+}
+
 TEST_F(SessionTest, BadDumpLeavesTheClusterThatIsThere) {
   ASSERT_TRUE(PutCluster().ok());
   const std::string plan = session_->Plan(Call(), std::nullopt)->plan();
@@ -359,6 +489,7 @@ TEST_F(SessionTest, TellsOnlyWhatChangedInThePlan) {
   EXPECT_EQ(change->removes_size() + change->keeps_size() + change->gone_nodes_size(), 0);
   ASSERT_TRUE(Put({NodeJson("c"), PodJson("r", "c", "100m")}).ok());
   change = session_->PlanChanges(input, told);
+  EXPECT_FALSE(change->whole());
   EXPECT_EQ(change->remove_count(), 2);
   ASSERT_TRUE(Delete("Pod", "default", "r").ok());
   ASSERT_TRUE(Delete("Node", "", "c").ok());
@@ -458,12 +589,65 @@ TEST_F(SessionRoundTest, AFailedDeletionIsTold) {
 }
 
 TEST_F(SessionRoundTest, DamagedStateIsToldAndPlansGoOn) {
-  std::ofstream(folder_.File("s.db")) << "no database, and long enough to be looked at";
   ASSERT_TRUE(PutCluster().ok());
-  const auto round = Round(kNow);
-  EXPECT_FALSE(round.ok());
-  EXPECT_THAT(std::string(round.status().message()), HasSubstr("s.db"));
+  for (const char* name : {"s.db", "s.actuation.json"}) {
+    std::ofstream(folder_.File(name)) << "no database, and long enough to be looked at";
+    const absl::Status told = Round(kNow).status();
+    EXPECT_EQ(told.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(std::string(told.message()), HasSubstr(name));
+    EXPECT_TRUE(session_->Plan(Call(), std::nullopt).ok());
+    std::filesystem::remove(folder_.File(name));
+  }
+  EXPECT_TRUE(Round(kNow).ok());
+}
+
+TEST_F(SessionRoundTest, ARoundIsOnDiskBeforeItIsTold) {
+  ASSERT_TRUE(PutCluster().ok());
+  const auto told = Round(kNow);
+  ASSERT_TRUE(told.ok()) << told.status();
+  // Another process sees it while this one goes on, and has written nothing more.
+  const auto driver = RoundDriver::Open({.state = folder_.File("s.db"), .rounds_kept = 10});
+  ASSERT_TRUE(driver.ok()) << driver.status();
+  ASSERT_TRUE((*driver)->before().has_value());
+  EXPECT_EQ((*driver)->before()->rounds, told->round());
+}
+
+// The file was gone for good: every later round of the session was refused.
+TEST_F(SessionRoundTest, AStateFileThatIsMendedIsUsedAgain) {
+  ASSERT_TRUE(PutCluster().ok());
+  ASSERT_TRUE(Round(kNow).ok());
+  const std::string file = folder_.File("s.db");
+  const std::string kept = folder_.File("kept.db");
+  std::filesystem::copy_file(file, kept);
+  std::ofstream(file, std::ios::trunc) << std::string(5000, 'x');
+  EXPECT_FALSE(Round(kNow + 300).ok());
+  EXPECT_FALSE(Round(kNow + 300).ok());
   EXPECT_TRUE(session_->Plan(Call(), std::nullopt).ok());
+  std::filesystem::rename(kept, file);
+  const auto next = Round(kNow + 601);
+  ASSERT_TRUE(next.ok()) << next.status();
+  EXPECT_EQ(next->round(), 2);
+  EXPECT_THAT(next->delete_drain(), ElementsAre("a"));
+}
+
+TEST_F(SessionRoundTest, ARefusedRoundStartsNoTimer) {
+  ASSERT_TRUE(PutCluster().ok());
+  wire::RoundCall refused;
+  refused.mutable_input()->set_now(kNow);
+  refused.mutable_view()->set_format(static_cast<wire::View::Format>(99));
+  EXPECT_FALSE(session_->Round(refused, std::nullopt).ok());
+  EXPECT_EQ(session_->Status().rounds(), 0);
+  const auto first = Round(kNow + 601);
+  ASSERT_TRUE(first.ok()) << first.status();
+  EXPECT_EQ(first->round(), 1);
+  EXPECT_THAT(first->delete_drain(), IsEmpty());
+}
+
+TEST_F(SessionRoundTest, NoPlanNoRound) {
+  EXPECT_EQ(Round(kNow).status().code(), absl::StatusCode::kFailedPrecondition);
+  ASSERT_TRUE(PutCluster().ok());
+  EXPECT_EQ(Round(-1).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(Round(kNow)->round(), 1);
 }
 
 }  // namespace

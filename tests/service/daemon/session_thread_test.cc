@@ -3,12 +3,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <condition_variable>
 #include <future>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "service/daemon/sessions.h"
 #include "tests/service/daemon/daemon_objects.h"
 
@@ -19,6 +23,7 @@ using test::NodeJson;
 using test::PodJson;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 class SessionThreadTest : public ::testing::Test {
  protected:
@@ -48,6 +53,51 @@ class SessionThreadTest : public ::testing::Test {
       if (absl::Status s = batch.PutJson(object); !s.ok()) return s;
     }
     return session.Take(batch);
+  }
+
+  // One of whose two nodes can go; `more` is a node besides.
+  static absl::Status PutCluster(Session& session, const std::string& more = "") {
+    std::vector<std::string> objects = {NodeJson("a"), NodeJson("b"), test::ReplicaSetJson(),
+                                        PodJson("p", "a"), PodJson("q", "b")};
+    if (!more.empty()) objects.push_back(NodeJson(more));
+    return Put(session, objects);
+  }
+
+  // What a watcher was told.
+  struct Told {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::vector<uint64_t> versions;
+    std::vector<uint64_t> removes;
+    absl::Status end;
+    PlanWatcher::State state = PlanWatcher::State::kReady;
+
+    void WaitFor(size_t count) {
+      std::unique_lock lock(mutex);
+      changed.wait(lock, [&] { return versions.size() >= count; });
+    }
+    void WaitForEnd() {
+      std::unique_lock lock(mutex);
+      changed.wait(lock, [&] { return !end.ok(); });
+    }
+  };
+  static std::unique_ptr<PlanWatcher> WatcherOf(const std::shared_ptr<Told>& told) {
+    auto watcher = std::make_unique<PlanWatcher>();
+    watcher->state = [told] {
+      const std::lock_guard lock(told->mutex);
+      return told->state;
+    };
+    watcher->send = [told](const absl::StatusOr<wire::PlanChange>& change) {
+      const std::lock_guard lock(told->mutex);
+      if (change.ok()) {
+        told->versions.push_back(change->version());
+        told->removes.push_back(change->remove_count());
+      } else if (change.status().code() != absl::StatusCode::kFailedPrecondition) {
+        told->end = change.status();
+      }
+      told->changed.notify_all();
+    };
+    return watcher;
   }
 
   SessionOptions options_;
@@ -133,44 +183,113 @@ TEST_F(SessionThreadTest, ClosingRefusesWhatWaits) {
 }
 
 TEST_F(SessionThreadTest, WatchersAreToldChangesAlone) {
-  struct Told {
-    std::mutex mutex;
-    std::condition_variable changed;
-    std::vector<uint64_t> versions;
-    PlanWatcher::State state = PlanWatcher::State::kReady;
-  };
   const auto told = std::make_shared<Told>();
-  auto watcher = std::make_unique<PlanWatcher>();
-  watcher->state = [told] {
-    const std::lock_guard lock(told->mutex);
-    return told->state;
-  };
-  watcher->send = [told](const absl::StatusOr<wire::PlanChange>& change) {
-    const std::lock_guard lock(told->mutex);
-    if (change.ok()) told->versions.push_back(change->version());
-    told->changed.notify_all();
-  };
-  const auto wait_for = [&](size_t count) {
-    std::unique_lock lock(told->mutex);
-    told->changed.wait(lock, [&] { return told->versions.size() >= count; });
-  };
-  thread_->Watch(std::move(watcher));
+  thread_->Watch(WatcherOf(told));
   ASSERT_TRUE(Do([](Session& s) {
                 return Put(s, {NodeJson("a"), NodeJson("b"), PodJson("p", "a")});
               }).ok());
-  wait_for(1);
+  told->WaitFor(1);
   // What changes no plan is not told.
   ASSERT_TRUE(Do([](Session& s) {
                 return Put(s, {R"({"apiVersion":"v1","kind":"Namespace",)"
                                R"("metadata":{"name":"default","uid":"d"}})"});
               }).ok());
   ASSERT_TRUE(Do([](Session& s) { return Put(s, {NodeJson("c")}); }).ok());
-  wait_for(2);
+  told->WaitFor(2);
   {
     const std::lock_guard lock(told->mutex);
     EXPECT_THAT(told->versions, ElementsAre(1, 3));
     told->state = PlanWatcher::State::kGone;
   }
+}
+
+// Settings changed the plan, and a watcher was told with the next change of the cluster.
+TEST_F(SessionThreadTest, WatchersAreToldWhatSettingsChange) {
+  const auto told = std::make_shared<Told>();
+  thread_->Watch(WatcherOf(told));
+  ASSERT_TRUE(Do([](Session& s) { return PutCluster(s); }).ok());
+  told->WaitFor(1);
+  ASSERT_TRUE(Do([](Session& s) {
+                wire::Settings settings;
+                settings.add_group_sizes()->set_name("g");
+                settings.mutable_group_sizes(0)->set_min_size(2);
+                settings.mutable_group_sizes(0)->set_max_size(5);
+                return s.SetSettings(settings);
+              }).ok());
+  told->WaitFor(2);
+  const std::lock_guard lock(told->mutex);
+  EXPECT_THAT(told->removes, ElementsAre(1, 0));
+  EXPECT_THAT(told->versions, ElementsAre(1, 1));
+}
+
+TEST_F(SessionThreadTest, ABusyWatcherIsToldLater) {
+  const auto told = std::make_shared<Told>();
+  told->state = PlanWatcher::State::kBusy;
+  thread_->Watch(WatcherOf(told));
+  for (const char* name : {"c", "d"}) {
+    ASSERT_TRUE(Do([&](Session& s) { return PutCluster(s, name); }).ok());
+  }
+  {
+    const std::lock_guard lock(told->mutex);
+    EXPECT_THAT(told->versions, IsEmpty());
+    told->state = PlanWatcher::State::kReady;
+  }
+  thread_->Wake();
+  told->WaitFor(1);  // One plan: that of the version that is there by then.
+  const std::lock_guard lock(told->mutex);
+  EXPECT_THAT(told->versions, ElementsAre(2));
+}
+
+TEST_F(SessionThreadTest, ClosingTellsWatchers) {
+  const auto told = std::make_shared<Told>();
+  thread_->Watch(WatcherOf(told));
+  ASSERT_TRUE(Do([](Session& s) { return PutCluster(s); }).ok());
+  told->WaitFor(1);
+  thread_->Close(absl::AbortedError("closed"));
+  told->WaitForEnd();
+  EXPECT_EQ(told->end.code(), absl::StatusCode::kAborted);
+  // Who comes later is told at once.
+  const auto late = std::make_shared<Told>();
+  thread_->Watch(WatcherOf(late));
+  EXPECT_EQ(late->end.code(), absl::StatusCode::kAborted);
+}
+
+TEST_F(SessionThreadTest, EachCallThatWaitsIsServed) {
+  std::vector<std::promise<uint64_t>> versions(5);
+  for (size_t i = 0; i < versions.size(); ++i) {
+    thread_->Post({.run = [&, i](Session& session) -> SessionCall::Tell {
+                     versions[i].set_value(session.version());
+                     return nullptr;
+                   },
+                   .refuse = [](const absl::Status&) {},
+                   .cancelled = nullptr,
+                   .min_version = versions.size() - i});
+  }
+  for (size_t i = 0; i < versions.size(); ++i) {
+    ASSERT_TRUE(Do([&](Session& s) { return Put(s, {NodeJson(absl::StrCat("n", i))}); }).ok());
+  }
+  for (size_t i = 0; i < versions.size(); ++i) {
+    EXPECT_GE(versions[i].get_future().get(), versions.size() - i);
+  }
+  EXPECT_EQ(thread_->Status().calls_waiting(), 0);
+}
+
+TEST_F(SessionThreadTest, ACallThatIsCancelledBeforeItsTurnDoesNotRun) {
+  std::promise<void> go;
+  thread_->Post({.run = [&](Session&) -> SessionCall::Tell {
+                   go.get_future().wait();
+                   return nullptr;
+                 },
+                 .refuse = [](const absl::Status&) {}});
+  std::promise<absl::Status> refused;
+  thread_->Post({.run = [](Session&) -> SessionCall::Tell {
+                   ADD_FAILURE() << "ran";
+                   return nullptr;
+                 },
+                 .refuse = [&](const absl::Status& why) { refused.set_value(why); },
+                 .cancelled = [] { return true; }});
+  go.set_value();
+  EXPECT_EQ(refused.get_future().get().code(), absl::StatusCode::kCancelled);
 }
 
 TEST(SessionsTest, AreFoundByName) {
