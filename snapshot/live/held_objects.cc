@@ -47,8 +47,7 @@ uint64_t HeldObjects::Kinds() const {
 
 HeldObject& HeldObjects::Add(const objects::ObjectRef& object) {
   const objects::ObjectMeta& meta = objects::MetaOf(object);
-  const Key key =
-      KeyOf(object, symbols_.Intern(meta.namespace_name), symbols_.Intern(meta.name));
+  const Key key = KeyOf(object, symbols_.Intern(meta.namespace_name), symbols_.Intern(meta.name));
   const auto [it, is_new] = objects_.try_emplace(key);
   counts_[KindOf(key)] += is_new ? 1 : 0;
   return it->second;
@@ -56,8 +55,7 @@ HeldObject& HeldObjects::Add(const objects::ObjectRef& object) {
 
 void HeldObjects::Erase(const objects::ObjectRef& object) {
   const objects::ObjectMeta& meta = objects::MetaOf(object);
-  const Key key =
-      KeyOf(object, symbols_.Intern(meta.namespace_name), symbols_.Intern(meta.name));
+  const Key key = KeyOf(object, symbols_.Intern(meta.namespace_name), symbols_.Intern(meta.name));
   counts_[KindOf(key)] -= objects_.erase(key);
 }
 
