@@ -12,8 +12,8 @@
 #include <string_view>
 
 #include "base/check.h"
-#include "service/daemon/session.h"
-#include "service/daemon/wire_changes.h"
+#include "service/session/session.h"
+#include "service/session/wire_changes.h"
 
 namespace ebb {
 namespace {

@@ -15,17 +15,17 @@
 #include "engine/planner.h"
 #include "engine/round.h"
 #include "engine/trial.h"
-#include "service/daemon/actuation_log.h"
 #include "service/daemon/client.h"
 #include "service/daemon/daemon.h"
 #include "service/daemon/listener.h"
-#include "service/daemon/session.h"
 #include "service/daemon/session_thread.h"
 #include "service/live_cluster.h"
 #include "service/output_file.h"
 #include "service/pass_replay.h"
 #include "service/round_driver.h"
 #include "service/round_options.h"
+#include "service/session/actuation_log.h"
+#include "service/session/session.h"
 #include "service/sqlite_state.h"
 #include "snapshot/builder.h"
 #include "snapshot/formats/read_input.h"
@@ -217,7 +217,7 @@ bool Follow(std::string_view node_as_json, const GroupRules& rules, const PlanRe
   return status.ok() && made.ok();
 }
 
-// service/daemon/actuation_log.h
+// service/session/actuation_log.h
 absl::Status Note(const v1alpha1::ActuationReport& report) {
   auto log = ActuationLog::Open("/var/lib/ebb/prod.actuation.json");
   absl::Status status = (*log)->Report(report, /*rounds=*/7);
@@ -247,7 +247,7 @@ void Listen() {
   (*listener)->Start([](UniqueFd connection) { Serve(std::move(connection)); });
 }
 
-// service/daemon/session.h
+// service/session/session.h
 bool Answer(const SessionOptions& options, const ChangeBatch& batch, const wire::PlanCall& call) {
   Session session("prod", options);
   absl::Status status = session.Take(batch);

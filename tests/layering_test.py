@@ -30,8 +30,10 @@ FOLDERS = {
     "predicates": _SNAPSHOT,
     "engine": _ENGINE,
     "service": _SERVICE,
-    "service/daemon": _SERVICE | {"service"},
-    "tools": _SERVICE | {"snapshot/samples", "service", "service/daemon"},
+    "service/session": _SERVICE | {"service"},
+    "service/embed": _SERVICE | {"service", "service/session"},
+    "service/daemon": _SERVICE | {"service", "service/session"},
+    "tools": _SERVICE | {"snapshot/samples", "service", "service/session", "service/daemon"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]')
 
@@ -60,7 +62,7 @@ AMBIENT = re.compile(r"""
   | \bABSL_FLAG\b | \babsl::GetFlag\b
   | \bstd::(random_device|rand)\b | \babsl::(Insecure)?BitGen\b | \bgetrandom\b
 """, re.VERBOSE)
-MAY_LOOK_AROUND = {"service", "service/daemon", "tools"}
+MAY_LOOK_AROUND = {"service", "service/session", "service/embed", "service/daemon", "tools"}
 # Folders beside those of FOLDERS whose headers a README names.
 ALSO_DESCRIBED = ["bench", "examples", "fuzz", "go", "tests"]
 # "`engine/round.h`" in a README.

@@ -18,8 +18,8 @@
 #include "base/text.h"
 #include "base/version.h"
 #include "service/clock.h"
-#include "service/daemon/wire_changes.h"
 #include "service/plan_json.h"
+#include "service/session/wire_changes.h"
 #include "service/wire/planner.grpc.pb.h"
 
 namespace ebb {

@@ -11,8 +11,8 @@
 //          the last kAnswersKept questions are kept until the cluster changes.
 // Threads: one at a time.
 
-#ifndef EBB_SERVICE_DAEMON_SESSION_H_
-#define EBB_SERVICE_DAEMON_SESSION_H_
+#ifndef EBB_SERVICE_SESSION_SESSION_H_
+#define EBB_SERVICE_SESSION_SESSION_H_
 
 #include <cstdint>
 #include <deque>
@@ -28,13 +28,14 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "engine/planner.h"
 #include "service/clock.h"
-#include "service/daemon/actuation_log.h"
 #include "service/live_cluster.h"
 #include "service/metrics.h"
 #include "service/plan_report.h"
 #include "service/round_driver.h"
 #include "service/round_settings.h"
+#include "service/session/actuation_log.h"
 #include "service/wire/planner.pb.h"
 #include "snapshot/live/change_batch.h"
 
@@ -108,6 +109,9 @@ class Session {
   // `end`: of the time that the call has.
   absl::StatusOr<wire::PlanReply> Plan(const wire::PlanCall& call,
                                        std::optional<Clock::time_point> end);
+  // Nothing of the cluster is judged: whoever asks has all of it.
+  absl::StatusOr<wire::PassReply> Pass(const wire::PassCall& call,
+                                       std::optional<Clock::time_point> end);
   absl::StatusOr<wire::ViewReply> Explain(const wire::ExplainCall& call,
                                           std::optional<Clock::time_point> end);
   absl::StatusOr<wire::ViewReply> Filter(const wire::FilterCall& call);
@@ -146,6 +150,8 @@ class Session {
   // Asks for a plan, and hands its report to `tell`.
   absl::Status WithReport(const wire::PlanInput& input, std::optional<Clock::time_point> end,
                           const std::function<absl::Status(const PlanReport&)>& tell);
+  // What remembers the passes so far; it goes on with other options.
+  Planner& PassPlanner(const PlannerOptions& options, const std::shared_ptr<Symbols>& symbols);
   absl::Status CheckMemory() const;
   absl::Status CheckRoom(std::span<const Change> changes);
   absl::Status OpenDriver();
@@ -163,6 +169,9 @@ class Session {
   std::map<uint64_t, absl::flat_hash_set<std::string>> resyncs_;
   uint64_t last_resync_ = 0;
 
+  std::unique_ptr<Planner> passes_;  // Null: no pass yet.
+  std::shared_ptr<Symbols> passes_symbols_;
+
   // The last questions and their answers, of this version, the latest last.
   std::deque<std::pair<std::string, wire::PlanReply>> answers_;
   std::optional<uint64_t> last_plan_version_;
@@ -176,4 +185,4 @@ class Session {
 
 }  // namespace ebb
 
-#endif  // EBB_SERVICE_DAEMON_SESSION_H_
+#endif  // EBB_SERVICE_SESSION_SESSION_H_

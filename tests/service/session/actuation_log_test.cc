@@ -1,4 +1,4 @@
-#include "service/daemon/actuation_log.h"
+#include "service/session/actuation_log.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "service/round_events.h"
-#include "tests/service/daemon/daemon_objects.h"
+#include "tests/service/session/session_objects.h"
 
 namespace ebb {
 namespace {

@@ -1,4 +1,4 @@
-#include "service/daemon/session.h"
+#include "service/session/session.h"
 
 #include <google/protobuf/util/json_util.h>
 
@@ -15,10 +15,12 @@
 #include "base/printable.h"
 #include "base/text.h"
 #include "engine/utilization.h"
+#include "engine/verify.h"
 #include "service/explain.h"
 #include "service/filter_report.h"
 #include "service/plan_json.h"
 #include "service/plan_time.h"
+#include "service/session/pass_call.h"
 #include "snapshot/any_object_sink.h"
 #include "snapshot/formats/binary_snapshot.h"
 
@@ -431,7 +433,9 @@ absl::StatusOr<wire::PlanReply> Session::Plan(const wire::PlanCall& call,
   const auto tell = [&](const PlanReport& report) -> absl::Status {
     const PlanContext& context = report.context;
     const wire::View& view = call.view();
-    if (view.format() == wire::View::JSON || view.format() == wire::View::YAML) {
+    if (view.format() == wire::View::DATA) {
+      WritePassPlan(context.catalog(), context.made->plan, reply.mutable_data());
+    } else if (view.format() == wire::View::JSON || view.format() == wire::View::YAML) {
       reply.set_plan(*AsData(PlanJson(report), view));
     } else if (wire::View::Format_IsValid(view.format()) && options_.printers != nullptr) {
       reply.set_plan(options_.printers->plan(report, view));
@@ -456,6 +460,51 @@ absl::StatusOr<wire::PlanReply> Session::Plan(const wire::PlanCall& call,
     answers_.emplace_back(key, reply);
     if (answers_.size() > kAnswersKept) answers_.pop_front();
   }
+  return reply;
+}
+
+Planner& Session::PassPlanner(const PlannerOptions& options,
+                              const std::shared_ptr<Symbols>& symbols) {
+  if (passes_ != nullptr && passes_->options() == options && passes_symbols_ == symbols) {
+    return *passes_;
+  }
+  auto planner = std::make_unique<Planner>(options);
+  if (passes_ != nullptr) planner->Restore(passes_->Save(), symbols);
+  passes_ = std::move(planner);
+  passes_symbols_ = symbols;
+  return *passes_;
+}
+
+absl::StatusOr<wire::PassReply> Session::Pass(const wire::PassCall& call,
+                                              std::optional<Clock::time_point> end) {
+  std::optional<Effective> parsed;
+  const absl::StatusOr<const Effective*> settings = SettingsOf(call.input(), parsed);
+  if (!settings.ok()) return settings.status();
+  const auto ends = EndOf(call.input(), end);
+  if (!ends.ok()) return ends.status();
+  ClusterSnapshot& snapshot = cluster_->Snapshot();
+  absl::StatusOr<PassQuestion> question = ReadPassCall(call, snapshot, (*settings)->groups);
+  if (!question.ok()) return question.status();
+  const int64_t now_s = call.input().has_now()
+                            ? call.input().now()
+                            : TimeToPlanFor(options_.clock_s(), cluster_->newest_time()).now_s;
+  PassInput input = question->Input(now_s);
+  std::optional<Deadlines> deadlines;
+  if (*ends) {
+    deadlines.emplace(**ends);
+    input.deadline = &deadlines->passes_end;
+  }
+  const PlannerOptions& options = (*settings)->options.scale_down.planner;
+  Planner& planner = PassPlanner(options, cluster_->symbols());
+  const auto start = Clock::now();
+  const absl::StatusOr<ebb::Plan> plan = planner.Pass(snapshot, question->groups, input);
+  if (!plan.ok()) return plan.status();
+  wire::PassReply reply;
+  reply.set_pass_seconds(SecondsSince(start));
+  if (absl::Status s = Verify(snapshot, question->groups, options, input, *plan); !s.ok()) return s;
+  reply.set_version(version_);
+  reply.set_now(now_s);
+  WritePassPlan(snapshot.catalog(), *plan, reply.mutable_plan());
   return reply;
 }
 

@@ -1,4 +1,4 @@
-#include "service/daemon/actuation_log.h"
+#include "service/session/actuation_log.h"
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
