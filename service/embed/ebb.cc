@@ -176,6 +176,7 @@ absl::StatusOr<std::unique_ptr<ebb_cluster>> NewCluster(uint32_t abi_version,
     if (given->state_folder != nullptr) made->options.state_folder = given->state_folder;
     if (given->objects_max > 0) made->options.objects_max = given->objects_max;
     if (given->dump_bytes_max > 0) made->options.dump_bytes_max = given->dump_bytes_max;
+    made->options.as_given = given->as_given != 0;
   }
   if (absl::Status s = ebb::CheckSessionName(name); !s.ok()) return s;
   made->session = std::make_unique<ebb::Session>(std::move(name), made->options);

@@ -95,6 +95,10 @@ typedef struct ebb_options {
   const char* state_folder; /* Where rounds keep their state; NULL: no rounds. */
   uint64_t objects_max;     /* 5,000,000. */
   uint64_t dump_bytes_max;  /* Of a dump, unpacked: 4 GiB. */
+  /* Not 0: what the cluster is told of is all that counts, as it is.  Pods that have ended or are
+   * expendable count too, and a namespace of which nothing is told has no labels.  For a host that
+   * leaves out by itself what does not count, as the autoscaler does. */
+  int as_given;
 } ebb_options;
 
 /* `abi_version` is EBB_ABI_VERSION: a library of another version refuses. */

@@ -39,7 +39,9 @@ struct PassQuestion {
     return {.now_s = now_s,
             .candidates = candidates,
             .destinations = destinations ? &*destinations : nullptr,
-            .unneeded_limit = unneeded_limit};
+            .unneeded_limit = unneeded_limit,
+            .pending = {},
+            .evicting = {}};
   }
 };
 

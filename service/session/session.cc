@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
@@ -149,7 +150,17 @@ absl::Status CheckSessionName(std::string_view name) {
 Session::Session(std::string name, const SessionOptions& options)
     : name_(std::move(name)),
       options_(options),
-      cluster_(std::make_unique<LiveCluster>(LoadOptions())) {}
+      cluster_(NewCluster(LoadOptions())) {}
+
+std::unique_ptr<LiveCluster> Session::NewCluster(const LoadOptions& load) const {
+  if (!options_.as_given) return std::make_unique<LiveCluster>(load);
+  using enum LiveSnapshot::Options::UnknownNamespaces;
+  return std::make_unique<LiveCluster>(
+      load, LiveSnapshot::Options{
+                .expendable_pods_priority_cutoff = std::numeric_limits<int64_t>::min(),
+                .keep_ended_pods = true,
+                .unknown_namespaces = kHaveNoLabels});
+}
 
 wire::SessionStatus Session::Status() {
   const LiveCounts& counts = cluster_->counts();
@@ -211,7 +222,7 @@ absl::Status Session::SetSettings(const wire::Settings& settings) {
       return absl::FailedPreconditionError(
           "settings: options.load: cannot change while the session has objects; Load them with it");
     }
-    cluster_ = std::make_unique<LiveCluster>(effective->options.load);
+    cluster_ = NewCluster(effective->options.load);
   }
   settings_ = *std::move(effective);
   ++revision_;

@@ -57,6 +57,9 @@ struct ViewPrinters {
 struct SessionOptions {
   std::string state_folder;  // Of state files; empty: no rounds.
   int64_t rounds_kept = 100;
+  // Pods that have ended or are expendable count too, and a namespace that is not there has no
+  // labels: what changes tell is meant as it is.  Dumps are read as ever.
+  bool as_given = false;
   uint64_t objects_max = 5'000'000;
   size_t object_bytes_max = ChangeBatch::kObjectBytesMax;
   uint64_t dump_bytes_max = uint64_t{4} << 30;  // As it is sent, and unpacked.
@@ -137,7 +140,7 @@ class Session {
   absl::StatusOr<std::string> PageJson();
 
  private:
-  struct Question;
+  [[nodiscard]] std::unique_ptr<LiveCluster> NewCluster(const LoadOptions& load) const;
   struct Effective {
     RoundOptions options;
     RoundTexts texts;
