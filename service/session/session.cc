@@ -135,6 +135,12 @@ struct Deadlines {
 
 }  // namespace
 
+absl::Status PutOptions(const Json& options, wire::Settings& settings) {
+  const auto put =
+      google::protobuf::util::JsonStringToMessage(CompactJson(options), settings.mutable_options());
+  return put.ok() ? absl::OkStatus() : absl::InternalError("options that are no JSON");
+}
+
 absl::Status CheckSessionName(std::string_view name) {
   constexpr size_t kLengthMax = 63;
   const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
@@ -148,18 +154,16 @@ absl::Status CheckSessionName(std::string_view name) {
 }
 
 Session::Session(std::string name, const SessionOptions& options)
-    : name_(std::move(name)),
-      options_(options),
-      cluster_(NewCluster(LoadOptions())) {}
+    : name_(std::move(name)), options_(options), cluster_(NewCluster(LoadOptions())) {}
 
 std::unique_ptr<LiveCluster> Session::NewCluster(const LoadOptions& load) const {
   if (!options_.as_given) return std::make_unique<LiveCluster>(load);
   using enum LiveSnapshot::Options::UnknownNamespaces;
   return std::make_unique<LiveCluster>(
-      load, LiveSnapshot::Options{
-                .expendable_pods_priority_cutoff = std::numeric_limits<int64_t>::min(),
-                .keep_ended_pods = true,
-                .unknown_namespaces = kHaveNoLabels});
+      load,
+      LiveSnapshot::Options{.expendable_pods_priority_cutoff = std::numeric_limits<int64_t>::min(),
+                            .keep_ended_pods = true,
+                            .unknown_namespaces = kHaveNoLabels});
 }
 
 wire::SessionStatus Session::Status() {

@@ -19,6 +19,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -70,6 +71,9 @@ struct SessionOptions {
   const ViewPrinters* printers = nullptr;
   size_t threads = 1;  // That read a dump.
 };
+
+// Settings.options as they travel, from those of round_options.h.
+absl::Status PutOptions(const nlohmann::ordered_json& options, wire::Settings& settings);
 
 // Whether a session may have that name.
 absl::Status CheckSessionName(std::string_view name);
