@@ -3,6 +3,7 @@ module ebb/go/clusterautoscaler
 go 1.26.0
 
 require (
+	google.golang.org/protobuf v1.36.12-0.20260120151049-f2248ac996af
 	k8s.io/api v0.36.4
 	k8s.io/apimachinery v0.36.4
 )

@@ -106,6 +106,14 @@ func (f *Feed) HasNode(name string) bool {
 	return found
 }
 
+// Node finds a node of the last views; nil: there is none.
+func (f *Feed) Node(name string) *v1.Node {
+	if told := f.nodes[name]; told != nil {
+		return told.node
+	}
+	return nil
+}
+
 // Pod finds a pod by the name under which it was told; nil: there is none.
 func (f *Feed) Pod(name wire.PodName) *v1.Pod {
 	if told := f.pods[name]; told != nil {

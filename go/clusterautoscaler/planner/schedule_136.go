@@ -1,0 +1,16 @@
+//go:build autoscaler136
+
+package planner
+
+import (
+	apiv1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/cluster-autoscaler/pkg/simulator/clustersnapshot"
+	"sigs.k8s.io/cluster-autoscaler/pkg/simulator/scheduling"
+)
+
+// Schedules pods in the snapshot until one fits nowhere; returns how many were placed.
+func (p *Planner) schedule(pods []*apiv1.Pod) (int, error) {
+	anywhere := clustersnapshot.SchedulingOptions{IsNodeAcceptable: scheduling.ScheduleAnywhere}
+	statuses, _, err := p.actuationInjector.TrySchedulePods(p.autoscalingCtx.ClusterSnapshot, pods, true, anywhere)
+	return len(statuses), err
+}
