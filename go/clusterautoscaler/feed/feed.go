@@ -1,11 +1,11 @@
 // Package feed tells what has changed in a cluster since it was last told.
 //
 //	feed := feed.New()
-//	changes := feed.Diff(nodes, objects) // All of it.
-//	...                                   // Those were taken.
-//	changes = feed.Diff(nodes, objects)  // What is new, changed or gone.
-//	...                                   // Those were not taken:
-//	feed.Reset()                          // The next one is all of it again.
+//	changes := feed.Diff(nodes, lists) // All of it.
+//	...                                 // Those were taken.
+//	changes = feed.Diff(nodes, lists)  // What is new, changed or gone.
+//	...                                 // Those were not taken:
+//	feed.Reset()                        // The next one is all of it again.
 //
 // An object is as it was if it is the same object: the lists of an informer replace what they hold
 // and never change it.  A node is looked at closer, by its resource version.  What comes as a new
@@ -52,7 +52,8 @@ type List struct {
 
 // Feed remembers what was told.  It is used by one goroutine at a time.
 type Feed struct {
-	// Special marks pods that somebody wants to know of (NodeSpecial).  It may be nil.
+	// Special marks pods that somebody wants to know of (NodeSpecial).  It is shown every pod when
+	// it comes to a node or the node's other pods change.  It may be nil.
 	Special func(*v1.Pod) bool
 
 	nodes   map[string]*toldNode
@@ -131,7 +132,9 @@ func (f *Feed) NodeSpecial(name string) int {
 }
 
 // Diff returns what changed since the last call.  Whoever cannot take all of it resets the feed.
-func (f *Feed) Diff(views []NodeView, lists []List) []wire.Change {
+// The lists are asked for once the pods have been looked at; a kind that is in none of them is as it
+// was.
+func (f *Feed) Diff(views []NodeView, lists func() []List) []wire.Change {
 	f.loop++
 	d := diff{Feed: f}
 	if len(f.pods) == 0 {
@@ -149,13 +152,13 @@ func (f *Feed) Diff(views []NodeView, lists []List) []wire.Change {
 	for i := range views {
 		d.node(&views[i])
 	}
-	for i := range lists {
-		d.list(&lists[i])
-	}
 	for i := range views {
 		d.come(&views[i])
 	}
 	d.dropPods()
+	for _, list := range lists() {
+		d.list(&list)
+	}
 	return slices.Concat(d.deletes, d.puts)
 }
 

@@ -34,7 +34,7 @@ func (p *Planner) askEngine(l *loop) (cause string, err error) {
 	if err := p.configure(); err != nil {
 		return fallback.ApplyFailed, err
 	}
-	if changes := p.feed.Diff(views(infos), p.lists()); len(changes) > 0 {
+	if changes := p.feed.Diff(views(infos), p.lists); len(changes) > 0 {
 		if err := p.engine.Apply(ctx, changes); err != nil {
 			p.forget()
 			return fallback.ApplyFailed, err

@@ -16,27 +16,36 @@ func (p *Planner) lists() []feed.List {
 	if tracker := p.autoscalingCtx.RemainingPdbTracker; tracker != nil {
 		lists = append(lists, listOf(wire.PodDisruptionBudget, tracker.GetPdbs(), true))
 	}
-	if registry := p.autoscalingCtx.ListerRegistry; registry != nil {
-		if lister := registry.ReplicaSetLister(); lister != nil {
-			lists = append(lists, listed(wire.ReplicaSet, lister))
-		}
-		if lister := registry.StatefulSetLister(); lister != nil {
-			lists = append(lists, listed(wire.StatefulSet, lister))
-		}
-		if lister := registry.JobLister(); lister != nil {
-			lists = append(lists, listed(wire.Job, lister))
-		}
-		if lister := registry.ReplicationControllerLister(); lister != nil {
-			lists = append(lists, listed(wire.ReplicationController, lister))
-		}
-		if lister := registry.DaemonSetLister(); lister != nil {
-			lists = append(lists, listed(wire.DaemonSet, lister))
-		}
-	}
+	lists = append(lists, p.controllerLists()...)
 	if handle := p.autoscalingCtx.FrameworkHandle; handle != nil && handle.Framework != nil {
 		if factory := handle.Framework.SharedInformerFactory(); factory != nil {
 			lists = append(lists, p.schedulerLists(factory)...)
 		}
+	}
+	return lists
+}
+
+// Controllers count where pods of other controllers block, and for the pods that have one.
+func (p *Planner) controllerLists() []feed.List {
+	registry := p.autoscalingCtx.ListerRegistry
+	if registry == nil || !p.deleteOptions.SkipNodesWithCustomControllerPods {
+		return nil
+	}
+	var lists []feed.List
+	if lister := registry.ReplicaSetLister(); lister != nil && p.controllers["ReplicaSet"] {
+		lists = append(lists, listed(wire.ReplicaSet, lister))
+	}
+	if lister := registry.StatefulSetLister(); lister != nil && p.controllers["StatefulSet"] {
+		lists = append(lists, listed(wire.StatefulSet, lister))
+	}
+	if lister := registry.JobLister(); lister != nil && p.controllers["Job"] {
+		lists = append(lists, listed(wire.Job, lister))
+	}
+	if lister := registry.ReplicationControllerLister(); lister != nil && p.controllers["ReplicationController"] {
+		lists = append(lists, listed(wire.ReplicationController, lister))
+	}
+	if lister := registry.DaemonSetLister(); lister != nil && p.controllers["DaemonSet"] {
+		lists = append(lists, listed(wire.DaemonSet, lister))
 	}
 	return lists
 }

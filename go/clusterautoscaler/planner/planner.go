@@ -80,8 +80,10 @@ type Planner struct {
 	engineErr  error
 	configured *clusterautoscaler.Options
 	feed       *feed.Feed
-	fallbacks  *fallback.Log
-	plugins    error
+	// Kinds of controllers that pods had since the start.
+	controllers map[string]bool
+	fallbacks   *fallback.Log
+	plugins     error
 	// Whether ebb judged the last loop, and what it left to others where this planner does not act.
 	answered bool
 	unjudged []string
@@ -107,9 +109,10 @@ func New(autoscalingCtx *ca_context.AutoscalingContext, processors *processors.A
 		eligibilityChecker:    eligibility.NewChecker(processors.NodeGroupConfigProcessor),
 		actuationInjector:     scheduling.NewHintingSimulator(),
 		feed:                  feed.New(),
+		controllers:           map[string]bool{},
 		plugins:               checkPlugins(autoscalingCtx.FrameworkHandle),
 	}
-	p.feed.Special = hasClaims
+	p.feed.Special = p.lookAt
 	if autoscalingCtx.NodeDeletionCandidateTTL != 0 {
 		if err := p.unneededNodes.LoadFromExistingTaints(autoscalingCtx, time.Now()); err != nil {
 			klog.Errorf("Unneeded times are not known from taints: %v", err)

@@ -72,6 +72,16 @@ func checkPlugins(handle *framework.Handle) error {
 	return nil
 }
 
+// Whether ebb cannot place the pod.  Notes what controls it.
+func (p *Planner) lookAt(pod *apiv1.Pod) bool {
+	for i := range pod.OwnerReferences {
+		if kind := pod.OwnerReferences[i].Kind; !p.controllers[kind] {
+			p.controllers[kind] = true
+		}
+	}
+	return hasClaims(pod)
+}
+
 // Whether devices are allocated for the pod, which ebb does not do.
 func hasClaims(pod *apiv1.Pod) bool {
 	return len(pod.Spec.ResourceClaims) > 0 || pod.Status.ExtendedResourceClaimStatus != nil
