@@ -9,7 +9,8 @@ import (
 
 // Engine holds one cluster and plans for it.  It is used by one goroutine at a time.
 type Engine interface {
-	// Apply takes all of the changes, in their order, or none.
+	// Apply takes the changes in their order.  After an error some of them may have been taken, and
+	// the engine wants a Reset.
 	Apply(ctx context.Context, changes []wire.Change) error
 	// Configure says how passes are made from now on.
 	Configure(options Options) error

@@ -27,9 +27,11 @@ import "C"
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unsafe"
 
@@ -80,7 +82,10 @@ func (e *engine) Reset() error {
 	return e.open()
 }
 
-var errClosed = fmt.Errorf("the engine is closed")
+var (
+	errClosed   = errors.New("ebb: the engine is closed")
+	errNoMemory = errors.New("ebb: there is no memory for a batch")
+)
 
 // Options by the names of docs/rounds.md.  Nodes that could not be removed lately are remembered by
 // the autoscaler.
@@ -110,87 +115,108 @@ func (e *engine) Configure(o clusterautoscaler.Options) error {
 	return failure(code, failed)
 }
 
-// So many changes are worth a batch of their own.
-const changesPerBatch = 4096
+// Objects are read and taken so many at a time, so that they stay in the processor's caches.
+const changesPerBatch = 512
 
-// Apply reads the objects in as many goroutines as there are processors, and takes them in order.
+// A part of the changes, once somebody has read it.
+type part struct {
+	batch *C.ebb_batch
+	err   error
+}
+
+// Apply reads the objects in several goroutines, ahead of taking them in their order.
 func (e *engine) Apply(ctx context.Context, changes []wire.Change) error {
 	if e.cluster == nil {
 		return errClosed
 	}
-	if err := ctx.Err(); err != nil {
-		return err
+	readers := runtime.GOMAXPROCS(0)
+	count := (len(changes) + changesPerBatch - 1) / changesPerBatch
+	read := make([]chan part, count)
+	for i := range read {
+		read[i] = make(chan part, 1)
 	}
-	parts := min(max(len(changes)/changesPerBatch, 1), runtime.GOMAXPROCS(0))
-	batches := make([]*C.ebb_batch, parts)
-	failures := make([]error, parts)
-	var reading sync.WaitGroup
-	for i := range parts {
-		part := changes[len(changes)*i/parts : len(changes)*(i+1)/parts]
-		reading.Go(func() { batches[i], failures[i] = read(part) })
-	}
-	reading.Wait()
-	defer func() {
-		for _, batch := range batches {
-			C.ebb_batch_free(batch)
+	// Readers take what is next; no more batches are there than are read, waiting or taken.
+	batches := make(chan *C.ebb_batch, 2*readers)
+	for range min(cap(batches), count) {
+		batch := C.ebb_batch_new()
+		if batch == nil {
+			return errNoMemory
 		}
-	}()
-	for _, err := range failures {
-		if err != nil {
+		defer C.ebb_batch_free(batch)
+		batches <- batch
+	}
+	var reading sync.WaitGroup
+	defer reading.Wait()
+	var next atomic.Int64
+	for range min(readers, count) {
+		reading.Go(func() {
+			r := &reader{}
+			for batch := range batches {
+				i := int(next.Add(1)) - 1
+				if i >= count {
+					return
+				}
+				from := i * changesPerBatch
+				to := min(from+changesPerBatch, len(changes))
+				read[i] <- part{batch, r.read(batch, changes[from:to])}
+			}
+		})
+	}
+	defer close(batches)
+	for i := range read {
+		if err := ctx.Err(); err != nil {
 			return err
 		}
-	}
-	for _, batch := range batches {
+		done := <-read[i]
+		if done.err != nil {
+			return done.err
+		}
 		var failed *C.ebb_error
-		if code := C.ebb_cluster_apply(e.cluster, batch, nil, &failed); code != C.EBB_OK {
+		if code := C.ebb_cluster_apply(e.cluster, done.batch, nil, &failed); code != C.EBB_OK {
 			return failure(code, failed)
 		}
+		C.ebb_batch_clear(done.batch)
+		batches <- done.batch
 	}
 	return nil
 }
 
-// How much is handed over in one call.
-const putBytes = 1 << 20
+// Its buffers are used for one batch after the other.
+type reader struct {
+	data []byte
+	ends []C.size_t
+}
 
-func read(changes []wire.Change) (*C.ebb_batch, error) {
-	batch := C.ebb_batch_new()
-	if batch == nil {
-		return nil, fmt.Errorf("there is no memory for a batch")
-	}
-	data := make([]byte, 0, putBytes+putBytes/4)
-	ends := make([]C.size_t, 0, 1024)
-	put := func() error {
-		if len(ends) == 0 {
-			return nil
-		}
-		var failed *C.ebb_error
-		code := C.put_all(batch, (*C.char)(pointer(data)), &ends[0], C.size_t(len(ends)), &failed)
-		data, ends = data[:0], ends[:0]
-		return failure(code, failed)
-	}
+func (r *reader) read(batch *C.ebb_batch, changes []wire.Change) error {
+	r.data, r.ends = r.data[:0], r.ends[:0]
 	for i := range changes {
 		change := &changes[i]
 		if change.Object == nil {
-			if err := put(); err != nil {
-				return batch, err
+			if err := r.put(batch); err != nil {
+				return err
 			}
 			if err := remove(batch, change); err != nil {
-				return batch, err
+				return err
 			}
 			continue
 		}
 		var err error
-		if data, err = wire.Append(data, change.Kind, change.Object); err != nil {
-			return batch, err
+		if r.data, err = wire.Append(r.data, change.Kind, change.Object); err != nil {
+			return err
 		}
-		ends = append(ends, C.size_t(len(data)))
-		if len(data) >= putBytes {
-			if err := put(); err != nil {
-				return batch, err
-			}
-		}
+		r.ends = append(r.ends, C.size_t(len(r.data)))
 	}
-	return batch, put()
+	return r.put(batch)
+}
+
+func (r *reader) put(batch *C.ebb_batch) error {
+	if len(r.ends) == 0 {
+		return nil
+	}
+	var failed *C.ebb_error
+	code := C.put_all(batch, (*C.char)(pointer(r.data)), &r.ends[0], C.size_t(len(r.ends)), &failed)
+	r.data, r.ends = r.data[:0], r.ends[:0]
+	return failure(code, failed)
 }
 
 func remove(batch *C.ebb_batch, change *wire.Change) error {

@@ -4,6 +4,7 @@ package wire
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 )
 
 // Object is what every type of k8s.io/api is.
@@ -73,7 +74,7 @@ func Append(buffer []byte, kind *Kind, object Object) ([]byte, error) {
 	buffer = append(buffer, 2<<3|2)
 	buffer = binary.AppendUvarint(buffer, uint64(size))
 	start := len(buffer)
-	buffer = append(buffer, make([]byte, size)...)
+	buffer = slices.Grow(buffer, size)[:start+size]
 	written, err := object.MarshalToSizedBuffer(buffer[start:])
 	if err != nil {
 		return buffer[:start], err
@@ -83,11 +84,6 @@ func Append(buffer []byte, kind *Kind, object Object) ([]byte, error) {
 			kind.Name, object.GetNamespace(), object.GetName(), written, size)
 	}
 	return buffer, nil
-}
-
-// SizeMax is at least as much as Append adds.
-func SizeMax(kind *Kind, object Object) int {
-	return len(kind.head) + 1 + binary.MaxVarintLen64 + object.Size()
 }
 
 func appendText(buffer []byte, field int, text string) []byte {

@@ -1,0 +1,116 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"ebb/go/clusterautoscaler"
+	"ebb/go/clusterautoscaler/engine"
+	"ebb/go/clusterautoscaler/feed"
+	"ebb/go/clusterautoscaler/wire"
+)
+
+var now = time.Unix(1_780_000_000, 0)
+
+func node(name string, cpuMilli, memory int64) *v1.Node {
+	amounts := v1.ResourceList{
+		v1.ResourceCPU:    *resource.NewMilliQuantity(cpuMilli, resource.DecimalSI),
+		v1.ResourceMemory: *resource.NewQuantity(memory, resource.DecimalSI),
+		v1.ResourcePods:   *resource.NewQuantity(100, resource.DecimalSI),
+	}
+	return &v1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name), ResourceVersion: "1"},
+		Status: v1.NodeStatus{Capacity: amounts, Allocatable: amounts,
+			Conditions: []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}}},
+	}
+}
+
+func pod(name, node string, cpuMilli, memory int64) *v1.Pod {
+	return &v1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name), ResourceVersion: "1",
+			Annotations: map[string]string{"cluster-autoscaler.kubernetes.io/safe-to-evict": "true"}},
+		Spec: v1.PodSpec{NodeName: node, Containers: []v1.Container{{Name: "main", Resources: v1.ResourceRequirements{
+			Requests: v1.ResourceList{
+				v1.ResourceCPU:    *resource.NewMilliQuantity(cpuMilli, resource.DecimalSI),
+				v1.ResourceMemory: *resource.NewQuantity(memory, resource.DecimalSI),
+			}}}}},
+		Status: v1.PodStatus{Phase: v1.PodRunning},
+	}
+}
+
+// Nodes that are used to 40%, each by 40 pods.
+func cluster(nodes int) []feed.NodeView {
+	views := make([]feed.NodeView, nodes)
+	for i := range views {
+		name := fmt.Sprintf("node-%d", i)
+		views[i].Node = node(name, 10_000, 10_000)
+		for j := range 40 {
+			views[i].Pods = append(views[i].Pods, pod(fmt.Sprintf("pod-%d-%d", i, j), name, 100, 100))
+		}
+	}
+	return views
+}
+
+func nothing() []feed.List { return nil }
+
+func request(views []feed.NodeView) *clusterautoscaler.Request {
+	request := &clusterautoscaler.Request{Now: now, UnneededLimit: 10_000, TimeLimit: time.Minute}
+	for _, view := range views {
+		request.Candidates = append(request.Candidates, view.Node.Name)
+	}
+	request.Destinations = request.Candidates
+	request.Groups = []clusterautoscaler.Group{{Name: "all", Nodes: request.Candidates, UtilizationThreshold: 0.5}}
+	return request
+}
+
+// A loop over a cluster of which nothing is known yet, and one in which nothing has changed.
+func BenchmarkLoop2000(b *testing.B) {
+	views := cluster(2000)
+	ask := request(views)
+	ctx := context.Background()
+	took := map[string]time.Duration{}
+	timed := func(what string, do func()) {
+		start := time.Now()
+		do()
+		took[what] += time.Since(start)
+	}
+	for b.Loop() {
+		ebb, err := engine.New()
+		check(b, err)
+		check(b, ebb.Configure(clusterautoscaler.Options{ScaleDownUnreadyEnabled: true}))
+		told := feed.New()
+		var changes []wire.Change
+		timed("1-diff", func() { changes = told.Diff(views, nothing) })
+		timed("2-apply", func() { check(b, ebb.Apply(ctx, changes)) })
+		var result *clusterautoscaler.Result
+		timed("3-pass", func() { result, err = ebb.Pass(ctx, ask) })
+		check(b, err)
+		if len(result.Removals) != 1200 {
+			b.Fatalf("%d nodes go", len(result.Removals))
+		}
+		timed("4-same-diff", func() { changes = told.Diff(views, nothing) })
+		if len(changes) != 0 {
+			b.Fatalf("%d changes", len(changes))
+		}
+		timed("5-same-pass", func() { _, err = ebb.Pass(ctx, ask) })
+		check(b, err)
+		check(b, ebb.Close())
+	}
+	for what, time := range took {
+		b.ReportMetric(float64(time.Microseconds())/1000/float64(b.N), what+"-ms")
+	}
+}
+
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
