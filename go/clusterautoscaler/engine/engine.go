@@ -6,18 +6,19 @@ package engine
 /*
 #cgo CFLAGS: -I${SRCDIR}/../../ebb/lib
 #cgo LDFLAGS: ${SRCDIR}/../../ebb/lib/libebb.a -lstdc++ -lm -lpthread
+#include <stddef.h>
 #include <stdlib.h>
 #include "archive.h"
 #include "ebb.h"
 
-// Puts objects that lie one after the other; ends[i] is where the i-th of them ends.
-static ebb_code put_all(ebb_batch* batch, const char* data, const size_t* ends, size_t count,
-                        ebb_error** error) {
-  size_t start = 0;
+// Puts objects that lie one before the other; starts[i] is where the i-th of them starts.
+static ebb_code put_all(ebb_batch* batch, const char* data, size_t end, const ptrdiff_t* starts,
+                        size_t count, ebb_error** error) {
   for (size_t i = 0; i < count; ++i) {
-    const ebb_code code = ebb_batch_put(batch, EBB_PROTOBUF, data + start, ends[i] - start, error);
+    const size_t start = (size_t)starts[i];
+    const ebb_code code = ebb_batch_put(batch, EBB_PROTOBUF, data + start, end - start, error);
     if (code != EBB_OK) return code;
-    start = ends[i];
+    end = start;
   }
   return EBB_OK;
 }
@@ -150,7 +151,7 @@ func (e *engine) Apply(ctx context.Context, changes []wire.Change) error {
 	var next atomic.Int64
 	for range min(readers, count) {
 		reading.Go(func() {
-			r := &reader{}
+			r := &reader{wire.NewBuffer(bytesPerCall)}
 			for batch := range batches {
 				i := int(next.Add(1)) - 1
 				if i >= count {
@@ -181,41 +182,49 @@ func (e *engine) Apply(ctx context.Context, changes []wire.Change) error {
 	return nil
 }
 
-// Its buffers are used for one batch after the other.
-type reader struct {
-	data []byte
-	ends []C.size_t
-}
+// How many bytes are handed over at once.
+const bytesPerCall = 512 << 10
+
+// Its buffer is used for one batch after the other.
+type reader struct{ buffer *wire.Buffer }
 
 func (r *reader) read(batch *C.ebb_batch, changes []wire.Change) error {
-	r.data, r.ends = r.data[:0], r.ends[:0]
+	r.buffer.Clear()
 	for i := range changes {
-		change := &changes[i]
-		if change.Object == nil {
-			if err := r.put(batch); err != nil {
-				return err
-			}
-			if err := remove(batch, change); err != nil {
-				return err
-			}
-			continue
-		}
-		var err error
-		if r.data, err = wire.Append(r.data, change.Kind, change.Object); err != nil {
+		if err := r.take(batch, &changes[i]); err != nil {
 			return err
 		}
-		r.ends = append(r.ends, C.size_t(len(r.data)))
 	}
 	return r.put(batch)
 }
 
+func (r *reader) take(batch *C.ebb_batch, change *wire.Change) error {
+	if change.Object == nil {
+		if err := r.put(batch); err != nil {
+			return err
+		}
+		return remove(batch, change)
+	}
+	ok, err := r.buffer.Put(change.Kind, change.Object)
+	if ok || err != nil {
+		return err
+	}
+	if err := r.put(batch); err != nil {
+		return err
+	}
+	_, err = r.buffer.Put(change.Kind, change.Object)
+	return err
+}
+
 func (r *reader) put(batch *C.ebb_batch) error {
-	if len(r.ends) == 0 {
+	count := r.buffer.Len()
+	if count == 0 {
 		return nil
 	}
 	var failed *C.ebb_error
-	code := C.put_all(batch, (*C.char)(pointer(r.data)), &r.ends[0], C.size_t(len(r.ends)), &failed)
-	r.data, r.ends = r.data[:0], r.ends[:0]
+	data, starts := r.buffer.Data(), r.buffer.Starts()
+	code := C.put_all(batch, (*C.char)(pointer(data)), C.size_t(len(data)), (*C.ptrdiff_t)(unsafe.Pointer(&starts[0])), C.size_t(count), &failed)
+	r.buffer.Clear()
 	return failure(code, failed)
 }
 

@@ -330,7 +330,7 @@ func (d *diff) object(list *List, known map[types.NamespacedName]*toldObject, ob
 		return
 	}
 	if list.ByContent {
-		now, err := wire.Append(nil, list.Kind, object)
+		now, err := wire.Marshal(list.Kind, object)
 		if err == nil && bytes.Equal(told.bytes, now) {
 			return
 		}

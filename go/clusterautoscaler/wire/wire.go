@@ -4,7 +4,6 @@ package wire
 import (
 	"encoding/binary"
 	"fmt"
-	"slices"
 )
 
 // Object is what every type of k8s.io/api is.
@@ -67,23 +66,95 @@ type Change struct {
 	UID string
 }
 
-// Append adds the object's bytes to a buffer, and returns the buffer.
-func Append(buffer []byte, kind *Kind, object Object) ([]byte, error) {
-	size := object.Size()
-	buffer = append(buffer, kind.head...)
-	buffer = append(buffer, 2<<3|2)
-	buffer = binary.AppendUvarint(buffer, uint64(size))
-	start := len(buffer)
-	buffer = slices.Grow(buffer, size)[:start+size]
-	written, err := object.MarshalToSizedBuffer(buffer[start:])
+// Buffer holds objects one after the other, from its end to its start: the types of k8s.io/api write
+// themselves backwards, and so need not be measured first, which would cost as much again.
+type Buffer struct {
+	data  []byte
+	start int
+	// Where each object starts, the last one first in the data.
+	starts []int
+}
+
+// NewBuffer makes a buffer of so many bytes.
+func NewBuffer(size int) *Buffer {
+	return &Buffer{data: make([]byte, size), start: size}
+}
+
+// Clear empties the buffer.
+func (b *Buffer) Clear() {
+	b.start = len(b.data)
+	b.starts = b.starts[:0]
+}
+
+// Len counts the objects.
+func (b *Buffer) Len() int { return len(b.starts) }
+
+// Data is all of it, until Clear: the i-th object lies from Starts()[i] to where the one before it
+// starts, and the first one ends with the data.
+func (b *Buffer) Data() []byte { return b.data }
+
+// Starts of the objects.
+func (b *Buffer) Starts() []int { return b.starts }
+
+// Object is the i-th object's bytes.
+func (b *Buffer) Object(i int) []byte {
+	end := len(b.data)
+	if i > 0 {
+		end = b.starts[i-1]
+	}
+	return b.data[b.starts[i]:end]
+}
+
+// Put adds an object.  False: there is no room for it; an empty buffer grows to have it.
+func (b *Buffer) Put(kind *Kind, object Object) (bool, error) {
+	ok, err := b.tryPut(kind, object)
+	if ok || err != nil || b.Len() > 0 {
+		return ok, err
+	}
+	b.data = make([]byte, len(kind.head)+1+binary.MaxVarintLen64+object.Size())
+	b.Clear()
+	if ok, err = b.tryPut(kind, object); !ok && err == nil {
+		err = fmt.Errorf("%s %s/%s: was changed meanwhile", kind.Name, object.GetNamespace(), object.GetName())
+	}
+	return ok, err
+}
+
+func (b *Buffer) tryPut(kind *Kind, object Object) (ok bool, err error) {
+	var length [1 + binary.MaxVarintLen64]byte
+	head := len(kind.head) + len(length)
+	if b.start < head {
+		return false, nil
+	}
+	defer func() {
+		// A buffer that is too small is an index out of range, or a slice of less than nothing.
+		if recover() != nil {
+			ok, err = false, nil
+		}
+	}()
+	// The head must find room before what is written here.
+	size, err := object.MarshalToSizedBuffer(b.data[head:b.start])
 	if err != nil {
-		return buffer[:start], err
+		return false, err
 	}
-	if written != size {
-		return buffer[:start], fmt.Errorf("%s %s/%s: has %d bytes and not %d: it was changed meanwhile",
-			kind.Name, object.GetNamespace(), object.GetName(), written, size)
+	length[0] = 2<<3 | 2
+	used := 1 + binary.PutUvarint(length[1:], uint64(size))
+	at := b.start - size - used
+	copy(b.data[at:], length[:used])
+	at -= len(kind.head)
+	copy(b.data[at:], kind.head)
+	b.start = at
+	b.starts = append(b.starts, at)
+	return true, nil
+}
+
+// Marshal returns the object's bytes.
+func Marshal(kind *Kind, object Object) ([]byte, error) {
+	buffer := NewBuffer(0)
+	_, err := buffer.Put(kind, object)
+	if err != nil {
+		return nil, err
 	}
-	return buffer, nil
+	return buffer.Object(0), nil
 }
 
 func appendText(buffer []byte, field int, text string) []byte {
