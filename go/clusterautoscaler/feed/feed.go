@@ -11,7 +11,8 @@
 // and never change it.  A node is looked at closer, by its resource version.  What comes as a new
 // object each time, as budgets do, is compared by its bytes.
 //
-// Order: nodes and pods come in the order of the lists; a pod or node that changed keeps its place.
+// Order: nodes and pods come in the order of the lists.  Those that are there stay where they are if
+// the lists have another order later.
 // Cost:  O(nodes + pods) comparisons of pointers, and the changes.
 package feed
 

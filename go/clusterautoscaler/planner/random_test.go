@@ -106,7 +106,10 @@ type cluster struct {
 	pods     map[string][]*v1.Pod
 	budgets  []*policyv1.PodDisruptionBudget
 	deleting []string
-	sets     []*appsv1.ReplicaSet
+	// Nodes to which a pod came, or from which one went, in this loop.  Two in one loop may leave
+	// the pods in another order than they have where they are told one by one.
+	touched map[string]bool
+	sets    []*appsv1.ReplicaSet
 }
 
 func newCluster(seed int64) *cluster {
@@ -233,6 +236,7 @@ func (c *cluster) show(t *testing.T, given *ca_context.AutoscalingContext) {
 
 func (c *cluster) change() {
 	c.now = c.now.Add(c.pick(1, 10, 10, 10, 30, 200, 400))
+	c.touched = map[string]bool{}
 	for range c.random.Intn(6) {
 		switch c.random.Intn(9) {
 		case 0:
@@ -336,6 +340,10 @@ func (c *cluster) addPod() {
 	c.next++
 	name := fmt.Sprintf("pod-%d", c.next)
 	node := c.nodes[c.random.Intn(len(c.nodes))]
+	if c.touched[node.Name] {
+		return
+	}
+	c.touch(node.Name)
 	pod := &v1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name), ResourceVersion: fmt.Sprint(c.next),
 			Labels: map[string]string{"app": c.word("web", "db", "queue")}, Annotations: map[string]string{},
@@ -422,35 +430,44 @@ func (c *cluster) marks(pod *v1.Pod) {
 
 // The last of the node's pods takes the place of the one that goes.
 func (c *cluster) removePod() {
-	pods := c.pods[c.nodes[c.random.Intn(len(c.nodes))].Name]
-	if len(pods) == 0 {
+	name := c.nodes[c.random.Intn(len(c.nodes))].Name
+	pods := c.pods[name]
+	if len(pods) == 0 || c.touched[name] {
 		return
 	}
-	i := c.random.Intn(len(pods))
-	for name, all := range c.pods {
-		if len(all) > 0 && &all[0] == &pods[0] {
-			pods[i] = pods[len(pods)-1]
-			c.pods[name] = pods[:len(pods)-1]
-			return
-		}
+	c.touch(name)
+	pods[c.random.Intn(len(pods))] = pods[len(pods)-1]
+	c.pods[name] = pods[:len(pods)-1]
+}
+
+func (c *cluster) touch(node string) {
+	if c.loop > 0 {
+		c.touched[node] = true
 	}
 }
 
+// As a pod that goes and comes back.
 func (c *cluster) changePod() {
-	pods := c.pods[c.nodes[c.random.Intn(len(c.nodes))].Name]
-	if len(pods) == 0 {
+	name := c.nodes[c.random.Intn(len(c.nodes))].Name
+	pods := c.pods[name]
+	if len(pods) == 0 || c.touched[name] {
 		return
 	}
 	i := c.random.Intn(len(pods))
 	pod := pods[i].DeepCopy()
 	c.next++
 	pod.ResourceVersion = fmt.Sprint(c.next)
-	if c.chance(50) {
+	switch {
+	case c.chance(50):
 		pod.DeletionTimestamp = ptr(metav1.NewTime(c.now))
-	} else {
+	case pod.Annotations["cluster-autoscaler.kubernetes.io/safe-to-evict"] != "true":
 		pod.Annotations["cluster-autoscaler.kubernetes.io/safe-to-evict"] = "true"
+	default:
+		return
 	}
-	pods[i] = pod
+	c.touch(name)
+	pods[i] = pods[len(pods)-1]
+	pods[len(pods)-1] = pod
 }
 
 func (c *cluster) addBudget() {
