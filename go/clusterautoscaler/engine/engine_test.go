@@ -3,6 +3,8 @@ package engine_test
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -69,6 +71,111 @@ func request(views []feed.NodeView) *clusterautoscaler.Request {
 	request.Destinations = request.Candidates
 	request.Groups = []clusterautoscaler.Group{{Name: "all", Nodes: request.Candidates, UtilizationThreshold: 0.5}}
 	return request
+}
+
+func open(t *testing.T) clusterautoscaler.Engine {
+	ebb, err := engine.New()
+	check(t, err)
+	t.Cleanup(func() { check(t, ebb.Close()) })
+	check(t, ebb.Configure(clusterautoscaler.Options{ScaleDownUnreadyEnabled: true}))
+	return ebb
+}
+
+func TestPass(t *testing.T) {
+	ebb := open(t)
+	views := []feed.NodeView{
+		{Node: node("empty", 1000, 1000)},
+		{Node: node("moves", 1000, 1000), Pods: []*v1.Pod{pod("p", "moves", 100, 100)}},
+		{Node: node("busy", 1000, 1000), Pods: []*v1.Pod{pod("q", "busy", 800, 100)}},
+		{Node: node("bare", 1000, 1000), Pods: []*v1.Pod{pod("r", "bare", 100, 100)}},
+		{Node: node("alone", 1000, 1000)},
+	}
+	views[3].Pods[0].Annotations = nil
+	check(t, ebb.Apply(context.Background(), feed.New().Diff(views, nothing)))
+	ask := request(views)
+	ask.Groups[0].Nodes = ask.Candidates[:4]
+	result, err := ebb.Pass(context.Background(), ask)
+	check(t, err)
+	want := "complete[{empty [] [] [] false} {moves [{{default p} busy}] [] [] false}] " +
+		"[{alone NotAutoscaled  { }} {bare BlockedByPod NotReplicated {default r}} {busy NotUnderutilized  { }}] []"
+	slices.SortFunc(result.Kept, func(a, b clusterautoscaler.Kept) int { return strings.Compare(a.Node, b.Node) })
+	got := fmt.Sprint(result.Termination, result.Removals, " ", result.Kept, " ", result.Skipped)
+	if got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	for _, use := range result.Utilization {
+		if use.Node == "busy" && (use.CPU != 0.8 || use.Memory != 0.1 || use.Resource != "cpu" || use.Utilization != 0.8) {
+			t.Errorf("busy is used %v", use)
+		}
+	}
+	ask.UnneededLimit = 1
+	result, err = ebb.Pass(context.Background(), ask)
+	check(t, err)
+	if len(result.Removals) != 1 || result.Termination != "limit" || len(result.Skipped) == 0 {
+		t.Errorf("with a limit of 1: %+v", result)
+	}
+	ask.TimeLimit = 0
+	result, err = ebb.Pass(context.Background(), ask)
+	check(t, err)
+	if len(result.Removals) != 0 || len(result.Skipped) != len(views) {
+		t.Errorf("without time: %+v", result)
+	}
+}
+
+// More changes than one batch, some of them deletions.
+func TestApplyInOrder(t *testing.T) {
+	ebb := open(t)
+	views := cluster(100)
+	told := feed.New()
+	check(t, ebb.Apply(context.Background(), told.Diff(views, nothing)))
+	views = views[20:]
+	for i := range views {
+		views[i].Pods = views[i].Pods[:10]
+	}
+	check(t, ebb.Apply(context.Background(), told.Diff(views, nothing)))
+	result, err := ebb.Pass(context.Background(), request(views))
+	check(t, err)
+	// The 800 pods need 8 nodes.
+	if len(result.Removals) != 72 {
+		t.Errorf("%d nodes go", len(result.Removals))
+	}
+	check(t, ebb.Apply(context.Background(), nil))
+}
+
+func TestRefuses(t *testing.T) {
+	ebb := open(t)
+	ctx := context.Background()
+	refused := func(err error, want string) {
+		t.Helper()
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+	ask := request(cluster(1))
+	_, err := ebb.Pass(ctx, ask)
+	refused(err, "node node-0 is not in the cluster")
+
+	bad := cluster(300)
+	bad[250].Pods[7].Spec.Containers[0].Resources.Requests[v1.ResourceCPU] = resource.MustParse("-1")
+	refused(ebb.Apply(ctx, feed.New().Diff(bad, nothing)), "pod-250-7")
+	check(t, ebb.Reset())
+	check(t, ebb.Apply(ctx, feed.New().Diff(cluster(1), nothing)))
+	_, err = ebb.Pass(ctx, ask)
+	check(t, err)
+
+	cancelled, cancel := context.WithCancel(ctx)
+	cancel()
+	refused(ebb.Apply(cancelled, feed.New().Diff(cluster(1), nothing)), "context canceled")
+	_, err = ebb.Pass(cancelled, ask)
+	refused(err, "context canceled")
+
+	check(t, ebb.Close())
+	check(t, ebb.Close())
+	refused(ebb.Apply(ctx, nil), "closed")
+	refused(ebb.Configure(clusterautoscaler.Options{}), "closed")
+	_, err = ebb.Pass(ctx, ask)
+	refused(err, "closed")
+	check(t, ebb.Reset())
 }
 
 // A loop over a cluster of which nothing is known yet, and one in which nothing has changed.
