@@ -25,6 +25,7 @@
 #include "service/round_driver.h"
 #include "service/round_options.h"
 #include "service/session/actuation_log.h"
+#include "service/session/pass_call.h"
 #include "service/session/session.h"
 #include "service/sqlite_state.h"
 #include "snapshot/builder.h"
@@ -245,6 +246,16 @@ void Serve(UniqueFd connection);
 void Listen() {
   auto listener = Listener::Open({.path = "/run/ebb/ebb.sock"});
   (*listener)->Start([](UniqueFd connection) { Serve(std::move(connection)); });
+}
+
+// service/session/pass_call.h
+absl::Status PassCallExample(const v1alpha1::PassCall& call, ClusterSnapshot& snapshot,
+                             const GroupRules& rules, Planner& planner, int64_t now_s,
+                             v1alpha1::PassReply& reply) {
+  absl::StatusOr<PassQuestion> question = ReadPassCall(call, snapshot, rules);
+  absl::StatusOr<Plan> plan = planner.Pass(snapshot, question->groups, question->Input(now_s));
+  WritePassPlan(snapshot.catalog(), *plan, reply.mutable_plan());
+  return plan.status();
 }
 
 // service/session/session.h
