@@ -304,7 +304,7 @@ absl::StatusOr<std::string> Export(ebb::Session& session, ebb_encoding encoding,
   const auto call = Read<wire::ExportCall>(encoding, data, size);
   if (!call.ok()) return call.status();
   std::string snapshot;
-  const absl::Status exported = session.Export([&](std::string_view part) {
+  absl::Status exported = session.Export([&](std::string_view part) {
     snapshot += part;
     return absl::OkStatus();
   });
