@@ -29,6 +29,7 @@ FOLDERS = {
     "snapshot/samples": _SNAPSHOT,
     "predicates": _SNAPSHOT,
     "engine": _ENGINE,
+    "engine/policy": {"base"},
     "service": _SERVICE,
     "service/daemon": _SERVICE | {"service"},
     "tools": _SERVICE | {"snapshot/samples", "service", "service/daemon"},
