@@ -8,20 +8,32 @@ namespace {
 
 using Reason = ReplicatorReason;
 
-// True: the pool is in failsafe, for the first time now if failures say so.
-bool InFailsafe(const ReplicatorOptions& options, bool notifiers, int64_t now_ms,
-                ReplicatorState* state, ReplicatorDecision* decision) {
-  if (state->failsafe) {
-    decision->reason = Reason::kFailsafe;
-    return true;
-  }
-  if (state->failure_count < options.replicator_retry_threshold) return false;
+// Failures have reached the threshold: the pool enters failsafe, and that is told.
+void EnterFailsafe(const ReplicatorOptions& options, bool notifiers, int64_t now_ms,
+                   ReplicatorState* state, ReplicatorDecision* decision) {
   state->failsafe = true;
   if (notifiers) state->last_notification_ms = now_ms;
-  decision->reason = Reason::kFailsafeEntered;
   decision->notice = ReplicatorNotice{.alert_uid = options.replicator_notification_uid,
                                       .resource_id = options.replicator_worker_pool};
-  return true;
+}
+
+// Steps 1 and 2: the reason for which there is nothing to look at, if there is one.
+std::optional<Reason> NothingToDecide(const ReplicatorOptions& options,
+                                      const ReplicatorObservation& observation, int64_t now_ms,
+                                      ReplicatorState* state, ReplicatorDecision* decision) {
+  if (state->failsafe) return Reason::kFailsafe;
+  if (state->operation) {
+    using Outcome = ReplicatorOperation::Outcome;
+    if (state->operation->outcome == Outcome::kRunning) return Reason::kOperationRunning;
+    state->operation.reset();
+  }
+  if (state->failure_count >= options.replicator_retry_threshold) {
+    EnterFailsafe(options, observation.notifiers, now_ms, state, decision);
+    return Reason::kFailsafeEntered;
+  }
+  if (!observation.readable) return Reason::kUnreadable;
+  if (observation.nodes.empty()) return Reason::kNoNodes;
+  return std::nullopt;
 }
 
 // How many nodes a scale-out may add: the factor, cut to what both bounds leave.
@@ -115,16 +127,9 @@ ReplicatorDecision Decide(const ReplicatorOptions& options,
   if (observation.group) decision.target = observation.group->desired;
 
   // 1., 2. Whether there is anything to look at.
-  if (InFailsafe(options, observation.notifiers, now_ms, state, &decision)) return decision;
-  if (state->operation) {
-    if (state->operation->outcome == ReplicatorOperation::Outcome::kRunning) {
-      decision.reason = Reason::kOperationRunning;
-      return decision;
-    }
-    state->operation.reset();
-  }
-  if (!observation.readable || observation.nodes.empty()) {
-    decision.reason = observation.readable ? Reason::kNoNodes : Reason::kUnreadable;
+  if (const std::optional<Reason> nothing =
+          NothingToDecide(options, observation, now_ms, state, &decision)) {
+    decision.reason = *nothing;
     return decision;
   }
 

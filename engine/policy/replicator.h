@@ -7,8 +7,9 @@
 //   &state);
 //
 // Order of a round, first stop wins:
-//  1. failsafe: already on, or entered now because failures reached the retry threshold;
-//  2. an operation that still runs; what could not be read; a pool without nodes;
+//  1. failsafe is on; an operation still runs; failsafe is entered now because failures have
+//     reached the retry threshold;
+//  2. allocations or jobs that could not be read; a pool without nodes;
 //  3. figures (replicator_figures.h): there is always a direction;
 //  4. scale-in only: the simulation without a node;
 //  5. the provider group: unread, not as many as registered nodes, beyond its min or max;
@@ -16,7 +17,7 @@
 //  7. cooldown since the last operation, of either direction;
 //  8. asked as many rounds in a row as the scaling threshold says;
 //  9. scale-in only: the node to go.
-// Only steps 8 and 9 change the counts, and step 1 failsafe.
+// Only step 8 changes the counts, and only step 1 failsafe.
 //
 // Units:   milliseconds since the Unix epoch; nodes; percent.
 // Cost:    that of Figures().

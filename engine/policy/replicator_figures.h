@@ -35,7 +35,7 @@ struct ReplicatorAllocation {
   enum class Client : uint8_t { kPending, kRunning, kOther };
 
   std::string job;
-  ReplicatorResources resources;
+  ReplicatorResources resources = {};
   Client client = Client::kRunning;
   bool desired_run = true;  // False: it is to stop.
 
@@ -45,15 +45,15 @@ struct ReplicatorAllocation {
 
 struct ReplicatorNode {
   std::string id;
-  std::string address;           // Empty: unknown, so it cannot be removed.
-  ReplicatorResources capacity;  // The node's reserved share not subtracted.
-  std::vector<ReplicatorAllocation> allocations;
+  std::string address = {};           // Empty: unknown, so it cannot be removed.
+  ReplicatorResources capacity = {};  // The node's reserved share not subtracted.
+  std::vector<ReplicatorAllocation> allocations = {};
 };
 
 // A job that is registered for scaling, enabled or not.
 struct ReplicatorJob {
   std::string id;
-  std::vector<std::vector<ReplicatorResources>> groups;  // Each group's tasks; counts ignored.
+  std::vector<std::vector<ReplicatorResources>> groups = {};  // Each group's tasks; counts ignored.
 };
 
 // The resource that leads.
@@ -79,10 +79,10 @@ struct ReplicatorFigures {
   };
 
   int64_t nodes = 0;
-  ReplicatorResources total;
-  ReplicatorResources used;
+  ReplicatorResources total = {};
+  ReplicatorResources used = {};
   // Room for each registered job that runs here to grow: its tasks, once.
-  ReplicatorResources reserve;
+  ReplicatorResources reserve = {};
   ReplicatorPercents used_percent = {};
   ReplicatorMetric metric = ReplicatorMetric::kNone;
   // Of the metric's resource (of cpu for kNone and kNoNumber):
@@ -92,7 +92,7 @@ struct ReplicatorFigures {
   int64_t sim_allowed = 0;  // The same after one node less; `average` is the old one.
   double sim_percent = 0;   // consumed of sim_allowed.
   ReplicatorDirection direction = ReplicatorDirection::kIn;
-  std::vector<NodeShare> shares;  // In the order of the nodes.
+  std::vector<NodeShare> shares = {};  // In the order of the nodes.
 };
 
 // Without nodes the average is 0.

@@ -45,8 +45,8 @@ struct ReplicatorOptions {
   int64_t replicator_retry_threshold = 3;       // Failures in a row before failsafe; 0: at once.
   int64_t replicator_scaling_threshold = 3;     // Rounds in a row that must ask; <= 1: the first.
   // Bounds of the pool's node count, beside those of its provider group.  Absent: none.
-  std::optional<int64_t> replicator_min;
-  std::optional<int64_t> replicator_max;
+  std::optional<int64_t> replicator_min = {};
+  std::optional<int64_t> replicator_max = {};
   int64_t replicator_scale_factor = 1;  // Nodes added by one scale-out.
 
   bool operator==(const ReplicatorOptions&) const = default;
@@ -83,12 +83,12 @@ struct ReplicatorProblem {
 
   Kind kind;
   std::string node;
-  std::string pool;
+  std::string pool = {};
   bool stored = false;
-  std::vector<std::string> keys;
-  std::vector<Undecodable> undecodable;  // By key.
-  std::string provider;
-  std::vector<std::string> nodes;
+  std::vector<std::string> keys = {};
+  std::vector<Undecodable> undecodable = {};  // By key.
+  std::string provider = {};
+  std::vector<std::string> nodes = {};
 
   bool operator==(const ReplicatorProblem&) const = default;
 };

@@ -38,22 +38,22 @@ struct ReplicatorNodeRecord {
   Status status = Status::kReady;
   bool draining = false;
   uint64_t modify_index = 0;  // Grows with every change in the cluster.
-  ReplicatorKeys keys;
-  std::string address;
-  ReplicatorResources capacity;
+  ReplicatorKeys keys = {};
+  std::string address = {};
+  ReplicatorResources capacity = {};
 };
 
 // A node as it was when its pool took it up.
 struct ReplicatorMember {
-  std::string address;
-  ReplicatorResources capacity;
-  ReplicatorOptions options;  // What it said last.
+  std::string address = {};
+  ReplicatorResources capacity = {};
+  ReplicatorOptions options = {};  // What it said last.
   bool operator==(const ReplicatorMember&) const = default;
 };
 
 struct ReplicatorPool {
-  ReplicatorOptions options;
-  std::map<std::string, ReplicatorMember> nodes;  // By id.
+  ReplicatorOptions options = {};
+  std::map<std::string, ReplicatorMember> nodes = {};  // By id.
   bool operator==(const ReplicatorPool&) const = default;
 };
 

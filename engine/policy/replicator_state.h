@@ -54,9 +54,9 @@ struct ReplicatorOperation {
   ReplicatorDirection direction = ReplicatorDirection::kOut;
   Outcome outcome = Outcome::kRunning;
   ReplicatorCall call;
-  int64_t desired = 0;   // kOut.
-  std::string node;      // kIn.
-  std::string instance;  // kIn: the node's; kOut: the newest, once found.
+  int64_t desired = 0;        // kOut.
+  std::string node = {};      // kIn.
+  std::string instance = {};  // kIn: the node's; kOut: the newest, once found.
   bool operator==(const ReplicatorOperation&) const = default;
 };
 
@@ -75,9 +75,9 @@ struct ReplicatorState {
 
 // Told to every notifier when a pool enters failsafe by itself.
 struct ReplicatorNotice {
-  std::string alert_uid;  // The pool's replicator_notification_uid.
+  std::string alert_uid = {};  // The pool's replicator_notification_uid.
   std::string reason = "cluster_failsafe_mode";
-  std::string resource_id;  // The pool.
+  std::string resource_id = {};  // The pool.
   std::string resource_type = "worker_pool";
   bool operator==(const ReplicatorNotice&) const = default;
 };
