@@ -461,18 +461,6 @@ void CompareChoice(const ReplicatorFigures& figures, const std::string& protecte
   round->Compare("a node of no use", true, unused);
 }
 
-// Texts with `to` in place of `from`.
-json Renamed(const json& value, const std::string& from, const std::string& to) {
-  json renamed = json::array();
-  for (const json& entry : value) {
-    std::string text = entry;
-    const size_t at = text.find(from);
-    if (at != std::string::npos) text.replace(at, from.size(), to);
-    renamed.push_back(text);
-  }
-  return renamed;
-}
-
 void CompareNotices(const ReplicatorDecision& decision, const json& out, ReplayedRound* round) {
   json notices = json::array();
   if (decision.notice) {
@@ -487,43 +475,28 @@ void CompareNotices(const ReplicatorDecision& decision, const json& out, Replaye
 }
 
 // After acting: what was done, how long it took, what it left.
-void CompareOutcome(const Played& played, const ReplicatorDecision& decision,
-                    const ReplicatorState& state, const json& recorded, ReplayedRound* round) {
+void CompareOutcome(const Played& played, const ReplicatorState& state, const json& recorded,
+                    ReplayedRound* round) {
   const json& out = recorded.at("out");
-  const bool acted = state.operation.has_value();
   json after = ToJson(state);
-  json nodes = played.nodes;
+  const json& failures_before = recorded.at("before").at("failure_count");
+  const json& failures_after = out.at("after").at("failure_count");
 
-  const bool failed = acted && played.result != "scaled";
-  const bool counted =
-      out.at("after").at("failure_count") != recorded.at("before").at("failure_count");
-  if (failed && !counted) {
+  const bool failed = state.operation && played.result != "scaled";
+  const bool went_on = out.at("result") == "scaled";  // Though its drain did not end.
+  if (failed && (went_on || failures_after == failures_before)) {
     round->Deviates(kFailedStep);
-    round->Compare("failure_count, one more",
-                   recorded.at("before").at("failure_count").get<int>() + 1,
+    round->Compare("failure_count, one more", failures_before.get<int64_t>() + 1,
                    after.at("failure_count"));
-    after["failure_count"] = out.at("after").at("failure_count");
-    if (out.at("result") == "scaled") return;  // It went on after its drain had not ended.
+    after["failure_count"] = failures_after;
+    if (went_on) return;
   }
-  const std::string chosen = out.value("chosen", "");
-  if (acted && !decision.node.empty() && chosen != decision.node) {
-    round->Deviates(kLeast);
-    const std::string ours = decision.node.substr(1);
-    const std::string other = chosen.substr(1);
-    round->Compare("actions, renamed", out.at("actions"), Renamed(played.actions, ours, other));
-    if (std::find(nodes.begin(), nodes.end(), decision.node) == nodes.end()) {
-      nodes.push_back(decision.node);  // Gone instead of the other.
-      std::sort(nodes.begin(), nodes.end());
-      nodes.erase(std::find(nodes.begin(), nodes.end(), chosen));
-    }
-  } else {
-    round->Compare("actions", out.at("actions"), played.actions);
-  }
+  round->Compare("actions", out.at("actions"), played.actions);
   round->Compare("result", out.at("result"), played.result);
   round->Compare("after", out.at("after"), after);
   round->Compare("took_s", out.at("took_s"), static_cast<double>(played.took_ms) / 1000);
   round->Compare("provider_desired_after", out.at("provider_desired_after"), played.desired);
-  round->Compare("nodes_after", out.at("nodes_after"), nodes);
+  round->Compare("nodes_after", out.at("nodes_after"), played.nodes);
 }
 
 // The program lets a count that is past its threshold grow for ever.
@@ -539,7 +512,7 @@ void ReplayRound(const json& recorded, ReplayedRound* round) {
   const ReplicatorObservation observation = ReadObservation(recorded);
   const int64_t now_ms = std::llround(recorded.at("now_s").get<double>() * 1000);
   ReplicatorState state = ReadState(recorded.at("before"));
-  const ReplicatorDecision decision = Decide(options, observation, now_ms, &state);
+  ReplicatorDecision decision = Decide(options, observation, now_ms, &state);
 
   round->Compare("figures", out.contains("total"), decision.figures.has_value());
   if (!out.contains("total") || !decision.figures) {
@@ -551,6 +524,12 @@ void ReplayRound(const json& recorded, ReplayedRound* round) {
   CompareNotices(decision, out, round);
   if (decision.reason == ReplicatorReason::kProviderUnreadable) round->Deviates(kUnreadable);
 
+  // What follows is played with the node that was taken there.
+  const std::string chosen = out.value("chosen", "");
+  if (!decision.node.empty() && !chosen.empty() && decision.node != chosen) {
+    round->Deviates(kLeast);
+    decision.node = chosen;
+  }
   const ReplicatorState decided = state;
   bool tie = false;
   Played played = Act(recorded, options, decision, now_ms, false, &state, &tie);
@@ -573,7 +552,7 @@ void ReplayRound(const json& recorded, ReplayedRound* round) {
     round->Compare("after, not stuck", out.at("after"), after);
     return;
   }
-  CompareOutcome(played, decision, state, recorded, round);
+  CompareOutcome(played, state, recorded, round);
 }
 
 }  // namespace
