@@ -52,12 +52,12 @@ struct ReplicatorGroup {
 
 // What one round sees of a pool.
 struct ReplicatorObservation {
-  std::vector<ReplicatorNode> nodes;     // The registered ones.
-  std::vector<ReplicatorJob> jobs;       // Those registered for scaling.
-  bool readable = true;                  // False: allocations or jobs could not be read.
-  std::optional<ReplicatorGroup> group;  // Absent: not read, or not exactly one.
-  std::string protected_node;            // Never removed: the one that runs ebb.  Empty: none.
-  bool notifiers = true;                 // Whether a notice reaches anybody.
+  std::vector<ReplicatorNode> nodes = {};     // The registered ones.
+  std::vector<ReplicatorJob> jobs = {};       // Those registered for scaling.
+  bool readable = true;                       // False: allocations or jobs could not be read.
+  std::optional<ReplicatorGroup> group = {};  // Absent: not read, or not exactly one.
+  std::string protected_node = {};            // Never removed: the one that runs ebb.  Empty: none.
+  bool notifiers = true;                      // Whether a notice reaches anybody.
 };
 
 // What a round came to: an action, or which check denied it.
@@ -86,18 +86,18 @@ std::string_view Name(ReplicatorReason reason);
 
 struct ReplicatorDecision {
   ReplicatorReason reason = ReplicatorReason::kUnreadable;
-  int64_t delta = 0;   // Nodes: above 0 to add, -1 to take one away, 0 without action.
-  int64_t target = 0;  // The group's desired count, delta included.  0 without a group.
-  std::string node;    // kScaleIn: which.
-  std::string address;
+  int64_t delta = 0;      // Nodes: above 0 to add, -1 to take one away, 0 without action.
+  int64_t target = 0;     // The group's desired count, delta included.  0 without a group.
+  std::string node = {};  // kScaleIn: which.
+  std::string address = {};
 
   // What it was computed from.  Absent if the round ended before.
-  std::optional<ReplicatorFigures> figures;
+  std::optional<ReplicatorFigures> figures = {};
   // Every one of steps 4 to 7 that denies, in this order; `reason` is the first.
-  std::vector<ReplicatorReason> denied_by;
+  std::vector<ReplicatorReason> denied_by = {};
   int64_t requests = 0;  // Step 8: in a row with this one; 0 if it was not reached.
 
-  std::optional<ReplicatorNotice> notice;  // kFailsafeEntered: to be sent.
+  std::optional<ReplicatorNotice> notice = {};  // kFailsafeEntered: to be sent.
 };
 
 // One round.

@@ -34,7 +34,7 @@ ReplicatorResources operator+(const ReplicatorResources& a, const ReplicatorReso
 struct ReplicatorAllocation {
   enum class Client : uint8_t { kPending, kRunning, kOther };
 
-  std::string job;
+  std::string job = {};
   ReplicatorResources resources = {};
   Client client = Client::kRunning;
   bool desired_run = true;  // False: it is to stop.
@@ -44,7 +44,7 @@ struct ReplicatorAllocation {
 };
 
 struct ReplicatorNode {
-  std::string id;
+  std::string id = {};
   std::string address = {};           // Empty: unknown, so it cannot be removed.
   ReplicatorResources capacity = {};  // The node's reserved share not subtracted.
   std::vector<ReplicatorAllocation> allocations = {};
@@ -52,7 +52,7 @@ struct ReplicatorNode {
 
 // A job that is registered for scaling, enabled or not.
 struct ReplicatorJob {
-  std::string id;
+  std::string id = {};
   std::vector<std::vector<ReplicatorResources>> groups = {};  // Each group's tasks; counts ignored.
 };
 
@@ -74,7 +74,7 @@ using ReplicatorPercents = std::array<double, 3>;
 
 struct ReplicatorFigures {
   struct NodeShare {
-    std::string id;
+    std::string id = {};
     ReplicatorPercents of_pool_use = {};  // What of the pool's use is on this node.
   };
 

@@ -35,10 +35,10 @@ namespace ebb {
 struct ReplicatorOptions {
   // Required keys.
   bool replicator_enabled = false;  // A node that says false is not of the pool.
-  std::string replicator_worker_pool;
-  std::string replicator_region;
-  std::string replicator_notification_uid;
-  std::string replicator_provider;  // Whose groups: only "aws" is known.
+  std::string replicator_worker_pool = {};
+  std::string replicator_region = {};
+  std::string replicator_notification_uid = {};
+  std::string replicator_provider = {};  // Whose groups: only "aws" is known.
 
   int64_t replicator_cooldown = 300;            // Seconds after an operation without another.
   int64_t replicator_node_fault_tolerance = 1;  // Nodes' worth of capacity held in reserve.
@@ -75,14 +75,14 @@ struct ReplicatorProblem {
   };
   enum class Text : uint8_t { kNotBool, kNotInt, kOutOfRange };
   struct Undecodable {
-    std::string key;
-    std::string text;
+    std::string key = {};
+    std::string text = {};
     Text why;
     bool operator==(const Undecodable&) const = default;
   };
 
   Kind kind;
-  std::string node;
+  std::string node = {};
   std::string pool = {};
   bool stored = false;
   std::vector<std::string> keys = {};

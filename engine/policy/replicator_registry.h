@@ -34,7 +34,7 @@ namespace ebb {
 struct ReplicatorNodeRecord {
   enum class Status : uint8_t { kInitializing, kReady, kDown, kOther };
 
-  std::string id;
+  std::string id = {};
   Status status = Status::kReady;
   bool draining = false;
   uint64_t modify_index = 0;  // Grows with every change in the cluster.
@@ -58,9 +58,9 @@ struct ReplicatorPool {
 };
 
 struct ReplicatorRegistry {
-  std::map<std::string, ReplicatorPool> pools;
-  std::map<std::string, std::string> registered;  // Node -> pool.
-  uint64_t last_index = 0;                        // The highest seen.
+  std::map<std::string, ReplicatorPool> pools = {};
+  std::map<std::string, std::string> registered = {};  // Node -> pool.
+  uint64_t last_index = 0;                             // The highest seen.
   bool operator==(const ReplicatorRegistry&) const = default;
 };
 

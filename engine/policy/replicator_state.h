@@ -53,7 +53,7 @@ struct ReplicatorOperation {
 
   ReplicatorDirection direction = ReplicatorDirection::kOut;
   Outcome outcome = Outcome::kRunning;
-  ReplicatorCall call;
+  ReplicatorCall call = {};
   int64_t desired = 0;        // kOut.
   std::string node = {};      // kIn.
   std::string instance = {};  // kIn: the node's; kOut: the newest, once found.
@@ -67,9 +67,9 @@ struct ReplicatorState {
   int64_t scale_out_requests = 0;
   int64_t failure_count = 0;  // Since the last success, of either direction.
   bool failsafe = false;
-  std::optional<int64_t> last_event_ms;  // When an operation last succeeded.
-  std::optional<int64_t> last_notification_ms;
-  std::optional<ReplicatorOperation> operation;  // While one runs.
+  std::optional<int64_t> last_event_ms = {};  // When an operation last succeeded.
+  std::optional<int64_t> last_notification_ms = {};
+  std::optional<ReplicatorOperation> operation = {};  // While one runs.
   bool operator==(const ReplicatorState&) const = default;
 };
 

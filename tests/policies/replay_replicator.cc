@@ -515,9 +515,8 @@ void ReplayRound(const json& recorded, ReplayedRound* round) {
   ReplicatorDecision decision = Decide(options, observation, now_ms, &state);
 
   round->Compare("figures", out.contains("total"), decision.figures.has_value());
-  if (!out.contains("total") || !decision.figures) {
-    if (decision.figures) return;
-  } else {
+  if (out.contains("total") != decision.figures.has_value()) return;
+  if (decision.figures) {
     CompareFigures(*decision.figures, options.replicator_node_fault_tolerance, out, round);
     CompareChoice(*decision.figures, observation.protected_node, out, round);
   }
