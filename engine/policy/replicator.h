@@ -1,10 +1,9 @@
 // Replicator: keep room in a worker pool for the loss of some nodes and for each scaled job to grow
 // by one; one round of it.
 //
-//   const ReplicatorDecision decision = Decide(options, observation, now_ms, &state);
-//   Store(pool, state);
-//   if (decision.reason == ReplicatorReason::kScaleOut) StartScaleOut(decision.target, now_ms,
-//   &state);
+//   const ReplicatorDecision made = Decide(options, observation, now_ms, &state);
+//   if (made.reason == ReplicatorReason::kScaleOut) StartScaleOut(made.target, now_ms, &state);
+//   Store(options.replicator_worker_pool, state);
 //
 // Order of a round, first stop wins:
 //  1. failsafe is on; an operation still runs; failsafe is entered now because failures have

@@ -2,8 +2,11 @@
 // and a new node that does not join is replaced.
 //
 //   StartScaleOut(/*desired=*/8, now_ms, &state);
-//   const ReplicatorCall call = state.operation->call;    // Store the state, wait for at_ms, call;
-//   Answer(options, {ReplicatorAnswer::kDone}, now_ms, &state);  // and again while it is kRunning.
+//   while (state.operation->outcome == ReplicatorOperation::Outcome::kRunning) {
+//     const ReplicatorCall call = state.operation->call;
+//     const ReplicatorAnswer answer = Make(call);  // Not before call.at_ms; the state is stored.
+//     Answer(options, answer, now_ms, &state);
+//   }
 //
 // Scale-out: set the desired count; the group has that many; its newest instance, not older than
 // 90 s at the start of the search, joins the pool.  If it does not: a failure, and it is terminated

@@ -289,7 +289,7 @@ std::string Describe(const Problem& problem) {
       return absl::StrCat(pool, "its ", keys, " differ from those of ",
                           absl::StrJoin(problem.nodes, ", "), "; they hold for the pool now");
   }
-  return node;
+  return "";
 }
 
 }  // namespace ebb

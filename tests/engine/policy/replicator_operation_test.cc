@@ -15,7 +15,7 @@ using Kind = ReplicatorCallKind;
 using Outcome = ReplicatorOperation::Outcome;
 using testing::ElementsAre;
 
-constexpr ReplicatorAnswer kDone = {ReplicatorAnswer::kDone};
+const ReplicatorAnswer kDone = {ReplicatorAnswer::kDone};
 constexpr int64_t kStart = 1'000'000;
 
 ReplicatorAnswer NotYet() { return {ReplicatorAnswer::kNotYet}; }
