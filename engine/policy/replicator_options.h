@@ -67,9 +67,9 @@ struct ReplicatorProblem {
     kNotConfigured,    // No required key at all: not a node of any pool.
     kMissingKeys,      // Some of them, in `keys`; of the stored configuration if `stored`.
     kNothingStored,    // Some are missing and nothing is stored for `pool`.
-    kUndecodable,      // `keys` with `texts`.
+    kUndecodable,      // `undecodable` says which.
     kNoProvider,       // replicator_provider is empty.
-    kUnknownProvider,  // `texts` holds its name.
+    kUnknownProvider,  // `provider` is its name.
     kNoRegion,         // replicator_region is empty.
     kNodesDisagree,    // A warning: `nodes` have other values than `node` for `keys`.
   };

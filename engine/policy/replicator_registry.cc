@@ -64,7 +64,7 @@ std::optional<Problem> Register(const ReplicatorNodeRecord& node, const Replicat
   const auto present = pool.nodes.find(node.id);
   if (present != pool.nodes.end()) {
     present->second.options = options;
-  } else if (options.replicator_enabled) {
+  } else {
     pool.nodes.emplace(node.id, member);
     registry->registered[node.id] = name;
   }
@@ -81,6 +81,7 @@ std::optional<Problem> TakeReady(const ReplicatorNodeRecord& node,
   }
   const auto& options = std::get<ReplicatorOptions>(read);
   std::optional<Problem> problem = Register(node, options, registry);
+  // It has been heard, and its values hold.
   if (!options.replicator_enabled) Deregister(node.id, registry);
   return problem;
 }

@@ -74,6 +74,8 @@ struct ReplicatorState {
 };
 
 // Told to every notifier when a pool enters failsafe by itself.
+// The program adds the state_path that its failsafe command takes; where a state is kept, the
+// caller knows.
 struct ReplicatorNotice {
   std::string alert_uid = {};  // The pool's replicator_notification_uid.
   std::string reason = "cluster_failsafe_mode";
