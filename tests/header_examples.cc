@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -13,6 +14,9 @@
 
 #include "base/parallel.h"
 #include "engine/planner.h"
+#include "engine/policy/replicator.h"
+#include "engine/policy/replicator_operation.h"
+#include "engine/policy/replicator_registry.h"
 #include "engine/round.h"
 #include "engine/trial.h"
 #include "service/daemon/client.h"
@@ -158,6 +162,35 @@ absl::Status Pass(const PlannerOptions& options, ClusterSnapshot& snapshot,
   Planner planner(options);
   absl::StatusOr<Plan> plan = planner.Pass(snapshot, groups, input);
   return plan.status();
+}
+
+// engine/policy/replicator.h
+void Store(const std::string& pool, const ReplicatorState& state);
+void DecideAndStart(const ReplicatorOptions& options, const ReplicatorObservation& observation,
+                    int64_t now_ms, ReplicatorState state) {
+  const ReplicatorDecision made = Decide(options, observation, now_ms, &state);
+  if (made.reason == ReplicatorReason::kScaleOut) StartScaleOut(made.target, now_ms, &state);
+  Store(options.replicator_worker_pool, state);
+}
+
+// engine/policy/replicator_operation.h
+ReplicatorAnswer Make(const ReplicatorCall& call);
+void Grow(const ReplicatorOptions& options, int64_t now_ms, ReplicatorState state) {
+  StartScaleOut(/*desired=*/8, now_ms, &state);
+  while (state.operation->outcome == ReplicatorOperation::Outcome::kRunning) {
+    const ReplicatorCall call = state.operation->call;
+    const ReplicatorAnswer answer = Make(call);
+    Answer(options, answer, now_ms, &state);
+  }
+}
+
+// engine/policy/replicator_registry.h
+void Size(const std::string& name, const ReplicatorPool& pool);
+void Watch(const std::vector<ReplicatorNodeRecord>& changed_nodes,
+           const std::map<std::string, ReplicatorKeys>& stored) {
+  ReplicatorRegistry registry;
+  std::vector<ReplicatorProblem> problems = Discover(changed_nodes, stored, &registry);
+  for (const auto& [name, pool] : registry.pools) Size(name, pool);
 }
 
 // engine/round.h

@@ -29,6 +29,7 @@ FOLDERS = {
     "snapshot/samples": _SNAPSHOT,
     "predicates": _SNAPSHOT,
     "engine": _ENGINE,
+    "engine/policy": {"base"},
     "service": _SERVICE,
     "service/session": _SERVICE | {"service"},
     "service/embed": _SERVICE | {"service", "service/session"},
