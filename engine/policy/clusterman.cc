@@ -156,10 +156,12 @@ void Remove(const ClustermanOptions& options, ClustermanDecision& decision) {
 
 // What the pool is now, for the time when it is empty.
 void Remember(const ClustermanDecision& decision, int64_t now_s, ClustermanState& state) {
-  state.history.non_orphan_fulfilled_capacity.push_back(
-      {now_s, decision.non_orphan_fulfilled_capacity});
+  const auto remember = [&](double value, std::vector<ClustermanPoint>& points) {
+    if (value > 0) points.push_back({now_s, value});  // Others never count.
+  };
+  remember(decision.non_orphan_fulfilled_capacity, state.history.non_orphan_fulfilled_capacity);
   for (size_t i = 0; i < kClustermanResourceCount; ++i) {
-    state.history.total[i].push_back({now_s, decision.pool.total[i]});
+    remember(decision.pool.total[i], state.history.total[i]);
   }
   Forget(now_s, state.history);
 }
@@ -225,6 +227,10 @@ ClustermanDecision Decide(const ClustermanOptions& options,
   const std::string fault = Fault(observation);
   if (!fault.empty()) return Refuse(decision, kObservation, fault);
   decision.pool = ReadPool(options, observation);
+  if (!std::all_of(decision.pool.total.begin(), decision.pool.total.end(),
+                   [](double amount) { return std::isfinite(amount); })) {
+    return Refuse(decision, kObservation, "nodes: the total is no finite number");
+  }
   const auto nodes = static_cast<int64_t>(observation.agents.size());
   const int64_t before = std::exchange(state->nodes_at_last_reload, nodes).value_or(nodes);
 

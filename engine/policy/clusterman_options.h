@@ -29,7 +29,7 @@ struct ClustermanAutoscaling {
 struct ClustermanSetpoint {
   double setpoint = 0;
   double target_capacity_margin = 0;
-  std::vector<ClustermanResource> excluded_resources;
+  std::vector<ClustermanResource> excluded_resources{};
 
   bool operator==(const ClustermanSetpoint&) const = default;
 };

@@ -52,7 +52,12 @@ std::string FaultOf(const ClustermanGroup& group) {
 }
 
 std::string FaultOfPods(const ClustermanObservation& observation) {
+  std::set<std::string_view> addresses;
   for (const ClustermanAgent& agent : observation.agents) {
+    if (agent.ip.empty()) return fmt::format("node {}: has no address", agent.name);
+    if (!addresses.insert(agent.ip).second) {
+      return fmt::format("node {}: another has its address {}", agent.name, agent.ip);
+    }
     if (!AreQuantities(agent.allocatable)) {
       return fmt::format("node {}: allocatable", agent.name);
     }
@@ -129,7 +134,7 @@ ClustermanPool ReadPool(const ClustermanOptions& options,
                         const ClustermanObservation& observation) {
   ClustermanPool pool;
   const ClustermanAmounts excluded = Excluded(options, observation.agents);
-  std::map<std::string_view, const ClustermanAgent*> agents;  // By address; the last counts.
+  std::map<std::string_view, const ClustermanAgent*> agents;  // By address.
   const auto read_pod = [&](const ClustermanPod& pod) {
     if (!IsTask(pod, options)) return;
     if (RunsOrIsScheduled(pod)) {

@@ -61,8 +61,9 @@ struct ClustermanObservation {
   ClustermanSignalAnswer default_signal;
 };
 
-// What is wrong with an observation, as `what: why`: a number that is none or below 0, an id
-// that is there twice, an annotation that is neither yes nor no.  Empty: nothing.
+// What is wrong with an observation, as `what: why`: a number that is none or below 0, an id or
+// an address that is there twice, a node without one, an annotation that is neither yes nor no.
+// Empty: nothing.
 std::string Fault(const ClustermanObservation& observation);
 
 struct ClustermanPool {

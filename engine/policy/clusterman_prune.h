@@ -2,8 +2,6 @@
 // already, then such as never joined the cluster, stale ones, idle ones, those with the least
 // work.
 //
-//   const ClustermanPrune prune = Prune(groups, nodes, options, targets, constrained.capacity);
-//
 // Units:     capacity and weight in weight units; uptime in seconds.
 // Cost:      O(nodes log nodes).
 // Threads:   pure.

@@ -1,9 +1,6 @@
 // What pods ask of a pool, and the signal that Clusterman makes of it itself: what runs, plus
 // what cannot be scheduled.
 //
-//   const ClustermanRequest request =
-//       PendingPods({.pending_pods_multiplier = 1.5}, margin, total, allocated, unschedulable);
-//
 // Units:   as in clusterman_resources.h; ages in seconds.
 // Threads: pure.
 // Source:  Clusterman, "Resources and the internal (pending pods) signal".
