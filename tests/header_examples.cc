@@ -86,13 +86,13 @@ void Drainer(const ClustermanDrainOptions& options, const ClustermanHost& host, 
 
 // engine/policy/clusterman_target.h
 double Target(int64_t now_s) {
-  const ClustermanTarget target = ComputeClustermanTarget(
-      {.setpoint = {.setpoint = 0.8, .target_capacity_margin = 0.1},
-       .total = {100, 0, 0, 0},
-       .request = {96, std::nullopt, std::nullopt, std::nullopt},
-       .current = 100,
-       .non_orphan_fulfilled = 100},
-      now_s);
+  const ClustermanTarget target =
+      ComputeClustermanTarget({.setpoint = {.setpoint = 0.8, .target_capacity_margin = 0.1},
+                               .total = {100, 0, 0, 0},
+                               .request = {96, std::nullopt, std::nullopt, std::nullopt},
+                               .current = 100,
+                               .non_orphan_fulfilled = 100},
+                              now_s);
   return target.capacity;
 }
 

@@ -35,23 +35,23 @@ namespace ebb {
 
 // Set by an operator; until when it holds, that second included.  Absent: until taken back.
 struct ClustermanPause {
-  std::optional<int64_t> until_s;
+  std::optional<int64_t> until_s{};
 
   bool operator==(const ClustermanPause&) const = default;
 };
 struct ClustermanOffset {
   double capacity = 0;  // Added to what the signal takes, after the margin, before the limits.
-  std::optional<int64_t> until_s;
+  std::optional<int64_t> until_s{};
 
   bool operator==(const ClustermanOffset&) const = default;
 };
 
 // What survives a restart.
 struct ClustermanState {
-  std::optional<ClustermanPause> pause;
-  std::optional<ClustermanOffset> offset;
-  std::optional<int64_t> nodes_at_last_reload;  // The program forgets it with a restart.
-  ClustermanHistory history;                    // Each run adds what it saw.
+  std::optional<ClustermanPause> pause{};
+  std::optional<ClustermanOffset> offset{};
+  std::optional<int64_t> nodes_at_last_reload{};  // The program forgets it with a restart.
+  ClustermanHistory history;                      // Each run adds what it saw.
 
   bool operator==(const ClustermanState&) const = default;
 };
@@ -98,21 +98,21 @@ struct ClustermanDecision {
   // The pool's signal failed and the default one answered: everything is done, and an operator
   // should know.
   bool used_default_signal = false;
-  std::optional<ClustermanRequest> request;
+  std::optional<ClustermanRequest> request{};
 
   int64_t lost_nodes = 0;
   bool no_scale_down = false;  // Nodes were lost: more than instance_loss_threshold.
 
   double target_before = 0;
   double non_orphan_fulfilled_capacity = 0;
-  std::optional<ClustermanTarget> target;
+  std::optional<ClustermanTarget> target{};
   double offset = 0;
-  std::optional<double> asked;  // The target and the offset.
-  std::optional<ClustermanConstraint> constraint;
-  std::optional<ClustermanBalance> balance;
-  std::optional<ClustermanPrune> prune;
+  std::optional<double> asked{};  // The target and the offset.
+  std::optional<ClustermanConstraint> constraint{};
+  std::optional<ClustermanBalance> balance{};
+  std::optional<ClustermanPrune> prune{};
 
-  std::vector<ClustermanAction> actions;  // In order; none in a dry run.
+  std::vector<ClustermanAction> actions{};  // In order; none in a dry run.
 };
 
 // REQUIRES: state is not null.

@@ -68,7 +68,7 @@ struct ClustermanMessage {
 // In the order of sending.
 struct ClustermanQueue {
   int64_t next_id = 0;
-  std::vector<ClustermanMessage> messages;
+  std::vector<ClustermanMessage> messages{};
 
   bool operator==(const ClustermanQueue&) const = default;
 };
@@ -85,9 +85,9 @@ struct ClustermanDrainState {
 
 // A pool's `draining`.
 struct ClustermanPoolDraining {
-  int64_t draining_time_threshold_seconds = 1800;   // Longer than this: given up.
-  std::optional<int64_t> redraining_delay_seconds;  // Absent: the global one.
-  bool force_terminate = false;                     // When given up: terminate all the same.
+  int64_t draining_time_threshold_seconds = 1800;     // Longer than this: given up.
+  std::optional<int64_t> redraining_delay_seconds{};  // Absent: the global one.
+  bool force_terminate = false;                       // When given up: terminate all the same.
   bool process_spot_warnings = true;
 };
 
@@ -166,7 +166,7 @@ std::string_view Name(ClustermanDrainOutcome outcome);
 struct ClustermanTick {
   bool had_message = false;  // In any queue.
   ClustermanDrainOutcome drain = ClustermanDrainOutcome::kNone;
-  std::vector<ClustermanDrainEvent> events;
+  std::vector<ClustermanDrainEvent> events{};
 };
 
 // Puts a node into the drain queue.

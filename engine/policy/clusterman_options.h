@@ -19,10 +19,10 @@ namespace ebb {
 
 // What both the service's and the pool's `autoscaling` may say; the pool's word goes first.
 struct ClustermanAutoscaling {
-  std::optional<double> setpoint;                // Required in the service.  A share of 1.
-  std::optional<double> target_capacity_margin;  // Required in the service.  A share of 1.
+  std::optional<double> setpoint{};                // Required in the service.  A share of 1.
+  std::optional<double> target_capacity_margin{};  // Required in the service.  A share of 1.
   // The pool's list replaces the service's as a whole, an empty one too.
-  std::optional<std::vector<ClustermanResource>> excluded_resources;
+  std::optional<std::vector<ClustermanResource>> excluded_resources{};
 };
 
 // What holds in the end.
@@ -54,7 +54,7 @@ struct ClustermanLimits {
 struct ClustermanPendingPodsOptions {
   double pending_pods_multiplier = 2;  // What one pending pod counts for.
   // v2 only: pods older than this no longer count.  Absent: all count.
-  std::optional<double> pending_pods_max_scheduling_seconds;
+  std::optional<double> pending_pods_max_scheduling_seconds{};
   bool v2 = false;
   // Makes the program fail each run, so it is a problem here.
   bool per_pod_resource_requests = false;
@@ -69,7 +69,7 @@ struct ClustermanSignalOptions {
 };
 
 struct ClustermanOptions {
-  std::vector<std::string> apps;  // More than one for a pool: a problem.
+  std::vector<std::string> apps{};  // More than one for a pool: a problem.
 
   ClustermanAutoscaling service;
   ClustermanAutoscaling pool;

@@ -28,8 +28,8 @@ struct ClustermanAgent {
   std::string name;
   std::string ip;
   ClustermanAmounts allocatable{};
-  bool is_draining = false;         // Has the taint clusterman.yelp.com/terminating.
-  std::vector<ClustermanPod> pods;  // All on it, of the pool or not.
+  bool is_draining = false;           // Has the taint clusterman.yelp.com/terminating.
+  std::vector<ClustermanPod> pods{};  // All on it, of the pool or not.
 };
 
 // An instance of a resource group, as its cloud lists it.
@@ -47,15 +47,15 @@ struct ClustermanInstance {
 // What an outside program answered.
 struct ClustermanSignalAnswer {
   bool failed = false;  // It raised, or there is no answer.
-  ClustermanRequest request;
-  std::optional<int64_t> at_s;  // When it was given, if known.
+  ClustermanRequest request{};
+  std::optional<int64_t> at_s{};  // When it was given, if known.
 };
 
 struct ClustermanObservation {
-  std::vector<ClustermanGroup> groups;
-  std::vector<ClustermanInstance> instances;
-  std::vector<ClustermanAgent> agents;
-  std::vector<ClustermanPod> pending_pods;  // On no node.
+  std::vector<ClustermanGroup> groups{};
+  std::vector<ClustermanInstance> instances{};
+  std::vector<ClustermanAgent> agents{};
+  std::vector<ClustermanPod> pending_pods{};  // On no node.
   // Not looked at where the options say that the signal is internal.
   ClustermanSignalAnswer signal;
   ClustermanSignalAnswer default_signal;
@@ -69,8 +69,8 @@ std::string Fault(const ClustermanObservation& observation);
 struct ClustermanPool {
   ClustermanAmounts total{};
   ClustermanAmounts allocated{};
-  std::vector<ClustermanPod> unschedulable;
-  std::vector<ClustermanNode> nodes;  // One for each instance, in the same order.
+  std::vector<ClustermanPod> unschedulable{};
+  std::vector<ClustermanNode> nodes{};  // One for each instance, in the same order.
 };
 
 // REQUIRES: Fault is empty.

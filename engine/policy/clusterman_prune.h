@@ -84,7 +84,7 @@ struct ClustermanPruneDecision {
 
 struct ClustermanPrunedGroup {
   std::string group_id;
-  std::vector<size_t> nodes;  // Indices, in the order of marking.
+  std::vector<size_t> nodes{};  // Indices, in the order of marking.
 
   bool operator==(const ClustermanPrunedGroup&) const = default;
 };
@@ -92,11 +92,11 @@ struct ClustermanPrunedGroup {
 struct ClustermanPrune {
   double fulfilled_capacity = 0;  // All groups, stale ones too.
   double non_orphan_fulfilled_capacity = 0;
-  std::vector<size_t> kill_order;  // Also where nothing is to go.
+  std::vector<size_t> kill_order{};  // Also where nothing is to go.
   // Up to where the target was reached; empty if it was reached before.
-  std::vector<ClustermanPruneDecision> decisions;
-  bool reached_target = false;                // By marking.
-  std::vector<ClustermanPrunedGroup> chosen;  // In the order of their first mark.
+  std::vector<ClustermanPruneDecision> decisions{};
+  bool reached_target = false;                  // By marking.
+  std::vector<ClustermanPrunedGroup> chosen{};  // In the order of their first mark.
 
   bool operator==(const ClustermanPrune&) const = default;
 };

@@ -33,8 +33,8 @@ struct ClustermanPod {
   bool is_daemonset = false;
   double age_s = 0;  // Since its creation.
   // The texts of the annotations named by safe_to_evict_key and pod_safe_to_evict_annotation.
-  std::optional<std::string> safe_to_evict;
-  std::optional<std::string> batch_safe_to_evict;
+  std::optional<std::string> safe_to_evict{};
+  std::optional<std::string> batch_safe_to_evict{};
 };
 
 // What the containers ask for, one after the other: 0.1 cores, 200 MB, no disk and no GPU where

@@ -42,7 +42,7 @@ struct ClustermanPoint {
 // What the pool once was: tells what a unit of weight holds while the pool is empty.  In order
 // of time.  Points older than a week, not above 0, or not finite do not count.
 struct ClustermanHistory {
-  std::vector<ClustermanPoint> non_orphan_fulfilled_capacity;
+  std::vector<ClustermanPoint> non_orphan_fulfilled_capacity{};
   std::array<std::vector<ClustermanPoint>, kClustermanResourceCount> total;
 
   bool operator==(const ClustermanHistory&) const = default;
@@ -51,7 +51,7 @@ struct ClustermanHistory {
 struct ClustermanTargetInput {
   ClustermanSetpoint setpoint;
   ClustermanAmounts total{};  // Of the nodes that are there.
-  ClustermanRequest request;
+  ClustermanRequest request{};
   double current = 0;               // Sum of the targets of the groups that are not stale.
   double non_orphan_fulfilled = 0;  // Weight that runs and has joined the cluster.
   const ClustermanHistory* history = nullptr;  // None: as an empty one.
