@@ -7,7 +7,7 @@
 namespace ebb {
 namespace {
 
-constexpr int64_t kWeekSeconds = 7 * 24 * 60 * 60;
+constexpr int64_t kWeekSeconds = 604800;
 constexpr size_t kSmoothing = 5;  // The last points above 0 whose mean counts.
 
 struct Smoothed {
