@@ -78,7 +78,7 @@ void Arrive(const Json& arrival, int64_t now_s, ClustermanDrainState& state) {
   for (const auto reason :
        {ClustermanTermination::kScalingDown, ClustermanTermination::kSpotInterruption,
         ClustermanTermination::kNodeMigration}) {
-    if (Name(reason) == arrival["reason"]) host.reason = reason;
+    if (Name(reason) == arrival["reason"].get<std::string>()) host.reason = reason;
   }
   Submit(host, now_s, state);
 }

@@ -126,7 +126,7 @@ ClustermanObservation ReadObservation(const Json& input, const ClustermanOptions
   for (const Json& node : input["nodes"]) {
     const double weight = node["weighted_capacity"];
     for (ClustermanGroup& group : observation.groups) {
-      if (group.id != node["group"]) continue;
+      if (group.id != node["group"].get<std::string>()) continue;
       group.fulfilled_capacity += weight;
       if (!node["stale_tag"].get<bool>()) continue;
       group.stale_weight += weight;
