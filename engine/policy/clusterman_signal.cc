@@ -1,5 +1,6 @@
 #include "engine/policy/clusterman_signal.h"
 
+#include <algorithm>
 #include <cstddef>
 
 namespace ebb {
@@ -33,8 +34,7 @@ ClustermanRequest PendingPods(const ClustermanPendingPodsOptions& options, doubl
   ClustermanAmounts request = waiting;
   if (options.v2 && any) {
     // Compared resource by resource: cpus decide where they differ.
-    const ClustermanAmounts least = Times(total, margin);
-    if (!(waiting > least)) request = least;
+    request = std::max(Times(total, margin), waiting);
     Add(total, request);
   } else if (options.v2) {
     request = allocated;

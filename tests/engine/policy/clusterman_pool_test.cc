@@ -86,7 +86,9 @@ TEST(ClustermanPoolTest, DaemonsetsOfTheFirstNodeAreTakenOffEveryNodeOnlyIfAsked
   ClustermanPod other_daemon = Pod({3, 0, 0, 0});
   other_daemon.is_daemonset = true;
   ClustermanObservation observation;
-  observation.agents = {Agent("n", {daemon}), Agent("m", {other_daemon}), Agent("o")};
+  ClustermanPod foreign = Pod({2, 0, 0, 0});
+  foreign.has_pool_label = false;
+  observation.agents = {Agent("n", {daemon, foreign}), Agent("m", {other_daemon}), Agent("o")};
   observation.instances = {Instance("a", "ip-n")};
   ClustermanPool pool = ReadPool({}, observation);
   EXPECT_EQ(pool.total, (ClustermanAmounts{24, 48000, 300, 0}));

@@ -96,6 +96,16 @@ TEST(ClustermanKillOrderTest, FewestTasksGoFirstAndEqualNodesStayInOrder) {
   EXPECT_EQ(Order({Node("a", 2), Node("b", 1), Node("c", 2), Node("d", 1)}), "bdac");
 }
 
+TEST(ClustermanKillOrderTest, ManyEqualNodesStayInOrder) {
+  std::vector<ClustermanNode> nodes;
+  for (int i = 0; i < 300; ++i) nodes.push_back(Node(std::to_string(i), i % 2));
+  const std::vector<size_t> order = KillOrder(OneGroup(nodes), nodes, kFree);
+  for (size_t i = 0; i < 150; ++i) {
+    EXPECT_EQ(order[i], 2 * i);
+    EXPECT_EQ(order[150 + i], 2 * i + 1);
+  }
+}
+
 TEST(ClustermanKillOrderTest, PriorityCountsInV2OnlyAndBeforeTasks) {
   const std::vector<ClustermanNode> nodes = {With(Node("a", 1), [](auto& n) { n.priority = 7; }),
                                              With(Node("b", 2), [](auto& n) { n.priority = 3; })};

@@ -1,6 +1,7 @@
 #include "engine/policy/clusterman.h"
 
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 #include "base/random.h"
@@ -362,6 +363,99 @@ TEST(ClustermanTest, RandomRoundsKeepBoundsAndSurviveRestarts) {
       }
     }
   }
+}
+
+// A number that means no good, or sometimes does.
+double Nasty(Random& random) {
+  constexpr double kNasty[] = {0,    -0.0, 1,     -1,    0.5,    10,     100,   1e9,
+                               1e16, 1e18, 1e300, -1e18, 1e-320, 5e-324, -1e300};
+  const uint64_t draw = random.Below(20);
+  if (draw == 19) return std::nan("");
+  if (draw == 18) return std::numeric_limits<double>::infinity();
+  if (draw == 17) return -std::numeric_limits<double>::infinity();
+  return draw < std::size(kNasty) ? kNasty[draw] : static_cast<double>(random.Below(50));
+}
+
+int64_t NastyInt(Random& random) {
+  constexpr int64_t kNasty[] = {0,
+                                -1,
+                                1,
+                                10,
+                                1000,
+                                int64_t{1} << 53,
+                                std::numeric_limits<int64_t>::min(),
+                                std::numeric_limits<int64_t>::max()};
+  return kNasty[random.Below(std::size(kNasty))];
+}
+
+// One number of a good pool, or a few, replaced.
+void Spoil(Random& random, Pool& pool) {
+  ClustermanObservation& observation = pool.observation;
+  const uint64_t times = 1 + random.Below(3);
+  for (uint64_t i = 0; i < times; ++i) {
+    const double nasty = Nasty(random);
+    const int64_t nasty_int = NastyInt(random);
+    double* const numbers[] = {&observation.groups[0].target_capacity,
+                               &observation.groups[0].min_capacity,
+                               &observation.groups[0].max_capacity,
+                               &observation.groups[1].fulfilled_capacity,
+                               &observation.groups[1].stale_weight,
+                               &observation.instances[1].weight,
+                               &observation.instances[2].uptime_s,
+                               &observation.agents[0].allocatable[0],
+                               &observation.agents[1].allocatable[1],
+                               &observation.pending_pods[0].requests[0],
+                               &observation.pending_pods[0].age_s,
+                               &*observation.signal.request[0],
+                               &*pool.options.service.setpoint,
+                               &*pool.options.service.target_capacity_margin,
+                               &pool.options.limits.max_tasks_to_kill,
+                               &pool.options.signal.parameters.pending_pods_multiplier,
+                               &pool.state.offset->capacity};
+    int64_t* const whole[] = {&pool.options.limits.min_capacity,
+                              &pool.options.limits.max_capacity,
+                              &pool.options.limits.max_weight_to_add,
+                              &pool.options.limits.max_weight_to_remove,
+                              &pool.options.limits.min_node_scalein_uptime_seconds,
+                              &pool.options.instance_loss_threshold,
+                              &pool.options.orphan_instance_uptime_threshold_seconds,
+                              &pool.options.signal.period_minutes,
+                              &*pool.state.offset->until_s,
+                              &*pool.state.nodes_at_last_reload};
+    const uint64_t which = random.Below(std::size(numbers) + std::size(whole));
+    if (which < std::size(numbers)) {
+      *numbers[which] = nasty;
+    } else {
+      *whole[which - std::size(numbers)] = nasty_int;
+    }
+  }
+}
+
+TEST(ClustermanTest, BadNumbersNeverCrashNorBreakABound) {
+  Random random(13);
+  int acted = 0;
+  for (int i = 0; i < 20000; ++i) {
+    Pool pool(4);
+    pool.AddNode("h", "orphan", false);
+    pool.observation.pending_pods.emplace_back();
+    pool.observation.pending_pods[0].phase = ClustermanPodPhase::kUnschedulable;
+    pool.options.signal.internal = random.Below(2) == 0;
+    pool.state.offset = {.capacity = 1, .until_s = kNow};
+    pool.state.nodes_at_last_reload = 4;
+    pool.Ask(20);
+    Spoil(random, pool);
+    const ClustermanDecision decision =
+        pool.Decide(random.Below(10) == 0 ? NastyInt(random) : kNow);
+    if (decision.refusal != Refusal::kNone) {
+      ASSERT_TRUE(decision.actions.empty());
+      continue;
+    }
+    ++acted;
+    const double step = decision.constraint->capacity - decision.target_before;
+    ASSERT_LE(step, static_cast<double>(pool.options.limits.max_weight_to_add));
+    ASSERT_LE(-step, static_cast<double>(pool.options.limits.max_weight_to_remove));
+  }
+  EXPECT_GT(acted, 5000);
 }
 
 }  // namespace
