@@ -10,7 +10,7 @@ constexpr ClustermanAmounts kUnsaid = {0.1, 200, 0, 0};
 
 }  // namespace
 
-ClustermanAmounts PodRequests(const std::vector<ClustermanRequest>& containers) {
+ClustermanAmounts ClustermanPodRequests(const std::vector<ClustermanRequest>& containers) {
   ClustermanAmounts sum{};
   for (const ClustermanRequest& container : containers) {
     for (size_t i = 0; i < sum.size(); ++i) sum[i] += container[i].value_or(kUnsaid[i]);

@@ -27,7 +27,7 @@ enum class ClustermanPodPhase : uint8_t {
 
 struct ClustermanPod {
   std::string name;
-  ClustermanAmounts requests{};  // By PodRequests.
+  ClustermanAmounts requests{};  // By ClustermanPodRequests.
   ClustermanPodPhase phase = ClustermanPodPhase::kOther;
   bool has_pool_label = true;  // Only such pods are the pool's tasks.
   bool is_daemonset = false;
@@ -39,7 +39,7 @@ struct ClustermanPod {
 
 // What the containers ask for, one after the other: 0.1 cores, 200 MB, no disk and no GPU where
 // a container does not say.
-ClustermanAmounts PodRequests(const std::vector<ClustermanRequest>& containers);
+ClustermanAmounts ClustermanPodRequests(const std::vector<ClustermanRequest>& containers);
 
 // The request of the internal signal.  `margin` is the target_capacity_margin that holds.
 // v2: with a pod that waits, all there is and the larger of the margin and what waits, where

@@ -60,7 +60,7 @@ ClustermanPod ReadPod(const Json& json, const ClustermanOptions& options, Readin
   }
   const std::string status = json["status"];
   ClustermanPod pod{.name = json["name"],
-                    .requests = PodRequests(containers),
+                    .requests = ClustermanPodRequests(containers),
                     .phase = status == "running"         ? ClustermanPodPhase::kRunning
                              : status == "scheduled"     ? ClustermanPodPhase::kScheduled
                              : status == "unschedulable" ? ClustermanPodPhase::kUnschedulable

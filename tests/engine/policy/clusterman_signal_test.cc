@@ -25,10 +25,11 @@ ClustermanRequest Request(const ClustermanPendingPodsOptions& options,
 }
 
 TEST(ClustermanPodRequestsTest, AContainerThatSaysNothingCountsAsThePrograms) {
-  EXPECT_EQ(PodRequests({{}}), (ClustermanAmounts{0.1, 200, 0, 0}));
-  EXPECT_EQ(PodRequests({{2, 500, 7, 1}, {std::nullopt, 100, std::nullopt, std::nullopt}}),
-            (ClustermanAmounts{2.1, 600, 7, 1}));
-  EXPECT_EQ(PodRequests({}), ClustermanAmounts{});
+  EXPECT_EQ(ClustermanPodRequests({{}}), (ClustermanAmounts{0.1, 200, 0, 0}));
+  EXPECT_EQ(
+      ClustermanPodRequests({{2, 500, 7, 1}, {std::nullopt, 100, std::nullopt, std::nullopt}}),
+      (ClustermanAmounts{2.1, 600, 7, 1}));
+  EXPECT_EQ(ClustermanPodRequests({}), ClustermanAmounts{});
 }
 
 TEST(ClustermanPendingPodsTest, FirstVersionAddsWhatWaitsTwice) {
