@@ -703,6 +703,13 @@ class PlannerService::Impl final : public v1alpha1::Planner::CallbackService {
     return call;
   }
 
+  Unary* Pass(Context* context, const wire::PassCall* request, wire::PassReply* reply) override {
+    auto* const call = Call("Pass", request->input().session(), context, reply);
+    call->On(options_.sessions->Find(request->input().session()), request->input().min_version(),
+             [request](Session& session, auto end) { return session.Pass(*request, end); });
+    return call;
+  }
+
   Unary* Filter(Context* context, const wire::FilterCall* request,
                 wire::ViewReply* reply) override {
     auto* const call = Call("Filter", request->session(), context, reply);

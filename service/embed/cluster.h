@@ -1,14 +1,6 @@
 // ebb/cluster.h: the functions of ebb.h for C++17 and later, which need no library but the
 // standard one.
-//
-//   ebb::Result<ebb::Cluster> cluster = ebb::Cluster::New();
-//   if (!cluster) return Fail(cluster.error());
-//   if (ebb::Error error = cluster->Load(dump)) return Fail(error);
-//   const ebb::Result<ebb::Plan> plan = cluster->MakePlan();
-//   if (!plan) return Fail(plan.error());
-//   for (const ebb_removal& removal : plan->removals()) {
-//     std::cout << ebb::View(removal.node) << ": " << removal.moves_count << " pods move\n";
-//   }
+// Start with examples/embedded/plan.cc, which is ten lines, and changes.cc beside it.
 //
 // Units, errors and threads: those of ebb.h.  Nothing here throws but std::bad_alloc.
 // Ownership: what a Plan hands out is valid as long as the Plan.
@@ -49,8 +41,8 @@ class Error {
 template <typename T>
 class Result {
  public:
-  Result(T value) : value_(std::move(value)) {}        // NOLINT: as std::optional.
-  Result(Error error) : error_(std::move(error)) {}    // NOLINT
+  Result(T value) : value_(std::move(value)) {}      // NOLINT: as std::optional.
+  Result(Error error) : error_(std::move(error)) {}  // NOLINT
   explicit operator bool() const { return value_.has_value(); }
   [[nodiscard]] const Error& error() const { return error_; }
   // REQUIRES: there is one.

@@ -102,8 +102,8 @@ absl::StatusOr<std::string_view> BytesOf(std::string_view what, const void* data
 
 absl::Status CheckEncoding(ebb_encoding encoding) {
   if (encoding == EBB_JSON || encoding == EBB_PROTOBUF) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("encoding: ", static_cast<int>(encoding),
-                                                 " is neither EBB_JSON nor EBB_PROTOBUF"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("encoding: ", encoding, " is neither EBB_JSON nor EBB_PROTOBUF"));
 }
 
 // No bytes are a message of defaults.
@@ -304,7 +304,7 @@ absl::StatusOr<std::string> Export(ebb::Session& session, ebb_encoding encoding,
   const auto call = Read<wire::ExportCall>(encoding, data, size);
   if (!call.ok()) return call.status();
   std::string snapshot;
-  const absl::Status exported = session.Export([&](std::string_view part) {
+  absl::Status exported = session.Export([&](std::string_view part) {
     snapshot += part;
     return absl::OkStatus();
   });
@@ -332,7 +332,7 @@ absl::StatusOr<std::string> Call(ebb::Session& session, ebb_call call, ebb_encod
     case EBB_CALL_EXPORT:
       return Export(session, encoding, data, size);
   }
-  return absl::InvalidArgumentError(absl::StrCat("call: ", static_cast<int>(call), " is none"));
+  return absl::InvalidArgumentError(absl::StrCat("call: ", call, " is none"));
 }
 
 std::string_view TextOrNone(const char* text) { return text == nullptr ? "" : text; }

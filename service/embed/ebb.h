@@ -44,19 +44,22 @@ extern "C" {
 
 #define EBB_ABI_VERSION 1
 
-/* The numbers are gRPC's. */
-typedef enum ebb_code {
+/* The numbers are gRPC's.  Codes, encodings and calls are plain integers, so that a wrong one is an
+ * error and nothing worse. */
+typedef int32_t ebb_code;
+enum {
   EBB_OK = 0,
-  EBB_INVALID_ARGUMENT = 3,    /* What was given breaks a rule; the message names object and field. */
+  EBB_INVALID_ARGUMENT = 3, /* What was given breaks a rule; the message names object and field. */
   EBB_DEADLINE_EXCEEDED = 4,
   EBB_NOT_FOUND = 5,           /* A node or pod. */
   EBB_RESOURCE_EXHAUSTED = 8,  /* A limit, or memory. */
   EBB_FAILED_PRECONDITION = 9, /* The cluster allows no plan, or was closed; no state folder. */
   EBB_ABORTED = 10,
-  EBB_INTERNAL = 13            /* A state file cannot be written, or a bug. */
-} ebb_code;
+  EBB_INTERNAL = 13 /* A state file cannot be written, or a bug. */
+};
 
-typedef enum ebb_encoding { EBB_JSON = 0, EBB_PROTOBUF = 1 } ebb_encoding;
+typedef int32_t ebb_encoding;
+enum { EBB_JSON = 0, EBB_PROTOBUF = 1 };
 
 typedef struct ebb_error ebb_error;
 typedef struct ebb_cluster ebb_cluster;
@@ -171,7 +174,7 @@ typedef struct ebb_kept {
 } ebb_kept;
 
 typedef struct ebb_plan {
-  ebb_text termination; /* "complete", "limit" or "deadline". */
+  ebb_text termination;        /* "complete", "limit" or "deadline". */
   const ebb_removal* removals; /* In the order in which the nodes go. */
   size_t removals_count;
   const ebb_kept* kept;
@@ -188,7 +191,8 @@ void ebb_plan_free(ebb_plan* plan);
 
 /* --- Answers as bytes ------------------------------------------------------------------------ */
 
-typedef enum ebb_call {
+typedef int32_t ebb_call;
+enum {
   EBB_CALL_PLAN = 1,             /* PlanCall -> PlanReply */
   EBB_CALL_EXPLAIN = 2,          /* ExplainCall -> ViewReply */
   EBB_CALL_FILTER = 3,           /* FilterCall -> ViewReply */
@@ -197,7 +201,7 @@ typedef enum ebb_call {
   EBB_CALL_REPORT_ACTUATION = 6, /* ActuationReport -> ActuationReply */
   EBB_CALL_STATUS = 7,           /* StatusRequest -> SessionStatus */
   EBB_CALL_EXPORT = 8            /* ExportCall -> the binary snapshot, whatever the encoding */
-} ebb_call;
+};
 
 /* The reply to a request, both in that encoding.  In JSON, plans, explanations, filters and rounds
  * are the documents that `ebb plan -o json` and so on print. */

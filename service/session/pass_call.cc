@@ -59,7 +59,7 @@ absl::StatusOr<NodeGroups> GroupsOf(const wire::PassGroups& told, const ClusterS
   for (int g = 0; g < told.groups_size(); ++g) {
     const wire::PassGroup& group = told.groups(g);
     made.groups.push_back(GroupOf(group));
-    const absl::Status named = ForEachNode(
+    absl::Status named = ForEachNode(
         absl::StrCat("groups.groups[", g, "].nodes"), group.nodes(), snapshot, [&](NodeId node) {
           if (made.Of(node) != kNoGroup) return false;
           made.group_of[Index(node)] = GroupId{static_cast<uint32_t>(g)};
@@ -67,7 +67,7 @@ absl::StatusOr<NodeGroups> GroupsOf(const wire::PassGroups& told, const ClusterS
         });
     if (!named.ok()) return named;
   }
-  const absl::Status named =
+  absl::Status named =
       ForEachNode("groups.gpu_nodes", told.gpu_nodes(), snapshot, [&](NodeId node) {
         made.gpu_label[Index(node)] = true;
         return true;
