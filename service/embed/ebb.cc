@@ -434,6 +434,31 @@ ebb_code ebb_batch_put(ebb_batch* batch, ebb_encoding encoding, const void* obje
   });
 }
 
+ebb_code ebb_batch_put_many(ebb_batch* batch, ebb_encoding encoding, const void* objects,
+                            const size_t* ends, size_t count, size_t* taken, ebb_error** error) {
+  if (taken != nullptr) *taken = 0;
+  return Guarded(error, [&]() -> absl::Status {
+    if (batch == nullptr) return Missing("batch");
+    if (ends == nullptr && count > 0) return Missing("ends");
+    if (objects == nullptr && count > 0) return Missing("objects");
+    if (absl::Status s = CheckEncoding(encoding); !s.ok()) return s;
+    const char* const start = static_cast<const char*>(objects);
+    size_t begin = 0;
+    for (size_t i = 0; i < count; ++i) {
+      if (ends[i] < begin) {
+        return absl::InvalidArgumentError(absl::StrCat("ends[", i, "]: is less than the one before"));
+      }
+      const std::string_view object(start + begin, ends[i] - begin);
+      absl::Status put = encoding == EBB_JSON ? batch->changes.PutJson(object)
+                                              : batch->changes.PutProtobuf(object);
+      if (!put.ok()) return put;
+      begin = ends[i];
+      if (taken != nullptr) ++*taken;
+    }
+    return absl::OkStatus();
+  });
+}
+
 ebb_code ebb_batch_delete(ebb_batch* batch, const char* kind, const char* namespace_name,
                           const char* name, const char* uid, ebb_error** error) {
   return Guarded(error, [&]() -> absl::Status {
