@@ -1,11 +1,10 @@
 package ebb
 
+// #cgo CFLAGS: -I${SRCDIR}/lib
 // #include <stdlib.h>
 // #include "ebb.h"
 // #cgo noescape ebb_cluster_apply
 // #cgo nocallback ebb_cluster_apply
-// #cgo noescape ebb_cluster_call
-// #cgo nocallback ebb_cluster_call
 // #cgo noescape ebb_cluster_load
 // #cgo nocallback ebb_cluster_load
 // #cgo noescape ebb_cluster_set_settings
@@ -21,6 +20,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"ebb/go/ebb/lib"
+	"ebb/go/ebb/plannerpb"
 )
 
 // Archive is the SHA-256 of the libebb.a that the program is linked with.
@@ -144,7 +144,7 @@ func (c *Cluster) Load(ctx context.Context, dump []byte) error {
 // The context cannot interrupt it.
 func (c *Cluster) Apply(ctx context.Context, batch *Batch) (version uint64, err error) {
 	err = c.do(ctx, func(cluster *C.ebb_cluster) error {
-		return batch.with(func(changes *C.ebb_batch) error {
+		return batch.do(func(changes *C.ebb_batch) error {
 			var told *C.ebb_error
 			var v C.uint64_t
 			code := C.ebb_cluster_apply(cluster, changes, &v, &told)
@@ -155,13 +155,10 @@ func (c *Cluster) Apply(ctx context.Context, batch *Batch) (version uint64, err 
 	return version, err
 }
 
-// SetSettings tells how plans are made from now on, where a request has no settings of its own.
-func (c *Cluster) SetSettings(ctx context.Context, settings Settings) error {
-	message, err := settings.message()
-	if err != nil {
-		return err
-	}
-	bytes, err := proto.Marshal(message)
+// SetSettings tells how plans are made from now on, where a request has no settings of its own. nil:
+// as they are made by default.
+func (c *Cluster) SetSettings(ctx context.Context, settings *plannerpb.Settings) error {
+	bytes, err := proto.Marshal(settings)
 	if err != nil {
 		return &Error{Code: InvalidArgument, Message: "settings: " + err.Error()}
 	}
@@ -170,30 +167,6 @@ func (c *Cluster) SetSettings(ctx context.Context, settings Settings) error {
 		code := C.ebb_cluster_set_settings(handle, C.EBB_PROTOBUF, bytesOf(bytes), C.size_t(len(bytes)), &told)
 		return errorOf(code, told)
 	})
-}
-
-// call makes one of the calls that are answered in bytes. request is asked for its bytes when its
-// turn has come, as the time that is left may be in it.
-func (c *Cluster) call(ctx context.Context, call C.ebb_call, encoding C.ebb_encoding,
-	request func() ([]byte, error)) (reply string, err error) {
-	err = c.do(ctx, func(handle *C.ebb_cluster) error {
-		bytes, err := request()
-		if err != nil {
-			return err
-		}
-		var told *C.ebb_error
-		var made *C.ebb_bytes
-		code := C.ebb_cluster_call(handle, call, encoding, bytesOf(bytes), C.size_t(len(bytes)), &made, &told)
-		if err := errorOf(code, told); err != nil {
-			return err
-		}
-		defer C.ebb_bytes_free(made)
-		text := C.ebb_bytes_text(made)
-		// Go's strings are copied without a limit of 2 GiB.
-		reply = string(unsafe.Slice((*byte)(unsafe.Pointer(text.data)), text.size))
-		return nil
-	})
-	return reply, err
 }
 
 func bytesOf(bytes []byte) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(bytes)) }
