@@ -1,13 +1,31 @@
 #include "base/parallel.h"
 
+#ifndef EBB_ONE_THREAD
 #include <tbb/blocked_range.h>
 #include <tbb/global_control.h>
 #include <tbb/info.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 #include <tbb/task_group.h>
+#endif
 
 namespace ebb {
+
+#ifdef EBB_ONE_THREAD
+
+// A build for programs that want no threads but their own: whoever asks for more gets one.
+class Parallelism::Impl {
+ public:
+  explicit Impl(size_t /*threads*/) {}
+  void For(size_t count, absl::FunctionRef<void(size_t, size_t)> body) {
+    for (size_t i = 0; i < count; ++i) body(i, 0);
+  }
+  void Start(std::function<void()> task) { task(); }
+};
+
+size_t Parallelism::Cores() { return 1; }
+
+#else
 
 class Parallelism::Impl {
  public:
@@ -43,6 +61,10 @@ class Parallelism::Impl {
   tbb::task_group started_;
 };
 
+size_t Parallelism::Cores() { return static_cast<size_t>(tbb::info::default_concurrency()); }
+
+#endif
+
 Parallelism::Parallelism(size_t threads)
     : threads_(threads), impl_(threads > 1 ? std::make_unique<Impl>(threads) : nullptr) {}
 
@@ -62,7 +84,5 @@ void Parallelism::For(size_t count, absl::FunctionRef<void(size_t, size_t)> body
 }
 
 void Parallelism::Start(std::function<void()> task) const { impl_->Start(std::move(task)); }
-
-size_t Parallelism::Cores() { return static_cast<size_t>(tbb::info::default_concurrency()); }
 
 }  // namespace ebb

@@ -12,8 +12,8 @@
 #include <string_view>
 
 #include "base/check.h"
-#include "service/daemon/session.h"
-#include "service/daemon/wire_changes.h"
+#include "service/session/session.h"
+#include "service/session/wire_changes.h"
 
 namespace ebb {
 namespace {
@@ -41,7 +41,7 @@ std::optional<Message> Parse(std::string_view bytes) {
 
 // Whether the session took it.  `resync` is the last one that began.
 bool Send(Session& session, uint8_t call, std::string_view bytes, uint64_t& resync) {
-  switch (call % 7) {
+  switch (call % 8) {
     case 0:
       if (const auto request = Parse<wire::ApplyRequest>(bytes)) {
         ChangeBatch batch(size_t{1} << 16);
@@ -67,6 +67,9 @@ bool Send(Session& session, uint8_t call, std::string_view bytes, uint64_t& resy
       return false;
     case 5:
       if (const auto filter = Parse<wire::FilterCall>(bytes)) (void)session.Filter(*filter);
+      return false;
+    case 6:
+      if (const auto pass = Parse<wire::PassCall>(bytes)) (void)session.Pass(*pass, std::nullopt);
       return false;
     default:
       if (bytes.empty()) {

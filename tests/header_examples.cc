@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -13,19 +14,25 @@
 
 #include "base/parallel.h"
 #include "engine/planner.h"
+#include "engine/policy/clusterman.h"
+#include "engine/policy/clusterman_drainer.h"
+#include "engine/policy/replicator.h"
+#include "engine/policy/replicator_operation.h"
+#include "engine/policy/replicator_registry.h"
 #include "engine/round.h"
 #include "engine/trial.h"
-#include "service/daemon/actuation_log.h"
 #include "service/daemon/client.h"
 #include "service/daemon/daemon.h"
 #include "service/daemon/listener.h"
-#include "service/daemon/session.h"
 #include "service/daemon/session_thread.h"
 #include "service/live_cluster.h"
 #include "service/output_file.h"
 #include "service/pass_replay.h"
 #include "service/round_driver.h"
 #include "service/round_options.h"
+#include "service/session/actuation_log.h"
+#include "service/session/pass_call.h"
+#include "service/session/session.h"
 #include "service/sqlite_state.h"
 #include "snapshot/builder.h"
 #include "snapshot/formats/read_input.h"
@@ -52,6 +59,46 @@ void Parallel(size_t threads, std::vector<Chunk> chunks) {
   WorkAhead<Chunk> ahead(parallelism, [](Chunk& chunk) { Parse(chunk); });
   for (const Chunk& chunk : chunks) ahead.Push(chunk);
   Take(ahead.Pop());
+}
+
+// engine/policy/clusterman.h
+void Carry(const ClustermanAction& action);
+void Clusterman(const ClustermanOptions& options, const ClustermanObservation& observation,
+                int64_t now_s) {
+  ClustermanState state;
+  const ClustermanDecision decision = Decide(options, observation, now_s, &state);
+  for (const ClustermanAction& action : decision.actions) Carry(action);
+}
+
+// engine/policy/clusterman_capacity.h
+ClustermanBalance Capacity(const std::vector<ClustermanGroup>& groups, double asked,
+                           const ClustermanLimits& limits) {
+  const double current = *CurrentTarget(groups);
+  const ClustermanConstraint within = Constrain(asked, current, limits, {});
+  const ClustermanBalance balance = Balance(groups, within.capacity);
+  return balance;
+}
+
+// engine/policy/clusterman_drainer.h
+void Wait(int64_t seconds);
+void Drainer(const ClustermanDrainOptions& options, const ClustermanHost& host, int64_t now_s,
+             ClustermanDrainBackend& backend) {
+  ClustermanDrainState state;
+  Submit(host, now_s, state);
+  const ClustermanTick tick = DrainOnce(options, now_s, backend, &state);
+  if (MaySleep(options, tick)) Wait(options.run_interval_seconds);
+}
+
+// engine/policy/clusterman_target.h
+double Target(int64_t now_s) {
+  const ClustermanTarget target =
+      ComputeClustermanTarget({.setpoint = {.setpoint = 0.8, .target_capacity_margin = 0.1},
+                               .total = {100, 0, 0, 0},
+                               .request = {96, std::nullopt, std::nullopt, std::nullopt},
+                               .current = 100,
+                               .non_orphan_fulfilled = 100},
+                              now_s);
+  return target.capacity;
 }
 
 // snapshot/builder.h
@@ -159,6 +206,35 @@ absl::Status Pass(const PlannerOptions& options, ClusterSnapshot& snapshot,
   return plan.status();
 }
 
+// engine/policy/replicator.h
+void Store(const std::string& pool, const ReplicatorState& state);
+void DecideAndStart(const ReplicatorOptions& options, const ReplicatorObservation& observation,
+                    int64_t now_ms, ReplicatorState state) {
+  const ReplicatorDecision made = Decide(options, observation, now_ms, &state);
+  if (made.reason == ReplicatorReason::kScaleOut) StartScaleOut(made.target, now_ms, &state);
+  Store(options.replicator_worker_pool, state);
+}
+
+// engine/policy/replicator_operation.h
+ReplicatorAnswer Make(const ReplicatorCall& call);
+void Grow(const ReplicatorOptions& options, int64_t now_ms, ReplicatorState state) {
+  StartScaleOut(/*desired=*/8, now_ms, &state);
+  while (state.operation->outcome == ReplicatorOperation::Outcome::kRunning) {
+    const ReplicatorCall call = state.operation->call;
+    const ReplicatorAnswer answer = Make(call);
+    Answer(options, answer, now_ms, &state);
+  }
+}
+
+// engine/policy/replicator_registry.h
+void Size(const std::string& name, const ReplicatorPool& pool);
+void Watch(const std::vector<ReplicatorNodeRecord>& changed_nodes,
+           const std::map<std::string, ReplicatorKeys>& stored) {
+  ReplicatorRegistry registry;
+  std::vector<ReplicatorProblem> problems = Discover(changed_nodes, stored, &registry);
+  for (const auto& [name, pool] : registry.pools) Size(name, pool);
+}
+
 // engine/round.h
 absl::Status Round(const ScaleDownOptions& options, ClusterSnapshot& snapshot,
                    const NodeGroups& groups, const RoundInput& input) {
@@ -217,7 +293,7 @@ bool Follow(std::string_view node_as_json, const GroupRules& rules, const PlanRe
   return status.ok() && made.ok();
 }
 
-// service/daemon/actuation_log.h
+// service/session/actuation_log.h
 absl::Status Note(const v1alpha1::ActuationReport& report) {
   auto log = ActuationLog::Open("/var/lib/ebb/prod.actuation.json");
   absl::Status status = (*log)->Report(report, /*rounds=*/7);
@@ -247,7 +323,17 @@ void Listen() {
   (*listener)->Start([](UniqueFd connection) { Serve(std::move(connection)); });
 }
 
-// service/daemon/session.h
+// service/session/pass_call.h
+absl::Status PassCallExample(const v1alpha1::PassCall& call, ClusterSnapshot& snapshot,
+                             const GroupRules& rules, Planner& planner, int64_t now_s,
+                             v1alpha1::PassReply& reply) {
+  absl::StatusOr<PassQuestion> question = ReadPassCall(call, snapshot, rules);
+  absl::StatusOr<Plan> plan = planner.Pass(snapshot, question->groups, question->Input(now_s));
+  WritePassPlan(snapshot.catalog(), *plan, reply.mutable_plan());
+  return plan.status();
+}
+
+// service/session/session.h
 bool Answer(const SessionOptions& options, const ChangeBatch& batch, const wire::PlanCall& call) {
   Session session("prod", options);
   absl::Status status = session.Take(batch);

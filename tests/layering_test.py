@@ -31,8 +31,10 @@ FOLDERS = {
     "engine": _ENGINE,
     "engine/policy": {"base"},
     "service": _SERVICE,
-    "service/daemon": _SERVICE | {"service"},
-    "tools": _SERVICE | {"snapshot/samples", "service", "service/daemon"},
+    "service/session": _SERVICE | {"service"},
+    "service/embed": _SERVICE | {"service", "service/session"},
+    "service/daemon": _SERVICE | {"service", "service/session"},
+    "tools": _SERVICE | {"snapshot/samples", "service", "service/session", "service/daemon"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]')
 
@@ -61,7 +63,7 @@ AMBIENT = re.compile(r"""
   | \bABSL_FLAG\b | \babsl::GetFlag\b
   | \bstd::(random_device|rand)\b | \babsl::(Insecure)?BitGen\b | \bgetrandom\b
 """, re.VERBOSE)
-MAY_LOOK_AROUND = {"service", "service/daemon", "tools"}
+MAY_LOOK_AROUND = {"service", "service/session", "service/embed", "service/daemon", "tools"}
 # Folders beside those of FOLDERS whose headers a README names.
 ALSO_DESCRIBED = ["bench", "examples", "fuzz", "go", "tests"]
 # "`engine/round.h`" in a README.
@@ -232,7 +234,8 @@ class OffencesTest(unittest.TestCase):
 def read(root, folders, suffixes):
     """{path: text} of the files below `folders` whose names end so."""
     return {path.relative_to(root).as_posix(): path.read_text(encoding="utf-8")
-            for folder in folders for path in sorted((root / folder).rglob("*")) if path.suffix in suffixes}
+            for folder in folders for path in sorted((root / folder).rglob("*"))
+            if path.suffix in suffixes and "lib" not in path.parts[len(root.parts):]}  # What a build put there.
 
 
 def main(root):

@@ -16,6 +16,7 @@
 #include "service/daemon/client.h"
 #include "service/file_identity.h"
 #include "service/round_options.h"
+#include "service/session/session.h"
 #include "service/settings_file.h"
 #include "snapshot/formats/binary_snapshot.h"
 #include "snapshot/formats/duration.h"

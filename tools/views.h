@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "service/daemon/session.h"
+#include "service/session/session.h"
 #include "tools/terminal.h"
 
 namespace ebb {

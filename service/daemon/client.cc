@@ -1,18 +1,15 @@
 #include "service/daemon/client.h"
 
-#include <google/protobuf/util/json_util.h>
 #include <grpcpp/grpcpp.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
 #include <cerrno>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/json_text.h"
 #include "base/printable.h"
 #include "service/daemon/listener.h"
 #include "service/wire/planner.grpc.pb.h"
@@ -49,12 +46,6 @@ absl::Status Probe(const std::string& server, const std::string& path) {
 }
 
 }  // namespace
-
-absl::Status PutOptions(const nlohmann::ordered_json& options, wire::Settings& settings) {
-  const auto put =
-      google::protobuf::util::JsonStringToMessage(CompactJson(options), settings.mutable_options());
-  return put.ok() ? absl::OkStatus() : absl::InternalError("options that are no JSON");
-}
 
 class PlannerClient::Impl {
  public:

@@ -11,7 +11,6 @@
 
 #include <functional>
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 
@@ -22,9 +21,6 @@
 namespace ebb {
 
 namespace wire = v1alpha1;
-
-// Settings.options as they travel, from those of round_options.h.
-absl::Status PutOptions(const nlohmann::ordered_json& options, wire::Settings& settings);
 
 class PlannerClient {
  public:

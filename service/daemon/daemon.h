@@ -23,8 +23,8 @@
 #include "service/daemon/http_pages.h"
 #include "service/daemon/listener.h"
 #include "service/daemon/planner_service.h"
-#include "service/daemon/session.h"
 #include "service/daemon/sessions.h"
+#include "service/session/session.h"
 
 namespace ebb {
 

@@ -18,8 +18,8 @@
 #include "base/text.h"
 #include "base/version.h"
 #include "service/clock.h"
-#include "service/daemon/wire_changes.h"
 #include "service/plan_json.h"
+#include "service/session/wire_changes.h"
 #include "service/wire/planner.grpc.pb.h"
 
 namespace ebb {
@@ -700,6 +700,13 @@ class PlannerService::Impl final : public v1alpha1::Planner::CallbackService {
     auto* const call = Call("Explain", request->input().session(), context, reply);
     call->On(options_.sessions->Find(request->input().session()), request->input().min_version(),
              [request](Session& session, auto end) { return session.Explain(*request, end); });
+    return call;
+  }
+
+  Unary* Pass(Context* context, const wire::PassCall* request, wire::PassReply* reply) override {
+    auto* const call = Call("Pass", request->input().session(), context, reply);
+    call->On(options_.sessions->Find(request->input().session()), request->input().min_version(),
+             [request](Session& session, auto end) { return session.Pass(*request, end); });
     return call;
   }
 

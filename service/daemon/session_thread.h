@@ -26,7 +26,7 @@
 
 #include "absl/status/status.h"
 #include "service/clock.h"
-#include "service/daemon/session.h"
+#include "service/session/session.h"
 
 namespace ebb {
 

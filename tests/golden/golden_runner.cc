@@ -9,7 +9,8 @@
 //                     where its catalog knows them; an unchanged step finds it untouched;
 //   restored planner  planner, timers and limit are saved after every step, and others
 //                     restored from that, which share no Symbols with them;
-//   live cluster      steps are changes of one LiveCluster.
+//   live cluster      steps are changes of one LiveCluster, and of a Session, which is asked in
+//                     messages, as a host that embeds ebb asks it, and answers the same.
 // Prints `ok NAME`, or every field that differs, and counts at the end.  Exit code 0:
 // all agree; 1: some do not, or a case is unreadable.
 
@@ -31,6 +32,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "base/text.h"
 #include "engine/atomic_groups.h"
 #include "engine/budgets.h"
@@ -41,6 +43,9 @@
 #include "engine/verify.h"
 #include "nlohmann/json.hpp"
 #include "service/live_cluster.h"
+#include "service/round_options.h"
+#include "service/session/pass_call.h"
+#include "service/session/session.h"
 #include "snapshot/builder.h"
 #include "snapshot/builder_sink.h"
 #include "snapshot/formats/read_input.h"
@@ -359,6 +364,53 @@ class Replay {
     CompareDeletion(snapshot, groups, plan, deleting, std::move(reasons), expect);
     const absl::Status verified = Verify(snapshot, groups, planner_->options(), input, plan);
     if (!verified.ok()) Differ(absl::StrCat("verify: ", verified.message()));
+    if (mode_ == Mode::kLiveCluster && pending.empty()) return CompareSession(groups, input, plan);
+    return absl::OkStatus();
+  }
+
+  // The pass as a call of the session, whose answer is to be the plan.
+  absl::Status CompareSession(const NodeGroups& groups, const PassInput& input, const Plan& plan) {
+    const Catalog& catalog = snapshot_->catalog();
+    const auto name = [&](NodeId node) { return std::string(catalog.NodeName(node)); };
+    v1alpha1::PassCall call;
+    call.mutable_input()->set_now(input.now_s);
+    call.mutable_groups();  // Told, even if there are none.
+    for (const NodeId node : input.candidates) call.add_candidates(name(node));
+    input.destinations->ForEach(
+        [&](NodeId node) { call.mutable_destinations()->add_nodes(name(node)); });
+    if (input.unneeded_limit < std::numeric_limits<size_t>::max()) {
+      call.set_unneeded_limit(input.unneeded_limit);
+    }
+    for (const NodeGroup& group : groups.groups) {
+      v1alpha1::PassGroup& told = *call.mutable_groups()->add_groups();
+      told.set_name(group.name);
+      told.set_atomic(group.atomic);
+      if (group.scale_down_utilization_threshold) {
+        told.set_scale_down_utilization_threshold(*group.scale_down_utilization_threshold);
+      }
+      if (group.scale_down_gpu_utilization_threshold) {
+        told.set_scale_down_gpu_utilization_threshold(*group.scale_down_gpu_utilization_threshold);
+      }
+      if (group.ignore_daemonsets_utilization) {
+        told.set_ignore_daemonsets_utilization(*group.ignore_daemonsets_utilization);
+      }
+    }
+    snapshot_->alive().ForEach([&](NodeId node) {
+      if (groups.Of(node) != kNoGroup) {
+        call.mutable_groups()
+            ->mutable_groups(static_cast<int>(Index(groups.Of(node))))
+            ->add_nodes(name(node));
+      }
+      if (groups.HasGpuLabel(node)) call.mutable_groups()->add_gpu_nodes(name(node));
+    });
+    const absl::StatusOr<v1alpha1::PassReply> reply = session_->Pass(call, std::nullopt);
+    if (!reply.ok()) return reply.status();
+    v1alpha1::PassPlan expected;
+    WritePassPlan(catalog, plan, &expected);
+    if (expected.SerializeAsString() != reply->plan().SerializeAsString()) {
+      Differ(absl::StrCat("session: answers ", reply->plan().ShortDebugString(), " in place of ",
+                          expected.ShortDebugString()));
+    }
     return absl::OkStatus();
   }
 
@@ -390,6 +442,9 @@ class Replay {
               .expendable_pods_priority_cutoff = INT64_MIN,
               .keep_ended_pods = true,
               .unknown_namespaces = LiveSnapshot::Options::UnknownNamespaces::kHaveNoLabels});
+      session_options_.as_given = true;
+      session_.emplace("golden", session_options_);
+      if (absl::Status s = session_->SetSettings(SessionSettings()); !s.ok()) return s;
     }
     const Objects& now = objects_[step_];
     for (const auto& object : live_objects_) {
@@ -411,8 +466,22 @@ class Replay {
     return absl::OkStatus();
   }
 
+  // The planner's options, as a caller of a session says them.
+  v1alpha1::Settings SessionSettings() {
+    RoundOptions options;
+    options.scale_down.planner = planner_->options();
+    v1alpha1::Settings settings;
+    if (!PutOptions(OptionsJson(options), settings).ok()) Differ("session: options");
+    return settings;
+  }
+
   absl::Status PutLive(const std::string& text) {
     if (text.empty()) return absl::OkStatus();
+    ChangeBatch batch;
+    for (const absl::string_view object : absl::StrSplit(text, '\n', absl::SkipEmpty())) {
+      if (absl::Status s = batch.PutJson({object.data(), object.size()}); !s.ok()) return s;
+    }
+    if (absl::Status s = session_->Take(batch); !s.ok()) return s;
     return live_->Read([&](ObjectSink& sink) {
       ImportStats stats;
       return ReadBytes(name_, text, sink, stats);
@@ -421,6 +490,7 @@ class Replay {
   absl::Status DeleteLive(const Object& object) {
     ChangeBatch batch;
     if (absl::Status s = batch.DeleteJson(object.json); !s.ok()) return s;
+    if (absl::Status s = session_->Take(batch); !s.ok()) return s;
     return live_->Take(batch.changes());
   }
 
@@ -779,8 +849,10 @@ class Replay {
   std::shared_ptr<Symbols> symbols_ = std::make_shared<Symbols>();
   std::optional<ClusterSnapshot> snapshot_;
   std::optional<LiveCluster> live_;  // kLiveCluster.
-  Objects live_objects_;             // That it has.
-  size_t kept_until_ = 0;            // The first step that snapshot_ cannot show.
+  SessionOptions session_options_;
+  std::optional<Session> session_;  // Has what live_ has.
+  Objects live_objects_;            // That it has.
+  size_t kept_until_ = 0;           // The first step that snapshot_ cannot show.
   std::unique_ptr<Planner> planner_;
   UnneededLimit limit_;
   UnneededTimers timers_;

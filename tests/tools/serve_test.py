@@ -693,6 +693,13 @@ class CarelessTest(ServeTest):
             "Version": ("unary_unary", pb.VersionRequest()),
             "Plan": ("unary_unary", pb.PlanCall(input=plan_input, view=view)),
             "Explain": ("unary_unary", pb.ExplainCall(input=plan_input, view=view, nodes=["a"])),
+            "Pass": ("unary_unary", pb.PassCall(
+                input=plan_input, candidates=["a"], destinations=pb.NodeNames(nodes=["a"]),
+                groups=pb.PassGroups(gpu_nodes=["a"], groups=[pb.PassGroup(
+                    name="g", nodes=["a"], atomic=True, scale_down_utilization_threshold=0.5,
+                    scale_down_gpu_utilization_threshold=0.5,
+                    ignore_daemonsets_utilization=True)]),
+                unneeded_limit=1)),
             "Filter": ("unary_unary", pb.FilterCall(session="x", min_version=1,
                                                     pods=["default/p"], node="a", view=view)),
             "Round": ("unary_unary", pb.RoundCall(input=plan_input, view=view)),

@@ -14,7 +14,7 @@
 #include <latch>
 #include <string>
 
-#include "tests/service/daemon/daemon_objects.h"
+#include "tests/service/session/session_objects.h"
 
 namespace ebb {
 namespace {

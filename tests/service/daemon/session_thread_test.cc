@@ -14,7 +14,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "service/daemon/sessions.h"
-#include "tests/service/daemon/daemon_objects.h"
+#include "tests/service/session/session_objects.h"
 
 namespace ebb {
 namespace {

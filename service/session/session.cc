@@ -1,10 +1,11 @@
-#include "service/daemon/session.h"
+#include "service/session/session.h"
 
 #include <google/protobuf/util/json_util.h>
 
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
@@ -15,10 +16,12 @@
 #include "base/printable.h"
 #include "base/text.h"
 #include "engine/utilization.h"
+#include "engine/verify.h"
 #include "service/explain.h"
 #include "service/filter_report.h"
 #include "service/plan_json.h"
 #include "service/plan_time.h"
+#include "service/session/pass_call.h"
 #include "snapshot/any_object_sink.h"
 #include "snapshot/formats/binary_snapshot.h"
 
@@ -132,6 +135,12 @@ struct Deadlines {
 
 }  // namespace
 
+absl::Status PutOptions(const Json& options, wire::Settings& settings) {
+  const auto put =
+      google::protobuf::util::JsonStringToMessage(CompactJson(options), settings.mutable_options());
+  return put.ok() ? absl::OkStatus() : absl::InternalError("options that are no JSON");
+}
+
 absl::Status CheckSessionName(std::string_view name) {
   constexpr size_t kLengthMax = 63;
   const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
@@ -145,9 +154,17 @@ absl::Status CheckSessionName(std::string_view name) {
 }
 
 Session::Session(std::string name, const SessionOptions& options)
-    : name_(std::move(name)),
-      options_(options),
-      cluster_(std::make_unique<LiveCluster>(LoadOptions())) {}
+    : name_(std::move(name)), options_(options), cluster_(NewCluster(LoadOptions())) {}
+
+std::unique_ptr<LiveCluster> Session::NewCluster(const LoadOptions& load) const {
+  if (!options_.as_given) return std::make_unique<LiveCluster>(load);
+  using enum LiveSnapshot::Options::UnknownNamespaces;
+  return std::make_unique<LiveCluster>(
+      load,
+      LiveSnapshot::Options{.expendable_pods_priority_cutoff = std::numeric_limits<int64_t>::min(),
+                            .keep_ended_pods = true,
+                            .unknown_namespaces = kHaveNoLabels});
+}
 
 wire::SessionStatus Session::Status() {
   const LiveCounts& counts = cluster_->counts();
@@ -209,7 +226,7 @@ absl::Status Session::SetSettings(const wire::Settings& settings) {
       return absl::FailedPreconditionError(
           "settings: options.load: cannot change while the session has objects; Load them with it");
     }
-    cluster_ = std::make_unique<LiveCluster>(effective->options.load);
+    cluster_ = NewCluster(effective->options.load);
   }
   settings_ = *std::move(effective);
   ++revision_;
@@ -354,6 +371,11 @@ absl::StatusOr<std::optional<Clock::time_point>> EndOf(const wire::PlanInput& in
 
 absl::Status Session::WithReport(const wire::PlanInput& input, std::optional<Clock::time_point> end,
                                  const std::function<absl::Status(const PlanReport&)>& tell) {
+  return WithPlan(input, end, [&](const PlanContext& plan) { return tell(MakeReport(plan)); });
+}
+
+absl::Status Session::WithPlan(const wire::PlanInput& input, std::optional<Clock::time_point> end,
+                               const std::function<absl::Status(const PlanContext&)>& tell) {
   std::optional<Effective> parsed;
   const absl::StatusOr<const Effective*> settings = SettingsOf(input, parsed);
   if (!settings.ok()) return settings.status();
@@ -392,17 +414,16 @@ absl::Status Session::WithReport(const wire::PlanInput& input, std::optional<Clo
   request.on_passes_done = [&] { pass_s = SecondsSince(passes_start); };
   absl::StatusOr<PlanResult> made = MakePlan(cluster.snapshot, groups, cluster.pending, request);
   if (!made.ok()) return made.status();
-  const PlanReport report = MakeReport({.cluster = &cluster,
-                                        .groups = &groups,
-                                        .request = &request,
-                                        .made = &*made,
-                                        .pass_s = pass_s,
-                                        .verify_s = SecondsSince(passes_start) - pass_s});
   ++plans_;
   last_plan_version_ = version_;
-  last_plan_removes_ = report.remove.size();
+  last_plan_removes_ = made->plan.remove.size();
   last_plan_seconds_ = SecondsSince(start);
-  return tell(report);
+  return tell({.cluster = &cluster,
+               .groups = &groups,
+               .request = &request,
+               .made = &*made,
+               .pass_s = pass_s,
+               .verify_s = SecondsSince(passes_start) - pass_s});
 }
 
 int64_t Session::Now(const wire::PlanInput& input, LoadedCluster& cluster) const {
@@ -428,34 +449,93 @@ absl::StatusOr<wire::PlanReply> Session::Plan(const wire::PlanCall& call,
   }
   wire::PlanReply reply;
   bool cut = false;
-  const auto tell = [&](const PlanReport& report) -> absl::Status {
-    const PlanContext& context = report.context;
+  // What needs no report is told without one: it takes as long as the pass.
+  const auto write = [&](const PlanContext& context) -> absl::Status {
     const wire::View& view = call.view();
-    if (view.format() == wire::View::JSON || view.format() == wire::View::YAML) {
-      reply.set_plan(*AsData(PlanJson(report), view));
-    } else if (wire::View::Format_IsValid(view.format()) && options_.printers != nullptr) {
-      reply.set_plan(options_.printers->plan(report, view));
-    } else {
-      return NoSuchView(view, "Plan");
+    switch (view.format()) {
+      case wire::View::DATA:
+        WritePassPlan(context.catalog(), context.made->plan, reply.mutable_data());
+        return absl::OkStatus();
+      case wire::View::NAME:
+        reply.set_plan(RemovedNames(context));
+        return absl::OkStatus();
+      case wire::View::JSON:
+      case wire::View::YAML:
+        reply.set_plan(*AsData(PlanJson(MakeReport(context)), view));
+        return absl::OkStatus();
+      default:
+        if (!wire::View::Format_IsValid(view.format()) || options_.printers == nullptr) {
+          return NoSuchView(view, "Plan");
+        }
+        reply.set_plan(options_.printers->plan(MakeReport(context), view));
+        return absl::OkStatus();
     }
+  };
+  const auto tell = [&](const PlanContext& context) -> absl::Status {
+    if (absl::Status s = write(context); !s.ok()) return s;
     cut = context.made->plan.termination == Termination::kDeadline;
     reply.set_version(version_);
     reply.set_now(context.request->now_s);
-    reply.set_removes(report.remove.size());
+    reply.set_removes(context.made->plan.remove.size());
     PutWarnings(context.cluster->warnings, reply);
     reply.set_pass_seconds(context.pass_s);
     reply.set_verify_seconds(context.verify_s);
     reply.set_nodes(context.cluster->snapshot.nodes());
-    reply.set_pods(report.pods);
+    reply.set_pods(context.cluster->snapshot.placed_pods());
     reply.set_passes(context.made->passes);
     reply.set_left_out(LeftOutText(context.cluster->counts));
     return absl::OkStatus();
   };
-  if (absl::Status s = WithReport(call.input(), end, tell); !s.ok()) return s;
+  if (absl::Status s = WithPlan(call.input(), end, tell); !s.ok()) return s;
   if (!cut) {
     answers_.emplace_back(key, reply);
     if (answers_.size() > kAnswersKept) answers_.pop_front();
   }
+  return reply;
+}
+
+Planner& Session::PassPlanner(const PlannerOptions& options,
+                              const std::shared_ptr<Symbols>& symbols) {
+  if (passes_ != nullptr && passes_->options() == options && passes_symbols_ == symbols) {
+    return *passes_;
+  }
+  auto planner = std::make_unique<Planner>(options);
+  if (passes_ != nullptr) planner->Restore(passes_->Save(), symbols);
+  passes_ = std::move(planner);
+  passes_symbols_ = symbols;
+  return *passes_;
+}
+
+absl::StatusOr<wire::PassReply> Session::Pass(const wire::PassCall& call,
+                                              std::optional<Clock::time_point> end) {
+  std::optional<Effective> parsed;
+  const absl::StatusOr<const Effective*> settings = SettingsOf(call.input(), parsed);
+  if (!settings.ok()) return settings.status();
+  const auto ends = EndOf(call.input(), end);
+  if (!ends.ok()) return ends.status();
+  ClusterSnapshot& snapshot = cluster_->Snapshot();
+  absl::StatusOr<PassQuestion> question = ReadPassCall(call, snapshot, (*settings)->groups);
+  if (!question.ok()) return question.status();
+  const int64_t now_s = call.input().has_now()
+                            ? call.input().now()
+                            : TimeToPlanFor(options_.clock_s(), cluster_->newest_time()).now_s;
+  PassInput input = question->Input(now_s);
+  std::optional<Deadlines> deadlines;
+  if (*ends) {
+    deadlines.emplace(**ends);
+    input.deadline = &deadlines->passes_end;
+  }
+  const PlannerOptions& options = (*settings)->options.scale_down.planner;
+  Planner& planner = PassPlanner(options, cluster_->symbols());
+  const auto start = Clock::now();
+  const absl::StatusOr<ebb::Plan> plan = planner.Pass(snapshot, question->groups, input);
+  if (!plan.ok()) return plan.status();
+  wire::PassReply reply;
+  reply.set_pass_seconds(SecondsSince(start));
+  if (absl::Status s = Verify(snapshot, question->groups, options, input, *plan); !s.ok()) return s;
+  reply.set_version(version_);
+  reply.set_now(now_s);
+  WritePassPlan(snapshot.catalog(), *plan, reply.mutable_plan());
   return reply;
 }
 

@@ -1,4 +1,4 @@
-#include "service/daemon/actuation_log.h"
+#include "service/session/actuation_log.h"
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/json_text.h"
 #include "base/text.h"
+#include "base/time_range.h"
 #include "service/output_file.h"
 #include "service/round_events.h"
 #include "service/settings_file.h"
@@ -145,6 +146,24 @@ absl::Status AddEvictions(const v1alpha1::ActuationReport& report,
   return absl::OkStatus();
 }
 
+// Every time of the list can be written down.
+template <typename Items>
+absl::Status CheckTimes(std::string_view field, const Items& items) {
+  for (int i = 0; i < items.size(); ++i) {
+    if (!items[i].has_at() || IsTime(items[i].at())) continue;
+    return absl::InvalidArgumentError(absl::StrCat(Absl(field), "[", i, "].at: ", items[i].at(),
+                                                   " is no time of the years 1 to 9999"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckTimes(const v1alpha1::ActuationReport& report) {
+  if (absl::Status s = CheckTimes("ended", report.ended()); !s.ok()) return s;
+  if (absl::Status s = CheckTimes("evicted", report.evicted()); !s.ok()) return s;
+  return CheckTimes("scale_ups", report.scale_ups());
+}
+
+// REQUIRES: CheckTimes(report).
 absl::Status Add(const v1alpha1::ActuationReport& report, int64_t rounds, Json& events) {
   const auto add = [&](const char* field, Json item) {
     events[field].push_back({{kRounds, rounds}, {"item", std::move(item)}});
@@ -197,6 +216,7 @@ absl::StatusOr<std::unique_ptr<ActuationLog>> ActuationLog::Open(const std::stri
 }
 
 absl::Status ActuationLog::Report(const v1alpha1::ActuationReport& report, int64_t rounds) {
+  if (absl::Status s = CheckTimes(report); !s.ok()) return s;
   Json log = *log_;
   Json& events = log["events"];
   for (const char* field : kForOneRound) {

@@ -1,4 +1,4 @@
-#include "service/daemon/wire_changes.h"
+#include "service/session/wire_changes.h"
 
 #include <utility>
 

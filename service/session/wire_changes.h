@@ -2,8 +2,8 @@
 //
 // Threads: one at a time.
 
-#ifndef EBB_SERVICE_DAEMON_WIRE_CHANGES_H_
-#define EBB_SERVICE_DAEMON_WIRE_CHANGES_H_
+#ifndef EBB_SERVICE_SESSION_WIRE_CHANGES_H_
+#define EBB_SERVICE_SESSION_WIRE_CHANGES_H_
 
 #include "absl/status/status.h"
 #include "service/wire/planner.pb.h"
@@ -18,4 +18,4 @@ absl::Status PutChanges(const google::protobuf::RepeatedPtrField<v1alpha1::Chang
 
 }  // namespace ebb
 
-#endif  // EBB_SERVICE_DAEMON_WIRE_CHANGES_H_
+#endif  // EBB_SERVICE_SESSION_WIRE_CHANGES_H_

@@ -1,7 +1,7 @@
 // Objects as a client of the daemon sends them.
 
-#ifndef EBB_TESTS_SERVICE_DAEMON_DAEMON_OBJECTS_H_
-#define EBB_TESTS_SERVICE_DAEMON_DAEMON_OBJECTS_H_
+#ifndef EBB_TESTS_SERVICE_SESSION_SESSION_OBJECTS_H_
+#define EBB_TESTS_SERVICE_SESSION_SESSION_OBJECTS_H_
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "service/daemon/session.h"
+#include "service/session/session.h"
 #include "snapshot/live/change_batch.h"
 
 namespace ebb::test {
@@ -58,4 +58,4 @@ class TemporaryFolder {
 
 }  // namespace ebb::test
 
-#endif  // EBB_TESTS_SERVICE_DAEMON_DAEMON_OBJECTS_H_
+#endif  // EBB_TESTS_SERVICE_SESSION_SESSION_OBJECTS_H_

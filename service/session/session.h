@@ -11,14 +11,15 @@
 //          the last kAnswersKept questions are kept until the cluster changes.
 // Threads: one at a time.
 
-#ifndef EBB_SERVICE_DAEMON_SESSION_H_
-#define EBB_SERVICE_DAEMON_SESSION_H_
+#ifndef EBB_SERVICE_SESSION_SESSION_H_
+#define EBB_SERVICE_SESSION_SESSION_H_
 
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -28,13 +29,14 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "engine/planner.h"
 #include "service/clock.h"
-#include "service/daemon/actuation_log.h"
 #include "service/live_cluster.h"
 #include "service/metrics.h"
 #include "service/plan_report.h"
 #include "service/round_driver.h"
 #include "service/round_settings.h"
+#include "service/session/actuation_log.h"
 #include "service/wire/planner.pb.h"
 #include "snapshot/live/change_batch.h"
 
@@ -56,6 +58,9 @@ struct ViewPrinters {
 struct SessionOptions {
   std::string state_folder;  // Of state files; empty: no rounds.
   int64_t rounds_kept = 100;
+  // Pods that have ended or are expendable count too, and a namespace that is not there has no
+  // labels: what changes tell is meant as it is.  Dumps are read as ever.
+  bool as_given = false;
   uint64_t objects_max = 5'000'000;
   size_t object_bytes_max = ChangeBatch::kObjectBytesMax;
   uint64_t dump_bytes_max = uint64_t{4} << 30;  // As it is sent, and unpacked.
@@ -66,6 +71,9 @@ struct SessionOptions {
   const ViewPrinters* printers = nullptr;
   size_t threads = 1;  // That read a dump.
 };
+
+// Settings.options as they travel, from those of round_options.h.
+absl::Status PutOptions(const nlohmann::ordered_json& options, wire::Settings& settings);
 
 // Whether a session may have that name.
 absl::Status CheckSessionName(std::string_view name);
@@ -108,6 +116,9 @@ class Session {
   // `end`: of the time that the call has.
   absl::StatusOr<wire::PlanReply> Plan(const wire::PlanCall& call,
                                        std::optional<Clock::time_point> end);
+  // Nothing of the cluster is judged: whoever asks has all of it.
+  absl::StatusOr<wire::PassReply> Pass(const wire::PassCall& call,
+                                       std::optional<Clock::time_point> end);
   absl::StatusOr<wire::ViewReply> Explain(const wire::ExplainCall& call,
                                           std::optional<Clock::time_point> end);
   absl::StatusOr<wire::ViewReply> Filter(const wire::FilterCall& call);
@@ -133,7 +144,7 @@ class Session {
   absl::StatusOr<std::string> PageJson();
 
  private:
-  struct Question;
+  [[nodiscard]] std::unique_ptr<LiveCluster> NewCluster(const LoadOptions& load) const;
   struct Effective {
     RoundOptions options;
     RoundTexts texts;
@@ -143,9 +154,14 @@ class Session {
   [[nodiscard]] absl::StatusOr<const Effective*> SettingsOf(const wire::PlanInput& input,
                                                             std::optional<Effective>& parsed) const;
   [[nodiscard]] int64_t Now(const wire::PlanInput& input, LoadedCluster& cluster) const;
-  // Asks for a plan, and hands its report to `tell`.
+  // Asks for a plan, and hands it to `tell`.
+  absl::Status WithPlan(const wire::PlanInput& input, std::optional<Clock::time_point> end,
+                        const std::function<absl::Status(const PlanContext&)>& tell);
+  // The same with the plan's report.
   absl::Status WithReport(const wire::PlanInput& input, std::optional<Clock::time_point> end,
                           const std::function<absl::Status(const PlanReport&)>& tell);
+  // What remembers the passes so far; it goes on with other options.
+  Planner& PassPlanner(const PlannerOptions& options, const std::shared_ptr<Symbols>& symbols);
   absl::Status CheckMemory() const;
   absl::Status CheckRoom(std::span<const Change> changes);
   absl::Status OpenDriver();
@@ -163,6 +179,9 @@ class Session {
   std::map<uint64_t, absl::flat_hash_set<std::string>> resyncs_;
   uint64_t last_resync_ = 0;
 
+  std::unique_ptr<Planner> passes_;  // Null: no pass yet.
+  std::shared_ptr<Symbols> passes_symbols_;
+
   // The last questions and their answers, of this version, the latest last.
   std::deque<std::pair<std::string, wire::PlanReply>> answers_;
   std::optional<uint64_t> last_plan_version_;
@@ -176,4 +195,4 @@ class Session {
 
 }  // namespace ebb
 
-#endif  // EBB_SERVICE_DAEMON_SESSION_H_
+#endif  // EBB_SERVICE_SESSION_SESSION_H_

@@ -12,8 +12,8 @@
 // Errors:  one line naming the file.  A file that is not of this class is refused.
 // Threads: one at a time.
 
-#ifndef EBB_SERVICE_DAEMON_ACTUATION_LOG_H_
-#define EBB_SERVICE_DAEMON_ACTUATION_LOG_H_
+#ifndef EBB_SERVICE_SESSION_ACTUATION_LOG_H_
+#define EBB_SERVICE_SESSION_ACTUATION_LOG_H_
 
 #include <cstdint>
 #include <memory>
@@ -50,4 +50,4 @@ class ActuationLog {
 
 }  // namespace ebb
 
-#endif  // EBB_SERVICE_DAEMON_ACTUATION_LOG_H_
+#endif  // EBB_SERVICE_SESSION_ACTUATION_LOG_H_

@@ -1,4 +1,4 @@
-#include "service/daemon/session.h"
+#include "service/session/session.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@
 #include "snapshot/formats/binary_snapshot.h"
 #include "snapshot/import/load_cluster.h"
 #include "snapshot/samples/generate.h"
-#include "tests/service/daemon/daemon_objects.h"
+#include "tests/service/session/session_objects.h"
 
 namespace ebb {
 namespace {

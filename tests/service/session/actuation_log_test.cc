@@ -1,15 +1,18 @@
-#include "service/daemon/actuation_log.h"
+#include "service/session/actuation_log.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <fstream>
+#include <limits>
 #include <memory>
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "base/time_range.h"
 #include "service/round_events.h"
-#include "tests/service/daemon/daemon_objects.h"
+#include "tests/service/session/session_objects.h"
 
 namespace ebb {
 namespace {
@@ -208,6 +211,21 @@ TEST_F(ActuationLogTest, DamagedFileIsRefused) {
     const auto log = ActuationLog::Open(folder_.File("log.json"));
     EXPECT_EQ(log.status().code(), absl::StatusCode::kFailedPrecondition) << text;
     EXPECT_THAT(std::string(log.status().message()), HasSubstr("log.json"));
+  }
+}
+
+TEST_F(ActuationLogTest, TimesThatCannotBeWrittenDownAreRefused) {
+  for (const int64_t at : {std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max(),
+                           kEarliestTimeS - 1, kLatestTimeS + 1}) {
+    v1alpha1::ActuationReport ended;
+    ended.add_ended()->set_at(at);
+    EXPECT_THAT(std::string(log_->Report(ended, 0).message()), HasSubstr("ended[0].at: "));
+    v1alpha1::ActuationReport evicted;
+    evicted.add_evicted()->set_at(at);
+    EXPECT_THAT(std::string(log_->Report(evicted, 0).message()), HasSubstr("evicted[0].at: "));
+    v1alpha1::ActuationReport scaled;
+    scaled.add_scale_ups()->set_at(at);
+    EXPECT_THAT(std::string(log_->Report(scaled, 0).message()), HasSubstr("scale_ups[0].at: "));
   }
 }
 

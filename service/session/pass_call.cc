@@ -1,0 +1,189 @@
+#include "service/session/pass_call.h"
+
+#include <cmath>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "base/printable.h"
+#include "base/text.h"
+
+namespace ebb {
+namespace {
+
+namespace wire = v1alpha1;
+using Names = google::protobuf::RepeatedPtrField<std::string>;
+
+// Calls take(id) for every name of a node; none may come twice.
+template <typename Take>
+absl::Status ForEachNode(std::string_view field, const Names& names,
+                         const ClusterSnapshot& snapshot, Take take) {
+  for (int i = 0; i < names.size(); ++i) {
+    const std::string_view name = names[i];
+    const auto refuse = [&](std::string_view why) {
+      return absl::StrCat(Absl(field), "[", i, "]: node ", Printable(name), Absl(why));
+    };
+    const absl::StatusOr<NodeId> node = snapshot.catalog().FindNode(name);
+    if (!node.ok() || !snapshot.Contains(*node)) {
+      return absl::NotFoundError(refuse(" is not in the cluster"));
+    }
+    if (!take(*node)) return absl::InvalidArgumentError(refuse(" is named twice"));
+  }
+  return absl::OkStatus();
+}
+
+// Threshold and times are checked by the engine, with all else of the groups.
+NodeGroup GroupOf(const wire::PassGroup& group) {
+  NodeGroup made;
+  made.name = group.name();
+  made.atomic = group.atomic();
+  made.target_size = group.nodes_size();
+  if (group.has_scale_down_utilization_threshold()) {
+    made.scale_down_utilization_threshold = group.scale_down_utilization_threshold();
+  }
+  if (group.has_scale_down_gpu_utilization_threshold()) {
+    made.scale_down_gpu_utilization_threshold = group.scale_down_gpu_utilization_threshold();
+  }
+  if (group.has_ignore_daemonsets_utilization()) {
+    made.ignore_daemonsets_utilization = group.ignore_daemonsets_utilization();
+  }
+  return made;
+}
+
+absl::StatusOr<NodeGroups> GroupsOf(const wire::PassGroups& told, const ClusterSnapshot& snapshot) {
+  const size_t nodes = snapshot.catalog().nodes();
+  NodeGroups made;
+  made.group_of.assign(nodes, kNoGroup);
+  made.gpu_label.assign(nodes, false);
+  for (int g = 0; g < told.groups_size(); ++g) {
+    const wire::PassGroup& group = told.groups(g);
+    made.groups.push_back(GroupOf(group));
+    absl::Status named = ForEachNode(
+        absl::StrCat("groups.groups[", g, "].nodes"), group.nodes(), snapshot, [&](NodeId node) {
+          if (made.Of(node) != kNoGroup) return false;
+          made.group_of[Index(node)] = GroupId{static_cast<uint32_t>(g)};
+          return true;
+        });
+    if (!named.ok()) return named;
+  }
+  absl::Status named =
+      ForEachNode("groups.gpu_nodes", told.gpu_nodes(), snapshot, [&](NodeId node) {
+        made.gpu_label[Index(node)] = true;
+        return true;
+      });
+  if (!named.ok()) return named;
+  return made;
+}
+
+class PlanWriter {
+ public:
+  PlanWriter(const Catalog& catalog, wire::PassPlan* plan) : catalog_(catalog), plan_(plan) {}
+
+  void Write(const Plan& plan) {
+    plan_->set_termination(std::string(ToString(plan.termination)));
+    plan_->mutable_removes()->Reserve(static_cast<int>(plan.remove.size()));
+    for (const RemovableNode& node : plan.remove) Write(node);
+    plan_->mutable_keeps()->Reserve(static_cast<int>(plan.keep.size()));
+    for (const UnremovableNode& node : plan.keep) Write(node);
+    for (const NodeId node : plan.skipped) plan_->add_skipped(Name(node));
+    for (uint32_t node = 0; node < plan.utilization.size(); ++node) {
+      if (plan.utilization[node]) Write(NodeId{node}, *plan.utilization[node]);
+    }
+  }
+
+ private:
+  [[nodiscard]] std::string Name(NodeId node) const { return std::string(catalog_.NodeName(node)); }
+
+  void Write(PodId pod, wire::PodName* name) const {
+    const PodInfo& info = catalog_.pod(pod);
+    name->set_namespace_(std::string(catalog_.Text(catalog_.shape_of(pod).namespace_name)));
+    name->set_name(std::string(catalog_.Text(info.name)));
+    const std::string_view key = catalog_.Text(info.key);
+    // Of a pod without a UID the key is "namespace/name".
+    if (key.find('/') == std::string_view::npos) name->set_uid(std::string(key));
+  }
+
+  void Write(const RemovableNode& node) {
+    wire::Removal* const written = plan_->add_removes();
+    written->set_node(Name(node.node));
+    written->set_risky(node.risky);
+    written->mutable_moves()->Reserve(static_cast<int>(node.moves.size()));
+    for (const Move& move : node.moves) {
+      wire::Move* const to = written->add_moves();
+      Write(move.pod, to->mutable_pod());
+      to->set_to(Name(move.to));
+    }
+    for (const PodId pod : node.daemonset) Write(pod, written->add_daemonset());
+    for (const PodId pod : node.on_completion) Write(pod, written->add_on_completion());
+  }
+
+  void Write(const UnremovableNode& node) {
+    wire::KeptNode* const written = plan_->add_keeps();
+    written->set_node(Name(node.node));
+    written->set_reason(std::string(ToString(node.reason)));
+    if (node.blocking_reason != BlockingPodReason::kNoReason) {
+      written->set_blocking_reason(std::string(ToString(node.blocking_reason)));
+    }
+    if (node.pod != kNoPod) Write(node.pod, written->mutable_pod());
+    if (node.pdb) {
+      const Pdb& pdb = catalog_.pdbs()[Index(*node.pdb)];
+      written->set_pdb(absl::StrCat(Absl(catalog_.Text(pdb.namespace_name)), "/",
+                                    Absl(catalog_.Text(pdb.name))));
+    }
+  }
+
+  void Write(NodeId node, const Utilization& use) {
+    wire::NodeUse* const written = plan_->add_utilization();
+    written->set_node(Name(node));
+    written->set_cpu(use.cpu);
+    written->set_memory(use.memory);
+    written->set_gpu(use.gpu);
+    written->set_resource(std::string(catalog_.Text(use.resource)));
+    written->set_utilization(use.utilization);
+  }
+
+  const Catalog& catalog_;
+  wire::PassPlan* const plan_;
+};
+
+}  // namespace
+
+absl::StatusOr<PassQuestion> ReadPassCall(const wire::PassCall& call,
+                                          const ClusterSnapshot& snapshot,
+                                          const GroupRules& rules) {
+  const Catalog& catalog = snapshot.catalog();
+  PassQuestion question;
+  NodeSet named(catalog.nodes());
+  absl::Status read = ForEachNode("candidates", call.candidates(), snapshot, [&](NodeId node) {
+    if (named.Contains(node)) return false;
+    named.Insert(node);
+    question.candidates.push_back(node);
+    return true;
+  });
+  if (!read.ok()) return read;
+  if (call.has_destinations()) {
+    NodeSet& destinations = question.destinations.emplace(catalog.nodes());
+    read =
+        ForEachNode("destinations.nodes", call.destinations().nodes(), snapshot, [&](NodeId node) {
+          destinations.Insert(node);
+          return true;
+        });
+    if (!read.ok()) return read;
+  }
+  if (call.has_groups()) {
+    absl::StatusOr<NodeGroups> groups = GroupsOf(call.groups(), snapshot);
+    if (!groups.ok()) return groups.status();
+    question.groups = *std::move(groups);
+  } else {
+    question.groups = AssignGroups(catalog, rules);
+  }
+  if (call.has_unneeded_limit()) question.unneeded_limit = call.unneeded_limit();
+  return question;
+}
+
+void WritePassPlan(const Catalog& catalog, const Plan& plan, wire::PassPlan* written) {
+  PlanWriter(catalog, written).Write(plan);
+}
+
+}  // namespace ebb

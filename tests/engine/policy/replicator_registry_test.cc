@@ -1,0 +1,223 @@
+#include "engine/policy/replicator_registry.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/random_seed.h"
+
+namespace ebb {
+namespace {
+
+using Problem = ReplicatorProblem;
+using Status = ReplicatorNodeRecord::Status;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::Key;
+using testing::Pair;
+using testing::SizeIs;
+
+// A cluster whose nodes change one by one.
+class ReplicatorRegistryTest : public testing::Test {
+ protected:
+  ReplicatorNodeRecord Node(const std::string& id, const std::string& pool,
+                            const ReplicatorKeys& other = {}) {
+    ReplicatorNodeRecord node{.id = id, .modify_index = ++index_};
+    node.keys = {{"replicator_enabled", "true"},
+                 {"replicator_worker_pool", pool},
+                 {"replicator_region", "eu-west-1"},
+                 {"replicator_notification_uid", "REP1"},
+                 {"replicator_provider", "aws"}};
+    for (const auto& [key, text] : other) node.keys[key] = text;
+    return node;
+  }
+
+  std::vector<Problem> Take(const ReplicatorNodeRecord& node) {
+    return Discover({node}, stored_, &registry_);
+  }
+
+  // All nodes of all pools, to the pools they are in.
+  [[nodiscard]] std::multimap<std::string, std::string> Members() const {
+    std::multimap<std::string, std::string> members;
+    for (const auto& [name, pool] : registry_.pools) {
+      for (const auto& [node, member] : pool.nodes) members.emplace(node, name);
+    }
+    return members;
+  }
+
+  uint64_t index_ = 0;
+  std::map<std::string, ReplicatorKeys> stored_;
+  ReplicatorRegistry registry_;
+};
+
+TEST_F(ReplicatorRegistryTest, FirstNodeMakesItsPool) {
+  EXPECT_THAT(Take(Node("a", "web", {{"replicator_cooldown", "9"}})), IsEmpty());
+  ASSERT_THAT(registry_.pools, ElementsAre(Key("web")));
+  EXPECT_EQ(registry_.pools["web"].options.replicator_cooldown, 9);
+  EXPECT_THAT(registry_.registered, ElementsAre(Pair("a", "web")));
+}
+
+TEST_F(ReplicatorRegistryTest, LastNodesValuesHoldButForTheProvider) {
+  Take(Node("a", "web"));
+  Take(Node(
+      "b", "web",
+      {{"replicator_cooldown", "9"}, {"replicator_provider", "gce"}, {"replicator_min", "2"}}));
+  const ReplicatorOptions& options = registry_.pools["web"].options;
+  EXPECT_EQ(options.replicator_cooldown, 9);
+  EXPECT_EQ(options.replicator_min, 2);
+  EXPECT_EQ(options.replicator_provider, "aws");
+}
+
+TEST_F(ReplicatorRegistryTest, DisagreementNamesTheNodesAndTheirKeys) {
+  Take(Node("a", "web"));
+  Take(Node("b", "web"));
+  const std::vector<Problem> problems =
+      Take(Node("c", "web", {{"replicator_cooldown", "9"}, {"replicator_max", "4"}}));
+  ASSERT_THAT(problems, SizeIs(1));
+  EXPECT_EQ(problems[0].kind, Problem::Kind::kNodesDisagree);
+  EXPECT_EQ(problems[0].node, "c");
+  EXPECT_THAT(problems[0].nodes, ElementsAre("a", "b"));
+  EXPECT_THAT(problems[0].keys, ElementsAre("replicator_cooldown", "replicator_max"));
+}
+
+TEST_F(ReplicatorRegistryTest, NodeThatCorrectsItselfDisagreesNoLonger) {
+  Take(Node("a", "web", {{"replicator_cooldown", "9"}}));
+  EXPECT_THAT(Take(Node("b", "web")), SizeIs(1));
+  EXPECT_THAT(Take(Node("a", "web")), IsEmpty());
+  EXPECT_THAT(Take(Node("c", "web")), IsEmpty());
+}
+
+TEST_F(ReplicatorRegistryTest, NodeKeepsItsFirstCapacity) {
+  ReplicatorNodeRecord node = Node("a", "web");
+  node.capacity = {1000, 1000, 1000};
+  Take(node);
+  node = Node("a", "web");
+  node.capacity = {2000, 2000, 2000};
+  Take(node);
+  EXPECT_EQ(registry_.pools["web"].nodes["a"].capacity.cpu, 1000);
+}
+
+TEST_F(ReplicatorRegistryTest, WhatIsNotNewIsSkipped) {
+  ReplicatorNodeRecord old = Node("b", "web");
+  Take(Node("a", "web"));
+  Take(old);
+  EXPECT_THAT(registry_.registered, ElementsAre(Key("a")));
+  old.modify_index = registry_.last_index;
+  Take(old);
+  EXPECT_THAT(registry_.registered, ElementsAre(Key("a")));
+  old.modify_index = registry_.last_index + 1;
+  Take(old);
+  EXPECT_THAT(registry_.registered, ElementsAre(Key("a"), Key("b")));
+}
+
+TEST_F(ReplicatorRegistryTest, NodesOfOneListAreNewTogether) {
+  ReplicatorNodeRecord a = Node("a", "web");
+  ReplicatorNodeRecord b = Node("b", "web");
+  std::swap(a.modify_index, b.modify_index);
+  Discover({a, b}, stored_, &registry_);
+  EXPECT_THAT(registry_.registered, ElementsAre(Key("a"), Key("b")));
+}
+
+TEST_F(ReplicatorRegistryTest, DownAndDrainingNodesLeave) {
+  Take(Node("a", "web"));
+  Take(Node("b", "web"));
+  Take(Node("c", "web"));
+  ReplicatorNodeRecord node = Node("a", "web");
+  node.status = Status::kDown;
+  Take(node);
+  EXPECT_THAT(registry_.registered, ElementsAre(Key("b"), Key("c")));
+  node = Node("b", "web");
+  node.draining = true;
+  Take(node);
+  EXPECT_THAT(registry_.registered, ElementsAre(Key("c")));
+}
+
+TEST_F(ReplicatorRegistryTest, InitializingNodeStaysAsItIs) {
+  Take(Node("a", "web"));
+  ReplicatorNodeRecord node = Node("a", "db");
+  node.status = Status::kInitializing;
+  node.draining = true;
+  Take(node);
+  EXPECT_THAT(registry_.registered, ElementsAre(Pair("a", "web")));
+}
+
+TEST_F(ReplicatorRegistryTest, LastNodeTakesThePoolAlong) {
+  Take(Node("a", "web"));
+  EXPECT_TRUE(Deregister("a", &registry_));
+  EXPECT_THAT(registry_.pools, IsEmpty());
+  EXPECT_THAT(registry_.registered, IsEmpty());
+  EXPECT_FALSE(Deregister("a", &registry_));
+}
+
+TEST_F(ReplicatorRegistryTest, ErrorInItsKeysTakesANodeOut) {
+  Take(Node("a", "web"));
+  Take(Node("b", "web"));
+  const std::vector<Problem> problems = Take(Node("a", "web", {{"replicator_max", "zz"}}));
+  ASSERT_THAT(problems, SizeIs(1));
+  EXPECT_EQ(problems[0].kind, Problem::Kind::kUndecodable);
+  EXPECT_THAT(registry_.registered, ElementsAre(Key("b")));
+}
+
+TEST_F(ReplicatorRegistryTest, DisabledNodeLeavesAndItsValuesHold) {
+  Take(Node("a", "web"));
+  Take(Node("b", "web"));
+  Take(Node("a", "web", {{"replicator_enabled", "false"}}));
+  EXPECT_THAT(registry_.registered, ElementsAre(Key("b")));
+  EXPECT_FALSE(registry_.pools["web"].options.replicator_enabled);
+}
+
+TEST_F(ReplicatorRegistryTest, DisabledNodeNeitherJoinsNorMakesAPool) {
+  Take(Node("a", "web", {{"replicator_enabled", "false"}}));
+  EXPECT_THAT(registry_.pools, IsEmpty());
+  Take(Node("b", "web"));
+  Take(Node("a", "web", {{"replicator_enabled", ""}}));
+  EXPECT_THAT(registry_.registered, ElementsAre(Key("b")));
+}
+
+TEST_F(ReplicatorRegistryTest, PoolNeedsAKnownProviderAndARegion) {
+  const auto kind = [&](const ReplicatorKeys& keys) {
+    const std::vector<Problem> problems = Take(Node("a", "web", keys));
+    EXPECT_THAT(registry_.pools, IsEmpty());
+    return problems.empty() ? Problem::Kind::kNodesDisagree : problems[0].kind;
+  };
+  EXPECT_EQ(kind({{"replicator_provider", ""}}), Problem::Kind::kNoProvider);
+  EXPECT_EQ(kind({{"replicator_provider", "gce"}}), Problem::Kind::kUnknownProvider);
+  EXPECT_EQ(kind({{"replicator_region", ""}}), Problem::Kind::kNoRegion);
+}
+
+TEST_F(ReplicatorRegistryTest, NodeThatChangesPoolsLeavesTheOldOne) {
+  Take(Node("a", "web"));
+  Take(Node("b", "web"));
+  Take(Node("a", "db"));
+  EXPECT_THAT(Members(), ElementsAre(Pair("a", "db"), Pair("b", "web")));
+  Take(Node("b", "db"));
+  EXPECT_THAT(registry_.pools, ElementsAre(Key("db")));
+}
+
+TEST_F(ReplicatorRegistryTest, ManyChangesLeaveEachNodeInOnePoolAtMost) {
+  test::Dice dice(test::RandomSeed());
+  const std::vector<std::string> nodes = {"a", "b", "c", "d"};
+  const std::vector<std::string> pools = {"web", "db", ""};
+  for (int i = 0; i < 5000; ++i) {
+    const std::string id = dice.Of(nodes);
+    const std::string pool = dice.Of(pools);
+    ReplicatorNodeRecord node = Node(id, pool);
+    if (dice.Percent(10)) node.status = Status::kDown;
+    if (dice.Percent(10)) node.draining = true;
+    if (dice.Percent(10)) node.keys["replicator_enabled"] = "false";
+    if (dice.Percent(10)) node.keys["replicator_cooldown"] = "x";
+    if (dice.Percent(10)) node.keys["replicator_provider"] = "gce";
+    if (dice.Percent(10)) node.keys.erase("replicator_region");
+    Take(node);
+    const auto members = Members();
+    ASSERT_EQ((std::map<std::string, std::string>(members.begin(), members.end())),
+              registry_.registered);
+    ASSERT_EQ(members.size(), registry_.registered.size());
+    for (const auto& [name, made] : registry_.pools) ASSERT_FALSE(made.nodes.empty()) << name;
+  }
+}
+
+}  // namespace
+}  // namespace ebb
