@@ -1,0 +1,108 @@
+#include "engine/policy/maestro_types.h"
+
+#include <cmath>
+#include <utility>
+
+namespace ebb {
+namespace {
+
+std::optional<int64_t> ToInteger(double rooms) {
+  // Both bounds are doubles; the upper one is the first that is too large.
+  if (!(rooms >= -0x1p63 && rooms < 0x1p63)) return std::nullopt;
+  return static_cast<int64_t>(rooms);
+}
+
+double Target(const MaestroTrigger& trigger) { return static_cast<double>(trigger.usage) / 100; }
+
+// ---------------------------------------------------------------- room and legacy
+
+float RoomUtilization(const MaestroCounts& counts) {
+  const std::optional<int64_t> available = Available(counts.rooms);
+  if (!available) return kNoUtilization;
+  return static_cast<float>(counts.rooms.occupied) / static_cast<float>(*available);
+}
+
+// How many rooms more make occupied rooms the usage of all.  Of the forms that are equal in exact
+// numbers this one decides at halves.
+std::optional<int64_t> RoomDelta(const MaestroTrigger& trigger, const MaestroCounts& counts) {
+  const std::optional<int64_t> available = Available(counts.rooms);
+  if (!available) return std::nullopt;
+  const double target = Target(trigger);
+  const double wanted = target * static_cast<double>(*available);
+  return ToInteger(std::round((static_cast<double>(counts.rooms.occupied) - wanted) / target));
+}
+
+std::optional<int64_t> LegacyDelta(const MaestroTrigger& trigger, const MaestroCounts&) {
+  return trigger.delta;
+}
+
+// ---------------------------------------------------------------- cpu and mem
+
+using Figure = int64_t MaestroContainer::*;
+
+// Both sums grow in 32 bits, container by container.
+template <Figure kUsage, Figure kRequest>
+float ResourceUtilization(const MaestroCounts& counts) {
+  float usage = 0;
+  float request = 0;
+  for (const MaestroContainer& container : counts.containers) {
+    usage += static_cast<float>(container.*kUsage);
+    request += static_cast<float>(container.*kRequest);
+  }
+  return usage / request;
+}
+
+template <Figure kUsage, Figure kRequest>
+std::optional<int64_t> ResourceDelta(const MaestroTrigger& trigger, const MaestroCounts& counts) {
+  const std::optional<int64_t> available = Available(counts.rooms);
+  if (!available) return std::nullopt;
+  const auto utilization = static_cast<double>(ResourceUtilization<kUsage, kRequest>(counts));
+  const double ratio = std::round(utilization / Target(trigger) * 100) / 100;
+  const std::optional<int64_t> wanted =
+      ToInteger(std::ceil(ratio * static_cast<double>(*available)));
+  int64_t delta = 0;
+  if (!wanted || __builtin_sub_overflow(*wanted, *available, &delta)) return std::nullopt;
+  return delta;
+}
+
+template <Figure kUsage, Figure kRequest>
+MaestroPolicyType ResourceType() {
+  return {.delta = ResourceDelta<kUsage, kRequest>,
+          .utilization = ResourceUtilization<kUsage, kRequest>};
+}
+
+}  // namespace
+
+std::optional<int64_t> Available(const MaestroRooms& rooms) {
+  int64_t sum = 0;
+  for (const int64_t count : {rooms.creating, rooms.ready, rooms.occupied}) {
+    if (count < 0 || __builtin_add_overflow(sum, count, &sum)) return std::nullopt;
+  }
+  return sum;
+}
+
+MaestroTypes::MaestroTypes() {
+  using C = MaestroContainer;
+  types_["room"] = {.delta = RoomDelta, .utilization = RoomUtilization};
+  types_["legacy"] = {.delta = LegacyDelta, .utilization = RoomUtilization};
+  types_["cpu"] = ResourceType<&C::cpu_usage_milli, &C::cpu_request_milli>();
+  types_["mem"] = ResourceType<&C::mem_usage_bytes, &C::mem_request_bytes>();
+}
+
+bool MaestroTypes::Add(std::string name, MaestroPolicyType type) {
+  if (name.empty() || !type.delta || !type.utilization) return false;
+  return types_.try_emplace(std::move(name), std::move(type)).second;
+}
+
+const MaestroPolicyType* MaestroTypes::Find(std::string_view name) const {
+  const auto found = types_.find(name);
+  return found == types_.end() ? nullptr : &found->second;
+}
+
+std::vector<std::string> MaestroTypes::Names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, type] : types_) names.push_back(name);
+  return names;
+}
+
+}  // namespace ebb
