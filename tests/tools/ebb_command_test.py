@@ -1028,26 +1028,39 @@ class GroupsTest(EbbTest):
 class ShellTest(EbbTest):
     """Man pages and completion, in the programs that read them."""
 
-    PAGES = [[], ["plan"], ["filter"], ["gen"], ["import"], ["import", "openb"], ["replay"],
-             ["state"], ["state", "show"], ["state", "set-clock"], ["help"], ["man"], ["completion"],
-             ["version"]]
+    def pages(self):
+        """Text by the name of the file."""
+        folder = self.path("man")
+        os.mkdir(folder)
+        self.ebb("man", "--folder", folder)
+        return {name: open(os.path.join(folder, name)).read() for name in os.listdir(folder)}
+
+    def test_a_folder_gets_the_page_of_every_command(self):
+        pages = self.pages()
+        self.assertEqual(pages["ebb.1"], self.ebb("man")[0])
+        self.assertEqual(pages["ebb-import-openb.1"], self.ebb("man", "import", "openb")[0])
+        for text in pages.values():  # Each that is named is there.
+            for name in re.findall(r"^\.BR (\S+) \(1\)", text, re.M):
+                self.assertIn(name.replace("\\-", "-") + ".1", pages)
+        self.assertEqual(len(pages), 16)
+        self.assertIn("nowhere", self.ebb("man", "--folder", self.path("nowhere"), code=1)[1])
+        self.ebb("man", "plan", "--folder", self.folder.name, code=2)
 
     @unittest.skipUnless(shutil.which("groff"), "no groff here")
     def test_man_pages_render_without_a_warning(self):
-        for page in self.PAGES:
-            source = self.ebb("man", *page)[0]
+        pages = self.pages()
+        for page, source in pages.items():
             done = subprocess.run(["groff", "-man", "-ww", "-Tutf8"], input=source,
                                   capture_output=True, text=True, check=True)
             self.assertEqual(done.stderr, "", page)
             plain = re.sub(r".\x08", "", done.stdout)  # Bold is a letter over itself.
-            for heading in ["NAME", "SYNOPSIS", "OPTIONS", "EXAMPLES", "SEE ALSO"]:
+            for heading in ["NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXAMPLES", "SEE ALSO"]:
                 self.assertIn(heading, plain, page)
         linter = shutil.which("mandoc")
         if linter:
-            for page in self.PAGES:
-                done = subprocess.run([linter, "-Tlint", "-Werror"],
-                                      input=self.ebb("man", *page)[0], capture_output=True,
-                                      text=True, check=False)
+            for page, source in pages.items():
+                done = subprocess.run([linter, "-Tlint", "-Werror"], input=source,
+                                      capture_output=True, text=True, check=False)
                 self.assertEqual(done.stdout, "", page)
 
     def complete(self, line):
