@@ -12,6 +12,7 @@ import gzip
 import io
 import json
 import os
+import pathlib
 import pty
 import re
 import resource
@@ -1033,7 +1034,7 @@ class ShellTest(EbbTest):
         folder = self.path("man")
         os.mkdir(folder)
         self.ebb("man", "--folder", folder)
-        return {name: open(os.path.join(folder, name)).read() for name in os.listdir(folder)}
+        return {path.name: path.read_text() for path in pathlib.Path(folder).iterdir()}
 
     def test_a_folder_gets_the_page_of_every_command(self):
         pages = self.pages()
