@@ -120,6 +120,7 @@ absl::Status LiveCluster::Judge(const InputWatch& watch, ImportStats stats,
   judgement_.reset();
   if (absl::Status s = JudgeInput(watch, std::move(stats), options_, cluster); !s.ok()) return s;
   judgement_ = {.changes = Changes(),
+                .objects = Objects(),
                 .kinds = live_.Kinds(),
                 .warnings = cluster.warnings,
                 .counts = cluster.counts};
@@ -142,8 +143,12 @@ absl::StatusOr<LiveCluster::Version> LiveCluster::Judged() {
 }
 
 absl::StatusOr<LiveCluster::Version> LiveCluster::JudgedLately() {
-  const bool lately = judgement_ && 4 * (Changes() - judgement_->changes) < Objects() &&
-                      judgement_->kinds == live_.Kinds();
+  constexpr uint64_t kChangesOfEach = 4;
+  const uint64_t objects = Objects();
+  const bool lately = judgement_ && judgement_->kinds == live_.Kinds() &&
+                      Changes() - judgement_->changes < kChangesOfEach * objects &&
+                      4 * objects >= 3 * judgement_->objects &&
+                      4 * objects <= 5 * judgement_->objects;
   if (!lately || judgement_->changes == Changes()) return Judged();
   Version version = Unjudged();
   version.cluster.warnings = judgement_->warnings;

@@ -86,8 +86,9 @@ class LiveCluster {
   // The same with what the cluster seems to lack (completeness.h).  Cost: O(cluster).
   // Errors: no nodes, or nodes without a single pod.
   absl::StatusOr<Version> Judged();
-  // The same; what it seems to lack may be told of an earlier version, while less than a
-  // quarter of the objects has changed since and no kind came or went.
+  // The same; what it seems to lack may be told of an earlier version, while no kind has come or
+  // gone since, there are about as many objects (within a quarter), and not each has changed
+  // several times.
   // Cost: that of a branch, most times.
   absl::StatusOr<Version> JudgedLately();
 
@@ -121,6 +122,7 @@ class LiveCluster {
   // What a version seemed to lack.
   struct Judgement {
     uint64_t changes = 0;  // Until then.
+    uint64_t objects = 0;  // That were there.
     uint64_t kinds = 0;    // That were there.
     std::vector<InputWarning> warnings;
     LoadCounts counts;

@@ -6,6 +6,8 @@
 #include <map>
 #include <tuple>
 
+#include "absl/strings/str_cat.h"
+#include "base/printable.h"
 #include "service/groups.h"
 #include "snapshot/import/completeness.h"
 
@@ -275,6 +277,14 @@ PlanReport MakeReport(const PlanContext& context) {
   report.keepers = Keepers(report);
   FindMissingControllers(report);
   return report;
+}
+
+std::string RemovedNames(const PlanContext& context) {
+  std::string names;
+  for (const RemovableNode& node : context.made->plan.remove) {
+    absl::StrAppend(&names, "node/", Printable(context.catalog().NodeName(node.node)), "\n");
+  }
+  return names;
 }
 
 }  // namespace ebb

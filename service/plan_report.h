@@ -94,6 +94,9 @@ struct PlanReport {
 
 PlanReport MakeReport(const PlanContext& context);
 
+// "node/a" and so on, a line for each node that goes, in order.
+std::string RemovedNames(const PlanContext& context);
+
 // "RecentlyUnremovable (NoPlaceToMovePods)".
 std::string ReasonText(const PlanReport::Kept& kept);
 // "default/db-0: NotEnoughPdb db"; empty where no pod is to blame.

@@ -14,6 +14,8 @@
 
 #include "base/parallel.h"
 #include "engine/planner.h"
+#include "engine/policy/clusterman.h"
+#include "engine/policy/clusterman_drainer.h"
 #include "engine/policy/replicator.h"
 #include "engine/policy/replicator_operation.h"
 #include "engine/policy/replicator_registry.h"
@@ -57,6 +59,46 @@ void Parallel(size_t threads, std::vector<Chunk> chunks) {
   WorkAhead<Chunk> ahead(parallelism, [](Chunk& chunk) { Parse(chunk); });
   for (const Chunk& chunk : chunks) ahead.Push(chunk);
   Take(ahead.Pop());
+}
+
+// engine/policy/clusterman.h
+void Carry(const ClustermanAction& action);
+void Clusterman(const ClustermanOptions& options, const ClustermanObservation& observation,
+                int64_t now_s) {
+  ClustermanState state;
+  const ClustermanDecision decision = Decide(options, observation, now_s, &state);
+  for (const ClustermanAction& action : decision.actions) Carry(action);
+}
+
+// engine/policy/clusterman_capacity.h
+ClustermanBalance Capacity(const std::vector<ClustermanGroup>& groups, double asked,
+                           const ClustermanLimits& limits) {
+  const double current = *CurrentTarget(groups);
+  const ClustermanConstraint within = Constrain(asked, current, limits, {});
+  const ClustermanBalance balance = Balance(groups, within.capacity);
+  return balance;
+}
+
+// engine/policy/clusterman_drainer.h
+void Wait(int64_t seconds);
+void Drainer(const ClustermanDrainOptions& options, const ClustermanHost& host, int64_t now_s,
+             ClustermanDrainBackend& backend) {
+  ClustermanDrainState state;
+  Submit(host, now_s, state);
+  const ClustermanTick tick = DrainOnce(options, now_s, backend, &state);
+  if (MaySleep(options, tick)) Wait(options.run_interval_seconds);
+}
+
+// engine/policy/clusterman_target.h
+double Target(int64_t now_s) {
+  const ClustermanTarget target =
+      ComputeClustermanTarget({.setpoint = {.setpoint = 0.8, .target_capacity_margin = 0.1},
+                               .total = {100, 0, 0, 0},
+                               .request = {96, std::nullopt, std::nullopt, std::nullopt},
+                               .current = 100,
+                               .non_orphan_fulfilled = 100},
+                              now_s);
+  return target.capacity;
 }
 
 // snapshot/builder.h

@@ -546,9 +546,7 @@ void PrintPlan(const PlanReport& report, PlanFormat format, const PrintOptions& 
       PrintCsv(report, out);
       break;
     case PlanFormat::kName:
-      for (const PlanReport::Removal& removal : report.remove) {
-        out << "node/" << Printable(report.context.catalog().NodeName(removal.node)) << "\n";
-      }
+      out << RemovedNames(report.context);
       break;
   }
 }

@@ -371,6 +371,11 @@ absl::StatusOr<std::optional<Clock::time_point>> EndOf(const wire::PlanInput& in
 
 absl::Status Session::WithReport(const wire::PlanInput& input, std::optional<Clock::time_point> end,
                                  const std::function<absl::Status(const PlanReport&)>& tell) {
+  return WithPlan(input, end, [&](const PlanContext& plan) { return tell(MakeReport(plan)); });
+}
+
+absl::Status Session::WithPlan(const wire::PlanInput& input, std::optional<Clock::time_point> end,
+                               const std::function<absl::Status(const PlanContext&)>& tell) {
   std::optional<Effective> parsed;
   const absl::StatusOr<const Effective*> settings = SettingsOf(input, parsed);
   if (!settings.ok()) return settings.status();
@@ -409,17 +414,16 @@ absl::Status Session::WithReport(const wire::PlanInput& input, std::optional<Clo
   request.on_passes_done = [&] { pass_s = SecondsSince(passes_start); };
   absl::StatusOr<PlanResult> made = MakePlan(cluster.snapshot, groups, cluster.pending, request);
   if (!made.ok()) return made.status();
-  const PlanReport report = MakeReport({.cluster = &cluster,
-                                        .groups = &groups,
-                                        .request = &request,
-                                        .made = &*made,
-                                        .pass_s = pass_s,
-                                        .verify_s = SecondsSince(passes_start) - pass_s});
   ++plans_;
   last_plan_version_ = version_;
-  last_plan_removes_ = report.remove.size();
+  last_plan_removes_ = made->plan.remove.size();
   last_plan_seconds_ = SecondsSince(start);
-  return tell(report);
+  return tell({.cluster = &cluster,
+               .groups = &groups,
+               .request = &request,
+               .made = &*made,
+               .pass_s = pass_s,
+               .verify_s = SecondsSince(passes_start) - pass_s});
 }
 
 int64_t Session::Now(const wire::PlanInput& input, LoadedCluster& cluster) const {
@@ -445,32 +449,44 @@ absl::StatusOr<wire::PlanReply> Session::Plan(const wire::PlanCall& call,
   }
   wire::PlanReply reply;
   bool cut = false;
-  const auto tell = [&](const PlanReport& report) -> absl::Status {
-    const PlanContext& context = report.context;
+  // What needs no report is told without one: it takes as long as the pass.
+  const auto write = [&](const PlanContext& context) -> absl::Status {
     const wire::View& view = call.view();
-    if (view.format() == wire::View::DATA) {
-      WritePassPlan(context.catalog(), context.made->plan, reply.mutable_data());
-    } else if (view.format() == wire::View::JSON || view.format() == wire::View::YAML) {
-      reply.set_plan(*AsData(PlanJson(report), view));
-    } else if (wire::View::Format_IsValid(view.format()) && options_.printers != nullptr) {
-      reply.set_plan(options_.printers->plan(report, view));
-    } else {
-      return NoSuchView(view, "Plan");
+    switch (view.format()) {
+      case wire::View::DATA:
+        WritePassPlan(context.catalog(), context.made->plan, reply.mutable_data());
+        return absl::OkStatus();
+      case wire::View::NAME:
+        reply.set_plan(RemovedNames(context));
+        return absl::OkStatus();
+      case wire::View::JSON:
+      case wire::View::YAML:
+        reply.set_plan(*AsData(PlanJson(MakeReport(context)), view));
+        return absl::OkStatus();
+      default:
+        if (!wire::View::Format_IsValid(view.format()) || options_.printers == nullptr) {
+          return NoSuchView(view, "Plan");
+        }
+        reply.set_plan(options_.printers->plan(MakeReport(context), view));
+        return absl::OkStatus();
     }
+  };
+  const auto tell = [&](const PlanContext& context) -> absl::Status {
+    if (absl::Status s = write(context); !s.ok()) return s;
     cut = context.made->plan.termination == Termination::kDeadline;
     reply.set_version(version_);
     reply.set_now(context.request->now_s);
-    reply.set_removes(report.remove.size());
+    reply.set_removes(context.made->plan.remove.size());
     PutWarnings(context.cluster->warnings, reply);
     reply.set_pass_seconds(context.pass_s);
     reply.set_verify_seconds(context.verify_s);
     reply.set_nodes(context.cluster->snapshot.nodes());
-    reply.set_pods(report.pods);
+    reply.set_pods(context.cluster->snapshot.placed_pods());
     reply.set_passes(context.made->passes);
     reply.set_left_out(LeftOutText(context.cluster->counts));
     return absl::OkStatus();
   };
-  if (absl::Status s = WithReport(call.input(), end, tell); !s.ok()) return s;
+  if (absl::Status s = WithPlan(call.input(), end, tell); !s.ok()) return s;
   if (!cut) {
     answers_.emplace_back(key, reply);
     if (answers_.size() > kAnswersKept) answers_.pop_front();

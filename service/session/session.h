@@ -154,7 +154,10 @@ class Session {
   [[nodiscard]] absl::StatusOr<const Effective*> SettingsOf(const wire::PlanInput& input,
                                                             std::optional<Effective>& parsed) const;
   [[nodiscard]] int64_t Now(const wire::PlanInput& input, LoadedCluster& cluster) const;
-  // Asks for a plan, and hands its report to `tell`.
+  // Asks for a plan, and hands it to `tell`.
+  absl::Status WithPlan(const wire::PlanInput& input, std::optional<Clock::time_point> end,
+                        const std::function<absl::Status(const PlanContext&)>& tell);
+  // The same with the plan's report.
   absl::Status WithReport(const wire::PlanInput& input, std::optional<Clock::time_point> end,
                           const std::function<absl::Status(const PlanReport&)>& tell);
   // What remembers the passes so far; it goes on with other options.

@@ -567,6 +567,7 @@ class InputWatch::Judgement {
     std::array<uint64_t, kOwnerKinds.size()> missing{};
     std::array<bool, kOwnerKinds.size()> found{};
     for (uint32_t p = 0; p < catalog_.pods(); ++p) {
+      if (!IsThere(PodId{p})) continue;
       const PodShape& shape = catalog_.shape_of(PodId{p});
       if (!shape.has_controller) continue;
       const OwnerKind* const kind = KindOf(catalog_, shape.controller);
@@ -760,6 +761,9 @@ class InputWatch::Judgement {
   using ControllerPods =
       absl::flat_hash_map<std::tuple<objects::ControllerKind, TextId, TextId>, int64_t>;
 
+  // Of a pod that went from a LiveSnapshot the catalog has kept no name.
+  [[nodiscard]] bool IsThere(PodId pod) const { return catalog_.pod(pod).name != kNoText; }
+
   // How many pods there are of each controller, from how many there are of each shape.
   [[nodiscard]] ControllerPods ByController(const std::vector<int64_t>& of_shape) const {
     ControllerPods pods;
@@ -777,7 +781,7 @@ class InputWatch::Judgement {
   [[nodiscard]] ControllerPods PodsByController() const {
     std::vector<int64_t> of_shape(catalog_.pod_shapes());
     for (uint32_t p = 0; p < catalog_.pods(); ++p) {
-      ++of_shape[Index(catalog_.shape_id(PodId{p}))];
+      if (IsThere(PodId{p})) ++of_shape[Index(catalog_.shape_id(PodId{p}))];
     }
     return ByController(of_shape);
   }

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "service/explain.h"
 #include "service/filter_report.h"
 #include "service/plan_json.h"
@@ -211,21 +212,20 @@ class Twin {
     CompareExport();
   }
 
+  static std::vector<std::string> Warned(const LoadedCluster& cluster) {
+    std::vector<std::string> warned;
+    for (const InputWarning& warning : cluster.warnings) {
+      warned.push_back(warning.code + " " + warning.message + " " + warning.command);
+    }
+    return warned;
+  }
   // Ended and expendable pods, and what is told of times, are compared elsewhere.
   void CompareJudged() {
     const absl::StatusOr<LoadedCluster> want = Judged();
     const absl::StatusOr<LiveCluster::Version> got = live_.Judged();
     ASSERT_EQ(want.status(), got.status());
     if (!want.ok()) return;
-    std::vector<std::string> warned;
-    for (const InputWarning& warning : want->warnings) {
-      warned.push_back(warning.code + " " + warning.message + " " + warning.command);
-    }
-    std::vector<std::string> live_warned;
-    for (const InputWarning& warning : got->cluster.warnings) {
-      live_warned.push_back(warning.code + " " + warning.message + " " + warning.command);
-    }
-    EXPECT_EQ(warned, live_warned);
+    EXPECT_EQ(Warned(*want), Warned(got->cluster));
   }
 
  private:
@@ -435,6 +435,60 @@ TEST(LiveClusterTest, AClusterWithoutNodesOrPodsIsNotJudgedToBeOne) {
   EXPECT_TRUE(twin.live().Judged().ok());
   twin.DeleteNode("a");
   EXPECT_THAT(twin.live().Judged().status().message(), HasSubstr("no nodes in the input"));
+}
+
+// Twenty nodes with a pod each, and one pod on a node that is not there, of which is told.
+class JudgedLatelyTest : public ::testing::Test {
+ protected:
+  JudgedLatelyTest() {
+    for (int n = 0; n < 20; ++n) {
+      twin_.Put(Node(absl::StrCat("n", n)));
+      twin_.Put(Pod(absl::StrCat("p", n)).On(absl::StrCat("n", n)));
+    }
+    twin_.Put(Pod("lost-0").On("nowhere"));
+    before_ = Lately();
+    twin_.Put(Pod("lost-1").On("nowhere"));
+    EXPECT_NE(Now(), before_) << "nothing to see";
+  }
+  std::vector<std::string> Lately() { return Twin::Warned(twin_.live().JudgedLately()->cluster); }
+  std::vector<std::string> Now() { return Twin::Warned(*twin_.Judged()); }
+
+  Twin twin_;
+  std::vector<std::string> before_;
+};
+
+TEST_F(JudgedLatelyTest, AFewChangesAreNotJudgedAnew) {
+  EXPECT_EQ(Lately(), before_);
+  EXPECT_EQ(Twin::Warned(twin_.live().Judged()->cluster), Now());
+}
+
+TEST_F(JudgedLatelyTest, AQuarterMoreObjectsAre) {
+  for (int p = 0; p < 9; ++p) twin_.Put(Pod(absl::StrCat("more-", p)).On("n0"));
+  EXPECT_EQ(Lately(), before_) << "41 and 10 are less than a quarter more";
+  twin_.Put(Pod("more-9").On("n0"));
+  EXPECT_EQ(Lately(), Now());
+}
+
+TEST_F(JudgedLatelyTest, AQuarterLessObjectsAre) {
+  for (int p = 0; p < 11; ++p) twin_.DeletePod(absl::StrCat("p", p));
+  EXPECT_EQ(Lately(), before_) << "31 of 41 are more than three quarters";
+  twin_.DeletePod("p11");
+  EXPECT_EQ(Lately(), Now());
+}
+
+TEST_F(JudgedLatelyTest, AnotherKindIs) {
+  twin_.Put(Budget("b"));
+  EXPECT_EQ(Lately(), Now());
+}
+
+TEST_F(JudgedLatelyTest, ObjectsThatChangedFourTimesAre) {
+  for (int change = 1; change < 4 * 42 - 1; change += 2) {
+    EXPECT_EQ(Lately(), before_) << change;
+    twin_.DeletePod("p0");
+    twin_.Put(Pod("p0").On("n0"));
+  }
+  twin_.Put(Pod("p0").On("n1"));
+  EXPECT_EQ(Lately(), Now());
 }
 
 TEST(LiveClusterTest, WhatIsAssumedToBeCompleteIsNotJudged) {
