@@ -1,7 +1,7 @@
 // The keys of Maestro's autoscaling section, and what it takes where they are absent.
 //
-// Any number is accepted but for what Problems() names: a usage of 0 or a threshold above 100
-// merely never matches, or never gives a number (maestro.h).
+// Any number is accepted but for what Problems() names (maestro_types.h): a usage of 0 or a
+// threshold above 100 merely never matches, or never gives a number (maestro.h).
 //
 // Units:   rooms, seconds, percent.
 // Threads: none.
@@ -18,8 +18,6 @@
 #include <vector>
 
 namespace ebb {
-
-class MaestroTypes;  // maestro_types.h
 
 // One entry of metricsTrigger.  Whatever is absent there is 0.
 struct MaestroTrigger {
@@ -80,10 +78,6 @@ int64_t UpLimit(const MaestroTrigger& trigger);
 // How many points `trigger` spans, time / period in whole numbers.  It looks at one more.
 // REQUIRES: auto_scaling_period > 0.
 int64_t Window(const MaestroOptions& options, const MaestroTrigger& trigger);
-
-// Why `options` cannot be decided for, a sentence each: max above 0 and below min, a type that is
-// not in `types`, a time below 0, a period below 1, a max_scale_up_amount below 0.
-std::vector<std::string> Problems(const MaestroOptions& options, const MaestroTypes& types);
 
 // What a scheduler file requests for one container; as written, empty if absent.
 struct MaestroRequests {

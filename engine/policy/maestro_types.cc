@@ -3,6 +3,9 @@
 #include <cmath>
 #include <utility>
 
+#include "base/nearest.h"
+#include "fmt/format.h"
+
 namespace ebb {
 namespace {
 
@@ -71,6 +74,32 @@ MaestroPolicyType ResourceType() {
           .utilization = ResourceUtilization<kUsage, kRequest>};
 }
 
+// Where the triggers of a section stand: "autoscaling.up.metricsTrigger[0]".
+std::string Place(const MaestroScaling& scaling, std::string_view section, size_t index) {
+  if (scaling.metrics_trigger.empty()) return fmt::format("autoscaling.{}.trigger", section);
+  return fmt::format("autoscaling.{}.metricsTrigger[{}]", section, index);
+}
+
+void AddTriggerProblems(const MaestroScaling& scaling, std::string_view section,
+                        const MaestroTypes& types, std::vector<std::string>* problems) {
+  const std::vector<MaestroTrigger> triggers = Triggers(scaling);
+  for (size_t i = 0; i < triggers.size(); ++i) {
+    const MaestroTrigger& trigger = triggers[i];
+    if (types.Find(trigger.type) == nullptr) {
+      const std::vector<std::string> names = types.Names();
+      const std::string nearest = Nearest(trigger.type, names);
+      problems->push_back(fmt::format(
+          "{}.type: there is no type \"{}\"; {}", Place(scaling, section, i), trigger.type,
+          nearest.empty() ? fmt::format("there are {}", fmt::join(names, ", "))
+                          : fmt::format("did you mean \"{}\"?", nearest)));
+    }
+    if (trigger.time < 0) {
+      problems->push_back(
+          fmt::format("{}.time: {} is below 0", Place(scaling, section, i), trigger.time));
+    }
+  }
+}
+
 }  // namespace
 
 std::optional<int64_t> Available(const MaestroRooms& rooms) {
@@ -103,6 +132,25 @@ std::vector<std::string> MaestroTypes::Names() const {
   std::vector<std::string> names;
   for (const auto& [name, type] : types_) names.push_back(name);
   return names;
+}
+
+std::vector<std::string> Problems(const MaestroOptions& options, const MaestroTypes& types) {
+  std::vector<std::string> problems;
+  if (options.max > 0 && options.min > options.max) {
+    problems.push_back(
+        fmt::format("autoscaling.max: {} is below min, {}", options.max, options.min));
+  }
+  AddTriggerProblems(options.up, "up", types, &problems);
+  AddTriggerProblems(options.down, "down", types, &problems);
+  if (options.auto_scaling_period < 1) {
+    problems.push_back(
+        fmt::format("watcher.autoScalingPeriod: {} is below 1", options.auto_scaling_period));
+  }
+  if (options.max_scale_up_amount < 0) {
+    problems.push_back(
+        fmt::format("watcher.maxScaleUpAmount: {} is below 0", options.max_scale_up_amount));
+  }
+  return problems;
 }
 
 }  // namespace ebb

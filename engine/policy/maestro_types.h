@@ -93,6 +93,10 @@ class MaestroTypes {
   std::map<std::string, MaestroPolicyType, std::less<>> types_;
 };
 
+// Why `options` cannot be decided for, a sentence each: max above 0 and below min, a type that is
+// not in `types`, a time below 0, a period below 1, a max_scale_up_amount below 0.
+std::vector<std::string> Problems(const MaestroOptions& options, const MaestroTypes& types);
+
 }  // namespace ebb
 
 #endif  // EBB_ENGINE_POLICY_MAESTRO_TYPES_H_
