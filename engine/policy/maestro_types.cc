@@ -120,7 +120,7 @@ MaestroTypes::MaestroTypes() {
 
 bool MaestroTypes::Add(std::string name, MaestroPolicyType type) {
   if (name.empty() || !type.delta || !type.utilization) return false;
-  return types_.try_emplace(std::move(name), std::move(type)).second;
+  return types_.insert({std::move(name), std::move(type)}).second;
 }
 
 const MaestroPolicyType* MaestroTypes::Find(std::string_view name) const {
