@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Runs the programs of examples/ and compares what they print with what is recorded.
-The code that README.md quotes stands in one of them, line for line.
+"""Runs the programs of examples/ and compares what they print with what is recorded; those of
+examples/embedded are run by tests/service/embed.  The code that README.md quotes stands in one of
+them, line for line.
 
   examples_test.py EXAMPLES BUILD
 
@@ -50,7 +51,7 @@ def main():
     examples, build = map(pathlib.Path, sys.argv[1:3])
     sources = sorted(examples.glob("*.cc"))
     failed = not sources
-    texts = [source.read_text() for source in sources]
+    texts = [source.read_text() for source in examples.rglob("*.cc")]
     readme = (examples.parent / "README.md").read_text()
     for what in misquotations(readme, texts):
         print(f"README.md: {what}")

@@ -331,8 +331,9 @@ absl::StatusOr<std::string> Call(ebb::Session& session, ebb_call call, ebb_encod
       return Status(session, encoding, data, size);
     case EBB_CALL_EXPORT:
       return Export(session, encoding, data, size);
+    default:
+      return absl::InvalidArgumentError(absl::StrCat("call: ", call, " is none"));
   }
-  return absl::InvalidArgumentError(absl::StrCat("call: ", call, " is none"));
 }
 
 absl::Status Put(ebb::ChangeBatch& changes, ebb_encoding encoding, std::string_view object) {
