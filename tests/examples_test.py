@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Runs the programs of examples/ and compares what they print with what is recorded.
-The code that README.md quotes stands in one of them, line for line.
+"""Runs the programs of examples/ and compares what they print with what is recorded; those of
+examples/embedded are run by tests/service/embed, that in Go by its own test.  The code that
+README.md quotes stands in one of them, line for line.
 
   examples_test.py EXAMPLES BUILD
 
@@ -37,10 +38,10 @@ def is_quoted(block, sources):
 
 
 def misquotations(readme, sources):
-    """Yields what is wrong with the blocks of C++ in `readme`."""
-    blocks = re.findall(r"^```cpp\n(.*?)^```$", readme, re.MULTILINE | re.DOTALL)
-    if not blocks:
-        yield "quotes no example"
+    """Yields what is wrong with the blocks of C, C++ and Go in `readme`."""
+    blocks = re.findall(r"^```(?:c|cpp|go)\n(.*?)^```$", readme, re.MULTILINE | re.DOTALL)
+    if len(blocks) < 4:
+        yield f"quotes only {len(blocks)} examples"
     for block in blocks:
         if not is_quoted(block, sources):
             yield f"quotes what no example says:\n{block}"
@@ -50,7 +51,8 @@ def main():
     examples, build = map(pathlib.Path, sys.argv[1:3])
     sources = sorted(examples.glob("*.cc"))
     failed = not sources
-    texts = [source.read_text() for source in sources]
+    quoted = [*examples.rglob("*.c"), *examples.rglob("*.cc"), examples.parent / "go/ebb/example/main.go"]
+    texts = [source.read_text() for source in quoted]
     readme = (examples.parent / "README.md").read_text()
     for what in misquotations(readme, texts):
         print(f"README.md: {what}")

@@ -16,6 +16,9 @@
 #include "engine/planner.h"
 #include "engine/policy/clusterman.h"
 #include "engine/policy/clusterman_drainer.h"
+#include "engine/policy/maestro.h"
+#include "engine/policy/maestro_panic.h"
+#include "engine/policy/maestro_types.h"
 #include "engine/policy/replicator.h"
 #include "engine/policy/replicator_operation.h"
 #include "engine/policy/replicator_registry.h"
@@ -99,6 +102,36 @@ double Target(int64_t now_s) {
                                .non_orphan_fulfilled = 100},
                               now_s);
   return target.capacity;
+}
+
+// engine/policy/maestro.h
+bool Scale(int64_t rooms);
+void Maestro(const MaestroOptions& options, const MaestroTypes& types,
+             const MaestroObservation& observation, int64_t now_s) {
+  MaestroState state;
+  const MaestroDecision made = Decide(options, types, observation, now_s, &state);
+  if (made.delta != 0 && Scale(made.delta)) Succeeded(made, &state);
+}
+
+// engine/policy/maestro_panic.h
+void MaestroInPanic(const MaestroOptions& options, const MaestroObservation& observation,
+                    int64_t now_s) {
+  MaestroState state;
+  const MaestroPanic panic = Panic(options, observation, now_s, &state);
+  if (panic.delta != 0) Scale(panic.delta);
+  PanicEnded(&state);
+}
+
+// engine/policy/maestro_types.h
+bool AddMaestroType() {
+  MaestroTypes types;
+  const auto queue = [](const MaestroCounts& counts) {
+    const auto length = counts.signals.find("queue");
+    return length == counts.signals.end() ? kNoUtilization : static_cast<float>(length->second);
+  };
+  const auto one = [](const MaestroTrigger&, const MaestroCounts&) { return 1; };
+  const bool added = types.Add("queue", {.delta = one, .utilization = queue});
+  return added;
 }
 
 // snapshot/builder.h

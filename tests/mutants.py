@@ -43,6 +43,7 @@ TESTS = {
     "snapshot": ["snapshot_test", "predicates_test", "engine_test", "import_test", "live_test",
                  "golden_runner"],
     "predicates": ["predicates_test", "engine_test", "golden_runner"],
+    "engine/policy": ["policy_test", "policy_runner"],
     "engine": ["engine_test", "service_test", "golden_runner"],
 }
 
@@ -144,6 +145,9 @@ class Tree:
         if test == "golden_runner":
             return ["tests/golden/run.sh", str(BUILD / "golden_runner"), "tests/golden/wild.tar.gz",
                     str(WORK / "golden")]
+        if test == "policy_runner":
+            return ["sh", "-c", 'mkdir -p "$2" && tar xzf tests/policies/policies.tar.gz -C "$2" && "$1" "$2"',
+                    "sh", str(BUILD / "policy_runner"), str(WORK / "policies")]
         return [str(BUILD / "tests" / test), "--gtest_brief=1", "--gtest_fail_fast"]
 
     @staticmethod

@@ -9,6 +9,7 @@
 #include "base/nearest.h"
 #include "base/printable.h"
 #include "base/version.h"
+#include "service/output_file.h"
 #include "snapshot/import/load_cluster.h"
 #include "tools/command_line.h"
 #include "tools/completion.h"
@@ -173,7 +174,20 @@ int Help(const CommandLine& line, std::ostream& out, std::ostream& err) {
   return 0;
 }
 
+absl::Status WritePages(const CLI::App& command, const std::string& folder) {
+  const std::string file = folder + "/" + CommandPath(command, "-") + ".1";
+  if (absl::Status status = WriteFile(file, ManPage(command)); !status.ok()) return status;
+  for (const CLI::App* sub : Commands(command)) {
+    if (absl::Status status = WritePages(*sub, folder); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
 int Man(const CommandLine& line, std::ostream& out, std::ostream& err) {
+  if (!line.man_folder.empty()) {
+    const absl::Status status = WritePages(*line.app, line.man_folder);
+    return status.ok() ? 0 : Fail(status, err);
+  }
   const CLI::App* const app = FindCommand(*line.app, line.man_of, err);
   if (app == nullptr) return 2;
   out << ManPage(*app);

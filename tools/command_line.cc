@@ -88,8 +88,9 @@ void SetAllExamples(CLI::App& app) {
   SetExamples(command("version"), {{"ebb version", "also `ebb --version`"}});
   SetExamples(command("help"), {{"ebb help plan", "the same as `ebb plan --help`"},
                                 {"ebb help import openb", "of a command's command"}});
-  SetExamples(command("man"), {{"ebb man plan | man -l -", "reads the page"},
-                               {"ebb man > /usr/local/share/man/man1/ebb.1", "installs it"}});
+  SetExamples(command("man"),
+              {{"ebb man plan | man -l -", "reads the page"},
+               {"ebb man --folder /usr/local/share/man/man1", "installs all of them"}});
   SetExamples(command("completion"),
               {{"source <(ebb completion bash)", "for this shell; in ~/.bashrc for every one"},
                {"ebb completion zsh > \"${fpath[1]}/_ebb\"", "for zsh"},
@@ -131,8 +132,14 @@ CommandLine::CommandLine()
   const std::vector<std::string> commands = AllCommandNames(*app);
   help->add_option("COMMAND", help_of, "Name of a command (default: ebb itself)")
       ->check(values::Choice(commands));
-  man->add_option("COMMAND", man_of, "Name of a command (default: ebb itself)")
-      ->check(values::Choice(commands));
+  CLI::Option* const page =
+      man->add_option("COMMAND", man_of, "Name of a command (default: ebb itself)")
+          ->check(values::Choice(commands));
+  man->add_option("--folder", man_folder,
+                  "Write the pages of all commands into this folder: ebb.1, ebb-plan.1, ...")
+      ->type_name("DIR")
+      ->check(values::File())
+      ->excludes(page);
   SetAllExamples(*app);
 }
 

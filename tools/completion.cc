@@ -240,7 +240,23 @@ _ebb_nodes() {
 }
 
 std::string FishCompletion(const CLI::App& app) {
-  std::string script = R"sh(# Completion of ebb for fish, made by `ebb completion fish`.
+  std::vector<std::string> commands;
+  ForEachCommand(app, [&](const CLI::App& command) {
+    if (command.get_parent() != nullptr) commands.push_back(QuotedForFish(CommandPath(command)));
+  });
+  std::string script = fmt::format(R"sh(# Completion of ebb for fish, made by `ebb completion fish`.
+
+# Whether the words on the line so far lead to this command.
+function __ebb_at
+    set -l command ebb
+    for word in (commandline -opc)[2..-1]
+        switch "$command $word"
+            case {}
+                set command "$command $word"
+        end
+    end
+    test "$command" = "$argv"
+end
 
 # The names of the nodes of the files that are on the line.
 function __ebb_nodes
@@ -253,21 +269,20 @@ function __ebb_nodes
     test (count $inputs) -gt 0; and ebb completion nodes $inputs 2>/dev/null
 end
 
-)sh";
+)sh",
+                                   fmt::join(commands, " "));
   ForEachCommand(app, [&](const CLI::App& command) {
-    const bool root = command.get_parent() == nullptr;
-    const std::string when =
-        root ? "__fish_use_subcommand"
-             : fmt::format("__fish_seen_subcommand_from {}", command.get_name());
-    const std::string line = fmt::format("complete -c ebb -n {}", QuotedForFish(when));
+    const std::string line =
+        fmt::format("complete -c ebb -n {}", QuotedForFish("__ebb_at " + CommandPath(command)));
+    if (!TakesFiles(command)) script += line + " -f\n";
     for (const CLI::App* sub : Commands(command)) {
-      script += fmt::format("{} {}-a {} -d {}\n", line, root ? "-f " : "", sub->get_name(),
+      script += fmt::format("{} -a {} -d {}\n", line, sub->get_name(),
                             QuotedForFish(sub->get_description()));
     }
     for (const CLI::Option* argument : Arguments(command)) {
       const auto choices = ChoicesOf(*argument);
       if (!choices.empty()) {
-        script += fmt::format("{} -f -a {}\n", line,
+        script += fmt::format("{} -a {}\n", line,
                               QuotedForFish(fmt::format("{}", fmt::join(choices, " "))));
       }
     }

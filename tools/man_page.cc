@@ -4,11 +4,13 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <span>
 #include <string_view>
 #include <vector>
 
 #include "base/version.h"
 #include "tools/help_text.h"
+#include "tools/man_text.h"
 
 namespace ebb {
 namespace {
@@ -51,7 +53,10 @@ std::string Synopsis(const CLI::App& command) {
         fmt::format("\\fI{}\\fR{}", Roff(option->get_name()), many ? "..." : "");
     rest += option->get_required() ? " " + name : " [" + name + "]";
   }
-  if (!Commands(command).empty()) rest += " \\fICOMMAND\\fR ...";
+  if (!Commands(command).empty()) {
+    rest += command.get_require_subcommand_min() > 0 ? " \\fICOMMAND\\fR ..."
+                                                     : " [\\fICOMMAND\\fR ...]";
+  }
   return text + rest + "\n";
 }
 
@@ -94,6 +99,23 @@ void AddOptions(const CLI::App& command, std::string& page) {
   }
 }
 
+void AddDescription(std::string_view description, std::string& page) {
+  page += ".SH DESCRIPTION\n";
+  for (const char c : Roff(description)) {
+    page += c;
+    if (page.ends_with("\n\n")) page.replace(page.size() - 1, 1, ".PP\n");
+  }
+  page += "\n";
+}
+
+void AddFiles(std::span<const ManFile> files, std::string& page) {
+  if (files.empty()) return;
+  page += ".SH FILES\n";
+  for (const ManFile& file : files) {
+    page += fmt::format(".TP\n.I {}\n{}\n", Roff(file.name), Roff(file.what));
+  }
+}
+
 void AddSeeAlso(const CLI::App& command, std::string& page) {
   std::vector<std::string> others;
   if (command.get_parent() != nullptr) others.push_back(CommandPath(*command.get_parent(), "-"));
@@ -109,12 +131,15 @@ void AddSeeAlso(const CLI::App& command, std::string& page) {
 
 std::string ManPage(const CLI::App& command) {
   const std::string name = CommandPath(command, "-");
-  std::string page = fmt::format(".TH {} 1 \"\" \"ebb {}\" \"ebb\"\n", Roff(Upper(name)), kVersion);
+  std::string page =
+      fmt::format(".TH {} 1 \"\" \"ebb {}\" \"ebb\"\n.ad l\n", Roff(Upper(name)), kVersion);
   std::string description = command.get_description();
   const std::string prefix = "ebb: ";
   if (description.starts_with(prefix)) description.erase(0, prefix.size());
   page += fmt::format(".SH NAME\n{} \\- {}\n", Roff(name), Roff(description));
   page += ".SH SYNOPSIS\n" + Synopsis(command);
+  const ManText* const text = FindManText(CommandPath(command));
+  if (text != nullptr) AddDescription(text->description, page);
   if (const auto commands = Commands(command); !commands.empty()) {
     page += ".SH COMMANDS\n";
     for (const CLI::App* sub : commands) {
@@ -128,6 +153,7 @@ std::string ManPage(const CLI::App& command) {
     for (const std::string& line : section.lines) page += Roff(line) + "\n";
     page += ".fi\n";
   }
+  if (text != nullptr) AddFiles(text->files, page);
   AddSeeAlso(command, page);
   return page;
 }

@@ -331,8 +331,14 @@ absl::StatusOr<std::string> Call(ebb::Session& session, ebb_call call, ebb_encod
       return Status(session, encoding, data, size);
     case EBB_CALL_EXPORT:
       return Export(session, encoding, data, size);
+    default:
+      return absl::InvalidArgumentError(absl::StrCat("call: ", call, " is none"));
   }
-  return absl::InvalidArgumentError(absl::StrCat("call: ", call, " is none"));
+}
+
+absl::Status Put(ebb::ChangeBatch& changes, ebb_encoding encoding, std::string_view object) {
+  if (absl::Status s = CheckEncoding(encoding); !s.ok()) return s;
+  return encoding == EBB_JSON ? changes.PutJson(object) : changes.PutProtobuf(object);
 }
 
 std::string_view TextOrNone(const char* text) { return text == nullptr ? "" : text; }
@@ -426,11 +432,32 @@ ebb_code ebb_batch_put(ebb_batch* batch, ebb_encoding encoding, const void* obje
                        ebb_error** error) {
   return Guarded(error, [&]() -> absl::Status {
     if (batch == nullptr) return Missing("batch");
-    if (absl::Status s = CheckEncoding(encoding); !s.ok()) return s;
     const absl::StatusOr<std::string_view> bytes = BytesOf("object", object, size);
     if (!bytes.ok()) return bytes.status();
-    return encoding == EBB_JSON ? batch->changes.PutJson(*bytes)
-                                : batch->changes.PutProtobuf(*bytes);
+    return Put(batch->changes, encoding, *bytes);
+  });
+}
+
+ebb_code ebb_batch_put_many(ebb_batch* batch, ebb_encoding encoding, const void* objects,
+                            size_t size, const ebb_range* ranges, size_t count, size_t* taken,
+                            ebb_error** error) {
+  if (taken != nullptr) *taken = 0;
+  return Guarded(error, [&]() -> absl::Status {
+    if (batch == nullptr) return Missing("batch");
+    if (ranges == nullptr && count > 0) return Missing("ranges");
+    const absl::StatusOr<std::string_view> bytes = BytesOf("objects", objects, size);
+    if (!bytes.ok()) return bytes.status();
+    for (size_t i = 0; i < count; ++i) {
+      const auto [begin, end] = ranges[i];
+      if (begin > end || end > size) {
+        return absl::InvalidArgumentError(absl::StrCat("ranges[", i, "]: ", begin, " to ", end,
+                                                       " is not in objects, of ", size, " bytes"));
+      }
+      absl::Status put = Put(batch->changes, encoding, bytes->substr(begin, end - begin));
+      if (!put.ok()) return put;
+      if (taken != nullptr) ++*taken;
+    }
+    return absl::OkStatus();
   });
 }
 

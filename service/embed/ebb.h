@@ -133,6 +133,18 @@ size_t ebb_batch_size(const ebb_batch* batch);
  * without its envelope.  After an error the batch is as it was. */
 ebb_code ebb_batch_put(ebb_batch* batch, ebb_encoding encoding, const void* object, size_t size,
                        ebb_error** error);
+/* Where an object stands in the bytes of many. */
+typedef struct ebb_range {
+  size_t begin;
+  size_t end; /* Of the byte behind it. */
+} ebb_range;
+
+/* Many objects in one call, in the order of `ranges`, which are of `objects`.  `taken`, which may
+ * be NULL, gets how many were put, with an error too: the batch then has those before the object
+ * that was refused. */
+ebb_code ebb_batch_put_many(ebb_batch* batch, ebb_encoding encoding, const void* objects,
+                            size_t size, const ebb_range* ranges, size_t count, size_t* taken,
+                            ebb_error** error);
 /* An object that is gone.  `namespace_name` and `uid` may be NULL; no UID stands for any. */
 ebb_code ebb_batch_delete(ebb_batch* batch, const char* kind, const char* namespace_name,
                           const char* name, const char* uid, ebb_error** error);

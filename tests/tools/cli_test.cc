@@ -669,7 +669,7 @@ TEST_F(CliTest, EveryFlagThatPeopleSeeIsInTheManPageAndInEveryCompletion) {
     const std::string page = Ebb(man).out;
     EXPECT_THAT(page, ::testing::StartsWith(".TH EBB"));
     for (const char* heading :
-         {".SH NAME\n", ".SH SYNOPSIS\n", ".SH OPTIONS\n", ".SH EXAMPLES\n"}) {
+         {".SH NAME\n", ".SH SYNOPSIS\n", ".SH DESCRIPTION\n", ".SH OPTIONS\n", ".SH EXAMPLES\n"}) {
       EXPECT_THAT(page, HasSubstr(heading)) << command.get_name();
     }
     for (const CLI::Option* option : ShownOptions(command)) {

@@ -12,6 +12,7 @@ import gzip
 import io
 import json
 import os
+import pathlib
 import pty
 import re
 import resource
@@ -1028,26 +1029,39 @@ class GroupsTest(EbbTest):
 class ShellTest(EbbTest):
     """Man pages and completion, in the programs that read them."""
 
-    PAGES = [[], ["plan"], ["filter"], ["gen"], ["import"], ["import", "openb"], ["replay"],
-             ["state"], ["state", "show"], ["state", "set-clock"], ["help"], ["man"], ["completion"],
-             ["version"]]
+    def pages(self):
+        """Text by the name of the file."""
+        folder = self.path("man")
+        os.mkdir(folder)
+        self.ebb("man", "--folder", folder)
+        return {path.name: path.read_text() for path in pathlib.Path(folder).iterdir()}
+
+    def test_a_folder_gets_the_page_of_every_command(self):
+        pages = self.pages()
+        self.assertEqual(pages["ebb.1"], self.ebb("man")[0])
+        self.assertEqual(pages["ebb-import-openb.1"], self.ebb("man", "import", "openb")[0])
+        for text in pages.values():  # Each that is named is there.
+            for name in re.findall(r"^\.BR (\S+) \(1\)", text, re.M):
+                self.assertIn(name.replace("\\-", "-") + ".1", pages)
+        self.assertEqual(len(pages), 16)
+        self.assertIn("nowhere", self.ebb("man", "--folder", self.path("nowhere"), code=1)[1])
+        self.ebb("man", "plan", "--folder", self.folder.name, code=2)
 
     @unittest.skipUnless(shutil.which("groff"), "no groff here")
     def test_man_pages_render_without_a_warning(self):
-        for page in self.PAGES:
-            source = self.ebb("man", *page)[0]
+        pages = self.pages()
+        for page, source in pages.items():
             done = subprocess.run(["groff", "-man", "-ww", "-Tutf8"], input=source,
                                   capture_output=True, text=True, check=True)
             self.assertEqual(done.stderr, "", page)
             plain = re.sub(r".\x08", "", done.stdout)  # Bold is a letter over itself.
-            for heading in ["NAME", "SYNOPSIS", "OPTIONS", "EXAMPLES", "SEE ALSO"]:
+            for heading in ["NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXAMPLES", "SEE ALSO"]:
                 self.assertIn(heading, plain, page)
         linter = shutil.which("mandoc")
         if linter:
-            for page in self.PAGES:
-                done = subprocess.run([linter, "-Tlint", "-Werror"],
-                                      input=self.ebb("man", *page)[0], capture_output=True,
-                                      text=True, check=False)
+            for page, source in pages.items():
+                done = subprocess.run([linter, "-Tlint", "-Werror"], input=source,
+                                      capture_output=True, text=True, check=False)
                 self.assertEqual(done.stdout, "", page)
 
     def complete(self, line):
@@ -1082,10 +1096,112 @@ class ShellTest(EbbTest):
         self.assertIn("dump.json", self.complete(EBB + " import "))
         self.assertEqual(self.complete(EBB + " plan --threads "), [])
 
-    def test_scripts_for_other_shells_have_their_syntax(self):
-        bash = self.write("b", self.ebb("completion", "bash")[0])
-        subprocess.run(["bash", "-n", bash], check=True)
-        for shell in ["zsh", "fish"]:
+    def on_path(self):
+        """The environment in which `ebb` is the program that is tested."""
+        os.mkdir(self.path("bin"))
+        os.symlink(os.path.abspath(EBB), self.path("bin/ebb"))
+        return {**os.environ, "PATH": self.path("bin") + ":" + os.environ["PATH"],
+                "HOME": self.folder.name}
+
+    @unittest.skipUnless(shutil.which("fish"), "no fish here")
+    def test_fish_completes_commands_flags_choices_files_and_nodes(self):
+        self.dump(SMALL)
+        environment = self.on_path()
+        script = self.write("ebb.fish", self.ebb("completion", "fish")[0])
+
+        def complete(line):
+            done = subprocess.run(["fish", "--no-config", "-c", "source $argv[1]; complete -C $argv[2]",
+                                   script, line], env=environment, cwd=self.folder.name,
+                                  capture_output=True, text=True, check=True)
+            self.assertEqual(done.stderr, "")
+            return [word.split("\t")[0] for word in done.stdout.splitlines()]
+
+        self.assertEqual(complete("ebb pl"), ["plan"])
+        self.assertEqual(complete("ebb gen co"), ["company"])
+        self.assertEqual(complete("ebb plan x -o js"), ["json"])
+        self.assertEqual(complete("ebb plan x --output=js"), ["--output=json"])
+        self.assertEqual(complete("ebb plan du"), ["dump.json"])
+        self.assertEqual(complete("ebb plan dump.json --explain "), ["a", "b", "c"])
+        self.assertEqual(complete("ebb import openb --p"), ["--pods"])
+        self.assertEqual(complete("ebb state "), ["set-clock", "show"])
+        self.assertEqual(complete("ebb state show du"), ["dump.json"])
+        self.assertEqual(complete("ebb serve st"), ["status"])
+        # Of a command's command, not of the command.
+        self.assertEqual(complete("ebb serve status --sock"), [])
+        self.assertEqual(complete("ebb help plan --expl"), [])
+
+    @unittest.skipUnless(shutil.which("zsh"), "no zsh here")
+    def test_zsh_completes_commands_flags_choices_files_and_nodes(self):
+        self.dump([node("node-one"), pod("p", "node-one")])
+        environment = {**self.on_path(), "TERM": "dumb"}
+        os.mkdir(self.path("functions"))
+        self.write("functions/_ebb", self.ebb("completion", "zsh")[0])
+        # A line that is typed, tab, and a key that tells what became of the line.
+        setup = self.write("setup", f"""
+fpath=({self.path("functions")} $fpath)
+autoload -U compinit && compinit -u -D
+cd {self.folder.name}
+tell() {{ print -r -- "$BUFFER" >>told; BUFFER=; }}
+zle -N tell
+bindkey '^X' tell
+print ready >>told
+""")
+        lines = {
+            "ebb pl": "ebb plan ",
+            "ebb gen co": "ebb gen company ",
+            "ebb plan x -o js": "ebb plan x -o json ",
+            "ebb plan x --output=ya": "ebb plan x --output=yaml ",
+            "ebb plan --scale-down-unne": "ebb plan --scale-down-unneeded-time=",
+            "ebb plan du": "ebb plan dump.json ",
+            "ebb plan dump.json --explain=": "ebb plan dump.json --explain=node-one ",
+            "ebb import op": "ebb import openb ",
+            "ebb import openb --po": "ebb import openb --pods=",
+            "ebb state sh": "ebb state show ",
+            "ebb state show du": "ebb state show dump.json ",
+            "ebb serve st": "ebb serve status ",
+            "ebb serve status --ser": "ebb serve status --server=",
+            "ebb serve status --sock": "ebb serve status --sock",
+            "ebb help plan --expl": "ebb help plan --expl",
+        }
+        process, terminal = pty.fork()
+        if process == 0:
+            os.execvpe("zsh", ["zsh", "-f", "-i"], environment)
+        drain = threading.Thread(target=self.drain, args=[terminal])
+        drain.start()
+        os.write(terminal, f"source {setup}\n".encode())
+        told = []
+        for line, expected in [(None, "ready"), *lines.items()]:
+            if line is not None:
+                os.write(terminal, line.encode() + b"\t\x18")
+            told.append(expected)
+            self.wait_for(lambda: len(self.lines_of("told")) >= len(told))
+            self.assertEqual(self.lines_of("told"), told)
+        os.write(terminal, b"exit\n")
+        os.waitpid(process, 0)
+        drain.join()
+        os.close(terminal)
+
+    def lines_of(self, name):
+        path = pathlib.Path(self.path(name))
+        return path.read_text().splitlines() if path.exists() else []
+
+    def wait_for(self, holds):
+        for _ in range(3000):
+            if holds():
+                return
+            time.sleep(0.02)
+        self.fail("nothing came")
+
+    @staticmethod
+    def drain(terminal):
+        try:
+            while os.read(terminal, 4096):
+                pass
+        except OSError:  # The shell ended.
+            pass
+
+    def test_scripts_have_the_syntax_of_their_shells(self):
+        for shell in ["bash", "zsh", "fish"]:
             script = self.write(shell, self.ebb("completion", shell)[0])
             if shutil.which(shell):
                 subprocess.run([shell, "-n", script], check=True)

@@ -126,6 +126,8 @@ TEST(EbbLibraryTest, NullIsAnErrorEverywhere) {
   EXPECT_EQ(ebb_cluster_call(nullptr, EBB_CALL_PLAN, EBB_JSON, nullptr, 0, &reply, nullptr),
             EBB_INVALID_ARGUMENT);
   EXPECT_EQ(ebb_batch_put(nullptr, EBB_JSON, "{}", 2, nullptr), EBB_INVALID_ARGUMENT);
+  EXPECT_EQ(ebb_batch_put_many(nullptr, EBB_JSON, nullptr, 0, nullptr, 0, nullptr, nullptr),
+            EBB_INVALID_ARGUMENT);
   EXPECT_EQ(ebb_batch_delete(nullptr, "Pod", "d", "p", nullptr, nullptr), EBB_INVALID_ARGUMENT);
   EXPECT_EQ(ebb_batch_size(nullptr), 0);
   ebb_batch_clear(nullptr);
@@ -151,6 +153,10 @@ TEST_F(EbbTest, NullBytesAreAnErrorWhereThereShouldBeSome) {
             EBB_INVALID_ARGUMENT);
   ebb_batch* batch = ebb_batch_new();
   EXPECT_EQ(ebb_batch_put(batch, EBB_JSON, nullptr, 7, nullptr), EBB_INVALID_ARGUMENT);
+  EXPECT_EQ(ebb_batch_put_many(batch, EBB_JSON, nullptr, 7, nullptr, 0, nullptr, nullptr),
+            EBB_INVALID_ARGUMENT);
+  EXPECT_EQ(ebb_batch_put_many(batch, EBB_JSON, "{}", 2, nullptr, 1, nullptr, nullptr),
+            EBB_INVALID_ARGUMENT);
   EXPECT_EQ(ebb_batch_delete(batch, nullptr, nullptr, nullptr, nullptr, nullptr),
             EBB_INVALID_ARGUMENT);
   EXPECT_EQ(ebb_batch_size(batch), 0);
@@ -262,6 +268,44 @@ TEST_F(EbbTest, GarbageInABatchLeavesTheBatchAsItWas) {
   EXPECT_EQ(version, 2);
   ebb_batch_free(batch);
   EXPECT_THAT(Call(EBB_CALL_STATUS, EBB_JSON, ""), HasSubstr("\"nodes\":\"3\""));
+}
+
+TEST_F(EbbTest, ManyObjectsInOneCall) {
+  const std::string c = NodeJson("c");
+  const std::string d = NodeJson("d");
+  const std::string bytes = absl::StrCat("--", d, "garbage", c);
+  const ebb_range ranges[] = {{bytes.size() - c.size(), bytes.size()}, {2, 2 + d.size()}};
+  ebb_batch* batch = ebb_batch_new();
+  size_t taken = 7;
+  EXPECT_EQ(
+      ebb_batch_put_many(batch, EBB_JSON, bytes.data(), bytes.size(), ranges, 2, &taken, nullptr),
+      EBB_OK);
+  EXPECT_EQ(taken, 2);
+  EXPECT_EQ(ebb_cluster_apply(cluster_, batch, nullptr, nullptr), EBB_OK);
+  EXPECT_THAT(Call(EBB_CALL_STATUS, EBB_JSON, ""), HasSubstr("\"nodes\":\"4\""));
+  EXPECT_EQ(ebb_batch_put_many(batch, EBB_JSON, nullptr, 0, nullptr, 0, nullptr, nullptr), EBB_OK);
+  EXPECT_EQ(ebb_batch_size(batch), 2);
+  ebb_batch_free(batch);
+}
+
+TEST_F(EbbTest, OfManyObjectsThoseBeforeTheOneRefusedAreTaken) {
+  const std::string bytes = absl::StrCat(NodeJson("c"), "garbage");
+  const size_t node = bytes.size() - 7;
+  ebb_batch* batch = ebb_batch_new();
+  for (const ebb_range refused : {ebb_range{node, bytes.size()}, ebb_range{node, bytes.size() + 1},
+                                  ebb_range{1, 0}, ebb_range{SIZE_MAX, SIZE_MAX}}) {
+    const ebb_range ranges[] = {{0, node}, refused, {0, node}};
+    size_t taken = 7;
+    ErrorSlot error;
+    ebb_batch_clear(batch);
+    EXPECT_EQ(ebb_batch_put_many(batch, EBB_JSON, bytes.data(), bytes.size(), ranges, 3, &taken,
+                                 error.slot()),
+              EBB_INVALID_ARGUMENT);
+    EXPECT_FALSE(error.message().empty());
+    EXPECT_EQ(taken, 1);
+    EXPECT_EQ(ebb_batch_size(batch), 1);
+  }
+  ebb_batch_free(batch);
 }
 
 TEST_F(EbbTest, AMessageOfChangesIsTakenWholeOrNotAtAll) {

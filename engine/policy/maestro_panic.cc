@@ -1,0 +1,83 @@
+#include "engine/policy/maestro_panic.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+namespace ebb {
+namespace {
+
+constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+
+// Whether `occupied` are more than `limit` percent of `available`.
+bool OverLimit(int64_t occupied, int64_t available, int64_t limit) {
+  int64_t allowed = 0;
+  if (__builtin_mul_overflow(available, limit, &allowed)) return false;
+  int64_t scaled = 0;
+  return __builtin_mul_overflow(occupied, int64_t{100}, &scaled) || scaled > allowed;
+}
+
+MaestroPanicReason Judge(const MaestroOptions& options, const MaestroObservation& observation,
+                         int64_t now_s, const MaestroState& state, MaestroPanic* panic) {
+  if (!options.enable_panic_scale) return MaestroPanicReason::kDisabled;
+  if (options.max > 0 && options.min > options.max) return MaestroPanicReason::kInvalidOptions;
+  const std::optional<int64_t> available = Available(observation.counts.rooms);
+  if (!available) return MaestroPanicReason::kInvalidCounts;
+
+  panic->available = *available;
+  panic->limit = UpLimit(options.up.trigger);
+  if (!OverLimit(observation.counts.rooms.occupied, *available, panic->limit)) {
+    return MaestroPanicReason::kWithinLimit;
+  }
+  if (state.panic_locked_until && now_s < *state.panic_locked_until) {
+    return MaestroPanicReason::kLocked;
+  }
+  if (options.up.delta > kMost - *available) return MaestroPanicReason::kNoNumber;
+  return MaestroPanicReason::kPanic;
+}
+
+}  // namespace
+
+MaestroPanic Panic(const MaestroOptions& options, const MaestroObservation& observation,
+                   int64_t now_s, MaestroState* state) {
+  MaestroPanic panic;
+  panic.reason = Judge(options, observation, now_s, *state, &panic);
+  if (panic.reason != MaestroPanicReason::kPanic) return panic;
+
+  const auto [amount, bound] = BoundUp(options, panic.available, options.up.delta);
+  panic.bounded = std::max<int64_t>(amount, 0);
+  panic.bound = bound;
+  panic.refusal = RefuseCreation(options, observation);
+  if (panic.refusal != MaestroRefusal::kNone || panic.bounded == 0) return panic;
+
+  panic.delta = panic.bounded;
+  int64_t until = kMost;
+  if (__builtin_add_overflow(now_s, options.key_timeout, &until)) until = kMost;
+  state->panic_locked_until = until;
+  return panic;
+}
+
+void PanicEnded(MaestroState* state) { state->panic_locked_until.reset(); }
+
+std::string_view Name(MaestroPanicReason reason) {
+  switch (reason) {
+    using enum MaestroPanicReason;
+    case kPanic:
+      return "panic";
+    case kDisabled:
+      return "disabled";
+    case kWithinLimit:
+      return "within_limit";
+    case kLocked:
+      return "locked";
+    case kNoNumber:
+      return "no_number";
+    case kInvalidOptions:
+      return "invalid_options";
+    case kInvalidCounts:
+      return "invalid_counts";
+  }
+  return "";
+}
+
+}  // namespace ebb

@@ -1,0 +1,55 @@
+package ebb
+
+import (
+	"fmt"
+	"testing"
+)
+
+const benchmarkPods = 10_000
+
+// 10,000 pods put one by one.
+func BenchmarkPutProtobuf(b *testing.B) {
+	pods := make([][]byte, benchmarkPods)
+	for i := range pods {
+		pods[i] = podProtobuf(fmt.Sprint("p-", i), "a")
+	}
+	batch := newBatch(b)
+	for b.Loop() {
+		for _, pod := range pods {
+			check(b, batch.PutProtobuf(pod))
+		}
+		check(b, batch.Clear())
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/benchmarkPods, "ns/pod")
+}
+
+// The same in one call.
+func BenchmarkPutManyProtobuf(b *testing.B) {
+	var data []byte
+	ranges := make([]Range, benchmarkPods)
+	for i := range ranges {
+		begin := uint(len(data))
+		data = append(data, podProtobuf(fmt.Sprint("p-", i), "a")...)
+		ranges[i] = Range{begin, uint(len(data))}
+	}
+	batch := newBatch(b)
+	for b.Loop() {
+		_, err := batch.PutManyProtobuf(data, ranges)
+		check(b, err)
+		check(b, batch.Clear())
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/benchmarkPods, "ns/pod")
+}
+
+// A pod that changes, and the plan after it.
+func BenchmarkApplyAndPlan(b *testing.B) {
+	cluster, batch := loaded(b), newBatch(b)
+	for i := 0; b.Loop(); i++ {
+		check(b, batch.Clear())
+		check(b, batch.PutJSON([]byte(podJSON("x", "a", fmt.Sprintf("%dm", 100+i%100)))))
+		_, err := cluster.Apply(ctx, batch)
+		check(b, err)
+		_, err = cluster.Plan(ctx, nil)
+		check(b, err)
+	}
+}

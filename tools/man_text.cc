@@ -1,0 +1,119 @@
+#include "tools/man_text.h"
+
+namespace ebb {
+namespace {
+
+constexpr ManFile kEbbFiles[] = {
+    {"/usr/share/doc/ebb",
+     "What each command does, at length: plan.md, rounds.md, service.md and others."},
+};
+constexpr ManFile kPlanFiles[] = {
+    {"ebb.db",
+     "A state file (--state), one a planner. It is SQLite's; keep it where only the planner can "
+     "write."},
+    {"rounds.db",
+     "A record (--record): the input and the decision of every round, for ebb replay. It is as "
+     "confidential as a dump."},
+};
+constexpr ManFile kServeFiles[] = {
+    {"/run/ebb/ebb.sock", "The socket that ebb.socket makes."},
+    {"/var/lib/ebb", "The state files of ebb.service, a session each."},
+    {"/etc/default/ebb",
+     "EBB_FLAGS=... for ebb.service: flags beside its own, such as --allow-user=1000."},
+};
+
+constexpr ManText kTexts[] = {
+    {"ebb",
+     "ebb tells which nodes of a Kubernetes cluster can be removed, all together, and on which of "
+     "the "
+     "nodes that stay each of their pods lands. It plans as Cluster Autoscaler plans, with the "
+     "scheduler's own rules, and checks every plan with independent code before it is printed.\n"
+     "\n"
+     "It reads dumps that kubectl makes, opens no network connection and changes nothing in a "
+     "cluster.",
+     kEbbFiles},
+    {"ebb plan",
+     "Reads a whole cluster and prints the nodes that can go, in the order of their removal, the "
+     "node "
+     "that each of their pods lands on, and why the other nodes stay. A plan is for the moment of "
+     "the "
+     "dump: what it says holds if nothing else changes.\n"
+     "\n"
+     "What a dump seems to lack is told on standard error; do not carry out a plan that comes with "
+     "a "
+     "warning. --strict makes an error of it.\n"
+     "\n"
+     "With --state it is a round of a planner that remembers: how long a node has been unneeded, "
+     "cooldowns, deletions in progress. With --watch-file it plans again whenever the cluster "
+     "changed. "
+     "With --server a daemon plans, which ebb-serve(1) is.\n"
+     "\n"
+     "The flags of Cluster Autoscaler are known by name and may follow the input as they are "
+     "pasted.",
+     kPlanFiles},
+    {"ebb filter",
+     "Asks the scheduler's filters about a pod and every node, as if the pod were not placed. A "
+     "node's "
+     "verdict is the first filter that says no; with --node every filter answers.",
+     {}},
+    {"ebb gen",
+     "Makes up a cluster. The same kind, number of nodes and seed make the same objects on every "
+     "machine.",
+     {}},
+    {"ebb import",
+     "Reads what ebb-plan(1) reads and writes it as one file, whole or not at all. What a planner "
+     "looks "
+     "at is kept, the rest is not: an imported file is no backup. The plan is the same from "
+     "either.",
+     {}},
+    {"ebb import openb",
+     "Makes a cluster from a published trace of a production GPU cluster. The trace does not say "
+     "where "
+     "pods ran, so they are placed one by one, in an order that --seed chooses.",
+     {}},
+    {"ebb replay",
+     "Decides every round of a record again, from the input that was recorded, and compares what "
+     "is "
+     "decided with what was decided then, byte for byte.",
+     {}},
+    {"ebb state",
+     "Looks into the file in which a planner remembers its rounds, which ebb plan --state writes.",
+     {}},
+    {"ebb state show", "Prints timers, cooldowns, counters and the last rounds.", {}},
+    {"ebb state set-clock",
+     "A round that was made at a wrong time leaves times that lie ahead, and rounds at the right "
+     "time "
+     "would wait for them. Every time in the state that lies after the one given becomes it.",
+     {}},
+    {"ebb serve",
+     "Holds clusters as they change and answers over a Unix socket, to any client of gRPC: plans, "
+     "explanations, filters, rounds. Only the user that it runs as, root and those that "
+     "--allow-user "
+     "names may connect. It ends at SIGTERM or SIGINT, after the calls that it has begun.\n"
+     "\n"
+     "Under systemd it is ebb.service, on the socket of ebb.socket.",
+     kServeFiles},
+    {"ebb serve status",
+     "Asks a daemon for its sessions: their size, their plans, their rounds, the memory that it "
+     "has.",
+     {}},
+    {"ebb version", "Prints the version, as ebb --version does.", {}},
+    {"ebb help", "Prints what a command does and takes, as its flag --help does.", {}},
+    {"ebb man", "Prints the man page of a command, or writes those of all.", {}},
+    {"ebb completion",
+     "Prints a script that completes commands, flags, their values, files, and names of the nodes "
+     "of "
+     "the files that are on the line.",
+     {}},
+};
+
+}  // namespace
+
+const ManText* FindManText(std::string_view command) {
+  for (const ManText& text : kTexts) {
+    if (text.command == command) return &text;
+  }
+  return nullptr;
+}
+
+}  // namespace ebb
