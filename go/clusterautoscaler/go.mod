@@ -3,10 +3,13 @@ module ebb/go/clusterautoscaler
 go 1.26.0
 
 require (
-	google.golang.org/protobuf v1.36.12-0.20260120151049-f2248ac996af
+	ebb/go/ebb v0.0.0
+	google.golang.org/protobuf v1.36.12
 	k8s.io/api v0.36.2
 	k8s.io/apimachinery v0.36.2
 )
+
+replace ebb/go/ebb => ../ebb
 
 require (
 	github.com/fxamacker/cbor/v2 v2.9.0 // indirect

@@ -171,10 +171,10 @@ func TestRefuses(t *testing.T) {
 
 	check(t, ebb.Close())
 	check(t, ebb.Close())
-	refused(ebb.Apply(ctx, nil), "closed")
-	refused(ebb.Configure(clusterautoscaler.Options{}), "closed")
+	refused(ebb.Apply(ctx, nil), "after Close")
+	refused(ebb.Configure(clusterautoscaler.Options{}), "after Close")
 	_, err = ebb.Pass(ctx, ask)
-	refused(err, "closed")
+	refused(err, "after Close")
 	check(t, ebb.Reset())
 }
 

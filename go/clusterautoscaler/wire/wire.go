@@ -4,6 +4,8 @@ package wire
 import (
 	"encoding/binary"
 	"fmt"
+
+	"ebb/go/ebb"
 )
 
 // Object is what every type of k8s.io/api is.
@@ -71,8 +73,8 @@ type Change struct {
 type Buffer struct {
 	data  []byte
 	start int
-	// Where each object starts, the last one first in the data.
-	starts []int
+	// The last object is the first in the data.
+	ranges []ebb.Range
 }
 
 // NewBuffer makes a buffer of so many bytes.
@@ -83,27 +85,20 @@ func NewBuffer(size int) *Buffer {
 // Clear empties the buffer.
 func (b *Buffer) Clear() {
 	b.start = len(b.data)
-	b.starts = b.starts[:0]
+	b.ranges = b.ranges[:0]
 }
 
 // Len counts the objects.
-func (b *Buffer) Len() int { return len(b.starts) }
+func (b *Buffer) Len() int { return len(b.ranges) }
 
-// Data is all of it, until Clear: the i-th object lies from Starts()[i] to where the one before it
-// starts, and the first one ends with the data.
+// Data is all of it, until Clear; Ranges says where the objects lie in it.
 func (b *Buffer) Data() []byte { return b.data }
 
-// Starts of the objects.
-func (b *Buffer) Starts() []int { return b.starts }
+// Ranges of the objects, in the order in which they were put.
+func (b *Buffer) Ranges() []ebb.Range { return b.ranges }
 
 // Object is the i-th object's bytes.
-func (b *Buffer) Object(i int) []byte {
-	end := len(b.data)
-	if i > 0 {
-		end = b.starts[i-1]
-	}
-	return b.data[b.starts[i]:end]
-}
+func (b *Buffer) Object(i int) []byte { return b.data[b.ranges[i].Begin:b.ranges[i].End] }
 
 // Put adds an object.  False: there is no room for it; an empty buffer grows to have it.
 func (b *Buffer) Put(kind *Kind, object Object) (bool, error) {
@@ -142,8 +137,8 @@ func (b *Buffer) tryPut(kind *Kind, object Object) (ok bool, err error) {
 	copy(b.data[at:], length[:used])
 	at -= len(kind.head)
 	copy(b.data[at:], kind.head)
+	b.ranges = append(b.ranges, ebb.Range{Begin: uint(at), End: uint(b.start)})
 	b.start = at
-	b.starts = append(b.starts, at)
 	return true, nil
 }
 
