@@ -217,6 +217,22 @@ func BenchmarkLoop2000(b *testing.B) {
 	}
 }
 
+// Passes over a cluster in which nothing changes.
+func BenchmarkPass2000(b *testing.B) {
+	views := cluster(2000)
+	ask := request(views)
+	ctx := context.Background()
+	ebb, err := engine.New()
+	check(b, err)
+	check(b, ebb.Configure(clusterautoscaler.Options{ScaleDownUnreadyEnabled: true}))
+	check(b, ebb.Apply(ctx, feed.New().Diff(views, nothing)))
+	for b.Loop() {
+		_, err := ebb.Pass(ctx, ask)
+		check(b, err)
+	}
+	check(b, ebb.Close())
+}
+
 // Of the process, in all of its threads.
 func cpuTime() time.Duration {
 	var use syscall.Rusage

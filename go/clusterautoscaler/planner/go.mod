@@ -8,3 +8,5 @@ require (
 )
 
 replace ebb/go/clusterautoscaler => ../
+
+replace ebb/go/ebb => ../../ebb
