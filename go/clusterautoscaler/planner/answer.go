@@ -22,18 +22,15 @@ type answer struct {
 }
 
 var (
-	reasons         = byText(simulator.BlockedByOnCompletionPod)
-	blockingReasons = byText(drain.UnexpectedError)
+	reasons         = byText(simulator.BlockedByOnCompletionPod, ReasonName)
+	blockingReasons = byText(drain.UnexpectedError, drain.BlockingPodReason.String)
 )
 
 // The values of an enum from 0 to the last, by their texts.
-func byText[T interface {
-	~int
-	fmt.Stringer
-}](last T) map[string]T {
+func byText[T ~int](last T, text func(T) string) map[string]T {
 	values := map[string]T{}
 	for value := T(0); value <= last; value++ {
-		values[value.String()] = value
+		values[text(value)] = value
 	}
 	return values
 }

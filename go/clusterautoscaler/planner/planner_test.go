@@ -174,7 +174,7 @@ func verdictsOf(p scaledown.Planner) []string {
 		all = append(all, node.Node.Name)
 	}
 	for _, node := range p.UnremovableNodes() {
-		text := node.Node.Name + " " + node.Reason.String()
+		text := node.Node.Name + " " + ReasonName(node.Reason)
 		if node.BlockingPod != nil {
 			text += " " + node.BlockingPod.Reason.String()
 		}

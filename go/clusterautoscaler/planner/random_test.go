@@ -86,7 +86,7 @@ func runCluster(t *testing.T, seed int64, total *tally) (differ bool) {
 		total.nodes += len(candidates)
 		total.removable += len(beside.UnneededNodes())
 		for _, node := range beside.UnremovableNodes() {
-			total.reasons[node.Reason.String()]++
+			total.reasons[planner.ReasonName(node.Reason)]++
 		}
 	}
 	return differ

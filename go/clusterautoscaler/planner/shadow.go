@@ -105,7 +105,7 @@ func verdicts(planner scaledown.Planner) map[string]shadow.Verdict {
 	}
 	for _, node := range planner.UnremovableNodes() {
 		verdict := verdicts[node.Node.Name]
-		verdict.Reason = node.Reason.String()
+		verdict.Reason = ReasonName(node.Reason)
 		if node.BlockingPod != nil {
 			verdict.BlockingReason = node.BlockingPod.Reason.String()
 			verdict.BlockingPod = node.BlockingPod.Pod.Namespace + "/" + node.BlockingPod.Pod.Name

@@ -6,6 +6,7 @@ import (
 	"context"
 
 	apiv1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/cluster-autoscaler/pkg/simulator"
 	"sigs.k8s.io/cluster-autoscaler/pkg/simulator/clustersnapshot"
 	"sigs.k8s.io/cluster-autoscaler/pkg/simulator/scheduling"
 )
@@ -16,3 +17,6 @@ func (p *Planner) schedule(pods []*apiv1.Pod) (int, error) {
 	result, err := p.actuationInjector.TrySchedulePods(context.Background(), p.autoscalingCtx.ClusterSnapshot, pods, true, anywhere)
 	return len(result.Statuses), err
 }
+
+// ReasonName is a reason's name, as ebb spells it.
+func ReasonName(reason simulator.UnremovableReason) string { return reason.String() }
