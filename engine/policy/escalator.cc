@@ -91,7 +91,7 @@ std::optional<EscalatorNewNodes> UnexpectedNewNodes(const EscalatorRound& round)
   const int64_t came =
       std::count_if(round.group.nodes.begin(), round.group.nodes.end(), [&](size_t i) {
         const EscalatorNode& node = round.Node(i);
-        return node.in_cloud_group &&
+        return node.has_readable_instance &&
                (!state.last_growth_s || node.created_s > *state.last_growth_s);
       });
   if (came == state.last_delta) return std::nullopt;

@@ -50,6 +50,7 @@ struct EscalatorNode {
   std::optional<bool> ready = {};         // Whether the condition Ready is True.  Absent: none.
   std::string no_delete = {};             // Annotation atlassian.com/no-delete.
   bool in_cloud_group = true;             // One of the cloud group's instances.
+  bool has_readable_instance = true;      // Its instance is found in the cloud, in any group.
 };
 
 enum class EscalatorPhase : uint8_t { kPending, kRunning, kSucceeded, kFailed, kUnknown };
