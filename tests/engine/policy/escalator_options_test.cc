@@ -160,10 +160,27 @@ TEST(EscalatorOptionsTest, DurationsAreReadAsGoDoes) {
   for (const auto& [text, ns] : kRead) {
     EXPECT_EQ(ParseGoDuration(text), ns) << text;
   }
-  for (const char* text :
-       {"", "-", "+", "5", "x", "s", ".s", "1 s", " 1s", "1s ", "1d", "--1s", "1sm", "1.2.3s", "1M",
-        "9223372036854775808ns", "-9223372036854775809ns", "2562048h", "9223372036s1h",
-        "99999999999999999999s", "1\xC2s"}) {
+  for (const char* text : {"",
+                           "-",
+                           "+",
+                           "5",
+                           "x",
+                           "s",
+                           ".s",
+                           "1 s",
+                           " 1s",
+                           "1s ",
+                           "1d",
+                           "--1s",
+                           "1sm",
+                           "1.2.3s",
+                           "1M",
+                           "9223372036854775808ns",
+                           "-9223372036854775809ns",
+                           "2562048h",
+                           "9223372036s1h",
+                           "99999999999999999999s",
+                           "1\xC2s"}) {
     EXPECT_EQ(ParseGoDuration(text), std::nullopt) << text;
   }
 }
