@@ -289,7 +289,7 @@ TEST(EscalatorTest, NothingIsReapedWhileLocked) {
   EXPECT_EQ(group.calls.made, "");
   group.state.locked_at_s = kNow - 120;
   group.Decide();
-  EXPECT_EQ(group.calls.made, "terminate b, delete b, untaint a, desired 6");
+  EXPECT_EQ(group.calls.made, "terminate b, delete b, untaint a");
 }
 
 TEST(EscalatorTest, AnOpenLockIsClearedButKeepsItsTime) {
@@ -440,8 +440,6 @@ TEST(EscalatorTest, NodesAreTestedOnlyAfterTheirGracePeriod) {
   group.Node(3).created_s = kNow - 60;
   EXPECT_EQ(group.Decide().health->unhealthy, 1);
   group.Node(2).ready = true;
-  EXPECT_EQ(group.Decide(kNow).health, std::nullopt);  // Locked by the round before.
-  group.state = {};
   EXPECT_EQ(group.Decide().health, (EscalatorHealth{.tested = 1, .unhealthy = 0}));
   for (EscalatorNode& node : group.observation.nodes) node.created_s = kNow - 60;
   group.state = {};
