@@ -58,6 +58,21 @@ TEST(EscalatorFiguresTest, FromZeroTheRememberedSizeCounts) {
   EXPECT_EQ(ask({}, {1000, 1000}), (EscalatorAsk{Rule::kFromZero, 0}));
 }
 
+// Exactly 25, 5 and 3 nodes are missing; the program's order of operations makes it one more.
+TEST(EscalatorFiguresTest, OperationsAreInTheProgramsOrder) {
+  const auto ask = [](int64_t requested_milli, int64_t nodes) {
+    const EscalatorSums sums{.requests = {requested_milli, 0}, .capacity = {1000 * nodes, 1000}};
+    return Ask(Thresholds(), Percents(sums, nodes), sums.requests, {1000, 1000}, nodes).delta;
+  };
+  EXPECT_EQ(ask(23800, 9), 26);
+  EXPECT_EQ(ask(4900, 2), 6);
+  const EscalatorSums memory{.requests = {0, 23800}, .capacity = {9000, 9000}};
+  EXPECT_EQ(Ask(Thresholds(), Percents(memory, 9), memory.requests, {1000, 1000}, 9).delta, 26);
+  const EscalatorPercents from_zero{.cpu = kEscalatorFromZero, .memory = kEscalatorFromZero};
+  EXPECT_EQ(Ask(Thresholds(), from_zero, {2100, 0}, {1000, 1000}, 0).delta, 4);
+  EXPECT_EQ(Ask(Thresholds(), from_zero, {0, 2100}, {1000, 1000}, 0).delta, 4);
+}
+
 TEST(EscalatorFiguresTest, ANegativeRateGrows) {
   EscalatorOptions options = Thresholds();
   options.slow_node_removal_rate = -2;

@@ -434,6 +434,14 @@ TEST(EscalatorTest, AnUnhealthyGroupLosesOnlyUnhealthyNodes) {
   EXPECT_EQ(group.calls.made, "taint c, taint d, terminate c, delete c");
 }
 
+TEST(EscalatorTest, AnUnhealthyGroupLosesForceTaintedNodesToo) {
+  Group group = WithUnhealthyNodes();
+  group.options.max_unhealthy_nodes_percent = 0;
+  group.Node(0).force_taint = true;
+  EXPECT_EQ(group.Decide().health->healthy, false);
+  EXPECT_EQ(group.calls.made, "taint c, taint d, terminate a, delete a");
+}
+
 TEST(EscalatorTest, NodesAreTestedOnlyAfterTheirGracePeriod) {
   Group group = WithUnhealthyNodes();
   group.options.health_check_newest_nodes_percent = 1;  // One node, rounded up.
