@@ -243,6 +243,26 @@ std::string Describe(const EscalatorDecision& decision) {
   return decision.up ? decision.up->why : "";
 }
 
+std::string_view Name(EscalatorError error) {
+  switch (error) {
+    case Error::kNone:
+      return "";
+    case Error::kOptions:
+      return "options";
+    case Error::kObservation:
+      return "observation";
+    case Error::kBelowTotalMin:
+      return "below_total_min";
+    case Error::kDivideByZero:
+      return "divide_by_zero";
+    case Error::kBeyondMaximum:
+      return "beyond_maximum";
+    case Error::kCloud:
+      break;
+  }
+  return "cloud";
+}
+
 std::string_view Name(EscalatorPath path) {
   switch (path) {
     case Path::kRefused:

@@ -67,6 +67,9 @@ enum class EscalatorError : uint8_t {
   kCloud,          // Of step 6: `up.why`.
 };
 
+// "divide_by_zero" and so on; "" for none.
+std::string_view Name(EscalatorError error);
+
 // Step 9: nodes that came since the cloud group last grew.
 struct EscalatorNewNodes {
   int64_t expected = 0;
@@ -111,7 +114,7 @@ struct EscalatorDecision {
   std::optional<EscalatorReap> reap = {};  // Of a round with delta 0.
 };
 
-// The error in the program's words; "" for none.
+// The error as a sentence, in the program's words where it has some; "" for none.
 std::string Describe(const EscalatorDecision& decision);
 
 // One round.  REQUIRES: state is not null.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
+#include <utility>
 
 namespace ebb {
 namespace {
@@ -97,6 +98,84 @@ bool IsOneOf(std::string_view text, std::initializer_list<std::string_view> list
   return std::find(list.begin(), list.end(), text) != list.end();
 }
 
+// Collects what is wrong.
+class Checker {
+ public:
+  void That(bool good, std::string_view key, std::string_view text) {
+    if (!good) problems_.push_back({key, text});
+  }
+  std::vector<EscalatorProblem> Take() { return std::move(problems_); }
+
+ private:
+  std::vector<EscalatorProblem> problems_;
+};
+
+void CheckNamesAndThresholds(const EscalatorOptions& o, Checker& check) {
+  check.That(!o.name.empty(), "name", "name cannot be empty");
+  check.That(!o.label_key.empty(), "label_key", "label_key cannot be empty");
+  check.That(!o.label_value.empty(), "label_value", "label_value cannot be empty");
+  check.That(!o.cloud_provider_group_name.empty(), "cloud_provider_group_name",
+             "cloud_provider_group_name cannot be empty");
+
+  constexpr std::string_view kUpper = "taint_upper_capacity_threshold_percent";
+  constexpr std::string_view kLower = "taint_lower_capacity_threshold_percent";
+  check.That(o.taint_upper_capacity_threshold_percent > 0, kUpper,
+             "taint_upper_capacity_threshold_percent must be larger than 0");
+  check.That(o.taint_lower_capacity_threshold_percent > 0, kLower,
+             "taint_lower_capacity_threshold_percent must be larger than 0");
+  check.That(o.scale_up_threshold_percent > 0, "scale_up_threshold_percent",
+             "scale_up_threshold_percent must be larger than 0");
+  check.That(o.taint_lower_capacity_threshold_percent < o.taint_upper_capacity_threshold_percent,
+             kLower,
+             "taint_lower_capacity_threshold_percent must be less than "
+             "taint_upper_capacity_threshold_percent");
+  check.That(o.taint_upper_capacity_threshold_percent < o.scale_up_threshold_percent, kUpper,
+             "taint_upper_capacity_threshold_percent must be less than scale_up_threshold_percent");
+}
+
+void CheckNodes(const EscalatorOptions& o, Checker& check) {
+  if (o.min_nodes != 0 || o.max_nodes != 0) {
+    check.That(o.min_nodes < o.max_nodes, "min_nodes", "min_nodes must be less than max_nodes");
+    check.That(o.max_nodes > 0, "max_nodes", "max_nodes must be larger than 0");
+    check.That(o.min_nodes >= 0, "min_nodes", "min_nodes must be not less than 0");
+  }
+  check.That(o.slow_node_removal_rate <= o.fast_node_removal_rate, "slow_node_removal_rate",
+             "slow_node_removal_rate must be less than fast_node_removal_rate");
+}
+
+void CheckPeriods(const EscalatorOptions& o, const EscalatorDurations& durations, Checker& check) {
+  constexpr std::string_view kSoftUnread =
+      "soft_delete_grace_period failed to parse into a time.Duration. check your formatting.";
+  check.That(!o.soft_delete_grace_period.empty(), "soft_delete_grace_period",
+             "soft_delete_grace_period must not be empty");
+  check.That(!o.hard_delete_grace_period.empty(), "hard_delete_grace_period",
+             "hard_delete_grace_period must not be empty");
+  check.That(durations.soft_delete_ns > 0, "soft_delete_grace_period", kSoftUnread);
+  check.That(
+      durations.hard_delete_ns > 0, "hard_delete_grace_period",
+      "hard_delete_grace_period failed to parse into a time.Duration. check your formatting.");
+  check.That(durations.soft_delete_ns < durations.hard_delete_ns, "soft_delete_grace_period",
+             "soft_delete_grace_period must be less than hard_delete_grace_period");
+  check.That(!o.scale_up_cool_down_period.empty(), "scale_up_cool_down_period",
+             "scale_up_cool_down_period must not be empty");
+  check.That(durations.cool_down_ns > 0, "scale_up_cool_down_period", kSoftUnread);
+}
+
+void CheckHealth(const EscalatorOptions& o, const EscalatorDurations& durations, Checker& check) {
+  if (o.unhealthy_node_grace_period.empty()) return;
+  check.That(
+      durations.unhealthy_grace_ns > 0, "unhealthy_node_grace_period",
+      "unhealthy_node_grace_period failed to parse into a time.Duration. check your formatting.");
+  check.That(o.health_check_newest_nodes_percent > 0, "health_check_newest_nodes_percent",
+             "health_check_newest_nodes_percent must be greater than 0");
+  check.That(o.health_check_newest_nodes_percent <= 100, "health_check_newest_nodes_percent",
+             "health_check_newest_nodes_percent must be less than or equal to 100");
+  check.That(o.max_unhealthy_nodes_percent >= 0, "max_unhealthy_nodes_percent",
+             "max_unhealthy_nodes_percent must be greater than or equal to 0");
+  check.That(o.max_unhealthy_nodes_percent < 100, "max_unhealthy_nodes_percent",
+             "max_unhealthy_nodes_percent must be less than 100");
+}
+
 }  // namespace
 
 std::optional<int64_t> ParseGoDuration(std::string_view text) {
@@ -127,75 +206,21 @@ EscalatorDurations Durations(const EscalatorOptions& options) {
 }
 
 std::vector<EscalatorProblem> Problems(const EscalatorOptions& options) {
-  std::vector<EscalatorProblem> problems;
-  const auto check = [&](bool good, std::string_view key, std::string_view text) {
-    if (!good) problems.push_back({key, text});
-  };
-  const EscalatorDurations durations = Durations(options);
   const EscalatorOptions& o = options;
-
-  check(!o.name.empty(), "name", "name cannot be empty");
-  check(!o.label_key.empty(), "label_key", "label_key cannot be empty");
-  check(!o.label_value.empty(), "label_value", "label_value cannot be empty");
-  check(!o.cloud_provider_group_name.empty(), "cloud_provider_group_name",
-        "cloud_provider_group_name cannot be empty");
-
-  constexpr std::string_view kUpper = "taint_upper_capacity_threshold_percent";
-  constexpr std::string_view kLower = "taint_lower_capacity_threshold_percent";
-  check(o.taint_upper_capacity_threshold_percent > 0, kUpper,
-        "taint_upper_capacity_threshold_percent must be larger than 0");
-  check(o.taint_lower_capacity_threshold_percent > 0, kLower,
-        "taint_lower_capacity_threshold_percent must be larger than 0");
-  check(o.scale_up_threshold_percent > 0, "scale_up_threshold_percent",
-        "scale_up_threshold_percent must be larger than 0");
-  check(o.taint_lower_capacity_threshold_percent < o.taint_upper_capacity_threshold_percent, kLower,
-        "taint_lower_capacity_threshold_percent must be less than "
-        "taint_upper_capacity_threshold_percent");
-  check(o.taint_upper_capacity_threshold_percent < o.scale_up_threshold_percent, kUpper,
-        "taint_upper_capacity_threshold_percent must be less than scale_up_threshold_percent");
-
-  if (o.min_nodes != 0 || o.max_nodes != 0) {
-    check(o.min_nodes < o.max_nodes, "min_nodes", "min_nodes must be less than max_nodes");
-    check(o.max_nodes > 0, "max_nodes", "max_nodes must be larger than 0");
-    check(o.min_nodes >= 0, "min_nodes", "min_nodes must be not less than 0");
-  }
-  check(o.slow_node_removal_rate <= o.fast_node_removal_rate, "slow_node_removal_rate",
-        "slow_node_removal_rate must be less than fast_node_removal_rate");
-
-  constexpr std::string_view kSoftUnread =
-      "soft_delete_grace_period failed to parse into a time.Duration. check your formatting.";
-  check(!o.soft_delete_grace_period.empty(), "soft_delete_grace_period",
-        "soft_delete_grace_period must not be empty");
-  check(!o.hard_delete_grace_period.empty(), "hard_delete_grace_period",
-        "hard_delete_grace_period must not be empty");
-  check(durations.soft_delete_ns > 0, "soft_delete_grace_period", kSoftUnread);
-  check(durations.hard_delete_ns > 0, "hard_delete_grace_period",
-        "hard_delete_grace_period failed to parse into a time.Duration. check your formatting.");
-  check(durations.soft_delete_ns < durations.hard_delete_ns, "soft_delete_grace_period",
-        "soft_delete_grace_period must be less than hard_delete_grace_period");
-  check(!o.scale_up_cool_down_period.empty(), "scale_up_cool_down_period",
-        "scale_up_cool_down_period must not be empty");
-  check(durations.cool_down_ns > 0, "scale_up_cool_down_period", kSoftUnread);
-
-  check(IsOneOf(o.taint_effect, {"", "NoSchedule", "NoExecute", "PreferNoSchedule"}),
-        "taint_effect", "taint_effect must be valid kubernetes taint");
-  check(IsOneOf(o.aws_lifecycle, {"", "on-demand", "spot"}), "aws.lifecycle",
-        "aws.lifecycle must be 'on-demand' or 'spot' if provided.");
-  check(o.max_node_age.empty() || ParseGoDuration(o.max_node_age).has_value(), "max_node_age",
-        "max_node_age failed to parse into a time.Duration. Set to '0' or '' to disable, or a "
-        "positive Go duration to enable.");
-  if (o.unhealthy_node_grace_period.empty()) return problems;
-  check(durations.unhealthy_grace_ns > 0, "unhealthy_node_grace_period",
-        "unhealthy_node_grace_period failed to parse into a time.Duration. check your formatting.");
-  check(o.health_check_newest_nodes_percent > 0, "health_check_newest_nodes_percent",
-        "health_check_newest_nodes_percent must be greater than 0");
-  check(o.health_check_newest_nodes_percent <= 100, "health_check_newest_nodes_percent",
-        "health_check_newest_nodes_percent must be less than or equal to 100");
-  check(o.max_unhealthy_nodes_percent >= 0, "max_unhealthy_nodes_percent",
-        "max_unhealthy_nodes_percent must be greater than or equal to 0");
-  check(o.max_unhealthy_nodes_percent < 100, "max_unhealthy_nodes_percent",
-        "max_unhealthy_nodes_percent must be less than 100");
-  return problems;
+  const EscalatorDurations durations = Durations(options);
+  Checker check;
+  CheckNamesAndThresholds(o, check);
+  CheckNodes(o, check);
+  CheckPeriods(o, durations, check);
+  check.That(IsOneOf(o.taint_effect, {"", "NoSchedule", "NoExecute", "PreferNoSchedule"}),
+             "taint_effect", "taint_effect must be valid kubernetes taint");
+  check.That(IsOneOf(o.aws_lifecycle, {"", "on-demand", "spot"}), "aws.lifecycle",
+             "aws.lifecycle must be 'on-demand' or 'spot' if provided.");
+  check.That(o.max_node_age.empty() || ParseGoDuration(o.max_node_age).has_value(), "max_node_age",
+             "max_node_age failed to parse into a time.Duration. Set to '0' or '' to disable, or a "
+             "positive Go duration to enable.");
+  CheckHealth(o, durations, check);
+  return check.Take();
 }
 
 }  // namespace ebb

@@ -19,6 +19,9 @@ namespace {
 
 using nlohmann::json;
 
+// On purpose: the program says nothing of them.  Nothing of a round depends on it.
+constexpr char kWarned[] = "escalator: a warning of unlike nodes or missing requests";
+
 // ---------------------------------------------------------------- what was recorded, as input
 
 EscalatorOptions ReadOptions(const json& from, bool master_dry_mode) {
@@ -317,6 +320,7 @@ void ReplayCase(const json& recorded, ReplayTally* tally) {
     expected["new nodes"] = NewNodesLogged(expected.at("logs"));
     expected.erase("logs");
     ++tally->rounds;
+    if (decision.warnings != EscalatorWarnings{}) ++tally->deviations[kWarned];
     if (!Agree(name, expected, got)) ++tally->differing;
   }
 }

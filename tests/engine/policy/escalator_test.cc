@@ -264,6 +264,7 @@ TEST(EscalatorTest, NodesWithoutCapacityAreAnError) {
   group.Node(0).allocatable.cpu_milli = 0;
   const EscalatorDecision round = group.Decide();
   EXPECT_EQ(round.path, Path::kCalcError);
+  EXPECT_EQ(Name(round.error), "divide_by_zero");
   EXPECT_EQ(Describe(round), "cannot divide by zero in percent calculation");
 }
 
