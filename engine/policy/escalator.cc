@@ -63,7 +63,7 @@ bool EndsWithFewNodes(const EscalatorRound& round, EscalatorDecision* decision) 
   decision->sums = Sum(round.observation, group);
   const int64_t missing = round.min_nodes - Count(group.untainted);
   if (missing <= 0) return false;
-  decision->up = ScaleUp(round, missing);
+  decision->up = ScaleGroupUp(round, missing);
   const auto error = decision->up->error;
   End(Path::kBelowUntaintedMin, decision->up->Result(),
       error == EscalatorScaleUp::Error::kNone            ? Error::kNone
@@ -157,10 +157,10 @@ EscalatorHealth Health(const EscalatorOptions& options, const EscalatorRound& ro
 // Step 15.  What fails here is told, and is no error of the round.
 void Act(const EscalatorRound& round, int64_t delta, EscalatorDecision* decision) {
   if (delta < 0) {
-    decision->down = ScaleDown(round, SaturatedSubtract(0, delta));
+    decision->down = ScaleGroupDown(round, SaturatedSubtract(0, delta));
     End(Path::kDown, delta, Error::kNone, decision);
   } else if (delta > 0) {
-    decision->up = ScaleUp(round, delta);
+    decision->up = ScaleGroupUp(round, delta);
     round.state.last_growth_s = round.now_s;
     End(Path::kUp, delta, Error::kNone, decision);
   } else {

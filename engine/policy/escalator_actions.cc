@@ -144,7 +144,7 @@ EscalatorTaints TaintUnhealthy(const EscalatorRound& round) {
   return TaintFirst(round, unhealthy, static_cast<int64_t>(unhealthy.size()));
 }
 
-EscalatorScaleUp ScaleUp(const EscalatorRound& round, int64_t count) {
+EscalatorScaleUp ScaleGroupUp(const EscalatorRound& round, int64_t count) {
   EscalatorScaleUp up;
   up.untainted = Untaint(round, count);
   const int64_t rest = count - static_cast<int64_t>(up.untainted.nodes.size());
@@ -182,7 +182,7 @@ EscalatorReap ReapTainted(const EscalatorRound& round, bool only_unhealthy) {
   return reap;
 }
 
-EscalatorScaleDown ScaleDown(const EscalatorRound& round, int64_t count) {
+EscalatorScaleDown ScaleGroupDown(const EscalatorRound& round, int64_t count) {
   EscalatorScaleDown down;
   down.reap = ReapTainted(round, /*only_unhealthy=*/false);
   down.allowed = AllowedTaints(round, count);

@@ -139,7 +139,7 @@ struct EscalatorScaleUp {
 
 // Untaints the newest tainted nodes, and asks the cloud for the rest of `count`; if that succeeds
 // the lock is taken.  REQUIRES: count > 0.
-EscalatorScaleUp ScaleUp(const EscalatorRound& round, int64_t count);
+EscalatorScaleUp ScaleGroupUp(const EscalatorRound& round, int64_t count);
 
 // A batch of nodes that go, all or none.
 struct EscalatorReap {
@@ -179,7 +179,7 @@ struct EscalatorScaleDown {
 
 // Reaps, and taints the oldest `count` nodes as far as min_nodes and the cloud group's min allow.
 // REQUIRES: count > 0.
-EscalatorScaleDown ScaleDown(const EscalatorRound& round, int64_t count);
+EscalatorScaleDown ScaleGroupDown(const EscalatorRound& round, int64_t count);
 
 }  // namespace ebb
 

@@ -105,7 +105,7 @@ TEST(EscalatorScaleUpTest, UntaintsTheNewestBeforeItAsksTheCloud) {
   group.Taint(0);
   group.Taint(1);
   group.Taint(2);
-  const EscalatorScaleUp up = ScaleUp(group.Round(), 2);
+  const EscalatorScaleUp up = ScaleGroupUp(group.Round(), 2);
   EXPECT_EQ(group.calls.made, "untaint c, untaint b");
   EXPECT_EQ(up.Result(), 2);
   EXPECT_EQ(group.state, EscalatorState{});  // No lock.
@@ -114,7 +114,7 @@ TEST(EscalatorScaleUpTest, UntaintsTheNewestBeforeItAsksTheCloud) {
 TEST(EscalatorScaleUpTest, AsksTheCloudForTheRestAndLocksWithIt) {
   Group group(2);
   group.Taint(0);
-  const EscalatorScaleUp up = ScaleUp(group.Round(), 4);
+  const EscalatorScaleUp up = ScaleGroupUp(group.Round(), 4);
   EXPECT_EQ(group.calls.made, "untaint a, desired 13");
   EXPECT_EQ(up.Result(), 4);
   EXPECT_TRUE(group.state.is_locked);
@@ -126,18 +126,18 @@ TEST(EscalatorScaleUpTest, UnhealthyNodesStayTainted) {
   Group group(2);
   group.Taint(0);
   group.Taint(1).ready = false;
-  ScaleUp(group.Round(), 1);
+  ScaleGroupUp(group.Round(), 1);
   EXPECT_EQ(group.calls.made, "untaint b");  // Health does not matter.
   group.calls.made.clear();
   group.unhealthy_grace_ns = kMinute;
-  ScaleUp(group.Round(), 1);
+  ScaleGroupUp(group.Round(), 1);
   EXPECT_EQ(group.calls.made, "untaint a");
 }
 
 TEST(EscalatorScaleUpTest, ForceTaintedNodesAreNotUntainted) {
   Group group(1);
   group.Taint(0).force_taint = true;
-  ScaleUp(group.Round(), 1);
+  ScaleGroupUp(group.Round(), 1);
   EXPECT_EQ(group.calls.made, "desired 11");
 }
 
@@ -146,7 +146,7 @@ TEST(EscalatorScaleUpTest, AfterAFailedUntaintTheNextIsTried) {
   group.Taint(0);
   group.Taint(1);
   group.calls.failing = {"untaint b"};
-  const EscalatorScaleUp up = ScaleUp(group.Round(), 1);
+  const EscalatorScaleUp up = ScaleGroupUp(group.Round(), 1);
   EXPECT_EQ(group.calls.made, "untaint a");
   EXPECT_EQ(up.untainted.failures, (std::vector<EscalatorFailure>{{1, "no untaint b"}}));
 }
@@ -154,9 +154,9 @@ TEST(EscalatorScaleUpTest, AfterAFailedUntaintTheNextIsTried) {
 TEST(EscalatorScaleUpTest, GrowthIsCutAtTheCloudsMax) {
   Group group(0);
   group.cloud.max = 12;
-  EXPECT_EQ(ScaleUp(group.Round(), 2).added, 2);
+  EXPECT_EQ(ScaleGroupUp(group.Round(), 2).added, 2);
   EXPECT_EQ(group.Forced(), "");
-  EXPECT_EQ(ScaleUp(group.Round(), 3).added, 2);
+  EXPECT_EQ(ScaleGroupUp(group.Round(), 3).added, 2);
   EXPECT_EQ(group.Forced(), "cloud_max ");
   EXPECT_EQ(group.state.requested, 2);
 }
@@ -166,7 +166,7 @@ TEST(EscalatorScaleUpTest, AtTheCloudsMaxItIsAnErrorWithoutALockAndUntaintingSta
     Group group(1);
     group.Taint(0);
     group.cloud.max = max;
-    const EscalatorScaleUp up = ScaleUp(group.Round(), 2);
+    const EscalatorScaleUp up = ScaleGroupUp(group.Round(), 2);
     EXPECT_EQ(group.calls.made, "untaint a");
     EXPECT_EQ(up.error, EscalatorScaleUp::Error::kBeyondMaximum);
     EXPECT_EQ(up.Result(), 0);
@@ -177,7 +177,7 @@ TEST(EscalatorScaleUpTest, AtTheCloudsMaxItIsAnErrorWithoutALockAndUntaintingSta
 TEST(EscalatorScaleUpTest, ACloudErrorTakesNoLock) {
   Group group(0);
   group.calls.failing = {"desired 12"};
-  const EscalatorScaleUp up = ScaleUp(group.Round(), 2);
+  const EscalatorScaleUp up = ScaleGroupUp(group.Round(), 2);
   EXPECT_EQ(up.error, EscalatorScaleUp::Error::kCloud);
   EXPECT_EQ(up.why, "no desired 12");
   EXPECT_EQ(up.Result(), 0);
@@ -188,7 +188,7 @@ TEST(EscalatorScaleUpTest, DryModeForgetsTheFirstMentionAndLocks) {
   Group group(3);
   group.dry_mode = true;
   group.state.taint_tracker = {"b", "gone", "a", "b"};
-  const EscalatorScaleUp up = ScaleUp(group.Round(), 3);
+  const EscalatorScaleUp up = ScaleGroupUp(group.Round(), 3);
   EXPECT_EQ(group.calls.made, "");
   EXPECT_EQ(group.state.taint_tracker, (std::vector<std::string>{"gone", "b"}));
   EXPECT_EQ(up.Result(), 3);
@@ -200,7 +200,7 @@ TEST(EscalatorScaleUpTest, NumbersAtTheEndOfTheirRange) {
   Group group(0);
   constexpr int64_t kLargest = std::numeric_limits<int64_t>::max();
   group.cloud = {.min = 0, .max = kLargest, .desired = 5};
-  EXPECT_EQ(ScaleUp(group.Round(), kLargest).desired, kLargest);
+  EXPECT_EQ(ScaleGroupUp(group.Round(), kLargest).desired, kLargest);
 }
 
 // ---------------------------------------------------------------- reaping
@@ -329,7 +329,7 @@ TEST(EscalatorReapTest, DryModeOnlyTells) {
 TEST(EscalatorScaleDownTest, TaintsTheOldestAndReapsFirst) {
   Group group(4);
   group.Taint(1, 5000);
-  const EscalatorScaleDown down = ScaleDown(group.Round(), 2);
+  const EscalatorScaleDown down = ScaleGroupDown(group.Round(), 2);
   EXPECT_EQ(group.calls.made, "terminate b, delete b, taint a, taint c");
   EXPECT_EQ(down.allowed, 2);
   EXPECT_EQ(group.Forced(), "");
@@ -338,7 +338,7 @@ TEST(EscalatorScaleDownTest, TaintsTheOldestAndReapsFirst) {
 TEST(EscalatorScaleDownTest, NodesOfOneSecondGoInListOrder) {
   Group group(3);
   for (size_t i = 0; i < 3; ++i) group.Node(i).created_s = 5;
-  ScaleDown(group.Round(), 2);
+  ScaleGroupDown(group.Round(), 2);
   EXPECT_EQ(group.calls.made, "taint a, taint b");
 }
 
@@ -346,14 +346,14 @@ TEST(EscalatorScaleDownTest, TaintingGoesOnAfterAFailedReap) {
   Group group(2);
   group.Taint(1, 5000);
   group.calls.failing = {"terminate b"};
-  ScaleDown(group.Round(), 1);
+  ScaleGroupDown(group.Round(), 1);
   EXPECT_EQ(group.calls.made, "taint a");
 }
 
 TEST(EscalatorScaleDownTest, AfterAFailedTaintTheNextOldestIsTaken) {
   Group group(3);
   group.calls.failing = {"taint a"};
-  const EscalatorScaleDown down = ScaleDown(group.Round(), 2);
+  const EscalatorScaleDown down = ScaleGroupDown(group.Round(), 2);
   EXPECT_EQ(group.calls.made, "taint b, taint c");
   EXPECT_EQ(down.tainted.failures, (std::vector<EscalatorFailure>{{0, "no taint a"}}));
 }
@@ -361,30 +361,30 @@ TEST(EscalatorScaleDownTest, AfterAFailedTaintTheNextOldestIsTaken) {
 TEST(EscalatorScaleDownTest, MinNodesBoundsTaints) {
   Group group(5);
   group.min_nodes = 3;
-  EXPECT_EQ(ScaleDown(group.Round(), 2).allowed, 2);
+  EXPECT_EQ(ScaleGroupDown(group.Round(), 2).allowed, 2);
   EXPECT_EQ(group.Forced(), "");
-  EXPECT_EQ(ScaleDown(group.Round(), 3).allowed, 2);
+  EXPECT_EQ(ScaleGroupDown(group.Round(), 3).allowed, 2);
   EXPECT_EQ(group.Forced(), "min_nodes ");
 }
 
 TEST(EscalatorScaleDownTest, TheCloudsMinBoundsTaintsUnlessTheGroupIsBelowIt) {
   Group group(5);
   group.cloud = {.min = 8, .max = 20, .desired = 10};
-  EXPECT_EQ(ScaleDown(group.Round(), 2).allowed, 2);
+  EXPECT_EQ(ScaleGroupDown(group.Round(), 2).allowed, 2);
   EXPECT_EQ(group.Forced(), "");
-  EXPECT_EQ(ScaleDown(group.Round(), 3).allowed, 2);
+  EXPECT_EQ(ScaleGroupDown(group.Round(), 3).allowed, 2);
   EXPECT_EQ(group.Forced(), "cloud_min ");
   group.cloud.desired = 8;
-  EXPECT_EQ(ScaleDown(group.Round(), 3).allowed, 0);
+  EXPECT_EQ(ScaleGroupDown(group.Round(), 3).allowed, 0);
   group.cloud.desired = 7;
-  EXPECT_EQ(ScaleDown(group.Round(), 3).allowed, 3);
+  EXPECT_EQ(ScaleGroupDown(group.Round(), 3).allowed, 3);
 }
 
 TEST(EscalatorScaleDownTest, DryModeRemembersNames) {
   Group group(3);
   group.dry_mode = true;
   group.state.taint_tracker = {"a"};
-  ScaleDown(group.Round(), 1);
+  ScaleGroupDown(group.Round(), 1);
   EXPECT_EQ(group.state.taint_tracker, (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ(group.calls.made, "");
 }
