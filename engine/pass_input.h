@@ -31,6 +31,12 @@ struct PlannerOptions {
   bool operator==(const PlannerOptions&) const = default;
 };
 
+// In which order the pods of a node look for places.
+enum class PodOrder : uint8_t {
+  kByPriority,  // Highest first; in each priority those with a hint come first.
+  kAsListed,    // As they are on their node, as in Cluster Autoscaler until 1.36.
+};
+
 struct PassInput {
   int64_t now_s = 0;                      // Unix time.
   std::span<const NodeId> candidates;     // In the order in which to try them.
@@ -38,8 +44,9 @@ struct PassInput {
   // Nodes that are removable at most, atomic groups' nodes not counted.
   size_t unneeded_limit = std::numeric_limits<size_t>::max();
   const Deadline* deadline = nullptr;  // Null: none.
+  PodOrder pod_order = PodOrder::kByPriority;
   // Pods without a node, which take the room that they will need before any node goes.
-  // They are placed in order of priority, then in this order.
+  // They are placed in `pod_order`; where that does not tell, in this order.
   std::span<const PodId> pending;
   // How many pods of `pending`, from the first, must find room.  Where one of them does
   // not, no candidate is judged.

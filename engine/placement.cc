@@ -79,11 +79,16 @@ bool Placement::OutOfTime(const Deadline& deadline) {
 
 Placement::Result Placement::TryPlace(std::span<const PodId> pods, OnFailure on_failure,
                                       const Deadline* deadline) {
-  Result result;
-  leftovers_.resize(pods.size());
   hopeless_.resize(catalog_.pod_shapes());
   ++attempt_;
+  return pod_order_ == PodOrder::kAsListed ? PlaceAsListed(pods, on_failure, deadline)
+                                           : PlaceByPriority(pods, on_failure, deadline);
+}
 
+Placement::Result Placement::PlaceByPriority(std::span<const PodId> pods, OnFailure on_failure,
+                                             const Deadline* deadline) {
+  Result result;
+  leftovers_.resize(pods.size());
   const std::span<const PodId> order = GroupByPriority(pods);
   size_t begin = 0;
   for (const size_t end : groups_) {
@@ -101,6 +106,22 @@ Placement::Result Placement::TryPlace(std::span<const PodId> pods, OnFailure on_
       if (result.first_failed == kNoPod) result.first_failed = pod;
       if (on_failure == OnFailure::kStopGroup) break;
     }
+  }
+  return result;
+}
+
+Placement::Result Placement::PlaceAsListed(std::span<const PodId> pods, OnFailure on_failure,
+                                           const Deadline* deadline) {
+  Result result;
+  for (const PodId pod : pods) {
+    if (PlaceByHint(pod)) continue;
+    if (deadline != nullptr && OutOfTime(*deadline)) {
+      result.gave_up = true;
+      return result;
+    }
+    if (PlaceByScan(pod)) continue;
+    if (result.first_failed == kNoPod) result.first_failed = pod;
+    if (on_failure == OnFailure::kStopGroup) break;
   }
   return result;
 }

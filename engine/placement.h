@@ -2,7 +2,8 @@
 //
 // Pods are taken by priority, highest first, in their given order within one
 // priority.  In each priority group the pods with a usable hint are placed first;
-// then the rest search from the pointer.
+// then the rest search from the pointer.  Or, in PodOrder::kAsListed, pods are taken in
+// their given order, each by its hint or else by a search.
 //
 // Threads: none.
 // Source:  cluster-autoscaler simulator/scheduling/hinting_simulator.go.
@@ -16,6 +17,7 @@
 
 #include "base/deadline.h"
 #include "engine/hints.h"
+#include "engine/pass_input.h"
 #include "engine/pod_scan.h"
 #include "engine/trial.h"
 
@@ -23,17 +25,19 @@ namespace ebb {
 
 enum class OnFailure {
   kStopGroup,  // The first pod without a place ends its priority group; lower ones still try,
-               // which moves hints and the pointer, as in the autoscaler.
+               // which moves hints and the pointer, as in the autoscaler.  As listed, all are one
+               // group.
   kGoOn,
 };
 
 class Placement {
  public:
-  Placement(Simulation& simulation, Hints& hints)
+  Placement(Simulation& simulation, Hints& hints, PodOrder pod_order)
       : simulation_(simulation),
         catalog_(simulation.snapshot().catalog()),
         scan_(simulation.scan()),
-        hints_(hints) {}
+        hints_(hints),
+        pod_order_(pod_order) {}
 
   struct Result {
     PodId first_failed = kNoPod;
@@ -46,6 +50,9 @@ class Placement {
   Result TryPlace(std::span<const PodId> pods, OnFailure on_failure, const Deadline* deadline);
 
  private:
+  Result PlaceByPriority(std::span<const PodId> pods, OnFailure on_failure,
+                         const Deadline* deadline);
+  Result PlaceAsListed(std::span<const PodId> pods, OnFailure on_failure, const Deadline* deadline);
   // Sorts by priority; groups_ says where each priority ends.
   std::span<const PodId> GroupByPriority(std::span<const PodId> pods);
   void CutIntoGroups(std::span<const PodId> pods);
@@ -58,6 +65,7 @@ class Placement {
   const Catalog& catalog_;
   PodScan& scan_;
   Hints& hints_;
+  const PodOrder pod_order_;
   uint64_t next_check_ = 0;  // Of the deadline: so many evaluations.
 
   // Reused.

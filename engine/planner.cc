@@ -111,8 +111,8 @@ class PassRun {
         destinations_(input.destinations != nullptr ? *input.destinations : snapshot.alive()),
         pdbs_(catalog_),
         rules_(memory.RulesFor(snapshot.shared_catalog(), options.drain, pdbs_, input.now_s)),
-        placement_(simulation_, memory.hints),
-        pending_placement_(simulation_, memory.pending_hints) {}
+        placement_(simulation_, memory.hints, input.pod_order),
+        pending_placement_(simulation_, memory.pending_hints, input.pod_order) {}
 
   PassOutcome Run() {
     plan_.utilization.resize(catalog_.nodes());

@@ -22,25 +22,26 @@ int64_t NextChange(const Catalog& catalog, const PlannerOptions& options, int64_
 }  // namespace
 
 PassQuestion::PassQuestion(const PassInput& input) {
-  const auto& [now_s, candidates, destinations, unneeded_limit, deadline, pending, must_fit,
-               evicting] = input;
+  const auto& [now_s, candidates, destinations, unneeded_limit, deadline, pod_order, pending,
+               must_fit, evicting] = input;
   has_deadline_ = deadline != nullptr;
   candidates_.assign(candidates.begin(), candidates.end());
   if (destinations != nullptr) destinations_ = *destinations;
   unneeded_limit_ = unneeded_limit;
+  pod_order_ = pod_order;
   pending_.assign(pending.begin(), pending.end());
   must_fit_ = must_fit;
   evicting_.assign(evicting.begin(), evicting.end());
 }
 
 bool PassQuestion::IsAskedBy(const PassInput& input) const {
-  const auto& [now_s, candidates, destinations, unneeded_limit, deadline, pending, must_fit,
-               evicting] = input;
+  const auto& [now_s, candidates, destinations, unneeded_limit, deadline, pod_order, pending,
+               must_fit, evicting] = input;
   const bool same_destinations = destinations_.has_value()
                                      ? destinations != nullptr && *destinations == *destinations_
                                      : destinations == nullptr;
   return !has_deadline_ && deadline == nullptr && same_destinations &&
-         unneeded_limit == unneeded_limit_ && must_fit == must_fit_ &&
+         unneeded_limit == unneeded_limit_ && pod_order == pod_order_ && must_fit == must_fit_ &&
          std::ranges::equal(candidates, candidates_) && std::ranges::equal(pending, pending_) &&
          std::ranges::equal(evicting, evicting_);
 }

@@ -45,6 +45,7 @@ class PassQuestion {
   std::vector<NodeId> candidates_;
   std::optional<NodeSet> destinations_;
   size_t unneeded_limit_ = 0;
+  PodOrder pod_order_ = PodOrder::kByPriority;
   std::vector<PodId> pending_;
   size_t must_fit_ = 0;
   std::vector<PodId> evicting_;

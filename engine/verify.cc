@@ -250,12 +250,13 @@ class Replay {
   }
 
   // Places pods that are all not placed, in the order that the plan tells.  Each must
-  // fit when its turn comes, and none comes before one of higher priority.
+  // fit when its turn comes, and none comes before one of higher priority, if that counts.
   absl::Status PlaceAll(const std::vector<Move>& moves) {
     const auto priority = [&](const Move& move) { return catalog_.shape_of(move.pod).priority; };
+    const bool by_priority = input_.pod_order == PodOrder::kByPriority;
     for (size_t i = 0; i < moves.size(); ++i) {
       const auto& [pod, to] = moves[i];
-      if (i > 0 && priority(moves[i]) > priority(moves[i - 1])) {
+      if (by_priority && i > 0 && priority(moves[i]) > priority(moves[i - 1])) {
         return Refuse(Name(moves[i - 1].pod), " is placed before ", Name(pod),
                       ", which has a higher priority");
       }

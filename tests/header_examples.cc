@@ -16,6 +16,7 @@
 #include "engine/planner.h"
 #include "engine/policy/clusterman.h"
 #include "engine/policy/clusterman_drainer.h"
+#include "engine/policy/escalator.h"
 #include "engine/policy/maestro.h"
 #include "engine/policy/maestro_panic.h"
 #include "engine/policy/maestro_types.h"
@@ -237,6 +238,17 @@ absl::Status Pass(const PlannerOptions& options, ClusterSnapshot& snapshot,
   Planner planner(options);
   absl::StatusOr<Plan> plan = planner.Pass(snapshot, groups, input);
   return plan.status();
+}
+
+// engine/policy/escalator.h
+void Tell(const std::string& text);
+void Store(const std::string& group, const EscalatorState& state);
+void Escalator(const EscalatorOptions& options, const EscalatorObservation& observation,
+               int64_t now_s, EscalatorCalls& calls) {
+  EscalatorState state;
+  const EscalatorDecision round = Decide(options, observation, now_s, calls, &state);
+  if (round.error != EscalatorError::kNone) Tell(Describe(round));
+  Store(options.name, state);
 }
 
 // engine/policy/replicator.h

@@ -179,7 +179,16 @@ absl::StatusOr<PassQuestion> ReadPassCall(const wire::PassCall& call,
     question.groups = AssignGroups(catalog, rules);
   }
   if (call.has_unneeded_limit()) question.unneeded_limit = call.unneeded_limit();
-  return question;
+  switch (call.pod_order()) {
+    case wire::BY_PRIORITY:
+      return question;
+    case wire::AS_LISTED:
+      question.pod_order = PodOrder::kAsListed;
+      return question;
+    default:
+      return absl::InvalidArgumentError(
+          absl::StrCat("pod_order: ", static_cast<int>(call.pod_order()), " is none"));
+  }
 }
 
 void WritePassPlan(const Catalog& catalog, const Plan& plan, wire::PassPlan* written) {

@@ -33,6 +33,7 @@ struct PassQuestion {
   std::optional<NodeSet> destinations;
   NodeGroups groups;
   size_t unneeded_limit = std::numeric_limits<size_t>::max();
+  PodOrder pod_order = PodOrder::kByPriority;
 
   // Points into this.
   [[nodiscard]] PassInput Input(int64_t now_s) const {
@@ -40,6 +41,7 @@ struct PassQuestion {
             .candidates = candidates,
             .destinations = destinations ? &*destinations : nullptr,
             .unneeded_limit = unneeded_limit,
+            .pod_order = pod_order,
             .pending = {},
             .evicting = {}};
   }

@@ -310,6 +310,35 @@ TEST_F(PlannerTest, LowerPrioritiesAreTriedThoughAHigherOneFailed) {
   EXPECT_EQ(HintOf("low"), "b");
 }
 
+void AsListed(PassInput& in) { in.pod_order = PodOrder::kAsListed; }
+
+TEST_F(PlannerTest, AsListedNeitherPriorityNorHintComesFirst) {
+  Use(Nodes(Shared(), {"a", "b", "c"})
+          .Add(Pod("low").On("a"))
+          .Add(Pod("high").On("a").Priority(9)));
+  EXPECT_EQ(Removals(snapshot_, Pass({"a"}, AsListed)), "a: low>b high>c");
+  Use(Nodes(Shared(), {"a", "b"}).Add(Node("c").Cpu(0).Memory(0)).Add(Pod("q").On("a")));
+  EXPECT_EQ(Removals(snapshot_, Pass({"a"}, AsListed)), "a: q>b");
+  Use(Shared()
+          .Add(Node("a"))
+          .Add(Node("b").Pods(1))
+          .Add(Node("c"))
+          .Add(Pod("p").On("a"))
+          .Add(Pod("q").On("a")));
+  // p comes first though q has a hint, to which it still goes.
+  EXPECT_EQ(Removals(snapshot_, Pass({"a"}, AsListed)), "a: p>c q>b");
+}
+
+TEST_F(PlannerTest, AsListedTheFirstFailureEndsTheAttempt) {
+  Use(Nodes(Shared(), {"a", "b"})
+          .Add(Pod("first").On("a"))
+          .Add(Pod("high").On("a").Priority(9).Request("example.com/fpga", 1))
+          .Add(Pod("low").On("a")));
+  EXPECT_EQ(Kept(snapshot_, Pass({"a"}, AsListed)), "a=NoPlaceToMovePods");
+  EXPECT_EQ(HintOf("first"), "b");
+  EXPECT_EQ(HintOf("low"), "");
+}
+
 // --- What a removal leaves behind ----------------------------------------------------------
 
 TEST_F(PlannerTest, PodThatArrivedMovesAgainWhenItsNewNodeGoes) {
@@ -484,6 +513,20 @@ TEST_F(PlannerTest, DeadlineInASimulationLeavesNothingBehind) {
   EXPECT_EQ(plan.termination, Termination::kDeadline);
   EXPECT_EQ(snapshot_.Fingerprint(), before);
   EXPECT_EQ(Kept(snapshot_, Pass({"a"}, later)), "a=NoPlaceToMovePods");
+}
+
+TEST_F(PlannerTest, AsListedADeadlineEndsThePassAsWell) {
+  Use(Cluster()
+          .Add(Node("a").Cpu(4000).Memory(test::kGiB))
+          .Add(Node("b").Cpu(1000).Memory(test::kGiB))
+          .Add(Pod("p").On("a").Cpu(100)));
+  const TimeIsUp deadline(1);
+  const Plan plan = Pass({"a"}, [&](PassInput& in) {
+    AsListed(in);
+    in.deadline = &deadline;
+  });
+  EXPECT_EQ(plan.termination, Termination::kDeadline);
+  EXPECT_EQ(Removals(snapshot_, plan), "");
 }
 
 TEST_F(PlannerTest, DeadlineThatNeverComesChangesNothing) {

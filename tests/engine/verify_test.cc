@@ -513,6 +513,12 @@ TEST(VerifyTest, RefusesALowerPriorityBeforeAHigherOne) {
                         "has a higher priority"));
 }
 
+TEST(VerifyTest, AsListedALowerPriorityMayComeBeforeAHigherOne) {
+  Case c = LeaderAndFollower(9, {{"leader", "b"}, {"follower", "b"}});
+  c.input.pod_order = PodOrder::kAsListed;
+  EXPECT_EQ(c.Verdict(), "ok");
+}
+
 TEST(VerifyTest, GhostOfTheNodeStaysADomain) {
   // Zone x has no node but the one that goes; it still counts as an empty domain.
   Case c(Cluster()

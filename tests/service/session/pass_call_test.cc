@@ -91,6 +91,18 @@ TEST_F(PassCallTest, PodsLandOnDestinationsAlone) {
   EXPECT_EQ(plan.keeps(0).pod().name(), "p");
 }
 
+TEST_F(PassCallTest, PodsLookForPlacesInTheOrderThatIsToldOf) {
+  std::string high = PodJson("high", "a");
+  high.replace(high.find("\"nodeName\""), 0, "\"priority\":9,");
+  Put({high});
+  wire::PassCall call = Call({"a"});
+  EXPECT_EQ(Pass(call).removes(0).moves(0).pod().name(), "high");
+  call.set_pod_order(wire::AS_LISTED);
+  EXPECT_EQ(Pass(call).removes(0).moves(0).pod().name(), "p");
+  call.set_pod_order(static_cast<wire::PodOrder>(7));
+  EXPECT_EQ(Refusal(call), "pod_order: 7 is none");
+}
+
 TEST_F(PassCallTest, NodesOfNoToldGroupStay) {
   wire::PassCall call = Call({"a", "b"});
   wire::PassGroup& group = *call.mutable_groups()->add_groups();
