@@ -48,6 +48,8 @@ type Request struct {
 	GPUNodes []string
 	// The pass ends with so many nodes to remove, those of atomic groups not counted.
 	UnneededLimit int
+	// Pods look for places as they are listed on their node, and not by priority.
+	PodsAsListed bool
 	// Of the whole call; not positive: there is no time, and every candidate is skipped.
 	TimeLimit time.Duration
 }

@@ -122,6 +122,27 @@ func TestPass(t *testing.T) {
 	}
 }
 
+func TestPodsAsListed(t *testing.T) {
+	ebb := open(t)
+	views := []feed.NodeView{
+		{Node: node("from", 1000, 1000), Pods: []*v1.Pod{pod("low", "from", 100, 100), pod("high", "from", 100, 100)}},
+		{Node: node("to", 1000, 1000)},
+	}
+	priority := int32(9)
+	views[0].Pods[1].Spec.Priority = &priority
+	check(t, ebb.Apply(context.Background(), feed.New().Diff(views, nothing)))
+	for asListed, first := range map[bool]string{false: "high", true: "low"} {
+		ask := request(views)
+		ask.Candidates = ask.Candidates[:1]
+		ask.PodsAsListed = asListed
+		result, err := ebb.Pass(context.Background(), ask)
+		check(t, err)
+		if len(result.Removals) != 1 || result.Removals[0].Moves[0].Pod.Name != first {
+			t.Errorf("as listed %v: %+v", asListed, result.Removals)
+		}
+	}
+}
+
 // More changes than one batch, some of them deletions.
 func TestApplyInOrder(t *testing.T) {
 	ebb := open(t)

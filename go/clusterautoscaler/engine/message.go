@@ -9,6 +9,7 @@ import (
 
 	"ebb/go/clusterautoscaler"
 	"ebb/go/clusterautoscaler/wire"
+	"ebb/go/ebb/plannerpb"
 )
 
 // PassCall and PassReply of service/wire/planner.proto.  They are read and written by hand: a reply
@@ -26,6 +27,9 @@ func encode(request *clusterautoscaler.Request) []byte {
 		groups = message(groups, 1, encodeGroup(&request.Groups[i]))
 	}
 	call = message(call, 4, texts(groups, 2, request.GPUNodes))
+	if request.PodsAsListed {
+		call = number(call, 6, uint64(plannerpb.PodOrder_AS_LISTED))
+	}
 	return number(call, 5, uint64(max(request.UnneededLimit, 0)))
 }
 

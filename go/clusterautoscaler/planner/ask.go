@@ -133,6 +133,7 @@ func (p *Planner) question(l *loop, infos []*framework.NodeInfo) *question {
 			Now:           p.latestUpdate,
 			UnneededLimit: max(l.limit, 0),
 			TimeLimit:     p.autoscalingCtx.ScaleDownSimulationTimeout,
+			PodsAsListed:  podsAsListed,
 		},
 		causes: map[string]int{},
 		atomic: map[string]bool{},

@@ -9,6 +9,9 @@ import (
 	"sigs.k8s.io/cluster-autoscaler/pkg/simulator/scheduling"
 )
 
+// Pods look for places in their order.
+const podsAsListed = true
+
 // Schedules pods in the snapshot until one fits nowhere; returns how many were placed.
 func (p *Planner) schedule(pods []*apiv1.Pod) (int, error) {
 	anywhere := clustersnapshot.SchedulingOptions{IsNodeAcceptable: scheduling.ScheduleAnywhere}
