@@ -53,6 +53,53 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// In which order the pods of a node look for places.
+type PodOrder int32
+
+const (
+	PodOrder_BY_PRIORITY PodOrder = 0 // Highest first; in each priority those that had a place before come first.
+	PodOrder_AS_LISTED   PodOrder = 1 // As they came to their node, as in Cluster Autoscaler until 1.36.
+)
+
+// Enum value maps for PodOrder.
+var (
+	PodOrder_name = map[int32]string{
+		0: "BY_PRIORITY",
+		1: "AS_LISTED",
+	}
+	PodOrder_value = map[string]int32{
+		"BY_PRIORITY": 0,
+		"AS_LISTED":   1,
+	}
+)
+
+func (x PodOrder) Enum() *PodOrder {
+	p := new(PodOrder)
+	*p = x
+	return p
+}
+
+func (x PodOrder) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (PodOrder) Descriptor() protoreflect.EnumDescriptor {
+	return file_planner_proto_enumTypes[0].Descriptor()
+}
+
+func (PodOrder) Type() protoreflect.EnumType {
+	return &file_planner_proto_enumTypes[0]
+}
+
+func (x PodOrder) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use PodOrder.Descriptor instead.
+func (PodOrder) EnumDescriptor() ([]byte, []int) {
+	return file_planner_proto_rawDescGZIP(), []int{0}
+}
+
 type View_Format int32
 
 const (
@@ -98,11 +145,11 @@ func (x View_Format) String() string {
 }
 
 func (View_Format) Descriptor() protoreflect.EnumDescriptor {
-	return file_planner_proto_enumTypes[0].Descriptor()
+	return file_planner_proto_enumTypes[1].Descriptor()
 }
 
 func (View_Format) Type() protoreflect.EnumType {
-	return &file_planner_proto_enumTypes[0]
+	return &file_planner_proto_enumTypes[1]
 }
 
 func (x View_Format) Number() protoreflect.EnumNumber {
@@ -1787,7 +1834,8 @@ type PassCall struct {
 	// Absent: groups as in a plan.
 	Groups *PassGroups `protobuf:"bytes,4,opt,name=groups,proto3,oneof" json:"groups,omitempty"`
 	// The pass ends with so many nodes to remove, those of atomic groups not counted.
-	UnneededLimit *uint64 `protobuf:"varint,5,opt,name=unneeded_limit,json=unneededLimit,proto3,oneof" json:"unneeded_limit,omitempty"`
+	UnneededLimit *uint64  `protobuf:"varint,5,opt,name=unneeded_limit,json=unneededLimit,proto3,oneof" json:"unneeded_limit,omitempty"`
+	PodOrder      PodOrder `protobuf:"varint,6,opt,name=pod_order,json=podOrder,proto3,enum=ebb.v1alpha1.PodOrder" json:"pod_order,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1855,6 +1903,13 @@ func (x *PassCall) GetUnneededLimit() uint64 {
 		return *x.UnneededLimit
 	}
 	return 0
+}
+
+func (x *PassCall) GetPodOrder() PodOrder {
+	if x != nil {
+		return x.PodOrder
+	}
+	return PodOrder_BY_PRIORITY
 }
 
 // Nodes that are in none of the groups stay.
@@ -3739,7 +3794,7 @@ const file_planner_proto_rawDesc = "" +
 	"\vExplainCall\x12-\n" +
 	"\x05input\x18\x01 \x01(\v2\x17.ebb.v1alpha1.PlanInputR\x05input\x12&\n" +
 	"\x04view\x18\x02 \x01(\v2\x12.ebb.v1alpha1.ViewR\x04view\x12\x14\n" +
-	"\x05nodes\x18\x03 \x03(\tR\x05nodes\"\xad\x02\n" +
+	"\x05nodes\x18\x03 \x03(\tR\x05nodes\"\xe2\x02\n" +
 	"\bPassCall\x12-\n" +
 	"\x05input\x18\x01 \x01(\v2\x17.ebb.v1alpha1.PlanInputR\x05input\x12\x1e\n" +
 	"\n" +
@@ -3747,7 +3802,8 @@ const file_planner_proto_rawDesc = "" +
 	"candidates\x12@\n" +
 	"\fdestinations\x18\x03 \x01(\v2\x17.ebb.v1alpha1.NodeNamesH\x00R\fdestinations\x88\x01\x01\x125\n" +
 	"\x06groups\x18\x04 \x01(\v2\x18.ebb.v1alpha1.PassGroupsH\x01R\x06groups\x88\x01\x01\x12*\n" +
-	"\x0eunneeded_limit\x18\x05 \x01(\x04H\x02R\runneededLimit\x88\x01\x01B\x0f\n" +
+	"\x0eunneeded_limit\x18\x05 \x01(\x04H\x02R\runneededLimit\x88\x01\x01\x123\n" +
+	"\tpod_order\x18\x06 \x01(\x0e2\x16.ebb.v1alpha1.PodOrderR\bpodOrderB\x0f\n" +
 	"\r_destinationsB\t\n" +
 	"\a_groupsB\x11\n" +
 	"\x0f_unneeded_limit\"Z\n" +
@@ -3893,7 +3949,10 @@ const file_planner_proto_rawDesc = "" +
 	"minVersion\"C\n" +
 	"\vExportReply\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x04R\aversion\x12\x1a\n" +
-	"\bsnapshot\x18\x02 \x01(\fR\bsnapshot2\xcf\a\n" +
+	"\bsnapshot\x18\x02 \x01(\fR\bsnapshot**\n" +
+	"\bPodOrder\x12\x0f\n" +
+	"\vBY_PRIORITY\x10\x00\x12\r\n" +
+	"\tAS_LISTED\x10\x012\xcf\a\n" +
 	"\aPlanner\x12C\n" +
 	"\aVersion\x12\x1c.ebb.v1alpha1.VersionRequest\x1a\x1a.ebb.v1alpha1.VersionReply\x12@\n" +
 	"\x06Status\x12\x1b.ebb.v1alpha1.StatusRequest\x1a\x19.ebb.v1alpha1.StatusReply\x12>\n" +
@@ -3924,144 +3983,146 @@ func file_planner_proto_rawDescGZIP() []byte {
 	return file_planner_proto_rawDescData
 }
 
-var file_planner_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_planner_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
 var file_planner_proto_msgTypes = make([]protoimpl.MessageInfo, 52)
 var file_planner_proto_goTypes = []any{
-	(View_Format)(0),                // 0: ebb.v1alpha1.View.Format
-	(*VersionRequest)(nil),          // 1: ebb.v1alpha1.VersionRequest
-	(*VersionReply)(nil),            // 2: ebb.v1alpha1.VersionReply
-	(*Settings)(nil),                // 3: ebb.v1alpha1.Settings
-	(*GroupSize)(nil),               // 4: ebb.v1alpha1.GroupSize
-	(*OpenRequest)(nil),             // 5: ebb.v1alpha1.OpenRequest
-	(*CloseRequest)(nil),            // 6: ebb.v1alpha1.CloseRequest
-	(*CloseReply)(nil),              // 7: ebb.v1alpha1.CloseReply
-	(*StatusRequest)(nil),           // 8: ebb.v1alpha1.StatusRequest
-	(*StatusReply)(nil),             // 9: ebb.v1alpha1.StatusReply
-	(*SessionStatus)(nil),           // 10: ebb.v1alpha1.SessionStatus
-	(*LoadRequest)(nil),             // 11: ebb.v1alpha1.LoadRequest
-	(*LoadReply)(nil),               // 12: ebb.v1alpha1.LoadReply
-	(*Change)(nil),                  // 13: ebb.v1alpha1.Change
-	(*Deletion)(nil),                // 14: ebb.v1alpha1.Deletion
-	(*ApplyRequest)(nil),            // 15: ebb.v1alpha1.ApplyRequest
-	(*ApplyReply)(nil),              // 16: ebb.v1alpha1.ApplyReply
-	(*SyncRequest)(nil),             // 17: ebb.v1alpha1.SyncRequest
-	(*SyncReply)(nil),               // 18: ebb.v1alpha1.SyncReply
-	(*View)(nil),                    // 19: ebb.v1alpha1.View
-	(*Warning)(nil),                 // 20: ebb.v1alpha1.Warning
-	(*PlanInput)(nil),               // 21: ebb.v1alpha1.PlanInput
-	(*PlanCall)(nil),                // 22: ebb.v1alpha1.PlanCall
-	(*PlanReply)(nil),               // 23: ebb.v1alpha1.PlanReply
-	(*ExplainCall)(nil),             // 24: ebb.v1alpha1.ExplainCall
-	(*PassCall)(nil),                // 25: ebb.v1alpha1.PassCall
-	(*PassGroups)(nil),              // 26: ebb.v1alpha1.PassGroups
-	(*PassGroup)(nil),               // 27: ebb.v1alpha1.PassGroup
-	(*PassReply)(nil),               // 28: ebb.v1alpha1.PassReply
-	(*PassPlan)(nil),                // 29: ebb.v1alpha1.PassPlan
-	(*PodName)(nil),                 // 30: ebb.v1alpha1.PodName
-	(*Removal)(nil),                 // 31: ebb.v1alpha1.Removal
-	(*Move)(nil),                    // 32: ebb.v1alpha1.Move
-	(*KeptNode)(nil),                // 33: ebb.v1alpha1.KeptNode
-	(*NodeUse)(nil),                 // 34: ebb.v1alpha1.NodeUse
-	(*FilterCall)(nil),              // 35: ebb.v1alpha1.FilterCall
-	(*ViewReply)(nil),               // 36: ebb.v1alpha1.ViewReply
-	(*WatchPlansCall)(nil),          // 37: ebb.v1alpha1.WatchPlansCall
-	(*PlanChange)(nil),              // 38: ebb.v1alpha1.PlanChange
-	(*RoundCall)(nil),               // 39: ebb.v1alpha1.RoundCall
-	(*RoundReply)(nil),              // 40: ebb.v1alpha1.RoundReply
-	(*ActuationReport)(nil),         // 41: ebb.v1alpha1.ActuationReport
-	(*BegunDeletion)(nil),           // 42: ebb.v1alpha1.BegunDeletion
-	(*EndedDeletion)(nil),           // 43: ebb.v1alpha1.EndedDeletion
-	(*EvictedPod)(nil),              // 44: ebb.v1alpha1.EvictedPod
-	(*ScaleUp)(nil),                 // 45: ebb.v1alpha1.ScaleUp
-	(*NodeNames)(nil),               // 46: ebb.v1alpha1.NodeNames
-	(*UnregisteredNodes)(nil),       // 47: ebb.v1alpha1.UnregisteredNodes
-	(*ActuationReply)(nil),          // 48: ebb.v1alpha1.ActuationReply
-	(*ExportCall)(nil),              // 49: ebb.v1alpha1.ExportCall
-	(*ExportReply)(nil),             // 50: ebb.v1alpha1.ExportReply
-	nil,                             // 51: ebb.v1alpha1.SessionStatus.IgnoredKindsEntry
-	(*UnregisteredNodes_Group)(nil), // 52: ebb.v1alpha1.UnregisteredNodes.Group
-	(*structpb.Struct)(nil),         // 53: google.protobuf.Struct
+	(PodOrder)(0),                   // 0: ebb.v1alpha1.PodOrder
+	(View_Format)(0),                // 1: ebb.v1alpha1.View.Format
+	(*VersionRequest)(nil),          // 2: ebb.v1alpha1.VersionRequest
+	(*VersionReply)(nil),            // 3: ebb.v1alpha1.VersionReply
+	(*Settings)(nil),                // 4: ebb.v1alpha1.Settings
+	(*GroupSize)(nil),               // 5: ebb.v1alpha1.GroupSize
+	(*OpenRequest)(nil),             // 6: ebb.v1alpha1.OpenRequest
+	(*CloseRequest)(nil),            // 7: ebb.v1alpha1.CloseRequest
+	(*CloseReply)(nil),              // 8: ebb.v1alpha1.CloseReply
+	(*StatusRequest)(nil),           // 9: ebb.v1alpha1.StatusRequest
+	(*StatusReply)(nil),             // 10: ebb.v1alpha1.StatusReply
+	(*SessionStatus)(nil),           // 11: ebb.v1alpha1.SessionStatus
+	(*LoadRequest)(nil),             // 12: ebb.v1alpha1.LoadRequest
+	(*LoadReply)(nil),               // 13: ebb.v1alpha1.LoadReply
+	(*Change)(nil),                  // 14: ebb.v1alpha1.Change
+	(*Deletion)(nil),                // 15: ebb.v1alpha1.Deletion
+	(*ApplyRequest)(nil),            // 16: ebb.v1alpha1.ApplyRequest
+	(*ApplyReply)(nil),              // 17: ebb.v1alpha1.ApplyReply
+	(*SyncRequest)(nil),             // 18: ebb.v1alpha1.SyncRequest
+	(*SyncReply)(nil),               // 19: ebb.v1alpha1.SyncReply
+	(*View)(nil),                    // 20: ebb.v1alpha1.View
+	(*Warning)(nil),                 // 21: ebb.v1alpha1.Warning
+	(*PlanInput)(nil),               // 22: ebb.v1alpha1.PlanInput
+	(*PlanCall)(nil),                // 23: ebb.v1alpha1.PlanCall
+	(*PlanReply)(nil),               // 24: ebb.v1alpha1.PlanReply
+	(*ExplainCall)(nil),             // 25: ebb.v1alpha1.ExplainCall
+	(*PassCall)(nil),                // 26: ebb.v1alpha1.PassCall
+	(*PassGroups)(nil),              // 27: ebb.v1alpha1.PassGroups
+	(*PassGroup)(nil),               // 28: ebb.v1alpha1.PassGroup
+	(*PassReply)(nil),               // 29: ebb.v1alpha1.PassReply
+	(*PassPlan)(nil),                // 30: ebb.v1alpha1.PassPlan
+	(*PodName)(nil),                 // 31: ebb.v1alpha1.PodName
+	(*Removal)(nil),                 // 32: ebb.v1alpha1.Removal
+	(*Move)(nil),                    // 33: ebb.v1alpha1.Move
+	(*KeptNode)(nil),                // 34: ebb.v1alpha1.KeptNode
+	(*NodeUse)(nil),                 // 35: ebb.v1alpha1.NodeUse
+	(*FilterCall)(nil),              // 36: ebb.v1alpha1.FilterCall
+	(*ViewReply)(nil),               // 37: ebb.v1alpha1.ViewReply
+	(*WatchPlansCall)(nil),          // 38: ebb.v1alpha1.WatchPlansCall
+	(*PlanChange)(nil),              // 39: ebb.v1alpha1.PlanChange
+	(*RoundCall)(nil),               // 40: ebb.v1alpha1.RoundCall
+	(*RoundReply)(nil),              // 41: ebb.v1alpha1.RoundReply
+	(*ActuationReport)(nil),         // 42: ebb.v1alpha1.ActuationReport
+	(*BegunDeletion)(nil),           // 43: ebb.v1alpha1.BegunDeletion
+	(*EndedDeletion)(nil),           // 44: ebb.v1alpha1.EndedDeletion
+	(*EvictedPod)(nil),              // 45: ebb.v1alpha1.EvictedPod
+	(*ScaleUp)(nil),                 // 46: ebb.v1alpha1.ScaleUp
+	(*NodeNames)(nil),               // 47: ebb.v1alpha1.NodeNames
+	(*UnregisteredNodes)(nil),       // 48: ebb.v1alpha1.UnregisteredNodes
+	(*ActuationReply)(nil),          // 49: ebb.v1alpha1.ActuationReply
+	(*ExportCall)(nil),              // 50: ebb.v1alpha1.ExportCall
+	(*ExportReply)(nil),             // 51: ebb.v1alpha1.ExportReply
+	nil,                             // 52: ebb.v1alpha1.SessionStatus.IgnoredKindsEntry
+	(*UnregisteredNodes_Group)(nil), // 53: ebb.v1alpha1.UnregisteredNodes.Group
+	(*structpb.Struct)(nil),         // 54: google.protobuf.Struct
 }
 var file_planner_proto_depIdxs = []int32{
-	53, // 0: ebb.v1alpha1.Settings.options:type_name -> google.protobuf.Struct
-	4,  // 1: ebb.v1alpha1.Settings.group_sizes:type_name -> ebb.v1alpha1.GroupSize
-	3,  // 2: ebb.v1alpha1.OpenRequest.settings:type_name -> ebb.v1alpha1.Settings
-	10, // 3: ebb.v1alpha1.StatusReply.sessions:type_name -> ebb.v1alpha1.SessionStatus
-	51, // 4: ebb.v1alpha1.SessionStatus.ignored_kinds:type_name -> ebb.v1alpha1.SessionStatus.IgnoredKindsEntry
-	3,  // 5: ebb.v1alpha1.LoadRequest.settings:type_name -> ebb.v1alpha1.Settings
-	14, // 6: ebb.v1alpha1.Change.delete:type_name -> ebb.v1alpha1.Deletion
-	13, // 7: ebb.v1alpha1.ApplyRequest.changes:type_name -> ebb.v1alpha1.Change
-	13, // 8: ebb.v1alpha1.SyncRequest.changes:type_name -> ebb.v1alpha1.Change
-	0,  // 9: ebb.v1alpha1.View.format:type_name -> ebb.v1alpha1.View.Format
-	3,  // 10: ebb.v1alpha1.PlanInput.settings:type_name -> ebb.v1alpha1.Settings
-	20, // 11: ebb.v1alpha1.PlanInput.warnings:type_name -> ebb.v1alpha1.Warning
-	21, // 12: ebb.v1alpha1.PlanCall.input:type_name -> ebb.v1alpha1.PlanInput
-	19, // 13: ebb.v1alpha1.PlanCall.view:type_name -> ebb.v1alpha1.View
-	20, // 14: ebb.v1alpha1.PlanReply.warnings:type_name -> ebb.v1alpha1.Warning
-	29, // 15: ebb.v1alpha1.PlanReply.data:type_name -> ebb.v1alpha1.PassPlan
-	21, // 16: ebb.v1alpha1.ExplainCall.input:type_name -> ebb.v1alpha1.PlanInput
-	19, // 17: ebb.v1alpha1.ExplainCall.view:type_name -> ebb.v1alpha1.View
-	21, // 18: ebb.v1alpha1.PassCall.input:type_name -> ebb.v1alpha1.PlanInput
-	46, // 19: ebb.v1alpha1.PassCall.destinations:type_name -> ebb.v1alpha1.NodeNames
-	26, // 20: ebb.v1alpha1.PassCall.groups:type_name -> ebb.v1alpha1.PassGroups
-	27, // 21: ebb.v1alpha1.PassGroups.groups:type_name -> ebb.v1alpha1.PassGroup
-	29, // 22: ebb.v1alpha1.PassReply.plan:type_name -> ebb.v1alpha1.PassPlan
-	31, // 23: ebb.v1alpha1.PassPlan.removes:type_name -> ebb.v1alpha1.Removal
-	33, // 24: ebb.v1alpha1.PassPlan.keeps:type_name -> ebb.v1alpha1.KeptNode
-	34, // 25: ebb.v1alpha1.PassPlan.utilization:type_name -> ebb.v1alpha1.NodeUse
-	32, // 26: ebb.v1alpha1.Removal.moves:type_name -> ebb.v1alpha1.Move
-	30, // 27: ebb.v1alpha1.Removal.daemonset:type_name -> ebb.v1alpha1.PodName
-	30, // 28: ebb.v1alpha1.Removal.on_completion:type_name -> ebb.v1alpha1.PodName
-	30, // 29: ebb.v1alpha1.Move.pod:type_name -> ebb.v1alpha1.PodName
-	30, // 30: ebb.v1alpha1.KeptNode.pod:type_name -> ebb.v1alpha1.PodName
-	19, // 31: ebb.v1alpha1.FilterCall.view:type_name -> ebb.v1alpha1.View
-	20, // 32: ebb.v1alpha1.ViewReply.warnings:type_name -> ebb.v1alpha1.Warning
-	21, // 33: ebb.v1alpha1.WatchPlansCall.input:type_name -> ebb.v1alpha1.PlanInput
-	21, // 34: ebb.v1alpha1.RoundCall.input:type_name -> ebb.v1alpha1.PlanInput
-	19, // 35: ebb.v1alpha1.RoundCall.view:type_name -> ebb.v1alpha1.View
-	20, // 36: ebb.v1alpha1.RoundReply.warnings:type_name -> ebb.v1alpha1.Warning
-	42, // 37: ebb.v1alpha1.ActuationReport.begun:type_name -> ebb.v1alpha1.BegunDeletion
-	43, // 38: ebb.v1alpha1.ActuationReport.ended:type_name -> ebb.v1alpha1.EndedDeletion
-	44, // 39: ebb.v1alpha1.ActuationReport.evicted:type_name -> ebb.v1alpha1.EvictedPod
-	45, // 40: ebb.v1alpha1.ActuationReport.scale_ups:type_name -> ebb.v1alpha1.ScaleUp
-	46, // 41: ebb.v1alpha1.ActuationReport.unready_nodes:type_name -> ebb.v1alpha1.NodeNames
-	47, // 42: ebb.v1alpha1.ActuationReport.unregistered_nodes:type_name -> ebb.v1alpha1.UnregisteredNodes
-	52, // 43: ebb.v1alpha1.UnregisteredNodes.groups:type_name -> ebb.v1alpha1.UnregisteredNodes.Group
-	1,  // 44: ebb.v1alpha1.Planner.Version:input_type -> ebb.v1alpha1.VersionRequest
-	8,  // 45: ebb.v1alpha1.Planner.Status:input_type -> ebb.v1alpha1.StatusRequest
-	5,  // 46: ebb.v1alpha1.Planner.Open:input_type -> ebb.v1alpha1.OpenRequest
-	6,  // 47: ebb.v1alpha1.Planner.Close:input_type -> ebb.v1alpha1.CloseRequest
-	11, // 48: ebb.v1alpha1.Planner.Load:input_type -> ebb.v1alpha1.LoadRequest
-	15, // 49: ebb.v1alpha1.Planner.Apply:input_type -> ebb.v1alpha1.ApplyRequest
-	17, // 50: ebb.v1alpha1.Planner.Sync:input_type -> ebb.v1alpha1.SyncRequest
-	22, // 51: ebb.v1alpha1.Planner.Plan:input_type -> ebb.v1alpha1.PlanCall
-	24, // 52: ebb.v1alpha1.Planner.Explain:input_type -> ebb.v1alpha1.ExplainCall
-	25, // 53: ebb.v1alpha1.Planner.Pass:input_type -> ebb.v1alpha1.PassCall
-	35, // 54: ebb.v1alpha1.Planner.Filter:input_type -> ebb.v1alpha1.FilterCall
-	37, // 55: ebb.v1alpha1.Planner.WatchPlans:input_type -> ebb.v1alpha1.WatchPlansCall
-	39, // 56: ebb.v1alpha1.Planner.Round:input_type -> ebb.v1alpha1.RoundCall
-	41, // 57: ebb.v1alpha1.Planner.ReportActuation:input_type -> ebb.v1alpha1.ActuationReport
-	49, // 58: ebb.v1alpha1.Planner.Export:input_type -> ebb.v1alpha1.ExportCall
-	2,  // 59: ebb.v1alpha1.Planner.Version:output_type -> ebb.v1alpha1.VersionReply
-	9,  // 60: ebb.v1alpha1.Planner.Status:output_type -> ebb.v1alpha1.StatusReply
-	10, // 61: ebb.v1alpha1.Planner.Open:output_type -> ebb.v1alpha1.SessionStatus
-	7,  // 62: ebb.v1alpha1.Planner.Close:output_type -> ebb.v1alpha1.CloseReply
-	12, // 63: ebb.v1alpha1.Planner.Load:output_type -> ebb.v1alpha1.LoadReply
-	16, // 64: ebb.v1alpha1.Planner.Apply:output_type -> ebb.v1alpha1.ApplyReply
-	18, // 65: ebb.v1alpha1.Planner.Sync:output_type -> ebb.v1alpha1.SyncReply
-	23, // 66: ebb.v1alpha1.Planner.Plan:output_type -> ebb.v1alpha1.PlanReply
-	36, // 67: ebb.v1alpha1.Planner.Explain:output_type -> ebb.v1alpha1.ViewReply
-	28, // 68: ebb.v1alpha1.Planner.Pass:output_type -> ebb.v1alpha1.PassReply
-	36, // 69: ebb.v1alpha1.Planner.Filter:output_type -> ebb.v1alpha1.ViewReply
-	38, // 70: ebb.v1alpha1.Planner.WatchPlans:output_type -> ebb.v1alpha1.PlanChange
-	40, // 71: ebb.v1alpha1.Planner.Round:output_type -> ebb.v1alpha1.RoundReply
-	48, // 72: ebb.v1alpha1.Planner.ReportActuation:output_type -> ebb.v1alpha1.ActuationReply
-	50, // 73: ebb.v1alpha1.Planner.Export:output_type -> ebb.v1alpha1.ExportReply
-	59, // [59:74] is the sub-list for method output_type
-	44, // [44:59] is the sub-list for method input_type
-	44, // [44:44] is the sub-list for extension type_name
-	44, // [44:44] is the sub-list for extension extendee
-	0,  // [0:44] is the sub-list for field type_name
+	54, // 0: ebb.v1alpha1.Settings.options:type_name -> google.protobuf.Struct
+	5,  // 1: ebb.v1alpha1.Settings.group_sizes:type_name -> ebb.v1alpha1.GroupSize
+	4,  // 2: ebb.v1alpha1.OpenRequest.settings:type_name -> ebb.v1alpha1.Settings
+	11, // 3: ebb.v1alpha1.StatusReply.sessions:type_name -> ebb.v1alpha1.SessionStatus
+	52, // 4: ebb.v1alpha1.SessionStatus.ignored_kinds:type_name -> ebb.v1alpha1.SessionStatus.IgnoredKindsEntry
+	4,  // 5: ebb.v1alpha1.LoadRequest.settings:type_name -> ebb.v1alpha1.Settings
+	15, // 6: ebb.v1alpha1.Change.delete:type_name -> ebb.v1alpha1.Deletion
+	14, // 7: ebb.v1alpha1.ApplyRequest.changes:type_name -> ebb.v1alpha1.Change
+	14, // 8: ebb.v1alpha1.SyncRequest.changes:type_name -> ebb.v1alpha1.Change
+	1,  // 9: ebb.v1alpha1.View.format:type_name -> ebb.v1alpha1.View.Format
+	4,  // 10: ebb.v1alpha1.PlanInput.settings:type_name -> ebb.v1alpha1.Settings
+	21, // 11: ebb.v1alpha1.PlanInput.warnings:type_name -> ebb.v1alpha1.Warning
+	22, // 12: ebb.v1alpha1.PlanCall.input:type_name -> ebb.v1alpha1.PlanInput
+	20, // 13: ebb.v1alpha1.PlanCall.view:type_name -> ebb.v1alpha1.View
+	21, // 14: ebb.v1alpha1.PlanReply.warnings:type_name -> ebb.v1alpha1.Warning
+	30, // 15: ebb.v1alpha1.PlanReply.data:type_name -> ebb.v1alpha1.PassPlan
+	22, // 16: ebb.v1alpha1.ExplainCall.input:type_name -> ebb.v1alpha1.PlanInput
+	20, // 17: ebb.v1alpha1.ExplainCall.view:type_name -> ebb.v1alpha1.View
+	22, // 18: ebb.v1alpha1.PassCall.input:type_name -> ebb.v1alpha1.PlanInput
+	47, // 19: ebb.v1alpha1.PassCall.destinations:type_name -> ebb.v1alpha1.NodeNames
+	27, // 20: ebb.v1alpha1.PassCall.groups:type_name -> ebb.v1alpha1.PassGroups
+	0,  // 21: ebb.v1alpha1.PassCall.pod_order:type_name -> ebb.v1alpha1.PodOrder
+	28, // 22: ebb.v1alpha1.PassGroups.groups:type_name -> ebb.v1alpha1.PassGroup
+	30, // 23: ebb.v1alpha1.PassReply.plan:type_name -> ebb.v1alpha1.PassPlan
+	32, // 24: ebb.v1alpha1.PassPlan.removes:type_name -> ebb.v1alpha1.Removal
+	34, // 25: ebb.v1alpha1.PassPlan.keeps:type_name -> ebb.v1alpha1.KeptNode
+	35, // 26: ebb.v1alpha1.PassPlan.utilization:type_name -> ebb.v1alpha1.NodeUse
+	33, // 27: ebb.v1alpha1.Removal.moves:type_name -> ebb.v1alpha1.Move
+	31, // 28: ebb.v1alpha1.Removal.daemonset:type_name -> ebb.v1alpha1.PodName
+	31, // 29: ebb.v1alpha1.Removal.on_completion:type_name -> ebb.v1alpha1.PodName
+	31, // 30: ebb.v1alpha1.Move.pod:type_name -> ebb.v1alpha1.PodName
+	31, // 31: ebb.v1alpha1.KeptNode.pod:type_name -> ebb.v1alpha1.PodName
+	20, // 32: ebb.v1alpha1.FilterCall.view:type_name -> ebb.v1alpha1.View
+	21, // 33: ebb.v1alpha1.ViewReply.warnings:type_name -> ebb.v1alpha1.Warning
+	22, // 34: ebb.v1alpha1.WatchPlansCall.input:type_name -> ebb.v1alpha1.PlanInput
+	22, // 35: ebb.v1alpha1.RoundCall.input:type_name -> ebb.v1alpha1.PlanInput
+	20, // 36: ebb.v1alpha1.RoundCall.view:type_name -> ebb.v1alpha1.View
+	21, // 37: ebb.v1alpha1.RoundReply.warnings:type_name -> ebb.v1alpha1.Warning
+	43, // 38: ebb.v1alpha1.ActuationReport.begun:type_name -> ebb.v1alpha1.BegunDeletion
+	44, // 39: ebb.v1alpha1.ActuationReport.ended:type_name -> ebb.v1alpha1.EndedDeletion
+	45, // 40: ebb.v1alpha1.ActuationReport.evicted:type_name -> ebb.v1alpha1.EvictedPod
+	46, // 41: ebb.v1alpha1.ActuationReport.scale_ups:type_name -> ebb.v1alpha1.ScaleUp
+	47, // 42: ebb.v1alpha1.ActuationReport.unready_nodes:type_name -> ebb.v1alpha1.NodeNames
+	48, // 43: ebb.v1alpha1.ActuationReport.unregistered_nodes:type_name -> ebb.v1alpha1.UnregisteredNodes
+	53, // 44: ebb.v1alpha1.UnregisteredNodes.groups:type_name -> ebb.v1alpha1.UnregisteredNodes.Group
+	2,  // 45: ebb.v1alpha1.Planner.Version:input_type -> ebb.v1alpha1.VersionRequest
+	9,  // 46: ebb.v1alpha1.Planner.Status:input_type -> ebb.v1alpha1.StatusRequest
+	6,  // 47: ebb.v1alpha1.Planner.Open:input_type -> ebb.v1alpha1.OpenRequest
+	7,  // 48: ebb.v1alpha1.Planner.Close:input_type -> ebb.v1alpha1.CloseRequest
+	12, // 49: ebb.v1alpha1.Planner.Load:input_type -> ebb.v1alpha1.LoadRequest
+	16, // 50: ebb.v1alpha1.Planner.Apply:input_type -> ebb.v1alpha1.ApplyRequest
+	18, // 51: ebb.v1alpha1.Planner.Sync:input_type -> ebb.v1alpha1.SyncRequest
+	23, // 52: ebb.v1alpha1.Planner.Plan:input_type -> ebb.v1alpha1.PlanCall
+	25, // 53: ebb.v1alpha1.Planner.Explain:input_type -> ebb.v1alpha1.ExplainCall
+	26, // 54: ebb.v1alpha1.Planner.Pass:input_type -> ebb.v1alpha1.PassCall
+	36, // 55: ebb.v1alpha1.Planner.Filter:input_type -> ebb.v1alpha1.FilterCall
+	38, // 56: ebb.v1alpha1.Planner.WatchPlans:input_type -> ebb.v1alpha1.WatchPlansCall
+	40, // 57: ebb.v1alpha1.Planner.Round:input_type -> ebb.v1alpha1.RoundCall
+	42, // 58: ebb.v1alpha1.Planner.ReportActuation:input_type -> ebb.v1alpha1.ActuationReport
+	50, // 59: ebb.v1alpha1.Planner.Export:input_type -> ebb.v1alpha1.ExportCall
+	3,  // 60: ebb.v1alpha1.Planner.Version:output_type -> ebb.v1alpha1.VersionReply
+	10, // 61: ebb.v1alpha1.Planner.Status:output_type -> ebb.v1alpha1.StatusReply
+	11, // 62: ebb.v1alpha1.Planner.Open:output_type -> ebb.v1alpha1.SessionStatus
+	8,  // 63: ebb.v1alpha1.Planner.Close:output_type -> ebb.v1alpha1.CloseReply
+	13, // 64: ebb.v1alpha1.Planner.Load:output_type -> ebb.v1alpha1.LoadReply
+	17, // 65: ebb.v1alpha1.Planner.Apply:output_type -> ebb.v1alpha1.ApplyReply
+	19, // 66: ebb.v1alpha1.Planner.Sync:output_type -> ebb.v1alpha1.SyncReply
+	24, // 67: ebb.v1alpha1.Planner.Plan:output_type -> ebb.v1alpha1.PlanReply
+	37, // 68: ebb.v1alpha1.Planner.Explain:output_type -> ebb.v1alpha1.ViewReply
+	29, // 69: ebb.v1alpha1.Planner.Pass:output_type -> ebb.v1alpha1.PassReply
+	37, // 70: ebb.v1alpha1.Planner.Filter:output_type -> ebb.v1alpha1.ViewReply
+	39, // 71: ebb.v1alpha1.Planner.WatchPlans:output_type -> ebb.v1alpha1.PlanChange
+	41, // 72: ebb.v1alpha1.Planner.Round:output_type -> ebb.v1alpha1.RoundReply
+	49, // 73: ebb.v1alpha1.Planner.ReportActuation:output_type -> ebb.v1alpha1.ActuationReply
+	51, // 74: ebb.v1alpha1.Planner.Export:output_type -> ebb.v1alpha1.ExportReply
+	60, // [60:75] is the sub-list for method output_type
+	45, // [45:60] is the sub-list for method input_type
+	45, // [45:45] is the sub-list for extension type_name
+	45, // [45:45] is the sub-list for extension extendee
+	0,  // [0:45] is the sub-list for field type_name
 }
 
 func init() { file_planner_proto_init() }
@@ -4090,7 +4151,7 @@ func file_planner_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_planner_proto_rawDesc), len(file_planner_proto_rawDesc)),
-			NumEnums:      1,
+			NumEnums:      2,
 			NumMessages:   52,
 			NumExtensions: 0,
 			NumServices:   1,

@@ -1,0 +1,271 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"ebb/go/clusterautoscaler"
+	"ebb/go/clusterautoscaler/engine"
+	"ebb/go/clusterautoscaler/feed"
+	"ebb/go/clusterautoscaler/wire"
+)
+
+var now = time.Unix(1_780_000_000, 0)
+
+func node(name string, cpuMilli, memory int64) *v1.Node {
+	amounts := v1.ResourceList{
+		v1.ResourceCPU:    *resource.NewMilliQuantity(cpuMilli, resource.DecimalSI),
+		v1.ResourceMemory: *resource.NewQuantity(memory, resource.DecimalSI),
+		v1.ResourcePods:   *resource.NewQuantity(100, resource.DecimalSI),
+	}
+	return &v1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name), ResourceVersion: "1"},
+		Status: v1.NodeStatus{Capacity: amounts, Allocatable: amounts,
+			Conditions: []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}}},
+	}
+}
+
+func pod(name, node string, cpuMilli, memory int64) *v1.Pod {
+	return &v1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name), ResourceVersion: "1",
+			Annotations: map[string]string{"cluster-autoscaler.kubernetes.io/safe-to-evict": "true"}},
+		Spec: v1.PodSpec{NodeName: node, Containers: []v1.Container{{Name: "main", Resources: v1.ResourceRequirements{
+			Requests: v1.ResourceList{
+				v1.ResourceCPU:    *resource.NewMilliQuantity(cpuMilli, resource.DecimalSI),
+				v1.ResourceMemory: *resource.NewQuantity(memory, resource.DecimalSI),
+			}}}}},
+		Status: v1.PodStatus{Phase: v1.PodRunning},
+	}
+}
+
+// Nodes that are used to 40%, each by 40 pods.
+func cluster(nodes int) []feed.NodeView {
+	views := make([]feed.NodeView, nodes)
+	for i := range views {
+		name := fmt.Sprintf("node-%d", i)
+		views[i].Node = node(name, 10_000, 10_000)
+		for j := range 40 {
+			views[i].Pods = append(views[i].Pods, pod(fmt.Sprintf("pod-%d-%d", i, j), name, 100, 100))
+		}
+	}
+	return views
+}
+
+func nothing() []feed.List { return nil }
+
+func request(views []feed.NodeView) *clusterautoscaler.Request {
+	request := &clusterautoscaler.Request{Now: now, UnneededLimit: 10_000, TimeLimit: time.Minute}
+	for _, view := range views {
+		request.Candidates = append(request.Candidates, view.Node.Name)
+	}
+	request.Destinations = request.Candidates
+	request.Groups = []clusterautoscaler.Group{{Name: "all", Nodes: request.Candidates, UtilizationThreshold: 0.5}}
+	return request
+}
+
+func open(t *testing.T) clusterautoscaler.Engine {
+	ebb, err := engine.New()
+	check(t, err)
+	t.Cleanup(func() { check(t, ebb.Close()) })
+	check(t, ebb.Configure(clusterautoscaler.Options{ScaleDownUnreadyEnabled: true}))
+	return ebb
+}
+
+func TestPass(t *testing.T) {
+	ebb := open(t)
+	views := []feed.NodeView{
+		{Node: node("empty", 1000, 1000)},
+		{Node: node("moves", 1000, 1000), Pods: []*v1.Pod{pod("p", "moves", 100, 100)}},
+		{Node: node("busy", 1000, 1000), Pods: []*v1.Pod{pod("q", "busy", 800, 100)}},
+		{Node: node("bare", 1000, 1000), Pods: []*v1.Pod{pod("r", "bare", 100, 100)}},
+		{Node: node("alone", 1000, 1000)},
+	}
+	views[3].Pods[0].Annotations = nil
+	check(t, ebb.Apply(context.Background(), feed.New().Diff(views, nothing)))
+	ask := request(views)
+	ask.Groups[0].Nodes = ask.Candidates[:4]
+	result, err := ebb.Pass(context.Background(), ask)
+	check(t, err)
+	want := "complete[{empty [] [] [] false} {moves [{{default p} busy}] [] [] false}] " +
+		"[{alone NotAutoscaled  { }} {bare BlockedByPod NotReplicated {default r}} {busy NotUnderutilized  { }}] []"
+	slices.SortFunc(result.Kept, func(a, b clusterautoscaler.Kept) int { return strings.Compare(a.Node, b.Node) })
+	got := fmt.Sprint(result.Termination, result.Removals, " ", result.Kept, " ", result.Skipped)
+	if got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	for _, use := range result.Utilization {
+		if use.Node == "busy" && (use.CPU != 0.8 || use.Memory != 0.1 || use.Resource != "cpu" || use.Utilization != 0.8) {
+			t.Errorf("busy is used %v", use)
+		}
+	}
+	ask.UnneededLimit = 1
+	result, err = ebb.Pass(context.Background(), ask)
+	check(t, err)
+	if len(result.Removals) != 1 || result.Termination != "limit" || len(result.Skipped) == 0 {
+		t.Errorf("with a limit of 1: %+v", result)
+	}
+	ask.TimeLimit = 0
+	result, err = ebb.Pass(context.Background(), ask)
+	check(t, err)
+	if len(result.Removals) != 0 || len(result.Skipped) != len(views) {
+		t.Errorf("without time: %+v", result)
+	}
+}
+
+func TestPodsAsListed(t *testing.T) {
+	ebb := open(t)
+	views := []feed.NodeView{
+		{Node: node("from", 1000, 1000), Pods: []*v1.Pod{pod("low", "from", 100, 100), pod("high", "from", 100, 100)}},
+		{Node: node("to", 1000, 1000)},
+	}
+	priority := int32(9)
+	views[0].Pods[1].Spec.Priority = &priority
+	check(t, ebb.Apply(context.Background(), feed.New().Diff(views, nothing)))
+	for asListed, first := range map[bool]string{false: "high", true: "low"} {
+		ask := request(views)
+		ask.Candidates = ask.Candidates[:1]
+		ask.PodsAsListed = asListed
+		result, err := ebb.Pass(context.Background(), ask)
+		check(t, err)
+		if len(result.Removals) != 1 || result.Removals[0].Moves[0].Pod.Name != first {
+			t.Errorf("as listed %v: %+v", asListed, result.Removals)
+		}
+	}
+}
+
+// More changes than one batch, some of them deletions.
+func TestApplyInOrder(t *testing.T) {
+	ebb := open(t)
+	views := cluster(100)
+	told := feed.New()
+	check(t, ebb.Apply(context.Background(), told.Diff(views, nothing)))
+	views = views[20:]
+	for i := range views {
+		views[i].Pods = views[i].Pods[:10]
+	}
+	check(t, ebb.Apply(context.Background(), told.Diff(views, nothing)))
+	result, err := ebb.Pass(context.Background(), request(views))
+	check(t, err)
+	// The 800 pods need 8 nodes.
+	if len(result.Removals) != 72 {
+		t.Errorf("%d nodes go", len(result.Removals))
+	}
+	check(t, ebb.Apply(context.Background(), nil))
+}
+
+func TestRefuses(t *testing.T) {
+	ebb := open(t)
+	ctx := context.Background()
+	refused := func(err error, want string) {
+		t.Helper()
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+	ask := request(cluster(1))
+	_, err := ebb.Pass(ctx, ask)
+	refused(err, "node node-0 is not in the cluster")
+
+	bad := cluster(300)
+	bad[250].Pods[7].Spec.Containers[0].Resources.Requests[v1.ResourceCPU] = resource.MustParse("-1")
+	refused(ebb.Apply(ctx, feed.New().Diff(bad, nothing)), "pod-250-7")
+	check(t, ebb.Reset())
+	check(t, ebb.Apply(ctx, feed.New().Diff(cluster(1), nothing)))
+	_, err = ebb.Pass(ctx, ask)
+	check(t, err)
+
+	cancelled, cancel := context.WithCancel(ctx)
+	cancel()
+	refused(ebb.Apply(cancelled, feed.New().Diff(cluster(1), nothing)), "context canceled")
+	_, err = ebb.Pass(cancelled, ask)
+	refused(err, "context canceled")
+
+	check(t, ebb.Close())
+	check(t, ebb.Close())
+	refused(ebb.Apply(ctx, nil), "after Close")
+	refused(ebb.Configure(clusterautoscaler.Options{}), "after Close")
+	_, err = ebb.Pass(ctx, ask)
+	refused(err, "after Close")
+	check(t, ebb.Reset())
+}
+
+// A loop over a cluster of which nothing is known yet, and one in which nothing has changed.
+func BenchmarkLoop2000(b *testing.B) {
+	views := cluster(2000)
+	ask := request(views)
+	ctx := context.Background()
+	took := map[string]time.Duration{}
+	timed := func(what string, do func()) {
+		start, cpu := time.Now(), cpuTime()
+		do()
+		took[what] += time.Since(start)
+		took[what+"-cpu"] += cpuTime() - cpu
+	}
+	for b.Loop() {
+		ebb, err := engine.New()
+		check(b, err)
+		check(b, ebb.Configure(clusterautoscaler.Options{ScaleDownUnreadyEnabled: true}))
+		told := feed.New()
+		var changes []wire.Change
+		timed("1-diff", func() { changes = told.Diff(views, nothing) })
+		timed("2-apply", func() { check(b, ebb.Apply(ctx, changes)) })
+		var result *clusterautoscaler.Result
+		timed("3-pass", func() { result, err = ebb.Pass(ctx, ask) })
+		check(b, err)
+		if len(result.Removals) != 1200 {
+			b.Fatalf("%d nodes go", len(result.Removals))
+		}
+		timed("4-same-diff", func() { changes = told.Diff(views, nothing) })
+		if len(changes) != 0 {
+			b.Fatalf("%d changes", len(changes))
+		}
+		timed("5-same-pass", func() { _, err = ebb.Pass(ctx, ask) })
+		check(b, err)
+		check(b, ebb.Close())
+	}
+	for what, time := range took {
+		b.ReportMetric(float64(time.Microseconds())/1000/float64(b.N), what+"-ms")
+	}
+}
+
+// Passes over a cluster in which nothing changes.
+func BenchmarkPass2000(b *testing.B) {
+	views := cluster(2000)
+	ask := request(views)
+	ctx := context.Background()
+	ebb, err := engine.New()
+	check(b, err)
+	check(b, ebb.Configure(clusterautoscaler.Options{ScaleDownUnreadyEnabled: true}))
+	check(b, ebb.Apply(ctx, feed.New().Diff(views, nothing)))
+	for b.Loop() {
+		_, err := ebb.Pass(ctx, ask)
+		check(b, err)
+	}
+	check(b, ebb.Close())
+}
+
+// Of the process, in all of its threads.
+func cpuTime() time.Duration {
+	var use syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &use); err != nil {
+		return 0
+	}
+	return time.Duration(use.Utime.Nano() + use.Stime.Nano())
+}
+
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

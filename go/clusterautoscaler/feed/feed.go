@@ -1,0 +1,364 @@
+// Package feed tells what has changed in a cluster since it was last told.
+//
+//	feed := feed.New()
+//	changes := feed.Diff(nodes, lists) // All of it.
+//	...                                 // Those were taken.
+//	changes = feed.Diff(nodes, lists)  // What is new, changed or gone.
+//	...                                 // Those were not taken:
+//	feed.Reset()                        // The next one is all of it again.
+//
+// An object is as it was if it is the same object: the lists of an informer replace what they hold
+// and never change it.  A node is looked at closer, by its resource version.  What comes as a new
+// object each time, as budgets do, is compared by its bytes.
+//
+// Order: nodes and pods come in the order of the lists.  Those that are there stay where they are if
+// the lists have another order later.
+// Cost:  O(nodes + pods) comparisons of pointers, and the changes.
+package feed
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"ebb/go/clusterautoscaler/wire"
+)
+
+// NodeView is a node with its pods as a snapshot of the cluster has them.
+type NodeView struct {
+	Node *v1.Node
+	// Kept until the next Diff.  They sit on the node, whatever their spec says.
+	Pods []*v1.Pod
+}
+
+// Object is one that sits on no node.
+type Object interface {
+	wire.Object
+	metav1.Object
+	runtime.Object
+}
+
+// List holds all objects of a kind.
+type List struct {
+	Kind    *wire.Kind
+	Objects []Object
+	// The objects are made anew each time: they are compared by their bytes.
+	ByContent bool
+}
+
+// Feed remembers what was told.  It is used by one goroutine at a time.
+type Feed struct {
+	// Special marks pods that somebody wants to know of (NodeSpecial).  It is shown every pod when
+	// it comes to a node or the node's other pods change.  It may be nil.
+	Special func(*v1.Pod) bool
+
+	nodes   map[string]*toldNode
+	pods    map[wire.PodName]*toldPod
+	objects map[*wire.Kind]map[types.NamespacedName]*toldObject
+	loop    uint64
+}
+
+type toldNode struct {
+	node    *v1.Node
+	version string
+	uid     types.UID
+	pods    []*v1.Pod
+	told    []*toldPod
+	special int
+	loop    uint64
+}
+
+type toldPod struct {
+	pod  *v1.Pod
+	name wire.PodName
+	uid  types.UID
+	node string
+	// Whether it is where it was, as far as the nodes were looked at.
+	there bool
+}
+
+type toldObject struct {
+	object Object
+	bytes  []byte
+	loop   uint64
+}
+
+// New makes a feed that has told nothing.
+func New() *Feed {
+	f := &Feed{}
+	f.Reset()
+	return f
+}
+
+// Reset forgets what was told.
+func (f *Feed) Reset() {
+	f.nodes = map[string]*toldNode{}
+	f.pods = map[wire.PodName]*toldPod{}
+	f.objects = map[*wire.Kind]map[types.NamespacedName]*toldObject{}
+}
+
+// HasNode tells whether a node was in the last views.
+func (f *Feed) HasNode(name string) bool {
+	_, found := f.nodes[name]
+	return found
+}
+
+// Node finds a node of the last views; nil: there is none.
+func (f *Feed) Node(name string) *v1.Node {
+	if told := f.nodes[name]; told != nil {
+		return told.node
+	}
+	return nil
+}
+
+// Pod finds a pod by the name under which it was told; nil: there is none.
+func (f *Feed) Pod(name wire.PodName) *v1.Pod {
+	if told := f.pods[name]; told != nil {
+		return told.pod
+	}
+	return nil
+}
+
+// NodeSpecial says how many pods of a node are special.
+func (f *Feed) NodeSpecial(name string) int {
+	if told := f.nodes[name]; told != nil {
+		return told.special
+	}
+	return 0
+}
+
+// Diff returns what changed since the last call.  Whoever cannot take all of it resets the feed.
+// The lists are asked for once the pods have been looked at; a kind that is in none of them is as it
+// was.
+func (f *Feed) Diff(views []NodeView, lists func() []List) []wire.Change {
+	f.loop++
+	d := diff{Feed: f}
+	if len(f.pods) == 0 {
+		pods := 0
+		for i := range views {
+			pods += len(views[i].Pods)
+		}
+		f.pods = make(map[wire.PodName]*toldPod, pods)
+		d.puts = make([]wire.Change, 0, pods+len(views))
+	}
+	for i := range views {
+		d.leave(&views[i])
+	}
+	d.leaveGoneNodes()
+	for i := range views {
+		d.node(&views[i])
+	}
+	for i := range views {
+		d.come(&views[i])
+	}
+	d.dropPods()
+	for _, list := range lists() {
+		d.list(&list)
+	}
+	return slices.Concat(d.deletes, d.puts)
+}
+
+type diff struct {
+	*Feed
+	deletes []wire.Change
+	puts    []wire.Change
+	left    []*toldPod
+	// Records that are not used yet.
+	slab []toldPod
+}
+
+// Marks the pods of a node whose list is another as gone; come() finds those that are still there.
+func (d *diff) leave(view *NodeView) {
+	told := d.nodes[view.Node.Name]
+	if told == nil {
+		return
+	}
+	told.loop = d.loop
+	if !slices.Equal(told.pods, view.Pods) {
+		d.leavePods(told)
+	}
+}
+
+func (d *diff) leavePods(told *toldNode) {
+	for _, pod := range told.told {
+		pod.there = false
+	}
+	d.left = append(d.left, told.told...)
+	told.pods = nil
+}
+
+func (d *diff) leaveGoneNodes() {
+	for name, told := range d.nodes {
+		if told.loop == d.loop {
+			continue
+		}
+		d.leavePods(told)
+		d.deletes = append(d.deletes, gone(wire.Node, "", name, ""))
+		delete(d.nodes, name)
+	}
+}
+
+func (d *diff) node(view *NodeView) {
+	node := view.Node
+	told := d.nodes[node.Name]
+	switch {
+	case told == nil:
+		told = &toldNode{loop: d.loop}
+		d.nodes[node.Name] = told
+		d.put(wire.Node, node)
+	case told.uid != node.UID:
+		d.deletes = append(d.deletes, gone(wire.Node, "", node.Name, ""))
+		d.put(wire.Node, node)
+	case told.node != node || told.version != node.ResourceVersion:
+		// The autoscaler changes copies of nodes, which keep their version.
+		unversioned := *node
+		unversioned.ResourceVersion = ""
+		d.put(wire.Node, &unversioned)
+	}
+	told.node, told.version, told.uid = node, node.ResourceVersion, node.UID
+}
+
+func (d *diff) come(view *NodeView) {
+	told := d.nodes[view.Node.Name]
+	if told.pods != nil && len(told.pods) == len(view.Pods) {
+		told.pods = view.Pods
+		return
+	}
+	told.pods = view.Pods
+	if told.pods == nil {
+		told.pods = []*v1.Pod{}
+	}
+	told.told = make([]*toldPod, len(view.Pods))
+	told.special = 0
+	for i, pod := range view.Pods {
+		told.told[i] = d.pod(pod, view.Node.Name)
+		if d.Special != nil && d.Special(pod) {
+			told.special++
+		}
+	}
+}
+
+// The pod's record, told if it is new or another than it was.
+func (d *diff) pod(pod *v1.Pod, node string) *toldPod {
+	name, told := d.record(pod)
+	if told.pod == pod && told.node == node {
+		told.there = true
+		return told
+	}
+	known := told.pod != nil && told.uid == pod.UID
+	if told.pod != nil && !known {
+		d.deletes = append(d.deletes, gone(wire.Pod, name.Namespace, name.Name, ""))
+	}
+	told.pod, told.uid, told.node, told.there = pod, pod.UID, node, true
+	if !known && pod.Spec.NodeName == node && pod.Name == name.Name {
+		d.put(wire.Pod, pod)
+		return told
+	}
+	changed := *pod
+	changed.Spec.NodeName = node
+	changed.ResourceVersion = ""
+	if pod.Name != name.Name {
+		changed.Name = name.Name
+		changed.UID += types.UID(name.Name[len(pod.Name):])
+	}
+	d.put(wire.Pod, &changed)
+	return told
+}
+
+// The record under which the pod goes; a new one has no pod yet.
+// A pod of a node that is being drained is there twice: on its node, and where its successor will
+// be.  Each but the first goes under a name that no pod can have.
+func (d *diff) record(pod *v1.Pod) (wire.PodName, *toldPod) {
+	name := wire.PodName{Namespace: pod.Namespace, Name: pod.Name}
+	for i := 2; ; i++ {
+		told := d.pods[name]
+		if told == nil {
+			if len(d.slab) == 0 {
+				d.slab = make([]toldPod, 256)
+			}
+			told, d.slab = &d.slab[0], d.slab[1:]
+			told.name = name
+			d.pods[name] = told
+		}
+		if !told.there {
+			return name, told
+		}
+		name.Name = pod.Name + "_" + strconv.Itoa(i)
+	}
+}
+
+func (d *diff) dropPods() {
+	for _, told := range d.left {
+		if told.there || d.pods[told.name] != told {
+			continue
+		}
+		d.deletes = append(d.deletes, gone(wire.Pod, told.name.Namespace, told.name.Name, ""))
+		delete(d.pods, told.name)
+	}
+}
+
+func (d *diff) list(list *List) {
+	known := d.objects[list.Kind]
+	if known == nil {
+		known = make(map[types.NamespacedName]*toldObject, len(list.Objects))
+		d.objects[list.Kind] = known
+	}
+	for _, object := range list.Objects {
+		d.object(list, known, object)
+	}
+	for name, told := range known {
+		if told.loop != d.loop {
+			d.deletes = append(d.deletes, gone(list.Kind, name.Namespace, name.Name, ""))
+			delete(known, name)
+		}
+	}
+}
+
+func (d *diff) object(list *List, known map[types.NamespacedName]*toldObject, object Object) {
+	name := types.NamespacedName{Namespace: object.GetNamespace(), Name: object.GetName()}
+	told := known[name]
+	if told == nil {
+		told = &toldObject{}
+		known[name] = told
+	}
+	told.loop = d.loop
+	if told.object == object && !list.ByContent {
+		return
+	}
+	if list.ByContent {
+		now, err := wire.Marshal(list.Kind, object)
+		if err == nil && bytes.Equal(told.bytes, now) {
+			return
+		}
+		told.bytes = now
+	}
+	if told.object != nil && told.object.GetUID() != object.GetUID() {
+		d.deletes = append(d.deletes, gone(list.Kind, name.Namespace, name.Name, ""))
+	}
+	// An engine passes over what it holds in that version already.
+	if told.object != nil && told.object.GetResourceVersion() == object.GetResourceVersion() {
+		d.put(list.Kind, withoutVersion(object))
+	} else {
+		d.put(list.Kind, object)
+	}
+	told.object = object
+}
+
+func withoutVersion(object Object) wire.Object {
+	copied := object.DeepCopyObject().(Object)
+	copied.SetResourceVersion("")
+	return copied
+}
+
+func (d *diff) put(kind *wire.Kind, object wire.Object) {
+	d.puts = append(d.puts, wire.Change{Kind: kind, Object: object})
+}
+
+func gone(kind *wire.Kind, namespace, name, uid string) wire.Change {
+	return wire.Change{Kind: kind, Namespace: namespace, Name: name, UID: uid}
+}

@@ -1,0 +1,245 @@
+package feed_test
+
+import (
+	"fmt"
+	"math/rand"
+	"slices"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"ebb/go/clusterautoscaler/feed"
+	"ebb/go/clusterautoscaler/wire"
+)
+
+func node(name, version string) *v1.Node {
+	return &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-" + name), ResourceVersion: version}}
+}
+
+func pod(name, node string) *v1.Pod {
+	return &v1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID("uid-" + name), ResourceVersion: "7"},
+		Spec:       v1.PodSpec{NodeName: node},
+	}
+}
+
+func view(node *v1.Node, pods ...*v1.Pod) feed.NodeView { return feed.NodeView{Node: node, Pods: pods} }
+
+func none() []feed.List { return nil }
+
+// "+Pod p@n", "-Node n": what a batch of changes says.
+func texts(changes []wire.Change) []string {
+	var said []string
+	for _, change := range changes {
+		switch object := change.Object.(type) {
+		case nil:
+			said = append(said, fmt.Sprintf("-%s %s", change.Kind.Name, change.Name))
+		case *v1.Pod:
+			said = append(said, fmt.Sprintf("+Pod %s@%s", object.Name, object.Spec.NodeName))
+		default:
+			said = append(said, fmt.Sprintf("+%s %s", change.Kind.Name, object.GetName()))
+		}
+	}
+	return said
+}
+
+func expect(t *testing.T, changes []wire.Change, want ...string) {
+	t.Helper()
+	if got := texts(changes); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestTellsOnlyWhatChanged(t *testing.T) {
+	f := feed.New()
+	a, b := node("a", "1"), node("b", "1")
+	p, q := pod("p", "a"), pod("q", "a")
+	expect(t, f.Diff([]feed.NodeView{view(a, p, q), view(b)}, none), "+Node a", "+Node b", "+Pod p@a", "+Pod q@a")
+	expect(t, f.Diff([]feed.NodeView{view(b), view(a, p, q)}, none))
+
+	moved := pod("q", "b")
+	expect(t, f.Diff([]feed.NodeView{view(a, p), view(b, moved)}, none), "+Pod q@b")
+	expect(t, f.Diff([]feed.NodeView{view(a), view(b, moved)}, none), "-Pod p")
+	expect(t, f.Diff([]feed.NodeView{view(b, moved)}, none), "-Node a")
+	f.Reset()
+	expect(t, f.Diff([]feed.NodeView{view(b, moved)}, none), "+Node b", "+Pod q@b")
+}
+
+func TestNodeIsToldAgain(t *testing.T) {
+	a := node("a", "1")
+	for _, test := range []struct {
+		name    string
+		next    func() *v1.Node
+		want    []string
+		version string
+	}{
+		{"the same", func() *v1.Node { return a }, nil, ""},
+		{"a copy of the same version", func() *v1.Node { return a.DeepCopy() }, []string{"+Node a"}, ""},
+		{"another version", func() *v1.Node { return node("a", "2") }, []string{"+Node a"}, ""},
+		{"changed in place", func() *v1.Node { a.ResourceVersion = "3"; return a }, []string{"+Node a"}, ""},
+		{"another node of that name", func() *v1.Node {
+			other := node("a", "1")
+			other.UID = "other"
+			return other
+		}, []string{"-Node a", "+Node a"}, "1"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			a = node("a", "1")
+			f := feed.New()
+			f.Diff([]feed.NodeView{view(a)}, none)
+			changes := f.Diff([]feed.NodeView{view(test.next())}, none)
+			expect(t, changes, test.want...)
+			if len(changes) == 0 {
+				return
+			}
+			// An engine passes over an object whose version it holds.
+			if told := changes[len(changes)-1].Object.(*v1.Node); told.ResourceVersion != test.version {
+				t.Errorf("version %q, want %q", told.ResourceVersion, test.version)
+			}
+		})
+	}
+}
+
+func TestPodSitsWhereTheSnapshotHasIt(t *testing.T) {
+	f := feed.New()
+	waiting := pod("p", "")
+	changes := f.Diff([]feed.NodeView{view(node("a", "1"), waiting)}, none)
+	expect(t, changes, "+Node a", "+Pod p@a")
+	if waiting.Spec.NodeName != "" || waiting.ResourceVersion != "7" {
+		t.Error("the pod of the snapshot was changed")
+	}
+	if f.Pod(wire.PodName{Namespace: "default", Name: "p"}) != waiting {
+		t.Error("the pod is not found by its name")
+	}
+}
+
+func TestPodWithAnotherUIDIsAnother(t *testing.T) {
+	f := feed.New()
+	a := node("a", "1")
+	f.Diff([]feed.NodeView{view(a, pod("p", "a"))}, none)
+	other := pod("p", "a")
+	other.UID = "other"
+	expect(t, f.Diff([]feed.NodeView{view(a, other)}, none), "-Pod p", "+Pod p@a")
+}
+
+// While its node is drained a pod is there twice.
+func TestPodThatIsThereTwice(t *testing.T) {
+	f := feed.New()
+	a, b := node("a", "1"), node("b", "1")
+	old, successor := pod("p", "a"), pod("p", "")
+	changes := f.Diff([]feed.NodeView{view(a, old), view(b, successor)}, none)
+	expect(t, changes, "+Node a", "+Node b", "+Pod p@a", "+Pod p_2@b")
+	if uid := changes[3].Object.(*v1.Pod).UID; uid != "uid-p_2" {
+		t.Errorf("UID %q", uid)
+	}
+	if f.Pod(wire.PodName{Namespace: "default", Name: "p_2"}) != successor {
+		t.Error("the second one is not found")
+	}
+	expect(t, f.Diff([]feed.NodeView{view(a, old), view(b, successor)}, none))
+	expect(t, f.Diff([]feed.NodeView{view(a), view(b, successor)}, none), "-Pod p")
+}
+
+func TestObjects(t *testing.T) {
+	budget := func(version string, allowed int32) *policyv1.PodDisruptionBudget {
+		return &policyv1.PodDisruptionBudget{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "budget", UID: "uid", ResourceVersion: version},
+			Status:     policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: allowed}}
+	}
+	lists := func(budgets ...feed.Object) func() []feed.List {
+		return func() []feed.List {
+			return []feed.List{{Kind: wire.PodDisruptionBudget, Objects: budgets, ByContent: true}}
+		}
+	}
+	f := feed.New()
+	expect(t, f.Diff(nil, lists(budget("1", 2))), "+PodDisruptionBudget budget")
+	expect(t, f.Diff(nil, lists(budget("1", 2))))
+	changes := f.Diff(nil, lists(budget("1", 1)))
+	expect(t, changes, "+PodDisruptionBudget budget")
+	if told := changes[0].Object.(*policyv1.PodDisruptionBudget); told.ResourceVersion != "" {
+		t.Errorf("version %q", told.ResourceVersion)
+	}
+	expect(t, f.Diff(nil, none))
+	expect(t, f.Diff(nil, lists()), "-PodDisruptionBudget budget")
+}
+
+func TestSpecialPods(t *testing.T) {
+	f := feed.New()
+	f.Special = func(pod *v1.Pod) bool { return pod.Name == "p" }
+	a := node("a", "1")
+	f.Diff([]feed.NodeView{view(a, pod("p", "a"), pod("q", "a"))}, none)
+	if f.NodeSpecial("a") != 1 {
+		t.Error("p is not seen")
+	}
+	f.Diff([]feed.NodeView{view(a)}, none)
+	if f.NodeSpecial("a") != 0 || f.NodeSpecial("b") != 0 {
+		t.Error("p is seen where it is not")
+	}
+}
+
+// Whoever takes the changes has what the views show, whatever happened in between.
+func TestChangesLeadToTheViews(t *testing.T) {
+	random := rand.New(rand.NewSource(1))
+	f := feed.New()
+	held := map[string]string{}
+	nodes := map[string]bool{}
+	var views []feed.NodeView
+	for step := range 2000 {
+		views = change(random, views)
+		for _, said := range f.Diff(views, none) {
+			switch object := said.Object.(type) {
+			case nil:
+				if said.Kind == wire.Node {
+					delete(nodes, said.Name)
+				} else {
+					delete(held, said.Name)
+				}
+			case *v1.Pod:
+				held[object.Name] = object.Spec.NodeName
+			case *v1.Node:
+				nodes[object.Name] = true
+			}
+		}
+		pods := 0
+		for _, view := range views {
+			pods += len(view.Pods)
+			for _, pod := range view.Pods {
+				if held[pod.Name] != view.Node.Name {
+					t.Fatalf("step %d: pod %s is on %q, not on %s", step, pod.Name, held[pod.Name], view.Node.Name)
+				}
+			}
+		}
+		if pods != len(held) || len(nodes) != len(views) {
+			t.Fatalf("step %d: %d pods and %d nodes are held, %d and %d are there", step, len(held), len(nodes), pods, len(views))
+		}
+	}
+}
+
+var made int
+
+func change(random *rand.Rand, views []feed.NodeView) []feed.NodeView {
+	made++
+	switch kind := random.Intn(6); {
+	case kind == 0 || len(views) == 0:
+		return append(views, view(node(fmt.Sprint("n", made), "1")))
+	case kind == 1 && random.Intn(4) == 0:
+		i := random.Intn(len(views))
+		return slices.Delete(slices.Clone(views), i, i+1)
+	}
+	i := random.Intn(len(views))
+	pods := slices.Clone(views[i].Pods)
+	if len(pods) == 0 || random.Intn(2) == 0 {
+		pods = append(pods, pod(fmt.Sprint("p", made), views[i].Node.Name))
+	} else {
+		j := random.Intn(len(pods))
+		left := pods[j]
+		pods = slices.Delete(pods, j, j+1)
+		if to := random.Intn(len(views)); to != i && random.Intn(2) == 0 {
+			views[to].Pods = append(slices.Clone(views[to].Pods), left)
+		}
+	}
+	views[i].Pods = pods
+	return views
+}

@@ -1,0 +1,271 @@
+package planner
+
+import (
+	"context"
+
+	apiv1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/cluster-autoscaler/pkg/cloudprovider"
+	"sigs.k8s.io/cluster-autoscaler/pkg/core/scaledown/eligibility"
+	"sigs.k8s.io/cluster-autoscaler/pkg/simulator/framework"
+	"sigs.k8s.io/cluster-autoscaler/pkg/utils/gpu"
+
+	"ebb/go/clusterautoscaler"
+	"ebb/go/clusterautoscaler/fallback"
+	"ebb/go/clusterautoscaler/feed"
+)
+
+// What the planner asks of a NodeGroupConfigProcessor.
+type nodeGroupConfigs interface {
+	GetScaleDownUtilizationThreshold(nodeGroup cloudprovider.NodeGroup) (float64, error)
+	GetScaleDownGpuUtilizationThreshold(nodeGroup cloudprovider.NodeGroup) (float64, error)
+	GetIgnoreDaemonSetsUtilization(nodeGroup cloudprovider.NodeGroup) (bool, error)
+}
+
+// Judges the candidates by ebb.  With a cause nothing has been decided.
+func (p *Planner) askEngine(l *loop) (cause string, err error) {
+	if cause, err := p.unsupported(); cause != "" {
+		return cause, err
+	}
+	infos, err := p.autoscalingCtx.ClusterSnapshot.ListNodeInfos()
+	if err != nil {
+		return fallback.Snapshot, err
+	}
+	ctx := context.Background()
+	if err := p.configure(); err != nil {
+		return fallback.ApplyFailed, err
+	}
+	if changes := p.feed.Diff(views(infos), p.lists); len(changes) > 0 {
+		if err := p.engine.Apply(ctx, changes); err != nil {
+			p.forget()
+			return fallback.ApplyFailed, err
+		}
+	}
+	question := p.question(l, infos)
+	result, err := p.engine.Pass(ctx, &question.request)
+	if err != nil {
+		if isDeadline(err) {
+			return fallback.Deadline, err
+		}
+		p.forget()
+		return fallback.PassFailed, err
+	}
+	answer, err := p.read(result)
+	if err != nil {
+		p.forget()
+		return fallback.AnswerUnknown, err
+	}
+	p.take(l, answer, question)
+	for cause, nodes := range question.causes {
+		p.fallbacks.Note(cause, nodes, nil)
+	}
+	if len(question.byHand) > 0 {
+		p.simulate(l, question.byHand, result.Removals)
+	}
+	return "", nil
+}
+
+// The engine is told all of it again.
+func (p *Planner) forget() {
+	p.feed.Reset()
+	p.configured = nil
+	if err := p.engine.Reset(); err != nil {
+		p.engineErr = err
+	}
+}
+
+func (p *Planner) configure() error {
+	ctx := p.autoscalingCtx
+	now := clusterautoscaler.Options{
+		ScaleDownUnreadyEnabled:            ctx.ScaleDownUnreadyEnabled || p.ownEligibility(),
+		IgnoreMirrorPodsUtilization:        ctx.IgnoreMirrorPodsUtilization,
+		SkipNodesWithSystemPods:            p.deleteOptions.SkipNodesWithSystemPods,
+		SkipNodesWithLocalStorage:          p.deleteOptions.SkipNodesWithLocalStorage,
+		SkipNodesWithCustomControllerPods:  p.deleteOptions.SkipNodesWithCustomControllerPods,
+		MinReplicaCount:                    p.deleteOptions.MinReplicaCount,
+		BlockingSystemPodDisruptionTimeout: p.deleteOptions.BspDisruptionTimeout,
+	}
+	if p.configured != nil && *p.configured == now {
+		return nil
+	}
+	if err := p.engine.Configure(now); err != nil {
+		return err
+	}
+	p.configured = &now
+	return nil
+}
+
+// Whether somebody else than the autoscaler says which nodes may be tried at all.
+func (p *Planner) ownEligibility() bool {
+	_, own := p.eligibilityChecker.(*eligibility.Checker)
+	return !own
+}
+
+func views(infos []*framework.NodeInfo) []feed.NodeView {
+	count := 0
+	for _, info := range infos {
+		count += len(info.GetPods())
+	}
+	pods := make([]*apiv1.Pod, 0, count)
+	views := make([]feed.NodeView, len(infos))
+	for i, info := range infos {
+		start := len(pods)
+		for _, pod := range info.GetPods() {
+			pods = append(pods, pod.GetPod())
+		}
+		views[i] = feed.NodeView{Node: info.Node(), Pods: pods[start:len(pods):len(pods)]}
+	}
+	return views
+}
+
+// What the engine is asked, and what it is not.
+type question struct {
+	request clusterautoscaler.Request
+	// Candidates that the autoscaler's own simulation is to judge.
+	byHand []*apiv1.Node
+	// Why, with how many of them, where it is for what ebb does not evaluate.
+	causes map[string]int
+	atomic map[string]bool
+}
+
+func (p *Planner) question(l *loop, infos []*framework.NodeInfo) *question {
+	q := &question{
+		request: clusterautoscaler.Request{
+			Now:           p.latestUpdate,
+			UnneededLimit: max(l.limit, 0),
+			TimeLimit:     p.autoscalingCtx.ScaleDownSimulationTimeout,
+			PodsAsListed:  podsAsListed,
+		},
+		causes: map[string]int{},
+		atomic: map[string]bool{},
+	}
+	slices := make(map[string]bool)
+	for _, info := range infos {
+		if len(info.LocalResourceSlices) > 0 {
+			slices[info.Node().Name] = true
+		}
+	}
+	q.request.Destinations = make([]string, 0, len(l.destinations))
+	for _, node := range l.destinations {
+		if p.feed.HasNode(node.Name) {
+			q.request.Destinations = append(q.request.Destinations, node.Name)
+		}
+	}
+	a := asker{Planner: p, q: q, groups: map[string]int{}, failed: map[string]bool{}, seen: map[string]bool{}}
+	for _, node := range p.eligible(l) {
+		cause := a.ask(node, slices[node.Name] || p.feed.NodeSpecial(node.Name) > 0)
+		if cause == "" {
+			continue
+		}
+		q.byHand = append(q.byHand, node)
+		if cause != known {
+			q.causes[cause]++
+		}
+	}
+	return q
+}
+
+// The candidates, or those that a checker of somebody's own admits.
+func (p *Planner) eligible(l *loop) []*apiv1.Node {
+	if !p.ownEligibility() {
+		return l.candidates
+	}
+	names, used, ineligible := p.eligibilityChecker.FilterOutUnremovable(p.autoscalingCtx, l.candidates, p.latestUpdate, p.unremovableNodes)
+	for _, node := range ineligible {
+		p.unremovableNodes.Add(node)
+	}
+	for name, use := range used {
+		l.utilization[name] = use
+	}
+	nodes := make([]*apiv1.Node, 0, len(names))
+	for _, name := range names {
+		if node := p.feed.Node(name); node != nil {
+			nodes = append(nodes, node)
+		}
+	}
+	return nodes
+}
+
+// No simulation is needed: the autoscaler's checker knows what the node is.
+const known = "known"
+
+type asker struct {
+	*Planner
+	q *question
+	// Groups of the request, by id.
+	groups map[string]int
+	failed map[string]bool
+	seen   map[string]bool
+}
+
+// Puts the node into the request, or says why not.
+func (a *asker) ask(node *apiv1.Node, dynamic bool) (cause string) {
+	if !a.feed.HasNode(node.Name) || a.unremovableNodes.IsRecent(node.Name) || a.seen[node.Name] {
+		return known
+	}
+	a.seen[node.Name] = true
+	if dynamic {
+		return fallback.DynamicResources
+	}
+	group, err := a.autoscalingCtx.CloudProvider.NodeGroupForNode(node)
+	if err != nil {
+		return fallback.NodeGroup
+	}
+	provider := a.autoscalingCtx.CloudProvider
+	if !sameGPU(provider.GetNodeGpuConfig(node), gpu.GetNodeGPUFromCloudProvider(provider, node)) {
+		return fallback.GPU
+	}
+	if group != nil {
+		index, ok := a.group(group)
+		if !ok {
+			return fallback.NodeGroup
+		}
+		in := &a.q.request.Groups[index]
+		in.Nodes = append(in.Nodes, node.Name)
+		a.q.atomic[node.Name] = in.Atomic
+	}
+	if _, labelled := node.Labels[provider.GPULabel()]; labelled {
+		a.q.request.GPUNodes = append(a.q.request.GPUNodes, node.Name)
+	}
+	a.q.request.Candidates = append(a.q.request.Candidates, node.Name)
+	return ""
+}
+
+func sameGPU(a, b *cloudprovider.GpuConfig) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.ExtendedResourceName == b.ExtendedResourceName && !a.ExposedViaDra()
+}
+
+// The group's place in the request; false: its options are not to be had.
+func (a *asker) group(group cloudprovider.NodeGroup) (int, bool) {
+	id := group.Id()
+	if index, found := a.groups[id]; found {
+		return index, true
+	}
+	if a.failed[id] {
+		return 0, false
+	}
+	threshold, err1 := a.configs.GetScaleDownUtilizationThreshold(group)
+	gpuThreshold, err2 := a.configs.GetScaleDownGpuUtilizationThreshold(group)
+	ignoreDaemonSets, err3 := a.configs.GetIgnoreDaemonSetsUtilization(group)
+	if err1 != nil || err2 != nil || err3 != nil {
+		a.failed[id] = true
+		return 0, false
+	}
+	if a.ownEligibility() {
+		threshold, gpuThreshold = anyUse, anyUse
+	}
+	a.groups[id] = len(a.q.request.Groups)
+	a.q.request.Groups = append(a.q.request.Groups, clusterautoscaler.Group{
+		Name:                        id,
+		Atomic:                      a.isAtomic(group),
+		UtilizationThreshold:        threshold,
+		GPUUtilizationThreshold:     gpuThreshold,
+		IgnoreDaemonSetsUtilization: ignoreDaemonSets,
+	})
+	return a.groups[id], true
+}
+
+// More than any node is used.
+const anyUse = 1e300

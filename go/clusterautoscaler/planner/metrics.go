@@ -1,0 +1,48 @@
+package planner
+
+import (
+	"sync"
+
+	k8smetrics "k8s.io/component-base/metrics"
+	"k8s.io/component-base/metrics/legacyregistry"
+	"k8s.io/klog/v2"
+
+	"ebb/go/clusterautoscaler/fallback"
+)
+
+var (
+	fallbacksTotal = k8smetrics.NewCounterVec(&k8smetrics.CounterOpts{
+		Namespace: "cluster_autoscaler",
+		Name:      "ebb_fallbacks_total",
+		Help:      "Loops, and nodes, that the autoscaler's own simulation judged in place of ebb, by cause.",
+	}, []string{"cause"})
+	shadowLoopsTotal = k8smetrics.NewCounterVec(&k8smetrics.CounterOpts{
+		Namespace: "cluster_autoscaler",
+		Name:      "ebb_shadow_loops_total",
+		Help:      "Loops in which ebb ran beside the built-in planner: same, different, or no_answer.",
+	}, []string{"result"})
+	shadowDifferencesTotal = k8smetrics.NewCounterVec(&k8smetrics.CounterOpts{
+		Namespace: "cluster_autoscaler",
+		Name:      "ebb_shadow_differences_total",
+		Help:      "Nodes that ebb judged otherwise than the built-in planner, by kind.",
+	}, []string{"kind"})
+	registerOnce sync.Once
+)
+
+func registerMetrics() {
+	registerOnce.Do(func() {
+		legacyregistry.MustRegister(fallbacksTotal, shadowLoopsTotal, shadowDifferencesTotal)
+	})
+}
+
+func newFallbackLog() *fallback.Log {
+	registerMetrics()
+	return &fallback.Log{
+		Say: func(cause string, detail error) {
+			klog.Warningf("ebb: the autoscaler's own simulation is used for %s: %v (said once)", cause, detail)
+		},
+		Count: func(cause string, times int) {
+			fallbacksTotal.WithLabelValues(cause).Add(float64(times))
+		},
+	}
+}

@@ -1,0 +1,93 @@
+package planner
+
+import (
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/tools/cache"
+
+	"ebb/go/clusterautoscaler/feed"
+	"ebb/go/clusterautoscaler/wire"
+)
+
+// All that decides something and sits on no node, as it is now.  A lister that is not there, as in
+// tests, has nothing; so has one that cannot list, by which the autoscaler finds nothing either.
+func (p *Planner) lists() []feed.List {
+	var lists []feed.List
+	if tracker := p.autoscalingCtx.RemainingPdbTracker; tracker != nil {
+		lists = append(lists, listOf(wire.PodDisruptionBudget, tracker.GetPdbs(), true))
+	}
+	lists = append(lists, p.controllerLists()...)
+	if handle := p.autoscalingCtx.FrameworkHandle; handle != nil && handle.Framework != nil {
+		if factory := handle.Framework.SharedInformerFactory(); factory != nil {
+			lists = append(lists, p.schedulerLists(factory)...)
+		}
+	}
+	return lists
+}
+
+// Controllers count where pods of other controllers block, and for the pods that have one.
+func (p *Planner) controllerLists() []feed.List {
+	registry := p.autoscalingCtx.ListerRegistry
+	if registry == nil || !p.deleteOptions.SkipNodesWithCustomControllerPods {
+		return nil
+	}
+	var lists []feed.List
+	if lister := registry.ReplicaSetLister(); lister != nil && p.controllers["ReplicaSet"] {
+		lists = append(lists, listed(wire.ReplicaSet, lister))
+	}
+	if lister := registry.StatefulSetLister(); lister != nil && p.controllers["StatefulSet"] {
+		lists = append(lists, listed(wire.StatefulSet, lister))
+	}
+	if lister := registry.JobLister(); lister != nil && p.controllers["Job"] {
+		lists = append(lists, listed(wire.Job, lister))
+	}
+	if lister := registry.ReplicationControllerLister(); lister != nil && p.controllers["ReplicationController"] {
+		lists = append(lists, listed(wire.ReplicationController, lister))
+	}
+	if lister := registry.DaemonSetLister(); lister != nil && p.controllers["DaemonSet"] {
+		lists = append(lists, listed(wire.DaemonSet, lister))
+	}
+	return lists
+}
+
+// What the scheduler's plugins look at beside pods and nodes.
+func (p *Planner) schedulerLists(factory informers.SharedInformerFactory) []feed.List {
+	core, storage := factory.Core().V1(), factory.Storage().V1()
+	return []feed.List{
+		stored(wire.Namespace, core.Namespaces().Informer()),
+		stored(wire.PersistentVolume, core.PersistentVolumes().Informer()),
+		stored(wire.PersistentVolumeClaim, core.PersistentVolumeClaims().Informer()),
+		stored(wire.StorageClass, storage.StorageClasses().Informer()),
+		stored(wire.CSINode, storage.CSINodes().Informer()),
+		stored(wire.CSIDriver, storage.CSIDrivers().Informer()),
+		stored(wire.CSIStorageCapacity, storage.CSIStorageCapacities().Informer()),
+		stored(wire.VolumeAttachment, storage.VolumeAttachments().Informer()),
+	}
+}
+
+func stored(kind *wire.Kind, informer cache.SharedIndexInformer) feed.List {
+	all := informer.GetStore().List()
+	list := feed.List{Kind: kind, Objects: make([]feed.Object, 0, len(all))}
+	for _, object := range all {
+		list.Objects = append(list.Objects, object.(feed.Object))
+	}
+	return list
+}
+
+func listed[T feed.Object](kind *wire.Kind, lister interface {
+	List(selector labels.Selector) ([]T, error)
+}) feed.List {
+	all, err := lister.List(labels.Everything())
+	if err != nil {
+		all = nil
+	}
+	return listOf(kind, all, false)
+}
+
+func listOf[T feed.Object](kind *wire.Kind, all []T, byContent bool) feed.List {
+	list := feed.List{Kind: kind, ByContent: byContent, Objects: make([]feed.Object, len(all))}
+	for i, object := range all {
+		list.Objects[i] = object
+	}
+	return list
+}

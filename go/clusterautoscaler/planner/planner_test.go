@@ -1,0 +1,409 @@
+package planner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	apiv1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	resourceapi "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	testprovider "sigs.k8s.io/cluster-autoscaler/pkg/cloudprovider/test"
+	"sigs.k8s.io/cluster-autoscaler/pkg/config"
+	ca_context "sigs.k8s.io/cluster-autoscaler/pkg/context"
+	"sigs.k8s.io/cluster-autoscaler/pkg/core/scaledown"
+	"sigs.k8s.io/cluster-autoscaler/pkg/core/scaledown/pdb"
+	builtin "sigs.k8s.io/cluster-autoscaler/pkg/core/scaledown/planner"
+	"sigs.k8s.io/cluster-autoscaler/pkg/processors"
+	processorstest "sigs.k8s.io/cluster-autoscaler/pkg/processors/test"
+	"sigs.k8s.io/cluster-autoscaler/pkg/resourcequotas"
+	"sigs.k8s.io/cluster-autoscaler/pkg/simulator/clustersnapshot"
+	"sigs.k8s.io/cluster-autoscaler/pkg/simulator/clustersnapshot/testsnapshot"
+	"sigs.k8s.io/cluster-autoscaler/pkg/simulator/drainability/rules"
+	"sigs.k8s.io/cluster-autoscaler/pkg/simulator/drainability/rules/mirror"
+	"sigs.k8s.io/cluster-autoscaler/pkg/simulator/framework"
+	"sigs.k8s.io/cluster-autoscaler/pkg/simulator/options"
+	kube_util "sigs.k8s.io/cluster-autoscaler/pkg/utils/kubernetes"
+	. "sigs.k8s.io/cluster-autoscaler/pkg/utils/test"
+
+	"ebb/go/clusterautoscaler"
+	"ebb/go/clusterautoscaler/engine"
+	"ebb/go/clusterautoscaler/fallback"
+	"ebb/go/clusterautoscaler/shadow"
+	"ebb/go/clusterautoscaler/wire"
+)
+
+var now = time.Unix(1_780_000_000, 0)
+
+// ebb, or what a test puts in its place.
+type fakeEngine struct {
+	clusterautoscaler.Engine
+	apply  func(changes []wire.Change) error
+	pass   func(request *clusterautoscaler.Request) (*clusterautoscaler.Result, error)
+	resets int
+}
+
+func (f *fakeEngine) Apply(ctx context.Context, changes []wire.Change) error {
+	if f.apply != nil {
+		if err := f.apply(changes); err != nil {
+			return err
+		}
+	}
+	return f.Engine.Apply(ctx, changes)
+}
+
+func (f *fakeEngine) Pass(ctx context.Context, request *clusterautoscaler.Request) (*clusterautoscaler.Result, error) {
+	if f.pass != nil {
+		return f.pass(request)
+	}
+	return f.Engine.Pass(ctx, request)
+}
+
+func (f *fakeEngine) Reset() error {
+	f.resets++
+	return f.Engine.Reset()
+}
+
+type status struct{ evicted []*apiv1.Pod }
+
+func (s status) RecentEvictions() []*apiv1.Pod                  { return s.evicted }
+func (s status) DeletionsInProgress() (empty, drained []string) { return nil, nil }
+func (s status) DeletionsCount(string) int                      { return 0 }
+
+// Two empty nodes, one whose pod can move, one whose pod blocks.
+type world struct {
+	given      *ca_context.AutoscalingContext
+	processors *processors.AutoscalingProcessors
+	quotas     *resourcequotas.TrackerFactory
+	nodes      []*apiv1.Node
+	engine     *fakeEngine
+	log        *fallback.Log
+}
+
+func newWorld(t *testing.T, change func(*config.AutoscalingOptions)) *world {
+	t.Helper()
+	w := &world{log: &fallback.Log{}}
+	pods := []*apiv1.Pod{
+		SetRSPodSpec(BuildScheduledTestPod("moves", 100, 1, "moves"), "rs"),
+		BuildScheduledTestPod("blocks", 100, 1, "blocked"),
+	}
+	provider := testprovider.NewTestCloudProviderBuilder().Build()
+	provider.AddNodeGroup("group", 0, 10, 4)
+	for _, name := range []string{"blocked", "moves", "empty-1", "empty-2"} {
+		node := BuildTestNode(name, 1000, 10)
+		SetNodeReadyState(node, true, now)
+		provider.AddNode("group", node)
+		w.nodes = append(w.nodes, node)
+	}
+	opts := config.AutoscalingOptions{
+		NodeGroupDefaults:             config.NodeGroupAutoscalingOptions{ScaleDownUnneededTime: time.Minute, ScaleDownUtilizationThreshold: 0.5},
+		UnremovableNodeRecheckTimeout: 5 * time.Minute,
+		ScaleDownSimulationTimeout:    time.Minute,
+		ScaleDownUnreadyEnabled:       true,
+		MaxScaleDownParallelism:       10,
+	}
+	if change != nil {
+		change(&opts)
+	}
+	replicaSets, err := kube_util.NewTestReplicaSetLister([]*appsv1.ReplicaSet{replicaSet(2, 1)})
+	check(t, err)
+	snapshot, handle, err := testsnapshot.NewTestSnapshotAndHandle()
+	check(t, err)
+	clustersnapshot.InitializeClusterSnapshotOrDie(t, snapshot, w.nodes, pods)
+	w.given = &ca_context.AutoscalingContext{
+		AutoscalingOptions: opts,
+		AutoscalingKubeClients: ca_context.AutoscalingKubeClients{ListerRegistry: kube_util.NewListerRegistry(
+			nil, nil, nil, nil, nil, nil, nil, replicaSets, nil)},
+		CloudProvider:       provider,
+		ClusterSnapshot:     snapshot,
+		FrameworkHandle:     handle,
+		RemainingPdbTracker: pdb.NewBasicRemainingPdbTracker(),
+	}
+	w.processors, _ = processorstest.NewTestProcessors(opts)
+	w.quotas = resourcequotas.NewTrackerFactory(resourcequotas.TrackerOptions{
+		CustomResourcesProcessor: w.processors.CustomResourcesProcessor, QuotaProvider: resourcequotas.NewCloudMinProvider(provider)})
+	ebb, err := engine.New()
+	check(t, err)
+	w.engine = &fakeEngine{Engine: ebb}
+	return w
+}
+
+func (w *world) planner(rules rules.Rules) *Planner {
+	return New(w.given, w.processors, options.NodeDeleteOptions{}, rules, w.quotas, Options{Engine: w.engine, Fallbacks: w.log})
+}
+
+func (w *world) update(t *testing.T, p scaledown.Planner, after time.Duration) {
+	t.Helper()
+	before := w.contents(t)
+	if err := p.UpdateClusterState(w.nodes, w.nodes, status{}, now.Add(after)); err != nil {
+		t.Fatal(err)
+	}
+	if left := w.contents(t); !slices.Equal(left, before) {
+		t.Errorf("the snapshot was %v and is %v", before, left)
+	}
+}
+
+func (w *world) contents(t *testing.T) []string {
+	t.Helper()
+	infos, err := w.given.ClusterSnapshot.ListNodeInfos()
+	check(t, err)
+	var all []string
+	for _, info := range infos {
+		all = append(all, info.Node().Name)
+		for _, pod := range info.Pods() {
+			all = append(all, info.Node().Name+"/"+pod.Pod.Name)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// "empty-1", "blocked BlockedByPod NotReplicated".
+func verdictsOf(p scaledown.Planner) []string {
+	var all []string
+	for _, node := range p.UnneededNodes() {
+		all = append(all, node.Node.Name)
+	}
+	for _, node := range p.UnremovableNodes() {
+		text := node.Node.Name + " " + ReasonName(node.Reason)
+		if node.BlockingPod != nil {
+			text += " " + node.BlockingPod.Reason.String()
+		}
+		all = append(all, text)
+	}
+	slices.Sort(all)
+	return all
+}
+
+func expect(t *testing.T, p scaledown.Planner, want ...string) {
+	t.Helper()
+	if got := verdictsOf(p); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+var usual = []string{"blocked BlockedByPod NotReplicated", "empty-1", "empty-2", "moves"}
+
+func TestAsksOnlyForWhatChanged(t *testing.T) {
+	w := newWorld(t, nil)
+	var told []int
+	w.engine.apply = func(changes []wire.Change) error { told = append(told, len(changes)); return nil }
+	p := w.planner(nil)
+	// One node takes the pod; the other two can go.
+	w.nodes = w.nodes[:3]
+	w.update(t, p, 0)
+	expect(t, p, "blocked BlockedByPod NotReplicated", "empty-1", "moves")
+	w.update(t, p, 10*time.Second)
+	expect(t, p, "blocked RecentlyUnremovable", "empty-1", "moves")
+	if want := []int{6}; !slices.Equal(told, want) {
+		t.Errorf("told %v changes, want %v", told, want)
+	}
+	if counts := w.log.Counts(); len(counts) != 0 {
+		t.Errorf("fallbacks %v", counts)
+	}
+}
+
+// Whatever ebb does not do, the autoscaler's own simulation does, and timers go on.
+func TestFallsBack(t *testing.T) {
+	broken := errors.New("broken")
+	for _, test := range []struct {
+		cause   string
+		options func(*config.AutoscalingOptions)
+		break_  func(w *world)
+		rules   rules.Rules
+		resets  int
+	}{
+		{cause: fallback.ApplyFailed, resets: 1,
+			break_: func(w *world) { w.engine.apply = func([]wire.Change) error { return broken } }},
+		{cause: fallback.PassFailed, resets: 1, break_: func(w *world) {
+			w.engine.pass = func(*clusterautoscaler.Request) (*clusterautoscaler.Result, error) { return nil, broken }
+		}},
+		{cause: fallback.Deadline, break_: func(w *world) {
+			w.engine.pass = func(*clusterautoscaler.Request) (*clusterautoscaler.Result, error) {
+				return nil, fmt.Errorf("late: %w", context.DeadlineExceeded)
+			}
+		}},
+		{cause: fallback.AnswerUnknown, resets: 1, break_: func(w *world) {
+			w.engine.pass = func(*clusterautoscaler.Request) (*clusterautoscaler.Result, error) {
+				return &clusterautoscaler.Result{Removals: []clusterautoscaler.Removal{{Node: "empty-1"}, {Node: "nobody"}}}, nil
+			}
+		}},
+		{cause: fallback.CSINodeAware, options: func(o *config.AutoscalingOptions) { o.CSINodeAwareSchedulingEnabled = true }},
+		{cause: fallback.DrainabilityRules, rules: append(rules.Default(options.NodeDeleteOptions{}), mirror.New())},
+	} {
+		t.Run(test.cause, func(t *testing.T) {
+			w := newWorld(t, test.options)
+			p := w.planner(test.rules)
+			if test.rules == nil && test.options == nil {
+				w.update(t, p, 0)
+				w.given.ClusterSnapshot.Clear()
+				clustersnapshot.InitializeClusterSnapshotOrDie(t, w.given.ClusterSnapshot, w.nodes, nil)
+				test.break_(w)
+				w.update(t, p, 2*time.Minute)
+				// Unneeded since the first loop.
+				empty, drain := p.NodesToDelete(now)
+				if len(empty) < 2 || len(drain) != 0 {
+					t.Errorf("deletes %d and %d nodes", len(empty), len(drain))
+				}
+			} else {
+				w.update(t, p, 0)
+				if got := len(p.UnneededNodes()); got != 3 {
+					t.Errorf("%d nodes are unneeded", got)
+				}
+			}
+			if want := map[string]int{test.cause: 1}; !maps.Equal(w.log.Counts(), want) {
+				t.Errorf("fallbacks %v, want %v", w.log.Counts(), want)
+			}
+			if w.engine.resets != test.resets {
+				t.Errorf("%d resets, want %d", w.engine.resets, test.resets)
+			}
+			w.engine.apply, w.engine.pass = nil, nil
+			w.update(t, p, 10*time.Minute)
+		})
+	}
+}
+
+// A node with devices is judged by the autoscaler's own simulation, after ebb's nodes have gone.
+func TestJudgesNodesWithDevicesByHand(t *testing.T) {
+	w := newWorld(t, func(o *config.AutoscalingOptions) { o.DynamicResourceAllocationEnabled = true })
+	slice := &resourceapi.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: "slice", UID: "slice"},
+		Spec: resourceapi.ResourceSliceSpec{NodeName: new(string), Driver: "driver", Pool: resourceapi.ResourcePool{Name: "pool", ResourceSliceCount: 1}}}
+	*slice.Spec.NodeName = "device"
+	node := BuildTestNode("device", 1000, 10)
+	w.given.CloudProvider.(*testprovider.TestCloudProvider).AddNode("group", node)
+	w.nodes = append(w.nodes, node)
+	pod := SetRSPodSpec(BuildScheduledTestPod("beside", 100, 1, "device"), "rs")
+	check(t, w.given.ClusterSnapshot.AddNodeInfo(framework.NewNodeInfo(node, []*resourceapi.ResourceSlice{slice}, framework.NewPodInfo(pod, nil))))
+	p := w.planner(nil)
+	w.update(t, p, 0)
+	if want := map[string]int{fallback.DynamicResources: 1}; !maps.Equal(w.log.Counts(), want) {
+		t.Errorf("fallbacks %v, want %v", w.log.Counts(), want)
+	}
+	got := verdictsOf(p)
+	if !slices.Contains(got, "device") || !slices.Contains(got, "moves") || !slices.Contains(got, "empty-1") {
+		t.Errorf("got %q", got)
+	}
+	if _, found := p.NodeUtilizationMap()["device"]; !found {
+		t.Error("the node's utilization is not told")
+	}
+}
+
+func TestShadowActsOnTheBuiltInPlanner(t *testing.T) {
+	w := newWorld(t, nil)
+	check(t, w.given.RemainingPdbTracker.SetPdbs([]*policyv1.PodDisruptionBudget{{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "budget"},
+		Spec:       policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{}},
+		Status:     policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: 5},
+	}}))
+	acting := builtin.New(w.given, w.processors, options.NodeDeleteOptions{}, nil, w.quotas)
+	s := NewShadow(acting, w.given, w.processors, options.NodeDeleteOptions{}, nil, w.quotas, Options{Engine: w.engine, Fallbacks: w.log})
+	var reports []string
+	s.Report = func(answered bool, differences []shadow.Difference) {
+		reports = append(reports, fmt.Sprint(answered, differences))
+	}
+	if err := s.UpdateClusterState(w.nodes, w.nodes[1:2], status{}, now.Add(-time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, s, "moves")
+	if allowed := w.given.RemainingPdbTracker.GetPdbs()[0].Status.DisruptionsAllowed; allowed != 4 {
+		t.Errorf("the budget allows %d after one pod of two planners", allowed)
+	}
+	reports = nil
+	w.update(t, s, 0)
+	expect(t, s, usual...)
+	w.engine.pass = func(*clusterautoscaler.Request) (*clusterautoscaler.Result, error) {
+		return &clusterautoscaler.Result{Termination: "complete", Removals: []clusterautoscaler.Removal{{Node: "empty-1"}}}, nil
+	}
+	w.update(t, s, 10*time.Second)
+	w.engine.pass = func(*clusterautoscaler.Request) (*clusterautoscaler.Result, error) { return nil, errors.New("broken") }
+	w.update(t, s, 20*time.Second)
+	w.engine.pass = nil
+	w.update(t, s, 30*time.Second)
+	want := []string{"true []",
+		"true [empty-2: only-acting-removes: acting unneeded cpu 0.0000, shadow nothing moves: only-acting-removes: acting unneeded cpu 0.1000, shadow nothing]",
+		"false []"}
+	if len(reports) != 4 || reports[0] != want[0] || reports[2] != want[2] || !strings.HasPrefix(reports[3], "true ") || reports[1] == "true []" {
+		t.Errorf("reports %q", reports)
+	}
+}
+
+func replicaSet(wanted, have int32) *appsv1.ReplicaSet {
+	return &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "rs", UID: "rs"},
+		Spec: appsv1.ReplicaSetSpec{Replicas: &wanted}, Status: appsv1.ReplicaSetStatus{Replicas: have}}
+}
+
+// Stands for the built-in planner's test of how many replicas a controller lacks.
+func TestLackingReplicas(t *testing.T) {
+	two, four := int32(2), int32(4)
+	sets, err := kube_util.NewTestReplicaSetLister([]*appsv1.ReplicaSet{replicaSet(5, 2)})
+	check(t, err)
+	stateful, err := kube_util.NewTestStatefulSetLister([]*appsv1.StatefulSet{{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "ss"}, Status: appsv1.StatefulSetStatus{CurrentReplicas: 3}}})
+	check(t, err)
+	controllers, err := kube_util.NewTestReplicationControllerLister([]*apiv1.ReplicationController{{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "rc"},
+		Spec:       apiv1.ReplicationControllerSpec{Replicas: &two}, Status: apiv1.ReplicationControllerStatus{Replicas: 1}}})
+	check(t, err)
+	jobs, err := kube_util.NewTestJobLister([]*batchv1.Job{
+		{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "job"},
+			Spec: batchv1.JobSpec{Parallelism: &four}, Status: batchv1.JobStatus{Active: 1}},
+		{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "ends"},
+			Spec: batchv1.JobSpec{Parallelism: &four, Completions: &four}, Status: batchv1.JobStatus{Active: 1, Succeeded: 2}}})
+	check(t, err)
+	registry := kube_util.NewListerRegistry(nil, nil, nil, nil, nil, controllers, jobs, sets, stateful)
+	for _, test := range []struct {
+		kind, name string
+		want       int32
+		fails      bool
+	}{
+		{"ReplicaSet", "rs", 3, false},
+		{"StatefulSet", "ss", -2, false},
+		{"ReplicationController", "rc", 1, false},
+		{"Job", "job", 3, false},
+		{"Job", "ends", 1, false},
+		{"ReplicaSet", "lost", 0, true},
+		{"StatefulSet", "lost", 0, true},
+		{"ReplicationController", "lost", 0, true},
+		{"Job", "lost", 0, true},
+	} {
+		got, err := lackingReplicas(registry, &metav1.OwnerReference{Kind: test.kind, Name: test.name}, "default")
+		if (err != nil) != test.fails || got != test.want {
+			t.Errorf("%s %s lacks %d, %v; want %d", test.kind, test.name, got, err, test.want)
+		}
+	}
+	if owner := knownOwner(&apiv1.Pod{ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{
+		{Kind: "Foo", UID: types.UID("1")}, {Kind: "Job", UID: types.UID("2")}}}}); owner == nil || owner.Kind != "Job" {
+		t.Errorf("known owner %v", owner)
+	}
+}
+
+// A simulation that ends with its time skips the other nodes.
+func TestOutOfTime(t *testing.T) {
+	w := newWorld(t, func(o *config.AutoscalingOptions) { o.ScaleDownSimulationTimeout = 0 })
+	p := w.planner(nil)
+	w.update(t, p, 0)
+	if got := len(p.UnneededNodes()); got != 0 {
+		t.Errorf("%d nodes are unneeded", got)
+	}
+	w.given.CSINodeAwareSchedulingEnabled = true
+	w.update(t, p, time.Second)
+	if got := len(p.UnneededNodes()); got != 0 {
+		t.Errorf("%d nodes are unneeded", got)
+	}
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

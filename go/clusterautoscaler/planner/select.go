@@ -1,0 +1,48 @@
+package planner
+
+import (
+	"k8s.io/klog/v2"
+	ca_context "sigs.k8s.io/cluster-autoscaler/pkg/context"
+	"sigs.k8s.io/cluster-autoscaler/pkg/core/scaledown"
+	"sigs.k8s.io/cluster-autoscaler/pkg/processors"
+	"sigs.k8s.io/cluster-autoscaler/pkg/resourcequotas"
+	"sigs.k8s.io/cluster-autoscaler/pkg/simulator/drainability/rules"
+	"sigs.k8s.io/cluster-autoscaler/pkg/simulator/options"
+)
+
+// Values of --scale-down-planner.
+const (
+	BuiltIn  = "builtin"
+	Ebb      = "ebb"
+	InShadow = "shadow"
+)
+
+// FlagHelp says what --scale-down-planner does.
+const FlagHelp = "Which planner decides what is scaled down: builtin, ebb, or shadow, where the built-in one acts and ebb's differences from it are reported."
+
+// Select makes the planner that a flag names; "" is the built-in one.  Another value ends the process.
+// `builtin` makes the built-in one.
+func Select(flag string, builtin func() scaledown.Planner, autoscalingCtx *ca_context.AutoscalingContext, processors *processors.AutoscalingProcessors, deleteOptions options.NodeDeleteOptions, drainabilityRules rules.Rules, quotasTrackerFactory *resourcequotas.TrackerFactory) scaledown.Planner {
+	switch flag {
+	case "", BuiltIn:
+		return builtin()
+	case Ebb:
+		return New(autoscalingCtx, processors, deleteOptions, drainabilityRules, quotasTrackerFactory)
+	case InShadow:
+		return NewShadow(builtin(), autoscalingCtx, processors, deleteOptions, drainabilityRules, quotasTrackerFactory)
+	}
+	klog.Fatalf("--scale-down-planner=%s: is none of %s, %s and %s", flag, BuiltIn, Ebb, InShadow)
+	return nil
+}
+
+// NewShadow lets ebb judge beside a planner that acts.
+func NewShadow(acting scaledown.Planner, autoscalingCtx *ca_context.AutoscalingContext, processors *processors.AutoscalingProcessors, deleteOptions options.NodeDeleteOptions, drainabilityRules rules.Rules, quotasTrackerFactory *resourcequotas.TrackerFactory, opts ...Options) *Shadow {
+	registerMetrics()
+	own := *autoscalingCtx
+	return &Shadow{
+		Planner: acting,
+		given:   autoscalingCtx,
+		own:     &own,
+		ebb:     New(&own, processors, deleteOptions, drainabilityRules, quotasTrackerFactory, opts...),
+	}
+}

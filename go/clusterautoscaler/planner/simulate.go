@@ -1,0 +1,101 @@
+package planner
+
+import (
+	"time"
+
+	apiv1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
+	"sigs.k8s.io/cluster-autoscaler/pkg/simulator"
+
+	"ebb/go/clusterautoscaler"
+)
+
+// Judges candidates by the autoscaler's own simulation, as its built-in planner would.  `before` are
+// nodes that go before them, which are carried out in the snapshot first.
+func (p *Planner) simulate(l *loop, candidates []*apiv1.Node, before []clusterautoscaler.Removal) {
+	names, used, ineligible := p.eligibilityChecker.FilterOutUnremovable(p.autoscalingCtx, candidates, p.latestUpdate, p.unremovableNodes)
+	for _, node := range ineligible {
+		p.unremovableNodes.Add(node)
+	}
+	for name, use := range used {
+		l.utilization[name] = use
+	}
+	if len(names) == 0 {
+		return
+	}
+	if !l.acts {
+		// The simulation would move the place from which the planner that acts looks for room.
+		l.unjudged = names
+		return
+	}
+	if err := p.carryOut(before); err != nil {
+		klog.Errorf("%d nodes are not judged: the snapshot refuses moves: %v", len(names), err)
+		l.skipped = append(l.skipped, names...)
+		return
+	}
+	destinations := make(map[string]bool, len(l.destinations))
+	for _, node := range l.destinations {
+		if !l.gone[node.Name] {
+			destinations[node.Name] = true
+		}
+	}
+	end := time.Now().Add(p.autoscalingCtx.ScaleDownSimulationTimeout)
+	for i, name := range names {
+		if l.full() || !time.Now().Before(end) {
+			l.skipped = append(l.skipped, names[i:]...)
+			klog.V(1).Infof("%d of %d nodes are not judged in this loop", len(names)-i, len(names))
+			return
+		}
+		p.simulateNode(l, name, destinations)
+	}
+}
+
+func (p *Planner) simulateNode(l *loop, name string, destinations map[string]bool) {
+	tracker := p.autoscalingCtx.RemainingPdbTracker
+	removable, unremovable := p.rs.SimulateNodeRemoval(name, destinations, p.latestUpdate, tracker)
+	if unremovable != nil {
+		p.unremovableNodes.AddTimeout(unremovable, p.recheckAt())
+	}
+	if removable == nil {
+		return
+	}
+	_, inParallel, _ := tracker.CanRemovePods(removable.PodsToReschedule)
+	removable.IsRisky = !inParallel
+	delete(destinations, name)
+	p.remove(l, removable, p.atomicScaleDownNode(removable))
+}
+
+// The node counts as gone for those that are judged after it.
+func (p *Planner) remove(l *loop, node *simulator.NodeToBeRemoved, atomic bool) {
+	p.autoscalingCtx.RemainingPdbTracker.RemovePods(node.PodsToReschedule)
+	l.removable = append(l.removable, *node)
+	l.gone[node.Node.Name] = true
+	if atomic {
+		l.atomic++
+	}
+}
+
+func (p *Planner) recheckAt() time.Time {
+	return p.latestUpdate.Add(p.autoscalingCtx.UnremovableNodeRecheckTimeout)
+}
+
+// Carries out in the snapshot what the engine decided.  The snapshot is forked.
+func (p *Planner) carryOut(removals []clusterautoscaler.Removal) error {
+	snapshot := p.autoscalingCtx.ClusterSnapshot
+	for _, removal := range removals {
+		for _, move := range removal.Moves {
+			moved := *p.feed.Pod(move.Pod)
+			moved.Spec.NodeName = ""
+			if err := snapshot.ForceRemovePod(moved.Namespace, moved.Name, removal.Node); err != nil {
+				return err
+			}
+			if err := snapshot.ForceAddPod(&moved, move.To); err != nil {
+				return err
+			}
+		}
+		if err := snapshot.RemoveNodeInfo(removal.Node); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,159 @@
+// Package wire is how objects travel to the engine: as Kubernetes' protobuf, in its envelope.
+package wire
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"ebb/go/ebb"
+)
+
+// Object is what every type of k8s.io/api is.
+type Object interface {
+	Size() int
+	MarshalToSizedBuffer(data []byte) (int, error)
+	GetNamespace() string
+	GetName() string
+}
+
+// Kind of an object, with the envelope's part that names it.
+type Kind struct {
+	APIVersion string
+	Name       string
+	head       string
+}
+
+// NewKind makes a kind: NewKind("apps/v1", "ReplicaSet").
+func NewKind(apiVersion, name string) *Kind {
+	typeMeta := appendText(nil, 1, apiVersion)
+	typeMeta = appendText(typeMeta, 2, name)
+	return &Kind{APIVersion: apiVersion, Name: name,
+		head: "k8s\x00" + string(appendText(nil, 1, string(typeMeta)))}
+}
+
+// The kinds that decide something.
+var (
+	Node                  = NewKind("v1", "Node")
+	Pod                   = NewKind("v1", "Pod")
+	Namespace             = NewKind("v1", "Namespace")
+	PersistentVolume      = NewKind("v1", "PersistentVolume")
+	PersistentVolumeClaim = NewKind("v1", "PersistentVolumeClaim")
+	ReplicationController = NewKind("v1", "ReplicationController")
+	DaemonSet             = NewKind("apps/v1", "DaemonSet")
+	ReplicaSet            = NewKind("apps/v1", "ReplicaSet")
+	StatefulSet           = NewKind("apps/v1", "StatefulSet")
+	Job                   = NewKind("batch/v1", "Job")
+	PodDisruptionBudget   = NewKind("policy/v1", "PodDisruptionBudget")
+	StorageClass          = NewKind("storage.k8s.io/v1", "StorageClass")
+	CSINode               = NewKind("storage.k8s.io/v1", "CSINode")
+	CSIDriver             = NewKind("storage.k8s.io/v1", "CSIDriver")
+	CSIStorageCapacity    = NewKind("storage.k8s.io/v1", "CSIStorageCapacity")
+	VolumeAttachment      = NewKind("storage.k8s.io/v1", "VolumeAttachment")
+)
+
+// PodName names a pod as the engine knows it.
+type PodName struct {
+	Namespace string
+	Name      string
+}
+
+// Change is an object that is there now, new or changed, or one that is gone.
+type Change struct {
+	Kind *Kind
+	// Nil: the object of that name is gone.
+	Object    Object
+	Namespace string
+	Name      string
+	// Of what is gone; "": whatever UID it has.
+	UID string
+}
+
+// Buffer holds objects one after the other, from its end to its start: the types of k8s.io/api write
+// themselves backwards, and so need not be measured first, which would cost as much again.
+type Buffer struct {
+	data  []byte
+	start int
+	// The last object is the first in the data.
+	ranges []ebb.Range
+}
+
+// NewBuffer makes a buffer of so many bytes.
+func NewBuffer(size int) *Buffer {
+	return &Buffer{data: make([]byte, size), start: size}
+}
+
+// Clear empties the buffer.
+func (b *Buffer) Clear() {
+	b.start = len(b.data)
+	b.ranges = b.ranges[:0]
+}
+
+// Len counts the objects.
+func (b *Buffer) Len() int { return len(b.ranges) }
+
+// Data is all of it, until Clear; Ranges says where the objects lie in it.
+func (b *Buffer) Data() []byte { return b.data }
+
+// Ranges of the objects, in the order in which they were put.
+func (b *Buffer) Ranges() []ebb.Range { return b.ranges }
+
+// Object is the i-th object's bytes.
+func (b *Buffer) Object(i int) []byte { return b.data[b.ranges[i].Begin:b.ranges[i].End] }
+
+// Put adds an object.  False: there is no room for it; an empty buffer grows to have it.
+func (b *Buffer) Put(kind *Kind, object Object) (bool, error) {
+	ok, err := b.tryPut(kind, object)
+	if ok || err != nil || b.Len() > 0 {
+		return ok, err
+	}
+	b.data = make([]byte, len(kind.head)+1+binary.MaxVarintLen64+object.Size())
+	b.Clear()
+	if ok, err = b.tryPut(kind, object); !ok && err == nil {
+		err = fmt.Errorf("%s %s/%s: was changed meanwhile", kind.Name, object.GetNamespace(), object.GetName())
+	}
+	return ok, err
+}
+
+func (b *Buffer) tryPut(kind *Kind, object Object) (ok bool, err error) {
+	var length [1 + binary.MaxVarintLen64]byte
+	head := len(kind.head) + len(length)
+	if b.start < head {
+		return false, nil
+	}
+	defer func() {
+		// A buffer that is too small is an index out of range, or a slice of less than nothing.
+		if recover() != nil {
+			ok, err = false, nil
+		}
+	}()
+	// The head must find room before what is written here.
+	size, err := object.MarshalToSizedBuffer(b.data[head:b.start])
+	if err != nil {
+		return false, err
+	}
+	length[0] = 2<<3 | 2
+	used := 1 + binary.PutUvarint(length[1:], uint64(size))
+	at := b.start - size - used
+	copy(b.data[at:], length[:used])
+	at -= len(kind.head)
+	copy(b.data[at:], kind.head)
+	b.ranges = append(b.ranges, ebb.Range{Begin: uint(at), End: uint(b.start)})
+	b.start = at
+	return true, nil
+}
+
+// Marshal returns the object's bytes.
+func Marshal(kind *Kind, object Object) ([]byte, error) {
+	buffer := NewBuffer(0)
+	_, err := buffer.Put(kind, object)
+	if err != nil {
+		return nil, err
+	}
+	return buffer.Object(0), nil
+}
+
+func appendText(buffer []byte, field int, text string) []byte {
+	buffer = append(buffer, byte(field<<3|2))
+	buffer = binary.AppendUvarint(buffer, uint64(len(text)))
+	return append(buffer, text...)
+}

@@ -1,0 +1,82 @@
+package wire_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
+
+	"ebb/go/clusterautoscaler/wire"
+)
+
+func pod(name string) *v1.Pod {
+	return &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Labels: map[string]string{"a": "b"}},
+		Spec: v1.PodSpec{NodeName: "node", Containers: []v1.Container{{Name: "main", Image: "image"}}}}
+}
+
+// As the API's own serializer writes it.
+func serialized(t *testing.T, pod *v1.Pod) []byte {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	if err := v1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	written := pod.DeepCopy()
+	written.SetGroupVersionKind(v1.SchemeGroupVersion.WithKind("Pod"))
+	var buffer bytes.Buffer
+	if err := protobuf.NewSerializer(scheme, scheme).Encode(written, &buffer); err != nil {
+		t.Fatal(err)
+	}
+	return buffer.Bytes()
+}
+
+func TestIsWhatTheAPIWrites(t *testing.T) {
+	got, err := wire.Marshal(wire.Pod, pod("p"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := serialized(t, pod("p"))
+	// The serializer ends with two empty fields, content encoding and type.
+	if !bytes.HasPrefix(want, got) || len(want) > len(got)+4 {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestBufferOfAnySize(t *testing.T) {
+	long := pod(strings.Repeat("p", 1000))
+	for size := range 2500 {
+		buffer := wire.NewBuffer(size)
+		var got [][]byte
+		for _, pod := range []*v1.Pod{pod("p"), long, pod("q"), pod("r")} {
+			ok, err := buffer.Put(wire.Pod, pod)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !ok {
+				for i := range buffer.Len() {
+					got = append(got, bytes.Clone(buffer.Object(i)))
+				}
+				buffer.Clear()
+				if ok, err = buffer.Put(wire.Pod, pod); !ok || err != nil {
+					t.Fatalf("size %d: an empty buffer has no room: %v", size, err)
+				}
+			}
+		}
+		for i := range buffer.Len() {
+			got = append(got, buffer.Object(i))
+		}
+		for i, pod := range []*v1.Pod{pod("p"), long, pod("q"), pod("r")} {
+			want, err := wire.Marshal(wire.Pod, pod)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if i >= len(got) || !bytes.Equal(got[i], want) {
+				t.Fatalf("size %d: object %d is %q, want %q", size, i, got[i], want)
+			}
+		}
+	}
+}
