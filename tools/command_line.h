@@ -38,7 +38,7 @@ struct CommandLine {
   ServeCommand serve;
   std::vector<std::string> help_of;  // Names of a command: {"import", "openb"}.
   std::vector<std::string> man_of;
-  std::string man_folder;  // Of all pages; "": one page is printed.
+  std::string man_folder;     // Of all pages; "": one page is printed.
   std::string completion_of;  // A shell, or "nodes".
   std::vector<std::string> completion_inputs;
   std::unique_ptr<CLI::App> app;
