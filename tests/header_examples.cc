@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "base/parallel.h"
+#include "engine/actuation/loop.h"
+#include "engine/actuation/record_actuator.h"
 #include "engine/planner.h"
 #include "engine/policy/clusterman.h"
 #include "engine/policy/clusterman_drainer.h"
@@ -230,6 +232,20 @@ void Try(ClusterSnapshot& snapshot, SimulationMemory& memory, NodeId node,
       if (place(simulation, pods)) trial.Commit();
     }
   }
+}
+
+// engine/actuation/loop.h
+void RunLoop(ScaleDown& scale_down, ClusterSource& cluster, Actuator& actuator,
+             const LoopOptions& options, LoopClock& clock) {
+  Loop loop(scale_down, cluster, actuator, options);
+  loop.Run(clock);  // Until the clock says that it is over.
+}
+
+// engine/actuation/record_actuator.h
+void RecordLoop(ScaleDown& scale_down, ClusterSource& source, const LoopOptions& options) {
+  RecordActuator actuator([](std::string_view line) { std::cout << line << "\n"; });
+  DeductingSource cluster(source, actuator);
+  Loop loop(scale_down, cluster, actuator, options);
 }
 
 // engine/planner.h

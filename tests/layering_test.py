@@ -30,6 +30,7 @@ FOLDERS = {
     "predicates": _SNAPSHOT,
     "engine": _ENGINE,
     "engine/policy": {"base"},
+    "engine/actuation": _ENGINE | {"engine"},
     "service": _SERVICE,
     "service/session": _SERVICE | {"service"},
     "service/embed": _SERVICE | {"service", "service/session"},

@@ -1,0 +1,115 @@
+#include "engine/actuation/record_actuator.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "base/text.h"
+#include "predicates/drainability.h"
+#include "predicates/filters.h"
+
+namespace ebb {
+namespace {
+
+absl::Status NothingRuns(std::string_view node) {
+  return absl::FailedPreconditionError(
+      absl::StrCat("node ", Absl(node), ": a recorded deletion has ended when it begins"));
+}
+
+bool Fits(const ClusterSnapshot& snapshot, PodId pod, NodeId node) {
+  const PodShape& shape = snapshot.catalog().shape_of(pod);
+  return PreFilter(snapshot, shape).fits && StaticFits(snapshot, shape, node) &&
+         DynamicFits(snapshot, shape, node);
+}
+
+}  // namespace
+
+absl::Status RecordActuator::SoftTaint(std::string_view node, bool taint, int64_t now_s) {
+  tell_(absl::StrCat(now_s, taint ? " soft taint " : " soft untaint ", Absl(node)));
+  return absl::OkStatus();
+}
+
+absl::Status RecordActuator::Begin(std::span<const DeletionOrder> orders, int64_t now_s) {
+  for (const DeletionOrder& order : orders) tell_(absl::StrCat(now_s, " taint ", order.node));
+  for (const DeletionOrder& order : orders) {
+    for (const PlannedMove& move : order.moves) {
+      tell_(absl::StrCat(now_s, " evict ", move.namespace_name, "/", move.name, " from ",
+                         order.node, ", which lands on ", move.to));
+    }
+    tell_(absl::StrCat(now_s, " delete ", order.node));
+    const auto same = [&](const DeletionOrder& done) { return done.node == order.node; };
+    std::erase_if(done_, same);
+    done_.push_back(order);
+    results_.push_back({.node = order.node, .group = order.group, .at_s = now_s});
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RecordActuator::Drain(std::string_view node, int64_t) { return NothingRuns(node); }
+absl::Status RecordActuator::Delete(std::string_view node, int64_t) { return NothingRuns(node); }
+absl::Status RecordActuator::RollBack(std::string_view node, std::string_view, int64_t) {
+  return NothingRuns(node);
+}
+
+absl::StatusOr<ActuatorStatus> RecordActuator::Status(int64_t) {
+  return ActuatorStatus{.running = {}, .results = results_, .recent_evictions = {}};
+}
+
+void RecordActuator::Acknowledge(size_t results) {
+  results_.erase(results_.begin(), results_.begin() + static_cast<std::ptrdiff_t>(
+                                                          std::min(results, results_.size())));
+}
+
+// Nodes that are gone take nothing along but pods of their own: those of DaemonSets, and those
+// that have ended.
+void DeductingSource::Deduct(const DeletionOrder& order, NodeId node, Observation& observed) {
+  ClusterSnapshot& snapshot = *observed.snapshot;
+  const Catalog& catalog = snapshot.catalog();
+  absl::flat_hash_map<std::string_view, std::string_view> to;  // By UID.
+  for (const PlannedMove& move : order.moves) to.emplace(move.uid, move.to);
+  const std::span<const PodId> on_node = snapshot.PodsOn(node);
+  for (const PodId pod : std::vector<PodId>(on_node.begin(), on_node.end())) {
+    const PodShape& shape = catalog.shape_of(pod);
+    snapshot.RemovePod(pod);
+    if (IsDaemonSetPod(catalog, shape) || shape.mirror || shape.static_pod || shape.terminating ||
+        shape.phase == PodPhase::kSucceeded || shape.phase == PodPhase::kFailed) {
+      continue;
+    }
+    const auto it = to.find(catalog.Text(catalog.pod(pod).key));
+    const absl::StatusOr<NodeId> planned =
+        it == to.end() ? absl::NotFoundError("") : catalog.FindNode(it->second);
+    if (planned.ok() && *planned != node && snapshot.Contains(*planned) &&
+        Fits(snapshot, pod, *planned)) {
+      snapshot.AddPod(pod, *planned);
+    } else {
+      observed.pending.push_back(pod);
+    }
+  }
+  snapshot.RemoveNode(node);
+  const GroupId group = observed.groups.Of(node);
+  if (group == kNoGroup) return;
+  int64_t& target = observed.groups.groups[Index(group)].target_size;
+  target = std::max<int64_t>(0, target - 1);
+}
+
+absl::StatusOr<Observation> DeductingSource::Observe(int64_t now_s) {
+  absl::StatusOr<Observation> observed = source_.Observe(now_s);
+  if (!observed.ok()) return observed;
+  const Catalog& catalog = observed->snapshot->catalog();
+  const auto is_there = [&](const DeletionOrder& order) {
+    const absl::StatusOr<NodeId> node = catalog.FindNode(order.node);
+    return node.ok() && observed->snapshot->Contains(*node) &&
+           catalog.Text(catalog.node(*node).uid) == order.uid;
+  };
+  std::erase_if(actuator_.done_, [&](const DeletionOrder& order) { return !is_there(order); });
+  if (actuator_.done_.empty()) return observed;
+  snapshot_.emplace(*observed->snapshot);
+  observed->snapshot = &*snapshot_;
+  for (const DeletionOrder& order : actuator_.done_) {
+    Deduct(order, *catalog.FindNode(order.node), *observed);
+  }
+  return observed;
+}
+
+}  // namespace ebb

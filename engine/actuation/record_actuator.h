@@ -1,0 +1,76 @@
+// RecordActuator touches no cluster: it tells what it would do, a line a deed, and lets rounds go
+// on as if it had been done.  For a dry run beside an autoscaler that is not to be disturbed.
+//
+//   RecordActuator actuator([](std::string_view line) { std::cout << line << "\n"; });
+//   DeductingSource cluster(source, actuator);
+//   Loop loop(scale_down, cluster, actuator, options);
+//
+// A deletion that begins is told and has ended at once.  From then on the DeductingSource shows
+// the cluster without the node: its pods are where the plan put them, and those that are not
+// listed in the plan (they came later), or for which there is no room any more, are pending.
+//
+// What was done is forgotten for a node that leaves the cluster or becomes another machine.
+//
+// Cost:    an observation copies the snapshot (O(pages)) and moves the pods of all nodes that
+//          would be gone.
+// Threads: one at a time.
+
+#ifndef EBB_ENGINE_ACTUATION_RECORD_ACTUATOR_H_
+#define EBB_ENGINE_ACTUATION_RECORD_ACTUATOR_H_
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engine/actuation/actuator.h"
+#include "engine/actuation/loop.h"
+
+namespace ebb {
+
+class RecordActuator : public Actuator {
+ public:
+  using Tell = std::function<void(std::string_view line)>;
+
+  explicit RecordActuator(Tell tell) : tell_(std::move(tell)) {}
+
+  absl::Status SoftTaint(std::string_view node, bool taint, int64_t now_s) override;
+  absl::Status Begin(std::span<const DeletionOrder> orders, int64_t now_s) override;
+  // There is never a deletion to go on with.
+  absl::Status Drain(std::string_view node, int64_t now_s) override;
+  absl::Status Delete(std::string_view node, int64_t now_s) override;
+  absl::Status RollBack(std::string_view node, std::string_view why, int64_t now_s) override;
+  absl::StatusOr<ActuatorStatus> Status(int64_t now_s) override;
+  void Acknowledge(size_t results) override;
+
+  // What would be gone, in the order in which it would have gone.
+  [[nodiscard]] const std::vector<DeletionOrder>& done() const { return done_; }
+
+ private:
+  friend class DeductingSource;
+
+  const Tell tell_;
+  std::vector<DeletionOrder> done_;
+  std::vector<DeletionResult> results_;
+};
+
+class DeductingSource : public ClusterSource {
+ public:
+  DeductingSource(ClusterSource& source, RecordActuator& actuator)
+      : source_(source), actuator_(actuator) {}
+
+  absl::StatusOr<Observation> Observe(int64_t now_s) override;
+
+ private:
+  static void Deduct(const DeletionOrder& order, NodeId node, Observation& observed);
+
+  ClusterSource& source_;
+  RecordActuator& actuator_;
+  std::optional<ClusterSnapshot> snapshot_;  // That the last observation shows.
+};
+
+}  // namespace ebb
+
+#endif  // EBB_ENGINE_ACTUATION_RECORD_ACTUATOR_H_

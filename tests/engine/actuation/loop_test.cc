@@ -1,0 +1,141 @@
+#include "engine/actuation/loop.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/engine/actuation/scripted_actuator.h"
+#include "tests/engine/actuation/still_cluster.h"
+
+namespace ebb {
+namespace {
+
+using test::Cluster;
+using test::Node;
+using test::NoWaiting;
+using test::Pod;
+using test::ScriptedActuator;
+using test::StillCluster;
+using test::TestClock;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::StartsWith;
+
+constexpr int64_t kStart = 1'000'000;
+
+// b's pod fits on a; c is full.
+ClusterSnapshot Three() {
+  return Cluster()
+      .Add(Node("a"))
+      .Add(Node("b"))
+      .Add(Node("c"))
+      .Add(Pod("p").On("a").Cpu(2500).Uid("p-uid"))
+      .Add(Pod("q").On("b").Cpu(500).Uid("q-uid"))
+      .Add(Pod("r").On("c").Cpu(4000).Uid("r-uid"))
+      .Build();
+}
+
+class LoopTest : public testing::Test {
+ protected:
+  // A loop whose turns are kept.
+  Loop MakeLoop() {
+    LoopOptions options;
+    options.on_turn = [this](const LoopTurn& turn) { log_ = turn.log; };
+    options.record = [this](const ScaleDown&, const RoundResult&) { return record_; };
+    return Loop(scale_down_, cluster_, actuator_, options);
+  }
+
+  ScaleDown scale_down_{NoWaiting()};
+  StillCluster cluster_{Three()};
+  ScriptedActuator actuator_;
+  absl::Status record_;
+  std::vector<std::string> log_;
+};
+
+TEST_F(LoopTest, ATurnBeginsWhatTheRoundStartsAndPutsSoftTaints) {
+  Loop loop = MakeLoop();
+  loop.Turn(kStart);
+  EXPECT_THAT(actuator_.calls, ElementsAre("soft b"));
+  actuator_.calls.clear();
+  loop.Turn(kStart + 10);
+  EXPECT_THAT(actuator_.calls, ElementsAre("begin b", "soft b"));
+  ASSERT_EQ(actuator_.orders.size(), 1);
+  EXPECT_EQ(actuator_.orders[0], (DeletionOrder{.node = "b",
+                                                .uid = "",
+                                                .group = "group",
+                                                .drain = true,
+                                                .moves = {{"default", "q", "q-uid", "a"}}}));
+}
+
+TEST_F(LoopTest, DeletionsGoOnWhileTheClusterCannotBeObserved) {
+  Loop loop = MakeLoop();
+  loop.Turn(kStart);
+  loop.Turn(kStart + 10);
+  cluster_.answer = absl::UnavailableError("the API is away");
+  actuator_.calls.clear();
+  loop.Turn(kStart + 20);
+  EXPECT_THAT(actuator_.calls, ElementsAre("drain b"));
+  EXPECT_THAT(log_, ElementsAre("no round: the API is away"));
+}
+
+TEST_F(LoopTest, NothingIsDecidedWhileTheActuatorDoesNotTellWhatIsUnderWay) {
+  Loop loop = MakeLoop();
+  loop.Turn(kStart);
+  actuator_.calls.clear();
+  actuator_.status_answer = absl::UnavailableError("away");
+  loop.Turn(kStart + 10);
+  EXPECT_THAT(actuator_.calls, IsEmpty());
+  EXPECT_THAT(log_, ElementsAre(HasSubstr("status: away")));
+}
+
+TEST_F(LoopTest, ARoundThatIsNotRecordedBeginsNothing) {
+  Loop loop = MakeLoop();
+  loop.Turn(kStart);
+  actuator_.calls.clear();
+  record_ = absl::ResourceExhaustedError("disk full");
+  loop.Turn(kStart + 10);
+  EXPECT_THAT(actuator_.calls, IsEmpty());
+  EXPECT_THAT(log_, ElementsAre(HasSubstr("disk full")));
+}
+
+TEST_F(LoopTest, ADeletionThatDoesNotBeginHoldsBackTheNextForTheCooldown) {
+  Loop loop = MakeLoop();
+  loop.Turn(kStart);
+  actuator_.answer = absl::UnavailableError("conflict");
+  loop.Turn(kStart + 10);
+  EXPECT_THAT(log_, Contains("1 deletions could not begin: conflict"));
+  actuator_.answer = absl::OkStatus();
+  actuator_.calls.clear();
+  loop.Turn(kStart + 20);
+  loop.Turn(kStart + 180);
+  EXPECT_THAT(actuator_.calls, Not(Contains(StartsWith("begin"))));
+  loop.Turn(kStart + 200);
+  EXPECT_THAT(actuator_.calls, Contains("begin b"));
+}
+
+TEST_F(LoopTest, AFailedDeletionIsToldToTheNextRound) {
+  Loop loop = MakeLoop();
+  loop.Turn(kStart);
+  actuator_.status.results = {
+      {.node = "b", .group = "group", .ok = false, .at_s = kStart, .why = "a pod never ends"}};
+  loop.Turn(kStart + 10);
+  EXPECT_THAT(log_, ElementsAre("node b stays: a pod never ends"));
+  EXPECT_THAT(actuator_.calls, Not(Contains("begin b")));  // Cooldown.
+  EXPECT_THAT(actuator_.status.results, IsEmpty());
+}
+
+TEST_F(LoopTest, AtTheEndWhatHasOnlyATaintIsRolledBackAndWhatWasBegunGoesOn) {
+  Loop loop = MakeLoop();
+  actuator_.status.running = {
+      {.node = "a", .group = "group", .phase = DeletionPhase::kTainted, .since_s = kStart},
+      {.node = "b", .group = "group", .phase = DeletionPhase::kDrained, .since_s = kStart}};
+  TestClock clock(kStart, kStart + 1);
+  loop.Run(clock);
+  EXPECT_THAT(actuator_.calls, Contains("roll back a: the loop ends"));
+  EXPECT_THAT(actuator_.calls, Contains("delete b"));
+  EXPECT_EQ(clock.NowS(), kStart + 1 + LoopOptions().stop_grace_s);  // b never goes.
+}
+
+}  // namespace
+}  // namespace ebb

@@ -1,0 +1,113 @@
+#include "engine/actuation/record_actuator.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/engine/actuation/still_cluster.h"
+
+namespace ebb {
+namespace {
+
+using test::Cluster;
+using test::Node;
+using test::NodeNamed;
+using test::NoWaiting;
+using test::Pod;
+using test::PodNamed;
+using test::StillCluster;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr int64_t kStart = 1'000'000;
+
+class RecordActuatorTest : public testing::Test {
+ protected:
+  std::vector<std::string> told_;
+  RecordActuator actuator_{[this](std::string_view line) { told_.emplace_back(line); }};
+};
+
+TEST_F(RecordActuatorTest, TellsEveryDeedAndEndsAtOnce) {
+  const DeletionOrder order{.node = "b",
+                            .uid = "u",
+                            .group = "g",
+                            .drain = true,
+                            .moves = {{"default", "q", "q-uid", "a"}}};
+  ASSERT_TRUE(actuator_.Begin({&order, 1}, 7).ok());
+  EXPECT_THAT(told_,
+              ElementsAre("7 taint b", "7 evict default/q from b, which lands on a", "7 delete b"));
+  const ActuatorStatus status = actuator_.Status(7).value();
+  EXPECT_THAT(status.running, IsEmpty());
+  ASSERT_EQ(status.results.size(), 1);
+  EXPECT_TRUE(status.results[0].ok);
+  actuator_.Acknowledge(1);
+  EXPECT_THAT(actuator_.Status(8)->results, IsEmpty());
+}
+
+TEST_F(RecordActuatorTest, RoundsGoOnAsIfItHadBeenDone) {
+  // Two of three nodes can go, and the budget lets one with pods go at a time.
+  StillCluster cluster(Cluster()
+                           .Add(Node("a"))
+                           .Add(Node("b"))
+                           .Add(Node("c"))
+                           .Add(Pod("p").On("a").Cpu(1000).Uid("p-uid"))
+                           .Add(Pod("q").On("b").Cpu(1000).Uid("q-uid"))
+                           .Add(Pod("r").On("c").Cpu(1000).Uid("r-uid"))
+                           .Build());
+  DeductingSource source(cluster, actuator_);
+  ScaleDown scale_down(NoWaiting());
+  Loop loop(scale_down, source, actuator_, {});
+  for (int turn = 0; turn < 8; ++turn) loop.Turn(kStart + 10 * turn);
+  EXPECT_EQ(actuator_.done().size(), 2);
+  const Observation observed = source.Observe(kStart + 80).value();
+  EXPECT_EQ(observed.snapshot->nodes(), 1);
+  EXPECT_EQ(observed.snapshot->placed_pods(), 3);
+  EXPECT_THAT(observed.pending, IsEmpty());
+  EXPECT_EQ(observed.groups.groups[0].target_size, 1);
+  EXPECT_TRUE(observed.snapshot->CheckInvariants().ok());
+  EXPECT_EQ(cluster.snapshot.nodes(), 3);  // Nothing happened to it.
+}
+
+TEST_F(RecordActuatorTest, APodThatThePlanDidNotKnowIsPending) {
+  StillCluster cluster(Cluster()
+                           .Add(Node("a"))
+                           .Add(Node("b"))
+                           .Add(Pod("q").On("b").Cpu(500).Uid("q-uid"))
+                           .Add(Pod("later").On("b").Cpu(500).Uid("later-uid"))
+                           .Add(Pod("daemon").On("b").DaemonSet())
+                           .Build());
+  DeductingSource source(cluster, actuator_);
+  const DeletionOrder order{
+      .node = "b", .group = "group", .drain = true, .moves = {{"default", "q", "q-uid", "a"}}};
+  ASSERT_TRUE(actuator_.Begin({&order, 1}, kStart).ok());
+  const Observation observed = source.Observe(kStart).value();
+  EXPECT_EQ(observed.snapshot->NodeOf(PodNamed(*observed.snapshot, "q")),
+            NodeNamed(*observed.snapshot, "a"));
+  EXPECT_THAT(observed.pending, ElementsAre(PodNamed(*observed.snapshot, "later")));
+}
+
+TEST_F(RecordActuatorTest, APodIsPendingWhereItsPlannedPlaceIsTaken) {
+  StillCluster cluster(Cluster()
+                           .Add(Node("a"))
+                           .Add(Node("b"))
+                           .Add(Pod("came").On("a").Cpu(4000))
+                           .Add(Pod("q").On("b").Cpu(500).Uid("q-uid"))
+                           .Build());
+  DeductingSource source(cluster, actuator_);
+  const DeletionOrder order{
+      .node = "b", .group = "group", .drain = true, .moves = {{"default", "q", "q-uid", "a"}}};
+  ASSERT_TRUE(actuator_.Begin({&order, 1}, kStart).ok());
+  EXPECT_EQ(source.Observe(kStart)->pending.size(), 1);
+}
+
+TEST_F(RecordActuatorTest, AnotherMachineOfTheNameIsThereAgain) {
+  StillCluster cluster(Cluster().Add(Node("a")).Add(Node("b")).Build());
+  DeductingSource source(cluster, actuator_);
+  const DeletionOrder order{.node = "b", .uid = "of the machine before", .group = "group"};
+  ASSERT_TRUE(actuator_.Begin({&order, 1}, kStart).ok());
+  EXPECT_EQ(source.Observe(kStart)->snapshot->nodes(), 2);
+  EXPECT_THAT(actuator_.done(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace ebb
