@@ -31,6 +31,7 @@ FOLDERS = {
     "engine": _ENGINE,
     "engine/policy": {"base"},
     "engine/actuation": _ENGINE | {"engine"},
+    "engine/simulation": _ENGINE | {"engine", "engine/actuation", "snapshot/formats", "snapshot/live"},
     "service": _SERVICE,
     "service/session": _SERVICE | {"service"},
     "service/embed": _SERVICE | {"service", "service/session"},

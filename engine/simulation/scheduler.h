@@ -1,0 +1,57 @@
+// SimulatedScheduler says where a pod lands: the filters of predicates/ say which nodes take it,
+// scores.h which of them the scheduler likes best.
+//
+// As the scheduler does, it looks at a part of a large cluster only: it goes on from the node where
+// the last search ended, until enough nodes fit (all of them below 100 nodes).  Of the best it
+// takes one by its own seeded draw.
+//
+// What it cannot score: preferred terms of node and pod affinity, ScheduleAnyway constraints and
+// images, which a snapshot does not have.  Their plugins score all nodes alike, as they do for pods
+// without such terms.  A pod without spread constraints is spread by the scheduler's defaults, over
+// nodes and zones; the pods of one controller count as those of one service do.
+//
+// Cost:    O(nodes) filters and scores a pod.
+// Threads: none.
+// Source:  kubernetes 1.36 pkg/scheduler/schedule_one.go: findNodesThatPassFilters,
+//          numFeasibleNodesToFind, selectHost.  Its nodes are in order of zones; here they are as
+//          they came.
+
+#ifndef EBB_ENGINE_SIMULATION_SCHEDULER_H_
+#define EBB_ENGINE_SIMULATION_SCHEDULER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/random.h"
+#include "engine/simulation/scores.h"
+#include "snapshot/cluster_snapshot.h"
+
+namespace ebb {
+
+// numFeasibleNodesToFind with the default percentage, which adapts.
+size_t NodesToFind(size_t nodes);
+
+class SimulatedScheduler {
+ public:
+  explicit SimulatedScheduler(uint64_t seed) : random_(seed) {}
+
+  // kNoNode: no node takes it.  `peers`: the nodes of the other pods of its controller, one entry
+  // a pod.  The pod is not placed.
+  NodeId Choose(const ClusterSnapshot& snapshot, PodId pod, std::span<const NodeId> peers);
+
+  // The scores of the nodes for the pod, all weighted and added.
+  static std::vector<int64_t> Score(const ClusterSnapshot& snapshot, PodId pod,
+                                    std::span<const NodeId> nodes, std::span<const NodeId> peers);
+
+ private:
+  std::vector<NodeId> Feasible(const ClusterSnapshot& snapshot, const PodShape& shape);
+
+  Random random_;
+  size_t next_start_ = 0;
+};
+
+}  // namespace ebb
+
+#endif  // EBB_ENGINE_SIMULATION_SCHEDULER_H_

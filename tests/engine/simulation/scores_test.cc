@@ -1,0 +1,116 @@
+#include "engine/simulation/scores.h"
+
+#include <array>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace ebb {
+namespace {
+
+using testing::ElementsAre;
+
+using Amounts = std::array<int64_t, 2>;
+
+// Expected scores are worked out in the plugins' own tests' comments:
+// cpu ((4000-3000)*100/4000) = 25, memory ((10000-5000)*100/10000) = 50, mean 37.
+TEST(ScoresTest, LeastAllocatedIsTheMeanOfTheFreePercents) {
+  EXPECT_EQ(LeastAllocatedScore(Amounts{3000, 5000}, Amounts{4000, 10000}), 37);
+  EXPECT_EQ(LeastAllocatedScore(Amounts{3000, 5000}, Amounts{6000, 10000}), 50);
+  EXPECT_EQ(LeastAllocatedScore(Amounts{0, 0}, Amounts{4000, 10000}), 100);
+}
+
+TEST(ScoresTest, LeastAllocatedGivesNothingForWhatIsOverfull) {
+  EXPECT_EQ(LeastAllocatedScore(Amounts{5000, 5000}, Amounts{4000, 10000}), 25);
+}
+
+TEST(ScoresTest, LeastAllocatedDoesNotOverflow) {
+  const int64_t large = int64_t{1} << 62;
+  EXPECT_EQ(LeastAllocatedScore(Amounts{0, large / 2}, Amounts{large, large}), 75);
+}
+
+// cpu fraction 50%, memory fraction 100%: deviation 0.25.
+TEST(ScoresTest, BalancedAllocationFallsWithTheDeviation) {
+  EXPECT_EQ(BalancedAllocationScore(Amounts{3000, 5000}, Amounts{6000, 5000}), 75);
+  EXPECT_EQ(BalancedAllocationScore(Amounts{3000, 5000}, Amounts{6000, 10000}), 100);
+  EXPECT_EQ(BalancedAllocationScore(Amounts{6000, 0}, Amounts{4000, 10000}), 50);
+}
+
+TEST(ScoresTest, BalancedAllocationPassesOverWhatTheNodeHasNot) {
+  EXPECT_EQ(BalancedAllocationScore(Amounts{3000, 5000}, Amounts{6000, 0}), 100);
+}
+
+TEST(ScoresTest, BalancedAllocationOfThreeIsByTheirMean) {
+  const std::array<int64_t, 3> used = {0, 50, 100};
+  const std::array<int64_t, 3> all = {100, 100, 100};
+  EXPECT_EQ(BalancedAllocationScore(used, all), 59);  // sqrt(0.5 / 3) = 0.408
+}
+
+TEST(ScoresTest, OnlyPreferNoScheduleTaintsThatAreNotToleratedCount) {
+  const TextId prefer{7};
+  const TextId other{8};
+  const std::vector<Taint> taints = {{TextId{1}, TextId{2}, prefer, TaintEffect::kOther},
+                                     {TextId{3}, TextId{2}, prefer, TaintEffect::kOther},
+                                     {TextId{4}, TextId{2}, other, TaintEffect::kNoSchedule}};
+  Constraints constraints;
+  EXPECT_EQ(IntolerableTaints(constraints, taints, prefer), 2);
+  constraints.tolerations.push_back(
+      {.key = TextId{1}, .value = kNoText, .exists = true, .effect = kNoText});
+  EXPECT_EQ(IntolerableTaints(constraints, taints, prefer), 1);
+}
+
+TEST(ScoresTest, PreferredTermsAddTheWeightsOfThoseThatMatch) {
+  const std::vector<PreferredTerm> terms = {{10, true}, {50, false}, {1, true}};
+  EXPECT_EQ(PreferredTermsScore(terms), 11);
+}
+
+TEST(ScoresTest, SpreadCountsPodsByTheLogarithmOfTheDomains) {
+  EXPECT_NEAR(SpreadScore(3, 1, 3), 3 * 1.6094, 1e-3);
+  EXPECT_NEAR(SpreadScore(0, 5, 3), 4, 1e-9);
+}
+
+TEST(ScoresTest, ImagesCountByTheirSizeAndHowManyNodesHaveThem) {
+  const int64_t mib = int64_t{1} << 20;
+  // Of the plugin's tests: 250 MB on one of two nodes is 125 MB: 100*(125-23)/(1000-23).
+  EXPECT_EQ(ImageLocalityScore(std::vector<ImageOnNode>{{250 * mib, 1}}, 2, 1), 10);
+  EXPECT_EQ(ImageLocalityScore(std::vector<ImageOnNode>{{10 * mib, 1}}, 2, 1), 0);
+  EXPECT_EQ(ImageLocalityScore(std::vector<ImageOnNode>{{4000 * mib, 2}}, 2, 1), 100);
+  EXPECT_EQ(ImageLocalityScore(std::vector<ImageOnNode>{}, 2, 1), 0);
+}
+
+TEST(ScoresTest, TheHighestBecomes100OrInReverse0) {
+  std::vector<int64_t> scores = {1, 2, 4};
+  NormalizeByMax(scores, false);
+  EXPECT_THAT(scores, ElementsAre(25, 50, 100));
+  scores = {1, 2, 4};
+  NormalizeByMax(scores, true);
+  EXPECT_THAT(scores, ElementsAre(75, 50, 0));
+  scores = {0, 0};
+  NormalizeByMax(scores, true);
+  EXPECT_THAT(scores, ElementsAre(100, 100));
+}
+
+TEST(ScoresTest, SpreadIsNormalizedSoThatTheFewestPodsAreBest) {
+  std::vector<int64_t> scores = {2, 4, -1};
+  NormalizeSpread(scores);
+  EXPECT_THAT(scores, ElementsAre(100, 50, 0));
+  scores = {0, 0};
+  NormalizeSpread(scores);
+  EXPECT_THAT(scores, ElementsAre(100, 100));
+}
+
+TEST(ScoresTest, AffinityIsNormalizedFromTheLowestToTheHighest) {
+  std::vector<int64_t> scores = {-5, 0, 5};
+  NormalizeAffinity(scores);
+  EXPECT_THAT(scores, ElementsAre(0, 50, 100));
+  scores = {3, 3};  // The lowest is 0 at most.
+  NormalizeAffinity(scores);
+  EXPECT_THAT(scores, ElementsAre(100, 100));
+  scores = {0, 0};
+  NormalizeAffinity(scores);
+  EXPECT_THAT(scores, ElementsAre(0, 0));
+}
+
+}  // namespace
+}  // namespace ebb
