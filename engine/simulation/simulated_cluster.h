@@ -187,6 +187,11 @@ class SimulatedCluster : public Actuator, public ClusterSource {
     std::vector<std::vector<int64_t>> room;
   };
 
+  struct Waiting {
+    int64_t booted = 0;            // Nodes, for its sake.
+    int64_t has_room_until_s = 0;  // On a node that boots.
+  };
+
   explicit SimulatedCluster(const SimulatedClusterOptions& options);
   void TakeGroups(const NodeGroups& groups);
   void StartEvents();
@@ -238,7 +243,7 @@ class SimulatedCluster : public Actuator, public ClusterSource {
   uint64_t nodes_named_ = 0;
   uint64_t bare_named_ = 0;
   size_t pending_ = 0;
-  std::map<size_t, int64_t> grown_for_;  // Pods that fit nowhere, and nodes booted for each.
+  std::map<size_t, Waiting> waiting_;  // Pods that fit nowhere.
 
   std::map<std::string, Deletion> deletions_;
   std::vector<DeletionResult> results_;

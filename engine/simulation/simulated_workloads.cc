@@ -55,13 +55,13 @@ void SimulatedCluster::Schedule(size_t number, int64_t tries) {
   if (chosen == kNoNode) {
     if (tries == 0) ++counts_.pods_waited;
     pod.had_to_wait = true;
-    grown_for_.try_emplace(number, 0);
+    waiting_.try_emplace(number);
     const int64_t wait_s = std::min(kRetryMaxS, int64_t{5} << std::min<int64_t>(tries, 4));
     At(now_s_ + wait_s, Kind::kSchedule, number, tries + 1);
     return;
   }
   --pending_;
-  grown_for_.erase(number);
+  waiting_.erase(number);
   ++counts_.pods_scheduled;
   if (pod.had_to_wait) {
     counts_.pod_wait_s += now_s_ - pod.created_s;
@@ -145,10 +145,10 @@ void SimulatedCluster::Boot(size_t number) {
 }
 
 void SimulatedCluster::Grow() {
-  if (grown_for_.empty()) return;
+  if (waiting_.empty()) return;
   const ClusterSnapshot& snapshot = objects_.Snapshot();
-  for (auto& [pod, grown] : grown_for_) {
-    if (grown >= kNodesForAPodMax) continue;
+  for (auto& [pod, waiting] : waiting_) {
+    if (waiting.booted >= kNodesForAPodMax || now_s_ < waiting.has_room_until_s) continue;
     const PodId id = objects_.IdOf(pod);
     const PodShape& shape = snapshot.catalog().shape_of(id);
     const std::vector<int64_t> asked = {Asked(shape.charge_requests, kCpu),
@@ -162,9 +162,11 @@ void SimulatedCluster::Grow() {
       has_room = TakeUpcomingRoom(group, asked);
       takers.push_back(g);
     }
-    if (has_room || takers.empty()) continue;
+    if (!has_room && takers.empty()) continue;
+    waiting.has_room_until_s = now_s_ + options_.boot.to_s + kRetryMaxS;
+    if (has_room) continue;
     const size_t chosen = takers[random_.Below(takers.size())];
-    ++grown;
+    ++waiting.booted;
     Boot(chosen);
     const SimulatedNode& pattern = objects_.nodes()[groups_[chosen].pattern];
     groups_[chosen].room.back() = objects_.RoomOfEmpty(pattern);
@@ -249,7 +251,7 @@ void SimulatedCluster::SetWanted(size_t number, int64_t wanted) {
     const size_t pod = *workload.pods.rbegin();
     if (objects_.pods()[pod].state == State::kPending) {
       --pending_;
-      grown_for_.erase(pod);
+      waiting_.erase(pod);
       objects_.RemovePod(pod);
     } else {
       objects_.Terminate(pod, now_s_);

@@ -1,0 +1,300 @@
+#include "engine/simulation/simulated_cluster.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/simulation/simulation.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "snapshot/samples/generate.h"
+#include "tests/engine/planning.h"
+
+namespace ebb {
+namespace {
+
+using test::Budget;
+using test::Node;
+using test::Pod;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr int64_t kStart = 1'767'225'600;
+
+NodeGroups OneGroupOf(const Catalog& catalog) {
+  NodeGroups groups;
+  groups.groups.resize(1);
+  groups.groups[0].name = "group";
+  groups.groups[0].target_size = static_cast<int64_t>(catalog.nodes());
+  groups.group_of.assign(catalog.nodes(), GroupId{0});
+  return groups;
+}
+
+class SimulatedClusterTest : public testing::Test {
+ protected:
+  SimulatedClusterTest() {
+    options_.start_s = kStart;
+    options_.recount_budgets = true;
+  }
+
+  void Add(const Node& node) { nodes_.push_back(node); }
+  void Add(const Pod& pod) { pods_.push_back(pod); }
+  void Add(const Budget& budget) { budgets_.push_back(budget); }
+
+  void Make() {
+    auto made = SimulatedCluster::Make(
+        [&](ObjectSink& sink) {
+          absl::Status status;
+          test::Controller set(objects::ControllerKind::kReplicaSet, "rs");
+          status.Update(sink.OnController(set.Replicas(2).raw));
+          for (const Node& node : nodes_) status.Update(sink.OnNode(node.raw));
+          for (const Budget& budget : budgets_) {
+            status.Update(sink.OnPodDisruptionBudget(budget.raw));
+          }
+          for (const Pod& pod : pods_) status.Update(sink.OnPod(pod.raw));
+          return status;
+        },
+        &OneGroupOf, options_);
+    ASSERT_TRUE(made.ok()) << made.status();
+    cluster_ = *std::move(made);
+  }
+
+  // Two nodes, and a pod of a ReplicaSet on the second.
+  void MakePair() {
+    Add(Node("a"));
+    Add(Node("b"));
+    Add(Pod("p").On("b").Cpu(500).Label("app", "web"));
+    Make();
+  }
+
+  absl::Status Begin(std::string node, bool drain = true, std::string uid = "") {
+    const DeletionOrder order{
+        .node = std::move(node), .uid = std::move(uid), .group = "group", .drain = drain};
+    return cluster_->Begin({&order, 1}, cluster_->now_s());
+  }
+
+  // The deletions that are due are carried on, every five seconds.
+  void LetPass(int64_t seconds) {
+    for (int64_t end_s = cluster_->now_s() + seconds; cluster_->now_s() < end_s;) {
+      const int64_t now_s = cluster_->now_s() + 5;
+      AdvanceDeletions(*cluster_, *cluster_->Status(now_s), {}, now_s);
+      const absl::Status sound = cluster_->CheckSound();
+      ASSERT_TRUE(sound.ok()) << sound;
+    }
+  }
+
+  ActuatorStatus Status() { return *cluster_->Status(cluster_->now_s()); }
+
+  bool IsTainted(std::string_view name) {
+    const ClusterSnapshot& snapshot = cluster_->Snapshot();
+    return snapshot.catalog().node(test::NodeNamed(snapshot, name)).to_be_deleted.has_value();
+  }
+
+  SimulatedClusterOptions options_;
+  std::vector<Node> nodes_;
+  std::vector<Pod> pods_;
+  std::vector<Budget> budgets_;
+  std::unique_ptr<SimulatedCluster> cluster_;
+};
+
+TEST_F(SimulatedClusterTest, ADrainedNodeGoesAndItsPodRunsElsewhere) {
+  MakePair();
+  ASSERT_TRUE(Begin("b").ok());
+  EXPECT_TRUE(IsTainted("b"));
+  LetPass(300);
+  EXPECT_EQ(cluster_->nodes(), 1);
+  EXPECT_EQ(cluster_->Snapshot().placed_pods(), 1);
+  EXPECT_EQ(cluster_->PendingPods(), 0);
+  EXPECT_EQ(cluster_->counts().evictions, 1);
+  const ActuatorStatus status = Status();
+  EXPECT_THAT(status.running, IsEmpty());
+  ASSERT_EQ(status.results.size(), 1);
+  EXPECT_TRUE(status.results[0].ok);
+}
+
+TEST_F(SimulatedClusterTest, NoNodeIsTaintedWhereOneOfThemIsNotThere) {
+  MakePair();
+  const std::vector<DeletionOrder> orders = {{.node = "a", .group = "group"},
+                                             {.node = "gone", .group = "group"}};
+  EXPECT_EQ(cluster_->Begin(orders, kStart).code(), absl::StatusCode::kNotFound);
+  EXPECT_FALSE(IsTainted("a"));
+  EXPECT_EQ(Begin("a", false, "another machine").code(), absl::StatusCode::kNotFound);
+  EXPECT_FALSE(IsTainted("a"));
+}
+
+TEST_F(SimulatedClusterTest, CallsMayBeRepeated) {
+  MakePair();
+  ASSERT_TRUE(Begin("b").ok());
+  ASSERT_TRUE(Begin("b").ok());
+  EXPECT_EQ(Status().running.size(), 1);
+  EXPECT_EQ(cluster_->Delete("b", kStart).code(), absl::StatusCode::kFailedPrecondition);
+  ASSERT_TRUE(cluster_->Drain("b", kStart).ok());
+  ASSERT_TRUE(cluster_->Drain("b", kStart).ok());
+  EXPECT_EQ(cluster_->RollBack("b", "", kStart).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(cluster_->Drain("a", kStart).code(), absl::StatusCode::kNotFound);
+}
+
+TEST_F(SimulatedClusterTest, WhereTaintingFailsNothingIsTainted) {
+  options_.faults.taint_fails_permille = 1000;
+  MakePair();
+  EXPECT_EQ(Begin("b").code(), absl::StatusCode::kUnavailable);
+  EXPECT_FALSE(IsTainted("b"));
+  EXPECT_THAT(Status().running, IsEmpty());
+}
+
+TEST_F(SimulatedClusterTest, ABudgetHoldsItsPodUntilTheDrainIsGivenUp) {
+  Add(Budget("web").Matching("app", "web").Allows(1));
+  Add(Node("a"));
+  Add(Node("b"));
+  Add(Node("full"));
+  Add(Pod("fills").On("a").Cpu(3600));
+  Add(Pod("p").On("b").Cpu(500).Label("app", "web"));
+  Add(Pod("q").On("b").Cpu(500).Label("app", "web"));
+  Add(Pod("r").On("full").Cpu(4000));
+  Make();
+  // p's successor finds no room at once, and so q may not go.
+  ASSERT_TRUE(Begin("b").ok());
+  LetPass(60);
+  EXPECT_EQ(cluster_->counts().evictions, 1);
+  EXPECT_GT(cluster_->counts().pdb_refusals, 2);
+}
+
+TEST_F(SimulatedClusterTest, AnEvictionThatIsRefusedForLongEndsTheDeletionAndUntaints) {
+  options_.faults.eviction_refused_permille = 1000;
+  options_.faults.eviction_refused_for_s = 600;
+  MakePair();
+  ASSERT_TRUE(Begin("b").ok());
+  LetPass(180);
+  EXPECT_EQ(cluster_->nodes(), 2);
+  EXPECT_FALSE(IsTainted("b"));
+  EXPECT_EQ(cluster_->counts().evictions, 0);
+  ASSERT_EQ(Status().results.size(), 1);
+  EXPECT_THAT(Status().results[0].why, HasSubstr("pod p was not evicted"));
+}
+
+TEST_F(SimulatedClusterTest, AnEvictionThatIsRefusedForAWhileSucceedsLater) {
+  options_.faults.eviction_refused_permille = 1000;
+  options_.faults.eviction_refused_for_s = 60;
+  MakePair();
+  ASSERT_TRUE(Begin("b").ok());
+  LetPass(300);
+  EXPECT_EQ(cluster_->nodes(), 1);
+  EXPECT_GT(cluster_->counts().fault_refusals, 3);
+}
+
+TEST_F(SimulatedClusterTest, APodThatNeverEndsEndsTheDeletion) {
+  options_.faults.never_ends_permille = 1000;
+  MakePair();
+  ASSERT_TRUE(Begin("b").ok());
+  LetPass(900);
+  EXPECT_EQ(cluster_->nodes(), 2);
+  EXPECT_FALSE(IsTainted("b"));
+  ASSERT_EQ(Status().results.size(), 1);
+  EXPECT_EQ(Status().results[0].why, "a pod does not end");
+}
+
+TEST_F(SimulatedClusterTest, APodThatCameBeforeTheTaintIsSeenBeforeAnyIsEvicted) {
+  options_.faults.pod_before_taint_permille = 1000;
+  MakePair();
+  ASSERT_TRUE(Begin("b").ok());
+  LetPass(20);
+  EXPECT_EQ(cluster_->counts().evictions, 0);
+  ASSERT_EQ(Status().results.size(), 1);
+  EXPECT_THAT(Status().results[0].why, HasSubstr("pod default/bare-1 blocks: NotReplicated"));
+}
+
+TEST_F(SimulatedClusterTest, ANodeThatWasToGoEmptyStaysWithItsPods) {
+  MakePair();
+  ASSERT_TRUE(Begin("b", /*drain=*/false).ok());
+  LetPass(20);
+  EXPECT_EQ(cluster_->counts().evictions, 0);
+  ASSERT_EQ(Status().results.size(), 1);
+  EXPECT_EQ(Status().results[0].why, "it was to go empty, and has pods now");
+}
+
+TEST_F(SimulatedClusterTest, WhileTheApiIsAwayCallsFailAndTheActuatorTells) {
+  options_.faults.api_away_per_day = 1;
+  options_.faults.api_away_for_s = 1'000'000;
+  MakePair();
+  ASSERT_TRUE(Begin("b").ok());
+  const int64_t then_s = kStart + 3 * 86400;
+  EXPECT_EQ(cluster_->Observe(then_s).status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(cluster_->Drain("b", then_s).code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(cluster_->SoftTaint("a", true, then_s).code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(cluster_->Status(then_s)->running.size(), 1);
+}
+
+TEST_F(SimulatedClusterTest, ANodeThatVanishesIsReplacedAndSoAreItsPods) {
+  options_.faults.node_vanishes_per_day = 1;
+  Add(Node("a"));
+  Add(Node("b"));
+  Add(Pod("p").On("a").Cpu(500));
+  Add(Pod("q").On("b").Cpu(500));
+  Make();
+  for (int64_t hour = 1; cluster_->counts().nodes_vanished == 0; ++hour) {
+    ASSERT_LT(hour, 72);
+    cluster_->AdvanceTo(kStart + hour * 3600);
+  }
+  cluster_->AdvanceTo(cluster_->now_s() + 300);
+  EXPECT_EQ(cluster_->nodes(), 2);
+  EXPECT_EQ(cluster_->Snapshot().placed_pods(), 2);
+  EXPECT_TRUE(cluster_->CheckSound().ok());
+}
+
+TEST_F(SimulatedClusterTest, APodThatFitsNowhereHasANodeBooted) {
+  Add(Node("a"));
+  Add(Pod("p").On("a").Cpu(3900));
+  Add(Pod("waits").Cpu(500));
+  Make();
+  cluster_->AdvanceTo(kStart + 30);
+  const Observation observed = *cluster_->Observe(kStart + 30);
+  EXPECT_EQ(observed.pending.size(), 1);
+  ASSERT_EQ(observed.events.size(), 1);
+  EXPECT_EQ(observed.events[0].kind, ScaleEventKind::kScaleUp);
+  EXPECT_EQ(observed.groups.groups[0].target_size, 2);
+  cluster_->AdvanceTo(kStart + 400);
+  EXPECT_EQ(cluster_->nodes(), 2);
+  EXPECT_EQ(cluster_->PendingPods(), 0);
+  EXPECT_EQ(cluster_->counts().pods_waited, 1);
+  EXPECT_GE(cluster_->counts().pod_wait_max_s, 60);
+}
+
+TEST_F(SimulatedClusterTest, NoNodeIsBootedForAPodThatItWouldNotTake) {
+  Add(Node("a"));
+  Add(Pod("waits").Cpu(5000));  // More than a node has.
+  Make();
+  cluster_->AdvanceTo(kStart + 600);
+  EXPECT_EQ(cluster_->nodes(), 1);
+  EXPECT_EQ(cluster_->counts().nodes_added, 0);
+}
+
+TEST(SimulationTest, ALoopSavesNodesAndThePodsRun) {
+  SimulationOptions options;
+  options.cluster.start_s = kStart + 8 * 3600;
+  options.cluster.daily_load = true;
+  options.cluster.recount_budgets = true;
+  options.duration_s = 3 * 3600;
+  options.loop.scan_interval_s = 30;
+  const SimulatedCluster::Read read = [](ObjectSink& sink) {
+    return samples::GenerateMixed({.nodes = 40, .seed = 3}, sink);
+  };
+  const SimulationResult with = Simulate(read, &OneGroupOf, options).value();
+  const SimulationResult again = Simulate(read, &OneGroupOf, options).value();
+  options.scale_down_enabled = false;
+  const SimulationResult without = Simulate(read, &OneGroupOf, options).value();
+  EXPECT_EQ(with.rounds, 360);
+  EXPECT_LT(with.nodes_at_last, without.nodes_at_last);
+  EXPECT_LT(with.node_hours, without.node_hours);
+  EXPECT_GT(with.counts.evictions, 0);
+  EXPECT_EQ(without.counts.evictions, 0);
+  EXPECT_EQ(with.samples.size(), 36);
+  EXPECT_EQ(with.samples.back().pending, 0);
+  EXPECT_EQ(with.node_hours, again.node_hours);
+  EXPECT_EQ(with.counts.evictions, again.counts.evictions);
+  EXPECT_GT(with.samples.back().cpu_requested, without.samples.back().cpu_requested);
+}
+
+}  // namespace
+}  // namespace ebb
