@@ -36,7 +36,7 @@ FOLDERS = {
     "service/session": _SERVICE | {"service"},
     "service/embed": _SERVICE | {"service", "service/session"},
     "service/daemon": _SERVICE | {"service", "service/session"},
-    "tools": _SERVICE | {"snapshot/samples", "service", "service/session", "service/daemon"},
+    "tools": _SERVICE | {"engine/actuation", "engine/simulation", "snapshot/samples", "service", "service/session", "service/daemon"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]')
 

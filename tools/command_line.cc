@@ -85,6 +85,11 @@ void SetAllExamples(CLI::App& app) {
       {{0, "it was told to end"}, {1, "it could not begin"}, {2, "wrong usage"}});
   SetExamples(*command("serve").get_subcommand("status"),
               {{"ebb serve status --server unix:/run/ebb/ebb.sock", "what a daemon serves"}});
+  SetExamples(command("run"),
+              {{"ebb run --simulate", "a day of 1,000 nodes: what scale-down would save"},
+               {"ebb run --simulate --nodes 100 --hours 48 --report two-days.html", "with curves"},
+               {"ebb run --simulate --max-drain-parallelism 5 --faults",
+                "other options, and things that go wrong"}});
   SetExamples(command("version"), {{"ebb version", "also `ebb --version`"}});
   SetExamples(command("help"), {{"ebb help plan", "the same as `ebb plan --help`"},
                                 {"ebb help import openb", "of a command's command"}});
@@ -118,6 +123,7 @@ CommandLine::CommandLine()
   state.AddTo(
       *app->add_subcommand("state", "Look into a state file of rounds, or set its clock right"));
   serve.AddTo(*app->add_subcommand("serve", "Answer over a Unix socket"));
+  run.AddTo(*app->add_subcommand("run", "Try the loop out on a simulated cluster"));
   app->add_subcommand("version", "Print the version");
   CLI::App* const help = app->add_subcommand("help", "Tell what a command does and takes");
   CLI::App* const man = app->add_subcommand("man", "Print a man page, as roff");

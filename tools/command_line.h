@@ -13,6 +13,7 @@
 #include "tools/filter_command.h"
 #include "tools/plan_command.h"
 #include "tools/round_command.h"
+#include "tools/run_command.h"
 #include "tools/serve_command.h"
 #include "tools/snapshot_commands.h"
 #include "tools/state_command.h"
@@ -36,6 +37,7 @@ struct CommandLine {
   ReplayCommand replay;
   StateCommand state;
   ServeCommand serve;
+  RunCommand run;
   std::vector<std::string> help_of;  // Names of a command: {"import", "openb"}.
   std::vector<std::string> man_of;
   std::string man_folder;     // Of all pages; "": one page is printed.

@@ -1,0 +1,35 @@
+// What `ebb run --simulate` tells: a table, and a page with curves.
+//
+// The page is one file of HTML with its style and its drawings (SVG) in it, and no script: it
+// fetches nothing.
+//
+// Threads: pure functions.
+
+#ifndef EBB_TOOLS_SIMULATION_PRINT_H_
+#define EBB_TOOLS_SIMULATION_PRINT_H_
+
+#include <iosfwd>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engine/simulation/simulation.h"
+
+namespace ebb {
+
+struct SimulationStory {
+  std::string title;                                         // "1,000 nodes, 24 hours"
+  std::vector<std::pair<std::string, std::string>> options;  // Name and value.
+  double hours = 0;
+  SimulationResult with;
+  SimulationResult without;  // The same load, and no scale-down.
+};
+
+void PrintSimulation(const SimulationStory& story, std::ostream& out);
+
+std::string SimulationPage(const SimulationStory& story);
+
+}  // namespace ebb
+
+#endif  // EBB_TOOLS_SIMULATION_PRINT_H_
