@@ -43,7 +43,6 @@ absl::StatusOr<std::unique_ptr<SimulatedCluster>> SimulatedCluster::Make(
 
 void SimulatedCluster::TakeGroups(const NodeGroups& groups) {
   for (const NodeGroup& group : groups.groups) {
-    group_by_name_[group.name] = groups_.size();
     Group& made = groups_.emplace_back();
     made.group = group;
     made.group.min_size = std::max<int64_t>(1, group.min_size);
@@ -53,8 +52,8 @@ void SimulatedCluster::TakeGroups(const NodeGroups& groups) {
     const NodeGroup* const group = groups.Find(NodeId{n});
     const size_t number = objects_.FindNode(catalog.NodeName(NodeId{n}));
     if (group == nullptr || number == kNone) continue;
-    objects_.node(number).group = group->name;
-    Group& of = groups_[group_by_name_[group->name]];
+    objects_.node(number).group = Index(groups.Of(NodeId{n}));
+    Group& of = groups_[Index(groups.Of(NodeId{n}))];
     if (of.pattern == kNone || !catalog.node(NodeId{n}).unschedulable) of.pattern = number;
     of.gpu_label = of.gpu_label || groups.HasGpuLabel(NodeId{n});
     ++of.nodes;
@@ -148,26 +147,37 @@ absl::Status SimulatedCluster::Reach(int64_t now_s) {
   return absl::OkStatus();
 }
 
+// Which nodes there are changes seldom, and sizes often.
+const NodeGroups& SimulatedCluster::GroupsNow(const ClusterSnapshot& snapshot) {
+  const Catalog& catalog = snapshot.catalog();
+  if (observed_lineage_ != catalog.lineage() || observed_nodes_ != catalog.node_changes().end() ||
+      observed_.group_of.size() != catalog.nodes()) {
+    observed_lineage_ = catalog.lineage();
+    observed_nodes_ = catalog.node_changes().end();
+    observed_.groups.clear();
+    for (const Group& group : groups_) observed_.groups.push_back(group.group);
+    observed_.group_of.assign(catalog.nodes(), kNoGroup);
+    observed_.gpu_label.assign(catalog.nodes(), false);
+    snapshot.alive().ForEach([&](NodeId node) {
+      const size_t group = objects_.nodes()[objects_.FindNode(catalog.NodeName(node))].group;
+      if (group == kNone) return;
+      observed_.group_of[Index(node)] = GroupId{static_cast<uint32_t>(group)};
+      observed_.gpu_label[Index(node)] = groups_[group].gpu_label;
+    });
+  }
+  for (size_t g = 0; g < groups_.size(); ++g) {
+    observed_.groups[g].target_size = groups_[g].nodes + groups_[g].booting;
+  }
+  return observed_;
+}
+
 absl::StatusOr<Observation> SimulatedCluster::Observe(int64_t now_s) {
   if (absl::Status s = Reach(now_s); !s.ok()) return s;
   Observation observed;
   observed.snapshot = &objects_.Snapshot();
   observed.pending = objects_.Pending();
   observed.events = std::exchange(scale_events_, {});
-  const Catalog& catalog = observed.snapshot->catalog();
-  observed.groups.group_of.assign(catalog.nodes(), kNoGroup);
-  observed.groups.gpu_label.assign(catalog.nodes(), false);
-  for (const Group& group : groups_) {
-    observed.groups.groups.push_back(group.group);
-    observed.groups.groups.back().target_size = group.nodes + group.booting;
-  }
-  observed.snapshot->alive().ForEach([&](NodeId node) {
-    const std::string& name = objects_.nodes()[objects_.FindNode(catalog.NodeName(node))].group;
-    if (name.empty()) return;
-    const size_t group = group_by_name_.find(name)->second;
-    observed.groups.group_of[Index(node)] = GroupId{static_cast<uint32_t>(group)};
-    observed.groups.gpu_label[Index(node)] = groups_[group].gpu_label;
-  });
+  observed.groups = GroupsNow(*observed.snapshot);
   return observed;
 }
 
@@ -414,7 +424,7 @@ void SimulatedCluster::NodeGone(size_t node) {
   const std::string name = gone.name;
   EmptyNode(node, /*killed=*/true);
   objects_.RemoveNode(node);
-  if (!gone.group.empty()) --groups_[group_by_name_[gone.group]].nodes;
+  if (gone.group != kNone) --groups_[gone.group].nodes;
   EndDeletion(name, true, "");
 }
 

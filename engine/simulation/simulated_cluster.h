@@ -208,7 +208,7 @@ class SimulatedCluster : public Actuator, public ClusterSource {
   void AddPending(size_t pod);
   void Grow();
   bool TakeUpcomingRoom(Group& group, const std::vector<int64_t>& asked);
-  [[nodiscard]] bool GroupTakes(const Group& group, const ClusterSnapshot& snapshot, PodId pod);
+  [[nodiscard]] bool GroupTakes(size_t group, const ClusterSnapshot& snapshot, PodId pod);
   void Boot(size_t group);
   void NodeUp(size_t group);
   void ChangeLoad();
@@ -219,6 +219,7 @@ class SimulatedCluster : public Actuator, public ClusterSource {
 
   // simulated_cluster.cc
   [[nodiscard]] absl::Status Reach(int64_t now_s);
+  const NodeGroups& GroupsNow(const ClusterSnapshot& snapshot);
   absl::StatusOr<Deletion*> Find(std::string_view node);
   void Fail(Deletion& deletion, std::string why);
   void GoOnDraining(size_t node);
@@ -239,7 +240,10 @@ class SimulatedCluster : public Actuator, public ClusterSource {
   int64_t api_away_until_s_ = 0;
 
   std::vector<Group> groups_;
-  std::map<std::string, size_t> group_by_name_;
+  // Of the last observation, and the catalog that it is of.
+  NodeGroups observed_;
+  uint64_t observed_lineage_ = 0;
+  uint64_t observed_nodes_ = 0;
   uint64_t nodes_named_ = 0;
   uint64_t bare_named_ = 0;
   size_t pending_ = 0;

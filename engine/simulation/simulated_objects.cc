@@ -42,7 +42,6 @@ absl::Status SimulatedObjects::OnNode(const objects::Node& node) {
   nodes_.push_back({.name = std::string(node.meta.name),
                     .uid = std::string(node.meta.uid),
                     .object = std::make_shared<const UnpackedObject>(PackObject(&node)),
-                    .group = {},
                     .created_s = node.meta.creation_time,
                     .soft_taint_s = {},
                     .hard_taint_s = {},

@@ -64,7 +64,7 @@ struct SimulatedNode {
   std::string name;
   std::string uid;
   std::shared_ptr<const UnpackedObject> object;  // Of a template, for those that were added.
-  std::string group;                             // Empty: none.
+  size_t group = kNone;                          // Of the cluster's; kNone: none.
   bool there = true;
   int64_t created_s = 0;
   std::optional<int64_t> soft_taint_s;

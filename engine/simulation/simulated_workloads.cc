@@ -110,11 +110,11 @@ void SimulatedCluster::Replace(size_t number) {
 // --- Groups ----------------------------------------------------------------------------
 
 // Whether a node like those of the group would take the pod, as far as one node tells.
-bool SimulatedCluster::GroupTakes(const Group& group, const ClusterSnapshot& snapshot, PodId pod) {
+bool SimulatedCluster::GroupTakes(size_t group, const ClusterSnapshot& snapshot, PodId pod) {
   const Catalog& catalog = snapshot.catalog();
   const PodShape& shape = catalog.shape_of(pod);
   for (const SimulatedNode& node : objects_.nodes()) {
-    if (!node.there || node.hard_taint_s || node.group != group.group.name) continue;
+    if (!node.there || node.hard_taint_s || node.group != group) continue;
     const NodeId id = *catalog.FindNode(node.name);
     if (catalog.node(id).unschedulable) continue;
     for (const ResourceQuantity& asked : shape.fit_requests) {
@@ -158,7 +158,7 @@ void SimulatedCluster::Grow() {
     for (size_t g = 0; g < groups_.size() && !has_room; ++g) {
       Group& group = groups_[g];
       if (group.pattern == kNone || group.nodes + group.booting >= group.group.max_size) continue;
-      if (!GroupTakes(group, snapshot, id)) continue;
+      if (!GroupTakes(g, snapshot, id)) continue;
       has_room = TakeUpcomingRoom(group, asked);
       takers.push_back(g);
     }
@@ -212,12 +212,12 @@ void SimulatedCluster::EmptyNode(size_t node, bool killed) {
 void SimulatedCluster::Vanish() {
   std::vector<size_t> candidates;
   for (size_t n = 0; n < objects_.nodes().size(); ++n) {
-    if (objects_.nodes()[n].there && !objects_.nodes()[n].group.empty()) candidates.push_back(n);
+    if (objects_.nodes()[n].there && objects_.nodes()[n].group != kNone) candidates.push_back(n);
   }
   if (candidates.size() < 2) return;
   const size_t node = candidates[random_.Below(candidates.size())];
   const std::string name = objects_.nodes()[node].name;
-  const size_t group = group_by_name_[objects_.nodes()[node].group];
+  const size_t group = objects_.nodes()[node].group;
   const bool was_going = deletions_.contains(name);
   EmptyNode(node, /*killed=*/false);
   objects_.RemoveNode(node);
