@@ -26,6 +26,8 @@
 #include "engine/policy/replicator_operation.h"
 #include "engine/policy/replicator_registry.h"
 #include "engine/round.h"
+#include "engine/simulation/simulated_cluster.h"
+#include "engine/simulation/simulation.h"
 #include "engine/trial.h"
 #include "service/daemon/client.h"
 #include "service/daemon/daemon.h"
@@ -302,6 +304,25 @@ absl::Status Round(const ScaleDownOptions& options, ClusterSnapshot& snapshot,
   ScaleDown scale_down(options);
   absl::StatusOr<RoundResult> result = scale_down.Round(snapshot, groups, input);
   return result.status();
+}
+
+// engine/simulation/simulated_cluster.h
+void SimulatedTurn(const SimulatedCluster::Read& read, const SimulatedCluster::GroupsOf& groups_of,
+                   const SimulatedClusterOptions& options, ScaleDown& scale_down,
+                   const LoopOptions& loop_options) {
+  auto cluster = SimulatedCluster::Make(read, groups_of, options);
+  Loop loop(scale_down, **cluster, **cluster, loop_options);
+  loop.Turn((*cluster)->now_s());
+  (*cluster)->AdvanceTo((*cluster)->now_s() + 10);
+}
+
+// engine/simulation/simulation.h
+double Saved(const SimulatedCluster::Read& read, const SimulatedCluster::GroupsOf& groups_of,
+             SimulationOptions options) {
+  absl::StatusOr<SimulationResult> with = Simulate(read, groups_of, options);
+  options.scale_down_enabled = false;
+  absl::StatusOr<SimulationResult> without = Simulate(read, groups_of, options);
+  return without->node_hours - with->node_hours;
 }
 
 // service/pass_replay.h

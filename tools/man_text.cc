@@ -97,6 +97,13 @@ constexpr ManText kTexts[] = {
      "Asks a daemon for its sessions: their size, their plans, their rounds, the memory that it "
      "has.",
      {}},
+    {"ebb run",
+     "Runs the loop over a cluster in memory, for days of virtual time in seconds, and tells what "
+     "scale-down saved and what it cost. The same load is simulated a second time without it.\n"
+     "\n"
+     "The same arguments give the same figures. The page of --report is one file that fetches "
+     "nothing.",
+     {}},
     {"ebb version", "Prints the version, as ebb --version does.", {}},
     {"ebb help", "Prints what a command does and takes, as its flag --help does.", {}},
     {"ebb man", "Prints the man page of a command, or writes those of all.", {}},

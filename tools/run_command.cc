@@ -75,7 +75,8 @@ std::vector<std::pair<std::string, std::string>> OptionTexts(const RunCommand& c
 }  // namespace
 
 void RunCommand::AddTo(CLI::App& app) {
-  app.add_flag("--simulate", simulate, "Over a cluster in memory, under a virtual clock");
+  app.add_flag("--simulate", simulate, "Over a cluster in memory, under a virtual clock")
+      ->check(values::Switch());
   std::vector<std::string> names;
   for (const samples::Kind& each : samples::Kinds()) names.emplace_back(each.name);
   app.add_option("--kind", kind, "What the cluster is like, as for `ebb gen`")
@@ -96,7 +97,8 @@ void RunCommand::AddTo(CLI::App& app) {
       ->capture_default_str();
   app.add_flag("--faults", faults,
                "Evictions are refused, pods do not end, the API is away, nodes vanish, now and "
-               "then");
+               "then")
+      ->check(values::Switch());
   app.add_option("--report", report, "Write a page with curves, in one file of HTML")
       ->check(values::File())
       ->type_name("FILE");

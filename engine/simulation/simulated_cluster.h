@@ -6,16 +6,16 @@
 //   (*cluster)->AdvanceTo((*cluster)->now_s() + 10);
 //
 // What lives in it:
-//   scheduler     binds pending pods (scheduler.h), and tries again those that fit nowhere;
-//   controllers   make anew the pods that they lost; a StatefulSet's keep their names, and wait
-//                 until the old one is gone; DaemonSets put a pod on every new node;
-//   disruption    keeps budgets up to date (budget_keeper.h);
-//   kubelets      start pods and end them, each in its time;
-//   groups        boot a node where a pod fits nowhere and a node of the group would take it, and
-//                 for one that vanished.  They keep one node each, the pattern of new ones;
-//   load          where options.daily_load is set: Deployments grow and shrink over the day, and
-//                 pods of Jobs end and are made anew;
-//   faults        by options.faults.
+//  scheduler     binds pending pods (scheduler.h), and tries again those that fit nowhere;
+//  controllers   make anew the pods that they lost; a StatefulSet's keep their names, and wait
+//                until the old one is gone; DaemonSets put a pod on every new node;
+//  disruption    keeps budgets up to date (budget_keeper.h) at any time;
+//  kubelets      start pods and end them, each in its time;
+//  groups        boot a node where a pod fits nowhere and a node of the group would take it, and
+//                for one that vanished.  They keep one node each, the pattern of new ones;
+//  load          where options.daily_load is set: Deployments grow and shrink over the day, and
+//                pods of Jobs end and are made anew;
+//  faults        by options.faults.
 //
 // It is an Actuator and a ClusterSource.  Nothing happens but in AdvanceTo, which both call with
 // the time that they are given.

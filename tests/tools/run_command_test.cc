@@ -1,0 +1,116 @@
+#include "tools/run_command.h"
+
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tools/cli.h"
+#include "tools/simulation_print.h"
+
+namespace ebb {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+struct Answer {
+  int code;
+  std::string out;
+  std::string err;
+};
+
+Answer EbbRun(std::vector<const char*> words) {
+  words.insert(words.begin(), {"ebb", "run"});
+  std::istringstream in;
+  std::ostringstream out;
+  std::ostringstream err;
+  const int code = RunCli(static_cast<int>(words.size()), words.data(), in, out, err);
+  return {code, out.str(), err.str()};
+}
+
+TEST(RunCommandTest, TheSameArgumentsGiveTheSameFigures) {
+  const Answer one = EbbRun({"--simulate", "--nodes", "20", "--hours", "2", "--faults"});
+  EXPECT_EQ(one.code, 0) << one.err;
+  EXPECT_THAT(one.out, HasSubstr("20 nodes for 2 hours, seed 1\nsaved: "));
+  EXPECT_THAT(one.out, HasSubstr("evictions refused by a budget"));
+  EXPECT_EQ(one.out, EbbRun({"--simulate", "--nodes", "20", "--hours", "2", "--faults"}).out);
+  EXPECT_NE(one.out,
+            EbbRun({"--simulate", "--nodes", "20", "--hours", "2", "--faults", "--seed", "2"}).out);
+}
+
+TEST(RunCommandTest, MoreDrainsAtATimeSaveMoreWhereManyNodesAreUnneeded) {
+  const Answer one = EbbRun({"--simulate", "--nodes", "200", "--hours", "2"});
+  const Answer five =
+      EbbRun({"--simulate", "--nodes", "200", "--hours", "2", "--max-drain-parallelism", "5"});
+  const auto saved = [](const Answer& answer) {
+    return std::stoi(answer.out.substr(answer.out.find("saved: ") + 7));
+  };
+  EXPECT_GT(saved(five), saved(one));
+}
+
+TEST(RunCommandTest, NothingRunsWithoutSimulate) {
+  const Answer refused = EbbRun({"--nodes", "20"});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("pass --simulate"));
+  EXPECT_EQ(EbbRun({"--simulate", "--hours", "0"}).code, 2);
+}
+
+TEST(RunCommandTest, AReportThatCannotBeWrittenIsAnError) {
+  const Answer refused =
+      EbbRun({"--simulate", "--nodes", "4", "--hours", "1", "--report", "/nowhere/page.html"});
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_THAT(refused.err, HasSubstr("/nowhere/page.html"));
+}
+
+SimulationStory Story() {
+  SimulationStory story;
+  story.title = "a <title>";
+  story.hours = 2;
+  story.options = {{"a & b", "\"c\""}};
+  for (int i = 0; i < 3; ++i) {
+    SimulationSample sample;
+    sample.time_s = 1000 + i * 3600;
+    sample.nodes = static_cast<size_t>(10 - i);
+    story.with.samples.push_back(sample);
+    sample.nodes = 10;
+    story.without.samples.push_back(sample);
+  }
+  story.with.node_hours = 18;
+  story.without.node_hours = 20;
+  story.with.nodes_at_last = 8;
+  story.without.nodes_at_last = 10;
+  return story;
+}
+
+TEST(RunCommandTest, ThePageFetchesNothingAndEscapesTexts) {
+  const std::string page = SimulationPage(Story());
+  EXPECT_THAT(page, HasSubstr("a &lt;title&gt;"));
+  EXPECT_THAT(page, HasSubstr("a &amp; b"));
+  EXPECT_THAT(page, HasSubstr("&quot;c&quot;"));
+  for (const char* const outside : {"<script", "http:", "https:", "url(", "src=", "href="}) {
+    EXPECT_THAT(page, Not(HasSubstr(outside)));
+  }
+}
+
+TEST(RunCommandTest, ThePageHasACurveForEachSeriesFromFirstToLast) {
+  const std::string page = SimulationPage(Story());
+  // Ten nodes stay at the top of an axis that ends with them; eight are a fifth lower.
+  EXPECT_THAT(page, HasSubstr("<path class=\"curve without\" d=\"M56.0 12.0L410.0 12.0L764.0 "
+                              "12.0\"/>"));
+  EXPECT_THAT(page, HasSubstr("<path class=\"curve with\" d=\"M56.0 12.0L410.0 32.0L764.0 "
+                              "52.0\"/>"));
+  EXPECT_THAT(page, HasSubstr("saved: 2 node-hours of 20 (10.0%), 2 nodes fewer at the end"));
+}
+
+TEST(RunCommandTest, MoreNodeHoursThanWithoutAreNotCalledSaved) {
+  SimulationStory story = Story();
+  story.with.node_hours = 25;
+  std::ostringstream out;
+  PrintSimulation(story, out);
+  EXPECT_THAT(out.str(), HasSubstr("nothing saved: 5 node-hours more than without"));
+}
+
+}  // namespace
+}  // namespace ebb
