@@ -27,7 +27,7 @@ namespace ebb {
 namespace {
 
 // When the simulated day begins: the load is then as it was when the cluster was made.
-constexpr int64_t kBegin = samples::kNewYearS + samples::kDayS + 8 * 3600;
+constexpr int64_t kBegin = samples::kNewYearS + samples::kDayS + int64_t{8} * 3600;
 
 SimulatedFaults SomeFaults() {
   return {.eviction_refused_permille = 20,

@@ -182,7 +182,9 @@ class Chart {
   }
 
   void DrawAxes() {
-    for (double value = 0; value <= most_ * 1.0001; value += step_) {
+    const auto steps = std::lround(most_ / step_);
+    for (int64_t i = 0; i <= steps; ++i) {
+      const double value = static_cast<double>(i) * step_;
       fmt::format_to(std::back_inserter(svg_),
                      "<path class=\"grid\" d=\"M{:.1f} {:.1f}H{:.1f}\"/><text class=\"y\" "
                      "x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n",

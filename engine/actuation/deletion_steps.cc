@@ -11,7 +11,8 @@ namespace {
 
 // How an atomic group stands.
 struct Batch {
-  int64_t ready = 0;  // Drained, or on the way out.
+  int64_t ready = 0;       // Drained, or on the way out.
+  bool some_come = false;  // Some will be drained yet.
   bool failed = false;
 };
 
@@ -23,6 +24,8 @@ std::map<std::string_view, Batch> BatchesOf(const ActuatorStatus& status) {
     const bool ready =
         deletion.phase == DeletionPhase::kDrained || deletion.phase == DeletionPhase::kDeleting;
     batch.ready += ready ? 1 : 0;
+    batch.some_come = batch.some_come || deletion.phase == DeletionPhase::kTainted ||
+                      deletion.phase == DeletionPhase::kDraining;
     batch.failed = batch.failed || deletion.phase == DeletionPhase::kFailed;
   }
   for (const DeletionResult& result : status.results) {
@@ -58,6 +61,8 @@ std::vector<std::string> AdvanceDeletions(Actuator& actuator, const ActuatorStat
           done = actuator.RollBack(deletion.node, "another node of its group failed", now_s);
         } else if (!in_batch || it->second.ready >= deletion.batch_size) {
           done = actuator.Delete(deletion.node, now_s);
+        } else if (!it->second.some_come) {
+          done = actuator.RollBack(deletion.node, "its group does not come together", now_s);
         }
         break;
       case DeletionPhase::kFailed:

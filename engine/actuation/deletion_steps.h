@@ -2,7 +2,8 @@
 //
 // A node waits after its taint, so that schedulers see it; then it is drained; when it is drained
 // it is deleted.  Nodes of an atomic group wait for each other before any is deleted.  A deletion
-// that failed is rolled back, and with it all of its atomic group that are not being deleted yet.
+// that failed is rolled back, and with it all of its atomic group that are not being deleted yet;
+// those that drain meanwhile are when they have drained, as their group cannot be whole any more.
 //
 // It keeps nothing: all that it decides follows from the actuator's status, and so a process that
 // is restarted goes on where the one before was.

@@ -246,7 +246,7 @@ void SimulatedObjects::ShowController(size_t number) {
   Put(&object);
 }
 
-size_t SimulatedObjects::AddNode(size_t pattern, std::string name, int64_t now_s) {
+size_t SimulatedObjects::AddNode(size_t pattern, const std::string& name, int64_t now_s) {
   const size_t number = nodes_.size();
   nodes_by_name_[name] = number;
   SimulatedNode node{.name = name,

@@ -147,7 +147,7 @@ class SimulatedObjects : public ObjectSink {
 
   // --- Changing --------------------------------------------------------------------
   // A node like `pattern`.
-  size_t AddNode(size_t pattern, std::string name, int64_t now_s);
+  size_t AddNode(size_t pattern, const std::string& name, int64_t now_s);
   // A pod by a template.  `workload` kNone: a bare one.  On no node; a pod with a node starts.
   size_t AddPod(size_t pod_template, size_t workload, std::string_view namespace_name,
                 std::string name, size_t node, int64_t now_s);

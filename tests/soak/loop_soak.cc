@@ -39,12 +39,14 @@ int main(int argc, char** argv) {
     all.nodes_deleted += result.counts.nodes_deleted;
     all.deletions_failed += result.counts.deletions_failed;
     all.nodes_vanished += result.counts.nodes_vanished;
+    all.killed_with_node += result.counts.killed_with_node;
   }
   const auto text = [](uint64_t count) { return static_cast<unsigned long long>(count); };
   std::printf(
       "%llu rounds over %llu clusters: %llu nodes deleted, %llu deletions failed, %llu vanished, "
-      "%llu evictions, %llu refused by budgets, nothing wrong\n",
+      "%llu evictions, %llu refused by budgets, %llu pods came after a drain, nothing wrong\n",
       text(made), text(runs), text(all.nodes_deleted), text(all.deletions_failed),
-      text(all.nodes_vanished), text(all.evictions), text(all.pdb_refusals));
+      text(all.nodes_vanished), text(all.evictions), text(all.pdb_refusals),
+      text(all.killed_with_node));
   return 0;
 }

@@ -71,6 +71,13 @@ TEST(DeletionStepsTest, WhereOneOfAnAtomicGroupFailsTheOthersAreRolledBack) {
                   "roll back b: ", "roll back c: another node of its group failed", "delete d"));
 }
 
+TEST(DeletionStepsTest, ANodeIsNotDeletedWhoseAtomicGroupIsNotWholeAnyMore) {
+  // The other failed while this one drained, and that was told before.
+  EXPECT_THAT(CallsFor({InBatch(DeletionPhase::kDraining, "a", 2)}, 900), IsEmpty());
+  EXPECT_THAT(CallsFor({InBatch(DeletionPhase::kDrained, "a", 2)}, 900),
+              ElementsAre("roll back a: its group does not come together"));
+}
+
 TEST(DeletionStepsTest, ACallThatFailsIsToldAndDueAgain) {
   ScriptedActuator actuator;
   actuator.status.running = {In(DeletionPhase::kDrained, "a")};
