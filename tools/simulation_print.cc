@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <functional>
 #include <iostream>
 #include <iterator>
@@ -87,8 +88,10 @@ std::string Headline(const SimulationStory& story) {
   if (saved < 0) {
     return fmt::format("nothing saved: {} node-hours more than without scale-down", Number(-saved));
   }
-  return fmt::format("saved: {} node-hours of {} ({}), {} nodes fewer at the end", Number(saved),
-                     Number(story.without.node_hours), Percent(share), gone);
+  return fmt::format("saved: {} node-hours of {} ({}), {} {} at the end", Number(saved),
+                     Number(story.without.node_hours), Percent(share),
+                     Count(static_cast<uint64_t>(std::abs(gone)), "node", "nodes"),
+                     gone < 0 ? "more" : "fewer");
 }
 
 std::string Escaped(std::string_view text) {

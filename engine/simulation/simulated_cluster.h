@@ -20,8 +20,9 @@
 // It is an Actuator and a ClusterSource.  Nothing happens but in AdvanceTo, which both call with
 // the time that they are given.
 //
-// Deterministic: the same objects, options and calls give the same cluster on every platform.  The
-// load has a draw of its own: it is the same whatever is done to the cluster.
+// Deterministic: the same objects, options and calls give the same cluster, as far as the
+//                logarithms of C libraries agree.  The load has a draw of its own: it is the same
+//                whatever is done to the cluster.
 // Errors:        those of the Actuator; Unavailable while the API is away.
 // Cost:          O(log events) an event; a pod that is scheduled O(nodes).
 // Threads:       one at a time.

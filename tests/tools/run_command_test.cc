@@ -104,6 +104,14 @@ TEST(RunCommandTest, ThePageHasACurveForEachSeriesFromFirstToLast) {
   EXPECT_THAT(page, HasSubstr("saved: 2 node-hours of 20 (10.0%), 2 nodes fewer at the end"));
 }
 
+TEST(RunCommandTest, MoreNodesAtTheEndAreSaidToBeMore) {
+  SimulationStory story = Story();
+  story.with.nodes_at_last = 11;
+  std::ostringstream out;
+  PrintSimulation(story, out);
+  EXPECT_THAT(out.str(), HasSubstr("saved: 2 node-hours of 20 (10.0%), 1 node more at the end"));
+}
+
 TEST(RunCommandTest, MoreNodeHoursThanWithoutAreNotCalledSaved) {
   SimulationStory story = Story();
   story.with.node_hours = 25;
