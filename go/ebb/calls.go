@@ -157,7 +157,8 @@ func bounded(ctx context.Context, input *plannerpb.PlanInput) *plannerpb.PlanInp
 	if !ok {
 		return input
 	}
-	left := max(time.Until(deadline).Seconds(), 0)
+	// A planner without any time is refused; one with next to none answers that it has none.
+	left := max(time.Until(deadline).Seconds(), 1e-9)
 	if input != nil && input.TimeLimitSeconds != nil && *input.TimeLimitSeconds <= left {
 		return input
 	}

@@ -377,8 +377,13 @@ func TestADeadlineIsInTheRequest(t *testing.T) {
 	}
 	late, cancel := context.WithDeadline(ctx, time.Now().Add(-time.Hour))
 	defer cancel()
-	if got := bounded(late, nil); got.GetTimeLimitSeconds() != 0 {
+	if got := bounded(late, nil); got.GetTimeLimitSeconds() != 1e-9 {
 		t.Errorf("too late: %v", got)
+	}
+	plan, err := loaded(t).Plan(ctx, &plannerpb.PlanCall{Input: bounded(late, nil)})
+	check(t, err)
+	if plan.Data.Termination != "deadline" || plan.Removes != 0 {
+		t.Errorf("without time: %v", plan.Data)
 	}
 }
 

@@ -399,6 +399,11 @@ absl::Status Session::WithPlan(const wire::PlanInput& input, std::optional<Clock
   request.order = (*settings)->options.candidate_order;
   request.now_s = Now(input, cluster);
   if (input.has_max_scale_down_parallelism()) {
+    if (input.max_scale_down_parallelism() < 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("input.max_scale_down_parallelism: ", input.max_scale_down_parallelism(),
+                       " is less than 0"));
+    }
     request.max_scale_down_parallelism = input.max_scale_down_parallelism();
   }
   const auto ends = EndOf(input, end);

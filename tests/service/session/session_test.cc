@@ -518,6 +518,14 @@ TEST_F(SessionTest, ACallThatIsLateGetsAShorterPlan) {
   EXPECT_EQ(session_->Plan(late, std::nullopt).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
+TEST_F(SessionTest, ANegativeParallelismIsRefused) {
+  ASSERT_TRUE(PutCluster().ok());
+  wire::PlanCall call = Call();
+  call.mutable_input()->set_max_scale_down_parallelism(-5);
+  EXPECT_EQ(session_->Plan(call, std::nullopt).status().message(),
+            "input.max_scale_down_parallelism: -5 is less than 0");
+}
+
 // --- Rounds --------------------------------------------------------------------------
 
 TEST_F(SessionTest, RoundsWantAFolder) {
