@@ -106,7 +106,7 @@ type cluster struct {
 	pods     map[string][]*v1.Pod
 	budgets  []*policyv1.PodDisruptionBudget
 	deleting []string
-	sets    []*appsv1.ReplicaSet
+	sets     []*appsv1.ReplicaSet
 }
 
 func newCluster(seed int64) *cluster {
