@@ -102,6 +102,7 @@ TEST(MaestroBoundsTest, GrowingStopsAtMax) {
   ExpectBounded(BoundUp(options, 7, 4), 3, Bound::kMax);
   ExpectBounded(BoundUp(options, 10, 1), 0, Bound::kMax);
   ExpectBounded(BoundUp(options, 12, 1), 0, Bound::kMax);
+  ExpectBounded(BoundUp(options, 10, -1), 0, Bound::kMax);  // As a panic may ask.
   ExpectBounded(BoundUp({.min = 5}, 12, 1000), 1000, Bound::kNone);
   ExpectBounded(BoundUp({.max = -1}, 12, 1000), 1000, Bound::kNone);
 }

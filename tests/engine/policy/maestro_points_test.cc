@@ -163,14 +163,14 @@ TEST(MaestroPointsTest, APointThatIsNoNumberIsKeptAndEqualsItself) {
 
 TEST(MaestroPointsTest, AboveIsStrict) {
   MaestroPool pool = WithUp(RoomTrigger(80));
-  EXPECT_EQ(pool.Round(8, 10).reason, Reason::kNone) << "0.8 of 32 bits each";
+  EXPECT_EQ(pool.Round(8, 10).checks[0].beyond, 0) << "0.8 of 32 bits each";
   EXPECT_EQ(pool.Round(801, 1000).checks[0].beyond, 1);
   EXPECT_EQ(pool.Round(9, 10).reason, Reason::kTrigger);
 }
 
 TEST(MaestroPointsTest, BelowIsStrict) {
   MaestroPool pool = WithDown(RoomTrigger(60));
-  EXPECT_EQ(pool.Round(6, 10).reason, Reason::kNone);
+  EXPECT_EQ(pool.Round(6, 10).checks.back().beyond, 0) << "0.6 of 32 bits each";
   EXPECT_EQ(pool.Round(599, 1000).checks.back().beyond, 1);
   EXPECT_EQ(pool.Round(5, 10).reason, Reason::kTrigger);
 }
