@@ -123,8 +123,10 @@ void MaestroInPanic(const MaestroOptions& options, const MaestroObservation& obs
                     int64_t now_s) {
   MaestroState state;
   const MaestroPanic panic = Panic(options, observation, now_s, &state);
-  if (panic.delta != 0) Scale(panic.delta);
-  PanicEnded(&state);
+  if (panic.delta != 0) {
+    Scale(panic.delta);
+    PanicEnded(&state);
+  }
 }
 
 // engine/policy/maestro_types.h

@@ -27,10 +27,8 @@ int64_t SaturatingSubtract(int64_t a, int64_t b) {
 // As many points as `window` looks at.
 int64_t Looked(int64_t window) { return window == kMost ? kMost : window + 1; }
 
-bool Fits(int64_t available, int64_t delta) {
-  const int64_t room = kMost - available;
-  return delta <= room && delta >= -room;
-}
+// Whether `delta` can be turned around, and `available` counted with it.
+bool Fits(int64_t available, int64_t delta) { return delta <= kMost - available && delta > kLeast; }
 
 float Fraction(int64_t percent) { return static_cast<float>(percent) / 100; }
 

@@ -11,10 +11,7 @@ constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
 
 // Whether `occupied` are more than `limit` percent of `available`.
 bool OverLimit(int64_t occupied, int64_t available, int64_t limit) {
-  int64_t allowed = 0;
-  if (__builtin_mul_overflow(available, limit, &allowed)) return false;
-  int64_t scaled = 0;
-  return __builtin_mul_overflow(occupied, int64_t{100}, &scaled) || scaled > allowed;
+  return static_cast<__int128>(occupied) * 100 > static_cast<__int128>(available) * limit;
 }
 
 MaestroPanicReason Judge(const MaestroOptions& options, const MaestroObservation& observation,
@@ -52,7 +49,8 @@ MaestroPanic Panic(const MaestroOptions& options, const MaestroObservation& obse
 
   panic.delta = panic.bounded;
   int64_t until = kMost;
-  if (__builtin_add_overflow(now_s, options.key_timeout, &until)) until = kMost;
+  const int64_t timeout = std::max<int64_t>(options.key_timeout, 0);
+  if (__builtin_add_overflow(now_s, timeout, &until)) until = kMost;
   state->panic_locked_until = until;
   return panic;
 }

@@ -2,8 +2,10 @@
 // Deprecated there, and off by default.
 //
 //   const MaestroPanic panic = Panic(options, observation, now_s, &state);
-//   if (panic.delta != 0) Scale(panic.delta);
-//   PanicEnded(&state);
+//   if (panic.delta != 0) {
+//     Scale(panic.delta);
+//     PanicEnded(&state);
+//   }
 //
 // Asked whenever a room reports that it is occupied.  Panics if occupied rooms are more than the
 // old trigger's limit (also where metricsTrigger is given) and no other panic acts.  Knows neither
@@ -52,7 +54,8 @@ struct MaestroPanic {
 MaestroPanic Panic(const MaestroOptions& options, const MaestroObservation& observation,
                    int64_t now_s, MaestroState* state);
 
-// The rooms are there, or it failed.
+// The rooms of a panic that had some to add are there, or it failed.  Not to be called for one that
+// had none: another's lock would end.
 void PanicEnded(MaestroState* state);
 
 }  // namespace ebb

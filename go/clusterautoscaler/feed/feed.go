@@ -12,7 +12,7 @@
 // object each time, as budgets do, is compared by its bytes.
 //
 // Order: nodes and pods come in the order of the lists.  Those that are there stay where they are if
-// the lists have another order later.
+// the lists have another order later, unless KeepOrder says otherwise.
 // Cost:  O(nodes + pods) comparisons of pointers, and the changes.
 package feed
 
@@ -56,7 +56,13 @@ type Feed struct {
 	// Special marks pods that somebody wants to know of (NodeSpecial).  It is shown every pod when
 	// it comes to a node or the node's other pods change.  It may be nil.
 	Special func(*v1.Pod) bool
+	// KeepOrder has whoever takes the changes hold nodes, and the pods of a node, in the order of the
+	// views.  From the first that has another place on they are deleted and put again, nodes with
+	// their pods: where the views' order is random that is nearly all of them each time.
+	KeepOrder bool
 
+	// Names of the last views, in their order.  Of KeepOrder alone.
+	order   []string
 	nodes   map[string]*toldNode
 	pods    map[wire.PodName]*toldPod
 	objects map[*wire.Kind]map[types.NamespacedName]*toldObject
@@ -71,6 +77,8 @@ type toldNode struct {
 	told    []*toldPod
 	special int
 	loop    uint64
+	// To be deleted and put again.
+	again bool
 }
 
 type toldPod struct {
@@ -80,6 +88,8 @@ type toldPod struct {
 	node string
 	// Whether it is where it was, as far as the nodes were looked at.
 	there bool
+	// If it is still somewhere, it is to be deleted and put again.
+	again bool
 }
 
 type toldObject struct {
@@ -97,6 +107,7 @@ func New() *Feed {
 
 // Reset forgets what was told.
 func (f *Feed) Reset() {
+	f.order = nil
 	f.nodes = map[string]*toldNode{}
 	f.pods = map[wire.PodName]*toldPod{}
 	f.objects = map[*wire.Kind]map[types.NamespacedName]*toldObject{}
@@ -146,6 +157,9 @@ func (f *Feed) Diff(views []NodeView, lists func() []List) []wire.Change {
 		f.pods = make(map[wire.PodName]*toldPod, pods)
 		d.puts = make([]wire.Change, 0, pods+len(views))
 	}
+	if f.KeepOrder {
+		d.markDisplaced(views)
+	}
 	for i := range views {
 		d.leave(&views[i])
 	}
@@ -172,6 +186,45 @@ type diff struct {
 	slab []toldPod
 }
 
+// Marks the nodes that are there and have another place now, those behind them, and those that are
+// others of their names.  New nodes come
+// behind all others, so those that stay must be the first of the views, in their old order.
+func (d *diff) markDisplaced(views []NodeView) {
+	now := make(map[string]types.UID, len(views))
+	for i := range views {
+		now[views[i].Node.Name] = views[i].Node.UID
+	}
+	stay := slices.DeleteFunc(d.order, func(name string) bool {
+		uid, there := now[name]
+		other := uid != d.nodes[name].uid
+		d.nodes[name].again = other
+		return !there || other
+	})
+	right := 0
+	for right < len(stay) && views[right].Node.Name == stay[right] {
+		right++
+	}
+	for _, name := range stay[right:] {
+		d.nodes[name].again = true
+	}
+	d.order = make([]string, len(views))
+	for i := range views {
+		d.order[i] = views[i].Node.Name
+	}
+}
+
+// Marks the node's pods from the first that has another place on.  Deleting those leaves the pods
+// before them in their places.
+func (d *diff) markPods(told *toldNode, pods []*v1.Pod) {
+	right := 0
+	for !told.again && right < len(pods) && right < len(told.pods) && told.pods[right] == pods[right] {
+		right++
+	}
+	for _, pod := range told.told[right:] {
+		pod.again = true
+	}
+}
+
 // Marks the pods of a node whose list is another as gone; come() finds those that are still there.
 func (d *diff) leave(view *NodeView) {
 	told := d.nodes[view.Node.Name]
@@ -179,9 +232,13 @@ func (d *diff) leave(view *NodeView) {
 		return
 	}
 	told.loop = d.loop
-	if !slices.Equal(told.pods, view.Pods) {
-		d.leavePods(told)
+	if slices.Equal(told.pods, view.Pods) && !told.again {
+		return
 	}
+	if d.KeepOrder {
+		d.markPods(told, view.Pods)
+	}
+	d.leavePods(told)
 }
 
 func (d *diff) leavePods(told *toldNode) {
@@ -197,6 +254,9 @@ func (d *diff) leaveGoneNodes() {
 		if told.loop == d.loop {
 			continue
 		}
+		if d.KeepOrder {
+			d.markPods(told, nil)
+		}
 		d.leavePods(told)
 		d.deletes = append(d.deletes, gone(wire.Node, "", name, ""))
 		delete(d.nodes, name)
@@ -211,7 +271,8 @@ func (d *diff) node(view *NodeView) {
 		told = &toldNode{loop: d.loop}
 		d.nodes[node.Name] = told
 		d.put(wire.Node, node)
-	case told.uid != node.UID:
+	case told.uid != node.UID || told.again:
+		told.again = false
 		d.deletes = append(d.deletes, gone(wire.Node, "", node.Name, ""))
 		d.put(wire.Node, node)
 	case told.node != node || told.version != node.ResourceVersion:
@@ -246,6 +307,11 @@ func (d *diff) come(view *NodeView) {
 // The pod's record, told if it is new or another than it was.
 func (d *diff) pod(pod *v1.Pod, node string) *toldPod {
 	name, told := d.record(pod)
+	if told.again {
+		told.again = false
+		told.pod = nil
+		d.deletes = append(d.deletes, gone(wire.Pod, name.Namespace, name.Name, ""))
+	}
 	if told.pod == pod && told.node == node {
 		told.there = true
 		return told

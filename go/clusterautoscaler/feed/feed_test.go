@@ -217,6 +217,115 @@ func TestChangesLeadToTheViews(t *testing.T) {
 	}
 }
 
+// Holds what it is told in an order of its own: a new node comes last; the last pod of a node takes
+// the place of the one that goes; the pods of a node that comes back are in any order.
+type holder struct {
+	random *rand.Rand
+	nodes  []string
+	pods   map[string][]string
+	node   map[string]string
+}
+
+func (h *holder) take(change wire.Change) {
+	switch object := change.Object.(type) {
+	case nil:
+		if change.Kind == wire.Node {
+			h.nodes = slices.DeleteFunc(h.nodes, func(name string) bool { return name == change.Name })
+			return
+		}
+		h.leave(change.Name)
+		delete(h.node, change.Name)
+	case *v1.Node:
+		if slices.Contains(h.nodes, object.Name) {
+			return
+		}
+		h.nodes = append(h.nodes, object.Name)
+		pods := h.pods[object.Name]
+		h.random.Shuffle(len(pods), func(i, j int) { pods[i], pods[j] = pods[j], pods[i] })
+	case *v1.Pod:
+		h.leave(object.Name)
+		h.node[object.Name] = object.Spec.NodeName
+		h.pods[object.Spec.NodeName] = append(h.pods[object.Spec.NodeName], object.Name)
+	}
+}
+
+func (h *holder) leave(pod string) {
+	pods := h.pods[h.node[pod]]
+	if i := slices.Index(pods, pod); i >= 0 {
+		pods[i] = pods[len(pods)-1]
+		h.pods[h.node[pod]] = pods[:len(pods)-1]
+	}
+}
+
+func TestKeepOrder(t *testing.T) {
+	for seed := range int64(20) {
+		random := rand.New(rand.NewSource(seed))
+		f := feed.New()
+		f.KeepOrder = true
+		held := &holder{random: random, pods: map[string][]string{}, node: map[string]string{}}
+		var views []feed.NodeView
+		for step := range 300 {
+			views = slices.Clone(views)
+			for range random.Intn(4) {
+				views = change(random, views)
+			}
+			reorder(random, views)
+			for _, said := range f.Diff(views, none) {
+				held.take(said)
+			}
+			var nodes []string
+			for _, view := range views {
+				nodes = append(nodes, view.Node.Name)
+				var pods []string
+				for _, pod := range view.Pods {
+					pods = append(pods, pod.Name)
+				}
+				if !slices.Equal(held.pods[view.Node.Name], pods) {
+					t.Fatalf("seed %d, step %d: on %s are %q, not %q", seed, step, view.Node.Name, held.pods[view.Node.Name], pods)
+				}
+			}
+			if !slices.Equal(held.nodes, nodes) {
+				t.Fatalf("seed %d, step %d: nodes are %q, not %q", seed, step, held.nodes, nodes)
+			}
+			if again := f.Diff(views, none); len(again) > 0 {
+				t.Fatalf("seed %d, step %d: told twice: %q", seed, step, texts(again))
+			}
+		}
+	}
+}
+
+// Other orders of nodes and pods, now and then, and nodes that are others of their names.
+func reorder(random *rand.Rand, views []feed.NodeView) {
+	switch random.Intn(6) {
+	case 0:
+		random.Shuffle(len(views), func(i, j int) { views[i], views[j] = views[j], views[i] })
+	case 1:
+		for i := range views {
+			pods := slices.Clone(views[i].Pods)
+			random.Shuffle(len(pods), func(i, j int) { pods[i], pods[j] = pods[j], pods[i] })
+			views[i].Pods = pods
+		}
+	case 2:
+		if len(views) > 0 {
+			i := random.Intn(len(views))
+			other := views[i].Node.DeepCopy()
+			other.UID += "x"
+			views[i].Node = other
+		}
+	case 3:
+		if len(views) > 0 {
+			i := random.Intn(len(views))
+			pods := slices.Clone(views[i].Pods)
+			if len(pods) > 0 {
+				j := random.Intn(len(pods))
+				pods[j] = pods[j].DeepCopy()
+				pods[j].Labels = map[string]string{"changed": "yes"}
+				views[i].Pods = pods
+			}
+		}
+	}
+}
+
 var made int
 
 func change(random *rand.Rand, views []feed.NodeView) []feed.NodeView {

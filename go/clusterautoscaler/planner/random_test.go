@@ -106,10 +106,7 @@ type cluster struct {
 	pods     map[string][]*v1.Pod
 	budgets  []*policyv1.PodDisruptionBudget
 	deleting []string
-	// Nodes to which a pod came, or from which one went, in this loop.  Two in one loop may leave
-	// the pods in another order than they have where they are told one by one.
-	touched map[string]bool
-	sets    []*appsv1.ReplicaSet
+	sets     []*appsv1.ReplicaSet
 }
 
 func newCluster(seed int64) *cluster {
@@ -236,7 +233,6 @@ func (c *cluster) show(t *testing.T, given *ca_context.AutoscalingContext) {
 
 func (c *cluster) change() {
 	c.now = c.now.Add(c.pick(1, 10, 10, 10, 30, 200, 400))
-	c.touched = map[string]bool{}
 	for range c.random.Intn(6) {
 		switch c.random.Intn(9) {
 		case 0:
@@ -261,6 +257,7 @@ func (c *cluster) change() {
 			}
 		}
 	}
+	c.reorder()
 	c.deleting = nil
 	if c.chance(20) && len(c.nodes) > 0 {
 		c.deleting = []string{c.nodes[c.random.Intn(len(c.nodes))].Name}
@@ -340,10 +337,6 @@ func (c *cluster) addPod() {
 	c.next++
 	name := fmt.Sprintf("pod-%d", c.next)
 	node := c.nodes[c.random.Intn(len(c.nodes))]
-	if c.touched[node.Name] {
-		return
-	}
-	c.touch(node.Name)
 	pod := &v1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name), ResourceVersion: fmt.Sprint(c.next),
 			Labels: map[string]string{"app": c.word("web", "db", "queue")}, Annotations: map[string]string{},
@@ -428,21 +421,26 @@ func (c *cluster) marks(pod *v1.Pod) {
 	}
 }
 
-// The last of the node's pods takes the place of the one that goes.
+// The last of the node's pods takes its place.
 func (c *cluster) removePod() {
 	name := c.nodes[c.random.Intn(len(c.nodes))].Name
 	pods := c.pods[name]
-	if len(pods) == 0 || c.touched[name] {
+	if len(pods) == 0 {
 		return
 	}
-	c.touch(name)
 	pods[c.random.Intn(len(pods))] = pods[len(pods)-1]
 	c.pods[name] = pods[:len(pods)-1]
 }
 
-func (c *cluster) touch(node string) {
-	if c.loop > 0 {
-		c.touched[node] = true
+// A snapshot may list nodes and pods in another order in each loop.
+func (c *cluster) reorder() {
+	if c.chance(50) {
+		c.random.Shuffle(len(c.nodes), func(i, j int) { c.nodes[i], c.nodes[j] = c.nodes[j], c.nodes[i] })
+	}
+	for _, node := range c.nodes {
+		if pods := c.pods[node.Name]; c.chance(20) {
+			c.random.Shuffle(len(pods), func(i, j int) { pods[i], pods[j] = pods[j], pods[i] })
+		}
 	}
 }
 
@@ -450,7 +448,7 @@ func (c *cluster) touch(node string) {
 func (c *cluster) changePod() {
 	name := c.nodes[c.random.Intn(len(c.nodes))].Name
 	pods := c.pods[name]
-	if len(pods) == 0 || c.touched[name] {
+	if len(pods) == 0 {
 		return
 	}
 	i := c.random.Intn(len(pods))
@@ -465,7 +463,6 @@ func (c *cluster) changePod() {
 	default:
 		return
 	}
-	c.touch(name)
 	pods[i] = pods[len(pods)-1]
 	pods[len(pods)-1] = pod
 }

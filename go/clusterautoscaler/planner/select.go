@@ -39,10 +39,13 @@ func Select(flag string, builtin func() scaledown.Planner, autoscalingCtx *ca_co
 func NewShadow(acting scaledown.Planner, autoscalingCtx *ca_context.AutoscalingContext, processors *processors.AutoscalingProcessors, deleteOptions options.NodeDeleteOptions, drainabilityRules rules.Rules, quotasTrackerFactory *resourcequotas.TrackerFactory, opts ...Options) *Shadow {
 	registerMetrics()
 	own := *autoscalingCtx
-	return &Shadow{
+	s := &Shadow{
 		Planner: acting,
 		given:   autoscalingCtx,
 		own:     &own,
 		ebb:     New(&own, processors, deleteOptions, drainabilityRules, quotasTrackerFactory, opts...),
 	}
+	// The planner that acts looks for room in the snapshot's order, which may be another each time.
+	s.ebb.feed.KeepOrder = true
+	return s
 }
