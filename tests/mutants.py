@@ -44,6 +44,8 @@ TESTS = {
                  "golden_runner"],
     "predicates": ["predicates_test", "engine_test", "golden_runner"],
     "engine/policy": ["policy_test", "policy_runner"],
+    "engine/actuation": ["actuation_test", "simulation_test"],
+    "engine/simulation": ["simulation_test"],
     "engine": ["engine_test", "service_test", "golden_runner"],
 }
 
