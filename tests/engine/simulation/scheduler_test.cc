@@ -88,6 +88,18 @@ TEST(SchedulerTest, TiesAreDrawnBySeed) {
   EXPECT_GT(chosen.size(), 4);
 }
 
+TEST(SchedulerTest, ASearchGoesOnWhereTheLastOneEnded) {
+  Cluster cluster;
+  for (int i = 0; i < 200; ++i) cluster.Add(Node("n" + std::to_string(i)));
+  const ClusterSnapshot snapshot = cluster.Add(Pod("new").Cpu(100)).Build();
+  SimulatedScheduler scheduler(1);
+  const PodId pod = PodNamed(snapshot, "new");
+  for (int search = 0; search < 6; ++search) {
+    const size_t chosen = Index(scheduler.Choose(snapshot, pod, {}));
+    EXPECT_EQ(chosen < 100, search % 2 == 0) << chosen;
+  }
+}
+
 TEST(SchedulerTest, LargeClustersAreLookedAtInPart) {
   EXPECT_EQ(NodesToFind(99), 99);
   EXPECT_EQ(NodesToFind(100), 100);
