@@ -191,4 +191,16 @@ absl::Status CheckPassInput(const ClusterSnapshot& snapshot, const PassInput& in
   return CheckIds("evicting", "pod", input.evicting, catalog.pods(), pod_name);
 }
 
+absl::Status CheckSuggestions(const Catalog& catalog, std::span<const Move> suggestions) {
+  std::vector<PodId> pods;
+  for (size_t i = 0; i < suggestions.size(); ++i) {
+    pods.push_back(suggestions[i].pod);
+    if (Index(suggestions[i].to) < catalog.nodes()) continue;
+    return Invalid(Place("suggestions", i), ": there is no node ", Index(suggestions[i].to),
+                   ", the catalog has ", catalog.nodes());
+  }
+  return CheckIds("suggestions", "pod", std::span<const PodId>(pods), catalog.pods(),
+                  [&](PodId pod) { return catalog.PodName(pod); });
+}
+
 }  // namespace ebb

@@ -19,6 +19,7 @@
 #include "absl/status/status.h"
 #include "engine/node_groups.h"
 #include "engine/pass_input.h"
+#include "engine/plan.h"
 #include "snapshot/cluster_snapshot.h"
 
 namespace ebb {
@@ -46,6 +47,9 @@ absl::Status CheckGroups(const Catalog& catalog, const NodeGroups& groups);
 // Nodes and pods are of the catalog and come once each, pending pods are not placed,
 // destinations range over the catalog's nodes, `must_fit` is within `pending`; and CheckTime.
 absl::Status CheckPassInput(const ClusterSnapshot& snapshot, const PassInput& input);
+
+// Pods and nodes are of the catalog, and no pod comes twice.
+absl::Status CheckSuggestions(const Catalog& catalog, std::span<const Move> suggestions);
 
 }  // namespace ebb
 

@@ -5,7 +5,7 @@
 
 #include "engine/atomic_groups.h"
 #include "engine/check_input.h"
-#include "engine/eligibility.h"
+#include "engine/group_quotas.h"
 #include "engine/limits.h"
 #include "engine/verify.h"
 
@@ -41,21 +41,6 @@ class Exclusions {
   std::vector<bool> out_;
   PlanResult& made_;
 };
-
-// How many nodes each group may lose, by GroupId.
-std::vector<int64_t> Quotas(const ClusterSnapshot& snapshot, const NodeGroups& groups,
-                            int64_t now_s) {
-  std::vector<int64_t> quotas;
-  quotas.reserve(groups.groups.size());
-  for (const NodeGroup& group : groups.groups) quotas.push_back(group.target_size - group.min_size);
-  for (uint32_t n = 0; n < groups.group_of.size(); ++n) {
-    const NodeId node{n};
-    if (groups.Of(node) == kNoGroup || !snapshot.Contains(node)) continue;
-    // It is on its way out already.
-    if (IsBeingDeleted(snapshot.catalog().node(node), now_s)) --quotas[Index(groups.Of(node))];
-  }
-  return quotas;
-}
 
 void FindCandidates(const ClusterSnapshot& snapshot, const NodeGroups& groups,
                     const PlanRequest& request, PlanResult& made) {
@@ -176,34 +161,45 @@ void Cut(const Catalog& catalog, size_t removals, PlanResult& made) {
 
 }  // namespace
 
-absl::StatusOr<PlanResult> MakePlan(ClusterSnapshot& snapshot, const NodeGroups& groups,
-                                    std::span<const PodId> pending, const PlanRequest& request) {
+PassInput LastPassInput(const PlanRequest& request, const PlanResult& made,
+                        std::span<const PodId> pending) {
   PassInput input;
   input.now_s = request.now_s;
-  if (request.candidates != nullptr) input.candidates = *request.candidates;
+  input.candidates = made.candidates;
   input.destinations = request.destinations;
   input.pending = pending;
+  if (request.max_scale_down_parallelism) {
+    input.unneeded_limit =
+        UnneededLimit(600, *request.max_scale_down_parallelism).Next(request.now_s, 0);
+  }
+  return input;
+}
+
+absl::StatusOr<PlanResult> MakePlan(ClusterSnapshot& snapshot, const NodeGroups& groups,
+                                    std::span<const PodId> pending, const PlanRequest& request) {
+  PlanResult made;
+  if (request.candidates != nullptr) made.candidates = *request.candidates;
+  PassInput input = LastPassInput(request, made, pending);
   if (absl::Status s = CheckNoFork(snapshot); !s.ok()) return s;
   if (absl::Status s = CheckSnapshot(snapshot, /*remembered=*/nullptr); !s.ok()) return s;
   if (absl::Status s = CheckGroups(snapshot.catalog(), groups); !s.ok()) return s;
   if (absl::Status s = CheckPassInput(snapshot, input); !s.ok()) return s;
+  if (absl::Status s = CheckSuggestions(snapshot.catalog(), request.suggestions); !s.ok()) return s;
 
-  PlanResult made;
+  made.candidates.clear();
   FindCandidates(snapshot, groups, request, made);
   SortCandidates(snapshot, groups, request.planner, request.order, request.now_s,
                  /*was_unneeded=*/nullptr, made.candidates);
   made.order = made.candidates;
   const std::vector<int64_t> registered = RegisteredNodes(snapshot, groups);
-  const std::vector<int64_t> quotas = Quotas(snapshot, groups, request.now_s);
+  const std::vector<int64_t> quotas = GroupQuotas(snapshot, groups, request.now_s);
   Exclusions exclusions(snapshot.catalog().nodes(), made);
-  if (request.max_scale_down_parallelism) {
-    input.unneeded_limit =
-        UnneededLimit(600, *request.max_scale_down_parallelism).Next(request.now_s, 0);
-  }
-  input.deadline = request.passes_end;
   while (true) {
-    input.candidates = made.candidates;
-    absl::StatusOr<Plan> plan = Planner(request.planner).Pass(snapshot, groups, input);
+    input = LastPassInput(request, made, pending);
+    input.deadline = request.passes_end;
+    Planner planner(request.planner);
+    planner.Suggest(snapshot, request.suggestions);
+    absl::StatusOr<Plan> plan = planner.Pass(snapshot, groups, input);
     if (!plan.ok()) return plan.status();
     made.plan = *std::move(plan);
     ++made.passes;

@@ -52,6 +52,9 @@ struct PlanRequest {
   const std::vector<NodeId>* candidates = nullptr;
   // Where pods of nodes that go may move to.  Null: to every node.
   const NodeSet* destinations = nullptr;
+  // Where to look first for some pods, as if a pass before had placed them there: at most one
+  // place a pod.  A place that does not fit, when its pod has to move, is as if it were not said.
+  std::span<const Move> suggestions = {};
   // Absent: every candidate is judged.  Else the limit of an autoscaler's first pass.
   std::optional<int64_t> max_scale_down_parallelism;
   // Null: there is time for all.
@@ -71,6 +74,11 @@ struct PlanResult {
   std::vector<NodeId> candidates;  // Of the last pass: those of `order` that may still go.
   size_t passes = 0;
 };
+
+// What the last pass of a plan was asked, but for its deadline: what Verify takes.
+// Borrows the request, the result and `pending`.
+PassInput LastPassInput(const PlanRequest& request, const PlanResult& made,
+                        std::span<const PodId> pending);
 
 // `pending`: pods without a node, which take the room that they will need before any node
 // goes.  The snapshot is afterwards as it was; no fork of it may be open.

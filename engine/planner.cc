@@ -392,6 +392,15 @@ absl::StatusOr<Plan> Planner::Pass(ClusterSnapshot& snapshot, const NodeGroups& 
   return std::move(plan);
 }
 
+void Planner::Suggest(const ClusterSnapshot& snapshot, std::span<const Move> places) {
+  if (places.empty()) return;
+  Memory& memory = *memory_;
+  memory.symbols = snapshot.catalog().shared_symbols();
+  memory.hints.Attach(snapshot.shared_catalog());
+  memory.settled.reset();
+  for (const Move& place : places) memory.hints.Set(place.pod, place.to);
+}
+
 uint64_t Planner::repeated_passes() const { return memory_->repeated; }
 
 NodeId Planner::Hint(PodId pod) const { return memory_->hints.Get(pod); }

@@ -32,6 +32,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "absl/status/statusor.h"
 #include "engine/node_groups.h"
@@ -53,6 +54,10 @@ class Planner {
   // snapshots share one Symbols, that of the memory that was restored, if any.
   absl::StatusOr<Plan> Pass(ClusterSnapshot& snapshot, const NodeGroups& groups,
                             const PassInput& input);
+
+  // Sets destination hints as if a pass before had placed the pods so.
+  // REQUIRES: pods and nodes are of the snapshot's catalog, whose Symbols Pass would take.
+  void Suggest(const ClusterSnapshot& snapshot, std::span<const Move> places);
 
   // How many passes came out as the one before, because nothing had changed that a pass
   // depends on: they cost no more than comparing what was asked (settled_pass.h).

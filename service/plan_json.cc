@@ -138,6 +138,11 @@ Json SummaryJson(const PlanReport& report) {
                {"byInstanceType", SharesJson("instanceType", report.by_instance_type)},
                {"byCapacityType", SharesJson("capacityType", report.by_capacity_type)},
                {"keptMostBy", KeepersJson(report.keepers)}};
+  if (context.search) {
+    json["search"] = {{"greedyNodes", context.search->greedy_nodes},
+                      {"iterations", context.search->iterations},
+                      {"seed", context.search->seed}};
+  }
   const std::vector<InputWarning>& warnings = context.cluster->warnings;
   if (!warnings.empty()) json["warnings"] = InputWarningsJson(warnings);
   return json;

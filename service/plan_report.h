@@ -11,7 +11,9 @@
 #define EBB_SERVICE_PLAN_REPORT_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -26,11 +28,19 @@
 
 namespace ebb {
 
+// How a plan was searched for (engine/search).
+struct PlanSearch {
+  size_t greedy_nodes = 0;  // That the plan without search removes.
+  uint64_t iterations = 0;
+  uint64_t seed = 0;
+};
+
 struct PlanContext {
   const LoadedCluster* cluster;  // As it was loaded: before the plan.
   const NodeGroups* groups;
   const PlanRequest* request;
   const PlanResult* made;
+  std::optional<PlanSearch> search = std::nullopt;
   double pass_s = 0;    // How long the passes took.
   double verify_s = 0;  // 0: verified within a pass.
 

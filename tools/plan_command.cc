@@ -16,6 +16,7 @@
 #include "base/json_text.h"
 #include "base/printable.h"
 #include "engine/make_plan.h"
+#include "engine/search/search.h"
 #include "service/clock.h"
 #include "service/explain.h"
 #include "service/groups.h"
@@ -219,6 +220,43 @@ PlanRequest MakeRequest(const PlanCommand& command, int64_t now_s) {
   return request;
 }
 
+// A plan, and how it was searched for.
+struct Found {
+  PlanResult made;
+  std::optional<PlanSearch> search;  // Absent: it was not.
+};
+
+absl::StatusOr<Found> FindPlan(const PlanCommand& command, LoadedCluster& cluster,
+                               const NodeGroups& groups, const PlanRequest& request,
+                               Progress& progress) {
+  if (!command.search.optimize) {
+    absl::StatusOr<PlanResult> made = MakePlan(cluster.snapshot, groups, cluster.pending, request);
+    if (!made.ok()) return made.status();
+    return Found{.made = *std::move(made), .search = {}};
+  }
+  SearchOptions options;
+  options.seed = command.search.seed;
+  const ClockDeadline budget(Clock::now() + *ParseDuration(command.search.budget));
+  if (command.search.iterations) {
+    options.iterations = *command.search.iterations;
+    options.iterations_without_gain = options.iterations;
+  } else {
+    options.deadline = &budget;
+  }
+  options.on_better = [&](const PlanResult& plan, int64_t) {
+    progress.Say(
+        fmt::format("planning: {} so far", Count(plan.plan.remove.size(), "node", "nodes")));
+  };
+  const Parallelism parallelism(command.threads);
+  absl::StatusOr<SearchResult> found =
+      OptimizePlan(cluster.snapshot, groups, cluster.pending, request, options, parallelism);
+  if (!found.ok()) return found.status();
+  const PlanSearch search{.greedy_nodes = static_cast<size_t>(found->greedy_worth),
+                          .iterations = found->iterations,
+                          .seed = options.seed};
+  return Found{.made = std::move(found->best), .search = search};
+}
+
 }  // namespace
 
 void PrintLoadWarnings(const LoadedCluster& cluster, std::ostream& err) {
@@ -307,6 +345,7 @@ void PlanCommand::AddTo(CLI::App& app) {
   AddEligibilityFlags(*this, app);
   AddDrainFlags(*this, app);
   AddOutputFlags(*this, app);
+  search.AddTo(app);
   over_time.AddTo(app);
   watch.AddTo(app);
   at_server.AddTo(app);
@@ -314,6 +353,9 @@ void PlanCommand::AddTo(CLI::App& app) {
   app.get_option("--explain")->excludes("--state");
   app.get_option("--server")->excludes("--state");
   app.get_option("--server")->excludes("--watch-file");
+  for (const char* other : {"--state", "--watch-file", "--server"}) {
+    app.get_option("--optimize")->excludes(other);
+  }
   AddOtherAutoscalerFlags(app);
   TakeLastOfEach(app);
 }
@@ -425,16 +467,17 @@ int PlanCommand::PlanOver(LoadedCluster& cluster, const GroupRules& rules, const
   const Clock::time_point passes_start = Clock::now();
   double pass_s = 0;
   request.on_passes_done = [&] { pass_s = SecondsSince(passes_start); };
-  absl::StatusOr<PlanResult> made = MakePlan(cluster.snapshot, groups, cluster.pending, request);
+  const absl::StatusOr<Found> found = FindPlan(*this, cluster, groups, request, progress);
   const double verify_s = SecondsSince(passes_start) - pass_s;
   progress.Done();
-  if (!made.ok()) return Fail(made.status(), err);
+  if (!found.ok()) return Fail(found.status(), err);
 
   PrintLoadWarnings(cluster, err);
   const PlanReport report = MakeReport({.cluster = &cluster,
                                         .groups = &groups,
                                         .request = &request,
-                                        .made = &*made,
+                                        .made = &found->made,
+                                        .search = found->search,
                                         .pass_s = pass_s,
                                         .verify_s = verify_s});
   if (explain.empty()) {

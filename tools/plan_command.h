@@ -26,6 +26,7 @@
 #include "snapshot/import/load_cluster.h"
 #include "tools/progress.h"
 #include "tools/round_flags.h"
+#include "tools/search_flags.h"
 #include "tools/server_flags.h"
 #include "tools/watch_flags.h"
 
@@ -53,6 +54,7 @@ struct PlanCommand {
   std::string blocking_system_pod_timeout = "1h";
   std::string simulation_timeout;
   std::optional<int64_t> max_scale_down_parallelism;
+  SearchFlags search;
   RoundFlags over_time;   // With --state: a round instead of a plan over a dump.
   WatchFlags watch;       // With --watch-file: plans over what changes.
   ServerFlags at_server;  // With --server: a daemon plans.

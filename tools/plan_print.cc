@@ -97,9 +97,23 @@ std::string PendingText(size_t pending, const Plan& plan) {
                      WithCommas(placed), WithCommas(pending - placed));
 }
 
+// What the search found beyond the plan that it began with.
+std::string SearchText(const PlanSearch& search, size_t removed) {
+  const std::string after = Count(search.iterations, "iteration", "iterations");
+  if (removed <= search.greedy_nodes) {
+    return fmt::format("The search found no better plan in {}.", after);
+  }
+  return fmt::format("The search found {} more than the {} of the plan that it began with, in {}.",
+                     Count(removed - search.greedy_nodes, "node", "nodes"),
+                     WithCommas(search.greedy_nodes), after);
+}
+
 void PrintNotes(const PlanReport& report, const Style& style, std::ostream& out) {
   const PlanContext& context = report.context;
   const Plan& plan = context.made->plan;
+  if (context.search) {
+    out << Wrapped(SearchText(*context.search, report.remove.size()), style.columns) << "\n";
+  }
   if (plan.termination != Termination::kComplete) {
     out << Wrapped(TerminationText(plan.termination), style.columns) << "\n";
   }

@@ -1,0 +1,286 @@
+#include "engine/search/search.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/random.h"
+#include "engine/search/packing.h"
+#include "engine/verify.h"
+
+namespace ebb {
+namespace {
+
+constexpr size_t kLanes = 4;  // Packings that are improved side by side.
+constexpr uint64_t kStepsPerIteration = 200;
+constexpr uint64_t kPutBackMax = 5;
+constexpr uint64_t kOthersTried = 8;  // Beside those that were put back.
+// A unit that is to be tried later takes pods only where nothing else does.
+constexpr double kLater = 1e6;
+
+// In which order units are removed at first.
+using UnitKey = double (*)(const PackingUnit&);
+constexpr std::array<UnitKey, kLanes> kFirstOrders = {
+    // What a removal costs is the room of the node, whether it is used or not.
+    [](const PackingUnit& unit) { return unit.size; },
+    [](const PackingUnit& unit) { return static_cast<double>(unit.pods); },
+    [](const PackingUnit& unit) { return unit.load; },
+    [](const PackingUnit& unit) { return unit.size > 0 ? unit.load / unit.size : 0; },
+};
+
+bool Expired(const Deadline* deadline) { return deadline != nullptr && deadline->Expired(); }
+
+// One packing on its way.
+class Lane {
+ public:
+  Lane(const ClusterSnapshot& snapshot, const PackingProblem& problem, uint64_t seed)
+      : problem_(&problem), packing_(snapshot, problem), random_(seed) {}
+
+  [[nodiscard]] const Packing& packing() const { return packing_; }
+  void Take(const Packing& packing) { packing_ = packing; }
+
+  void Begin(UnitKey key, const Deadline* deadline) {
+    std::vector<uint32_t> units(problem_->units.size());
+    std::iota(units.begin(), units.end(), 0);
+    std::ranges::stable_sort(units, {}, [&](uint32_t unit) {
+      return key(problem_->units[unit]) / static_cast<double>(problem_->units[unit].worth);
+    });
+    RemoveEach(units, deadline);
+  }
+
+  // Puts some units back and tries others.
+  void Step() {
+    kept_.clear();
+    for (uint32_t unit = 0; unit < problem_->units.size(); ++unit) {
+      if (!packing_.IsRemoved(unit)) kept_.push_back(unit);
+    }
+    if (kept_.empty() || packing_.removed().empty()) return;
+    const int64_t before = packing_.worth();
+    packing_.Begin();
+    const uint64_t back = 1 + random_.Below(kPutBackMax);
+    put_back_.clear();
+    for (uint64_t i = 0; i < back && !packing_.removed().empty(); ++i) {
+      put_back_.push_back(LargestOf(packing_.removed(), 2));
+      packing_.PutBack(put_back_.back());
+    }
+    tried_.clear();
+    for (uint64_t i = 0; i < back + kOthersTried; ++i) tried_.push_back(SmallestOf(kept_, 2));
+    std::ranges::sort(tried_);
+    tried_.erase(std::ranges::unique(tried_).begin(), tried_.end());
+    Shuffle(tried_);
+    tried_.insert(tried_.end(), put_back_.begin(), put_back_.end());
+    RemoveEach(tried_, nullptr);
+    if (packing_.worth() >= before) {
+      packing_.Commit();
+    } else {
+      packing_.Revert();
+    }
+  }
+
+ private:
+  void RemoveEach(const std::vector<uint32_t>& units, const Deadline* deadline) {
+    for (const uint32_t unit : units) packing_.SetBias(unit, kLater);
+    for (const uint32_t unit : units) {
+      packing_.SetBias(unit, 0);
+      if (!Expired(deadline)) packing_.Remove(unit);
+    }
+  }
+
+  // Of some drawn units.
+  uint32_t LargestOf(const std::vector<uint32_t>& units, int draws) {
+    uint32_t best = Draw(units);
+    for (int i = 1; i < draws; ++i) {
+      const uint32_t other = Draw(units);
+      if (problem_->units[other].size > problem_->units[best].size) best = other;
+    }
+    return best;
+  }
+  uint32_t SmallestOf(const std::vector<uint32_t>& units, int draws) {
+    uint32_t best = Draw(units);
+    for (int i = 1; i < draws; ++i) {
+      const uint32_t other = Draw(units);
+      if (problem_->units[other].size < problem_->units[best].size) best = other;
+    }
+    return best;
+  }
+  uint32_t Draw(const std::vector<uint32_t>& units) { return units[random_.Below(units.size())]; }
+  void Shuffle(std::vector<uint32_t>& units) {
+    for (size_t i = units.size(); i > 1; --i) {
+      const size_t other = random_.Below(i);
+      std::swap(units[i - 1], units[other]);
+    }
+  }
+
+  const PackingProblem* problem_;
+  Packing packing_;
+  Random random_;
+  // Reused.
+  std::vector<uint32_t> kept_;
+  std::vector<uint32_t> put_back_;
+  std::vector<uint32_t> tried_;
+};
+
+// The lane of the best packing; of equals the first.
+size_t BestLane(const std::vector<Lane>& lanes) {
+  const auto worth = [](const Lane& lane) { return lane.packing().worth(); };
+  return static_cast<size_t>(std::ranges::max_element(lanes, {}, worth) - lanes.begin());
+}
+
+// The whole of a search: what its steps share.
+class Search {
+ public:
+  Search(ClusterSnapshot& snapshot, const NodeGroups& groups, std::span<const PodId> pending,
+         const PlanRequest& request, const SearchOptions& options, const Parallelism& parallelism)
+      : snapshot_(snapshot),
+        groups_(groups),
+        pending_(pending),
+        asked_(request),
+        request_(request),
+        options_(options),
+        parallelism_(parallelism) {
+    request_.verify = false;
+    request_.on_passes_done = nullptr;
+    request_.passes_end = nullptr;
+    request_.verification_ends = nullptr;
+  }
+
+  absl::StatusOr<SearchResult> Run() {
+    // With deadlines it may be cut when it is verified, and so that is done at once.
+    PlanRequest first = asked_;
+    first.verify = asked_.verify && asked_.verification_ends != nullptr;
+    first.on_passes_done = nullptr;
+    absl::StatusOr<PlanResult> greedy = MakePlan(snapshot_, groups_, pending_, first);
+    if (!greedy.ok()) return greedy.status();
+    candidates_ = greedy->order;
+    result_.greedy_worth = WorthOf(*greedy);
+    result_.worth = -1;
+    Offer(*std::move(greedy));
+    // What a limit ended is as long as it may be.
+    if (result_.best.plan.termination == Termination::kComplete) Improve();
+    if (asked_.on_passes_done != nullptr) asked_.on_passes_done();
+    const bool is_verified = first.verify && result_.worth == result_.greedy_worth;
+    if (asked_.verify && !is_verified) {
+      if (absl::Status s = VerifyBest(); !s.ok()) return s;
+    }
+    return std::move(result_);
+  }
+
+ private:
+  [[nodiscard]] int64_t WorthOf(const PlanResult& made) const {
+    if (options_.worth.empty()) return static_cast<int64_t>(made.plan.remove.size());
+    int64_t worth = 0;
+    for (const RemovableNode& node : made.plan.remove) worth += options_.worth[Index(node.node)];
+    return worth;
+  }
+
+  void Offer(PlanResult made) {
+    const int64_t worth = WorthOf(made);
+    if (worth <= result_.worth) return;
+    result_.worth = worth;
+    result_.best = std::move(made);
+    if (options_.on_better != nullptr) options_.on_better(result_.best, worth);
+  }
+
+  [[nodiscard]] absl::Status VerifyBest() const {
+    return Verify(snapshot_, groups_, asked_.planner, LastPassInput(asked_, result_.best, pending_),
+                  result_.best.plan);
+  }
+
+  // What the planner makes of a packing.
+  void Realize(const Packing& packing, const PackingProblem& problem) {
+    std::vector<NodeId> order;
+    std::vector<bool> listed(snapshot_.catalog().nodes());
+    const auto list = [&](NodeId node) {
+      if (!listed[Index(node)]) order.push_back(node);
+      listed[Index(node)] = true;
+    };
+    for (const uint32_t unit : packing.removed()) {
+      std::ranges::for_each(problem.units[unit].nodes, list);
+    }
+    std::ranges::for_each(candidates_, list);
+    if (request_.candidates != nullptr) {
+      std::ranges::for_each(*request_.candidates, list);
+    } else {
+      snapshot_.alive().ForEach(list);
+    }
+    const std::vector<Move> places = packing.Places();
+    PlanRequest request = request_;
+    request.order = CandidateOrder::kInput;
+    request.candidates = &order;
+    request.suggestions = places;
+    absl::StatusOr<PlanResult> made = MakePlan(snapshot_, groups_, pending_, request);
+    if (made.ok()) Offer(*std::move(made));
+  }
+
+  void Improve() {
+    ClusterSnapshot packed = snapshot_;
+    for (const Move& move : result_.best.plan.packed) packed.AddPod(move.pod, move.to);
+    const PackingProblem problem(packed, groups_, request_.planner, candidates_,
+                                 request_.destinations, options_.worth, request_.now_s);
+    if (problem.units.empty()) return;
+    std::vector<Lane> lanes;
+    lanes.reserve(kLanes);
+    for (size_t lane = 0; lane < kLanes; ++lane) {
+      lanes.emplace_back(packed, problem, options_.seed * kLanes + lane);
+    }
+    parallelism_.For(kLanes, [&](size_t lane, size_t) {
+      lanes[lane].Begin(kFirstOrders[lane], options_.deadline);
+    });
+    for (const Lane& lane : lanes) Realize(lane.packing(), problem);
+    result_.packed_worth = lanes[BestLane(lanes)].packing().worth();
+    uint64_t without_gain = 0;
+    while (!IsOver(without_gain)) {
+      ++result_.iterations;
+      const Packing best = lanes[BestLane(lanes)].packing();
+      for (Lane& lane : lanes) {
+        if (lane.packing().worth() < best.worth()) lane.Take(best);
+      }
+      parallelism_.For(kLanes, [&](size_t lane, size_t) {
+        for (uint64_t i = 0; i < kStepsPerIteration && !Expired(options_.deadline); ++i) {
+          lanes[lane].Step();
+        }
+      });
+      const Packing& now = lanes[BestLane(lanes)].packing();
+      ++without_gain;
+      if (now.worth() <= result_.packed_worth) continue;
+      result_.packed_worth = now.worth();
+      without_gain = 0;
+      Realize(now, problem);
+    }
+  }
+
+  [[nodiscard]] bool IsOver(uint64_t without_gain) const {
+    return result_.iterations >= options_.iterations ||
+           without_gain >= options_.iterations_without_gain || result_.worth >= options_.enough ||
+           Expired(options_.deadline);
+  }
+
+  ClusterSnapshot& snapshot_;
+  const NodeGroups& groups_;
+  const std::span<const PodId> pending_;
+  const PlanRequest& asked_;
+  PlanRequest request_;  // The same without verification and without deadlines.
+  const SearchOptions& options_;
+  const Parallelism& parallelism_;
+  std::vector<NodeId> candidates_;
+  SearchResult result_;
+};
+
+}  // namespace
+
+absl::StatusOr<SearchResult> OptimizePlan(ClusterSnapshot& snapshot, const NodeGroups& groups,
+                                          std::span<const PodId> pending,
+                                          const PlanRequest& request, const SearchOptions& options,
+                                          const Parallelism& parallelism) {
+  const size_t nodes = snapshot.catalog().nodes();
+  if (!options.worth.empty() && options.worth.size() != nodes) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "worth: has ", options.worth.size(), " entries, and the catalog has ", nodes, " nodes"));
+  }
+  return Search(snapshot, groups, pending, request, options, parallelism).Run();
+}
+
+}  // namespace ebb

@@ -1,0 +1,40 @@
+#include "tools/search_flags.h"
+
+#include <CLI/CLI.hpp>
+#include <limits>
+
+#include "tools/flag_values.h"
+
+namespace ebb {
+
+void SearchFlags::AddTo(CLI::App& app) {
+  const std::string group = "Search";
+  auto* const flag =
+      app.add_flag("--optimize", optimize,
+                   "Look for a plan with more nodes than the first one has; it never "
+                   "has fewer (docs/better-plans.md)")
+          ->check(values::Switch())
+          ->group(group);
+  auto* const time = app.add_option("--budget", budget, "How long to look, the first plan included")
+                         ->check(values::Duration())
+                         ->type_name("DURATION")
+                         ->capture_default_str()
+                         ->group(group)
+                         ->needs(flag);
+  app.add_option("--iterations", iterations,
+                 "Look for so many iterations instead, however long they take: the same plan "
+                 "each time")
+      ->check(values::WholeNumber(0, 1'000'000'000))
+      ->type_name("N")
+      ->group(group)
+      ->needs(flag)
+      ->excludes(time);
+  app.add_option("--seed", seed, "Of the search; another may find another plan")
+      ->check(values::WholeNumber(0, std::numeric_limits<uint32_t>::max()))
+      ->type_name("S")
+      ->capture_default_str()
+      ->group(group)
+      ->needs(flag);
+}
+
+}  // namespace ebb
