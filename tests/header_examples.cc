@@ -26,6 +26,7 @@
 #include "engine/policy/replicator_operation.h"
 #include "engine/policy/replicator_registry.h"
 #include "engine/round.h"
+#include "engine/search/search.h"
 #include "engine/simulation/simulated_cluster.h"
 #include "engine/simulation/simulation.h"
 #include "engine/trial.h"
@@ -306,6 +307,14 @@ absl::Status Round(const ScaleDownOptions& options, ClusterSnapshot& snapshot,
   ScaleDown scale_down(options);
   absl::StatusOr<RoundResult> result = scale_down.Round(snapshot, groups, input);
   return result.status();
+}
+
+// engine/search/search.h
+void Searched(ClusterSnapshot& snapshot, const NodeGroups& groups, std::span<const PodId> pending,
+              const PlanRequest& request, const SearchOptions& options,
+              const std::function<void(const Plan&)>& Use) {
+  absl::StatusOr<SearchResult> found = OptimizePlan(snapshot, groups, pending, request, options);
+  Use(found->best.plan);
 }
 
 // engine/simulation/simulated_cluster.h

@@ -31,12 +31,13 @@ FOLDERS = {
     "engine": _ENGINE,
     "engine/policy": {"base"},
     "engine/actuation": _ENGINE | {"engine"},
+    "engine/search": _ENGINE | {"engine"},
     "engine/simulation": _ENGINE | {"engine", "engine/actuation", "snapshot/formats", "snapshot/live"},
     "service": _SERVICE,
     "service/session": _SERVICE | {"service"},
     "service/embed": _SERVICE | {"service", "service/session"},
     "service/daemon": _SERVICE | {"service", "service/session"},
-    "tools": _SERVICE | {"engine/actuation", "engine/simulation", "snapshot/samples", "service", "service/session", "service/daemon"},
+    "tools": _SERVICE | {"engine/actuation", "engine/search", "engine/simulation", "snapshot/samples", "service", "service/session", "service/daemon"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]')
 

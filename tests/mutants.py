@@ -45,6 +45,7 @@ TESTS = {
     "predicates": ["predicates_test", "engine_test", "golden_runner"],
     "engine/policy": ["policy_test", "policy_runner"],
     "engine/actuation": ["actuation_test", "simulation_test"],
+    "engine/search": ["search_test"],
     "engine/simulation": ["simulation_test"],
     "engine": ["engine_test", "service_test", "golden_runner"],
 }

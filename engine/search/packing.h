@@ -43,7 +43,8 @@ struct PackingUnit {
   size_t pods = 0;    // That must move.
 };
 
-// What may be removed, and what that would move.  Not changed while packings use it.
+// What may be removed, and what that would move.  Nodes whose pods may not be moved, whatever the
+// plan, are not in it.  Not changed while packings use it.
 struct PackingProblem {
   std::vector<PackingUnit> units;
   std::vector<int64_t> quotas;             // By GroupId.
@@ -67,6 +68,8 @@ class Packing {
   Packing(const ClusterSnapshot& snapshot, const PackingProblem& problem);
 
   [[nodiscard]] bool IsRemoved(size_t unit) const { return removed_[unit]; }
+  // The cluster as it would be.
+  [[nodiscard]] const ClusterSnapshot& snapshot() const { return snapshot_; }
   // Units, in the order in which they went.
   [[nodiscard]] const std::vector<uint32_t>& removed() const { return order_; }
   [[nodiscard]] int64_t worth() const { return worth_; }

@@ -5,88 +5,30 @@
 #include <limits>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "engine/planner.h"
 #include "engine/verify.h"
 #include "gtest/gtest.h"
 #include "tests/support/planner_twin.h"
+#include "tests/support/random_apps.h"
 #include "tests/support/random_seed.h"
 #include "tests/testing/cluster_builder.h"
 
 namespace ebb {
 namespace {
 
+using test::App;
 using test::Budget;
 using test::Cluster;
 using test::Dice;
+using test::kHostname;
+using test::Name;
 using test::Node;
 using test::Pod;
+using test::RandomNode;
 
 constexpr int64_t kNow = 1'000'000;
-// Nodes that differ in this alone are alike to pods that do not ask for it.
-constexpr std::string_view kHostname = "kubernetes.io/hostname";
-
-std::string Name(const char* what, int n) { return what + std::to_string(n); }
-
-// What the pods of an application have in common.  Rules that keep whole clusters
-// still are rare, so that most clusters see most rules.
-struct App {
-  App(int number, Dice& dice)
-      : name(Name("app", number)),
-        namespace_name(dice.Percent(10) ? "kube-system" : "default"),
-        cpu(50 + 50 * dice.Below(dice.Percent(30) ? 40 : 10)),
-        priority(dice.Percent(70) ? 0 : 10 * dice.Below(3) - 10),
-        daemonset(dice.Percent(8)),
-        bare(dice.Percent(4)),
-        safe_to_evict(dice.Percent(80) ? ""
-                                       : dice.Of<std::string>({"true", "false", "on-completion"})),
-        port(dice.Percent(10)),
-        spread(dice.Percent(15)),
-        away(dice.Percent(12)),
-        near(dice.Percent(6)),
-        pinned(dice.Percent(15)),
-        at_home(dice.Percent(4) ? Name("n", dice.Below(12)) : ""),
-        device(dice.Percent(20)),
-        tolerates(dice.Percent(20)) {}
-
-  [[nodiscard]] Pod Make(int number, Dice& dice) const {
-    Pod pod(name + "-" + std::to_string(number));
-    pod.In(namespace_name).Label("app", name).Cpu(cpu).Memory(test::kMiB * cpu).Priority(priority);
-    pod.CreatedAt(kNow - 10'000 * dice.Below(2));
-    if (daemonset) {
-      pod.DaemonSet();
-    } else if (bare) {
-      pod.OwnedByNobody();
-    } else {
-      pod.OwnedBy("ReplicaSet", name);
-    }
-    if (!safe_to_evict.empty()) pod.SafeToEvict(safe_to_evict);
-    if (port) pod.HostPort(80);
-    if (spread) pod.Spread("zone", 1 + dice.Below(2), test::Select("app", name));
-    if (away) pod.Away(kHostname, test::Select("app", name));
-    if (near) pod.Near("zone", test::Select("app", name));
-    if (pinned) pod.NodeSelector("pool", "a");
-    if (!at_home.empty()) pod.NodeSelector(kHostname, at_home);
-    if (device) pod.Request("ephemeral-storage", 5).Request("example.com/device", 1);
-    if (tolerates) pod.ToleratesKey("dedicated");
-    if (dice.Percent(3)) pod.DeletedAt(kNow - 200 + dice.Below(400));
-    if (dice.Percent(1)) pod.Mirror();
-    if (dice.Percent(3)) pod.Annotation("karpenter.sh/do-not-disrupt", "true");
-    return pod;
-  }
-
-  std::string name, namespace_name;
-  int64_t cpu;
-  int priority;
-  bool daemonset, bare;
-  std::string safe_to_evict;
-  bool port, spread, away, near, pinned;
-  std::string at_home;  // A node's name.
-  bool device, tolerates;
-};
-
 // One cluster and what changes from pass to pass.
 class Scenario {
  public:
@@ -111,7 +53,7 @@ class Scenario {
   }
 
   void Fill(int nodes) {
-    for (int n = 0; n < nodes; ++n) nodes_.push_back(MakeNode(n));
+    for (int n = 0; n < nodes; ++n) nodes_.push_back(RandomNode(n, dice_));
     std::vector<App> apps;
     for (int a = 0; a < 2 + dice_.Below(8); ++a) apps.emplace_back(a, dice_);
     const int pods = dice_.Below(nodes * 6 + 1);
@@ -181,21 +123,6 @@ class Scenario {
   [[nodiscard]] size_t blocked() const { return blocked_; }
 
  private:
-  Node MakeNode(int n) {
-    Node node(Name("n", n));
-    node.Label(kHostname, Name("n", n)).Label("zone", Name("z", dice_.Below(3)));
-    node.Label("pool", dice_.Percent(60) ? "a" : "b");
-    node.Cpu(1000 * (1 + dice_.Below(4))).Memory(test::kGiB * (1 + dice_.Below(8)));
-    node.Pods(dice_.Percent(10) ? dice_.Below(6) : 110);
-    if (dice_.Percent(60)) {
-      node.Resource("ephemeral-storage", 40).Resource("example.com/device", dice_.Below(8));
-    }
-    if (dice_.Percent(10)) node.Taint("dedicated");
-    if (dice_.Percent(5)) node.Unschedulable();
-    if (dice_.Percent(5)) node.NotReady();
-    return node;
-  }
-
   // Makes up the input of a pass.
   void Ask() {
     asked_ = true;

@@ -579,6 +579,42 @@ TEST_F(CliTest, PlansAreWhatTheSchemaSays) {
   schema.Check(Json::parse(Ebb({"plan", company, "-o", "json"}).out));
 }
 
+TEST_F(CliTest, OptimizeFindsMoreNodesAndSaysSo) {
+  const std::string mixed = (dir_ / "mixed.json").string();
+  ASSERT_EQ(Ebb({"gen", "mixed", "--nodes", "100", "-o", mixed}).exit_code, 0);
+  const Json greedy = Json::parse(Ebb({"plan", mixed, "-o", "json"}).out)["summary"];
+  EXPECT_FALSE(greedy.contains("search"));
+  const std::vector<std::string> search = {
+      "plan", mixed, "--now", "2026-06-01T12:00:00Z", "--optimize", "--iterations", "3"};
+  const auto with = [&](std::vector<std::string> more) {
+    std::vector<std::string> words = search;
+    words.insert(words.end(), more.begin(), more.end());
+    return Ebb(words);
+  };
+  const std::string json = with({"-o", "json", "--threads", "1"}).out;
+  const Json found = Json::parse(json)["summary"];
+  EXPECT_GT(found["removed"], greedy["removed"]);
+  EXPECT_EQ(found["search"]["greedyNodes"], greedy["removed"]);
+  EXPECT_EQ(found["search"]["iterations"], 3);
+  EXPECT_EQ(with({"-o", "json", "--threads", "3"}).out, json);
+  EXPECT_THAT(with({}).out, HasSubstr("of the plan that it began with, in 3 iterations."));
+  std::ifstream file(std::string(EBB_SOURCE_DIR) + "/docs/plan.schema.json");
+  SchemaCheck(Json::parse(file)).Check(Json::parse(json));
+  // What stays is explained in the plan that was found.
+  EXPECT_EQ(with({"--explain", Json::parse(json)["keep"][0]["node"]}).exit_code, 0);
+}
+
+TEST_F(CliTest, FlagsOfTheSearchGoTogether) {
+  EXPECT_EQ(Plan({"--budget", "1s"}).exit_code, 2);
+  EXPECT_EQ(Plan({"--optimize", "--budget", "1s", "--iterations", "2"}).exit_code, 2);
+  EXPECT_EQ(Plan({"--optimize", "--budget", "soon"}).exit_code, 2);
+  EXPECT_EQ(Plan({"--optimize", "--state", (dir_ / "s.db").string()}).exit_code, 2);
+  // No time at all: the plan that it begins with.
+  const Result none = Plan({"--optimize", "--budget", "0s"});
+  EXPECT_EQ(none.exit_code, 0);
+  EXPECT_THAT(none.out, HasSubstr("The search found no better plan in 0 iterations."));
+}
+
 TEST(NearestTest, KnowsWhatWasMeantAndWhatWasNot) {
   EXPECT_EQ(Nearest("plna", {"plan", "gen"}), "plan");
   EXPECT_EQ(Nearest("--outptu", {"--output", "--stats"}), "--output");

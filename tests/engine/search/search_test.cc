@@ -1,0 +1,179 @@
+#include "engine/search/search.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/engine/planning.h"
+#include "tests/testing/cluster_builder.h"
+
+namespace ebb {
+namespace {
+
+using test::Cluster;
+using test::Node;
+using test::Pod;
+using ::testing::HasSubstr;
+
+class ExpiresAfter : public Deadline {
+ public:
+  explicit ExpiresAfter(int questions) : questions_(questions) {}
+  [[nodiscard]] bool Expired() const override { return asked_++ >= questions_; }
+
+ private:
+  int questions_;
+  mutable int asked_ = 0;
+};
+
+class SearchTest : public ::testing::Test {
+ protected:
+  // Tried as given, `wide` takes all the room of `host`, which would do for each of the three
+  // others.
+  void SetUp() override {
+    Cluster cluster;
+    cluster.Add(Node("wide").Cpu(4000)).Add(Pod("of-wide").On("wide").Cpu(1500));
+    for (const char* const name : {"a", "b", "c"}) {
+      cluster.Add(Node(name).Cpu(1000)).Add(Pod(std::string("of-") + name).On(name).Cpu(510));
+    }
+    cluster.Add(Node("host").Cpu(6000)).Add(Pod("of-host").On("host").Cpu(4400));
+    Make(cluster);
+  }
+  void Make(const Cluster& cluster) {
+    snapshot_.emplace(cluster.Build());
+    groups_ = test::OneGroup(*snapshot_);
+    request_.order = CandidateOrder::kInput;
+    request_.now_s = test::kPassTime;
+    request_.planner.scale_down_utilization_threshold = 0.6;
+  }
+  SearchResult Search() {
+    return OptimizePlan(*snapshot_, groups_, {}, request_, options_).value();
+  }
+  std::string Names(const Plan& plan) const {
+    std::string names;
+    for (const RemovableNode& removal : plan.remove) {
+      names +=
+          (names.empty() ? "" : " ") + std::string(snapshot_->catalog().NodeName(removal.node));
+    }
+    return names;
+  }
+
+  std::optional<ClusterSnapshot> snapshot_;
+  NodeGroups groups_;
+  PlanRequest request_;
+  SearchOptions options_;
+};
+
+TEST_F(SearchTest, FindsMoreNodesThanTheOrderThatWasAskedFor) {
+  EXPECT_EQ(Names(MakePlan(*snapshot_, groups_, {}, request_)->plan), "wide");
+  const SearchResult found = Search();
+  EXPECT_EQ(found.greedy_worth, 1);
+  EXPECT_EQ(found.worth, 3);
+  EXPECT_EQ(Names(found.best.plan), "a b c");
+  // What stays is told with its reason.
+  ASSERT_EQ(found.best.plan.keep.size(), 2u);
+}
+
+TEST_F(SearchTest, WorthDecidesBetweenNodes) {
+  const std::vector<int64_t> worth = {4, 1, 1, 1, 1};
+  options_.worth = worth;
+  const SearchResult found = Search();
+  EXPECT_EQ(found.worth, 4);
+  EXPECT_EQ(Names(found.best.plan), "wide");
+}
+
+TEST_F(SearchTest, ADeadlineThatIsOverLeavesTheGreedyPlan) {
+  const ExpiresAfter now(0);
+  options_.deadline = &now;
+  const SearchResult found = Search();
+  EXPECT_EQ(Names(found.best.plan), "wide");
+  EXPECT_EQ(found.iterations, 0u);
+}
+
+// Wherever it ends, the plan is verified (OptimizePlan would say so) and no worse.
+TEST_F(SearchTest, ASearchMayEndAnywhere) {
+  for (int questions = 0; questions < 40; ++questions) {
+    const ExpiresAfter deadline(questions);
+    options_.deadline = &deadline;
+    const SearchResult found = Search();
+    EXPECT_GE(found.worth, 1);
+    EXPECT_EQ(static_cast<int64_t>(found.best.plan.remove.size()), found.worth);
+  }
+}
+
+TEST_F(SearchTest, TellsOfEachBetterPlan) {
+  std::vector<int64_t> told;
+  options_.on_better = [&](const PlanResult& plan, int64_t worth) {
+    EXPECT_EQ(static_cast<int64_t>(plan.plan.remove.size()), worth);
+    told.push_back(worth);
+  };
+  Search();
+  ASSERT_GE(told.size(), 2u);
+  EXPECT_EQ(told.front(), 1);
+  EXPECT_EQ(told.back(), 3);
+  EXPECT_TRUE(std::ranges::is_sorted(told));
+}
+
+TEST_F(SearchTest, WhatIsEnoughEndsTheSearch) {
+  options_.enough = 3;
+  options_.iterations = 1'000'000;
+  options_.iterations_without_gain = 1'000'000;
+  EXPECT_EQ(Search().iterations, 0u);
+}
+
+TEST_F(SearchTest, ALimitThatEndsTheGreedyPlanEndsTheSearch) {
+  request_.max_scale_down_parallelism = 1;
+  const SearchResult found = Search();
+  const PlanResult greedy = MakePlan(*snapshot_, groups_, {}, request_).value();
+  EXPECT_EQ(Names(found.best.plan).empty(), Names(greedy.plan).empty());
+  EXPECT_GE(found.worth, static_cast<int64_t>(greedy.plan.remove.size()));
+}
+
+TEST_F(SearchTest, AClusterWithoutCandidatesHasItsGreedyPlan) {
+  groups_.group_of.assign(groups_.group_of.size(), kNoGroup);
+  const SearchResult found = Search();
+  EXPECT_EQ(found.worth, 0);
+  EXPECT_EQ(found.best.excluded.size(), 5u);
+}
+
+TEST_F(SearchTest, WrongInputIsNamed) {
+  const std::vector<int64_t> worth = {1, 2};
+  options_.worth = worth;
+  const auto status = [&] {
+    return std::string(
+        OptimizePlan(*snapshot_, groups_, {}, request_, options_).status().message());
+  };
+  EXPECT_EQ(status(), "worth: has 2 entries, and the catalog has 5 nodes");
+  options_.worth = {};
+  const std::vector<Move> suggestions = {{PodId{0}, NodeId{9}}};
+  request_.suggestions = suggestions;
+  EXPECT_EQ(status(), "suggestions[0]: there is no node 9, the catalog has 5");
+  const std::vector<Move> twice = {{PodId{0}, NodeId{1}}, {PodId{0}, NodeId{2}}};
+  request_.suggestions = twice;
+  EXPECT_THAT(status(), HasSubstr("suggestions[1]"));
+}
+
+// A suggestion is where a pod goes if it fits there, and nothing otherwise.
+TEST_F(SearchTest, SuggestionsAreTriedFirst) {
+  Make(Cluster()
+           .Add(Node("a").Cpu(1000))
+           .Add(Node("b").Cpu(4000))
+           .Add(Node("c").Cpu(4000))
+           .Add(Node("tiny").Cpu(10))
+           .Add(Pod("p").On("a").Cpu(100)));
+  const std::vector<NodeId> candidates = test::NodesNamed(*snapshot_, {"a"});
+  request_.candidates = &candidates;
+  const auto with = [&](const char* node) {
+    const std::vector<Move> suggestions = {
+        {test::PodNamed(*snapshot_, "p"), test::NodeNamed(*snapshot_, node)}};
+    request_.suggestions = suggestions;
+    return test::Removals(*snapshot_, MakePlan(*snapshot_, groups_, {}, request_)->plan);
+  };
+  EXPECT_EQ(with("c"), "a: p>c");
+  EXPECT_EQ(with("b"), "a: p>b");
+  EXPECT_EQ(with("tiny"), "a: p>b");
+}
+
+}  // namespace
+}  // namespace ebb
