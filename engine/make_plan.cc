@@ -132,9 +132,9 @@ bool DependsOnOrder(UnremovableReason reason) {
 
 // Leaves the first `removals` of the plan.  A candidate behind the cut counts as not judged
 // if its verdict may depend on the removals that are gone.
-void Cut(const Catalog& catalog, size_t removals, PlanResult& made) {
+void Cut(const Catalog& catalog, size_t removals, Termination termination, PlanResult& made) {
   Plan& plan = made.plan;
-  plan.termination = Termination::kDeadline;
+  plan.termination = termination;
   if (removals == plan.remove.size()) return;
   const auto first_out = std::ranges::find(made.candidates, plan.remove[removals].node);
   std::vector<bool> is_skipped(catalog.nodes());
@@ -160,6 +160,14 @@ void Cut(const Catalog& catalog, size_t removals, PlanResult& made) {
 }
 
 }  // namespace
+
+void CutPlan(const ClusterSnapshot& snapshot, const NodeGroups& groups, int64_t now_s,
+             size_t removals, Termination termination, PlanResult& made) {
+  if (removals >= made.plan.remove.size()) return;
+  const size_t sound = SoundRemovals(groups, RegisteredNodes(snapshot, groups),
+                                     GroupQuotas(snapshot, groups, now_s), made.plan, removals);
+  Cut(snapshot.catalog(), sound, termination, made);
+}
 
 PassInput LastPassInput(const PlanRequest& request, const PlanResult& made,
                         std::span<const PodId> pending) {
@@ -207,7 +215,8 @@ absl::StatusOr<PlanResult> MakePlan(ClusterSnapshot& snapshot, const NodeGroups&
         SoundRemovals(groups, registered, quotas, made.plan, made.plan.remove.size());
     if (sound < made.plan.remove.size() && request.passes_end != nullptr &&
         request.passes_end->Expired()) {
-      Cut(snapshot.catalog(), sound, made);  // There is no time for another pass.
+      Cut(snapshot.catalog(), sound, Termination::kDeadline,
+          made);  // There is no time for another pass.
       break;
     }
     if (!ExcludeSurplus(groups, quotas, made, exclusions) &&
@@ -231,7 +240,7 @@ absl::StatusOr<PlanResult> MakePlan(ClusterSnapshot& snapshot, const NodeGroups&
     if (!part->packed) made.plan.packed.clear();
     if (!part->packed || part->removals < made.plan.remove.size()) {
       Cut(snapshot.catalog(), SoundRemovals(groups, registered, quotas, made.plan, part->removals),
-          made);
+          Termination::kDeadline, made);
     }
   }
   return made;

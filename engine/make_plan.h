@@ -75,6 +75,12 @@ struct PlanResult {
   size_t passes = 0;
 };
 
+// Leaves the first `removals` of a plan, or the most below that which keep every limit of groups by
+// themselves.  It ends with `termination` then, and candidates behind the cut that may still go are
+// skipped.  What was verified stays so: a plan is a sequence.
+void CutPlan(const ClusterSnapshot& snapshot, const NodeGroups& groups, int64_t now_s,
+             size_t removals, Termination termination, PlanResult& made);
+
 // What the last pass of a plan was asked, but for its deadline: what Verify takes.
 // Borrows the request, the result and `pending`.
 PassInput LastPassInput(const PlanRequest& request, const PlanResult& made,

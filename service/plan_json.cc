@@ -115,6 +115,18 @@ void PutPastVerdict(const Catalog& catalog, const PastVerdict& before, Json& jso
   json[unplaced ? "unplacedPod" : "blockingPod"] = std::move(pod);
 }
 
+Json TrialsJson(const PlanTrials& trials) {
+  const auto figures_json = [&](const PlanTrials::Figures& figures) -> Json {
+    return {{"pendingMedian", figures.pending_median},
+            {"pendingMax", figures.pending_max},
+            {"landedAsPlanned", figures.as_planned}};
+  };
+  return {{"trials", trials.trials},
+          {"evictedPods", trials.evicted},
+          {"randomOrder", figures_json(trials.random_order)},
+          {"planOrder", figures_json(trials.plan_order)}};
+}
+
 Json SummaryJson(const PlanReport& report) {
   const PlanContext& context = report.context;
   const LoadCounts& counts = context.cluster->counts;
@@ -143,6 +155,7 @@ Json SummaryJson(const PlanReport& report) {
                       {"iterations", context.search->iterations},
                       {"seed", context.search->seed}};
   }
+  if (context.trials) json["trials"] = TrialsJson(*context.trials);
   const std::vector<InputWarning>& warnings = context.cluster->warnings;
   if (!warnings.empty()) json["warnings"] = InputWarningsJson(warnings);
   return json;

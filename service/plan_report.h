@@ -28,6 +28,19 @@
 
 namespace ebb {
 
+// How a plan fared with a scheduler that does not know it (engine/simulation/eviction_trials.h).
+struct PlanTrials {
+  struct Figures {
+    size_t pending_median = 0;  // Pods left pending; of an even number of trials the lower one.
+    size_t pending_max = 0;
+    double as_planned = 0;  // Share of all evicted pods that landed where planned.
+  };
+  size_t trials = 0;  // In each order.
+  size_t evicted = 0;
+  Figures random_order;
+  Figures plan_order;
+};
+
 // How a plan was searched for (engine/search).
 struct PlanSearch {
   size_t greedy_nodes = 0;  // That the plan without search removes.
@@ -41,8 +54,9 @@ struct PlanContext {
   const PlanRequest* request;
   const PlanResult* made;
   std::optional<PlanSearch> search = std::nullopt;
-  double pass_s = 0;    // How long the passes took.
-  double verify_s = 0;  // 0: verified within a pass.
+  std::optional<PlanTrials> trials = std::nullopt;  // Absent: it was not tried out.
+  double pass_s = 0;                                // How long the passes took.
+  double verify_s = 0;                              // 0: verified within a pass.
 
   [[nodiscard]] const Catalog& catalog() const { return cluster->snapshot.catalog(); }
 };

@@ -27,6 +27,7 @@
 #include "engine/policy/replicator_registry.h"
 #include "engine/round.h"
 #include "engine/search/search.h"
+#include "engine/simulation/eviction_trials.h"
 #include "engine/simulation/simulated_cluster.h"
 #include "engine/simulation/simulation.h"
 #include "engine/trial.h"
@@ -315,6 +316,15 @@ void Searched(ClusterSnapshot& snapshot, const NodeGroups& groups, std::span<con
               const std::function<void(const Plan&)>& Use) {
   absl::StatusOr<SearchResult> found = OptimizePlan(snapshot, groups, pending, request, options);
   Use(found->best.plan);
+}
+
+// engine/simulation/eviction_trials.h
+void Tried(const ClusterSnapshot& snapshot, const Plan& plan, const EvictionTrialOptions& options,
+           const Parallelism& parallelism,
+           const std::function<void(size_t, const std::vector<EvictionTrial>&,
+                                    const std::vector<EvictionTrial>&)>& Show) {
+  const EvictionTrials trials = RunEvictionTrials(snapshot, plan, options, parallelism);
+  Show(trials.evicted, trials.random_order, trials.plan_order);
 }
 
 // engine/simulation/simulated_cluster.h

@@ -17,6 +17,7 @@
 #include "base/printable.h"
 #include "engine/make_plan.h"
 #include "engine/search/search.h"
+#include "engine/simulation/eviction_trials.h"
 #include "service/clock.h"
 #include "service/explain.h"
 #include "service/groups.h"
@@ -257,6 +258,38 @@ absl::StatusOr<Found> FindPlan(const PlanCommand& command, LoadedCluster& cluste
   return Found{.made = std::move(found->best), .search = search};
 }
 
+PlanTrials::Figures FiguresOf(const std::vector<EvictionTrial>& trials, size_t evicted) {
+  std::vector<size_t> pending;
+  size_t as_planned = 0;
+  for (const EvictionTrial& trial : trials) {
+    pending.push_back(trial.pending);
+    as_planned += trial.as_planned;
+  }
+  std::ranges::sort(pending);
+  const size_t all = evicted * trials.size();
+  return {.pending_median = pending[(pending.size() - 1) / 2],
+          .pending_max = pending.back(),
+          .as_planned = all == 0 ? 1 : static_cast<double>(as_planned) / static_cast<double>(all)};
+}
+
+// With --robust it shortens the plan first.
+PlanTrials TryOut(const PlanCommand& command, const ClusterSnapshot& snapshot,
+                  const NodeGroups& groups, const PlanRequest& request, PlanResult& made) {
+  const Parallelism parallelism(command.threads);
+  const EvictionTrialOptions options{.trials = command.search.Trials(),
+                                     .seed = command.search.seed};
+  if (command.search.robust) {
+    const size_t removals =
+        RobustRemovals(snapshot, made.plan, *command.search.robust, options, parallelism);
+    CutPlan(snapshot, groups, request.now_s, removals, Termination::kRobust, made);
+  }
+  const EvictionTrials trials = RunEvictionTrials(snapshot, made.plan, options, parallelism);
+  return {.trials = options.trials,
+          .evicted = trials.evicted,
+          .random_order = FiguresOf(trials.random_order, trials.evicted),
+          .plan_order = FiguresOf(trials.plan_order, trials.evicted)};
+}
+
 }  // namespace
 
 void PrintLoadWarnings(const LoadedCluster& cluster, std::ostream& err) {
@@ -355,6 +388,8 @@ void PlanCommand::AddTo(CLI::App& app) {
   app.get_option("--server")->excludes("--watch-file");
   for (const char* other : {"--state", "--watch-file", "--server"}) {
     app.get_option("--optimize")->excludes(other);
+    app.get_option("--trials")->excludes(other);
+    app.get_option("--robust")->excludes(other);
   }
   AddOtherAutoscalerFlags(app);
   TakeLastOfEach(app);
@@ -467,10 +502,15 @@ int PlanCommand::PlanOver(LoadedCluster& cluster, const GroupRules& rules, const
   const Clock::time_point passes_start = Clock::now();
   double pass_s = 0;
   request.on_passes_done = [&] { pass_s = SecondsSince(passes_start); };
-  const absl::StatusOr<Found> found = FindPlan(*this, cluster, groups, request, progress);
+  absl::StatusOr<Found> found = FindPlan(*this, cluster, groups, request, progress);
   const double verify_s = SecondsSince(passes_start) - pass_s;
+  if (!found.ok()) return progress.Done(), Fail(found.status(), err);
+  std::optional<PlanTrials> trials;
+  if (search.Trials() > 0) {
+    progress.Say("trying the plan out");
+    trials = TryOut(*this, cluster.snapshot, groups, request, found->made);
+  }
   progress.Done();
-  if (!found.ok()) return Fail(found.status(), err);
 
   PrintLoadWarnings(cluster, err);
   const PlanReport report = MakeReport({.cluster = &cluster,
@@ -478,6 +518,7 @@ int PlanCommand::PlanOver(LoadedCluster& cluster, const GroupRules& rules, const
                                         .request = &request,
                                         .made = &found->made,
                                         .search = found->search,
+                                        .trials = trials,
                                         .pass_s = pass_s,
                                         .verify_s = verify_s});
   if (explain.empty()) {

@@ -78,6 +78,8 @@ std::string_view TerminationText(Termination termination) {
       return "--scale-down-simulation-timeout ended the pass; more nodes may be able to go.";
     case Termination::kNoRoomForPending:
       return "Not all pods that must find room first find it, so no node was judged.";
+    case Termination::kRobust:
+      return "--robust shortened the plan: with the nodes that it leaves, pods might stay pending.";
     case Termination::kNotStarted:
       return "The round ended before it looked at the nodes; its status below says why.";
   }
@@ -108,12 +110,30 @@ std::string SearchText(const PlanSearch& search, size_t removed) {
                      WithCommas(search.greedy_nodes), after);
 }
 
+void PrintTrials(const PlanTrials& trials, const Style& style, std::ostream& out) {
+  const auto print = [&](const char* order, const PlanTrials::Figures& figures) {
+    out << Wrapped(fmt::format("Of {} evicted in {} order {} left pending in the median of {}, {} "
+                               "at most; {} landed where planned.",
+                               Count(trials.evicted, "pod", "pods"), order,
+                               figures.pending_median == 1
+                                   ? "1 was"
+                                   : WithCommas(figures.pending_median) + " were",
+                               Count(trials.trials, "trial", "trials"),
+                               WithCommas(figures.pending_max), Percent(figures.as_planned)),
+                   style.columns)
+        << "\n";
+  };
+  print("random", trials.random_order);
+  print("the plan's", trials.plan_order);
+}
+
 void PrintNotes(const PlanReport& report, const Style& style, std::ostream& out) {
   const PlanContext& context = report.context;
   const Plan& plan = context.made->plan;
   if (context.search) {
     out << Wrapped(SearchText(*context.search, report.remove.size()), style.columns) << "\n";
   }
+  if (context.trials) PrintTrials(*context.trials, style, out);
   if (plan.termination != Termination::kComplete) {
     out << Wrapped(TerminationText(plan.termination), style.columns) << "\n";
   }

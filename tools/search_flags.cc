@@ -29,12 +29,23 @@ void SearchFlags::AddTo(CLI::App& app) {
       ->group(group)
       ->needs(flag)
       ->excludes(time);
-  app.add_option("--seed", seed, "Of the search; another may find another plan")
+  app.add_option("--trials", trials,
+                 "Try the plan out so often in random orders, and as often in its own, with a "
+                 "scheduler that does not know it: how many pods stay pending")
+      ->check(values::WholeNumber(0, 10'000))
+      ->type_name("N")
+      ->group(group);
+  app.add_option("--robust", robust,
+                 "Leave out the last nodes of the plan until pods stay pending in at most this "
+                 "share of trials (20 of each kind, unless --trials says)")
+      ->check(values::Number(0, 1))
+      ->type_name("SHARE")
+      ->group(group);
+  app.add_option("--seed", seed, "Of the search and of trials; another may find another plan")
       ->check(values::WholeNumber(0, std::numeric_limits<uint32_t>::max()))
       ->type_name("S")
       ->capture_default_str()
-      ->group(group)
-      ->needs(flag);
+      ->group(group);
 }
 
 }  // namespace ebb

@@ -1,4 +1,5 @@
-// Flags of the search for a better plan (engine/search): `ebb plan --optimize`.
+// Flags of the search for a better plan (engine/search) and of trials of a plan
+// (engine/simulation/eviction_trials.h): `ebb plan --optimize --trials 20`.
 
 #ifndef EBB_TOOLS_SEARCH_FLAGS_H_
 #define EBB_TOOLS_SEARCH_FLAGS_H_
@@ -19,6 +20,14 @@ struct SearchFlags {
   uint64_t seed = 1;
   // So many and no more, whatever time they take.
   std::optional<uint64_t> iterations;
+
+  // How often the plan is tried out with a scheduler that does not know it; 0: not.
+  uint32_t trials = 0;
+  // Shorten the plan until pods stay pending in at most that share of trials.
+  std::optional<double> robust;
+
+  // Trials of each kind: with `robust` there are some even if nobody said how many.
+  [[nodiscard]] uint32_t Trials() const { return robust && trials == 0 ? 20 : trials; }
 
   void AddTo(CLI::App& app);
 };

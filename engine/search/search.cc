@@ -189,17 +189,24 @@ class Search {
                   result_.best.plan);
   }
 
-  // What the planner makes of a packing.
+  // What the planner makes of a packing.  Topology may say no in one order and not in another.
   void Realize(const Packing& packing, const PackingProblem& problem) {
+    std::vector<uint32_t> units = packing.removed();
+    // Those that are least to move go first: whoever leaves the last ones out saves most.
+    std::ranges::stable_sort(units, {}, [&](uint32_t unit) { return problem.units[unit].load; });
+    Realize(packing, problem, units);
+    if (result_.worth < packing.worth()) Realize(packing, problem, packing.removed());
+  }
+
+  void Realize(const Packing& packing, const PackingProblem& problem,
+               const std::vector<uint32_t>& units) {
     std::vector<NodeId> order;
     std::vector<bool> listed(snapshot_.catalog().nodes());
     const auto list = [&](NodeId node) {
       if (!listed[Index(node)]) order.push_back(node);
       listed[Index(node)] = true;
     };
-    for (const uint32_t unit : packing.removed()) {
-      std::ranges::for_each(problem.units[unit].nodes, list);
-    }
+    for (const uint32_t unit : units) std::ranges::for_each(problem.units[unit].nodes, list);
     std::ranges::for_each(candidates_, list);
     if (request_.candidates != nullptr) {
       std::ranges::for_each(*request_.candidates, list);

@@ -120,7 +120,7 @@ size_t NodesToFind(size_t nodes) {
 }
 
 std::vector<NodeId> SimulatedScheduler::Feasible(const ClusterSnapshot& snapshot,
-                                                 const PodShape& shape) {
+                                                 const PodShape& shape, const NodeSet* closed) {
   std::vector<NodeId> nodes;
   nodes.reserve(snapshot.nodes());
   snapshot.alive().ForEach([&](NodeId node) { nodes.push_back(node); });
@@ -130,6 +130,7 @@ std::vector<NodeId> SimulatedScheduler::Feasible(const ClusterSnapshot& snapshot
   size_t looked_at = 0;
   for (; looked_at < nodes.size() && feasible.size() < enough; ++looked_at) {
     const NodeId node = nodes[(next_start_ + looked_at) % nodes.size()];
+    if (closed != nullptr && closed->Contains(node)) continue;
     if (StaticFits(snapshot, shape, node) && DynamicFits(snapshot, shape, node)) {
       feasible.push_back(node);
     }
@@ -153,8 +154,8 @@ std::vector<int64_t> SimulatedScheduler::Score(const ClusterSnapshot& snapshot, 
 }
 
 NodeId SimulatedScheduler::Choose(const ClusterSnapshot& snapshot, PodId pod,
-                                  std::span<const NodeId> peers) {
-  const std::vector<NodeId> nodes = Feasible(snapshot, snapshot.catalog().shape_of(pod));
+                                  std::span<const NodeId> peers, const NodeSet* closed) {
+  const std::vector<NodeId> nodes = Feasible(snapshot, snapshot.catalog().shape_of(pod), closed);
   if (nodes.empty()) return kNoNode;
   if (nodes.size() == 1) return nodes[0];
   const std::vector<int64_t> scores = Score(snapshot, pod, nodes, peers);

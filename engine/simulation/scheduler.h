@@ -38,15 +38,18 @@ class SimulatedScheduler {
   explicit SimulatedScheduler(uint64_t seed) : random_(seed) {}
 
   // kNoNode: no node takes it.  `peers`: the nodes of the other pods of its controller, one entry
-  // a pod.  The pod is not placed.
-  NodeId Choose(const ClusterSnapshot& snapshot, PodId pod, std::span<const NodeId> peers);
+  // a pod.  `closed`: nodes that take no pods, besides those that their taints say; null: none.
+  // The pod is not placed.
+  NodeId Choose(const ClusterSnapshot& snapshot, PodId pod, std::span<const NodeId> peers,
+                const NodeSet* closed = nullptr);
 
   // The scores of the nodes for the pod, all weighted and added.
   static std::vector<int64_t> Score(const ClusterSnapshot& snapshot, PodId pod,
                                     std::span<const NodeId> nodes, std::span<const NodeId> peers);
 
  private:
-  std::vector<NodeId> Feasible(const ClusterSnapshot& snapshot, const PodShape& shape);
+  std::vector<NodeId> Feasible(const ClusterSnapshot& snapshot, const PodShape& shape,
+                               const NodeSet* closed);
 
   Random random_;
   size_t next_start_ = 0;

@@ -604,6 +604,31 @@ TEST_F(CliTest, OptimizeFindsMoreNodesAndSaysSo) {
   EXPECT_EQ(with({"--explain", Json::parse(json)["keep"][0]["node"]}).exit_code, 0);
 }
 
+TEST_F(CliTest, TrialsTellHowAPlanFares) {
+  const std::string mixed = (dir_ / "mixed.json").string();
+  ASSERT_EQ(Ebb({"gen", "mixed", "--nodes", "60", "-o", mixed}).exit_code, 0);
+  const auto with = [&](std::vector<std::string> more) {
+    std::vector<std::string> words = {"plan", mixed, "--now", "2026-06-01T12:00:00Z"};
+    words.insert(words.end(), more.begin(), more.end());
+    return Ebb(words);
+  };
+  const Result told = with({"--trials", "3"});
+  EXPECT_THAT(told.out, HasSubstr("evicted in random order"));
+  EXPECT_THAT(told.out, HasSubstr("in the median of 3 trials"));
+  EXPECT_THAT(told.out, HasSubstr("evicted in the plan's order"));
+  const Json summary = Json::parse(with({"--trials", "3", "-o", "json"}).out)["summary"];
+  EXPECT_EQ(summary["trials"]["trials"], 3);
+  EXPECT_EQ(summary["trials"]["evictedPods"], summary["movedPods"]);
+  const std::string robust =
+      with({"--optimize", "--iterations", "2", "--robust", "0", "-o", "json"}).out;
+  const Json shortened = Json::parse(robust)["summary"];
+  EXPECT_EQ(shortened["trials"]["trials"], 20);
+  EXPECT_EQ(shortened["trials"]["randomOrder"]["pendingMax"], 0);
+  EXPECT_EQ(shortened["trials"]["planOrder"]["pendingMax"], 0);
+  std::ifstream file(std::string(EBB_SOURCE_DIR) + "/docs/plan.schema.json");
+  SchemaCheck(Json::parse(file)).Check(Json::parse(robust));
+}
+
 TEST_F(CliTest, FlagsOfTheSearchGoTogether) {
   EXPECT_EQ(Plan({"--budget", "1s"}).exit_code, 2);
   EXPECT_EQ(Plan({"--optimize", "--budget", "1s", "--iterations", "2"}).exit_code, 2);

@@ -1,0 +1,152 @@
+#include "engine/simulation/eviction_trials.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <tuple>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "base/random.h"
+#include "engine/simulation/scheduler.h"
+
+namespace ebb {
+namespace {
+
+// What all trials of a plan share.
+class Evictions {
+ public:
+  Evictions(const ClusterSnapshot& snapshot, const Plan& plan)
+      : snapshot_(snapshot),
+        closed_(snapshot.catalog().nodes()),
+        controller_of_(snapshot.catalog().pods(), kNoController) {
+    absl::flat_hash_map<PodId, NodeId> last;  // A pod may move on with its host.
+    for (const RemovableNode& removal : plan.remove) {
+      closed_.Insert(removal.node);
+      for (const Move& move : removal.moves) last[move.pod] = move.to;
+    }
+    for (const RemovableNode& removal : plan.remove) {
+      std::vector<Move>& moves = nodes_.emplace_back();
+      for (const PodId pod : snapshot.PodsOn(removal.node)) {
+        const auto it = last.find(pod);
+        if (it != last.end()) moves.push_back({pod, it->second});
+      }
+      evicted_ += moves.size();
+    }
+    FindControllers();
+  }
+
+  [[nodiscard]] size_t evicted() const { return evicted_; }
+
+  [[nodiscard]] EvictionTrial Run(uint64_t seed, bool shuffled) const {
+    ClusterSnapshot cluster = snapshot_;
+    Random random(seed);
+    SimulatedScheduler scheduler(random.Next());
+    std::vector<size_t> order(nodes_.size());
+    for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+    for (size_t i = order.size(); shuffled && i > 1; --i) {
+      const size_t other = random.Below(i);
+      std::swap(order[i - 1], order[other]);
+    }
+    EvictionTrial trial;
+    std::vector<Move> pending;
+    const auto place = [&](const Move& move) {
+      const NodeId to = scheduler.Choose(cluster, move.pod, Peers(cluster, move.pod), &closed_);
+      if (to == kNoNode) return false;
+      cluster.AddPod(move.pod, to);
+      trial.as_planned += to == move.to ? 1 : 0;
+      return true;
+    };
+    for (const size_t node : order) {
+      for (const Move& move : nodes_[node]) {
+        cluster.RemovePod(move.pod);
+        if (!place(move)) pending.push_back(move);
+      }
+    }
+    for (const Move& move : pending) trial.pending += place(move) ? 0 : 1;
+    return trial;
+  }
+
+ private:
+  static constexpr uint32_t kNoController = ~uint32_t{0};
+
+  void FindControllers() {
+    const Catalog& catalog = snapshot_.catalog();
+    absl::flat_hash_map<std::tuple<TextId, TextId, TextId, TextId>, uint32_t> numbers;
+    snapshot_.alive().ForEach([&](NodeId node) {
+      for (const PodId pod : snapshot_.PodsOn(node)) {
+        const PodShape& shape = catalog.shape_of(pod);
+        if (!shape.has_controller) continue;
+        const Owner& owner = shape.controller;
+        const auto [it, is_new] =
+            numbers.try_emplace({shape.namespace_name, owner.kind, owner.name, owner.uid},
+                                static_cast<uint32_t>(pods_of_.size()));
+        if (is_new) pods_of_.emplace_back();
+        controller_of_[Index(pod)] = it->second;
+        pods_of_[it->second].push_back(pod);
+      }
+    });
+  }
+
+  // Where the other pods of its controller are.
+  [[nodiscard]] std::vector<NodeId> Peers(const ClusterSnapshot& cluster, PodId pod) const {
+    std::vector<NodeId> peers;
+    const uint32_t controller = controller_of_[Index(pod)];
+    if (controller == kNoController) return peers;
+    for (const PodId peer : pods_of_[controller]) {
+      const NodeId node = cluster.NodeOf(peer);
+      if (peer != pod && node != kNoNode) peers.push_back(node);
+    }
+    return peers;
+  }
+
+  const ClusterSnapshot& snapshot_;
+  NodeSet closed_;                        // Nodes of the plan.
+  std::vector<std::vector<Move>> nodes_;  // Its evictions, node by node in its order.
+  size_t evicted_ = 0;
+  std::vector<uint32_t> controller_of_;  // By PodId.
+  std::vector<std::vector<PodId>> pods_of_;
+};
+
+}  // namespace
+
+EvictionTrials RunEvictionTrials(const ClusterSnapshot& snapshot, const Plan& plan,
+                                 const EvictionTrialOptions& options,
+                                 const Parallelism& parallelism) {
+  const Evictions evictions(snapshot, plan);
+  EvictionTrials trials;
+  trials.evicted = evictions.evicted();
+  trials.random_order.resize(options.trials);
+  trials.plan_order.resize(options.trials);
+  parallelism.For(2 * options.trials, [&](size_t index, size_t) {
+    const size_t trial = index / 2;
+    const bool shuffled = index % 2 == 0;
+    (shuffled ? trials.random_order : trials.plan_order)[trial] =
+        evictions.Run(options.seed + trial, shuffled);
+  });
+  return trials;
+}
+
+size_t RobustRemovals(const ClusterSnapshot& snapshot, const Plan& plan, double share,
+                      const EvictionTrialOptions& options, const Parallelism& parallelism) {
+  const auto is_robust = [&](size_t removals) {
+    Plan first;
+    first.remove.assign(plan.remove.begin(),
+                        plan.remove.begin() + static_cast<std::ptrdiff_t>(removals));
+    const EvictionTrials trials = RunEvictionTrials(snapshot, first, options, parallelism);
+    const auto leaves_some = [](const EvictionTrial& trial) { return trial.pending > 0; };
+    const auto failed = std::ranges::count_if(trials.random_order, leaves_some) +
+                        std::ranges::count_if(trials.plan_order, leaves_some);
+    return static_cast<double>(failed) <= share * static_cast<double>(2 * options.trials);
+  };
+  if (is_robust(plan.remove.size())) return plan.remove.size();
+  size_t robust = 0;
+  size_t too_many = plan.remove.size();
+  while (too_many - robust > 1) {
+    const size_t middle = robust + (too_many - robust) / 2;
+    (is_robust(middle) ? robust : too_many) = middle;
+  }
+  return robust;
+}
+
+}  // namespace ebb

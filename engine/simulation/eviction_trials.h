@@ -1,0 +1,66 @@
+// EvictionTrials: how a plan fares with a scheduler that does not know it.
+//
+//   const EvictionTrials trials = RunEvictionTrials(snapshot, plan, options, parallelism);
+//   Show(trials.evicted, trials.random_order, trials.plan_order);
+//
+// The destinations of a plan prove that there is room.  The scheduler is not told of them: it
+// spreads pods where a plan packs them, and so the last ones may find none.  A trial takes all
+// nodes of the plan off the scheduler's list, as their taints do, and evicts their pods node by
+// node.  A pod that is made anew goes where the simulated scheduler (scheduler.h) likes it best,
+// and stays pending where nothing takes it; what is pending at the end is tried once more.
+//
+// Not part of a trial: disruption budgets, which decide when a pod is evicted and not where it
+// lands; nodes that an autoscaler would add; pods that are pending before.
+//
+// The same input gives the same result at any number of threads.
+//
+// Cost:    a trial O(evicted pods * nodes) filters and scores.  Memory: a copy of the snapshot,
+// which
+//          shares pages, for each thread.
+// Threads: those of `parallelism`.
+
+#ifndef EBB_ENGINE_SIMULATION_EVICTION_TRIALS_H_
+#define EBB_ENGINE_SIMULATION_EVICTION_TRIALS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/parallel.h"
+#include "engine/plan.h"
+#include "snapshot/cluster_snapshot.h"
+
+namespace ebb {
+
+struct EvictionTrialOptions {
+  size_t trials = 20;  // In random order, and as many in the plan's.
+  uint64_t seed = 1;   // Of orders, and of the scheduler's draws.
+};
+
+struct EvictionTrial {
+  size_t pending = 0;     // Pods that no node took.
+  size_t as_planned = 0;  // Pods that came to be where the plan has them.
+};
+
+struct EvictionTrials {
+  size_t evicted = 0;  // In each trial.
+  std::vector<EvictionTrial> random_order;
+  std::vector<EvictionTrial> plan_order;
+};
+
+// REQUIRES: the plan is one of the snapshot as it is; no fork is open.
+EvictionTrials RunEvictionTrials(const ClusterSnapshot& snapshot, const Plan& plan,
+                                 const EvictionTrialOptions& options,
+                                 const Parallelism& parallelism = Parallelism::One());
+
+// The most removals of the plan, from the first, after which pods are pending in at most a `share`
+// of trials, of both orders together.  Found by bisection, as fewer removals leave more room: where
+// that does not hold for each, the number found keeps the share, and a larger one might too.
+// Cost: about log2(removals) times that of RunEvictionTrials.
+size_t RobustRemovals(const ClusterSnapshot& snapshot, const Plan& plan, double share,
+                      const EvictionTrialOptions& options,
+                      const Parallelism& parallelism = Parallelism::One());
+
+}  // namespace ebb
+
+#endif  // EBB_ENGINE_SIMULATION_EVICTION_TRIALS_H_

@@ -1,0 +1,138 @@
+#include "engine/simulation/eviction_trials.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/make_plan.h"
+#include "gtest/gtest.h"
+#include "tests/engine/planning.h"
+#include "tests/testing/cluster_builder.h"
+
+namespace ebb {
+namespace {
+
+using test::Cluster;
+using test::Node;
+using test::Pod;
+
+class EvictionTrialsTest : public ::testing::Test {
+ protected:
+  void Make(const Cluster& cluster, const std::vector<std::string_view>& candidates) {
+    snapshot_.emplace(cluster.Build());
+    groups_ = test::OneGroup(*snapshot_);
+    PlanRequest request;
+    request.order = CandidateOrder::kInput;
+    request.now_s = test::kPassTime;
+    request.planner.scale_down_utilization_threshold = 1;
+    const std::vector<NodeId> nodes = test::NodesNamed(*snapshot_, candidates);
+    request.candidates = &nodes;
+    made_ = MakePlan(*snapshot_, groups_, {}, request).value();
+  }
+  EvictionTrials Run(size_t trials = 10) const {
+    return RunEvictionTrials(*snapshot_, made_.plan, {.trials = trials, .seed = 3});
+  }
+  // Two nodes to fill, each with room for a large pod or two small ones.  The plan packs the small
+  // ones onto one of them; the scheduler spreads them.
+  void MakeTight() {
+    Make(Cluster()
+             .Add(Node("one").Cpu(4000))
+             .Add(Node("two").Cpu(4000))
+             .Add(Node("x").Cpu(1000))
+             .Add(Node("y").Cpu(1000))
+             .Add(Pod("small-1").On("one").Cpu(500))
+             .Add(Pod("small-2").On("one").Cpu(500))
+             .Add(Pod("large").On("two").Cpu(1000)),
+         {"one", "two"});
+  }
+
+  std::optional<ClusterSnapshot> snapshot_;
+  NodeGroups groups_;
+  PlanResult made_;
+};
+
+TEST_F(EvictionTrialsTest, WithRoomForAllNothingIsPending) {
+  Make(Cluster()
+           .Add(Node("a").Cpu(1000))
+           .Add(Node("b").Cpu(8000))
+           .Add(Pod("p").On("a").Cpu(100))
+           .Add(Pod("q").On("a").Cpu(100)),
+       {"a"});
+  const EvictionTrials trials = Run();
+  EXPECT_EQ(trials.evicted, 2u);
+  ASSERT_EQ(trials.random_order.size(), 10u);
+  ASSERT_EQ(trials.plan_order.size(), 10u);
+  for (const EvictionTrial& trial : trials.random_order) {
+    EXPECT_EQ(trial.pending, 0u);
+    EXPECT_EQ(trial.as_planned, 2u);  // There is no other place.
+  }
+}
+
+TEST_F(EvictionTrialsTest, ASchedulerThatSpreadsLeavesALargePodOfATightPlanPending) {
+  MakeTight();
+  ASSERT_EQ(made_.plan.remove.size(), 2u) << test::Removals(*snapshot_, made_.plan);
+  const EvictionTrials trials = Run(20);
+  EXPECT_EQ(trials.evicted, 3u);
+  for (const EvictionTrial& trial : trials.plan_order) EXPECT_EQ(trial.pending, 1u);
+  // Where the large pod comes first, all find places.
+  size_t with_pending = 0;
+  for (const EvictionTrial& trial : trials.random_order) with_pending += trial.pending;
+  EXPECT_GT(with_pending, 0u);
+  EXPECT_LT(with_pending, 20u);
+}
+
+TEST_F(EvictionTrialsTest, NodesOfThePlanTakeNoPods) {
+  Make(Cluster()
+           .Add(Node("a").Cpu(1000))
+           .Add(Node("empty").Cpu(64000))
+           .Add(Node("b").Cpu(1000))
+           .Add(Pod("p").On("a").Cpu(400)),
+       {"empty", "a"});
+  ASSERT_EQ(made_.plan.remove.size(), 2u);
+  for (const EvictionTrial& trial : Run().random_order) EXPECT_EQ(trial.as_planned, 1u);
+}
+
+TEST_F(EvictionTrialsTest, APodThatMovesTwiceInThePlanIsEvictedOnce) {
+  Make(Cluster()
+           .Add(Node("a").Cpu(1000))
+           .Add(Node("b").Cpu(1000))
+           .Add(Node("c").Cpu(1000))
+           .Add(Pod("p").On("a").Cpu(100)),
+       {"a", "b"});
+  ASSERT_EQ(made_.plan.remove.size(), 2u);
+  const EvictionTrials trials = Run();
+  EXPECT_EQ(trials.evicted, 1u);
+  EXPECT_EQ(trials.plan_order[0].as_planned, 1u);
+}
+
+TEST_F(EvictionTrialsTest, TheSameAtAnyNumberOfThreads) {
+  MakeTight();
+  const Parallelism three(3);
+  const EvictionTrials one = Run(20);
+  const EvictionTrials other =
+      RunEvictionTrials(*snapshot_, made_.plan, {.trials = 20, .seed = 3}, three);
+  for (size_t i = 0; i < 20; ++i) {
+    EXPECT_EQ(one.random_order[i].pending, other.random_order[i].pending);
+    EXPECT_EQ(one.random_order[i].as_planned, other.random_order[i].as_planned);
+  }
+}
+
+TEST_F(EvictionTrialsTest, APlanIsShortenedToWhatCanBeCarriedOut) {
+  MakeTight();
+  const EvictionTrialOptions options{.trials = 20, .seed = 3};
+  EXPECT_EQ(RobustRemovals(*snapshot_, made_.plan, 0, options), 1u);
+  EXPECT_EQ(RobustRemovals(*snapshot_, made_.plan, 1, options), 2u);
+  CutPlan(*snapshot_, groups_, test::kPassTime, 1, Termination::kRobust, made_);
+  EXPECT_EQ(test::Removals(*snapshot_, made_.plan), "one: small-1>two small-2>x");
+  EXPECT_EQ(made_.plan.termination, Termination::kRobust);
+  EXPECT_EQ(made_.plan.skipped, test::NodesNamed(*snapshot_, {"two"}));
+}
+
+TEST_F(EvictionTrialsTest, AnEmptyPlanIsRobust) {
+  Make(Cluster().Add(Node("a")).Add(Pod("bare").On("a").OwnedByNobody()), {"a"});
+  EXPECT_EQ(RobustRemovals(*snapshot_, made_.plan, 0, {.trials = 2}), 0u);
+  EXPECT_EQ(Run().evicted, 0u);
+}
+
+}  // namespace
+}  // namespace ebb
