@@ -185,7 +185,7 @@ func (p *ControlPlane) Stop() {
 	for i := len(p.parts) - 1; i >= 0; i-- {
 		p.parts[i].cancel()
 		if p.parts[i].name == apiServer {
-			p.gate.Drop() // watches would keep it waiting
+			p.dropUntil(p.parts[i].done)
 		}
 		<-p.parts[i].done
 	}
@@ -196,6 +196,19 @@ func (p *ControlPlane) Stop() {
 		p.etcd.Close()
 	}
 	klog.Flush()
+}
+
+// dropUntil ends the API server's connections until it has ended: it waits a minute for watches, of
+// its own clients too, which connect again as long as they can.
+func (p *ControlPlane) dropUntil(done <-chan struct{}) {
+	for {
+		p.gate.Drop()
+		select {
+		case <-done:
+			return
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
 }
 
 // Err tells which component ended by itself, and why; nil while all run.
