@@ -8,7 +8,9 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"ebb/go/e2e/chain"
 	"ebb/go/e2e/workload"
@@ -27,48 +29,140 @@ func ebbProgram(t *testing.T) string {
 // drainsAtATime is more than an autoscaler's default, so that drains meet at their budgets.
 const drainsAtATime = 10
 
-func TestClusterShrinksToWhatThePlanPromised(t *testing.T) {
-	ebb := ebbProgram(t)
-	c := newCluster(t, "chain", machines("general", 150), machines("batch", 50))
-	c.makeCompany()
-	c.waitReady()
-	judge := c.watchBudgets()
-
+// makePlan dumps the cluster and asks ebb.  It returns the pods of the dump too.
+func (c *cluster) makePlan(ebb string, flags ...string) (*chain.Plan, []corev1.Pod) {
+	c.t.Helper()
 	dump, err := chain.Dump(c.ctx, client)
 	c.must(err)
 	before := c.pods("")
 	begin := time.Now()
-	plan, err := chain.MakePlan(c.ctx, ebb, dump)
+	plan, err := chain.MakePlan(c.ctx, ebb, dump, flags...)
 	c.must(err)
-	t.Logf("%d of %d nodes can go, %d of %d pods move; ebb took %v",
+	c.t.Logf("%d of %d nodes can go, %d of %d pods move; ebb took %v",
 		plan.Summary.Removed, plan.Summary.Nodes, plan.Summary.MovedPods, plan.Summary.Pods, since(begin))
 	if plan.Summary.Removed == 0 || plan.Summary.MovedPods == 0 {
-		t.Fatal("nothing is to be done, so that the test shows nothing")
+		c.t.Fatal("nothing is to be done, so that the test shows nothing")
 	}
-	begin = time.Now()
+	return plan, before
+}
+
+// carryOut does what the plan says, and checks that it was what was done.
+func (c *cluster) carryOut(plan *chain.Plan) *chain.Result {
+	c.t.Helper()
+	begin := time.Now()
 	result, err := chain.CarryOut(c.ctx, client, plan, drainsAtATime)
 	c.must(err)
-	t.Logf("%d nodes deleted after %v, %d pods evicted, %d times a budget refused at first",
+	c.t.Logf("%d nodes deleted after %v, %d pods evicted, %d times a budget refused at first",
 		len(result.Deleted), since(begin), result.Evicted, result.Refused)
+	if result.Evicted != plan.Summary.MovedPods {
+		c.t.Errorf("%d pods were evicted, the plan moves %d", result.Evicted, plan.Summary.MovedPods)
+	}
+	c.checkNodes(plan)
+	return result
+}
+
+func TestClusterShrinksToWhatThePlanPromised(t *testing.T) {
+	ebb := ebbProgram(t)
+	c := newCluster(t, "chain", machines("general", 150), machines("batch", 50))
+	c.makeCompany(8)
+	c.waitReady()
+	judge := c.watchBudgets()
+	plan, before := c.makePlan(ebb)
+	result := c.carryOut(plan)
 	c.waitReady()
 
-	c.checkNodes(plan)
-	if result.Evicted != plan.Summary.MovedPods {
-		t.Errorf("%d pods were evicted, the plan moves %d", result.Evicted, plan.Summary.MovedPods)
-	}
 	agreement, err := chain.Compare(plan, before, c.pods(""))
 	c.must(err)
 	t.Log(agreement)
-	if report := judge(); report.Evictions != result.Evicted {
+	report := judge()
+	if report.Evictions != result.Evicted {
 		t.Errorf("the watch saw %d evictions, not %d", report.Evictions, result.Evicted)
-	} else {
-		t.Logf("every budget held in %d changes; healthy pods at worst %v of %v demanded", report.Events, report.Lowest, report.Demanded)
+	}
+	t.Logf("%d changes; healthy pods at worst %v of %v demanded", report.Events, report.Lowest, report.Demanded)
+}
+
+// A tight cluster shows what the scheduler's own choice of places costs: the plan fills nodes, the
+// scheduler spreads pods and may leave some without a place.
+func TestTightPlanIsCarriedOutAndPodsWithoutAPlaceAreCounted(t *testing.T) {
+	ebb := ebbProgram(t)
+	c := newCluster(t, "tight", machines("general", 40))
+	for i, cpu := range []string{"1700m", "1300m", "600m", "300m"} {
+		c.must(workload.Deployment(c.ctx, client, c.namespace, workload.App{Name: appName("app", i), Replicas: 20, CPU: cpu}))
+	}
+	c.waitReady()
+	plan, before := c.makePlan(ebb, "--candidate-order", "fewest-pods", "--scale-down-utilization-threshold", "1")
+	c.carryOut(plan)
+	nowhere, err := workload.WaitSettled(c.ctx, client, c.namespace)
+	c.must(err)
+	agreement, err := chain.Compare(plan, before, c.pods(""))
+	c.must(err)
+	t.Logf("%v; %d pods have no place", agreement, len(nowhere))
+	if len(nowhere) > plan.Summary.MovedPods {
+		t.Errorf("%d pods have no place, more than the %d that moved", len(nowhere), plan.Summary.MovedPods)
 	}
 }
 
-// makeCompany makes applications of every kind that the cluster's scheduler and budgets have rules
-// for.
-func (c *cluster) makeCompany() {
+func TestBudgetsTightenedAfterThePlanHold(t *testing.T) {
+	ebb := ebbProgram(t)
+	c := newCluster(t, "tightened", machines("general", 40))
+	c.makeCompany(2)
+	c.waitReady()
+	judge := c.watchBudgets()
+	plan, _ := c.makePlan(ebb)
+	for i := range 2 {
+		c.patchBudget(appName("web", i), `{"spec":{"maxUnavailable":1}}`)
+	}
+	result := c.carryOut(plan)
+	c.waitReady()
+	if report := judge(); report.Evictions != result.Evicted {
+		t.Errorf("the watch saw %d evictions, not %d", report.Evictions, result.Evicted)
+	}
+}
+
+func TestPlanIsCarriedOutThoughTheAPIServerGoesAway(t *testing.T) {
+	ebb := ebbProgram(t)
+	c := newCluster(t, "chain-away", machines("general", 40))
+	c.makeCompany(2)
+	c.waitReady()
+	judge := c.watchBudgets()
+	plan, _ := c.makePlan(ebb)
+	back := make(chan error, 1)
+	firstGone := plan.Nodes()[0]
+	go func() {
+		c.waitUntilNodeIsGone(firstGone)
+		plane.TakeAPIServerAway()
+		time.Sleep(awayFor)
+		back <- plane.BringAPIServerBack()
+	}()
+	result := c.carryOut(plan)
+	c.must(<-back)
+	c.waitReady()
+	if report := judge(); report.Evictions != result.Evicted {
+		t.Errorf("the watch saw %d evictions, not %d", report.Evictions, result.Evicted)
+	}
+	c.must(plane.Err())
+}
+
+// waitUntilNodeIsGone returns early when the test's time is over.
+func (c *cluster) waitUntilNodeIsGone(name string) {
+	for c.ctx.Err() == nil {
+		if _, err := client.CoreV1().Nodes().Get(c.ctx, name, metav1.GetOptions{}); apierrors.IsNotFound(err) {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+func (c *cluster) patchBudget(name, patch string) {
+	c.t.Helper()
+	_, err := client.PolicyV1().PodDisruptionBudgets(c.namespace).Patch(
+		c.ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	c.must(err)
+}
+
+// makeCompany makes applications of every kind that the scheduler and budgets have rules for: so many
+// large ones with a budget and without, and half as many that are spread.
+func (c *cluster) makeCompany(size int) {
 	c.t.Helper()
 	make := func(create func(context.Context, string, workload.App) error, apps ...workload.App) {
 		c.t.Helper()
@@ -86,12 +180,12 @@ func (c *cluster) makeCompany() {
 		return workload.DaemonSet(ctx, client, namespace, app)
 	}
 	make(daemonSet, workload.App{Name: "agent", CPU: "100m"})
-	for i := range 8 {
+	for i := range size {
 		make(deployment, workload.App{Name: appName("web", i), Replicas: 20, CPU: "400m", Memory: "1Gi"})
 		c.must(workload.Budget(c.ctx, client, c.namespace, appName("web", i), 2))
 		make(deployment, workload.App{Name: appName("free", i), Replicas: 15, CPU: "300m", Memory: "512Mi"})
 	}
-	for i := range 4 {
+	for i := range size / 2 {
 		make(statefulSet, workload.App{Name: appName("db", i), Replicas: 5, CPU: "1", Memory: "2Gi", OnePerNode: true})
 		c.must(workload.Budget(c.ctx, client, c.namespace, appName("db", i), 1))
 		make(deployment, workload.App{Name: appName("zonal", i), Replicas: 9, CPU: "500m", SpreadZones: true})

@@ -2,6 +2,7 @@ package chain
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"sync"
@@ -12,7 +13,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/util/retry"
 )
@@ -28,7 +28,7 @@ type Result struct {
 }
 
 // CarryOut removes a plan's nodes: all are tainted first, then up to parallel at a time are drained
-// and deleted.  An eviction that a budget refuses is tried again until ctx ends.
+// and deleted.  What a budget refuses, or an API server that is away, is tried again until ctx ends.
 //
 // An error names the node; it leaves the others' drains to their end, and nothing is untainted: the
 // cluster is a test's.
@@ -82,8 +82,12 @@ func taint(ctx context.Context, client kubernetes.Interface, name string) error 
 
 // drainAndDelete evicts what runs on a node, waits until it is gone and deletes the node.
 func drainAndDelete(ctx context.Context, client kubernetes.Interface, node string) (evicted, refused int, err error) {
-	pods, err := client.CoreV1().Pods("").List(ctx, metav1.ListOptions{
-		FieldSelector: fields.OneTermEqualSelector("spec.nodeName", node).String(),
+	var pods *corev1.PodList
+	err = insist(ctx, func() (err error) {
+		pods, err = client.CoreV1().Pods("").List(ctx, metav1.ListOptions{
+			FieldSelector: fields.OneTermEqualSelector("spec.nodeName", node).String(),
+		})
+		return err
 	})
 	if err != nil {
 		return 0, 0, err
@@ -103,11 +107,10 @@ func drainAndDelete(ctx context.Context, client kubernetes.Interface, node strin
 			return evicted, refused, fmt.Errorf("pod %s/%s: %w", pod.Namespace, pod.Name, err)
 		}
 	}
-	return evicted, refused, client.CoreV1().Nodes().Delete(ctx, node, metav1.DeleteOptions{})
+	return evicted, refused, insist(ctx, func() error {
+		return client.CoreV1().Nodes().Delete(ctx, node, metav1.DeleteOptions{})
+	})
 }
-
-// askAgainAfter is how long a budget is left alone that refused, and a pod that is not gone.
-const askAgainAfter = 100 * time.Millisecond
 
 // evict returns how often a budget refused.
 func evict(ctx context.Context, client kubernetes.Interface, pod *corev1.Pod) (refused int, err error) {
@@ -116,7 +119,7 @@ func evict(ctx context.Context, client kubernetes.Interface, pod *corev1.Pod) (r
 		DeleteOptions: &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &pod.UID}},
 	}
 	for {
-		err := client.PolicyV1().Evictions(pod.Namespace).Evict(ctx, eviction)
+		err := insist(ctx, func() error { return client.PolicyV1().Evictions(pod.Namespace).Evict(ctx, eviction) })
 		if !apierrors.IsTooManyRequests(err) {
 			return refused, err
 		}
@@ -129,8 +132,12 @@ func evict(ctx context.Context, client kubernetes.Interface, pod *corev1.Pod) (r
 
 func waitUntilGone(ctx context.Context, client kubernetes.Interface, pod *corev1.Pod) error {
 	for {
-		uid, err := uidOf(ctx, client, pod.Namespace, pod.Name)
-		if err != nil || uid != pod.UID {
+		var there *corev1.Pod
+		err := insist(ctx, func() (err error) {
+			there, err = client.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
+			return err
+		})
+		if err != nil || there.UID != pod.UID {
 			return err
 		}
 		if err := pause(ctx); err != nil {
@@ -139,17 +146,26 @@ func waitUntilGone(ctx context.Context, client kubernetes.Interface, pod *corev1
 	}
 }
 
-// uidOf is the UID of the pod that has the name now, or "".
-func uidOf(ctx context.Context, client kubernetes.Interface, namespace, name string) (types.UID, error) {
-	pod, err := client.CoreV1().Pods(namespace).Get(ctx, name, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return "", nil
+// insist asks until the API server answers.  That something is not there is no error: it may be gone
+// since an earlier request, whose answer was lost.
+func insist(ctx context.Context, request func() error) error {
+	for {
+		err := request()
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		var answer apierrors.APIStatus
+		if err == nil || errors.As(err, &answer) {
+			return err
+		}
+		if err := pause(ctx); err != nil {
+			return err
+		}
 	}
-	if err != nil {
-		return "", err
-	}
-	return pod.UID, nil
 }
+
+// askAgainAfter is how long is waited before something is asked again.
+const askAgainAfter = 100 * time.Millisecond
 
 func pause(ctx context.Context) error {
 	select {

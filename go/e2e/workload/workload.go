@@ -155,21 +155,41 @@ func (a *App) template() corev1.PodTemplateSpec {
 // Cost: lists the namespace and the nodes from the API server's cache every 100 ms.
 func WaitReady(ctx context.Context, client kubernetes.Interface, namespace string) error {
 	return poll(ctx, func(ctx context.Context) (string, error) {
-		wanted, err := podsWanted(ctx, client, namespace)
-		if err != nil {
-			return "", err
+		unschedulable, missing, err := look(ctx, client, namespace)
+		if missing == "" && err == nil && len(unschedulable) > 0 {
+			missing = fmt.Sprintf("pod %s/%s fits nowhere", namespace, unschedulable[0])
 		}
-		ready, missing, err := podsReady(ctx, client, namespace)
-		if missing != "" || err != nil {
-			return missing, err
-		}
-		for app, count := range wanted {
-			if ready[app] != count {
-				return fmt.Sprintf("%s/%s has %d of %d pods", namespace, app, ready[app], count), nil
-			}
-		}
-		return "", nil
+		return missing, err
 	})
+}
+
+// WaitSettled is WaitReady, but takes pods that the scheduler found no place for.  It returns their
+// names.
+func WaitSettled(ctx context.Context, client kubernetes.Interface, namespace string) ([]string, error) {
+	var unschedulable []string
+	err := poll(ctx, func(ctx context.Context) (missing string, err error) {
+		unschedulable, missing, err = look(ctx, client, namespace)
+		return missing, err
+	})
+	return unschedulable, err
+}
+
+// look says what is missing, if something is, but for the pods that fit nowhere.
+func look(ctx context.Context, client kubernetes.Interface, namespace string) (unschedulable []string, missing string, err error) {
+	wanted, err := podsWanted(ctx, client, namespace)
+	if err != nil {
+		return nil, "", err
+	}
+	there, unschedulable, missing, err := podsThere(ctx, client, namespace)
+	if missing != "" || err != nil {
+		return nil, missing, err
+	}
+	for app, count := range wanted {
+		if there[app] != count {
+			return nil, fmt.Sprintf("%s/%s has %d of %d pods", namespace, app, there[app], count), nil
+		}
+	}
+	return unschedulable, "", nil
 }
 
 // cached lists may be a moment old; WaitReady asks again anyway.
@@ -206,34 +226,48 @@ func podsWanted(ctx context.Context, client kubernetes.Interface, namespace stri
 	return wanted, nil
 }
 
-// podsReady counts the ready pods of each application, or says which pod is not as it should be.
-func podsReady(ctx context.Context, client kubernetes.Interface, namespace string) (map[string]int32, string, error) {
-	nodes, err := client.CoreV1().Nodes().List(ctx, cached)
+// podsThere counts the pods of each application that are ready or fit nowhere, or says which pod is
+// on its way.
+func podsThere(ctx context.Context, client kubernetes.Interface, namespace string) (
+	there map[string]int32, unschedulable []string, missing string, err error) {
+	list, err := client.CoreV1().Nodes().List(ctx, cached)
 	if err != nil {
-		return nil, "", err
+		return nil, nil, "", err
 	}
-	there := map[string]bool{}
-	for i := range nodes.Items {
-		there[nodes.Items[i].Name] = true
+	nodes := map[string]bool{}
+	for i := range list.Items {
+		nodes[list.Items[i].Name] = true
 	}
 	pods, err := client.CoreV1().Pods(namespace).List(ctx, cached)
 	if err != nil {
-		return nil, "", err
+		return nil, nil, "", err
 	}
-	ready := map[string]int32{}
+	there = map[string]int32{}
 	for i := range pods.Items {
 		pod := &pods.Items[i]
+		there[pod.Labels[AppLabel]]++
 		switch {
 		case pod.DeletionTimestamp != nil:
-			return nil, fmt.Sprintf("pod %s/%s is being deleted", namespace, pod.Name), nil
+			return nil, nil, fmt.Sprintf("pod %s/%s is being deleted", namespace, pod.Name), nil
+		case fitsNowhere(pod):
+			unschedulable = append(unschedulable, pod.Name)
 		case !IsReady(pod):
-			return nil, fmt.Sprintf("pod %s/%s is %s and not ready", namespace, pod.Name, pod.Status.Phase), nil
-		case !there[pod.Spec.NodeName]:
-			return nil, fmt.Sprintf("pod %s/%s is on node %s, which is gone", namespace, pod.Name, pod.Spec.NodeName), nil
+			return nil, nil, fmt.Sprintf("pod %s/%s is %s and not ready", namespace, pod.Name, pod.Status.Phase), nil
+		case !nodes[pod.Spec.NodeName]:
+			return nil, nil, fmt.Sprintf("pod %s/%s is on node %s, which is gone", namespace, pod.Name, pod.Spec.NodeName), nil
 		}
-		ready[pod.Labels[AppLabel]]++
 	}
-	return ready, "", nil
+	return there, unschedulable, "", nil
+}
+
+// fitsNowhere: the scheduler tried the pod and found no node.
+func fitsNowhere(pod *corev1.Pod) bool {
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == corev1.PodScheduled {
+			return condition.Status == corev1.ConditionFalse && condition.Reason == corev1.PodReasonUnschedulable
+		}
+	}
+	return false
 }
 
 // IsReady tells whether the pod's Ready condition is true.
