@@ -17,7 +17,7 @@ import (
 
 // happensWithin bounds what a test waits for.  It is long: the machine may be busy, and no result
 // depends on it.
-const happensWithin = 3 * time.Minute
+const happensWithin = 5 * time.Minute
 
 // cluster is a test's nodes and its namespace; both go when the test ends.
 type cluster struct {
@@ -27,11 +27,15 @@ type cluster struct {
 	nodes     []string
 }
 
+// namespaces counts those that were made: one that was deleted lingers, and a test may be repeated.
+var namespaces int
+
 // newCluster makes nodes.  Tests run one after the other, so that all nodes are this test's.
 func newCluster(t *testing.T, namespace string, groups ...nodes.Group) *cluster {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), happensWithin)
-	c := &cluster{t: t, ctx: ctx, namespace: namespace}
+	namespaces++
+	c := &cluster{t: t, ctx: ctx, namespace: fmt.Sprintf("%s-%d", namespace, namespaces)}
 	t.Cleanup(func() {
 		c.remove()
 		cancel()
@@ -42,13 +46,14 @@ func newCluster(t *testing.T, namespace string, groups ...nodes.Group) *cluster 
 		t.Fatal(err)
 	}
 	t.Logf("%d nodes after %v", len(c.nodes), since(begin))
-	c.must(workload.Namespace(ctx, client, namespace))
+	c.must(workload.Namespace(ctx, client, c.namespace))
 	return c
 }
 
 func (c *cluster) remove() {
 	ctx, cancel := context.WithTimeout(context.Background(), happensWithin)
 	defer cancel()
+	begin := time.Now()
 	// The nodes go last: what plays their kubelets ends the pods.
 	if err := workload.Remove(ctx, client, c.namespace); err != nil {
 		c.t.Error(err)
@@ -56,6 +61,7 @@ func (c *cluster) remove() {
 	if err := client.CoreV1().Nodes().DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
 		c.t.Error(err)
 	}
+	c.t.Logf("removed after %v", since(begin))
 }
 
 func (c *cluster) must(err error) {
@@ -98,8 +104,10 @@ func (c *cluster) watchBudgets() func() *budgets.Report {
 	c.must(err)
 	return func() *budgets.Report {
 		c.t.Helper()
+		begin := time.Now()
 		report, err := watcher.Judge(c.ctx)
 		c.must(err)
+		c.t.Logf("budgets judged after %v: %d changes, %d evictions", since(begin), report.Events, report.Evictions)
 		for _, breach := range report.Breaches {
 			c.t.Error(breach)
 		}
