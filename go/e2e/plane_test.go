@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"ebb/go/e2e/budgets"
 	"ebb/go/e2e/nodes"
 	"ebb/go/e2e/workload"
 )
@@ -55,6 +56,42 @@ func TestSpentBudgetRefusesEvictionUntilThePodIsReplaced(t *testing.T) {
 	if report := judge(); report.Evictions != 2 || report.Lowest["db"] != 2 {
 		t.Errorf("report: %+v", report)
 	}
+}
+
+// What the Eviction API would refuse is done past it, under its name.
+func TestWatchSeesABudgetThatDidNotHold(t *testing.T) {
+	c := newCluster(t, "breach", machines("general", 3))
+	c.must(workload.StatefulSet(c.ctx, client, c.namespace, workload.App{
+		Name: "db", Replicas: 3, Annotations: map[string]string{nodes.NeverEnds: "true"},
+	}))
+	c.must(workload.Budget(c.ctx, client, c.namespace, "db", 1))
+	c.waitReady()
+	watcher, err := budgets.Start(c.ctx, client, c.namespace)
+	c.must(err)
+	for _, name := range []string{"db-0", "db-1"} {
+		c.deleteAsIfEvicted(name)
+	}
+	report, err := watcher.Judge(c.ctx)
+	c.must(err)
+	if len(report.Breaches) != 1 || report.Breaches[0].Pod != "db-1" || report.Breaches[0].Healthy != 1 {
+		t.Errorf("breaches: %v, not the one of db-1", report.Breaches)
+	}
+	for _, name := range []string{"db-0", "db-1", "db-2"} {
+		c.annotate(name, `{"metadata":{"annotations":{"`+nodes.NeverEnds+`":null}}}`)
+	}
+}
+
+func (c *cluster) deleteAsIfEvicted(name string) {
+	c.t.Helper()
+	pods := client.CoreV1().Pods(c.namespace)
+	pod, err := pods.Get(c.ctx, name, metav1.GetOptions{})
+	c.must(err)
+	pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{
+		Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "EvictionByEvictionAPI", LastTransitionTime: metav1.Now(),
+	})
+	_, err = pods.UpdateStatus(c.ctx, pod, metav1.UpdateOptions{})
+	c.must(err)
+	c.must(pods.Delete(c.ctx, name, metav1.DeleteOptions{}))
 }
 
 func TestPodsOfADeletedNodeAreReplaced(t *testing.T) {
