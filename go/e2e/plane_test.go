@@ -61,14 +61,14 @@ func TestSpentBudgetRefusesEvictionUntilThePodIsReplaced(t *testing.T) {
 // What the Eviction API would refuse is done past it, under its name.
 func TestWatchSeesABudgetThatDidNotHold(t *testing.T) {
 	c := newCluster(t, "breach", machines("general", 3))
-	c.must(workload.StatefulSet(c.ctx, client, c.namespace, workload.App{
-		Name: "db", Replicas: 3, Annotations: map[string]string{nodes.NeverEnds: "true"},
-	}))
+	c.must(workload.StatefulSet(c.ctx, client, c.namespace, workload.App{Name: "db", Replicas: 3}))
 	c.must(workload.Budget(c.ctx, client, c.namespace, "db", 1))
 	c.waitReady()
 	watcher, err := budgets.Start(c.ctx, client, c.namespace)
 	c.must(err)
+	// They stay, so that none is replaced in between.
 	for _, name := range []string{"db-0", "db-1"} {
+		c.annotate(name, `{"metadata":{"annotations":{"`+nodes.NeverEnds+`":"true"}}}`)
 		c.deleteAsIfEvicted(name)
 	}
 	report, err := watcher.Judge(c.ctx)
@@ -76,7 +76,7 @@ func TestWatchSeesABudgetThatDidNotHold(t *testing.T) {
 	if len(report.Breaches) != 1 || report.Breaches[0].Pod != "db-1" || report.Breaches[0].Healthy != 1 {
 		t.Errorf("breaches: %v, not the one of db-1", report.Breaches)
 	}
-	for _, name := range []string{"db-0", "db-1", "db-2"} {
+	for _, name := range []string{"db-0", "db-1"} {
 		c.annotate(name, `{"metadata":{"annotations":{"`+nodes.NeverEnds+`":null}}}`)
 	}
 }

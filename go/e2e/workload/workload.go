@@ -152,7 +152,8 @@ func (a *App) template() corev1.PodTemplateSpec {
 // no fewer, all of them ready, on nodes that are there, and none being deleted.  An error says what
 // was missing last.
 //
-// Cost: lists the namespace and the nodes from the API server's cache every 100 ms.
+// Cost: lists the namespace and the nodes every 100 ms.  Not from the API server's cache as it happens to
+// be: it may not know the applications yet.
 func WaitReady(ctx context.Context, client kubernetes.Interface, namespace string) error {
 	return poll(ctx, func(ctx context.Context) (string, error) {
 		unschedulable, missing, err := look(ctx, client, namespace)
@@ -192,27 +193,24 @@ func look(ctx context.Context, client kubernetes.Interface, namespace string) (u
 	return unschedulable, "", nil
 }
 
-// cached lists may be a moment old; WaitReady asks again anyway.
-var cached = metav1.ListOptions{ResourceVersion: "0"}
-
 // podsWanted is how many pods each application wants, by name.
 func podsWanted(ctx context.Context, client kubernetes.Interface, namespace string) (map[string]int32, error) {
 	wanted := map[string]int32{}
-	deployments, err := client.AppsV1().Deployments(namespace).List(ctx, cached)
+	deployments, err := client.AppsV1().Deployments(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, err
 	}
 	for _, deployment := range deployments.Items {
 		wanted[deployment.Name] = *deployment.Spec.Replicas
 	}
-	stateful, err := client.AppsV1().StatefulSets(namespace).List(ctx, cached)
+	stateful, err := client.AppsV1().StatefulSets(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, err
 	}
 	for _, set := range stateful.Items {
 		wanted[set.Name] = *set.Spec.Replicas
 	}
-	daemons, err := client.AppsV1().DaemonSets(namespace).List(ctx, cached)
+	daemons, err := client.AppsV1().DaemonSets(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -230,7 +228,7 @@ func podsWanted(ctx context.Context, client kubernetes.Interface, namespace stri
 // on its way.
 func podsThere(ctx context.Context, client kubernetes.Interface, namespace string) (
 	there map[string]int32, unschedulable []string, missing string, err error) {
-	list, err := client.CoreV1().Nodes().List(ctx, cached)
+	list, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, nil, "", err
 	}
@@ -238,7 +236,7 @@ func podsThere(ctx context.Context, client kubernetes.Interface, namespace strin
 	for i := range list.Items {
 		nodes[list.Items[i].Name] = true
 	}
-	pods, err := client.CoreV1().Pods(namespace).List(ctx, cached)
+	pods, err := client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, nil, "", err
 	}
