@@ -1,0 +1,244 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"ebb/go/e2e/chain"
+	"ebb/go/e2e/workload"
+)
+
+// ebbProgram is the path of the program; without it the test is skipped.
+func ebbProgram(t *testing.T) string {
+	t.Helper()
+	path := os.Getenv("EBB")
+	if path == "" {
+		t.Skip("EBB is not set to the path of the program ebb")
+	}
+	return path
+}
+
+// drainsAtATime is more than an autoscaler's default, so that drains meet at their budgets.
+const drainsAtATime = 10
+
+// makePlan dumps the cluster and asks ebb.  It returns the pods of the dump too.
+func (c *cluster) makePlan(ebb string, flags ...string) (*chain.Plan, []corev1.Pod) {
+	c.t.Helper()
+	dump, err := chain.Dump(c.ctx, client)
+	c.must(err)
+	before := c.pods("")
+	begin := time.Now()
+	plan, err := chain.MakePlan(c.ctx, ebb, dump, flags...)
+	c.must(err)
+	c.t.Logf("%d of %d nodes can go, %d of %d pods move; ebb took %v",
+		plan.Summary.Removed, plan.Summary.Nodes, plan.Summary.MovedPods, plan.Summary.Pods, since(begin))
+	if plan.Summary.Removed == 0 || plan.Summary.MovedPods == 0 {
+		c.t.Fatal("nothing is to be done, so that the test shows nothing")
+	}
+	return plan, before
+}
+
+// carryOut does what the plan says, and checks that it was what was done.
+func (c *cluster) carryOut(plan *chain.Plan) *chain.Result {
+	c.t.Helper()
+	begin := time.Now()
+	result, err := chain.CarryOut(c.ctx, client, plan, drainsAtATime)
+	c.must(err)
+	c.t.Logf("%d nodes deleted after %v, %d pods evicted, %d times a budget refused at first",
+		len(result.Deleted), since(begin), result.Evicted, result.Refused)
+	if result.Evicted != plan.Summary.MovedPods {
+		c.t.Errorf("%d pods were evicted, the plan moves %d", result.Evicted, plan.Summary.MovedPods)
+	}
+	c.checkNodes(plan)
+	return result
+}
+
+func TestClusterShrinksToWhatThePlanPromised(t *testing.T) {
+	ebb := ebbProgram(t)
+	c := newCluster(t, "chain", machines("general", 150), machines("batch", 50))
+	c.makeCompany(8)
+	c.waitReady()
+	judge := c.watchBudgets()
+	plan, before := c.makePlan(ebb)
+	result := c.carryOut(plan)
+	c.waitReady()
+
+	agreement, err := chain.Compare(plan, before, c.pods(""))
+	c.must(err)
+	t.Log(agreement)
+	report := judge()
+	if report.Evictions != result.Evicted {
+		t.Errorf("the watch saw %d evictions, not %d", report.Evictions, result.Evicted)
+	}
+	t.Logf("%d changes; healthy pods at worst %v of %v demanded", report.Events, report.Lowest, report.Demanded)
+}
+
+// A tight cluster shows what the scheduler's own choice of places costs: the plan fills nodes, the
+// scheduler spreads pods and may leave some without a place.
+func TestTightPlanIsCarriedOutAndPodsWithoutAPlaceAreCounted(t *testing.T) {
+	ebb := ebbProgram(t)
+	c := newCluster(t, "tight", machines("general", 40))
+	for i, cpu := range []string{"1700m", "1300m", "600m", "300m"} {
+		c.must(workload.Deployment(c.ctx, client, c.namespace, workload.App{Name: appName("app", i), Replicas: 20, CPU: cpu}))
+	}
+	c.waitReady()
+	plan, before := c.makePlan(ebb, "--candidate-order", "fewest-pods", "--scale-down-utilization-threshold", "1")
+	c.carryOut(plan)
+	nowhere, err := workload.WaitSettled(c.ctx, client, c.namespace)
+	c.must(err)
+	agreement, err := chain.Compare(plan, before, c.pods(""))
+	c.must(err)
+	t.Logf("%v; %d pods have no place", agreement, len(nowhere))
+	if len(nowhere) > plan.Summary.MovedPods {
+		t.Errorf("%d pods have no place, more than the %d that moved", len(nowhere), plan.Summary.MovedPods)
+	}
+}
+
+func TestBudgetsTightenedAfterThePlanAreWaitedFor(t *testing.T) {
+	ebb := ebbProgram(t)
+	c := newCluster(t, "tightened", machines("general", 40))
+	c.makeCompany(2)
+	c.waitReady()
+	judge := c.watchBudgets()
+	plan, _ := c.makePlan(ebb)
+	setBudgets := func(maxUnavailable int) {
+		for i := range 2 {
+			c.patchBudget(appName("web", i), fmt.Sprintf(`{"spec":{"maxUnavailable":%d}}`, maxUnavailable))
+		}
+	}
+	setBudgets(0)
+	for i := range 2 {
+		c.eventually("the budget allows nothing", func() bool { return c.disruptionsAllowed(appName("web", i)) == 0 })
+	}
+	loosen := time.AfterFunc(tightFor, func() { setBudgets(1) })
+	defer loosen.Stop()
+	result := c.carryOut(plan)
+	c.waitReady()
+	if movesOf(plan, "web-") > 0 && result.Refused == 0 {
+		t.Error("no budget refused an eviction")
+	}
+	if report := judge(); report.Evictions != result.Evicted {
+		t.Errorf("the watch saw %d evictions, not %d", report.Evictions, result.Evicted)
+	}
+}
+
+// movesOf counts the pods of a plan whose names begin so.
+func movesOf(plan *chain.Plan, prefix string) int {
+	count := 0
+	for _, removal := range plan.Remove {
+		for _, move := range removal.Pods {
+			if strings.HasPrefix(move.Name, prefix) {
+				count++
+			}
+		}
+	}
+	return count
+}
+
+// tightFor is long enough that all other drains have ended.
+const tightFor = 5 * time.Second
+
+func TestPlanIsCarriedOutThoughTheAPIServerGoesAway(t *testing.T) {
+	ebb := ebbProgram(t)
+	c := newCluster(t, "chain-away", machines("general", 40))
+	c.makeCompany(2)
+	c.waitReady()
+	judge := c.watchBudgets()
+	plan, _ := c.makePlan(ebb)
+	back := make(chan error, 1)
+	firstGone := plan.Nodes()[0]
+	go func() {
+		c.waitUntilNodeIsGone(firstGone)
+		plane.TakeAPIServerAway()
+		time.Sleep(awayFor)
+		back <- plane.BringAPIServerBack()
+	}()
+	result := c.carryOut(plan)
+	c.must(<-back)
+	c.waitReady()
+	if report := judge(); report.Evictions != result.Evicted {
+		t.Errorf("the watch saw %d evictions, not %d", report.Evictions, result.Evicted)
+	}
+	c.must(plane.Err())
+}
+
+// waitUntilNodeIsGone returns early when the test's time is over.
+func (c *cluster) waitUntilNodeIsGone(name string) {
+	for c.ctx.Err() == nil {
+		if _, err := client.CoreV1().Nodes().Get(c.ctx, name, metav1.GetOptions{}); apierrors.IsNotFound(err) {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// patchBudget changes a budget by a merge patch, from any goroutine.
+func (c *cluster) patchBudget(name, patch string) {
+	_, err := client.PolicyV1().PodDisruptionBudgets(c.namespace).Patch(
+		c.ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	if err != nil {
+		c.t.Error(err)
+	}
+}
+
+// makeCompany makes applications of every kind that the scheduler and budgets have rules for: so many
+// large ones with a budget and without, and half as many that are spread.
+func (c *cluster) makeCompany(size int) {
+	c.t.Helper()
+	make := func(create func(context.Context, string, workload.App) error, apps ...workload.App) {
+		c.t.Helper()
+		for _, app := range apps {
+			c.must(create(c.ctx, c.namespace, app))
+		}
+	}
+	deployment := func(ctx context.Context, namespace string, app workload.App) error {
+		return workload.Deployment(ctx, client, namespace, app)
+	}
+	statefulSet := func(ctx context.Context, namespace string, app workload.App) error {
+		return workload.StatefulSet(ctx, client, namespace, app)
+	}
+	daemonSet := func(ctx context.Context, namespace string, app workload.App) error {
+		return workload.DaemonSet(ctx, client, namespace, app)
+	}
+	make(daemonSet, workload.App{Name: "agent", CPU: "100m"})
+	for i := range size {
+		make(deployment, workload.App{Name: appName("web", i), Replicas: 20, CPU: "400m", Memory: "1Gi"})
+		c.must(workload.Budget(c.ctx, client, c.namespace, appName("web", i), 2))
+		make(deployment, workload.App{Name: appName("free", i), Replicas: 15, CPU: "300m", Memory: "512Mi"})
+	}
+	for i := range size / 2 {
+		make(statefulSet, workload.App{Name: appName("db", i), Replicas: 5, CPU: "1", Memory: "2Gi", OnePerNode: true})
+		c.must(workload.Budget(c.ctx, client, c.namespace, appName("db", i), 1))
+		make(deployment, workload.App{Name: appName("zonal", i), Replicas: 9, CPU: "500m", SpreadZones: true})
+	}
+}
+
+// checkNodes: exactly the plan's nodes are gone, and none is left tainted.
+func (c *cluster) checkNodes(plan *chain.Plan) {
+	c.t.Helper()
+	left, err := client.CoreV1().Nodes().List(c.ctx, metav1.ListOptions{})
+	c.must(err)
+	var names []string
+	for _, node := range left.Items {
+		names = append(names, node.Name)
+		if slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.Key == chain.ToBeDeleted }) || node.Spec.Unschedulable {
+			c.t.Errorf("node %s is left tainted or cordoned", node.Name)
+		}
+	}
+	want := slices.DeleteFunc(slices.Clone(c.nodes), func(name string) bool { return slices.Contains(plan.Nodes(), name) })
+	slices.Sort(names)
+	slices.Sort(want)
+	if !slices.Equal(names, want) {
+		c.t.Errorf("%d nodes are left, %d were promised", len(names), len(want))
+	}
+}

@@ -1,0 +1,123 @@
+package controlplane
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apiserver/pkg/util/compatibility"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	cliflag "k8s.io/component-base/cli/flag"
+	basecompatibility "k8s.io/component-base/compatibility"
+	"k8s.io/component-base/configz"
+	managerapp "k8s.io/kubernetes/cmd/kube-controller-manager/app"
+	manageroptions "k8s.io/kubernetes/cmd/kube-controller-manager/app/options"
+	schedulerapp "k8s.io/kubernetes/cmd/kube-scheduler/app"
+	scheduleroptions "k8s.io/kubernetes/cmd/kube-scheduler/app/options"
+	"k8s.io/kubernetes/pkg/controller/podgc"
+
+	"github.com/spf13/pflag"
+)
+
+// newRegistry is a component's own registry of versions and feature gates: the process-wide one
+// cannot be set by three components.  Most code asks the process-wide gates all the same, so that
+// Options.FeatureGates sets those.
+func newRegistry() (basecompatibility.ComponentGlobalsRegistry, error) {
+	registry := basecompatibility.NewComponentGlobalsRegistry()
+	err := registry.Register(basecompatibility.DefaultKubeComponent, compatibility.DefaultBuildEffectiveVersion(),
+		utilfeature.DefaultMutableFeatureGate.DeepCopy())
+	return registry, err
+}
+
+// parse reads a component's command line.
+func parse(component string, registry basecompatibility.ComponentGlobalsRegistry, sets cliflag.NamedFlagSets,
+	args []string) error {
+	flags := pflag.NewFlagSet(component, pflag.ContinueOnError)
+	for _, set := range sets.FlagSets {
+		flags.AddFlagSet(set)
+	}
+	if err := flags.Parse(args); err != nil {
+		return fmt.Errorf("%s: %w", component, err)
+	}
+	if err := registry.Set(); err != nil {
+		return fmt.Errorf("%s: %w", component, err)
+	}
+	return nil
+}
+
+// runManager runs the controller manager until ctx ends.
+func runManager(ctx context.Context, o *Options, id *identity, kubeconfig string) error {
+	registry, err := newRegistry()
+	if err != nil {
+		return err
+	}
+	manager, err := manageroptions.NewKubeControllerManagerOptions()
+	if err != nil {
+		return err
+	}
+	manager.ComponentGlobalsRegistry = registry
+	args := append([]string{
+		"--kubeconfig=" + kubeconfig,
+		// Losing an election ends the process, and so does winning none.
+		"--leader-elect=false",
+		"--secure-port=0",
+		"--controllers=" + strings.Join(o.controllers(), ","),
+		"--service-account-private-key-file=" + id.accountKey,
+		"--root-ca-file=" + id.caFile,
+		// Nobody renews leases here.
+		"--node-monitor-grace-period=12h",
+		"--kube-api-qps=2000",
+		"--kube-api-burst=4000",
+	}, o.ManagerArgs...)
+	all, disabled, aliases := managerapp.KnownControllers(), managerapp.ControllersDisabledByDefault(), managerapp.ControllerAliases()
+	if err := parse("kube-controller-manager", registry, manager.Flags(all, disabled, aliases), args); err != nil {
+		return err
+	}
+	config, err := manager.Config(ctx, all, disabled, aliases)
+	if err != nil {
+		return err
+	}
+	// The name is the process's; it must be free for the next control plane.
+	defer configz.Delete(managerapp.ConfigzName)
+	return managerapp.Run(ctx, config.Complete())
+}
+
+// runScheduler runs the scheduler until ctx ends.
+func runScheduler(ctx context.Context, o *Options, kubeconfig string) error {
+	registry, err := newRegistry()
+	if err != nil {
+		return err
+	}
+	scheduler := scheduleroptions.NewOptionsWithComponentGlobalsRegistry(registry)
+	args := append([]string{
+		"--kubeconfig=" + kubeconfig,
+		"--leader-elect=false",
+		"--secure-port=0",
+		"--kube-api-qps=2000",
+		"--kube-api-burst=4000",
+	}, o.SchedulerArgs...)
+	if err := parse("kube-scheduler", registry, *scheduler.Flags, args); err != nil {
+		return err
+	}
+	config, scheduling, err := schedulerapp.Setup(ctx, scheduler)
+	if err != nil {
+		return err
+	}
+	defer configz.Delete("componentconfig")
+	return schedulerapp.Run(ctx, config, scheduling)
+}
+
+// runPodGC runs the controller manager's pod garbage collector with a period of a second until ctx
+// ends; the manager's own periods, 20 s and for pods of nodes that are gone 40 s more, are constants.
+func runPodGC(ctx context.Context, client kubernetes.Interface) error {
+	factory := informers.NewSharedInformerFactory(client, 0)
+	collector := podgc.NewPodGCInternal(ctx, client, factory.Core().V1().Pods(), factory.Core().V1().Nodes(),
+		0, time.Second, 100*time.Millisecond)
+	factory.Start(ctx.Done())
+	collector.Run(ctx)
+	factory.Shutdown()
+	return nil
+}

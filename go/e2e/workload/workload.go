@@ -1,0 +1,314 @@
+// Package workload makes applications of a test, and waits for them.
+package workload
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+)
+
+// AppLabel is the label that all pods of an application have, with its name; budgets select by it.
+const AppLabel = "app"
+
+// App is an application: what its pods ask for, and how they stand to each other.
+type App struct {
+	Name     string
+	Replicas int32
+	CPU      string // requested by each pod; default "100m"
+	Memory   string // requested by each pod; default "128Mi"
+
+	Annotations map[string]string // of the pods
+	// OnePerNode: no two pods on a node (required anti-affinity).
+	OnePerNode bool
+	// SpreadZones: zones differ by at most one pod (DoNotSchedule).
+	SpreadZones bool
+}
+
+// Namespace makes a namespace and waits until pods can be created in it.
+func Namespace(ctx context.Context, client kubernetes.Interface, name string) error {
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	if _, err := client.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{}); err != nil {
+		return fmt.Errorf("namespace %s: %w", name, err)
+	}
+	return poll(ctx, func(ctx context.Context) (string, error) {
+		_, err := client.CoreV1().ServiceAccounts(name).Get(ctx, "default", metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return fmt.Sprintf("namespace %s has no default service account", name), nil
+		}
+		return "", err
+	})
+}
+
+// Deployment makes a Deployment.
+func Deployment(ctx context.Context, client kubernetes.Interface, namespace string, app App) error {
+	deployment := &appsv1.Deployment{
+		ObjectMeta: app.meta(),
+		Spec:       appsv1.DeploymentSpec{Replicas: &app.Replicas, Selector: app.selector(), Template: app.template()},
+	}
+	_, err := client.AppsV1().Deployments(namespace).Create(ctx, deployment, metav1.CreateOptions{})
+	return named("deployment", namespace, app.Name, err)
+}
+
+// StatefulSet makes a StatefulSet whose pods start all at once.
+func StatefulSet(ctx context.Context, client kubernetes.Interface, namespace string, app App) error {
+	set := &appsv1.StatefulSet{
+		ObjectMeta: app.meta(),
+		Spec: appsv1.StatefulSetSpec{
+			Replicas: &app.Replicas, Selector: app.selector(), Template: app.template(),
+			ServiceName: app.Name, PodManagementPolicy: appsv1.ParallelPodManagement,
+		},
+	}
+	_, err := client.AppsV1().StatefulSets(namespace).Create(ctx, set, metav1.CreateOptions{})
+	return named("statefulset", namespace, app.Name, err)
+}
+
+// DaemonSet makes a DaemonSet; App.Replicas means nothing.
+func DaemonSet(ctx context.Context, client kubernetes.Interface, namespace string, app App) error {
+	set := &appsv1.DaemonSet{
+		ObjectMeta: app.meta(),
+		Spec:       appsv1.DaemonSetSpec{Selector: app.selector(), Template: app.template()},
+	}
+	_, err := client.AppsV1().DaemonSets(namespace).Create(ctx, set, metav1.CreateOptions{})
+	return named("daemonset", namespace, app.Name, err)
+}
+
+// Budget makes a PodDisruptionBudget of the same name for an application: maxUnavailable of its pods
+// may be missing.
+func Budget(ctx context.Context, client kubernetes.Interface, namespace, app string, maxUnavailable int) error {
+	most := intstr.FromInt(maxUnavailable)
+	budget := &policyv1.PodDisruptionBudget{
+		ObjectMeta: metav1.ObjectMeta{Name: app},
+		Spec: policyv1.PodDisruptionBudgetSpec{
+			MaxUnavailable: &most,
+			Selector:       &metav1.LabelSelector{MatchLabels: map[string]string{AppLabel: app}},
+		},
+	}
+	_, err := client.PolicyV1().PodDisruptionBudgets(namespace).Create(ctx, budget, metav1.CreateOptions{})
+	return named("poddisruptionbudget", namespace, app, err)
+}
+
+func named(kind, namespace, name string, err error) error {
+	if err != nil {
+		return fmt.Errorf("%s %s/%s: %w", kind, namespace, name, err)
+	}
+	return nil
+}
+
+func (a *App) meta() metav1.ObjectMeta {
+	return metav1.ObjectMeta{Name: a.Name, Labels: map[string]string{AppLabel: a.Name}}
+}
+
+func (a *App) selector() *metav1.LabelSelector {
+	return &metav1.LabelSelector{MatchLabels: map[string]string{AppLabel: a.Name}}
+}
+
+func (a *App) template() corev1.PodTemplateSpec {
+	or := func(value, otherwise string) resource.Quantity {
+		if value == "" {
+			value = otherwise
+		}
+		return resource.MustParse(value)
+	}
+	spec := corev1.PodSpec{
+		Containers: []corev1.Container{{
+			Name: "main", Image: "registry.example/none",
+			Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
+				corev1.ResourceCPU:    or(a.CPU, "100m"),
+				corev1.ResourceMemory: or(a.Memory, "128Mi"),
+			}},
+		}},
+	}
+	if a.OnePerNode {
+		spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
+			RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{
+				{LabelSelector: a.selector(), TopologyKey: corev1.LabelHostname},
+			},
+		}}
+	}
+	if a.SpreadZones {
+		spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{
+			MaxSkew: 1, TopologyKey: corev1.LabelTopologyZone, LabelSelector: a.selector(),
+			WhenUnsatisfiable: corev1.DoNotSchedule,
+		}}
+	}
+	return corev1.PodTemplateSpec{
+		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{AppLabel: a.Name}, Annotations: a.Annotations},
+		Spec:       spec,
+	}
+}
+
+// WaitReady waits until every application of the namespace has as many pods as it wants, no more and
+// no fewer, all of them ready, on nodes that are there, and none being deleted.  An error says what
+// was missing last.
+//
+// Cost: lists the namespace and the nodes every 100 ms.  Not from the API server's cache as it happens to
+// be: it may not know the applications yet.
+func WaitReady(ctx context.Context, client kubernetes.Interface, namespace string) error {
+	return poll(ctx, func(ctx context.Context) (string, error) {
+		unschedulable, missing, err := look(ctx, client, namespace)
+		if missing == "" && err == nil && len(unschedulable) > 0 {
+			missing = fmt.Sprintf("pod %s/%s fits nowhere", namespace, unschedulable[0])
+		}
+		return missing, err
+	})
+}
+
+// WaitSettled is WaitReady, but takes pods that the scheduler found no place for.  It returns their
+// names.
+func WaitSettled(ctx context.Context, client kubernetes.Interface, namespace string) ([]string, error) {
+	var unschedulable []string
+	err := poll(ctx, func(ctx context.Context) (missing string, err error) {
+		unschedulable, missing, err = look(ctx, client, namespace)
+		return missing, err
+	})
+	return unschedulable, err
+}
+
+// look says what is missing, if something is, but for the pods that fit nowhere.
+func look(ctx context.Context, client kubernetes.Interface, namespace string) (unschedulable []string, missing string, err error) {
+	wanted, err := podsWanted(ctx, client, namespace)
+	if err != nil {
+		return nil, "", err
+	}
+	there, unschedulable, missing, err := podsThere(ctx, client, namespace)
+	if missing != "" || err != nil {
+		return nil, missing, err
+	}
+	for app, count := range wanted {
+		if there[app] != count {
+			return nil, fmt.Sprintf("%s/%s has %d of %d pods", namespace, app, there[app], count), nil
+		}
+	}
+	return unschedulable, "", nil
+}
+
+// podsWanted is how many pods each application wants, by name.
+func podsWanted(ctx context.Context, client kubernetes.Interface, namespace string) (map[string]int32, error) {
+	wanted := map[string]int32{}
+	deployments, err := client.AppsV1().Deployments(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	for _, deployment := range deployments.Items {
+		wanted[deployment.Name] = *deployment.Spec.Replicas
+	}
+	stateful, err := client.AppsV1().StatefulSets(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	for _, set := range stateful.Items {
+		wanted[set.Name] = *set.Spec.Replicas
+	}
+	daemons, err := client.AppsV1().DaemonSets(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	for _, set := range daemons.Items {
+		if set.Status.ObservedGeneration < set.Generation {
+			wanted[set.Name] = -1 // Not known yet: no number of pods is it.
+			continue
+		}
+		wanted[set.Name] = set.Status.DesiredNumberScheduled
+	}
+	return wanted, nil
+}
+
+// podsThere counts the pods of each application that are ready or fit nowhere, or says which pod is
+// on its way.
+func podsThere(ctx context.Context, client kubernetes.Interface, namespace string) (
+	there map[string]int32, unschedulable []string, missing string, err error) {
+	list, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, nil, "", err
+	}
+	nodes := map[string]bool{}
+	for i := range list.Items {
+		nodes[list.Items[i].Name] = true
+	}
+	pods, err := client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, nil, "", err
+	}
+	there = map[string]int32{}
+	for i := range pods.Items {
+		pod := &pods.Items[i]
+		there[pod.Labels[AppLabel]]++
+		switch {
+		case pod.DeletionTimestamp != nil:
+			return nil, nil, fmt.Sprintf("pod %s/%s is being deleted", namespace, pod.Name), nil
+		case fitsNowhere(pod):
+			unschedulable = append(unschedulable, pod.Name)
+		case !IsReady(pod):
+			return nil, nil, fmt.Sprintf("pod %s/%s is %s and not ready", namespace, pod.Name, pod.Status.Phase), nil
+		case !nodes[pod.Spec.NodeName]:
+			return nil, nil, fmt.Sprintf("pod %s/%s is on node %s, which is gone", namespace, pod.Name, pod.Spec.NodeName), nil
+		}
+	}
+	return there, unschedulable, "", nil
+}
+
+// fitsNowhere: the scheduler tried the pod and found no node.
+func fitsNowhere(pod *corev1.Pod) bool {
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == corev1.PodScheduled {
+			return condition.Status == corev1.ConditionFalse && condition.Reason == corev1.PodReasonUnschedulable
+		}
+	}
+	return false
+}
+
+// IsReady tells whether the pod's Ready condition is true.
+func IsReady(pod *corev1.Pod) bool {
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == corev1.PodReady {
+			return condition.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
+// Remove deletes a namespace's applications and waits until no pod is left.  The namespace itself
+// goes in its own time.
+func Remove(ctx context.Context, client kubernetes.Interface, namespace string) error {
+	if err := client.CoreV1().Namespaces().Delete(ctx, namespace, metav1.DeleteOptions{}); err != nil {
+		return fmt.Errorf("namespace %s: %w", namespace, err)
+	}
+	return poll(ctx, func(ctx context.Context) (string, error) {
+		pods, err := client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{})
+		if err != nil || len(pods.Items) == 0 {
+			return "", err
+		}
+		return fmt.Sprintf("namespace %s has %d pods", namespace, len(pods.Items)), nil
+	})
+}
+
+// poll asks until nothing is missing.  Its error says what was missing last; what is no answer (the
+// API server may be away) is asked again.
+func poll(ctx context.Context, missing func(context.Context) (string, error)) error {
+	last := "nothing was asked"
+	err := wait.PollUntilContextCancel(ctx, 100*time.Millisecond, true, func(ctx context.Context) (bool, error) {
+		what, err := missing(ctx)
+		switch {
+		case err != nil && ctx.Err() == nil:
+			last = err.Error()
+		case err == nil:
+			last = what
+		}
+		return err == nil && what == "", nil
+	})
+	if err != nil {
+		return fmt.Errorf("%s: %w", strings.TrimSpace(last), err)
+	}
+	return nil
+}
