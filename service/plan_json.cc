@@ -155,6 +155,10 @@ Json SummaryJson(const PlanReport& report) {
                       {"iterations", context.search->iterations},
                       {"seed", context.search->seed}};
   }
+  if (context.bound) {
+    json["bound"] = {{"nodes", context.bound->nodes},
+                     {"gap", Fraction(context.bound->Gap(report.remove.size()))}};
+  }
   if (context.trials) json["trials"] = TrialsJson(*context.trials);
   const std::vector<InputWarning>& warnings = context.cluster->warnings;
   if (!warnings.empty()) json["warnings"] = InputWarningsJson(warnings);

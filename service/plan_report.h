@@ -48,12 +48,23 @@ struct PlanSearch {
   uint64_t seed = 0;
 };
 
+// How many nodes any plan of the request removes at most (engine/search/bound.h).
+struct PlanBound {
+  size_t nodes = 0;
+  double found_in_s = 0;
+  // What may be missing, as a share of the bound; 0: no plan removes more than `removed`.
+  [[nodiscard]] double Gap(size_t removed) const {
+    return nodes <= removed ? 0 : static_cast<double>(nodes - removed) / static_cast<double>(nodes);
+  }
+};
+
 struct PlanContext {
   const LoadedCluster* cluster;  // As it was loaded: before the plan.
   const NodeGroups* groups;
   const PlanRequest* request;
   const PlanResult* made;
   std::optional<PlanSearch> search = std::nullopt;
+  std::optional<PlanBound> bound = std::nullopt;    // Absent: nobody asked.
   std::optional<PlanTrials> trials = std::nullopt;  // Absent: it was not tried out.
   double pass_s = 0;                                // How long the passes took.
   double verify_s = 0;                              // 0: verified within a pass.

@@ -26,6 +26,7 @@
 #include "engine/policy/replicator_operation.h"
 #include "engine/policy/replicator_registry.h"
 #include "engine/round.h"
+#include "engine/search/bound.h"
 #include "engine/search/search.h"
 #include "engine/simulation/eviction_trials.h"
 #include "engine/simulation/simulated_cluster.h"
@@ -308,6 +309,12 @@ absl::Status Round(const ScaleDownOptions& options, ClusterSnapshot& snapshot,
   ScaleDown scale_down(options);
   absl::StatusOr<RoundResult> result = scale_down.Round(snapshot, groups, input);
   return result.status();
+}
+
+// engine/search/bound.h
+void Bounded(const ClusterSnapshot& snapshot, const NodeGroups& groups, const PlanRequest& request,
+             const std::function<void(int64_t)>& Use) {
+  Use(BoundRemovals(snapshot, groups, request).worth);
 }
 
 // engine/search/search.h

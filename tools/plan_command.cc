@@ -16,6 +16,7 @@
 #include "base/json_text.h"
 #include "base/printable.h"
 #include "engine/make_plan.h"
+#include "engine/search/bound.h"
 #include "engine/search/search.h"
 #include "engine/simulation/eviction_trials.h"
 #include "service/clock.h"
@@ -272,6 +273,13 @@ PlanTrials::Figures FiguresOf(const std::vector<EvictionTrial>& trials, size_t e
           .as_planned = all == 0 ? 1 : static_cast<double>(as_planned) / static_cast<double>(all)};
 }
 
+PlanBound BoundOf(const ClusterSnapshot& snapshot, const NodeGroups& groups,
+                  const PlanRequest& request) {
+  const Clock::time_point start = Clock::now();
+  const RemovalBound bound = BoundRemovals(snapshot, groups, request);
+  return {.nodes = static_cast<size_t>(bound.worth), .found_in_s = SecondsSince(start)};
+}
+
 // With --robust it shortens the plan first.
 PlanTrials TryOut(const PlanCommand& command, const ClusterSnapshot& snapshot,
                   const NodeGroups& groups, const PlanRequest& request, PlanResult& made) {
@@ -388,6 +396,7 @@ void PlanCommand::AddTo(CLI::App& app) {
   app.get_option("--server")->excludes("--watch-file");
   for (const char* other : {"--state", "--watch-file", "--server"}) {
     app.get_option("--optimize")->excludes(other);
+    app.get_option("--bound")->excludes(other);
     app.get_option("--trials")->excludes(other);
     app.get_option("--robust")->excludes(other);
   }
@@ -510,6 +519,11 @@ int PlanCommand::PlanOver(LoadedCluster& cluster, const GroupRules& rules, const
     progress.Say("trying the plan out");
     trials = TryOut(*this, cluster.snapshot, groups, request, found->made);
   }
+  std::optional<PlanBound> bound;
+  if (search.bound) {
+    progress.Say("bounding");
+    bound = BoundOf(cluster.snapshot, groups, request);
+  }
   progress.Done();
 
   PrintLoadWarnings(cluster, err);
@@ -518,6 +532,7 @@ int PlanCommand::PlanOver(LoadedCluster& cluster, const GroupRules& rules, const
                                         .request = &request,
                                         .made = &found->made,
                                         .search = found->search,
+                                        .bound = bound,
                                         .trials = trials,
                                         .pass_s = pass_s,
                                         .verify_s = verify_s});

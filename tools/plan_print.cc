@@ -110,6 +110,13 @@ std::string SearchText(const PlanSearch& search, size_t removed) {
                      WithCommas(search.greedy_nodes), after);
 }
 
+std::string BoundText(const PlanBound& bound, size_t removed) {
+  const std::string found_in = fmt::format("Found in {}.", Milliseconds(bound.found_in_s));
+  if (bound.nodes <= removed) return "No plan removes more nodes. " + found_in;
+  return fmt::format("No plan removes more than {}: the gap is {}. {}",
+                     Count(bound.nodes, "node", "nodes"), Percent(bound.Gap(removed)), found_in);
+}
+
 void PrintTrials(const PlanTrials& trials, const Style& style, std::ostream& out) {
   const auto print = [&](const char* order, const PlanTrials::Figures& figures) {
     out << Wrapped(fmt::format("Of {} evicted in {} order {} left pending in the median of {}, {} "
@@ -132,6 +139,9 @@ void PrintNotes(const PlanReport& report, const Style& style, std::ostream& out)
   const Plan& plan = context.made->plan;
   if (context.search) {
     out << Wrapped(SearchText(*context.search, report.remove.size()), style.columns) << "\n";
+  }
+  if (context.bound) {
+    out << Wrapped(BoundText(*context.bound, report.remove.size()), style.columns) << "\n";
   }
   if (context.trials) PrintTrials(*context.trials, style, out);
   if (plan.termination != Termination::kComplete) {

@@ -29,6 +29,10 @@ void SearchFlags::AddTo(CLI::App& app) {
       ->group(group)
       ->needs(flag)
       ->excludes(time);
+  app.add_flag("--bound", bound,
+               "Tell how many nodes any plan removes at most, and how far this one is from that")
+      ->check(values::Switch())
+      ->group(group);
   app.add_option("--trials", trials,
                  "Try the plan out so often in random orders, and as often in its own, with a "
                  "scheduler that does not know it: how many pods stay pending")

@@ -21,6 +21,9 @@ struct SearchFlags {
   // So many and no more, whatever time they take.
   std::optional<uint64_t> iterations;
 
+  // Tell how many nodes any plan removes at most.
+  bool bound = false;
+
   // How often the plan is tried out with a scheduler that does not know it; 0: not.
   uint32_t trials = 0;
   // Shorten the plan until pods stay pending in at most that share of trials.

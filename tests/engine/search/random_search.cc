@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "engine/atomic_groups.h"
 #include "engine/group_quotas.h"
+#include "engine/search/bound.h"
 #include "engine/search/search.h"
 #include "engine/verify.h"
 #include "tests/support/planner_twin.h"
@@ -145,6 +146,8 @@ RandomSearchResult RunRandomSearch(uint64_t seed) {
   if (found->greedy_worth != result.greedy) return wrong("the greedy plan is another");
   if (found->worth != result.best) return wrong("the worth is not that of the plan");
   if (result.best < result.greedy) return wrong("the search lost nodes");
+  result.bound = BoundRemovals(snapshot, asked.groups, asked.request, asked.worth).worth;
+  if (result.best > result.bound) return wrong("the plan is above the bound");
   const absl::Status verified =
       Verify(snapshot, asked.groups, asked.request.planner,
              LastPassInput(asked.request, found->best, asked.pending), found->best.plan);

@@ -1,0 +1,307 @@
+#include "engine/search/bound.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "absl/numeric/bits.h"
+#include "absl/numeric/int128.h"
+#include "engine/eligibility.h"
+#include "engine/group_quotas.h"
+#include "predicates/drainability.h"
+
+namespace ebb {
+namespace {
+
+struct Term {
+  size_t candidate;
+  absl::int128 amount;
+};
+
+// sum amount * x <= most.
+struct Limit {
+  absl::int128 most = 0;
+  std::vector<Term> terms;  // Amounts above 0.
+};
+
+// A node that may go, as far as eligibility and rules say.
+struct Candidate {
+  NodeId node;
+  std::vector<PodId> move;
+};
+
+std::vector<Candidate> FindCandidates(const ClusterSnapshot& snapshot, const NodeGroups& groups,
+                                      const PlanRequest& request) {
+  std::vector<Candidate> found;
+  const PdbTracker pdbs(snapshot.catalog());
+  DrainJudge judge(snapshot.catalog(), request.planner.drain, pdbs, request.now_s);
+  PodsToMove pods;
+  const auto consider = [&](NodeId node) {
+    const Eligibility eligibility =
+        JudgeEligibility(snapshot, groups, node, request.planner, /*recently_unremovable=*/false,
+                         /*all_as_charged=*/false, request.now_s);
+    if (eligibility.reason != UnremovableReason::kNoReason) return;
+    judge.GetPodsToMove(snapshot.PodsOn(node), pods, groups.ManagerOf(node));
+    if (pods.blocked() || !pods.on_completion.empty()) return;
+    found.push_back({.node = node, .move = pods.move});
+  };
+  if (request.candidates != nullptr) {
+    std::ranges::for_each(*request.candidates, consider);
+  } else {
+    snapshot.alive().ForEach(consider);
+  }
+  return found;
+}
+
+// What a pod both must find free and then takes: where no more than the room is taken by pods
+// that each found theirs, no more of this is.
+int64_t AmountOf(const PodShape& shape, ResourceId resource) {
+  if (resource == kPods) return 1;
+  const auto amount_in = [&](const Requests& requests) {
+    int64_t amount = 0;
+    for (const auto& [asked, quantity] : requests) {
+      if (asked == resource) amount = quantity;
+    }
+    return amount;
+  };
+  return std::max<int64_t>(
+      0, std::min(amount_in(shape.fit_requests), amount_in(shape.charge_requests)));
+}
+
+Limit LimitOfResource(const ClusterSnapshot& snapshot, const PlanRequest& request,
+                      std::span<const Candidate> candidates, ResourceId resource) {
+  Limit limit;
+  // A node with more on it than it has takes no pod that asks for any.
+  const auto room_of = [&](NodeId node) -> int64_t {
+    if (request.destinations != nullptr && !request.destinations->Contains(node)) return 0;
+    return std::max<int64_t>(0, snapshot.Free(resource, node));
+  };
+  snapshot.alive().ForEach([&](NodeId node) { limit.most += room_of(node); });
+  for (size_t c = 0; c < candidates.size(); ++c) {
+    absl::int128 moved = 0;
+    for (const PodId pod : candidates[c].move) {
+      moved += AmountOf(snapshot.catalog().shape_of(pod), resource);
+    }
+    const absl::int128 amount = moved + room_of(candidates[c].node);
+    if (amount > 0) limit.terms.push_back({.candidate = c, .amount = amount});
+  }
+  return limit;
+}
+
+void AddLimitsOfGroups(const ClusterSnapshot& snapshot, const NodeGroups& groups, int64_t now_s,
+                       std::span<const Candidate> candidates, std::vector<Limit>& limits) {
+  const std::vector<int64_t> quotas = GroupQuotas(snapshot, groups, now_s);
+  std::vector<Limit> of_groups(quotas.size());
+  for (size_t g = 0; g < quotas.size(); ++g) of_groups[g].most = std::max<int64_t>(0, quotas[g]);
+  for (size_t c = 0; c < candidates.size(); ++c) {
+    of_groups[Index(groups.Of(candidates[c].node))].terms.push_back({.candidate = c, .amount = 1});
+  }
+  std::ranges::move(of_groups, std::back_inserter(limits));
+}
+
+// The budgets with none left, those apart that allow all that candidates could ask of them.
+PdbTracker SpentBudgets(const Catalog& catalog, std::span<const Candidate> candidates) {
+  std::vector<std::vector<PodId>> pods(catalog.pdbs().size());
+  for (const Candidate& candidate : candidates) {
+    for (const PodId pod : candidate.move) {
+      for (const PdbId pdb : catalog.shape_of(pod).budgets) pods[Index(pdb)].push_back(pod);
+    }
+  }
+  PdbTracker spent(catalog);
+  for (size_t p = 0; p < pods.size(); ++p) {
+    const int64_t left = spent.remaining(PdbId{static_cast<uint32_t>(p)});
+    if (left <= 0 || left >= static_cast<int64_t>(pods[p].size())) continue;
+    spent.RemovePods(std::span(pods[p]).first(static_cast<size_t>(left)));
+  }
+  return spent;
+}
+
+// Rules that come before that of budgets let some pods go without asking them.  Who asks is
+// found by asking when nothing is left.
+void AddLimitsOfBudgets(const Catalog& catalog, const NodeGroups& groups,
+                        const PlanRequest& request, std::span<const Candidate> candidates,
+                        std::vector<Limit>& limits) {
+  const PdbTracker spent = SpentBudgets(catalog, candidates);
+  const std::vector<Pdb>& pdbs = catalog.pdbs();
+  std::vector<Limit> nodes(pdbs.size());
+  std::vector<Limit> pods(pdbs.size());
+  for (size_t c = 0; c < candidates.size(); ++c) {
+    for (const PodId pod : candidates[c].move) {
+      if (catalog.shape_of(pod).budgets.empty()) continue;
+      const DrainVerdict verdict = JudgePod(catalog, pod, request.planner.drain, spent,
+                                            request.now_s, groups.ManagerOf(candidates[c].node));
+      if (verdict.reason != BlockingPodReason::kNotEnoughPdb || !verdict.pdb) continue;
+      std::vector<Term>& of_pods = pods[Index(*verdict.pdb)].terms;
+      if (of_pods.empty() || of_pods.back().candidate != c) {
+        of_pods.push_back({.candidate = c, .amount = 0});
+        nodes[Index(*verdict.pdb)].terms.push_back({.candidate = c, .amount = 1});
+      }
+      of_pods.back().amount += 1;
+    }
+  }
+  for (size_t p = 0; p < pdbs.size(); ++p) {
+    if (nodes[p].terms.empty()) continue;
+    const int64_t allowed = std::max(0, pdbs[p].disruptions_allowed);
+    nodes[p].most = allowed;
+    absl::int128 most_on_one = 0;
+    for (const Term& term : pods[p].terms) most_on_one = std::max(most_on_one, term.amount);
+    pods[p].most = allowed - 1 + most_on_one;
+    limits.push_back(std::move(nodes[p]));
+    limits.push_back(std::move(pods[p]));
+  }
+}
+
+// Takes away what cannot go even alone, and then limits that nothing reaches.
+void Reduce(std::vector<Limit>& limits, std::vector<int64_t>& worth) {
+  for (const Limit& limit : limits) {
+    for (const Term& term : limit.terms) {
+      if (term.amount > limit.most) worth[term.candidate] = 0;
+    }
+  }
+  std::erase_if(limits, [&](Limit& limit) {
+    std::erase_if(limit.terms, [&](const Term& term) { return worth[term.candidate] <= 0; });
+    absl::int128 all = 0;
+    for (const Term& term : limit.terms) all += term.amount;
+    return all <= limit.most;
+  });
+}
+
+// Prices as shares: what all of a limit costs.
+class Prices {
+ public:
+  Prices(const std::vector<Limit>& limits, const std::vector<int64_t>& worth)
+      : worth_(worth.begin(), worth.end()), best_(limits.size()) {
+    for (const Limit& limit : limits) {
+      std::vector<std::pair<size_t, double>>& shares = shares_.emplace_back();
+      for (const Term& term : limit.terms) {
+        shares.emplace_back(term.candidate,
+                            static_cast<double>(term.amount) / static_cast<double>(limit.most));
+      }
+    }
+  }
+
+  // Subgradient steps as long as Polyak's, towards a value below the best one that is moved
+  // closer when steps do not reach it.
+  std::vector<double> Find() {
+    constexpr int kRounds = 3000;
+    constexpr int kPatience = 30;
+    std::vector<double> prices(shares_.size());
+    std::vector<double> slope(shares_.size());
+    double best = Value(prices, slope);
+    double hope = best * 0.3;
+    int waited = 0;
+    for (int round = 0; round < kRounds && hope > 1e-5; ++round) {
+      const double value = Value(prices, slope);
+      if (value < best - hope * 0.01) waited = 0;
+      if (value < best) {
+        best = value;
+        best_ = prices;
+      }
+      if (++waited > kPatience) {
+        waited = 0;
+        hope /= 2;
+        prices = best_;
+        continue;
+      }
+      double length = 0;
+      for (size_t l = 0; l < prices.size(); ++l) {
+        if (prices[l] <= 0 && slope[l] > 0) slope[l] = 0;  // It cannot go lower.
+        length += slope[l] * slope[l];
+      }
+      if (length <= 0) break;
+      const double step = (value - best + hope) / length;
+      for (size_t l = 0; l < prices.size(); ++l) {
+        prices[l] = std::max(0.0, prices[l] - step * slope[l]);
+      }
+    }
+    return best_;
+  }
+
+ private:
+  // The bound that `prices` give, and how it grows with each of them.
+  double Value(const std::vector<double>& prices, std::vector<double>& slope) {
+    left_ = worth_;
+    double value = 0;
+    for (size_t l = 0; l < prices.size(); ++l) {
+      value += prices[l];
+      if (prices[l] <= 0) continue;
+      for (const auto& [candidate, share] : shares_[l]) left_[candidate] -= prices[l] * share;
+    }
+    for (const double left : left_) value += std::max(0.0, left);
+    for (size_t l = 0; l < prices.size(); ++l) {
+      slope[l] = 1;
+      for (const auto& [candidate, share] : shares_[l]) {
+        if (left_[candidate] > 0) slope[l] -= share;
+      }
+    }
+    return value;
+  }
+
+  std::vector<std::vector<std::pair<size_t, double>>> shares_;  // By limit.
+  std::vector<double> worth_;
+  std::vector<double> best_;
+  std::vector<double> left_;  // Scratch: worth less prices, by candidate.
+};
+
+// Makes amounts small enough for sums of products, so that whoever kept the limit keeps it.
+Limit Shrunk(const Limit& limit) {
+  constexpr absl::int128 kMost = absl::int128{1} << 40;
+  const absl::int128 divisor = limit.most / kMost + 1;
+  Limit shrunk{.most = (limit.most + divisor - 1) / divisor, .terms = limit.terms};
+  for (Term& term : shrunk.terms) term.amount /= divisor;
+  return shrunk;
+}
+
+// The bound that `prices` give, in whole numbers: sum price * most, and of each candidate what
+// its worth exceeds its price by.  One unit of worth is 2^shift, so that with all worth together
+// below 2^110 and each price at most all worth, 2^15 limits stay below 2^127.
+int64_t ExactBound(const std::vector<Limit>& limits, const std::vector<int64_t>& worth,
+                   std::span<const double> prices) {
+  constexpr size_t kLimitsMax = size_t{1} << 15;
+  absl::int128 all = 0;
+  for (const int64_t of_node : worth) all += of_node;
+  int shift = 0;
+  while (shift < 90 && (all << (shift + 1)) < (absl::int128{1} << 110)) ++shift;
+  std::vector<absl::int128> left;
+  left.reserve(worth.size());
+  for (const int64_t of_node : worth) left.push_back(absl::int128{of_node} << shift);
+  absl::int128 bound = 0;
+  for (size_t l = 0; l < std::min(limits.size(), kLimitsMax); ++l) {
+    const Limit limit = Shrunk(limits[l]);
+    const double share = std::clamp(prices[l], 0.0, static_cast<double>(all));
+    const absl::int128 price =
+        std::min(absl::int128(std::ldexp(share, shift)), all << shift) / limit.most;
+    bound += price * limit.most;
+    for (const Term& term : limit.terms) left[term.candidate] -= price * term.amount;
+  }
+  for (const absl::int128 of_node : left) bound += std::max(absl::int128{0}, of_node);
+  bound = std::min(bound >> shift, all);
+  return static_cast<int64_t>(std::min(bound, absl::int128{INT64_MAX}));
+}
+
+}  // namespace
+
+RemovalBound BoundRemovals(const ClusterSnapshot& snapshot, const NodeGroups& groups,
+                           const PlanRequest& request, std::span<const int64_t> worth) {
+  const std::vector<Candidate> candidates = FindCandidates(snapshot, groups, request);
+  std::vector<Limit> limits;
+  for (uint32_t r = 0; r < snapshot.catalog().resources(); ++r) {
+    limits.push_back(LimitOfResource(snapshot, request, candidates, ResourceId{r}));
+  }
+  AddLimitsOfGroups(snapshot, groups, request.now_s, candidates, limits);
+  AddLimitsOfBudgets(snapshot.catalog(), groups, request, candidates, limits);
+
+  std::vector<int64_t> worths;
+  for (const Candidate& candidate : candidates) {
+    worths.push_back(worth.empty() ? 1 : std::max<int64_t>(0, worth[Index(candidate.node)]));
+  }
+  RemovalBound bound{.eligible = candidates.size()};
+  Reduce(limits, worths);
+  bound.removable = static_cast<size_t>(
+      std::ranges::count_if(worths, [](int64_t of_node) { return of_node > 0; }));
+  bound.worth = ExactBound(limits, worths, Prices(limits, worths).Find());
+  return bound;
+}
+
+}  // namespace ebb

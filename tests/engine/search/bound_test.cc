@@ -1,0 +1,153 @@
+// The bound of each kind of limit, where it is known by hand, and on small clusters against all
+// orders of the candidates.  search_random_test.cc has it above every plan of larger ones.
+
+#include "engine/search/bound.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "tests/support/random_apps.h"
+#include "tests/testing/cluster_builder.h"
+
+namespace ebb {
+namespace {
+
+using test::Budget;
+using test::Cluster;
+using test::Dice;
+using test::Node;
+using test::Pod;
+
+NodeGroups OneGroup(const ClusterSnapshot& snapshot, int64_t min_size) {
+  NodeGroups groups;
+  groups.groups.resize(1);
+  groups.groups[0].name = "pool";
+  groups.groups[0].min_size = min_size;
+  groups.groups[0].target_size = static_cast<int64_t>(snapshot.catalog().nodes());
+  groups.group_of.assign(snapshot.catalog().nodes(), GroupId{0});
+  return groups;
+}
+
+PlanRequest Anytime() {
+  PlanRequest request;
+  request.now_s = 1'000'000;
+  return request;
+}
+
+// `nodes` of 1000m, each with `pods` of `cpu` that may move.
+Cluster Alike(int nodes, int pods, int64_t cpu) {
+  Cluster cluster;
+  for (int n = 0; n < nodes; ++n) {
+    const std::string name = "n" + std::to_string(n);
+    cluster.Add(Node(name).Cpu(1000).Memory(test::kMiB).Pods(110));
+    for (int p = 0; p < pods; ++p) {
+      cluster.Add(Pod(name + "-" + std::to_string(p))
+                      .On(name)
+                      .Cpu(cpu)
+                      .Label("app", "a")
+                      .OwnedBy("ReplicaSet", "a"));
+    }
+  }
+  return cluster;
+}
+
+int64_t BoundOf(ClusterSnapshot snapshot, int64_t min_size = 0) {
+  return BoundRemovals(snapshot, OneGroup(snapshot, min_size), Anytime()).worth;
+}
+
+TEST(BoundTest, PodsNeedRoomOnNodesThatStay) {
+  // 10 * 400m need four nodes.
+  EXPECT_EQ(BoundOf(Alike(10, 1, 400).Build()), 6);
+  EXPECT_EQ(BoundOf(Alike(10, 0, 0).Build()), 10);
+}
+
+TEST(BoundTest, GroupsKeepTheirMinimum) {
+  EXPECT_EQ(BoundOf(Alike(10, 0, 0).Build(), 3), 7);
+  EXPECT_EQ(BoundOf(Alike(10, 0, 0).Build(), 10), 0);
+}
+
+TEST(BoundTest, BudgetsAllowSoManyNodesAndTheLastOneInParts) {
+  Cluster by_node = Alike(10, 1, 10);
+  by_node.Add(Budget("a").Matching("app", "a").Allows(4));
+  EXPECT_EQ(BoundOf(by_node.Build()), 4);
+  // 2 and 2 of 3 are spent, the third node takes what is left: 3 - 1 + 2 pods.
+  Cluster by_pod = Alike(10, 2, 10);
+  by_pod.Add(Budget("a").Matching("app", "a").Allows(3));
+  EXPECT_EQ(BoundOf(by_pod.Build()), 2);
+  Cluster none = Alike(10, 1, 10);
+  none.Add(Budget("a").Matching("app", "a").Allows(0));
+  EXPECT_EQ(BoundOf(none.Build()), 0);
+}
+
+TEST(BoundTest, WorthIsWhatIsBounded) {
+  const ClusterSnapshot snapshot = Alike(3, 0, 0).Build();
+  const NodeGroups groups = OneGroup(snapshot, 2);  // One may go.
+  const std::vector<int64_t> worth = {5, -7, 1'000'000'000'000};
+  const RemovalBound bound = BoundRemovals(snapshot, groups, Anytime(), worth);
+  EXPECT_EQ(bound.worth, 1'000'000'000'000);
+  EXPECT_EQ(bound.eligible, 3);
+  EXPECT_EQ(bound.removable, 2);
+}
+
+TEST(BoundTest, HugeWorthDoesNotOverflow) {
+  const ClusterSnapshot snapshot = Alike(3, 1, 400).Build();
+  const std::vector<int64_t> worth(3, INT64_MAX);
+  EXPECT_EQ(BoundRemovals(snapshot, OneGroup(snapshot, 0), Anytime(), worth).worth, INT64_MAX);
+}
+
+TEST(BoundTest, NodesThatAreNoDestinationHaveNoRoom) {
+  const ClusterSnapshot snapshot = Alike(10, 1, 400).Build();
+  const NodeSet nowhere(snapshot.catalog().nodes());
+  PlanRequest request = Anytime();
+  request.destinations = &nowhere;
+  EXPECT_EQ(BoundRemovals(snapshot, OneGroup(snapshot, 0), request).worth, 0);
+}
+
+TEST(BoundTest, NoOrderOfASmallClusterGoesAboveIt) {
+  int64_t bounds = 0;
+  int64_t bests = 0;
+  for (uint64_t seed = 1; seed <= 150; ++seed) {
+    Dice dice(seed);
+    Cluster cluster;
+    const int nodes = 2 + dice.Below(4);
+    for (int n = 0; n < nodes; ++n) cluster.Add(test::RandomNode(n, dice));
+    std::vector<test::App> apps;
+    for (int a = 0; a < 3; ++a) apps.emplace_back(a, dice);
+    const int pods = dice.Below(nodes * 4);
+    for (int p = 0; p < pods; ++p) {
+      Pod pod = dice.Of(apps).Make(p, dice);
+      pod.On("n" + std::to_string(dice.Below(nodes)));
+      cluster.Add(pod);
+    }
+    for (const test::App& app : apps) {
+      if (!dice.Percent(40)) continue;
+      cluster.Add(
+          Budget(app.name).In(app.namespace_name).Matching("app", app.name).Allows(dice.Below(4)));
+    }
+    ClusterSnapshot snapshot = cluster.Build();
+    const NodeGroups groups = OneGroup(snapshot, dice.Below(2));
+    PlanRequest request = Anytime();
+    request.order = CandidateOrder::kInput;
+    request.planner.scale_down_utilization_threshold = 2;
+    std::vector<NodeId> order;
+    snapshot.alive().ForEach([&](NodeId node) { order.push_back(node); });
+    request.candidates = &order;
+    const int64_t bound = BoundRemovals(snapshot, groups, request).worth;
+    int64_t best = 0;
+    do {
+      const absl::StatusOr<PlanResult> made = MakePlan(snapshot, groups, {}, request);
+      ASSERT_TRUE(made.ok()) << made.status();
+      best = std::max(best, static_cast<int64_t>(made->plan.remove.size()));
+    } while (std::ranges::next_permutation(order).found);
+    ASSERT_LE(best, bound) << "seed " << seed;
+    bests += best;
+    bounds += bound;
+  }
+  EXPECT_GT(bests * 10, bounds * 6);  // It is no bound that is always far away.
+}
+
+}  // namespace
+}  // namespace ebb
