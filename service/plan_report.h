@@ -51,7 +51,6 @@ struct PlanSearch {
 // How many nodes any plan of the request removes at most (engine/search/bound.h).
 struct PlanBound {
   size_t nodes = 0;
-  double found_in_s = 0;
   // What may be missing, as a share of the bound; 0: no plan removes more than `removed`.
   [[nodiscard]] double Gap(size_t removed) const {
     return nodes <= removed ? 0 : static_cast<double>(nodes - removed) / static_cast<double>(nodes);
@@ -64,7 +63,7 @@ struct PlanContext {
   const PlanRequest* request;
   const PlanResult* made;
   std::optional<PlanSearch> search = std::nullopt;
-  std::optional<PlanBound> bound = std::nullopt;    // Absent: nobody asked.
+  std::optional<PlanBound> bound = std::nullopt;    // Absent: it is not known.
   std::optional<PlanTrials> trials = std::nullopt;  // Absent: it was not tried out.
   double pass_s = 0;                                // How long the passes took.
   double verify_s = 0;                              // 0: verified within a pass.

@@ -226,6 +226,7 @@ PlanRequest MakeRequest(const PlanCommand& command, int64_t now_s) {
 struct Found {
   PlanResult made;
   std::optional<PlanSearch> search;  // Absent: it was not.
+  std::optional<PlanBound> bound;    // As far as the search had time for it.
 };
 
 absl::StatusOr<Found> FindPlan(const PlanCommand& command, LoadedCluster& cluster,
@@ -234,7 +235,7 @@ absl::StatusOr<Found> FindPlan(const PlanCommand& command, LoadedCluster& cluste
   if (!command.search.optimize) {
     absl::StatusOr<PlanResult> made = MakePlan(cluster.snapshot, groups, cluster.pending, request);
     if (!made.ok()) return made.status();
-    return Found{.made = *std::move(made), .search = {}};
+    return Found{.made = *std::move(made), .search = {}, .bound = {}};
   }
   SearchOptions options;
   options.seed = command.search.seed;
@@ -256,7 +257,9 @@ absl::StatusOr<Found> FindPlan(const PlanCommand& command, LoadedCluster& cluste
   const PlanSearch search{.greedy_nodes = static_cast<size_t>(found->greedy_worth),
                           .iterations = found->iterations,
                           .seed = options.seed};
-  return Found{.made = std::move(found->best), .search = search};
+  std::optional<PlanBound> bound;
+  if (found->bound) bound = PlanBound{.nodes = static_cast<size_t>(*found->bound)};
+  return Found{.made = std::move(found->best), .search = search, .bound = bound};
 }
 
 PlanTrials::Figures FiguresOf(const std::vector<EvictionTrial>& trials, size_t evicted) {
@@ -271,13 +274,6 @@ PlanTrials::Figures FiguresOf(const std::vector<EvictionTrial>& trials, size_t e
   return {.pending_median = pending[(pending.size() - 1) / 2],
           .pending_max = pending.back(),
           .as_planned = all == 0 ? 1 : static_cast<double>(as_planned) / static_cast<double>(all)};
-}
-
-PlanBound BoundOf(const ClusterSnapshot& snapshot, const NodeGroups& groups,
-                  const PlanRequest& request) {
-  const Clock::time_point start = Clock::now();
-  const RemovalBound bound = BoundRemovals(snapshot, groups, request);
-  return {.nodes = static_cast<size_t>(bound.worth), .found_in_s = SecondsSince(start)};
 }
 
 // With --robust it shortens the plan first.
@@ -519,10 +515,11 @@ int PlanCommand::PlanOver(LoadedCluster& cluster, const GroupRules& rules, const
     progress.Say("trying the plan out");
     trials = TryOut(*this, cluster.snapshot, groups, request, found->made);
   }
-  std::optional<PlanBound> bound;
+  std::optional<PlanBound> bound = found->bound;
   if (search.bound) {
     progress.Say("bounding");
-    bound = BoundOf(cluster.snapshot, groups, request);
+    const RemovalBound found_bound = BoundRemovals(cluster.snapshot, groups, request);
+    bound = PlanBound{.nodes = static_cast<size_t>(found_bound.worth)};
   }
   progress.Done();
 

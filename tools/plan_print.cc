@@ -111,10 +111,9 @@ std::string SearchText(const PlanSearch& search, size_t removed) {
 }
 
 std::string BoundText(const PlanBound& bound, size_t removed) {
-  const std::string found_in = fmt::format("Found in {}.", Milliseconds(bound.found_in_s));
-  if (bound.nodes <= removed) return "No plan removes more nodes. " + found_in;
-  return fmt::format("No plan removes more than {}: the gap is {}. {}",
-                     Count(bound.nodes, "node", "nodes"), Percent(bound.Gap(removed)), found_in);
+  if (bound.nodes <= removed) return "No plan removes more nodes than this one.";
+  return fmt::format("No plan removes more than {}: the gap is {}.",
+                     Count(bound.nodes, "node", "nodes"), Percent(bound.Gap(removed)));
 }
 
 void PrintTrials(const PlanTrials& trials, const Style& style, std::ostream& out) {

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <limits>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -9,6 +12,7 @@
 #include "absl/numeric/int128.h"
 #include "engine/eligibility.h"
 #include "engine/group_quotas.h"
+#include "engine/search/static_nodes.h"
 #include "predicates/drainability.h"
 
 namespace ebb {
@@ -69,19 +73,65 @@ int64_t AmountOf(const PodShape& shape, ResourceId resource) {
       0, std::min(amount_in(shape.fit_requests), amount_in(shape.charge_requests)));
 }
 
-Limit LimitOfResource(const ClusterSnapshot& snapshot, const PlanRequest& request,
+// Nodes that pods may be bound to by their selectors, and others' taints keep them off the rest.
+struct Realm {
+  NodeSet nodes;
+  std::vector<bool> classes;  // By StaticClassOf: pods that can be on no other nodes.
+};
+
+// All nodes that may take pods, and each set of nodes that some pods that may have to move cannot
+// leave; the first kRealmsMax of them, as all are looked at in every round.
+std::vector<Realm> FindRealms(const ClusterSnapshot& snapshot, const PlanRequest& request,
+                              std::span<const Candidate> candidates) {
+  constexpr size_t kRealmsMax = 24;
+  const Catalog& catalog = snapshot.catalog();
+  NodeSet open = snapshot.alive();
+  for (size_t w = 0; request.destinations != nullptr && w < open.words().size(); ++w) {
+    open.words()[w] &= request.destinations->words()[w];
+  }
+  std::vector<Realm> realms = {{.nodes = open, .classes = {}}};
+  std::vector<std::optional<NodeSet>> nodes_of(StaticClasses(catalog));
+  for (const Candidate& candidate : candidates) {
+    for (const PodId pod : candidate.move) {
+      const PodShapeId shape = catalog.shape_id(pod);
+      std::optional<NodeSet>& nodes = nodes_of[StaticClassOf(catalog, shape)];
+      if (nodes) continue;
+      nodes = StaticNodes(snapshot, catalog.shape(shape), open);
+      const auto is_same = [&](const Realm& realm) { return realm.nodes == *nodes; };
+      if (realms.size() < kRealmsMax && std::ranges::none_of(realms, is_same)) {
+        realms.push_back({.nodes = *nodes, .classes = {}});
+      }
+    }
+  }
+  const auto is_within = [](const NodeSet& inner, const NodeSet& outer) {
+    for (size_t w = 0; w < inner.words().size(); ++w) {
+      if ((inner.words()[w] & ~outer.words()[w]) != 0) return false;
+    }
+    return true;
+  };
+  for (Realm& realm : realms) {
+    for (const std::optional<NodeSet>& nodes : nodes_of) {
+      realm.classes.push_back(nodes && is_within(*nodes, realm.nodes));
+    }
+  }
+  return realms;
+}
+
+Limit LimitOfResource(const ClusterSnapshot& snapshot, const Realm& realm,
                       std::span<const Candidate> candidates, ResourceId resource) {
+  const Catalog& catalog = snapshot.catalog();
   Limit limit;
   // A node with more on it than it has takes no pod that asks for any.
   const auto room_of = [&](NodeId node) -> int64_t {
-    if (request.destinations != nullptr && !request.destinations->Contains(node)) return 0;
+    if (!realm.nodes.Contains(node)) return 0;
     return std::max<int64_t>(0, snapshot.Free(resource, node));
   };
   snapshot.alive().ForEach([&](NodeId node) { limit.most += room_of(node); });
   for (size_t c = 0; c < candidates.size(); ++c) {
     absl::int128 moved = 0;
     for (const PodId pod : candidates[c].move) {
-      moved += AmountOf(snapshot.catalog().shape_of(pod), resource);
+      if (!realm.classes[StaticClassOf(catalog, catalog.shape_id(pod))]) continue;
+      moved += AmountOf(catalog.shape_of(pod), resource);
     }
     const absl::int128 amount = moved + room_of(candidates[c].node);
     if (amount > 0) limit.terms.push_back({.candidate = c, .amount = amount});
@@ -183,7 +233,7 @@ class Prices {
 
   // Subgradient steps as long as Polyak's, towards a value below the best one that is moved
   // closer when steps do not reach it.
-  std::vector<double> Find() {
+  std::vector<double> Find(const Deadline* deadline) {
     constexpr int kRounds = 3000;
     constexpr int kPatience = 30;
     std::vector<double> prices(shares_.size());
@@ -192,6 +242,7 @@ class Prices {
     double hope = best * 0.3;
     int waited = 0;
     for (int round = 0; round < kRounds && hope > 1e-5; ++round) {
+      if (deadline != nullptr && deadline->Expired()) break;
       const double value = Value(prices, slope);
       if (value < best - hope * 0.01) waited = 0;
       if (value < best) {
@@ -216,6 +267,13 @@ class Prices {
       }
     }
     return best_;
+  }
+
+  // Of each candidate the worth less its price.
+  std::vector<double> Left(const std::vector<double>& prices) {
+    std::vector<double> slope(shares_.size());
+    Value(prices, slope);
+    return left_;
   }
 
  private:
@@ -283,11 +341,14 @@ int64_t ExactBound(const std::vector<Limit>& limits, const std::vector<int64_t>&
 }  // namespace
 
 RemovalBound BoundRemovals(const ClusterSnapshot& snapshot, const NodeGroups& groups,
-                           const PlanRequest& request, std::span<const int64_t> worth) {
+                           const PlanRequest& request, std::span<const int64_t> worth,
+                           const Deadline* deadline) {
   const std::vector<Candidate> candidates = FindCandidates(snapshot, groups, request);
   std::vector<Limit> limits;
-  for (uint32_t r = 0; r < snapshot.catalog().resources(); ++r) {
-    limits.push_back(LimitOfResource(snapshot, request, candidates, ResourceId{r}));
+  for (const Realm& realm : FindRealms(snapshot, request, candidates)) {
+    for (uint32_t r = 0; r < snapshot.catalog().resources(); ++r) {
+      limits.push_back(LimitOfResource(snapshot, realm, candidates, ResourceId{r}));
+    }
   }
   AddLimitsOfGroups(snapshot, groups, request.now_s, candidates, limits);
   AddLimitsOfBudgets(snapshot.catalog(), groups, request, candidates, limits);
@@ -296,11 +357,19 @@ RemovalBound BoundRemovals(const ClusterSnapshot& snapshot, const NodeGroups& gr
   for (const Candidate& candidate : candidates) {
     worths.push_back(worth.empty() ? 1 : std::max<int64_t>(0, worth[Index(candidate.node)]));
   }
-  RemovalBound bound{.eligible = candidates.size()};
+  RemovalBound bound;
+  bound.eligible = candidates.size();
   Reduce(limits, worths);
   bound.removable = static_cast<size_t>(
       std::ranges::count_if(worths, [](int64_t of_node) { return of_node > 0; }));
-  bound.worth = ExactBound(limits, worths, Prices(limits, worths).Find());
+  Prices search(limits, worths);
+  const std::vector<double> prices = search.Find(deadline);
+  bound.worth = ExactBound(limits, worths, prices);
+  const std::vector<double> left = search.Left(prices);
+  bound.surplus.assign(snapshot.catalog().nodes(), std::numeric_limits<double>::lowest());
+  for (size_t c = 0; c < candidates.size(); ++c) {
+    if (worths[c] > 0) bound.surplus[Index(candidates[c].node)] = left[c];
+  }
   return bound;
 }
 

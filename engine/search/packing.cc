@@ -9,6 +9,7 @@
 #include "engine/atomic_groups.h"
 #include "engine/eligibility.h"
 #include "engine/group_quotas.h"
+#include "engine/search/static_nodes.h"
 #include "predicates/filters.h"
 
 namespace ebb {
@@ -106,6 +107,17 @@ PackingProblem::PackingProblem(const ClusterSnapshot& snapshot, const NodeGroups
     return group.atomic &&
            !IsWhole(group, static_cast<int64_t>(unit.nodes.size()), registered[Index(unit.group)]);
   });
+  budget_users.resize(budgets.size());
+  for (uint32_t unit = 0; unit < units.size(); ++unit) {
+    for (const NodeId node : units[unit].nodes) {
+      for (const PodId pod : movers[Index(node)]) {
+        for (const PdbId pdb : catalog.shape_of(pod).budgets) {
+          std::vector<uint32_t>& users = budget_users[Index(pdb)];
+          if (users.empty() || users.back() != unit) users.push_back(unit);
+        }
+      }
+    }
+  }
 }
 
 Packing::Packing(const ClusterSnapshot& snapshot, const PackingProblem& problem)
@@ -116,7 +128,7 @@ Packing::Packing(const ClusterSnapshot& snapshot, const PackingProblem& problem)
       budgets_(problem.budgets),
       bias_(snapshot.catalog().nodes()),
       room_(snapshot.catalog().nodes()),
-      statics_(snapshot.catalog().constraint_sets() + snapshot.catalog().pod_shapes()) {
+      statics_(StaticClasses(snapshot.catalog())) {
   snapshot_.alive().ForEach([&](NodeId node) { Renew(node); });
 }
 
@@ -142,22 +154,9 @@ void Packing::Touch(NodeId node) {
 }
 
 const NodeSet& Packing::StaticsOf(PodShapeId id, const PodShape& shape) {
-  const Catalog& catalog = snapshot_.catalog();
-  const ShortCuts cuts = ShortCutsOf(PartsOf(catalog, shape));
-  Statics& statics = statics_[cuts.statics_of_fit_class ? Index(shape.constraints)
-                                                        : catalog.constraint_sets() + Index(id)];
-  if (statics.known) return statics.passed;
-  statics.known = true;
-  statics.passed.Resize(catalog.nodes());
-  std::vector<int8_t> of_shape(catalog.node_shapes(), -1);
-  problem_->open.ForEach([&](NodeId node) {
-    int8_t& verdict = of_shape[Index(catalog.node(node).shape)];
-    if (verdict < 0 || !cuts.statics_of_node_shape) {
-      verdict = StaticFits(snapshot_, shape, node) ? 1 : 0;
-    }
-    if (verdict > 0) statics.passed.Insert(node);
-  });
-  return statics.passed;
+  std::optional<NodeSet>& statics = statics_[StaticClassOf(snapshot_.catalog(), id)];
+  if (!statics) statics = StaticNodes(snapshot_, shape, problem_->open);
+  return *statics;
 }
 
 NodeId Packing::Fullest(PodShapeId id) {
@@ -221,20 +220,25 @@ void Packing::Note(size_t unit, bool gone) {
   }
 }
 
+void Packing::SpentBudgets(size_t unit, std::vector<PdbId>& spent) const {
+  spent.clear();
+  for (const NodeId node : problem_->units[unit].nodes) {
+    for (const PodId pod : problem_->movers[Index(node)]) {
+      for (const PdbId pdb : snapshot_.catalog().shape_of(pod).budgets) {
+        if (budgets_[Index(pdb)] < 1 && std::ranges::count(spent, pdb) == 0) spent.push_back(pdb);
+      }
+    }
+  }
+}
+
 bool Packing::Remove(size_t unit) {
   const PackingUnit& of = problem_->units[unit];
-  const Catalog& catalog = snapshot_.catalog();
   if (group_removed_[Index(of.group)] + static_cast<int64_t>(of.nodes.size()) >
       problem_->quotas[Index(of.group)]) {
     return false;
   }
-  for (const NodeId node : of.nodes) {
-    for (const PodId pod : problem_->movers[Index(node)]) {
-      for (const PdbId pdb : catalog.shape_of(pod).budgets) {
-        if (budgets_[Index(pdb)] < 1) return false;
-      }
-    }
-  }
+  SpentBudgets(unit, spent_);
+  if (!spent_.empty()) return false;
   const size_t touched = touched_.size();
   snapshot_.Fork();
   for (const NodeId node : of.nodes) {

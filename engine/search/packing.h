@@ -23,7 +23,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "engine/node_groups.h"
@@ -54,6 +55,7 @@ struct PackingProblem {
   std::vector<std::vector<PodId>> others;  // and those that go with the node.
   std::vector<double> share;               // By ResourceId: one over what an average node offers.
   std::vector<int32_t> budgets;            // By PdbId: disruptions allowed.
+  std::vector<std::vector<uint32_t>> budget_users;  // By PdbId: units with pods of it.
 
   // The units are those of `candidates` that eligibility and rules let go.  `worth`: by NodeId,
   // empty: each node counts 1; nodes of no worth are no units.
@@ -74,6 +76,9 @@ class Packing {
   [[nodiscard]] const std::vector<uint32_t>& removed() const { return order_; }
   [[nodiscard]] int64_t worth() const { return worth_; }
 
+  // The budgets of the unit's pods of which nothing is left, once each.
+  void SpentBudgets(size_t unit, std::vector<PdbId>& spent) const;
+
   // Pods are put on the nodes that are fullest; a node of this unit counts as having so much more
   // room, in nodes, than it has.  For units that are to be removed later.
   void SetBias(size_t unit, double nodes);
@@ -92,12 +97,6 @@ class Packing {
   [[nodiscard]] std::vector<Move> Places() const;
 
  private:
-  // Which nodes pass the static filters for pods of one set of constraints.
-  struct Statics {
-    bool known = false;
-    NodeSet passed;
-  };
-
   bool Empty(NodeId node);
   NodeId Fullest(PodShapeId id);
   const NodeSet& StaticsOf(PodShapeId id, const PodShape& shape);
@@ -113,11 +112,12 @@ class Packing {
   std::vector<int64_t> group_removed_;
   std::vector<int32_t> budgets_;
   int64_t worth_ = 0;
-  std::vector<double> bias_;      // By NodeId.
-  std::vector<double> room_;      // By NodeId: what is free, in shares, and the bias.
-  std::vector<NodeId> touched_;   // Since Begin.
-  std::vector<Statics> statics_;  // By ConstraintsId, then those of PodShapeIds of their own.
-  std::vector<PodId> moving_;     // Reused.
+  std::vector<double> bias_;     // By NodeId.
+  std::vector<double> room_;     // By NodeId: what is free, in shares, and the bias.
+  std::vector<NodeId> touched_;  // Since Begin.
+  std::vector<std::optional<NodeSet>> statics_;  // StaticNodes, by StaticClassOf.
+  std::vector<PodId> moving_;                    // Reused, and so is the next.
+  std::vector<PdbId> spent_;
 
   struct Saved {
     std::vector<bool> removed;

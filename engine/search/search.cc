@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/random.h"
+#include "engine/search/bound.h"
 #include "engine/search/packing.h"
 #include "engine/verify.h"
 
@@ -21,15 +22,33 @@ constexpr uint64_t kOthersTried = 8;  // Beside those that were put back.
 // A unit that is to be tried later takes pods only where nothing else does.
 constexpr double kLater = 1e6;
 
-// In which order units are removed at first.
+// In which order units are removed at first, the lowest key first: by what a removal costs, which
+// is the room of the node, whether it is used or not; by its pods; by what they request.  One more
+// packing, the first, begins with what the relaxed problem would take (RemovalBound::surplus).
 using UnitKey = double (*)(const PackingUnit&);
-constexpr std::array<UnitKey, kLanes> kFirstOrders = {
-    // What a removal costs is the room of the node, whether it is used or not.
+constexpr std::array<UnitKey, kLanes - 1> kFirstOrders = {
     [](const PackingUnit& unit) { return unit.size; },
     [](const PackingUnit& unit) { return static_cast<double>(unit.pods); },
     [](const PackingUnit& unit) { return unit.load; },
-    [](const PackingUnit& unit) { return unit.size > 0 ? unit.load / unit.size : 0; },
 };
+
+std::vector<double> KeysOf(const PackingProblem& problem, UnitKey key) {
+  std::vector<double> keys;
+  for (const PackingUnit& unit : problem.units) {
+    keys.push_back(key(unit) / static_cast<double>(unit.worth));
+  }
+  return keys;
+}
+
+std::vector<double> KeysOf(const PackingProblem& problem, const RemovalBound& bound) {
+  std::vector<double> keys;
+  for (const PackingUnit& unit : problem.units) {
+    double surplus = 0;
+    for (const NodeId node : unit.nodes) surplus += bound.surplus[Index(node)];
+    keys.push_back(-surplus);
+  }
+  return keys;
+}
 
 bool Expired(const Deadline* deadline) { return deadline != nullptr && deadline->Expired(); }
 
@@ -42,12 +61,11 @@ class Lane {
   [[nodiscard]] const Packing& packing() const { return packing_; }
   void Take(const Packing& packing) { packing_ = packing; }
 
-  void Begin(UnitKey key, const Deadline* deadline) {
+  // Removes what can be, the unit of the lowest key first.
+  void Begin(const std::vector<double>& keys, const Deadline* deadline) {
     std::vector<uint32_t> units(problem_->units.size());
     std::iota(units.begin(), units.end(), 0);
-    std::ranges::stable_sort(units, {}, [&](uint32_t unit) {
-      return key(problem_->units[unit]) / static_cast<double>(problem_->units[unit].worth);
-    });
+    std::ranges::stable_sort(units, {}, [&](uint32_t unit) { return keys[unit]; });
     RemoveEach(units, deadline);
   }
 
@@ -60,17 +78,15 @@ class Lane {
     if (kept_.empty() || packing_.removed().empty()) return;
     const int64_t before = packing_.worth();
     packing_.Begin();
-    const uint64_t back = 1 + random_.Below(kPutBackMax);
     put_back_.clear();
-    for (uint64_t i = 0; i < back && !packing_.removed().empty(); ++i) {
-      put_back_.push_back(LargestOf(packing_.removed(), 2));
-      packing_.PutBack(put_back_.back());
-    }
     tried_.clear();
-    for (uint64_t i = 0; i < back + kOthersTried; ++i) tried_.push_back(SmallestOf(kept_, 2));
-    std::ranges::sort(tried_);
-    tried_.erase(std::ranges::unique(tried_).begin(), tried_.end());
-    Shuffle(tried_);
+    const uint32_t wanted = Draw(kept_);
+    packing_.SpentBudgets(wanted, spent_);
+    if (spent_.empty()) {
+      MakeRoom(wanted);
+    } else {
+      FreeBudgets(wanted);
+    }
     tried_.insert(tried_.end(), put_back_.begin(), put_back_.end());
     RemoveEach(tried_, nullptr);
     if (packing_.worth() >= before) {
@@ -87,6 +103,58 @@ class Lane {
       packing_.SetBias(unit, 0);
       if (!Expired(deadline)) packing_.Remove(unit);
     }
+  }
+
+  void PutBack(uint32_t unit) {
+    packing_.PutBack(unit);
+    put_back_.push_back(unit);
+  }
+
+  // Some units come back, and others may have their room.
+  void MakeRoom(uint32_t wanted) {
+    gone_.assign(packing_.removed().begin(), packing_.removed().end());
+    if (random_.Below(2) == 0) StayInGroupOf(wanted);
+    const uint64_t back = 1 + random_.Below(kPutBackMax);
+    for (uint64_t i = 0; i < back && !gone_.empty(); ++i) {
+      PutBack(LargestOf(gone_, 2));
+      gone_.erase(std::ranges::find(gone_, put_back_.back()));
+    }
+    for (uint64_t i = 0; i < back + kOthersTried; ++i) tried_.push_back(SmallestOf(kept_, 2));
+    ShuffleTried();
+  }
+
+  // Nodes of a group take much the same pods: what one leaves another can use.
+  void StayInGroupOf(uint32_t wanted) {
+    const auto is_other = [&](uint32_t unit) {
+      return problem_->units[unit].group != problem_->units[wanted].group;
+    };
+    if (std::ranges::all_of(gone_, is_other)) return;
+    std::erase_if(gone_, is_other);
+    std::erase_if(kept_, is_other);
+  }
+
+  // For each budget that keeps the unit one that spends of it comes back.  The unit is tried, and
+  // others that wait for the same budgets.
+  void FreeBudgets(uint32_t wanted) {
+    for (const PdbId pdb : spent_) {
+      gone_.clear();
+      for (const uint32_t unit : problem_->budget_users[Index(pdb)]) {
+        (packing_.IsRemoved(unit) ? gone_ : tried_).push_back(unit);
+      }
+      if (!gone_.empty()) PutBack(Draw(gone_));
+    }
+    std::erase_if(tried_, [&](uint32_t unit) {
+      return unit == wanted || std::ranges::count(put_back_, unit) > 0;
+    });
+    ShuffleTried();
+    if (tried_.size() > kOthersTried) tried_.resize(kOthersTried);
+    tried_.insert(tried_.begin(), wanted);
+  }
+
+  void ShuffleTried() {
+    std::ranges::sort(tried_);
+    tried_.erase(std::ranges::unique(tried_).begin(), tried_.end());
+    Shuffle(tried_);
   }
 
   // Of some drawn units.
@@ -119,6 +187,8 @@ class Lane {
   Random random_;
   // Reused.
   std::vector<uint32_t> kept_;
+  std::vector<uint32_t> gone_;
+  std::vector<PdbId> spent_;
   std::vector<uint32_t> put_back_;
   std::vector<uint32_t> tried_;
 };
@@ -234,9 +304,18 @@ class Search {
       lanes.emplace_back(packed, problem, options_.seed * kLanes + lane);
     }
     parallelism_.For(kLanes, [&](size_t lane, size_t) {
-      lanes[lane].Begin(kFirstOrders[lane], options_.deadline);
+      if (lane > 0) {
+        lanes[lane].Begin(KeysOf(problem, kFirstOrders[lane - 1]), options_.deadline);
+        return;
+      }
+      const RemovalBound bound =
+          BoundRemovals(snapshot_, groups_, request_, options_.worth, options_.deadline);
+      if (!Expired(options_.deadline)) result_.bound = bound.worth;
+      lanes[lane].Begin(KeysOf(problem, bound), options_.deadline);
     });
-    for (const Lane& lane : lanes) Realize(lane.packing(), problem);
+    for (const Lane& lane : lanes) {
+      if (lane.packing().worth() > result_.worth) Realize(lane.packing(), problem);
+    }
     result_.packed_worth = lanes[BestLane(lanes)].packing().worth();
     uint64_t without_gain = 0;
     while (!IsOver(without_gain)) {
@@ -261,8 +340,8 @@ class Search {
 
   [[nodiscard]] bool IsOver(uint64_t without_gain) const {
     return result_.iterations >= options_.iterations ||
-           without_gain >= options_.iterations_without_gain || result_.worth >= options_.enough ||
-           Expired(options_.deadline);
+           without_gain >= options_.iterations_without_gain ||
+           (result_.bound && result_.worth >= *result_.bound) || Expired(options_.deadline);
   }
 
   ClusterSnapshot& snapshot_;

@@ -7,9 +7,10 @@
 // search looks for other sets of nodes.  It begins with packings (packing.h) of several orders of
 // candidates, in which pods go where it is fullest.  Then it repeats, on some packings side by
 // side: put a few nodes back, try to remove others, and keep what is not worse (large neighbourhood
-// search).  Every better packing is handed to the planner, which makes a plan of it by its own
-// filters, rules, budgets and limits of groups.  The best of these plans and the greedy one is
-// verified and handed out, so a mistake of the search costs a better plan and nothing else.
+// search).  It ends when a plan is as good as any can be (bound.h).  Every better packing is handed
+// to the planner, which makes a plan of it by its own filters, rules, budgets and limits of groups.
+// The best of these plans and the greedy one is verified and handed out, so a mistake of the search
+// costs a better plan and nothing else.
 //
 // Time: the deadline of `options` ends the search; what MakePlan says of the request's own holds
 // for the greedy plan.  A cancelled search returns the best plan so far, verified.
@@ -28,6 +29,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -49,8 +51,6 @@ struct SearchOptions {
   const Deadline* deadline = nullptr;
   // What removing a node is worth, by NodeId; above 0, or it stays.  Empty: each node counts 1.
   std::span<const int64_t> worth = {};
-  // A plan of this worth need not be improved: an upper bound.
-  int64_t enough = INT64_MAX;
   // Told of every plan that is better than those before, the greedy one first.
   std::function<void(const PlanResult& plan, int64_t worth)> on_better;
 };
@@ -61,6 +61,9 @@ struct SearchResult {
   int64_t greedy_worth = 0;  // Of the plan that the request asks for.
   int64_t packed_worth = 0;  // Of the best packing, of which the planner made that plan or less.
   uint64_t iterations = 0;
+  // No plan is worth more (bound.h).  Absent: a limit or deadline ended the greedy plan, and
+  // nothing was searched.
+  std::optional<int64_t> bound;
 };
 
 // `request` as for MakePlan.  The snapshot is afterwards as it was; no fork of it may be open.

@@ -595,9 +595,9 @@ TEST_F(CliTest, OptimizeFindsMoreNodesAndSaysSo) {
   const Json found = Json::parse(json)["summary"];
   EXPECT_GT(found["removed"], greedy["removed"]);
   EXPECT_EQ(found["search"]["greedyNodes"], greedy["removed"]);
-  EXPECT_EQ(found["search"]["iterations"], 3);
+  EXPECT_LE(found["search"]["iterations"], 3);
   EXPECT_EQ(with({"-o", "json", "--threads", "3"}).out, json);
-  EXPECT_THAT(with({}).out, HasSubstr("of the plan that it began with, in 3 iterations."));
+  EXPECT_THAT(with({}).out, HasSubstr("of the plan that it began with, in "));
   std::ifstream file(std::string(EBB_SOURCE_DIR) + "/docs/plan.schema.json");
   SchemaCheck(Json::parse(file)).Check(Json::parse(json));
   // What stays is explained in the plan that was found.
@@ -627,6 +627,27 @@ TEST_F(CliTest, TrialsTellHowAPlanFares) {
   EXPECT_EQ(shortened["trials"]["planOrder"]["pendingMax"], 0);
   std::ifstream file(std::string(EBB_SOURCE_DIR) + "/docs/plan.schema.json");
   SchemaCheck(Json::parse(file)).Check(Json::parse(robust));
+}
+
+TEST_F(CliTest, TheBoundTellsHowGoodAPlanIs) {
+  const std::string mixed = (dir_ / "mixed.json").string();
+  ASSERT_EQ(Ebb({"gen", "mixed", "--nodes", "100", "-o", mixed}).exit_code, 0);
+  const auto summary = [&](std::vector<std::string> more) {
+    std::vector<std::string> words = {"plan", mixed, "--now", "2026-06-01T12:00:00Z", "-o", "json"};
+    words.insert(words.end(), more.begin(), more.end());
+    return Json::parse(Ebb(words).out)["summary"];
+  };
+  EXPECT_FALSE(summary({}).contains("bound"));
+  const Json greedy = summary({"--bound"});
+  const auto nodes = greedy["bound"]["nodes"].get<double>();
+  EXPECT_GE(nodes, greedy["removed"].get<double>());
+  EXPECT_NEAR(greedy["bound"]["gap"].get<double>(), 1 - greedy["removed"].get<double>() / nodes,
+              1e-12);
+  // The search tells it too, and comes closer.
+  const Json found = summary({"--optimize", "--iterations", "5"});
+  EXPECT_EQ(found["bound"]["nodes"], greedy["bound"]["nodes"]);
+  EXPECT_LT(found["bound"]["gap"], greedy["bound"]["gap"]);
+  EXPECT_THAT(Ebb({"plan", mixed, "--bound"}).out, HasSubstr("No plan removes more"));
 }
 
 TEST_F(CliTest, FlagsOfTheSearchGoTogether) {

@@ -64,6 +64,23 @@ TEST(BoundTest, PodsNeedRoomOnNodesThatStay) {
   EXPECT_EQ(BoundOf(Alike(10, 0, 0).Build()), 10);
 }
 
+TEST(BoundTest, PodsThatCannotLeaveTheirPoolNeedRoomThere) {
+  Cluster cluster;
+  for (const char* const name : {"a1", "a2"}) {
+    cluster.Add(Node(name).Cpu(1000).Label("pool", "a"));
+    cluster.Add(Pod(std::string("of-") + name).On(name).Cpu(500).NodeSelector("pool", "a"));
+  }
+  for (const char* const name : {"b1", "b2"}) cluster.Add(Node(name).Cpu(4000));
+  // Both empty nodes, and one of the others, whose pods share the last one.
+  EXPECT_EQ(BoundOf(cluster.Build()), 3);
+  cluster.Add(Pod("one-more").On("a1").Cpu(1).NodeSelector("pool", "a"));
+  // Now they do not fit there, and the room of the other pool, enough for all, is of no use.
+  PlanRequest request = Anytime();
+  request.planner.scale_down_utilization_threshold = 1;
+  const ClusterSnapshot snapshot = cluster.Build();
+  EXPECT_EQ(BoundRemovals(snapshot, OneGroup(snapshot, 0), request).worth, 2);
+}
+
 TEST(BoundTest, GroupsKeepTheirMinimum) {
   EXPECT_EQ(BoundOf(Alike(10, 0, 0).Build(), 3), 7);
   EXPECT_EQ(BoundOf(Alike(10, 0, 0).Build(), 10), 0);

@@ -115,11 +115,12 @@ TEST_F(SearchTest, TellsOfEachBetterPlan) {
   EXPECT_TRUE(std::ranges::is_sorted(told));
 }
 
-TEST_F(SearchTest, WhatIsEnoughEndsTheSearch) {
-  options_.enough = 3;
+TEST_F(SearchTest, APlanAsGoodAsItsBoundEndsTheSearch) {
   options_.iterations = 1'000'000;
   options_.iterations_without_gain = 1'000'000;
-  EXPECT_EQ(Search().iterations, 0u);
+  const SearchResult found = Search();
+  EXPECT_EQ(found.iterations, 0u);
+  EXPECT_EQ(found.bound, found.worth);
 }
 
 TEST_F(SearchTest, ALimitThatEndsTheGreedyPlanEndsTheSearch) {
