@@ -313,8 +313,9 @@ class Search {
       if (!Expired(options_.deadline)) result_.bound = bound.worth;
       lanes[lane].Begin(KeysOf(problem, bound), options_.deadline);
     });
+    // Behind a packing's nodes the planner goes on with the others, so equals are worth a pass.
     for (const Lane& lane : lanes) {
-      if (lane.packing().worth() > result_.worth) Realize(lane.packing(), problem);
+      if (lane.packing().worth() >= result_.worth) Realize(lane.packing(), problem);
     }
     result_.packed_worth = lanes[BestLane(lanes)].packing().worth();
     uint64_t without_gain = 0;
