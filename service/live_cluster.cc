@@ -83,8 +83,8 @@ absl::StatusOr<std::unique_ptr<LiveCluster>> LiveCluster::FromDump(std::string_v
   return absl::Status(judged.code(), absl::StrCat(Absl(name), ": ", judged.message()));
 }
 
-absl::Status LiveCluster::Take(std::span<const Change> changes) {
-  if (absl::Status s = live_.Take(changes); !s.ok()) return s;
+absl::Status LiveCluster::Take(std::span<const Change> changes, OlderObjects older) {
+  if (absl::Status s = live_.Take(changes, older); !s.ok()) return s;
   for (const Change& change : changes) {
     if (change.type == Change::Type::kDelete) continue;
     newest_time_ = std::max(newest_time_, NewestTime(change.object));

@@ -56,7 +56,7 @@ class LiveCluster {
   // --- Changes ---------------------------------------------------------------
 
   // All of them, in their order, or none.
-  absl::Status Take(std::span<const Change> changes);
+  absl::Status Take(std::span<const Change> changes, OlderObjects older = OlderObjects::kPassOver);
   // Every object that `read` hands over, each as a change of its own.
   // Errors: those of `read` and of an object; what came before it is taken.
   absl::Status Read(const std::function<absl::Status(ObjectSink&)>& read);

@@ -391,10 +391,9 @@ void PlanCommand::AddTo(CLI::App& app) {
   app.get_option("--server")->excludes("--state");
   app.get_option("--server")->excludes("--watch-file");
   for (const char* other : {"--state", "--watch-file", "--server"}) {
-    app.get_option("--optimize")->excludes(other);
-    app.get_option("--bound")->excludes(other);
-    app.get_option("--trials")->excludes(other);
-    app.get_option("--robust")->excludes(other);
+    for (const char* flag : {"--optimize", "--bound", "--trials", "--robust", "--seed"}) {
+      app.get_option(flag)->excludes(other);
+    }
   }
   AddOtherAutoscalerFlags(app);
   TakeLastOfEach(app);

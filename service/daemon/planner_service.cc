@@ -354,7 +354,8 @@ class SyncCall final : public grpc::ServerBidiReactor<wire::SyncRequest, wire::S
     } else if (ends && !session.InResync(*resync_)) {
       taken = absl::AbortedError("resync_ends: the cluster was loaded anew since it began");
     } else {
-      taken = session.Take(*batch);
+      // What a resync names is how things are.
+      taken = session.Take(*batch, resync_ ? OlderObjects::kTake : OlderObjects::kPassOver);
     }
     if (taken.ok() && ends) {
       const absl::StatusOr<uint64_t> deleted = session.EndResync(*resync_);

@@ -98,7 +98,7 @@ class Session {
   // --- Changes ---------------------------------------------------------------
 
   // All of the batch, or nothing.
-  absl::Status Take(const ChangeBatch& batch);
+  absl::Status Take(const ChangeBatch& batch, OlderObjects older = OlderObjects::kPassOver);
   // From here on what is put is noted, until the resync ends or is dropped.  Returns its number.
   // There may be several at once: none knows of the others.
   uint64_t BeginResync();

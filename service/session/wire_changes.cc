@@ -1,7 +1,5 @@
 #include "service/session/wire_changes.h"
 
-#include <utility>
-
 #include "absl/strings/str_cat.h"
 
 namespace ebb {
@@ -23,10 +21,10 @@ absl::Status PutChange(const wire::Change& change, ChangeBatch& batch) {
       const wire::Deletion& deletion = change.delete_();
       if (deletion.kind().empty()) return absl::InvalidArgumentError("delete.kind: is missing");
       if (deletion.name().empty()) return absl::InvalidArgumentError("delete.name: is missing");
-      if (auto object = ChangeBatch::NamesOf(deletion.kind())) {
-        batch.Delete(*std::move(object), deletion.namespace_(), deletion.name(), deletion.uid());
-      }
-      return absl::OkStatus();
+      const absl::Status deleted = batch.DeleteNamed(deletion.kind(), deletion.namespace_(),
+                                                     deletion.name(), deletion.uid());
+      if (deleted.ok()) return deleted;
+      return {deleted.code(), absl::StrCat("delete.kind: ", deleted.message())};
     }
     case wire::Change::CHANGE_NOT_SET:
       return absl::InvalidArgumentError(

@@ -127,6 +127,23 @@ void ChangeBatch::Delete(BlankObject object, std::string_view namespace_name, st
   changes_.push_back({.type = Change::Type::kDelete, .object = RefOf(kept)});
 }
 
+absl::Status ChangeBatch::DeleteNamed(std::string_view kind, std::string_view namespace_name,
+                                      std::string_view name, std::string_view uid) {
+  if (auto object = NamesOf(kind)) {
+    Delete(*std::move(object), namespace_name, name, uid);
+  } else if (const std::string problem = ObjectReader::KindProblem("v1", kind); !problem.empty()) {
+    return absl::InvalidArgumentError(problem);
+  } else {
+    CountIgnored(kind);
+  }
+  return absl::OkStatus();
+}
+
+void ChangeBatch::CountIgnored(std::string_view kind) {
+  const std::string shown(kind.substr(0, kKindShown));
+  if (ignored_.size() < kIgnoredKindsMax || ignored_.contains(shown)) ++ignored_[shown];
+}
+
 void ChangeBatch::Clear() {
   changes_.clear();
   deleted_.clear();
@@ -148,8 +165,7 @@ absl::Status ChangeBatch::AddLast(Change::Type type) {
     return {read.status().code(), absl::StripPrefix(message, ": ")};
   }
   if (!read->has_value()) {
-    kind.resize(std::min(kind.size(), kKindShown));
-    if (ignored_.size() < kIgnoredKindsMax || ignored_.contains(kind)) ++ignored_[kind];
+    CountIgnored(kind);
     return absl::OkStatus();
   }
   changes_.push_back({.type = type,

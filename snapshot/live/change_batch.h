@@ -57,6 +57,10 @@ class ChangeBatch {
                                    objects::Controller, objects::Namespace, objects::StorageObject>;
   // Nothing: no decision reads the kind ("Deployment").
   static std::optional<BlankObject> NamesOf(std::string_view kind);
+  // The same of a kind by its name, whether a decision reads it or not.  Errors: InvalidArgument,
+  // of a kind that is spelled wrong ("node", "Pods").
+  absl::Status DeleteNamed(std::string_view kind, std::string_view namespace_name,
+                           std::string_view name, std::string_view uid);
   // An empty `uid` is any.
   void Delete(BlankObject object, std::string_view namespace_name, std::string_view name,
               std::string_view uid);
@@ -70,6 +74,7 @@ class ChangeBatch {
  private:
   absl::Status Check(size_t bytes) const;
   absl::Status AddLast(Change::Type type);
+  void CountIgnored(std::string_view kind);
 
   const size_t object_bytes_max_;
   ObjectReader json_reader_;

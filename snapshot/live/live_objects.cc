@@ -25,7 +25,7 @@ const objects::StorageObject& StorageObjectOf(const UnpackedObject& unpacked) {
 
 }  // namespace
 
-void LiveSnapshot::Put(const Change& change) {
+void LiveSnapshot::Put(const Change& change, OlderObjects older) {
   const uint64_t version = VersionOf(change.resource_version);
   std::string packed = PackObject(change.object);
   HeldObject* held = objects_.Find(change.object);
@@ -33,7 +33,7 @@ void LiveSnapshot::Put(const Change& change) {
   if (is_new) {
     held = &objects_.Add(change.object);
     held->order = next_order_++;
-  } else if (IsOlderVersion(version, held->version)) {
+  } else if (older == OlderObjects::kPassOver && IsOlderVersion(version, held->version)) {
     ++counts_.older;
     return;
   }

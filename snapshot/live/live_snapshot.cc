@@ -70,7 +70,7 @@ LiveSnapshot::~LiveSnapshot() {
   for (const auto& [name, place] : pods_by_name_) ReleaseName(pods_[place].named);
 }
 
-absl::Status LiveSnapshot::Take(std::span<const Change> changes) {
+absl::Status LiveSnapshot::Take(std::span<const Change> changes, OlderObjects older) {
   EBB_CHECK(snapshot_.depth() == 0);
   for (const Change& change : changes) {
     if (absl::Status s = Check(change); !s.ok()) return s;
@@ -80,9 +80,9 @@ absl::Status LiveSnapshot::Take(std::span<const Change> changes) {
     const auto* const pod = std::get_if<const objects::Pod*>(&change.object);
     const bool put = change.type == Change::Type::kPut;
     if (pod != nullptr) {
-      put ? PutPod(**pod, VersionOf(change.resource_version)) : DeletePod(**pod);
+      put ? PutPod(**pod, VersionOf(change.resource_version), older) : DeletePod(**pod);
     } else {
-      put ? Put(change) : Delete(change);
+      put ? Put(change, older) : Delete(change);
     }
   }
   return absl::OkStatus();
@@ -90,7 +90,7 @@ absl::Status LiveSnapshot::Take(std::span<const Change> changes) {
 
 // --- Pods -----------------------------------------------------------------------------------
 
-void LiveSnapshot::PutPod(const objects::Pod& pod, uint64_t version) {
+void LiveSnapshot::PutPod(const objects::Pod& pod, uint64_t version, OlderObjects older) {
   const SnapshotBuilder::NamedPod named =
       SnapshotBuilder::NameOf(pod, *symbols_, SnapshotBuilder::Texts::kHeld);
   const auto [it, is_new] = pods_by_name_.try_emplace({named.namespace_name, named.name}, kNobody);
@@ -104,7 +104,8 @@ void LiveSnapshot::PutPod(const objects::Pod& pod, uint64_t version) {
     pods_[it->second].order = next_order_++;
   }
   const uint32_t place = it->second;
-  if (!is_new && IsOlderVersion(version, pods_[place].version)) {
+  if (!is_new && older == OlderObjects::kPassOver &&
+      IsOlderVersion(version, pods_[place].version)) {
     ++counts_.older;
     ReleaseName(named);
     return;

@@ -18,7 +18,8 @@
 // often, and why.  docs/live.md has the table.
 //
 // Versions:  metadata.resourceVersion, where it is a number.  An object older than the one
-//            held is passed over and counted, and so is one that is held already.
+//            held is passed over and counted, unless the caller says otherwise, and so is one
+//            that is held already.
 // Deletions: are taken as they come: an object that comes after its deletion is there again.
 //            One that names another UID than the object's is passed over and counted.
 // Errors:    InvalidArgument, as SnapshotBuilder's, naming object and field; nothing has
@@ -67,6 +68,12 @@ struct Change {
   Type type = Type::kPut;
   objects::ObjectRef object;
   std::string_view resource_version = {};
+};
+
+// Which objects are taken that are older than the one held.
+enum class OlderObjects : uint8_t {
+  kPassOver,  // Of a watch: one that comes late.
+  kTake,      // Of a list: what it names is how things are, after etcd was restored too.
 };
 
 // Why a catalog is built anew.
@@ -159,7 +166,7 @@ class LiveSnapshot {
 
   // All of them, in their order, or none.  Nothing is kept of what they point to.
   // REQUIRES: no fork of Snapshot() is open.
-  absl::Status Take(std::span<const Change> changes);
+  absl::Status Take(std::span<const Change> changes, OlderObjects older = OlderObjects::kPassOver);
 
   // The cluster as it is now.  Plans may be tried on it; it must be as it was before the next
   // Take().  Valid until then.
@@ -215,7 +222,7 @@ class LiveSnapshot {
     uint64_t order = 0;
   };
   // An object of any kind but pods.
-  void Put(const Change& change);
+  void Put(const Change& change, OlderObjects older);
   void Delete(const Change& change);
   // In the catalog that is there, or it becomes stale.
   void PutInPlace(const objects::Node& node);
@@ -239,7 +246,7 @@ class LiveSnapshot {
   [[nodiscard]] PdbId FindBudget(const objects::PodDisruptionBudget& pdb) const;
   void FillStorage();
 
-  void PutPod(const objects::Pod& pod, uint64_t version);
+  void PutPod(const objects::Pod& pod, uint64_t version, OlderObjects older);
   void DeletePod(const objects::Pod& pod);
   // Its place in pods_.
   [[nodiscard]] std::optional<uint32_t> FindPod(const objects::Pod& pod) const;

@@ -372,27 +372,12 @@ TEST_F(RoundCommandTest, OldFlagIsWarnedAboutAndTaken) {
 // Flags of `ebb plan` that change nothing that a round decides.  Node groups and events are
 // in a record as texts, whatever their files are called.
 bool HasNoSay(const std::string& flag) {
-  static const auto* const flags = new std::set<std::string>{"all",
-                                                             "events",
-                                                             "exit-code",
-                                                             "explain",
-                                                             "help",
-                                                             "max-input-bytes",
-                                                             "metrics",
-                                                             "node-groups",
-                                                             "now",
-                                                             "output",
-                                                             "record",
-                                                             "server",
-                                                             "session",
-                                                             "state",
-                                                             "state-rounds",
-                                                             "stats",
-                                                             "strict",
-                                                             "threads",
-                                                             "watch-file",
-                                                             "watch-quiet-time",
-                                                             "max-object-bytes"};
+  static const auto* const flags = new std::set<std::string>{
+      "all", "events", "exit-code", "explain", "help", "max-input-bytes", "metrics", "node-groups",
+      "now", "output", "record", "server", "session", "state", "state-rounds", "stats", "strict",
+      "threads", "watch-file", "watch-quiet-time", "max-object-bytes",
+      // Not with --state.
+      "optimize", "budget", "iterations", "bound", "trials", "robust", "seed"};
   return flags->contains(flag);
 }
 

@@ -1057,11 +1057,13 @@ func (*Change_DeleteProtobuf) isChange_Change() {}
 func (*Change_Delete) isChange_Change() {}
 
 type Deletion struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Kind          string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"` // "Pod".
-	Namespace     string                 `protobuf:"bytes,2,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	Name          string                 `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
-	Uid           string                 `protobuf:"bytes,4,opt,name=uid,proto3" json:"uid,omitempty"` // "": any.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// "Pod".  Kinds that no decision reads are counted as ignored; one that is spelled wrong ("pod",
+	// "Nodes") is refused.
+	Kind          string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	Namespace     string `protobuf:"bytes,2,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	Name          string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
+	Uid           string `protobuf:"bytes,4,opt,name=uid,proto3" json:"uid,omitempty"` // "": any.
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1224,8 +1226,9 @@ type SyncRequest struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Session string                 `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"` // In the first message.
 	Changes []*Change              `protobuf:"bytes,2,rep,name=changes,proto3" json:"changes,omitempty"`
-	// A resync names everything that there is: with the batch that ends it, what nobody put since
-	// the batch that began it is deleted.  A stream that ends before deletes nothing.  A Load
+	// A resync names everything that there is: what it puts is taken even where an object with a
+	// higher resourceVersion is held, and with the batch that ends it, what nobody put since the batch
+	// that began it is deleted.  A stream that ends before deletes nothing.  A Load
 	// ends the resyncs of all streams.
 	ResyncBegins  bool `protobuf:"varint,3,opt,name=resync_begins,json=resyncBegins,proto3" json:"resync_begins,omitempty"`
 	ResyncEnds    bool `protobuf:"varint,4,opt,name=resync_ends,json=resyncEnds,proto3" json:"resync_ends,omitempty"`

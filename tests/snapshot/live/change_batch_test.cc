@@ -186,6 +186,28 @@ TEST(ChangeBatchTest, KindsThatNoDecisionReadsHaveNoNames) {
   }
 }
 
+TEST(ChangeBatchTest, AKindThatIsSpelledWrongIsRefusedInADeletion) {
+  ChangeBatch batch;
+  const auto problem = [&](std::string_view kind) {
+    return std::string(batch.DeleteNamed(kind, "", "a", "").message());
+  };
+  EXPECT_THAT(problem("node"), HasSubstr("Node of v1 is"));
+  EXPECT_THAT(problem("Nodes"), HasSubstr("Node of v1 is"));
+  EXPECT_THAT(problem("pod"), HasSubstr("Pod of v1 is"));
+  EXPECT_THAT(problem("poddisruptionbudget"), HasSubstr("PodDisruptionBudget of policy is"));
+  EXPECT_THAT(problem("No\xff"
+                      "de"),
+              HasSubstr("is not one of Kubernetes"));
+  EXPECT_TRUE(batch.changes().empty());
+  // Kinds that no decision reads are counted, as when they are put.
+  EXPECT_EQ(problem("Deployment"), "");
+  EXPECT_EQ(problem("Widget"), "");
+  EXPECT_EQ(batch.ignored().at("Deployment"), 1U);
+  EXPECT_EQ(batch.ignored().at("Widget"), 1U);
+  EXPECT_EQ(problem("Node"), "");
+  EXPECT_EQ(batch.changes().size(), 1U);
+}
+
 // What is wrong with the rest of an object does not keep it from going.
 TEST(ChangeBatchTest, OnlyTheNamesOfWhatGoesMustBeRight) {
   const std::pair<std::string, std::string> cases[] = {

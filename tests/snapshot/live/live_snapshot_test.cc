@@ -453,6 +453,26 @@ TEST_F(LiveTest, WhatIsOlderOrHeldAlreadyIsCountedAndPassedOver) {
   EXPECT_THAT(On("a"), ElementsAre("web"));
 }
 
+// As after etcd was restored from a backup: versions begin again.
+TEST_F(LiveTest, AListIsTakenHoweverOldItsObjectsAre) {
+  ASSERT_TRUE(Put(&a_.raw, "10").ok());
+  ASSERT_TRUE(Put(&b_.raw, "11").ok());
+  const Pod on_a = Pod("web").On("a");
+  const Pod on_b = Pod("web").On("b");
+  ASSERT_TRUE(Put(&on_b.raw, "20").ok());
+  Node larger = a_;
+  larger.Cpu(64000);
+  const std::vector<Change> list = {{.object = &larger.raw, .resource_version = "3"},
+                                    {.object = &on_a.raw, .resource_version = "4"}};
+  ASSERT_TRUE(live_.Take(list, OlderObjects::kTake).ok());
+  EXPECT_THAT(On("a"), ElementsAre("web"));
+  EXPECT_EQ(live_.Snapshot().Allocatable(kCpu, test::NodeNamed(live_.Snapshot(), "a")), 64000);
+  EXPECT_EQ(live_.counts().older, 0U);
+  // From here on the list's versions count.
+  ASSERT_TRUE(Put(&on_b.raw, "5").ok());
+  EXPECT_THAT(On("b"), ElementsAre("web"));
+}
+
 TEST_F(LiveTest, ADeletionOfWhatIsNotThereIsCounted) {
   ASSERT_TRUE(Put(&a_.raw).ok());
   Pod web = Pod("web").On("a");
