@@ -21,8 +21,8 @@ absl::Status PutChange(const wire::Change& change, ChangeBatch& batch) {
       const wire::Deletion& deletion = change.delete_();
       if (deletion.kind().empty()) return absl::InvalidArgumentError("delete.kind: is missing");
       if (deletion.name().empty()) return absl::InvalidArgumentError("delete.name: is missing");
-      const absl::Status deleted = batch.DeleteNamed(deletion.kind(), deletion.namespace_(),
-                                                     deletion.name(), deletion.uid());
+      absl::Status deleted = batch.DeleteNamed(deletion.kind(), deletion.namespace_(),
+                                               deletion.name(), deletion.uid());
       if (deleted.ok()) return deleted;
       return {deleted.code(), absl::StrCat("delete.kind: ", deleted.message())};
     }
