@@ -186,15 +186,14 @@ PassInput LastPassInput(const PlanRequest& request, const PlanResult& made,
 absl::StatusOr<PlanResult> MakePlan(ClusterSnapshot& snapshot, const NodeGroups& groups,
                                     std::span<const PodId> pending, const PlanRequest& request) {
   PlanResult made;
-  if (request.candidates != nullptr) made.candidates = *request.candidates;
   PassInput input = LastPassInput(request, made, pending);
+  if (request.candidates != nullptr) input.candidates = *request.candidates;
   if (absl::Status s = CheckNoFork(snapshot); !s.ok()) return s;
   if (absl::Status s = CheckSnapshot(snapshot, /*remembered=*/nullptr); !s.ok()) return s;
   if (absl::Status s = CheckGroups(snapshot.catalog(), groups); !s.ok()) return s;
   if (absl::Status s = CheckPassInput(snapshot, input); !s.ok()) return s;
   if (absl::Status s = CheckSuggestions(snapshot.catalog(), request.suggestions); !s.ok()) return s;
 
-  made.candidates.clear();
   FindCandidates(snapshot, groups, request, made);
   SortCandidates(snapshot, groups, request.planner, request.order, request.now_s,
                  /*was_unneeded=*/nullptr, made.candidates);
@@ -215,8 +214,8 @@ absl::StatusOr<PlanResult> MakePlan(ClusterSnapshot& snapshot, const NodeGroups&
         SoundRemovals(groups, registered, quotas, made.plan, made.plan.remove.size());
     if (sound < made.plan.remove.size() && request.passes_end != nullptr &&
         request.passes_end->Expired()) {
-      Cut(snapshot.catalog(), sound, Termination::kDeadline,
-          made);  // There is no time for another pass.
+      // There is no time for another pass.
+      Cut(snapshot.catalog(), sound, Termination::kDeadline, made);
       break;
     }
     if (!ExcludeSurplus(groups, quotas, made, exclusions) &&

@@ -231,7 +231,7 @@ struct Found {
 
 absl::StatusOr<Found> FindPlan(const PlanCommand& command, LoadedCluster& cluster,
                                const NodeGroups& groups, const PlanRequest& request,
-                               Progress& progress) {
+                               const Parallelism& parallelism, Progress& progress) {
   if (!command.search.optimize) {
     absl::StatusOr<PlanResult> made = MakePlan(cluster.snapshot, groups, cluster.pending, request);
     if (!made.ok()) return made.status();
@@ -250,7 +250,6 @@ absl::StatusOr<Found> FindPlan(const PlanCommand& command, LoadedCluster& cluste
     progress.Say(
         fmt::format("planning: {} so far", Count(plan.plan.remove.size(), "node", "nodes")));
   };
-  const Parallelism parallelism(command.threads);
   absl::StatusOr<SearchResult> found =
       OptimizePlan(cluster.snapshot, groups, cluster.pending, request, options, parallelism);
   if (!found.ok()) return found.status();
@@ -278,8 +277,8 @@ PlanTrials::Figures FiguresOf(const std::vector<EvictionTrial>& trials, size_t e
 
 // With --robust it shortens the plan first.
 PlanTrials TryOut(const PlanCommand& command, const ClusterSnapshot& snapshot,
-                  const NodeGroups& groups, const PlanRequest& request, PlanResult& made) {
-  const Parallelism parallelism(command.threads);
+                  const NodeGroups& groups, const PlanRequest& request,
+                  const Parallelism& parallelism, PlanResult& made) {
   const EvictionTrialOptions options{.trials = command.search.Trials(),
                                      .seed = command.search.seed};
   if (command.search.robust) {
@@ -506,13 +505,14 @@ int PlanCommand::PlanOver(LoadedCluster& cluster, const GroupRules& rules, const
   const Clock::time_point passes_start = Clock::now();
   double pass_s = 0;
   request.on_passes_done = [&] { pass_s = SecondsSince(passes_start); };
-  absl::StatusOr<Found> found = FindPlan(*this, cluster, groups, request, progress);
+  const Parallelism parallelism(threads);  // Threads start when there is work for them.
+  absl::StatusOr<Found> found = FindPlan(*this, cluster, groups, request, parallelism, progress);
   const double verify_s = SecondsSince(passes_start) - pass_s;
   if (!found.ok()) return progress.Done(), Fail(found.status(), err);
   std::optional<PlanTrials> trials;
   if (search.Trials() > 0) {
     progress.Say("trying the plan out");
-    trials = TryOut(*this, cluster.snapshot, groups, request, found->made);
+    trials = TryOut(*this, cluster.snapshot, groups, request, parallelism, found->made);
   }
   std::optional<PlanBound> bound = found->bound;
   if (search.bound) {

@@ -8,10 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "absl/numeric/bits.h"
 #include "absl/numeric/int128.h"
-#include "engine/eligibility.h"
 #include "engine/group_quotas.h"
+#include "engine/search/removable.h"
 #include "engine/search/static_nodes.h"
 #include "predicates/drainability.h"
 
@@ -29,33 +28,14 @@ struct Limit {
   std::vector<Term> terms;  // Amounts above 0.
 };
 
-// A node that may go, as far as eligibility and rules say.
-struct Candidate {
-  NodeId node;
-  std::vector<PodId> move;
-};
-
-std::vector<Candidate> FindCandidates(const ClusterSnapshot& snapshot, const NodeGroups& groups,
-                                      const PlanRequest& request) {
-  std::vector<Candidate> found;
-  const PdbTracker pdbs(snapshot.catalog());
-  DrainJudge judge(snapshot.catalog(), request.planner.drain, pdbs, request.now_s);
-  PodsToMove pods;
-  const auto consider = [&](NodeId node) {
-    const Eligibility eligibility =
-        JudgeEligibility(snapshot, groups, node, request.planner, /*recently_unremovable=*/false,
-                         /*all_as_charged=*/false, request.now_s);
-    if (eligibility.reason != UnremovableReason::kNoReason) return;
-    judge.GetPodsToMove(snapshot.PodsOn(node), pods, groups.ManagerOf(node));
-    if (pods.blocked() || !pods.on_completion.empty()) return;
-    found.push_back({.node = node, .move = pods.move});
-  };
-  if (request.candidates != nullptr) {
-    std::ranges::for_each(*request.candidates, consider);
-  } else {
-    snapshot.alive().ForEach(consider);
+std::vector<RemovableCandidate> CandidatesOf(const ClusterSnapshot& snapshot,
+                                             const NodeGroups& groups, const PlanRequest& request) {
+  std::vector<NodeId> nodes;
+  if (request.candidates == nullptr) {
+    snapshot.alive().ForEach([&](NodeId node) { nodes.push_back(node); });
   }
-  return found;
+  return FindRemovable(snapshot, groups, request.planner,
+                       request.candidates != nullptr ? *request.candidates : nodes, request.now_s);
 }
 
 // What a pod both must find free and then takes: where no more than the room is taken by pods
@@ -82,16 +62,13 @@ struct Realm {
 // All nodes that may take pods, and each set of nodes that some pods that may have to move cannot
 // leave; the first kRealmsMax of them, as all are looked at in every round.
 std::vector<Realm> FindRealms(const ClusterSnapshot& snapshot, const PlanRequest& request,
-                              std::span<const Candidate> candidates) {
+                              std::span<const RemovableCandidate> candidates) {
   constexpr size_t kRealmsMax = 24;
   const Catalog& catalog = snapshot.catalog();
-  NodeSet open = snapshot.alive();
-  for (size_t w = 0; request.destinations != nullptr && w < open.words().size(); ++w) {
-    open.words()[w] &= request.destinations->words()[w];
-  }
+  const NodeSet open = OpenNodes(snapshot, request.destinations);
   std::vector<Realm> realms = {{.nodes = open, .classes = {}}};
   std::vector<std::optional<NodeSet>> nodes_of(StaticClasses(catalog));
-  for (const Candidate& candidate : candidates) {
+  for (const RemovableCandidate& candidate : candidates) {
     for (const PodId pod : candidate.move) {
       const PodShapeId shape = catalog.shape_id(pod);
       std::optional<NodeSet>& nodes = nodes_of[StaticClassOf(catalog, shape)];
@@ -118,7 +95,7 @@ std::vector<Realm> FindRealms(const ClusterSnapshot& snapshot, const PlanRequest
 }
 
 Limit LimitOfResource(const ClusterSnapshot& snapshot, const Realm& realm,
-                      std::span<const Candidate> candidates, ResourceId resource) {
+                      std::span<const RemovableCandidate> candidates, ResourceId resource) {
   const Catalog& catalog = snapshot.catalog();
   Limit limit;
   // A node with more on it than it has takes no pod that asks for any.
@@ -140,7 +117,7 @@ Limit LimitOfResource(const ClusterSnapshot& snapshot, const Realm& realm,
 }
 
 void AddLimitsOfGroups(const ClusterSnapshot& snapshot, const NodeGroups& groups, int64_t now_s,
-                       std::span<const Candidate> candidates, std::vector<Limit>& limits) {
+                       std::span<const RemovableCandidate> candidates, std::vector<Limit>& limits) {
   const std::vector<int64_t> quotas = GroupQuotas(snapshot, groups, now_s);
   std::vector<Limit> of_groups(quotas.size());
   for (size_t g = 0; g < quotas.size(); ++g) of_groups[g].most = std::max<int64_t>(0, quotas[g]);
@@ -151,9 +128,9 @@ void AddLimitsOfGroups(const ClusterSnapshot& snapshot, const NodeGroups& groups
 }
 
 // The budgets with none left, those apart that allow all that candidates could ask of them.
-PdbTracker SpentBudgets(const Catalog& catalog, std::span<const Candidate> candidates) {
+PdbTracker SpentBudgets(const Catalog& catalog, std::span<const RemovableCandidate> candidates) {
   std::vector<std::vector<PodId>> pods(catalog.pdbs().size());
-  for (const Candidate& candidate : candidates) {
+  for (const RemovableCandidate& candidate : candidates) {
     for (const PodId pod : candidate.move) {
       for (const PdbId pdb : catalog.shape_of(pod).budgets) pods[Index(pdb)].push_back(pod);
     }
@@ -170,7 +147,7 @@ PdbTracker SpentBudgets(const Catalog& catalog, std::span<const Candidate> candi
 // Rules that come before that of budgets let some pods go without asking them.  Who asks is
 // found by asking when nothing is left.
 void AddLimitsOfBudgets(const Catalog& catalog, const NodeGroups& groups,
-                        const PlanRequest& request, std::span<const Candidate> candidates,
+                        const PlanRequest& request, std::span<const RemovableCandidate> candidates,
                         std::vector<Limit>& limits) {
   const PdbTracker spent = SpentBudgets(catalog, candidates);
   const std::vector<Pdb>& pdbs = catalog.pdbs();
@@ -343,7 +320,7 @@ int64_t ExactBound(const std::vector<Limit>& limits, const std::vector<int64_t>&
 RemovalBound BoundRemovals(const ClusterSnapshot& snapshot, const NodeGroups& groups,
                            const PlanRequest& request, std::span<const int64_t> worth,
                            const Deadline* deadline) {
-  const std::vector<Candidate> candidates = FindCandidates(snapshot, groups, request);
+  const std::vector<RemovableCandidate> candidates = CandidatesOf(snapshot, groups, request);
   std::vector<Limit> limits;
   for (const Realm& realm : FindRealms(snapshot, request, candidates)) {
     for (uint32_t r = 0; r < snapshot.catalog().resources(); ++r) {
@@ -354,7 +331,7 @@ RemovalBound BoundRemovals(const ClusterSnapshot& snapshot, const NodeGroups& gr
   AddLimitsOfBudgets(snapshot.catalog(), groups, request, candidates, limits);
 
   std::vector<int64_t> worths;
-  for (const Candidate& candidate : candidates) {
+  for (const RemovableCandidate& candidate : candidates) {
     worths.push_back(worth.empty() ? 1 : std::max<int64_t>(0, worth[Index(candidate.node)]));
   }
   RemovalBound bound;

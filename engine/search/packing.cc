@@ -2,21 +2,24 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
 #include <limits>
+#include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "base/check.h"
 #include "engine/atomic_groups.h"
-#include "engine/eligibility.h"
 #include "engine/group_quotas.h"
+#include "engine/search/removable.h"
 #include "engine/search/static_nodes.h"
 #include "predicates/filters.h"
+#include "predicates/pdb_tracker.h"
 
 namespace ebb {
 namespace {
 
 // In shares of an average node, all resources added.
-double SizeOf(const Requests& requests, std::span<const double> share) {
+double SizeOf(std::span<const ResourceQuantity> requests, std::span<const double> share) {
   double size = 0;
   for (const ResourceQuantity& each : requests) {
     size += static_cast<double>(each.amount) * share[Index(each.resource)];
@@ -46,14 +49,11 @@ PackingProblem::PackingProblem(const ClusterSnapshot& snapshot, const NodeGroups
                                const NodeSet* destinations, std::span<const int64_t> worth,
                                int64_t now_s)
     : quotas(GroupQuotas(snapshot, groups, now_s)),
-      open(snapshot.alive()),
+      open(OpenNodes(snapshot, destinations)),
       movers(snapshot.catalog().nodes()),
       others(snapshot.catalog().nodes()),
       share(SharesOf(snapshot)) {
   const Catalog& catalog = snapshot.catalog();
-  for (size_t w = 0; destinations != nullptr && w < open.words().size(); ++w) {
-    open.words()[w] &= destinations->words()[w];
-  }
   for (uint32_t n = 0; n < catalog.nodes(); ++n) {
     if (catalog.node(NodeId{n}).unschedulable) open.Erase(NodeId{n});
   }
@@ -64,27 +64,17 @@ PackingProblem::PackingProblem(const ClusterSnapshot& snapshot, const NodeGroups
   const PdbTracker pdbs(catalog);
   for (uint32_t p = 0; p < catalog.pdbs().size(); ++p) budgets.push_back(pdbs.remaining(PdbId{p}));
 
-  DrainJudge rules(catalog, options.drain, pdbs, now_s);
-  PodsToMove pods;
   const std::vector<int64_t> registered = RegisteredNodes(snapshot, groups);
   absl::flat_hash_map<uint32_t, size_t> atomic;  // Unit by group.
-  for (const NodeId node : candidates) {
+  for (RemovableCandidate& candidate :
+       FindRemovable(snapshot, groups, options, candidates, now_s)) {
+    const NodeId node = candidate.node;
     if (!worth.empty() && worth[Index(node)] <= 0) continue;
-    if (JudgeEligibility(snapshot, groups, node, options, /*recently_unremovable=*/false,
-                         /*all_as_charged=*/false, now_s)
-            .reason != UnremovableReason::kNoReason) {
-      continue;
-    }
-    rules.GetPodsToMove(snapshot.PodsOn(node), pods, groups.ManagerOf(node));
-    if (pods.blocked() || !pods.on_completion.empty()) continue;
-    movers[Index(node)] = pods.move;
+    std::vector<PodId>& move = movers[Index(node)];
+    move = std::move(candidate.move);
     for (const PodId pod : snapshot.PodsOn(node)) {
-      if (std::ranges::count(pods.move, pod) == 0) others[Index(node)].push_back(pod);
+      if (std::ranges::count(move, pod) == 0) others[Index(node)].push_back(pod);
     }
-    // Large pods first: they are the hardest to place.
-    std::ranges::stable_sort(movers[Index(node)], std::greater(), [&](PodId pod) {
-      return SizeOf(catalog.shape_of(pod).charge_requests, share);
-    });
     const GroupId group = groups.Of(node);
     size_t unit = units.size();
     if (groups.groups[Index(group)].atomic) {
@@ -94,13 +84,13 @@ PackingProblem::PackingProblem(const ClusterSnapshot& snapshot, const NodeGroups
     PackingUnit& of = units[unit];
     of.nodes.push_back(node);
     of.worth += worth.empty() ? 1 : worth[Index(node)];
-    for (const ResourceQuantity& each : catalog.node(node).allocatable) {
-      of.size += static_cast<double>(each.amount) * share[Index(each.resource)];
-    }
-    for (const PodId pod : pods.move) {
-      of.load += SizeOf(catalog.shape_of(pod).charge_requests, share);
-    }
-    of.pods += pods.move.size();
+    of.size += SizeOf(catalog.node(node).allocatable, share);
+    for (const PodId pod : move) of.load += SizeOf(catalog.shape_of(pod).charge_requests, share);
+    of.pods += move.size();
+    // Large pods first: they are the hardest to place.
+    std::ranges::stable_sort(move, std::greater(), [&](PodId pod) {
+      return SizeOf(catalog.shape_of(pod).charge_requests, share);
+    });
   }
   std::erase_if(units, [&](const PackingUnit& unit) {
     const NodeGroup& group = groups.groups[Index(unit.group)];

@@ -116,10 +116,10 @@ class Lane {
     if (random_.Below(2) == 0) StayInGroupOf(wanted);
     const uint64_t back = 1 + random_.Below(kPutBackMax);
     for (uint64_t i = 0; i < back && !gone_.empty(); ++i) {
-      PutBack(LargestOf(gone_, 2));
+      PutBack(DrawLarger(gone_));
       gone_.erase(std::ranges::find(gone_, put_back_.back()));
     }
-    for (uint64_t i = 0; i < back + kOthersTried; ++i) tried_.push_back(SmallestOf(kept_, 2));
+    for (uint64_t i = 0; i < back + kOthersTried; ++i) tried_.push_back(DrawSmaller(kept_));
     ShuffleTried();
   }
 
@@ -154,32 +154,21 @@ class Lane {
   void ShuffleTried() {
     std::ranges::sort(tried_);
     tried_.erase(std::ranges::unique(tried_).begin(), tried_.end());
-    Shuffle(tried_);
+    random_.Shuffle(tried_);
   }
 
-  // Of some drawn units.
-  uint32_t LargestOf(const std::vector<uint32_t>& units, int draws) {
-    uint32_t best = Draw(units);
-    for (int i = 1; i < draws; ++i) {
-      const uint32_t other = Draw(units);
-      if (problem_->units[other].size > problem_->units[best].size) best = other;
-    }
-    return best;
-  }
-  uint32_t SmallestOf(const std::vector<uint32_t>& units, int draws) {
-    uint32_t best = Draw(units);
-    for (int i = 1; i < draws; ++i) {
-      const uint32_t other = Draw(units);
-      if (problem_->units[other].size < problem_->units[best].size) best = other;
-    }
-    return best;
-  }
   uint32_t Draw(const std::vector<uint32_t>& units) { return units[random_.Below(units.size())]; }
-  void Shuffle(std::vector<uint32_t>& units) {
-    for (size_t i = units.size(); i > 1; --i) {
-      const size_t other = random_.Below(i);
-      std::swap(units[i - 1], units[other]);
-    }
+  [[nodiscard]] double SizeOf(uint32_t unit) const { return problem_->units[unit].size; }
+  // Of two drawn units.
+  uint32_t DrawLarger(const std::vector<uint32_t>& units) {
+    const uint32_t one = Draw(units);
+    const uint32_t other = Draw(units);
+    return SizeOf(other) > SizeOf(one) ? other : one;
+  }
+  uint32_t DrawSmaller(const std::vector<uint32_t>& units) {
+    const uint32_t one = Draw(units);
+    const uint32_t other = Draw(units);
+    return SizeOf(other) < SizeOf(one) ? other : one;
   }
 
   const PackingProblem* problem_;
@@ -261,15 +250,16 @@ class Search {
 
   // What the planner makes of a packing.  Topology may say no in one order and not in another.
   void Realize(const Packing& packing, const PackingProblem& problem) {
+    const std::vector<Move> places = packing.Places();
     std::vector<uint32_t> units = packing.removed();
     // Those that are least to move go first: whoever leaves the last ones out saves most.
     std::ranges::stable_sort(units, {}, [&](uint32_t unit) { return problem.units[unit].load; });
-    Realize(packing, problem, units);
-    if (result_.worth < packing.worth()) Realize(packing, problem, packing.removed());
+    Realize(units, places, problem);
+    if (result_.worth < packing.worth()) Realize(packing.removed(), places, problem);
   }
 
-  void Realize(const Packing& packing, const PackingProblem& problem,
-               const std::vector<uint32_t>& units) {
+  void Realize(const std::vector<uint32_t>& units, std::span<const Move> places,
+               const PackingProblem& problem) {
     std::vector<NodeId> order;
     std::vector<bool> listed(snapshot_.catalog().nodes());
     const auto list = [&](NodeId node) {
@@ -283,7 +273,6 @@ class Search {
     } else {
       snapshot_.alive().ForEach(list);
     }
-    const std::vector<Move> places = packing.Places();
     PlanRequest request = request_;
     request.order = CandidateOrder::kInput;
     request.candidates = &order;
@@ -317,7 +306,7 @@ class Search {
     for (const Lane& lane : lanes) {
       if (lane.packing().worth() >= result_.worth) Realize(lane.packing(), problem);
     }
-    result_.packed_worth = lanes[BestLane(lanes)].packing().worth();
+    int64_t packed_worth = lanes[BestLane(lanes)].packing().worth();
     uint64_t without_gain = 0;
     while (!IsOver(without_gain)) {
       ++result_.iterations;
@@ -332,8 +321,8 @@ class Search {
       });
       const Packing& now = lanes[BestLane(lanes)].packing();
       ++without_gain;
-      if (now.worth() <= result_.packed_worth) continue;
-      result_.packed_worth = now.worth();
+      if (now.worth() <= packed_worth) continue;
+      packed_worth = now.worth();
       without_gain = 0;
       Realize(now, problem);
     }

@@ -59,7 +59,6 @@ struct SearchResult {
   PlanResult best;
   int64_t worth = 0;         // Of it.
   int64_t greedy_worth = 0;  // Of the plan that the request asks for.
-  int64_t packed_worth = 0;  // Of the best packing, of which the planner made that plan or less.
   uint64_t iterations = 0;
   // No plan is worth more (bound.h).  Absent: there was no time to find it, or nothing was
   // searched, as a limit or deadline ended the greedy plan.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <numeric>
 #include <span>
 #include <tuple>
 #include <utility>
@@ -43,11 +44,8 @@ class Evictions {
     Random random(seed);
     SimulatedScheduler scheduler(random.Next());
     std::vector<size_t> order(nodes_.size());
-    for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-    for (size_t i = order.size(); shuffled && i > 1; --i) {
-      const size_t other = random.Below(i);
-      std::swap(order[i - 1], order[other]);
-    }
+    std::iota(order.begin(), order.end(), 0);
+    if (shuffled) random.Shuffle(order);
     EvictionTrial trial;
     std::vector<Move> pending;
     const auto place = [&](const Move& move) {

@@ -21,22 +21,13 @@ namespace {
 
 using test::Budget;
 using test::Cluster;
+using test::ExpiresAfter;
 using test::Node;
 using test::NodesNamed;
 using test::Pod;
 using ::testing::AnyOf;
 
 constexpr int kNever = std::numeric_limits<int>::max();
-
-class ExpiresAfter : public Deadline {
- public:
-  explicit ExpiresAfter(int questions) : questions_(questions) {}
-  [[nodiscard]] bool Expired() const override { return asked_++ >= questions_; }
-
- private:
-  int questions_;
-  mutable int asked_ = 0;
-};
 
 class MakePlanTest : public ::testing::Test {
  protected:

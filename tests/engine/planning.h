@@ -1,4 +1,4 @@
-// What tests of passes and plans share: a cluster with its groups, and plans as text.
+// What tests of passes and plans share: a cluster with its groups, deadlines, and plans as text.
 
 #ifndef EBB_TESTS_ENGINE_PLANNING_H_
 #define EBB_TESTS_ENGINE_PLANNING_H_
@@ -7,12 +7,24 @@
 #include <string_view>
 #include <vector>
 
+#include "base/deadline.h"
 #include "engine/planner.h"
 #include "tests/testing/cluster_builder.h"
 
 namespace ebb::test {
 
 inline constexpr int64_t kPassTime = 1'000'000;
+
+// A deadline that has passed once it was asked so often.
+class ExpiresAfter : public Deadline {
+ public:
+  explicit ExpiresAfter(int questions) : questions_(questions) {}
+  [[nodiscard]] bool Expired() const override { return asked_++ >= questions_; }
+
+ private:
+  int questions_;
+  mutable int asked_ = 0;
+};
 
 // Every node in one group that may shrink to nothing.
 inline NodeGroups OneGroup(const ClusterSnapshot& snapshot) {

@@ -34,7 +34,6 @@ int main(int argc, char** argv) {
     all.nodes += result.nodes;
     all.greedy += result.greedy;
     all.best += result.best;
-    all.packed += result.packed;
     better += result.best > result.greedy ? 1 : 0;
   }
   std::printf(

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "tests/engine/planning.h"
 #include "tests/support/random_apps.h"
 #include "tests/testing/cluster_builder.h"
 
@@ -22,12 +23,8 @@ using test::Node;
 using test::Pod;
 
 NodeGroups OneGroup(const ClusterSnapshot& snapshot, int64_t min_size) {
-  NodeGroups groups;
-  groups.groups.resize(1);
-  groups.groups[0].name = "pool";
+  NodeGroups groups = test::OneGroup(snapshot);
   groups.groups[0].min_size = min_size;
-  groups.groups[0].target_size = static_cast<int64_t>(snapshot.catalog().nodes());
-  groups.group_of.assign(snapshot.catalog().nodes(), GroupId{0});
   return groups;
 }
 

@@ -34,6 +34,16 @@ class PackingTest : public ::testing::Test {
     groups_ = test::OneGroup(*snapshot_);
     options_.scale_down_utilization_threshold = 1;
   }
+  // Where may the pod of a go?
+  void BeginWithRoomyAndFull() {
+    Make(Cluster()
+             .Add(Node("a").Cpu(1000))
+             .Add(Node("roomy").Cpu(4000))
+             .Add(Node("full").Cpu(4000))
+             .Add(Pod("small").On("a").Cpu(100))
+             .Add(Pod("large").On("full").Cpu(3000)));
+    Begin();
+  }
   void Begin() {
     problem_.emplace(*snapshot_, groups_, options_, AllNodes(*snapshot_), nullptr, worth_,
                      test::kPassTime);
@@ -62,26 +72,14 @@ class PackingTest : public ::testing::Test {
 };
 
 TEST_F(PackingTest, PodsGoWhereItIsFullest) {
-  Make(Cluster()
-           .Add(Node("a").Cpu(1000))
-           .Add(Node("roomy").Cpu(4000))
-           .Add(Node("full").Cpu(4000))
-           .Add(Pod("small").On("a").Cpu(100))
-           .Add(Pod("large").On("full").Cpu(3000)));
-  Begin();
+  BeginWithRoomyAndFull();
   EXPECT_TRUE(Remove("a"));
   EXPECT_EQ(Where("small"), "full");
   EXPECT_EQ(packing_->worth(), 1);
 }
 
 TEST_F(PackingTest, NodesThatAreToGoLaterTakePodsLast) {
-  Make(Cluster()
-           .Add(Node("a").Cpu(1000))
-           .Add(Node("roomy").Cpu(4000))
-           .Add(Node("full").Cpu(4000))
-           .Add(Pod("small").On("a").Cpu(100))
-           .Add(Pod("large").On("full").Cpu(3000)));
-  Begin();
+  BeginWithRoomyAndFull();
   packing_->SetBias(Unit("full"), 100);
   EXPECT_TRUE(Remove("a"));
   EXPECT_EQ(Where("small"), "roomy");
@@ -148,7 +146,6 @@ TEST_F(PackingTest, NodesThatNoPlanMayRemoveAreNoUnits) {
   options_.scale_down_utilization_threshold = 0.5;
   worth_.assign(snapshot_->catalog().nodes(), 3);
   worth_[Index(test::NodeNamed(*snapshot_, "worthless"))] = 0;
-  options_.scale_down_utilization_threshold = 0.5;
   Begin();
   EXPECT_EQ(problem_->units.size(), 1u);
   EXPECT_TRUE(IsUnit("free"));

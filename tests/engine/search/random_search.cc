@@ -142,7 +142,6 @@ RandomSearchResult RunRandomSearch(uint64_t seed) {
   }
   result.greedy = WorthOf(asked, greedy->plan);
   result.best = WorthOf(asked, found->best.plan);
-  result.packed = found->packed_worth;
   if (found->greedy_worth != result.greedy) return wrong("the greedy plan is another");
   if (found->worth != result.best) return wrong("the worth is not that of the plan");
   if (result.best < result.greedy) return wrong("the search lost nodes");

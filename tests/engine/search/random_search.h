@@ -14,7 +14,6 @@ struct RandomSearchResult {
   size_t nodes = 0;
   int64_t greedy = 0;  // Nodes that go by the plan that was asked for.
   int64_t best = 0;    // By the best plan.
-  int64_t packed = 0;  // By the best packing.
   int64_t bound = 0;   // By no plan.
 };
 

@@ -13,19 +13,10 @@ namespace ebb {
 namespace {
 
 using test::Cluster;
+using test::ExpiresAfter;
 using test::Node;
 using test::Pod;
 using ::testing::HasSubstr;
-
-class ExpiresAfter : public Deadline {
- public:
-  explicit ExpiresAfter(int questions) : questions_(questions) {}
-  [[nodiscard]] bool Expired() const override { return asked_++ >= questions_; }
-
- private:
-  int questions_;
-  mutable int asked_ = 0;
-};
 
 class SearchTest : public ::testing::Test {
  protected:
