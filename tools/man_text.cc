@@ -104,6 +104,15 @@ constexpr ManText kTexts[] = {
      "The same arguments give the same figures. The page of --report is one file that fetches "
      "nothing.",
      {}},
+    {"ebb conformance",
+     "Tries out on an actuator plugin what the protocol asks of it, check by check, and tells "
+     "which "
+     "hold. Without --node it asks only for what must be refused. A node that is named is tainted "
+     "and rolled back; with --drain-and-delete the first one is drained and deleted.\n"
+     "\n"
+     "It sees the cluster through the plugin alone: that the taints are there, that budgets hold "
+     "and that pods are looked at again before a drain, the plugin's own tests must show.",
+     {}},
     {"ebb version", "Prints the version, as ebb --version does.", {}},
     {"ebb help", "Prints what a command does and takes, as its flag --help does.", {}},
     {"ebb man", "Prints the man page of a command, or writes those of all.", {}},
