@@ -59,6 +59,8 @@
 #include "snapshot/shape_room.h"
 #include "snapshot/symbols.h"
 #include "tools/cli.h"
+#include "tools/dry_run.h"
+#include "tools/end_signals.h"
 #include "tools/standard_output.h"
 
 namespace ebb {
@@ -497,6 +499,19 @@ void Refuse(const absl::Status& why);
 void Post(std::unique_ptr<Session> session) {
   auto thread = std::make_shared<SessionThread>(std::move(session), /*calls_max=*/256);
   thread->Post({.run = [](Session& session) { return Answer(session); }, .refuse = Refuse});
+}
+
+// tools/end_signals.h
+void Work();
+void WorkUntilSignal() {
+  EndSignals signals;
+  while (!signals.Wait(std::chrono::seconds(10))) Work();
+}
+
+// tools/dry_run.h
+int SayWhatWouldBeDone(const ScaleDownOptions& options, std::ostream& out, std::ostream& err) {
+  int code = RunDry({.inputs = {"all.json"}, .scale_down = options}, out, err);
+  return code;
 }
 
 // tools/standard_output.h

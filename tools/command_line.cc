@@ -89,7 +89,8 @@ void SetAllExamples(CLI::App& app) {
               {{"ebb run --simulate", "a day of 1,000 nodes: what scale-down would save"},
                {"ebb run --simulate --nodes 100 --hours 48 --report two-days.html", "with curves"},
                {"ebb run --simulate --max-drain-parallelism 5 --faults",
-                "other options, and things that go wrong"}});
+                "other options, and things that go wrong"},
+               {"ebb run --input all.json --dry-run", "what would be done, until SIGTERM"}});
   SetExamples(command("conformance"),
               {{"ebb conformance --actuator unix:/run/plugin.sock", "touches no node"},
                {"ebb conformance --actuator unix:/run/plugin.sock --node worker-7",
@@ -131,7 +132,7 @@ CommandLine::CommandLine()
   state.AddTo(
       *app->add_subcommand("state", "Look into a state file of rounds, or set its clock right"));
   serve.AddTo(*app->add_subcommand("serve", "Answer over a Unix socket"));
-  run.AddTo(*app->add_subcommand("run", "Try the loop out on a simulated cluster"));
+  run.AddTo(*app->add_subcommand("run", "Try the loop out on a simulated cluster, or on a dump"));
   conformance.AddTo(*app->add_subcommand("conformance", "Test an actuator plugin"));
   app->add_subcommand("version", "Print the version");
   CLI::App* const help = app->add_subcommand("help", "Tell what a command does and takes");

@@ -102,7 +102,10 @@ constexpr ManText kTexts[] = {
      "scale-down saved and what it cost. The same load is simulated a second time without it.\n"
      "\n"
      "The same arguments give the same figures. The page of --report is one file that fetches "
-     "nothing.",
+     "nothing.\n"
+     "\n"
+     "With --input and --dry-run it runs over the cluster of a dump, on the wall clock, and prints "
+     "what it would do, until SIGTERM or SIGINT.",
      {}},
     {"ebb conformance",
      "Tries out on an actuator plugin what the protocol asks of it, check by check, and tells "
