@@ -34,9 +34,6 @@ class Refused(Exception):
         self.code = code
 
 
-# --- The cluster: nodes that lose a pod a second ------------------------------------------------
-
-
 @dataclasses.dataclass
 class Node:
     uid: str
@@ -47,6 +44,8 @@ class Node:
 
 
 class Cluster:
+    """Nodes that lose a pod a second while they drain."""
+
     def __init__(self, nodes):
         self.nodes = {f"node-{n}": Node(f"uid-{n}", [f"pod-{n}-{p}" for p in range(2)])
                       for n in range(nodes)}
@@ -81,9 +80,6 @@ class Cluster:
 
     def delete(self, name):
         self.nodes[name].gone_at = time.time() + 1
-
-
-# --- The deletions ------------------------------------------------------------------------------
 
 
 @dataclasses.dataclass
@@ -180,14 +176,11 @@ class Deletions:
 
     def status(self):
         running = [wire.RunningDeletion(
-            node=name, group=deletion.order.group, drain=deletion.order.drain,
-            batch_size=deletion.order.batch_size, phase=deletion.phase, since=deletion.since,
-            why=deletion.why) for name, deletion in self.running.items()]
+            node=name, group=each.order.group, drain=each.order.drain, phase=each.phase,
+            batch_size=each.order.batch_size, since=each.since, why=each.why)
+                   for name, each in self.running.items()]
         return wire.StatusReply(running=running, results=self.results,
                                 recent_evictions=self.evicted)
-
-
-# --- The calls ----------------------------------------------------------------------------------
 
 
 class Plugin(actuator_pb2_grpc.ActuatorServicer):
