@@ -56,10 +56,12 @@ function(ebb_wire_library library)
 endfunction()
 
 # ebb_grpc_library(<name> <proto>): ebb_<name>_grpc, the gRPC calls of <folder>/wire/<x>.proto,
-# whose messages ebb_<folder>_wire has; the header is "<folder>/wire/<x>.grpc.pb.h".
+# whose messages ebb_<library>_wire has, <library> being the last part of the folder's path; the
+# header is "<folder>/wire/<x>.grpc.pb.h".
 function(ebb_grpc_library name proto)
   file(RELATIVE_PATH path "${PROJECT_SOURCE_DIR}" "${proto}")
   string(REGEX REPLACE "/wire/.*" "" folder "${path}")
+  get_filename_component(library "${folder}" NAME)
   string(REGEX REPLACE "\\.proto$" ".grpc.pb" base "${path}")
   set(out "${PROJECT_BINARY_DIR}/generated")
   add_custom_command(
@@ -71,7 +73,7 @@ function(ebb_grpc_library name proto)
     VERBATIM)
   add_library(ebb_${name}_grpc STATIC "${out}/${base}.cc")
   target_include_directories(ebb_${name}_grpc SYSTEM PUBLIC "${out}")
-  target_link_libraries(ebb_${name}_grpc PUBLIC ebb_${folder}_wire PkgConfig::grpc)
+  target_link_libraries(ebb_${name}_grpc PUBLIC ebb_${library}_wire PkgConfig::grpc)
 endfunction()
 
 # ebb_executable(<name> SOURCES file... LINK target...): a program at the top of

@@ -32,6 +32,11 @@
 #include "engine/simulation/simulated_cluster.h"
 #include "engine/simulation/simulation.h"
 #include "engine/trial.h"
+#include "service/actuators/actuator_server.h"
+#include "service/actuators/conformance.h"
+#include "service/actuators/grpc_actuator.h"
+#include "service/actuators/plugin_client.h"
+#include "service/actuators/plugin_status.h"
 #include "service/daemon/client.h"
 #include "service/daemon/daemon.h"
 #include "service/daemon/listener.h"
@@ -55,6 +60,8 @@
 #include "snapshot/shape_room.h"
 #include "snapshot/symbols.h"
 #include "tools/cli.h"
+#include "tools/dry_run.h"
+#include "tools/end_signals.h"
 #include "tools/standard_output.h"
 
 namespace ebb {
@@ -411,6 +418,49 @@ absl::Status Note(const v1alpha1::ActuationReport& report) {
   return events.empty() ? status : absl::OkStatus();
 }
 
+void WaitForSignal();
+
+// service/actuators/plugin_client.h
+bool Greet() {
+  auto client = PluginClient::Connect("unix:p.sock", {});
+  absl::StatusOr<plugin_wire::HelloReply> hello = (*client)->Hello();
+  return hello.ok();
+}
+
+// service/actuators/plugin_status.h
+absl::Status WhyNot(const plugin_wire::StatusReply& reply, int64_t now_s) {
+  absl::StatusOr<PluginStatus> status = ReadPluginStatus(reply, now_s);
+  return status.status();
+}
+
+// service/actuators/grpc_actuator.h
+void Sleep(int64_t ms);
+void RunWithPlugin(ScaleDown& scale_down, ClusterSource& cluster, const LoopOptions& options,
+                   LoopClock& clock) {
+  GrpcActuatorOptions of{.plugin = "unix:p.sock", .session = "some name", .sleep_ms = Sleep};
+  auto actuator = GrpcActuator::Connect(of);
+  Loop loop(scale_down, cluster, **actuator, options);
+  loop.Run(clock);
+}
+
+// service/actuators/actuator_server.h
+int64_t Now();
+void ServePlugin(Actuator& cluster) {
+  ActuatorServerOptions options{.path = "p.sock", .name = "simulated", .now_s = Now};
+  auto server = ActuatorServer::Start(cluster, options);
+  WaitForSignal();
+}
+
+// service/actuators/conformance.h
+bool Conforms() {
+  auto checks = RunConformance({.plugin = "unix:p.sock",
+                                .nodes = {"worker-7"},
+                                .session = "conformance",
+                                .now_s = Now,
+                                .sleep_ms = Sleep});
+  return checks.ok();
+}
+
 // service/daemon/client.h
 bool Ask(const wire::PlanCall& call) {
   absl::StatusOr<std::unique_ptr<PlannerClient>> client = PlannerClient::Connect("unix:e.sock");
@@ -419,7 +469,6 @@ bool Ask(const wire::PlanCall& call) {
 }
 
 // service/daemon/daemon.h
-void WaitForSignal();
 void Serve(const DaemonOptions& options) {
   absl::StatusOr<std::unique_ptr<Daemon>> daemon = Daemon::Start(options);
   WaitForSignal();
@@ -457,6 +506,19 @@ void Refuse(const absl::Status& why);
 void Post(std::unique_ptr<Session> session) {
   auto thread = std::make_shared<SessionThread>(std::move(session), /*calls_max=*/256);
   thread->Post({.run = [](Session& session) { return Answer(session); }, .refuse = Refuse});
+}
+
+// tools/end_signals.h
+void Work();
+void WorkUntilSignal() {
+  EndSignals signals;
+  while (!signals.Wait(std::chrono::seconds(10))) Work();
+}
+
+// tools/dry_run.h
+int SayWhatWouldBeDone(const ScaleDownOptions& options, std::ostream& out, std::ostream& err) {
+  int code = RunDry({.inputs = {"all.json"}, .scale_down = options}, out, err);
+  return code;
 }
 
 // tools/standard_output.h

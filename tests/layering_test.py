@@ -37,7 +37,8 @@ FOLDERS = {
     "service/session": _SERVICE | {"service"},
     "service/embed": _SERVICE | {"service", "service/session"},
     "service/daemon": _SERVICE | {"service", "service/session"},
-    "tools": _SERVICE | {"engine/actuation", "engine/search", "engine/simulation", "snapshot/samples", "service", "service/session", "service/daemon"},
+    "service/actuators": _ENGINE | {"engine", "engine/actuation", "service"},
+    "tools": _SERVICE | {"engine/actuation", "engine/search", "engine/simulation", "snapshot/samples", "service", "service/session", "service/daemon", "service/actuators"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]')
 
@@ -66,7 +67,7 @@ AMBIENT = re.compile(r"""
   | \bABSL_FLAG\b | \babsl::GetFlag\b
   | \bstd::(random_device|rand)\b | \babsl::(Insecure)?BitGen\b | \bgetrandom\b
 """, re.VERBOSE)
-MAY_LOOK_AROUND = {"service", "service/session", "service/embed", "service/daemon", "tools"}
+MAY_LOOK_AROUND = {"service", "service/session", "service/embed", "service/daemon", "service/actuators", "tools"}
 # Folders beside those of FOLDERS whose headers a README names.
 ALSO_DESCRIBED = ["bench", "examples", "fuzz", "go", "tests"]
 # "`engine/round.h`" in a README.

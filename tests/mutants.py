@@ -47,6 +47,7 @@ TESTS = {
     "engine/actuation": ["actuation_test", "simulation_test"],
     "engine/search": ["search_test"],
     "engine/simulation": ["simulation_test"],
+    "service/actuators": ["actuators_test"],
     "engine": ["engine_test", "service_test", "golden_runner"],
 }
 

@@ -246,6 +246,7 @@ int RunCli(int argc, const char* const* argv, std::istream& in, std::ostream& ou
   if (command == "state") return line.state.Run(out, err);
   if (command == "serve") return line.serve.Run(out, err);
   if (command == "run") return line.run.Run(out, err);
+  if (command == "conformance") return line.conformance.Run(out, err);
   if (command == "help") return Help(line, out, err);
   if (command == "man") return Man(line, out, err);
   if (command == "completion") return Completion(line, out, err);

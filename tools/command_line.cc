@@ -89,7 +89,16 @@ void SetAllExamples(CLI::App& app) {
               {{"ebb run --simulate", "a day of 1,000 nodes: what scale-down would save"},
                {"ebb run --simulate --nodes 100 --hours 48 --report two-days.html", "with curves"},
                {"ebb run --simulate --max-drain-parallelism 5 --faults",
-                "other options, and things that go wrong"}});
+                "other options, and things that go wrong"},
+               {"ebb run --input all.json --dry-run", "what would be done, until SIGTERM"}});
+  SetExamples(command("conformance"),
+              {{"ebb conformance --actuator unix:/run/plugin.sock", "touches no node"},
+               {"ebb conformance --actuator unix:/run/plugin.sock --node worker-7",
+                "taints it and rolls back"},
+               {"ebb conformance --actuator unix:/run/plugin.sock --node worker-7 "
+                "--drain-and-delete",
+                "and then deletes it"}},
+              {{0, "no check failed"}, {1, "one did, or none could be tried"}, {2, "wrong usage"}});
   SetExamples(command("version"), {{"ebb version", "also `ebb --version`"}});
   SetExamples(command("help"), {{"ebb help plan", "the same as `ebb plan --help`"},
                                 {"ebb help import openb", "of a command's command"}});
@@ -123,7 +132,8 @@ CommandLine::CommandLine()
   state.AddTo(
       *app->add_subcommand("state", "Look into a state file of rounds, or set its clock right"));
   serve.AddTo(*app->add_subcommand("serve", "Answer over a Unix socket"));
-  run.AddTo(*app->add_subcommand("run", "Try the loop out on a simulated cluster"));
+  run.AddTo(*app->add_subcommand("run", "Try the loop out on a simulated cluster, or on a dump"));
+  conformance.AddTo(*app->add_subcommand("conformance", "Test an actuator plugin"));
   app->add_subcommand("version", "Print the version");
   CLI::App* const help = app->add_subcommand("help", "Tell what a command does and takes");
   CLI::App* const man = app->add_subcommand("man", "Print a man page, as roff");

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "tools/conformance_command.h"
 #include "tools/filter_command.h"
 #include "tools/plan_command.h"
 #include "tools/round_command.h"
@@ -38,6 +39,7 @@ struct CommandLine {
   StateCommand state;
   ServeCommand serve;
   RunCommand run;
+  ConformanceCommand conformance;
   std::vector<std::string> help_of;  // Names of a command: {"import", "openb"}.
   std::vector<std::string> man_of;
   std::string man_folder;     // Of all pages; "": one page is printed.

@@ -102,7 +102,19 @@ constexpr ManText kTexts[] = {
      "scale-down saved and what it cost. The same load is simulated a second time without it.\n"
      "\n"
      "The same arguments give the same figures. The page of --report is one file that fetches "
-     "nothing.",
+     "nothing.\n"
+     "\n"
+     "With --input and --dry-run it runs over the cluster of a dump, on the wall clock, and prints "
+     "what it would do, until SIGTERM or SIGINT.",
+     {}},
+    {"ebb conformance",
+     "Tries out on an actuator plugin what the protocol asks of it, check by check, and tells "
+     "which "
+     "hold. Without --node it asks only for what must be refused. A node that is named is tainted "
+     "and rolled back; with --drain-and-delete the first one is drained and deleted.\n"
+     "\n"
+     "It sees the cluster through the plugin alone: that the taints are there, that budgets hold "
+     "and that pods are looked at again before a drain, the plugin's own tests must show.",
      {}},
     {"ebb version", "Prints the version, as ebb --version does.", {}},
     {"ebb help", "Prints what a command does and takes, as its flag --help does.", {}},

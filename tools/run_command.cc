@@ -18,6 +18,7 @@
 #include "service/output_file.h"
 #include "snapshot/samples/generate.h"
 #include "snapshot/samples/sample_objects.h"
+#include "tools/dry_run.h"
 #include "tools/fail.h"
 #include "tools/flag_values.h"
 #include "tools/progress.h"
@@ -40,6 +41,20 @@ SimulatedFaults SomeFaults() {
           .node_vanishes_per_day = 6};
 }
 
+int64_t ScanIntervalS(const RunCommand& command) {
+  return std::max<int64_t>(1, DurationSeconds(command.scan_interval));
+}
+
+ScaleDownOptions ScaleDownOptionsOf(const RunCommand& command) {
+  ScaleDownOptions rounds;
+  rounds.deletion.scale_down_unneeded_time_s = DurationSeconds(command.unneeded_time);
+  rounds.cooldown.scale_down_delay_after_add_s = DurationSeconds(command.delay_after_add);
+  rounds.planner.scale_down_utilization_threshold = command.utilization_threshold;
+  rounds.budgets.max_drain_parallelism = command.max_drain_parallelism;
+  rounds.budgets.max_scale_down_parallelism = command.max_scale_down_parallelism;
+  return rounds;
+}
+
 SimulationOptions OptionsOf(const RunCommand& command) {
   SimulationOptions options;
   options.cluster.seed = command.seed;
@@ -48,15 +63,10 @@ SimulationOptions OptionsOf(const RunCommand& command) {
   if (command.faults) options.cluster.faults = SomeFaults();
   options.duration_s = command.hours * 3600;
   options.sample_every_s = std::max<int64_t>(300, options.duration_s / 500);
-  options.loop.scan_interval_s = std::max<int64_t>(1, DurationSeconds(command.scan_interval));
-  ScaleDownOptions& rounds = options.scale_down;
-  rounds.deletion.scale_down_unneeded_time_s = DurationSeconds(command.unneeded_time);
-  rounds.cooldown.scale_down_delay_after_add_s = DurationSeconds(command.delay_after_add);
-  rounds.planner.scale_down_utilization_threshold = command.utilization_threshold;
-  rounds.budgets.max_drain_parallelism = command.max_drain_parallelism;
-  rounds.budgets.max_scale_down_parallelism = command.max_scale_down_parallelism;
+  options.loop.scan_interval_s = ScanIntervalS(command);
+  options.scale_down = ScaleDownOptionsOf(command);
   // The virtual clock is never wrong, however long it sleeps.
-  rounds.clock_jump_max_s = 0;
+  options.scale_down.clock_jump_max_s = 0;
   return options;
 }
 
@@ -75,8 +85,18 @@ std::vector<std::pair<std::string, std::string>> OptionTexts(const RunCommand& c
 }  // namespace
 
 void RunCommand::AddTo(CLI::App& app) {
-  app.add_flag("--simulate", simulate, "Over a cluster in memory, under a virtual clock")
-      ->check(values::Switch());
+  CLI::Option* const simulated =
+      app.add_flag("--simulate", simulate, "Over a cluster in memory, under a virtual clock")
+          ->check(values::Switch());
+  app.add_option("--input", inputs,
+                 "Over the cluster of this dump; several times for several files")
+      ->check(values::File())
+      ->type_name("FILE")
+      ->allow_extra_args(false)
+      ->excludes(simulated);
+  app.add_flag("--dry-run", dry_run, "With --input: say what would be done, and do nothing")
+      ->check(values::Switch())
+      ->needs("--input");
   std::vector<std::string> names;
   for (const samples::Kind& each : samples::Kinds()) names.emplace_back(each.name);
   app.add_option("--kind", kind, "What the cluster is like, as for `ebb gen`")
@@ -134,10 +154,19 @@ void RunCommand::AddTo(CLI::App& app) {
 }
 
 int RunCommand::Run(std::ostream& out, std::ostream& err) const {
-  if (!simulate) {
-    PrintMessage("pass --simulate: other clusters cannot be run yet", err, "ebb run");
-    return 2;
+  if (simulate) return Simulate(out, err);
+  if (!inputs.empty() && dry_run) {
+    return RunDry({.inputs = inputs,
+                   .scale_down = ScaleDownOptionsOf(*this),
+                   .scan_interval_s = ScanIntervalS(*this)},
+                  out, err);
   }
+  PrintMessage("pass --simulate, or --input FILE with --dry-run: other clusters cannot be run yet",
+               err, "ebb run");
+  return 2;
+}
+
+int RunCommand::Simulate(std::ostream& out, std::ostream& err) const {
   const auto chosen = std::ranges::find(samples::Kinds(), kind, &samples::Kind::name);
   const SimulatedCluster::Read read = [&](ObjectSink& sink) {
     return samples::GenerateDump(*chosen, {.nodes = nodes, .seed = seed}, sink);
@@ -154,8 +183,8 @@ int RunCommand::Run(std::ostream& out, std::ostream& err) const {
                              Count(now.nodes, "node", "nodes")));
   };
   std::optional<absl::StatusOr<SimulationResult>> compared;
-  std::thread beside([&] { compared = Simulate(read, groups_of, without); });
-  absl::StatusOr<SimulationResult> made = Simulate(read, groups_of, options);
+  std::thread beside([&] { compared = ebb::Simulate(read, groups_of, without); });
+  absl::StatusOr<SimulationResult> made = ebb::Simulate(read, groups_of, options);
   beside.join();
   progress.Done();
   if (!made.ok()) return Fail(made.status(), err);

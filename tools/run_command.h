@@ -1,8 +1,10 @@
-// `ebb run`: the loop.  Today over a simulated cluster only, for days of virtual time in seconds.
+// `ebb run`: the loop, over a simulated cluster, for days of virtual time in seconds, or over that
+// of a dump, on the wall clock, saying what it would do.
 //
 //   ebb run --simulate --nodes 1000 --hours 24 [--seed S] [--report F.html]
+//   ebb run --input all.json --dry-run
 //
-// The same load is simulated a second time without scale-down, for comparing.
+// A simulated load is simulated a second time without scale-down, for comparing.
 
 #ifndef EBB_TOOLS_RUN_COMMAND_H_
 #define EBB_TOOLS_RUN_COMMAND_H_
@@ -10,6 +12,7 @@
 #include <cstdint>
 #include <iosfwd>
 #include <string>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -19,6 +22,8 @@ namespace ebb {
 
 struct RunCommand {
   bool simulate = false;
+  std::vector<std::string> inputs;
+  bool dry_run = false;
   std::string kind = "company";
   uint32_t nodes = 1000;
   int64_t hours = 24;
@@ -34,6 +39,9 @@ struct RunCommand {
 
   void AddTo(CLI::App& app);
   int Run(std::ostream& out, std::ostream& err) const;
+
+ private:
+  int Simulate(std::ostream& out, std::ostream& err) const;
 };
 
 }  // namespace ebb

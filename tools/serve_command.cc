@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <pthread.h>
-#include <signal.h>
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
@@ -26,6 +25,7 @@
 #include "service/daemon/daemon.h"
 #include "snapshot/formats/duration.h"
 #include "snapshot/formats/rfc3339.h"
+#include "tools/end_signals.h"
 #include "tools/fail.h"
 #include "tools/flag_values.h"
 #include "tools/table.h"
@@ -33,38 +33,6 @@
 
 namespace ebb {
 namespace {
-
-// SIGTERM and SIGINT, waited for instead of handled.  Made before any thread, which inherit it.
-class EndSignals {
- public:
-  EndSignals() {
-    sigemptyset(&signals_);
-    sigaddset(&signals_, SIGTERM);
-    sigaddset(&signals_, SIGINT);
-    pthread_sigmask(SIG_BLOCK, &signals_, &before_);
-    previous_ = signal(SIGPIPE, SIG_IGN);
-  }
-  ~EndSignals() {
-    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-    signal(SIGPIPE, previous_);
-  }
-  EndSignals(const EndSignals&) = delete;
-  EndSignals& operator=(const EndSignals&) = delete;
-
-  // Whether one came within the time.
-  bool Wait(std::chrono::microseconds time) {
-    const timespec spec{.tv_sec = static_cast<time_t>(time.count() / 1'000'000),
-                        .tv_nsec = static_cast<long>(time.count() % 1'000'000) * 1000};
-    return sigtimedwait(&signals_, nullptr, &spec) > 0;
-  }
-  // From here on a signal ends the process at once.
-  void LetEnd() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
- private:
-  sigset_t signals_{};
-  sigset_t before_{};
-  void (*previous_)(int) = SIG_DFL;
-};
 
 // The socket that systemd has made; -1: none.
 absl::StatusOr<int> InheritedSocket() {

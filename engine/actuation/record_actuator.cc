@@ -26,6 +26,9 @@ bool Fits(const ClusterSnapshot& snapshot, PodId pod, NodeId node) {
 }  // namespace
 
 absl::Status RecordActuator::SoftTaint(std::string_view node, bool taint, int64_t now_s) {
+  const auto [told, is_new] = soft_taints_.try_emplace(std::string(node), taint);
+  if (!is_new && told->second == taint) return absl::OkStatus();
+  told->second = taint;
   tell_(absl::StrCat(now_s, taint ? " soft taint " : " soft untaint ", Absl(node)));
   return absl::OkStatus();
 }

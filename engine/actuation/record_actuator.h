@@ -5,6 +5,7 @@
 //   DeductingSource cluster(source, actuator);
 //   Loop loop(scale_down, cluster, actuator, options);
 //
+// A soft taint is told when it changes; the cluster that is observed goes on without it.
 // A deletion that begins is told and has ended at once.  From then on the DeductingSource shows
 // the cluster without the node: its pods are where the plan put them, and those that are not
 // listed in the plan (they came later), or for which there is no room any more, are pending.
@@ -19,6 +20,7 @@
 #define EBB_ENGINE_ACTUATION_RECORD_ACTUATOR_H_
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -53,6 +55,7 @@ class RecordActuator : public Actuator {
 
   const Tell tell_;
   std::vector<DeletionOrder> done_;
+  std::map<std::string, bool> soft_taints_;  // As they were last told.
   std::vector<DeletionResult> results_;
 };
 

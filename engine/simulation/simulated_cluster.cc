@@ -195,7 +195,9 @@ absl::Status SimulatedCluster::Begin(std::span<const DeletionOrder> orders, int6
   if (absl::Status s = Reach(now_s); !s.ok()) return s;
   for (const DeletionOrder& order : orders) {
     const size_t node = objects_.FindNode(order.node);
-    if (node == kNone || objects_.nodes()[node].uid != order.uid) {
+    const bool another =
+        node == kNone || (!order.uid.empty() && objects_.nodes()[node].uid != order.uid);
+    if (another) {
       return absl::NotFoundError(absl::StrCat("node ", order.node, " is gone"));
     }
   }

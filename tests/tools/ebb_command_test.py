@@ -1043,7 +1043,7 @@ class ShellTest(EbbTest):
         for text in pages.values():  # Each that is named is there.
             for name in re.findall(r"^\.BR (\S+) \(1\)", text, re.M):
                 self.assertIn(name.replace("\\-", "-") + ".1", pages)
-        self.assertEqual(len(pages), 17)
+        self.assertEqual(len(pages), 18)
         self.assertIn("nowhere", self.ebb("man", "--folder", self.path("nowhere"), code=1)[1])
         self.ebb("man", "plan", "--folder", self.folder.name, code=2)
 
@@ -2071,6 +2071,40 @@ class ContradictionTest(EbbTest):
         os.waitpid(child, 0)
         self.assertTrue(os.path.exists(record + "-journal"))
         self.assertIn("2 of 2 rounds identical", self.ebb("replay", record)[0])
+
+
+class RunTest(EbbTest):
+    def test_a_dry_run_says_what_it_would_do_and_ends_at_sigterm(self):
+        for number in (signal.SIGTERM, signal.SIGINT):
+            with subprocess.Popen(
+                    [EBB, "run", "--input", self.dump(SMALL), "--dry-run", "--scan-interval", "1s",
+                     "--scale-down-unneeded-time", "0s"],
+                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+                giving_up = threading.Timer(120, child.kill)
+                giving_up.start()
+                try:
+                    said = []
+                    for line in child.stdout:
+                        said.append(line.split(" ", 1)[1])
+                        if said[-1] == "delete c\n":
+                            break
+                    child.send_signal(number)
+                    rest, err = child.communicate()
+                finally:
+                    giving_up.cancel()
+                    child.kill()
+            self.assertEqual(child.returncode, 0, err)
+            self.assertIn("taint c\n", said)
+            self.assertRegex(err, r"ebb run: ends; \d nodes? would be gone")
+            # What would be done is done from then on, and told once.
+            said += [line.split(" ", 1)[1] for line in rest.splitlines(True)]
+            self.assertEqual(len(said), len(set(said)), said)
+
+    def test_what_cannot_be_run_is_told(self):
+        self.assertIn("cannot be run yet", self.ebb("run", "--input", "x", code=2)[1])
+        self.assertIn("requires --input", self.ebb("run", "--dry-run", code=2)[1])
+        self.assertIn("excludes", self.ebb("run", "--simulate", "--input", "x", code=2)[1])
+        self.assertIn("x: ", self.ebb("run", "--input", "x", "--dry-run", code=1)[1])
 
 
 class WatchTest(EbbTest):

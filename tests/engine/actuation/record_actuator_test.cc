@@ -100,6 +100,16 @@ TEST_F(RecordActuatorTest, APodIsPendingWhereItsPlannedPlaceIsTaken) {
   EXPECT_EQ(source.Observe(kStart)->pending.size(), 1);
 }
 
+TEST_F(RecordActuatorTest, ASoftTaintIsToldWhenItChanges) {
+  for (const bool taint : {true, true, false, false, true}) {
+    ASSERT_TRUE(actuator_.SoftTaint("a", taint, 7).ok());
+  }
+  // The cluster's own, which a process before this one put there.
+  ASSERT_TRUE(actuator_.SoftTaint("b", false, 8).ok());
+  EXPECT_THAT(told_, ElementsAre("7 soft taint a", "7 soft untaint a", "7 soft taint a",
+                                 "8 soft untaint b"));
+}
+
 TEST_F(RecordActuatorTest, AnotherMachineOfTheNameIsThereAgain) {
   StillCluster cluster(Cluster().Add(Node("a")).Add(Node("b")).Build());
   DeductingSource source(cluster, actuator_);

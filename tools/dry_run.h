@@ -1,0 +1,34 @@
+// RunDry: the loop over a cluster as a dump tells it, on the wall clock, that only says what it
+// would do (record_actuator.h).  What it would have done counts as done in the rounds that follow.
+//
+//   int code = RunDry({.inputs = {"all.json"}, .scale_down = options}, out, err);
+//
+// It ends at SIGTERM or SIGINT, within the turn that it is in; there is nothing to take back.
+// Prints: a line a deed on `out`, and on `err` a line for each turn that begins deletions or in
+//         which something failed.
+// Errors: exit code 1: the dump cannot be read.
+// Threads: one.
+
+#ifndef EBB_TOOLS_DRY_RUN_H_
+#define EBB_TOOLS_DRY_RUN_H_
+
+#include <cstdint>
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "engine/round.h"
+
+namespace ebb {
+
+struct DryRunOptions {
+  std::vector<std::string> inputs;
+  ScaleDownOptions scale_down = {};
+  int64_t scan_interval_s = 10;
+};
+
+int RunDry(const DryRunOptions& options, std::ostream& out, std::ostream& err);
+
+}  // namespace ebb
+
+#endif  // EBB_TOOLS_DRY_RUN_H_
