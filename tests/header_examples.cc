@@ -22,9 +22,13 @@
 #include "engine/policy/maestro.h"
 #include "engine/policy/maestro_panic.h"
 #include "engine/policy/maestro_types.h"
+#include "engine/policy/policy.h"
+#include "engine/policy/policy_registry.h"
+#include "engine/policy/policy_settings.h"
 #include "engine/policy/replicator.h"
 #include "engine/policy/replicator_operation.h"
 #include "engine/policy/replicator_registry.h"
+#include "engine/policy/state_text.h"
 #include "engine/round.h"
 #include "engine/search/search.h"
 #include "engine/simulation/eviction_trials.h"
@@ -271,6 +275,47 @@ void Escalator(const EscalatorOptions& options, const EscalatorObservation& obse
   const EscalatorDecision round = Decide(options, observation, now_s, calls, &state);
   if (round.error != EscalatorError::kNone) Tell(Describe(round));
   Store(options.name, state);
+}
+
+// engine/policy/policy.h
+bool Act(const PolicyDecision& decision);
+void SizePool(const PolicySettings& settings, const PolicyObservation& observation, int64_t now_s,
+              std::string state) {
+  PolicyRegistry registry;
+  std::vector<PolicyProblem> problems;
+  std::unique_ptr<Policy> policy = registry.Make("escalator", settings, &problems);
+  PolicyDecision decision = policy->Decide(observation, now_s, &state);
+  if (decision.delta != 0) policy->Ended(Act(decision), now_s, &state);
+}
+
+// engine/policy/policy_registry.h
+std::vector<PolicyKey> FixedKeys();
+std::unique_ptr<Policy> MakeFixed(const PolicySettings& settings,
+                                  std::vector<PolicyProblem>* problems);
+bool AddOwnPolicy() {
+  PolicyRegistry registry;
+  const bool added = registry.Add({.name = "fixed", .keys = FixedKeys(), .make = MakeFixed});
+  return added;
+}
+
+// engine/policy/policy_settings.h
+size_t CountTriggers(MaestroTrigger& trigger) {
+  PolicySettings settings;
+  settings.Set("up.metricsTrigger[0].usage", int64_t{60});
+  settings.Read("up.metricsTrigger[0].usage", trigger.usage);
+  const size_t triggers = settings.Count("up.metricsTrigger");
+  return triggers;
+}
+
+// engine/policy/state_text.h
+template <typename A>
+void Fields(A& a, EscalatorState& s) {
+  a(s.is_locked, s.requested);
+}
+PolicyDecision ReadState(EscalatorState state) {
+  std::string text = StateText("escalator/1", state);
+  if (!ReadStateText("escalator/1", text, &state)) return Denied("state", "is not readable");
+  return {};
 }
 
 // engine/policy/replicator.h
