@@ -47,6 +47,7 @@
 #include "service/session/actuation_log.h"
 #include "service/session/pass_call.h"
 #include "service/session/session.h"
+#include "service/sizing/pool_reader.h"
 #include "service/sqlite_state.h"
 #include "snapshot/builder.h"
 #include "snapshot/formats/read_input.h"
@@ -469,6 +470,15 @@ void Serve(UniqueFd connection);
 void Listen() {
   auto listener = Listener::Open({.path = "/run/ebb/ebb.sock"});
   (*listener)->Start([](UniqueFd connection) { Serve(std::move(connection)); });
+}
+
+// service/sizing/pool_reader.h
+absl::Status ObservePool(const SizedPool& pool) {
+  PoolReader reader;
+  ImportStats stats;
+  if (absl::Status s = ReadInput("dump.json", reader, stats); !s.ok()) return s;
+  const PolicyObservation seen = reader.Observe(pool);
+  return seen.nodes.empty() ? absl::NotFoundError(pool.name) : absl::OkStatus();
 }
 
 // service/session/pass_call.h

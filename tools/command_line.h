@@ -12,6 +12,7 @@
 
 #include "tools/filter_command.h"
 #include "tools/plan_command.h"
+#include "tools/policy_command.h"
 #include "tools/round_command.h"
 #include "tools/run_command.h"
 #include "tools/serve_command.h"
@@ -36,6 +37,7 @@ struct CommandLine {
   ImportCommand import;
   ReplayCommand replay;
   StateCommand state;
+  PolicyCommand policy;
   ServeCommand serve;
   RunCommand run;
   std::vector<std::string> help_of;  // Names of a command: {"import", "openb"}.

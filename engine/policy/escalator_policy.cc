@@ -54,9 +54,10 @@ std::vector<PolicyKey> Keys() {
       {"hard_delete_grace_period", kText, "From its taint to the end of any node", "10m", true},
       {"scale_up_cool_down_period", kText, "Wait after the group has grown", "10m", true},
       {"taint_effect", kText, "NoSchedule, NoExecute or PreferNoSchedule", "NoSchedule"},
-      {"max_node_age", kText, "Older nodes are replaced at the minimum", "0s"},
+      {"max_node_age", kText, "Older nodes are replaced at the minimum; empty: none are", "\"\""},
       {"aws.lifecycle", kText, "on-demand or spot", "on-demand"},
-      {"unhealthy_node_grace_period", kText, "How long a new node may be unready", "0s"},
+      {"unhealthy_node_grace_period", kText, "How long a new node may be unready; empty: no matter",
+       "\"\""},
       {"health_check_newest_nodes_percent", kInt, "Which share of the newest is tested", "0"},
       {"max_unhealthy_nodes_percent", kInt, "More of these: no scaling", "0"},
   };
