@@ -85,11 +85,11 @@ void Print(const Evaluated& evaluated, std::ostream& out) {
   figures.Indent(2);
   for (const PolicyFigure& figure : decision.figures) figures.AddRow({figure.name, figure.value});
   if (!figures.empty()) figures.Print(out);
-  if (decision.direction != PolicyDirection::kDown || decision.candidates.empty()) return;
-  const size_t shown = std::min<size_t>(decision.candidates.size(), 5);
-  out << "  first to go:";
-  for (size_t i = 0; i < shown; ++i) out << " " << Printable(decision.candidates[i]);
-  out << (shown < decision.candidates.size() ? " ...\n" : "\n");
+  if (decision.direction != PolicyDirection::kDown || !decision.candidates) return;
+  const size_t shown = std::min<size_t>(decision.candidates->size(), 5);
+  out << (shown == 0 ? "  no node may go" : "  first to go:");
+  for (size_t i = 0; i < shown; ++i) out << " " << Printable((*decision.candidates)[i]);
+  out << (shown < decision.candidates->size() ? " ...\n" : "\n");
 }
 
 Json AsJson(const Evaluated& evaluated) {
@@ -106,7 +106,7 @@ Json AsJson(const Evaluated& evaluated) {
           {"reason", decision.reason},
           {"deniedBy", decision.denied_by},
           {"figures", std::move(figures)},
-          {"candidates", decision.candidates},
+          {"candidates", decision.candidates ? Json(*decision.candidates) : Json()},
           {"warnings", decision.warnings}};
 }
 

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -255,16 +256,22 @@ class ClustermanPolicy final : public Policy {
   void Ended(bool /*succeeded*/, int64_t /*now_s*/, std::string* /*state*/) const override {}
 
  private:
-  // What the cloud is to have, in whole nodes: growing rounds up, shrinking keeps a node that is
-  // needed in part.
+  // Shrinking: the nodes that were chosen, which may be fewer than the target would have it, and
+  // none.  Growing: what the cloud is to have, in whole nodes.
   [[nodiscard]] int64_t DeltaOf(const ClustermanDecision& made) const {
     int64_t delta = 0;
+    if (made.prune) {
+      for (const ClustermanPrunedGroup& group : made.prune->chosen) {
+        delta -= std::ssize(group.nodes);
+      }
+    }
+    if (delta != 0) return delta;
     for (const ClustermanAction& action : made.actions) {
       if (action.kind != ClustermanActionKind::kSetCapacity) continue;
       const double units = static_cast<double>(action.size) - made.target_before;
       delta += static_cast<int64_t>(std::ceil(units / weight_));
     }
-    return delta;
+    return std::max<int64_t>(delta, 0);
   }
 
   [[nodiscard]] PolicyDecision DecisionOf(const ClustermanObservation& seen,
@@ -285,9 +292,10 @@ class ClustermanPolicy final : public Policy {
                          : ask < 0 ? PolicyDirection::kDown
                                    : PolicyDirection::kStay;
     if (decision.delta == 0 && ask != 0) {
-      decision.denied_by = made.constraint->limit == ClustermanLimit::kNone
-                               ? "whole_nodes"
-                               : Name(made.constraint->limit);
+      decision.denied_by = made.constraint->limit != ClustermanLimit::kNone
+                               ? Name(made.constraint->limit)
+                           : ask < 0 ? "no node may be killed"
+                                     : "less than a node";
     }
     if (made.constraint && !made.constraint->warning.empty()) {
       decision.warnings.push_back(made.constraint->warning);
@@ -296,8 +304,9 @@ class ClustermanPolicy final : public Policy {
       decision.warnings.push_back(made.balance->warning);
     }
     if (made.prune) {
+      decision.candidates.emplace();
       for (const size_t i : made.prune->kill_order) {
-        decision.candidates.push_back(seen.instances[i].id);
+        decision.candidates->push_back(seen.instances[i].id);
       }
     }
     return decision;

@@ -128,9 +128,9 @@ struct PolicyDecision {
   std::string reason;     // The school's own word: "ScaleOut", "trigger", "scaled to the setpoint".
   std::string denied_by;  // The check that kept it from acting; empty: none did.
   std::vector<PolicyFigure> figures{};  // In the order of the computation.
-  // The nodes that may go, the first to go first, as the school would have it.  Empty: the
-  // planner's own order.
-  std::vector<std::string> candidates{};
+  // The nodes that may go, and no others, the first to go first, as the school would have it.
+  // Absent: any, in the planner's own order.
+  std::optional<std::vector<std::string>> candidates{};
   std::vector<std::string> warnings{};  // Sentences.
 
   bool operator==(const PolicyDecision&) const = default;

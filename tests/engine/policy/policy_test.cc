@@ -115,8 +115,8 @@ TEST(PolicyTest, EscalatorLetsTheOldestNodeGoFirst) {
   const PolicyDecision decision =
       Make("escalator", Sample("escalator"))->Decide(pool, kNow, &state);
   EXPECT_EQ(decision.delta, -2);
-  ASSERT_EQ(decision.candidates.size(), 4u);
-  EXPECT_EQ(decision.candidates.front(), "node-3");
+  ASSERT_EQ(decision.candidates->size(), 4u);
+  EXPECT_EQ(decision.candidates->front(), "node-3");
 }
 
 TEST(PolicyTest, ClustermanScalesAHundredCpusToAHundredAndTwenty) {
@@ -132,6 +132,21 @@ TEST(PolicyTest, ClustermanScalesAHundredCpusToAHundredAndTwenty) {
   EXPECT_EQ(decision.delta, 20);
   EXPECT_EQ(decision.reason, "scaled to the setpoint");
   EXPECT_EQ(Figure(decision, "target"), "120");
+}
+
+TEST(PolicyTest, ClustermanTakesAwayOnlyNodesThatMayBeKilled) {
+  PolicyObservation pool = Pool(10, {.cpu_milli = 1000, .memory_bytes = 100 * kGib});
+  const std::unique_ptr<Policy> policy = Make("clusterman", Sample("clusterman"));
+  for (size_t i = 0; i < 8; ++i) AddPod(pool, i, {.cpu_milli = 100, .memory_bytes = kGib});
+  std::string state;
+  const PolicyDecision two = policy->Decide(pool, kNow, &state);
+  EXPECT_EQ(two.delta, -2) << "the target is lower, but max_tasks_to_kill is 0";
+  EXPECT_EQ(two.candidates->size(), 2u);
+  for (size_t i = 8; i < 10; ++i) AddPod(pool, i, {.cpu_milli = 100, .memory_bytes = kGib});
+  const PolicyDecision none = policy->Decide(pool, kNow + 600, &state);
+  EXPECT_EQ(none.delta, 0);
+  EXPECT_EQ(none.direction, PolicyDirection::kDown);
+  EXPECT_EQ(none.denied_by, "no node may be killed");
 }
 
 TEST(PolicyTest, ClustermanDoesNotActOnASignalOlderThanItsPeriod) {
