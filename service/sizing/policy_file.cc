@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "service/settings_file.h"
 
 namespace ebb {
@@ -107,10 +108,10 @@ absl::Status Flatten(const std::vector<PolicyKey>& keys, const std::string& wher
   for (const auto& field : node) {
     if (!field.first.IsScalar()) return place.Bad(field.first, at, "a key is not a scalar");
     const std::string& name = field.first.Scalar();
-    const std::string deeper = path.empty() ? name : path + "." + name;
+    const std::string deeper = path.empty() ? name : absl::StrCat(path, ".", name);
     const std::vector<std::string> known = KnownAfter(keys, prefix);
     if (std::ranges::find(known, name) == known.end()) {
-      return place.Bad(field.first, where + "." + deeper, NoSuchField(name, known));
+      return place.Bad(field.first, absl::StrCat(where, ".", deeper), NoSuchField(name, known));
     }
     absl::Status s = Flatten(keys, where, deeper, field.second, place, settings);
     if (!s.ok()) return s;
@@ -194,7 +195,7 @@ absl::Status ReadPool(const std::string& where, const YAML::Node& node,
     const std::vector<std::string> known = {"name",    "policy",  "nodes",       "cloud",
                                             "default", "options", "signalPeriod"};
     if (std::ranges::find(known, name) == known.end()) {
-      return place.Bad(field.first, where + "." + name, NoSuchField(name, known));
+      return place.Bad(field.first, absl::StrCat(where, ".", name), NoSuchField(name, known));
     }
     absl::Status s = Flatten(keys, where, name, field.second, place, settings);
     if (!s.ok()) return s;
