@@ -22,9 +22,13 @@
 #include "engine/policy/maestro.h"
 #include "engine/policy/maestro_panic.h"
 #include "engine/policy/maestro_types.h"
+#include "engine/policy/policy.h"
+#include "engine/policy/policy_registry.h"
+#include "engine/policy/policy_settings.h"
 #include "engine/policy/replicator.h"
 #include "engine/policy/replicator_operation.h"
 #include "engine/policy/replicator_registry.h"
+#include "engine/policy/state_text.h"
 #include "engine/round.h"
 #include "engine/search/bound.h"
 #include "engine/search/search.h"
@@ -49,6 +53,7 @@
 #include "service/session/actuation_log.h"
 #include "service/session/pass_call.h"
 #include "service/session/session.h"
+#include "service/sizing/pool_reader.h"
 #include "service/sqlite_state.h"
 #include "snapshot/builder.h"
 #include "snapshot/formats/read_input.h"
@@ -281,6 +286,47 @@ void Escalator(const EscalatorOptions& options, const EscalatorObservation& obse
   Store(options.name, state);
 }
 
+// engine/policy/policy.h
+bool Act(const PolicyDecision& decision);
+void SizePool(const PolicySettings& settings, const PolicyObservation& observation, int64_t now_s,
+              std::string state) {
+  PolicyRegistry registry;
+  std::vector<PolicyProblem> problems;
+  std::unique_ptr<Policy> policy = registry.Make("escalator", settings, &problems);
+  PolicyDecision decision = policy->Decide(observation, now_s, &state);
+  if (decision.delta != 0) policy->Ended(Act(decision), now_s, &state);
+}
+
+// engine/policy/policy_registry.h
+std::vector<PolicyKey> FixedKeys();
+std::unique_ptr<Policy> MakeFixed(const PolicySettings& settings,
+                                  std::vector<PolicyProblem>* problems);
+bool AddOwnPolicy() {
+  PolicyRegistry registry;
+  const bool added = registry.Add({.name = "fixed", .keys = FixedKeys(), .make = MakeFixed});
+  return added;
+}
+
+// engine/policy/policy_settings.h
+size_t CountTriggers(MaestroTrigger& trigger) {
+  PolicySettings settings;
+  settings.Set("up.metricsTrigger[0].usage", int64_t{60});
+  settings.Read("up.metricsTrigger[0].usage", trigger.usage);
+  const size_t triggers = settings.Count("up.metricsTrigger");
+  return triggers;
+}
+
+// engine/policy/state_text.h
+template <typename A>
+void Fields(A& a, EscalatorState& s) {
+  a(s.is_locked, s.requested);
+}
+PolicyDecision ReadState(EscalatorState state) {
+  std::string text = StateText("escalator/1", state);
+  if (!ReadStateText("escalator/1", text, &state)) return Denied("state", "is not readable");
+  return {};
+}
+
 // engine/policy/replicator.h
 void Store(const std::string& pool, const ReplicatorState& state);
 void DecideAndStart(const ReplicatorOptions& options, const ReplicatorObservation& observation,
@@ -480,6 +526,15 @@ void Serve(UniqueFd connection);
 void Listen() {
   auto listener = Listener::Open({.path = "/run/ebb/ebb.sock"});
   (*listener)->Start([](UniqueFd connection) { Serve(std::move(connection)); });
+}
+
+// service/sizing/pool_reader.h
+absl::Status ObservePool(const SizedPool& pool) {
+  PoolReader reader;
+  ImportStats stats;
+  if (absl::Status s = ReadInput("dump.json", reader, stats); !s.ok()) return s;
+  const PolicyObservation seen = reader.Observe(pool);
+  return seen.nodes.empty() ? absl::NotFoundError(pool.name) : absl::OkStatus();
 }
 
 // service/session/pass_call.h

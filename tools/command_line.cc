@@ -76,6 +76,22 @@ void SetAllExamples(CLI::App& app) {
   SetExamples(*command("state").get_subcommand("set-clock"),
               {{"ebb state set-clock ebb.db", "back to the clock's time"},
                {"ebb state set-clock ebb.db --now 2026-06-01T12:00:00Z", "back to this time"}});
+  SetExamples(command("policy"),
+              {{"ebb policy init --school escalator > pools.yaml", "a sample to begin with"},
+               {"ebb policy check pools.yaml", "is it right?"},
+               {"ebb policy eval pools.yaml all.json", "what it asks for now, and why"},
+               {"ebb policy schema > pools.schema.json", "for editors"}});
+  const auto policy_command = [&](const char* name) -> CLI::App& {
+    return *command("policy").get_subcommand(name);
+  };
+  SetExamples(policy_command("schema"), {{"ebb policy schema > pools.schema.json", "for editors"}});
+  SetExamples(policy_command("init"),
+              {{"ebb policy init --school maestro > pools.yaml", "a sample to begin with"}});
+  SetExamples(policy_command("check"), {{"ebb policy check pools.yaml", "is it right?"}});
+  SetExamples(policy_command("eval"),
+              {{"ebb policy eval pools.yaml all.json", "by what pods request"},
+               {"ebb policy eval pools.yaml all.json --series signals.csv -o json",
+                "with signals, as data"}});
   SetExamples(
       command("serve"),
       {{"ebb serve --socket /run/ebb/ebb.sock", "until SIGTERM or SIGINT (docs/service.md)"},
@@ -131,6 +147,8 @@ CommandLine::CommandLine()
       *app->add_subcommand("replay", "Run recorded rounds again and compare every decision"));
   state.AddTo(
       *app->add_subcommand("state", "Look into a state file of rounds, or set its clock right"));
+  policy.AddTo(
+      *app->add_subcommand("policy", "Tell how many nodes pools should have, by sizing policies"));
   serve.AddTo(*app->add_subcommand("serve", "Answer over a Unix socket"));
   run.AddTo(*app->add_subcommand("run", "Try the loop out on a simulated cluster, or on a dump"));
   conformance.AddTo(*app->add_subcommand("conformance", "Test an actuator plugin"));

@@ -13,6 +13,7 @@
 #include "tools/conformance_command.h"
 #include "tools/filter_command.h"
 #include "tools/plan_command.h"
+#include "tools/policy_command.h"
 #include "tools/round_command.h"
 #include "tools/run_command.h"
 #include "tools/serve_command.h"
@@ -37,6 +38,7 @@ struct CommandLine {
   ImportCommand import;
   ReplayCommand replay;
   StateCommand state;
+  PolicyCommand policy;
   ServeCommand serve;
   RunCommand run;
   ConformanceCommand conformance;

@@ -85,6 +85,25 @@ constexpr ManText kTexts[] = {
      "time "
      "would wait for them. Every time in the state that lies after the one given becomes it.",
      {}},
+    {"ebb policy",
+     "Reads a file of pools, each with a sizing policy of Clusterman, Escalator, Maestro or "
+     "Replicator, and tells how many nodes each pool should have.",
+     {}},
+    {"ebb policy schema",
+     "Prints the JSON schema of the file of pools, with the keys of every policy.",
+     {}},
+    {"ebb policy init",
+     "Prints a file with one pool, in which every key has its default or an example.",
+     {}},
+    {"ebb policy check",
+     "Reads the file as eval does, and tells the first thing that is wrong with file, line and "
+     "key.",
+     {}},
+    {"ebb policy eval",
+     "Decides one round of each pool as if it were its first, and shows what the decision was "
+     "computed from and which check denied it. It changes nothing. A signal that is older than its "
+     "period keeps the pool as it is.",
+     {}},
     {"ebb serve",
      "Holds clusters as they change and answers over a Unix socket, to any client of gRPC: plans, "
      "explanations, filters, rounds. Only the user that it runs as, root and those that "

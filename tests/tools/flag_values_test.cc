@@ -154,7 +154,9 @@ std::vector<std::string> With(const CLI::App& root, std::vector<std::string> pat
     path.emplace_back("--");
     for (const CLI::Option* before : command->get_options()) {
       if (before == &option) break;
-      if (before->get_positional()) path.push_back(ChoicesOf(*before).front());
+      if (!before->get_positional()) continue;
+      const std::vector<std::string> choices = ChoicesOf(*before);
+      path.push_back(choices.empty() ? "file" : choices.front());
     }
     path.push_back(value);
   } else {

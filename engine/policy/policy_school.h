@@ -1,0 +1,38 @@
+// PolicySchool: a policy's name, its keys and how one is made of settings.
+//
+// Threads: `make` may be called by many at once.
+
+#ifndef EBB_ENGINE_POLICY_POLICY_SCHOOL_H_
+#define EBB_ENGINE_POLICY_POLICY_SCHOOL_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/policy/policy.h"
+#include "engine/policy/policy_settings.h"
+
+namespace ebb {
+
+struct PolicyProblem {
+  std::string path;  // Of a key; empty: of all together.
+  std::string what;
+
+  bool operator==(const PolicyProblem&) const = default;
+};
+
+struct PolicySchool {
+  std::string name;
+  std::string summary{};          // One sentence, without its full stop.
+  std::vector<PolicyKey> keys{};  // In the order of a sample.
+  // Null, with at least one problem, if the settings make no policy.  The settings have keys of
+  // `keys` only, of their types and in their ranges, and all that are required.
+  std::function<std::unique_ptr<Policy>(const PolicySettings& settings,
+                                        std::vector<PolicyProblem>* problems)>
+      make;
+};
+
+}  // namespace ebb
+
+#endif  // EBB_ENGINE_POLICY_POLICY_SCHOOL_H_
