@@ -60,27 +60,43 @@ LiveCluster::LiveCluster(LoadOptions options) : LiveCluster(options, LiveOptions
 LiveCluster::LiveCluster(LoadOptions options, LiveSnapshot::Options live)
     : options_(options), live_(live) {}
 
-absl::StatusOr<std::unique_ptr<LiveCluster>> LiveCluster::FromDump(std::string_view name,
-                                                                   std::string_view bytes,
-                                                                   const LoadOptions& options,
-                                                                   const Parallelism& parallelism) {
+absl::StatusOr<std::unique_ptr<LiveCluster>> LiveCluster::Load(
+    std::string_view where, const LoadOptions& options,
+    const std::function<absl::Status(InputWatch&, ObjectSink&, ImportStats&)>& read) {
   InputWatch watch;
   ImportStats stats;
   using Loaded = absl::StatusOr<std::unique_ptr<LiveCluster>>;
   Loaded loaded = LoadNewest(watch, [&]() -> Loaded {
     auto cluster = std::make_unique<LiveCluster>(options);
     stats = {};
-    absl::Status read = cluster->Read([&](ObjectSink& sink) {
-      return watch.Read(name, bytes, sink, stats, parallelism, options.limits);
-    });
-    if (!read.ok()) return read;
+    absl::Status status = cluster->Read([&](ObjectSink& sink) { return read(watch, sink, stats); });
+    if (!status.ok()) return status;
     return cluster;
   });
   if (!loaded.ok()) return loaded;
   LoadedCluster cluster = (*loaded)->Unjudged().cluster;
   absl::Status judged = (*loaded)->Judge(watch, std::move(stats), cluster);
   if (judged.ok()) return loaded;
-  return absl::Status(judged.code(), absl::StrCat(Absl(name), ": ", judged.message()));
+  return absl::Status(judged.code(),
+                      absl::StrCat(Absl(where), where.empty() ? "" : ": ", judged.message()));
+}
+
+absl::StatusOr<std::unique_ptr<LiveCluster>> LiveCluster::FromDump(std::string_view name,
+                                                                   std::string_view bytes,
+                                                                   const LoadOptions& options,
+                                                                   const Parallelism& parallelism) {
+  return Load(name, options, [&](InputWatch& watch, ObjectSink& sink, ImportStats& stats) {
+    return watch.Read(name, bytes, sink, stats, parallelism, options.limits);
+  });
+}
+
+absl::StatusOr<std::unique_ptr<LiveCluster>> LiveCluster::FromInputs(
+    std::span<const std::string> inputs, const LoadOptions& options,
+    const Parallelism& parallelism) {
+  return Load(inputs.size() == 1 ? inputs[0] : "", options,
+              [&](InputWatch& watch, ObjectSink& sink, ImportStats& stats) {
+                return watch.Read(inputs, sink, stats, parallelism, options.limits);
+              });
 }
 
 absl::Status LiveCluster::Take(std::span<const Change> changes, OlderObjects older) {

@@ -53,6 +53,11 @@ class LiveCluster {
       std::string_view name, std::string_view bytes, const LoadOptions& options,
       const Parallelism& parallelism = Parallelism::One());
 
+  // The cluster of files (ReadInput), as LoadCluster loads them.
+  static absl::StatusOr<std::unique_ptr<LiveCluster>> FromInputs(
+      std::span<const std::string> inputs, const LoadOptions& options,
+      const Parallelism& parallelism = Parallelism::One());
+
   // --- Changes ---------------------------------------------------------------
 
   // All of them, in their order, or none.
@@ -74,6 +79,8 @@ class LiveCluster {
   // --- The cluster as it is now ------------------------------------------------
 
   [[nodiscard]] ClusterSnapshot& Snapshot() { return live_.Snapshot(); }
+  // Pods without a node, in the order in which they came.
+  [[nodiscard]] std::vector<PodId> Pending() { return live_.Pending(); }
   [[nodiscard]] const std::shared_ptr<Symbols>& symbols() const { return live_.symbols(); }
 
   // A version for a reader, as a dump would be loaded.
@@ -129,6 +136,10 @@ class LiveCluster {
   };
   [[nodiscard]] uint64_t Changes() const { return live_.counts().put + live_.counts().deleted; }
   absl::Status Judge(const InputWatch& watch, ImportStats stats, LoadedCluster& cluster);
+  // What `read` reads, judged; `where` stands for it in errors.
+  static absl::StatusOr<std::unique_ptr<LiveCluster>> Load(
+      std::string_view where, const LoadOptions& options,
+      const std::function<absl::Status(InputWatch&, ObjectSink&, ImportStats&)>& read);
 
   const LoadOptions options_;
   LiveSnapshot live_;

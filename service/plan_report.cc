@@ -99,25 +99,12 @@ std::string_view DeploymentOf(const Catalog& catalog, const PodShape& shape) {
 }
 
 PlanReport::Keeper KeeperOf(const Catalog& catalog, const UnremovableNode& why) {
-  const PodShape& shape = catalog.shape_of(why.pod);
-  PlanReport::Keeper keeper{.kind = "Pod",
-                            .namespace_name = catalog.Text(shape.namespace_name),
-                            .name = catalog.Text(catalog.pod(why.pod).name),
-                            .reason = why.reason == UnremovableReason::kBlockedByPod
-                                          ? ToString(why.blocking_reason)
-                                          : ToString(why.reason)};
+  PlanReport::Keeper keeper = WorkloadOf(catalog, why.pod);
+  keeper.reason = why.reason == UnremovableReason::kBlockedByPod ? ToString(why.blocking_reason)
+                                                                 : ToString(why.reason);
   if (why.pdb) {
     keeper.kind = "PodDisruptionBudget";
     keeper.name = catalog.Text(catalog.pdbs()[Index(*why.pdb)].name);
-  } else if (shape.has_controller) {
-    keeper.kind = catalog.Text(shape.controller.kind);
-    keeper.name = catalog.Text(shape.controller.name);
-    if (keeper.kind == "ReplicaSet") {
-      if (const std::string_view deployment = DeploymentOf(catalog, shape); !deployment.empty()) {
-        keeper.kind = "Deployment";
-        keeper.name = deployment;
-      }
-    }
   }
   return keeper;
 }
@@ -166,6 +153,23 @@ void FindMissingControllers(PlanReport& report) {
 }
 
 }  // namespace
+
+PlanReport::Keeper WorkloadOf(const Catalog& catalog, PodId pod) {
+  const PodShape& shape = catalog.shape_of(pod);
+  PlanReport::Keeper workload{.kind = "Pod",
+                              .namespace_name = catalog.Text(shape.namespace_name),
+                              .name = catalog.Text(catalog.pod(pod).name),
+                              .reason = {}};
+  if (!shape.has_controller) return workload;
+  workload.kind = catalog.Text(shape.controller.kind);
+  workload.name = catalog.Text(shape.controller.name);
+  if (workload.kind != "ReplicaSet") return workload;
+  if (const std::string_view deployment = DeploymentOf(catalog, shape); !deployment.empty()) {
+    workload.kind = "Deployment";
+    workload.name = deployment;
+  }
+  return workload;
+}
 
 std::string ReasonText(const PlanReport::Kept& kept) {
   if (!kept.why.before || kept.why.before->reason == UnremovableReason::kNoReason) {

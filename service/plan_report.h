@@ -128,6 +128,10 @@ struct PlanReport {
 
 PlanReport MakeReport(const PlanContext& context);
 
+// The workload of a pod, without reason and nodes: its Deployment, as its ReplicaSet's name tells,
+// else its controller, else the pod itself.
+PlanReport::Keeper WorkloadOf(const Catalog& catalog, PodId pod);
+
 // "node/a" and so on, a line for each node that goes, in order.
 std::string RemovedNames(const PlanContext& context);
 

@@ -55,6 +55,8 @@
 #include "service/session/session.h"
 #include "service/sizing/pool_reader.h"
 #include "service/sqlite_state.h"
+#include "service/what_if/patched_cluster.h"
+#include "service/what_if/remedy.h"
 #include "snapshot/builder.h"
 #include "snapshot/formats/read_input.h"
 #include "snapshot/formats/watch_stream.h"
@@ -535,6 +537,24 @@ absl::Status ObservePool(const SizedPool& pool) {
   if (absl::Status s = ReadInput("dump.json", reader, stats); !s.ok()) return s;
   const PolicyObservation seen = reader.Observe(pool);
   return seen.nodes.empty() ? absl::NotFoundError(pool.name) : absl::OkStatus();
+}
+
+// service/what_if/patched_cluster.h
+absl::Status PlanPatched(LiveCluster& cluster, const std::vector<ObjectPatch>& patches,
+                         const GroupRules& rules, const PlanRequest& request) {
+  PatchedCluster patched(cluster);
+  if (absl::Status s = patched.Apply(patches); !s.ok()) return s;
+  absl::StatusOr<PlanResult> made = cluster.Plan(rules, request);
+  patched.Undo();
+  return made.status();
+}
+
+// service/what_if/remedy.h
+bool Helps(LiveCluster& cluster, const GroupRules& rules, const PlanRequest& request,
+           const Remedy& remedy) {
+  RemedyTrials trials(cluster, rules, request);
+  absl::StatusOr<RemedyTrials::Outcome> outcome = trials.Try(remedy);
+  return outcome.ok() && !outcome->goes.empty();
 }
 
 // service/session/pass_call.h

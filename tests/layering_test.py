@@ -35,11 +35,12 @@ FOLDERS = {
     "engine/simulation": _ENGINE | {"engine", "engine/actuation", "snapshot/formats", "snapshot/live"},
     "service": _SERVICE,
     "service/sizing": _SERVICE | {"engine/policy", "service"},
+    "service/what_if": _SERVICE | {"service"},
     "service/session": _SERVICE | {"service"},
     "service/embed": _SERVICE | {"service", "service/session"},
     "service/daemon": _SERVICE | {"service", "service/session"},
     "service/actuators": _ENGINE | {"engine", "engine/actuation", "service"},
-    "tools": _SERVICE | {"engine/actuation", "engine/policy", "engine/search", "engine/simulation", "snapshot/samples", "service", "service/session", "service/sizing", "service/daemon", "service/actuators"},
+    "tools": _SERVICE | {"engine/actuation", "engine/policy", "engine/search", "engine/simulation", "snapshot/samples", "service", "service/session", "service/sizing", "service/what_if", "service/daemon", "service/actuators"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]')
 

@@ -234,6 +234,7 @@ int RunCli(int argc, const char* const* argv, std::istream& in, std::ostream& ou
     if (line.plan.watch.active()) return RunWatch(line.plan, out, err);
     return line.plan.over_time.active() ? RunRound(line.plan, out, err) : line.plan.Run(out, err);
   }
+  if (command == "blockers") return line.blockers.Run(out, err);
   if (command == "filter") {
     if (line.filter.at_server.active() && !line.filter.from_stdin) {
       return FilterAtServer(line.filter, out, err);

@@ -38,6 +38,7 @@ void SetAllExamples(CLI::App& app) {
        {"ebb plan all.json", "which nodes can go, and where their pods land"},
        {"ebb plan all.json -o name", "their names, in the order of removal, for kubectl"},
        {"ebb plan all.json --explain node-1", "why this node stays or goes, pod by pod"},
+       {"ebb plan all.json --explain node-1 --counterfactual", "and what would let it go"},
        {"ebb plan all.json --node-groups groups.yaml -o json", "with sizes of groups; as data"},
        {"ebb plan all.json --exit-code && echo nothing can go", "for scripts"},
        {"ebb plan all.json ./cluster-autoscaler --v=4 --nodes=2:10:general --scan-interval=10s",
@@ -48,6 +49,9 @@ void SetAllExamples(CLI::App& app) {
        {2, "wrong usage"},
        {3, "with --state: the round waits, as the clock jumped (docs/rounds.md)"},
        {10, "with --exit-code: some node can go, or with --state is to be deleted now"}});
+  SetExamples(command("blockers"),
+              {{"ebb blockers all.json", "what keeps most nodes, each tried"},
+               {"ebb blockers all.json --limit 200 -o json", "more of them, as data"}});
   SetExamples(command("filter"),
               {{"ebb filter all.json --pod shop/web-1", "which nodes take this pod"},
                {"ebb filter all.json --pod shop/web-1 --node node-1", "what each filter says"},
@@ -139,6 +143,8 @@ CommandLine::CommandLine()
   app->set_version_flag("--version", fmt::format("ebb {}", kVersion), "Print the version and exit");
   app->require_subcommand(1);
   plan.AddTo(*app->add_subcommand("plan", "Tell which nodes can go and where their pods land"));
+  blockers.AddTo(*app->add_subcommand(
+      "blockers", "Rank what keeps nodes by how many more would go without it"));
   filter.AddTo(
       *app->add_subcommand("filter", "Tell which nodes take a pod, and why the others do not"));
   gen.AddTo(*app->add_subcommand("gen", "Make a cluster to try things out"));

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "tools/blockers_command.h"
 #include "tools/conformance_command.h"
 #include "tools/filter_command.h"
 #include "tools/plan_command.h"
@@ -33,6 +34,7 @@ struct CommandLine {
   CommandLine& operator=(const CommandLine&) = delete;
 
   PlanCommand plan;
+  BlockersCommand blockers;
   FilterCommand filter;
   GenCommand gen;
   ImportCommand import;

@@ -174,13 +174,36 @@ void Print(const PlanReport& report, const Explanation& explanation, const Lines
   PrintPlaces(catalog, explanation, lines);
 }
 
+void Print(const Counterfactual& found, const Lines& lines) {
+  if (found.helps.empty()) {
+    lines.Say(found.in_vain.empty() ? "There is no single change that could be tried."
+                                    : "No single change that was tried would let it go.");
+  } else {
+    lines.Say(fmt::format("Each of these would let it go by itself, as was tried; {} now:",
+                          Count(found.removed, "node goes", "nodes go")));
+  }
+  for (const Counterfactual::Help& help : found.helps) {
+    lines.Say(fmt::format("  if {}: {} then", Printable(help.what),
+                          Count(help.removed, "node goes", "nodes go")),
+              4);
+  }
+  if (!found.in_vain.empty()) lines.Say("It would stay all the same:");
+  for (const Counterfactual::InVain& each : found.in_vain) {
+    lines.Say(fmt::format("  if {}: {}", Printable(each.what), Printable(each.still_kept_by)), 4);
+  }
+}
+
 }  // namespace
 
 void PrintExplanations(const PlanReport& report, std::span<const NodeId> nodes,
-                       const Terminal& terminal, std::ostream& out) {
+                       std::span<const Counterfactual> remedies, const Terminal& terminal,
+                       std::ostream& out) {
+  const Lines lines(terminal, out);
   for (size_t i = 0; i < nodes.size(); ++i) {
     if (i > 0) out << "\n";
-    Print(report, Explain(report, nodes[i]), Lines(terminal, out));
+    const Explanation explanation = Explain(report, nodes[i]);
+    Print(report, explanation, lines);
+    if (!remedies.empty() && explanation.kept != nullptr) Print(remedies[i], lines);
   }
 }
 

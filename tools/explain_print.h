@@ -7,13 +7,16 @@
 #include <span>
 
 #include "service/plan_report.h"
+#include "service/what_if/counterfactual.h"
 #include "snapshot/ids.h"
 #include "tools/terminal.h"
 
 namespace ebb {
 
+// `remedies`: one for each node, or none.
 void PrintExplanations(const PlanReport& report, std::span<const NodeId> nodes,
-                       const Terminal& terminal, std::ostream& out);
+                       std::span<const Counterfactual> remedies, const Terminal& terminal,
+                       std::ostream& out);
 
 }  // namespace ebb
 

@@ -104,6 +104,13 @@ constexpr ManText kTexts[] = {
      "computed from and which check denied it. It changes nothing. A signal that is older than its "
      "period keeps the pool as it is.",
      {}},
+    {"ebb blockers",
+     "Plans, and then changes whatever is the first obstacle of some node, one after the other: a "
+     "budget, the pods of a workload, an annotation, the minimum of a group, the utilization "
+     "threshold. Each time the plan is made again, and the row tells how many more nodes go. A "
+     "node can have two obstacles, and nodes take each other's room: so nothing is counted that "
+     "was not tried. No object is changed anywhere but in memory.",
+     {}},
     {"ebb serve",
      "Holds clusters as they change and answers over a Unix socket, to any client of gRPC: plans, "
      "explanations, filters, rounds. Only the user that it runs as, root and those that "

@@ -22,8 +22,10 @@
 #include "service/clock.h"
 #include "service/explain.h"
 #include "service/groups.h"
+#include "service/live_cluster.h"
 #include "service/plan_report.h"
 #include "service/round_options.h"
+#include "service/what_if/counterfactual.h"
 #include "snapshot/formats/duration.h"
 #include "snapshot/formats/rfc3339.h"
 #include "tools/autoscaler_flags.h"
@@ -95,6 +97,11 @@ void AddOutputFlags(PlanCommand& command, CLI::App& app) {
       ->type_name("NODE")
       ->delimiter(',')
       ->allow_extra_args(false)
+      ->group(group);
+  app.add_flag("--counterfactual", command.counterfactual,
+               "With --explain: tell which single changes would let the node go; each is tried")
+      ->check(values::Switch())
+      ->needs("--explain")
       ->group(group);
   app.add_flag("--all", command.all_rows,
                "Show every row of the table; on a terminal it ends after 40 otherwise")
@@ -210,17 +217,6 @@ struct Deadlines {
   ClockDeadline passes_end;
   ClockDeadline verification_ends;
 };
-
-PlanRequest MakeRequest(const PlanCommand& command, int64_t now_s) {
-  PlanRequest request;
-  request.planner = command.planner;
-  request.planner.drain.blocking_system_pod_disruption_timeout_s =
-      DurationSeconds(command.blocking_system_pod_timeout);
-  request.order = command.Order();
-  request.now_s = now_s;
-  request.max_scale_down_parallelism = command.ScaleDownLimit();
-  return request;
-}
 
 // A plan, and how it was searched for.
 struct Found {
@@ -359,27 +355,44 @@ void PrintStats(const PlanReport& report, double import_s, std::ostream& err) {
 
 namespace {
 
-absl::Status PrintExplained(const PlanReport& report, const std::vector<std::string>& names,
-                            PlanFormat format, std::ostream& out) {
-  const absl::StatusOr<std::vector<NodeId>> nodes = FindNodes(report.context.catalog(), names);
-  if (!nodes.ok()) return nodes.status();
-  if (format == PlanFormat::kJson) {
-    out << IndentedJson(ExplanationJson(report, *nodes));
-  } else if (format == PlanFormat::kYaml) {
-    out << Yaml(ExplanationJson(report, *nodes));
-  } else {
-    PrintExplanations(report, *nodes, OutputTerminal(), out);
+// `remedies`: of each node, or none were asked for.
+void PrintExplained(const PlanReport& report, std::span<const NodeId> nodes,
+                    std::span<const Counterfactual> remedies, PlanFormat format,
+                    std::ostream& out) {
+  if (format != PlanFormat::kJson && format != PlanFormat::kYaml) {
+    return PrintExplanations(report, nodes, remedies, OutputTerminal(), out);
   }
-  return absl::OkStatus();
+  nlohmann::ordered_json json = ExplanationJson(report, nodes);
+  for (size_t n = 0; n < remedies.size(); ++n) {
+    json["nodes"][n]["remedies"] = CounterfactualJson(remedies[n]);
+  }
+  out << (format == PlanFormat::kJson ? IndentedJson(json) : Yaml(json));
+}
+
+absl::StatusOr<std::vector<Counterfactual>> FindAllRemedies(const PlanReport& report,
+                                                            std::span<const NodeId> nodes,
+                                                            const GroupRules& rules,
+                                                            LiveCluster& live) {
+  std::vector<Counterfactual> all;
+  for (const NodeId node : nodes) {
+    absl::StatusOr<Counterfactual> found = FindRemedies(report, Explain(report, node), rules, live);
+    if (!found.ok()) return found.status();
+    all.push_back(*std::move(found));
+  }
+  return all;
 }
 
 }  // namespace
 
-void PlanCommand::AddTo(CLI::App& app) {
+void PlanCommand::AddPlanFlags(CLI::App& app) {
   AddInputFlags(*this, app);
   AddPassFlags(*this, app);
   AddEligibilityFlags(*this, app);
   AddDrainFlags(*this, app);
+}
+
+void PlanCommand::AddTo(CLI::App& app) {
+  AddPlanFlags(app);
   AddOutputFlags(*this, app);
   search.AddTo(app);
   over_time.AddTo(app);
@@ -387,6 +400,9 @@ void PlanCommand::AddTo(CLI::App& app) {
   at_server.AddTo(app);
   app.get_option("--watch-file")->excludes("--state");
   app.get_option("--explain")->excludes("--state");
+  for (const char* other : {"--optimize", "--robust", "--watch-file", "--server"}) {
+    app.get_option("--counterfactual")->excludes(other);
+  }
   app.get_option("--server")->excludes("--state");
   app.get_option("--server")->excludes("--watch-file");
   for (const char* other : {"--state", "--watch-file", "--server"}) {
@@ -400,6 +416,17 @@ void PlanCommand::AddTo(CLI::App& app) {
 
 CandidateOrder PlanCommand::Order() const {
   return *ValueOf(kCandidateOrderWords, candidate_order);
+}
+
+PlanRequest PlanCommand::RequestAt(int64_t now_s) const {
+  PlanRequest request;
+  request.planner = planner;
+  request.planner.drain.blocking_system_pod_disruption_timeout_s =
+      DurationSeconds(blocking_system_pod_timeout);
+  request.order = Order();
+  request.now_s = now_s;
+  request.max_scale_down_parallelism = ScaleDownLimit();
+  return request;
 }
 
 PlanTime PlanCommand::TimeFor(const LoadedCluster& cluster) const {
@@ -468,6 +495,16 @@ int PlanCommand::Run(std::ostream& out, std::ostream& err) const {
   if (!rules.ok()) return Fail(rules.status(), err);
   const Parallelism parallelism(threads);
   const Clock::time_point start = Clock::now();
+  if (counterfactual) {
+    const absl::StatusOr<std::unique_ptr<LiveCluster>> live =
+        LiveCluster::FromInputs(inputs, load, parallelism);
+    if (!live.ok()) return progress.Done(), Fail(live.status(), err);
+    absl::StatusOr<LiveCluster::Version> version = (*live)->JudgedLately();
+    if (!version.ok()) return progress.Done(), Fail(version.status(), err);
+    return PlanOver(version->cluster, *rules,
+                    {.since = start, .import_s = SecondsSince(start), .live = live->get()},
+                    progress, out, err);
+  }
   absl::StatusOr<LoadedCluster> cluster = LoadCluster(inputs, load, parallelism);
   if (!cluster.ok()) return progress.Done(), Fail(cluster.status(), err);
   return PlanOver(*cluster, *rules, {.since = start, .import_s = SecondsSince(start)}, progress,
@@ -495,7 +532,7 @@ int PlanCommand::PlanOver(LoadedCluster& cluster, const GroupRules& rules, const
     PrintLoadWarnings(cluster, err);
     return Fail(now_s.status(), err);
   }
-  PlanRequest request = MakeRequest(*this, *now_s);
+  PlanRequest request = RequestAt(*now_s);
   std::optional<Deadlines> deadlines;
   if (!simulation_timeout.empty()) {
     deadlines.emplace(loaded.since + *ParseDuration(simulation_timeout));
@@ -520,9 +557,6 @@ int PlanCommand::PlanOver(LoadedCluster& cluster, const GroupRules& rules, const
     const RemovalBound found_bound = BoundRemovals(cluster.snapshot, groups, request);
     bound = PlanBound{.nodes = static_cast<size_t>(found_bound.worth)};
   }
-  progress.Done();
-
-  PrintLoadWarnings(cluster, err);
   const PlanReport report = MakeReport({.cluster = &cluster,
                                         .groups = &groups,
                                         .request = &request,
@@ -532,11 +566,23 @@ int PlanCommand::PlanOver(LoadedCluster& cluster, const GroupRules& rules, const
                                         .trials = trials,
                                         .pass_s = pass_s,
                                         .verify_s = verify_s});
+  const absl::StatusOr<std::vector<NodeId>> explained =
+      FindNodes(report.context.catalog(), explain);
+  absl::StatusOr<std::vector<Counterfactual>> remedies = std::vector<Counterfactual>();
+  if (explained.ok() && loaded.live != nullptr) {
+    progress.Say("trying changes");
+    remedies = FindAllRemedies(report, *explained, rules, *loaded.live);
+  }
+  progress.Done();
+
+  PrintLoadWarnings(cluster, err);
+  if (!explained.ok()) return Fail(explained.status(), err);
+  if (!remedies.ok()) return Fail(remedies.status(), err);
   if (explain.empty()) {
     PrintPlan(report, PlanFormatOf(output), {.terminal = OutputTerminal(), .all_rows = all_rows},
               out);
-  } else if (absl::Status s = PrintExplained(report, explain, PlanFormatOf(output), out); !s.ok()) {
-    return Fail(s, err);
+  } else {
+    PrintExplained(report, *explained, *remedies, PlanFormatOf(output), out);
   }
   out.flush();
   if (stats) PrintStats(report, loaded.import_s, err);

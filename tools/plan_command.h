@@ -21,6 +21,7 @@
 #include "engine/planner.h"
 #include "service/file_identity.h"
 #include "service/groups.h"
+#include "service/live_cluster.h"
 #include "service/plan_report.h"
 #include "service/plan_time.h"
 #include "snapshot/import/load_cluster.h"
@@ -43,6 +44,7 @@ struct PlanCommand {
   std::string candidate_order = "autoscaler";
   std::string output = "table";
   std::vector<std::string> explain;
+  bool counterfactual = false;
   bool all_rows = false;
   bool exit_code = false;
   bool stats = false;
@@ -60,7 +62,11 @@ struct PlanCommand {
   ServerFlags at_server;  // With --server: a daemon plans.
 
   void AddTo(CLI::App& app);
+  // Of these the flags that say what to plan for, and how: all that RequestAt reads.
+  void AddPlanFlags(CLI::App& app);
   [[nodiscard]] CandidateOrder Order() const;
+  // The plan that is asked for, without deadlines.
+  [[nodiscard]] PlanRequest RequestAt(int64_t now_s) const;
   // The time to plan for: --now, or that of TimeToPlanFor.
   [[nodiscard]] PlanTime TimeFor(const LoadedCluster& cluster) const;
   // What is left to ask once all is read: adds the warnings about groups, flags and time to
@@ -88,6 +94,7 @@ struct PlanCommand {
   struct Loaded {
     std::chrono::steady_clock::time_point since;  // When reading it began.
     double import_s = 0;
+    LiveCluster* live = nullptr;  // Of the same objects, for --counterfactual.
   };
   // Plans for a cluster and prints that.  The exit code, as Run's.
   int PlanOver(LoadedCluster& cluster, const GroupRules& rules, const Loaded& loaded,

@@ -50,7 +50,7 @@ ViewPrinters MakeViewPrinters() {
   printers.explanations = [](const PlanReport& report, std::span<const NodeId> nodes,
                              const wire::View& view) {
     std::ostringstream out;
-    PrintExplanations(report, nodes, TerminalOf(view), out);
+    PrintExplanations(report, nodes, {}, TerminalOf(view), out);
     return std::move(out).str();
   };
   printers.filter = [](ClusterSnapshot& snapshot, PodId pod, std::optional<NodeId> node) {

@@ -61,7 +61,7 @@ struct PlannedMove {
 
 struct DeletionOrder {
   std::string node;
-  std::string uid = {};    // Empty: not known.
+  std::string uid = {};  // Empty: not known.
   std::string group = {};
   bool drain = false;      // It has pods to move; otherwise it was to go empty.
   int64_t batch_size = 0;  // As DeletionBucket's: above 0, the nodes of an atomic group.

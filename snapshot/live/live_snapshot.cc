@@ -123,6 +123,7 @@ void LiveSnapshot::PutPod(const objects::Pod& pod, uint64_t version, OlderObject
     return;
   }
   ++counts_.put;
+  const Standing before = is_new ? Standing() : StandingOf(held);
   if (!is_new) {
     Leave(place);
     ReleaseName(held.named);
@@ -133,6 +134,24 @@ void LiveSnapshot::PutPod(const objects::Pod& pod, uint64_t version, OlderObject
   held.has_uid = !pod.meta.uid.empty();
   held.is_nominated = is_nominated;
   Enter(place);
+  StandAgain(held, before);
+}
+
+LiveSnapshot::Standing LiveSnapshot::StandingOf(const HeldPod& held) const {
+  if (stale_ || held.id == kNoPod) return {};
+  const NodeId node = snapshot_.NodeOf(held.id);
+  if (node == kNoNode) return {};
+  const std::span<const PodId> pods = snapshot_.PodsOn(node);
+  return {.node = node,
+          .index = static_cast<size_t>(std::ranges::find(pods, held.id) - pods.begin())};
+}
+
+// Leave() put the last pod of the list where this one stood, and Enter() made this one the last:
+// the two change places.
+void LiveSnapshot::StandAgain(const HeldPod& held, Standing before) {
+  if (before.node == kNoNode || StandingOf(held).node != before.node) return;
+  auto& pods = snapshot_.pods_on_.Mutable(Index(before.node));
+  std::swap(pods[before.index], pods.back());
 }
 
 std::optional<uint32_t> LiveSnapshot::FindPod(const objects::Pod& pod) const {

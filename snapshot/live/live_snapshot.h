@@ -25,7 +25,8 @@
 // Errors:    InvalidArgument, as SnapshotBuilder's, naming object and field; nothing has
 //            changed then.
 // Order:     nodes in the order in which they came; a node that comes back is the last.  The
-//            pods of a node as ClusterSnapshot has them.  Pending pods as they came.
+//            pods of a node as ClusterSnapshot has them; one that changes keeps its place.  Pending
+//            pods as they came.
 // Cost:      a pod whose shape is known O(its fields + resources + tables that count it); a
 //            shape that is new O(tables + budgets) more, and where it asks for counts that are
 //            new O(shapes + nodes + pods).  A node O(its pods + topology keys + registries); a
@@ -252,6 +253,14 @@ class LiveSnapshot {
   [[nodiscard]] std::optional<uint32_t> FindPod(const objects::Pod& pod) const;
   PodShapeId ShapeOf(const objects::Pod& pod);
   [[nodiscard]] static bool IsPending(const HeldPod& unplaced);
+  // Where a pod stands among those of its node; kNoNode: on none.
+  struct Standing {
+    NodeId node = kNoNode;
+    size_t index = 0;
+  };
+  [[nodiscard]] Standing StandingOf(const HeldPod& held) const;
+  // Puts the last pod of the node there, if it is that one.
+  void StandAgain(const HeldPod& held, Standing before);
   void Enter(uint32_t place);
   void Leave(uint32_t place);
   PodId TakeId();

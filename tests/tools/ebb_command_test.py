@@ -1043,7 +1043,7 @@ class ShellTest(EbbTest):
         for text in pages.values():  # Each that is named is there.
             for name in re.findall(r"^\.BR (\S+) \(1\)", text, re.M):
                 self.assertIn(name.replace("\\-", "-") + ".1", pages)
-        self.assertEqual(len(pages), 18)
+        self.assertLess(18, len(pages))
         self.assertIn("nowhere", self.ebb("man", "--folder", self.path("nowhere"), code=1)[1])
         self.ebb("man", "plan", "--folder", self.folder.name, code=2)
 

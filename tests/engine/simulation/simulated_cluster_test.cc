@@ -1,6 +1,7 @@
 #include "engine/simulation/simulated_cluster.h"
 
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -326,6 +327,27 @@ TEST(SimulationTest, ALoopSavesNodesAndThePodsRun) {
   EXPECT_EQ(with.node_hours, again.node_hours);
   EXPECT_EQ(with.counts.evictions, again.counts.evictions);
   EXPECT_GT(with.samples.back().cpu_requested, without.samples.back().cpu_requested);
+}
+
+TEST(SimulationTest, TheLoadFollowsTheHourOfTheDay) {
+  SimulationOptions options;
+  options.cluster.start_s = kStart;  // Midnight, when there is least.
+  options.cluster.daily_load = true;
+  options.scale_down_enabled = false;
+  options.duration_s = 12 * 3600;
+  options.loop.scan_interval_s = 60;
+  const SimulatedCluster::Read read = [](ObjectSink& sink) {
+    return samples::GenerateMixed({.nodes = 40, .seed = 3}, sink);
+  };
+  const auto requested = [&](bool daily) {
+    options.cluster.daily_load = daily;
+    const SimulationResult result = Simulate(read, &OneGroupOf, options).value();
+    std::set<double> values;
+    for (const auto& sample : result.samples) values.insert(sample.cpu_requested);
+    return values.size();
+  };
+  EXPECT_GT(requested(true), 10);
+  EXPECT_LT(requested(false), 3);
 }
 
 }  // namespace

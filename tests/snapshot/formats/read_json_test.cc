@@ -153,6 +153,18 @@ TEST(ReadJsonTest, AListOfAKindOfOursInAnotherSpellingOrGroupIsRefused) {
   }
 }
 
+// Items without a kind are of the list's kind and group.
+TEST(ReadJsonTest, ItemsOfAListOfAnotherGroupsNodesAreNoNodes) {
+  const std::string items = R"("items":[{"metadata":{"name":"b"}}])";
+  const auto nodes = [&](const std::string& version) {
+    return ReadText(R"({"apiVersion":")" + version + R"(","kind":"NodeList",)" + items + "}")
+        .lines.size();
+  };
+  EXPECT_EQ(nodes("v1"), 1);
+  EXPECT_EQ(nodes("longhorn.io/v1beta2"), 0);
+  EXPECT_EQ(nodes("metrics.k8s.io/v1beta1"), 0);
+}
+
 TEST(ReadJsonTest, ACustomResourceWithItemsIsNoList) {
   const std::string head = R"("apiVersion":"evil.io/v1","kind":"AllowList")";
   for (const std::string& items : {"[" + NodeJson("zz") + "]", std::string(R"(["10.0.0.1"])"),

@@ -1,0 +1,306 @@
+#include "service/what_if/blockers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "base/figures.h"
+#include "service/plan_json.h"
+
+namespace ebb {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kBeyondLimit = "beyond the limit";
+
+// A blocker, and the change that takes it away.
+struct Candidate {
+  Blocker blocker;
+  Remedy remedy;
+};
+
+using WorkloadKey = std::tuple<std::string, std::string_view, std::string_view>;
+
+WorkloadKey KeyOf(const PlanReport::Keeper& of) { return {of.kind, of.namespace_name, of.name}; }
+
+// Pods that run on nodes, by workload, of those that keep nodes.
+std::map<WorkloadKey, std::vector<PodId>> PodsOfKeepers(const PlanReport& report) {
+  std::map<WorkloadKey, std::vector<PodId>> pods;
+  for (const PlanReport::Keeper& keeper : report.keepers) pods[KeyOf(keeper)];
+  const ClusterSnapshot& snapshot = report.context.cluster->snapshot;
+  const Catalog& catalog = snapshot.catalog();
+  for (uint32_t n = 0; n < catalog.nodes(); ++n) {
+    if (!snapshot.Contains(NodeId{n})) continue;
+    for (const PodId pod : snapshot.PodsOn(NodeId{n})) {
+      const auto found = pods.find(KeyOf(WorkloadOf(catalog, pod)));
+      if (found != pods.end()) found->second.push_back(pod);
+    }
+  }
+  return pods;
+}
+
+Blocker BlockerOf(const PlanReport::Keeper& keeper) {
+  Blocker blocker;
+  blocker.kind = keeper.kind;
+  blocker.namespace_name = keeper.namespace_name;
+  blocker.name = keeper.name;
+  blocker.reason = keeper.reason;
+  blocker.keeps = keeper.nodes;
+  return blocker;
+}
+
+Candidate BudgetCandidate(const Catalog& catalog, const PlanReport::Keeper& keeper) {
+  Candidate candidate{.blocker = BlockerOf(keeper), .remedy = {}};
+  candidate.blocker.change = "allows every disruption";
+  for (uint32_t p = 0; p < catalog.pdbs().size(); ++p) {
+    const Pdb& pdb = catalog.pdbs()[p];
+    if (catalog.Text(pdb.namespace_name) == keeper.namespace_name &&
+        catalog.Text(pdb.name) == keeper.name) {
+      candidate.remedy.objects.push_back(BudgetAllows(catalog, PdbId{p}, INT32_MAX));
+    }
+  }
+  return candidate;
+}
+
+// Pods that a rule of the autoscaler's keeps where they are.
+Candidate MovableCandidate(const Catalog& catalog, const PlanReport::Keeper& keeper,
+                           const std::vector<PodId>& pods) {
+  Candidate candidate{.blocker = BlockerOf(keeper), .remedy = {}};
+  const BlockingPodReason reason = BlockingPodReasonOf(keeper.reason);
+  if (reason == BlockingPodReason::kControllerNotFound) {
+    candidate.blocker.change = "--skip-nodes-with-custom-controller-pods=false";
+    candidate.remedy.adjust = [](PlanRequest& request, NodeGroups&) {
+      request.planner.drain.skip_nodes_with_custom_controller_pods = false;
+    };
+    return candidate;
+  }
+  if (reason == BlockingPodReason::kMinReplicasReached) {
+    candidate.blocker.change = "--min-replica-count=0";
+    candidate.remedy.adjust = [](PlanRequest& request, NodeGroups&) {
+      request.planner.drain.min_replica_count = 0;
+    };
+    return candidate;
+  }
+  candidate.blocker.change = reason == BlockingPodReason::kDoNotDisruptAnnotation
+                                 ? "pods without do-not-disrupt"
+                                 : "pods annotated safe-to-evict: \"true\"";
+  for (const PodId pod : pods) {
+    candidate.remedy.objects.push_back(PodMayMove(NameOfPod(catalog, pod)));
+  }
+  return candidate;
+}
+
+// Pods that found no place: one candidate for each rule of theirs.
+std::vector<Candidate> PlaceCandidates(const Catalog& catalog, const PlanReport::Keeper& keeper,
+                                       const std::vector<PodId>& pods, PatchedCluster& patched) {
+  std::vector<Candidate> candidates;
+  for (const PlaceRule& rule : PlaceRules()) {
+    Candidate candidate{.blocker = BlockerOf(keeper), .remedy = {}};
+    candidate.blocker.change = fmt::format("pods without {}", rule.name);
+    for (const PodId pod : pods) {
+      const ObjectName name = NameOfPod(catalog, pod);
+      if (HasRule(patched.Object(name), rule)) {
+        candidate.remedy.objects.push_back(WithoutRule(name, rule));
+      }
+    }
+    if (!candidate.remedy.objects.empty()) candidates.push_back(std::move(candidate));
+  }
+  if (candidates.empty()) {
+    Candidate& lone = candidates.emplace_back();
+    lone.blocker = BlockerOf(keeper);
+    lone.blocker.not_tried = "its pods lack room, and have no rule that could be dropped";
+  }
+  return candidates;
+}
+
+// What keeps nodes and is no pod's.
+std::vector<Candidate> NodeCandidates(const PlanReport& report) {
+  const Catalog& catalog = report.context.catalog();
+  std::map<std::string, Candidate> annotated;  // By group.
+  std::map<std::string, Candidate> minimums;
+  Candidate threshold;
+  for (const PlanReport::Kept& kept : report.keep) {
+    const NodeGroup* const group = report.context.groups->Find(kept.why.node);
+    const std::string name = group == nullptr ? "" : group->name;
+    if (kept.why.reason == UnremovableReason::kScaleDownDisabledAnnotation) {
+      Candidate& of_group = annotated[name];
+      of_group.blocker.change = "nodes without the annotation";
+      of_group.remedy.objects.push_back(NodeMayGo(std::string(catalog.NodeName(kept.why.node))));
+      ++of_group.blocker.keeps;
+    } else if (kept.why.reason == UnremovableReason::kNodeGroupMinSizeReached) {
+      Candidate& of_group = minimums[name];
+      of_group.blocker.change = "minSize: 0";
+      of_group.remedy.adjust = [name](PlanRequest&, NodeGroups& groups) {
+        for (NodeGroup& each : groups.groups) {
+          if (each.name == name) each.min_size = 0;
+        }
+      };
+      ++of_group.blocker.keeps;
+    } else if (kept.why.reason == UnremovableReason::kNotUnderutilized) {
+      ++threshold.blocker.keeps;
+    }
+  }
+  std::vector<Candidate> candidates;
+  const auto add = [&](const std::string& name, UnremovableReason reason, Candidate candidate) {
+    candidate.blocker.kind = "NodeGroup";
+    candidate.blocker.name = name;
+    candidate.blocker.reason = ToString(reason);
+    candidates.push_back(std::move(candidate));
+  };
+  for (auto& [group, candidate] : annotated) {
+    add(group, UnremovableReason::kScaleDownDisabledAnnotation, std::move(candidate));
+  }
+  for (auto& [group, candidate] : minimums) {
+    add(group, UnremovableReason::kNodeGroupMinSizeReached, std::move(candidate));
+  }
+  if (threshold.blocker.keeps > 0) {
+    threshold.blocker.kind = "Flag";
+    threshold.blocker.name = "--scale-down-utilization-threshold";
+    threshold.blocker.reason = ToString(UnremovableReason::kNotUnderutilized);
+    threshold.blocker.change = "1, for GPUs and in all groups too";
+    threshold.remedy.adjust = [](PlanRequest& request, NodeGroups& groups) {
+      request.planner.scale_down_utilization_threshold = 1;
+      request.planner.scale_down_gpu_utilization_threshold = 1;
+      for (NodeGroup& each : groups.groups) {
+        each.scale_down_utilization_threshold.reset();
+        each.scale_down_gpu_utilization_threshold.reset();
+      }
+    };
+    candidates.push_back(std::move(threshold));
+  }
+  return candidates;
+}
+
+// Those that keep most nodes first.
+absl::StatusOr<std::vector<Candidate>> Candidates(const PlanReport& report,
+                                                  const BlockersOptions& options,
+                                                  PatchedCluster& patched) {
+  const Catalog& catalog = report.context.catalog();
+  const auto pods = PodsOfKeepers(report);
+  std::vector<ObjectName> unplaced;
+  for (size_t k = 0; k < std::min(options.limit, report.keepers.size()); ++k) {
+    const PlanReport::Keeper& keeper = report.keepers[k];
+    if (UnremovableReasonOf(keeper.reason) != UnremovableReason::kNoPlaceToMovePods) continue;
+    for (const PodId pod : pods.at(KeyOf(keeper))) unplaced.push_back(NameOfPod(catalog, pod));
+  }
+  if (absl::Status s = patched.Find(unplaced); !s.ok()) return s;
+
+  std::vector<Candidate> candidates = NodeCandidates(report);
+  for (size_t k = 0; k < report.keepers.size(); ++k) {
+    const PlanReport::Keeper& keeper = report.keepers[k];
+    const std::vector<PodId>& its_pods = pods.at(KeyOf(keeper));
+    if (k >= options.limit) {
+      Candidate& beyond = candidates.emplace_back();
+      beyond.blocker = BlockerOf(keeper);
+      beyond.blocker.not_tried = kBeyondLimit;
+    } else if (keeper.kind == "PodDisruptionBudget") {
+      candidates.push_back(BudgetCandidate(catalog, keeper));
+    } else if (UnremovableReasonOf(keeper.reason) == UnremovableReason::kNoPlaceToMovePods) {
+      std::ranges::move(PlaceCandidates(catalog, keeper, its_pods, patched),
+                        std::back_inserter(candidates));
+    } else {
+      candidates.push_back(MovableCandidate(catalog, keeper, its_pods));
+    }
+  }
+  std::ranges::stable_sort(candidates, std::ranges::greater(),
+                           [](const Candidate& each) { return each.blocker.keeps; });
+  return candidates;
+}
+
+// The nodes that the plan removes, in its order, and the other nodes.
+std::vector<std::string> PlanFirst(const PlanReport& report) {
+  const Catalog& catalog = report.context.catalog();
+  std::vector<std::string> names;
+  for (const PlanReport::Removal& each : report.remove) {
+    names.emplace_back(catalog.NodeName(each.node));
+  }
+  for (const PlanReport::Kept& each : report.keep) {
+    names.emplace_back(catalog.NodeName(each.why.node));
+  }
+  return names;
+}
+
+// What the nodes cost together.
+double Price(const Catalog& catalog, const std::vector<std::string>& nodes,
+             const BlockersOptions& options) {
+  double sum = 0;
+  for (const std::string& name : nodes) {
+    const absl::StatusOr<NodeId> node = catalog.FindNode(name);
+    if (node.ok()) sum += options.price(*node);
+  }
+  return sum;
+}
+
+}  // namespace
+
+absl::StatusOr<Blockers> FindBlockers(const PlanReport& report, const GroupRules& rules,
+                                      LiveCluster& cluster, const BlockersOptions& options) {
+  const Catalog& catalog = report.context.catalog();
+  RemedyTrials trials(cluster, rules, *report.context.request);
+  absl::StatusOr<std::vector<Candidate>> candidates = Candidates(report, options, trials.patched());
+  if (!candidates.ok()) return candidates.status();
+  std::vector<Remedy> remedies;
+  for (const auto& [blocker, remedy] : *candidates) {
+    if (remedies.size() == options.limit) break;
+    if (blocker.not_tried.empty()) remedies.push_back(remedy);
+  }
+  if (absl::Status s = trials.Find(remedies); !s.ok()) return s;
+
+  trials.TryInOrder(PlanFirst(report));
+  const absl::StatusOr<RemedyTrials::Outcome> now = trials.Try(Remedy());
+  if (!now.ok()) return now.status();
+  Blockers found{.removed = report.remove.size(), .kept = report.keep.size(), .blockers = {}};
+  size_t tried = 0;
+  for (auto& [blocker, remedy] : *candidates) {
+    if (!blocker.not_tried.empty()) {
+      // It says why.
+    } else if (tried == remedies.size()) {
+      blocker.not_tried = kBeyondLimit;
+    } else {
+      if (options.on_progress) options.on_progress(tried, remedies.size());
+      ++tried;
+      const absl::StatusOr<RemedyTrials::Outcome> then = trials.Try(remedy);
+      if (!then.ok()) return then.status();
+      blocker.gained =
+          static_cast<int64_t>(then->goes.size()) - static_cast<int64_t>(now->goes.size());
+      if (options.price) {
+        blocker.saved_per_hour =
+            Price(catalog, then->goes, options) - Price(catalog, now->goes, options);
+      }
+    }
+    found.blockers.push_back(std::move(blocker));
+  }
+  std::ranges::stable_sort(found.blockers, [](const Blocker& a, const Blocker& b) {
+    return a.gained.value_or(INT64_MIN) > b.gained.value_or(INT64_MIN);
+  });
+  return found;
+}
+
+Json BlockersJson(const Blockers& blockers) {
+  Json list = Json::array();
+  for (const Blocker& each : blockers.blockers) {
+    Json json = {{"kind", each.kind}};
+    if (!each.namespace_name.empty()) json["namespace"] = each.namespace_name;
+    json["name"] = each.name;
+    json["reason"] = each.reason;
+    json["nodes"] = each.keeps;
+    if (!each.change.empty()) json["change"] = each.change;
+    if (each.gained) json["nodesGained"] = *each.gained;
+    if (each.saved_per_hour) json["savedPerHour"] = *each.saved_per_hour;
+    if (!each.not_tried.empty()) json["notTried"] = each.not_tried;
+    list.push_back(std::move(json));
+  }
+  return {{"apiVersion", kPlanApiVersion},
+          {"kind", "Blockers"},
+          {"removed", blockers.removed},
+          {"kept", blockers.kept},
+          {"blockers", std::move(list)}};
+}
+
+}  // namespace ebb

@@ -1,0 +1,99 @@
+// Remedy: a change that somebody could make so that more nodes go.  RemedyTrials plans as if it
+// were made.
+//
+//   RemedyTrials trials(cluster, rules, request);
+//   absl::StatusOr<RemedyTrials::Outcome> outcome = trials.Try(remedy);
+//
+// Cost:    that of the plan that the request asks for, and of PatchedCluster.
+// Threads: one at a time.
+
+#ifndef EBB_SERVICE_WHAT_IF_REMEDY_H_
+#define EBB_SERVICE_WHAT_IF_REMEDY_H_
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "engine/make_plan.h"
+#include "engine/node_groups.h"
+#include "service/groups.h"
+#include "service/live_cluster.h"
+#include "service/what_if/object_patch.h"
+#include "service/what_if/patched_cluster.h"
+#include "snapshot/catalog.h"
+
+namespace ebb {
+
+struct Remedy {
+  std::string what;  // "PodDisruptionBudget shop/db allows 1 disruption more"
+  std::vector<ObjectPatch> objects;
+  // What it changes beside objects.  Null: nothing.
+  std::function<void(PlanRequest& request, NodeGroups& groups)> adjust;
+};
+
+class RemedyTrials {
+ public:
+  // Borrows all of them.  Between calls the cluster is as it was.
+  RemedyTrials(LiveCluster& cluster, const GroupRules& rules, const PlanRequest& request);
+
+  // From here on nodes are tried in the order of their names here, instead of the request's.
+  // Nodes of a plan first, others behind: what such a plan gains is due to the remedy, and not to
+  // another order.
+  void TryInOrder(std::vector<std::string> nodes) { order_ = std::move(nodes); }
+
+  struct Outcome {
+    std::vector<std::string> goes;  // Nodes by name, in the order of removal.
+    // What keeps the node that was asked about: "BlockedByPod, shop/web-1: NotEnoughPdb web".
+    // Empty: it goes, or there is none.
+    std::string still_kept_by;
+  };
+  // What a plan comes to then.  `node`: one to be told of; empty: none.
+  // Errors: those of PatchedCluster and MakePlan.
+  absl::StatusOr<Outcome> Try(const Remedy& remedy, std::string_view node = "");
+
+  // Looks for the objects of all remedies in one pass.
+  absl::Status Find(std::span<const Remedy> remedies);
+  [[nodiscard]] PatchedCluster& patched() { return patched_; }
+
+ private:
+  LiveCluster& cluster_;
+  PatchedCluster patched_;
+  const GroupRules& rules_;
+  const PlanRequest& request_;
+  std::vector<std::string> order_;  // Empty: that of the request.
+};
+
+// --- Changes of objects ----------------------------------------------------------
+
+ObjectName NameOfPod(const Catalog& catalog, PodId pod);
+
+// The budget allows so many disruptions.
+ObjectPatch BudgetAllows(const Catalog& catalog, PdbId pdb, int64_t disruptions);
+
+// The pod is annotated as safe to evict, and no annotation of Karpenter's keeps it.
+ObjectPatch PodMayMove(const ObjectName& pod);
+
+// No annotation keeps the node.
+ObjectPatch NodeMayGo(const std::string& node);
+
+// The node offers so much of a resource, as a quantity: "4300m".
+ObjectPatch NodeOffers(const std::string& node, const std::string& resource,
+                       const std::string& quantity);
+
+// A rule of a pod that says where it may run.
+struct PlaceRule {
+  std::string_view name;   // "required pod anti-affinity"
+  std::string_view place;  // In the pod's JSON: "/spec/affinity/podAntiAffinity".
+};
+std::span<const PlaceRule> PlaceRules();
+// `pod`: its JSON.
+bool HasRule(std::string_view pod, const PlaceRule& rule);
+ObjectPatch WithoutRule(const ObjectName& pod, const PlaceRule& rule);
+
+}  // namespace ebb
+
+#endif  // EBB_SERVICE_WHAT_IF_REMEDY_H_

@@ -1,0 +1,129 @@
+#include "tools/blockers_command.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <string>
+#include <utility>
+
+#include "base/figures.h"
+#include "base/json_text.h"
+#include "base/printable.h"
+#include "service/live_cluster.h"
+#include "service/plan_report.h"
+#include "service/what_if/blockers.h"
+#include "tools/fail.h"
+#include "tools/flag_values.h"
+#include "tools/progress.h"
+#include "tools/table.h"
+#include "tools/terminal.h"
+
+namespace ebb {
+namespace {
+
+// "+11", "-1".
+std::string Signed(int64_t number) {
+  const std::string digits = WithCommas(static_cast<uint64_t>(number < 0 ? -number : number));
+  return (number < 0 ? "-" : number > 0 ? "+" : "") + digits;
+}
+
+std::string NameOf(const Blocker& blocker) {
+  return fmt::format("{} {}{}{}", blocker.kind, blocker.namespace_name,
+                     blocker.namespace_name.empty() ? "" : "/", blocker.name);
+}
+
+void PrintBlockers(const Blockers& blockers, const Terminal& terminal, std::ostream& out) {
+  out << fmt::format("{} can go, {} stay.\n", Count(blockers.removed, "node", "nodes"),
+                     WithCommas(blockers.kept));
+  if (blockers.blockers.empty()) return;
+  Table table({"WHAT KEEPS NODES", "REASON", "FIRST OBSTACLE OF", "IF", "MORE NODES GO"});
+  table.AlignRight(2).AlignRight(4).FitTo(terminal.columns).ShortenNames(0).ShortenEnd(3);
+  std::map<std::string, size_t> not_tried;
+  for (const Blocker& each : blockers.blockers) {
+    if (!each.gained) {
+      ++not_tried[each.not_tried];
+      continue;
+    }
+    table.AddRow(
+        {NameOf(each), each.reason, WithCommas(each.keeps), each.change, Signed(*each.gained)});
+  }
+  out << "\n";
+  if (!table.empty()) {
+    table.Print(out);
+    out << "\nEach row was tried by itself: the change was made, and the plan made again.\n";
+  }
+  for (const auto& [why, number] : not_tried) {
+    out << fmt::format("Not tried: {}, {}.\n", Count(number, "other", "others"), why);
+  }
+}
+
+}  // namespace
+
+void BlockersCommand::AddTo(CLI::App& app) {
+  plan.AddPlanFlags(app);
+  const std::string group = "Output";
+  app.add_option("-o,--output", output, "table, json or yaml")
+      ->check(values::Choice({"table", "json", "yaml"}))
+      ->type_name("FORMAT")
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--limit", limit, "Try so many, those that keep most nodes first")
+      ->check(values::WholeNumber(1, 100'000))
+      ->type_name("N")
+      ->capture_default_str()
+      ->group(group);
+}
+
+int BlockersCommand::Run(std::ostream& out, std::ostream& err) const {
+  if (absl::Status s = CheckFiles(plan.Files()); !s.ok()) return Fail(s, err);
+  Progress progress;
+  const auto fail = [&](const absl::Status& status) { return progress.Done(), Fail(status, err); };
+  progress.Say("reading");
+  const absl::StatusOr<GroupRules> rules = plan.ReadGroupRules();
+  if (!rules.ok()) return fail(rules.status());
+  const absl::StatusOr<std::unique_ptr<LiveCluster>> live =
+      LiveCluster::FromInputs(plan.inputs, plan.load, Parallelism(plan.threads));
+  if (!live.ok()) return fail(live.status());
+  absl::StatusOr<LiveCluster::Version> version = (*live)->JudgedLately();
+  if (!version.ok()) return fail(version.status());
+  LoadedCluster& cluster = version->cluster;
+  const absl::StatusOr<int64_t> now_s = plan.Accept(*rules, cluster);
+  if (!now_s.ok()) {
+    progress.Done();
+    PrintLoadWarnings(cluster, err);
+    return Fail(now_s.status(), err);
+  }
+
+  progress.Say("planning");
+  const NodeGroups groups = AssignGroups(cluster.snapshot.catalog(), *rules);
+  const PlanRequest request = plan.RequestAt(*now_s);
+  const absl::StatusOr<PlanResult> made =
+      MakePlan(cluster.snapshot, groups, cluster.pending, request);
+  if (!made.ok()) return fail(made.status());
+  const PlanReport report =
+      MakeReport({.cluster = &cluster, .groups = &groups, .request = &request, .made = &*made});
+  BlockersOptions options;
+  options.limit = limit;
+  options.on_progress = [&](size_t tried, size_t of) {
+    progress.Say(fmt::format("tried {} of {}", tried, of));
+  };
+  const absl::StatusOr<Blockers> found = FindBlockers(report, *rules, **live, options);
+  if (!found.ok()) return fail(found.status());
+  progress.Done();
+
+  PrintLoadWarnings(cluster, err);
+  if (output == "json") {
+    out << IndentedJson(BlockersJson(*found));
+  } else if (output == "yaml") {
+    out << Yaml(BlockersJson(*found));
+  } else {
+    PrintBlockers(*found, OutputTerminal(), out);
+  }
+  return 0;
+}
+
+}  // namespace ebb
