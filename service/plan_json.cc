@@ -150,14 +150,27 @@ Json SummaryJson(const PlanReport& report) {
                {"byInstanceType", SharesJson("instanceType", report.by_instance_type)},
                {"byCapacityType", SharesJson("capacityType", report.by_capacity_type)},
                {"keptMostBy", KeepersJson(report.keepers)}};
+  if (report.saved_per_hour) {
+    json["savedPerHour"] = *report.saved_per_hour;
+    if (!context.prices->currency.empty()) json["currency"] = context.prices->currency;
+  }
   if (context.search) {
     json["search"] = {{"greedyNodes", context.search->greedy_nodes},
                       {"iterations", context.search->iterations},
                       {"seed", context.search->seed}};
+    if (const auto& savings = context.search->savings) {
+      json["search"]["moveCost"] = savings->move_cost;
+      json["search"]["greedySavings"] = savings->greedy;
+      json["search"]["savings"] = savings->found;
+    }
   }
   if (context.bound) {
     json["bound"] = {{"nodes", context.bound->nodes},
                      {"gap", Fraction(context.bound->Gap(report.remove.size()))}};
+    if (context.bound->savings && context.search && context.search->savings) {
+      json["bound"]["savings"] = *context.bound->savings;
+      json["bound"]["savingsGap"] = context.bound->GapOfSavings(context.search->savings->found);
+    }
   }
   if (context.trials) json["trials"] = TrialsJson(*context.trials);
   const std::vector<InputWarning>& warnings = context.cluster->warnings;
@@ -197,6 +210,9 @@ Json NodeHeadJson(const PlanReport& report, NodeId node) {
   if (!facts.zone.empty()) json["zone"] = facts.zone;
   if (!facts.capacity_type.empty()) json["capacityType"] = facts.capacity_type;
   json["allocatable"] = AmountsJson(facts.allocatable);
+  if (const NodePrices* const prices = report.context.prices) {
+    json["hourlyPrice"] = prices->hourly[Index(node)];
+  }
   return json;
 }
 

@@ -254,6 +254,7 @@ PlanReport MakeReport(const PlanContext& context) {
                     .pods = context.cluster->snapshot.placed_pods(),
                     .facts = {},
                     .freed = {},
+                    .saved_per_hour = {},
                     .by_group = {},
                     .by_instance_type = {},
                     .by_capacity_type = {},
@@ -268,6 +269,12 @@ PlanReport MakeReport(const PlanContext& context) {
   report.facts = FactsOfNodes(context.catalog());
   for (const PlanReport::Removal& removal : report.remove) {
     report.freed.Add(report.facts[Index(removal.node)].allocatable);
+  }
+  if (context.prices != nullptr) {
+    double& saved = report.saved_per_hour.emplace(0);
+    for (const PlanReport::Removal& removal : report.remove) {
+      saved += context.prices->hourly[Index(removal.node)];
+    }
   }
   report.by_group = Shares(report, [&](NodeId node) -> std::string_view {
     const NodeGroup* const group = context.groups->Find(node);

@@ -23,6 +23,7 @@
 #include "engine/node_groups.h"
 #include "engine/plan.h"
 #include "service/node_facts.h"
+#include "service/prices.h"
 #include "snapshot/cluster_snapshot.h"
 #include "snapshot/import/load_cluster.h"
 
@@ -46,11 +47,23 @@ struct PlanSearch {
   size_t greedy_nodes = 0;  // That the plan without search removes.
   uint64_t iterations = 0;
   uint64_t seed = 0;
+  // A search for savings: what nodes cost an hour, less the price of moves.
+  struct Savings {
+    double move_cost = 0;  // Of one pod.
+    double greedy = 0;     // Of the plan without search.
+    double found = 0;
+  };
+  std::optional<Savings> savings;  // Absent: for nodes.
 };
 
 // How many nodes any plan of the request removes at most (engine/search/bound.h).
 struct PlanBound {
   size_t nodes = 0;
+  // Of savings, if they are what the plan is for.
+  std::optional<double> savings;
+  [[nodiscard]] double GapOfSavings(double found) const {
+    return !savings || *savings <= found ? 0 : (*savings - found) / *savings;
+  }
   // What may be missing, as a share of the bound; 0: no plan removes more than `removed`.
   [[nodiscard]] double Gap(size_t removed) const {
     return nodes <= removed ? 0 : static_cast<double>(nodes - removed) / static_cast<double>(nodes);
@@ -62,6 +75,7 @@ struct PlanContext {
   const NodeGroups* groups;
   const PlanRequest* request;
   const PlanResult* made;
+  const NodePrices* prices = nullptr;  // Null: nobody gave any.
   std::optional<PlanSearch> search = std::nullopt;
   std::optional<PlanBound> bound = std::nullopt;    // Absent: it is not known.
   std::optional<PlanTrials> trials = std::nullopt;  // Absent: it was not tried out.
@@ -116,6 +130,7 @@ struct PlanReport {
   size_t moved = 0;
   std::vector<NodeFacts> facts;  // By NodeId.
   NodeAmounts freed;
+  std::optional<double> saved_per_hour;  // By the nodes that go; absent: nobody gave prices.
   // The largest loss first; nodes without a group or type are left out.
   std::vector<Share> by_group;
   std::vector<Share> by_instance_type;

@@ -155,7 +155,9 @@ absl::Status VisitFields(
     if (!field.first.IsScalar()) return BadSetting(file, where, "a field's name is not a scalar");
     const std::string& name = field.first.Scalar();
     const std::string wrong = read(name, field.second);
-    if (!wrong.empty()) return BadSetting(file, absl::StrCat(where, ".", name), wrong);
+    if (!wrong.empty()) {
+      return BadSetting(file, absl::StrCat(where, where.empty() ? "" : ".", name), wrong);
+    }
   }
   return absl::OkStatus();
 }

@@ -32,6 +32,7 @@
 #include "engine/round.h"
 #include "engine/search/bound.h"
 #include "engine/search/search.h"
+#include "engine/search/worth.h"
 #include "engine/simulation/eviction_trials.h"
 #include "engine/simulation/simulated_cluster.h"
 #include "engine/simulation/simulation.h"
@@ -555,6 +556,13 @@ bool Helps(LiveCluster& cluster, const GroupRules& rules, const PlanRequest& req
   RemedyTrials trials(cluster, rules, request);
   absl::StatusOr<RemedyTrials::Outcome> outcome = trials.Try(remedy);
   return outcome.ok() && !outcome->goes.empty();
+}
+
+// engine/search/worth.h
+std::vector<int64_t> Worth(const ClusterSnapshot& snapshot, const NodeGroups& groups,
+                           const PlanRequest& request, const std::vector<double>& hourly) {
+  const std::vector<int64_t> worth = WorthOfNodes(snapshot, groups, request, hourly, 0.01);
+  return worth;
 }
 
 // service/session/pass_call.h

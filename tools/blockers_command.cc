@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/figures.h"
 #include "base/json_text.h"
@@ -36,20 +38,29 @@ std::string NameOf(const Blocker& blocker) {
                      blocker.namespace_name.empty() ? "" : "/", blocker.name);
 }
 
-void PrintBlockers(const Blockers& blockers, const Terminal& terminal, std::ostream& out) {
+void PrintBlockers(const Blockers& blockers, std::string_view currency, const Terminal& terminal,
+                   std::ostream& out) {
   out << fmt::format("{} can go, {} stay.\n", Count(blockers.removed, "node", "nodes"),
                      WithCommas(blockers.kept));
   if (blockers.blockers.empty()) return;
-  Table table({"WHAT KEEPS NODES", "REASON", "FIRST OBSTACLE OF", "IF", "MORE NODES GO"});
+  const bool has_prices = std::ranges::any_of(
+      blockers.blockers, [](const Blocker& each) { return each.saved_per_hour.has_value(); });
+  std::vector<std::string> headings = {"WHAT KEEPS NODES", "REASON", "FIRST OBSTACLE OF", "IF",
+                                       "MORE NODES GO"};
+  if (has_prices) headings.emplace_back("SAVES AN HOUR");
+  Table table(headings);
   table.AlignRight(2).AlignRight(4).FitTo(terminal.columns).ShortenNames(0).ShortenEnd(3);
+  if (has_prices) table.AlignRight(5);
   std::map<std::string, size_t> not_tried;
   for (const Blocker& each : blockers.blockers) {
     if (!each.gained) {
       ++not_tried[each.not_tried];
       continue;
     }
-    table.AddRow(
-        {NameOf(each), each.reason, WithCommas(each.keeps), each.change, Signed(*each.gained)});
+    std::vector<std::string> row = {NameOf(each), each.reason, WithCommas(each.keeps), each.change,
+                                    Signed(*each.gained)};
+    if (has_prices) row.push_back(MoneyText(*each.saved_per_hour, currency));
+    table.AddRow(std::move(row));
   }
   out << "\n";
   if (!table.empty()) {
@@ -106,8 +117,14 @@ int BlockersCommand::Run(std::ostream& out, std::ostream& err) const {
   if (!made.ok()) return fail(made.status());
   const PlanReport report =
       MakeReport({.cluster = &cluster, .groups = &groups, .request = &request, .made = &*made});
+  const absl::StatusOr<std::optional<NodePrices>> prices =
+      plan.ReadPrices(cluster.snapshot.catalog());
+  if (!prices.ok()) return fail(prices.status());
   BlockersOptions options;
   options.limit = limit;
+  if (*prices) {
+    options.price = [&](NodeId node) { return (*prices)->hourly[Index(node)]; };
+  }
   options.on_progress = [&](size_t tried, size_t of) {
     progress.Say(fmt::format("tried {} of {}", tried, of));
   };
@@ -121,7 +138,7 @@ int BlockersCommand::Run(std::ostream& out, std::ostream& err) const {
   } else if (output == "yaml") {
     out << Yaml(BlockersJson(*found));
   } else {
-    PrintBlockers(*found, OutputTerminal(), out);
+    PrintBlockers(*found, *prices ? (*prices)->currency : "", OutputTerminal(), out);
   }
   return 0;
 }

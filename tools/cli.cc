@@ -18,6 +18,7 @@
 #include "tools/man_page.h"
 #include "tools/remote.h"
 #include "tools/watch_command.h"
+#include "tools/what_if.h"
 
 namespace ebb {
 namespace {
@@ -231,9 +232,11 @@ int RunCli(int argc, const char* const* argv, std::istream& in, std::ostream& ou
   const std::string command = app.get_subcommands().front()->get_name();
   if (command == "plan") {
     if (line.plan.at_server.active()) return PlanAtServer(line.plan, out, err);
+    if (!line.plan.what_if.empty()) return RunWhatIf(line.plan, out, err);
     if (line.plan.watch.active()) return RunWatch(line.plan, out, err);
     return line.plan.over_time.active() ? RunRound(line.plan, out, err) : line.plan.Run(out, err);
   }
+  if (command == "compare") return line.compare.Run(out, err);
   if (command == "blockers") return line.blockers.Run(out, err);
   if (command == "filter") {
     if (line.filter.at_server.active() && !line.filter.from_stdin) {

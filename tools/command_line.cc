@@ -39,6 +39,7 @@ void SetAllExamples(CLI::App& app) {
        {"ebb plan all.json -o name", "their names, in the order of removal, for kubectl"},
        {"ebb plan all.json --explain node-1", "why this node stays or goes, pod by pod"},
        {"ebb plan all.json --explain node-1 --counterfactual", "and what would let it go"},
+       {"ebb plan all.json --what-if changes.yaml", "beside the plan with changes"},
        {"ebb plan all.json --node-groups groups.yaml -o json", "with sizes of groups; as data"},
        {"ebb plan all.json --exit-code && echo nothing can go", "for scripts"},
        {"ebb plan all.json ./cluster-autoscaler --v=4 --nodes=2:10:general --scan-interval=10s",
@@ -52,6 +53,9 @@ void SetAllExamples(CLI::App& app) {
   SetExamples(command("blockers"),
               {{"ebb blockers all.json", "what keeps most nodes, each tried"},
                {"ebb blockers all.json --limit 200 -o json", "more of them, as data"}});
+  SetExamples(command("compare"),
+              {{"ebb compare monday.json tuesday.json", "what goes now, and what no more"},
+               {"ebb compare greedy.json searched.json -o json", "as data"}});
   SetExamples(command("filter"),
               {{"ebb filter all.json --pod shop/web-1", "which nodes take this pod"},
                {"ebb filter all.json --pod shop/web-1 --node node-1", "what each filter says"},
@@ -145,6 +149,7 @@ CommandLine::CommandLine()
   plan.AddTo(*app->add_subcommand("plan", "Tell which nodes can go and where their pods land"));
   blockers.AddTo(*app->add_subcommand(
       "blockers", "Rank what keeps nodes by how many more would go without it"));
+  compare.AddTo(*app->add_subcommand("compare", "Tell in what two plans differ"));
   filter.AddTo(
       *app->add_subcommand("filter", "Tell which nodes take a pod, and why the others do not"));
   gen.AddTo(*app->add_subcommand("gen", "Make a cluster to try things out"));

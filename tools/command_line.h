@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tools/blockers_command.h"
+#include "tools/compare_command.h"
 #include "tools/conformance_command.h"
 #include "tools/filter_command.h"
 #include "tools/plan_command.h"
@@ -35,6 +36,7 @@ struct CommandLine {
 
   PlanCommand plan;
   BlockersCommand blockers;
+  CompareCommand compare;
   FilterCommand filter;
   GenCommand gen;
   ImportCommand import;

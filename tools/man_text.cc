@@ -111,6 +111,11 @@ constexpr ManText kTexts[] = {
      "node can have two obstacles, and nodes take each other's room: so nothing is counted that "
      "was not tried. No object is changed anywhere but in memory.",
      {}},
+    {"ebb compare",
+     "Reads two plans, as ebb plan -o json prints them, and tells which nodes go in one of them "
+     "alone and why the other keeps them, how many pods move, and, where both were made with "
+     "--prices, what is saved.",
+     {}},
     {"ebb serve",
      "Holds clusters as they change and answers over a Unix socket, to any client of gRPC: plans, "
      "explanations, filters, rounds. Only the user that it runs as, root and those that "

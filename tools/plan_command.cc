@@ -18,6 +18,7 @@
 #include "engine/make_plan.h"
 #include "engine/search/bound.h"
 #include "engine/search/search.h"
+#include "engine/search/worth.h"
 #include "engine/simulation/eviction_trials.h"
 #include "service/clock.h"
 #include "service/explain.h"
@@ -58,6 +59,11 @@ void AddInputFlags(PlanCommand& command, CLI::App& app) {
   const std::string group = "Input";
   app.add_option("--node-groups", command.node_groups,
                  "YAML file about node groups (docs/plan.md); without it they come from labels")
+      ->check(values::File())
+      ->type_name("FILE")
+      ->group(group);
+  app.add_option("--prices", command.prices,
+                 "What nodes cost an hour, as YAML or CSV (docs/better-plans.md)")
       ->check(values::File())
       ->type_name("FILE")
       ->group(group);
@@ -102,6 +108,13 @@ void AddOutputFlags(PlanCommand& command, CLI::App& app) {
                "With --explain: tell which single changes would let the node go; each is tried")
       ->check(values::Switch())
       ->needs("--explain")
+      ->group(group);
+  app.add_option("--what-if", command.what_if,
+                 "Compare the plan with the one that changes to objects and flags in this file "
+                 "would make (docs/what-if.md)")
+      ->check(values::File())
+      ->type_name("FILE")
+      ->excludes("--explain")
       ->group(group);
   app.add_flag("--all", command.all_rows,
                "Show every row of the table; on a terminal it ends after 40 otherwise")
@@ -227,13 +240,15 @@ struct Found {
 
 absl::StatusOr<Found> FindPlan(const PlanCommand& command, LoadedCluster& cluster,
                                const NodeGroups& groups, const PlanRequest& request,
-                               const Parallelism& parallelism, Progress& progress) {
+                               std::span<const int64_t> worth, const Parallelism& parallelism,
+                               Progress& progress) {
   if (!command.search.optimize) {
     absl::StatusOr<PlanResult> made = MakePlan(cluster.snapshot, groups, cluster.pending, request);
     if (!made.ok()) return made.status();
     return Found{.made = *std::move(made), .search = {}, .bound = {}};
   }
   SearchOptions options;
+  options.worth = worth;
   options.seed = command.search.seed;
   const ClockDeadline budget(Clock::now() + *ParseDuration(command.search.budget));
   if (command.search.iterations) {
@@ -249,11 +264,18 @@ absl::StatusOr<Found> FindPlan(const PlanCommand& command, LoadedCluster& cluste
   absl::StatusOr<SearchResult> found =
       OptimizePlan(cluster.snapshot, groups, cluster.pending, request, options, parallelism);
   if (!found.ok()) return found.status();
-  const PlanSearch search{.greedy_nodes = static_cast<size_t>(found->greedy_worth),
-                          .iterations = found->iterations,
-                          .seed = options.seed};
+  PlanSearch search{.greedy_nodes = found->greedy_nodes,
+                    .iterations = found->iterations,
+                    .seed = options.seed,
+                    .savings = {}};
   std::optional<PlanBound> bound;
-  if (found->bound) bound = PlanBound{.nodes = static_cast<size_t>(*found->bound)};
+  if (!worth.empty()) {
+    search.savings = {.move_cost = command.search.move_cost,
+                      .greedy = static_cast<double>(found->greedy_worth) / 1e6,
+                      .found = static_cast<double>(found->worth) / 1e6};
+  } else if (found->bound) {
+    bound = PlanBound{.nodes = static_cast<size_t>(*found->bound), .savings = {}};
+  }
   return Found{.made = std::move(found->best), .search = search, .bound = bound};
 }
 
@@ -399,14 +421,19 @@ void PlanCommand::AddTo(CLI::App& app) {
   watch.AddTo(app);
   at_server.AddTo(app);
   app.get_option("--watch-file")->excludes("--state");
+  app.get_option("--move-cost")->needs("--prices");
   app.get_option("--explain")->excludes("--state");
+  for (const char* other : {"--state", "--watch-file", "--server"}) {
+    app.get_option("--what-if")->excludes(other);
+  }
   for (const char* other : {"--optimize", "--robust", "--watch-file", "--server"}) {
     app.get_option("--counterfactual")->excludes(other);
   }
   app.get_option("--server")->excludes("--state");
   app.get_option("--server")->excludes("--watch-file");
   for (const char* other : {"--state", "--watch-file", "--server"}) {
-    for (const char* flag : {"--optimize", "--bound", "--trials", "--robust", "--seed"}) {
+    for (const char* flag :
+         {"--optimize", "--bound", "--trials", "--robust", "--seed", "--prices"}) {
       app.get_option(flag)->excludes(other);
     }
   }
@@ -455,6 +482,8 @@ std::vector<UsedFile> PlanCommand::Files() const {
     files.push_back({"--watch-file", file, FileUse::kRead});
   }
   files.push_back({"--node-groups", node_groups, FileUse::kRead});
+  files.push_back({"--prices", prices, FileUse::kRead});
+  files.push_back({"--what-if", what_if, FileUse::kRead});
   files.push_back({"--events", over_time.events, FileUse::kRead});
   files.push_back({"--state", over_time.state, FileUse::kDatabase});
   files.push_back({"--record", over_time.record, FileUse::kDatabase});
@@ -483,11 +512,18 @@ bool PlanCommand::ExplainsAsAsked(std::ostream& err) const {
   return false;
 }
 
+bool PlanCommand::HasPricesAsNeeded(std::ostream& err) const {
+  if (!search.ForCost() || !prices.empty()) return true;
+  PrintMessage("--objective cost: pass --prices too", err, "ebb plan");
+  err << "See `ebb plan --help`.\n";
+  return false;
+}
+
 int PlanCommand::Run(std::ostream& out, std::ostream& err) const {
   if (over_time.app != nullptr) TellIgnoredFlags(*over_time.app, err);
   over_time.WarnUnused(err);
   over_time.WarnOld(err);
-  if (!ExplainsAsAsked(err)) return 2;
+  if (!ExplainsAsAsked(err) || !HasPricesAsNeeded(err)) return 2;
   if (absl::Status s = CheckFiles(Files()); !s.ok()) return Fail(s, err);
   Progress progress;
   progress.Say("reading");
@@ -511,6 +547,17 @@ int PlanCommand::Run(std::ostream& out, std::ostream& err) const {
                   out, err);
 }
 
+absl::StatusOr<std::optional<NodePrices>> PlanCommand::ReadPrices(const Catalog& catalog) const {
+  std::optional<NodePrices> of_nodes;
+  if (prices.empty()) return of_nodes;
+  const absl::StatusOr<PriceList> list = ReadPriceFile(prices);
+  if (!list.ok()) return list.status();
+  absl::StatusOr<NodePrices> priced = PriceNodes(catalog, *list);
+  if (!priced.ok()) return priced.status();
+  of_nodes = *std::move(priced);
+  return of_nodes;
+}
+
 absl::StatusOr<GroupRules> PlanCommand::ReadGroupRules() const {
   GroupRules rules;
   if (!node_groups.empty()) {
@@ -532,6 +579,9 @@ int PlanCommand::PlanOver(LoadedCluster& cluster, const GroupRules& rules, const
     PrintLoadWarnings(cluster, err);
     return Fail(now_s.status(), err);
   }
+  const absl::StatusOr<std::optional<NodePrices>> prices_of =
+      ReadPrices(cluster.snapshot.catalog());
+  if (!prices_of.ok()) return progress.Done(), Fail(prices_of.status(), err);
   PlanRequest request = RequestAt(*now_s);
   std::optional<Deadlines> deadlines;
   if (!simulation_timeout.empty()) {
@@ -543,7 +593,12 @@ int PlanCommand::PlanOver(LoadedCluster& cluster, const GroupRules& rules, const
   double pass_s = 0;
   request.on_passes_done = [&] { pass_s = SecondsSince(passes_start); };
   const Parallelism parallelism(threads);  // Threads start when there is work for them.
-  absl::StatusOr<Found> found = FindPlan(*this, cluster, groups, request, parallelism, progress);
+  std::vector<int64_t> worth;
+  if (search.ForCost()) {
+    worth = WorthOfNodes(cluster.snapshot, groups, request, (*prices_of)->hourly, search.move_cost);
+  }
+  absl::StatusOr<Found> found =
+      FindPlan(*this, cluster, groups, request, worth, parallelism, progress);
   const double verify_s = SecondsSince(passes_start) - pass_s;
   if (!found.ok()) return progress.Done(), Fail(found.status(), err);
   std::optional<PlanTrials> trials;
@@ -555,12 +610,17 @@ int PlanCommand::PlanOver(LoadedCluster& cluster, const GroupRules& rules, const
   if (search.bound) {
     progress.Say("bounding");
     const RemovalBound found_bound = BoundRemovals(cluster.snapshot, groups, request);
-    bound = PlanBound{.nodes = static_cast<size_t>(found_bound.worth)};
+    bound = PlanBound{.nodes = static_cast<size_t>(found_bound.worth), .savings = {}};
+    if (search.ForCost()) {
+      const RemovalBound savings = BoundRemovals(cluster.snapshot, groups, request, worth);
+      bound->savings = static_cast<double>(savings.worth) / 1e6;
+    }
   }
   const PlanReport report = MakeReport({.cluster = &cluster,
                                         .groups = &groups,
                                         .request = &request,
                                         .made = &found->made,
+                                        .prices = *prices_of ? &**prices_of : nullptr,
                                         .search = found->search,
                                         .bound = bound,
                                         .trials = trials,

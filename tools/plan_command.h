@@ -40,11 +40,13 @@ namespace ebb {
 struct PlanCommand {
   std::vector<std::string> inputs;
   std::string node_groups;
+  std::string prices;              // A file; empty: none.
   std::vector<std::string> nodes;  // MIN:MAX:NAME, as the autoscaler's --nodes.
   std::string candidate_order = "autoscaler";
   std::string output = "table";
   std::vector<std::string> explain;
   bool counterfactual = false;
+  std::string what_if;  // A file; empty: none.
   bool all_rows = false;
   bool exit_code = false;
   bool stats = false;
@@ -80,7 +82,7 @@ struct PlanCommand {
   // Of a plan or round that was made: with --exit-code 10 if it has something to do.
   [[nodiscard]] int ExitCode(bool something) const { return exit_code && something ? 10 : 0; }
   // Makes a plan over a dump; with --state it is RunRound (round_command.h) that is wanted,
-  // with --watch-file RunWatch (watch_command.h).
+  // with --watch-file RunWatch (watch_command.h), with --what-if RunWhatIf (what_if.h).
   // The exit code: 0 or as ExitCode says, plan made; 1 bad input.
   int Run(std::ostream& out, std::ostream& err) const;
 
@@ -88,6 +90,10 @@ struct PlanCommand {
   [[nodiscard]] std::optional<int64_t> ScaleDownLimit() const;
   // False: -o is no form of an explanation; told.
   bool ExplainsAsAsked(std::ostream& err) const;
+  // What --prices says nodes cost; absent: nothing.  Errors: also a node without a price.
+  [[nodiscard]] absl::StatusOr<std::optional<NodePrices>> ReadPrices(const Catalog& catalog) const;
+  // False: --objective asks for what nobody gave; told.
+  bool HasPricesAsNeeded(std::ostream& err) const;
   // What --node-groups and --nodes say.
   [[nodiscard]] absl::StatusOr<GroupRules> ReadGroupRules() const;
   // How a cluster came to be that is planned for.

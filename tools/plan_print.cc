@@ -17,6 +17,7 @@
 #include "service/groups.h"
 #include "service/plan_json.h"
 #include "service/plan_report.h"
+#include "service/prices.h"
 #include "tools/display_text.h"
 #include "tools/table.h"
 
@@ -100,8 +101,15 @@ std::string PendingText(size_t pending, const Plan& plan) {
 }
 
 // What the search found beyond the plan that it began with.
-std::string SearchText(const PlanSearch& search, size_t removed) {
+std::string SearchText(const PlanSearch& search, size_t removed, std::string_view currency) {
   const std::string after = Count(search.iterations, "iteration", "iterations");
+  if (const auto& savings = search.savings) {
+    return fmt::format(
+        "The search, in {}, found savings of {} an hour, moves paid for; the plan that it began "
+        "with removes {} and has {}.",
+        after, MoneyText(savings->found, currency), Count(search.greedy_nodes, "node", "nodes"),
+        MoneyText(savings->greedy, currency));
+  }
   if (removed <= search.greedy_nodes) {
     return fmt::format("The search found no better plan in {}.", after);
   }
@@ -114,6 +122,13 @@ std::string BoundText(const PlanBound& bound, size_t removed) {
   if (bound.nodes <= removed) return "No plan removes more nodes than this one.";
   return fmt::format("No plan removes more than {}: the gap is {}.",
                      Count(bound.nodes, "node", "nodes"), Percent(bound.Gap(removed)));
+}
+
+std::string SavingsBoundText(const PlanBound& bound, double found, std::string_view currency) {
+  const double gap = bound.GapOfSavings(found);
+  if (gap < 1e-9) return "No plan saves more than this one.";
+  return fmt::format("No plan saves more than {} an hour: the gap is {}.",
+                     MoneyText(*bound.savings, currency), Percent(gap));
 }
 
 void PrintTrials(const PlanTrials& trials, const Style& style, std::ostream& out) {
@@ -136,10 +151,24 @@ void PrintTrials(const PlanTrials& trials, const Style& style, std::ostream& out
 void PrintNotes(const PlanReport& report, const Style& style, std::ostream& out) {
   const PlanContext& context = report.context;
   const Plan& plan = context.made->plan;
-  if (context.search) {
-    out << Wrapped(SearchText(*context.search, report.remove.size()), style.columns) << "\n";
+  const std::string_view currency =
+      context.prices == nullptr ? std::string_view() : context.prices->currency;
+  if (report.saved_per_hour) {
+    out << Wrapped(fmt::format("The nodes that go cost {} an hour, {} in 30 days.",
+                               MoneyText(*report.saved_per_hour, currency),
+                               MoneyText(*report.saved_per_hour * 720, currency)),
+                   style.columns)
+        << "\n";
   }
-  if (context.bound) {
+  if (context.search) {
+    out << Wrapped(SearchText(*context.search, report.remove.size(), currency), style.columns)
+        << "\n";
+  }
+  if (context.bound && context.bound->savings && context.search && context.search->savings) {
+    out << Wrapped(SavingsBoundText(*context.bound, context.search->savings->found, currency),
+                   style.columns)
+        << "\n";
+  } else if (context.bound) {
     out << Wrapped(BoundText(*context.bound, report.remove.size()), style.columns) << "\n";
   }
   if (context.trials) PrintTrials(*context.trials, style, out);

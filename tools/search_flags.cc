@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <limits>
 
+#include "service/prices.h"
 #include "tools/flag_values.h"
 
 namespace ebb {
@@ -29,6 +30,22 @@ void SearchFlags::AddTo(CLI::App& app) {
       ->group(group)
       ->needs(flag)
       ->excludes(time);
+  auto* const goal =
+      app.add_option(
+             "--objective", objective,
+             "What the plan is to have most of: nodes, or cost: what its nodes cost an hour")
+          ->check(values::Choice({"nodes", "cost"}))
+          ->type_name("OBJECTIVE")
+          ->capture_default_str()
+          ->group(group)
+          ->needs(flag);
+  app.add_option("--move-cost", move_cost,
+                 "With --objective cost: what moving a pod costs, to be saved in an hour")
+      ->check(values::Number(0, kHourlyMax))
+      ->type_name("PRICE")
+      ->capture_default_str()
+      ->group(group)
+      ->needs(goal);
   app.add_flag("--bound", bound,
                "Tell how many nodes any plan removes at most, and how far this one is from that")
       ->check(values::Switch())

@@ -20,6 +20,9 @@ struct SearchFlags {
   uint64_t seed = 1;
   // So many and no more, whatever time they take.
   std::optional<uint64_t> iterations;
+  std::string objective = "nodes";  // Or "cost".
+  double move_cost = 0;             // Of a pod, with "cost".
+  [[nodiscard]] bool ForCost() const { return objective == "cost"; }
 
   // Tell how many nodes any plan removes at most.
   bool bound = false;

@@ -215,7 +215,8 @@ class Search {
     if (!greedy.ok()) return greedy.status();
     candidates_ = greedy->order;
     result_.greedy_worth = WorthOf(*greedy);
-    result_.worth = -1;
+    result_.greedy_nodes = greedy->plan.remove.size();
+    result_.worth = INT64_MIN;
     Offer(*std::move(greedy));
     // What a limit ended is as long as it may be.
     if (result_.best.plan.termination == Termination::kComplete) Improve();
@@ -263,6 +264,7 @@ class Search {
     std::vector<NodeId> order;
     std::vector<bool> listed(snapshot_.catalog().nodes());
     const auto list = [&](NodeId node) {
+      if (!options_.worth.empty() && options_.worth[Index(node)] <= 0) return;
       if (!listed[Index(node)]) order.push_back(node);
       listed[Index(node)] = true;
     };
@@ -286,6 +288,8 @@ class Search {
     for (const Move& move : result_.best.plan.packed) packed.AddPod(move.pod, move.to);
     const PackingProblem problem(packed, groups_, request_.planner, candidates_,
                                  request_.destinations, options_.worth, request_.now_s);
+    // Without the nodes that are worth nothing.
+    if (!options_.worth.empty()) Realize({}, {}, problem);
     if (problem.units.empty()) return;
     std::vector<Lane> lanes;
     lanes.reserve(kLanes);

@@ -49,7 +49,8 @@ struct SearchOptions {
   uint64_t iterations_without_gain = 20;
   // Null: there is time for all.
   const Deadline* deadline = nullptr;
-  // What removing a node is worth, by NodeId; above 0, or it stays.  Empty: each node counts 1.
+  // What removing a node is worth, by NodeId (worth.h); above 0, or it stays, unless the plan that
+  // the request asks for removes it and is the best.  Empty: each node counts 1.
   std::span<const int64_t> worth = {};
   // Told of every plan that is better than those before, the greedy one first.
   std::function<void(const PlanResult& plan, int64_t worth)> on_better;
@@ -59,6 +60,7 @@ struct SearchResult {
   PlanResult best;
   int64_t worth = 0;         // Of it.
   int64_t greedy_worth = 0;  // Of the plan that the request asks for.
+  size_t greedy_nodes = 0;   // That it removes.
   uint64_t iterations = 0;
   // No plan is worth more (bound.h).  Absent: there was no time to find it, or nothing was
   // searched, as a limit or deadline ended the greedy plan.

@@ -227,8 +227,8 @@ std::vector<std::string> PlanFirst(const PlanReport& report) {
 }
 
 // What the nodes cost together.
-double Price(const Catalog& catalog, const std::vector<std::string>& nodes,
-             const BlockersOptions& options) {
+double PriceOf(const Catalog& catalog, const std::vector<std::string>& nodes,
+               const BlockersOptions& options) {
   double sum = 0;
   for (const std::string& name : nodes) {
     const absl::StatusOr<NodeId> node = catalog.FindNode(name);
@@ -271,7 +271,7 @@ absl::StatusOr<Blockers> FindBlockers(const PlanReport& report, const GroupRules
           static_cast<int64_t>(then->goes.size()) - static_cast<int64_t>(now->goes.size());
       if (options.price) {
         blocker.saved_per_hour =
-            Price(catalog, then->goes, options) - Price(catalog, now->goes, options);
+            PriceOf(catalog, then->goes, options) - PriceOf(catalog, now->goes, options);
       }
     }
     found.blockers.push_back(std::move(blocker));

@@ -508,6 +508,115 @@ class TableTest(EbbTest):
         self.assertIn("x\\x1b[2J\\u202e\\n7", self.ebb("plan", dump)[0])
 
 
+class WhatIfTest(EbbTest):
+    """What keeps nodes, and what would be if something were otherwise."""
+
+    def setUp(self):
+        super().setUp()
+        # b has room for all; w and v may not be evicted, u may.
+        self.cluster = self.dump([
+            node("a"), node("b", cpu="16"), node("c"), node("d"), REPLICA_SET,
+            app_pod("big", "b", "big", "9"), app_pod("w", "a", "web"), app_pod("v", "c", "web"),
+            app_pod("u", "d", "other"), budget("web", "web", 0)])
+
+    def plan(self, *words):
+        return self.ebb("plan", self.cluster, "--assume-complete", "--now", START, *words)[0]
+
+    def test_blockers_are_ranked_by_what_was_tried(self):
+        words = ["blockers", self.cluster, "--assume-complete", "--now", START]
+        blockers = json.loads(self.ebb(*words, "-o", "json")[0])
+        self.assert_schema(blockers, "blockers.schema.json")
+        self.assertEqual(blockers["removed"], 1)
+        first = blockers["blockers"][0]
+        self.assertEqual((first["kind"], first["name"], first["nodes"], first["nodesGained"]),
+                         ("PodDisruptionBudget", "web", 2, 2))
+        self.assertNotIn("savedPerHour", first)
+        prices = self.write("prices.yaml", "currency: EUR\ndefault: 0.25\n")
+        priced = json.loads(self.ebb(*words, "--prices", prices, "-o", "json")[0])
+        self.assert_schema(priced, "blockers.schema.json")
+        self.assertEqual(priced["blockers"][0]["savedPerHour"], 0.5)
+        table = self.ebb(*words, "--prices", prices)[0]
+        self.assertRegex(table, r"PodDisruptionBudget default/web .* \+2 +0.50 EUR\n")
+        self.ebb(*words, "--limit", "0", code=2)
+        self.assertIn("no price", self.ebb(*words, "--prices", self.write(
+            "few.yaml", "prices: [{zone: z, hourly: 1}]"), code=1)[1])
+
+    def test_a_counterfactual_is_a_what_if(self):
+        out = self.plan("--explain", "a", "--counterfactual", "-o", "json")
+        explanation = json.loads(out)
+        self.assert_schema(explanation, "explain.schema.json")
+        remedies = explanation["nodes"][0]["remedies"]
+        self.assertEqual([(help["change"], help["removed"]) for help in remedies["helps"]], [
+            ("PodDisruptionBudget default/web allows 1 disruption more", 2)])
+        self.assertEqual(len(remedies["inVain"]), 1)
+        self.assertIn("NotEnoughPdb web", remedies["inVain"][0]["stillKeptBy"])
+        file = self.write("w.json", json.dumps({"objects": remedies["helps"][0]["objects"]}))
+        comparison = json.loads(self.plan("--what-if", file, "-o", "json"))
+        self.assert_schema(comparison, "comparison.schema.json")
+        self.assertEqual(comparison["after"]["removed"], 2)
+        self.assertEqual([each["node"] for each in comparison["removedAfterAlone"]], ["a"])
+        self.assertIn("NotEnoughPdb web", comparison["removedAfterAlone"][0]["keptBecause"])
+        self.assertIn("if PodDisruptionBudget default/web allows 1 disruption more",
+                      self.plan("--explain", "a", "--counterfactual"))
+        self.assertNotIn("if ", self.plan("--explain", "d", "--counterfactual"))
+
+    def test_what_if_takes_options_and_workloads(self):
+        file = self.write("w.yaml", """
+workloads:
+- {kind: ReplicaSet, namespace: default, name: rs, requests: {cpu: 3900m}}
+options: {scale-down-utilization-threshold: 0.2}
+""")
+        comparison = json.loads(self.plan("--what-if", file, "-o", "json"))
+        self.assertEqual((comparison["before"]["removed"], comparison["after"]["removed"]), (1, 0))
+        self.assertEqual(comparison["removedBeforeAlone"][0]["keptBecause"], "NotUnderutilized")
+        table = self.plan("--what-if", file)
+        self.assertRegex(table, r"nodes that go +1 +0 +-1\n")
+        for text, error in [("options: {nodez: 3}", "options.nodez: is no flag of a plan"),
+                            ("options: {threads: x}", "options: --threads"),
+                            ("objects: [{kind: Node, metadata: {name: z}, spec: {}}]",
+                             "not in the cluster: Node z"),
+                            ("{}", "changes nothing")]:
+            wrong = self.write("wrong.yaml", text)
+            err = self.ebb("plan", self.cluster, "--what-if", wrong, code=1)[1]
+            self.assertIn("wrong.yaml: ", err)
+            self.assertIn(error, err)
+        self.ebb("plan", self.cluster, "--what-if", file, "-o", "csv", code=2)
+        self.ebb("plan", self.cluster, "--what-if", file, "--explain", "a", code=2)
+
+    def test_plans_are_compared(self):
+        before = self.write("before.json", self.plan("-o", "json"))
+        after = self.write("after.json",
+                           self.plan("-o", "json", "--scale-down-utilization-threshold", "0.1"))
+        comparison = json.loads(self.ebb("compare", before, after, "-o", "json")[0])
+        self.assert_schema(comparison, "comparison.schema.json")
+        self.assertEqual([each["node"] for each in comparison["removedBeforeAlone"]], ["d"])
+        self.assertIn("Both plans remove the same 1 node.", self.ebb("compare", before, before)[0])
+        err = self.ebb("compare", before, self.cluster, code=1)[1]
+        self.assertIn("the second is no plan", err)
+        self.assertIn("is not JSON", self.ebb("compare", self.write("x", "{"), after, code=1)[1])
+
+    def test_prices_are_told_and_saved(self):
+        prices = self.write("prices.csv", "instance_type,hourly\n,0.25\n")
+        plan = self.ebb_json("plan", self.cluster, "--assume-complete", "--prices", prices,
+                             "--now", START)
+        self.assertEqual(plan["summary"]["savedPerHour"], 0.25)
+        self.assertEqual(plan["remove"][0]["hourlyPrice"], 0.25)
+        words = ["plan", self.cluster, "--assume-complete", "--now", START, "--prices", prices,
+                 "--optimize", "--objective", "cost", "--bound"]
+        cheap = self.ebb_json(*words, "--move-cost", "0.2")
+        self.assertAlmostEqual(cheap["summary"]["search"]["savings"], 0.05)
+        self.assertGreaterEqual(cheap["summary"]["bound"]["savings"], 0.05)
+        dear = self.ebb_json(*words, "--move-cost", "0.3")
+        self.assertEqual(dear["summary"]["removed"], 0)
+        self.assertEqual(dear["summary"]["search"]["savings"], 0)
+        self.assertIn("cost 0.25 an hour", self.plan("--prices", prices))
+        self.ebb("plan", self.cluster, "--optimize", "--objective", "cost", code=2)
+        self.ebb("plan", self.cluster, "--objective", "cost", "--prices", prices, code=2)
+        wrong = self.write("wrong.csv", "zone,hourly\nz,-1\n")
+        self.assertIn("wrong.csv: line 2: hourly: -1 is below 0",
+                      self.ebb("plan", self.cluster, "--prices", wrong, code=1)[1])
+
+
 class ReadmeTest(EbbTest):
 
     def shown(self, command):
@@ -523,11 +632,14 @@ class ReadmeTest(EbbTest):
         file = "build/demo/cluster.json"
         gen = f"ebb gen company --nodes 1000 --seed 1 -o {file}"
         self.assertEqual(done.replace(cluster, file).splitlines(), self.shown(gen))
-        for words in [[], ["--explain", "general-m8-c-0091"]]:
-            out, err = self.ebb("plan", cluster, *words)
+        for words in [["plan"], ["plan", "--explain", "general-m8-c-0091", "--counterfactual"],
+                      ["blockers"]]:
+            words.insert(1, cluster)
+            out, err = self.ebb(*words)
+            words[1] = file
             printed = re.sub(r"[0-9.]+ ms", "N ms", err + out).splitlines()
             at = 0
-            for line in self.shown(" ".join(["ebb plan", file, *words])):
+            for line in self.shown(" ".join(["ebb", *words])):
                 line = re.sub(r"[0-9.]+ ms", "N ms", line)
                 if line == "...":
                     continue

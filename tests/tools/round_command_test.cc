@@ -377,7 +377,8 @@ bool HasNoSay(const std::string& flag) {
       "now", "output", "record", "server", "session", "state", "state-rounds", "stats", "strict",
       "threads", "watch-file", "watch-quiet-time", "max-object-bytes",
       // Not with --state.
-      "optimize", "budget", "iterations", "bound", "trials", "robust", "seed", "counterfactual"};
+      "optimize", "budget", "iterations", "bound", "trials", "robust", "seed", "counterfactual",
+      "objective", "move-cost", "prices", "what-if"};
   return flags->contains(flag);
 }
 

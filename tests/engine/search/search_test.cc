@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/search/worth.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/engine/planning.h"
@@ -72,6 +73,36 @@ TEST_F(SearchTest, WorthDecidesBetweenNodes) {
   const SearchResult found = Search();
   EXPECT_EQ(found.worth, 4);
   EXPECT_EQ(Names(found.best.plan), "wide");
+}
+
+TEST_F(SearchTest, ANodeThatIsWorthNothingStays) {
+  const std::vector<int64_t> worth = {-5, 1, 0, 1, 1};
+  options_.worth = worth;
+  const SearchResult found = Search();
+  EXPECT_EQ(found.greedy_worth, -5);
+  EXPECT_EQ(found.greedy_nodes, 1u);
+  EXPECT_EQ(found.worth, 2);
+  EXPECT_EQ(Names(found.best.plan), "a c");
+}
+
+TEST_F(SearchTest, WhereNothingIsWorthItThePlanIsEmpty) {
+  const std::vector<int64_t> worth(5, -1);
+  options_.worth = worth;
+  const SearchResult found = Search();
+  EXPECT_EQ(found.worth, 0);
+  EXPECT_EQ(found.bound, std::nullopt);
+  EXPECT_EQ(Names(found.best.plan), "");
+}
+
+TEST_F(SearchTest, APriceOfMovesIsTakenOffWhatANodeCosts) {
+  const std::vector<double> hourly = {1, 0.5, 0.5, 0.5, 2};
+  const std::vector<int64_t> worth =
+      WorthOfNodes(*snapshot_, groups_, request_, hourly, /*move_cost=*/0.2);
+  EXPECT_EQ(
+      worth[0],
+      1'000'000 - 200'000 * static_cast<int64_t>(
+                                snapshot_->PodsOn(test::NodeNamed(*snapshot_, "wide")).size()));
+  EXPECT_EQ(worth[4], 2'000'000);  // No plan removes it.
 }
 
 TEST_F(SearchTest, ADeadlineThatIsOverLeavesTheGreedyPlan) {

@@ -1,0 +1,34 @@
+// WorthOfNodes: what removing each node is worth, for a search (search.h).
+//
+//   const std::vector<int64_t> worth = WorthOfNodes(snapshot, groups, request, hourly, 0.01);
+//
+// The worth of a plan is what its nodes cost an hour, less a price for every pod that is evicted.
+// Each pod of a node that goes is evicted once, so this is a sum over nodes, which is what the
+// search and the bound work with.
+//
+// Units:   millionths of what `hourly` and `move_cost` are in.
+// Cost:    a look at every pod.
+// Threads: pure.
+
+#ifndef EBB_ENGINE_SEARCH_WORTH_H_
+#define EBB_ENGINE_SEARCH_WORTH_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "engine/make_plan.h"
+#include "engine/node_groups.h"
+#include "snapshot/cluster_snapshot.h"
+
+namespace ebb {
+
+// `hourly`: by NodeId, from 0 to 1e6.  `move_cost`: of one pod, from 0 to 1e6.  A node that no plan
+// removes is worth what it costs.
+std::vector<int64_t> WorthOfNodes(const ClusterSnapshot& snapshot, const NodeGroups& groups,
+                                  const PlanRequest& request, std::span<const double> hourly,
+                                  double move_cost);
+
+}  // namespace ebb
+
+#endif  // EBB_ENGINE_SEARCH_WORTH_H_

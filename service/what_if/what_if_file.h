@@ -1,0 +1,61 @@
+// What-if files: changes to plan with, as YAML (`ebb plan --what-if FILE`).
+//
+//   objects:                          # merge patches (RFC 7386) of objects that are there
+//   - kind: PodDisruptionBudget
+//     metadata: {namespace: shop, name: db}
+//     status: {disruptionsAllowed: 3}
+//   - kind: Node
+//     metadata: {name: worker-7}
+//     $patch: delete                  # it is gone
+//   workloads:                        # the same of every pod of a workload
+//   - kind: Deployment
+//     namespace: shop
+//     name: web
+//     requests: {cpu: 500m, memory: 1Gi}  # of its one container
+//     patch: {metadata: {annotations: {cluster-autoscaler.kubernetes.io/safe-to-evict: "true"}}}
+//   options:                          # flags of `ebb plan`
+//     scale-down-utilization-threshold: 0.6
+//
+// Errors: InvalidArgument, naming file and field; a file that changes nothing is one.
+
+#ifndef EBB_SERVICE_WHAT_IF_WHAT_IF_FILE_H_
+#define EBB_SERVICE_WHAT_IF_WHAT_IF_FILE_H_
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "service/what_if/object_patch.h"
+#include "service/what_if/patched_cluster.h"
+#include "snapshot/cluster_snapshot.h"
+
+namespace ebb {
+
+struct WorkloadPatch {
+  ObjectName of;                                // "Deployment", a controller or "Pod".
+  std::string merge = "{}";                     // Of each of its pods.
+  std::map<std::string, std::string> requests;  // Quantities by resource.
+};
+
+struct WhatIf {
+  std::string file;
+  std::vector<ObjectPatch> objects;
+  std::vector<WorkloadPatch> workloads;
+  std::vector<std::pair<std::string, std::string>> options;  // Flags without dashes, and values.
+};
+
+absl::StatusOr<WhatIf> ReadWhatIfFile(const std::string& path);
+// `name` stands for the file in errors.
+absl::StatusOr<WhatIf> ParseWhatIf(const std::string& name, const std::string& yaml);
+
+// All patches of objects, those of workloads as patches of their pods that run in `snapshot`.
+// Errors: NotFound: a workload without pods; InvalidArgument: requests of several containers.
+absl::StatusOr<std::vector<ObjectPatch>> PatchesOf(const WhatIf& what_if,
+                                                   const ClusterSnapshot& snapshot,
+                                                   PatchedCluster& patched);
+
+}  // namespace ebb
+
+#endif  // EBB_SERVICE_WHAT_IF_WHAT_IF_FILE_H_

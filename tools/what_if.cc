@@ -1,0 +1,117 @@
+#include "tools/what_if.h"
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/printable.h"
+#include "service/clock.h"
+#include "service/live_cluster.h"
+#include "service/plan_comparison.h"
+#include "service/settings_file.h"
+#include "service/what_if/patched_cluster.h"
+#include "service/what_if/what_if_file.h"
+#include "tools/compare_command.h"
+#include "tools/fail.h"
+#include "tools/plan_command.h"
+#include "tools/progress.h"
+
+namespace ebb {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// The command with the file's options, as if its flags had been given after the others.
+absl::StatusOr<PlanCommand> WithOptions(const PlanCommand& command, const WhatIf& what_if) {
+  PlanCommand changed = command;
+  if (what_if.options.empty()) return changed;
+  CLI::App app;
+  changed.AddPlanFlags(app);
+  changed.search.AddTo(app);
+  std::vector<std::string> words;
+  for (const auto& [flag, value] : what_if.options) {
+    const std::string name = "--" + flag;
+    if (app.get_option_no_throw(name) == nullptr) {
+      return BadSetting(what_if.file, "options." + flag, "is no flag of a plan");
+    }
+    words.push_back(absl::StrCat(name, "=", value));
+  }
+  try {
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+  } catch (const CLI::ParseError& error) {
+    return BadSetting(what_if.file, "options", error.what());
+  }
+  return changed;
+}
+
+// What `ebb plan -o json` says of the cluster, with all flags of the command.
+absl::StatusOr<Json> PlanOf(PlanCommand command, LoadedCluster& cluster, std::ostream& err) {
+  command.output = "json";
+  const absl::StatusOr<GroupRules> rules = command.ReadGroupRules();
+  if (!rules.ok()) return rules.status();
+  Progress progress;
+  std::ostringstream text;
+  const int code = command.PlanOver(cluster, *rules, {.since = Clock::now()}, progress, text, err);
+  if (code == 1) return absl::AbortedError("");  // It said why.
+  return Json::parse(text.str());
+}
+
+absl::StatusOr<PlanComparison> Compare(const PlanCommand& command, std::ostream& err) {
+  const absl::StatusOr<WhatIf> what_if = ReadWhatIfFile(command.what_if);
+  if (!what_if.ok()) return what_if.status();
+  const absl::StatusOr<PlanCommand> changed = WithOptions(command, *what_if);
+  if (!changed.ok()) return changed.status();
+  const absl::StatusOr<std::unique_ptr<LiveCluster>> live =
+      LiveCluster::FromInputs(command.inputs, command.load, Parallelism(command.threads));
+  if (!live.ok()) return live.status();
+  absl::StatusOr<LiveCluster::Version> before = (*live)->JudgedLately();
+  if (!before.ok()) return before.status();
+  const absl::StatusOr<Json> plan_before = PlanOf(command, before->cluster, err);
+  if (!plan_before.ok()) return plan_before.status();
+
+  PatchedCluster patched(**live);
+  const absl::StatusOr<std::vector<ObjectPatch>> patches =
+      PatchesOf(*what_if, before->cluster.snapshot, patched);
+  const auto in_file = [&](const absl::Status& status) {
+    return absl::Status(status.code(), absl::StrCat(what_if->file, ": ", status.message()));
+  };
+  if (!patches.ok()) return in_file(patches.status());
+  if (absl::Status s = patched.Apply(*patches); !s.ok()) return in_file(s);
+  LiveCluster::Version after = (*live)->Unjudged();
+  // What is to be said of the input was said of the first plan; errors are told all the same.
+  std::ostringstream said;
+  const absl::StatusOr<Json> plan_after = PlanOf(*changed, after.cluster, said);
+  if (!plan_after.ok()) {
+    err << said.str();
+    return plan_after.status();
+  }
+  return ComparePlans(*plan_before, *plan_after);
+}
+
+}  // namespace
+
+int RunWhatIf(const PlanCommand& command, std::ostream& out, std::ostream& err) {
+  const std::string& form = command.output;
+  if (form != "table" && form != "json" && form != "yaml") {
+    PrintMessage("--what-if: -o " + form + " is of plans; table, json and yaml compare", err,
+                 "ebb plan");
+    err << "See `ebb plan --help`.\n";
+    return 2;
+  }
+  if (!command.HasPricesAsNeeded(err)) return 2;
+  if (absl::Status s = CheckFiles(command.Files()); !s.ok()) return Fail(s, err);
+  const absl::StatusOr<PlanComparison> comparison = Compare(command, err);
+  if (!comparison.ok()) {
+    if (comparison.status().message().empty()) return 1;
+    return Fail(comparison.status(), err);
+  }
+  PrintComparison(*comparison, command.output, out);
+  return 0;
+}
+
+}  // namespace ebb
