@@ -8,6 +8,7 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <vector>
 
 #include "engine/policy/policy_registry.h"
 #include "engine/policy/policy_schools.h"
@@ -132,6 +133,11 @@ TEST(PolicyTest, ClustermanScalesAHundredCpusToAHundredAndTwenty) {
   EXPECT_EQ(decision.delta, 20);
   EXPECT_EQ(decision.reason, "scaled to the setpoint");
   EXPECT_EQ(Figure(decision, "target"), "120");
+  EXPECT_EQ(Figure(decision, "limited by"), "(absent)");
+  settings.Set("scaling_limits.max_weight_to_add", int64_t{5});
+  const PolicyDecision limited = Make("clusterman", settings)->Decide(pool, kNow, &(state = ""));
+  EXPECT_EQ(limited.delta, 5);
+  EXPECT_NE(Figure(limited, "limited by"), "");
 }
 
 TEST(PolicyTest, ClustermanTakesAwayOnlyNodesThatMayBeKilled) {
@@ -298,6 +304,16 @@ TEST(PolicyTest, SettingsThatMakeNoPolicyAreToldWithTheirKey) {
   EXPECT_EQ(PolicyRegistry().Make("escalator", settings, &problems), nullptr);
   ASSERT_FALSE(problems.empty());
   EXPECT_EQ(problems[0].path, "soft_delete_grace_period");
+}
+
+TEST(PolicyTest, ReplicatorKnowsOneProvider) {
+  for (const char* provider : {"gcp", "aaa", "azure", ""}) {
+    PolicySettings settings = Sample("replicator");
+    settings.Set("replicator_provider", std::string(provider));
+    std::vector<PolicyProblem> problems;
+    EXPECT_EQ(PolicyRegistry().Make("replicator", settings, &problems), nullptr) << provider;
+    EXPECT_FALSE(problems.empty()) << provider;
+  }
 }
 
 TEST(PolicyTest, AnUnknownPolicyIsToldWithTheNearestOne) {

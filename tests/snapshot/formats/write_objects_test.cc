@@ -41,5 +41,29 @@ TEST(WriteObjectsTest, ReadingBackANodeGivesAllThatItSpecifies) {
   }
 }
 
+TEST(WriteObjectsTest, ReadingBackAControllerOfEachKindGivesTheSame) {
+  using enum objects::ControllerKind;
+  for (const auto kind : {kReplicationController, kReplicaSet, kStatefulSet, kDaemonSet, kJob}) {
+    test::Controller controller = test::Controller(kind, "c").Replicas(7);
+    controller.raw.status_replicas = 5;
+    DumpSink given;
+    ASSERT_TRUE(given.OnController(controller.raw).ok());
+    std::string text;
+    ObjectWriter writer(ObjectFormat::kJsonList, [&](std::string_view bytes) {
+      text += bytes;
+      return absl::OkStatus();
+    });
+    ASSERT_TRUE(writer.OnController(controller.raw).ok());
+    ASSERT_TRUE(writer.Finish().ok());
+    DumpSink read;
+    ImportStats stats;
+    const absl::Status status = ReadJson("x", text, false, read, stats);
+    ASSERT_TRUE(status.ok()) << status;
+    EXPECT_EQ(read.lines().size(), 1u) << text;
+    if (kind == kDaemonSet || kind == kJob) continue;  // They have no replicas to write.
+    EXPECT_EQ(read.lines(), given.lines()) << text;
+  }
+}
+
 }  // namespace
 }  // namespace ebb
