@@ -96,7 +96,8 @@ absl::Status ParseCsv(const std::string& text, PriceList& list) {
     if (names.empty()) {
       for (const std::string& name : cells) {
         if (std::ranges::find(known, name) == known.end()) {
-          return BadSetting(list.file, where + ": " + name, NoSuchField(name, known));
+          return BadSetting(list.file, fmt::format("{}: {}", where, name),
+                            NoSuchField(name, known));
         }
       }
       if (std::set(cells.begin(), cells.end()).size() < cells.size()) {

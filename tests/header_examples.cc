@@ -31,6 +31,7 @@
 #include "engine/policy/state_text.h"
 #include "engine/round.h"
 #include "engine/search/bound.h"
+#include "engine/search/frontier.h"
 #include "engine/search/search.h"
 #include "engine/search/worth.h"
 #include "engine/simulation/eviction_trials.h"
@@ -556,6 +557,15 @@ bool Helps(LiveCluster& cluster, const GroupRules& rules, const PlanRequest& req
   RemedyTrials trials(cluster, rules, request);
   absl::StatusOr<RemedyTrials::Outcome> outcome = trials.Try(remedy);
   return outcome.ok() && !outcome->goes.empty();
+}
+
+// engine/search/frontier.h
+bool HasPoints(ClusterSnapshot& snapshot, const NodeGroups& groups,
+               const std::vector<PodId>& pending, const PlanRequest& request,
+               const std::vector<double>& hourly, const SearchOptions& options) {
+  absl::StatusOr<Frontier> frontier =
+      FindFrontier(snapshot, groups, pending, request, hourly, options);
+  return frontier.ok() && !frontier->points.empty();
 }
 
 // engine/search/worth.h

@@ -236,6 +236,7 @@ int RunCli(int argc, const char* const* argv, std::istream& in, std::ostream& ou
     if (line.plan.watch.active()) return RunWatch(line.plan, out, err);
     return line.plan.over_time.active() ? RunRound(line.plan, out, err) : line.plan.Run(out, err);
   }
+  if (command == "frontier") return line.frontier.Run(out, err);
   if (command == "compare") return line.compare.Run(out, err);
   if (command == "blockers") return line.blockers.Run(out, err);
   if (command == "filter") {

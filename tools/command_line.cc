@@ -53,6 +53,10 @@ void SetAllExamples(CLI::App& app) {
   SetExamples(command("blockers"),
               {{"ebb blockers all.json", "what keeps most nodes, each tried"},
                {"ebb blockers all.json --limit 200 -o json", "more of them, as data"}});
+  SetExamples(command("frontier"),
+              {{"ebb frontier all.json", "what more evictions would bring"},
+               {"ebb frontier all.json --prices prices.yaml --report frontier.html",
+                "in money, as a page with the curve"}});
   SetExamples(command("compare"),
               {{"ebb compare monday.json tuesday.json", "what goes now, and what no more"},
                {"ebb compare greedy.json searched.json -o json", "as data"}});
@@ -149,6 +153,8 @@ CommandLine::CommandLine()
   plan.AddTo(*app->add_subcommand("plan", "Tell which nodes can go and where their pods land"));
   blockers.AddTo(*app->add_subcommand(
       "blockers", "Rank what keeps nodes by how many more would go without it"));
+  frontier.AddTo(
+      *app->add_subcommand("frontier", "Tell the best plan for each number of pods evicted"));
   compare.AddTo(*app->add_subcommand("compare", "Tell in what two plans differ"));
   filter.AddTo(
       *app->add_subcommand("filter", "Tell which nodes take a pod, and why the others do not"));

@@ -14,6 +14,7 @@
 #include "tools/compare_command.h"
 #include "tools/conformance_command.h"
 #include "tools/filter_command.h"
+#include "tools/frontier_command.h"
 #include "tools/plan_command.h"
 #include "tools/policy_command.h"
 #include "tools/round_command.h"
@@ -37,6 +38,7 @@ struct CommandLine {
   PlanCommand plan;
   BlockersCommand blockers;
   CompareCommand compare;
+  FrontierCommand frontier;
   FilterCommand filter;
   GenCommand gen;
   ImportCommand import;

@@ -111,6 +111,11 @@ constexpr ManText kTexts[] = {
      "node can have two obstacles, and nodes take each other's room: so nothing is counted that "
      "was not tried. No object is changed anywhere but in memory.",
      {}},
+    {"ebb frontier",
+     "Searches for plans at several prices of a pod that is moved, and tells for each number of "
+     "pods evicted how many nodes go in the best of them, or, with --prices, what is saved. It "
+     "is what was found in the time given, not what is possible.",
+     {}},
     {"ebb compare",
      "Reads two plans, as ebb plan -o json prints them, and tells which nodes go in one of them "
      "alone and why the other keeps them, how many pods move, and, where both were made with "

@@ -9,9 +9,9 @@
 #include <cstdlib>
 #include <functional>
 #include <iostream>
-#include <iterator>
 
 #include "base/figures.h"
+#include "tools/curves.h"
 #include "tools/table.h"
 
 namespace ebb {
@@ -94,177 +94,31 @@ std::string Headline(const SimulationStory& story) {
                      gone < 0 ? "more" : "fewer");
 }
 
-std::string Escaped(std::string_view text) {
-  std::string escaped;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      default:
-        escaped += c;
-    }
+using ValueOf = std::function<double(const SimulationSample&)>;
+
+Curve CurveOf(const char* name, const char* style, const std::vector<SimulationSample>& samples,
+              const ValueOf& value) {
+  Curve curve{.name = name, .style = style, .points = {}};
+  for (const SimulationSample& sample : samples) {
+    curve.points.push_back({.x = static_cast<double>(sample.time_s), .y = value(sample)});
   }
-  return escaped;
+  return curve;
 }
 
-// --- Curves --------------------------------------------------------------------------
-
-constexpr double kWidth = 860;
-constexpr double kHeight = 240;
-constexpr double kLeft = 56;
-constexpr double kRight = 96;  // Room for the names of curves.
-constexpr double kTop = 12;
-constexpr double kBottom = 28;
-
-struct Curve {
-  std::string_view name;
-  std::string_view style;
-  const std::vector<SimulationSample>* samples;
-  std::function<double(const SimulationSample&)> value;
-};
-
-// 1, 2 or 5 times a power of ten, so that there are about four of them up to `most`.
-double StepFor(double most) {
-  const double rough = most / 4;
-  const double power = std::pow(10, std::floor(std::log10(rough)));
-  for (const double times : {1.0, 2.0, 5.0}) {
-    if (rough <= times * power) return times * power;
-  }
-  return 10 * power;
+// Labels of hours from the first sample on.
+ChartAxes HoursOf(const SimulationResult& result, bool percent) {
+  ChartAxes axes{.percent = percent, .x_step = 3600, .x_label = [](double) { return ""; }};
+  if (result.samples.empty()) return axes;
+  const int64_t begin_s = result.samples.front().time_s;
+  const int64_t hours =
+      std::max<int64_t>(1, (result.samples.back().time_s - begin_s + 3599) / 3600);
+  const int64_t every = hours <= 12 ? 1 : hours <= 48 ? 3 : (hours + 11) / 12;
+  axes.x_step = static_cast<double>(every) * 3600;
+  axes.x_label = [begin_s](double time_s) {
+    return fmt::format("{} h", std::lround((time_s - static_cast<double>(begin_s)) / 3600));
+  };
+  return axes;
 }
-
-class Chart {
- public:
-  Chart(std::string_view title, bool percent, const std::vector<Curve>& curves)
-      : title_(title), percent_(percent), curves_(curves) {
-    for (const Curve& curve : curves) {
-      for (const SimulationSample& sample : *curve.samples) {
-        most_ = std::max(most_, curve.value(sample));
-        end_s_ = std::max(end_s_, sample.time_s);
-        begin_s_ = begin_s_ == 0 ? sample.time_s : std::min(begin_s_, sample.time_s);
-      }
-    }
-    if (most_ <= 0) most_ = 1;
-    step_ = StepFor(most_);
-    most_ = std::ceil(most_ / step_) * step_;
-  }
-
-  std::string Draw() {
-    fmt::format_to(std::back_inserter(svg_),
-                   "<figure><figcaption>{}</figcaption>\n<svg viewBox=\"0 0 {} {}\" role=\"img\" "
-                   "aria-label=\"{}\">\n",
-                   Escaped(title_), kWidth, kHeight, Escaped(title_));
-    DrawAxes();
-    std::vector<double> named_at;
-    for (const Curve& curve : curves_) DrawCurve(curve, named_at);
-    svg_ += "</svg></figure>\n";
-    return std::move(svg_);
-  }
-
- private:
-  [[nodiscard]] double X(int64_t time_s) const {
-    const auto span = static_cast<double>(std::max<int64_t>(1, end_s_ - begin_s_));
-    return kLeft + (kWidth - kLeft - kRight) * static_cast<double>(time_s - begin_s_) / span;
-  }
-  [[nodiscard]] double Y(double value) const {
-    return kHeight - kBottom - (kHeight - kTop - kBottom) * value / most_;
-  }
-  [[nodiscard]] std::string Label(double value) const {
-    if (percent_) return fmt::format("{:.0f}%", value * 100);
-    return value == std::floor(value) ? Number(value) : fmt::format("{:.1f}", value);
-  }
-
-  void DrawAxes() {
-    const auto steps = std::lround(most_ / step_);
-    for (int64_t i = 0; i <= steps; ++i) {
-      const double value = static_cast<double>(i) * step_;
-      fmt::format_to(std::back_inserter(svg_),
-                     "<path class=\"grid\" d=\"M{:.1f} {:.1f}H{:.1f}\"/><text class=\"y\" "
-                     "x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n",
-                     kLeft, Y(value), kWidth - kRight, kLeft - 8, Y(value) + 4, Label(value));
-    }
-    const int64_t hours = std::max<int64_t>(1, (end_s_ - begin_s_ + 3599) / 3600);
-    const int64_t every = hours <= 12 ? 1 : hours <= 48 ? 3 : (hours + 11) / 12;
-    for (int64_t hour = 0; hour <= hours; hour += every) {
-      const int64_t time_s = begin_s_ + hour * 3600;
-      if (time_s > end_s_) break;
-      fmt::format_to(std::back_inserter(svg_),
-                     "<text class=\"x\" x=\"{:.1f}\" y=\"{:.1f}\">{} h</text>\n", X(time_s),
-                     kHeight - 8, hour);
-    }
-  }
-
-  void DrawCurve(const Curve& curve, std::vector<double>& named_at) {
-    if (curve.samples->empty()) return;
-    std::string path;
-    for (const SimulationSample& sample : *curve.samples) {
-      fmt::format_to(std::back_inserter(path), "{}{:.1f} {:.1f}", path.empty() ? "M" : "L",
-                     X(sample.time_s), Y(curve.value(sample)));
-    }
-    const SimulationSample& last = curve.samples->back();
-    double name_y = Y(curve.value(last)) + 4;
-    // Names of curves that end together stand below each other.
-    for (const double other : named_at) {
-      if (std::abs(other - name_y) < 15) name_y = other + 15;
-    }
-    named_at.push_back(name_y);
-    fmt::format_to(std::back_inserter(svg_),
-                   "<path class=\"curve {}\" d=\"{}\"/><text class=\"name {}\" x=\"{:.1f}\" "
-                   "y=\"{:.1f}\">{}</text>\n",
-                   curve.style, path, curve.style, X(last.time_s) + 6, name_y, Escaped(curve.name));
-  }
-
-  std::string_view title_;
-  bool percent_;
-  const std::vector<Curve>& curves_;
-  double most_ = 0;
-  double step_ = 1;
-  int64_t begin_s_ = 0;
-  int64_t end_s_ = 0;
-  std::string svg_;
-};
-
-std::string Draw(std::string_view title, bool percent, const std::vector<Curve>& curves) {
-  return Chart(title, percent, curves).Draw();
-}
-
-constexpr std::string_view kStyle = R"(
-:root { --ground: #fbfbf9; --ink: #1d2023; --quiet: #6a7178; --line: #dcdfe2; --with: #1b4f7a;
-  --without: #c2410c; }
-@media (prefers-color-scheme: dark) {
-  :root { --ground: #15181b; --ink: #e6e8ea; --quiet: #949ba2; --line: #30363c; --with: #7cc0f5;
-    --without: #fb923c; }
-}
-body { margin: 0 auto; max-width: 900px; padding: 24px; background: var(--ground);
-  color: var(--ink); font: 14px/1.45 system-ui, sans-serif; font-variant-numeric: tabular-nums; }
-h1 { font-size: 20px; margin: 0 0 4px; }
-p { margin: 0 0 20px; }
-table { border-collapse: collapse; width: 100%; margin-bottom: 28px; }
-th { text-align: left; font-weight: 600; }
-th, td { padding: 3px 12px 3px 0; border-bottom: 1px solid var(--line); vertical-align: top; }
-figure { margin: 0 0 24px; }
-figcaption { font-weight: 600; margin-bottom: 4px; }
-svg { width: 100%; height: auto; }
-svg text { font-size: 12px; fill: var(--quiet); }
-svg .y { text-anchor: end; }
-svg .x { text-anchor: middle; }
-.grid { stroke: var(--line); fill: none; }
-.curve { fill: none; stroke-width: 2; stroke-linejoin: round; }
-.curve.with { stroke: var(--with); }
-.curve.without { stroke: var(--without); stroke-dasharray: 5 4; }
-svg .name.with { fill: var(--with); }
-svg .name.without { fill: var(--without); }
-)";
 
 }  // namespace
 
@@ -276,29 +130,24 @@ void PrintSimulation(const SimulationStory& story, std::ostream& out) {
 }
 
 std::string SimulationPage(const SimulationStory& story) {
-  const auto both = [&](const std::function<double(const SimulationSample&)>& value) {
-    return std::vector<Curve>{{"with ebb", "with", &story.with.samples, value},
-                              {"without", "without", &story.without.samples, value}};
+  std::string page =
+      PageHead(fmt::format("ebb run --simulate: {}", story.title), story.title, Headline(story));
+  const auto both = [&](std::string_view title, bool percent, const ValueOf& value) {
+    page += DrawCurves(title, HoursOf(story.with, percent),
+                       {CurveOf("with ebb", "with", story.with.samples, value),
+                        CurveOf("without", "without", story.without.samples, value)});
   };
-  const auto only_with = [&](const std::function<double(const SimulationSample&)>& value) {
-    return std::vector<Curve>{{"with ebb", "with", &story.with.samples, value}};
+  const auto only_with = [&](std::string_view title, const ValueOf& value) {
+    page += DrawCurves(title, HoursOf(story.with, false),
+                       {CurveOf("with ebb", "with", story.with.samples, value)});
   };
-  std::string page = fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n<meta name=\"viewport\" "
-      "content=\"width=device-width\">\n<title>ebb run --simulate: {0}</title>\n<style>{1}"
-      "</style></head>\n<body><h1>{0}</h1>\n<p>{2}</p>\n",
-      Escaped(story.title), kStyle, Escaped(Headline(story)));
-  page += Draw("Nodes", false, both([](const auto& s) { return static_cast<double>(s.nodes); }));
-  page += Draw("CPU requested, of all that nodes offer", true,
-               both([](const auto& s) { return s.cpu_requested; }));
-  page += Draw("Pods without a node", false,
-               both([](const auto& s) { return static_cast<double>(s.pending); }));
-  page += Draw("Unneeded nodes", false,
-               only_with([](const auto& s) { return static_cast<double>(s.unneeded); }));
-  page += Draw("Nodes in deletion", false,
-               only_with([](const auto& s) { return static_cast<double>(s.in_deletion); }));
-  page += Draw("Evictions so far", false,
-               only_with([](const auto& s) { return static_cast<double>(s.evictions); }));
+  both("Nodes", false, [](const auto& s) { return static_cast<double>(s.nodes); });
+  both("CPU requested, of all that nodes offer", true,
+       [](const auto& s) { return s.cpu_requested; });
+  both("Pods without a node", false, [](const auto& s) { return static_cast<double>(s.pending); });
+  only_with("Unneeded nodes", [](const auto& s) { return static_cast<double>(s.unneeded); });
+  only_with("Nodes in deletion", [](const auto& s) { return static_cast<double>(s.in_deletion); });
+  only_with("Evictions so far", [](const auto& s) { return static_cast<double>(s.evictions); });
   page += "<table><tr><th></th><th>with ebb</th><th>without</th></tr>\n";
   for (const Line& line : LinesOf(story)) {
     page += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td></tr>\n", Escaped(line.what),

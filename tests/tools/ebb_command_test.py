@@ -595,6 +595,29 @@ options: {scale-down-utilization-threshold: 0.2}
         self.assertIn("the second is no plan", err)
         self.assertIn("is not JSON", self.ebb("compare", self.write("x", "{"), after, code=1)[1])
 
+    def test_a_frontier_is_told_in_every_form(self):
+        words = ["frontier", self.cluster, "--assume-complete", "--now", START, "--iterations", "2"]
+        prices = self.write("prices.yaml", "currency: <b>\ndefault: 0.25\n")
+        frontier = json.loads(self.ebb(*words, "-o", "json")[0])
+        self.assert_schema(frontier, "frontier.schema.json")
+        self.assertEqual(frontier["points"], [{"evictedPods": 1, "nodes": 1}])
+        page = self.path("page.html")
+        priced = json.loads(self.ebb(*words, "--prices", prices, "--report", page, "-o", "json")[0])
+        self.assert_schema(priced, "frontier.schema.json")
+        self.assertEqual(priced["points"][0]["savedPerHour"], 0.25)
+        with open(page, encoding="utf-8") as file:
+            html = file.read()
+        self.assertIn("<svg", html)
+        self.assertIn("0.25 &lt;b&gt;", html)
+        self.assertNotIn("http", html)
+        self.assertNotIn("<script", html)
+        self.assertIn("up to 1 with 1 pod evicted can go", self.ebb(*words)[0])
+        self.assertEqual(self.ebb(*words, "-o", "csv")[0].split(), ["pods_evicted,nodes", "1,1"])
+        self.assertIn("none can go", self.ebb(
+            *words, "--scale-down-utilization-threshold", "0", "--report", page)[0])
+        self.ebb(*words, "--report", self.cluster, code=1)
+        self.ebb(*words, "--budget", "soon", code=2)
+
     def test_prices_are_told_and_saved(self):
         prices = self.write("prices.csv", "instance_type,hourly\n,0.25\n")
         plan = self.ebb_json("plan", self.cluster, "--assume-complete", "--prices", prices,

@@ -1,0 +1,148 @@
+#include "engine/search/frontier.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <utility>
+
+#include "engine/search/removable.h"
+#include "engine/search/worth.h"
+
+namespace ebb {
+namespace {
+
+// Prices of a move, in what nodes are worth a pod.
+constexpr std::array kMovePrices = {0.0, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0};
+
+// What the nodes that may go are worth together, by pods that would move.
+double WorthAPod(const ClusterSnapshot& snapshot, const NodeGroups& groups,
+                 const PlanRequest& request, std::span<const double> hourly) {
+  std::vector<NodeId> nodes;
+  snapshot.alive().ForEach([&](NodeId node) { nodes.push_back(node); });
+  double worth = 0;
+  size_t pods = 0;
+  for (const RemovableCandidate& each :
+       FindRemovable(snapshot, groups, request.planner, nodes, request.now_s)) {
+    worth += hourly[Index(each.node)];
+    pods += each.move.size();
+  }
+  return pods == 0 ? 0 : worth / static_cast<double>(pods);
+}
+
+// How many nodes of atomic groups go, of groups of which not all that the plan removes are gone.
+class AtomicParts {
+ public:
+  AtomicParts(const NodeGroups& groups, const Plan& plan) : groups_(groups) {
+    for (const RemovableNode& each : plan.remove) {
+      if (IsAtomic(each.node)) ++left_[Index(groups.Of(each.node))];
+    }
+    all_ = left_;
+  }
+  void Remove(NodeId node) {
+    if (IsAtomic(node)) --left_[Index(groups_.Of(node))];
+  }
+  [[nodiscard]] bool AreWhole() const {
+    return std::ranges::all_of(left_, [&](const auto& each) {
+      return each.second == 0 || each.second == all_.at(each.first);
+    });
+  }
+
+ private:
+  [[nodiscard]] bool IsAtomic(NodeId node) const {
+    const NodeGroup* const group = groups_.Find(node);
+    return group != nullptr && group->atomic;
+  }
+  const NodeGroups& groups_;
+  std::map<size_t, size_t> left_;
+  std::map<size_t, size_t> all_;
+};
+
+// Pods of the node that move, and run there before the plan.
+size_t EvictedFrom(const ClusterSnapshot& snapshot, const RemovableNode& node) {
+  return static_cast<size_t>(std::ranges::count_if(
+      node.moves, [&](const Move& move) { return snapshot.NodeOf(move.pod) == node.node; }));
+}
+
+// The plan's nodes in another order: those that are worth most for each pod go first, so that its
+// first parts are worth most.  Each pod may go where it ends in the plan, which has room for all.
+absl::StatusOr<PlanResult> WorthiestFirst(ClusterSnapshot& snapshot, const NodeGroups& groups,
+                                          std::span<const PodId> pending,
+                                          const PlanRequest& request,
+                                          std::span<const double> hourly, const Plan& plan) {
+  std::vector<std::pair<double, NodeId>> by_price;
+  std::map<uint32_t, NodeId> ends;  // By PodId.
+  for (const RemovableNode& each : plan.remove) {
+    const auto evicted = static_cast<double>(EvictedFrom(snapshot, each));
+    by_price.emplace_back(evicted / std::max(hourly[Index(each.node)], 1e-9), each.node);
+    for (const Move& move : each.moves) ends[static_cast<uint32_t>(move.pod)] = move.to;
+  }
+  std::ranges::stable_sort(by_price, {}, &std::pair<double, NodeId>::first);
+  std::vector<NodeId> order;
+  for (const auto& [price, node] : by_price) order.push_back(node);
+  std::vector<Move> places;
+  for (const auto& [pod, node] : ends) places.push_back({.pod = PodId{pod}, .to = node});
+  PlanRequest again = request;
+  again.order = CandidateOrder::kInput;
+  again.candidates = &order;
+  again.suggestions = places;
+  return MakePlan(snapshot, groups, pending, again);
+}
+
+// A point for each first part of the plan that can stand by itself.
+void AddPoints(const ClusterSnapshot& snapshot, const NodeGroups& groups,
+               std::span<const double> hourly, const Plan& plan, size_t number,
+               std::vector<FrontierPoint>& points) {
+  AtomicParts atomic(groups, plan);
+  FrontierPoint point{.plan = number};
+  for (const RemovableNode& each : plan.remove) {
+    ++point.nodes;
+    point.worth += hourly[Index(each.node)];
+    point.evicted += EvictedFrom(snapshot, each);
+    atomic.Remove(each.node);
+    if (atomic.AreWhole()) points.push_back(point);
+  }
+}
+
+// Those that no other is better than, by evictions.
+std::vector<FrontierPoint> Best(std::vector<FrontierPoint> points) {
+  std::ranges::stable_sort(points, [](const FrontierPoint& a, const FrontierPoint& b) {
+    return a.evicted != b.evicted ? a.evicted < b.evicted : a.worth > b.worth;
+  });
+  std::vector<FrontierPoint> best;
+  for (const FrontierPoint& point : points) {
+    if (best.empty() || point.worth > best.back().worth + 1e-9) best.push_back(point);
+  }
+  return best;
+}
+
+}  // namespace
+
+absl::StatusOr<Frontier> FindFrontier(ClusterSnapshot& snapshot, const NodeGroups& groups,
+                                      std::span<const PodId> pending, const PlanRequest& request,
+                                      std::span<const double> hourly, const SearchOptions& options,
+                                      const Parallelism& parallelism) {
+  const double unit = WorthAPod(snapshot, groups, request, hourly);
+  Frontier frontier;
+  std::vector<FrontierPoint> points;
+  for (const double price : kMovePrices) {
+    const std::vector<int64_t> worth =
+        WorthOfNodes(snapshot, groups, request, hourly, price * unit);
+    SearchOptions run = options;
+    run.worth = worth;
+    run.on_better = nullptr;
+    absl::StatusOr<SearchResult> found =
+        OptimizePlan(snapshot, groups, pending, request, run, parallelism);
+    if (!found.ok()) return found.status();
+    absl::StatusOr<PlanResult> sorted =
+        WorthiestFirst(snapshot, groups, pending, request, hourly, found->best.plan);
+    if (!sorted.ok()) return sorted.status();
+    for (PlanResult* const made : {&found->best, &*sorted}) {
+      AddPoints(snapshot, groups, hourly, made->plan, frontier.plans.size(), points);
+      frontier.plans.push_back(std::move(*made));
+    }
+  }
+  frontier.points = Best(std::move(points));
+  return frontier;
+}
+
+}  // namespace ebb

@@ -1,0 +1,105 @@
+#include "engine/search/frontier.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "engine/verify.h"
+#include "tests/engine/planning.h"
+#include "tests/testing/cluster_builder.h"
+
+namespace ebb {
+namespace {
+
+using test::Cluster;
+using test::Node;
+using test::Pod;
+
+// Nodes n1 to n4 have as many pods as their names say; `host` has room for six of the ten.
+class FrontierTest : public ::testing::Test {
+ protected:
+  FrontierTest() { Make(Nodes(6000)); }
+  static Cluster Nodes(int64_t host_cpu) {
+    Cluster cluster;
+    for (int n = 1; n <= 4; ++n) {
+      const std::string node = "n" + std::to_string(n);
+      cluster.Add(Node(node).Cpu(4000));
+      for (int p = 0; p < n; ++p) {
+        cluster.Add(Pod(node + "-" + std::to_string(p)).On(node).Cpu(400));
+      }
+    }
+    cluster.Add(Node("host").Cpu(host_cpu)).Add(Pod("of-host").On("host").Cpu(3600));
+    return cluster;
+  }
+  void Make(const Cluster& cluster) {
+    snapshot_.emplace(cluster.Build());
+    groups_ = test::OneGroup(*snapshot_);
+    request_.now_s = test::kPassTime;
+    hourly_.assign(snapshot_->catalog().nodes(), 1);
+    options_.iterations = 5;
+  }
+  Frontier Find() {
+    return FindFrontier(*snapshot_, groups_, {}, request_, hourly_, options_).value();
+  }
+
+  std::optional<ClusterSnapshot> snapshot_;
+  NodeGroups groups_;
+  PlanRequest request_;
+  std::vector<double> hourly_;
+  SearchOptions options_;
+};
+
+TEST_F(FrontierTest, MoreEvictionsBringMoreNodes) {
+  const Frontier frontier = Find();
+  ASSERT_FALSE(frontier.points.empty());
+  EXPECT_EQ(frontier.points.front().evicted, 1u);  // n1's.
+  EXPECT_EQ(frontier.points.front().nodes, 1u);
+  for (size_t i = 1; i < frontier.points.size(); ++i) {
+    EXPECT_GT(frontier.points[i].evicted, frontier.points[i - 1].evicted);
+    EXPECT_GT(frontier.points[i].worth, frontier.points[i - 1].worth);
+  }
+  EXPECT_EQ(frontier.points.back().nodes, 3u);
+}
+
+TEST_F(FrontierTest, EveryPointIsAPlanThatHolds) {
+  const Frontier frontier = Find();
+  for (const FrontierPoint& point : frontier.points) {
+    PlanResult made = frontier.plans[point.plan];
+    CutPlan(*snapshot_, groups_, request_.now_s, point.nodes, Termination::kRobust, made);
+    EXPECT_EQ(made.plan.remove.size(), point.nodes);
+    EXPECT_TRUE(
+        Verify(*snapshot_, groups_, request_.planner, LastPassInput(request_, made, {}), made.plan)
+            .ok());
+  }
+}
+
+TEST_F(FrontierTest, WorthIsCountedInWhatNodesCost) {
+  hourly_ = {0.5, 0, 3, 0, 0};  // n1 and n3; the others are worth nothing.
+  const Frontier frontier = Find();
+  ASSERT_FALSE(frontier.points.empty());
+  EXPECT_DOUBLE_EQ(frontier.points.back().worth, 3.5);
+  EXPECT_EQ(frontier.points.back().nodes, 2u);
+  EXPECT_EQ(frontier.points.back().evicted, 4u);
+}
+
+TEST_F(FrontierTest, AnAtomicGroupGoesWithAllOfItsNodes) {
+  Make(Nodes(8000));
+  groups_.groups[0].atomic = true;
+  NodeGroup& host = groups_.groups.emplace_back();
+  host.name = "host";
+  host.min_size = host.target_size = 1;
+  groups_.group_of[4] = GroupId{1};
+  groups_.groups[0].target_size = 4;
+  const Frontier frontier = Find();
+  ASSERT_EQ(frontier.points.size(), 1u);
+  EXPECT_EQ(frontier.points[0].nodes, 4u);
+}
+
+TEST_F(FrontierTest, WhereNothingCanGoThereAreNoPoints) {
+  Make(Cluster().Add(Node("a")).Add(Pod("p").On("a").Cpu(3000)));
+  EXPECT_TRUE(Find().points.empty());
+}
+
+}  // namespace
+}  // namespace ebb

@@ -1,0 +1,216 @@
+#include "tools/frontier_command.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/figures.h"
+#include "base/json_text.h"
+#include "engine/search/frontier.h"
+#include "service/clock.h"
+#include "service/output_file.h"
+#include "service/plan_json.h"
+#include "snapshot/formats/duration.h"
+#include "tools/curves.h"
+#include "tools/fail.h"
+#include "tools/flag_values.h"
+#include "tools/progress.h"
+#include "tools/table.h"
+
+namespace ebb {
+namespace {
+
+// What is printed.
+struct FrontierStory {
+  std::string title;
+  std::optional<std::string> currency;  // Absent: nobody gave prices.
+  std::vector<FrontierPoint> points;
+};
+
+// At most so many, the last among them, about evenly apart.
+std::vector<FrontierPoint> Some(const std::vector<FrontierPoint>& points, size_t most) {
+  if (points.size() <= most) return points;
+  std::vector<FrontierPoint> some;
+  for (size_t i = 0; i < most; ++i) {
+    some.push_back(points[i * (points.size() - 1) / (most - 1)]);
+  }
+  return some;
+}
+
+void PrintTable(const FrontierStory& story, std::ostream& out) {
+  constexpr size_t kRows = 20;
+  out << story.title << "\n\n";
+  std::vector<std::string> headings = {"PODS EVICTED", "NODES THAT GO", "PODS A NODE"};
+  if (story.currency) headings.emplace_back("SAVED AN HOUR");
+  Table table(headings);
+  for (size_t column = 0; column < headings.size(); ++column) table.AlignRight(column);
+  for (const FrontierPoint& point : Some(story.points, kRows)) {
+    std::vector<std::string> row = {WithCommas(point.evicted), WithCommas(point.nodes),
+                                    fmt::format("{:.2f}", static_cast<double>(point.evicted) /
+                                                              static_cast<double>(point.nodes))};
+    if (story.currency) row.push_back(MoneyText(point.worth, *story.currency));
+    table.AddRow(std::move(row));
+  }
+  if (table.empty()) return;
+  table.Print(out);
+  if (story.points.size() > kRows) {
+    out << fmt::format("{} of {}; all with -o csv or json\n", kRows,
+                       Count(story.points.size(), "point", "points"));
+  }
+}
+
+void PrintCsv(const FrontierStory& story, std::ostream& out) {
+  out << "pods_evicted,nodes" << (story.currency ? ",saved_per_hour" : "") << "\r\n";
+  for (const FrontierPoint& point : story.points) {
+    out << point.evicted << "," << point.nodes;
+    if (story.currency) out << fmt::format(",{:.6f}", point.worth);
+    out << "\r\n";
+  }
+}
+
+nlohmann::ordered_json FrontierJson(const FrontierStory& story) {
+  nlohmann::ordered_json points = nlohmann::ordered_json::array();
+  for (const FrontierPoint& point : story.points) {
+    nlohmann::ordered_json json = {{"evictedPods", point.evicted}, {"nodes", point.nodes}};
+    if (story.currency) json["savedPerHour"] = point.worth;
+    points.push_back(std::move(json));
+  }
+  nlohmann::ordered_json json = {{"apiVersion", kPlanApiVersion}, {"kind", "Frontier"}};
+  if (story.currency && !story.currency->empty()) json["currency"] = *story.currency;
+  json["points"] = std::move(points);
+  return json;
+}
+
+std::string Page(const FrontierStory& story) {
+  Curve nodes{.name = "nodes", .style = "with", .points = {{0, 0}}};
+  Curve saved{.name = "saved", .style = "with", .points = {{0, 0}}};
+  for (const FrontierPoint& point : story.points) {
+    const auto evicted = static_cast<double>(point.evicted);
+    nodes.points.push_back({evicted, static_cast<double>(point.nodes)});
+    saved.points.push_back({evicted, point.worth});
+  }
+  const ChartAxes axes{.percent = false,
+                       .x_step = StepFor(nodes.points.back().x > 0 ? nodes.points.back().x : 1),
+                       .x_label = [](double x) { return WithCommas(static_cast<uint64_t>(x)); }};
+  std::string page =
+      PageHead("ebb frontier", story.title, "From left to right: pods that are evicted.");
+  page += DrawCurves("Nodes that go", axes, {nodes});
+  if (story.currency) {
+    page += DrawCurves(
+        fmt::format("Saved an hour{}{}", story.currency->empty() ? "" : ", ", *story.currency),
+        axes, {saved});
+  }
+  page += "<table><tr><th>pods evicted</th><th>nodes that go</th>";
+  page += story.currency ? "<th>saved an hour</th></tr>\n" : "</tr>\n";
+  for (const FrontierPoint& point : Some(story.points, 100)) {
+    page += fmt::format("<tr><td>{}</td><td>{}</td>", WithCommas(point.evicted),
+                        WithCommas(point.nodes));
+    if (story.currency) {
+      page += fmt::format("<td>{}</td>", Escaped(MoneyText(point.worth, *story.currency)));
+    }
+    page += "</tr>\n";
+  }
+  return page + "</table></body></html>\n";
+}
+
+}  // namespace
+
+void FrontierCommand::AddTo(CLI::App& app) {
+  plan.AddPlanFlags(app);
+  const std::string search = "Search";
+  app.add_option("--budget", budget, "How long to look, all prices of a move together")
+      ->check(values::Duration())
+      ->type_name("DURATION")
+      ->capture_default_str()
+      ->group(search);
+  app.add_option("--iterations", iterations, "Of the search at each price of a move, at most")
+      ->check(values::WholeNumber(0, 1'000'000'000))
+      ->type_name("N")
+      ->capture_default_str()
+      ->group(search);
+  app.add_option("--seed", seed, "Of the search; another may find other plans")
+      ->check(values::WholeNumber(0, std::numeric_limits<uint32_t>::max()))
+      ->type_name("S")
+      ->capture_default_str()
+      ->group(search);
+  const std::string group = "Output";
+  app.add_option("-o,--output", output, "table, csv, json or yaml")
+      ->check(values::Choice({"table", "csv", "json", "yaml"}))
+      ->type_name("FORMAT")
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--report", report, "Write a page with the curve: one file of HTML")
+      ->check(values::File())
+      ->type_name("FILE")
+      ->group(group);
+}
+
+int FrontierCommand::Run(std::ostream& out, std::ostream& err) const {
+  std::vector<UsedFile> files = plan.Files();
+  files.push_back({"--report", report, FileUse::kWrite});
+  if (absl::Status s = CheckFiles(files); !s.ok()) return Fail(s, err);
+  Progress progress;
+  const auto fail = [&](const absl::Status& status) { return progress.Done(), Fail(status, err); };
+  progress.Say("reading");
+  const ClockDeadline deadline(Clock::now() + *ParseDuration(budget));
+  const Parallelism parallelism(plan.threads);
+  const absl::StatusOr<GroupRules> rules = plan.ReadGroupRules();
+  if (!rules.ok()) return fail(rules.status());
+  absl::StatusOr<LoadedCluster> cluster = LoadCluster(plan.inputs, plan.load, parallelism);
+  if (!cluster.ok()) return fail(cluster.status());
+  const absl::StatusOr<int64_t> now_s = plan.Accept(*rules, *cluster);
+  if (!now_s.ok()) {
+    progress.Done();
+    PrintLoadWarnings(*cluster, err);
+    return Fail(now_s.status(), err);
+  }
+  const Catalog& catalog = cluster->snapshot.catalog();
+  const absl::StatusOr<std::optional<NodePrices>> prices = plan.ReadPrices(catalog);
+  if (!prices.ok()) return fail(prices.status());
+
+  progress.Say("searching");
+  const NodeGroups groups = AssignGroups(catalog, *rules);
+  SearchOptions options;
+  options.seed = seed;
+  options.iterations = iterations;
+  options.deadline = &deadline;
+  const std::vector<double> hourly =
+      *prices ? (*prices)->hourly : std::vector<double>(catalog.nodes(), 1);
+  const absl::StatusOr<Frontier> frontier =
+      FindFrontier(cluster->snapshot, groups, cluster->pending, plan.RequestAt(*now_s), hourly,
+                   options, parallelism);
+  if (!frontier.ok()) return fail(frontier.status());
+  progress.Done();
+  PrintLoadWarnings(*cluster, err);
+
+  FrontierStory story{.title = "", .currency = {}, .points = frontier->points};
+  if (*prices) story.currency = (*prices)->currency;
+  story.title = fmt::format(
+      "Of {}, {} can go.", Count(cluster->snapshot.nodes(), "node", "nodes"),
+      story.points.empty()
+          ? "none"
+          : fmt::format("up to {} with {} evicted", WithCommas(story.points.back().nodes),
+                        Count(story.points.back().evicted, "pod", "pods")));
+  if (!report.empty()) {
+    if (absl::Status s = WriteFile(report, Page(story)); !s.ok()) return Fail(s, err);
+  }
+  if (output == "csv") {
+    PrintCsv(story, out);
+  } else if (output == "json") {
+    out << IndentedJson(FrontierJson(story));
+  } else if (output == "yaml") {
+    out << Yaml(FrontierJson(story));
+  } else {
+    PrintTable(story, out);
+  }
+  return 0;
+}
+
+}  // namespace ebb
