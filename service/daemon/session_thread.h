@@ -62,7 +62,8 @@ struct PlanWatcher {
 
 class SessionThread {
  public:
-  // A call that comes while `calls_max` wait is refused.
+  // A call that comes while `calls_max` wait for their turn is refused, and one that is to wait for
+  // a version while as many do.
   SessionThread(std::unique_ptr<Session> session, size_t calls_max);
   // As Close().
   ~SessionThread();

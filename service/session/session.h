@@ -165,6 +165,8 @@ class Session {
   absl::Status CheckMemory() const;
   absl::Status CheckRoom(std::span<const Change> changes);
   absl::Status OpenDriver();
+  // That an earlier process made.
+  int64_t RoundsBefore();
   void Changed();
 
   const std::string name_;
@@ -189,7 +191,8 @@ class Session {
   double last_plan_seconds_ = 0;
   std::optional<std::pair<uint64_t, std::string>> page_;  // Of that version.
 
-  std::unique_ptr<RoundDriver> driver_;  // Null: no round yet.
+  std::optional<int64_t> rounds_before_;  // Absent: nobody has looked.
+  std::unique_ptr<RoundDriver> driver_;   // Null: no round yet.
   std::unique_ptr<ActuationLog> actuation_;
 };
 

@@ -906,6 +906,20 @@ class ProcessTest(ServeTest):
         last = self.stub.Round(pb.RoundCall(input=pb.PlanInput(now=NOW + 606)))
         self.assertEqual(list(last.delete_drain), ["a"])
 
+    def test_state_is_its_users_alone_and_is_told_after_a_restart(self):
+        self.apply()
+        for round_number in range(2):
+            self.stub.Round(pb.RoundCall(input=pb.PlanInput(now=NOW + round_number)))
+        self.stub.ReportActuation(pb.ActuationReport(
+            ended=[pb.EndedDeletion(node="z", result="Ok")]))
+        for file in (self.server.folder / "states").iterdir():
+            self.assertEqual(file.stat().st_mode & 0o077, 0, file)
+        self.server.kill()
+        self.start()
+        self.apply()
+        status = self.stub.Status(pb.StatusRequest())
+        self.assertEqual([session.rounds for session in status.sessions], [2])
+
     def test_disk_that_is_full(self):
         self.server.kill()
         # Files may not grow beyond this: what SQLite meets on a full disk.
