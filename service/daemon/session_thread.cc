@@ -75,6 +75,11 @@ wire::SessionStatus SessionThread::Status() const {
   return status;
 }
 
+uint64_t SessionThread::Batches() const {
+  const std::lock_guard lock(mutex_);
+  return batches_;
+}
+
 MetricsSnapshot SessionThread::RoundMetrics() const {
   const std::lock_guard lock(mutex_);
   return round_metrics_;
@@ -87,6 +92,7 @@ void SessionThread::Publish() {
   if (after_round) metrics = session_->RoundMetrics();
   const std::lock_guard lock(mutex_);
   version_ = session_->version();
+  batches_ = session_->batches();
   status_ = std::move(status);
   if (after_round) round_metrics_ = std::move(metrics);
 }

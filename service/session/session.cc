@@ -298,6 +298,7 @@ absl::Status Session::Take(const ChangeBatch& batch, OlderObjects older) {
       }
     }
   }
+  ++batches_;
   Changed();
   return absl::OkStatus();
 }

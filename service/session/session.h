@@ -91,6 +91,8 @@ class Session {
   [[nodiscard]] uint64_t version() const { return version_; }
   // Counts what plans depend on: batches that were taken, and settings.
   [[nodiscard]] uint64_t revision() const { return revision_; }
+  // Counts batches of changes that were taken.
+  [[nodiscard]] uint64_t batches() const { return batches_; }
   [[nodiscard]] wire::SessionStatus Status();
 
   absl::Status SetSettings(const wire::Settings& settings);
@@ -175,6 +177,7 @@ class Session {
   Effective settings_;
   uint64_t version_ = 0;
   uint64_t revision_ = 0;
+  uint64_t batches_ = 0;
   uint64_t plans_ = 0;
   std::map<std::string, uint64_t> ignored_;
   // What was put since each resync began, by its number.

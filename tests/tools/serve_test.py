@@ -482,6 +482,26 @@ class SyncTest(ServeTest):
         status = self.stub.Status(pb.StatusRequest(session="default")).sessions[0]
         self.assertEqual((status.version, status.nodes), (1, 2))
 
+    # It was acknowledged, and the dump that began before it took its place.
+    def test_a_change_that_is_taken_while_a_dump_comes_is_kept(self):
+        self.apply()
+        parts = Batches()
+        call = self.stub.Load.future(parts)
+        parts.put(pb.LoadRequest(session="default", dump=b"\n".join([node("n"), pod("r", "n")])))
+        while parts.taken < 1:
+            time.sleep(0.001)
+        time.sleep(0.2)  # Most likely it has come by now.
+        version = self.apply(put(node("new")))
+        parts.put(None)
+        try:
+            call.result(WAIT_S)
+            self.fail("the dump was loaded over the change")
+        except grpc.RpcError as error:
+            self.assertEqual(error.code(), Code.ABORTED)
+            self.assertIn("changed while the dump was sent", error.details())
+        status = self.stub.Status(pb.StatusRequest(session="default")).sessions[0]
+        self.assertEqual((status.version, status.nodes), (version, 3))
+
     def test_protobuf_of_kubernetes(self):
         # runtime.Unknown{typeMeta{apiVersion, kind}, raw}: a Node with a name and cpu.
         def field(number, data):
