@@ -102,4 +102,19 @@ std::string Yaml(const Json& value) {
   return out;
 }
 
+absl::StatusOr<nlohmann::ordered_json> ParseJson(std::string_view text, int depth_max) {
+  using Json = nlohmann::ordered_json;
+  bool deep = false;
+  Json value = Json::parse(
+      text,
+      [&](int depth, Json::parse_event_t /*event*/, Json& /*value*/) {
+        deep = deep || depth > depth_max;
+        return !deep;
+      },
+      /*allow_exceptions=*/false);
+  if (deep) return absl::InvalidArgumentError("is nested too deep");
+  if (value.is_discarded()) return absl::InvalidArgumentError("is not JSON");
+  return value;
+}
+
 }  // namespace ebb

@@ -9,6 +9,9 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
 
 namespace ebb {
 
@@ -17,6 +20,11 @@ std::string CompactJson(const nlohmann::ordered_json& value);
 
 // Indented by two blanks, with a newline at the end.
 std::string IndentedJson(const nlohmann::ordered_json& value);
+
+// The value of a JSON text.  What is nested deeper than `depth_max` is refused before it is a
+// value, which could be neither copied nor written: both call themselves for each level. Errors:
+// InvalidArgument, "is not JSON" or "is nested too deep".
+absl::StatusOr<nlohmann::ordered_json> ParseJson(std::string_view text, int depth_max = 100);
 
 // YAML 1.2 in block style, with a newline at the end.  A string that any YAML
 // version could take for something else is quoted.

@@ -71,11 +71,10 @@ void PrintDifferences(const char* heading, const std::vector<PlanComparison::Dif
 absl::StatusOr<Json> ReadPlanFile(const std::string& file) {
   const absl::StatusOr<std::string> text = ReadWholeFile(file);
   if (!text.ok()) return text.status();
-  Json json = Json::parse(*text, nullptr, /*allow_exceptions=*/false);
-  if (json.is_discarded()) {
-    return absl::InvalidArgumentError(file + ": is not JSON; pass what `ebb plan -o json` prints");
-  }
-  return json;
+  absl::StatusOr<Json> json = ParseJson(*text);
+  if (json.ok()) return json;
+  return absl::InvalidArgumentError(
+      absl::StrCat(file, ": ", json.status().message(), "; pass what `ebb plan -o json` prints"));
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "base/figures.h"
 #include "base/json_text.h"
 #include "base/printable.h"
@@ -636,7 +637,11 @@ int PlanCommand::PlanOver(LoadedCluster& cluster, const GroupRules& rules, const
   progress.Done();
 
   PrintLoadWarnings(cluster, err);
-  if (!explained.ok()) return Fail(explained.status(), err);
+  if (!explained.ok()) {
+    return Fail(absl::Status(explained.status().code(),
+                             absl::StrCat("--explain: ", explained.status().message())),
+                err);
+  }
   if (!remedies.ok()) return Fail(remedies.status(), err);
   if (explain.empty()) {
     PrintPlan(report, PlanFormatOf(output), {.terminal = OutputTerminal(), .all_rows = all_rows},

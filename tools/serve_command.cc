@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <pthread.h>
+#include <sys/stat.h>
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
@@ -170,6 +171,8 @@ void ServeCommand::AddTo(CLI::App& app) {
 int ServeCommand::Run(std::ostream& out, std::ostream& err) const {
   if (status_app->parsed()) return Status(out, err);
   EndSignals signals;
+  // What it writes is about a cluster, and nobody else's.  Sockets have modes of their own.
+  umask(0077);
   const absl::StatusOr<int> inherited = InheritedSocket();
   if (!inherited.ok()) return Fail(inherited.status(), err);
   if (*inherited < 0 && socket.empty()) {

@@ -1,6 +1,8 @@
 #include "service/daemon/http_pages.h"
 
+#include <arpa/inet.h>
 #include <httplib.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 
 #include <atomic>
@@ -25,6 +27,7 @@ namespace {
 
 constexpr auto kLookEvery = std::chrono::milliseconds(250);
 constexpr time_t kWriteSeconds = 5;
+constexpr time_t kReadSeconds = 1;  // A request is sent at once, or holds a thread up.
 constexpr auto kAnswerWithin = std::chrono::seconds(30);
 constexpr size_t kRequestBytesMax = 8192;
 
@@ -47,6 +50,21 @@ absl::StatusOr<HostAndPort> ParseAddress(const std::string& address) {
     host = host.substr(1, host.size() - 2);
   }
   return HostAndPort{std::move(host), static_cast<int>(*port)};
+}
+
+// What may be read under any name: it tells of no node and no pod.
+bool IsForAll(const std::string& path) { return path == "/metrics" || path == "/healthz"; }
+
+// Whether a browser that asks has been given an address, localhost or the name of `listened`.  A
+// page from elsewhere can make its own name one of this machine's addresses and read what it
+// gets then (DNS rebinding), but the browser goes on sending that name.
+bool IsHost(const std::string& header, const std::string& listened) {
+  std::string host = header.substr(0, header.rfind(':'));
+  if (header.starts_with('[')) host = header.substr(1, header.find(']') - 1);
+  in6_addr address{};
+  return host == "localhost" || host == listened ||
+         inet_pton(AF_INET, host.c_str(), &address) == 1 ||
+         inet_pton(AF_INET6, host.c_str(), &address) == 1;
 }
 
 void Fail(const absl::Status& status, httplib::Response& response) {
@@ -106,9 +124,23 @@ class HttpPages::Impl {
     const absl::StatusOr<HostAndPort> parts = ParseAddress(address);
     if (!parts.ok()) return parts.status();
     httplib::Server& server = Add();
+    // Without SO_REUSEPORT, which the library sets: with it two daemons would share an address, and
+    // each get some of its connections.
+    server.set_socket_options([](socket_t socket) {
+      const int yes = 1;
+      setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+    });
+    server.set_pre_routing_handler(
+        [host = parts->host](const Request& request, Response& response) {
+          if (IsForAll(request.path) || IsHost(request.get_header_value("Host"), host)) {
+            return httplib::Server::HandlerResponse::Unhandled;
+          }
+          Fail(absl::InvalidArgumentError("Host: is no address of this machine"), response);
+          return httplib::Server::HandlerResponse::Handled;
+        });
     if (!server.bind_to_port(parts->host.c_str(), parts->port)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--metrics-address: ", Printable(address), ": cannot be listened on"));
+      return absl::InvalidArgumentError(absl::StrCat("--metrics-address: ", Printable(address),
+                                                     ": cannot be listened on; is it taken?"));
     }
     Run(server);
     return absl::OkStatus();
@@ -140,7 +172,7 @@ class HttpPages::Impl {
     httplib::Server& server = *servers_.emplace_back(std::make_unique<httplib::Server>());
     server.new_task_queue = [] { return new httplib::ThreadPool(kThreads); };
     server.set_write_timeout(kWriteSeconds);
-    server.set_read_timeout(kWriteSeconds);
+    server.set_read_timeout(kReadSeconds);
     server.set_keep_alive_max_count(100);
     server.set_keep_alive_timeout(2);
     server.set_payload_max_length(kRequestBytesMax);

@@ -8,7 +8,8 @@
 //                    what the page asks; events are the session's versions, as server-sent events
 //
 // It only reads.  Whoever may connect sees names of nodes and pods: a Unix socket has mode 0600,
-// and an address is for loopback.
+// and an address is for loopback.  At an address all but /metrics and /healthz is refused to
+// requests whose Host is neither an address, nor localhost, nor the name that is listened on.
 //
 // Threads: kThreads of its own; each who follows events has one of them, at most kFollowersMax.
 //          Sessions are asked as by any other call.
@@ -33,7 +34,7 @@ struct HttpPagesOptions {
 
 class HttpPages {
  public:
-  static constexpr size_t kThreads = 16;
+  static constexpr size_t kThreads = 64;
   static constexpr size_t kFollowersMax = 8;
 
   // `metrics` gives the text of /metrics.

@@ -173,6 +173,8 @@ class LoadCall final : public grpc::ServerReadReactor<wire::LoadRequest> {
       session_ = part_.session();
       told_.SetSession(Sessions::NameOf(session_));
       if (part_.has_settings()) settings_ = std::move(*part_.mutable_settings());
+      const auto there = sessions_.Find(session_);
+      if (there.ok()) batches_at_first_ = (*there)->Batches();
     }
     if (dump_.size() + part_.dump().size() > options_.dump_bytes_max) {
       return End(absl::ResourceExhaustedError(
@@ -198,6 +200,13 @@ class LoadCall final : public grpc::ServerReadReactor<wire::LoadRequest> {
     if (!thread.ok()) return End(thread.status());
     const std::shared_ptr<SessionThread> keep = *std::move(thread);
     keep->Post({.run = [this](Session& session) -> SessionCall::Tell {
+                  // A change that was taken while the dump came is not in it.
+                  if (session.batches() != batches_at_first_) {
+                    return [this] {
+                      End(absl::AbortedError(
+                          "the cluster changed while the dump was sent; nothing was loaded"));
+                    };
+                  }
                   auto loaded = session.Load(dump_, settings_ ? &*settings_ : nullptr);
                   if (loaded.ok()) *reply_ = *loaded;
                   return [this, status = loaded.status()] { End(status); };
@@ -220,6 +229,7 @@ class LoadCall final : public grpc::ServerReadReactor<wire::LoadRequest> {
   std::atomic<bool> cancelled_ = false;
   std::atomic<bool> ended_ = false;
   std::string session_;
+  uint64_t batches_at_first_ = 0;  // The session's, when the first part came.
   std::optional<wire::Settings> settings_;
   std::string dump_;
 };

@@ -22,13 +22,15 @@ void SessionThread::Post(SessionCall call) {
   absl::Status refused;
   {
     const std::lock_guard lock(mutex_);
+    // Calls that wait for a change must not keep it out.
+    std::deque<SessionCall>& calls = call.min_version > version_ ? waiting_ : ready_;
     if (closed_) {
       refused = why_closed_;
-    } else if (ready_.size() + waiting_.size() >= calls_max_) {
+    } else if (calls.size() >= calls_max_) {
       refused = absl::ResourceExhaustedError(absl::StrCat(
           "calls: session ", name_, " has ", calls_max_, " calls waiting, --max-waiting-calls"));
     } else {
-      (call.min_version > version_ ? waiting_ : ready_).push_back(std::move(call));
+      calls.push_back(std::move(call));
       changed_.notify_one();
       return;
     }
@@ -73,6 +75,11 @@ wire::SessionStatus SessionThread::Status() const {
   return status;
 }
 
+uint64_t SessionThread::Batches() const {
+  const std::lock_guard lock(mutex_);
+  return batches_;
+}
+
 MetricsSnapshot SessionThread::RoundMetrics() const {
   const std::lock_guard lock(mutex_);
   return round_metrics_;
@@ -85,6 +92,7 @@ void SessionThread::Publish() {
   if (after_round) metrics = session_->RoundMetrics();
   const std::lock_guard lock(mutex_);
   version_ = session_->version();
+  batches_ = session_->batches();
   status_ = std::move(status);
   if (after_round) round_metrics_ = std::move(metrics);
 }

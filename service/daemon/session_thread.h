@@ -62,7 +62,8 @@ struct PlanWatcher {
 
 class SessionThread {
  public:
-  // A call that comes while `calls_max` wait is refused.
+  // A call that comes while `calls_max` wait for their turn is refused, and one that is to wait for
+  // a version while as many do.
   SessionThread(std::unique_ptr<Session> session, size_t calls_max);
   // As Close().
   ~SessionThread();
@@ -77,6 +78,7 @@ class SessionThread {
   void Close(const absl::Status& why);
 
   // As of the last call that ended.
+  [[nodiscard]] uint64_t Batches() const;
   [[nodiscard]] wire::SessionStatus Status() const;
   [[nodiscard]] MetricsSnapshot RoundMetrics() const;
   [[nodiscard]] const std::string& name() const { return name_; }
@@ -102,6 +104,7 @@ class SessionThread {
   bool closed_ = false;
   absl::Status why_closed_;
   uint64_t version_ = 0;  // The session's.
+  uint64_t batches_ = 0;  // The session's.
   wire::SessionStatus status_;
   MetricsSnapshot round_metrics_;
 

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <limits>
 #include <memory>
 #include <mutex>
@@ -11,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -18,6 +20,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "base/printable.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "service/session/session.h"
@@ -177,6 +180,12 @@ absl::StatusOr<std::unique_ptr<ebb_cluster>> NewCluster(uint32_t abi_version,
     if (given->objects_max > 0) made->options.objects_max = given->objects_max;
     if (given->dump_bytes_max > 0) made->options.dump_bytes_max = given->dump_bytes_max;
     made->options.as_given = given->as_given != 0;
+  }
+  const std::string& folder = made->options.state_folder;
+  std::error_code none;
+  if (!folder.empty() && !std::filesystem::is_directory(folder, none)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("state_folder: ", ebb::Printable(folder), ": is no folder"));
   }
   if (absl::Status s = ebb::CheckSessionName(name); !s.ok()) return s;
   made->session = std::make_unique<ebb::Session>(std::move(name), made->options);

@@ -33,8 +33,6 @@ constexpr const char* kForOneRound[] = {"scaleUps", "deletionResults", "recentEv
 constexpr const char* kUntilToldOtherwise[] = {"deletionsInProgress", "unreadyNodes",
                                                "unregisteredNodes"};
 
-constexpr int kDepthMax = 100;  // Of a pod's JSON.
-
 Json Empty() {
   Json log = {{"apiVersion", kVersion}, {"kind", kKind}, {"events", Json::object()}};
   for (const char* field : kForOneRound) log["events"][field] = Json::array();
@@ -108,29 +106,13 @@ void TellInProgress(const v1alpha1::ActuationReport& report, Json& in_progress) 
   in_progress = std::move(all);
 }
 
-// The object of a pod.  What is nested deeper than any pod is refused before it is a value,
-// which could be neither copied nor written.
-absl::StatusOr<Json> ParsePod(const std::string& text) {
-  bool deep = false;
-  Json pod = Json::parse(
-      text,
-      [&deep](int depth, Json::parse_event_t /*event*/, Json& /*value*/) {
-        deep = deep || depth > kDepthMax;
-        return !deep;
-      },
-      /*allow_exceptions=*/false);
-  if (deep) return absl::InvalidArgumentError("is nested too deep");
-  if (pod.is_discarded()) return absl::InvalidArgumentError("is not JSON");
-  return pod;
-}
-
 absl::Status AddEvictions(const v1alpha1::ActuationReport& report,
                           const std::function<void(const char*, Json)>& add) {
   for (int i = 0; i < report.evicted_size(); ++i) {
     const v1alpha1::EvictedPod& pod = report.evicted(i);
     Json item = Json::object();
     if (!pod.json().empty()) {
-      absl::StatusOr<Json> object = ParsePod(pod.json());
+      absl::StatusOr<Json> object = ParseJson(pod.json());
       if (!object.ok()) {
         return absl::InvalidArgumentError(
             absl::StrCat("evicted[", i, "].json: ", object.status().message()));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -180,7 +181,11 @@ wire::SessionStatus Session::Status() {
   status.set_unknown_deletes(counts.unknown_deletes);
   status.set_rebuilds(counts.AllRebuilds());
   status.set_plans(plans_);
-  if (driver_ != nullptr && driver_->before()) status.set_rounds(driver_->before()->rounds);
+  if (driver_ == nullptr) {
+    status.set_rounds(RoundsBefore());
+  } else if (driver_->before()) {
+    status.set_rounds(driver_->before()->rounds);
+  }
   if (last_plan_version_) {
     status.set_last_plan_version(*last_plan_version_);
     status.set_last_plan_removes(last_plan_removes_);
@@ -293,6 +298,7 @@ absl::Status Session::Take(const ChangeBatch& batch, OlderObjects older) {
       }
     }
   }
+  ++batches_;
   Changed();
   return absl::OkStatus();
 }
@@ -666,11 +672,25 @@ absl::Status As(absl::StatusCode code, const absl::Status& status) {
 
 }  // namespace
 
+int64_t Session::RoundsBefore() {
+  if (rounds_before_) return *rounds_before_;
+  rounds_before_ = 0;
+  const std::string file = absl::StrCat(options_.state_folder, "/", name_, ".db");
+  std::error_code none;
+  if (options_.state_folder.empty() || !std::filesystem::exists(file, none)) return 0;
+  // A state file that cannot be read is told to whoever asks for a round.
+  const auto driver = RoundDriver::Open({.state = file, .rounds_kept = options_.rounds_kept});
+  if (driver.ok() && (*driver)->before()) rounds_before_ = (*driver)->before()->rounds;
+  return *rounds_before_;
+}
+
 absl::Status Session::OpenDriver() {
   if (driver_ != nullptr) return absl::OkStatus();
   if (options_.state_folder.empty()) {
     return absl::FailedPreconditionError(
-        "rounds want a folder for their state: start `ebb serve` with --state-folder");
+        "rounds want a folder for their state: `ebb serve --state-folder`, or state_folder in C "
+        "and "
+        "Go");
   }
   const std::string file = absl::StrCat(options_.state_folder, "/", name_);
   auto log = ActuationLog::Open(file + ".actuation.json");

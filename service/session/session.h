@@ -91,6 +91,8 @@ class Session {
   [[nodiscard]] uint64_t version() const { return version_; }
   // Counts what plans depend on: batches that were taken, and settings.
   [[nodiscard]] uint64_t revision() const { return revision_; }
+  // Counts batches of changes that were taken.
+  [[nodiscard]] uint64_t batches() const { return batches_; }
   [[nodiscard]] wire::SessionStatus Status();
 
   absl::Status SetSettings(const wire::Settings& settings);
@@ -165,6 +167,8 @@ class Session {
   absl::Status CheckMemory() const;
   absl::Status CheckRoom(std::span<const Change> changes);
   absl::Status OpenDriver();
+  // That an earlier process made.
+  int64_t RoundsBefore();
   void Changed();
 
   const std::string name_;
@@ -173,6 +177,7 @@ class Session {
   Effective settings_;
   uint64_t version_ = 0;
   uint64_t revision_ = 0;
+  uint64_t batches_ = 0;
   uint64_t plans_ = 0;
   std::map<std::string, uint64_t> ignored_;
   // What was put since each resync began, by its number.
@@ -189,7 +194,8 @@ class Session {
   double last_plan_seconds_ = 0;
   std::optional<std::pair<uint64_t, std::string>> page_;  // Of that version.
 
-  std::unique_ptr<RoundDriver> driver_;  // Null: no round yet.
+  std::optional<int64_t> rounds_before_;  // Absent: nobody has looked.
+  std::unique_ptr<RoundDriver> driver_;   // Null: no round yet.
   std::unique_ptr<ActuationLog> actuation_;
 };
 

@@ -105,7 +105,8 @@ std::vector<Candidate> PlaceCandidates(const Catalog& catalog, const PlanReport:
     candidate.blocker.change = fmt::format("pods without {}", rule.name);
     for (const PodId pod : pods) {
       const ObjectName name = NameOfPod(catalog, pod);
-      if (HasRule(patched.Object(name), rule)) {
+      const std::string* const object = patched.Object(name);
+      if (object != nullptr && HasRule(*object, rule)) {
         candidate.remedy.objects.push_back(WithoutRule(name, rule));
       }
     }
@@ -266,6 +267,11 @@ absl::StatusOr<Blockers> FindBlockers(const PlanReport& report, const GroupRules
       if (options.on_progress) options.on_progress(tried, remedies.size());
       ++tried;
       const absl::StatusOr<RemedyTrials::Outcome> then = trials.Try(remedy);
+      if (then.status().code() == absl::StatusCode::kFailedPrecondition) {
+        blocker.not_tried = std::string(then.status().message());
+        found.blockers.push_back(std::move(blocker));
+        continue;
+      }
       if (!then.ok()) return then.status();
       blocker.gained =
           static_cast<int64_t>(then->goes.size()) - static_cast<int64_t>(now->goes.size());

@@ -210,7 +210,8 @@ absl::StatusOr<std::vector<Ladder>> RemedyFinder::WithoutRules() {
   for (const PlaceRule& rule : PlaceRules()) {
     Remedy remedy;
     for (const ObjectName& pod : pods) {
-      if (!HasRule(trials_.patched().Object(pod), rule)) continue;
+      const std::string* const object = trials_.patched().Object(pod);
+      if (object == nullptr || !HasRule(*object, rule)) continue;
       remedy.objects.push_back(WithoutRule(pod, rule));
     }
     if (remedy.objects.empty()) continue;
@@ -318,6 +319,12 @@ absl::StatusOr<Counterfactual> FindRemedies(const PlanReport& report,
     if (absl::Status s = trials.Find(ladder); !s.ok()) return s;
     for (const Remedy& remedy : ladder) {
       absl::StatusOr<RemedyTrials::Outcome> then = trials.Try(remedy, node);
+      if (then.status().code() == absl::StatusCode::kFailedPrecondition) {
+        found.in_vain.push_back(
+            {.what = remedy.what,
+             .still_kept_by = "not tried, " + std::string(then.status().message())});
+        break;
+      }
       if (!then.ok()) return then.status();
       if (std::ranges::find(then->goes, node) != then->goes.end()) {
         found.helps.push_back(

@@ -49,7 +49,8 @@ absl::StatusOr<std::string> JsonOf(const objects::ObjectRef& object) {
 // Keeps the objects of some names.
 class FindingSink final : public AnyObjectSink {
  public:
-  FindingSink(std::set<ObjectName> names, std::map<ObjectName, std::string>& objects)
+  FindingSink(std::set<ObjectName> names,
+              std::map<ObjectName, absl::StatusOr<std::string>>& objects)
       : names_(std::move(names)), objects_(objects) {}
   [[nodiscard]] const std::set<ObjectName>& missing() const { return names_; }
 
@@ -58,16 +59,14 @@ class FindingSink final : public AnyObjectSink {
     ObjectName name = NameOf(object);
     const auto wanted = names_.find(name);
     if (wanted == names_.end()) return absl::OkStatus();
-    absl::StatusOr<std::string> json = JsonOf(object);
-    if (!json.ok()) return json.status();
     names_.erase(wanted);
-    objects_[std::move(name)] = *std::move(json);
+    objects_.insert_or_assign(std::move(name), JsonOf(object));
     return absl::OkStatus();
   }
 
  private:
   std::set<ObjectName> names_;
-  std::map<ObjectName, std::string>& objects_;
+  std::map<ObjectName, absl::StatusOr<std::string>>& objects_;
 };
 
 }  // namespace
@@ -92,10 +91,10 @@ absl::Status PatchedCluster::Find(std::span<const ObjectName> names) {
   return absl::NotFoundError(absl::StrCat("not in the cluster: ", list));
 }
 
-const std::string& PatchedCluster::Object(const ObjectName& name) const {
+const std::string* PatchedCluster::Object(const ObjectName& name) const {
   const auto found = objects_.find(name);
   EBB_CHECK(found != objects_.end());
-  return found->second;
+  return found->second.ok() ? &*found->second : nullptr;
 }
 
 absl::Status PatchedCluster::Apply(std::span<const ObjectPatch> patches) {
@@ -107,6 +106,11 @@ absl::Status PatchedCluster::Apply(std::span<const ObjectPatch> patches) {
   std::map<ObjectName, Json> changed;
   std::set<ObjectName> gone;
   for (const ObjectPatch& patch : patches) {
+    const absl::StatusOr<std::string>& object = objects_.at(patch.of);
+    if (!object.ok()) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          Printable(patch.of.Text()), ": cannot be patched: ", object.status().message()));
+    }
     if (patch.gone) {
       gone.insert(patch.of);
       continue;
@@ -117,7 +121,7 @@ absl::Status PatchedCluster::Apply(std::span<const ObjectPatch> patches) {
           absl::StrCat(Printable(patch.of.Text()), ": the patch is no JSON object"));
     }
     const auto [place, is_new] = changed.try_emplace(patch.of);
-    if (is_new) place->second = Json::parse(objects_.at(patch.of));
+    if (is_new) place->second = Json::parse(*object);
     place->second.merge_patch(merge);
   }
   batch_.Clear();
@@ -144,7 +148,7 @@ absl::Status PatchedCluster::Apply(std::span<const ObjectPatch> patches) {
 void PatchedCluster::Undo() {
   batch_.Clear();
   absl::Status status = absl::OkStatus();
-  for (const ObjectName& name : patched_) status.Update(batch_.PutJson(objects_.at(name)));
+  for (const ObjectName& name : patched_) status.Update(batch_.PutJson(*objects_.at(name)));
   status.Update(cluster_.Take(batch_.changes(), OlderObjects::kTake));
   // They were taken once before.
   EBB_CHECK(status.ok());

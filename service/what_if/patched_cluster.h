@@ -13,7 +13,9 @@
 // Memory:  the JSON of each object that was found.
 // Threads: one at a time.
 // Errors:  NotFound, naming every object that is not there; InvalidArgument, naming object and
-//          field, where what comes of a patch is no such object.  The cluster is as before then.
+//          field, where what comes of a patch is no such object; FailedPrecondition, where the
+//          object has a constraint that ebb does not know and so cannot write.  The cluster is as
+//          before then.
 
 #ifndef EBB_SERVICE_WHAT_IF_PATCHED_CLUSTER_H_
 #define EBB_SERVICE_WHAT_IF_PATCHED_CLUSTER_H_
@@ -24,6 +26,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "service/live_cluster.h"
 #include "service/what_if/object_patch.h"
 #include "snapshot/live/change_batch.h"
@@ -40,8 +43,9 @@ class PatchedCluster {
 
   // Finds many objects in one pass, so that Apply need not look for them.
   absl::Status Find(std::span<const ObjectName> names);
-  // The object as JSON, without the patches.  REQUIRES: Find() found it.
-  [[nodiscard]] const std::string& Object(const ObjectName& name) const;
+  // The object as JSON, without the patches; null: it cannot be written.
+  // REQUIRES: Find() found it.
+  [[nodiscard]] const std::string* Object(const ObjectName& name) const;
 
   // All patches, one after the other, or none.  REQUIRES: nothing is applied.
   absl::Status Apply(std::span<const ObjectPatch> patches);
@@ -50,7 +54,8 @@ class PatchedCluster {
 
  private:
   LiveCluster& cluster_;
-  std::map<ObjectName, std::string> objects_;  // That were found.
+  // That were found, and why they cannot be written.
+  std::map<ObjectName, absl::StatusOr<std::string>> objects_;
   std::vector<ObjectName> patched_;
   ChangeBatch batch_;
 };

@@ -223,7 +223,9 @@ absl::StatusOr<std::vector<ObjectPatch>> PatchesOf(const WhatIf& what_if,
     }
     if (absl::Status s = patched.Find(pods); !s.ok()) return s;
     for (const ObjectName& pod : pods) {
-      absl::StatusOr<std::string> merge = WithRequests(workload, pod, patched.Object(pod));
+      const std::string* const object = patched.Object(pod);
+      absl::StatusOr<std::string> merge =
+          WithRequests(workload, pod, object == nullptr ? "{}" : *object);
       if (!merge.ok()) return merge.status();
       patches.push_back({.of = pod, .merge = *std::move(merge)});
     }

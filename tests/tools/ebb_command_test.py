@@ -593,6 +593,8 @@ options: {scale-down-utilization-threshold: 0.2}
         self.assertIn("Both plans remove the same 1 node.", self.ebb("compare", before, before)[0])
         err = self.ebb("compare", before, self.cluster, code=1)[1]
         self.assertIn("the second is no plan", err)
+        deep = self.write("deep", '{"kind":"Plan","summary":' + "[" * 500000 + "]" * 500000 + "}")
+        self.assertIn("is nested too deep", self.ebb("compare", deep, after, code=1)[1])
         self.assertIn("is not JSON", self.ebb("compare", self.write("x", "{"), after, code=1)[1])
 
     def test_a_frontier_is_told_in_every_form(self):

@@ -197,6 +197,35 @@ class PageTest(unittest.TestCase):
         self.assertEqual(connection.getresponse().status, 404)
         connection.close()
 
+    def test_names_of_others_are_refused(self):
+        for host in ["evil.example", f"evil.example:{self.port}", "localhost.evil.example", "1.2.3"]:
+            for path in ["/", "/page.js", "/sessions.json", "/page.json?session=default"]:
+                self.assertEqual(self.get(path, Host=host)[0], 400, host + path)
+            self.assertEqual(self.get("/metrics", Host=host)[0], 200)
+            self.assertEqual(self.get("/healthz", Host=host)[0], 200)
+        for host in ["localhost", f"localhost:{self.port}", "10.1.2.3:80", "[::1]:80", "127.0.0.1"]:
+            self.assertEqual(self.get("/sessions.json", Host=host)[0], 200, host)
+
+    def test_an_address_is_one_daemons(self):
+        second = subprocess.run(
+            [EBB, "serve", "--socket", self.folder.name + "/second.sock", "--metrics-address",
+             f"127.0.0.1:{self.port}"], stderr=subprocess.PIPE, text=True, timeout=WAIT_S,
+            check=False)
+        self.assertEqual(second.returncode, 1)
+        self.assertIn("cannot be listened on; is it taken?", second.stderr)
+
+    def test_requests_that_are_half_sent_hold_nobody_up(self):
+        halves = [socket.create_connection(("127.0.0.1", self.port), timeout=WAIT_S)
+                  for _ in range(60)]
+        for half in halves:
+            half.sendall(b"GET /healthz HTTP/1.1\r\nHost: loc")
+        self.assertEqual(self.get("/healthz")[0], 200)
+        for half in halves:
+            half.settimeout(WAIT_S)
+            with contextlib.suppress(OSError):
+                half.recv(1000)  # It is ended, or answered.
+            half.close()
+
     def test_own_socket_is_private(self):
         self.assertEqual(os.stat(self.pages).st_mode & 0o777, 0o600)
         connection = UnixConnection(self.pages)
@@ -209,7 +238,7 @@ class PageTest(unittest.TestCase):
         followers = []
         for _ in range(8):
             follower = socket.create_connection(("127.0.0.1", self.port), timeout=WAIT_S)
-            follower.sendall(b"GET /events?session=followed HTTP/1.1\r\nHost: x\r\n\r\n")
+            follower.sendall(b"GET /events?session=followed HTTP/1.1\r\nHost: localhost\r\n\r\n")
             self.assertIn(b" 200 ", follower.recv(1000))
             followers.append(follower)
         self.assertEqual(self.get("/events?session=followed")[0], 503)

@@ -482,6 +482,26 @@ class SyncTest(ServeTest):
         status = self.stub.Status(pb.StatusRequest(session="default")).sessions[0]
         self.assertEqual((status.version, status.nodes), (1, 2))
 
+    # It was acknowledged, and the dump that began before it took its place.
+    def test_a_change_that_is_taken_while_a_dump_comes_is_kept(self):
+        self.apply()
+        parts = Batches()
+        call = self.stub.Load.future(parts)
+        parts.put(pb.LoadRequest(session="default", dump=b"\n".join([node("n"), pod("r", "n")])))
+        while parts.taken < 1:
+            time.sleep(0.001)
+        time.sleep(0.2)  # Most likely it has come by now.
+        version = self.apply(put(node("new")))
+        parts.put(None)
+        try:
+            call.result(WAIT_S)
+            self.fail("the dump was loaded over the change")
+        except grpc.RpcError as error:
+            self.assertEqual(error.code(), Code.ABORTED)
+            self.assertIn("changed while the dump was sent", error.details())
+        status = self.stub.Status(pb.StatusRequest(session="default")).sessions[0]
+        self.assertEqual((status.version, status.nodes), (version, 3))
+
     def test_protobuf_of_kubernetes(self):
         # runtime.Unknown{typeMeta{apiVersion, kind}, raw}: a Node with a name and cpu.
         def field(number, data):
@@ -905,6 +925,20 @@ class ProcessTest(ServeTest):
         # Its timer runs since the first round.
         last = self.stub.Round(pb.RoundCall(input=pb.PlanInput(now=NOW + 606)))
         self.assertEqual(list(last.delete_drain), ["a"])
+
+    def test_state_is_its_users_alone_and_is_told_after_a_restart(self):
+        self.apply()
+        for round_number in range(2):
+            self.stub.Round(pb.RoundCall(input=pb.PlanInput(now=NOW + round_number)))
+        self.stub.ReportActuation(pb.ActuationReport(
+            ended=[pb.EndedDeletion(node="z", result="Ok")]))
+        for file in (self.server.folder / "states").iterdir():
+            self.assertEqual(file.stat().st_mode & 0o077, 0, file)
+        self.server.kill()
+        self.start()
+        self.apply()
+        status = self.stub.Status(pb.StatusRequest())
+        self.assertEqual([session.rounds for session in status.sessions], [2])
 
     def test_disk_that_is_full(self):
         self.server.kill()

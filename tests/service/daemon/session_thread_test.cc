@@ -171,6 +171,29 @@ TEST_F(SessionThreadTest, AsManyCallsWaitAsAllowed) {
   thread_.reset();  // Before what its calls use.
 }
 
+TEST_F(SessionThreadTest, CallsThatWaitForAChangeDoNotKeepItOut) {
+  Make(4);
+  std::promise<void> refused;
+  std::promise<void> last_ran;
+  std::atomic<int> ran = 0;
+  for (int i = 0; i < 4; ++i) {
+    thread_->Post({.run = [&](Session&) -> SessionCall::Tell {
+                     if (++ran == 4) last_ran.set_value();
+                     return nullptr;
+                   },
+                   .refuse = [](const absl::Status& why) { ADD_FAILURE() << why; },
+                   .cancelled = nullptr,
+                   .min_version = 1});
+  }
+  thread_->Post({.run = [](Session&) -> SessionCall::Tell { return nullptr; },
+                 .refuse = [&](const absl::Status&) { refused.set_value(); },
+                 .cancelled = nullptr,
+                 .min_version = 1});
+  refused.get_future().wait();
+  EXPECT_TRUE(Do([](Session& session) { return PutCluster(session); }).ok());
+  last_ran.get_future().wait();
+}
+
 TEST_F(SessionThreadTest, ClosingRefusesWhatWaits) {
   std::promise<absl::Status> refused;
   thread_->Post({.run = [](Session&) -> SessionCall::Tell { return nullptr; },

@@ -221,6 +221,21 @@ TEST_F(EbbTest, EveryCallAnswers) {
   EXPECT_EQ(CodeOf(EBB_CALL_EXPLAIN, EBB_JSON, R"({"nodes":["x"]})"), EBB_NOT_FOUND);
 }
 
+TEST_F(EbbTest, AFolderOfStatesMustBeThere) {
+  const test::TemporaryFolder folder;
+  const std::string none = std::string(folder.path()) + "/none";
+  const ebb_options options = {.name = "prod",
+                               .state_folder = none.c_str(),
+                               .objects_max = 0,
+                               .dump_bytes_max = 0,
+                               .as_given = 0};
+  ebb_cluster* cluster = nullptr;
+  ErrorSlot error;
+  EXPECT_EQ(ebb_cluster_new(EBB_ABI_VERSION, &options, &cluster, error.slot()),
+            EBB_INVALID_ARGUMENT);
+  EXPECT_THAT(error.message(), HasSubstr("none: is no folder"));
+}
+
 TEST_F(EbbTest, RoundsKeepTheirStateInTheFolder) {
   const test::TemporaryFolder folder;
   const ebb_options options = {.name = "prod",

@@ -183,6 +183,40 @@ TEST(PatchedClusterTest, APatchThatMakesNoObjectChangesNothing) {
   EXPECT_THAT(planned.Removed(), ElementsAre("a"));
 }
 
+// Of a field that ebb does not know, and so cannot write.
+Pod Strange(std::string_view name) {
+  return Pod(name).On("a").Cpu(100).With(
+      [](objects::Pod& pod) { pod.not_understood = "spec.affinity.fromTheFuture"; });
+}
+
+TEST(PatchedClusterTest, WhatCannotBeWrittenIsNotPatched) {
+  TwoNodes planned;
+  planned.Add(Strange("web"));
+  PatchedCluster patched(planned.live());
+  const ObjectPatch patch = PodMayMove(PodName("web"));
+  const absl::Status status = patched.Apply({&patch, 1});
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
+  EXPECT_THAT(status.message(), HasSubstr("Pod default/web: cannot be patched"));
+  EXPECT_THAT(planned.Removed(), IsEmpty());
+}
+
+TEST(CounterfactualTest, WhatCannotBeTriedIsTold) {
+  TwoNodes planned;
+  planned.Add(Strange("web").SafeToEvict("false"));
+  const Counterfactual found = planned.RemediesOf("a");
+  EXPECT_THAT(Helps(found), IsEmpty());
+  EXPECT_THAT(InVain(found), ElementsAre(HasSubstr("not tried, Pod default/web: cannot be")));
+}
+
+TEST(BlockersTest, WhatCannotBeTriedIsTold) {
+  TwoNodes planned;
+  planned.Add(Strange("web").SafeToEvict("false").OwnedByNobody());
+  const Blockers found = planned.AllBlockers();
+  ASSERT_EQ(found.blockers.size(), 2);
+  EXPECT_EQ(found.blockers[0].kind, "Flag");
+  EXPECT_THAT(found.blockers[1].not_tried, HasSubstr("cannot be patched"));
+}
+
 TEST(PatchedClusterTest, AnObjectMayBeTakenAway) {
   TwoNodes planned;
   planned.Add(Pod("web").On("a").Cpu(100).SafeToEvict("false"));
