@@ -188,8 +188,8 @@ absl::StatusOr<std::vector<NodeId>> FindNodes(const Catalog& catalog,
           ? ""
           : absl::StrCat("; the input has ", Count(known.size(), "node", "nodes"),
                          ", the first is ", Printable(known[0]));
-  return absl::NotFoundError(absl::StrCat(
-      "no such ", unknown.size() == 1 ? "node" : "nodes", ": ", list, example));
+  return absl::NotFoundError(
+      absl::StrCat("no such ", unknown.size() == 1 ? "node" : "nodes", ": ", list, example));
 }
 
 Explanation Explain(const PlanReport& report, NodeId node) {
