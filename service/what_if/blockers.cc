@@ -73,18 +73,9 @@ Candidate MovableCandidate(const Catalog& catalog, const PlanReport::Keeper& kee
                            const std::vector<PodId>& pods) {
   Candidate candidate{.blocker = BlockerOf(keeper), .remedy = {}};
   const BlockingPodReason reason = BlockingPodReasonOf(keeper.reason);
-  if (reason == BlockingPodReason::kControllerNotFound) {
-    candidate.blocker.change = "--skip-nodes-with-custom-controller-pods=false";
-    candidate.remedy.adjust = [](PlanRequest& request, NodeGroups&) {
-      request.planner.drain.skip_nodes_with_custom_controller_pods = false;
-    };
-    return candidate;
-  }
-  if (reason == BlockingPodReason::kMinReplicasReached) {
-    candidate.blocker.change = "--min-replica-count=0";
-    candidate.remedy.adjust = [](PlanRequest& request, NodeGroups&) {
-      request.planner.drain.min_replica_count = 0;
-    };
+  if (std::optional<Remedy> flag = FlagFor(reason)) {
+    candidate.blocker.change = flag->what;
+    candidate.remedy = *std::move(flag);
     return candidate;
   }
   candidate.blocker.change = reason == BlockingPodReason::kDoNotDisruptAnnotation

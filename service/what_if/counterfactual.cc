@@ -169,20 +169,7 @@ Ladder RemedyFinder::BudgetMore(PdbId pdb) const {
 }
 
 Ladder RemedyFinder::Movable(BlockingPodReason reason) const {
-  if (reason == BlockingPodReason::kControllerNotFound) {
-    return {{.what = "--skip-nodes-with-custom-controller-pods=false",
-             .objects = {},
-             .adjust = [](PlanRequest& request, NodeGroups&) {
-               request.planner.drain.skip_nodes_with_custom_controller_pods = false;
-             }}};
-  }
-  if (reason == BlockingPodReason::kMinReplicasReached) {
-    return {{.what = "--min-replica-count=0",
-             .objects = {},
-             .adjust = [](PlanRequest& request, NodeGroups&) {
-               request.planner.drain.min_replica_count = 0;
-             }}};
-  }
+  if (std::optional<Remedy> flag = FlagFor(reason)) return {*std::move(flag)};
   Remedy remedy;
   for (const Explanation::Pod& pod : explanation_.pods) {
     if (pod.outcome != Explanation::Outcome::kBlocks || pod.pdb) continue;

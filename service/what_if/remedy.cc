@@ -130,6 +130,24 @@ ObjectPatch NodeOffers(const std::string& node, const std::string& resource,
   return {.of = {.kind = "Node", .namespace_name = "", .name = node}, .merge = merge.dump()};
 }
 
+std::optional<Remedy> FlagFor(BlockingPodReason reason) {
+  if (reason == BlockingPodReason::kControllerNotFound) {
+    return Remedy{.what = "--skip-nodes-with-custom-controller-pods=false",
+                  .objects = {},
+                  .adjust = [](PlanRequest& request, NodeGroups&) {
+                    request.planner.drain.skip_nodes_with_custom_controller_pods = false;
+                  }};
+  }
+  if (reason == BlockingPodReason::kMinReplicasReached) {
+    return Remedy{.what = "--min-replica-count=0",
+                  .objects = {},
+                  .adjust = [](PlanRequest& request, NodeGroups&) {
+                    request.planner.drain.min_replica_count = 0;
+                  }};
+  }
+  return std::nullopt;
+}
+
 std::span<const PlaceRule> PlaceRules() { return kPlaceRules; }
 
 bool HasRule(std::string_view pod, const PlaceRule& rule) {

@@ -11,6 +11,7 @@
 #define EBB_SERVICE_WHAT_IF_REMEDY_H_
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -83,6 +84,9 @@ ObjectPatch NodeMayGo(const std::string& node);
 // The node offers so much of a resource, as a quantity: "4300m".
 ObjectPatch NodeOffers(const std::string& node, const std::string& resource,
                        const std::string& quantity);
+
+// The flag with which pods that are kept for that reason may move, where there is one.
+std::optional<Remedy> FlagFor(BlockingPodReason reason);
 
 // A rule of a pod that says where it may run.
 struct PlaceRule {

@@ -261,6 +261,15 @@ TEST(CounterfactualTest, WhatIsBehindTheFirstObstacleIsTold) {
                                          "BlockedByPod, default/y: NotEnoughPdb web"));
 }
 
+TEST(CounterfactualTest, AFlagWhereNoObjectHelps) {
+  TwoNodes planned;
+  planned.Add(Pod("web").On("a").Cpu(100).OwnedByMissing("ReplicaSet", "gone"));
+  EXPECT_THAT(Helps(planned.RemediesOf("a")),
+              ElementsAre("--skip-nodes-with-custom-controller-pods=false"));
+  EXPECT_EQ(planned.AllBlockers().blockers[1].change,
+            "--skip-nodes-with-custom-controller-pods=false");
+}
+
 TEST(CounterfactualTest, TheAnnotationOfTheNode) {
   Planned planned;
   planned.Add(Node("a").Annotation("cluster-autoscaler.kubernetes.io/scale-down-disabled", "true"))
