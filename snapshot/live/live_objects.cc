@@ -190,9 +190,17 @@ void LiveSnapshot::SetAmounts(NodeId node, const std::vector<ResourceQuantity>& 
 // --- Budgets --------------------------------------------------------------------------------
 
 void LiveSnapshot::PutInPlace(const objects::PodDisruptionBudget& pdb, bool is_new) {
-  if (!builder_->MayTakeBudgets()) return BecomeStale(RebuildCause::kBudget);
   absl::StatusOr<Selector> selector = CompileSelector(pdb.selector, *symbols_);
   EBB_CHECK(selector.ok());  // Take() checks it.
+  if (!is_new) {
+    // Most changes are of how much it allows, which no shape needs to know.
+    Pdb& same = catalog_->pdbs_[Index(FindBudget(pdb))];
+    if (*selector == same.selector) {
+      same.disruptions_allowed = static_cast<int32_t>(pdb.disruptions_allowed);
+      return Changed();
+    }
+  }
+  if (!builder_->MayTakeBudgets()) return BecomeStale(RebuildCause::kBudget);
   if (is_new) {
     catalog_->pdbs_.push_back(
         {symbols_->Intern(pdb.meta.namespace_name), symbols_->Intern(pdb.meta.name), {}, 0});
@@ -201,10 +209,8 @@ void LiveSnapshot::PutInPlace(const objects::PodDisruptionBudget& pdb, bool is_n
       is_new ? PdbId{static_cast<uint32_t>(catalog_->pdbs_.size() - 1)} : FindBudget(pdb);
   Pdb& budget = catalog_->pdbs_[Index(id)];
   budget.disruptions_allowed = static_cast<int32_t>(pdb.disruptions_allowed);
-  if (is_new || *selector != budget.selector) {
-    budget.selector = *std::move(selector);
-    builder_->ConnectBudget(id);
-  }
+  budget.selector = *std::move(selector);
+  builder_->ConnectBudget(id);
   Changed();
 }
 

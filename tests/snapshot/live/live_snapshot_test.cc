@@ -351,6 +351,36 @@ TEST_F(LiveTest, BudgetsComeAndGoInPlace) {
   EXPECT_EQ(live_.counts().AllRebuilds(), before);
 }
 
+// With as many budgets and kinds of pods as large clusters have, a new budget is beyond a limit;
+// what one allows changes all the time.
+TEST_F(LiveTest, WhatABudgetAllowsChangesInPlaceHoweverManyThereAre) {
+  ASSERT_TRUE(Put(&a_.raw).ok());
+  for (int i = 0; i < 1'100; ++i) {
+    const std::string name = "app-" + std::to_string(i);
+    const Pod pod = Pod(name).On("a").Label("app", name);
+    const Budget budget = Budget(name).Matching("app", name).Allows(1);
+    ASSERT_TRUE(Put(&pod.raw).ok());
+    ASSERT_TRUE(Put(&budget.raw).ok());
+  }
+  (void)live_.Snapshot();
+  const uint64_t before = live_.counts().AllRebuilds();
+  const Budget more = Budget("app-7").Matching("app", "app-7").Allows(5);
+  ASSERT_TRUE(Put(&more.raw).ok());
+  const Catalog& catalog = live_.Snapshot().catalog();
+  EXPECT_EQ(live_.counts().AllRebuilds(), before);
+  EXPECT_EQ(catalog.pdbs()[7].disruptions_allowed, 5);
+  // Another selector builds anew, here.
+  const Budget other = Budget("app-7").Matching("app", "app-8").Allows(5);
+  ASSERT_TRUE(Put(&other.raw).ok());
+  const Catalog& then = live_.Snapshot().catalog();
+  EXPECT_EQ(live_.counts().rebuilds[static_cast<size_t>(RebuildCause::kBudget)], 1U);
+  size_t budgets_of_8 = 0;
+  for (uint32_t shape = 0; shape < then.pod_shapes(); ++shape) {
+    budgets_of_8 = std::max(budgets_of_8, then.shape(PodShapeId{shape}).budgets.size());
+  }
+  EXPECT_EQ(budgets_of_8, 2U);
+}
+
 TEST_F(LiveTest, IdsOfNodesThatWentAreGivenBack) {
   ASSERT_TRUE(Put(&a_.raw).ok());
   (void)live_.Snapshot();
