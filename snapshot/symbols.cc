@@ -21,13 +21,13 @@ Symbols::Symbols() : ids_(0, Hash(), Equal{this}) { Intern(""); }
 
 template <typename Function>
 auto Symbols::Locked(Function&& function) {
-  if (!shared_) return function();
+  if (!IsShared()) return function();
   const std::unique_lock lock(mutex_);
   return function();
 }
 
 TextId Symbols::Intern(std::string_view text) {
-  if (!shared_) return KeepText(text);
+  if (!IsShared()) return KeepText(text);
   return Locked([&] { return KeepText(text); });
 }
 
@@ -107,7 +107,7 @@ std::optional<TextId> Symbols::Find(std::string_view text) const {
     if (auto it = ids_.find(KeyOf(text)); it != ids_.end()) return it->id;
     return std::nullopt;
   };
-  if (!shared_) return find();
+  if (!IsShared()) return find();
   const std::shared_lock lock(mutex_);
   return find();
 }
@@ -131,7 +131,7 @@ void Symbols::GrowTexts() {
   std::copy_n(texts_now_.get(), size_, more.get());
   texts_.store(more.get(), std::memory_order_release);
   std::swap(texts_now_, more);
-  if (shared_) texts_before_.push_back(std::move(more));
+  if (IsShared()) texts_before_.push_back(std::move(more));
 }
 
 std::string_view Symbols::Store(std::string_view text) {

@@ -66,14 +66,14 @@ class Symbols {
   };
 
   // From now on other threads may use the table too.
-  void ShareWithThreads() { shared_ = true; }
+  void ShareWithThreads() { shared_.store(true, std::memory_order_relaxed); }
 
   // --- Asking ----------------------------------------------------------------
 
   // Says that `text` will be interned soon: a table of many texts is larger than the
   // caches, and what is fetched meanwhile need not be waited for.
   void Prefetch(std::string_view text) const {
-    if (!shared_) ids_.prefetch(KeyOf(text));
+    if (!IsShared()) ids_.prefetch(KeyOf(text));
   }
 
   // The id of `text` if it has one.
@@ -123,6 +123,7 @@ class Symbols {
   static constexpr size_t kGrain = 8;
   static constexpr size_t kUsedAgainMax = 512;  // Longer texts that go have blocks of their own.
 
+  [[nodiscard]] bool IsShared() const { return shared_.load(std::memory_order_relaxed); }
   TextId KeepText(std::string_view text);
   TextId HoldText(std::string_view text);
   TextId TakeId(std::string_view stored);
@@ -154,7 +155,8 @@ class Symbols {
   std::vector<TextId> released_;  // While there were pins.
   std::atomic<uint32_t> pins_ = 0;
 
-  bool shared_ = false;
+  // Relaxed: whoever starts the threads has set it before; it is set again while they run.
+  std::atomic<bool> shared_ = false;
   mutable std::shared_mutex mutex_;  // Only where shared_.
 };
 

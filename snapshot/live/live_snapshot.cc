@@ -461,6 +461,17 @@ LiveBranch::~LiveBranch() {
   if (readers_ != nullptr) readers_->fetch_sub(1, std::memory_order_release);
 }
 
+// What was read here before is left, as when it is destroyed.
+LiveBranch& LiveBranch::operator=(LiveBranch&& other) noexcept {
+  const LiveBranch before(std::move(*this));
+  texts_ = std::move(other.texts_);
+  readers_ = std::move(other.readers_);
+  snapshot_ = std::move(other.snapshot_);
+  pending_ = std::move(other.pending_);
+  pods_on_unknown_nodes_ = other.pods_on_unknown_nodes_;
+  return *this;
+}
+
 LiveBranch LiveSnapshot::Branch() {
   std::vector<PodId> pending = Pending();
   symbols_->ShareWithThreads();

@@ -119,7 +119,7 @@ struct LiveCounts {
 class LiveBranch {
  public:
   LiveBranch(LiveBranch&&) noexcept = default;
-  LiveBranch& operator=(LiveBranch&&) noexcept = default;
+  LiveBranch& operator=(LiveBranch&& other) noexcept;
   ~LiveBranch();
 
   // As LiveSnapshot's.

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -35,7 +36,8 @@ Ran Policy(std::vector<std::string> words) {
 class PolicyCommandTest : public testing::Test {
  protected:
   std::string File(const std::string& name, const std::string& text) {
-    const std::string path = testing::TempDir() + "ebb-policy-" + name;
+    const std::string path =
+        testing::TempDir() + "ebb-policy-" + std::to_string(getpid()) + "-" + name;
     std::ofstream(path) << text;
     files_.push_back(path);
     return path;

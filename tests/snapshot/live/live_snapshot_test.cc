@@ -322,6 +322,19 @@ TEST_F(LiveTest, PodsMayAskForWhatNobodyAskedForBefore) {
   EXPECT_EQ(live_.Snapshot().topology().Total(TableId{0}), 0U);
 }
 
+// Else the catalog would be copied at the next change, for a reader who is gone.
+TEST_F(LiveTest, ABranchThatIsAssignedToLeavesWhatItRead) {
+  const Pod pod = Pod("p").On("a");
+  ASSERT_TRUE(Put(&a_.raw).ok());
+  ASSERT_TRUE(Put(&pod.raw).ok());
+  LiveBranch branch = live_.Branch();
+  branch = LiveSnapshot().Branch();
+  const Catalog* const catalog = &live_.Snapshot().catalog();
+  Delete(&pod.raw);
+  EXPECT_EQ(&live_.Snapshot().catalog(), catalog);
+  EXPECT_EQ(branch.Snapshot().nodes(), 0U);
+}
+
 TEST_F(LiveTest, BudgetsComeAndGoInPlace) {
   ASSERT_TRUE(Put(&a_.raw).ok());
   const Pod web = Pod("web").On("a").Label("app", "web");
