@@ -42,8 +42,8 @@ UnremovableReason UnremovableReasonOf(std::string_view text) {
 }
 
 std::string_view ToString(Termination termination) {
-  constexpr std::array<std::string_view, 6> kNames = {"complete",         "limit",      "deadline",
-                                                      "noRoomForPending", "notStarted", "robust"};
+  constexpr std::array<std::string_view, 7> kNames = {
+      "complete", "limit", "deadline", "noRoomForPending", "notStarted", "robust", "evictionLimit"};
   return kNames[static_cast<size_t>(termination)];
 }
 

@@ -50,6 +50,7 @@ enum class Termination : uint8_t {
   kNoRoomForPending,  // Pods that must fit (PassInput::must_fit) do not: nothing was judged.
   kNotStarted,        // A round ended before its pass (ScaleDownStatus): nothing was judged.
   kRobust,            // It was cut so that pods find places without it (CutPlan).
+  kEvictionLimit,     // With more nodes it would evict too many pods (CutToEvictions).
 };
 std::string_view ToString(Termination termination);
 

@@ -5,6 +5,9 @@
 #define EBB_SERVICE_CLOCK_H_
 
 #include <chrono>
+#include <cstddef>
+#include <span>
+#include <vector>
 
 #include "base/deadline.h"
 
@@ -24,6 +27,26 @@ class ClockDeadline final : public Deadline {
 
  private:
   Clock::time_point end_;
+};
+
+// Of work in parts one after the other: each part ends when its share of the time is over, so what
+// one part leaves is for those after it.
+class ClockDeadlines {
+ public:
+  ClockDeadlines(Clock::time_point start, Clock::duration time, size_t parts) {
+    for (size_t part = 1; part <= parts; ++part) {
+      deadlines_.emplace_back(start + time * part / parts);
+    }
+    for (const ClockDeadline& deadline : deadlines_) each_.push_back(&deadline);
+  }
+  ClockDeadlines(const ClockDeadlines&) = delete;
+  ClockDeadlines& operator=(const ClockDeadlines&) = delete;
+
+  [[nodiscard]] std::span<const Deadline* const> Each() const { return each_; }
+
+ private:
+  std::vector<ClockDeadline> deadlines_;
+  std::vector<const Deadline*> each_;
 };
 
 }  // namespace ebb

@@ -158,6 +158,9 @@ Json SummaryJson(const PlanReport& report) {
     json["search"] = {{"greedyNodes", context.search->greedy_nodes},
                       {"iterations", context.search->iterations},
                       {"seed", context.search->seed}};
+    if (context.search->max_evictions) {
+      json["search"]["maxEvictions"] = *context.search->max_evictions;
+    }
     if (const auto& savings = context.search->savings) {
       json["search"]["moveCost"] = savings->move_cost;
       json["search"]["greedySavings"] = savings->greedy;

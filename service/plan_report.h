@@ -47,6 +47,7 @@ struct PlanSearch {
   size_t greedy_nodes = 0;  // That the plan without search removes.
   uint64_t iterations = 0;
   uint64_t seed = 0;
+  std::optional<size_t> max_evictions;  // What was searched for evicts no more pods.
   // A search for savings: what nodes cost an hour, less the price of moves.
   struct Savings {
     double move_cost = 0;  // Of one pod.

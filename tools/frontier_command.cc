@@ -159,7 +159,7 @@ int FrontierCommand::Run(std::ostream& out, std::ostream& err) const {
   Progress progress;
   const auto fail = [&](const absl::Status& status) { return progress.Done(), Fail(status, err); };
   progress.Say("reading");
-  const ClockDeadline deadline(Clock::now() + *ParseDuration(budget));
+  const ClockDeadlines deadlines(Clock::now(), *ParseDuration(budget), kFrontierSearches);
   const Parallelism parallelism(plan.threads);
   const absl::StatusOr<GroupRules> rules = plan.ReadGroupRules();
   if (!rules.ok()) return fail(rules.status());
@@ -180,12 +180,11 @@ int FrontierCommand::Run(std::ostream& out, std::ostream& err) const {
   SearchOptions options;
   options.seed = seed;
   options.iterations = iterations;
-  options.deadline = &deadline;
   const std::vector<double> hourly =
       *prices ? (*prices)->hourly : std::vector<double>(catalog.nodes(), 1);
   const absl::StatusOr<Frontier> frontier =
       FindFrontier(cluster->snapshot, groups, cluster->pending, plan.RequestAt(*now_s), hourly,
-                   options, parallelism);
+                   options, parallelism, deadlines.Each());
   if (!frontier.ok()) return fail(frontier.status());
   progress.Done();
   PrintLoadWarnings(*cluster, err);

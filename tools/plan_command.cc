@@ -18,6 +18,7 @@
 #include "base/printable.h"
 #include "engine/make_plan.h"
 #include "engine/search/bound.h"
+#include "engine/search/frontier.h"
 #include "engine/search/search.h"
 #include "engine/search/worth.h"
 #include "engine/simulation/eviction_trials.h"
@@ -239,6 +240,57 @@ struct Found {
   std::optional<PlanBound> bound;    // As far as the search had time for it.
 };
 
+// The best plan that was found with no more evictions than --max-evictions says.
+absl::StatusOr<Found> FindPlanWithin(size_t evictions, const SearchFlags& flags,
+                                     LoadedCluster& cluster, const NodeGroups& groups,
+                                     const PlanRequest& request, std::span<const double> prices,
+                                     const Parallelism& parallelism) {
+  const std::vector<double> ones(cluster.snapshot.catalog().nodes(), 1);
+  const std::span<const double> hourly = flags.ForCost() ? prices : ones;
+  SearchOptions options;
+  options.seed = flags.seed;
+  std::optional<ClockDeadlines> deadlines;
+  std::span<const Deadline* const> ends;
+  if (flags.iterations) {
+    options.iterations = *flags.iterations;
+    options.iterations_without_gain = options.iterations;
+  } else {
+    ends = deadlines.emplace(Clock::now(), *ParseDuration(flags.budget), kFrontierSearches).Each();
+  }
+  absl::StatusOr<Frontier> frontier = FindFrontier(cluster.snapshot, groups, cluster.pending,
+                                                   request, hourly, options, parallelism, ends);
+  if (!frontier.ok()) return frontier.status();
+  const auto worth_of = [&](const Plan& plan) {
+    double worth = 0;
+    for (const RemovableNode& each : plan.remove) worth += hourly[Index(each.node)];
+    return worth;
+  };
+  PlanResult greedy = frontier->plans.front();
+  CutToEvictions(cluster.snapshot, groups, request.now_s, evictions, greedy);
+  const FrontierPoint* const point = BestWithin(*frontier, evictions);
+  PlanResult best = greedy;
+  if (point != nullptr) {
+    best = std::move(frontier->plans[point->plan]);
+    CutPlan(cluster.snapshot, groups, request.now_s, point->nodes, Termination::kEvictionLimit,
+            best);
+    // It may also be a whole plan, of which others have more.
+    const bool is_last = point == &frontier->points.back();
+    if (!is_last && best.plan.termination == Termination::kComplete) {
+      best.plan.termination = Termination::kEvictionLimit;
+    }
+  }
+  PlanSearch search{.greedy_nodes = greedy.plan.remove.size(),
+                    .iterations = frontier->iterations,
+                    .seed = options.seed,
+                    .max_evictions = evictions,
+                    .savings = {}};
+  if (flags.ForCost()) {
+    search.savings = {
+        .move_cost = 0, .greedy = worth_of(greedy.plan), .found = worth_of(best.plan)};
+  }
+  return Found{.made = std::move(best), .search = search, .bound = {}};
+}
+
 absl::StatusOr<Found> FindPlan(const PlanCommand& command, LoadedCluster& cluster,
                                const NodeGroups& groups, const PlanRequest& request,
                                std::span<const int64_t> worth, const Parallelism& parallelism,
@@ -268,6 +320,7 @@ absl::StatusOr<Found> FindPlan(const PlanCommand& command, LoadedCluster& cluste
   PlanSearch search{.greedy_nodes = found->greedy_nodes,
                     .iterations = found->iterations,
                     .seed = options.seed,
+                    .max_evictions = {},
                     .savings = {}};
   std::optional<PlanBound> bound;
   if (!worth.empty()) {
@@ -599,7 +652,10 @@ int PlanCommand::PlanOver(LoadedCluster& cluster, const GroupRules& rules, const
     worth = WorthOfNodes(cluster.snapshot, groups, request, (*prices_of)->hourly, search.move_cost);
   }
   absl::StatusOr<Found> found =
-      FindPlan(*this, cluster, groups, request, worth, parallelism, progress);
+      search.max_evictions
+          ? FindPlanWithin(*search.max_evictions, search, cluster, groups, request,
+                           *prices_of ? (*prices_of)->hourly : std::vector<double>(), parallelism)
+          : FindPlan(*this, cluster, groups, request, worth, parallelism, progress);
   const double verify_s = SecondsSince(passes_start) - pass_s;
   if (!found.ok()) return progress.Done(), Fail(found.status(), err);
   std::optional<PlanTrials> trials;

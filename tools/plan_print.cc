@@ -81,6 +81,8 @@ std::string_view TerminationText(Termination termination) {
       return "Not all pods that must find room first find it, so no node was judged.";
     case Termination::kRobust:
       return "--robust shortened the plan: with the nodes that it leaves, pods might stay pending.";
+    case Termination::kEvictionLimit:
+      return "--max-evictions ended the plan; more nodes can go with more evictions.";
     case Termination::kNotStarted:
       return "The round ended before it looked at the nodes; its status below says why.";
   }
@@ -102,7 +104,11 @@ std::string PendingText(size_t pending, const Plan& plan) {
 
 // What the search found beyond the plan that it began with.
 std::string SearchText(const PlanSearch& search, size_t removed, std::string_view currency) {
-  const std::string after = Count(search.iterations, "iteration", "iterations");
+  std::string after = Count(search.iterations, "iteration", "iterations");
+  if (search.max_evictions) {
+    after += fmt::format(", with at most {}",
+                         Count(*search.max_evictions, "pod evicted", "pods evicted"));
+  }
   if (const auto& savings = search.savings) {
     return fmt::format(
         "The search, in {}, found savings of {} an hour, moves paid for; the plan that it began "

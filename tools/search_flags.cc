@@ -46,6 +46,13 @@ void SearchFlags::AddTo(CLI::App& app) {
       ->capture_default_str()
       ->group(group)
       ->needs(goal);
+  app.add_option("--max-evictions", max_evictions,
+                 "Look for the best plan that evicts at most so many pods")
+      ->check(values::WholeNumber(0, 1'000'000'000))
+      ->type_name("N")
+      ->group(group)
+      ->needs(flag)
+      ->excludes("--move-cost");
   app.add_flag("--bound", bound,
                "Tell how many nodes any plan removes at most, and how far this one is from that")
       ->check(values::Switch())

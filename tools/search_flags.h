@@ -24,6 +24,9 @@ struct SearchFlags {
   double move_cost = 0;             // Of a pod, with "cost".
   [[nodiscard]] bool ForCost() const { return objective == "cost"; }
 
+  // The plan evicts at most so many pods.
+  std::optional<size_t> max_evictions;
+
   // Tell how many nodes any plan removes at most.
   bool bound = false;
 

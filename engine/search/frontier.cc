@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "base/check.h"
 #include "engine/search/removable.h"
 #include "engine/search/worth.h"
 
@@ -12,7 +13,8 @@ namespace ebb {
 namespace {
 
 // Prices of a move, in what nodes are worth a pod.
-constexpr std::array kMovePrices = {0.0, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0};
+constexpr std::array<double, kFrontierSearches> kMovePrices = {0.0, 0.125, 0.25, 0.5,
+                                                               1.0, 2.0,   4.0};
 
 // What the nodes that may go are worth together, by pods that would move.
 double WorthAPod(const ClusterSnapshot& snapshot, const NodeGroups& groups,
@@ -120,29 +122,56 @@ std::vector<FrontierPoint> Best(std::vector<FrontierPoint> points) {
 absl::StatusOr<Frontier> FindFrontier(ClusterSnapshot& snapshot, const NodeGroups& groups,
                                       std::span<const PodId> pending, const PlanRequest& request,
                                       std::span<const double> hourly, const SearchOptions& options,
-                                      const Parallelism& parallelism) {
+                                      const Parallelism& parallelism,
+                                      std::span<const Deadline* const> ends) {
+  EBB_CHECK(ends.empty() || ends.size() == kFrontierSearches);
   const double unit = WorthAPod(snapshot, groups, request, hourly);
   Frontier frontier;
   std::vector<FrontierPoint> points;
-  for (const double price : kMovePrices) {
-    const std::vector<int64_t> worth =
-        WorthOfNodes(snapshot, groups, request, hourly, price * unit);
-    SearchOptions run = options;
-    run.worth = worth;
-    run.on_better = nullptr;
-    absl::StatusOr<SearchResult> found =
-        OptimizePlan(snapshot, groups, pending, request, run, parallelism);
-    if (!found.ok()) return found.status();
+  const auto add = [&](PlanResult plan) {
     absl::StatusOr<PlanResult> sorted =
-        WorthiestFirst(snapshot, groups, pending, request, hourly, found->best.plan);
+        WorthiestFirst(snapshot, groups, pending, request, hourly, plan.plan);
     if (!sorted.ok()) return sorted.status();
-    for (PlanResult* const made : {&found->best, &*sorted}) {
+    for (PlanResult* const made : {&plan, &*sorted}) {
       AddPoints(snapshot, groups, hourly, made->plan, frontier.plans.size(), points);
       frontier.plans.push_back(std::move(*made));
     }
+    return absl::OkStatus();
+  };
+  absl::StatusOr<PlanResult> asked_for = MakePlan(snapshot, groups, pending, request);
+  if (!asked_for.ok()) return asked_for.status();
+  if (absl::Status s = add(*std::move(asked_for)); !s.ok()) return s;
+  for (size_t search = 0; search < kFrontierSearches; ++search) {
+    const std::vector<int64_t> worth =
+        WorthOfNodes(snapshot, groups, request, hourly, kMovePrices[search] * unit);
+    SearchOptions run = options;
+    run.worth = worth;
+    run.on_better = nullptr;
+    if (!ends.empty()) run.deadline = ends[search];
+    absl::StatusOr<SearchResult> found =
+        OptimizePlan(snapshot, groups, pending, request, run, parallelism);
+    if (!found.ok()) return found.status();
+    frontier.iterations += found->iterations;
+    if (absl::Status s = add(std::move(found->best)); !s.ok()) return s;
   }
   frontier.points = Best(std::move(points));
   return frontier;
+}
+
+const FrontierPoint* BestWithin(const Frontier& frontier, size_t evictions) {
+  const auto beyond =
+      std::ranges::upper_bound(frontier.points, evictions, {}, &FrontierPoint::evicted);
+  return beyond == frontier.points.begin() ? nullptr : &*(beyond - 1);
+}
+
+void CutToEvictions(const ClusterSnapshot& snapshot, const NodeGroups& groups, int64_t now_s,
+                    size_t evictions, PlanResult& made) {
+  size_t removals = 0;
+  for (size_t evicted = 0; removals < made.plan.remove.size(); ++removals) {
+    evicted += EvictedFrom(snapshot, made.plan.remove[removals]);
+    if (evicted > evictions) break;
+  }
+  CutPlan(snapshot, groups, now_s, removals, Termination::kEvictionLimit, made);
 }
 
 }  // namespace ebb

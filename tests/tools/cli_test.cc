@@ -604,6 +604,43 @@ TEST_F(CliTest, OptimizeFindsMoreNodesAndSaysSo) {
   EXPECT_EQ(with({"--explain", Json::parse(json)["keep"][0]["node"]}).exit_code, 0);
 }
 
+TEST_F(CliTest, MaxEvictionsLimitsWhatTheSearchedPlanMoves) {
+  const std::string mixed = (dir_ / "mixed.json").string();
+  ASSERT_EQ(Ebb({"gen", "mixed", "--nodes", "100", "-o", mixed}).exit_code, 0);
+  const auto with = [&](const std::string& evictions, std::vector<std::string> more) {
+    std::vector<std::string> words = {"plan",       mixed,          "--now", "2026-06-01T12:00:00Z",
+                                      "--optimize", "--iterations", "3",     "--max-evictions",
+                                      evictions};
+    words.insert(words.end(), more.begin(), more.end());
+    return Ebb(words);
+  };
+  std::ifstream file(std::string(EBB_SOURCE_DIR) + "/docs/plan.schema.json");
+  SchemaCheck schema(Json::parse(file));
+  size_t before = 0;
+  for (const size_t evictions : {0, 1, 10, 40}) {
+    const Result plan = with(std::to_string(evictions), {"-o", "json"});
+    ASSERT_EQ(plan.exit_code, 0) << plan.err;
+    const Json json = Json::parse(plan.out);
+    schema.Check(json);
+    const Json& summary = json["summary"];
+    EXPECT_LE(summary["movedPods"], evictions);
+    EXPECT_EQ(summary["search"]["maxEvictions"], evictions);
+    EXPECT_GE(summary["removed"], summary["search"]["greedyNodes"]);
+    EXPECT_GE(summary["removed"], before);
+    EXPECT_EQ(summary["termination"], "evictionLimit");
+    before = summary["removed"];
+  }
+  EXPECT_GT(before, 10u);
+  const std::string text = with("40", {}).out;
+  EXPECT_THAT(text, HasSubstr("--max-evictions ended the plan"));
+  EXPECT_THAT(text, HasSubstr("with at most 40 pods"));
+  // As many as there are: nothing is left out.
+  const Json all = Json::parse(with("1000000", {"-o", "json"}).out)["summary"];
+  EXPECT_EQ(all["termination"], "complete");
+  EXPECT_EQ(with("-1", {}).exit_code, 2);
+  EXPECT_EQ(Ebb({"plan", mixed, "--max-evictions", "5"}).exit_code, 2);
+}
+
 TEST_F(CliTest, TrialsTellHowAPlanFares) {
   const std::string mixed = (dir_ / "mixed.json").string();
   ASSERT_EQ(Ebb({"gen", "mixed", "--nodes", "60", "-o", mixed}).exit_code, 0);

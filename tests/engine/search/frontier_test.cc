@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -43,6 +45,15 @@ class FrontierTest : public ::testing::Test {
     return FindFrontier(*snapshot_, groups_, {}, request_, hourly_, options_).value();
   }
 
+  // Pods that move, each once however often.
+  static size_t Evicted(std::span<const RemovableNode> nodes) {
+    std::set<PodId> pods;
+    for (const RemovableNode& node : nodes) {
+      for (const Move& move : node.moves) pods.insert(move.pod);
+    }
+    return pods.size();
+  }
+
   std::optional<ClusterSnapshot> snapshot_;
   NodeGroups groups_;
   PlanRequest request_;
@@ -66,7 +77,7 @@ TEST_F(FrontierTest, EveryPointIsAPlanThatHolds) {
   const Frontier frontier = Find();
   for (const FrontierPoint& point : frontier.points) {
     PlanResult made = frontier.plans[point.plan];
-    CutPlan(*snapshot_, groups_, request_.now_s, point.nodes, Termination::kRobust, made);
+    CutPlan(*snapshot_, groups_, request_.now_s, point.nodes, Termination::kEvictionLimit, made);
     EXPECT_EQ(made.plan.remove.size(), point.nodes);
     EXPECT_TRUE(
         Verify(*snapshot_, groups_, request_.planner, LastPassInput(request_, made, {}), made.plan)
@@ -94,6 +105,48 @@ TEST_F(FrontierTest, AnAtomicGroupGoesWithAllOfItsNodes) {
   const Frontier frontier = Find();
   ASSERT_EQ(frontier.points.size(), 1u);
   EXPECT_EQ(frontier.points[0].nodes, 4u);
+}
+
+TEST_F(FrontierTest, TheBestWithinALimitIsTheLastThatKeepsIt) {
+  const Frontier frontier = Find();
+  EXPECT_EQ(BestWithin(frontier, 0), nullptr);
+  for (size_t evictions = 1; evictions < 12; ++evictions) {
+    const FrontierPoint* const best = BestWithin(frontier, evictions);
+    ASSERT_NE(best, nullptr);
+    EXPECT_LE(best->evicted, evictions);
+    for (const FrontierPoint& point : frontier.points) {
+      if (point.evicted <= evictions) {
+        EXPECT_LE(point.worth, best->worth);
+      }
+    }
+  }
+}
+
+TEST_F(FrontierTest, APlanIsCutBeforeItEvictsTooMany) {
+  for (size_t evictions = 0; evictions < 12; ++evictions) {
+    PlanResult made = MakePlan(*snapshot_, groups_, {}, request_).value();
+    const std::vector<RemovableNode> all = made.plan.remove;
+    CutToEvictions(*snapshot_, groups_, request_.now_s, evictions, made);
+    const size_t evicted = Evicted(made.plan.remove);
+    EXPECT_LE(evicted, evictions);
+    const size_t left = made.plan.remove.size();
+    EXPECT_EQ(made.plan.termination,
+              left == all.size() ? Termination::kComplete : Termination::kEvictionLimit);
+    if (left < all.size()) {
+      EXPECT_GT(Evicted(std::span(all).first(left + 1)), evictions);
+    }
+  }
+}
+
+// The plan that was asked for is among those that the frontier is made of.
+TEST_F(FrontierTest, IsNowhereBelowThePlanThatWasAskedFor) {
+  options_.iterations = 0;
+  const Frontier frontier = Find();
+  for (size_t evictions = 1; evictions < 12; ++evictions) {
+    PlanResult made = MakePlan(*snapshot_, groups_, {}, request_).value();
+    CutToEvictions(*snapshot_, groups_, request_.now_s, evictions, made);
+    EXPECT_GE(BestWithin(frontier, evictions)->worth, static_cast<double>(made.plan.remove.size()));
+  }
 }
 
 TEST_F(FrontierTest, WhereNothingCanGoThereAreNoPoints) {
