@@ -85,11 +85,17 @@ void PutText(const char* field, const std::string& text, Json& item) {
 
 // Deletions that begin come last, a node's once; those that end go.
 void TellInProgress(const v1alpha1::ActuationReport& report, Json& in_progress) {
+  std::vector<const v1alpha1::BegunDeletion*> told;
+  if (report.has_in_progress()) {
+    in_progress = Json::array();
+    for (const auto& each : report.in_progress().deletions()) told.push_back(&each);
+  }
+  for (const auto& each : report.begun()) told.push_back(&each);
   absl::flat_hash_set<std::string_view> gone;
   for (const auto& ended : report.ended()) gone.insert(ended.node());
   std::vector<const v1alpha1::BegunDeletion*> begun;
-  for (int i = report.begun_size() - 1; i >= 0; --i) {
-    if (gone.insert(report.begun(i).node()).second) begun.push_back(&report.begun(i));
+  for (const auto* each : told | std::views::reverse) {
+    if (gone.insert(each->node()).second) begun.push_back(each);
   }
   Json all = Json::array();
   for (Json& each : in_progress) {

@@ -3021,8 +3021,12 @@ type ActuationReport struct {
 	// In place of what was told before; absent: as before.
 	UnreadyNodes      *NodeNames         `protobuf:"bytes,6,opt,name=unready_nodes,json=unreadyNodes,proto3,oneof" json:"unready_nodes,omitempty"`
 	UnregisteredNodes *UnregisteredNodes `protobuf:"bytes,7,opt,name=unregistered_nodes,json=unregisteredNodes,proto3,oneof" json:"unregistered_nodes,omitempty"`
-	unknownFields     protoimpl.UnknownFields
-	sizeCache         protoimpl.SizeCache
+	// All deletions that are in progress, in place of those told before: what a client tells that
+	// was started again and does not know which of its deletions ended.  `begun` and `ended` come
+	// on top.
+	InProgress    *DeletionsInProgress `protobuf:"bytes,8,opt,name=in_progress,json=inProgress,proto3,oneof" json:"in_progress,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ActuationReport) Reset() {
@@ -3104,6 +3108,57 @@ func (x *ActuationReport) GetUnregisteredNodes() *UnregisteredNodes {
 	return nil
 }
 
+func (x *ActuationReport) GetInProgress() *DeletionsInProgress {
+	if x != nil {
+		return x.InProgress
+	}
+	return nil
+}
+
+type DeletionsInProgress struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Deletions     []*BegunDeletion       `protobuf:"bytes,1,rep,name=deletions,proto3" json:"deletions,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeletionsInProgress) Reset() {
+	*x = DeletionsInProgress{}
+	mi := &file_planner_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeletionsInProgress) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeletionsInProgress) ProtoMessage() {}
+
+func (x *DeletionsInProgress) ProtoReflect() protoreflect.Message {
+	mi := &file_planner_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeletionsInProgress.ProtoReflect.Descriptor instead.
+func (*DeletionsInProgress) Descriptor() ([]byte, []int) {
+	return file_planner_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *DeletionsInProgress) GetDeletions() []*BegunDeletion {
+	if x != nil {
+		return x.Deletions
+	}
+	return nil
+}
+
 type BegunDeletion struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Node          string                 `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
@@ -3115,7 +3170,7 @@ type BegunDeletion struct {
 
 func (x *BegunDeletion) Reset() {
 	*x = BegunDeletion{}
-	mi := &file_planner_proto_msgTypes[41]
+	mi := &file_planner_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3127,7 +3182,7 @@ func (x *BegunDeletion) String() string {
 func (*BegunDeletion) ProtoMessage() {}
 
 func (x *BegunDeletion) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[41]
+	mi := &file_planner_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3140,7 +3195,7 @@ func (x *BegunDeletion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BegunDeletion.ProtoReflect.Descriptor instead.
 func (*BegunDeletion) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{41}
+	return file_planner_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *BegunDeletion) GetNode() string {
@@ -3176,7 +3231,7 @@ type EndedDeletion struct {
 
 func (x *EndedDeletion) Reset() {
 	*x = EndedDeletion{}
-	mi := &file_planner_proto_msgTypes[42]
+	mi := &file_planner_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3188,7 +3243,7 @@ func (x *EndedDeletion) String() string {
 func (*EndedDeletion) ProtoMessage() {}
 
 func (x *EndedDeletion) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[42]
+	mi := &file_planner_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3201,7 +3256,7 @@ func (x *EndedDeletion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndedDeletion.ProtoReflect.Descriptor instead.
 func (*EndedDeletion) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{42}
+	return file_planner_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *EndedDeletion) GetNode() string {
@@ -3246,7 +3301,7 @@ type EvictedPod struct {
 
 func (x *EvictedPod) Reset() {
 	*x = EvictedPod{}
-	mi := &file_planner_proto_msgTypes[43]
+	mi := &file_planner_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3258,7 +3313,7 @@ func (x *EvictedPod) String() string {
 func (*EvictedPod) ProtoMessage() {}
 
 func (x *EvictedPod) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[43]
+	mi := &file_planner_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3271,7 +3326,7 @@ func (x *EvictedPod) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvictedPod.ProtoReflect.Descriptor instead.
 func (*EvictedPod) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{43}
+	return file_planner_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *EvictedPod) GetJson() []byte {
@@ -3319,7 +3374,7 @@ type ScaleUp struct {
 
 func (x *ScaleUp) Reset() {
 	*x = ScaleUp{}
-	mi := &file_planner_proto_msgTypes[44]
+	mi := &file_planner_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3331,7 +3386,7 @@ func (x *ScaleUp) String() string {
 func (*ScaleUp) ProtoMessage() {}
 
 func (x *ScaleUp) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[44]
+	mi := &file_planner_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3344,7 +3399,7 @@ func (x *ScaleUp) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScaleUp.ProtoReflect.Descriptor instead.
 func (*ScaleUp) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{44}
+	return file_planner_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *ScaleUp) GetGroup() string {
@@ -3370,7 +3425,7 @@ type NodeNames struct {
 
 func (x *NodeNames) Reset() {
 	*x = NodeNames{}
-	mi := &file_planner_proto_msgTypes[45]
+	mi := &file_planner_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3382,7 +3437,7 @@ func (x *NodeNames) String() string {
 func (*NodeNames) ProtoMessage() {}
 
 func (x *NodeNames) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[45]
+	mi := &file_planner_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3395,7 +3450,7 @@ func (x *NodeNames) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeNames.ProtoReflect.Descriptor instead.
 func (*NodeNames) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{45}
+	return file_planner_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *NodeNames) GetNodes() []string {
@@ -3414,7 +3469,7 @@ type UnregisteredNodes struct {
 
 func (x *UnregisteredNodes) Reset() {
 	*x = UnregisteredNodes{}
-	mi := &file_planner_proto_msgTypes[46]
+	mi := &file_planner_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3426,7 +3481,7 @@ func (x *UnregisteredNodes) String() string {
 func (*UnregisteredNodes) ProtoMessage() {}
 
 func (x *UnregisteredNodes) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[46]
+	mi := &file_planner_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3439,7 +3494,7 @@ func (x *UnregisteredNodes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnregisteredNodes.ProtoReflect.Descriptor instead.
 func (*UnregisteredNodes) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{46}
+	return file_planner_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *UnregisteredNodes) GetGroups() []*UnregisteredNodes_Group {
@@ -3458,7 +3513,7 @@ type ActuationReply struct {
 
 func (x *ActuationReply) Reset() {
 	*x = ActuationReply{}
-	mi := &file_planner_proto_msgTypes[47]
+	mi := &file_planner_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3470,7 +3525,7 @@ func (x *ActuationReply) String() string {
 func (*ActuationReply) ProtoMessage() {}
 
 func (x *ActuationReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[47]
+	mi := &file_planner_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3483,7 +3538,7 @@ func (x *ActuationReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActuationReply.ProtoReflect.Descriptor instead.
 func (*ActuationReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{47}
+	return file_planner_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *ActuationReply) GetInProgress() uint64 {
@@ -3503,7 +3558,7 @@ type ExportCall struct {
 
 func (x *ExportCall) Reset() {
 	*x = ExportCall{}
-	mi := &file_planner_proto_msgTypes[48]
+	mi := &file_planner_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3515,7 +3570,7 @@ func (x *ExportCall) String() string {
 func (*ExportCall) ProtoMessage() {}
 
 func (x *ExportCall) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[48]
+	mi := &file_planner_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3528,7 +3583,7 @@ func (x *ExportCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportCall.ProtoReflect.Descriptor instead.
 func (*ExportCall) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{48}
+	return file_planner_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *ExportCall) GetSession() string {
@@ -3555,7 +3610,7 @@ type ExportReply struct {
 
 func (x *ExportReply) Reset() {
 	*x = ExportReply{}
-	mi := &file_planner_proto_msgTypes[49]
+	mi := &file_planner_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3567,7 +3622,7 @@ func (x *ExportReply) String() string {
 func (*ExportReply) ProtoMessage() {}
 
 func (x *ExportReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[49]
+	mi := &file_planner_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3580,7 +3635,7 @@ func (x *ExportReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportReply.ProtoReflect.Descriptor instead.
 func (*ExportReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{49}
+	return file_planner_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *ExportReply) GetVersion() uint64 {
@@ -3607,7 +3662,7 @@ type UnregisteredNodes_Group struct {
 
 func (x *UnregisteredNodes_Group) Reset() {
 	*x = UnregisteredNodes_Group{}
-	mi := &file_planner_proto_msgTypes[51]
+	mi := &file_planner_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3619,7 +3674,7 @@ func (x *UnregisteredNodes_Group) String() string {
 func (*UnregisteredNodes_Group) ProtoMessage() {}
 
 func (x *UnregisteredNodes_Group) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[51]
+	mi := &file_planner_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3632,7 +3687,7 @@ func (x *UnregisteredNodes_Group) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnregisteredNodes_Group.ProtoReflect.Descriptor instead.
 func (*UnregisteredNodes_Group) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{46, 0}
+	return file_planner_proto_rawDescGZIP(), []int{47, 0}
 }
 
 func (x *UnregisteredNodes_Group) GetGroup() string {
@@ -3902,7 +3957,7 @@ const file_planner_proto_rawDesc = "" +
 	"\n" +
 	"round_text\x18\a \x01(\fR\troundText\x121\n" +
 	"\bwarnings\x18\b \x03(\v2\x15.ebb.v1alpha1.WarningR\bwarnings\x12\x10\n" +
-	"\x03log\x18\t \x03(\tR\x03log\"\xba\x03\n" +
+	"\x03log\x18\t \x03(\tR\x03log\"\x93\x04\n" +
 	"\x0fActuationReport\x12\x18\n" +
 	"\asession\x18\x01 \x01(\tR\asession\x121\n" +
 	"\x05begun\x18\x02 \x03(\v2\x1b.ebb.v1alpha1.BegunDeletionR\x05begun\x121\n" +
@@ -3910,9 +3965,14 @@ const file_planner_proto_rawDesc = "" +
 	"\aevicted\x18\x04 \x03(\v2\x18.ebb.v1alpha1.EvictedPodR\aevicted\x122\n" +
 	"\tscale_ups\x18\x05 \x03(\v2\x15.ebb.v1alpha1.ScaleUpR\bscaleUps\x12A\n" +
 	"\runready_nodes\x18\x06 \x01(\v2\x17.ebb.v1alpha1.NodeNamesH\x00R\funreadyNodes\x88\x01\x01\x12S\n" +
-	"\x12unregistered_nodes\x18\a \x01(\v2\x1f.ebb.v1alpha1.UnregisteredNodesH\x01R\x11unregisteredNodes\x88\x01\x01B\x10\n" +
+	"\x12unregistered_nodes\x18\a \x01(\v2\x1f.ebb.v1alpha1.UnregisteredNodesH\x01R\x11unregisteredNodes\x88\x01\x01\x12G\n" +
+	"\vin_progress\x18\b \x01(\v2!.ebb.v1alpha1.DeletionsInProgressH\x02R\n" +
+	"inProgress\x88\x01\x01B\x10\n" +
 	"\x0e_unready_nodesB\x15\n" +
-	"\x13_unregistered_nodes\"S\n" +
+	"\x13_unregistered_nodesB\x0e\n" +
+	"\f_in_progress\"P\n" +
+	"\x13DeletionsInProgress\x129\n" +
+	"\tdeletions\x18\x01 \x03(\v2\x1b.ebb.v1alpha1.BegunDeletionR\tdeletions\"S\n" +
 	"\rBegunDeletion\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\tR\x04node\x12\x14\n" +
 	"\x05group\x18\x02 \x01(\tR\x05group\x12\x18\n" +
@@ -3987,7 +4047,7 @@ func file_planner_proto_rawDescGZIP() []byte {
 }
 
 var file_planner_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_planner_proto_msgTypes = make([]protoimpl.MessageInfo, 52)
+var file_planner_proto_msgTypes = make([]protoimpl.MessageInfo, 53)
 var file_planner_proto_goTypes = []any{
 	(PodOrder)(0),                   // 0: ebb.v1alpha1.PodOrder
 	(View_Format)(0),                // 1: ebb.v1alpha1.View.Format
@@ -4032,25 +4092,26 @@ var file_planner_proto_goTypes = []any{
 	(*RoundCall)(nil),               // 40: ebb.v1alpha1.RoundCall
 	(*RoundReply)(nil),              // 41: ebb.v1alpha1.RoundReply
 	(*ActuationReport)(nil),         // 42: ebb.v1alpha1.ActuationReport
-	(*BegunDeletion)(nil),           // 43: ebb.v1alpha1.BegunDeletion
-	(*EndedDeletion)(nil),           // 44: ebb.v1alpha1.EndedDeletion
-	(*EvictedPod)(nil),              // 45: ebb.v1alpha1.EvictedPod
-	(*ScaleUp)(nil),                 // 46: ebb.v1alpha1.ScaleUp
-	(*NodeNames)(nil),               // 47: ebb.v1alpha1.NodeNames
-	(*UnregisteredNodes)(nil),       // 48: ebb.v1alpha1.UnregisteredNodes
-	(*ActuationReply)(nil),          // 49: ebb.v1alpha1.ActuationReply
-	(*ExportCall)(nil),              // 50: ebb.v1alpha1.ExportCall
-	(*ExportReply)(nil),             // 51: ebb.v1alpha1.ExportReply
-	nil,                             // 52: ebb.v1alpha1.SessionStatus.IgnoredKindsEntry
-	(*UnregisteredNodes_Group)(nil), // 53: ebb.v1alpha1.UnregisteredNodes.Group
-	(*structpb.Struct)(nil),         // 54: google.protobuf.Struct
+	(*DeletionsInProgress)(nil),     // 43: ebb.v1alpha1.DeletionsInProgress
+	(*BegunDeletion)(nil),           // 44: ebb.v1alpha1.BegunDeletion
+	(*EndedDeletion)(nil),           // 45: ebb.v1alpha1.EndedDeletion
+	(*EvictedPod)(nil),              // 46: ebb.v1alpha1.EvictedPod
+	(*ScaleUp)(nil),                 // 47: ebb.v1alpha1.ScaleUp
+	(*NodeNames)(nil),               // 48: ebb.v1alpha1.NodeNames
+	(*UnregisteredNodes)(nil),       // 49: ebb.v1alpha1.UnregisteredNodes
+	(*ActuationReply)(nil),          // 50: ebb.v1alpha1.ActuationReply
+	(*ExportCall)(nil),              // 51: ebb.v1alpha1.ExportCall
+	(*ExportReply)(nil),             // 52: ebb.v1alpha1.ExportReply
+	nil,                             // 53: ebb.v1alpha1.SessionStatus.IgnoredKindsEntry
+	(*UnregisteredNodes_Group)(nil), // 54: ebb.v1alpha1.UnregisteredNodes.Group
+	(*structpb.Struct)(nil),         // 55: google.protobuf.Struct
 }
 var file_planner_proto_depIdxs = []int32{
-	54, // 0: ebb.v1alpha1.Settings.options:type_name -> google.protobuf.Struct
+	55, // 0: ebb.v1alpha1.Settings.options:type_name -> google.protobuf.Struct
 	5,  // 1: ebb.v1alpha1.Settings.group_sizes:type_name -> ebb.v1alpha1.GroupSize
 	4,  // 2: ebb.v1alpha1.OpenRequest.settings:type_name -> ebb.v1alpha1.Settings
 	11, // 3: ebb.v1alpha1.StatusReply.sessions:type_name -> ebb.v1alpha1.SessionStatus
-	52, // 4: ebb.v1alpha1.SessionStatus.ignored_kinds:type_name -> ebb.v1alpha1.SessionStatus.IgnoredKindsEntry
+	53, // 4: ebb.v1alpha1.SessionStatus.ignored_kinds:type_name -> ebb.v1alpha1.SessionStatus.IgnoredKindsEntry
 	4,  // 5: ebb.v1alpha1.LoadRequest.settings:type_name -> ebb.v1alpha1.Settings
 	15, // 6: ebb.v1alpha1.Change.delete:type_name -> ebb.v1alpha1.Deletion
 	14, // 7: ebb.v1alpha1.ApplyRequest.changes:type_name -> ebb.v1alpha1.Change
@@ -4065,7 +4126,7 @@ var file_planner_proto_depIdxs = []int32{
 	22, // 16: ebb.v1alpha1.ExplainCall.input:type_name -> ebb.v1alpha1.PlanInput
 	20, // 17: ebb.v1alpha1.ExplainCall.view:type_name -> ebb.v1alpha1.View
 	22, // 18: ebb.v1alpha1.PassCall.input:type_name -> ebb.v1alpha1.PlanInput
-	47, // 19: ebb.v1alpha1.PassCall.destinations:type_name -> ebb.v1alpha1.NodeNames
+	48, // 19: ebb.v1alpha1.PassCall.destinations:type_name -> ebb.v1alpha1.NodeNames
 	27, // 20: ebb.v1alpha1.PassCall.groups:type_name -> ebb.v1alpha1.PassGroups
 	0,  // 21: ebb.v1alpha1.PassCall.pod_order:type_name -> ebb.v1alpha1.PodOrder
 	28, // 22: ebb.v1alpha1.PassGroups.groups:type_name -> ebb.v1alpha1.PassGroup
@@ -4084,48 +4145,50 @@ var file_planner_proto_depIdxs = []int32{
 	22, // 35: ebb.v1alpha1.RoundCall.input:type_name -> ebb.v1alpha1.PlanInput
 	20, // 36: ebb.v1alpha1.RoundCall.view:type_name -> ebb.v1alpha1.View
 	21, // 37: ebb.v1alpha1.RoundReply.warnings:type_name -> ebb.v1alpha1.Warning
-	43, // 38: ebb.v1alpha1.ActuationReport.begun:type_name -> ebb.v1alpha1.BegunDeletion
-	44, // 39: ebb.v1alpha1.ActuationReport.ended:type_name -> ebb.v1alpha1.EndedDeletion
-	45, // 40: ebb.v1alpha1.ActuationReport.evicted:type_name -> ebb.v1alpha1.EvictedPod
-	46, // 41: ebb.v1alpha1.ActuationReport.scale_ups:type_name -> ebb.v1alpha1.ScaleUp
-	47, // 42: ebb.v1alpha1.ActuationReport.unready_nodes:type_name -> ebb.v1alpha1.NodeNames
-	48, // 43: ebb.v1alpha1.ActuationReport.unregistered_nodes:type_name -> ebb.v1alpha1.UnregisteredNodes
-	53, // 44: ebb.v1alpha1.UnregisteredNodes.groups:type_name -> ebb.v1alpha1.UnregisteredNodes.Group
-	2,  // 45: ebb.v1alpha1.Planner.Version:input_type -> ebb.v1alpha1.VersionRequest
-	9,  // 46: ebb.v1alpha1.Planner.Status:input_type -> ebb.v1alpha1.StatusRequest
-	6,  // 47: ebb.v1alpha1.Planner.Open:input_type -> ebb.v1alpha1.OpenRequest
-	7,  // 48: ebb.v1alpha1.Planner.Close:input_type -> ebb.v1alpha1.CloseRequest
-	12, // 49: ebb.v1alpha1.Planner.Load:input_type -> ebb.v1alpha1.LoadRequest
-	16, // 50: ebb.v1alpha1.Planner.Apply:input_type -> ebb.v1alpha1.ApplyRequest
-	18, // 51: ebb.v1alpha1.Planner.Sync:input_type -> ebb.v1alpha1.SyncRequest
-	23, // 52: ebb.v1alpha1.Planner.Plan:input_type -> ebb.v1alpha1.PlanCall
-	25, // 53: ebb.v1alpha1.Planner.Explain:input_type -> ebb.v1alpha1.ExplainCall
-	26, // 54: ebb.v1alpha1.Planner.Pass:input_type -> ebb.v1alpha1.PassCall
-	36, // 55: ebb.v1alpha1.Planner.Filter:input_type -> ebb.v1alpha1.FilterCall
-	38, // 56: ebb.v1alpha1.Planner.WatchPlans:input_type -> ebb.v1alpha1.WatchPlansCall
-	40, // 57: ebb.v1alpha1.Planner.Round:input_type -> ebb.v1alpha1.RoundCall
-	42, // 58: ebb.v1alpha1.Planner.ReportActuation:input_type -> ebb.v1alpha1.ActuationReport
-	50, // 59: ebb.v1alpha1.Planner.Export:input_type -> ebb.v1alpha1.ExportCall
-	3,  // 60: ebb.v1alpha1.Planner.Version:output_type -> ebb.v1alpha1.VersionReply
-	10, // 61: ebb.v1alpha1.Planner.Status:output_type -> ebb.v1alpha1.StatusReply
-	11, // 62: ebb.v1alpha1.Planner.Open:output_type -> ebb.v1alpha1.SessionStatus
-	8,  // 63: ebb.v1alpha1.Planner.Close:output_type -> ebb.v1alpha1.CloseReply
-	13, // 64: ebb.v1alpha1.Planner.Load:output_type -> ebb.v1alpha1.LoadReply
-	17, // 65: ebb.v1alpha1.Planner.Apply:output_type -> ebb.v1alpha1.ApplyReply
-	19, // 66: ebb.v1alpha1.Planner.Sync:output_type -> ebb.v1alpha1.SyncReply
-	24, // 67: ebb.v1alpha1.Planner.Plan:output_type -> ebb.v1alpha1.PlanReply
-	37, // 68: ebb.v1alpha1.Planner.Explain:output_type -> ebb.v1alpha1.ViewReply
-	29, // 69: ebb.v1alpha1.Planner.Pass:output_type -> ebb.v1alpha1.PassReply
-	37, // 70: ebb.v1alpha1.Planner.Filter:output_type -> ebb.v1alpha1.ViewReply
-	39, // 71: ebb.v1alpha1.Planner.WatchPlans:output_type -> ebb.v1alpha1.PlanChange
-	41, // 72: ebb.v1alpha1.Planner.Round:output_type -> ebb.v1alpha1.RoundReply
-	49, // 73: ebb.v1alpha1.Planner.ReportActuation:output_type -> ebb.v1alpha1.ActuationReply
-	51, // 74: ebb.v1alpha1.Planner.Export:output_type -> ebb.v1alpha1.ExportReply
-	60, // [60:75] is the sub-list for method output_type
-	45, // [45:60] is the sub-list for method input_type
-	45, // [45:45] is the sub-list for extension type_name
-	45, // [45:45] is the sub-list for extension extendee
-	0,  // [0:45] is the sub-list for field type_name
+	44, // 38: ebb.v1alpha1.ActuationReport.begun:type_name -> ebb.v1alpha1.BegunDeletion
+	45, // 39: ebb.v1alpha1.ActuationReport.ended:type_name -> ebb.v1alpha1.EndedDeletion
+	46, // 40: ebb.v1alpha1.ActuationReport.evicted:type_name -> ebb.v1alpha1.EvictedPod
+	47, // 41: ebb.v1alpha1.ActuationReport.scale_ups:type_name -> ebb.v1alpha1.ScaleUp
+	48, // 42: ebb.v1alpha1.ActuationReport.unready_nodes:type_name -> ebb.v1alpha1.NodeNames
+	49, // 43: ebb.v1alpha1.ActuationReport.unregistered_nodes:type_name -> ebb.v1alpha1.UnregisteredNodes
+	43, // 44: ebb.v1alpha1.ActuationReport.in_progress:type_name -> ebb.v1alpha1.DeletionsInProgress
+	44, // 45: ebb.v1alpha1.DeletionsInProgress.deletions:type_name -> ebb.v1alpha1.BegunDeletion
+	54, // 46: ebb.v1alpha1.UnregisteredNodes.groups:type_name -> ebb.v1alpha1.UnregisteredNodes.Group
+	2,  // 47: ebb.v1alpha1.Planner.Version:input_type -> ebb.v1alpha1.VersionRequest
+	9,  // 48: ebb.v1alpha1.Planner.Status:input_type -> ebb.v1alpha1.StatusRequest
+	6,  // 49: ebb.v1alpha1.Planner.Open:input_type -> ebb.v1alpha1.OpenRequest
+	7,  // 50: ebb.v1alpha1.Planner.Close:input_type -> ebb.v1alpha1.CloseRequest
+	12, // 51: ebb.v1alpha1.Planner.Load:input_type -> ebb.v1alpha1.LoadRequest
+	16, // 52: ebb.v1alpha1.Planner.Apply:input_type -> ebb.v1alpha1.ApplyRequest
+	18, // 53: ebb.v1alpha1.Planner.Sync:input_type -> ebb.v1alpha1.SyncRequest
+	23, // 54: ebb.v1alpha1.Planner.Plan:input_type -> ebb.v1alpha1.PlanCall
+	25, // 55: ebb.v1alpha1.Planner.Explain:input_type -> ebb.v1alpha1.ExplainCall
+	26, // 56: ebb.v1alpha1.Planner.Pass:input_type -> ebb.v1alpha1.PassCall
+	36, // 57: ebb.v1alpha1.Planner.Filter:input_type -> ebb.v1alpha1.FilterCall
+	38, // 58: ebb.v1alpha1.Planner.WatchPlans:input_type -> ebb.v1alpha1.WatchPlansCall
+	40, // 59: ebb.v1alpha1.Planner.Round:input_type -> ebb.v1alpha1.RoundCall
+	42, // 60: ebb.v1alpha1.Planner.ReportActuation:input_type -> ebb.v1alpha1.ActuationReport
+	51, // 61: ebb.v1alpha1.Planner.Export:input_type -> ebb.v1alpha1.ExportCall
+	3,  // 62: ebb.v1alpha1.Planner.Version:output_type -> ebb.v1alpha1.VersionReply
+	10, // 63: ebb.v1alpha1.Planner.Status:output_type -> ebb.v1alpha1.StatusReply
+	11, // 64: ebb.v1alpha1.Planner.Open:output_type -> ebb.v1alpha1.SessionStatus
+	8,  // 65: ebb.v1alpha1.Planner.Close:output_type -> ebb.v1alpha1.CloseReply
+	13, // 66: ebb.v1alpha1.Planner.Load:output_type -> ebb.v1alpha1.LoadReply
+	17, // 67: ebb.v1alpha1.Planner.Apply:output_type -> ebb.v1alpha1.ApplyReply
+	19, // 68: ebb.v1alpha1.Planner.Sync:output_type -> ebb.v1alpha1.SyncReply
+	24, // 69: ebb.v1alpha1.Planner.Plan:output_type -> ebb.v1alpha1.PlanReply
+	37, // 70: ebb.v1alpha1.Planner.Explain:output_type -> ebb.v1alpha1.ViewReply
+	29, // 71: ebb.v1alpha1.Planner.Pass:output_type -> ebb.v1alpha1.PassReply
+	37, // 72: ebb.v1alpha1.Planner.Filter:output_type -> ebb.v1alpha1.ViewReply
+	39, // 73: ebb.v1alpha1.Planner.WatchPlans:output_type -> ebb.v1alpha1.PlanChange
+	41, // 74: ebb.v1alpha1.Planner.Round:output_type -> ebb.v1alpha1.RoundReply
+	50, // 75: ebb.v1alpha1.Planner.ReportActuation:output_type -> ebb.v1alpha1.ActuationReply
+	52, // 76: ebb.v1alpha1.Planner.Export:output_type -> ebb.v1alpha1.ExportReply
+	62, // [62:77] is the sub-list for method output_type
+	47, // [47:62] is the sub-list for method input_type
+	47, // [47:47] is the sub-list for extension type_name
+	47, // [47:47] is the sub-list for extension extendee
+	0,  // [0:47] is the sub-list for field type_name
 }
 
 func init() { file_planner_proto_init() }
@@ -4146,16 +4209,16 @@ func file_planner_proto_init() {
 	file_planner_proto_msgTypes[24].OneofWrappers = []any{}
 	file_planner_proto_msgTypes[26].OneofWrappers = []any{}
 	file_planner_proto_msgTypes[40].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[42].OneofWrappers = []any{}
 	file_planner_proto_msgTypes[43].OneofWrappers = []any{}
 	file_planner_proto_msgTypes[44].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[45].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_planner_proto_rawDesc), len(file_planner_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   52,
+			NumMessages:   53,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

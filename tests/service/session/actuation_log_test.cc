@@ -17,6 +17,7 @@
 namespace ebb {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
@@ -164,6 +165,36 @@ TEST_F(ActuationLogTest, TheLastWordOfADeletionCounts) {
   EXPECT_EQ(events.in_progress[1].node, "n1");
   EXPECT_EQ(events.in_progress[1].group, "g");
   EXPECT_THAT(events.results, SizeIs(1));
+}
+
+// As a client that was started again tells them.
+TEST_F(ActuationLogTest, AllThatAreInProgressTakeThePlaceOfThoseBefore) {
+  v1alpha1::ActuationReport report;
+  report.add_begun()->set_node("n1");
+  report.add_begun()->set_node("n2");
+  ASSERT_TRUE(log_->Report(report, 0).ok());
+  report.Clear();
+  report.mutable_in_progress()->add_deletions()->set_node("n2");
+  report.mutable_in_progress()->add_deletions()->set_node("n3");
+  report.mutable_in_progress()->add_deletions()->set_node("n4");
+  report.mutable_in_progress()->mutable_deletions(0)->set_drained(true);
+  report.add_begun()->set_node("n5");
+  report.add_ended()->set_node("n4");
+  report.mutable_ended(0)->set_result("Ok");
+  ASSERT_TRUE(log_->Report(report, 1).ok());
+  Reopen();
+  const RoundEvents events = EventsAfter(1);
+  std::vector<std::string> nodes;
+  for (const auto& each : events.in_progress) nodes.push_back(each.node);
+  EXPECT_THAT(nodes, ElementsAre("n2", "n3", "n5"));
+  EXPECT_TRUE(events.in_progress[0].drained);
+  report.Clear();
+  report.mutable_in_progress();  // None.
+  ASSERT_TRUE(log_->Report(report, 1).ok());
+  EXPECT_EQ(log_->InProgress(), 0);
+  report.Clear();
+  report.mutable_in_progress()->add_deletions();  // Of no node.
+  EXPECT_FALSE(log_->Report(report, 1).ok());
 }
 
 TEST_F(ActuationLogTest, NodesAndGroupsStayUntilToldOtherwise) {
