@@ -26,7 +26,11 @@ endif()
 
 find_program(EBB_CCACHE ccache)
 if(EBB_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER "${EBB_CCACHE}")
+  # Worktrees share what was compiled: paths below this tree count as relative ones.  Precompiled
+  # headers (precompiled.cmake) are cached only with these sloppinesses.
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+    "${CMAKE_COMMAND}" -E env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1
+    CCACHE_SLOPPINESS=pch_defines,time_macros "${EBB_CCACHE}")
 endif()
 
 # A program loads only the libraries that it uses, whatever its parts could link.

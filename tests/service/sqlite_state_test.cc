@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "tests/support/source_dir.h"
 
 namespace ebb {
 namespace {
@@ -42,7 +43,7 @@ class SqliteStateTest : public testing::Test {
 
   // The state of two rounds as an ebb of version 2 kept it.
   void MakeVersion2() {
-    std::ifstream file(std::string(EBB_SOURCE_DIR) + "/tests/service/state_v2.sql");
+    std::ifstream file(SourceDir() + "/tests/service/state_v2.sql");
     std::ostringstream sql;
     sql << file.rdbuf();
     sqlite3* db = nullptr;

@@ -17,6 +17,7 @@
 
 #include "base/nearest.h"
 #include "base/version.h"
+#include "tests/support/source_dir.h"
 #include "tools/autoscaler_flags.h"
 #include "tools/command_line.h"
 #include "tools/help_text.h"
@@ -569,7 +570,7 @@ class SchemaCheck {
 };
 
 TEST_F(CliTest, PlansAreWhatTheSchemaSays) {
-  std::ifstream file(std::string(EBB_SOURCE_DIR) + "/docs/plan.schema.json");
+  std::ifstream file(SourceDir() + "/docs/plan.schema.json");
   SchemaCheck schema(Json::parse(file));
   schema.Check(Json::parse(Plan({"-o", "json"}).out));
   schema.Check(Json::parse(Plan({"--max-scale-down-parallelism", "1", "-o", "json"}).out));
@@ -598,7 +599,7 @@ TEST_F(CliTest, OptimizeFindsMoreNodesAndSaysSo) {
   EXPECT_LE(found["search"]["iterations"], 3);
   EXPECT_EQ(with({"-o", "json", "--threads", "3"}).out, json);
   EXPECT_THAT(with({}).out, HasSubstr("of the plan that it began with, in "));
-  std::ifstream file(std::string(EBB_SOURCE_DIR) + "/docs/plan.schema.json");
+  std::ifstream file(SourceDir() + "/docs/plan.schema.json");
   SchemaCheck(Json::parse(file)).Check(Json::parse(json));
   // What stays is explained in the plan that was found.
   EXPECT_EQ(with({"--explain", Json::parse(json)["keep"][0]["node"]}).exit_code, 0);
@@ -614,7 +615,7 @@ TEST_F(CliTest, MaxEvictionsLimitsWhatTheSearchedPlanMoves) {
     words.insert(words.end(), more.begin(), more.end());
     return Ebb(words);
   };
-  std::ifstream file(std::string(EBB_SOURCE_DIR) + "/docs/plan.schema.json");
+  std::ifstream file(SourceDir() + "/docs/plan.schema.json");
   SchemaCheck schema(Json::parse(file));
   size_t before = 0;
   for (const size_t evictions : {0, 1, 10, 40}) {
@@ -662,7 +663,7 @@ TEST_F(CliTest, TrialsTellHowAPlanFares) {
   EXPECT_EQ(shortened["trials"]["trials"], 20);
   EXPECT_EQ(shortened["trials"]["randomOrder"]["pendingMax"], 0);
   EXPECT_EQ(shortened["trials"]["planOrder"]["pendingMax"], 0);
-  std::ifstream file(std::string(EBB_SOURCE_DIR) + "/docs/plan.schema.json");
+  std::ifstream file(SourceDir() + "/docs/plan.schema.json");
   SchemaCheck(Json::parse(file)).Check(Json::parse(robust));
 }
 
@@ -914,7 +915,7 @@ TEST_F(CliTest, FlagsThatCountOnlyInRoundsAreToldInOneLine) {
 TEST_F(CliTest, TheTableOfFlagsIsSortedAndMatchesTheOptionsAndTheDocument) {
   const CommandLine all;
   const CLI::App& plan = *all.app->get_subcommand("plan");
-  std::ifstream file(std::string(EBB_SOURCE_DIR) + "/docs/flags.md");
+  std::ifstream file(SourceDir() + "/docs/flags.md");
   const std::string document((std::istreambuf_iterator<char>(file)), {});
   std::string_view last;
   size_t rows = 0;

@@ -17,6 +17,7 @@
 #include "service/old_round_flags.h"
 #include "service/round_options.h"
 #include "service/round_record.h"
+#include "tests/support/source_dir.h"
 #include "tools/autoscaler_flags.h"
 #include "tools/cli.h"
 #include "tools/flag_values.h"
@@ -93,7 +94,7 @@ class RoundCommandTest : public testing::Test {
   }
   // Of a file beside this one.
   void MakeRecord(const std::string& name) const {
-    std::ifstream file(std::string(EBB_SOURCE_DIR) + "/tests/tools/" + name);
+    std::ifstream file(SourceDir() + "/tests/tools/" + name);
     std::ostringstream sql;
     sql << file.rdbuf();
     Change(sql.str());

@@ -15,6 +15,7 @@
 #include "snapshot/formats/binary_snapshot.h"
 #include "snapshot/formats/read_input.h"
 #include "tests/support/dump_sink.h"
+#include "tests/support/source_dir.h"
 
 namespace ebb {
 namespace {
@@ -113,7 +114,7 @@ class FormsTest : public ::testing::Test {
   // Calls check(name, objects of the case, how many they are) for each golden case.
   template <typename Check>
   void ForEachCase(Check check) {
-    const auto files = Untar(std::string(EBB_SOURCE_DIR) + "/tests/golden/wild.tar.gz");
+    const auto files = Untar(SourceDir() + "/tests/golden/wild.tar.gz");
     ASSERT_EQ(files.size(), 200u);
     for (const auto& [name, content] : files) {
       simdjson::dom::parser parser;

@@ -16,6 +16,7 @@
 #include "snapshot/formats/object_reader.h"
 #include "tests/support/dump_sink.h"
 #include "tests/support/random_seed.h"
+#include "tests/support/source_dir.h"
 
 namespace ebb {
 namespace {
@@ -87,7 +88,7 @@ std::string Read(std::string_view bytes, const ObjectPlace& place = In("", "")) 
 }
 
 std::string FileOf(std::string_view name) {
-  const std::string path = EBB_SOURCE_DIR "/tests/snapshot/formats/data/" + std::string(name);
+  const std::string path = SourceDir() + "/tests/snapshot/formats/data/" + std::string(name);
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
 }
