@@ -29,6 +29,9 @@ type podTable struct {
 	count int
 	// Records that are not used yet.
 	slab []toldPod
+	// The namespace that was hashed last: the next pod is mostly of the same.
+	namespace     string
+	namespaceHash uint64
 }
 
 // In the place of a pod that was dropped, as others may lie behind it.
@@ -39,11 +42,18 @@ func newPodTable(pods int) *podTable {
 	for size*3 < pods*4 {
 		size *= 2
 	}
-	return &podTable{seed: maphash.MakeSeed(), slots: make([]*toldPod, size)}
+	t := &podTable{seed: maphash.MakeSeed(), slots: make([]*toldPod, size)}
+	t.namespaceHash = t.hashOf(t.namespace)
+	return t
 }
 
+func (t *podTable) hashOf(namespace string) uint64 { return 31 * maphash.String(t.seed, namespace) }
+
 func (t *podTable) hash(namespace, name string) uint64 {
-	return maphash.String(t.seed, name) ^ 31*maphash.String(t.seed, namespace)
+	if namespace != t.namespace {
+		t.namespace, t.namespaceHash = namespace, t.hashOf(namespace)
+	}
+	return maphash.String(t.seed, name) ^ t.namespaceHash
 }
 
 // The record of that name; nil: there is none.
