@@ -2,6 +2,7 @@ package clusterautoscaler
 
 import (
 	"context"
+	"iter"
 	"time"
 
 	"ebb/go/clusterautoscaler/wire"
@@ -9,9 +10,10 @@ import (
 
 // Engine holds one cluster and plans for it.  It is used by one goroutine at a time.
 type Engine interface {
-	// Apply takes the changes in their order.  After an error some of them may have been taken, and
+	// Apply takes the changes, which come in parts, in their order, while they are gone through: once, by
+	// the caller's goroutine.  After an error, which ends that early, some of them may have been taken, and
 	// the engine wants a Reset.
-	Apply(ctx context.Context, changes []wire.Change) error
+	Apply(ctx context.Context, changes iter.Seq[[]wire.Change]) error
 	// Configure says how passes are made from now on.
 	Configure(options Options) error
 	// Pass judges the candidates.  It remembers where pods found their places, for the next one.

@@ -137,6 +137,33 @@ func TestPassTakesTheCandidatesThatItIsGiven(t *testing.T) {
 	}
 }
 
+func TestPassTableIsThePassInColumns(t *testing.T) {
+	cluster := loaded(t)
+	table, err := cluster.PassTable(ctx, &plannerpb.PassCall{Candidates: []string{"b"}})
+	check(t, err)
+	if len(table.RemovedNodes) != 1 || table.Nodes[table.RemovedNodes[0]] != "b" || string(table.PodNames) != "y" || table.Version != 1 {
+		t.Errorf("%v", table)
+	}
+	_, err = cluster.PassTable(ctx, &plannerpb.PassCall{Candidates: []string{"nowhere"}})
+	refused(t, err, NotFound, "candidates[0]: node nowhere")
+}
+
+// Every field of the call reaches the planner.
+func TestPassesTakePodsInTheOrderThatTheyAreTold(t *testing.T) {
+	cluster, batch := loaded(t), newBatch(t)
+	high := strings.Replace(podJSON("high", "a", "100m"), `"nodeName"`, `"priority":9,"nodeName"`, 1)
+	check(t, batch.PutJSON([]byte(high)))
+	_, err := cluster.Apply(ctx, batch)
+	check(t, err)
+	for order, first := range map[plannerpb.PodOrder]string{plannerpb.PodOrder_BY_PRIORITY: "high", plannerpb.PodOrder_AS_LISTED: "x"} {
+		reply, err := cluster.Pass(ctx, &plannerpb.PassCall{Candidates: []string{"a"}, PodOrder: order})
+		check(t, err)
+		if got := reply.Plan.Removes[0].Moves[0].Pod.Name; got != first {
+			t.Errorf("%v: %s is the first", order, got)
+		}
+	}
+}
+
 func TestOtherCalls(t *testing.T) {
 	cluster := loaded(t)
 	why, err := cluster.Explain(ctx, &plannerpb.ExplainCall{Nodes: []string{"c"}})

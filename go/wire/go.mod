@@ -9,6 +9,7 @@ require (
 )
 
 require (
+	ebb/go/clusterautoscaler v0.0.0
 	github.com/fxamacker/cbor/v2 v2.9.0 // indirect
 	github.com/go-logr/logr v1.4.3 // indirect
 	github.com/json-iterator/go v1.1.12 // indirect
@@ -27,3 +28,7 @@ require (
 	sigs.k8s.io/structured-merge-diff/v6 v6.3.3 // indirect
 	sigs.k8s.io/yaml v1.6.0 // indirect
 )
+
+replace ebb/go/clusterautoscaler => ../clusterautoscaler
+
+replace ebb/go/ebb => ../ebb

@@ -286,6 +286,13 @@ absl::StatusOr<std::string> Pass(ebb::Session& session, ebb_encoding encoding, c
   return Answer(session.Pass(*call, std::nullopt), "", encoding);
 }
 
+absl::StatusOr<std::string> PassTable(ebb::Session& session, ebb_encoding encoding,
+                                      const void* data, size_t size) {
+  const auto call = Read<wire::PassCall>(encoding, data, size);
+  if (!call.ok()) return call.status();
+  return Answer(session.PassTable(*call, std::nullopt), "", encoding);
+}
+
 absl::StatusOr<std::string> Round(ebb::Session& session, ebb_encoding encoding, const void* data,
                                   size_t size) {
   const auto call = Read<wire::RoundCall>(encoding, data, size);
@@ -340,6 +347,8 @@ absl::StatusOr<std::string> Call(ebb::Session& session, ebb_call call, ebb_encod
       return Status(session, encoding, data, size);
     case EBB_CALL_EXPORT:
       return Export(session, encoding, data, size);
+    case EBB_CALL_PASS_TABLE:
+      return PassTable(session, encoding, data, size);
     default:
       return absl::InvalidArgumentError(absl::StrCat("call: ", call, " is none"));
   }

@@ -212,7 +212,8 @@ enum {
   EBB_CALL_ROUND = 5,            /* RoundCall -> RoundReply */
   EBB_CALL_REPORT_ACTUATION = 6, /* ActuationReport -> ActuationReply */
   EBB_CALL_STATUS = 7,           /* StatusRequest -> SessionStatus */
-  EBB_CALL_EXPORT = 8            /* ExportCall -> the binary snapshot, whatever the encoding */
+  EBB_CALL_EXPORT = 8,           /* ExportCall -> the binary snapshot, whatever the encoding */
+  EBB_CALL_PASS_TABLE = 9        /* PassCall -> PassTable */
 };
 
 /* The reply to a request, both in that encoding.  In JSON, plans, explanations, filters and rounds

@@ -147,6 +147,119 @@ class PlanWriter {
   wire::PassPlan* const plan_;
 };
 
+// Numbers things in the order in which they are first asked for; `name` is called once for each.
+class Numbering {
+ public:
+  explicit Numbering(size_t things) : numbers_(things, 0) {}
+  template <typename Name>
+  uint32_t operator()(size_t thing, Name name) {
+    uint32_t& number = numbers_[thing];  // Plus one; 0: it has none yet.
+    if (number == 0) {
+      name();
+      number = ++count_;
+    }
+    return number - 1;
+  }
+
+ private:
+  std::vector<uint32_t> numbers_;
+  uint32_t count_ = 0;
+};
+
+class TableWriter {
+ public:
+  TableWriter(const Catalog& catalog, wire::PassTable* table)
+      : catalog_(catalog), table_(table), nodes_(catalog.nodes()), shapes_(catalog.pod_shapes()) {}
+
+  void Write(const Plan& plan) {
+    table_->set_termination(std::string(ToString(plan.termination)));
+    Reserve(plan);
+    for (const RemovableNode& node : plan.remove) Write(node);
+    for (const UnremovableNode& node : plan.keep) Write(node);
+    for (const NodeId node : plan.skipped) table_->add_skipped(Number(node));
+    for (uint32_t node = 0; node < plan.utilization.size(); ++node) {
+      if (plan.utilization[node]) Write(NodeId{node}, *plan.utilization[node]);
+    }
+  }
+
+ private:
+  void Reserve(const Plan& plan) {
+    size_t moves = 0;
+    for (const RemovableNode& node : plan.remove) moves += node.moves.size();
+    const int pods = static_cast<int>(moves);
+    table_->mutable_to()->Reserve(pods);
+    table_->mutable_pod_namespaces()->Reserve(pods);
+    table_->mutable_pod_name_sizes()->Reserve(pods);
+    constexpr size_t kUsualName = 24;
+    table_->mutable_pod_names()->reserve(moves * kUsualName);
+  }
+
+  uint32_t Number(NodeId node) {
+    return nodes_(Index(node), [&] { table_->add_nodes(std::string(catalog_.NodeName(node))); });
+  }
+
+  // Of few different texts.
+  static uint32_t Number(std::string_view text,
+                         google::protobuf::RepeatedPtrField<std::string>* in) {
+    for (int i = 0; i < in->size(); ++i) {
+      if (in->Get(i) == text) return static_cast<uint32_t>(i);
+    }
+    in->Add(std::string(text));
+    return static_cast<uint32_t>(in->size() - 1);
+  }
+
+  void Write(PodId pod) {
+    const PodShapeId shape = catalog_.shape_id(pod);
+    const uint32_t number = shapes_(Index(shape), [&] {
+      const std::string_view name = catalog_.Text(catalog_.shape(shape).namespace_name);
+      namespace_of_.push_back(Number(name, table_->mutable_namespaces()));
+    });
+    table_->add_pod_namespaces(namespace_of_[number]);
+    const std::string_view name = catalog_.Text(catalog_.pod(pod).name);
+    table_->add_pod_name_sizes(static_cast<uint32_t>(name.size()));
+    table_->mutable_pod_names()->append(name);
+  }
+
+  void Write(const RemovableNode& node) {
+    table_->add_removed_nodes(Number(node.node));
+    table_->add_moves(static_cast<uint32_t>(node.moves.size()));
+    table_->add_daemonset(static_cast<uint32_t>(node.daemonset.size()));
+    table_->add_on_completion(static_cast<uint32_t>(node.on_completion.size()));
+    table_->add_risky(node.risky);
+    for (const Move& move : node.moves) {
+      Write(move.pod);
+      table_->add_to(Number(move.to));
+    }
+    for (const PodId pod : node.daemonset) Write(pod);
+    for (const PodId pod : node.on_completion) Write(pod);
+  }
+
+  void Write(const UnremovableNode& node) {
+    table_->add_kept_nodes(Number(node.node));
+    table_->add_kept_reasons(Number(ToString(node.reason), table_->mutable_reasons()));
+    const bool blocks = node.blocking_reason != BlockingPodReason::kNoReason;
+    table_->add_blocking_reasons(
+        blocks ? 1 + Number(ToString(node.blocking_reason), table_->mutable_reasons()) : 0);
+    table_->add_has_pod(node.pod != kNoPod);
+    if (node.pod != kNoPod) Write(node.pod);
+  }
+
+  void Write(NodeId node, const Utilization& use) {
+    table_->add_used_nodes(Number(node));
+    table_->add_cpu(use.cpu);
+    table_->add_memory(use.memory);
+    table_->add_gpu(use.gpu);
+    table_->add_used_resources(Number(catalog_.Text(use.resource), table_->mutable_resources()));
+    table_->add_utilization(use.utilization);
+  }
+
+  const Catalog& catalog_;
+  wire::PassTable* const table_;
+  Numbering nodes_;
+  Numbering shapes_;
+  std::vector<uint32_t> namespace_of_;  // Of a shape that was numbered.
+};
+
 }  // namespace
 
 absl::StatusOr<PassQuestion> ReadPassCall(const wire::PassCall& call,
@@ -193,6 +306,10 @@ absl::StatusOr<PassQuestion> ReadPassCall(const wire::PassCall& call,
 
 void WritePassPlan(const Catalog& catalog, const Plan& plan, wire::PassPlan* written) {
   PlanWriter(catalog, written).Write(plan);
+}
+
+void WritePassTable(const Catalog& catalog, const Plan& plan, wire::PassTable* written) {
+  TableWriter(catalog, written).Write(plan);
 }
 
 }  // namespace ebb

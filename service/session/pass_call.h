@@ -1,4 +1,5 @@
-// A pass of the planner as it travels (PassCall, PassReply of service/wire/planner.proto).
+// A pass of the planner as it travels (PassCall, PassReply, PassTable of
+// service/wire/planner.proto).
 //
 //   absl::StatusOr<PassQuestion> question = ReadPassCall(call, snapshot, rules);
 //   absl::StatusOr<Plan> plan = planner.Pass(snapshot, question->groups, question->Input(now_s));
@@ -52,6 +53,9 @@ absl::StatusOr<PassQuestion> ReadPassCall(const v1alpha1::PassCall& call,
                                           const ClusterSnapshot& snapshot, const GroupRules& rules);
 
 void WritePassPlan(const Catalog& catalog, const Plan& plan, v1alpha1::PassPlan* written);
+
+// The same in columns.
+void WritePassTable(const Catalog& catalog, const Plan& plan, v1alpha1::PassTable* written);
 
 }  // namespace ebb
 

@@ -517,8 +517,9 @@ Planner& Session::PassPlanner(const PlannerOptions& options,
   return *passes_;
 }
 
-absl::StatusOr<wire::PassReply> Session::Pass(const wire::PassCall& call,
-                                              std::optional<Clock::time_point> end) {
+template <typename Reply, typename Write>
+absl::StatusOr<Reply> Session::MakePass(const wire::PassCall& call,
+                                        std::optional<Clock::time_point> end, Write write) {
   std::optional<Effective> parsed;
   const absl::StatusOr<const Effective*> settings = SettingsOf(call.input(), parsed);
   if (!settings.ok()) return settings.status();
@@ -541,13 +542,29 @@ absl::StatusOr<wire::PassReply> Session::Pass(const wire::PassCall& call,
   const auto start = Clock::now();
   const absl::StatusOr<ebb::Plan> plan = planner.Pass(snapshot, question->groups, input);
   if (!plan.ok()) return plan.status();
-  wire::PassReply reply;
+  Reply reply;
   reply.set_pass_seconds(SecondsSince(start));
   if (absl::Status s = Verify(snapshot, question->groups, options, input, *plan); !s.ok()) return s;
   reply.set_version(version_);
   reply.set_now(now_s);
-  WritePassPlan(snapshot.catalog(), *plan, reply.mutable_plan());
+  write(snapshot.catalog(), *plan, reply);
   return reply;
+}
+
+absl::StatusOr<wire::PassReply> Session::Pass(const wire::PassCall& call,
+                                              std::optional<Clock::time_point> end) {
+  return MakePass<wire::PassReply>(
+      call, end, [](const Catalog& catalog, const ebb::Plan& plan, wire::PassReply& reply) {
+        WritePassPlan(catalog, plan, reply.mutable_plan());
+      });
+}
+
+absl::StatusOr<wire::PassTable> Session::PassTable(const wire::PassCall& call,
+                                                   std::optional<Clock::time_point> end) {
+  return MakePass<wire::PassTable>(
+      call, end, [](const Catalog& catalog, const ebb::Plan& plan, wire::PassTable& reply) {
+        WritePassTable(catalog, plan, &reply);
+      });
 }
 
 absl::StatusOr<wire::ViewReply> Session::Explain(const wire::ExplainCall& call,

@@ -121,6 +121,9 @@ class Session {
   // Nothing of the cluster is judged: whoever asks has all of it.
   absl::StatusOr<wire::PassReply> Pass(const wire::PassCall& call,
                                        std::optional<Clock::time_point> end);
+  // The same in columns.
+  absl::StatusOr<wire::PassTable> PassTable(const wire::PassCall& call,
+                                            std::optional<Clock::time_point> end);
   absl::StatusOr<wire::ViewReply> Explain(const wire::ExplainCall& call,
                                           std::optional<Clock::time_point> end);
   absl::StatusOr<wire::ViewReply> Filter(const wire::FilterCall& call);
@@ -163,6 +166,10 @@ class Session {
   absl::Status WithReport(const wire::PlanInput& input, std::optional<Clock::time_point> end,
                           const std::function<absl::Status(const PlanReport&)>& tell);
   // What remembers the passes so far; it goes on with other options.
+  // `write`(catalog, plan) puts the verified plan into the reply.
+  template <typename Reply, typename Write>
+  absl::StatusOr<Reply> MakePass(const wire::PassCall& call, std::optional<Clock::time_point> end,
+                                 Write write);
   Planner& PassPlanner(const PlannerOptions& options, const std::shared_ptr<Symbols>& symbols);
   absl::Status CheckMemory() const;
   absl::Status CheckRoom(std::span<const Change> changes);

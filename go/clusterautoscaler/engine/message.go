@@ -2,221 +2,175 @@ package engine
 
 import (
 	"fmt"
-	"math"
-	"unsafe"
-
-	"google.golang.org/protobuf/encoding/protowire"
 
 	"ebb/go/clusterautoscaler"
 	"ebb/go/clusterautoscaler/wire"
 	"ebb/go/ebb/plannerpb"
 )
 
-// PassCall and PassReply of service/wire/planner.proto.  They are read and written by hand: a reply
-// names each pod that moves, and its texts need not be copied one by one.
-
-func encode(request *clusterautoscaler.Request) []byte {
-	var input []byte
-	input = number(input, 4, uint64(request.Now.Unix()))
-	input = double(input, 7, request.TimeLimit.Seconds())
-	call := message(make([]byte, 0, 64*len(request.Candidates)), 1, input)
-	call = texts(call, 2, request.Candidates)
-	call = message(call, 3, texts(nil, 1, request.Destinations))
-	var groups []byte
+func callOf(request *clusterautoscaler.Request) *plannerpb.PassCall {
+	now, limit := request.Now.Unix(), request.TimeLimit.Seconds()
+	most := uint64(max(request.UnneededLimit, 0))
+	call := &plannerpb.PassCall{
+		Input:         &plannerpb.PlanInput{Now: &now, TimeLimitSeconds: &limit},
+		Candidates:    request.Candidates,
+		Destinations:  &plannerpb.NodeNames{Nodes: request.Destinations},
+		Groups:        &plannerpb.PassGroups{GpuNodes: request.GPUNodes},
+		UnneededLimit: &most,
+	}
 	for i := range request.Groups {
-		groups = message(groups, 1, encodeGroup(&request.Groups[i]))
+		group := &request.Groups[i]
+		call.Groups.Groups = append(call.Groups.Groups, &plannerpb.PassGroup{
+			Name:                             group.Name,
+			Nodes:                            group.Nodes,
+			Atomic:                           group.Atomic,
+			ScaleDownUtilizationThreshold:    &group.UtilizationThreshold,
+			ScaleDownGpuUtilizationThreshold: &group.GPUUtilizationThreshold,
+			IgnoreDaemonsetsUtilization:      &group.IgnoreDaemonSetsUtilization,
+		})
 	}
-	call = message(call, 4, texts(groups, 2, request.GPUNodes))
 	if request.PodsAsListed {
-		call = number(call, 6, uint64(plannerpb.PodOrder_AS_LISTED))
+		call.PodOrder = plannerpb.PodOrder_AS_LISTED
 	}
-	return number(call, 5, uint64(max(request.UnneededLimit, 0)))
+	return call
 }
 
-func encodeGroup(group *clusterautoscaler.Group) []byte {
-	data := texts(nil, 1, []string{group.Name})
-	data = texts(data, 2, group.Nodes)
-	data = number(data, 3, protowire.EncodeBool(group.Atomic))
-	data = double(data, 4, group.UtilizationThreshold)
-	data = double(data, 5, group.GPUUtilizationThreshold)
-	return number(data, 6, protowire.EncodeBool(group.IgnoreDaemonSetsUtilization))
+// A table that is being read, whose pods come one after the other.  The first number that is of nothing
+// is its error.
+type table struct {
+	*plannerpb.PassTable
+	names string // Of the pods that were not read yet.
+	pod   int
+	err   error
 }
 
-func number(data []byte, field protowire.Number, value uint64) []byte {
-	return protowire.AppendVarint(protowire.AppendTag(data, field, protowire.VarintType), value)
-}
-
-func double(data []byte, field protowire.Number, value float64) []byte {
-	return protowire.AppendFixed64(protowire.AppendTag(data, field, protowire.Fixed64Type), math.Float64bits(value))
-}
-
-func message(data []byte, field protowire.Number, value []byte) []byte {
-	return protowire.AppendBytes(protowire.AppendTag(data, field, protowire.BytesType), value)
-}
-
-func texts(data []byte, field protowire.Number, values []string) []byte {
-	for _, value := range values {
-		data = protowire.AppendString(protowire.AppendTag(data, field, protowire.BytesType), value)
+func resultOf(answer *plannerpb.PassTable) (*clusterautoscaler.Result, error) {
+	if err := checkLengths(answer); err != nil {
+		return nil, err
 	}
-	return data
-}
-
-// A field of a message: bytes, or a number.
-type field struct {
-	number protowire.Number
-	data   []byte
-	value  uint64
-}
-
-// The text shares the reply's bytes, which nobody writes to.
-func (f *field) text() string { return unsafe.String(unsafe.SliceData(f.data), len(f.data)) }
-
-func (f *field) float() float64 { return math.Float64frombits(f.value) }
-
-// Calls take for every field of a message.
-func each(data []byte, take func(f field) error) error {
-	for len(data) > 0 {
-		number, kind, size := protowire.ConsumeTag(data)
-		if size < 0 {
-			return fmt.Errorf("ebb: the reply is damaged: %w", protowire.ParseError(size))
-		}
-		data = data[size:]
-		f := field{number: number}
-		switch kind {
-		case protowire.VarintType:
-			f.value, size = protowire.ConsumeVarint(data)
-		case protowire.Fixed64Type:
-			f.value, size = protowire.ConsumeFixed64(data)
-		case protowire.BytesType:
-			f.data, size = protowire.ConsumeBytes(data)
-		default:
-			size = protowire.ConsumeFieldValue(number, kind, data)
-		}
-		if size < 0 {
-			return fmt.Errorf("ebb: the reply is damaged: %w", protowire.ParseError(size))
-		}
-		if err := take(f); err != nil {
-			return err
-		}
-		data = data[size:]
+	t := &table{PassTable: answer, names: string(answer.PodNames)}
+	result := &clusterautoscaler.Result{
+		Termination: answer.Termination,
+		Removals:    t.removals(),
+		Kept:        make([]clusterautoscaler.Kept, len(answer.KeptNodes)),
+		Utilization: make([]clusterautoscaler.Utilization, len(answer.UsedNodes)),
 	}
-	return nil
-}
-
-func decode(reply []byte) (*clusterautoscaler.Result, error) {
-	result := &clusterautoscaler.Result{}
-	err := each(reply, func(f field) error {
-		if f.number != 3 {
-			return nil
+	for i := range result.Kept {
+		result.Kept[i] = t.kept(i)
+	}
+	for _, node := range answer.Skipped {
+		result.Skipped = append(result.Skipped, t.of(answer.Nodes, node))
+	}
+	for i := range result.Utilization {
+		result.Utilization[i] = clusterautoscaler.Utilization{
+			Node: t.of(answer.Nodes, answer.UsedNodes[i]), CPU: answer.Cpu[i], Memory: answer.Memory[i], GPU: answer.Gpu[i],
+			Resource: t.of(answer.Resources, answer.UsedResources[i]), Utilization: answer.Utilization[i],
 		}
-		return each(f.data, func(f field) error { return decodePlan(f, result) })
-	})
-	return result, err
+	}
+	if t.err == nil && (t.pod != len(answer.PodNameSizes) || t.names != "") {
+		t.err = damaged("has pods that nothing names")
+	}
+	return result, t.err
 }
 
-func decodePlan(f field, result *clusterautoscaler.Result) error {
-	switch f.number {
-	case 1:
-		result.Termination = f.text()
-	case 2:
-		removal, err := decodeRemoval(f.data)
-		result.Removals = append(result.Removals, removal)
-		return err
-	case 3:
-		kept, err := decodeKept(f.data)
-		result.Kept = append(result.Kept, kept)
-		return err
-	case 4:
-		result.Skipped = append(result.Skipped, f.text())
-	case 5:
-		use, err := decodeUse(f.data)
-		result.Utilization = append(result.Utilization, use)
-		return err
+func damaged(how string) error { return fmt.Errorf("ebb: the reply is damaged: %s", how) }
+
+// Whether columns of one thing are of one length.
+func checkLengths(t *plannerpb.PassTable) error {
+	moves := 0
+	for _, count := range t.Moves {
+		moves += int(count)
+	}
+	for _, column := range []struct {
+		name      string
+		got, want int
+	}{
+		{"pod_name_sizes", len(t.PodNameSizes), len(t.PodNamespaces)},
+		{"moves", len(t.Moves), len(t.RemovedNodes)},
+		{"daemonset", len(t.Daemonset), len(t.RemovedNodes)},
+		{"on_completion", len(t.OnCompletion), len(t.RemovedNodes)},
+		{"risky", len(t.Risky), len(t.RemovedNodes)},
+		{"to", len(t.To), moves},
+		{"kept_reasons", len(t.KeptReasons), len(t.KeptNodes)},
+		{"blocking_reasons", len(t.BlockingReasons), len(t.KeptNodes)},
+		{"has_pod", len(t.HasPod), len(t.KeptNodes)},
+		{"cpu", len(t.Cpu), len(t.UsedNodes)},
+		{"memory", len(t.Memory), len(t.UsedNodes)},
+		{"gpu", len(t.Gpu), len(t.UsedNodes)},
+		{"used_resources", len(t.UsedResources), len(t.UsedNodes)},
+		{"utilization", len(t.Utilization), len(t.UsedNodes)},
+	} {
+		if column.got != column.want {
+			return damaged(fmt.Sprintf("%s has %d elements and not %d", column.name, column.got, column.want))
+		}
 	}
 	return nil
 }
 
-func decodeRemoval(data []byte) (removal clusterautoscaler.Removal, err error) {
-	err = each(data, func(f field) error {
-		switch f.number {
-		case 1:
-			removal.Node = f.text()
-		case 2:
-			var move clusterautoscaler.Move
-			err := each(f.data, func(f field) (err error) {
-				switch f.number {
-				case 1:
-					move.Pod, err = decodePod(f.data)
-				case 2:
-					move.To = f.text()
-				}
-				return err
-			})
-			removal.Moves = append(removal.Moves, move)
-			return err
-		case 3:
-			pod, err := decodePod(f.data)
-			removal.DaemonSet = append(removal.DaemonSet, pod)
-			return err
-		case 4:
-			pod, err := decodePod(f.data)
-			removal.OnCompletion = append(removal.OnCompletion, pod)
-			return err
-		case 5:
-			removal.Risky = protowire.DecodeBool(f.value)
-		}
-		return nil
-	})
-	return removal, err
+func (t *table) of(names []string, number uint32) string {
+	if int(number) < len(names) {
+		return names[number]
+	}
+	t.err = damaged("a number is of nothing")
+	return ""
 }
 
-func decodePod(data []byte) (name wire.PodName, err error) {
-	err = each(data, func(f field) error {
-		switch f.number {
-		case 1:
-			name.Namespace = f.text()
-		case 2:
-			name.Name = f.text()
-		}
-		return nil
-	})
-	return name, err
+// The next pod.  Names share the reply's bytes.
+func (t *table) nextPod() wire.PodName {
+	if t.pod >= len(t.PodNameSizes) || int(t.PodNameSizes[t.pod]) > len(t.names) {
+		t.err = damaged("it has too few pods")
+		return wire.PodName{}
+	}
+	size := t.PodNameSizes[t.pod]
+	name := wire.PodName{Namespace: t.of(t.Namespaces, t.PodNamespaces[t.pod]), Name: t.names[:size]}
+	t.names = t.names[size:]
+	t.pod++
+	return name
 }
 
-func decodeKept(data []byte) (kept clusterautoscaler.Kept, err error) {
-	err = each(data, func(f field) (err error) {
-		switch f.number {
-		case 1:
-			kept.Node = f.text()
-		case 2:
-			kept.Reason = f.text()
-		case 3:
-			kept.Pod, err = decodePod(f.data)
-		case 4:
-			kept.BlockingReason = f.text()
-		}
-		return err
-	})
-	return kept, err
+func (t *table) nextPods(count uint32) []wire.PodName {
+	if int64(count) > int64(len(t.PodNameSizes)) {
+		t.err = damaged("it has too few pods")
+		return nil
+	}
+	var pods []wire.PodName
+	for range count {
+		pods = append(pods, t.nextPod())
+	}
+	return pods
 }
 
-func decodeUse(data []byte) (use clusterautoscaler.Utilization, err error) {
-	err = each(data, func(f field) error {
-		switch f.number {
-		case 1:
-			use.Node = f.text()
-		case 2:
-			use.CPU = f.float()
-		case 3:
-			use.Memory = f.float()
-		case 4:
-			use.GPU = f.float()
-		case 5:
-			use.Resource = f.text()
-		case 6:
-			use.Utilization = f.float()
+func (t *table) removals() []clusterautoscaler.Removal {
+	removals := make([]clusterautoscaler.Removal, len(t.RemovedNodes))
+	// One piece of memory for all moves.
+	moves := make([]clusterautoscaler.Move, len(t.To))
+	to := t.To
+	for i := range removals {
+		count := t.Moves[i]
+		own := moves[:count:count]
+		moves = moves[count:]
+		for j := range own {
+			own[j] = clusterautoscaler.Move{Pod: t.nextPod(), To: t.of(t.Nodes, to[j])}
 		}
-		return nil
-	})
-	return use, err
+		to = to[count:]
+		removals[i] = clusterautoscaler.Removal{
+			Node:         t.of(t.Nodes, t.RemovedNodes[i]),
+			Moves:        own,
+			DaemonSet:    t.nextPods(t.Daemonset[i]),
+			OnCompletion: t.nextPods(t.OnCompletion[i]),
+			Risky:        t.Risky[i],
+		}
+	}
+	return removals
+}
+
+func (t *table) kept(i int) clusterautoscaler.Kept {
+	kept := clusterautoscaler.Kept{Node: t.of(t.Nodes, t.KeptNodes[i]), Reason: t.of(t.Reasons, t.KeptReasons[i])}
+	if blocks := t.BlockingReasons[i]; blocks > 0 {
+		kept.BlockingReason = t.of(t.Reasons, blocks-1)
+	}
+	if t.HasPod[i] {
+		kept.Pod = t.nextPod()
+	}
+	return kept
 }

@@ -1,11 +1,14 @@
 // Package feed tells what has changed in a cluster since it was last told.
 //
 //	feed := feed.New()
-//	changes := feed.Diff(nodes, lists) // All of it.
-//	...                                 // Those were taken.
-//	changes = feed.Diff(nodes, lists)  // What is new, changed or gone.
-//	...                                 // Those were not taken:
-//	feed.Reset()                        // The next one is all of it again.
+//	for changes := range feed.Changes(nodes, lists) {
+//		... // All of it, a part at a time.
+//	}
+//	for changes := range feed.Changes(nodes, lists) {
+//		... // What is new, changed or gone.
+//	}
+//	... // Those were not all taken:
+//	feed.Reset() // The next one is all of it again.
 //
 // An object is as it was if it is the same object: the lists of an informer replace what they hold
 // and never change it.  A node is looked at closer, by its resource version.  What comes as a new
@@ -18,6 +21,7 @@ package feed
 
 import (
 	"bytes"
+	"iter"
 	"slices"
 	"strconv"
 
@@ -64,7 +68,7 @@ type Feed struct {
 	// Names of the last views, in their order.  Of KeepOrder alone.
 	order   []string
 	nodes   map[string]*toldNode
-	pods    map[wire.PodName]*toldPod
+	pods    *podTable
 	objects map[*wire.Kind]map[types.NamespacedName]*toldObject
 	loop    uint64
 }
@@ -78,17 +82,6 @@ type toldNode struct {
 	special int
 	loop    uint64
 	// To be deleted and put again.
-	again bool
-}
-
-type toldPod struct {
-	pod  *v1.Pod
-	name wire.PodName
-	uid  types.UID
-	node string
-	// Whether it is where it was, as far as the nodes were looked at.
-	there bool
-	// If it is still somewhere, it is to be deleted and put again.
 	again bool
 }
 
@@ -109,7 +102,7 @@ func New() *Feed {
 func (f *Feed) Reset() {
 	f.order = nil
 	f.nodes = map[string]*toldNode{}
-	f.pods = map[wire.PodName]*toldPod{}
+	f.pods = newPodTable(0)
 	f.objects = map[*wire.Kind]map[types.NamespacedName]*toldObject{}
 }
 
@@ -129,10 +122,36 @@ func (f *Feed) Node(name string) *v1.Node {
 
 // Pod finds a pod by the name under which it was told; nil: there is none.
 func (f *Feed) Pod(name wire.PodName) *v1.Pod {
-	if told := f.pods[name]; told != nil {
+	if told := f.pods.find(name); told != nil {
 		return told.pod
 	}
 	return nil
+}
+
+// PodsOf finds pods of a node that are asked for one after the other: about in the order of the view
+// each costs a comparison.  A pod that is not on the node is found too.
+func (f *Feed) PodsOf(node string) func(name wire.PodName) *v1.Pod {
+	var told []*toldPod
+	if node := f.nodes[node]; node != nil {
+		told = node.told
+	}
+	next := 0
+	return func(name wire.PodName) *v1.Pod {
+		for range 2 {
+			if next < len(told) && told[next].name == name {
+				next++
+				return told[next-1].pod
+			}
+			next++ // One that does not move.
+		}
+		for i := range told {
+			if told[i].name == name {
+				next = i + 1
+				return told[i].pod
+			}
+		}
+		return f.Pod(name)
+	}
 }
 
 // NodeSpecial says how many pods of a node are special.
@@ -143,21 +162,47 @@ func (f *Feed) NodeSpecial(name string) int {
 	return 0
 }
 
-// Diff returns what changed since the last call.  Whoever cannot take all of it resets the feed.
+// So many changes are a part.
+const partSize = 512
+
+// Changes are what changed since the last call, found while they are gone through, which is to happen
+// once, in parts that follow one another.  Whoever cannot take all of it stops, and resets the feed.
 // The lists are asked for once the pods have been looked at; a kind that is in none of them is as it
 // was.
+func (f *Feed) Changes(views []NodeView, lists func() []List) iter.Seq[[]wire.Change] {
+	return func(take func([]wire.Change) bool) {
+		d := diff{Feed: f, take: take, first: f.pods.count == 0 && len(f.nodes) == 0 && len(f.objects) == 0}
+		d.find(views, lists)
+		d.flush()
+	}
+}
+
+// Diff returns all of them.
 func (f *Feed) Diff(views []NodeView, lists func() []List) []wire.Change {
-	f.loop++
-	d := diff{Feed: f}
-	if len(f.pods) == 0 {
+	return slices.Concat(slices.Collect(f.Changes(views, lists))...)
+}
+
+type diff struct {
+	*Feed
+	take    func([]wire.Change) bool
+	stopped bool
+	// Nothing has been told yet, so that nothing can be gone: parts are handed over as they come.
+	first   bool
+	deletes []wire.Change
+	puts    []wire.Change
+	left    []*toldPod
+}
+
+func (d *diff) find(views []NodeView, lists func() []List) {
+	d.loop++
+	if d.first {
 		pods := 0
 		for i := range views {
 			pods += len(views[i].Pods)
 		}
-		f.pods = make(map[wire.PodName]*toldPod, pods)
-		d.puts = make([]wire.Change, 0, pods+len(views))
+		d.pods = newPodTable(pods)
 	}
-	if f.KeepOrder {
+	if d.KeepOrder {
 		d.markDisplaced(views)
 	}
 	for i := range views {
@@ -174,16 +219,16 @@ func (f *Feed) Diff(views []NodeView, lists func() []List) []wire.Change {
 	for _, list := range lists() {
 		d.list(&list)
 	}
-	return slices.Concat(d.deletes, d.puts)
 }
 
-type diff struct {
-	*Feed
-	deletes []wire.Change
-	puts    []wire.Change
-	left    []*toldPod
-	// Records that are not used yet.
-	slab []toldPod
+// Hands over what there is: what is gone comes first.
+func (d *diff) flush() {
+	for _, changes := range [][]wire.Change{d.deletes, d.puts} {
+		if len(changes) > 0 && !d.stopped {
+			d.stopped = !d.take(changes)
+		}
+	}
+	d.deletes, d.puts = nil, nil
 }
 
 // Marks the nodes that are there and have another place now, those behind them, and those that are
@@ -306,7 +351,8 @@ func (d *diff) come(view *NodeView) {
 
 // The pod's record, told if it is new or another than it was.
 func (d *diff) pod(pod *v1.Pod, node string) *toldPod {
-	name, told := d.record(pod)
+	told := d.record(pod)
+	name := told.name
 	if told.again {
 		told.again = false
 		told.pod = nil
@@ -316,11 +362,11 @@ func (d *diff) pod(pod *v1.Pod, node string) *toldPod {
 		told.there = true
 		return told
 	}
-	known := told.pod != nil && told.uid == pod.UID
+	known := told.pod != nil && told.uid == string(pod.UID)
 	if told.pod != nil && !known {
 		d.deletes = append(d.deletes, gone(wire.Pod, name.Namespace, name.Name, ""))
 	}
-	told.pod, told.uid, told.node, told.there = pod, pod.UID, node, true
+	told.pod, told.uid, told.node, told.there = pod, string(pod.UID), node, true
 	if !known && pod.Spec.NodeName == node && pod.Name == name.Name {
 		d.put(wire.Pod, pod)
 		return told
@@ -339,20 +385,12 @@ func (d *diff) pod(pod *v1.Pod, node string) *toldPod {
 // The record under which the pod goes; a new one has no pod yet.
 // A pod of a node that is being drained is there twice: on its node, and where its successor will
 // be.  Each but the first goes under a name that no pod can have.
-func (d *diff) record(pod *v1.Pod) (wire.PodName, *toldPod) {
+func (d *diff) record(pod *v1.Pod) *toldPod {
 	name := wire.PodName{Namespace: pod.Namespace, Name: pod.Name}
 	for i := 2; ; i++ {
-		told := d.pods[name]
-		if told == nil {
-			if len(d.slab) == 0 {
-				d.slab = make([]toldPod, 256)
-			}
-			told, d.slab = &d.slab[0], d.slab[1:]
-			told.name = name
-			d.pods[name] = told
-		}
+		told := d.pods.record(name)
 		if !told.there {
-			return name, told
+			return told
 		}
 		name.Name = pod.Name + "_" + strconv.Itoa(i)
 	}
@@ -360,11 +398,13 @@ func (d *diff) record(pod *v1.Pod) (wire.PodName, *toldPod) {
 
 func (d *diff) dropPods() {
 	for _, told := range d.left {
-		if told.there || d.pods[told.name] != told {
+		// It may be listed twice.
+		if told.there || told.pod == nil {
 			continue
 		}
 		d.deletes = append(d.deletes, gone(wire.Pod, told.name.Namespace, told.name.Name, ""))
-		delete(d.pods, told.name)
+		d.pods.drop(told)
+		told.pod = nil
 	}
 }
 
@@ -422,7 +462,13 @@ func withoutVersion(object Object) wire.Object {
 }
 
 func (d *diff) put(kind *wire.Kind, object wire.Object) {
+	if d.puts == nil && d.first {
+		d.puts = make([]wire.Change, 0, partSize)
+	}
 	d.puts = append(d.puts, wire.Change{Kind: kind, Object: object})
+	if d.first && len(d.puts) == partSize {
+		d.flush()
+	}
 }
 
 func gone(kind *wire.Kind, namespace, name, uid string) wire.Change {

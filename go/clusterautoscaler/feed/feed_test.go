@@ -179,6 +179,75 @@ func TestSpecialPods(t *testing.T) {
 	}
 }
 
+func many(pods int) []feed.NodeView {
+	a := view(node("a", "1"))
+	for i := range pods {
+		a.Pods = append(a.Pods, pod(fmt.Sprint("p", i), "a"))
+	}
+	return []feed.NodeView{a}
+}
+
+func TestTheFirstChangesComeWhileOthersAreFound(t *testing.T) {
+	views := many(2000)
+	f := feed.New()
+	asked := false
+	parts, last := 0, 0
+	for part := range f.Changes(views, func() []feed.List { asked = true; return nil }) {
+		if parts == 0 && asked {
+			t.Error("all was found before the first part came")
+		}
+		parts++
+		last = len(part)
+	}
+	if parts != 4 || last != 2001-3*512 || !asked {
+		t.Errorf("%d parts, %d in the last, lists asked for: %v", parts, last, asked)
+	}
+	if again := f.Diff(views, none); len(again) > 0 {
+		t.Errorf("%d changes are told twice", len(again))
+	}
+	// Later ones come at once: what is gone is known at the end, and comes first.
+	views[0].Pods = append(slices.Clone(views[0].Pods[1:]), many(4000)[0].Pods[2000:]...)
+	for part := range f.Changes(views, none) {
+		if len(part) != 1 && len(part) != 2000 {
+			t.Errorf("a part of %d", len(part))
+		}
+	}
+}
+
+func TestWhoeverStopsIsToldAllOfItAfterAReset(t *testing.T) {
+	views := many(2000)
+	f := feed.New()
+	for range f.Changes(views, none) {
+		break
+	}
+	f.Reset()
+	if changes := f.Diff(views, none); len(changes) != 2001 {
+		t.Errorf("%d changes", len(changes))
+	}
+}
+
+func TestPodsOf(t *testing.T) {
+	f := feed.New()
+	views := append(many(50), view(node("b", "1"), pod("q", "b")))
+	f.Diff(views, none)
+	random := rand.New(rand.NewSource(1))
+	for range 100 {
+		find := f.PodsOf("a")
+		for range 30 {
+			i := random.Intn(50)
+			if got := find(wire.PodName{Namespace: "default", Name: fmt.Sprint("p", i)}); got != views[0].Pods[i] {
+				t.Fatalf("p%d is %v", i, got)
+			}
+		}
+		if find(wire.PodName{Namespace: "default", Name: "q"}) != views[1].Pods[0] {
+			t.Error("a pod of another node is not found")
+		}
+		if find(wire.PodName{Namespace: "other", Name: "p1"}) != nil || f.PodsOf("c")(wire.PodName{Namespace: "default", Name: "z"}) != nil {
+			t.Error("found what is not there")
+		}
+	}
+}
+
 // Whoever takes the changes has what the views show, whatever happened in between.
 func TestChangesLeadToTheViews(t *testing.T) {
 	random := rand.New(rand.NewSource(1))

@@ -60,8 +60,9 @@ func (p *Planner) readRemoval(removal *clusterautoscaler.Removal, node *simulato
 	if len(removal.Moves) > 0 {
 		node.PodsToReschedule = make([]*apiv1.Pod, len(removal.Moves))
 	}
+	podOf := p.feed.PodsOf(removal.Node)
 	for i := range removal.Moves {
-		pod := p.feed.Pod(removal.Moves[i].Pod)
+		pod := podOf(removal.Moves[i].Pod)
 		if pod == nil {
 			return fmt.Errorf("moves pod %v, which is not there", removal.Moves[i].Pod)
 		}

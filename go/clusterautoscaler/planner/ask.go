@@ -34,11 +34,9 @@ func (p *Planner) askEngine(l *loop) (cause string, err error) {
 	if err := p.configure(); err != nil {
 		return fallback.ApplyFailed, err
 	}
-	if changes := p.feed.Diff(views(infos), p.lists); len(changes) > 0 {
-		if err := p.engine.Apply(ctx, changes); err != nil {
-			p.forget()
-			return fallback.ApplyFailed, err
-		}
+	if err := p.engine.Apply(ctx, p.feed.Changes(views(infos), p.lists)); err != nil {
+		p.forget()
+		return fallback.ApplyFailed, err
 	}
 	question := p.question(l, infos)
 	result, err := p.engine.Pass(ctx, &question.request)

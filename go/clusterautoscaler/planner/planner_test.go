@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -52,13 +53,14 @@ type fakeEngine struct {
 	resets int
 }
 
-func (f *fakeEngine) Apply(ctx context.Context, changes []wire.Change) error {
-	if f.apply != nil {
-		if err := f.apply(changes); err != nil {
+func (f *fakeEngine) Apply(ctx context.Context, changes iter.Seq[[]wire.Change]) error {
+	all := slices.Concat(slices.Collect(changes)...)
+	if f.apply != nil && len(all) > 0 {
+		if err := f.apply(all); err != nil {
 			return err
 		}
 	}
-	return f.Engine.Apply(ctx, changes)
+	return f.Engine.Apply(ctx, slices.Values([][]wire.Change{all}))
 }
 
 func (f *fakeEngine) Pass(ctx context.Context, request *clusterautoscaler.Request) (*clusterautoscaler.Result, error) {

@@ -1,10 +1,12 @@
-// Package wire is how objects travel to the engine: as Kubernetes' protobuf, in its envelope.
+// Package wire is how objects travel to the engine: as Kubernetes' protobuf, in its envelope, pods and
+// nodes in brief.
 package wire
 
 import (
 	"encoding/binary"
 	"fmt"
 
+	"ebb/go/clusterautoscaler/brief"
 	"ebb/go/ebb"
 )
 
@@ -75,6 +77,7 @@ type Buffer struct {
 	start int
 	// The last object is the first in the data.
 	ranges []ebb.Range
+	brief  brief.Writer
 }
 
 // NewBuffer makes a buffer of so many bytes.
@@ -127,7 +130,10 @@ func (b *Buffer) tryPut(kind *Kind, object Object) (ok bool, err error) {
 		}
 	}()
 	// The head must find room before what is written here.
-	size, err := object.MarshalToSizedBuffer(b.data[head:b.start])
+	size, known, err := b.brief.Write(b.data[head:b.start], object)
+	if !known && err == nil {
+		size, err = object.MarshalToSizedBuffer(b.data[head:b.start])
+	}
 	if err != nil {
 		return false, err
 	}

@@ -19,14 +19,14 @@ func pod(name string) *v1.Pod {
 }
 
 // As the API's own serializer writes it.
-func serialized(t *testing.T, pod *v1.Pod) []byte {
+func serialized(t *testing.T, object *v1.Namespace) []byte {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	if err := v1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
-	written := pod.DeepCopy()
-	written.SetGroupVersionKind(v1.SchemeGroupVersion.WithKind("Pod"))
+	written := object.DeepCopy()
+	written.SetGroupVersionKind(v1.SchemeGroupVersion.WithKind("Namespace"))
 	var buffer bytes.Buffer
 	if err := protobuf.NewSerializer(scheme, scheme).Encode(written, &buffer); err != nil {
 		t.Fatal(err)
@@ -35,14 +35,38 @@ func serialized(t *testing.T, pod *v1.Pod) []byte {
 }
 
 func TestIsWhatTheAPIWrites(t *testing.T) {
-	got, err := wire.Marshal(wire.Pod, pod("p"))
+	object := &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: map[string]string{"a": "b"}}}
+	got, err := wire.Marshal(wire.Namespace, object)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := serialized(t, pod("p"))
+	want := serialized(t, object)
 	// The serializer ends with two empty fields, content encoding and type.
 	if !bytes.HasPrefix(want, got) || len(want) > len(got)+4 {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// The API's own serializer reads it, in its envelope.
+func TestPodsAreWrittenInBrief(t *testing.T) {
+	data, err := wire.Marshal(wire.Pod, pod("p"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	scheme := runtime.NewScheme()
+	if err := v1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	object, kind, err := protobuf.NewSerializer(scheme, scheme).Decode(data, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := object.(*v1.Pod)
+	if kind.String() != "/v1, Kind=Pod" || read.Name != "p" || read.Labels["a"] != "b" || read.Spec.NodeName != "node" {
+		t.Errorf("%v %+v", kind, read)
+	}
+	if image := read.Spec.Containers[0].Image; image != "" {
+		t.Errorf("its image is written: %s", image)
 	}
 }
 

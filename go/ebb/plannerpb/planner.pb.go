@@ -2550,6 +2550,278 @@ func (x *NodeUse) GetUtilization() float64 {
 	return 0
 }
 
+// A PassReply in columns: the same plan with each name of a node, a namespace and a reason once, for a
+// caller to whom tens of thousands of moves as messages cost more than the pass.  Answered inside a
+// program alone (EBB_CALL_PASS_TABLE of ebb.h).
+//
+// Nodes, namespaces and reasons are numbers: indices of the lists of their names.  Pods stand in the
+// order in which the plan names them: of each removal those that move, its DaemonSets' pods and those
+// whose end is awaited; then of each kept node the one that blocks or found no place, if there is one.
+type PassTable struct {
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	Version     uint64                 `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
+	Now         int64                  `protobuf:"varint,2,opt,name=now,proto3" json:"now,omitempty"`
+	PassSeconds float64                `protobuf:"fixed64,3,opt,name=pass_seconds,json=passSeconds,proto3" json:"pass_seconds,omitempty"`
+	Termination string                 `protobuf:"bytes,4,opt,name=termination,proto3" json:"termination,omitempty"`
+	Nodes       []string               `protobuf:"bytes,5,rep,name=nodes,proto3" json:"nodes,omitempty"`
+	Namespaces  []string               `protobuf:"bytes,6,rep,name=namespaces,proto3" json:"namespaces,omitempty"`
+	Reasons     []string               `protobuf:"bytes,7,rep,name=reasons,proto3" json:"reasons,omitempty"` // And blocking reasons.
+	// One of each pod.
+	PodNamespaces []uint32 `protobuf:"varint,8,rep,packed,name=pod_namespaces,json=podNamespaces,proto3" json:"pod_namespaces,omitempty"`
+	PodNameSizes  []uint32 `protobuf:"varint,9,rep,packed,name=pod_name_sizes,json=podNameSizes,proto3" json:"pod_name_sizes,omitempty"` // In bytes.
+	PodNames      []byte   `protobuf:"bytes,10,opt,name=pod_names,json=podNames,proto3" json:"pod_names,omitempty"`                      // One behind the other.
+	// One of each removal, in the order in which the nodes go.
+	RemovedNodes []uint32 `protobuf:"varint,11,rep,packed,name=removed_nodes,json=removedNodes,proto3" json:"removed_nodes,omitempty"`
+	Moves        []uint32 `protobuf:"varint,12,rep,packed,name=moves,proto3" json:"moves,omitempty"` // How many pods move.
+	Daemonset    []uint32 `protobuf:"varint,13,rep,packed,name=daemonset,proto3" json:"daemonset,omitempty"`
+	OnCompletion []uint32 `protobuf:"varint,14,rep,packed,name=on_completion,json=onCompletion,proto3" json:"on_completion,omitempty"`
+	Risky        []bool   `protobuf:"varint,15,rep,packed,name=risky,proto3" json:"risky,omitempty"`
+	// One of each move.
+	To []uint32 `protobuf:"varint,16,rep,packed,name=to,proto3" json:"to,omitempty"`
+	// One of each kept node.
+	KeptNodes       []uint32 `protobuf:"varint,17,rep,packed,name=kept_nodes,json=keptNodes,proto3" json:"kept_nodes,omitempty"`
+	KeptReasons     []uint32 `protobuf:"varint,18,rep,packed,name=kept_reasons,json=keptReasons,proto3" json:"kept_reasons,omitempty"`
+	BlockingReasons []uint32 `protobuf:"varint,19,rep,packed,name=blocking_reasons,json=blockingReasons,proto3" json:"blocking_reasons,omitempty"` // Plus one; 0: none.
+	HasPod          []bool   `protobuf:"varint,20,rep,packed,name=has_pod,json=hasPod,proto3" json:"has_pod,omitempty"`
+	Skipped         []uint32 `protobuf:"varint,21,rep,packed,name=skipped,proto3" json:"skipped,omitempty"`
+	// One of each node whose utilization decided something.
+	UsedNodes     []uint32  `protobuf:"varint,22,rep,packed,name=used_nodes,json=usedNodes,proto3" json:"used_nodes,omitempty"`
+	Cpu           []float64 `protobuf:"fixed64,23,rep,packed,name=cpu,proto3" json:"cpu,omitempty"`
+	Memory        []float64 `protobuf:"fixed64,24,rep,packed,name=memory,proto3" json:"memory,omitempty"`
+	Gpu           []float64 `protobuf:"fixed64,25,rep,packed,name=gpu,proto3" json:"gpu,omitempty"`
+	Resources     []string  `protobuf:"bytes,26,rep,name=resources,proto3" json:"resources,omitempty"`
+	UsedResources []uint32  `protobuf:"varint,27,rep,packed,name=used_resources,json=usedResources,proto3" json:"used_resources,omitempty"` // Indices of resources.
+	Utilization   []float64 `protobuf:"fixed64,28,rep,packed,name=utilization,proto3" json:"utilization,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PassTable) Reset() {
+	*x = PassTable{}
+	mi := &file_planner_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PassTable) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PassTable) ProtoMessage() {}
+
+func (x *PassTable) ProtoReflect() protoreflect.Message {
+	mi := &file_planner_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PassTable.ProtoReflect.Descriptor instead.
+func (*PassTable) Descriptor() ([]byte, []int) {
+	return file_planner_proto_rawDescGZIP(), []int{34}
+}
+
+func (x *PassTable) GetVersion() uint64 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
+func (x *PassTable) GetNow() int64 {
+	if x != nil {
+		return x.Now
+	}
+	return 0
+}
+
+func (x *PassTable) GetPassSeconds() float64 {
+	if x != nil {
+		return x.PassSeconds
+	}
+	return 0
+}
+
+func (x *PassTable) GetTermination() string {
+	if x != nil {
+		return x.Termination
+	}
+	return ""
+}
+
+func (x *PassTable) GetNodes() []string {
+	if x != nil {
+		return x.Nodes
+	}
+	return nil
+}
+
+func (x *PassTable) GetNamespaces() []string {
+	if x != nil {
+		return x.Namespaces
+	}
+	return nil
+}
+
+func (x *PassTable) GetReasons() []string {
+	if x != nil {
+		return x.Reasons
+	}
+	return nil
+}
+
+func (x *PassTable) GetPodNamespaces() []uint32 {
+	if x != nil {
+		return x.PodNamespaces
+	}
+	return nil
+}
+
+func (x *PassTable) GetPodNameSizes() []uint32 {
+	if x != nil {
+		return x.PodNameSizes
+	}
+	return nil
+}
+
+func (x *PassTable) GetPodNames() []byte {
+	if x != nil {
+		return x.PodNames
+	}
+	return nil
+}
+
+func (x *PassTable) GetRemovedNodes() []uint32 {
+	if x != nil {
+		return x.RemovedNodes
+	}
+	return nil
+}
+
+func (x *PassTable) GetMoves() []uint32 {
+	if x != nil {
+		return x.Moves
+	}
+	return nil
+}
+
+func (x *PassTable) GetDaemonset() []uint32 {
+	if x != nil {
+		return x.Daemonset
+	}
+	return nil
+}
+
+func (x *PassTable) GetOnCompletion() []uint32 {
+	if x != nil {
+		return x.OnCompletion
+	}
+	return nil
+}
+
+func (x *PassTable) GetRisky() []bool {
+	if x != nil {
+		return x.Risky
+	}
+	return nil
+}
+
+func (x *PassTable) GetTo() []uint32 {
+	if x != nil {
+		return x.To
+	}
+	return nil
+}
+
+func (x *PassTable) GetKeptNodes() []uint32 {
+	if x != nil {
+		return x.KeptNodes
+	}
+	return nil
+}
+
+func (x *PassTable) GetKeptReasons() []uint32 {
+	if x != nil {
+		return x.KeptReasons
+	}
+	return nil
+}
+
+func (x *PassTable) GetBlockingReasons() []uint32 {
+	if x != nil {
+		return x.BlockingReasons
+	}
+	return nil
+}
+
+func (x *PassTable) GetHasPod() []bool {
+	if x != nil {
+		return x.HasPod
+	}
+	return nil
+}
+
+func (x *PassTable) GetSkipped() []uint32 {
+	if x != nil {
+		return x.Skipped
+	}
+	return nil
+}
+
+func (x *PassTable) GetUsedNodes() []uint32 {
+	if x != nil {
+		return x.UsedNodes
+	}
+	return nil
+}
+
+func (x *PassTable) GetCpu() []float64 {
+	if x != nil {
+		return x.Cpu
+	}
+	return nil
+}
+
+func (x *PassTable) GetMemory() []float64 {
+	if x != nil {
+		return x.Memory
+	}
+	return nil
+}
+
+func (x *PassTable) GetGpu() []float64 {
+	if x != nil {
+		return x.Gpu
+	}
+	return nil
+}
+
+func (x *PassTable) GetResources() []string {
+	if x != nil {
+		return x.Resources
+	}
+	return nil
+}
+
+func (x *PassTable) GetUsedResources() []uint32 {
+	if x != nil {
+		return x.UsedResources
+	}
+	return nil
+}
+
+func (x *PassTable) GetUtilization() []float64 {
+	if x != nil {
+		return x.Utilization
+	}
+	return nil
+}
+
 type FilterCall struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Session       string                 `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
@@ -2563,7 +2835,7 @@ type FilterCall struct {
 
 func (x *FilterCall) Reset() {
 	*x = FilterCall{}
-	mi := &file_planner_proto_msgTypes[34]
+	mi := &file_planner_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2575,7 +2847,7 @@ func (x *FilterCall) String() string {
 func (*FilterCall) ProtoMessage() {}
 
 func (x *FilterCall) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[34]
+	mi := &file_planner_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2588,7 +2860,7 @@ func (x *FilterCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FilterCall.ProtoReflect.Descriptor instead.
 func (*FilterCall) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{34}
+	return file_planner_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *FilterCall) GetSession() string {
@@ -2639,7 +2911,7 @@ type ViewReply struct {
 
 func (x *ViewReply) Reset() {
 	*x = ViewReply{}
-	mi := &file_planner_proto_msgTypes[35]
+	mi := &file_planner_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2651,7 +2923,7 @@ func (x *ViewReply) String() string {
 func (*ViewReply) ProtoMessage() {}
 
 func (x *ViewReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[35]
+	mi := &file_planner_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2664,7 +2936,7 @@ func (x *ViewReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ViewReply.ProtoReflect.Descriptor instead.
 func (*ViewReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{35}
+	return file_planner_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *ViewReply) GetVersion() uint64 {
@@ -2713,7 +2985,7 @@ type WatchPlansCall struct {
 
 func (x *WatchPlansCall) Reset() {
 	*x = WatchPlansCall{}
-	mi := &file_planner_proto_msgTypes[36]
+	mi := &file_planner_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2725,7 +2997,7 @@ func (x *WatchPlansCall) String() string {
 func (*WatchPlansCall) ProtoMessage() {}
 
 func (x *WatchPlansCall) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[36]
+	mi := &file_planner_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2738,7 +3010,7 @@ func (x *WatchPlansCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchPlansCall.ProtoReflect.Descriptor instead.
 func (*WatchPlansCall) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{36}
+	return file_planner_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *WatchPlansCall) GetInput() *PlanInput {
@@ -2772,7 +3044,7 @@ type PlanChange struct {
 
 func (x *PlanChange) Reset() {
 	*x = PlanChange{}
-	mi := &file_planner_proto_msgTypes[37]
+	mi := &file_planner_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2784,7 +3056,7 @@ func (x *PlanChange) String() string {
 func (*PlanChange) ProtoMessage() {}
 
 func (x *PlanChange) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[37]
+	mi := &file_planner_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2797,7 +3069,7 @@ func (x *PlanChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanChange.ProtoReflect.Descriptor instead.
 func (*PlanChange) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{37}
+	return file_planner_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *PlanChange) GetVersion() uint64 {
@@ -2859,7 +3131,7 @@ type RoundCall struct {
 
 func (x *RoundCall) Reset() {
 	*x = RoundCall{}
-	mi := &file_planner_proto_msgTypes[38]
+	mi := &file_planner_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2871,7 +3143,7 @@ func (x *RoundCall) String() string {
 func (*RoundCall) ProtoMessage() {}
 
 func (x *RoundCall) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[38]
+	mi := &file_planner_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2884,7 +3156,7 @@ func (x *RoundCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RoundCall.ProtoReflect.Descriptor instead.
 func (*RoundCall) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{38}
+	return file_planner_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *RoundCall) GetInput() *PlanInput {
@@ -2918,7 +3190,7 @@ type RoundReply struct {
 
 func (x *RoundReply) Reset() {
 	*x = RoundReply{}
-	mi := &file_planner_proto_msgTypes[39]
+	mi := &file_planner_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2930,7 +3202,7 @@ func (x *RoundReply) String() string {
 func (*RoundReply) ProtoMessage() {}
 
 func (x *RoundReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[39]
+	mi := &file_planner_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2943,7 +3215,7 @@ func (x *RoundReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RoundReply.ProtoReflect.Descriptor instead.
 func (*RoundReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{39}
+	return file_planner_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *RoundReply) GetVersion() uint64 {
@@ -3031,7 +3303,7 @@ type ActuationReport struct {
 
 func (x *ActuationReport) Reset() {
 	*x = ActuationReport{}
-	mi := &file_planner_proto_msgTypes[40]
+	mi := &file_planner_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3043,7 +3315,7 @@ func (x *ActuationReport) String() string {
 func (*ActuationReport) ProtoMessage() {}
 
 func (x *ActuationReport) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[40]
+	mi := &file_planner_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3056,7 +3328,7 @@ func (x *ActuationReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActuationReport.ProtoReflect.Descriptor instead.
 func (*ActuationReport) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{40}
+	return file_planner_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *ActuationReport) GetSession() string {
@@ -3124,7 +3396,7 @@ type DeletionsInProgress struct {
 
 func (x *DeletionsInProgress) Reset() {
 	*x = DeletionsInProgress{}
-	mi := &file_planner_proto_msgTypes[41]
+	mi := &file_planner_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3136,7 +3408,7 @@ func (x *DeletionsInProgress) String() string {
 func (*DeletionsInProgress) ProtoMessage() {}
 
 func (x *DeletionsInProgress) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[41]
+	mi := &file_planner_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3149,7 +3421,7 @@ func (x *DeletionsInProgress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeletionsInProgress.ProtoReflect.Descriptor instead.
 func (*DeletionsInProgress) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{41}
+	return file_planner_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *DeletionsInProgress) GetDeletions() []*BegunDeletion {
@@ -3170,7 +3442,7 @@ type BegunDeletion struct {
 
 func (x *BegunDeletion) Reset() {
 	*x = BegunDeletion{}
-	mi := &file_planner_proto_msgTypes[42]
+	mi := &file_planner_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3182,7 +3454,7 @@ func (x *BegunDeletion) String() string {
 func (*BegunDeletion) ProtoMessage() {}
 
 func (x *BegunDeletion) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[42]
+	mi := &file_planner_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3195,7 +3467,7 @@ func (x *BegunDeletion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BegunDeletion.ProtoReflect.Descriptor instead.
 func (*BegunDeletion) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{42}
+	return file_planner_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *BegunDeletion) GetNode() string {
@@ -3231,7 +3503,7 @@ type EndedDeletion struct {
 
 func (x *EndedDeletion) Reset() {
 	*x = EndedDeletion{}
-	mi := &file_planner_proto_msgTypes[43]
+	mi := &file_planner_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3243,7 +3515,7 @@ func (x *EndedDeletion) String() string {
 func (*EndedDeletion) ProtoMessage() {}
 
 func (x *EndedDeletion) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[43]
+	mi := &file_planner_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3256,7 +3528,7 @@ func (x *EndedDeletion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndedDeletion.ProtoReflect.Descriptor instead.
 func (*EndedDeletion) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{43}
+	return file_planner_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *EndedDeletion) GetNode() string {
@@ -3301,7 +3573,7 @@ type EvictedPod struct {
 
 func (x *EvictedPod) Reset() {
 	*x = EvictedPod{}
-	mi := &file_planner_proto_msgTypes[44]
+	mi := &file_planner_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3313,7 +3585,7 @@ func (x *EvictedPod) String() string {
 func (*EvictedPod) ProtoMessage() {}
 
 func (x *EvictedPod) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[44]
+	mi := &file_planner_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3326,7 +3598,7 @@ func (x *EvictedPod) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvictedPod.ProtoReflect.Descriptor instead.
 func (*EvictedPod) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{44}
+	return file_planner_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *EvictedPod) GetJson() []byte {
@@ -3374,7 +3646,7 @@ type ScaleUp struct {
 
 func (x *ScaleUp) Reset() {
 	*x = ScaleUp{}
-	mi := &file_planner_proto_msgTypes[45]
+	mi := &file_planner_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3386,7 +3658,7 @@ func (x *ScaleUp) String() string {
 func (*ScaleUp) ProtoMessage() {}
 
 func (x *ScaleUp) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[45]
+	mi := &file_planner_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3399,7 +3671,7 @@ func (x *ScaleUp) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScaleUp.ProtoReflect.Descriptor instead.
 func (*ScaleUp) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{45}
+	return file_planner_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *ScaleUp) GetGroup() string {
@@ -3425,7 +3697,7 @@ type NodeNames struct {
 
 func (x *NodeNames) Reset() {
 	*x = NodeNames{}
-	mi := &file_planner_proto_msgTypes[46]
+	mi := &file_planner_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3437,7 +3709,7 @@ func (x *NodeNames) String() string {
 func (*NodeNames) ProtoMessage() {}
 
 func (x *NodeNames) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[46]
+	mi := &file_planner_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3450,7 +3722,7 @@ func (x *NodeNames) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeNames.ProtoReflect.Descriptor instead.
 func (*NodeNames) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{46}
+	return file_planner_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *NodeNames) GetNodes() []string {
@@ -3469,7 +3741,7 @@ type UnregisteredNodes struct {
 
 func (x *UnregisteredNodes) Reset() {
 	*x = UnregisteredNodes{}
-	mi := &file_planner_proto_msgTypes[47]
+	mi := &file_planner_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3481,7 +3753,7 @@ func (x *UnregisteredNodes) String() string {
 func (*UnregisteredNodes) ProtoMessage() {}
 
 func (x *UnregisteredNodes) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[47]
+	mi := &file_planner_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3494,7 +3766,7 @@ func (x *UnregisteredNodes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnregisteredNodes.ProtoReflect.Descriptor instead.
 func (*UnregisteredNodes) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{47}
+	return file_planner_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *UnregisteredNodes) GetGroups() []*UnregisteredNodes_Group {
@@ -3513,7 +3785,7 @@ type ActuationReply struct {
 
 func (x *ActuationReply) Reset() {
 	*x = ActuationReply{}
-	mi := &file_planner_proto_msgTypes[48]
+	mi := &file_planner_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3525,7 +3797,7 @@ func (x *ActuationReply) String() string {
 func (*ActuationReply) ProtoMessage() {}
 
 func (x *ActuationReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[48]
+	mi := &file_planner_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3538,7 +3810,7 @@ func (x *ActuationReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActuationReply.ProtoReflect.Descriptor instead.
 func (*ActuationReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{48}
+	return file_planner_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *ActuationReply) GetInProgress() uint64 {
@@ -3558,7 +3830,7 @@ type ExportCall struct {
 
 func (x *ExportCall) Reset() {
 	*x = ExportCall{}
-	mi := &file_planner_proto_msgTypes[49]
+	mi := &file_planner_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3570,7 +3842,7 @@ func (x *ExportCall) String() string {
 func (*ExportCall) ProtoMessage() {}
 
 func (x *ExportCall) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[49]
+	mi := &file_planner_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3583,7 +3855,7 @@ func (x *ExportCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportCall.ProtoReflect.Descriptor instead.
 func (*ExportCall) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{49}
+	return file_planner_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *ExportCall) GetSession() string {
@@ -3610,7 +3882,7 @@ type ExportReply struct {
 
 func (x *ExportReply) Reset() {
 	*x = ExportReply{}
-	mi := &file_planner_proto_msgTypes[50]
+	mi := &file_planner_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3622,7 +3894,7 @@ func (x *ExportReply) String() string {
 func (*ExportReply) ProtoMessage() {}
 
 func (x *ExportReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[50]
+	mi := &file_planner_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3635,7 +3907,7 @@ func (x *ExportReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportReply.ProtoReflect.Descriptor instead.
 func (*ExportReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{50}
+	return file_planner_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *ExportReply) GetVersion() uint64 {
@@ -3662,7 +3934,7 @@ type UnregisteredNodes_Group struct {
 
 func (x *UnregisteredNodes_Group) Reset() {
 	*x = UnregisteredNodes_Group{}
-	mi := &file_planner_proto_msgTypes[52]
+	mi := &file_planner_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3674,7 +3946,7 @@ func (x *UnregisteredNodes_Group) String() string {
 func (*UnregisteredNodes_Group) ProtoMessage() {}
 
 func (x *UnregisteredNodes_Group) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[52]
+	mi := &file_planner_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3687,7 +3959,7 @@ func (x *UnregisteredNodes_Group) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnregisteredNodes_Group.ProtoReflect.Descriptor instead.
 func (*UnregisteredNodes_Group) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{47, 0}
+	return file_planner_proto_rawDescGZIP(), []int{48, 0}
 }
 
 func (x *UnregisteredNodes_Group) GetGroup() string {
@@ -3915,7 +4187,41 @@ const file_planner_proto_rawDesc = "" +
 	"\x06memory\x18\x03 \x01(\x01R\x06memory\x12\x10\n" +
 	"\x03gpu\x18\x04 \x01(\x01R\x03gpu\x12\x1a\n" +
 	"\bresource\x18\x05 \x01(\tR\bresource\x12 \n" +
-	"\vutilization\x18\x06 \x01(\x01R\vutilization\"\x97\x01\n" +
+	"\vutilization\x18\x06 \x01(\x01R\vutilization\"\xbc\x06\n" +
+	"\tPassTable\x12\x18\n" +
+	"\aversion\x18\x01 \x01(\x04R\aversion\x12\x10\n" +
+	"\x03now\x18\x02 \x01(\x03R\x03now\x12!\n" +
+	"\fpass_seconds\x18\x03 \x01(\x01R\vpassSeconds\x12 \n" +
+	"\vtermination\x18\x04 \x01(\tR\vtermination\x12\x14\n" +
+	"\x05nodes\x18\x05 \x03(\tR\x05nodes\x12\x1e\n" +
+	"\n" +
+	"namespaces\x18\x06 \x03(\tR\n" +
+	"namespaces\x12\x18\n" +
+	"\areasons\x18\a \x03(\tR\areasons\x12%\n" +
+	"\x0epod_namespaces\x18\b \x03(\rR\rpodNamespaces\x12$\n" +
+	"\x0epod_name_sizes\x18\t \x03(\rR\fpodNameSizes\x12\x1b\n" +
+	"\tpod_names\x18\n" +
+	" \x01(\fR\bpodNames\x12#\n" +
+	"\rremoved_nodes\x18\v \x03(\rR\fremovedNodes\x12\x14\n" +
+	"\x05moves\x18\f \x03(\rR\x05moves\x12\x1c\n" +
+	"\tdaemonset\x18\r \x03(\rR\tdaemonset\x12#\n" +
+	"\ron_completion\x18\x0e \x03(\rR\fonCompletion\x12\x14\n" +
+	"\x05risky\x18\x0f \x03(\bR\x05risky\x12\x0e\n" +
+	"\x02to\x18\x10 \x03(\rR\x02to\x12\x1d\n" +
+	"\n" +
+	"kept_nodes\x18\x11 \x03(\rR\tkeptNodes\x12!\n" +
+	"\fkept_reasons\x18\x12 \x03(\rR\vkeptReasons\x12)\n" +
+	"\x10blocking_reasons\x18\x13 \x03(\rR\x0fblockingReasons\x12\x17\n" +
+	"\ahas_pod\x18\x14 \x03(\bR\x06hasPod\x12\x18\n" +
+	"\askipped\x18\x15 \x03(\rR\askipped\x12\x1d\n" +
+	"\n" +
+	"used_nodes\x18\x16 \x03(\rR\tusedNodes\x12\x10\n" +
+	"\x03cpu\x18\x17 \x03(\x01R\x03cpu\x12\x16\n" +
+	"\x06memory\x18\x18 \x03(\x01R\x06memory\x12\x10\n" +
+	"\x03gpu\x18\x19 \x03(\x01R\x03gpu\x12\x1c\n" +
+	"\tresources\x18\x1a \x03(\tR\tresources\x12%\n" +
+	"\x0eused_resources\x18\x1b \x03(\rR\rusedResources\x12 \n" +
+	"\vutilization\x18\x1c \x03(\x01R\vutilization\"\x97\x01\n" +
 	"\n" +
 	"FilterCall\x12\x18\n" +
 	"\asession\x18\x01 \x01(\tR\asession\x12\x1f\n" +
@@ -4047,7 +4353,7 @@ func file_planner_proto_rawDescGZIP() []byte {
 }
 
 var file_planner_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_planner_proto_msgTypes = make([]protoimpl.MessageInfo, 53)
+var file_planner_proto_msgTypes = make([]protoimpl.MessageInfo, 54)
 var file_planner_proto_goTypes = []any{
 	(PodOrder)(0),                   // 0: ebb.v1alpha1.PodOrder
 	(View_Format)(0),                // 1: ebb.v1alpha1.View.Format
@@ -4085,33 +4391,34 @@ var file_planner_proto_goTypes = []any{
 	(*Move)(nil),                    // 33: ebb.v1alpha1.Move
 	(*KeptNode)(nil),                // 34: ebb.v1alpha1.KeptNode
 	(*NodeUse)(nil),                 // 35: ebb.v1alpha1.NodeUse
-	(*FilterCall)(nil),              // 36: ebb.v1alpha1.FilterCall
-	(*ViewReply)(nil),               // 37: ebb.v1alpha1.ViewReply
-	(*WatchPlansCall)(nil),          // 38: ebb.v1alpha1.WatchPlansCall
-	(*PlanChange)(nil),              // 39: ebb.v1alpha1.PlanChange
-	(*RoundCall)(nil),               // 40: ebb.v1alpha1.RoundCall
-	(*RoundReply)(nil),              // 41: ebb.v1alpha1.RoundReply
-	(*ActuationReport)(nil),         // 42: ebb.v1alpha1.ActuationReport
-	(*DeletionsInProgress)(nil),     // 43: ebb.v1alpha1.DeletionsInProgress
-	(*BegunDeletion)(nil),           // 44: ebb.v1alpha1.BegunDeletion
-	(*EndedDeletion)(nil),           // 45: ebb.v1alpha1.EndedDeletion
-	(*EvictedPod)(nil),              // 46: ebb.v1alpha1.EvictedPod
-	(*ScaleUp)(nil),                 // 47: ebb.v1alpha1.ScaleUp
-	(*NodeNames)(nil),               // 48: ebb.v1alpha1.NodeNames
-	(*UnregisteredNodes)(nil),       // 49: ebb.v1alpha1.UnregisteredNodes
-	(*ActuationReply)(nil),          // 50: ebb.v1alpha1.ActuationReply
-	(*ExportCall)(nil),              // 51: ebb.v1alpha1.ExportCall
-	(*ExportReply)(nil),             // 52: ebb.v1alpha1.ExportReply
-	nil,                             // 53: ebb.v1alpha1.SessionStatus.IgnoredKindsEntry
-	(*UnregisteredNodes_Group)(nil), // 54: ebb.v1alpha1.UnregisteredNodes.Group
-	(*structpb.Struct)(nil),         // 55: google.protobuf.Struct
+	(*PassTable)(nil),               // 36: ebb.v1alpha1.PassTable
+	(*FilterCall)(nil),              // 37: ebb.v1alpha1.FilterCall
+	(*ViewReply)(nil),               // 38: ebb.v1alpha1.ViewReply
+	(*WatchPlansCall)(nil),          // 39: ebb.v1alpha1.WatchPlansCall
+	(*PlanChange)(nil),              // 40: ebb.v1alpha1.PlanChange
+	(*RoundCall)(nil),               // 41: ebb.v1alpha1.RoundCall
+	(*RoundReply)(nil),              // 42: ebb.v1alpha1.RoundReply
+	(*ActuationReport)(nil),         // 43: ebb.v1alpha1.ActuationReport
+	(*DeletionsInProgress)(nil),     // 44: ebb.v1alpha1.DeletionsInProgress
+	(*BegunDeletion)(nil),           // 45: ebb.v1alpha1.BegunDeletion
+	(*EndedDeletion)(nil),           // 46: ebb.v1alpha1.EndedDeletion
+	(*EvictedPod)(nil),              // 47: ebb.v1alpha1.EvictedPod
+	(*ScaleUp)(nil),                 // 48: ebb.v1alpha1.ScaleUp
+	(*NodeNames)(nil),               // 49: ebb.v1alpha1.NodeNames
+	(*UnregisteredNodes)(nil),       // 50: ebb.v1alpha1.UnregisteredNodes
+	(*ActuationReply)(nil),          // 51: ebb.v1alpha1.ActuationReply
+	(*ExportCall)(nil),              // 52: ebb.v1alpha1.ExportCall
+	(*ExportReply)(nil),             // 53: ebb.v1alpha1.ExportReply
+	nil,                             // 54: ebb.v1alpha1.SessionStatus.IgnoredKindsEntry
+	(*UnregisteredNodes_Group)(nil), // 55: ebb.v1alpha1.UnregisteredNodes.Group
+	(*structpb.Struct)(nil),         // 56: google.protobuf.Struct
 }
 var file_planner_proto_depIdxs = []int32{
-	55, // 0: ebb.v1alpha1.Settings.options:type_name -> google.protobuf.Struct
+	56, // 0: ebb.v1alpha1.Settings.options:type_name -> google.protobuf.Struct
 	5,  // 1: ebb.v1alpha1.Settings.group_sizes:type_name -> ebb.v1alpha1.GroupSize
 	4,  // 2: ebb.v1alpha1.OpenRequest.settings:type_name -> ebb.v1alpha1.Settings
 	11, // 3: ebb.v1alpha1.StatusReply.sessions:type_name -> ebb.v1alpha1.SessionStatus
-	53, // 4: ebb.v1alpha1.SessionStatus.ignored_kinds:type_name -> ebb.v1alpha1.SessionStatus.IgnoredKindsEntry
+	54, // 4: ebb.v1alpha1.SessionStatus.ignored_kinds:type_name -> ebb.v1alpha1.SessionStatus.IgnoredKindsEntry
 	4,  // 5: ebb.v1alpha1.LoadRequest.settings:type_name -> ebb.v1alpha1.Settings
 	15, // 6: ebb.v1alpha1.Change.delete:type_name -> ebb.v1alpha1.Deletion
 	14, // 7: ebb.v1alpha1.ApplyRequest.changes:type_name -> ebb.v1alpha1.Change
@@ -4126,7 +4433,7 @@ var file_planner_proto_depIdxs = []int32{
 	22, // 16: ebb.v1alpha1.ExplainCall.input:type_name -> ebb.v1alpha1.PlanInput
 	20, // 17: ebb.v1alpha1.ExplainCall.view:type_name -> ebb.v1alpha1.View
 	22, // 18: ebb.v1alpha1.PassCall.input:type_name -> ebb.v1alpha1.PlanInput
-	48, // 19: ebb.v1alpha1.PassCall.destinations:type_name -> ebb.v1alpha1.NodeNames
+	49, // 19: ebb.v1alpha1.PassCall.destinations:type_name -> ebb.v1alpha1.NodeNames
 	27, // 20: ebb.v1alpha1.PassCall.groups:type_name -> ebb.v1alpha1.PassGroups
 	0,  // 21: ebb.v1alpha1.PassCall.pod_order:type_name -> ebb.v1alpha1.PodOrder
 	28, // 22: ebb.v1alpha1.PassGroups.groups:type_name -> ebb.v1alpha1.PassGroup
@@ -4145,15 +4452,15 @@ var file_planner_proto_depIdxs = []int32{
 	22, // 35: ebb.v1alpha1.RoundCall.input:type_name -> ebb.v1alpha1.PlanInput
 	20, // 36: ebb.v1alpha1.RoundCall.view:type_name -> ebb.v1alpha1.View
 	21, // 37: ebb.v1alpha1.RoundReply.warnings:type_name -> ebb.v1alpha1.Warning
-	44, // 38: ebb.v1alpha1.ActuationReport.begun:type_name -> ebb.v1alpha1.BegunDeletion
-	45, // 39: ebb.v1alpha1.ActuationReport.ended:type_name -> ebb.v1alpha1.EndedDeletion
-	46, // 40: ebb.v1alpha1.ActuationReport.evicted:type_name -> ebb.v1alpha1.EvictedPod
-	47, // 41: ebb.v1alpha1.ActuationReport.scale_ups:type_name -> ebb.v1alpha1.ScaleUp
-	48, // 42: ebb.v1alpha1.ActuationReport.unready_nodes:type_name -> ebb.v1alpha1.NodeNames
-	49, // 43: ebb.v1alpha1.ActuationReport.unregistered_nodes:type_name -> ebb.v1alpha1.UnregisteredNodes
-	43, // 44: ebb.v1alpha1.ActuationReport.in_progress:type_name -> ebb.v1alpha1.DeletionsInProgress
-	44, // 45: ebb.v1alpha1.DeletionsInProgress.deletions:type_name -> ebb.v1alpha1.BegunDeletion
-	54, // 46: ebb.v1alpha1.UnregisteredNodes.groups:type_name -> ebb.v1alpha1.UnregisteredNodes.Group
+	45, // 38: ebb.v1alpha1.ActuationReport.begun:type_name -> ebb.v1alpha1.BegunDeletion
+	46, // 39: ebb.v1alpha1.ActuationReport.ended:type_name -> ebb.v1alpha1.EndedDeletion
+	47, // 40: ebb.v1alpha1.ActuationReport.evicted:type_name -> ebb.v1alpha1.EvictedPod
+	48, // 41: ebb.v1alpha1.ActuationReport.scale_ups:type_name -> ebb.v1alpha1.ScaleUp
+	49, // 42: ebb.v1alpha1.ActuationReport.unready_nodes:type_name -> ebb.v1alpha1.NodeNames
+	50, // 43: ebb.v1alpha1.ActuationReport.unregistered_nodes:type_name -> ebb.v1alpha1.UnregisteredNodes
+	44, // 44: ebb.v1alpha1.ActuationReport.in_progress:type_name -> ebb.v1alpha1.DeletionsInProgress
+	45, // 45: ebb.v1alpha1.DeletionsInProgress.deletions:type_name -> ebb.v1alpha1.BegunDeletion
+	55, // 46: ebb.v1alpha1.UnregisteredNodes.groups:type_name -> ebb.v1alpha1.UnregisteredNodes.Group
 	2,  // 47: ebb.v1alpha1.Planner.Version:input_type -> ebb.v1alpha1.VersionRequest
 	9,  // 48: ebb.v1alpha1.Planner.Status:input_type -> ebb.v1alpha1.StatusRequest
 	6,  // 49: ebb.v1alpha1.Planner.Open:input_type -> ebb.v1alpha1.OpenRequest
@@ -4164,11 +4471,11 @@ var file_planner_proto_depIdxs = []int32{
 	23, // 54: ebb.v1alpha1.Planner.Plan:input_type -> ebb.v1alpha1.PlanCall
 	25, // 55: ebb.v1alpha1.Planner.Explain:input_type -> ebb.v1alpha1.ExplainCall
 	26, // 56: ebb.v1alpha1.Planner.Pass:input_type -> ebb.v1alpha1.PassCall
-	36, // 57: ebb.v1alpha1.Planner.Filter:input_type -> ebb.v1alpha1.FilterCall
-	38, // 58: ebb.v1alpha1.Planner.WatchPlans:input_type -> ebb.v1alpha1.WatchPlansCall
-	40, // 59: ebb.v1alpha1.Planner.Round:input_type -> ebb.v1alpha1.RoundCall
-	42, // 60: ebb.v1alpha1.Planner.ReportActuation:input_type -> ebb.v1alpha1.ActuationReport
-	51, // 61: ebb.v1alpha1.Planner.Export:input_type -> ebb.v1alpha1.ExportCall
+	37, // 57: ebb.v1alpha1.Planner.Filter:input_type -> ebb.v1alpha1.FilterCall
+	39, // 58: ebb.v1alpha1.Planner.WatchPlans:input_type -> ebb.v1alpha1.WatchPlansCall
+	41, // 59: ebb.v1alpha1.Planner.Round:input_type -> ebb.v1alpha1.RoundCall
+	43, // 60: ebb.v1alpha1.Planner.ReportActuation:input_type -> ebb.v1alpha1.ActuationReport
+	52, // 61: ebb.v1alpha1.Planner.Export:input_type -> ebb.v1alpha1.ExportCall
 	3,  // 62: ebb.v1alpha1.Planner.Version:output_type -> ebb.v1alpha1.VersionReply
 	10, // 63: ebb.v1alpha1.Planner.Status:output_type -> ebb.v1alpha1.StatusReply
 	11, // 64: ebb.v1alpha1.Planner.Open:output_type -> ebb.v1alpha1.SessionStatus
@@ -4177,13 +4484,13 @@ var file_planner_proto_depIdxs = []int32{
 	17, // 67: ebb.v1alpha1.Planner.Apply:output_type -> ebb.v1alpha1.ApplyReply
 	19, // 68: ebb.v1alpha1.Planner.Sync:output_type -> ebb.v1alpha1.SyncReply
 	24, // 69: ebb.v1alpha1.Planner.Plan:output_type -> ebb.v1alpha1.PlanReply
-	37, // 70: ebb.v1alpha1.Planner.Explain:output_type -> ebb.v1alpha1.ViewReply
+	38, // 70: ebb.v1alpha1.Planner.Explain:output_type -> ebb.v1alpha1.ViewReply
 	29, // 71: ebb.v1alpha1.Planner.Pass:output_type -> ebb.v1alpha1.PassReply
-	37, // 72: ebb.v1alpha1.Planner.Filter:output_type -> ebb.v1alpha1.ViewReply
-	39, // 73: ebb.v1alpha1.Planner.WatchPlans:output_type -> ebb.v1alpha1.PlanChange
-	41, // 74: ebb.v1alpha1.Planner.Round:output_type -> ebb.v1alpha1.RoundReply
-	50, // 75: ebb.v1alpha1.Planner.ReportActuation:output_type -> ebb.v1alpha1.ActuationReply
-	52, // 76: ebb.v1alpha1.Planner.Export:output_type -> ebb.v1alpha1.ExportReply
+	38, // 72: ebb.v1alpha1.Planner.Filter:output_type -> ebb.v1alpha1.ViewReply
+	40, // 73: ebb.v1alpha1.Planner.WatchPlans:output_type -> ebb.v1alpha1.PlanChange
+	42, // 74: ebb.v1alpha1.Planner.Round:output_type -> ebb.v1alpha1.RoundReply
+	51, // 75: ebb.v1alpha1.Planner.ReportActuation:output_type -> ebb.v1alpha1.ActuationReply
+	53, // 76: ebb.v1alpha1.Planner.Export:output_type -> ebb.v1alpha1.ExportReply
 	62, // [62:77] is the sub-list for method output_type
 	47, // [47:62] is the sub-list for method input_type
 	47, // [47:47] is the sub-list for extension type_name
@@ -4208,17 +4515,17 @@ func file_planner_proto_init() {
 	file_planner_proto_msgTypes[20].OneofWrappers = []any{}
 	file_planner_proto_msgTypes[24].OneofWrappers = []any{}
 	file_planner_proto_msgTypes[26].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[40].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[43].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[41].OneofWrappers = []any{}
 	file_planner_proto_msgTypes[44].OneofWrappers = []any{}
 	file_planner_proto_msgTypes[45].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[46].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_planner_proto_rawDesc), len(file_planner_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   53,
+			NumMessages:   54,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

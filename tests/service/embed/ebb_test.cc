@@ -206,6 +206,11 @@ TEST_F(EbbTest, MessagesInProtobufToo) {
   EXPECT_EQ(reply.plan().removes(0).node(), "a");
   EXPECT_EQ(reply.version(), 1);
   EXPECT_THAT(Call(EBB_CALL_PASS, EBB_PROTOBUF, "\xff\xff"), HasSubstr("is not a message"));
+  v1alpha1::PassTable table;
+  ASSERT_TRUE(
+      table.ParseFromString(Call(EBB_CALL_PASS_TABLE, EBB_PROTOBUF, call.SerializeAsString())));
+  EXPECT_EQ(table.nodes(static_cast<int>(table.removed_nodes(0))), "a");
+  EXPECT_THAT(Call(EBB_CALL_PASS_TABLE, EBB_PROTOBUF, "\xff\xff"), HasSubstr("is not a message"));
 }
 
 TEST_F(EbbTest, EveryCallAnswers) {

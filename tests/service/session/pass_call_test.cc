@@ -1,6 +1,7 @@
 #include "service/session/pass_call.h"
 
 #include <gmock/gmock.h>
+#include <google/protobuf/util/message_differencer.h>
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -23,12 +24,86 @@ using ::testing::IsEmpty;
 
 constexpr int64_t kNow = 1780315200;
 
-// Three nodes of four cores, a pod of one core on each.
+// A table as the plan that it tells, read as a caller would read it.
+class TableReader {
+ public:
+  explicit TableReader(const wire::PassTable& table) : table_(table) {}
+
+  wire::PassPlan Plan() {
+    wire::PassPlan plan;
+    plan.set_termination(table_.termination());
+    for (int i = 0; i < table_.removed_nodes_size(); ++i) Removal(i, *plan.add_removes());
+    for (int i = 0; i < table_.kept_nodes_size(); ++i) Kept(i, *plan.add_keeps());
+    for (const uint32_t node : table_.skipped()) plan.add_skipped(Node(node));
+    for (int i = 0; i < table_.used_nodes_size(); ++i) {
+      wire::NodeUse& use = *plan.add_utilization();
+      use.set_node(Node(table_.used_nodes(i)));
+      use.set_cpu(table_.cpu(i));
+      use.set_memory(table_.memory(i));
+      use.set_gpu(table_.gpu(i));
+      use.set_resource(table_.resources(static_cast<int>(table_.used_resources(i))));
+      use.set_utilization(table_.utilization(i));
+    }
+    EXPECT_EQ(pod_, table_.pod_name_sizes_size());
+    EXPECT_EQ(to_, table_.to_size());
+    EXPECT_EQ(at_, table_.pod_names().size());
+    return plan;
+  }
+
+ private:
+  std::string Node(uint32_t number) { return table_.nodes(static_cast<int>(number)); }
+  void NextPod(wire::PodName& pod) {
+    pod.set_namespace_(table_.namespaces(static_cast<int>(table_.pod_namespaces(pod_))));
+    const size_t size = table_.pod_name_sizes(pod_++);
+    pod.set_name(table_.pod_names().substr(at_, size));
+    at_ += size;
+  }
+  void Removal(int i, wire::Removal& removal) {
+    removal.set_node(Node(table_.removed_nodes(i)));
+    removal.set_risky(table_.risky(i));
+    for (uint32_t n = 0; n < table_.moves(i); ++n) {
+      wire::Move& move = *removal.add_moves();
+      NextPod(*move.mutable_pod());
+      move.set_to(Node(table_.to(to_++)));
+    }
+    for (uint32_t n = 0; n < table_.daemonset(i); ++n) NextPod(*removal.add_daemonset());
+    for (uint32_t n = 0; n < table_.on_completion(i); ++n) NextPod(*removal.add_on_completion());
+  }
+  void Kept(int i, wire::KeptNode& kept) {
+    kept.set_node(Node(table_.kept_nodes(i)));
+    kept.set_reason(table_.reasons(static_cast<int>(table_.kept_reasons(i))));
+    if (const uint32_t blocks = table_.blocking_reasons(i); blocks > 0) {
+      kept.set_blocking_reason(table_.reasons(static_cast<int>(blocks) - 1));
+    }
+    if (table_.has_pod(i)) NextPod(*kept.mutable_pod());
+  }
+
+  const wire::PassTable& table_;
+  int pod_ = 0;
+  int to_ = 0;
+  size_t at_ = 0;
+};
+
+// What a table does not tell.
+void Forget(wire::PassPlan& plan) {
+  for (wire::Removal& removal : *plan.mutable_removes()) {
+    for (wire::Move& move : *removal.mutable_moves()) move.mutable_pod()->clear_uid();
+    for (wire::PodName& pod : *removal.mutable_daemonset()) pod.clear_uid();
+    for (wire::PodName& pod : *removal.mutable_on_completion()) pod.clear_uid();
+  }
+  for (wire::KeptNode& kept : *plan.mutable_keeps()) {
+    kept.clear_pdb();
+    if (kept.has_pod()) kept.mutable_pod()->clear_uid();
+  }
+}
+
+// Three nodes of four cores, a pod of one core on each.  A twin of the session is asked for tables.
 class PassCallTest : public ::testing::Test {
  protected:
   PassCallTest() {
     options_.clock_s = [] { return kNow; };
     session_ = std::make_unique<Session>("s", options_);
+    twin_ = std::make_unique<Session>("s", options_);
     Put({NodeJson("a"), NodeJson("b"), NodeJson("c"), test::ReplicaSetJson(), PodJson("p", "a"),
          PodJson("q", "b"), PodJson("r", "c")});
   }
@@ -36,7 +111,11 @@ class PassCallTest : public ::testing::Test {
   void Put(const std::vector<std::string>& objects) {
     ChangeBatch batch;
     for (const std::string& object : objects) ASSERT_TRUE(batch.PutJson(object).ok());
+    Take(batch);
+  }
+  void Take(const ChangeBatch& batch) {
     ASSERT_TRUE(session_->Take(batch).ok());
+    ASSERT_TRUE(twin_->Take(batch).ok());
   }
   static wire::PassCall Call(const std::vector<std::string>& candidates) {
     wire::PassCall call;
@@ -47,10 +126,25 @@ class PassCallTest : public ::testing::Test {
   wire::PassPlan Pass(const wire::PassCall& call) {
     const absl::StatusOr<wire::PassReply> reply = session_->Pass(call, std::nullopt);
     EXPECT_TRUE(reply.ok()) << reply.status();
-    return reply.ok() ? reply->plan() : wire::PassPlan();
+    if (!reply.ok()) return wire::PassPlan();
+    const absl::StatusOr<wire::PassTable> table = twin_->PassTable(call, std::nullopt);
+    EXPECT_TRUE(table.ok()) << table.status();
+    if (!table.ok()) return wire::PassPlan();
+    EXPECT_EQ(table->version(), reply->version());
+    EXPECT_EQ(table->now(), reply->now());
+    wire::PassPlan told = reply->plan();
+    Forget(told);
+    const wire::PassPlan read = TableReader(*table).Plan();
+    EXPECT_TRUE(google::protobuf::util::MessageDifferencer::Equals(read, told))
+        << "the table says\n"
+        << read.DebugString() << "and the plan\n"
+        << told.DebugString();
+    return reply->plan();
   }
   std::string Refusal(const wire::PassCall& call) {
-    return std::string(session_->Pass(call, std::nullopt).status().message());
+    const std::string told(twin_->PassTable(call, std::nullopt).status().message());
+    EXPECT_EQ(told, session_->Pass(call, std::nullopt).status().message());
+    return told;
   }
   static std::vector<std::string> Removed(const wire::PassPlan& plan) {
     std::vector<std::string> nodes;
@@ -60,6 +154,7 @@ class PassCallTest : public ::testing::Test {
 
   SessionOptions options_;
   std::unique_ptr<Session> session_;
+  std::unique_ptr<Session> twin_;
 };
 
 TEST_F(PassCallTest, CandidatesGoInTheirOrder) {
@@ -101,6 +196,22 @@ TEST_F(PassCallTest, PodsLookForPlacesInTheOrderThatIsToldOf) {
   EXPECT_EQ(Pass(call).removes(0).moves(0).pod().name(), "p");
   call.set_pod_order(static_cast<wire::PodOrder>(7));
   EXPECT_EQ(Refusal(call), "pod_order: 7 is none");
+}
+
+TEST_F(PassCallTest, TellsPodsThatDoNotMoveToo) {
+  std::string daemon = PodJson("d", "a");
+  daemon.replace(daemon.find("ReplicaSet"), 10, "DaemonSet");
+  std::string job = PodJson("w", "a");
+  job.replace(
+      job.find("\"ownerReferences\""), 0,
+      R"("annotations":{"cluster-autoscaler.kubernetes.io/safe-to-evict":"on-completion"},)");
+  std::string other = PodJson("o", "b");
+  other.replace(other.find("default"), 7, "another");
+  Put({daemon, job, other});
+  const wire::PassPlan plan = Pass(Call({"a", "b", "c"}));
+  ASSERT_GE(plan.removes_size(), 1);
+  EXPECT_EQ(plan.removes(0).daemonset(0).name(), "d");
+  EXPECT_EQ(plan.removes(0).on_completion(0).name(), "w");
 }
 
 TEST_F(PassCallTest, NodesOfNoToldGroupStay) {
@@ -195,7 +306,7 @@ TEST_F(PassCallTest, WrongNamesAreToldWithTheirField) {
 TEST_F(PassCallTest, ANodeThatWasDeletedIsNoCandidate) {
   ChangeBatch batch;
   batch.Delete(*ChangeBatch::NamesOf("Node"), "", "a", "");
-  ASSERT_TRUE(session_->Take(batch).ok());
+  Take(batch);
   EXPECT_EQ(Refusal(Call({"a"})), "candidates[0]: node a is not in the cluster");
 }
 

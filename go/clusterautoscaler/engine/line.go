@@ -1,0 +1,181 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"ebb/go/clusterautoscaler/wire"
+	"ebb/go/ebb"
+)
+
+// Objects are read and taken so many at a time, so that they stay in the processor's caches.
+const changesPerPart = 512
+
+// A part of the changes.
+type part struct {
+	changes []wire.Change
+	// Of it, once somebody has read it.
+	batch *ebb.Batch
+	err   error
+	read  chan struct{}
+}
+
+// A line of changes from those who find them over those who read them to one who takes them.
+type line struct {
+	engine  *engine
+	ctx     context.Context
+	unread  chan *part // For whichever reader is free.
+	inOrder chan *part // The same, for whoever takes them.
+	// No more batches are there than are read, waiting or taken.  A reader has one before it has a part,
+	// so that the part that is to be taken next never waits for one.
+	batches chan *ebb.Batch
+	readers sync.WaitGroup
+	taker   sync.WaitGroup
+	failed  atomic.Bool
+	err     error // Of the taker.
+}
+
+func (e *engine) newLine(ctx context.Context) *line {
+	readers := runtime.GOMAXPROCS(0)
+	l := &line{
+		engine:  e,
+		ctx:     ctx,
+		unread:  make(chan *part, readers),
+		inOrder: make(chan *part, 4*readers),
+		batches: make(chan *ebb.Batch, 2*readers),
+	}
+	for i := range cap(l.batches) {
+		if i < len(e.batches) {
+			l.batches <- e.batches[i]
+		} else {
+			l.batches <- nil // Made when it is needed.
+		}
+	}
+	for len(e.readers) < readers {
+		e.readers = append(e.readers, &reader{})
+	}
+	for _, r := range e.readers[:readers] {
+		l.readers.Go(func() { l.readAll(r) })
+	}
+	l.taker.Go(l.takeAll)
+	return l
+}
+
+// False: there was an error, and no more is taken.
+func (l *line) add(changes []wire.Change) bool {
+	for some := range slices.Chunk(changes, changesPerPart) {
+		if l.failed.Load() {
+			return false
+		}
+		part := &part{changes: some, read: make(chan struct{})}
+		l.inOrder <- part
+		l.unread <- part
+	}
+	return true
+}
+
+// Waits until all that was added is taken, and returns the first error.
+func (l *line) end() error {
+	close(l.unread)
+	close(l.inOrder)
+	l.readers.Wait()
+	l.taker.Wait()
+	close(l.batches)
+	l.engine.batches = l.engine.batches[:0]
+	for batch := range l.batches {
+		if batch != nil {
+			l.engine.batches = append(l.engine.batches, batch)
+		}
+	}
+	return l.err
+}
+
+func (l *line) readAll(r *reader) {
+	for {
+		batch := <-l.batches
+		part, more := <-l.unread
+		if !more {
+			l.batches <- batch
+			return
+		}
+		if batch == nil {
+			batch, part.err = ebb.NewBatch()
+		}
+		if part.err == nil && !l.failed.Load() {
+			part.err = r.read(batch, part.changes)
+		}
+		part.batch = batch
+		close(part.read)
+	}
+}
+
+func (l *line) takeAll() {
+	for part := range l.inOrder {
+		<-part.read
+		if l.err == nil {
+			l.err = l.take(part)
+			l.failed.Store(l.err != nil)
+		}
+		if err := part.batch.Clear(); err != nil && !errors.Is(err, ebb.ErrClosed) && l.err == nil {
+			l.err = err
+		}
+		l.batches <- part.batch
+	}
+}
+
+func (l *line) take(part *part) error {
+	if part.err != nil {
+		return part.err
+	}
+	_, err := l.engine.cluster.Apply(l.ctx, part.batch)
+	return err
+}
+
+// How many bytes are handed over at once.
+const bytesPerCall = 512 << 10
+
+// Its buffer is used for one batch after the other.
+type reader struct{ buffer *wire.Buffer }
+
+func (r *reader) read(batch *ebb.Batch, changes []wire.Change) error {
+	if r.buffer == nil {
+		r.buffer = wire.NewBuffer(bytesPerCall)
+	}
+	r.buffer.Clear()
+	for i := range changes {
+		if err := r.take(batch, &changes[i]); err != nil {
+			return err
+		}
+	}
+	return r.put(batch)
+}
+
+func (r *reader) take(batch *ebb.Batch, change *wire.Change) error {
+	if change.Object == nil {
+		if err := r.put(batch); err != nil {
+			return err
+		}
+		return batch.Delete(ebb.Reference{
+			Kind: change.Kind.Name, Namespace: change.Namespace, Name: change.Name, UID: change.UID,
+		})
+	}
+	ok, err := r.buffer.Put(change.Kind, change.Object)
+	if ok || err != nil {
+		return err
+	}
+	if err := r.put(batch); err != nil {
+		return err
+	}
+	_, err = r.buffer.Put(change.Kind, change.Object)
+	return err
+}
+
+func (r *reader) put(batch *ebb.Batch) error {
+	_, err := batch.PutManyProtobuf(r.buffer.Data(), r.buffer.Ranges())
+	r.buffer.Clear()
+	return err
+}

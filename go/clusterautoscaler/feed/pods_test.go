@@ -1,0 +1,45 @@
+package feed
+
+import (
+	"fmt"
+	"math/rand"
+	"testing"
+
+	"ebb/go/clusterautoscaler/wire"
+)
+
+// The table against a map.
+func TestPodTableIsAMap(t *testing.T) {
+	random := rand.New(rand.NewSource(1))
+	table, twin := newPodTable(0), map[wire.PodName]*toldPod{}
+	// The first of all, and found when others were asked for since.
+	twin[wire.PodName{Name: "p"}] = table.record(wire.PodName{Name: "p"})
+	for step := range 200_000 {
+		// Now many come, now many go, and names come again.
+		name := wire.PodName{Namespace: fmt.Sprint("n", random.Intn(3)), Name: fmt.Sprint(random.Intn(1000))}
+		switch random.Intn(20) {
+		case 0:
+			name = wire.PodName{}
+		case 1:
+			name = wire.PodName{Name: "p"}
+		}
+		grows := step/20_000%2 == 0
+		switch told := twin[name]; {
+		case table.find(name) != told:
+			t.Fatalf("step %d: %v is %p, not %p", step, name, table.find(name), told)
+		case told == nil && (grows || random.Intn(4) == 0):
+			twin[name] = table.record(name)
+			if twin[name].name != name || twin[name].pod != nil {
+				t.Fatalf("step %d: %v is new as %v", step, name, twin[name])
+			}
+		case told != nil && table.record(name) != told:
+			t.Fatalf("step %d: %v has a second record", step, name)
+		case told != nil && (!grows || random.Intn(4) == 0):
+			table.drop(told)
+			delete(twin, name)
+		}
+		if table.count != len(twin) || table.used*4 > len(table.slots)*3 {
+			t.Fatalf("step %d: %d records and not %d, %d of %d slots", step, table.count, len(twin), table.used, len(table.slots))
+		}
+	}
+}
