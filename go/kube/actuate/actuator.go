@@ -177,7 +177,7 @@ func (a *Actuator) Start(ctx context.Context) error {
 // Wait returns when everything has ended, some time after the context of Start has.
 func (a *Actuator) Wait() { a.tasks.Wait() }
 
-// Candidates counts what the cluster's status tells: nodes that are being deleted now.
+// Running counts deletions that have not ended.
 func (a *Actuator) Running() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -309,7 +309,8 @@ func (a *Actuator) nodeIsGone(object any) {
 
 // endGone ends the deletion of a node that is not there any more.  REQUIRES: mu.
 func (a *Actuator) endGone(d *deletion) {
-	if d.asked {
+	// Also where the provider was not asked yet, or nobody remembers it: it was to go now.
+	if d.asked || d.phase == wire.DeletionPhase_DELETING {
 		a.end(d, true, "")
 		return
 	}
