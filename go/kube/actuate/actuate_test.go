@@ -101,8 +101,7 @@ func start(t *testing.T, c *fakecluster.Cluster, edits ...func(*actuate.Options)
 		edit(&o)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	factory.Start(ctx.Done())
-	factory.WaitForCacheSync(ctx.Done())
+	c.StartInformers(ctx, t, factory)
 	p.Actuator = actuate.New(o)
 	if err := p.Start(ctx); err != nil {
 		t.Fatal(err)
@@ -327,6 +326,36 @@ func TestAPodThatBecameUnsafeFailsTheDeletionBeforeAnyPodGoes(t *testing.T) {
 	}
 	p.must(p.rollBack("a"))
 	checkClean(t, c, "a")
+}
+
+func TestABudgetThatThisActuatorSpentIsWaitedForAndAnotherIsNot(t *testing.T) {
+	c := clusterOf(fakecluster.Pod("web-1", "a"), fakecluster.Pod("web-2", "b"), fakecluster.Budget(1))
+	setBudget := func(allowed int32) {
+		_, err := c.Client.PolicyV1().PodDisruptionBudgets("default").Update(t.Context(), fakecluster.Budget(allowed), metav1.UpdateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := start(t, c)
+	p.drained("a") // Evicts a pod of the budget's.
+	setBudget(0)
+	p.must(p.begin(order("b")))
+	p.must(p.drain("b"))
+	time.Sleep(20 * time.Millisecond)
+	if phase := p.phase("b"); phase != wire.DeletionPhase_DRAINING {
+		t.Errorf("it did not wait: %v", phase)
+	}
+	setBudget(1)
+	p.reaches("b", wire.DeletionPhase_DRAINED)
+
+	// Nobody here spent it.
+	setBudget(0)
+	_, err := c.Client.CoreV1().Pods("default").Create(t.Context(), fakecluster.Pod("web-3", "c"), metav1.CreateOptions{})
+	p.must(err)
+	p = start(t, c)
+	p.must(p.begin(order("c")))
+	p.must(p.drain("c"))
+	p.reaches("c", wire.DeletionPhase_FAILED)
 }
 
 func TestANodeThatSomebodyElseDeletesEndsNotOk(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -44,20 +45,34 @@ func (a *Actuator) tryDrain(d *deletion, resumed bool) error {
 	return a.o.Drainer.Drain(d.ctx, node, look)
 }
 
-// look asks again where the API server does not answer.
+// look asks again where the API server does not answer, and where a budget is spent by what this
+// actuator evicted a moment ago: those pods are on their way.
 func (a *Actuator) look(d *deletion, o drain.LookOptions) (*drain.Look, error) {
 	options := &a.o.Drainer.Options
 	begin := time.Now()
 	for {
 		look, err := a.o.Drainer.Look(d.ctx, d.node, o)
 		var kept *drain.Blocked
-		if err == nil || errors.As(err, &kept) || time.Since(begin)+options.EvictAgainAfter > options.MaxEvictionTime {
+		final := err == nil || (errors.As(err, &kept) && !a.spent(kept))
+		if final || time.Since(begin)+options.EvictAgainAfter > options.MaxEvictionTime {
 			return look, err
 		}
 		if err := pause(d.ctx, options.EvictAgainAfter); err != nil {
 			return nil, err
 		}
 	}
+}
+
+// spent tells whether a budget may be held up by evictions of this actuator.
+func (a *Actuator) spent(kept *drain.Blocked) bool {
+	if kept.Reason != drain.NotEnoughPdb {
+		return false
+	}
+	namespace, _, _ := strings.Cut(kept.Pod, "/")
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.forgetEvictions()
+	return slices.ContainsFunc(a.evicted, func(e evicted) bool { return e.pod.Namespace == namespace })
 }
 
 // settle writes on the node that it is drained, until the API server takes it.

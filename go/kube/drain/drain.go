@@ -125,7 +125,7 @@ func (d *Drainer) sort(ctx context.Context, j *judge, pod *corev1.Pod, o LookOpt
 	}
 	decided, err := j.decide(ctx, pod)
 	var kept *Blocked
-	if o.Resumed && errors.As(err, &kept) && kept.Reason == "NotEnoughPdb" {
+	if o.Resumed && errors.As(err, &kept) && kept.Reason == NotEnoughPdb {
 		decided, err = moves, nil
 	}
 	switch {

@@ -29,8 +29,7 @@ func drainerOf(t *testing.T, c *fakecluster.Cluster) *drain.Drainer {
 	d.Options.LookEvery = time.Millisecond
 	d.Options.MaxEvictionTime = 10 * time.Second
 	ctx, cancel := context.WithCancel(context.Background())
-	factory.Start(ctx.Done())
-	factory.WaitForCacheSync(ctx.Done())
+	c.StartInformers(ctx, t, factory)
 	t.Cleanup(func() { cancel(); factory.Shutdown() })
 	return d
 }

@@ -22,6 +22,9 @@ const (
 	delayDeletionPrefix = "delay-deletion.cluster-autoscaler.kubernetes.io/"
 )
 
+// NotEnoughPdb is the reason of a pod whose budget allows nothing now.
+const NotEnoughPdb = "NotEnoughPdb"
+
 // Rules are the options by which a pod may be moved or not, under the autoscaler's names.
 type Rules struct {
 	SkipNodesWithSystemPods           bool
@@ -231,7 +234,7 @@ func localStorage(j *judge, _ context.Context, pod *corev1.Pod) (outcome, error)
 func disruptionBudget(j *judge, _ context.Context, pod *corev1.Pod) (outcome, error) {
 	for _, budget := range j.budgetsOf(pod) {
 		if budget.allowed < 1 {
-			return undecided, blocked(pod, "NotEnoughPdb", "PodDisruptionBudget "+budget.name)
+			return undecided, blocked(pod, NotEnoughPdb, "PodDisruptionBudget "+budget.name)
 		}
 	}
 	return undecided, nil

@@ -19,6 +19,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 )
@@ -43,14 +45,16 @@ type Cluster struct {
 	graces    map[string]int64
 	conflicts int
 	away      bool
+	watches   map[string]int // That were opened, by resource.
 }
 
 // New makes a cluster of these objects.
 func New(objects ...runtime.Object) *Cluster {
-	c := &Cluster{Client: fake.NewClientset(objects...), stays: map[string]bool{}, graces: map[string]int64{}, version: 1000}
+	c := &Cluster{Client: fake.NewClientset(objects...), stays: map[string]bool{}, graces: map[string]int64{}, watches: map[string]int{}, version: 1000}
 	c.Client.PrependReactor("update", "nodes", c.updateNode)
 	c.Client.PrependReactor("delete", "nodes", c.deleteNode)
 	c.Client.PrependReactor("create", "pods", c.evict)
+	c.Client.PrependWatchReactor("*", c.watch)
 	c.Client.PrependReactor("*", "*", func(clienttesting.Action) (bool, runtime.Object, error) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -60,6 +64,31 @@ func New(objects ...runtime.Object) *Cluster {
 		return false, nil, nil
 	})
 	return c
+}
+
+// StartInformers starts informers, of which pods and nodes must be some, and waits until they miss
+// nothing any more: the fake forgets what happens between a list and its watch.
+func (c *Cluster) StartInformers(ctx context.Context, t *testing.T, factory informers.SharedInformerFactory) {
+	t.Helper()
+	count := func(resource string) int {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return c.watches[resource]
+	}
+	podsBefore, nodesBefore := count("pods"), count("nodes")
+	factory.Start(ctx.Done())
+	factory.WaitForCacheSync(ctx.Done())
+	Eventually(t, "pods and nodes are watched", func() bool { return count("pods") > podsBefore && count("nodes") > nodesBefore })
+}
+
+func (c *Cluster) watch(action clienttesting.Action) (bool, watch.Interface, error) {
+	opened, err := c.Client.Tracker().Watch(action.GetResource(), action.GetNamespace())
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err == nil {
+		c.watches[action.GetResource().Resource]++
+	}
+	return true, opened, err
 }
 
 // SetAway has every request fail as if nobody listened.
