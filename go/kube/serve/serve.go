@@ -101,7 +101,11 @@ func (s *Server) say(state healthpb.HealthCheckResponse_ServingStatus) {
 }
 
 // Stop ends calls and removes the socket.
-func (s *Server) Stop() { s.grpc.Stop() }
+func (s *Server) Stop() {
+	s.grpc.Stop()
+	// Where Serve was not called.
+	_ = s.listener.Close()
+}
 
 // standby stands for the actuator where the methods are registered.
 type standby struct {
