@@ -132,7 +132,7 @@ func TestKubeGivesUpOnAPodThatNeverEnds(t *testing.T) {
 }
 
 func TestKubeGoesOnWhenTheAPIServerWasAwayFor30Seconds(t *testing.T) {
-	p := prepare(t, "kube-away", 1)
+	p := prepare(t, "kube-away", 1, func(o *app.Options) { o.Drain.MaxEvictionTime = 4 * time.Minute })
 	victims := p.nodesWith("web")[:2]
 	p.must(p.begin(victims...))
 	p.must(p.drain(victims[0]))
@@ -153,7 +153,8 @@ func TestKubeGoesOnWhenTheAPIServerWasAwayFor30Seconds(t *testing.T) {
 }
 
 func TestKubeGoesOnWhenWatchesAreDropped(t *testing.T) {
-	p := prepare(t, "kube-dropped", 1)
+	// The disruption controller comes back in its own time too.
+	p := prepare(t, "kube-dropped", 1, func(o *app.Options) { o.Drain.MaxEvictionTime = 4 * time.Minute })
 	victims := p.nodesWith("web")[:2]
 	p.must(p.begin(victims...))
 	p.step()

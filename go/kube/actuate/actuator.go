@@ -127,6 +127,10 @@ type deletion struct {
 	phase wire.DeletionPhase
 	since int64
 	why   string
+	// When the phase began here, by the monotonic clock.
+	entered time.Time
+	// Another process began it.
+	takenOver bool
 	// The provider was asked.
 	asked bool
 	// Ends what is being done for it.
@@ -187,7 +191,7 @@ func (a *Actuator) Running() int {
 func (a *Actuator) now() int64 { return a.o.Now().Unix() }
 
 func (a *Actuator) enter(d *deletion, phase wire.DeletionPhase, why string) {
-	d.phase, d.since, d.why = phase, a.now(), why
+	d.phase, d.since, d.why, d.entered = phase, a.now(), why, time.Now()
 }
 
 // mark is what stands on the node of a deletion that is in a phase.

@@ -50,7 +50,7 @@ func (a *Actuator) takeOver(node *corev1.Node) {
 	}
 	d := &deletion{
 		node: node.Name, uid: node.UID, group: mark.Group, drain: mark.Drain, batchSize: mark.BatchSize,
-		phase: phase, since: mark.Since, why: mark.Why,
+		phase: phase, since: mark.Since, why: mark.Why, entered: time.Now(), takenOver: true,
 	}
 	a.mu.Lock()
 	a.add(d)

@@ -63,7 +63,8 @@ func (a *Actuator) look(d *deletion, o drain.LookOptions) (*drain.Look, error) {
 	}
 }
 
-// spent tells whether a budget may be held up by evictions of this actuator.
+// spent tells whether a budget may be held up by evictions of this actuator, or of one before it whose
+// drains it took over.
 func (a *Actuator) spent(kept *drain.Blocked) bool {
 	if kept.Reason != drain.NotEnoughPdb {
 		return false
@@ -72,6 +73,12 @@ func (a *Actuator) spent(kept *drain.Blocked) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.forgetEvictions()
+	for _, other := range a.running {
+		began := other.phase != wire.DeletionPhase_TAINTED && other.phase != wire.DeletionPhase_FAILED
+		if other.takenOver && began && time.Since(other.entered) < a.o.EvictionsFor {
+			return true
+		}
+	}
 	return slices.ContainsFunc(a.evicted, func(e evicted) bool { return e.pod.Namespace == namespace })
 }
 
