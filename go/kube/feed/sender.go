@@ -1,10 +1,13 @@
 package feed
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -120,11 +123,7 @@ func (s *sender) resync(ctx context.Context) error {
 	f.mu.Unlock()
 	b := &batcher{sender: s, batch: &plannerpb.SyncRequest{ResyncBegins: true}}
 	for _, kind := range f.o.Kinds {
-		for _, each := range f.informers[kind].GetStore().List() {
-			object, ok := each.(metav1.Object)
-			if !ok {
-				continue
-			}
+		for _, object := range inOrder(f.informers[kind].GetStore().List()) {
 			change, bytes, err := putOf(kind, object)
 			if err != nil {
 				return err
@@ -144,6 +143,20 @@ func (s *sender) resync(ctx context.Context) error {
 	f.progress.Resyncs++
 	f.progress.Connected = true
 	return nil
+}
+
+// inOrder sorts objects as the API server lists them, so that the same cluster gives the same plan.
+func inOrder(list []any) []metav1.Object {
+	objects := make([]metav1.Object, 0, len(list))
+	for _, each := range list {
+		if object, ok := each.(metav1.Object); ok {
+			objects = append(objects, object)
+		}
+	}
+	slices.SortFunc(objects, func(a, b metav1.Object) int {
+		return cmp.Or(strings.Compare(a.GetNamespace(), b.GetNamespace()), strings.Compare(a.GetName(), b.GetName()))
+	})
+	return objects
 }
 
 // sendChanges sends what waits.

@@ -20,6 +20,7 @@ import (
 type flags struct {
 	kubeconfig, context string
 	version, check      bool
+	folders             words
 
 	app         app.Options
 	feedOnly    bool
@@ -64,6 +65,7 @@ func parse(args []string, help io.Writer) (*flags, error) {
 func (f *flags) defineGeneral(set *flag.FlagSet) {
 	set.BoolVar(&f.version, "version", false, "print the version and end")
 	set.BoolVar(&f.check, "check", false, "say whether the API server and the rights fit, and end")
+	set.Var(&f.folders, "make-folder", "make a folder for this user alone, and end; may be repeated: `PATH`")
 	set.StringVar(&f.kubeconfig, "kubeconfig", "", "`FILE`; default: as kubectl finds it, or the pod's service account")
 	set.StringVar(&f.context, "context", "", "`NAME` of a context of the kubeconfig")
 	set.StringVar(&f.app.Server, "server", "", "the daemon to feed, as `unix:PATH`")

@@ -52,6 +52,9 @@ func run(ctx context.Context, args []string) error {
 		fmt.Println(version)
 		return nil
 	}
+	if len(flags.folders) > 0 {
+		return makeFolders(flags.folders)
+	}
 	options, err := flags.options()
 	if err != nil {
 		return err
@@ -81,4 +84,17 @@ func run(ctx context.Context, args []string) error {
 		return nil
 	}
 	return app.Run(ctx, *options)
+}
+
+// makeFolders makes folders that are this user's alone, in what a pod's volume is: writable by all.
+func makeFolders(paths []string) error {
+	for _, path := range paths {
+		if err := os.MkdirAll(path, 0o700); err != nil {
+			return err
+		}
+		if err := os.Chmod(path, 0o700); err != nil {
+			return err
+		}
+	}
+	return nil
 }
