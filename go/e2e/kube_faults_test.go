@@ -23,11 +23,12 @@ type prepared struct {
 	judge func() *budgets.Report
 }
 
-// prepare makes one: "web" with so many pods on four nodes, of which maxUnavailable may be missing.
+// prepare makes one: "web" with eight pods, four of which a node takes, and of which maxUnavailable may be
+// missing.
 func prepare(t *testing.T, name string, maxUnavailable int, edits ...func(*app.Options)) *prepared {
 	t.Helper()
 	c := newCluster(t, name, machines("general", 4))
-	c.must(workload.Deployment(c.ctx, client, c.namespace, workload.App{Name: "web", Replicas: 8}))
+	c.must(workload.Deployment(c.ctx, client, c.namespace, workload.App{Name: "web", Replicas: 8, CPU: "900m"}))
 	c.must(workload.Budget(c.ctx, client, c.namespace, "web", maxUnavailable))
 	c.waitReady()
 	c.eventually("the budget is known", func() bool { return c.disruptionsAllowed("web") == int32(maxUnavailable) })

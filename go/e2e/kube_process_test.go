@@ -32,7 +32,7 @@ import (
 func TestKubeKilledWhileItDrainsIsGoneOnWithByTheNext(t *testing.T) {
 	path := kubeProgram(t)
 	c := newCluster(t, "kube-killed", machines("general", 4))
-	c.must(workload.Deployment(c.ctx, client, c.namespace, workload.App{Name: "web", Replicas: 8}))
+	c.must(workload.Deployment(c.ctx, client, c.namespace, workload.App{Name: "web", Replicas: 8, CPU: "900m"}))
 	c.must(workload.Budget(c.ctx, client, c.namespace, "web", 1))
 	c.waitReady()
 	c.eventually("the budget is known", func() bool { return c.disruptionsAllowed("web") == 1 })
@@ -130,7 +130,7 @@ func (c *cluster) manifest(path string) []runtime.Object {
 
 func TestKubeNeedsNoMoreRightsThanTheManifestsGive(t *testing.T) {
 	c := newCluster(t, "kube-rights", machines("general", 4))
-	c.must(workload.Deployment(c.ctx, client, c.namespace, workload.App{Name: "web", Replicas: 8}))
+	c.must(workload.Deployment(c.ctx, client, c.namespace, workload.App{Name: "web", Replicas: 8, CPU: "900m"}))
 	c.waitReady()
 	own, err := kubernetes.NewForConfig(c.account("ebb", true))
 	c.must(err)
