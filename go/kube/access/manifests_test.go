@@ -8,11 +8,18 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"text/template"
 
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/kubernetes/scheme"
+	sigsyaml "sigs.k8s.io/yaml"
 
 	"ebb/go/kube/access"
 	"ebb/go/kube/feed"
@@ -84,48 +91,122 @@ func TestTheManifestsGrantWhatIsNeededAndNoMore(t *testing.T) {
 	compare(t, granted(t, text), needed(access.Needs{Kinds: feed.Kinds, DeleteNodes: true, Namespace: "ebb-system"}))
 }
 
-// The chart's templates have no logic within rules but the two conditions that are played here.
-func TestTheChartGrantsWhatIsNeededAndNoMore(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(packaging, "helm/ebb/templates/rbac.yaml"))
+// render does what helm does with the chart's templates, which use no more of it than this.
+func render(t *testing.T, feedOnly bool, provider, nodeGroups string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(packaging, "helm/ebb/values.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
+	values := map[string]any{}
+	if err := sigsyaml.Unmarshal(text, &values); err != nil {
+		t.Fatal(err)
+	}
+	values["feedOnly"], values["provider"], values["nodeGroups"] = feedOnly, provider, nodeGroups
+	values["providerArgs"] = []any{"--exec-timeout=1m"}
+	values["nodeSelector"] = map[string]any{"pool": "system"}
+	values["serviceAccount"] = map[string]any{"annotations": map[string]any{"role": "x"}}
+	functions := template.FuncMap{
+		"quote": strconv.Quote,
+		"toYaml": func(value any) (string, error) {
+			text, err := sigsyaml.Marshal(value)
+			return strings.TrimSuffix(string(text), "\n"), err
+		},
+		"nindent": func(by int, text string) string {
+			indent := "\n" + strings.Repeat(" ", by)
+			return indent + strings.ReplaceAll(text, "\n", indent)
+		},
+	}
+	chart, err := template.New("").Funcs(functions).ParseGlob(filepath.Join(packaging, "helm/ebb/templates/*.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	for _, name := range []string{"rbac.yaml", "deployment.yaml"} {
+		out.WriteString("---\n")
+		data := map[string]any{"Values": values, "Release": map[string]any{"Name": "ebb", "Namespace": "ns"}}
+		if err := chart.ExecuteTemplate(&out, name, data); err != nil {
+			t.Fatal(err)
+		}
+		out.WriteString("\n")
+	}
+	return out.Bytes()
+}
+
+func TestTheChartGrantsWhatIsNeededAndNoMore(t *testing.T) {
 	for name, test := range map[string]struct {
-		feedOnly, nodeObject bool
-		needs                access.Needs
+		feedOnly bool
+		provider string
+		needs    access.Needs
 	}{
-		"feed only":    {true, false, access.Needs{Kinds: feed.Kinds, FeedOnly: true}},
-		"node-object":  {false, true, access.Needs{Kinds: feed.Kinds, DeleteNodes: true, Namespace: "ns"}},
-		"externalgrpc": {false, false, access.Needs{Kinds: feed.Kinds, Namespace: "ns"}},
+		"feed only":    {true, "node-object", access.Needs{Kinds: feed.Kinds, FeedOnly: true}},
+		"node-object":  {false, "node-object", access.Needs{Kinds: feed.Kinds, DeleteNodes: true, Namespace: "ns"}},
+		"externalgrpc": {false, "externalgrpc", access.Needs{Kinds: feed.Kinds, Namespace: "ns"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			compare(t, granted(t, play(t, string(text), test.feedOnly, test.nodeObject)), needed(test.needs))
+			compare(t, granted(t, render(t, test.feedOnly, test.provider, "")), needed(test.needs))
 		})
 	}
 }
 
-// play does what helm does with the conditions, and leaves every other line with an action out.
-func play(t *testing.T, text string, feedOnly, nodeObject bool) []byte {
+// deploymentOf finds the Deployment in manifests, each of which must be what Kubernetes knows.
+func deploymentOf(t *testing.T, text []byte) *appsv1.Deployment {
 	t.Helper()
-	var out strings.Builder
-	var taken []bool
-	for line := range strings.Lines(text) {
-		switch action := strings.TrimSpace(line); {
-		case strings.Contains(action, "if not .Values.feedOnly"):
-			taken = append(taken, !feedOnly)
-		case strings.Contains(action, `if eq .Values.provider "node-object"`):
-			taken = append(taken, nodeObject)
-		case strings.HasPrefix(action, "{{- with"), strings.HasPrefix(action, "{{- if"):
-			taken = append(taken, false)
-		case strings.HasPrefix(action, "{{- end"):
-			taken = taken[:len(taken)-1]
-		case slices.Contains(taken, false), strings.Contains(action, "{{"):
-		default:
-			out.WriteString(line)
+	var found *appsv1.Deployment
+	strict := serializer.NewCodecFactory(scheme.Scheme, serializer.EnableStrict).UniversalDeserializer()
+	for _, part := range strings.Split("\n"+string(text), "\n---\n") {
+		if strings.TrimSpace(part) == "" {
+			continue
+		}
+		object, _, err := strict.Decode([]byte(part), nil, nil)
+		if err != nil {
+			t.Fatalf("%v\n%s", err, part)
+		}
+		if deployment, ok := object.(*appsv1.Deployment); ok {
+			found = deployment
 		}
 	}
-	if len(taken) != 0 {
-		t.Fatal("the template's conditions do not end")
+	if found == nil {
+		t.Fatal("no Deployment")
 	}
-	return []byte(out.String())
+	return found
+}
+
+// checkPod: who runs it is nobody, and every mount has its volume.
+func checkPod(t *testing.T, spec *corev1.PodSpec, containers int) {
+	t.Helper()
+	if len(spec.Containers) != containers || !*spec.SecurityContext.RunAsNonRoot {
+		t.Errorf("%d containers", len(spec.Containers))
+	}
+	for _, container := range append(spec.InitContainers, spec.Containers...) {
+		if security := container.SecurityContext; security == nil || !*security.ReadOnlyRootFilesystem || *security.AllowPrivilegeEscalation {
+			t.Errorf("%s: %+v", container.Name, security)
+		}
+		for _, mount := range container.VolumeMounts {
+			if !slices.ContainsFunc(spec.Volumes, func(v corev1.Volume) bool { return v.Name == mount.Name }) {
+				t.Errorf("%s mounts %s, which is no volume", container.Name, mount.Name)
+			}
+		}
+	}
+}
+
+func TestTheDeploymentsAreWhatKubernetesKnows(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(packaging, "kustomize/base/deployment.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkPod(t, &deploymentOf(t, text).Spec.Template.Spec, 3)
+	acts := deploymentOf(t, render(t, false, "exec", "nodeGroups:\n- name: x"))
+	checkPod(t, &acts.Spec.Template.Spec, 3)
+	args := acts.Spec.Template.Spec.Containers[1].Args
+	for _, want := range []string{"--provider=exec", "--exec-timeout=1m", "--node-groups=/etc/ebb/groups.yaml", "--namespace=$(NAMESPACE)"} {
+		if !slices.Contains(args, want) {
+			t.Errorf("%s is not in %v", want, args)
+		}
+	}
+	feeds := deploymentOf(t, render(t, true, "node-object", ""))
+	checkPod(t, &feeds.Spec.Template.Spec, 2)
+	if args := feeds.Spec.Template.Spec.Containers[1].Args; !slices.Contains(args, "--feed-only") || *feeds.Spec.Replicas != 1 {
+		t.Errorf("%v", args)
+	}
 }
