@@ -1,0 +1,242 @@
+// Package access connects to a cluster, and says before anything is done what would fail later: a
+// kubeconfig that does not work, an API server too old, rights that are missing.
+package access
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"ebb/go/kube/feed"
+)
+
+// OldestMinor is the oldest API server, of 1.x, that has all that is asked of it: storage.k8s.io/v1
+// CSIStorageCapacity came last.
+const OldestMinor = 24
+
+// Connect reads a kubeconfig: the file, or where it is "" what kubectl would take, or inside a pod its
+// service account.  An error names the file.
+func Connect(kubeconfig, context string) (*rest.Config, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = kubeconfig
+	if kubeconfig != "" {
+		if _, err := os.Stat(kubeconfig); err != nil {
+			return nil, fmt.Errorf("kubeconfig: %w", err)
+		}
+	}
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules,
+		&clientcmd.ConfigOverrides{CurrentContext: context}).ClientConfig()
+	if err != nil {
+		where := kubeconfig
+		if where == "" {
+			where = strings.Join(rules.Precedence, ", ")
+		}
+		return nil, fmt.Errorf("kubeconfig %s: %w", where, err)
+	}
+	config.ContentType = "application/vnd.kubernetes.protobuf"
+	config.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
+	config.UserAgent = "ebb-kube"
+	return config, nil
+}
+
+// CheckServer says why the API server cannot be used: it does not answer, does not know the caller,
+// or is too old.  A version that is none (of a server that somebody built) is taken.
+func CheckServer(ctx context.Context, client discovery.DiscoveryInterface, host string) error {
+	type answer struct {
+		major, minor string
+		err          error
+	}
+	answers := make(chan answer, 1)
+	go func() {
+		version, err := client.ServerVersion()
+		if err != nil {
+			answers <- answer{err: err}
+			return
+		}
+		answers <- answer{major: version.Major, minor: version.Minor}
+	}()
+	var got answer
+	select {
+	case <-ctx.Done():
+		return fmt.Errorf("API server %s: did not answer: %w", host, context.Cause(ctx))
+	case got = <-answers:
+	}
+	switch {
+	case apierrors.IsUnauthorized(got.err):
+		return fmt.Errorf("API server %s: does not know who asks (%w): is the kubeconfig's user valid still?", host, got.err)
+	case got.err != nil:
+		return fmt.Errorf("API server %s: %w", host, got.err)
+	}
+	major, err := strconv.Atoi(got.major)
+	minor, also := strconv.Atoi(digits.FindString(got.minor))
+	if err != nil || also != nil || major == 0 {
+		return nil
+	}
+	if major == 1 && minor < OldestMinor {
+		return fmt.Errorf("API server %s: is version %s.%s, and 1.%d at least is needed", host, got.major, got.minor, OldestMinor)
+	}
+	return nil
+}
+
+var digits = regexp.MustCompile(`^\d+`)
+
+// Served returns the kinds that the API server serves.  An error names one that it must serve.
+func Served(client discovery.DiscoveryInterface, kinds []*feed.Kind) ([]*feed.Kind, error) {
+	resources := map[string]map[string]bool{}
+	var served []*feed.Kind
+	for _, kind := range kinds {
+		if resources[kind.GroupVersion] == nil {
+			found := map[string]bool{}
+			list, err := client.ServerResourcesForGroupVersion(kind.GroupVersion)
+			if err != nil && !apierrors.IsNotFound(err) {
+				return nil, fmt.Errorf("resources of %s: %w", kind.GroupVersion, err)
+			}
+			if list != nil {
+				for i := range list.APIResources {
+					found[list.APIResources[i].Name] = true
+				}
+			}
+			resources[kind.GroupVersion] = found
+		}
+		switch {
+		case resources[kind.GroupVersion][kind.Resource]:
+			served = append(served, kind)
+		case !kind.Optional:
+			return nil, fmt.Errorf("the API server does not serve %s of %s: it is too old", kind.Resource, kind.GroupVersion)
+		}
+	}
+	return served, nil
+}
+
+// Right is one that is needed.
+type Right struct {
+	Verb, Group, Resource, Subresource string
+	// Namespace of it; "": everywhere.
+	Namespace string
+}
+
+func (r Right) String() string {
+	resource := r.Resource
+	if r.Subresource != "" {
+		resource += "/" + r.Subresource
+	}
+	if r.Group != "" {
+		resource += "." + r.Group
+	}
+	if r.Namespace != "" {
+		return fmt.Sprintf("%s %s in namespace %s", r.Verb, resource, r.Namespace)
+	}
+	return fmt.Sprintf("%s %s", r.Verb, resource)
+}
+
+// Needs says what rights are for.
+type Needs struct {
+	Kinds []*feed.Kind
+	// FeedOnly: nothing is changed in the cluster.
+	FeedOnly bool
+	// DeleteNodes: the provider is node-object.
+	DeleteNodes bool
+	// Namespace of the lease and the status.
+	Namespace string
+}
+
+// Rights are the least that is needed.
+func Rights(n Needs) []Right {
+	var rights []Right
+	owners := map[string]bool{"replicasets": true, "statefulsets": true, "daemonsets": true, "jobs": true, "replicationcontrollers": true}
+	for _, kind := range n.Kinds {
+		verbs := []string{"list", "watch"}
+		if !n.FeedOnly && owners[kind.Resource] {
+			verbs = append(verbs, "get") // Looked at right before a drain.
+		}
+		for _, verb := range verbs {
+			rights = append(rights, Right{Verb: verb, Group: kind.Group(), Resource: kind.Resource})
+		}
+	}
+	if n.FeedOnly {
+		return rights
+	}
+	rights = append(rights,
+		Right{Verb: "get", Resource: "nodes"},
+		Right{Verb: "update", Resource: "nodes"},
+		Right{Verb: "create", Resource: "pods", Subresource: "eviction"},
+		Right{Verb: "create", Resource: "events"},
+		Right{Verb: "patch", Resource: "events"},
+		Right{Verb: "get", Group: "coordination.k8s.io", Resource: "leases", Namespace: n.Namespace},
+		Right{Verb: "create", Group: "coordination.k8s.io", Resource: "leases", Namespace: n.Namespace},
+		Right{Verb: "update", Group: "coordination.k8s.io", Resource: "leases", Namespace: n.Namespace},
+		Right{Verb: "get", Resource: "configmaps", Namespace: n.Namespace},
+		Right{Verb: "create", Resource: "configmaps", Namespace: n.Namespace},
+		Right{Verb: "update", Resource: "configmaps", Namespace: n.Namespace},
+	)
+	if n.DeleteNodes {
+		rights = append(rights, Right{Verb: "delete", Resource: "nodes"})
+	}
+	return rights
+}
+
+// Missing asks the API server for each right whether the caller has it.
+// Cost: a request a right.
+func Missing(ctx context.Context, client kubernetes.Interface, rights []Right) ([]Right, error) {
+	var missing []Right
+	for _, right := range rights {
+		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+			ResourceAttributes: &authorizationv1.ResourceAttributes{
+				Verb: right.Verb, Group: right.Group, Resource: right.Resource,
+				Subresource: right.Subresource, Namespace: right.Namespace,
+			},
+		}}
+		answer, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
+		if err != nil {
+			return nil, fmt.Errorf("is it allowed to %v: %w", right, err)
+		}
+		if !answer.Status.Allowed {
+			missing = append(missing, right)
+		}
+	}
+	return missing, nil
+}
+
+// MissingError names missing rights one by one; nil: there are none.
+func MissingError(missing []Right) error {
+	if len(missing) == 0 {
+		return nil
+	}
+	lines := make([]string, 0, len(missing))
+	for _, right := range missing {
+		lines = append(lines, "  "+right.String())
+	}
+	return fmt.Errorf("%d rights are missing:\n%s", len(missing), strings.Join(lines, "\n"))
+}
+
+// Check does all of it: the server, what it serves, the rights.  It returns the kinds that can be fed.
+func Check(ctx context.Context, client kubernetes.Interface, host string, needs Needs) ([]*feed.Kind, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, 30*time.Second, errors.New("30 s are over"))
+	defer cancel()
+	if err := CheckServer(ctx, client.Discovery(), host); err != nil {
+		return nil, err
+	}
+	kinds, err := Served(client.Discovery(), needs.Kinds)
+	if err != nil {
+		return nil, err
+	}
+	needs.Kinds = kinds
+	missing, err := Missing(ctx, client, Rights(needs))
+	if err != nil {
+		return nil, err
+	}
+	return kinds, MissingError(missing)
+}

@@ -1,0 +1,212 @@
+package access_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"text/template"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/kubernetes/scheme"
+	sigsyaml "sigs.k8s.io/yaml"
+
+	"ebb/go/kube/access"
+	"ebb/go/kube/feed"
+)
+
+// granted are the rights that manifests give, a line each.
+func granted(t *testing.T, text []byte) []string {
+	t.Helper()
+	found := map[string]bool{}
+	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), 4096)
+	for {
+		var role struct {
+			Kind  string              `json:"kind"`
+			Rules []rbacv1.PolicyRule `json:"rules"`
+		}
+		if err := decoder.Decode(&role); err == io.EOF {
+			return slices.Sorted(maps.Keys(found))
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		for _, rule := range role.Rules {
+			for _, verb := range rule.Verbs {
+				for _, group := range rule.APIGroups {
+					for _, resource := range rule.Resources {
+						found[fmt.Sprintf("%s: %s %s %s", role.Kind, verb, group, resource)] = true
+					}
+				}
+			}
+		}
+	}
+}
+
+func needed(n access.Needs) []string {
+	found := map[string]bool{}
+	for _, right := range access.Rights(n) {
+		kind, resource := "ClusterRole", right.Resource
+		if right.Namespace != "" {
+			kind = "Role"
+		}
+		if right.Subresource != "" {
+			resource += "/" + right.Subresource
+		}
+		found[fmt.Sprintf("%s: %s %s %s", kind, right.Verb, right.Group, resource)] = true
+	}
+	return slices.Sorted(maps.Keys(found))
+}
+
+func compare(t *testing.T, got, want []string) {
+	t.Helper()
+	for _, right := range want {
+		if !slices.Contains(got, right) {
+			t.Errorf("not granted: %s", right)
+		}
+	}
+	for _, right := range got {
+		if !slices.Contains(want, right) {
+			t.Errorf("granted and not needed: %s", right)
+		}
+	}
+}
+
+const packaging = "../../../packaging"
+
+func TestTheManifestsGrantWhatIsNeededAndNoMore(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(packaging, "kustomize/base/rbac.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	compare(t, granted(t, text), needed(access.Needs{Kinds: feed.Kinds, DeleteNodes: true, Namespace: "ebb-system"}))
+}
+
+// render does what helm does with the chart's templates, which use no more of it than this.
+func render(t *testing.T, feedOnly bool, provider, nodeGroups string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(packaging, "helm/ebb/values.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := map[string]any{}
+	if err := sigsyaml.Unmarshal(text, &values); err != nil {
+		t.Fatal(err)
+	}
+	values["feedOnly"], values["provider"], values["nodeGroups"] = feedOnly, provider, nodeGroups
+	values["providerArgs"] = []any{"--exec-timeout=1m"}
+	values["nodeSelector"] = map[string]any{"pool": "system"}
+	values["serviceAccount"] = map[string]any{"annotations": map[string]any{"role": "x"}}
+	functions := template.FuncMap{
+		"quote": strconv.Quote,
+		"toYaml": func(value any) (string, error) {
+			text, err := sigsyaml.Marshal(value)
+			return strings.TrimSuffix(string(text), "\n"), err
+		},
+		"nindent": func(by int, text string) string {
+			indent := "\n" + strings.Repeat(" ", by)
+			return indent + strings.ReplaceAll(text, "\n", indent)
+		},
+	}
+	chart, err := template.New("").Funcs(functions).ParseGlob(filepath.Join(packaging, "helm/ebb/templates/*.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	for _, name := range []string{"rbac.yaml", "deployment.yaml"} {
+		out.WriteString("---\n")
+		data := map[string]any{"Values": values, "Release": map[string]any{"Name": "ebb", "Namespace": "ns"}}
+		if err := chart.ExecuteTemplate(&out, name, data); err != nil {
+			t.Fatal(err)
+		}
+		out.WriteString("\n")
+	}
+	return out.Bytes()
+}
+
+func TestTheChartGrantsWhatIsNeededAndNoMore(t *testing.T) {
+	for name, test := range map[string]struct {
+		feedOnly bool
+		provider string
+		needs    access.Needs
+	}{
+		"feed only":    {true, "node-object", access.Needs{Kinds: feed.Kinds, FeedOnly: true}},
+		"node-object":  {false, "node-object", access.Needs{Kinds: feed.Kinds, DeleteNodes: true, Namespace: "ns"}},
+		"externalgrpc": {false, "externalgrpc", access.Needs{Kinds: feed.Kinds, Namespace: "ns"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			compare(t, granted(t, render(t, test.feedOnly, test.provider, "")), needed(test.needs))
+		})
+	}
+}
+
+// deploymentOf finds the Deployment in manifests, each of which must be what Kubernetes knows.
+func deploymentOf(t *testing.T, text []byte) *appsv1.Deployment {
+	t.Helper()
+	var found *appsv1.Deployment
+	strict := serializer.NewCodecFactory(scheme.Scheme, serializer.EnableStrict).UniversalDeserializer()
+	for _, part := range strings.Split("\n"+string(text), "\n---\n") {
+		if strings.TrimSpace(part) == "" {
+			continue
+		}
+		object, _, err := strict.Decode([]byte(part), nil, nil)
+		if err != nil {
+			t.Fatalf("%v\n%s", err, part)
+		}
+		if deployment, ok := object.(*appsv1.Deployment); ok {
+			found = deployment
+		}
+	}
+	if found == nil {
+		t.Fatal("no Deployment")
+	}
+	return found
+}
+
+// checkPod: who runs it is nobody, and every mount has its volume.
+func checkPod(t *testing.T, spec *corev1.PodSpec, containers int) {
+	t.Helper()
+	if len(spec.Containers) != containers || !*spec.SecurityContext.RunAsNonRoot {
+		t.Errorf("%d containers", len(spec.Containers))
+	}
+	for _, container := range append(spec.InitContainers, spec.Containers...) {
+		if security := container.SecurityContext; security == nil || !*security.ReadOnlyRootFilesystem || *security.AllowPrivilegeEscalation {
+			t.Errorf("%s: %+v", container.Name, security)
+		}
+		for _, mount := range container.VolumeMounts {
+			if !slices.ContainsFunc(spec.Volumes, func(v corev1.Volume) bool { return v.Name == mount.Name }) {
+				t.Errorf("%s mounts %s, which is no volume", container.Name, mount.Name)
+			}
+		}
+	}
+}
+
+func TestTheDeploymentsAreWhatKubernetesKnows(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(packaging, "kustomize/base/deployment.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkPod(t, &deploymentOf(t, text).Spec.Template.Spec, 3)
+	acts := deploymentOf(t, render(t, false, "exec", "nodeGroups:\n- name: x"))
+	checkPod(t, &acts.Spec.Template.Spec, 3)
+	args := acts.Spec.Template.Spec.Containers[1].Args
+	for _, want := range []string{"--provider=exec", "--exec-timeout=1m", "--node-groups=/etc/ebb/groups.yaml", "--namespace=$(NAMESPACE)"} {
+		if !slices.Contains(args, want) {
+			t.Errorf("%s is not in %v", want, args)
+		}
+	}
+	feeds := deploymentOf(t, render(t, true, "node-object", ""))
+	checkPod(t, &feeds.Spec.Template.Spec, 2)
+	if args := feeds.Spec.Template.Spec.Containers[1].Args; !slices.Contains(args, "--feed-only") || *feeds.Spec.Replicas != 1 {
+		t.Errorf("%v", args)
+	}
+}

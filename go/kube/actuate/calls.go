@@ -1,0 +1,433 @@
+package actuate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"ebb/go/kube/taint"
+	wire "ebb/go/kube/wire/actuatorpb"
+	"ebb/go/kube/wire/object"
+)
+
+func podBytes(pod *corev1.Pod) ([]byte, error) { return object.Marshal("v1", "Pod", pod) }
+
+// keysMax is how many calls are remembered.
+const keysMax = 10_000
+
+// keys are of calls that were carried out.
+type keys struct {
+	known map[string]bool
+	order []string
+}
+
+func (k *keys) add(key string) {
+	if k.known == nil {
+		k.known = map[string]bool{}
+	}
+	k.known[key] = true
+	k.order = append(k.order, key)
+	if len(k.order) > keysMax {
+		delete(k.known, k.order[0])
+		k.order = k.order[1:]
+	}
+}
+
+// once carries a call out, unless one of its key was.
+func (a *Actuator) once(ctx context.Context, key string, call func() error) error {
+	if key == "" {
+		return status.Error(codes.InvalidArgument, "key: is empty")
+	}
+	a.calls.Lock()
+	defer a.calls.Unlock()
+	if err := ctx.Err(); err != nil {
+		return status.FromContextError(err).Err()
+	}
+	if a.ctx.Err() != nil {
+		return status.Error(codes.Unavailable, "this replica stops")
+	}
+	a.mu.Lock()
+	done := a.keys.known[key]
+	a.mu.Unlock()
+	if done {
+		return nil
+	}
+	if err := call(); err != nil {
+		return toStatus(err)
+	}
+	a.mu.Lock()
+	a.keys.add(key)
+	a.mu.Unlock()
+	return nil
+}
+
+// toStatus tells an error in the protocol's codes.
+func toStatus(err error) error {
+	if _, ok := status.FromError(err); ok {
+		return err
+	}
+	switch {
+	case errors.Is(err, taint.ErrGone):
+		return status.Error(codes.NotFound, err.Error())
+	case errors.Is(err, taint.ErrForeign), apierrors.IsForbidden(err), apierrors.IsInvalid(err):
+		return status.Error(codes.FailedPrecondition, err.Error())
+	}
+	return status.Error(codes.Unavailable, err.Error())
+}
+
+func checkNode(where, name string) error {
+	if len(validation.IsDNS1123Subdomain(name)) > 0 {
+		return status.Errorf(codes.InvalidArgument, "%s: %q names no node", where, name)
+	}
+	return nil
+}
+
+// Hello says who serves.
+func (a *Actuator) Hello(_ context.Context, request *wire.HelloRequest) (*wire.HelloReply, error) {
+	a.o.Log("hello from %q", request.GetClient())
+	return &wire.HelloReply{Name: a.o.Name, Version: a.o.Version}, nil
+}
+
+// softBudget is the time that soft taints took in a window.
+type softBudget struct {
+	begin time.Time
+	spent time.Duration
+}
+
+// SoftTaint puts the soft taint or takes it off.  A node that has it as wanted costs no request.
+func (a *Actuator) SoftTaint(ctx context.Context, request *wire.SoftTaintRequest) (*wire.SoftTaintReply, error) {
+	if err := checkNode("node", request.GetNode()); err != nil {
+		return nil, err
+	}
+	return &wire.SoftTaintReply{}, a.once(ctx, request.GetKey(), func() error {
+		name := request.GetNode()
+		node := a.node(name, "")
+		if node != nil && (taint.Find(node, taint.Soft) != nil) == request.GetTaint() {
+			return nil
+		}
+		begin := time.Now()
+		if begin.Sub(a.soft.begin) > a.o.SoftTaintWindow {
+			a.soft = softBudget{begin: begin}
+		}
+		if a.soft.spent > a.o.SoftTaintTime {
+			return status.Errorf(codes.ResourceExhausted, "soft taints took %v of the last %v; the next round may go on",
+				a.soft.spent.Round(time.Millisecond), a.o.SoftTaintWindow)
+		}
+		err := a.o.Marker.SetSoft(ctx, name, request.GetTaint())
+		a.soft.spent += time.Since(begin)
+		return err
+	})
+}
+
+// Begin marks all of the nodes, or none.
+func (a *Actuator) Begin(ctx context.Context, request *wire.BeginRequest) (*wire.BeginReply, error) {
+	if err := checkOrders(request.GetOrders()); err != nil {
+		return nil, err
+	}
+	return &wire.BeginReply{}, a.once(ctx, request.GetKey(), func() error { return a.begin(ctx, request.GetOrders()) })
+}
+
+// batchMax is more nodes than a cluster has.
+const batchMax = 1_000_000
+
+func checkOrders(orders []*wire.DeletionOrder) error {
+	seen := map[string]bool{}
+	for i, order := range orders {
+		if err := checkNode(fmt.Sprintf("orders[%d].node", i), order.GetNode()); err != nil {
+			return err
+		}
+		if seen[order.GetNode()] {
+			return status.Errorf(codes.InvalidArgument, "orders[%d].node: %s is there twice", i, order.GetNode())
+		}
+		seen[order.GetNode()] = true
+		if order.GetBatchSize() < 0 || order.GetBatchSize() > batchMax {
+			return status.Errorf(codes.InvalidArgument, "orders[%d].batch_size: %d is no number of nodes", i, order.GetBatchSize())
+		}
+	}
+	return nil
+}
+
+func (a *Actuator) begin(ctx context.Context, orders []*wire.DeletionOrder) error {
+	fresh, err := a.freshOrders(orders)
+	if err != nil {
+		return err
+	}
+	tainted, err := a.taintAll(ctx, fresh)
+	if err != nil {
+		a.takeBack(tainted)
+		return err
+	}
+	a.mu.Lock()
+	for _, d := range tainted {
+		a.add(d)
+	}
+	a.mu.Unlock()
+	for _, d := range tainted {
+		a.nodeEvent(d.node, corev1.EventTypeNormal, "ScaleDown", "marked the node as toBeDeleted/unschedulable")
+	}
+	return nil
+}
+
+// freshOrders are those whose nodes are not in deletion.  All are looked at before the first is touched.
+func (a *Actuator) freshOrders(orders []*wire.DeletionOrder) ([]*wire.DeletionOrder, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var fresh []*wire.DeletionOrder
+	for _, order := range orders {
+		name := order.GetNode()
+		node := a.node(name, types.UID(order.GetUid()))
+		if node == nil {
+			return nil, fmt.Errorf("node %s: %w", name, taint.ErrGone)
+		}
+		if _, held := a.untaint[name]; held {
+			return nil, status.Errorf(codes.Unavailable, "node %s: its last deletion is still being rolled back", name)
+		}
+		d := a.running[name]
+		if d != nil && order.GetUid() != "" && d.uid != types.UID(order.GetUid()) {
+			return nil, fmt.Errorf("node %s: %w", name, taint.ErrGone)
+		}
+		if d == nil {
+			fresh = append(fresh, &wire.DeletionOrder{
+				Node: name, Group: order.GetGroup(), Drain: order.GetDrain(), BatchSize: order.GetBatchSize(),
+				// What the cache knows: an event of an older machine of that name cannot come any more.
+				Uid: string(node.UID),
+			})
+		}
+	}
+	return fresh, nil
+}
+
+// taintAll marks nodes, some at a time, and returns those that may be marked now.
+func (a *Actuator) taintAll(ctx context.Context, orders []*wire.DeletionOrder) ([]*deletion, error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	tainted := make([]*deletion, len(orders))
+	failed := make([]error, len(orders))
+	places := make(chan struct{}, taintsAtATime)
+	var calls sync.WaitGroup
+	for i, order := range orders {
+		calls.Go(func() {
+			places <- struct{}{}
+			defer func() { <-places }()
+			if tainted[i], failed[i] = a.taintOne(ctx, order); failed[i] != nil {
+				stop()
+			}
+		})
+	}
+	calls.Wait()
+	var touched []*deletion
+	var why error
+	for i := range orders {
+		if tainted[i] != nil {
+			touched = append(touched, tainted[i])
+		}
+		// The first that failed by itself tells why, not one that was cancelled for it.
+		if failed[i] != nil && (why == nil || errors.Is(why, context.Canceled)) {
+			why = failed[i]
+		}
+	}
+	return touched, why
+}
+
+// taintOne returns a deletion also where it fails and the node may be marked.
+func (a *Actuator) taintOne(ctx context.Context, order *wire.DeletionOrder) (*deletion, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	d := &deletion{
+		node: order.GetNode(), uid: types.UID(order.GetUid()), group: order.GetGroup(),
+		drain: order.GetDrain(), batchSize: order.GetBatchSize(),
+	}
+	a.enter(d, wire.DeletionPhase_TAINTED, "")
+	_, err := a.o.Marker.PutHard(ctx, d.node, d.uid, d.mark(d.phase, d.since, ""))
+	switch {
+	case errors.Is(err, taint.ErrGone), errors.Is(err, taint.ErrForeign):
+		return nil, err
+	case err != nil:
+		return d, fmt.Errorf("node %s: %w", d.node, err)
+	}
+	return d, nil
+}
+
+// takeBack takes marks off again, at once if it can and else as an errand.
+func (a *Actuator) takeBack(tainted []*deletion) {
+	ctx, cancel := context.WithTimeout(a.ctx, 20*time.Second)
+	defer cancel()
+	var calls sync.WaitGroup
+	for _, d := range tainted {
+		calls.Go(func() {
+			if err := a.o.Marker.TakeHard(ctx, d.node, d.uid); err != nil {
+				a.mu.Lock()
+				a.untaint[d.node] = d.uid
+				a.mu.Unlock()
+			}
+		})
+	}
+	calls.Wait()
+}
+
+// find returns the deletion of a node, and what the node's mark becomes in the next phase.
+func (a *Actuator) find(name string) (*deletion, wire.DeletionPhase, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	d := a.running[name]
+	if d == nil {
+		return nil, 0, status.Errorf(codes.NotFound, "node %s is not being deleted", name)
+	}
+	return d, d.phase, nil
+}
+
+func wrongPhase(d *deletion, phase wire.DeletionPhase) error {
+	return status.Errorf(codes.FailedPrecondition, "node %s is %v", d.node, phase)
+}
+
+// Drain begins to evict.
+func (a *Actuator) Drain(ctx context.Context, request *wire.DrainRequest) (*wire.DrainReply, error) {
+	if err := checkNode("node", request.GetNode()); err != nil {
+		return nil, err
+	}
+	return &wire.DrainReply{}, a.once(ctx, request.GetKey(), func() error {
+		d, phase, err := a.find(request.GetNode())
+		switch {
+		case err != nil:
+			return err
+		case phase == wire.DeletionPhase_DRAINING || phase == wire.DeletionPhase_DRAINED:
+			return nil
+		case phase != wire.DeletionPhase_TAINTED:
+			return wrongPhase(d, phase)
+		}
+		return a.step(ctx, d, wire.DeletionPhase_DRAINING, func() { a.tasks.Go(func() { a.drain(d, false) }) })
+	})
+}
+
+// step writes the next phase on the node, enters it, and starts what is done in it.
+func (a *Actuator) step(ctx context.Context, d *deletion, phase wire.DeletionPhase, start func()) error {
+	if err := a.o.Marker.SetMark(ctx, d.node, d.uid, d.mark(phase, a.now(), "")); err != nil {
+		if errors.Is(err, taint.ErrGone) {
+			a.fail(d, err)
+		}
+		return err
+	}
+	a.mu.Lock()
+	if a.running[d.node] != d {
+		a.mu.Unlock()
+		return fmt.Errorf("node %s: %w", d.node, taint.ErrGone)
+	}
+	a.enter(d, phase, "")
+	a.mu.Unlock()
+	start()
+	return nil
+}
+
+// Delete begins to delete a drained node.
+func (a *Actuator) Delete(ctx context.Context, request *wire.DeleteRequest) (*wire.DeleteReply, error) {
+	if err := checkNode("node", request.GetNode()); err != nil {
+		return nil, err
+	}
+	return &wire.DeleteReply{}, a.once(ctx, request.GetKey(), func() error {
+		d, phase, err := a.find(request.GetNode())
+		switch {
+		case err != nil:
+			return err
+		case phase == wire.DeletionPhase_DELETING:
+			return nil
+		case phase != wire.DeletionPhase_DRAINED:
+			return wrongPhase(d, phase)
+		}
+		return a.step(ctx, d, wire.DeletionPhase_DELETING, func() { a.queue(d) })
+	})
+}
+
+// RollBack takes the mark off; the deletion ends, not ok.
+func (a *Actuator) RollBack(ctx context.Context, request *wire.RollBackRequest) (*wire.RollBackReply, error) {
+	if err := checkNode("node", request.GetNode()); err != nil {
+		return nil, err
+	}
+	return &wire.RollBackReply{}, a.once(ctx, request.GetKey(), func() error {
+		d, phase, err := a.find(request.GetNode())
+		switch {
+		case err != nil:
+			return err
+		case phase == wire.DeletionPhase_DRAINING || phase == wire.DeletionPhase_DELETING:
+			return wrongPhase(d, phase)
+		}
+		return a.rollBack(ctx, d, request.GetWhy())
+	})
+}
+
+func (a *Actuator) rollBack(ctx context.Context, d *deletion, why string) error {
+	if err := a.o.Marker.TakeHard(ctx, d.node, d.uid); err != nil {
+		return err
+	}
+	a.mu.Lock()
+	a.end(d, false, why)
+	a.mu.Unlock()
+	a.nodeEvent(d.node, corev1.EventTypeNormal, "ScaleDown", "the deletion was rolled back: "+why)
+	return nil
+}
+
+// Status tells what runs, what ended and what was evicted.  No time of it lies ahead, also where the
+// wall clock was put back.
+func (a *Actuator) Status(context.Context, *wire.StatusRequest) (*wire.StatusReply, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.lastAsked = time.Now()
+	now := a.now()
+	reply := &wire.StatusReply{}
+	for _, name := range sortedKeys(a.running) {
+		d := a.running[name]
+		reply.Running = append(reply.Running, &wire.RunningDeletion{
+			Node: d.node, Group: d.group, Drain: d.drain, BatchSize: d.batchSize,
+			Phase: d.phase, Since: past(d.since, now), Why: d.why,
+		})
+	}
+	for _, result := range a.results {
+		reply.Results = append(reply.Results, &wire.DeletionResult{
+			Id: result.Id, Node: result.Node, Group: result.Group, Ok: result.Ok, At: past(result.At, now), Why: result.Why,
+		})
+	}
+	a.forgetEvictions()
+	for _, each := range a.evicted {
+		reply.RecentEvictions = append(reply.RecentEvictions, &wire.EvictedPod{
+			Namespace: each.pod.Namespace, Name: each.pod.Name, Uid: each.pod.Uid, At: past(each.pod.At, now), Object: each.pod.Object,
+		})
+	}
+	return reply, nil
+}
+
+func past(at, now int64) int64 { return max(1, min(at, now)) }
+
+func (a *Actuator) forgetEvictions() {
+	old := 0
+	for old < len(a.evicted) && time.Since(a.evicted[old].at) > a.o.EvictionsFor {
+		old++
+	}
+	a.evicted = a.evicted[old:]
+}
+
+// Acknowledge drops results that were taken in.  An id that nobody knows is one that was dropped.
+func (a *Actuator) Acknowledge(_ context.Context, request *wire.AcknowledgeRequest) (*wire.AcknowledgeReply, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	taken := map[string]bool{}
+	for _, id := range request.GetIds() {
+		taken[id] = true
+	}
+	var left []*wire.DeletionResult
+	for _, result := range a.results {
+		if !taken[result.Id] {
+			left = append(left, result)
+		}
+	}
+	a.results = left
+	return &wire.AcknowledgeReply{}, nil
+}

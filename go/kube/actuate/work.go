@@ -1,0 +1,294 @@
+package actuate
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"ebb/go/kube/drain"
+	"ebb/go/kube/taint"
+	wire "ebb/go/kube/wire/actuatorpb"
+)
+
+func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }
+
+// drain looks at the node's pods and moves them off.  It leaves the deletion DRAINED or FAILED; where
+// this process ends, as it is.
+func (a *Actuator) drain(d *deletion, resumed bool) {
+	err := a.tryDrain(d, resumed)
+	switch {
+	case d.ctx.Err() != nil:
+		// The deletion has ended, or this process does.
+	case err != nil:
+		a.fail(d, err)
+	default:
+		a.settle(d)
+	}
+}
+
+func (a *Actuator) tryDrain(d *deletion, resumed bool) error {
+	node := a.node(d.node, d.uid)
+	if node == nil {
+		return fmt.Errorf("node %s: %w", d.node, taint.ErrGone)
+	}
+	look, err := a.look(d, drain.LookOptions{Empty: !d.drain, Resumed: resumed})
+	if err != nil {
+		return err
+	}
+	return a.o.Drainer.Drain(d.ctx, node, look)
+}
+
+// look asks again where the API server does not answer, and where a budget is spent by what this
+// actuator evicted a moment ago: those pods are on their way.
+func (a *Actuator) look(d *deletion, o drain.LookOptions) (*drain.Look, error) {
+	options := &a.o.Drainer.Options
+	begin := time.Now()
+	for {
+		look, err := a.o.Drainer.Look(d.ctx, d.node, o)
+		var kept *drain.Blocked
+		final := err == nil || (errors.As(err, &kept) && !a.spent(kept))
+		if final || time.Since(begin)+options.EvictAgainAfter > options.MaxEvictionTime {
+			return look, err
+		}
+		if err := pause(d.ctx, options.EvictAgainAfter); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// spent tells whether a budget may be held up by evictions of this actuator, or of one before it whose
+// drains it took over.
+func (a *Actuator) spent(kept *drain.Blocked) bool {
+	if kept.Reason != drain.NotEnoughPdb {
+		return false
+	}
+	namespace, _, _ := strings.Cut(kept.Pod, "/")
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.forgetEvictions()
+	for _, other := range a.running {
+		began := other.phase != wire.DeletionPhase_TAINTED && other.phase != wire.DeletionPhase_FAILED
+		if other.takenOver && began && time.Since(other.entered) < a.o.EvictionsFor {
+			return true
+		}
+	}
+	return slices.ContainsFunc(a.evicted, func(e evicted) bool { return e.pod.Namespace == namespace })
+}
+
+// settle writes on the node that it is drained, until the API server takes it.
+func (a *Actuator) settle(d *deletion) {
+	for {
+		err := a.step(d.ctx, d, wire.DeletionPhase_DRAINED, func() {})
+		if err == nil || errors.Is(err, taint.ErrGone) {
+			return
+		}
+		if pause(d.ctx, a.o.Drainer.Options.LookEvery) != nil {
+			return
+		}
+	}
+}
+
+func pause(ctx context.Context, duration time.Duration) error {
+	timer := time.NewTimer(duration)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return nil
+	}
+}
+
+// batch is nodes of a group that are deleted together.
+type batch struct {
+	deletions []*deletion
+	timer     *time.Timer // Of one that does not wait for a number of nodes.
+}
+
+// queue has a node deleted: at once, after the batch interval, or when its atomic group is together.
+func (a *Actuator) queue(d *deletion) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if d.batchSize == 0 && a.o.BatchInterval == 0 {
+		a.tasks.Go(func() { a.deleteAll(d.group, []*deletion{d}) })
+		return
+	}
+	b := a.batches[d.group]
+	if b == nil {
+		b = &batch{}
+		a.batches[d.group] = b
+	}
+	b.deletions = append(b.deletions, d)
+	switch {
+	case d.batchSize > 0 && int64(len(b.deletions)) >= d.batchSize:
+		a.startBatch(d.group, b)
+	case d.batchSize == 0 && b.timer == nil:
+		b.timer = time.AfterFunc(a.o.BatchInterval, func() {
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			if a.batches[d.group] == b && a.ctx.Err() == nil {
+				a.startBatch(d.group, b)
+			}
+		})
+		context.AfterFunc(a.ctx, func() { b.timer.Stop() })
+	}
+}
+
+// startBatch takes a batch out of the queue.  REQUIRES: mu.
+func (a *Actuator) startBatch(group string, b *batch) {
+	delete(a.batches, group)
+	a.tasks.Go(func() { a.deleteAll(group, b.deletions) })
+}
+
+// leaveBatch takes a deletion out of its queue, and where its group is atomic all others too, which
+// it returns.  REQUIRES: mu.
+func (a *Actuator) leaveBatch(d *deletion) []*deletion {
+	b := a.batches[d.group]
+	if b == nil {
+		return nil
+	}
+	isIt := func(other *deletion) bool { return other == d }
+	if d.batchSize == 0 {
+		b.deletions = slices.DeleteFunc(b.deletions, isIt)
+		return nil
+	}
+	delete(a.batches, d.group)
+	return slices.DeleteFunc(b.deletions, isIt)
+}
+
+// deleteAll asks the provider for nodes of a group.  Where one may not go, none of an atomic group does.
+func (a *Actuator) deleteAll(group string, deletions []*deletion) {
+	var nodes []*corev1.Node
+	var going []*deletion
+	for _, d := range deletions {
+		node, err := a.confirm(d)
+		switch {
+		case err == nil:
+			nodes, going = append(nodes, node), append(going, d)
+		case d.batchSize > 0:
+			a.failAll(deletions, err)
+			return
+		default:
+			a.fail(d, err)
+		}
+	}
+	if len(going) == 0 || a.ctx.Err() != nil {
+		return
+	}
+	a.setAsked(going)
+	if err := a.o.Provider.Delete(a.ctx, group, nodes); err != nil {
+		if a.ctx.Err() == nil {
+			a.failAll(going, fmt.Errorf("the provider %s: %w", a.o.Provider.Name(), err))
+		}
+		return
+	}
+	for _, d := range going {
+		a.awaitGone(d)
+	}
+}
+
+// confirm looks for the last time.  An error: the node may not be deleted.
+func (a *Actuator) confirm(d *deletion) (*corev1.Node, error) {
+	begin := time.Now()
+	for {
+		node := a.node(d.node, d.uid)
+		if node == nil {
+			return nil, fmt.Errorf("node %s: %w", d.node, taint.ErrGone)
+		}
+		err := a.o.Drainer.Confirm(d.ctx, d.node)
+		if err == nil {
+			// Whoever took the taint off since wants the node to stay.
+			err = a.o.Marker.SetMark(d.ctx, d.node, d.uid, d.mark(wire.DeletionPhase_DELETING, a.sinceOf(d), ""))
+		}
+		var kept *drain.Blocked
+		if err == nil || errors.As(err, &kept) || errors.Is(err, taint.ErrGone) || d.ctx.Err() != nil ||
+			time.Since(begin) > a.o.Drainer.Options.MaxEvictionTime {
+			return node, err
+		}
+		if err := pause(d.ctx, a.o.Drainer.Options.LookEvery); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (a *Actuator) sinceOf(d *deletion) int64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return d.since
+}
+
+func (a *Actuator) failAll(deletions []*deletion, why error) {
+	if a.ctx.Err() != nil {
+		return
+	}
+	for _, d := range deletions {
+		a.fail(d, why)
+	}
+}
+
+func (a *Actuator) setAsked(deletions []*deletion) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, d := range deletions {
+		d.asked = true
+	}
+}
+
+// awaitGone fails a deletion whose node stays though its provider took it.
+func (a *Actuator) awaitGone(d *deletion) {
+	a.nodeEvent(d.node, corev1.EventTypeNormal, "ScaleDown", "node removed by cluster autoscaler")
+	a.tasks.Go(func() {
+		if pause(d.ctx, a.o.GoneWithin) == nil {
+			a.fail(d, fmt.Errorf("the provider %s took the deletion, and the Node is there %v later", a.o.Provider.Name(), a.o.GoneWithin))
+		}
+	})
+}
+
+// runErrands unmarks what could not be unmarked, and rolls back what nobody drives any more.
+func (a *Actuator) runErrands() {
+	for pause(a.ctx, a.o.ErrandEvery) == nil {
+		a.unmarkLeft()
+		a.rollBackAbandoned()
+	}
+}
+
+func (a *Actuator) unmarkLeft() {
+	a.mu.Lock()
+	left := maps.Clone(a.untaint)
+	a.mu.Unlock()
+	for _, name := range sortedKeys(left) {
+		if a.o.Marker.TakeHard(a.ctx, name, left[name]) == nil {
+			a.mu.Lock()
+			delete(a.untaint, name)
+			a.mu.Unlock()
+		}
+	}
+}
+
+func (a *Actuator) rollBackAbandoned() {
+	a.calls.Lock()
+	defer a.calls.Unlock()
+	a.mu.Lock()
+	var waiting []*deletion
+	if time.Since(a.lastAsked) > a.o.AbandonedAfter {
+		for _, name := range sortedKeys(a.running) {
+			d := a.running[name]
+			if d.phase != wire.DeletionPhase_DRAINING && d.phase != wire.DeletionPhase_DELETING {
+				waiting = append(waiting, d)
+			}
+		}
+	}
+	a.mu.Unlock()
+	for _, d := range waiting {
+		if err := a.rollBack(a.ctx, d, "nobody asked for it any more"); err != nil {
+			a.o.Log("node %s: %v", d.node, err)
+		}
+	}
+}

@@ -1,0 +1,261 @@
+// Package app puts the parts together: what the program ebb-kube runs, and what tests run without a
+// process of their own.
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/record"
+
+	"ebb/go/ebb/plannerpb"
+	"ebb/go/kube/access"
+	"ebb/go/kube/actuate"
+	"ebb/go/kube/daemon"
+	"ebb/go/kube/drain"
+	"ebb/go/kube/feed"
+	"ebb/go/kube/groups"
+	"ebb/go/kube/lease"
+	"ebb/go/kube/provider"
+	"ebb/go/kube/serve"
+	"ebb/go/kube/status"
+	"ebb/go/kube/taint"
+)
+
+// Options of a replica.
+type Options struct {
+	Client kubernetes.Interface
+	// Host of the API server, for messages.
+	Host string
+
+	// Server is the daemon to feed, as unix:PATH.  "": none is fed.
+	Server  string
+	Session string
+	// NodeGroups is a file of node groups, "provider" for those of the provider, or "" for labels.
+	NodeGroups string
+
+	// Listen is the path of the actuator's socket.  "": nothing is done to the cluster.
+	Listen   string
+	Provider provider.Provider
+	Drain    drain.Options
+	Cordon   bool
+	// TaintRetry: the zero value is the autoscaler's.
+	TaintRetry taint.Retry
+	// Actuate: only its options of time are read.
+	Actuate actuate.Options
+
+	// Namespace of the lease and of the status.
+	Namespace string
+	// Lease is its name.  "": this replica is the only one.
+	Lease    string
+	Identity string
+	// LeaseTimes: Duration, RenewDeadline and RetryPeriod are read.
+	LeaseTimes lease.Options
+	// StatusConfigMap is its name.  "": none is written.
+	StatusConfigMap string
+	StatusEvery     time.Duration
+
+	Version string
+	Now     func() time.Time
+	Log     func(format string, args ...any)
+	// OnFeeder is told of the feeder before it runs.  It may be nil.
+	OnFeeder func(*feed.Feeder)
+}
+
+// Needs says what rights the options need.
+func (o *Options) Needs() access.Needs {
+	_, deletes := o.Provider.(*provider.NodeObject)
+	return access.Needs{
+		Kinds: feed.Kinds, FeedOnly: o.Listen == "", DeleteNodes: deletes, Namespace: o.Namespace,
+	}
+}
+
+// replica is one that runs.
+type replica struct {
+	*Options
+	factory informers.SharedInformerFactory
+	nodes   cache.SharedIndexInformer
+	server  *serve.Server
+	events  record.EventRecorder
+}
+
+// Run checks what can be checked, and runs a replica until ctx ends.  An error of before that says
+// what does not fit.
+func Run(ctx context.Context, o Options) error {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = func(string, ...any) {}
+	}
+	if o.Server == "" && o.Listen == "" {
+		return errors.New("neither a daemon to feed nor a socket to serve is named")
+	}
+	kinds, err := access.Check(ctx, o.Client, o.Host, o.Needs())
+	if err != nil {
+		return err
+	}
+	r := &replica{Options: &o, factory: feed.NewFactory(o.Client)}
+	r.nodes = r.factory.Core().V1().Nodes().Informer()
+	r.factory.Core().V1().Pods().Informer()
+	return r.run(ctx, kinds)
+}
+
+// run starts the parts.  The first that ends, ends all.
+func (r *replica) run(ctx context.Context, kinds []*feed.Kind) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var parts []func(context.Context) error
+	if r.Server != "" {
+		feeder, client, err := r.newFeeder(kinds)
+		if err != nil {
+			return err
+		}
+		defer client.Close()
+		parts = append(parts, feeder.Run)
+	}
+	if r.Listen != "" {
+		server, err := serve.Listen(r.Listen)
+		if err != nil {
+			return err
+		}
+		r.server = server
+		parts = append(parts, func(ctx context.Context) error {
+			defer context.AfterFunc(ctx, server.Stop)()
+			return server.Serve()
+		}, r.act)
+		stop := r.startEvents()
+		defer stop()
+	}
+	r.factory.Start(ctx.Done())
+	defer r.factory.Shutdown()
+	// Shutdown waits for informers, which end with ctx.
+	defer cancel(nil)
+	ended := make(chan error, len(parts))
+	for _, part := range parts {
+		go func() {
+			err := part(ctx)
+			cancel(err)
+			ended <- err
+		}()
+	}
+	for range parts {
+		<-ended
+	}
+	return context.Cause(ctx)
+}
+
+func (r *replica) newFeeder(kinds []*feed.Kind) (*feed.Feeder, *daemon.Client, error) {
+	client, err := daemon.Dial(r.Server)
+	if err != nil {
+		return nil, nil, err
+	}
+	settings, err := r.settings()
+	if err != nil {
+		return nil, nil, err
+	}
+	feeder, err := feed.New(feed.Options{
+		Factory: r.factory, Kinds: kinds, Daemon: client, Session: r.Session, Settings: settings, Log: r.Log,
+	})
+	if err == nil && r.OnFeeder != nil {
+		r.OnFeeder(feeder)
+	}
+	return feeder, client, err
+}
+
+// settings says how the session's node groups are told.  Nil: by labels, as it comes.
+func (r *replica) settings() (func(context.Context) (*plannerpb.Settings, error), error) {
+	switch r.NodeGroups {
+	case "":
+		return nil, nil
+	case "provider":
+		grouper, ok := r.Provider.(provider.Grouper)
+		if !ok {
+			return nil, errors.New("this provider knows no node groups")
+		}
+		return func(ctx context.Context) (*plannerpb.Settings, error) {
+			nodes, err := r.factory.Core().V1().Nodes().Lister().List(labels.Everything())
+			if err != nil {
+				return nil, err
+			}
+			return groups.FromProvider(ctx, grouper, nodes)
+		}, nil
+	}
+	if _, err := groups.FromFile(r.NodeGroups); err != nil {
+		return nil, fmt.Errorf("node groups: %w", err)
+	}
+	return func(context.Context) (*plannerpb.Settings, error) { return groups.FromFile(r.NodeGroups) }, nil
+}
+
+func (r *replica) startEvents() func() {
+	broadcaster := record.NewBroadcaster()
+	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: r.Client.CoreV1().Events("")})
+	r.events = broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "ebb-kube"})
+	return broadcaster.Shutdown
+}
+
+// act serves the actuator whenever this replica is the active one.
+func (r *replica) act(ctx context.Context) error {
+	if !cache.WaitForCacheSync(ctx.Done(), r.nodes.HasSynced, r.factory.Core().V1().Pods().Informer().HasSynced) {
+		return context.Cause(ctx)
+	}
+	if r.Lease == "" {
+		return r.lead(ctx)
+	}
+	election := r.LeaseTimes
+	election.Client, election.Namespace, election.Name = r.Client, r.Namespace, r.Lease
+	election.Identity, election.Log = r.Identity, r.Log
+	return lease.Run(ctx, election, r.lead)
+}
+
+// lead is what the active replica does, until ctx ends.
+func (r *replica) lead(ctx context.Context) error {
+	actuator := r.newActuator()
+	for {
+		err := actuator.Start(ctx)
+		if err == nil {
+			break
+		}
+		r.Log("%v", err)
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(time.Second):
+		}
+	}
+	defer actuator.Wait()
+	if r.StatusConfigMap != "" {
+		writer := &status.Writer{
+			Client: r.Client, Nodes: r.factory.Core().V1().Nodes().Lister(), Namespace: r.Namespace, Name: r.StatusConfigMap,
+			Every: r.StatusEvery, Now: r.Now, GroupOf: groups.OfLabels, Log: r.Log,
+		}
+		written := make(chan struct{})
+		go func() { defer close(written); writer.Run(ctx) }()
+		defer func() { <-written }()
+	}
+	r.server.Activate(actuator)
+	defer r.server.Deactivate()
+	<-ctx.Done()
+	return context.Cause(ctx)
+}
+
+func (r *replica) newActuator() *actuate.Actuator {
+	o := r.Actuate
+	o.Client, o.Nodes, o.Provider, o.Recorder = r.Client, r.nodes, r.Provider, r.events
+	o.Now, o.Log, o.Name, o.Version = r.Now, r.Log, "ebb-kube", r.Version
+	o.Marker = &taint.Marker{Nodes: r.Client.CoreV1().Nodes(), Retry: r.TaintRetry, Cordon: r.Cordon, Now: r.Now}
+	o.Drainer = &drain.Drainer{
+		Client: r.Client, Pods: r.factory.Core().V1().Pods().Lister(), Nodes: r.factory.Core().V1().Nodes().Lister(),
+		Recorder: r.events, Options: r.Drain, Now: r.Now,
+	}
+	return actuate.New(o)
+}

@@ -1,0 +1,100 @@
+// ebb-kube feeds `ebb serve` with a Kubernetes cluster, and is the actuator plugin that makes its nodes
+// go.  Called kubectl-ebb, it is a plugin of kubectl's.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+
+	"ebb/go/kube/access"
+	"ebb/go/kube/app"
+	"ebb/go/kube/kubectl"
+	"ebb/go/kube/provider"
+)
+
+// version is set when the program is linked.
+var version = "0.1.0"
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	var err error
+	if name := filepath.Base(os.Args[0]); strings.HasPrefix(name, "kubectl-ebb") || strings.HasPrefix(name, "kubectl_ebb") {
+		err = kubectl.Main(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	} else {
+		err = run(ctx, os.Args[1:])
+	}
+	var exit *kubectl.ExitError
+	switch {
+	case errors.As(err, &exit):
+		os.Exit(exit.Code)
+	case err != nil && !errors.Is(err, context.Canceled):
+		fmt.Fprintln(os.Stderr, "ebb-kube:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	flags, err := parse(args, os.Stderr)
+	if err != nil {
+		return err
+	}
+	if flags.version {
+		fmt.Println(version)
+		return nil
+	}
+	if len(flags.folders) > 0 {
+		return makeFolders(flags.folders)
+	}
+	options, err := flags.options()
+	if err != nil {
+		return err
+	}
+	config, err := access.Connect(flags.kubeconfig, flags.context)
+	if err != nil {
+		return err
+	}
+	// Ten drains of a hundred pods each are not held up by the client's own limit.
+	config.QPS, config.Burst = 100, 200
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	if own, ok := options.Provider.(*provider.NodeObject); ok {
+		own.Client = client
+	}
+	options.Client, options.Host, options.Version = client, config.Host, version
+	options.Log = func(format string, args ...any) {
+		fmt.Fprintf(os.Stderr, "%s %s\n", time.Now().UTC().Format(time.RFC3339), fmt.Sprintf(format, args...))
+	}
+	if flags.check {
+		if _, err := access.Check(ctx, client, config.Host, options.Needs()); err != nil {
+			return err
+		}
+		fmt.Println("everything that is needed is allowed")
+		return nil
+	}
+	return app.Run(ctx, *options)
+}
+
+// makeFolders makes folders that are this user's alone, in what a pod's volume is: writable by all.
+func makeFolders(paths []string) error {
+	for _, path := range paths {
+		if err := os.MkdirAll(path, 0o700); err != nil {
+			return err
+		}
+		if err := os.Chmod(path, 0o700); err != nil {
+			return err
+		}
+	}
+	return nil
+}

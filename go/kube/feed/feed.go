@@ -1,0 +1,374 @@
+// Package feed keeps a session of `ebb serve` what the cluster is, by client-go informers: nothing is
+// polled, and only what changed is sent, as Kubernetes' protobuf.
+//
+//	factory := feed.NewFactory(client)
+//	feeder, err := feed.New(feed.Options{Factory: factory, Kinds: feed.Kinds, Daemon: client, Session: "prod"})
+//	factory.Start(ctx.Done())
+//	err = feeder.Run(ctx)        // Until ctx ends.
+//
+// A full resync names everything that there is.  One is sent at the start, after the stream to the
+// daemon was lost (the daemon was restarted, say), after a watch broke so that it had to list anew,
+// and where an object came with a lower version than before (a backup of etcd was restored).
+//
+// Changes of one object that come faster than the daemon takes them are sent as one, the last.
+// Memory:  what the informers hold, and for each change that waits its name and a pointer.
+// Threads: Run is called once; all else may be called concurrently.
+package feed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+
+	"ebb/go/ebb/plannerpb"
+	"ebb/go/kube/daemon"
+	"ebb/go/kube/wire/object"
+)
+
+// Options of a Feeder.
+type Options struct {
+	Factory informers.SharedInformerFactory
+	Kinds   []*Kind
+	Daemon  *daemon.Client
+	Session string
+	// Settings of the session, asked for before each full resync.  Nil: the session's stay.
+	Settings func(context.Context) (*plannerpb.Settings, error)
+	// Linger so long after a change for others to come with it.  Default 20 ms.
+	Linger time.Duration
+	// BatchObjects and BatchBytes bound a message.  Defaults 2,000 and 4 MiB.
+	BatchObjects, BatchBytes int
+	// BackOffMax bounds the wait after a lost stream.  Default 10 s.
+	BackOffMax time.Duration
+	// Log gets lines for people; default: none.
+	Log func(format string, args ...any)
+}
+
+// NewFactory makes informers that keep of an object what somebody may ask for.
+func NewFactory(client kubernetes.Interface) informers.SharedInformerFactory {
+	return informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(forget))
+}
+
+// forget drops what is large and decides nothing.
+func forget(object any) (any, error) {
+	if meta, ok := object.(metav1.Object); ok {
+		meta.SetManagedFields(nil)
+	}
+	return object, nil
+}
+
+// Progress is how far the daemon has followed.
+type Progress struct {
+	Version uint64 // Of the session, last acknowledged.
+	Resyncs int    // Full ones that were acknowledged.
+	Puts    int    // Objects that were sent, those of resyncs included.
+	Deletes int
+	// Waiting changes were not acknowledged yet.  0 and Resyncs above 0: the daemon knows all that
+	// the informers do.
+	Waiting int
+	// Connected: there is a stream, and its resync was acknowledged.
+	Connected bool
+}
+
+// Feeder sends changes.
+type Feeder struct {
+	o         Options
+	informers map[*Kind]cache.SharedIndexInformer
+	wake      chan struct{}
+
+	mu       sync.Mutex
+	pending  map[key]*change
+	order    []key
+	inFlight int
+	broken   map[*Kind]string // The version that the watch had come to when it broke.
+	resync   bool
+	progress Progress
+}
+
+type key struct {
+	kind            *Kind
+	namespace, name string
+}
+
+// change is what is to be sent of an object.
+type change struct {
+	// What is there of that name is to be deleted first.
+	gone   bool
+	object metav1.Object // Nil: nothing of that name is there.
+}
+
+// New makes a feeder of informers that have not started yet.
+func New(o Options) (*Feeder, error) {
+	if o.Linger == 0 {
+		o.Linger = 20 * time.Millisecond
+	}
+	if o.BatchObjects == 0 {
+		o.BatchObjects = 2000
+	}
+	if o.BatchBytes == 0 {
+		o.BatchBytes = 4 << 20
+	}
+	if o.BackOffMax == 0 {
+		o.BackOffMax = 10 * time.Second
+	}
+	if o.Log == nil {
+		o.Log = func(string, ...any) {}
+	}
+	f := &Feeder{
+		o: o, informers: map[*Kind]cache.SharedIndexInformer{}, wake: make(chan struct{}, 1),
+		pending: map[key]*change{}, broken: map[*Kind]string{},
+	}
+	for _, kind := range o.Kinds {
+		informer := kind.informer(o.Factory)
+		f.informers[kind] = informer
+		if err := f.follow(kind, informer); err != nil {
+			return nil, fmt.Errorf("%s: %w", kind.Resource, err)
+		}
+	}
+	return f, nil
+}
+
+func (f *Feeder) follow(kind *Kind, informer cache.SharedIndexInformer) error {
+	err := informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, r *cache.Reflector, err error) {
+		cache.DefaultWatchErrorHandler(ctx, r, err)
+		if errors.Is(err, io.EOF) {
+			return // The server ended the watch, as it does now and then; nothing was missed.
+		}
+		f.o.Log("the watch of %s broke: %v", kind.Resource, err)
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if _, known := f.broken[kind]; !known {
+			f.broken[kind] = informer.LastSyncResourceVersion()
+		}
+		f.signal()
+	})
+	if err != nil {
+		return err
+	}
+	_, err = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc: func(object any) { f.changed(kind, nil, object) },
+		UpdateFunc: func(before, object any) {
+			old, _ := before.(metav1.Object)
+			f.changed(kind, old, object)
+		},
+		DeleteFunc: func(object any) { f.deleted(kind, object) },
+	})
+	return err
+}
+
+func (f *Feeder) changed(kind *Kind, before metav1.Object, now any) {
+	object, ok := now.(metav1.Object)
+	if !ok || (before != nil && before.GetResourceVersion() == object.GetResourceVersion() && before.GetUID() == object.GetUID()) {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	c := f.changeOf(key{kind, object.GetNamespace(), object.GetName()})
+	c.object = object
+	if before != nil && before.GetUID() != object.GetUID() {
+		c.gone = true
+	}
+	if before != nil && isOlder(object, before) {
+		f.resync = true
+	}
+	f.signal()
+}
+
+// isOlder compares versions where both are whole numbers, as API servers make them.
+func isOlder(a, b metav1.Object) bool {
+	first, err := strconv.ParseUint(a.GetResourceVersion(), 10, 64)
+	second, also := strconv.ParseUint(b.GetResourceVersion(), 10, 64)
+	return err == nil && also == nil && first < second
+}
+
+func (f *Feeder) deleted(kind *Kind, last any) {
+	if unknown, ok := last.(cache.DeletedFinalStateUnknown); ok {
+		last = unknown.Obj
+	}
+	object, ok := last.(metav1.Object)
+	if !ok {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	c := f.changeOf(key{kind, object.GetNamespace(), object.GetName()})
+	c.gone, c.object = true, nil
+	f.signal()
+}
+
+// changeOf REQUIRES: mu.
+func (f *Feeder) changeOf(k key) *change {
+	c := f.pending[k]
+	if c == nil {
+		c = &change{}
+		f.pending[k] = c
+		f.order = append(f.order, k)
+	}
+	return c
+}
+
+func (f *Feeder) signal() {
+	select {
+	case f.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Progress tells how far the daemon has followed.
+func (f *Feeder) Progress() Progress {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	p := f.progress
+	p.Waiting = len(f.pending) + f.inFlight
+	if f.resync {
+		p.Waiting++
+	}
+	return p
+}
+
+// Run feeds until ctx ends, and returns why it did.
+func (f *Feeder) Run(ctx context.Context) error {
+	for kind, informer := range f.informers {
+		if !cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
+			return fmt.Errorf("%s: %w", kind.Resource, context.Cause(ctx))
+		}
+	}
+	wait := time.Duration(0)
+	for {
+		resyncs := f.Progress().Resyncs
+		err := f.stream(ctx)
+		f.setConnected(false)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if f.Progress().Resyncs > resyncs {
+			wait = 0
+		}
+		wait = min(max(2*wait, 200*time.Millisecond), f.o.BackOffMax)
+		f.o.Log("the daemon: %v; again in %v", err, wait)
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(wait):
+		}
+	}
+}
+
+func (f *Feeder) setConnected(connected bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.progress.Connected = connected
+	f.inFlight = 0
+}
+
+// lookAtBroken is how often a watch that broke is looked at, until it has come back.
+const lookAtBroken = 250 * time.Millisecond
+
+// stream feeds over one stream, until it is lost.
+func (f *Feeder) stream(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s := &sender{feeder: f}
+	var err error
+	if s.stream, err = f.o.Daemon.Sync(ctx); err != nil {
+		return err
+	}
+	s.follow()
+	defer s.ended.Wait()
+	defer cancel()
+	if err := s.resync(ctx); err != nil {
+		return err
+	}
+	for {
+		again := f.isResyncDue()
+		if again {
+			if err := s.resync(ctx); err != nil {
+				return err
+			}
+		}
+		if err := s.sendChanges(ctx); err != nil {
+			return err
+		}
+		if err := f.waitForChanges(ctx, s); err != nil {
+			return err
+		}
+	}
+}
+
+// waitForChanges returns when there are some, or a watch that broke may have come back.
+func (f *Feeder) waitForChanges(ctx context.Context, s *sender) error {
+	f.mu.Lock()
+	due := len(f.pending) > 0 || f.resync
+	var look <-chan time.Time
+	if len(f.broken) > 0 {
+		look = time.After(lookAtBroken)
+	}
+	f.mu.Unlock()
+	if due {
+		return nil
+	}
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-s.over:
+		return s.failed()
+	case <-look:
+		return nil
+	case <-f.wake:
+	}
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(f.o.Linger):
+		return nil
+	}
+}
+
+// isResyncDue: somebody asked for one, or a watch that broke has listed anew.
+func (f *Feeder) isResyncDue() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for kind, version := range f.broken {
+		if f.informers[kind].LastSyncResourceVersion() != version {
+			delete(f.broken, kind)
+			f.resync = true
+		}
+	}
+	return f.resync
+}
+
+// takePending empties the queue.
+func (f *Feeder) takePending() ([]key, map[key]*change) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	order, pending := f.order, f.pending
+	f.order, f.pending = nil, map[key]*change{}
+	f.inFlight = len(pending)
+	return order, pending
+}
+
+func putOf(kind *Kind, of metav1.Object) (*plannerpb.Change, int, error) {
+	message, ok := of.(object.Message)
+	if !ok {
+		return nil, 0, fmt.Errorf("%s %s/%s: %T has no protobuf", kind.Kind, of.GetNamespace(), of.GetName(), of)
+	}
+	data, err := object.Marshal(kind.GroupVersion, kind.Kind, message)
+	if err != nil {
+		return nil, 0, fmt.Errorf("%s %s/%s: %w", kind.Kind, of.GetNamespace(), of.GetName(), err)
+	}
+	return &plannerpb.Change{Change: &plannerpb.Change_PutProtobuf{PutProtobuf: data}}, len(data), nil
+}
+
+func deleteOf(k key) *plannerpb.Change {
+	return &plannerpb.Change{Change: &plannerpb.Change_Delete{Delete: &plannerpb.Deletion{
+		Kind: k.kind.Kind, Namespace: k.namespace, Name: k.name,
+	}}}
+}

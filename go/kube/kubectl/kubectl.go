@@ -1,0 +1,150 @@
+// Package kubectl is `kubectl ebb`: it reads the cluster that the user's kubeconfig names, and runs
+// the program ebb over what it read.
+//
+//	kubectl ebb plan [FLAG OF ebb plan...]
+//	kubectl ebb explain NODE... [FLAG OF ebb plan...]
+//	kubectl ebb status [-o json]
+//
+// Nothing is written, neither to the cluster nor to a file: the dump goes to ebb's standard input.
+package kubectl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+
+	"k8s.io/client-go/kubernetes"
+
+	"ebb/go/kube/access"
+)
+
+// ExitError is of a program that said itself what went wrong.
+type ExitError struct{ Code int }
+
+func (e *ExitError) Error() string { return fmt.Sprintf("exit code %d", e.Code) }
+
+const usage = `kubectl ebb reads the cluster of your kubeconfig and asks ebb about it.
+
+  kubectl ebb plan [FLAG...]             which nodes can go, and where their pods land
+  kubectl ebb explain NODE... [FLAG...]  why nodes stay or go, pod by pod
+  kubectl ebb status [-o json]           what ebb-kube is doing in the cluster
+
+  --kubeconfig FILE, --context NAME      as kubectl's
+  --ebb PATH                             the program ebb; default: $EBB, or ebb on the path
+Other flags are those of ` + "`ebb plan`" + `.
+`
+
+// arguments are those of a call, told apart.
+type arguments struct {
+	command             string
+	kubeconfig, context string
+	ebb                 string
+	rest                []string
+}
+
+// Main runs a call.  Errors: an *ExitError, or one to be printed.
+func Main(ctx context.Context, args []string, out, problems io.Writer) error {
+	a, err := read(args)
+	if err != nil {
+		return err
+	}
+	switch a.command {
+	case "", "help", "-h", "--help":
+		_, err := io.WriteString(out, usage)
+		return err
+	case "plan", "explain", "status":
+	default:
+		return fmt.Errorf("%q is none of plan, explain and status", a.command)
+	}
+	config, err := access.Connect(a.kubeconfig, a.context)
+	if err != nil {
+		return err
+	}
+	config.QPS = -1
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	if err := access.CheckServer(ctx, client.Discovery(), config.Host); err != nil {
+		return err
+	}
+	if a.command == "status" {
+		return printStatus(ctx, client, a.rest, out)
+	}
+	return a.runEbb(ctx, client, out, problems)
+}
+
+// read takes the flags that are kubectl's out of the others.
+func read(args []string) (*arguments, error) {
+	a := &arguments{ebb: os.Getenv("EBB")}
+	if a.ebb == "" {
+		a.ebb = "ebb"
+	}
+	own := map[string]*string{"--kubeconfig": &a.kubeconfig, "--context": &a.context, "--ebb": &a.ebb}
+	for i := 0; i < len(args); i++ {
+		name, value, joined := strings.Cut(args[i], "=")
+		to := own[name]
+		switch {
+		case to != nil && joined:
+			*to = value
+		case to != nil && i+1 == len(args):
+			return nil, fmt.Errorf("%s needs a value", name)
+		case to != nil:
+			i++
+			*to = args[i]
+		case a.command == "" && (!strings.HasPrefix(args[i], "-") || args[i] == "-h" || args[i] == "--help"):
+			a.command = args[i]
+		default:
+			a.rest = append(a.rest, args[i])
+		}
+	}
+	return a, nil
+}
+
+// ebbArguments are what the program ebb is called with.
+func (a *arguments) ebbArguments() ([]string, error) {
+	call := []string{"plan", "-"}
+	if a.command == "plan" {
+		return append(call, a.rest...), nil
+	}
+	// Names come before flags, whose values would else be taken for names.
+	nodes := 0
+	for _, argument := range a.rest {
+		if strings.HasPrefix(argument, "-") {
+			break
+		}
+		call = append(call, "--explain", argument)
+		nodes++
+	}
+	if nodes == 0 {
+		return nil, errors.New("explain: which node? kubectl ebb explain NODE... [FLAG...]")
+	}
+	return append(call, a.rest[nodes:]...), nil
+}
+
+func (a *arguments) runEbb(ctx context.Context, client kubernetes.Interface, out, problems io.Writer) error {
+	call, err := a.ebbArguments()
+	if err != nil {
+		return err
+	}
+	program, err := exec.LookPath(a.ebb)
+	if err != nil {
+		return fmt.Errorf("the program ebb: %w; --ebb PATH names it", err)
+	}
+	dump, err := Dump(ctx, client, problems)
+	if err != nil {
+		return err
+	}
+	command := exec.CommandContext(ctx, program, call...)
+	command.Stdin, command.Stdout, command.Stderr = dump, out, problems
+	err = command.Run()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return &ExitError{Code: exit.ExitCode()}
+	}
+	return err
+}

@@ -1,0 +1,112 @@
+// Package lease has one replica at a time be the active one, by a Lease.
+//
+// What is led ends before the lease is given up: at the end of ctx first the leading stops, then the
+// lease is released, so that the next replica never meets this one.  Where the lease is lost (the API
+// server is away for longer than RenewDeadline), the leading is told by its context, and has
+// Duration - RenewDeadline to end until another may lead.
+//
+// Clocks: other replicas measure by their own monotonic clocks; a wall clock that jumps changes nothing.
+package lease
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/leaderelection"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+)
+
+// Options of an election.
+type Options struct {
+	Client          kubernetes.Interface
+	Namespace, Name string
+	// Identity of this replica; it must be no other's.
+	Identity string
+	// Defaults 15 s, 10 s and 2 s, as the autoscaler's.
+	Duration, RenewDeadline, RetryPeriod time.Duration
+	// Log gets lines for people; default: none.
+	Log func(format string, args ...any)
+}
+
+// Run leads whenever this replica holds the lease, until ctx ends.  lead returns soon after its own
+// context ends; where it returns earlier, the lease is released and its error returned.
+func Run(ctx context.Context, o Options, lead func(context.Context) error) error {
+	set := func(value *time.Duration, otherwise time.Duration) {
+		if *value == 0 {
+			*value = otherwise
+		}
+	}
+	set(&o.Duration, 15*time.Second)
+	set(&o.RenewDeadline, 10*time.Second)
+	set(&o.RetryPeriod, 2*time.Second)
+	if o.Log == nil {
+		o.Log = func(string, ...any) {}
+	}
+	for {
+		if err := runOnce(ctx, o, lead); err != nil {
+			return err
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		o.Log("lease %s/%s: lost", o.Namespace, o.Name)
+	}
+}
+
+// runOnce stands for election and leads once at most.
+func runOnce(ctx context.Context, o Options, lead func(context.Context) error) error {
+	// The election ends by itself, after the leading.
+	electing, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	began, ended := make(chan struct{}), make(chan error, 1)
+	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
+		Lock: &resourcelock.LeaseLock{
+			LeaseMeta:  metav1.ObjectMeta{Namespace: o.Namespace, Name: o.Name},
+			Client:     o.Client.CoordinationV1(),
+			LockConfig: resourcelock.ResourceLockConfig{Identity: o.Identity},
+		},
+		LeaseDuration: o.Duration, RenewDeadline: o.RenewDeadline, RetryPeriod: o.RetryPeriod,
+		ReleaseOnCancel: true,
+		Name:            o.Name,
+		Callbacks: leaderelection.LeaderCallbacks{
+			OnStartedLeading: func(held context.Context) {
+				close(began)
+				leading, end := context.WithCancel(held)
+				defer end()
+				defer context.AfterFunc(ctx, end)()
+				o.Log("lease %s/%s: held by %s", o.Namespace, o.Name, o.Identity)
+				err := lead(leading)
+				if leading.Err() != nil {
+					err = nil
+				} else if err == nil {
+					err = fmt.Errorf("the leading ended")
+				}
+				ended <- err
+				stop()
+			},
+			OnStoppedLeading: func() {},
+			OnNewLeader:      func(who string) { o.Log("lease %s/%s: leader is %s", o.Namespace, o.Name, who) },
+		},
+	})
+	if err != nil {
+		return fmt.Errorf("lease %s/%s: %w", o.Namespace, o.Name, err)
+	}
+	// Who does not lead yet need not wait for anything.
+	defer context.AfterFunc(ctx, func() {
+		select {
+		case <-began:
+		default:
+			stop()
+		}
+	})()
+	elector.Run(electing)
+	select {
+	case <-began:
+		return <-ended
+	default:
+		return nil
+	}
+}

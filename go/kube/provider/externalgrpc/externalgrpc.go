@@ -1,0 +1,298 @@
+// Package externalgrpc deletes machines through a provider that was written for the autoscaler's
+// external provider protocol.
+//
+// A group is the provider's own, whatever the order calls it.  What the provider says is checked
+// before anything is asked of it: a size that cannot be, a node that is of no group, or of which the
+// group does not know, a group at its minimum.  On such doubt nothing is deleted.
+package externalgrpc
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	corev1 "k8s.io/api/core/v1"
+
+	"ebb/go/kube/provider"
+	wire "ebb/go/kube/provider/externalgrpc/externalgrpcpb"
+)
+
+// Options of a connection, as the autoscaler's cloud-config has them.
+type Options struct {
+	// Address of the provider: HOST:PORT, or unix:PATH.
+	Address string
+	// Files for TLS; all empty: none.
+	Key, Certificate, CA string
+	// CallTimeout bounds each call.  Default 1 minute, as deletions may wait for the cloud.
+	CallTimeout time.Duration
+}
+
+// Provider asks another process.
+type Provider struct {
+	connection *grpc.ClientConn
+	client     wire.CloudProviderClient
+	timeout    time.Duration
+	// One deletion at a time: sizes are read, checked and then changed.
+	mu sync.Mutex
+}
+
+var (
+	_ provider.Provider = (*Provider)(nil)
+	_ provider.Grouper  = (*Provider)(nil)
+)
+
+// Dial makes a provider.  It does not connect yet.
+func Dial(o Options) (*Provider, error) {
+	if o.Address == "" {
+		return nil, errors.New("externalgrpc: no address")
+	}
+	transport := insecure.NewCredentials()
+	if o.Certificate != "" || o.CA != "" {
+		config, err := tlsConfig(o)
+		if err != nil {
+			return nil, fmt.Errorf("externalgrpc: %w", err)
+		}
+		transport = credentials.NewTLS(config)
+	}
+	connection, err := grpc.NewClient(o.Address, grpc.WithTransportCredentials(transport))
+	if err != nil {
+		return nil, fmt.Errorf("externalgrpc: %w", err)
+	}
+	timeout := o.CallTimeout
+	if timeout == 0 {
+		timeout = time.Minute
+	}
+	return &Provider{connection: connection, client: wire.NewCloudProviderClient(connection), timeout: timeout}, nil
+}
+
+func tlsConfig(o Options) (*tls.Config, error) {
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	if o.Certificate != "" {
+		pair, err := tls.LoadX509KeyPair(o.Certificate, o.Key)
+		if err != nil {
+			return nil, err
+		}
+		config.Certificates = []tls.Certificate{pair}
+	}
+	if o.CA != "" {
+		pem, err := os.ReadFile(o.CA)
+		if err != nil {
+			return nil, err
+		}
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("%s: no certificate in PEM", o.CA)
+		}
+	}
+	return config, nil
+}
+
+// Close ends the connection.
+func (p *Provider) Close() error { return p.connection.Close() }
+
+// Name is "externalgrpc".
+func (*Provider) Name() string { return "externalgrpc" }
+
+func wireOf(node *corev1.Node) *wire.ExternalGrpcNode {
+	return &wire.ExternalGrpcNode{
+		ProviderID: node.Spec.ProviderID, Name: node.Name, Labels: node.Labels, Annotations: node.Annotations,
+	}
+}
+
+// groupOf asks for the node's group.  Nil: it is in none.
+func (p *Provider) groupOf(ctx context.Context, node *corev1.Node) (*wire.NodeGroup, error) {
+	ctx, cancel := context.WithTimeout(ctx, p.timeout)
+	defer cancel()
+	reply, err := p.client.NodeGroupForNode(ctx, &wire.NodeGroupForNodeRequest{Node: wireOf(node)})
+	if err != nil {
+		return nil, fmt.Errorf("NodeGroupForNode %s: %w", node.Name, err)
+	}
+	if reply.GetNodeGroup().GetId() == "" {
+		return nil, nil
+	}
+	return reply.GetNodeGroup(), nil
+}
+
+func (p *Provider) refresh(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, p.timeout)
+	defer cancel()
+	if _, err := p.client.Refresh(ctx, &wire.RefreshRequest{}); err != nil {
+		return fmt.Errorf("Refresh: %w", err)
+	}
+	return nil
+}
+
+func (p *Provider) targetSize(ctx context.Context, id string) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, p.timeout)
+	defer cancel()
+	reply, err := p.client.NodeGroupTargetSize(ctx, &wire.NodeGroupTargetSizeRequest{Id: id})
+	if err != nil {
+		return 0, fmt.Errorf("NodeGroupTargetSize %s: %w", id, err)
+	}
+	if reply.GetTargetSize() < 0 {
+		return 0, fmt.Errorf("NodeGroupTargetSize %s: %d is no size", id, reply.GetTargetSize())
+	}
+	return int(reply.GetTargetSize()), nil
+}
+
+func (p *Provider) instances(ctx context.Context, id string) ([]*wire.Instance, error) {
+	ctx, cancel := context.WithTimeout(ctx, p.timeout)
+	defer cancel()
+	reply, err := p.client.NodeGroupNodes(ctx, &wire.NodeGroupNodesRequest{Id: id})
+	if err != nil {
+		return nil, fmt.Errorf("NodeGroupNodes %s: %w", id, err)
+	}
+	return reply.GetInstances(), nil
+}
+
+// Delete deletes the nodes' machines, group by group of the provider's.
+func (p *Provider) Delete(ctx context.Context, _ string, nodes []*corev1.Node) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err := p.refresh(ctx); err != nil {
+		return fmt.Errorf("externalgrpc: %w", err)
+	}
+	groups := map[string]*wire.NodeGroup{}
+	members := map[string][]*corev1.Node{}
+	var ids []string
+	for _, node := range nodes {
+		group, err := p.groupOf(ctx, node)
+		if err == nil && group == nil {
+			err = fmt.Errorf("node %s is in none of its groups", node.Name)
+		}
+		if err != nil {
+			return fmt.Errorf("externalgrpc: %w", err)
+		}
+		if groups[group.GetId()] == nil {
+			ids = append(ids, group.GetId())
+		}
+		groups[group.GetId()] = group
+		members[group.GetId()] = append(members[group.GetId()], node)
+	}
+	// All are checked before the first goes.
+	for _, id := range ids {
+		if err := p.check(ctx, groups[id], members[id]); err != nil {
+			return fmt.Errorf("externalgrpc: %w", err)
+		}
+	}
+	for _, id := range ids {
+		if err := p.deleteOf(ctx, id, members[id]); err != nil {
+			return fmt.Errorf("externalgrpc: %w", err)
+		}
+	}
+	return nil
+}
+
+// check refuses what the provider's own figures do not bear out.
+func (p *Provider) check(ctx context.Context, group *wire.NodeGroup, nodes []*corev1.Node) error {
+	id, least, most := group.GetId(), int(group.GetMinSize()), int(group.GetMaxSize())
+	if least < 0 || most < least {
+		return fmt.Errorf("group %s: sizes from %d to %d cannot be", id, least, most)
+	}
+	size, err := p.targetSize(ctx, id)
+	if err != nil {
+		return err
+	}
+	if size-len(nodes) < least {
+		return fmt.Errorf("group %s: %d of %d nodes cannot go, as its minimum is %d", id, len(nodes), size, least)
+	}
+	instances, err := p.instances(ctx, id)
+	if err != nil {
+		return err
+	}
+	for _, node := range nodes {
+		if find(instances, node) == nil {
+			return fmt.Errorf("group %s: it does not know node %s (providerID %q)", id, node.Name, node.Spec.ProviderID)
+		}
+	}
+	return nil
+}
+
+func (p *Provider) deleteOf(ctx context.Context, id string, nodes []*corev1.Node) error {
+	ctx, cancel := context.WithTimeout(ctx, p.timeout)
+	defer cancel()
+	request := &wire.NodeGroupDeleteNodesRequest{Id: id}
+	for _, node := range nodes {
+		request.Nodes = append(request.Nodes, wireOf(node))
+	}
+	if _, err := p.client.NodeGroupDeleteNodes(ctx, request); err != nil {
+		return fmt.Errorf("NodeGroupDeleteNodes %s: %w", id, err)
+	}
+	return nil
+}
+
+func find(instances []*wire.Instance, node *corev1.Node) *wire.Instance {
+	at := slices.IndexFunc(instances, func(i *wire.Instance) bool { return i.GetId() == node.Spec.ProviderID })
+	if at < 0 {
+		return nil
+	}
+	return instances[at]
+}
+
+// Taken: the provider is deleting the node's machine, or does not have it any more.
+func (p *Provider) Taken(ctx context.Context, _ string, node *corev1.Node) (bool, error) {
+	group, err := p.groupOf(ctx, node)
+	if err != nil {
+		return false, fmt.Errorf("externalgrpc: %w", err)
+	}
+	if group == nil {
+		return true, nil
+	}
+	instances, err := p.instances(ctx, group.GetId())
+	if err != nil {
+		return false, fmt.Errorf("externalgrpc: %w", err)
+	}
+	instance := find(instances, node)
+	return instance == nil || instance.GetStatus().GetInstanceState() == wire.InstanceStatus_instanceDeleting, nil
+}
+
+// Groups are the provider's, with the nodes that are in them.
+func (p *Provider) Groups(ctx context.Context, nodes []*corev1.Node) ([]provider.Group, error) {
+	if err := p.refresh(ctx); err != nil {
+		return nil, fmt.Errorf("externalgrpc: %w", err)
+	}
+	list, err := func() (*wire.NodeGroupsResponse, error) {
+		ctx, cancel := context.WithTimeout(ctx, p.timeout)
+		defer cancel()
+		return p.client.NodeGroups(ctx, &wire.NodeGroupsRequest{})
+	}()
+	if err != nil {
+		return nil, fmt.Errorf("externalgrpc: NodeGroups: %w", err)
+	}
+	byID := map[string]string{}
+	for _, node := range nodes {
+		byID[node.Spec.ProviderID] = node.Name
+	}
+	var groups []provider.Group
+	for _, told := range list.GetNodeGroups() {
+		group := provider.Group{Name: told.GetId(), MinSize: int(told.GetMinSize()), MaxSize: int(told.GetMaxSize())}
+		if group.Name == "" || group.MinSize < 0 || group.MaxSize < group.MinSize {
+			return nil, fmt.Errorf("externalgrpc: NodeGroups: group %q with sizes from %d to %d cannot be", group.Name, group.MinSize, group.MaxSize)
+		}
+		if group.TargetSize, err = p.targetSize(ctx, group.Name); err != nil {
+			return nil, fmt.Errorf("externalgrpc: %w", err)
+		}
+		instances, err := p.instances(ctx, group.Name)
+		if err != nil {
+			return nil, fmt.Errorf("externalgrpc: %w", err)
+		}
+		for _, instance := range instances {
+			if name, found := byID[instance.GetId()]; found && instance.GetId() != "" && !slices.Contains(group.Nodes, name) {
+				group.Nodes = append(group.Nodes, name)
+			}
+		}
+		slices.SortFunc(group.Nodes, strings.Compare)
+		groups = append(groups, group)
+	}
+	return groups, nil
+}
