@@ -42,6 +42,8 @@ type Options struct {
 	Session string
 	// NodeGroups is a file of node groups, "provider" for those of the provider, or "" for labels.
 	NodeGroups string
+	// SettingsEvery so often they are read again.  Default 1 minute.
+	SettingsEvery time.Duration
 
 	// Listen is the path of the actuator's socket.  "": nothing is done to the cluster.
 	Listen   string
@@ -86,6 +88,8 @@ type replica struct {
 	nodes   cache.SharedIndexInformer
 	server  *serve.Server
 	events  record.EventRecorder
+	// What the session's settings are now.  Nil: whatever they are.
+	settingsNow func(context.Context) (*plannerpb.Settings, error)
 }
 
 // Run checks what can be checked, and runs a replica until ctx ends.  An error of before that says
@@ -122,6 +126,9 @@ func (r *replica) run(ctx context.Context, kinds []*feed.Kind) error {
 		}
 		defer client.Close()
 		parts = append(parts, feeder.Run)
+		if r.settingsNow != nil {
+			parts = append(parts, func(ctx context.Context) error { return r.refreshSettings(ctx, client) })
+		}
 	}
 	if r.Listen != "" {
 		server, err := serve.Listen(r.Listen)
@@ -159,12 +166,11 @@ func (r *replica) newFeeder(kinds []*feed.Kind) (*feed.Feeder, *daemon.Client, e
 	if err != nil {
 		return nil, nil, err
 	}
-	settings, err := r.settings()
-	if err != nil {
+	if r.settingsNow, err = r.settings(); err != nil {
 		return nil, nil, err
 	}
 	feeder, err := feed.New(feed.Options{
-		Factory: r.factory, Kinds: kinds, Daemon: client, Session: r.Session, Settings: settings, Log: r.Log,
+		Factory: r.factory, Kinds: kinds, Daemon: client, Session: r.Session, Settings: r.settingsNow, Log: r.Log,
 	})
 	if err == nil && r.OnFeeder != nil {
 		r.OnFeeder(feeder)
@@ -194,6 +200,34 @@ func (r *replica) settings() (func(context.Context) (*plannerpb.Settings, error)
 		return nil, fmt.Errorf("node groups: %w", err)
 	}
 	return func(context.Context) (*plannerpb.Settings, error) { return groups.FromFile(r.NodeGroups) }, nil
+}
+
+// refreshSettings tells the daemon when the file, or what the provider says, has changed.  What cannot be
+// read leaves the session as it is.
+func (r *replica) refreshSettings(ctx context.Context, client *daemon.Client) error {
+	every := r.SettingsEvery
+	if every == 0 {
+		every = time.Minute
+	}
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	told := ""
+	for {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-ticker.C:
+		}
+		settings, err := r.settingsNow(ctx)
+		if err == nil && settings.GetNodeGroups() != told {
+			_, err = client.Open(ctx, &plannerpb.OpenRequest{Session: r.Session, Settings: settings})
+		}
+		if err != nil {
+			r.Log("node groups: %v", err)
+			continue
+		}
+		told = settings.GetNodeGroups()
+	}
 }
 
 func (r *replica) startEvents() func() {

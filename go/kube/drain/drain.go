@@ -87,6 +87,21 @@ type Look struct {
 	Evict []*corev1.Pod
 	// BestEffort are pods that are asked to go: DaemonSets' pods, and expendable ones.
 	BestEffort []*corev1.Pod
+
+	resumed bool
+}
+
+// promisedFor is how long the disruption controller counts a pod as disrupted whose eviction was cut
+// off on its way, as by a caller that was killed: so long the budget is spent, and nothing is evicted.
+// Source: kubernetes pkg/controller/disruption DeletionTimeout.
+const promisedFor = 2 * time.Minute
+
+// evictionTime is how long an eviction of a look is tried.
+func (d *Drainer) evictionTime(look *Look) time.Duration {
+	if look.resumed {
+		return d.Options.MaxEvictionTime + promisedFor
+	}
+	return d.Options.MaxEvictionTime
 }
 
 // LookOptions say what a node is looked at for.
@@ -109,7 +124,7 @@ func (d *Drainer) Look(ctx context.Context, node string, o LookOptions) (*Look, 
 	if j.budgets, err = d.readBudgets(ctx, pods); err != nil {
 		return nil, err
 	}
-	look := &Look{}
+	look := &Look{resumed: o.Resumed}
 	for _, pod := range pods {
 		if err := d.sort(ctx, j, pod, o, look); err != nil {
 			return nil, err
@@ -202,7 +217,7 @@ func (d *Drainer) readBudgets(ctx context.Context, pods []*corev1.Pod) (map[stri
 // annotation puts the deletion off any more.  An error: a pod stays, or came meanwhile.
 func (d *Drainer) Drain(ctx context.Context, node *corev1.Node, look *Look) error {
 	for _, group := range d.groups(look) {
-		if err := d.drainGroup(ctx, node, group); err != nil {
+		if err := d.drainGroup(ctx, node, group, d.evictionTime(look)); err != nil {
 			return err
 		}
 	}
@@ -212,15 +227,16 @@ func (d *Drainer) Drain(ctx context.Context, node *corev1.Node, look *Look) erro
 	return d.waitForDelays(ctx, node.Name)
 }
 
-func (d *Drainer) drainGroup(ctx context.Context, node *corev1.Node, group podGroup) error {
+func (d *Drainer) drainGroup(ctx context.Context, node *corev1.Node, group podGroup, tryFor time.Duration) error {
 	begin := time.Now()
+	evict := func(pod *corev1.Pod) error { return d.evict(ctx, node, pod, group.grace, begin, tryFor) }
 	failed := make([]error, len(group.evict))
 	var calls sync.WaitGroup
 	for i, pod := range group.evict {
-		calls.Go(func() { failed[i] = d.evict(ctx, node, pod, group.grace, begin) })
+		calls.Go(func() { failed[i] = evict(pod) })
 	}
 	for _, pod := range group.bestEffort {
-		calls.Go(func() { _ = d.evict(ctx, node, pod, group.grace, begin) })
+		calls.Go(func() { _ = evict(pod) })
 	}
 	calls.Wait()
 	if err := errors.Join(failed...); err != nil {
@@ -230,7 +246,8 @@ func (d *Drainer) drainGroup(ctx context.Context, node *corev1.Node, group podGr
 }
 
 // evict asks until the eviction is taken, the pod is gone, or the time since `begin` is over.
-func (d *Drainer) evict(ctx context.Context, node *corev1.Node, pod *corev1.Pod, maxGrace time.Duration, begin time.Time) error {
+func (d *Drainer) evict(ctx context.Context, node *corev1.Node, pod *corev1.Pod, maxGrace time.Duration,
+	begin time.Time, tryFor time.Duration) error {
 	d.event(pod, "deleting pod for node scale down")
 	eviction := evictionOf(pod, maxGrace)
 	for {
@@ -245,9 +262,9 @@ func (d *Drainer) evict(ctx context.Context, node *corev1.Node, pod *corev1.Pod,
 			// Another pod has its name now.
 			return nil
 		}
-		if time.Since(begin)+d.Options.EvictAgainAfter > d.Options.MaxEvictionTime {
+		if time.Since(begin)+d.Options.EvictAgainAfter > tryFor {
 			return fmt.Errorf("pod %s/%s could not be evicted from node %s within %v: %w",
-				pod.Namespace, pod.Name, node.Name, d.Options.MaxEvictionTime, err)
+				pod.Namespace, pod.Name, node.Name, tryFor, err)
 		}
 		if err := sleep(ctx, d.Options.EvictAgainAfter); err != nil {
 			return err

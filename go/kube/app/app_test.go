@@ -1,0 +1,134 @@
+package app_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	clienttesting "k8s.io/client-go/testing"
+
+	"ebb/go/kube/app"
+	"ebb/go/kube/drain"
+	"ebb/go/kube/feed"
+	"ebb/go/kube/internal/fakecluster"
+	"ebb/go/kube/provider"
+	wire "ebb/go/kube/wire/actuatorpb"
+)
+
+// allowed is a cluster that serves and allows everything.
+func allowed(objects ...apiruntime.Object) *fakecluster.Cluster {
+	c := fakecluster.New(objects...)
+	c.Client.PrependReactor("create", "selfsubjectaccessreviews", func(action clienttesting.Action) (bool, apiruntime.Object, error) {
+		review := action.(clienttesting.CreateAction).GetObject().(*authorizationv1.SelfSubjectAccessReview).DeepCopy()
+		review.Status.Allowed = true
+		return true, review, nil
+	})
+	lists := map[string]*metav1.APIResourceList{}
+	for _, kind := range feed.Kinds {
+		if lists[kind.GroupVersion] == nil {
+			lists[kind.GroupVersion] = &metav1.APIResourceList{GroupVersion: kind.GroupVersion}
+			c.Client.Resources = append(c.Client.Resources, lists[kind.GroupVersion])
+		}
+		lists[kind.GroupVersion].APIResources = append(lists[kind.GroupVersion].APIResources, metav1.APIResource{Name: kind.Resource})
+	}
+	return c
+}
+
+func options(t *testing.T, c *fakecluster.Cluster) app.Options {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "ebb-app-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return app.Options{
+		Client: c.Client, Host: "https://x", Listen: filepath.Join(dir, "a.sock"), Server: "unix:" + filepath.Join(dir, "nobody.sock"),
+		Provider: &provider.NodeObject{Client: c.Client}, Drain: drain.DefaultOptions(), Cordon: true,
+		Namespace: "ebb", Lease: "ebb", Identity: "test", StatusConfigMap: "status",
+	}
+}
+
+func TestAReplicaServesAndLeavesNothingBehind(t *testing.T) {
+	c := allowed(fakecluster.Node("a"))
+	before := runtime.NumGoroutine()
+	ctx, cancel := context.WithCancel(t.Context())
+	o := options(t, c)
+	o.Log = t.Logf
+	ended := make(chan error, 1)
+	go func() { ended <- app.Run(ctx, o) }()
+	connection, err := grpc.NewClient("unix:"+o.Listen, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls := wire.NewActuatorClient(connection)
+	fakecluster.Eventually(t, "it answers", func() bool {
+		select {
+		case err := <-ended:
+			t.Fatalf("it ended: %v", err)
+		default:
+		}
+		_, err := calls.Begin(ctx, &wire.BeginRequest{Key: "k", Orders: []*wire.DeletionOrder{{Node: "a"}}})
+		return err == nil
+	})
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	_ = connection.Close()
+	if _, err := os.Stat(o.Listen); err == nil {
+		t.Error("the socket is left")
+	}
+	// Some of client-go's own end a moment later.
+	for end := time.Now().Add(20 * time.Second); runtime.NumGoroutine() > before && time.Now().Before(end); {
+		time.Sleep(10 * time.Millisecond)
+	}
+	if now := runtime.NumGoroutine(); now > before {
+		stacks := make([]byte, 1<<20)
+		t.Errorf("%d goroutines are left of %d:\n%s", now-before, now, stacks[:runtime.Stack(stacks, true)])
+	}
+	held, err := c.Client.CoordinationV1().Leases("ebb").Get(t.Context(), "ebb", metav1.GetOptions{})
+	if err != nil || (held.Spec.HolderIdentity != nil && *held.Spec.HolderIdentity != "") {
+		t.Errorf("the lease was not released: %v", err)
+	}
+}
+
+func TestWhatDoesNotFitIsSaidBeforeAnythingRuns(t *testing.T) {
+	for name, test := range map[string]struct {
+		edit func(*app.Options)
+		want string
+	}{
+		"nothing to do":           {func(o *app.Options) { o.Listen, o.Server = "", "" }, "neither"},
+		"a daemon at no socket":   {func(o *app.Options) { o.Server = "tcp:1" }, "unix:PATH"},
+		"groups of no file":       {func(o *app.Options) { o.NodeGroups = "/no/such/file" }, "node groups"},
+		"groups of no provider":   {func(o *app.Options) { o.NodeGroups = "provider" }, "knows no node groups"},
+		"a socket in no folder":   {func(o *app.Options) { o.Listen = "/no/such/folder/a.sock" }, "/no/such/folder"},
+		"a cluster that is away":  {func(o *app.Options) { away(o) }, "connection refused"},
+		"a cluster that is older": {func(o *app.Options) { older(o) }, "too old"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := options(t, allowed())
+			test.edit(&o)
+			if err := app.Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
+func away(o *app.Options) {
+	c := allowed()
+	c.SetAway(true)
+	o.Client = c.Client
+}
+
+func older(o *app.Options) { o.Client = fakecluster.New().Client }
