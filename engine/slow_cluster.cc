@@ -30,7 +30,7 @@ SlowCluster::SlowCluster(const ClusterSnapshot& snapshot, int64_t now_s)
       alive_(catalog_.nodes()),
       pods_on_(catalog_.nodes()),
       node_of_(catalog_.pods(), kNoNode),
-      of_shape_(catalog_.pod_shapes()),
+      needs_(catalog_.pod_shapes()),
       loads_(catalog_.nodes()),
       domains_(catalog_.topology_keys().size()),
       eligible_(catalog_.registries().size()),
@@ -40,15 +40,26 @@ SlowCluster::SlowCluster(const ClusterSnapshot& snapshot, int64_t now_s)
     const NodeId node{n};
     alive_[n] = snapshot.Contains(node);
     if (!alive_[n]) continue;
-    for (const PodId pod : snapshot.PodsOn(node)) {
-      pods_on_[n].push_back(pod);
-      node_of_[Index(pod)] = node;
-    }
+    const std::span<const PodId> pods = snapshot.PodsOn(node);
+    pods_on_[n].assign(pods.begin(), pods.end());
+    for (const PodId pod : pods) node_of_[Index(pod)] = node;
   }
   bool any_storage = false;
-  for (uint32_t p = 0; p < catalog_.pods(); ++p) {
-    of_shape_[Index(catalog_.shape_id(PodId{p}))].push_back(PodId{p});
-    any_storage |= UsesStorage(catalog_.shape_of(PodId{p}));
+  for (uint32_t s = 0; s < catalog_.pod_shapes(); ++s) {
+    const PodShape& shape = catalog_.shape(PodShapeId{s});
+    any_storage |= UsesStorage(shape);
+    Needs& needs = needs_[s];
+    for (const auto& [resource, amount] : shape.fit_requests) {
+      if (Index(resource) < kFixedResources && resource != kPods) {
+        needs.fit[Index(resource)] = amount;
+      }
+      needs.others |= Index(resource) >= kFixedResources;
+    }
+    for (const auto& [resource, amount] : shape.charge_requests) {
+      if (Index(resource) < kFixedResources) needs.charge[Index(resource)] = amount;
+      needs.others |= Index(resource) >= kFixedResources;
+    }
+    needs.ports = !shape.host_ports.empty();
   }
   if (any_storage) storage_ = snapshot;
 }
@@ -102,7 +113,7 @@ std::string SlowCluster::WhyNot(PodId pod, NodeId node) {
   if (const std::string_view why = WhyNotStatically(shape, node); !why.empty()) {
     return std::string(why);
   }
-  if (std::string why = WhyNotForLoad(shape, node); !why.empty()) return why;
+  if (std::string why = WhyNotForLoad(shape, id, node); !why.empty()) return why;
   if (std::string why = WhyNotForStorage(shape, node); !why.empty()) return why;
   if (const std::string_view why = WhyNotForSpread(shape, node); !why.empty()) {
     return std::string(why);
@@ -177,10 +188,16 @@ std::string_view SlowCluster::WhyNotStatically(const PodShape& shape, NodeId nod
 // --- What depends on the pods of the node --------------------------------------
 
 void SlowCluster::Charge(PodId pod, Load& load) const {
-  const PodShape& shape = catalog_.shape_of(pod);
-  for (const auto& [resource, amount] : shape.charge_requests) load.Amount(resource) += amount;
-  for (const HostPort& port : shape.host_ports) {
-    load.ports[{port.port, port.protocol}].insert(port.ip);
+  const PodShapeId id = catalog_.shape_id(pod);
+  const Needs& needs = needs_[Index(id)];
+  for (size_t r = 0; r < kFixedResources; ++r) load.left[r] -= needs.charge[r];
+  if (!needs.others && !needs.ports) return;
+  if (load.rare == nullptr) load.rare = std::make_unique<Load::Rare>();
+  for (const auto& [resource, amount] : catalog_.shape(id).charge_requests) {
+    if (Index(resource) >= kFixedResources) load.rare->taken[resource] += amount;
+  }
+  for (const HostPort& port : catalog_.shape(id).host_ports) {
+    load.rare->ports[{port.port, port.protocol}].insert(port.ip);
   }
 }
 
@@ -188,27 +205,47 @@ SlowCluster::Load& SlowCluster::LoadOf(NodeId node) {
   std::optional<Load>& load = loads_[Index(node)];
   if (load) return *load;
   load.emplace();
+  const std::vector<ResourceQuantity>& allocatable = catalog_.node(node).allocatable;
+  for (uint32_t r = 0; r < kFixedResources; ++r) {
+    load->left[r] = AmountOf(allocatable, ResourceId{r});
+  }
+  load->slots = AmountOf(allocatable, kPods);
   for (const PodId pod : PodsOn(node)) Charge(pod, *load);
   return *load;
 }
 
-std::string SlowCluster::WhyNotForLoad(const PodShape& shape, NodeId node) {
-  const NodeInfo& info = catalog_.node(node);
-  if (static_cast<int64_t>(PodsOn(node).size()) + 1 > AmountOf(info.allocatable, kPods)) {
+std::string SlowCluster::WhyNotForLoad(const PodShape& shape, PodShapeId id, NodeId node) {
+  const Load& load = LoadOf(node);
+  if (static_cast<int64_t>(PodsOn(node).size()) + 1 > load.slots) {
     return "NodeResourcesFit: Too many pods";
   }
-  Load& load = LoadOf(node);
+  const Needs& needs = needs_[Index(id)];
+  for (uint32_t r = 0; r < kFixedResources; ++r) {
+    if (needs.fit[r] > 0 && needs.fit[r] > load.left[r]) {
+      return absl::StrCat("NodeResourcesFit: Insufficient ",
+                          Absl(catalog_.ResourceName(ResourceId{r})));
+    }
+  }
+  return needs.others || needs.ports ? WhyNotForRareLoad(shape, node, load) : "";
+}
+
+std::string SlowCluster::WhyNotForRareLoad(const PodShape& shape, NodeId node,
+                                           const Load& load) const {
+  static const auto* const kNothing = new Load::Rare();
+  const Load::Rare& rare = load.rare == nullptr ? *kNothing : *load.rare;
   for (const auto& [resource, amount] : shape.fit_requests) {
-    if (resource == kPods || amount <= 0) continue;
-    if (amount > AmountOf(info.allocatable, resource) - load.Amount(resource)) {
+    if (Index(resource) < kFixedResources || amount <= 0) continue;
+    const auto taken = rare.taken.find(resource);
+    const __int128 left = __int128{AmountOf(catalog_.node(node).allocatable, resource)} -
+                          (taken == rare.taken.end() ? 0 : taken->second);
+    if (amount > left) {
       return absl::StrCat("NodeResourcesFit: Insufficient ", Absl(catalog_.ResourceName(resource)));
     }
   }
-  if (shape.host_ports.empty()) return "";
   const TextId any_ip = catalog_.symbols().Find("0.0.0.0").value_or(kNoText);
   for (const HostPort& port : shape.host_ports) {
-    const auto held = load.ports.find({port.port, port.protocol});
-    if (held == load.ports.end()) continue;
+    const auto held = rare.ports.find({port.port, port.protocol});
+    if (held == rare.ports.end()) continue;
     if (port.ip == any_ip || held->second.contains(any_ip) || held->second.contains(port.ip)) {
       return "NodePorts: node(s) didn't have free ports for the requested pod ports";
     }
@@ -299,6 +336,16 @@ const std::vector<TableId>& SlowCluster::RepelledBy(PodShapeId id) {
   return repelled_by_[Index(id)];
 }
 
+const std::vector<PodId>& SlowCluster::PodsOf(PodShapeId shape) {
+  if (of_shape_.empty()) {
+    of_shape_.resize(catalog_.pod_shapes());
+    for (uint32_t p = 0; p < catalog_.pods(); ++p) {
+      of_shape_[Index(catalog_.shape_id(PodId{p}))].push_back(PodId{p});
+    }
+  }
+  return of_shape_[Index(shape)];
+}
+
 // Pods that the table counts: those that match, or, of kExistingAnti, have the term.
 std::vector<PodShapeId> SlowCluster::ShapesOf(TableId id) {
   const CounterTable& table = catalog_.tables()[Index(id)];
@@ -322,7 +369,7 @@ const SlowCluster::Tally& SlowCluster::TallyOf(TableId id) {
   }
   for (const PodShapeId shape : ShapesOf(id)) {
     tallied_in_[Index(shape)].push_back(id);
-    for (const PodId pod : of_shape_[Index(shape)]) {
+    for (const PodId pod : PodsOf(shape)) {
       if (NodeOf(pod) != kNoNode) CountIn(id, NodeOf(pod), +1);
     }
   }

@@ -26,6 +26,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -100,16 +101,24 @@ class SlowCluster {
     }
   };
 
+  // What pods of a shape ask for and take of the resources that all nodes have.
+  struct Needs {
+    std::array<int64_t, kFixedResources> fit{};
+    std::array<int64_t, kFixedResources> charge{};
+    bool others = false;  // Of other resources too.
+    bool ports = false;
+  };
+
   // What the pods of one node take.
   struct Load {
-    std::array<__int128, kFixedResources> fixed{};  // Of the resources that all nodes have.
-    absl::flat_hash_map<ResourceId, __int128> others;
-
-    __int128& Amount(ResourceId resource) {
-      return Index(resource) < kFixedResources ? fixed[Index(resource)] : others[resource];
-    }
-    // IPs by port and protocol.
-    absl::flat_hash_map<std::pair<int32_t, TextId>, absl::flat_hash_set<TextId>> ports;
+    std::array<__int128, kFixedResources> left{};  // Of the resources that all nodes have.
+    int64_t slots = 0;                             // How many pods the node takes.
+    struct Rare {
+      absl::flat_hash_map<ResourceId, __int128> taken;  // Of other resources.
+      // IPs by port and protocol.
+      absl::flat_hash_map<std::pair<int32_t, TextId>, absl::flat_hash_set<TextId>> ports;
+    };
+    std::unique_ptr<Rare> rare;  // Null: there is none.
   };
 
   [[nodiscard]] std::string_view Text(TextId id) const { return catalog_.Text(id); }
@@ -120,7 +129,9 @@ class SlowCluster {
   [[nodiscard]] bool IsAffine(const Constraints& constraints, const NodeInfo& info) const;
 
   [[nodiscard]] std::string_view WhyNotStatically(const PodShape& shape, NodeId node) const;
-  [[nodiscard]] std::string WhyNotForLoad(const PodShape& shape, NodeId node);
+  [[nodiscard]] std::string WhyNotForLoad(const PodShape& shape, PodShapeId id, NodeId node);
+  [[nodiscard]] std::string WhyNotForRareLoad(const PodShape& shape, NodeId node,
+                                              const Load& load) const;
   [[nodiscard]] std::string_view WhyNotForSpread(const PodShape& shape, NodeId node);
   [[nodiscard]] std::string_view WhyNotForNeighbours(const PodShape& shape, PodShapeId id,
                                                      NodeId node);
@@ -132,6 +143,8 @@ class SlowCluster {
   [[nodiscard]] bool MatchesItself(const PodShape& shape) const;
   void FindRepelling();
   const std::vector<TableId>& RepelledBy(PodShapeId shape);
+  // Placed or not.
+  const std::vector<PodId>& PodsOf(PodShapeId shape);
   std::vector<PodShapeId> ShapesOf(TableId table);
   const Tally& TallyOf(TableId table);
   // The pod comes to `node` (+1) or leaves it (-1).
@@ -143,14 +156,15 @@ class SlowCluster {
   const Catalog& catalog_;
   const int64_t now_s_;
   SlowMatches matches_;
-  std::vector<bool> alive_;                   // By NodeId.
-  std::vector<std::vector<PodId>> pods_on_;   // By NodeId.
-  std::vector<NodeId> node_of_;               // By PodId.
-  std::vector<std::vector<PodId>> of_shape_;  // By PodShapeId, placed or not.
+  std::vector<bool> alive_;                  // By NodeId.
+  std::vector<std::vector<PodId>> pods_on_;  // By NodeId.
+  std::vector<NodeId> node_of_;              // By PodId.
+  std::vector<Needs> needs_;                 // By PodShapeId.
   NodeId removing_ = kNoNode;
   std::optional<ClusterSnapshot> storage_;  // Where pods use claims: for their filters.
 
   // Found out on first use.
+  std::vector<std::vector<PodId>> of_shape_;       // By PodShapeId.
   std::vector<std::optional<Load>> loads_;         // By NodeId.
   std::vector<std::optional<Domains>> domains_;    // By TopologyKeyId.
   std::vector<std::optional<Eligible>> eligible_;  // By RegistryId.

@@ -31,9 +31,14 @@ class Replay {
         plan_(plan),
         deadline_(deadline),
         cluster_(snapshot, input.now_s),
-        full_budgets_(catalog_) {
+        candidates_(catalog_.nodes()),
+        full_budgets_(catalog_),
+        duties_(catalog_.pods()),
+        of_shape_(catalog_.pod_shapes()) {
     for (const Pdb& pdb : catalog_.pdbs()) remaining_.push_back(pdb.disruptions_allowed);
-    for (const NodeId node : input.candidates) candidates_.insert(node);
+    for (const NodeId node : input.candidates) {
+      if (IsKnown(node)) candidates_[Index(node)] = true;
+    }
   }
 
   absl::StatusOr<VerifiedPart> Run() {
@@ -99,10 +104,11 @@ class Replay {
 
   // Each candidate has one verdict, and nobody else has any.
   absl::Status CheckVerdicts() const {
-    absl::flat_hash_set<NodeId> judged;
+    std::vector<bool> judged(catalog_.nodes());
     const auto judge = [&](NodeId node) {
-      if (!candidates_.contains(node)) return Refuse(Name(node), " is not a candidate");
-      if (!judged.insert(node).second) return Refuse(Name(node), " has more than one verdict");
+      if (!candidates_[Index(node)]) return Refuse(Name(node), " is not a candidate");
+      if (judged[Index(node)]) return Refuse(Name(node), " has more than one verdict");
+      judged[Index(node)] = true;
       return absl::OkStatus();
     };
     absl::Status status;
@@ -166,33 +172,99 @@ class Replay {
 
   // --- Eligibility -------------------------------------------------------------
 
-  // Requested over allocatable, as eligibility measures it.
-  [[nodiscard]] double Used(ResourceId resource, NodeId node, bool is_milli) const {
-    const NodeGroup& group = *groups_.Find(node);
-    const bool ignore_daemonsets =
-        group.ignore_daemonsets_utilization.value_or(options_.ignore_daemonsets_utilization);
-    const auto amount_of = [&](const std::vector<ResourceQuantity>& list) {
-      int64_t amount = 0;
-      for (const ResourceQuantity& q : list) amount += q.resource == resource ? q.amount : 0;
-      return amount;
-    };
-    __int128 requested = 0;
-    __int128 offered = amount_of(catalog_.node(node).allocatable);
+  // What is read of all pods of a shape alike, once it was asked for.
+  struct OfShape {
+    bool known = false;
+    bool daemonset = false;
+    bool mirror = false;
+    bool terminating = false;
+    bool judged_alike = false;  // By the rules.
+    int32_t priority = 0;
+    int64_t cpu = 0;  // That utilization counts.
+    int64_t memory = 0;
+    std::optional<DrainVerdict> drain;  // judged_alike: what the rules say.
+  };
+
+  OfShape& ShapeOf(PodId pod) {
+    OfShape& of = of_shape_[Index(catalog_.shape_id(pod))];
+    if (!of.known) Learn(catalog_.shape_of(pod), of);
+    return of;
+  }
+
+  void Learn(const PodShape& shape, OfShape& of) const {
+    of.known = true;
+    of.daemonset = IsDaemonSetPod(catalog_, shape);
+    of.mirror = shape.mirror;
+    of.terminating = shape.terminating;
+    // JudgePod reads of a pod its shape, and in kube-system when it was made, and of one that is
+    // being deleted when that was.
+    of.judged_alike = !shape.terminating && catalog_.Text(shape.namespace_name) != "kube-system";
+    of.priority = shape.priority;
+    of.cpu = AmountOf(shape.Counted(), kCpu);
+    of.memory = AmountOf(shape.Counted(), kMemory);
+  }
+
+  static int64_t AmountOf(const std::vector<ResourceQuantity>& list, ResourceId resource) {
+    int64_t amount = 0;
+    for (const ResourceQuantity& q : list) amount += q.resource == resource ? q.amount : 0;
+    return amount;
+  }
+
+  // Calls ignored(pod) or requested(pod) for each pod of the node that counts, as eligibility
+  // counts it.
+  template <typename Ignored, typename Requested>
+  void EachCounted(NodeId node, Ignored&& ignored, Requested&& requested) {
+    const bool ignore_daemonsets = groups_.Find(node)->ignore_daemonsets_utilization.value_or(
+        options_.ignore_daemonsets_utilization);
     for (const PodId pod : cluster_.PodsOn(node)) {
-      const PodShape& shape = catalog_.shape_of(pod);
-      const int64_t amount = amount_of(shape.Counted());
-      if ((ignore_daemonsets && IsDaemonSetPod(catalog_, shape)) ||
-          (options_.ignore_mirror_pods_utilization && shape.mirror)) {
-        offered -= amount;
-      } else if (!IsLongTerminating(catalog_, pod, input_.now_s)) {
-        requested += amount;
+      const OfShape& of = ShapeOf(pod);
+      if ((ignore_daemonsets && of.daemonset) ||
+          (options_.ignore_mirror_pods_utilization && of.mirror)) {
+        ignored(pod, of);
+      } else if (!of.terminating || !IsLongTerminating(catalog_, pod, input_.now_s)) {
+        requested(pod, of);
       }
     }
-    const double scale = is_milli ? 1 : 1000;
+  }
+
+  static double Share(__int128 requested, __int128 offered, double scale) {
     return static_cast<double>(requested) * scale / (static_cast<double>(offered) * scale);
   }
 
-  absl::Status CheckEligible(NodeId node) const {
+  // Of cpu and memory, whichever is used more.
+  double Used(NodeId node) {
+    __int128 cpu = 0;
+    __int128 memory = 0;
+    __int128 cpu_offered = AmountOf(catalog_.node(node).allocatable, kCpu);
+    __int128 memory_offered = AmountOf(catalog_.node(node).allocatable, kMemory);
+    EachCounted(
+        node,
+        [&](PodId, const OfShape& of) {
+          cpu_offered -= of.cpu;
+          memory_offered -= of.memory;
+        },
+        [&](PodId, const OfShape& of) {
+          cpu += of.cpu;
+          memory += of.memory;
+        });
+    const double of_cpu = Share(cpu, cpu_offered, 1);
+    const double of_memory = Share(memory, memory_offered, 1000);
+    return of_cpu > of_memory ? of_cpu : of_memory;
+  }
+
+  double UsedOf(ResourceId resource, NodeId node) {
+    __int128 requested = 0;
+    __int128 offered = AmountOf(catalog_.node(node).allocatable, resource);
+    const auto amount = [&](PodId pod) {
+      return AmountOf(catalog_.shape_of(pod).Counted(), resource);
+    };
+    EachCounted(
+        node, [&](PodId pod, const OfShape&) { offered -= amount(pod); },
+        [&](PodId pod, const OfShape&) { requested += amount(pod); });
+    return Share(requested, offered, 1000);
+  }
+
+  absl::Status CheckEligible(NodeId node) {
     const NodeInfo& info = catalog_.node(node);
     if (!cluster_.Contains(node)) return Refuse(Name(node), " is not in the cluster");
     if (info.to_be_deleted && input_.now_s - *info.to_be_deleted < kDeletionTimeoutS) {
@@ -212,15 +284,13 @@ class Replay {
       const double threshold = group->scale_down_gpu_utilization_threshold.value_or(
           options_.scale_down_gpu_utilization_threshold);
       // A node that is labelled for GPUs and offers none is used by 0.
-      const double used = gpu ? Used(*gpu, node, false) : 0;
+      const double used = gpu ? UsedOf(*gpu, node) : 0;
       if (used > threshold) return Refuse(Name(node), " is used too much");
       return absl::OkStatus();
     }
     const double threshold =
         group->scale_down_utilization_threshold.value_or(options_.scale_down_utilization_threshold);
-    const double cpu = Used(kCpu, node, true);
-    const double memory = Used(kMemory, node, false);
-    if ((cpu > memory ? cpu : memory) > threshold) return Refuse(Name(node), " is used too much");
+    if (Used(node) > threshold) return Refuse(Name(node), " is used too much");
     return absl::OkStatus();
   }
 
@@ -252,7 +322,7 @@ class Replay {
   // Places pods that are all not placed, in the order that the plan tells.  Each must
   // fit when its turn comes, and none comes before one of higher priority, if that counts.
   absl::Status PlaceAll(const std::vector<Move>& moves) {
-    const auto priority = [&](const Move& move) { return catalog_.shape_of(move.pod).priority; };
+    const auto priority = [&](const Move& move) { return ShapeOf(move.pod).priority; };
     const bool by_priority = input_.pod_order == PodOrder::kByPriority;
     for (size_t i = 0; i < moves.size(); ++i) {
       const auto& [pod, to] = moves[i];
@@ -270,24 +340,31 @@ class Replay {
 
   // --- Removal -----------------------------------------------------------------
 
-  // What the rules say of the pods of a node.
-  struct Duties {
-    absl::flat_hash_set<PodId> move;
-    absl::flat_hash_set<PodId> daemonset;
-    absl::flat_hash_set<PodId> on_completion;
-  };
+  // What the rules say of a pod of the node that goes, and what was seen of it in the plan.
+  enum class Duty : uint8_t { kStays, kMoves, kMoved, kDaemonSet, kOnCompletion, kListed };
 
-  absl::Status JudgePods(NodeId node, Duties& duties) {
+  DrainVerdict JudgeDrain(PodId pod, OfShape& of) {
+    if (of.drain) return *of.drain;
+    const DrainVerdict verdict =
+        JudgePod(catalog_, pod, options_.drain, full_budgets_, input_.now_s);
+    if (of.judged_alike) of.drain = verdict;
+    return verdict;
+  }
+
+  static bool IsProtected(const PodShape& shape) {
+    return shape.do_not_disrupt && !shape.terminating && shape.phase != PodPhase::kSucceeded &&
+           shape.phase != PodPhase::kFailed;
+  }
+
+  absl::Status JudgePods(NodeId node) {
     const bool karpenter = groups_.Find(node)->managed_by == PoolManager::kKarpenter;
-    duties.move.reserve(cluster_.PodsOn(node).size());
     for (const PodId pod : cluster_.PodsOn(node)) {
-      const PodShape& shape = catalog_.shape_of(pod);
-      if (karpenter && shape.do_not_disrupt && !shape.terminating &&
-          shape.phase != PodPhase::kSucceeded && shape.phase != PodPhase::kFailed) {
+      if (karpenter && IsProtected(catalog_.shape_of(pod))) {
         return Refuse(Name(node), " goes although Karpenter must not disrupt ", Name(pod));
       }
-      const DrainVerdict verdict =
-          JudgePod(catalog_, pod, options_.drain, full_budgets_, input_.now_s);
+      OfShape& of = ShapeOf(pod);
+      const DrainVerdict verdict = JudgeDrain(pod, of);
+      Duty& duty = duties_[Index(pod)];
       switch (verdict.outcome) {
         case DrainOutcome::kBlock:
           return Refuse(Name(node), " goes although ", Name(pod),
@@ -301,11 +378,10 @@ class Replay {
           }
           [[fallthrough]];
         case DrainOutcome::kDrain:
-          (IsDaemonSetPod(catalog_, catalog_.shape_of(pod)) ? duties.daemonset : duties.move)
-              .insert(pod);
+          duty = of.daemonset ? Duty::kDaemonSet : Duty::kMoves;
           break;
         case DrainOutcome::kWaitForCompletion:
-          duties.on_completion.insert(pod);
+          duty = Duty::kOnCompletion;
           break;
         case DrainOutcome::kSkip:
           break;
@@ -314,17 +390,17 @@ class Replay {
     return absl::OkStatus();
   }
 
-  absl::Status CheckMoves(const RemovableNode& removal, const Duties& duties) const {
-    absl::flat_hash_set<PodId> moved;
-    moved.reserve(removal.moves.size());
+  absl::Status CheckMoves(const RemovableNode& removal) {
     for (const auto& [pod, to] : removal.moves) {
       if (cluster_.NodeOf(pod) != removal.node) {
         return Refuse(Name(pod), " moves with ", Name(removal.node), " and does not run there");
       }
-      if (!duties.move.contains(pod)) {
+      Duty& duty = duties_[Index(pod)];
+      if (duty == Duty::kMoved) return Refuse(Name(pod), " moves twice at once");
+      if (duty != Duty::kMoves) {
         return Refuse(Name(pod), " of ", Name(removal.node), " moves and must not");
       }
-      if (!moved.insert(pod).second) return Refuse(Name(pod), " moves twice at once");
+      duty = Duty::kMoved;
       if (to == removal.node) return Refuse(Name(pod), " moves to the node that it leaves");
       if (!cluster_.Contains(to))
         return Refuse(Name(pod), " moves to ", Name(to), ", which is gone");
@@ -334,28 +410,33 @@ class Replay {
       }
     }
     for (const PodId pod : cluster_.PodsOn(removal.node)) {
-      if (duties.move.contains(pod) && !moved.contains(pod)) {
+      if (duties_[Index(pod)] == Duty::kMoves) {
         return Refuse(Name(pod), " of ", Name(removal.node), " must move and does not");
       }
     }
     return absl::OkStatus();
   }
 
-  static bool IsSame(const std::vector<PodId>& list, const absl::flat_hash_set<PodId>& set) {
-    return list.size() == set.size() &&
-           std::all_of(list.begin(), list.end(), [&](PodId pod) { return set.contains(pod); });
+  // Whether `list` is the pods of the node that have this duty, each once.
+  bool ListsAll(const std::vector<PodId>& list, NodeId node, Duty which) {
+    for (const PodId pod : list) {
+      if (std::exchange(duties_[Index(pod)], Duty::kListed) != which) return false;
+    }
+    const std::vector<PodId>& pods = cluster_.PodsOn(node);
+    return std::none_of(pods.begin(), pods.end(),
+                        [&](PodId pod) { return duties_[Index(pod)] == which; });
   }
 
   absl::Status ReplayRemoval(const RemovableNode& removal) {
-    Duties duties;
-    if (absl::Status s = JudgePods(removal.node, duties); !s.ok()) return s;
-    if (absl::Status s = CheckMoves(removal, duties); !s.ok()) return s;
-    if (!IsSame(removal.daemonset, duties.daemonset)) {
+    if (absl::Status s = JudgePods(removal.node); !s.ok()) return s;
+    if (absl::Status s = CheckMoves(removal); !s.ok()) return s;
+    if (!ListsAll(removal.daemonset, removal.node, Duty::kDaemonSet)) {
       return Refuse(Name(removal.node), " runs other DaemonSet pods than listed");
     }
-    if (!IsSame(removal.on_completion, duties.on_completion)) {
+    if (!ListsAll(removal.on_completion, removal.node, Duty::kOnCompletion)) {
       return Refuse(Name(removal.node), " waits for other pods than listed");
     }
+    for (const PodId pod : cluster_.PodsOn(removal.node)) duties_[Index(pod)] = Duty::kStays;
     cluster_.BeginRemoval(removal.node);
     if (absl::Status s = PlaceAll(removal.moves); !s.ok()) return s;
     cluster_.EndRemoval();
@@ -373,8 +454,10 @@ class Replay {
   const Deadline* const deadline_;  // Null: there is time for all.
 
   SlowCluster cluster_;
-  absl::flat_hash_set<NodeId> candidates_;
+  std::vector<bool> candidates_;                      // By NodeId.
   const PdbTracker full_budgets_;                     // Never spent from.
+  std::vector<Duty> duties_;                          // By PodId; kStays of pods of other nodes.
+  std::vector<OfShape> of_shape_;                     // By PodShapeId.
   std::vector<int64_t> remaining_;                    // By PdbId.
   std::vector<std::vector<PdbId>> budgets_of_shape_;  // Found out on first use.
 };

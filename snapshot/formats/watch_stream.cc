@@ -76,14 +76,18 @@ size_t FindEvent(std::string_view text, bool at_line_start, Starts& starts) {
 struct Members {
   std::string_view type;
   std::string_view object;
+  std::string_view twice;  // The member of an event that comes twice.
   bool has_kind = false;
 };
 
 // The members of the JSON object `text` that tell what it is.  False: it is no JSON.
 bool FindMembers(std::string_view text, Members& members) {
   return json_scan::ForEachMember(text, [&](std::string_view key, std::string_view value) {
-    if (key == "type") members.type = value;
-    if (key == "object") members.object = value;
+    if (key == "type" || key == "object") {
+      std::string_view& member = key == "type" ? members.type : members.object;
+      if (!member.empty()) members.twice = key == "type" ? "type" : "object";
+      member = value;
+    }
     members.has_kind |= key == "kind";
   });
 }
@@ -211,6 +215,10 @@ absl::StatusOr<std::optional<WatchEvent>> WatchStream::Parse(std::string_view do
   if (members.has_kind) {
     return WatchEvent{
         .type = WatchEvent::Type::kAdded, .object = document, .line = line_, .bare = true};
+  }
+  if (!members.twice.empty()) {  // Readers differ in which of two they take.
+    return Error(absl::StatusCode::kInvalidArgument,
+                 absl::StrCat("the event has two members `", Absl(members.twice), "`"));
   }
   const std::optional<WatchEvent::Type> type = TypeOf(members.type);
   if (!type) {

@@ -19,7 +19,7 @@
 //
 // Errors:  InvalidArgument or ResourceExhausted, naming the line at which the document begins:
 //          text that is no JSON object, a document without an end, one beyond the limit, an
-//          event without type or object.  The next call goes on behind it.
+//          event without type or object or with two.  The next call goes on behind it.
 // Memory:  never more than the limit and what was appended last.
 // Cost:    linear; a document that comes in pieces is looked through again for each piece
 //          that holds a closing brace.

@@ -360,5 +360,39 @@ TEST(DrainabilityRandomTest, EveryVerdictIsTheTwinsWhileBudgetsAreSpent) {
   }
 }
 
+// The verifier asks once for all pods of a shape of which this holds.
+TEST(DrainabilityRandomTest, APodOutsideOfKubeSystemThatIsNotDeletedIsJudgedByItsShape) {
+  const uint64_t seed = RandomSeed();
+  size_t compared = 0;
+  for (uint64_t c = 0; c < 1000; ++c) {
+    Dice dice(seed * 100'000 + c);
+    Raw raw = RandomRaw(dice);
+    const size_t pods = raw.pods.size();
+    std::vector<std::string> names;
+    for (const Text name : kPodNames) names.push_back(std::string(name) + "-twin");
+    for (size_t p = 0; p < pods; ++p) {
+      Pod twin = raw.pods[p];
+      twin.meta.name = names[p];
+      twin.meta.creation_time = dice.Percent(20) ? 0 : kNow - dice.Below(3) * 3600 + dice.Below(9);
+      raw.pods.push_back(twin);
+    }
+    const DrainOptions options = RandomOptions(dice);
+    const ClusterSnapshot snapshot = Build(raw);
+    const Catalog& catalog = snapshot.catalog();
+    const PdbTracker budgets(catalog);
+    for (uint32_t p = 0; p < pods; ++p) {
+      const PodId pod{p};
+      const PodId twin{static_cast<uint32_t>(p + pods)};
+      ASSERT_EQ(catalog.shape_id(pod), catalog.shape_id(twin));
+      const PodShape& shape = catalog.shape_of(pod);
+      if (shape.terminating || catalog.Text(shape.namespace_name) == "kube-system") continue;
+      ++compared;
+      ASSERT_EQ(TextOf(catalog, JudgePod(catalog, pod, options, budgets, kNow)),
+                TextOf(catalog, JudgePod(catalog, twin, options, budgets, kNow)));
+    }
+  }
+  EXPECT_GT(compared, 1000u);
+}
+
 }  // namespace
 }  // namespace ebb::test

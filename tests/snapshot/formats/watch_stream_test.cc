@@ -202,7 +202,7 @@ TEST(WatchStreamTest, CompressedBytesAreSaidToBe) {
                           "2 ADDED " + AddedObject("p")));
 }
 
-TEST(WatchStreamTest, EventsWithoutTypeOrObjectAreErrors) {
+TEST(WatchStreamTest, EventsWithoutTypeOrObjectOrWithTwoAreErrors) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {R"({})", "has no `type`"},
       {R"({"object":{"kind":"Pod"}})", "has no `type`"},
@@ -214,6 +214,8 @@ TEST(WatchStreamTest, EventsWithoutTypeOrObjectAreErrors) {
       {R"({"type":"ADDED","object":null})", "no `object`"},
       {R"({"type":"ADDED","object":[]})", "no `object`"},
       {R"({"type":"ADDED","object":"{}"})", "no `object`"},
+      {R"({"type":"ADDED","type":"DELETED","object":{"kind":"Pod"}})", "two members `type`"},
+      {R"({"type":"ADDED","object":{"kind":"Pod"},"object":{}})", "two members `object`"},
       {R"({"type"})", "not JSON"},
       {R"({"type":})", "not JSON"},
       {R"({type:"ADDED"})", "not JSON"},
