@@ -95,6 +95,12 @@ def rows_of(name, runs):
     def times(unit, **more):
         return [row(short, [n / UNIT_NS[unit] for n in ns], unit, **more)]
 
+    def percentiles(most):
+        """Of all that one repetition timed.  `most`: the targets of p50 and p99, in ms."""
+        return [row(f"{short}/{name}", [r[f"{name}_ms"] for r in runs], "ms",
+                    ("<=", target) if target else None)
+                for name, target in zip(("p50", "p99"), most or (None, None))]
+
     if kind == "Planner_ColdPass":
         made = times("ms", target=("<=", COLD_MS[rest]) if rest in COLD_MS else None,
                      autoscaler_ms=AUTOSCALER_MS.get(rest, (None, None))[0])
@@ -120,13 +126,25 @@ def rows_of(name, runs):
         return [row(short, [r["items_per_second"] / 1e3 for r in runs], "k pods/s",
                     (">=", 1000) if rest == "sample_pod/protobuf" else None)]
     if kind == "Live_Fill":
-        return [row(short, [r["items_per_second"] / 1e3 for r in runs], "k pods/s")]
+        return [row(short, [r["items_per_second"] / 1e3 for r in runs], "k pods/s",
+                    (">=", 1000) if rest.endswith("/protobuf") else None)]
+    if kind == "Live_Memory":
+        return [row(short + "/pod", [r["bytes/pod"] for r in runs], "B", ("<=", 500)),
+                row(short + "/node", [r["bytes/node"] for r in runs], "B", ("<=", 4096))]
     if kind == "Live_Churn":
         return times("ms", target=("<=", 4) if rest == "uniform:5000" else None)
     if kind == "Live_ChurnAndPass":
-        return times("ms", target=("<=", 15) if rest == "uniform:5000" else None)
+        return times("ms")
+    if kind == "Live_ChurnAndRound":
+        return percentiles((15, 25) if rest == "uniform:5000" else None)
     if kind == "Live_OnePod":
         return times("us", target=("<=", 5))
+    if kind == "Serve_PlanUnchanged":
+        return percentiles((1, None))
+    if kind == "Serve_ChurnAndPlan":
+        return percentiles((18, 30) if rest in ("uniform:5000", "mixed:5000") else None)
+    if kind == "Serve_Stream":
+        return times("s", target=("<=", 1.5))
     if kind in ("Import_Json", "Import_JsonToSnapshot"):
         target = None
         if kind == "Import_Json" and "threads:1" in rest:
@@ -175,6 +193,11 @@ def relations(rows):
             made.append(row(name + " of mixed:5000", [r["median"] / small["median"]], "x",
                             ("<=", 1.2)))
         one = by_name.get(name.replace("threads:2", "threads:1"))
+        alone = by_name.get(re.sub("/beside:[^/]*", "", name))
+        if name.startswith("Serve_ChurnAndPlan") and name.endswith("/p99") and alone is not r:
+            if alone:
+                made.append(row(name + " of alone", [r["median"] / alone["median"]], "x",
+                                ("<=", 2)))
         if name.startswith("Import_") and "threads:2" in name and one:
             made.append(row(name + " of one", [r["median"] / one["median"]], "x", (">=", 1.5)))
     return made
@@ -744,6 +767,20 @@ class BenchTest(unittest.TestCase):
         runs = [{"real_time": 10.0, "time_unit": "ms", "items_per_second": 0.9e6}]
         made = rows_of("BM_Import_Objects/sample_pod/protobuf", runs)[0]
         self.assertEqual((made["unit"], made["median"], made["met"]), ("k pods/s", 900, False))
+
+    def test_rounds_of_a_live_cluster_are_held_to_two_percentiles(self):
+        made = rows_of("BM_Live_ChurnAndRound/uniform:5000/iterations:300/manual_time",
+                       [{"real_time": 9, "time_unit": "ms", "p50_ms": 8, "p99_ms": 26}])
+        self.assertEqual([(r["name"], r["met"]) for r in made],
+                         [("Live_ChurnAndRound/uniform:5000/p50", True),
+                          ("Live_ChurnAndRound/uniform:5000/p99", False)])
+
+    def test_a_session_beside_a_large_one_is_set_beside_itself_alone(self):
+        rows = [row("Serve_ChurnAndPlan/mixed:1000/p99", [10], "ms"),
+                row("Serve_ChurnAndPlan/mixed:1000/beside:uniform:15000x30/p99", [21], "ms")]
+        made = relations(rows)
+        self.assertEqual([(r["name"], r["met"]) for r in made],
+                         [(rows[1]["name"] + " of alone", False)])
 
     def test_second_passes_are_set_beside_cold_ones(self):
         rows = [row("Planner_ColdPass/a", [10], "ms"), row("Planner_SecondPass/a", [2000], "us")]

@@ -1,7 +1,8 @@
-// A cluster whose objects come and go (snapshot/live): the first fill, and pods that are
-// replaced by new ones.
+// A cluster whose objects come and go (snapshot/live): the first fill, pods that are replaced by
+// new ones, and what is held beside the snapshot.
 
 #include <benchmark/benchmark.h>
+#include <malloc.h>
 
 #include <memory>
 #include <string>
@@ -10,11 +11,16 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "bench/kubernetes_bytes.h"
 #include "bench/rows.h"
+#include "bench/timings.h"
 #include "bench/workloads.h"
 #include "engine/planner.h"
+#include "engine/round.h"
 #include "snapshot/any_object_sink.h"
+#include "snapshot/builder_sink.h"
 #include "snapshot/formats/binary_snapshot.h"
+#include "snapshot/live/change_batch.h"
 #include "snapshot/live/live_snapshot.h"
 
 namespace ebb::bench {
@@ -50,14 +56,92 @@ void Fill(State& state, const std::string& workload) {
     return state.SkipWithError(s.ToString().c_str());
   }
   for (auto _ : state) {
-    LiveSnapshot live;
-    absl::Status put = PutAll(objects.others, live);
-    if (put.ok()) put = PutAll(objects.pods, live);
+    auto live = std::make_unique<LiveSnapshot>();
+    absl::Status put = PutAll(objects.others, *live);
+    if (put.ok()) put = PutAll(objects.pods, *live);
     if (!put.ok()) return state.SkipWithError(put.ToString().c_str());
-    benchmark::DoNotOptimize(live.Snapshot().nodes());
+    benchmark::DoNotOptimize(live->Snapshot().nodes());
+    state.PauseTiming();
+    live.reset();
+    state.ResumeTiming();
   }
   state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(objects.pods.size()));
 }
+
+// The same from Kubernetes' protobuf: reading it counts too.
+void FillFromProtobuf(State& state, const std::string& workload) {
+  constexpr size_t kBatch = 1000;
+  const absl::StatusOr<KubernetesBytes> bytes = ToKubernetesBytes(workload);
+  if (!bytes.ok()) return state.SkipWithError(bytes.status().ToString().c_str());
+  ChangeBatch batch;
+  for (auto _ : state) {
+    auto filled = std::make_unique<LiveSnapshot>();
+    LiveSnapshot& live = *filled;
+    absl::Status put;
+    const auto take = [&] {
+      put.Update(live.Take(batch.changes()));
+      batch.Clear();
+    };
+    for (const auto* objects : {&bytes->others, &bytes->pods}) {
+      for (const std::string& object : *objects) {
+        put.Update(batch.PutProtobuf(object));
+        if (batch.changes().size() == kBatch) take();
+      }
+      take();
+    }
+    if (!put.ok()) return state.SkipWithError(put.ToString().c_str());
+    benchmark::DoNotOptimize(live.Snapshot().nodes());
+    if (live.Pods() != bytes->pods.size()) return state.SkipWithError("pods are missing");
+    state.PauseTiming();
+    filled.reset();
+    state.ResumeTiming();
+  }
+  state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(bytes->pods.size()));
+}
+
+// --- Memory --------------------------------------------------------------------------------
+
+double HeapInUse() {
+  const struct mallinfo2 info = mallinfo2();
+  return static_cast<double>(info.uordblks + info.hblkhd);
+}
+
+// What a LiveSnapshot of the objects takes beside a snapshot of them.
+double WeighBeside(const KeepingSink& objects, bool with_pods) {
+  const double before = HeapInUse();
+  LiveSnapshot live;
+  absl::Status put = PutAll(objects.others, live);
+  if (put.ok() && with_pods) put = PutAll(objects.pods, live);
+  const size_t nodes = live.Snapshot().nodes();
+  const double with_live = HeapInUse();
+  SnapshotBuilder builder;
+  BuilderSink sink(builder);
+  put.Update(live.Export(sink));
+  const absl::StatusOr<ClusterSnapshot> alone = std::move(builder).Build();
+  if (!put.ok() || !alone.ok() || alone->nodes() != nodes) return 0;
+  return (with_live - before) - (HeapInUse() - with_live);
+}
+
+void Memory(State& state, const std::string& workload) {
+  KeepingSink objects;
+  if (absl::Status s = WriteWorkload(workload, objects); !s.ok()) {
+    return state.SkipWithError(s.ToString().c_str());
+  }
+  double of_others = 0;
+  double of_all = 0;
+  for (auto _ : state) {
+    of_others = WeighBeside(objects, false);
+    of_all = WeighBeside(objects, true);
+  }
+  double nodes = 0;
+  for (const UnpackedObject& object : objects.others) {
+    nodes += std::holds_alternative<const objects::Node*>(object.ref()) ? 1 : 0;
+  }
+  state.counters["bytes/node"] = of_others / nodes;
+  state.counters["bytes/pod"] = (of_all - of_others) / static_cast<double>(objects.pods.size());
+}
+
+// --- Pods that are replaced ----------------------------------------------------------------
 
 // Pods that are replaced, one after the other all of them: each goes, and one with another
 // name and UID comes on the same node.
@@ -89,8 +173,8 @@ class Churn {
       for (const bool comes : {false, true}) {
         Given& given = *given_.emplace_back(std::make_unique<Given>(Given{pod, name, uid}));
         if (comes) {
-          given.name = absl::StrCat("pod-", ++made_);
-          given.uid = absl::StrCat("uid-", made_);
+          given.name = absl::StrCat("new-pod-", ++made_);
+          given.uid = absl::StrCat("new-uid-", made_);
           name = given.name;
           uid = given.uid;
         }
@@ -124,20 +208,76 @@ class Churn {
   std::vector<std::unique_ptr<Given>> given_;
 };
 
-// `pods` of them, or 1% of all.
-void ReplacePods(State& state, const std::string& workload, size_t pods) {
+// 1% of the pods.
+void ReplacePods(State& state, const std::string& workload) {
   Churn churn;
   if (absl::Status s = churn.Start(workload); !s.ok()) {
     return state.SkipWithError(s.ToString().c_str());
   }
-  if (pods == 0) pods = churn.pods() / 100;
+  Timings timings;
   for (auto _ : state) {
-    state.PauseTiming();
-    const std::vector<Change>& changes = churn.Next(pods);
-    state.ResumeTiming();
-    benchmark::DoNotOptimize(churn.live().Take(changes));
-    benchmark::DoNotOptimize(churn.live().Snapshot().placed_pods());
+    const std::vector<Change>& changes = churn.Next(churn.pods() / 100);
+    state.SetIterationTime(timings.Time([&] {
+      benchmark::DoNotOptimize(churn.live().Take(changes));
+      benchmark::DoNotOptimize(churn.live().Snapshot().placed_pods());
+    }));
   }
+  timings.Report(state);
+  state.counters["rebuilds"] = static_cast<double>(churn.Rebuilds());
+}
+
+// One pod after the other, each by a Take() of its own; the time is that of one.
+void ReplaceOnePod(State& state, const std::string& workload) {
+  constexpr size_t kPods = 256;
+  Churn churn;
+  if (absl::Status s = churn.Start(workload); !s.ok()) {
+    return state.SkipWithError(s.ToString().c_str());
+  }
+  Timings timings;
+  for (auto _ : state) {
+    const std::vector<Change>& changes = churn.Next(kPods);
+    const double seconds = timings.Time([&] {
+      for (size_t i = 0; i < changes.size(); i += 2) {
+        benchmark::DoNotOptimize(churn.live().Take(std::span(changes).subspan(i, 2)));
+        benchmark::DoNotOptimize(churn.live().Snapshot().placed_pods());
+      }
+    });
+    state.SetIterationTime(seconds / kPods);
+  }
+  state.counters["rebuilds"] = static_cast<double>(churn.Rebuilds());
+}
+
+// 1% of the pods, and then a round of a planner that has run until the set of unneeded nodes
+// stands.  None is due.
+void ReplaceAndRound(State& state, const std::string& workload) {
+  constexpr int64_t kInterval = 10;  // Seconds.
+  constexpr int kRoundsBefore = 150;
+  Churn churn;
+  if (absl::Status s = churn.Start(workload); !s.ok()) {
+    return state.SkipWithError(s.ToString().c_str());
+  }
+  LiveSnapshot& live = churn.live();
+  NodeGroups groups;
+  groups.groups.resize(1);
+  groups.groups[0].scale_down_unneeded_time_s = int64_t{1} << 40;
+  groups.group_of.assign(live.Snapshot().catalog().nodes(), GroupId{0});
+  ScaleDown scale_down({});
+  RoundInput input;
+  input.now_s = int64_t{1} << 31;
+  Timings timings;
+  size_t unneeded = 0;
+  const auto round = [&](const std::vector<Change>& changes) {
+    input.now_s += kInterval;
+    return timings.Time([&] {
+      benchmark::DoNotOptimize(live.Take(changes));
+      unneeded = scale_down.Round(live.Snapshot(), groups, input).value().unneeded.size();
+    });
+  };
+  for (int r = 0; r < kRoundsBefore; ++r) round(churn.Next(churn.pods() / 100));
+  timings = Timings();
+  for (auto _ : state) state.SetIterationTime(round(churn.Next(churn.pods() / 100)));
+  timings.Report(state);
+  state.counters["unneeded"] = static_cast<double>(unneeded);
   state.counters["rebuilds"] = static_cast<double>(churn.Rebuilds());
 }
 
@@ -172,21 +312,22 @@ void ReplaceAndPlan(State& state, const std::string& workload) {
 
 void RegisterLiveRows() {
   using benchmark::RegisterBenchmark;
+  const auto add = [](const std::string& kind, const std::string& workload, auto row) {
+    return RegisterBenchmark(("BM_Live_" + kind + "/" + workload).c_str(),
+                             [=](State& state) { row(state, workload); })
+        ->Unit(benchmark::kMillisecond);
+  };
   for (const std::string workload : {"uniform:5000", "mixed:5000"}) {
-    RegisterBenchmark(("BM_Live_Fill/" + workload).c_str(), [=](State& state) {
-      Fill(state, workload);
-    })->Unit(benchmark::kMillisecond);
-    RegisterBenchmark(("BM_Live_Churn/" + workload).c_str(), [=](State& state) {
-      ReplacePods(state, workload, 0);
-    })->Unit(benchmark::kMillisecond);
-    RegisterBenchmark(("BM_Live_ChurnAndPass/" + workload).c_str(), [=](State& state) {
-      ReplaceAndPlan(state, workload);
-    })->Unit(benchmark::kMillisecond);
+    add("Fill", workload, Fill);
+    add("Fill", workload + "/protobuf",
+        [=](State& state, const std::string&) { FillFromProtobuf(state, workload); });
+    add("Memory", workload, Memory)->Iterations(1)->Repetitions(1);
+    add("Churn", workload, ReplacePods)->UseManualTime();
+    add("ChurnAndPass", workload, ReplaceAndPlan);
+    add("ChurnAndRound", workload, ReplaceAndRound)->UseManualTime()->Iterations(300);
   }
   for (const std::string workload : {"mixed:5000", "mixed:50000"}) {
-    RegisterBenchmark(("BM_Live_OnePod/" + workload).c_str(), [=](State& state) {
-      ReplacePods(state, workload, 1);
-    })->Unit(benchmark::kMicrosecond);
+    add("OnePod", workload, ReplaceOnePod)->UseManualTime()->Unit(benchmark::kMicrosecond);
   }
 }
 

@@ -7,14 +7,11 @@
 // five minutes nodes found unremovable are tried again), so p50, p99 and max are given:
 // by the clock, and as the thread's CPU time (cpu_*), which a busy machine spoils less.
 
-#include <time.h>
-
-#include <algorithm>
-#include <chrono>
 #include <string>
 #include <vector>
 
 #include "bench/rows.h"
+#include "bench/timings.h"
 #include "bench/workloads.h"
 #include "benchmark/benchmark.h"
 #include "engine/round.h"
@@ -22,51 +19,8 @@
 namespace ebb::bench {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr int64_t kInterval = 10;  // Seconds from round to round.
 constexpr int kRoundsBefore = 150;
-
-double ThreadCpuMs() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) * 1e-6;
-}
-
-// What a round took, many times.
-class Timings {
- public:
-  // Returns the seconds by the clock.
-  template <typename Call>
-  double Time(Call&& call) {
-    const Clock::time_point begin = Clock::now();
-    const double cpu_begin_ms = ThreadCpuMs();
-    call();
-    cpu_ms_.push_back(ThreadCpuMs() - cpu_begin_ms);
-    const double took_s = std::chrono::duration<double>(Clock::now() - begin).count();
-    wall_ms_.push_back(took_s * 1e3);
-    return took_s;
-  }
-
-  void Report(benchmark::State& state) {
-    Report(state, "", wall_ms_);
-    Report(state, "cpu_", cpu_ms_);
-  }
-
- private:
-  static void Report(benchmark::State& state, const std::string& prefix, std::vector<double>& ms) {
-    std::sort(ms.begin(), ms.end());
-    const auto at = [&](double share) {
-      return ms[static_cast<size_t>(share * static_cast<double>(ms.size() - 1))];
-    };
-    state.counters[prefix + "p50_ms"] = at(0.50);
-    state.counters[prefix + "p99_ms"] = at(0.99);
-    state.counters[prefix + "max_ms"] = ms.back();
-  }
-
-  std::vector<double> wall_ms_;
-  std::vector<double> cpu_ms_;
-};
 
 // Nothing is deleted here, so nothing may be due: a round that starts a deletion also
 // verifies its plan.  (A group's own time does not change the unneeded limit.)

@@ -45,7 +45,8 @@ class TakingSink final : public AnyObjectSink {
 LiveSnapshot::Options LiveOptions(const LoadOptions& options) {
   using enum LiveSnapshot::Options::UnknownNamespaces;
   return {.expendable_pods_priority_cutoff = options.expendable_pods_priority_cutoff,
-          .unknown_namespaces = options.assume_complete ? kHaveNames : kKeepPods};
+          .unknown_namespaces = options.assume_complete ? kHaveNames : kKeepPods,
+          .renew_texts = true};
 }
 
 class NullSink final : public AnyObjectSink {
@@ -74,7 +75,7 @@ absl::StatusOr<std::unique_ptr<LiveCluster>> LiveCluster::Load(
     return cluster;
   });
   if (!loaded.ok()) return loaded;
-  LoadedCluster cluster = (*loaded)->Unjudged().cluster;
+  LoadedCluster cluster = (*loaded)->Here();
   absl::Status judged = (*loaded)->Judge(watch, std::move(stats), cluster);
   if (judged.ok()) return loaded;
   return absl::Status(judged.code(),
@@ -117,19 +118,26 @@ absl::Status LiveCluster::Read(const std::function<absl::Status(ObjectSink&)>& r
   return read(sink);
 }
 
-LiveCluster::Version LiveCluster::Unjudged() {
-  LiveBranch branch = live_.Branch();
-  LoadedCluster cluster{.snapshot = branch.Snapshot(),
-                        .pending = branch.Pending(),
+LoadedCluster LiveCluster::LoadedAs(ClusterSnapshot snapshot, std::vector<PodId> pending) {
+  LoadedCluster cluster{.snapshot = std::move(snapshot),
+                        .pending = std::move(pending),
                         .newest_time = newest_time_,
                         .counts = {},
                         .warnings = {}};
   cluster.counts.ended = live_.PodsLeftOut(PodListing::kEnded);
   cluster.counts.expendable = live_.PodsLeftOut(PodListing::kExpendable);
-  cluster.counts.on_unknown_node = branch.PodsOnUnknownNodes();
+  cluster.counts.on_unknown_node = live_.PodsOnUnknownNodes();
   cluster.counts.first_unknown = live_.FirstPodOnUnknownNode();
+  return cluster;
+}
+
+LiveCluster::Version LiveCluster::Unjudged() {
+  LiveBranch branch = live_.Branch();
+  LoadedCluster cluster = LoadedAs(branch.Snapshot(), branch.Pending());
   return {.branch = std::move(branch), .cluster = std::move(cluster)};
 }
+
+LoadedCluster LiveCluster::Here() { return LoadedAs(live_.Snapshot(), live_.Pending()); }
 
 absl::Status LiveCluster::Judge(const InputWatch& watch, ImportStats stats,
                                 LoadedCluster& cluster) {
@@ -143,32 +151,52 @@ absl::Status LiveCluster::Judge(const InputWatch& watch, ImportStats stats,
   return absl::OkStatus();
 }
 
-absl::StatusOr<LiveCluster::Version> LiveCluster::Judged() {
-  Version version = Unjudged();
+absl::Status LiveCluster::JudgeNow(LoadedCluster& cluster) {
   if (judgement_ && judgement_->changes == Changes()) {
-    version.cluster.warnings = judgement_->warnings;
-    version.cluster.counts = judgement_->counts;
-    return version;
+    cluster.warnings = judgement_->warnings;
+    cluster.counts = judgement_->counts;
+    return absl::OkStatus();
   }
   InputWatch watch;
   NullSink nothing;
-  absl::Status judged = watch.Look([this](ObjectSink& sink) { return ExportAll(sink); }, nothing);
-  if (judged.ok()) judged = Judge(watch, {}, version.cluster);
-  if (!judged.ok()) return judged;
-  return version;
+  const auto give = [&](ObjectSink& sink) {
+    const absl::Status given = live_.ExportAlike(
+        sink,
+        [&](const objects::Pod& first, uint64_t pods) { return watch.OnPodsLike(first, pods); });
+    return given.ok() ? live_.ExportLeftOut(sink) : given;
+  };
+  if (absl::Status s = watch.Look(give, nothing); !s.ok()) return s;
+  return Judge(watch, {}, cluster);
 }
 
-absl::StatusOr<LiveCluster::Version> LiveCluster::JudgedLately() {
+absl::Status LiveCluster::JudgeLately(LoadedCluster& cluster) {
   constexpr uint64_t kChangesOfEach = 4;
   const uint64_t objects = Objects();
   const bool lately = judgement_ && judgement_->kinds == live_.Kinds() &&
                       Changes() - judgement_->changes < kChangesOfEach * objects &&
                       4 * objects >= 3 * judgement_->objects &&
                       4 * objects <= 5 * judgement_->objects;
-  if (!lately || judgement_->changes == Changes()) return Judged();
+  if (!lately || judgement_->changes == Changes()) return JudgeNow(cluster);
+  cluster.warnings = judgement_->warnings;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<LiveCluster::Version> LiveCluster::Judged() {
   Version version = Unjudged();
-  version.cluster.warnings = judgement_->warnings;
+  if (absl::Status s = JudgeNow(version.cluster); !s.ok()) return s;
   return version;
+}
+
+absl::StatusOr<LiveCluster::Version> LiveCluster::JudgedLately() {
+  Version version = Unjudged();
+  if (absl::Status s = JudgeLately(version.cluster); !s.ok()) return s;
+  return version;
+}
+
+absl::StatusOr<LoadedCluster> LiveCluster::JudgedLatelyHere() {
+  LoadedCluster cluster = Here();
+  if (absl::Status s = JudgeLately(cluster); !s.ok()) return s;
+  return cluster;
 }
 
 absl::Status LiveCluster::ExportAll(ObjectSink& sink) {
@@ -220,7 +248,7 @@ absl::StatusOr<RoundSource> LiveCluster::Source(const RoundSettings& settings,
     source = LoadSource(settings, before, [this](ObjectSink& sink) { return live_.Export(sink); });
     if (!source.ok()) return source;
   } else {
-    source->cluster = Unjudged().cluster;
+    source->cluster = Here();
   }
   source->cluster_uid = cluster_uid_;
   return source;

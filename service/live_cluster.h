@@ -90,6 +90,9 @@ class LiveCluster {
   };
   // Nothing is judged: no warnings.
   [[nodiscard]] Version Unjudged();
+  // The same for the thread that takes the changes, until it takes the next one: no branch is made,
+  // which the next change would have to make room beside.
+  [[nodiscard]] LoadedCluster Here();
   // The same with what the cluster seems to lack (completeness.h).  Cost: O(cluster).
   // Errors: no nodes, or nodes without a single pod.
   absl::StatusOr<Version> Judged();
@@ -98,6 +101,8 @@ class LiveCluster {
   // several times.
   // Cost: that of a branch, most times.
   absl::StatusOr<Version> JudgedLately();
+  // The same of Here().
+  absl::StatusOr<LoadedCluster> JudgedLatelyHere();
 
   // --- Answers -----------------------------------------------------------------
 
@@ -136,6 +141,10 @@ class LiveCluster {
   };
   [[nodiscard]] uint64_t Changes() const { return live_.counts().put + live_.counts().deleted; }
   absl::Status Judge(const InputWatch& watch, ImportStats stats, LoadedCluster& cluster);
+  absl::Status JudgeNow(LoadedCluster& cluster);
+  absl::Status JudgeLately(LoadedCluster& cluster);
+  // What a dump's loading would say of the objects, apart from judging them.
+  [[nodiscard]] LoadedCluster LoadedAs(ClusterSnapshot snapshot, std::vector<PodId> pending);
   // What `read` reads, judged; `where` stands for it in errors.
   static absl::StatusOr<std::unique_ptr<LiveCluster>> Load(
       std::string_view where, const LoadOptions& options,

@@ -38,12 +38,23 @@ absl::StatusOr<PodId> Catalog::FindPod(std::string_view namespace_name,
                                        std::string_view name) const {
   const std::optional<TextId> namespace_id = symbols_->Find(namespace_name);
   const std::optional<TextId> text = symbols_->Find(name);
-  if (namespace_id && text) {
-    if (auto it = pods_by_name_.find({*namespace_id, *text}); it != pods_by_name_.end())
-      return it->second;
+  if (namespace_id && text && *text != kNoText) {
+    if (const PodId pod = FindPod(*namespace_id, *text); pod != kNoPod) return pod;
   }
   return absl::NotFoundError(
       absl::StrCat("no pod \"", Absl(namespace_name), "/", Absl(name), "\""));
+}
+
+PodId Catalog::FindPod(TextId namespace_name, TextId name) const {
+  if (!pods_by_name_.empty()) {
+    const auto it = pods_by_name_.find({namespace_name, name});
+    return it == pods_by_name_.end() ? kNoPod : it->second;
+  }
+  for (uint32_t p = 0; p < pods_.size(); ++p) {
+    const PodId pod{p};
+    if (pods_[p].name == name && shape_of(pod).namespace_name == namespace_name) return pod;
+  }
+  return kNoPod;
 }
 
 std::string Catalog::PodName(PodId id) const {

@@ -332,7 +332,7 @@ class Catalog {
   }
   // REQUIRES: shape_of(id).terminating.
   [[nodiscard]] int64_t DeletionTime(PodId id) const { return deletion_times_.at(id); }
-  // Errors: NotFound.
+  // Errors: NotFound.  Cost: of a LiveSnapshot's catalog O(pods); LiveSnapshot::FindPod looks up.
   [[nodiscard]] absl::StatusOr<PodId> FindPod(std::string_view namespace_name,
                                               std::string_view name) const;
 
@@ -384,6 +384,9 @@ class Catalog {
 
   Catalog(const Catalog&) = default;  // Shares its storage.
 
+  // kNoPod: there is none.
+  [[nodiscard]] PodId FindPod(TextId namespace_name, TextId name) const;
+
   struct NamespacedName {
     TextId namespace_name;
     TextId name;
@@ -417,7 +420,7 @@ class Catalog {
 
   std::vector<PodInfo> pods_;
   std::vector<PodShapeId> shape_ids_;  // By PodId, apart from PodInfo: a pass reads nothing else.
-  absl::flat_hash_map<NamespacedName, PodId> pods_by_name_;
+  absl::flat_hash_map<NamespacedName, PodId> pods_by_name_;  // Empty of a LiveSnapshot.
   absl::flat_hash_map<PodId, int64_t> deletion_times_;
   std::vector<PodId> pods_counted_otherwise_;
 

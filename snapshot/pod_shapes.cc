@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
@@ -26,16 +27,28 @@ constexpr std::string_view kDoNotSchedule = "DoNotSchedule";
 class KeyWriter {
  public:
   // Writes over what `key` held; Key() is what was written.
-  explicit KeyWriter(std::string& key) : key_(key) {}
+  explicit KeyWriter(std::string& key)
+      : key_(key), at_(key.data()), end_(key.data() + key.size()) {}
 
-  [[nodiscard]] std::string_view Key() const { return std::string_view(key_).substr(0, size_); }
+  [[nodiscard]] std::string_view Key() const {
+    return {key_.data(), static_cast<size_t>(at_ - key_.data())};
+  }
 
-  void Number(int64_t value) { std::memcpy(Room(sizeof(value)), &value, sizeof(value)); }
+  // Small numbers, which nearly all are, take a byte.
+  void Number(int64_t value) {
+    if (end_ - at_ < kNumberBytes) Grow(kNumberBytes);
+    if (value >= 0 && value < kLong) {
+      *at_++ = static_cast<char>(value);
+      return;
+    }
+    *at_++ = static_cast<char>(kLong);
+    std::memcpy(at_, &value, sizeof(value));
+    at_ += sizeof(value);
+  }
   void Text(std::string_view text) {
-    const auto size = static_cast<uint32_t>(text.size());
-    char* const room = Room(sizeof(size) + size);
-    std::memcpy(room, &size, sizeof(size));
-    if (size > 0) std::memcpy(room + sizeof(size), text.data(), size);
+    Number(static_cast<int64_t>(text.size()));
+    if (end_ - at_ < static_cast<ptrdiff_t>(text.size())) Grow(text.size());
+    at_ = std::copy(text.begin(), text.end(), at_);
   }
   template <typename List, typename Write>
   void Each(const List& list, Write&& write) {
@@ -72,6 +85,13 @@ class KeyWriter {
       Text(term.topology_key);
     });
   }
+  void Amounts(const objects::ResourceList& list) {
+    Each(list, [this](const objects::ResourceAmount& each) {
+      Text(each.name);
+      Number(each.amount);
+      Number(each.excess);
+    });
+  }
   // Resources by name: a builder may give them other ids later.
   void Amounts(const Requests& requests, const Catalog& catalog) {
     Each(requests, [&](const ResourceQuantity& quantity) {
@@ -96,15 +116,19 @@ class KeyWriter {
   }
 
  private:
-  char* Room(size_t bytes) {
-    const size_t begin = size_;
-    size_ += bytes;
-    if (size_ > key_.size()) key_.resize(2 * size_);
-    return key_.data() + begin;
+  static constexpr int64_t kLong = 0xff;  // What stands before a number of eight bytes.
+  static constexpr ptrdiff_t kNumberBytes = 1 + sizeof(int64_t);
+
+  [[gnu::noinline]] void Grow(size_t bytes) {
+    const auto size = static_cast<size_t>(at_ - key_.data());
+    key_.resize(2 * size + bytes + 256);
+    at_ = key_.data() + size;
+    end_ = key_.data() + key_.size();
   }
 
   std::string& key_;
-  size_t size_ = 0;
+  char* at_;
+  char* end_;
 };
 
 bool MattersToRules(std::string_view annotation) {
@@ -137,6 +161,36 @@ void WriteOwnership(KeyWriter& write, const objects::Pod& pod) {
   write.Text(pod.phase);
 }
 
+// All that SumPodRequests (pod_requests.h) reads.
+void WriteAmounts(KeyWriter& write, const objects::Pod& pod) {
+  const auto container = [&](const objects::Container& each) {
+    write.Text(each.name);
+    write.Amounts(each.requests);
+  };
+  write.Each(pod.containers, container);
+  write.Each(pod.init_containers, container);
+  write.Amounts(pod.overhead);
+  write.Number(pod.has_pod_resources);
+  write.Amounts(pod.pod_requests);
+  write.Each(pod.container_statuses, [&](const objects::ContainerStatus& status) {
+    write.Text(status.name);
+    write.Number(status.has_resources);
+    write.Amounts(status.requests);
+    write.Amounts(status.allocated);
+  });
+  write.Number(pod.resize_infeasible);
+  write.Number(pod.has_pod_status_resources);
+  write.Amounts(pod.pod_status_requests);
+  write.Amounts(pod.pod_allocated);
+}
+
+// Nothing that decides depends on such a volume.  The API server gives nearly every pod one with
+// a name of its own, the token of its service account ("kube-api-access-x2x4q").
+bool BringsDataAlone(const objects::Volume& volume) {
+  return volume.source == "projected" || volume.source == "configMap" ||
+         volume.source == "secret" || volume.source == "downwardAPI";
+}
+
 void WriteNeeds(KeyWriter& write, const objects::Pod& pod) {
   const auto container = [&](const objects::Container& c) {
     write.Text(c.restart_policy);
@@ -165,7 +219,9 @@ void WriteNeeds(KeyWriter& write, const objects::Pod& pod) {
   write.Number(pod.host_network);
   write.Number(pod.host_users.value_or(true));
   bool ephemeral = false;
-  write.Each(pod.volumes, [&](const objects::Volume& volume) {
+  write.Number(std::ranges::count_if(pod.volumes, std::not_fn(BringsDataAlone)));
+  for (const objects::Volume& volume : pod.volumes) {
+    if (BringsDataAlone(volume)) continue;
     write.Text(volume.name);
     write.Text(volume.source);
     write.Text(volume.medium);
@@ -176,7 +232,7 @@ void WriteNeeds(KeyWriter& write, const objects::Pod& pod) {
     write.Text(volume.driver);
     write.Number(volume.read_only);
     ephemeral |= volume.source == "ephemeral";
-  });
+  }
   if (ephemeral) {  // Its claims carry the pod's name and must be owned by it.
     write.Text(pod.meta.name);
     write.Text(pod.meta.uid);
@@ -389,6 +445,23 @@ PodShapeId PodShapes::Intern(Catalog& catalog, const objects::Pod& pod,
   catalog.shapes_.push_back(Compile(catalog, pod, requests, topology));
   pending_.push_back(std::move(topology));
   return id;
+}
+
+std::optional<PodShapeId> PodShapes::FindAlike(const objects::Pod& pod) {
+  KeyWriter write(alike_key_);
+  WriteOwnership(write, pod);
+  WriteNeeds(write, pod);
+  WriteAmounts(write, pod);
+  alike_size_ = write.Key().size();
+  const auto it = alike_.find(write.Key());
+  return it == alike_.end() ? std::nullopt : std::optional(it->second);
+}
+
+void PodShapes::RememberAlike(PodShapeId shape) {
+  // Of clusters with more kinds of pods those that come now are remembered.
+  constexpr size_t kRemembered = 4096;
+  if (alike_.size() == kRemembered) alike_.clear();
+  alike_.emplace(alike_key_.substr(0, alike_size_), shape);
 }
 
 PodShape PodShapes::Compile(Catalog& catalog, const objects::Pod& pod, const PodRequests& requests,

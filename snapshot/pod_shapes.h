@@ -10,7 +10,9 @@
 #ifndef EBB_SNAPSHOT_POD_SHAPES_H_
 #define EBB_SNAPSHOT_POD_SHAPES_H_
 
+#include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -62,6 +64,12 @@ class PodShapes {
  public:
   PodShapeId Intern(Catalog& catalog, const objects::Pod& pod, const PodRequests& requests);
 
+  // The shape of one that was remembered of late and says all the same: its amounts need not be
+  // summed.
+  std::optional<PodShapeId> FindAlike(const objects::Pod& pod);
+  // Remembers the pod of the last FindAlike(), which found none.
+  void RememberAlike(PodShapeId shape);
+
   [[nodiscard]] const std::vector<PendingTopology>& pending() const { return pending_; }
 
  private:
@@ -76,10 +84,13 @@ class PodShapes {
   using Map = absl::flat_hash_map<std::string, Id, TextHash, std::equal_to<>>;
 
   Map<PodShapeId> shapes_;
+  Map<PodShapeId> alike_;  // By all that the pod says, its name, times and node apart.
   Map<ConstraintsId> constraints_;
   Map<FitClassId> fit_classes_;
   std::vector<PendingTopology> pending_;
   std::string key_;  // Reused.
+  std::string alike_key_;
+  size_t alike_size_ = 0;  // Of what alike_key_ holds of the last one.
 };
 
 }  // namespace ebb

@@ -33,10 +33,13 @@ TextId Symbols::Intern(std::string_view text) {
 
 TextId Symbols::KeepText(std::string_view text) {
   const Key key = KeyOf(text);
+  const size_t size = ids_.size();
   const auto entry =
       ids_.lazy_emplace(key, [&](const auto& make) { make(Entry{TakeId(Store(text)), key.hash}); });
   const TextId id = entry->id;
-  if (Index(id) < holds_.size()) holds_[Index(id)] = kKept;
+  const bool is_held = Index(id) < holds_.size() && holds_[Index(id)] != kKept;
+  if (is_held) holds_[Index(id)] = kKept;
+  if (is_held || ids_.size() > size) kept_.fetch_add(1, std::memory_order_relaxed);
   return id;
 }
 
@@ -110,6 +113,12 @@ std::optional<TextId> Symbols::Find(std::string_view text) const {
   if (!IsShared()) return find();
   const std::shared_lock lock(mutex_);
   return find();
+}
+
+TextId Symbols::Guess(std::string_view text) const {
+  if (IsShared()) return kNoText;
+  const auto it = ids_.find(Lookalike{KeyOf(text).hash});
+  return it == ids_.end() ? kNoText : it->id;
 }
 
 // An id for a text.

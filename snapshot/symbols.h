@@ -76,6 +76,13 @@ class Symbols {
     if (!IsShared()) ids_.prefetch(KeyOf(text));
   }
 
+  // The id of a text that looks like `text`, which is mostly `text`, without reading it: to load
+  // ahead what hangs on it.  kNoText: there is none, or other threads use the table.
+  [[nodiscard]] TextId Guess(std::string_view text) const;
+  // Loads where the text is; or the text, once that is there.
+  void PrefetchPlace(TextId id) const { __builtin_prefetch(&texts_now_[Index(id)]); }
+  void PrefetchText(TextId id) const { __builtin_prefetch(texts_now_[Index(id)].data()); }
+
   // The id of `text` if it has one.
   [[nodiscard]] std::optional<TextId> Find(std::string_view text) const;
 
@@ -84,6 +91,8 @@ class Symbols {
   }
   // Ids that texts have or had.
   [[nodiscard]] size_t size() const { return size_; }
+  // Texts that are there for good.
+  [[nodiscard]] size_t kept() const { return kept_.load(std::memory_order_relaxed); }
 
  private:
   // An entry keeps its hash, so that neither growing the table nor passing over an
@@ -97,6 +106,9 @@ class Symbols {
     uint32_t hash;
   };
   static Key KeyOf(std::string_view text);
+  struct Lookalike {
+    uint32_t hash;
+  };
 
   struct Hash {
     using is_transparent = void;
@@ -104,11 +116,13 @@ class Symbols {
     static size_t Spread(uint32_t hash) { return hash * uint64_t{0x9e3779b97f4a7c15}; }
     size_t operator()(const Key& key) const { return Spread(key.hash); }
     size_t operator()(const Entry& entry) const { return Spread(entry.hash); }
+    size_t operator()(const Lookalike& text) const { return Spread(text.hash); }
   };
   struct Equal {
     using is_transparent = void;
     const Symbols* symbols;
     bool operator()(const Entry& a, const Entry& b) const { return a.id == b.id; }
+    bool operator()(const Entry& a, const Lookalike& b) const { return a.hash == b.hash; }
     bool operator()(const Entry& a, const Key& b) const {
       return a.hash == b.hash && symbols->Text(a.id) == b.text;
     }
@@ -139,6 +153,7 @@ class Symbols {
   // be reading it.
   std::atomic<std::string_view*> texts_ = nullptr;
   size_t size_ = 0;
+  std::atomic<size_t> kept_ = 0;  // Relaxed: nothing hangs on it but how much is too much.
   size_t capacity_ = 0;
   Texts texts_now_;
   std::vector<Texts> texts_before_;

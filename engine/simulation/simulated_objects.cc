@@ -188,10 +188,9 @@ std::vector<int64_t> SimulatedObjects::RoomOfEmpty(const SimulatedNode& pattern)
 }
 
 PodId SimulatedObjects::IdOf(size_t pod) {
-  const absl::StatusOr<PodId> id =
-      live_.Snapshot().catalog().FindPod(pods_[pod].namespace_name, pods_[pod].name);
-  EBB_CHECK(id.ok());
-  return *id;
+  const PodId id = live_.FindPod(pods_[pod].namespace_name, pods_[pod].name);
+  EBB_CHECK(id != kNoPod);
+  return id;
 }
 
 ClusterSnapshot& SimulatedObjects::Snapshot() {
@@ -386,10 +385,10 @@ absl::Status SimulatedObjects::CheckSound() {
   }
   for (size_t p = 0; p < pods_.size(); ++p) {
     const SimulatedPod& pod = pods_[p];
-    const absl::StatusOr<PodId> id = snapshot.catalog().FindPod(pod.namespace_name, pod.name);
+    const PodId id = live_.FindPod(pod.namespace_name, pod.name);
     if (pod.state == SimulatedPod::State::kGone) continue;
-    if (!id.ok()) return absl::InternalError(absl::StrCat("pod ", pod.name, " is not shown"));
-    const NodeId node = snapshot.NodeOf(*id);
+    if (id == kNoPod) return absl::InternalError(absl::StrCat("pod ", pod.name, " is not shown"));
+    const NodeId node = snapshot.NodeOf(id);
     const size_t shown = node == kNoNode ? kNone : FindNode(snapshot.catalog().NodeName(node));
     if (shown != pod.node) {
       return absl::InternalError(absl::StrCat("pod ", pod.name, " is shown on another node"));

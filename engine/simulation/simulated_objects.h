@@ -122,7 +122,7 @@ class SimulatedObjects : public ObjectSink {
   // kNone: there is no such node.
   [[nodiscard]] size_t FindNode(std::string_view name) const;
   [[nodiscard]] bool HasPod(const std::string& namespace_name, const std::string& name) {
-    return live_.Snapshot().catalog().FindPod(namespace_name, name).ok();
+    return live_.FindPod(namespace_name, name) != kNoPod;
   }
   // A pod that no drain looks at: one of a node's own.
   [[nodiscard]] bool IsSkipped(size_t pod) {

@@ -164,7 +164,8 @@ std::unique_ptr<LiveCluster> Session::NewCluster(const LoadOptions& load) const 
       load,
       LiveSnapshot::Options{.expendable_pods_priority_cutoff = std::numeric_limits<int64_t>::min(),
                             .keep_ended_pods = true,
-                            .unknown_namespaces = kHaveNoLabels});
+                            .unknown_namespaces = kHaveNoLabels,
+                            .renew_texts = true});
 }
 
 wire::SessionStatus Session::Status() {
@@ -386,12 +387,12 @@ absl::Status Session::WithPlan(const wire::PlanInput& input, std::optional<Clock
   const absl::StatusOr<const Effective*> settings = SettingsOf(input, parsed);
   if (!settings.ok()) return settings.status();
   const auto start = Clock::now();
-  absl::StatusOr<LiveCluster::Version> version = cluster_->JudgedLately();
-  if (!version.ok()) {
+  absl::StatusOr<LoadedCluster> judged = cluster_->JudgedLatelyHere();
+  if (!judged.ok()) {
     return absl::FailedPreconditionError(
-        absl::StrCat("session ", name_, ": ", version.status().message()));
+        absl::StrCat("session ", name_, ": ", judged.status().message()));
   }
-  LoadedCluster& cluster = version->cluster;
+  LoadedCluster& cluster = *judged;
   const Catalog& catalog = cluster.snapshot.catalog();
   std::ranges::move(GroupWarnings(catalog, (*settings)->groups),
                     std::back_inserter(cluster.warnings));
@@ -597,12 +598,12 @@ absl::StatusOr<wire::ViewReply> Session::Filter(const wire::FilterCall& call) {
   if (call.pods().empty()) return absl::InvalidArgumentError("pods: names none");
   const bool table = call.view().format() == wire::View::TABLE && options_.printers != nullptr;
   if (!table && call.view().format() != wire::View::JSON) return NoSuchView(call.view(), "Filter");
-  absl::StatusOr<LiveCluster::Version> version = cluster_->JudgedLately();
-  if (!version.ok()) {
+  absl::StatusOr<LoadedCluster> cluster = cluster_->JudgedLatelyHere();
+  if (!cluster.ok()) {
     return absl::FailedPreconditionError(
-        absl::StrCat("session ", name_, ": ", version.status().message()));
+        absl::StrCat("session ", name_, ": ", cluster.status().message()));
   }
-  ClusterSnapshot& snapshot = version->cluster.snapshot;
+  ClusterSnapshot& snapshot = cluster->snapshot;
   std::optional<NodeId> only;
   if (!call.node().empty()) {
     const absl::StatusOr<NodeId> found = snapshot.catalog().FindNode(call.node());
@@ -619,7 +620,7 @@ absl::StatusOr<wire::ViewReply> Session::Filter(const wire::FilterCall& call) {
   Json results = Json::array();
   std::string text;
   for (const std::string& name : call.pods()) {
-    const absl::StatusOr<PodId> pod = FindListedPod(version->cluster, name);
+    const absl::StatusOr<PodId> pod = FindListedPod(*cluster, name);
     if (!pod.ok()) return pod.status();
     if (!table) {
       results.push_back(FilterJson(snapshot, *pod, only, FilterDetail::kEveryFilter));
@@ -631,8 +632,8 @@ absl::StatusOr<wire::ViewReply> Session::Filter(const wire::FilterCall& call) {
   wire::ViewReply reply;
   reply.set_version(version_);
   reply.set_text(table ? text : IndentedJson(Json{{"results", results}}));
-  PutWarnings(version->cluster.warnings, reply);
-  reply.set_left_out(LeftOutText(version->cluster.counts));
+  PutWarnings(cluster->warnings, reply);
+  reply.set_left_out(LeftOutText(cluster->counts));
   return reply;
 }
 
@@ -732,14 +733,14 @@ absl::StatusOr<wire::RoundReply> Session::Round(const wire::RoundCall& call,
   }
   absl::StatusOr<RoundSettings> told = MakeSettings((*settings)->options, std::move(texts));
   if (!told.ok()) return told.status();
-  absl::StatusOr<LiveCluster::Version> judged = cluster_->JudgedLately();
+  absl::StatusOr<LoadedCluster> judged = cluster_->JudgedLatelyHere();
   if (!judged.ok()) {
     return absl::FailedPreconditionError(
         absl::StrCat("session ", name_, ": ", judged.status().message()));
   }
   absl::StatusOr<RoundSource> source = cluster_->Source(*told, driver_->before(), /*record=*/false);
   if (!source.ok()) return source.status();
-  source->cluster.warnings = std::move(judged->cluster.warnings);
+  source->cluster.warnings = std::move(judged->warnings);
   if (absl::Status s = driver_->CheckCluster(*source); !s.ok()) {
     return As(absl::StatusCode::kFailedPrecondition, s);
   }

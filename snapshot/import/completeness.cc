@@ -316,26 +316,35 @@ absl::Status InputWatch::OnNode(const objects::Node& node) {
   return to_->OnNode(node);
 }
 
+absl::Status InputWatch::OnPodsLike(const objects::Pod& first, uint64_t pods) {
+  pods_now_ = pods;
+  const absl::Status status = OnPod(first);
+  pods_now_ = 1;
+  return status;
+}
+
 absl::Status InputWatch::OnPod(const objects::Pod& pod) {
   bool is_new = true;
   if (absl::Status s = Meet("Pod", pod.meta, pod, is_new); !s.ok() || !is_new) return s;
-  NoteUid("Pod", pod.meta);
-  if (++pods_ == 1 || pod.meta.namespace_name != last_namespace_) {
+  NoteUid("Pod", pod.meta, pods_now_);
+  if (pods_ == 0 || pod.meta.namespace_name != last_namespace_) {
     last_namespace_ = std::string(pod.meta.namespace_name);
     namespaces_of_pods_.insert(last_namespace_);
   }
+  pods_ += pods_now_;
   if (HasEnded(pod) || pod.priority.value_or(0) < 0) NoteIdle(pod);
   if (!pod.volumes.empty()) NoteVolumes(pod);
   if (!pod.affinity.empty() || !pod.anti_affinity.empty()) NoteSelectors(pod);
   return to_->OnPod(pod);
 }
 
-void InputWatch::NoteUid(std::string_view kind, const objects::ObjectMeta& meta) {
+void InputWatch::NoteUid(std::string_view kind, const objects::ObjectMeta& meta, uint64_t objects) {
   if (!meta.uid.empty()) {
-    ++with_uid_;
-  } else if (without_uid_++ == 0) {
-    first_without_uid_ = ObjectText(kind, meta);
+    with_uid_ += objects;
+    return;
   }
+  if (without_uid_ == 0) first_without_uid_ = ObjectText(kind, meta);
+  without_uid_ += objects;
 }
 
 void InputWatch::NoteHolding(std::string_view namespace_name) {
@@ -351,7 +360,8 @@ void InputWatch::NoteIdle(const objects::Pod& pod) {
     if (!owner.controller) continue;
     const OwnerKind* const kind = KindOf(owner.api_version, owner.kind);
     if (kind == nullptr) return;
-    ++expendable_pods_[ControllerKey(kind->name, pod.meta.namespace_name, owner.name)];
+    expendable_pods_[ControllerKey(kind->name, pod.meta.namespace_name, owner.name)] +=
+        static_cast<int64_t>(pods_now_);
     return;
   }
 }
@@ -360,7 +370,8 @@ void InputWatch::NoteVolumes(const objects::Pod& pod) {
   if (HasEnded(pod)) return;
   for (const objects::Volume& volume : pod.volumes) {
     if (volume.source != "persistentVolumeClaim" && volume.source != "ephemeral") continue;
-    if (pods_with_claims_++ == 0) first_with_claims_ = NameOf(pod.meta);
+    if (pods_with_claims_ == 0) first_with_claims_ = NameOf(pod.meta);
+    pods_with_claims_ += pods_now_;
     return;
   }
 }
@@ -402,7 +413,8 @@ void InputWatch::NoteSelectors(const objects::Pod& pod) {
   for (const auto* terms : {&pod.affinity, &pod.anti_affinity}) {
     for (const objects::PodAffinityTerm& term : *terms) {
       if (!AsksForLabels(term.namespace_selector)) continue;
-      if (pods_that_ask_namespaces_++ == 0) first_that_asks_namespaces_ = NameOf(pod.meta);
+      if (pods_that_ask_namespaces_ == 0) first_that_asks_namespaces_ = NameOf(pod.meta);
+      pods_that_ask_namespaces_ += pods_now_;
       return;
     }
   }

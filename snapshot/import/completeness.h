@@ -85,6 +85,10 @@ class InputWatch : public ObjectSink {
   // and what controllers say of their pods need not be of the same moment as the pods.
   absl::Status Look(const std::function<absl::Status(ObjectSink&)>& give, ObjectSink& to);
 
+  // In a Look: `pods` pods, of which this is the first and the others differ from it in name, UID,
+  // times and node alone.
+  absl::Status OnPodsLike(const objects::Pod& first, uint64_t pods);
+
   absl::Status OnNode(const objects::Node& node) override;
   absl::Status OnPod(const objects::Pod& pod) override;
   absl::Status OnPodDisruptionBudget(const objects::PodDisruptionBudget& budget) override;
@@ -156,7 +160,7 @@ class InputWatch : public ObjectSink {
                          const objects::ObjectMeta& meta, const Aside& aside, uint64_t content);
   Key KeyOf(std::string_view kind, const objects::ObjectMeta& meta);
   void PassOver(std::string_view kind, const objects::ObjectMeta& meta);
-  void NoteUid(std::string_view kind, const objects::ObjectMeta& meta);
+  void NoteUid(std::string_view kind, const objects::ObjectMeta& meta, uint64_t objects = 1);
   // That the namespace holds something other than pods.
   void NoteHolding(std::string_view namespace_name);
   void NoteSelectors(const objects::Pod& pod);
@@ -186,7 +190,8 @@ class InputWatch : public ObjectSink {
   std::string key_;
 
   uint64_t nodes_ = 0;
-  uint64_t pods_ = 0;  // Of every phase.
+  uint64_t pods_ = 0;      // Of every phase.
+  uint64_t pods_now_ = 1;  // How many the pod at hand stands for.
   std::string last_namespace_;
   absl::flat_hash_set<std::string> namespaces_of_pods_;
   std::string last_holding_;

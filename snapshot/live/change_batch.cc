@@ -129,7 +129,9 @@ void ChangeBatch::Delete(BlankObject object, std::string_view namespace_name, st
 
 absl::Status ChangeBatch::DeleteNamed(std::string_view kind, std::string_view namespace_name,
                                       std::string_view name, std::string_view uid) {
-  if (auto object = NamesOf(kind)) {
+  if (kind == "Pod") {  // Of most deletions, so that no other kind is looked at.
+    Delete(BlankObject(std::in_place_type<objects::Pod>), namespace_name, name, uid);
+  } else if (auto object = NamesOf(kind)) {
     Delete(*std::move(object), namespace_name, name, uid);
   } else if (const std::string problem = ObjectReader::KindProblem("v1", kind); !problem.empty()) {
     return absl::InvalidArgumentError(problem);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <utility>
 
 namespace ebb {
 
@@ -27,11 +28,25 @@ HeldObjects::Key HeldObjects::KeyOf(const objects::ObjectRef& object, TextId nam
           .name = name};
 }
 
+void HeldObjects::MoveTo(Symbols& symbols) {
+  absl::flat_hash_map<Key, HeldObject> moved;
+  moved.reserve(objects_.size());
+  for (auto& [key, object] : objects_) {
+    Key now = key;
+    now.namespace_name = symbols.Intern(symbols_->Text(key.namespace_name));
+    now.name = symbols.Intern(symbols_->Text(key.name));
+    object.uid = symbols.Intern(symbols_->Text(object.uid));
+    moved.emplace(now, std::move(object));
+  }
+  objects_ = std::move(moved);
+  symbols_ = &symbols;
+}
+
 HeldObject* HeldObjects::Find(const objects::ObjectRef& object) {
   const objects::ObjectMeta& meta = objects::MetaOf(object);
   // Names that nobody has seen are not kept for having been asked for.
-  const std::optional<TextId> namespace_name = symbols_.Find(meta.namespace_name);
-  const std::optional<TextId> name = symbols_.Find(meta.name);
+  const std::optional<TextId> namespace_name = symbols_->Find(meta.namespace_name);
+  const std::optional<TextId> name = symbols_->Find(meta.name);
   if (!namespace_name || !name) return nullptr;
   const auto it = objects_.find(KeyOf(object, *namespace_name, *name));
   return it == objects_.end() ? nullptr : &it->second;
@@ -47,7 +62,7 @@ uint64_t HeldObjects::Kinds() const {
 
 HeldObject& HeldObjects::Add(const objects::ObjectRef& object) {
   const objects::ObjectMeta& meta = objects::MetaOf(object);
-  const Key key = KeyOf(object, symbols_.Intern(meta.namespace_name), symbols_.Intern(meta.name));
+  const Key key = KeyOf(object, symbols_->Intern(meta.namespace_name), symbols_->Intern(meta.name));
   const auto [it, is_new] = objects_.try_emplace(key);
   counts_[KindOf(key)] += is_new ? 1 : 0;
   return it->second;
@@ -55,7 +70,7 @@ HeldObject& HeldObjects::Add(const objects::ObjectRef& object) {
 
 void HeldObjects::Erase(const objects::ObjectRef& object) {
   const objects::ObjectMeta& meta = objects::MetaOf(object);
-  const Key key = KeyOf(object, symbols_.Intern(meta.namespace_name), symbols_.Intern(meta.name));
+  const Key key = KeyOf(object, symbols_->Intern(meta.namespace_name), symbols_->Intern(meta.name));
   counts_[KindOf(key)] -= objects_.erase(key);
 }
 

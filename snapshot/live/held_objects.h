@@ -34,9 +34,17 @@ inline bool IsOlderVersion(uint64_t version, uint64_t held) {
   return version != 0 && version < held;
 }
 
+// Whether a deletion without a UID is one of an earlier object of the name.
+inline bool IsLateDelete(std::string_view uid, uint64_t version, uint64_t held) {
+  return uid.empty() && IsOlderVersion(version, held);
+}
+
 class HeldObjects {
  public:
-  explicit HeldObjects(Symbols& symbols) : symbols_(symbols) {}
+  explicit HeldObjects(Symbols& symbols) : symbols_(&symbols) {}
+
+  // The same objects by the ids of other symbols, which live as long.
+  void MoveTo(Symbols& symbols);
 
   // Null: there is none.  REQUIRES: `object` is no pod.
   HeldObject* Find(const objects::ObjectRef& object);
@@ -71,7 +79,7 @@ class HeldObjects {
   // The place of a kind in counts_: storage objects, of most kinds, are the last type.
   static size_t KindOf(const Key& key) { return size_t{key.type} * 8 + key.which; }
 
-  Symbols& symbols_;
+  Symbols* symbols_;
   absl::flat_hash_map<Key, HeldObject> objects_;
   std::array<size_t, 63> counts_{};  // By KindOf().
 };

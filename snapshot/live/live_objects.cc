@@ -67,6 +67,10 @@ void LiveSnapshot::Delete(const Change& change) {
     ++counts_.unknown_deletes;
     return;
   }
+  if (IsLateDelete(meta.uid, VersionOf(change.resource_version), held->version)) {
+    ++counts_.older;
+    return;
+  }
   const std::string old = std::move(held->packed);
   objects_.Erase(change.object);
   ++counts_.deleted;

@@ -9,6 +9,7 @@
 #include "snapshot/builder_sink.h"
 #include "snapshot/formats/binary_snapshot.h"
 #include "snapshot/key_values.h"
+#include "snapshot/quantity.h"
 #include "snapshot/topology_tables.h"
 
 namespace ebb {
@@ -52,6 +53,8 @@ std::string_view ToString(RebuildCause cause) {
       return "dead-shapes";
     case RebuildCause::kGoneNodes:
       return "gone-nodes";
+    case RebuildCause::kDeadTexts:
+      return "dead-texts";
   }
   return "";
 }
@@ -70,22 +73,147 @@ LiveSnapshot::~LiveSnapshot() {
   for (const auto& [name, place] : pods_by_name_) ReleaseName(pods_[place].named);
 }
 
+// A large cluster lies outside of the caches, and what a pod's change touches hangs on one another:
+// its name's id, where it is held, its node.  Each is loaded some changes before it is asked for.
+class LiveSnapshot::Ahead {
+ public:
+  Ahead(const LiveSnapshot& live, std::span<const Change> changes)
+      : live_(live), changes_(changes.size() < kFew ? std::span<const Change>() : changes) {
+    for (size_t i = 0; i < kNames; ++i) Names(i);
+    for (size_t i = 0; i < kIds; ++i) Ids(i);
+    for (size_t i = 0; i < kPlaces; ++i) Place(i);
+    for (size_t i = 0; i < kNodes; ++i) Node(i);
+  }
+
+  // Before the change `i` is taken.
+  void Step(size_t i) {
+    Names(i + kNames);
+    Ids(i + kIds);
+    Place(i + kPlaces);
+    Node(i + kNodes);
+  }
+
+ private:
+  static constexpr size_t kFew = 8;
+  // How many changes ahead.
+  static constexpr size_t kNames = 12;
+  static constexpr size_t kIds = 9;
+  static constexpr size_t kPlaces = 6;
+  static constexpr size_t kNodes = 3;
+  static constexpr uint32_t kNowhere = ~uint32_t{0};
+
+  struct Coming {
+    std::pair<TextId, TextId> name{};
+    TextId node = kNoText;  // Of a pod that is put.
+    uint32_t place = kNowhere;
+  };
+  Coming& Of(size_t i) { return coming_[i % coming_.size()]; }
+
+  [[nodiscard]] const objects::Pod* PodOf(size_t i) const {
+    if (i >= changes_.size()) return nullptr;
+    const auto* const pod = std::get_if<const objects::Pod*>(&changes_[i].object);
+    return pod == nullptr ? nullptr : *pod;
+  }
+
+  void Names(size_t i) const {
+    const objects::Pod* const pod = PodOf(i);
+    if (pod == nullptr) return;
+    live_.symbols_->Prefetch(pod->meta.name);
+    if (changes_[i].type == Change::Type::kDelete) return;
+    live_.symbols_->Prefetch(pod->meta.uid);
+    live_.symbols_->Prefetch(pod->node_name);
+  }
+
+  void Ids(size_t i) {
+    const objects::Pod* const pod = PodOf(i);
+    if (pod == nullptr) return;
+    Coming& coming = Of(i);
+    coming.node = kNoText;
+    if (changes_[i].type == Change::Type::kPut) {
+      coming.node = live_.symbols_->Guess(pod->node_name);
+      if (coming.node != kNoText) live_.symbols_->PrefetchPlace(coming.node);
+    }
+    const TextId name = live_.symbols_->Guess(pod->meta.name);
+    if (pod->meta.namespace_name != namespace_) {
+      namespace_ = pod->meta.namespace_name;
+      namespace_id_ = live_.symbols_->Guess(namespace_);
+    }
+    coming.name = {namespace_id_, name};
+    if (name == kNoText) return;
+    live_.symbols_->PrefetchPlace(name);
+    live_.pods_by_name_.prefetch(coming.name);
+  }
+
+  void Place(size_t i) {
+    if (PodOf(i) == nullptr) return;
+    Coming& coming = Of(i);
+    coming.place = kNowhere;
+    if (coming.node != kNoText) live_.symbols_->PrefetchText(coming.node);
+    if (coming.name.second == kNoText) return;
+    live_.symbols_->PrefetchText(coming.name.second);
+    const auto it = live_.pods_by_name_.find(coming.name);
+    if (it == live_.pods_by_name_.end()) return;
+    coming.place = it->second;
+    const auto* const held = reinterpret_cast<const char*>(&live_.pods_[coming.place]);
+    __builtin_prefetch(held, 1);
+    __builtin_prefetch(held + sizeof(HeldPod) - 1, 1);
+  }
+
+  void Node(size_t i) {
+    if (PodOf(i) == nullptr) return;
+    const Coming& coming = Of(i);
+    if (coming.node != kNoText) PrefetchPodsOf(live_.catalog_->FindNode(coming.node));
+    const uint32_t place = coming.place;
+    if (place == kNowhere) return;
+    const HeldPod& held = live_.pods_[place];
+    live_.symbols_->PrefetchPlace(held.named.key);
+    if (Index(held.id) >= live_.held_of_.size()) return;
+    __builtin_prefetch(&live_.catalog_->pods_[Index(held.id)], 1);
+    __builtin_prefetch(&live_.held_of_[Index(held.id)], 1);
+    live_.snapshot_.Prefetch(held.id);
+    PrefetchPodsOf(live_.catalog_->FindNode(held.named.wanted_node));
+  }
+
+  void PrefetchPodsOf(NodeId node) const {
+    if (node != kNoNode) __builtin_prefetch(live_.snapshot_.PodsOn(node).data(), 1);
+  }
+
+  const LiveSnapshot& live_;
+  const std::span<const Change> changes_;  // None: they are few.
+  std::array<Coming, 16> coming_{};
+  std::string_view namespace_;  // Of the last pod.
+  TextId namespace_id_ = kNoText;
+};
+
 absl::Status LiveSnapshot::Take(std::span<const Change> changes, OlderObjects older) {
   EBB_CHECK(snapshot_.depth() == 0);
   for (const Change& change : changes) {
     if (absl::Status s = Check(change); !s.ok()) return s;
   }
   LeaveToReaders();
-  for (const Change& change : changes) {
+  Ahead ahead(*this, changes);
+  for (size_t i = 0; i < changes.size(); ++i) {
+    ahead.Step(i);
+    const Change& change = changes[i];
     const auto* const pod = std::get_if<const objects::Pod*>(&change.object);
     const bool put = change.type == Change::Type::kPut;
     if (pod != nullptr) {
-      put ? PutPod(**pod, VersionOf(change.resource_version), older) : DeletePod(**pod);
+      const uint64_t version = VersionOf(change.resource_version);
+      put ? PutPod(**pod, version, older) : DeletePod(**pod, version);
     } else {
       put ? Put(change, older) : Delete(change);
     }
   }
+  StayInBounds();
   return absl::OkStatus();
+}
+
+void LiveSnapshot::StayInBounds() {
+  if (HasManyDeadTexts()) BecomeStale(RebuildCause::kDeadTexts);
+  // While it is stale no shape goes, and neither does a text.
+  constexpr size_t kShapesKept = 4096;
+  const bool shapes = dead_shapes_ > kShapesKept + shapes_.size() / 2 + Pods() / 16;
+  if (stale_ && (shapes || HasManyDeadTexts())) Rebuild();
 }
 
 // --- Pods -----------------------------------------------------------------------------------
@@ -154,30 +282,43 @@ void LiveSnapshot::StandAgain(const HeldPod& held, Standing before) {
   std::swap(pods[before.index], pods.back());
 }
 
-std::optional<uint32_t> LiveSnapshot::FindPod(const objects::Pod& pod) const {
+LiveSnapshot::PodsByName::const_iterator LiveSnapshot::FindName(
+    const objects::ObjectMeta& meta) const {
   // Names that nobody has seen are not kept for having been asked for.
-  const std::optional<TextId> namespace_name = symbols_->Find(pod.meta.namespace_name);
-  const std::optional<TextId> name = symbols_->Find(pod.meta.name);
-  if (!namespace_name || !name) return std::nullopt;
-  const auto it = pods_by_name_.find({*namespace_name, *name});
-  if (it == pods_by_name_.end()) return std::nullopt;
-  return it->second;
+  const std::optional<TextId> namespace_name = symbols_->Find(meta.namespace_name);
+  const std::optional<TextId> name = symbols_->Find(meta.name);
+  if (!namespace_name || !name) return pods_by_name_.end();
+  return pods_by_name_.find({*namespace_name, *name});
+}
+
+PodId LiveSnapshot::FindPod(std::string_view namespace_name, std::string_view name) {
+  (void)Snapshot();
+  objects::ObjectMeta meta;
+  meta.namespace_name = namespace_name;
+  meta.name = name;
+  const auto it = FindName(meta);
+  return it == pods_by_name_.end() ? kNoPod : pods_[it->second].id;
 }
 
 bool LiveSnapshot::Holds(const objects::ObjectRef& object) {
   const auto* const pod = std::get_if<const objects::Pod*>(&object);
-  return pod != nullptr ? FindPod(**pod).has_value() : objects_.Find(object) != nullptr;
+  return pod != nullptr ? FindName((*pod)->meta) != pods_by_name_.end()
+                        : objects_.Find(object) != nullptr;
 }
 
-void LiveSnapshot::DeletePod(const objects::Pod& pod) {
-  const std::optional<uint32_t> found = FindPod(pod);
-  if (!found ||
-      (!pod.meta.uid.empty() && symbols_->Text(pods_[*found].named.key) != pod.meta.uid)) {
+void LiveSnapshot::DeletePod(const objects::Pod& pod, uint64_t version) {
+  const auto found = FindName(pod.meta);
+  if (found == pods_by_name_.end() ||
+      (!pod.meta.uid.empty() && symbols_->Text(pods_[found->second].named.key) != pod.meta.uid)) {
     ++counts_.unknown_deletes;
     return;
   }
-  const uint32_t place = *found;
-  pods_by_name_.erase({pods_[place].named.namespace_name, pods_[place].named.name});
+  const uint32_t place = found->second;
+  if (IsLateDelete(pod.meta.uid, version, pods_[place].version)) {
+    ++counts_.older;
+    return;
+  }
+  pods_by_name_.erase(found);
   Leave(place);
   ReleaseName(pods_[place].named);
   pods_[place] = HeldPod();
@@ -187,9 +328,11 @@ void LiveSnapshot::DeletePod(const objects::Pod& pod) {
 
 // A shape that is new is connected, if it can be.
 PodShapeId LiveSnapshot::ShapeOf(const objects::Pod& pod) {
+  if (const auto known = builder_->shapes_->FindAlike(pod)) return *known;
   const absl::Status summed = builder_->SumRequests(pod);
   EBB_CHECK(summed.ok());
   const PodShapeId id = builder_->shapes_->Intern(*catalog_, pod, builder_->requests_);
+  builder_->shapes_->RememberAlike(id);
   if (Index(id) < shapes_.size()) return id;
   shapes_.push_back({.packed = PackObject(&pod), .pods = 0});
   ++dead_shapes_;
@@ -225,8 +368,6 @@ void LiveSnapshot::Enter(uint32_t place) {
   catalog_->pods_[Index(held.id)] = {
       .name = named.name, .key = named.key, .creation_time = named.creation_time};
   catalog_->shape_ids_[Index(held.id)] = held.shape;
-  catalog_->pods_by_name_.emplace(Catalog::NamespacedName{named.namespace_name, named.name},
-                                  held.id);
   if (named.deletion_time) catalog_->deletion_times_.emplace(held.id, *named.deletion_time);
   if (catalog_->shape(held.shape).counts_otherwise) {
     catalog_->pods_counted_otherwise_.push_back(held.id);
@@ -269,7 +410,6 @@ void LiveSnapshot::Leave(uint32_t place) {
     std::erase(catalog_->pods_counted_otherwise_, id);
   }
   catalog_->deletion_times_.erase(id);
-  catalog_->pods_by_name_.erase({held.named.namespace_name, held.named.name});
   catalog_->pods_[Index(id)] = PodInfo();
   held_of_[Index(id)] = kNobody;
   free_ids_.push_back(id);
@@ -303,7 +443,13 @@ void LiveSnapshot::Log(const PodChangeLog::Change& change) {
   PodChangeLog& log = catalog_->pod_changes_;
   if (log.changes.size() > catalog_->pods() + kChangesKept) {
     log.Forget();
-    ReleaseKeys();
+    for (const TextId key : keys_forgotten_) symbols_->Release(key);  // Mostly none is left.
+    keys_forgotten_.clear();
+    keys_forgotten_.swap(keys_gone_);
+  }
+  if (!keys_forgotten_.empty()) {
+    symbols_->Release(keys_forgotten_.back());
+    keys_forgotten_.pop_back();
   }
   log.changes.push_back(change);
   if (change.came) return;
@@ -318,17 +464,26 @@ void LiveSnapshot::Log(const NodeChangeLog::Change& change) {
 }
 
 void LiveSnapshot::ReleaseKeys() {
-  for (const TextId key : keys_gone_) symbols_->Release(key);
-  keys_gone_.clear();
+  for (std::vector<TextId>* const keys : {&keys_gone_, &keys_forgotten_}) {
+    for (const TextId key : *keys) symbols_->Release(key);
+    keys->clear();
+  }
+}
+
+// Those of labels, controllers, nodes and claims are about one a pod at most, and were
+// texts_built_ when all was built anew; what is beyond twice that came since and mostly went.
+bool LiveSnapshot::HasManyDeadTexts() const {
+  return options_.renew_texts && symbols_->kept() > options_.texts_kept + 2 * texts_built_ + Pods();
 }
 
 // Counts the charges of a pod that comes or goes.  False: they can no longer be added up.
 bool LiveSnapshot::Charge(PodShapeId shape, int sign) {
   bool in_bounds = true;
-  charged_.resize(catalog_->resources());
+  if (charged_.size() < catalog_->resources()) charged_.resize(catalog_->resources());
   for (const auto& [resource, amount] : catalog_->shape(shape).charge_requests) {
-    __int128& sum = charged_[Index(resource)];
-    sum += __int128{amount} * sign;
+    // Not below 0, nor beyond what two amounts can be: what is out of bounds is built anew.
+    int64_t& sum = charged_[Index(resource)];
+    if (__builtin_add_overflow(sum, sign * amount, &sum)) sum = kUncountable;
     in_bounds &= sum <= kChargedMax;
   }
   return in_bounds;
@@ -390,10 +545,34 @@ void LiveSnapshot::NameUnknownNamespaces(SnapshotBuilder& builder) const {
   }
 }
 
+// All that is held, by the ids of other symbols.  Whoever reads the catalog keeps those it has.
+void LiveSnapshot::RenewTexts() {
+  ++counts_.renewals;
+  auto symbols = std::make_shared<Symbols>();
+  objects_.MoveTo(*symbols);
+  PodsByName by_name;
+  by_name.reserve(pods_by_name_.size());
+  for (const auto& [unused, place] : pods_by_name_) {
+    SnapshotBuilder::NamedPod& named = pods_[place].named;
+    const SnapshotBuilder::NamedPod old = named;
+    named.namespace_name = symbols->Intern(symbols_->Text(old.namespace_name));
+    named.name = symbols->Hold(symbols_->Text(old.name));
+    named.key = symbols->Hold(symbols_->Text(old.key));
+    named.wanted_node = symbols->Intern(symbols_->Text(old.wanted_node));
+    ReleaseName(old);
+    by_name.emplace(std::pair(named.namespace_name, named.name), place);
+  }
+  pods_by_name_ = std::move(by_name);
+  symbols_ = std::move(symbols);
+}
+
 void LiveSnapshot::Rebuild() {
   ++counts_.rebuilds[static_cast<size_t>(*stale_)];
   stale_.reset();
   storage_is_old_ = false;
+  const std::vector<uint32_t> pods_in_order = PodsInOrder();
+  LeaveCatalog();
+  if (HasManyDeadTexts()) RenewTexts();
   auto builder = std::make_unique<SnapshotBuilder>(symbols_);
   using enum Options::UnknownNamespaces;
   if (options_.unknown_namespaces == kKeepPods) builder->KeepWhereNamespacesAreUnknown();
@@ -404,7 +583,7 @@ void LiveSnapshot::Rebuild() {
   std::vector<HeldShape> shapes;
   std::vector<PodShapeId> shape_of(shapes_.size(), kNoShape);  // By the id that it had.
   std::vector<uint32_t> held_of;
-  for (const uint32_t place : PodsInOrder()) {
+  for (const uint32_t place : pods_in_order) {
     HeldPod& pod = pods_[place];
     PodShapeId& shape = shape_of[Index(pod.shape)];
     if (shape == kNoShape) {
@@ -419,8 +598,6 @@ void LiveSnapshot::Rebuild() {
     pod.shape = shape;
     pod.id = PodId{static_cast<uint32_t>(held_of.size())};
     ++shapes[Index(shape)].pods;
-    const bool named = builder->RegisterName(pod.named);
-    EBB_CHECK(named);
     builder->Register(pod.named, shape);
     held_of.push_back(place);
   }
@@ -428,7 +605,6 @@ void LiveSnapshot::Rebuild() {
   absl::StatusOr<ClusterSnapshot> snapshot = std::move(*builder).Build();
   EBB_CHECK(snapshot.ok());
 
-  LeaveCatalog();
   builder_ = std::move(builder);
   catalog_ = builder_->catalog_.get();
   snapshot_ = *std::move(snapshot);
@@ -446,6 +622,7 @@ void LiveSnapshot::Rebuild() {
     }
     Charge(pod.shape, +1);
   }
+  texts_built_ = symbols_->kept();
 }
 
 // --- Readers --------------------------------------------------------------------------------
@@ -495,7 +672,7 @@ void LiveSnapshot::LeaveToReaders() {
 
 // Others may still have the catalog, and ask it for texts of pods that go from now on.
 void LiveSnapshot::LeaveCatalog() {
-  builder_->catalog_->texts_ = std::make_shared<Symbols::Pin>(symbols_);
+  catalog_->texts_ = std::make_shared<Symbols::Pin>(symbols_);
   readers_ = std::make_shared<LiveBranch::Readers>(0);
   ReleaseKeys();
 }
@@ -557,6 +734,17 @@ absl::Status LiveSnapshot::ExportLeftOut(ObjectSink& sink) const {
   return absl::OkStatus();
 }
 
+void LiveSnapshot::NamePod(const HeldPod& held, objects::Pod& like) const {
+  const SnapshotBuilder::NamedPod& named = held.named;
+  const objects::Text wanted_node = symbols_->Text(named.wanted_node);
+  like.meta.name = symbols_->Text(named.name);
+  like.meta.uid = held.has_uid ? symbols_->Text(named.key) : "";
+  like.meta.creation_time = named.creation_time;
+  like.meta.deletion_time = named.deletion_time;
+  like.node_name = held.is_nominated ? "" : wanted_node;
+  like.nominated_node_name = held.is_nominated ? wanted_node : "";
+}
+
 absl::Status LiveSnapshot::Export(ObjectSink& sink) {
   (void)Snapshot();
   if (absl::Status s = GiveObjects(sink); !s.ok()) return s;
@@ -566,15 +754,39 @@ absl::Status LiveSnapshot::Export(ObjectSink& sink) {
     std::optional<UnpackedObject>& shape = unpacked[Index(held.shape)];
     if (!shape) shape.emplace(shapes_[Index(held.shape)].packed);
     objects::Pod pod = *std::get<const objects::Pod*>(shape->ref());
-    const SnapshotBuilder::NamedPod& named = held.named;
-    const objects::Text wanted_node = symbols_->Text(named.wanted_node);
-    pod.meta.name = symbols_->Text(named.name);
-    pod.meta.uid = held.has_uid ? symbols_->Text(named.key) : "";
-    pod.meta.creation_time = named.creation_time;
-    pod.meta.deletion_time = named.deletion_time;
-    pod.node_name = held.is_nominated ? "" : wanted_node;
-    pod.nominated_node_name = held.is_nominated ? wanted_node : "";
+    NamePod(held, pod);
     if (absl::Status s = sink.OnPod(pod); !s.ok()) return s;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status LiveSnapshot::ExportAlike(
+    ObjectSink& sink,
+    const std::function<absl::Status(const objects::Pod& first, uint64_t pods)>& pods) {
+  (void)Snapshot();
+  if (absl::Status s = GiveObjects(sink); !s.ok()) return s;
+  struct Alike {
+    uint32_t first;  // Its place in pods_.
+    uint64_t pods;
+  };
+  std::vector<Alike> all;
+  // By shape, and whether they have a UID: a place in `all`, from 1.
+  std::vector<std::array<uint32_t, 2>> place_of(shapes_.size());
+  for (const uint32_t place : PodsInOrder()) {
+    const HeldPod& held = pods_[place];
+    uint32_t& alike = place_of[Index(held.shape)][held.has_uid ? 1 : 0];
+    if (alike == 0) {
+      all.push_back({.first = place, .pods = 0});
+      alike = static_cast<uint32_t>(all.size());
+    }
+    ++all[alike - 1].pods;
+  }
+  for (const auto& [first, count] : all) {
+    const HeldPod& held = pods_[first];
+    const UnpackedObject unpacked(shapes_[Index(held.shape)].packed);
+    objects::Pod pod = *std::get<const objects::Pod*>(unpacked.ref());
+    NamePod(held, pod);
+    if (absl::Status s = pods(pod, count); !s.ok()) return s;
   }
   return absl::OkStatus();
 }

@@ -20,8 +20,11 @@
 // Versions:  metadata.resourceVersion, where it is a number.  An object older than the one
 //            held is passed over and counted, unless the caller says otherwise, and so is one
 //            that is held already.
-// Deletions: are taken as they come: an object that comes after its deletion is there again.
-//            One that names another UID than the object's is passed over and counted.
+// Deletions: an object that comes after its deletion is there again.  A deletion that names
+//            another UID than the object's is passed over and counted.  One that names the
+//            object's UID is taken whatever its version is, since no object with that UID comes
+//            back; one without a UID is passed over where its version is older than the object's,
+//            for it may be that of an earlier object of the name.
 // Errors:    InvalidArgument, as SnapshotBuilder's, naming object and field; nothing has
 //            changed then.
 // Order:     nodes in the order in which they came; a node that comes back is the last.  The
@@ -32,7 +35,8 @@
 //            new O(shapes + nodes + pods).  A node O(its pods + topology keys + registries); a
 //            budget O(shapes); volumes and claims, together at the next Snapshot(), O(storage
 //            objects).  Building anew O(cluster): per pod about a tenth of an import.
-// Memory:    names and UIDs of pods that go are given back.  Other texts are kept for good.
+// Memory:    names and UIDs of pods that go are given back.  Other texts are kept until most of
+//            them are dead, where the caller lets symbols() be renewed, else for good.
 // Threads:   used by one thread at a time; others read branches (LiveBranch).
 
 #ifndef EBB_SNAPSHOT_LIVE_LIVE_SNAPSHOT_H_
@@ -41,6 +45,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -90,8 +95,9 @@ enum class RebuildCause : uint8_t {
   kAmounts,     // Amounts or resources beyond what can be added up pod by pod.
   kDeadShapes,  // Most shapes have no pods any more.
   kGoneNodes,   // Most ids of nodes are those of nodes that went.
+  kDeadTexts,   // Most texts are those of objects that went (Options::renew_texts).
 };
-inline constexpr size_t kRebuildCauses = 9;
+inline constexpr size_t kRebuildCauses = 10;
 // "shape"
 std::string_view ToString(RebuildCause cause);
 
@@ -103,6 +109,7 @@ struct LiveCounts {
   uint64_t unknown_deletes = 0;
   std::array<uint64_t, kRebuildCauses> rebuilds{};  // By RebuildCause: the first that was met.
   uint64_t storage_rebuilds = 0;  // Of volumes, claims, classes and drivers alone.
+  uint64_t renewals = 0;          // Of symbols().
 
   [[nodiscard]] uint64_t AllRebuilds() const {
     return std::accumulate(rebuilds.begin(), rebuilds.end(), uint64_t{0});
@@ -156,6 +163,13 @@ class LiveSnapshot {
       kHaveNoLabels,  // As the scheduler, when it does not know the namespace.
     };
     UnknownNamespaces unknown_namespaces = UnknownNamespaces::kKeepPods;
+    // When most texts are of objects that went, building anew makes other symbols() too, and so
+    // gives those texts back.  Whoever keeps a planner compares symbols() then and carries its
+    // memory over by names (Planner::Save, ScaleDown::Save), as RoundDriver does.  Off: texts but
+    // names and UIDs of pods are kept for good.
+    bool renew_texts = false;
+    // With renew_texts: so many are never worth that.
+    size_t texts_kept = 65536;
   };
 
   LiveSnapshot() : LiveSnapshot(Options()) {}
@@ -190,6 +204,11 @@ class LiveSnapshot {
   // Everything that is held, apart from pods that are not in the snapshot: importing it gives
   // the same snapshot.  Errors: the sink's.
   absl::Status Export(ObjectSink& sink);
+  // The same, but pods that differ in name, UID, times and node alone are told once: the first of
+  // them, whole, and how many they are.  Cost: O(pods) steps, and the objects.
+  absl::Status ExportAlike(
+      ObjectSink& sink,
+      const std::function<absl::Status(const objects::Pod& first, uint64_t pods)>& pods);
   // What is left of pods that are not in the snapshot: names, UID, time and node, and a phase
   // that says that they have ended.
   absl::Status ExportLeftOut(ObjectSink& sink) const;
@@ -205,8 +224,11 @@ class LiveSnapshot {
   }
   // Whether an object of that kind and of these names is held.
   [[nodiscard]] bool Holds(const objects::ObjectRef& object);
+  // A pod by its name; kNoPod: none of that name is in the snapshot.
+  [[nodiscard]] PodId FindPod(std::string_view namespace_name, std::string_view name);
 
   [[nodiscard]] const LiveCounts& counts() const { return counts_; }
+  // Options::renew_texts: until the next Take() or Snapshot().
   [[nodiscard]] const std::shared_ptr<Symbols>& symbols() const { return symbols_; }
 
  private:
@@ -222,6 +244,8 @@ class LiveSnapshot {
     uint64_t version = 0;
     uint64_t order = 0;
   };
+  class Ahead;  // Loads what the next changes will touch.
+
   // An object of any kind but pods.
   void Put(const Change& change, OlderObjects older);
   void Delete(const Change& change);
@@ -248,9 +272,9 @@ class LiveSnapshot {
   void FillStorage();
 
   void PutPod(const objects::Pod& pod, uint64_t version, OlderObjects older);
-  void DeletePod(const objects::Pod& pod);
-  // Its place in pods_.
-  [[nodiscard]] std::optional<uint32_t> FindPod(const objects::Pod& pod) const;
+  void DeletePod(const objects::Pod& pod, uint64_t version);
+  using PodsByName = absl::flat_hash_map<std::pair<TextId, TextId>, uint32_t>;
+  [[nodiscard]] PodsByName::const_iterator FindName(const objects::ObjectMeta& meta) const;
   PodShapeId ShapeOf(const objects::Pod& pod);
   [[nodiscard]] static bool IsPending(const HeldPod& unplaced);
   // Where a pod stands among those of its node; kNoNode: on none.
@@ -272,15 +296,22 @@ class LiveSnapshot {
 
   void BecomeStale(RebuildCause cause);
   void Rebuild();
+  [[nodiscard]] bool HasManyDeadTexts() const;
+  void RenewTexts();
+  // What nobody asks Snapshot() for must not grow for it.
+  void StayInBounds();
   void LeaveToReaders();
   void LeaveCatalog();
   void Changed();
   [[nodiscard]] std::vector<uint32_t> PodsInOrder() const;
   absl::Status GiveObjects(ObjectSink& sink) const;
+  // What is held of the pod, in `like`, which is another of its shape.
+  void NamePod(const HeldPod& held, objects::Pod& like) const;
   void NameUnknownNamespaces(SnapshotBuilder& builder) const;
 
   const Options options_;
-  const std::shared_ptr<Symbols> symbols_;
+  std::shared_ptr<Symbols> symbols_;
+  size_t texts_built_ = 0;  // Symbols::kept() when all was built anew.
   LiveCounts counts_;
   uint64_t next_order_ = 1;
 
@@ -288,7 +319,7 @@ class LiveSnapshot {
   std::vector<HeldPod> pods_;
   std::vector<uint32_t> free_pods_;   // Places in pods_ that hold none.
   std::array<size_t, 3> left_out_{};  // By PodListing.
-  absl::flat_hash_map<std::pair<TextId, TextId>, uint32_t> pods_by_name_;
+  PodsByName pods_by_name_;           // Places in pods_.
 
   // What is there.  While it is stale, pods still leave it, and shapes are interned in it.
   std::unique_ptr<SnapshotBuilder> builder_;
@@ -301,9 +332,12 @@ class LiveSnapshot {
   std::vector<uint32_t> held_of_;  // By PodId: place in pods_.
   std::vector<PodId> free_ids_;
   std::vector<TextId> keys_gone_;  // Held for those who follow Catalog::pod_changes().
+  // Of a log that was forgotten: some are released at each change, not all at one.
+  std::vector<TextId> keys_forgotten_;
   // Pods on no node, by the one they wait for and HeldPod::order.
   absl::btree_map<std::pair<TextId, uint64_t>, uint32_t> unplaced_;
-  std::vector<__int128> charged_;  // By ResourceId: to all pods.
+  // By ResourceId: to all pods; kChargedMax and one pod's charge at most.
+  std::vector<int64_t> charged_;
 
   struct HeldShape {
     std::string packed;  // A pod of it.

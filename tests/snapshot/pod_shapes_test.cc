@@ -48,6 +48,13 @@ TEST(PodShapesTest, WhatNoFilterAndNoRuleReadsDoesNotMakeAShape) {
       [](auto& p) { p.meta.creation_time = 7; },
       [](auto& p) { p.meta.annotations.push_back({"note", "x"}); },
       [](auto& p) { p.containers[0].name = "renamed"; },
+      // As the API server gives each pod one, with a name of its own.
+      [](auto& p) {
+        p.volumes.push_back({.name = "kube-api-access-x2x4q", .source = "projected"});
+      },
+      [](auto& p) { p.volumes.push_back({.name = "config", .source = "configMap"}); },
+      [](auto& p) { p.volumes.push_back({.name = "key", .source = "secret"}); },
+      [](auto& p) { p.volumes.push_back({.name = "names", .source = "downwardAPI"}); },
   };
   for (size_t c = 0; c < changes.size(); ++c) {
     EXPECT_TRUE(ShareAShape(Rich("a"), Rich("b").With(changes[c]))) << "change " << c;

@@ -148,7 +148,8 @@ std::string DescribeCluster(ClusterSnapshot& snapshot, const std::vector<PodId>&
   return text;
 }
 
-LiveTwin::LiveTwin(Dice dice, Uids uids) : dice_(dice), uids_(uids) {
+LiveTwin::LiveTwin(Dice dice, Uids uids, LiveSnapshot::Options options)
+    : dice_(dice), uids_(uids), live_(options) {
   clusters_.resize(3);
   for (size_t slot = 0; slot < clusters_.size(); ++slot) DrawCluster(slot);
 }
@@ -283,15 +284,17 @@ void LiveTwin::Apply(const Change& change) {
   const std::string name = Name(change.object);
   const std::string uid(objects::MetaOf(change.object).uid);
   const auto it = held_.find(name);
-  if (change.type == Change::Type::kDelete) {
-    if (it == held_.end() || (!uid.empty() && it->second.uid != uid)) return;
-    held_.erase(it);
-    return;
-  }
   uint64_t version = 0;
   const std::string text(change.resource_version);
   if (text.find_first_not_of("0123456789") == std::string::npos && !text.empty()) {
     version = std::stoull(text);
+  }
+  if (change.type == Change::Type::kDelete) {
+    if (it == held_.end() || (!uid.empty() && it->second.uid != uid)) return;
+    // It may have been that of an earlier one.
+    if (uid.empty() && version != 0 && version < it->second.version) return;
+    held_.erase(it);
+    return;
   }
   if (it != held_.end() && version != 0 && version < it->second.version) return;
   const uint64_t order = it != held_.end() ? it->second.order : next_order_++;

@@ -28,8 +28,9 @@ class LiveTwin {
   // Of pods: as random_cluster.h has them, or of each pod its own.
   enum class Uids : uint8_t { kAsGiven, kUnique };
 
-  explicit LiveTwin(uint64_t seed, Uids uids = Uids::kAsGiven) : LiveTwin(Dice(seed), uids) {}
-  explicit LiveTwin(Dice dice, Uids uids = Uids::kAsGiven);
+  explicit LiveTwin(uint64_t seed, Uids uids = Uids::kAsGiven, LiveSnapshot::Options options = {})
+      : LiveTwin(Dice(seed), uids, options) {}
+  explicit LiveTwin(Dice dice, Uids uids = Uids::kAsGiven, LiveSnapshot::Options options = {});
 
   // Up to ten changes at once.
   void Step();

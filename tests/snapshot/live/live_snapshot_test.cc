@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -28,8 +29,10 @@ using ::testing::HasSubstr;
 
 #ifdef NDEBUG
 constexpr int kSteps = 5'000;
+constexpr int kPutsOfOnePod = 1'000'000;
 #else
 constexpr int kSteps = 1'500;
+constexpr int kPutsOfOnePod = 100'000;
 #endif
 
 TEST(LiveSnapshotTest, IsWhatAnImportOfTheObjectsGives) {
@@ -53,6 +56,19 @@ TEST(LiveSnapshotTest, IsWhatAnImportOfTheObjectsGives) {
     EXPECT_GT(live.counts().rebuilds[static_cast<size_t>(cause)], 0U) << ToString(cause);
   }
   EXPECT_GT(live.counts().storage_rebuilds, 0U);
+}
+
+TEST(LiveSnapshotTest, IsTheSameWithOtherSymbols) {
+  const uint64_t seed = test::RandomSeed();
+  test::LiveTwin twin(seed, test::LiveTwin::Uids::kAsGiven, {.renew_texts = true, .texts_kept = 0});
+  test::Dice dice(seed + 1);
+  for (int step = 0; step < kSteps; ++step) {
+    twin.Step();
+    if (dice.Percent(20)) {
+      ASSERT_EQ(twin.Compare(), "") << "at step " << step;
+    }
+  }
+  EXPECT_GT(twin.live().counts().renewals, 0U);
 }
 
 // A planner whose cluster changes under it remembers what one remembers that is given a
@@ -542,6 +558,31 @@ TEST_F(LiveTest, ADeletionOfWhatIsNotThereIsCounted) {
   EXPECT_EQ(live_.symbols()->size(), texts);
 }
 
+TEST_F(LiveTest, ALateDeletionIsTakenWhereItNamesTheUid) {
+  ASSERT_TRUE(Put(&a_.raw, "10").ok());
+  Pod web = Pod("web").On("a");
+  web.raw.meta.uid = "one";
+  ASSERT_TRUE(Put(&web.raw, "20").ok());
+  const auto remove = [&](const objects::ObjectRef& object, std::string_view version) {
+    const Change change{
+        .type = Change::Type::kDelete, .object = object, .resource_version = version};
+    ASSERT_TRUE(live_.Take({&change, 1}).ok());
+  };
+  // One without a UID may be that of a pod that had the name before.
+  Pod unnamed = web;
+  unnamed.raw.meta.uid = "";
+  remove(&unnamed.raw, "19");
+  Node node = a_;
+  node.raw.meta.uid = "";
+  remove(&node.raw, "9");
+  EXPECT_EQ(live_.counts().older, 2U);
+  EXPECT_THAT(On("a"), ElementsAre("web"));
+  // No pod of that UID ever comes back.
+  remove(&web.raw, "19");
+  EXPECT_TRUE(On("a").empty());
+  EXPECT_EQ(live_.counts().deleted, 1U);
+}
+
 TEST_F(LiveTest, PodsThatEndLeaveTheSnapshot) {
   ASSERT_TRUE(Put(&a_.raw).ok());
   Pod job = Pod("job").On("a");
@@ -560,7 +601,12 @@ TEST_F(LiveTest, PutsOfOnePodDoNotGrowAnything) {
   const Pod on_a = Pod("web").On("a");
   const Pod on_b = Pod("web").On("b");
   (void)live_.Snapshot();
-  for (int i = 0; i < 10'000; ++i) ASSERT_TRUE(Put(i % 2 == 0 ? &on_a.raw : &on_b.raw).ok());
+  const size_t texts = live_.symbols()->size();
+  for (int i = 0; i < kPutsOfOnePod; ++i) {
+    ASSERT_TRUE(Put(i % 2 == 0 ? &on_a.raw : &on_b.raw, std::to_string(i + 1)).ok());
+  }
+  EXPECT_LT(live_.symbols()->size(), texts + 10);
+  EXPECT_EQ(live_.counts().AllRebuilds(), 1U);
   const Catalog& catalog = live_.Snapshot().catalog();
   EXPECT_EQ(catalog.pods(), 1U);
   EXPECT_EQ(catalog.pod_shapes(), 1U);
@@ -587,6 +633,68 @@ TEST_F(LiveTest, NamesOfPodsThatGoAreGivenBack) {
   }
   EXPECT_EQ(live_.symbols()->size(), texts);
   EXPECT_LT(texts, 3'000U);
+}
+
+// Nobody plans meanwhile, so that nothing but the changes themselves can give anything back.
+TEST(LiveSnapshotTest, PodsWithLabelsOfTheirOwnLeaveNothingBehind) {
+#ifdef NDEBUG
+  constexpr int kPuts = 300'000;
+#else
+  constexpr int kPuts = 30'000;
+#endif
+  LiveSnapshot live({.renew_texts = true, .texts_kept = 5'000});
+  const Node node = Node("a");
+  const Change add_node{.object = &node.raw};
+  ASSERT_TRUE(live.Take({&add_node, 1}).ok());
+  for (int i = 0; i < kPuts; ++i) {
+    Pod pod = Pod("web-" + std::to_string(i % 100)).On("a");
+    const std::string label = "label-" + std::to_string(i);
+    pod.raw.meta.labels = {{"hash", label}};
+    const std::string version = std::to_string(i + 1);
+    const Change change{.object = &pod.raw, .resource_version = version};
+    ASSERT_TRUE(live.Take({&change, 1}).ok());
+    ASSERT_LT(live.symbols()->size(), 12'000U) << i;
+  }
+  EXPECT_EQ(live.counts().put, uint64_t{kPuts} + 1);
+  EXPECT_GT(live.counts().renewals, static_cast<uint64_t>(kPuts) / 12'000);
+  EXPECT_LT(live.counts().AllRebuilds(), static_cast<uint64_t>(kPuts) / 1'000);
+  EXPECT_EQ(live.Snapshot().placed_pods(), 100U);
+  EXPECT_LT(live.Snapshot().catalog().pod_shapes(), 9'000U);
+}
+
+TEST_F(LiveTest, APlannerGoesOnByNamesWhereSymbolsAreOthers) {
+  LiveSnapshot live({.renew_texts = true, .texts_kept = 0});
+  const auto put = [&](const objects::ObjectRef& object) {
+    const Change change{.object = object};
+    ASSERT_TRUE(live.Take({&change, 1}).ok());
+  };
+  put(&a_.raw);
+  put(&b_.raw);
+  const Pod web = Pod("web").On("a");
+  put(&web.raw);
+  auto planner = std::make_unique<Planner>(PlannerOptions());
+  const auto plan = [&] {
+    const NodeGroups groups = test::OneGroup(live.Snapshot());
+    std::vector<NodeId> candidates;
+    live.Snapshot().alive().ForEach([&](NodeId n) { candidates.push_back(n); });
+    PassInput input;
+    input.now_s = test::kPassTime;
+    input.candidates = candidates;
+    return planner->Pass(live.Snapshot(), groups, input);
+  };
+  ASSERT_TRUE(plan().ok());
+  const std::shared_ptr<Symbols> before = live.symbols();
+  for (int i = 0; live.symbols() == before; ++i) {
+    ASSERT_LT(i, 1'000);
+    const Pod other = Pod("other").Label("hash", std::to_string(i));
+    put(&other.raw);
+    (void)live.Snapshot();
+  }
+  EXPECT_FALSE(plan().ok());
+  const PlannerMemory memory = planner->Save();
+  planner = std::make_unique<Planner>(PlannerOptions());
+  planner->Restore(memory, live.symbols());
+  EXPECT_TRUE(plan().ok());
 }
 
 TEST_F(LiveTest, ShapesWithoutPodsAreDroppedWhenTheyAreMost) {
