@@ -136,9 +136,9 @@ class Lane {
   // For each budget that keeps the unit one that spends of it comes back.  The unit is tried, and
   // others that wait for the same budgets.
   void FreeBudgets(uint32_t wanted) {
-    for (const PdbId pdb : spent_) {
+    for (const uint32_t budget : spent_) {
       gone_.clear();
-      for (const uint32_t unit : problem_->budget_users[Index(pdb)]) {
+      for (const uint32_t unit : problem_->budget_users[budget]) {
         (packing_.IsRemoved(unit) ? gone_ : tried_).push_back(unit);
       }
       if (!gone_.empty()) PutBack(Draw(gone_));
@@ -177,7 +177,7 @@ class Lane {
   // Reused.
   std::vector<uint32_t> kept_;
   std::vector<uint32_t> gone_;
-  std::vector<PdbId> spent_;
+  std::vector<uint32_t> spent_;
   std::vector<uint32_t> put_back_;
   std::vector<uint32_t> tried_;
 };
@@ -286,8 +286,7 @@ class Search {
   void Improve() {
     ClusterSnapshot packed = snapshot_;
     for (const Move& move : result_.best.plan.packed) packed.AddPod(move.pod, move.to);
-    const PackingProblem problem(packed, groups_, request_.planner, candidates_,
-                                 request_.destinations, options_.worth, request_.now_s);
+    const PackingProblem problem(packed, snapshot_, groups_, request_, candidates_, options_.worth);
     // Without the nodes that are worth nothing.
     if (!options_.worth.empty()) Realize({}, {}, problem);
     if (problem.units.empty()) return;
