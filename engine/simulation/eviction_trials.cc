@@ -120,12 +120,30 @@ EvictionTrials RunEvictionTrials(const ClusterSnapshot& snapshot, const Plan& pl
   return trials;
 }
 
-bool IsRobust(const EvictionTrials& trials, double share) {
+namespace {
+
+size_t Failed(const EvictionTrials& trials) {
   const auto leaves_some = [](const EvictionTrial& trial) { return trial.pending > 0; };
-  const auto failed = std::ranges::count_if(trials.random_order, leaves_some) +
-                      std::ranges::count_if(trials.plan_order, leaves_some);
+  return static_cast<size_t>(std::ranges::count_if(trials.random_order, leaves_some) +
+                             std::ranges::count_if(trials.plan_order, leaves_some));
+}
+
+}  // namespace
+
+bool IsRobust(const EvictionTrials& trials, double share) {
   const size_t all = trials.random_order.size() + trials.plan_order.size();
-  return static_cast<double>(failed) <= share * static_cast<double>(all);
+  return static_cast<double>(Failed(trials)) <= share * static_cast<double>(all);
+}
+
+EvictionTrials RunUntilRobust(const ClusterSnapshot& snapshot, const Plan& plan, double share,
+                              const EvictionTrialOptions& options, const Parallelism& parallelism) {
+  constexpr size_t kFirst = 2;
+  EvictionTrialOptions few = options;
+  few.trials = std::min(kFirst, options.trials);
+  EvictionTrials first = RunEvictionTrials(snapshot, plan, few, parallelism);
+  const auto most = share * static_cast<double>(2 * options.trials);
+  if (static_cast<double>(Failed(first)) > most) return first;
+  return RunEvictionTrials(snapshot, plan, options, parallelism);
 }
 
 size_t RobustRemovals(const ClusterSnapshot& snapshot, const Plan& plan, double share,
@@ -134,7 +152,7 @@ size_t RobustRemovals(const ClusterSnapshot& snapshot, const Plan& plan, double 
     Plan first;
     first.remove.assign(plan.remove.begin(),
                         plan.remove.begin() + static_cast<std::ptrdiff_t>(removals));
-    return IsRobust(RunEvictionTrials(snapshot, first, options, parallelism), share);
+    return IsRobust(RunUntilRobust(snapshot, first, share, options, parallelism), share);
   };
   if (is_robust(plan.remove.size())) return plan.remove.size();
   size_t robust = 0;

@@ -60,10 +60,16 @@ EvictionTrials RunEvictionTrials(const ClusterSnapshot& snapshot, const Plan& pl
 // Whether pods are pending in at most a `share` of trials, of both orders together.
 bool IsRobust(const EvictionTrials& trials, double share);
 
+// Runs the first trials, and the others only where those leave it open whether the plan is robust.
+// IsRobust of what it returns, which may be some of the trials, is that of all.
+EvictionTrials RunUntilRobust(const ClusterSnapshot& snapshot, const Plan& plan, double share,
+                              const EvictionTrialOptions& options,
+                              const Parallelism& parallelism = Parallelism::One());
+
 // The most removals of the plan, from the first, after which pods are pending in at most a `share`
 // of trials, of both orders together.  Found by bisection, as fewer removals leave more room: where
 // that does not hold for each, the number found keeps the share, and a larger one might too.
-// Cost: about log2(removals) times that of RunEvictionTrials.
+// Cost: about log2(removals) times that of RunUntilRobust.
 size_t RobustRemovals(const ClusterSnapshot& snapshot, const Plan& plan, double share,
                       const EvictionTrialOptions& options,
                       const Parallelism& parallelism = Parallelism::One());

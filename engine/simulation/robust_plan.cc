@@ -73,7 +73,7 @@ class RobustSearch {
   }
 
   [[nodiscard]] EvictionTrials Try(const Plan& plan) const {
-    return RunEvictionTrials(snapshot_, plan, options_, parallelism_);
+    return RunUntilRobust(snapshot_, plan, share_, options_, parallelism_);
   }
 
   // Leaves nodes out until the rest is robust, if that comes.

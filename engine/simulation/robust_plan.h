@@ -16,7 +16,7 @@
 //
 // The same input gives the same plan at any number of threads.
 //
-// Cost:    some tens of RunEvictionTrials, and a plan for each.
+// Cost:    some tens of RunUntilRobust, and a plan for each.
 // Threads: those of `parallelism`.
 // Errors:  those of MakePlan.
 
