@@ -188,6 +188,10 @@ absl::Status CheckPassInput(const ClusterSnapshot& snapshot, const PassInput& in
     return Invalid("must_fit: ", input.must_fit, " is more than the ", input.pending.size(),
                    " pods of pending");
   }
+  if (!(input.max_workload_share > 0 && input.max_workload_share <= 1)) {
+    return Invalid("max_workload_share: ", input.max_workload_share,
+                   " is not above 0 and at most 1");
+  }
   return CheckIds("evicting", "pod", input.evicting, catalog.pods(), pod_name);
 }
 

@@ -176,6 +176,7 @@ PassInput LastPassInput(const PlanRequest& request, const PlanResult& made,
   input.candidates = made.candidates;
   input.destinations = request.destinations;
   input.pending = pending;
+  input.max_workload_share = request.max_workload_share;
   if (request.max_scale_down_parallelism) {
     input.unneeded_limit =
         UnneededLimit(600, *request.max_scale_down_parallelism).Next(request.now_s, 0);

@@ -57,6 +57,8 @@ struct PlanRequest {
   std::span<const Move> suggestions = {};
   // Absent: every candidate is judged.  Else the limit of an autoscaler's first pass.
   std::optional<int64_t> max_scale_down_parallelism;
+  // Of the pods of a workload (workloads.h) at most this share is evicted, above 0.  1: no limit.
+  double max_workload_share = 1;
   // Null: there is time for all.
   const Deadline* passes_end = nullptr;
   const Deadline* verification_ends = nullptr;

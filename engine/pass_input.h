@@ -53,6 +53,8 @@ struct PassInput {
   size_t must_fit = 0;
   // Pods whose eviction is under way: their budgets are spent before any is asked.
   std::span<const PodId> evicting;
+  // Of the pods of a workload (workloads.h) at most this share is evicted, above 0.  1: no limit.
+  double max_workload_share = 1;
 };
 
 }  // namespace ebb

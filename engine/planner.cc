@@ -15,6 +15,7 @@
 #include "engine/placement.h"
 #include "engine/settled_pass.h"
 #include "engine/trial.h"
+#include "engine/workloads.h"
 
 namespace ebb {
 
@@ -110,6 +111,7 @@ class PassRun {
         memory_(memory),
         destinations_(input.destinations != nullptr ? *input.destinations : snapshot.alive()),
         pdbs_(catalog_),
+        shares_(snapshot, input.max_workload_share),
         rules_(memory.RulesFor(snapshot.shared_catalog(), options.drain, pdbs_, input.now_s)),
         placement_(simulation_, memory.hints, input.pod_order),
         pending_placement_(simulation_, memory.pending_hints, input.pod_order) {}
@@ -272,6 +274,14 @@ class PassRun {
             .pdb = pods_.pdb});
       return true;
     }
+    if (const PodId pod = shares_.FirstTooMany(pods_.move); pod != kNoPod) {
+      Keep({.node = node,
+            .reason = UnremovableReason::kBlockedByPod,
+            .pod = pod,
+            .blocking_reason = BlockingPodReason::kWorkloadShareReached,
+            .pdb = {}});
+      return true;
+    }
     Trial trial(simulation_, node);
     const Placement::Result placed = placement_.TryPlace(pods_.move, OnFailure::kStopGroup,
                                                          may_stop() ? input_.deadline : nullptr);
@@ -292,6 +302,7 @@ class PassRun {
   void Remove(NodeId node) {
     const PdbTracker::Verdict budgets = pdbs_.CanRemovePods(pods_.move);
     pdbs_.RemovePods(pods_.move);
+    shares_.Evict(pods_.move);
     destinations_.Erase(node);
     const NodeGroup* group = groups_.Find(node);
     if (group == nullptr || !group->atomic) ++counted_removable_;
@@ -322,6 +333,7 @@ class PassRun {
 
   NodeSet destinations_;
   PdbTracker pdbs_;
+  WorkloadShares shares_;
   DrainJudge& rules_;
   Placement placement_;
   Placement pending_placement_;

@@ -219,6 +219,7 @@ class RoundRun {
     pass.pending = pending_;
     if (options_.displaced_pods == DisplacedPods::kMustFit) pass.must_fit = displaced_;
     pass.evicting = evicting_;
+    state_.planner_.Suggest(Planned(), input_.suggestions);
     absl::StatusOr<Plan> plan = state_.planner_.Pass(Planned(), groups_, pass);
     if (!plan.ok()) {  // The round's input was checked, so this is a bug.
       DecideNothing(ScaleDownStatus::kError);
@@ -570,6 +571,7 @@ absl::Status ScaleDown::Check(const ClusterSnapshot& snapshot, const NodeGroups&
   if (input.candidates != nullptr) pass.candidates = *input.candidates;
   pass.pending = input.pending;
   if (absl::Status s = CheckPassInput(snapshot, pass); !s.ok()) return s;
+  if (absl::Status s = CheckSuggestions(snapshot.catalog(), input.suggestions); !s.ok()) return s;
   for (size_t i = 0; i < input.events.size(); ++i) {
     if (absl::Status s = CheckTime(absl::StrCat("events[", i, "].at_s"), input.events[i].at_s);
         !s.ok()) {

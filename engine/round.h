@@ -139,6 +139,8 @@ struct RoundInput {
   std::span<const EndedDeletion> ended = {};  // The same.
   // Null: every node whose group may shrink, in `order`.  Else these, as given.
   const std::vector<NodeId>* candidates = nullptr;
+  // As PlanRequest::suggestions: where to look first for some pods.
+  std::span<const Move> suggestions = {};
   CandidateOrder order = CandidateOrder::kAutoscaler;
   std::span<const PodId> pending = {};
   const Deadline* deadline = nullptr;

@@ -23,7 +23,7 @@ int64_t NextChange(const Catalog& catalog, const PlannerOptions& options, int64_
 
 PassQuestion::PassQuestion(const PassInput& input) {
   const auto& [now_s, candidates, destinations, unneeded_limit, deadline, pod_order, pending,
-               must_fit, evicting] = input;
+               must_fit, evicting, max_workload_share] = input;
   has_deadline_ = deadline != nullptr;
   candidates_.assign(candidates.begin(), candidates.end());
   if (destinations != nullptr) destinations_ = *destinations;
@@ -32,18 +32,19 @@ PassQuestion::PassQuestion(const PassInput& input) {
   pending_.assign(pending.begin(), pending.end());
   must_fit_ = must_fit;
   evicting_.assign(evicting.begin(), evicting.end());
+  max_workload_share_ = max_workload_share;
 }
 
 bool PassQuestion::IsAskedBy(const PassInput& input) const {
   const auto& [now_s, candidates, destinations, unneeded_limit, deadline, pod_order, pending,
-               must_fit, evicting] = input;
+               must_fit, evicting, max_workload_share] = input;
   const bool same_destinations = destinations_.has_value()
                                      ? destinations != nullptr && *destinations == *destinations_
                                      : destinations == nullptr;
   return !has_deadline_ && deadline == nullptr && same_destinations &&
          unneeded_limit == unneeded_limit_ && pod_order == pod_order_ && must_fit == must_fit_ &&
          std::ranges::equal(candidates, candidates_) && std::ranges::equal(pending, pending_) &&
-         std::ranges::equal(evicting, evicting_);
+         std::ranges::equal(evicting, evicting_) && max_workload_share == max_workload_share_;
 }
 
 SettledPass::SettledPass(const ClusterSnapshot& snapshot, uint64_t state, const NodeGroups& groups,

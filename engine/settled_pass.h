@@ -49,6 +49,7 @@ class PassQuestion {
   std::vector<PodId> pending_;
   size_t must_fit_ = 0;
   std::vector<PodId> evicting_;
+  double max_workload_share_ = 1;
 };
 
 class SettledPass {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "base/text.h"
@@ -39,6 +40,7 @@ class Replay {
     for (const NodeId node : input.candidates) {
       if (IsKnown(node)) candidates_[Index(node)] = true;
     }
+    if (input_.max_workload_share < 1) CountWorkloads(snapshot);
   }
 
   absl::StatusOr<VerifiedPart> Run() {
@@ -155,6 +157,45 @@ class Replay {
       }
     }
   }
+
+  // --- Shares of workloads -------------------------------------------------------
+
+  // Namespace, kind, name and UID of the pod's controller; "": it has none.
+  [[nodiscard]] std::string WorkloadOf(PodId pod) const {
+    const PodShape& shape = catalog_.shape_of(pod);
+    if (!shape.has_controller) return "";
+    const Owner& owner = shape.controller;
+    return absl::StrCat(Absl(catalog_.Text(shape.namespace_name)), "/",
+                        Absl(catalog_.Text(owner.kind)), "/", Absl(catalog_.Text(owner.name)), "/",
+                        Absl(catalog_.Text(owner.uid)));
+  }
+
+  void CountWorkloads(const ClusterSnapshot& snapshot) {
+    snapshot.alive().ForEach([&](NodeId node) {
+      for (const PodId pod : snapshot.PodsOn(node)) {
+        running_.insert(pod);
+        ++workloads_[WorkloadOf(pod)].pods;
+      }
+    });
+  }
+
+  // Counts pods that leave the node on which they ran before the plan.  At most the share of their
+  // workload may, rounded up: one pod less is below the share.
+  absl::Status EvictAll(const std::vector<Move>& moves) {
+    if (input_.max_workload_share >= 1) return absl::OkStatus();
+    for (const Move& move : moves) {
+      const std::string name = WorkloadOf(move.pod);
+      if (name.empty() || running_.erase(move.pod) == 0) continue;
+      Workload& workload = workloads_[name];
+      const double share = input_.max_workload_share * static_cast<double>(workload.pods);
+      if (static_cast<double>(workload.evicted++) < share - 1e-9) continue;
+      return Refuse(Name(move.pod), " is evicted, and of the ", workload.pods, " pods of ", name,
+                    " so many go already");
+    }
+    return absl::OkStatus();
+  }
+
+  // --- Spending ------------------------------------------------------------------
 
   void Spend(PodId pod) {
     for (const PdbId pdb : BudgetsOf(pod)) --remaining_[Index(pdb)];
@@ -440,6 +481,7 @@ class Replay {
     cluster_.BeginRemoval(removal.node);
     if (absl::Status s = PlaceAll(removal.moves); !s.ok()) return s;
     cluster_.EndRemoval();
+    if (absl::Status s = EvictAll(removal.moves); !s.ok()) return s;
     if (SpendAll(removal.moves) != removal.risky) {
       return Refuse(Name(removal.node), removal.risky ? " is not risky" : " is risky");
     }
@@ -460,6 +502,12 @@ class Replay {
   std::vector<OfShape> of_shape_;                     // By PodShapeId.
   std::vector<int64_t> remaining_;                    // By PdbId.
   std::vector<std::vector<PdbId>> budgets_of_shape_;  // Found out on first use.
+  struct Workload {
+    int64_t pods = 0;
+    int64_t evicted = 0;
+  };
+  absl::flat_hash_map<std::string, Workload> workloads_;  // By name, if shares are limited.
+  absl::flat_hash_set<PodId> running_;                    // Where they ran before the plan.
 };
 
 }  // namespace

@@ -7,7 +7,8 @@
 // Checked, removal by removal: the node is a candidate and still there; its pods
 // may be moved (rules, budgets at least 1 when asked); every pod that runs there
 // and must move has exactly one destination, which is there, is allowed and passes
-// every filter at that moment, in the order that the plan tells; nobody else moved.
+// every filter at that moment, in the order that the plan tells; nobody else moved; of no workload
+// more pods are evicted than its share (max_workload_share).
 //
 // Shared with the planner are functions that read one pod, claim or node and keep nothing
 // between questions, so that they cannot drift apart from the state that is replayed:

@@ -196,7 +196,7 @@ DrainVerdict FirstOpinion(const Question& question) {
   return kNoOpinion;
 }
 
-constexpr std::array<std::string_view, 10> kBlockingReasons = {
+constexpr std::array<std::string_view, 11> kBlockingReasons = {
     "NoReason",
     "ControllerNotFound",
     "MinReplicasReached",
@@ -207,6 +207,7 @@ constexpr std::array<std::string_view, 10> kBlockingReasons = {
     "NotEnoughPdb",
     "UnexpectedError",
     "DoNotDisruptAnnotation",
+    "WorkloadShareReached",
 };
 
 }  // namespace

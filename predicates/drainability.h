@@ -38,7 +38,9 @@ enum class BlockingPodReason : uint8_t {
   kUnmovableKubeSystemPod,
   kNotEnoughPdb,
   kUnexpectedError,
-  kDoNotDisruptAnnotation,  // ebb's own: the annotation is Karpenter's.
+  // ebb's own from here:
+  kDoNotDisruptAnnotation,  // The annotation is Karpenter's.
+  kWorkloadShareReached,    // PassInput::max_workload_share; no rule says it.
 };
 // "NotEnoughPdb".
 std::string_view ToString(BlockingPodReason reason);

@@ -33,7 +33,7 @@ FOLDERS = {
     "engine/actuation": _ENGINE | {"engine"},
     "engine/search": _ENGINE | {"engine"},
     "engine/simulation": _ENGINE | {"engine", "engine/actuation", "snapshot/formats", "snapshot/live"},
-    "service": _SERVICE,
+    "service": _SERVICE | {"engine/actuation", "engine/search"},
     "service/sizing": _SERVICE | {"engine/policy", "service"},
     "service/what_if": _SERVICE | {"service"},
     "service/session": _SERVICE | {"service"},

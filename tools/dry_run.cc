@@ -14,6 +14,7 @@
 #include "engine/actuation/loop.h"
 #include "engine/actuation/record_actuator.h"
 #include "service/groups.h"
+#include "service/round_advisor.h"
 #include "snapshot/formats/rfc3339.h"
 #include "snapshot/import/load_cluster.h"
 #include "tools/end_signals.h"
@@ -85,6 +86,16 @@ int RunDry(const DryRunOptions& options, std::ostream& out, std::ostream& err) {
   LoopOptions loop_options;
   loop_options.scan_interval_s = options.scan_interval_s;
   loop_options.on_turn = [&](const LoopTurn& turn) { TellTurn(turn, err); };
+  std::optional<RoundAdvisor> advisor;
+  if (options.advice) {
+    RoundAdvisorOptions advice = *options.advice;
+    advice.budget_s = static_cast<double>(options.scan_interval_s) / 2;  // The rest is the round's.
+    advisor.emplace(options.scale_down, advice);
+    loop_options.advise = [&](const Observation& observed, int64_t now_s,
+                              const std::vector<std::string>& unneeded) {
+      return advisor->Advise(observed, now_s, unneeded);
+    };
+  }
   Loop(scale_down, source, actuator, loop_options).Run(clock);
   PrintMessage(
       fmt::format("ends; {} would be gone", Count(actuator.done().size(), "node", "nodes")), err,

@@ -14,10 +14,12 @@
 
 #include <cstdint>
 #include <iosfwd>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "engine/round.h"
+#include "service/round_advisor.h"
 
 namespace ebb {
 
@@ -25,6 +27,7 @@ struct DryRunOptions {
   std::vector<std::string> inputs;
   ScaleDownOptions scale_down = {};
   int64_t scan_interval_s = 10;
+  std::optional<RoundAdvisorOptions> advice = {};  // Absent: rounds plan as ever.
 };
 
 int RunDry(const DryRunOptions& options, std::ostream& out, std::ostream& err);

@@ -17,16 +17,14 @@
 #include "base/json_text.h"
 #include "base/printable.h"
 #include "engine/make_plan.h"
-#include "engine/search/bound.h"
-#include "engine/search/frontier.h"
-#include "engine/search/search.h"
-#include "engine/search/worth.h"
 #include "engine/simulation/eviction_trials.h"
+#include "engine/simulation/robust_plan.h"
 #include "service/clock.h"
 #include "service/explain.h"
 #include "service/groups.h"
 #include "service/live_cluster.h"
 #include "service/plan_report.h"
+#include "service/plan_search.h"
 #include "service/round_options.h"
 #include "service/what_if/counterfactual.h"
 #include "snapshot/formats/duration.h"
@@ -148,6 +146,12 @@ void AddPassFlags(PlanCommand& command, CLI::App& app) {
       ->type_name("N")
       ->group(group);
   app.add_option(
+         "--max-workload-share", command.max_workload_share,
+         "Evict at most this share of the pods of a workload, rounded up (default: no limit)")
+      ->check(values::Number(0.0001, 1))
+      ->type_name("SHARE")
+      ->group(group);
+  app.add_option(
          "--scale-down-simulation-timeout", command.simulation_timeout,
          "End after this long with the plan so far, reading and verification included; with "
          "--state it bounds the pass alone (default: no limit)")
@@ -240,97 +244,25 @@ struct Found {
   std::optional<PlanBound> bound;    // As far as the search had time for it.
 };
 
-// The best plan that was found with no more evictions than --max-evictions says.
-absl::StatusOr<Found> FindPlanWithin(size_t evictions, const SearchFlags& flags,
-                                     LoadedCluster& cluster, const NodeGroups& groups,
-                                     const PlanRequest& request, std::span<const double> prices,
-                                     const Parallelism& parallelism) {
-  const std::vector<double> ones(cluster.snapshot.catalog().nodes(), 1);
-  const std::span<const double> hourly = flags.ForCost() ? prices : ones;
-  SearchOptions options;
-  options.seed = flags.seed;
-  std::optional<ClockDeadlines> deadlines;
-  std::span<const Deadline* const> ends;
-  if (flags.iterations) {
-    options.iterations = *flags.iterations;
-    options.iterations_without_gain = options.iterations;
-  } else {
-    ends = deadlines.emplace(Clock::now(), *ParseDuration(flags.budget), kFrontierSearches).Each();
-  }
-  absl::StatusOr<Frontier> frontier = FindFrontier(cluster.snapshot, groups, cluster.pending,
-                                                   request, hourly, options, parallelism, ends);
-  if (!frontier.ok()) return frontier.status();
-  const auto worth_of = [&](const Plan& plan) {
-    double worth = 0;
-    for (const RemovableNode& each : plan.remove) worth += hourly[Index(each.node)];
-    return worth;
-  };
-  PlanResult greedy = frontier->plans.front();
-  CutToEvictions(cluster.snapshot, groups, request.now_s, evictions, greedy);
-  const FrontierPoint* const point = BestWithin(*frontier, evictions);
-  PlanResult best = greedy;
-  if (point != nullptr) {
-    best = std::move(frontier->plans[point->plan]);
-    CutPlan(cluster.snapshot, groups, request.now_s, point->nodes, Termination::kEvictionLimit,
-            best);
-    // It may also be a whole plan, of which others have more.
-    const bool is_last = point == &frontier->points.back();
-    if (!is_last && best.plan.termination == Termination::kComplete) {
-      best.plan.termination = Termination::kEvictionLimit;
-    }
-  }
-  PlanSearch search{.greedy_nodes = greedy.plan.remove.size(),
-                    .iterations = frontier->iterations,
-                    .seed = options.seed,
-                    .max_evictions = evictions,
-                    .savings = {}};
-  if (flags.ForCost()) {
-    search.savings = {
-        .move_cost = 0, .greedy = worth_of(greedy.plan), .found = worth_of(best.plan)};
-  }
-  return Found{.made = std::move(best), .search = search, .bound = {}};
-}
-
-absl::StatusOr<Found> FindPlan(const PlanCommand& command, LoadedCluster& cluster,
+absl::StatusOr<Found> FindPlan(const SearchFlags& flags, LoadedCluster& cluster,
                                const NodeGroups& groups, const PlanRequest& request,
-                               std::span<const int64_t> worth, const Parallelism& parallelism,
+                               const NodePrices* prices, const Parallelism& parallelism,
                                Progress& progress) {
-  if (!command.search.optimize) {
+  PlanSearchOptions options = flags.Options();
+  if (!flags.optimize) {
     absl::StatusOr<PlanResult> made = MakePlan(cluster.snapshot, groups, cluster.pending, request);
     if (!made.ok()) return made.status();
     return Found{.made = *std::move(made), .search = {}, .bound = {}};
   }
-  SearchOptions options;
-  options.worth = worth;
-  options.seed = command.search.seed;
-  const ClockDeadline budget(Clock::now() + *ParseDuration(command.search.budget));
-  if (command.search.iterations) {
-    options.iterations = *command.search.iterations;
-    options.iterations_without_gain = options.iterations;
-  } else {
-    options.deadline = &budget;
-  }
-  options.on_better = [&](const PlanResult& plan, int64_t) {
+  options.bound = false;  // It is told of the plan that is left in the end.
+  options.on_better = [&](const PlanResult& plan) {
     progress.Say(
         fmt::format("planning: {} so far", Count(plan.plan.remove.size(), "node", "nodes")));
   };
-  absl::StatusOr<SearchResult> found =
-      OptimizePlan(cluster.snapshot, groups, cluster.pending, request, options, parallelism);
+  absl::StatusOr<FoundPlan> found =
+      SearchPlan(cluster, groups, request, prices, options, parallelism);
   if (!found.ok()) return found.status();
-  PlanSearch search{.greedy_nodes = found->greedy_nodes,
-                    .iterations = found->iterations,
-                    .seed = options.seed,
-                    .max_evictions = {},
-                    .savings = {}};
-  std::optional<PlanBound> bound;
-  if (!worth.empty()) {
-    search.savings = {.move_cost = command.search.move_cost,
-                      .greedy = static_cast<double>(found->greedy_worth) / 1e6,
-                      .found = static_cast<double>(found->worth) / 1e6};
-  } else if (found->bound) {
-    bound = PlanBound{.nodes = static_cast<size_t>(*found->bound), .savings = {}};
-  }
-  return Found{.made = std::move(found->best), .search = search, .bound = bound};
+  return Found{.made = std::move(found->made), .search = found->search, .bound = found->bound};
 }
 
 PlanTrials::Figures FiguresOf(const std::vector<EvictionTrial>& trials, size_t evicted) {
@@ -348,21 +280,23 @@ PlanTrials::Figures FiguresOf(const std::vector<EvictionTrial>& trials, size_t e
 }
 
 // With --robust it shortens the plan first.
-PlanTrials TryOut(const PlanCommand& command, const ClusterSnapshot& snapshot,
-                  const NodeGroups& groups, const PlanRequest& request,
-                  const Parallelism& parallelism, PlanResult& made) {
-  const EvictionTrialOptions options{.trials = command.search.Trials(),
-                                     .seed = command.search.seed};
-  if (command.search.robust) {
-    const size_t removals =
-        RobustRemovals(snapshot, made.plan, *command.search.robust, options, parallelism);
-    CutPlan(snapshot, groups, request.now_s, removals, Termination::kRobust, made);
+absl::StatusOr<PlanTrials> TryOut(const SearchFlags& flags, LoadedCluster& cluster,
+                                  const NodeGroups& groups, const PlanRequest& request,
+                                  const Parallelism& parallelism, PlanResult& made) {
+  const EvictionTrialOptions options{
+      .trials = flags.Trials(), .seed = flags.seed, .nominated_share = flags.nominated_share};
+  ClusterSnapshot& snapshot = cluster.snapshot;
+  if (flags.robust) {
+    absl::StatusOr<PlanResult> robust = MakeRobust(snapshot, groups, cluster.pending, request, made,
+                                                   *flags.robust, options, parallelism);
+    if (!robust.ok()) return robust.status();
+    made = *std::move(robust);
   }
   const EvictionTrials trials = RunEvictionTrials(snapshot, made.plan, options, parallelism);
-  return {.trials = options.trials,
-          .evicted = trials.evicted,
-          .random_order = FiguresOf(trials.random_order, trials.evicted),
-          .plan_order = FiguresOf(trials.plan_order, trials.evicted)};
+  return PlanTrials{.trials = options.trials,
+                    .evicted = trials.evicted,
+                    .random_order = FiguresOf(trials.random_order, trials.evicted),
+                    .plan_order = FiguresOf(trials.plan_order, trials.evicted)};
 }
 
 }  // namespace
@@ -485,11 +419,15 @@ void PlanCommand::AddTo(CLI::App& app) {
   }
   app.get_option("--server")->excludes("--state");
   app.get_option("--server")->excludes("--watch-file");
-  for (const char* other : {"--state", "--watch-file", "--server"}) {
-    for (const char* flag :
-         {"--optimize", "--bound", "--trials", "--robust", "--seed", "--prices"}) {
+  app.get_option("--max-workload-share")->excludes("--state");
+  for (const char* other : {"--state", "--watch-file"}) {
+    for (const char* flag : {"--optimize", "--bound", "--seed", "--prices"}) {
       app.get_option(flag)->excludes(other);
     }
+  }
+  for (const char* other : {"--state", "--watch-file", "--server"}) {
+    for (const char* flag : {"--trials", "--robust", "--nominated-share"})
+      app.get_option(flag)->excludes(other);
   }
   AddOtherAutoscalerFlags(app);
   TakeLastOfEach(app);
@@ -507,6 +445,7 @@ PlanRequest PlanCommand::RequestAt(int64_t now_s) const {
   request.order = Order();
   request.now_s = now_s;
   request.max_scale_down_parallelism = ScaleDownLimit();
+  request.max_workload_share = max_workload_share;
   return request;
 }
 
@@ -647,37 +586,29 @@ int PlanCommand::PlanOver(LoadedCluster& cluster, const GroupRules& rules, const
   double pass_s = 0;
   request.on_passes_done = [&] { pass_s = SecondsSince(passes_start); };
   const Parallelism parallelism(threads);  // Threads start when there is work for them.
-  std::vector<int64_t> worth;
-  if (search.ForCost()) {
-    worth = WorthOfNodes(cluster.snapshot, groups, request, (*prices_of)->hourly, search.move_cost);
-  }
+  const NodePrices* const node_prices = *prices_of ? &**prices_of : nullptr;
   absl::StatusOr<Found> found =
-      search.max_evictions
-          ? FindPlanWithin(*search.max_evictions, search, cluster, groups, request,
-                           *prices_of ? (*prices_of)->hourly : std::vector<double>(), parallelism)
-          : FindPlan(*this, cluster, groups, request, worth, parallelism, progress);
+      FindPlan(search, cluster, groups, request, node_prices, parallelism, progress);
   const double verify_s = SecondsSince(passes_start) - pass_s;
   if (!found.ok()) return progress.Done(), Fail(found.status(), err);
   std::optional<PlanTrials> trials;
   if (search.Trials() > 0) {
     progress.Say("trying the plan out");
-    trials = TryOut(*this, cluster.snapshot, groups, request, parallelism, found->made);
+    absl::StatusOr<PlanTrials> tried =
+        TryOut(search, cluster, groups, request, parallelism, found->made);
+    if (!tried.ok()) return progress.Done(), Fail(tried.status(), err);
+    trials = *tried;
   }
   std::optional<PlanBound> bound = found->bound;
   if (search.bound) {
     progress.Say("bounding");
-    const RemovalBound found_bound = BoundRemovals(cluster.snapshot, groups, request);
-    bound = PlanBound{.nodes = static_cast<size_t>(found_bound.worth), .savings = {}};
-    if (search.ForCost()) {
-      const RemovalBound savings = BoundRemovals(cluster.snapshot, groups, request, worth);
-      bound->savings = static_cast<double>(savings.worth) / 1e6;
-    }
+    bound = BoundPlan(cluster, groups, request, node_prices, search.Options());
   }
   const PlanReport report = MakeReport({.cluster = &cluster,
                                         .groups = &groups,
                                         .request = &request,
                                         .made = &found->made,
-                                        .prices = *prices_of ? &**prices_of : nullptr,
+                                        .prices = node_prices,
                                         .search = found->search,
                                         .bound = bound,
                                         .trials = trials,

@@ -58,6 +58,7 @@ struct PlanCommand {
   std::string blocking_system_pod_timeout = "1h";
   std::string simulation_timeout;
   std::optional<int64_t> max_scale_down_parallelism;
+  double max_workload_share = 1;
   SearchFlags search;
   RoundFlags over_time;   // With --state: a round instead of a plan over a dump.
   WatchFlags watch;       // With --watch-file: plans over what changes.

@@ -15,6 +15,7 @@
 #include "service/clock.h"
 #include "service/daemon/client.h"
 #include "service/file_identity.h"
+#include "service/prices.h"
 #include "service/round_options.h"
 #include "service/session/session.h"
 #include "service/settings_file.h"
@@ -109,6 +110,29 @@ bool IsDefault(const PlanCommand& command) {
          OptionsJson(RoundOptionsOf(command)) == OptionsJson(RoundOptionsOf(PlanCommand()));
 }
 
+absl::Status PutPrices(const PlanCommand& command, wire::PlanInput& input) {
+  if (command.prices.empty()) return absl::OkStatus();
+  absl::StatusOr<std::string> text = ReadWholeFile(command.prices);
+  if (!text.ok()) return text.status();
+  // An empty file is refused here, as there it would be none.
+  const absl::StatusOr<PriceList> list = ParsePrices(command.prices, *text);
+  if (!list.ok()) return list.status();
+  input.set_prices(*std::move(text));
+  input.set_prices_name(command.prices);
+  return absl::OkStatus();
+}
+
+void PutSearch(const SearchFlags& flags, wire::Search& search) {
+  const PlanSearchOptions options = flags.Options();
+  search.set_budget_seconds(options.budget_s);
+  if (options.iterations) search.set_iterations(*options.iterations);
+  search.set_seed(static_cast<uint32_t>(options.seed));
+  search.set_objective(options.for_cost ? wire::Search::COST : wire::Search::NODES);
+  search.set_move_cost(options.move_cost);
+  if (options.max_evictions) search.set_max_evictions(*options.max_evictions);
+  search.set_bound(options.bound);
+}
+
 absl::Status PutInput(const PlanCommand& command, Clock::time_point start, wire::PlanInput& input) {
   input.set_session(command.at_server.session);
   if (command.inputs.empty() && !IsDefault(command)) {
@@ -124,6 +148,9 @@ absl::Status PutInput(const PlanCommand& command, Clock::time_point start, wire:
   }
   if (!command.now.empty()) input.set_now(*ParseRfc3339(command.now));
   if (const auto limit = command.ScaleDownLimit()) input.set_max_scale_down_parallelism(*limit);
+  if (command.max_workload_share < 1) input.set_max_workload_share(command.max_workload_share);
+  if (absl::Status s = PutPrices(command, input); !s.ok()) return s;
+  if (command.search.optimize) PutSearch(command.search, *input.mutable_search());
   if (command.over_time.app != nullptr) {
     if (const auto warning = FlagsNotHonoured(*command.over_time.app)) {
       wire::Warning& told = *input.add_warnings();
@@ -152,7 +179,7 @@ int PlanAtServer(const PlanCommand& command, std::ostream& out, std::ostream& er
   if (command.over_time.app != nullptr) TellIgnoredFlags(*command.over_time.app, err);
   command.over_time.WarnUnused(err);
   command.over_time.WarnOld(err);
-  if (!command.ExplainsAsAsked(err)) return 2;
+  if (!command.ExplainsAsAsked(err) || !command.HasPricesAsNeeded(err)) return 2;
   if (absl::Status s = CheckFiles(command.Files()); !s.ok()) return Fail(s, err);
   const auto start = Clock::now();
   auto client = PlannerClient::Connect(command.at_server.server);

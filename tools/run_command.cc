@@ -16,6 +16,7 @@
 #include "engine/simulation/simulation.h"
 #include "service/groups.h"
 #include "service/output_file.h"
+#include "service/round_advisor.h"
 #include "snapshot/samples/generate.h"
 #include "snapshot/samples/sample_objects.h"
 #include "tools/dry_run.h"
@@ -70,6 +71,15 @@ SimulationOptions OptionsOf(const RunCommand& command) {
   return options;
 }
 
+// Absent: rounds are to plan as the autoscaler does.
+std::optional<RoundAdvisorOptions> AdviceOf(const RunCommand& command) {
+  if (!command.optimize) return std::nullopt;
+  return RoundAdvisorOptions{.iterations = command.iterations,
+                             .seed = command.seed,
+                             .interval_s = DurationSeconds(command.optimize_interval),
+                             .budget_s = {}};
+}
+
 std::vector<std::pair<std::string, std::string>> OptionTexts(const RunCommand& command) {
   return {{"cluster", command.kind},
           {"seed", fmt::format("{}", command.seed)},
@@ -79,7 +89,8 @@ std::vector<std::pair<std::string, std::string>> OptionTexts(const RunCommand& c
           {"scale-down delay after add", command.delay_after_add},
           {"utilization threshold", fmt::format("{}", command.utilization_threshold)},
           {"max drain parallelism", fmt::format("{}", command.max_drain_parallelism)},
-          {"max scale-down parallelism", fmt::format("{}", command.max_scale_down_parallelism)}};
+          {"max scale-down parallelism", fmt::format("{}", command.max_scale_down_parallelism)},
+          {"optimize", command.optimize ? "every " + command.optimize_interval : "no"}};
 }
 
 }  // namespace
@@ -150,6 +161,21 @@ void RunCommand::AddTo(CLI::App& app) {
       ->check(values::WholeNumber(1, 10'000))
       ->type_name("N")
       ->capture_default_str();
+  CLI::Option* const search =
+      app.add_flag("--optimize", optimize,
+                   "Rounds try nodes in an order that was searched for (docs/better-plans.md)")
+          ->check(values::Switch());
+  app.add_option("--optimize-interval", optimize_interval, "Time from search to search")
+      ->check(values::Duration())
+      ->type_name("DURATION")
+      ->capture_default_str()
+      ->needs(search);
+  app.add_option("--iterations", iterations,
+                 "Of a search, at most; with --input it also ends at half of the scan interval")
+      ->check(values::WholeNumber(0, 1'000'000))
+      ->type_name("N")
+      ->capture_default_str()
+      ->needs(search);
   TakeLastOfEach(app);
 }
 
@@ -158,7 +184,8 @@ int RunCommand::Run(std::ostream& out, std::ostream& err) const {
   if (!inputs.empty() && dry_run) {
     return RunDry({.inputs = inputs,
                    .scale_down = ScaleDownOptionsOf(*this),
-                   .scan_interval_s = ScanIntervalS(*this)},
+                   .scan_interval_s = ScanIntervalS(*this),
+                   .advice = AdviceOf(*this)},
                   out, err);
   }
   PrintMessage("pass --simulate, or --input FILE with --dry-run: other clusters cannot be run yet",
@@ -178,6 +205,14 @@ int RunCommand::Simulate(std::ostream& out, std::ostream& err) const {
   SimulationOptions options = OptionsOf(*this);
   SimulationOptions without = options;
   without.scale_down_enabled = false;
+  std::optional<RoundAdvisor> advisor;
+  if (const auto advice = AdviceOf(*this)) {
+    advisor.emplace(options.scale_down, *advice);
+    options.loop.advise = [&](const Observation& observed, int64_t now_s,
+                              const std::vector<std::string>& unneeded) {
+      return advisor->Advise(observed, now_s, unneeded);
+    };
+  }
   options.on_sample = [&](const SimulationSample& now) {
     progress.Say(fmt::format("hour {} of {}, {}", (now.time_s - kBegin) / 3600, hours,
                              Count(now.nodes, "node", "nodes")));

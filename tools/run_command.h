@@ -36,6 +36,9 @@ struct RunCommand {
   double utilization_threshold = 0.5;
   int64_t max_drain_parallelism = 1;
   int64_t max_scale_down_parallelism = 10;
+  bool optimize = false;
+  std::string optimize_interval = "10m";
+  uint64_t iterations = 5;
 
   void AddTo(CLI::App& app);
   int Run(std::ostream& out, std::ostream& err) const;

@@ -1,12 +1,26 @@
 #include "tools/search_flags.h"
 
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <limits>
 
 #include "service/prices.h"
+#include "snapshot/formats/duration.h"
 #include "tools/flag_values.h"
 
 namespace ebb {
+
+PlanSearchOptions SearchFlags::Options() const {
+  PlanSearchOptions options;
+  options.budget_s = std::chrono::duration<double>(*ParseDuration(budget)).count();
+  options.iterations = iterations;
+  options.seed = seed;
+  options.for_cost = ForCost();
+  options.move_cost = move_cost;
+  options.max_evictions = max_evictions;
+  options.bound = bound;
+  return options;
+}
 
 void SearchFlags::AddTo(CLI::App& app) {
   const std::string group = "Search";
@@ -64,10 +78,18 @@ void SearchFlags::AddTo(CLI::App& app) {
       ->type_name("N")
       ->group(group);
   app.add_option("--robust", robust,
-                 "Leave out the last nodes of the plan until pods stay pending in at most this "
-                 "share of trials (20 of each kind, unless --trials says)")
+                 "Leave out nodes of the plan until pods stay pending in at most this share of "
+                 "trials (20 of each kind, unless --trials says)")
       ->check(values::Number(0, 1))
       ->type_name("SHARE")
+      ->group(group);
+  app.add_option(
+         "--nominated-share", nominated_share,
+         "In trials so many of the pods are nominated to their place in the plan before the "
+         "scheduler looks at them")
+      ->check(values::Number(0, 1))
+      ->type_name("SHARE")
+      ->capture_default_str()
       ->group(group);
   app.add_option("--seed", seed, "Of the search and of trials; another may find another plan")
       ->check(values::WholeNumber(0, std::numeric_limits<uint32_t>::max()))

@@ -8,6 +8,8 @@
 #include <optional>
 #include <string>
 
+#include "service/plan_search.h"
+
 namespace CLI {
 class App;
 }
@@ -35,8 +37,14 @@ struct SearchFlags {
   // Shorten the plan until pods stay pending in at most that share of trials.
   std::optional<double> robust;
 
+  // Of the pods in a trial, so many are nominated to their place in the plan.
+  double nominated_share = 0;
+
   // Trials of each kind: with `robust` there are some even if nobody said how many.
   [[nodiscard]] uint32_t Trials() const { return robust && trials == 0 ? 20 : trials; }
+
+  // REQUIRES: flags that were checked.
+  [[nodiscard]] PlanSearchOptions Options() const;
 
   void AddTo(CLI::App& app);
 };

@@ -96,12 +96,18 @@ void Loop::PutSoftTaints(const std::vector<std::string>& nodes, bool taint, Loop
 
 void Loop::MakeRound(Observation& observed, LoopTurn& turn) {
   events_.insert(events_.end(), observed.events.begin(), observed.events.end());
-  absl::StatusOr<RoundResult> round = scale_down_.Round(*observed.snapshot, observed.groups,
-                                                        {.now_s = turn.now_s,
-                                                         .actuation = &actuation_,
-                                                         .events = events_,
-                                                         .ended = ended_,
-                                                         .pending = observed.pending});
+  RoundInput input{.now_s = turn.now_s,
+                   .actuation = &actuation_,
+                   .events = events_,
+                   .ended = ended_,
+                   .pending = observed.pending};
+  std::optional<RoundAdvice> advice;
+  if (options_.advise != nullptr) advice = options_.advise(observed, turn.now_s, unneeded_);
+  if (advice) {
+    input.candidates = &advice->candidates;
+    input.suggestions = advice->suggestions;
+  }
+  absl::StatusOr<RoundResult> round = scale_down_.Round(*observed.snapshot, observed.groups, input);
   if (!round.ok()) {
     turn.log.push_back(absl::StrCat("no round: ", round.status().message()));
     return;
@@ -109,6 +115,10 @@ void Loop::MakeRound(Observation& observed, LoopTurn& turn) {
   events_.clear();
   ended_.clear();
   turn.round = *std::move(round);
+  unneeded_.clear();
+  for (const UnneededNode& each : turn.round->unneeded) {
+    unneeded_.emplace_back(observed.snapshot->catalog().NodeName(each.node));
+  }
   if (options_.record != nullptr) {
     if (const absl::Status kept = options_.record(scale_down_, *turn.round); !kept.ok()) {
       turn.log.push_back(

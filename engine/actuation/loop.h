@@ -71,10 +71,22 @@ struct LoopTurn {
   std::vector<std::string> log;      // What failed, a line each.
 };
 
+// What a round tries first (RoundInput).
+struct RoundAdvice {
+  std::vector<NodeId> candidates;  // All that may go, in the order in which to try them.
+  std::vector<Move> suggestions;   // Where to look first for their pods.
+};
+
 struct LoopOptions {
   int64_t scan_interval_s = 10;
   DeletionStepOptions steps;
   int64_t stop_grace_s = 120;
+  // Asked before a round, with the names of the nodes that were unneeded after the last one.  A
+  // round decides as ever, by its own rules: advice changes which plan it finds.  Null, or nothing
+  // that it returns: the round's own order.
+  std::function<std::optional<RoundAdvice>(const Observation& observed, int64_t now_s,
+                                           const std::vector<std::string>& unneeded)>
+      advise;
   // Keeps the state after a round, before anything of it is done.  Null: nothing is kept.
   std::function<absl::Status(const ScaleDown&, const RoundResult&)> record;
   // Sees every turn at its end.  Null: nobody does.
@@ -110,6 +122,7 @@ class Loop {
   ActuationStatus actuation_;
   std::vector<EndedDeletion> ended_;
   std::vector<ScaleEvent> events_;
+  std::vector<std::string> unneeded_;  // After the last round, by name; for `advise`.
 };
 
 // The deletions that a round starts, in its order: empty nodes, then those to drain.

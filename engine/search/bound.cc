@@ -5,6 +5,7 @@
 #include <iterator>
 #include <limits>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -12,6 +13,8 @@
 #include "engine/group_quotas.h"
 #include "engine/search/removable.h"
 #include "engine/search/static_nodes.h"
+#include "engine/search/usable_room.h"
+#include "engine/workloads.h"
 #include "predicates/drainability.h"
 
 namespace ebb {
@@ -57,6 +60,7 @@ int64_t AmountOf(const PodShape& shape, ResourceId resource) {
 struct Realm {
   NodeSet nodes;
   std::vector<bool> classes;  // By StaticClassOf: pods that can be on no other nodes.
+  NodeSet takers;             // Of the nodes, those on which some pod of these may be.
 };
 
 // All nodes that may take pods, and each set of nodes that some pods that may have to move cannot
@@ -66,7 +70,8 @@ std::vector<Realm> FindRealms(const ClusterSnapshot& snapshot, const PlanRequest
   constexpr size_t kRealmsMax = 24;
   const Catalog& catalog = snapshot.catalog();
   const NodeSet open = OpenNodes(snapshot, request.destinations);
-  std::vector<Realm> realms = {{.nodes = open, .classes = {}}};
+  const NodeSet none(catalog.nodes());
+  std::vector<Realm> realms = {{.nodes = open, .classes = {}, .takers = none}};
   std::vector<std::optional<NodeSet>> nodes_of(StaticClasses(catalog));
   for (const RemovableCandidate& candidate : candidates) {
     for (const PodId pod : candidate.move) {
@@ -76,7 +81,7 @@ std::vector<Realm> FindRealms(const ClusterSnapshot& snapshot, const PlanRequest
       nodes = StaticNodes(snapshot, catalog.shape(shape), open);
       const auto is_same = [&](const Realm& realm) { return realm.nodes == *nodes; };
       if (realms.size() < kRealmsMax && std::ranges::none_of(realms, is_same)) {
-        realms.push_back({.nodes = *nodes, .classes = {}});
+        realms.push_back({.nodes = *nodes, .classes = {}, .takers = none});
       }
     }
   }
@@ -89,31 +94,75 @@ std::vector<Realm> FindRealms(const ClusterSnapshot& snapshot, const PlanRequest
   for (Realm& realm : realms) {
     for (const std::optional<NodeSet>& nodes : nodes_of) {
       realm.classes.push_back(nodes && is_within(*nodes, realm.nodes));
+      if (realm.classes.back()) nodes->ForEach([&](NodeId node) { realm.takers.Insert(node); });
     }
   }
   return realms;
 }
 
-Limit LimitOfResource(const ClusterSnapshot& snapshot, const Realm& realm,
-                      std::span<const RemovableCandidate> candidates, ResourceId resource) {
-  const Catalog& catalog = snapshot.catalog();
-  Limit limit;
-  // A node with more on it than it has takes no pod that asks for any.
-  const auto room_of = [&](NodeId node) -> int64_t {
-    if (!realm.nodes.Contains(node)) return 0;
-    return std::max<int64_t>(0, snapshot.Free(resource, node));
-  };
-  snapshot.alive().ForEach([&](NodeId node) { limit.most += room_of(node); });
-  for (size_t c = 0; c < candidates.size(); ++c) {
-    absl::int128 moved = 0;
-    for (const PodId pod : candidates[c].move) {
-      if (!realm.classes[StaticClassOf(catalog, catalog.shape_id(pod))]) continue;
-      moved += AmountOf(catalog.shape_of(pod), resource);
+// By PodShapeId: by ResourceId what such a pod takes, of shapes of pods that may have to move.
+using AmountsOfShapes = std::vector<std::vector<int64_t>>;
+
+AmountsOfShapes FindAmounts(const Catalog& catalog,
+                            std::span<const RemovableCandidate> candidates) {
+  AmountsOfShapes amounts(catalog.pod_shapes());
+  for (const RemovableCandidate& candidate : candidates) {
+    for (const PodId pod : candidate.move) {
+      std::vector<int64_t>& of = amounts[Index(catalog.shape_id(pod))];
+      if (!of.empty()) continue;
+      for (uint32_t r = 0; r < catalog.resources(); ++r) {
+        of.push_back(AmountOf(catalog.shape_of(pod), ResourceId{r}));
+      }
     }
-    const absl::int128 amount = moved + room_of(candidates[c].node);
-    if (amount > 0) limit.terms.push_back({.candidate = c, .amount = amount});
   }
-  return limit;
+  return amounts;
+}
+
+// What pods that cannot leave the realm may take of its nodes, of which every node that goes has
+// its share, and what those of its own need elsewhere.  A limit for each resource.
+void AddLimitsOfRealm(const ClusterSnapshot& snapshot, const Realm& realm,
+                      std::span<const RemovableCandidate> candidates,
+                      const AmountsOfShapes& amounts, std::vector<Limit>& limits) {
+  const Catalog& catalog = snapshot.catalog();
+  const size_t resources = catalog.resources();
+  const auto is_bound = [&](PodShapeId shape) {
+    return realm.classes[StaticClassOf(catalog, shape)];
+  };
+  std::set<std::vector<int64_t>> kinds;
+  for (uint32_t shape = 0; shape < amounts.size(); ++shape) {
+    if (!amounts[shape].empty() && is_bound(PodShapeId{shape})) kinds.insert(amounts[shape]);
+  }
+  const std::vector<std::vector<int64_t>> list(kinds.begin(), kinds.end());
+  const UsableRoom usable(list);
+  std::vector<int64_t> room(resources);
+  std::vector<int64_t> most(resources);
+  // A node with more on it than it has takes no pod that asks for any.
+  const auto find_most = [&](NodeId node) {
+    std::ranges::fill(most, 0);
+    if (!realm.takers.Contains(node)) return;
+    for (uint32_t r = 0; r < resources; ++r) {
+      room[r] = std::max<int64_t>(0, snapshot.Free(ResourceId{r}, node));
+    }
+    usable.Of(room, most);
+  };
+  std::vector<Limit> of(resources);
+  snapshot.alive().ForEach([&](NodeId node) {
+    find_most(node);
+    for (size_t r = 0; r < resources; ++r) of[r].most += most[r];
+  });
+  for (size_t c = 0; c < candidates.size(); ++c) {
+    find_most(candidates[c].node);
+    std::vector<absl::int128> amount(most.begin(), most.end());
+    for (const PodId pod : candidates[c].move) {
+      const PodShapeId shape = catalog.shape_id(pod);
+      if (!is_bound(shape)) continue;
+      for (size_t r = 0; r < resources; ++r) amount[r] += amounts[Index(shape)][r];
+    }
+    for (size_t r = 0; r < resources; ++r) {
+      if (amount[r] > 0) of[r].terms.push_back({.candidate = c, .amount = amount[r]});
+    }
+  }
+  std::ranges::move(of, std::back_inserter(limits));
 }
 
 void AddLimitsOfGroups(const ClusterSnapshot& snapshot, const NodeGroups& groups, int64_t now_s,
@@ -177,6 +226,29 @@ void AddLimitsOfBudgets(const Catalog& catalog, const NodeGroups& groups,
     limits.push_back(std::move(nodes[p]));
     limits.push_back(std::move(pods[p]));
   }
+}
+
+// At most a share of each workload is evicted.
+void AddLimitsOfWorkloads(const ClusterSnapshot& snapshot, double share,
+                          std::span<const RemovableCandidate> candidates,
+                          std::vector<Limit>& limits) {
+  if (share >= 1) return;
+  const Workloads workloads(snapshot);
+  std::vector<Limit> of_workloads(workloads.pods.size());
+  for (size_t w = 0; w < workloads.pods.size(); ++w) {
+    of_workloads[w].most = PodsOfShare(workloads.pods[w].size(), share);
+  }
+  for (size_t c = 0; c < candidates.size(); ++c) {
+    for (const PodId pod : candidates[c].move) {
+      if (workloads.of[Index(pod)] == Workloads::kNone) continue;
+      std::vector<Term>& terms = of_workloads[workloads.of[Index(pod)]].terms;
+      if (terms.empty() || terms.back().candidate != c) {
+        terms.push_back({.candidate = c, .amount = 0});
+      }
+      terms.back().amount += 1;
+    }
+  }
+  std::ranges::move(of_workloads, std::back_inserter(limits));
 }
 
 // Takes away what cannot go even alone, and then limits that nothing reaches.
@@ -322,13 +394,13 @@ RemovalBound BoundRemovals(const ClusterSnapshot& snapshot, const NodeGroups& gr
                            const Deadline* deadline) {
   const std::vector<RemovableCandidate> candidates = CandidatesOf(snapshot, groups, request);
   std::vector<Limit> limits;
+  const AmountsOfShapes amounts = FindAmounts(snapshot.catalog(), candidates);
   for (const Realm& realm : FindRealms(snapshot, request, candidates)) {
-    for (uint32_t r = 0; r < snapshot.catalog().resources(); ++r) {
-      limits.push_back(LimitOfResource(snapshot, realm, candidates, ResourceId{r}));
-    }
+    AddLimitsOfRealm(snapshot, realm, candidates, amounts, limits);
   }
   AddLimitsOfGroups(snapshot, groups, request.now_s, candidates, limits);
   AddLimitsOfBudgets(snapshot.catalog(), groups, request, candidates, limits);
+  AddLimitsOfWorkloads(snapshot, request.max_workload_share, candidates, limits);
 
   std::vector<int64_t> worths;
   for (const RemovableCandidate& candidate : candidates) {

@@ -6,12 +6,14 @@
 // Some nodes can go in no plan: they are not eligible, a pod blocks them, or by themselves they
 // break one of the limits below.  Of the others every plan chooses some, x = 1, and keeps
 //   - for each resource:  sum x * (what its pods that move ask for + its own room)
-//                         <= room of all nodes,  since those pods end on nodes that stay;
+//                         <= room of all nodes,  since those pods end on nodes that stay.  Room is
+//                         what whole pods can take of it (usable_room.h);
 //   - the same for each set of nodes that some pods cannot leave, as selectors and taints say: the
 //     room of these nodes, and what pods that cannot leave them ask for;
 //   - for each group:     sum x <= how many nodes it may lose;
 //   - for each budget:    sum x over nodes with pods that ask it <= disruptions allowed, and
-//                         sum x * those pods <= disruptions allowed - 1 + the most on one node.
+//                         sum x * those pods <= disruptions allowed - 1 + the most on one node;
+//   - for each workload:  sum x * its pods <= the share of it that may be evicted.
 // The second form of the last: a budget with one disruption left admits one more node, whatever
 // number of its pods (PdbTracker).  The bound is that of the linear relaxation, 0 <= x <= 1, or
 // a little above.

@@ -4,6 +4,7 @@
 #include <bit>
 #include <functional>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -12,6 +13,7 @@
 #include "engine/group_quotas.h"
 #include "engine/search/removable.h"
 #include "engine/search/static_nodes.h"
+#include "engine/workloads.h"
 #include "predicates/filters.h"
 #include "predicates/pdb_tracker.h"
 
@@ -44,12 +46,11 @@ std::vector<double> SharesOf(const ClusterSnapshot& snapshot) {
 
 }  // namespace
 
-PackingProblem::PackingProblem(const ClusterSnapshot& snapshot, const NodeGroups& groups,
-                               const PlannerOptions& options, std::span<const NodeId> candidates,
-                               const NodeSet* destinations, std::span<const int64_t> worth,
-                               int64_t now_s)
-    : quotas(GroupQuotas(snapshot, groups, now_s)),
-      open(OpenNodes(snapshot, destinations)),
+PackingProblem::PackingProblem(const ClusterSnapshot& snapshot, const ClusterSnapshot& running,
+                               const NodeGroups& groups, const PlanRequest& request,
+                               std::span<const NodeId> candidates, std::span<const int64_t> worth)
+    : quotas(GroupQuotas(snapshot, groups, request.now_s)),
+      open(OpenNodes(snapshot, request.destinations)),
       movers(snapshot.catalog().nodes()),
       others(snapshot.catalog().nodes()),
       share(SharesOf(snapshot)) {
@@ -61,13 +62,10 @@ PackingProblem::PackingProblem(const ClusterSnapshot& snapshot, const NodeGroups
   snapshot.alive().ForEach([&](NodeId node) {
     for (const PodId pod : snapshot.PodsOn(node)) home[Index(pod)] = node;
   });
-  const PdbTracker pdbs(catalog);
-  for (uint32_t p = 0; p < catalog.pdbs().size(); ++p) budgets.push_back(pdbs.remaining(PdbId{p}));
-
   const std::vector<int64_t> registered = RegisteredNodes(snapshot, groups);
   absl::flat_hash_map<uint32_t, size_t> atomic;  // Unit by group.
   for (RemovableCandidate& candidate :
-       FindRemovable(snapshot, groups, options, candidates, now_s)) {
+       FindRemovable(snapshot, groups, request.planner, candidates, request.now_s)) {
     const NodeId node = candidate.node;
     if (!worth.empty() && worth[Index(node)] <= 0) continue;
     std::vector<PodId>& move = movers[Index(node)];
@@ -80,7 +78,7 @@ PackingProblem::PackingProblem(const ClusterSnapshot& snapshot, const NodeGroups
     if (groups.groups[Index(group)].atomic) {
       unit = atomic.try_emplace(Index(group), unit).first->second;
     }
-    if (unit == units.size()) units.push_back({.nodes = {}, .group = group, .worth = 0});
+    if (unit == units.size()) units.push_back({.nodes = {}, .group = group, .worth = 0, .spends = {}});
     PackingUnit& of = units[unit];
     of.nodes.push_back(node);
     of.worth += worth.empty() ? 1 : worth[Index(node)];
@@ -97,15 +95,36 @@ PackingProblem::PackingProblem(const ClusterSnapshot& snapshot, const NodeGroups
     return group.atomic &&
            !IsWhole(group, static_cast<int64_t>(unit.nodes.size()), registered[Index(unit.group)]);
   });
+  FindSpends(running, request.max_workload_share);
+}
+
+void PackingProblem::FindSpends(const ClusterSnapshot& running, double max_workload_share) {
+  const Catalog& catalog = running.catalog();
+  const PdbTracker pdbs(catalog);
+  const auto pdb_count = static_cast<uint32_t>(catalog.pdbs().size());
+  for (uint32_t p = 0; p < pdb_count; ++p) budgets.push_back(pdbs.remaining(PdbId{p}));
+  std::optional<Workloads> workloads;
+  if (max_workload_share < 1) {
+    workloads.emplace(running);
+    for (const std::vector<PodId>& pods : workloads->pods) {
+      budgets.push_back(static_cast<int32_t>(PodsOfShare(pods.size(), max_workload_share)));
+    }
+  }
   budget_users.resize(budgets.size());
+  std::map<uint32_t, int32_t> spent;  // By budget.
   for (uint32_t unit = 0; unit < units.size(); ++unit) {
+    spent.clear();
     for (const NodeId node : units[unit].nodes) {
       for (const PodId pod : movers[Index(node)]) {
-        for (const PdbId pdb : catalog.shape_of(pod).budgets) {
-          std::vector<uint32_t>& users = budget_users[Index(pdb)];
-          if (users.empty() || users.back() != unit) users.push_back(unit);
-        }
+        for (const PdbId pdb : catalog.shape_of(pod).budgets) ++spent[Index(pdb)];
+        if (!workloads || workloads->of[Index(pod)] == Workloads::kNone) continue;
+        ++spent[pdb_count + workloads->of[Index(pod)]];
       }
+    }
+    for (const auto& [budget, pods] : spent) {
+      units[unit].spends.push_back(
+          {.budget = budget, .pods = pods, .least = budget < pdb_count ? 1 : pods});
+      budget_users[budget].push_back(unit);
     }
   }
 }
@@ -194,14 +213,11 @@ bool Packing::Empty(NodeId node) {
 
 void Packing::Note(size_t unit, bool gone) {
   const PackingUnit& of = problem_->units[unit];
-  const Catalog& catalog = snapshot_.catalog();
   removed_[unit] = gone;
   worth_ += gone ? of.worth : -of.worth;
   group_removed_[Index(of.group)] += static_cast<int64_t>(of.nodes.size()) * (gone ? 1 : -1);
-  for (const NodeId node : of.nodes) {
-    for (const PodId pod : problem_->movers[Index(node)]) {
-      for (const PdbId pdb : catalog.shape_of(pod).budgets) budgets_[Index(pdb)] += gone ? -1 : 1;
-    }
+  for (const PackingSpend& spend : of.spends) {
+    budgets_[spend.budget] += gone ? -spend.pods : spend.pods;
   }
   if (gone) {
     order_.push_back(static_cast<uint32_t>(unit));
@@ -210,14 +226,10 @@ void Packing::Note(size_t unit, bool gone) {
   }
 }
 
-void Packing::SpentBudgets(size_t unit, std::vector<PdbId>& spent) const {
+void Packing::SpentBudgets(size_t unit, std::vector<uint32_t>& spent) const {
   spent.clear();
-  for (const NodeId node : problem_->units[unit].nodes) {
-    for (const PodId pod : problem_->movers[Index(node)]) {
-      for (const PdbId pdb : snapshot_.catalog().shape_of(pod).budgets) {
-        if (budgets_[Index(pdb)] < 1 && std::ranges::count(spent, pdb) == 0) spent.push_back(pdb);
-      }
-    }
+  for (const PackingSpend& each : problem_->units[unit].spends) {
+    if (budgets_[each.budget] < each.least) spent.push_back(each.budget);
   }
 }
 

@@ -8,9 +8,9 @@
 // by its own rules (MakePlan, PlanRequest::suggestions).
 //
 // Held here: the room and every filter (predicates/filters.h) at the moment at which a pod comes
-// to a node; budgets, which each pod spends once, as PdbTracker says; quotas of groups; that atomic
-// groups go whole.  Not held: that each filter says yes again in the order of the plan.  Topology
-// may then say no, and the planner looks elsewhere.
+// to a node; budgets, which each pod spends once, as PdbTracker says; shares of workloads; quotas
+// of groups; that atomic groups go whole.  Not held: that each filter says yes again in the order
+// of the plan.  Topology may then say no, and the planner looks elsewhere.
 //
 // Units:     worth as PackingUnit says; requests as ClusterSnapshot.
 // Cost:      Remove O(pods of the node * nodes) at worst; PutBack O(pods that were on it); a copy
@@ -27,12 +27,20 @@
 #include <span>
 #include <vector>
 
+#include "engine/make_plan.h"
 #include "engine/node_groups.h"
-#include "engine/pass_input.h"
 #include "engine/plan.h"
 #include "snapshot/cluster_snapshot.h"
 
 namespace ebb {
+
+// What removing a unit takes of a budget of disruptions: of a PodDisruptionBudget, or of what may
+// be evicted of a workload (workloads.h).
+struct PackingSpend {
+  uint32_t budget = 0;  // Index in PackingProblem::budgets.
+  int32_t pods = 0;
+  int32_t least = 1;  // That must be left before: 1, or all that it takes.
+};
 
 // What goes or stays as one: a node, or all nodes of an atomic group.
 struct PackingUnit {
@@ -42,6 +50,7 @@ struct PackingUnit {
   double size = 0;    // What its nodes offer, in shares of what an average node does.
   double load = 0;    // What its pods that must move request, the same.
   size_t pods = 0;    // That must move.
+  std::vector<PackingSpend> spends;
 };
 
 // What may be removed, and what that would move.  Nodes whose pods may not be moved, whatever the
@@ -54,14 +63,19 @@ struct PackingProblem {
   std::vector<std::vector<PodId>> movers;  // By NodeId: of units, the pods that must move,
   std::vector<std::vector<PodId>> others;  // and those that go with the node.
   std::vector<double> share;               // By ResourceId: one over what an average node offers.
-  std::vector<int32_t> budgets;            // By PdbId: disruptions allowed.
-  std::vector<std::vector<uint32_t>> budget_users;  // By PdbId: units with pods of it.
+  // Disruptions allowed: by PdbId, and behind them by workload, where a share of it may go at most.
+  std::vector<int32_t> budgets;
+  std::vector<std::vector<uint32_t>> budget_users;  // By budget: units with pods of it.
 
   // The units are those of `candidates` that eligibility and rules let go.  `worth`: by NodeId,
-  // empty: each node counts 1; nodes of no worth are no units.
-  PackingProblem(const ClusterSnapshot& snapshot, const NodeGroups& groups,
-                 const PlannerOptions& options, std::span<const NodeId> candidates,
-                 const NodeSet* destinations, std::span<const int64_t> worth, int64_t now_s);
+  // empty: each node counts 1; nodes of no worth are no units.  `running`: the cluster before
+  // pending pods found room; of the request the planner's options, destinations, time and share.
+  PackingProblem(const ClusterSnapshot& snapshot, const ClusterSnapshot& running,
+                 const NodeGroups& groups, const PlanRequest& request,
+                 std::span<const NodeId> candidates, std::span<const int64_t> worth);
+
+ private:
+  void FindSpends(const ClusterSnapshot& running, double max_workload_share);
 };
 
 class Packing {
@@ -76,8 +90,8 @@ class Packing {
   [[nodiscard]] const std::vector<uint32_t>& removed() const { return order_; }
   [[nodiscard]] int64_t worth() const { return worth_; }
 
-  // The budgets of the unit's pods of which nothing is left, once each.
-  void SpentBudgets(size_t unit, std::vector<PdbId>& spent) const;
+  // The budgets that have too little left for the unit.
+  void SpentBudgets(size_t unit, std::vector<uint32_t>& spent) const;
 
   // Pods are put on the nodes that are fullest; a node of this unit counts as having so much more
   // room, in nodes, than it has.  For units that are to be removed later.
@@ -117,7 +131,7 @@ class Packing {
   std::vector<NodeId> touched_;  // Since Begin.
   std::vector<std::optional<NodeSet>> statics_;  // StaticNodes, by StaticClassOf.
   std::vector<PodId> moving_;                    // Reused, and so is the next.
-  std::vector<PdbId> spent_;
+  std::vector<uint32_t> spent_;
 
   struct Saved {
     std::vector<bool> removed;

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/random.h"
 #include "engine/search/bound.h"
+#include "engine/search/budget_search.h"
 #include "engine/search/packing.h"
 #include "engine/verify.h"
 
@@ -18,13 +19,15 @@ namespace {
 constexpr size_t kLanes = 4;  // Packings that are improved side by side.
 constexpr uint64_t kStepsPerIteration = 200;
 constexpr uint64_t kPutBackMax = 5;
-constexpr uint64_t kOthersTried = 8;  // Beside those that were put back.
+constexpr uint64_t kOthersTried = 8;   // Beside those that were put back.
+constexpr size_t kUsersLookedAt = 48;  // Of one budget.
 // A unit that is to be tried later takes pods only where nothing else does.
 constexpr double kLater = 1e6;
 
 // In which order units are removed at first, the lowest key first: by what a removal costs, which
 // is the room of the node, whether it is used or not; by its pods; by what they request.  One more
-// packing, the first, begins with what the relaxed problem would take (RemovalBound::surplus).
+// packing, the first, begins with what the relaxed problem would take (RemovalBound::surplus), and
+// the last with what budgets admit (budget_search.h), where they keep anything.
 using UnitKey = double (*)(const PackingUnit&);
 constexpr std::array<UnitKey, kLanes - 1> kFirstOrders = {
     [](const PackingUnit& unit) { return unit.size; },
@@ -47,6 +50,16 @@ std::vector<double> KeysOf(const PackingProblem& problem, const RemovalBound& bo
     for (const NodeId node : unit.nodes) surplus += bound.surplus[Index(node)];
     keys.push_back(-surplus);
   }
+  return keys;
+}
+
+// Chosen units in their order, then others by their load.
+std::vector<double> KeysOf(const PackingProblem& problem, const std::vector<uint32_t>& chosen) {
+  std::vector<double> keys;
+  for (const PackingUnit& unit : problem.units) {
+    keys.push_back(static_cast<double>(problem.units.size()) + unit.load);
+  }
+  for (size_t i = 0; i < chosen.size(); ++i) keys[chosen[i]] = static_cast<double>(i);
   return keys;
 }
 
@@ -134,21 +147,35 @@ class Lane {
   }
 
   // For each budget that keeps the unit one that spends of it comes back.  The unit is tried, and
-  // others that wait for the same budgets.
+  // others that wait for what that one spent.
   void FreeBudgets(uint32_t wanted) {
-    for (const PdbId pdb : spent_) {
+    for (const uint32_t budget : spent_) {
       gone_.clear();
-      for (const uint32_t unit : problem_->budget_users[Index(pdb)]) {
-        (packing_.IsRemoved(unit) ? gone_ : tried_).push_back(unit);
+      for (const uint32_t unit : problem_->budget_users[budget]) {
+        if (packing_.IsRemoved(unit)) gone_.push_back(unit);
       }
       if (!gone_.empty()) PutBack(Draw(gone_));
     }
-    std::erase_if(tried_, [&](uint32_t unit) {
-      return unit == wanted || std::ranges::count(put_back_, unit) > 0;
-    });
+    for (const uint32_t unit : put_back_) {
+      for (const PackingSpend& spend : problem_->units[unit].spends)
+        TryUsersOf(spend.budget, wanted);
+    }
     ShuffleTried();
     if (tried_.size() > kOthersTried) tried_.resize(kOthersTried);
     tried_.insert(tried_.begin(), wanted);
+  }
+
+  // Units that stay, and that no budget keeps now.
+  void TryUsersOf(uint32_t budget, uint32_t wanted) {
+    const std::vector<uint32_t>& users = problem_->budget_users[budget];
+    const size_t start = random_.Below(users.size());
+    for (size_t i = 0; i < std::min(users.size(), kUsersLookedAt); ++i) {
+      const uint32_t unit = users[(start + i) % users.size()];
+      if (unit == wanted || packing_.IsRemoved(unit)) continue;
+      if (std::ranges::count(put_back_, unit) > 0) continue;
+      packing_.SpentBudgets(unit, spent_now_);
+      if (spent_now_.empty()) tried_.push_back(unit);
+    }
   }
 
   void ShuffleTried() {
@@ -177,7 +204,8 @@ class Lane {
   // Reused.
   std::vector<uint32_t> kept_;
   std::vector<uint32_t> gone_;
-  std::vector<PdbId> spent_;
+  std::vector<uint32_t> spent_;
+  std::vector<uint32_t> spent_now_;
   std::vector<uint32_t> put_back_;
   std::vector<uint32_t> tried_;
 };
@@ -286,8 +314,7 @@ class Search {
   void Improve() {
     ClusterSnapshot packed = snapshot_;
     for (const Move& move : result_.best.plan.packed) packed.AddPod(move.pod, move.to);
-    const PackingProblem problem(packed, groups_, request_.planner, candidates_,
-                                 request_.destinations, options_.worth, request_.now_s);
+    const PackingProblem problem(packed, snapshot_, groups_, request_, candidates_, options_.worth);
     // Without the nodes that are worth nothing.
     if (!options_.worth.empty()) Realize({}, {}, problem);
     if (problem.units.empty()) return;
@@ -297,6 +324,14 @@ class Search {
       lanes.emplace_back(packed, problem, options_.seed * kLanes + lane);
     }
     parallelism_.For(kLanes, [&](size_t lane, size_t) {
+      if (lane == kLanes - 1) {
+        const std::vector<uint32_t> chosen =
+            ChooseWithinBudgets(problem, options_.seed, options_.deadline);
+        if (chosen.size() < problem.units.size()) {
+          lanes[lane].Begin(KeysOf(problem, chosen), options_.deadline);
+          return;
+        }
+      }
       if (lane > 0) {
         lanes[lane].Begin(KeysOf(problem, kFirstOrders[lane - 1]), options_.deadline);
         return;

@@ -4,12 +4,13 @@
 #include <cstddef>
 #include <numeric>
 #include <span>
-#include <tuple>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "base/random.h"
 #include "engine/simulation/scheduler.h"
+#include "engine/workloads.h"
+#include "predicates/filters.h"
 
 namespace ebb {
 namespace {
@@ -18,9 +19,7 @@ namespace {
 class Evictions {
  public:
   Evictions(const ClusterSnapshot& snapshot, const Plan& plan)
-      : snapshot_(snapshot),
-        closed_(snapshot.catalog().nodes()),
-        controller_of_(snapshot.catalog().pods(), kNoController) {
+      : snapshot_(snapshot), closed_(snapshot.catalog().nodes()), workloads_(snapshot) {
     absl::flat_hash_map<PodId, NodeId> last;  // A pod may move on with its host.
     for (const RemovableNode& removal : plan.remove) {
       closed_.Insert(removal.node);
@@ -34,12 +33,11 @@ class Evictions {
       }
       evicted_ += moves.size();
     }
-    FindControllers();
   }
 
   [[nodiscard]] size_t evicted() const { return evicted_; }
 
-  [[nodiscard]] EvictionTrial Run(uint64_t seed, bool shuffled) const {
+  [[nodiscard]] EvictionTrial Run(uint64_t seed, bool shuffled, double nominated_share) const {
     ClusterSnapshot cluster = snapshot_;
     Random random(seed);
     SimulatedScheduler scheduler(random.Next());
@@ -49,7 +47,12 @@ class Evictions {
     EvictionTrial trial;
     std::vector<Move> pending;
     const auto place = [&](const Move& move) {
-      const NodeId to = scheduler.Choose(cluster, move.pod, Peers(cluster, move.pod), &closed_);
+      NodeId to = nominated_share > 0 && IsNominated(random, nominated_share) && Fits(cluster, move)
+                      ? move.to
+                      : kNoNode;
+      if (to == kNoNode) {
+        to = scheduler.Choose(cluster, move.pod, Peers(cluster, move.pod), &closed_);
+      }
       if (to == kNoNode) return false;
       cluster.AddPod(move.pod, to);
       trial.as_planned += to == move.to ? 1 : 0;
@@ -61,37 +64,30 @@ class Evictions {
         if (!place(move)) pending.push_back(move);
       }
     }
-    for (const Move& move : pending) trial.pending += place(move) ? 0 : 1;
+    for (const Move& move : pending) {
+      if (!place(move)) trial.left.push_back(move.pod);
+    }
+    trial.pending = trial.left.size();
     return trial;
   }
 
  private:
-  static constexpr uint32_t kNoController = ~uint32_t{0};
+  static bool IsNominated(Random& random, double share) {
+    constexpr uint64_t kParts = 1'000'000;
+    return static_cast<double>(random.Below(kParts)) < share * static_cast<double>(kParts);
+  }
 
-  void FindControllers() {
-    const Catalog& catalog = snapshot_.catalog();
-    absl::flat_hash_map<std::tuple<TextId, TextId, TextId, TextId>, uint32_t> numbers;
-    snapshot_.alive().ForEach([&](NodeId node) {
-      for (const PodId pod : snapshot_.PodsOn(node)) {
-        const PodShape& shape = catalog.shape_of(pod);
-        if (!shape.has_controller) continue;
-        const Owner& owner = shape.controller;
-        const auto [it, is_new] =
-            numbers.try_emplace({shape.namespace_name, owner.kind, owner.name, owner.uid},
-                                static_cast<uint32_t>(pods_of_.size()));
-        if (is_new) pods_of_.emplace_back();
-        controller_of_[Index(pod)] = it->second;
-        pods_of_[it->second].push_back(pod);
-      }
-    });
+  [[nodiscard]] bool Fits(const ClusterSnapshot& cluster, const Move& move) const {
+    return !closed_.Contains(move.to) &&
+           Explain(cluster, cluster.catalog().shape_of(move.pod), move.to).fits;
   }
 
   // Where the other pods of its controller are.
   [[nodiscard]] std::vector<NodeId> Peers(const ClusterSnapshot& cluster, PodId pod) const {
     std::vector<NodeId> peers;
-    const uint32_t controller = controller_of_[Index(pod)];
-    if (controller == kNoController) return peers;
-    for (const PodId peer : pods_of_[controller]) {
+    const uint32_t workload = workloads_.of[Index(pod)];
+    if (workload == Workloads::kNone) return peers;
+    for (const PodId peer : workloads_.pods[workload]) {
       const NodeId node = cluster.NodeOf(peer);
       if (peer != pod && node != kNoNode) peers.push_back(node);
     }
@@ -102,8 +98,7 @@ class Evictions {
   NodeSet closed_;                        // Nodes of the plan.
   std::vector<std::vector<Move>> nodes_;  // Its evictions, node by node in its order.
   size_t evicted_ = 0;
-  std::vector<uint32_t> controller_of_;  // By PodId.
-  std::vector<std::vector<PodId>> pods_of_;
+  Workloads workloads_;
 };
 
 }  // namespace
@@ -120,9 +115,35 @@ EvictionTrials RunEvictionTrials(const ClusterSnapshot& snapshot, const Plan& pl
     const size_t trial = index / 2;
     const bool shuffled = index % 2 == 0;
     (shuffled ? trials.random_order : trials.plan_order)[trial] =
-        evictions.Run(options.seed + trial, shuffled);
+        evictions.Run(options.seed + trial, shuffled, options.nominated_share);
   });
   return trials;
+}
+
+namespace {
+
+size_t Failed(const EvictionTrials& trials) {
+  const auto leaves_some = [](const EvictionTrial& trial) { return trial.pending > 0; };
+  return static_cast<size_t>(std::ranges::count_if(trials.random_order, leaves_some) +
+                             std::ranges::count_if(trials.plan_order, leaves_some));
+}
+
+}  // namespace
+
+bool IsRobust(const EvictionTrials& trials, double share) {
+  const size_t all = trials.random_order.size() + trials.plan_order.size();
+  return static_cast<double>(Failed(trials)) <= share * static_cast<double>(all);
+}
+
+EvictionTrials RunUntilRobust(const ClusterSnapshot& snapshot, const Plan& plan, double share,
+                              const EvictionTrialOptions& options, const Parallelism& parallelism) {
+  constexpr size_t kFirst = 2;
+  EvictionTrialOptions few = options;
+  few.trials = std::min(kFirst, options.trials);
+  EvictionTrials first = RunEvictionTrials(snapshot, plan, few, parallelism);
+  const auto most = share * static_cast<double>(2 * options.trials);
+  if (static_cast<double>(Failed(first)) > most) return first;
+  return RunEvictionTrials(snapshot, plan, options, parallelism);
 }
 
 size_t RobustRemovals(const ClusterSnapshot& snapshot, const Plan& plan, double share,
@@ -131,11 +152,7 @@ size_t RobustRemovals(const ClusterSnapshot& snapshot, const Plan& plan, double 
     Plan first;
     first.remove.assign(plan.remove.begin(),
                         plan.remove.begin() + static_cast<std::ptrdiff_t>(removals));
-    const EvictionTrials trials = RunEvictionTrials(snapshot, first, options, parallelism);
-    const auto leaves_some = [](const EvictionTrial& trial) { return trial.pending > 0; };
-    const auto failed = std::ranges::count_if(trials.random_order, leaves_some) +
-                        std::ranges::count_if(trials.plan_order, leaves_some);
-    return static_cast<double>(failed) <= share * static_cast<double>(2 * options.trials);
+    return IsRobust(RunUntilRobust(snapshot, first, share, options, parallelism), share);
   };
   if (is_robust(plan.remove.size())) return plan.remove.size();
   size_t robust = 0;

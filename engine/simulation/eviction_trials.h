@@ -35,11 +35,15 @@ namespace ebb {
 struct EvictionTrialOptions {
   size_t trials = 20;  // In random order, and as many in the plan's.
   uint64_t seed = 1;   // Of orders, and of the scheduler's draws.
+  // So many of the pods are nominated to the node that the plan has for them before the scheduler
+  // looks at them (status.nominatedNodeName): it tries that node first.
+  double nominated_share = 0;
 };
 
 struct EvictionTrial {
-  size_t pending = 0;     // Pods that no node took.
-  size_t as_planned = 0;  // Pods that came to be where the plan has them.
+  size_t pending = 0;       // Pods that no node took.
+  std::vector<PodId> left;  // Those.
+  size_t as_planned = 0;    // Pods that came to be where the plan has them.
 };
 
 struct EvictionTrials {
@@ -53,10 +57,19 @@ EvictionTrials RunEvictionTrials(const ClusterSnapshot& snapshot, const Plan& pl
                                  const EvictionTrialOptions& options,
                                  const Parallelism& parallelism = Parallelism::One());
 
+// Whether pods are pending in at most a `share` of trials, of both orders together.
+bool IsRobust(const EvictionTrials& trials, double share);
+
+// Runs the first trials, and the others only where those leave it open whether the plan is robust.
+// IsRobust of what it returns, which may be some of the trials, is that of all.
+EvictionTrials RunUntilRobust(const ClusterSnapshot& snapshot, const Plan& plan, double share,
+                              const EvictionTrialOptions& options,
+                              const Parallelism& parallelism = Parallelism::One());
+
 // The most removals of the plan, from the first, after which pods are pending in at most a `share`
 // of trials, of both orders together.  Found by bisection, as fewer removals leave more room: where
 // that does not hold for each, the number found keeps the share, and a larger one might too.
-// Cost: about log2(removals) times that of RunEvictionTrials.
+// Cost: about log2(removals) times that of RunUntilRobust.
 size_t RobustRemovals(const ClusterSnapshot& snapshot, const Plan& plan, double share,
                       const EvictionTrialOptions& options,
                       const Parallelism& parallelism = Parallelism::One());

@@ -26,6 +26,8 @@ install(DIRECTORY "${PROJECT_SOURCE_DIR}/examples/embedded/"
   DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/libebb-dev/examples" COMPONENT dev)
 file(GLOB documents CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/docs/*.md" "${PROJECT_SOURCE_DIR}/docs/*.schema.json")
 install(FILES ${documents} DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/ebb" COMPONENT tools)
+install(FILES "${PROJECT_SOURCE_DIR}/examples/prices.yaml" "${PROJECT_SOURCE_DIR}/examples/prices.csv"
+  DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/ebb/examples" COMPONENT tools)
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME ebb)

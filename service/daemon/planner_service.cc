@@ -82,6 +82,16 @@ class CallTold {
   EndedCall ended_;
 };
 
+// Time is up when nobody wants the answer any more.
+class CallCancelled final : public Deadline {
+ public:
+  explicit CallCancelled(const grpc::CallbackServerContext& context) : context_(context) {}
+  [[nodiscard]] bool Expired() const override { return context_.IsCancelled(); }
+
+ private:
+  const grpc::CallbackServerContext& context_;
+};
+
 // A call with one answer.
 template <typename Reply>
 class UnaryCall final : public grpc::ServerUnaryReactor {
@@ -702,7 +712,10 @@ class PlannerService::Impl final : public v1alpha1::Planner::CallbackService {
   Unary* Plan(Context* context, const wire::PlanCall* request, wire::PlanReply* reply) override {
     auto* const call = Call("Plan", request->input().session(), context, reply);
     call->On(options_.sessions->Find(request->input().session()), request->input().min_version(),
-             [request](Session& session, auto end) { return session.Plan(*request, end); });
+             [request, context](Session& session, auto end) {
+               const CallCancelled cancelled(*context);
+               return session.Plan(*request, end, &cancelled);
+             });
     return call;
   }
 

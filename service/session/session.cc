@@ -21,7 +21,9 @@
 #include "service/explain.h"
 #include "service/filter_report.h"
 #include "service/plan_json.h"
+#include "service/plan_search.h"
 #include "service/plan_time.h"
+#include "service/prices.h"
 #include "service/session/pass_call.h"
 #include "snapshot/any_object_sink.h"
 #include "snapshot/formats/binary_snapshot.h"
@@ -374,14 +376,86 @@ absl::StatusOr<std::optional<Clock::time_point>> EndOf(const wire::PlanInput& in
   return end ? std::min(*end, own) : own;
 }
 
+// What input.prices says nodes cost; absent: nothing.
+absl::StatusOr<std::optional<NodePrices>> PricesOf(const wire::PlanInput& input,
+                                                   const Catalog& catalog) {
+  std::optional<NodePrices> prices;
+  if (input.prices().empty()) return prices;
+  const absl::StatusOr<PriceList> list = ParsePrices(
+      input.prices_name().empty() ? "input.prices" : input.prices_name(), input.prices());
+  if (!list.ok()) return list.status();
+  absl::StatusOr<NodePrices> priced = PriceNodes(catalog, *list);
+  if (!priced.ok()) return priced.status();
+  prices = *std::move(priced);
+  return prices;
+}
+
+absl::StatusOr<PlanSearchOptions> SearchOptionsOf(const wire::Search& search) {
+  constexpr double kBudgetMaxS = 600;
+  PlanSearchOptions options;
+  if (search.has_budget_seconds()) options.budget_s = search.budget_seconds();
+  if (!(options.budget_s >= 0 && options.budget_s <= kBudgetMaxS)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("input.search.budget_seconds: is not from 0 to ", kBudgetMaxS));
+  }
+  if (search.has_iterations()) options.iterations = search.iterations();
+  if (search.has_seed()) options.seed = search.seed();
+  if (!wire::Search::Objective_IsValid(search.objective())) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("input.search.objective: there is no ", static_cast<int>(search.objective())));
+  }
+  options.for_cost = search.objective() == wire::Search::COST;
+  options.move_cost = search.move_cost();
+  if (!(options.move_cost >= 0 && options.move_cost <= kHourlyMax)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("input.search.move_cost: is not from 0 to ", kHourlyMax));
+  }
+  if (options.move_cost > 0 && !options.for_cost) {
+    return absl::InvalidArgumentError("input.search.move_cost: is for the objective COST");
+  }
+  if (search.has_max_evictions()) options.max_evictions = search.max_evictions();
+  options.bound = search.bound();
+  return options;
+}
+
+// The plan that is asked for, or a better one.
+absl::StatusOr<FoundPlan> FindPlan(const wire::PlanInput& input, LoadedCluster& cluster,
+                                   const NodeGroups& groups, const PlanRequest& request,
+                                   const NodePrices* prices, const Deadline& ends,
+                                   const Parallelism& parallelism) {
+  if (!input.has_search()) {
+    absl::StatusOr<PlanResult> made = MakePlan(cluster.snapshot, groups, cluster.pending, request);
+    if (!made.ok()) return made.status();
+    return FoundPlan{.made = *std::move(made), .search = {}, .bound = {}};
+  }
+  absl::StatusOr<PlanSearchOptions> options = SearchOptionsOf(input.search());
+  if (!options.ok()) return options.status();
+  options->cancelled = &ends;
+  return SearchPlan(cluster, groups, request, prices, *options, parallelism);
+}
+
+// Calls that make no plan of their own take nothing that says how.
+absl::Status RefuseSearch(const wire::PlanInput& input, std::string_view call) {
+  const auto refuse = [&](std::string_view field) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("input.", Absl(field), ": ", Absl(call), " takes none"));
+  };
+  if (input.has_search()) return refuse("search");
+  if (input.has_max_workload_share()) return refuse("max_workload_share");
+  if (!input.prices().empty()) return refuse("prices");
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status Session::WithReport(const wire::PlanInput& input, std::optional<Clock::time_point> end,
                                  const std::function<absl::Status(const PlanReport&)>& tell) {
-  return WithPlan(input, end, [&](const PlanContext& plan) { return tell(MakeReport(plan)); });
+  return WithPlan(input, end, /*cancelled=*/nullptr,
+                  [&](const PlanContext& plan) { return tell(MakeReport(plan)); });
 }
 
 absl::Status Session::WithPlan(const wire::PlanInput& input, std::optional<Clock::time_point> end,
+                               const Deadline* cancelled,
                                const std::function<absl::Status(const PlanContext&)>& tell) {
   std::optional<Effective> parsed;
   const absl::StatusOr<const Effective*> settings = SettingsOf(input, parsed);
@@ -413,6 +487,9 @@ absl::Status Session::WithPlan(const wire::PlanInput& input, std::optional<Clock
     }
     request.max_scale_down_parallelism = input.max_scale_down_parallelism();
   }
+  if (input.has_max_workload_share()) request.max_workload_share = input.max_workload_share();
+  const auto prices = PricesOf(input, catalog);
+  if (!prices.ok()) return prices.status();
   const auto ends = EndOf(input, end);
   if (!ends.ok()) return ends.status();
   std::optional<Deadlines> deadlines;
@@ -424,16 +501,24 @@ absl::Status Session::WithPlan(const wire::PlanInput& input, std::optional<Clock
   const auto passes_start = Clock::now();
   double pass_s = 0;
   request.on_passes_done = [&] { pass_s = SecondsSince(passes_start); };
-  absl::StatusOr<PlanResult> made = MakePlan(cluster.snapshot, groups, cluster.pending, request);
-  if (!made.ok()) return made.status();
+  const NodePrices* const hourly = *prices ? &**prices : nullptr;
+  const FirstDeadline search_ends(deadlines ? &deadlines->passes_end : nullptr, cancelled);
+  const Parallelism parallelism(options_.threads);
+  absl::StatusOr<FoundPlan> found =
+      FindPlan(input, cluster, groups, request, hourly, search_ends, parallelism);
+  if (!found.ok()) return found.status();
   ++plans_;
   last_plan_version_ = version_;
-  last_plan_removes_ = made->plan.remove.size();
+  last_plan_removes_ = found->made.plan.remove.size();
   last_plan_seconds_ = SecondsSince(start);
+  const bool searched = input.has_search();
   return tell({.cluster = &cluster,
                .groups = &groups,
                .request = &request,
-               .made = &*made,
+               .made = &found->made,
+               .prices = hourly,
+               .search = searched ? std::optional(found->search) : std::nullopt,
+               .bound = found->bound,
                .pass_s = pass_s,
                .verify_s = SecondsSince(passes_start) - pass_s});
 }
@@ -446,7 +531,8 @@ int64_t Session::Now(const wire::PlanInput& input, LoadedCluster& cluster) const
 }
 
 absl::StatusOr<wire::PlanReply> Session::Plan(const wire::PlanCall& call,
-                                              std::optional<Clock::time_point> end) {
+                                              std::optional<Clock::time_point> end,
+                                              const Deadline* cancelled) {
   // An answer is for one second, as the plan tells its time.
   wire::PlanCall question = call;
   if (!question.input().has_now()) {
@@ -498,8 +584,9 @@ absl::StatusOr<wire::PlanReply> Session::Plan(const wire::PlanCall& call,
     reply.set_left_out(LeftOutText(context.cluster->counts));
     return absl::OkStatus();
   };
-  if (absl::Status s = WithPlan(call.input(), end, tell); !s.ok()) return s;
-  if (!cut) {
+  if (absl::Status s = WithPlan(call.input(), end, cancelled, tell); !s.ok()) return s;
+  // Another search may find more in the time that it has.
+  if (!cut && !call.input().has_search()) {
     answers_.emplace_back(key, reply);
     if (answers_.size() > kAnswersKept) answers_.pop_front();
   }
@@ -521,6 +608,7 @@ Planner& Session::PassPlanner(const PlannerOptions& options,
 template <typename Reply, typename Write>
 absl::StatusOr<Reply> Session::MakePass(const wire::PassCall& call,
                                         std::optional<Clock::time_point> end, Write write) {
+  if (absl::Status s = RefuseSearch(call.input(), "Pass"); !s.ok()) return s;
   std::optional<Effective> parsed;
   const absl::StatusOr<const Effective*> settings = SettingsOf(call.input(), parsed);
   if (!settings.ok()) return settings.status();
@@ -722,6 +810,7 @@ absl::Status Session::OpenDriver() {
 
 absl::StatusOr<wire::RoundReply> Session::Round(const wire::RoundCall& call,
                                                 std::optional<Clock::time_point> end) {
+  if (absl::Status s = RefuseSearch(call.input(), "Round"); !s.ok()) return s;
   if (absl::Status s = OpenDriver(); !s.ok()) return s;
   std::optional<Effective> parsed;
   const absl::StatusOr<const Effective*> settings = SettingsOf(call.input(), parsed);

@@ -115,9 +115,11 @@ class Session {
 
   // --- Answers ---------------------------------------------------------------
 
-  // `end`: of the time that the call has.
+  // `end`: of the time that the call has.  `cancelled`: ends a search for a better plan, which then
+  // answers with the best so far; null: nothing does.
   absl::StatusOr<wire::PlanReply> Plan(const wire::PlanCall& call,
-                                       std::optional<Clock::time_point> end);
+                                       std::optional<Clock::time_point> end,
+                                       const Deadline* cancelled = nullptr);
   // Nothing of the cluster is judged: whoever asks has all of it.
   absl::StatusOr<wire::PassReply> Pass(const wire::PassCall& call,
                                        std::optional<Clock::time_point> end);
@@ -161,6 +163,7 @@ class Session {
   [[nodiscard]] int64_t Now(const wire::PlanInput& input, LoadedCluster& cluster) const;
   // Asks for a plan, and hands it to `tell`.
   absl::Status WithPlan(const wire::PlanInput& input, std::optional<Clock::time_point> end,
+                        const Deadline* cancelled,
                         const std::function<absl::Status(const PlanContext&)>& tell);
   // The same with the plan's report.
   absl::Status WithReport(const wire::PlanInput& input, std::optional<Clock::time_point> end,

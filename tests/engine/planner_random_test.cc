@@ -112,6 +112,7 @@ class Scenario {
     for (const UnremovableNode& node : plan.keep) {
       no_place_ += node.reason == UnremovableReason::kNoPlaceToMovePods ? 1 : 0;
       blocked_ += node.reason == UnremovableReason::kBlockedByPod ? 1 : 0;
+      over_share_ += node.blocking_reason == BlockingPodReason::kWorkloadShareReached ? 1 : 0;
     }
     return "";
   }
@@ -121,6 +122,7 @@ class Scenario {
   [[nodiscard]] size_t moved() const { return moved_; }
   [[nodiscard]] size_t no_place() const { return no_place_; }
   [[nodiscard]] size_t blocked() const { return blocked_; }
+  [[nodiscard]] size_t over_share() const { return over_share_; }
 
  private:
   // Makes up the input of a pass.
@@ -146,6 +148,7 @@ class Scenario {
     }
     if (dice_.Percent(20)) input_.destinations = &destinations_;
     if (dice_.Percent(10)) input_.unneeded_limit = static_cast<size_t>(dice_.Below(6));
+    if (dice_.Percent(15)) input_.max_workload_share = 0.01 * (1 + dice_.Below(60));
     pending_.clear();
     evicting_.clear();
     for (uint32_t p = 0; p < snapshot_.catalog().pods(); ++p) {
@@ -230,7 +233,7 @@ class Scenario {
   std::vector<PodId> pending_, evicting_;
   int64_t now_s_ = kNow;
   bool ordered_ = true;
-  size_t removed_ = 0, moved_ = 0, no_place_ = 0, blocked_ = 0, repeated_ = 0;
+  size_t removed_ = 0, moved_ = 0, no_place_ = 0, blocked_ = 0, repeated_ = 0, over_share_ = 0;
 };
 
 TEST(PlannerRandomTest, DecidesAsItsSlowTwinAmongThousandsOfNodes) {
@@ -248,7 +251,7 @@ TEST(PlannerRandomTest, DecidesAsItsSlowTwinAmongThousandsOfNodes) {
 
 TEST(PlannerRandomTest, DecidesAsItsSlowTwin) {
   const uint64_t first = test::RandomSeed();
-  size_t removed = 0, moved = 0, no_place = 0, blocked = 0, repeated = 0;
+  size_t removed = 0, moved = 0, no_place = 0, blocked = 0, repeated = 0, over_share = 0;
   for (uint64_t seed = first * 1'000'000; seed < first * 1'000'000 + 200; ++seed) {
     Scenario scenario(seed);
     for (int pass = 0; pass < 8; ++pass) {
@@ -259,6 +262,7 @@ TEST(PlannerRandomTest, DecidesAsItsSlowTwin) {
     no_place += scenario.no_place();
     blocked += scenario.blocked();
     repeated += scenario.repeated();
+    over_share += scenario.over_share();
   }
   // Whatever the seed, every outcome is seen often.
   EXPECT_GT(removed, 1000u);
@@ -266,6 +270,7 @@ TEST(PlannerRandomTest, DecidesAsItsSlowTwin) {
   EXPECT_GT(no_place, 200u);
   EXPECT_GT(blocked, 1000u);
   EXPECT_GT(repeated, 100u);
+  EXPECT_GT(over_share, 50u);
 }
 
 }  // namespace

@@ -173,6 +173,35 @@ Plan PlannerTwin::Pass(const ClusterSnapshot& start, const NodeGroups& groups,
     }
   }
 
+  // By namespace and controller: pods that run, and of those the ones that left their node.
+  std::map<std::string, std::pair<int, std::set<PodId>>> workloads;
+  const auto workload_of = [&](PodId pod) -> std::pair<int, std::set<PodId>>& {
+    const PodShape& shape = catalog.shape_of(pod);
+    return workloads[absl::StrCat(Absl(catalog.Text(shape.namespace_name)), "|",
+                                  Absl(catalog.Text(shape.controller.kind)), "|",
+                                  Absl(catalog.Text(shape.controller.name)), "|",
+                                  Absl(catalog.Text(shape.controller.uid)))];
+  };
+  for (const NodeId node : List(start)) {
+    for (const PodId pod : start.PodsOn(node)) ++workload_of(pod).first;
+  }
+  // The first pod with which more than the share of its workload has left.
+  const auto too_many = [&](const std::vector<PodId>& pods) {
+    auto before = workloads;
+    PodId found = kNoPod;
+    for (const PodId pod : pods) {
+      if (!catalog.shape_of(pod).has_controller || input.max_workload_share >= 1) continue;
+      if (start.NodeOf(pod) == kNoNode) continue;  // It was pending.
+      auto& [all, gone] = workload_of(pod);
+      gone.insert(pod);
+      if (static_cast<double>(gone.size()) - 1 < input.max_workload_share * all - 1e-9) continue;
+      found = pod;
+      break;
+    }
+    workloads = std::move(before);
+    return found;
+  };
+
   size_t counted = 0;
   for (size_t next = 0; next < eligible.size(); ++next) {
     const NodeId node = eligible[next];
@@ -211,6 +240,14 @@ Plan PlannerTwin::Pass(const ClusterSnapshot& start, const NodeGroups& groups,
             .pdb = pods.pdb});
       continue;
     }
+    if (const PodId pod = too_many(pods.move); pod != kNoPod) {
+      keep({.node = node,
+            .reason = UnremovableReason::kBlockedByPod,
+            .pod = pod,
+            .blocking_reason = BlockingPodReason::kWorkloadShareReached,
+            .pdb = {}});
+      continue;
+    }
     ClusterSnapshot trial = snapshot;
     while (!trial.PodsOn(node).empty()) trial.RemovePod(trial.PodsOn(node).front());
     trial.SetGhost(node);
@@ -227,6 +264,9 @@ Plan PlannerTwin::Pass(const ClusterSnapshot& start, const NodeGroups& groups,
     snapshot = trial;
     const bool risky = IsRisky(catalog, pdbs, pods.move);
     pdbs.RemovePods(pods.move);
+    for (const PodId pod : pods.move) {
+      if (start.NodeOf(pod) != kNoNode) workload_of(pod).second.insert(pod);
+    }
     destinations.Erase(node);
     const NodeGroup* const group = groups.Find(node);
     if (group == nullptr || !group->atomic) ++counted;

@@ -637,9 +637,48 @@ options: {scale-down-utilization-threshold: 0.2}
         self.assertIn("cost 0.25 an hour", self.plan("--prices", prices))
         self.ebb("plan", self.cluster, "--optimize", "--objective", "cost", code=2)
         self.ebb("plan", self.cluster, "--objective", "cost", "--prices", prices, code=2)
+        for sample in ("prices.yaml", "prices.csv"):
+            plan = self.ebb_json("plan", self.cluster, "--assume-complete", "--now", START,
+                                 "--prices", os.path.join(DOCS, "../examples", sample))
+            self.assertEqual(plan["summary"]["savedPerHour"], 0.38)
         wrong = self.write("wrong.csv", "zone,hourly\nz,-1\n")
         self.assertIn("wrong.csv: line 2: hourly: -1 is below 0",
                       self.ebb("plan", self.cluster, "--prices", wrong, code=1)[1])
+
+
+    def test_a_share_of_each_workload_at_most_is_evicted(self):
+        items = [REPLICA_SET] + [node(name) for name in "abcd"] + [
+            app_pod(f"w{n}", name, "web") for n, name in enumerate("abcd")]
+        dump = self.dump(items)
+        words = ["plan", dump, "--assume-complete", "--now", START, "-o", "json"]
+        self.assertEqual(json.loads(self.ebb(*words)[0])["summary"]["removed"], 3)
+        plan = json.loads(self.ebb(*words, "--max-workload-share", "0.3")[0])
+        self.assert_schema(plan, "plan.schema.json")
+        self.assertEqual(plan["summary"]["removed"], 2)
+        self.assertEqual(plan["keep"][0]["blockingPod"]["reason"], "WorkloadShareReached")
+        searched = json.loads(self.ebb(*words, "--max-workload-share", "0.3", "--optimize",
+                                       "--bound")[0])["summary"]
+        self.assertEqual((searched["removed"], searched["bound"]["nodes"]), (2, 2))
+        for wrong in ("0", "1.5", "many"):
+            self.ebb("plan", dump, "--max-workload-share", wrong, code=2)
+        self.ebb("plan", dump, "--max-workload-share", "0.5", "--state", self.path("s.db"), code=2)
+
+    def test_a_search_without_time_or_candidates_has_the_first_plan(self):
+        words = ["plan", self.cluster, "--assume-complete", "--now", START, "--optimize", "-o", "json"]
+        plan = json.loads(self.ebb(*words, "--budget", "0s")[0])
+        self.assertEqual(plan["summary"]["removed"], plan["summary"]["search"]["greedyNodes"])
+        self.assertEqual(plan["summary"]["search"]["iterations"], 0)
+        none = json.loads(self.ebb(*words, "--scale-down-utilization-threshold", "0", "--bound")[0])
+        self.assertEqual(none["summary"]["removed"], 0)
+        self.assertEqual(none["summary"]["bound"], {"nodes": 0, "gap": 0.0})
+        within = json.loads(self.ebb(*words, "--max-evictions", "0", "--iterations", "2")[0])
+        self.assertEqual(within["summary"]["movedPods"], 0)
+
+    def test_trials_may_nominate_pods(self):
+        words = ["plan", self.cluster, "--assume-complete", "--now", START, "--trials", "2"]
+        trials = self.ebb_json(*words, "--nominated-share", "1")["summary"]["trials"]
+        self.assertEqual(trials["planOrder"]["landedAsPlanned"], 1)
+        self.ebb(*words, "--nominated-share", "2", code=2)
 
 
 class ReadmeTest(EbbTest):

@@ -161,6 +161,52 @@ func (View_Format) EnumDescriptor() ([]byte, []int) {
 	return file_planner_proto_rawDescGZIP(), []int{18, 0}
 }
 
+type Search_Objective int32
+
+const (
+	Search_NODES Search_Objective = 0
+	Search_COST  Search_Objective = 1 // What they cost an hour: wants prices.
+)
+
+// Enum value maps for Search_Objective.
+var (
+	Search_Objective_name = map[int32]string{
+		0: "NODES",
+		1: "COST",
+	}
+	Search_Objective_value = map[string]int32{
+		"NODES": 0,
+		"COST":  1,
+	}
+)
+
+func (x Search_Objective) Enum() *Search_Objective {
+	p := new(Search_Objective)
+	*p = x
+	return p
+}
+
+func (x Search_Objective) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Search_Objective) Descriptor() protoreflect.EnumDescriptor {
+	return file_planner_proto_enumTypes[2].Descriptor()
+}
+
+func (Search_Objective) Type() protoreflect.EnumType {
+	return &file_planner_proto_enumTypes[2]
+}
+
+func (x Search_Objective) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Search_Objective.Descriptor instead.
+func (Search_Objective) EnumDescriptor() ([]byte, []int) {
+	return file_planner_proto_rawDescGZIP(), []int{21, 0}
+}
+
 type VersionRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -1498,8 +1544,18 @@ type PlanInput struct {
 	Warnings []*Warning `protobuf:"bytes,6,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	// The planner ends after so long with the plan so far, as at the call's deadline.
 	TimeLimitSeconds *float64 `protobuf:"fixed64,7,opt,name=time_limit_seconds,json=timeLimitSeconds,proto3,oneof" json:"time_limit_seconds,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// Of the pods of a workload at most this share is evicted, above 0; absent: no limit.  Of Plan,
+	// Explain and WatchPlans, as are those below.
+	MaxWorkloadShare *float64 `protobuf:"fixed64,8,opt,name=max_workload_share,json=maxWorkloadShare,proto3,oneof" json:"max_workload_share,omitempty"`
+	// The text of a file of prices (docs/better-plans.md): what nodes cost an hour is told with the
+	// plan.  "": nobody knows.
+	Prices string `protobuf:"bytes,9,opt,name=prices,proto3" json:"prices,omitempty"`
+	// What prices is called in messages, and CSV if that ends in ".csv"; "": "input.prices".
+	PricesName string `protobuf:"bytes,10,opt,name=prices_name,json=pricesName,proto3" json:"prices_name,omitempty"`
+	// A better plan is looked for; absent: not.
+	Search        *Search `protobuf:"bytes,11,opt,name=search,proto3,oneof" json:"search,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PlanInput) Reset() {
@@ -1581,6 +1637,133 @@ func (x *PlanInput) GetTimeLimitSeconds() float64 {
 	return 0
 }
 
+func (x *PlanInput) GetMaxWorkloadShare() float64 {
+	if x != nil && x.MaxWorkloadShare != nil {
+		return *x.MaxWorkloadShare
+	}
+	return 0
+}
+
+func (x *PlanInput) GetPrices() string {
+	if x != nil {
+		return x.Prices
+	}
+	return ""
+}
+
+func (x *PlanInput) GetPricesName() string {
+	if x != nil {
+		return x.PricesName
+	}
+	return ""
+}
+
+func (x *PlanInput) GetSearch() *Search {
+	if x != nil {
+		return x.Search
+	}
+	return nil
+}
+
+// How to look for a better plan (docs/better-plans.md).  It is never worse than the one without
+// search.  Until it is found the session answers nothing else.
+type Search struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How long, the first plan included, 600 at most; absent: 1.  It ends earlier at half of the time
+	// that the call's deadline or time_limit_seconds leaves, and when the call is cancelled.
+	BudgetSeconds *float64 `protobuf:"fixed64,1,opt,name=budget_seconds,json=budgetSeconds,proto3,oneof" json:"budget_seconds,omitempty"`
+	// So many iterations instead, however long they take, but for those ends: the same plan each time.
+	Iterations *uint64          `protobuf:"varint,2,opt,name=iterations,proto3,oneof" json:"iterations,omitempty"`
+	Seed       *uint32          `protobuf:"varint,3,opt,name=seed,proto3,oneof" json:"seed,omitempty"` // Absent: 1.
+	Objective  Search_Objective `protobuf:"varint,4,opt,name=objective,proto3,enum=ebb.v1alpha1.Search_Objective" json:"objective,omitempty"`
+	MoveCost   float64          `protobuf:"fixed64,5,opt,name=move_cost,json=moveCost,proto3" json:"move_cost,omitempty"` // Of moving a pod, with COST: to be saved within an hour.
+	// The plan evicts at most so many pods; takes no move_cost.
+	MaxEvictions *uint64 `protobuf:"varint,6,opt,name=max_evictions,json=maxEvictions,proto3,oneof" json:"max_evictions,omitempty"`
+	// Tell how many nodes any plan removes at most.
+	Bound         bool `protobuf:"varint,7,opt,name=bound,proto3" json:"bound,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Search) Reset() {
+	*x = Search{}
+	mi := &file_planner_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Search) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Search) ProtoMessage() {}
+
+func (x *Search) ProtoReflect() protoreflect.Message {
+	mi := &file_planner_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Search.ProtoReflect.Descriptor instead.
+func (*Search) Descriptor() ([]byte, []int) {
+	return file_planner_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *Search) GetBudgetSeconds() float64 {
+	if x != nil && x.BudgetSeconds != nil {
+		return *x.BudgetSeconds
+	}
+	return 0
+}
+
+func (x *Search) GetIterations() uint64 {
+	if x != nil && x.Iterations != nil {
+		return *x.Iterations
+	}
+	return 0
+}
+
+func (x *Search) GetSeed() uint32 {
+	if x != nil && x.Seed != nil {
+		return *x.Seed
+	}
+	return 0
+}
+
+func (x *Search) GetObjective() Search_Objective {
+	if x != nil {
+		return x.Objective
+	}
+	return Search_NODES
+}
+
+func (x *Search) GetMoveCost() float64 {
+	if x != nil {
+		return x.MoveCost
+	}
+	return 0
+}
+
+func (x *Search) GetMaxEvictions() uint64 {
+	if x != nil && x.MaxEvictions != nil {
+		return *x.MaxEvictions
+	}
+	return 0
+}
+
+func (x *Search) GetBound() bool {
+	if x != nil {
+		return x.Bound
+	}
+	return false
+}
+
 type PlanCall struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Input         *PlanInput             `protobuf:"bytes,1,opt,name=input,proto3" json:"input,omitempty"`
@@ -1591,7 +1774,7 @@ type PlanCall struct {
 
 func (x *PlanCall) Reset() {
 	*x = PlanCall{}
-	mi := &file_planner_proto_msgTypes[21]
+	mi := &file_planner_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1603,7 +1786,7 @@ func (x *PlanCall) String() string {
 func (*PlanCall) ProtoMessage() {}
 
 func (x *PlanCall) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[21]
+	mi := &file_planner_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1616,7 +1799,7 @@ func (x *PlanCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanCall.ProtoReflect.Descriptor instead.
 func (*PlanCall) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{21}
+	return file_planner_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *PlanCall) GetInput() *PlanInput {
@@ -1653,7 +1836,7 @@ type PlanReply struct {
 
 func (x *PlanReply) Reset() {
 	*x = PlanReply{}
-	mi := &file_planner_proto_msgTypes[22]
+	mi := &file_planner_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1665,7 +1848,7 @@ func (x *PlanReply) String() string {
 func (*PlanReply) ProtoMessage() {}
 
 func (x *PlanReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[22]
+	mi := &file_planner_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1678,7 +1861,7 @@ func (x *PlanReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanReply.ProtoReflect.Descriptor instead.
 func (*PlanReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{22}
+	return file_planner_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *PlanReply) GetVersion() uint64 {
@@ -1776,7 +1959,7 @@ type ExplainCall struct {
 
 func (x *ExplainCall) Reset() {
 	*x = ExplainCall{}
-	mi := &file_planner_proto_msgTypes[23]
+	mi := &file_planner_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1788,7 +1971,7 @@ func (x *ExplainCall) String() string {
 func (*ExplainCall) ProtoMessage() {}
 
 func (x *ExplainCall) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[23]
+	mi := &file_planner_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1801,7 +1984,7 @@ func (x *ExplainCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainCall.ProtoReflect.Descriptor instead.
 func (*ExplainCall) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{23}
+	return file_planner_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ExplainCall) GetInput() *PlanInput {
@@ -1845,7 +2028,7 @@ type PassCall struct {
 
 func (x *PassCall) Reset() {
 	*x = PassCall{}
-	mi := &file_planner_proto_msgTypes[24]
+	mi := &file_planner_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1857,7 +2040,7 @@ func (x *PassCall) String() string {
 func (*PassCall) ProtoMessage() {}
 
 func (x *PassCall) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[24]
+	mi := &file_planner_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1870,7 +2053,7 @@ func (x *PassCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PassCall.ProtoReflect.Descriptor instead.
 func (*PassCall) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{24}
+	return file_planner_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *PassCall) GetInput() *PlanInput {
@@ -1927,7 +2110,7 @@ type PassGroups struct {
 
 func (x *PassGroups) Reset() {
 	*x = PassGroups{}
-	mi := &file_planner_proto_msgTypes[25]
+	mi := &file_planner_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1939,7 +2122,7 @@ func (x *PassGroups) String() string {
 func (*PassGroups) ProtoMessage() {}
 
 func (x *PassGroups) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[25]
+	mi := &file_planner_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1952,7 +2135,7 @@ func (x *PassGroups) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PassGroups.ProtoReflect.Descriptor instead.
 func (*PassGroups) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{25}
+	return file_planner_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *PassGroups) GetGroups() []*PassGroup {
@@ -1984,7 +2167,7 @@ type PassGroup struct {
 
 func (x *PassGroup) Reset() {
 	*x = PassGroup{}
-	mi := &file_planner_proto_msgTypes[26]
+	mi := &file_planner_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1996,7 +2179,7 @@ func (x *PassGroup) String() string {
 func (*PassGroup) ProtoMessage() {}
 
 func (x *PassGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[26]
+	mi := &file_planner_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2009,7 +2192,7 @@ func (x *PassGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PassGroup.ProtoReflect.Descriptor instead.
 func (*PassGroup) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{26}
+	return file_planner_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *PassGroup) GetName() string {
@@ -2066,7 +2249,7 @@ type PassReply struct {
 
 func (x *PassReply) Reset() {
 	*x = PassReply{}
-	mi := &file_planner_proto_msgTypes[27]
+	mi := &file_planner_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2078,7 +2261,7 @@ func (x *PassReply) String() string {
 func (*PassReply) ProtoMessage() {}
 
 func (x *PassReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[27]
+	mi := &file_planner_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2091,7 +2274,7 @@ func (x *PassReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PassReply.ProtoReflect.Descriptor instead.
 func (*PassReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{27}
+	return file_planner_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *PassReply) GetVersion() uint64 {
@@ -2138,7 +2321,7 @@ type PassPlan struct {
 
 func (x *PassPlan) Reset() {
 	*x = PassPlan{}
-	mi := &file_planner_proto_msgTypes[28]
+	mi := &file_planner_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2150,7 +2333,7 @@ func (x *PassPlan) String() string {
 func (*PassPlan) ProtoMessage() {}
 
 func (x *PassPlan) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[28]
+	mi := &file_planner_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2163,7 +2346,7 @@ func (x *PassPlan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PassPlan.ProtoReflect.Descriptor instead.
 func (*PassPlan) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{28}
+	return file_planner_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *PassPlan) GetTermination() string {
@@ -2212,7 +2395,7 @@ type PodName struct {
 
 func (x *PodName) Reset() {
 	*x = PodName{}
-	mi := &file_planner_proto_msgTypes[29]
+	mi := &file_planner_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2224,7 +2407,7 @@ func (x *PodName) String() string {
 func (*PodName) ProtoMessage() {}
 
 func (x *PodName) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[29]
+	mi := &file_planner_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2237,7 +2420,7 @@ func (x *PodName) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodName.ProtoReflect.Descriptor instead.
 func (*PodName) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{29}
+	return file_planner_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *PodName) GetNamespace() string {
@@ -2274,7 +2457,7 @@ type Removal struct {
 
 func (x *Removal) Reset() {
 	*x = Removal{}
-	mi := &file_planner_proto_msgTypes[30]
+	mi := &file_planner_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2286,7 +2469,7 @@ func (x *Removal) String() string {
 func (*Removal) ProtoMessage() {}
 
 func (x *Removal) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[30]
+	mi := &file_planner_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2299,7 +2482,7 @@ func (x *Removal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Removal.ProtoReflect.Descriptor instead.
 func (*Removal) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{30}
+	return file_planner_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Removal) GetNode() string {
@@ -2347,7 +2530,7 @@ type Move struct {
 
 func (x *Move) Reset() {
 	*x = Move{}
-	mi := &file_planner_proto_msgTypes[31]
+	mi := &file_planner_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2359,7 +2542,7 @@ func (x *Move) String() string {
 func (*Move) ProtoMessage() {}
 
 func (x *Move) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[31]
+	mi := &file_planner_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2372,7 +2555,7 @@ func (x *Move) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Move.ProtoReflect.Descriptor instead.
 func (*Move) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{31}
+	return file_planner_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Move) GetPod() *PodName {
@@ -2402,7 +2585,7 @@ type KeptNode struct {
 
 func (x *KeptNode) Reset() {
 	*x = KeptNode{}
-	mi := &file_planner_proto_msgTypes[32]
+	mi := &file_planner_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2414,7 +2597,7 @@ func (x *KeptNode) String() string {
 func (*KeptNode) ProtoMessage() {}
 
 func (x *KeptNode) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[32]
+	mi := &file_planner_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2427,7 +2610,7 @@ func (x *KeptNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeptNode.ProtoReflect.Descriptor instead.
 func (*KeptNode) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{32}
+	return file_planner_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *KeptNode) GetNode() string {
@@ -2480,7 +2663,7 @@ type NodeUse struct {
 
 func (x *NodeUse) Reset() {
 	*x = NodeUse{}
-	mi := &file_planner_proto_msgTypes[33]
+	mi := &file_planner_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2492,7 +2675,7 @@ func (x *NodeUse) String() string {
 func (*NodeUse) ProtoMessage() {}
 
 func (x *NodeUse) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[33]
+	mi := &file_planner_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2505,7 +2688,7 @@ func (x *NodeUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeUse.ProtoReflect.Descriptor instead.
 func (*NodeUse) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{33}
+	return file_planner_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *NodeUse) GetNode() string {
@@ -2598,7 +2781,7 @@ type PassTable struct {
 
 func (x *PassTable) Reset() {
 	*x = PassTable{}
-	mi := &file_planner_proto_msgTypes[34]
+	mi := &file_planner_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2610,7 +2793,7 @@ func (x *PassTable) String() string {
 func (*PassTable) ProtoMessage() {}
 
 func (x *PassTable) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[34]
+	mi := &file_planner_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2623,7 +2806,7 @@ func (x *PassTable) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PassTable.ProtoReflect.Descriptor instead.
 func (*PassTable) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{34}
+	return file_planner_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *PassTable) GetVersion() uint64 {
@@ -2835,7 +3018,7 @@ type FilterCall struct {
 
 func (x *FilterCall) Reset() {
 	*x = FilterCall{}
-	mi := &file_planner_proto_msgTypes[35]
+	mi := &file_planner_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2847,7 +3030,7 @@ func (x *FilterCall) String() string {
 func (*FilterCall) ProtoMessage() {}
 
 func (x *FilterCall) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[35]
+	mi := &file_planner_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2860,7 +3043,7 @@ func (x *FilterCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FilterCall.ProtoReflect.Descriptor instead.
 func (*FilterCall) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{35}
+	return file_planner_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *FilterCall) GetSession() string {
@@ -2911,7 +3094,7 @@ type ViewReply struct {
 
 func (x *ViewReply) Reset() {
 	*x = ViewReply{}
-	mi := &file_planner_proto_msgTypes[36]
+	mi := &file_planner_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2923,7 +3106,7 @@ func (x *ViewReply) String() string {
 func (*ViewReply) ProtoMessage() {}
 
 func (x *ViewReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[36]
+	mi := &file_planner_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2936,7 +3119,7 @@ func (x *ViewReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ViewReply.ProtoReflect.Descriptor instead.
 func (*ViewReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{36}
+	return file_planner_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *ViewReply) GetVersion() uint64 {
@@ -2985,7 +3168,7 @@ type WatchPlansCall struct {
 
 func (x *WatchPlansCall) Reset() {
 	*x = WatchPlansCall{}
-	mi := &file_planner_proto_msgTypes[37]
+	mi := &file_planner_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2997,7 +3180,7 @@ func (x *WatchPlansCall) String() string {
 func (*WatchPlansCall) ProtoMessage() {}
 
 func (x *WatchPlansCall) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[37]
+	mi := &file_planner_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3010,7 +3193,7 @@ func (x *WatchPlansCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchPlansCall.ProtoReflect.Descriptor instead.
 func (*WatchPlansCall) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{37}
+	return file_planner_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *WatchPlansCall) GetInput() *PlanInput {
@@ -3044,7 +3227,7 @@ type PlanChange struct {
 
 func (x *PlanChange) Reset() {
 	*x = PlanChange{}
-	mi := &file_planner_proto_msgTypes[38]
+	mi := &file_planner_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3056,7 +3239,7 @@ func (x *PlanChange) String() string {
 func (*PlanChange) ProtoMessage() {}
 
 func (x *PlanChange) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[38]
+	mi := &file_planner_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3069,7 +3252,7 @@ func (x *PlanChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanChange.ProtoReflect.Descriptor instead.
 func (*PlanChange) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{38}
+	return file_planner_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *PlanChange) GetVersion() uint64 {
@@ -3131,7 +3314,7 @@ type RoundCall struct {
 
 func (x *RoundCall) Reset() {
 	*x = RoundCall{}
-	mi := &file_planner_proto_msgTypes[39]
+	mi := &file_planner_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3143,7 +3326,7 @@ func (x *RoundCall) String() string {
 func (*RoundCall) ProtoMessage() {}
 
 func (x *RoundCall) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[39]
+	mi := &file_planner_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3156,7 +3339,7 @@ func (x *RoundCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RoundCall.ProtoReflect.Descriptor instead.
 func (*RoundCall) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{39}
+	return file_planner_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *RoundCall) GetInput() *PlanInput {
@@ -3190,7 +3373,7 @@ type RoundReply struct {
 
 func (x *RoundReply) Reset() {
 	*x = RoundReply{}
-	mi := &file_planner_proto_msgTypes[40]
+	mi := &file_planner_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3202,7 +3385,7 @@ func (x *RoundReply) String() string {
 func (*RoundReply) ProtoMessage() {}
 
 func (x *RoundReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[40]
+	mi := &file_planner_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3215,7 +3398,7 @@ func (x *RoundReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RoundReply.ProtoReflect.Descriptor instead.
 func (*RoundReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{40}
+	return file_planner_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *RoundReply) GetVersion() uint64 {
@@ -3303,7 +3486,7 @@ type ActuationReport struct {
 
 func (x *ActuationReport) Reset() {
 	*x = ActuationReport{}
-	mi := &file_planner_proto_msgTypes[41]
+	mi := &file_planner_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3315,7 +3498,7 @@ func (x *ActuationReport) String() string {
 func (*ActuationReport) ProtoMessage() {}
 
 func (x *ActuationReport) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[41]
+	mi := &file_planner_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3328,7 +3511,7 @@ func (x *ActuationReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActuationReport.ProtoReflect.Descriptor instead.
 func (*ActuationReport) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{41}
+	return file_planner_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *ActuationReport) GetSession() string {
@@ -3396,7 +3579,7 @@ type DeletionsInProgress struct {
 
 func (x *DeletionsInProgress) Reset() {
 	*x = DeletionsInProgress{}
-	mi := &file_planner_proto_msgTypes[42]
+	mi := &file_planner_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3408,7 +3591,7 @@ func (x *DeletionsInProgress) String() string {
 func (*DeletionsInProgress) ProtoMessage() {}
 
 func (x *DeletionsInProgress) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[42]
+	mi := &file_planner_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3421,7 +3604,7 @@ func (x *DeletionsInProgress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeletionsInProgress.ProtoReflect.Descriptor instead.
 func (*DeletionsInProgress) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{42}
+	return file_planner_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *DeletionsInProgress) GetDeletions() []*BegunDeletion {
@@ -3442,7 +3625,7 @@ type BegunDeletion struct {
 
 func (x *BegunDeletion) Reset() {
 	*x = BegunDeletion{}
-	mi := &file_planner_proto_msgTypes[43]
+	mi := &file_planner_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3454,7 +3637,7 @@ func (x *BegunDeletion) String() string {
 func (*BegunDeletion) ProtoMessage() {}
 
 func (x *BegunDeletion) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[43]
+	mi := &file_planner_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3467,7 +3650,7 @@ func (x *BegunDeletion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BegunDeletion.ProtoReflect.Descriptor instead.
 func (*BegunDeletion) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{43}
+	return file_planner_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *BegunDeletion) GetNode() string {
@@ -3503,7 +3686,7 @@ type EndedDeletion struct {
 
 func (x *EndedDeletion) Reset() {
 	*x = EndedDeletion{}
-	mi := &file_planner_proto_msgTypes[44]
+	mi := &file_planner_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3515,7 +3698,7 @@ func (x *EndedDeletion) String() string {
 func (*EndedDeletion) ProtoMessage() {}
 
 func (x *EndedDeletion) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[44]
+	mi := &file_planner_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3528,7 +3711,7 @@ func (x *EndedDeletion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndedDeletion.ProtoReflect.Descriptor instead.
 func (*EndedDeletion) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{44}
+	return file_planner_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *EndedDeletion) GetNode() string {
@@ -3573,7 +3756,7 @@ type EvictedPod struct {
 
 func (x *EvictedPod) Reset() {
 	*x = EvictedPod{}
-	mi := &file_planner_proto_msgTypes[45]
+	mi := &file_planner_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3585,7 +3768,7 @@ func (x *EvictedPod) String() string {
 func (*EvictedPod) ProtoMessage() {}
 
 func (x *EvictedPod) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[45]
+	mi := &file_planner_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3598,7 +3781,7 @@ func (x *EvictedPod) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvictedPod.ProtoReflect.Descriptor instead.
 func (*EvictedPod) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{45}
+	return file_planner_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *EvictedPod) GetJson() []byte {
@@ -3646,7 +3829,7 @@ type ScaleUp struct {
 
 func (x *ScaleUp) Reset() {
 	*x = ScaleUp{}
-	mi := &file_planner_proto_msgTypes[46]
+	mi := &file_planner_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3658,7 +3841,7 @@ func (x *ScaleUp) String() string {
 func (*ScaleUp) ProtoMessage() {}
 
 func (x *ScaleUp) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[46]
+	mi := &file_planner_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3671,7 +3854,7 @@ func (x *ScaleUp) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScaleUp.ProtoReflect.Descriptor instead.
 func (*ScaleUp) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{46}
+	return file_planner_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *ScaleUp) GetGroup() string {
@@ -3697,7 +3880,7 @@ type NodeNames struct {
 
 func (x *NodeNames) Reset() {
 	*x = NodeNames{}
-	mi := &file_planner_proto_msgTypes[47]
+	mi := &file_planner_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3709,7 +3892,7 @@ func (x *NodeNames) String() string {
 func (*NodeNames) ProtoMessage() {}
 
 func (x *NodeNames) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[47]
+	mi := &file_planner_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3722,7 +3905,7 @@ func (x *NodeNames) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeNames.ProtoReflect.Descriptor instead.
 func (*NodeNames) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{47}
+	return file_planner_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *NodeNames) GetNodes() []string {
@@ -3741,7 +3924,7 @@ type UnregisteredNodes struct {
 
 func (x *UnregisteredNodes) Reset() {
 	*x = UnregisteredNodes{}
-	mi := &file_planner_proto_msgTypes[48]
+	mi := &file_planner_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3753,7 +3936,7 @@ func (x *UnregisteredNodes) String() string {
 func (*UnregisteredNodes) ProtoMessage() {}
 
 func (x *UnregisteredNodes) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[48]
+	mi := &file_planner_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3766,7 +3949,7 @@ func (x *UnregisteredNodes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnregisteredNodes.ProtoReflect.Descriptor instead.
 func (*UnregisteredNodes) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{48}
+	return file_planner_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *UnregisteredNodes) GetGroups() []*UnregisteredNodes_Group {
@@ -3785,7 +3968,7 @@ type ActuationReply struct {
 
 func (x *ActuationReply) Reset() {
 	*x = ActuationReply{}
-	mi := &file_planner_proto_msgTypes[49]
+	mi := &file_planner_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3797,7 +3980,7 @@ func (x *ActuationReply) String() string {
 func (*ActuationReply) ProtoMessage() {}
 
 func (x *ActuationReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[49]
+	mi := &file_planner_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3810,7 +3993,7 @@ func (x *ActuationReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActuationReply.ProtoReflect.Descriptor instead.
 func (*ActuationReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{49}
+	return file_planner_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *ActuationReply) GetInProgress() uint64 {
@@ -3830,7 +4013,7 @@ type ExportCall struct {
 
 func (x *ExportCall) Reset() {
 	*x = ExportCall{}
-	mi := &file_planner_proto_msgTypes[50]
+	mi := &file_planner_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3842,7 +4025,7 @@ func (x *ExportCall) String() string {
 func (*ExportCall) ProtoMessage() {}
 
 func (x *ExportCall) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[50]
+	mi := &file_planner_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3855,7 +4038,7 @@ func (x *ExportCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportCall.ProtoReflect.Descriptor instead.
 func (*ExportCall) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{50}
+	return file_planner_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *ExportCall) GetSession() string {
@@ -3882,7 +4065,7 @@ type ExportReply struct {
 
 func (x *ExportReply) Reset() {
 	*x = ExportReply{}
-	mi := &file_planner_proto_msgTypes[51]
+	mi := &file_planner_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3894,7 +4077,7 @@ func (x *ExportReply) String() string {
 func (*ExportReply) ProtoMessage() {}
 
 func (x *ExportReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[51]
+	mi := &file_planner_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3907,7 +4090,7 @@ func (x *ExportReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportReply.ProtoReflect.Descriptor instead.
 func (*ExportReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{51}
+	return file_planner_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *ExportReply) GetVersion() uint64 {
@@ -3934,7 +4117,7 @@ type UnregisteredNodes_Group struct {
 
 func (x *UnregisteredNodes_Group) Reset() {
 	*x = UnregisteredNodes_Group{}
-	mi := &file_planner_proto_msgTypes[53]
+	mi := &file_planner_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3946,7 +4129,7 @@ func (x *UnregisteredNodes_Group) String() string {
 func (*UnregisteredNodes_Group) ProtoMessage() {}
 
 func (x *UnregisteredNodes_Group) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[53]
+	mi := &file_planner_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3959,7 +4142,7 @@ func (x *UnregisteredNodes_Group) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnregisteredNodes_Group.ProtoReflect.Descriptor instead.
 func (*UnregisteredNodes_Group) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{48, 0}
+	return file_planner_proto_rawDescGZIP(), []int{49, 0}
 }
 
 func (x *UnregisteredNodes_Group) GetGroup() string {
@@ -4090,7 +4273,7 @@ const file_planner_proto_rawDesc = "" +
 	"\aWarning\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\tR\x04code\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x18\n" +
-	"\acommand\x18\x03 \x01(\tR\acommand\"\x89\x03\n" +
+	"\acommand\x18\x03 \x01(\tR\acommand\"\xca\x04\n" +
 	"\tPlanInput\x12\x18\n" +
 	"\asession\x18\x01 \x01(\tR\asession\x12\x1f\n" +
 	"\vmin_version\x18\x02 \x01(\x04R\n" +
@@ -4099,11 +4282,36 @@ const file_planner_proto_rawDesc = "" +
 	"\x03now\x18\x04 \x01(\x03H\x01R\x03now\x88\x01\x01\x12@\n" +
 	"\x1amax_scale_down_parallelism\x18\x05 \x01(\x03H\x02R\x17maxScaleDownParallelism\x88\x01\x01\x121\n" +
 	"\bwarnings\x18\x06 \x03(\v2\x15.ebb.v1alpha1.WarningR\bwarnings\x121\n" +
-	"\x12time_limit_seconds\x18\a \x01(\x01H\x03R\x10timeLimitSeconds\x88\x01\x01B\v\n" +
+	"\x12time_limit_seconds\x18\a \x01(\x01H\x03R\x10timeLimitSeconds\x88\x01\x01\x121\n" +
+	"\x12max_workload_share\x18\b \x01(\x01H\x04R\x10maxWorkloadShare\x88\x01\x01\x12\x16\n" +
+	"\x06prices\x18\t \x01(\tR\x06prices\x12\x1f\n" +
+	"\vprices_name\x18\n" +
+	" \x01(\tR\n" +
+	"pricesName\x121\n" +
+	"\x06search\x18\v \x01(\v2\x14.ebb.v1alpha1.SearchH\x05R\x06search\x88\x01\x01B\v\n" +
 	"\t_settingsB\x06\n" +
 	"\x04_nowB\x1d\n" +
 	"\x1b_max_scale_down_parallelismB\x15\n" +
-	"\x13_time_limit_seconds\"a\n" +
+	"\x13_time_limit_secondsB\x15\n" +
+	"\x13_max_workload_shareB\t\n" +
+	"\a_search\"\xec\x02\n" +
+	"\x06Search\x12*\n" +
+	"\x0ebudget_seconds\x18\x01 \x01(\x01H\x00R\rbudgetSeconds\x88\x01\x01\x12#\n" +
+	"\n" +
+	"iterations\x18\x02 \x01(\x04H\x01R\n" +
+	"iterations\x88\x01\x01\x12\x17\n" +
+	"\x04seed\x18\x03 \x01(\rH\x02R\x04seed\x88\x01\x01\x12<\n" +
+	"\tobjective\x18\x04 \x01(\x0e2\x1e.ebb.v1alpha1.Search.ObjectiveR\tobjective\x12\x1b\n" +
+	"\tmove_cost\x18\x05 \x01(\x01R\bmoveCost\x12(\n" +
+	"\rmax_evictions\x18\x06 \x01(\x04H\x03R\fmaxEvictions\x88\x01\x01\x12\x14\n" +
+	"\x05bound\x18\a \x01(\bR\x05bound\" \n" +
+	"\tObjective\x12\t\n" +
+	"\x05NODES\x10\x00\x12\b\n" +
+	"\x04COST\x10\x01B\x11\n" +
+	"\x0f_budget_secondsB\r\n" +
+	"\v_iterationsB\a\n" +
+	"\x05_seedB\x10\n" +
+	"\x0e_max_evictions\"a\n" +
 	"\bPlanCall\x12-\n" +
 	"\x05input\x18\x01 \x01(\v2\x17.ebb.v1alpha1.PlanInputR\x05input\x12&\n" +
 	"\x04view\x18\x02 \x01(\v2\x12.ebb.v1alpha1.ViewR\x04view\"\xeb\x02\n" +
@@ -4352,150 +4560,154 @@ func file_planner_proto_rawDescGZIP() []byte {
 	return file_planner_proto_rawDescData
 }
 
-var file_planner_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_planner_proto_msgTypes = make([]protoimpl.MessageInfo, 54)
+var file_planner_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
+var file_planner_proto_msgTypes = make([]protoimpl.MessageInfo, 55)
 var file_planner_proto_goTypes = []any{
 	(PodOrder)(0),                   // 0: ebb.v1alpha1.PodOrder
 	(View_Format)(0),                // 1: ebb.v1alpha1.View.Format
-	(*VersionRequest)(nil),          // 2: ebb.v1alpha1.VersionRequest
-	(*VersionReply)(nil),            // 3: ebb.v1alpha1.VersionReply
-	(*Settings)(nil),                // 4: ebb.v1alpha1.Settings
-	(*GroupSize)(nil),               // 5: ebb.v1alpha1.GroupSize
-	(*OpenRequest)(nil),             // 6: ebb.v1alpha1.OpenRequest
-	(*CloseRequest)(nil),            // 7: ebb.v1alpha1.CloseRequest
-	(*CloseReply)(nil),              // 8: ebb.v1alpha1.CloseReply
-	(*StatusRequest)(nil),           // 9: ebb.v1alpha1.StatusRequest
-	(*StatusReply)(nil),             // 10: ebb.v1alpha1.StatusReply
-	(*SessionStatus)(nil),           // 11: ebb.v1alpha1.SessionStatus
-	(*LoadRequest)(nil),             // 12: ebb.v1alpha1.LoadRequest
-	(*LoadReply)(nil),               // 13: ebb.v1alpha1.LoadReply
-	(*Change)(nil),                  // 14: ebb.v1alpha1.Change
-	(*Deletion)(nil),                // 15: ebb.v1alpha1.Deletion
-	(*ApplyRequest)(nil),            // 16: ebb.v1alpha1.ApplyRequest
-	(*ApplyReply)(nil),              // 17: ebb.v1alpha1.ApplyReply
-	(*SyncRequest)(nil),             // 18: ebb.v1alpha1.SyncRequest
-	(*SyncReply)(nil),               // 19: ebb.v1alpha1.SyncReply
-	(*View)(nil),                    // 20: ebb.v1alpha1.View
-	(*Warning)(nil),                 // 21: ebb.v1alpha1.Warning
-	(*PlanInput)(nil),               // 22: ebb.v1alpha1.PlanInput
-	(*PlanCall)(nil),                // 23: ebb.v1alpha1.PlanCall
-	(*PlanReply)(nil),               // 24: ebb.v1alpha1.PlanReply
-	(*ExplainCall)(nil),             // 25: ebb.v1alpha1.ExplainCall
-	(*PassCall)(nil),                // 26: ebb.v1alpha1.PassCall
-	(*PassGroups)(nil),              // 27: ebb.v1alpha1.PassGroups
-	(*PassGroup)(nil),               // 28: ebb.v1alpha1.PassGroup
-	(*PassReply)(nil),               // 29: ebb.v1alpha1.PassReply
-	(*PassPlan)(nil),                // 30: ebb.v1alpha1.PassPlan
-	(*PodName)(nil),                 // 31: ebb.v1alpha1.PodName
-	(*Removal)(nil),                 // 32: ebb.v1alpha1.Removal
-	(*Move)(nil),                    // 33: ebb.v1alpha1.Move
-	(*KeptNode)(nil),                // 34: ebb.v1alpha1.KeptNode
-	(*NodeUse)(nil),                 // 35: ebb.v1alpha1.NodeUse
-	(*PassTable)(nil),               // 36: ebb.v1alpha1.PassTable
-	(*FilterCall)(nil),              // 37: ebb.v1alpha1.FilterCall
-	(*ViewReply)(nil),               // 38: ebb.v1alpha1.ViewReply
-	(*WatchPlansCall)(nil),          // 39: ebb.v1alpha1.WatchPlansCall
-	(*PlanChange)(nil),              // 40: ebb.v1alpha1.PlanChange
-	(*RoundCall)(nil),               // 41: ebb.v1alpha1.RoundCall
-	(*RoundReply)(nil),              // 42: ebb.v1alpha1.RoundReply
-	(*ActuationReport)(nil),         // 43: ebb.v1alpha1.ActuationReport
-	(*DeletionsInProgress)(nil),     // 44: ebb.v1alpha1.DeletionsInProgress
-	(*BegunDeletion)(nil),           // 45: ebb.v1alpha1.BegunDeletion
-	(*EndedDeletion)(nil),           // 46: ebb.v1alpha1.EndedDeletion
-	(*EvictedPod)(nil),              // 47: ebb.v1alpha1.EvictedPod
-	(*ScaleUp)(nil),                 // 48: ebb.v1alpha1.ScaleUp
-	(*NodeNames)(nil),               // 49: ebb.v1alpha1.NodeNames
-	(*UnregisteredNodes)(nil),       // 50: ebb.v1alpha1.UnregisteredNodes
-	(*ActuationReply)(nil),          // 51: ebb.v1alpha1.ActuationReply
-	(*ExportCall)(nil),              // 52: ebb.v1alpha1.ExportCall
-	(*ExportReply)(nil),             // 53: ebb.v1alpha1.ExportReply
-	nil,                             // 54: ebb.v1alpha1.SessionStatus.IgnoredKindsEntry
-	(*UnregisteredNodes_Group)(nil), // 55: ebb.v1alpha1.UnregisteredNodes.Group
-	(*structpb.Struct)(nil),         // 56: google.protobuf.Struct
+	(Search_Objective)(0),           // 2: ebb.v1alpha1.Search.Objective
+	(*VersionRequest)(nil),          // 3: ebb.v1alpha1.VersionRequest
+	(*VersionReply)(nil),            // 4: ebb.v1alpha1.VersionReply
+	(*Settings)(nil),                // 5: ebb.v1alpha1.Settings
+	(*GroupSize)(nil),               // 6: ebb.v1alpha1.GroupSize
+	(*OpenRequest)(nil),             // 7: ebb.v1alpha1.OpenRequest
+	(*CloseRequest)(nil),            // 8: ebb.v1alpha1.CloseRequest
+	(*CloseReply)(nil),              // 9: ebb.v1alpha1.CloseReply
+	(*StatusRequest)(nil),           // 10: ebb.v1alpha1.StatusRequest
+	(*StatusReply)(nil),             // 11: ebb.v1alpha1.StatusReply
+	(*SessionStatus)(nil),           // 12: ebb.v1alpha1.SessionStatus
+	(*LoadRequest)(nil),             // 13: ebb.v1alpha1.LoadRequest
+	(*LoadReply)(nil),               // 14: ebb.v1alpha1.LoadReply
+	(*Change)(nil),                  // 15: ebb.v1alpha1.Change
+	(*Deletion)(nil),                // 16: ebb.v1alpha1.Deletion
+	(*ApplyRequest)(nil),            // 17: ebb.v1alpha1.ApplyRequest
+	(*ApplyReply)(nil),              // 18: ebb.v1alpha1.ApplyReply
+	(*SyncRequest)(nil),             // 19: ebb.v1alpha1.SyncRequest
+	(*SyncReply)(nil),               // 20: ebb.v1alpha1.SyncReply
+	(*View)(nil),                    // 21: ebb.v1alpha1.View
+	(*Warning)(nil),                 // 22: ebb.v1alpha1.Warning
+	(*PlanInput)(nil),               // 23: ebb.v1alpha1.PlanInput
+	(*Search)(nil),                  // 24: ebb.v1alpha1.Search
+	(*PlanCall)(nil),                // 25: ebb.v1alpha1.PlanCall
+	(*PlanReply)(nil),               // 26: ebb.v1alpha1.PlanReply
+	(*ExplainCall)(nil),             // 27: ebb.v1alpha1.ExplainCall
+	(*PassCall)(nil),                // 28: ebb.v1alpha1.PassCall
+	(*PassGroups)(nil),              // 29: ebb.v1alpha1.PassGroups
+	(*PassGroup)(nil),               // 30: ebb.v1alpha1.PassGroup
+	(*PassReply)(nil),               // 31: ebb.v1alpha1.PassReply
+	(*PassPlan)(nil),                // 32: ebb.v1alpha1.PassPlan
+	(*PodName)(nil),                 // 33: ebb.v1alpha1.PodName
+	(*Removal)(nil),                 // 34: ebb.v1alpha1.Removal
+	(*Move)(nil),                    // 35: ebb.v1alpha1.Move
+	(*KeptNode)(nil),                // 36: ebb.v1alpha1.KeptNode
+	(*NodeUse)(nil),                 // 37: ebb.v1alpha1.NodeUse
+	(*PassTable)(nil),               // 38: ebb.v1alpha1.PassTable
+	(*FilterCall)(nil),              // 39: ebb.v1alpha1.FilterCall
+	(*ViewReply)(nil),               // 40: ebb.v1alpha1.ViewReply
+	(*WatchPlansCall)(nil),          // 41: ebb.v1alpha1.WatchPlansCall
+	(*PlanChange)(nil),              // 42: ebb.v1alpha1.PlanChange
+	(*RoundCall)(nil),               // 43: ebb.v1alpha1.RoundCall
+	(*RoundReply)(nil),              // 44: ebb.v1alpha1.RoundReply
+	(*ActuationReport)(nil),         // 45: ebb.v1alpha1.ActuationReport
+	(*DeletionsInProgress)(nil),     // 46: ebb.v1alpha1.DeletionsInProgress
+	(*BegunDeletion)(nil),           // 47: ebb.v1alpha1.BegunDeletion
+	(*EndedDeletion)(nil),           // 48: ebb.v1alpha1.EndedDeletion
+	(*EvictedPod)(nil),              // 49: ebb.v1alpha1.EvictedPod
+	(*ScaleUp)(nil),                 // 50: ebb.v1alpha1.ScaleUp
+	(*NodeNames)(nil),               // 51: ebb.v1alpha1.NodeNames
+	(*UnregisteredNodes)(nil),       // 52: ebb.v1alpha1.UnregisteredNodes
+	(*ActuationReply)(nil),          // 53: ebb.v1alpha1.ActuationReply
+	(*ExportCall)(nil),              // 54: ebb.v1alpha1.ExportCall
+	(*ExportReply)(nil),             // 55: ebb.v1alpha1.ExportReply
+	nil,                             // 56: ebb.v1alpha1.SessionStatus.IgnoredKindsEntry
+	(*UnregisteredNodes_Group)(nil), // 57: ebb.v1alpha1.UnregisteredNodes.Group
+	(*structpb.Struct)(nil),         // 58: google.protobuf.Struct
 }
 var file_planner_proto_depIdxs = []int32{
-	56, // 0: ebb.v1alpha1.Settings.options:type_name -> google.protobuf.Struct
-	5,  // 1: ebb.v1alpha1.Settings.group_sizes:type_name -> ebb.v1alpha1.GroupSize
-	4,  // 2: ebb.v1alpha1.OpenRequest.settings:type_name -> ebb.v1alpha1.Settings
-	11, // 3: ebb.v1alpha1.StatusReply.sessions:type_name -> ebb.v1alpha1.SessionStatus
-	54, // 4: ebb.v1alpha1.SessionStatus.ignored_kinds:type_name -> ebb.v1alpha1.SessionStatus.IgnoredKindsEntry
-	4,  // 5: ebb.v1alpha1.LoadRequest.settings:type_name -> ebb.v1alpha1.Settings
-	15, // 6: ebb.v1alpha1.Change.delete:type_name -> ebb.v1alpha1.Deletion
-	14, // 7: ebb.v1alpha1.ApplyRequest.changes:type_name -> ebb.v1alpha1.Change
-	14, // 8: ebb.v1alpha1.SyncRequest.changes:type_name -> ebb.v1alpha1.Change
+	58, // 0: ebb.v1alpha1.Settings.options:type_name -> google.protobuf.Struct
+	6,  // 1: ebb.v1alpha1.Settings.group_sizes:type_name -> ebb.v1alpha1.GroupSize
+	5,  // 2: ebb.v1alpha1.OpenRequest.settings:type_name -> ebb.v1alpha1.Settings
+	12, // 3: ebb.v1alpha1.StatusReply.sessions:type_name -> ebb.v1alpha1.SessionStatus
+	56, // 4: ebb.v1alpha1.SessionStatus.ignored_kinds:type_name -> ebb.v1alpha1.SessionStatus.IgnoredKindsEntry
+	5,  // 5: ebb.v1alpha1.LoadRequest.settings:type_name -> ebb.v1alpha1.Settings
+	16, // 6: ebb.v1alpha1.Change.delete:type_name -> ebb.v1alpha1.Deletion
+	15, // 7: ebb.v1alpha1.ApplyRequest.changes:type_name -> ebb.v1alpha1.Change
+	15, // 8: ebb.v1alpha1.SyncRequest.changes:type_name -> ebb.v1alpha1.Change
 	1,  // 9: ebb.v1alpha1.View.format:type_name -> ebb.v1alpha1.View.Format
-	4,  // 10: ebb.v1alpha1.PlanInput.settings:type_name -> ebb.v1alpha1.Settings
-	21, // 11: ebb.v1alpha1.PlanInput.warnings:type_name -> ebb.v1alpha1.Warning
-	22, // 12: ebb.v1alpha1.PlanCall.input:type_name -> ebb.v1alpha1.PlanInput
-	20, // 13: ebb.v1alpha1.PlanCall.view:type_name -> ebb.v1alpha1.View
-	21, // 14: ebb.v1alpha1.PlanReply.warnings:type_name -> ebb.v1alpha1.Warning
-	30, // 15: ebb.v1alpha1.PlanReply.data:type_name -> ebb.v1alpha1.PassPlan
-	22, // 16: ebb.v1alpha1.ExplainCall.input:type_name -> ebb.v1alpha1.PlanInput
-	20, // 17: ebb.v1alpha1.ExplainCall.view:type_name -> ebb.v1alpha1.View
-	22, // 18: ebb.v1alpha1.PassCall.input:type_name -> ebb.v1alpha1.PlanInput
-	49, // 19: ebb.v1alpha1.PassCall.destinations:type_name -> ebb.v1alpha1.NodeNames
-	27, // 20: ebb.v1alpha1.PassCall.groups:type_name -> ebb.v1alpha1.PassGroups
-	0,  // 21: ebb.v1alpha1.PassCall.pod_order:type_name -> ebb.v1alpha1.PodOrder
-	28, // 22: ebb.v1alpha1.PassGroups.groups:type_name -> ebb.v1alpha1.PassGroup
-	30, // 23: ebb.v1alpha1.PassReply.plan:type_name -> ebb.v1alpha1.PassPlan
-	32, // 24: ebb.v1alpha1.PassPlan.removes:type_name -> ebb.v1alpha1.Removal
-	34, // 25: ebb.v1alpha1.PassPlan.keeps:type_name -> ebb.v1alpha1.KeptNode
-	35, // 26: ebb.v1alpha1.PassPlan.utilization:type_name -> ebb.v1alpha1.NodeUse
-	33, // 27: ebb.v1alpha1.Removal.moves:type_name -> ebb.v1alpha1.Move
-	31, // 28: ebb.v1alpha1.Removal.daemonset:type_name -> ebb.v1alpha1.PodName
-	31, // 29: ebb.v1alpha1.Removal.on_completion:type_name -> ebb.v1alpha1.PodName
-	31, // 30: ebb.v1alpha1.Move.pod:type_name -> ebb.v1alpha1.PodName
-	31, // 31: ebb.v1alpha1.KeptNode.pod:type_name -> ebb.v1alpha1.PodName
-	20, // 32: ebb.v1alpha1.FilterCall.view:type_name -> ebb.v1alpha1.View
-	21, // 33: ebb.v1alpha1.ViewReply.warnings:type_name -> ebb.v1alpha1.Warning
-	22, // 34: ebb.v1alpha1.WatchPlansCall.input:type_name -> ebb.v1alpha1.PlanInput
-	22, // 35: ebb.v1alpha1.RoundCall.input:type_name -> ebb.v1alpha1.PlanInput
-	20, // 36: ebb.v1alpha1.RoundCall.view:type_name -> ebb.v1alpha1.View
-	21, // 37: ebb.v1alpha1.RoundReply.warnings:type_name -> ebb.v1alpha1.Warning
-	45, // 38: ebb.v1alpha1.ActuationReport.begun:type_name -> ebb.v1alpha1.BegunDeletion
-	46, // 39: ebb.v1alpha1.ActuationReport.ended:type_name -> ebb.v1alpha1.EndedDeletion
-	47, // 40: ebb.v1alpha1.ActuationReport.evicted:type_name -> ebb.v1alpha1.EvictedPod
-	48, // 41: ebb.v1alpha1.ActuationReport.scale_ups:type_name -> ebb.v1alpha1.ScaleUp
-	49, // 42: ebb.v1alpha1.ActuationReport.unready_nodes:type_name -> ebb.v1alpha1.NodeNames
-	50, // 43: ebb.v1alpha1.ActuationReport.unregistered_nodes:type_name -> ebb.v1alpha1.UnregisteredNodes
-	44, // 44: ebb.v1alpha1.ActuationReport.in_progress:type_name -> ebb.v1alpha1.DeletionsInProgress
-	45, // 45: ebb.v1alpha1.DeletionsInProgress.deletions:type_name -> ebb.v1alpha1.BegunDeletion
-	55, // 46: ebb.v1alpha1.UnregisteredNodes.groups:type_name -> ebb.v1alpha1.UnregisteredNodes.Group
-	2,  // 47: ebb.v1alpha1.Planner.Version:input_type -> ebb.v1alpha1.VersionRequest
-	9,  // 48: ebb.v1alpha1.Planner.Status:input_type -> ebb.v1alpha1.StatusRequest
-	6,  // 49: ebb.v1alpha1.Planner.Open:input_type -> ebb.v1alpha1.OpenRequest
-	7,  // 50: ebb.v1alpha1.Planner.Close:input_type -> ebb.v1alpha1.CloseRequest
-	12, // 51: ebb.v1alpha1.Planner.Load:input_type -> ebb.v1alpha1.LoadRequest
-	16, // 52: ebb.v1alpha1.Planner.Apply:input_type -> ebb.v1alpha1.ApplyRequest
-	18, // 53: ebb.v1alpha1.Planner.Sync:input_type -> ebb.v1alpha1.SyncRequest
-	23, // 54: ebb.v1alpha1.Planner.Plan:input_type -> ebb.v1alpha1.PlanCall
-	25, // 55: ebb.v1alpha1.Planner.Explain:input_type -> ebb.v1alpha1.ExplainCall
-	26, // 56: ebb.v1alpha1.Planner.Pass:input_type -> ebb.v1alpha1.PassCall
-	37, // 57: ebb.v1alpha1.Planner.Filter:input_type -> ebb.v1alpha1.FilterCall
-	39, // 58: ebb.v1alpha1.Planner.WatchPlans:input_type -> ebb.v1alpha1.WatchPlansCall
-	41, // 59: ebb.v1alpha1.Planner.Round:input_type -> ebb.v1alpha1.RoundCall
-	43, // 60: ebb.v1alpha1.Planner.ReportActuation:input_type -> ebb.v1alpha1.ActuationReport
-	52, // 61: ebb.v1alpha1.Planner.Export:input_type -> ebb.v1alpha1.ExportCall
-	3,  // 62: ebb.v1alpha1.Planner.Version:output_type -> ebb.v1alpha1.VersionReply
-	10, // 63: ebb.v1alpha1.Planner.Status:output_type -> ebb.v1alpha1.StatusReply
-	11, // 64: ebb.v1alpha1.Planner.Open:output_type -> ebb.v1alpha1.SessionStatus
-	8,  // 65: ebb.v1alpha1.Planner.Close:output_type -> ebb.v1alpha1.CloseReply
-	13, // 66: ebb.v1alpha1.Planner.Load:output_type -> ebb.v1alpha1.LoadReply
-	17, // 67: ebb.v1alpha1.Planner.Apply:output_type -> ebb.v1alpha1.ApplyReply
-	19, // 68: ebb.v1alpha1.Planner.Sync:output_type -> ebb.v1alpha1.SyncReply
-	24, // 69: ebb.v1alpha1.Planner.Plan:output_type -> ebb.v1alpha1.PlanReply
-	38, // 70: ebb.v1alpha1.Planner.Explain:output_type -> ebb.v1alpha1.ViewReply
-	29, // 71: ebb.v1alpha1.Planner.Pass:output_type -> ebb.v1alpha1.PassReply
-	38, // 72: ebb.v1alpha1.Planner.Filter:output_type -> ebb.v1alpha1.ViewReply
-	40, // 73: ebb.v1alpha1.Planner.WatchPlans:output_type -> ebb.v1alpha1.PlanChange
-	42, // 74: ebb.v1alpha1.Planner.Round:output_type -> ebb.v1alpha1.RoundReply
-	51, // 75: ebb.v1alpha1.Planner.ReportActuation:output_type -> ebb.v1alpha1.ActuationReply
-	53, // 76: ebb.v1alpha1.Planner.Export:output_type -> ebb.v1alpha1.ExportReply
-	62, // [62:77] is the sub-list for method output_type
-	47, // [47:62] is the sub-list for method input_type
-	47, // [47:47] is the sub-list for extension type_name
-	47, // [47:47] is the sub-list for extension extendee
-	0,  // [0:47] is the sub-list for field type_name
+	5,  // 10: ebb.v1alpha1.PlanInput.settings:type_name -> ebb.v1alpha1.Settings
+	22, // 11: ebb.v1alpha1.PlanInput.warnings:type_name -> ebb.v1alpha1.Warning
+	24, // 12: ebb.v1alpha1.PlanInput.search:type_name -> ebb.v1alpha1.Search
+	2,  // 13: ebb.v1alpha1.Search.objective:type_name -> ebb.v1alpha1.Search.Objective
+	23, // 14: ebb.v1alpha1.PlanCall.input:type_name -> ebb.v1alpha1.PlanInput
+	21, // 15: ebb.v1alpha1.PlanCall.view:type_name -> ebb.v1alpha1.View
+	22, // 16: ebb.v1alpha1.PlanReply.warnings:type_name -> ebb.v1alpha1.Warning
+	32, // 17: ebb.v1alpha1.PlanReply.data:type_name -> ebb.v1alpha1.PassPlan
+	23, // 18: ebb.v1alpha1.ExplainCall.input:type_name -> ebb.v1alpha1.PlanInput
+	21, // 19: ebb.v1alpha1.ExplainCall.view:type_name -> ebb.v1alpha1.View
+	23, // 20: ebb.v1alpha1.PassCall.input:type_name -> ebb.v1alpha1.PlanInput
+	51, // 21: ebb.v1alpha1.PassCall.destinations:type_name -> ebb.v1alpha1.NodeNames
+	29, // 22: ebb.v1alpha1.PassCall.groups:type_name -> ebb.v1alpha1.PassGroups
+	0,  // 23: ebb.v1alpha1.PassCall.pod_order:type_name -> ebb.v1alpha1.PodOrder
+	30, // 24: ebb.v1alpha1.PassGroups.groups:type_name -> ebb.v1alpha1.PassGroup
+	32, // 25: ebb.v1alpha1.PassReply.plan:type_name -> ebb.v1alpha1.PassPlan
+	34, // 26: ebb.v1alpha1.PassPlan.removes:type_name -> ebb.v1alpha1.Removal
+	36, // 27: ebb.v1alpha1.PassPlan.keeps:type_name -> ebb.v1alpha1.KeptNode
+	37, // 28: ebb.v1alpha1.PassPlan.utilization:type_name -> ebb.v1alpha1.NodeUse
+	35, // 29: ebb.v1alpha1.Removal.moves:type_name -> ebb.v1alpha1.Move
+	33, // 30: ebb.v1alpha1.Removal.daemonset:type_name -> ebb.v1alpha1.PodName
+	33, // 31: ebb.v1alpha1.Removal.on_completion:type_name -> ebb.v1alpha1.PodName
+	33, // 32: ebb.v1alpha1.Move.pod:type_name -> ebb.v1alpha1.PodName
+	33, // 33: ebb.v1alpha1.KeptNode.pod:type_name -> ebb.v1alpha1.PodName
+	21, // 34: ebb.v1alpha1.FilterCall.view:type_name -> ebb.v1alpha1.View
+	22, // 35: ebb.v1alpha1.ViewReply.warnings:type_name -> ebb.v1alpha1.Warning
+	23, // 36: ebb.v1alpha1.WatchPlansCall.input:type_name -> ebb.v1alpha1.PlanInput
+	23, // 37: ebb.v1alpha1.RoundCall.input:type_name -> ebb.v1alpha1.PlanInput
+	21, // 38: ebb.v1alpha1.RoundCall.view:type_name -> ebb.v1alpha1.View
+	22, // 39: ebb.v1alpha1.RoundReply.warnings:type_name -> ebb.v1alpha1.Warning
+	47, // 40: ebb.v1alpha1.ActuationReport.begun:type_name -> ebb.v1alpha1.BegunDeletion
+	48, // 41: ebb.v1alpha1.ActuationReport.ended:type_name -> ebb.v1alpha1.EndedDeletion
+	49, // 42: ebb.v1alpha1.ActuationReport.evicted:type_name -> ebb.v1alpha1.EvictedPod
+	50, // 43: ebb.v1alpha1.ActuationReport.scale_ups:type_name -> ebb.v1alpha1.ScaleUp
+	51, // 44: ebb.v1alpha1.ActuationReport.unready_nodes:type_name -> ebb.v1alpha1.NodeNames
+	52, // 45: ebb.v1alpha1.ActuationReport.unregistered_nodes:type_name -> ebb.v1alpha1.UnregisteredNodes
+	46, // 46: ebb.v1alpha1.ActuationReport.in_progress:type_name -> ebb.v1alpha1.DeletionsInProgress
+	47, // 47: ebb.v1alpha1.DeletionsInProgress.deletions:type_name -> ebb.v1alpha1.BegunDeletion
+	57, // 48: ebb.v1alpha1.UnregisteredNodes.groups:type_name -> ebb.v1alpha1.UnregisteredNodes.Group
+	3,  // 49: ebb.v1alpha1.Planner.Version:input_type -> ebb.v1alpha1.VersionRequest
+	10, // 50: ebb.v1alpha1.Planner.Status:input_type -> ebb.v1alpha1.StatusRequest
+	7,  // 51: ebb.v1alpha1.Planner.Open:input_type -> ebb.v1alpha1.OpenRequest
+	8,  // 52: ebb.v1alpha1.Planner.Close:input_type -> ebb.v1alpha1.CloseRequest
+	13, // 53: ebb.v1alpha1.Planner.Load:input_type -> ebb.v1alpha1.LoadRequest
+	17, // 54: ebb.v1alpha1.Planner.Apply:input_type -> ebb.v1alpha1.ApplyRequest
+	19, // 55: ebb.v1alpha1.Planner.Sync:input_type -> ebb.v1alpha1.SyncRequest
+	25, // 56: ebb.v1alpha1.Planner.Plan:input_type -> ebb.v1alpha1.PlanCall
+	27, // 57: ebb.v1alpha1.Planner.Explain:input_type -> ebb.v1alpha1.ExplainCall
+	28, // 58: ebb.v1alpha1.Planner.Pass:input_type -> ebb.v1alpha1.PassCall
+	39, // 59: ebb.v1alpha1.Planner.Filter:input_type -> ebb.v1alpha1.FilterCall
+	41, // 60: ebb.v1alpha1.Planner.WatchPlans:input_type -> ebb.v1alpha1.WatchPlansCall
+	43, // 61: ebb.v1alpha1.Planner.Round:input_type -> ebb.v1alpha1.RoundCall
+	45, // 62: ebb.v1alpha1.Planner.ReportActuation:input_type -> ebb.v1alpha1.ActuationReport
+	54, // 63: ebb.v1alpha1.Planner.Export:input_type -> ebb.v1alpha1.ExportCall
+	4,  // 64: ebb.v1alpha1.Planner.Version:output_type -> ebb.v1alpha1.VersionReply
+	11, // 65: ebb.v1alpha1.Planner.Status:output_type -> ebb.v1alpha1.StatusReply
+	12, // 66: ebb.v1alpha1.Planner.Open:output_type -> ebb.v1alpha1.SessionStatus
+	9,  // 67: ebb.v1alpha1.Planner.Close:output_type -> ebb.v1alpha1.CloseReply
+	14, // 68: ebb.v1alpha1.Planner.Load:output_type -> ebb.v1alpha1.LoadReply
+	18, // 69: ebb.v1alpha1.Planner.Apply:output_type -> ebb.v1alpha1.ApplyReply
+	20, // 70: ebb.v1alpha1.Planner.Sync:output_type -> ebb.v1alpha1.SyncReply
+	26, // 71: ebb.v1alpha1.Planner.Plan:output_type -> ebb.v1alpha1.PlanReply
+	40, // 72: ebb.v1alpha1.Planner.Explain:output_type -> ebb.v1alpha1.ViewReply
+	31, // 73: ebb.v1alpha1.Planner.Pass:output_type -> ebb.v1alpha1.PassReply
+	40, // 74: ebb.v1alpha1.Planner.Filter:output_type -> ebb.v1alpha1.ViewReply
+	42, // 75: ebb.v1alpha1.Planner.WatchPlans:output_type -> ebb.v1alpha1.PlanChange
+	44, // 76: ebb.v1alpha1.Planner.Round:output_type -> ebb.v1alpha1.RoundReply
+	53, // 77: ebb.v1alpha1.Planner.ReportActuation:output_type -> ebb.v1alpha1.ActuationReply
+	55, // 78: ebb.v1alpha1.Planner.Export:output_type -> ebb.v1alpha1.ExportReply
+	64, // [64:79] is the sub-list for method output_type
+	49, // [49:64] is the sub-list for method input_type
+	49, // [49:49] is the sub-list for extension type_name
+	49, // [49:49] is the sub-list for extension extendee
+	0,  // [0:49] is the sub-list for field type_name
 }
 
 func init() { file_planner_proto_init() }
@@ -4513,19 +4725,20 @@ func file_planner_proto_init() {
 		(*Change_Delete)(nil),
 	}
 	file_planner_proto_msgTypes[20].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[24].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[26].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[41].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[44].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[21].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[25].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[27].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[42].OneofWrappers = []any{}
 	file_planner_proto_msgTypes[45].OneofWrappers = []any{}
 	file_planner_proto_msgTypes[46].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[47].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_planner_proto_rawDesc), len(file_planner_proto_rawDesc)),
-			NumEnums:      2,
-			NumMessages:   54,
+			NumEnums:      3,
+			NumMessages:   55,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

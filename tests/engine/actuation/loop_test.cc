@@ -68,6 +68,35 @@ TEST_F(LoopTest, ATurnBeginsWhatTheRoundStartsAndPutsSoftTaints) {
                                                 .moves = {{"default", "q", "q-uid", "a"}}}));
 }
 
+// By itself the round tries b, whose pod then fills a; after a there is no room on b for its pod.
+TEST_F(LoopTest, ARoundTriesFirstWhatItIsAdvised) {
+  cluster_ = StillCluster{Cluster()
+                              .Add(Node("a").Cpu(4000))
+                              .Add(Node("b").Cpu(4000))
+                              .Add(Node("c").Cpu(4000))
+                              .Add(Pod("p").On("a").Cpu(1500).Uid("p-uid"))
+                              .Add(Pod("q").On("b").Cpu(1500).Uid("q-uid"))
+                              .Add(Pod("r").On("c").Cpu(2400).Uid("r-uid"))
+                              .Build()};
+  std::vector<std::vector<std::string>> unneeded_before;
+  LoopOptions options;
+  options.advise = [&](const Observation& observed, int64_t,
+                       const std::vector<std::string>& unneeded) {
+    const Catalog& catalog = observed.snapshot->catalog();
+    const auto node = [&](const char* name) { return catalog.FindNode(name).value(); };
+    unneeded_before.push_back(unneeded);
+    return RoundAdvice{.candidates = {node("b"), node("a")},
+                       .suggestions = {{catalog.FindPod("default", "q").value(), node("c")}}};
+  };
+  Loop loop(scale_down_, cluster_, actuator_, options);
+  loop.Turn(kStart);
+  loop.Turn(kStart + 10);
+  ASSERT_EQ(actuator_.orders.size(), 1);
+  EXPECT_EQ(actuator_.orders[0].node, "b");
+  EXPECT_EQ(actuator_.orders[0].moves[0].to, "c");
+  EXPECT_THAT(unneeded_before, ElementsAre(IsEmpty(), ElementsAre("b")));
+}
+
 TEST_F(LoopTest, DeletionsGoOnWhileTheClusterCannotBeObserved) {
   Loop loop = MakeLoop();
   loop.Turn(kStart);

@@ -56,9 +56,14 @@ int64_t BoundOf(ClusterSnapshot snapshot, int64_t min_size = 0) {
 }
 
 TEST(BoundTest, PodsNeedRoomOnNodesThatStay) {
-  // 10 * 400m need four nodes.
-  EXPECT_EQ(BoundOf(Alike(10, 1, 400).Build()), 6);
+  // 10 * 200m need two nodes.
+  EXPECT_EQ(BoundOf(Alike(10, 1, 200).Build()), 8);
   EXPECT_EQ(BoundOf(Alike(10, 0, 0).Build()), 10);
+}
+
+TEST(BoundTest, APodIsNotSplit) {
+  // 10 * 400m are four nodes' worth, and no node takes more than two of them.
+  EXPECT_EQ(BoundOf(Alike(10, 1, 400).Build()), 5);
 }
 
 TEST(BoundTest, PodsThatCannotLeaveTheirPoolNeedRoomThere) {

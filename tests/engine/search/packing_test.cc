@@ -32,7 +32,8 @@ class PackingTest : public ::testing::Test {
   void Make(const Cluster& cluster) {
     snapshot_.emplace(cluster.Build());
     groups_ = test::OneGroup(*snapshot_);
-    options_.scale_down_utilization_threshold = 1;
+    request_.planner.scale_down_utilization_threshold = 1;
+    request_.now_s = test::kPassTime;
   }
   // Where may the pod of a go?
   void BeginWithRoomyAndFull() {
@@ -45,8 +46,7 @@ class PackingTest : public ::testing::Test {
     Begin();
   }
   void Begin() {
-    problem_.emplace(*snapshot_, groups_, options_, AllNodes(*snapshot_), nullptr, worth_,
-                     test::kPassTime);
+    problem_.emplace(*snapshot_, *snapshot_, groups_, request_, AllNodes(*snapshot_), worth_);
     packing_.emplace(*snapshot_, *problem_);
   }
   size_t Unit(std::string_view node) const {
@@ -65,7 +65,7 @@ class PackingTest : public ::testing::Test {
 
   std::optional<ClusterSnapshot> snapshot_;
   NodeGroups groups_;
-  PlannerOptions options_;
+  PlanRequest request_;
   std::vector<int64_t> worth_;
   std::optional<PackingProblem> problem_;
   std::optional<Packing> packing_;
@@ -133,6 +133,25 @@ TEST_F(PackingTest, BudgetsAndQuotasAreSpentAndComeBack) {
   EXPECT_FALSE(Remove("c"));
 }
 
+TEST_F(PackingTest, AShareOfAWorkloadIsNeverExceeded) {
+  Make(Cluster()
+           .Add(Node("a"))
+           .Add(Node("two"))
+           .Add(Node("b"))
+           .Add(Node("c"))
+           .Add(Pod("web-1").On("a").OwnedBy("ReplicaSet", "web"))
+           .Add(Pod("web-2").On("two").OwnedBy("ReplicaSet", "web"))
+           .Add(Pod("web-3").On("two").OwnedBy("ReplicaSet", "web"))
+           .Add(Pod("other").On("b").OwnedBy("ReplicaSet", "other")));
+  request_.max_workload_share = 0.5;  // Of 3 pods 2, of 1 pod 1.
+  Begin();
+  EXPECT_TRUE(Remove("a"));
+  EXPECT_FALSE(Remove("two"));  // Which a budget that allows 2 would let go.
+  EXPECT_TRUE(Remove("b"));
+  packing_->PutBack(Unit("a"));
+  EXPECT_TRUE(Remove("two"));
+}
+
 TEST_F(PackingTest, NodesThatNoPlanMayRemoveAreNoUnits) {
   Make(Cluster()
            .Add(Node("free"))
@@ -143,7 +162,7 @@ TEST_F(PackingTest, NodesThatNoPlanMayRemoveAreNoUnits) {
            .Add(Pod("large").On("busy").Cpu(900))
            .Add(Pod("bare").On("held").OwnedByNobody())
            .Add(Pod("job").On("waits").SafeToEvict("on-completion")));
-  options_.scale_down_utilization_threshold = 0.5;
+  request_.planner.scale_down_utilization_threshold = 0.5;
   worth_.assign(snapshot_->catalog().nodes(), 3);
   worth_[Index(test::NodeNamed(*snapshot_, "worthless"))] = 0;
   Begin();
@@ -173,7 +192,7 @@ TEST_F(PackingTest, AnAtomicGroupIsOneUnitOrNone) {
   EXPECT_EQ(packing_->worth(), 2);
   groups_.groups[1].target_size = 3;  // One more is to come, and two are not all.
   groups_.group_of[Index(test::NodeNamed(*snapshot_, "c"))] = GroupId{1};
-  options_.scale_down_utilization_threshold = 0.3;
+  request_.planner.scale_down_utilization_threshold = 0.3;
   Begin();
   EXPECT_FALSE(IsUnit("a"));
 }
@@ -193,8 +212,8 @@ TEST_F(PackingTest, WhatIsUndoneLeavesNoTrace) {
       cluster.Add(pod);
     }
     Make(cluster);
-    options_.scale_down_utilization_threshold = 2;
-    options_.drain.skip_nodes_with_system_pods = false;
+    request_.planner.scale_down_utilization_threshold = 2;
+    request_.planner.drain.skip_nodes_with_system_pods = false;
     Begin();
     Packing& packing = *packing_;
     const auto step = [&](Dice& by) {

@@ -1,7 +1,9 @@
 #include "tests/engine/search/random_search.h"
 
 #include <array>
+#include <algorithm>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -10,6 +12,7 @@
 #include "engine/search/bound.h"
 #include "engine/search/search.h"
 #include "engine/verify.h"
+#include "engine/workloads.h"
 #include "tests/support/planner_twin.h"
 #include "tests/support/random_apps.h"
 #include "tests/testing/cluster_builder.h"
@@ -53,6 +56,7 @@ struct Asked {
       if (dice.Percent(20)) destinations.Erase(NodeId{n});
     }
     if (dice.Percent(20)) request.destinations = &destinations;
+    if (dice.Percent(20)) request.max_workload_share = 0.01 * (1 + dice.Below(70));
     options.seed = seed;
     options.iterations = 2;
     options.iterations_without_gain = 2;
@@ -106,6 +110,23 @@ std::string BrokenLimit(const Asked& asked, const PlanResult& made) {
   return "";
 }
 
+// What may be evicted of each workload, counted anew.
+std::string BrokenShare(const Asked& asked, const Plan& plan) {
+  const double share = asked.request.max_workload_share;
+  const Workloads workloads(*asked.snapshot);
+  std::set<PodId> evicted;
+  for (const RemovableNode& node : plan.remove) {
+    for (const Move& move : node.moves) evicted.insert(move.pod);
+  }
+  for (const std::vector<PodId>& pods : workloads.pods) {
+    const auto gone = std::ranges::count_if(pods, [&](PodId pod) { return evicted.contains(pod); });
+    if (static_cast<double>(gone) >= share * static_cast<double>(pods.size()) + 1) {
+      return absl::StrCat("of ", pods.size(), " pods of a workload ", gone, " are evicted");
+    }
+  }
+  return "";
+}
+
 int64_t WorthOf(const Asked& asked, const Plan& plan) {
   int64_t worth = 0;
   for (const RemovableNode& node : plan.remove) {
@@ -151,6 +172,9 @@ RandomSearchResult RunRandomSearch(uint64_t seed) {
       Verify(snapshot, asked.groups, asked.request.planner,
              LastPassInput(asked.request, found->best, asked.pending), found->best.plan);
   if (!verified.ok()) return wrong(std::string(verified.message()));
+  if (std::string broken = BrokenShare(asked, found->best.plan); !broken.empty()) {
+    return wrong(std::move(broken));
+  }
   return wrong(BrokenLimit(asked, found->best));
 }
 

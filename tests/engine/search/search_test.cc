@@ -4,7 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "base/deadline.h"
 #include "engine/search/worth.h"
+#include "engine/verify.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/engine/planning.h"
@@ -111,6 +113,55 @@ TEST_F(SearchTest, ADeadlineThatIsOverLeavesTheGreedyPlan) {
   const SearchResult found = Search();
   EXPECT_EQ(Names(found.best.plan), "wide");
   EXPECT_EQ(found.iterations, 0u);
+}
+
+// Whoever waits for the first better plan and then has enough gets that one, verified.
+TEST_F(SearchTest, ACancelledSearchReturnsTheBestSoFar) {
+  CancelToken token;
+  options_.deadline = &token;
+  options_.on_better = [&](const PlanResult& plan, int64_t) {
+    if (plan.plan.remove.size() > 1) token.Cancel();
+  };
+  const SearchResult found = Search();
+  EXPECT_EQ(found.worth, 3);
+  EXPECT_EQ(found.iterations, 0u);
+  EXPECT_TRUE(Verify(*snapshot_, groups_, request_.planner,
+                     LastPassInput(request_, found.best, {}), found.best.plan)
+                  .ok());
+}
+
+TEST_F(SearchTest, ASearchThatIsCancelledBeforeItBeginsLeavesTheGreedyPlan) {
+  CancelToken token;
+  token.Cancel();
+  options_.deadline = &token;
+  EXPECT_EQ(Names(Search().best.plan), "wide");
+}
+
+TEST_F(SearchTest, TheEarlierOfTwoDeadlinesEnds) {
+  const ExpiresAfter now(0);
+  CancelToken token;
+  const FirstDeadline both(&token, &now);
+  EXPECT_TRUE(both.Expired());
+  const FirstDeadline one(&token, nullptr);
+  EXPECT_FALSE(one.Expired());
+  token.Cancel();
+  EXPECT_TRUE(one.Expired());
+}
+
+// Two pods of the workload run on `wide` and `a`: one of them may move.
+TEST_F(SearchTest, NoMoreOfAWorkloadMovesThanItsShare) {
+  Cluster cluster;
+  for (const char* const name : {"a", "b", "c", "d"}) {
+    cluster.Add(Node(name).Cpu(1000))
+        .Add(Pod(std::string("web-") + name).On(name).Cpu(100).OwnedBy("ReplicaSet", "web"));
+  }
+  Make(cluster.Add(Node("host").Cpu(1000)).Add(Pod("of-host").On("host").Cpu(610)));
+  EXPECT_EQ(Search().worth, 3);
+  request_.max_workload_share = 0.3;  // 2 of 4.
+  const SearchResult found = Search();
+  EXPECT_EQ(found.worth, 2);
+  EXPECT_EQ(found.bound, 2);
+  EXPECT_EQ(Names(found.best.plan), "a b");
 }
 
 // Wherever it ends, the plan is verified (OptimizePlan would say so) and no worse.

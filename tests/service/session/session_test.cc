@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -524,6 +525,110 @@ TEST_F(SessionTest, ANegativeParallelismIsRefused) {
   call.mutable_input()->set_max_scale_down_parallelism(-5);
   EXPECT_EQ(session_->Plan(call, std::nullopt).status().message(),
             "input.max_scale_down_parallelism: -5 is less than 0");
+}
+
+// --- Searches ------------------------------------------------------------------------
+
+class SessionSearchTest : public SessionTest {
+ protected:
+  // A cluster in which a search finds more than the autoscaler's order.
+  void SetUp() override {
+    std::string dump;
+    BinarySnapshotWriter writer([&](std::string_view bytes) {
+      dump += bytes;
+      return absl::OkStatus();
+    });
+    const auto mixed = std::ranges::find(samples::Kinds(), "mixed", &samples::Kind::name);
+    ASSERT_TRUE(samples::GenerateDump(*mixed, {.nodes = 120, .seed = 1}, writer).ok());
+    ASSERT_TRUE(writer.Finish().ok());
+    ASSERT_TRUE(session_->Load(dump, nullptr).ok());
+  }
+  wire::PlanCall SearchCall(uint64_t iterations = 5) const {
+    wire::PlanCall call = Call();
+    call.mutable_input()->mutable_search()->set_iterations(iterations);
+    return call;
+  }
+  std::string Refusal(const wire::PlanCall& call) {
+    const absl::Status status = session_->Plan(call, std::nullopt).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    return std::string(status.message());
+  }
+};
+
+TEST_F(SessionSearchTest, ACallMayAskForABetterPlan) {
+  const Json greedy = PlanJsonOf(session_->Plan(Call(), std::nullopt));
+  wire::PlanCall call = SearchCall();
+  call.mutable_input()->mutable_search()->set_bound(true);
+  const Json found = PlanJsonOf(session_->Plan(call, std::nullopt));
+  EXPECT_GT(found["summary"]["removed"], greedy["summary"]["removed"]);
+  EXPECT_EQ(found["summary"]["search"]["greedyNodes"], greedy["summary"]["removed"]);
+  EXPECT_GE(found["summary"]["bound"]["nodes"], found["summary"]["removed"]);
+  EXPECT_FALSE(greedy["summary"].contains("search"));
+}
+
+TEST_F(SessionSearchTest, TheEndOfTheCallEndsTheSearch) {
+  wire::PlanCall call = Call();
+  call.mutable_input()->mutable_search()->set_budget_seconds(600);
+  const auto reply = session_->Plan(call, Clock::now());
+  const Json found = PlanJsonOf(reply);
+  EXPECT_EQ(found["summary"]["search"]["iterations"], 0);
+}
+
+TEST_F(SessionSearchTest, ACallThatIsCancelledHasTheBestSoFar) {
+  CancelToken cancelled;
+  cancelled.Cancel();
+  const Json greedy = PlanJsonOf(session_->Plan(Call(), std::nullopt));
+  const Json found = PlanJsonOf(session_->Plan(SearchCall(1000), std::nullopt, &cancelled));
+  EXPECT_EQ(found["summary"]["search"]["iterations"], 0);
+  EXPECT_EQ(found["summary"]["removed"], greedy["summary"]["removed"]);
+}
+
+TEST_F(SessionSearchTest, PricesAreToldAndSearchedFor) {
+  wire::PlanCall call = SearchCall();
+  call.mutable_input()->set_prices("default: 0.5\ncurrency: EUR\n");
+  call.mutable_input()->mutable_search()->set_objective(wire::Search::COST);
+  call.mutable_input()->mutable_search()->set_move_cost(0.25);
+  const Json found = PlanJsonOf(session_->Plan(call, std::nullopt));
+  EXPECT_EQ(found["summary"]["search"]["moveCost"], 0.25);
+  EXPECT_TRUE(found["summary"].contains("savedPerHour"));
+}
+
+TEST_F(SessionSearchTest, EvictionsMayBeLimited) {
+  wire::PlanCall call = SearchCall(1);
+  call.mutable_input()->mutable_search()->set_max_evictions(10);
+  EXPECT_LE(PlanJsonOf(session_->Plan(call, std::nullopt))["summary"]["movedPods"], 10);
+  wire::PlanCall share = Call();
+  share.mutable_input()->set_max_workload_share(0.05);
+  EXPECT_LT(PlanJsonOf(session_->Plan(share, std::nullopt))["summary"]["movedPods"],
+            PlanJsonOf(session_->Plan(Call(), std::nullopt))["summary"]["movedPods"]);
+}
+
+TEST_F(SessionSearchTest, WhatIsWrongWithASearchIsNamed) {
+  wire::PlanCall call = SearchCall();
+  wire::Search& search = *call.mutable_input()->mutable_search();
+  search.set_objective(wire::Search::COST);
+  EXPECT_EQ(Refusal(call), "search.objective: COST wants prices");
+  search.set_objective(wire::Search::NODES);
+  search.set_move_cost(1);
+  EXPECT_EQ(Refusal(call), "input.search.move_cost: is for the objective COST");
+  search.set_move_cost(-1);
+  EXPECT_EQ(Refusal(call), "input.search.move_cost: is not from 0 to 1e+06");
+  search.set_move_cost(0);
+  search.set_budget_seconds(601);
+  EXPECT_EQ(Refusal(call), "input.search.budget_seconds: is not from 0 to 600");
+  call = Call();
+  call.mutable_input()->set_prices("prices: [{zone: z, hourly: -1}]");
+  EXPECT_THAT(Refusal(call), HasSubstr("input.prices: prices[0].hourly: -1 is below 0"));
+  call = Call();
+  call.mutable_input()->set_max_workload_share(0);
+  EXPECT_THAT(Refusal(call), HasSubstr("max_workload_share: 0 is not above 0"));
+  wire::RoundCall round;
+  round.mutable_input()->mutable_search();
+  EXPECT_EQ(session_->Round(round, std::nullopt).status().message(),
+            "input.search: Round takes none");
+  wire::PassCall pass;
+  pass.mutable_input()->set_prices("default: 1");
+  EXPECT_EQ(session_->Pass(pass, std::nullopt).status().message(), "input.prices: Pass takes none");
 }
 
 // --- Rounds --------------------------------------------------------------------------

@@ -1,0 +1,147 @@
+#include "engine/search/budget_search.h"
+
+#include <algorithm>
+#include <bit>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "tests/engine/planning.h"
+#include "tests/support/random_apps.h"
+#include "tests/support/random_seed.h"
+#include "tests/testing/cluster_builder.h"
+
+namespace ebb {
+namespace {
+
+using test::Budget;
+using test::Cluster;
+using test::Dice;
+using test::ExpiresAfter;
+using test::Name;
+using test::Node;
+using test::Pod;
+
+// What is asked of one cluster.
+struct Asked {
+  explicit Asked(const Cluster& cluster, double share = 1) : snapshot(cluster.Build()) {
+    groups = test::OneGroup(snapshot);
+    request.now_s = test::kPassTime;
+    request.max_workload_share = share;
+  }
+  PackingProblem Problem() const {
+    std::vector<NodeId> nodes;
+    snapshot.alive().ForEach([&](NodeId node) { nodes.push_back(node); });
+    return {snapshot, snapshot, groups, request, nodes, {}};
+  }
+
+  ClusterSnapshot snapshot;
+  NodeGroups groups;
+  PlanRequest request;
+};
+
+// Nodes with room for everything, whose pods are of some applications with budgets.
+Cluster RandomBudgets(Dice& dice, int nodes) {
+  Cluster cluster;
+  const int apps = 2 + dice.Below(4);
+  for (int n = 0; n < nodes; ++n) {
+    cluster.Add(Node(Name("n", n)).Cpu(64'000));
+    for (int p = 0; p < 1 + dice.Below(3); ++p) {
+      const std::string app = Name("a", dice.Below(apps));
+      cluster.Add(Pod(Name("n", n) + Name("-p", p))
+                      .On(Name("n", n))
+                      .Cpu(10)
+                      .Label("app", app)
+                      .OwnedBy("ReplicaSet", app));
+    }
+  }
+  for (int a = 0; a < apps; ++a) {
+    const std::string app = Name("a", a);
+    cluster.Add(Budget(app).Matching("app", app).Allows(dice.Below(5)));
+  }
+  return cluster;
+}
+
+// A set of units, as bits, that something still admits.
+struct Admitted {
+  explicit Admitted(const PackingProblem& problem) : problem(problem) {}
+
+  bool Takes(uint64_t chosen, size_t unit) const {
+    std::vector<int64_t> left(problem.budgets.begin(), problem.budgets.end());
+    int64_t nodes = 1;
+    for (size_t u = 0; u < problem.units.size(); ++u) {
+      if ((chosen >> u & 1) == 0) continue;
+      ++nodes;
+      for (const PackingSpend& spend : problem.units[u].spends) left[spend.budget] -= spend.pods;
+    }
+    return nodes <= problem.quotas[0] &&
+           std::ranges::all_of(problem.units[unit].spends, [&](const PackingSpend& spend) {
+             return left[spend.budget] >= spend.least;
+           });
+  }
+
+  // The most units, in any order.
+  int Most() const {
+    std::vector<bool> reached(size_t{1} << problem.units.size());
+    reached[0] = true;
+    int most = 0;
+    for (uint64_t chosen = 0; chosen < reached.size(); ++chosen) {
+      if (!reached[chosen]) continue;
+      most = std::max(most, std::popcount(chosen));
+      for (size_t unit = 0; unit < problem.units.size(); ++unit) {
+        if ((chosen >> unit & 1) == 0 && Takes(chosen, unit)) reached[chosen | 1ULL << unit] = true;
+      }
+    }
+    return most;
+  }
+
+  const PackingProblem& problem;
+};
+
+TEST(BudgetSearchTest, OnSmallClustersItMostlyFindsTheMost) {
+  Dice dice(test::RandomSeed());
+  int found = 0;
+  int most = 0;
+  for (int run = 0; run < 150; ++run) {
+    Asked asked(RandomBudgets(dice, 9), dice.Percent(30) ? 0.5 : 1);
+    if (dice.Percent(20)) asked.groups.groups[0].min_size = dice.Below(9);
+    const PackingProblem problem = asked.Problem();
+    const std::vector<uint32_t> units = ChooseWithinBudgets(problem, static_cast<uint64_t>(run));
+    const Admitted admitted(problem);
+    uint64_t chosen = 0;
+    for (const uint32_t unit : units) {
+      ASSERT_TRUE(admitted.Takes(chosen, unit)) << "run " << run;
+      chosen |= 1ULL << unit;
+    }
+    const int best = admitted.Most();
+    ASSERT_LE(static_cast<int>(units.size()), best) << "run " << run;
+    found += static_cast<int>(units.size());
+    most += best;
+  }
+  EXPECT_GE(found * 100, most * 98);
+}
+
+TEST(BudgetSearchTest, WithoutBudgetsAllMayGo) {
+  const Asked asked(Cluster().Add(Node("a")).Add(Node("b")));
+  EXPECT_EQ(ChooseWithinBudgets(asked.Problem(), 1).size(), 2u);
+}
+
+TEST(BudgetSearchTest, TheSameSeedChoosesTheSame) {
+  Dice dice(7);
+  const Asked asked(RandomBudgets(dice, 60));
+  const PackingProblem problem = asked.Problem();
+  EXPECT_EQ(ChooseWithinBudgets(problem, 3), ChooseWithinBudgets(problem, 3));
+}
+
+TEST(BudgetSearchTest, ADeadlineThatIsOverLeavesWhatWasChosenAtFirst) {
+  Dice dice(7);
+  const Asked asked(RandomBudgets(dice, 60));
+  const PackingProblem problem = asked.Problem();
+  const ExpiresAfter now(0);
+  const std::vector<uint32_t> first = ChooseWithinBudgets(problem, 3, &now);
+  EXPECT_FALSE(first.empty());
+  EXPECT_LE(first.size(), ChooseWithinBudgets(problem, 3).size());
+}
+
+}  // namespace
+}  // namespace ebb

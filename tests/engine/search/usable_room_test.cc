@@ -1,0 +1,96 @@
+#include "engine/search/usable_room.h"
+
+#include <algorithm>
+#include <functional>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "tests/support/random_seed.h"
+#include "tests/testing/cluster_builder.h"
+
+namespace ebb {
+namespace {
+
+using test::Dice;
+
+using Amounts = std::vector<int64_t>;
+
+Amounts MostOf(const std::vector<Amounts>& kinds, const Amounts& room) {
+  Amounts most(room.size());
+  UsableRoom(kinds).Of(room, most);
+  return most;
+}
+
+TEST(UsableRoomTest, OfRoomForAPodAndAHalfAPodIsUsable) {
+  EXPECT_EQ(MostOf({{2000, 4}}, {3900, 100}), (Amounts{2000, 4}));
+}
+
+TEST(UsableRoomTest, WhatFitsNothingIsNotUsable) {
+  EXPECT_EQ(MostOf({{2000, 4}, {2500, 1}}, {1999, 100}), (Amounts{0, 0}));
+  EXPECT_EQ(MostOf({}, {1999, 100}), (Amounts{0, 0}));
+}
+
+TEST(UsableRoomTest, ANodeThatIsShortOfOneResourceCannotUseUpTheOther) {
+  // The leanest takes a unit of the second for 100 of the first.
+  EXPECT_EQ(MostOf({{100, 1}, {100, 2}}, {10'000, 5}), (Amounts{500, 5}));
+}
+
+TEST(UsableRoomTest, APodThatTakesNoneOfAResourceIsNotHeldBackByIt) {
+  EXPECT_EQ(MostOf({{100, 0}, {300, 2}}, {1000, 0}), (Amounts{1000, 0}));
+}
+
+TEST(UsableRoomTest, TheLargestAmountsDoNotOverflow) {
+  constexpr int64_t kMost = int64_t{1} << 62;
+  EXPECT_EQ(MostOf({{kMost, 1}, {1, kMost}}, {kMost, kMost}), (Amounts{kMost, kMost}));
+}
+
+// The most of a resource that any pods take together, by trying all.
+int64_t Tried(const std::vector<Amounts>& kinds, const Amounts& room, size_t resource) {
+  int64_t best = 0;
+  const std::function<void(size_t, Amounts)> go = [&](size_t kind, Amounts left) {
+    best = std::max(best, room[resource] - left[resource]);
+    for (; kind < kinds.size(); ++kind) {
+      Amounts after = left;
+      bool fits = true;
+      for (size_t r = 0; r < room.size(); ++r) {
+        after[r] -= kinds[kind][r];
+        fits = fits && after[r] >= 0;
+      }
+      if (fits) go(kind, after);
+    }
+  };
+  go(0, room);
+  return best;
+}
+
+TEST(UsableRoomTest, NothingThatPodsCanTakeIsLeftOut) {
+  Dice dice(test::RandomSeed());
+  int64_t room_in_all = 0;
+  int64_t usable_in_all = 0;
+  int64_t tried_in_all = 0;
+  for (int run = 0; run < 2000; ++run) {
+    const size_t resources = 1 + static_cast<size_t>(dice.Below(3));
+    std::vector<Amounts> kinds;
+    for (int k = 0; k < 1 + dice.Below(4); ++k) {
+      Amounts& kind = kinds.emplace_back();
+      for (size_t r = 0; r < resources; ++r) kind.push_back(dice.Below(7));
+      kind[0] += 1;  // A pod takes something.
+    }
+    Amounts room;
+    for (size_t r = 0; r < resources; ++r) room.push_back(dice.Below(14));
+    const Amounts most = MostOf(kinds, room);
+    for (size_t r = 0; r < resources; ++r) {
+      const int64_t tried = Tried(kinds, room, r);
+      ASSERT_GE(most[r], tried) << "run " << run;
+      ASSERT_LE(most[r], room[r]) << "run " << run;
+      room_in_all += room[r];
+      usable_in_all += most[r];
+      tried_in_all += tried;
+    }
+  }
+  // And it is much nearer to that than the room is.
+  EXPECT_LT((usable_in_all - tried_in_all) * 3, room_in_all - tried_in_all);
+}
+
+}  // namespace
+}  // namespace ebb
