@@ -109,7 +109,7 @@ const (
 	View_WIDE  View_Format = 3
 	View_CSV   View_Format = 4
 	View_NAME  View_Format = 5
-	View_DATA  View_Format = 6 // Of Plan alone: PlanReply.data, and no text.
+	View_DATA  View_Format = 6 // Of Plan and Round: the reply's fields, and no text.
 )
 
 // Enum value maps for View_Format.
@@ -651,6 +651,7 @@ type SessionStatus struct {
 	LastPlanSeconds float64           `protobuf:"fixed64,15,opt,name=last_plan_seconds,json=lastPlanSeconds,proto3" json:"last_plan_seconds,omitempty"`
 	CallsWaiting    uint64            `protobuf:"varint,16,opt,name=calls_waiting,json=callsWaiting,proto3" json:"calls_waiting,omitempty"`
 	IgnoredKinds    map[string]uint64 `protobuf:"bytes,17,rep,name=ignored_kinds,json=ignoredKinds,proto3" json:"ignored_kinds,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"` // Objects that decide nothing, by kind.
+	Feeds           uint64            `protobuf:"varint,18,opt,name=feeds,proto3" json:"feeds,omitempty"`                                                                                                             // Sync streams that are open and have ended a resync.
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
@@ -802,6 +803,13 @@ func (x *SessionStatus) GetIgnoredKinds() map[string]uint64 {
 		return x.IgnoredKinds
 	}
 	return nil
+}
+
+func (x *SessionStatus) GetFeeds() uint64 {
+	if x != nil {
+		return x.Feeds
+	}
+	return 0
 }
 
 type LoadRequest struct {
@@ -2850,9 +2858,12 @@ func (x *PlanChange) GetRemoveCount() uint64 {
 }
 
 type RoundCall struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Input         *PlanInput             `protobuf:"bytes,1,opt,name=input,proto3" json:"input,omitempty"`
-	View          *View                  `protobuf:"bytes,2,opt,name=view,proto3" json:"view,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Input *PlanInput             `protobuf:"bytes,1,opt,name=input,proto3" json:"input,omitempty"`
+	View  *View                  `protobuf:"bytes,2,opt,name=view,proto3" json:"view,omitempty"`
+	// FAILED_PRECONDITION while nobody feeds the session: while no Sync stream is open that has
+	// ended a resync.  For who acts on what the round says: nothing tells it then what changes.
+	NeedsFeed     bool `protobuf:"varint,3,opt,name=needs_feed,json=needsFeed,proto3" json:"needs_feed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2901,17 +2912,33 @@ func (x *RoundCall) GetView() *View {
 	return nil
 }
 
+func (x *RoundCall) GetNeedsFeed() bool {
+	if x != nil {
+		return x.NeedsFeed
+	}
+	return false
+}
+
 type RoundReply struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Version       uint64                 `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
-	Round         int64                  `protobuf:"varint,2,opt,name=round,proto3" json:"round,omitempty"`
-	Now           int64                  `protobuf:"varint,3,opt,name=now,proto3" json:"now,omitempty"`
-	Status        string                 `protobuf:"bytes,4,opt,name=status,proto3" json:"status,omitempty"` // "ScaleDownNodeDeleteStarted" and so on: docs/rounds.md.
-	DeleteEmpty   []string               `protobuf:"bytes,5,rep,name=delete_empty,json=deleteEmpty,proto3" json:"delete_empty,omitempty"`
-	DeleteDrain   []string               `protobuf:"bytes,6,rep,name=delete_drain,json=deleteDrain,proto3" json:"delete_drain,omitempty"`
-	RoundText     []byte                 `protobuf:"bytes,7,opt,name=round_text,json=roundText,proto3" json:"round_text,omitempty"` // As the view asks for.
-	Warnings      []*Warning             `protobuf:"bytes,8,rep,name=warnings,proto3" json:"warnings,omitempty"`
-	Log           []string               `protobuf:"bytes,9,rep,name=log,proto3" json:"log,omitempty"`
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	Version     uint64                 `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
+	Round       int64                  `protobuf:"varint,2,opt,name=round,proto3" json:"round,omitempty"`
+	Now         int64                  `protobuf:"varint,3,opt,name=now,proto3" json:"now,omitempty"`
+	Status      string                 `protobuf:"bytes,4,opt,name=status,proto3" json:"status,omitempty"` // "ScaleDownNodeDeleteStarted" and so on: docs/rounds.md.
+	DeleteEmpty []string               `protobuf:"bytes,5,rep,name=delete_empty,json=deleteEmpty,proto3" json:"delete_empty,omitempty"`
+	DeleteDrain []string               `protobuf:"bytes,6,rep,name=delete_drain,json=deleteDrain,proto3" json:"delete_drain,omitempty"`
+	RoundText   []byte                 `protobuf:"bytes,7,opt,name=round_text,json=roundText,proto3" json:"round_text,omitempty"` // As the view asks for.
+	Warnings    []*Warning             `protobuf:"bytes,8,rep,name=warnings,proto3" json:"warnings,omitempty"`
+	Log         []string               `protobuf:"bytes,9,rep,name=log,proto3" json:"log,omitempty"`
+	// Those of delete_empty and then those of delete_drain, for a program that deletes them.
+	Deletions     []*OrderedDeletion `protobuf:"bytes,10,rep,name=deletions,proto3" json:"deletions,omitempty"`
+	SoftTaint     []string           `protobuf:"bytes,11,rep,name=soft_taint,json=softTaint,proto3" json:"soft_taint,omitempty"`       // Nodes that are to have the soft taint from now on.
+	SoftUntaint   []string           `protobuf:"bytes,12,rep,name=soft_untaint,json=softUntaint,proto3" json:"soft_untaint,omitempty"` // The same, not to.
+	Message       string             `protobuf:"bytes,13,opt,name=message,proto3" json:"message,omitempty"`                            // What the status is about, for people; may be empty.
+	Nodes         uint64             `protobuf:"varint,14,opt,name=nodes,proto3" json:"nodes,omitempty"`
+	PendingPods   uint64             `protobuf:"varint,15,opt,name=pending_pods,json=pendingPods,proto3" json:"pending_pods,omitempty"`
+	Unneeded      uint64             `protobuf:"varint,16,opt,name=unneeded,proto3" json:"unneeded,omitempty"`                       // Nodes.
+	InDeletion    uint64             `protobuf:"varint,17,opt,name=in_deletion,json=inDeletion,proto3" json:"in_deletion,omitempty"` // The same, as the round began.
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3009,6 +3036,148 @@ func (x *RoundReply) GetLog() []string {
 	return nil
 }
 
+func (x *RoundReply) GetDeletions() []*OrderedDeletion {
+	if x != nil {
+		return x.Deletions
+	}
+	return nil
+}
+
+func (x *RoundReply) GetSoftTaint() []string {
+	if x != nil {
+		return x.SoftTaint
+	}
+	return nil
+}
+
+func (x *RoundReply) GetSoftUntaint() []string {
+	if x != nil {
+		return x.SoftUntaint
+	}
+	return nil
+}
+
+func (x *RoundReply) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+func (x *RoundReply) GetNodes() uint64 {
+	if x != nil {
+		return x.Nodes
+	}
+	return 0
+}
+
+func (x *RoundReply) GetPendingPods() uint64 {
+	if x != nil {
+		return x.PendingPods
+	}
+	return 0
+}
+
+func (x *RoundReply) GetUnneeded() uint64 {
+	if x != nil {
+		return x.Unneeded
+	}
+	return 0
+}
+
+func (x *RoundReply) GetInDeletion() uint64 {
+	if x != nil {
+		return x.InDeletion
+	}
+	return 0
+}
+
+// A node that is to be deleted now.
+type OrderedDeletion struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Node  string                 `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
+	Uid   string                 `protobuf:"bytes,2,opt,name=uid,proto3" json:"uid,omitempty"`
+	Group string                 `protobuf:"bytes,3,opt,name=group,proto3" json:"group,omitempty"`
+	Drain bool                   `protobuf:"varint,4,opt,name=drain,proto3" json:"drain,omitempty"` // It has pods to move; otherwise it is to go empty.
+	// Above 0: it is of an atomic group, of which that many go together.
+	BatchSize     int64   `protobuf:"varint,5,opt,name=batch_size,json=batchSize,proto3" json:"batch_size,omitempty"`
+	Moves         []*Move `protobuf:"bytes,6,rep,name=moves,proto3" json:"moves,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *OrderedDeletion) Reset() {
+	*x = OrderedDeletion{}
+	mi := &file_planner_proto_msgTypes[40]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *OrderedDeletion) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*OrderedDeletion) ProtoMessage() {}
+
+func (x *OrderedDeletion) ProtoReflect() protoreflect.Message {
+	mi := &file_planner_proto_msgTypes[40]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use OrderedDeletion.ProtoReflect.Descriptor instead.
+func (*OrderedDeletion) Descriptor() ([]byte, []int) {
+	return file_planner_proto_rawDescGZIP(), []int{40}
+}
+
+func (x *OrderedDeletion) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *OrderedDeletion) GetUid() string {
+	if x != nil {
+		return x.Uid
+	}
+	return ""
+}
+
+func (x *OrderedDeletion) GetGroup() string {
+	if x != nil {
+		return x.Group
+	}
+	return ""
+}
+
+func (x *OrderedDeletion) GetDrain() bool {
+	if x != nil {
+		return x.Drain
+	}
+	return false
+}
+
+func (x *OrderedDeletion) GetBatchSize() int64 {
+	if x != nil {
+		return x.BatchSize
+	}
+	return 0
+}
+
+func (x *OrderedDeletion) GetMoves() []*Move {
+	if x != nil {
+		return x.Moves
+	}
+	return nil
+}
+
 // What the next round is told.  Source: RoundEvents (docs/rounds.md).
 type ActuationReport struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
@@ -3031,7 +3200,7 @@ type ActuationReport struct {
 
 func (x *ActuationReport) Reset() {
 	*x = ActuationReport{}
-	mi := &file_planner_proto_msgTypes[40]
+	mi := &file_planner_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3043,7 +3212,7 @@ func (x *ActuationReport) String() string {
 func (*ActuationReport) ProtoMessage() {}
 
 func (x *ActuationReport) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[40]
+	mi := &file_planner_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3056,7 +3225,7 @@ func (x *ActuationReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActuationReport.ProtoReflect.Descriptor instead.
 func (*ActuationReport) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{40}
+	return file_planner_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *ActuationReport) GetSession() string {
@@ -3124,7 +3293,7 @@ type DeletionsInProgress struct {
 
 func (x *DeletionsInProgress) Reset() {
 	*x = DeletionsInProgress{}
-	mi := &file_planner_proto_msgTypes[41]
+	mi := &file_planner_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3136,7 +3305,7 @@ func (x *DeletionsInProgress) String() string {
 func (*DeletionsInProgress) ProtoMessage() {}
 
 func (x *DeletionsInProgress) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[41]
+	mi := &file_planner_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3149,7 +3318,7 @@ func (x *DeletionsInProgress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeletionsInProgress.ProtoReflect.Descriptor instead.
 func (*DeletionsInProgress) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{41}
+	return file_planner_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *DeletionsInProgress) GetDeletions() []*BegunDeletion {
@@ -3170,7 +3339,7 @@ type BegunDeletion struct {
 
 func (x *BegunDeletion) Reset() {
 	*x = BegunDeletion{}
-	mi := &file_planner_proto_msgTypes[42]
+	mi := &file_planner_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3182,7 +3351,7 @@ func (x *BegunDeletion) String() string {
 func (*BegunDeletion) ProtoMessage() {}
 
 func (x *BegunDeletion) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[42]
+	mi := &file_planner_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3195,7 +3364,7 @@ func (x *BegunDeletion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BegunDeletion.ProtoReflect.Descriptor instead.
 func (*BegunDeletion) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{42}
+	return file_planner_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *BegunDeletion) GetNode() string {
@@ -3231,7 +3400,7 @@ type EndedDeletion struct {
 
 func (x *EndedDeletion) Reset() {
 	*x = EndedDeletion{}
-	mi := &file_planner_proto_msgTypes[43]
+	mi := &file_planner_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3243,7 +3412,7 @@ func (x *EndedDeletion) String() string {
 func (*EndedDeletion) ProtoMessage() {}
 
 func (x *EndedDeletion) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[43]
+	mi := &file_planner_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3256,7 +3425,7 @@ func (x *EndedDeletion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndedDeletion.ProtoReflect.Descriptor instead.
 func (*EndedDeletion) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{43}
+	return file_planner_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *EndedDeletion) GetNode() string {
@@ -3301,7 +3470,7 @@ type EvictedPod struct {
 
 func (x *EvictedPod) Reset() {
 	*x = EvictedPod{}
-	mi := &file_planner_proto_msgTypes[44]
+	mi := &file_planner_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3313,7 +3482,7 @@ func (x *EvictedPod) String() string {
 func (*EvictedPod) ProtoMessage() {}
 
 func (x *EvictedPod) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[44]
+	mi := &file_planner_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3326,7 +3495,7 @@ func (x *EvictedPod) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvictedPod.ProtoReflect.Descriptor instead.
 func (*EvictedPod) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{44}
+	return file_planner_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *EvictedPod) GetJson() []byte {
@@ -3374,7 +3543,7 @@ type ScaleUp struct {
 
 func (x *ScaleUp) Reset() {
 	*x = ScaleUp{}
-	mi := &file_planner_proto_msgTypes[45]
+	mi := &file_planner_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3386,7 +3555,7 @@ func (x *ScaleUp) String() string {
 func (*ScaleUp) ProtoMessage() {}
 
 func (x *ScaleUp) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[45]
+	mi := &file_planner_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3399,7 +3568,7 @@ func (x *ScaleUp) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScaleUp.ProtoReflect.Descriptor instead.
 func (*ScaleUp) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{45}
+	return file_planner_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *ScaleUp) GetGroup() string {
@@ -3425,7 +3594,7 @@ type NodeNames struct {
 
 func (x *NodeNames) Reset() {
 	*x = NodeNames{}
-	mi := &file_planner_proto_msgTypes[46]
+	mi := &file_planner_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3437,7 +3606,7 @@ func (x *NodeNames) String() string {
 func (*NodeNames) ProtoMessage() {}
 
 func (x *NodeNames) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[46]
+	mi := &file_planner_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3450,7 +3619,7 @@ func (x *NodeNames) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeNames.ProtoReflect.Descriptor instead.
 func (*NodeNames) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{46}
+	return file_planner_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *NodeNames) GetNodes() []string {
@@ -3469,7 +3638,7 @@ type UnregisteredNodes struct {
 
 func (x *UnregisteredNodes) Reset() {
 	*x = UnregisteredNodes{}
-	mi := &file_planner_proto_msgTypes[47]
+	mi := &file_planner_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3481,7 +3650,7 @@ func (x *UnregisteredNodes) String() string {
 func (*UnregisteredNodes) ProtoMessage() {}
 
 func (x *UnregisteredNodes) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[47]
+	mi := &file_planner_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3494,7 +3663,7 @@ func (x *UnregisteredNodes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnregisteredNodes.ProtoReflect.Descriptor instead.
 func (*UnregisteredNodes) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{47}
+	return file_planner_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *UnregisteredNodes) GetGroups() []*UnregisteredNodes_Group {
@@ -3513,7 +3682,7 @@ type ActuationReply struct {
 
 func (x *ActuationReply) Reset() {
 	*x = ActuationReply{}
-	mi := &file_planner_proto_msgTypes[48]
+	mi := &file_planner_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3525,7 +3694,7 @@ func (x *ActuationReply) String() string {
 func (*ActuationReply) ProtoMessage() {}
 
 func (x *ActuationReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[48]
+	mi := &file_planner_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3538,7 +3707,7 @@ func (x *ActuationReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActuationReply.ProtoReflect.Descriptor instead.
 func (*ActuationReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{48}
+	return file_planner_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *ActuationReply) GetInProgress() uint64 {
@@ -3558,7 +3727,7 @@ type ExportCall struct {
 
 func (x *ExportCall) Reset() {
 	*x = ExportCall{}
-	mi := &file_planner_proto_msgTypes[49]
+	mi := &file_planner_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3570,7 +3739,7 @@ func (x *ExportCall) String() string {
 func (*ExportCall) ProtoMessage() {}
 
 func (x *ExportCall) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[49]
+	mi := &file_planner_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3583,7 +3752,7 @@ func (x *ExportCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportCall.ProtoReflect.Descriptor instead.
 func (*ExportCall) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{49}
+	return file_planner_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *ExportCall) GetSession() string {
@@ -3610,7 +3779,7 @@ type ExportReply struct {
 
 func (x *ExportReply) Reset() {
 	*x = ExportReply{}
-	mi := &file_planner_proto_msgTypes[50]
+	mi := &file_planner_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3622,7 +3791,7 @@ func (x *ExportReply) String() string {
 func (*ExportReply) ProtoMessage() {}
 
 func (x *ExportReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[50]
+	mi := &file_planner_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3635,7 +3804,7 @@ func (x *ExportReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportReply.ProtoReflect.Descriptor instead.
 func (*ExportReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{50}
+	return file_planner_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *ExportReply) GetVersion() uint64 {
@@ -3662,7 +3831,7 @@ type UnregisteredNodes_Group struct {
 
 func (x *UnregisteredNodes_Group) Reset() {
 	*x = UnregisteredNodes_Group{}
-	mi := &file_planner_proto_msgTypes[52]
+	mi := &file_planner_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3674,7 +3843,7 @@ func (x *UnregisteredNodes_Group) String() string {
 func (*UnregisteredNodes_Group) ProtoMessage() {}
 
 func (x *UnregisteredNodes_Group) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[52]
+	mi := &file_planner_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3687,7 +3856,7 @@ func (x *UnregisteredNodes_Group) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnregisteredNodes_Group.ProtoReflect.Descriptor instead.
 func (*UnregisteredNodes_Group) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{47, 0}
+	return file_planner_proto_rawDescGZIP(), []int{48, 0}
 }
 
 func (x *UnregisteredNodes_Group) GetGroup() string {
@@ -3740,7 +3909,7 @@ const file_planner_proto_rawDesc = "" +
 	"\b_session\"m\n" +
 	"\vStatusReply\x127\n" +
 	"\bsessions\x18\x01 \x03(\v2\x1b.ebb.v1alpha1.SessionStatusR\bsessions\x12%\n" +
-	"\x0eresident_bytes\x18\x02 \x01(\x03R\rresidentBytes\"\x99\x05\n" +
+	"\x0eresident_bytes\x18\x02 \x01(\x03R\rresidentBytes\"\xaf\x05\n" +
 	"\rSessionStatus\x12\x18\n" +
 	"\asession\x18\x01 \x01(\tR\asession\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\x04R\aversion\x12\x14\n" +
@@ -3759,7 +3928,8 @@ const file_planner_proto_rawDesc = "" +
 	"\x11last_plan_removes\x18\x0e \x01(\x04R\x0flastPlanRemoves\x12*\n" +
 	"\x11last_plan_seconds\x18\x0f \x01(\x01R\x0flastPlanSeconds\x12#\n" +
 	"\rcalls_waiting\x18\x10 \x01(\x04R\fcallsWaiting\x12R\n" +
-	"\rignored_kinds\x18\x11 \x03(\v2-.ebb.v1alpha1.SessionStatus.IgnoredKindsEntryR\fignoredKinds\x1a?\n" +
+	"\rignored_kinds\x18\x11 \x03(\v2-.ebb.v1alpha1.SessionStatus.IgnoredKindsEntryR\fignoredKinds\x12\x14\n" +
+	"\x05feeds\x18\x12 \x01(\x04R\x05feeds\x1a?\n" +
 	"\x11IgnoredKindsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x01B\x14\n" +
@@ -3942,10 +4112,12 @@ const file_planner_proto_rawDesc = "" +
 	"\x05keeps\x18\x05 \x03(\fR\x05keeps\x12\x1d\n" +
 	"\n" +
 	"gone_nodes\x18\x06 \x03(\tR\tgoneNodes\x12!\n" +
-	"\fremove_count\x18\a \x01(\x04R\vremoveCount\"b\n" +
+	"\fremove_count\x18\a \x01(\x04R\vremoveCount\"\x81\x01\n" +
 	"\tRoundCall\x12-\n" +
 	"\x05input\x18\x01 \x01(\v2\x17.ebb.v1alpha1.PlanInputR\x05input\x12&\n" +
-	"\x04view\x18\x02 \x01(\v2\x12.ebb.v1alpha1.ViewR\x04view\"\x90\x02\n" +
+	"\x04view\x18\x02 \x01(\v2\x12.ebb.v1alpha1.ViewR\x04view\x12\x1d\n" +
+	"\n" +
+	"needs_feed\x18\x03 \x01(\bR\tneedsFeed\"\x9f\x04\n" +
 	"\n" +
 	"RoundReply\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x04R\aversion\x12\x14\n" +
@@ -3957,7 +4129,26 @@ const file_planner_proto_rawDesc = "" +
 	"\n" +
 	"round_text\x18\a \x01(\fR\troundText\x121\n" +
 	"\bwarnings\x18\b \x03(\v2\x15.ebb.v1alpha1.WarningR\bwarnings\x12\x10\n" +
-	"\x03log\x18\t \x03(\tR\x03log\"\x93\x04\n" +
+	"\x03log\x18\t \x03(\tR\x03log\x12;\n" +
+	"\tdeletions\x18\n" +
+	" \x03(\v2\x1d.ebb.v1alpha1.OrderedDeletionR\tdeletions\x12\x1d\n" +
+	"\n" +
+	"soft_taint\x18\v \x03(\tR\tsoftTaint\x12!\n" +
+	"\fsoft_untaint\x18\f \x03(\tR\vsoftUntaint\x12\x18\n" +
+	"\amessage\x18\r \x01(\tR\amessage\x12\x14\n" +
+	"\x05nodes\x18\x0e \x01(\x04R\x05nodes\x12!\n" +
+	"\fpending_pods\x18\x0f \x01(\x04R\vpendingPods\x12\x1a\n" +
+	"\bunneeded\x18\x10 \x01(\x04R\bunneeded\x12\x1f\n" +
+	"\vin_deletion\x18\x11 \x01(\x04R\n" +
+	"inDeletion\"\xac\x01\n" +
+	"\x0fOrderedDeletion\x12\x12\n" +
+	"\x04node\x18\x01 \x01(\tR\x04node\x12\x10\n" +
+	"\x03uid\x18\x02 \x01(\tR\x03uid\x12\x14\n" +
+	"\x05group\x18\x03 \x01(\tR\x05group\x12\x14\n" +
+	"\x05drain\x18\x04 \x01(\bR\x05drain\x12\x1d\n" +
+	"\n" +
+	"batch_size\x18\x05 \x01(\x03R\tbatchSize\x12(\n" +
+	"\x05moves\x18\x06 \x03(\v2\x12.ebb.v1alpha1.MoveR\x05moves\"\x93\x04\n" +
 	"\x0fActuationReport\x12\x18\n" +
 	"\asession\x18\x01 \x01(\tR\asession\x121\n" +
 	"\x05begun\x18\x02 \x03(\v2\x1b.ebb.v1alpha1.BegunDeletionR\x05begun\x121\n" +
@@ -4047,7 +4238,7 @@ func file_planner_proto_rawDescGZIP() []byte {
 }
 
 var file_planner_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_planner_proto_msgTypes = make([]protoimpl.MessageInfo, 53)
+var file_planner_proto_msgTypes = make([]protoimpl.MessageInfo, 54)
 var file_planner_proto_goTypes = []any{
 	(PodOrder)(0),                   // 0: ebb.v1alpha1.PodOrder
 	(View_Format)(0),                // 1: ebb.v1alpha1.View.Format
@@ -4091,27 +4282,28 @@ var file_planner_proto_goTypes = []any{
 	(*PlanChange)(nil),              // 39: ebb.v1alpha1.PlanChange
 	(*RoundCall)(nil),               // 40: ebb.v1alpha1.RoundCall
 	(*RoundReply)(nil),              // 41: ebb.v1alpha1.RoundReply
-	(*ActuationReport)(nil),         // 42: ebb.v1alpha1.ActuationReport
-	(*DeletionsInProgress)(nil),     // 43: ebb.v1alpha1.DeletionsInProgress
-	(*BegunDeletion)(nil),           // 44: ebb.v1alpha1.BegunDeletion
-	(*EndedDeletion)(nil),           // 45: ebb.v1alpha1.EndedDeletion
-	(*EvictedPod)(nil),              // 46: ebb.v1alpha1.EvictedPod
-	(*ScaleUp)(nil),                 // 47: ebb.v1alpha1.ScaleUp
-	(*NodeNames)(nil),               // 48: ebb.v1alpha1.NodeNames
-	(*UnregisteredNodes)(nil),       // 49: ebb.v1alpha1.UnregisteredNodes
-	(*ActuationReply)(nil),          // 50: ebb.v1alpha1.ActuationReply
-	(*ExportCall)(nil),              // 51: ebb.v1alpha1.ExportCall
-	(*ExportReply)(nil),             // 52: ebb.v1alpha1.ExportReply
-	nil,                             // 53: ebb.v1alpha1.SessionStatus.IgnoredKindsEntry
-	(*UnregisteredNodes_Group)(nil), // 54: ebb.v1alpha1.UnregisteredNodes.Group
-	(*structpb.Struct)(nil),         // 55: google.protobuf.Struct
+	(*OrderedDeletion)(nil),         // 42: ebb.v1alpha1.OrderedDeletion
+	(*ActuationReport)(nil),         // 43: ebb.v1alpha1.ActuationReport
+	(*DeletionsInProgress)(nil),     // 44: ebb.v1alpha1.DeletionsInProgress
+	(*BegunDeletion)(nil),           // 45: ebb.v1alpha1.BegunDeletion
+	(*EndedDeletion)(nil),           // 46: ebb.v1alpha1.EndedDeletion
+	(*EvictedPod)(nil),              // 47: ebb.v1alpha1.EvictedPod
+	(*ScaleUp)(nil),                 // 48: ebb.v1alpha1.ScaleUp
+	(*NodeNames)(nil),               // 49: ebb.v1alpha1.NodeNames
+	(*UnregisteredNodes)(nil),       // 50: ebb.v1alpha1.UnregisteredNodes
+	(*ActuationReply)(nil),          // 51: ebb.v1alpha1.ActuationReply
+	(*ExportCall)(nil),              // 52: ebb.v1alpha1.ExportCall
+	(*ExportReply)(nil),             // 53: ebb.v1alpha1.ExportReply
+	nil,                             // 54: ebb.v1alpha1.SessionStatus.IgnoredKindsEntry
+	(*UnregisteredNodes_Group)(nil), // 55: ebb.v1alpha1.UnregisteredNodes.Group
+	(*structpb.Struct)(nil),         // 56: google.protobuf.Struct
 }
 var file_planner_proto_depIdxs = []int32{
-	55, // 0: ebb.v1alpha1.Settings.options:type_name -> google.protobuf.Struct
+	56, // 0: ebb.v1alpha1.Settings.options:type_name -> google.protobuf.Struct
 	5,  // 1: ebb.v1alpha1.Settings.group_sizes:type_name -> ebb.v1alpha1.GroupSize
 	4,  // 2: ebb.v1alpha1.OpenRequest.settings:type_name -> ebb.v1alpha1.Settings
 	11, // 3: ebb.v1alpha1.StatusReply.sessions:type_name -> ebb.v1alpha1.SessionStatus
-	53, // 4: ebb.v1alpha1.SessionStatus.ignored_kinds:type_name -> ebb.v1alpha1.SessionStatus.IgnoredKindsEntry
+	54, // 4: ebb.v1alpha1.SessionStatus.ignored_kinds:type_name -> ebb.v1alpha1.SessionStatus.IgnoredKindsEntry
 	4,  // 5: ebb.v1alpha1.LoadRequest.settings:type_name -> ebb.v1alpha1.Settings
 	15, // 6: ebb.v1alpha1.Change.delete:type_name -> ebb.v1alpha1.Deletion
 	14, // 7: ebb.v1alpha1.ApplyRequest.changes:type_name -> ebb.v1alpha1.Change
@@ -4126,7 +4318,7 @@ var file_planner_proto_depIdxs = []int32{
 	22, // 16: ebb.v1alpha1.ExplainCall.input:type_name -> ebb.v1alpha1.PlanInput
 	20, // 17: ebb.v1alpha1.ExplainCall.view:type_name -> ebb.v1alpha1.View
 	22, // 18: ebb.v1alpha1.PassCall.input:type_name -> ebb.v1alpha1.PlanInput
-	48, // 19: ebb.v1alpha1.PassCall.destinations:type_name -> ebb.v1alpha1.NodeNames
+	49, // 19: ebb.v1alpha1.PassCall.destinations:type_name -> ebb.v1alpha1.NodeNames
 	27, // 20: ebb.v1alpha1.PassCall.groups:type_name -> ebb.v1alpha1.PassGroups
 	0,  // 21: ebb.v1alpha1.PassCall.pod_order:type_name -> ebb.v1alpha1.PodOrder
 	28, // 22: ebb.v1alpha1.PassGroups.groups:type_name -> ebb.v1alpha1.PassGroup
@@ -4145,50 +4337,52 @@ var file_planner_proto_depIdxs = []int32{
 	22, // 35: ebb.v1alpha1.RoundCall.input:type_name -> ebb.v1alpha1.PlanInput
 	20, // 36: ebb.v1alpha1.RoundCall.view:type_name -> ebb.v1alpha1.View
 	21, // 37: ebb.v1alpha1.RoundReply.warnings:type_name -> ebb.v1alpha1.Warning
-	44, // 38: ebb.v1alpha1.ActuationReport.begun:type_name -> ebb.v1alpha1.BegunDeletion
-	45, // 39: ebb.v1alpha1.ActuationReport.ended:type_name -> ebb.v1alpha1.EndedDeletion
-	46, // 40: ebb.v1alpha1.ActuationReport.evicted:type_name -> ebb.v1alpha1.EvictedPod
-	47, // 41: ebb.v1alpha1.ActuationReport.scale_ups:type_name -> ebb.v1alpha1.ScaleUp
-	48, // 42: ebb.v1alpha1.ActuationReport.unready_nodes:type_name -> ebb.v1alpha1.NodeNames
-	49, // 43: ebb.v1alpha1.ActuationReport.unregistered_nodes:type_name -> ebb.v1alpha1.UnregisteredNodes
-	43, // 44: ebb.v1alpha1.ActuationReport.in_progress:type_name -> ebb.v1alpha1.DeletionsInProgress
-	44, // 45: ebb.v1alpha1.DeletionsInProgress.deletions:type_name -> ebb.v1alpha1.BegunDeletion
-	54, // 46: ebb.v1alpha1.UnregisteredNodes.groups:type_name -> ebb.v1alpha1.UnregisteredNodes.Group
-	2,  // 47: ebb.v1alpha1.Planner.Version:input_type -> ebb.v1alpha1.VersionRequest
-	9,  // 48: ebb.v1alpha1.Planner.Status:input_type -> ebb.v1alpha1.StatusRequest
-	6,  // 49: ebb.v1alpha1.Planner.Open:input_type -> ebb.v1alpha1.OpenRequest
-	7,  // 50: ebb.v1alpha1.Planner.Close:input_type -> ebb.v1alpha1.CloseRequest
-	12, // 51: ebb.v1alpha1.Planner.Load:input_type -> ebb.v1alpha1.LoadRequest
-	16, // 52: ebb.v1alpha1.Planner.Apply:input_type -> ebb.v1alpha1.ApplyRequest
-	18, // 53: ebb.v1alpha1.Planner.Sync:input_type -> ebb.v1alpha1.SyncRequest
-	23, // 54: ebb.v1alpha1.Planner.Plan:input_type -> ebb.v1alpha1.PlanCall
-	25, // 55: ebb.v1alpha1.Planner.Explain:input_type -> ebb.v1alpha1.ExplainCall
-	26, // 56: ebb.v1alpha1.Planner.Pass:input_type -> ebb.v1alpha1.PassCall
-	36, // 57: ebb.v1alpha1.Planner.Filter:input_type -> ebb.v1alpha1.FilterCall
-	38, // 58: ebb.v1alpha1.Planner.WatchPlans:input_type -> ebb.v1alpha1.WatchPlansCall
-	40, // 59: ebb.v1alpha1.Planner.Round:input_type -> ebb.v1alpha1.RoundCall
-	42, // 60: ebb.v1alpha1.Planner.ReportActuation:input_type -> ebb.v1alpha1.ActuationReport
-	51, // 61: ebb.v1alpha1.Planner.Export:input_type -> ebb.v1alpha1.ExportCall
-	3,  // 62: ebb.v1alpha1.Planner.Version:output_type -> ebb.v1alpha1.VersionReply
-	10, // 63: ebb.v1alpha1.Planner.Status:output_type -> ebb.v1alpha1.StatusReply
-	11, // 64: ebb.v1alpha1.Planner.Open:output_type -> ebb.v1alpha1.SessionStatus
-	8,  // 65: ebb.v1alpha1.Planner.Close:output_type -> ebb.v1alpha1.CloseReply
-	13, // 66: ebb.v1alpha1.Planner.Load:output_type -> ebb.v1alpha1.LoadReply
-	17, // 67: ebb.v1alpha1.Planner.Apply:output_type -> ebb.v1alpha1.ApplyReply
-	19, // 68: ebb.v1alpha1.Planner.Sync:output_type -> ebb.v1alpha1.SyncReply
-	24, // 69: ebb.v1alpha1.Planner.Plan:output_type -> ebb.v1alpha1.PlanReply
-	37, // 70: ebb.v1alpha1.Planner.Explain:output_type -> ebb.v1alpha1.ViewReply
-	29, // 71: ebb.v1alpha1.Planner.Pass:output_type -> ebb.v1alpha1.PassReply
-	37, // 72: ebb.v1alpha1.Planner.Filter:output_type -> ebb.v1alpha1.ViewReply
-	39, // 73: ebb.v1alpha1.Planner.WatchPlans:output_type -> ebb.v1alpha1.PlanChange
-	41, // 74: ebb.v1alpha1.Planner.Round:output_type -> ebb.v1alpha1.RoundReply
-	50, // 75: ebb.v1alpha1.Planner.ReportActuation:output_type -> ebb.v1alpha1.ActuationReply
-	52, // 76: ebb.v1alpha1.Planner.Export:output_type -> ebb.v1alpha1.ExportReply
-	62, // [62:77] is the sub-list for method output_type
-	47, // [47:62] is the sub-list for method input_type
-	47, // [47:47] is the sub-list for extension type_name
-	47, // [47:47] is the sub-list for extension extendee
-	0,  // [0:47] is the sub-list for field type_name
+	42, // 38: ebb.v1alpha1.RoundReply.deletions:type_name -> ebb.v1alpha1.OrderedDeletion
+	33, // 39: ebb.v1alpha1.OrderedDeletion.moves:type_name -> ebb.v1alpha1.Move
+	45, // 40: ebb.v1alpha1.ActuationReport.begun:type_name -> ebb.v1alpha1.BegunDeletion
+	46, // 41: ebb.v1alpha1.ActuationReport.ended:type_name -> ebb.v1alpha1.EndedDeletion
+	47, // 42: ebb.v1alpha1.ActuationReport.evicted:type_name -> ebb.v1alpha1.EvictedPod
+	48, // 43: ebb.v1alpha1.ActuationReport.scale_ups:type_name -> ebb.v1alpha1.ScaleUp
+	49, // 44: ebb.v1alpha1.ActuationReport.unready_nodes:type_name -> ebb.v1alpha1.NodeNames
+	50, // 45: ebb.v1alpha1.ActuationReport.unregistered_nodes:type_name -> ebb.v1alpha1.UnregisteredNodes
+	44, // 46: ebb.v1alpha1.ActuationReport.in_progress:type_name -> ebb.v1alpha1.DeletionsInProgress
+	45, // 47: ebb.v1alpha1.DeletionsInProgress.deletions:type_name -> ebb.v1alpha1.BegunDeletion
+	55, // 48: ebb.v1alpha1.UnregisteredNodes.groups:type_name -> ebb.v1alpha1.UnregisteredNodes.Group
+	2,  // 49: ebb.v1alpha1.Planner.Version:input_type -> ebb.v1alpha1.VersionRequest
+	9,  // 50: ebb.v1alpha1.Planner.Status:input_type -> ebb.v1alpha1.StatusRequest
+	6,  // 51: ebb.v1alpha1.Planner.Open:input_type -> ebb.v1alpha1.OpenRequest
+	7,  // 52: ebb.v1alpha1.Planner.Close:input_type -> ebb.v1alpha1.CloseRequest
+	12, // 53: ebb.v1alpha1.Planner.Load:input_type -> ebb.v1alpha1.LoadRequest
+	16, // 54: ebb.v1alpha1.Planner.Apply:input_type -> ebb.v1alpha1.ApplyRequest
+	18, // 55: ebb.v1alpha1.Planner.Sync:input_type -> ebb.v1alpha1.SyncRequest
+	23, // 56: ebb.v1alpha1.Planner.Plan:input_type -> ebb.v1alpha1.PlanCall
+	25, // 57: ebb.v1alpha1.Planner.Explain:input_type -> ebb.v1alpha1.ExplainCall
+	26, // 58: ebb.v1alpha1.Planner.Pass:input_type -> ebb.v1alpha1.PassCall
+	36, // 59: ebb.v1alpha1.Planner.Filter:input_type -> ebb.v1alpha1.FilterCall
+	38, // 60: ebb.v1alpha1.Planner.WatchPlans:input_type -> ebb.v1alpha1.WatchPlansCall
+	40, // 61: ebb.v1alpha1.Planner.Round:input_type -> ebb.v1alpha1.RoundCall
+	43, // 62: ebb.v1alpha1.Planner.ReportActuation:input_type -> ebb.v1alpha1.ActuationReport
+	52, // 63: ebb.v1alpha1.Planner.Export:input_type -> ebb.v1alpha1.ExportCall
+	3,  // 64: ebb.v1alpha1.Planner.Version:output_type -> ebb.v1alpha1.VersionReply
+	10, // 65: ebb.v1alpha1.Planner.Status:output_type -> ebb.v1alpha1.StatusReply
+	11, // 66: ebb.v1alpha1.Planner.Open:output_type -> ebb.v1alpha1.SessionStatus
+	8,  // 67: ebb.v1alpha1.Planner.Close:output_type -> ebb.v1alpha1.CloseReply
+	13, // 68: ebb.v1alpha1.Planner.Load:output_type -> ebb.v1alpha1.LoadReply
+	17, // 69: ebb.v1alpha1.Planner.Apply:output_type -> ebb.v1alpha1.ApplyReply
+	19, // 70: ebb.v1alpha1.Planner.Sync:output_type -> ebb.v1alpha1.SyncReply
+	24, // 71: ebb.v1alpha1.Planner.Plan:output_type -> ebb.v1alpha1.PlanReply
+	37, // 72: ebb.v1alpha1.Planner.Explain:output_type -> ebb.v1alpha1.ViewReply
+	29, // 73: ebb.v1alpha1.Planner.Pass:output_type -> ebb.v1alpha1.PassReply
+	37, // 74: ebb.v1alpha1.Planner.Filter:output_type -> ebb.v1alpha1.ViewReply
+	39, // 75: ebb.v1alpha1.Planner.WatchPlans:output_type -> ebb.v1alpha1.PlanChange
+	41, // 76: ebb.v1alpha1.Planner.Round:output_type -> ebb.v1alpha1.RoundReply
+	51, // 77: ebb.v1alpha1.Planner.ReportActuation:output_type -> ebb.v1alpha1.ActuationReply
+	53, // 78: ebb.v1alpha1.Planner.Export:output_type -> ebb.v1alpha1.ExportReply
+	64, // [64:79] is the sub-list for method output_type
+	49, // [49:64] is the sub-list for method input_type
+	49, // [49:49] is the sub-list for extension type_name
+	49, // [49:49] is the sub-list for extension extendee
+	0,  // [0:49] is the sub-list for field type_name
 }
 
 func init() { file_planner_proto_init() }
@@ -4208,17 +4402,17 @@ func file_planner_proto_init() {
 	file_planner_proto_msgTypes[20].OneofWrappers = []any{}
 	file_planner_proto_msgTypes[24].OneofWrappers = []any{}
 	file_planner_proto_msgTypes[26].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[40].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[43].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[41].OneofWrappers = []any{}
 	file_planner_proto_msgTypes[44].OneofWrappers = []any{}
 	file_planner_proto_msgTypes[45].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[46].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_planner_proto_rawDesc), len(file_planner_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   53,
+			NumMessages:   54,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
