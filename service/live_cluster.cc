@@ -241,8 +241,9 @@ absl::StatusOr<Json> LiveCluster::Filter(std::string_view pod,
 absl::StatusOr<RoundSource> LiveCluster::Source(const RoundSettings& settings,
                                                 const std::optional<ScaleDownState>& before,
                                                 bool record) {
-  const bool told =
-      record || settings.texts.events || (before && !before->actuation.recent_evictions.empty());
+  const bool told = record || !settings.events.evictions.empty() ||
+                    !settings.events.unready.empty() ||
+                    (before && !before->actuation.recent_evictions.empty());
   absl::StatusOr<RoundSource> source = RoundSource();
   if (told) {
     source = LoadSource(settings, before, [this](ObjectSink& sink) { return live_.Export(sink); });

@@ -117,10 +117,10 @@ class LiveCluster {
   absl::StatusOr<nlohmann::ordered_json> Filter(std::string_view pod,
                                                 std::optional<std::string_view> node);
 
-  // What RoundDriver makes a round of.  Where the round is told of events, or remembers
-  // evictions, or is to be recorded (`record`), it is made from the objects, and costs as much
-  // as reading them; else the planner's memory carries over, and the source is valid until the
-  // next Take().
+  // What RoundDriver makes a round of.  Where the round is told of evictions or of unready nodes,
+  // or remembers evictions, or is to be recorded (`record`), it is made from the objects, and
+  // costs as much as reading them; else the planner's memory carries over, and the source is valid
+  // until the next Take().
   absl::StatusOr<RoundSource> Source(const RoundSettings& settings,
                                      const std::optional<ScaleDownState>& before, bool record);
 

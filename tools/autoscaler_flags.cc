@@ -280,6 +280,7 @@ void AddOtherAutoscalerFlags(CLI::App& app) {
     if (flag.treatment == FlagTreatment::kHonoured) continue;
     const std::string name = (flag.name.size() == 1 ? fmt::format("-{},", flag.name) : "") +
                              fmt::format("--{}", flag.name);
+    if (app.get_option_no_throw(fmt::format("--{}", flag.name)) != nullptr) continue;
     CLI::Option* const option =
         flag.type == FlagType::kSwitch ? app.add_flag(name) : app.add_option(name);
     option->check(CheckerOf(flag.type))->group(kHiddenGroup);

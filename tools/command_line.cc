@@ -118,7 +118,15 @@ void SetAllExamples(CLI::App& app) {
                {"ebb run --simulate --nodes 100 --hours 48 --report two-days.html", "with curves"},
                {"ebb run --simulate --max-drain-parallelism 5 --faults",
                 "other options, and things that go wrong"},
-               {"ebb run --input all.json --dry-run", "what would be done, until SIGTERM"}});
+               {"ebb run --input all.json --dry-run", "what would be done, until SIGTERM"},
+               {"ebb run --socket ebb.sock --dry-run", "the same with a cluster that is fed"},
+               {"ebb run --socket ebb.sock --actuator unix:plugin.sock --state-folder states",
+                "done (docs/run.md)"},
+               {"ebb run --server unix:ebb.sock --actuator unix:plugin.sock",
+                "with the cluster of `ebb serve`"}},
+              {{0, "it was told to end, or the simulation is over"},
+               {1, "it could not begin, or bad input"},
+               {2, "wrong usage"}});
   SetExamples(command("conformance"),
               {{"ebb conformance --actuator unix:/run/plugin.sock", "touches no node"},
                {"ebb conformance --actuator unix:/run/plugin.sock --node worker-7",
@@ -167,7 +175,8 @@ CommandLine::CommandLine()
   policy.AddTo(
       *app->add_subcommand("policy", "Tell how many nodes pools should have, by sizing policies"));
   serve.AddTo(*app->add_subcommand("serve", "Answer over a Unix socket"));
-  run.AddTo(*app->add_subcommand("run", "Try the loop out on a simulated cluster, or on a dump"));
+  run.AddTo(
+      *app->add_subcommand("run", "Run the loop: on a live cluster, a simulated one, or a dump"));
   conformance.AddTo(*app->add_subcommand("conformance", "Test an actuator plugin"));
   app->add_subcommand("version", "Print the version");
   CLI::App* const help = app->add_subcommand("help", "Tell what a command does and takes");

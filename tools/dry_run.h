@@ -12,25 +12,34 @@
 #ifndef EBB_TOOLS_DRY_RUN_H_
 #define EBB_TOOLS_DRY_RUN_H_
 
-#include <cstdint>
+#include <cstddef>
 #include <iosfwd>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "engine/actuation/loop.h"
 #include "engine/round.h"
+#include "service/groups.h"
 #include "service/round_advisor.h"
+#include "snapshot/import/load_cluster.h"
 
 namespace ebb {
 
 struct DryRunOptions {
   std::vector<std::string> inputs;
+  LoadOptions load = {};
+  GroupRules groups = {};
   ScaleDownOptions scale_down = {};
-  int64_t scan_interval_s = 10;
+  LoopOptions loop = {};                           // Without what turns are told to.
   std::optional<RoundAdvisorOptions> advice = {};  // Absent: rounds plan as ever.
 };
 
 int RunDry(const DryRunOptions& options, std::ostream& out, std::ostream& err);
+
+// The same over any cluster.  Returns how many nodes would be gone in the end.
+size_t RunDryLoop(ClusterSource& cluster, ScaleDown& scale_down, LoopOptions options,
+                  LoopClock& clock, std::ostream& out);
 
 }  // namespace ebb
 

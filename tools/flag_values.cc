@@ -31,6 +31,7 @@ constexpr std::pair<ValueKind, const char*> kNames[] = {
     {ValueKind::kTime, "time"},
     {ValueKind::kMinMax, "min:max"},
     {ValueKind::kGroupSize, "min:max:name"},
+    {ValueKind::kNodesOrGroupSize, "nodes or min:max:name"},
     {ValueKind::kBytes, "bytes"},
     {ValueKind::kGpuTotal, "gpu:min:max"},
     {ValueKind::kSwitch, "switch"},
@@ -203,6 +204,19 @@ CLI::Validator GroupSize(int64_t max) {
   const std::string range = fmt::format("0 to {} each", max);
   return Make(ValueKind::kGroupSize, range, "a group with its size such as 1:10:general, " + range,
               [max](std::string_view text) {
+                const auto parts = GroupSizeOf(text);
+                return parts && parts->max <= max;
+              });
+}
+
+CLI::Validator NodesOrGroupSize(int64_t nodes_max, int64_t max) {
+  const std::string range = fmt::format("1 to {}, or 0 to {} each", nodes_max, max);
+  return Make(ValueKind::kNodesOrGroupSize, range,
+              "a number of nodes, or a group with its size such as 1:10:general, " + range,
+              [nodes_max, max](std::string_view text) {
+                if (const auto nodes = Whole<int64_t>(text)) {
+                  return *nodes >= 1 && *nodes <= nodes_max;
+                }
                 const auto parts = GroupSizeOf(text);
                 return parts && parts->max <= max;
               });

@@ -34,6 +34,7 @@ enum class ValueKind {
   kTime,
   kMinMax,
   kGroupSize,
+  kNodesOrGroupSize,
   kBytes,
   kGpuTotal,
   kSwitch,
@@ -59,6 +60,8 @@ CLI::Validator Time();
 CLI::Validator MinMax(int64_t max);
 // "1:10:NAME", a node group with its smallest and largest size.
 CLI::Validator GroupSize(int64_t max);
+// A whole number from 1 to `nodes_max`, or a GroupSize.
+CLI::Validator NodesOrGroupSize(int64_t nodes_max, int64_t max);
 // "nvidia-tesla-k80:0:8".
 CLI::Validator GpuTotal();
 // "2000000", "500MB" or "16GiB": a whole number, a unit in any case or none, from 1 byte.

@@ -134,14 +134,21 @@ constexpr ManText kTexts[] = {
      "has.",
      {}},
     {"ebb run",
-     "Runs the loop over a cluster in memory, for days of virtual time in seconds, and tells what "
-     "scale-down saved and what it cost. The same load is simulated a second time without it.\n"
+     "With --actuator it runs the loop over a live cluster, until SIGTERM or SIGINT: a session of "
+     "a "
+     "daemon makes the rounds, and a plugin does what they decide. The daemon is another process "
+     "(--server) or this one (--socket); a feeder keeps its cluster up to date. Whatever is away, "
+     "late or answers what cannot be costs a round, and nothing is deleted on doubt.\n"
+     "\n"
+     "With --simulate it runs over a cluster in memory, for days of virtual time in seconds, and "
+     "tells what scale-down saved and what it cost. The same load is simulated a second time "
+     "without it.\n"
      "\n"
      "The same arguments give the same figures. The page of --report is one file that fetches "
      "nothing.\n"
      "\n"
-     "With --input and --dry-run it runs over the cluster of a dump, on the wall clock, and prints "
-     "what it would do, until SIGTERM or SIGINT.",
+     "With --dry-run it prints what it would do, with a live cluster or with that of a dump "
+     "(--input), and does nothing.",
      {}},
     {"ebb conformance",
      "Tries out on an actuator plugin what the protocol asks of it, check by check, and tells "

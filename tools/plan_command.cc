@@ -44,6 +44,26 @@ namespace {
 
 constexpr int64_t kGroupSizeMax = 1'000'000;
 
+const std::string kInputGroup = "Input";
+
+void AddNodeGroupsFlag(PlanCommand& command, CLI::App& app) {
+  app.add_option("--node-groups", command.node_groups,
+                 "YAML file about node groups (docs/plan.md); without it they come from labels")
+      ->check(values::File())
+      ->type_name("FILE")
+      ->group(kInputGroup);
+}
+
+void AddLoadingFlags(PlanCommand& command, CLI::App& app) {
+  app.add_option("--expendable-pods-priority-cutoff", command.load.expendable_pods_priority_cutoff,
+                 "Leave out pods with a lower priority")
+      ->check(values::WholeNumber(INT32_MIN, INT32_MAX))
+      ->type_name("PRIORITY")
+      ->capture_default_str()
+      ->group(kInputGroup);
+  AddLoadFlags(command.load, app, kInputGroup);
+}
+
 void AddInputFlags(PlanCommand& command, CLI::App& app) {
   app.add_option("INPUT", command.inputs,
                  "What `kubectl get nodes,pods,pdb,rs,sts,ds,jobs,rc,ns,pv,pvc,sc,csinodes -A -o "
@@ -56,12 +76,8 @@ void AddInputFlags(PlanCommand& command, CLI::App& app) {
     const bool has_other = command.watch.active() || command.at_server.active();
     if (command.inputs.empty() && !has_other) throw CLI::RequiredError("INPUT");
   });
-  const std::string group = "Input";
-  app.add_option("--node-groups", command.node_groups,
-                 "YAML file about node groups (docs/plan.md); without it they come from labels")
-      ->check(values::File())
-      ->type_name("FILE")
-      ->group(group);
+  const std::string group = kInputGroup;
+  AddNodeGroupsFlag(command, app);
   app.add_option("--prices", command.prices,
                  "What nodes cost an hour, as YAML or CSV (docs/better-plans.md)")
       ->check(values::File())
@@ -79,13 +95,7 @@ void AddInputFlags(PlanCommand& command, CLI::App& app) {
       ->check(values::Time())
       ->type_name("TIME")
       ->group(group);
-  app.add_option("--expendable-pods-priority-cutoff", command.load.expendable_pods_priority_cutoff,
-                 "Leave out pods with a lower priority")
-      ->check(values::WholeNumber(INT32_MIN, INT32_MAX))
-      ->type_name("PRIORITY")
-      ->capture_default_str()
-      ->group(group);
-  AddLoadFlags(command.load, app, group);
+  AddLoadingFlags(command, app);
 }
 
 void AddOutputFlags(PlanCommand& command, CLI::App& app) {
@@ -399,6 +409,15 @@ void PlanCommand::AddPlanFlags(CLI::App& app) {
   AddPassFlags(*this, app);
   AddEligibilityFlags(*this, app);
   AddDrainFlags(*this, app);
+}
+
+void PlanCommand::AddLoopFlags(CLI::App& app) {
+  AddNodeGroupsFlag(*this, app);
+  AddLoadingFlags(*this, app);
+  AddPassFlags(*this, app);
+  AddEligibilityFlags(*this, app);
+  AddDrainFlags(*this, app);
+  over_time.AddLoopFlags(app);
 }
 
 void PlanCommand::AddTo(CLI::App& app) {

@@ -67,6 +67,9 @@ struct PlanCommand {
   void AddTo(CLI::App& app);
   // Of these the flags that say what to plan for, and how: all that RequestAt reads.
   void AddPlanFlags(CLI::App& app);
+  // Of these the flags that say how rounds of a loop decide: all that RoundOptionsOf reads, and
+  // the files of their state.
+  void AddLoopFlags(CLI::App& app);
   [[nodiscard]] CandidateOrder Order() const;
   // The plan that is asked for, without deadlines.
   [[nodiscard]] PlanRequest RequestAt(int64_t now_s) const;

@@ -27,6 +27,7 @@
 #include "tools/fail.h"
 #include "tools/round_command.h"
 #include "tools/views.h"
+#include "tools/wire_settings.h"
 
 namespace ebb {
 namespace {
@@ -81,35 +82,6 @@ std::vector<InputWarning> WarningsOf(const Reply& reply) {
   return warnings;
 }
 
-absl::StatusOr<wire::Settings> SettingsOf(const PlanCommand& command) {
-  wire::Settings settings;
-  if (absl::Status s = PutOptions(OptionsJson(RoundOptionsOf(command)), settings); !s.ok()) {
-    return s;
-  }
-  if (!command.node_groups.empty()) {
-    absl::StatusOr<std::string> text = ReadWholeFile(command.node_groups);
-    if (!text.ok()) return text.status();
-    // Errors name the file here, where there is one.
-    const absl::StatusOr<GroupRules> rules = ParseGroups(command.node_groups, *text);
-    if (!rules.ok()) return rules.status();
-    settings.set_node_groups(*std::move(text));
-    settings.set_node_groups_name(command.node_groups);
-  }
-  for (const GroupSize& size : command.GroupSizes()) {
-    wire::GroupSize& told = *settings.add_group_sizes();
-    told.set_name(size.name);
-    told.set_min_size(size.min_size);
-    told.set_max_size(size.max_size);
-  }
-  return settings;
-}
-
-// Whether no flag says how to plan.
-bool IsDefault(const PlanCommand& command) {
-  return command.node_groups.empty() && command.nodes.empty() &&
-         OptionsJson(RoundOptionsOf(command)) == OptionsJson(RoundOptionsOf(PlanCommand()));
-}
-
 absl::Status PutPrices(const PlanCommand& command, wire::PlanInput& input) {
   if (command.prices.empty()) return absl::OkStatus();
   absl::StatusOr<std::string> text = ReadWholeFile(command.prices);
@@ -135,16 +107,10 @@ void PutSearch(const SearchFlags& flags, wire::Search& search) {
 
 absl::Status PutInput(const PlanCommand& command, Clock::time_point start, wire::PlanInput& input) {
   input.set_session(command.at_server.session);
-  if (command.inputs.empty() && !IsDefault(command)) {
-    absl::StatusOr<wire::Settings> settings = SettingsOf(command);
+  if (command.inputs.empty()) {
+    absl::StatusOr<std::optional<wire::Settings>> settings = GivenSettingsOf(command);
     if (!settings.ok()) return settings.status();
-    // How the cluster was loaded is not asked again.
-    const LoadOptions usual;
-    if (command.load.assume_complete == usual.assume_complete &&
-        command.load.expendable_pods_priority_cutoff == usual.expendable_pods_priority_cutoff) {
-      settings->mutable_options()->mutable_fields()->erase("load");
-    }
-    *input.mutable_settings() = *std::move(settings);
+    if (*settings) *input.mutable_settings() = **std::move(settings);
   }
   if (!command.now.empty()) input.set_now(*ParseRfc3339(command.now));
   if (const auto limit = command.ScaleDownLimit()) input.set_max_scale_down_parallelism(*limit);

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/printable.h"
@@ -13,21 +14,21 @@ namespace ebb {
 namespace {
 
 constexpr const char* kGroup = "Over time (with --state)";
+constexpr const char* kLoopGroup = "Rounds";
 
 // Adds flags of the group, each with its default in the help.
 class Adder {
  public:
-  explicit Adder(CLI::App& app) : app_(app) {}
+  Adder(CLI::App& app, std::string group) : app_(app), group_(std::move(group)) {}
 
   CLI::Option* Text(const char* name, std::string& value, const char* help, const char* type) {
     return app_.add_option(name, value, help)
         ->type_name(type)
         ->capture_default_str()
-        ->group(kGroup);
+        ->group(group_);
   }
-  void File(const char* name, std::string& value, const char* help) {
-    CLI::Option* const option = Text(name, value, help, "FILE")->check(values::File());
-    if (option->get_name() != "--state") option->needs("--state");
+  CLI::Option* File(const char* name, std::string& value, const char* help) {
+    return Text(name, value, help, "FILE")->check(values::File());
   }
   void Duration(const char* name, std::string& value, const char* help) {
     Text(name, value, help, "DURATION")->check(values::Duration());
@@ -37,14 +38,14 @@ class Adder {
     return app_.add_option(name, value, help)
         ->check(values::WholeNumber(min, kOptionCountMax))
         ->type_name("N")
-        ->group(kGroup);
+        ->group(group_);
   }
   template <typename Value>
   void NumberWithDefault(const char* name, Value& value, const char* help) {
     Number(name, value, help)->capture_default_str();
   }
   void Switch(const char* name, bool& value, const char* help) {
-    app_.add_flag(name, value, help)->check(values::Switch())->group(kGroup);
+    app_.add_flag(name, value, help)->check(values::Switch())->group(group_);
   }
   void Range(const char* name, std::string& value, const char* help) {
     Text(name, value, help, "MIN:MAX")->check(values::MinMax(kOptionCountMax));
@@ -59,11 +60,12 @@ class Adder {
         ->check(values::Number(0, 100))
         ->type_name("PERCENT")
         ->capture_default_str()
-        ->group(kGroup);
+        ->group(group_);
   }
 
  private:
   CLI::App& app_;
+  const std::string group_;
 };
 
 void AddFileFlags(RoundFlags& flags, Adder& add) {
@@ -71,13 +73,26 @@ void AddFileFlags(RoundFlags& flags, Adder& add) {
            "Make one round of the planner over time: go on from what this file remembers, and "
            "remember this round (made if absent)");
   add.File("--record", flags.record,
-           "Add the round's input and decision to this file, for `ebb replay`");
+           "Add the round's input and decision to this file, for `ebb replay`")
+      ->needs("--state");
   add.File("--events", flags.events,
            "YAML or JSON file of what happened since the last round: growth, deletions, "
-           "evictions, unready nodes (docs/rounds.md)");
+           "evictions, unready nodes (docs/rounds.md)")
+      ->needs("--state");
   add.File("--metrics", flags.metrics,
            "Write metrics in Prometheus' text form to this file (-: standard output, after the "
-           "plan); counters go on from round to round");
+           "plan); counters go on from round to round")
+      ->needs("--state");
+  add.NumberWithDefault("--state-rounds", flags.rounds_kept,
+                        "Rounds that the state file keeps; 0: all");
+}
+
+void AddLoopFileFlags(RoundFlags& flags, Adder& add) {
+  add.File("--state", flags.state,
+           "Go on from what this file remembers, and remember every round (made if absent)");
+  add.File("--record", flags.record,
+           "Add each round's input and decision to this file, for `ebb replay`")
+      ->needs("--state");
   add.NumberWithDefault("--state-rounds", flags.rounds_kept,
                         "Rounds that the state file keeps; 0: all");
 }
@@ -157,16 +172,31 @@ void AddOwnFlags(RoundFlags& flags, Adder& add) {
 
 }  // namespace
 
+namespace {
+
+void AddDecidingFlags(RoundFlags& flags, Adder& add) {
+  AddTimerFlags(flags, add);
+  AddBudgetFlags(flags, add);
+  AddCooldownFlags(flags, add);
+  AddHealthFlags(flags, add);
+  AddLimitFlags(flags, add);
+  AddOwnFlags(flags, add);
+}
+
+}  // namespace
+
 void RoundFlags::AddTo(CLI::App& command) {
   app = &command;
-  Adder add(command);
+  Adder add(command, kGroup);
   AddFileFlags(*this, add);
-  AddTimerFlags(*this, add);
-  AddBudgetFlags(*this, add);
-  AddCooldownFlags(*this, add);
-  AddHealthFlags(*this, add);
-  AddLimitFlags(*this, add);
-  AddOwnFlags(*this, add);
+  AddDecidingFlags(*this, add);
+}
+
+void RoundFlags::AddLoopFlags(CLI::App& command) {
+  app = &command;
+  Adder add(command, kLoopGroup);
+  AddLoopFileFlags(*this, add);
+  AddDecidingFlags(*this, add);
 }
 
 void RoundFlags::WarnUnused(std::ostream& err) const {

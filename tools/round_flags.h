@@ -1,4 +1,4 @@
-// The flags of `ebb plan` that only rounds of the planner over time have.
+// The flags that rounds of the planner over time have: of `ebb plan --state`, and of `ebb run`.
 
 #ifndef EBB_TOOLS_ROUND_FLAGS_H_
 #define EBB_TOOLS_ROUND_FLAGS_H_
@@ -44,6 +44,8 @@ struct RoundFlags {
   CLI::App* app = nullptr;  // The command that has the flags.
 
   void AddTo(CLI::App& app);
+  // The same for a command that makes rounds all the time: without --events and --metrics.
+  void AddLoopFlags(CLI::App& app);
   [[nodiscard]] bool active() const { return !state.empty(); }
   // One line on the flags that were given and count only in rounds.
   void WarnUnused(std::ostream& err) const;

@@ -1,7 +1,9 @@
 #include "engine/actuation/loop.h"
 
-#include "absl/container/flat_hash_map.h"
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
+#include "engine/actuation/deletion_orders.h"
 
 namespace ebb {
 namespace {
@@ -13,35 +15,6 @@ std::vector<std::string> NamesOf(const Catalog& catalog, const std::vector<NodeI
 }
 
 }  // namespace
-
-std::vector<DeletionOrder> OrdersOf(const Catalog& catalog, const NodeGroups& groups,
-                                    const RoundResult& round) {
-  absl::flat_hash_map<NodeId, const RemovableNode*> removable;
-  for (const RemovableNode& node : round.plan.remove) removable.emplace(node.node, &node);
-  std::vector<DeletionOrder> orders;
-  const auto add = [&](const DeletionBucket& bucket, bool drain) {
-    for (const NodeId node : bucket.nodes) {
-      const NodeInfo& info = catalog.node(node);
-      DeletionOrder order{.node = std::string(catalog.Text(info.name)),
-                          .uid = std::string(catalog.Text(info.uid)),
-                          .group = groups.groups[Index(bucket.group)].name,
-                          .drain = drain,
-                          .batch_size = bucket.batch_size};
-      for (const Move& move : removable.at(node)->moves) {
-        const PodInfo& pod = catalog.pod(move.pod);
-        order.moves.push_back(
-            {.namespace_name = std::string(catalog.Text(catalog.shape_of(move.pod).namespace_name)),
-             .name = std::string(catalog.Text(pod.name)),
-             .uid = std::string(catalog.Text(pod.key)),
-             .to = std::string(catalog.NodeName(move.to))});
-      }
-      orders.push_back(std::move(order));
-    }
-  };
-  for (const DeletionBucket& bucket : round.start.empty) add(bucket, false);
-  for (const DeletionBucket& bucket : round.start.drain) add(bucket, true);
-  return orders;
-}
 
 // What the next round is to know of the actuator.  False: it does not tell, and nothing may be
 // decided without knowing what is under way.
@@ -57,20 +30,28 @@ bool Loop::TakeStatus(LoopTurn& turn) {
     turn.log.push_back(absl::StrCat("the actuator's status: ", status.status().message()));
     return false;
   }
-  actuation_ = {};
-  for (const RunningDeletion& deletion : status->running) {
-    (deletion.drain ? actuation_.drained : actuation_.empty)
-        .push_back({deletion.node, deletion.group});
-  }
-  actuation_.recent_evictions = std::move(status->recent_evictions);
-  for (const DeletionResult& result : status->results) {
-    ended_.push_back({result.node, result.ok});
-    if (result.ok) continue;
-    events_.push_back({ScaleEventKind::kFailedDeletion, result.group, result.at_s});
-    turn.log.push_back(absl::StrCat("node ", result.node, " stays: ", result.why));
-  }
-  actuator_.Acknowledge(status->results.size());
+  turn.in_deletion = status->running.size();
+  status_ = *std::move(status);
+  told_ = status_.results.size();
+  // The call may have been carried out, and its answer lost.
+  const auto is_known = [&](const DeletionResult& failed) {
+    const auto same = [&](const auto& each) { return each.node == failed.node; };
+    return std::ranges::any_of(status_.running, same) || std::ranges::any_of(status_.results, same);
+  };
+  std::erase_if(not_begun_, is_known);
+  status_.results.insert(status_.results.end(), not_begun_.begin(), not_begun_.end());
   return true;
+}
+
+// A round that is kept was told of the results.
+void Loop::Acknowledge(LoopTurn& turn) {
+  for (size_t i = 0; i < told_; ++i) {
+    const DeletionResult& result = status_.results[i];
+    if (!result.ok) turn.log.push_back(absl::StrCat("node ", result.node, " stays: ", result.why));
+    turn.ended.push_back(result);
+  }
+  not_begun_.clear();
+  actuator_.Acknowledge(told_);
 }
 
 void Loop::Begin(const std::vector<DeletionOrder>& orders, LoopTurn& turn) {
@@ -82,8 +63,11 @@ void Loop::Begin(const std::vector<DeletionOrder>& orders, LoopTurn& turn) {
   }
   turn.log.push_back(absl::StrCat(orders.size(), " deletions could not begin: ", begun.message()));
   for (const DeletionOrder& order : orders) {
-    ended_.push_back({order.node, false});
-    events_.push_back({ScaleEventKind::kFailedDeletion, order.group, turn.now_s});
+    not_begun_.push_back({.node = order.node,
+                          .group = order.group,
+                          .ok = false,
+                          .at_s = turn.now_s,
+                          .why = std::string(begun.message())});
   }
 }
 
@@ -96,10 +80,25 @@ void Loop::PutSoftTaints(const std::vector<std::string>& nodes, bool taint, Loop
 
 void Loop::MakeRound(Observation& observed, LoopTurn& turn) {
   events_.insert(events_.end(), observed.events.begin(), observed.events.end());
+  ActuationStatus actuation{
+      .empty = {}, .drained = {}, .recent_evictions = status_.recent_evictions};
+  for (const RunningDeletion& deletion : status_.running) {
+    (deletion.drain ? actuation.drained : actuation.empty)
+        .push_back({deletion.node, deletion.group});
+  }
+  std::vector<EndedDeletion> ended;
+  std::vector<ScaleEvent> events = events_;
+  for (const DeletionResult& result : status_.results) {
+    ended.push_back({result.node, result.ok});
+    if (!result.ok) {
+      events.push_back({ScaleEventKind::kFailedDeletion, result.group, result.at_s});
+    }
+  }
   RoundInput input{.now_s = turn.now_s,
-                   .actuation = &actuation_,
-                   .events = events_,
-                   .ended = ended_,
+                   .actuation = &actuation,
+                   .events = events,
+                   .ended = ended,
+                   .order = options_.order,
                    .pending = observed.pending};
   std::optional<RoundAdvice> advice;
   if (options_.advise != nullptr) advice = options_.advise(observed, turn.now_s, unneeded_);
@@ -107,25 +106,26 @@ void Loop::MakeRound(Observation& observed, LoopTurn& turn) {
     input.candidates = &advice->candidates;
     input.suggestions = advice->suggestions;
   }
-  absl::StatusOr<RoundResult> round = scale_down_.Round(*observed.snapshot, observed.groups, input);
+  absl::StatusOr<RoundResult> round =
+      scale_down_->Round(*observed.snapshot, observed.groups, input);
   if (!round.ok()) {
     turn.log.push_back(absl::StrCat("no round: ", round.status().message()));
     return;
   }
   events_.clear();
-  ended_.clear();
   turn.round = *std::move(round);
   unneeded_.clear();
   for (const UnneededNode& each : turn.round->unneeded) {
     unneeded_.emplace_back(observed.snapshot->catalog().NodeName(each.node));
   }
   if (options_.record != nullptr) {
-    if (const absl::Status kept = options_.record(scale_down_, *turn.round); !kept.ok()) {
+    if (const absl::Status kept = options_.record(*scale_down_, *turn.round); !kept.ok()) {
       turn.log.push_back(
           absl::StrCat("nothing begins, as the round was not recorded: ", kept.message()));
       return;
     }
   }
+  Acknowledge(turn);
   // All by name first: the snapshot may change with the first of the calls.
   const Catalog& catalog = observed.snapshot->catalog();
   const std::vector<DeletionOrder> orders = OrdersOf(catalog, observed.groups, *turn.round);
@@ -136,11 +136,30 @@ void Loop::MakeRound(Observation& observed, LoopTurn& turn) {
   PutSoftTaints(taint, true, turn);
 }
 
+void Loop::AskForRound(LoopTurn& turn) {
+  absl::StatusOr<AskedRound> round = rounds_->MakeRound(status_, turn.now_s);
+  if (!round.ok()) {
+    turn.log.push_back(absl::StrCat("no round: ", round.status().message()));
+    return;
+  }
+  Acknowledge(turn);
+  turn.nodes = round->nodes;
+  turn.pending = round->pending;
+  turn.log.insert(turn.log.end(), round->log.begin(), round->log.end());
+  Begin(round->start, turn);
+  PutSoftTaints(round->untaint, false, turn);
+  PutSoftTaints(round->taint, true, turn);
+  turn.asked = *std::move(round);
+}
+
 void Loop::Turn(int64_t now_s) {
   LoopTurn turn;
   turn.now_s = now_s;
-  if (TakeStatus(turn)) {
-    absl::StatusOr<Observation> now = cluster_.Observe(now_s);
+  const bool may_decide = TakeStatus(turn);
+  if (may_decide && rounds_ != nullptr) {
+    AskForRound(turn);
+  } else if (may_decide) {
+    absl::StatusOr<Observation> now = cluster_->Observe(now_s);
     if (now.ok()) {
       turn.nodes = now->snapshot->nodes();
       turn.pending = now->pending.size();

@@ -7,8 +7,13 @@
 // make a round (round.h), record it, begin what may go now, put and take soft taints, sleep.
 // Every decision is made elsewhere.  Deletions go on while rounds continue.
 //
+// Rounds are made here, over a cluster that is observed here, or by a RoundMaker, which observes
+// and keeps its state itself.
+//
 // The round is recorded before anything of it is done, so that no deletion begins that a state
-// file does not know.  A turn that cannot observe or record begins nothing, and says so.
+// file does not know; and before the actuator forgets what ended, so that a loop that is killed
+// at any moment has its next one told.  A turn that cannot observe or record begins nothing, and
+// says so.
 //
 // The end: what was tainted and not begun is rolled back; what was begun is carried on for
 // `stop_grace_s` and then left to whoever goes on with the recorded state.
@@ -51,6 +56,29 @@ class ClusterSource {
   virtual absl::StatusOr<Observation> Observe(int64_t now_s) = 0;
 };
 
+// A round that was made elsewhere, by name.
+struct AskedRound {
+  int64_t number = 0;
+  std::string status = {};   // "ScaleDownNodeDeleteStarted" and so on.
+  std::string message = {};  // What the status is about, for people; may be empty.
+  size_t nodes = 0;
+  size_t pending = 0;  // Pods.
+  size_t unneeded = 0;
+  std::vector<DeletionOrder> start = {};
+  std::vector<std::string> taint = {};  // Softly.
+  std::vector<std::string> untaint = {};
+  std::vector<std::string> log = {};  // What was odd, a line each.
+};
+
+class RoundMaker {
+ public:
+  virtual ~RoundMaker() = default;
+  // `status`: the actuator's, and of deletions that could not begin a result each.  Results may
+  // be told again, where a round before failed.
+  // OK: the round is kept, and so is what it was told.
+  virtual absl::StatusOr<AskedRound> MakeRound(const ActuatorStatus& status, int64_t now_s) = 0;
+};
+
 class LoopClock {
  public:
   virtual ~LoopClock() = default;
@@ -64,11 +92,14 @@ class LoopClock {
 // What a turn came to.
 struct LoopTurn {
   int64_t now_s = 0;
-  std::optional<RoundResult> round;  // Absent: there was none.
-  size_t nodes = 0;                  // That were observed.
-  size_t pending = 0;                // Pods, the same.
-  size_t begun = 0;                  // Deletions.
-  std::vector<std::string> log;      // What failed, a line each.
+  std::optional<RoundResult> round;   // Absent: there was none, or
+  std::optional<AskedRound> asked;    // it was made elsewhere.
+  size_t nodes = 0;                   // That were observed.
+  size_t pending = 0;                 // Pods, the same.
+  std::optional<size_t> in_deletion;  // Nodes, as the turn began.  Absent: it is not known.
+  size_t begun = 0;                   // Deletions.
+  std::vector<DeletionResult> ended;  // That are taken in.
+  std::vector<std::string> log;       // What failed, a line each.
 };
 
 // What a round tries first (RoundInput).
@@ -87,6 +118,7 @@ struct LoopOptions {
   std::function<std::optional<RoundAdvice>(const Observation& observed, int64_t now_s,
                                            const std::vector<std::string>& unneeded)>
       advise;
+  CandidateOrder order = CandidateOrder::kAutoscaler;  // Of rounds that are made here.
   // Keeps the state after a round, before anything of it is done.  Null: nothing is kept.
   std::function<absl::Status(const ScaleDown&, const RoundResult&)> record;
   // Sees every turn at its end.  Null: nobody does.
@@ -96,10 +128,12 @@ struct LoopOptions {
 class Loop {
  public:
   Loop(ScaleDown& scale_down, ClusterSource& cluster, Actuator& actuator, LoopOptions options)
-      : scale_down_(scale_down),
-        cluster_(cluster),
+      : scale_down_(&scale_down),
+        cluster_(&cluster),
         actuator_(actuator),
         options_(std::move(options)) {}
+  Loop(RoundMaker& rounds, Actuator& actuator, LoopOptions options)
+      : rounds_(&rounds), actuator_(actuator), options_(std::move(options)) {}
 
   // One turn.
   void Turn(int64_t now_s);
@@ -111,23 +145,24 @@ class Loop {
  private:
   bool TakeStatus(LoopTurn& turn);
   void MakeRound(Observation& observed, LoopTurn& turn);
+  void AskForRound(LoopTurn& turn);
+  void Acknowledge(LoopTurn& turn);
   void Begin(const std::vector<DeletionOrder>& orders, LoopTurn& turn);
   void PutSoftTaints(const std::vector<std::string>& nodes, bool taint, LoopTurn& turn);
 
-  ScaleDown& scale_down_;
-  ClusterSource& cluster_;
+  // Null where rounds_ is not.
+  ScaleDown* const scale_down_ = nullptr;
+  ClusterSource* const cluster_ = nullptr;
+  RoundMaker* const rounds_ = nullptr;
   Actuator& actuator_;
   const LoopOptions options_;
   // For the next round.
-  ActuationStatus actuation_;
-  std::vector<EndedDeletion> ended_;
+  ActuatorStatus status_;  // With not_begun_.
+  size_t told_ = 0;        // Of its results those that the actuator told.
+  std::vector<DeletionResult> not_begun_;
   std::vector<ScaleEvent> events_;
   std::vector<std::string> unneeded_;  // After the last round, by name; for `advise`.
 };
-
-// The deletions that a round starts, in its order: empty nodes, then those to drain.
-std::vector<DeletionOrder> OrdersOf(const Catalog& catalog, const NodeGroups& groups,
-                                    const RoundResult& round);
 
 }  // namespace ebb
 

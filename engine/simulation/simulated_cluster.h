@@ -139,6 +139,11 @@ class SimulatedCluster : public Actuator, public ClusterSource {
   // Valid until the next change.
   [[nodiscard]] ClusterSnapshot& Snapshot() { return objects_.Snapshot(); }
   [[nodiscard]] size_t PendingPods() const { return pending_; }
+  // All objects, as they are shown now.  Errors: the sink's.
+  absl::Status Export(ObjectSink& sink) {
+    objects_.Snapshot();  // Budgets as they are now.
+    return objects_.Export(sink);
+  }
   // What may never be: a pod evicted against its budget, a node that is tainted without a deletion
   // under way, a pod that its controller lost, an object that is not shown as it is.
   // Errors: Internal, naming the first.  Cost: O(cluster).

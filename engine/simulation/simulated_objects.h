@@ -140,6 +140,7 @@ class SimulatedObjects : public ObjectSink {
   // The snapshot, with budgets as they are now.
   ClusterSnapshot& Snapshot();
   std::vector<PodId> Pending() { return live_.Pending(); }
+  absl::Status Export(ObjectSink& sink) { return live_.Export(sink); }
   // Healthy pods that the budget matches, counted one by one.  Cost: O(pods).
   [[nodiscard]] int64_t CountHealthy(size_t budget) const;
   // Whether what is shown is what is there.

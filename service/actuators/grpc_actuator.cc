@@ -48,7 +48,7 @@ Request RequestFor(std::string_view node, std::string key) {
 GrpcActuator::GrpcActuator(GrpcActuatorOptions options) : options_(std::move(options)) {}
 GrpcActuator::~GrpcActuator() = default;
 
-absl::StatusOr<std::unique_ptr<GrpcActuator>> GrpcActuator::Connect(GrpcActuatorOptions options) {
+absl::StatusOr<std::unique_ptr<GrpcActuator>> GrpcActuator::Make(GrpcActuatorOptions options) {
   absl::StatusOr<std::unique_ptr<PluginClient>> client =
       PluginClient::Connect(options.plugin, {.call_ms = options.call_timeout_ms,
                                              .begin_ms = options.begin_timeout_ms,
@@ -56,7 +56,13 @@ absl::StatusOr<std::unique_ptr<GrpcActuator>> GrpcActuator::Connect(GrpcActuator
   if (!client.ok()) return client.status();
   std::unique_ptr<GrpcActuator> actuator(new GrpcActuator(std::move(options)));
   actuator->client_ = *std::move(client);
-  absl::Status greeted = actuator->Try([] { return absl::OkStatus(); });
+  return actuator;
+}
+
+absl::StatusOr<std::unique_ptr<GrpcActuator>> GrpcActuator::Connect(GrpcActuatorOptions options) {
+  absl::StatusOr<std::unique_ptr<GrpcActuator>> actuator = Make(std::move(options));
+  if (!actuator.ok()) return actuator;
+  absl::Status greeted = (*actuator)->Try([] { return absl::OkStatus(); });
   if (!greeted.ok()) return greeted;
   return actuator;
 }

@@ -57,9 +57,11 @@ class GrpcActuator : public Actuator {
  public:
   // Greets the plugin.  Errors: InvalidArgument: no unix:PATH; those of Hello.
   static absl::StatusOr<std::unique_ptr<GrpcActuator>> Connect(GrpcActuatorOptions options);
+  // Calls nobody yet: the first call greets, so that the plugin may come later.
+  static absl::StatusOr<std::unique_ptr<GrpcActuator>> Make(GrpcActuatorOptions options);
   ~GrpcActuator() override;
 
-  // "NAME VERSION", as the plugin said; for people.
+  // "NAME VERSION", as the plugin said; for people.  "" until it was greeted.
   [[nodiscard]] const std::string& name() const { return name_; }
 
   absl::Status SoftTaint(std::string_view node, bool taint, int64_t now_s) override;

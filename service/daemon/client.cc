@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <thread>
@@ -19,6 +20,10 @@ namespace {
 
 constexpr std::string_view kScheme = "unix:";
 constexpr size_t kPartBytes = size_t{1} << 20;
+// A daemon that is started again is found soon.
+constexpr int kReconnectMsMin = 100;
+constexpr int kReconnectMsMax = 2000;
+constexpr int kExportTimeouts = 10;
 
 absl::Status ToAbsl(const std::string& server, const grpc::Status& status) {
   if (status.ok()) return absl::OkStatus();
@@ -27,8 +32,12 @@ absl::Status ToAbsl(const std::string& server, const grpc::Status& status) {
   return {code, absl::StrCat(Printable(server), ": ", status.error_message())};
 }
 
-// Whether somebody listens there: gRPC would try for long, and tell it in its own words.
-absl::Status Probe(const std::string& server, const std::string& path) {
+absl::StatusOr<sockaddr_un> AddressOf(const std::string& server) {
+  if (!server.starts_with(kScheme)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--server: ", Printable(server), ": is not of the form unix:PATH"));
+  }
+  const std::string path = server.substr(kScheme.size());
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.empty() || path.size() >= sizeof(address.sun_path)) {
@@ -36,6 +45,11 @@ absl::Status Probe(const std::string& server, const std::string& path) {
         absl::StrCat("--server: ", Printable(server), ": is no path of a socket"));
   }
   std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+  return address;
+}
+
+// Whether somebody listens there: gRPC would try for long, and tell it in its own words.
+absl::Status Probe(const std::string& server, const sockaddr_un& address) {
   const UniqueFd probe(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0) {
     return absl::OkStatus();
@@ -52,6 +66,9 @@ class PlannerClient::Impl {
   explicit Impl(std::string server_name) : server(std::move(server_name)) {
     grpc::ChannelArguments arguments;
     arguments.SetMaxReceiveMessageSize(-1);
+    arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kReconnectMsMin);
+    arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kReconnectMsMin);
+    arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kReconnectMsMax);
     stub = v1alpha1::Planner::NewStub(
         grpc::CreateCustomChannel(server, grpc::InsecureChannelCredentials(), arguments));
   }
@@ -62,13 +79,19 @@ class PlannerClient::Impl {
                                                                              Reply*),
                              const Request& request) {
     grpc::ClientContext context;
+    SetDeadline(context, 1);
     Reply reply;
     absl::Status status = ToAbsl(server, (stub.get()->*method)(&context, request, &reply));
     if (!status.ok()) return status;
     return reply;
   }
 
+  void SetDeadline(grpc::ClientContext& context, int timeouts) const {
+    if (timeout) context.set_deadline(std::chrono::system_clock::now() + timeouts * *timeout);
+  }
+
   const std::string server;
+  std::optional<std::chrono::milliseconds> timeout;
   std::unique_ptr<v1alpha1::Planner::Stub> stub;
 };
 
@@ -76,12 +99,18 @@ PlannerClient::PlannerClient(std::unique_ptr<Impl> impl) : impl_(std::move(impl)
 PlannerClient::~PlannerClient() = default;
 
 absl::StatusOr<std::unique_ptr<PlannerClient>> PlannerClient::Connect(const std::string& server) {
-  if (!server.starts_with(kScheme)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--server: ", Printable(server), ": is not of the form unix:PATH"));
-  }
-  if (absl::Status s = Probe(server, server.substr(kScheme.size())); !s.ok()) return s;
+  const absl::StatusOr<sockaddr_un> address = AddressOf(server);
+  if (!address.ok()) return address.status();
+  if (absl::Status s = Probe(server, *address); !s.ok()) return s;
   return std::unique_ptr<PlannerClient>(new PlannerClient(std::make_unique<Impl>(server)));
+}
+
+absl::StatusOr<std::unique_ptr<PlannerClient>> PlannerClient::Make(
+    const std::string& server, std::chrono::milliseconds timeout) {
+  if (const auto address = AddressOf(server); !address.ok()) return address.status();
+  auto impl = std::make_unique<Impl>(server);
+  impl->timeout = timeout;
+  return std::unique_ptr<PlannerClient>(new PlannerClient(std::move(impl)));
 }
 
 absl::StatusOr<wire::VersionReply> PlannerClient::Version() {
@@ -90,6 +119,34 @@ absl::StatusOr<wire::VersionReply> PlannerClient::Version() {
 absl::StatusOr<wire::StatusReply> PlannerClient::Status() {
   return impl_->Call(&v1alpha1::Planner::Stub::Status, wire::StatusRequest());
 }
+absl::StatusOr<wire::SessionStatus> PlannerClient::Open(const wire::OpenRequest& request) {
+  return impl_->Call(&v1alpha1::Planner::Stub::Open, request);
+}
+absl::StatusOr<wire::RoundReply> PlannerClient::Round(const wire::RoundCall& call) {
+  return impl_->Call(&v1alpha1::Planner::Stub::Round, call);
+}
+absl::StatusOr<wire::ActuationReply> PlannerClient::ReportActuation(
+    const wire::ActuationReport& report) {
+  return impl_->Call(&v1alpha1::Planner::Stub::ReportActuation, report);
+}
+
+absl::StatusOr<PlannerClient::Exported> PlannerClient::Export(const std::string& session) {
+  grpc::ClientContext context;
+  impl_->SetDeadline(context, kExportTimeouts);
+  wire::ExportCall call;
+  call.set_session(session);
+  const auto reader = impl_->stub->Export(&context, call);
+  Exported exported;
+  wire::ExportReply part;
+  while (reader->Read(&part)) {
+    exported.version = std::max(exported.version, part.version());
+    exported.snapshot += part.snapshot();
+  }
+  absl::Status status = ToAbsl(impl_->server, reader->Finish());
+  if (!status.ok()) return status;
+  return exported;
+}
+
 absl::StatusOr<wire::PlanReply> PlannerClient::Plan(const wire::PlanCall& call) {
   return impl_->Call(&v1alpha1::Planner::Stub::Plan, call);
 }

@@ -1,7 +1,9 @@
-// PlannerClient: the calls of a daemon, for the command line.
+// PlannerClient: the calls of a daemon, for the command line and for loops.
 //
 //   absl::StatusOr<std::unique_ptr<PlannerClient>> client = PlannerClient::Connect("unix:e.sock");
 //   absl::StatusOr<wire::PlanReply> made = (*client)->Plan(call);
+//
+// A daemon that ends and is there again is found by the next call.
 //
 // Errors:  those of planner.proto, with the server's name in front where it cannot be reached.
 // Threads: one at a time.
@@ -9,8 +11,11 @@
 #ifndef EBB_SERVICE_DAEMON_CLIENT_H_
 #define EBB_SERVICE_DAEMON_CLIENT_H_
 
+#include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -26,15 +31,29 @@ class PlannerClient {
  public:
   // `server`: "unix:PATH".  Errors: another form; nobody listens.
   static absl::StatusOr<std::unique_ptr<PlannerClient>> Connect(const std::string& server);
+  // Calls nobody yet, so that the daemon may come later.  A unary call ends after `timeout` with
+  // DeadlineExceeded, Export after ten times that.
+  static absl::StatusOr<std::unique_ptr<PlannerClient>> Make(const std::string& server,
+                                                             std::chrono::milliseconds timeout);
   ~PlannerClient();
   PlannerClient(const PlannerClient&) = delete;
   PlannerClient& operator=(const PlannerClient&) = delete;
 
   absl::StatusOr<wire::VersionReply> Version();
   absl::StatusOr<wire::StatusReply> Status();
+  absl::StatusOr<wire::SessionStatus> Open(const wire::OpenRequest& request);
   absl::StatusOr<wire::PlanReply> Plan(const wire::PlanCall& call);
   absl::StatusOr<wire::ViewReply> Explain(const wire::ExplainCall& call);
   absl::StatusOr<wire::ViewReply> Filter(const wire::FilterCall& call);
+
+  absl::StatusOr<wire::RoundReply> Round(const wire::RoundCall& call);
+  absl::StatusOr<wire::ActuationReply> ReportActuation(const wire::ActuationReport& report);
+  // The session's version, and its cluster as a binary snapshot.
+  struct Exported {
+    uint64_t version = 0;
+    std::string snapshot;
+  };
+  absl::StatusOr<Exported> Export(const std::string& session);
 
   absl::StatusOr<wire::ApplyReply> Apply(const wire::ApplyRequest& request);
   // Sends every batch that `next` gives, until it gives none.  Returns the last version.

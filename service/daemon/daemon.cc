@@ -28,6 +28,19 @@ absl::Status Wrong(const std::string& folder, std::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat(Printable(folder), ": ", std::string(what)));
 }
 
+// `what`, which `flag` names, is this process's while the lock is held.
+absl::StatusOr<UniqueFd> TakeLock(const std::string& name, const std::string& what,
+                                  const std::string& flag) {
+  UniqueFd lock(open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (lock.get() < 0) {
+    return Wrong(what, absl::StrCat(flag, ": cannot be written: ", std::strerror(errno)));
+  }
+  if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+    return Wrong(what, flag + ": another ebb uses it");
+  }
+  return lock;
+}
+
 // The folder of the state files is one daemon's, and nobody else may read it.
 absl::StatusOr<UniqueFd> TakeFolder(const std::string& folder) {
   struct stat status{};
@@ -39,15 +52,7 @@ absl::StatusOr<UniqueFd> TakeFolder(const std::string& folder) {
   if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
     return Wrong(folder, "--state-folder: may be written by others; chmod go-w it");
   }
-  const std::string name = folder + "/lock";
-  UniqueFd lock(open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (lock.get() < 0) {
-    return Wrong(folder, absl::StrCat("--state-folder: cannot be written: ", std::strerror(errno)));
-  }
-  if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
-    return Wrong(folder, "--state-folder: another ebb uses it");
-  }
-  return lock;
+  return TakeLock(folder + "/lock", folder, "--state-folder");
 }
 
 }  // namespace
@@ -62,7 +67,12 @@ class Daemon::Impl {
     if (!options_.session.state_folder.empty()) {
       absl::StatusOr<UniqueFd> lock = TakeFolder(options_.session.state_folder);
       if (!lock.ok()) return lock.status();
-      folder_lock_ = *std::move(lock);
+      state_lock_ = *std::move(lock);
+    }
+    if (const std::string& file = options_.session.state_file; !file.empty()) {
+      absl::StatusOr<UniqueFd> lock = TakeLock(file + ".lock", file, "--state");
+      if (!lock.ok()) return lock.status();
+      state_lock_ = *std::move(lock);
     }
     absl::StatusOr<std::unique_ptr<Listener>> listener = Listener::Open(options_.listener);
     if (!listener.ok()) return listener.status();
@@ -119,13 +129,14 @@ class Daemon::Impl {
 
  private:
   [[nodiscard]] std::string MetricsText() const {
-    return metrics_.Text(sessions_, {.connections_accepted = listener_->accepted(),
-                                     .connections_refused = listener_->refused(),
-                                     .resident_bytes = ResidentBytes()});
+    const std::string own = metrics_.Text(sessions_, {.connections_accepted = listener_->accepted(),
+                                                      .connections_refused = listener_->refused(),
+                                                      .resident_bytes = ResidentBytes()});
+    return options_.more_metrics == nullptr ? own : own + options_.more_metrics();
   }
 
   const DaemonOptions options_;
-  UniqueFd folder_lock_;
+  UniqueFd state_lock_;
   DaemonMetrics metrics_;
   Sessions sessions_;
   std::unique_ptr<Listener> listener_;

@@ -33,6 +33,8 @@ struct DaemonOptions {
   SessionOptions session;
   Sessions::Limits limits;
   HttpPagesOptions pages;
+  // What is told at /metrics beside the daemon's own.  Null: nothing.
+  std::function<std::string()> more_metrics = nullptr;
   size_t message_bytes_max = size_t{64} << 20;
   // How long calls at work may go on when the daemon ends.
   std::chrono::milliseconds grace{10'000};

@@ -314,12 +314,14 @@ class SyncCall final : public grpc::ServerBidiReactor<wire::SyncRequest, wire::S
   }
   void OnDone() override {
     streams_.Remove(this);
-    if (resync_) {
-      thread_->Post({.run = [resync = *resync_](Session& session) -> SessionCall::Tell {
-                       session.DropResync(resync);
-                       return nullptr;
-                     },
-                     .refuse = [](const absl::Status&) {}});
+    if (resync_ || feeds_) {
+      thread_->Post(
+          {.run = [resync = resync_, feeds = feeds_](Session& session) -> SessionCall::Tell {
+             if (resync) session.DropResync(*resync);
+             if (feeds) session.EndFeed();
+             return nullptr;
+           },
+           .refuse = [](const absl::Status&) {}});
     }
     delete this;
   }
@@ -380,7 +382,11 @@ class SyncCall final : public grpc::ServerBidiReactor<wire::SyncRequest, wire::S
     if (taken.ok() && ends) {
       const absl::StatusOr<uint64_t> deleted = session.EndResync(*resync_);
       taken = deleted.status();
-      if (deleted.ok()) reply.set_deleted_by_resync(*deleted);
+      if (deleted.ok()) {
+        reply.set_deleted_by_resync(*deleted);
+        if (!feeds_) session.BeginFeed();
+        feeds_ = true;
+      }
       resync_.reset();
     }
     if (!taken.ok()) {
@@ -436,7 +442,9 @@ class SyncCall final : public grpc::ServerBidiReactor<wire::SyncRequest, wire::S
   CallTold told_;
   wire::SyncRequest request_;
   std::shared_ptr<SessionThread> thread_;
-  std::optional<uint64_t> resync_;  // That goes on; of the session's thread.
+  // Of the session's thread:
+  std::optional<uint64_t> resync_;  // That goes on.
+  bool feeds_ = false;              // One has ended.
 
   std::mutex mutex_;
   bool reading_ = true;

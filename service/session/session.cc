@@ -16,6 +16,7 @@
 #include "base/json_text.h"
 #include "base/printable.h"
 #include "base/text.h"
+#include "engine/actuation/deletion_orders.h"
 #include "engine/utilization.h"
 #include "engine/verify.h"
 #include "service/explain.h"
@@ -195,6 +196,7 @@ wire::SessionStatus Session::Status() {
     status.set_last_plan_seconds(last_plan_seconds_);
   }
   status.mutable_ignored_kinds()->insert(ignored_.begin(), ignored_.end());
+  status.set_feeds(feeds_);
   return status;
 }
 
@@ -307,6 +309,7 @@ absl::Status Session::Take(const ChangeBatch& batch, OlderObjects older) {
 }
 
 uint64_t Session::BeginResync() {
+  filling_ = filling_ || cluster_->Objects() == 0;
   resyncs_.try_emplace(++last_resync_);
   return last_resync_;
 }
@@ -322,6 +325,7 @@ absl::StatusOr<uint64_t> Session::EndResync(uint64_t resync) {
   const uint64_t before = cluster_->counts().deleted;
   if (absl::Status s = cluster_->Take(deletions.changes()); !s.ok()) return s;
   resyncs_.erase(named);
+  filling_ = false;
   Changed();
   return cluster_->counts().deleted - before;
 }
@@ -352,6 +356,7 @@ absl::StatusOr<wire::LoadReply> Session::Load(std::string_view dump,
   cluster_ = *std::move(loaded);
   if (effective) settings_ = *std::move(effective);
   resyncs_.clear();
+  filling_ = false;
   Changed();
   wire::LoadReply reply;
   reply.set_version(version_);
@@ -781,36 +786,104 @@ absl::Status As(absl::StatusCode code, const absl::Status& status) {
 int64_t Session::RoundsBefore() {
   if (rounds_before_) return *rounds_before_;
   rounds_before_ = 0;
-  const std::string file = absl::StrCat(options_.state_folder, "/", name_, ".db");
+  const std::string file = StateFile();
   std::error_code none;
-  if (options_.state_folder.empty() || !std::filesystem::exists(file, none)) return 0;
+  if (file.empty() || !std::filesystem::exists(file, none)) return 0;
   // A state file that cannot be read is told to whoever asks for a round.
   const auto driver = RoundDriver::Open({.state = file, .rounds_kept = options_.rounds_kept});
   if (driver.ok() && (*driver)->before()) rounds_before_ = (*driver)->before()->rounds;
   return *rounds_before_;
 }
 
+std::string Session::StateFile() const {
+  if (!options_.state_file.empty()) return options_.state_file;
+  return options_.state_folder.empty() ? ""
+                                       : absl::StrCat(options_.state_folder, "/", name_, ".db");
+}
+
 absl::Status Session::OpenDriver() {
   if (driver_ != nullptr) return absl::OkStatus();
-  if (options_.state_folder.empty()) {
+  const std::string file = StateFile();
+  if (file.empty()) {
     return absl::FailedPreconditionError(
         "rounds want a folder for their state: `ebb serve --state-folder`, or state_folder in C "
         "and "
         "Go");
   }
-  const std::string file = absl::StrCat(options_.state_folder, "/", name_);
-  auto log = ActuationLog::Open(file + ".actuation.json");
+  const std::string stem = file.substr(0, file.size() - (file.ends_with(".db") ? 3 : 0));
+  auto log = ActuationLog::Open(stem + ".actuation.json");
   if (!log.ok()) return As(absl::StatusCode::kFailedPrecondition, log.status());
-  auto driver = RoundDriver::Open({.state = file + ".db", .rounds_kept = options_.rounds_kept});
+  auto driver = RoundDriver::Open(
+      {.state = file, .rounds_kept = options_.rounds_kept, .record = options_.record_file});
   if (!driver.ok()) return As(absl::StatusCode::kFailedPrecondition, driver.status());
   actuation_ = *std::move(log);
   driver_ = *std::move(driver);
   return absl::OkStatus();
 }
 
+// A round over half a cluster would find nodes empty whose pods are still to come.
+absl::Status Session::CheckMayMakeRound(const wire::RoundCall& call) const {
+  if (filling_) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("session ", name_, ": is being filled: no resync has ended yet"));
+  }
+  if (call.needs_feed() && feeds_ == 0) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "session ", name_, ": nobody feeds it: no Sync stream is open that has ended a resync"));
+  }
+  return absl::OkStatus();
+}
+
+namespace {
+
+void PutDeletions(const std::vector<DeletionOrder>& orders, wire::RoundReply& reply) {
+  for (const DeletionOrder& order : orders) {
+    wire::OrderedDeletion& told = *reply.add_deletions();
+    told.set_node(order.node);
+    told.set_uid(order.uid);
+    told.set_group(order.group);
+    told.set_drain(order.drain);
+    told.set_batch_size(order.batch_size);
+    for (const PlannedMove& move : order.moves) {
+      wire::Move& to = *told.add_moves();
+      to.mutable_pod()->set_namespace_(move.namespace_name);
+      to.mutable_pod()->set_name(move.name);
+      to.mutable_pod()->set_uid(move.uid);
+      to.set_to(move.to);
+    }
+  }
+}
+
+// What the round is as data.
+void PutRoundData(const MadeRound& round, const LoadedCluster& cluster, wire::RoundReply& reply) {
+  const RoundResult& result = round.result;
+  const Catalog& catalog = cluster.snapshot.catalog();
+  const Json& delete_now = round.json->at("deleteNow");
+  for (const Json& node : delete_now.at("empty")) reply.add_delete_empty(node);
+  for (const Json& node : delete_now.at("drain")) reply.add_delete_drain(node);
+  PutDeletions(OrdersOf(catalog, round.groups, result), reply);
+  for (const NodeId node : result.soft_taints.taint) {
+    reply.add_soft_taint(std::string(catalog.NodeName(node)));
+  }
+  for (const NodeId node : result.soft_taints.untaint) {
+    reply.add_soft_untaint(std::string(catalog.NodeName(node)));
+  }
+  reply.set_round(round.number);
+  reply.set_now(result.now_s);
+  reply.set_status(std::string(ToString(result.status)));
+  reply.set_message(Printable(result.message));
+  reply.set_nodes(cluster.snapshot.nodes());
+  reply.set_pending_pods(cluster.pending.size());
+  reply.set_unneeded(result.unneeded.size());
+  reply.set_in_deletion(static_cast<uint64_t>(round.deletions_in_progress));
+}
+
+}  // namespace
+
 absl::StatusOr<wire::RoundReply> Session::Round(const wire::RoundCall& call,
                                                 std::optional<Clock::time_point> end) {
   if (absl::Status s = RefuseSearch(call.input(), "Round"); !s.ok()) return s;
+  if (absl::Status s = CheckMayMakeRound(call); !s.ok()) return s;
   if (absl::Status s = OpenDriver(); !s.ok()) return s;
   std::optional<Effective> parsed;
   const absl::StatusOr<const Effective*> settings = SettingsOf(call.input(), parsed);
@@ -827,7 +900,8 @@ absl::StatusOr<wire::RoundReply> Session::Round(const wire::RoundCall& call,
     return absl::FailedPreconditionError(
         absl::StrCat("session ", name_, ": ", judged.status().message()));
   }
-  absl::StatusOr<RoundSource> source = cluster_->Source(*told, driver_->before(), /*record=*/false);
+  const bool record = !options_.record_file.empty();
+  absl::StatusOr<RoundSource> source = cluster_->Source(*told, driver_->before(), record);
   if (!source.ok()) return source.status();
   source->cluster.warnings = std::move(judged->warnings);
   if (absl::Status s = driver_->CheckCluster(*source); !s.ok()) {
@@ -850,6 +924,8 @@ absl::StatusOr<wire::RoundReply> Session::Round(const wire::RoundCall& call,
   wire::RoundReply reply;
   if (auto text = AsData(*round.json, call.view())) {
     reply.set_round_text(*std::move(text));
+  } else if (call.view().format() == wire::View::DATA) {
+    // The reply has it.
   } else if (wire::View::Format_IsValid(call.view().format()) && options_.printers != nullptr) {
     reply.set_round_text(options_.printers->round(round, call.view()));
   } else {
@@ -863,12 +939,7 @@ absl::StatusOr<wire::RoundReply> Session::Round(const wire::RoundCall& call,
     return As(absl::StatusCode::kInternal, s);
   }
   reply.set_version(version_);
-  reply.set_round(round.number);
-  reply.set_now(round.result.now_s);
-  reply.set_status(std::string(ToString(round.result.status)));
-  const Json& delete_now = round.json->at("deleteNow");
-  for (const Json& node : delete_now.at("empty")) reply.add_delete_empty(node);
-  for (const Json& node : delete_now.at("drain")) reply.add_delete_drain(node);
+  PutRoundData(round, source->cluster, reply);
   PutWarnings(source->cluster.warnings, reply);
   for (const std::string& line : source->log) reply.add_log(Printable(line));
   for (const std::string& line : round.log) reply.add_log(Printable(line));

@@ -56,7 +56,10 @@ struct ViewPrinters {
 };
 
 struct SessionOptions {
-  std::string state_folder;  // Of state files; empty: no rounds.
+  std::string state_folder;  // Of state files; empty: no rounds, but with state_file.
+  // In place of one in the folder.  For a process with one session.
+  std::string state_file = {};
+  std::string record_file = {};  // Empty: none is kept.  The same.
   int64_t rounds_kept = 100;
   // Pods that have ended or are expendable count too, and a namespace that is not there has no
   // labels: what changes tell is meant as it is.  Dumps are read as ever.
@@ -108,6 +111,9 @@ class Session {
   // Errors: Aborted, it is over.
   absl::StatusOr<uint64_t> EndResync(uint64_t resync);
   void DropResync(uint64_t resync) { resyncs_.erase(resync); }
+  // Who feeds: a stream that has ended a resync goes on telling what changes, until it ends.
+  void BeginFeed() { ++feeds_; }
+  void EndFeed() { --feeds_; }
   // Load() ends all of them.
   [[nodiscard]] bool InResync(uint64_t resync) const { return resyncs_.contains(resync); }
 
@@ -176,7 +182,9 @@ class Session {
   Planner& PassPlanner(const PlannerOptions& options, const std::shared_ptr<Symbols>& symbols);
   absl::Status CheckMemory() const;
   absl::Status CheckRoom(std::span<const Change> changes);
+  [[nodiscard]] std::string StateFile() const;
   absl::Status OpenDriver();
+  absl::Status CheckMayMakeRound(const wire::RoundCall& call) const;
   // That an earlier process made.
   int64_t RoundsBefore();
   void Changed();
@@ -193,6 +201,10 @@ class Session {
   // What was put since each resync began, by its number.
   std::map<uint64_t, absl::flat_hash_set<std::string>> resyncs_;
   uint64_t last_resync_ = 0;
+  // A resync began while there was nothing, and none has ended since: nodes may be there whose
+  // pods are still to come.
+  bool filling_ = false;
+  uint64_t feeds_ = 0;
 
   std::unique_ptr<Planner> passes_;  // Null: no pass yet.
   std::shared_ptr<Symbols> passes_symbols_;

@@ -50,11 +50,53 @@ TEST(RunCommandTest, MoreDrainsAtATimeSaveMoreWhereManyNodesAreUnneeded) {
   EXPECT_GT(saved(five), saved(one));
 }
 
-TEST(RunCommandTest, NothingRunsWithoutSimulate) {
-  const Answer refused = EbbRun({"--nodes", "20"});
-  EXPECT_EQ(refused.code, 2);
-  EXPECT_THAT(refused.err, HasSubstr("pass --simulate"));
+TEST(RunCommandTest, FlagsThatDoNotGoTogetherAreRefused) {
+  const auto why = [](std::vector<const char*> words) {
+    const Answer refused = EbbRun(std::move(words));
+    EXPECT_EQ(refused.code, 2);
+    return refused.err;
+  };
+  EXPECT_THAT(why({"--nodes", "20"}), HasSubstr("pass --simulate; "));
+  EXPECT_THAT(why({"--actuator", "unix:p"}), HasSubstr("or --actuator with --server or --socket"));
+  EXPECT_THAT(why({"--server", "unix:e"}), HasSubstr("pass --actuator unix:PATH, or --dry-run"));
+  EXPECT_THAT(why({"--socket", "e", "--actuator", "unix:p"}),
+              HasSubstr("pass --state FILE or --state-folder DIR too"));
+  EXPECT_THAT(why({"--input", "x.json"}), HasSubstr("pass --dry-run too"));
+  EXPECT_THAT(why({"--server", "unix:e", "--actuator", "unix:p", "--state", "s.db"}),
+              HasSubstr("--state requires --socket"));
+  EXPECT_THAT(why({"--server", "unix:e", "--socket", "e"}), HasSubstr("excludes"));
+  EXPECT_THAT(why({"--simulate", "--dry-run"}), HasSubstr("excludes"));
   EXPECT_EQ(EbbRun({"--simulate", "--hours", "0"}).code, 2);
+  EXPECT_EQ(EbbRun({"--simulate", "--nodes", "0"}).code, 2);
+  EXPECT_EQ(EbbRun({"--simulate", "--nodes", "many"}).code, 2);
+}
+
+TEST(RunCommandTest, WhatIsNoSocketIsNamed) {
+  Answer refused = EbbRun({"--server", "e.sock", "--actuator", "unix:p"});
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_THAT(refused.err, HasSubstr("--server: e.sock: is not of the form unix:PATH"));
+  refused = EbbRun({"--server", "unix:e.sock", "--actuator", "p.sock"});
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_THAT(refused.err, HasSubstr("p.sock"));
+  refused = EbbRun({"--server", "unix:e", "--session", "No Name", "--actuator", "unix:p"});
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_THAT(refused.err, HasSubstr("session: No Name"));
+  refused = EbbRun({"--socket", "/nowhere/e.sock", "--dry-run"});
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_THAT(refused.err, HasSubstr("/nowhere"));
+}
+
+TEST(RunCommandTest, FlagsOfRoundsChangeWhatASimulationDoes) {
+  const std::vector<const char*> words = {"--simulate", "--nodes", "20", "--hours", "2"};
+  const std::string usual = EbbRun(words).out;
+  for (const char* flag : {"--scale-down-unneeded-time=1m", "--nodes-min=19",
+                           "--scale-down-utilization-threshold=0.1"}) {
+    std::vector<const char*> with = words;
+    with.push_back(flag);
+    const Answer answer = EbbRun(with);
+    EXPECT_EQ(answer.code, 0) << answer.err;
+    EXPECT_NE(answer.out, usual) << flag;
+  }
 }
 
 TEST(RunCommandTest, AReportThatCannotBeWrittenIsAnError) {

@@ -109,7 +109,7 @@ const (
 	View_WIDE  View_Format = 3
 	View_CSV   View_Format = 4
 	View_NAME  View_Format = 5
-	View_DATA  View_Format = 6 // Of Plan alone: PlanReply.data, and no text.
+	View_DATA  View_Format = 6 // Of Plan and Round: the reply's fields, and no text.
 )
 
 // Enum value maps for View_Format.
@@ -697,6 +697,7 @@ type SessionStatus struct {
 	LastPlanSeconds float64           `protobuf:"fixed64,15,opt,name=last_plan_seconds,json=lastPlanSeconds,proto3" json:"last_plan_seconds,omitempty"`
 	CallsWaiting    uint64            `protobuf:"varint,16,opt,name=calls_waiting,json=callsWaiting,proto3" json:"calls_waiting,omitempty"`
 	IgnoredKinds    map[string]uint64 `protobuf:"bytes,17,rep,name=ignored_kinds,json=ignoredKinds,proto3" json:"ignored_kinds,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"` // Objects that decide nothing, by kind.
+	Feeds           uint64            `protobuf:"varint,18,opt,name=feeds,proto3" json:"feeds,omitempty"`                                                                                                             // Sync streams that are open and have ended a resync.
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
@@ -848,6 +849,13 @@ func (x *SessionStatus) GetIgnoredKinds() map[string]uint64 {
 		return x.IgnoredKinds
 	}
 	return nil
+}
+
+func (x *SessionStatus) GetFeeds() uint64 {
+	if x != nil {
+		return x.Feeds
+	}
+	return 0
 }
 
 type LoadRequest struct {
@@ -3305,9 +3313,12 @@ func (x *PlanChange) GetRemoveCount() uint64 {
 }
 
 type RoundCall struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Input         *PlanInput             `protobuf:"bytes,1,opt,name=input,proto3" json:"input,omitempty"`
-	View          *View                  `protobuf:"bytes,2,opt,name=view,proto3" json:"view,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Input *PlanInput             `protobuf:"bytes,1,opt,name=input,proto3" json:"input,omitempty"`
+	View  *View                  `protobuf:"bytes,2,opt,name=view,proto3" json:"view,omitempty"`
+	// FAILED_PRECONDITION while nobody feeds the session: while no Sync stream is open that has
+	// ended a resync.  For who acts on what the round says: nothing tells it then what changes.
+	NeedsFeed     bool `protobuf:"varint,3,opt,name=needs_feed,json=needsFeed,proto3" json:"needs_feed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3356,17 +3367,33 @@ func (x *RoundCall) GetView() *View {
 	return nil
 }
 
+func (x *RoundCall) GetNeedsFeed() bool {
+	if x != nil {
+		return x.NeedsFeed
+	}
+	return false
+}
+
 type RoundReply struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Version       uint64                 `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
-	Round         int64                  `protobuf:"varint,2,opt,name=round,proto3" json:"round,omitempty"`
-	Now           int64                  `protobuf:"varint,3,opt,name=now,proto3" json:"now,omitempty"`
-	Status        string                 `protobuf:"bytes,4,opt,name=status,proto3" json:"status,omitempty"` // "ScaleDownNodeDeleteStarted" and so on: docs/rounds.md.
-	DeleteEmpty   []string               `protobuf:"bytes,5,rep,name=delete_empty,json=deleteEmpty,proto3" json:"delete_empty,omitempty"`
-	DeleteDrain   []string               `protobuf:"bytes,6,rep,name=delete_drain,json=deleteDrain,proto3" json:"delete_drain,omitempty"`
-	RoundText     []byte                 `protobuf:"bytes,7,opt,name=round_text,json=roundText,proto3" json:"round_text,omitempty"` // As the view asks for.
-	Warnings      []*Warning             `protobuf:"bytes,8,rep,name=warnings,proto3" json:"warnings,omitempty"`
-	Log           []string               `protobuf:"bytes,9,rep,name=log,proto3" json:"log,omitempty"`
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	Version     uint64                 `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
+	Round       int64                  `protobuf:"varint,2,opt,name=round,proto3" json:"round,omitempty"`
+	Now         int64                  `protobuf:"varint,3,opt,name=now,proto3" json:"now,omitempty"`
+	Status      string                 `protobuf:"bytes,4,opt,name=status,proto3" json:"status,omitempty"` // "ScaleDownNodeDeleteStarted" and so on: docs/rounds.md.
+	DeleteEmpty []string               `protobuf:"bytes,5,rep,name=delete_empty,json=deleteEmpty,proto3" json:"delete_empty,omitempty"`
+	DeleteDrain []string               `protobuf:"bytes,6,rep,name=delete_drain,json=deleteDrain,proto3" json:"delete_drain,omitempty"`
+	RoundText   []byte                 `protobuf:"bytes,7,opt,name=round_text,json=roundText,proto3" json:"round_text,omitempty"` // As the view asks for.
+	Warnings    []*Warning             `protobuf:"bytes,8,rep,name=warnings,proto3" json:"warnings,omitempty"`
+	Log         []string               `protobuf:"bytes,9,rep,name=log,proto3" json:"log,omitempty"`
+	// Those of delete_empty and then those of delete_drain, for a program that deletes them.
+	Deletions     []*OrderedDeletion `protobuf:"bytes,10,rep,name=deletions,proto3" json:"deletions,omitempty"`
+	SoftTaint     []string           `protobuf:"bytes,11,rep,name=soft_taint,json=softTaint,proto3" json:"soft_taint,omitempty"`       // Nodes that are to have the soft taint from now on.
+	SoftUntaint   []string           `protobuf:"bytes,12,rep,name=soft_untaint,json=softUntaint,proto3" json:"soft_untaint,omitempty"` // The same, not to.
+	Message       string             `protobuf:"bytes,13,opt,name=message,proto3" json:"message,omitempty"`                            // What the status is about, for people; may be empty.
+	Nodes         uint64             `protobuf:"varint,14,opt,name=nodes,proto3" json:"nodes,omitempty"`
+	PendingPods   uint64             `protobuf:"varint,15,opt,name=pending_pods,json=pendingPods,proto3" json:"pending_pods,omitempty"`
+	Unneeded      uint64             `protobuf:"varint,16,opt,name=unneeded,proto3" json:"unneeded,omitempty"`                       // Nodes.
+	InDeletion    uint64             `protobuf:"varint,17,opt,name=in_deletion,json=inDeletion,proto3" json:"in_deletion,omitempty"` // The same, as the round began.
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3464,6 +3491,148 @@ func (x *RoundReply) GetLog() []string {
 	return nil
 }
 
+func (x *RoundReply) GetDeletions() []*OrderedDeletion {
+	if x != nil {
+		return x.Deletions
+	}
+	return nil
+}
+
+func (x *RoundReply) GetSoftTaint() []string {
+	if x != nil {
+		return x.SoftTaint
+	}
+	return nil
+}
+
+func (x *RoundReply) GetSoftUntaint() []string {
+	if x != nil {
+		return x.SoftUntaint
+	}
+	return nil
+}
+
+func (x *RoundReply) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+func (x *RoundReply) GetNodes() uint64 {
+	if x != nil {
+		return x.Nodes
+	}
+	return 0
+}
+
+func (x *RoundReply) GetPendingPods() uint64 {
+	if x != nil {
+		return x.PendingPods
+	}
+	return 0
+}
+
+func (x *RoundReply) GetUnneeded() uint64 {
+	if x != nil {
+		return x.Unneeded
+	}
+	return 0
+}
+
+func (x *RoundReply) GetInDeletion() uint64 {
+	if x != nil {
+		return x.InDeletion
+	}
+	return 0
+}
+
+// A node that is to be deleted now.
+type OrderedDeletion struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Node  string                 `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
+	Uid   string                 `protobuf:"bytes,2,opt,name=uid,proto3" json:"uid,omitempty"`
+	Group string                 `protobuf:"bytes,3,opt,name=group,proto3" json:"group,omitempty"`
+	Drain bool                   `protobuf:"varint,4,opt,name=drain,proto3" json:"drain,omitempty"` // It has pods to move; otherwise it is to go empty.
+	// Above 0: it is of an atomic group, of which that many go together.
+	BatchSize     int64   `protobuf:"varint,5,opt,name=batch_size,json=batchSize,proto3" json:"batch_size,omitempty"`
+	Moves         []*Move `protobuf:"bytes,6,rep,name=moves,proto3" json:"moves,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *OrderedDeletion) Reset() {
+	*x = OrderedDeletion{}
+	mi := &file_planner_proto_msgTypes[42]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *OrderedDeletion) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*OrderedDeletion) ProtoMessage() {}
+
+func (x *OrderedDeletion) ProtoReflect() protoreflect.Message {
+	mi := &file_planner_proto_msgTypes[42]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use OrderedDeletion.ProtoReflect.Descriptor instead.
+func (*OrderedDeletion) Descriptor() ([]byte, []int) {
+	return file_planner_proto_rawDescGZIP(), []int{42}
+}
+
+func (x *OrderedDeletion) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *OrderedDeletion) GetUid() string {
+	if x != nil {
+		return x.Uid
+	}
+	return ""
+}
+
+func (x *OrderedDeletion) GetGroup() string {
+	if x != nil {
+		return x.Group
+	}
+	return ""
+}
+
+func (x *OrderedDeletion) GetDrain() bool {
+	if x != nil {
+		return x.Drain
+	}
+	return false
+}
+
+func (x *OrderedDeletion) GetBatchSize() int64 {
+	if x != nil {
+		return x.BatchSize
+	}
+	return 0
+}
+
+func (x *OrderedDeletion) GetMoves() []*Move {
+	if x != nil {
+		return x.Moves
+	}
+	return nil
+}
+
 // What the next round is told.  Source: RoundEvents (docs/rounds.md).
 type ActuationReport struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
@@ -3486,7 +3655,7 @@ type ActuationReport struct {
 
 func (x *ActuationReport) Reset() {
 	*x = ActuationReport{}
-	mi := &file_planner_proto_msgTypes[42]
+	mi := &file_planner_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3498,7 +3667,7 @@ func (x *ActuationReport) String() string {
 func (*ActuationReport) ProtoMessage() {}
 
 func (x *ActuationReport) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[42]
+	mi := &file_planner_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3511,7 +3680,7 @@ func (x *ActuationReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActuationReport.ProtoReflect.Descriptor instead.
 func (*ActuationReport) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{42}
+	return file_planner_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *ActuationReport) GetSession() string {
@@ -3579,7 +3748,7 @@ type DeletionsInProgress struct {
 
 func (x *DeletionsInProgress) Reset() {
 	*x = DeletionsInProgress{}
-	mi := &file_planner_proto_msgTypes[43]
+	mi := &file_planner_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3591,7 +3760,7 @@ func (x *DeletionsInProgress) String() string {
 func (*DeletionsInProgress) ProtoMessage() {}
 
 func (x *DeletionsInProgress) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[43]
+	mi := &file_planner_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3604,7 +3773,7 @@ func (x *DeletionsInProgress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeletionsInProgress.ProtoReflect.Descriptor instead.
 func (*DeletionsInProgress) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{43}
+	return file_planner_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *DeletionsInProgress) GetDeletions() []*BegunDeletion {
@@ -3625,7 +3794,7 @@ type BegunDeletion struct {
 
 func (x *BegunDeletion) Reset() {
 	*x = BegunDeletion{}
-	mi := &file_planner_proto_msgTypes[44]
+	mi := &file_planner_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3637,7 +3806,7 @@ func (x *BegunDeletion) String() string {
 func (*BegunDeletion) ProtoMessage() {}
 
 func (x *BegunDeletion) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[44]
+	mi := &file_planner_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3650,7 +3819,7 @@ func (x *BegunDeletion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BegunDeletion.ProtoReflect.Descriptor instead.
 func (*BegunDeletion) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{44}
+	return file_planner_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *BegunDeletion) GetNode() string {
@@ -3686,7 +3855,7 @@ type EndedDeletion struct {
 
 func (x *EndedDeletion) Reset() {
 	*x = EndedDeletion{}
-	mi := &file_planner_proto_msgTypes[45]
+	mi := &file_planner_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3698,7 +3867,7 @@ func (x *EndedDeletion) String() string {
 func (*EndedDeletion) ProtoMessage() {}
 
 func (x *EndedDeletion) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[45]
+	mi := &file_planner_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3711,7 +3880,7 @@ func (x *EndedDeletion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndedDeletion.ProtoReflect.Descriptor instead.
 func (*EndedDeletion) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{45}
+	return file_planner_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *EndedDeletion) GetNode() string {
@@ -3756,7 +3925,7 @@ type EvictedPod struct {
 
 func (x *EvictedPod) Reset() {
 	*x = EvictedPod{}
-	mi := &file_planner_proto_msgTypes[46]
+	mi := &file_planner_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3768,7 +3937,7 @@ func (x *EvictedPod) String() string {
 func (*EvictedPod) ProtoMessage() {}
 
 func (x *EvictedPod) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[46]
+	mi := &file_planner_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3781,7 +3950,7 @@ func (x *EvictedPod) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvictedPod.ProtoReflect.Descriptor instead.
 func (*EvictedPod) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{46}
+	return file_planner_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *EvictedPod) GetJson() []byte {
@@ -3829,7 +3998,7 @@ type ScaleUp struct {
 
 func (x *ScaleUp) Reset() {
 	*x = ScaleUp{}
-	mi := &file_planner_proto_msgTypes[47]
+	mi := &file_planner_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3841,7 +4010,7 @@ func (x *ScaleUp) String() string {
 func (*ScaleUp) ProtoMessage() {}
 
 func (x *ScaleUp) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[47]
+	mi := &file_planner_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3854,7 +4023,7 @@ func (x *ScaleUp) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScaleUp.ProtoReflect.Descriptor instead.
 func (*ScaleUp) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{47}
+	return file_planner_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *ScaleUp) GetGroup() string {
@@ -3880,7 +4049,7 @@ type NodeNames struct {
 
 func (x *NodeNames) Reset() {
 	*x = NodeNames{}
-	mi := &file_planner_proto_msgTypes[48]
+	mi := &file_planner_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3892,7 +4061,7 @@ func (x *NodeNames) String() string {
 func (*NodeNames) ProtoMessage() {}
 
 func (x *NodeNames) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[48]
+	mi := &file_planner_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3905,7 +4074,7 @@ func (x *NodeNames) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeNames.ProtoReflect.Descriptor instead.
 func (*NodeNames) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{48}
+	return file_planner_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *NodeNames) GetNodes() []string {
@@ -3924,7 +4093,7 @@ type UnregisteredNodes struct {
 
 func (x *UnregisteredNodes) Reset() {
 	*x = UnregisteredNodes{}
-	mi := &file_planner_proto_msgTypes[49]
+	mi := &file_planner_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3936,7 +4105,7 @@ func (x *UnregisteredNodes) String() string {
 func (*UnregisteredNodes) ProtoMessage() {}
 
 func (x *UnregisteredNodes) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[49]
+	mi := &file_planner_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3949,7 +4118,7 @@ func (x *UnregisteredNodes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnregisteredNodes.ProtoReflect.Descriptor instead.
 func (*UnregisteredNodes) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{49}
+	return file_planner_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *UnregisteredNodes) GetGroups() []*UnregisteredNodes_Group {
@@ -3968,7 +4137,7 @@ type ActuationReply struct {
 
 func (x *ActuationReply) Reset() {
 	*x = ActuationReply{}
-	mi := &file_planner_proto_msgTypes[50]
+	mi := &file_planner_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3980,7 +4149,7 @@ func (x *ActuationReply) String() string {
 func (*ActuationReply) ProtoMessage() {}
 
 func (x *ActuationReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[50]
+	mi := &file_planner_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3993,7 +4162,7 @@ func (x *ActuationReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActuationReply.ProtoReflect.Descriptor instead.
 func (*ActuationReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{50}
+	return file_planner_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *ActuationReply) GetInProgress() uint64 {
@@ -4013,7 +4182,7 @@ type ExportCall struct {
 
 func (x *ExportCall) Reset() {
 	*x = ExportCall{}
-	mi := &file_planner_proto_msgTypes[51]
+	mi := &file_planner_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4025,7 +4194,7 @@ func (x *ExportCall) String() string {
 func (*ExportCall) ProtoMessage() {}
 
 func (x *ExportCall) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[51]
+	mi := &file_planner_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4038,7 +4207,7 @@ func (x *ExportCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportCall.ProtoReflect.Descriptor instead.
 func (*ExportCall) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{51}
+	return file_planner_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *ExportCall) GetSession() string {
@@ -4065,7 +4234,7 @@ type ExportReply struct {
 
 func (x *ExportReply) Reset() {
 	*x = ExportReply{}
-	mi := &file_planner_proto_msgTypes[52]
+	mi := &file_planner_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4077,7 +4246,7 @@ func (x *ExportReply) String() string {
 func (*ExportReply) ProtoMessage() {}
 
 func (x *ExportReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[52]
+	mi := &file_planner_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4090,7 +4259,7 @@ func (x *ExportReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportReply.ProtoReflect.Descriptor instead.
 func (*ExportReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{52}
+	return file_planner_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *ExportReply) GetVersion() uint64 {
@@ -4117,7 +4286,7 @@ type UnregisteredNodes_Group struct {
 
 func (x *UnregisteredNodes_Group) Reset() {
 	*x = UnregisteredNodes_Group{}
-	mi := &file_planner_proto_msgTypes[54]
+	mi := &file_planner_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4129,7 +4298,7 @@ func (x *UnregisteredNodes_Group) String() string {
 func (*UnregisteredNodes_Group) ProtoMessage() {}
 
 func (x *UnregisteredNodes_Group) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[54]
+	mi := &file_planner_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4142,7 +4311,7 @@ func (x *UnregisteredNodes_Group) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnregisteredNodes_Group.ProtoReflect.Descriptor instead.
 func (*UnregisteredNodes_Group) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{49, 0}
+	return file_planner_proto_rawDescGZIP(), []int{50, 0}
 }
 
 func (x *UnregisteredNodes_Group) GetGroup() string {
@@ -4195,7 +4364,7 @@ const file_planner_proto_rawDesc = "" +
 	"\b_session\"m\n" +
 	"\vStatusReply\x127\n" +
 	"\bsessions\x18\x01 \x03(\v2\x1b.ebb.v1alpha1.SessionStatusR\bsessions\x12%\n" +
-	"\x0eresident_bytes\x18\x02 \x01(\x03R\rresidentBytes\"\x99\x05\n" +
+	"\x0eresident_bytes\x18\x02 \x01(\x03R\rresidentBytes\"\xaf\x05\n" +
 	"\rSessionStatus\x12\x18\n" +
 	"\asession\x18\x01 \x01(\tR\asession\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\x04R\aversion\x12\x14\n" +
@@ -4214,7 +4383,8 @@ const file_planner_proto_rawDesc = "" +
 	"\x11last_plan_removes\x18\x0e \x01(\x04R\x0flastPlanRemoves\x12*\n" +
 	"\x11last_plan_seconds\x18\x0f \x01(\x01R\x0flastPlanSeconds\x12#\n" +
 	"\rcalls_waiting\x18\x10 \x01(\x04R\fcallsWaiting\x12R\n" +
-	"\rignored_kinds\x18\x11 \x03(\v2-.ebb.v1alpha1.SessionStatus.IgnoredKindsEntryR\fignoredKinds\x1a?\n" +
+	"\rignored_kinds\x18\x11 \x03(\v2-.ebb.v1alpha1.SessionStatus.IgnoredKindsEntryR\fignoredKinds\x12\x14\n" +
+	"\x05feeds\x18\x12 \x01(\x04R\x05feeds\x1a?\n" +
 	"\x11IgnoredKindsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x01B\x14\n" +
@@ -4456,10 +4626,12 @@ const file_planner_proto_rawDesc = "" +
 	"\x05keeps\x18\x05 \x03(\fR\x05keeps\x12\x1d\n" +
 	"\n" +
 	"gone_nodes\x18\x06 \x03(\tR\tgoneNodes\x12!\n" +
-	"\fremove_count\x18\a \x01(\x04R\vremoveCount\"b\n" +
+	"\fremove_count\x18\a \x01(\x04R\vremoveCount\"\x81\x01\n" +
 	"\tRoundCall\x12-\n" +
 	"\x05input\x18\x01 \x01(\v2\x17.ebb.v1alpha1.PlanInputR\x05input\x12&\n" +
-	"\x04view\x18\x02 \x01(\v2\x12.ebb.v1alpha1.ViewR\x04view\"\x90\x02\n" +
+	"\x04view\x18\x02 \x01(\v2\x12.ebb.v1alpha1.ViewR\x04view\x12\x1d\n" +
+	"\n" +
+	"needs_feed\x18\x03 \x01(\bR\tneedsFeed\"\x9f\x04\n" +
 	"\n" +
 	"RoundReply\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x04R\aversion\x12\x14\n" +
@@ -4471,7 +4643,26 @@ const file_planner_proto_rawDesc = "" +
 	"\n" +
 	"round_text\x18\a \x01(\fR\troundText\x121\n" +
 	"\bwarnings\x18\b \x03(\v2\x15.ebb.v1alpha1.WarningR\bwarnings\x12\x10\n" +
-	"\x03log\x18\t \x03(\tR\x03log\"\x93\x04\n" +
+	"\x03log\x18\t \x03(\tR\x03log\x12;\n" +
+	"\tdeletions\x18\n" +
+	" \x03(\v2\x1d.ebb.v1alpha1.OrderedDeletionR\tdeletions\x12\x1d\n" +
+	"\n" +
+	"soft_taint\x18\v \x03(\tR\tsoftTaint\x12!\n" +
+	"\fsoft_untaint\x18\f \x03(\tR\vsoftUntaint\x12\x18\n" +
+	"\amessage\x18\r \x01(\tR\amessage\x12\x14\n" +
+	"\x05nodes\x18\x0e \x01(\x04R\x05nodes\x12!\n" +
+	"\fpending_pods\x18\x0f \x01(\x04R\vpendingPods\x12\x1a\n" +
+	"\bunneeded\x18\x10 \x01(\x04R\bunneeded\x12\x1f\n" +
+	"\vin_deletion\x18\x11 \x01(\x04R\n" +
+	"inDeletion\"\xac\x01\n" +
+	"\x0fOrderedDeletion\x12\x12\n" +
+	"\x04node\x18\x01 \x01(\tR\x04node\x12\x10\n" +
+	"\x03uid\x18\x02 \x01(\tR\x03uid\x12\x14\n" +
+	"\x05group\x18\x03 \x01(\tR\x05group\x12\x14\n" +
+	"\x05drain\x18\x04 \x01(\bR\x05drain\x12\x1d\n" +
+	"\n" +
+	"batch_size\x18\x05 \x01(\x03R\tbatchSize\x12(\n" +
+	"\x05moves\x18\x06 \x03(\v2\x12.ebb.v1alpha1.MoveR\x05moves\"\x93\x04\n" +
 	"\x0fActuationReport\x12\x18\n" +
 	"\asession\x18\x01 \x01(\tR\asession\x121\n" +
 	"\x05begun\x18\x02 \x03(\v2\x1b.ebb.v1alpha1.BegunDeletionR\x05begun\x121\n" +
@@ -4561,7 +4752,7 @@ func file_planner_proto_rawDescGZIP() []byte {
 }
 
 var file_planner_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_planner_proto_msgTypes = make([]protoimpl.MessageInfo, 55)
+var file_planner_proto_msgTypes = make([]protoimpl.MessageInfo, 56)
 var file_planner_proto_goTypes = []any{
 	(PodOrder)(0),                   // 0: ebb.v1alpha1.PodOrder
 	(View_Format)(0),                // 1: ebb.v1alpha1.View.Format
@@ -4608,27 +4799,28 @@ var file_planner_proto_goTypes = []any{
 	(*PlanChange)(nil),              // 42: ebb.v1alpha1.PlanChange
 	(*RoundCall)(nil),               // 43: ebb.v1alpha1.RoundCall
 	(*RoundReply)(nil),              // 44: ebb.v1alpha1.RoundReply
-	(*ActuationReport)(nil),         // 45: ebb.v1alpha1.ActuationReport
-	(*DeletionsInProgress)(nil),     // 46: ebb.v1alpha1.DeletionsInProgress
-	(*BegunDeletion)(nil),           // 47: ebb.v1alpha1.BegunDeletion
-	(*EndedDeletion)(nil),           // 48: ebb.v1alpha1.EndedDeletion
-	(*EvictedPod)(nil),              // 49: ebb.v1alpha1.EvictedPod
-	(*ScaleUp)(nil),                 // 50: ebb.v1alpha1.ScaleUp
-	(*NodeNames)(nil),               // 51: ebb.v1alpha1.NodeNames
-	(*UnregisteredNodes)(nil),       // 52: ebb.v1alpha1.UnregisteredNodes
-	(*ActuationReply)(nil),          // 53: ebb.v1alpha1.ActuationReply
-	(*ExportCall)(nil),              // 54: ebb.v1alpha1.ExportCall
-	(*ExportReply)(nil),             // 55: ebb.v1alpha1.ExportReply
-	nil,                             // 56: ebb.v1alpha1.SessionStatus.IgnoredKindsEntry
-	(*UnregisteredNodes_Group)(nil), // 57: ebb.v1alpha1.UnregisteredNodes.Group
-	(*structpb.Struct)(nil),         // 58: google.protobuf.Struct
+	(*OrderedDeletion)(nil),         // 45: ebb.v1alpha1.OrderedDeletion
+	(*ActuationReport)(nil),         // 46: ebb.v1alpha1.ActuationReport
+	(*DeletionsInProgress)(nil),     // 47: ebb.v1alpha1.DeletionsInProgress
+	(*BegunDeletion)(nil),           // 48: ebb.v1alpha1.BegunDeletion
+	(*EndedDeletion)(nil),           // 49: ebb.v1alpha1.EndedDeletion
+	(*EvictedPod)(nil),              // 50: ebb.v1alpha1.EvictedPod
+	(*ScaleUp)(nil),                 // 51: ebb.v1alpha1.ScaleUp
+	(*NodeNames)(nil),               // 52: ebb.v1alpha1.NodeNames
+	(*UnregisteredNodes)(nil),       // 53: ebb.v1alpha1.UnregisteredNodes
+	(*ActuationReply)(nil),          // 54: ebb.v1alpha1.ActuationReply
+	(*ExportCall)(nil),              // 55: ebb.v1alpha1.ExportCall
+	(*ExportReply)(nil),             // 56: ebb.v1alpha1.ExportReply
+	nil,                             // 57: ebb.v1alpha1.SessionStatus.IgnoredKindsEntry
+	(*UnregisteredNodes_Group)(nil), // 58: ebb.v1alpha1.UnregisteredNodes.Group
+	(*structpb.Struct)(nil),         // 59: google.protobuf.Struct
 }
 var file_planner_proto_depIdxs = []int32{
-	58, // 0: ebb.v1alpha1.Settings.options:type_name -> google.protobuf.Struct
+	59, // 0: ebb.v1alpha1.Settings.options:type_name -> google.protobuf.Struct
 	6,  // 1: ebb.v1alpha1.Settings.group_sizes:type_name -> ebb.v1alpha1.GroupSize
 	5,  // 2: ebb.v1alpha1.OpenRequest.settings:type_name -> ebb.v1alpha1.Settings
 	12, // 3: ebb.v1alpha1.StatusReply.sessions:type_name -> ebb.v1alpha1.SessionStatus
-	56, // 4: ebb.v1alpha1.SessionStatus.ignored_kinds:type_name -> ebb.v1alpha1.SessionStatus.IgnoredKindsEntry
+	57, // 4: ebb.v1alpha1.SessionStatus.ignored_kinds:type_name -> ebb.v1alpha1.SessionStatus.IgnoredKindsEntry
 	5,  // 5: ebb.v1alpha1.LoadRequest.settings:type_name -> ebb.v1alpha1.Settings
 	16, // 6: ebb.v1alpha1.Change.delete:type_name -> ebb.v1alpha1.Deletion
 	15, // 7: ebb.v1alpha1.ApplyRequest.changes:type_name -> ebb.v1alpha1.Change
@@ -4645,7 +4837,7 @@ var file_planner_proto_depIdxs = []int32{
 	23, // 18: ebb.v1alpha1.ExplainCall.input:type_name -> ebb.v1alpha1.PlanInput
 	21, // 19: ebb.v1alpha1.ExplainCall.view:type_name -> ebb.v1alpha1.View
 	23, // 20: ebb.v1alpha1.PassCall.input:type_name -> ebb.v1alpha1.PlanInput
-	51, // 21: ebb.v1alpha1.PassCall.destinations:type_name -> ebb.v1alpha1.NodeNames
+	52, // 21: ebb.v1alpha1.PassCall.destinations:type_name -> ebb.v1alpha1.NodeNames
 	29, // 22: ebb.v1alpha1.PassCall.groups:type_name -> ebb.v1alpha1.PassGroups
 	0,  // 23: ebb.v1alpha1.PassCall.pod_order:type_name -> ebb.v1alpha1.PodOrder
 	30, // 24: ebb.v1alpha1.PassGroups.groups:type_name -> ebb.v1alpha1.PassGroup
@@ -4664,50 +4856,52 @@ var file_planner_proto_depIdxs = []int32{
 	23, // 37: ebb.v1alpha1.RoundCall.input:type_name -> ebb.v1alpha1.PlanInput
 	21, // 38: ebb.v1alpha1.RoundCall.view:type_name -> ebb.v1alpha1.View
 	22, // 39: ebb.v1alpha1.RoundReply.warnings:type_name -> ebb.v1alpha1.Warning
-	47, // 40: ebb.v1alpha1.ActuationReport.begun:type_name -> ebb.v1alpha1.BegunDeletion
-	48, // 41: ebb.v1alpha1.ActuationReport.ended:type_name -> ebb.v1alpha1.EndedDeletion
-	49, // 42: ebb.v1alpha1.ActuationReport.evicted:type_name -> ebb.v1alpha1.EvictedPod
-	50, // 43: ebb.v1alpha1.ActuationReport.scale_ups:type_name -> ebb.v1alpha1.ScaleUp
-	51, // 44: ebb.v1alpha1.ActuationReport.unready_nodes:type_name -> ebb.v1alpha1.NodeNames
-	52, // 45: ebb.v1alpha1.ActuationReport.unregistered_nodes:type_name -> ebb.v1alpha1.UnregisteredNodes
-	46, // 46: ebb.v1alpha1.ActuationReport.in_progress:type_name -> ebb.v1alpha1.DeletionsInProgress
-	47, // 47: ebb.v1alpha1.DeletionsInProgress.deletions:type_name -> ebb.v1alpha1.BegunDeletion
-	57, // 48: ebb.v1alpha1.UnregisteredNodes.groups:type_name -> ebb.v1alpha1.UnregisteredNodes.Group
-	3,  // 49: ebb.v1alpha1.Planner.Version:input_type -> ebb.v1alpha1.VersionRequest
-	10, // 50: ebb.v1alpha1.Planner.Status:input_type -> ebb.v1alpha1.StatusRequest
-	7,  // 51: ebb.v1alpha1.Planner.Open:input_type -> ebb.v1alpha1.OpenRequest
-	8,  // 52: ebb.v1alpha1.Planner.Close:input_type -> ebb.v1alpha1.CloseRequest
-	13, // 53: ebb.v1alpha1.Planner.Load:input_type -> ebb.v1alpha1.LoadRequest
-	17, // 54: ebb.v1alpha1.Planner.Apply:input_type -> ebb.v1alpha1.ApplyRequest
-	19, // 55: ebb.v1alpha1.Planner.Sync:input_type -> ebb.v1alpha1.SyncRequest
-	25, // 56: ebb.v1alpha1.Planner.Plan:input_type -> ebb.v1alpha1.PlanCall
-	27, // 57: ebb.v1alpha1.Planner.Explain:input_type -> ebb.v1alpha1.ExplainCall
-	28, // 58: ebb.v1alpha1.Planner.Pass:input_type -> ebb.v1alpha1.PassCall
-	39, // 59: ebb.v1alpha1.Planner.Filter:input_type -> ebb.v1alpha1.FilterCall
-	41, // 60: ebb.v1alpha1.Planner.WatchPlans:input_type -> ebb.v1alpha1.WatchPlansCall
-	43, // 61: ebb.v1alpha1.Planner.Round:input_type -> ebb.v1alpha1.RoundCall
-	45, // 62: ebb.v1alpha1.Planner.ReportActuation:input_type -> ebb.v1alpha1.ActuationReport
-	54, // 63: ebb.v1alpha1.Planner.Export:input_type -> ebb.v1alpha1.ExportCall
-	4,  // 64: ebb.v1alpha1.Planner.Version:output_type -> ebb.v1alpha1.VersionReply
-	11, // 65: ebb.v1alpha1.Planner.Status:output_type -> ebb.v1alpha1.StatusReply
-	12, // 66: ebb.v1alpha1.Planner.Open:output_type -> ebb.v1alpha1.SessionStatus
-	9,  // 67: ebb.v1alpha1.Planner.Close:output_type -> ebb.v1alpha1.CloseReply
-	14, // 68: ebb.v1alpha1.Planner.Load:output_type -> ebb.v1alpha1.LoadReply
-	18, // 69: ebb.v1alpha1.Planner.Apply:output_type -> ebb.v1alpha1.ApplyReply
-	20, // 70: ebb.v1alpha1.Planner.Sync:output_type -> ebb.v1alpha1.SyncReply
-	26, // 71: ebb.v1alpha1.Planner.Plan:output_type -> ebb.v1alpha1.PlanReply
-	40, // 72: ebb.v1alpha1.Planner.Explain:output_type -> ebb.v1alpha1.ViewReply
-	31, // 73: ebb.v1alpha1.Planner.Pass:output_type -> ebb.v1alpha1.PassReply
-	40, // 74: ebb.v1alpha1.Planner.Filter:output_type -> ebb.v1alpha1.ViewReply
-	42, // 75: ebb.v1alpha1.Planner.WatchPlans:output_type -> ebb.v1alpha1.PlanChange
-	44, // 76: ebb.v1alpha1.Planner.Round:output_type -> ebb.v1alpha1.RoundReply
-	53, // 77: ebb.v1alpha1.Planner.ReportActuation:output_type -> ebb.v1alpha1.ActuationReply
-	55, // 78: ebb.v1alpha1.Planner.Export:output_type -> ebb.v1alpha1.ExportReply
-	64, // [64:79] is the sub-list for method output_type
-	49, // [49:64] is the sub-list for method input_type
-	49, // [49:49] is the sub-list for extension type_name
-	49, // [49:49] is the sub-list for extension extendee
-	0,  // [0:49] is the sub-list for field type_name
+	45, // 40: ebb.v1alpha1.RoundReply.deletions:type_name -> ebb.v1alpha1.OrderedDeletion
+	35, // 41: ebb.v1alpha1.OrderedDeletion.moves:type_name -> ebb.v1alpha1.Move
+	48, // 42: ebb.v1alpha1.ActuationReport.begun:type_name -> ebb.v1alpha1.BegunDeletion
+	49, // 43: ebb.v1alpha1.ActuationReport.ended:type_name -> ebb.v1alpha1.EndedDeletion
+	50, // 44: ebb.v1alpha1.ActuationReport.evicted:type_name -> ebb.v1alpha1.EvictedPod
+	51, // 45: ebb.v1alpha1.ActuationReport.scale_ups:type_name -> ebb.v1alpha1.ScaleUp
+	52, // 46: ebb.v1alpha1.ActuationReport.unready_nodes:type_name -> ebb.v1alpha1.NodeNames
+	53, // 47: ebb.v1alpha1.ActuationReport.unregistered_nodes:type_name -> ebb.v1alpha1.UnregisteredNodes
+	47, // 48: ebb.v1alpha1.ActuationReport.in_progress:type_name -> ebb.v1alpha1.DeletionsInProgress
+	48, // 49: ebb.v1alpha1.DeletionsInProgress.deletions:type_name -> ebb.v1alpha1.BegunDeletion
+	58, // 50: ebb.v1alpha1.UnregisteredNodes.groups:type_name -> ebb.v1alpha1.UnregisteredNodes.Group
+	3,  // 51: ebb.v1alpha1.Planner.Version:input_type -> ebb.v1alpha1.VersionRequest
+	10, // 52: ebb.v1alpha1.Planner.Status:input_type -> ebb.v1alpha1.StatusRequest
+	7,  // 53: ebb.v1alpha1.Planner.Open:input_type -> ebb.v1alpha1.OpenRequest
+	8,  // 54: ebb.v1alpha1.Planner.Close:input_type -> ebb.v1alpha1.CloseRequest
+	13, // 55: ebb.v1alpha1.Planner.Load:input_type -> ebb.v1alpha1.LoadRequest
+	17, // 56: ebb.v1alpha1.Planner.Apply:input_type -> ebb.v1alpha1.ApplyRequest
+	19, // 57: ebb.v1alpha1.Planner.Sync:input_type -> ebb.v1alpha1.SyncRequest
+	25, // 58: ebb.v1alpha1.Planner.Plan:input_type -> ebb.v1alpha1.PlanCall
+	27, // 59: ebb.v1alpha1.Planner.Explain:input_type -> ebb.v1alpha1.ExplainCall
+	28, // 60: ebb.v1alpha1.Planner.Pass:input_type -> ebb.v1alpha1.PassCall
+	39, // 61: ebb.v1alpha1.Planner.Filter:input_type -> ebb.v1alpha1.FilterCall
+	41, // 62: ebb.v1alpha1.Planner.WatchPlans:input_type -> ebb.v1alpha1.WatchPlansCall
+	43, // 63: ebb.v1alpha1.Planner.Round:input_type -> ebb.v1alpha1.RoundCall
+	46, // 64: ebb.v1alpha1.Planner.ReportActuation:input_type -> ebb.v1alpha1.ActuationReport
+	55, // 65: ebb.v1alpha1.Planner.Export:input_type -> ebb.v1alpha1.ExportCall
+	4,  // 66: ebb.v1alpha1.Planner.Version:output_type -> ebb.v1alpha1.VersionReply
+	11, // 67: ebb.v1alpha1.Planner.Status:output_type -> ebb.v1alpha1.StatusReply
+	12, // 68: ebb.v1alpha1.Planner.Open:output_type -> ebb.v1alpha1.SessionStatus
+	9,  // 69: ebb.v1alpha1.Planner.Close:output_type -> ebb.v1alpha1.CloseReply
+	14, // 70: ebb.v1alpha1.Planner.Load:output_type -> ebb.v1alpha1.LoadReply
+	18, // 71: ebb.v1alpha1.Planner.Apply:output_type -> ebb.v1alpha1.ApplyReply
+	20, // 72: ebb.v1alpha1.Planner.Sync:output_type -> ebb.v1alpha1.SyncReply
+	26, // 73: ebb.v1alpha1.Planner.Plan:output_type -> ebb.v1alpha1.PlanReply
+	40, // 74: ebb.v1alpha1.Planner.Explain:output_type -> ebb.v1alpha1.ViewReply
+	31, // 75: ebb.v1alpha1.Planner.Pass:output_type -> ebb.v1alpha1.PassReply
+	40, // 76: ebb.v1alpha1.Planner.Filter:output_type -> ebb.v1alpha1.ViewReply
+	42, // 77: ebb.v1alpha1.Planner.WatchPlans:output_type -> ebb.v1alpha1.PlanChange
+	44, // 78: ebb.v1alpha1.Planner.Round:output_type -> ebb.v1alpha1.RoundReply
+	54, // 79: ebb.v1alpha1.Planner.ReportActuation:output_type -> ebb.v1alpha1.ActuationReply
+	56, // 80: ebb.v1alpha1.Planner.Export:output_type -> ebb.v1alpha1.ExportReply
+	66, // [66:81] is the sub-list for method output_type
+	51, // [51:66] is the sub-list for method input_type
+	51, // [51:51] is the sub-list for extension type_name
+	51, // [51:51] is the sub-list for extension extendee
+	0,  // [0:51] is the sub-list for field type_name
 }
 
 func init() { file_planner_proto_init() }
@@ -4728,17 +4922,17 @@ func file_planner_proto_init() {
 	file_planner_proto_msgTypes[21].OneofWrappers = []any{}
 	file_planner_proto_msgTypes[25].OneofWrappers = []any{}
 	file_planner_proto_msgTypes[27].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[42].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[45].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[43].OneofWrappers = []any{}
 	file_planner_proto_msgTypes[46].OneofWrappers = []any{}
 	file_planner_proto_msgTypes[47].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[48].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_planner_proto_rawDesc), len(file_planner_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   55,
+			NumMessages:   56,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -154,6 +154,83 @@ TEST_F(LoopTest, AFailedDeletionIsToldToTheNextRound) {
   EXPECT_THAT(actuator_.status.results, IsEmpty());
 }
 
+TEST_F(LoopTest, AResultIsTakenInOnlyWithTheRoundThatIsToldOfIt) {
+  Loop loop = MakeLoop();
+  loop.Turn(kStart);
+  actuator_.status.results = {
+      {.node = "b", .group = "group", .ok = false, .at_s = kStart, .why = "a pod never ends"}};
+  cluster_.answer = absl::UnavailableError("the API is away");
+  loop.Turn(kStart + 10);
+  EXPECT_EQ(actuator_.status.results.size(), 1);
+  cluster_.answer = absl::OkStatus();
+  record_ = absl::ResourceExhaustedError("disk full");
+  loop.Turn(kStart + 20);
+  EXPECT_EQ(actuator_.status.results.size(), 1);
+  record_ = absl::OkStatus();
+  loop.Turn(kStart + 30);
+  EXPECT_THAT(actuator_.status.results, IsEmpty());
+  EXPECT_THAT(log_, ElementsAre("node b stays: a pod never ends"));
+}
+
+// Rounds as a test has them.
+class ScriptedRounds : public RoundMaker {
+ public:
+  absl::StatusOr<AskedRound> answer = AskedRound();
+  ActuatorStatus told;
+
+  absl::StatusOr<AskedRound> MakeRound(const ActuatorStatus& status, int64_t) override {
+    told = status;
+    return answer;
+  }
+};
+
+TEST_F(LoopTest, ARoundThatIsMadeElsewhereIsDoneTheSame) {
+  ScriptedRounds rounds;
+  rounds.answer->start = {{.node = "b", .drain = true}};
+  rounds.answer->taint = {"c"};
+  rounds.answer->untaint = {"a"};
+  rounds.answer->log = {"odd"};
+  LoopOptions options;
+  options.on_turn = [this](const LoopTurn& turn) { log_ = turn.log; };
+  Loop loop(rounds, actuator_, options);
+  actuator_.status.results = {{.node = "z", .ok = true, .at_s = kStart}};
+  loop.Turn(kStart);
+  EXPECT_THAT(actuator_.calls, ElementsAre("begin b", "unsoft a", "soft c"));
+  EXPECT_EQ(rounds.told.results.size(), 1);
+  EXPECT_THAT(actuator_.status.results, IsEmpty());
+  EXPECT_THAT(log_, ElementsAre("odd"));
+}
+
+TEST_F(LoopTest, ARoundThatIsNotMadeElsewhereChangesNothing) {
+  ScriptedRounds rounds;
+  rounds.answer = absl::UnavailableError("nobody listens");
+  LoopOptions options;
+  options.on_turn = [this](const LoopTurn& turn) { log_ = turn.log; };
+  Loop loop(rounds, actuator_, options);
+  actuator_.status.results = {{.node = "z", .ok = true, .at_s = kStart}};
+  loop.Turn(kStart);
+  EXPECT_THAT(actuator_.calls, IsEmpty());
+  EXPECT_EQ(actuator_.status.results.size(), 1);
+  EXPECT_THAT(log_, ElementsAre("no round: nobody listens"));
+}
+
+TEST_F(LoopTest, ADeletionThatCouldNotBeginIsToldToTheNextRoundUnlessItRuns) {
+  ScriptedRounds rounds;
+  rounds.answer->start = {{.node = "a"}, {.node = "b"}};
+  Loop loop(rounds, actuator_, {});
+  actuator_.answer = absl::UnavailableError("the answer was lost");
+  loop.Turn(kStart);
+  // a was begun all the same.
+  actuator_.status.running = {{.node = "a", .phase = DeletionPhase::kDraining}};
+  rounds.answer->start.clear();
+  loop.Turn(kStart + 10);
+  ASSERT_EQ(rounds.told.results.size(), 1);
+  EXPECT_EQ(rounds.told.results[0].node, "b");
+  EXPECT_FALSE(rounds.told.results[0].ok);
+  loop.Turn(kStart + 20);
+  EXPECT_THAT(rounds.told.results, IsEmpty());
+}
+
 TEST_F(LoopTest, AtTheEndWhatHasOnlyATaintIsRolledBackAndWhatWasBegunGoesOn) {
   Loop loop = MakeLoop();
   actuator_.status.running = {

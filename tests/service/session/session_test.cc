@@ -701,6 +701,76 @@ TEST_F(SessionRoundTest, AFailedDeletionIsTold) {
   EXPECT_EQ(round->status(), "ScaleDownInCooldown");
 }
 
+TEST_F(SessionRoundTest, ARoundTellsWhatIsToBeDeletedAsData) {
+  ASSERT_TRUE(PutCluster().ok());
+  ASSERT_TRUE(Round(kNow).ok());
+  wire::RoundCall call;
+  call.mutable_input()->set_now(kNow + 601);
+  call.mutable_view()->set_format(wire::View::DATA);
+  const auto round = session_->Round(call, std::nullopt);
+  ASSERT_TRUE(round.ok()) << round.status();
+  EXPECT_EQ(round->round_text(), "");
+  EXPECT_EQ(round->nodes(), 2);
+  EXPECT_EQ(round->unneeded(), 1);
+  EXPECT_THAT(round->soft_taint(), ElementsAre("a"));
+  ASSERT_EQ(round->deletions_size(), 1);
+  const wire::OrderedDeletion& deletion = round->deletions(0);
+  EXPECT_EQ(deletion.node(), "a");
+  EXPECT_EQ(deletion.uid(), "uid-a");
+  EXPECT_EQ(deletion.group(), "g");
+  EXPECT_TRUE(deletion.drain());
+  ASSERT_EQ(deletion.moves_size(), 1);
+  EXPECT_EQ(deletion.moves(0).pod().uid(), "uid-p");
+  EXPECT_EQ(deletion.moves(0).to(), "b");
+}
+
+TEST_F(SessionRoundTest, NoRoundOverHalfACluster) {
+  session_->BeginResync();
+  ASSERT_TRUE(PutCluster().ok());  // As far as it has come.
+  const auto half = Round(kNow);
+  EXPECT_EQ(half.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(half.status().message()), HasSubstr("is being filled"));
+  // Its stream ends, and another begins: still no end has come.
+  session_->DropResync(1);
+  EXPECT_FALSE(Round(kNow).ok());
+  const uint64_t resync = session_->BeginResync();
+  EXPECT_FALSE(Round(kNow).ok());
+  ASSERT_TRUE(PutCluster().ok());
+  ASSERT_TRUE(session_->EndResync(resync).ok());
+  EXPECT_TRUE(Round(kNow).ok());
+  // A resync of a cluster that is there whole keeps nobody waiting.
+  session_->BeginResync();
+  EXPECT_TRUE(Round(kNow + 10).ok());
+}
+
+TEST_F(SessionRoundTest, WhoActsOnARoundMayAskForAFeed) {
+  ASSERT_TRUE(PutCluster().ok());
+  wire::RoundCall call;
+  call.mutable_input()->set_now(kNow);
+  call.set_needs_feed(true);
+  EXPECT_EQ(session_->Round(call, std::nullopt).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+  session_->BeginFeed();
+  EXPECT_TRUE(session_->Round(call, std::nullopt).ok());
+  EXPECT_EQ(session_->Status().feeds(), 1);
+  session_->EndFeed();
+  EXPECT_FALSE(session_->Round(call, std::nullopt).ok());
+}
+
+TEST_F(SessionRoundTest, AStateFileMayBeNamedAndARoundRecorded) {
+  options_.state_folder = "";
+  options_.state_file = folder_.File("mine.db");
+  options_.record_file = folder_.File("record.db");
+  StartAgain();
+  ASSERT_TRUE(PutCluster().ok());
+  ASSERT_TRUE(Round(kNow).ok());
+  ASSERT_TRUE(session_->ReportActuation({}).ok());
+  EXPECT_TRUE(std::filesystem::exists(folder_.File("mine.db")));
+  EXPECT_TRUE(std::filesystem::exists(folder_.File("mine.actuation.json")));
+  const auto record = RoundDriver::Open({.state = folder_.File("record.db")});
+  ASSERT_TRUE(record.ok()) << record.status();
+}
+
 TEST_F(SessionRoundTest, DamagedStateIsToldAndPlansGoOn) {
   ASSERT_TRUE(PutCluster().ok());
   for (const char* name : {"s.db", "s.actuation.json"}) {

@@ -1,0 +1,55 @@
+#include "service/run/exported_cluster.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/printable.h"
+
+namespace ebb {
+
+absl::StatusOr<uint64_t> ExportedCluster::SessionVersion() {
+  const absl::StatusOr<wire::StatusReply> status = client_.Status();
+  if (!status.ok()) return status.status();
+  for (const wire::SessionStatus& session : status->sessions()) {
+    if (session.session() != options_.session) continue;
+    if (options_.needs_feed && session.feeds() == 0) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("session ", options_.session,
+                       ": nobody feeds it: no Sync stream is open that has ended a resync"));
+    }
+    return session.version();
+  }
+  return absl::NotFoundError(absl::StrCat("session ", Printable(options_.session), ": not found"));
+}
+
+absl::Status ExportedCluster::Fetch() {
+  absl::StatusOr<PlannerClient::Exported> exported = client_.Export(options_.session);
+  if (!exported.ok()) return exported.status();
+  auto live = LiveCluster::FromDump("the session's cluster", exported->snapshot, options_.load);
+  if (!live.ok()) return live.status();
+  absl::StatusOr<LiveCluster::Version> judged = (*live)->Judged();
+  if (!judged.ok()) return judged.status();
+  cluster_.reset();
+  live_ = *std::move(live);
+  cluster_.emplace(*std::move(judged));
+  version_ = exported->version;
+  const auto& symbols = cluster_->cluster.snapshot.catalog().shared_symbols();
+  scale_down_.Restore(scale_down_.Save(), symbols);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Observation> ExportedCluster::Observe(int64_t /*now_s*/) {
+  const absl::StatusOr<uint64_t> version = SessionVersion();
+  if (!version.ok()) return version.status();
+  if (!cluster_ || *version != version_) {
+    if (absl::Status s = Fetch(); !s.ok()) return s;
+  }
+  LoadedCluster& cluster = cluster_->cluster;
+  Observation observed;
+  observed.snapshot = &cluster.snapshot;
+  observed.groups = AssignGroups(cluster.snapshot.catalog(), options_.groups);
+  observed.pending = cluster.pending;
+  return observed;
+}
+
+}  // namespace ebb

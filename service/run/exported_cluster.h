@@ -1,0 +1,62 @@
+// ExportedCluster: the cluster of a daemon's session, fetched whole, for a loop that makes its
+// rounds itself and leaves no trace in the session: a dry run (record_actuator.h).
+//
+//   ExportedCluster cluster(client, of, scale_down);
+//   DeductingSource source(cluster, actuator);
+//   Loop loop(scale_down, source, actuator, {});
+//
+// It is fetched again when the session's version is another.  Every one that is fetched is built
+// anew, and the rounds' memory is carried over to it as to a process that is started again.
+//
+// Errors:  those of the calls; FailedPrecondition: there are no nodes, or no pods; or, where
+//          needs_feed, nobody keeps the session up to date.
+// Cost:    a call; of a version that is new that of reading the cluster.
+// Threads: one at a time.
+
+#ifndef EBB_SERVICE_RUN_EXPORTED_CLUSTER_H_
+#define EBB_SERVICE_RUN_EXPORTED_CLUSTER_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "engine/actuation/loop.h"
+#include "service/daemon/client.h"
+#include "service/groups.h"
+#include "service/live_cluster.h"
+#include "snapshot/import/load_cluster.h"
+
+namespace ebb {
+
+struct ExportedClusterOptions {
+  std::string session = "default";
+  LoadOptions load = {};
+  GroupRules groups = {};
+  bool needs_feed = true;
+};
+
+class ExportedCluster : public ClusterSource {
+ public:
+  // Borrows the client, and `scale_down`, which makes the rounds.
+  ExportedCluster(PlannerClient& client, ExportedClusterOptions options, ScaleDown& scale_down)
+      : client_(client), options_(std::move(options)), scale_down_(scale_down) {}
+
+  absl::StatusOr<Observation> Observe(int64_t now_s) override;
+
+ private:
+  absl::StatusOr<uint64_t> SessionVersion();
+  absl::Status Fetch();
+
+  PlannerClient& client_;
+  const ExportedClusterOptions options_;
+  ScaleDown& scale_down_;
+  uint64_t version_ = 0;
+  std::unique_ptr<LiveCluster> live_;
+  std::optional<LiveCluster::Version> cluster_;  // Of live_.
+};
+
+}  // namespace ebb
+
+#endif  // EBB_SERVICE_RUN_EXPORTED_CLUSTER_H_

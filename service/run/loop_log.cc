@@ -1,0 +1,103 @@
+#include "service/run/loop_log.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <span>
+
+#include "base/figures.h"
+#include "base/json_text.h"
+#include "base/printable.h"
+#include "snapshot/formats/rfc3339.h"
+
+namespace ebb {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// What a turn came to, wherever its round was made.
+struct Told {
+  int64_t number = 0;  // 0: the round has none.
+  std::string status;
+  std::string message;
+  size_t unneeded = 0;
+};
+
+std::optional<Told> RoundOf(const LoopTurn& turn) {
+  if (turn.asked) {
+    return Told{turn.asked->number, turn.asked->status, turn.asked->message, turn.asked->unneeded};
+  }
+  if (!turn.round) return std::nullopt;
+  return Told{0, std::string(ToString(turn.round->status)), turn.round->message,
+              turn.round->unneeded.size()};
+}
+
+std::span<const DeletionOrder> BegunOf(const LoopTurn& turn) {
+  if (!turn.asked || turn.begun == 0) return {};
+  return turn.asked->start;
+}
+
+std::string Head(const LoopTurn& turn) {
+  const std::optional<Told> round = RoundOf(turn);
+  std::string text =
+      round ? fmt::format("{}{}: {}, {} pending, {} unneeded",
+                          round->number > 0 ? fmt::format("round {} ", round->number) : "round ",
+                          Printable(round->status), Count(turn.nodes, "node", "nodes"),
+                          Count(turn.pending, "pod", "pods"), round->unneeded)
+            : "round left out";
+  if (turn.in_deletion) text += fmt::format(", {} in deletion", *turn.in_deletion);
+  if (turn.begun > 0) text += fmt::format(", {} begin", turn.begun);
+  if (round && !round->message.empty()) text += "; " + PrintableLine(round->message);
+  return text;
+}
+
+}  // namespace
+
+std::string TurnAsText(const LoopTurn& turn) {
+  const std::string time = FormatRfc3339(turn.now_s);
+  std::string text = fmt::format("{} {}\n", time, Head(turn));
+  for (const DeletionOrder& order : BegunOf(turn)) {
+    text += fmt::format(
+        "{} begin {}: {}\n", time, Printable(order.node),
+        order.drain ? "drain, " + Count(order.moves.size(), "pod", "pods") : std::string("empty"));
+  }
+  for (const DeletionResult& result : turn.ended) {
+    if (result.ok) text += fmt::format("{} ended {}\n", time, Printable(result.node));
+  }
+  for (const std::string& line : turn.log) {
+    text += fmt::format("{} {}\n", time, PrintableLine(line));
+  }
+  return text;
+}
+
+std::string TurnAsJson(const LoopTurn& turn) {
+  const std::optional<Told> round = RoundOf(turn);
+  Json json = {{"time", FormatRfc3339(turn.now_s)}};
+  if (round) {
+    if (round->number > 0) json["round"] = round->number;
+    json["status"] = Printable(round->status);
+    if (!round->message.empty()) json["message"] = Printable(round->message);
+    json["nodes"] = turn.nodes;
+    json["pendingPods"] = turn.pending;
+    json["unneeded"] = round->unneeded;
+  } else {
+    json["status"] = "NoRound";
+  }
+  if (turn.in_deletion) json["inDeletion"] = *turn.in_deletion;
+  json["begun"] = Json::array();
+  for (const DeletionOrder& order : BegunOf(turn)) {
+    json["begun"].push_back(
+        {{"node", order.node}, {"drain", order.drain}, {"pods", order.moves.size()}});
+  }
+  json["ended"] = Json::array();
+  for (const DeletionResult& result : turn.ended) {
+    Json ended = {{"node", result.node}, {"ok", result.ok}};
+    if (!result.ok) ended["why"] = Printable(result.why);
+    json["ended"].push_back(std::move(ended));
+  }
+  json["log"] = Json::array();
+  for (const std::string& line : turn.log) json["log"].push_back(Printable(line));
+  return CompactJson(json) + "\n";
+}
+
+}  // namespace ebb

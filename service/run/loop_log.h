@@ -1,0 +1,28 @@
+// A line for each turn of a loop (loop.h), and one for each thing in it that an operator looks for.
+//
+//   2026-06-01T12:00:00Z round 12 ScaleDownNodeDeleteStarted: 200 nodes, 0 pods pending, 5 nodes
+//       unneeded, 1 in deletion, 2 begin
+//   2026-06-01T12:00:00Z begin n7: drain, 12 pods
+//   2026-06-01T12:00:00Z ended n3
+//   2026-06-01T12:00:00Z no round: session prod: nobody feeds it: ...
+//
+// In JSON it is one object a turn, with all of that.
+//
+// Threads: pure.
+
+#ifndef EBB_SERVICE_RUN_LOOP_LOG_H_
+#define EBB_SERVICE_RUN_LOOP_LOG_H_
+
+#include <string>
+
+#include "engine/actuation/loop.h"
+
+namespace ebb {
+
+// Each line with its end.
+std::string TurnAsText(const LoopTurn& turn);
+std::string TurnAsJson(const LoopTurn& turn);
+
+}  // namespace ebb
+
+#endif  // EBB_SERVICE_RUN_LOOP_LOG_H_

@@ -1,0 +1,220 @@
+#include "service/run/session_rounds.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "base/printable.h"
+#include "base/text.h"
+#include "service/actuators/plugin_status.h"
+
+namespace ebb {
+namespace {
+
+constexpr int kRowsMax = 100'000;
+constexpr size_t kShownMax = 80;
+constexpr size_t kNameMax = 1000;
+
+absl::Status Wrong(const std::string& where, const std::string& what) {
+  return absl::InternalError(absl::StrCat("the daemon's round: ", where, ": ", what));
+}
+
+std::string Shown(std::string_view text) { return Printable(text.substr(0, kShownMax)); }
+
+absl::Status CheckNode(const std::string& where, const std::string& name) {
+  if (IsNodeName(name)) return absl::OkStatus();
+  return Wrong(where, absl::StrCat("\"", Shown(name), "\" names no node"));
+}
+
+absl::StatusOr<DeletionOrder> ReadDeletion(const std::string& row,
+                                           const wire::OrderedDeletion& told) {
+  if (absl::Status s = CheckNode(row + ".node", told.node()); !s.ok()) return s;
+  if (told.batch_size() < 0) {
+    return Wrong(row + ".batch_size", absl::StrCat(told.batch_size(), " is negative"));
+  }
+  if (told.uid().size() > kNameMax || told.group().size() > kNameMax) {
+    return Wrong(row, "uid or group is too long");
+  }
+  if (!told.drain() && told.moves_size() > 0) {
+    return Wrong(row + ".moves", "is of a node that is to go empty");
+  }
+  DeletionOrder order{.node = told.node(),
+                      .uid = told.uid(),
+                      .group = told.group(),
+                      .drain = told.drain(),
+                      .batch_size = told.batch_size()};
+  for (int i = 0; i < told.moves_size(); ++i) {
+    const wire::Move& move = told.moves(i);
+    if (absl::Status s = CheckNode(absl::StrCat(row, ".moves[", i, "].to"), move.to()); !s.ok()) {
+      return s;
+    }
+    order.moves.push_back({.namespace_name = move.pod().namespace_(),
+                           .name = move.pod().name(),
+                           .uid = move.pod().uid(),
+                           .to = move.to()});
+  }
+  return order;
+}
+
+// That each node is there once, is not in deletion, and is named by the lists too.
+absl::Status CheckDeletions(const wire::RoundReply& reply, const ActuatorStatus& running) {
+  absl::flat_hash_set<std::string_view> seen;
+  for (const RunningDeletion& deletion : running.running) seen.insert(deletion.node);
+  const int empty = reply.delete_empty_size();
+  if (reply.deletions_size() != empty + reply.delete_drain_size()) {
+    return Wrong("deletions",
+                 absl::StrCat(reply.deletions_size(), " of ", empty + reply.delete_drain_size(),
+                              " nodes; is the daemon as new as this program?"));
+  }
+  for (int i = 0; i < reply.deletions_size(); ++i) {
+    const wire::OrderedDeletion& told = reply.deletions(i);
+    const std::string row = absl::StrCat("deletions[", i, "]");
+    if (!seen.insert(told.node()).second) {
+      return Wrong(row + ".node", absl::StrCat(Shown(told.node()), " is there twice"));
+    }
+    const std::string& listed = i < empty ? reply.delete_empty(i) : reply.delete_drain(i - empty);
+    if (told.node() != listed || told.drain() != (i >= empty)) {
+      return Wrong(row, "is not as delete_empty and delete_drain say");
+    }
+  }
+  if (reply.deletions_size() > 0 && reply.status() != "ScaleDownNodeDeleteStarted") {
+    return Wrong("status", absl::StrCat(Shown(reply.status()), " starts no deletion"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReadNames(const char* field,
+                       const google::protobuf::RepeatedPtrField<std::string>& told,
+                       std::vector<std::string>& names) {
+  for (int i = 0; i < told.size(); ++i) {
+    if (absl::Status s = CheckNode(absl::StrCat(field, "[", i, "]"), told[i]); !s.ok()) return s;
+    names.push_back(told[i]);
+  }
+  return absl::OkStatus();
+}
+
+// The autoscaler's NodeDeleteResultType, as far as the phase tells in which it failed.
+const char* ResultOf(const DeletionResult& result,
+                     const std::map<std::string, DeletionPhase>& phases) {
+  if (result.ok) return "Ok";
+  const auto phase = phases.find(result.node);
+  if (phase == phases.end()) return "FailedToMarkToBeDeleted";
+  switch (phase->second) {
+    case DeletionPhase::kTainted:
+      return "Internal";
+    case DeletionPhase::kDraining:
+    case DeletionPhase::kFailed:
+      return "FailedToEvictPods";
+    case DeletionPhase::kDrained:
+    case DeletionPhase::kDeleting:
+      return "FailedToDelete";
+  }
+  return "Internal";
+}
+
+}  // namespace
+
+absl::StatusOr<AskedRound> ReadRoundReply(const wire::RoundReply& reply,
+                                          const ActuatorStatus& running) {
+  if (reply.deletions_size() > kRowsMax || reply.soft_taint_size() > kRowsMax ||
+      reply.soft_untaint_size() > kRowsMax) {
+    return Wrong("deletions", absl::StrCat("more than ", kRowsMax, " rows"));
+  }
+  if (absl::Status s = CheckDeletions(reply, running); !s.ok()) return s;
+  AskedRound round{.number = reply.round(),
+                   .status = Shown(reply.status()),
+                   .message = Printable(reply.message().substr(0, kNameMax)),
+                   .nodes = reply.nodes(),
+                   .pending = reply.pending_pods(),
+                   .unneeded = reply.unneeded()};
+  for (int i = 0; i < reply.deletions_size(); ++i) {
+    auto order = ReadDeletion(absl::StrCat("deletions[", i, "]"), reply.deletions(i));
+    if (!order.ok()) return order.status();
+    round.start.push_back(*std::move(order));
+  }
+  absl::Status names = ReadNames("soft_taint", reply.soft_taint(), round.taint);
+  if (names.ok()) names = ReadNames("soft_untaint", reply.soft_untaint(), round.untaint);
+  if (!names.ok()) return names;
+  for (const std::string& line : reply.log()) round.log.push_back(Printable(line));
+  return round;
+}
+
+void SessionRounds::PutResults(const ActuatorStatus& status, wire::ActuationReport& report) const {
+  for (const DeletionResult& result : status.results) {
+    if (told_results_.contains({result.node, result.at_s, result.ok})) continue;
+    wire::EndedDeletion& ended = *report.add_ended();
+    ended.set_node(result.node);
+    ended.set_result(ResultOf(result, phases_));
+    ended.set_group(result.group);
+    ended.set_at(result.at_s);
+  }
+  for (const EvictedPod& pod : status.recent_evictions) {
+    if (told_evictions_.contains({pod.namespace_name, pod.name, pod.uid, pod.evicted_at_s})) {
+      continue;
+    }
+    wire::EvictedPod& evicted = *report.add_evicted();
+    evicted.set_namespace_(pod.namespace_name);
+    evicted.set_name(pod.name);
+    evicted.set_uid(pod.uid);
+    evicted.set_at(pod.evicted_at_s);
+    // Another form than JSON is not read here.
+    if (pod.object.starts_with('{')) evicted.set_json(pod.object);
+  }
+}
+
+absl::Status SessionRounds::Report(const ActuatorStatus& status) {
+  for (const RunningDeletion& deletion : status.running) {
+    phases_[deletion.node] = deletion.phase;
+  }
+  wire::ActuationReport report;
+  report.set_session(options_.session);
+  auto& running = *report.mutable_in_progress();
+  for (const RunningDeletion& deletion : status.running) {
+    wire::BegunDeletion& told = *running.add_deletions();
+    told.set_node(deletion.node);
+    told.set_group(deletion.group);
+    told.set_drained(deletion.drain);
+  }
+  PutResults(status, report);
+  const absl::StatusOr<wire::ActuationReply> reply = client_.ReportActuation(report);
+  if (!reply.ok()) return reply.status();
+  evictions_ += static_cast<uint64_t>(report.evicted_size());
+  told_results_.clear();
+  told_evictions_.clear();
+  for (const DeletionResult& result : status.results) {
+    told_results_.emplace(result.node, result.at_s, result.ok);
+  }
+  const auto runs = [&](const auto& phase) {
+    return std::ranges::any_of(status.running,
+                               [&](const auto& each) { return each.node == phase.first; });
+  };
+  std::erase_if(phases_, [&](const auto& phase) { return !runs(phase); });
+  for (const EvictedPod& pod : status.recent_evictions) {
+    told_evictions_.emplace(pod.namespace_name, pod.name, pod.uid, pod.evicted_at_s);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<AskedRound> SessionRounds::MakeRound(const ActuatorStatus& status, int64_t now_s) {
+  if (absl::Status s = Report(status); !s.ok()) return s;
+  wire::RoundCall call;
+  wire::PlanInput& input = *call.mutable_input();
+  input.set_session(options_.session);
+  input.set_now(now_s);
+  if (options_.settings) *input.mutable_settings() = *options_.settings;
+  if (options_.time_limit_seconds) input.set_time_limit_seconds(*options_.time_limit_seconds);
+  call.mutable_view()->set_format(wire::View::DATA);
+  call.set_needs_feed(options_.needs_feed);
+  const absl::StatusOr<wire::RoundReply> reply = client_.Round(call);
+  if (!reply.ok()) return reply.status();
+  if (reply->round() <= last_round_) {
+    return Wrong("round", absl::StrCat(reply->round(), " does not come after ", last_round_));
+  }
+  absl::StatusOr<AskedRound> round = ReadRoundReply(*reply, status);
+  if (round.ok()) last_round_ = round->number;
+  return round;
+}
+
+}  // namespace ebb

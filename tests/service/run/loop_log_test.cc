@@ -1,0 +1,86 @@
+#include "service/run/loop_log.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "service/run/loop_metrics.h"
+
+namespace ebb {
+namespace {
+
+using ::testing::HasSubstr;
+
+LoopTurn ATurn() {
+  LoopTurn turn;
+  turn.now_s = 1'780'315'200;  // 2026-06-01T12:00:00Z
+  turn.asked =
+      AskedRound{.number = 12,
+                 .status = "ScaleDownNodeDeleteStarted",
+                 .unneeded = 5,
+                 .start = {{.node = "n7", .drain = true, .moves = {{}, {}}}, {.node = "n8"}}};
+  turn.nodes = 200;
+  turn.pending = 1;
+  turn.in_deletion = 3;
+  turn.begun = 2;
+  turn.ended = {{.node = "n3"}, {.node = "n4", .ok = false, .why = "a pod\nnever ends"}};
+  turn.log = {"node n4 stays: a pod\nnever ends"};
+  return turn;
+}
+
+TEST(LoopLogTest, ALineATurnAndOneForWhatBeginsAndEnds) {
+  EXPECT_EQ(TurnAsText(ATurn()),
+            "2026-06-01T12:00:00Z round 12 ScaleDownNodeDeleteStarted: 200 nodes, 1 pod pending, "
+            "5 unneeded, 3 in deletion, 2 begin\n"
+            "2026-06-01T12:00:00Z begin n7: drain, 2 pods\n"
+            "2026-06-01T12:00:00Z begin n8: empty\n"
+            "2026-06-01T12:00:00Z ended n3\n"
+            "2026-06-01T12:00:00Z node n4 stays: a pod\\nnever ends\n");
+}
+
+TEST(LoopLogTest, InJsonATurnIsOneLine) {
+  EXPECT_EQ(
+      TurnAsJson(ATurn()),
+      R"({"time":"2026-06-01T12:00:00Z","round":12,"status":"ScaleDownNodeDeleteStarted",)"
+      R"("nodes":200,"pendingPods":1,"unneeded":5,"inDeletion":3,)"
+      R"("begun":[{"node":"n7","drain":true,"pods":2},{"node":"n8","drain":false,"pods":0}],)"
+      R"("ended":[{"node":"n3","ok":true},{"node":"n4","ok":false,"why":"a pod\nnever ends"}],)"
+      R"("log":["node n4 stays: a pod\nnever ends"]})"
+      "\n");
+}
+
+TEST(LoopLogTest, ATurnWithoutARoundSaysWhy) {
+  LoopTurn turn;
+  turn.now_s = 1'780'315'200;
+  turn.log = {"no round: nobody feeds it"};
+  EXPECT_EQ(TurnAsText(turn),
+            "2026-06-01T12:00:00Z round left out\n"
+            "2026-06-01T12:00:00Z no round: nobody feeds it\n");
+  EXPECT_THAT(TurnAsJson(turn), HasSubstr(R"("status":"NoRound")"));
+}
+
+TEST(LoopLogTest, WhatWasNotBegunIsNotSaidToBegin) {
+  LoopTurn turn = ATurn();
+  turn.begun = 0;
+  EXPECT_THAT(TurnAsText(turn), ::testing::Not(HasSubstr("begin")));
+  EXPECT_THAT(TurnAsJson(turn), HasSubstr(R"("begun":[])"));
+}
+
+TEST(LoopMetricsTest, TurnsDeletionsAndEvictionsAreCounted) {
+  LoopMetrics metrics;
+  metrics.Observe(ATurn(), 4);
+  metrics.Observe(ATurn(), 7);
+  metrics.Observe(LoopTurn(), 7);
+  const std::string text = metrics.Text();
+  for (const char* line :
+       {"ebb_loop_turns_total{result=\"round\"} 2\n",
+        "ebb_loop_turns_total{result=\"left-out\"} 1\n",
+        "ebb_loop_deletions_total{result=\"begun\"} 4\n",
+        "ebb_loop_deletions_total{result=\"ok\"} 2\n",
+        "ebb_loop_deletions_total{result=\"failed\"} 2\n",
+        "cluster_autoscaler_evicted_pods_total{eviction_result=\"succeeded\"} 7\n",
+        "ebb_loop_deletions_in_progress 3\n", "ebb_loop_last_round_time 1780315200\n"}) {
+    EXPECT_THAT(text, HasSubstr(line));
+  }
+}
+
+}  // namespace
+}  // namespace ebb

@@ -1,0 +1,375 @@
+#!/usr/bin/env python3
+"""`ebb run` over a live cluster: the program, the example plugin, and a feeder beside them.
+
+    run_live_test.py EBB SOURCE_DIR
+
+Needs Python's grpcio and protobuf, protoc and its plugin for Python.  The plugin's nodes lose a pod
+a second while they drain; nothing here rests on how long anything takes.
+"""
+
+import contextlib
+import json
+import os
+import pathlib
+import queue
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import urllib.request
+
+import grpc
+
+EBB = pathlib.Path(sys.argv[1]).resolve()
+SOURCE = pathlib.Path(sys.argv[2]).resolve()
+PLUGIN = SOURCE / "examples/actuator_plugin/plugin.py"
+STUBS = tempfile.TemporaryDirectory(prefix="ebb-stubs-")
+subprocess.run(
+    ["protoc", f"-I{SOURCE}", f"--python_out={STUBS.name}", f"--grpc_out={STUBS.name}",
+     f"--plugin=protoc-gen-grpc={shutil.which('grpc_python_plugin')}",
+     str(SOURCE / "service/wire/planner.proto"), str(SOURCE / "service/wire/actuator.proto")],
+    check=True)
+sys.path.insert(0, STUBS.name)
+from service.wire import actuator_pb2 as plugin_pb  # noqa: E402
+from service.wire import actuator_pb2_grpc  # noqa: E402
+from service.wire import planner_pb2 as pb  # noqa: E402
+from service.wire import planner_pb2_grpc  # noqa: E402
+
+WAIT_S = 120  # For what comes soon; a machine may be slow.
+NODES = 4
+# Rounds that come quickly; a node waits a second before it goes.
+QUICK = ["--scan-interval", "1s", "--scale-down-unneeded-time", "1s",
+         "--node-delete-delay-after-taint", "1s", "--scale-down-delay-after-failure", "0s"]
+
+
+def node(name):
+    return json.dumps({
+        "apiVersion": "v1", "kind": "Node",
+        "metadata": {"name": name, "uid": "uid-" + name[5:], "labels": {"nodegroup": "g"}},
+        "spec": {},
+        "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"},
+                   "conditions": [{"type": "Ready", "status": "True"}]}}).encode()
+
+
+def pod(name, on):
+    return json.dumps({
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": name, "uid": "uid-" + name, "namespace": "default",
+                     "ownerReferences": [{"apiVersion": "apps/v1", "kind": "ReplicaSet",
+                                          "name": "web", "uid": "rs", "controller": True}]},
+        "spec": {"nodeName": on,
+                 "containers": [{"name": "c", "resources": {"requests": {"cpu": "500m"}}}]},
+        "status": {"phase": "Running"}}).encode()
+
+
+REPLICA_SET = json.dumps({
+    "apiVersion": "apps/v1", "kind": "ReplicaSet",
+    "metadata": {"name": "web", "uid": "rs", "namespace": "default"},
+    "spec": {"replicas": 2 * NODES}, "status": {"replicas": 2 * NODES}}).encode()
+
+
+def cluster():
+    """As the example plugin has it: nodes with two pods each."""
+    objects = [REPLICA_SET]
+    for n in range(NODES):
+        objects += [node(f"node-{n}"), pod(f"pod-{n}-0", f"node-{n}"), pod(f"pod-{n}-1", f"node-{n}")]
+    return [pb.Change(put_json=each) for each in objects]
+
+
+def listens(path):
+    with contextlib.closing(socket.socket(socket.AF_UNIX)) as probe:
+        try:
+            probe.connect(str(path))
+            return True
+        except OSError:
+            return False
+
+
+def connect(path):
+    return grpc.insecure_channel(f"unix:{path}", options=[("grpc.use_local_subchannel_pool", 1)])
+
+
+class Feed:
+    """A Sync stream that stays open."""
+
+    def __init__(self, path, session="default"):
+        self.channel = connect(path)
+        self.session = session
+        self.requests = queue.Queue()
+        self.replies = planner_pb2_grpc.PlannerStub(self.channel).Sync(
+            iter(self.requests.get, None), timeout=WAIT_S * 10)
+        self.send(cluster(), resync_begins=True, resync_ends=True)
+
+    def send(self, changes, **fields):
+        self.requests.put(pb.SyncRequest(session=self.session, changes=changes, **fields))
+        return next(self.replies)
+
+    def drop(self, name):
+        """The node is gone, and its pods."""
+        n = name[5:]
+        self.send([pb.Change(delete=pb.Deletion(kind="Pod", namespace="default", name=f"pod-{n}-{p}"))
+                   for p in range(2)] + [pb.Change(delete=pb.Deletion(kind="Node", name=name))])
+
+    def close(self):
+        self.requests.put(None)
+        self.channel.close()
+
+
+class RunLiveTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="ebb-run-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.socket = self.folder / "e.sock"
+        self.plugin_socket = self.folder / "p.sock"
+        self.states = self.folder / "states"
+        self.states.mkdir(mode=0o700)
+        self.log = self.folder / "log"
+        self.seen = 0
+
+    def start_plugin(self):
+        with contextlib.suppress(FileNotFoundError):
+            self.plugin_socket.unlink()
+        child = subprocess.Popen([sys.executable, str(PLUGIN), str(self.plugin_socket), str(NODES)],
+                                 stdout=subprocess.PIPE, text=True,
+                                 env={**os.environ, "PYTHONPATH": STUBS.name})
+        self.addCleanup(child.stdout.close)
+        self.addCleanup(child.wait)
+        self.addCleanup(child.kill)
+        self.assertEqual(child.stdout.readline(), "serving\n")
+        return child
+
+    def plugin_status(self):
+        with connect(self.plugin_socket) as channel:
+            return actuator_pb2_grpc.ActuatorStub(channel).Status(
+                plugin_pb.StatusRequest(), timeout=WAIT_S)
+
+    def start(self, *flags):
+        """Starts `ebb` with these words; its log is a file."""
+        with open(self.log, "ab") as log:
+            child = subprocess.Popen([str(EBB), *flags], stdout=subprocess.PIPE, stderr=log, text=True)
+        self.addCleanup(child.stdout.close)
+        self.addCleanup(child.wait)
+        self.addCleanup(child.kill)
+        return child
+
+    def start_run(self, *flags, state=True):
+        if state:
+            flags = ["--state-folder", str(self.states), *flags]
+        child = self.start("run", "--actuator", f"unix:{self.plugin_socket}", "--socket",
+                           str(self.socket), "--log", "json", *QUICK, *flags)
+        self.wait_for(lambda: listens(self.socket), "it listens")
+        return child
+
+    def feed(self):
+        """A stream that ends is begun again, as any feeder must."""
+        for _ in range(5):
+            with contextlib.suppress(grpc.RpcError):
+                feed = Feed(self.socket)
+                self.addCleanup(feed.close)
+                return feed
+        self.fail("no stream stays: " + self.log_text())
+
+    def wait_for(self, condition, what):
+        deadline = time.monotonic() + WAIT_S
+        while not condition():
+            self.assertLess(time.monotonic(), deadline, f"waits in vain: {what}\n{self.log_text()}")
+            time.sleep(0.05)
+
+    def log_text(self):
+        return self.log.read_text() if self.log.exists() else ""
+
+    def turns(self):
+        """The turns so far, as JSON."""
+        return [json.loads(line) for line in self.log_text().splitlines() if line.startswith("{")
+                and line.endswith("}")]
+
+    def turn(self, condition, what):
+        """The first turn after the last that was waited for of which that holds."""
+        found = []
+
+        def look():
+            turns = self.turns()
+            for at in range(self.seen, len(turns)):
+                if condition(turns[at]):
+                    found.append(turns[at])
+                    self.seen = at + 1
+                    return True
+            return False
+        self.wait_for(look, what)
+        return found[0]
+
+    def end(self, child):
+        child.send_signal(signal.SIGTERM)
+        self.assertEqual(child.wait(WAIT_S), 0, self.log_text())
+
+    def test_a_node_goes_and_the_program_ends_when_it_is_told_to(self):
+        self.start_plugin()
+        run = self.start_run("--metrics-address", self.free_address())
+        self.turn(lambda turn: "not found" in str(turn["log"]) or "nobody feeds" in str(turn["log"])
+                  or "no nodes" in str(turn["log"]), "nobody has fed it yet")
+        feed = self.feed()
+        begun = self.turn(lambda turn: turn["begun"], "a deletion begins")
+        self.assertEqual(begun["status"], "ScaleDownNodeDeleteStarted")
+        self.assertEqual(begun["nodes"], NODES)
+        name = begun["begun"][0]["node"]
+        self.assertEqual(begun["begun"][0]["pods"], 2)
+        ended = self.turn(lambda turn: turn["ended"], "it ends")
+        self.assertEqual(ended["ended"], [{"node": name, "ok": True}])
+        feed.drop(name)
+        self.turn(lambda turn: turn.get("nodes") == NODES - 1, "the round sees it gone")
+        metrics = urllib.request.urlopen(f"http://{self.address}/metrics", timeout=WAIT_S).read().decode()
+        for name in ("cluster_autoscaler_scaled_down_nodes_total", "cluster_autoscaler_unneeded_nodes_count",
+                     "cluster_autoscaler_last_activity", "cluster_autoscaler_evicted_pods_total",
+                     'ebb_loop_deletions_total{result="ok"} 1'):
+            self.assertIn(name, metrics)
+        self.end(run)
+        self.assertTrue((self.states / "default.db").exists())
+        told = subprocess.run([EBB, "state", "show", str(self.states / "default.db")],
+                              capture_output=True, text=True, check=True)
+        self.assertIn("rounds", told.stdout.lower())
+
+    def free_address(self):
+        with contextlib.closing(socket.socket()) as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.address = f"127.0.0.1:{probe.getsockname()[1]}"
+        return self.address
+
+    def test_with_a_daemon_of_its_own_process(self):
+        self.start_plugin()
+        serve = ["serve", "--socket", str(self.socket), "--state-folder", str(self.states), "--log", "none"]
+        daemon = self.start(*serve)
+        self.wait_for(lambda: listens(self.socket), "the daemon listens")
+        run = self.start("run", "--actuator", f"unix:{self.plugin_socket}", "--server",
+                         f"unix:{self.socket}", "--session", "prod", "--log", "json", *QUICK)
+        feed = Feed(self.socket, "prod")
+        begun = self.turn(lambda turn: turn["begun"], "a deletion begins")
+        # The daemon is killed in the middle of it.
+        daemon.kill()
+        daemon.wait()
+        feed.close()
+        self.turn(lambda turn: turn["status"] == "NoRound", "no round without a daemon")
+        self.start(*serve)
+        self.wait_for(lambda: listens(self.socket), "the daemon listens again")
+        feed = Feed(self.socket, "prod")
+        self.addCleanup(feed.close)
+        after = self.turn(lambda turn: "round" in turn, "rounds go on")
+        self.assertGreater(after["round"], begun["round"])
+        self.end(run)
+
+    def test_killed_in_the_middle_of_a_deletion_it_is_taken_over(self):
+        self.start_plugin()
+        run = self.start_run()
+        feed = self.feed()
+        begun = self.turn(lambda turn: turn["begun"], "a deletion begins")
+        name = begun["begun"][0]["node"]
+        run.kill()
+        run.wait()
+        feed.close()
+        run = self.start_run()
+        feed = self.feed()
+        after = self.turn(lambda turn: "round" in turn, "rounds go on")
+        self.assertGreater(after["round"], begun["round"])
+        self.turn(lambda turn: {"node": name, "ok": True} in turn["ended"], "it ends")
+        again = [each for turn in self.turns() for each in turn["begun"] if each["node"] == name]
+        self.assertEqual(len(again), 1, again)
+        self.end(run)
+
+    def test_a_plugin_that_is_away_costs_rounds(self):
+        plugin = self.start_plugin()
+        run = self.start_run()
+        self.feed()
+        self.turn(lambda turn: turn["begun"], "a deletion begins")
+        plugin.kill()
+        plugin.wait()
+        left_out = self.turn(lambda turn: turn["status"] == "NoRound", "no round without a plugin")
+        self.assertIn("the actuator's status: plugin unix:", left_out["log"][-1])
+        self.assertEqual(left_out["begun"], [])
+        self.start_plugin()
+        self.turn(lambda turn: "round" in turn, "rounds go on")
+        self.end(run)
+
+    def test_at_the_end_what_is_only_tainted_is_untainted(self):
+        self.start_plugin()
+        run = self.start_run("--node-delete-delay-after-taint", "1h")
+        self.feed()
+        begun = self.turn(lambda turn: turn["begun"], "a deletion begins")
+        self.assertEqual([each.phase for each in self.plugin_status().running], [plugin_pb.TAINTED])
+        self.end(run)
+        status = self.plugin_status()
+        self.assertEqual(list(status.running), [])
+        self.assertEqual([(each.node, each.ok, each.why) for each in status.results],
+                         [(begun["begun"][0]["node"], False, "the loop ends")])
+
+    def test_what_was_begun_is_finished_at_the_end(self):
+        self.start_plugin()
+        run = self.start_run()
+        self.feed()
+        self.turn(lambda turn: turn["begun"], "a deletion begins")
+        self.wait_for(lambda: any(each.phase == plugin_pb.DRAINING
+                                  for each in self.plugin_status().running), "it drains")
+        self.end(run)
+        status = self.plugin_status()
+        self.assertEqual(list(status.running), [])
+        self.assertEqual([each.ok for each in status.results], [True])
+
+    def test_without_a_feeder_nothing_begins(self):
+        self.start_plugin()
+        run = self.start_run()
+        self.feed().close()
+        self.turn(lambda turn: "nobody feeds" in str(turn["log"]), "no round without a feeder")
+        self.end(run)
+
+    def test_a_dry_run_says_what_it_would_do_and_does_nothing(self):
+        self.start_plugin()
+        run = self.start_run("--dry-run", state=False)
+        self.feed()
+        line = run.stdout.readline()
+        while " delete " not in line:
+            self.assertNotEqual(line, "", self.log_text())
+            line = run.stdout.readline()
+        self.end(run)
+        self.assertEqual(self.plugin_status(), plugin_pb.StatusReply())
+        self.assertIn("would be gone", self.log_text())
+        self.assertEqual(list(self.states.iterdir()), [])
+
+    def test_a_state_is_one_programs(self):
+        self.start_plugin()
+        state = ["--state", str(self.folder / "s.db")]
+        run = self.start_run(*state, state=False)
+        other = subprocess.run(
+            [EBB, "run", "--actuator", f"unix:{self.plugin_socket}", "--socket",
+             str(self.folder / "other.sock"), *state], capture_output=True, text=True, timeout=WAIT_S,
+            check=False)
+        self.assertEqual(other.returncode, 1)
+        self.assertIn("s.db: --state: another ebb uses it", other.stderr)
+        self.end(run)
+
+    def test_a_plugin_that_tells_nonsense_costs_rounds(self):
+        text = PLUGIN.read_text()
+        wrong = text.replace("phase=each.phase,", "phase=77,")
+        self.assertNotEqual(text, wrong)
+        path = self.folder / "wrong.py"
+        path.write_text(wrong)
+        child = subprocess.Popen([sys.executable, str(path), str(self.plugin_socket), str(NODES)],
+                                 stdout=subprocess.PIPE, text=True,
+                                 env={**os.environ, "PYTHONPATH": STUBS.name})
+        self.addCleanup(child.stdout.close)
+        self.addCleanup(child.wait)
+        self.addCleanup(child.kill)
+        self.assertEqual(child.stdout.readline(), "serving\n")
+        run = self.start_run("--grace", "1s")
+        self.feed()
+        self.turn(lambda turn: turn["begun"], "a deletion begins")
+        left_out = self.turn(lambda turn: turn["status"] == "NoRound", "no round on nonsense")
+        self.assertIn("running[0].phase: 77 is no phase", left_out["log"][-1])
+        self.assertEqual(left_out["begun"], [])
+        self.end(run)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:])

@@ -1,0 +1,64 @@
+// The flags of `ebb run`.
+
+#ifndef EBB_TOOLS_RUN_FLAGS_H_
+#define EBB_TOOLS_RUN_FLAGS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/actuation/loop.h"
+#include "service/file_identity.h"
+#include "tools/plan_command.h"
+
+namespace CLI {
+class App;
+}
+
+namespace ebb {
+
+struct RunFlags {
+  bool simulate = false;
+  std::vector<std::string> inputs;
+  bool dry_run = false;
+  // Of a simulation.
+  std::string kind = "company";
+  uint32_t nodes = 1000;
+  int64_t hours = 24;
+  uint64_t seed = 1;
+  std::string report;
+  bool faults = false;
+  // Of a loop that makes its rounds itself: a simulation, a dump.
+  bool optimize = false;
+  std::string optimize_interval = "10m";
+  uint64_t iterations = 5;
+  // Of a live cluster.
+  std::string actuator;
+  std::string server;
+  std::string session = "default";
+  std::string socket;
+  std::string state_folder;
+  std::string metrics_address;
+  std::string log = "text";
+  std::string grace = "2m";
+  std::string round_timeout = "2m";
+  bool require_feed = true;
+
+  std::string scan_interval = "10s";
+  std::string delay_after_taint = "5s";
+  // How rounds decide.  Its max_scale_down_parallelism and others have the defaults of rounds.
+  PlanCommand plan;
+
+  void AddTo(CLI::App& app);
+  [[nodiscard]] bool IsLive() const { return !server.empty() || !socket.empty(); }
+  // "" or what is wrong with the flags together.
+  [[nodiscard]] std::string Misuse() const;
+  // Of a loop, without what turns are told to.
+  [[nodiscard]] LoopOptions LoopOptionsOf() const;
+  // Every file that the flags name.
+  [[nodiscard]] std::vector<UsedFile> Files() const;
+};
+
+}  // namespace ebb
+
+#endif  // EBB_TOOLS_RUN_FLAGS_H_

@@ -1,0 +1,185 @@
+#include "tools/run_live.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <systemd/sd-daemon.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "base/figures.h"
+#include "base/printable.h"
+#include "service/actuators/grpc_actuator.h"
+#include "service/daemon/client.h"
+#include "service/daemon/daemon.h"
+#include "service/daemon/http_pages.h"
+#include "service/run/exported_cluster.h"
+#include "service/run/loop_log.h"
+#include "service/run/loop_metrics.h"
+#include "service/run/session_rounds.h"
+#include "snapshot/formats/duration.h"
+#include "tools/dry_run.h"
+#include "tools/fail.h"
+#include "tools/flag_values.h"
+#include "tools/round_command.h"
+#include "tools/run_flags.h"
+#include "tools/views.h"
+#include "tools/wall_clock.h"
+#include "tools/wire_settings.h"
+
+namespace ebb {
+namespace {
+
+// Where the rounds are made, and what else lives as long as the loop.
+struct Parts {
+  ViewPrinters printers = MakeViewPrinters();
+  LoopMetrics metrics;
+  std::unique_ptr<Daemon> daemon;    // Null with --server.
+  std::unique_ptr<Sessions> nobody;  // Of `pages`: none.
+  std::unique_ptr<HttpPages> pages;  // Metrics, where there is no daemon here.
+  std::unique_ptr<PlannerClient> client;
+};
+
+std::chrono::milliseconds RoundTimeout(const RunFlags& flags) {
+  return std::chrono::seconds(std::max<int64_t>(1, DurationSeconds(flags.round_timeout)));
+}
+
+// A daemon with one session.
+absl::Status StartDaemon(const RunFlags& flags, Parts& parts) {
+  DaemonOptions options;
+  options.listener.path = flags.socket;
+  options.pages.address = flags.metrics_address;
+  options.more_metrics = [&parts] { return parts.metrics.Text(); };
+  options.session.state_folder = flags.dry_run ? "" : flags.state_folder;
+  options.session.state_file = flags.dry_run ? "" : flags.plan.over_time.state;
+  options.session.record_file = flags.dry_run ? "" : flags.plan.over_time.record;
+  options.session.rounds_kept = flags.plan.over_time.rounds_kept;
+  options.session.dump_bytes_max = flags.plan.load.limits.bytes_max;
+  options.session.clock_s = &WallClock::Now;
+  options.session.printers = &parts.printers;
+  options.session.threads = flags.plan.threads;
+  options.limits.sessions_max = 1;
+  absl::StatusOr<std::unique_ptr<Daemon>> daemon = Daemon::Start(std::move(options));
+  if (!daemon.ok()) return daemon.status();
+  parts.daemon = *std::move(daemon);
+  return absl::OkStatus();
+}
+
+absl::Status StartPages(const RunFlags& flags, Parts& parts) {
+  if (flags.metrics_address.empty()) return absl::OkStatus();
+  static const SessionOptions no_sessions;
+  parts.nobody = std::make_unique<Sessions>(no_sessions, Sessions::Limits{.sessions_max = 0});
+  absl::StatusOr<std::unique_ptr<HttpPages>> pages =
+      HttpPages::Start({.address = flags.metrics_address, .socket = ""}, *parts.nobody,
+                       [&parts] { return parts.metrics.Text(); });
+  if (!pages.ok()) return pages.status();
+  parts.pages = *std::move(pages);
+  return absl::OkStatus();
+}
+
+// The session's settings, for who looks at it besides, and how it reads its cluster.
+absl::Status OpenSession(const RunFlags& flags, PlannerClient& client) {
+  wire::OpenRequest request;
+  request.set_session(flags.session);
+  absl::StatusOr<wire::Settings> settings = SettingsOf(flags.plan);
+  if (!settings.ok()) return settings.status();
+  *request.mutable_settings() = *std::move(settings);
+  return client.Open(request).status();
+}
+
+absl::Status Start(const RunFlags& flags, Parts& parts) {
+  if (absl::Status s = CheckSessionName(flags.session); !s.ok()) return s;
+  const bool here = flags.server.empty();
+  absl::Status started = here ? StartDaemon(flags, parts) : StartPages(flags, parts);
+  if (!started.ok()) return started;
+  absl::StatusOr<std::unique_ptr<PlannerClient>> client =
+      PlannerClient::Make(here ? "unix:" + flags.socket : flags.server, RoundTimeout(flags));
+  if (!client.ok()) return client.status();
+  parts.client = *std::move(client);
+  return here ? OpenSession(flags, *parts.client) : absl::OkStatus();
+}
+
+void TellTurn(const RunFlags& flags, const LoopTurn& turn, std::ostream& err) {
+  if (flags.log == "none") return;
+  err << (flags.log == "json" ? TurnAsJson(turn) : TurnAsText(turn));
+  err.flush();
+}
+
+int RunDryOver(const RunFlags& flags, Parts& parts, LoopClock& clock, std::ostream& out,
+               std::ostream& err) {
+  absl::StatusOr<GroupRules> groups = flags.plan.ReadGroupRules();
+  if (!groups.ok()) return Fail(groups.status(), err);
+  ScaleDown scale_down(RoundOptionsOf(flags.plan).scale_down);
+  ExportedCluster cluster(*parts.client,
+                          {.session = flags.session,
+                           .load = flags.plan.load,
+                           .groups = *std::move(groups),
+                           .needs_feed = flags.require_feed},
+                          scale_down);
+  LoopOptions options = flags.LoopOptionsOf();
+  options.on_turn = [&](const LoopTurn& turn) {
+    parts.metrics.Observe(turn, 0);
+    TellTurn(flags, turn, err);
+  };
+  const size_t gone = RunDryLoop(cluster, scale_down, std::move(options), clock, out);
+  PrintMessage(fmt::format("ends; {} would be gone", Count(gone, "node", "nodes")), err, "ebb run");
+  return 0;
+}
+
+int RunLoop(const RunFlags& flags, Parts& parts, LoopClock& clock, std::ostream& err) {
+  // A plugin that knows this key's beginning would take its calls for those of another process.
+  const std::string session = fmt::format(
+      "run-{}-{}", getpid(),
+      std::chrono::system_clock::now().time_since_epoch() / std::chrono::milliseconds(1));
+  const auto sleep = [](int64_t ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); };
+  absl::StatusOr<std::unique_ptr<GrpcActuator>> actuator =
+      GrpcActuator::Make({.plugin = flags.actuator, .session = session, .sleep_ms = sleep});
+  if (!actuator.ok()) return Fail(actuator.status(), err);
+  absl::StatusOr<std::optional<wire::Settings>> settings = GivenSettingsOf(flags.plan);
+  if (!settings.ok()) return Fail(settings.status(), err);
+  SessionRoundsOptions of{
+      .session = flags.session, .settings = *std::move(settings), .needs_feed = flags.require_feed};
+  if (!flags.plan.simulation_timeout.empty()) {
+    of.time_limit_seconds =
+        std::chrono::duration<double>(*ParseDuration(flags.plan.simulation_timeout)).count();
+  }
+  SessionRounds rounds(*parts.client, std::move(of));
+  LoopOptions options = flags.LoopOptionsOf();
+  options.on_turn = [&](const LoopTurn& turn) {
+    parts.metrics.Observe(turn, rounds.evictions());
+    TellTurn(flags, turn, err);
+  };
+  sd_notify(0, "READY=1");
+  Loop(rounds, **actuator, std::move(options)).Run(clock);
+  sd_notify(0, "STOPPING=1");
+  PrintMessage("ends", err, "ebb run");
+  return 0;
+}
+
+}  // namespace
+
+int RunLive(const RunFlags& flags, std::ostream& out, std::ostream& err) {
+  WallClock clock;  // Before threads that the daemon makes.
+  // What it writes is about a cluster, and nobody else's.  Sockets have modes of their own.
+  umask(0077);
+  Parts parts;
+  if (absl::Status s = Start(flags, parts); !s.ok()) return Fail(s, err);
+  PrintMessage(flags.server.empty()
+                   ? "serves session " + flags.session + " on unix:" + Printable(flags.socket)
+                   : "asks session " + flags.session + " of " + Printable(flags.server),
+               err, "ebb run");
+  err.flush();
+  const int code =
+      flags.dry_run ? RunDryOver(flags, parts, clock, out, err) : RunLoop(flags, parts, clock, err);
+  parts.pages.reset();
+  if (parts.daemon != nullptr) parts.daemon->Stop();
+  return code;
+}
+
+}  // namespace ebb

@@ -1,0 +1,25 @@
+// What the flags of a command say, as the settings of a daemon's session.
+//
+// Errors: those of reading --node-groups, naming the file.
+
+#ifndef EBB_TOOLS_WIRE_SETTINGS_H_
+#define EBB_TOOLS_WIRE_SETTINGS_H_
+
+#include <optional>
+
+#include "absl/status/statusor.h"
+#include "service/session/session.h"
+#include "tools/plan_command.h"
+
+namespace ebb {
+
+// All of them.
+absl::StatusOr<wire::Settings> SettingsOf(const PlanCommand& command);
+
+// In place of a session's own; absent where no flag says how to plan.  How its cluster was loaded
+// is not asked again, unless a flag says so.
+absl::StatusOr<std::optional<wire::Settings>> GivenSettingsOf(const PlanCommand& command);
+
+}  // namespace ebb
+
+#endif  // EBB_TOOLS_WIRE_SETTINGS_H_
