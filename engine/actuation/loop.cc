@@ -70,6 +70,20 @@ bool Loop::TakeStatus(LoopTurn& turn) {
     turn.log.push_back(absl::StrCat("node ", result.node, " stays: ", result.why));
   }
   actuator_.Acknowledge(status->results.size());
+  // Results of turns that could not observe are the sizer's too.
+  if (options_.sizer == nullptr) return true;
+  status_.running = std::move(status->running);
+  status_.results.insert(status_.results.end(), status->results.begin(), status->results.end());
+  return true;
+}
+
+// Nodes that a policy takes away are in deletion from here on.  False: there is no sizer.
+bool Loop::SizePools(Observation& observed, LoopTurn& turn) {
+  if (options_.sizer == nullptr) return false;
+  sizing_.now_s = turn.now_s;
+  options_.sizer->Decide(observed, status_, sizing_);
+  status_.results.clear();
+  for (const NodeInDeletion& node : sizing_.leave) actuation_.drained.push_back(node);
   return true;
 }
 
@@ -95,6 +109,7 @@ void Loop::PutSoftTaints(const std::vector<std::string>& nodes, bool taint, Loop
 }
 
 void Loop::MakeRound(Observation& observed, LoopTurn& turn) {
+  const bool sized = SizePools(observed, turn);
   events_.insert(events_.end(), observed.events.begin(), observed.events.end());
   absl::StatusOr<RoundResult> round = scale_down_.Round(*observed.snapshot, observed.groups,
                                                         {.now_s = turn.now_s,
@@ -121,6 +136,7 @@ void Loop::MakeRound(Observation& observed, LoopTurn& turn) {
   const std::vector<DeletionOrder> orders = OrdersOf(catalog, observed.groups, *turn.round);
   const std::vector<std::string> taint = NamesOf(catalog, turn.round->soft_taints.taint);
   const std::vector<std::string> untaint = NamesOf(catalog, turn.round->soft_taints.untaint);
+  if (sized) options_.sizer->Act(actuator_, sizing_);
   Begin(orders, turn);
   PutSoftTaints(untaint, false, turn);
   PutSoftTaints(taint, true, turn);
@@ -139,6 +155,9 @@ void Loop::Turn(int64_t now_s) {
       turn.log.push_back(absl::StrCat("no round: ", now.status().message()));
     }
   }
+  turn.pools = std::move(sizing_.pools);
+  for (std::string& line : sizing_.log) turn.log.push_back(std::move(line));
+  sizing_ = {};
   if (options_.on_turn != nullptr) options_.on_turn(turn);
 }
 

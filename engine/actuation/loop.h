@@ -4,8 +4,9 @@
 //   loop.Run(clock);  // Until the clock says that it is over.
 //
 // A turn: take in how deletions stand, carry on those that are due (deletion_steps.h), observe,
-// make a round (round.h), record it, begin what may go now, put and take soft taints, sleep.
-// Every decision is made elsewhere.  Deletions go on while rounds continue.
+// size pools (sizer.h, where there is one), make a round (round.h), record it, begin what may go
+// now, put and take soft taints, sleep. Every decision is made elsewhere.  Deletions go on while
+// rounds continue.
 //
 // The round is recorded before anything of it is done, so that no deletion begins that a state
 // file does not know.  A turn that cannot observe or record begins nothing, and says so.
@@ -31,7 +32,9 @@
 #include "absl/status/statusor.h"
 #include "engine/actuation/actuator.h"
 #include "engine/actuation/deletion_steps.h"
+#include "engine/actuation/sizer.h"
 #include "engine/round.h"
+#include "snapshot/object_sink.h"
 
 namespace ebb {
 
@@ -42,6 +45,9 @@ struct Observation {
   NodeGroups groups;
   std::vector<PodId> pending;
   std::vector<ScaleEvent> events;  // Since the last observation.
+  // Hands over the nodes and pods of the snapshot as objects, for sizing policies, which read more
+  // of them than a snapshot keeps.  As long valid.  Null: the source cannot.
+  std::function<absl::Status(ObjectSink& sink)> objects = nullptr;
 };
 
 class ClusterSource {
@@ -68,6 +74,7 @@ struct LoopTurn {
   size_t nodes = 0;                  // That were observed.
   size_t pending = 0;                // Pods, the same.
   size_t begun = 0;                  // Deletions.
+  std::vector<PoolTurn> pools;       // That a policy decided.
   std::vector<std::string> log;      // What failed, a line each.
 };
 
@@ -75,6 +82,7 @@ struct LoopOptions {
   int64_t scan_interval_s = 10;
   DeletionStepOptions steps;
   int64_t stop_grace_s = 120;
+  Sizer* sizer = nullptr;  // Null: no pool is sized.
   // Keeps the state after a round, before anything of it is done.  Null: nothing is kept.
   std::function<absl::Status(const ScaleDown&, const RoundResult&)> record;
   // Sees every turn at its end.  Null: nobody does.
@@ -98,6 +106,7 @@ class Loop {
 
  private:
   bool TakeStatus(LoopTurn& turn);
+  bool SizePools(Observation& observed, LoopTurn& turn);
   void MakeRound(Observation& observed, LoopTurn& turn);
   void Begin(const std::vector<DeletionOrder>& orders, LoopTurn& turn);
   void PutSoftTaints(const std::vector<std::string>& nodes, bool taint, LoopTurn& turn);
@@ -106,6 +115,9 @@ class Loop {
   ClusterSource& cluster_;
   Actuator& actuator_;
   const LoopOptions options_;
+  // Of this turn.
+  ActuatorStatus status_;
+  SizingTurn sizing_;
   // For the next round.
   ActuationStatus actuation_;
   std::vector<EndedDeletion> ended_;
