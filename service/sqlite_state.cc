@@ -24,7 +24,7 @@ namespace ebb {
 namespace {
 
 constexpr int64_t kApplicationId = 0x65626273;  // "ebbs"
-constexpr int64_t kVersion = 4;
+constexpr int64_t kVersion = 5;
 
 // What takes a file of an earlier version one version further.
 struct Upgrade {
@@ -41,12 +41,20 @@ ALTER TABLE unremovable ADD COLUMN pod_name TEXT;
 ALTER TABLE unremovable ADD COLUMN pdb TEXT;
 )sql"},
     {3, ""},  // The counters have a digest since then.
+    {4, R"sql(
+CREATE TABLE IF NOT EXISTS pools(pool TEXT PRIMARY KEY, policy TEXT, state BLOB, at_s INTEGER, failures INTEGER,
+                   failsafe INTEGER, grow_to INTEGER, grow_by INTEGER,
+                   grow_since_s INTEGER) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS queue(place INTEGER PRIMARY KEY, node TEXT, uid TEXT, pool TEXT, kind INTEGER,
+                   since_s INTEGER, attempts INTEGER, retry_s INTEGER);
+)sql"},
 };
 
 // Of what a column may hold.
 constexpr int64_t kUntilMax = 2 * kLatestTimeS;  // A time and a duration.
 constexpr int64_t kCountMax = int64_t{1} << 53;  // Exact as a double.
 constexpr int64_t kBucketMax = 1000;             // Of a histogram.
+constexpr int64_t kQueueMax = static_cast<int64_t>(NodeQueue::kTerminate);
 constexpr int64_t kPhaseMax = static_cast<int64_t>(StartedDeletions::Phase::kSucceeded);
 constexpr int64_t kIntMin = std::numeric_limits<int64_t>::min();
 constexpr int64_t kIntMax = std::numeric_limits<int64_t>::max();
@@ -69,6 +77,11 @@ CREATE TABLE counters(name TEXT, label TEXT, bucket INTEGER, value REAL,
                       PRIMARY KEY(name, label, bucket)) WITHOUT ROWID;
 CREATE TABLE rounds(round INTEGER PRIMARY KEY, now_s INTEGER, input_digest TEXT, status TEXT,
                     decision TEXT, arguments TEXT, input BLOB);
+CREATE TABLE pools(pool TEXT PRIMARY KEY, policy TEXT, state BLOB, at_s INTEGER, failures INTEGER,
+                   failsafe INTEGER, grow_to INTEGER, grow_by INTEGER,
+                   grow_since_s INTEGER) WITHOUT ROWID;
+CREATE TABLE queue(place INTEGER PRIMARY KEY, node TEXT, uid TEXT, pool TEXT, kind INTEGER,
+                   since_s INTEGER, attempts INTEGER, retry_s INTEGER);
 )sql";
 
 // What a file holds beside the tables above.  SQLite's own, such as what ANALYZE leaves, is
@@ -77,7 +90,7 @@ constexpr const char* kSelectForeign = R"sql(
 SELECT type, name FROM sqlite_schema
 WHERE NOT (type = 'table' AND name IN ('state', 'timers', 'skipped', 'started', 'deletions',
                                        'evictions', 'cooldowns', 'hints', 'unremovable',
-                                       'counters', 'rounds'))
+                                       'counters', 'rounds', 'pools', 'queue'))
   AND NOT (type IN ('table', 'index') AND name GLOB 'sqlite_*')
 )sql";
 
@@ -291,6 +304,19 @@ int64_t Digest(const std::vector<StoredCounter>& counters) {
   return digest.Value();
 }
 
+int64_t Digest(const SizingState& sizing) {
+  StateDigest digest;
+  digest.AddAll(sizing.pools, [&](const auto& p) {
+    digest.Add(p.pool, p.policy, p.state, p.at_s, p.failures, int64_t{p.failsafe}, p.grow_to,
+               p.grow_by, p.grow_since_s);
+  });
+  digest.AddAll(sizing.queue, [&](const auto& q) {
+    digest.Add(q.node, q.uid, q.pool, static_cast<int64_t>(q.queue), q.since_s, q.attempts,
+               q.retry_s);
+  });
+  return digest.Value();
+}
+
 std::optional<int64_t> Number(sqlite3* db, const char* sql) {
   Statement statement(db, sql);
   if (!statement.Next()) return std::nullopt;
@@ -316,6 +342,7 @@ struct Figures {
   int64_t revision = 0;
   std::optional<int64_t> digest;
   std::optional<int64_t> counters_digest;
+  std::optional<int64_t> sizing_digest;
   std::optional<int64_t> cluster;
   std::set<std::string> missing;  // Of kNeededFigures.
 };
@@ -340,6 +367,7 @@ TableRead ReadFigures(const Tables& tables, ScaleDownState& state, Figures& figu
     if (key == "revision") figures.revision = rows.Int(1, 0, kCountMax);
     if (key == "digest") figures.digest = rows.Int(1, kIntMin, kIntMax);
     if (key == "counters_digest") figures.counters_digest = rows.Int(1, kIntMin, kIntMax);
+    if (key == "sizing_digest") figures.sizing_digest = rows.Int(1, kIntMin, kIntMax);
     if (key == "cluster") figures.cluster = rows.Int(1, kIntMin, kIntMax);
   }
   return ResultOf(rows);
@@ -445,6 +473,37 @@ TableRead ReadCounters(const Tables& tables, std::vector<StoredCounter>& counter
     counters.push_back({rows.Name(0), rows.Text(1), rows.Int(2, -1, kBucketMax), rows.Amount(3)});
     // Of a histogram's buckets.
     if (counters.back().bucket >= 0) rows.CheckWhole(3);
+  }
+  return ResultOf(rows);
+}
+
+TableRead ReadSizing(const Tables& tables, SizingState& sizing) {
+  if (tables.version < 5) return {};
+  Rows pools(tables.db, "pools",
+             "SELECT pool, policy, state, at_s, failures, failsafe, grow_to, grow_by, grow_since_s "
+             "FROM pools ORDER BY pool");
+  while (pools.Next()) {
+    sizing.pools.push_back({.pool = pools.Name(0),
+                            .policy = pools.Name(1),
+                            .state = pools.Bytes(2),
+                            .at_s = pools.Time(3),
+                            .failures = pools.Int(4, 0, kCountMax),
+                            .failsafe = pools.Flag(5),
+                            .grow_to = pools.Int(6, 0, kCountMax),
+                            .grow_by = pools.Int(7, 0, kCountMax),
+                            .grow_since_s = pools.Time(8)});
+  }
+  if (!pools.ok()) return ResultOf(pools);
+  Rows rows(tables.db, "queue",
+            "SELECT node, uid, pool, kind, since_s, attempts, retry_s FROM queue ORDER BY place");
+  while (rows.Next()) {
+    sizing.queue.push_back({.node = rows.Name(0),
+                            .uid = rows.Text(1),
+                            .pool = rows.Text(2),
+                            .queue = static_cast<NodeQueue>(rows.Int(3, 0, kQueueMax)),
+                            .since_s = rows.Time(4),
+                            .attempts = rows.Int(5, 0, kCountMax),
+                            .retry_s = rows.Int(6, 0, kUntilMax)});
   }
   return ResultOf(rows);
 }
@@ -579,6 +638,30 @@ bool WriteUnremovable(sqlite3* db, const ScaleDownState& before, const ScaleDown
         put.Run(u.node, u.until_s, u.reason, u.blocking_reason, u.pod_namespace, u.pod_name, u.pdb);
       });
   return erase.ok() && put.ok();
+}
+
+// The queue is rewritten as a whole where it changed: it is short.
+bool WriteSizingRows(sqlite3* db, const SizingState& before, const SizingState& after) {
+  Statement erase(db, "DELETE FROM pools WHERE pool = ?");
+  Statement put(db, "INSERT OR REPLACE INTO pools VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  Diff(
+      before.pools, after.pools, [](const auto& p) -> const auto& { return p.pool; },
+      [&](const auto& p) { erase.Run(p.pool); },
+      [&](const auto& p) {
+        put.Run(p.pool, p.policy, Statement::AsBlob(p.state), p.at_s, p.failures,
+                int64_t{p.failsafe}, p.grow_to, p.grow_by, p.grow_since_s);
+      });
+  if (!erase.ok() || !put.ok()) return false;
+  if (before.queue == after.queue) return true;
+  Statement empty(db, "DELETE FROM queue WHERE place >= ?");
+  Statement add(db, "INSERT INTO queue VALUES(?, ?, ?, ?, ?, ?, ?, ?)");
+  empty.Run(int64_t{0});
+  int64_t place = 0;
+  for (const QueuedNode& q : after.queue) {
+    add.Run(place++, q.node, q.uid, q.pool, static_cast<int64_t>(q.queue), q.since_s, q.attempts,
+            q.retry_s);
+  }
+  return empty.ok() && add.ok();
 }
 
 constexpr bool (*kWriteTables[])(sqlite3* db, const ScaleDownState& before,
@@ -800,10 +883,15 @@ absl::StatusOr<SqliteState::Content> SqliteState::Read() {
     if (read.ok) read = read_table(tables, state);
   }
   if (read.ok) read = ReadCounters(tables, content.counters);
+  if (read.ok) read = ReadSizing(tables, content.sizing);
   if (read.ok) read = CheckRounds(tables, last_round);
   if (!read.what.empty()) return Damaged(read.what);
   if (!read.ok) return Error("cannot be read");
   content.revision = figures.revision;
+  if (version_ >= 5 &&
+      figures.sizing_digest.value_or(Digest(SizingState())) != Digest(content.sizing)) {
+    return Damaged("the pools are not those that their digest (table state) was made of");
+  }
   if (figures.cluster) content.cluster = ClusterId{*figures.cluster};
   if (figures.missing.size() == std::size(kNeededFigures)) {  // No round yet.
     const bool empty = state.timers.empty() && state.cooldowns.empty() && !figures.digest;
@@ -913,6 +1001,15 @@ absl::Status SqliteState::WriteRound(const RoundRecord& round) {
   return drop.ok() ? absl::OkStatus() : Error("cannot be written");
 }
 
+// The rows of pools and of the queue become those of `after`.
+absl::Status SqliteState::WriteSizing(const SizingState& after) {
+  if (!WriteSizingRows(db_, known_->sizing, after)) return Error("cannot be written");
+  Statement put(db_, "INSERT OR REPLACE INTO state VALUES(?, ?)");
+  put.Run(std::string("sizing_digest"), Digest(after));
+  put.Run(std::string("revision"), known_->revision + 1);
+  return put.ok() ? absl::OkStatus() : Error("cannot be written");
+}
+
 absl::Status SqliteState::InTransaction(const ScaleDownState* state, const RoundRecord* round,
                                         const std::vector<StoredCounter>* counters,
                                         const std::function<absl::Status()>& before_commit) {
@@ -926,6 +1023,12 @@ absl::Status SqliteState::InTransaction(const ScaleDownState* state, const Round
       status = WriteCounters(known_->counters, counters != nullptr ? *counters : known_->counters);
     }
   }
+  // Pools that were set go with the round's state; a record of rounds has none.
+  const bool with_sizing = sizing_ && (state != nullptr || round == nullptr);
+  if (status.ok() && with_sizing) {
+    if (state == nullptr) status = CatchUp();
+    if (status.ok()) status = WriteSizing(*sizing_);
+  }
   if (status.ok() && round != nullptr) status = WriteRound(*round);
   if (status.ok() && before_commit) status = before_commit();
   if (status.ok()) status = Execute("COMMIT");
@@ -937,8 +1040,9 @@ absl::Status SqliteState::InTransaction(const ScaleDownState* state, const Round
   if (state != nullptr) {
     known_->state = *state;
     if (cluster_) known_->cluster = cluster_;
-    ++known_->revision;
   }
+  if (with_sizing) known_->sizing = *std::exchange(sizing_, std::nullopt);
+  if (state != nullptr || with_sizing) ++known_->revision;
   if (counters != nullptr) known_->counters = *counters;
   return status;
 }
@@ -960,6 +1064,21 @@ absl::Status SqliteState::Append(const RoundRecord& round) {
 
 absl::Status SqliteState::SaveState(const ScaleDownState& state) {
   return InTransaction(&state, nullptr, nullptr, nullptr);
+}
+
+absl::StatusOr<SizingState> SqliteState::LoadSizing() {
+  absl::StatusOr<Content> content = ReadAtOnce();
+  if (!content.ok()) return content.status();
+  known_ = *std::move(content);
+  overtaken_ = false;
+  return known_->sizing;
+}
+
+absl::Status SqliteState::SaveSizing(SizingState sizing) {
+  SetSizing(std::move(sizing));
+  absl::Status saved = InTransaction(nullptr, nullptr, nullptr, nullptr);
+  sizing_.reset();
+  return saved;
 }
 
 absl::Status SqliteState::Count(const StoredCounter& more) {

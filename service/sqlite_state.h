@@ -4,16 +4,17 @@
 //
 // A table per kind of thing that is remembered, so that `sqlite3 ebb.db` answers
 // questions: timers, skipped, started, deletions, evictions, cooldowns, hints,
-// unremovable, counters, rounds.  A round is one transaction.
+// unremovable, counters, rounds; pools and queue are of sizing policies.  A round is one
+// transaction, and so is a round with the pools that were set before it.
 //
 // Names:   a path is the name of a file and nothing else: ":memory:" and "file:x.db" are
 //          files of these names.
 // Errors:  one line naming the file.  What is no regular file, is no database, is another
 //          program's, fails SQLite's own check, is of a version that is not known,
 //          holds tables or triggers that are not of this class, a value that its column
-//          cannot hold, rounds that the state does not know of, or a state or counters that
+//          cannot hold, rounds that the state does not know of, or a state, counters or pools that
 //          are not those that were saved (by their digests), is refused and never written
-//          to.  A file of version 2 or 3 is read, and becomes one of today's version when it
+//          to.  A file of version 2, 3 or 4 is read, and becomes one of today's version when it
 //          is saved.
 // Cost:    Open runs SQLite's quick check over the whole file.  Load and LoadCounters each
 //          read the state and the counters and look over the rounds that are kept.
@@ -32,10 +33,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "engine/sizing_state.h"
 #include "engine/state_store.h"
 
 struct sqlite3;
@@ -89,6 +92,13 @@ class SqliteState final : public StateStore {
   }
   // The next Save remembers it.
   void SetCluster(ClusterId cluster) { cluster_ = cluster; }
+  // What sizing policies remember; empty: nothing yet.  As Load: it is what the next save differs
+  // from, and whoever saved meanwhile makes that save Aborted.
+  absl::StatusOr<SizingState> LoadSizing();
+  // Sets the pools alone.
+  absl::Status SaveSizing(SizingState sizing);
+  // The next Save or SaveState writes these in its own transaction.
+  void SetSizing(SizingState sizing) { sizing_ = std::move(sizing); }
   // Adds to one counter and leaves all else alone.  A file without rounds, or of an
   // earlier version, stays as it is.
   absl::Status Count(const StoredCounter& more);
@@ -117,6 +127,7 @@ class SqliteState final : public StateStore {
     std::vector<StoredCounter> counters;
     int64_t revision = 0;  // Goes up with every change of the state.
     std::optional<ClusterId> cluster;
+    SizingState sizing;
   };
 
   SqliteState(std::string path, SqliteStateOptions options)
@@ -139,6 +150,7 @@ class SqliteState final : public StateStore {
                              const std::vector<StoredCounter>& after);
   absl::Status WriteCountersDigest();
   absl::Status WriteRound(const RoundRecord& round);
+  absl::Status WriteSizing(const SizingState& after);
   absl::Status InTransaction(const ScaleDownState* state, const RoundRecord* round,
                              const std::vector<StoredCounter>* counters,
                              const std::function<absl::Status()>& before_commit);
@@ -150,7 +162,8 @@ class SqliteState final : public StateStore {
   int64_t version_ = 0;  // Of the file's tables; 0: it has none yet.
   std::optional<Content> known_;
   std::optional<ClusterId> cluster_;
-  bool overtaken_ = false;  // Somebody saved after Load.
+  std::optional<SizingState> sizing_;  // For the next save.
+  bool overtaken_ = false;             // Somebody saved after Load.
 };
 
 }  // namespace ebb

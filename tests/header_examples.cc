@@ -15,6 +15,7 @@
 #include "base/parallel.h"
 #include "engine/actuation/loop.h"
 #include "engine/actuation/record_actuator.h"
+#include "engine/actuation/shrink_plan.h"
 #include "engine/planner.h"
 #include "engine/policy/clusterman.h"
 #include "engine/policy/clusterman_drainer.h"
@@ -49,13 +50,19 @@
 #include "service/daemon/session_thread.h"
 #include "service/live_cluster.h"
 #include "service/output_file.h"
+#include "service/outside/notifier.h"
+#include "service/outside/prometheus.h"
 #include "service/pass_replay.h"
+#include "service/policy_trial/policy_trial.h"
 #include "service/round_driver.h"
 #include "service/round_options.h"
 #include "service/session/actuation_log.h"
 #include "service/session/pass_call.h"
 #include "service/session/session.h"
+#include "service/sizing/node_queues.h"
 #include "service/sizing/pool_reader.h"
+#include "service/sizing/pool_sizer.h"
+#include "service/sizing/usage_reader.h"
 #include "service/sqlite_state.h"
 #include "service/what_if/patched_cluster.h"
 #include "service/what_if/remedy.h"
@@ -269,6 +276,62 @@ void RecordLoop(ScaleDown& scale_down, ClusterSource& source, const LoopOptions&
   RecordActuator actuator([](std::string_view line) { std::cout << line << "\n"; });
   DeductingSource cluster(source, actuator);
   Loop loop(scale_down, cluster, actuator, options);
+}
+
+// engine/actuation/shrink_plan.h
+absl::Status Shrink(const Observation& observed, const std::vector<NodeId>& leaving,
+                    const std::vector<NodeId>& oldest_first, const PlannerOptions& options,
+                    int64_t now_s) {
+  std::vector<ShrinkAsk> asks = {{.name = "web", .most = 2, .candidates = oldest_first}};
+  absl::StatusOr<ShrinkPlan> plan = PlanShrink(observed, leaving, asks, options, now_s);
+  return plan.status();
+}
+
+// service/sizing/node_queues.h
+void Tell(const QueueEvent& event);
+void WorkQueues(SizingState& state, const ActuatorStatus& status,
+                const std::function<bool(const QueuedNode&)>& there,
+                const std::function<int64_t(const std::string&)>& timeouts, int64_t retry_s,
+                int64_t now_s) {
+  NodeQueues queues(&state.queue, retry_s);
+  queues.Add({.node = "n1", .pool = "web"}, now_s);  // Once; again changes nothing.
+  for (const QueueEvent& event : queues.Work(status, there, timeouts, now_s)) Tell(event);
+}
+
+// service/sizing/pool_sizer.h
+void SizePools(const std::vector<SizedPool>& pools, const SizingState& state,
+               const PoolSizerOptions& options, LoopOptions& loop_options, SqliteState& store) {
+  PoolSizer sizer(pools, state, options);
+  loop_options.sizer = &sizer;
+  store.SetSizing(sizer.state());  // In loop_options.record, before the store saves.
+}
+
+// service/sizing/usage_reader.h
+absl::Status ReadUsage(const std::string& text, PolicyObservation& seen) {
+  UsageReader usage;
+  if (absl::Status s = usage.Read("pods.json", text); !s.ok()) return s;
+  usage.AddTo(seen);
+  return absl::OkStatus();
+}
+
+// service/policy_trial/policy_trial.h
+absl::Status Try(const SizedPool& pool, const LoadCurve& curve, const PolicyTrialOptions& options) {
+  absl::StatusOr<PolicyTrialResult> result = TryPolicy(pool, curve, options);
+  return result.status();
+}
+
+// service/outside/notifier.h
+void Print(std::string_view line);
+void Sleep(int64_t ms);
+void TellNotice(const std::vector<NotifierSettings>& settings, const Notice& notice) {
+  std::vector<std::unique_ptr<Notifier>> notifiers = MakeNotifiers(settings, Print, Sleep);
+  for (const std::string& problem : TellAll(notifiers, notice)) Print(problem);
+}
+
+// service/outside/prometheus.h
+absl::Status Ask(const PrometheusSettings& settings, int64_t now_s) {
+  absl::StatusOr<PolicySignal> cpus = QueryPrometheus(settings, "sum(cpus_requested)", now_s);
+  return cpus.status();
 }
 
 // engine/planner.h

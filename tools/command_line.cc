@@ -92,6 +92,7 @@ void SetAllExamples(CLI::App& app) {
               {{"ebb policy init --school escalator > pools.yaml", "a sample to begin with"},
                {"ebb policy check pools.yaml", "is it right?"},
                {"ebb policy eval pools.yaml all.json", "what it asks for now, and why"},
+               {"ebb policy simulate pools.yaml --report r.html", "what it would do over a day"},
                {"ebb policy schema > pools.schema.json", "for editors"}});
   const auto policy_command = [&](const char* name) -> CLI::App& {
     return *command("policy").get_subcommand(name);
@@ -100,10 +101,22 @@ void SetAllExamples(CLI::App& app) {
   SetExamples(policy_command("init"),
               {{"ebb policy init --school maestro > pools.yaml", "a sample to begin with"}});
   SetExamples(policy_command("check"), {{"ebb policy check pools.yaml", "is it right?"}});
-  SetExamples(policy_command("eval"),
-              {{"ebb policy eval pools.yaml all.json", "by what pods request"},
-               {"ebb policy eval pools.yaml all.json --series signals.csv -o json",
-                "with signals, as data"}});
+  SetExamples(
+      policy_command("eval"),
+      {{"ebb policy eval pools.yaml all.json", "by what pods request"},
+       {"ebb policy eval pools.yaml all.json --state ebb.db", "going on from the round before"},
+       {"ebb policy eval pools.yaml all.json --series signals.csv -o json",
+        "with signals, as data"}});
+  SetExamples(policy_command("failsafe"),
+              {{"ebb policy failsafe list --state ebb.db", "which pools do nothing"}});
+  SetExamples(*policy_command("failsafe").get_subcommand("list"),
+              {{"ebb policy failsafe list --state ebb.db", "which pools do nothing"}});
+  SetExamples(*policy_command("failsafe").get_subcommand("clear"),
+              {{"ebb policy failsafe clear web --state ebb.db", "the pool web goes on"}});
+  SetExamples(policy_command("simulate"),
+              {{"ebb policy simulate", "the four schools on one day"},
+               {"ebb policy simulate pools.yaml --load spike --report r.html", "pools of a file"},
+               {"ebb policy simulate pools.yaml --series load.csv", "a recorded load"}});
   SetExamples(
       command("serve"),
       {{"ebb serve --socket /run/ebb/ebb.sock", "until SIGTERM or SIGINT (docs/service.md)"},

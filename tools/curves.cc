@@ -113,10 +113,12 @@ class Chart {
 
 constexpr std::string_view kStyle = R"(
 :root { --ground: #fbfbf9; --ink: #1d2023; --quiet: #6a7178; --line: #dcdfe2; --with: #1b4f7a;
-  --without: #c2410c; }
+  --without: #c2410c; --one: #1b4f7a; --two: #c2410c; --three: #15803d; --four: #7e22ce;
+  --five: #a16207; --six: #be185d; }
 @media (prefers-color-scheme: dark) {
   :root { --ground: #15181b; --ink: #e6e8ea; --quiet: #949ba2; --line: #30363c; --with: #7cc0f5;
-    --without: #fb923c; }
+    --without: #fb923c; --one: #7cc0f5; --two: #fb923c; --three: #4ade80; --four: #c084fc;
+    --five: #facc15; --six: #f472b6; }
 }
 body { margin: 0 auto; max-width: 900px; padding: 24px; background: var(--ground);
   color: var(--ink); font: 14px/1.45 system-ui, sans-serif; font-variant-numeric: tabular-nums; }
@@ -135,6 +137,12 @@ svg .x { text-anchor: middle; }
 .curve { fill: none; stroke-width: 2; stroke-linejoin: round; }
 .curve.with { stroke: var(--with); }
 .curve.without { stroke: var(--without); stroke-dasharray: 5 4; }
+.curve.one { stroke: var(--one); } svg .name.one { fill: var(--one); }
+.curve.two { stroke: var(--two); } svg .name.two { fill: var(--two); }
+.curve.three { stroke: var(--three); } svg .name.three { fill: var(--three); }
+.curve.four { stroke: var(--four); } svg .name.four { fill: var(--four); }
+.curve.five { stroke: var(--five); } svg .name.five { fill: var(--five); }
+.curve.six { stroke: var(--six); } svg .name.six { fill: var(--six); }
 svg .name.with { fill: var(--with); }
 svg .name.without { fill: var(--without); }
 )";

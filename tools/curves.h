@@ -20,7 +20,7 @@ struct CurvePoint {
 
 struct Curve {
   std::string name;
-  std::string style;  // "with" (a line) or "without" (dashed): kPageStyle's.
+  std::string style;  // "with", "without" (dashed), "one" to "six": colours.
   std::vector<CurvePoint> points;
 };
 

@@ -1,116 +1,22 @@
 #include "tools/policy_command.h"
 
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
-#include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <ostream>
-#include <utility>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/figures.h"
 #include "base/json_text.h"
-#include "base/printable.h"
 #include "engine/policy/policy_registry.h"
-#include "service/file_identity.h"
 #include "service/settings_file.h"
 #include "service/sizing/policy_file.h"
 #include "service/sizing/policy_schema.h"
-#include "service/sizing/pool_reader.h"
-#include "service/sizing/signal_series.h"
-#include "snapshot/formats/read_input.h"
-#include "snapshot/formats/rfc3339.h"
 #include "tools/fail.h"
 #include "tools/flag_values.h"
-#include "tools/table.h"
+#include "tools/policy_state.h"
 
 namespace ebb {
-namespace {
-
-using Json = nlohmann::ordered_json;
-
-constexpr std::string_view kJsonVersion = "ebb.policy.eval/v1";
-
-absl::StatusOr<std::vector<SizedPool>> ReadPools(const std::string& file) {
-  absl::StatusOr<std::string> yaml = ReadWholeFile(file);
-  if (!yaml.ok()) return yaml.status();
-  return ReadPolicyFile(file, *yaml, PolicyRegistry());
-}
-
-// One pool, and what was decided for it.
-struct Evaluated {
-  const SizedPool* pool;
-  size_t nodes;
-  PolicyDecision decision{};
-};
-
-Evaluated Evaluate(const SizedPool& pool, const PoolReader& reader,
-                   const std::vector<SignalPoint>& points, int64_t now_s) {
-  PolicyObservation seen = reader.Observe(pool);
-  seen.signals = Latest(points, pool.name, now_s);
-  const std::vector<std::string> stale = StaleSignals(seen, pool.signal_period_s, now_s);
-  Evaluated evaluated{.pool = &pool, .nodes = seen.nodes.size()};
-  if (!stale.empty()) {
-    evaluated.decision = Denied("signalPeriod", "stale signal");
-    for (const std::string& name : stale) {
-      evaluated.decision.figures.push_back(
-          {fmt::format("signal {}, seconds old", name),
-           std::to_string(now_s - *seen.signals.find(name)->second.at_s)});
-    }
-    evaluated.decision.figures.push_back({"signalPeriod", std::to_string(pool.signal_period_s)});
-    return evaluated;
-  }
-  std::string state;
-  evaluated.decision = pool.policy->Decide(seen, now_s, &state);
-  return evaluated;
-}
-
-std::string Signed(int64_t delta) { return fmt::format("{:+}", delta); }
-
-void Print(const Evaluated& evaluated, std::ostream& out) {
-  const PolicyDecision& decision = evaluated.decision;
-  const std::string delta = decision.delta == 0 ? "stays" : Signed(decision.delta);
-  out << fmt::format("pool {}, {}: {}, {} ({})\n", Printable(evaluated.pool->name),
-                     evaluated.pool->policy_name, Count(evaluated.nodes, "node", "nodes"), delta,
-                     decision.reason);
-  if (!decision.denied_by.empty()) {
-    out << fmt::format("  denied by {}\n", Printable(decision.denied_by));
-  }
-  for (const std::string& warning : decision.warnings) {
-    out << fmt::format("  warning: {}\n", Printable(warning));
-  }
-  Table figures({"", ""});
-  figures.Indent(2);
-  for (const PolicyFigure& figure : decision.figures) figures.AddRow({figure.name, figure.value});
-  if (!figures.empty()) figures.Print(out);
-  if (decision.direction != PolicyDirection::kDown || !decision.candidates) return;
-  const size_t shown = std::min<size_t>(decision.candidates->size(), 5);
-  out << (shown == 0 ? "  no node may go" : "  first to go:");
-  for (size_t i = 0; i < shown; ++i) out << " " << Printable((*decision.candidates)[i]);
-  out << (shown < decision.candidates->size() ? " ...\n" : "\n");
-}
-
-Json AsJson(const Evaluated& evaluated) {
-  const PolicyDecision& decision = evaluated.decision;
-  Json figures = Json::array();
-  for (const PolicyFigure& figure : decision.figures) {
-    figures.push_back({{"name", figure.name}, {"value", figure.value}});
-  }
-  return {{"pool", evaluated.pool->name},
-          {"policy", evaluated.pool->policy_name},
-          {"nodes", evaluated.nodes},
-          {"delta", decision.delta},
-          {"direction", Name(decision.direction)},
-          {"reason", decision.reason},
-          {"deniedBy", decision.denied_by},
-          {"figures", std::move(figures)},
-          {"candidates", decision.candidates ? Json(*decision.candidates) : Json()},
-          {"warnings", decision.warnings}};
-}
-
-}  // namespace
 
 void PolicyCommand::AddTo(CLI::App& app) {
   app.require_subcommand(1);
@@ -120,29 +26,100 @@ void PolicyCommand::AddTo(CLI::App& app) {
       ->check(values::Choice(PolicyRegistry().Names()))
       ->type_name("SCHOOL")
       ->capture_default_str();
+  TakeLastOfEach(*init_);
   check_ = app.add_subcommand("check", "Tell whether a file of pools is right");
-  CLI::App* const eval =
-      app.add_subcommand("eval", "Decide one round of each pool, and show how it was computed");
-  for (CLI::App* command : {check_, eval}) {
-    command->add_option("FILE", file, "The file of pools")->check(values::File())->required();
-  }
-  eval->add_option("INPUT", inputs, "Dumps of the cluster, as for `ebb plan`")
+  check_->add_option("FILE", file, "The file of pools")->check(values::File())->required();
+  AddEval(
+      *app.add_subcommand("eval", "Decide one round of each pool, and show how it was computed"));
+  AddFailsafe(*app.add_subcommand(
+      "failsafe",
+      "Tell which pools are in failsafe, and end it: until then nothing is done there"));
+  simulate_ = app.add_subcommand("simulate", "Run policies over a load, and compare them");
+  AddSimulate(*simulate_);
+}
+
+void PolicyCommand::AddEval(CLI::App& app) {
+  app.add_option("FILE", eval.file, "The file of pools")->check(values::File())->required();
+  app.add_option("INPUT", eval.inputs, "Dumps of the cluster, as for `ebb plan`")
       ->check(values::File())
       ->required();
-  eval->add_option("--series", series,
-                   "Signals over time, as CSV or JSON (default: there are none)")
+  app.add_option("--series", eval.series,
+                 "Signals over time, as CSV or JSON (default: there are none)")
       ->check(values::File())
       ->type_name("FILE");
-  eval->add_option("--now", now,
-                   "The time of the round, as 2026-01-02T03:04:05Z (default: the latest time that "
-                   "the input or the series has)")
+  app.add_option("--usage", eval.usage,
+                 "What pods or nodes use, as `kubectl get --raw "
+                 "/apis/metrics.k8s.io/v1beta1/pods` prints it; several times for several files")
+      ->check(values::File())
+      ->type_name("FILE")
+      ->allow_extra_args(false);
+  app.add_option("--state", eval.state,
+                 "Go on from this file, and remember the round there: what it asks for counts as "
+                 "done (default: the round is each pool's first)")
+      ->check(values::File())
+      ->type_name("FILE");
+  app.add_option("--now", eval.now,
+                 "The time of the round, as 2026-01-02T03:04:05Z (default: the latest time that "
+                 "the input, the series or the usage has)")
       ->check(values::Time())
       ->type_name("TIME");
-  eval->add_option("-o,--output", output, "How to print")
+  app.add_option("-o,--output", eval.output, "How to print")
       ->check(values::Choice({"table", "json"}))
       ->type_name("FORMAT")
       ->capture_default_str();
-  for (CLI::App* command : {init_, eval}) TakeLastOfEach(*command);
+  TakeLastOfEach(app);
+}
+
+void PolicyCommand::AddFailsafe(CLI::App& app) {
+  app.require_subcommand(1);
+  list_failsafe_ = app.add_subcommand("list", "List the pools of a state file");
+  clear_failsafe_ = app.add_subcommand("clear", "End the failsafe of a pool");
+  clear_failsafe_->add_option("POOL", pool, "The pool's name")->required();
+  for (CLI::App* command : {list_failsafe_, clear_failsafe_}) {
+    command->add_option("--state", state, "A file that `ebb policy eval` or `ebb run` wrote")
+        ->check(values::File())
+        ->type_name("FILE")
+        ->required();
+    TakeLastOfEach(*command);
+  }
+}
+
+void PolicyCommand::AddSimulate(CLI::App& app) {
+  app.add_option("FILE", simulate.file,
+                 "The file of pools (default: a pool under each of the four schools)")
+      ->check(values::File());
+  CLI::Option* const series =
+      app.add_option("--series", simulate.series,
+                     "A recorded load, as CSV or JSON: the signal pods of each pool, or of no pool "
+                     "for all of them")
+          ->check(values::File())
+          ->type_name("FILE");
+  app.add_option("--load", simulate.load, "A generated load: the same for all pools")
+      ->check(values::Choice(LoadCurve::Names()))
+      ->type_name("LOAD")
+      ->excludes(series)
+      ->capture_default_str();
+  app.add_option("--pods", simulate.pods, "Pods of a generated load, on average")
+      ->check(values::WholeNumber(1, 100'000))
+      ->type_name("N")
+      ->excludes(series)
+      ->capture_default_str();
+  app.add_option("--hours", simulate.hours, "Hours of virtual time")
+      ->check(values::WholeNumber(1, 8760))
+      ->type_name("H")
+      ->capture_default_str();
+  app.add_option("--seed", simulate.seed, "The same seed makes the same cluster")
+      ->check(values::WholeNumber(0, std::numeric_limits<uint64_t>::max()))
+      ->type_name("S")
+      ->capture_default_str();
+  app.add_option("--report", simulate.report, "Write a page with curves, in one file of HTML")
+      ->check(values::File())
+      ->type_name("FILE");
+  app.add_option("-o,--output", simulate.output, "How to print")
+      ->check(values::Choice({"table", "json"}))
+      ->type_name("FORMAT")
+      ->capture_default_str();
+  TakeLastOfEach(app);
 }
 
 int PolicyCommand::Run(std::ostream& out, std::ostream& err) const {
@@ -154,56 +131,20 @@ int PolicyCommand::Run(std::ostream& out, std::ostream& err) const {
     out << PolicyFileSample(*PolicyRegistry().Find(school));
     return 0;
   }
-  return check_->parsed() ? Check(out, err) : Eval(out, err);
+  if (check_->parsed()) return Check(out, err);
+  if (simulate_->parsed()) return SimulatePools(simulate, out, err);
+  if (list_failsafe_->parsed()) return ListFailsafe(state, out, err);
+  if (clear_failsafe_->parsed()) return ClearFailsafe(state, pool, out, err);
+  return EvalPools(eval, out, err);
 }
 
 int PolicyCommand::Check(std::ostream& out, std::ostream& err) const {
-  const absl::StatusOr<std::vector<SizedPool>> pools = ReadPools(file);
-  if (!pools.ok()) return Fail(pools.status(), err);
-  out << Count(pools->size(), "pool", "pools") << (pools->size() == 1 ? " is" : " are")
+  const absl::StatusOr<std::string> yaml = ReadWholeFile(file);
+  if (!yaml.ok()) return Fail(yaml.status(), err);
+  const absl::StatusOr<SizingFile> read = ReadSizingFile(file, *yaml, PolicyRegistry());
+  if (!read.ok()) return Fail(read.status(), err);
+  out << Count(read->pools.size(), "pool", "pools") << (read->pools.size() == 1 ? " is" : " are")
       << " right\n";
-  return 0;
-}
-
-int PolicyCommand::Eval(std::ostream& out, std::ostream& err) const {
-  std::vector<UsedFile> files = {{"FILE", file, FileUse::kRead}};
-  for (const std::string& input : inputs) files.push_back({"INPUT", input, FileUse::kRead});
-  if (!series.empty()) files.push_back({"--series", series, FileUse::kRead});
-  if (absl::Status s = CheckFiles(files); !s.ok()) return Fail(s, err);
-  const absl::StatusOr<std::vector<SizedPool>> pools = ReadPools(file);
-  if (!pools.ok()) return Fail(pools.status(), err);
-  PoolReader reader;
-  ImportStats stats;
-  for (const std::string& input : inputs) {
-    if (absl::Status s = ReadInput(input, reader, stats); !s.ok()) return Fail(s, err);
-  }
-  std::vector<SignalPoint> points;
-  if (!series.empty()) {
-    const absl::StatusOr<std::string> text = ReadWholeFile(series);
-    if (!text.ok()) return Fail(text.status(), err);
-    absl::StatusOr<std::vector<SignalPoint>> read = ReadSignals(series, *text);
-    if (!read.ok()) return Fail(read.status(), err);
-    points = *std::move(read);
-  }
-  int64_t now_s = reader.newest_s();
-  for (const SignalPoint& point : points) now_s = std::max(now_s, point.at_s);
-  if (!now.empty()) now_s = *ParseRfc3339(now);
-  Json rows = Json::array();
-  bool is_first = true;
-  for (const SizedPool& pool : *pools) {
-    const Evaluated evaluated = Evaluate(pool, reader, points, now_s);
-    if (output == "json") {
-      rows.push_back(AsJson(evaluated));
-      continue;
-    }
-    if (!is_first) out << "\n";
-    is_first = false;
-    Print(evaluated, out);
-  }
-  if (output == "json") {
-    out << IndentedJson(
-        Json{{"version", kJsonVersion}, {"now", FormatRfc3339(now_s)}, {"pools", rows}});
-  }
   return 0;
 }
 

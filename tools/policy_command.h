@@ -3,10 +3,9 @@
 //   ebb policy schema                        the JSON schema of the file
 //   ebb policy init [--school X]             a commented sample
 //   ebb policy check FILE                    is the file right?
-//   ebb policy eval FILE INPUT... [--series F] [--now T] [-o table|json]
-//
-// eval decides one round of each pool as if it were the first, and shows what each decision was
-// computed from.  It changes nothing.
+//   ebb policy eval FILE INPUT...            one round of each pool (policy_eval.h)
+//   ebb policy failsafe list|clear [POOL]    pools that do nothing (policy_state.h)
+//   ebb policy simulate [FILE]               policies over a load (policy_simulate.h)
 //
 // Threads: none.
 
@@ -17,6 +16,9 @@
 #include <string>
 #include <vector>
 
+#include "tools/policy_eval.h"
+#include "tools/policy_simulate.h"
+
 namespace CLI {
 class App;
 }
@@ -26,22 +28,27 @@ namespace ebb {
 struct PolicyCommand {
   std::string school = "escalator";
   std::string file;
-  std::vector<std::string> inputs;
-  std::string series;
-  std::string now;
-  std::string output = "table";
+  PolicyEvalRequest eval;
+  PolicySimulateRequest simulate;
+  std::string state;  // Of failsafe.
+  std::string pool;
 
   void AddTo(CLI::App& app);
   // The exit code: 0, or 1 for bad input.
   int Run(std::ostream& out, std::ostream& err) const;
 
  private:
+  void AddEval(CLI::App& app);
+  void AddFailsafe(CLI::App& app);
+  void AddSimulate(CLI::App& app);
   int Check(std::ostream& out, std::ostream& err) const;
-  int Eval(std::ostream& out, std::ostream& err) const;
 
   CLI::App* schema_ = nullptr;
   CLI::App* init_ = nullptr;
   CLI::App* check_ = nullptr;
+  CLI::App* simulate_ = nullptr;
+  CLI::App* list_failsafe_ = nullptr;
+  CLI::App* clear_failsafe_ = nullptr;
 };
 
 }  // namespace ebb

@@ -43,6 +43,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "base/text.h"
 #include "engine/actuation_status.h"
 
 namespace ebb {
@@ -108,6 +110,16 @@ class Actuator {
   virtual absl::Status Delete(std::string_view node, int64_t now_s) = 0;
   // From kTainted, kDrained and kFailed.  The deletion ends, not ok.
   virtual absl::Status RollBack(std::string_view node, std::string_view why, int64_t now_s) = 0;
+
+  // Asks that the group has at least `size` machines, those that boot counted.  One that has them
+  // already stays as it is.  Returns when that was asked: the machines come in their own time.
+  // Errors: Unimplemented: it cannot; NotFound: there is no such group; OutOfRange: the group may
+  //         not be so large.
+  virtual absl::Status Grow(std::string_view group, int64_t size, int64_t now_s) {
+    (void)size, (void)now_s;
+    return absl::UnimplementedError(
+        absl::StrCat("group ", Absl(group), " cannot grow: this actuator makes no machines"));
+  }
 
   virtual absl::StatusOr<ActuatorStatus> Status(int64_t now_s) = 0;
   // The first `results` results were taken in and need not be told again.

@@ -43,6 +43,14 @@ bool Loop::TakeStatus(LoopTurn& turn) {
   return true;
 }
 
+// Nodes that a policy takes away are in deletion from here on.  False: there is no sizer.
+bool Loop::SizePools(Observation& observed, LoopTurn& turn) {
+  if (options_.sizer == nullptr) return false;
+  sizing_.now_s = turn.now_s;
+  options_.sizer->Decide(observed, status_, sizing_);
+  return true;
+}
+
 // A round that is kept was told of the results.
 void Loop::Acknowledge(LoopTurn& turn) {
   for (size_t i = 0; i < told_; ++i) {
@@ -79,6 +87,7 @@ void Loop::PutSoftTaints(const std::vector<std::string>& nodes, bool taint, Loop
 }
 
 void Loop::MakeRound(Observation& observed, LoopTurn& turn) {
+  const bool sized = SizePools(observed, turn);
   events_.insert(events_.end(), observed.events.begin(), observed.events.end());
   ActuationStatus actuation{
       .empty = {}, .drained = {}, .recent_evictions = status_.recent_evictions};
@@ -86,6 +95,7 @@ void Loop::MakeRound(Observation& observed, LoopTurn& turn) {
     (deletion.drain ? actuation.drained : actuation.empty)
         .push_back({deletion.node, deletion.group});
   }
+  for (const NodeInDeletion& node : sizing_.leave) actuation.drained.push_back(node);
   std::vector<EndedDeletion> ended;
   std::vector<ScaleEvent> events = events_;
   for (const DeletionResult& result : status_.results) {
@@ -131,6 +141,7 @@ void Loop::MakeRound(Observation& observed, LoopTurn& turn) {
   const std::vector<DeletionOrder> orders = OrdersOf(catalog, observed.groups, *turn.round);
   const std::vector<std::string> taint = NamesOf(catalog, turn.round->soft_taints.taint);
   const std::vector<std::string> untaint = NamesOf(catalog, turn.round->soft_taints.untaint);
+  if (sized) options_.sizer->Act(actuator_, sizing_);
   Begin(orders, turn);
   PutSoftTaints(untaint, false, turn);
   PutSoftTaints(taint, true, turn);
@@ -168,6 +179,9 @@ void Loop::Turn(int64_t now_s) {
       turn.log.push_back(absl::StrCat("no round: ", now.status().message()));
     }
   }
+  turn.pools = std::move(sizing_.pools);
+  for (std::string& line : sizing_.log) turn.log.push_back(std::move(line));
+  sizing_ = {};
   if (options_.on_turn != nullptr) options_.on_turn(turn);
 }
 

@@ -4,8 +4,9 @@
 //   loop.Run(clock);  // Until the clock says that it is over.
 //
 // A turn: take in how deletions stand, carry on those that are due (deletion_steps.h), observe,
-// make a round (round.h), record it, begin what may go now, put and take soft taints, sleep.
-// Every decision is made elsewhere.  Deletions go on while rounds continue.
+// size pools (sizer.h, where there is one), make a round (round.h), record it, begin what may go
+// now, put and take soft taints, sleep. Every decision is made elsewhere.  Deletions go on while
+// rounds continue.
 //
 // Rounds are made here, over a cluster that is observed here, or by a RoundMaker, which observes
 // and keeps its state itself.
@@ -36,7 +37,9 @@
 #include "absl/status/statusor.h"
 #include "engine/actuation/actuator.h"
 #include "engine/actuation/deletion_steps.h"
+#include "engine/actuation/sizer.h"
 #include "engine/round.h"
+#include "snapshot/object_sink.h"
 
 namespace ebb {
 
@@ -47,6 +50,9 @@ struct Observation {
   NodeGroups groups;
   std::vector<PodId> pending;
   std::vector<ScaleEvent> events;  // Since the last observation.
+  // Hands over the nodes and pods of the snapshot as objects, for sizing policies, which read more
+  // of them than a snapshot keeps.  As long valid.  Null: the source cannot.
+  std::function<absl::Status(ObjectSink& sink)> objects = nullptr;
 };
 
 class ClusterSource {
@@ -99,6 +105,7 @@ struct LoopTurn {
   std::optional<size_t> in_deletion;  // Nodes, as the turn began.  Absent: it is not known.
   size_t begun = 0;                   // Deletions.
   std::vector<DeletionResult> ended;  // That are taken in.
+  std::vector<PoolTurn> pools;        // That a policy decided.
   std::vector<std::string> log;       // What failed, a line each.
 };
 
@@ -119,6 +126,7 @@ struct LoopOptions {
                                            const std::vector<std::string>& unneeded)>
       advise;
   CandidateOrder order = CandidateOrder::kAutoscaler;  // Of rounds that are made here.
+  Sizer* sizer = nullptr;                              // Null: no pool is sized.
   // Keeps the state after a round, before anything of it is done.  Null: nothing is kept.
   std::function<absl::Status(const ScaleDown&, const RoundResult&)> record;
   // Sees every turn at its end.  Null: nobody does.
@@ -144,6 +152,7 @@ class Loop {
 
  private:
   bool TakeStatus(LoopTurn& turn);
+  bool SizePools(Observation& observed, LoopTurn& turn);
   void MakeRound(Observation& observed, LoopTurn& turn);
   void AskForRound(LoopTurn& turn);
   void Acknowledge(LoopTurn& turn);
@@ -156,6 +165,7 @@ class Loop {
   RoundMaker* const rounds_ = nullptr;
   Actuator& actuator_;
   const LoopOptions options_;
+  SizingTurn sizing_;  // Of this turn.
   // For the next round.
   ActuatorStatus status_;  // With not_begun_.
   size_t told_ = 0;        // Of its results those that the actuator told.

@@ -10,6 +10,8 @@
 // the cluster without the node: its pods are where the plan put them, and those that are not
 // listed in the plan (they came later), or for which there is no room any more, are pending.
 //
+// Machines that a group was asked for are told, and count for its target from then on; none comes.
+//
 // What was done is forgotten for a node that leaves the cluster or becomes another machine.
 //
 // Cost:    an observation copies the snapshot (O(pages)) and moves the pods of all nodes that
@@ -44,6 +46,7 @@ class RecordActuator : public Actuator {
   absl::Status Drain(std::string_view node, int64_t now_s) override;
   absl::Status Delete(std::string_view node, int64_t now_s) override;
   absl::Status RollBack(std::string_view node, std::string_view why, int64_t now_s) override;
+  absl::Status Grow(std::string_view group, int64_t size, int64_t now_s) override;
   absl::StatusOr<ActuatorStatus> Status(int64_t now_s) override;
   void Acknowledge(size_t results) override;
 
@@ -56,6 +59,7 @@ class RecordActuator : public Actuator {
   const Tell tell_;
   std::vector<DeletionOrder> done_;
   std::map<std::string, bool> soft_taints_;  // As they were last told.
+  std::map<std::string, int64_t> grown_to_;  // By group.
   std::vector<DeletionResult> results_;
 };
 
@@ -68,6 +72,9 @@ class DeductingSource : public ClusterSource {
 
  private:
   static void Deduct(const DeletionOrder& order, NodeId node, Observation& observed);
+  // The objects of a cluster in which all was done.
+  absl::Status Show(const std::function<absl::Status(ObjectSink& sink)>& objects,
+                    ObjectSink& to) const;
 
   ClusterSource& source_;
   RecordActuator& actuator_;

@@ -176,10 +176,11 @@ ClustermanObservation ObservationOf(const PolicyObservation& from, double weight
                          .fulfilled_capacity = static_cast<double>(from.nodes.size()) * weight});
   }
   for (const PolicyNode& node : from.nodes) {
-    ClustermanAgent agent{.name = node.name,
-                          .ip = node.name,
-                          .allocatable = Amounts(node.allocatable),
-                          .is_draining = node.taints.contains("clusterman.yelp.com/terminating")};
+    ClustermanAgent agent{
+        .name = node.name,
+        .ip = node.name,
+        .allocatable = Amounts(node.allocatable),
+        .is_draining = node.is_leaving || node.taints.contains("clusterman.yelp.com/terminating")};
     for (const PolicyPod& pod : node.pods) agent.pods.push_back(PodOf(pod, true, options, now_s));
     to.agents.push_back(std::move(agent));
     to.instances.push_back(
@@ -249,7 +250,7 @@ class ClustermanPolicy final : public Policy {
     const ClustermanObservation seen = ObservationOf(observation, weight_, options_, now_s);
     const ClustermanDecision made = ebb::Decide(options_, seen, now_s, &read);
     *state = StateText(std::string(kState), read);
-    return DecisionOf(seen, made);
+    return DecisionOf(observation, seen, made);
   }
 
   // The next run sees what became of it.
@@ -258,14 +259,17 @@ class ClustermanPolicy final : public Policy {
  private:
   // Shrinking: the nodes that were chosen, which may be fewer than the target would have it, and
   // none.  Growing: what the cloud is to have, in whole nodes.
-  [[nodiscard]] int64_t DeltaOf(const ClustermanDecision& made) const {
+  [[nodiscard]] int64_t DeltaOf(const PolicyObservation& from,
+                                const ClustermanDecision& made) const {
     int64_t delta = 0;
+    bool chose = false;
     if (made.prune) {
       for (const ClustermanPrunedGroup& group : made.prune->chosen) {
-        delta -= std::ssize(group.nodes);
+        for (const size_t i : group.nodes) delta -= from.nodes[i].is_leaving ? 0 : 1;
+        chose = chose || !group.nodes.empty();
       }
     }
-    if (delta != 0) return delta;
+    if (chose) return delta;
     for (const ClustermanAction& action : made.actions) {
       if (action.kind != ClustermanActionKind::kSetCapacity) continue;
       const double units = static_cast<double>(action.size) - made.target_before;
@@ -274,7 +278,8 @@ class ClustermanPolicy final : public Policy {
     return std::max<int64_t>(delta, 0);
   }
 
-  [[nodiscard]] PolicyDecision DecisionOf(const ClustermanObservation& seen,
+  [[nodiscard]] PolicyDecision DecisionOf(const PolicyObservation& from,
+                                          const ClustermanObservation& seen,
                                           const ClustermanDecision& made) const {
     PolicyDecision decision;
     AddFigures(made, decision.figures);
@@ -286,7 +291,7 @@ class ClustermanPolicy final : public Policy {
       return decision;
     }
     decision.reason = Name(made.target->rule);
-    decision.delta = DeltaOf(made);
+    decision.delta = DeltaOf(from, made);
     const double ask = made.constraint ? made.constraint->ask : 0;
     decision.direction = ask > 0   ? PolicyDirection::kUp
                          : ask < 0 ? PolicyDirection::kDown
@@ -306,7 +311,7 @@ class ClustermanPolicy final : public Policy {
     if (made.prune) {
       decision.candidates.emplace();
       for (const size_t i : made.prune->kill_order) {
-        decision.candidates->push_back(seen.instances[i].id);
+        if (!from.nodes[i].is_leaving) decision.candidates->push_back(seen.instances[i].id);
       }
     }
     return decision;

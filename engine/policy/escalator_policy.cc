@@ -118,20 +118,24 @@ EscalatorPod PodOf(const PolicyPod& pod, const std::string& node) {
   return to;
 }
 
-EscalatorObservation ObservationOf(const PolicyObservation& from) {
+EscalatorObservation ObservationOf(const PolicyObservation& from, int64_t now_s) {
   EscalatorObservation to;
   for (const PolicyNode& node : from.nodes) {
-    const auto taint = node.taints.find(std::string(kTaint));
-    to.nodes.push_back(
-        {.name = node.name,
-         .allocatable = Both(node.allocatable),
-         .created_s = node.created_s,
-         .labels = node.labels,
-         .unschedulable = node.is_cordoned,
-         .taint = taint == node.taints.end() ? std::nullopt : std::optional(taint->second),
-         .force_taint = node.taints.contains(std::string(kForceTaint)),
-         .ready = node.ready,
-         .no_delete = Find(node.annotations, "atlassian.com/no-delete")});
+    // One that leaves is as one that was tainted now: no grace is over.
+    std::optional<std::string> taint;
+    if (node.is_leaving) taint = std::to_string(now_s);
+    if (const auto found = node.taints.find(std::string(kTaint)); found != node.taints.end()) {
+      taint = found->second;
+    }
+    to.nodes.push_back({.name = node.name,
+                        .allocatable = Both(node.allocatable),
+                        .created_s = node.created_s,
+                        .labels = node.labels,
+                        .unschedulable = node.is_cordoned,
+                        .taint = std::move(taint),
+                        .force_taint = node.taints.contains(std::string(kForceTaint)),
+                        .ready = node.ready,
+                        .no_delete = Find(node.annotations, "atlassian.com/no-delete")});
     for (const PolicyPod& pod : node.pods) to.pods.push_back(PodOf(pod, node.name));
   }
   for (const PolicyPod& pod : from.pending) to.pods.push_back(PodOf(pod, ""));
@@ -174,7 +178,8 @@ void AddFigures(const EscalatorDecision& made, std::vector<PolicyFigure>& to) {
 }
 
 // Tainted nodes first, then the oldest, as they would be tainted.
-std::vector<std::string> Order(const EscalatorObservation& observation,
+std::vector<std::string> Order(const PolicyObservation& from,
+                               const EscalatorObservation& observation,
                                const EscalatorGroup& group) {
   std::vector<size_t> order = group.force_tainted;
   order.insert(order.end(), group.tainted.begin(), group.tainted.end());
@@ -182,7 +187,9 @@ std::vector<std::string> Order(const EscalatorObservation& observation,
   std::ranges::stable_sort(rest, {}, [&](size_t i) { return observation.nodes[i].created_s; });
   order.insert(order.end(), rest.begin(), rest.end());
   std::vector<std::string> names;
-  for (const size_t i : order) names.push_back(observation.nodes[i].name);
+  for (const size_t i : order) {
+    if (!from.nodes[i].is_leaving) names.push_back(observation.nodes[i].name);
+  }
   return names;
 }
 
@@ -205,18 +212,19 @@ class EscalatorPolicy final : public Policy {
                         std::string* state) const override {
     EscalatorState read;
     if (!ReadStateText(kState, *state, &read)) return Denied("state", "state_unreadable");
-    const EscalatorObservation seen = ObservationOf(observation);
+    const EscalatorObservation seen = ObservationOf(observation, now_s);
     EscalatorNoCalls calls;
     const EscalatorDecision made = ebb::Decide(options_, seen, now_s, calls, &read);
     *state = StateText(std::string(kState), read);
-    return DecisionOf(seen, made);
+    return DecisionOf(observation, seen, made);
   }
 
   // The lock is taken when the group is asked to grow, whatever comes of it.
   void Ended(bool /*succeeded*/, int64_t /*now_s*/, std::string* /*state*/) const override {}
 
  private:
-  PolicyDecision DecisionOf(const EscalatorObservation& seen, const EscalatorDecision& made) const {
+  PolicyDecision DecisionOf(const PolicyObservation& from, const EscalatorObservation& seen,
+                            const EscalatorDecision& made) const {
     PolicyDecision decision;
     decision.direction = made.delta > 0   ? PolicyDirection::kUp
                          : made.delta < 0 ? PolicyDirection::kDown
@@ -235,7 +243,7 @@ class EscalatorPolicy final : public Policy {
       decision.denied_by = made.forced.empty() ? "bounds" : Name(made.forced.back());
     }
     AddFigures(made, decision.figures);
-    decision.candidates = Order(seen, made.group);
+    decision.candidates = Order(from, seen, made.group);
     AddWarnings(made.warnings, decision.warnings);
     return decision;
   }

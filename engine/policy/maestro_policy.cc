@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 #include "engine/policy/maestro.h"
@@ -57,6 +59,17 @@ void AddTriggerKeys(const std::string& list, std::string_view usage, bool is_up,
   add("delta", kInt, "Of type legacy: rooms, below 0 to go down", "0", false, -kMost, kMost);
 }
 
+// The old single trigger, which stands where there is no metricsTrigger.
+void AddOldTriggerKeys(const std::string& section, std::vector<PolicyKey>& keys) {
+  for (const char* const name : {"usage", "threshold", "time", "limit"}) {
+    keys.push_back({.path = fmt::format("{}.trigger.{}", section, name),
+                    .type = PolicyValueType::kInt,
+                    .help = "Another spelling of metricsTrigger, with one of type room",
+                    .example = "80",
+                    .min = 0});
+  }
+}
+
 std::vector<PolicyKey> Keys() {
   using enum PolicyValueType;
   std::vector<PolicyKey> keys = {
@@ -69,15 +82,25 @@ std::vector<PolicyKey> Keys() {
       {"up.cooldown", kInt, "Seconds after an operation", "60", false, 0},
   };
   AddTriggerKeys("up.metricsTrigger", "70", true, keys);
+  AddOldTriggerKeys("up", keys);
   keys.push_back({"down.cooldown", kInt, "Seconds after an operation", "300", false, 0});
   AddTriggerKeys("down.metricsTrigger", "50", false, keys);
+  AddOldTriggerKeys("down", keys);
   return keys;
 }
 
 void ReadScaling(const PolicySettings& settings, const std::string& section,
                  MaestroScaling& scaling) {
-  settings.Read(section + ".cooldown", scaling.cooldown);
   const std::string list = section + ".metricsTrigger";
+  const std::string old = section + ".trigger.";
+  const bool is_given = settings.Has(section + ".cooldown") || settings.HasList(list) ||
+                        settings.Has(old + "usage") || settings.Has(old + "time");
+  if (is_given) scaling = {};  // A section that is given has no cooldown of its own.
+  settings.Read(section + ".cooldown", scaling.cooldown);
+  settings.Read(old + "usage", scaling.trigger.usage);
+  settings.Read(old + "threshold", scaling.trigger.threshold);
+  settings.Read(old + "time", scaling.trigger.time);
+  settings.Read(old + "limit", scaling.trigger.limit);
   for (size_t i = 0; i < settings.Count(list); ++i) {
     const std::string at = fmt::format("{}[{}].", list, i);
     MaestroTrigger trigger;
@@ -121,6 +144,11 @@ int64_t RoomsOf(const PolicyObservation& observation, std::string_view name) {
   return value >= 0 && value < 9e15 ? std::llround(value) : -1;
 }
 
+int64_t RoomsOn(int64_t nodes, int64_t rooms_per_node) {
+  const double all = static_cast<double>(nodes) * static_cast<double>(rooms_per_node);
+  return all < 9e15 ? static_cast<int64_t>(all) : 0;
+}
+
 MaestroObservation ObservationOf(const PolicyObservation& from, int64_t rooms_per_node) {
   MaestroObservation to;
   const std::vector<const PolicyPod*> pods = RoomPods(from);
@@ -134,10 +162,15 @@ MaestroObservation ObservationOf(const PolicyObservation& from, int64_t rooms_pe
                        .ready = RoomsOf(from, "rooms_ready"),
                        .occupied = RoomsOf(from, "rooms_occupied")};
   } else {
-    const auto occupied = static_cast<int64_t>(pods.size());
-    const double all = static_cast<double>(from.nodes.size()) * static_cast<double>(rooms_per_node);
-    const int64_t room = all < 9e15 ? static_cast<int64_t>(all) : 0;
-    to.counts.rooms = {.ready = std::max<int64_t>(room - occupied, 0), .occupied = occupied};
+    // A pod that waits is one that needs a room.
+    const auto occupied = static_cast<int64_t>(pods.size() + from.pending.size());
+    const int64_t staying = std::ranges::count(from.nodes, false, &PolicyNode::is_leaving);
+    const int64_t room = RoomsOn(staying, rooms_per_node);
+    int64_t booting = 0;
+    if (from.cloud) booting = std::max<int64_t>(0, from.cloud->desired - std::ssize(from.nodes));
+    to.counts.rooms = {.creating = RoomsOn(booting, rooms_per_node),
+                       .ready = std::max<int64_t>(room - std::ssize(pods), 0),
+                       .occupied = occupied};
   }
   for (const PolicyPod* pod : pods) {
     if (!pod->usage) continue;
@@ -146,7 +179,8 @@ MaestroObservation ObservationOf(const PolicyObservation& from, int64_t rooms_pe
                                     .mem_usage_bytes = pod->usage->memory_bytes,
                                     .mem_request_bytes = pod->requests.memory_bytes});
   }
-  to.pending_pods = static_cast<int64_t>(from.pending.size());
+  // Of rooms that are told, one that waits keeps others from being created.
+  if (has_rooms) to.pending_pods = static_cast<int64_t>(from.pending.size());
   return to;
 }
 

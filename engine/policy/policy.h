@@ -6,6 +6,9 @@
 //   PolicyDecision decision = policy->Decide(observation, now_s, &state);
 //   if (decision.delta != 0) policy->Ended(Act(decision), now_s, &state);
 //
+// A policy with OneActionAtATime is asked nothing until its action has ended; the others are told
+// that it ended as soon as it has begun, and see in the rounds that follow what became of it.
+//
 // The four schools are adapters (policy_schools.h) over their own rules; a user's policy is one
 // file: a class, its keys, and PolicyRegistry::Add (policy_registry.h).
 //
@@ -76,9 +79,12 @@ struct PolicyNode {
   std::string name;
   PolicyResources capacity{};
   PolicyResources allocatable{};
+  std::optional<PolicyResources> usage{};  // cpu and memory; absent: not measured.
   int64_t created_s = 0;
   std::optional<bool> ready{};  // Its condition; absent: none.
   bool is_cordoned = false;
+  // An earlier decision takes it away: its pods count, and its room does not.
+  bool is_leaving = false;
   std::map<std::string, std::string> labels{};
   std::map<std::string, std::string> annotations{};
   std::map<std::string, std::string> taints{};  // Key -> value.
@@ -128,7 +134,8 @@ struct PolicyDecision {
   std::string reason;     // The school's own word: "ScaleOut", "trigger", "scaled to the setpoint".
   std::string denied_by;  // The check that kept it from acting; empty: none did.
   std::vector<PolicyFigure> figures{};  // In the order of the computation.
-  // The nodes that may go, and no others, the first to go first, as the school would have it.
+  // The nodes that may go, and no others, the first to go first, as the school would have it;
+  // without those that leave already, which delta does not count either.
   // Absent: any, in the planner's own order.
   std::optional<std::vector<std::string>> candidates{};
   std::vector<std::string> warnings{};  // Sentences.
@@ -147,8 +154,11 @@ class Policy {
   virtual PolicyDecision Decide(const PolicyObservation& observation, int64_t now_s,
                                 std::string* state) const = 0;
 
-  // The action of the last decision is over.  Call it once for each delta that is not 0.
+  // The action of the last decision is over.  Call it once for each that was begun.
   virtual void Ended(bool succeeded, int64_t now_s, std::string* state) const = 0;
+
+  // Whether it decides nothing until its action has been carried out to the end.
+  [[nodiscard]] virtual bool OneActionAtATime() const { return false; }
 
   // An operator's word.  False: this policy has no failsafe, or `state` is not readable.
   virtual bool SetFailsafe(bool on, std::string* state) const;

@@ -7,7 +7,8 @@
 //   succeed.
 // - Maestro: rooms are signals rooms_ready, rooms_occupied and rooms_creating, those that are
 // given;
-//   without any, pods that run are occupied rooms and what is left of roomsPerNode is ready.  Its
+//   without any, pods are occupied rooms, also those that wait, and what is left of roomsPerNode is
+//   ready.  Its
 //   delta of rooms is as many nodes as it takes (up) or as it empties (down).
 // - Replicator: pods are allocations, their controllers jobs, those of `scaled_jobs` registered for
 //   scaling; disk is ephemeral storage.

@@ -79,6 +79,7 @@ ReplicatorObservation ObservationOf(const PolicyObservation& from,
   ReplicatorObservation to{.protected_node = protected_node};
   std::map<std::string, ReplicatorResources> tasks;  // Of the first pod of each scaled job.
   for (const PolicyNode& node : from.nodes) {
+    if (node.is_leaving) continue;  // One that drains is no member of the pool.
     ReplicatorNode member{.id = node.name, .address = node.name, .capacity = Three(node.capacity)};
     for (const PolicyPod& pod : node.pods) {
       using Client = ReplicatorAllocation::Client;
@@ -168,6 +169,9 @@ class ReplicatorPolicy final : public Policy {
     *state = StateText(std::string(kState), *read);
     return true;
   }
+
+  // An operation is worked on before the pool's next round.
+  [[nodiscard]] bool OneActionAtATime() const override { return true; }
 
   bool InFailsafe(std::string_view state) const override {
     ReplicatorState read;

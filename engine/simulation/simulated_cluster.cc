@@ -45,7 +45,7 @@ void SimulatedCluster::TakeGroups(const NodeGroups& groups) {
   for (const NodeGroup& group : groups.groups) {
     Group& made = groups_.emplace_back();
     made.group = group;
-    made.group.min_size = std::max<int64_t>(1, group.min_size);
+    made.group.min_size = std::max<int64_t>(options_.groups_grow ? 1 : 0, group.min_size);
   }
   const Catalog& catalog = objects_.Snapshot().catalog();
   for (uint32_t n = 0; n < catalog.nodes(); ++n) {
@@ -66,7 +66,7 @@ void SimulatedCluster::StartEvents() {
     if (pod.state == State::kPending) AddPending(p);
     if (pod.state == State::kTerminating) At(now_s_ + Draw(options_.end), Kind::kEnd, p);
   }
-  At(now_s_ + kGrowEveryS, Kind::kGrow);
+  if (options_.groups_grow) At(now_s_ + kGrowEveryS, Kind::kGrow);
   if (options_.daily_load) At(now_s_ + kLoadEveryS, Kind::kLoad);
   const auto first = [&](int64_t per_day, Kind kind) {
     if (per_day > 0) At(now_s_ + Draw({1, 2 * kDayS / per_day}), kind);
@@ -178,6 +178,7 @@ absl::StatusOr<Observation> SimulatedCluster::Observe(int64_t now_s) {
   observed.pending = objects_.Pending();
   observed.events = std::exchange(scale_events_, {});
   observed.groups = GroupsNow(*observed.snapshot);
+  observed.objects = [this](ObjectSink& sink) { return objects_.ShowAll(sink); };
   return observed;
 }
 
@@ -292,6 +293,25 @@ absl::Status SimulatedCluster::RollBack(std::string_view node, std::string_view 
   }
   EndDeletion(std::string(node), false, std::string(why));
   return absl::OkStatus();
+}
+
+absl::Status SimulatedCluster::Grow(std::string_view name, int64_t size, int64_t now_s) {
+  if (absl::Status s = Reach(now_s); !s.ok()) return s;
+  for (size_t number = 0; number < groups_.size(); ++number) {
+    Group& group = groups_[number];
+    if (group.group.name != name) continue;
+    if (size > group.group.max_size) {
+      return absl::OutOfRangeError(absl::StrCat("group ", Absl(name), " may have ",
+                                                group.group.max_size, " machines, not ", size));
+    }
+    if (group.pattern == kNone) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("group ", Absl(name), " never had a node to make others like"));
+    }
+    while (group.nodes + group.booting < size) Boot(number);
+    return absl::OkStatus();
+  }
+  return absl::NotFoundError(absl::StrCat("there is no group ", Absl(name)));
 }
 
 absl::StatusOr<ActuatorStatus> SimulatedCluster::Status(int64_t now_s) {

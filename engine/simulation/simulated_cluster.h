@@ -74,6 +74,9 @@ struct SimulatedClusterOptions {
   uint64_t seed = 1;
   int64_t start_s = 0;  // Unix time.
   bool daily_load = false;
+  // Groups boot nodes for pods that fit nowhere, and keep one node each.  False: they have as many
+  // as they are asked for (Grow), down to none.
+  bool groups_grow = true;
   SimulatedFaults faults;
   SimulatedLatency schedule = {0, 1};
   SimulatedLatency replace = {1, 2};  // A controller that sees that it lost a pod.
@@ -129,8 +132,13 @@ class SimulatedCluster : public Actuator, public ClusterSource {
   absl::Status Drain(std::string_view node, int64_t now_s) override;
   absl::Status Delete(std::string_view node, int64_t now_s) override;
   absl::Status RollBack(std::string_view node, std::string_view why, int64_t now_s) override;
+  absl::Status Grow(std::string_view group, int64_t size, int64_t now_s) override;
   absl::StatusOr<ActuatorStatus> Status(int64_t now_s) override;
   void Acknowledge(size_t results) override;
+
+  // --- Load from outside ---------------------------------------------------------
+  // From now on the ReplicaSet wants so many pods.  Errors: NotFound.
+  absl::Status Want(std::string_view namespace_name, std::string_view name, int64_t pods);
 
   // --- For whoever looks on -----------------------------------------------------
   [[nodiscard]] const SimulationCounts& counts() const { return counts_; }

@@ -203,7 +203,7 @@ ClusterSnapshot& SimulatedObjects::Snapshot() {
   return live_.Snapshot();
 }
 
-void SimulatedObjects::Show(size_t number) {
+objects::Pod SimulatedObjects::PodAsIs(size_t number) const {
   const SimulatedPod& pod = pods_[number];
   objects::Pod object = As<objects::Pod>(templates_[pod.pod_template].object);
   object.meta.namespace_name = pod.namespace_name;
@@ -213,11 +213,38 @@ void SimulatedObjects::Show(size_t number) {
   if (pod.state == SimulatedPod::State::kTerminating) object.meta.deletion_time = pod.deletion_s;
   if (pod.node != kNone) object.node_name = nodes_[pod.node].name;
   object.phase = pod.node == kNone ? "Pending" : "Running";
+  return object;
+}
+
+void SimulatedObjects::Show(size_t number) {
+  const objects::Pod object = PodAsIs(number);
   Put(&object);
 }
 
+absl::Status SimulatedObjects::ShowAll(ObjectSink& sink) const {
+  for (const SimulatedNode& node : nodes_) {
+    if (!node.there) continue;
+    const absl::Status taken =
+        WithNode(node, [&](const objects::Node& o) { return sink.OnNode(o); });
+    if (!taken.ok()) return taken;
+  }
+  for (size_t number = 0; number < pods_.size(); ++number) {
+    if (pods_[number].state == SimulatedPod::State::kGone) continue;
+    if (absl::Status s = sink.OnPod(PodAsIs(number)); !s.ok()) return s;
+  }
+  return absl::OkStatus();
+}
+
 void SimulatedObjects::ShowNode(size_t number) {
-  const SimulatedNode& node = nodes_[number];
+  (void)WithNode(nodes_[number], [&](const objects::Node& object) {
+    Put(&object);
+    return absl::OkStatus();
+  });
+}
+
+// Calls `use` with the node as it is.
+absl::Status SimulatedObjects::WithNode(const SimulatedNode& node,
+                                        absl::FunctionRef<absl::Status(const objects::Node&)> use) {
   objects::Node object = As<objects::Node>(*node.object);
   const std::string_view pattern = object.meta.name;
   for (objects::KeyValue& label : object.meta.labels) {
@@ -233,7 +260,7 @@ void SimulatedObjects::ShowNode(size_t number) {
   const std::string hard = absl::StrCat(node.hard_taint_s.value_or(0));
   if (node.soft_taint_s) object.taints.push_back({kSoftTaint, soft, "PreferNoSchedule"});
   if (node.hard_taint_s) object.taints.push_back({kHardTaint, hard, "NoSchedule"});
-  Put(&object);
+  return use(object);
 }
 
 void SimulatedObjects::ShowController(size_t number) {

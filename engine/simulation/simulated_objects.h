@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "engine/simulation/budget_keeper.h"
 #include "predicates/drainability.h"
@@ -137,6 +138,8 @@ class SimulatedObjects : public ObjectSink {
   [[nodiscard]] size_t NumberOf(NodeId node);
   // Of pods that are there.
   [[nodiscard]] PodId IdOf(size_t pod);
+  // Hands over the nodes and pods that are there.  Cost: O(pods).
+  absl::Status ShowAll(ObjectSink& sink) const;
   // The snapshot, with budgets as they are now.
   ClusterSnapshot& Snapshot();
   std::vector<PodId> Pending() { return live_.Pending(); }
@@ -172,8 +175,11 @@ class SimulatedObjects : public ObjectSink {
   [[nodiscard]] bool IsHealthy(const SimulatedPod& pod) const {
     return pod.state == SimulatedPod::State::kRunning;
   }
+  [[nodiscard]] objects::Pod PodAsIs(size_t pod) const;
   void Show(size_t pod);
   void ShowNode(size_t node);
+  static absl::Status WithNode(const SimulatedNode& node,
+                               absl::FunctionRef<absl::Status(const objects::Node&)> use);
   void ShowController(size_t workload);
   void Put(const objects::ObjectRef& object, Change::Type type = Change::Type::kPut);
 

@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "absl/strings/str_cat.h"
+#include "base/text.h"
 #include "engine/simulation/simulated_cluster.h"
 #include "predicates/filters.h"
 
@@ -258,6 +259,21 @@ void SimulatedCluster::SetWanted(size_t number, int64_t wanted) {
       At(now_s_ + Draw(options_.end), Kind::kEnd, pod);
     }
   }
+}
+
+absl::Status SimulatedCluster::Want(std::string_view namespace_name, std::string_view name,
+                                    int64_t pods) {
+  for (size_t w = 0; w < objects_.workloads().size(); ++w) {
+    const Workload& workload = objects_.workloads()[w];
+    if (workload.kind != "ReplicaSet" || workload.namespace_name != namespace_name ||
+        workload.name != name) {
+      continue;
+    }
+    SetWanted(w, pods);
+    return absl::OkStatus();
+  }
+  return absl::NotFoundError(
+      absl::StrCat("there is no ReplicaSet ", Absl(namespace_name), "/", Absl(name)));
 }
 
 // One pod has done its work, and another of the Job begins.

@@ -206,7 +206,7 @@ class Plugin(actuator_pb2_grpc.ActuatorServicer):
         return reply
 
     def Hello(self, request, context):
-        return wire.HelloReply(name="example", version="1")
+        return wire.HelloReply(name="example", version="1", cannot=["grow"])
 
     def SoftTaint(self, request, context):
         def call():

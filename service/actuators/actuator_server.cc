@@ -24,6 +24,7 @@ namespace wire = actuator::v1alpha1;
 
 constexpr size_t kKeysMax = 10'000;
 constexpr int64_t kBatchMax = 1'000'000;
+constexpr size_t kGroupBytesMax = 1000;
 
 grpc::Status ToGrpc(const absl::Status& status) {
   if (status.ok()) return grpc::Status::OK;
@@ -92,6 +93,7 @@ class ActuatorService final : public wire::Actuator::Service {
                      wire::HelloReply* reply) override {
     reply->set_name(options_.name);
     reply->set_version(options_.version);
+    for (const std::string& call : options_.cannot) reply->add_cannot(call);
     return grpc::Status::OK;
   }
 
@@ -120,6 +122,21 @@ class ActuatorService final : public wire::Actuator::Service {
                         wire::RollBackReply*) override {
     return OfNode(*request, [&](int64_t now_s) {
       return actuator_.RollBack(request->node(), request->why(), now_s);
+    });
+  }
+
+  grpc::Status Grow(grpc::ServerContext*, const wire::GrowRequest* request,
+                    wire::GrowReply*) override {
+    if (request->group().empty() || request->group().size() > kGroupBytesMax) {
+      return ToGrpc(absl::InvalidArgumentError(
+          absl::StrCat("group: \"", Printable(request->group()), "\" names no group")));
+    }
+    if (request->size() < 0 || request->size() > kBatchMax) {
+      return ToGrpc(absl::InvalidArgumentError(
+          absl::StrCat("size: ", request->size(), " is no number of machines")));
+    }
+    return Once(request->key(), [&](int64_t now_s) {
+      return actuator_.Grow(request->group(), request->size(), now_s);
     });
   }
 

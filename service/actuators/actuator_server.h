@@ -21,6 +21,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "engine/actuation/actuator.h"
@@ -31,7 +32,8 @@ struct ActuatorServerOptions {
   std::string path = {};
   std::string name;
   std::string version = {};
-  std::function<int64_t()> now_s;  // The time that calls are given.
+  std::vector<std::string> cannot = {};  // As HelloReply.cannot: "grow".
+  std::function<int64_t()> now_s;        // The time that calls are given.
 };
 
 class ActuatorServer {

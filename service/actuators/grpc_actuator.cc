@@ -77,6 +77,7 @@ absl::Status GrpcActuator::Greet() {
                                             ": Hello: name or version: is empty or too long"));
   }
   name_ = absl::StrCat(hello->name(), hello->version().empty() ? "" : " ", hello->version());
+  can_grow_ = std::ranges::find(hello->cannot(), "grow") == hello->cannot().end();
   greeted_ = true;
   return absl::OkStatus();
 }
@@ -132,6 +133,18 @@ absl::Status GrpcActuator::RollBack(std::string_view node, std::string_view why,
   auto request = RequestFor<plugin_wire::RollBackRequest>(node, NewKey());
   request.set_why(std::string(why));
   return Try([&] { return client_->RollBack(request); });
+}
+
+absl::Status GrpcActuator::Grow(std::string_view group, int64_t size, int64_t /*now_s*/) {
+  plugin_wire::GrowRequest request;
+  request.set_key(NewKey());
+  request.set_group(std::string(group));
+  request.set_size(size);
+  return Try([&] {
+    if (can_grow_) return client_->Grow(request);
+    return absl::UnimplementedError(
+        absl::StrCat("plugin ", Printable(client_->plugin()), ": Grow: it says that it cannot"));
+  });
 }
 
 absl::StatusOr<ActuatorStatus> GrpcActuator::Status(int64_t now_s) {

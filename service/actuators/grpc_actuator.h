@@ -69,6 +69,7 @@ class GrpcActuator : public Actuator {
   absl::Status Drain(std::string_view node, int64_t now_s) override;
   absl::Status Delete(std::string_view node, int64_t now_s) override;
   absl::Status RollBack(std::string_view node, std::string_view why, int64_t now_s) override;
+  absl::Status Grow(std::string_view group, int64_t size, int64_t now_s) override;
   absl::StatusOr<ActuatorStatus> Status(int64_t now_s) override;
   void Acknowledge(size_t results) override;
 
@@ -91,6 +92,7 @@ class GrpcActuator : public Actuator {
   std::unique_ptr<PluginClient> client_;
   std::string name_;
   bool greeted_ = false;
+  bool can_grow_ = true;  // As the plugin said last.
   uint64_t keys_made_ = 0;
   bool has_status_ = false;
   std::set<std::string, std::less<>> known_;  // Nodes that may be in deletion.

@@ -137,6 +137,11 @@ absl::Status PluginClient::Acknowledge(const plugin_wire::AcknowledgeRequest& re
   return impl_->Call("Acknowledge", &Stub::Acknowledge, request, reply, impl_->limits.call_ms);
 }
 
+absl::Status PluginClient::Grow(const plugin_wire::GrowRequest& request) {
+  plugin_wire::GrowReply reply;
+  return impl_->Call("Grow", &Stub::Grow, request, reply, impl_->limits.call_ms);
+}
+
 absl::StatusOr<plugin_wire::StatusReply> PluginClient::Status() {
   plugin_wire::StatusReply reply;
   absl::Status s = impl_->Call("Status", &Stub::Status, plugin_wire::StatusRequest(), reply,

@@ -4,158 +4,18 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "service/settings_file.h"
+#include "service/sizing/school_files.h"
+#include "service/sizing/settings_reader.h"
 
 namespace ebb {
 namespace {
 
-// The file, and where each key of one pool's options stands.
-struct Place {
-  const std::string& file;
-  std::map<std::string, int> lines{};
-
-  [[nodiscard]] absl::Status Bad(const YAML::Node& node, const std::string& path,
-                                 std::string_view what) const {
-    return BadAt(node.Mark().line, path, what);
-  }
-  [[nodiscard]] absl::Status BadAt(int line, const std::string& path, std::string_view what) const {
-    return BadSetting(file, fmt::format("line {}: {}", line + 1, path), what);
-  }
-};
-
-// Names that may stand after `prefix` ("" or "up.").
-std::vector<std::string> KnownAfter(const std::vector<PolicyKey>& keys, const std::string& prefix) {
-  std::set<std::string> names;
-  for (const PolicyKey& key : keys) {
-    if (!key.path.starts_with(prefix)) continue;
-    const std::string rest = key.path.substr(prefix.size());
-    names.insert(rest.substr(0, rest.find_first_of(".[")));
-  }
-  return {names.begin(), names.end()};
-}
-
-bool IsPrefix(const std::vector<PolicyKey>& keys, const std::string& prefix) {
-  return std::ranges::any_of(keys,
-                             [&](const PolicyKey& key) { return key.path.starts_with(prefix); });
-}
-
-// What is wrong with a scalar, or "".
-std::string ReadScalar(const PolicyKey& key, const YAML::Node& node, PolicyValue& value) {
-  if (!node.IsScalar()) return fmt::format("is not a value of type {}", Name(key.type));
-  double number = 0;
-  switch (key.type) {
-    case PolicyValueType::kBool: {
-      bool is = false;
-      const std::string wrong = ReadBool(node, is);
-      value = is;
-      return wrong;
-    }
-    case PolicyValueType::kText:
-      value = node.Scalar();
-      return "";
-    case PolicyValueType::kInt: {
-      const std::optional<int64_t> read = AsInteger(node);
-      if (!read) return Quoted(node) + " is not a whole number";
-      value = *read;
-      number = static_cast<double>(*read);
-      break;
-    }
-    case PolicyValueType::kNumber: {
-      const std::optional<double> read = AsReal(node);
-      if (!read || std::isnan(*read)) return Quoted(node) + " is not a number";
-      value = *read;
-      number = *read;
-      break;
-    }
-  }
-  if (number < key.min) return fmt::format("{} is below {}", node.Scalar(), key.min);
-  if (number > key.max) return fmt::format("{} is above {}", node.Scalar(), key.max);
-  return "";
-}
-
-// Takes `node`, which stands at `path` of the options, into flat settings.
-absl::Status Flatten(const std::vector<PolicyKey>& keys, const std::string& where,
-                     const std::string& path, const YAML::Node& node, Place& place,
-                     PolicySettings& settings) {
-  place.lines[path] = node.Mark().line;
-  const std::string at = path.empty() ? where : where + "." + path;
-  const std::string pattern = KeyOf(path);
-  for (const PolicyKey& key : keys) {
-    if (key.path != pattern) continue;
-    PolicyValue value;
-    const std::string wrong = ReadScalar(key, node, value);
-    if (!wrong.empty()) return place.Bad(node, at, wrong);
-    settings.Set(path, std::move(value));
-    return absl::OkStatus();
-  }
-  if (IsPrefix(keys, pattern + "[]")) {
-    if (!node.IsSequence()) return place.Bad(node, at, "is not a list");
-    settings.SetCount(path, node.size());
-    for (size_t i = 0; i < node.size(); ++i) {
-      const std::string item = fmt::format("{}[{}]", path, i);
-      absl::Status s = Flatten(keys, where, item, node[i], place, settings);
-      if (!s.ok()) return s;
-    }
-    return absl::OkStatus();
-  }
-  if (!node.IsMap()) return place.Bad(node, at, "is not a map");
-  const std::string prefix = path.empty() ? "" : pattern + ".";
-  for (const auto& field : node) {
-    if (!field.first.IsScalar()) return place.Bad(field.first, at, "a key is not a scalar");
-    const std::string& name = field.first.Scalar();
-    const std::string deeper = path.empty() ? name : absl::StrCat(path, ".", name);
-    const std::vector<std::string> known = KnownAfter(keys, prefix);
-    if (std::ranges::find(known, name) == known.end()) {
-      return place.Bad(field.first, absl::StrCat(where, ".", deeper), NoSuchField(name, known));
-    }
-    absl::Status s = Flatten(keys, where, deeper, field.second, place, settings);
-    if (!s.ok()) return s;
-  }
-  return absl::OkStatus();
-}
-
-// The first required key that is not there, or "".
-std::string Missing(const std::vector<PolicyKey>& keys, const PolicySettings& settings) {
-  for (const PolicyKey& key : keys) {
-    if (!key.required) continue;
-    const size_t list = key.path.find("[]");
-    if (list == std::string::npos) {
-      if (!settings.Has(key.path)) return key.path;
-      continue;
-    }
-    const std::string name = key.path.substr(0, list);
-    for (size_t i = 0; i < settings.Count(name); ++i) {
-      const std::string path = fmt::format("{}[{}]{}", name, i, key.path.substr(list + 2));
-      if (!settings.Has(path)) return path;
-    }
-  }
-  return "";
-}
-
-absl::Status ReadOptions(const std::string& where, const YAML::Node& node,
-                         const PolicyRegistry& registry, Place& place, SizedPool& pool) {
-  PolicySettings settings;
-  const PolicySchool& school = *registry.Find(pool.policy_name);
-  absl::Status s = Flatten(school.keys, where, "", node, place, settings);
-  if (!s.ok()) return s;
-  const std::string missing = Missing(school.keys, settings);
-  if (!missing.empty()) return place.Bad(node, where + "." + missing, "is required");
-  std::vector<PolicyProblem> problems;
-  pool.policy = school.make(settings, &problems);
-  if (pool.policy != nullptr) return absl::OkStatus();
-  const PolicyProblem problem =
-      problems.empty() ? PolicyProblem{"", "makes no policy"} : problems[0];
-  const auto line = place.lines.find(problem.path);
-  return place.BadAt(line == place.lines.end() ? node.Mark().line : line->second,
-                     problem.path.empty() ? where : where + "." + problem.path, problem.what);
-}
-
-// The keys of a pool, and of its `cloud`, are keys like those of policies.
+// The keys of a pool that are scalars are keys like those of policies.
 const std::vector<PolicyKey>& PoolKeys() {
   using enum PolicyValueType;
   static const std::vector<PolicyKey> keys = {
@@ -166,97 +26,319 @@ const std::vector<PolicyKey>& PoolKeys() {
       {"cloud.desired", kInt, "", "", false, 0, 1e9},
       {"default", kBool, "", ""},
       {"signalPeriod", kInt, "", "", false, 0, 1e9},
+      {"group", kText, "", ""},
+      {"period", kInt, "", "", false, 0, 1e9},
+      {"order", kText, "", ""},
+      {"retries", kInt, "", "", false, 0, 1e9},
+      {"stepTimeout", kInt, "", "", false, 1, 1e9},
+      {"file", kText, "", ""},
+      {"service", kText, "", ""},
   };
   return keys;
 }
 
-absl::Status ReadNodes(const std::string& where, const YAML::Node& node, const Place& place,
-                       SizedPool& pool) {
-  if (!node.IsMap() || node.size() == 0) {
-    return place.Bad(node, where, "is not a map of labels");
-  }
-  for (const auto& label : node) {
-    if (!label.first.IsScalar() || !label.second.IsScalar()) {
-      return place.Bad(label.first, where, "is not a map of labels");
+std::vector<std::string> KnownOfPool() {
+  std::vector<std::string> known = KnownAfter(PoolKeys(), "");
+  known.insert(known.end(), {"nodes", "options", "queries"});
+  return known;
+}
+
+// A map of texts.
+absl::Status ReadTexts(const std::string& where, const YAML::Node& node, std::string_view of_what,
+                       const SettingsPlace& place, std::map<std::string, std::string>& texts) {
+  const std::string wrong = fmt::format("is not a map of {}", of_what);
+  if (!node.IsMap() || node.size() == 0) return place.Bad(node, where, wrong);
+  for (const auto& each : node) {
+    if (!each.first.IsScalar() || !each.second.IsScalar()) {
+      return place.Bad(each.first, where, wrong);
     }
-    pool.nodes[label.first.Scalar()] = label.second.Scalar();
+    texts[each.first.Scalar()] = each.second.Scalar();
   }
   return absl::OkStatus();
 }
 
-absl::Status ReadPool(const std::string& where, const YAML::Node& node,
-                      const PolicyRegistry& registry, Place& place, SizedPool& pool) {
-  if (!node.IsMap()) return place.Bad(node, where, "is not a map");
-  PolicySettings settings;
-  const std::vector<PolicyKey>& keys = PoolKeys();
-  for (const auto& field : node) {
-    const std::string name = field.first.IsScalar() ? field.first.Scalar() : "";
-    if (name == "nodes" || name == "options") continue;
-    const std::vector<std::string> known = {"name",    "policy",  "nodes",       "cloud",
-                                            "default", "options", "signalPeriod"};
-    if (std::ranges::find(known, name) == known.end()) {
-      return place.Bad(field.first, absl::StrCat(where, ".", name), NoSuchField(name, known));
+// One pool of a file, while it is read.
+class PoolReading {
+ public:
+  PoolReading(std::string where, const YAML::Node& node, const PolicyRegistry& registry,
+              const std::string& file, SizedPool& pool)
+      : where_(std::move(where)),
+        node_(node),
+        registry_(registry),
+        place_{.file = file},
+        pool_(pool) {}
+
+  absl::Status Read() {
+    for (auto step : {&PoolReading::ReadKeys, &PoolReading::ReadOptions, &PoolReading::ReadNodes,
+                      &PoolReading::ReadQueries, &PoolReading::MakePolicy}) {
+      if (absl::Status s = (this->*step)(); !s.ok()) return s;
     }
-    absl::Status s = Flatten(keys, where, name, field.second, place, settings);
+    return absl::OkStatus();
+  }
+
+ private:
+  [[nodiscard]] std::string At(std::string_view key) const {
+    return fmt::format("{}.{}", where_, key);
+  }
+  [[nodiscard]] absl::Status BadKey(const char* key, std::string_view what) const {
+    const YAML::Node at = node_[key];
+    return place_.Bad(at ? at : node_, At(key), what);
+  }
+
+  absl::Status ReadKeys() {
+    if (!node_.IsMap()) return place_.Bad(node_, where_, "is not a map");
+    const std::vector<std::string> known = KnownOfPool();
+    PolicySettings settings;
+    for (const auto& field : node_) {
+      const std::string name = field.first.IsScalar() ? field.first.Scalar() : "";
+      if (std::ranges::find(known, name) == known.end()) {
+        return place_.Bad(field.first, At(name), NoSuchField(name, known));
+      }
+      if (name == "nodes" || name == "options" || name == "queries") continue;
+      absl::Status s = ReadSettings(PoolKeys(), where_, name, field.second, UnknownKeys::kRefuse,
+                                    place_, settings);
+      if (!s.ok()) return s;
+    }
+    std::string missing = MissingKey(PoolKeys(), settings);
+    if (missing.empty() && !node_["options"] && !settings.Has("file")) missing = "options";
+    if (!missing.empty()) return place_.Bad(node_, At(missing), "is required");
+    return TakeKeys(settings);
+  }
+
+  absl::Status TakeKeys(const PolicySettings& settings) {
+    settings.Read("name", pool_.name);
+    settings.Read("policy", pool_.policy_name);
+    settings.Read("cloud.min", pool_.cloud.min);
+    settings.Read("cloud.max", pool_.cloud.max);
+    settings.Read("cloud.desired", pool_.desired);
+    settings.Read("default", pool_.is_default);
+    settings.Read("signalPeriod", pool_.signal_period_s);
+    settings.Read("group", pool_.group);
+    settings.Read("period", pool_.period_s);
+    settings.Read("retries", pool_.retries);
+    settings.Read("stepTimeout", pool_.step_timeout_s);
+    settings.Read("file", file_);
+    settings.Read("service", service_);
+    std::string order = "policy";
+    settings.Read("order", order);
+    if (order != "policy" && order != "planner") return BadKey("order", "is not policy or planner");
+    pool_.planners_order = order == "planner";
+    if (pool_.name.empty()) return BadKey("name", "is not a name");
+    if (pool_.cloud.min > pool_.cloud.max) {
+      return place_.Bad(node_["cloud"], At("cloud.min"), "is above max");
+    }
+    school_ = registry_.Find(pool_.policy_name);
+    if (school_ == nullptr) {
+      return BadKey("policy", NoSuchField(pool_.policy_name, registry_.Names()));
+    }
+    if (!service_.empty() && (file_.empty() || pool_.policy_name != "clusterman")) {
+      return BadKey("service", "is of clusterman, beside file");
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadFile(const std::string& path, SchoolFile kind) {
+    const size_t folder = place_.file.rfind('/');
+    const bool is_whole = path.starts_with('/') || folder == std::string::npos;
+    SettingsPlace other{.file = is_whole ? path : place_.file.substr(0, folder + 1) + path};
+    const absl::StatusOr<std::string> yaml = ReadWholeFile(other.file);
+    if (!yaml.ok()) return yaml.status();
+    absl::Status s = ReadSchoolFile(*school_, kind, pool_.name, *yaml, other, settings_);
+    // What the policy makes of its options is told where they stand, if only one file has any.
+    if (s.ok()) options_place_ = std::move(other);
+    return s;
+  }
+
+  absl::Status ReadOptions() {
+    if (!service_.empty()) {
+      if (absl::Status s = ReadFile(service_, SchoolFile::kService); !s.ok()) return s;
+    }
+    if (!file_.empty()) {
+      if (absl::Status s = ReadFile(file_, SchoolFile::kPool); !s.ok()) return s;
+    }
+    const YAML::Node options = node_["options"];
+    if (options) {
+      SettingsPlace here{.file = place_.file};
+      absl::Status s = ReadSettings(school_->keys, At("options"), "", options, UnknownKeys::kRefuse,
+                                    here, settings_);
+      if (!s.ok()) return s;
+      if (file_.empty()) options_place_ = std::move(here);
+    }
+    options_where_ = file_.empty() ? At("options") : "";
+    const std::string missing = MissingKey(school_->keys, settings_);
+    return missing.empty() ? absl::OkStatus() : BadOption({missing, "is required"});
+  }
+
+  // With the line of the option, or of all of them.
+  [[nodiscard]] absl::Status BadOption(const PolicyProblem& problem) const {
+    const auto line = options_place_.lines.find(problem.path);
+    const auto all = options_place_.lines.find("");
+    int at = all == options_place_.lines.end() ? 0 : all->second;
+    if (line != options_place_.lines.end()) at = line->second;
+    std::string path = options_where_;
+    if (!path.empty() && !problem.path.empty()) path += ".";
+    path += problem.path;
+    return options_place_.BadAt(at, path.empty() ? "options" : path, problem.what);
+  }
+
+  absl::Status ReadNodes() {
+    if (node_["nodes"]) {
+      return ReadTexts(At("nodes"), node_["nodes"], "labels", place_, pool_.nodes);
+    }
+    std::string key;
+    std::string value;
+    settings_.Read("label_key", key);
+    settings_.Read("label_value", value);
+    if (key.empty()) return place_.Bad(node_, At("nodes"), "is required");
+    pool_.nodes[key] = value;
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadQueries() {
+    if (!node_["queries"]) return absl::OkStatus();
+    return ReadTexts(At("queries"), node_["queries"], "queries by signal", place_, pool_.queries);
+  }
+
+  absl::Status MakePolicy() {
+    std::vector<PolicyProblem> problems;
+    pool_.policy = school_->make(settings_, &problems);
+    if (pool_.policy != nullptr) return absl::OkStatus();
+    return BadOption(problems.empty() ? PolicyProblem{"", "makes no policy"} : problems[0]);
+  }
+
+  const std::string where_;
+  const YAML::Node node_;
+  const PolicyRegistry& registry_;
+  SettingsPlace place_;
+  SizedPool& pool_;
+  const PolicySchool* school_ = nullptr;
+  std::string file_;
+  std::string service_;
+  PolicySettings settings_;
+  SettingsPlace options_place_{};
+  std::string options_where_;
+};
+
+absl::Status ReadPools(const YAML::Node& list, const PolicyRegistry& registry,
+                       const SettingsPlace& place, std::vector<SizedPool>& pools) {
+  if (!list.IsSequence()) return place.Bad(list, "pools", "is not a list");
+  std::set<std::string> names;
+  for (size_t i = 0; i < list.size(); ++i) {
+    const std::string where = fmt::format("pools[{}]", i);
+    SizedPool& pool = pools.emplace_back();
+    absl::Status s = PoolReading(where, list[i], registry, place.file, pool).Read();
+    if (!s.ok()) return s;
+    if (!names.insert(pool.name).second) {
+      return place.Bad(list[i]["name"], where + ".name",
+                       fmt::format("there are two pools of the name \"{}\"", pool.name));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReadNotifier(const std::string& where, const YAML::Node& node, SettingsPlace& place,
+                          NotifierSettings& notifier) {
+  using enum PolicyValueType;
+  static const std::vector<PolicyKey> keys = {
+      {"log", kBool, "", ""},
+      {"webhook.url", kText, "", ""},
+      {"webhook.retries", kInt, "", "", false, 0, 100},
+      {"webhook.timeout", kInt, "", "", false, 1, 600},
+      {"exec.command[]", kText, "", ""},
+      {"exec.timeout", kInt, "", "", false, 1, 600},
+  };
+  PolicySettings settings;
+  absl::Status s = ReadSettings(keys, where, "", node, UnknownKeys::kRefuse, place, settings);
+  if (!s.ok()) return s;
+  if (node.size() != 1) return place.Bad(node, where, "is not one of log, webhook and exec");
+  if (node["webhook"]) {
+    notifier.kind = NotifierSettings::Kind::kWebhook;
+    settings.Read("webhook.url", notifier.url);
+    settings.Read("webhook.retries", notifier.retries);
+    settings.Read("webhook.timeout", notifier.timeout_s);
+    if (notifier.url.empty()) return place.Bad(node, where + ".webhook.url", "is required");
+  }
+  if (node["exec"]) {
+    notifier.kind = NotifierSettings::Kind::kExec;
+    notifier.command = settings.Texts("exec.command");
+    settings.Read("exec.timeout", notifier.timeout_s);
+    const bool none = notifier.command.empty() || notifier.command[0].empty();
+    if (none) return place.Bad(node, where + ".exec.command", "is required");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReadNotifications(const YAML::Node& list, SettingsPlace& place,
+                               std::vector<NotifierSettings>& notifications) {
+  if (!list.IsSequence()) return place.Bad(list, "notifications", "is not a list");
+  for (size_t i = 0; i < list.size(); ++i) {
+    absl::Status s = ReadNotifier(fmt::format("notifications[{}]", i), list[i], place,
+                                  notifications.emplace_back());
     if (!s.ok()) return s;
   }
-  std::string missing = Missing(keys, settings);
-  for (const char* name : {"nodes", "options"}) {
-    if (missing.empty() && !node[name]) missing = name;
+  return absl::OkStatus();
+}
+
+// What stands beside the pools.
+absl::Status ReadRest(const YAML::Node& root, SettingsPlace& place, SizingFile& file) {
+  using enum PolicyValueType;
+  static const std::vector<PolicyKey> keys = {
+      {"prometheus.url", kText, "", ""},
+      {"prometheus.timeout", kInt, "", "", false, 1, 600},
+      {"discover.prefix", kText, "", ""},
+  };
+  PolicySettings settings;
+  for (const char* const name : {"prometheus", "discover"}) {
+    if (!root[name]) continue;
+    absl::Status s =
+        ReadSettings(keys, "", name, root[name], UnknownKeys::kRefuse, place, settings);
+    if (!s.ok()) return s;
   }
-  if (!missing.empty()) return place.Bad(node, where + "." + missing, "is required");
-  settings.Read("name", pool.name);
-  settings.Read("policy", pool.policy_name);
-  settings.Read("cloud.min", pool.cloud.min);
-  settings.Read("cloud.max", pool.cloud.max);
-  settings.Read("cloud.desired", pool.desired);
-  settings.Read("default", pool.is_default);
-  settings.Read("signalPeriod", pool.signal_period_s);
-  if (pool.name.empty()) return place.Bad(node["name"], where + ".name", "is not a name");
-  if (pool.cloud.min > pool.cloud.max) {
-    return place.Bad(node["cloud"], where + ".cloud.min", "is above max");
+  settings.Read("prometheus.url", file.prometheus.url);
+  settings.Read("prometheus.timeout", file.prometheus.timeout_s);
+  if (root["prometheus"] && file.prometheus.url.empty()) {
+    return place.Bad(root["prometheus"], "prometheus.url", "is required");
   }
-  if (registry.Find(pool.policy_name) == nullptr) {
-    return place.Bad(node["policy"], where + ".policy",
-                     NoSuchField(pool.policy_name, registry.Names()));
+  if (root["discover"]) {
+    settings.Read("discover.prefix", file.discover_prefix.emplace());
   }
-  absl::Status s = ReadNodes(where + ".nodes", node["nodes"], place, pool);
-  if (!s.ok()) return s;
-  return ReadOptions(where + ".options", node["options"], registry, place, pool);
+  if (!root["notifications"]) return absl::OkStatus();
+  return ReadNotifications(root["notifications"], place, file.notifications);
 }
 
 }  // namespace
 
+absl::StatusOr<SizingFile> ReadSizingFile(const std::string& file, const std::string& yaml,
+                                          const PolicyRegistry& registry) {
+  SizingFile read;
+  const auto parse = [&](const YAML::Node& root) -> absl::Status {
+    SettingsPlace place{.file = file};
+    if (!root.IsMap()) return place.BadAt(0, "pools", "is required");
+    const std::vector<std::string> known = {"pools", "notifications", "prometheus", "discover"};
+    for (const auto& field : root) {
+      const std::string name = field.first.IsScalar() ? field.first.Scalar() : "";
+      if (std::ranges::find(known, name) == known.end()) {
+        return place.Bad(field.first, name, NoSuchField(name, known));
+      }
+    }
+    if (!root["pools"] && !root["discover"]) return place.BadAt(0, "pools", "is not a list");
+    if (absl::Status s = ReadRest(root, place, read); !s.ok()) return s;
+    return root["pools"] ? ReadPools(root["pools"], registry, place, read.pools) : absl::OkStatus();
+  };
+  if (absl::Status s = ParseSettings(file, yaml, parse); !s.ok()) return s;
+  for (size_t i = 0; i < read.pools.size(); ++i) {
+    if (read.pools[i].queries.empty() || !read.prometheus.url.empty()) continue;
+    return BadSetting(file, fmt::format("pools[{}].queries", i), "needs prometheus.url");
+  }
+  return read;
+}
+
 absl::StatusOr<std::vector<SizedPool>> ReadPolicyFile(const std::string& file,
                                                       const std::string& yaml,
                                                       const PolicyRegistry& registry) {
-  std::vector<SizedPool> pools;
-  const auto parse = [&](const YAML::Node& root) -> absl::Status {
-    Place place{file};
-    if (!root.IsMap()) return place.BadAt(0, "pools", "is required");
-    for (const auto& field : root) {
-      const std::string name = field.first.IsScalar() ? field.first.Scalar() : "";
-      if (name != "pools") return place.Bad(field.first, name, NoSuchField(name, {"pools"}));
-    }
-    const YAML::Node list = root["pools"];
-    if (!list || !list.IsSequence()) return place.BadAt(0, "pools", "is not a list");
-    std::set<std::string> names;
-    for (size_t i = 0; i < list.size(); ++i) {
-      const std::string where = fmt::format("pools[{}]", i);
-      place.lines.clear();
-      SizedPool& pool = pools.emplace_back();
-      absl::Status s = ReadPool(where, list[i], registry, place, pool);
-      if (!s.ok()) return s;
-      if (!names.insert(pool.name).second) {
-        return place.Bad(list[i]["name"], where + ".name",
-                         fmt::format("there are two pools of the name \"{}\"", pool.name));
-      }
-    }
-    return absl::OkStatus();
-  };
-  absl::Status s = ParseSettings(file, yaml, parse);
-  if (!s.ok()) return s;
-  return pools;
+  absl::StatusOr<SizingFile> read = ReadSizingFile(file, yaml, registry);
+  if (!read.ok()) return read.status();
+  return std::move(read->pools);
 }
 
 }  // namespace ebb

@@ -106,8 +106,26 @@ Json PoolSchema(const PolicyRegistry& registry) {
   properties["default"] = {{"type", "boolean"},
                            {"description", "Pods that ask for no node are this pool's"}};
   properties["signalPeriod"] = Count("Seconds after which a signal is stale; 0: never");
+  properties["group"] = {{"type", "string"},
+                         {"description", "The group, as the actuator names it"}};
+  properties["period"] = Count("Seconds from round to round, at least");
+  properties["order"] = {{"enum", {"policy", "planner"}},
+                         {"description", "In which order nodes are tried that may go"}};
+  properties["retries"] = Count("Failed steps in a row until failsafe; 0: never");
+  properties["stepTimeout"] = Count("Seconds that a step may take");
+  properties["stepTimeout"]["minimum"] = 1;
+  properties["file"] = {{"type", "string"},
+                        {"description",
+                         "A file of the policy's own program, beside or instead of "
+                         "options"}};
+  properties["service"] = {{"type", "string"},
+                           {"description", "Of clusterman: the service's file"}};
+  properties["queries"] = {{"type", "object"},
+                           {"additionalProperties", {{"type", "string"}}},
+                           {"description", "Signals by name, as queries of Prometheus"}};
   properties["options"] = {{"type", "object"}};
-  pool["required"] = {"name", "policy", "nodes", "cloud", "options"};
+  pool["required"] = {"name", "policy", "cloud"};
+  pool["anyOf"] = {{{"required", {"options", "nodes"}}}, {{"required", {"file"}}}};
   Json choices = Json::array();
   for (const std::string& name : registry.Names()) {
     Json options = Object();
@@ -118,6 +136,36 @@ Json PoolSchema(const PolicyRegistry& registry) {
   }
   pool["allOf"] = std::move(choices);
   return pool;
+}
+
+// What stands beside the pools.
+void AddRest(Json& properties) {
+  const Json text = {{"type", "string"}};
+  Json webhook = Object();
+  webhook["properties"] = {{"url", text},
+                           {"retries", Count("After the first try")},
+                           {"timeout", Count("Seconds of one try")}};
+  webhook["required"] = {"url"};
+  Json exec = Object();
+  exec["properties"] = {{"command", {{"type", "array"}, {"items", text}, {"minItems", 1}}},
+                        {"timeout", Count("Seconds after which it is killed")}};
+  exec["required"] = {"command"};
+  Json notifier = Object();
+  notifier["properties"] = {{"log", {{"type", "boolean"}}}, {"webhook", webhook}, {"exec", exec}};
+  notifier["minProperties"] = notifier["maxProperties"] = 1;
+  properties["notifications"] = {{"type", "array"},
+                                 {"items", notifier},
+                                 {"description", "Who is told that a pool entered failsafe"}};
+  Json prometheus = Object();
+  prometheus["properties"] = {{"url", text}, {"timeout", Count("Seconds of one query")}};
+  prometheus["required"] = {"url"};
+  properties["prometheus"] = prometheus;
+  Json discover = Object();
+  discover["properties"] = {
+      {"prefix",
+       {{"type", "string"},
+        {"description", "Of Replicator's keys in labels and annotations of nodes"}}}};
+  properties["discover"] = discover;
 }
 
 // One key of a sample, after the parents that are not open yet.
@@ -153,7 +201,8 @@ Json PolicyFileSchema(const PolicyRegistry& registry) {
                {"title", "Pools and their sizing policies, for ebb policy"}};
   root.update(Object());
   root["properties"]["pools"] = {{"type", "array"}, {"items", PoolSchema(registry)}};
-  root["required"] = {"pools"};
+  AddRest(root["properties"]);
+  root["anyOf"] = {{{"required", {"pools"}}}, {{"required", {"discover"}}}};
   return root;
 }
 
@@ -165,6 +214,10 @@ std::string PolicyFileSample(const PolicySchool& school) {
       "  cloud: {{min: 1, max: 10}}\n"
       "  # Pods that wait and ask for no node are this pool's.\n  default: false\n"
       "  # Seconds after which a signal is too old to act on; 0: never.\n  signalPeriod: 600\n"
+      "  # Of pools that a loop sizes: seconds from round to round; in which order nodes go, "
+      "policy\n"
+      "  # or planner; failed steps in a row until failsafe, 0: never; seconds that one may take.\n"
+      "  period: 60\n  order: policy\n  retries: 3\n  stepTimeout: 900\n"
       "  options:\n",
       school.summary, school.name);
   std::vector<std::string> open;

@@ -95,6 +95,11 @@ bool HasLabels(const PolicyNode& node, const std::map<std::string, std::string>&
   });
 }
 
+bool IsMember(const PolicyNode& node, const SizedPool& pool) {
+  if (!pool.members.empty()) return pool.members.contains(node.name);
+  return HasLabels(node, pool.nodes);
+}
+
 bool AsksFor(const PolicyPod& pod, const SizedPool& pool) {
   if (pool.is_default && pod.node_selector.empty() && !pod.has_affinity) return true;
   return std::ranges::any_of(pool.nodes, [&](const auto& label) {
@@ -147,7 +152,7 @@ absl::Status PoolReader::OnStorageObject(const objects::StorageObject&) { return
 PolicyObservation PoolReader::Observe(const SizedPool& pool) const {
   PolicyObservation seen{.pool = pool.name, .cloud = pool.cloud};
   for (const PolicyNode& node : nodes_) {
-    if (!HasLabels(node, pool.nodes)) continue;
+    if (!IsMember(node, pool)) continue;
     seen.nodes.push_back(node);
     const auto pods = pods_on_.find(node.name);
     if (pods != pods_on_.end()) seen.nodes.back().pods = pods->second;

@@ -39,6 +39,8 @@ class PoolReader : public ObjectSink {
   // Without signals.  Nodes and pods are in the order of the input.
   [[nodiscard]] PolicyObservation Observe(const SizedPool& pool) const;
 
+  // Without their pods.
+  [[nodiscard]] const std::vector<PolicyNode>& nodes() const { return nodes_; }
   // The latest creation of a node or pod; 0: there is none.
   [[nodiscard]] int64_t newest_s() const { return newest_s_; }
 

@@ -173,7 +173,7 @@ TEST_F(SqliteStateTest, LaterVersionIsRefusedAndKept) {
   ASSERT_TRUE(Open()->Save(Everything(), {.round = 1}, {}).ok());
   sqlite3* db = nullptr;
   sqlite3_open(path_.c_str(), &db);
-  sqlite3_exec(db, "PRAGMA user_version = 5", nullptr, nullptr, nullptr);
+  sqlite3_exec(db, "PRAGMA user_version = 6", nullptr, nullptr, nullptr);
   sqlite3_close(db);
   const std::string before = Bytes();
   const auto opened = SqliteState::Open(path_, {});
@@ -241,6 +241,105 @@ TEST_F(SqliteStateTest, Version3IsReadAndBecomesTodaysWhenItIsSaved) {
     ExpectEqual(*Open()->Load().value(), Everything());
     EXPECT_EQ(Open()->LoadCounters().value(), counters);
   }
+}
+
+SizingState SomePools() {
+  return {.pools = {{.pool = "api",
+                     .policy = "escalator",
+                     .state = std::string("a\0b", 3),
+                     .at_s = 7,
+                     .failures = 2},
+                    {.pool = "web",
+                     .policy = "replicator",
+                     .at_s = 8,
+                     .failsafe = true,
+                     .grow_to = 5,
+                     .grow_by = 2,
+                     .grow_since_s = 6}},
+          .queue = {{.node = "n2", .uid = "u", .pool = "web", .since_s = 9},
+                    {.node = "n1",
+                     .pool = "web",
+                     .queue = NodeQueue::kTerminate,
+                     .since_s = 9,
+                     .attempts = 1,
+                     .retry_s = 12}}};
+}
+
+TEST_F(SqliteStateTest, PoolsComeBackWithAndWithoutRounds) {
+  EXPECT_EQ(*Open()->LoadSizing(), SizingState());
+  ASSERT_TRUE(Open()->SaveSizing(SomePools()).ok());
+  EXPECT_EQ(*Open()->LoadSizing(), SomePools());
+  EXPECT_FALSE(Open()->Load().value().has_value());  // There was no round.
+  ASSERT_TRUE(Open()->Save(Everything(), {.round = 7}, {}).ok());
+  EXPECT_EQ(*Open()->LoadSizing(), SomePools());
+  SizingState fewer = SomePools();
+  fewer.pools.erase(fewer.pools.begin());
+  fewer.queue.clear();
+  ASSERT_TRUE(Open()->SaveSizing(fewer).ok());
+  EXPECT_EQ(*Open()->LoadSizing(), fewer);
+  ExpectEqual(*Open()->Load().value(), Everything());
+}
+
+TEST_F(SqliteStateTest, ARoundAndItsPoolsAreSavedTogetherOrNotAtAll) {
+  const auto store = Open();
+  store->SetSizing(SomePools());
+  const absl::Status refused =
+      store->SaveAfter(Everything(), {.round = 7}, {}, [] { return absl::CancelledError("no"); });
+  EXPECT_EQ(refused.code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(*Open()->LoadSizing(), SizingState());
+  ASSERT_TRUE(store->Save(Everything(), {.round = 7}, {}).ok());
+  EXPECT_EQ(*Open()->LoadSizing(), SomePools());
+  ExpectEqual(*Open()->Load().value(), Everything());
+  // They were set for one save.
+  ASSERT_TRUE(Open()->SaveSizing({}).ok());
+  ASSERT_TRUE(store->Load().ok());
+  ScaleDownState later = Everything();
+  later.rounds = 8;
+  ASSERT_TRUE(store->Save(later, {.round = 8}, {}).ok());
+  EXPECT_EQ(*Open()->LoadSizing(), SizingState());
+}
+
+TEST_F(SqliteStateTest, SecondOfTwoWritersOfPoolsIsRefused) {
+  const auto one = Open();
+  const auto other = Open();
+  ASSERT_TRUE(one->LoadSizing().ok());
+  ASSERT_TRUE(other->LoadSizing().ok());
+  ASSERT_TRUE(one->SaveSizing(SomePools()).ok());
+  EXPECT_EQ(other->SaveSizing({}).code(), absl::StatusCode::kAborted);
+  EXPECT_EQ(*Open()->LoadSizing(), SomePools());
+}
+
+TEST_F(SqliteStateTest, PoolsThatAreNotThoseThatWereSavedAreRefused) {
+  for (const char* const change :
+       {"UPDATE pools SET failsafe = 0", "DELETE FROM pools", "UPDATE queue SET attempts = 9",
+        "UPDATE pools SET failures = -1", "UPDATE queue SET kind = 2", "UPDATE pools SET state = 1",
+        "DELETE FROM queue WHERE place = 1"}) {
+    Remove();
+    ASSERT_TRUE(Open()->SaveSizing(SomePools()).ok());
+    sqlite3* db = nullptr;
+    sqlite3_open(path_.c_str(), &db);
+    ASSERT_EQ(sqlite3_exec(db, change, nullptr, nullptr, nullptr), SQLITE_OK);
+    sqlite3_close(db);
+    const std::string before = Bytes();
+    EXPECT_FALSE(Open()->LoadSizing().ok()) << change;
+    EXPECT_FALSE(Open()->SaveSizing({}).ok()) << change;
+    EXPECT_EQ(Bytes(), before) << change;
+  }
+}
+
+// It knew no pools.
+TEST_F(SqliteStateTest, Version4IsReadAndBecomesTodaysWhenItIsSaved) {
+  ASSERT_TRUE(Open()->Save(Everything(), {.round = 7}, {}).ok());
+  sqlite3* db = nullptr;
+  sqlite3_open(path_.c_str(), &db);
+  ASSERT_EQ(sqlite3_exec(db, "DROP TABLE pools; DROP TABLE queue; PRAGMA user_version = 4", nullptr,
+                         nullptr, nullptr),
+            SQLITE_OK);
+  sqlite3_close(db);
+  EXPECT_EQ(*Open()->LoadSizing(), SizingState());
+  ASSERT_TRUE(Open()->SaveSizing(SomePools()).ok());
+  EXPECT_EQ(*Open()->LoadSizing(), SomePools());
+  ExpectEqual(*Open()->Load().value(), Everything());
 }
 
 TEST_F(SqliteStateTest, RecordOfVersion2IsGoneOnWith) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "service/sqlite_state.h"
 #include "tools/cli.h"
 
 namespace ebb {
@@ -103,6 +104,118 @@ TEST_F(PolicyCommandTest, ABadFileIsToldInOneLine) {
   EXPECT_THAT(bad.err, HasSubstr("bad.yaml: line 2: pools[0].nam: no such field; did you mean "
                                  "name?"));
   EXPECT_EQ(Policy({"check", "/nonexistent/pools.yaml"}).code, 1);
+}
+
+TEST_F(PolicyCommandTest, EvalGoesOnFromItsStateFile) {
+  const std::string pools = File("pools.yaml", Policy({"init", "--school", "escalator"}).out);
+  const std::string state = File("state.db", "");
+  const std::string dump = Dump();
+  const auto at = [&](const std::string& now) {
+    const Ran ran = Policy({"eval", pools, dump, "--state", state, "--now", now});
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    return ran.out;
+  };
+  EXPECT_THAT(at("2026-01-02T00:00:00Z"), HasSubstr("2 nodes, +6 (up)\n"));
+  EXPECT_THAT(at("2026-01-02T00:05:00Z"), HasSubstr("denied by scale_up_cool_down_period\n"));
+  EXPECT_THAT(at("2026-01-02T00:10:00Z"), HasSubstr("2 nodes, +6 (up)\n"));
+  EXPECT_THAT(at("2026-01-01T00:00:00Z"), HasSubstr("denied by clock\n"));
+}
+
+TEST_F(PolicyCommandTest, AStateFileThatIsNoneIsRefusedAndNothingIsPrinted) {
+  const std::string pools = File("pools.yaml", Policy({"init", "--school", "escalator"}).out);
+  const std::string state = File("state.db", std::string(200, 'x'));
+  const Ran ran = Policy({"eval", pools, Dump(), "--state", state});
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_EQ(ran.out, "");
+}
+
+TEST_F(PolicyCommandTest, FailsafeIsListedAndEnds) {
+  const std::string pools = File("pools.yaml", Policy({"init", "--school", "escalator"}).out);
+  const std::string state = File("state.db", "");
+  ASSERT_EQ(Policy({"eval", pools, Dump(), "--state", state}).code, 0);
+  const auto store = SqliteState::Open(state, {});
+  SizingState sizing = (*store)->LoadSizing().value();
+  sizing.pools[0].failsafe = true;
+  sizing.pools[0].failures = 3;
+  ASSERT_TRUE((*store)->SaveSizing(sizing).ok());
+  EXPECT_THAT(Policy({"failsafe", "list", "--state", state}).out,
+              HasSubstr("web   escalator  yes       3 "));
+  EXPECT_THAT(
+      Policy({"eval", pools, Dump(), "--state", state, "--now", "2027-01-01T00:00:00Z"}).out,
+      HasSubstr("denied by failsafe\n"));
+  const Ran wrong = Policy({"failsafe", "clear", "wed", "--state", state});
+  EXPECT_EQ(wrong.code, 1);
+  EXPECT_THAT(wrong.err, HasSubstr("no pool has the name wed; did you mean web?"));
+  EXPECT_EQ(Policy({"failsafe", "clear", "web", "--state", state}).out, "pool web goes on\n");
+  EXPECT_EQ(Policy({"failsafe", "clear", "web", "--state", state}).out,
+            "pool web is not in failsafe\n");
+  EXPECT_THAT(Policy({"failsafe", "list", "--state", state}).out,
+              HasSubstr("web   escalator  no        0 "));
+  EXPECT_EQ(Policy({"failsafe", "list", "--state", "/nonexistent.db"}).code, 1);
+}
+
+TEST_F(PolicyCommandTest, EvalReadsWhatPodsUse) {
+  const std::string sample = Policy({"init", "--school", "maestro"}).out;
+  std::string cpu = sample;
+  while (cpu.find("type: room") != std::string::npos) {
+    cpu.replace(cpu.find("type: room"), 10, "type: cpu");
+  }
+  const std::string pools = File("pools.yaml", cpu);
+  const std::string usage =
+      File("usage.json", R"({"kind":"PodMetricsList","items":[{"metadata":{"namespace":)"
+                         R"("shop","name":"p0"},"timestamp":"2026-01-01T00:00:30Z",)"
+                         R"("containers":[{"usage":{"cpu":"490m","memory":"1Gi"}}]}]})");
+  const Ran with = Policy({"eval", pools, Dump(), "--usage", usage});
+  EXPECT_EQ(with.code, 0) << with.err;
+  EXPECT_THAT(with.out, HasSubstr("utilization 0.98, limit hit"));
+  EXPECT_THAT(Policy({"eval", pools, Dump()}).out, HasSubstr("utilization nan"));
+  EXPECT_EQ(Policy({"eval", pools, Dump(), "--usage", pools}).code, 1);
+}
+
+TEST_F(PolicyCommandTest, PoolsThatNodesDeclareAreDiscovered) {
+  const std::string pools = File("pools.yaml", "discover: {prefix: x/}\n");
+  const std::string node = File(
+      "node.yaml",
+      "{apiVersion: v1, kind: Node, metadata: {name: n, labels: {x/replicator_enabled: \"true\", "
+      "x/replicator_worker_pool: web, x/replicator_region: here, x/replicator_provider: aws}, "
+      "annotations: {x/replicator_notification_uid: u, x/replicator_max: \"3\"}, "
+      "creationTimestamp: \"2026-01-01T00:00:00Z\"}, status: {allocatable: {cpu: \"1\", memory: "
+      "1Gi}}}\n");
+  const Ran ran = Policy({"eval", pools, node});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("pool web, replicator: 1 node, stays"));
+}
+
+TEST_F(PolicyCommandTest, SimulateComparesTheFourSchoolsAndWritesAPage) {
+  const std::string page = File("page.html", "");
+  const Ran ran = Policy({"simulate", "--hours", "2", "--report", page});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  for (const char* const what : {"clusterman", "escalator", "maestro", "replicator", "node-hours",
+                                 "unmet demand, pod-hours", "flaps"}) {
+    EXPECT_THAT(ran.out, HasSubstr(what));
+  }
+  std::stringstream html;
+  html << std::ifstream(page).rdbuf();
+  EXPECT_THAT(html.str(), HasSubstr("<svg"));
+  EXPECT_THAT(html.str(), ::testing::Not(HasSubstr("<script")));
+  EXPECT_THAT(html.str(), ::testing::Not(HasSubstr("http")));
+  EXPECT_EQ(Policy({"simulate", "--hours", "2"}).out, ran.out);  // The same, again.
+}
+
+TEST_F(PolicyCommandTest, SimulateRunsARecordedLoad) {
+  const std::string pools = File("pools.yaml", Policy({"init", "--school", "escalator"}).out);
+  const std::string series = File("load.csv",
+                                  "time,pool,signal,value\n2026-01-02T00:00:00Z,web,pods,10\n"
+                                  "2026-01-02T01:00:00Z,web,pods,60\n");
+  const Ran json = Policy({"simulate", pools, "--series", series, "--hours", "3", "-o", "json"});
+  ASSERT_EQ(json.code, 0) << json.err;
+  EXPECT_THAT(json.out, HasSubstr("\"version\": \"ebb.policy.simulate/v1\""));
+  EXPECT_THAT(json.out, HasSubstr("\"wanted\": 60"));
+  const Ran none =
+      Policy({"simulate", pools, "--series", File("x.csv", "time,pool,signal,value\n")});
+  EXPECT_EQ(none.code, 1);
+  EXPECT_THAT(none.err, HasSubstr("the series has no signal \"pods\""));
+  EXPECT_EQ(Policy({"simulate", pools, "--series", series, "--load", "day"}).code, 2);
 }
 
 }  // namespace

@@ -44,6 +44,16 @@ TEST_F(RecordActuatorTest, TellsEveryDeedAndEndsAtOnce) {
   EXPECT_THAT(actuator_.Status(8)->results, IsEmpty());
 }
 
+TEST_F(RecordActuatorTest, GrowthIsToldOnceAndCountsForTheGroupsTarget) {
+  StillCluster cluster(Cluster().Add(Node("a")).Build());
+  DeductingSource source(cluster, actuator_);
+  EXPECT_TRUE(actuator_.Grow("group", 3, 7).ok());
+  EXPECT_TRUE(actuator_.Grow("group", 3, 8).ok());
+  EXPECT_TRUE(actuator_.Grow("group", 2, 8).ok());
+  EXPECT_THAT(told_, ElementsAre("7 grow group to 3"));
+  EXPECT_EQ(source.Observe(kStart)->groups.groups[0].target_size, 3);
+}
+
 TEST_F(RecordActuatorTest, RoundsGoOnAsIfItHadBeenDone) {
   // Two of three nodes can go, and the budget lets one with pods go at a time.
   StillCluster cluster(Cluster()

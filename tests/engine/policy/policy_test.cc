@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 #include <memory>
 #include <random>
@@ -239,6 +240,47 @@ TEST(PolicyTest, MaestroTurnsRoomsIntoNodes) {
   EXPECT_EQ(Figure(decision, "rooms asked for"), "50");  // (75 * 100 - 50 * 100) / 50.
   EXPECT_EQ(decision.delta, 5);
   EXPECT_EQ(decision.reason, "trigger");
+}
+
+TEST(PolicyTest, MaestroGrowsForPodsThatWait) {
+  PolicySettings settings = Sample("maestro");
+  settings.Set("roomsPerNode", int64_t{2});
+  settings.Set("min", int64_t{0});
+  const auto policy = Make("maestro", settings);
+  PolicyObservation pool = Pool(1, {.cpu_milli = 1000, .memory_bytes = kGib});
+  AddPod(pool, 0, {.cpu_milli = 100});
+  AddPod(pool, 0, {.cpu_milli = 100});
+  pool.pending = std::vector<PolicyPod>(4, pool.nodes[0].pods[0]);
+  std::string state;
+  const PolicyDecision decision = policy->Decide(pool, kNow, &state);
+  EXPECT_EQ(Figure(decision, "rooms occupied"), "6");
+  EXPECT_GT(decision.delta, 0);
+}
+
+TEST(PolicyTest, MaestroSeesMachinesThatBootAndNodesThatLeave) {
+  PolicySettings settings = Sample("maestro");
+  settings.Set("roomsPerNode", int64_t{5});
+  const auto policy = Make("maestro", settings);
+  PolicyObservation pool = Pool(3, {.cpu_milli = 1000, .memory_bytes = kGib});
+  pool.nodes[0].is_leaving = true;
+  pool.cloud->desired = 5;
+  std::string state;
+  const PolicyDecision decision = policy->Decide(pool, kNow, &state);
+  EXPECT_EQ(Figure(decision, "rooms creating"), "10");
+  EXPECT_EQ(Figure(decision, "rooms ready"), "10");
+}
+
+TEST(PolicyTest, NodesThatLeaveAreNoCandidatesOfAnySchool) {
+  for (const std::string& school : PolicyRegistry().Names()) {
+    const auto policy = Make(school, Sample(school));
+    PolicyObservation pool = Pool(6, {.cpu_milli = 1000, .memory_bytes = kGib});
+    pool.nodes[2].is_leaving = true;
+    std::string state;
+    const PolicyDecision decision = policy->Decide(pool, kNow, &state);
+    if (!decision.candidates) continue;
+    EXPECT_EQ(std::ranges::count(*decision.candidates, "node-2"), 0) << school;
+    EXPECT_EQ(decision.candidates->size(), 5u) << school;
+  }
 }
 
 TEST(PolicyTest, MaestroCoolsDownOnlyAfterWhatSucceeded) {

@@ -329,6 +329,53 @@ TEST(SimulationTest, ALoopSavesNodesAndThePodsRun) {
   EXPECT_GT(with.samples.back().cpu_requested, without.samples.back().cpu_requested);
 }
 
+TEST_F(SimulatedClusterTest, AGroupGrowsToTheSizeThatItIsAskedForAndNoFurther) {
+  options_.groups_grow = false;
+  nodes_max_ = 4;
+  MakePair();
+  EXPECT_TRUE(cluster_->Grow("group", 3, kStart).ok());
+  EXPECT_TRUE(cluster_->Grow("group", 3, kStart).ok());
+  EXPECT_TRUE(cluster_->Grow("group", 1, kStart).ok());
+  EXPECT_EQ(cluster_->Grow("group", 5, kStart).code(), absl::StatusCode::kOutOfRange);
+  EXPECT_EQ(cluster_->Grow("other", 3, kStart).code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(cluster_->Observe(kStart)->groups.groups[0].target_size, 3);
+  LetPass(300);
+  EXPECT_EQ(cluster_->nodes(), 3u);
+}
+
+TEST_F(SimulatedClusterTest, GroupsThatDoNotGrowByThemselvesLetPodsWait) {
+  options_.groups_grow = false;
+  MakePair();
+  ASSERT_TRUE(cluster_->Want("default", "rs", 100).ok());
+  EXPECT_EQ(cluster_->Want("default", "none", 1).code(), absl::StatusCode::kNotFound);
+  LetPass(600);
+  EXPECT_EQ(cluster_->nodes(), 2u);
+  EXPECT_GT(cluster_->PendingPods(), 0u);
+}
+
+TEST_F(SimulatedClusterTest, WhatIsShownAsObjectsIsWhatTheSnapshotHas) {
+  MakePair();
+  struct Counting : ObjectSink {
+    int nodes = 0;
+    int pods = 0;
+    absl::Status OnNode(const objects::Node&) override { return ++nodes, absl::OkStatus(); }
+    absl::Status OnPod(const objects::Pod& pod) override {
+      EXPECT_EQ(pod.node_name.empty(), pod.phase == "Pending");
+      return ++pods, absl::OkStatus();
+    }
+    absl::Status OnPodDisruptionBudget(const objects::PodDisruptionBudget&) override {
+      return absl::OkStatus();
+    }
+    absl::Status OnController(const objects::Controller&) override { return absl::OkStatus(); }
+    absl::Status OnNamespace(const objects::Namespace&) override { return absl::OkStatus(); }
+  };
+  Counting counting;
+  const auto observed = cluster_->Observe(kStart);
+  ASSERT_TRUE(observed->objects(counting).ok());
+  EXPECT_EQ(counting.nodes, 2);
+  EXPECT_EQ(counting.pods, 1);
+}
+
 TEST(SimulationTest, TheLoadFollowsTheHourOfTheDay) {
   SimulationOptions options;
   options.cluster.start_s = kStart;  // Midnight, when there is least.

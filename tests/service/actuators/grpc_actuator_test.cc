@@ -87,6 +87,48 @@ TEST_F(GrpcActuatorTest, ADeletionGoesThroughItsPhases) {
   EXPECT_THAT(actuator->Status(kNow)->results, IsEmpty());
 }
 
+TEST_F(GrpcActuatorTest, AGroupIsAskedToGrowOnceThoughItsAnswerIsLost) {
+  const auto actuator = Connect();
+  plugin_.answers_lost = 1;
+  ASSERT_TRUE(actuator->Grow("web", 5, kNow).ok());
+  EXPECT_EQ(plugin_.sizes["web"], 5);
+  EXPECT_THAT(plugin_.calls, ElementsAre("Grow s-1", "Hello", "Grow s-1"));
+}
+
+TEST_F(GrpcActuatorTest, APluginThatSaysThatItCannotGrowIsNotAsked) {
+  plugin_.cannot = {"grow"};
+  const auto actuator = Connect();
+  const absl::Status asked = actuator->Grow("web", 5, kNow);
+  EXPECT_EQ(asked.code(), absl::StatusCode::kUnimplemented);
+  EXPECT_EQ(asked.message(), "plugin unix:" + path_ + ": Grow: it says that it cannot");
+  EXPECT_THAT(plugin_.calls, IsEmpty());
+}
+
+TEST_F(GrpcActuatorTest, AServerRefusesWhatIsNoGroupOrNoSize) {
+  const auto cluster = test::MakeSimulatedCluster(1, 5, {});
+  ASSERT_TRUE(cluster.ok()) << cluster.status();
+  const std::string path = folder_.File("server.sock");
+  int64_t now_s = test::kSimulationStartS;
+  const auto server = ActuatorServer::Start(
+      **cluster, {.path = path, .name = "simulated", .now_s = [&] { return now_s; }});
+  ASSERT_TRUE(server.ok()) << server.status();
+  const auto actuator =
+      GrpcActuator::Connect({.plugin = "unix:" + path, .session = "s", .sleep_ms = [](int64_t) {}});
+  ASSERT_TRUE(actuator.ok()) << actuator.status();
+  const auto code = [&](std::string_view group, int64_t size) {
+    return (*actuator)->Grow(group, size, now_s).code();
+  };
+  EXPECT_EQ(code("", 3), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(code("all", -1), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(code("none", 3), absl::StatusCode::kNotFound);
+  const auto before = static_cast<int64_t>((*cluster)->nodes());
+  EXPECT_EQ(code("all", before + 2), absl::StatusCode::kOk);
+  EXPECT_EQ(code("all", before + 2), absl::StatusCode::kOk);  // It has them already.
+  now_s += 600;
+  (*cluster)->AdvanceTo(now_s);
+  EXPECT_GE(static_cast<int64_t>((*cluster)->nodes()), before + 2);
+}
+
 TEST_F(GrpcActuatorTest, ErrorsOfThePluginComeWithTheirCodeAndNamePluginAndCall) {
   const auto actuator = Connect();
   const absl::Status gone = actuator->SoftTaint("zz", true, kNow);

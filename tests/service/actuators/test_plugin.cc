@@ -80,7 +80,16 @@ grpc::Status TestPlugin::Hello(grpc::ServerContext* context, const wire::HelloRe
   calls.emplace_back("Hello");
   if (wrong != Wrong::kNoName) reply->set_name("test");
   reply->set_version("1");
+  for (const std::string& call : cannot) reply->add_cannot(call);
   return grpc::Status::OK;
+}
+
+grpc::Status TestPlugin::Grow(grpc::ServerContext* context, const wire::GrowRequest* request,
+                              wire::GrowReply*) {
+  return Carry(*context, "Grow", request->key(), [&]() -> grpc::Status {
+    sizes[request->group()] = std::max(sizes[request->group()], request->size());
+    return grpc::Status::OK;
+  });
 }
 
 grpc::Status TestPlugin::SoftTaint(grpc::ServerContext* context,

@@ -62,6 +62,8 @@ class TestPlugin final : public wire::Actuator::Service {
   std::map<std::string, std::string> nodes = {{"a", "uid-a"}, {"b", "uid-b"}};
   std::optional<wire::StatusReply> status_answer;  // Instead of the true one.
   grpc::Status answer;                             // To every call but Hello, if not OK.
+  std::vector<std::string> cannot;                 // As HelloReply.cannot.
+  std::map<std::string, int64_t> sizes;            // Of groups, as Grow asked.
   int answers_lost = 0;                            // Of the next calls, which are carried out.
   std::vector<std::string> calls;                  // "Begin KEY", ...
   std::atomic<int64_t> now_s = 1'000'000;
@@ -83,6 +85,8 @@ class TestPlugin final : public wire::Actuator::Service {
                       wire::DeleteReply* reply) override;
   grpc::Status RollBack(grpc::ServerContext* context, const wire::RollBackRequest* request,
                         wire::RollBackReply* reply) override;
+  grpc::Status Grow(grpc::ServerContext* context, const wire::GrowRequest* request,
+                    wire::GrowReply* reply) override;
   grpc::Status Status(grpc::ServerContext* context, const wire::StatusRequest* request,
                       wire::StatusReply* reply) override;
   grpc::Status Acknowledge(grpc::ServerContext* context, const wire::AcknowledgeRequest* request,

@@ -39,7 +39,7 @@ TEST(PolicyFileTest, EverySamplePasses) {
 
 TEST(PolicyFileTest, AnUnknownKeyIsToldWithItsLineAndTheNearest) {
   EXPECT_EQ(ErrorWith("escalator", "    min_nodes:", "    min_node:"),
-            "pools.yaml: line 23: pools[0].options.min_node: no such field; did you mean "
+            "pools.yaml: line 29: pools[0].options.min_node: no such field; did you mean "
             "min_nodes?");
   EXPECT_NE(
       ErrorWith("maestro", "usage:", "usag:")
@@ -102,6 +102,64 @@ TEST(PolicyFileTest, WhatIsNoFileOfPoolsIsAnError) {
                            "pools:\n- name: web\n  name: web\n", "pools: [{? [a] : b}]", "\t"}) {
     EXPECT_FALSE(Read(yaml).ok()) << yaml;
   }
+}
+
+std::string Why(const std::string& rest) {
+  const auto read = ReadSizingFile("pools.yaml", Sample("escalator") + rest, PolicyRegistry());
+  return std::string(read.status().message());
+}
+
+TEST(PolicyFileTest, NotificationsPrometheusAndDiscoveryStandBesideThePools) {
+  const auto read = ReadSizingFile("pools.yaml", R"(
+discover: {prefix: example.com/}
+prometheus: {url: "http://p:9090", timeout: 3}
+notifications:
+- log: true
+- webhook: {url: "http://h/x", retries: 5, timeout: 2}
+- exec: {command: [mail, -s, ebb], timeout: 4}
+)",
+                                   PolicyRegistry());
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->discover_prefix, "example.com/");
+  EXPECT_EQ(read->prometheus, (PrometheusSettings{.url = "http://p:9090", .timeout_s = 3}));
+  using Kind = NotifierSettings::Kind;
+  ASSERT_EQ(read->notifications.size(), 3u);
+  EXPECT_EQ(read->notifications[0].kind, Kind::kLog);
+  EXPECT_EQ(read->notifications[1],
+            (NotifierSettings{
+                .kind = Kind::kWebhook, .url = "http://h/x", .retries = 5, .timeout_s = 2}));
+  EXPECT_EQ(
+      read->notifications[2],
+      (NotifierSettings{.kind = Kind::kExec, .command = {"mail", "-s", "ebb"}, .timeout_s = 4}));
+}
+
+TEST(PolicyFileTest, WhatIsWrongBesideThePoolsIsToldWithItsKey) {
+  const auto has = [](const std::string& rest, const std::string& what) {
+    EXPECT_NE(Why(rest).find(what), std::string::npos) << Why(rest);
+  };
+  has("notification: []\n", "notification: no such field; did you mean notifications?");
+  has("notifications: 3\n", "notifications: is not a list");
+  has("notifications: [{}]\n", "notifications[0]: is not one of log, webhook and exec");
+  has("notifications: [{log: true, exec: {command: [a]}}]\n", "is not one of");
+  has("notifications: [{webhook: {retries: 2}}]\n", "notifications[0].webhook.url: is required");
+  has("notifications: [{webhook: {urk: x}}]\n",
+      "notifications[0].webhook.urk: no such field; did you mean url?");
+  has("notifications: [{exec: {command: []}}]\n", "notifications[0].exec.command: is required");
+  has("notifications: [{exec: {command: [a], timeout: 0}}]\n", "timeout: 0 is below 1");
+  has("prometheus: {}\n", "prometheus.url: is required");
+  has("prometheus: {ur: x}\n", "prometheus.ur: no such field; did you mean url?");
+  const std::string queries = "  queries: {cpus: up}\n  options:\n";
+  EXPECT_EQ(ErrorWith("escalator", "  options:\n", queries),
+            "pools.yaml: pools[0].queries: needs prometheus.url");
+  EXPECT_NE(ErrorWith("escalator", "  options:\n", "  queries: [a]\n  options:\n")
+                .find("pools[0].queries: is not a map of queries by signal"),
+            std::string::npos);
+  EXPECT_NE(ErrorWith("escalator", "order: policy", "order: oldest")
+                .find("pools[0].order: is not policy or planner"),
+            std::string::npos);
+  EXPECT_NE(ErrorWith("escalator", "stepTimeout: 900", "stepTimeout: 0")
+                .find("pools[0].stepTimeout: 0 is below 1"),
+            std::string::npos);
 }
 
 TEST(PolicyFileTest, TheSchemaHasEveryKeyOfEverySchool) {

@@ -1,0 +1,56 @@
+// Sizer: how many nodes pools should have, as a Loop (loop.h) asks before each of its rounds.
+//
+// Decide changes nothing but what the sizer itself remembers; the loop records that with its round,
+// and then lets it Act.  A turn that could not record does not act; whatever was decided waits in
+// the sizer's queues and is done in a later turn.
+//
+// Ownership: borrows what it is called with, during the call.
+// Threads:   one at a time.
+
+#ifndef EBB_ENGINE_ACTUATION_SIZER_H_
+#define EBB_ENGINE_ACTUATION_SIZER_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/actuation/actuator.h"
+#include "engine/actuation_status.h"
+
+namespace ebb {
+
+// What came of one pool in a turn.
+struct PoolTurn {
+  std::string pool;
+  int64_t nodes = 0;      // Without those that leave.
+  int64_t delta = 0;      // What the policy asked for.
+  int64_t leaving = 0;    // Nodes that were queued to go for it.
+  int64_t grow_to = 0;    // Machines that its group is to have; 0: it does not grow.
+  std::string reason;     // The policy's word.
+  std::string denied_by;  // Which check kept it from acting; empty: none.
+  bool failsafe = false;
+};
+
+struct SizingTurn {
+  int64_t now_s = 0;
+  std::vector<PoolTurn> pools;        // Those that were decided.
+  std::vector<NodeInDeletion> leave;  // Nodes whose deletion Act is to begin.
+  std::vector<std::string> log;       // Denials, failures and warnings, a line each.
+};
+
+struct Observation;  // engine/actuation/loop.h
+
+class Sizer {
+ public:
+  virtual ~Sizer() = default;
+
+  // `status`: how the actuator's deletions stand, with those results that this turn told.
+  // May set groups of `observed` so that the turn's round leaves them alone.
+  virtual void Decide(Observation& observed, const ActuatorStatus& status, SizingTurn& turn) = 0;
+  // Begins what was decided.
+  virtual void Act(Actuator& actuator, SizingTurn& turn) = 0;
+};
+
+}  // namespace ebb
+
+#endif  // EBB_ENGINE_ACTUATION_SIZER_H_

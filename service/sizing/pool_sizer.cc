@@ -1,0 +1,398 @@
+#include "service/sizing/pool_sizer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "engine/actuation/loop.h"
+#include "engine/actuation/shrink_plan.h"
+#include "service/sizing/pool_round.h"
+#include "snapshot/matching.h"
+
+namespace ebb {
+namespace {
+
+// Whether the node has all of the labels.
+bool HasLabels(const Catalog& catalog, const NodeInfo& node,
+               const std::map<std::string, std::string>& labels) {
+  return std::ranges::all_of(labels, [&](const auto& label) {
+    const std::optional<TextId> key = catalog.symbols().Find(label.first);
+    if (!key) return false;
+    const std::optional<TextId> value = FindLabel(node.labels, *key);
+    return value && catalog.Text(*value) == label.second;
+  });
+}
+
+}  // namespace
+
+PoolSizer::PoolSizer(std::span<const SizedPool> pools, SizingState state, PoolSizerOptions options)
+    : pools_(pools), options_(std::move(options)), queues_(&state_.queue, options_.retry_s) {
+  Restore(std::move(state));
+}
+
+void PoolSizer::Restore(SizingState state) {
+  state_ = std::move(state);
+  for (const SizedPool& pool : pools_) Memory(pool);
+  // Of pools that are sized no more: what has begun ends by itself.
+  std::erase_if(state_.queue, [&](const QueuedNode& node) { return PoolOf(node.pool) == nullptr; });
+}
+
+const SizedPool* PoolSizer::PoolOf(std::string_view name) const {
+  const auto found = std::ranges::find(pools_, name, &SizedPool::name);
+  return found == pools_.end() ? nullptr : &*found;
+}
+
+PoolState& PoolSizer::Memory(const SizedPool& pool) { return MemoryOf(pool, state_); }
+
+bool PoolSizer::IsActing(const SizedPool& pool) {
+  return Memory(pool).grow_to > 0 ||
+         std::ranges::count(state_.queue, pool.name, &QueuedNode::pool) > 0;
+}
+
+void PoolSizer::FindMembers(const Observation& observed, const ActuatorStatus& status) {
+  running_.clear();
+  for (const RunningDeletion& each : status.running) running_[each.node] = each.phase;
+  members_.clear();
+  const ClusterSnapshot& snapshot = *observed.snapshot;
+  const Catalog& catalog = snapshot.catalog();
+  for (const SizedPool& pool : pools_) {
+    Members& members = members_[pool.name];
+    members.group = pool.group;
+    snapshot.alive().ForEach([&](NodeId node) {
+      const bool is_member = pool.members.empty()
+                                 ? HasLabels(catalog, catalog.node(node), pool.nodes)
+                                 : pool.members.contains(catalog.NodeName(node));
+      if (!is_member) return;
+      members.nodes.push_back(node);
+      if (!IsLeaving(catalog.NodeName(node))) ++members.staying;
+      const NodeGroup* const group = observed.groups.Find(node);
+      if (members.group.empty() && group != nullptr) members.group = group->name;
+    });
+    for (const NodeGroup& group : observed.groups.groups) {
+      if (group.name == members.group) members.target = group.target_size;
+    }
+  }
+}
+
+// --- Steps --------------------------------------------------------------------------
+
+void PoolSizer::EnterFailsafe(const SizedPool& pool, const std::string& why, SizingTurn& turn) {
+  PoolState& memory = Memory(pool);
+  memory.failsafe = true;
+  memory.grow_to = memory.grow_by = 0;
+  std::erase_if(state_.queue, [&](const QueuedNode& node) {
+    return node.pool == pool.name && node.queue == NodeQueue::kDrain &&
+           !running_.contains(node.node);
+  });
+  const std::string text = fmt::format(
+      "pool {} is in failsafe: {}; nothing is done until an operator ends it", pool.name, why);
+  turn.log.push_back(text);
+  if (options_.notify != nullptr) {
+    options_.notify({.pool = pool.name, .event = "failsafe", .text = text, .at_s = turn.now_s});
+  }
+}
+
+void PoolSizer::Failed(const SizedPool& pool, const std::string& what, SizingTurn& turn) {
+  PoolState& memory = Memory(pool);
+  ++memory.failures;
+  turn.log.push_back(fmt::format("pool {}: {}", pool.name, what));
+  if (pool.policy->OneActionAtATime()) pool.policy->Ended(false, turn.now_s, &memory.state);
+  if (pool.retries > 0 && memory.failures >= pool.retries && !memory.failsafe) {
+    EnterFailsafe(pool, fmt::format("{} failures in a row, the last: {}", memory.failures, what),
+                  turn);
+  }
+}
+
+// The last step of an action is done.
+void PoolSizer::Succeeded(const SizedPool& pool, int64_t now_s) {
+  PoolState& memory = Memory(pool);
+  memory.failures = 0;
+  if (pool.policy->OneActionAtATime() && !IsActing(pool)) {
+    pool.policy->Ended(true, now_s, &memory.state);
+  }
+}
+
+void PoolSizer::WorkQueues(const Observation& observed, const ActuatorStatus& status,
+                           SizingTurn& turn) {
+  const ClusterSnapshot& snapshot = *observed.snapshot;
+  const auto there = [&](const QueuedNode& node) {
+    const absl::StatusOr<NodeId> id = snapshot.catalog().FindNode(node.node);
+    if (!id.ok() || !snapshot.Contains(*id)) return false;
+    const NodeInfo& info = snapshot.catalog().node(*id);
+    return node.uid.empty() || snapshot.catalog().Text(info.uid) == node.uid;
+  };
+  const auto timeout_s = [&](const std::string& name) {
+    const SizedPool* const pool = PoolOf(name);
+    return pool == nullptr ? SizedPool().step_timeout_s : pool->step_timeout_s;
+  };
+  for (const QueueEvent& event : queues_.Work(status, there, timeout_s, turn.now_s)) {
+    const SizedPool* const pool = PoolOf(event.pool);
+    if (pool == nullptr) continue;  // It is sized no more.
+    using enum QueueEvent::Kind;
+    if (event.kind == kGone) Succeeded(*pool, turn.now_s);
+    if (event.kind == kFailed) {
+      Failed(*pool, fmt::format("node {} stays: {}", event.node, event.why), turn);
+    }
+    if (event.kind == kGivenUp) {
+      turn.log.push_back(
+          fmt::format("pool {}: node {} stays: its pods find no places", pool->name, event.node));
+    }
+  }
+}
+
+// Machines that were asked for have come, or should have.
+void PoolSizer::CheckGrowth(const Observation& observed, SizingTurn& turn) {
+  const Catalog& catalog = observed.snapshot->catalog();
+  for (const SizedPool& pool : pools_) {
+    PoolState& memory = Memory(pool);
+    if (memory.grow_to == 0) continue;
+    const int64_t came = std::ranges::count_if(members_[pool.name].nodes, [&](NodeId node) {
+      return catalog.node(node).creation_time >= memory.grow_since_s;
+    });
+    if (came >= memory.grow_by || (options_.trust_growth && asked_.contains(pool.name))) {
+      memory.grow_to = memory.grow_by = 0;
+      asked_.erase(pool.name);
+      Succeeded(pool, turn.now_s);
+    } else if (turn.now_s - memory.grow_since_s > pool.step_timeout_s) {
+      memory.grow_by -= came;
+      memory.grow_since_s = turn.now_s;
+      asked_.erase(pool.name);
+      Failed(pool, fmt::format("{} of the machines asked for did not come", memory.grow_by), turn);
+    }
+  }
+}
+
+// --- Policies -------------------------------------------------------------------------
+
+// Nodes that were to go and whose pods were not touched yet stay: how many, of `most`.
+int64_t PoolSizer::KeepQueued(const SizedPool& pool, int64_t most) {
+  std::vector<std::string> keep;
+  for (auto node = state_.queue.rbegin(); node != state_.queue.rend(); ++node) {
+    if (std::ssize(keep) >= most) break;
+    if (node->pool != pool.name || node->queue != NodeQueue::kDrain) continue;
+    const auto running = running_.find(node->node);
+    if (running != running_.end() && running->second != DeletionPhase::kTainted) continue;
+    if (running != running_.end()) roll_back_.push_back(node->node);
+    keep.push_back(node->node);
+  }
+  for (const std::string& node : keep) queues_.Remove(node);
+  return std::ssize(keep);
+}
+
+void PoolSizer::Grow(const SizedPool& pool, int64_t delta, PoolTurn& came, SizingTurn& turn) {
+  PoolState& memory = Memory(pool);
+  const Members& members = members_[pool.name];
+  const int64_t kept = KeepQueued(pool, delta);
+  const int64_t have = members.target.value_or(std::ssize(members.nodes));
+  const int64_t to = std::min(have + delta - kept, std::max(pool.cloud.max, have));
+  if (!pool.policy->OneActionAtATime()) pool.policy->Ended(true, turn.now_s, &memory.state);
+  if (to <= have) {
+    if (kept == 0) came.denied_by = "cloud.max";
+    if (kept > 0 && pool.policy->OneActionAtATime()) Succeeded(pool, turn.now_s);
+    return;
+  }
+  memory.grow_to = to;
+  memory.grow_by += to - have;
+  memory.grow_since_s = turn.now_s;
+  asked_.erase(pool.name);
+  came.grow_to = to;
+}
+
+void PoolSizer::DecideOne(const SizedPool& pool, const PoolReader& reader, SizingTurn& turn) {
+  const Members& members = members_[pool.name];
+  PolicyObservation seen = reader.Observe(pool);
+  if (members.target) seen.cloud->desired = *members.target;
+  for (PolicyNode& node : seen.nodes) node.is_leaving = IsLeaving(node.name);
+  if (options_.enrich != nullptr) options_.enrich(pool, turn.now_s, seen);
+  PoolState& memory = Memory(pool);
+  const bool was_failsafe = memory.failsafe;
+  PolicyDecision decision = DecidePool(pool, seen, turn.now_s, memory);
+  PoolTurn came{.pool = pool.name,
+                .nodes = members.staying,
+                .delta = decision.delta,
+                .reason = decision.reason,
+                .denied_by = decision.denied_by};
+  if (memory.failsafe && !was_failsafe) EnterFailsafe(pool, decision.reason, turn);
+  came.failsafe = memory.failsafe;
+  const std::string told = fmt::format("{}", fmt::join(decision.warnings, "; "));
+  if (std::exchange(last_told_[pool.name], told) != told && !told.empty()) {
+    turn.log.push_back(fmt::format("pool {}: {}", pool.name, told));
+  }
+  if (decision.delta > 0) Grow(pool, decision.delta, came, turn);
+  const int64_t most = std::min(-decision.delta, members.staying - pool.cloud.min);
+  if (decision.delta < 0 && most <= 0) came.denied_by = "cloud.min";
+  if (decision.delta < 0 && most > 0) {
+    asks_.push_back({&pool, most, std::move(decision.candidates), turn.pools.size()});
+  }
+  turn.pools.push_back(std::move(came));
+}
+
+void PoolSizer::DecideDue(const Observation& observed, SizingTurn& turn) {
+  std::vector<const SizedPool*> due;
+  for (const SizedPool& pool : pools_) {
+    const PoolState& memory = Memory(pool);
+    const bool is_due = memory.at_s == 0 || turn.now_s - memory.at_s >= pool.period_s;
+    if (is_due && !(pool.policy->OneActionAtATime() && IsActing(pool))) due.push_back(&pool);
+  }
+  if (due.empty()) return;
+  if (observed.objects == nullptr) {
+    turn.log.emplace_back("no pool is sized: this cluster does not show its objects");
+    return;
+  }
+  PoolReader reader;
+  if (const absl::Status read = observed.objects(reader); !read.ok()) {
+    turn.log.push_back(absl::StrCat("no pool is sized: ", read.message()));
+    return;
+  }
+  for (const SizedPool* pool : due) DecideOne(*pool, reader, turn);
+}
+
+// --- Which nodes can go ---------------------------------------------------------------
+
+std::vector<NodeId> PoolSizer::Candidates(const Observation& observed, const Ask& ask) const {
+  const Catalog& catalog = observed.snapshot->catalog();
+  std::vector<NodeId> candidates;
+  const auto add = [&](NodeId node) {
+    if (!IsLeaving(catalog.NodeName(node))) candidates.push_back(node);
+  };
+  if (!ask.candidates) {
+    for (const NodeId node : members_.find(ask.pool->name)->second.nodes) add(node);
+    return candidates;
+  }
+  for (const std::string& name : *ask.candidates) {
+    const absl::StatusOr<NodeId> node = catalog.FindNode(name);
+    if (node.ok() && observed.snapshot->Contains(*node)) add(*node);
+  }
+  return candidates;
+}
+
+void PoolSizer::BeginWithinBudgets(const std::vector<DeletionOrder>& orders,
+                                   const ActuatorStatus& status, SizingTurn& turn) {
+  auto drains = std::ranges::count(status.running, true, &RunningDeletion::drain);
+  auto all = std::ssize(status.running);
+  for (const DeletionOrder& order : orders) {
+    if (all >= options_.budgets.max_scale_down_parallelism) break;
+    if (order.drain && drains >= options_.budgets.max_drain_parallelism) continue;
+    ++all;
+    drains += order.drain ? 1 : 0;
+    begin_.push_back(order);
+    turn.leave.push_back({order.node, order.group});
+  }
+}
+
+void PoolSizer::PlanToGo(const Observation& observed, const ActuatorStatus& status,
+                         SizingTurn& turn) {
+  const Catalog& catalog = observed.snapshot->catalog();
+  const auto find = [&](const std::string& name) {
+    const absl::StatusOr<NodeId> node = catalog.FindNode(name);
+    return node.ok() ? *node : kNoNode;
+  };
+  std::vector<ShrinkAsk> asks;
+  ShrinkAsk queued{.name = "", .candidates = {}};
+  for (const QueuedNode& node : queues_.Due(status, turn.now_s)) {
+    if (find(node.node) != kNoNode) queued.candidates.push_back(find(node.node));
+  }
+  queued.most = std::ssize(queued.candidates);
+  asks.push_back(std::move(queued));
+  for (const Ask& ask : asks_) {
+    asks.push_back({.name = ask.pool->name,
+                    .most = ask.most,
+                    .candidates = Candidates(observed, ask),
+                    .planners_order = ask.pool->planners_order || !ask.candidates});
+  }
+  std::vector<NodeId> leaving;
+  for (const auto& [name, phase] : running_) {
+    if (find(name) != kNoNode) leaving.push_back(find(name));
+  }
+  const absl::StatusOr<ShrinkPlan> plan =
+      PlanShrink(observed, leaving, asks, options_.planner, turn.now_s);
+  if (!plan.ok()) {
+    turn.log.push_back(absl::StrCat("no node of a pool goes: ", plan.status().message()));
+    return;
+  }
+  for (const Ask& ask : asks_) {
+    PoolTurn& came = turn.pools[ask.turn];
+    const std::vector<NodeId>& nodes = members_[ask.pool->name].nodes;
+    for (const DeletionOrder& order : plan->orders) {
+      if (std::ranges::find(nodes, find(order.node)) == nodes.end()) continue;
+      const bool added =
+          queues_.Add({.node = order.node, .uid = order.uid, .pool = ask.pool->name}, turn.now_s);
+      came.leaving += added ? 1 : 0;
+    }
+    PoolState& memory = Memory(*ask.pool);
+    if (came.leaving == 0) {
+      came.denied_by = "no node can go";
+    } else if (!ask.pool->policy->OneActionAtATime()) {
+      ask.pool->policy->Ended(true, turn.now_s, &memory.state);
+    }
+  }
+  BeginWithinBudgets(plan->orders, status, turn);
+}
+
+void PoolSizer::LeaveToPools(NodeGroups& groups) const {
+  for (const auto& [pool, members] : members_) {
+    for (const NodeId node : members.nodes) {
+      const GroupId group = groups.Of(node);
+      if (group != kNoGroup) {
+        groups.groups[Index(group)].min_size = groups.groups[Index(group)].target_size;
+      }
+    }
+  }
+}
+
+void PoolSizer::Decide(Observation& observed, const ActuatorStatus& status, SizingTurn& turn) {
+  asks_.clear();
+  begin_.clear();
+  roll_back_.clear();
+  FindMembers(observed, status);
+  WorkQueues(observed, status, turn);
+  CheckGrowth(observed, turn);
+  DecideDue(observed, turn);
+  PlanToGo(observed, status, turn);
+  LeaveToPools(observed.groups);
+}
+
+// --- Acting ---------------------------------------------------------------------------
+
+void PoolSizer::BeginQueued(Actuator& actuator, SizingTurn& turn) {
+  for (const std::string& node : roll_back_) {
+    const absl::Status done = actuator.RollBack(node, "its pool is to grow", turn.now_s);
+    if (!done.ok()) turn.log.push_back(absl::StrCat("node ", node, ": ", done.message()));
+  }
+  // One by one: a node that cannot be tainted is no reason to keep another.
+  for (const DeletionOrder& order : begin_) {
+    const QueuedNode* const queued = queues_.Find(order.node);
+    if (queued == nullptr) continue;
+    const absl::Status begun = actuator.Begin({&order, 1}, turn.now_s);
+    if (begun.ok() || absl::IsNotFound(begun)) continue;  // Gone: the next turn sees it.
+    const SizedPool* const pool = PoolOf(queued->pool);
+    queues_.Failed(order.node, turn.now_s);
+    if (pool != nullptr) {
+      Failed(*pool, absl::StrCat("node ", order.node, " stays: ", begun.message()), turn);
+    }
+  }
+}
+
+void PoolSizer::AskForMachines(Actuator& actuator, SizingTurn& turn) {
+  for (const SizedPool& pool : pools_) {
+    PoolState& memory = Memory(pool);
+    if (memory.grow_to == 0 || memory.failsafe || asked_.contains(pool.name)) continue;
+    const std::string& group = members_[pool.name].group;
+    absl::Status asked =
+        absl::FailedPreconditionError("which group it is, is not known: give the pool a `group`");
+    if (!group.empty()) asked = actuator.Grow(group, memory.grow_to, turn.now_s);
+    asked_.insert(pool.name);
+    if (asked.ok()) continue;
+    // Asked again when the step's time is over, as if the machines had not come.
+    Failed(pool, absl::StrCat("it cannot grow: ", asked.message()), turn);
+  }
+}
+
+void PoolSizer::Act(Actuator& actuator, SizingTurn& turn) {
+  BeginQueued(actuator, turn);
+  AskForMachines(actuator, turn);
+}
+
+}  // namespace ebb

@@ -1,0 +1,133 @@
+// PoolSizer: the sizing policies of a file of pools, in a loop (engine/actuation/loop.h).
+//
+//   PoolSizer sizer(pools, state, options);
+//   loop_options.sizer = &sizer;
+//   store.SetSizing(sizer.state());  // In loop_options.record, before the store saves.
+//
+// Each turn, for each pool whose period is over: observe it, ask its policy.
+//   shrink  The policy's order of nodes (or the planner's) goes to a planner pass, as many as the
+//           policy asks for; those that can really go come into the drain queue (node_queues.h).
+//   grow    Nodes of the drain queue whose pods were not touched yet stay; for the rest the group
+//   is
+//           asked for machines, never more than the pool's cloud.max.
+// A pool never falls below its cloud.min by what is decided here, whatever its policy says.
+//
+// Every step is looked after.  One that fails or takes longer than the pool's stepTimeout is a
+// failure, and is tried again; a node is planned anew before that.  With `retries` failures in a
+// row the pool enters failsafe: what of it has not begun is given up, a notice goes out, and
+// nothing is done until an operator clears it.  What had begun is carried on.
+//
+// Groups that have a node of some pool are left alone by the planner's own rounds.
+//
+// Cost:      a turn in which a pool is due reads all nodes and pods of the cluster; one in which
+//            nodes wait to go makes a plan.
+// Threads:   one at a time.
+// Ownership: borrows the pools.
+
+#ifndef EBB_SERVICE_SIZING_POOL_SIZER_H_
+#define EBB_SERVICE_SIZING_POOL_SIZER_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/actuation/sizer.h"
+#include "engine/budgets.h"
+#include "engine/planner.h"
+#include "engine/sizing_state.h"
+#include "service/sizing/node_queues.h"
+#include "service/sizing/notice.h"
+#include "service/sizing/policy_file.h"
+#include "service/sizing/pool_reader.h"
+
+namespace ebb {
+
+struct PoolSizerOptions {
+  PlannerOptions planner;
+  DeletionBudgets budgets = {.max_scale_down_parallelism = 10, .max_drain_parallelism = 10};
+  // Sees what a policy is to see, to add signals and figures of use.  Null: nobody does.
+  std::function<void(const SizedPool& pool, int64_t now_s, PolicyObservation& seen)> enrich =
+      nullptr;
+  std::function<void(const Notice& notice)> notify = nullptr;  // Null: nobody is told.
+  int64_t retry_s = 60;  // After a failure, twice as long each time.
+  // A group that was asked to grow has grown: of a dry run, where no machine comes.
+  bool trust_growth = false;
+};
+
+class PoolSizer : public Sizer {
+ public:
+  PoolSizer(std::span<const SizedPool> pools, SizingState state, PoolSizerOptions options);
+  PoolSizer(const PoolSizer&) = delete;
+  PoolSizer& operator=(const PoolSizer&) = delete;
+
+  void Decide(Observation& observed, const ActuatorStatus& status, SizingTurn& turn) override;
+  void Act(Actuator& actuator, SizingTurn& turn) override;
+
+  [[nodiscard]] const SizingState& state() const { return state_; }
+  // Goes on from a state that somebody else changed, such as an operator.
+  void Restore(SizingState state);
+
+ private:
+  // A pool in the cluster of one turn.
+  struct Members {
+    std::string group;  // The actuator's name; empty: not known.
+    std::optional<int64_t> target{};
+    std::vector<NodeId> nodes;
+    int64_t staying = 0;  // Nodes that are in no queue and in no deletion.
+  };
+  // What a policy wants to take away.
+  struct Ask {
+    const SizedPool* pool;
+    int64_t most;
+    std::optional<std::vector<std::string>> candidates;  // Absent: any node.
+    size_t turn;                                         // Its PoolTurn.
+  };
+
+  void FindMembers(const Observation& observed, const ActuatorStatus& status);
+  void WorkQueues(const Observation& observed, const ActuatorStatus& status, SizingTurn& turn);
+  void CheckGrowth(const Observation& observed, SizingTurn& turn);
+  void DecideDue(const Observation& observed, SizingTurn& turn);
+  void DecideOne(const SizedPool& pool, const PoolReader& reader, SizingTurn& turn);
+  void Grow(const SizedPool& pool, int64_t delta, PoolTurn& came, SizingTurn& turn);
+  int64_t KeepQueued(const SizedPool& pool, int64_t most);
+  void PlanToGo(const Observation& observed, const ActuatorStatus& status, SizingTurn& turn);
+  std::vector<NodeId> Candidates(const Observation& observed, const Ask& ask) const;
+  void BeginWithinBudgets(const std::vector<DeletionOrder>& orders, const ActuatorStatus& status,
+                          SizingTurn& turn);
+  void BeginQueued(Actuator& actuator, SizingTurn& turn);
+  void AskForMachines(Actuator& actuator, SizingTurn& turn);
+  void Failed(const SizedPool& pool, const std::string& what, SizingTurn& turn);
+  void Succeeded(const SizedPool& pool, int64_t now_s);
+  void EnterFailsafe(const SizedPool& pool, const std::string& why, SizingTurn& turn);
+  void LeaveToPools(NodeGroups& groups) const;
+  [[nodiscard]] bool IsActing(const SizedPool& pool);
+  [[nodiscard]] bool IsLeaving(std::string_view node) const {
+    return queues_.Find(node) != nullptr || running_.contains(node);
+  }
+  [[nodiscard]] const SizedPool* PoolOf(std::string_view name) const;
+  PoolState& Memory(const SizedPool& pool);
+
+  const std::span<const SizedPool> pools_;
+  const PoolSizerOptions options_;
+  SizingState state_;
+  NodeQueues queues_;
+  std::set<std::string> asked_;                   // Pools for which machines were asked.
+  std::map<std::string, std::string> last_told_;  // Warnings of each pool.
+
+  // Of one turn.
+  std::map<std::string, Members, std::less<>> members_;  // By pool.
+  std::map<std::string, DeletionPhase, std::less<>> running_;
+  std::vector<Ask> asks_;
+  std::vector<DeletionOrder> begin_;
+  std::vector<std::string> roll_back_;
+};
+
+}  // namespace ebb
+
+#endif  // EBB_SERVICE_SIZING_POOL_SIZER_H_

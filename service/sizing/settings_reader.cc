@@ -1,0 +1,170 @@
+#include "service/sizing/settings_reader.h"
+
+#include <fmt/format.h>
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "service/settings_file.h"
+
+namespace ebb {
+namespace {
+
+bool IsPrefix(const std::vector<PolicyKey>& keys, const std::string& prefix) {
+  return std::ranges::any_of(keys,
+                             [&](const PolicyKey& key) { return key.path.starts_with(prefix); });
+}
+
+// What is wrong with a scalar, or "".
+std::string ReadScalar(const PolicyKey& key, const YAML::Node& node, PolicyValue& value) {
+  if (!node.IsScalar()) return fmt::format("is not a value of type {}", Name(key.type));
+  double number = 0;
+  switch (key.type) {
+    case PolicyValueType::kBool: {
+      bool is = false;
+      const std::string wrong = ReadBool(node, is);
+      value = is;
+      return wrong;
+    }
+    case PolicyValueType::kText:
+      value = node.Scalar();
+      return "";
+    case PolicyValueType::kInt: {
+      const std::optional<int64_t> read = AsInteger(node);
+      if (!read) return Quoted(node) + " is not a whole number";
+      value = *read;
+      number = static_cast<double>(*read);
+      break;
+    }
+    case PolicyValueType::kNumber: {
+      // As Clusterman spells it.
+      std::optional<double> read = AsReal(node);
+      if (node.Scalar() == "inf") read = std::numeric_limits<double>::infinity();
+      if (!read || std::isnan(*read)) return Quoted(node) + " is not a number";
+      value = *read;
+      number = *read;
+      break;
+    }
+  }
+  if (number < key.min) return fmt::format("{} is below {}", node.Scalar(), key.min);
+  if (number > key.max) return fmt::format("{} is above {}", node.Scalar(), key.max);
+  return "";
+}
+
+// What of a file is read, and into what.
+struct Reading {
+  const std::vector<PolicyKey>& keys;
+  const std::string& where;
+  UnknownKeys unknown;
+  SettingsPlace& place;
+  PolicySettings& settings;
+
+  absl::Status Take(const std::string& path, const YAML::Node& node);
+
+ private:
+  absl::Status TakeScalar(const PolicyKey& key, const std::string& path, const YAML::Node& node);
+  absl::Status TakeList(const std::string& path, const YAML::Node& node);
+  absl::Status TakeMap(const std::string& path, const YAML::Node& node);
+  [[nodiscard]] std::string At(const std::string& path) const {
+    return path.empty() ? where : where.empty() ? path : where + "." + path;
+  }
+};
+
+absl::Status Reading::Take(const std::string& path, const YAML::Node& node) {
+  place.lines[path] = node.Mark().line;
+  const std::string pattern = KeyOf(path);
+  for (const PolicyKey& key : keys) {
+    if (key.path == pattern) return TakeScalar(key, path, node);
+  }
+  if (IsPrefix(keys, pattern + "[]")) return TakeList(path, node);
+  return TakeMap(path, node);
+}
+
+absl::Status Reading::TakeScalar(const PolicyKey& key, const std::string& path,
+                                 const YAML::Node& node) {
+  // Clusterman has a section of the name of ebb's other spelling of draining_enabled.
+  if (unknown == UnknownKeys::kSkip && node.IsMap()) return absl::OkStatus();
+  PolicyValue value;
+  const std::string wrong = ReadScalar(key, node, value);
+  if (!wrong.empty()) return place.Bad(node, At(path), wrong);
+  settings.Set(path, std::move(value));
+  return absl::OkStatus();
+}
+
+absl::Status Reading::TakeList(const std::string& path, const YAML::Node& node) {
+  if (!node.IsSequence()) return place.Bad(node, At(path), "is not a list");
+  settings.SetCount(path, node.size());
+  for (size_t i = 0; i < node.size(); ++i) {
+    absl::Status s = Take(fmt::format("{}[{}]", path, i), node[i]);
+    if (!s.ok()) return s;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Reading::TakeMap(const std::string& path, const YAML::Node& node) {
+  if (!node.IsMap()) return place.Bad(node, At(path), "is not a map");
+  const std::vector<std::string> known = KnownAfter(keys, path.empty() ? "" : KeyOf(path) + ".");
+  for (const auto& field : node) {
+    if (!field.first.IsScalar()) return place.Bad(field.first, At(path), "a key is not a scalar");
+    const std::string& name = field.first.Scalar();
+    const std::string deeper = path.empty() ? name : absl::StrCat(path, ".", name);
+    if (std::ranges::find(known, name) == known.end()) {
+      if (unknown == UnknownKeys::kSkip) continue;
+      return place.Bad(field.first, At(deeper), NoSuchField(name, known));
+    }
+    if (absl::Status s = Take(deeper, field.second); !s.ok()) return s;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status SettingsPlace::Bad(const YAML::Node& node, const std::string& path,
+                                std::string_view what) const {
+  return BadAt(node.Mark().line, path, what);
+}
+
+absl::Status SettingsPlace::BadAt(int line, const std::string& path, std::string_view what) const {
+  return BadSetting(file, fmt::format("line {}: {}", line + 1, path), what);
+}
+
+std::vector<std::string> KnownAfter(const std::vector<PolicyKey>& keys, const std::string& prefix) {
+  std::set<std::string> names;
+  for (const PolicyKey& key : keys) {
+    if (!key.path.starts_with(prefix)) continue;
+    const std::string rest = key.path.substr(prefix.size());
+    names.insert(rest.substr(0, rest.find_first_of(".[")));
+  }
+  return {names.begin(), names.end()};
+}
+
+absl::Status ReadSettings(const std::vector<PolicyKey>& keys, const std::string& where,
+                          const std::string& path, const YAML::Node& node, UnknownKeys unknown,
+                          SettingsPlace& place, PolicySettings& settings) {
+  return Reading{keys, where, unknown, place, settings}.Take(path, node);
+}
+
+std::string MissingKey(const std::vector<PolicyKey>& keys, const PolicySettings& settings) {
+  for (const PolicyKey& key : keys) {
+    if (!key.required) continue;
+    const size_t list = key.path.find("[]");
+    if (list == std::string::npos) {
+      if (!settings.Has(key.path)) return key.path;
+      continue;
+    }
+    const std::string name = key.path.substr(0, list);
+    for (size_t i = 0; i < settings.Count(name); ++i) {
+      const std::string path = fmt::format("{}[{}]{}", name, i, key.path.substr(list + 2));
+      if (!settings.Has(path)) return path;
+    }
+  }
+  return "";
+}
+
+}  // namespace ebb

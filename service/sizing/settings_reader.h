@@ -1,0 +1,55 @@
+// ReadSettings: YAML as settings of a policy, under the paths of its keys.
+//
+// Errors:  InvalidArgument with file, line and key: unknown keys with the nearest known one, wrong
+//          types, numbers out of range.
+// Cost:    O(nodes * keys).
+// Threads: pure.
+
+#ifndef EBB_SERVICE_SIZING_SETTINGS_READER_H_
+#define EBB_SERVICE_SIZING_SETTINGS_READER_H_
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "engine/policy/policy_settings.h"
+
+namespace YAML {
+class Node;
+}
+
+namespace ebb {
+
+// A file, and where each key of one pool's options stands in it.
+struct SettingsPlace {
+  std::string file;
+  std::map<std::string, int> lines{};
+
+  [[nodiscard]] absl::Status Bad(const YAML::Node& node, const std::string& path,
+                                 std::string_view what) const;
+  // `line` from 0.
+  [[nodiscard]] absl::Status BadAt(int line, const std::string& path, std::string_view what) const;
+};
+
+enum class UnknownKeys : uint8_t {
+  kRefuse,
+  kSkip,  // Of another program's file: whatever is not read here is its own business.
+};
+
+// Names that may stand after `prefix` ("" or "up.").
+std::vector<std::string> KnownAfter(const std::vector<PolicyKey>& keys, const std::string& prefix);
+
+// Takes `node`, which stands at `path` of the settings, into them; "" is their root.  `where` is
+// what the root is called.
+absl::Status ReadSettings(const std::vector<PolicyKey>& keys, const std::string& where,
+                          const std::string& path, const YAML::Node& node, UnknownKeys unknown,
+                          SettingsPlace& place, PolicySettings& settings);
+
+// The first required key that is not there, or "".
+std::string MissingKey(const std::vector<PolicyKey>& keys, const PolicySettings& settings);
+
+}  // namespace ebb
+
+#endif  // EBB_SERVICE_SIZING_SETTINGS_READER_H_

@@ -1,0 +1,110 @@
+#include "engine/actuation/shrink_plan.h"
+
+#include "engine/actuation/loop.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/engine/planning.h"
+
+namespace ebb {
+namespace {
+
+using test::Cluster;
+using test::Node;
+using test::NodesNamed;
+using test::OneGroup;
+using test::Pod;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+constexpr int64_t kNow = 1'000'000;
+
+class ShrinkPlanTest : public testing::Test {
+ protected:
+  static std::vector<std::string> Plan(ClusterSnapshot& snapshot,
+                                       const std::vector<std::string_view>& leaving,
+                                       const std::vector<ShrinkAsk>& asks) {
+    Observation observed;
+    observed.snapshot = &snapshot;
+    observed.groups = OneGroup(snapshot);
+    const auto plan = PlanShrink(observed, NodesNamed(snapshot, leaving), asks, {}, kNow);
+    EXPECT_TRUE(plan.ok()) << plan.status();
+    std::vector<std::string> names;
+    if (!plan.ok()) return names;
+    for (const DeletionOrder& order : plan->orders) {
+      EXPECT_EQ(order.group, "group");
+      names.push_back(order.node);
+    }
+    return names;
+  }
+};
+
+// Four nodes with a pod each; two pods fit on one node.
+ClusterSnapshot Four() {
+  Cluster cluster;
+  for (const char* const name : {"a", "b", "c", "d"}) {
+    cluster.Add(Node(name));
+    cluster.Add(Pod(std::string("p-") + name).On(name).Cpu(2000));
+  }
+  return cluster.Build();
+}
+
+TEST_F(ShrinkPlanTest, NodesGoInTheOrderOfTheAskAndAsManyAsItWants) {
+  ClusterSnapshot four = Four();
+  const auto all = NodesNamed(four, {"c", "a", "d", "b"});
+  EXPECT_THAT(Plan(four, {}, {{.name = "p", .most = 1, .candidates = all}}), ElementsAre("c"));
+  EXPECT_THAT(Plan(four, {}, {{.name = "p", .most = 2, .candidates = all}}), ElementsAre("c", "a"));
+  // Places for no more.
+  EXPECT_THAT(Plan(four, {}, {{.name = "p", .most = 4, .candidates = all}}), ElementsAre("c", "a"));
+  EXPECT_THAT(Plan(four, {}, {{.name = "p", .most = 0, .candidates = all}}), IsEmpty());
+}
+
+TEST_F(ShrinkPlanTest, HowMuchANodeIsUsedIsNoMatter) {
+  ClusterSnapshot full =
+      Cluster().Add(Node("a")).Add(Node("b")).Add(Pod("p").On("a").Cpu(3900)).Build();
+  EXPECT_THAT(Plan(full, {}, {{.name = "p", .most = 1, .candidates = NodesNamed(full, {"a"})}}),
+              ElementsAre("a"));
+}
+
+TEST_F(ShrinkPlanTest, PodsOfNodesThatLeaveTakeTheRoomThatTheyWillNeed) {
+  ClusterSnapshot four = Four();
+  // a's and b's pods fill c and d.
+  EXPECT_THAT(Plan(four, {"a", "b"},
+                   {{.name = "p", .most = 1, .candidates = NodesNamed(four, {"c", "d"})}}),
+              IsEmpty());
+  EXPECT_THAT(
+      Plan(four, {"a"}, {{.name = "p", .most = 2, .candidates = NodesNamed(four, {"c", "d"})}}),
+      ElementsAre("c"));
+}
+
+TEST_F(ShrinkPlanTest, TwoAsksShareThePlacesAndEachHasItsOwnLimit) {
+  ClusterSnapshot four = Four();
+  EXPECT_THAT(Plan(four, {},
+                   {{.name = "p", .most = 1, .candidates = NodesNamed(four, {"d", "c"})},
+                    {.name = "q", .most = 1, .candidates = NodesNamed(four, {"a", "b"})}}),
+              ElementsAre("d", "a"));
+}
+
+TEST_F(ShrinkPlanTest, ThePlannersOrderTakesEmptyNodesFirst) {
+  ClusterSnapshot cluster =
+      Cluster().Add(Node("a")).Add(Node("b")).Add(Node("c")).Add(Pod("p").On("a").Cpu(500)).Build();
+  const auto all = NodesNamed(cluster, {"a", "b", "c"});
+  EXPECT_THAT(
+      Plan(cluster, {}, {{.name = "p", .most = 1, .candidates = all, .planners_order = true}}),
+      ElementsAre("b"));
+  EXPECT_THAT(Plan(cluster, {}, {{.name = "p", .most = 1, .candidates = all}}), ElementsAre("a"));
+}
+
+TEST_F(ShrinkPlanTest, ABudgetKeepsItsNode) {
+  ClusterSnapshot cluster = Cluster()
+                                .Add(Node("a"))
+                                .Add(Node("b"))
+                                .Add(Pod("p").On("a").Cpu(500).Label("app", "x"))
+                                .Add(test::Budget("pdb").Matching("app", "x").Allows(0))
+                                .Build();
+  EXPECT_THAT(
+      Plan(cluster, {}, {{.name = "p", .most = 1, .candidates = NodesNamed(cluster, {"a"})}}),
+      IsEmpty());
+}
+
+}  // namespace
+}  // namespace ebb

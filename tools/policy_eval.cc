@@ -1,0 +1,204 @@
+#include "tools/policy_eval.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <sstream>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/figures.h"
+#include "base/json_text.h"
+#include "base/printable.h"
+#include "engine/policy/policy_registry.h"
+#include "service/file_identity.h"
+#include "service/outside/prometheus.h"
+#include "service/settings_file.h"
+#include "service/sizing/policy_file.h"
+#include "service/sizing/pool_reader.h"
+#include "service/sizing/pool_round.h"
+#include "service/sizing/replicator_pools.h"
+#include "service/sizing/signal_series.h"
+#include "service/sizing/usage_reader.h"
+#include "snapshot/formats/read_input.h"
+#include "snapshot/formats/rfc3339.h"
+#include "tools/fail.h"
+#include "tools/policy_state.h"
+#include "tools/table.h"
+
+namespace ebb {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kJsonVersion = "ebb.policy.eval/v1";
+
+// One pool, and what was decided for it.
+struct Evaluated {
+  const SizedPool* pool;
+  size_t nodes;
+  PolicyDecision decision{};
+};
+
+// What a round is made from.
+struct EvalInput {
+  SizingFile file;
+  PoolReader cluster;
+  std::vector<SignalPoint> points;
+  UsageReader usage;
+  std::vector<std::string> warnings;  // Of discovery.
+  int64_t now_s = 0;
+};
+
+// What it asks for counts as done.
+absl::StatusOr<Evaluated> Evaluate(const SizedPool& pool, const EvalInput& input,
+                                   SizingState& state) {
+  PolicyObservation seen = input.cluster.Observe(pool);
+  seen.signals = Latest(input.points, pool.name, input.now_s);
+  input.usage.AddTo(seen);
+  if (!pool.queries.empty()) {
+    auto asked = QuerySignals(input.file.prometheus, pool, input.now_s);
+    if (!asked.ok()) return asked.status();
+    seen.signals.merge(*asked);
+  }
+  const int64_t now_s = input.now_s;
+  PoolState& memory = MemoryOf(pool, state);
+  Evaluated evaluated{.pool = &pool, .nodes = seen.nodes.size()};
+  evaluated.decision = DecidePool(pool, seen, now_s, memory);
+  if (evaluated.decision.delta != 0) pool.policy->Ended(true, now_s, &memory.state);
+  return evaluated;
+}
+
+std::string Signed(int64_t delta) { return fmt::format("{:+}", delta); }
+
+void Print(const Evaluated& evaluated, std::ostream& out) {
+  const PolicyDecision& decision = evaluated.decision;
+  const std::string delta = decision.delta == 0 ? "stays" : Signed(decision.delta);
+  out << fmt::format("pool {}, {}: {}, {} ({})\n", Printable(evaluated.pool->name),
+                     evaluated.pool->policy_name, Count(evaluated.nodes, "node", "nodes"), delta,
+                     decision.reason);
+  if (!decision.denied_by.empty()) {
+    out << fmt::format("  denied by {}\n", Printable(decision.denied_by));
+  }
+  for (const std::string& warning : decision.warnings) {
+    out << fmt::format("  warning: {}\n", Printable(warning));
+  }
+  Table figures({"", ""});
+  figures.Indent(2);
+  for (const PolicyFigure& figure : decision.figures) figures.AddRow({figure.name, figure.value});
+  if (!figures.empty()) figures.Print(out);
+  if (decision.direction != PolicyDirection::kDown || !decision.candidates) return;
+  const size_t shown = std::min<size_t>(decision.candidates->size(), 5);
+  out << (shown == 0 ? "  no node may go" : "  first to go:");
+  for (size_t i = 0; i < shown; ++i) out << " " << Printable((*decision.candidates)[i]);
+  out << (shown < decision.candidates->size() ? " ...\n" : "\n");
+}
+
+Json AsJson(const Evaluated& evaluated) {
+  const PolicyDecision& decision = evaluated.decision;
+  Json figures = Json::array();
+  for (const PolicyFigure& figure : decision.figures) {
+    figures.push_back({{"name", figure.name}, {"value", figure.value}});
+  }
+  return {{"pool", evaluated.pool->name},
+          {"policy", evaluated.pool->policy_name},
+          {"nodes", evaluated.nodes},
+          {"delta", decision.delta},
+          {"direction", Name(decision.direction)},
+          {"reason", decision.reason},
+          {"deniedBy", decision.denied_by},
+          {"figures", std::move(figures)},
+          {"candidates", decision.candidates ? Json(*decision.candidates) : Json()},
+          {"warnings", decision.warnings}};
+}
+
+absl::Status ReadAll(const PolicyEvalRequest& request, EvalInput& input) {
+  const PolicyRegistry registry;
+  const absl::StatusOr<std::string> yaml = ReadWholeFile(request.file);
+  if (!yaml.ok()) return yaml.status();
+  absl::StatusOr<SizingFile> file = ReadSizingFile(request.file, *yaml, registry);
+  if (!file.ok()) return file.status();
+  input.file = *std::move(file);
+  ImportStats stats;
+  for (const std::string& each : request.inputs) {
+    if (absl::Status s = ReadInput(each, input.cluster, stats); !s.ok()) return s;
+  }
+  if (!request.series.empty()) {
+    const absl::StatusOr<std::string> text = ReadWholeFile(request.series);
+    if (!text.ok()) return text.status();
+    absl::StatusOr<std::vector<SignalPoint>> points = ReadSignals(request.series, *text);
+    if (!points.ok()) return points.status();
+    input.points = *std::move(points);
+  }
+  for (const std::string& each : request.usage) {
+    const absl::StatusOr<std::string> text = ReadWholeFile(each);
+    if (!text.ok()) return text.status();
+    if (absl::Status s = input.usage.Read(each, *text); !s.ok()) return s;
+  }
+  input.now_s = std::max(input.cluster.newest_s(), input.usage.newest_s());
+  for (const SignalPoint& point : input.points) input.now_s = std::max(input.now_s, point.at_s);
+  if (!request.now.empty()) input.now_s = *ParseRfc3339(request.now);
+  if (!input.file.discover_prefix) return absl::OkStatus();
+  DiscoveredPools found =
+      DiscoverPools(input.cluster.nodes(), *input.file.discover_prefix, registry);
+  input.warnings = std::move(found.warnings);
+  for (SizedPool& pool : found.pools) {
+    const bool is_there =
+        std::ranges::find(input.file.pools, pool.name, &SizedPool::name) != input.file.pools.end();
+    if (!is_there) {
+      input.file.pools.push_back(std::move(pool));
+    } else {
+      input.warnings.push_back(fmt::format(
+          "pool {} is in {}: what its nodes say of it does not count", pool.name, request.file));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckRequest(const PolicyEvalRequest& request) {
+  std::vector<UsedFile> files = {{"FILE", request.file, FileUse::kRead}};
+  for (const std::string& each : request.inputs) files.push_back({"INPUT", each, FileUse::kRead});
+  for (const std::string& each : request.usage) files.push_back({"--usage", each, FileUse::kRead});
+  if (!request.series.empty()) files.push_back({"--series", request.series, FileUse::kRead});
+  if (!request.state.empty()) files.push_back({"--state", request.state, FileUse::kDatabase});
+  return CheckFiles(files);
+}
+
+}  // namespace
+
+int EvalPools(const PolicyEvalRequest& request, std::ostream& out, std::ostream& err) {
+  EvalInput input;
+  absl::Status read = CheckRequest(request);
+  if (read.ok()) read = ReadAll(request, input);
+  if (!read.ok()) return Fail(read, err);
+  absl::StatusOr<KeptSizing> kept = OpenSizing(request.state, {});
+  if (!kept.ok()) return Fail(kept.status(), err);
+  for (const std::string& warning : input.warnings) {
+    PrintMessage(Printable(warning), err, "ebb policy");
+  }
+  Json rows = Json::array();
+  std::ostringstream text;
+  for (const SizedPool& pool : input.file.pools) {
+    const absl::StatusOr<Evaluated> evaluated = Evaluate(pool, input, kept->sizing);
+    if (!evaluated.ok()) return Fail(evaluated.status(), err);
+    rows.push_back(AsJson(*evaluated));
+    if (rows.size() > 1) text << "\n";
+    Print(*evaluated, text);
+  }
+  // Nothing is told that is not remembered.
+  if (kept->store != nullptr) {
+    if (absl::Status s = kept->store->SaveSizing(kept->sizing); !s.ok()) return Fail(s, err);
+  }
+  if (request.output == "json") {
+    out << IndentedJson(
+        Json{{"version", kJsonVersion}, {"now", FormatRfc3339(input.now_s)}, {"pools", rows}});
+  } else {
+    out << text.str();
+  }
+  return 0;
+}
+
+}  // namespace ebb

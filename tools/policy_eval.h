@@ -1,0 +1,32 @@
+// `ebb policy eval`: one round of each pool of a file, over a dump.
+//
+// With a state file it goes on from the round before, and what it asks for counts as done; nothing
+// is printed that the state file does not remember.
+//
+// Errors:  exit code 1: something cannot be read, or Prometheus gives no answer.
+// Threads: none.
+
+#ifndef EBB_TOOLS_POLICY_EVAL_H_
+#define EBB_TOOLS_POLICY_EVAL_H_
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+namespace ebb {
+
+struct PolicyEvalRequest {
+  std::string file;
+  std::vector<std::string> inputs = {};
+  std::string series = {};
+  std::vector<std::string> usage = {};  // Lists of the metrics API.
+  std::string state = {};
+  std::string now = {};  // RFC 3339; empty: the latest time of what is read.
+  std::string output = "table";
+};
+
+int EvalPools(const PolicyEvalRequest& request, std::ostream& out, std::ostream& err);
+
+}  // namespace ebb
+
+#endif  // EBB_TOOLS_POLICY_EVAL_H_
