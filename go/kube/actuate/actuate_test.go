@@ -220,7 +220,7 @@ func TestADeletionGoesThroughItsPhasesAndEndsOk(t *testing.T) {
 	p.must(p.drain("a"))
 	p.reaches("a", wire.DeletionPhase_DRAINED)
 	evictions := p.status().RecentEvictions
-	if len(evictions) != 1 || evictions[0].Name != "web-1" || !strings.HasPrefix(string(evictions[0].Object), "k8s\x00") || evictions[0].At == 0 {
+	if len(evictions) != 1 || evictions[0].Name != "web-1" || !strings.HasPrefix(string(evictions[0].Object), `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"web-1"`) || evictions[0].At == 0 {
 		t.Errorf("evictions: %v", evictions)
 	}
 	if err := p.delete("a"); err != nil {

@@ -2,6 +2,7 @@ package actuate
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -11,15 +12,21 @@ import (
 	"google.golang.org/grpc/status"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"ebb/go/kube/taint"
 	wire "ebb/go/kube/wire/actuatorpb"
-	"ebb/go/kube/wire/object"
 )
 
-func podBytes(pod *corev1.Pod) ([]byte, error) { return object.Marshal("v1", "Pod", pod) }
+// podBytes are the pod's as JSON, which ebb hands on to the session that makes the rounds.
+func podBytes(pod *corev1.Pod) ([]byte, error) {
+	named := *pod
+	named.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}
+	named.ManagedFields = nil
+	return json.Marshal(&named)
+}
 
 // keysMax is how many calls are remembered.
 const keysMax = 10_000
