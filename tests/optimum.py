@@ -184,7 +184,7 @@ def statics_of(ebb, path, pods):
     for result in json.loads(run(ebb, "filter", path, "--assume-complete", *words, "-o", "json"))["results"]:
         answers[result["pod"]] = {
             node["node"] for node in result["nodes"]
-            if all(each["fits"] or each["filter"] in CHANGING for each in node["filters"])}
+            if all(each["fits"] or each["plugin"] in CHANGING for each in node["filters"])}
     return answers
 
 
@@ -275,6 +275,9 @@ class Model:
                         self.model.Add(count == 0)
                     elif carries and is_meant:
                         self.model.Add(count <= 1)
+                if carriers == about:  # As mostly: the pods of one application.
+                    self.model.Add(sum(count for _, count, _, _ in has) <= 1)
+                    continue
                 for i, (_, one, carries, is_meant) in enumerate(has):
                     for _, other, other_carries, other_is_meant in has[i + 1:]:
                         if (carries and other_is_meant) or (other_carries and is_meant):
