@@ -1,9 +1,11 @@
 #include "engine/actuation/loop.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "absl/strings/str_cat.h"
 #include "engine/actuation/deletion_orders.h"
+#include "engine/actuation/told_deletions.h"
 
 namespace ebb {
 namespace {
@@ -33,13 +35,7 @@ bool Loop::TakeStatus(LoopTurn& turn) {
   turn.in_deletion = status->running.size();
   status_ = *std::move(status);
   told_ = status_.results.size();
-  // The call may have been carried out, and its answer lost.
-  const auto is_known = [&](const DeletionResult& failed) {
-    const auto same = [&](const auto& each) { return each.node == failed.node; };
-    return std::ranges::any_of(status_.running, same) || std::ranges::any_of(status_.results, same);
-  };
-  std::erase_if(not_begun_, is_known);
-  status_.results.insert(status_.results.end(), not_begun_.begin(), not_begun_.end());
+  AddNotBegun(not_begun_, status_);
   return true;
 }
 
@@ -89,25 +85,14 @@ void Loop::PutSoftTaints(const std::vector<std::string>& nodes, bool taint, Loop
 void Loop::MakeRound(Observation& observed, LoopTurn& turn) {
   const bool sized = SizePools(observed, turn);
   events_.insert(events_.end(), observed.events.begin(), observed.events.end());
-  ActuationStatus actuation{
-      .empty = {}, .drained = {}, .recent_evictions = status_.recent_evictions};
-  for (const RunningDeletion& deletion : status_.running) {
-    (deletion.drain ? actuation.drained : actuation.empty)
-        .push_back({deletion.node, deletion.group});
-  }
-  for (const NodeInDeletion& node : sizing_.leave) actuation.drained.push_back(node);
-  std::vector<EndedDeletion> ended;
+  ToldDeletions told = TellDeletions(status_);
+  std::ranges::copy(sizing_.leave, std::back_inserter(told.in_progress.drained));
   std::vector<ScaleEvent> events = events_;
-  for (const DeletionResult& result : status_.results) {
-    ended.push_back({result.node, result.ok});
-    if (!result.ok) {
-      events.push_back({ScaleEventKind::kFailedDeletion, result.group, result.at_s});
-    }
-  }
+  std::ranges::copy(told.failed, std::back_inserter(events));
   RoundInput input{.now_s = turn.now_s,
-                   .actuation = &actuation,
+                   .actuation = &told.in_progress,
                    .events = events,
-                   .ended = ended,
+                   .ended = told.ended,
                    .order = options_.order,
                    .pending = observed.pending};
   std::optional<RoundAdvice> advice;
