@@ -8,6 +8,9 @@ package lib
 
 // #cgo CFLAGS: -I${SRCDIR}
 // #cgo LDFLAGS: ${SRCDIR}/libebb.a -lstdc++ -lm
+// #if !__has_include("archive.h")
+// #error "libebb.a is not here: run ./dev archive in the tree of ebb"
+// #endif
 // #include "archive.h"
 import "C"
 
