@@ -75,8 +75,8 @@ std::string TurnAsJson(const LoopTurn& turn) {
   Json json = {{"time", FormatRfc3339(turn.now_s)}};
   if (round) {
     if (round->number > 0) json["round"] = round->number;
-    json["status"] = Printable(round->status);
-    if (!round->message.empty()) json["message"] = Printable(round->message);
+    json["status"] = round->status;
+    if (!round->message.empty()) json["message"] = round->message;
     json["nodes"] = turn.nodes;
     json["pendingPods"] = turn.pending;
     json["unneeded"] = round->unneeded;
@@ -92,11 +92,11 @@ std::string TurnAsJson(const LoopTurn& turn) {
   json["ended"] = Json::array();
   for (const DeletionResult& result : turn.ended) {
     Json ended = {{"node", result.node}, {"ok", result.ok}};
-    if (!result.ok) ended["why"] = Printable(result.why);
+    if (!result.ok) ended["why"] = result.why;
     json["ended"].push_back(std::move(ended));
   }
   json["log"] = Json::array();
-  for (const std::string& line : turn.log) json["log"].push_back(Printable(line));
+  for (const std::string& line : turn.log) json["log"].push_back(line);
   return CompactJson(json) + "\n";
 }
 

@@ -162,7 +162,8 @@ class LiveLoopTest : public ::testing::Test {
   bool TurnsUntil(DeletionPhase phase) {
     for (int i = 0; i < 100 && !HasFailure(); ++i) {
       Turn();
-      for (const RunningDeletion& each : cluster_->Status(now_s_)->running) {
+      const ActuatorStatus status = *cluster_->Status(now_s_);
+      for (const RunningDeletion& each : status.running) {
         if (each.phase == phase) return true;
       }
     }
@@ -170,7 +171,8 @@ class LiveLoopTest : public ::testing::Test {
   }
   std::vector<std::string> Running() {
     std::vector<std::string> names;
-    for (const RunningDeletion& each : cluster_->Status(now_s_)->running) {
+    const ActuatorStatus status = *cluster_->Status(now_s_);
+    for (const RunningDeletion& each : status.running) {
       names.push_back(each.node);
     }
     return names;
@@ -322,7 +324,8 @@ TEST_F(LiveLoopTest, AtTheEndTheTaintedAreRolledBackAndTheDrainingFinish) {
   EndClock clock(*cluster_, now_s_);
   loop_->Stop(clock);
   now_s_ = clock.NowS();
-  for (const RunningDeletion& left : cluster_->Status(now_s_)->running) {
+  const ActuatorStatus status = *cluster_->Status(now_s_);
+  for (const RunningDeletion& left : status.running) {
     EXPECT_NE(left.phase, DeletionPhase::kTainted) << left.node;
   }
   EXPECT_LE(cluster_->nodes(), nodes);
