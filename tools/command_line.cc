@@ -108,11 +108,8 @@ void SetAllExamples(CLI::App& app) {
        {"ebb policy eval pools.yaml all.json --series signals.csv -o json",
         "with signals, as data"}});
   SetExamples(policy_command("failsafe"),
-              {{"ebb policy failsafe list --state ebb.db", "which pools do nothing"}});
-  SetExamples(*policy_command("failsafe").get_subcommand("list"),
-              {{"ebb policy failsafe list --state ebb.db", "which pools do nothing"}});
-  SetExamples(*policy_command("failsafe").get_subcommand("clear"),
-              {{"ebb policy failsafe clear web --state ebb.db", "the pool web goes on"}});
+              {{"ebb policy failsafe list --state ebb.db", "which pools do nothing"},
+               {"ebb policy failsafe clear web --state ebb.db", "the pool web goes on"}});
   SetExamples(policy_command("simulate"),
               {{"ebb policy simulate", "the four schools on one day"},
                {"ebb policy simulate pools.yaml --load spike --report r.html", "pools of a file"},

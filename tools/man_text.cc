@@ -100,9 +100,22 @@ constexpr ManText kTexts[] = {
      "key.",
      {}},
     {"ebb policy eval",
-     "Decides one round of each pool as if it were its first, and shows what the decision was "
-     "computed from and which check denied it. It changes nothing. A signal that is older than its "
-     "period keeps the pool as it is.",
+     "Decides one round of each pool, and shows what the decision was computed from and which "
+     "check "
+     "denied it. With --state it goes on from the round before, and what it asks for counts as "
+     "done; "
+     "without it the round is each pool's first, and nothing is changed. A signal that is older "
+     "than "
+     "its period keeps the pool as it is.",
+     {}},
+    {"ebb policy failsafe",
+     "Lists the pools of a state file with their failures in a row, or ends the failsafe of one. "
+     "Nothing is done to a pool in failsafe until then, and no restart ends it.",
+     {}},
+    {"ebb policy simulate",
+     "Runs each pool on a simulated cluster of its own over the same load, and compares "
+     "node-hours, "
+     "demand that was not met, actions and flapping. The same arguments give the same figures.",
      {}},
     {"ebb blockers",
      "Plans, and then changes whatever is the first obstacle of some node, one after the other: a "

@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "base/figures.h"
 #include "base/json_text.h"
+#include "base/printable.h"
 #include "engine/policy/policy_registry.h"
 #include "service/settings_file.h"
 #include "service/sizing/policy_file.h"
@@ -31,9 +32,9 @@ void PolicyCommand::AddTo(CLI::App& app) {
   check_->add_option("FILE", file, "The file of pools")->check(values::File())->required();
   AddEval(
       *app.add_subcommand("eval", "Decide one round of each pool, and show how it was computed"));
-  AddFailsafe(*app.add_subcommand(
-      "failsafe",
-      "Tell which pools are in failsafe, and end it: until then nothing is done there"));
+  failsafe_ = app.add_subcommand(
+      "failsafe", "Tell which pools are in failsafe, and end it: until then nothing is done there");
+  AddFailsafe(*failsafe_);
   simulate_ = app.add_subcommand("simulate", "Run policies over a load, and compare them");
   AddSimulate(*simulate_);
 }
@@ -71,17 +72,17 @@ void PolicyCommand::AddEval(CLI::App& app) {
 }
 
 void PolicyCommand::AddFailsafe(CLI::App& app) {
-  app.require_subcommand(1);
-  list_failsafe_ = app.add_subcommand("list", "List the pools of a state file");
-  clear_failsafe_ = app.add_subcommand("clear", "End the failsafe of a pool");
-  clear_failsafe_->add_option("POOL", pool, "The pool's name")->required();
-  for (CLI::App* command : {list_failsafe_, clear_failsafe_}) {
-    command->add_option("--state", state, "A file that `ebb policy eval` or `ebb run` wrote")
-        ->check(values::File())
-        ->type_name("FILE")
-        ->required();
-    TakeLastOfEach(*command);
-  }
+  app.add_option("ACTION", action,
+                 "list: the pools of the state file; clear: end a pool's failsafe")
+      ->check(values::Choice({"list", "clear"}))
+      ->type_name("list|clear")
+      ->required();
+  app.add_option("POOL", pool, "The pool to clear")->check(values::Text())->type_name("POOL");
+  app.add_option("--state", state, "A file that `ebb policy eval` wrote")
+      ->check(values::File())
+      ->type_name("FILE")
+      ->required();
+  TakeLastOfEach(app);
 }
 
 void PolicyCommand::AddSimulate(CLI::App& app) {
@@ -133,9 +134,16 @@ int PolicyCommand::Run(std::ostream& out, std::ostream& err) const {
   }
   if (check_->parsed()) return Check(out, err);
   if (simulate_->parsed()) return SimulatePools(simulate, out, err);
-  if (list_failsafe_->parsed()) return ListFailsafe(state, out, err);
-  if (clear_failsafe_->parsed()) return ClearFailsafe(state, pool, out, err);
+  if (failsafe_->parsed()) return Failsafe(out, err);
   return EvalPools(eval, out, err);
+}
+
+int PolicyCommand::Failsafe(std::ostream& out, std::ostream& err) const {
+  if (action == "list" && pool.empty()) return ListFailsafe(state, out, err);
+  if (action == "clear" && !pool.empty()) return ClearFailsafe(state, pool, out, err);
+  PrintMessage(pool.empty() ? "name the pool to clear" : "list lists all pools: name none", err,
+               "ebb policy failsafe");
+  return 2;
 }
 
 int PolicyCommand::Check(std::ostream& out, std::ostream& err) const {

@@ -30,7 +30,9 @@ struct PolicyCommand {
   std::string file;
   PolicyEvalRequest eval;
   PolicySimulateRequest simulate;
-  std::string state;  // Of failsafe.
+  // Of failsafe.
+  std::string action;
+  std::string state;
   std::string pool;
 
   void AddTo(CLI::App& app);
@@ -41,14 +43,14 @@ struct PolicyCommand {
   void AddEval(CLI::App& app);
   void AddFailsafe(CLI::App& app);
   void AddSimulate(CLI::App& app);
+  int Failsafe(std::ostream& out, std::ostream& err) const;
   int Check(std::ostream& out, std::ostream& err) const;
 
   CLI::App* schema_ = nullptr;
   CLI::App* init_ = nullptr;
   CLI::App* check_ = nullptr;
   CLI::App* simulate_ = nullptr;
-  CLI::App* list_failsafe_ = nullptr;
-  CLI::App* clear_failsafe_ = nullptr;
+  CLI::App* failsafe_ = nullptr;
 };
 
 }  // namespace ebb

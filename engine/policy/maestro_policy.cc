@@ -184,10 +184,15 @@ MaestroObservation ObservationOf(const PolicyObservation& from, int64_t rooms_pe
   return to;
 }
 
+// The sign of what is no number says nothing.
+std::string Shown(float utilization) {
+  return std::isnan(utilization) ? "no number" : fmt::format("{}", utilization);
+}
+
 void AddCheck(const MaestroCheck& check, std::vector<PolicyFigure>& to) {
   const std::string at =
       fmt::format("{}.metricsTrigger[{}] {}", Name(check.direction), check.index, check.type);
-  std::string text = fmt::format("utilization {}", check.utilization);
+  std::string text = "utilization " + Shown(check.utilization);
   if (check.limit_hit) {
     text += ", limit hit";
   } else {
@@ -210,7 +215,7 @@ void AddFigures(const MaestroObservation& seen, const MaestroDecision& made,
   add("rooms occupied", seen.counts.rooms.occupied);
   add("pending pods", seen.pending_pods);
   for (const MaestroSample& sample : made.samples) {
-    add("point of " + sample.type, sample.utilization);
+    add("point of " + sample.type, Shown(sample.utilization));
   }
   for (const MaestroCheck& check : made.checks) AddCheck(check, to);
   add("rooms asked for", made.asked);

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <utility>
 
@@ -115,8 +116,12 @@ void AddFigures(const ReplicatorDecision& made, std::vector<PolicyFigure>& to) {
     add("total", three(f.total));
     add("used", three(f.used));
     add("reserve", three(f.reserve));
-    add("used percent", fmt::format("cpu {:.4g}, memory {:.4g}, disk {:.4g}", f.used_percent[0],
-                                    f.used_percent[1], f.used_percent[2]));
+    // The sign of what is no number says nothing.
+    const auto percent = [](double share) {
+      return std::isnan(share) ? "none" : fmt::format("{:.4g}", share);
+    };
+    add("used percent", fmt::format("cpu {}, memory {}, disk {}", percent(f.used_percent[0]),
+                                    percent(f.used_percent[1]), percent(f.used_percent[2])));
     add("metric that leads", Name(f.metric));
     add("average of a node", f.average);
     add("consumed", f.consumed);

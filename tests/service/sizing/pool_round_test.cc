@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <limits>
 #include <memory>
+#include <set>
 
 #include "service/sizing/policy_schema.h"
 #include "service/sqlite_state.h"
@@ -179,6 +181,77 @@ TEST_P(SchoolRoundTest, FailsafeOfThePoolIsFailsafeOfThePolicyAndEndsWithIt) {
     }
   }
   EXPECT_EQ(was_failsafe, std::string(GetParam()) == "replicator");
+}
+
+// What each school's sample waits after an operation, and the reasons by which it acts all the
+// same.
+struct Cooldown {
+  int64_t seconds;
+  std::set<std::string> exceptions;
+};
+Cooldown CooldownOf(const std::string& school) {
+  if (school == "escalator") return {599, {"below_untainted_min"}};
+  if (school == "maestro") return {60, {"below_min", "above_max", "limit"}};
+  if (school == "replicator") return {299, {}};
+  return {-1, {}};  // Clusterman has none.
+}
+
+TEST_P(SchoolRoundTest, NothingIsDoneInCooldownButWhatARuleSays) {
+  test::Dice dice(test::RandomSeed());
+  const SizedPool pool = Sample(GetParam());
+  const Cooldown cooldown = CooldownOf(GetParam());
+  PoolState memory{.pool = pool.name, .policy = pool.policy_name};
+  int64_t now_s = kNow;
+  int64_t acted_s = 0;
+  size_t in_cooldown = 0;
+  for (int round = 0; round < 600; ++round) {
+    now_s += 10 * (1 + dice.Below(40));
+    PolicyObservation seen = RandomPool(dice, pool, now_s);
+    for (PolicyNode& node : seen.nodes) node.is_leaving = false;
+    const PolicyDecision decision = DecidePool(pool, seen, now_s, memory);
+    if (decision.delta == 0) continue;
+    if (now_s - acted_s <= cooldown.seconds) {
+      EXPECT_TRUE(cooldown.exceptions.contains(decision.reason))
+          << decision.reason << " after " << now_s - acted_s << " s";
+      ++in_cooldown;
+    }
+    pool.policy->Ended(true, now_s, &memory.state);
+    // Escalator's lock is of growth alone.
+    if (decision.delta > 0 || pool.policy_name != "escalator") acted_s = now_s;
+  }
+  EXPECT_GT(acted_s, 0);
+  EXPECT_EQ(in_cooldown > 0, !cooldown.exceptions.empty());
+}
+
+TEST_P(SchoolRoundTest, PoolsAtTheEdgesMoveNothingThatTheyShouldNot) {
+  const SizedPool pool = Sample(GetParam());
+  const auto decide = [&](PolicyObservation seen) {
+    PoolState memory{.pool = pool.name, .policy = pool.policy_name};
+    if (!seen.cloud) seen.cloud = {.min = 0, .max = 10, .desired = std::ssize(seen.nodes)};
+    return DecidePool(pool, seen, kNow, memory).delta;
+  };
+  PolicyObservation none{.pool = "web"};
+  EXPECT_GE(decide(none), 0);
+  EXPECT_LE(decide(none), 10);
+  PolicyObservation full{.pool = "web", .cloud = PolicyCloud{.min = 0, .max = 0, .desired = 0}};
+  EXPECT_LE(decide(full), std::string(GetParam()) == "maestro" ? 1 : 0);
+  PolicyObservation without_capacity{.pool = "web"};
+  for (int n = 0; n < 3; ++n) {
+    without_capacity.nodes.push_back(
+        {.name = "n" + std::to_string(n), .ready = true, .labels = pool.nodes});
+  }
+  EXPECT_LE(decide(without_capacity), 10);
+  EXPECT_GE(decide(without_capacity), -3);
+  for (const double value :
+       {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(),
+        -std::numeric_limits<double>::infinity()}) {
+    PolicyObservation odd = without_capacity;
+    for (const char* const name : {"cpus", "mem", "rooms_ready", "rooms_occupied"}) {
+      odd.signals[name] = {.value = value, .at_s = kNow};
+    }
+    EXPECT_LE(decide(odd), 10) << value;
+    EXPECT_GE(decide(odd), -3) << value;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Schools, SchoolRoundTest,
