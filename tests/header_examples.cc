@@ -56,6 +56,8 @@
 #include "service/policy_trial/policy_trial.h"
 #include "service/round_driver.h"
 #include "service/round_options.h"
+#include "service/run/exported_cluster.h"
+#include "service/run/session_rounds.h"
 #include "service/session/actuation_log.h"
 #include "service/session/pass_call.h"
 #include "service/session/session.h"
@@ -78,7 +80,9 @@
 #include "tools/cli.h"
 #include "tools/dry_run.h"
 #include "tools/end_signals.h"
+#include "tools/run_live.h"
 #include "tools/standard_output.h"
+#include "tools/wall_clock.h"
 
 namespace ebb {
 
@@ -556,6 +560,21 @@ void RunWithPlugin(ScaleDown& scale_down, ClusterSource& cluster, const LoopOpti
   loop.Run(clock);
 }
 
+// service/run/session_rounds.h
+void LoopOverSession(PlannerClient& client, Actuator& actuator) {
+  SessionRoundsOptions of{.session = "prod"};
+  SessionRounds rounds(client, of);
+  Loop loop(rounds, actuator, {});
+}
+
+// service/run/exported_cluster.h
+void LoopDry(PlannerClient& client, const ExportedClusterOptions& of, ScaleDown& scale_down,
+             RecordActuator& actuator) {
+  ExportedCluster cluster(client, of, scale_down);
+  DeductingSource source(cluster, actuator);
+  Loop loop(scale_down, source, actuator, {});
+}
+
 // service/actuators/actuator_server.h
 int64_t Now();
 void ServePlugin(Actuator& cluster) {
@@ -662,6 +681,18 @@ void Refuse(const absl::Status& why);
 void Post(std::unique_ptr<Session> session) {
   auto thread = std::make_shared<SessionThread>(std::move(session), /*calls_max=*/256);
   thread->Post({.run = [](Session& session) { return Answer(session); }, .refuse = Refuse});
+}
+
+// tools/run_live.h
+int LoopOverLiveCluster(const RunFlags& flags, std::ostream& out, std::ostream& err) {
+  int code = RunLive(flags, out, err);
+  return code;
+}
+
+// tools/wall_clock.h
+void RunUntilSignal(Loop& loop) {
+  WallClock clock;  // Before any thread is made (end_signals.h).
+  loop.Run(clock);
 }
 
 // tools/end_signals.h
