@@ -22,6 +22,7 @@
 #include "tools/autoscaler_flags.h"
 #include "tools/dry_run.h"
 #include "tools/fail.h"
+#include "tools/flag_values.h"
 #include "tools/progress.h"
 #include "tools/round_command.h"
 #include "tools/run_live.h"
