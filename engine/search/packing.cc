@@ -78,7 +78,8 @@ PackingProblem::PackingProblem(const ClusterSnapshot& snapshot, const ClusterSna
     if (groups.groups[Index(group)].atomic) {
       unit = atomic.try_emplace(Index(group), unit).first->second;
     }
-    if (unit == units.size()) units.push_back({.nodes = {}, .group = group, .worth = 0, .spends = {}});
+    if (unit == units.size())
+      units.push_back({.nodes = {}, .group = group, .worth = 0, .spends = {}});
     PackingUnit& of = units[unit];
     of.nodes.push_back(node);
     of.worth += worth.empty() ? 1 : worth[Index(node)];

@@ -1,7 +1,7 @@
 #include "tests/engine/search/random_search.h"
 
-#include <array>
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <set>
 #include <vector>

@@ -125,8 +125,8 @@ TEST_F(SearchTest, ACancelledSearchReturnsTheBestSoFar) {
   const SearchResult found = Search();
   EXPECT_EQ(found.worth, 3);
   EXPECT_EQ(found.iterations, 0u);
-  EXPECT_TRUE(Verify(*snapshot_, groups_, request_.planner,
-                     LastPassInput(request_, found.best, {}), found.best.plan)
+  EXPECT_TRUE(Verify(*snapshot_, groups_, request_.planner, LastPassInput(request_, found.best, {}),
+                     found.best.plan)
                   .ok());
 }
 

@@ -169,7 +169,8 @@ TEST_F(NotifierTest, OneThatFailsKeepsNoOtherFromBeingTold) {
 }
 
 TEST(NoticeJsonTest, AnyTextIsJson) {
-  const std::string json = NoticeJson({.pool = "\xff", .event = "", .text = std::string(100'000, 'x')});
+  const std::string json =
+      NoticeJson({.pool = "\xff", .event = "", .text = std::string(100'000, 'x')});
   EXPECT_LT(json.size(), 5000u);
   EXPECT_TRUE(nlohmann::json::accept(json));
 }
