@@ -199,17 +199,22 @@ TEST_F(PassCallTest, PodsLookForPlacesInTheOrderThatIsToldOf) {
 }
 
 TEST_F(PassCallTest, TellsPodsThatDoNotMoveToo) {
-  std::string daemon = PodJson("d", "a");
+  std::string daemon = PodJson("d", "a", "100m");
   daemon.replace(daemon.find("ReplicaSet"), 10, "DaemonSet");
-  std::string job = PodJson("w", "a");
+  std::string job = PodJson("w", "a", "100m");
   job.replace(
       job.find("\"ownerReferences\""), 0,
       R"("annotations":{"cluster-autoscaler.kubernetes.io/safe-to-evict":"on-completion"},)");
   std::string other = PodJson("o", "b");
   other.replace(other.find("default"), 7, "another");
-  Put({daemon, job, other});
+  const std::string daemon_set =
+      R"({"apiVersion":"apps/v1","kind":"DaemonSet","metadata":{"name":"web","uid":"rs",)"
+      R"("namespace":"default"},"spec":{},"status":{"desiredNumberScheduled":1}})";
+  Put({daemon_set, daemon, job, other});
   const wire::PassPlan plan = Pass(Call({"a", "b", "c"}));
   ASSERT_GE(plan.removes_size(), 1);
+  ASSERT_EQ(plan.removes(0).daemonset_size(), 1);
+  ASSERT_EQ(plan.removes(0).on_completion_size(), 1);
   EXPECT_EQ(plan.removes(0).daemonset(0).name(), "d");
   EXPECT_EQ(plan.removes(0).on_completion(0).name(), "w");
 }
