@@ -68,7 +68,7 @@ class BudgetSearch {
            std::ranges::all_of(of.spends, [&](const PackingSpend& each) { return Admits(each); });
   }
 
-  void Count(uint32_t unit, int sign) {
+  void Count(uint32_t unit, int64_t sign) {
     const PackingUnit& of = Unit(unit);
     for (const PackingSpend& spend : of.spends) left_[spend.budget] -= sign * spend.pods;
     quotas_[Index(of.group)] -= sign * static_cast<int64_t>(of.nodes.size());

@@ -2,11 +2,13 @@
 // is fed with it, and the loop between them.  What goes wrong here is a process that ends or is
 // away; what goes wrong inside a cluster simulated_cluster_test has.
 
+#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -244,7 +246,12 @@ TEST_F(LiveLoopTest, ADaemonThatIsKilledMidDeletionGoesOnFromItsStateFile) {
   Turn();
   EXPECT_THAT(last_.log, Contains(HasSubstr("no round: ")));  // Nobody has fed it yet.
   feed_.emplace(DaemonPath(), "prod");
-  Turn();
+  // The connection to a daemon that was away is tried again after a pause of its own.
+  for (int tries = 0; tries < 3000; ++tries) {
+    Turn();
+    if (last_.asked) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
   ASSERT_TRUE(last_.asked) << absl::StrJoin(last_.log, "; ");
   EXPECT_EQ(last_.asked->number, rounds + 1);
   Turns(60);
