@@ -1,7 +1,7 @@
 // SearchPlan: the plan of a request, or a better one that was looked for (engine/search).
 //
 //   PlanSearchOptions options{.budget_s = 2};
-//   absl::StatusOr<FoundPlan> found = SearchPlan(cluster, groups, request, options);
+//   absl::StatusOr<FoundPlan> found = SearchPlan(cluster, groups, request, nullptr, options);
 //
 // What `ebb plan --optimize` and a call with `search` do.  The search begins with the plan that the
 // request asks for and ends when its budget is over, or before (search.h).
@@ -32,18 +32,18 @@ struct PlanSearchOptions {
   // How long, the first plan included.  0: that plan alone.
   double budget_s = 1;
   // So many iterations instead, however long they take: the same plan each time.
-  std::optional<uint64_t> iterations;
+  std::optional<uint64_t> iterations = {};
   uint64_t seed = 1;
   bool for_cost = false;  // What nodes cost counts, and not how many they are.
   double move_cost = 0;   // Of moving a pod, with `for_cost`: to be saved within an hour.
   // The plan evicts at most so many pods.
-  std::optional<size_t> max_evictions;
+  std::optional<size_t> max_evictions = {};
   // How many nodes any plan removes at most is told, and looked for if the search did not.
   bool bound = false;
   // Ends the search whatever `budget_s` and `iterations` say; null: nothing does.
   const Deadline* cancelled = nullptr;
   // Told of each better plan, the first one first; null: nobody is.
-  std::function<void(const PlanResult&)> on_better;
+  std::function<void(const PlanResult&)> on_better = {};
 };
 
 struct FoundPlan {

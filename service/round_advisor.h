@@ -38,7 +38,7 @@ struct RoundAdvisorOptions {
   int64_t interval_s = 600;  // From search to search.
   // How long a search may take on the wall clock: what is left of a round.  Absent: there is time,
   // and the same cluster has the same advice.
-  std::optional<double> budget_s;
+  std::optional<double> budget_s = {};
 };
 
 class RoundAdvisor {

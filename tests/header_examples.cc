@@ -7,6 +7,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -34,11 +35,14 @@
 #include "engine/search/bound.h"
 #include "engine/search/frontier.h"
 #include "engine/search/search.h"
+#include "engine/search/usable_room.h"
 #include "engine/search/worth.h"
 #include "engine/simulation/eviction_trials.h"
+#include "engine/simulation/robust_plan.h"
 #include "engine/simulation/simulated_cluster.h"
 #include "engine/simulation/simulation.h"
 #include "engine/trial.h"
+#include "engine/workloads.h"
 #include "service/actuators/actuator_server.h"
 #include "service/actuators/conformance.h"
 #include "service/actuators/grpc_actuator.h"
@@ -53,7 +57,9 @@
 #include "service/outside/notifier.h"
 #include "service/outside/prometheus.h"
 #include "service/pass_replay.h"
+#include "service/plan_search.h"
 #include "service/policy_trial/policy_trial.h"
+#include "service/round_advisor.h"
 #include "service/round_driver.h"
 #include "service/round_options.h"
 #include "service/run/exported_cluster.h"
@@ -655,6 +661,47 @@ std::vector<int64_t> Worth(const ClusterSnapshot& snapshot, const NodeGroups& gr
                            const PlanRequest& request, const std::vector<double>& hourly) {
   const std::vector<int64_t> worth = WorthOfNodes(snapshot, groups, request, hourly, 0.01);
   return worth;
+}
+
+// engine/workloads.h
+void EvictWithinShares(const ClusterSnapshot& snapshot, std::span<const PodId> pods) {
+  const Workloads workloads(snapshot);
+  WorkloadShares shares(snapshot, 0.25);
+  if (shares.FirstTooMany(pods) == kNoPod) shares.Evict(pods);
+}
+
+// engine/search/usable_room.h
+void TellUsableRoom(std::span<const std::vector<int64_t>> kinds, std::span<const int64_t> room,
+                    std::span<int64_t> most) {
+  const UsableRoom usable(kinds);
+  usable.Of(room, most);
+}
+
+// engine/simulation/robust_plan.h
+bool PlanRobustly(ClusterSnapshot& snapshot, const NodeGroups& groups,
+                  std::span<const PodId> pending, const PlanRequest& request,
+                  const PlanResult& made) {
+  const auto robust = MakeRobust(snapshot, groups, pending, request, made, 0, {});
+  return robust.ok();
+}
+
+// service/plan_search.h
+bool LookForABetterPlan(LoadedCluster& cluster, const NodeGroups& groups,
+                        const PlanRequest& request) {
+  PlanSearchOptions options{.budget_s = 2};
+  absl::StatusOr<FoundPlan> found = SearchPlan(cluster, groups, request, nullptr, options);
+  return found.ok();
+}
+
+// service/round_advisor.h
+void SearchBeforeRounds(const ScaleDownOptions& scale_down_options, Loop& loop, LoopClock& clock,
+                        LoopOptions& loop_options) {
+  RoundAdvisor advisor(scale_down_options, {.iterations = 5});
+  loop_options.advise = [&](const Observation& observed, int64_t now_s,
+                            const std::vector<std::string>& unneeded) {
+    return advisor.Advise(observed, now_s, unneeded);
+  };
+  loop.Run(clock);
 }
 
 // service/session/pass_call.h

@@ -124,7 +124,7 @@ struct LoopOptions {
   // that it returns: the round's own order.
   std::function<std::optional<RoundAdvice>(const Observation& observed, int64_t now_s,
                                            const std::vector<std::string>& unneeded)>
-      advise;
+      advise = {};
   CandidateOrder order = CandidateOrder::kAutoscaler;  // Of rounds that are made here.
   Sizer* sizer = nullptr;                              // Null: no pool is sized.
   // Keeps the state after a round, before anything of it is done.  Null: nothing is kept.

@@ -1,7 +1,6 @@
 // MakeRobust: the part of a plan that works with a scheduler that does not know it.
 //
-//   absl::StatusOr<PlanResult> robust = MakeRobust(snapshot, groups, pending, request, made, 0,
-//   {});
+//   const auto robust = MakeRobust(snapshot, groups, pending, request, made, 0, {});
 //
 // A tight plan leaves pods pending, as the scheduler spreads what the plan packs
 // (eviction_trials.h).  So some of its nodes stay.  Two ways are tried, and the one that leaves

@@ -42,6 +42,11 @@ TEST(PodShapesTest, PodsOfOneControllerShareAShape) {
 }
 
 TEST(PodShapesTest, WhatNoFilterAndNoRuleReadsDoesNotMakeAShape) {
+  const auto add_volume = [](objects::Pod& p, const char* name, const char* source) {
+    auto& volume = p.volumes.emplace_back();
+    volume.name = name;
+    volume.source = source;
+  };
   const std::vector<std::function<void(objects::Pod&)>> changes = {
       [](auto& p) { p.node_name = "b"; },
       [](auto& p) { p.meta.uid = "another"; },
@@ -49,12 +54,10 @@ TEST(PodShapesTest, WhatNoFilterAndNoRuleReadsDoesNotMakeAShape) {
       [](auto& p) { p.meta.annotations.push_back({"note", "x"}); },
       [](auto& p) { p.containers[0].name = "renamed"; },
       // As the API server gives each pod one, with a name of its own.
-      [](auto& p) {
-        p.volumes.push_back({.name = "kube-api-access-x2x4q", .source = "projected"});
-      },
-      [](auto& p) { p.volumes.push_back({.name = "config", .source = "configMap"}); },
-      [](auto& p) { p.volumes.push_back({.name = "key", .source = "secret"}); },
-      [](auto& p) { p.volumes.push_back({.name = "names", .source = "downwardAPI"}); },
+      [&](auto& p) { add_volume(p, "kube-api-access-x2x4q", "projected"); },
+      [&](auto& p) { add_volume(p, "config", "configMap"); },
+      [&](auto& p) { add_volume(p, "key", "secret"); },
+      [&](auto& p) { add_volume(p, "names", "downwardAPI"); },
   };
   for (size_t c = 0; c < changes.size(); ++c) {
     EXPECT_TRUE(ShareAShape(Rich("a"), Rich("b").With(changes[c]))) << "change " << c;

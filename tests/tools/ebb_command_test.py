@@ -2277,8 +2277,8 @@ class RunTest(EbbTest):
             self.assertEqual(len(said), len(set(said)), said)
 
     def test_what_cannot_be_run_is_told(self):
-        self.assertIn("cannot be run yet", self.ebb("run", "--input", "x", code=2)[1])
-        self.assertIn("requires --input", self.ebb("run", "--dry-run", code=2)[1])
+        self.assertIn("a dump cannot be changed", self.ebb("run", "--input", "x", code=2)[1])
+        self.assertIn("--input FILE with --dry-run", self.ebb("run", "--dry-run", code=2)[1])
         self.assertIn("excludes", self.ebb("run", "--simulate", "--input", "x", code=2)[1])
         self.assertIn("x: ", self.ebb("run", "--input", "x", "--dry-run", code=1)[1])
 

@@ -102,6 +102,8 @@ std::vector<std::string> BadValues(ValueKind kind) {
               "n:1:2",
               "",
               "1:99999999999999999999:n"};
+    case ValueKind::kNodesOrGroupSize:
+      return {"1.5", "0x1", "1:2", "1:2:", ":2:n", "2:1:n", "-1:5:n", "1:nan:n", "n:1:2", ""};
     case ValueKind::kBytes: {
       std::vector<std::string> bad = numbers;
       for (const char* more :

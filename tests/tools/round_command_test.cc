@@ -379,7 +379,8 @@ bool HasNoSay(const std::string& flag) {
       "threads", "watch-file", "watch-quiet-time", "max-object-bytes",
       // Not with --state.
       "optimize", "budget", "iterations", "bound", "trials", "robust", "seed", "counterfactual",
-      "objective", "move-cost", "max-evictions", "prices", "what-if"};
+      "objective", "move-cost", "max-evictions", "max-workload-share", "nominated-share", "prices",
+      "what-if"};
   return flags->contains(flag);
 }
 
