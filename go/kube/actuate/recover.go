@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"ebb/go/kube/drain"
 	"ebb/go/kube/taint"
 	wire "ebb/go/kube/wire/actuatorpb"
 )
@@ -71,7 +72,7 @@ func (a *Actuator) deleteAgain(d *deletion) {
 		node := a.node(d.node, d.uid)
 		if node == nil {
 			// The cache does not have it yet, or not any more.
-			if pause(d.ctx, a.o.Drainer.Options.LookEvery) != nil {
+			if drain.Pause(d.ctx, a.o.Drainer.Options.LookEvery) != nil {
 				return
 			}
 			if a.node(d.node, d.uid) == nil {
@@ -95,7 +96,7 @@ func (a *Actuator) deleteAgain(d *deletion) {
 			a.fail(d, err)
 			return
 		}
-		if pause(d.ctx, a.o.Drainer.Options.LookEvery) != nil {
+		if drain.Pause(d.ctx, a.o.Drainer.Options.LookEvery) != nil {
 			return
 		}
 	}

@@ -57,7 +57,7 @@ func (a *Actuator) look(d *deletion, o drain.LookOptions) (*drain.Look, error) {
 		if final || time.Since(begin)+options.EvictAgainAfter > options.MaxEvictionTime {
 			return look, err
 		}
-		if err := pause(d.ctx, options.EvictAgainAfter); err != nil {
+		if err := drain.Pause(d.ctx, options.EvictAgainAfter); err != nil {
 			return nil, err
 		}
 	}
@@ -89,20 +89,9 @@ func (a *Actuator) settle(d *deletion) {
 		if err == nil || errors.Is(err, taint.ErrGone) {
 			return
 		}
-		if pause(d.ctx, a.o.Drainer.Options.LookEvery) != nil {
+		if drain.Pause(d.ctx, a.o.Drainer.Options.LookEvery) != nil {
 			return
 		}
-	}
-}
-
-func pause(ctx context.Context, duration time.Duration) error {
-	timer := time.NewTimer(duration)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-timer.C:
-		return nil
 	}
 }
 
@@ -212,7 +201,7 @@ func (a *Actuator) confirm(d *deletion) (*corev1.Node, error) {
 			time.Since(begin) > a.o.Drainer.Options.MaxEvictionTime {
 			return node, err
 		}
-		if err := pause(d.ctx, a.o.Drainer.Options.LookEvery); err != nil {
+		if err := drain.Pause(d.ctx, a.o.Drainer.Options.LookEvery); err != nil {
 			return nil, err
 		}
 	}
@@ -245,7 +234,7 @@ func (a *Actuator) setAsked(deletions []*deletion) {
 func (a *Actuator) awaitGone(d *deletion) {
 	a.nodeEvent(d.node, corev1.EventTypeNormal, "ScaleDown", "node removed by cluster autoscaler")
 	a.tasks.Go(func() {
-		if pause(d.ctx, a.o.GoneWithin) == nil {
+		if drain.Pause(d.ctx, a.o.GoneWithin) == nil {
 			a.fail(d, fmt.Errorf("the provider %s took the deletion, and the Node is there %v later", a.o.Provider.Name(), a.o.GoneWithin))
 		}
 	})
@@ -253,7 +242,7 @@ func (a *Actuator) awaitGone(d *deletion) {
 
 // runErrands unmarks what could not be unmarked, and rolls back what nobody drives any more.
 func (a *Actuator) runErrands() {
-	for pause(a.ctx, a.o.ErrandEvery) == nil {
+	for drain.Pause(a.ctx, a.o.ErrandEvery) == nil {
 		a.unmarkLeft()
 		a.rollBackAbandoned()
 	}

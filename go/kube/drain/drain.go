@@ -266,7 +266,7 @@ func (d *Drainer) evict(ctx context.Context, node *corev1.Node, pod *corev1.Pod,
 			return fmt.Errorf("pod %s/%s could not be evicted from node %s within %v: %w",
 				pod.Namespace, pod.Name, node.Name, tryFor, err)
 		}
-		if err := sleep(ctx, d.Options.EvictAgainAfter); err != nil {
+		if err := Pause(ctx, d.Options.EvictAgainAfter); err != nil {
 			return err
 		}
 	}
@@ -297,7 +297,7 @@ func (d *Drainer) waitUntilGone(ctx context.Context, pods []*corev1.Pod, atMost 
 		if time.Since(begin) > atMost {
 			return fmt.Errorf("pod %s/%s did not end within %v, and %d others", left[0].Namespace, left[0].Name, atMost, len(left)-1)
 		}
-		if err := sleep(ctx, d.Options.LookEvery); err != nil {
+		if err := Pause(ctx, d.Options.LookEvery); err != nil {
 			return err
 		}
 	}
@@ -328,7 +328,7 @@ func (d *Drainer) confirm(ctx context.Context, node string, look *Look) error {
 		if errors.As(err, &kept) {
 			return err
 		}
-		if err := sleep(ctx, d.Options.LookEvery); err != nil {
+		if err := Pause(ctx, d.Options.LookEvery); err != nil {
 			return err
 		}
 	}
@@ -370,7 +370,7 @@ func (d *Drainer) waitForDelays(ctx context.Context, name string) error {
 		if err != nil || !isPutOff(node) {
 			return nil
 		}
-		if err := sleep(ctx, d.Options.LookEvery); err != nil {
+		if err := Pause(ctx, d.Options.LookEvery); err != nil {
 			return err
 		}
 	}
@@ -392,7 +392,8 @@ func (d *Drainer) event(pod *corev1.Pod, message string) {
 	}
 }
 
-func sleep(ctx context.Context, duration time.Duration) error {
+// Pause waits for so long, or until ctx ends, whose cause it returns.
+func Pause(ctx context.Context, duration time.Duration) error {
 	timer := time.NewTimer(duration)
 	defer timer.Stop()
 	select {
