@@ -20,7 +20,7 @@ function(ebb_library name)
     add_library(ebb_${name} STATIC ${sources})
     target_link_libraries(ebb_${name} PRIVATE ebb_flags PUBLIC ${arg_LINK})
     target_include_directories(ebb_${name} PUBLIC "${PROJECT_SOURCE_DIR}")
-    ebb_precompile(ebb_${name})
+    ebb_precompile(ebb_${name} ebb_precompiled)
   else()
     add_library(ebb_${name} INTERFACE)
     target_link_libraries(ebb_${name} INTERFACE ${arg_LINK})
@@ -54,6 +54,9 @@ function(ebb_wire_library library)
   # Generated code is not held to our warnings, neither compiled nor included.
   target_include_directories(ebb_${library}_wire SYSTEM PUBLIC "${out}")
   target_link_libraries(ebb_${library}_wire PUBLIC protobuf::libprotobuf)
+  if(EBB_SANITIZE)  # Nor looked for undefined behaviour in, which takes the compiler long.
+    target_compile_options(ebb_${library}_wire PRIVATE -O0 -fno-sanitize=undefined)
+  endif()
 endfunction()
 
 # ebb_grpc_library(<name> <proto>): ebb_<name>_grpc, the gRPC calls of <folder>/wire/<x>.proto,

@@ -78,6 +78,3 @@ if(EBB_FUZZ)
   endif()
   add_compile_options(-fsanitize=fuzzer-no-link)  # Coverage that libFuzzer steers by.
 endif()
-if(EBB_ARCHIVE)
-  target_compile_definitions(ebb_flags INTERFACE EBB_ONE_THREAD)
-endif()

@@ -1,0 +1,1 @@
+// A target of precompiled headers (precompiled.cmake) needs a source file.
