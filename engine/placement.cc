@@ -16,7 +16,7 @@ void Placement::CutIntoGroups(std::span<const PodId> pods) {
   int32_t priority = 0;
   for (size_t i = 0; i < pods.size();) {
     const PodShapeId shape = catalog_.shape_id(pods[i]);
-    const int32_t of_shape = catalog_.shape(shape).priority;
+    const int32_t of_shape = scan_.RowOf(shape).priority;
     if (i > 0 && of_shape != priority) groups_.push_back(i);
     priority = of_shape;
     do ++i;
@@ -27,7 +27,7 @@ void Placement::CutIntoGroups(std::span<const PodId> pods) {
 
 std::span<const PodId> Placement::GroupByPriority(std::span<const PodId> pods) {
   CutIntoGroups(pods);
-  const auto priority_of = [&](PodId pod) { return catalog_.shape_of(pod).priority; };
+  const auto priority_of = [&](PodId pod) { return scan_.RowOf(catalog_.shape_id(pod)).priority; };
   bool sorted = true;
   for (size_t g = 1; g < groups_.size() && sorted; ++g) {
     const size_t begin = groups_[g - 1];
@@ -48,7 +48,7 @@ std::span<const PodId> Placement::GroupByPriority(std::span<const PodId> pods) {
 inline bool Placement::PlaceByHint(PodId pod) {
   const NodeId node = hints_.Get(pod);
   if (node == kNoNode || !scan_.IsOpen(node)) return false;
-  scan_.BeginRun(catalog_.shape_id(pod));
+  simulation_.BeginRun(catalog_.shape_id(pod));
   if (!scan_.Fits(node)) return false;
   Put(pod, node);
   return true;
@@ -57,11 +57,11 @@ inline bool Placement::PlaceByHint(PodId pod) {
 // If a pod of a controller fits nowhere, the others of its shape are not tried in this attempt.
 inline bool Placement::PlaceByScan(PodId pod) {
   const PodShapeId shape = catalog_.shape_id(pod);
-  scan_.BeginRun(shape);
+  simulation_.BeginRun(shape);
   if (hopeless_[Index(shape)] == attempt_) return false;
   const NodeId node = scan_.FindNode();
   if (node == kNoNode) {
-    if (catalog_.shape(shape).has_controller) hopeless_[Index(shape)] = attempt_;
+    if (scan_.RowOf(shape).has_controller) hopeless_[Index(shape)] = attempt_;
     return false;
   }
   // The next searches look at the nodes that follow.

@@ -237,18 +237,13 @@ class PassRun {
       for (const TableId table : shape->feeds) topology.Prefetch(table);
     }
     for (const PodShape* shape : three) {
-      __builtin_prefetch(shape->fit_requests.data());
-      __builtin_prefetch(shape->charge_requests.data());
       __builtin_prefetch(shape->feeds.data());
       __builtin_prefetch(shape->spread.data());
       __builtin_prefetch(shape->anti_affinity.data());
-      __builtin_prefetch(shape->repelled_by.data());
     }
     ListShapes(nodes.size() > kAhead ? nodes[kAhead] : kNoNode, coming_.back());
     for (const PodShape* shape : four) {
-      __builtin_prefetch(shape);
       __builtin_prefetch(&shape->feeds);
-      __builtin_prefetch(&shape->spread);
       __builtin_prefetch(&shape->repelled_by);
     }
     if (nodes.size() > kAhead + 1) Prefetch(nodes[kAhead + 1]);

@@ -82,12 +82,13 @@ void PodScan::BeginPass(ClusterSnapshot& snapshot, const NodeSet& destinations) 
   snapshot_ = &snapshot;
   // A catalog that gained shapes or nodes is another one: what a shape meets may differ.
   if (catalog_ != snapshot.shared_catalog() || catalog_revision_ != catalog_->revision() ||
-      traits_.size() != catalog_->pod_shapes() || schedulable_.range() != catalog_->nodes()) {
+      rows_.size() != catalog_->pod_shapes() || schedulable_.range() != catalog_->nodes()) {
     catalog_ = snapshot.shared_catalog();
     catalog_revision_ = catalog_->revision();
     statics_.clear();
     candidates_.clear();
-    traits_.assign(catalog_->pod_shapes(), 0);
+    topology_words_.Reset(*catalog_);
+    rows_.assign(catalog_->pod_shapes(), ShapeRow());
     schedulable_ = NodeSet(catalog_->nodes());
     node_shapes_.resize(catalog_->nodes());
     for (uint32_t n = 0; n < catalog_->nodes(); ++n) {
@@ -127,15 +128,20 @@ void PodScan::SetDestinations(const NodeSet& destinations) {
   }
 }
 
-uint8_t PodScan::LearnTraits(PodShapeId id) {
-  const ShortCuts cuts = ShortCutsOf(PartsOf(*catalog_, catalog_->shape(id)));
+void PodScan::LearnRow(PodShapeId id) {
+  const PodShape& shape = catalog_->shape(id);
+  const ShortCuts cuts = ShortCutsOf(PartsOf(*catalog_, shape));
   const bool more = !cuts.requests_alone || !cuts.statics_of_fit_class;
-  return traits_[Index(id)] = kKnown | (more ? kMoreThanRequests : 0) |
-                              (cuts.passes_pre_filter ? 0 : kPreFilter) |
-                              (cuts.statics_of_fit_class ? 0 : kOwnStatics) |
-                              (cuts.only_room_and_counts ? kUnplaced : 0) |
-                              (cuts.topology_alone ? kTopologyAlone : 0) |
-                              (cuts.statics_of_node_shape ? 0 : kNodeName);
+  const int traits =
+      kKnown | (more ? kMoreThanRequests : 0) | (cuts.passes_pre_filter ? 0 : kPreFilter) |
+      (cuts.statics_of_fit_class ? 0 : kOwnStatics) | (cuts.only_room_and_counts ? kUnplaced : 0) |
+      (cuts.topology_alone ? kTopologyAlone : 0) | (cuts.statics_of_node_shape ? 0 : kNodeName);
+  rows_[Index(id)] = {.traits = static_cast<uint8_t>(traits),
+                      .has_controller = shape.has_controller,
+                      .is_charged_as_fits = shape.charge_requests == shape.fit_requests,
+                      .priority = shape.priority,
+                      .fit_class = shape.fit_class,
+                      .family = shape.family};
 }
 
 PodScan::StaticBits& PodScan::StaticsOf(const PodShape& shape, PodShapeId id) {
@@ -205,14 +211,16 @@ void PodScan::FillWord(Candidates& candidates, const PodShape& shape, size_t wor
 }
 
 void PodScan::SetRun(PodShapeId id) {
+  const ShapeRow& row = RowOf(id);
   const PodShape& shape = catalog_->shape(id);
-  const uint8_t traits = TraitsOf(id);
   // Applications of one size come one after the other: what is of the fit class stays.
-  const bool goes_on = run_.id != kNoShape && run_.shape->fit_class == shape.fit_class &&
-                       ((run_.traits | traits) & kOwnStatics) == 0 &&
-                       run_.shape->charge_requests == shape.charge_requests;
+  const bool goes_on = run_.id != kNoShape && run_.fit_class == row.fit_class &&
+                       run_.is_charged_as_fits && row.is_charged_as_fits &&
+                       ((run_.traits | row.traits) & kOwnStatics) == 0;
   run_.id = id;
-  run_.traits = traits;
+  run_.traits = row.traits;
+  run_.is_charged_as_fits = row.is_charged_as_fits;
+  run_.fit_class = row.fit_class;
   run_.shape = &shape;
   run_.rest = 0;
   if (goes_on) {
@@ -231,25 +239,37 @@ inline bool PodScan::FitsBeyondRoom(NodeId node) const {
   return DynamicFits(*snapshot_, *run_.shape, node);
 }
 
-// The first of `bits` that fits.
+// What spread and affinity say of the 64 nodes, as far as their domains tell.
+uint64_t PodScan::AdmittedByDomains(size_t word) const {
+  const uint64_t admitted = topology_words_.Admitted(word);
+  EBB_DCHECK(TopologyRefusesAll(word, open_.words()[word] & ~admitted));
+  return admitted;
+}
+
+// The first of `bits` that fits.  Once topology has refused several nodes, those are passed over
+// which it is known to refuse as others of their domain.  They stay in `rest`: what is placed
+// may change that.
 [[gnu::always_inline]] inline NodeId PodScan::FirstFit(size_t word, uint64_t bits) {
   const PodShape& shape = *run_.shape;
   uint64_t full = 0;  // Or never fits.
   NodeId found = kNoNode;
-  for (; bits != 0; bits &= bits - 1) {
-    const NodeId node = NodeOfBit(word, bits);
+  uint64_t tried = refused_ < kRefusalsMax ? bits : bits & AdmittedByDomains(word);
+  for (; tried != 0; tried &= tried - 1) {
+    const NodeId node = NodeOfBit(word, tried);
     ++evaluations_;
     if (!run_.room.IsOn(node) ||
         ((run_.traits & kOwnStatics) != 0 && !PassesStatics(*run_.statics, shape, node))) {
-      full |= bits & -bits;
+      full |= tried & -tried;
     } else if (FitsBeyondRoom(node)) {
       found = node;
-      bits &= bits - 1;
       break;
+    } else if (++refused_ == kRefusalsMax) [[unlikely]] {
+      topology_words_.Begin(*snapshot_, shape);
+      tried &= AdmittedByDomains(word) | (tried & -tried);
     }
   }
   run_.word = word;
-  run_.rest = bits;
+  run_.rest = found == kNoNode ? 0 : bits & After(found);
   if (full != 0) {
     Candidates& candidates = *run_.candidates;
     candidates.maybe.words()[word] &= ~full;
@@ -283,6 +303,7 @@ NodeId PodScan::Search() {
   }
   const size_t first = start / kNodesPerWord;
   const uint64_t from_start = ~uint64_t{0} << (start % kNodesPerWord);
+  refused_ = 0;
   NodeId found =
       run_.rest != 0 ? FirstFit(run_.word, run_.rest) : FirstFitOfWord(first, from_start);
   if (found == kNoNode) found = SearchWords(first + 1, open_.words().size());
@@ -327,6 +348,13 @@ bool PodScan::LacksNoFit(const Candidates& candidates, size_t word) const {
     }
   }
   return candidates.maybe.words()[word] == 0 || candidates.live.Contains(word);
+}
+
+bool PodScan::TopologyRefusesAll(size_t word, uint64_t nodes) const {
+  for (; nodes != 0; nodes &= nodes - 1) {
+    if (TopologyFits(*snapshot_, *run_.shape, NodeOfBit(word, nodes))) return false;
+  }
+  return true;
 }
 
 bool PodScan::RestIsSound() const {

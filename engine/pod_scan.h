@@ -31,6 +31,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "predicates/topology_words.h"
 #include "snapshot/cluster_snapshot.h"
 #include "snapshot/shape_room.h"
 
@@ -40,6 +41,23 @@ class PodScan {
  public:
   // Whether the node is in the cluster, may take pods and is not the ghost.
   [[nodiscard]] bool IsOpen(NodeId node) const { return open_.Contains(node); }
+
+  // What a pass reads of a shape for every pod that moves, together in memory.
+  struct ShapeRow {
+    uint8_t traits = 0;               // Trait; 0: not learned yet.
+    bool has_controller = false;      // As in PodShape, and so the rest.
+    bool is_charged_as_fits = false;  // charge_requests are fit_requests.
+    int32_t priority = 0;
+    FitClassId fit_class{};
+    FamilyId family = kNoFamily;
+  };
+  [[nodiscard]] const ShapeRow& RowOf(PodShapeId shape) {
+    const ShapeRow& row = rows_[Index(shape)];
+    if (row.traits == 0) [[unlikely]]
+      LearnRow(shape);
+    return row;
+  }
+  void PrefetchRow(PodShapeId shape) const { __builtin_prefetch(&rows_[Index(shape)]); }
 
   // The pods that are asked about from here on are of `shape`, and not placed.
   void BeginRun(PodShapeId shape) {
@@ -169,6 +187,8 @@ class PodScan {
   struct Run {
     PodShapeId id = kNoShape;
     uint8_t traits = 0;
+    bool is_charged_as_fits = false;
+    FitClassId fit_class{};
     const PodShape* shape = nullptr;
     StaticBits* statics = nullptr;
     Candidates* candidates = nullptr;  // Null: nobody has searched yet.
@@ -192,21 +212,22 @@ class PodScan {
   void SetRun(PodShapeId id);
   [[nodiscard]] bool FitsBeyondRoom(NodeId node) const;
   NodeId FirstFit(size_t word, uint64_t bits);
+  [[nodiscard]] uint64_t AdmittedByDomains(size_t word) const;
   NodeId FirstFitOfWord(size_t word, uint64_t mask);
   NodeId Search();
   NodeId SearchWords(size_t from, size_t end);
   static NodeId NodeOfBit(size_t word, uint64_t bits) {
     return NodeId{static_cast<uint32_t>(word * kNodesPerWord + std::countr_zero(bits))};
   }
+  // The bits behind that of the node in its word.
+  static uint64_t After(NodeId node) { return ~uint64_t{1} << (Index(node) % kNodesPerWord); }
   void ForgetPass();
   // The invariants of pod_scan.cc, for assertions.
   [[nodiscard]] bool LacksNoFit(const Candidates& candidates, size_t word) const;
   [[nodiscard]] bool RestIsSound() const;
-  uint8_t TraitsOf(PodShapeId id) {
-    const uint8_t traits = traits_[Index(id)];
-    return traits != 0 ? traits : LearnTraits(id);
-  }
-  uint8_t LearnTraits(PodShapeId id);
+  [[nodiscard]] bool TopologyRefusesAll(size_t word, uint64_t nodes) const;
+  uint8_t TraitsOf(PodShapeId id) { return RowOf(id).traits; }
+  void LearnRow(PodShapeId id);
 
   ClusterSnapshot* snapshot_ = nullptr;
   NodeSet open_;
@@ -223,8 +244,13 @@ class PodScan {
   bool placed_since_fork_ = false;
   uint64_t pass_ = 0;  // The number of this one.
   Run run_;
+  // Of the search that is under way: nodes that topology refused so far, and what that of
+  // whole domains tells, once there were kRefusalsMax.
+  static constexpr uint32_t kRefusalsMax = 16;
+  uint32_t refused_ = 0;
+  TopologyWords topology_words_;
 
-  std::vector<uint8_t> traits_;  // By PodShapeId: what there is to look at.
+  std::vector<ShapeRow> rows_;  // By PodShapeId.
 
   // The pointer is kept as a node where it can be; its index is counted when it is
   // asked for.

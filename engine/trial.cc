@@ -28,12 +28,14 @@ Simulation::Simulation(ClusterSnapshot& snapshot, SimulationMemory& memory)
       guests_(memory.guests_),
       moves_(memory.moves_),
       depth_(snapshot.depth() + 1),
-      state_(snapshot.StateId()) {
+      state_(snapshot.StateId()),
+      is_counted_(!snapshot.catalog().tables().empty()) {
   EBB_CHECK(!std::exchange(memory_.in_use_, true));
   EBB_CHECK(snapshot_.ghost() == kNoNode);
   snapshot_.SaveFree(memory_.free_);
   memory_.counts_ = snapshot_.topology();
   guests_.Reset(snapshot_.catalog().nodes());
+  memory_.ghost_families_.resize(snapshot_.catalog().tables().size());
   moves_.clear();
   snapshot_.Fork();
   scan_.BeginPass(snapshot_, snapshot_.alive());
@@ -71,15 +73,55 @@ std::span<const PodId> Simulation::PodsOn(NodeId node) {
   return pods;
 }
 
-void Simulation::CountGuests(NodeId node, int sign) {
+void Simulation::ListGhostPods(NodeId node) {
+  if (!is_counted_) return;
+  std::vector<SimulationMemory::GhostPod>& pods = memory_.ghost_pods_;
+  pods.clear();
+  if (++memory_.trial_ == 0) {  // All numbers were used: those that are noted are forgotten.
+    std::ranges::fill(memory_.ghost_families_, SimulationMemory::GhostFamily());
+    memory_.trial_ = 1;
+  }
   const Catalog& catalog = snapshot_.catalog();
-  if (catalog.tables().empty()) return;
+  const auto list = [&](PodShapeId shape) {
+    const FamilyId id = scan_.RowOf(shape).family;
+    if (id == kNoFamily) return;
+    SimulationMemory::GhostFamily& family = memory_.ghost_families_[Index(id)];
+    const bool is_first = family.trial != memory_.trial_;
+    pods.push_back({shape, id, is_first ? SimulationMemory::kNoGhostPod : family.first});
+    family = {.trial = memory_.trial_,
+              .first = static_cast<uint32_t>(pods.size() - 1),
+              .is_uncounted = false};
+  };
+  for (const PodId pod : snapshot_.PodsOn(node)) list(catalog.shape_id(pod));
   guests_.ForEach(node, [&](PodId pod) {
     const PodShapeId shape = catalog.shape_id(pod);
-    if (scan_.StaysUnplaced(shape)) {
-      ShapeRoom::CountOnGhost(snapshot_, catalog.shape(shape), node, sign);
-    }
+    if (scan_.StaysUnplaced(shape)) list(shape);  // Others are listed there too.
   });
+}
+
+void Simulation::CountOnGhost(uint32_t pod, int sign) {
+  for (; pod != SimulationMemory::kNoGhostPod; pod = memory_.ghost_pods_[pod].next) {
+    const PodShape& shape = snapshot_.catalog().shape(memory_.ghost_pods_[pod].shape);
+    ShapeRoom::CountOnGhost(snapshot_, shape, snapshot_.ghost(), sign);
+  }
+}
+
+bool Simulation::AsksOnlyUncounted(PodId pod) const {
+  if (!in_trial_ || !is_counted_) return true;
+  const Catalog& catalog = snapshot_.catalog();
+  const PodShape& asking = catalog.shape_of(pod);
+  std::vector<TableId> asked;
+  for (const auto& spread : asking.spread) asked.push_back(spread.table);
+  for (const auto& term : asking.affinity) asked.push_back(term.table);
+  for (const auto& term : asking.anti_affinity) asked.push_back(term.table);
+  for (const auto& term : asking.repelled_by) asked.push_back(term.table);
+  for (const auto& [shape, family, next] : memory_.ghost_pods_) {
+    if (memory_.ghost_families_[Index(family)].is_uncounted) continue;
+    for (const TableId table : catalog.shape(shape).feeds) {
+      if (std::ranges::find(asked, table) != asked.end()) return false;
+    }
+  }
+  return true;
 }
 
 void Simulation::BeginTrial(NodeId node) {
@@ -91,21 +133,24 @@ void Simulation::BeginTrial(NodeId node) {
   in_trial_ = had_trial_ = true;
   moves_.clear();
   snapshot_.Fork();
-  CountGuests(node, -1);
-  // A ghost takes no pods, and nodes that went do not come back before the end of the
-  // simulation, which restores all counts.  So nobody asks what is counted there.
-  snapshot_.SetGhost(node, ClusterSnapshot::GhostPods::kCountedByNode);
+  ListGhostPods(node);
+  is_ghost_counted_ = is_counted_;
+  snapshot_.SetGhost(node, ClusterSnapshot::GhostPods::kCounted);
   scan_.OnGhost(node);
 }
 
 void Simulation::CommitTrial() {
   EBB_CHECK(in_trial_ && snapshot_.depth() == depth_ + 1);
   const NodeId node = snapshot_.ghost();
+  // Pods that stay on it go with it.
+  if (is_counted_) {
+    for (const auto& pod : memory_.ghost_pods_) UncountGhost(pod.family);
+  }
   snapshot_.RemoveNode(node);
   snapshot_.Commit();
   guests_.Forget(node);  // They went on to other nodes, or with it.
   scan_.OnNodeRemoved(node);
-  in_trial_ = false;
+  in_trial_ = is_ghost_counted_ = false;
 }
 
 void Simulation::RevertTrial() {
@@ -117,11 +162,15 @@ void Simulation::RevertTrial() {
     scan_.TakeBack(move->to);
     guests_.TakeBack(move->to);
   }
-  const NodeId node = snapshot_.ghost();
+  if (is_counted_) {
+    for (const auto& pod : memory_.ghost_pods_) {
+      SimulationMemory::GhostFamily& family = memory_.ghost_families_[Index(pod.family)];
+      if (std::exchange(family.is_uncounted, false)) CountOnGhost(family.first, +1);
+    }
+  }
   snapshot_.Revert();
-  CountGuests(node, +1);
   scan_.OnRevert();
-  in_trial_ = false;
+  in_trial_ = is_ghost_counted_ = false;
   EBB_DCHECK(HasFree(snapshot_, memory_.free_before_trial_));
   EBB_DCHECK(snapshot_.topology().CountsAs(memory_.counts_before_trial_));
 }

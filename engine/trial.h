@@ -43,6 +43,7 @@
 #include "engine/plan.h"
 #include "engine/pod_scan.h"
 #include "snapshot/cluster_snapshot.h"
+#include "snapshot/ids.h"
 
 namespace ebb {
 
@@ -66,6 +67,21 @@ class SimulationMemory {
   std::vector<Move> moves_;
   std::vector<PodId> came_;
   std::vector<PodId> pods_;
+  // The pods that were on the ghost and are counted by some table, in chains by family.
+  struct GhostPod {
+    PodShapeId shape;
+    FamilyId family;
+    uint32_t next;  // Of the family; kNoGhostPod: none.
+  };
+  struct GhostFamily {
+    uint32_t trial = 0;  // The last trial whose ghost had pods of the family.
+    uint32_t first;      // Of these.
+    bool is_uncounted;   // They are off the tables.
+  };
+  static constexpr uint32_t kNoGhostPod = ~uint32_t{0};
+  std::vector<GhostPod> ghost_pods_;
+  std::vector<GhostFamily> ghost_families_;  // By FamilyId.
+  uint32_t trial_ = 0;                       // The number of the last one.
   bool in_use_ = false;
 };
 
@@ -98,12 +114,19 @@ class Simulation {
   // Starts loading what Put to the node, if there is one, will touch.
   void PrefetchPut(NodeId node) const { guests_.Prefetch(node); }
 
+  // The pods that scan() is asked about, and that are put, from here on are of `shape`.
+  // REQUIRES: to be called again when a trial has begun.
+  void BeginRun(PodShapeId shape) {
+    if (is_ghost_counted_) UncountGhost(scan_.RowOf(shape).family);
+    scan_.BeginRun(shape);
+  }
+
   // Puts the pod on the node.  In a trial it is undone with the trial; without one, which
   // is before the first, it stays to the end of the simulation.
-  // REQUIRES: the pod is on no node, scan().BeginRun was called with its shape, and
-  // FindNode or Fits just said yes to the node.
+  // REQUIRES: the pod is on no node, BeginRun was called with its shape, and FindNode or
+  // Fits just said yes to the node.
   void Put(PodId pod, NodeId node) {
-    EBB_DCHECK(scan_.JustFitted(pod, node));
+    EBB_DCHECK(scan_.JustFitted(pod, node) && AsksOnlyUncounted(pod));
     if (in_trial_) [[likely]] {
       scan_.Place(pod, node);
       guests_.Add(pod, node);
@@ -123,17 +146,36 @@ class Simulation {
   void BeginTrial(NodeId node);
   void CommitTrial();
   void RevertTrial();
-  // The node's guests that the snapshot does not know of come back (+1), go (-1).
-  void CountGuests(NodeId node, int sign);
+  // Counters see no pod on a ghost.  But taking all of its pods off all tables, and giving them
+  // back where one finds no place, is most of what a failed trial would cost.  So a pod is taken
+  // off the tables when the first pod of its family looks for a node: until then nobody asks
+  // what these tables count (PodShape::family).  Of tables by node nobody asks at all: a ghost
+  // takes no pods, and nodes that went do not come back before the end of the simulation, which
+  // restores all counts.
+  void ListGhostPods(NodeId node);
+  void UncountGhost(FamilyId id) {
+    if (id == kNoFamily) return;
+    SimulationMemory::GhostFamily& family = memory_.ghost_families_[Index(id)];
+    if (family.trial != memory_.trial_ || family.is_uncounted) return;
+    CountOnGhost(family.first, -1);
+    family.is_uncounted = true;
+  }
+  // A pod that was on the ghost, and those that follow it in its family.
+  void CountOnGhost(uint32_t pod, int sign);
+  // Whether no table that is asked for the pod counts one on the ghost, tables by node apart:
+  // for assertions.
+  [[nodiscard]] bool AsksOnlyUncounted(PodId pod) const;
 
   ClusterSnapshot& snapshot_;
   SimulationMemory& memory_;
   PodScan& scan_;
   Guests& guests_;
   std::vector<Move>& moves_;
-  const size_t depth_;    // Of the snapshot's forks, outside trials.
-  const uint64_t state_;  // Of the snapshot, before the simulation.
+  const size_t depth_;     // Of the snapshot's forks, outside trials.
+  const uint64_t state_;   // Of the snapshot, before the simulation.
+  const bool is_counted_;  // There are tables.
   bool in_trial_ = false;
+  bool is_ghost_counted_ = false;  // In a trial, and there are tables.
   bool had_trial_ = false;
 };
 

@@ -75,7 +75,7 @@ DrainVerdict ReplicaCount(const Question& q) {
   const Owner& owner = q.shape.controller;
   const std::optional<std::string_view> group = GroupOf(q.Text(owner.api_version));
   if (!group) return kNoOpinion;
-  const std::string_view kind = q.Text(owner.kind);
+  const OwnerKind kind = q.shape.controller_kind;
   const auto find = [&](ControllerKind controller_kind) {
     return q.catalog.FindController(controller_kind, q.shape.namespace_name, owner.name);
   };
@@ -83,16 +83,18 @@ DrainVerdict ReplicaCount(const Question& q) {
     return find(controller_kind) != nullptr ? kNoOpinion
                                             : Block(BlockingPodReason::kControllerNotFound);
   };
-  if (kind == "ReplicationController") {
+  if (kind == OwnerKind::kReplicationController) {
     return CheckReplicas(q, find(ControllerKind::kReplicationController));
   }
   if (IsDaemonSetPod(q.catalog, q.shape)) {
-    const bool known = *group == "apps" && kind == "DaemonSet";
+    const bool known = *group == "apps" && kind == OwnerKind::kDaemonSet;
     return known ? must_exist(ControllerKind::kDaemonSet) : kNoOpinion;
   }
-  if (kind == "Job") return must_exist(ControllerKind::kJob);
-  if (kind == "ReplicaSet") return CheckReplicas(q, find(ControllerKind::kReplicaSet));
-  if (kind == "StatefulSet" && *group == "apps") return must_exist(ControllerKind::kStatefulSet);
+  if (kind == OwnerKind::kJob) return must_exist(ControllerKind::kJob);
+  if (kind == OwnerKind::kReplicaSet) return CheckReplicas(q, find(ControllerKind::kReplicaSet));
+  if (kind == OwnerKind::kStatefulSet && *group == "apps") {
+    return must_exist(ControllerKind::kStatefulSet);
+  }
   return kNoOpinion;
 }
 
@@ -118,9 +120,9 @@ DrainVerdict OnCompletion(const Question& q) {
 DrainVerdict Replicated(const Question& q) {
   if (!q.shape.has_controller) return Block(BlockingPodReason::kNotReplicated);
   if (!q.options.skip_nodes_with_custom_controller_pods) return kNoOpinion;
-  const std::string_view kind = q.Text(q.shape.controller.kind);
-  const bool replicated = kind == "ReplicationController" || kind == "Job" ||
-                          kind == "ReplicaSet" || kind == "StatefulSet";
+  const OwnerKind kind = q.shape.controller_kind;
+  const bool replicated = kind == OwnerKind::kReplicationController || kind == OwnerKind::kJob ||
+                          kind == OwnerKind::kReplicaSet || kind == OwnerKind::kStatefulSet;
   return replicated ? kNoOpinion : Block(BlockingPodReason::kNotReplicated);
 }
 
@@ -223,9 +225,8 @@ BlockingPodReason BlockingPodReasonOf(std::string_view text) {
              : static_cast<BlockingPodReason>(it - kBlockingReasons.begin());
 }
 
-bool IsDaemonSetPod(const Catalog& catalog, const PodShape& shape) {
-  if (shape.daemonset_annotation) return true;
-  return shape.has_controller && catalog.Text(shape.controller.kind) == "DaemonSet";
+bool IsDaemonSetPod(const Catalog&, const PodShape& shape) {
+  return shape.daemonset_annotation || shape.controller_kind == OwnerKind::kDaemonSet;
 }
 
 bool IsLongTerminating(const Catalog& catalog, PodId pod, int64_t now_s) {
@@ -288,12 +289,6 @@ DrainJudge::DrainJudge(const Catalog& catalog, const DrainOptions& options, cons
       now_s_(now_s),
       verdicts_(catalog.pod_shapes()) {}
 
-const DrainJudge::ShapeVerdict& DrainJudge::VerdictOf(PodId pod, PodShapeId shape) {
-  ShapeVerdict& known = verdicts_[Index(shape)];
-  if (known.scope == ShapeVerdict::Scope::kUnknown) Learn(pod, known);
-  return known;
-}
-
 // Every rule but the budgets, unless it comes to one that reads more than the shape.
 void DrainJudge::Learn(PodId pod, ShapeVerdict& known) const {
   using enum ShapeVerdict::Scope;
@@ -333,7 +328,14 @@ DrainVerdict DrainJudge::Judge(PodId pod) {
 void DrainJudge::GetPodsToMove(std::span<const PodId> pods, PodsToMove& result,
                                PoolManager manager) {
   result.Clear();
-  result.move.reserve(pods.size());
+  result.move.resize(pods.size());
+  auto next = result.move.begin();
+  AddPodsToMove(pods, result, next, manager);
+  result.move.erase(next, result.move.end());
+}
+
+void DrainJudge::AddPodsToMove(std::span<const PodId> pods, PodsToMove& result,
+                               std::vector<PodId>::iterator& next, PoolManager manager) {
   for (size_t i = 0; i < pods.size();) {
     // Pods of one shape come in runs, and most shapes move.
     const PodId pod = pods[i];
@@ -348,7 +350,7 @@ void DrainJudge::GetPodsToMove(std::span<const PodId> pods, PodsToMove& result,
       const size_t begin = i;
       do ++i;
       while (i < pods.size() && catalog_->shape_id(pods[i]) == shape);
-      result.move.insert(result.move.end(), pods.begin() + begin, pods.begin() + i);
+      next = std::copy(pods.begin() + begin, pods.begin() + i, next);
       continue;
     }
     ++i;
@@ -356,7 +358,11 @@ void DrainJudge::GetPodsToMove(std::span<const PodId> pods, PodsToMove& result,
     switch (verdict.outcome) {
       case DrainOutcome::kUndefined:
       case DrainOutcome::kDrain:
-        (of_shape.daemonset ? result.daemonset : result.move).push_back(pod);
+        if (of_shape.daemonset) {
+          result.daemonset.push_back(pod);
+        } else {
+          *next++ = pod;
+        }
         break;
       case DrainOutcome::kWaitForCompletion:
         result.on_completion.push_back(pod);

@@ -142,7 +142,15 @@ class DrainJudge {
     BlockingPodReason reason = BlockingPodReason::kNoReason;
   };
 
-  const ShapeVerdict& VerdictOf(PodId pod, PodShapeId shape);
+  // GetPodsToMove, where `next` is the place of the next that moves.
+  void AddPodsToMove(std::span<const PodId> pods, PodsToMove& result,
+                     std::vector<PodId>::iterator& next, PoolManager manager);
+  const ShapeVerdict& VerdictOf(PodId pod, PodShapeId shape) {
+    ShapeVerdict& known = verdicts_[Index(shape)];
+    if (known.scope == ShapeVerdict::Scope::kUnknown) [[unlikely]]
+      Learn(pod, known);
+    return known;
+  }
   void Learn(PodId pod, ShapeVerdict& known) const;
   DrainVerdict Judge(PodId pod, const ShapeVerdict& of_shape) const;
 

@@ -11,7 +11,9 @@
 #ifndef EBB_PREDICATES_INTER_POD_AFFINITY_H_
 #define EBB_PREDICATES_INTER_POD_AFFINITY_H_
 
+#include <algorithm>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "snapshot/cluster_snapshot.h"
@@ -27,9 +29,66 @@ enum class InterPodVerdict : uint8_t {
 // The scheduler's words; empty for kFits.
 std::string_view ReasonOf(InterPodVerdict verdict);
 
+namespace inter_pod_affinity_internal {
+
+// Whether a pod that the term's table counts runs in the node's domain.
+template <typename Term>
+[[gnu::always_inline]] inline bool IsCounted(const ClusterSnapshot& snapshot, const Term& term,
+                                             NodeId node) {
+  const DomainId domain = snapshot.catalog().DomainOf(term.key, node);
+  return domain != kNoDomain && snapshot.topology().Count(term.table, domain) > 0;
+}
+
+template <typename Term>
+[[gnu::always_inline]] inline bool AnyCounted(const ClusterSnapshot& snapshot,
+                                              std::span<const Term> terms, NodeId node) {
+  // A pass asks this of every pod that it puts somewhere: a plain loop is inlined there.
+  for (const Term& term : terms) {
+    if (IsCounted(snapshot, term, node)) return true;
+  }
+  return false;
+}
+
+}  // namespace inter_pod_affinity_internal
+
+// Whether nobody is where the shape's affinity terms ask for pods, and the pod itself would do.
+inline bool MayBeTheFirst(const ClusterSnapshot& snapshot, const PodShape& shape) {
+  return shape.matches_own_affinity &&
+         std::all_of(shape.affinity.begin(), shape.affinity.end(), [&](const AffinityTerm& term) {
+           return snapshot.topology().Total(term.table) == 0;
+         });
+}
+
+namespace inter_pod_affinity_internal {
+
+inline bool SatisfiesAffinity(const ClusterSnapshot& snapshot, const PodShape& shape, NodeId node) {
+  bool all_counted = true;
+  for (const AffinityTerm& term : shape.affinity) {
+    const DomainId domain = snapshot.catalog().DomainOf(term.key, node);
+    if (domain == kNoDomain) return false;
+    if (snapshot.topology().Count(term.table, domain) == 0) all_counted = false;
+  }
+  return all_counted || MayBeTheFirst(snapshot, shape);
+}
+
+}  // namespace inter_pod_affinity_internal
+
 // The first that says no, in the order above.
-InterPodVerdict JudgeInterPodAffinity(const ClusterSnapshot& snapshot, const PodShape& shape,
-                                      NodeId node);
+[[gnu::always_inline]] inline InterPodVerdict JudgeInterPodAffinity(const ClusterSnapshot& snapshot,
+                                                                    const PodShape& shape,
+                                                                    NodeId node) {
+  using namespace inter_pod_affinity_internal;  // NOLINT(google-build-using-namespace)
+  if (!shape.affinity.empty() && !SatisfiesAffinity(snapshot, shape, node)) {
+    return InterPodVerdict::kAffinity;
+  }
+  if (AnyCounted(snapshot, std::span(shape.anti_affinity), node)) {
+    return InterPodVerdict::kAntiAffinity;
+  }
+  // The first are tables of anti_affinity, of which none counts a pod here.
+  const std::span others = std::span(shape.repelled_by).subspan(shape.repelled_by_own);
+  if (AnyCounted(snapshot, others, node)) return InterPodVerdict::kExistingAntiAffinity;
+  return InterPodVerdict::kFits;
+}
 
 }  // namespace ebb
 

@@ -28,9 +28,30 @@ enum class SpreadVerdict : uint8_t {
 // The scheduler's words; empty for kFits.
 std::string_view ReasonOf(SpreadVerdict verdict);
 
+// What one of the shape's constraints says of the nodes of a domain; kNoDomain: of those
+// in none.
+inline SpreadVerdict JudgeSpread(const ClusterSnapshot& snapshot,
+                                 const SpreadConstraint& constraint, DomainId domain) {
+  const Catalog& catalog = snapshot.catalog();
+  if (domain == kNoDomain) return SpreadVerdict::kMissingLabel;
+  const TopologyCounts& topology = snapshot.topology();
+  const int64_t domains = topology.Domains(catalog, constraint.table);
+  const int64_t min = domains < constraint.min_domains ? 0 : topology.MinCount(constraint.table);
+  const int64_t count = topology.Count(constraint.table, domain);
+  const int64_t skew = count + (constraint.self_match ? 1 : 0) - min;
+  return skew > constraint.max_skew ? SpreadVerdict::kTooSkewed : SpreadVerdict::kFits;
+}
+
 // By the first constraint that says no.
-SpreadVerdict JudgePodTopologySpread(const ClusterSnapshot& snapshot, const PodShape& shape,
-                                     NodeId node);
+inline SpreadVerdict JudgePodTopologySpread(const ClusterSnapshot& snapshot, const PodShape& shape,
+                                            NodeId node) {
+  for (const SpreadConstraint& constraint : shape.spread) {
+    const DomainId domain = snapshot.catalog().DomainOf(constraint.key, node);
+    const SpreadVerdict verdict = JudgeSpread(snapshot, constraint, domain);
+    if (verdict != SpreadVerdict::kFits) return verdict;
+  }
+  return SpreadVerdict::kFits;
+}
 
 }  // namespace ebb
 

@@ -28,6 +28,7 @@ bool IsMigrated(const CsiNodeInfo* csi_node, TextId plugin) {
 // What a bound claim says of one node, up to the first thing that is wrong.
 void CheckBound(const Catalog& catalog, const Claims& claims, const NodeInfo& node,
                 VolumeBindingVerdict& verdict) {
+  if (claims.empty()) return;
   const CsiNodeInfo* csi_node = catalog.storage().FindCsiNode(node.name);
   for (const ClaimInfo* claim : claims) {
     const VolumeInfo* volume = claim->volume;
@@ -120,6 +121,7 @@ void CheckProvisioning(const Storage& storage, const Claims& claims, const NodeI
 // Claims that wait for their first consumer.
 void CheckUnbound(const Catalog& catalog, const Claims& claims, const NodeInfo& node,
                   VolumeBindingVerdict& verdict) {
+  if (claims.empty()) return;
   Claims to_provision;
   Claims to_match;
   for (const ClaimInfo* claim : claims) {
@@ -129,9 +131,11 @@ void CheckUnbound(const Catalog& catalog, const Claims& claims, const NodeInfo& 
     }
     (claim->selected_node ? to_provision : to_match).push_back(claim);
   }
-  std::stable_sort(to_match.begin(), to_match.end(), [](const ClaimInfo* a, const ClaimInfo* b) {
-    return RequestOf(*a) < RequestOf(*b);
-  });
+  if (to_match.size() > 1) {  // Sorting allocates.
+    std::stable_sort(to_match.begin(), to_match.end(), [](const ClaimInfo* a, const ClaimInfo* b) {
+      return RequestOf(*a) < RequestOf(*b);
+    });
+  }
   Volumes taken;
   for (const ClaimInfo* claim : to_match) {
     if (!claim->selector_error.empty()) {

@@ -8,6 +8,15 @@
 
 namespace ebb {
 
+OwnerKind OwnerKindOf(std::string_view kind) {
+  if (kind == "DaemonSet") return OwnerKind::kDaemonSet;
+  if (kind == "Job") return OwnerKind::kJob;
+  if (kind == "ReplicaSet") return OwnerKind::kReplicaSet;
+  if (kind == "ReplicationController") return OwnerKind::kReplicationController;
+  if (kind == "StatefulSet") return OwnerKind::kStatefulSet;
+  return OwnerKind::kOther;
+}
+
 bool PodMatcher::Matches(const PodShape& shape) const {
   if (!all_namespaces &&
       !std::binary_search(namespaces.begin(), namespaces.end(), shape.namespace_name)) {

@@ -67,6 +67,18 @@ enum class RestartPolicy : uint8_t { kAlways, kOnFailure, kNever };
 // cluster-autoscaler.kubernetes.io/safe-to-evict
 enum class SafeToEvict : uint8_t { kUnset, kTrue, kFalse, kOnCompletion, kOther };
 
+// The kinds of controllers that rules know by name.
+enum class OwnerKind : uint8_t {
+  kNone,  // There is no controller.
+  kOther,
+  kDaemonSet,
+  kJob,
+  kReplicaSet,
+  kReplicationController,
+  kStatefulSet,
+};
+OwnerKind OwnerKindOf(std::string_view kind);
+
 struct Owner {
   TextId api_version;
   TextId kind;
@@ -99,13 +111,27 @@ struct PodShape {
   int32_t priority = 0;
   FitClassId fit_class{};
   ConstraintsId constraints{};
-  bool has_controller = false;  // An owner with controller: true.
+  bool has_controller = false;                   // An owner with controller: true.
+  OwnerKind controller_kind = OwnerKind::kNone;  // controller.kind.
+  // Shapes that feed or ask a table in common are of one family, and so are those that are of one
+  // family with a third: what pods of one family do is seen by no filter for another's.  Shapes
+  // of two families may be said to be of one.  kNoFamily: it feeds no table and asks none.
+  FamilyId family = kNoFamily;
   // What the pod takes on its node; resources in its status count.  Without kPods.
   // An amount that is more than any node has may be recorded as less, but never as so
   // little that a node has it: the sum over all pods is kChargedMax at most.
   Requests charge_requests;
-  Requests fit_requests;        // What NodeResourcesFit tests: spec only, without TPUs.
-  std::vector<TableId> feeds;   // Tables that count this pod; twice for two equal terms.
+  Requests fit_requests;       // What NodeResourcesFit tests: spec only, without TPUs.
+  std::vector<TableId> feeds;  // Tables that count this pod; twice for two equal terms.
+
+  // Topology.
+  std::vector<SpreadConstraint> spread;
+  std::vector<AntiAffinityTerm> anti_affinity;  // Tables of pods that match one term.
+  std::vector<AffinityTerm> repelled_by;  // Tables of pods whose anti-affinity this pod matches.
+  uint32_t repelled_by_own = 0;        // The first of these, which are tables of anti_affinity too.
+  bool matches_own_affinity = false;   // It matches all its own affinity terms.
+  std::vector<AffinityTerm> affinity;  // Tables of pods that match all affinity terms.
+
   std::vector<ClaimId> claims;  // spec.volumes[].persistentVolumeClaim.
 
   TextId namespace_name;
@@ -132,14 +158,6 @@ struct PodShape {
   bool needs_restart_all_containers =
       false;  // Declared feature RestartAllContainersOnContainerExits.
   bool needs_host_network_user_namespaces = false;  // UserNamespacesHostNetworkSupport.
-
-  // Topology.
-  std::vector<SpreadConstraint> spread;
-  std::vector<AffinityTerm> affinity;           // Tables of pods that match all affinity terms.
-  bool matches_own_affinity = false;            // It matches all its own affinity terms.
-  std::vector<AntiAffinityTerm> anti_affinity;  // Tables of pods that match one term.
-  std::vector<AffinityTerm> repelled_by;  // Tables of pods whose anti-affinity this pod matches.
-  uint32_t repelled_by_own = 0;  // The first of these, which are tables of anti_affinity too.
 
   std::vector<PdbId> budgets;  // PodDisruptionBudgets that match, in their order.
 

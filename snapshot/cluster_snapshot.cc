@@ -54,9 +54,6 @@ inline void ClusterSnapshot::Count(const PodShape& shape, NodeId node) {
   if (kTables == Tables::kCount && !shape.feeds.empty()) {
     topology_.Count(*catalog_, shape, node, kSign);
   }
-  if (kTables == Tables::kCountButByNode && !shape.feeds.empty()) {
-    topology_.CountButByNode(*catalog_, shape, node, kSign);
-  }
   for (const ClaimId claim : shape.claims) claim_uses_.Mutable(Index(claim)) += kSign;
 }
 
@@ -146,7 +143,7 @@ void ClusterSnapshot::SetGhost(NodeId node, GhostPods pods) {
   if (pods == GhostPods::kUncounted) {
     CountAll<-1>(pods_on_[Index(node)], node);
   } else {
-    CountAll<-1, Tables::kCountButByNode>(pods_on_[Index(node)], node);
+    CountAll<-1, Tables::kLeave>(pods_on_[Index(node)], node);
   }
   for (auto& column : free_) {
     int64_t& free = column.Mutable(Index(node));
@@ -271,8 +268,8 @@ void ClusterSnapshot::Undo(const Change& change) {
       for (size_t r = free_.size(); r-- > 0; ghost_free_.pop_back()) {
         free_[r].Mutable(Index(change.node)) = ghost_free_.back();
       }
-      if (kCounts && GhostPods(change.index) == GhostPods::kCountedByNode) {
-        CountAll<+1, Tables::kCountButByNode>(pods_on_[Index(change.node)], change.node);
+      if (GhostPods(change.index) == GhostPods::kCounted) {
+        CountAll<+1, Tables::kLeave>(pods_on_[Index(change.node)], change.node);
       } else {
         CountAll<+1, kTables>(pods_on_[Index(change.node)], change.node);
       }

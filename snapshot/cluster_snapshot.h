@@ -136,11 +136,12 @@ class ClusterSnapshot {
   // Makes `node` the ghost: its pods leave it and are not placed.  At most one
   // ghost at a time.  REQUIRES: the node is there, there is no ghost.
   //
-  // kCountedByNode: tables by node (topology_counts.h) go on counting on the ghost the pods
-  // that were there, until ShapeRoom::Take moves them.  Those that nobody moved are still
+  // kCounted: all tables go on counting on the ghost the pods that were there.  Tables by node
+  // (topology_counts.h) do so until ShapeRoom::Take moves a pod; those that nobody moved are still
   // counted on the node after ClearGhost and RemoveNode: it may not take pods again until
-  // Revert, or RevertTo, has undone SetGhost.
-  enum class GhostPods : uint8_t { kUncounted, kCountedByNode };
+  // Revert, or RevertTo, has undone SetGhost.  From the other tables ShapeRoom::CountOnGhost
+  // takes the pods, before anybody asks what these count, and gives them back before Revert.
+  enum class GhostPods : uint8_t { kUncounted, kCounted };
   void SetGhost(NodeId node, GhostPods pods = GhostPods::kUncounted);
   // The ghost is a node again, empty.  REQUIRES: there is one.
   void ClearGhost();
@@ -191,8 +192,8 @@ class ClusterSnapshot {
     state_id_ = 0;
     if (!marks_.empty()) log_.push_back(change);
   }
-  // Which of the topology's tables a change is one of too.
-  enum class Tables : uint8_t { kCount, kCountButByNode, kLeave };
+  // Whether a change is one of the topology's tables too.
+  enum class Tables : uint8_t { kCount, kLeave };
   template <Tables kTables>
   void Undo(const Change& change);
   template <Tables kTables>

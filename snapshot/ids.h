@@ -24,6 +24,7 @@ enum class DomainId : uint32_t {};       // A value of one topology key.
 enum class TableId : uint32_t {};        // A topology counter table.
 enum class ClaimId : uint32_t {};        // A PersistentVolumeClaim that some pod names.
 enum class RegistryId : uint32_t {};     // The domains that one kind of spread constraint counts.
+enum class FamilyId : uint32_t {};       // Pod shapes whose counter tables hang together.
 
 template <typename Id>
 constexpr size_t Index(Id id) {
@@ -33,6 +34,7 @@ constexpr size_t Index(Id id) {
 inline constexpr TextId kNoText{0};  // The empty text.
 inline constexpr NodeId kNoNode{std::numeric_limits<uint32_t>::max()};
 inline constexpr PodId kNoPod{std::numeric_limits<uint32_t>::max()};
+inline constexpr FamilyId kNoFamily{std::numeric_limits<uint32_t>::max()};
 inline constexpr DomainId kNoDomain{std::numeric_limits<uint32_t>::max()};
 
 // The columns that every snapshot has, in this order.

@@ -321,6 +321,7 @@ void CompileOwnership(Symbols& symbols, const objects::Pod& pod, PodShape& shape
     if (owner.controller && !shape.has_controller) {
       shape.has_controller = true;
       shape.controller = shape.owners.back();
+      shape.controller_kind = OwnerKindOf(owner.kind);
     }
   }
   shape.mirror = FindValue(pod.meta.annotations, kMirror).has_value();

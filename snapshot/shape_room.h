@@ -71,9 +71,9 @@ class ShapeRoom {
     if (is_counted_) Count(node, /*comes=*/false);
   }
 
-  // The counters alone, where the room of the node is no matter: a pod of the shape that is
-  // not placed was on the node when that became a ghost with kCountedByNode (-1), or is there
-  // again as that is undone (+1).
+  // The counters alone, where the room of the node is no matter: a pod of the shape, which was on
+  // the node when that became a ghost with kCounted, is taken off it (-1), or is there again
+  // before that is undone (+1).  Tables by node go on counting it as they did.
   static void CountOnGhost(ClusterSnapshot& snapshot, const PodShape& shape, NodeId node,
                            int sign) {
     snapshot.topology_.CountButByNode(*snapshot.catalog_, shape, node, sign);

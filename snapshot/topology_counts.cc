@@ -11,9 +11,8 @@ namespace {
 
 // Tables of so many domains have an array of them.
 constexpr size_t kFewDomains = 16;
-// Tables of more pods are not kept by pod; of fewer than kPodsMin they have room for those.
+// Tables of more pods are not kept by pod.
 constexpr uint32_t kPodsMax = 32;
-constexpr uint32_t kPodsMin = 8;
 // Blocks begin at multiples of their size, or of this if they are larger: those by pod never
 // cross pages.
 constexpr uint64_t kBlockAlignment = kPodsMax;
@@ -24,23 +23,36 @@ uint8_t Log2Ceil(size_t number) {
 
 }  // namespace
 
-inline void TopologyCounts::CountInTable(const Catalog& catalog, Table& table, NodeId node,
-                                         int sign) {
+[[gnu::always_inline]] inline void TopologyCounts::CountInTable(const Catalog& catalog,
+                                                                Table& table, NodeId node,
+                                                                int sign) {
   const DomainId domain = catalog.DomainOf(table.key, node);
   if (domain == kNoDomain) return;
   const bool spread = table.use == Use::kSpread;
   if (spread && !catalog.registries()[Index(table.registry)].eligible.Contains(node)) return;
+  if (table.layout == Layout::kInlineByDomain) [[likely]] {
+    EBB_DCHECK(sign > 0 || table.cells[Index(domain)] > 0);
+    table.cells[Index(domain)] += sign;
+    table.total += sign;
+    return;
+  }
+  CountBeyondInline(catalog, table, domain, sign);
+}
+
+void TopologyCounts::CountBeyondInline(const Catalog& catalog, Table& table, DomainId domain,
+                                       int sign) {
   const uint32_t before = Add(catalog, table, domain, sign);
   table.total += sign;
-  if (spread) MoveMinimum(table, before, before + sign);
+  if (table.use == Use::kSpread) MoveInHistogram(table, before, before + sign);
 }
 
 inline void TopologyCounts::MoveInTable(const Catalog& catalog, Table& table, NodeId from,
                                         NodeId to) {
   const DomainId before = catalog.DomainOf(table.key, from);
   const DomainId after = catalog.DomainOf(table.key, to);
-  if (table.layout == Layout::kByPod && before != kNoDomain && after != kNoDomain) [[likely]] {
-    uint32_t* const keys = &cells_.Mutable(table.counts);
+  const bool by_pod = table.layout == Layout::kInlineByPod || table.layout == Layout::kByPod;
+  if (by_pod && before != kNoDomain && after != kNoDomain) [[likely]] {
+    uint32_t* const keys = KeysOf(table);
     uint32_t* const key = std::find(keys, keys + table.total, KeyOf(before));
     EBB_DCHECK(key != keys + table.total);
     *key = KeyOf(after);
@@ -95,14 +107,17 @@ void TopologyCounts::CountOne(const Catalog& catalog, TableId table, NodeId node
 inline uint32_t TopologyCounts::Add(const Catalog& catalog, Table& table, DomainId domain,
                                     int sign) {
   switch (table.layout) {
+    case Layout::kInlineByPod:
     case Layout::kByPod:
       return AddByPod(catalog, table, domain, sign);
     case Layout::kHashed:
       return AddHashed(catalog, table, domain, sign);
+    case Layout::kInlineByDomain:
     case Layout::kByDomain:
       break;
   }
-  uint32_t& count = cells_.Mutable(table.counts + Index(domain));
+  uint32_t& count = table.layout == Layout::kByDomain ? cells_.Mutable(table.counts + Index(domain))
+                                                      : table.cells[Index(domain)];
   const uint32_t before = count;
   count += sign;
   return before;
@@ -115,7 +130,7 @@ inline uint32_t TopologyCounts::AddByPod(const Catalog& catalog, Table& table, D
     LayOut(catalog, table);
     return Add(catalog, table, domain, sign);
   }
-  uint32_t* const keys = &cells_.Mutable(table.counts);
+  uint32_t* const keys = KeysOf(table);
   const uint32_t key = KeyOf(domain);
   // Who adds to other than spread tables does not ask.
   const uint32_t before = table.use == Use::kSpread ? CountEqual(keys, size, key) : 0;
@@ -174,15 +189,39 @@ void TopologyCounts::EraseSlot(const Table& table, uint32_t slot) {
   cells_.Mutable(table.counts + 2 * hole + 1) = 0;
 }
 
-inline void TopologyCounts::MoveMinimum(Table& table, uint32_t before, uint32_t now) {
+void TopologyCounts::MoveInHistogram(Table& table, uint32_t before, uint32_t now) {
   if (now >> table.histogram_log2 != 0) [[unlikely]]
     EnlargeHistogram(table, now);
-  const uint32_t left = --cells_.Mutable(table.histogram + before);
-  ++cells_.Mutable(table.histogram + now);
-  if (now < table.min) {
-    table.min = now;
-  } else if (before == table.min && left == 0) {
-    table.min = now;  // One higher: the domain that left was the last one there.
+  const auto having = [&](uint32_t pods) -> uint32_t& {
+    return cells_.Mutable(table.histogram + pods);
+  };
+  if (before > 0) {
+    --having(before);
+  } else {
+    ++table.domains;
+  }
+  uint32_t& least = having(0);
+  if (now > 0) {
+    ++having(now);
+    least = std::min(least, now);
+  } else {
+    --table.domains;
+  }
+  // While some domain has none nobody asks.
+  if (table.domains < registries_[Index(table.registry)].domains || table.domains == 0) return;
+  while (having(least) == 0) ++least;
+}
+
+void TopologyCounts::MakeHistogram(Table& table) {
+  table.histogram_log2 = 1;
+  table.histogram = Allocate(table.histogram_log2);
+  table.domains = 0;
+  cells_.Mutable(table.histogram) = 1;
+  if (table.total == 0) return;
+  const size_t domains = registries_[Index(table.registry)].nodes.size();
+  for (uint32_t d = 0; d < domains; ++d) {
+    const uint32_t count = CountOf(table, DomainId{d});
+    if (count > 0) MoveInHistogram(table, 0, count);
   }
 }
 
@@ -208,28 +247,9 @@ void TopologyCounts::CountNode(const Catalog& catalog, NodeId node, int sign, bo
     nodes += sign;
     const bool comes = sign > 0 && nodes == 1;
     const bool goes = sign < 0 && nodes == 0;
-    if (comes || goes)
-      DomainComesOrGoes(catalog, RegistryId{static_cast<uint32_t>(r)}, domain, sign);
-  }
-}
-
-void TopologyCounts::DomainComesOrGoes(const Catalog&, RegistryId id, DomainId domain, int sign) {
-  Registry& registry = registries_.Mutable(Index(id));
-  registry.domains += sign;
-  for (const TableId table_id : tables_of_[Index(id)]) {
-    Table& table = tables_.Mutable(Index(table_id));
-    const uint32_t count = Count(table_id, domain);
-    if (count >> table.histogram_log2 != 0) EnlargeHistogram(table, count);
-    cells_.Mutable(table.histogram + count) += sign;
-    if (sign > 0) {
-      if (registry.domains == 1 || count < table.min) table.min = count;
-      continue;
-    }
-    if (registry.domains == 0) {
-      table.min = 0;
-      continue;
-    }
-    while (cells_[table.histogram + table.min] == 0) ++table.min;
+    if (!comes && !goes) continue;
+    registry.domains += sign;
+    if (Index(domain) < kInlineCells) registry.absent[Index(domain)] = comes ? 0 : kAbsent;
   }
 }
 
@@ -242,7 +262,6 @@ TopologyCounts::Use TopologyCounts::UseOf(const Catalog& catalog, const CounterT
 void TopologyCounts::Grow(const Catalog& catalog, const NodeSet& alive) {
   const size_t known_registries = registries_.size();
   registries_.Resize(catalog.registries().size());
-  tables_of_.resize(catalog.registries().size());
   for (size_t r = 0; r < catalog.registries().size(); ++r) {
     const DomainRegistry& definition = catalog.registries()[r];
     Registry& registry = registries_.Mutable(r);
@@ -250,12 +269,14 @@ void TopologyCounts::Grow(const Catalog& catalog, const NodeSet& alive) {
     if (r < known_registries) continue;
     alive.ForEach([&](NodeId node) {
       if (!definition.eligible.Contains(node)) return;
-      uint32_t& nodes = registry.nodes.Mutable(Index(catalog.DomainOf(definition.key, node)));
-      if (nodes++ == 0) ++registry.domains;
+      const DomainId domain = catalog.DomainOf(definition.key, node);
+      uint32_t& nodes = registry.nodes.Mutable(Index(domain));
+      if (nodes++ > 0) return;
+      ++registry.domains;
+      if (Index(domain) < kInlineCells) registry.absent[Index(domain)] = 0;
     });
   }
   if (catalog.tables().empty()) return;
-  if (cells_end_ == 0) Allocate(0);  // What tables point to that have no block yet.
   const size_t known = tables_.size();
   tables_.Resize(catalog.tables().size());
   for (size_t t = 0; t < catalog.tables().size(); ++t) {
@@ -264,40 +285,20 @@ void TopologyCounts::Grow(const Catalog& catalog, const NodeSet& alive) {
     const Use use = UseOf(catalog, definition);
     if (t < known) {
       if (tables_[t].use != use) tables_.Mutable(t).use = use;
-      const Table& table = tables_[t];
-      if (table.layout == Layout::kByDomain && domains > size_t{1} << table.counts_log2) {
-        LayOut(catalog, tables_.Mutable(t));
+      if (domains > DomainsMax(tables_[t])) {
+        Table& table = tables_.Mutable(t);
+        const bool had_histogram = HasHistogram(table);
+        LayOut(catalog, table);
+        if (!had_histogram && HasHistogram(table)) MakeHistogram(table);
       }
       continue;
     }
     Table& table = tables_.Mutable(t);
     table.key = definition.key;
     table.use = use;
-    LayOut(catalog, table);
-    if (use != Use::kSpread) continue;
     table.registry = definition.registry;
-    table.histogram = Allocate(table.histogram_log2);
-    cells_.Mutable(table.histogram) = registries_[Index(definition.registry)].domains;
-    tables_of_[Index(definition.registry)].push_back(TableId{static_cast<uint32_t>(t)});
-  }
-}
-
-template <typename Visit>
-void TopologyCounts::ForEachCount(const Table& table, Visit&& visit) const {
-  const uint32_t entries = uint32_t{1} << table.counts_log2;
-  for (uint32_t i = 0; i < entries; ++i) {
-    if (table.layout == Layout::kHashed) {
-      const uint32_t slot = table.counts + 2 * i;
-      if (cells_[slot] != kFree) visit(DomainId{cells_[slot] - 1}, cells_[slot + 1]);
-      continue;
-    }
-    const uint32_t cell = cells_[table.counts + i];
-    if (cell == 0) continue;
-    if (table.layout == Layout::kByPod) {
-      visit(DomainId{cell - 1}, 1);
-    } else {
-      visit(DomainId{i}, cell);
-    }
+    LayOut(catalog, table);
+    if (HasHistogram(table)) MakeHistogram(table);
   }
 }
 
@@ -305,36 +306,45 @@ void TopologyCounts::LayOut(const Catalog& catalog, Table& table) {
   const size_t domains = catalog.topology_key(table.key).values.size();
   const Table before = table;
   uint32_t counted = 0;
-  ForEachCount(before, [&](DomainId, uint32_t) { ++counted; });
+  ForEachCountOf(before, [&](DomainId, uint32_t) { ++counted; });
   const uint32_t slots = std::bit_ceil(2 * (counted + 1));
-  if (domains <= kFewDomains) {
+  if (domains <= kInlineCells) {
+    table.layout = Layout::kInlineByDomain;
+  } else if (domains <= kFewDomains) {
     table.layout = Layout::kByDomain;
+  } else if (table.total < kInlineCells) {
+    table.layout = Layout::kInlineByPod;
   } else if (table.total < kPodsMax) {
     table.layout = Layout::kByPod;
   } else {
     table.layout = domains > 2 * size_t{slots} ? Layout::kHashed : Layout::kByDomain;
   }
-  const bool hashed = table.layout == Layout::kHashed;
-  const size_t entries = table.layout == Layout::kByDomain ? domains
-                         : hashed                          ? slots
-                                                           : std::max(table.total + 1, kPodsMin);
-  table.counts_log2 = Log2Ceil(entries);
-  table.counts = Allocate(table.counts_log2 + (hashed ? 1 : 0));
+  table.cells = {};
+  if (IsInline(table)) {
+    table.counts_log2 = Log2Ceil(kInlineCells);
+  } else {
+    const bool hashed = table.layout == Layout::kHashed;
+    const size_t entries = table.layout == Layout::kByDomain ? domains
+                           : hashed                          ? slots
+                                                             : table.total + 1;
+    table.counts_log2 = Log2Ceil(entries);
+    table.counts = Allocate(table.counts_log2 + (hashed ? 1 : 0));
+  }
   table.used = 0;
   table.total = 0;
-  ForEachCount(before, [&](DomainId domain, uint32_t pods) {
+  ForEachCountOf(before, [&](DomainId domain, uint32_t pods) {
     Insert(table, domain, pods);
     table.total += pods;
   });
 }
 
 void TopologyCounts::Insert(Table& table, DomainId domain, uint32_t pods) {
-  if (table.layout == Layout::kByDomain) {
+  if (table.layout == Layout::kInlineByDomain) {
+    table.cells[Index(domain)] += pods;
+  } else if (table.layout == Layout::kByDomain) {
     cells_.Mutable(table.counts + Index(domain)) += pods;
-  } else if (table.layout == Layout::kByPod) {
-    for (uint32_t i = 0; i < pods; ++i) {
-      cells_.Mutable(table.counts + table.total + i) = KeyOf(domain);
-    }
+  } else if (table.layout != Layout::kHashed) {
+    std::fill_n(KeysOf(table) + table.total, pods, KeyOf(domain));
   } else {
     const uint32_t slot = SlotOf(table, domain);
     if (cells_[slot] == kFree) ++table.used;
@@ -361,7 +371,7 @@ bool TopologyCounts::CountsAs(const TopologyCounts& other) const {
       return false;
     }
     bool same = true;
-    ForEachCount(tables_[t], [&](DomainId domain, uint32_t) {
+    ForEachCountOf(tables_[t], [&](DomainId domain, uint32_t) {
       same &= Count(table, domain) == other.Count(table, domain);
     });
     if (!same) return false;

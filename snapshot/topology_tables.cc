@@ -113,6 +113,8 @@ void TopologyTables::Connect(const std::vector<PendingTopology>& pending) {
   }
   connect(/*repelling=*/true);
   for (PodShape& shape : catalog_->shapes_) FeedRepelling(shape);
+  for (const PodShape& shape : catalog_->shapes_) UniteTablesOf(shape);
+  NameFamilies();
 }
 
 bool TopologyTables::ConnectLast(const PendingTopology& pending) {
@@ -153,6 +155,18 @@ bool TopologyTables::ConnectLast(const PendingTopology& pending) {
   }
   connect(/*repelling=*/true);
   FeedRepelling(shape);
+  // Others feed tables that are new.
+  bool renamed = tables > known;
+  if (renamed) {
+    for (const PodShape& each : catalog_->shapes_) UniteTablesOf(each);
+  } else {
+    renamed = UniteTablesOf(shape);
+  }
+  if (renamed) {
+    NameFamilies();
+  } else {
+    NameFamily(shape);
+  }
   return true;
 }
 
@@ -597,6 +611,59 @@ void TopologyTables::FeedRepelling(PodShape& shape) {
       shape.repelled_by,
       [&](const AffinityTerm& term) { return std::ranges::binary_search(own, term.table); });
   shape.repelled_by_own = static_cast<uint32_t>(shape.repelled_by.size() - others.size());
+}
+
+namespace {
+
+// Calls `visit` with every table that counts pods of the shape, or is asked for them.
+template <typename Visit>
+void ForEachTable(const PodShape& shape, Visit&& visit) {
+  for (const TableId table : shape.feeds) visit(table);
+  for (const SpreadConstraint& spread : shape.spread) visit(spread.table);
+  for (const AffinityTerm& term : shape.affinity) visit(term.table);
+  for (const AntiAffinityTerm& term : shape.anti_affinity) visit(term.table);
+  for (const AffinityTerm& term : shape.repelled_by) visit(term.table);
+}
+
+}  // namespace
+
+// Paths are halved on the way, so that they stay short.
+TableId TopologyTables::FamilyOf(TableId table) {
+  while (family_[Index(table)] != table) {
+    TableId& next = family_[Index(table)];
+    next = family_[Index(next)];
+    table = next;
+  }
+  return table;
+}
+
+bool TopologyTables::UniteTablesOf(const PodShape& shape) {
+  for (size_t t = family_.size(); t < catalog_->tables_.size(); ++t) {
+    family_.push_back(TableId{static_cast<uint32_t>(t)});
+  }
+  bool joined = false;
+  std::optional<TableId> family;
+  ForEachTable(shape, [&](TableId table) {
+    const TableId other = FamilyOf(table);
+    if (family && *family != other) {
+      family_[Index(other)] = *family;
+      joined = true;
+    } else {
+      family = other;
+    }
+  });
+  return joined;
+}
+
+void TopologyTables::NameFamily(PodShape& shape) {
+  shape.family = kNoFamily;
+  ForEachTable(shape, [&](TableId table) {
+    shape.family = FamilyId{static_cast<uint32_t>(Index(FamilyOf(table)))};
+  });
+}
+
+void TopologyTables::NameFamilies() {
+  for (PodShape& shape : catalog_->shapes_) NameFamily(shape);
 }
 
 }  // namespace ebb

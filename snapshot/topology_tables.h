@@ -110,6 +110,12 @@ class TopologyTables {
   // and no others.
   [[nodiscard]] bool CountsTheSame(TableId existing) const;
   void FeedRepelling(PodShape& shape);
+  // PodShape::family, from the tables of the shapes.  Those of the last shape alone: true if it
+  // joined two families that others are of.
+  bool UniteTablesOf(const PodShape& shape);
+  TableId FamilyOf(TableId table);
+  void NameFamily(PodShape& shape);
+  void NameFamilies();
   void AddSpread(PodShape& shape, const RequiredKeys& required, const PendingSpread& spread);
   [[nodiscard]] bool PassesPolicies(const DomainRegistry& registry, NodeId node) const;
 
@@ -127,6 +133,7 @@ class TopologyTables {
   std::optional<TopologyKeyId> beyond_keys_;  // Labels that are too many.
   std::vector<Repelling> repelling_;          // By TableId; of kExistingAnti.
   std::vector<uint32_t> shapes_counted_;      // By TableId; of the others.
+  std::vector<TableId> family_;  // By TableId: another of its family, or itself (FamilyOf).
   uint64_t domain_entries_ = 0;
   uint64_t affinity_matchers_ = 0;
 

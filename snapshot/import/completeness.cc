@@ -71,13 +71,13 @@ std::string Some(std::span<const std::string> names) {
 }
 
 // Kinds of controllers, as owners name them and as kubectl does.
-struct OwnerKind {
+struct KnownOwner {
   objects::ControllerKind kind;
   std::string_view name;
   std::string_view group;
   std::string_view resource;
 };
-constexpr auto kOwnerKinds = std::to_array<OwnerKind>({
+constexpr auto kOwnerKinds = std::to_array<KnownOwner>({
     {objects::ControllerKind::kReplicaSet, "ReplicaSet", "apps", "rs"},
     {objects::ControllerKind::kStatefulSet, "StatefulSet", "apps", "sts"},
     {objects::ControllerKind::kDaemonSet, "DaemonSet", "apps", "ds"},
@@ -90,14 +90,14 @@ std::string_view GroupOf(std::string_view api_version) {
   return slash == std::string_view::npos ? "" : api_version.substr(0, slash);
 }
 
-const OwnerKind* KindOf(std::string_view api_version, std::string_view kind) {
-  for (const OwnerKind& known : kOwnerKinds) {
+const KnownOwner* KindOf(std::string_view api_version, std::string_view kind) {
+  for (const KnownOwner& known : kOwnerKinds) {
     if (known.name == kind && known.group == GroupOf(api_version)) return &known;
   }
   return nullptr;
 }
 
-const OwnerKind* KindOf(const Catalog& catalog, const Owner& owner) {
+const KnownOwner* KindOf(const Catalog& catalog, const Owner& owner) {
   return KindOf(catalog.Text(owner.api_version), catalog.Text(owner.kind));
 }
 
@@ -114,7 +114,7 @@ std::string ControllerKey(std::string_view kind, std::string_view namespace_name
 }
 
 // Whether a controller that pods name is there, of those with an owner like `owner`.
-bool AnyFound(const Catalog& catalog, const OwnerKind& kind, const Owner& owner) {
+bool AnyFound(const Catalog& catalog, const KnownOwner& kind, const Owner& owner) {
   for (uint32_t s = 0; s < catalog.pod_shapes(); ++s) {
     const PodShape& shape = catalog.shape(PodShapeId{s});
     if (!shape.has_controller || shape.controller.kind != owner.kind) continue;
@@ -358,7 +358,7 @@ void InputWatch::NoteIdle(const objects::Pod& pod) {
   if (HasEnded(pod)) return;
   for (const objects::OwnerReference& owner : pod.meta.owners) {
     if (!owner.controller) continue;
-    const OwnerKind* const kind = KindOf(owner.api_version, owner.kind);
+    const KnownOwner* const kind = KindOf(owner.api_version, owner.kind);
     if (kind == nullptr) return;
     expendable_pods_[ControllerKey(kind->name, pod.meta.namespace_name, owner.name)] +=
         static_cast<int64_t>(pods_now_);
@@ -582,7 +582,7 @@ class InputWatch::Judgement {
       if (!IsThere(PodId{p})) continue;
       const PodShape& shape = catalog_.shape_of(PodId{p});
       if (!shape.has_controller) continue;
-      const OwnerKind* const kind = KindOf(catalog_, shape.controller);
+      const KnownOwner* const kind = KindOf(catalog_, shape.controller);
       if (kind == nullptr) continue;
       const auto k = static_cast<size_t>(kind - kOwnerKinds.data());
       if (found[k]) continue;
@@ -782,7 +782,7 @@ class InputWatch::Judgement {
     for (uint32_t s = 0; s < of_shape.size(); ++s) {
       const PodShape& shape = catalog_.shape(PodShapeId{s});
       if (of_shape[s] == 0 || !shape.has_controller) continue;
-      const OwnerKind* const kind = KindOf(catalog_, shape.controller);
+      const KnownOwner* const kind = KindOf(catalog_, shape.controller);
       if (kind == nullptr) continue;
       pods[{kind->kind, shape.namespace_name, shape.controller.name}] += of_shape[s];
     }
@@ -910,7 +910,7 @@ void WarnOfSeveralBudgets(const ClusterSnapshot& cluster, std::vector<InputWarni
 std::string MissingControllerDetail(const Catalog& catalog, PodId pod) {
   const PodShape& shape = catalog.shape_of(pod);
   if (!shape.has_controller) return "";
-  const OwnerKind* const kind = KindOf(catalog, shape.controller);
+  const KnownOwner* const kind = KindOf(catalog, shape.controller);
   if (kind == nullptr || AnyFound(catalog, *kind, shape.controller)) return "";
   return absl::StrCat("the input has no ", Absl(kind->name), " of any pod and may lack the kind");
 }

@@ -35,7 +35,7 @@ class TrialTest : public testing::Test {
  protected:
   void Put(Simulation& simulation, std::string_view pod, std::string_view node) {
     const PodId id = PodNamed(snapshot_, pod);
-    simulation.scan().BeginRun(snapshot_.catalog().shape_id(id));
+    simulation.BeginRun(snapshot_.catalog().shape_id(id));
     ASSERT_TRUE(simulation.scan().Fits(NodeNamed(snapshot_, node)));
     simulation.Put(id, NodeNamed(snapshot_, node));
   }
@@ -98,6 +98,44 @@ TEST_F(TrialTest, TheSnapshotIsAsItWasWhenTheSimulationEnds) {
   EXPECT_EQ(snapshot_.Fingerprint(), before_);
   EXPECT_TRUE(snapshot_.CheckInvariants().ok());
   EXPECT_EQ(snapshot_.depth(), 0u);
+}
+
+// A failed trial pays for the pods that were tried, and for no others.
+TEST(TrialOfCountedPodsTest, APodIsTakenOffTheCountersWhenItsFamilyLooksForANode) {
+  const auto app = [](std::string_view name, std::string_view of) {
+    return Pod(name).On("a").Label("app", of).Spread("zone", 1, test::Select("app", of));
+  };
+  ClusterSnapshot snapshot = Cluster()
+                                 .Add(Node("a").Label("zone", "x"))
+                                 .Add(Node("b").Label("zone", "y"))
+                                 .Add(app("web-1", "web"))
+                                 .Add(app("web-2", "web").Priority(7))
+                                 .Add(app("db-1", "db"))
+                                 .Build();
+  const auto shape = [&](std::string_view pod) {
+    return snapshot.catalog().shape_id(PodNamed(snapshot, pod));
+  };
+  const auto counted = [&](std::string_view pod) {
+    return snapshot.topology().Total(snapshot.catalog().shape(shape(pod)).spread[0].table);
+  };
+  SimulationMemory memory;
+  Simulation simulation(snapshot, memory);
+  {
+    Trial trial(simulation, NodeNamed(snapshot, "a"));
+    EXPECT_EQ(counted("web-1"), 2u);
+    simulation.BeginRun(shape("web-1"));
+    EXPECT_EQ(counted("web-1"), 0u) << "the other shape of the application too";
+    EXPECT_EQ(counted("db-1"), 1u) << "nobody asked yet";
+    ASSERT_TRUE(simulation.scan().Fits(NodeNamed(snapshot, "b")));
+    simulation.Put(PodNamed(snapshot, "web-1"), NodeNamed(snapshot, "b"));
+    EXPECT_EQ(counted("web-1"), 1u);
+  }
+  EXPECT_EQ(counted("web-1"), 2u);
+  EXPECT_EQ(counted("db-1"), 1u);
+  Trial trial(simulation, NodeNamed(snapshot, "a"));
+  trial.Commit();
+  EXPECT_EQ(counted("web-1"), 0u) << "all that stays goes with the node";
+  EXPECT_EQ(counted("db-1"), 0u);
 }
 
 using TrialDeathTest = TrialTest;

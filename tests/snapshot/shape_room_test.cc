@@ -168,7 +168,9 @@ TEST(ShapeRoomTest, APodThatLeavesAGhostIsCountedWhereItGoes) {
     const auto on_ghost = static_cast<uint32_t>(snapshot.PodsOn(from).size());
 
     snapshot.Fork();
-    snapshot.SetGhost(from, ClusterSnapshot::GhostPods::kCountedByNode);
+    snapshot.SetGhost(from, ClusterSnapshot::GhostPods::kCounted);
+    EXPECT_EQ(snapshot.topology().Total(spread), all);
+    for (uint32_t i = 0; i < on_ghost; ++i) ShapeRoom::CountOnGhost(snapshot, shape, from, -1);
     EXPECT_EQ(count(from), on_ghost) << "asked by nobody";
     EXPECT_EQ(snapshot.topology().Total(spread), all - on_ghost);
     ShapeRoom room;
@@ -180,6 +182,7 @@ TEST(ShapeRoomTest, APodThatLeavesAGhostIsCountedWhereItGoes) {
     room.Give(to);
     EXPECT_EQ(count(from), on_ghost);
     EXPECT_EQ(count(to), here);
+    for (uint32_t i = 0; i < on_ghost; ++i) ShapeRoom::CountOnGhost(snapshot, shape, from, +1);
     snapshot.ClearGhost();
     snapshot.Revert();
     EXPECT_EQ(snapshot.Fingerprint(), before);

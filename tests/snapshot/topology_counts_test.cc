@@ -118,5 +118,28 @@ TEST(TopologyCountsTest, RevertToTakesTheCountsOfTheFork) {
   EXPECT_TRUE(snapshot.CheckInvariants().ok());
 }
 
+// Also where every domain has pods, so that the least is above zero, and a domain goes.
+TEST(TopologyCountsTest, TheLeastCountIsThatOfTheDomainsThatAreThere) {
+  Dice dice(RandomSeed());
+  for (const uint32_t nodes : {5u, 12u, 30u}) {
+    ClusterSnapshot snapshot = Racks(nodes, nodes * 6);
+    for (uint32_t p = 0; p < nodes * 6; ++p) snapshot.AddPod(PodId{p}, NodeId{p % nodes});
+    for (int step = 0; step < 300; ++step) {
+      const uint32_t pod = dice.Below(nodes * 6);
+      const uint32_t node = dice.Below(nodes);
+      snapshot.MovePod(PodId{pod}, NodeId{node});
+      ExpectRecounted(snapshot);
+      if (step % 7 > 0) continue;
+      // Its pods go with it, and its domain.
+      snapshot.Fork();
+      snapshot.RemoveNode(NodeId{node});
+      ExpectRecounted(snapshot);
+      ASSERT_TRUE(snapshot.CheckInvariants().ok());
+      snapshot.Revert();
+      ExpectRecounted(snapshot);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace ebb

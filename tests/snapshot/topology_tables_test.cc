@@ -1,10 +1,14 @@
 #include "snapshot/topology_tables.h"
 
 #include <functional>
+#include <set>
 #include <string>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/random_seed.h"
+#include "tests/support/random_snapshot.h"
+#include "tests/support/shape_families.h"
 #include "tests/testing/cluster_builder.h"
 
 namespace ebb {
@@ -400,6 +404,34 @@ TEST(TopologyTablesTest, AnAffinityOfTooManyTermsAndKeysKeepsItsNode) {
   EXPECT_LE(matchers, kMatchesMax / 4);
   EXPECT_THAT(ShapeOf(snapshot, "p").not_understood, testing::HasSubstr("spec.affinity"));
   EXPECT_EQ(CountIn(snapshot, ShapeOf(snapshot, "web").feeds[0], "v"), 1u);
+}
+
+TEST(TopologyTablesTest, ShapesThatShareATableAreOfOneFamily) {
+  test::Dice dice(test::RandomSeed());
+  std::set<FamilyId> families;
+  for (int round = 0; round < 100; ++round) {
+    const auto objects = test::RandomObjects(dice, {.nodes = 4, .pods = 12});
+    const ClusterSnapshot snapshot = test::BuildSnapshot(*objects);
+    ASSERT_EQ(test::WrongFamily(snapshot.catalog()), "");
+    for (uint32_t s = 0; s < snapshot.catalog().pod_shapes(); ++s) {
+      families.insert(snapshot.catalog().shape(PodShapeId{s}).family);
+    }
+  }
+  EXPECT_GT(families.size(), 3u);
+}
+
+TEST(TopologyTablesTest, ApplicationsThatKeepToThemselvesAreFamiliesOfTheirOwn) {
+  const ClusterSnapshot snapshot =
+      Zones()
+          .Add(Web("web-1", "x1").Spread("zone", 1, Select("app", "web")).Priority(1))
+          .Add(Web("web-2", "y1").Away("host", Select("app", "web")).Priority(2))
+          .Add(Pod("db").On("x1").Label("app", "db").Away("host", Select("app", "db")))
+          .Add(Pod("other").On("x1"))
+          .Build();
+  EXPECT_NE(ShapeOf(snapshot, "web-1").family, ShapeOf(snapshot, "db").family);
+  // The first is counted by the table of the second.
+  EXPECT_EQ(ShapeOf(snapshot, "web-1").family, ShapeOf(snapshot, "web-2").family);
+  EXPECT_EQ(ShapeOf(snapshot, "other").family, kNoFamily);
 }
 
 }  // namespace

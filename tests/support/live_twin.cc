@@ -16,6 +16,7 @@
 #include "snapshot/formats/binary_snapshot.h"
 #include "snapshot/import/load_cluster.h"
 #include "tests/engine/planning.h"
+#include "tests/support/shape_families.h"
 
 namespace ebb::test {
 namespace {
@@ -305,6 +306,7 @@ void LiveTwin::Apply(const Change& change) {
 std::string LiveTwin::Compare() {
   ClusterSnapshot& snapshot = live_.Snapshot();
   if (const absl::Status s = snapshot.CheckInvariants(); !s.ok()) return std::string(s.message());
+  if (std::string wrong = WrongFamily(snapshot.catalog()); !wrong.empty()) return wrong;
   NameSink names;
   if (const absl::Status s = live_.Export(names); !s.ok()) return std::string(s.message());
   // The same objects, and nodes in the order in which they came.

@@ -319,6 +319,30 @@ TEST_F(LiveTest, NodesComeGoAndChangeLabelsInPlace) {
   EXPECT_EQ(live_.counts().AllRebuilds(), before);
 }
 
+// Counts of 8 domains lie elsewhere than those of more (topology_counts.h).
+TEST_F(LiveTest, CountsGoOnHoweverManyZonesCome) {
+  constexpr uint32_t kZones = 40;
+  (void)live_.Snapshot();
+  std::vector<std::unique_ptr<Node>> nodes;
+  std::vector<std::unique_ptr<Pod>> pods;
+  for (uint32_t z = 0; z < kZones; ++z) {
+    const std::string name = "n" + std::to_string(z);
+    nodes.push_back(std::make_unique<Node>(name));
+    nodes.back()->Label("zone", "z" + std::to_string(z));
+    ASSERT_TRUE(Put(&nodes.back()->raw).ok());
+    for (uint32_t p = 0; p <= z % 3; ++p) {
+      pods.push_back(std::make_unique<Pod>("web-" + std::to_string(pods.size())));
+      pods.back()->On(name).Label("app", "web").Spread("zone", 1, Select("app", "web"));
+      ASSERT_TRUE(Put(&pods.back()->raw).ok());
+    }
+    const ClusterSnapshot& snapshot = live_.Snapshot();
+    ASSERT_TRUE(snapshot.CheckInvariants().ok());
+    ASSERT_EQ(snapshot.topology().MinCount(TableId{0}), 1U);
+    ASSERT_EQ(snapshot.topology().Domains(snapshot.catalog(), TableId{0}), z + 1);
+    ASSERT_EQ(snapshot.topology().Total(TableId{0}), pods.size());
+  }
+}
+
 TEST_F(LiveTest, PodsMayAskForWhatNobodyAskedForBefore) {
   ASSERT_TRUE(Put(&a_.raw).ok());
   ASSERT_TRUE(Put(&b_.raw).ok());
