@@ -204,7 +204,7 @@ class Comparison {
 
   void Place(Simulation& simulation, PodId pod, Seen& seen) {
     PodScan& scan = simulation.scan();
-    scan.BeginRun(snapshot_.catalog().shape_id(pod));
+    simulation.BeginRun(snapshot_.catalog().shape_id(pod));
     NodeId node{static_cast<uint32_t>(dice_.Below(nodes_))};
     if (dice_.Percent(30)) {
       const bool fits = scan.IsOpen(node) && scan.Fits(node);
