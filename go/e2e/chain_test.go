@@ -104,6 +104,58 @@ func TestTightPlanIsCarriedOutAndPodsWithoutAPlaceAreCounted(t *testing.T) {
 	}
 }
 
+// What helps there: to tell the scheduler where the plan has room.  status.nominatedNodeName is tried first.
+// In time is whoever holds new pods with a scheduling gate until they are nominated; without one it is a
+// race, whose outcome is reported, beside what trials foretold.
+func TestPodsThatAreNominatedInTimeLandWhereTheTightPlanHasThem(t *testing.T) {
+	for _, test := range []struct {
+		name, gate string
+		share      float64
+	}{
+		{"nobody nominates", "", 0},
+		{"in a race with the scheduler", "", 1},
+		{"half of them, held by a gate", chain.NominatorGate, 0.5},
+		{"all, held by a gate", chain.NominatorGate, 1},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			agreement, nowhere := tightlyNominated(t, test.gate, test.share)
+			if test.gate != "" && test.share == 1 && (agreement.Agreed != agreement.Moved || nowhere > 0) {
+				t.Error("a pod that was nominated before the scheduler saw it is elsewhere, or nowhere")
+			}
+		})
+	}
+}
+
+// tightlyNominated carries a plan out that fills nodes to the brim, and nominates a share of the new pods.
+// It returns how many of all landed as planned, and how many have no place.
+func tightlyNominated(t *testing.T, gate string, share float64) (chain.Agreement, int) {
+	t.Helper()
+	ebb := ebbProgram(t)
+	c := newCluster(t, "nominated", machines("general", 40))
+	nominator := chain.StartNominator(c.ctx, client, c.namespace)
+	for i, cpu := range []string{"2300m", "1500m", "900m", "300m"} {
+		c.must(workload.Deployment(c.ctx, client, c.namespace, workload.App{Name: appName("app", i), Replicas: 20, CPU: cpu, Gate: gate}))
+	}
+	c.waitReady()
+	plan, before := c.makePlan(ebb, "--optimize", "--iterations", "20", "--scale-down-utilization-threshold", "1",
+		"--trials", "20", "--nominated-share", fmt.Sprint(share))
+	nominator.Follow(plan, before, share)
+	c.carryOut(plan)
+	nowhere, err := workload.WaitSettled(c.ctx, client, c.namespace)
+	c.must(err)
+	done := nominator.Stop()
+	c.must(done.Failed)
+	agreement, err := chain.Compare(plan, before, c.pods(""))
+	c.must(err)
+	if agreement.Moved == 0 || plan.Summary.Trials == nil {
+		t.Fatal("no pod moves, or nothing was foretold, so that the test shows nothing")
+	}
+	t.Logf("%d nodes go; %d pods nominated in time, %d too late, %d not at all; %v; %d pods have no place", len(plan.Remove),
+		done.Nominated, done.Late, done.LeftOut, agreement, len(nowhere))
+	t.Logf("foretold in random order and in the plan's: %+v", *plan.Summary.Trials)
+	return agreement, len(nowhere)
+}
+
 func TestBudgetsTightenedAfterThePlanAreWaitedFor(t *testing.T) {
 	ebb := ebbProgram(t)
 	c := newCluster(t, "tightened", machines("general", 40))

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -29,12 +30,13 @@ type program struct {
 	path string
 	args []string
 	run  *exec.Cmd
+	log  *testLog
 }
 
 // start starts it; its output goes to the test's log when the test ends.
 func (c *cluster) start(path string, args ...string) *program {
 	c.t.Helper()
-	p := &program{c: c, path: path, args: args}
+	p := &program{c: c, path: path, args: args, log: &testLog{c: c, name: filepath.Base(path)}}
 	p.again()
 	c.t.Cleanup(p.kill)
 	return p
@@ -43,8 +45,7 @@ func (c *cluster) start(path string, args ...string) *program {
 func (p *program) again() {
 	p.c.t.Helper()
 	p.run = exec.Command(p.path, p.args...)
-	log := &testLog{c: p.c, name: filepath.Base(p.path)}
-	p.run.Stdout, p.run.Stderr = log, log
+	p.run.Stdout, p.run.Stderr = p.log, p.log
 	p.c.must(p.run.Start())
 }
 
@@ -56,12 +57,24 @@ func (p *program) kill() {
 	}
 }
 
+// has tells whether it printed a text.
+func (p *program) has(text string) bool {
+	p.log.mu.Lock()
+	defer p.log.mu.Unlock()
+	return strings.Contains(p.log.text.String(), text)
+}
+
 type testLog struct {
 	c    *cluster
 	name string
+	mu   sync.Mutex
+	text strings.Builder
 }
 
 func (l *testLog) Write(text []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.text.Write(text)
 	l.c.t.Logf("%s: %s", l.name, strings.TrimSpace(string(text)))
 	return len(text), nil
 }

@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"ebb/go/kube/app"
 )
 
@@ -30,11 +28,6 @@ func TestEbbRunShrinksTheClusterThroughEbbKubeAndIsKilledOnTheWay(t *testing.T) 
 	if len(plan.Remove) == 0 {
 		t.Fatal("nothing is to be done, so that the test shows nothing")
 	}
-	count := func() int {
-		list, err := client.CoreV1().Nodes().List(c.ctx, metav1.ListOptions{})
-		c.must(err)
-		return len(list.Items)
-	}
 	loop := c.start(ebb, "run", "--server", s.address, "--session", "e2e", "--actuator", "unix:"+r.socket,
 		"--scan-interval", "1s", "--scale-down-unneeded-time", "0s", "--node-delete-delay-after-taint", "1s",
 		"--scale-down-delay-after-failure", "0s", "--scale-down-delay-after-add", "0s",
@@ -45,9 +38,9 @@ func TestEbbRunShrinksTheClusterThroughEbbKubeAndIsKilledOnTheWay(t *testing.T) 
 	loop.again()
 	t.Logf("killed with %d deletions under way", left)
 	quiet := time.Now()
-	last := count()
+	last := c.countNodes()
 	c.eventually("nothing more goes", func() bool {
-		now := count()
+		now := c.countNodes()
 		if now != last || len(r.status().Running) > 0 {
 			last, quiet = now, time.Now()
 		}

@@ -12,8 +12,17 @@ import (
 type Plan struct {
 	Summary struct {
 		Nodes, Pods, Removed, MovedPods int
+		Trials                          *struct {
+			RandomOrder, PlanOrder Trials
+		}
 	} `json:"summary"`
 	Remove []Removal `json:"remove"`
+}
+
+// Trials are what `--trials` foretold.
+type Trials struct {
+	PendingMedian, PendingMax int
+	LandedAsPlanned           float64 // share
 }
 
 // Removal is a node that goes.

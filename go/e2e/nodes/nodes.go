@@ -18,6 +18,7 @@ const GroupLabel = "eks.amazonaws.com/nodegroup"
 // Group is nodes that are alike.
 type Group struct {
 	Name   string // nodes are NAME-0000, NAME-0001 and so on
+	First  int    // number of the first one
 	Count  int
 	CPU    string // allocatable, as "4"
 	Memory string // allocatable, as "16Gi"
@@ -32,7 +33,7 @@ func Create(ctx context.Context, client kubernetes.Interface, groups ...Group) (
 	var names []string
 	for _, group := range groups {
 		for i := range group.Count {
-			node := group.node(i)
+			node := group.node(group.First + i)
 			if _, err := client.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{}); err != nil {
 				return names, fmt.Errorf("node %s: %w", node.Name, err)
 			}

@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
@@ -31,6 +32,8 @@ type App struct {
 	Annotations map[string]string // of the pods
 	// OnePerNode: no two pods on a node (required anti-affinity).
 	OnePerNode bool
+	// Gate, if any, keeps new pods from the scheduler until somebody takes it off them.
+	Gate string
 	// SpreadZones: zones differ by at most one pod (DoNotSchedule).
 	SpreadZones bool
 }
@@ -83,6 +86,13 @@ func DaemonSet(ctx context.Context, client kubernetes.Interface, namespace strin
 	return named("daemonset", namespace, app.Name, err)
 }
 
+// Scale sets how many pods a Deployment wants.
+func Scale(ctx context.Context, client kubernetes.Interface, namespace, app string, replicas int32) error {
+	patch := fmt.Sprintf(`{"spec":{"replicas":%d}}`, replicas)
+	_, err := client.AppsV1().Deployments(namespace).Patch(ctx, app, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	return named("deployment", namespace, app, err)
+}
+
 // Budget makes a PodDisruptionBudget of the same name for an application: maxUnavailable of its pods
 // may be missing.
 func Budget(ctx context.Context, client kubernetes.Interface, namespace, app string, maxUnavailable int) error {
@@ -128,6 +138,9 @@ func (a *App) template() corev1.PodTemplateSpec {
 				corev1.ResourceMemory: or(a.Memory, "128Mi"),
 			}},
 		}},
+	}
+	if a.Gate != "" {
+		spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: a.Gate}}
 	}
 	if a.OnePerNode {
 		spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{

@@ -1,10 +1,11 @@
 // Package actuate serves the actuator protocol (service/wire/actuator.proto) over a Kubernetes
-// cluster: it taints and cordons nodes, drains them, and has a provider delete them.
+// cluster: it taints and cordons nodes, drains them, and has a provider delete them and make groups grow.
 //
 // What a deletion has come to stands on its node (taint.Mark) before the next step begins.  A process
 // that is killed at any moment loses nothing: the next one finds all deletions from the nodes, goes
 // on with what was draining or being deleted, and waits to be told of the rest.  Results and recent
-// evictions are in memory alone.
+// evictions are in memory alone.  Of a group that grows nothing is remembered: to be asked again for the
+// same size changes nothing.
 //
 //	actuator := actuate.New(options)
 //	err := actuator.Start(ctx)   // Finds what runs; everything ends with ctx.
@@ -61,6 +62,9 @@ type Options struct {
 	// SoftTaintTime is what soft taints may take of SoftTaintWindow (max-bulk-soft-taint-time).
 	// Default 3 s of 10 s.
 	SoftTaintTime, SoftTaintWindow time.Duration
+	// GrowWithin is how long Grow waits for what the provider says; it goes on without.  Default 8
+	// seconds, as ebb waits 10 for a call.
+	GrowWithin time.Duration
 	// ErrandEvery is how often what could not be untainted is tried again, and abandoned deletions
 	// are looked for.  Default 5 s.
 	ErrandEvery time.Duration
@@ -88,6 +92,7 @@ func (o *Options) setDefaults() {
 	set(&o.EvictionsFor, 2*time.Minute)
 	set(&o.SoftTaintTime, 3*time.Second)
 	set(&o.SoftTaintWindow, 10*time.Second)
+	set(&o.GrowWithin, 8*time.Second)
 	set(&o.ErrandEvery, 5*time.Second)
 }
 
@@ -111,6 +116,7 @@ type Actuator struct {
 	ended     int
 	evicted   []evicted
 	keys      keys
+	growths   map[string]*growth   // Of groups whose provider has not answered yet.
 	untaint   map[string]types.UID // Nodes whose mark could not be taken off yet.
 	lastAsked time.Time
 	process   string
@@ -147,7 +153,7 @@ type evicted struct {
 func New(o Options) *Actuator {
 	o.setDefaults()
 	a := &Actuator{
-		o: o, running: map[string]*deletion{}, batches: map[string]*batch{}, untaint: map[string]types.UID{},
+		o: o, running: map[string]*deletion{}, batches: map[string]*batch{}, growths: map[string]*growth{}, untaint: map[string]types.UID{},
 		lastAsked: time.Now(), process: fmt.Sprintf("%x", time.Now().UnixNano()),
 	}
 	a.o.Drainer.Evicted = a.recordEviction

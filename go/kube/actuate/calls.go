@@ -101,7 +101,11 @@ func checkNode(where, name string) error {
 // Hello says who serves.
 func (a *Actuator) Hello(_ context.Context, request *wire.HelloRequest) (*wire.HelloReply, error) {
 	a.o.Log("hello from %q", request.GetClient())
-	return &wire.HelloReply{Name: a.o.Name, Version: a.o.Version}, nil
+	reply := &wire.HelloReply{Name: a.o.Name, Version: a.o.Version}
+	if a.grower() == nil {
+		reply.Cannot = []string{"grow"}
+	}
+	return reply, nil
 }
 
 // softBudget is the time that soft taints took in a window.

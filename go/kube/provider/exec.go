@@ -12,16 +12,23 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Exec runs a command for the nodes of a group that go together.
+// Exec runs a command for the nodes of a group that go together, and one for a group that grows.
 //
 // The command gets a Request as JSON on its standard input, and says by its exit code 0 that the
 // deletion of all of them was taken.  It may be run again for the same nodes (after a restart), and
 // tells machines by their UIDs and provider ids.  What it writes to standard error is told where it fails.
+//
+// GrowCommand gets a GrowRequest in the same way.  It is a command of its own, so that one which was
+// written for deletions alone is never asked for anything else.
 type Exec struct {
 	Command []string
+	// GrowCommand makes groups grow.  Empty: none does.
+	GrowCommand []string
 	// Timeout ends the command.  Default 2 minutes.
 	Timeout time.Duration
 }
+
+var _ Grower = (*Exec)(nil)
 
 // Request is what a command reads.
 type Request struct {
@@ -40,6 +47,15 @@ type RequestNode struct {
 	Annotations map[string]string `json:"annotations"`
 }
 
+// GrowRequest is what the command for growth reads.  The group is to have at least so many machines,
+// those that boot counted: to be asked twice is to be asked once.
+type GrowRequest struct {
+	APIVersion string `json:"apiVersion"` // "ebb/v1alpha1"
+	Kind       string `json:"kind"`       // "GrowGroup"
+	Group      string `json:"group"`
+	Size       int    `json:"size"`
+}
+
 // Name is "exec".
 func (*Exec) Name() string { return "exec" }
 
@@ -55,6 +71,18 @@ func (p *Exec) Delete(ctx context.Context, group string, nodes []*corev1.Node) e
 			Labels: node.Labels, Annotations: node.Annotations,
 		})
 	}
+	return p.run(ctx, p.Command, request)
+}
+
+// CanGrow tells whether there is a command for it.
+func (p *Exec) CanGrow() bool { return len(p.GrowCommand) > 0 }
+
+// Grow runs the command for growth.
+func (p *Exec) Grow(ctx context.Context, group string, size int) error {
+	return p.run(ctx, p.GrowCommand, GrowRequest{APIVersion: "ebb/v1alpha1", Kind: "GrowGroup", Group: group, Size: size})
+}
+
+func (p *Exec) run(ctx context.Context, words []string, request any) error {
 	input, err := json.Marshal(request)
 	if err != nil {
 		return err
@@ -65,7 +93,7 @@ func (p *Exec) Delete(ctx context.Context, group string, nodes []*corev1.Node) e
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	command := exec.CommandContext(ctx, p.Command[0], p.Command[1:]...)
+	command := exec.CommandContext(ctx, words[0], words[1:]...)
 	command.Stdin = bytes.NewReader(input)
 	var complaint bytes.Buffer
 	command.Stderr = &complaint
@@ -75,7 +103,7 @@ func (p *Exec) Delete(ctx context.Context, group string, nodes []*corev1.Node) e
 		if ctx.Err() == context.DeadlineExceeded {
 			err = fmt.Errorf("did not end within %v", timeout)
 		}
-		return fmt.Errorf("%s: %w%s", p.Command[0], err, tail(complaint.String()))
+		return fmt.Errorf("%s: %w%s", words[0], err, tail(complaint.String()))
 	}
 	return nil
 }

@@ -1,7 +1,7 @@
-// Package provider is who makes machines go when their nodes are drained.
+// Package provider is who makes machines go when their nodes are drained, and groups grow.
 //
 //	node-object   deletes the Node, and nothing else: for kwok, and where something else follows Nodes
-//	exec          runs a command of the user's, with JSON on its standard input
+//	exec          runs a command of the user's, with JSON on its standard input; another for growth
 //	externalgrpc  asks a provider that was written for the autoscaler (package externalgrpc)
 //
 // Threads: providers are called concurrently, for one group at a time.
@@ -43,7 +43,24 @@ type Grouper interface {
 	Groups(ctx context.Context, nodes []*corev1.Node) ([]Group, error)
 }
 
-// NodeObject deletes the Node alone.
+// Grower is a provider that can make machines.
+type Grower interface {
+	// CanGrow tells whether it does so here: one may not be told how.
+	CanGrow() bool
+	// Grow asks that a group has at least size machines, those that boot counted, and returns when that
+	// was taken.  It may be asked again for the same size, which changes nothing.  An error: it was not
+	// taken, and is ErrNoGroup or ErrTooLarge if that is why.
+	Grow(ctx context.Context, group string, size int) error
+}
+
+// Why a group does not grow.
+var (
+	ErrNoGroup  = errors.New("there is no such group")
+	ErrTooLarge = errors.New("it may not be so large")
+)
+
+// NodeObject deletes the Node alone.  It makes none: a Node without a machine behind it would only draw
+// pods that nobody runs.
 type NodeObject struct {
 	Client kubernetes.Interface
 }

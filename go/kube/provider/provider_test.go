@@ -87,3 +87,28 @@ func TestNodeObjectDeletesThatMachineAlone(t *testing.T) {
 		t.Error("a is there")
 	}
 }
+
+func TestTheCommandForGrowthIsAnotherThanThatForDeletions(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "out.json")
+	p := &provider.Exec{Command: []string{"/no/such/program"}, GrowCommand: []string{script(t, `cat > "$1"`), out}}
+	if !p.CanGrow() {
+		t.Error("it says that it cannot")
+	}
+	if err := p.Grow(t.Context(), "pool", 7); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(out)
+	if err != nil || string(text) != `{"apiVersion":"ebb/v1alpha1","kind":"GrowGroup","group":"pool","size":7}` {
+		t.Errorf("%s %v", text, err)
+	}
+	p.GrowCommand = []string{script(t, "cat >/dev/null; echo quota is spent >&2; exit 4")}
+	if err := p.Grow(t.Context(), "pool", 7); err == nil || !strings.Contains(err.Error(), "exit status 4: quota is spent") {
+		t.Errorf("%v", err)
+	}
+	if (&provider.Exec{Command: []string{"/bin/true"}}).CanGrow() {
+		t.Error("the command for deletions would be asked to make machines")
+	}
+	if _, grows := provider.Provider(&provider.NodeObject{}).(provider.Grower); grows {
+		t.Error("Nodes without machines would be made")
+	}
+}

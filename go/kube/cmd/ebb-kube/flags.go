@@ -29,6 +29,7 @@ type flags struct {
 
 	provider    string
 	exec        words
+	execGrow    words
 	execTimeout time.Duration
 	external    externalgrpc.Options
 
@@ -86,9 +87,10 @@ func (f *flags) defineGeneral(set *flag.FlagSet) {
 }
 
 func (f *flags) defineProvider(set *flag.FlagSet) {
-	set.StringVar(&f.provider, "provider", "", "who deletes machines: `node-object`, exec or externalgrpc")
+	set.StringVar(&f.provider, "provider", "", "who deletes and makes machines: `node-object`, exec or externalgrpc")
 	set.Var(&f.exec, "exec", "the command of --provider exec, and, repeated, its arguments: `WORD`")
-	set.DurationVar(&f.execTimeout, "exec-timeout", 2*time.Minute, "how long the command may take")
+	set.Var(&f.execGrow, "exec-grow", "the command of --provider exec that makes a group grow, and, repeated, its arguments; default: no group grows: `WORD`")
+	set.DurationVar(&f.execTimeout, "exec-timeout", 2*time.Minute, "how long a command may take")
 	set.StringVar(&f.external.Address, "externalgrpc-address", "", "the provider of --provider externalgrpc, as `HOST:PORT` or unix:PATH")
 	set.StringVar(&f.external.Key, "externalgrpc-key", "", "`FILE` with the client's key")
 	set.StringVar(&f.external.Certificate, "externalgrpc-cert", "", "`FILE` with the client's certificate")
@@ -154,10 +156,12 @@ func (f *flags) options() (*app.Options, error) {
 
 func (f *flags) chooseProvider() error {
 	switch {
+	case len(f.execGrow) > 0 && f.provider != "exec":
+		return errors.New("--exec-grow needs --provider exec")
 	case f.provider == "node-object":
 		f.app.Provider = &provider.NodeObject{} // Its client comes with the connection.
 	case f.provider == "exec" && len(f.exec) > 0:
-		f.app.Provider = &provider.Exec{Command: f.exec, Timeout: f.execTimeout}
+		f.app.Provider = &provider.Exec{Command: f.exec, GrowCommand: f.execGrow, Timeout: f.execTimeout}
 	case f.provider == "exec":
 		return errors.New("--provider exec needs --exec")
 	case f.provider == "externalgrpc":

@@ -31,7 +31,7 @@ func TestTheFlagsDefaultsAreTheAutoscalers(t *testing.T) {
 
 func TestFlagsSayWhatTheySay(t *testing.T) {
 	f, err := parse([]string{
-		"--provider=exec", "--exec=/bin/delete", "--exec=--now", "--leader-elect=false", "--write-status-configmap=false",
+		"--provider=exec", "--exec=/bin/delete", "--exec=--now", "--exec-grow=/bin/grow", "--exec-grow=-v", "--leader-elect=false", "--write-status-configmap=false",
 		"--drain-priority-config=0:10,100:60", "--min-replica-count=2", "--node-deletion-batcher-interval=3s",
 	}, io.Discard)
 	if err != nil {
@@ -41,8 +41,8 @@ func TestFlagsSayWhatTheySay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	command := o.Provider.(*provider.Exec).Command
-	if strings.Join(command, " ") != "/bin/delete --now" || o.Lease != "" || o.StatusConfigMap != "" ||
+	commands := o.Provider.(*provider.Exec)
+	if strings.Join(commands.Command, " ") != "/bin/delete --now" || strings.Join(commands.GrowCommand, " ") != "/bin/grow -v" || o.Lease != "" || o.StatusConfigMap != "" ||
 		len(o.Drain.Groups) != 2 || o.Drain.Rules.MinReplicaCount != 2 || o.Actuate.BatchInterval != 3*time.Second {
 		t.Errorf("%+v", o)
 	}
@@ -50,7 +50,7 @@ func TestFlagsSayWhatTheySay(t *testing.T) {
 
 func TestFlagsThatDoNotFitAreRefused(t *testing.T) {
 	for _, args := range []string{
-		"", "--provider=nobody", "--provider=exec", "--provider=externalgrpc", "--feed-only",
+		"", "--provider=nobody", "--provider=exec", "--provider=exec --exec-grow=/bin/grow", "--provider=node-object --exec-grow=/bin/grow", "--provider=externalgrpc", "--feed-only",
 		"--provider=node-object --drain-priority-config=x", "--provider=node-object --drain-priority-config=1:2 --max-graceful-termination-sec=5",
 	} {
 		f, err := parse(strings.Fields(args), io.Discard)

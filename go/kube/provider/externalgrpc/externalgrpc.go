@@ -1,7 +1,7 @@
-// Package externalgrpc deletes machines through a provider that was written for the autoscaler's
-// external provider protocol.
+// Package externalgrpc deletes and makes machines through a provider that was written for the
+// autoscaler's external provider protocol.
 //
-// A group is the provider's own, whatever the order calls it.  What the provider says is checked
+// A deletion's group is the provider's own, whatever the order calls it; a group that grows is named as the provider names it.  What the provider says is checked
 // before anything is asked of it: a size that cannot be, a node that is of no group, or of which the
 // group does not know, a group at its minimum.  On such doubt nothing is deleted.
 package externalgrpc
@@ -42,13 +42,14 @@ type Provider struct {
 	connection *grpc.ClientConn
 	client     wire.CloudProviderClient
 	timeout    time.Duration
-	// One deletion at a time: sizes are read, checked and then changed.
+	// One deletion or growth at a time: sizes are read, checked and then changed.
 	mu sync.Mutex
 }
 
 var (
 	_ provider.Provider = (*Provider)(nil)
 	_ provider.Grouper  = (*Provider)(nil)
+	_ provider.Grower   = (*Provider)(nil)
 )
 
 // Dial makes a provider.  It does not connect yet.
@@ -195,9 +196,9 @@ func (p *Provider) Delete(ctx context.Context, _ string, nodes []*corev1.Node) e
 
 // check refuses what the provider's own figures do not bear out.
 func (p *Provider) check(ctx context.Context, group *wire.NodeGroup, nodes []*corev1.Node) error {
-	id, least, most := group.GetId(), int(group.GetMinSize()), int(group.GetMaxSize())
-	if least < 0 || most < least {
-		return fmt.Errorf("group %s: sizes from %d to %d cannot be", id, least, most)
+	id, least := group.GetId(), int(group.GetMinSize())
+	if err := checkSizes(group); err != nil {
+		return err
 	}
 	size, err := p.targetSize(ctx, id)
 	if err != nil {
@@ -214,6 +215,13 @@ func (p *Provider) check(ctx context.Context, group *wire.NodeGroup, nodes []*co
 		if find(instances, node) == nil {
 			return fmt.Errorf("group %s: it does not know node %s (providerID %q)", id, node.Name, node.Spec.ProviderID)
 		}
+	}
+	return nil
+}
+
+func checkSizes(group *wire.NodeGroup) error {
+	if group.GetMinSize() < 0 || group.GetMaxSize() < group.GetMinSize() {
+		return fmt.Errorf("group %s: sizes from %d to %d cannot be", group.GetId(), group.GetMinSize(), group.GetMaxSize())
 	}
 	return nil
 }
@@ -256,25 +264,87 @@ func (p *Provider) Taken(ctx context.Context, _ string, node *corev1.Node) (bool
 	return instance == nil || instance.GetStatus().GetInstanceState() == wire.InstanceStatus_instanceDeleting, nil
 }
 
+func (p *Provider) nodeGroups(ctx context.Context) ([]*wire.NodeGroup, error) {
+	ctx, cancel := context.WithTimeout(ctx, p.timeout)
+	defer cancel()
+	list, err := p.client.NodeGroups(ctx, &wire.NodeGroupsRequest{})
+	if err != nil {
+		return nil, fmt.Errorf("NodeGroups: %w", err)
+	}
+	return list.GetNodeGroups(), nil
+}
+
+// CanGrow: a provider of the autoscaler's can.
+func (*Provider) CanGrow() bool { return true }
+
+// Grow raises the target size of the provider's group of this name, where it is less than that.
+func (p *Provider) Grow(ctx context.Context, group string, size int) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err := p.grow(ctx, group, size); err != nil {
+		return fmt.Errorf("externalgrpc: %w", err)
+	}
+	return nil
+}
+
+func (p *Provider) grow(ctx context.Context, id string, size int) error {
+	if err := p.refresh(ctx); err != nil {
+		return err
+	}
+	group, err := p.groupNamed(ctx, id)
+	if err != nil {
+		return err
+	}
+	if err := checkSizes(group); err != nil {
+		return err
+	}
+	target, err := p.targetSize(ctx, id)
+	if err != nil || target >= size {
+		return err
+	}
+	if most := int(group.GetMaxSize()); size > most {
+		return fmt.Errorf("group %s: %w: %d machines are wanted, and its maximum is %d", id, provider.ErrTooLarge, size, most)
+	}
+	ctx, cancel := context.WithTimeout(ctx, p.timeout)
+	defer cancel()
+	if _, err := p.client.NodeGroupIncreaseSize(ctx, &wire.NodeGroupIncreaseSizeRequest{Id: id, Delta: int32(size - target)}); err != nil {
+		return fmt.Errorf("NodeGroupIncreaseSize %s: %w", id, err)
+	}
+	return nil
+}
+
+// groupNamed finds a group.  An error names those that there are.
+func (p *Provider) groupNamed(ctx context.Context, id string) (*wire.NodeGroup, error) {
+	list, err := p.nodeGroups(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, group := range list {
+		if group.GetId() == id {
+			return group, nil
+		}
+		names = append(names, fmt.Sprintf("%q", group.GetId()))
+	}
+	slices.Sort(names)
+	return nil, fmt.Errorf("group %q: %w among the provider's: %s", id, provider.ErrNoGroup, strings.Join(names, ", "))
+}
+
 // Groups are the provider's, with the nodes that are in them.
 func (p *Provider) Groups(ctx context.Context, nodes []*corev1.Node) ([]provider.Group, error) {
 	if err := p.refresh(ctx); err != nil {
 		return nil, fmt.Errorf("externalgrpc: %w", err)
 	}
-	list, err := func() (*wire.NodeGroupsResponse, error) {
-		ctx, cancel := context.WithTimeout(ctx, p.timeout)
-		defer cancel()
-		return p.client.NodeGroups(ctx, &wire.NodeGroupsRequest{})
-	}()
+	list, err := p.nodeGroups(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("externalgrpc: NodeGroups: %w", err)
+		return nil, fmt.Errorf("externalgrpc: %w", err)
 	}
 	byID := map[string]string{}
 	for _, node := range nodes {
 		byID[node.Spec.ProviderID] = node.Name
 	}
 	var groups []provider.Group
-	for _, told := range list.GetNodeGroups() {
+	for _, told := range list {
 		group := provider.Group{Name: told.GetId(), MinSize: int(told.GetMinSize()), MaxSize: int(told.GetMaxSize())}
 		if group.Name == "" || group.MinSize < 0 || group.MaxSize < group.MinSize {
 			return nil, fmt.Errorf("externalgrpc: NodeGroups: group %q with sizes from %d to %d cannot be", group.Name, group.MinSize, group.MaxSize)

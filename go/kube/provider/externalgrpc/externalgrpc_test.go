@@ -2,6 +2,7 @@ package externalgrpc_test
 
 import (
 	"context"
+	"errors"
 	"net"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"ebb/go/kube/internal/fakecluster"
+	"ebb/go/kube/provider"
 	"ebb/go/kube/provider/externalgrpc"
 	wire "ebb/go/kube/provider/externalgrpc/externalgrpcpb"
 )
@@ -29,6 +31,8 @@ type cloud struct {
 	deleting  []string
 	deleted   []string
 	foreign   string // A node that is of no group.
+	increased []int32
+	cannot    error // Grow.
 }
 
 func (c *cloud) Refresh(context.Context, *wire.RefreshRequest) (*wire.RefreshResponse, error) {
@@ -71,6 +75,17 @@ func (c *cloud) NodeGroupDeleteNodes(_ context.Context, r *wire.NodeGroupDeleteN
 	}
 	c.size -= int32(len(r.GetNodes()))
 	return &wire.NodeGroupDeleteNodesResponse{}, nil
+}
+
+func (c *cloud) NodeGroupIncreaseSize(_ context.Context, r *wire.NodeGroupIncreaseSizeRequest) (*wire.NodeGroupIncreaseSizeResponse, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.cannot != nil || r.GetId() != "pool" {
+		return nil, c.cannot
+	}
+	c.increased = append(c.increased, r.GetDelta())
+	c.size += r.GetDelta()
+	return &wire.NodeGroupIncreaseSizeResponse{}, nil
 }
 
 func dial(t *testing.T, c *cloud) *externalgrpc.Provider {
@@ -151,5 +166,43 @@ func TestGroupsAreTheProviders(t *testing.T) {
 	}
 	if g := groups[0]; g.Name != "pool" || g.MinSize != 1 || g.MaxSize != 5 || g.TargetSize != 3 || !slices.Equal(g.Nodes, []string{"a", "b"}) {
 		t.Errorf("%+v", g)
+	}
+}
+
+func TestAGroupIsIncreasedByWhatItLacksAndOnlyOnce(t *testing.T) {
+	c := three()
+	p := dial(t, c)
+	for _, size := range []int{5, 5, 4, 0} {
+		if err := p.Grow(t.Context(), "pool", size); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !slices.Equal(c.increased, []int32{2}) || c.size != 5 {
+		t.Errorf("increased by %v to %d", c.increased, c.size)
+	}
+}
+
+func TestAGroupThatMayNotGrowIsNotIncreased(t *testing.T) {
+	for name, test := range map[string]struct {
+		edit  func(*cloud)
+		group string
+		size  int
+		want  string
+		is    error
+	}{
+		"another name":              {func(*cloud) {}, "pool-asg", 4, `group "pool-asg": there is no such group among the provider's: "pool"`, provider.ErrNoGroup},
+		"beyond its maximum":        {func(*cloud) {}, "pool", 6, "6 machines are wanted, and its maximum is 5", provider.ErrTooLarge},
+		"a negative size":           {func(c *cloud) { c.size = -2 }, "pool", 4, "-2 is no size", nil},
+		"sizes the wrong way round": {func(c *cloud) { c.max = 0 }, "pool", 4, "sizes from 1 to 0", nil},
+		"a provider that refuses":   {func(c *cloud) { c.cannot = errors.New("no quota") }, "pool", 4, "no quota", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := three()
+			test.edit(c)
+			err := dial(t, c).Grow(t.Context(), test.group, test.size)
+			if err == nil || !strings.Contains(err.Error(), test.want) || (test.is != nil && !errors.Is(err, test.is)) || len(c.increased) != 0 {
+				t.Errorf("%v, increased by %v", err, c.increased)
+			}
+		})
 	}
 }

@@ -157,7 +157,7 @@ type HelloReply struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Name    string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`       // Of the plugin, for people.
 	Version string                 `protobuf:"bytes,2,opt,name=version,proto3" json:"version,omitempty"` // Of the plugin, for people.
-	// What it may not do although the calls are there: a plugin that cannot grow a group, say.
+	// What it may not do although the calls are there.  Known: "grow".
 	Cannot        []string `protobuf:"bytes,3,rep,name=cannot,proto3" json:"cannot,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -824,6 +824,102 @@ func (*RollBackReply) Descriptor() ([]byte, []int) {
 	return file_actuator_proto_rawDescGZIP(), []int{13}
 }
 
+type GrowRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Key           string                 `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
+	Group         string                 `protobuf:"bytes,2,opt,name=group,proto3" json:"group,omitempty"`
+	Size          int64                  `protobuf:"varint,3,opt,name=size,proto3" json:"size,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GrowRequest) Reset() {
+	*x = GrowRequest{}
+	mi := &file_actuator_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GrowRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GrowRequest) ProtoMessage() {}
+
+func (x *GrowRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_actuator_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GrowRequest.ProtoReflect.Descriptor instead.
+func (*GrowRequest) Descriptor() ([]byte, []int) {
+	return file_actuator_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *GrowRequest) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *GrowRequest) GetGroup() string {
+	if x != nil {
+		return x.Group
+	}
+	return ""
+}
+
+func (x *GrowRequest) GetSize() int64 {
+	if x != nil {
+		return x.Size
+	}
+	return 0
+}
+
+type GrowReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GrowReply) Reset() {
+	*x = GrowReply{}
+	mi := &file_actuator_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GrowReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GrowReply) ProtoMessage() {}
+
+func (x *GrowReply) ProtoReflect() protoreflect.Message {
+	mi := &file_actuator_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GrowReply.ProtoReflect.Descriptor instead.
+func (*GrowReply) Descriptor() ([]byte, []int) {
+	return file_actuator_proto_rawDescGZIP(), []int{15}
+}
+
 type StatusRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -832,7 +928,7 @@ type StatusRequest struct {
 
 func (x *StatusRequest) Reset() {
 	*x = StatusRequest{}
-	mi := &file_actuator_proto_msgTypes[14]
+	mi := &file_actuator_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -844,7 +940,7 @@ func (x *StatusRequest) String() string {
 func (*StatusRequest) ProtoMessage() {}
 
 func (x *StatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_actuator_proto_msgTypes[14]
+	mi := &file_actuator_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -857,7 +953,7 @@ func (x *StatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusRequest.ProtoReflect.Descriptor instead.
 func (*StatusRequest) Descriptor() ([]byte, []int) {
-	return file_actuator_proto_rawDescGZIP(), []int{14}
+	return file_actuator_proto_rawDescGZIP(), []int{16}
 }
 
 type RunningDeletion struct {
@@ -875,7 +971,7 @@ type RunningDeletion struct {
 
 func (x *RunningDeletion) Reset() {
 	*x = RunningDeletion{}
-	mi := &file_actuator_proto_msgTypes[15]
+	mi := &file_actuator_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -887,7 +983,7 @@ func (x *RunningDeletion) String() string {
 func (*RunningDeletion) ProtoMessage() {}
 
 func (x *RunningDeletion) ProtoReflect() protoreflect.Message {
-	mi := &file_actuator_proto_msgTypes[15]
+	mi := &file_actuator_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -900,7 +996,7 @@ func (x *RunningDeletion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunningDeletion.ProtoReflect.Descriptor instead.
 func (*RunningDeletion) Descriptor() ([]byte, []int) {
-	return file_actuator_proto_rawDescGZIP(), []int{15}
+	return file_actuator_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *RunningDeletion) GetNode() string {
@@ -968,7 +1064,7 @@ type DeletionResult struct {
 
 func (x *DeletionResult) Reset() {
 	*x = DeletionResult{}
-	mi := &file_actuator_proto_msgTypes[16]
+	mi := &file_actuator_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -980,7 +1076,7 @@ func (x *DeletionResult) String() string {
 func (*DeletionResult) ProtoMessage() {}
 
 func (x *DeletionResult) ProtoReflect() protoreflect.Message {
-	mi := &file_actuator_proto_msgTypes[16]
+	mi := &file_actuator_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -993,7 +1089,7 @@ func (x *DeletionResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeletionResult.ProtoReflect.Descriptor instead.
 func (*DeletionResult) Descriptor() ([]byte, []int) {
-	return file_actuator_proto_rawDescGZIP(), []int{16}
+	return file_actuator_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *DeletionResult) GetId() string {
@@ -1051,7 +1147,7 @@ type EvictedPod struct {
 
 func (x *EvictedPod) Reset() {
 	*x = EvictedPod{}
-	mi := &file_actuator_proto_msgTypes[17]
+	mi := &file_actuator_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1063,7 +1159,7 @@ func (x *EvictedPod) String() string {
 func (*EvictedPod) ProtoMessage() {}
 
 func (x *EvictedPod) ProtoReflect() protoreflect.Message {
-	mi := &file_actuator_proto_msgTypes[17]
+	mi := &file_actuator_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1076,7 +1172,7 @@ func (x *EvictedPod) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvictedPod.ProtoReflect.Descriptor instead.
 func (*EvictedPod) Descriptor() ([]byte, []int) {
-	return file_actuator_proto_rawDescGZIP(), []int{17}
+	return file_actuator_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *EvictedPod) GetNamespace() string {
@@ -1125,7 +1221,7 @@ type StatusReply struct {
 
 func (x *StatusReply) Reset() {
 	*x = StatusReply{}
-	mi := &file_actuator_proto_msgTypes[18]
+	mi := &file_actuator_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1137,7 +1233,7 @@ func (x *StatusReply) String() string {
 func (*StatusReply) ProtoMessage() {}
 
 func (x *StatusReply) ProtoReflect() protoreflect.Message {
-	mi := &file_actuator_proto_msgTypes[18]
+	mi := &file_actuator_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1150,7 +1246,7 @@ func (x *StatusReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusReply.ProtoReflect.Descriptor instead.
 func (*StatusReply) Descriptor() ([]byte, []int) {
-	return file_actuator_proto_rawDescGZIP(), []int{18}
+	return file_actuator_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *StatusReply) GetRunning() []*RunningDeletion {
@@ -1183,7 +1279,7 @@ type AcknowledgeRequest struct {
 
 func (x *AcknowledgeRequest) Reset() {
 	*x = AcknowledgeRequest{}
-	mi := &file_actuator_proto_msgTypes[19]
+	mi := &file_actuator_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1195,7 +1291,7 @@ func (x *AcknowledgeRequest) String() string {
 func (*AcknowledgeRequest) ProtoMessage() {}
 
 func (x *AcknowledgeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_actuator_proto_msgTypes[19]
+	mi := &file_actuator_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1208,7 +1304,7 @@ func (x *AcknowledgeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcknowledgeRequest.ProtoReflect.Descriptor instead.
 func (*AcknowledgeRequest) Descriptor() ([]byte, []int) {
-	return file_actuator_proto_rawDescGZIP(), []int{19}
+	return file_actuator_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *AcknowledgeRequest) GetIds() []string {
@@ -1226,7 +1322,7 @@ type AcknowledgeReply struct {
 
 func (x *AcknowledgeReply) Reset() {
 	*x = AcknowledgeReply{}
-	mi := &file_actuator_proto_msgTypes[20]
+	mi := &file_actuator_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1238,7 +1334,7 @@ func (x *AcknowledgeReply) String() string {
 func (*AcknowledgeReply) ProtoMessage() {}
 
 func (x *AcknowledgeReply) ProtoReflect() protoreflect.Message {
-	mi := &file_actuator_proto_msgTypes[20]
+	mi := &file_actuator_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1251,7 +1347,7 @@ func (x *AcknowledgeReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcknowledgeReply.ProtoReflect.Descriptor instead.
 func (*AcknowledgeReply) Descriptor() ([]byte, []int) {
-	return file_actuator_proto_rawDescGZIP(), []int{20}
+	return file_actuator_proto_rawDescGZIP(), []int{22}
 }
 
 var File_actuator_proto protoreflect.FileDescriptor
@@ -1302,7 +1398,12 @@ const file_actuator_proto_rawDesc = "" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x12\n" +
 	"\x04node\x18\x02 \x01(\tR\x04node\x12\x10\n" +
 	"\x03why\x18\x03 \x01(\tR\x03why\"\x0f\n" +
-	"\rRollBackReply\"\x0f\n" +
+	"\rRollBackReply\"I\n" +
+	"\vGrowRequest\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05group\x18\x02 \x01(\tR\x05group\x12\x12\n" +
+	"\x04size\x18\x03 \x01(\x03R\x04size\"\v\n" +
+	"\tGrowReply\"\x0f\n" +
 	"\rStatusRequest\"\xd4\x01\n" +
 	"\x0fRunningDeletion\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\tR\x04node\x12\x14\n" +
@@ -1341,14 +1442,15 @@ const file_actuator_proto_rawDesc = "" +
 	"\aDRAINED\x10\x03\x12\f\n" +
 	"\bDELETING\x10\x04\x12\n" +
 	"\n" +
-	"\x06FAILED\x10\x052\xbf\x05\n" +
+	"\x06FAILED\x10\x052\x8d\x06\n" +
 	"\bActuator\x12O\n" +
 	"\x05Hello\x12#.ebb.actuator.v1alpha1.HelloRequest\x1a!.ebb.actuator.v1alpha1.HelloReply\x12[\n" +
 	"\tSoftTaint\x12'.ebb.actuator.v1alpha1.SoftTaintRequest\x1a%.ebb.actuator.v1alpha1.SoftTaintReply\x12O\n" +
 	"\x05Begin\x12#.ebb.actuator.v1alpha1.BeginRequest\x1a!.ebb.actuator.v1alpha1.BeginReply\x12O\n" +
 	"\x05Drain\x12#.ebb.actuator.v1alpha1.DrainRequest\x1a!.ebb.actuator.v1alpha1.DrainReply\x12R\n" +
 	"\x06Delete\x12$.ebb.actuator.v1alpha1.DeleteRequest\x1a\".ebb.actuator.v1alpha1.DeleteReply\x12X\n" +
-	"\bRollBack\x12&.ebb.actuator.v1alpha1.RollBackRequest\x1a$.ebb.actuator.v1alpha1.RollBackReply\x12R\n" +
+	"\bRollBack\x12&.ebb.actuator.v1alpha1.RollBackRequest\x1a$.ebb.actuator.v1alpha1.RollBackReply\x12L\n" +
+	"\x04Grow\x12\".ebb.actuator.v1alpha1.GrowRequest\x1a .ebb.actuator.v1alpha1.GrowReply\x12R\n" +
 	"\x06Status\x12$.ebb.actuator.v1alpha1.StatusRequest\x1a\".ebb.actuator.v1alpha1.StatusReply\x12a\n" +
 	"\vAcknowledge\x12).ebb.actuator.v1alpha1.AcknowledgeRequest\x1a'.ebb.actuator.v1alpha1.AcknowledgeReplyb\x06proto3"
 
@@ -1365,7 +1467,7 @@ func file_actuator_proto_rawDescGZIP() []byte {
 }
 
 var file_actuator_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_actuator_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
+var file_actuator_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
 var file_actuator_proto_goTypes = []any{
 	(DeletionPhase)(0),         // 0: ebb.actuator.v1alpha1.DeletionPhase
 	(*HelloRequest)(nil),       // 1: ebb.actuator.v1alpha1.HelloRequest
@@ -1382,39 +1484,43 @@ var file_actuator_proto_goTypes = []any{
 	(*DeleteReply)(nil),        // 12: ebb.actuator.v1alpha1.DeleteReply
 	(*RollBackRequest)(nil),    // 13: ebb.actuator.v1alpha1.RollBackRequest
 	(*RollBackReply)(nil),      // 14: ebb.actuator.v1alpha1.RollBackReply
-	(*StatusRequest)(nil),      // 15: ebb.actuator.v1alpha1.StatusRequest
-	(*RunningDeletion)(nil),    // 16: ebb.actuator.v1alpha1.RunningDeletion
-	(*DeletionResult)(nil),     // 17: ebb.actuator.v1alpha1.DeletionResult
-	(*EvictedPod)(nil),         // 18: ebb.actuator.v1alpha1.EvictedPod
-	(*StatusReply)(nil),        // 19: ebb.actuator.v1alpha1.StatusReply
-	(*AcknowledgeRequest)(nil), // 20: ebb.actuator.v1alpha1.AcknowledgeRequest
-	(*AcknowledgeReply)(nil),   // 21: ebb.actuator.v1alpha1.AcknowledgeReply
+	(*GrowRequest)(nil),        // 15: ebb.actuator.v1alpha1.GrowRequest
+	(*GrowReply)(nil),          // 16: ebb.actuator.v1alpha1.GrowReply
+	(*StatusRequest)(nil),      // 17: ebb.actuator.v1alpha1.StatusRequest
+	(*RunningDeletion)(nil),    // 18: ebb.actuator.v1alpha1.RunningDeletion
+	(*DeletionResult)(nil),     // 19: ebb.actuator.v1alpha1.DeletionResult
+	(*EvictedPod)(nil),         // 20: ebb.actuator.v1alpha1.EvictedPod
+	(*StatusReply)(nil),        // 21: ebb.actuator.v1alpha1.StatusReply
+	(*AcknowledgeRequest)(nil), // 22: ebb.actuator.v1alpha1.AcknowledgeRequest
+	(*AcknowledgeReply)(nil),   // 23: ebb.actuator.v1alpha1.AcknowledgeReply
 }
 var file_actuator_proto_depIdxs = []int32{
 	5,  // 0: ebb.actuator.v1alpha1.DeletionOrder.moves:type_name -> ebb.actuator.v1alpha1.PlannedMove
 	6,  // 1: ebb.actuator.v1alpha1.BeginRequest.orders:type_name -> ebb.actuator.v1alpha1.DeletionOrder
 	0,  // 2: ebb.actuator.v1alpha1.RunningDeletion.phase:type_name -> ebb.actuator.v1alpha1.DeletionPhase
-	16, // 3: ebb.actuator.v1alpha1.StatusReply.running:type_name -> ebb.actuator.v1alpha1.RunningDeletion
-	17, // 4: ebb.actuator.v1alpha1.StatusReply.results:type_name -> ebb.actuator.v1alpha1.DeletionResult
-	18, // 5: ebb.actuator.v1alpha1.StatusReply.recent_evictions:type_name -> ebb.actuator.v1alpha1.EvictedPod
+	18, // 3: ebb.actuator.v1alpha1.StatusReply.running:type_name -> ebb.actuator.v1alpha1.RunningDeletion
+	19, // 4: ebb.actuator.v1alpha1.StatusReply.results:type_name -> ebb.actuator.v1alpha1.DeletionResult
+	20, // 5: ebb.actuator.v1alpha1.StatusReply.recent_evictions:type_name -> ebb.actuator.v1alpha1.EvictedPod
 	1,  // 6: ebb.actuator.v1alpha1.Actuator.Hello:input_type -> ebb.actuator.v1alpha1.HelloRequest
 	3,  // 7: ebb.actuator.v1alpha1.Actuator.SoftTaint:input_type -> ebb.actuator.v1alpha1.SoftTaintRequest
 	7,  // 8: ebb.actuator.v1alpha1.Actuator.Begin:input_type -> ebb.actuator.v1alpha1.BeginRequest
 	9,  // 9: ebb.actuator.v1alpha1.Actuator.Drain:input_type -> ebb.actuator.v1alpha1.DrainRequest
 	11, // 10: ebb.actuator.v1alpha1.Actuator.Delete:input_type -> ebb.actuator.v1alpha1.DeleteRequest
 	13, // 11: ebb.actuator.v1alpha1.Actuator.RollBack:input_type -> ebb.actuator.v1alpha1.RollBackRequest
-	15, // 12: ebb.actuator.v1alpha1.Actuator.Status:input_type -> ebb.actuator.v1alpha1.StatusRequest
-	20, // 13: ebb.actuator.v1alpha1.Actuator.Acknowledge:input_type -> ebb.actuator.v1alpha1.AcknowledgeRequest
-	2,  // 14: ebb.actuator.v1alpha1.Actuator.Hello:output_type -> ebb.actuator.v1alpha1.HelloReply
-	4,  // 15: ebb.actuator.v1alpha1.Actuator.SoftTaint:output_type -> ebb.actuator.v1alpha1.SoftTaintReply
-	8,  // 16: ebb.actuator.v1alpha1.Actuator.Begin:output_type -> ebb.actuator.v1alpha1.BeginReply
-	10, // 17: ebb.actuator.v1alpha1.Actuator.Drain:output_type -> ebb.actuator.v1alpha1.DrainReply
-	12, // 18: ebb.actuator.v1alpha1.Actuator.Delete:output_type -> ebb.actuator.v1alpha1.DeleteReply
-	14, // 19: ebb.actuator.v1alpha1.Actuator.RollBack:output_type -> ebb.actuator.v1alpha1.RollBackReply
-	19, // 20: ebb.actuator.v1alpha1.Actuator.Status:output_type -> ebb.actuator.v1alpha1.StatusReply
-	21, // 21: ebb.actuator.v1alpha1.Actuator.Acknowledge:output_type -> ebb.actuator.v1alpha1.AcknowledgeReply
-	14, // [14:22] is the sub-list for method output_type
-	6,  // [6:14] is the sub-list for method input_type
+	15, // 12: ebb.actuator.v1alpha1.Actuator.Grow:input_type -> ebb.actuator.v1alpha1.GrowRequest
+	17, // 13: ebb.actuator.v1alpha1.Actuator.Status:input_type -> ebb.actuator.v1alpha1.StatusRequest
+	22, // 14: ebb.actuator.v1alpha1.Actuator.Acknowledge:input_type -> ebb.actuator.v1alpha1.AcknowledgeRequest
+	2,  // 15: ebb.actuator.v1alpha1.Actuator.Hello:output_type -> ebb.actuator.v1alpha1.HelloReply
+	4,  // 16: ebb.actuator.v1alpha1.Actuator.SoftTaint:output_type -> ebb.actuator.v1alpha1.SoftTaintReply
+	8,  // 17: ebb.actuator.v1alpha1.Actuator.Begin:output_type -> ebb.actuator.v1alpha1.BeginReply
+	10, // 18: ebb.actuator.v1alpha1.Actuator.Drain:output_type -> ebb.actuator.v1alpha1.DrainReply
+	12, // 19: ebb.actuator.v1alpha1.Actuator.Delete:output_type -> ebb.actuator.v1alpha1.DeleteReply
+	14, // 20: ebb.actuator.v1alpha1.Actuator.RollBack:output_type -> ebb.actuator.v1alpha1.RollBackReply
+	16, // 21: ebb.actuator.v1alpha1.Actuator.Grow:output_type -> ebb.actuator.v1alpha1.GrowReply
+	21, // 22: ebb.actuator.v1alpha1.Actuator.Status:output_type -> ebb.actuator.v1alpha1.StatusReply
+	23, // 23: ebb.actuator.v1alpha1.Actuator.Acknowledge:output_type -> ebb.actuator.v1alpha1.AcknowledgeReply
+	15, // [15:24] is the sub-list for method output_type
+	6,  // [6:15] is the sub-list for method input_type
 	6,  // [6:6] is the sub-list for extension type_name
 	6,  // [6:6] is the sub-list for extension extendee
 	0,  // [0:6] is the sub-list for field type_name
@@ -1431,7 +1537,7 @@ func file_actuator_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_actuator_proto_rawDesc), len(file_actuator_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   21,
+			NumMessages:   23,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

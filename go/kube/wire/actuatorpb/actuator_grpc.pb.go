@@ -55,6 +55,7 @@ const (
 	Actuator_Drain_FullMethodName       = "/ebb.actuator.v1alpha1.Actuator/Drain"
 	Actuator_Delete_FullMethodName      = "/ebb.actuator.v1alpha1.Actuator/Delete"
 	Actuator_RollBack_FullMethodName    = "/ebb.actuator.v1alpha1.Actuator/RollBack"
+	Actuator_Grow_FullMethodName        = "/ebb.actuator.v1alpha1.Actuator/Grow"
 	Actuator_Status_FullMethodName      = "/ebb.actuator.v1alpha1.Actuator/Status"
 	Actuator_Acknowledge_FullMethodName = "/ebb.actuator.v1alpha1.Actuator/Acknowledge"
 )
@@ -73,6 +74,11 @@ type ActuatorClient interface {
 	Delete(ctx context.Context, in *DeleteRequest, opts ...grpc.CallOption) (*DeleteReply, error)
 	// From TAINTED, DRAINED and FAILED.  The deletion ends, not ok.
 	RollBack(ctx context.Context, in *RollBackRequest, opts ...grpc.CallOption) (*RollBackReply, error)
+	// The group is to have at least `size` machines, those that boot counted; one that has them stays
+	// as it is.  The machines come in their own time.  A plugin that cannot says "grow" in
+	// HelloReply.cannot, and may answer UNIMPLEMENTED.  NOT_FOUND: there is no such group;
+	// OUT_OF_RANGE: it may not be so large.
+	Grow(ctx context.Context, in *GrowRequest, opts ...grpc.CallOption) (*GrowReply, error)
 	Status(ctx context.Context, in *StatusRequest, opts ...grpc.CallOption) (*StatusReply, error)
 	// The results named were taken in and need not be told again.
 	Acknowledge(ctx context.Context, in *AcknowledgeRequest, opts ...grpc.CallOption) (*AcknowledgeReply, error)
@@ -146,6 +152,16 @@ func (c *actuatorClient) RollBack(ctx context.Context, in *RollBackRequest, opts
 	return out, nil
 }
 
+func (c *actuatorClient) Grow(ctx context.Context, in *GrowRequest, opts ...grpc.CallOption) (*GrowReply, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GrowReply)
+	err := c.cc.Invoke(ctx, Actuator_Grow_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *actuatorClient) Status(ctx context.Context, in *StatusRequest, opts ...grpc.CallOption) (*StatusReply, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(StatusReply)
@@ -180,6 +196,11 @@ type ActuatorServer interface {
 	Delete(context.Context, *DeleteRequest) (*DeleteReply, error)
 	// From TAINTED, DRAINED and FAILED.  The deletion ends, not ok.
 	RollBack(context.Context, *RollBackRequest) (*RollBackReply, error)
+	// The group is to have at least `size` machines, those that boot counted; one that has them stays
+	// as it is.  The machines come in their own time.  A plugin that cannot says "grow" in
+	// HelloReply.cannot, and may answer UNIMPLEMENTED.  NOT_FOUND: there is no such group;
+	// OUT_OF_RANGE: it may not be so large.
+	Grow(context.Context, *GrowRequest) (*GrowReply, error)
 	Status(context.Context, *StatusRequest) (*StatusReply, error)
 	// The results named were taken in and need not be told again.
 	Acknowledge(context.Context, *AcknowledgeRequest) (*AcknowledgeReply, error)
@@ -210,6 +231,9 @@ func (UnimplementedActuatorServer) Delete(context.Context, *DeleteRequest) (*Del
 }
 func (UnimplementedActuatorServer) RollBack(context.Context, *RollBackRequest) (*RollBackReply, error) {
 	return nil, status.Errorf(codes.Unimplemented, "method RollBack not implemented")
+}
+func (UnimplementedActuatorServer) Grow(context.Context, *GrowRequest) (*GrowReply, error) {
+	return nil, status.Errorf(codes.Unimplemented, "method Grow not implemented")
 }
 func (UnimplementedActuatorServer) Status(context.Context, *StatusRequest) (*StatusReply, error) {
 	return nil, status.Errorf(codes.Unimplemented, "method Status not implemented")
@@ -346,6 +370,24 @@ func _Actuator_RollBack_Handler(srv interface{}, ctx context.Context, dec func(i
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Actuator_Grow_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GrowRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ActuatorServer).Grow(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Actuator_Grow_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ActuatorServer).Grow(ctx, req.(*GrowRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _Actuator_Status_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(StatusRequest)
 	if err := dec(in); err != nil {
@@ -412,6 +454,10 @@ var Actuator_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "RollBack",
 			Handler:    _Actuator_RollBack_Handler,
+		},
+		{
+			MethodName: "Grow",
+			Handler:    _Actuator_Grow_Handler,
 		},
 		{
 			MethodName: "Status",

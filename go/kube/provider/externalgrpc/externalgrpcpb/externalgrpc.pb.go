@@ -76,7 +76,7 @@ func (x InstanceStatus_InstanceState) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use InstanceStatus_InstanceState.Descriptor instead.
 func (InstanceStatus_InstanceState) EnumDescriptor() ([]byte, []int) {
-	return file_externalgrpc_proto_rawDescGZIP(), []int{15, 0}
+	return file_externalgrpc_proto_rawDescGZIP(), []int{17, 0}
 }
 
 type NodeGroup struct {
@@ -543,6 +543,94 @@ func (x *NodeGroupTargetSizeResponse) GetTargetSize() int32 {
 	return 0
 }
 
+type NodeGroupIncreaseSizeRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Delta         int32                  `protobuf:"varint,1,opt,name=delta,proto3" json:"delta,omitempty"`
+	Id            string                 `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NodeGroupIncreaseSizeRequest) Reset() {
+	*x = NodeGroupIncreaseSizeRequest{}
+	mi := &file_externalgrpc_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NodeGroupIncreaseSizeRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NodeGroupIncreaseSizeRequest) ProtoMessage() {}
+
+func (x *NodeGroupIncreaseSizeRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_externalgrpc_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NodeGroupIncreaseSizeRequest.ProtoReflect.Descriptor instead.
+func (*NodeGroupIncreaseSizeRequest) Descriptor() ([]byte, []int) {
+	return file_externalgrpc_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *NodeGroupIncreaseSizeRequest) GetDelta() int32 {
+	if x != nil {
+		return x.Delta
+	}
+	return 0
+}
+
+func (x *NodeGroupIncreaseSizeRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+type NodeGroupIncreaseSizeResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NodeGroupIncreaseSizeResponse) Reset() {
+	*x = NodeGroupIncreaseSizeResponse{}
+	mi := &file_externalgrpc_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NodeGroupIncreaseSizeResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NodeGroupIncreaseSizeResponse) ProtoMessage() {}
+
+func (x *NodeGroupIncreaseSizeResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_externalgrpc_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NodeGroupIncreaseSizeResponse.ProtoReflect.Descriptor instead.
+func (*NodeGroupIncreaseSizeResponse) Descriptor() ([]byte, []int) {
+	return file_externalgrpc_proto_rawDescGZIP(), []int{11}
+}
+
 type NodeGroupDeleteNodesRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Nodes         []*ExternalGrpcNode    `protobuf:"bytes,1,rep,name=nodes,proto3" json:"nodes,omitempty"`
@@ -553,7 +641,7 @@ type NodeGroupDeleteNodesRequest struct {
 
 func (x *NodeGroupDeleteNodesRequest) Reset() {
 	*x = NodeGroupDeleteNodesRequest{}
-	mi := &file_externalgrpc_proto_msgTypes[10]
+	mi := &file_externalgrpc_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -565,7 +653,7 @@ func (x *NodeGroupDeleteNodesRequest) String() string {
 func (*NodeGroupDeleteNodesRequest) ProtoMessage() {}
 
 func (x *NodeGroupDeleteNodesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_externalgrpc_proto_msgTypes[10]
+	mi := &file_externalgrpc_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -578,7 +666,7 @@ func (x *NodeGroupDeleteNodesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeGroupDeleteNodesRequest.ProtoReflect.Descriptor instead.
 func (*NodeGroupDeleteNodesRequest) Descriptor() ([]byte, []int) {
-	return file_externalgrpc_proto_rawDescGZIP(), []int{10}
+	return file_externalgrpc_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *NodeGroupDeleteNodesRequest) GetNodes() []*ExternalGrpcNode {
@@ -603,7 +691,7 @@ type NodeGroupDeleteNodesResponse struct {
 
 func (x *NodeGroupDeleteNodesResponse) Reset() {
 	*x = NodeGroupDeleteNodesResponse{}
-	mi := &file_externalgrpc_proto_msgTypes[11]
+	mi := &file_externalgrpc_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -615,7 +703,7 @@ func (x *NodeGroupDeleteNodesResponse) String() string {
 func (*NodeGroupDeleteNodesResponse) ProtoMessage() {}
 
 func (x *NodeGroupDeleteNodesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_externalgrpc_proto_msgTypes[11]
+	mi := &file_externalgrpc_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -628,7 +716,7 @@ func (x *NodeGroupDeleteNodesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeGroupDeleteNodesResponse.ProtoReflect.Descriptor instead.
 func (*NodeGroupDeleteNodesResponse) Descriptor() ([]byte, []int) {
-	return file_externalgrpc_proto_rawDescGZIP(), []int{11}
+	return file_externalgrpc_proto_rawDescGZIP(), []int{13}
 }
 
 type NodeGroupNodesRequest struct {
@@ -640,7 +728,7 @@ type NodeGroupNodesRequest struct {
 
 func (x *NodeGroupNodesRequest) Reset() {
 	*x = NodeGroupNodesRequest{}
-	mi := &file_externalgrpc_proto_msgTypes[12]
+	mi := &file_externalgrpc_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -652,7 +740,7 @@ func (x *NodeGroupNodesRequest) String() string {
 func (*NodeGroupNodesRequest) ProtoMessage() {}
 
 func (x *NodeGroupNodesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_externalgrpc_proto_msgTypes[12]
+	mi := &file_externalgrpc_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -665,7 +753,7 @@ func (x *NodeGroupNodesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeGroupNodesRequest.ProtoReflect.Descriptor instead.
 func (*NodeGroupNodesRequest) Descriptor() ([]byte, []int) {
-	return file_externalgrpc_proto_rawDescGZIP(), []int{12}
+	return file_externalgrpc_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *NodeGroupNodesRequest) GetId() string {
@@ -684,7 +772,7 @@ type NodeGroupNodesResponse struct {
 
 func (x *NodeGroupNodesResponse) Reset() {
 	*x = NodeGroupNodesResponse{}
-	mi := &file_externalgrpc_proto_msgTypes[13]
+	mi := &file_externalgrpc_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -696,7 +784,7 @@ func (x *NodeGroupNodesResponse) String() string {
 func (*NodeGroupNodesResponse) ProtoMessage() {}
 
 func (x *NodeGroupNodesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_externalgrpc_proto_msgTypes[13]
+	mi := &file_externalgrpc_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -709,7 +797,7 @@ func (x *NodeGroupNodesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeGroupNodesResponse.ProtoReflect.Descriptor instead.
 func (*NodeGroupNodesResponse) Descriptor() ([]byte, []int) {
-	return file_externalgrpc_proto_rawDescGZIP(), []int{13}
+	return file_externalgrpc_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *NodeGroupNodesResponse) GetInstances() []*Instance {
@@ -729,7 +817,7 @@ type Instance struct {
 
 func (x *Instance) Reset() {
 	*x = Instance{}
-	mi := &file_externalgrpc_proto_msgTypes[14]
+	mi := &file_externalgrpc_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -741,7 +829,7 @@ func (x *Instance) String() string {
 func (*Instance) ProtoMessage() {}
 
 func (x *Instance) ProtoReflect() protoreflect.Message {
-	mi := &file_externalgrpc_proto_msgTypes[14]
+	mi := &file_externalgrpc_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -754,7 +842,7 @@ func (x *Instance) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Instance.ProtoReflect.Descriptor instead.
 func (*Instance) Descriptor() ([]byte, []int) {
-	return file_externalgrpc_proto_rawDescGZIP(), []int{14}
+	return file_externalgrpc_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Instance) GetId() string {
@@ -780,7 +868,7 @@ type InstanceStatus struct {
 
 func (x *InstanceStatus) Reset() {
 	*x = InstanceStatus{}
-	mi := &file_externalgrpc_proto_msgTypes[15]
+	mi := &file_externalgrpc_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -792,7 +880,7 @@ func (x *InstanceStatus) String() string {
 func (*InstanceStatus) ProtoMessage() {}
 
 func (x *InstanceStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_externalgrpc_proto_msgTypes[15]
+	mi := &file_externalgrpc_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -805,7 +893,7 @@ func (x *InstanceStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InstanceStatus.ProtoReflect.Descriptor instead.
 func (*InstanceStatus) Descriptor() ([]byte, []int) {
-	return file_externalgrpc_proto_rawDescGZIP(), []int{15}
+	return file_externalgrpc_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *InstanceStatus) GetInstanceState() InstanceStatus_InstanceState {
@@ -854,7 +942,11 @@ const file_externalgrpc_proto_rawDesc = "" +
 	"\x1bNodeGroupTargetSizeResponse\x12\x1e\n" +
 	"\n" +
 	"targetSize\x18\x01 \x01(\x05R\n" +
-	"targetSize\"\x86\x01\n" +
+	"targetSize\"D\n" +
+	"\x1cNodeGroupIncreaseSizeRequest\x12\x14\n" +
+	"\x05delta\x18\x01 \x01(\x05R\x05delta\x12\x0e\n" +
+	"\x02id\x18\x02 \x01(\tR\x02id\"\x1f\n" +
+	"\x1dNodeGroupIncreaseSizeResponse\"\x86\x01\n" +
 	"\x1bNodeGroupDeleteNodesRequest\x12W\n" +
 	"\x05nodes\x18\x01 \x03(\v2A.clusterautoscaler.cloudprovider.v1.externalgrpc.ExternalGrpcNodeR\x05nodes\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\tR\x02id\"\x1e\n" +
@@ -872,13 +964,14 @@ const file_externalgrpc_proto_rawDesc = "" +
 	"\vunspecified\x10\x00\x12\x13\n" +
 	"\x0finstanceRunning\x10\x01\x12\x14\n" +
 	"\x10instanceCreating\x10\x02\x12\x14\n" +
-	"\x10instanceDeleting\x10\x032\xed\a\n" +
+	"\x10instanceDeleting\x10\x032\xa6\t\n" +
 	"\rCloudProvider\x12\x95\x01\n" +
 	"\n" +
 	"NodeGroups\x12B.clusterautoscaler.cloudprovider.v1.externalgrpc.NodeGroupsRequest\x1aC.clusterautoscaler.cloudprovider.v1.externalgrpc.NodeGroupsResponse\x12\xa7\x01\n" +
 	"\x10NodeGroupForNode\x12H.clusterautoscaler.cloudprovider.v1.externalgrpc.NodeGroupForNodeRequest\x1aI.clusterautoscaler.cloudprovider.v1.externalgrpc.NodeGroupForNodeResponse\x12\x8c\x01\n" +
 	"\aRefresh\x12?.clusterautoscaler.cloudprovider.v1.externalgrpc.RefreshRequest\x1a@.clusterautoscaler.cloudprovider.v1.externalgrpc.RefreshResponse\x12\xb0\x01\n" +
-	"\x13NodeGroupTargetSize\x12K.clusterautoscaler.cloudprovider.v1.externalgrpc.NodeGroupTargetSizeRequest\x1aL.clusterautoscaler.cloudprovider.v1.externalgrpc.NodeGroupTargetSizeResponse\x12\xb3\x01\n" +
+	"\x13NodeGroupTargetSize\x12K.clusterautoscaler.cloudprovider.v1.externalgrpc.NodeGroupTargetSizeRequest\x1aL.clusterautoscaler.cloudprovider.v1.externalgrpc.NodeGroupTargetSizeResponse\x12\xb6\x01\n" +
+	"\x15NodeGroupIncreaseSize\x12M.clusterautoscaler.cloudprovider.v1.externalgrpc.NodeGroupIncreaseSizeRequest\x1aN.clusterautoscaler.cloudprovider.v1.externalgrpc.NodeGroupIncreaseSizeResponse\x12\xb3\x01\n" +
 	"\x14NodeGroupDeleteNodes\x12L.clusterautoscaler.cloudprovider.v1.externalgrpc.NodeGroupDeleteNodesRequest\x1aM.clusterautoscaler.cloudprovider.v1.externalgrpc.NodeGroupDeleteNodesResponse\x12\xa1\x01\n" +
 	"\x0eNodeGroupNodes\x12F.clusterautoscaler.cloudprovider.v1.externalgrpc.NodeGroupNodesRequest\x1aG.clusterautoscaler.cloudprovider.v1.externalgrpc.NodeGroupNodesResponseb\x06proto3"
 
@@ -895,52 +988,56 @@ func file_externalgrpc_proto_rawDescGZIP() []byte {
 }
 
 var file_externalgrpc_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_externalgrpc_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
+var file_externalgrpc_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
 var file_externalgrpc_proto_goTypes = []any{
-	(InstanceStatus_InstanceState)(0),    // 0: clusterautoscaler.cloudprovider.v1.externalgrpc.InstanceStatus.InstanceState
-	(*NodeGroup)(nil),                    // 1: clusterautoscaler.cloudprovider.v1.externalgrpc.NodeGroup
-	(*ExternalGrpcNode)(nil),             // 2: clusterautoscaler.cloudprovider.v1.externalgrpc.ExternalGrpcNode
-	(*NodeGroupsRequest)(nil),            // 3: clusterautoscaler.cloudprovider.v1.externalgrpc.NodeGroupsRequest
-	(*NodeGroupsResponse)(nil),           // 4: clusterautoscaler.cloudprovider.v1.externalgrpc.NodeGroupsResponse
-	(*NodeGroupForNodeRequest)(nil),      // 5: clusterautoscaler.cloudprovider.v1.externalgrpc.NodeGroupForNodeRequest
-	(*NodeGroupForNodeResponse)(nil),     // 6: clusterautoscaler.cloudprovider.v1.externalgrpc.NodeGroupForNodeResponse
-	(*RefreshRequest)(nil),               // 7: clusterautoscaler.cloudprovider.v1.externalgrpc.RefreshRequest
-	(*RefreshResponse)(nil),              // 8: clusterautoscaler.cloudprovider.v1.externalgrpc.RefreshResponse
-	(*NodeGroupTargetSizeRequest)(nil),   // 9: clusterautoscaler.cloudprovider.v1.externalgrpc.NodeGroupTargetSizeRequest
-	(*NodeGroupTargetSizeResponse)(nil),  // 10: clusterautoscaler.cloudprovider.v1.externalgrpc.NodeGroupTargetSizeResponse
-	(*NodeGroupDeleteNodesRequest)(nil),  // 11: clusterautoscaler.cloudprovider.v1.externalgrpc.NodeGroupDeleteNodesRequest
-	(*NodeGroupDeleteNodesResponse)(nil), // 12: clusterautoscaler.cloudprovider.v1.externalgrpc.NodeGroupDeleteNodesResponse
-	(*NodeGroupNodesRequest)(nil),        // 13: clusterautoscaler.cloudprovider.v1.externalgrpc.NodeGroupNodesRequest
-	(*NodeGroupNodesResponse)(nil),       // 14: clusterautoscaler.cloudprovider.v1.externalgrpc.NodeGroupNodesResponse
-	(*Instance)(nil),                     // 15: clusterautoscaler.cloudprovider.v1.externalgrpc.Instance
-	(*InstanceStatus)(nil),               // 16: clusterautoscaler.cloudprovider.v1.externalgrpc.InstanceStatus
-	nil,                                  // 17: clusterautoscaler.cloudprovider.v1.externalgrpc.ExternalGrpcNode.LabelsEntry
-	nil,                                  // 18: clusterautoscaler.cloudprovider.v1.externalgrpc.ExternalGrpcNode.AnnotationsEntry
+	(InstanceStatus_InstanceState)(0),     // 0: clusterautoscaler.cloudprovider.v1.externalgrpc.InstanceStatus.InstanceState
+	(*NodeGroup)(nil),                     // 1: clusterautoscaler.cloudprovider.v1.externalgrpc.NodeGroup
+	(*ExternalGrpcNode)(nil),              // 2: clusterautoscaler.cloudprovider.v1.externalgrpc.ExternalGrpcNode
+	(*NodeGroupsRequest)(nil),             // 3: clusterautoscaler.cloudprovider.v1.externalgrpc.NodeGroupsRequest
+	(*NodeGroupsResponse)(nil),            // 4: clusterautoscaler.cloudprovider.v1.externalgrpc.NodeGroupsResponse
+	(*NodeGroupForNodeRequest)(nil),       // 5: clusterautoscaler.cloudprovider.v1.externalgrpc.NodeGroupForNodeRequest
+	(*NodeGroupForNodeResponse)(nil),      // 6: clusterautoscaler.cloudprovider.v1.externalgrpc.NodeGroupForNodeResponse
+	(*RefreshRequest)(nil),                // 7: clusterautoscaler.cloudprovider.v1.externalgrpc.RefreshRequest
+	(*RefreshResponse)(nil),               // 8: clusterautoscaler.cloudprovider.v1.externalgrpc.RefreshResponse
+	(*NodeGroupTargetSizeRequest)(nil),    // 9: clusterautoscaler.cloudprovider.v1.externalgrpc.NodeGroupTargetSizeRequest
+	(*NodeGroupTargetSizeResponse)(nil),   // 10: clusterautoscaler.cloudprovider.v1.externalgrpc.NodeGroupTargetSizeResponse
+	(*NodeGroupIncreaseSizeRequest)(nil),  // 11: clusterautoscaler.cloudprovider.v1.externalgrpc.NodeGroupIncreaseSizeRequest
+	(*NodeGroupIncreaseSizeResponse)(nil), // 12: clusterautoscaler.cloudprovider.v1.externalgrpc.NodeGroupIncreaseSizeResponse
+	(*NodeGroupDeleteNodesRequest)(nil),   // 13: clusterautoscaler.cloudprovider.v1.externalgrpc.NodeGroupDeleteNodesRequest
+	(*NodeGroupDeleteNodesResponse)(nil),  // 14: clusterautoscaler.cloudprovider.v1.externalgrpc.NodeGroupDeleteNodesResponse
+	(*NodeGroupNodesRequest)(nil),         // 15: clusterautoscaler.cloudprovider.v1.externalgrpc.NodeGroupNodesRequest
+	(*NodeGroupNodesResponse)(nil),        // 16: clusterautoscaler.cloudprovider.v1.externalgrpc.NodeGroupNodesResponse
+	(*Instance)(nil),                      // 17: clusterautoscaler.cloudprovider.v1.externalgrpc.Instance
+	(*InstanceStatus)(nil),                // 18: clusterautoscaler.cloudprovider.v1.externalgrpc.InstanceStatus
+	nil,                                   // 19: clusterautoscaler.cloudprovider.v1.externalgrpc.ExternalGrpcNode.LabelsEntry
+	nil,                                   // 20: clusterautoscaler.cloudprovider.v1.externalgrpc.ExternalGrpcNode.AnnotationsEntry
 }
 var file_externalgrpc_proto_depIdxs = []int32{
-	17, // 0: clusterautoscaler.cloudprovider.v1.externalgrpc.ExternalGrpcNode.labels:type_name -> clusterautoscaler.cloudprovider.v1.externalgrpc.ExternalGrpcNode.LabelsEntry
-	18, // 1: clusterautoscaler.cloudprovider.v1.externalgrpc.ExternalGrpcNode.annotations:type_name -> clusterautoscaler.cloudprovider.v1.externalgrpc.ExternalGrpcNode.AnnotationsEntry
+	19, // 0: clusterautoscaler.cloudprovider.v1.externalgrpc.ExternalGrpcNode.labels:type_name -> clusterautoscaler.cloudprovider.v1.externalgrpc.ExternalGrpcNode.LabelsEntry
+	20, // 1: clusterautoscaler.cloudprovider.v1.externalgrpc.ExternalGrpcNode.annotations:type_name -> clusterautoscaler.cloudprovider.v1.externalgrpc.ExternalGrpcNode.AnnotationsEntry
 	1,  // 2: clusterautoscaler.cloudprovider.v1.externalgrpc.NodeGroupsResponse.nodeGroups:type_name -> clusterautoscaler.cloudprovider.v1.externalgrpc.NodeGroup
 	2,  // 3: clusterautoscaler.cloudprovider.v1.externalgrpc.NodeGroupForNodeRequest.node:type_name -> clusterautoscaler.cloudprovider.v1.externalgrpc.ExternalGrpcNode
 	1,  // 4: clusterautoscaler.cloudprovider.v1.externalgrpc.NodeGroupForNodeResponse.nodeGroup:type_name -> clusterautoscaler.cloudprovider.v1.externalgrpc.NodeGroup
 	2,  // 5: clusterautoscaler.cloudprovider.v1.externalgrpc.NodeGroupDeleteNodesRequest.nodes:type_name -> clusterautoscaler.cloudprovider.v1.externalgrpc.ExternalGrpcNode
-	15, // 6: clusterautoscaler.cloudprovider.v1.externalgrpc.NodeGroupNodesResponse.instances:type_name -> clusterautoscaler.cloudprovider.v1.externalgrpc.Instance
-	16, // 7: clusterautoscaler.cloudprovider.v1.externalgrpc.Instance.status:type_name -> clusterautoscaler.cloudprovider.v1.externalgrpc.InstanceStatus
+	17, // 6: clusterautoscaler.cloudprovider.v1.externalgrpc.NodeGroupNodesResponse.instances:type_name -> clusterautoscaler.cloudprovider.v1.externalgrpc.Instance
+	18, // 7: clusterautoscaler.cloudprovider.v1.externalgrpc.Instance.status:type_name -> clusterautoscaler.cloudprovider.v1.externalgrpc.InstanceStatus
 	0,  // 8: clusterautoscaler.cloudprovider.v1.externalgrpc.InstanceStatus.instanceState:type_name -> clusterautoscaler.cloudprovider.v1.externalgrpc.InstanceStatus.InstanceState
 	3,  // 9: clusterautoscaler.cloudprovider.v1.externalgrpc.CloudProvider.NodeGroups:input_type -> clusterautoscaler.cloudprovider.v1.externalgrpc.NodeGroupsRequest
 	5,  // 10: clusterautoscaler.cloudprovider.v1.externalgrpc.CloudProvider.NodeGroupForNode:input_type -> clusterautoscaler.cloudprovider.v1.externalgrpc.NodeGroupForNodeRequest
 	7,  // 11: clusterautoscaler.cloudprovider.v1.externalgrpc.CloudProvider.Refresh:input_type -> clusterautoscaler.cloudprovider.v1.externalgrpc.RefreshRequest
 	9,  // 12: clusterautoscaler.cloudprovider.v1.externalgrpc.CloudProvider.NodeGroupTargetSize:input_type -> clusterautoscaler.cloudprovider.v1.externalgrpc.NodeGroupTargetSizeRequest
-	11, // 13: clusterautoscaler.cloudprovider.v1.externalgrpc.CloudProvider.NodeGroupDeleteNodes:input_type -> clusterautoscaler.cloudprovider.v1.externalgrpc.NodeGroupDeleteNodesRequest
-	13, // 14: clusterautoscaler.cloudprovider.v1.externalgrpc.CloudProvider.NodeGroupNodes:input_type -> clusterautoscaler.cloudprovider.v1.externalgrpc.NodeGroupNodesRequest
-	4,  // 15: clusterautoscaler.cloudprovider.v1.externalgrpc.CloudProvider.NodeGroups:output_type -> clusterautoscaler.cloudprovider.v1.externalgrpc.NodeGroupsResponse
-	6,  // 16: clusterautoscaler.cloudprovider.v1.externalgrpc.CloudProvider.NodeGroupForNode:output_type -> clusterautoscaler.cloudprovider.v1.externalgrpc.NodeGroupForNodeResponse
-	8,  // 17: clusterautoscaler.cloudprovider.v1.externalgrpc.CloudProvider.Refresh:output_type -> clusterautoscaler.cloudprovider.v1.externalgrpc.RefreshResponse
-	10, // 18: clusterautoscaler.cloudprovider.v1.externalgrpc.CloudProvider.NodeGroupTargetSize:output_type -> clusterautoscaler.cloudprovider.v1.externalgrpc.NodeGroupTargetSizeResponse
-	12, // 19: clusterautoscaler.cloudprovider.v1.externalgrpc.CloudProvider.NodeGroupDeleteNodes:output_type -> clusterautoscaler.cloudprovider.v1.externalgrpc.NodeGroupDeleteNodesResponse
-	14, // 20: clusterautoscaler.cloudprovider.v1.externalgrpc.CloudProvider.NodeGroupNodes:output_type -> clusterautoscaler.cloudprovider.v1.externalgrpc.NodeGroupNodesResponse
-	15, // [15:21] is the sub-list for method output_type
-	9,  // [9:15] is the sub-list for method input_type
+	11, // 13: clusterautoscaler.cloudprovider.v1.externalgrpc.CloudProvider.NodeGroupIncreaseSize:input_type -> clusterautoscaler.cloudprovider.v1.externalgrpc.NodeGroupIncreaseSizeRequest
+	13, // 14: clusterautoscaler.cloudprovider.v1.externalgrpc.CloudProvider.NodeGroupDeleteNodes:input_type -> clusterautoscaler.cloudprovider.v1.externalgrpc.NodeGroupDeleteNodesRequest
+	15, // 15: clusterautoscaler.cloudprovider.v1.externalgrpc.CloudProvider.NodeGroupNodes:input_type -> clusterautoscaler.cloudprovider.v1.externalgrpc.NodeGroupNodesRequest
+	4,  // 16: clusterautoscaler.cloudprovider.v1.externalgrpc.CloudProvider.NodeGroups:output_type -> clusterautoscaler.cloudprovider.v1.externalgrpc.NodeGroupsResponse
+	6,  // 17: clusterautoscaler.cloudprovider.v1.externalgrpc.CloudProvider.NodeGroupForNode:output_type -> clusterautoscaler.cloudprovider.v1.externalgrpc.NodeGroupForNodeResponse
+	8,  // 18: clusterautoscaler.cloudprovider.v1.externalgrpc.CloudProvider.Refresh:output_type -> clusterautoscaler.cloudprovider.v1.externalgrpc.RefreshResponse
+	10, // 19: clusterautoscaler.cloudprovider.v1.externalgrpc.CloudProvider.NodeGroupTargetSize:output_type -> clusterautoscaler.cloudprovider.v1.externalgrpc.NodeGroupTargetSizeResponse
+	12, // 20: clusterautoscaler.cloudprovider.v1.externalgrpc.CloudProvider.NodeGroupIncreaseSize:output_type -> clusterautoscaler.cloudprovider.v1.externalgrpc.NodeGroupIncreaseSizeResponse
+	14, // 21: clusterautoscaler.cloudprovider.v1.externalgrpc.CloudProvider.NodeGroupDeleteNodes:output_type -> clusterautoscaler.cloudprovider.v1.externalgrpc.NodeGroupDeleteNodesResponse
+	16, // 22: clusterautoscaler.cloudprovider.v1.externalgrpc.CloudProvider.NodeGroupNodes:output_type -> clusterautoscaler.cloudprovider.v1.externalgrpc.NodeGroupNodesResponse
+	16, // [16:23] is the sub-list for method output_type
+	9,  // [9:16] is the sub-list for method input_type
 	9,  // [9:9] is the sub-list for extension type_name
 	9,  // [9:9] is the sub-list for extension extendee
 	0,  // [0:9] is the sub-list for field type_name
@@ -957,7 +1054,7 @@ func file_externalgrpc_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_externalgrpc_proto_rawDesc), len(file_externalgrpc_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   18,
+			NumMessages:   20,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -25,12 +25,13 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	CloudProvider_NodeGroups_FullMethodName           = "/clusterautoscaler.cloudprovider.v1.externalgrpc.CloudProvider/NodeGroups"
-	CloudProvider_NodeGroupForNode_FullMethodName     = "/clusterautoscaler.cloudprovider.v1.externalgrpc.CloudProvider/NodeGroupForNode"
-	CloudProvider_Refresh_FullMethodName              = "/clusterautoscaler.cloudprovider.v1.externalgrpc.CloudProvider/Refresh"
-	CloudProvider_NodeGroupTargetSize_FullMethodName  = "/clusterautoscaler.cloudprovider.v1.externalgrpc.CloudProvider/NodeGroupTargetSize"
-	CloudProvider_NodeGroupDeleteNodes_FullMethodName = "/clusterautoscaler.cloudprovider.v1.externalgrpc.CloudProvider/NodeGroupDeleteNodes"
-	CloudProvider_NodeGroupNodes_FullMethodName       = "/clusterautoscaler.cloudprovider.v1.externalgrpc.CloudProvider/NodeGroupNodes"
+	CloudProvider_NodeGroups_FullMethodName            = "/clusterautoscaler.cloudprovider.v1.externalgrpc.CloudProvider/NodeGroups"
+	CloudProvider_NodeGroupForNode_FullMethodName      = "/clusterautoscaler.cloudprovider.v1.externalgrpc.CloudProvider/NodeGroupForNode"
+	CloudProvider_Refresh_FullMethodName               = "/clusterautoscaler.cloudprovider.v1.externalgrpc.CloudProvider/Refresh"
+	CloudProvider_NodeGroupTargetSize_FullMethodName   = "/clusterautoscaler.cloudprovider.v1.externalgrpc.CloudProvider/NodeGroupTargetSize"
+	CloudProvider_NodeGroupIncreaseSize_FullMethodName = "/clusterautoscaler.cloudprovider.v1.externalgrpc.CloudProvider/NodeGroupIncreaseSize"
+	CloudProvider_NodeGroupDeleteNodes_FullMethodName  = "/clusterautoscaler.cloudprovider.v1.externalgrpc.CloudProvider/NodeGroupDeleteNodes"
+	CloudProvider_NodeGroupNodes_FullMethodName        = "/clusterautoscaler.cloudprovider.v1.externalgrpc.CloudProvider/NodeGroupNodes"
 )
 
 // CloudProviderClient is the client API for CloudProvider service.
@@ -43,6 +44,8 @@ type CloudProviderClient interface {
 	// Before everything else, as the autoscaler does at the start of a loop.
 	Refresh(ctx context.Context, in *RefreshRequest, opts ...grpc.CallOption) (*RefreshResponse, error)
 	NodeGroupTargetSize(ctx context.Context, in *NodeGroupTargetSizeRequest, opts ...grpc.CallOption) (*NodeGroupTargetSizeResponse, error)
+	// Waits until the target size is larger by so much; the machines come later.
+	NodeGroupIncreaseSize(ctx context.Context, in *NodeGroupIncreaseSizeRequest, opts ...grpc.CallOption) (*NodeGroupIncreaseSizeResponse, error)
 	// Decreases the target size too.
 	NodeGroupDeleteNodes(ctx context.Context, in *NodeGroupDeleteNodesRequest, opts ...grpc.CallOption) (*NodeGroupDeleteNodesResponse, error)
 	NodeGroupNodes(ctx context.Context, in *NodeGroupNodesRequest, opts ...grpc.CallOption) (*NodeGroupNodesResponse, error)
@@ -96,6 +99,16 @@ func (c *cloudProviderClient) NodeGroupTargetSize(ctx context.Context, in *NodeG
 	return out, nil
 }
 
+func (c *cloudProviderClient) NodeGroupIncreaseSize(ctx context.Context, in *NodeGroupIncreaseSizeRequest, opts ...grpc.CallOption) (*NodeGroupIncreaseSizeResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(NodeGroupIncreaseSizeResponse)
+	err := c.cc.Invoke(ctx, CloudProvider_NodeGroupIncreaseSize_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *cloudProviderClient) NodeGroupDeleteNodes(ctx context.Context, in *NodeGroupDeleteNodesRequest, opts ...grpc.CallOption) (*NodeGroupDeleteNodesResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(NodeGroupDeleteNodesResponse)
@@ -126,6 +139,8 @@ type CloudProviderServer interface {
 	// Before everything else, as the autoscaler does at the start of a loop.
 	Refresh(context.Context, *RefreshRequest) (*RefreshResponse, error)
 	NodeGroupTargetSize(context.Context, *NodeGroupTargetSizeRequest) (*NodeGroupTargetSizeResponse, error)
+	// Waits until the target size is larger by so much; the machines come later.
+	NodeGroupIncreaseSize(context.Context, *NodeGroupIncreaseSizeRequest) (*NodeGroupIncreaseSizeResponse, error)
 	// Decreases the target size too.
 	NodeGroupDeleteNodes(context.Context, *NodeGroupDeleteNodesRequest) (*NodeGroupDeleteNodesResponse, error)
 	NodeGroupNodes(context.Context, *NodeGroupNodesRequest) (*NodeGroupNodesResponse, error)
@@ -150,6 +165,9 @@ func (UnimplementedCloudProviderServer) Refresh(context.Context, *RefreshRequest
 }
 func (UnimplementedCloudProviderServer) NodeGroupTargetSize(context.Context, *NodeGroupTargetSizeRequest) (*NodeGroupTargetSizeResponse, error) {
 	return nil, status.Errorf(codes.Unimplemented, "method NodeGroupTargetSize not implemented")
+}
+func (UnimplementedCloudProviderServer) NodeGroupIncreaseSize(context.Context, *NodeGroupIncreaseSizeRequest) (*NodeGroupIncreaseSizeResponse, error) {
+	return nil, status.Errorf(codes.Unimplemented, "method NodeGroupIncreaseSize not implemented")
 }
 func (UnimplementedCloudProviderServer) NodeGroupDeleteNodes(context.Context, *NodeGroupDeleteNodesRequest) (*NodeGroupDeleteNodesResponse, error) {
 	return nil, status.Errorf(codes.Unimplemented, "method NodeGroupDeleteNodes not implemented")
@@ -250,6 +268,24 @@ func _CloudProvider_NodeGroupTargetSize_Handler(srv interface{}, ctx context.Con
 	return interceptor(ctx, in, info, handler)
 }
 
+func _CloudProvider_NodeGroupIncreaseSize_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(NodeGroupIncreaseSizeRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(CloudProviderServer).NodeGroupIncreaseSize(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: CloudProvider_NodeGroupIncreaseSize_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(CloudProviderServer).NodeGroupIncreaseSize(ctx, req.(*NodeGroupIncreaseSizeRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _CloudProvider_NodeGroupDeleteNodes_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(NodeGroupDeleteNodesRequest)
 	if err := dec(in); err != nil {
@@ -308,6 +344,10 @@ var CloudProvider_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "NodeGroupTargetSize",
 			Handler:    _CloudProvider_NodeGroupTargetSize_Handler,
+		},
+		{
+			MethodName: "NodeGroupIncreaseSize",
+			Handler:    _CloudProvider_NodeGroupIncreaseSize_Handler,
 		},
 		{
 			MethodName: "NodeGroupDeleteNodes",
