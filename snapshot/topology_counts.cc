@@ -367,9 +367,9 @@ bool TopologyCounts::CountsAs(const TopologyCounts& other) const {
   if (tables_.size() != other.tables_.size()) return false;
   for (uint32_t t = 0; t < tables_.size(); ++t) {
     const TableId table{t};
-    if (Total(table) != other.Total(table) || MinCount(table) != other.MinCount(table)) {
-      return false;
-    }
+    if (Total(table) != other.Total(table)) return false;
+    // Of others there is no minimum.
+    if (tables_[t].use == Use::kSpread && MinCount(table) != other.MinCount(table)) return false;
     bool same = true;
     ForEachCountOf(tables_[t], [&](DomainId domain, uint32_t) {
       same &= Count(table, domain) == other.Count(table, domain);
