@@ -43,6 +43,7 @@
 #include "engine/simulation/simulation.h"
 #include "engine/trial.h"
 #include "engine/workloads.h"
+#include "predicates/topology_words.h"
 #include "service/actuators/actuator_server.h"
 #include "service/actuators/conformance.h"
 #include "service/actuators/grpc_actuator.h"
@@ -258,6 +259,14 @@ absl::Status Watch(const LoadOptions& options, const std::vector<std::string>& i
 void Room(ShapeRoom& room, ClusterSnapshot& snapshot, const PodShape& shape, NodeId node) {
   room.Begin(snapshot, shape);
   if (room.IsOn(node)) room.Take(node);
+}
+
+// predicates/topology_words.h
+uint64_t Admitted(TopologyWords& words, const ClusterSnapshot& snapshot, const PodShape& shape,
+                  size_t word, uint64_t candidates) {
+  words.Begin(snapshot, shape);
+  candidates &= words.Admitted(word);
+  return candidates;
 }
 
 // engine/trial.h
