@@ -57,7 +57,6 @@ class PodScan {
       LearnRow(shape);
     return row;
   }
-  void PrefetchRow(PodShapeId shape) const { __builtin_prefetch(&rows_[Index(shape)]); }
 
   // The pods that are asked about from here on are of `shape`, and not placed.
   void BeginRun(PodShapeId shape) {

@@ -77,7 +77,7 @@ struct KnownOwner {
   std::string_view group;
   std::string_view resource;
 };
-constexpr auto kOwnerKinds = std::to_array<KnownOwner>({
+constexpr auto kKnownOwners = std::to_array<KnownOwner>({
     {objects::ControllerKind::kReplicaSet, "ReplicaSet", "apps", "rs"},
     {objects::ControllerKind::kStatefulSet, "StatefulSet", "apps", "sts"},
     {objects::ControllerKind::kDaemonSet, "DaemonSet", "apps", "ds"},
@@ -91,7 +91,7 @@ std::string_view GroupOf(std::string_view api_version) {
 }
 
 const KnownOwner* KindOf(std::string_view api_version, std::string_view kind) {
-  for (const KnownOwner& known : kOwnerKinds) {
+  for (const KnownOwner& known : kKnownOwners) {
     if (known.name == kind && known.group == GroupOf(api_version)) return &known;
   }
   return nullptr;
@@ -576,15 +576,15 @@ class InputWatch::Judgement {
   }
 
   void Controllers() {
-    std::array<uint64_t, kOwnerKinds.size()> missing{};
-    std::array<bool, kOwnerKinds.size()> found{};
+    std::array<uint64_t, kKnownOwners.size()> missing{};
+    std::array<bool, kKnownOwners.size()> found{};
     for (uint32_t p = 0; p < catalog_.pods(); ++p) {
       if (!IsThere(PodId{p})) continue;
       const PodShape& shape = catalog_.shape_of(PodId{p});
       if (!shape.has_controller) continue;
       const KnownOwner* const kind = KindOf(catalog_, shape.controller);
       if (kind == nullptr) continue;
-      const auto k = static_cast<size_t>(kind - kOwnerKinds.data());
+      const auto k = static_cast<size_t>(kind - kKnownOwners.data());
       if (found[k]) continue;
       found[k] = catalog_.FindController(kind->kind, shape.namespace_name, shape.controller.name) !=
                  nullptr;
@@ -593,10 +593,10 @@ class InputWatch::Judgement {
     std::string kinds;
     std::string resources;
     uint64_t pods = 0;
-    for (size_t k = 0; k < kOwnerKinds.size(); ++k) {
+    for (size_t k = 0; k < kKnownOwners.size(); ++k) {
       if (missing[k] == 0 || found[k]) continue;
-      absl::StrAppend(&kinds, kinds.empty() ? "" : ", ", Absl(kOwnerKinds[k].name));
-      absl::StrAppend(&resources, resources.empty() ? "" : ",", Absl(kOwnerKinds[k].resource));
+      absl::StrAppend(&kinds, kinds.empty() ? "" : ", ", Absl(kKnownOwners[k].name));
+      absl::StrAppend(&resources, resources.empty() ? "" : ",", Absl(kKnownOwners[k].resource));
       pods += missing[k];
     }
     if (pods == 0) return;

@@ -103,7 +103,10 @@ func (n *Nominator) came(ctx context.Context, pod *corev1.Pod) {
 		n.nominate(ctx, pod, to)
 	}
 	if len(pod.Spec.SchedulingGates) > 0 {
-		n.failed(ctx, insist(ctx, func() error { return n.patch(ctx, pod, `{"spec":{"schedulingGates":null}}`) }))
+		n.failed(ctx, insist(ctx, func() error {
+			_, err := n.patch(ctx, pod, []byte(`{"spec":{"schedulingGates":null}}`))
+			return err
+		}))
 	}
 }
 
@@ -139,7 +142,7 @@ func (n *Nominator) nominate(ctx context.Context, pod *corev1.Pod, to string) {
 	inTime := pod.Spec.NodeName == ""
 	if inTime {
 		err = insist(ctx, func() error {
-			there, err := n.client.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.MergePatchType, text, metav1.PatchOptions{}, "status")
+			there, err := n.patch(ctx, pod, text, "status")
 			if err == nil {
 				inTime = there.Spec.NodeName == ""
 			}
@@ -159,9 +162,8 @@ func (n *Nominator) nominate(ctx context.Context, pod *corev1.Pod, to string) {
 	}
 }
 
-func (n *Nominator) patch(ctx context.Context, pod *corev1.Pod, text string) error {
-	_, err := n.client.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.MergePatchType, []byte(text), metav1.PatchOptions{})
-	return err
+func (n *Nominator) patch(ctx context.Context, pod *corev1.Pod, text []byte, subresources ...string) (*corev1.Pod, error) {
+	return n.client.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.MergePatchType, text, metav1.PatchOptions{}, subresources...)
 }
 
 func (n *Nominator) failed(ctx context.Context, err error) {
