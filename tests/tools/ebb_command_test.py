@@ -2276,6 +2276,83 @@ class RunTest(EbbTest):
             said += [line.split(" ", 1)[1] for line in rest.splitlines(True)]
             self.assertEqual(len(said), len(set(said)), said)
 
+    POOL = """pools:
+- name: spot
+  policy: escalator
+  nodes: {nodegroup: spot-m8-a}
+  cloud: {min: 1, max: 12}
+  period: 60
+  options: {name: spot, label_key: nodegroup, label_value: spot-m8-a,
+            cloud_provider_group_name: spot-m8-a, min_nodes: 1, max_nodes: 12,
+            scale_up_threshold_percent: 70, taint_upper_capacity_threshold_percent: 60,
+            taint_lower_capacity_threshold_percent: 45, slow_node_removal_rate: 1,
+            fast_node_removal_rate: 2, soft_delete_grace_period: 5m,
+            hard_delete_grace_period: 10m, scale_up_cool_down_period: 10m}
+"""
+
+    def simulate(self, pools, *words):
+        out = self.ebb("run", "--simulate", "--nodes", "60", "--hours", "24", "-o", "json", "--pools",
+                       pools, *words)[0]
+        return json.loads(out)
+
+    def test_a_simulated_pool_grows_and_shrinks_under_its_policy(self):
+        pools, page = self.write("pools.yaml", self.POOL), self.path("page.html")
+        told = self.simulate(pools, "--report", page)
+        self.assertEqual(told["version"], "ebb.run.simulate/v1")
+        pool = told["pools"][0]
+        self.assertEqual((pool["pool"], pool["policy"], pool["failsafe"]), ("spot", "escalator", False))
+        self.assertGreater(pool["grew"], 0)
+        self.assertGreater(pool["shrank"], 0)
+        for decision in pool["decisions"]:
+            self.assertLessEqual(decision.get("grow", {"machines": 0})["machines"], 12)
+            self.assertGreaterEqual(decision["nodes"] - decision["leaving"], 1, decision)
+        self.assertEqual(sum(d["leaving"] for d in pool["decisions"]), pool["nodesToGo"])
+        with open(page, encoding="utf-8") as file:
+            html = file.read()
+        self.assertIn("pool spot, escalator: ", html)
+        self.assertIn(", group spot-m8-a is to have ", html)
+        # The same arguments give the same figures.
+        self.assertEqual(self.simulate(pools), told)
+
+    def test_a_dump_is_sized_in_a_dry_run(self):
+        dump = self.dump(SMALL)
+        pools = self.write("pools.yaml", self.POOL)
+        self.assertEqual(self.ebb("policy", "check", pools)[0], "1 pool is right\n")
+        self.ebb("gen", "company", "--nodes", "40", "--seed", "1", "-o", dump)
+        with subprocess.Popen([EBB, "run", "--input", dump, "--dry-run", "--scan-interval", "1s",
+                               "--pools", pools],
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as child:
+            giving_up = threading.Timer(120, child.kill)
+            giving_up.start()
+            try:
+                said = next(line for line in child.stderr if "pool spot, escalator: " in line)
+                child.send_signal(signal.SIGTERM)
+                child.communicate()
+            finally:
+                giving_up.cancel()
+                child.kill()
+        self.assertEqual(child.returncode, 0)
+        self.assertRegex(said, r"pool spot, escalator: \d+ nodes?, (stays|[+-]\d+) \(\w+\)")
+
+    def test_pools_that_cannot_be_sized_are_refused(self):
+        def refused(text, *words, code=1):
+            pools = self.write("pools.yaml", text)
+            return self.ebb("run", "--simulate", "--nodes", "4", "--hours", "1", "--pools", pools,
+                            *words, code=code)[1]
+        self.assertRegex(refused(self.POOL.replace("period: 60", "perod: 60")),
+                         r"pools.yaml:6: .*perod.*did you mean period")
+        self.assertRegex(refused(self.POOL.replace("max: 12}", "max: many}")), r"pools.yaml:5: .*max")
+        self.assertIn("discover: ", refused(self.POOL + "discover: {prefix: example.com/}\n"))
+        self.assertIn("pool spot: queries: ", refused(self.POOL.replace(
+            "  period:", "  queries: {cpus: up}\n  period:") + "prometheus: {url: 'http://localhost:1'}\n"))
+        self.assertIn("--simulate excludes --usage", refused(self.POOL, "--usage", "x", code=2))
+        self.assertIn("no.csv", refused(self.POOL, "--series", self.path("no.csv")))
+        err = self.ebb("run", "--simulate", "--series", "x", code=2)[1]
+        self.assertIn("--series requires --pools", err)
+        self.assertIn("no.yaml", self.ebb("run", "--simulate", "--pools", self.path("no.yaml"), code=1)[1])
+        self.assertIn("--output requires --simulate",
+                      self.ebb("run", "--input", "x", "--dry-run", "-o", "json", code=2)[1])
+
     def test_what_cannot_be_run_is_told(self):
         self.assertIn("a dump cannot be changed", self.ebb("run", "--input", "x", code=2)[1])
         self.assertIn("--input FILE with --dry-run", self.ebb("run", "--dry-run", code=2)[1])
