@@ -2277,22 +2277,24 @@ class RunTest(EbbTest):
             self.assertEqual(len(said), len(set(said)), said)
 
     POOL = """pools:
-- name: spot
-  policy: escalator
-  nodes: {nodegroup: spot-m8-a}
-  cloud: {min: 1, max: 12}
-  period: 60
-  options: {name: spot, label_key: nodegroup, label_value: spot-m8-a,
-            cloud_provider_group_name: spot-m8-a, min_nodes: 1, max_nodes: 12,
-            scale_up_threshold_percent: 70, taint_upper_capacity_threshold_percent: 60,
-            taint_lower_capacity_threshold_percent: 45, slow_node_removal_rate: 1,
-            fast_node_removal_rate: 2, soft_delete_grace_period: 5m,
-            hard_delete_grace_period: 10m, scale_up_cool_down_period: 10m}
+- name: general
+  policy: clusterman
+  nodes: {pool: general}
+  cloud: {min: 1, max: 60}
+  period: 600
+  options:
+    autoscaling: {setpoint: 0.7, target_capacity_margin: 0.1}
+    scaling_limits: {min_capacity: 1, max_capacity: 60, max_weight_to_add: 10,
+                     max_weight_to_remove: 10, max_tasks_to_kill: 1000}
+    draining_enabled: true
+    autoscale_signal: {internal: true, period_minutes: 10}
 """
+    GROUPS = "nodeGroups: [{name: general, nodeSelector: {pool: general}}]\n"
 
     def simulate(self, pools, *words):
-        out = self.ebb("run", "--simulate", "--nodes", "60", "--hours", "24", "-o", "json", "--pools",
-                       pools, *words)[0]
+        groups = self.write("groups.yaml", self.GROUPS)
+        out = self.ebb("run", "--simulate", "--nodes", "60", "--hours", "36", "-o", "json",
+                       "--node-groups", groups, "--pools", pools, *words)[0]
         return json.loads(out)
 
     def test_a_simulated_pool_grows_and_shrinks_under_its_policy(self):
@@ -2300,17 +2302,17 @@ class RunTest(EbbTest):
         told = self.simulate(pools, "--report", page)
         self.assertEqual(told["version"], "ebb.run.simulate/v1")
         pool = told["pools"][0]
-        self.assertEqual((pool["pool"], pool["policy"], pool["failsafe"]), ("spot", "escalator", False))
+        self.assertEqual((pool["pool"], pool["policy"], pool["failsafe"]), ("general", "clusterman", False))
         self.assertGreater(pool["grew"], 0)
         self.assertGreater(pool["shrank"], 0)
         for decision in pool["decisions"]:
-            self.assertLessEqual(decision.get("grow", {"machines": 0})["machines"], 12)
+            self.assertLessEqual(decision.get("grow", {"machines": 0})["machines"], 60)
             self.assertGreaterEqual(decision["nodes"] - decision["leaving"], 1, decision)
         self.assertEqual(sum(d["leaving"] for d in pool["decisions"]), pool["nodesToGo"])
         with open(page, encoding="utf-8") as file:
             html = file.read()
-        self.assertIn("pool spot, escalator: ", html)
-        self.assertIn(", group spot-m8-a is to have ", html)
+        self.assertIn("pool general, clusterman: ", html)
+        self.assertIn(", group general is to have ", html)
         # The same arguments give the same figures.
         self.assertEqual(self.simulate(pools), told)
 
@@ -2325,25 +2327,25 @@ class RunTest(EbbTest):
             giving_up = threading.Timer(120, child.kill)
             giving_up.start()
             try:
-                said = next(line for line in child.stderr if "pool spot, escalator: " in line)
+                said = next(line for line in child.stderr if "pool general, clusterman: " in line)
                 child.send_signal(signal.SIGTERM)
                 child.communicate()
             finally:
                 giving_up.cancel()
                 child.kill()
         self.assertEqual(child.returncode, 0)
-        self.assertRegex(said, r"pool spot, escalator: \d+ nodes?, (stays|[+-]\d+) \(\w+\)")
+        self.assertRegex(said, r"pool general, clusterman: \d+ nodes, -\d+ \(scaled to the setpoint\)")
 
     def test_pools_that_cannot_be_sized_are_refused(self):
         def refused(text, *words, code=1):
             pools = self.write("pools.yaml", text)
             return self.ebb("run", "--simulate", "--nodes", "4", "--hours", "1", "--pools", pools,
                             *words, code=code)[1]
-        self.assertRegex(refused(self.POOL.replace("period: 60", "perod: 60")),
-                         r"pools.yaml:6: .*perod.*did you mean period")
-        self.assertRegex(refused(self.POOL.replace("max: 12}", "max: many}")), r"pools.yaml:5: .*max")
+        self.assertRegex(refused(self.POOL.replace("period: 600", "perod: 600")),
+                         r"pools.yaml: line 6: pools.0..perod: no such field; did you mean period")
+        self.assertRegex(refused(self.POOL.replace("max: 60}", "max: many}")), r"pools.yaml: line 5: pools.0..cloud.max: ")
         self.assertIn("discover: ", refused(self.POOL + "discover: {prefix: example.com/}\n"))
-        self.assertIn("pool spot: queries: ", refused(self.POOL.replace(
+        self.assertIn("pool general: queries: ", refused(self.POOL.replace(
             "  period:", "  queries: {cpus: up}\n  period:") + "prometheus: {url: 'http://localhost:1'}\n"))
         self.assertIn("--simulate excludes --usage", refused(self.POOL, "--usage", "x", code=2))
         self.assertIn("no.csv", refused(self.POOL, "--series", self.path("no.csv")))

@@ -349,22 +349,24 @@ notifications:
 
     def test_a_policy_takes_a_node_of_its_pool_and_a_restart_takes_no_second(self):
         self.start_plugin()
-        run = self.start_run(*self.pools())
+        # The first process does not come to the drain.
+        run = self.start_run(*self.pools(), "--node-delete-delay-after-taint", "1h")
         feed = self.feed()
         shrunk = self.decided(self.turn(lambda turn: self.decided(turn).get("leaving"), "it shrinks"))
         self.assertEqual((shrunk["pool"], shrunk["policy"], shrunk["nodes"], shrunk["delta"]),
                          ("web", "escalator", NODES, -1))
+        self.assertEqual([each.phase for each in self.plugin_status().running], [plugin_pb.TAINTED])
+        name = self.plugin_status().running[0].node
         run.kill()
         run.wait()
         feed.close()
         run = self.start_run(*self.pools())
         feed = self.feed()
         ended = self.turn(lambda turn: turn["ended"], "it ends")["ended"]
-        self.assertEqual([each["ok"] for each in ended], [True])
-        feed.drop(ended[0]["node"])
-        stays = self.decided(self.turn(lambda turn: self.decided(turn).get("nodes") == NODES - 1,
-                                       "the policy sees it gone"))
-        self.assertEqual(stays["leaving"], 0)
+        self.assertEqual(ended, [{"node": name, "ok": True}])
+        feed.drop(name)
+        stays = self.decided(self.turn(lambda turn: turn.get("nodes") == NODES - 1, "it is gone"))
+        self.assertEqual((stays["nodes"], stays["leaving"]), (NODES - 1, 0))
         self.end(run)
         turns = self.turns()
         self.assertEqual(sum(self.decided(turn).get("leaving", 0) for turn in turns), 1)
