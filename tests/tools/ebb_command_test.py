@@ -710,6 +710,24 @@ class ReadmeTest(EbbTest):
                 self.assertIn(line, printed[at:])
                 at = printed.index(line, at) + 1
 
+    def test_the_readme_shows_a_pool_under_each_school(self):
+        root = os.path.abspath(os.path.join(DOCS, ".."))
+        with open(os.path.join(root, "examples/pools.yaml"), encoding="utf-8") as file:
+            pools = file.read()
+        with open(os.path.join(root, "README.md"), encoding="utf-8") as file:
+            self.assertIn("```yaml\n" + pools[pools.index("pools:"):] + "```", file.read())
+        words = ["policy", "eval", "examples/pools.yaml", "examples/pools_cluster.yaml"]
+        printed = self.ebb(*[os.path.join(root, word) if "/" in word else word
+                             for word in words])[0].splitlines()
+        at = 0
+        for line in self.shown(" ".join(["ebb", *words])):
+            if line == "...":
+                continue
+            self.assertIn(line, printed[at:])
+            at = printed.index(line, at) + 1
+        for school in ("replicator", "clusterman", "maestro", "escalator"):
+            self.assertIn(f", {school}: 2 nodes, +1 (", "\n".join(printed))
+
 
 class CostTest(EbbTest):
 
