@@ -1,6 +1,6 @@
 // SessionSizing: pools of a daemon's session, for a loop whose rounds the session makes.
 //
-//   SessionSizing sizing(client, "prod", cluster, {.now = Now, .restore = Restore});
+//   SessionSizing sizing(client, "prod", cluster, {.now = Remembered, .restore = Restore});
 //   rounds_options.sizing = [&] { return sizing.ToKeep(); };
 //   Loop loop(rounds, sizing, actuator, loop_options);
 //
