@@ -20,7 +20,7 @@ class Parallelism::Impl {
   void For(size_t count, absl::FunctionRef<void(size_t, size_t)> body) {
     for (size_t i = 0; i < count; ++i) body(i, 0);
   }
-  void Start(std::function<void()> task) { task(); }
+  void Start(const std::function<void()>& task) { task(); }
 };
 
 size_t Parallelism::Cores() { return 1; }

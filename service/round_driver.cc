@@ -64,6 +64,7 @@ absl::Status RoundDriver::Reload() {
   auto counters = state_->LoadCounters();
   if (!counters.ok()) return counters.status();
   before_ = *std::move(before);
+  sizing_ = state_->sizing();
   metrics_ = std::make_unique<Metrics>();
   metrics_->Restore(*counters);
   scale_down_.reset();
@@ -142,7 +143,8 @@ absl::StatusOr<std::unique_ptr<MadeRound>> RoundDriver::Make(const RoundSettings
   return made;
 }
 
-absl::Status RoundDriver::Save(const MadeRound& round, RoundSource& source) {
+absl::Status RoundDriver::Save(const MadeRound& round, RoundSource& source,
+                               std::optional<SizingState> sizing) {
   if (!unsaved_ || round.result.status == ScaleDownStatus::kError) {
     return absl::FailedPreconditionError(
         absl::StrCat(files_.state, ": there is no round that can be saved"));
@@ -174,11 +176,13 @@ absl::Status RoundDriver::Save(const MadeRound& round, RoundSource& source) {
     };
   }
   ScaleDownState after = scale_down_->Save();
+  if (sizing) state_->SetSizing(*sizing);
   if (absl::Status s = state_->SaveAfter(after, entry, metrics_->Save(), add_to_record); !s.ok()) {
     must_reload_ = true;
     return s;
   }
   before_ = std::move(after);
+  if (sizing) sizing_ = *std::move(sizing);
   unsaved_ = false;
   return absl::OkStatus();
 }

@@ -34,6 +34,7 @@
 #include "absl/status/statusor.h"
 #include "base/deadline.h"
 #include "engine/round.h"
+#include "engine/sizing_state.h"
 #include "service/made_round.h"
 #include "service/metrics.h"
 #include "service/round_settings.h"
@@ -69,8 +70,13 @@ class RoundDriver {
                                                   RoundSource& source,
                                                   const Deadline* deadline = nullptr);
 
-  // Keeps the round that Make() returned last.  Takes source.objects.
-  absl::Status Save(const MadeRound& round, RoundSource& source);
+  // Keeps the round that Make() returned last.  Takes source.objects.  With `sizing` the state file
+  // holds that of sized pools from then on, in the same transaction.
+  absl::Status Save(const MadeRound& round, RoundSource& source,
+                    std::optional<SizingState> sizing = std::nullopt);
+
+  // What the state file held of sized pools when it was last read or saved here.
+  [[nodiscard]] const SizingState& sizing() const { return sizing_; }
 
   // Goes back to what the state file holds.
   absl::Status Reload();
@@ -98,6 +104,7 @@ class RoundDriver {
   std::unique_ptr<SqliteState> record_;  // May be null.
   std::unique_ptr<Metrics> metrics_;
   std::optional<ScaleDownState> before_;
+  SizingState sizing_;
   std::optional<ClusterId> cluster_;  // Of the last source that told it.
 
   std::unique_ptr<ScaleDown> scale_down_;  // Null: it is to be made of before_.

@@ -840,6 +840,7 @@ absl::StatusOr<std::optional<ScaleDownState>> SqliteState::Load() {
   if (!content.ok()) return content.status();
   known_ = *std::move(content);
   overtaken_ = false;
+  sizing_.reset();
   return known_->state;
 }
 

@@ -97,7 +97,9 @@ class SqliteState final : public StateStore {
   absl::StatusOr<SizingState> LoadSizing();
   // Sets the pools alone.
   absl::Status SaveSizing(SizingState sizing);
-  // The next Save or SaveState writes these in its own transaction.
+  // As the last Load or save left them here; empty before.
+  [[nodiscard]] SizingState sizing() const { return known_ ? known_->sizing : SizingState(); }
+  // The next Save or SaveState writes these in its own transaction, unless there is a Load before.
   void SetSizing(SizingState sizing) { sizing_ = std::move(sizing); }
   // Adds to one counter and leaves all else alone.  A file without rounds, or of an
   // earlier version, stays as it is.

@@ -65,6 +65,7 @@
 #include "service/round_options.h"
 #include "service/run/exported_cluster.h"
 #include "service/run/session_rounds.h"
+#include "service/run/session_sizing.h"
 #include "service/session/actuation_log.h"
 #include "service/session/pass_call.h"
 #include "service/session/session.h"
@@ -87,7 +88,9 @@
 #include "tools/cli.h"
 #include "tools/dry_run.h"
 #include "tools/end_signals.h"
+#include "tools/run_flags.h"
 #include "tools/run_live.h"
+#include "tools/run_pools.h"
 #include "tools/standard_output.h"
 #include "tools/wall_clock.h"
 
@@ -582,6 +585,17 @@ void LoopOverSession(PlannerClient& client, Actuator& actuator) {
   Loop loop(rounds, actuator, {});
 }
 
+// service/run/session_sizing.h
+SizingState Remembered();
+void Restore(SizingState state);
+void SizePoolsOfSession(PlannerClient& client, ClusterSource& cluster, Actuator& actuator,
+                        SessionRoundsOptions& rounds_options, const LoopOptions& loop_options) {
+  SessionSizing sizing(client, "prod", cluster, {.now = Remembered, .restore = Restore});
+  rounds_options.sizing = [&] { return sizing.ToKeep(); };
+  SessionRounds rounds(client, rounds_options);
+  Loop loop(rounds, sizing, actuator, loop_options);
+}
+
 // service/run/exported_cluster.h
 void LoopDry(PlannerClient& client, const ExportedClusterOptions& of, ScaleDown& scale_down,
              RecordActuator& actuator) {
@@ -762,6 +776,14 @@ void WorkUntilSignal() {
 int SayWhatWouldBeDone(const ScaleDownOptions& options, std::ostream& out, std::ostream& err) {
   int code = RunDry({.inputs = {"all.json"}, .scale_down = options}, out, err);
   return code;
+}
+
+// tools/run_pools.h
+absl::Status SizePoolsOfRun(const RunFlags& flags, LoopOptions& loop_options, std::ostream& err) {
+  absl::StatusOr<std::unique_ptr<RunPools>> pools = RunPools::Read(flags, err);
+  if (!pools.ok()) return pools.status();
+  if (*pools != nullptr) loop_options.sizer = &(*pools)->sizer();
+  return absl::OkStatus();
 }
 
 // tools/standard_output.h

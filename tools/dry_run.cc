@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <iostream>
+#include <map>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -11,7 +13,9 @@
 #include "engine/actuation/loop.h"
 #include "engine/actuation/record_actuator.h"
 #include "service/groups.h"
+#include "service/live_cluster.h"
 #include "service/round_advisor.h"
+#include "service/run/loop_log.h"
 #include "snapshot/formats/rfc3339.h"
 #include "snapshot/import/load_cluster.h"
 #include "tools/fail.h"
@@ -24,22 +28,33 @@ namespace {
 // The cluster of the dump, in which nothing happens.
 class DumpSource : public ClusterSource {
  public:
-  DumpSource(LoadedCluster& cluster, const GroupRules& rules) : cluster_(cluster), rules_(rules) {}
+  DumpSource(LiveCluster& live, LoadedCluster& cluster, const GroupRules& rules)
+      : live_(live), cluster_(cluster), rules_(rules) {}
 
   absl::StatusOr<Observation> Observe(int64_t /*now_s*/) override {
     Observation observed;
     observed.snapshot = &cluster_.snapshot;
     observed.groups = AssignGroups(cluster_.snapshot.catalog(), rules_);
     observed.pending = cluster_.pending;
+    observed.objects = [this](ObjectSink& sink) { return live_.Export(sink); };
     return observed;
   }
 
  private:
+  LiveCluster& live_;
   LoadedCluster& cluster_;
   const GroupRules& rules_;
 };
 
-void TellTurn(const LoopTurn& turn, std::ostream& err) {
+// What was told last of each pool.
+using ToldPools = std::map<std::string, std::string>;
+
+void TellTurn(const LoopTurn& turn, ToldPools& told, std::ostream& err) {
+  for (const PoolTurn& pool : turn.pools) {
+    const std::string text = PoolAsText(pool);
+    if (std::exchange(told[pool.pool], text) == text) continue;
+    PrintMessage(fmt::format("{}: {}", FormatRfc3339(turn.now_s), text), err, "ebb run");
+  }
   for (const std::string& line : turn.log) PrintMessage(Printable(line), err, "ebb run");
   if (turn.begun == 0) return;
   PrintMessage(fmt::format("{}: {} of {} would be deleted", FormatRfc3339(turn.now_s), turn.begun,
@@ -51,13 +66,17 @@ void TellTurn(const LoopTurn& turn, std::ostream& err) {
 
 int RunDry(const DryRunOptions& options, std::ostream& out, std::ostream& err) {
   WallClock clock;  // Before threads that read the dump.
-  absl::StatusOr<LoadedCluster> cluster = LoadCluster(options.inputs, options.load);
-  if (!cluster.ok()) return Fail(cluster.status(), err);
-  PrintLoadWarnings(*cluster, err);
-  DumpSource dump(*cluster, options.groups);
+  const auto live = LiveCluster::FromInputs(options.inputs, options.load);
+  if (!live.ok()) return Fail(live.status(), err);
+  absl::StatusOr<LiveCluster::Version> judged = (*live)->Judged();
+  if (!judged.ok()) return Fail(judged.status(), err);
+  PrintLoadWarnings(judged->cluster, err);
+  DumpSource dump(**live, judged->cluster, options.groups);
   ScaleDown scale_down(options.scale_down);
   LoopOptions loop = options.loop;
-  loop.on_turn = [&](const LoopTurn& turn) { TellTurn(turn, err); };
+  loop.sizer = options.sizer;
+  ToldPools told;
+  loop.on_turn = [&](const LoopTurn& turn) { TellTurn(turn, told, err); };
   std::optional<RoundAdvisor> advisor;
   if (options.advice) {
     RoundAdvisorOptions advice = *options.advice;

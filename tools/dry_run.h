@@ -5,7 +5,7 @@
 //
 // It ends at SIGTERM or SIGINT, within the turn that it is in; there is nothing to take back.
 // Prints: a line a deed on `out`, and on `err` a line for each turn that begins deletions or in
-//         which something failed.
+//         which something failed, and one for what is decided of a pool, when it changes.
 // Errors: exit code 1: the dump cannot be read.
 // Threads: one.
 
@@ -33,6 +33,7 @@ struct DryRunOptions {
   ScaleDownOptions scale_down = {};
   LoopOptions loop = {};                           // Without what turns are told to.
   std::optional<RoundAdvisorOptions> advice = {};  // Absent: rounds plan as ever.
+  Sizer* sizer = nullptr;                          // Null: no pool is sized.
 };
 
 int RunDry(const DryRunOptions& options, std::ostream& out, std::ostream& err);

@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <iostream>
+#include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -26,6 +29,7 @@
 #include "tools/progress.h"
 #include "tools/round_command.h"
 #include "tools/run_live.h"
+#include "tools/run_pools.h"
 #include "tools/simulation_print.h"
 
 namespace ebb {
@@ -82,19 +86,54 @@ std::vector<std::pair<std::string, std::string>> OptionTexts(const RunFlags& fla
            fmt::format("{}", flags.plan.planner.scale_down_utilization_threshold)},
           {"max drain parallelism", fmt::format("{}", budgets.max_drain_parallelism)},
           {"max scale-down parallelism", fmt::format("{}", budgets.max_scale_down_parallelism)},
-          {"optimize", flags.optimize ? "every " + flags.optimize_interval : "no"}};
+          {"optimize", flags.optimize ? "every " + flags.optimize_interval : "no"},
+          {"pools", flags.pools.empty() ? "none" : flags.pools}};
 }
 
 int DryRunOfDump(const RunFlags& flags, std::ostream& out, std::ostream& err) {
   absl::StatusOr<GroupRules> groups = flags.plan.ReadGroupRules();
   if (!groups.ok()) return Fail(groups.status(), err);
+  const absl::StatusOr<std::unique_ptr<RunPools>> pools = RunPools::Read(flags, err);
+  if (!pools.ok()) return Fail(pools.status(), err);
   return RunDry({.inputs = flags.inputs,
                  .load = flags.plan.load,
                  .groups = *std::move(groups),
                  .scale_down = RoundOptionsOf(flags.plan).scale_down,
                  .loop = flags.LoopOptionsOf(),
-                 .advice = AdviceOf(flags)},
+                 .advice = AdviceOf(flags),
+                 .sizer = *pools == nullptr ? nullptr : &(*pools)->sizer()},
                 out, err);
+}
+
+// Lets policies size the pools of a simulation, and tells `stories` what comes of it.  Their groups
+// boot machines where they are asked to and not by themselves.
+void SizePools(RunPools& pools, const GroupRules& rules, PoolStories& stories,
+               SimulationOptions& options, SimulatedCluster::GroupsOf& groups_of) {
+  const auto sized = std::make_shared<std::set<std::string>>();
+  groups_of = [&pools, &rules, sized](const Catalog& catalog) {
+    NodeGroups groups = AssignGroups(catalog, rules);
+    if (sized->empty()) *sized = pools.GroupsOf(catalog, groups);
+    return groups;
+  };
+  options.cluster.group_grows = [sized](std::string_view group) {
+    return !sized->contains(std::string(group));
+  };
+  options.loop.sizer = &pools.sizer();
+  options.loop.on_turn = [&stories](const LoopTurn& turn) { stories.Take(turn.now_s, turn.pools); };
+}
+
+int TellSimulation(const RunFlags& flags, const SimulationStory& story, std::ostream& out,
+                   std::ostream& err) {
+  if (flags.output == "json") {
+    out << SimulationJson(story);
+  } else {
+    PrintSimulation(story, out);
+  }
+  if (flags.report.empty()) return 0;
+  if (const absl::Status s = WriteFile(flags.report, SimulationPage(story)); !s.ok())
+    return Fail(s, err);
+  PrintMessage("wrote " + Printable(flags.report), err);
+  return 0;
 }
 
 int RunSimulation(const RunFlags& flags, std::ostream& out, std::ostream& err) {
@@ -107,6 +146,8 @@ int RunSimulation(const RunFlags& flags, std::ostream& out, std::ostream& err) {
   const SimulatedCluster::GroupsOf groups_of = [&](const Catalog& catalog) {
     return AssignGroups(catalog, *rules);
   };
+  const absl::StatusOr<std::unique_ptr<RunPools>> pools = RunPools::Read(flags, err);
+  if (!pools.ok()) return Fail(pools.status(), err);
   Progress progress;
   SimulationOptions options = OptionsOf(flags);
   SimulationOptions without = options;
@@ -119,13 +160,16 @@ int RunSimulation(const RunFlags& flags, std::ostream& out, std::ostream& err) {
       return advisor->Advise(observed, now_s, unneeded);
     };
   }
+  PoolStories stories;
+  SimulatedCluster::GroupsOf groups_with = groups_of;
+  if (*pools != nullptr) SizePools(**pools, *rules, stories, options, groups_with);
   options.on_sample = [&](const SimulationSample& now) {
     progress.Say(fmt::format("hour {} of {}, {}", (now.time_s - kBegin) / 3600, flags.hours,
                              Count(now.nodes, "node", "nodes")));
   };
   std::optional<absl::StatusOr<SimulationResult>> compared;
   std::thread beside([&] { compared = ebb::Simulate(read, groups_of, without); });
-  absl::StatusOr<SimulationResult> made = ebb::Simulate(read, groups_of, options);
+  absl::StatusOr<SimulationResult> made = ebb::Simulate(read, groups_with, options);
   beside.join();
   progress.Done();
   if (!made.ok()) return Fail(made.status(), err);
@@ -136,13 +180,9 @@ int RunSimulation(const RunFlags& flags, std::ostream& out, std::ostream& err) {
       .options = OptionTexts(flags),
       .hours = static_cast<double>(flags.hours),
       .with = *std::move(made),
-      .without = **std::move(compared)};
-  PrintSimulation(story, out);
-  if (flags.report.empty()) return 0;
-  if (const absl::Status s = WriteFile(flags.report, SimulationPage(story)); !s.ok())
-    return Fail(s, err);
-  PrintMessage("wrote " + Printable(flags.report), err);
-  return 0;
+      .without = **std::move(compared),
+      .pools = std::move(stories)};
+  return TellSimulation(flags, story, out, err);
 }
 
 }  // namespace

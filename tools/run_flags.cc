@@ -62,6 +62,37 @@ void AddSimulationFlags(RunFlags& flags, CLI::App& app) {
       ->check(values::File())
       ->type_name("FILE")
       ->group(group);
+  app.add_option("-o,--output", flags.output, "How to print what came of a simulation")
+      ->check(values::Choice({"table", "json"}))
+      ->type_name("FORMAT")
+      ->capture_default_str()
+      ->group(group);
+}
+
+void AddPoolFlags(RunFlags& flags, CLI::App& app) {
+  const std::string group = "Pools";
+  CLI::Option* const pools =
+      app.add_option("--pools", flags.pools,
+                     "Sizing policies say how many nodes the pools of this file have, as for `ebb "
+                     "policy check` (docs/policies.md)")
+          ->check(values::File())
+          ->type_name("FILE")
+          ->group(group);
+  app.add_option("--series", flags.series,
+                 "Signals of pools over time, as CSV or JSON, read anew each round")
+      ->check(values::File())
+      ->type_name("FILE")
+      ->needs(pools)
+      ->group(group);
+  app.add_option("--usage", flags.usage,
+                 "What pods or nodes use, as `kubectl get --raw "
+                 "/apis/metrics.k8s.io/v1beta1/pods` prints it, read anew each round; several "
+                 "times for several files")
+      ->check(values::File())
+      ->type_name("FILE")
+      ->allow_extra_args(false)
+      ->needs(pools)
+      ->group(group);
 }
 
 void AddClusterFlags(RunFlags& flags, CLI::App& app) {
@@ -168,9 +199,10 @@ void RunFlags::AddTo(CLI::App& app) {
   AddSimulationFlags(*this, app);
   AddProcessFlags(*this, app);
   AddSearchFlags(*this, app);
+  AddPoolFlags(*this, app);
   plan.AddLoopFlags(app);
   for (const char* other :
-       {"--input", "--dry-run", "--actuator", "--server", "--socket", "--state"}) {
+       {"--input", "--dry-run", "--actuator", "--server", "--socket", "--state", "--usage"}) {
     app.get_option("--simulate")->excludes(other);
   }
   app.get_option("--server")->excludes("--socket");
@@ -181,6 +213,7 @@ void RunFlags::AddTo(CLI::App& app) {
   for (const char* kept : {"--state", "--state-folder"}) {
     app.get_option(kept)->needs("--socket");
   }
+  app.get_option("--output")->needs("--simulate");
   app.get_option("--state")->excludes("--state-folder");
   AddOtherAutoscalerFlags(app);
   TakeLastOfEach(app);
@@ -199,6 +232,9 @@ std::vector<UsedFile> RunFlags::Files() const {
   std::vector<UsedFile> files = plan.Files();
   for (const std::string& input : inputs) files.push_back({"--input", input, FileUse::kRead});
   files.push_back({"--report", report, FileUse::kWrite});
+  files.push_back({"--pools", pools, FileUse::kRead});
+  files.push_back({"--series", series, FileUse::kRead});
+  for (const std::string& each : usage) files.push_back({"--usage", each, FileUse::kRead});
   return files;
 }
 

@@ -28,6 +28,11 @@ struct RunFlags {
   uint64_t seed = 1;
   std::string report;
   bool faults = false;
+  std::string output = "table";
+  // Of pools that policies size.
+  std::string pools;
+  std::string series;
+  std::vector<std::string> usage;
   // Of a loop that makes its rounds itself: a simulation, a dump.
   bool optimize = false;
   std::string optimize_interval = "10m";

@@ -23,12 +23,14 @@
 #include "service/run/loop_log.h"
 #include "service/run/loop_metrics.h"
 #include "service/run/session_rounds.h"
+#include "service/run/session_sizing.h"
 #include "snapshot/formats/duration.h"
 #include "tools/dry_run.h"
 #include "tools/fail.h"
 #include "tools/flag_values.h"
 #include "tools/round_command.h"
 #include "tools/run_flags.h"
+#include "tools/run_pools.h"
 #include "tools/views.h"
 #include "tools/wall_clock.h"
 #include "tools/wire_settings.h"
@@ -44,6 +46,7 @@ struct Parts {
   std::unique_ptr<Sessions> nobody;  // Of `pages`: none.
   std::unique_ptr<HttpPages> pages;  // Metrics, where there is no daemon here.
   std::unique_ptr<PlannerClient> client;
+  std::unique_ptr<RunPools> pools;  // Null without --pools.
 };
 
 std::chrono::milliseconds RoundTimeout(const RunFlags& flags) {
@@ -123,6 +126,7 @@ int RunDryOver(const RunFlags& flags, Parts& parts, LoopClock& clock, std::ostre
                            .needs_feed = flags.require_feed},
                           scale_down);
   LoopOptions options = flags.LoopOptionsOf();
+  if (parts.pools != nullptr) options.sizer = &parts.pools->sizer();
   options.on_turn = [&](const LoopTurn& turn) {
     parts.metrics.Observe(turn, 0);
     TellTurn(flags, turn, err);
@@ -149,14 +153,28 @@ int RunLoop(const RunFlags& flags, Parts& parts, LoopClock& clock, std::ostream&
     of.time_limit_seconds =
         std::chrono::duration<double>(*ParseDuration(flags.plan.simulation_timeout)).count();
   }
+  // What pools are sized by; nobody asks it without --pools.
+  absl::StatusOr<GroupRules> groups = flags.plan.ReadGroupRules();
+  if (!groups.ok()) return Fail(groups.status(), err);
+  ExportedCluster cluster(*parts.client, {.session = flags.session,
+                                          .load = flags.plan.load,
+                                          .groups = *std::move(groups),
+                                          .needs_feed = flags.require_feed});
+  PoolSizer* const sizer = parts.pools == nullptr ? nullptr : &parts.pools->sizer();
+  SessionSizing sizing(
+      *parts.client, flags.session, cluster,
+      {.now = [sizer] { return sizer->state(); },
+       .restore = [sizer](SizingState state) { sizer->Restore(std::move(state)); }});
+  if (sizer != nullptr) of.sizing = [&sizing] { return sizing.ToKeep(); };
   SessionRounds rounds(*parts.client, std::move(of));
   LoopOptions options = flags.LoopOptionsOf();
+  options.sizer = sizer;
   options.on_turn = [&](const LoopTurn& turn) {
     parts.metrics.Observe(turn, rounds.evictions());
     TellTurn(flags, turn, err);
   };
   sd_notify(0, "READY=1");
-  Loop(rounds, **actuator, std::move(options)).Run(clock);
+  Loop(rounds, sizing, **actuator, std::move(options)).Run(clock);
   sd_notify(0, "STOPPING=1");
   PrintMessage("ends", err, "ebb run");
   return 0;
@@ -169,6 +187,9 @@ int RunLive(const RunFlags& flags, std::ostream& out, std::ostream& err) {
   // What it writes is about a cluster, and nobody else's.  Sockets have modes of their own.
   umask(0077);
   Parts parts;
+  absl::StatusOr<std::unique_ptr<RunPools>> pools = RunPools::Read(flags, err);
+  if (!pools.ok()) return Fail(pools.status(), err);
+  parts.pools = *std::move(pools);
   if (absl::Status s = Start(flags, parts); !s.ok()) return Fail(s, err);
   PrintMessage(flags.server.empty()
                    ? "serves session " + flags.session + " on unix:" + Printable(flags.socket)

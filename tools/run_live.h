@@ -7,6 +7,9 @@
 // decide (--actuator).  With --dry-run the rounds are made here, over what the session exports, and
 // neither the session nor a plugin is told of anything.
 //
+// With --pools the loop sizes pools too (run_pools.h): over what the session exports, with what
+// policies remember kept by the session, or, in a dry run, by nobody.
+//
 // It ends at SIGTERM or SIGINT: what is only tainted is untainted, what was begun is carried on for
 // --grace; what is still under way then the plugin tells the next process.
 // Prints: on `err` the lines of --log; with --dry-run a line a deed on `out`.

@@ -9,13 +9,20 @@
 #include <cstdlib>
 #include <functional>
 #include <iostream>
+#include <nlohmann/json.hpp>
 
 #include "base/figures.h"
+#include "base/json_text.h"
+#include "base/printable.h"
+#include "service/run/loop_log.h"
+#include "snapshot/formats/rfc3339.h"
 #include "tools/curves.h"
 #include "tools/table.h"
 
 namespace ebb {
 namespace {
+
+constexpr std::string_view kJsonVersion = "ebb.run.simulate/v1";
 
 struct Line {
   std::string what;
@@ -120,13 +127,160 @@ ChartAxes HoursOf(const SimulationResult& result, bool percent) {
   return axes;
 }
 
+// --- Pools ------------------------------------------------------------------------------
+
+constexpr size_t kDecisionsShown = 500;  // On a page, of all pools.
+
+struct PoolLine {
+  const char* what;
+  std::function<std::string(const PoolStories::Story&)> text;
+};
+
+const std::vector<PoolLine>& PoolLines() {
+  using Story = PoolStories::Story;
+  static const auto number = [](int64_t value) {
+    return WithCommas(static_cast<uint64_t>(std::max<int64_t>(0, value)));
+  };
+  static const std::vector<PoolLine> lines = {
+      {"policy", [](const Story& s) { return s.policy; }},
+      {"nodes at first", [](const Story& s) { return number(s.nodes_at_first); }},
+      {"nodes at the end", [](const Story& s) { return number(s.nodes_at_last); }},
+      {"rounds", [](const Story& s) { return number(s.decided); }},
+      {"grew, times", [](const Story& s) { return number(s.grew); }},
+      {"machines asked for", [](const Story& s) { return number(s.machines); }},
+      {"shrank, times", [](const Story& s) { return number(s.shrank); }},
+      {"nodes that were to go", [](const Story& s) { return number(s.left); }},
+      {"failsafe at the end", [](const Story& s) { return s.failsafe ? "yes" : "no"; }},
+  };
+  return lines;
+}
+
+// "cloud.max: 12 rounds", one for each check.
+std::vector<std::string> Denials(const PoolStories::Story& story) {
+  std::vector<std::string> texts;
+  for (const auto& [check, rounds] : story.denied) {
+    texts.push_back(
+        fmt::format("{}: {}", check, Count(static_cast<uint64_t>(rounds), "round", "rounds")));
+  }
+  return texts;
+}
+
+void PrintPools(const PoolStories& pools, std::ostream& out) {
+  std::vector<std::string> head = {"POOL"};
+  for (const auto& [name, story] : pools.stories()) head.push_back(Printable(name));
+  Table table(head);
+  for (const PoolLine& line : PoolLines()) {
+    std::vector<std::string> row = {line.what};
+    for (const auto& [name, story] : pools.stories()) row.push_back(line.text(story));
+    table.AddRow(row);
+  }
+  out << "\n";
+  table.Print(out);
+  for (const auto& [name, story] : pools.stories()) {
+    if (story.denied.empty()) continue;
+    out << fmt::format("pool {} was denied by {}\n", Printable(name),
+                       PrintableLine(fmt::format("{}", fmt::join(Denials(story), ", "))));
+  }
+}
+
+std::string Row(const std::vector<std::string>& cells, const char* tag) {
+  std::string row = "<tr>";
+  for (const std::string& cell : cells) row += fmt::format("<{0}>{1}</{0}>", tag, Escaped(cell));
+  return row + "</tr>\n";
+}
+
+std::string PoolsOfPage(const PoolStories& pools) {
+  if (pools.stories().empty()) return "";
+  std::vector<std::string> head = {"pool"};
+  for (const auto& [name, story] : pools.stories()) head.push_back(name);
+  std::string page = "<table>" + Row(head, "th");
+  for (const PoolLine& line : PoolLines()) {
+    std::vector<std::string> row = {line.what};
+    for (const auto& [name, story] : pools.stories()) row.push_back(line.text(story));
+    page += Row(row, "td");
+  }
+  page += "</table>\n<table>" + Row({"time", "decisions that were not as the one before"}, "th");
+  size_t shown = 0;
+  for (const auto& [name, story] : pools.stories()) {
+    for (const PoolStories::Decision& decision : story.decisions) {
+      if (++shown > kDecisionsShown) break;
+      page += Row({FormatRfc3339(decision.at_s), PoolAsText(decision.turn)}, "td");
+    }
+  }
+  if (shown > kDecisionsShown) {
+    page += Row({"", fmt::format("only the first {} are shown", kDecisionsShown)}, "td");
+  }
+  return page + "</table>\n";
+}
+
+using Json = nlohmann::ordered_json;
+
+Json FiguresJson(const SimulationResult& result) {
+  const SimulationCounts& counts = result.counts;
+  return {{"nodesAtFirst", result.nodes_at_first},
+          {"nodesAtLast", result.nodes_at_last},
+          {"nodeHours", result.node_hours},
+          {"nodesDeleted", counts.nodes_deleted},
+          {"deletionsFailed", counts.deletions_failed},
+          {"nodesAdded", counts.nodes_added},
+          {"podsEvicted", counts.evictions},
+          {"evictionsRefusedByBudget", counts.pdb_refusals},
+          {"podsThatWaited", counts.pods_waited},
+          {"podWaitSecondsMost", counts.pod_wait_max_s}};
+}
+
+Json PoolJson(const PoolStories::Story& story) {
+  Json decisions = Json::array();
+  for (const PoolStories::Decision& decision : story.decisions) {
+    const PoolTurn& turn = decision.turn;
+    Json json = {{"at", FormatRfc3339(decision.at_s)},
+                 {"nodes", turn.nodes},
+                 {"delta", turn.delta},
+                 {"reason", turn.reason},
+                 {"deniedBy", turn.denied_by},
+                 {"leaving", turn.leaving},
+                 {"failsafe", turn.failsafe}};
+    if (turn.grow_to > 0) {
+      json["grow"] = {{"group", turn.group}, {"machines", turn.grow_to}, {"new", turn.grow_by}};
+    }
+    decisions.push_back(std::move(json));
+  }
+  return {{"pool", story.pool},
+          {"policy", story.policy},
+          {"nodesAtFirst", story.nodes_at_first},
+          {"nodesAtLast", story.nodes_at_last},
+          {"rounds", story.decided},
+          {"grew", story.grew},
+          {"machinesAskedFor", story.machines},
+          {"shrank", story.shrank},
+          {"nodesToGo", story.left},
+          {"failsafe", story.failsafe},
+          {"denied", story.denied},
+          {"decisions", std::move(decisions)}};
+}
+
 }  // namespace
+
+std::string SimulationJson(const SimulationStory& story) {
+  Json options = Json::object();
+  for (const auto& [name, value] : story.options) options[name] = value;
+  Json json = {{"version", kJsonVersion},
+               {"title", story.title},
+               {"hours", story.hours},
+               {"options", std::move(options)},
+               {"with", FiguresJson(story.with)},
+               {"without", FiguresJson(story.without)}};
+  json["pools"] = Json::array();
+  for (const auto& [name, pool] : story.pools.stories()) json["pools"].push_back(PoolJson(pool));
+  return IndentedJson(json);
+}
 
 void PrintSimulation(const SimulationStory& story, std::ostream& out) {
   out << story.title << "\n" << Headline(story) << "\n\n";
   Table table({"", "WITH EBB", "WITHOUT"});
   for (const Line& line : LinesOf(story)) table.AddRow({line.what, line.with, line.without});
   table.Print(out);
+  if (!story.pools.stories().empty()) PrintPools(story.pools, out);
 }
 
 std::string SimulationPage(const SimulationStory& story) {
@@ -153,7 +307,9 @@ std::string SimulationPage(const SimulationStory& story) {
     page += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td></tr>\n", Escaped(line.what),
                         Escaped(line.with), Escaped(line.without));
   }
-  page += "</table>\n<table><tr><th>option</th><th>value</th></tr>\n";
+  page += "</table>\n";
+  page += PoolsOfPage(story.pools);
+  page += "<table><tr><th>option</th><th>value</th></tr>\n";
   for (const auto& [name, value] : story.options) {
     page += fmt::format("<tr><td>{}</td><td>{}</td></tr>\n", Escaped(name), Escaped(value));
   }

@@ -1,4 +1,4 @@
-// What `ebb run --simulate` tells: a table, and a page with curves.
+// What `ebb run --simulate` tells: a table, the same as JSON, and a page with curves.
 //
 // The page is one file of HTML with its style and its drawings (SVG) in it, and no script: it
 // fetches nothing.
@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "engine/simulation/simulation.h"
+#include "tools/run_pools.h"
 
 namespace ebb {
 
@@ -24,9 +25,14 @@ struct SimulationStory {
   double hours = 0;
   SimulationResult with;
   SimulationResult without;  // The same load, and no scale-down.
+  PoolStories pools = {};    // Of --pools; empty: there are none.
 };
 
 void PrintSimulation(const SimulationStory& story, std::ostream& out);
+
+// One object, of version "ebb.run.simulate/v1".  A pool's `decisions` are the rounds of its policy
+// that were not as the one before.
+std::string SimulationJson(const SimulationStory& story);
 
 std::string SimulationPage(const SimulationStory& story);
 

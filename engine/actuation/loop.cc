@@ -132,8 +132,24 @@ void Loop::MakeRound(Observation& observed, LoopTurn& turn) {
   PutSoftTaints(taint, true, turn);
 }
 
+// False: there is to be no round, as it would not know of pools.
+bool Loop::SizePoolsOfMaker(LoopTurn& turn) {
+  absl::StatusOr<Observation> now = absl::FailedPreconditionError("no cluster to size pools of");
+  if (cluster_ != nullptr) now = cluster_->Observe(turn.now_s);
+  if (now.ok()) return SizePools(*now, turn);
+  turn.log.push_back(absl::StrCat("no round: ", now.status().message()));
+  return false;
+}
+
 void Loop::AskForRound(LoopTurn& turn) {
-  absl::StatusOr<AskedRound> round = rounds_->MakeRound(status_, turn.now_s);
+  const bool sized = options_.sizer != nullptr;
+  if (sized && !SizePoolsOfMaker(turn)) return;
+  ActuatorStatus status = status_;
+  for (const NodeInDeletion& node : sizing_.leave) {
+    status.running.push_back(
+        {.node = node.name, .group = node.group, .drain = true, .since_s = turn.now_s});
+  }
+  absl::StatusOr<AskedRound> round = rounds_->MakeRound(status, turn.now_s, sizing_.members);
   if (!round.ok()) {
     turn.log.push_back(absl::StrCat("no round: ", round.status().message()));
     return;
@@ -142,6 +158,7 @@ void Loop::AskForRound(LoopTurn& turn) {
   turn.nodes = round->nodes;
   turn.pending = round->pending;
   turn.log.insert(turn.log.end(), round->log.begin(), round->log.end());
+  if (sized) options_.sizer->Act(actuator_, sizing_);
   Begin(round->start, turn);
   PutSoftTaints(round->untaint, false, turn);
   PutSoftTaints(round->taint, true, turn);

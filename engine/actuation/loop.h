@@ -9,7 +9,7 @@
 // rounds continue.
 //
 // Rounds are made here, over a cluster that is observed here, or by a RoundMaker, which observes
-// and keeps its state itself.
+// and keeps its state itself.  Pools are sized here in any case.
 //
 // The round is recorded before anything of it is done, so that no deletion begins that a state
 // file does not know; and before the actuator forgets what ended, so that a loop that is killed
@@ -29,6 +29,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -80,9 +81,12 @@ class RoundMaker {
  public:
   virtual ~RoundMaker() = default;
   // `status`: the actuator's, and of deletions that could not begin a result each.  Results may
-  // be told again, where a round before failed.
-  // OK: the round is kept, and so is what it was told.
-  virtual absl::StatusOr<AskedRound> MakeRound(const ActuatorStatus& status, int64_t now_s) = 0;
+  // be told again, where a round before failed.  Deletions that a sizer is to begin when the round
+  // is kept are among those that run.
+  // `left_alone`: nodes whose groups the round is to leave as they are.
+  // OK: the round is kept, and so is what it was told, and what the sizer remembers.
+  virtual absl::StatusOr<AskedRound> MakeRound(const ActuatorStatus& status, int64_t now_s,
+                                               std::span<const std::string> left_alone) = 0;
 };
 
 class LoopClock {
@@ -126,7 +130,8 @@ struct LoopOptions {
                                            const std::vector<std::string>& unneeded)>
       advise = {};
   CandidateOrder order = CandidateOrder::kAutoscaler;  // Of rounds that are made here.
-  Sizer* sizer = nullptr;                              // Null: no pool is sized.
+  // Null: no pool is sized.  A loop whose rounds are made elsewhere needs a cluster for it.
+  Sizer* sizer = nullptr;
   // Keeps the state after a round, before anything of it is done.  Null: nothing is kept.
   std::function<absl::Status(const ScaleDown&, const RoundResult&)> record;
   // Sees every turn at its end.  Null: nobody does.
@@ -142,6 +147,9 @@ class Loop {
         options_(std::move(options)) {}
   Loop(RoundMaker& rounds, Actuator& actuator, LoopOptions options)
       : rounds_(&rounds), actuator_(actuator), options_(std::move(options)) {}
+  // `cluster` is what the sizer observes.
+  Loop(RoundMaker& rounds, ClusterSource& cluster, Actuator& actuator, LoopOptions options)
+      : cluster_(&cluster), rounds_(&rounds), actuator_(actuator), options_(std::move(options)) {}
 
   // One turn.
   void Turn(int64_t now_s);
@@ -153,15 +161,15 @@ class Loop {
  private:
   bool TakeStatus(LoopTurn& turn);
   bool SizePools(Observation& observed, LoopTurn& turn);
+  bool SizePoolsOfMaker(LoopTurn& turn);
   void MakeRound(Observation& observed, LoopTurn& turn);
   void AskForRound(LoopTurn& turn);
   void Acknowledge(LoopTurn& turn);
   void Begin(const std::vector<DeletionOrder>& orders, LoopTurn& turn);
   void PutSoftTaints(const std::vector<std::string>& nodes, bool taint, LoopTurn& turn);
 
-  // Null where rounds_ is not.
-  ScaleDown* const scale_down_ = nullptr;
-  ClusterSource* const cluster_ = nullptr;
+  ScaleDown* const scale_down_ = nullptr;   // Null where rounds_ is not.
+  ClusterSource* const cluster_ = nullptr;  // Null where nothing is observed here.
   RoundMaker* const rounds_ = nullptr;
   Actuator& actuator_;
   const LoopOptions options_;

@@ -22,19 +22,24 @@ namespace ebb {
 // What came of one pool in a turn.
 struct PoolTurn {
   std::string pool;
+  std::string policy;     // Its name.
   int64_t nodes = 0;      // Without those that leave.
   int64_t delta = 0;      // What the policy asked for.
   int64_t leaving = 0;    // Nodes that were queued to go for it.
-  int64_t grow_to = 0;    // Machines that its group is to have; 0: it does not grow.
+  std::string group;      // The actuator's name; empty: not known.
+  int64_t grow_to = 0;    // Machines that the group is asked to have; 0: it does not grow.
+  int64_t grow_by = 0;    // Those of them that are new.
   std::string reason;     // The policy's word.
   std::string denied_by;  // Which check kept it from acting; empty: none.
   bool failsafe = false;
+  friend bool operator==(const PoolTurn&, const PoolTurn&) = default;
 };
 
 struct SizingTurn {
   int64_t now_s = 0;
   std::vector<PoolTurn> pools;        // Those that were decided.
   std::vector<NodeInDeletion> leave;  // Nodes whose deletion Act is to begin.
+  std::vector<std::string> members;   // All nodes of pools; their groups no round takes from.
   std::vector<std::string> log;       // Denials, failures and warnings, a line each.
 };
 
@@ -45,7 +50,8 @@ class Sizer {
   virtual ~Sizer() = default;
 
   // `status`: how the actuator's deletions stand, with those results that this turn told.
-  // May set groups of `observed` so that the turn's round leaves them alone.
+  // Sets groups of `observed` so that a round over it leaves those of pools alone, and names their
+  // nodes for one that is made elsewhere.
   virtual void Decide(Observation& observed, const ActuatorStatus& status, SizingTurn& turn) = 0;
   // Begins what was decided.
   virtual void Act(Actuator& actuator, SizingTurn& turn) = 0;

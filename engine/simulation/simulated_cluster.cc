@@ -45,7 +45,9 @@ void SimulatedCluster::TakeGroups(const NodeGroups& groups) {
   for (const NodeGroup& group : groups.groups) {
     Group& made = groups_.emplace_back();
     made.group = group;
-    made.group.min_size = std::max<int64_t>(options_.groups_grow ? 1 : 0, group.min_size);
+    made.grows = options_.groups_grow &&
+                 (options_.group_grows == nullptr || options_.group_grows(group.name));
+    made.group.min_size = std::max<int64_t>(made.grows ? 1 : 0, group.min_size);
   }
   const Catalog& catalog = objects_.Snapshot().catalog();
   for (uint32_t n = 0; n < catalog.nodes(); ++n) {

@@ -77,6 +77,8 @@ struct SimulatedClusterOptions {
   // Groups boot nodes for pods that fit nowhere, and keep one node each.  False: they have as many
   // as they are asked for (Grow), down to none.
   bool groups_grow = true;
+  // The same of single groups, by name, once groups are known.  Null: `groups_grow` is for all.
+  std::function<bool(std::string_view group)> group_grows = nullptr;
   SimulatedFaults faults;
   SimulatedLatency schedule = {0, 1};
   SimulatedLatency replace = {1, 2};  // A controller that sees that it lost a pod.
@@ -194,6 +196,7 @@ class SimulatedCluster : public Actuator, public ClusterSource {
   struct Group {
     NodeGroup group;
     size_t pattern = kNone;
+    bool grows = true;  // By itself.
     bool gpu_label = false;
     int64_t nodes = 0;  // That are there.
     int64_t booting = 0;

@@ -158,7 +158,8 @@ void SimulatedCluster::Grow() {
     bool has_room = false;
     for (size_t g = 0; g < groups_.size() && !has_room; ++g) {
       Group& group = groups_[g];
-      if (group.pattern == kNone || group.nodes + group.booting >= group.group.max_size) continue;
+      if (group.pattern == kNone || !group.grows) continue;
+      if (group.nodes + group.booting >= group.group.max_size) continue;
       if (!GroupTakes(g, snapshot, id)) continue;
       has_room = TakeUpcomingRoom(group, asked);
       takers.push_back(g);

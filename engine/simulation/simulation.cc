@@ -31,11 +31,11 @@ absl::StatusOr<SimulationResult> Simulate(const SimulatedCluster::Read& read,
   ScaleDown scale_down(options.scale_down);
   LoopOptions loop_options = options.loop;
   loop_options.on_turn = [&](const LoopTurn& turn) {
+    if (options.loop.on_turn != nullptr) options.loop.on_turn(turn);
     if (!turn.round) return;
     ++result.rounds;
     ++result.statuses[static_cast<size_t>(turn.round->status)];
     sample.unneeded = turn.round->unneeded.size();
-    if (options.loop.on_turn != nullptr) options.loop.on_turn(turn);
   };
   Loop loop(scale_down, cluster, cluster, loop_options);
   const int64_t begin_s = options.cluster.start_s;

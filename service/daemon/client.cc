@@ -129,6 +129,9 @@ absl::StatusOr<wire::ActuationReply> PlannerClient::ReportActuation(
     const wire::ActuationReport& report) {
   return impl_->Call(&v1alpha1::Planner::Stub::ReportActuation, report);
 }
+absl::StatusOr<wire::SizingReply> PlannerClient::Sizing(const wire::SizingCall& call) {
+  return impl_->Call(&v1alpha1::Planner::Stub::Sizing, call);
+}
 
 absl::StatusOr<PlannerClient::Exported> PlannerClient::Export(const std::string& session) {
   grpc::ClientContext context;

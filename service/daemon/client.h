@@ -48,6 +48,7 @@ class PlannerClient {
 
   absl::StatusOr<wire::RoundReply> Round(const wire::RoundCall& call);
   absl::StatusOr<wire::ActuationReply> ReportActuation(const wire::ActuationReport& report);
+  absl::StatusOr<wire::SizingReply> Sizing(const wire::SizingCall& call);
   // The session's version, and its cluster as a binary snapshot.
   struct Exported {
     uint64_t version = 0;

@@ -774,6 +774,14 @@ class PlannerService::Impl final : public v1alpha1::Planner::CallbackService {
     return call;
   }
 
+  Unary* Sizing(Context* context, const wire::SizingCall* request,
+                wire::SizingReply* reply) override {
+    auto* const call = Call("Sizing", request->session(), context, reply);
+    call->On(options_.sessions->Find(request->session()), 0,
+             [](Session& session, auto) { return session.Sizing(); });
+    return call;
+  }
+
   grpc::ServerWriteReactor<wire::ExportReply>* Export(Context* context,
                                                       const wire::ExportCall* request) override {
     auto* const call = new ExportStream(

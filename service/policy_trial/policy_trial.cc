@@ -171,6 +171,7 @@ absl::StatusOr<PolicyTrialResult> TryPolicy(const SizedPool& pool, const LoadCur
   PoolSizerOptions sizing;
   sizing.enrich = [&](const SizedPool& of, int64_t now_s, PolicyObservation& seen) {
     seen.signals = Latest(options.signals, of.name, now_s);
+    return absl::OkStatus();
   };
   PoolSizer sizer({&pool, 1}, {}, sizing);
   ScaleDownOptions rounds;

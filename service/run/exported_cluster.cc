@@ -33,8 +33,10 @@ absl::Status ExportedCluster::Fetch() {
   live_ = *std::move(live);
   cluster_.emplace(*std::move(judged));
   version_ = exported->version;
-  const auto& symbols = cluster_->cluster.snapshot.catalog().shared_symbols();
-  scale_down_.Restore(scale_down_.Save(), symbols);
+  if (scale_down_ != nullptr) {
+    const auto& symbols = cluster_->cluster.snapshot.catalog().shared_symbols();
+    scale_down_->Restore(scale_down_->Save(), symbols);
+  }
   return absl::OkStatus();
 }
 
@@ -49,6 +51,7 @@ absl::StatusOr<Observation> ExportedCluster::Observe(int64_t /*now_s*/) {
   observed.snapshot = &cluster.snapshot;
   observed.groups = AssignGroups(cluster.snapshot.catalog(), options_.groups);
   observed.pending = cluster.pending;
+  observed.objects = [this](ObjectSink& sink) { return live_->Export(sink); };
   return observed;
 }
 

@@ -1,5 +1,6 @@
-// ExportedCluster: the cluster of a daemon's session, fetched whole, for a loop that makes its
-// rounds itself and leaves no trace in the session: a dry run (record_actuator.h).
+// ExportedCluster: the cluster of a daemon's session, fetched whole: for a loop that makes its
+// rounds itself and leaves no trace in the session, a dry run (record_actuator.h), and for sizing
+// pools of it (session_sizing.h).
 //
 //   ExportedCluster cluster(client, of, scale_down);
 //   DeductingSource source(cluster, actuator);
@@ -41,7 +42,10 @@ class ExportedCluster : public ClusterSource {
  public:
   // Borrows the client, and `scale_down`, which makes the rounds.
   ExportedCluster(PlannerClient& client, ExportedClusterOptions options, ScaleDown& scale_down)
-      : client_(client), options_(std::move(options)), scale_down_(scale_down) {}
+      : client_(client), options_(std::move(options)), scale_down_(&scale_down) {}
+  // Nobody makes rounds of it here.
+  ExportedCluster(PlannerClient& client, ExportedClusterOptions options)
+      : client_(client), options_(std::move(options)) {}
 
   absl::StatusOr<Observation> Observe(int64_t now_s) override;
 
@@ -51,7 +55,7 @@ class ExportedCluster : public ClusterSource {
 
   PlannerClient& client_;
   const ExportedClusterOptions options_;
-  ScaleDown& scale_down_;
+  ScaleDown* const scale_down_ = nullptr;
   uint64_t version_ = 0;
   std::unique_ptr<LiveCluster> live_;
   std::optional<LiveCluster::Version> cluster_;  // Of live_.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <span>
 
@@ -51,7 +52,34 @@ std::string Head(const LoopTurn& turn) {
   return text;
 }
 
+Json PoolAsJson(const PoolTurn& pool) {
+  Json json = {{"pool", pool.pool},       {"policy", pool.policy},    {"nodes", pool.nodes},
+               {"delta", pool.delta},     {"reason", pool.reason},    {"deniedBy", pool.denied_by},
+               {"leaving", pool.leaving}, {"failsafe", pool.failsafe}};
+  if (pool.grow_to > 0)
+    json["grow"] = {{"group", pool.group}, {"machines", pool.grow_to}, {"new", pool.grow_by}};
+  return json;
+}
+
 }  // namespace
+
+std::string PoolAsText(const PoolTurn& pool) {
+  std::string text = fmt::format(
+      "pool {}, {}: {}, {} ({})", Printable(pool.pool), Printable(pool.policy),
+      Count(static_cast<uint64_t>(std::max<int64_t>(0, pool.nodes)), "node", "nodes"),
+      pool.delta == 0 ? "stays" : fmt::format("{:+}", pool.delta), PrintableLine(pool.reason));
+  if (pool.grow_to > 0) {
+    text += fmt::format(", group {} is to have {}",
+                        pool.group.empty() ? "(not known)" : Printable(pool.group),
+                        Count(static_cast<uint64_t>(pool.grow_to), "machine", "machines"));
+  }
+  if (pool.leaving > 0) {
+    text += fmt::format(", {} to go",
+                        Count(static_cast<uint64_t>(pool.leaving), "node is", "nodes are"));
+  }
+  if (!pool.denied_by.empty()) text += "; denied by " + PrintableLine(pool.denied_by);
+  return text;
+}
 
 std::string TurnAsText(const LoopTurn& turn) {
   const std::string time = FormatRfc3339(turn.now_s);
@@ -64,6 +92,7 @@ std::string TurnAsText(const LoopTurn& turn) {
   for (const DeletionResult& result : turn.ended) {
     if (result.ok) text += fmt::format("{} ended {}\n", time, Printable(result.node));
   }
+  for (const PoolTurn& pool : turn.pools) text += fmt::format("{} {}\n", time, PoolAsText(pool));
   for (const std::string& line : turn.log) {
     text += fmt::format("{} {}\n", time, PrintableLine(line));
   }
@@ -94,6 +123,10 @@ std::string TurnAsJson(const LoopTurn& turn) {
     Json ended = {{"node", result.node}, {"ok", result.ok}};
     if (!result.ok) ended["why"] = result.why;
     json["ended"].push_back(std::move(ended));
+  }
+  if (!turn.pools.empty()) {
+    json["pools"] = Json::array();
+    for (const PoolTurn& pool : turn.pools) json["pools"].push_back(PoolAsJson(pool));
   }
   json["log"] = Json::array();
   for (const std::string& line : turn.log) json["log"].push_back(line);

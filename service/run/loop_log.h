@@ -4,6 +4,7 @@
 //       unneeded, 1 in deletion, 2 begin
 //   2026-06-01T12:00:00Z begin n7: drain, 12 pods
 //   2026-06-01T12:00:00Z ended n3
+//   2026-06-01T12:00:00Z pool web, escalator: 2 nodes, +6 (up), group web is to have 8 machines
 //   2026-06-01T12:00:00Z no round: session prod: nobody feeds it: ...
 //
 // In JSON it is one object a turn, with all of that.
@@ -22,6 +23,9 @@ namespace ebb {
 // Each line with its end.
 std::string TurnAsText(const LoopTurn& turn);
 std::string TurnAsJson(const LoopTurn& turn);
+
+// "pool web, escalator: 2 nodes, stays (cooldown); denied by lock"
+std::string PoolAsText(const PoolTurn& pool);
 
 }  // namespace ebb
 

@@ -9,6 +9,7 @@
 #include "base/printable.h"
 #include "base/text.h"
 #include "service/actuators/plugin_status.h"
+#include "service/session/wire_sizing.h"
 
 namespace ebb {
 namespace {
@@ -197,7 +198,8 @@ absl::Status SessionRounds::Report(const ActuatorStatus& status) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<AskedRound> SessionRounds::MakeRound(const ActuatorStatus& status, int64_t now_s) {
+absl::StatusOr<AskedRound> SessionRounds::MakeRound(const ActuatorStatus& status, int64_t now_s,
+                                                    std::span<const std::string> left_alone) {
   if (absl::Status s = Report(status); !s.ok()) return s;
   wire::RoundCall call;
   wire::PlanInput& input = *call.mutable_input();
@@ -207,6 +209,8 @@ absl::StatusOr<AskedRound> SessionRounds::MakeRound(const ActuatorStatus& status
   if (options_.time_limit_seconds) input.set_time_limit_seconds(*options_.time_limit_seconds);
   call.mutable_view()->set_format(wire::View::DATA);
   call.set_needs_feed(options_.needs_feed);
+  for (const std::string& node : left_alone) call.add_left_alone(node);
+  if (options_.sizing != nullptr) PutSizing(options_.sizing(), *call.mutable_sizing());
   const absl::StatusOr<wire::RoundReply> reply = client_.Round(call);
   if (!reply.ok()) return reply.status();
   if (reply->round() <= last_round_) {

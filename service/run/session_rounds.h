@@ -24,15 +24,18 @@
 #define EBB_SERVICE_RUN_SESSION_ROUNDS_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <tuple>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "engine/actuation/loop.h"
+#include "engine/sizing_state.h"
 #include "service/daemon/client.h"
 #include "service/wire/planner.pb.h"
 
@@ -44,6 +47,9 @@ struct SessionRoundsOptions {
   // A round ends after so long with the plan so far.
   std::optional<double> time_limit_seconds = {};
   bool needs_feed = true;
+  // What sizing policies remember, to be kept with each round (session_sizing.h).  Null: no pool is
+  // sized.
+  std::function<SizingState()> sizing = nullptr;
 };
 
 class SessionRounds : public RoundMaker {
@@ -52,7 +58,8 @@ class SessionRounds : public RoundMaker {
   SessionRounds(PlannerClient& client, SessionRoundsOptions options)
       : client_(client), options_(std::move(options)) {}
 
-  absl::StatusOr<AskedRound> MakeRound(const ActuatorStatus& status, int64_t now_s) override;
+  absl::StatusOr<AskedRound> MakeRound(const ActuatorStatus& status, int64_t now_s,
+                                       std::span<const std::string> left_alone = {}) override;
 
   // Evictions that the actuator told, each counted once.
   [[nodiscard]] uint64_t evictions() const { return evictions_; }

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -26,6 +27,7 @@
 #include "service/plan_time.h"
 #include "service/prices.h"
 #include "service/session/pass_call.h"
+#include "service/session/wire_sizing.h"
 #include "snapshot/any_object_sink.h"
 #include "snapshot/formats/binary_snapshot.h"
 
@@ -878,12 +880,41 @@ void PutRoundData(const MadeRound& round, const LoadedCluster& cluster, wire::Ro
   reply.set_in_deletion(static_cast<uint64_t>(round.deletions_in_progress));
 }
 
+// The groups of these nodes may not shrink in this round: they are at their minimum.  A replay is
+// told the same.
+absl::Status LeaveAlone(const google::protobuf::RepeatedPtrField<std::string>& nodes,
+                        const Catalog& catalog, RoundSettings& settings) {
+  if (nodes.empty()) return absl::OkStatus();
+  const NodeGroups groups = AssignGroups(catalog, settings.groups);
+  std::set<GroupId> left;
+  for (const std::string& name : nodes) {
+    const absl::StatusOr<NodeId> node = catalog.FindNode(name);
+    if (node.ok() && groups.Of(*node) != kNoGroup) left.insert(groups.Of(*node));
+  }
+  RoundTexts texts = settings.texts;
+  for (const GroupId id : left) {
+    const NodeGroup& group = groups.groups[Index(id)];
+    texts.group_sizes.push_back(
+        {.name = group.name, .min_size = group.target_size, .max_size = group.target_size});
+  }
+  absl::StatusOr<RoundSettings> made = MakeSettings(settings.options, std::move(texts));
+  if (!made.ok()) return made.status();
+  settings = *std::move(made);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<wire::RoundReply> Session::Round(const wire::RoundCall& call,
                                                 std::optional<Clock::time_point> end) {
   if (absl::Status s = RefuseSearch(call.input(), "Round"); !s.ok()) return s;
   if (absl::Status s = CheckMayMakeRound(call); !s.ok()) return s;
+  std::optional<SizingState> sizing;
+  if (call.has_sizing()) {
+    absl::StatusOr<SizingState> read = ReadSizing(call.sizing());
+    if (!read.ok()) return read.status();
+    sizing = *std::move(read);
+  }
   if (absl::Status s = OpenDriver(); !s.ok()) return s;
   std::optional<Effective> parsed;
   const absl::StatusOr<const Effective*> settings = SettingsOf(call.input(), parsed);
@@ -909,6 +940,10 @@ absl::StatusOr<wire::RoundReply> Session::Round(const wire::RoundCall& call,
   }
   std::ranges::move(GroupWarnings(source->cluster.snapshot.catalog(), told->groups),
                     std::back_inserter(source->cluster.warnings));
+  if (absl::Status s = LeaveAlone(call.left_alone(), source->cluster.snapshot.catalog(), *told);
+      !s.ok()) {
+    return s;
+  }
   const int64_t now_s = Now(call.input(), source->cluster);
   if (now_s < 0) return absl::InvalidArgumentError("now: a round is not before 1970");
   const auto ends = EndOf(call.input(), end);
@@ -933,7 +968,7 @@ absl::StatusOr<wire::RoundReply> Session::Round(const wire::RoundCall& call,
   }
   page_.reset();  // It shows the timers.
   // It is on disk before it is told.
-  if (absl::Status s = driver_->Save(round, *source); !s.ok()) {
+  if (absl::Status s = driver_->Save(round, *source, std::move(sizing)); !s.ok()) {
     // A file that cannot be read any more is opened anew by the next call: it may be mended.
     if (!driver_->Reload().ok()) driver_.reset();
     return As(absl::StatusCode::kInternal, s);
@@ -952,6 +987,13 @@ absl::StatusOr<wire::ActuationReply> Session::ReportActuation(const wire::Actuat
   if (absl::Status s = actuation_->Report(report, rounds); !s.ok()) return s;
   wire::ActuationReply reply;
   reply.set_in_progress(actuation_->InProgress());
+  return reply;
+}
+
+absl::StatusOr<wire::SizingReply> Session::Sizing() {
+  if (absl::Status s = OpenDriver(); !s.ok()) return s;
+  wire::SizingReply reply;
+  PutSizing(driver_->sizing(), *reply.mutable_sizing());
   return reply;
 }
 

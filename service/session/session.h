@@ -138,6 +138,7 @@ class Session {
   absl::StatusOr<wire::RoundReply> Round(const wire::RoundCall& call,
                                          std::optional<Clock::time_point> end);
   absl::StatusOr<wire::ActuationReply> ReportActuation(const wire::ActuationReport& report);
+  absl::StatusOr<wire::SizingReply> Sizing();
   // The binary snapshot, in parts.
   absl::Status Export(const std::function<absl::Status(std::string_view part)>& write);
 

@@ -27,6 +27,11 @@ bool HasLabels(const Catalog& catalog, const NodeInfo& node,
 
 }  // namespace
 
+bool IsMember(const SizedPool& pool, const Catalog& catalog, NodeId node) {
+  return pool.members.empty() ? HasLabels(catalog, catalog.node(node), pool.nodes)
+                              : pool.members.contains(catalog.NodeName(node));
+}
+
 PoolSizer::PoolSizer(std::span<const SizedPool> pools, SizingState state, PoolSizerOptions options)
     : pools_(pools), options_(std::move(options)), queues_(&state_.queue, options_.retry_s) {
   Restore(std::move(state));
@@ -61,10 +66,7 @@ void PoolSizer::FindMembers(const Observation& observed, const ActuatorStatus& s
     Members& members = members_[pool.name];
     members.group = pool.group;
     snapshot.alive().ForEach([&](NodeId node) {
-      const bool is_member = pool.members.empty()
-                                 ? HasLabels(catalog, catalog.node(node), pool.nodes)
-                                 : pool.members.contains(catalog.NodeName(node));
-      if (!is_member) return;
+      if (!IsMember(pool, catalog, node)) return;
       members.nodes.push_back(node);
       if (!IsLeaving(catalog.NodeName(node))) ++members.staying;
       const NodeGroup* const group = observed.groups.Find(node);
@@ -72,6 +74,10 @@ void PoolSizer::FindMembers(const Observation& observed, const ActuatorStatus& s
     });
     for (const NodeGroup& group : observed.groups.groups) {
       if (group.name == members.group) members.target = group.target_size;
+    }
+    // Machines that were asked for count before they are nodes, also where nobody tells of them.
+    if (const int64_t asked = Memory(pool).grow_to; asked > 0) {
+      members.target = std::max(asked, members.target.value_or(0));
     }
   }
 }
@@ -142,15 +148,20 @@ void PoolSizer::WorkQueues(const Observation& observed, const ActuatorStatus& st
   }
 }
 
+// Machines that have come since the group was asked for some.
+int64_t PoolSizer::Came(const SizedPool& pool, const Catalog& catalog) {
+  const int64_t since_s = Memory(pool).grow_since_s;
+  return std::ranges::count_if(members_[pool.name].nodes, [&](NodeId node) {
+    return catalog.node(node).creation_time >= since_s;
+  });
+}
+
 // Machines that were asked for have come, or should have.
 void PoolSizer::CheckGrowth(const Observation& observed, SizingTurn& turn) {
-  const Catalog& catalog = observed.snapshot->catalog();
   for (const SizedPool& pool : pools_) {
     PoolState& memory = Memory(pool);
     if (memory.grow_to == 0) continue;
-    const int64_t came = std::ranges::count_if(members_[pool.name].nodes, [&](NodeId node) {
-      return catalog.node(node).creation_time >= memory.grow_since_s;
-    });
+    const int64_t came = Came(pool, observed.snapshot->catalog());
     if (came >= memory.grow_by || (options_.trust_growth && asked_.contains(pool.name))) {
       memory.grow_to = memory.grow_by = 0;
       asked_.erase(pool.name);
@@ -181,9 +192,11 @@ int64_t PoolSizer::KeepQueued(const SizedPool& pool, int64_t most) {
   return std::ssize(keep);
 }
 
-void PoolSizer::Grow(const SizedPool& pool, int64_t delta, PoolTurn& came, SizingTurn& turn) {
+void PoolSizer::Grow(const Observation& observed, const SizedPool& pool, PoolTurn& came,
+                     SizingTurn& turn) {
   PoolState& memory = Memory(pool);
   const Members& members = members_[pool.name];
+  const int64_t delta = came.delta;
   const int64_t kept = KeepQueued(pool, delta);
   const int64_t have = members.target.value_or(std::ssize(members.nodes));
   const int64_t to = std::min(have + delta - kept, std::max(pool.cloud.max, have));
@@ -193,25 +206,36 @@ void PoolSizer::Grow(const SizedPool& pool, int64_t delta, PoolTurn& came, Sizin
     if (kept > 0 && pool.policy->OneActionAtATime()) Succeeded(pool, turn.now_s);
     return;
   }
+  // Those that are still to come from the last time come on top.
+  if (memory.grow_to > 0) memory.grow_by -= Came(pool, observed.snapshot->catalog());
   memory.grow_to = to;
   memory.grow_by += to - have;
   memory.grow_since_s = turn.now_s;
   asked_.erase(pool.name);
   came.grow_to = to;
+  came.grow_by = to - have;
 }
 
-void PoolSizer::DecideOne(const SizedPool& pool, const PoolReader& reader, SizingTurn& turn) {
+void PoolSizer::DecideOne(const Observation& observed, const SizedPool& pool,
+                          const PoolReader& reader, SizingTurn& turn) {
   const Members& members = members_[pool.name];
   PolicyObservation seen = reader.Observe(pool);
   if (members.target) seen.cloud->desired = *members.target;
   for (PolicyNode& node : seen.nodes) node.is_leaving = IsLeaving(node.name);
-  if (options_.enrich != nullptr) options_.enrich(pool, turn.now_s, seen);
+  if (options_.enrich != nullptr) {
+    if (const absl::Status s = options_.enrich(pool, turn.now_s, seen); !s.ok()) {
+      turn.log.push_back(absl::StrCat("pool ", pool.name, " stays: ", s.message()));
+      return;
+    }
+  }
   PoolState& memory = Memory(pool);
   const bool was_failsafe = memory.failsafe;
   PolicyDecision decision = DecidePool(pool, seen, turn.now_s, memory);
   PoolTurn came{.pool = pool.name,
+                .policy = pool.policy_name,
                 .nodes = members.staying,
                 .delta = decision.delta,
+                .group = members.group,
                 .reason = decision.reason,
                 .denied_by = decision.denied_by};
   if (memory.failsafe && !was_failsafe) EnterFailsafe(pool, decision.reason, turn);
@@ -220,7 +244,7 @@ void PoolSizer::DecideOne(const SizedPool& pool, const PoolReader& reader, Sizin
   if (std::exchange(last_told_[pool.name], told) != told && !told.empty()) {
     turn.log.push_back(fmt::format("pool {}: {}", pool.name, told));
   }
-  if (decision.delta > 0) Grow(pool, decision.delta, came, turn);
+  if (decision.delta > 0) Grow(observed, pool, came, turn);
   const int64_t most = std::min(-decision.delta, members.staying - pool.cloud.min);
   if (decision.delta < 0 && most <= 0) came.denied_by = "cloud.min";
   if (decision.delta < 0 && most > 0) {
@@ -246,7 +270,7 @@ void PoolSizer::DecideDue(const Observation& observed, SizingTurn& turn) {
     turn.log.push_back(absl::StrCat("no pool is sized: ", read.message()));
     return;
   }
-  for (const SizedPool* pool : due) DecideOne(*pool, reader, turn);
+  for (const SizedPool* pool : due) DecideOne(observed, *pool, reader, turn);
 }
 
 // --- Which nodes can go ---------------------------------------------------------------
@@ -331,9 +355,11 @@ void PoolSizer::PlanToGo(const Observation& observed, const ActuatorStatus& stat
   BeginWithinBudgets(plan->orders, status, turn);
 }
 
-void PoolSizer::LeaveToPools(NodeGroups& groups) const {
+void PoolSizer::LeaveToPools(Observation& observed, SizingTurn& turn) const {
+  NodeGroups& groups = observed.groups;
   for (const auto& [pool, members] : members_) {
     for (const NodeId node : members.nodes) {
+      turn.members.emplace_back(observed.snapshot->catalog().NodeName(node));
       const GroupId group = groups.Of(node);
       if (group != kNoGroup) {
         groups.groups[Index(group)].min_size = groups.groups[Index(group)].target_size;
@@ -351,7 +377,7 @@ void PoolSizer::Decide(Observation& observed, const ActuatorStatus& status, Sizi
   CheckGrowth(observed, turn);
   DecideDue(observed, turn);
   PlanToGo(observed, status, turn);
-  LeaveToPools(observed.groups);
+  LeaveToPools(observed, turn);
 }
 
 // --- Acting ---------------------------------------------------------------------------

@@ -8,8 +8,7 @@
 //   shrink  The policy's order of nodes (or the planner's) goes to a planner pass, as many as the
 //           policy asks for; those that can really go come into the drain queue (node_queues.h).
 //   grow    Nodes of the drain queue whose pods were not touched yet stay; for the rest the group
-//   is
-//           asked for machines, never more than the pool's cloud.max.
+//           is asked for machines, never more than the pool's cloud.max.
 // A pool never falls below its cloud.min by what is decided here, whatever its policy says.
 //
 // Every step is looked after.  One that fails or takes longer than the pool's stepTimeout is a
@@ -37,6 +36,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "engine/actuation/sizer.h"
 #include "engine/budgets.h"
 #include "engine/planner.h"
@@ -51,14 +51,18 @@ namespace ebb {
 struct PoolSizerOptions {
   PlannerOptions planner;
   DeletionBudgets budgets = {.max_scale_down_parallelism = 10, .max_drain_parallelism = 10};
-  // Sees what a policy is to see, to add signals and figures of use.  Null: nobody does.
-  std::function<void(const SizedPool& pool, int64_t now_s, PolicyObservation& seen)> enrich =
-      nullptr;
+  // Sees what a policy is to see, to add signals and figures of use.  An error keeps the pool as it
+  // is in this turn, without a round of its policy.  Null: nobody does.
+  std::function<absl::Status(const SizedPool& pool, int64_t now_s, PolicyObservation& seen)>
+      enrich = nullptr;
   std::function<void(const Notice& notice)> notify = nullptr;  // Null: nobody is told.
   int64_t retry_s = 60;  // After a failure, twice as long each time.
   // A group that was asked to grow has grown: of a dry run, where no machine comes.
   bool trust_growth = false;
 };
+
+// Whether the node is the pool's.
+bool IsMember(const SizedPool& pool, const Catalog& catalog, NodeId node);
 
 class PoolSizer : public Sizer {
  public:
@@ -93,8 +97,9 @@ class PoolSizer : public Sizer {
   void WorkQueues(const Observation& observed, const ActuatorStatus& status, SizingTurn& turn);
   void CheckGrowth(const Observation& observed, SizingTurn& turn);
   void DecideDue(const Observation& observed, SizingTurn& turn);
-  void DecideOne(const SizedPool& pool, const PoolReader& reader, SizingTurn& turn);
-  void Grow(const SizedPool& pool, int64_t delta, PoolTurn& came, SizingTurn& turn);
+  void DecideOne(const Observation& observed, const SizedPool& pool, const PoolReader& reader,
+                 SizingTurn& turn);
+  void Grow(const Observation& observed, const SizedPool& pool, PoolTurn& came, SizingTurn& turn);
   int64_t KeepQueued(const SizedPool& pool, int64_t most);
   void PlanToGo(const Observation& observed, const ActuatorStatus& status, SizingTurn& turn);
   std::vector<NodeId> Candidates(const Observation& observed, const Ask& ask) const;
@@ -105,7 +110,8 @@ class PoolSizer : public Sizer {
   void Failed(const SizedPool& pool, const std::string& what, SizingTurn& turn);
   void Succeeded(const SizedPool& pool, int64_t now_s);
   void EnterFailsafe(const SizedPool& pool, const std::string& why, SizingTurn& turn);
-  void LeaveToPools(NodeGroups& groups) const;
+  void LeaveToPools(Observation& observed, SizingTurn& turn) const;
+  [[nodiscard]] int64_t Came(const SizedPool& pool, const Catalog& catalog);
   [[nodiscard]] bool IsActing(const SizedPool& pool);
   [[nodiscard]] bool IsLeaving(std::string_view node) const {
     return queues_.Find(node) != nullptr || running_.contains(node);

@@ -710,6 +710,24 @@ class ReadmeTest(EbbTest):
                 self.assertIn(line, printed[at:])
                 at = printed.index(line, at) + 1
 
+    def test_the_readme_shows_a_pool_under_each_school(self):
+        root = os.path.abspath(os.path.join(DOCS, ".."))
+        with open(os.path.join(root, "examples/pools.yaml"), encoding="utf-8") as file:
+            pools = file.read()
+        with open(os.path.join(root, "README.md"), encoding="utf-8") as file:
+            self.assertIn("```yaml\n" + pools[pools.index("pools:"):] + "```", file.read())
+        words = ["policy", "eval", "examples/pools.yaml", "examples/pools_cluster.yaml"]
+        printed = self.ebb(*[os.path.join(root, word) if "/" in word else word
+                             for word in words])[0].splitlines()
+        at = 0
+        for line in self.shown(" ".join(["ebb", *words])):
+            if line == "...":
+                continue
+            self.assertIn(line, printed[at:])
+            at = printed.index(line, at) + 1
+        for school in ("replicator", "clusterman", "maestro", "escalator"):
+            self.assertIn(f", {school}: 2 nodes, +1 (", "\n".join(printed))
+
 
 class CostTest(EbbTest):
 
@@ -2275,6 +2293,85 @@ class RunTest(EbbTest):
             # What would be done is done from then on, and told once.
             said += [line.split(" ", 1)[1] for line in rest.splitlines(True)]
             self.assertEqual(len(said), len(set(said)), said)
+
+    POOL = """pools:
+- name: general
+  policy: clusterman
+  nodes: {pool: general}
+  cloud: {min: 1, max: 60}
+  period: 600
+  options:
+    autoscaling: {setpoint: 0.7, target_capacity_margin: 0.1}
+    scaling_limits: {min_capacity: 1, max_capacity: 60, max_weight_to_add: 10,
+                     max_weight_to_remove: 10, max_tasks_to_kill: 1000}
+    draining_enabled: true
+    autoscale_signal: {internal: true, period_minutes: 10}
+"""
+    GROUPS = "nodeGroups: [{name: general, nodeSelector: {pool: general}}]\n"
+
+    def simulate(self, pools, *words):
+        groups = self.write("groups.yaml", self.GROUPS)
+        out = self.ebb("run", "--simulate", "--nodes", "60", "--hours", "36", "-o", "json",
+                       "--node-groups", groups, "--pools", pools, *words)[0]
+        return json.loads(out)
+
+    def test_a_simulated_pool_grows_and_shrinks_under_its_policy(self):
+        pools, page = self.write("pools.yaml", self.POOL), self.path("page.html")
+        told = self.simulate(pools, "--report", page)
+        self.assertEqual(told["version"], "ebb.run.simulate/v1")
+        pool = told["pools"][0]
+        self.assertEqual((pool["pool"], pool["policy"], pool["failsafe"]), ("general", "clusterman", False))
+        self.assertGreater(pool["grew"], 0)
+        self.assertGreater(pool["shrank"], 0)
+        for decision in pool["decisions"]:
+            self.assertLessEqual(decision.get("grow", {"machines": 0})["machines"], 60)
+            self.assertGreaterEqual(decision["nodes"] - decision["leaving"], 1, decision)
+        self.assertEqual(sum(d["leaving"] for d in pool["decisions"]), pool["nodesToGo"])
+        with open(page, encoding="utf-8") as file:
+            html = file.read()
+        self.assertIn("pool general, clusterman: ", html)
+        self.assertIn(", group general is to have ", html)
+        # The same arguments give the same figures.
+        self.assertEqual(self.simulate(pools), told)
+
+    def test_a_dump_is_sized_in_a_dry_run(self):
+        dump = self.dump(SMALL)
+        pools = self.write("pools.yaml", self.POOL)
+        self.assertEqual(self.ebb("policy", "check", pools)[0], "1 pool is right\n")
+        self.ebb("gen", "company", "--nodes", "40", "--seed", "1", "-o", dump)
+        with subprocess.Popen([EBB, "run", "--input", dump, "--dry-run", "--scan-interval", "1s",
+                               "--pools", pools],
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as child:
+            giving_up = threading.Timer(120, child.kill)
+            giving_up.start()
+            try:
+                said = next(line for line in child.stderr if "pool general, clusterman: " in line)
+                child.send_signal(signal.SIGTERM)
+                child.communicate()
+            finally:
+                giving_up.cancel()
+                child.kill()
+        self.assertEqual(child.returncode, 0)
+        self.assertRegex(said, r"pool general, clusterman: \d+ nodes, -\d+ \(scaled to the setpoint\)")
+
+    def test_pools_that_cannot_be_sized_are_refused(self):
+        def refused(text, *words, code=1):
+            pools = self.write("pools.yaml", text)
+            return self.ebb("run", "--simulate", "--nodes", "4", "--hours", "1", "--pools", pools,
+                            *words, code=code)[1]
+        self.assertRegex(refused(self.POOL.replace("period: 600", "perod: 600")),
+                         r"pools.yaml: line 6: pools.0..perod: no such field; did you mean period")
+        self.assertRegex(refused(self.POOL.replace("max: 60}", "max: many}")), r"pools.yaml: line 5: pools.0..cloud.max: ")
+        self.assertIn("discover: ", refused(self.POOL + "discover: {prefix: example.com/}\n"))
+        self.assertIn("pool general: queries: ", refused(self.POOL.replace(
+            "  period:", "  queries: {cpus: up}\n  period:") + "prometheus: {url: 'http://localhost:1'}\n"))
+        self.assertIn("--simulate excludes --usage", refused(self.POOL, "--usage", "x", code=2))
+        self.assertIn("no.csv", refused(self.POOL, "--series", self.path("no.csv")))
+        err = self.ebb("run", "--simulate", "--series", "x", code=2)[1]
+        self.assertIn("--series requires --pools", err)
+        self.assertIn("no.yaml", self.ebb("run", "--simulate", "--pools", self.path("no.yaml"), code=1)[1])
+        self.assertIn("--output requires --simulate",
+                      self.ebb("run", "--input", "x", "--dry-run", "-o", "json", code=2)[1])
 
     def test_what_cannot_be_run_is_told(self):
         self.assertIn("a dump cannot be changed", self.ebb("run", "--input", "x", code=2)[1])

@@ -324,6 +324,95 @@ class RunLiveTest(unittest.TestCase):
         self.turn(lambda turn: "nobody feeds" in str(turn["log"]), "no round without a feeder")
         self.end(run)
 
+    def pools(self, low=30):
+        """A file of one pool: all nodes, each a quarter full."""
+        path = self.folder / "pools.yaml"
+        path.write_text(f"""pools:
+- name: web
+  policy: escalator
+  nodes: {{nodegroup: g}}
+  cloud: {{min: 3, max: 10}}
+  options: {{name: web, label_key: nodegroup, label_value: g, cloud_provider_group_name: g,
+            min_nodes: 3, max_nodes: 10, scale_up_threshold_percent: 70,
+            taint_upper_capacity_threshold_percent: 45,
+            taint_lower_capacity_threshold_percent: {low}, slow_node_removal_rate: 1,
+            fast_node_removal_rate: 1, soft_delete_grace_period: 1m, hard_delete_grace_period: 10m,
+            scale_up_cool_down_period: 10m}}
+notifications:
+- exec: {{command: [sh, -c, 'cat >> {self.folder}/notices'], timeout: 10}}
+""")
+        return ["--pools", str(path)]
+
+    @staticmethod
+    def decided(turn):
+        return turn["pools"][0] if turn.get("pools") else {}
+
+    def test_a_policy_takes_a_node_of_its_pool_and_a_restart_takes_no_second(self):
+        self.start_plugin()
+        # The first process does not come to the drain.
+        run = self.start_run(*self.pools(), "--node-delete-delay-after-taint", "1h")
+        feed = self.feed()
+        shrunk = self.decided(self.turn(lambda turn: self.decided(turn).get("leaving"), "it shrinks"))
+        self.assertEqual((shrunk["pool"], shrunk["policy"], shrunk["nodes"], shrunk["delta"]),
+                         ("web", "escalator", NODES, -1))
+        self.assertEqual([each.phase for each in self.plugin_status().running], [plugin_pb.TAINTED])
+        name = self.plugin_status().running[0].node
+        run.kill()
+        run.wait()
+        feed.close()
+        run = self.start_run(*self.pools())
+        feed = self.feed()
+        ended = self.turn(lambda turn: turn["ended"], "it ends")["ended"]
+        self.assertEqual(ended, [{"node": name, "ok": True}])
+        feed.drop(name)
+        stays = self.decided(self.turn(lambda turn: turn.get("nodes") == NODES - 1, "it is gone"))
+        self.assertEqual((stays["nodes"], stays["leaving"]), (NODES - 1, 0))
+        self.end(run)
+        turns = self.turns()
+        self.assertEqual(sum(self.decided(turn).get("leaving", 0) for turn in turns), 1)
+        # Rounds leave the pool's group alone.
+        self.assertEqual([each for turn in turns for each in turn["begun"]], [])
+        told = subprocess.run([EBB, "policy", "failsafe", "list", "--state",
+                               str(self.states / "default.db")],
+                              capture_output=True, text=True, check=True).stdout
+        self.assertRegex(told, r"web +escalator +no +0 ")
+
+    def test_a_pool_that_cannot_grow_is_in_failsafe_until_an_operator_ends_it(self):
+        self.start_plugin()
+        path = self.pools()[1]
+        text = pathlib.Path(path).read_text().replace("threshold_percent: 70", "threshold_percent: 20")
+        text = text.replace("percent: 45", "percent: 10").replace("percent: 30", "percent: 5")
+        pathlib.Path(path).write_text(text.replace("  cloud:", "  retries: 1\n  cloud:"))
+        run = self.start_run("--pools", path)
+        self.feed()
+        first = self.turn(lambda turn: "failsafe" in str(turn["log"]), "it is in failsafe")
+        self.assertIn("it cannot grow: ", str(first["log"]))
+        self.assertEqual(self.decided(first)["grow"]["group"], "g")
+        self.wait_for((self.folder / "notices").exists, "somebody is told")
+        notice = json.loads((self.folder / "notices").read_text())
+        self.assertEqual((notice["pool"], notice["event"]), ("web", "failsafe"))
+        idle = self.decided(self.turn(lambda turn: self.decided(turn).get("reason") == "failsafe",
+                                      "it does nothing"))
+        self.assertEqual((idle["delta"], idle["deniedBy"], idle["failsafe"]), (0, "failsafe", True))
+        self.assertNotIn("grow", idle)
+        # The program goes on from what the operator wrote.
+        subprocess.run([EBB, "policy", "failsafe", "clear", "web", "--state",
+                        str(self.states / "default.db")], capture_output=True, check=True)
+        self.turn(lambda turn: self.decided(turn).get("grow"), "it tries again")
+        self.end(run)
+
+    def test_a_dry_run_says_what_policies_would_do(self):
+        run = self.start_run("--dry-run", *self.pools(), state=False)
+        self.feed()
+        line = run.stdout.readline()
+        while " delete " not in line:
+            self.assertNotEqual(line, "", self.log_text())
+            line = run.stdout.readline()
+        shrunk = self.decided(self.turn(lambda turn: self.decided(turn).get("leaving"), "it shrinks"))
+        self.assertEqual(shrunk["delta"], -1)
+        self.end(run)
+        self.assertEqual(list(self.states.iterdir()), [])
+
     def test_a_dry_run_says_what_it_would_do_and_does_nothing(self):
         self.start_plugin()
         run = self.start_run("--dry-run", state=False)

@@ -722,7 +722,13 @@ class CarelessTest(ServeTest):
                 unneeded_limit=1)),
             "Filter": ("unary_unary", pb.FilterCall(session="x", min_version=1,
                                                     pods=["default/p"], node="a", view=view)),
-            "Round": ("unary_unary", pb.RoundCall(input=plan_input, view=view)),
+            "Round": ("unary_unary", pb.RoundCall(
+                input=plan_input, view=view, left_alone=["a"], sizing=pb.Sizing(
+                    pools=[pb.PoolMemory(pool="p", policy="escalator", state=b"{}", at=NOW, failures=1,
+                                         failsafe=True, grow_to=3, grow_by=1, grow_since=NOW)],
+                    queue=[pb.QueuedNode(node="a", uid="u", pool="p", terminating=True, since=NOW,
+                                         attempts=1, retry_after=NOW)]))),
+            "Sizing": ("unary_unary", pb.SizingCall(session="x")),
             "ReportActuation": ("unary_unary", report),
             "WatchPlans": ("unary_stream", pb.WatchPlansCall(input=watched, min_interval_ms=1)),
             "Export": ("unary_stream", pb.ExportCall(session="x", min_version=1)),

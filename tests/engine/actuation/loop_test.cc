@@ -178,7 +178,8 @@ class ScriptedRounds : public RoundMaker {
   absl::StatusOr<AskedRound> answer = AskedRound();
   ActuatorStatus told;
 
-  absl::StatusOr<AskedRound> MakeRound(const ActuatorStatus& status, int64_t) override {
+  absl::StatusOr<AskedRound> MakeRound(const ActuatorStatus& status, int64_t,
+                                       std::span<const std::string>) override {
     told = status;
     return answer;
   }

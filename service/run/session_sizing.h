@@ -1,0 +1,63 @@
+// SessionSizing: pools of a daemon's session, for a loop whose rounds the session makes.
+//
+//   SessionSizing sizing(client, "prod", cluster, {.now = Remembered, .restore = Restore});
+//   rounds_options.sizing = [&] { return sizing.ToKeep(); };
+//   Loop loop(rounds, sizing, actuator, loop_options);
+//
+// What policies remember stands in the session's state file, written in one transaction with the
+// round.  Each observation begins with what stands there: where somebody else wrote it, such as
+// another process before this one or an operator who ended a failsafe, it is restored.  The round
+// during which that happens is refused by the session, and costs a turn.
+//
+// Errors:  those of the calls and of the cluster; Internal: what the session tells cannot be.
+// Cost:    a call, and what observing the cluster costs.
+// Threads: one at a time.
+
+#ifndef EBB_SERVICE_RUN_SESSION_SIZING_H_
+#define EBB_SERVICE_RUN_SESSION_SIZING_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "engine/actuation/loop.h"
+#include "engine/sizing_state.h"
+#include "service/daemon/client.h"
+
+namespace ebb {
+
+// Of the sizer.
+struct SizingMemory {
+  std::function<SizingState()> now;
+  std::function<void(SizingState)> restore;
+};
+
+class SessionSizing : public ClusterSource {
+ public:
+  // Borrows client and cluster.
+  SessionSizing(PlannerClient& client, std::string session, ClusterSource& cluster,
+                SizingMemory memory)
+      : client_(client),
+        session_(std::move(session)),
+        cluster_(cluster),
+        memory_(std::move(memory)) {}
+
+  absl::StatusOr<Observation> Observe(int64_t now_s) override;
+  // What the round that is asked for now is to keep.
+  SizingState ToKeep();
+
+ private:
+  PlannerClient& client_;
+  const std::string session_;
+  ClusterSource& cluster_;
+  const SizingMemory memory_;
+  std::optional<SizingState> told_;  // As the session told it last.
+  std::optional<SizingState> sent_;  // With the last round, which the session may have kept.
+};
+
+}  // namespace ebb
+
+#endif  // EBB_SERVICE_RUN_SESSION_SIZING_H_

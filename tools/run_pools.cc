@@ -1,0 +1,157 @@
+#include "tools/run_pools.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <ostream>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include "base/printable.h"
+#include "engine/policy/policy_registry.h"
+#include "service/outside/prometheus.h"
+#include "service/settings_file.h"
+#include "tools/round_command.h"
+#include "tools/run_flags.h"
+
+namespace ebb {
+namespace {
+
+constexpr size_t kDecisionsMax = 10'000;  // Of a pool, that are kept for telling.
+
+// What the file has and this loop cannot do.
+absl::Status CheckForLoop(const RunFlags& flags, const SizingFile& file) {
+  const auto wrong = [&](const std::string& where, std::string_view what) {
+    return BadSetting(flags.pools, where, what);
+  };
+  if (file.discover_prefix) {
+    return wrong("discover",
+                 "ebb run sizes the pools that the file names; ebb policy eval "
+                 "discovers pools");
+  }
+  if (file.pools.empty()) return wrong("pools", "names no pool to size");
+  for (const SizedPool& pool : file.pools) {
+    if (pool.queries.empty() || !flags.simulate) continue;
+    return wrong(fmt::format("pool {}: queries", pool.name),
+                 "Prometheus does not know a simulated cluster; leave them out, or pass --series");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+RunPools::RunPools(const RunFlags& flags) : series_(flags.series), usage_(flags.usage) {}
+
+absl::StatusOr<std::unique_ptr<RunPools>> RunPools::Read(const RunFlags& flags, std::ostream& err) {
+  if (flags.pools.empty()) return std::unique_ptr<RunPools>();
+  std::unique_ptr<RunPools> pools(new RunPools(flags));
+  if (absl::Status s = pools->ReadFile(flags); !s.ok()) return s;
+  // What is wrong with these at the beginning is wrong for good.
+  Figures figures;
+  if (absl::Status s = pools->ReadFigures(figures); !s.ok()) return s;
+  pools->MakeSizer(flags, err);
+  return pools;
+}
+
+absl::Status RunPools::ReadFile(const RunFlags& flags) {
+  const absl::StatusOr<std::string> yaml = ReadWholeFile(flags.pools);
+  if (!yaml.ok()) return yaml.status();
+  absl::StatusOr<SizingFile> file = ReadSizingFile(flags.pools, *yaml, PolicyRegistry());
+  if (!file.ok()) return file.status();
+  file_ = *std::move(file);
+  return CheckForLoop(flags, file_);
+}
+
+void RunPools::MakeSizer(const RunFlags& flags, std::ostream& err) {
+  const ScaleDownOptions rounds = RoundOptionsOf(flags.plan).scale_down;
+  PoolSizerOptions options;
+  options.planner = rounds.planner;
+  options.budgets = rounds.budgets;
+  options.trust_growth = flags.dry_run;
+  options.enrich = [this](const SizedPool& pool, int64_t now_s, PolicyObservation& seen) {
+    return Enrich(pool, now_s, seen);
+  };
+  if (!flags.dry_run && !flags.simulate) {
+    const auto print = [&err](std::string_view line) {
+      PrintMessage(PrintableLine(line), err, "ebb run");
+    };
+    notifiers_ = MakeNotifiers(file_.notifications, print, [](int64_t ms) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(ms));
+    });
+    options.notify = [this, print](const Notice& notice) {
+      for (const std::string& problem : TellAll(notifiers_, notice)) print(problem);
+    };
+  }
+  sizer_.emplace(file_.pools, SizingState(), std::move(options));
+}
+
+absl::Status RunPools::ReadFigures(Figures& figures) const {
+  if (!series_.empty()) {
+    const absl::StatusOr<std::string> text = ReadWholeFile(series_);
+    if (!text.ok()) return text.status();
+    absl::StatusOr<std::vector<SignalPoint>> points = ReadSignals(series_, *text);
+    if (!points.ok()) return points.status();
+    figures.points = *std::move(points);
+  }
+  for (const std::string& each : usage_) {
+    const absl::StatusOr<std::string> text = ReadWholeFile(each);
+    if (!text.ok()) return text.status();
+    if (absl::Status s = figures.usage.Read(each, *text); !s.ok()) return s;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RunPools::Enrich(const SizedPool& pool, int64_t now_s, PolicyObservation& seen) {
+  if (!figures_ || figures_->at_s != now_s) {
+    figures_.emplace();
+    figures_->at_s = now_s;
+    figures_->read = ReadFigures(*figures_);
+  }
+  if (!figures_->read.ok()) return figures_->read;
+  seen.signals = Latest(figures_->points, pool.name, now_s);
+  figures_->usage.AddTo(seen);
+  if (pool.queries.empty()) return absl::OkStatus();
+  auto asked = QuerySignals(file_.prometheus, pool, now_s);
+  if (!asked.ok()) return asked.status();
+  seen.signals.merge(*asked);
+  return absl::OkStatus();
+}
+
+std::set<std::string> RunPools::GroupsOf(const Catalog& catalog, const NodeGroups& groups) const {
+  std::set<std::string> names;
+  for (uint32_t n = 0; n < catalog.nodes(); ++n) {
+    const NodeGroup* const group = groups.Find(NodeId{n});
+    if (group == nullptr) continue;
+    for (const SizedPool& pool : file_.pools) {
+      if (IsMember(pool, catalog, NodeId{n})) names.insert(group->name);
+    }
+  }
+  return names;
+}
+
+void PoolStories::Take(int64_t now_s, const std::vector<PoolTurn>& pools) {
+  for (const PoolTurn& turn : pools) {
+    Story& story = stories_[turn.pool];
+    if (story.decided == 0) {
+      story.pool = turn.pool;
+      story.policy = turn.policy;
+      story.nodes_at_first = turn.nodes;
+    }
+    story.nodes_at_last = turn.nodes;
+    ++story.decided;
+    if (turn.grow_to > 0) {
+      ++story.grew;
+      story.machines += turn.grow_by;
+    }
+    if (turn.leaving > 0) ++story.shrank;
+    story.left += turn.leaving;
+    story.failsafe = turn.failsafe;
+    if (!turn.denied_by.empty()) ++story.denied[turn.denied_by];
+    if (story.decisions.size() >= kDecisionsMax) continue;
+    if (!story.decisions.empty() && story.decisions.back().turn == turn) continue;
+    story.decisions.push_back({now_s, turn});
+  }
+}
+
+}  // namespace ebb
