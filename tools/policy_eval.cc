@@ -34,7 +34,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::string_view kJsonVersion = "ebb.policy.eval/v1";
+constexpr std::string_view kEvalVersion = "ebb.policy.eval/v1";
 
 // One pool, and what was decided for it.
 struct Evaluated {
@@ -194,7 +194,7 @@ int EvalPools(const PolicyEvalRequest& request, std::ostream& out, std::ostream&
   }
   if (request.output == "json") {
     out << IndentedJson(
-        Json{{"version", kJsonVersion}, {"now", FormatRfc3339(input.now_s)}, {"pools", rows}});
+        Json{{"version", kEvalVersion}, {"now", FormatRfc3339(input.now_s)}, {"pools", rows}});
   } else {
     out << text.str();
   }

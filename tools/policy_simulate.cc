@@ -28,7 +28,7 @@ namespace ebb {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr std::string_view kJsonVersion = "ebb.policy.simulate/v1";
+constexpr std::string_view kSimulateVersion = "ebb.policy.simulate/v1";
 
 // A figure of every pool: a row of the table, of the page and of the JSON.
 struct Line {
@@ -110,7 +110,7 @@ Json AsJson(const std::string& title, const std::vector<PolicyTrialResult>& resu
     pool["log"] = result.log;
     pools.push_back(std::move(pool));
   }
-  return {{"version", kJsonVersion}, {"title", title}, {"pools", std::move(pools)}};
+  return {{"version", kSimulateVersion}, {"title", title}, {"pools", std::move(pools)}};
 }
 
 // What is simulated.

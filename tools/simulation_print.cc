@@ -22,7 +22,7 @@
 namespace ebb {
 namespace {
 
-constexpr std::string_view kJsonVersion = "ebb.run.simulate/v1";
+constexpr std::string_view kRunVersion = "ebb.run.simulate/v1";
 
 struct Line {
   std::string what;
@@ -101,10 +101,10 @@ std::string Headline(const SimulationStory& story) {
                      gone < 0 ? "more" : "fewer");
 }
 
-using ValueOf = std::function<double(const SimulationSample&)>;
+using SampleValue = std::function<double(const SimulationSample&)>;
 
 Curve CurveOf(const char* name, const char* style, const std::vector<SimulationSample>& samples,
-              const ValueOf& value) {
+              const SampleValue& value) {
   Curve curve{.name = name, .style = style, .points = {}};
   for (const SimulationSample& sample : samples) {
     curve.points.push_back({.x = static_cast<double>(sample.time_s), .y = value(sample)});
@@ -264,7 +264,7 @@ Json PoolJson(const PoolStories::Story& story) {
 std::string SimulationJson(const SimulationStory& story) {
   Json options = Json::object();
   for (const auto& [name, value] : story.options) options[name] = value;
-  Json json = {{"version", kJsonVersion},
+  Json json = {{"version", kRunVersion},
                {"title", story.title},
                {"hours", story.hours},
                {"options", std::move(options)},
@@ -286,12 +286,12 @@ void PrintSimulation(const SimulationStory& story, std::ostream& out) {
 std::string SimulationPage(const SimulationStory& story) {
   std::string page =
       PageHead(fmt::format("ebb run --simulate: {}", story.title), story.title, Headline(story));
-  const auto both = [&](std::string_view title, bool percent, const ValueOf& value) {
+  const auto both = [&](std::string_view title, bool percent, const SampleValue& value) {
     page += DrawCurves(title, HoursOf(story.with, percent),
                        {CurveOf("with ebb", "with", story.with.samples, value),
                         CurveOf("without", "without", story.without.samples, value)});
   };
-  const auto only_with = [&](std::string_view title, const ValueOf& value) {
+  const auto only_with = [&](std::string_view title, const SampleValue& value) {
     page += DrawCurves(title, HoursOf(story.with, false),
                        {CurveOf("with ebb", "with", story.with.samples, value)});
   };

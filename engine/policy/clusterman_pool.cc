@@ -15,9 +15,9 @@ namespace ebb {
 namespace {
 
 // Steps of one would be lost in larger numbers.
-constexpr double kCapacityMax = 9007199254740992.0;  // 2^53.
+constexpr double kLargestCapacity = 9007199254740992.0;  // 2^53.
 
-bool IsCapacity(double value) { return std::abs(value) <= kCapacityMax; }
+bool IsCapacity(double value) { return std::abs(value) <= kLargestCapacity; }
 
 // The daemonset pods that count at all.
 bool IsTask(const ClustermanPod& pod, const ClustermanOptions& options) {
@@ -47,7 +47,7 @@ std::string FaultOf(const ClustermanPod& pod) {
 std::string FaultOf(const ClustermanGroup& group) {
   const bool finite = IsCapacity(group.target_capacity) && IsCapacity(group.min_capacity) &&
                       IsCapacity(group.fulfilled_capacity) && IsCapacity(group.stale_weight);
-  if (finite && group.max_capacity >= -kCapacityMax) return "";
+  if (finite && group.max_capacity >= -kLargestCapacity) return "";
   return fmt::format("group {}: capacity is no number, or too large", group.id);
 }
 
@@ -122,7 +122,7 @@ std::string Fault(const ClustermanObservation& observation) {
     if (!ids.insert(instance.id).second) {
       return fmt::format("instance {}: is there twice", instance.id);
     }
-    if (!(instance.weight >= 0 && instance.weight <= kCapacityMax)) {
+    if (!(instance.weight >= 0 && instance.weight <= kLargestCapacity)) {
       return fmt::format("instance {}: weight", instance.id);
     }
     if (std::isnan(instance.uptime_s)) return fmt::format("instance {}: uptime", instance.id);

@@ -9,6 +9,27 @@
 
 namespace ebb {
 
+namespace {
+
+struct Lock {
+  bool is_locked = false;
+  int64_t requested = 0;
+  std::optional<int64_t> locked_at_s;
+};
+
+struct Remembered {
+  EscalatorState state;
+  Lock before;  // As it was before the last decision.
+};
+
+Lock LockOf(const EscalatorState& state) {
+  return {.is_locked = state.is_locked,
+          .requested = state.requested,
+          .locked_at_s = state.locked_at_s};
+}
+
+}  // namespace
+
 template <typename A>
 void Fields(A& a, EscalatorResources& r) {
   a(r.cpu_milli, r.memory_bytes);
@@ -18,10 +39,19 @@ void Fields(A& a, EscalatorState& s) {
   a(s.is_locked, s.requested, s.locked_at_s, s.cached_capacity, s.taint_tracker, s.last_delta,
     s.last_growth_s);
 }
+template <typename A>
+void Fields(A& a, Lock& l) {
+  a(l.is_locked, l.requested, l.locked_at_s);
+}
+template <typename A>
+void Fields(A& a, Remembered& r) {
+  a(r.state, r.before);
+}
 
 namespace {
 
-constexpr std::string_view kState = "escalator/1";
+constexpr std::string_view kState = "escalator/2";
+constexpr std::string_view kStateBefore = "escalator/1";  // Without `before`.
 constexpr std::string_view kForceTaint = "atlassian.com/escalator-force";
 constexpr std::string_view kTaint = "atlassian.com/escalator";
 
@@ -210,19 +240,32 @@ class EscalatorPolicy final : public Policy {
 
   PolicyDecision Decide(const PolicyObservation& observation, int64_t now_s,
                         std::string* state) const override {
-    EscalatorState read;
-    if (!ReadStateText(kState, *state, &read)) return Denied("state", "state_unreadable");
+    Remembered read;
+    if (!Read(*state, &read)) return Denied("state", "state_unreadable");
     const EscalatorObservation seen = ObservationOf(observation, now_s);
     EscalatorNoCalls calls;
-    const EscalatorDecision made = ebb::Decide(options_, seen, now_s, calls, &read);
+    read.before = LockOf(read.state);
+    const EscalatorDecision made = ebb::Decide(options_, seen, now_s, calls, &read.state);
     *state = StateText(std::string(kState), read);
     return DecisionOf(observation, seen, made);
   }
 
-  // The lock is taken when the group is asked to grow, whatever comes of it.
-  void Ended(bool /*succeeded*/, int64_t /*now_s*/, std::string* /*state*/) const override {}
+  // A group that refuses to grow takes no lock, nor renews one.  The round took it with the
+  // decision, before anybody was asked.
+  void Ended(bool succeeded, int64_t /*now_s*/, std::string* state) const override {
+    Remembered read;
+    if (succeeded || !Read(*state, &read)) return;
+    read.state.is_locked = read.before.is_locked;
+    read.state.requested = read.before.requested;
+    read.state.locked_at_s = read.before.locked_at_s;
+    *state = StateText(std::string(kState), read);
+  }
 
  private:
+  static bool Read(const std::string& text, Remembered* to) {
+    return ReadStateText(kState, text, to) || ReadStateText(kStateBefore, text, &to->state);
+  }
+
   PolicyDecision DecisionOf(const PolicyObservation& from, const EscalatorObservation& seen,
                             const EscalatorDecision& made) const {
     PolicyDecision decision;

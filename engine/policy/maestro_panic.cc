@@ -7,7 +7,7 @@
 namespace ebb {
 namespace {
 
-constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+constexpr int64_t kLargest = std::numeric_limits<int64_t>::max();
 
 // Whether `occupied` are more than `limit` percent of `available`.
 bool OverLimit(int64_t occupied, int64_t available, int64_t limit) {
@@ -29,7 +29,7 @@ MaestroPanicReason Judge(const MaestroOptions& options, const MaestroObservation
   if (state.panic_locked_until && now_s < *state.panic_locked_until) {
     return MaestroPanicReason::kLocked;
   }
-  if (options.up.delta > kMost - *available) return MaestroPanicReason::kNoNumber;
+  if (options.up.delta > kLargest - *available) return MaestroPanicReason::kNoNumber;
   return MaestroPanicReason::kPanic;
 }
 
@@ -48,9 +48,9 @@ MaestroPanic Panic(const MaestroOptions& options, const MaestroObservation& obse
   if (panic.refusal != MaestroRefusal::kNone || panic.bounded == 0) return panic;
 
   panic.delta = panic.bounded;
-  int64_t until = kMost;
+  int64_t until = kLargest;
   const int64_t timeout = std::max<int64_t>(options.key_timeout, 0);
-  if (__builtin_add_overflow(now_s, timeout, &until)) until = kMost;
+  if (__builtin_add_overflow(now_s, timeout, &until)) until = kLargest;
   state->panic_locked_until = until;
   return panic;
 }

@@ -200,9 +200,9 @@ void PoolSizer::Grow(const Observation& observed, const SizedPool& pool, PoolTur
   const int64_t kept = KeepQueued(pool, delta);
   const int64_t have = members.target.value_or(std::ssize(members.nodes));
   const int64_t to = std::min(have + delta - kept, std::max(pool.cloud.max, have));
-  if (!pool.policy->OneActionAtATime()) pool.policy->Ended(true, turn.now_s, &memory.state);
   if (to <= have) {
     if (kept == 0) came.denied_by = "cloud.max";
+    if (!pool.policy->OneActionAtATime()) pool.policy->Ended(true, turn.now_s, &memory.state);
     if (kept > 0 && pool.policy->OneActionAtATime()) Succeeded(pool, turn.now_s);
     return;
   }
@@ -212,6 +212,7 @@ void PoolSizer::Grow(const Observation& observed, const SizedPool& pool, PoolTur
   memory.grow_by += to - have;
   memory.grow_since_s = turn.now_s;
   asked_.erase(pool.name);
+  grow_[pool.name] = to - have;
   came.grow_to = to;
   came.grow_by = to - have;
 }
@@ -372,6 +373,7 @@ void PoolSizer::Decide(Observation& observed, const ActuatorStatus& status, Sizi
   asks_.clear();
   begin_.clear();
   roll_back_.clear();
+  grow_.clear();
   FindMembers(observed, status);
   WorkQueues(observed, status, turn);
   CheckGrowth(observed, turn);
@@ -401,6 +403,20 @@ void PoolSizer::BeginQueued(Actuator& actuator, SizingTurn& turn) {
   }
 }
 
+// Its group does not grow by what was just asked for; machines of an earlier time are still to come.
+void PoolSizer::Refused(const SizedPool& pool) {
+  PoolState& memory = Memory(pool);
+  const auto more = grow_.find(pool.name);
+  const int64_t refused = more == grow_.end() ? memory.grow_by : more->second;
+  memory.grow_to -= refused;
+  memory.grow_by -= refused;
+  if (memory.grow_by <= 0) {
+    memory.grow_to = memory.grow_by = 0;
+  } else {
+    asked_.insert(pool.name);
+  }
+}
+
 void PoolSizer::AskForMachines(Actuator& actuator, SizingTurn& turn) {
   for (const SizedPool& pool : pools_) {
     PoolState& memory = Memory(pool);
@@ -409,9 +425,13 @@ void PoolSizer::AskForMachines(Actuator& actuator, SizingTurn& turn) {
     absl::Status asked =
         absl::FailedPreconditionError("which group it is, is not known: give the pool a `group`");
     if (!group.empty()) asked = actuator.Grow(group, memory.grow_to, turn.now_s);
-    asked_.insert(pool.name);
-    if (asked.ok()) continue;
-    // Asked again when the step's time is over, as if the machines had not come.
+    const bool tells = grow_.contains(pool.name) && !pool.policy->OneActionAtATime();
+    if (tells) pool.policy->Ended(asked.ok(), turn.now_s, &memory.state);
+    if (asked.ok()) {
+      asked_.insert(pool.name);
+      continue;
+    }
+    Refused(pool);
     Failed(pool, absl::StrCat("it cannot grow: ", asked.message()), turn);
   }
 }

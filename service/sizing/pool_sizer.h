@@ -12,7 +12,8 @@
 // A pool never falls below its cloud.min by what is decided here, whatever its policy says.
 //
 // Every step is looked after.  One that fails or takes longer than the pool's stepTimeout is a
-// failure, and is tried again; a node is planned anew before that.  With `retries` failures in a
+// failure, and is tried again: a node is planned anew before that, and of a group that refuses to
+// grow the policy decides anew, its state as if it had not asked.  With `retries` failures in a
 // row the pool enters failsafe: what of it has not begun is given up, a notice goes out, and
 // nothing is done until an operator clears it.  What had begun is carried on.
 //
@@ -107,6 +108,7 @@ class PoolSizer : public Sizer {
                           SizingTurn& turn);
   void BeginQueued(Actuator& actuator, SizingTurn& turn);
   void AskForMachines(Actuator& actuator, SizingTurn& turn);
+  void Refused(const SizedPool& pool);
   void Failed(const SizedPool& pool, const std::string& what, SizingTurn& turn);
   void Succeeded(const SizedPool& pool, int64_t now_s);
   void EnterFailsafe(const SizedPool& pool, const std::string& why, SizingTurn& turn);
@@ -132,6 +134,7 @@ class PoolSizer : public Sizer {
   std::vector<Ask> asks_;
   std::vector<DeletionOrder> begin_;
   std::vector<std::string> roll_back_;
+  std::map<std::string, int64_t> grow_;  // By pool: machines that are asked for on top.
 };
 
 }  // namespace ebb

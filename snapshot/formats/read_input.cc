@@ -255,13 +255,13 @@ absl::Status IsClusterInfoDump(std::string_view name) {
 
 // Bytes that grow at their end.  realloc moves pages instead of copying them, so that
 // growing needs no room for a second copy.
-class Bytes {
+class OwnedBytes {
  public:
-  Bytes() = default;
-  ~Bytes() { std::free(data_); }
-  Bytes(const Bytes&) = delete;
-  Bytes& operator=(const Bytes&) = delete;
-  Bytes(Bytes&& other) noexcept
+  OwnedBytes() = default;
+  ~OwnedBytes() { std::free(data_); }
+  OwnedBytes(const OwnedBytes&) = delete;
+  OwnedBytes& operator=(const OwnedBytes&) = delete;
+  OwnedBytes(OwnedBytes&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)),
         size_(std::exchange(other.size_, 0)),
         capacity_(std::exchange(other.capacity_, 0)) {}
@@ -335,9 +335,9 @@ bool IsNoDump(std::string_view name, std::string_view first) {
 }
 
 // What a descriptor gives until its end.
-absl::StatusOr<Bytes> ReadAll(std::string_view name, int fd, const Reading& reading) {
+absl::StatusOr<OwnedBytes> ReadAll(std::string_view name, int fd, const Reading& reading) {
   const uint64_t held_max = HeldBytesMax();
-  Bytes bytes;
+  OwnedBytes bytes;
   while (true) {
     const std::span<char> room = bytes.Room(kReadStep);
     const ssize_t got = ::read(fd, room.data(), room.size());
@@ -363,14 +363,14 @@ absl::Status InflatesTooMuch(std::string_view name, size_t bytes, const Reading&
 }
 
 // All members of a gzip file, one after the other.
-absl::StatusOr<Bytes> Inflate(std::string_view name, std::string_view bytes,
+absl::StatusOr<OwnedBytes> Inflate(std::string_view name, std::string_view bytes,
                               const Reading& reading) {
   Inflater inflater;
   if (!inflater.ready) return absl::ResourceExhaustedError(absl::StrCat(Absl(name), ": no memory"));
   z_stream& stream = inflater.stream;
   const uint64_t ratio_max = std::max(reading.limits.inflate_ratio_max, uint64_t{1});
   const uint64_t held_max = HeldBytesMax();
-  Bytes out;
+  OwnedBytes out;
   size_t in = 0;
   bool judged = false;
   while (true) {
@@ -427,7 +427,7 @@ absl::Status ReadText(Form form, std::string_view name, std::string_view bytes, 
 absl::Status Parse(std::string_view name, std::string_view bytes, bool padded,
                    const Reading& reading) {
   if (IsGzip(bytes)) {
-    const absl::StatusOr<Bytes> inside = Inflate(name, bytes, reading);
+    const absl::StatusOr<OwnedBytes> inside = Inflate(name, bytes, reading);
     if (!inside.ok()) return inside.status();
     if (IsGzip(inside->view())) {
       return absl::InvalidArgumentError(absl::StrCat(Absl(name), ": is gzip within gzip"));
@@ -466,7 +466,7 @@ absl::Status Parse(std::string_view name, std::string_view bytes, bool padded,
 }
 
 absl::Status ReadStandardInput(const Reading& reading) {
-  const absl::StatusOr<Bytes> bytes = ReadAll(kStandardInput, STDIN_FILENO, reading);
+  const absl::StatusOr<OwnedBytes> bytes = ReadAll(kStandardInput, STDIN_FILENO, reading);
   if (!bytes.ok()) return bytes.status();
   ++reading.stats.files;
   return Parse(kStandardInput, bytes->view(), true, reading);
@@ -486,7 +486,7 @@ absl::Status ReadFile(const std::string& path, const Reading& reading) {
     return Parse(path, (*mapping)->bytes(), true, reading);
   }
   // A pipe, or a file that the system makes up as it is read.
-  const absl::StatusOr<Bytes> bytes = ReadAll(path, file.get(), reading);
+  const absl::StatusOr<OwnedBytes> bytes = ReadAll(path, file.get(), reading);
   if (!bytes.ok()) return bytes.status();
   return Parse(path, bytes->view(), true, reading);
 }

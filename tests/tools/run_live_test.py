@@ -61,7 +61,8 @@ def pod(name, on):
         "metadata": {"name": name, "uid": "uid-" + name, "namespace": "default",
                      "ownerReferences": [{"apiVersion": "apps/v1", "kind": "ReplicaSet",
                                           "name": "web", "uid": "rs", "controller": True}]},
-        "spec": {"nodeName": on,
+        # Escalator counts for a group the pods that select its label.
+        "spec": {"nodeName": on, "nodeSelector": {"nodegroup": "g"},
                  "containers": [{"name": "c", "resources": {"requests": {"cpu": "500m"}}}]},
         "status": {"phase": "Running"}}).encode()
 
@@ -391,9 +392,10 @@ notifications:
         self.wait_for((self.folder / "notices").exists, "somebody is told")
         notice = json.loads((self.folder / "notices").read_text())
         self.assertEqual((notice["pool"], notice["event"]), ("web", "failsafe"))
-        idle = self.decided(self.turn(lambda turn: self.decided(turn).get("reason") == "failsafe",
+        idle = self.decided(self.turn(lambda turn: self.decided(turn).get("deniedBy") == "failsafe",
                                       "it does nothing"))
-        self.assertEqual((idle["delta"], idle["deniedBy"], idle["failsafe"]), (0, "failsafe", True))
+        self.assertEqual((idle["delta"], idle["reason"], idle["failsafe"]),
+                         (0, "in failsafe until an operator ends it", True))
         self.assertNotIn("grow", idle)
         # The program goes on from what the operator wrote.
         subprocess.run([EBB, "policy", "failsafe", "clear", "web", "--state",

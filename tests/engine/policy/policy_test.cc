@@ -296,10 +296,22 @@ TEST(PolicyTest, MaestroCoolsDownOnlyAfterWhatSucceeded) {
   EXPECT_EQ(policy->Decide(pool, kNow + 20, &state).denied_by, "cooldown");
 }
 
+TEST(PolicyTest, EscalatorTakesNoLockForGrowthThatWasRefused) {
+  const std::unique_ptr<Policy> policy = Make("escalator", Sample("escalator"));
+  PolicyObservation pool = Pool(2, {.cpu_milli = 1000, .memory_bytes = kGib});
+  for (size_t node : {0u, 1u}) AddPod(pool, node, {.cpu_milli = 900, .memory_bytes = kGib / 2});
+  std::string state;
+  ASSERT_GT(policy->Decide(pool, kNow, &state).delta, 0);
+  policy->Ended(false, kNow, &state);
+  ASSERT_GT(policy->Decide(pool, kNow + 60, &state).delta, 0);
+  policy->Ended(true, kNow + 60, &state);
+  EXPECT_EQ(policy->Decide(pool, kNow + 120, &state).denied_by, "scale_up_cool_down_period");
+}
+
 TEST(PolicyTest, AStateOfAnotherPolicyIsLeftAsItIsAndNothingIsDone) {
   const PolicyObservation pool = Pool(4, {.cpu_milli = 1000, .memory_bytes = kGib});
   for (const std::string& name : PolicyRegistry().Names()) {
-    for (const std::string wrong : {"nonsense", "7 other/1 ", "12 escalator/2 0 "}) {
+    for (const std::string wrong : {"nonsense", "7 other/1 ", "12 escalator/3 0 "}) {
       std::string state = wrong;
       const PolicyDecision decision = Make(name, Sample(name))->Decide(pool, kNow, &state);
       EXPECT_EQ(decision.denied_by, "state") << name;

@@ -35,6 +35,7 @@ class FailingActuator : public Actuator {
 
   absl::Status begin;  // Instead of beginning, if not OK.
   absl::Status grow;   // The same.
+  bool machines_come = true;
   std::vector<std::string> calls;
 
   absl::Status SoftTaint(std::string_view node, bool taint, int64_t now_s) override {
@@ -56,7 +57,7 @@ class FailingActuator : public Actuator {
   }
   absl::Status Grow(std::string_view group, int64_t size, int64_t now_s) override {
     calls.push_back("grow " + std::string(group) + " to " + std::to_string(size));
-    return grow.ok() ? behind_.Grow(group, size, now_s) : grow;
+    return grow.ok() && machines_come ? behind_.Grow(group, size, now_s) : grow;
   }
   absl::StatusOr<ActuatorStatus> Status(int64_t now_s) override { return behind_.Status(now_s); }
   void Acknowledge(size_t results) override { behind_.Acknowledge(results); }
@@ -288,10 +289,54 @@ TEST_F(PoolSizerTest, FailuresInARowLeadToFailsafeWithOneNoticeAndNoActionAtAll)
   EXPECT_THAT(notices_, SizeIs(1));
 }
 
+TEST_F(PoolSizerTest, AGroupThatRefusesToGrowIsNotTakenToGrow) {
+  Make(2);
+  pools_[0].retries = 0;
+  actuator_->grow = absl::UnavailableError("no capacity");
+  policy_->delta = 1;
+  LetPass(10);
+  EXPECT_EQ(Memory().grow_to, 0);
+  EXPECT_THAT(policy_->ended, ElementsAre(false));
+  actuator_->grow = absl::OkStatus();
+  policy_->delta = 1;
+  LetPass(600);
+  EXPECT_EQ(cluster_->nodes(), 3u);
+  EXPECT_THAT(policy_->ended, ElementsAre(false, true));
+}
+
+TEST_F(PoolSizerTest, AGroupThatRefusesToGrowTooOftenIsInFailsafe) {
+  Make(2);
+  actuator_->grow = absl::UnavailableError("no capacity");
+  for (int64_t asked = 0; asked < pools_[0].retries; ++asked) {
+    EXPECT_FALSE(Memory().failsafe);
+    policy_->delta = 1;
+    LetPass(10);
+  }
+  EXPECT_TRUE(Memory().failsafe);
+  EXPECT_THAT(notices_, SizeIs(1));
+}
+
+TEST_F(PoolSizerTest, ARefusalTakesNothingFromMachinesThatAreStillToCome) {
+  Make(2);
+  pools_[0].retries = 0;
+  policy_->delta = 2;
+  LetPass(10);
+  ASSERT_EQ(Memory().grow_to, 4);
+  actuator_->grow = absl::UnavailableError("no capacity");
+  policy_->delta = 1;
+  LetPass(60);
+  EXPECT_EQ(policy_->ended, (std::vector<bool>{true, false}));
+  LetPass(600);
+  EXPECT_EQ(cluster_->nodes(), 4u);
+  EXPECT_EQ(Memory().grow_to, 0);
+  EXPECT_EQ(Memory().grow_by, 0);
+  EXPECT_EQ(std::ranges::count(actuator_->calls, "grow group to 4"), 1);
+}
+
 TEST_F(PoolSizerTest, MachinesThatDoNotComeAreFailures) {
   Make(2);
   pools_[0].step_timeout_s = 100;
-  actuator_->grow = absl::UnavailableError("no capacity");
+  actuator_->machines_come = false;
   policy_->delta = 1;
   LetPass(1000);
   EXPECT_TRUE(Memory().failsafe);
