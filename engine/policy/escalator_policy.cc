@@ -23,9 +23,8 @@ struct Remembered {
 };
 
 Lock LockOf(const EscalatorState& state) {
-  return {.is_locked = state.is_locked,
-          .requested = state.requested,
-          .locked_at_s = state.locked_at_s};
+  return {
+      .is_locked = state.is_locked, .requested = state.requested, .locked_at_s = state.locked_at_s};
 }
 
 }  // namespace

@@ -403,7 +403,8 @@ void PoolSizer::BeginQueued(Actuator& actuator, SizingTurn& turn) {
   }
 }
 
-// Its group does not grow by what was just asked for; machines of an earlier time are still to come.
+// Its group does not grow by what was just asked for; machines of an earlier time are still to
+// come.
 void PoolSizer::Refused(const SizedPool& pool) {
   PoolState& memory = Memory(pool);
   const auto more = grow_.find(pool.name);

@@ -364,7 +364,7 @@ absl::Status InflatesTooMuch(std::string_view name, size_t bytes, const Reading&
 
 // All members of a gzip file, one after the other.
 absl::StatusOr<OwnedBytes> Inflate(std::string_view name, std::string_view bytes,
-                              const Reading& reading) {
+                                   const Reading& reading) {
   Inflater inflater;
   if (!inflater.ready) return absl::ResourceExhaustedError(absl::StrCat(Absl(name), ": no memory"));
   z_stream& stream = inflater.stream;

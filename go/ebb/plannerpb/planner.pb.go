@@ -3318,7 +3318,13 @@ type RoundCall struct {
 	View  *View                  `protobuf:"bytes,2,opt,name=view,proto3" json:"view,omitempty"`
 	// FAILED_PRECONDITION while nobody feeds the session: while no Sync stream is open that has
 	// ended a resync.  For who acts on what the round says: nothing tells it then what changes.
-	NeedsFeed     bool `protobuf:"varint,3,opt,name=needs_feed,json=needsFeed,proto3" json:"needs_feed,omitempty"`
+	NeedsFeed bool `protobuf:"varint,3,opt,name=needs_feed,json=needsFeed,proto3" json:"needs_feed,omitempty"`
+	// Nodes whose number somebody else decides, such as a sizing policy: the round takes none of
+	// their groups.  Of a node that the cluster lacks nothing follows.
+	LeftAlone []string `protobuf:"bytes,4,rep,name=left_alone,json=leftAlone,proto3" json:"left_alone,omitempty"`
+	// What the state file is to hold of sized pools, in one transaction with the round; absent: what it
+	// holds already.
+	Sizing        *Sizing `protobuf:"bytes,5,opt,name=sizing,proto3,oneof" json:"sizing,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3374,6 +3380,363 @@ func (x *RoundCall) GetNeedsFeed() bool {
 	return false
 }
 
+func (x *RoundCall) GetLeftAlone() []string {
+	if x != nil {
+		return x.LeftAlone
+	}
+	return nil
+}
+
+func (x *RoundCall) GetSizing() *Sizing {
+	if x != nil {
+		return x.Sizing
+	}
+	return nil
+}
+
+// What sizing policies remember (docs/policies.md), for a loop that sizes pools and keeps nothing
+// itself.
+type Sizing struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Pools         []*PoolMemory          `protobuf:"bytes,1,rep,name=pools,proto3" json:"pools,omitempty"`
+	Queue         []*QueuedNode          `protobuf:"bytes,2,rep,name=queue,proto3" json:"queue,omitempty"` // In the order in which the nodes came.
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Sizing) Reset() {
+	*x = Sizing{}
+	mi := &file_planner_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Sizing) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Sizing) ProtoMessage() {}
+
+func (x *Sizing) ProtoReflect() protoreflect.Message {
+	mi := &file_planner_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Sizing.ProtoReflect.Descriptor instead.
+func (*Sizing) Descriptor() ([]byte, []int) {
+	return file_planner_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *Sizing) GetPools() []*PoolMemory {
+	if x != nil {
+		return x.Pools
+	}
+	return nil
+}
+
+func (x *Sizing) GetQueue() []*QueuedNode {
+	if x != nil {
+		return x.Queue
+	}
+	return nil
+}
+
+type PoolMemory struct {
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Pool     string                 `protobuf:"bytes,1,opt,name=pool,proto3" json:"pool,omitempty"` // No two are of one name.
+	Policy   string                 `protobuf:"bytes,2,opt,name=policy,proto3" json:"policy,omitempty"`
+	State    []byte                 `protobuf:"bytes,3,opt,name=state,proto3" json:"state,omitempty"` // The policy's own.
+	At       int64                  `protobuf:"varint,4,opt,name=at,proto3" json:"at,omitempty"`      // Of the last round.
+	Failures int64                  `protobuf:"varint,5,opt,name=failures,proto3" json:"failures,omitempty"`
+	Failsafe bool                   `protobuf:"varint,6,opt,name=failsafe,proto3" json:"failsafe,omitempty"`
+	// Machines that its group was asked for and that have not all come.
+	GrowTo        int64 `protobuf:"varint,7,opt,name=grow_to,json=growTo,proto3" json:"grow_to,omitempty"`
+	GrowBy        int64 `protobuf:"varint,8,opt,name=grow_by,json=growBy,proto3" json:"grow_by,omitempty"`
+	GrowSince     int64 `protobuf:"varint,9,opt,name=grow_since,json=growSince,proto3" json:"grow_since,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PoolMemory) Reset() {
+	*x = PoolMemory{}
+	mi := &file_planner_proto_msgTypes[42]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PoolMemory) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PoolMemory) ProtoMessage() {}
+
+func (x *PoolMemory) ProtoReflect() protoreflect.Message {
+	mi := &file_planner_proto_msgTypes[42]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PoolMemory.ProtoReflect.Descriptor instead.
+func (*PoolMemory) Descriptor() ([]byte, []int) {
+	return file_planner_proto_rawDescGZIP(), []int{42}
+}
+
+func (x *PoolMemory) GetPool() string {
+	if x != nil {
+		return x.Pool
+	}
+	return ""
+}
+
+func (x *PoolMemory) GetPolicy() string {
+	if x != nil {
+		return x.Policy
+	}
+	return ""
+}
+
+func (x *PoolMemory) GetState() []byte {
+	if x != nil {
+		return x.State
+	}
+	return nil
+}
+
+func (x *PoolMemory) GetAt() int64 {
+	if x != nil {
+		return x.At
+	}
+	return 0
+}
+
+func (x *PoolMemory) GetFailures() int64 {
+	if x != nil {
+		return x.Failures
+	}
+	return 0
+}
+
+func (x *PoolMemory) GetFailsafe() bool {
+	if x != nil {
+		return x.Failsafe
+	}
+	return false
+}
+
+func (x *PoolMemory) GetGrowTo() int64 {
+	if x != nil {
+		return x.GrowTo
+	}
+	return 0
+}
+
+func (x *PoolMemory) GetGrowBy() int64 {
+	if x != nil {
+		return x.GrowBy
+	}
+	return 0
+}
+
+func (x *PoolMemory) GetGrowSince() int64 {
+	if x != nil {
+		return x.GrowSince
+	}
+	return 0
+}
+
+type QueuedNode struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Node          string                 `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"` // In the queue once.
+	Uid           string                 `protobuf:"bytes,2,opt,name=uid,proto3" json:"uid,omitempty"`
+	Pool          string                 `protobuf:"bytes,3,opt,name=pool,proto3" json:"pool,omitempty"`
+	Terminating   bool                   `protobuf:"varint,4,opt,name=terminating,proto3" json:"terminating,omitempty"` // Its pods are gone.
+	Since         int64                  `protobuf:"varint,5,opt,name=since,proto3" json:"since,omitempty"`
+	Attempts      int64                  `protobuf:"varint,6,opt,name=attempts,proto3" json:"attempts,omitempty"`
+	RetryAfter    int64                  `protobuf:"varint,7,opt,name=retry_after,json=retryAfter,proto3" json:"retry_after,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *QueuedNode) Reset() {
+	*x = QueuedNode{}
+	mi := &file_planner_proto_msgTypes[43]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *QueuedNode) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*QueuedNode) ProtoMessage() {}
+
+func (x *QueuedNode) ProtoReflect() protoreflect.Message {
+	mi := &file_planner_proto_msgTypes[43]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use QueuedNode.ProtoReflect.Descriptor instead.
+func (*QueuedNode) Descriptor() ([]byte, []int) {
+	return file_planner_proto_rawDescGZIP(), []int{43}
+}
+
+func (x *QueuedNode) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *QueuedNode) GetUid() string {
+	if x != nil {
+		return x.Uid
+	}
+	return ""
+}
+
+func (x *QueuedNode) GetPool() string {
+	if x != nil {
+		return x.Pool
+	}
+	return ""
+}
+
+func (x *QueuedNode) GetTerminating() bool {
+	if x != nil {
+		return x.Terminating
+	}
+	return false
+}
+
+func (x *QueuedNode) GetSince() int64 {
+	if x != nil {
+		return x.Since
+	}
+	return 0
+}
+
+func (x *QueuedNode) GetAttempts() int64 {
+	if x != nil {
+		return x.Attempts
+	}
+	return 0
+}
+
+func (x *QueuedNode) GetRetryAfter() int64 {
+	if x != nil {
+		return x.RetryAfter
+	}
+	return 0
+}
+
+type SizingCall struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Session       string                 `protobuf:"bytes,1,opt,name=session,proto3" json:"session,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SizingCall) Reset() {
+	*x = SizingCall{}
+	mi := &file_planner_proto_msgTypes[44]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SizingCall) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SizingCall) ProtoMessage() {}
+
+func (x *SizingCall) ProtoReflect() protoreflect.Message {
+	mi := &file_planner_proto_msgTypes[44]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SizingCall.ProtoReflect.Descriptor instead.
+func (*SizingCall) Descriptor() ([]byte, []int) {
+	return file_planner_proto_rawDescGZIP(), []int{44}
+}
+
+func (x *SizingCall) GetSession() string {
+	if x != nil {
+		return x.Session
+	}
+	return ""
+}
+
+type SizingReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Sizing        *Sizing                `protobuf:"bytes,1,opt,name=sizing,proto3" json:"sizing,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SizingReply) Reset() {
+	*x = SizingReply{}
+	mi := &file_planner_proto_msgTypes[45]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SizingReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SizingReply) ProtoMessage() {}
+
+func (x *SizingReply) ProtoReflect() protoreflect.Message {
+	mi := &file_planner_proto_msgTypes[45]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SizingReply.ProtoReflect.Descriptor instead.
+func (*SizingReply) Descriptor() ([]byte, []int) {
+	return file_planner_proto_rawDescGZIP(), []int{45}
+}
+
+func (x *SizingReply) GetSizing() *Sizing {
+	if x != nil {
+		return x.Sizing
+	}
+	return nil
+}
+
 type RoundReply struct {
 	state       protoimpl.MessageState `protogen:"open.v1"`
 	Version     uint64                 `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
@@ -3400,7 +3763,7 @@ type RoundReply struct {
 
 func (x *RoundReply) Reset() {
 	*x = RoundReply{}
-	mi := &file_planner_proto_msgTypes[41]
+	mi := &file_planner_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3412,7 +3775,7 @@ func (x *RoundReply) String() string {
 func (*RoundReply) ProtoMessage() {}
 
 func (x *RoundReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[41]
+	mi := &file_planner_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3425,7 +3788,7 @@ func (x *RoundReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RoundReply.ProtoReflect.Descriptor instead.
 func (*RoundReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{41}
+	return file_planner_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *RoundReply) GetVersion() uint64 {
@@ -3563,7 +3926,7 @@ type OrderedDeletion struct {
 
 func (x *OrderedDeletion) Reset() {
 	*x = OrderedDeletion{}
-	mi := &file_planner_proto_msgTypes[42]
+	mi := &file_planner_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3575,7 +3938,7 @@ func (x *OrderedDeletion) String() string {
 func (*OrderedDeletion) ProtoMessage() {}
 
 func (x *OrderedDeletion) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[42]
+	mi := &file_planner_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3588,7 +3951,7 @@ func (x *OrderedDeletion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OrderedDeletion.ProtoReflect.Descriptor instead.
 func (*OrderedDeletion) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{42}
+	return file_planner_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *OrderedDeletion) GetNode() string {
@@ -3655,7 +4018,7 @@ type ActuationReport struct {
 
 func (x *ActuationReport) Reset() {
 	*x = ActuationReport{}
-	mi := &file_planner_proto_msgTypes[43]
+	mi := &file_planner_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3667,7 +4030,7 @@ func (x *ActuationReport) String() string {
 func (*ActuationReport) ProtoMessage() {}
 
 func (x *ActuationReport) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[43]
+	mi := &file_planner_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3680,7 +4043,7 @@ func (x *ActuationReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActuationReport.ProtoReflect.Descriptor instead.
 func (*ActuationReport) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{43}
+	return file_planner_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *ActuationReport) GetSession() string {
@@ -3748,7 +4111,7 @@ type DeletionsInProgress struct {
 
 func (x *DeletionsInProgress) Reset() {
 	*x = DeletionsInProgress{}
-	mi := &file_planner_proto_msgTypes[44]
+	mi := &file_planner_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3760,7 +4123,7 @@ func (x *DeletionsInProgress) String() string {
 func (*DeletionsInProgress) ProtoMessage() {}
 
 func (x *DeletionsInProgress) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[44]
+	mi := &file_planner_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3773,7 +4136,7 @@ func (x *DeletionsInProgress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeletionsInProgress.ProtoReflect.Descriptor instead.
 func (*DeletionsInProgress) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{44}
+	return file_planner_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *DeletionsInProgress) GetDeletions() []*BegunDeletion {
@@ -3794,7 +4157,7 @@ type BegunDeletion struct {
 
 func (x *BegunDeletion) Reset() {
 	*x = BegunDeletion{}
-	mi := &file_planner_proto_msgTypes[45]
+	mi := &file_planner_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3806,7 +4169,7 @@ func (x *BegunDeletion) String() string {
 func (*BegunDeletion) ProtoMessage() {}
 
 func (x *BegunDeletion) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[45]
+	mi := &file_planner_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3819,7 +4182,7 @@ func (x *BegunDeletion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BegunDeletion.ProtoReflect.Descriptor instead.
 func (*BegunDeletion) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{45}
+	return file_planner_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *BegunDeletion) GetNode() string {
@@ -3855,7 +4218,7 @@ type EndedDeletion struct {
 
 func (x *EndedDeletion) Reset() {
 	*x = EndedDeletion{}
-	mi := &file_planner_proto_msgTypes[46]
+	mi := &file_planner_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3867,7 +4230,7 @@ func (x *EndedDeletion) String() string {
 func (*EndedDeletion) ProtoMessage() {}
 
 func (x *EndedDeletion) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[46]
+	mi := &file_planner_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3880,7 +4243,7 @@ func (x *EndedDeletion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndedDeletion.ProtoReflect.Descriptor instead.
 func (*EndedDeletion) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{46}
+	return file_planner_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *EndedDeletion) GetNode() string {
@@ -3925,7 +4288,7 @@ type EvictedPod struct {
 
 func (x *EvictedPod) Reset() {
 	*x = EvictedPod{}
-	mi := &file_planner_proto_msgTypes[47]
+	mi := &file_planner_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3937,7 +4300,7 @@ func (x *EvictedPod) String() string {
 func (*EvictedPod) ProtoMessage() {}
 
 func (x *EvictedPod) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[47]
+	mi := &file_planner_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3950,7 +4313,7 @@ func (x *EvictedPod) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvictedPod.ProtoReflect.Descriptor instead.
 func (*EvictedPod) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{47}
+	return file_planner_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *EvictedPod) GetJson() []byte {
@@ -3998,7 +4361,7 @@ type ScaleUp struct {
 
 func (x *ScaleUp) Reset() {
 	*x = ScaleUp{}
-	mi := &file_planner_proto_msgTypes[48]
+	mi := &file_planner_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4010,7 +4373,7 @@ func (x *ScaleUp) String() string {
 func (*ScaleUp) ProtoMessage() {}
 
 func (x *ScaleUp) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[48]
+	mi := &file_planner_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4023,7 +4386,7 @@ func (x *ScaleUp) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScaleUp.ProtoReflect.Descriptor instead.
 func (*ScaleUp) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{48}
+	return file_planner_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *ScaleUp) GetGroup() string {
@@ -4049,7 +4412,7 @@ type NodeNames struct {
 
 func (x *NodeNames) Reset() {
 	*x = NodeNames{}
-	mi := &file_planner_proto_msgTypes[49]
+	mi := &file_planner_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4061,7 +4424,7 @@ func (x *NodeNames) String() string {
 func (*NodeNames) ProtoMessage() {}
 
 func (x *NodeNames) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[49]
+	mi := &file_planner_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4074,7 +4437,7 @@ func (x *NodeNames) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeNames.ProtoReflect.Descriptor instead.
 func (*NodeNames) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{49}
+	return file_planner_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *NodeNames) GetNodes() []string {
@@ -4093,7 +4456,7 @@ type UnregisteredNodes struct {
 
 func (x *UnregisteredNodes) Reset() {
 	*x = UnregisteredNodes{}
-	mi := &file_planner_proto_msgTypes[50]
+	mi := &file_planner_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4105,7 +4468,7 @@ func (x *UnregisteredNodes) String() string {
 func (*UnregisteredNodes) ProtoMessage() {}
 
 func (x *UnregisteredNodes) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[50]
+	mi := &file_planner_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4118,7 +4481,7 @@ func (x *UnregisteredNodes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnregisteredNodes.ProtoReflect.Descriptor instead.
 func (*UnregisteredNodes) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{50}
+	return file_planner_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *UnregisteredNodes) GetGroups() []*UnregisteredNodes_Group {
@@ -4137,7 +4500,7 @@ type ActuationReply struct {
 
 func (x *ActuationReply) Reset() {
 	*x = ActuationReply{}
-	mi := &file_planner_proto_msgTypes[51]
+	mi := &file_planner_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4149,7 +4512,7 @@ func (x *ActuationReply) String() string {
 func (*ActuationReply) ProtoMessage() {}
 
 func (x *ActuationReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[51]
+	mi := &file_planner_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4162,7 +4525,7 @@ func (x *ActuationReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActuationReply.ProtoReflect.Descriptor instead.
 func (*ActuationReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{51}
+	return file_planner_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *ActuationReply) GetInProgress() uint64 {
@@ -4182,7 +4545,7 @@ type ExportCall struct {
 
 func (x *ExportCall) Reset() {
 	*x = ExportCall{}
-	mi := &file_planner_proto_msgTypes[52]
+	mi := &file_planner_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4194,7 +4557,7 @@ func (x *ExportCall) String() string {
 func (*ExportCall) ProtoMessage() {}
 
 func (x *ExportCall) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[52]
+	mi := &file_planner_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4207,7 +4570,7 @@ func (x *ExportCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportCall.ProtoReflect.Descriptor instead.
 func (*ExportCall) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{52}
+	return file_planner_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *ExportCall) GetSession() string {
@@ -4234,7 +4597,7 @@ type ExportReply struct {
 
 func (x *ExportReply) Reset() {
 	*x = ExportReply{}
-	mi := &file_planner_proto_msgTypes[53]
+	mi := &file_planner_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4246,7 +4609,7 @@ func (x *ExportReply) String() string {
 func (*ExportReply) ProtoMessage() {}
 
 func (x *ExportReply) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[53]
+	mi := &file_planner_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4259,7 +4622,7 @@ func (x *ExportReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportReply.ProtoReflect.Descriptor instead.
 func (*ExportReply) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{53}
+	return file_planner_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *ExportReply) GetVersion() uint64 {
@@ -4286,7 +4649,7 @@ type UnregisteredNodes_Group struct {
 
 func (x *UnregisteredNodes_Group) Reset() {
 	*x = UnregisteredNodes_Group{}
-	mi := &file_planner_proto_msgTypes[55]
+	mi := &file_planner_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4298,7 +4661,7 @@ func (x *UnregisteredNodes_Group) String() string {
 func (*UnregisteredNodes_Group) ProtoMessage() {}
 
 func (x *UnregisteredNodes_Group) ProtoReflect() protoreflect.Message {
-	mi := &file_planner_proto_msgTypes[55]
+	mi := &file_planner_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4311,7 +4674,7 @@ func (x *UnregisteredNodes_Group) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnregisteredNodes_Group.ProtoReflect.Descriptor instead.
 func (*UnregisteredNodes_Group) Descriptor() ([]byte, []int) {
-	return file_planner_proto_rawDescGZIP(), []int{50, 0}
+	return file_planner_proto_rawDescGZIP(), []int{55, 0}
 }
 
 func (x *UnregisteredNodes_Group) GetGroup() string {
@@ -4626,12 +4989,46 @@ const file_planner_proto_rawDesc = "" +
 	"\x05keeps\x18\x05 \x03(\fR\x05keeps\x12\x1d\n" +
 	"\n" +
 	"gone_nodes\x18\x06 \x03(\tR\tgoneNodes\x12!\n" +
-	"\fremove_count\x18\a \x01(\x04R\vremoveCount\"\x81\x01\n" +
+	"\fremove_count\x18\a \x01(\x04R\vremoveCount\"\xde\x01\n" +
 	"\tRoundCall\x12-\n" +
 	"\x05input\x18\x01 \x01(\v2\x17.ebb.v1alpha1.PlanInputR\x05input\x12&\n" +
 	"\x04view\x18\x02 \x01(\v2\x12.ebb.v1alpha1.ViewR\x04view\x12\x1d\n" +
 	"\n" +
-	"needs_feed\x18\x03 \x01(\bR\tneedsFeed\"\x9f\x04\n" +
+	"needs_feed\x18\x03 \x01(\bR\tneedsFeed\x12\x1d\n" +
+	"\n" +
+	"left_alone\x18\x04 \x03(\tR\tleftAlone\x121\n" +
+	"\x06sizing\x18\x05 \x01(\v2\x14.ebb.v1alpha1.SizingH\x00R\x06sizing\x88\x01\x01B\t\n" +
+	"\a_sizing\"h\n" +
+	"\x06Sizing\x12.\n" +
+	"\x05pools\x18\x01 \x03(\v2\x18.ebb.v1alpha1.PoolMemoryR\x05pools\x12.\n" +
+	"\x05queue\x18\x02 \x03(\v2\x18.ebb.v1alpha1.QueuedNodeR\x05queue\"\xe7\x01\n" +
+	"\n" +
+	"PoolMemory\x12\x12\n" +
+	"\x04pool\x18\x01 \x01(\tR\x04pool\x12\x16\n" +
+	"\x06policy\x18\x02 \x01(\tR\x06policy\x12\x14\n" +
+	"\x05state\x18\x03 \x01(\fR\x05state\x12\x0e\n" +
+	"\x02at\x18\x04 \x01(\x03R\x02at\x12\x1a\n" +
+	"\bfailures\x18\x05 \x01(\x03R\bfailures\x12\x1a\n" +
+	"\bfailsafe\x18\x06 \x01(\bR\bfailsafe\x12\x17\n" +
+	"\agrow_to\x18\a \x01(\x03R\x06growTo\x12\x17\n" +
+	"\agrow_by\x18\b \x01(\x03R\x06growBy\x12\x1d\n" +
+	"\n" +
+	"grow_since\x18\t \x01(\x03R\tgrowSince\"\xbb\x01\n" +
+	"\n" +
+	"QueuedNode\x12\x12\n" +
+	"\x04node\x18\x01 \x01(\tR\x04node\x12\x10\n" +
+	"\x03uid\x18\x02 \x01(\tR\x03uid\x12\x12\n" +
+	"\x04pool\x18\x03 \x01(\tR\x04pool\x12 \n" +
+	"\vterminating\x18\x04 \x01(\bR\vterminating\x12\x14\n" +
+	"\x05since\x18\x05 \x01(\x03R\x05since\x12\x1a\n" +
+	"\battempts\x18\x06 \x01(\x03R\battempts\x12\x1f\n" +
+	"\vretry_after\x18\a \x01(\x03R\n" +
+	"retryAfter\"&\n" +
+	"\n" +
+	"SizingCall\x12\x18\n" +
+	"\asession\x18\x01 \x01(\tR\asession\";\n" +
+	"\vSizingReply\x12,\n" +
+	"\x06sizing\x18\x01 \x01(\v2\x14.ebb.v1alpha1.SizingR\x06sizing\"\x9f\x04\n" +
 	"\n" +
 	"RoundReply\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x04R\aversion\x12\x14\n" +
@@ -4720,7 +5117,7 @@ const file_planner_proto_rawDesc = "" +
 	"\bsnapshot\x18\x02 \x01(\fR\bsnapshot**\n" +
 	"\bPodOrder\x12\x0f\n" +
 	"\vBY_PRIORITY\x10\x00\x12\r\n" +
-	"\tAS_LISTED\x10\x012\xcf\a\n" +
+	"\tAS_LISTED\x10\x012\x8e\b\n" +
 	"\aPlanner\x12C\n" +
 	"\aVersion\x12\x1c.ebb.v1alpha1.VersionRequest\x1a\x1a.ebb.v1alpha1.VersionReply\x12@\n" +
 	"\x06Status\x12\x1b.ebb.v1alpha1.StatusRequest\x1a\x19.ebb.v1alpha1.StatusReply\x12>\n" +
@@ -4736,7 +5133,8 @@ const file_planner_proto_rawDesc = "" +
 	"\n" +
 	"WatchPlans\x12\x1c.ebb.v1alpha1.WatchPlansCall\x1a\x18.ebb.v1alpha1.PlanChange0\x01\x12:\n" +
 	"\x05Round\x12\x17.ebb.v1alpha1.RoundCall\x1a\x18.ebb.v1alpha1.RoundReply\x12N\n" +
-	"\x0fReportActuation\x12\x1d.ebb.v1alpha1.ActuationReport\x1a\x1c.ebb.v1alpha1.ActuationReply\x12?\n" +
+	"\x0fReportActuation\x12\x1d.ebb.v1alpha1.ActuationReport\x1a\x1c.ebb.v1alpha1.ActuationReply\x12=\n" +
+	"\x06Sizing\x12\x18.ebb.v1alpha1.SizingCall\x1a\x19.ebb.v1alpha1.SizingReply\x12?\n" +
 	"\x06Export\x12\x18.ebb.v1alpha1.ExportCall\x1a\x19.ebb.v1alpha1.ExportReply0\x01b\x06proto3"
 
 var (
@@ -4752,7 +5150,7 @@ func file_planner_proto_rawDescGZIP() []byte {
 }
 
 var file_planner_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_planner_proto_msgTypes = make([]protoimpl.MessageInfo, 56)
+var file_planner_proto_msgTypes = make([]protoimpl.MessageInfo, 61)
 var file_planner_proto_goTypes = []any{
 	(PodOrder)(0),                   // 0: ebb.v1alpha1.PodOrder
 	(View_Format)(0),                // 1: ebb.v1alpha1.View.Format
@@ -4798,29 +5196,34 @@ var file_planner_proto_goTypes = []any{
 	(*WatchPlansCall)(nil),          // 41: ebb.v1alpha1.WatchPlansCall
 	(*PlanChange)(nil),              // 42: ebb.v1alpha1.PlanChange
 	(*RoundCall)(nil),               // 43: ebb.v1alpha1.RoundCall
-	(*RoundReply)(nil),              // 44: ebb.v1alpha1.RoundReply
-	(*OrderedDeletion)(nil),         // 45: ebb.v1alpha1.OrderedDeletion
-	(*ActuationReport)(nil),         // 46: ebb.v1alpha1.ActuationReport
-	(*DeletionsInProgress)(nil),     // 47: ebb.v1alpha1.DeletionsInProgress
-	(*BegunDeletion)(nil),           // 48: ebb.v1alpha1.BegunDeletion
-	(*EndedDeletion)(nil),           // 49: ebb.v1alpha1.EndedDeletion
-	(*EvictedPod)(nil),              // 50: ebb.v1alpha1.EvictedPod
-	(*ScaleUp)(nil),                 // 51: ebb.v1alpha1.ScaleUp
-	(*NodeNames)(nil),               // 52: ebb.v1alpha1.NodeNames
-	(*UnregisteredNodes)(nil),       // 53: ebb.v1alpha1.UnregisteredNodes
-	(*ActuationReply)(nil),          // 54: ebb.v1alpha1.ActuationReply
-	(*ExportCall)(nil),              // 55: ebb.v1alpha1.ExportCall
-	(*ExportReply)(nil),             // 56: ebb.v1alpha1.ExportReply
-	nil,                             // 57: ebb.v1alpha1.SessionStatus.IgnoredKindsEntry
-	(*UnregisteredNodes_Group)(nil), // 58: ebb.v1alpha1.UnregisteredNodes.Group
-	(*structpb.Struct)(nil),         // 59: google.protobuf.Struct
+	(*Sizing)(nil),                  // 44: ebb.v1alpha1.Sizing
+	(*PoolMemory)(nil),              // 45: ebb.v1alpha1.PoolMemory
+	(*QueuedNode)(nil),              // 46: ebb.v1alpha1.QueuedNode
+	(*SizingCall)(nil),              // 47: ebb.v1alpha1.SizingCall
+	(*SizingReply)(nil),             // 48: ebb.v1alpha1.SizingReply
+	(*RoundReply)(nil),              // 49: ebb.v1alpha1.RoundReply
+	(*OrderedDeletion)(nil),         // 50: ebb.v1alpha1.OrderedDeletion
+	(*ActuationReport)(nil),         // 51: ebb.v1alpha1.ActuationReport
+	(*DeletionsInProgress)(nil),     // 52: ebb.v1alpha1.DeletionsInProgress
+	(*BegunDeletion)(nil),           // 53: ebb.v1alpha1.BegunDeletion
+	(*EndedDeletion)(nil),           // 54: ebb.v1alpha1.EndedDeletion
+	(*EvictedPod)(nil),              // 55: ebb.v1alpha1.EvictedPod
+	(*ScaleUp)(nil),                 // 56: ebb.v1alpha1.ScaleUp
+	(*NodeNames)(nil),               // 57: ebb.v1alpha1.NodeNames
+	(*UnregisteredNodes)(nil),       // 58: ebb.v1alpha1.UnregisteredNodes
+	(*ActuationReply)(nil),          // 59: ebb.v1alpha1.ActuationReply
+	(*ExportCall)(nil),              // 60: ebb.v1alpha1.ExportCall
+	(*ExportReply)(nil),             // 61: ebb.v1alpha1.ExportReply
+	nil,                             // 62: ebb.v1alpha1.SessionStatus.IgnoredKindsEntry
+	(*UnregisteredNodes_Group)(nil), // 63: ebb.v1alpha1.UnregisteredNodes.Group
+	(*structpb.Struct)(nil),         // 64: google.protobuf.Struct
 }
 var file_planner_proto_depIdxs = []int32{
-	59, // 0: ebb.v1alpha1.Settings.options:type_name -> google.protobuf.Struct
+	64, // 0: ebb.v1alpha1.Settings.options:type_name -> google.protobuf.Struct
 	6,  // 1: ebb.v1alpha1.Settings.group_sizes:type_name -> ebb.v1alpha1.GroupSize
 	5,  // 2: ebb.v1alpha1.OpenRequest.settings:type_name -> ebb.v1alpha1.Settings
 	12, // 3: ebb.v1alpha1.StatusReply.sessions:type_name -> ebb.v1alpha1.SessionStatus
-	57, // 4: ebb.v1alpha1.SessionStatus.ignored_kinds:type_name -> ebb.v1alpha1.SessionStatus.IgnoredKindsEntry
+	62, // 4: ebb.v1alpha1.SessionStatus.ignored_kinds:type_name -> ebb.v1alpha1.SessionStatus.IgnoredKindsEntry
 	5,  // 5: ebb.v1alpha1.LoadRequest.settings:type_name -> ebb.v1alpha1.Settings
 	16, // 6: ebb.v1alpha1.Change.delete:type_name -> ebb.v1alpha1.Deletion
 	15, // 7: ebb.v1alpha1.ApplyRequest.changes:type_name -> ebb.v1alpha1.Change
@@ -4837,7 +5240,7 @@ var file_planner_proto_depIdxs = []int32{
 	23, // 18: ebb.v1alpha1.ExplainCall.input:type_name -> ebb.v1alpha1.PlanInput
 	21, // 19: ebb.v1alpha1.ExplainCall.view:type_name -> ebb.v1alpha1.View
 	23, // 20: ebb.v1alpha1.PassCall.input:type_name -> ebb.v1alpha1.PlanInput
-	52, // 21: ebb.v1alpha1.PassCall.destinations:type_name -> ebb.v1alpha1.NodeNames
+	57, // 21: ebb.v1alpha1.PassCall.destinations:type_name -> ebb.v1alpha1.NodeNames
 	29, // 22: ebb.v1alpha1.PassCall.groups:type_name -> ebb.v1alpha1.PassGroups
 	0,  // 23: ebb.v1alpha1.PassCall.pod_order:type_name -> ebb.v1alpha1.PodOrder
 	30, // 24: ebb.v1alpha1.PassGroups.groups:type_name -> ebb.v1alpha1.PassGroup
@@ -4855,53 +5258,59 @@ var file_planner_proto_depIdxs = []int32{
 	23, // 36: ebb.v1alpha1.WatchPlansCall.input:type_name -> ebb.v1alpha1.PlanInput
 	23, // 37: ebb.v1alpha1.RoundCall.input:type_name -> ebb.v1alpha1.PlanInput
 	21, // 38: ebb.v1alpha1.RoundCall.view:type_name -> ebb.v1alpha1.View
-	22, // 39: ebb.v1alpha1.RoundReply.warnings:type_name -> ebb.v1alpha1.Warning
-	45, // 40: ebb.v1alpha1.RoundReply.deletions:type_name -> ebb.v1alpha1.OrderedDeletion
-	35, // 41: ebb.v1alpha1.OrderedDeletion.moves:type_name -> ebb.v1alpha1.Move
-	48, // 42: ebb.v1alpha1.ActuationReport.begun:type_name -> ebb.v1alpha1.BegunDeletion
-	49, // 43: ebb.v1alpha1.ActuationReport.ended:type_name -> ebb.v1alpha1.EndedDeletion
-	50, // 44: ebb.v1alpha1.ActuationReport.evicted:type_name -> ebb.v1alpha1.EvictedPod
-	51, // 45: ebb.v1alpha1.ActuationReport.scale_ups:type_name -> ebb.v1alpha1.ScaleUp
-	52, // 46: ebb.v1alpha1.ActuationReport.unready_nodes:type_name -> ebb.v1alpha1.NodeNames
-	53, // 47: ebb.v1alpha1.ActuationReport.unregistered_nodes:type_name -> ebb.v1alpha1.UnregisteredNodes
-	47, // 48: ebb.v1alpha1.ActuationReport.in_progress:type_name -> ebb.v1alpha1.DeletionsInProgress
-	48, // 49: ebb.v1alpha1.DeletionsInProgress.deletions:type_name -> ebb.v1alpha1.BegunDeletion
-	58, // 50: ebb.v1alpha1.UnregisteredNodes.groups:type_name -> ebb.v1alpha1.UnregisteredNodes.Group
-	3,  // 51: ebb.v1alpha1.Planner.Version:input_type -> ebb.v1alpha1.VersionRequest
-	10, // 52: ebb.v1alpha1.Planner.Status:input_type -> ebb.v1alpha1.StatusRequest
-	7,  // 53: ebb.v1alpha1.Planner.Open:input_type -> ebb.v1alpha1.OpenRequest
-	8,  // 54: ebb.v1alpha1.Planner.Close:input_type -> ebb.v1alpha1.CloseRequest
-	13, // 55: ebb.v1alpha1.Planner.Load:input_type -> ebb.v1alpha1.LoadRequest
-	17, // 56: ebb.v1alpha1.Planner.Apply:input_type -> ebb.v1alpha1.ApplyRequest
-	19, // 57: ebb.v1alpha1.Planner.Sync:input_type -> ebb.v1alpha1.SyncRequest
-	25, // 58: ebb.v1alpha1.Planner.Plan:input_type -> ebb.v1alpha1.PlanCall
-	27, // 59: ebb.v1alpha1.Planner.Explain:input_type -> ebb.v1alpha1.ExplainCall
-	28, // 60: ebb.v1alpha1.Planner.Pass:input_type -> ebb.v1alpha1.PassCall
-	39, // 61: ebb.v1alpha1.Planner.Filter:input_type -> ebb.v1alpha1.FilterCall
-	41, // 62: ebb.v1alpha1.Planner.WatchPlans:input_type -> ebb.v1alpha1.WatchPlansCall
-	43, // 63: ebb.v1alpha1.Planner.Round:input_type -> ebb.v1alpha1.RoundCall
-	46, // 64: ebb.v1alpha1.Planner.ReportActuation:input_type -> ebb.v1alpha1.ActuationReport
-	55, // 65: ebb.v1alpha1.Planner.Export:input_type -> ebb.v1alpha1.ExportCall
-	4,  // 66: ebb.v1alpha1.Planner.Version:output_type -> ebb.v1alpha1.VersionReply
-	11, // 67: ebb.v1alpha1.Planner.Status:output_type -> ebb.v1alpha1.StatusReply
-	12, // 68: ebb.v1alpha1.Planner.Open:output_type -> ebb.v1alpha1.SessionStatus
-	9,  // 69: ebb.v1alpha1.Planner.Close:output_type -> ebb.v1alpha1.CloseReply
-	14, // 70: ebb.v1alpha1.Planner.Load:output_type -> ebb.v1alpha1.LoadReply
-	18, // 71: ebb.v1alpha1.Planner.Apply:output_type -> ebb.v1alpha1.ApplyReply
-	20, // 72: ebb.v1alpha1.Planner.Sync:output_type -> ebb.v1alpha1.SyncReply
-	26, // 73: ebb.v1alpha1.Planner.Plan:output_type -> ebb.v1alpha1.PlanReply
-	40, // 74: ebb.v1alpha1.Planner.Explain:output_type -> ebb.v1alpha1.ViewReply
-	31, // 75: ebb.v1alpha1.Planner.Pass:output_type -> ebb.v1alpha1.PassReply
-	40, // 76: ebb.v1alpha1.Planner.Filter:output_type -> ebb.v1alpha1.ViewReply
-	42, // 77: ebb.v1alpha1.Planner.WatchPlans:output_type -> ebb.v1alpha1.PlanChange
-	44, // 78: ebb.v1alpha1.Planner.Round:output_type -> ebb.v1alpha1.RoundReply
-	54, // 79: ebb.v1alpha1.Planner.ReportActuation:output_type -> ebb.v1alpha1.ActuationReply
-	56, // 80: ebb.v1alpha1.Planner.Export:output_type -> ebb.v1alpha1.ExportReply
-	66, // [66:81] is the sub-list for method output_type
-	51, // [51:66] is the sub-list for method input_type
-	51, // [51:51] is the sub-list for extension type_name
-	51, // [51:51] is the sub-list for extension extendee
-	0,  // [0:51] is the sub-list for field type_name
+	44, // 39: ebb.v1alpha1.RoundCall.sizing:type_name -> ebb.v1alpha1.Sizing
+	45, // 40: ebb.v1alpha1.Sizing.pools:type_name -> ebb.v1alpha1.PoolMemory
+	46, // 41: ebb.v1alpha1.Sizing.queue:type_name -> ebb.v1alpha1.QueuedNode
+	44, // 42: ebb.v1alpha1.SizingReply.sizing:type_name -> ebb.v1alpha1.Sizing
+	22, // 43: ebb.v1alpha1.RoundReply.warnings:type_name -> ebb.v1alpha1.Warning
+	50, // 44: ebb.v1alpha1.RoundReply.deletions:type_name -> ebb.v1alpha1.OrderedDeletion
+	35, // 45: ebb.v1alpha1.OrderedDeletion.moves:type_name -> ebb.v1alpha1.Move
+	53, // 46: ebb.v1alpha1.ActuationReport.begun:type_name -> ebb.v1alpha1.BegunDeletion
+	54, // 47: ebb.v1alpha1.ActuationReport.ended:type_name -> ebb.v1alpha1.EndedDeletion
+	55, // 48: ebb.v1alpha1.ActuationReport.evicted:type_name -> ebb.v1alpha1.EvictedPod
+	56, // 49: ebb.v1alpha1.ActuationReport.scale_ups:type_name -> ebb.v1alpha1.ScaleUp
+	57, // 50: ebb.v1alpha1.ActuationReport.unready_nodes:type_name -> ebb.v1alpha1.NodeNames
+	58, // 51: ebb.v1alpha1.ActuationReport.unregistered_nodes:type_name -> ebb.v1alpha1.UnregisteredNodes
+	52, // 52: ebb.v1alpha1.ActuationReport.in_progress:type_name -> ebb.v1alpha1.DeletionsInProgress
+	53, // 53: ebb.v1alpha1.DeletionsInProgress.deletions:type_name -> ebb.v1alpha1.BegunDeletion
+	63, // 54: ebb.v1alpha1.UnregisteredNodes.groups:type_name -> ebb.v1alpha1.UnregisteredNodes.Group
+	3,  // 55: ebb.v1alpha1.Planner.Version:input_type -> ebb.v1alpha1.VersionRequest
+	10, // 56: ebb.v1alpha1.Planner.Status:input_type -> ebb.v1alpha1.StatusRequest
+	7,  // 57: ebb.v1alpha1.Planner.Open:input_type -> ebb.v1alpha1.OpenRequest
+	8,  // 58: ebb.v1alpha1.Planner.Close:input_type -> ebb.v1alpha1.CloseRequest
+	13, // 59: ebb.v1alpha1.Planner.Load:input_type -> ebb.v1alpha1.LoadRequest
+	17, // 60: ebb.v1alpha1.Planner.Apply:input_type -> ebb.v1alpha1.ApplyRequest
+	19, // 61: ebb.v1alpha1.Planner.Sync:input_type -> ebb.v1alpha1.SyncRequest
+	25, // 62: ebb.v1alpha1.Planner.Plan:input_type -> ebb.v1alpha1.PlanCall
+	27, // 63: ebb.v1alpha1.Planner.Explain:input_type -> ebb.v1alpha1.ExplainCall
+	28, // 64: ebb.v1alpha1.Planner.Pass:input_type -> ebb.v1alpha1.PassCall
+	39, // 65: ebb.v1alpha1.Planner.Filter:input_type -> ebb.v1alpha1.FilterCall
+	41, // 66: ebb.v1alpha1.Planner.WatchPlans:input_type -> ebb.v1alpha1.WatchPlansCall
+	43, // 67: ebb.v1alpha1.Planner.Round:input_type -> ebb.v1alpha1.RoundCall
+	51, // 68: ebb.v1alpha1.Planner.ReportActuation:input_type -> ebb.v1alpha1.ActuationReport
+	47, // 69: ebb.v1alpha1.Planner.Sizing:input_type -> ebb.v1alpha1.SizingCall
+	60, // 70: ebb.v1alpha1.Planner.Export:input_type -> ebb.v1alpha1.ExportCall
+	4,  // 71: ebb.v1alpha1.Planner.Version:output_type -> ebb.v1alpha1.VersionReply
+	11, // 72: ebb.v1alpha1.Planner.Status:output_type -> ebb.v1alpha1.StatusReply
+	12, // 73: ebb.v1alpha1.Planner.Open:output_type -> ebb.v1alpha1.SessionStatus
+	9,  // 74: ebb.v1alpha1.Planner.Close:output_type -> ebb.v1alpha1.CloseReply
+	14, // 75: ebb.v1alpha1.Planner.Load:output_type -> ebb.v1alpha1.LoadReply
+	18, // 76: ebb.v1alpha1.Planner.Apply:output_type -> ebb.v1alpha1.ApplyReply
+	20, // 77: ebb.v1alpha1.Planner.Sync:output_type -> ebb.v1alpha1.SyncReply
+	26, // 78: ebb.v1alpha1.Planner.Plan:output_type -> ebb.v1alpha1.PlanReply
+	40, // 79: ebb.v1alpha1.Planner.Explain:output_type -> ebb.v1alpha1.ViewReply
+	31, // 80: ebb.v1alpha1.Planner.Pass:output_type -> ebb.v1alpha1.PassReply
+	40, // 81: ebb.v1alpha1.Planner.Filter:output_type -> ebb.v1alpha1.ViewReply
+	42, // 82: ebb.v1alpha1.Planner.WatchPlans:output_type -> ebb.v1alpha1.PlanChange
+	49, // 83: ebb.v1alpha1.Planner.Round:output_type -> ebb.v1alpha1.RoundReply
+	59, // 84: ebb.v1alpha1.Planner.ReportActuation:output_type -> ebb.v1alpha1.ActuationReply
+	48, // 85: ebb.v1alpha1.Planner.Sizing:output_type -> ebb.v1alpha1.SizingReply
+	61, // 86: ebb.v1alpha1.Planner.Export:output_type -> ebb.v1alpha1.ExportReply
+	71, // [71:87] is the sub-list for method output_type
+	55, // [55:71] is the sub-list for method input_type
+	55, // [55:55] is the sub-list for extension type_name
+	55, // [55:55] is the sub-list for extension extendee
+	0,  // [0:55] is the sub-list for field type_name
 }
 
 func init() { file_planner_proto_init() }
@@ -4922,17 +5331,18 @@ func file_planner_proto_init() {
 	file_planner_proto_msgTypes[21].OneofWrappers = []any{}
 	file_planner_proto_msgTypes[25].OneofWrappers = []any{}
 	file_planner_proto_msgTypes[27].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[43].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[46].OneofWrappers = []any{}
-	file_planner_proto_msgTypes[47].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[40].OneofWrappers = []any{}
 	file_planner_proto_msgTypes[48].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[51].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[52].OneofWrappers = []any{}
+	file_planner_proto_msgTypes[53].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_planner_proto_rawDesc), len(file_planner_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   56,
+			NumMessages:   61,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
