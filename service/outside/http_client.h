@@ -1,29 +1,34 @@
 // One HTTP request, at an http:// or https:// address.
 //
+// It ends after `timeout_s` seconds, however slowly the other side sends: an answer that is not
+// whole by then, its head or its body, is none.  Only looking up the server's name takes as long
+// as the system's resolver does, and each of its addresses may take the time anew to connect.
+// Only an answer of at most kHttpAnswerBytesMax bytes is taken, unpacked.
+//
+// Cost:    a thread, while the request lasts.
 // Errors:  InvalidArgument: the address is none, or https where this build speaks none;
 //          Unavailable: nobody answers in time, or with 408, 429 or 5xx: another try may help;
-//          FailedPrecondition: any other answer that is not 2xx.  Each names the address without
-//          user and query.
+//          FailedPrecondition: any other answer that is not 2xx, or one that is too large.  Each
+//          names the address, which has neither user nor query.
 // Threads: calls may run concurrently.
 
 #ifndef EBB_SERVICE_OUTSIDE_HTTP_CLIENT_H_
 #define EBB_SERVICE_OUTSIDE_HTTP_CLIENT_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "service/http_address.h"
 
 namespace ebb {
 
-// "http://host:9090" and "/path"; the path may be empty.  Errors: InvalidArgument.
-struct HttpAddress {
-  std::string server;
-  std::string path;
-};
-absl::StatusOr<HttpAddress> ParseHttpAddress(const std::string& url);
+// Far more than any answer that ebb asks for: a number, or nothing.
+inline constexpr size_t kHttpAnswerMiBMax = 64;
+inline constexpr size_t kHttpAnswerBytesMax = kHttpAnswerMiBMax << 20;
 
 // The body of the answer.
 absl::StatusOr<std::string> HttpGet(

@@ -12,6 +12,8 @@
 #include <sstream>
 #include <thread>
 
+#include "tests/service/outside/slow_server.h"
+
 namespace ebb {
 namespace {
 
@@ -129,6 +131,15 @@ TEST_F(NotifierTest, NobodyListensIsTriedAgain) {
   }
   EXPECT_EQ(Tell(Hook(url)).code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(sleeps_, SizeIs(3));
+}
+
+TEST_F(NotifierTest, AWebhookWhoseAnswerTricklesIsGivenUpAndTriedAgain) {
+  const SlowServer server("HTTP/1.1 200 OK\r\n\r\n", " ", kTrickle);
+  NotifierSettings hook = Hook(server.Url());
+  hook.timeout_s = 1;
+  hook.retries = 1;
+  EXPECT_EQ(Tell(hook).code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(sleeps_, SizeIs(1));
 }
 
 TEST_F(NotifierTest, WhatIsNoAddressIsRefused) {

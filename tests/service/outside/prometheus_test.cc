@@ -7,6 +7,8 @@
 #include <cmath>
 #include <thread>
 
+#include "tests/service/outside/slow_server.h"
+
 namespace ebb {
 namespace {
 
@@ -87,6 +89,15 @@ TEST(PrometheusTest, AServerThatIsAwayIsAnErrorThatNamesPoolAndSignal) {
   EXPECT_EQ(signals.status().code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(std::string(signals.status().message()),
               HasSubstr("pool web, signal cpus: query \"up\": http://127.0.0.1:1/api/v1/query"));
+}
+
+TEST(PrometheusTest, AServerThatTricklesIsAnErrorAfterTheTimeout) {
+  const SlowServer server("HTTP/1.1 200 OK\r\n\r\n", " ", kTrickle);
+  const SizedPool pool{.name = "web", .queries = {{"cpus", "up"}}};
+  const auto signals = QuerySignals({.url = server.Url(), .timeout_s = 1}, pool, 1);
+  EXPECT_EQ(signals.status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(signals.status().message()),
+              HasSubstr("it gave no whole answer within 1 s"));
 }
 
 }  // namespace
