@@ -329,10 +329,11 @@ void SizePools(const std::vector<SizedPool>& pools, const SizingState& state,
 }
 
 // service/sizing/usage_reader.h
-absl::Status ReadUsage(const std::string& text, PolicyObservation& seen) {
+absl::Status ReadUsage(const std::string& text, const SizedPool& pool, int64_t now_s,
+                       PolicyObservation& seen) {
   UsageReader usage;
   if (absl::Status s = usage.Read("pods.json", text); !s.ok()) return s;
-  usage.AddTo(seen);
+  if (absl::Status s = usage.AddTo(seen, now_s, pool.signal_period_s); !s.ok()) return s;
   return absl::OkStatus();
 }
 

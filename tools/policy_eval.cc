@@ -41,6 +41,7 @@ struct Evaluated {
   const SizedPool* pool;
   size_t nodes;
   PolicyDecision decision{};
+  bool failed = false;  // Its signals could not be asked for.
 };
 
 // What a round is made from.
@@ -53,20 +54,31 @@ struct EvalInput {
   int64_t now_s = 0;
 };
 
+// The pool stays as it is: this is no round of its policy.
+Evaluated Still(Evaluated evaluated, std::string_view denied_by, std::string_view reason,
+                const absl::Status& why) {
+  evaluated.decision = Denied(denied_by, reason);
+  evaluated.decision.warnings.emplace_back(why.message());
+  return evaluated;
+}
+
 // What it asks for counts as done.
-absl::StatusOr<Evaluated> Evaluate(const SizedPool& pool, const EvalInput& input,
-                                   SizingState& state) {
+Evaluated Evaluate(const SizedPool& pool, const EvalInput& input, SizingState& state) {
+  const int64_t now_s = input.now_s;
   PolicyObservation seen = input.cluster.Observe(pool);
-  seen.signals = Latest(input.points, pool.name, input.now_s);
-  input.usage.AddTo(seen);
+  seen.signals = Latest(input.points, pool.name, now_s);
+  Evaluated evaluated{.pool = &pool, .nodes = seen.nodes.size()};
+  const absl::Status used = input.usage.AddTo(seen, now_s, pool.signal_period_s);
+  if (!used.ok()) return Still(evaluated, "signalPeriod", "stale usage", used);
   if (!pool.queries.empty()) {
-    auto asked = QuerySignals(input.file.prometheus, pool, input.now_s);
-    if (!asked.ok()) return asked.status();
+    auto asked = QuerySignals(input.file.prometheus, pool, now_s);
+    if (!asked.ok()) {
+      evaluated.failed = true;
+      return Still(evaluated, "queries", "a query failed", asked.status());
+    }
     seen.signals.merge(*asked);
   }
-  const int64_t now_s = input.now_s;
   PoolState& memory = MemoryOf(pool, state);
-  Evaluated evaluated{.pool = &pool, .nodes = seen.nodes.size()};
   evaluated.decision = DecidePool(pool, seen, now_s, memory);
   if (evaluated.decision.delta != 0) pool.policy->Ended(true, now_s, &memory.state);
   return evaluated;
@@ -84,7 +96,7 @@ void Print(const Evaluated& evaluated, std::ostream& out) {
     out << fmt::format("  denied by {}\n", Printable(decision.denied_by));
   }
   for (const std::string& warning : decision.warnings) {
-    out << fmt::format("  warning: {}\n", Printable(warning));
+    out << fmt::format("  warning: {}\n", PrintableLine(warning));
   }
   Table figures({"", ""});
   figures.Indent(2);
@@ -181,12 +193,16 @@ int EvalPools(const PolicyEvalRequest& request, std::ostream& out, std::ostream&
   }
   Json rows = Json::array();
   std::ostringstream text;
+  bool failed = false;
   for (const SizedPool& pool : input.file.pools) {
-    const absl::StatusOr<Evaluated> evaluated = Evaluate(pool, input, kept->sizing);
-    if (!evaluated.ok()) return Fail(evaluated.status(), err);
-    rows.push_back(AsJson(*evaluated));
+    const Evaluated evaluated = Evaluate(pool, input, kept->sizing);
+    if (evaluated.failed) {
+      failed = true;
+      PrintMessage(PrintableLine(evaluated.decision.warnings.front()), err, "ebb policy");
+    }
+    rows.push_back(AsJson(evaluated));
     if (rows.size() > 1) text << "\n";
-    Print(*evaluated, text);
+    Print(evaluated, text);
   }
   // Nothing is told that is not remembered.
   if (kept->store != nullptr) {
@@ -198,7 +214,7 @@ int EvalPools(const PolicyEvalRequest& request, std::ostream& out, std::ostream&
   } else {
     out << text.str();
   }
-  return 0;
+  return failed ? 1 : 0;
 }
 
 }  // namespace ebb

@@ -81,7 +81,7 @@ const std::vector<Line>& Lines() {
 
 void Print(const std::string& title, const std::vector<PolicyTrialResult>& results,
            std::ostream& out) {
-  out << title << "\n\n";
+  out << Printable(title) << "\n\n";
   std::vector<std::string> headings = {""};
   for (const PolicyTrialResult& result : results) headings.push_back(result.pool);
   Table table(headings);

@@ -110,7 +110,8 @@ absl::Status RunPools::Enrich(const SizedPool& pool, int64_t now_s, PolicyObserv
   }
   if (!figures_->read.ok()) return figures_->read;
   seen.signals = Latest(figures_->points, pool.name, now_s);
-  figures_->usage.AddTo(seen);
+  const absl::Status used = figures_->usage.AddTo(seen, now_s, pool.signal_period_s);
+  if (!used.ok()) return used;
   if (pool.queries.empty()) return absl::OkStatus();
   auto asked = QuerySignals(file_.prometheus, pool, now_s);
   if (!asked.ok()) return asked.status();

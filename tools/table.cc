@@ -18,8 +18,8 @@ constexpr size_t kGap = 2;
 
 }  // namespace
 
-Table::Table(std::vector<std::string> headings) {
-  for (std::string& heading : headings) columns_.push_back({.heading = std::move(heading)});
+Table::Table(const std::vector<std::string>& headings) {
+  for (const std::string& heading : headings) columns_.push_back({.heading = Printable(heading)});
 }
 
 Table& Table::AlignRight(size_t column) {

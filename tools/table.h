@@ -2,7 +2,7 @@
 // does.  Numbers stand right: a column is numeric if its heading is added with
 // AlignRight.
 //
-// Cells go through Printable, so that text of a cluster breaks no line and moves no
+// Headings and cells go through Printable, so that text of a cluster breaks no line and moves no
 // cursor.  Widths are those of a terminal (display_text.h).
 //
 // Cost: keeps the rows until they are printed.
@@ -21,7 +21,7 @@ namespace ebb {
 
 class Table {
  public:
-  explicit Table(std::vector<std::string> headings);
+  explicit Table(const std::vector<std::string>& headings);
 
   Table& AlignRight(size_t column);
   // Blanks in front of every line.

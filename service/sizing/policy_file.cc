@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/printable.h"
+#include "service/http_address.h"
 #include "service/settings_file.h"
 #include "service/sizing/school_files.h"
 #include "service/sizing/settings_reader.h"
@@ -166,7 +168,25 @@ class PoolReading {
     }
     options_where_ = file_.empty() ? At("options") : "";
     const std::string missing = MissingKey(school_->keys, settings_);
-    return missing.empty() ? absl::OkStatus() : BadOption({missing, "is required"});
+    if (missing.empty()) return absl::OkStatus();
+    // A list's item is of the file, wherever it stands; other keys may be given beside it.
+    if (file_.empty() || missing.find('[') != std::string::npos) {
+      return BadOption({missing, "is required"});
+    }
+    return place_.Bad(node_, At("options." + missing),
+                      fmt::format("is required, and {} does not say it: beside file, give {}",
+                                  Printable(file_), AsOptions(missing)));
+  }
+
+  // "options: {a: {b: ...}}"
+  static std::string AsOptions(const std::string& path) {
+    std::string text = "options: {";
+    size_t deep = 1;
+    for (const char each : path) {
+      if (each == '.') ++deep;
+      text += each == '.' ? std::string(": {") : std::string(1, each);
+    }
+    return text + ": ..." + std::string(deep, '}');
   }
 
   // With the line of the option, or of all of them.
@@ -236,6 +256,13 @@ absl::Status ReadPools(const YAML::Node& list, const PolicyRegistry& registry,
   return absl::OkStatus();
 }
 
+absl::Status CheckAddress(const YAML::Node& url, const std::string& where,
+                          const SettingsPlace& place) {
+  const absl::StatusOr<HttpAddress> address = ParseHttpAddress(url.Scalar());
+  if (address.ok()) return absl::OkStatus();
+  return place.Bad(url, where, std::string(address.status().message()));
+}
+
 absl::Status ReadNotifier(const std::string& where, const YAML::Node& node, SettingsPlace& place,
                           NotifierSettings& notifier) {
   using enum PolicyValueType;
@@ -256,7 +283,9 @@ absl::Status ReadNotifier(const std::string& where, const YAML::Node& node, Sett
     settings.Read("webhook.url", notifier.url);
     settings.Read("webhook.retries", notifier.retries);
     settings.Read("webhook.timeout", notifier.timeout_s);
+    const YAML::Node url = node["webhook"]["url"];
     if (notifier.url.empty()) return place.Bad(node, where + ".webhook.url", "is required");
+    if (absl::Status s = CheckAddress(url, where + ".webhook.url", place); !s.ok()) return s;
   }
   if (node["exec"]) {
     notifier.kind = NotifierSettings::Kind::kExec;
@@ -298,6 +327,10 @@ absl::Status ReadRest(const YAML::Node& root, SettingsPlace& place, SizingFile& 
   settings.Read("prometheus.timeout", file.prometheus.timeout_s);
   if (root["prometheus"] && file.prometheus.url.empty()) {
     return place.Bad(root["prometheus"], "prometheus.url", "is required");
+  }
+  if (root["prometheus"]) {
+    absl::Status s = CheckAddress(root["prometheus"]["url"], "prometheus.url", place);
+    if (!s.ok()) return s;
   }
   if (root["discover"]) {
     settings.Read("discover.prefix", file.discover_prefix.emplace());

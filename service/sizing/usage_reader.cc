@@ -7,6 +7,7 @@
 #include <optional>
 #include <string_view>
 
+#include "base/printable.h"
 #include "service/settings_file.h"
 #include "snapshot/formats/rfc3339.h"
 #include "snapshot/quantity.h"
@@ -90,31 +91,40 @@ absl::Status UsageReader::Read(const std::string& file, const std::string& json)
     const std::string wrong = ReadUsage(item, of_pods, usage);
     if (!wrong.empty()) return BadSetting(file, where, wrong);
     const std::string_view time = TextAt(item, "/timestamp");
-    if (const std::optional<int64_t> at_s = ParseRfc3339(time)) {
-      newest_s_ = std::max(newest_s_, *at_s);
-    } else if (!time.empty()) {
+    const std::optional<int64_t> at_s = ParseRfc3339(time);
+    if (!at_s && !time.empty()) {
       return BadSetting(file, where + ".timestamp", fmt::format("\"{}\" is not a time", time));
     }
+    newest_s_ = std::max(newest_s_, at_s.value_or(0));
     if (of_pods) {
-      pods_[fmt::format("{}/{}", TextAt(item, "/metadata/namespace"), name)] = usage;
+      pods_[fmt::format("{}/{}", TextAt(item, "/metadata/namespace"), name)] = {usage, at_s};
     } else {
-      nodes_[std::string(name)] = usage;
+      nodes_[std::string(name)] = {usage, at_s};
     }
   }
   return absl::OkStatus();
 }
 
-void UsageReader::AddTo(PolicyObservation& seen) const {
-  const auto find = [](const auto& from, std::string_view name) {
-    const auto found = from.find(name);
-    return found == from.end() ? std::nullopt : std::optional(found->second);
+absl::Status UsageReader::AddTo(PolicyObservation& seen, int64_t now_s, int64_t period_s) const {
+  if (period_s == 0) period_s = kUsagePeriodS;
+  std::string wrong;
+  const auto add = [&](const auto& from, std::string_view kind, auto& to) {
+    const auto found = from.find(to.name);
+    if (to.usage || found == from.end()) return;
+    const Used& used = found->second;
+    const int64_t at_s = used.at_s.value_or(now_s);
+    to.usage = used.amounts;
+    if (at_s >= now_s - period_s && at_s <= now_s + period_s) return;
+    if (!wrong.empty()) return;
+    wrong = fmt::format("the usage of {} {} is of {}, more than {} s {} the round's time {}", kind,
+                        Printable(to.name), FormatRfc3339(at_s), period_s,
+                        at_s < now_s ? "before" : "after", FormatRfc3339(now_s));
   };
   for (PolicyNode& node : seen.nodes) {
-    if (!node.usage) node.usage = find(nodes_, node.name);
-    for (PolicyPod& pod : node.pods) {
-      if (!pod.usage) pod.usage = find(pods_, pod.name);
-    }
+    add(nodes_, "node", node);
+    for (PolicyPod& pod : node.pods) add(pods_, "pod", pod);
   }
+  return wrong.empty() ? absl::OkStatus() : absl::FailedPreconditionError(wrong);
 }
 
 }  // namespace ebb

@@ -172,6 +172,33 @@ TEST_F(PolicyCommandTest, EvalReadsWhatPodsUse) {
   EXPECT_EQ(Policy({"eval", pools, Dump(), "--usage", pools}).code, 1);
 }
 
+TEST_F(PolicyCommandTest, FiguresOfUseThatAreDaysOldKeepThePoolAsItIs) {
+  const std::string pools = File("pools.yaml", Policy({"init", "--school", "maestro"}).out);
+  const std::string usage =
+      File("usage.json", R"({"kind":"PodMetricsList","items":[{"metadata":{"namespace":)"
+                         R"("shop","name":"p0"},"timestamp":"2026-01-01T00:00:30Z",)"
+                         R"("containers":[{"usage":{"cpu":"490m","memory":"1Gi"}}]}]})");
+  const Ran ran =
+      Policy({"eval", pools, Dump(), "--usage", usage, "--now", "2026-01-04T00:00:00Z"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("stays (stale usage)\n  denied by signalPeriod\n"));
+  EXPECT_THAT(ran.out, HasSubstr("the usage of pod shop/p0 is of 2026-01-01T00:00:30Z"));
+}
+
+TEST_F(PolicyCommandTest, AQueryThatFailsKeepsOnlyItsPoolAsItIs) {
+  std::string file = Policy({"init", "--school", "escalator"}).out;
+  std::string other = Policy({"init", "--school", "escalator"}).out;
+  other = other.substr(other.find("- name: web"));
+  other.replace(0, 11, "- name: two\n  queries: {cpus: up}");
+  const std::string pools = File(
+      "pools.yaml", file + other + "\nprometheus: {url: \"http://127.0.0.1:1\", timeout: 1}\n");
+  const Ran ran = Policy({"eval", pools, Dump()});
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.out, HasSubstr("pool web, escalator: 2 nodes, +6 (up)\n"));
+  EXPECT_THAT(ran.out, HasSubstr("pool two, escalator: 2 nodes, stays (a query failed)\n"));
+  EXPECT_THAT(ran.err, HasSubstr("pool two, signal cpus: query \"up\""));
+}
+
 TEST_F(PolicyCommandTest, PoolsThatNodesDeclareAreDiscovered) {
   const std::string pools = File("pools.yaml", "discover: {prefix: x/}\n");
   const std::string node = File(

@@ -35,6 +35,13 @@ TEST(TableTest, CellsMoveNoCursorAndBreakNoLine) {
   EXPECT_EQ(Text(table), "a\\x1b[2J\\nb\\xff\n");
 }
 
+// Pools are headings of `ebb policy simulate`.
+TEST(TableTest, HeadingsMoveNoCursorAndBreakNoLine) {
+  Table table({"a\x1b[31mRED\x07"});
+  table.AddRow({"1"});
+  EXPECT_EQ(Text(table), "a\\x1b[31mRED\\x07\n1\n");
+}
+
 TEST(TableTest, WidestShrinkableColumnGivesWayFirst) {
   Table table({"NAME", "KEPT", "MORE"});
   table.FitTo(38).ShortenNames(0).ShortenEnd(2);

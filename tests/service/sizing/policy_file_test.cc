@@ -146,6 +146,12 @@ TEST(PolicyFileTest, WhatIsWrongBesideThePoolsIsToldWithItsKey) {
       "notifications[0].webhook.urk: no such field; did you mean url?");
   has("notifications: [{exec: {command: []}}]\n", "notifications[0].exec.command: is required");
   has("notifications: [{exec: {command: [a], timeout: 0}}]\n", "timeout: 0 is below 1");
+  has("notifications: [{webhook: {url: \"htps://x\"}}]\n",
+      "notifications[0].webhook.url: \"htps://x\" is not an http:// or https:// address");
+  has("notifications: [{webhook: {url: \"file:///etc/passwd\"}}]\n",
+      "notifications[0].webhook.url: \"file:///etc/passwd\" is not an http://");
+  has("prometheus: {url: \"not a url\"}\n", "prometheus.url: \"not a url\" is not an http://");
+  has("prometheus: {url: \"http://\"}\n", "prometheus.url: \"http://\" has no host");
   has("prometheus: {}\n", "prometheus.url: is required");
   has("prometheus: {ur: x}\n", "prometheus.ur: no such field; did you mean url?");
   const std::string queries = "  queries: {cpus: up}\n  options:\n";

@@ -141,6 +141,14 @@ TEST_F(SchoolFilesTest, MaestrosSchedulerFileGivesItsAutoscaling) {
               HasSubstr("pools[0].nodes: is required"));
 }
 
+// Maestro knows no rooms on a node.
+TEST_F(SchoolFilesTest, AKeyThatTheFileLacksIsToldWithWhereToGiveIt) {
+  Write("scheduler.yaml", kMaestro);
+  EXPECT_THAT(Why("policy: maestro, file: scheduler.yaml, nodes: {a: b}"),
+              HasSubstr("pools[0].options.roomsPerNode: is required, and scheduler.yaml does not "
+                        "say it: beside file, give options: {roomsPerNode: ...}"));
+}
+
 TEST_F(SchoolFilesTest, MaestrosTriggersOfUseNeedRequests) {
   std::string lacks = kMaestro;
   lacks.replace(lacks.find("requests: {cpu: 100m, memory: 100Mi}"), 36, "ports: []");
@@ -192,8 +200,11 @@ TEST_F(SchoolFilesTest, ClustermansPoolFileCountsMoreThanTheServices) {
   // What counts in a pool's file alone is nothing in a service's.
   EXPECT_FALSE(Settings("clusterman", SchoolFile::kService, kService)
                    .Has("autoscaling.prevent_scale_down_after_capacity_loss"));
-  EXPECT_THAT(Why("policy: clusterman, file: web.kubernetes, nodes: {a: b}"),
-              HasSubstr("autoscaling.target_capacity_margin: is required"));
+  EXPECT_THAT(
+      Why("policy: clusterman, file: web.kubernetes, nodes: {a: b}"),
+      HasSubstr("pools.yaml: line 2: pools[0].options.autoscaling.target_capacity_margin: is "
+                "required, and web.kubernetes does not say it: beside file, give options: "
+                "{autoscaling: {target_capacity_margin: ...}}"));
   EXPECT_THAT(Why("policy: escalator, file: x, service: y"),
               HasSubstr("pools[0].service: is of clusterman, beside file"));
 }

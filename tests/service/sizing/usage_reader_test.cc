@@ -25,13 +25,50 @@ TEST(UsageReaderTest, ContainersOfAPodAreAddedUp) {
   seen.nodes.push_back({.name = "n"});
   seen.nodes.push_back({.name = "m"});
   seen.nodes[0].pods = {{.name = "shop/a", .owner = ""}, {.name = "shop/b", .owner = ""}};
-  usage.AddTo(seen);
+  ASSERT_TRUE(usage.AddTo(seen, 1'767'225'720, 60).ok());  // The pods' are 60 s old.
   EXPECT_EQ(seen.nodes[0].pods[0].usage,
             (PolicyResources{.cpu_milli = 1003, .memory_bytes = 1025}));  // 2.500001m is 3m.
   EXPECT_EQ(seen.nodes[0].pods[1].usage, std::nullopt);
   EXPECT_EQ(seen.nodes[0].usage,
             (PolicyResources{.cpu_milli = 3000, .memory_bytes = int64_t{2} << 30}));
   EXPECT_EQ(seen.nodes[1].usage, std::nullopt);
+}
+
+// A pool was sized by figures of days before.
+TEST(UsageReaderTest, FiguresOfAnotherTimeAreRefusedWithPodAndTimes) {
+  UsageReader usage;
+  ASSERT_TRUE(usage.Read("pods.json", kPods).ok());
+  const int64_t measured_s = 1'767'225'660;
+  const auto add = [&](int64_t now_s, int64_t period_s, const char* pod) {
+    PolicyObservation seen;
+    seen.nodes.push_back({.name = "n"});
+    seen.nodes[0].pods = {{.name = pod, .owner = ""}};
+    return usage.AddTo(seen, now_s, period_s);
+  };
+  const absl::Status old = add(measured_s + 61, 60, "shop/a");
+  EXPECT_EQ(old.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(std::string(old.message()),
+            "the usage of pod shop/a is of 2026-01-01T00:01:00Z, more than 60 s before the round's "
+            "time 2026-01-01T00:02:01Z");
+  EXPECT_THAT(std::string(add(measured_s - 61, 60, "shop/a").message()),
+              HasSubstr("more than 60 s after the round's time"));
+  EXPECT_TRUE(add(measured_s + 61, 60, "shop/other").ok());  // Not of this pool.
+  // A pool without signalPeriod.
+  EXPECT_TRUE(add(measured_s + kUsagePeriodS, 0, "shop/a").ok());
+  EXPECT_FALSE(add(measured_s + kUsagePeriodS + 1, 0, "shop/a").ok());
+}
+
+TEST(UsageReaderTest, FiguresWithoutATimeAreOfAnyTime) {
+  UsageReader usage;
+  ASSERT_TRUE(usage
+                  .Read("nodes.json",
+                        R"({"kind":"NodeMetricsList","items":[
+                            {"metadata":{"name":"n"},"usage":{"cpu":"3"}}]})")
+                  .ok());
+  PolicyObservation seen;
+  seen.nodes.push_back({.name = "n"});
+  EXPECT_TRUE(usage.AddTo(seen, 1'900'000'000, 60).ok());
+  EXPECT_EQ(seen.nodes[0].usage->cpu_milli, 3000);
 }
 
 TEST(UsageReaderTest, WhatIsWrongIsToldWithFileItemAndField) {
