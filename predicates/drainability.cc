@@ -25,7 +25,7 @@ int64_t EndOfTermination(const PodShape& shape, int64_t deleted) {
 }
 
 // One pod and everything that a rule may read.
-struct Question {
+struct DrainQuestion {
   const Catalog& catalog;
   PodId pod;
   const PodShape& shape;
@@ -45,9 +45,9 @@ constexpr DrainVerdict Block(BlockingPodReason reason) {
   return {.outcome = DrainOutcome::kBlock, .reason = reason, .pdb = {}};
 }
 
-DrainVerdict Mirror(const Question& q) { return q.shape.mirror ? kSkip : kNoOpinion; }
+DrainVerdict Mirror(const DrainQuestion& q) { return q.shape.mirror ? kSkip : kNoOpinion; }
 
-DrainVerdict LongTerminating(const Question& q) {
+DrainVerdict LongTerminating(const DrainQuestion& q) {
   return IsLongTerminating(q.catalog, q.pod, q.now_s) ? kSkip : kNoOpinion;
 }
 
@@ -60,7 +60,7 @@ std::optional<std::string_view> GroupOf(std::string_view api_version) {
   return api_version.substr(0, slash);
 }
 
-DrainVerdict CheckReplicas(const Question& q, const ControllerStatus* controller) {
+DrainVerdict CheckReplicas(const DrainQuestion& q, const ControllerStatus* controller) {
   if (controller == nullptr) return Block(BlockingPodReason::kControllerNotFound);
   if (controller->spec_replicas && *controller->spec_replicas < q.options.min_replica_count) {
     return Block(BlockingPodReason::kMinReplicasReached);
@@ -69,7 +69,7 @@ DrainVerdict CheckReplicas(const Question& q, const ControllerStatus* controller
 }
 
 // The controller exists, and has enough replicas to lose one.
-DrainVerdict ReplicaCount(const Question& q) {
+DrainVerdict ReplicaCount(const DrainQuestion& q) {
   if (!q.options.skip_nodes_with_custom_controller_pods || q.pdbs == nullptr) return kNoOpinion;
   if (!q.shape.has_controller) return kNoOpinion;
   const Owner& owner = q.shape.controller;
@@ -98,26 +98,26 @@ DrainVerdict ReplicaCount(const Question& q) {
   return kNoOpinion;
 }
 
-DrainVerdict DaemonSet(const Question& q) {
+DrainVerdict DaemonSet(const DrainQuestion& q) {
   return IsDaemonSetPod(q.catalog, q.shape) ? kDrain : kNoOpinion;
 }
 
-DrainVerdict SafeToEvictRule(const Question& q) {
+DrainVerdict SafeToEvictRule(const DrainQuestion& q) {
   return q.shape.safe_to_evict == SafeToEvict::kTrue ? kDrain : kNoOpinion;
 }
 
-DrainVerdict Terminal(const Question& q) {
+DrainVerdict Terminal(const DrainQuestion& q) {
   if (q.shape.phase == PodPhase::kFailed) return kDrain;
   const bool ended =
       q.shape.phase == PodPhase::kSucceeded && q.shape.restart_policy != RestartPolicy::kAlways;
   return ended ? kDrain : kNoOpinion;
 }
 
-DrainVerdict OnCompletion(const Question& q) {
+DrainVerdict OnCompletion(const DrainQuestion& q) {
   return q.shape.safe_to_evict == SafeToEvict::kOnCompletion ? kWait : kNoOpinion;
 }
 
-DrainVerdict Replicated(const Question& q) {
+DrainVerdict Replicated(const DrainQuestion& q) {
   if (!q.shape.has_controller) return Block(BlockingPodReason::kNotReplicated);
   if (!q.options.skip_nodes_with_custom_controller_pods) return kNoOpinion;
   const OwnerKind kind = q.shape.controller_kind;
@@ -131,7 +131,7 @@ int64_t EndOfBlocking(int64_t created, const DrainOptions& options) {
   return AddUpToMax(created, options.blocking_system_pod_disruption_timeout_s);
 }
 
-DrainVerdict System(const Question& q) {
+DrainVerdict System(const DrainQuestion& q) {
   if (!q.options.skip_nodes_with_system_pods) return kNoOpinion;
   if (q.Text(q.shape.namespace_name) != kKubeSystem) return kNoOpinion;
   if (q.pdbs != nullptr && !q.shape.budgets.empty()) return kNoOpinion;
@@ -140,19 +140,19 @@ DrainVerdict System(const Question& q) {
   return aged ? kDrain : Block(BlockingPodReason::kUnmovableKubeSystemPod);
 }
 
-DrainVerdict NotSafeToEvict(const Question& q) {
+DrainVerdict NotSafeToEvict(const DrainQuestion& q) {
   return q.shape.safe_to_evict == SafeToEvict::kFalse
              ? Block(BlockingPodReason::kNotSafeToEvictAnnotation)
              : kNoOpinion;
 }
 
-DrainVerdict LocalStorage(const Question& q) {
+DrainVerdict LocalStorage(const DrainQuestion& q) {
   return q.options.skip_nodes_with_local_storage && q.shape.blocks_with_local_storage
              ? Block(BlockingPodReason::kLocalStorageRequested)
              : kNoOpinion;
 }
 
-DrainVerdict Budget(const Question& q) {
+DrainVerdict Budget(const DrainQuestion& q) {
   for (const PdbId pdb : q.shape.budgets) {
     if (q.pdbs->remaining(pdb) >= 1) continue;
     DrainVerdict verdict = Block(BlockingPodReason::kNotEnoughPdb);
@@ -162,7 +162,7 @@ DrainVerdict Budget(const Question& q) {
   return kNoOpinion;
 }
 
-using Rule = DrainVerdict (*)(const Question&);
+using Rule = DrainVerdict (*)(const DrainQuestion&);
 
 bool IsTerminating(const Catalog&, const PodShape& shape) { return shape.terminating; }
 bool IsInKubeSystem(const Catalog& catalog, const PodShape& shape) {
@@ -190,7 +190,7 @@ constexpr struct {
     {LocalStorage, nullptr},
 };
 
-DrainVerdict FirstOpinion(const Question& question) {
+DrainVerdict FirstOpinion(const DrainQuestion& question) {
   for (const auto& [rule, reads_pods_of] : kRulesBeforeBudgets) {
     const DrainVerdict verdict = rule(question);
     if (verdict.outcome != DrainOutcome::kUndefined) return verdict;
@@ -262,7 +262,7 @@ DrainVerdict JudgePod(const Catalog& catalog, PodId pod, const DrainOptions& opt
   if (manager == PoolManager::kKarpenter && IsKeptByKarpenter(catalog.shape_of(pod))) {
     return Block(BlockingPodReason::kDoNotDisruptAnnotation);
   }
-  const Question question{catalog, pod, catalog.shape_of(pod), options, &pdbs, now_s};
+  const DrainQuestion question{catalog, pod, catalog.shape_of(pod), options, &pdbs, now_s};
   const DrainVerdict verdict = FirstOpinion(question);
   return verdict.outcome == DrainOutcome::kUndefined ? Budget(question) : verdict;
 }
@@ -293,7 +293,7 @@ DrainJudge::DrainJudge(const Catalog& catalog, const DrainOptions& options, cons
 void DrainJudge::Learn(PodId pod, ShapeVerdict& known) const {
   using enum ShapeVerdict::Scope;
   const PodShape& shape = catalog_->shape_of(pod);
-  const Question question{*catalog_, pod, shape, options_, pdbs_, now_s_};
+  const DrainQuestion question{*catalog_, pod, shape, options_, pdbs_, now_s_};
   known.daemonset = IsDaemonSetPod(*catalog_, shape);
   for (const auto& [rule, reads_pods_of] : kRulesBeforeBudgets) {
     if (reads_pods_of != nullptr && reads_pods_of(*catalog_, shape)) {

@@ -104,7 +104,7 @@ absl::Status RunPools::ReadFigures(Figures& figures) const {
 
 absl::Status RunPools::Enrich(const SizedPool& pool, int64_t now_s, PolicyObservation& seen) {
   if (!figures_ || figures_->at_s != now_s) {
-    figures_.emplace();
+    figures_ = Figures();
     figures_->at_s = now_s;
     figures_->read = ReadFigures(*figures_);
   }

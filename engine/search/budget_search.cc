@@ -11,7 +11,6 @@ namespace ebb {
 namespace {
 
 constexpr uint64_t kStepsPerUnit = 40;
-constexpr size_t kUsersLookedAt = 48;    // Of one budget.
 constexpr uint64_t kStepsPerLook = 256;  // At the deadline.
 
 class BudgetSearch {
@@ -150,7 +149,7 @@ class BudgetSearch {
       for (const PackingSpend& spend : Unit(unit).spends) {
         const std::vector<uint32_t>& users = problem_.budget_users[spend.budget];
         const size_t start = random_.Below(users.size());
-        for (size_t i = 0; i < std::min(users.size(), kUsersLookedAt); ++i) {
+        for (size_t i = 0; i < std::min(users.size(), kBudgetUsersLookedAt); ++i) {
           const uint32_t user = users[(start + i) % users.size()];
           if (seen_[user] == stamp_) continue;
           seen_[user] = stamp_;

@@ -17,6 +17,7 @@
 #ifndef EBB_ENGINE_SEARCH_BUDGET_SEARCH_H_
 #define EBB_ENGINE_SEARCH_BUDGET_SEARCH_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -24,6 +25,9 @@
 #include "engine/search/packing.h"
 
 namespace ebb {
+
+// Of the units that spend of one budget, a step looks at no more than these, from a random one on.
+inline constexpr size_t kBudgetUsersLookedAt = 48;
 
 // The units that were chosen, in an order in which budgets admit them.  `deadline` null: there is
 // time.

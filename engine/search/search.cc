@@ -19,8 +19,7 @@ namespace {
 constexpr size_t kLanes = 4;  // Packings that are improved side by side.
 constexpr uint64_t kStepsPerIteration = 200;
 constexpr uint64_t kPutBackMax = 5;
-constexpr uint64_t kOthersTried = 8;   // Beside those that were put back.
-constexpr size_t kUsersLookedAt = 48;  // Of one budget.
+constexpr uint64_t kOthersTried = 8;  // Beside those that were put back.
 // A unit that is to be tried later takes pods only where nothing else does.
 constexpr double kLater = 1e6;
 
@@ -169,7 +168,7 @@ class Lane {
   void TryUsersOf(uint32_t budget, uint32_t wanted) {
     const std::vector<uint32_t>& users = problem_->budget_users[budget];
     const size_t start = random_.Below(users.size());
-    for (size_t i = 0; i < std::min(users.size(), kUsersLookedAt); ++i) {
+    for (size_t i = 0; i < std::min(users.size(), kBudgetUsersLookedAt); ++i) {
       const uint32_t unit = users[(start + i) % users.size()];
       if (unit == wanted || packing_.IsRemoved(unit)) continue;
       if (std::ranges::count(put_back_, unit) > 0) continue;

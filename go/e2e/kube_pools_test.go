@@ -149,7 +149,7 @@ func TestKubeMakesAGroupGrowAndDeletesOfIt(t *testing.T) {
 }
 
 // A pool grows and shrinks: its policy asks, the actuator's provider makes machines, and what is too much
-// goes through drains.
+// goes through drains.  The loop is killed while machines boot.
 func TestEbbRunSizesAPoolThroughEbbKubeUpAndDownAgain(t *testing.T) {
 	ebb := sizingProgram(t)
 	group := machines("general", 6)
@@ -177,6 +177,11 @@ func TestEbbRunSizesAPoolThroughEbbKubeUpAndDownAgain(t *testing.T) {
 	if c.countNodes() != 6 {
 		t.Error("Nodes came that the cloud did not make")
 	}
+	// Whoever takes over knows that machines are on their way.
+	asked := cloud.target()
+	loop.kill()
+	loop.again()
+	c.stays("machines of a cloud that is as full as it was asked to be", cloud.target, asked)
 	cloud.boot()
 	c.waitReady()
 	c.eventually("all Nodes are there", func() bool { return c.countNodes() == cloud.target() })

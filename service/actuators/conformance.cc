@@ -18,6 +18,7 @@ namespace {
 using absl::StatusCode;
 
 constexpr std::string_view kMissingNode = "ebb-conformance-no-such-node";
+constexpr std::string_view kMissingGroup = "ebb-conformance-no-such-group";
 constexpr std::string_view kWrongUid = "ebb-conformance-no-such-uid";
 constexpr int64_t kPollMs = 1000;
 
@@ -75,6 +76,7 @@ class Conformance {
   absl::Status Status();
   absl::Status MissingNode();
   absl::Status EmptyName();
+  absl::Status GrowRefused();
   absl::Status SoftTaint();
   absl::Status WrongUid();
   absl::Status AllOrNone();
@@ -124,6 +126,8 @@ const Conformance::Check Conformance::kChecks[] = {
     {"doubt-missing-node", "a node that is not there is NOT_FOUND, and nothing is begun",
      Needs::kNothing, &Conformance::MissingNode},
     {"empty-name", "a call without a node is refused", Needs::kNothing, &Conformance::EmptyName},
+    {"grow-refused", "Grow of no group, below nothing or of a missing group is refused",
+     Needs::kNothing, &Conformance::GrowRefused},
     {"soft-taint", "it is put and taken off, and again", Needs::kNode, &Conformance::SoftTaint},
     {"doubt-wrong-uid", "another machine than the order says is NOT_FOUND, and stays as it is",
      Needs::kNode, &Conformance::WrongUid},
@@ -214,6 +218,25 @@ absl::Status Conformance::EmptyName() {
   absl::Status s = ExpectCode("Begin", client_->Begin(BeginOf({""})), kRefused);
   if (!s.ok()) return s;
   return ExpectCode("Drain", client_->Drain(For<plugin_wire::DrainRequest>("")), kRefused);
+}
+
+absl::Status Conformance::GrowRefused() {
+  const auto grow = [&](std::string_view group, int64_t size) {
+    plugin_wire::GrowRequest request;
+    request.set_key(NewKey());
+    request.set_group(std::string(group));
+    request.set_size(size);
+    return client_->Grow(request);
+  };
+  // A plugin that cannot grow groups may say so of any.
+  constexpr StatusCode kWrong[] = {StatusCode::kInvalidArgument, StatusCode::kUnimplemented};
+  absl::Status s = ExpectCode("Grow without a group", grow("", 1), kWrong);
+  if (s.ok()) s = ExpectCode("Grow to -1 machines", grow(kMissingGroup, -1), kWrong);
+  // Where a command of the user's makes machines, it may not tell which error it is.
+  if (s.ok() && grow(kMissingGroup, 1).ok()) {
+    s = Failed("Grow of a group that is not there: expected NOT_FOUND, got OK");
+  }
+  return s;
 }
 
 // --- Checks of a node that stays ----------------------------------------------------------

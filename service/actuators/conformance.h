@@ -13,7 +13,7 @@
 // It sees a cluster through the plugin alone.  Whether the taints are in the cluster, budgets hold
 // and pods are looked at again before a drain, the plugin's own tests must show.
 //
-// Cost:    some 40 calls; a drain and a deletion take as long as they take, wait_s each at most.
+// Cost:    some 45 calls; a drain and a deletion take as long as they take, wait_s each at most.
 // Errors:  InvalidArgument: no unix:PATH, or a name that no node has.
 // Threads: none.
 

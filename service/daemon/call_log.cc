@@ -19,10 +19,6 @@ namespace {
 constexpr int kWaitMs = 1000;
 
 // As gRPC spells it: "OK", "NOT_FOUND".
-std::string CodeName(absl::StatusCode code) {
-  return code == absl::StatusCode::kOk ? "OK" : absl::StatusCodeToString(code);
-}
-
 int64_t ClockSeconds() {
   return std::chrono::duration_cast<std::chrono::seconds>(
              std::chrono::system_clock::now().time_since_epoch())
@@ -30,6 +26,10 @@ int64_t ClockSeconds() {
 }
 
 }  // namespace
+
+std::string CodeName(absl::StatusCode code) {
+  return code == absl::StatusCode::kOk ? "OK" : absl::StatusCodeToString(code);
+}
 
 std::string LogLine(const EndedCall& call, int64_t time_s, LogFormat format) {
   const std::string message(call.status.message());

@@ -19,11 +19,15 @@
 #include <string>
 #include <thread>
 
+#include "absl/status/status.h"
 #include "service/daemon/planner_service.h"
 
 namespace ebb {
 
 enum class LogFormat : uint8_t { kText, kJson, kNone };
+
+// As the log and metrics name it: "OK" or a gRPC code.
+std::string CodeName(absl::StatusCode code);
 
 // The line, without its end.
 std::string LogLine(const EndedCall& call, int64_t time_s, LogFormat format);

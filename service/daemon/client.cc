@@ -32,7 +32,7 @@ absl::Status ToAbsl(const std::string& server, const grpc::Status& status) {
   return {code, absl::StrCat(Printable(server), ": ", status.error_message())};
 }
 
-absl::StatusOr<sockaddr_un> AddressOf(const std::string& server) {
+absl::StatusOr<sockaddr_un> ServerAddress(const std::string& server) {
   if (!server.starts_with(kScheme)) {
     return absl::InvalidArgumentError(
         absl::StrCat("--server: ", Printable(server), ": is not of the form unix:PATH"));
@@ -99,7 +99,7 @@ PlannerClient::PlannerClient(std::unique_ptr<Impl> impl) : impl_(std::move(impl)
 PlannerClient::~PlannerClient() = default;
 
 absl::StatusOr<std::unique_ptr<PlannerClient>> PlannerClient::Connect(const std::string& server) {
-  const absl::StatusOr<sockaddr_un> address = AddressOf(server);
+  const absl::StatusOr<sockaddr_un> address = ServerAddress(server);
   if (!address.ok()) return address.status();
   if (absl::Status s = Probe(server, *address); !s.ok()) return s;
   return std::unique_ptr<PlannerClient>(new PlannerClient(std::make_unique<Impl>(server)));
@@ -107,7 +107,7 @@ absl::StatusOr<std::unique_ptr<PlannerClient>> PlannerClient::Connect(const std:
 
 absl::StatusOr<std::unique_ptr<PlannerClient>> PlannerClient::Make(
     const std::string& server, std::chrono::milliseconds timeout) {
-  if (const auto address = AddressOf(server); !address.ok()) return address.status();
+  if (const auto address = ServerAddress(server); !address.ok()) return address.status();
   auto impl = std::make_unique<Impl>(server);
   impl->timeout = timeout;
   return std::unique_ptr<PlannerClient>(new PlannerClient(std::move(impl)));

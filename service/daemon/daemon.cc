@@ -24,7 +24,7 @@ namespace {
 
 constexpr int kStreamsOfAConnection = 1024;
 
-absl::Status Wrong(const std::string& folder, std::string_view what) {
+absl::Status WrongFolder(const std::string& folder, std::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat(Printable(folder), ": ", std::string(what)));
 }
 
@@ -33,10 +33,10 @@ absl::StatusOr<UniqueFd> TakeLock(const std::string& name, const std::string& wh
                                   const std::string& flag) {
   UniqueFd lock(open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (lock.get() < 0) {
-    return Wrong(what, absl::StrCat(flag, ": cannot be written: ", std::strerror(errno)));
+    return WrongFolder(what, absl::StrCat(flag, ": cannot be written: ", std::strerror(errno)));
   }
   if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
-    return Wrong(what, flag + ": another ebb uses it");
+    return WrongFolder(what, flag + ": another ebb uses it");
   }
   return lock;
 }
@@ -45,12 +45,12 @@ absl::StatusOr<UniqueFd> TakeLock(const std::string& name, const std::string& wh
 absl::StatusOr<UniqueFd> TakeFolder(const std::string& folder) {
   struct stat status{};
   if (stat(folder.c_str(), &status) != 0) {
-    return Wrong(folder, absl::StrCat("--state-folder: ", std::strerror(errno)));
+    return WrongFolder(folder, absl::StrCat("--state-folder: ", std::strerror(errno)));
   }
-  if (!S_ISDIR(status.st_mode)) return Wrong(folder, "--state-folder: is not a folder");
-  if (status.st_uid != geteuid()) return Wrong(folder, "--state-folder: is another user's");
+  if (!S_ISDIR(status.st_mode)) return WrongFolder(folder, "--state-folder: is not a folder");
+  if (status.st_uid != geteuid()) return WrongFolder(folder, "--state-folder: is another user's");
   if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
-    return Wrong(folder, "--state-folder: may be written by others; chmod go-w it");
+    return WrongFolder(folder, "--state-folder: may be written by others; chmod go-w it");
   }
   return TakeLock(folder + "/lock", folder, "--state-folder");
 }

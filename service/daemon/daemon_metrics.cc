@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "service/daemon/call_log.h"
 #include "service/metrics.h"
 
 namespace ebb {
@@ -17,10 +18,6 @@ namespace {
 
 const prometheus::Histogram::BucketBoundaries kSeconds = {
     0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60};
-
-std::string CodeName(absl::StatusCode code) {
-  return code == absl::StatusCode::kOk ? "OK" : absl::StatusCodeToString(code);
-}
 
 }  // namespace
 

@@ -39,9 +39,9 @@ class Refused : public std::exception {
 };
 
 // A stream over bytes in memory.
-class Bytes : public std::streambuf {
+class ByteBuffer : public std::streambuf {
  public:
-  explicit Bytes(std::string_view bytes) {
+  explicit ByteBuffer(std::string_view bytes) {
     char* const begin = const_cast<char*>(bytes.data());  // Only ever read.
     setg(begin, begin, begin + bytes.size());
   }
@@ -346,7 +346,7 @@ bool IsCutOff(std::string_view yaml) {
 
 absl::Status ReadDocuments(std::string_view name, std::string_view yaml, ObjectSink& sink,
                            ImportStats& stats, Strangers strangers) {
-  Bytes bytes(yaml);
+  ByteBuffer bytes(yaml);
   std::istream stream(&bytes);
   YAML::Parser parser(stream);
   JsonWriter writer((size_t{16} << 20) + 10 * yaml.size());

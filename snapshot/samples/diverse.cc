@@ -11,8 +11,8 @@
 namespace ebb::samples {
 namespace {
 
-constexpr std::array<std::string_view, 3> kZones = {"za", "zb", "zc"};
-constexpr std::array<std::string_view, 3> kPools = {"general", "batch", "spot"};
+constexpr std::array<std::string_view, 3> kDiverseZones = {"za", "zb", "zc"};
+constexpr std::array<std::string_view, 3> kDiversePools = {"general", "batch", "spot"};
 constexpr std::array<std::string_view, 2> kDisks = {"hdd", "ssd"};
 constexpr std::array<std::string_view, 4> kTiers = {"web", "db", "cache", "queue"};
 constexpr uint32_t kPodsPerNode = 10;
@@ -55,8 +55,8 @@ class DiverseCluster {
     for (uint32_t n = 0; n < size_; ++n) {
       places_.push_back({.name = absl::StrCat("node-", n),
                          .rack = absl::StrCat("rack-", n / 20),
-                         .zone = kZones[n % kZones.size()],
-                         .pool = kPools[random_.Below(kPools.size())],
+                         .zone = kDiverseZones[n % kDiverseZones.size()],
+                         .pool = kDiversePools[random_.Below(kDiversePools.size())],
                          .disk = kDisks[random_.Below(kDisks.size())]});
     }
     for (const Place& place : places_) {

@@ -82,6 +82,7 @@ TEST_F(ConformanceTest, EveryCheckFailsForAPluginThatIsWrongInIt) {
       {Wrong::kUnknownPhase, "status"},
       {Wrong::kBeginsMissingNodes, "doubt-missing-node"},
       {Wrong::kTakesEmptyNames, "empty-name"},
+      {Wrong::kGrowsMissingGroups, "grow-refused"},
       {Wrong::kForgetsSoftTaintAgain, "soft-taint"},
       {Wrong::kIgnoresUid, "doubt-wrong-uid"},
       {Wrong::kBeginsSome, "all-or-none"},

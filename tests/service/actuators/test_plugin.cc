@@ -87,6 +87,12 @@ grpc::Status TestPlugin::Hello(grpc::ServerContext* context, const wire::HelloRe
 grpc::Status TestPlugin::Grow(grpc::ServerContext* context, const wire::GrowRequest* request,
                               wire::GrowReply*) {
   return Carry(*context, "Grow", request->key(), [&]() -> grpc::Status {
+    if (request->group().empty() || request->size() < 0) {
+      return {StatusCode::INVALID_ARGUMENT, "group or size is wrong"};
+    }
+    if (!sizes.contains(request->group()) && wrong != Wrong::kGrowsMissingGroups) {
+      return {StatusCode::NOT_FOUND, "there is no such group"};
+    }
     sizes[request->group()] = std::max(sizes[request->group()], request->size());
     return grpc::Status::OK;
   });

@@ -35,6 +35,7 @@ enum class Wrong {
   kUnknownPhase,
   kBeginsMissingNodes,
   kTakesEmptyNames,
+  kGrowsMissingGroups,
   kForgetsSoftTaintAgain,  // Taking it off twice is an error.
   kIgnoresUid,
   kBeginsSome,
@@ -60,12 +61,12 @@ class TestPlugin final : public wire::Actuator::Service {
   // May be changed while no call is under way.
   Wrong wrong = Wrong::kNothing;
   std::map<std::string, std::string> nodes = {{"a", "uid-a"}, {"b", "uid-b"}};
-  std::optional<wire::StatusReply> status_answer;  // Instead of the true one.
-  grpc::Status answer;                             // To every call but Hello, if not OK.
-  std::vector<std::string> cannot;                 // As HelloReply.cannot.
-  std::map<std::string, int64_t> sizes;            // Of groups, as Grow asked.
-  int answers_lost = 0;                            // Of the next calls, which are carried out.
-  std::vector<std::string> calls;                  // "Begin KEY", ...
+  std::optional<wire::StatusReply> status_answer;       // Instead of the true one.
+  grpc::Status answer;                                  // To every call but Hello, if not OK.
+  std::vector<std::string> cannot;                      // As HelloReply.cannot.
+  std::map<std::string, int64_t> sizes = {{"web", 0}};  // Of groups, as Grow asked.
+  int answers_lost = 0;                                 // Of the next calls, which are carried out.
+  std::vector<std::string> calls;                       // "Begin KEY", ...
   std::atomic<int64_t> now_s = 1'000'000;
   std::atomic<bool> hangs = false;  // Calls are not answered until their caller gives up.
 
