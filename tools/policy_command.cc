@@ -6,6 +6,7 @@
 #include <ostream>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "base/figures.h"
 #include "base/json_text.h"
 #include "base/printable.h"
@@ -151,6 +152,13 @@ int PolicyCommand::Check(std::ostream& out, std::ostream& err) const {
   if (!yaml.ok()) return Fail(yaml.status(), err);
   const absl::StatusOr<SizingFile> read = ReadSizingFile(file, *yaml, PolicyRegistry());
   if (!read.ok()) return Fail(read.status(), err);
+  for (const std::string& warning : read->warnings) {
+    PrintMessage(absl::StrCat("warning: ", Printable(warning)), err, "ebb policy check");
+  }
+  for (const std::string& conflict : read->conflicts) {
+    PrintMessage(absl::StrCat("warning: ", Printable(conflict), "; ebb run sizes no such pools"),
+                 err, "ebb policy check");
+  }
   out << Count(read->pools.size(), "pool", "pools") << (read->pools.size() == 1 ? " is" : " are")
       << " right\n";
   return 0;

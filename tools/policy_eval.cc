@@ -50,7 +50,7 @@ struct EvalInput {
   PoolReader cluster;
   std::vector<SignalPoint> points;
   UsageReader usage;
-  std::vector<std::string> warnings;  // Of discovery.
+  std::vector<std::string> warnings;  // Of the file, and of discovery.
   int64_t now_s = 0;
 };
 
@@ -80,6 +80,9 @@ Evaluated Evaluate(const SizedPool& pool, const EvalInput& input, SizingState& s
   }
   PoolState& memory = MemoryOf(pool, state);
   evaluated.decision = DecidePool(pool, seen, now_s, memory);
+  if (seen.nodes.empty() && !pool.nodes.empty()) {
+    evaluated.decision.warnings.push_back(NoNodes(pool));
+  }
   if (evaluated.decision.delta != 0) pool.policy->Ended(true, now_s, &memory.state);
   return evaluated;
 }
@@ -134,6 +137,7 @@ absl::Status ReadAll(const PolicyEvalRequest& request, EvalInput& input) {
   absl::StatusOr<SizingFile> file = ReadSizingFile(request.file, *yaml, registry);
   if (!file.ok()) return file.status();
   input.file = *std::move(file);
+  input.warnings = input.file.warnings;
   ImportStats stats;
   for (const std::string& each : request.inputs) {
     if (absl::Status s = ReadInput(each, input.cluster, stats); !s.ok()) return s;
@@ -156,7 +160,7 @@ absl::Status ReadAll(const PolicyEvalRequest& request, EvalInput& input) {
   if (!input.file.discover_prefix) return absl::OkStatus();
   DiscoveredPools found =
       DiscoverPools(input.cluster.nodes(), *input.file.discover_prefix, registry);
-  input.warnings = std::move(found.warnings);
+  input.warnings.insert(input.warnings.end(), found.warnings.begin(), found.warnings.end());
   for (SizedPool& pool : found.pools) {
     const bool is_there =
         std::ranges::find(input.file.pools, pool.name, &SizedPool::name) != input.file.pools.end();

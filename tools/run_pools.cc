@@ -8,6 +8,7 @@
 #include <thread>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "base/printable.h"
 #include "engine/policy/policy_registry.h"
 #include "service/outside/prometheus.h"
@@ -31,6 +32,7 @@ absl::Status CheckForLoop(const RunFlags& flags, const SizingFile& file) {
                  "discovers pools");
   }
   if (file.pools.empty()) return wrong("pools", "names no pool to size");
+  if (!file.conflicts.empty()) return wrong("pools", file.conflicts.front());
   for (const SizedPool& pool : file.pools) {
     if (pool.queries.empty() || !flags.simulate) continue;
     return wrong(fmt::format("pool {}: queries", pool.name),
@@ -50,6 +52,9 @@ absl::StatusOr<std::unique_ptr<RunPools>> RunPools::Read(const RunFlags& flags, 
   // What is wrong with these at the beginning is wrong for good.
   Figures figures;
   if (absl::Status s = pools->ReadFigures(figures); !s.ok()) return s;
+  for (const std::string& warning : pools->file_.warnings) {
+    PrintMessage(PrintableLine(absl::StrCat("warning: ", warning)), err, "ebb run");
+  }
   pools->MakeSizer(flags, err);
   return pools;
 }

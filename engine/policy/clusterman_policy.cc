@@ -150,12 +150,14 @@ ClustermanPod PodOf(const PolicyPod& pod, bool has_node, const ClustermanOptions
           .batch_safe_to_evict = Find(pod.annotations, options.pod_safe_to_evict_annotation)};
 }
 
-// Of an outside signal: failed if none of its resources is there, as old as the oldest.
+// Of an outside signal: failed if none of its resources is there or one is below 0, which nothing
+// asks for; as old as the oldest.
 ClustermanSignalAnswer AnswerOf(const PolicyObservation& from) {
   ClustermanSignalAnswer answer{.failed = true};
   for (size_t i = 0; i < kClustermanResourceCount; ++i) {
     const auto found = from.signals.find(Name(static_cast<ClustermanResource>(i)));
     if (found == from.signals.end()) continue;
+    if (found->second.value < 0) return {.failed = true};
     answer.failed = false;
     answer.request[i] = found->second.value;
     const std::optional<int64_t>& at_s = found->second.at_s;
@@ -353,7 +355,14 @@ PolicySchool ClustermanSchool() {
   return {.name = "clusterman",
           .summary = "Keeps utilization at a setpoint, within a margin and limits of a step",
           .keys = Keys(),
-          .make = Make};
+          .make = Make,
+          .period_s =
+              [](const PolicySettings& settings) {
+                int64_t minutes = ClustermanSignalOptions().period_minutes;
+                settings.Read("autoscale_signal.period_minutes", minutes);
+                return minutes > std::numeric_limits<int64_t>::max() / 60 ? minutes : minutes * 60;
+              },
+          .period_key = "autoscale_signal.period_minutes"};
 }
 
 }  // namespace ebb

@@ -49,6 +49,8 @@ void Fields(A& a, Remembered& r) {
 
 namespace {
 
+// The default of the program's flag.
+constexpr int64_t kScanIntervalS = 60;
 constexpr std::string_view kState = "escalator/2";
 constexpr std::string_view kStateBefore = "escalator/1";  // Without `before`.
 constexpr std::string_view kForceTaint = "atlassian.com/escalator-force";
@@ -304,7 +306,7 @@ std::unique_ptr<Policy> Make(const PolicySettings& settings, std::vector<PolicyP
   EscalatorOptions options = ReadOptions(settings);
   bool wrong = false;
   for (const EscalatorProblem& problem : Problems(options)) {
-    // The program takes a group of a fixed size, though it complains.
+    // On purpose otherwise: a group of a fixed size is one that only replaces nodes.
     if (problem.key == "min_nodes" && options.min_nodes == options.max_nodes) continue;
     const std::string key(problem.key);
     problems->push_back(
@@ -321,7 +323,8 @@ PolicySchool EscalatorSchool() {
   return {.name = "escalator",
           .summary = "Keeps what pods request between thresholds of what nodes can hold",
           .keys = Keys(),
-          .make = Make};
+          .make = Make,
+          .period_s = [](const PolicySettings&) { return kScanIntervalS; }};
 }
 
 }  // namespace ebb

@@ -234,8 +234,14 @@ class MaestroPolicy final : public Policy {
     MaestroPolicyState read;
     if (!ReadStateText(kState, *state, &read)) return Denied("state", "state_unreadable");
     const MaestroObservation seen = ObservationOf(observation, rooms_per_node_);
-    const MaestroDecision made = ebb::Decide(options_, types_, seen, now_s, &read.state);
+    MaestroOptions options = options_;
+    const int64_t beyond = RoomsThatFillNoNode(seen);
+    options.max += beyond;
+    const MaestroDecision made = ebb::Decide(options, types_, seen, now_s, &read.state);
     PolicyDecision decision = DecisionOf(seen, made, observation.nodes.size());
+    if (beyond > 0) {
+      decision.figures.push_back({"rooms above max that fill no node", std::to_string(beyond)});
+    }
     read.acting_since_s.reset();
     if (decision.delta != 0) read.acting_since_s = now_s;
     *state = StateText(std::string(kState), read);
@@ -251,11 +257,23 @@ class MaestroPolicy final : public Policy {
   }
 
  private:
-  // Rooms that are missing need whole nodes; nodes go only for rooms that fill them.
-  [[nodiscard]] int64_t NodesOf(int64_t rooms, size_t nodes) const {
-    const int64_t whole = rooms / rooms_per_node_;
-    if (rooms > 0) return whole + (rooms % rooms_per_node_ > 0 ? 1 : 0);
-    return std::max(whole, -static_cast<int64_t>(nodes));
+  // Of the rooms above max, those that no node could take away with it.  A pool that has no others
+  // is within its bounds.
+  [[nodiscard]] int64_t RoomsThatFillNoNode(const MaestroObservation& seen) const {
+    const std::optional<int64_t> available = Available(seen.counts.rooms);
+    if (options_.max <= 0 || !available || *available <= options_.max) return 0;
+    return (*available - options_.max) % rooms_per_node_;
+  }
+
+  // Rooms that are missing need whole nodes, but none whose rooms would exceed max; nodes go only
+  // for rooms that fill them.
+  [[nodiscard]] int64_t NodesOf(const MaestroDecision& made, size_t nodes) const {
+    const int64_t whole = made.delta / rooms_per_node_;
+    if (made.delta <= 0) return std::max(whole, -static_cast<int64_t>(nodes));
+    const int64_t enough = whole + (made.delta % rooms_per_node_ > 0 ? 1 : 0);
+    if (options_.max <= 0) return enough;
+    const int64_t most = (options_.max - made.available) / rooms_per_node_;
+    return std::clamp<int64_t>(most, 0, enough);
   }
 
   [[nodiscard]] PolicyDecision DecisionOf(const MaestroObservation& seen,
@@ -265,7 +283,7 @@ class MaestroPolicy final : public Policy {
                          : made.asked < 0 ? PolicyDirection::kDown
                                           : PolicyDirection::kStay;
     decision.reason = Name(made.reason);
-    decision.delta = NodesOf(made.delta, nodes);
+    decision.delta = NodesOf(made, nodes);
     AddFigures(seen, made, decision.figures);
     decision.figures.push_back({"rooms per node", std::to_string(rooms_per_node_)});
     using enum MaestroReason;
@@ -278,7 +296,7 @@ class MaestroPolicy final : public Policy {
     } else if (made.asked != 0 && made.delta == 0) {
       decision.denied_by = Name(made.bound);
     } else if (made.delta != 0 && decision.delta == 0) {
-      decision.denied_by = "rooms_per_node";
+      decision.denied_by = made.delta > 0 ? Name(MaestroBound::kMax) : "rooms_per_node";
     }
     return decision;
   }
@@ -302,10 +320,14 @@ std::unique_ptr<Policy> Make(const PolicySettings& settings, std::vector<PolicyP
 }  // namespace
 
 PolicySchool MaestroSchool() {
-  return {.name = "maestro",
-          .summary = "Tries triggers in order, over points of utilization in time",
-          .keys = Keys(),
-          .make = Make};
+  return {
+      .name = "maestro",
+      .summary = "Tries triggers in order, over points of utilization in time",
+      .keys = Keys(),
+      .make = Make,
+      .period_s =
+          [](const PolicySettings& settings) { return ReadOptions(settings).auto_scaling_period; },
+      .period_key = "autoScalingPeriod"};
 }
 
 }  // namespace ebb

@@ -5,6 +5,7 @@
 #ifndef EBB_ENGINE_POLICY_POLICY_SCHOOL_H_
 #define EBB_ENGINE_POLICY_POLICY_SCHOOL_H_
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -31,6 +32,10 @@ struct PolicySchool {
   std::function<std::unique_ptr<Policy>(const PolicySettings& settings,
                                         std::vector<PolicyProblem>* problems)>
       make;
+  // Seconds from round to round of the program, by its own settings.  Null: it says nothing.
+  std::function<int64_t(const PolicySettings& settings)> period_s = nullptr;
+  // The key that tells it; empty: it is a flag of the program, and this its default.
+  std::string period_key{};
 };
 
 }  // namespace ebb

@@ -27,6 +27,8 @@ void Fields(A& a, ReplicatorState& s) {
 
 namespace {
 
+// The default of cluster_scaling_interval.
+constexpr int64_t kScalingIntervalS = 10;
 constexpr std::string_view kState = "replicator/1";
 
 std::vector<PolicyKey> Keys() {
@@ -239,7 +241,8 @@ PolicySchool ReplicatorSchool() {
   return {.name = "replicator",
           .summary = "Keeps room for the loss of some nodes and for each scaled job to grow by one",
           .keys = Keys(),
-          .make = Make};
+          .make = Make,
+          .period_s = [](const PolicySettings&) { return kScalingIntervalS; }};
 }
 
 }  // namespace ebb

@@ -59,20 +59,46 @@ absl::Status ReadTexts(const std::string& where, const YAML::Node& node, std::st
   return absl::OkStatus();
 }
 
+// "pool=web, zone=a".
+std::string LabelsOf(const SizedPool& pool) {
+  std::vector<std::string> labels;
+  for (const auto& [key, value] : pool.nodes) labels.push_back(absl::StrCat(key, "=", value));
+  return fmt::format("{}", fmt::join(labels, ", "));
+}
+
+// Pools that cannot be told apart by the file alone.
+void AddConflicts(SizingFile& file) {
+  for (auto one = file.pools.begin(); one != file.pools.end(); ++one) {
+    for (auto other = file.pools.begin(); other != one; ++other) {
+      if (std::ranges::includes(one->nodes, other->nodes) ||
+          std::ranges::includes(other->nodes, one->nodes)) {
+        file.conflicts.push_back(fmt::format(
+            "pools {} and {}: all nodes with {} are nodes of both", other->name, one->name,
+            LabelsOf(std::ssize(one->nodes) > std::ssize(other->nodes) ? *one : *other)));
+      } else if (!one->group.empty() && one->group == other->group) {
+        file.conflicts.push_back(
+            fmt::format("pools {} and {}: both are group {}", other->name, one->name, one->group));
+      }
+    }
+  }
+}
+
 // One pool of a file, while it is read.
 class PoolReading {
  public:
   PoolReading(std::string where, const YAML::Node& node, const PolicyRegistry& registry,
-              const std::string& file, SizedPool& pool)
+              const std::string& file, SizedPool& pool, std::vector<std::string>& warnings)
       : where_(std::move(where)),
         node_(node),
         registry_(registry),
         place_{.file = file},
-        pool_(pool) {}
+        pool_(pool),
+        warnings_(warnings) {}
 
   absl::Status Read() {
-    for (auto step : {&PoolReading::ReadKeys, &PoolReading::ReadOptions, &PoolReading::ReadNodes,
-                      &PoolReading::ReadQueries, &PoolReading::MakePolicy}) {
+    for (auto step :
+         {&PoolReading::ReadKeys, &PoolReading::ReadOptions, &PoolReading::ReadNodes,
+          &PoolReading::TakePeriod, &PoolReading::ReadQueries, &PoolReading::MakePolicy}) {
       if (absl::Status s = (this->*step)(); !s.ok()) return s;
     }
     return absl::OkStatus();
@@ -202,16 +228,43 @@ class PoolReading {
   }
 
   absl::Status ReadNodes() {
-    if (node_["nodes"]) {
-      return ReadTexts(At("nodes"), node_["nodes"], "labels", place_, pool_.nodes);
-    }
     std::string key;
     std::string value;
     settings_.Read("label_key", key);
     settings_.Read("label_value", value);
+    if (node_["nodes"]) {
+      absl::Status s = ReadTexts(At("nodes"), node_["nodes"], "labels", place_, pool_.nodes);
+      const auto label = pool_.nodes.find(key);
+      if (s.ok() && !key.empty() && (label == pool_.nodes.end() || label->second != value)) {
+        Warn(
+            fmt::format("its nodes are those with {}, and {} counts pods that ask for {}={} "
+                        "(label_key, label_value)",
+                        LabelsOf(pool_), pool_.policy_name, key, value));
+      }
+      return s;
+    }
     if (key.empty()) return place_.Bad(node_, At("nodes"), "is required");
     pool_.nodes[key] = value;
     return absl::OkStatus();
+  }
+
+  // The school's own, unless the file says otherwise.
+  absl::Status TakePeriod() {
+    if (school_->period_s == nullptr) return absl::OkStatus();
+    const int64_t own_s = school_->period_s(settings_);
+    if (!node_["period"]) {
+      pool_.period_s = own_s;
+    } else if (pool_.period_s != own_s && !school_->period_key.empty()) {
+      Warn(
+          fmt::format("period is {} s, {} {} s: rounds are as far apart as the first says, and "
+                      "the policy counts by the second",
+                      pool_.period_s, school_->period_key, own_s));
+    }
+    return absl::OkStatus();
+  }
+
+  void Warn(std::string_view what) {
+    warnings_.push_back(fmt::format("pool {}: {}", pool_.name, what));
   }
 
   absl::Status ReadQueries() {
@@ -231,6 +284,7 @@ class PoolReading {
   const PolicyRegistry& registry_;
   SettingsPlace place_;
   SizedPool& pool_;
+  std::vector<std::string>& warnings_;
   const PolicySchool* school_ = nullptr;
   std::string file_;
   std::string service_;
@@ -240,13 +294,13 @@ class PoolReading {
 };
 
 absl::Status ReadPools(const YAML::Node& list, const PolicyRegistry& registry,
-                       const SettingsPlace& place, std::vector<SizedPool>& pools) {
+                       const SettingsPlace& place, SizingFile& file) {
   if (!list.IsSequence()) return place.Bad(list, "pools", "is not a list");
   std::set<std::string> names;
   for (size_t i = 0; i < list.size(); ++i) {
     const std::string where = fmt::format("pools[{}]", i);
-    SizedPool& pool = pools.emplace_back();
-    absl::Status s = PoolReading(where, list[i], registry, place.file, pool).Read();
+    SizedPool& pool = file.pools.emplace_back();
+    absl::Status s = PoolReading(where, list[i], registry, place.file, pool, file.warnings).Read();
     if (!s.ok()) return s;
     if (!names.insert(pool.name).second) {
       return place.Bad(list[i]["name"], where + ".name",
@@ -356,9 +410,10 @@ absl::StatusOr<SizingFile> ReadSizingFile(const std::string& file, const std::st
     }
     if (!root["pools"] && !root["discover"]) return place.BadAt(0, "pools", "is not a list");
     if (absl::Status s = ReadRest(root, place, read); !s.ok()) return s;
-    return root["pools"] ? ReadPools(root["pools"], registry, place, read.pools) : absl::OkStatus();
+    return root["pools"] ? ReadPools(root["pools"], registry, place, read) : absl::OkStatus();
   };
   if (absl::Status s = ParseSettings(file, yaml, parse); !s.ok()) return s;
+  AddConflicts(read);
   for (size_t i = 0; i < read.pools.size(); ++i) {
     if (read.pools[i].queries.empty() || !read.prometheus.url.empty()) continue;
     return BadSetting(file, fmt::format("pools[{}].queries", i), "needs prometheus.url");
@@ -372,6 +427,10 @@ absl::StatusOr<std::vector<SizedPool>> ReadPolicyFile(const std::string& file,
   absl::StatusOr<SizingFile> read = ReadSizingFile(file, yaml, registry);
   if (!read.ok()) return read.status();
   return std::move(read->pools);
+}
+
+std::string NoNodes(const SizedPool& pool) {
+  return absl::StrCat("no node has the labels ", LabelsOf(pool));
 }
 
 }  // namespace ebb

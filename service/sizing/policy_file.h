@@ -16,9 +16,10 @@
 // of Prometheus.
 //
 // For pools that a loop sizes (pool_sizer.h): `group` is the actuator's name of the group (default:
-// that of the pool's nodes), `period` how many seconds lie between rounds at least, `order` in
-// which nodes go ("policy" or "planner"), `retries` after how many failed steps in a row the pool
-// is in failsafe (0: never), `stepTimeout` how long a step may take.
+// that of the pool's nodes), `period` how many seconds lie between rounds at least (default: those
+// of the policy's program, by its options), `order` in which nodes go ("policy" or "planner"),
+// `retries` after how many failed steps in a row the pool is in failsafe (0: never), `stepTimeout`
+// how long a step may take.
 //
 // Beside `pools` a file may have `notifications` (a list of log: true, webhook: {url, retries,
 // timeout} and exec: {command, timeout}), `prometheus: {url, timeout}`, and `discover: {prefix}`:
@@ -72,6 +73,11 @@ struct SizingFile {
   std::vector<NotifierSettings> notifications;
   PrometheusSettings prometheus;
   std::optional<std::string> discover_prefix;  // Absent: nothing is discovered.
+  // What is right to read and probably not meant, a sentence each: "pool web: period is 60 s, ...".
+  std::vector<std::string> warnings{};
+  // Pools that no loop can size beside each other, a sentence each: all nodes of one are another's,
+  // or two name one group.
+  std::vector<std::string> conflicts{};
 };
 
 // `file` names it in errors, and its folder is where files are found that it names; `yaml` is its
@@ -82,6 +88,9 @@ absl::StatusOr<SizingFile> ReadSizingFile(const std::string& file, const std::st
 absl::StatusOr<std::vector<SizedPool>> ReadPolicyFile(const std::string& file,
                                                       const std::string& yaml,
                                                       const PolicyRegistry& registry);
+
+// "no node has the labels pool=web".
+std::string NoNodes(const SizedPool& pool);
 
 }  // namespace ebb
 

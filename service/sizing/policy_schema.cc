@@ -12,6 +12,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr int64_t kPeriodS = 60;  // In a sample of a policy that has none of its own.
+
 std::vector<std::string> Parts(const std::string& path) {
   std::vector<std::string> parts;
   size_t begin = 0;
@@ -108,7 +110,8 @@ Json PoolSchema(const PolicyRegistry& registry) {
   properties["signalPeriod"] = Count("Seconds after which a signal is stale; 0: never");
   properties["group"] = {{"type", "string"},
                          {"description", "The group, as the actuator names it"}};
-  properties["period"] = Count("Seconds from round to round, at least");
+  properties["period"] =
+      Count("Seconds from round to round, at least; absent: as the policy's program has them");
   properties["order"] = {{"enum", {"policy", "planner"}},
                          {"description", "In which order nodes are tried that may go"}};
   properties["retries"] = Count("Failed steps in a row until failsafe; 0: never");
@@ -214,12 +217,14 @@ std::string PolicyFileSample(const PolicySchool& school) {
       "  cloud: {{min: 1, max: 10}}\n"
       "  # Pods that wait and ask for no node are this pool's.\n  default: false\n"
       "  # Seconds after which a signal is too old to act on; 0: never.\n  signalPeriod: 600\n"
-      "  # Of pools that a loop sizes: seconds from round to round; in which order nodes go, "
-      "policy\n"
-      "  # or planner; failed steps in a row until failsafe, 0: never; seconds that one may take.\n"
-      "  period: 60\n  order: policy\n  retries: 3\n  stepTimeout: 900\n"
+      "  # Of pools that a loop sizes: seconds from round to round (default: as the policy's "
+      "program "
+      "has\n  # them); in which order nodes go, policy or planner; failed steps in a row until "
+      "failsafe, 0:\n  # never; seconds that one may take.\n"
+      "  period: {}\n  order: policy\n  retries: 3\n  stepTimeout: 900\n"
       "  options:\n",
-      school.summary, school.name);
+      school.summary, school.name,
+      school.period_s == nullptr ? kPeriodS : school.period_s(PolicySettings()));
   std::vector<std::string> open;
   for (const PolicyKey& key : school.keys) {
     if (key.help.find("nother spelling of") != std::string::npos) continue;

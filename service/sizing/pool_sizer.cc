@@ -9,28 +9,8 @@
 #include "engine/actuation/loop.h"
 #include "engine/actuation/shrink_plan.h"
 #include "service/sizing/pool_round.h"
-#include "snapshot/matching.h"
 
 namespace ebb {
-namespace {
-
-// Whether the node has all of the labels.
-bool HasLabels(const Catalog& catalog, const NodeInfo& node,
-               const std::map<std::string, std::string>& labels) {
-  return std::ranges::all_of(labels, [&](const auto& label) {
-    const std::optional<TextId> key = catalog.symbols().Find(label.first);
-    if (!key) return false;
-    const std::optional<TextId> value = FindLabel(node.labels, *key);
-    return value && catalog.Text(*value) == label.second;
-  });
-}
-
-}  // namespace
-
-bool IsMember(const SizedPool& pool, const Catalog& catalog, NodeId node) {
-  return pool.members.empty() ? HasLabels(catalog, catalog.node(node), pool.nodes)
-                              : pool.members.contains(catalog.NodeName(node));
-}
 
 PoolSizer::PoolSizer(std::span<const SizedPool> pools, SizingState state, PoolSizerOptions options)
     : pools_(pools), options_(std::move(options)), queues_(&state_.queue, options_.retry_s) {
@@ -56,42 +36,45 @@ bool PoolSizer::IsActing(const SizedPool& pool) {
          std::ranges::count(state_.queue, pool.name, &QueuedNode::pool) > 0;
 }
 
-void PoolSizer::FindMembers(const Observation& observed, const ActuatorStatus& status) {
+void PoolSizer::FindMembers(const Observation& observed, const ActuatorStatus& status,
+                            SizingTurn& turn) {
   running_.clear();
   for (const RunningDeletion& each : status.running) running_[each.node] = each.phase;
-  members_.clear();
-  const ClusterSnapshot& snapshot = *observed.snapshot;
-  const Catalog& catalog = snapshot.catalog();
+  members_ = FindPoolMembers(pools_, observed);
   for (const SizedPool& pool : pools_) {
-    Members& members = members_[pool.name];
-    members.group = pool.group;
-    snapshot.alive().ForEach([&](NodeId node) {
-      if (!IsMember(pool, catalog, node)) return;
-      members.nodes.push_back(node);
-      if (!IsLeaving(catalog.NodeName(node))) ++members.staying;
-      const NodeGroup* const group = observed.groups.Find(node);
-      if (members.group.empty() && group != nullptr) members.group = group->name;
-    });
-    for (const NodeGroup& group : observed.groups.groups) {
-      if (group.name == members.group) members.target = group.target_size;
-    }
+    PoolMembers& members = members_[pool.name];
     // Machines that were asked for count before they are nodes, also where nobody tells of them.
     if (const int64_t asked = Memory(pool).grow_to; asked > 0) {
-      members.target = std::max(asked, members.target.value_or(0));
+      members.target = std::max(asked + members.elsewhere, members.target.value_or(0));
+    }
+    const std::string warning = WarningOf(pool, members);
+    if (std::exchange(last_warned_[pool.name], warning) != warning && !warning.empty()) {
+      turn.log.push_back(fmt::format("pool {}: {}", pool.name, warning));
     }
   }
 }
 
+// Nodes that stay: in no queue and in no deletion.
+int64_t PoolSizer::Staying(const PoolMembers& members, const Catalog& catalog) const {
+  return std::ranges::count_if(members.nodes,
+                               [&](NodeId node) { return !IsLeaving(catalog.NodeName(node)); });
+}
+
 // --- Steps --------------------------------------------------------------------------
+
+// Nodes that were to go and have not begun to stay.
+int64_t PoolSizer::DropQueued(const SizedPool& pool) {
+  return static_cast<int64_t>(std::erase_if(state_.queue, [&](const QueuedNode& node) {
+    return node.pool == pool.name && node.queue == NodeQueue::kDrain &&
+           !running_.contains(node.node);
+  }));
+}
 
 void PoolSizer::EnterFailsafe(const SizedPool& pool, const std::string& why, SizingTurn& turn) {
   PoolState& memory = Memory(pool);
   memory.failsafe = true;
   memory.grow_to = memory.grow_by = 0;
-  std::erase_if(state_.queue, [&](const QueuedNode& node) {
-    return node.pool == pool.name && node.queue == NodeQueue::kDrain &&
-           !running_.contains(node.node);
-  });
+  DropQueued(pool);
   const std::string text = fmt::format(
       "pool {} is in failsafe: {}; nothing is done until an operator ends it", pool.name, why);
   turn.log.push_back(text);
@@ -195,9 +178,15 @@ int64_t PoolSizer::KeepQueued(const SizedPool& pool, int64_t most) {
 void PoolSizer::Grow(const Observation& observed, const SizedPool& pool, PoolTurn& came,
                      SizingTurn& turn) {
   PoolState& memory = Memory(pool);
-  const Members& members = members_[pool.name];
+  const PoolMembers& members = members_[pool.name];
   const int64_t delta = came.delta;
   const int64_t kept = KeepQueued(pool, delta);
+  if (kept < delta && !members.others.empty()) {
+    came.denied_by = fmt::format("group {} is shared with {}", members.group, members.others);
+    if (!pool.policy->OneActionAtATime()) pool.policy->Ended(kept > 0, turn.now_s, &memory.state);
+    if (kept > 0 && pool.policy->OneActionAtATime()) Succeeded(pool, turn.now_s);
+    return;
+  }
   const int64_t have = members.target.value_or(std::ssize(members.nodes));
   const int64_t to = std::min(have + delta - kept, std::max(pool.cloud.max, have));
   if (to <= have) {
@@ -208,18 +197,19 @@ void PoolSizer::Grow(const Observation& observed, const SizedPool& pool, PoolTur
   }
   // Those that are still to come from the last time come on top.
   if (memory.grow_to > 0) memory.grow_by -= Came(pool, observed.snapshot->catalog());
-  memory.grow_to = to;
+  memory.grow_to = to - members.elsewhere;
   memory.grow_by += to - have;
   memory.grow_since_s = turn.now_s;
   asked_.erase(pool.name);
   grow_[pool.name] = to - have;
-  came.grow_to = to;
+  came.grow_to = memory.grow_to;
   came.grow_by = to - have;
 }
 
 void PoolSizer::DecideOne(const Observation& observed, const SizedPool& pool,
                           const PoolReader& reader, SizingTurn& turn) {
-  const Members& members = members_[pool.name];
+  const PoolMembers& members = members_[pool.name];
+  const int64_t staying = Staying(members, observed.snapshot->catalog());
   PolicyObservation seen = reader.Observe(pool);
   if (members.target) seen.cloud->desired = *members.target;
   for (PolicyNode& node : seen.nodes) node.is_leaving = IsLeaving(node.name);
@@ -234,7 +224,7 @@ void PoolSizer::DecideOne(const Observation& observed, const SizedPool& pool,
   PolicyDecision decision = DecidePool(pool, seen, turn.now_s, memory);
   PoolTurn came{.pool = pool.name,
                 .policy = pool.policy_name,
-                .nodes = members.staying,
+                .nodes = staying,
                 .delta = decision.delta,
                 .group = members.group,
                 .reason = decision.reason,
@@ -246,7 +236,7 @@ void PoolSizer::DecideOne(const Observation& observed, const SizedPool& pool,
     turn.log.push_back(fmt::format("pool {}: {}", pool.name, told));
   }
   if (decision.delta > 0) Grow(observed, pool, came, turn);
-  const int64_t most = std::min(-decision.delta, members.staying - pool.cloud.min);
+  const int64_t most = std::min(-decision.delta, staying - pool.cloud.min);
   if (decision.delta < 0 && most <= 0) came.denied_by = "cloud.min";
   if (decision.delta < 0 && most > 0) {
     asks_.push_back({&pool, most, std::move(decision.candidates), turn.pools.size()});
@@ -254,12 +244,34 @@ void PoolSizer::DecideOne(const Observation& observed, const SizedPool& pool,
   turn.pools.push_back(std::move(came));
 }
 
+// What two pools have is left to neither.
+void PoolSizer::LeaveOverlapping(const SizedPool& pool, bool is_due, const Catalog& catalog,
+                                 SizingTurn& turn) {
+  const PoolMembers& members = members_[pool.name];
+  PoolState& memory = Memory(pool);
+  if (DropQueued(pool) > 0 && pool.policy->OneActionAtATime() && !IsActing(pool)) {
+    pool.policy->Ended(false, turn.now_s, &memory.state);
+  }
+  if (!is_due) return;
+  memory.at_s = turn.now_s;
+  turn.pools.push_back({.pool = pool.name,
+                        .policy = pool.policy_name,
+                        .nodes = Staying(members, catalog),
+                        .group = members.group,
+                        .reason = "overlap",
+                        .denied_by = members.overlap,
+                        .failsafe = memory.failsafe});
+}
+
 void PoolSizer::DecideDue(const Observation& observed, SizingTurn& turn) {
   std::vector<const SizedPool*> due;
   for (const SizedPool& pool : pools_) {
     const PoolState& memory = Memory(pool);
     const bool is_due = memory.at_s == 0 || turn.now_s - memory.at_s >= pool.period_s;
-    if (is_due && !(pool.policy->OneActionAtATime() && IsActing(pool))) due.push_back(&pool);
+    if (!members_[pool.name].overlap.empty()) {
+      LeaveOverlapping(pool, is_due, observed.snapshot->catalog(), turn);
+    } else if (is_due && !(pool.policy->OneActionAtATime() && IsActing(pool)))
+      due.push_back(&pool);
   }
   if (due.empty()) return;
   if (observed.objects == nullptr) {
@@ -374,7 +386,7 @@ void PoolSizer::Decide(Observation& observed, const ActuatorStatus& status, Sizi
   begin_.clear();
   roll_back_.clear();
   grow_.clear();
-  FindMembers(observed, status);
+  FindMembers(observed, status, turn);
   WorkQueues(observed, status, turn);
   CheckGrowth(observed, turn);
   DecideDue(observed, turn);
@@ -422,7 +434,10 @@ void PoolSizer::AskForMachines(Actuator& actuator, SizingTurn& turn) {
   for (const SizedPool& pool : pools_) {
     PoolState& memory = Memory(pool);
     if (memory.grow_to == 0 || memory.failsafe || asked_.contains(pool.name)) continue;
-    const std::string& group = members_[pool.name].group;
+    const PoolMembers& members = members_[pool.name];
+    // What was asked for before a restart waits until the group is the pool's alone again.
+    if (!members.others.empty() || !members.overlap.empty()) continue;
+    const std::string& group = members.group;
     absl::Status asked =
         absl::FailedPreconditionError("which group it is, is not known: give the pool a `group`");
     if (!group.empty()) asked = actuator.Grow(group, memory.grow_to, turn.now_s);

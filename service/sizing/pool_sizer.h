@@ -9,6 +9,8 @@
 //           policy asks for; those that can really go come into the drain queue (node_queues.h).
 //   grow    Nodes of the drain queue whose pods were not touched yet stay; for the rest the group
 //           is asked for machines, never more than the pool's cloud.max.
+// A group that is not the pool's alone (pool_members.h) is not asked for machines: the policy is
+// told that it did not grow.  Pools that have a node in common are left alone, with a warning.
 // A pool never falls below its cloud.min by what is decided here, whatever its policy says.
 //
 // Every step is looked after.  One that fails or takes longer than the pool's stepTimeout is a
@@ -45,6 +47,7 @@
 #include "service/sizing/node_queues.h"
 #include "service/sizing/notice.h"
 #include "service/sizing/policy_file.h"
+#include "service/sizing/pool_members.h"
 #include "service/sizing/pool_reader.h"
 
 namespace ebb {
@@ -62,9 +65,6 @@ struct PoolSizerOptions {
   bool trust_growth = false;
 };
 
-// Whether the node is the pool's.
-bool IsMember(const SizedPool& pool, const Catalog& catalog, NodeId node);
-
 class PoolSizer : public Sizer {
  public:
   PoolSizer(std::span<const SizedPool> pools, SizingState state, PoolSizerOptions options);
@@ -79,13 +79,6 @@ class PoolSizer : public Sizer {
   void Restore(SizingState state);
 
  private:
-  // A pool in the cluster of one turn.
-  struct Members {
-    std::string group;  // The actuator's name; empty: not known.
-    std::optional<int64_t> target{};
-    std::vector<NodeId> nodes;
-    int64_t staying = 0;  // Nodes that are in no queue and in no deletion.
-  };
   // What a policy wants to take away.
   struct Ask {
     const SizedPool* pool;
@@ -94,13 +87,17 @@ class PoolSizer : public Sizer {
     size_t turn;                                         // Its PoolTurn.
   };
 
-  void FindMembers(const Observation& observed, const ActuatorStatus& status);
+  void FindMembers(const Observation& observed, const ActuatorStatus& status, SizingTurn& turn);
+  [[nodiscard]] int64_t Staying(const PoolMembers& members, const Catalog& catalog) const;
   void WorkQueues(const Observation& observed, const ActuatorStatus& status, SizingTurn& turn);
   void CheckGrowth(const Observation& observed, SizingTurn& turn);
   void DecideDue(const Observation& observed, SizingTurn& turn);
   void DecideOne(const Observation& observed, const SizedPool& pool, const PoolReader& reader,
                  SizingTurn& turn);
+  void LeaveOverlapping(const SizedPool& pool, bool is_due, const Catalog& catalog,
+                        SizingTurn& turn);
   void Grow(const Observation& observed, const SizedPool& pool, PoolTurn& came, SizingTurn& turn);
+  int64_t DropQueued(const SizedPool& pool);
   int64_t KeepQueued(const SizedPool& pool, int64_t most);
   void PlanToGo(const Observation& observed, const ActuatorStatus& status, SizingTurn& turn);
   std::vector<NodeId> Candidates(const Observation& observed, const Ask& ask) const;
@@ -125,11 +122,12 @@ class PoolSizer : public Sizer {
   const PoolSizerOptions options_;
   SizingState state_;
   NodeQueues queues_;
-  std::set<std::string> asked_;                   // Pools for which machines were asked.
-  std::map<std::string, std::string> last_told_;  // Warnings of each pool.
+  std::set<std::string> asked_;                     // Pools for which machines were asked.
+  std::map<std::string, std::string> last_told_;    // Warnings of each pool's policy.
+  std::map<std::string, std::string> last_warned_;  // Of each pool's members.
 
   // Of one turn.
-  std::map<std::string, Members, std::less<>> members_;  // By pool.
+  std::map<std::string, PoolMembers, std::less<>> members_;  // By pool.
   std::map<std::string, DeletionPhase, std::less<>> running_;
   std::vector<Ask> asks_;
   std::vector<DeletionOrder> begin_;

@@ -333,6 +333,7 @@ class RunLiveTest(unittest.TestCase):
   policy: escalator
   nodes: {{nodegroup: g}}
   cloud: {{min: 3, max: 10}}
+  period: 1
   options: {{name: web, label_key: nodegroup, label_value: g, cloud_provider_group_name: g,
             min_nodes: 3, max_nodes: 10, scale_up_threshold_percent: 70,
             taint_upper_capacity_threshold_percent: 45,

@@ -175,9 +175,7 @@ TEST(PolicyTest, SignalsThatAreNoNumberMoveNothing) {
     PolicySettings clusterman = Sample("clusterman");
     clusterman.Set("autoscale_signal.internal", false);
     std::string state;
-    if (value != -1.0) {
-      EXPECT_EQ(Make("clusterman", clusterman)->Decide(pool, kNow, &state).delta, 0) << value;
-    }
+    EXPECT_EQ(Make("clusterman", clusterman)->Decide(pool, kNow, &state).delta, 0) << value;
     state.clear();
     const PolicyDecision maestro = Make("maestro", Sample("maestro"))->Decide(pool, kNow, &state);
     EXPECT_EQ(maestro.delta, 0) << value;
@@ -240,6 +238,75 @@ TEST(PolicyTest, MaestroTurnsRoomsIntoNodes) {
   EXPECT_EQ(Figure(decision, "rooms asked for"), "50");  // (75 * 100 - 50 * 100) / 50.
   EXPECT_EQ(decision.delta, 5);
   EXPECT_EQ(decision.reason, "trigger");
+}
+
+// A pool of nodes of 8 rooms, and 20 rooms at most.
+PolicySettings MaestroOfEight() {
+  PolicySettings settings = MaestroSettings();
+  settings.Set("roomsPerNode", int64_t{8});
+  settings.Set("min", int64_t{8});
+  settings.Set("max", int64_t{20});
+  settings.SetCount("down.metricsTrigger", 1);
+  settings.Set("down.metricsTrigger[0].type", "room");
+  settings.Set("down.metricsTrigger[0].usage", int64_t{40});
+  return settings;
+}
+
+TEST(PolicyTest, MaestroGrowsByNoNodeWhoseRoomsWouldExceedMax) {
+  const auto policy = Make("maestro", MaestroOfEight());
+  PolicyObservation pool = Pool(1, {.cpu_milli = 1000, .memory_bytes = kGib});
+  pool.signals["rooms_occupied"] = {.value = 8};
+  std::string state;
+  EXPECT_EQ(policy->Decide(pool, kNow, &state).delta, 1);  // 16 rooms; with two it were 24.
+  pool = Pool(2, {.cpu_milli = 1000, .memory_bytes = kGib});
+  pool.signals["rooms_occupied"] = {.value = 16};
+  state.clear();
+  const PolicyDecision full = policy->Decide(pool, kNow, &state);
+  EXPECT_EQ(full.delta, 0);
+  EXPECT_EQ(full.denied_by, "max");
+}
+
+TEST(PolicyTest, MaestroTriesItsTriggersWhereTheRoomsAboveMaxFillNoNode) {
+  const auto policy = Make("maestro", MaestroOfEight());
+  PolicyObservation pool = Pool(3, {.cpu_milli = 1000, .memory_bytes = kGib});
+  pool.signals["rooms_occupied"] = {.value = 12};
+  pool.signals["rooms_ready"] = {.value = 12};
+  std::string state;
+  const PolicyDecision half = policy->Decide(pool, kNow, &state);
+  EXPECT_EQ(half.delta, 0);
+  EXPECT_EQ(half.reason, "none");
+  EXPECT_EQ(half.denied_by, "");
+  EXPECT_EQ(Figure(half, "rooms above max that fill no node"), "4");
+  // Room for it, and the down trigger takes a node.
+  pool.signals["rooms_occupied"] = {.value = 2};
+  pool.signals["rooms_ready"] = {.value = 22};
+  state.clear();
+  const PolicyDecision idle = policy->Decide(pool, kNow, &state);
+  EXPECT_EQ(idle.reason, "trigger");
+  EXPECT_EQ(idle.delta, -2);
+  // A whole node of rooms above max goes whatever triggers say.
+  pool = Pool(4, {.cpu_milli = 1000, .memory_bytes = kGib});
+  pool.signals["rooms_occupied"] = {.value = 20};
+  pool.signals["rooms_ready"] = {.value = 12};
+  state.clear();
+  const PolicyDecision above = policy->Decide(pool, kNow, &state);
+  EXPECT_EQ(above.reason, "above_max");
+  EXPECT_EQ(above.delta, -1);
+}
+
+TEST(PolicyTest, EachSchoolHasThePeriodOfItsProgram) {
+  const auto period = [](std::string_view school, const PolicySettings& settings) {
+    return PolicyRegistry().Find(school)->period_s(settings);
+  };
+  EXPECT_EQ(period("clusterman", {}), 600);
+  EXPECT_EQ(period("escalator", {}), 60);
+  EXPECT_EQ(period("maestro", {}), 10);
+  EXPECT_EQ(period("replicator", {}), 10);
+  PolicySettings settings;
+  settings.Set("autoscale_signal.period_minutes", int64_t{3});
+  settings.Set("autoScalingPeriod", int64_t{30});
+  EXPECT_EQ(period("clusterman", settings), 180);
+  EXPECT_EQ(period("maestro", settings), 30);
 }
 
 TEST(PolicyTest, MaestroGrowsForPodsThatWait) {

@@ -39,7 +39,7 @@ TEST(PolicyFileTest, EverySamplePasses) {
 
 TEST(PolicyFileTest, AnUnknownKeyIsToldWithItsLineAndTheNearest) {
   EXPECT_EQ(ErrorWith("escalator", "    min_nodes:", "    min_node:"),
-            "pools.yaml: line 29: pools[0].options.min_node: no such field; did you mean "
+            "pools.yaml: line 30: pools[0].options.min_node: no such field; did you mean "
             "min_nodes?");
   EXPECT_NE(
       ErrorWith("maestro", "usage:", "usag:")
@@ -166,6 +166,75 @@ TEST(PolicyFileTest, WhatIsWrongBesideThePoolsIsToldWithItsKey) {
   EXPECT_NE(ErrorWith("escalator", "stepTimeout: 900", "stepTimeout: 0")
                 .find("pools[0].stepTimeout: 0 is below 1"),
             std::string::npos);
+}
+
+SizingFile Whole(const std::string& yaml) {
+  auto read = ReadSizingFile("pools.yaml", yaml, PolicyRegistry());
+  EXPECT_TRUE(read.ok()) << read.status();
+  return read.ok() ? *std::move(read) : SizingFile();
+}
+
+TEST(PolicyFileTest, APoolWithoutAPeriodHasThatOfItsProgram) {
+  const auto without = [](std::string_view school, const std::string& line) {
+    const std::string sample = Sample(school);
+    EXPECT_NE(sample.find(line), std::string::npos) << sample;
+    const SizingFile file = Whole(absl::StrReplaceAll(sample, {{line, ""}}));
+    EXPECT_TRUE(file.warnings.empty());
+    return file.pools.empty() ? -1 : file.pools[0].period_s;
+  };
+  EXPECT_EQ(without("clusterman", "  period: 600\n"), 600);
+  EXPECT_EQ(without("escalator", "  period: 60\n"), 60);
+  EXPECT_EQ(without("maestro", "  period: 10\n"), 10);
+  EXPECT_EQ(without("replicator", "  period: 10\n"), 10);
+}
+
+TEST(PolicyFileTest, APeriodThatIsNotThatOfTheOptionsIsAWarning) {
+  for (const std::string& school : PolicyRegistry().Names()) {
+    EXPECT_TRUE(Whole(Sample(school)).warnings.empty()) << school;
+  }
+  const SizingFile file =
+      Whole(absl::StrReplaceAll(Sample("maestro"), {{"  period: 10\n", "  period: 60\n"}}));
+  EXPECT_EQ(file.pools.at(0).period_s, 60);
+  ASSERT_EQ(file.warnings.size(), 1u);
+  EXPECT_NE(file.warnings[0].find("pool web: period is 60 s, autoScalingPeriod 10 s"),
+            std::string::npos)
+      << file.warnings[0];
+}
+
+TEST(PolicyFileTest, NodesThatAreNotThoseOfEscalatorsLabelAreAWarning) {
+  const SizingFile file =
+      Whole(absl::StrReplaceAll(Sample("escalator"), {{"nodes: {pool: web}", "nodes: {zone: a}"}}));
+  ASSERT_EQ(file.warnings.size(), 1u);
+  EXPECT_NE(file.warnings[0].find("its nodes are those with zone=a, and escalator counts pods that "
+                                  "ask for pool=web"),
+            std::string::npos)
+      << file.warnings[0];
+}
+
+TEST(PolicyFileTest, PoolsThatCannotBeToldApartAreConflicts) {
+  const std::string sample = Sample("maestro");
+  const std::string again = sample.substr(sample.find("- name"));
+  const auto with = [&](const std::string& nodes, const std::string& first_group,
+                        const std::string& group) {
+    const auto in = [](const std::string& yaml, const std::string& name) {
+      return name.empty()
+                 ? yaml
+                 : absl::StrReplaceAll(yaml, {{"  order:", "  group: " + name + "\n  order:"}});
+    };
+    return Whole(in(sample, first_group) +
+                 in(absl::StrReplaceAll(again, {{"- name: web", "- name: b"},
+                                                {"nodes: {pool: web}", "nodes: " + nodes}}),
+                    group))
+        .conflicts;
+  };
+  using Texts = std::vector<std::string>;
+  EXPECT_EQ(with("{pool: b}", "", ""), Texts());
+  EXPECT_EQ(with("{pool: b}", "one", "two"), Texts());
+  EXPECT_EQ(with("{pool: web}", "", ""),
+            Texts{"pools web and b: all nodes with pool=web are nodes of both"});
+  EXPECT_EQ(with("{pool: web, zone: a}", "", ""),
+            Texts{"pools web and b: all nodes with pool=web, zone=a are nodes of both"});
+  EXPECT_EQ(with("{pool: b}", "asg", "asg"), Texts{"pools web and b: both are group asg"});
 }
 
 TEST(PolicyFileTest, TheSchemaHasEveryKeyOfEverySchool) {

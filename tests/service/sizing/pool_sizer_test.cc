@@ -69,21 +69,22 @@ class FailingActuator : public Actuator {
 // Nodes n0, n1, ... of the pool "web", each with a pod that fits on any other.
 class PoolSizerTest : public ::testing::Test {
  protected:
-  void Make(size_t nodes, int64_t pod_cpu = 500) {
+  // The first `strangers` of them have other labels, pool=other.
+  void Make(size_t nodes, int64_t pod_cpu = 500, size_t strangers = 0) {
     SimulatedClusterOptions options;
     options.start_s = kStart;
     options.groups_grow = false;
-    auto made = SimulatedCluster::Make([&](ObjectSink& sink) { return Show(nodes, pod_cpu, sink); },
-                                       [](const Catalog& catalog) {
-                                         NodeGroups groups;
-                                         groups.groups.resize(1);
-                                         groups.groups[0].name = "group";
-                                         groups.groups[0].target_size =
-                                             static_cast<int64_t>(catalog.nodes());
-                                         groups.group_of.assign(catalog.nodes(), GroupId{0});
-                                         return groups;
-                                       },
-                                       options);
+    auto made = SimulatedCluster::Make(
+        [&](ObjectSink& sink) { return Show(nodes, pod_cpu, strangers, sink); },
+        [](const Catalog& catalog) {
+          NodeGroups groups;
+          groups.groups.resize(1);
+          groups.groups[0].name = "group";
+          groups.groups[0].target_size = static_cast<int64_t>(catalog.nodes());
+          groups.group_of.assign(catalog.nodes(), GroupId{0});
+          return groups;
+        },
+        options);
     ASSERT_TRUE(made.ok()) << made.status();
     cluster_ = *std::move(made);
     actuator_ = std::make_unique<FailingActuator>(*cluster_);
@@ -97,6 +98,20 @@ class PoolSizerTest : public ::testing::Test {
     policy_ = policy.get();
     pool.policy = std::move(policy);
     Restart({});
+  }
+
+  // Another pool; its policy, which asks for nothing.
+  ToldPolicy& AddPool(const std::string& name, const std::string& label) {
+    SizedPool& pool = pools_.emplace_back();
+    pool.name = name;
+    pool.policy_name = "told";
+    pool.nodes = {{"pool", label}};
+    pool.cloud = {.min = 1, .max = 10};
+    auto policy = std::make_unique<ToldPolicy>();
+    ToldPolicy& told = *policy;
+    pool.policy = std::move(policy);
+    Restart({});
+    return told;
   }
 
   // A process of its own, from what was kept.
@@ -150,13 +165,13 @@ class PoolSizerTest : public ::testing::Test {
   int64_t now_s_ = kStart;
 
  private:
-  static absl::Status Show(size_t nodes, int64_t pod_cpu, ObjectSink& sink) {
+  static absl::Status Show(size_t nodes, int64_t pod_cpu, size_t strangers, ObjectSink& sink) {
     absl::Status status;
     test::Controller set(objects::ControllerKind::kReplicaSet, "rs");
     status.Update(sink.OnController(set.Replicas(static_cast<int64_t>(nodes)).raw));
     for (size_t n = 0; n < nodes; ++n) {
       const std::string name = "n" + std::to_string(n);
-      status.Update(sink.OnNode(Node(name).Label("pool", "web").raw));
+      status.Update(sink.OnNode(Node(name).Label("pool", n < strangers ? "other" : "web").raw));
       status.Update(sink.OnPod(Pod("p" + std::to_string(n)).On(name).Cpu(pod_cpu).raw));
     }
     return status;
@@ -416,6 +431,75 @@ TEST_F(PoolSizerTest, AGroupThatIsNotKnownIsAFailureThatSaysWhatToDo) {
   policy_->delta = 1;
   LetPass(10);
   EXPECT_THAT(log_, Contains(HasSubstr("give the pool a `group`")));
+}
+
+TEST_F(PoolSizerTest, APoolIsAsLargeAsItsOwnNodesWhereItsGroupHasOthers) {
+  Make(6, 500, 4);
+  LetPass(10);
+  EXPECT_EQ(policy_->seen.nodes.size(), 2u);
+  EXPECT_EQ(policy_->seen.cloud->desired, 2);
+}
+
+TEST_F(PoolSizerTest, AGroupThatIsNotThePoolsAloneIsNotAskedToGrow) {
+  Make(6, 500, 4);
+  policy_->delta = 2;
+  LetPass(10);
+  ASSERT_THAT(turn_.pools, SizeIs(1));
+  EXPECT_EQ(turn_.pools[0].denied_by, "group group is shared with nodes of no pool, such as n0");
+  EXPECT_THAT(policy_->ended, ElementsAre(false));
+  LetPass(600);
+  EXPECT_THAT(actuator_->calls, IsEmpty());
+  EXPECT_EQ(cluster_->nodes(), 6u);
+  EXPECT_EQ(Memory().failures, 0);
+  const auto told = [](const std::string& line) {
+    return line.find("group group is not its alone") != std::string::npos;
+  };
+  EXPECT_EQ(std::ranges::count_if(log_, told), 1);
+}
+
+TEST_F(PoolSizerTest, TwoPoolsOfOneGroupGrowNeitherAndShrinkBoth) {
+  Make(6, 500, 3);
+  ToldPolicy& other = AddPool("batch", "other");
+  pools_[0].group = pools_[1].group = "group";
+  policy_->delta = 1;
+  other.delta = 1;
+  LetPass(10);
+  EXPECT_EQ(turn_.pools.at(0).denied_by, "group group is shared with pool batch");
+  EXPECT_EQ(turn_.pools.at(1).denied_by, "group group is shared with pool web");
+  policy_->delta = other.delta = -1;
+  LetPass(600);
+  EXPECT_EQ(cluster_->nodes(), 4u);
+}
+
+TEST_F(PoolSizerTest, APoolThatNamesAnothersGroupDoesNotMakeItGrow) {
+  Make(6, 500, 6);  // The group's nodes are all batch's; web has none.
+  ToldPolicy& other = AddPool("batch", "other");
+  pools_[0].group = "group";
+  policy_->delta = 1;
+  other.delta = 1;
+  LetPass(300);
+  EXPECT_EQ(cluster_->nodes(), 6u);
+  EXPECT_THAT(actuator_->calls, IsEmpty());
+}
+
+TEST_F(PoolSizerTest, ANodeOfTwoPoolsIsLeftToNeitherAndBothAreTold) {
+  Make(4);
+  ToldPolicy& other = AddPool("batch", "web");
+  policy_->delta = other.delta = -1;
+  LetPass(600);
+  EXPECT_EQ(cluster_->nodes(), 4u);
+  EXPECT_EQ(policy_->rounds + other.rounds, 0u);
+  EXPECT_EQ(turn_.pools.at(0).denied_by, "pool batch has node n0 too");
+  EXPECT_EQ(turn_.pools.at(1).denied_by, "pool web has node n0 too");
+  EXPECT_THAT(log_, ElementsAre(HasSubstr("pool web: pool batch has node n0 too"),
+                                HasSubstr("pool batch: pool web has node n0 too")));
+}
+
+TEST_F(PoolSizerTest, APoolWithoutANodeIsToldOnce) {
+  Make(2);
+  pools_[0].nodes = {{"pool", "nobody"}};
+  LetPass(60);
+  EXPECT_THAT(log_, ElementsAre("pool web: no node has the labels pool=nobody"));
 }
 
 // Whatever a policy says, at any time, the bounds of the cloud hold, no node is in two queues, and
