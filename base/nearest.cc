@@ -31,8 +31,13 @@ std::string Nearest(std::string_view word, const std::vector<std::string>& candi
       it != candidates.end() && std::ranges::count_if(candidates, is_of_host) == 1) {
     return *it;
   }
+  return NearestWithin(std::max<size_t>(2, word.size() / 3), word, candidates);
+}
+
+std::string NearestWithin(size_t edits_max, std::string_view word,
+                          const std::vector<std::string>& candidates) {
   std::string nearest;
-  size_t best = std::max<size_t>(2, word.size() / 3) + 1;
+  size_t best = edits_max + 1;
   for (const std::string& candidate : candidates) {
     const size_t distance = EditDistance(word, candidate);
     if (distance < best) {

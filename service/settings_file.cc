@@ -5,9 +5,11 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <set>
 #include <sstream>
+#include <system_error>
 
 #include "absl/strings/str_cat.h"
 #include "base/nearest.h"
@@ -97,6 +99,10 @@ void Check(const std::string& yaml) {
 }  // namespace
 
 absl::StatusOr<std::string> ReadWholeFile(const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) {  // It opens, and reads as nothing.
+    return absl::InvalidArgumentError(absl::StrCat(path, ": is a directory"));
+  }
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
   if (file) text << file.rdbuf();

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <set>
 #include <sstream>
+#include <string>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -130,6 +132,34 @@ Json AsJson(const Evaluated& evaluated) {
           {"warnings", decision.warnings}};
 }
 
+// Takes the pools that nodes tell of in.
+void Discover(const PolicyEvalRequest& request, const PolicyRegistry& registry, EvalInput& input) {
+  DiscoveredPools found =
+      DiscoverPools(input.cluster.nodes(), *input.file.discover_prefix, registry);
+  input.warnings.insert(input.warnings.end(), found.warnings.begin(), found.warnings.end());
+  for (SizedPool& pool : found.pools) {
+    const bool is_there =
+        std::ranges::find(input.file.pools, pool.name, &SizedPool::name) != input.file.pools.end();
+    if (!is_there) {
+      input.file.pools.push_back(std::move(pool));
+    } else {
+      input.warnings.push_back(fmt::format(
+          "pool {} is in {}: what its nodes say of it does not count", pool.name, request.file));
+    }
+  }
+}
+
+// Signals of pools that the file does not have move nothing, which is seldom meant.
+void WarnOfStrangers(EvalInput& input) {
+  std::set<std::string> strangers;
+  for (const SignalPoint& point : input.points) strangers.insert(point.pool);
+  for (const SizedPool& pool : input.file.pools) strangers.erase(pool.name);
+  for (const std::string& pool : strangers) {
+    input.warnings.push_back(
+        fmt::format("signals are of pool {}, and there is none of that name", pool));
+  }
+}
+
 absl::Status ReadAll(const PolicyEvalRequest& request, EvalInput& input) {
   const PolicyRegistry registry;
   const absl::StatusOr<std::string> yaml = ReadWholeFile(request.file);
@@ -157,20 +187,8 @@ absl::Status ReadAll(const PolicyEvalRequest& request, EvalInput& input) {
   input.now_s = std::max(input.cluster.newest_s(), input.usage.newest_s());
   for (const SignalPoint& point : input.points) input.now_s = std::max(input.now_s, point.at_s);
   if (!request.now.empty()) input.now_s = *ParseRfc3339(request.now);
-  if (!input.file.discover_prefix) return absl::OkStatus();
-  DiscoveredPools found =
-      DiscoverPools(input.cluster.nodes(), *input.file.discover_prefix, registry);
-  input.warnings.insert(input.warnings.end(), found.warnings.begin(), found.warnings.end());
-  for (SizedPool& pool : found.pools) {
-    const bool is_there =
-        std::ranges::find(input.file.pools, pool.name, &SizedPool::name) != input.file.pools.end();
-    if (!is_there) {
-      input.file.pools.push_back(std::move(pool));
-    } else {
-      input.warnings.push_back(fmt::format(
-          "pool {} is in {}: what its nodes say of it does not count", pool.name, request.file));
-    }
-  }
+  if (input.file.discover_prefix) Discover(request, registry, input);
+  WarnOfStrangers(input);
   return absl::OkStatus();
 }
 

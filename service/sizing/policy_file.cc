@@ -157,7 +157,9 @@ class PoolReading {
     }
     school_ = registry_.Find(pool_.policy_name);
     if (school_ == nullptr) {
-      return BadKey("policy", NoSuchField(pool_.policy_name, registry_.Names()));
+      std::vector<PolicyProblem> problems;
+      registry_.Make(pool_.policy_name, {}, &problems);
+      return BadKey("policy", problems[0].what);
     }
     if (!service_.empty() && (file_.empty() || pool_.policy_name != "clusterman")) {
       return BadKey("service", "is of clusterman, beside file");
@@ -172,6 +174,7 @@ class PoolReading {
     const absl::StatusOr<std::string> yaml = ReadWholeFile(other.file);
     if (!yaml.ok()) return yaml.status();
     absl::Status s = ReadSchoolFile(*school_, kind, pool_.name, *yaml, other, settings_);
+    for (const std::string& passed_over : other.passed_over) Warn(passed_over);
     // What the policy makes of its options is told where they stand, if only one file has any.
     if (s.ok()) options_place_ = std::move(other);
     return s;

@@ -270,8 +270,9 @@ void PoolSizer::DecideDue(const Observation& observed, SizingTurn& turn) {
     const bool is_due = memory.at_s == 0 || turn.now_s - memory.at_s >= pool.period_s;
     if (!members_[pool.name].overlap.empty()) {
       LeaveOverlapping(pool, is_due, observed.snapshot->catalog(), turn);
-    } else if (is_due && !(pool.policy->OneActionAtATime() && IsActing(pool)))
+    } else if (is_due && !(pool.policy->OneActionAtATime() && IsActing(pool))) {
       due.push_back(&pool);
+    }
   }
   if (due.empty()) return;
   if (observed.objects == nullptr) {

@@ -1,5 +1,6 @@
 // The configuration files of Clusterman, Escalator and Maestro, as their own users have them, as
-// settings of the policy of that name.  Keys that do not decide are skipped, as there.
+// settings of the policy of that name.  Keys that do not decide are skipped, as there; of one that
+// is nearly another, `place` takes a warning.
 //
 // - escalator   `node_groups`: the group of the pool's name, or the only one.
 // - maestro     a scheduler's `autoscaling`, and its `requests`, which triggers of type cpu and mem

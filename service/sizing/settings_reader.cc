@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/nearest.h"
 #include "service/settings_file.h"
 
 namespace ebb {
@@ -115,7 +116,17 @@ absl::Status Reading::TakeMap(const std::string& path, const YAML::Node& node) {
     const std::string& name = field.first.Scalar();
     const std::string deeper = path.empty() ? name : absl::StrCat(path, ".", name);
     if (std::ranges::find(known, name) == known.end()) {
-      if (unknown == UnknownKeys::kSkip) continue;
+      if (unknown == UnknownKeys::kSkip) {
+        // Beyond two edits it is another key of that program's own.
+        if (const std::string near = NearestWithin(2, name, known); !near.empty()) {
+          place.passed_over.emplace_back(
+              place
+                  .Bad(field.first, At(deeper),
+                       absl::StrCat("is not read; did you mean ", near, "?"))
+                  .message());
+        }
+        continue;
+      }
       return place.Bad(field.first, At(deeper), NoSuchField(name, known));
     }
     if (absl::Status s = Take(deeper, field.second); !s.ok()) return s;

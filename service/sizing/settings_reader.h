@@ -26,6 +26,8 @@ namespace ebb {
 struct SettingsPlace {
   std::string file;
   std::map<std::string, int> lines{};
+  // Keys that are not read and are nearly those of one that would be: sentences.
+  std::vector<std::string> passed_over{};
 
   [[nodiscard]] absl::Status Bad(const YAML::Node& node, const std::string& path,
                                  std::string_view what) const;

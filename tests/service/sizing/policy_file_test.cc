@@ -89,9 +89,10 @@ TEST(PolicyFileTest, RequiredKeysAndDuplicatePoolsAreErrors) {
                 .message()
                 .find("pools[1].name: there are two pools of the name \"web\""),
             absl::string_view::npos);
-  EXPECT_NE(ErrorWith("escalator", "policy: escalator", "policy: escalater")
-                .find("pools[0].policy: no such field; did you mean escalator?"),
-            std::string::npos);
+  EXPECT_NE(
+      ErrorWith("escalator", "policy: escalator", "policy: escalater")
+          .find("pools[0].policy: no policy has the name \"escalater\"; did you mean escalator?"),
+      std::string::npos);
   EXPECT_NE(ErrorWith("escalator", "min: 1, max: 10", "min: 11, max: 10")
                 .find("pools[0].cloud.min: is above max"),
             std::string::npos);

@@ -97,6 +97,26 @@ TEST_F(SchoolFilesTest, WhatIsWrongInAFileIsToldWithItsNameLineAndKey) {
               HasSubstr("groups.yaml: line 19: soft_delete_grace_period: "));
 }
 
+TEST_F(SchoolFilesTest, AKeyThatIsNearlyAnotherIsWarnedOfAndOthersOfTheProgramAreNot) {
+  const auto warnings = [&] {
+    const auto read = ReadSizingFile(
+        folder_ + "/pools.yaml",
+        "pools:\n- {name: web, cloud: {min: 1, max: 10}, policy: escalator, file: groups.yaml}\n",
+        PolicyRegistry());
+    EXPECT_TRUE(read.ok()) << read.status();
+    return read.ok() ? read->warnings : std::vector<std::string>{"none was read"};
+  };
+  Write("groups.yaml", kEscalator);
+  EXPECT_EQ(warnings(), std::vector<std::string>());
+  std::string typo = kEscalator;
+  typo.replace(typo.find("dry_mode"), 8, "dry_mod");
+  Write("groups.yaml", typo);
+  ASSERT_EQ(warnings().size(), 1u);
+  EXPECT_THAT(warnings()[0],
+              HasSubstr("groups.yaml: line 11: node_groups[1].dry_mod: is not read; did you mean "
+                        "dry_mode?"));
+}
+
 TEST_F(SchoolFilesTest, OptionsBesideAFileCountMore) {
   Write("groups.yaml", kEscalator);
   EXPECT_TRUE(Read("policy: escalator, file: groups.yaml, options: {max_nodes: 5}").ok());
