@@ -76,7 +76,12 @@ void NodeQueues::WorkOnDrain(QueuedNode& node, const Told& told, int64_t timeout
     PutBack(node, now_s);
     return tell(kFailed, told.result->why);
   }
-  if (told.result != nullptr || !told.there) return tell(kGone);
+  if (!told.there) return tell(kGone);
+  if (told.result != nullptr) {
+    node.queue = NodeQueue::kTerminate;
+    node.since_s = now_s;
+    return;
+  }
   if (now_s - std::max(node.since_s, node.retry_s) > timeout_s) tell(kGivenUp);
 }
 
@@ -86,16 +91,19 @@ void NodeQueues::WorkOnTermination(QueuedNode& node, const Told& told, int64_t t
   const auto tell = [&](QueueEvent::Kind kind, std::string why = "") {
     events.push_back({kind, node.node, node.pool, std::move(why)});
   };
-  if (told.result != nullptr && told.result->ok) return tell(kGone);
-  if (told.result != nullptr) {
+  if (told.result != nullptr && !told.result->ok) {
     PutBack(node, now_s);
     return tell(kFailed, told.result->why);
   }
-  if (told.running == nullptr) {
-    if (!told.there) return tell(kGone);
-    node.queue = NodeQueue::kDrain;  // The actuator forgot it.
-    node.since_s = now_s;
+  if (told.running == nullptr && !told.there) return tell(kGone);
+  if (told.result != nullptr) {
+    node.since_s = now_s;  // The cluster does not show it yet.
     return;
+  }
+  if (told.running == nullptr) {
+    if (now_s - node.since_s <= timeout_s) return;
+    PutBack(node, now_s);  // The actuator forgot it.
+    return tell(kFailed, "it is not gone");
   }
   if (now_s - std::max(node.since_s, told.running->since_s) <= timeout_s) return;
   node.since_s = now_s;

@@ -9,6 +9,9 @@
 // that a process that is restarted goes on. What either finds done is done, whoever did it; a node
 // whose deletion the actuator does not know any more is begun anew.
 //
+// A node is gone when the cluster does not have it any more. The actuator may tell so earlier than
+// the cluster, and a pool that counted the node again would send another one after it.
+//
 // A result that is told again changes nothing more.
 //
 // A failure puts a node back into the drain queue, to be tried again after `retry_s` seconds, twice

@@ -67,8 +67,21 @@ TEST_F(NodeQueuesTest, ANodeGoesFromDrainToTerminationAndIsGone) {
               ElementsAre(QueueEvent{Kind::kDrained, "n", "p", ""}));
   EXPECT_EQ(nodes_[0].queue, NodeQueue::kTerminate);
   EXPECT_THAT(Work(Running(DeletionPhase::kDeleting), 4), IsEmpty());
+  there_.clear();
   EXPECT_THAT(Work(Result(true, 5), 5), ElementsAre(QueueEvent{Kind::kGone, "n", "p", ""}));
   EXPECT_THAT(nodes_, IsEmpty());
+}
+
+TEST_F(NodeQueuesTest, ANodeIsNotGoneBeforeTheClusterShowsIt) {
+  for (const NodeQueue queue : {NodeQueue::kDrain, NodeQueue::kTerminate}) {
+    there_ = {"n"};
+    queues().Add({.node = "n", .pool = "p", .queue = queue}, 0);
+    EXPECT_THAT(Work(Result(true, 5), 5), IsEmpty());
+    EXPECT_THAT(Work({}, 6), IsEmpty());
+    EXPECT_THAT(Due({}, 6), IsEmpty());
+    there_.clear();
+    EXPECT_THAT(Work({}, 7), ElementsAre(QueueEvent{Kind::kGone, "n", "p", ""}));
+  }
 }
 
 TEST_F(NodeQueuesTest, AFailureIsTriedAgainLaterAndEachTimeTwiceAsLate) {
@@ -105,8 +118,11 @@ TEST_F(NodeQueuesTest, WhatSomebodyElseDidIsDone) {
 
 TEST_F(NodeQueuesTest, ADeletionThatTheActuatorForgotIsBegunAnew) {
   queues().Add({.node = "n", .pool = "p", .queue = NodeQueue::kTerminate}, 0);
-  EXPECT_THAT(Work({}, 1), IsEmpty());
-  EXPECT_THAT(Due({}, 1), ElementsAre("n"));
+  EXPECT_THAT(Work({}, kTimeout), IsEmpty());
+  EXPECT_THAT(Due({}, kTimeout), IsEmpty());
+  EXPECT_THAT(Work({}, kTimeout + 1),
+              ElementsAre(QueueEvent{Kind::kFailed, "n", "p", "it is not gone"}));
+  EXPECT_THAT(Due({}, kTimeout + 11), ElementsAre("n"));
 }
 
 TEST_F(NodeQueuesTest, ANodeWhosePodsHaveNoPlacesLeavesTheQueueAfterTheTimeout) {
