@@ -20,7 +20,7 @@ constexpr std::string_view kServiceKeys[] = {
     "exclude_daemonset_pods",
 };
 
-struct Reading {
+struct FileReading {
   const std::vector<PolicyKey>& keys;
   SettingsPlace& place;
   PolicySettings& settings;
@@ -30,7 +30,7 @@ struct Reading {
   }
 };
 
-absl::Status ReadEscalator(Reading& to, std::string_view pool, const YAML::Node& root) {
+absl::Status ReadEscalator(FileReading& to, std::string_view pool, const YAML::Node& root) {
   const YAML::Node groups = root["node_groups"];
   if (!groups || !groups.IsSequence()) {
     return to.place.BadAt(0, "node_groups", "is not a list");
@@ -79,7 +79,7 @@ std::vector<MaestroRequests> RequestsOf(const YAML::Node& root) {
   return requests;
 }
 
-absl::Status ReadMaestro(Reading& to, const YAML::Node& root) {
+absl::Status ReadMaestro(FileReading& to, const YAML::Node& root) {
   const YAML::Node section = root["autoscaling"];
   if (!section) return to.place.BadAt(0, "autoscaling", "is required");
   if (absl::Status s = to.Take("autoscaling", "", section); !s.ok()) return s;
@@ -95,7 +95,7 @@ absl::Status ReadMaestro(Reading& to, const YAML::Node& root) {
   return problems.empty() ? absl::OkStatus() : to.place.BadAt(0, problems[0], "is required");
 }
 
-absl::Status ReadClusterman(Reading& to, SchoolFile kind, const YAML::Node& root) {
+absl::Status ReadClusterman(FileReading& to, SchoolFile kind, const YAML::Node& root) {
   const YAML::Node signal = kind == SchoolFile::kPool ? root["autoscale_signal"] : YAML::Node();
   if (!signal || !signal.IsMap() || !signal["parameters"] || !signal["parameters"].IsSequence()) {
     return to.Take("", "", root);
@@ -131,7 +131,7 @@ absl::Status ReadSchoolFile(const PolicySchool& school, SchoolFile kind, std::st
     const bool of_service = std::ranges::find(kServiceKeys, key.path) != std::end(kServiceKeys);
     if (kind == SchoolFile::kPool || of_service) keys.push_back(key);
   }
-  Reading to{keys, place, settings};
+  FileReading to{keys, place, settings};
   return ParseSettings(place.file, yaml, [&](const YAML::Node& root) -> absl::Status {
     if (!root.IsMap()) return place.BadAt(0, "file", "is not a map");
     if (school.name == "escalator") return ReadEscalator(to, pool, root);
