@@ -33,7 +33,8 @@ def flags_of(build):
             words = words[1 : words.index("-o")]
             # g++'s own warnings mean nothing to clang.
             words = [w for w in words if not w.startswith("-W")]
-            flags[os.path.realpath(entry["file"])] = words
+            # Of a file that is compiled twice, as it is in the program: that comes first.
+            flags.setdefault(os.path.realpath(entry["file"]), words)
     return flags
 
 

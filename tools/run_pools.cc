@@ -115,8 +115,9 @@ absl::Status RunPools::Enrich(const SizedPool& pool, int64_t now_s, PolicyObserv
   }
   if (!figures_->read.ok()) return figures_->read;
   seen.signals = Latest(figures_->points, pool.name, now_s);
-  const absl::Status used = figures_->usage.AddTo(seen, now_s, pool.signal_period_s);
-  if (!used.ok()) return used;
+  if (absl::Status s = figures_->usage.AddTo(seen, now_s, pool.signal_period_s); !s.ok()) {
+    return s;
+  }
   if (pool.queries.empty()) return absl::OkStatus();
   auto asked = QuerySignals(file_.prometheus, pool, now_s);
   if (!asked.ok()) return asked.status();
