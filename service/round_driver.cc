@@ -64,7 +64,6 @@ absl::Status RoundDriver::Reload() {
   auto counters = state_->LoadCounters();
   if (!counters.ok()) return counters.status();
   before_ = *std::move(before);
-  sizing_ = state_->sizing();
   metrics_ = std::make_unique<Metrics>();
   metrics_->Restore(*counters);
   scale_down_.reset();
@@ -176,13 +175,12 @@ absl::Status RoundDriver::Save(const MadeRound& round, RoundSource& source,
     };
   }
   ScaleDownState after = scale_down_->Save();
-  if (sizing) state_->SetSizing(*sizing);
+  if (sizing) state_->SetSizing(*std::move(sizing));
   if (absl::Status s = state_->SaveAfter(after, entry, metrics_->Save(), add_to_record); !s.ok()) {
     must_reload_ = true;
     return s;
   }
   before_ = std::move(after);
-  if (sizing) sizing_ = *std::move(sizing);
   unsaved_ = false;
   return absl::OkStatus();
 }

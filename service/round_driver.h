@@ -76,7 +76,7 @@ class RoundDriver {
                     std::optional<SizingState> sizing = std::nullopt);
 
   // What the state file held of sized pools when it was last read or saved here.
-  [[nodiscard]] const SizingState& sizing() const { return sizing_; }
+  [[nodiscard]] SizingState sizing() const { return state_->sizing(); }
 
   // Goes back to what the state file holds.
   absl::Status Reload();
@@ -104,7 +104,6 @@ class RoundDriver {
   std::unique_ptr<SqliteState> record_;  // May be null.
   std::unique_ptr<Metrics> metrics_;
   std::optional<ScaleDownState> before_;
-  SizingState sizing_;
   std::optional<ClusterId> cluster_;  // Of the last source that told it.
 
   std::unique_ptr<ScaleDown> scale_down_;  // Null: it is to be made of before_.

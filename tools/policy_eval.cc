@@ -23,12 +23,11 @@
 #include "service/sizing/pool_reader.h"
 #include "service/sizing/pool_round.h"
 #include "service/sizing/replicator_pools.h"
-#include "service/sizing/signal_series.h"
-#include "service/sizing/usage_reader.h"
 #include "snapshot/formats/read_input.h"
 #include "snapshot/formats/rfc3339.h"
 #include "tools/fail.h"
 #include "tools/policy_state.h"
+#include "tools/pool_figures.h"
 #include "tools/table.h"
 
 namespace ebb {
@@ -50,8 +49,7 @@ struct Evaluated {
 struct EvalInput {
   SizingFile file;
   PoolReader cluster;
-  std::vector<SignalPoint> points;
-  UsageReader usage;
+  PoolFigures figures;
   std::vector<std::string> warnings;  // Of the file, and of discovery.
   int64_t now_s = 0;
 };
@@ -68,9 +66,9 @@ Evaluated Still(Evaluated evaluated, std::string_view denied_by, std::string_vie
 Evaluated Evaluate(const SizedPool& pool, const EvalInput& input, SizingState& state) {
   const int64_t now_s = input.now_s;
   PolicyObservation seen = input.cluster.Observe(pool);
-  seen.signals = Latest(input.points, pool.name, now_s);
+  seen.signals = Latest(input.figures.points, pool.name, now_s);
   Evaluated evaluated{.pool = &pool, .nodes = seen.nodes.size()};
-  const absl::Status used = input.usage.AddTo(seen, now_s, pool.signal_period_s);
+  const absl::Status used = input.figures.usage.AddTo(seen, now_s, pool.signal_period_s);
   if (!used.ok()) return Still(evaluated, "signalPeriod", "stale usage", used);
   if (!pool.queries.empty()) {
     auto asked = QuerySignals(input.file.prometheus, pool, now_s);
@@ -152,7 +150,7 @@ void Discover(const PolicyEvalRequest& request, const PolicyRegistry& registry, 
 // Signals of pools that the file does not have move nothing, which is seldom meant.
 void WarnOfStrangers(EvalInput& input) {
   std::set<std::string> strangers;
-  for (const SignalPoint& point : input.points) strangers.insert(point.pool);
+  for (const SignalPoint& point : input.figures.points) strangers.insert(point.pool);
   for (const SizedPool& pool : input.file.pools) strangers.erase(pool.name);
   for (const std::string& pool : strangers) {
     input.warnings.push_back(
@@ -172,20 +170,12 @@ absl::Status ReadAll(const PolicyEvalRequest& request, EvalInput& input) {
   for (const std::string& each : request.inputs) {
     if (absl::Status s = ReadInput(each, input.cluster, stats); !s.ok()) return s;
   }
-  if (!request.series.empty()) {
-    const absl::StatusOr<std::string> text = ReadWholeFile(request.series);
-    if (!text.ok()) return text.status();
-    absl::StatusOr<std::vector<SignalPoint>> points = ReadSignals(request.series, *text);
-    if (!points.ok()) return points.status();
-    input.points = *std::move(points);
-  }
-  for (const std::string& each : request.usage) {
-    const absl::StatusOr<std::string> text = ReadWholeFile(each);
-    if (!text.ok()) return text.status();
-    if (absl::Status s = input.usage.Read(each, *text); !s.ok()) return s;
-  }
-  input.now_s = std::max(input.cluster.newest_s(), input.usage.newest_s());
-  for (const SignalPoint& point : input.points) input.now_s = std::max(input.now_s, point.at_s);
+  absl::StatusOr<PoolFigures> figures = ReadPoolFigures(request.series, request.usage);
+  if (!figures.ok()) return figures.status();
+  input.figures = *std::move(figures);
+  input.now_s = std::max(input.cluster.newest_s(), input.figures.usage.newest_s());
+  for (const SignalPoint& point : input.figures.points)
+    input.now_s = std::max(input.now_s, point.at_s);
   if (!request.now.empty()) input.now_s = *ParseRfc3339(request.now);
   if (input.file.discover_prefix) Discover(request, registry, input);
   WarnOfStrangers(input);

@@ -22,6 +22,7 @@
 #include "service/sizing/policy_file.h"
 #include "tools/curves.h"
 #include "tools/fail.h"
+#include "tools/pool_figures.h"
 #include "tools/table.h"
 
 namespace ebb {
@@ -141,21 +142,20 @@ absl::StatusOr<Trials> ReadTrials(const PolicySimulateRequest& request) {
     trials.loads.assign(trials.pools.size(), *load);
     return trials;
   }
-  absl::StatusOr<std::string> text = ReadWholeFile(request.series);
-  if (!text.ok()) return text.status();
-  absl::StatusOr<std::vector<SignalPoint>> series = ReadSignals(request.series, *text);
-  if (!series.ok()) return series.status();
-  if (!series->empty()) {
-    trials.options.start_s = std::ranges::min(*series, {}, &SignalPoint::at_s).at_s;
+  absl::StatusOr<PoolFigures> figures = ReadPoolFigures(request.series, {});
+  if (!figures.ok()) return figures.status();
+  std::vector<SignalPoint>& series = figures->points;
+  if (!series.empty()) {
+    trials.options.start_s = std::ranges::min(series, {}, &SignalPoint::at_s).at_s;
   }
   for (const SizedPool& pool : trials.pools) {
-    absl::StatusOr<LoadCurve> load = LoadCurve::FromSeries(*series, pool.name);
+    absl::StatusOr<LoadCurve> load = LoadCurve::FromSeries(series, pool.name);
     // A series of one load, of no pool, is every pool's.
-    if (absl::IsNotFound(load.status())) load = LoadCurve::FromSeries(*series, "");
+    if (absl::IsNotFound(load.status())) load = LoadCurve::FromSeries(series, "");
     if (!load.ok()) return BadSetting(request.series, "", std::string(load.status().message()));
     trials.loads.push_back(*std::move(load));
   }
-  trials.options.signals = *std::move(series);
+  trials.options.signals = std::move(series);
   return trials;
 }
 

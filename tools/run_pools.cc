@@ -50,8 +50,8 @@ absl::StatusOr<std::unique_ptr<RunPools>> RunPools::Read(const RunFlags& flags, 
   std::unique_ptr<RunPools> pools(new RunPools(flags));
   if (absl::Status s = pools->ReadFile(flags); !s.ok()) return s;
   // What is wrong with these at the beginning is wrong for good.
-  Figures figures;
-  if (absl::Status s = pools->ReadFigures(figures); !s.ok()) return s;
+  const auto figures = ReadPoolFigures(flags.series, flags.usage);
+  if (!figures.ok()) return figures.status();
   for (const std::string& warning : pools->file_.warnings) {
     PrintMessage(PrintableLine(absl::StrCat("warning: ", warning)), err, "ebb run");
   }
@@ -91,33 +91,15 @@ void RunPools::MakeSizer(const RunFlags& flags, std::ostream& err) {
   sizer_.emplace(file_.pools, SizingState(), std::move(options));
 }
 
-absl::Status RunPools::ReadFigures(Figures& figures) const {
-  if (!series_.empty()) {
-    const absl::StatusOr<std::string> text = ReadWholeFile(series_);
-    if (!text.ok()) return text.status();
-    absl::StatusOr<std::vector<SignalPoint>> points = ReadSignals(series_, *text);
-    if (!points.ok()) return points.status();
-    figures.points = *std::move(points);
-  }
-  for (const std::string& each : usage_) {
-    const absl::StatusOr<std::string> text = ReadWholeFile(each);
-    if (!text.ok()) return text.status();
-    if (absl::Status s = figures.usage.Read(each, *text); !s.ok()) return s;
-  }
-  return absl::OkStatus();
-}
-
 absl::Status RunPools::Enrich(const SizedPool& pool, int64_t now_s, PolicyObservation& seen) {
-  if (!figures_ || figures_->at_s != now_s) {
-    figures_ = Figures();
-    figures_->at_s = now_s;
-    figures_->read = ReadFigures(*figures_);
+  if (!figures_ || figures_at_s_ != now_s) {
+    figures_ = ReadPoolFigures(series_, usage_);
+    figures_at_s_ = now_s;
   }
-  if (!figures_->read.ok()) return figures_->read;
-  seen.signals = Latest(figures_->points, pool.name, now_s);
-  if (absl::Status s = figures_->usage.AddTo(seen, now_s, pool.signal_period_s); !s.ok()) {
-    return s;
-  }
+  if (!figures_->ok()) return figures_->status();
+  const PoolFigures& figures = **figures_;
+  seen.signals = Latest(figures.points, pool.name, now_s);
+  if (absl::Status s = figures.usage.AddTo(seen, now_s, pool.signal_period_s); !s.ok()) return s;
   if (pool.queries.empty()) return absl::OkStatus();
   auto asked = QuerySignals(file_.prometheus, pool, now_s);
   if (!asked.ok()) return asked.status();

@@ -33,9 +33,8 @@
 #include "service/outside/notifier.h"
 #include "service/sizing/policy_file.h"
 #include "service/sizing/pool_sizer.h"
-#include "service/sizing/signal_series.h"
-#include "service/sizing/usage_reader.h"
 #include "snapshot/catalog.h"
+#include "tools/pool_figures.h"
 
 namespace ebb {
 
@@ -54,26 +53,19 @@ class RunPools {
                                                const NodeGroups& groups) const;
 
  private:
-  // Figures from files, as they were at `at_s`.
-  struct Figures {
-    int64_t at_s = 0;
-    absl::Status read;
-    std::vector<SignalPoint> points{};
-    UsageReader usage{};
-  };
-
   explicit RunPools(const RunFlags& flags);
   absl::Status ReadFile(const RunFlags& flags);
   void MakeSizer(const RunFlags& flags, std::ostream& err);
   absl::Status Enrich(const SizedPool& pool, int64_t now_s, PolicyObservation& seen);
-  absl::Status ReadFigures(Figures& figures) const;
 
   const std::string series_;
   const std::vector<std::string> usage_;
   SizingFile file_;
   std::vector<std::unique_ptr<Notifier>> notifiers_;
   std::optional<PoolSizer> sizer_;
-  std::optional<Figures> figures_;  // Of the last turn.
+  // Of the last turn.
+  std::optional<absl::StatusOr<PoolFigures>> figures_;
+  int64_t figures_at_s_ = 0;
 };
 
 // What came of pools over many turns.

@@ -232,17 +232,8 @@ Json FiguresJson(const SimulationResult& result) {
 Json PoolJson(const PoolStories::Story& story) {
   Json decisions = Json::array();
   for (const PoolStories::Decision& decision : story.decisions) {
-    const PoolTurn& turn = decision.turn;
-    Json json = {{"at", FormatRfc3339(decision.at_s)},
-                 {"nodes", turn.nodes},
-                 {"delta", turn.delta},
-                 {"reason", turn.reason},
-                 {"deniedBy", turn.denied_by},
-                 {"leaving", turn.leaving},
-                 {"failsafe", turn.failsafe}};
-    if (turn.grow_to > 0) {
-      json["grow"] = {{"group", turn.group}, {"machines", turn.grow_to}, {"new", turn.grow_by}};
-    }
+    Json json = {{"at", FormatRfc3339(decision.at_s)}};
+    AddPoolTurn(decision.turn, json);
     decisions.push_back(std::move(json));
   }
   return {{"pool", story.pool},

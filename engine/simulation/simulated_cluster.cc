@@ -13,7 +13,6 @@ namespace {
 
 using State = SimulatedPod::State;
 
-constexpr int64_t kDayS = 86400;
 constexpr int64_t kGrowEveryS = 10;
 constexpr int64_t kLoadEveryS = 300;
 constexpr int64_t kDrainPollS = 5;

@@ -52,6 +52,8 @@
 
 namespace ebb {
 
+inline constexpr int64_t kDayS = 86400;
+
 // What goes wrong, and how often.  All zero: nothing does.
 struct SimulatedFaults {
   int64_t eviction_refused_permille = 0;  // Of pods, when they are first to be evicted.

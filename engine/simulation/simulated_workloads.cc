@@ -15,14 +15,13 @@ namespace {
 
 using State = SimulatedPod::State;
 
-constexpr int64_t kCurveDayS = 86400;
 constexpr int64_t kRetryMaxS = 60;
 constexpr int64_t kNodesForAPodMax = 3;
 
 // How many pods a Deployment has at this time of day, of those that it had at first: fewest at
 // two in the morning, most at two in the afternoon.
 double LoadAt(int64_t time_s) {
-  const double hours = static_cast<double>(time_s % kCurveDayS) / 3600;
+  const double hours = static_cast<double>(time_s % kDayS) / 3600;
   return 1 - 0.25 * std::cos(2 * std::numbers::pi * (hours - 2) / 24);
 }
 

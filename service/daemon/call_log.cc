@@ -18,7 +18,6 @@ namespace {
 
 constexpr int kWaitMs = 1000;
 
-// As gRPC spells it: "OK", "NOT_FOUND".
 int64_t ClockSeconds() {
   return std::chrono::duration_cast<std::chrono::seconds>(
              std::chrono::system_clock::now().time_since_epoch())

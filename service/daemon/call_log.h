@@ -26,7 +26,7 @@ namespace ebb {
 
 enum class LogFormat : uint8_t { kText, kJson, kNone };
 
-// As the log and metrics name it: "OK" or a gRPC code.
+// As gRPC spells it: "OK", "NOT_FOUND".
 std::string CodeName(absl::StatusCode code);
 
 // The line, without its end.

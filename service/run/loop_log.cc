@@ -52,15 +52,6 @@ std::string Head(const LoopTurn& turn) {
   return text;
 }
 
-Json PoolAsJson(const PoolTurn& pool) {
-  Json json = {{"pool", pool.pool},       {"policy", pool.policy},    {"nodes", pool.nodes},
-               {"delta", pool.delta},     {"reason", pool.reason},    {"deniedBy", pool.denied_by},
-               {"leaving", pool.leaving}, {"failsafe", pool.failsafe}};
-  if (pool.grow_to > 0)
-    json["grow"] = {{"group", pool.group}, {"machines", pool.grow_to}, {"new", pool.grow_by}};
-  return json;
-}
-
 }  // namespace
 
 std::string PoolAsText(const PoolTurn& pool) {
@@ -79,6 +70,17 @@ std::string PoolAsText(const PoolTurn& pool) {
   }
   if (!pool.denied_by.empty()) text += "; denied by " + PrintableLine(pool.denied_by);
   return text;
+}
+
+void AddPoolTurn(const PoolTurn& pool, Json& json) {
+  json["nodes"] = pool.nodes;
+  json["delta"] = pool.delta;
+  json["reason"] = pool.reason;
+  json["deniedBy"] = pool.denied_by;
+  json["leaving"] = pool.leaving;
+  json["failsafe"] = pool.failsafe;
+  if (pool.grow_to <= 0) return;
+  json["grow"] = {{"group", pool.group}, {"machines", pool.grow_to}, {"new", pool.grow_by}};
 }
 
 std::string TurnAsText(const LoopTurn& turn) {
@@ -126,7 +128,11 @@ std::string TurnAsJson(const LoopTurn& turn) {
   }
   if (!turn.pools.empty()) {
     json["pools"] = Json::array();
-    for (const PoolTurn& pool : turn.pools) json["pools"].push_back(PoolAsJson(pool));
+    for (const PoolTurn& pool : turn.pools) {
+      Json row = {{"pool", pool.pool}, {"policy", pool.policy}};
+      AddPoolTurn(pool, row);
+      json["pools"].push_back(std::move(row));
+    }
   }
   json["log"] = Json::array();
   for (const std::string& line : turn.log) json["log"].push_back(line);

@@ -14,6 +14,7 @@
 #ifndef EBB_SERVICE_RUN_LOOP_LOG_H_
 #define EBB_SERVICE_RUN_LOOP_LOG_H_
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "engine/actuation/loop.h"
@@ -26,6 +27,8 @@ std::string TurnAsJson(const LoopTurn& turn);
 
 // "pool web, escalator: 2 nodes, stays (cooldown); denied by lock"
 std::string PoolAsText(const PoolTurn& pool);
+// Adds what was decided of the pool, and what came of it, to an object that says whose it is.
+void AddPoolTurn(const PoolTurn& pool, nlohmann::ordered_json& json);
 
 }  // namespace ebb
 

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/printable.h"
 #include "base/text.h"
+#include "base/time_range.h"
 
 namespace ebb {
 namespace {
@@ -15,7 +16,6 @@ constexpr int kRowsMax = 100'000;
 constexpr size_t kNameMax = 1000;
 constexpr size_t kStateBytesMax = size_t{16} << 20;
 constexpr int64_t kCountMax = int64_t{1} << 40;
-constexpr int64_t kTimeMax = 253'402'300'799;  // The end of the year 9999.
 
 absl::Status Wrong(const std::string& field, std::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("sizing.", field, ": ", Absl(what)));
@@ -81,11 +81,11 @@ absl::StatusOr<SizingState> ReadSizing(const v1alpha1::Sizing& wire) {
     const std::string row = absl::StrCat("pools[", i, "]");
     absl::Status right = CheckName(row + ".pool", told.pool(), pools);
     if (right.ok()) {
-      right = CheckFigures(row, {{"at", told.at(), kTimeMax},
+      right = CheckFigures(row, {{"at", told.at(), kLatestTimeS},
                                  {"failures", told.failures(), kCountMax},
                                  {"grow_to", told.grow_to(), kCountMax},
                                  {"grow_by", told.grow_by(), kCountMax},
-                                 {"grow_since", told.grow_since(), kTimeMax}});
+                                 {"grow_since", told.grow_since(), kLatestTimeS}});
     }
     if (right.ok() && (told.policy().empty() || told.policy().size() > kNameMax)) {
       right = Wrong(row + ".policy", "is empty or too long");
@@ -110,9 +110,9 @@ absl::StatusOr<SizingState> ReadSizing(const v1alpha1::Sizing& wire) {
     const std::string row = absl::StrCat("queue[", i, "]");
     absl::Status right = CheckName(row + ".node", told.node(), nodes);
     if (right.ok()) {
-      right = CheckFigures(row, {{"since", told.since(), kTimeMax},
+      right = CheckFigures(row, {{"since", told.since(), kLatestTimeS},
                                  {"attempts", told.attempts(), kCountMax},
-                                 {"retry_after", told.retry_after(), kTimeMax}});
+                                 {"retry_after", told.retry_after(), kLatestTimeS}});
     }
     if (right.ok() && (told.uid().size() > kNameMax || told.pool().size() > kNameMax)) {
       right = Wrong(row, "uid or pool is too long");

@@ -181,19 +181,23 @@ void PoolSizer::Grow(const Observation& observed, const SizedPool& pool, PoolTur
   const PoolMembers& members = members_[pool.name];
   const int64_t delta = came.delta;
   const int64_t kept = KeepQueued(pool, delta);
+  // No machine is asked for: nodes that were kept are all that came of it.
+  const auto end = [&](bool succeeded) {
+    if (!pool.policy->OneActionAtATime()) {
+      pool.policy->Ended(succeeded, turn.now_s, &memory.state);
+    } else if (kept > 0) {
+      Succeeded(pool, turn.now_s);
+    }
+  };
   if (kept < delta && !members.others.empty()) {
     came.denied_by = fmt::format("group {} is shared with {}", members.group, members.others);
-    if (!pool.policy->OneActionAtATime()) pool.policy->Ended(kept > 0, turn.now_s, &memory.state);
-    if (kept > 0 && pool.policy->OneActionAtATime()) Succeeded(pool, turn.now_s);
-    return;
+    return end(kept > 0);
   }
   const int64_t have = members.target.value_or(std::ssize(members.nodes));
   const int64_t to = std::min(have + delta - kept, std::max(pool.cloud.max, have));
   if (to <= have) {
     if (kept == 0) came.denied_by = "cloud.max";
-    if (!pool.policy->OneActionAtATime()) pool.policy->Ended(true, turn.now_s, &memory.state);
-    if (kept > 0 && pool.policy->OneActionAtATime()) Succeeded(pool, turn.now_s);
-    return;
+    return end(true);
   }
   // Those that are still to come from the last time come on top.
   if (memory.grow_to > 0) memory.grow_by -= Came(pool, observed.snapshot->catalog());
