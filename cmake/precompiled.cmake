@@ -46,19 +46,19 @@ if(EBB_PRECOMPILE)
   ebb_precompiled_headers(ebb_precompiled)
 endif()
 
-# ebb_together(<target>): in sanitized builds, eight files of the target are compiled as one.  Most of
-# what the compiler does for a file is in headers and in what their templates become, which is
-# then done once.  Names within files' anonymous namespaces must differ throughout a folder.  A file
-# that is compiled for several vector widths includes itself, and stays alone.
+# ebb_together(<target>): eight files of the target are compiled as one.  Most of what the compiler does
+# for a file is in headers and in what their templates become, which is then done once: the first build
+# takes half as long, a build after an edit longer.  It rests on names within files' anonymous namespaces,
+# which must differ throughout a folder; a test has a namespace of its own (ebb::<file>).  A file that is
+# compiled for several vector widths includes itself, and stays alone.
+option(EBB_TOGETHER "Compile eight files as one, but for what is MEASURED (targets.cmake)" ON)
 function(ebb_together target)
-  if(EBB_SANITIZE)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
-    get_target_property(sources ${target} SOURCES)
-    foreach(source IN LISTS sources)
-      file(STRINGS "${source}" widths REGEX "HWY_TARGET_INCLUDE" LIMIT_COUNT 1)
-      if(widths)
-        set_source_files_properties("${source}" PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-      endif()
-    endforeach()
-  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  get_target_property(sources ${target} SOURCES)
+  foreach(source IN LISTS sources)
+    file(STRINGS "${source}" widths REGEX "HWY_TARGET_INCLUDE" LIMIT_COUNT 1)
+    if(widths)
+      set_source_files_properties("${source}" PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    endif()
+  endforeach()
 endfunction()

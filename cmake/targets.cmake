@@ -1,12 +1,13 @@
 # The helpers that the folders' CMakeLists.txt are written with.
 
-# ebb_library(<name> [EXCLUDE file...] LINK target...)
+# ebb_library(<name> [MEASURED] [EXCLUDE file...] LINK target...)
 #
 # Makes ebb_<name> from the *.cc of the folder at hand, <name> being the last part of its
 # path, and ebb_<name>_wire from its wire/*.proto.  A folder without sources makes an
-# interface library, so that the tree configures while it grows.
+# interface library, so that the tree configures while it grows.  MEASURED: the benchmarks time it, so
+# that its files are compiled one by one, but under sanitizers.
 function(ebb_library name)
-  cmake_parse_arguments(arg "" "" "EXCLUDE;LINK" ${ARGN})
+  cmake_parse_arguments(arg "MEASURED" "" "EXCLUDE;LINK" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cc")
   foreach(file IN LISTS arg_EXCLUDE)
     list(REMOVE_ITEM sources "${CMAKE_CURRENT_SOURCE_DIR}/${file}")
@@ -21,7 +22,9 @@ function(ebb_library name)
     target_link_libraries(ebb_${name} PRIVATE ebb_flags PUBLIC ${arg_LINK})
     target_include_directories(ebb_${name} PUBLIC "${PROJECT_SOURCE_DIR}")
     ebb_precompile(ebb_${name} ebb_precompiled)
-    ebb_together(ebb_${name})
+    if(EBB_TOGETHER AND (EBB_SANITIZE OR NOT arg_MEASURED))
+      ebb_together(ebb_${name})
+    endif()
   else()
     add_library(ebb_${name} INTERFACE)
     target_link_libraries(ebb_${name} INTERFACE ${arg_LINK})

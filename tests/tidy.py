@@ -22,6 +22,14 @@ UNIT_FILES_MAX = 12  # More make a unit that others wait for at the end.
 FOLDERS = "base|snapshot|predicates|engine|service|tools"
 
 
+def files_of(name):
+    """The file, or those that it stands for where files are compiled together."""
+    if os.path.dirname(name).endswith("/Unity"):
+        with open(name, encoding="utf-8") as unit:
+            return re.findall(r'^#include "(.*)"$', unit.read(), re.MULTILINE)
+    return [name]
+
+
 def flags_of(build):
     """What each file is compiled with, but for its own name and output."""
     flags = {}
@@ -34,7 +42,8 @@ def flags_of(build):
             # g++'s own warnings mean nothing to clang.
             words = [w for w in words if not w.startswith("-W")]
             # Of a file that is compiled twice, as it is in the program: that comes first.
-            flags.setdefault(os.path.realpath(entry["file"]), words)
+            for file in files_of(entry["file"]):
+                flags.setdefault(os.path.realpath(file), words)
     return flags
 
 

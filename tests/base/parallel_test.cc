@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-namespace ebb {
+namespace ebb::parallel_test {
 namespace {
 
 class ParallelTest : public ::testing::TestWithParam<size_t> {};
@@ -103,4 +103,4 @@ TEST(ParallelManyThreadsTest, OthersThanTheCallerTakePart) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::parallel_test

@@ -10,7 +10,7 @@
 #include "base/json_text.h"
 #include "snapshot/formats/object_name.h"
 
-namespace ebb {
+namespace ebb::printable_test {
 namespace {
 
 TEST(PrintableTest, TextWithoutSurprisesComesBackAsItIs) {
@@ -75,4 +75,4 @@ TEST(PrintableTest, JsonAndYamlShowWhatHidesAndKeepTheValue) {
 TEST(PrintableTest, AnEscapeCannotBeForged) { EXPECT_EQ(Printable("\\n"), "\\\\n"); }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::printable_test

@@ -54,7 +54,7 @@ std::atomic<int64_t> allocations{0};
 
 #endif
 
-namespace ebb {
+namespace ebb::allocation_test {
 namespace {
 
 using test::Cluster;
@@ -122,4 +122,4 @@ TEST(AllocationTest, APassAllocatesForItsPlanAlone) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::allocation_test

@@ -6,7 +6,7 @@
 
 #include "gtest/gtest.h"
 
-namespace ebb {
+namespace ebb::budgets_test {
 namespace {
 
 // One group of a case.  Its nodes are numbered through: empty ones, ones to drain, ones that stay.
@@ -166,4 +166,4 @@ TEST(CropNodesBatchTest, NodeWithoutAGroupIsLeftOut) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::budgets_test

@@ -8,7 +8,7 @@
 #include "tests/engine/planning.h"
 #include "tests/testing/cluster_builder.h"
 
-namespace ebb {
+namespace ebb::candidate_order_test {
 namespace {
 
 using test::Cluster;
@@ -82,4 +82,4 @@ TEST_F(CandidateOrderTest, LeastUtilizedNodesGoFirst) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::candidate_order_test

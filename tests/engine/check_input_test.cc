@@ -18,7 +18,7 @@
 #include "tests/engine/planning.h"
 #include "tests/testing/cluster_builder.h"
 
-namespace ebb {
+namespace ebb::check_input_test {
 namespace {
 
 using test::Cluster;
@@ -369,4 +369,4 @@ TEST_F(CheckInputTest, ASettledPassStillRefusesWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::check_input_test

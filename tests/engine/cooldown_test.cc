@@ -2,7 +2,7 @@
 
 #include "gtest/gtest.h"
 
-namespace ebb {
+namespace ebb::cooldown_test {
 namespace {
 
 constexpr CooldownOptions kOptions = {.scale_down_delay_after_add_s = 600,
@@ -59,4 +59,4 @@ TEST(CooldownsTest, RestoredEventsHoldBackAsBefore) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::cooldown_test

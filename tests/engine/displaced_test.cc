@@ -9,7 +9,7 @@
 #include "snapshot/object_ref.h"
 #include "tests/testing/cluster_builder.h"
 
-namespace ebb {
+namespace ebb::displaced_test {
 namespace {
 
 using test::Cluster;
@@ -62,4 +62,4 @@ TEST(PodsToPutBackTest, AJobLacksNoMoreThanIsLeftToComplete) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::displaced_test

@@ -11,7 +11,7 @@
 #include "tests/support/random_seed.h"
 #include "tests/testing/cluster_builder.h"
 
-namespace ebb {
+namespace ebb::fits_word_test {
 namespace {
 
 using test::Cluster;
@@ -85,4 +85,4 @@ TEST(FitsWordTest, EveryFormOfTheFitTestSaysWhatTheTwinSays) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::fits_word_test

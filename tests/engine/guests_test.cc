@@ -8,7 +8,7 @@
 
 #include "tests/support/random_seed.h"
 
-namespace ebb {
+namespace ebb::guests_test {
 namespace {
 
 std::vector<PodId> On(const Guests& guests, NodeId node) {
@@ -78,4 +78,4 @@ TEST(GuestsTest, DoesAsPlainLists) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::guests_test

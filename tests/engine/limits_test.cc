@@ -4,7 +4,7 @@
 
 #include "gtest/gtest.h"
 
-namespace ebb {
+namespace ebb::limits_test {
 namespace {
 
 TEST(UnneededLimitTest, FirstPassIsBoundedByTwiceTheParallelism) {
@@ -66,4 +66,4 @@ TEST(UnneededLimitTest, RestoredLimitGoesOnWhereTheOtherStopped) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::limits_test

@@ -16,7 +16,7 @@
 #include "tests/engine/planning.h"
 #include "tests/testing/cluster_builder.h"
 
-namespace ebb {
+namespace ebb::make_plan_test {
 namespace {
 
 using test::Budget;
@@ -263,4 +263,4 @@ TEST_F(MakePlanTest, PlanThatIsWrongIsRefusedAlthoughTimeIsShort) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::make_plan_test

@@ -15,7 +15,7 @@
 #include "tests/support/random_seed.h"
 #include "tests/testing/cluster_builder.h"
 
-namespace ebb {
+namespace ebb::planner_random_test {
 namespace {
 
 using test::App;
@@ -274,4 +274,4 @@ TEST(PlannerRandomTest, DecidesAsItsSlowTwin) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::planner_random_test

@@ -14,7 +14,7 @@
 #include "tests/support/planner_twin.h"
 #include "tests/testing/cluster_builder.h"
 
-namespace ebb {
+namespace ebb::planner_test {
 namespace {
 
 using test::Budget;
@@ -656,4 +656,4 @@ TEST_F(PlannerTest, RestoredPlannerGoesOnAsTheOtherWouldHave) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::planner_test

@@ -17,7 +17,7 @@
 #include "tests/support/random_seed.h"
 #include "tests/testing/cluster_builder.h"
 
-namespace ebb {
+namespace ebb::pod_scan_test {
 namespace {
 
 using test::Cluster;
@@ -259,4 +259,4 @@ TEST(PodScanTest, FindsWhatAWalkOverAllNodesFinds) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::pod_scan_test

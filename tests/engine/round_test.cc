@@ -10,7 +10,7 @@
 #include "tests/engine/planning.h"
 #include "tests/testing/cluster_builder.h"
 
-namespace ebb {
+namespace ebb::round_test {
 namespace {
 
 using test::Budget;
@@ -732,4 +732,4 @@ TEST_F(RoundTest, RestoredStateGoesOnAsTheOldOneWouldHave) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::round_test

@@ -16,7 +16,7 @@
 #include "gtest/gtest.h"
 #include "tests/testing/cluster_builder.h"
 
-namespace ebb {
+namespace ebb::round_walk_test {
 namespace {
 
 constexpr int64_t kRounds = 1000;
@@ -363,4 +363,4 @@ TEST_P(RoundWalkTest, InvariantsHoldAndARestartChangesNothing) {
 INSTANTIATE_TEST_SUITE_P(Seeds, RoundWalkTest, testing::Values(1, 2, 3));
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::round_walk_test

@@ -15,7 +15,7 @@
 #include "tests/engine/planning.h"
 #include "tests/testing/cluster_builder.h"
 
-namespace ebb {
+namespace ebb::settled_pass_test {
 namespace {
 
 using test::Cluster;
@@ -220,4 +220,4 @@ TEST_F(SettledPassTest, TimeThatChangesAVerdictIsNoticed) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::settled_pass_test

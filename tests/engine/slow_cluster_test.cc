@@ -20,7 +20,7 @@
 #include "tests/support/random_seed.h"
 #include "tests/testing/cluster_builder.h"
 
-namespace ebb {
+namespace ebb::slow_cluster_test {
 namespace {
 
 using test::Cluster;
@@ -212,4 +212,4 @@ TEST(SlowClusterTest, PodsThatDifferInNoLabelAreComparedOnce) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::slow_cluster_test

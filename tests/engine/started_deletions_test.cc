@@ -9,7 +9,7 @@
 #include "gtest/gtest.h"
 #include "tests/testing/cluster_builder.h"
 
-namespace ebb {
+namespace ebb::started_deletions_test {
 namespace {
 
 constexpr int64_t kTimeout = kDeletionTimeoutS;
@@ -102,4 +102,4 @@ TEST_F(StartedDeletionsTest, RestoredOnesGoOn) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::started_deletions_test

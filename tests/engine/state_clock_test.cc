@@ -4,7 +4,7 @@
 
 #include "gtest/gtest.h"
 
-namespace ebb {
+namespace ebb::state_clock_test {
 namespace {
 
 TEST(SetClockTest, TimesAfterItBecomeItAndAreListed) {
@@ -56,4 +56,4 @@ TEST(SetClockTest, LaterClockChangesNothing) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::state_clock_test

@@ -10,7 +10,7 @@
 #include "tests/engine/planning.h"
 #include "tests/testing/cluster_builder.h"
 
-namespace ebb {
+namespace ebb::trial_test {
 namespace {
 
 using test::Cluster;
@@ -163,4 +163,4 @@ TEST_F(TrialDeathTest, NobodyElseForksTheSnapshotMeanwhile) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::trial_test

@@ -7,7 +7,7 @@
 #include "gtest/gtest.h"
 #include "tests/testing/cluster_builder.h"
 
-namespace ebb {
+namespace ebb::unneeded_test {
 namespace {
 
 class UnneededTimersTest : public testing::Test {
@@ -84,4 +84,4 @@ TEST_F(UnneededTimersTest, SavedTimersComeBackSorted) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::unneeded_test

@@ -13,7 +13,7 @@
 #include "tests/support/random_seed.h"
 #include "tests/testing/cluster_builder.h"
 
-namespace ebb {
+namespace ebb::utilization_test {
 namespace {
 
 using test::Cluster;
@@ -253,4 +253,4 @@ TEST(UtilizationRandomTest, AgreesWithASlowTwinThatReadsTheObjects) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::utilization_test

@@ -11,7 +11,7 @@
 #include "tests/engine/planning.h"
 #include "tests/testing/cluster_builder.h"
 
-namespace ebb {
+namespace ebb::verify_test {
 namespace {
 
 using test::Budget;
@@ -545,4 +545,4 @@ TEST(VerifyTest, GhostIsNoDomainWhereTaintsAreHonoured) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::verify_test

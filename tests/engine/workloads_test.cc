@@ -12,7 +12,7 @@
 #include "tests/engine/planning.h"
 #include "tests/testing/cluster_builder.h"
 
-namespace ebb {
+namespace ebb::workloads_test {
 namespace {
 
 using test::Cluster;
@@ -123,4 +123,4 @@ TEST_F(WorkloadSharesTest, AShareThatIsNoneIsRefused) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::workloads_test

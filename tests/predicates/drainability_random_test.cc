@@ -16,7 +16,7 @@
 #include "tests/support/random_seed.h"
 #include "tests/support/twin_labels.h"
 
-namespace ebb::test {
+namespace ebb::test::drainability_random_test {
 namespace {
 
 using objects::Controller;
@@ -395,4 +395,4 @@ TEST(DrainabilityRandomTest, APodOutsideOfKubeSystemThatIsNotDeletedIsJudgedByIt
 }
 
 }  // namespace
-}  // namespace ebb::test
+}  // namespace ebb::test::drainability_random_test

@@ -9,7 +9,7 @@
 #include "tests/predicates/verdict.h"
 #include "tests/testing/cluster_builder.h"
 
-namespace ebb {
+namespace ebb::drainability_test {
 namespace {
 
 using test::Budget;
@@ -419,4 +419,4 @@ TEST_F(GetPodsToMoveTest, BudgetWithOneLeftLetsSeveralPodsOfANodeGo) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::drainability_test

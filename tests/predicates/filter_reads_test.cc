@@ -15,7 +15,7 @@
 #include "tests/support/random_cluster.h"
 #include "tests/support/random_seed.h"
 
-namespace ebb::test {
+namespace ebb::test::filter_reads_test {
 namespace {
 
 constexpr PodParts kEveryPodHas = kConstraintsPart | kRequestsPart;
@@ -246,4 +246,4 @@ TEST_F(FilterReadsRandomTest, NoShortCutChangesAnAnswer) {
 }
 
 }  // namespace
-}  // namespace ebb::test
+}  // namespace ebb::test::filter_reads_test

@@ -15,7 +15,7 @@
 
 #include "tests/support/filter_differential.h"
 
-namespace ebb::test {
+namespace ebb::test::filters_random_test {
 namespace {
 
 uint64_t Seed() {
@@ -110,4 +110,4 @@ TEST(FiltersRandomTest, VerdictsDoNotDependOnTheOrderOfNodesOrPods) {
 }
 
 }  // namespace
-}  // namespace ebb::test
+}  // namespace ebb::test::filters_random_test

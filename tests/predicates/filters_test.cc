@@ -4,7 +4,7 @@
 
 #include "tests/predicates/verdict.h"
 
-namespace ebb::test {
+namespace ebb::test::filters_test {
 namespace {
 
 TEST(FiltersTest, FirstFilterInTheSchedulersOrderIsTheAnswer) {
@@ -40,4 +40,4 @@ TEST(FiltersTest, EveryFilterHasTheSchedulersName) {
 }
 
 }  // namespace
-}  // namespace ebb::test
+}  // namespace ebb::test::filters_test

@@ -4,7 +4,7 @@
 
 #include "tests/predicates/verdict.h"
 
-namespace ebb::test {
+namespace ebb::test::inter_pod_affinity_test {
 namespace {
 
 constexpr char kAffinity[] = "InterPodAffinity: node(s) didn't match pod affinity rules";
@@ -117,4 +117,4 @@ TEST(InterPodAffinityTest, TermThatDoesNotParseRefusesThePodEverywhere) {
 }
 
 }  // namespace
-}  // namespace ebb::test
+}  // namespace ebb::test::inter_pod_affinity_test

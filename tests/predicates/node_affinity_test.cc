@@ -8,7 +8,7 @@
 
 #include "tests/predicates/verdict.h"
 
-namespace ebb::test {
+namespace ebb::test::node_affinity_test {
 namespace {
 
 using objects::NodeSelectorTerm;
@@ -105,4 +105,4 @@ TEST(NodeAffinityTest, NamesThatContradictEachOtherRefuseThePodEverywhere) {
 }
 
 }  // namespace
-}  // namespace ebb::test
+}  // namespace ebb::test::node_affinity_test

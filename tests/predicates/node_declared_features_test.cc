@@ -4,7 +4,7 @@
 
 #include "tests/predicates/verdict.h"
 
-namespace ebb::test {
+namespace ebb::test::node_declared_features_test {
 namespace {
 
 constexpr char kLacks[] = "NodeDeclaredFeatures: node(s) didn't match Pod's required features";
@@ -48,4 +48,4 @@ TEST(NodeDeclaredFeaturesTest, HostNetworkNeedsItsFeatureOnlyInAUserNamespace) {
 }
 
 }  // namespace
-}  // namespace ebb::test
+}  // namespace ebb::test::node_declared_features_test

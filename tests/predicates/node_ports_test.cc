@@ -6,7 +6,7 @@
 
 #include "tests/predicates/verdict.h"
 
-namespace ebb::test {
+namespace ebb::test::node_ports_test {
 namespace {
 
 constexpr char kTaken[] = "NodePorts: node(s) didn't have free ports for the requested pod ports";
@@ -71,4 +71,4 @@ TEST(NodePortsTest, SidecarsHoldPortsAndOtherInitContainersDoNot) {
 }
 
 }  // namespace
-}  // namespace ebb::test
+}  // namespace ebb::test::node_ports_test

@@ -4,7 +4,7 @@
 
 #include "tests/predicates/verdict.h"
 
-namespace ebb::test {
+namespace ebb::test::node_resources_fit_test {
 namespace {
 
 TEST(NodeResourcesFitTest, WhatIsLeftMaySufficeExactly) {
@@ -58,4 +58,4 @@ TEST(NodeResourcesFitTest, RequestsNamedPodsAndUnknownNamesMeanNothing) {
 }
 
 }  // namespace
-}  // namespace ebb::test
+}  // namespace ebb::test::node_resources_fit_test

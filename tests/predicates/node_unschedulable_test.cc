@@ -4,7 +4,7 @@
 
 #include "tests/predicates/verdict.h"
 
-namespace ebb::test {
+namespace ebb::test::node_unschedulable_test {
 namespace {
 
 TEST(NodeUnschedulableTest, CordonedNodeTakesOnlyPodsThatTolerateIt) {
@@ -35,4 +35,4 @@ TEST(NodeUnschedulableTest, AnyKeyIsToleratedThoughNobodySpellsTheTaintOut) {
 }
 
 }  // namespace
-}  // namespace ebb::test
+}  // namespace ebb::test::node_unschedulable_test

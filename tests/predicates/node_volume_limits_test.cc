@@ -5,7 +5,7 @@
 #include "tests/predicates/storage_builder.h"
 #include "tests/predicates/verdict.h"
 
-namespace ebb::test {
+namespace ebb::test::node_volume_limits_test {
 namespace {
 
 constexpr char kTooMany[] = "NodeVolumeLimits: node(s) exceed max volume count";
@@ -107,4 +107,4 @@ TEST(NodeVolumeLimitsTest, InTreeDisksCountUnderTheirCsiDriver) {
 }
 
 }  // namespace
-}  // namespace ebb::test
+}  // namespace ebb::test::node_volume_limits_test

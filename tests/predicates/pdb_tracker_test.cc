@@ -5,7 +5,7 @@
 #include "gtest/gtest.h"
 #include "tests/testing/cluster_builder.h"
 
-namespace ebb {
+namespace ebb::pdb_tracker_test {
 namespace {
 
 using test::Budget;
@@ -122,4 +122,4 @@ TEST_F(PdbTrackerTest, CopyIsIndependent) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::pdb_tracker_test

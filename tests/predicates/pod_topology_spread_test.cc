@@ -6,7 +6,7 @@
 
 #include "tests/predicates/verdict.h"
 
-namespace ebb::test {
+namespace ebb::test::pod_topology_spread_test {
 namespace {
 
 constexpr char kSkewed[] =
@@ -127,4 +127,4 @@ TEST(PodTopologySpreadTest, SelectorThatDoesNotParseRefusesThePodEverywhere) {
 }
 
 }  // namespace
-}  // namespace ebb::test
+}  // namespace ebb::test::pod_topology_spread_test

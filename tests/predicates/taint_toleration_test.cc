@@ -6,7 +6,7 @@
 
 #include "tests/predicates/verdict.h"
 
-namespace ebb::test {
+namespace ebb::test::taint_toleration_test {
 namespace {
 
 constexpr char kRefused[] = "TaintToleration: node(s) had untolerated taint(s)";
@@ -61,4 +61,4 @@ TEST(TaintTolerationTest, GhostTakesNobody) {
 }
 
 }  // namespace
-}  // namespace ebb::test
+}  // namespace ebb::test::taint_toleration_test

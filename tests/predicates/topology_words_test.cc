@@ -11,7 +11,7 @@
 #include "tests/support/random_snapshot.h"
 #include "tests/testing/cluster_builder.h"
 
-namespace ebb {
+namespace ebb::topology_words_test {
 namespace {
 
 using test::Cluster;
@@ -111,4 +111,4 @@ TEST_F(TopologyWordsOfTermsTest, SpreadRefusesFullDomainsAndNodesInNone) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::topology_words_test

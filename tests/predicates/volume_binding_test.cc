@@ -7,7 +7,7 @@
 #include "tests/predicates/storage_builder.h"
 #include "tests/predicates/verdict.h"
 
-namespace ebb::test {
+namespace ebb::test::volume_binding_test {
 namespace {
 
 constexpr char kConflict[] = "VolumeBinding: node(s) didn't match PersistentVolume's node affinity";
@@ -246,4 +246,4 @@ TEST(VolumeBindingTest, AReservedVolumeIsTheOneWhateverItsPlaceInTheInput) {
 }
 
 }  // namespace
-}  // namespace ebb::test
+}  // namespace ebb::test::volume_binding_test

@@ -8,7 +8,7 @@
 #include "tests/predicates/storage_builder.h"
 #include "tests/predicates/verdict.h"
 
-namespace ebb::test {
+namespace ebb::test::volume_restrictions_test {
 namespace {
 
 constexpr char kNoDisk[] = "VolumeRestrictions: node(s) had no available disk";
@@ -124,4 +124,4 @@ TEST(VolumeRestrictionsTest, AClaimThatDoesNotExistFailsByName) {
 }
 
 }  // namespace
-}  // namespace ebb::test
+}  // namespace ebb::test::volume_restrictions_test

@@ -7,7 +7,7 @@
 #include "tests/predicates/storage_builder.h"
 #include "tests/predicates/verdict.h"
 
-namespace ebb::test {
+namespace ebb::test::volume_zone_test {
 namespace {
 
 constexpr char kNoZone[] = "VolumeZone: node(s) had no available volume zone";
@@ -59,4 +59,4 @@ TEST(VolumeZoneTest, AClaimBoundToNothingFailsByTheVolumesName) {
 }
 
 }  // namespace
-}  // namespace ebb::test
+}  // namespace ebb::test::volume_zone_test

@@ -7,7 +7,7 @@
 #include "snapshot/builder.h"
 #include "tests/testing/cluster_builder.h"
 
-namespace ebb {
+namespace ebb::groups_test {
 namespace {
 
 using test::Cluster;
@@ -362,4 +362,4 @@ TEST(GroupsTest, ErrorsNameFileGroupAndField) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::groups_test

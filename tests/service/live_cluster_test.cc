@@ -28,7 +28,7 @@
 #include "tests/support/random_seed.h"
 #include "tests/testing/cluster_builder.h"
 
-namespace ebb {
+namespace ebb::live_cluster_test {
 namespace {
 
 using test::Budget;
@@ -678,4 +678,4 @@ TEST_F(LiveRoundsTest, RoundsOfALiveClusterCanBeRecorded) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::live_cluster_test

@@ -6,7 +6,7 @@
 #include "gtest/gtest.h"
 #include "tests/testing/cluster_builder.h"
 
-namespace ebb {
+namespace ebb::metrics_test {
 namespace {
 
 using testing::HasSubstr;
@@ -129,4 +129,4 @@ TEST_F(MetricsTest, UnknownCountersOfAnotherVersionAreDropped) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::metrics_test

@@ -17,7 +17,7 @@
 
 #include "service/file_identity.h"
 
-namespace ebb {
+namespace ebb::output_file_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -217,4 +217,4 @@ TEST_F(CheckFilesTest, StandardInputIsReadOnce) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::output_file_test

@@ -8,7 +8,7 @@
 
 #include "tests/support/random_cluster.h"
 
-namespace ebb {
+namespace ebb::place_tally_test {
 namespace {
 
 void ExpectEqual(const PlaceTally& a, const PlaceTally& b) {
@@ -69,4 +69,4 @@ TEST(PlaceTalliesTest, WhatIsRememberedIsWhatEveryFilterSaysOfEveryNode) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::place_tally_test

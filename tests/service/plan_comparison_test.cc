@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace ebb {
+namespace ebb::plan_comparison_test {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -79,4 +79,4 @@ TEST(PlanComparisonTest, WhatIsNoPlanIsRefused) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::plan_comparison_test

@@ -8,7 +8,7 @@
 
 #include "tests/testing/cluster_builder.h"
 
-namespace ebb {
+namespace ebb::prices_test {
 namespace {
 
 using test::Cluster;
@@ -118,4 +118,4 @@ TEST(PricesTest, MoneyIsRoundedToCents) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::prices_test

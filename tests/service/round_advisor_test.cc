@@ -9,7 +9,7 @@
 #include "gtest/gtest.h"
 #include "tests/testing/cluster_builder.h"
 
-namespace ebb {
+namespace ebb::round_advisor_test {
 namespace {
 
 using test::Cluster;
@@ -84,4 +84,4 @@ TEST_F(RoundAdvisorTest, WhereNothingIsLeftOfARoundTheGreedyOrderIsAdvised) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::round_advisor_test

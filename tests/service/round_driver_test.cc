@@ -17,7 +17,7 @@
 #include "snapshot/formats/binary_snapshot.h"
 #include "tests/testing/cluster_builder.h"
 
-namespace ebb {
+namespace ebb::round_driver_test {
 namespace {
 
 using test::Cluster;
@@ -237,4 +237,4 @@ TEST_F(RoundDriverTest, RecordOfADriverThatLivesOnIsReplayed) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::round_driver_test

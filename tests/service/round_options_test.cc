@@ -12,7 +12,7 @@
 #include "service/old_round_flags.h"
 #include "service/round_record.h"
 
-namespace ebb {
+namespace ebb::round_options_test {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -274,4 +274,4 @@ TEST(OldRoundFlagsTest, WhatIsNoFlagOrNoValueOfItIsRefused) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::round_options_test

@@ -20,7 +20,7 @@
 #include "gtest/gtest.h"
 #include "tests/support/source_dir.h"
 
-namespace ebb {
+namespace ebb::sqlite_state_test {
 namespace {
 
 class SqliteStateTest : public testing::Test {
@@ -884,4 +884,4 @@ TEST_F(SqliteStateTest, KilledAtAnyPointTheFileHoldsOneWholeRound) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::sqlite_state_test

@@ -10,7 +10,7 @@
 #include "snapshot/shape_matches.h"
 #include "tests/testing/cluster_builder.h"
 
-namespace ebb {
+namespace ebb::builder_test {
 namespace {
 
 using test::Budget;
@@ -386,4 +386,4 @@ TEST(SnapshotBuilderTest, NodesThatDifferInNameOnlyShareAShape) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::builder_test

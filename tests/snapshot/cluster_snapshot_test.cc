@@ -11,7 +11,7 @@
 #include "tests/support/random_snapshot.h"
 #include "tests/testing/cluster_builder.h"
 
-namespace ebb {
+namespace ebb::cluster_snapshot_test {
 namespace {
 
 using test::Cluster;
@@ -300,4 +300,4 @@ TEST(ClusterSnapshotParallelTest, TwoThreadsMayChangeTwoBranchesAtOnce) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::cluster_snapshot_test

@@ -5,7 +5,7 @@
 
 #include "gtest/gtest.h"
 
-namespace ebb {
+namespace ebb::cow_vector_test {
 namespace {
 
 using Vector = CowVector<int, 4>;
@@ -104,4 +104,4 @@ TEST(CowVectorTest, ElementsWithMemoryOfTheirOwnAreCopiedDeep) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::cow_vector_test

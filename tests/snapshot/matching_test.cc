@@ -5,7 +5,7 @@
 
 #include "gtest/gtest.h"
 
-namespace ebb {
+namespace ebb::matching_test {
 namespace {
 
 using objects::KeyValues;
@@ -228,4 +228,4 @@ TEST_F(MatchingTest, OnlyNoScheduleAndNoExecuteTaintsNeedTolerating) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::matching_test

@@ -4,7 +4,7 @@
 
 #include "gtest/gtest.h"
 
-namespace ebb {
+namespace ebb::node_set_test {
 namespace {
 
 std::vector<uint32_t> Members(const NodeSet& set) {
@@ -42,4 +42,4 @@ TEST(NodeSetTest, GrowingKeepsMembersAndAddsNone) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::node_set_test

@@ -10,7 +10,7 @@
 #include "snapshot/quantity.h"
 #include "tests/support/random_seed.h"
 
-namespace ebb {
+namespace ebb::pod_requests_test {
 namespace {
 
 using objects::Container;
@@ -296,4 +296,4 @@ TEST(PodRequestsTest, KnowsScalarAndExtendedResources) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::pod_requests_test

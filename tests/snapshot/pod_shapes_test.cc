@@ -8,7 +8,7 @@
 #include "gtest/gtest.h"
 #include "tests/testing/cluster_builder.h"
 
-namespace ebb {
+namespace ebb::pod_shapes_test {
 namespace {
 
 using test::Cluster;
@@ -201,4 +201,4 @@ TEST(PodShapesTest, WhatCannotBeReadIsNotUnderstood) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::pod_shapes_test

@@ -9,7 +9,7 @@
 
 #include "tests/support/quantity_twin.h"
 
-namespace ebb {
+namespace ebb::quantity_test {
 namespace {
 
 constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
@@ -313,4 +313,4 @@ TEST(QuantityTest, OnlyCpuIsCountedInThousandths) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::quantity_test

@@ -11,7 +11,7 @@
 #include "gtest/gtest.h"
 #include "tests/support/random_seed.h"
 
-namespace ebb {
+namespace ebb::shape_matches_test {
 namespace {
 
 using test::Dice;
@@ -215,4 +215,4 @@ TEST(ShapeMatchesTest, ComparesShapesThatDifferInNoLabelOnce) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::shape_matches_test

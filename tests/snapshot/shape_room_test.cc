@@ -9,7 +9,7 @@
 #include "tests/support/random_seed.h"
 #include "tests/testing/cluster_builder.h"
 
-namespace ebb {
+namespace ebb::shape_room_test {
 namespace {
 
 using test::Cluster;
@@ -216,4 +216,4 @@ TEST(ShapeRoomTest, SavedAmountsCanBeRestored) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::shape_room_test

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace ebb {
+namespace ebb::storage_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -179,4 +179,4 @@ TEST_F(StorageTest, AResourceIsAllocatedThroughTheClassThatNamesIt) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::storage_test

@@ -11,7 +11,7 @@
 #include "gtest/gtest.h"
 #include "tests/support/random_seed.h"
 
-namespace ebb {
+namespace ebb::symbols_test {
 namespace {
 
 TEST(SymbolsTest, EqualTextHasEqualId) {
@@ -160,4 +160,4 @@ TEST(SymbolsTest, OtherThreadsReadWhileTextsComeAndGo) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::symbols_test

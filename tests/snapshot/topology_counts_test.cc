@@ -14,7 +14,7 @@
 #include "tests/support/random_seed.h"
 #include "tests/testing/cluster_builder.h"
 
-namespace ebb {
+namespace ebb::topology_counts_test {
 namespace {
 
 using test::Cluster;
@@ -142,4 +142,4 @@ TEST(TopologyCountsTest, TheLeastCountIsThatOfTheDomainsThatAreThere) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::topology_counts_test

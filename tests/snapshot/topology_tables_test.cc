@@ -11,7 +11,7 @@
 #include "tests/support/shape_families.h"
 #include "tests/testing/cluster_builder.h"
 
-namespace ebb {
+namespace ebb::topology_tables_test {
 namespace {
 
 using test::Cluster;
@@ -435,4 +435,4 @@ TEST(TopologyTablesTest, ApplicationsThatKeepToThemselvesAreFamiliesOfTheirOwn) 
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::topology_tables_test

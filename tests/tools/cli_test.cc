@@ -22,7 +22,7 @@
 #include "tools/command_line.h"
 #include "tools/help_text.h"
 
-namespace ebb {
+namespace ebb::cli_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -940,4 +940,4 @@ TEST_F(CliTest, TheTableOfFlagsIsSortedAndMatchesTheOptionsAndTheDocument) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::cli_test

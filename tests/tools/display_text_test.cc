@@ -5,7 +5,7 @@
 
 #include <set>
 
-namespace ebb {
+namespace ebb::display_text_test {
 namespace {
 
 using testing::ElementsAre;
@@ -70,4 +70,4 @@ TEST(DisplayTextTest, LinesAreBrokenAtBlanks) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::display_text_test

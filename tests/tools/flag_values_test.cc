@@ -13,7 +13,7 @@
 #include "tools/cli.h"
 #include "tools/command_line.h"
 
-namespace ebb {
+namespace ebb::flag_values_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -258,4 +258,4 @@ TEST(FlagValuesTest, OfAFlagGivenTwiceTheLastCounts) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::flag_values_test

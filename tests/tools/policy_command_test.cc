@@ -13,7 +13,7 @@
 #include "service/sqlite_state.h"
 #include "tools/cli.h"
 
-namespace ebb {
+namespace ebb::policy_command_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -246,4 +246,4 @@ TEST_F(PolicyCommandTest, SimulateRunsARecordedLoad) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::policy_command_test

@@ -23,7 +23,7 @@
 #include "tools/flag_values.h"
 #include "tools/plan_command.h"
 
-namespace ebb {
+namespace ebb::round_command_test {
 namespace {
 
 struct Outcome {
@@ -513,4 +513,4 @@ TEST_F(RoundCommandTest, MetricsCarryTheAutoscalersNames) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::round_command_test

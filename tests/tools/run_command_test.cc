@@ -9,7 +9,7 @@
 #include "tools/cli.h"
 #include "tools/simulation_print.h"
 
-namespace ebb {
+namespace ebb::run_command_test {
 namespace {
 
 using testing::HasSubstr;
@@ -163,4 +163,4 @@ TEST(RunCommandTest, MoreNodeHoursThanWithoutAreNotCalledSaved) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::run_command_test

@@ -7,7 +7,7 @@
 
 #include "base/figures.h"
 
-namespace ebb {
+namespace ebb::table_test {
 namespace {
 
 std::string Text(const Table& table) {
@@ -77,4 +77,4 @@ TEST(TableTest, AmountsReadAsPeopleSayThem) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::table_test

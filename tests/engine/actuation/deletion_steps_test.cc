@@ -4,7 +4,7 @@
 #include "gtest/gtest.h"
 #include "tests/engine/actuation/scripted_actuator.h"
 
-namespace ebb {
+namespace ebb::deletion_steps_test {
 namespace {
 
 using test::ScriptedActuator;
@@ -89,4 +89,4 @@ TEST(DeletionStepsTest, ACallThatFailsIsToldAndDueAgain) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::deletion_steps_test

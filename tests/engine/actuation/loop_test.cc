@@ -5,7 +5,7 @@
 #include "tests/engine/actuation/scripted_actuator.h"
 #include "tests/engine/actuation/still_cluster.h"
 
-namespace ebb {
+namespace ebb::loop_test {
 namespace {
 
 using test::Cluster;
@@ -245,4 +245,4 @@ TEST_F(LoopTest, AtTheEndWhatHasOnlyATaintIsRolledBackAndWhatWasBegunGoesOn) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::loop_test

@@ -4,7 +4,7 @@
 #include "gtest/gtest.h"
 #include "tests/engine/actuation/still_cluster.h"
 
-namespace ebb {
+namespace ebb::record_actuator_test {
 namespace {
 
 using test::Cluster;
@@ -130,4 +130,4 @@ TEST_F(RecordActuatorTest, AnotherMachineOfTheNameIsThereAgain) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::record_actuator_test

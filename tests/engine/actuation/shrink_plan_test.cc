@@ -5,7 +5,7 @@
 #include "gtest/gtest.h"
 #include "tests/engine/planning.h"
 
-namespace ebb {
+namespace ebb::shrink_plan_test {
 namespace {
 
 using test::Cluster;
@@ -107,4 +107,4 @@ TEST_F(ShrinkPlanTest, ABudgetKeepsItsNode) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::shrink_plan_test

@@ -7,7 +7,7 @@
 #include "base/random.h"
 #include "gtest/gtest.h"
 
-namespace ebb {
+namespace ebb::clusterman_capacity_test {
 namespace {
 
 using Outcome = ClustermanBalance::Outcome;
@@ -239,4 +239,4 @@ TEST(ClustermanCloudSizeTest, SpotFleetIsCutOnly) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::clusterman_capacity_test

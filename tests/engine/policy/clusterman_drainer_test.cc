@@ -7,7 +7,7 @@
 #include "base/random.h"
 #include "gtest/gtest.h"
 
-namespace ebb {
+namespace ebb::clusterman_drainer_test {
 namespace {
 
 using Outcome = ClustermanDrainOutcome;
@@ -300,4 +300,4 @@ TEST(ClustermanDrainerTest, EveryNodeEndsTerminatedOrGivenUpAndARestartChangesNo
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::clusterman_drainer_test

@@ -6,7 +6,7 @@
 
 #include "gtest/gtest.h"
 
-namespace ebb {
+namespace ebb::clusterman_options_test {
 namespace {
 
 ClustermanOptions Good() {
@@ -104,4 +104,4 @@ TEST(ClustermanResourcesTest, NamesAreReadBack) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::clusterman_options_test

@@ -5,7 +5,7 @@
 
 #include "gtest/gtest.h"
 
-namespace ebb {
+namespace ebb::clusterman_pool_test {
 namespace {
 
 using State = ClustermanNodeState;
@@ -151,4 +151,4 @@ TEST(ClustermanBoolTest, TakesWhatThePythonFunctionTakes) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::clusterman_pool_test

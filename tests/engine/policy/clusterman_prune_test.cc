@@ -7,7 +7,7 @@
 #include "base/random.h"
 #include "gtest/gtest.h"
 
-namespace ebb {
+namespace ebb::clusterman_prune_test {
 namespace {
 
 using State = ClustermanNodeState;
@@ -288,4 +288,4 @@ TEST(ClustermanPruneTest, NoLimitIsEverBroken) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::clusterman_prune_test

@@ -4,7 +4,7 @@
 
 #include "gtest/gtest.h"
 
-namespace ebb {
+namespace ebb::clusterman_signal_test {
 namespace {
 
 constexpr ClustermanAmounts kTotal = {100, 200, 300, 0};
@@ -60,4 +60,4 @@ TEST(ClustermanPendingPodsTest, SecondVersionDropsPodsThatWaitTooLong) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::clusterman_signal_test

@@ -6,7 +6,7 @@
 #include "base/random.h"
 #include "gtest/gtest.h"
 
-namespace ebb {
+namespace ebb::clusterman_target_test {
 namespace {
 
 constexpr int64_t kNow = 1'000'000;
@@ -227,4 +227,4 @@ TEST(ClustermanTargetTest, TimesAtTheEndsOfTimeDoNotOverflow) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::clusterman_target_test

@@ -7,7 +7,7 @@
 #include "base/random.h"
 #include "gtest/gtest.h"
 
-namespace ebb {
+namespace ebb::clusterman_test {
 namespace {
 
 using Kind = ClustermanActionKind;
@@ -459,4 +459,4 @@ TEST(ClustermanTest, BadNumbersNeverCrashNorBreakABound) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::clusterman_test

@@ -6,7 +6,7 @@
 
 #include "gtest/gtest.h"
 
-namespace ebb {
+namespace ebb::escalator_actions_test {
 namespace {
 
 using Nodes = std::vector<size_t>;
@@ -407,4 +407,4 @@ TEST(EscalatorUnhealthyTest, EveryUnhealthyNodeIsTaintedInListOrder) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::escalator_actions_test

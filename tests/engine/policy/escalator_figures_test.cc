@@ -5,7 +5,7 @@
 
 #include "gtest/gtest.h"
 
-namespace ebb {
+namespace ebb::escalator_figures_test {
 namespace {
 
 using Rule = EscalatorRule;
@@ -205,4 +205,4 @@ TEST(EscalatorFiguresTest, SumsStayAtTheEnd) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::escalator_figures_test

@@ -5,7 +5,7 @@
 
 #include "gtest/gtest.h"
 
-namespace ebb {
+namespace ebb::escalator_group_test {
 namespace {
 
 constexpr int64_t kMinute = 60'000'000'000;
@@ -192,4 +192,4 @@ TEST(EscalatorGroupTest, FaultsNameTheObject) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::escalator_group_test

@@ -6,7 +6,7 @@
 
 #include "gtest/gtest.h"
 
-namespace ebb {
+namespace ebb::escalator_options_test {
 namespace {
 
 constexpr int64_t kSecond = 1'000'000'000;
@@ -197,4 +197,4 @@ TEST(EscalatorOptionsTest, WhatIsNoDurationCountsZero) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::escalator_options_test

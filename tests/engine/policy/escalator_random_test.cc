@@ -12,7 +12,7 @@
 #include "engine/policy/escalator.h"
 #include "gtest/gtest.h"
 
-namespace ebb {
+namespace ebb::escalator_random_test {
 namespace {
 
 constexpr int64_t kStart = 1'000'000;
@@ -417,4 +417,4 @@ TEST(EscalatorRandomTest, DeltasAreThoseOfASecondReadingOfTheRules) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::escalator_random_test

@@ -6,7 +6,7 @@
 
 #include "gtest/gtest.h"
 
-namespace ebb {
+namespace ebb::escalator_test {
 namespace {
 
 using Error = EscalatorError;
@@ -581,4 +581,4 @@ TEST(EscalatorTest, AClockThatGoesBackKeepsTheLock) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::escalator_test

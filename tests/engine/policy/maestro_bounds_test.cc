@@ -7,7 +7,7 @@
 #include "gtest/gtest.h"
 #include "tests/engine/policy/maestro_pool.h"
 
-namespace ebb {
+namespace ebb::maestro_bounds_test {
 namespace {
 
 using Bound = MaestroBound;
@@ -308,4 +308,4 @@ TEST(MaestroBoundsTest, CreationIsRefusedForAReason) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::maestro_bounds_test

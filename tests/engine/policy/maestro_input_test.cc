@@ -11,7 +11,7 @@
 #include "gtest/gtest.h"
 #include "tests/engine/policy/maestro_pool.h"
 
-namespace ebb {
+namespace ebb::maestro_input_test {
 namespace {
 
 using Reason = MaestroReason;
@@ -163,4 +163,4 @@ TEST(MaestroInputTest, WhatIsDecidedHasNames) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::maestro_input_test

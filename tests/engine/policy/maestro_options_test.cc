@@ -9,7 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace ebb {
+namespace ebb::maestro_options_test {
 namespace {
 
 using testing::ElementsAre;
@@ -233,4 +233,4 @@ TEST(MaestroOptionsTest, AnOldTriggerNeedsNoRequests) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::maestro_options_test

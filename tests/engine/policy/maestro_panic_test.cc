@@ -6,7 +6,7 @@
 
 #include "gtest/gtest.h"
 
-namespace ebb {
+namespace ebb::maestro_panic_test {
 namespace {
 
 using Reason = MaestroPanicReason;
@@ -259,4 +259,4 @@ TEST(MaestroPanicTest, ReasonsHaveNames) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::maestro_panic_test

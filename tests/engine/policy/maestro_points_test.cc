@@ -11,7 +11,7 @@
 #include "gtest/gtest.h"
 #include "tests/engine/policy/maestro_pool.h"
 
-namespace ebb {
+namespace ebb::maestro_points_test {
 namespace {
 
 using testing::ElementsAre;
@@ -282,4 +282,4 @@ TEST(MaestroPointsTest, ProductsDoNotOverflow) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::maestro_points_test

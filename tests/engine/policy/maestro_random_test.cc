@@ -15,7 +15,7 @@
 #include "engine/policy/maestro_panic.h"
 #include "gtest/gtest.h"
 
-namespace ebb {
+namespace ebb::maestro_random_test {
 namespace {
 
 using Reason = MaestroReason;
@@ -413,4 +413,4 @@ TEST(MaestroRandomTest, PanicsKeepToBoundsAndLock) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::maestro_random_test

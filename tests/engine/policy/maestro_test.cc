@@ -11,7 +11,7 @@
 #include "gtest/gtest.h"
 #include "tests/engine/policy/maestro_pool.h"
 
-namespace ebb {
+namespace ebb::maestro_test {
 namespace {
 
 using Reason = MaestroReason;
@@ -393,4 +393,4 @@ TEST(MaestroTest, AddedTypesAreTriedAsTheOthers) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::maestro_test

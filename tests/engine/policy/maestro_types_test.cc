@@ -10,7 +10,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace ebb {
+namespace ebb::maestro_types_test {
 namespace {
 
 using testing::ElementsAre;
@@ -230,4 +230,4 @@ TEST(MaestroTypesTest, NamesAreExact) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::maestro_types_test

@@ -15,7 +15,7 @@
 #include "engine/policy/policy_schools.h"
 #include "engine/policy/state_text.h"
 
-namespace ebb {
+namespace ebb::policy_test {
 namespace {
 
 constexpr int64_t kNow = 1'750'000'000;
@@ -502,14 +502,10 @@ struct Everything {
   std::vector<std::string> texts{"", "a b"};
 };
 
-}  // namespace
-
 template <typename A>
 void Fields(A& a, Everything& e) {
   a(e.yes, e.third, e.none, e.endless, e.text, e.absent, e.texts);
 }
-
-namespace {
 
 TEST(StateTextTest, EveryFieldComesBackExactly) {
   const std::string text = StateText("e/1", Everything{});
@@ -535,4 +531,4 @@ TEST(StateTextTest, WhatIsCutOffOrLongerIsRefused) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::policy_test

@@ -8,7 +8,7 @@
 
 #include "gtest/gtest.h"
 
-namespace ebb {
+namespace ebb::replicator_figures_test {
 namespace {
 
 using Client = ReplicatorAllocation::Client;
@@ -211,4 +211,4 @@ TEST(ReplicatorFiguresTest, NoNodesIsNoCrash) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::replicator_figures_test

@@ -8,7 +8,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace ebb {
+namespace ebb::replicator_operation_test {
 namespace {
 
 using Kind = ReplicatorCallKind;
@@ -275,4 +275,4 @@ TEST(ReplicatorOperationTest, CallThatIsNotTheOperationsFailsIt) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::replicator_operation_test

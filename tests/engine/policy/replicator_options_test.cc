@@ -9,7 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace ebb {
+namespace ebb::replicator_options_test {
 namespace {
 
 using Problem = ReplicatorProblem;
@@ -285,4 +285,4 @@ TEST(ReplicatorOptionsTest, EveryProblemNamesItsNode) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::replicator_options_test

@@ -8,7 +8,7 @@
 #include "gtest/gtest.h"
 #include "tests/support/random_seed.h"
 
-namespace ebb {
+namespace ebb::replicator_registry_test {
 namespace {
 
 using Problem = ReplicatorProblem;
@@ -220,4 +220,4 @@ TEST_F(ReplicatorRegistryTest, ManyChangesLeaveEachNodeInOnePoolAtMost) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::replicator_registry_test

@@ -12,7 +12,7 @@
 #include "gtest/gtest.h"
 #include "tests/support/random_seed.h"
 
-namespace ebb {
+namespace ebb::replicator_test {
 namespace {
 
 using Reason = ReplicatorReason;
@@ -453,4 +453,4 @@ TEST(ReplicatorTest, NoDecisionBreaksABoundOrActsWhereItMustNot) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::replicator_test

@@ -13,7 +13,7 @@
 #include "tests/support/random_apps.h"
 #include "tests/testing/cluster_builder.h"
 
-namespace ebb {
+namespace ebb::bound_test {
 namespace {
 
 using test::Budget;
@@ -169,4 +169,4 @@ TEST(BoundTest, NoOrderOfASmallClusterGoesAboveIt) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::bound_test

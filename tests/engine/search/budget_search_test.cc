@@ -11,7 +11,7 @@
 #include "tests/support/random_seed.h"
 #include "tests/testing/cluster_builder.h"
 
-namespace ebb {
+namespace ebb::budget_search_test {
 namespace {
 
 using test::Budget;
@@ -144,4 +144,4 @@ TEST(BudgetSearchTest, ADeadlineThatIsOverLeavesWhatWasChosenAtFirst) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::budget_search_test

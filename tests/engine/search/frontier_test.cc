@@ -11,7 +11,7 @@
 #include "tests/engine/planning.h"
 #include "tests/testing/cluster_builder.h"
 
-namespace ebb {
+namespace ebb::frontier_test {
 namespace {
 
 using test::Cluster;
@@ -155,4 +155,4 @@ TEST_F(FrontierTest, WhereNothingCanGoThereAreNoPoints) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::frontier_test

@@ -12,7 +12,7 @@
 #include "tests/support/random_seed.h"
 #include "tests/testing/cluster_builder.h"
 
-namespace ebb {
+namespace ebb::packing_test {
 namespace {
 
 using test::Budget;
@@ -246,4 +246,4 @@ TEST_F(PackingTest, WhatIsUndoneLeavesNoTrace) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::packing_test

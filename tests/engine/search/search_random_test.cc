@@ -4,7 +4,7 @@
 #include "gtest/gtest.h"
 #include "tests/engine/search/random_search.h"
 
-namespace ebb {
+namespace ebb::search_random_test {
 namespace {
 
 TEST(SearchRandomTest, WhatIsFoundHolds) {
@@ -21,4 +21,4 @@ TEST(SearchRandomTest, WhatIsFoundHolds) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::search_random_test

@@ -12,7 +12,7 @@
 #include "tests/engine/planning.h"
 #include "tests/testing/cluster_builder.h"
 
-namespace ebb {
+namespace ebb::search_test {
 namespace {
 
 using test::Cluster;
@@ -250,4 +250,4 @@ TEST_F(SearchTest, SuggestionsAreTriedFirst) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::search_test

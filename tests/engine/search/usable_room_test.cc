@@ -8,7 +8,7 @@
 #include "tests/support/random_seed.h"
 #include "tests/testing/cluster_builder.h"
 
-namespace ebb {
+namespace ebb::usable_room_test {
 namespace {
 
 using test::Dice;
@@ -93,4 +93,4 @@ TEST(UsableRoomTest, NothingThatPodsCanTakeIsLeftOut) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::usable_room_test

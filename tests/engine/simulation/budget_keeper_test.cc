@@ -6,7 +6,7 @@
 #include "gtest/gtest.h"
 #include "tests/testing/cluster_builder.h"
 
-namespace ebb {
+namespace ebb::budget_keeper_test {
 namespace {
 
 using testing::ElementsAre;
@@ -85,4 +85,4 @@ TEST_F(BudgetKeeperTest, TellsEveryChangeOnce) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::budget_keeper_test

@@ -9,7 +9,7 @@
 #include "tests/engine/planning.h"
 #include "tests/testing/cluster_builder.h"
 
-namespace ebb {
+namespace ebb::eviction_trials_test {
 namespace {
 
 using test::Cluster;
@@ -135,4 +135,4 @@ TEST_F(EvictionTrialsTest, AnEmptyPlanIsRobust) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::eviction_trials_test

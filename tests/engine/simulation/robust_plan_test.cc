@@ -10,7 +10,7 @@
 #include "tests/engine/planning.h"
 #include "tests/testing/cluster_builder.h"
 
-namespace ebb {
+namespace ebb::robust_plan_test {
 namespace {
 
 using test::Cluster;
@@ -99,4 +99,4 @@ TEST_F(RobustPlanTest, NominatedPodsFindTheirPlaces) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::robust_plan_test

@@ -7,7 +7,7 @@
 #include "gtest/gtest.h"
 #include "tests/testing/cluster_builder.h"
 
-namespace ebb {
+namespace ebb::scheduler_test {
 namespace {
 
 using test::Cluster;
@@ -108,4 +108,4 @@ TEST(SchedulerTest, LargeClustersAreLookedAtInPart) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::scheduler_test

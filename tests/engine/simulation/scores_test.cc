@@ -6,7 +6,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace ebb {
+namespace ebb::scores_test {
 namespace {
 
 using testing::ElementsAre;
@@ -113,4 +113,4 @@ TEST(ScoresTest, AffinityIsNormalizedFromTheLowestToTheHighest) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::scores_test

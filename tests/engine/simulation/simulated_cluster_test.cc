@@ -12,7 +12,7 @@
 #include "snapshot/samples/generate.h"
 #include "tests/engine/planning.h"
 
-namespace ebb {
+namespace ebb::simulated_cluster_test {
 namespace {
 
 using test::Budget;
@@ -398,4 +398,4 @@ TEST(SimulationTest, TheLoadFollowsTheHourOfTheDay) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::simulated_cluster_test

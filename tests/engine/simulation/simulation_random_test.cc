@@ -2,7 +2,7 @@
 #include "tests/engine/simulation/random_loop.h"
 #include "tests/support/random_seed.h"
 
-namespace ebb {
+namespace ebb::simulation_random_test {
 namespace {
 
 TEST(SimulationRandomTest, WhatMayNeverBeIsNotInRandomClustersWithFaults) {
@@ -44,4 +44,4 @@ TEST(SimulationRandomTest, ASeedReplaysARunExactly) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::simulation_random_test

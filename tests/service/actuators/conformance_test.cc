@@ -11,7 +11,7 @@
 #include "tests/service/actuators/test_plugin.h"
 #include "tests/service/session/session_objects.h"
 
-namespace ebb {
+namespace ebb::conformance_test {
 namespace {
 
 using test::TestPlugin;
@@ -167,4 +167,4 @@ TEST_F(ConformanceTest, NobodyListensIsAFailedHello) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::conformance_test

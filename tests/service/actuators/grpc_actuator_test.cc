@@ -15,7 +15,7 @@
 #include "tests/service/session/session_objects.h"
 #include "tests/support/random_seed.h"
 
-namespace ebb {
+namespace ebb::grpc_actuator_test {
 namespace {
 
 using test::TestPlugin;
@@ -396,4 +396,4 @@ TEST(GrpcActuatorSimulationTest, ThroughASocketALoopDoesTheSame) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::grpc_actuator_test

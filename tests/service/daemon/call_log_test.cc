@@ -15,7 +15,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-namespace ebb {
+namespace ebb::call_log_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -115,4 +115,4 @@ TEST(CallLogTest, AReaderWhoHasGoneHoldsNobodyUp) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::call_log_test

@@ -16,7 +16,7 @@
 
 #include "tests/service/session/session_objects.h"
 
-namespace ebb {
+namespace ebb::listener_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -191,4 +191,4 @@ TEST_F(ListenerTest, InheritedSocketMustListen) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::listener_test

@@ -16,7 +16,7 @@
 #include "service/daemon/sessions.h"
 #include "tests/service/session/session_objects.h"
 
-namespace ebb {
+namespace ebb::session_thread_test {
 namespace {
 
 using test::NodeJson;
@@ -336,4 +336,4 @@ TEST(SessionsTest, AreFoundByName) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::session_thread_test

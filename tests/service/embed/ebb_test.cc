@@ -13,7 +13,7 @@
 #include "service/wire/planner.pb.h"
 #include "tests/service/session/session_objects.h"
 
-namespace ebb {
+namespace ebb::ebb_test {
 namespace {
 
 using test::NodeJson;
@@ -433,4 +433,4 @@ TEST_F(EbbTest, ManyThreadsMayCallAndOneClose) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::ebb_test

@@ -5,7 +5,7 @@
 
 #include "tests/service/outside/slow_server.h"
 
-namespace ebb {
+namespace ebb::http_client_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -77,4 +77,4 @@ TEST(HttpClientTest, AnAnswerBelowTheLimitIsTakenWhole) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::http_client_test

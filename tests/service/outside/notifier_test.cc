@@ -14,7 +14,7 @@
 
 #include "tests/service/outside/slow_server.h"
 
-namespace ebb {
+namespace ebb::notifier_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -187,4 +187,4 @@ TEST(NoticeJsonTest, AnyTextIsJson) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::notifier_test

@@ -9,7 +9,7 @@
 
 #include "tests/service/outside/slow_server.h"
 
-namespace ebb {
+namespace ebb::prometheus_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -101,4 +101,4 @@ TEST(PrometheusTest, AServerThatTricklesIsAnErrorAfterTheTimeout) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::prometheus_test

@@ -5,7 +5,7 @@
 
 #include "service/policy_trial/school_pools.h"
 
-namespace ebb {
+namespace ebb::policy_trial_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -116,4 +116,4 @@ INSTANTIATE_TEST_SUITE_P(Schools, PolicyTrialTest,
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::policy_trial_test

@@ -29,7 +29,7 @@
 #include "tests/service/run/feed.h"
 #include "tests/service/session/session_objects.h"
 
-namespace ebb {
+namespace ebb::live_loop_test {
 namespace {
 
 using ::testing::AnyOf;
@@ -398,4 +398,4 @@ TEST_F(LiveLoopTest, FaultsInsideTheClusterLeaveItSound) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::live_loop_test

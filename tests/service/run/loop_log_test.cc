@@ -4,7 +4,7 @@
 #include "gtest/gtest.h"
 #include "service/run/loop_metrics.h"
 
-namespace ebb {
+namespace ebb::loop_log_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -83,4 +83,4 @@ TEST(LoopMetricsTest, TurnsDeletionsAndEvictionsAreCounted) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::loop_log_test

@@ -9,7 +9,7 @@
 #include "service/wire/planner.grpc.pb.h"
 #include "tests/service/session/session_objects.h"
 
-namespace ebb {
+namespace ebb::session_rounds_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -254,4 +254,4 @@ TEST_F(SessionRoundsTest, AnswersOfNonsenseDeleteNothingAndTheNextGoodOneCounts)
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::session_rounds_test

@@ -30,7 +30,7 @@
 #include "tests/service/session/session_objects.h"
 #include "tests/service/sizing/told_policy.h"
 
-namespace ebb {
+namespace ebb::session_sizing_test {
 namespace {
 
 using ::testing::Each;
@@ -230,4 +230,4 @@ TEST_F(SessionSizingTest, WhatNoStateFileCouldHoldIsRefusedByName) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::session_sizing_test

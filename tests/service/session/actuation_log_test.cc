@@ -14,7 +14,7 @@
 #include "service/round_events.h"
 #include "tests/service/session/session_objects.h"
 
-namespace ebb {
+namespace ebb::actuation_log_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -261,4 +261,4 @@ TEST_F(ActuationLogTest, TimesThatCannotBeWrittenDownAreRefused) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::actuation_log_test

@@ -13,7 +13,7 @@
 #include "snapshot/live/change_batch.h"
 #include "tests/service/session/session_objects.h"
 
-namespace ebb {
+namespace ebb::pass_call_test {
 namespace {
 
 using test::NodeJson;
@@ -323,4 +323,4 @@ TEST_F(PassCallTest, AnEmptyClusterHasAnEmptyPlan) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::pass_call_test

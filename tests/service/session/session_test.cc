@@ -22,7 +22,7 @@
 #include "snapshot/samples/generate.h"
 #include "tests/service/session/session_objects.h"
 
-namespace ebb {
+namespace ebb::session_test {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -834,4 +834,4 @@ TEST_F(SessionRoundTest, NoPlanNoRound) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::session_test

@@ -8,7 +8,7 @@
 
 #include "tests/support/random_seed.h"
 
-namespace ebb {
+namespace ebb::node_queues_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -171,4 +171,4 @@ TEST_F(NodeQueuesTest, NoNodeIsEverTwiceInQueues) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::node_queues_test

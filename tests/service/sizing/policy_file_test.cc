@@ -8,7 +8,7 @@
 #include "absl/strings/str_replace.h"
 #include "service/sizing/policy_schema.h"
 
-namespace ebb {
+namespace ebb::policy_file_test {
 namespace {
 
 absl::StatusOr<std::vector<SizedPool>> Read(const std::string& yaml) {
@@ -252,4 +252,4 @@ TEST(PolicyFileTest, TheSchemaHasEveryKeyOfEverySchool) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::policy_file_test

@@ -4,7 +4,7 @@
 
 #include "snapshot/formats/read_input.h"
 
-namespace ebb {
+namespace ebb::pool_reader_test {
 namespace {
 
 constexpr std::string_view kDump = R"(
@@ -121,4 +121,4 @@ TEST_F(PoolReaderTest, PodsThatWaitAreOfThePoolThatTheyAskFor) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::pool_reader_test

@@ -14,7 +14,7 @@
 #include "tests/service/sizing/told_policy.h"
 #include "tests/support/random_seed.h"
 
-namespace ebb {
+namespace ebb::pool_round_test {
 namespace {
 
 using test::ToldPolicy;
@@ -259,4 +259,4 @@ INSTANTIATE_TEST_SUITE_P(Schools, SchoolRoundTest,
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::pool_round_test

@@ -13,7 +13,7 @@
 #include "tests/service/sizing/told_policy.h"
 #include "tests/support/random_seed.h"
 
-namespace ebb {
+namespace ebb::pool_sizer_test {
 namespace {
 
 using test::Node;
@@ -530,4 +530,4 @@ TEST_F(PoolSizerTest, NoDecisionBreaksABound) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::pool_sizer_test

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace ebb {
+namespace ebb::replicator_pools_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -83,4 +83,4 @@ TEST(ReplicatorPoolsTest, NodesThatAreNotReadyOrCordonedOrNotEnabledAreOfNoPool)
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::replicator_pools_test

@@ -11,7 +11,7 @@
 
 #include "service/sizing/policy_file.h"
 
-namespace ebb {
+namespace ebb::school_files_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -253,4 +253,4 @@ TEST_F(SchoolFilesTest, WhatIsNoMapIsRefused) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::school_files_test

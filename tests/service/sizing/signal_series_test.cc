@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace ebb {
+namespace ebb::signal_series_test {
 namespace {
 
 TEST(SignalSeriesTest, CsvAndJsonSayTheSame) {
@@ -54,4 +54,4 @@ TEST(SignalSeriesTest, WhatIsWrongIsToldWithItsPlace) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::signal_series_test

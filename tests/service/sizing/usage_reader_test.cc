@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace ebb {
+namespace ebb::usage_reader_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -95,4 +95,4 @@ TEST(UsageReaderTest, WhatIsWrongIsToldWithFileItemAndField) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::usage_reader_test

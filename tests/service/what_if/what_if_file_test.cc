@@ -10,7 +10,7 @@
 #include "service/live_cluster.h"
 #include "tests/testing/cluster_builder.h"
 
-namespace ebb {
+namespace ebb::what_if_file_test {
 namespace {
 
 using test::Node;
@@ -127,4 +127,4 @@ TEST_F(WorkloadPatchTest, RequestsOfSeveralContainersAreNotGuessed) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::what_if_file_test

@@ -19,7 +19,7 @@
 #include "snapshot/samples/generate.h"
 #include "tests/testing/cluster_builder.h"
 
-namespace ebb {
+namespace ebb::what_if_test {
 namespace {
 
 using test::Budget;
@@ -387,4 +387,4 @@ TEST(BlockersTest, OfARandomCluster) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::what_if_test

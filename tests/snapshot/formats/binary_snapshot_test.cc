@@ -16,7 +16,7 @@
 #include "snapshot/samples/generate.h"
 #include "tests/support/dump_sink.h"
 
-namespace ebb {
+namespace ebb::binary_snapshot_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -283,4 +283,4 @@ TEST(BinarySnapshotTest, WhatTheOutputSaysComesBack) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::binary_snapshot_test

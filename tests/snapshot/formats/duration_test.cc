@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace ebb {
+namespace ebb::duration_test {
 namespace {
 
 using std::chrono::nanoseconds;
@@ -31,4 +31,4 @@ TEST(ParseDurationTest, RefusesWhatDoesNotFitIntoNanoseconds) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::duration_test

@@ -17,7 +17,7 @@
 #include "tests/support/dump_sink.h"
 #include "tests/support/source_dir.h"
 
-namespace ebb {
+namespace ebb::forms_test {
 namespace {
 
 // The files of a .tar.gz: blocks of 512 bytes, a header before each file.
@@ -165,4 +165,4 @@ TEST_F(FormsTest, TheOrderOfMembersAndBlanksDoesNotMatter) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::forms_test

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace ebb::json_scan {
+namespace ebb::json_scan::json_scan_test {
 namespace {
 
 size_t Length(std::string_view text, const char* after) {
@@ -101,4 +101,4 @@ TEST(JsonScanTest, OneValueIsSkippedAndNoMore) {
 }
 
 }  // namespace
-}  // namespace ebb::json_scan
+}  // namespace ebb::json_scan::json_scan_test

@@ -4,7 +4,7 @@
 
 #include "gtest/gtest.h"
 
-namespace ebb {
+namespace ebb::object_name_test {
 namespace {
 
 TEST(ObjectNameTest, EachAsciiByteIsJudgedAloneAtEachPlace) {
@@ -48,4 +48,4 @@ TEST(ObjectNameTest, LengthIsBound) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::object_name_test

@@ -18,7 +18,7 @@
 #include "tests/support/random_seed.h"
 #include "tests/support/source_dir.h"
 
-namespace ebb {
+namespace ebb::object_protobuf_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -498,4 +498,4 @@ TEST(ProtobufObjectTest, NothingOfAnObjectIsLeftInTheNextOne) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::object_protobuf_test

@@ -9,7 +9,7 @@
 
 #include "tests/support/dump_sink.h"
 
-namespace ebb {
+namespace ebb::object_reader_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -159,4 +159,4 @@ TEST(ObjectReaderTest, AKindInAnotherSpellingIsAProblemAndAnUnknownWordIsNone) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::object_reader_test

@@ -16,7 +16,7 @@
 #include "base/random.h"
 #include "tests/support/dump_sink.h"
 
-namespace ebb {
+namespace ebb::read_input_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -356,4 +356,4 @@ TEST_F(ReadInputTest, BytesInMemoryAreReadLikeAFile) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::read_input_test

@@ -8,7 +8,7 @@
 
 #include "tests/support/dump_sink.h"
 
-namespace ebb {
+namespace ebb::read_json_test {
 namespace {
 
 using ::ebb::testing::DumpSink;
@@ -650,4 +650,4 @@ TEST(ReadJsonTest, ASinksVerdictComesBackWithFileAndObject) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::read_json_test

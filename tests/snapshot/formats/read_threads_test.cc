@@ -18,7 +18,7 @@
 #include "tests/support/dump_sink.h"
 #include "tests/support/random_seed.h"
 
-namespace ebb {
+namespace ebb::read_threads_test {
 namespace {
 
 using test::Dice;
@@ -187,4 +187,4 @@ TEST(ReadThreadsTest, ASinkThatRefusesIsNotCalledAgain) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::read_threads_test

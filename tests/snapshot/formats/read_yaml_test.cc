@@ -9,7 +9,7 @@
 #include "snapshot/formats/write_objects.h"
 #include "tests/support/dump_sink.h"
 
-namespace ebb {
+namespace ebb::read_yaml_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -302,4 +302,4 @@ TEST(ReadYamlTest, BytesAreCountedAsTheyStandInTheFile) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::read_yaml_test

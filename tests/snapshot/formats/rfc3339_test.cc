@@ -7,7 +7,7 @@
 #include <optional>
 #include <string_view>
 
-namespace ebb {
+namespace ebb::rfc3339_test {
 namespace {
 
 TEST(Rfc3339Test, TimesCountFromTheEpoch) {
@@ -55,4 +55,4 @@ TEST(Rfc3339Test, WhatIsNoTimeIsRefused) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::rfc3339_test

@@ -14,7 +14,7 @@
 #include "snapshot/import/load_cluster.h"
 #include "tests/support/dump_sink.h"
 
-namespace ebb {
+namespace ebb::storage_forms_test {
 namespace {
 
 constexpr std::string_view kObjects = R"([
@@ -232,4 +232,4 @@ TEST(StorageFormsTest, AVolumeWithAnUnknownFieldKeepsItsSourceAndFitsNowhere) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::storage_forms_test

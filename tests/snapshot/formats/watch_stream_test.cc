@@ -15,7 +15,7 @@
 
 #include "tests/support/random_seed.h"
 
-namespace ebb {
+namespace ebb::watch_stream_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -492,4 +492,4 @@ TEST(WatchStreamTest, AnyBytesEndInEventsAndErrors) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::watch_stream_test

@@ -11,7 +11,7 @@
 #include "tests/support/dump_sink.h"
 #include "tests/testing/cluster_builder.h"
 
-namespace ebb {
+namespace ebb::write_objects_test {
 namespace {
 
 using ::ebb::testing::DumpSink;
@@ -66,4 +66,4 @@ TEST(WriteObjectsTest, ReadingBackAControllerOfEachKindGivesTheSame) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::write_objects_test

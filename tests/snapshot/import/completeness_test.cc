@@ -18,7 +18,7 @@
 #include "snapshot/import/load_cluster.h"
 #include "snapshot/samples/generate.h"
 
-namespace ebb {
+namespace ebb::completeness_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -848,4 +848,4 @@ TEST_F(CompletenessTest, GeneratedClustersAreWhole) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::completeness_test

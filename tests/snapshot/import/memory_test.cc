@@ -10,7 +10,7 @@
 #include "snapshot/builder_sink.h"
 #include "snapshot/samples/generate.h"
 
-namespace ebb {
+namespace ebb::memory_test {
 namespace {
 
 // Bytes of the heap in use.
@@ -60,4 +60,4 @@ TEST_F(MemoryTest, AUniformClusterTakesAtMost300BytesAPodAnd2KilobytesANode) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::memory_test

@@ -10,7 +10,7 @@
 #include "snapshot/any_object_sink.h"
 #include "snapshot/formats/read_input.h"
 
-namespace ebb {
+namespace ebb::object_content_test {
 namespace {
 
 // Keeps the content of what it is given.
@@ -101,4 +101,4 @@ TEST(ObjectContentTest, EveryFieldThatADecisionReadsCounts) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::object_content_test

@@ -14,7 +14,7 @@
 #include "snapshot/any_object_sink.h"
 #include "snapshot/object_ref.h"
 
-namespace ebb {
+namespace ebb::change_batch_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -436,4 +436,4 @@ TEST(ChangeBatchTest, AChangeThatASnapshotRefusesIsNamedAndNothingIsTaken) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::change_batch_test

@@ -17,7 +17,7 @@
 #include "tests/support/random_seed.h"
 #include "tests/testing/cluster_builder.h"
 
-namespace ebb {
+namespace ebb::live_snapshot_test {
 namespace {
 
 using test::Budget;
@@ -803,4 +803,4 @@ TEST_F(LiveTest, AmountsThatCannotBeAddedUpAreBounded) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::live_snapshot_test

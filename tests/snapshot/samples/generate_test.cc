@@ -15,7 +15,7 @@
 #include "snapshot/import/load_cluster.h"
 #include "tests/support/dump_sink.h"
 
-namespace ebb::samples {
+namespace ebb::samples::generate_test {
 namespace {
 
 // FNV-1a: a figure that any platform can be held to.
@@ -188,4 +188,4 @@ TEST(GenerateTest, WritesTheSameObjectsInEveryForm) {
 }
 
 }  // namespace
-}  // namespace ebb::samples
+}  // namespace ebb::samples::generate_test

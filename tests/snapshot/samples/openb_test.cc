@@ -14,7 +14,7 @@
 
 #include "tests/support/dump_sink.h"
 
-namespace ebb {
+namespace ebb::openb_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -179,4 +179,4 @@ TEST_F(OpenbTest, ErrorsNameFileLineAndColumn) {
 }
 
 }  // namespace
-}  // namespace ebb
+}  // namespace ebb::openb_test
