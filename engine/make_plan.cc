@@ -159,14 +159,36 @@ void Cut(const Catalog& catalog, size_t removals, Termination termination, PlanR
   }
 }
 
+// Leaves the removals up to the `removals`-th that keep the limits of groups by themselves.
+void CutToSound(const ClusterSnapshot& snapshot, const NodeGroups& groups, int64_t now_s,
+                size_t removals, Termination termination, PlanResult& made) {
+  const size_t sound = SoundRemovals(groups, RegisteredNodes(snapshot, groups),
+                                     GroupQuotas(snapshot, groups, now_s), made.plan, removals);
+  Cut(snapshot.catalog(), sound, termination, made);
+}
+
+// An error if the plan breaks a rule.  What there is no time to verify is cut off.
+absl::Status VerifyOrCut(const ClusterSnapshot& snapshot, const NodeGroups& groups,
+                         const PlanRequest& request, const PassInput& input, PlanResult& made) {
+  if (request.verification_ends == nullptr) {
+    return Verify(snapshot, groups, request.planner, input, made.plan);
+  }
+  const absl::StatusOr<VerifiedPart> part =
+      VerifyUntil(*request.verification_ends, snapshot, groups, request.planner, input, made.plan);
+  if (!part.ok()) return part.status();
+  if (!part->packed) made.plan.packed.clear();
+  if (!part->packed || part->removals < made.plan.remove.size()) {
+    CutToSound(snapshot, groups, request.now_s, part->removals, Termination::kDeadline, made);
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 void CutPlan(const ClusterSnapshot& snapshot, const NodeGroups& groups, int64_t now_s,
              size_t removals, Termination termination, PlanResult& made) {
   if (removals >= made.plan.remove.size()) return;
-  const size_t sound = SoundRemovals(groups, RegisteredNodes(snapshot, groups),
-                                     GroupQuotas(snapshot, groups, now_s), made.plan, removals);
-  Cut(snapshot.catalog(), sound, termination, made);
+  CutToSound(snapshot, groups, now_s, removals, termination, made);
 }
 
 PassInput LastPassInput(const PlanRequest& request, const PlanResult& made,
@@ -228,20 +250,8 @@ absl::StatusOr<PlanResult> MakePlan(ClusterSnapshot& snapshot, const NodeGroups&
   }
   if (request.on_passes_done) request.on_passes_done();
 
-  if (!request.verify) return made;
-  if (request.verification_ends == nullptr) {
-    if (absl::Status s = Verify(snapshot, groups, request.planner, input, made.plan); !s.ok()) {
-      return s;
-    }
-  } else {
-    const absl::StatusOr<VerifiedPart> part = VerifyUntil(
-        *request.verification_ends, snapshot, groups, request.planner, input, made.plan);
-    if (!part.ok()) return part.status();
-    if (!part->packed) made.plan.packed.clear();
-    if (!part->packed || part->removals < made.plan.remove.size()) {
-      Cut(snapshot.catalog(), SoundRemovals(groups, registered, quotas, made.plan, part->removals),
-          Termination::kDeadline, made);
-    }
+  if (request.verify) {
+    if (absl::Status s = VerifyOrCut(snapshot, groups, request, input, made); !s.ok()) return s;
   }
   return made;
 }

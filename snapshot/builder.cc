@@ -238,6 +238,85 @@ std::string NodeShapeKey(const NodeInfo& info, TextId hostname) {
   return key;
 }
 
+// The shapes of pods in namespaces that were not added, and the affinity terms that may select
+// them.
+class UnknownNamespaces {
+ public:
+  UnknownNamespaces(const Catalog& catalog, std::vector<PodShape*> unknown, TextId name_key)
+      : catalog_(catalog), unknown_(std::move(unknown)), name_key_(name_key) {
+    // What is said of a pod does not depend on which shape came first.
+    std::ranges::stable_sort(
+        unknown_, {}, [&](const PodShape* shape) { return catalog_.Text(shape->namespace_name); });
+    for (uint32_t u = 0; u < unknown_.size(); ++u) {
+      labels_.Add(unknown_[u]->labels);
+      rest_.push_back(u);
+    }
+    labels_.Finish();
+  }
+
+  // A shape whose terms may select a pod in such a namespace is not understood.
+  void RefuseWhoAsks(PodShape& shape, const std::vector<PendingAffinityTerm>& terms,
+                     std::string_view field) const {
+    for (const PendingAffinityTerm& term : terms) {
+      if (!shape.not_understood.empty()) return;
+      Ask(term, [&](const LabelIndex::Candidates& others, auto&& matches) {
+        const std::optional<uint32_t> first = others.First(matches);
+        if (first) Refuse(shape, field, unknown_[*first]->namespace_name);
+      });
+    }
+  }
+
+  // Nor are those that an anti-affinity may repel.
+  void RefuseWhoIsRepelled(const std::vector<PendingAffinityTerm>& anti_affinity) {
+    for (const PendingAffinityTerm& term : anti_affinity) {
+      Ask(term, [&](const LabelIndex::Candidates& others, auto&& matches) {
+        const auto refuse_other = [&](uint32_t u) {
+          if (!matches(u)) return false;
+          Refuse(*unknown_[u], "podAntiAffinity", unknown_[u]->namespace_name);
+          return true;
+        };
+        if (others.size() < rest_.size()) {
+          others.ForEach(refuse_other);
+        } else {
+          std::erase_if(rest_, refuse_other);
+        }
+      });
+    }
+  }
+
+  const std::vector<PodShape*>& shapes() const { return unknown_; }
+
+ private:
+  void Refuse(PodShape& shape, std::string_view field, TextId namespace_name) const {
+    if (!shape.not_understood.empty()) return;
+    shape.not_understood = absl::StrCat(
+        "spec.affinity.", Absl(field), ": a namespaceSelector asks for the labels of ",
+        "namespace ", Absl(catalog_.Text(namespace_name)), ", which is not in the input");
+  }
+
+  // Calls `found(others, matches)`: which of `unknown_` the term may select.
+  template <typename Found>
+  void Ask(const PendingAffinityTerm& term, Found&& found) const {
+    if (!term.has_namespace_selector) return;
+    // The namespace's name is known, and may answer by itself.
+    Selector by_name = term.namespace_selector;
+    std::erase_if(by_name.requirements, [&](const auto& r) { return r.key != name_key_; });
+    if (by_name.requirements.size() == term.namespace_selector.requirements.size()) return;
+    LabelIndex::Candidates others(labels_);
+    others.Narrow(term.selector);
+    found(others, [&](uint32_t u) {
+      return term.selector.Matches(unknown_[u]->labels) &&
+             by_name.Matches(LabelSet{{name_key_, unknown_[u]->namespace_name}});
+    });
+  }
+
+  const Catalog& catalog_;
+  std::vector<PodShape*> unknown_;
+  std::vector<uint32_t> rest_;  // Those that are still understood, and so may be moved.
+  LabelIndex labels_;           // Of `unknown_`.
+  TextId name_key_;
+};
+
 }  // namespace
 
 SnapshotBuilder::SnapshotBuilder(std::shared_ptr<Symbols> symbols)
@@ -643,77 +722,24 @@ void SnapshotBuilder::RefuseResourceClaims(PodShape& shape) const {
 
 void SnapshotBuilder::RefuseUnknownNamespaces() {
   Catalog& catalog = *catalog_;
-  std::vector<PodShape*> unknown;  // In namespaces that were not added.
+  std::vector<PodShape*> in_unknown;
   for (PodShape& shape : catalog.shapes_) {
-    if (catalog.FindNamespaceLabels(shape.namespace_name) == nullptr) unknown.push_back(&shape);
+    if (catalog.FindNamespaceLabels(shape.namespace_name) == nullptr) in_unknown.push_back(&shape);
   }
-  if (unknown.empty()) return;
-  // What is said of a pod does not depend on which shape came first.
-  std::ranges::stable_sort(
-      unknown, {}, [&](const PodShape* shape) { return catalog.Text(shape->namespace_name); });
-  const auto keep = [&](PodShape& shape, std::string_view field, TextId namespace_name) {
-    if (!shape.not_understood.empty()) return;
-    shape.not_understood = absl::StrCat(
-        "spec.affinity.", Absl(field), ": a namespaceSelector asks for the labels of ",
-        "namespace ", Absl(catalog.Text(namespace_name)), ", which is not in the input");
-  };
+  if (in_unknown.empty()) return;
   const TextId name_key = catalog.symbols_->Intern(kNamespaceName);
-  LabelIndex labels;
-  std::vector<uint32_t> rest;  // Those of `unknown` that are still understood, and so may be moved.
-  for (uint32_t u = 0; u < unknown.size(); ++u) {
-    labels.Add(unknown[u]->labels);
-    rest.push_back(u);
-  }
-  labels.Finish();
-  // Calls `found(others, matches)`: which of `unknown` the term may select.
-  const auto ask = [&](const PendingAffinityTerm& term, auto&& found) {
-    if (!term.has_namespace_selector) return;
-    // The namespace's name is known, and may answer by itself.
-    Selector by_name = term.namespace_selector;
-    std::erase_if(by_name.requirements, [&](const auto& r) { return r.key != name_key; });
-    if (by_name.requirements.size() == term.namespace_selector.requirements.size()) return;
-    LabelIndex::Candidates others(labels);
-    others.Narrow(term.selector);
-    found(others, [&](uint32_t u) {
-      return term.selector.Matches(unknown[u]->labels) &&
-             by_name.Matches(LabelSet{{name_key, unknown[u]->namespace_name}});
-    });
-  };
-  const auto keep_who_asks = [&](PodShape& shape, const std::vector<PendingAffinityTerm>& terms,
-                                 std::string_view field) {
-    for (const PendingAffinityTerm& term : terms) {
-      if (!shape.not_understood.empty()) return;
-      ask(term, [&](const LabelIndex::Candidates& others, auto&& matches) {
-        const std::optional<uint32_t> first = others.First(matches);
-        if (first) keep(shape, field, unknown[*first]->namespace_name);
-      });
-    }
-  };
+  UnknownNamespaces unknown(catalog, std::move(in_unknown), name_key);
   const std::vector<PendingTopology>& pending = shapes_->pending();
   for (size_t s = 0; s < pending.size(); ++s) {
-    keep_who_asks(catalog.shapes_[s], pending[s].affinity, "podAffinity");
-    keep_who_asks(catalog.shapes_[s], pending[s].anti_affinity, "podAntiAffinity");
+    unknown.RefuseWhoAsks(catalog.shapes_[s], pending[s].affinity, "podAffinity");
+    unknown.RefuseWhoAsks(catalog.shapes_[s], pending[s].anti_affinity, "podAntiAffinity");
   }
-  // And those that an anti-affinity may repel.
   for (const PendingTopology& topology : pending) {
-    for (const PendingAffinityTerm& term : topology.anti_affinity) {
-      ask(term, [&](const LabelIndex::Candidates& others, auto&& matches) {
-        const auto keep_other = [&](uint32_t u) {
-          if (!matches(u)) return false;
-          keep(*unknown[u], "podAntiAffinity", unknown[u]->namespace_name);
-          return true;
-        };
-        if (others.size() < rest.size()) {
-          others.ForEach(keep_other);
-        } else {
-          std::erase_if(rest, keep_other);
-        }
-      });
-    }
+    unknown.RefuseWhoIsRepelled(topology.anti_affinity);
   }
   // The label that the API server gives every namespace.
   guessed_namespaces_ = true;
-  for (const PodShape* const shape : unknown) {
+  for (const PodShape* const shape : unknown.shapes()) {
     catalog.namespace_labels_.try_emplace(shape->namespace_name,
                                           LabelSet{{name_key, shape->namespace_name}});
   }
