@@ -4,7 +4,7 @@
   layering_test.py ROOT
 
 Includes, clocks and files: which folder may have them.  READMEs: every folder has one, and it
-names every header.
+names every header.  Tests: each file has a namespace of its own, as several are compiled as one.
 
 Prints one line per offence, as `file:line: what`, and exits 1 if there is one.
 """
@@ -167,6 +167,12 @@ def undescribed(paths, readmes):
             yield f"{folder}/README.md", f"names {name}, which does not exist"
 
 
+def shares_its_namespace(path, text):
+    """Whether a test file lacks the namespace that has its name."""
+    name = path.rpartition("/")[2].removesuffix(".cc")
+    return name.endswith("_test") and not re.search(rf"^namespace ebb::(\w+::)?{name} {{$", text, re.MULTILINE)
+
+
 class OffencesTest(unittest.TestCase):
     """The checker can say no."""
 
@@ -235,6 +241,12 @@ class OffencesTest(unittest.TestCase):
                          ["engine/a", "engine/b", "engine/a"])
         self.assertEqual(circle(includes({"engine/a.h": there, "engine/a.cc": back, "engine/b.h": ""})), [])
 
+    def test_test_file_without_a_namespace_of_its_own_is_found(self):
+        self.assertTrue(shares_its_namespace("tests/a_test.cc", "namespace ebb {\n"))
+        self.assertTrue(shares_its_namespace("tests/a_test.cc", "namespace ebb::b_test {\n"))
+        self.assertFalse(shares_its_namespace("tests/a_test.cc", "namespace ebb::a_test {\n"))
+        self.assertFalse(shares_its_namespace("tests/twin.cc", "namespace ebb {\n"))
+
     def test_folders_make_no_circle(self):
         self.assertEqual(circle(FOLDERS), [])
         self.assertTrue(circle({"a": {"b"}, "b": {"a"}}))
@@ -259,6 +271,8 @@ def main(root):
     found = [f"{path}:{number}: {what}" for path, text in files.items() for number, what in offences(path, text)]
     found += [f"{folder}: has no README.md" for folder in [*FOLDERS, *ALSO_DESCRIBED] if folder not in readmes]
     found += [f"{readme}: {what}" for readme, what in undescribed(everywhere, readmes)]
+    found += [f"{path}: has no namespace of its own, ebb::<file>" for path, text in read(root, ["tests"], (".cc",)).items()
+              if shares_its_namespace(path, text)]
     if around := circle(includes(files)):
         found.append("files that include each other: " + " -> ".join(around))
     print("\n".join([*found, f"{len(files)} files, {len(found)} offences"]))
