@@ -23,9 +23,12 @@ void SessionThread::Post(SessionCall call) {
   {
     const std::lock_guard lock(mutex_);
     // Calls that wait for a change must not keep it out.
-    std::deque<SessionCall>& calls = call.min_version > version_ ? waiting_ : ready_;
+    const bool waits = call.min_version > version_;
+    std::deque<SessionCall>& calls = waits ? waiting_ : ready_;
     if (closed_) {
       refused = why_closed_;
+    } else if (waits && !why_no_waiting_.ok()) {
+      refused = why_no_waiting_;
     } else if (calls.size() >= calls_max_) {
       refused = absl::ResourceExhaustedError(absl::StrCat(
           "calls: session ", name_, " has ", calls_max_, " calls waiting, --max-waiting-calls"));
@@ -56,6 +59,19 @@ void SessionThread::Wake() {
     woken_ = true;
   }
   changed_.notify_one();
+}
+
+void SessionThread::EndWaiting(const absl::Status& why) {
+  std::deque<SessionCall> waiting;
+  {
+    const std::lock_guard lock(mutex_);
+    why_no_waiting_ = why;
+    for (SessionCall& call : std::exchange(waiting_, {})) {
+      (call.min_version <= version_ ? ready_ : waiting).push_back(std::move(call));
+    }
+  }
+  changed_.notify_one();
+  for (const SessionCall& call : waiting) call.refuse(why);
 }
 
 void SessionThread::Close(const absl::Status& why) {
