@@ -133,15 +133,17 @@ Clock::time_point SessionThread::Tell() {
   std::erase_if(watchers_,
                 [](const auto& watcher) { return watcher->state() == PlanWatcher::State::kGone; });
   Clock::time_point next = Clock::time_point::max();
-  for (const auto& watcher : watchers_) {
-    if (watcher->looked_at == session_->revision() ||
-        watcher->state() != PlanWatcher::State::kReady) {
-      continue;
-    }
-    if (Clock::now() < watcher->next_look) {
-      next = std::min(next, watcher->next_look);
-      continue;
-    }
+  const auto waits = [&](const auto& watcher) {
+    return watcher->looked_at != session_->revision() &&
+           watcher->state() == PlanWatcher::State::kReady;
+  };
+  const auto due = std::ranges::find_if(watchers_, [&](const auto& watcher) {
+    return waits(watcher) && watcher->next_look <= Clock::now();
+  });
+  if (due != watchers_.end()) {
+    // The others have their turn before it comes again.
+    std::rotate(due, due + 1, watchers_.end());
+    const std::unique_ptr<PlanWatcher>& watcher = watchers_.back();
     const bool first = watcher->looked_at == 0;
     watcher->looked_at = session_->revision();
     watcher->next_look = Clock::now() + watcher->min_interval;
@@ -149,6 +151,9 @@ Clock::time_point SessionThread::Tell() {
     const bool news = !change.ok() || change->whole() || change->removes_size() > 0 ||
                       change->keeps_size() > 0 || change->gone_nodes_size() > 0;
     if (news || first) watcher->send(change);
+  }
+  for (const auto& watcher : watchers_) {
+    if (waits(watcher)) next = std::min(next, watcher->next_look);
   }
   return next;
 }
