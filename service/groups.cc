@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "base/nearest.h"
@@ -592,21 +593,24 @@ absl::StatusOr<GroupRules> ReadGroupFile(const std::string& path) {
 }
 
 void SetGroupSizes(std::span<const GroupSize> sizes, GroupRules& rules) {
+  absl::flat_hash_map<std::string, size_t> rule_of;
+  for (size_t i = 0; i < rules.rules.size(); ++i) {
+    rule_of.try_emplace(rules.rules[i].group.name, i);
+  }
   for (const GroupSize& size : sizes) {
     std::string name = size.name;
     // GCE and Cluster API name a group by its path; nodes carry the last part of it.
     // A name such as karpenter.sh/nodepool=default is one of ours.
     if (name.find('=') == std::string::npos) name.erase(0, name.rfind('/') + 1);
-    auto rule =
-        std::ranges::find(rules.rules, name, [](const GroupRule& each) { return each.group.name; });
-    if (rule == rules.rules.end()) {
+    const auto [at, is_new] = rule_of.try_emplace(name, rules.rules.size());
+    if (is_new) {
       rules.rules.emplace_back().group.name = name;
-      rule = std::prev(rules.rules.end());
       if (!rules.file.ends_with("--nodes"))
         rules.file += rules.file.empty() ? "--nodes" : " with --nodes";
     }
-    rule->group.min_size = size.min_size;
-    rule->group.max_size = size.max_size;
+    NodeGroup& group = rules.rules[at->second].group;
+    group.min_size = size.min_size;
+    group.max_size = size.max_size;
   }
 }
 

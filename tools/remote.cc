@@ -117,6 +117,7 @@ absl::Status PutInput(const PlanCommand& command, Clock::time_point start, wire:
   if (command.max_workload_share < 1) input.set_max_workload_share(command.max_workload_share);
   if (absl::Status s = PutPrices(command, input); !s.ok()) return s;
   if (command.search.optimize) PutSearch(command.search, *input.mutable_search());
+  input.set_bound(command.search.bound && command.explain.empty());
   if (command.over_time.app != nullptr) {
     if (const auto warning = FlagsNotHonoured(*command.over_time.app)) {
       wire::Warning& told = *input.add_warnings();
@@ -128,9 +129,17 @@ absl::Status PutInput(const PlanCommand& command, Clock::time_point start, wire:
   if (!command.simulation_timeout.empty()) {
     const auto end = start + *ParseDuration(command.simulation_timeout);
     const double left = std::chrono::duration<double>(end - Clock::now()).count();
-    input.set_time_limit_seconds(std::max(left, 1e-3));
+    // What is over has to be told as some time, as none would be no limit.
+    input.set_time_limit_seconds(std::max(left, 1e-9));
   }
   return absl::OkStatus();
+}
+
+// As the command says it of a cluster of its own.
+absl::Status OfExplain(const absl::Status& status) {
+  const std::string message = absl::StrCat(status.message());
+  if (!message.starts_with("no such node")) return status;
+  return {status.code(), absl::StrCat("--explain: ", message)};
 }
 
 absl::Status CheckStrict(bool strict, const std::vector<InputWarning>& warnings) {
@@ -169,7 +178,7 @@ int PlanAtServer(const PlanCommand& command, std::ostream& out, std::ostream& er
     if (view.format() == wire::View::WIDE) call.mutable_view()->set_format(wire::View::TABLE);
     for (const std::string& node : command.explain) call.add_nodes(node);
     const absl::StatusOr<wire::ViewReply> reply = (*client)->Explain(call);
-    if (!reply.ok()) return Fail(reply.status(), err);
+    if (!reply.ok()) return Fail(OfExplain(reply.status()), err);
     const std::vector<InputWarning> warnings = WarningsOf(*reply);
     PrintLoadWarnings(sent.stats, reply->left_out(), warnings, err);
     if (absl::Status s = CheckStrict(command.load.strict, warnings); !s.ok()) return Fail(s, err);

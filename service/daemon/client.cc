@@ -1,8 +1,10 @@
 #include "service/daemon/client.h"
 
 #include <grpcpp/grpcpp.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -24,6 +26,8 @@ constexpr size_t kPartBytes = size_t{1} << 20;
 constexpr int kReconnectMsMin = 100;
 constexpr int kReconnectMsMax = 2000;
 constexpr int kExportTimeouts = 10;
+// A daemon that is slow to speak is waited for by the call itself.
+constexpr int kFirstWordMs = 1000;
 
 absl::Status ToAbsl(const std::string& server, const grpc::Status& status) {
   if (status.ok()) return absl::OkStatus();
@@ -52,6 +56,16 @@ absl::StatusOr<sockaddr_un> ServerAddress(const std::string& server) {
 absl::Status Probe(const std::string& server, const sockaddr_un& address) {
   const UniqueFd probe(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0) {
+    // Whom it does not take it lets go without a word; to others gRPC's server speaks first.
+    pollfd readable{probe.get(), POLLIN, 0};
+    char first = 0;
+    if (poll(&readable, 1, kFirstWordMs) == 1 && recv(probe.get(), &first, 1, MSG_DONTWAIT) <= 0) {
+      return absl::UnavailableError(
+          absl::StrCat("--server: ", Printable(server),
+                       ": closes the connection at once, as `ebb serve` does to users that it may "
+                       "not serve; this is uid ",
+                       geteuid(), " (--allow-user)"));
+    }
     return absl::OkStatus();
   }
   return absl::UnavailableError(absl::StrCat("--server: ", Printable(server), ": ",

@@ -1,6 +1,7 @@
 #include "service/daemon/daemon.h"
 
 #include <fcntl.h>
+#include <grpc/grpc.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
@@ -10,8 +11,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <future>
 #include <mutex>
 #include <utility>
 
@@ -23,6 +26,9 @@ namespace ebb {
 namespace {
 
 constexpr int kStreamsOfAConnection = 1024;
+
+// How long a client without a call may take to close its connection when the daemon ends.
+constexpr std::chrono::milliseconds kFarewell{500};
 
 absl::Status WrongFolder(const std::string& folder, std::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat(Printable(folder), ": ", std::string(what)));
@@ -116,7 +122,18 @@ class Daemon::Impl {
     listener_->Stop();
     pages_.reset();
     service_->EndStreams();
-    server_->Shutdown(std::chrono::system_clock::now() + options_.grace);
+    sessions_.EndWaiting();
+    // Connections are told that the server ends.  It waits for those of clients that say nothing,
+    // too, though nothing is at work for them any more: these are cut.
+    const Clock::time_point end = Clock::now() + options_.grace;
+    std::future<void> ended = std::async(std::launch::async, [this] {
+      server_->Shutdown(std::chrono::system_clock::now() + options_.grace);
+    });
+    service_->WaitForCalls(end);
+    if (ended.wait_for(kFarewell) != std::future_status::ready) {
+      grpc_server_cancel_all_calls(server_->c_server());
+    }
+    ended.wait();
     sessions_.CloseAll();
     server_->Wait();
     server_.reset();

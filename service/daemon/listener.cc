@@ -21,7 +21,8 @@
 namespace ebb {
 namespace {
 
-constexpr int kBacklog = 128;
+// As many as the kernel lets be: it cuts the number itself.
+constexpr int kBacklog = 4096;
 
 absl::Status Wrong(const std::string& path, std::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat(Printable(path), ": ", std::string(what)));

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
 #include <deque>
 #include <mutex>
 #include <optional>
@@ -58,26 +59,61 @@ std::optional<Clock::time_point> EndOf(const grpc::CallbackServerContext& contex
   return Clock::now() + std::chrono::duration_cast<Clock::duration>(left);
 }
 
-// Tells of a call when it ends.
+// How many calls there are, until the last byte of an answer has been given to its connection.
+class CallCount {
+ public:
+  void Begin() {
+    const std::lock_guard lock(mutex_);
+    ++calls_;
+  }
+  void End() {
+    const std::lock_guard lock(mutex_);
+    if (--calls_ == 0) none_.notify_all();
+  }
+  void WaitForNone(Clock::time_point end) {
+    std::unique_lock lock(mutex_);
+    none_.wait_until(lock, end, [this] { return calls_ == 0; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable none_;
+  size_t calls_ = 0;
+};
+
+// Where all calls are told.
+struct CallsTold {
+  std::function<void(const EndedCall&)> on_call;
+  CallCount count;
+};
+
+// Tells of a call when it ends, and counts it for as long as this is there.
 class CallTold {
  public:
-  CallTold(std::string call, const std::string& session,
-           const std::function<void(const EndedCall&)>& on_call)
-      : on_call_(on_call) {
+  CallTold(std::string call, const std::string& session, CallsTold& calls) : calls_(&calls) {
+    calls.count.Begin();
     ended_.call = std::move(call);
     ended_.session = session;
+  }
+  CallTold(CallTold&& other) noexcept
+      : calls_(std::exchange(other.calls_, nullptr)),
+        start_(other.start_),
+        ended_(std::move(other.ended_)) {}
+  CallTold& operator=(CallTold&&) = delete;
+  ~CallTold() {
+    if (calls_ != nullptr) calls_->count.End();
   }
   void SetSession(std::string_view session) { ended_.session = session; }
   void CountMessage() { ++ended_.messages; }
   void End(const absl::Status& status) {
-    if (on_call_ == nullptr) return;
+    if (calls_->on_call == nullptr) return;
     ended_.status = status;
     ended_.seconds = SecondsSince(start_);
-    on_call_(ended_);
+    calls_->on_call(ended_);
   }
 
  private:
-  const std::function<void(const EndedCall&)>& on_call_;
+  CallsTold* calls_;  // Null: moved away.
   const Clock::time_point start_ = Clock::now();
   EndedCall ended_;
 };
@@ -185,6 +221,9 @@ class LoadCall final : public grpc::ServerReadReactor<wire::LoadRequest> {
       if (part_.has_settings()) settings_ = std::move(*part_.mutable_settings());
       const auto there = sessions_.Find(session_);
       if (there.ok()) batches_at_first_ = (*there)->Batches();
+    } else if (!part_.session().empty() &&
+               Sessions::NameOf(part_.session()) != Sessions::NameOf(session_)) {
+      return End(absl::InvalidArgumentError("session: a dump is about one session"));
     }
     if (dump_.size() + part_.dump().size() > options_.dump_bytes_max) {
       return End(absl::ResourceExhaustedError(
@@ -267,14 +306,15 @@ class SyncCall final : public grpc::ServerBidiReactor<wire::SyncRequest, wire::S
     absl::Status read = Begin();
     if (read.ok()) read = PutChanges(request_.changes(), *batch);
     if (!read.ok()) return Fail(read);
+    const bool begins = request_.resync_begins();
+    const bool ends = request_.resync_ends();
+    // Until this batch is posted it counts as being read: an earlier one that is told meanwhile
+    // must not read the next one, which would take request_'s place and might be posted first.
     {
       const std::lock_guard lock(mutex_);
-      reading_ = false;
       if (ended_) return;  // Meanwhile: nothing may refer to this call any more.
       ++at_work_;
     }
-    const bool begins = request_.resync_begins();
-    const bool ends = request_.resync_ends();
     auto shared = std::shared_ptr<ChangeBatch>(std::move(batch));
     thread_->Post({.run = [this, shared, begins, ends](Session& session) -> SessionCall::Tell {
                      return Take(session, shared, begins, ends);
@@ -288,6 +328,7 @@ class SyncCall final : public grpc::ServerBidiReactor<wire::SyncRequest, wire::S
                        },
                    .cancelled = nullptr});
     const std::lock_guard lock(mutex_);
+    reading_ = false;
     ReadOn();
   }
 
@@ -621,9 +662,12 @@ class ExportStream final : public grpc::ServerWriteReactor<wire::ExportReply> {
 
 class PlannerService::Impl final : public v1alpha1::Planner::CallbackService {
  public:
-  explicit Impl(PlannerServiceOptions options) : options_(std::move(options)) {}
+  explicit Impl(PlannerServiceOptions options) : options_(std::move(options)) {
+    calls_.on_call = options_.on_call;
+  }
 
   EndlessStreams& streams() { return streams_; }
+  CallCount& count() { return calls_.count; }
 
  private:
   using Context = grpc::CallbackServerContext;
@@ -632,14 +676,13 @@ class PlannerService::Impl final : public v1alpha1::Planner::CallbackService {
   template <typename Reply>
   UnaryCall<Reply>* Call(const char* name, const std::string& session, Context* context,
                          Reply* reply) {
-    return new UnaryCall<Reply>(context, reply,
-                                CallTold(name, Sessions::NameOf(session), options_.on_call));
+    return new UnaryCall<Reply>(context, reply, CallTold(name, Sessions::NameOf(session), calls_));
   }
 
   Unary* Version(Context* context, const wire::VersionRequest* /*request*/,
                  wire::VersionReply* reply) override {
-    auto* const call = new UnaryCall<wire::VersionReply>(context, reply,
-                                                         CallTold("Version", "", options_.on_call));
+    auto* const call =
+        new UnaryCall<wire::VersionReply>(context, reply, CallTold("Version", "", calls_));
     wire::VersionReply version;
     version.set_version(std::string(kVersion));
     version.set_plan_api_version(std::string(kPlanApiVersion));
@@ -652,7 +695,7 @@ class PlannerService::Impl final : public v1alpha1::Planner::CallbackService {
   Unary* Status(Context* context, const wire::StatusRequest* request,
                 wire::StatusReply* reply) override {
     auto* const call = new UnaryCall<wire::StatusReply>(
-        context, reply, CallTold("Status", request->session(), options_.on_call));
+        context, reply, CallTold("Status", request->session(), calls_));
     wire::StatusReply status;
     if (options_.session_options->resident_bytes != nullptr) {
       status.set_resident_bytes(static_cast<int64_t>(options_.session_options->resident_bytes()));
@@ -692,7 +735,7 @@ class PlannerService::Impl final : public v1alpha1::Planner::CallbackService {
   grpc::ServerReadReactor<wire::LoadRequest>* Load(Context* /*context*/,
                                                    wire::LoadReply* reply) override {
     return new LoadCall(reply, *options_.sessions, *options_.session_options,
-                        CallTold("Load", "", options_.on_call));
+                        CallTold("Load", "", calls_));
   }
 
   Unary* Apply(Context* context, const wire::ApplyRequest* request,
@@ -714,7 +757,7 @@ class PlannerService::Impl final : public v1alpha1::Planner::CallbackService {
 
   grpc::ServerBidiReactor<wire::SyncRequest, wire::SyncReply>* Sync(Context* /*context*/) override {
     return new SyncCall(*options_.sessions, streams_, *options_.session_options,
-                        CallTold("Sync", "", options_.on_call));
+                        CallTold("Sync", "", calls_));
   }
 
   Unary* Plan(Context* context, const wire::PlanCall* request, wire::PlanReply* reply) override {
@@ -753,8 +796,8 @@ class PlannerService::Impl final : public v1alpha1::Planner::CallbackService {
   grpc::ServerWriteReactor<wire::PlanChange>* WatchPlans(
       Context* /*context*/, const wire::WatchPlansCall* request) override {
     const std::string& session = request->input().session();
-    auto* const call = new WatchCall(
-        streams_, CallTold("WatchPlans", Sessions::NameOf(session), options_.on_call));
+    auto* const call =
+        new WatchCall(streams_, CallTold("WatchPlans", Sessions::NameOf(session), calls_));
     call->Begin(*request, options_.sessions->Find(session));
     return call;
   }
@@ -784,13 +827,14 @@ class PlannerService::Impl final : public v1alpha1::Planner::CallbackService {
 
   grpc::ServerWriteReactor<wire::ExportReply>* Export(Context* context,
                                                       const wire::ExportCall* request) override {
-    auto* const call = new ExportStream(
-        context, CallTold("Export", Sessions::NameOf(request->session()), options_.on_call));
+    auto* const call =
+        new ExportStream(context, CallTold("Export", Sessions::NameOf(request->session()), calls_));
     call->Begin(*request, options_.sessions->Find(request->session()));
     return call;
   }
 
   const PlannerServiceOptions options_;
+  CallsTold calls_;
   EndlessStreams streams_;
 };
 
@@ -801,5 +845,7 @@ PlannerService::~PlannerService() = default;
 grpc::Service* PlannerService::service() { return impl_.get(); }
 
 void PlannerService::EndStreams() { impl_->streams().EndAll(); }
+
+void PlannerService::WaitForCalls(Clock::time_point end) { impl_->count().WaitForNone(end); }
 
 }  // namespace ebb

@@ -15,6 +15,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "service/clock.h"
 #include "service/daemon/sessions.h"
 
 namespace grpc {
@@ -52,6 +53,8 @@ class PlannerService {
 
   // Ends the streams that would go on for ever: WatchPlans, and Sync after its batch at work.
   void EndStreams();
+  // Until no call is at work, or `end`.
+  void WaitForCalls(Clock::time_point end);
 
  private:
   class Impl;

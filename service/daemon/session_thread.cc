@@ -23,9 +23,12 @@ void SessionThread::Post(SessionCall call) {
   {
     const std::lock_guard lock(mutex_);
     // Calls that wait for a change must not keep it out.
-    std::deque<SessionCall>& calls = call.min_version > version_ ? waiting_ : ready_;
+    const bool waits = call.min_version > version_;
+    std::deque<SessionCall>& calls = waits ? waiting_ : ready_;
     if (closed_) {
       refused = why_closed_;
+    } else if (waits && !why_no_waiting_.ok()) {
+      refused = why_no_waiting_;
     } else if (calls.size() >= calls_max_) {
       refused = absl::ResourceExhaustedError(absl::StrCat(
           "calls: session ", name_, " has ", calls_max_, " calls waiting, --max-waiting-calls"));
@@ -56,6 +59,19 @@ void SessionThread::Wake() {
     woken_ = true;
   }
   changed_.notify_one();
+}
+
+void SessionThread::EndWaiting(const absl::Status& why) {
+  std::deque<SessionCall> waiting;
+  {
+    const std::lock_guard lock(mutex_);
+    why_no_waiting_ = why;
+    for (SessionCall& call : std::exchange(waiting_, {})) {
+      (call.min_version <= version_ ? ready_ : waiting).push_back(std::move(call));
+    }
+  }
+  changed_.notify_one();
+  for (const SessionCall& call : waiting) call.refuse(why);
 }
 
 void SessionThread::Close(const absl::Status& why) {
@@ -117,15 +133,17 @@ Clock::time_point SessionThread::Tell() {
   std::erase_if(watchers_,
                 [](const auto& watcher) { return watcher->state() == PlanWatcher::State::kGone; });
   Clock::time_point next = Clock::time_point::max();
-  for (const auto& watcher : watchers_) {
-    if (watcher->looked_at == session_->revision() ||
-        watcher->state() != PlanWatcher::State::kReady) {
-      continue;
-    }
-    if (Clock::now() < watcher->next_look) {
-      next = std::min(next, watcher->next_look);
-      continue;
-    }
+  const auto waits = [&](const auto& watcher) {
+    return watcher->looked_at != session_->revision() &&
+           watcher->state() == PlanWatcher::State::kReady;
+  };
+  const auto due = std::ranges::find_if(watchers_, [&](const auto& watcher) {
+    return waits(watcher) && watcher->next_look <= Clock::now();
+  });
+  if (due != watchers_.end()) {
+    // The others have their turn before it comes again.
+    std::rotate(due, due + 1, watchers_.end());
+    const std::unique_ptr<PlanWatcher>& watcher = watchers_.back();
     const bool first = watcher->looked_at == 0;
     watcher->looked_at = session_->revision();
     watcher->next_look = Clock::now() + watcher->min_interval;
@@ -133,6 +151,9 @@ Clock::time_point SessionThread::Tell() {
     const bool news = !change.ok() || change->whole() || change->removes_size() > 0 ||
                       change->keeps_size() > 0 || change->gone_nodes_size() > 0;
     if (news || first) watcher->send(change);
+  }
+  for (const auto& watcher : watchers_) {
+    if (waits(watcher)) next = std::min(next, watcher->next_look);
   }
   return next;
 }

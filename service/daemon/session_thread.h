@@ -74,6 +74,8 @@ class SessionThread {
   void Watch(std::unique_ptr<PlanWatcher> watcher);
   // Something that `cancelled` or `state` says has changed.
   void Wake();
+  // Calls that wait for a version are refused with `why`, and all that would wait later.
+  void EndWaiting(const absl::Status& why);
   // The call that runs ends; those that wait are refused with `why`, and all that come later.
   void Close(const absl::Status& why);
 
@@ -88,7 +90,8 @@ class SessionThread {
   // Calls that may run now leave waiting_ for ready_; those that nobody wants are refused.
   std::vector<SessionCall> TakeCancelled();
   void Publish();
-  // Tells watchers that are due.  Returns when the next one is.
+  // Tells a watcher that is due, so that calls wait for one plan at most.  Returns when the next one
+  // is, which may be at once.
   Clock::time_point Tell();
 
   const std::string name_;
@@ -103,8 +106,9 @@ class SessionThread {
   bool woken_ = false;
   bool closed_ = false;
   absl::Status why_closed_;
-  uint64_t version_ = 0;  // The session's.
-  uint64_t batches_ = 0;  // The session's.
+  absl::Status why_no_waiting_;  // For a version; OK: calls may.
+  uint64_t version_ = 0;         // The session's.
+  uint64_t batches_ = 0;         // The session's.
   wire::SessionStatus status_;
   MetricsSnapshot round_metrics_;
 

@@ -45,6 +45,10 @@ absl::Status Sessions::Close(std::string_view name) {
   return absl::OkStatus();
 }
 
+void Sessions::EndWaiting() {
+  for (const auto& session : All()) session->EndWaiting(absl::UnavailableError("the daemon ends"));
+}
+
 void Sessions::CloseAll() {
   std::map<std::string, std::shared_ptr<SessionThread>> sessions;
   {

@@ -41,6 +41,8 @@ class Sessions {
   absl::StatusOr<std::shared_ptr<SessionThread>> FindOrMake(std::string_view name);
   // Ends it: its call at work ends first.  Errors: as Find().
   absl::Status Close(std::string_view name);
+  // Calls that wait for a version are refused, as the daemon ends, and all that would wait later.
+  void EndWaiting();
   // Ends all of them, and lets none be made.
   void CloseAll();
 

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <ranges>
+#include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -182,6 +183,38 @@ absl::Status Add(const v1alpha1::ActuationReport& report, int64_t rounds, Json& 
   return absl::OkStatus();
 }
 
+// What a round would refuse of the report by itself, in the report's words: the log's are those of
+// a file of events, and its lists begin with what was told before.
+absl::Status CheckAlone(const v1alpha1::ActuationReport& report) {
+  const auto named = [](std::string_view list, const auto& deletions) -> absl::Status {
+    for (int i = 0; i < deletions.size(); ++i) {
+      if (!deletions[i].node().empty()) continue;
+      return absl::InvalidArgumentError(absl::StrCat(Absl(list), "[", i, "].node: is empty"));
+    }
+    return absl::OkStatus();
+  };
+  absl::Status s = named("in_progress.deletions", report.in_progress().deletions());
+  if (s.ok()) s = named("begun", report.begun());
+  Json log = Empty();
+  if (s.ok()) s = Add(report, /*rounds=*/0, log["events"]);
+  if (!s.ok()) return s;
+  const auto checked = ParseEvents("report", CompactJson(EventsOf(log, 0)));
+  if (checked.ok()) return absl::OkStatus();
+  constexpr std::pair<std::string_view, std::string_view> kNames[] = {
+      {"report: deletionResults", "ended"},
+      {"report: recentEvictions", "evicted"},
+      {"report: scaleUps", "scale_ups"},
+      {"report: unreadyNodes", "unready_nodes.nodes"},
+      {"report: unregisteredNodes", "unregistered_nodes.groups"},
+  };
+  const std::string message = absl::StrCat(checked.status().message());
+  for (const auto& [in_log, in_report] : kNames) {
+    if (!message.starts_with(in_log)) continue;
+    return absl::InvalidArgumentError(absl::StrCat(Absl(in_report), message.substr(in_log.size())));
+  }
+  return checked.status();
+}
+
 }  // namespace
 
 ActuationLog::ActuationLog(std::string path, Json log)
@@ -205,6 +238,7 @@ absl::StatusOr<std::unique_ptr<ActuationLog>> ActuationLog::Open(const std::stri
 
 absl::Status ActuationLog::Report(const v1alpha1::ActuationReport& report, int64_t rounds) {
   if (absl::Status s = CheckTimes(report); !s.ok()) return s;
+  if (absl::Status s = CheckAlone(report); !s.ok()) return s;
   Json log = *log_;
   Json& events = log["events"];
   for (const char* field : kForOneRound) {

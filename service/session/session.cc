@@ -17,6 +17,7 @@
 #include "base/json_text.h"
 #include "base/printable.h"
 #include "base/text.h"
+#include "base/time_range.h"
 #include "engine/actuation/deletion_orders.h"
 #include "engine/utilization.h"
 #include "engine/verify.h"
@@ -374,6 +375,10 @@ namespace {
 // The end of the time that there is for an answer, from a limit of its own too.
 absl::StatusOr<std::optional<Clock::time_point>> EndOf(const wire::PlanInput& input,
                                                        std::optional<Clock::time_point> end) {
+  if (input.has_now() && !IsTime(input.now())) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("input.now: ", input.now(), " is no time of the years 1 to 9999"));
+  }
   if (!input.has_time_limit_seconds()) return end;
   const double limit = input.time_limit_seconds();
   if (!(limit > 0 && limit <= kOptionSecondsMax)) {
@@ -397,7 +402,7 @@ absl::StatusOr<std::optional<NodePrices>> PricesOf(const wire::PlanInput& input,
   return prices;
 }
 
-absl::StatusOr<PlanSearchOptions> SearchOptionsOf(const wire::Search& search) {
+absl::StatusOr<PlanSearchOptions> SearchOptionsOf(const wire::Search& search, bool has_prices) {
   constexpr double kBudgetMaxS = 600;
   PlanSearchOptions options;
   if (search.has_budget_seconds()) options.budget_s = search.budget_seconds();
@@ -420,6 +425,9 @@ absl::StatusOr<PlanSearchOptions> SearchOptionsOf(const wire::Search& search) {
   if (options.move_cost > 0 && !options.for_cost) {
     return absl::InvalidArgumentError("input.search.move_cost: is for the objective COST");
   }
+  if (options.for_cost && !has_prices) {
+    return absl::InvalidArgumentError("input.search.objective: COST wants input.prices");
+  }
   if (search.has_max_evictions()) options.max_evictions = search.max_evictions();
   options.bound = search.bound();
   return options;
@@ -433,11 +441,16 @@ absl::StatusOr<FoundPlan> FindPlan(const wire::PlanInput& input, LoadedCluster& 
   if (!input.has_search()) {
     absl::StatusOr<PlanResult> made = MakePlan(cluster.snapshot, groups, cluster.pending, request);
     if (!made.ok()) return made.status();
-    return FoundPlan{.made = *std::move(made), .search = {}, .bound = {}};
+    FoundPlan found{.made = *std::move(made), .search = {}, .bound = {}};
+    if (input.bound()) {
+      found.bound = BoundPlan(cluster, groups, request, prices, {.cancelled = &ends});
+    }
+    return found;
   }
-  absl::StatusOr<PlanSearchOptions> options = SearchOptionsOf(input.search());
+  absl::StatusOr<PlanSearchOptions> options = SearchOptionsOf(input.search(), prices != nullptr);
   if (!options.ok()) return options.status();
   options->cancelled = &ends;
+  options->bound = options->bound || input.bound();
   return SearchPlan(cluster, groups, request, prices, *options, parallelism);
 }
 
@@ -448,6 +461,7 @@ absl::Status RefuseSearch(const wire::PlanInput& input, std::string_view call) {
         absl::StrCat("input.", Absl(field), ": ", Absl(call), " takes none"));
   };
   if (input.has_search()) return refuse("search");
+  if (input.bound()) return refuse("bound");
   if (input.has_max_workload_share()) return refuse("max_workload_share");
   if (!input.prices().empty()) return refuse("prices");
   return absl::OkStatus();
@@ -494,7 +508,14 @@ absl::Status Session::WithPlan(const wire::PlanInput& input, std::optional<Clock
     }
     request.max_scale_down_parallelism = input.max_scale_down_parallelism();
   }
-  if (input.has_max_workload_share()) request.max_workload_share = input.max_workload_share();
+  if (input.has_max_workload_share()) {
+    const double share = input.max_workload_share();
+    if (!(share > 0 && share <= 1)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("input.max_workload_share: ", share, " is not above 0 and at most 1"));
+    }
+    request.max_workload_share = share;
+  }
   const auto prices = PricesOf(input, catalog);
   if (!prices.ok()) return prices.status();
   const auto ends = EndOf(input, end);
@@ -592,8 +613,8 @@ absl::StatusOr<wire::PlanReply> Session::Plan(const wire::PlanCall& call,
     return absl::OkStatus();
   };
   if (absl::Status s = WithPlan(call.input(), end, cancelled, tell); !s.ok()) return s;
-  // Another search may find more in the time that it has.
-  if (!cut && !call.input().has_search()) {
+  // Another search, or look for a bound, may find more in the time that it has.
+  if (!cut && !call.input().has_search() && !call.input().bound()) {
     answers_.emplace_back(key, reply);
     if (answers_.size() > kAnswersKept) answers_.pop_front();
   }

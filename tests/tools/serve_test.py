@@ -415,6 +415,21 @@ class SyncTest(ServeTest):
             list(self.stub.Sync(iter([pb.SyncRequest(session="one"),
                                       pb.SyncRequest(session="two")])))
 
+    # A batch that was told while the next one was parsed read the one after it over that: the end of a
+    # resync came too early, or twice, and batches changed places.
+    def test_batches_keep_their_order(self):
+        batches = [pb.SyncRequest(changes=CLUSTER)]
+        for i in range(2000):
+            batches += [pb.SyncRequest(changes=CLUSTER, resync_begins=True),
+                        pb.SyncRequest(changes=put(pod(f"r{i}", "a", cpu="1m"))),
+                        pb.SyncRequest(resync_ends=True)]
+        replies = list(self.stub.Sync(iter(batches)))
+        # Each ends with the pod of its own, and takes that of the one before away.
+        self.assertEqual([each.deleted_by_resync for each in replies[3::3]],
+                         [0] + [1] * 1999)
+        self.assertEqual(sum(each.deleted_by_resync for each in replies), 1999)
+        self.assertEqual(replies[-1].version, len(batches))
+
     def test_client_that_goes_in_the_middle(self):
         taken = threading.Event()
 
@@ -460,6 +475,11 @@ class SyncTest(ServeTest):
         self.assertEqual(self.removed(), ["a"])
 
     # What had come of a dump when its client went was taken for the whole.
+    def test_dump_is_about_one_session(self):
+        with self.refused(Code.INVALID_ARGUMENT, "session"):
+            self.stub.Load(iter([pb.LoadRequest(session="one", dump=b"{"),
+                                 pb.LoadRequest(session="two", dump=b"}")]))
+
     def test_dump_that_is_cut_off(self):
         self.apply()
         dump = b"\n".join([node("n"), pod("r", "n")])
@@ -774,6 +794,46 @@ class CarelessTest(ServeTest):
             with self.refused(Code.INVALID_ARGUMENT, "now"):
                 self.plan(now=now)
 
+    # Each was looked for among all before it.
+    def test_many_sizes(self):
+        sizes = [pb.GroupSize(name=f"g{i}", max_size=1) for i in range(300000)]
+        self.apply()
+        self.stub.Open(pb.OpenRequest(settings=pb.Settings(group_sizes=sizes)), timeout=WAIT_S)
+
+    def test_reports_are_refused_by_their_own_fields(self):
+        self.apply()
+        self.stub.ReportActuation(pb.ActuationReport(
+            ended=[pb.EndedDeletion(node="x", result="Ok")] * 3))
+        for report, text in (
+                (pb.ActuationReport(begun=[pb.BegunDeletion()]), "begun[0].node"),
+                (pb.ActuationReport(in_progress=pb.DeletionsInProgress(
+                    deletions=[pb.BegunDeletion()])), "in_progress.deletions[0].node"),
+                (pb.ActuationReport(ended=[pb.EndedDeletion(result="Ok")]), "ended[0].node"),
+                (pb.ActuationReport(ended=[pb.EndedDeletion(node="a", result="Fine")]),
+                 "ended[0].result"),
+                (pb.ActuationReport(evicted=[pb.EvictedPod()]), "evicted[0]"),
+                (pb.ActuationReport(scale_ups=[pb.ScaleUp()]), "scale_ups[0]"),
+                (pb.ActuationReport(unready_nodes=pb.NodeNames(nodes=[""])),
+                 "unready_nodes.nodes[0]"),
+                (pb.ActuationReport(unregistered_nodes=pb.UnregisteredNodes(
+                    groups=[pb.UnregisteredNodes.Group(group="g", count=-1)])),
+                 "unregistered_nodes.groups[0].count")):
+            with self.assertRaises(grpc.RpcError) as error:
+                self.stub.ReportActuation(report)
+            self.assertEqual(error.exception.code(), Code.INVALID_ARGUMENT)
+            self.assertTrue(error.exception.details().startswith(text), error.exception.details())
+
+    def test_questions_are_refused_by_their_own_fields(self):
+        self.apply()
+        for asked, text in ((pb.PlanInput(now=2**63 - 1), "input.now"),
+                            (pb.PlanInput(max_workload_share=0), "input.max_workload_share"),
+                            (pb.PlanInput(search=pb.Search(objective=pb.Search.COST)),
+                             "input.search.objective")):
+            with self.refused(Code.INVALID_ARGUMENT, text):
+                self.stub.Plan(pb.PlanCall(input=asked))
+        with self.refused(Code.INVALID_ARGUMENT, "input.bound"):
+            self.stub.Round(pb.RoundCall(input=pb.PlanInput(bound=True)))
+
     def test_call_without_time(self):
         self.apply()
         with contextlib.suppress(grpc.RpcError):  # Or it was quick enough.
@@ -894,6 +954,25 @@ class ProcessTest(ServeTest):
         self.assertEqual(self.server.process.wait(WAIT_S), 0, self.server.log_text())
         self.assertFalse(self.server.socket.exists())
 
+    # What nobody is at work for does not take the time that calls at work have.
+    def test_ends_soon_though_clients_are_silent(self):
+        self.server.kill()
+        self.start("--grace", "10m")
+        self.apply()
+        silent = [socket.socket(socket.AF_UNIX) for _ in range(2)]
+        for connection in silent:
+            connection.connect(str(self.server.socket))
+        silent[1].sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0")
+        waiting = self.stub.Plan.future(pb.PlanCall(input=pb.PlanInput(min_version=99)))
+        while not self.stub.Status(pb.StatusRequest()).sessions[0].calls_waiting:
+            time.sleep(0.01)
+        self.server.process.send_signal(signal.SIGTERM)
+        with self.refused(Code.UNAVAILABLE, "the daemon ends"):
+            waiting.result(WAIT_S)
+        self.assertEqual(self.server.process.wait(WAIT_S), 0, self.server.log_text())
+        for connection in silent:
+            connection.close()
+
     def test_ends_when_told_though_nobody_reads(self):
         self.server.kill()
         self.start("--grace", "200ms")
@@ -993,6 +1072,7 @@ class ProcessTest(ServeTest):
             [EBB, "serve", "status", "--server", f"unix:{self.server.socket}"],
             stderr=subprocess.PIPE, text=True, timeout=WAIT_S, check=False, preexec_fn=become)
         self.assertEqual(text.returncode, 1, text.stderr)
+        self.assertIn("uid 65534 (--allow-user)", text.stderr)
         # It may connect, and is told nothing: not even gRPC's first frame.
         probe = ("import socket, sys; s = socket.socket(socket.AF_UNIX); "
                  "s.connect(sys.argv[1]); s.settimeout(60); print(s.recv(1))")
@@ -1049,7 +1129,8 @@ class CommandTest(ServeTest):
         for flags in ((), ("--node-groups", groups), ("--exit-code",), ("--strict",),
                       ("--scale-down-utilization-threshold", "0.7", "--candidate-order", "input"),
                       ("--expendable-pods-priority-cutoff", "5"), ("--assume-complete",),
-                      ("--max-scale-down-parallelism", "3")):
+                      ("--max-scale-down-parallelism", "3"), ("--bound",),
+                      ("--scale-down-simulation-timeout", "0s")):
             for form in ("json", "yaml", "csv", "name"):
                 words = ("plan", *now, *flags, "-o", form)
                 here = self.ebb(*words, dump)
@@ -1060,8 +1141,8 @@ class CommandTest(ServeTest):
                     self.assertEqual(self.ebb(*words, *server)[:2], here[:2], words)
         self.ebb("plan", dump, *server)
         times = re.compile(rb"\d+(\.\d+)? m?s\b")
-        for form in ("table", "wide"):
-            words = ("plan", *now, "-o", form)
+        for words in (("plan", *now, *flags, "-o", form) for form in ("table", "wide")
+                      for flags in ((), ("--bound",))):
             here, there = (times.sub(b"T", self.ebb(*words, *where)[1])
                            for where in ((dump,), server))
             self.assertEqual(here, there)
@@ -1070,6 +1151,9 @@ class CommandTest(ServeTest):
         for form in ("table", "json", "yaml"):
             words = ("plan", *now, "--explain", ",".join(names), "-o", form)
             self.assertEqual(self.ebb(*words, *server)[:2], self.ebb(*words, dump)[:2])
+        words = ("plan", *now, "--explain", "nosuch")
+        self.assertEqual(self.ebb(*words, *server)[2].splitlines()[-1],
+                         self.ebb(*words, dump)[2].splitlines()[-1])
         moved = next(each["pods"][0] for each in plan["remove"] if each["pods"])
         who = f"{moved['namespace']}/{moved['name']}"
         for flags in ((), ("-o", "json"), ("--node", names[1])):

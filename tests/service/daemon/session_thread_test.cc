@@ -148,6 +148,50 @@ TEST_F(SessionThreadTest, ACallThatNobodyWaitsForIsRefused) {
   EXPECT_EQ(thread_->Status().calls_waiting(), 0);
 }
 
+TEST_F(SessionThreadTest, ACallWaitsForOneWatcherAtMost) {
+  ASSERT_TRUE(Do([](Session& session) { return PutCluster(session); }).ok());
+  std::string order;  // Of the session's thread.
+  std::promise<void> told_all;
+  const auto send = [&](const absl::StatusOr<wire::PlanChange>& change) {
+    if (!change.ok()) return;  // The session ends.
+    order += 'w';
+    if (order == "w") {
+      thread_->Post({.run = [&](Session&) -> SessionCall::Tell {
+                       order += 'c';
+                       return nullptr;
+                     },
+                     .refuse = [](const absl::Status&) {}});
+    }
+    if (std::ranges::count(order, 'w') == 3) told_all.set_value();
+  };
+  // All of them are there when the first one is told.
+  ASSERT_TRUE(Do([&](Session&) {
+                for (int i = 0; i < 3; ++i) {
+                  auto watcher = std::make_unique<PlanWatcher>();
+                  watcher->state = [] { return PlanWatcher::State::kReady; };
+                  watcher->send = send;
+                  thread_->Watch(std::move(watcher));
+                }
+                return absl::OkStatus();
+              }).ok());
+  told_all.get_future().wait();
+  thread_.reset();
+  EXPECT_EQ(order, "wcww");
+}
+
+TEST_F(SessionThreadTest, NobodyWaitsForAVersionAnyMore) {
+  std::promise<absl::Status> refused;
+  thread_->Post({.run = [](Session&) -> SessionCall::Tell { return nullptr; },
+                 .refuse = [&](const absl::Status& why) { refused.set_value(why); },
+                 .cancelled = nullptr,
+                 .min_version = 2});
+  thread_->EndWaiting(absl::UnavailableError("the end"));
+  EXPECT_EQ(refused.get_future().get().message(), "the end");
+  ASSERT_TRUE(Do([](Session& s) { return Put(s, {NodeJson("a")}); }).ok());
+  EXPECT_TRUE(Do([](Session&) { return absl::OkStatus(); }, 1).ok());
+  EXPECT_EQ(Do([](Session&) { return absl::OkStatus(); }, 2).message(), "the end");
+}
+
 TEST_F(SessionThreadTest, AsManyCallsWaitAsAllowed) {
   Make(2);
   std::promise<void> go;
