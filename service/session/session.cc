@@ -467,6 +467,30 @@ absl::Status RefuseSearch(const wire::PlanInput& input, std::string_view call) {
   return absl::OkStatus();
 }
 
+// What a plan is asked for, but for its time.
+absl::StatusOr<PlanRequest> RequestOf(const wire::PlanInput& input, const RoundOptions& options) {
+  PlanRequest request;
+  request.planner = options.scale_down.planner;
+  request.order = options.candidate_order;
+  if (input.has_max_scale_down_parallelism()) {
+    if (input.max_scale_down_parallelism() < 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("input.max_scale_down_parallelism: ", input.max_scale_down_parallelism(),
+                       " is less than 0"));
+    }
+    request.max_scale_down_parallelism = input.max_scale_down_parallelism();
+  }
+  if (input.has_max_workload_share()) {
+    const double share = input.max_workload_share();
+    if (!(share > 0 && share <= 1)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("input.max_workload_share: ", share, " is not above 0 and at most 1"));
+    }
+    request.max_workload_share = share;
+  }
+  return request;
+}
+
 }  // namespace
 
 absl::Status Session::WithReport(const wire::PlanInput& input, std::optional<Clock::time_point> end,
@@ -496,26 +520,9 @@ absl::Status Session::WithPlan(const wire::PlanInput& input, std::optional<Clock
         {Printable(each.code()), Printable(each.message()), Printable(each.command())});
   }
   const NodeGroups groups = AssignGroups(catalog, (*settings)->groups);
-  PlanRequest request;
-  request.planner = (*settings)->options.scale_down.planner;
-  request.order = (*settings)->options.candidate_order;
-  request.now_s = Now(input, cluster);
-  if (input.has_max_scale_down_parallelism()) {
-    if (input.max_scale_down_parallelism() < 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("input.max_scale_down_parallelism: ", input.max_scale_down_parallelism(),
-                       " is less than 0"));
-    }
-    request.max_scale_down_parallelism = input.max_scale_down_parallelism();
-  }
-  if (input.has_max_workload_share()) {
-    const double share = input.max_workload_share();
-    if (!(share > 0 && share <= 1)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("input.max_workload_share: ", share, " is not above 0 and at most 1"));
-    }
-    request.max_workload_share = share;
-  }
+  absl::StatusOr<PlanRequest> request = RequestOf(input, (*settings)->options);
+  if (!request.ok()) return request.status();
+  request->now_s = Now(input, cluster);
   const auto prices = PricesOf(input, catalog);
   if (!prices.ok()) return prices.status();
   const auto ends = EndOf(input, end);
@@ -523,17 +530,17 @@ absl::Status Session::WithPlan(const wire::PlanInput& input, std::optional<Clock
   std::optional<Deadlines> deadlines;
   if (*ends) {
     deadlines.emplace(**ends);
-    request.passes_end = &deadlines->passes_end;
-    request.verification_ends = &deadlines->verification_ends;
+    request->passes_end = &deadlines->passes_end;
+    request->verification_ends = &deadlines->verification_ends;
   }
   const auto passes_start = Clock::now();
   double pass_s = 0;
-  request.on_passes_done = [&] { pass_s = SecondsSince(passes_start); };
+  request->on_passes_done = [&] { pass_s = SecondsSince(passes_start); };
   const NodePrices* const hourly = *prices ? &**prices : nullptr;
   const FirstDeadline search_ends(deadlines ? &deadlines->passes_end : nullptr, cancelled);
   const Parallelism parallelism(options_.threads);
   absl::StatusOr<FoundPlan> found =
-      FindPlan(input, cluster, groups, request, hourly, search_ends, parallelism);
+      FindPlan(input, cluster, groups, *request, hourly, search_ends, parallelism);
   if (!found.ok()) return found.status();
   ++plans_;
   last_plan_version_ = version_;
@@ -542,7 +549,7 @@ absl::Status Session::WithPlan(const wire::PlanInput& input, std::optional<Clock
   const bool searched = input.has_search();
   return tell({.cluster = &cluster,
                .groups = &groups,
-               .request = &request,
+               .request = &*request,
                .made = &found->made,
                .prices = hourly,
                .search = searched ? std::optional(found->search) : std::nullopt,
@@ -557,6 +564,46 @@ int64_t Session::Now(const wire::PlanInput& input, LoadedCluster& cluster) const
   if (time.warning) cluster.warnings.push_back(*time.warning);
   return time.now_s;
 }
+
+namespace {
+
+// The plan as the view shows it.  What needs no report is told without one: it takes as long as
+// the pass.
+absl::Status PutView(const PlanContext& context, const wire::View& view,
+                     const ViewPrinters* printers, wire::PlanReply& reply) {
+  switch (view.format()) {
+    case wire::View::DATA:
+      WritePassPlan(context.catalog(), context.made->plan, reply.mutable_data());
+      return absl::OkStatus();
+    case wire::View::NAME:
+      reply.set_plan(RemovedNames(context));
+      return absl::OkStatus();
+    case wire::View::JSON:
+    case wire::View::YAML:
+      reply.set_plan(*AsData(PlanJson(MakeReport(context)), view));
+      return absl::OkStatus();
+    default:
+      if (!wire::View::Format_IsValid(view.format()) || printers == nullptr) {
+        return NoSuchView(view, "Plan");
+      }
+      reply.set_plan(printers->plan(MakeReport(context), view));
+      return absl::OkStatus();
+  }
+}
+
+void PutFigures(const PlanContext& context, wire::PlanReply& reply) {
+  reply.set_now(context.request->now_s);
+  reply.set_removes(context.made->plan.remove.size());
+  PutWarnings(context.cluster->warnings, reply);
+  reply.set_pass_seconds(context.pass_s);
+  reply.set_verify_seconds(context.verify_s);
+  reply.set_nodes(context.cluster->snapshot.nodes());
+  reply.set_pods(context.cluster->snapshot.placed_pods());
+  reply.set_passes(context.made->passes);
+  reply.set_left_out(LeftOutText(context.cluster->counts));
+}
+
+}  // namespace
 
 absl::StatusOr<wire::PlanReply> Session::Plan(const wire::PlanCall& call,
                                               std::optional<Clock::time_point> end,
@@ -575,42 +622,11 @@ absl::StatusOr<wire::PlanReply> Session::Plan(const wire::PlanCall& call,
   }
   wire::PlanReply reply;
   bool cut = false;
-  // What needs no report is told without one: it takes as long as the pass.
-  const auto write = [&](const PlanContext& context) -> absl::Status {
-    const wire::View& view = call.view();
-    switch (view.format()) {
-      case wire::View::DATA:
-        WritePassPlan(context.catalog(), context.made->plan, reply.mutable_data());
-        return absl::OkStatus();
-      case wire::View::NAME:
-        reply.set_plan(RemovedNames(context));
-        return absl::OkStatus();
-      case wire::View::JSON:
-      case wire::View::YAML:
-        reply.set_plan(*AsData(PlanJson(MakeReport(context)), view));
-        return absl::OkStatus();
-      default:
-        if (!wire::View::Format_IsValid(view.format()) || options_.printers == nullptr) {
-          return NoSuchView(view, "Plan");
-        }
-        reply.set_plan(options_.printers->plan(MakeReport(context), view));
-        return absl::OkStatus();
-    }
-  };
   const auto tell = [&](const PlanContext& context) -> absl::Status {
-    if (absl::Status s = write(context); !s.ok()) return s;
     cut = context.made->plan.termination == Termination::kDeadline;
     reply.set_version(version_);
-    reply.set_now(context.request->now_s);
-    reply.set_removes(context.made->plan.remove.size());
-    PutWarnings(context.cluster->warnings, reply);
-    reply.set_pass_seconds(context.pass_s);
-    reply.set_verify_seconds(context.verify_s);
-    reply.set_nodes(context.cluster->snapshot.nodes());
-    reply.set_pods(context.cluster->snapshot.placed_pods());
-    reply.set_passes(context.made->passes);
-    reply.set_left_out(LeftOutText(context.cluster->counts));
-    return absl::OkStatus();
+    PutFigures(context, reply);
+    return PutView(context, call.view(), options_.printers, reply);
   };
   if (absl::Status s = WithPlan(call.input(), end, cancelled, tell); !s.ok()) return s;
   // Another search, or look for a bound, may find more in the time that it has.
@@ -926,6 +942,46 @@ absl::Status LeaveAlone(const google::protobuf::RepeatedPtrField<std::string>& n
 
 }  // namespace
 
+namespace {
+
+absl::Status PutView(const MadeRound& round, const wire::View& view, const ViewPrinters* printers,
+                     wire::RoundReply& reply) {
+  if (auto text = AsData(*round.json, view)) {
+    reply.set_round_text(*std::move(text));
+  } else if (view.format() == wire::View::DATA) {
+    // The reply has it.
+  } else if (wire::View::Format_IsValid(view.format()) && printers != nullptr) {
+    reply.set_round_text(printers->round(round, view));
+  } else {
+    return NoSuchView(view, "Round");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<RoundSource> Session::SourceOf(const wire::RoundCall& call, RoundSettings& told) {
+  absl::StatusOr<LoadedCluster> judged = cluster_->JudgedLatelyHere();
+  if (!judged.ok()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("session ", name_, ": ", judged.status().message()));
+  }
+  const bool record = !options_.record_file.empty();
+  absl::StatusOr<RoundSource> source = cluster_->Source(told, driver_->before(), record);
+  if (!source.ok()) return source.status();
+  source->cluster.warnings = std::move(judged->warnings);
+  if (absl::Status s = driver_->CheckCluster(*source); !s.ok()) {
+    return As(absl::StatusCode::kFailedPrecondition, s);
+  }
+  std::ranges::move(GroupWarnings(source->cluster.snapshot.catalog(), told.groups),
+                    std::back_inserter(source->cluster.warnings));
+  if (absl::Status s = LeaveAlone(call.left_alone(), source->cluster.snapshot.catalog(), told);
+      !s.ok()) {
+    return s;
+  }
+  return source;
+}
+
 absl::StatusOr<wire::RoundReply> Session::Round(const wire::RoundCall& call,
                                                 std::optional<Clock::time_point> end) {
   if (absl::Status s = RefuseSearch(call.input(), "Round"); !s.ok()) return s;
@@ -947,24 +1003,8 @@ absl::StatusOr<wire::RoundReply> Session::Round(const wire::RoundCall& call,
   }
   absl::StatusOr<RoundSettings> told = MakeSettings((*settings)->options, std::move(texts));
   if (!told.ok()) return told.status();
-  absl::StatusOr<LoadedCluster> judged = cluster_->JudgedLatelyHere();
-  if (!judged.ok()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("session ", name_, ": ", judged.status().message()));
-  }
-  const bool record = !options_.record_file.empty();
-  absl::StatusOr<RoundSource> source = cluster_->Source(*told, driver_->before(), record);
+  absl::StatusOr<RoundSource> source = SourceOf(call, *told);
   if (!source.ok()) return source.status();
-  source->cluster.warnings = std::move(judged->warnings);
-  if (absl::Status s = driver_->CheckCluster(*source); !s.ok()) {
-    return As(absl::StatusCode::kFailedPrecondition, s);
-  }
-  std::ranges::move(GroupWarnings(source->cluster.snapshot.catalog(), told->groups),
-                    std::back_inserter(source->cluster.warnings));
-  if (absl::Status s = LeaveAlone(call.left_alone(), source->cluster.snapshot.catalog(), *told);
-      !s.ok()) {
-    return s;
-  }
   const int64_t now_s = Now(call.input(), source->cluster);
   if (now_s < 0) return absl::InvalidArgumentError("now: a round is not before 1970");
   const auto ends = EndOf(call.input(), end);
@@ -978,15 +1018,7 @@ absl::StatusOr<wire::RoundReply> Session::Round(const wire::RoundCall& call,
     return absl::InternalError(round.result.message);
   }
   wire::RoundReply reply;
-  if (auto text = AsData(*round.json, call.view())) {
-    reply.set_round_text(*std::move(text));
-  } else if (call.view().format() == wire::View::DATA) {
-    // The reply has it.
-  } else if (wire::View::Format_IsValid(call.view().format()) && options_.printers != nullptr) {
-    reply.set_round_text(options_.printers->round(round, call.view()));
-  } else {
-    return NoSuchView(call.view(), "Round");
-  }
+  if (absl::Status s = PutView(round, call.view(), options_.printers, reply); !s.ok()) return s;
   page_.reset();  // It shows the timers.
   // It is on disk before it is told.
   if (absl::Status s = driver_->Save(round, *source, std::move(sizing)); !s.ok()) {

@@ -168,6 +168,8 @@ class Session {
   [[nodiscard]] absl::StatusOr<const Effective*> SettingsOf(const wire::PlanInput& input,
                                                             std::optional<Effective>& parsed) const;
   [[nodiscard]] int64_t Now(const wire::PlanInput& input, LoadedCluster& cluster) const;
+  // What a round is made of; `told` learns which nodes the caller wants left alone.
+  absl::StatusOr<RoundSource> SourceOf(const wire::RoundCall& call, RoundSettings& told);
   // Asks for a plan, and hands it to `tell`.
   absl::Status WithPlan(const wire::PlanInput& input, std::optional<Clock::time_point> end,
                         const Deadline* cancelled,
