@@ -168,25 +168,10 @@ void ServeCommand::AddTo(CLI::App& app) {
   TakeLastOfEach(app);
 }
 
-int ServeCommand::Run(std::ostream& out, std::ostream& err) const {
-  if (status_app->parsed()) return Status(out, err);
-  EndSignals signals;
-  // What it writes is about a cluster, and nobody else's.  Sockets have modes of their own.
-  umask(0077);
-  const absl::StatusOr<int> inherited = InheritedSocket();
-  if (!inherited.ok()) return Fail(inherited.status(), err);
-  if (*inherited < 0 && socket.empty()) {
-    PrintMessage("pass --socket PATH", err, "ebb serve");
-    return 2;
-  }
-  const ViewPrinters printers = MakeViewPrinters();
-  const LogFormat format = log == "json"   ? LogFormat::kJson
-                           : log == "none" ? LogFormat::kNone
-                                           : LogFormat::kText;
-  CallLog call_log(STDERR_FILENO, format);
+DaemonOptions ServeCommand::Options(int inherited) const {
   DaemonOptions options;
   options.listener.path = socket;
-  options.listener.inherited = *inherited;
+  options.listener.inherited = inherited;
   for (const int64_t user : allowed_users) {
     options.listener.allowed_users.insert(static_cast<uid_t>(user));
   }
@@ -204,12 +189,32 @@ int ServeCommand::Run(std::ostream& out, std::ostream& err) const {
                std::chrono::system_clock::now().time_since_epoch())
         .count();
   };
-  options.session.printers = &printers;
   options.session.threads = Parallelism::Cores();
   options.limits = {.sessions_max = static_cast<size_t>(sessions_max),
                     .calls_max = static_cast<size_t>(calls_max)};
   options.message_bytes_max = std::min<uint64_t>(message_bytes_max, INT32_MAX);
   options.grace = std::chrono::duration_cast<std::chrono::milliseconds>(*ParseDuration(grace));
+  return options;
+}
+
+int ServeCommand::Run(std::ostream& out, std::ostream& err) const {
+  if (status_app->parsed()) return Status(out, err);
+  EndSignals signals;
+  // What it writes is about a cluster, and nobody else's.  Sockets have modes of their own.
+  umask(0077);
+  const absl::StatusOr<int> inherited = InheritedSocket();
+  if (!inherited.ok()) return Fail(inherited.status(), err);
+  if (*inherited < 0 && socket.empty()) {
+    PrintMessage("pass --socket PATH", err, "ebb serve");
+    return 2;
+  }
+  const ViewPrinters printers = MakeViewPrinters();
+  const LogFormat format = log == "json"   ? LogFormat::kJson
+                           : log == "none" ? LogFormat::kNone
+                                           : LogFormat::kText;
+  CallLog call_log(STDERR_FILENO, format);
+  DaemonOptions options = Options(*inherited);
+  options.session.printers = &printers;
   options.on_call = [&call_log](const EndedCall& call) { call_log.Add(call); };
   absl::StatusOr<std::unique_ptr<Daemon>> daemon = Daemon::Start(std::move(options));
   if (!daemon.ok()) return Fail(daemon.status(), err);

@@ -17,6 +17,8 @@ class App;
 
 namespace ebb {
 
+struct DaemonOptions;
+
 struct ServeCommand {
   std::string socket;
   std::string state_folder;
@@ -43,6 +45,8 @@ struct ServeCommand {
   int Run(std::ostream& out, std::ostream& err) const;
 
  private:
+  // As the flags say; `inherited` is the socket that systemd handed over, or -1.
+  [[nodiscard]] DaemonOptions Options(int inherited) const;
   int Status(std::ostream& out, std::ostream& err) const;
 };
 
