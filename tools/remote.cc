@@ -116,6 +116,7 @@ absl::Status PutInput(const PlanCommand& command, Clock::time_point start, wire:
   if (const auto limit = command.ScaleDownLimit()) input.set_max_scale_down_parallelism(*limit);
   if (command.max_workload_share < 1) input.set_max_workload_share(command.max_workload_share);
   if (absl::Status s = PutPrices(command, input); !s.ok()) return s;
+  input.set_bound(command.search.bound);
   if (command.search.optimize) PutSearch(command.search, *input.mutable_search());
   if (command.over_time.app != nullptr) {
     if (const auto warning = FlagsNotHonoured(*command.over_time.app)) {

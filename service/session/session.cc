@@ -433,10 +433,15 @@ absl::StatusOr<FoundPlan> FindPlan(const wire::PlanInput& input, LoadedCluster& 
   if (!input.has_search()) {
     absl::StatusOr<PlanResult> made = MakePlan(cluster.snapshot, groups, cluster.pending, request);
     if (!made.ok()) return made.status();
-    return FoundPlan{.made = *std::move(made), .search = {}, .bound = {}};
+    FoundPlan found{.made = *std::move(made), .search = {}, .bound = {}};
+    if (input.bound()) {
+      found.bound = BoundPlan(cluster, groups, request, prices, {.cancelled = &ends});
+    }
+    return found;
   }
   absl::StatusOr<PlanSearchOptions> options = SearchOptionsOf(input.search());
   if (!options.ok()) return options.status();
+  options->bound |= input.bound();
   options->cancelled = &ends;
   return SearchPlan(cluster, groups, request, prices, *options, parallelism);
 }
@@ -448,6 +453,7 @@ absl::Status RefuseSearch(const wire::PlanInput& input, std::string_view call) {
         absl::StrCat("input.", Absl(field), ": ", Absl(call), " takes none"));
   };
   if (input.has_search()) return refuse("search");
+  if (input.bound()) return refuse("bound");
   if (input.has_max_workload_share()) return refuse("max_workload_share");
   if (!input.prices().empty()) return refuse("prices");
   return absl::OkStatus();
@@ -592,8 +598,8 @@ absl::StatusOr<wire::PlanReply> Session::Plan(const wire::PlanCall& call,
     return absl::OkStatus();
   };
   if (absl::Status s = WithPlan(call.input(), end, cancelled, tell); !s.ok()) return s;
-  // Another search may find more in the time that it has.
-  if (!cut && !call.input().has_search()) {
+  // Another search, or another bound, may find more in the time that it has.
+  if (!cut && !call.input().has_search() && !call.input().bound()) {
     answers_.emplace_back(key, reply);
     if (answers_.size() > kAnswersKept) answers_.pop_front();
   }

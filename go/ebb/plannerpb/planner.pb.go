@@ -1561,7 +1561,9 @@ type PlanInput struct {
 	// What prices is called in messages, and CSV if that ends in ".csv"; "": "input.prices".
 	PricesName string `protobuf:"bytes,10,opt,name=prices_name,json=pricesName,proto3" json:"prices_name,omitempty"`
 	// A better plan is looked for; absent: not.
-	Search        *Search `protobuf:"bytes,11,opt,name=search,proto3,oneof" json:"search,omitempty"`
+	Search *Search `protobuf:"bytes,11,opt,name=search,proto3,oneof" json:"search,omitempty"`
+	// Tell how many nodes any plan removes at most, without a search too.  Of Plan and WatchPlans.
+	Bound         bool `protobuf:"varint,12,opt,name=bound,proto3" json:"bound,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1673,6 +1675,13 @@ func (x *PlanInput) GetSearch() *Search {
 	return nil
 }
 
+func (x *PlanInput) GetBound() bool {
+	if x != nil {
+		return x.Bound
+	}
+	return false
+}
+
 // How to look for a better plan (docs/better-plans.md).  It is never worse than the one without
 // search.  Until it is found the session answers nothing else.
 type Search struct {
@@ -1687,7 +1696,7 @@ type Search struct {
 	MoveCost   float64          `protobuf:"fixed64,5,opt,name=move_cost,json=moveCost,proto3" json:"move_cost,omitempty"` // Of moving a pod, with COST: to be saved within an hour.
 	// The plan evicts at most so many pods; takes no move_cost.
 	MaxEvictions *uint64 `protobuf:"varint,6,opt,name=max_evictions,json=maxEvictions,proto3,oneof" json:"max_evictions,omitempty"`
-	// Tell how many nodes any plan removes at most.
+	// As PlanInput.bound.
 	Bound         bool `protobuf:"varint,7,opt,name=bound,proto3" json:"bound,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4806,7 +4815,7 @@ const file_planner_proto_rawDesc = "" +
 	"\aWarning\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\tR\x04code\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x18\n" +
-	"\acommand\x18\x03 \x01(\tR\acommand\"\xca\x04\n" +
+	"\acommand\x18\x03 \x01(\tR\acommand\"\xe0\x04\n" +
 	"\tPlanInput\x12\x18\n" +
 	"\asession\x18\x01 \x01(\tR\asession\x12\x1f\n" +
 	"\vmin_version\x18\x02 \x01(\x04R\n" +
@@ -4821,7 +4830,8 @@ const file_planner_proto_rawDesc = "" +
 	"\vprices_name\x18\n" +
 	" \x01(\tR\n" +
 	"pricesName\x121\n" +
-	"\x06search\x18\v \x01(\v2\x14.ebb.v1alpha1.SearchH\x05R\x06search\x88\x01\x01B\v\n" +
+	"\x06search\x18\v \x01(\v2\x14.ebb.v1alpha1.SearchH\x05R\x06search\x88\x01\x01\x12\x14\n" +
+	"\x05bound\x18\f \x01(\bR\x05boundB\v\n" +
 	"\t_settingsB\x06\n" +
 	"\x04_nowB\x1d\n" +
 	"\x1b_max_scale_down_parallelismB\x15\n" +
