@@ -48,6 +48,15 @@ void JudgePods(const PlanContext& context, PassReplay& replay, Explanation& expl
   }
 }
 
+// No rule of a pod says that the share of its workload is used up: the pass found it.
+void MarkTooMany(const UnremovableNode& why, Explanation& explanation) {
+  if (why.blocking_reason != BlockingPodReason::kWorkloadShareReached) return;
+  const auto pod = std::ranges::find(explanation.pods, why.pod, &Explanation::Pod::pod);
+  if (pod == explanation.pods.end()) return;
+  pod->outcome = Outcome::kBlocks;
+  pod->reason = why.blocking_reason;
+}
+
 void FindSpentBudgets(const Catalog& catalog, const PassReplay& replay, Explanation& explanation) {
   std::set<uint32_t> budgets;
   for (const Explanation::Pod& pod : explanation.pods) {
@@ -214,6 +223,7 @@ Explanation Explain(const PlanReport& report, NodeId node) {
     if (replay.HasGuests(node)) explanation.utilization_at_turn = replay.UtilizationOf(node);
   }
   JudgePods(context, replay, explanation);
+  if (explanation.kept != nullptr) MarkTooMany(explanation.kept->why, explanation);
   FindSpentBudgets(context.catalog(), replay, explanation);
   if (explanation.order > 0) {
     FollowMoves(report, explanation);

@@ -16,6 +16,7 @@
 #include "absl/strings/str_split.h"
 #include "base/figures.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "service/settings_file.h"
 
 namespace ebb {
@@ -83,16 +84,53 @@ absl::Status ParseYaml(const YAML::Node& root, PriceList& list) {
   return absl::OkStatus();
 }
 
-absl::Status ParseCsv(const std::string& text, PriceList& list) {
+// The cells of a line, without blanks around them, and without the quotes of those that have them
+// (RFC 4180).  nullopt: a quote is not closed, or something follows it.
+std::optional<std::vector<std::string>> CellsOf(std::string_view line) {
+  std::vector<std::string> cells;
+  while (true) {
+    std::string& cell = cells.emplace_back();
+    line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
+    if (line.starts_with('"')) {
+      size_t at = 1;
+      for (; at < line.size() && (line[at] != '"' || line.substr(at).starts_with("\"\"")); ++at) {
+        at += line[at] == '"' ? 1 : 0;  // Two are one.
+        cell += line[at];
+      }
+      if (at == line.size()) return std::nullopt;
+      line.remove_prefix(at + 1);
+      line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
+      if (!line.empty() && line[0] != ',') return std::nullopt;
+    } else {
+      const size_t end = std::min(line.find(','), line.size());
+      cell = line.substr(0, end);
+      absl::StripTrailingAsciiWhitespace(&cell);
+      line.remove_prefix(end);
+    }
+    if (line.empty()) return cells;
+    line.remove_prefix(1);
+  }
+}
+
+std::optional<double> DecimalOf(std::string_view text) {
+  double number = 0;
+  const bool is_decimal = text.find_first_not_of("0123456789+-.eE") == std::string_view::npos;
+  return is_decimal && absl::SimpleAtod(Absl(text), &number) ? std::optional(number) : std::nullopt;
+}
+
+absl::Status ParseCsv(std::string_view text, PriceList& list) {
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   const std::vector<std::string> known = {"instance_type", "zone", "capacity_type", "hourly"};
   std::vector<std::string> names;
   int number = 0;
-  for (absl::string_view line : absl::StrSplit(text, '\n')) {
+  for (absl::string_view line : absl::StrSplit(Absl(text), '\n')) {
     const std::string where = fmt::format("line {}", ++number);
     line = absl::StripAsciiWhitespace(line);
     if (line.empty()) continue;
-    std::vector<std::string> cells = absl::StrSplit(line, ',');
-    for (std::string& cell : cells) absl::StripAsciiWhitespace(&cell);
+    std::optional<std::vector<std::string>> split = CellsOf({line.data(), line.size()});
+    if (!split) return BadSetting(list.file, where, "has a quote that is not closed by its cell");
+    std::vector<std::string>& cells = *split;
     if (names.empty()) {
       for (const std::string& name : cells) {
         if (std::ranges::find(known, name) == known.end()) {
@@ -120,10 +158,7 @@ absl::Status ParseCsv(const std::string& text, PriceList& list) {
       if (names[i] == "zone") price.zone = cells[i];
       if (names[i] == "capacity_type") price.capacity_type = cells[i];
       if (names[i] != "hourly") continue;
-      double hourly = 0;
-      const bool is_number = absl::SimpleAtod(cells[i], &hourly);
-      const std::string wrong =
-          CheckHourly(is_number ? std::optional(hourly) : std::nullopt, cells[i], price.hourly);
+      const std::string wrong = CheckHourly(DecimalOf(cells[i]), cells[i], price.hourly);
       if (!wrong.empty()) return BadSetting(list.file, where + ": hourly", wrong);
     }
     if (price.Names() > 0) {
@@ -136,6 +171,13 @@ absl::Status ParseCsv(const std::string& text, PriceList& list) {
   }
   if (names.empty()) return BadSetting(list.file, "", "is empty");
   return absl::OkStatus();
+}
+
+// Whether the first line names the columns of a CSV file.
+bool LooksLikeCsv(std::string_view text) {
+  const std::string_view first = text.substr(0, text.find('\n'));
+  return first.find("hourly") != std::string_view::npos &&
+         first.find(':') == std::string_view::npos;
 }
 
 std::string Named(std::string_view instance_type, std::string_view zone,
@@ -185,6 +227,9 @@ absl::StatusOr<PriceList> ParsePrices(const std::string& name, const std::string
                             : ParseSettings(name, text, [&](const YAML::Node& root) {
                                 return ParseYaml(root, list);
                               });
+  if (!status.ok() && !name.ends_with(".csv") && LooksLikeCsv(text)) {
+    return BadSetting(name, "", "looks like CSV, which is read from files that end in .csv");
+  }
   if (!status.ok()) return status;
   if (status = CheckApart(list); !status.ok()) return status;
   return list;

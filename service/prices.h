@@ -10,9 +10,11 @@
 //   default: 0.20                 # of all other nodes (optional)
 //
 // CSV has a first line of names, of instance_type, zone, capacity_type and hourly; an empty cell is
-// as a field that is not there, and a line without any of the three is the default.
+// as a field that is not there, and a line without any of the three is the default.  A cell may be
+// quoted (RFC 4180), but not go over lines.
 //
-// Of the prices that fit a node, the one that names most counts.  service/node_facts.h says which
+// Of the prices that fit a node, the one that names most counts; of several the first of the file.
+// service/node_facts.h says which
 // labels are looked at.
 //
 // Units:   of the file's currency, an hour.

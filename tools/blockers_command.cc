@@ -7,20 +7,25 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/deadline.h"
 #include "base/figures.h"
 #include "base/json_text.h"
 #include "base/printable.h"
+#include "service/clock.h"
 #include "service/live_cluster.h"
 #include "service/plan_report.h"
 #include "service/what_if/blockers.h"
+#include "snapshot/formats/duration.h"
 #include "tools/fail.h"
 #include "tools/flag_values.h"
 #include "tools/progress.h"
+#include "tools/search_interrupt.h"
 #include "tools/table.h"
 #include "tools/terminal.h"
 
@@ -65,7 +70,8 @@ void PrintBlockers(const Blockers& blockers, std::string_view currency, const Te
   out << "\n";
   if (!table.empty()) {
     table.Print(out);
-    out << "\nEach row was tried by itself: the change was made, and the plan made again.\n";
+    out << "\nEach row was tried by itself: the change was made, and the plan made again, with the "
+           "nodes of\nthis one tried first.\n";
   }
   for (const auto& [why, number] : not_tried) {
     out << fmt::format("Not tried: {}, {}.\n", Count(number, "other", "others"), why);
@@ -94,6 +100,7 @@ int BlockersCommand::Run(std::ostream& out, std::ostream& err) const {
   Progress progress;
   const auto fail = [&](const absl::Status& status) { return progress.Done(), Fail(status, err); };
   progress.Say("reading");
+  const Clock::time_point start = Clock::now();
   const absl::StatusOr<GroupRules> rules = plan.ReadGroupRules();
   if (!rules.ok()) return fail(rules.status());
   const absl::StatusOr<std::unique_ptr<LiveCluster>> live =
@@ -128,6 +135,13 @@ int BlockersCommand::Run(std::ostream& out, std::ostream& err) const {
   options.on_progress = [&](size_t tried, size_t of) {
     progress.Say(fmt::format("tried {} of {}", tried, of));
   };
+  const SearchInterrupt interrupt;
+  std::optional<ClockDeadline> limit;
+  if (!plan.simulation_timeout.empty()) {
+    limit.emplace(start + *ParseDuration(plan.simulation_timeout));
+  }
+  const FirstDeadline ends(limit ? &*limit : nullptr, interrupt.ends());
+  options.deadline = &ends;
   const absl::StatusOr<Blockers> found = FindBlockers(report, *rules, **live, options);
   if (!found.ok()) return fail(found.status());
   progress.Done();

@@ -41,11 +41,17 @@ void PrintTotals(const PlanComparison& comparison, std::ostream& out) {
   add("nodes of the cluster", a.nodes, b.nodes);
   add("nodes that go", a.removed, b.removed);
   add("pods that move", a.moved_pods, b.moved_pods);
-  if (a.saved_per_hour && b.saved_per_hour && a.currency == b.currency) {
-    const double more = *b.saved_per_hour - *a.saved_per_hour;
-    table.AddRow({"saved an hour", MoneyText(*a.saved_per_hour, a.currency),
-                  MoneyText(*b.saved_per_hour, b.currency),
-                  Signed(MoneyText(more, a.currency), more >= 0.005)});
+  if (a.saved_per_hour || b.saved_per_hour) {
+    const auto saved = [](const PlanComparison::Side& side) {
+      return side.saved_per_hour ? MoneyText(*side.saved_per_hour, side.currency) : "-";
+    };
+    // Of two currencies, or without prices on one side, there is no difference to tell.
+    std::string difference = "-";
+    if (a.saved_per_hour && b.saved_per_hour && a.currency == b.currency) {
+      const double more = *b.saved_per_hour - *a.saved_per_hour;
+      difference = Signed(MoneyText(more, a.currency), more >= 0.005);
+    }
+    table.AddRow({"saved an hour", saved(a), saved(b), difference});
   }
   table.Print(out);
 }

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/deadline.h"
 #include "base/figures.h"
 #include "base/json_text.h"
 #include "engine/search/frontier.h"
@@ -22,6 +23,7 @@
 #include "tools/fail.h"
 #include "tools/flag_values.h"
 #include "tools/progress.h"
+#include "tools/search_interrupt.h"
 #include "tools/table.h"
 
 namespace ebb {
@@ -159,7 +161,8 @@ int FrontierCommand::Run(std::ostream& out, std::ostream& err) const {
   Progress progress;
   const auto fail = [&](const absl::Status& status) { return progress.Done(), Fail(status, err); };
   progress.Say("reading");
-  const ClockDeadlines deadlines(Clock::now(), *ParseDuration(budget), kFrontierSearches);
+  const Clock::time_point start = Clock::now();
+  const ClockDeadlines deadlines(start, *ParseDuration(budget), kFrontierSearches);
   const Parallelism parallelism(plan.threads);
   const absl::StatusOr<GroupRules> rules = plan.ReadGroupRules();
   if (!rules.ok()) return fail(rules.status());
@@ -182,12 +185,25 @@ int FrontierCommand::Run(std::ostream& out, std::ostream& err) const {
   options.iterations = iterations;
   const std::vector<double> hourly =
       *prices ? (*prices)->hourly : std::vector<double>(catalog.nodes(), 1);
+  const SearchInterrupt interrupt;
+  std::optional<ClockDeadline> limit;
+  if (!plan.simulation_timeout.empty()) {
+    limit.emplace(start + *ParseDuration(plan.simulation_timeout));
+  }
+  const FirstDeadline ends(limit ? &*limit : nullptr, interrupt.ends());
+  std::vector<FirstDeadline> firsts;
+  std::vector<const Deadline*> each_end;
+  for (const Deadline* const each : deadlines.Each()) firsts.emplace_back(each, &ends);
+  for (const FirstDeadline& each : firsts) each_end.push_back(&each);
   const absl::StatusOr<Frontier> frontier =
       FindFrontier(cluster->snapshot, groups, cluster->pending, plan.RequestAt(*now_s), hourly,
-                   options, parallelism, deadlines.Each());
+                   options, parallelism, each_end);
   if (!frontier.ok()) return fail(frontier.status());
   progress.Done();
   PrintLoadWarnings(*cluster, err);
+  if (interrupt.ends()->Expired()) {
+    PrintMessage("interrupted; this is the best that was found so far", err);
+  }
 
   FrontierStory story{.title = "", .currency = {}, .points = frontier->points};
   if (*prices) story.currency = (*prices)->currency;

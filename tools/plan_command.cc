@@ -36,6 +36,7 @@
 #include "tools/input_flags.h"
 #include "tools/plan_print.h"
 #include "tools/progress.h"
+#include "tools/search_interrupt.h"
 #include "tools/table.h"
 #include "tools/terminal.h"
 
@@ -256,14 +257,15 @@ struct Found {
 
 absl::StatusOr<Found> FindPlan(const SearchFlags& flags, LoadedCluster& cluster,
                                const NodeGroups& groups, const PlanRequest& request,
-                               const NodePrices* prices, const Parallelism& parallelism,
-                               Progress& progress) {
+                               const NodePrices* prices, const Deadline& ends,
+                               const Parallelism& parallelism, Progress& progress) {
   PlanSearchOptions options = flags.Options();
   if (!flags.optimize) {
     absl::StatusOr<PlanResult> made = MakePlan(cluster.snapshot, groups, cluster.pending, request);
     if (!made.ok()) return made.status();
     return Found{.made = *std::move(made), .search = {}, .bound = {}};
   }
+  options.cancelled = &ends;
   options.bound = false;  // It is told of the plan that is left in the end.
   options.on_better = [&](const PlanResult& plan) {
     progress.Say(
@@ -289,12 +291,15 @@ PlanTrials::Figures FiguresOf(const std::vector<EvictionTrial>& trials, size_t e
           .as_planned = all == 0 ? 1 : static_cast<double>(as_planned) / static_cast<double>(all)};
 }
 
-// With --robust it shortens the plan first.
-absl::StatusOr<PlanTrials> TryOut(const SearchFlags& flags, LoadedCluster& cluster,
-                                  const NodeGroups& groups, const PlanRequest& request,
-                                  const Parallelism& parallelism, PlanResult& made) {
-  const EvictionTrialOptions options{
-      .trials = flags.Trials(), .seed = flags.seed, .nominated_share = flags.nominated_share};
+// With --robust it shortens the plan first.  Absent: no trial of it was over in time.
+absl::StatusOr<std::optional<PlanTrials>> TryOut(const SearchFlags& flags, LoadedCluster& cluster,
+                                                 const NodeGroups& groups,
+                                                 const PlanRequest& request, const Deadline& ends,
+                                                 const Parallelism& parallelism, PlanResult& made) {
+  const EvictionTrialOptions options{.trials = flags.Trials(),
+                                     .seed = flags.seed,
+                                     .nominated_share = flags.nominated_share,
+                                     .deadline = &ends};
   ClusterSnapshot& snapshot = cluster.snapshot;
   if (flags.robust) {
     absl::StatusOr<PlanResult> robust = MakeRobust(snapshot, groups, cluster.pending, request, made,
@@ -303,7 +308,8 @@ absl::StatusOr<PlanTrials> TryOut(const SearchFlags& flags, LoadedCluster& clust
     made = *std::move(robust);
   }
   const EvictionTrials trials = RunEvictionTrials(snapshot, made.plan, options, parallelism);
-  return PlanTrials{.trials = options.trials,
+  if (trials.random_order.empty()) return std::nullopt;
+  return PlanTrials{.trials = trials.random_order.size(),
                     .evicted = trials.evicted,
                     .random_order = FiguresOf(trials.random_order, trials.evicted),
                     .plan_order = FiguresOf(trials.plan_order, trials.evicted)};
@@ -606,22 +612,29 @@ int PlanCommand::PlanOver(LoadedCluster& cluster, const GroupRules& rules, const
   request.on_passes_done = [&] { pass_s = SecondsSince(passes_start); };
   const Parallelism parallelism(threads);  // Threads start when there is work for them.
   const NodePrices* const node_prices = *prices_of ? &**prices_of : nullptr;
+  std::optional<SearchInterrupt> interrupt;
+  if (search.optimize || search.Trials() > 0) interrupt.emplace();
+  const Deadline* const interrupted = interrupt ? interrupt->ends() : nullptr;
+  const FirstDeadline search_ends(request.passes_end, interrupted);
+  const FirstDeadline trials_end(request.verification_ends, interrupted);
   absl::StatusOr<Found> found =
-      FindPlan(search, cluster, groups, request, node_prices, parallelism, progress);
+      FindPlan(search, cluster, groups, request, node_prices, search_ends, parallelism, progress);
   const double verify_s = SecondsSince(passes_start) - pass_s;
   if (!found.ok()) return progress.Done(), Fail(found.status(), err);
   std::optional<PlanTrials> trials;
   if (search.Trials() > 0) {
     progress.Say("trying the plan out");
-    absl::StatusOr<PlanTrials> tried =
-        TryOut(search, cluster, groups, request, parallelism, found->made);
+    const absl::StatusOr<std::optional<PlanTrials>> tried =
+        TryOut(search, cluster, groups, request, trials_end, parallelism, found->made);
     if (!tried.ok()) return progress.Done(), Fail(tried.status(), err);
     trials = *tried;
   }
   std::optional<PlanBound> bound = found->bound;
   if (search.bound) {
     progress.Say("bounding");
-    bound = BoundPlan(cluster, groups, request, node_prices, search.Options());
+    PlanSearchOptions options = search.Options();
+    options.cancelled = &trials_end;
+    bound = BoundPlan(cluster, groups, request, node_prices, options);
   }
   const PlanReport report = MakeReport({.cluster = &cluster,
                                         .groups = &groups,
@@ -643,6 +656,10 @@ int PlanCommand::PlanOver(LoadedCluster& cluster, const GroupRules& rules, const
   progress.Done();
 
   PrintLoadWarnings(cluster, err);
+  if (interrupted != nullptr && interrupted->Expired()) {
+    PrintMessage("interrupted; this is the best plan so far", err);
+  }
+  if (search.Trials() > 0 && !trials) PrintMessage("there was no time for a trial of it", err);
   if (!explained.ok()) {
     return Fail(absl::Status(explained.status().code(),
                              absl::StrCat("--explain: ", explained.status().message())),

@@ -157,8 +157,7 @@ void PrintTrials(const PlanTrials& trials, const Style& style, std::ostream& out
 void PrintNotes(const PlanReport& report, const Style& style, std::ostream& out) {
   const PlanContext& context = report.context;
   const Plan& plan = context.made->plan;
-  const std::string_view currency =
-      context.prices == nullptr ? std::string_view() : context.prices->currency;
+  const std::string currency = context.prices == nullptr ? "" : Printable(context.prices->currency);
   if (report.saved_per_hour) {
     out << Wrapped(fmt::format("The nodes that go cost {} an hour, {} in 30 days.",
                                MoneyText(*report.saved_per_hour, currency),

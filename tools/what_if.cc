@@ -1,6 +1,7 @@
 #include "tools/what_if.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -18,6 +19,7 @@
 #include "service/what_if/what_if_file.h"
 #include "tools/compare_command.h"
 #include "tools/fail.h"
+#include "tools/flag_values.h"
 #include "tools/plan_command.h"
 #include "tools/progress.h"
 
@@ -33,7 +35,11 @@ absl::StatusOr<PlanCommand> WithOptions(const PlanCommand& command, const WhatIf
   CLI::App app;
   changed.AddPlanFlags(app);
   changed.search.AddTo(app);
+  TakeLastOfEach(app);
   std::vector<std::string> words;
+  // Flags that others need may have been given with the command.
+  if (command.search.optimize) words.emplace_back("--optimize");
+  if (command.search.ForCost()) words.emplace_back("--objective=cost");
   for (const auto& [flag, value] : what_if.options) {
     const std::string name = "--" + flag;
     if (app.get_option_no_throw(name) == nullptr) {
@@ -45,6 +51,9 @@ absl::StatusOr<PlanCommand> WithOptions(const PlanCommand& command, const WhatIf
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::ParseError& error) {
     return BadSetting(what_if.file, "options", error.what());
+  }
+  if (changed.search.ForCost() && changed.prices.empty()) {
+    return BadSetting(what_if.file, "options.objective", "cost wants prices");
   }
   return changed;
 }
@@ -59,6 +68,19 @@ absl::StatusOr<Json> PlanOf(PlanCommand command, LoadedCluster& cluster, std::os
   const int code = command.PlanOver(cluster, *rules, {.since = Clock::now()}, progress, text, err);
   if (code == 1) return absl::AbortedError("");  // It said why.
   return Json::parse(text.str());
+}
+
+// A field that is misspelt changes nothing, as one that no decision reads.
+absl::Status TellUnchanged(const WhatIf& what_if, PatchedCluster& patched, std::ostream& err) {
+  const absl::StatusOr<std::vector<ObjectName>> unchanged = patched.Unchanged();
+  if (!unchanged.ok()) return unchanged.status();
+  for (const ObjectPatch& patch : what_if.objects) {
+    if (std::ranges::find(*unchanged, patch.of) == unchanged->end()) continue;
+    PrintMessage(absl::StrCat("warning: ", what_if.file, ": ", patch.of.Text(),
+                              ": the patch changes nothing that a decision reads"),
+                 err);
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<PlanComparison> Compare(const PlanCommand& command, std::ostream& err) {
@@ -82,6 +104,7 @@ absl::StatusOr<PlanComparison> Compare(const PlanCommand& command, std::ostream&
   };
   if (!patches.ok()) return in_file(patches.status());
   if (absl::Status s = patched.Apply(*patches); !s.ok()) return in_file(s);
+  if (absl::Status s = TellUnchanged(*what_if, patched, err); !s.ok()) return s;
   LiveCluster::Version after = (*live)->Unjudged();
   // What is to be said of the input was said of the first plan; errors are told all the same.
   std::ostringstream said;

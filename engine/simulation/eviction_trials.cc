@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -19,7 +20,10 @@ namespace {
 class Evictions {
  public:
   Evictions(const ClusterSnapshot& snapshot, const Plan& plan)
-      : snapshot_(snapshot), closed_(snapshot.catalog().nodes()), workloads_(snapshot) {
+      : snapshot_(snapshot),
+        closed_(snapshot.catalog().nodes()),
+        workloads_(snapshot),
+        facts_(snapshot.catalog()) {
     absl::flat_hash_map<PodId, NodeId> last;  // A pod may move on with its host.
     for (const RemovableNode& removal : plan.remove) {
       closed_.Insert(removal.node);
@@ -37,10 +41,15 @@ class Evictions {
 
   [[nodiscard]] size_t evicted() const { return evicted_; }
 
-  [[nodiscard]] EvictionTrial Run(uint64_t seed, bool shuffled, double nominated_share) const {
+  // Absent: the deadline came first.
+  [[nodiscard]] std::optional<EvictionTrial> Run(uint64_t seed, bool shuffled,
+                                                 const EvictionTrialOptions& options) const {
+    const double nominated_share = options.nominated_share;
+    const auto is_over = [&] { return options.deadline != nullptr && options.deadline->Expired(); };
+    if (is_over()) return std::nullopt;
     ClusterSnapshot cluster = snapshot_;
     Random random(seed);
-    SimulatedScheduler scheduler(random.Next());
+    SimulatedScheduler scheduler(random.Next(), &facts_);
     std::vector<size_t> order(nodes_.size());
     std::iota(order.begin(), order.end(), 0);
     if (shuffled) random.Shuffle(order);
@@ -59,6 +68,7 @@ class Evictions {
       return true;
     };
     for (const size_t node : order) {
+      if (is_over()) return std::nullopt;
       for (const Move& move : nodes_[node]) {
         cluster.RemovePod(move.pod);
         if (!place(move)) pending.push_back(move);
@@ -99,6 +109,7 @@ class Evictions {
   std::vector<std::vector<Move>> nodes_;  // Its evictions, node by node in its order.
   size_t evicted_ = 0;
   Workloads workloads_;
+  ScoreFacts facts_;
 };
 
 }  // namespace
@@ -109,14 +120,19 @@ EvictionTrials RunEvictionTrials(const ClusterSnapshot& snapshot, const Plan& pl
   const Evictions evictions(snapshot, plan);
   EvictionTrials trials;
   trials.evicted = evictions.evicted();
-  trials.random_order.resize(options.trials);
-  trials.plan_order.resize(options.trials);
-  parallelism.For(2 * options.trials, [&](size_t index, size_t) {
-    const size_t trial = index / 2;
+  std::vector<std::optional<EvictionTrial>> all(2 * options.trials);
+  parallelism.For(all.size(), [&](size_t index, size_t) {
     const bool shuffled = index % 2 == 0;
-    (shuffled ? trials.random_order : trials.plan_order)[trial] =
-        evictions.Run(options.seed + trial, shuffled, options.nominated_share);
+    all[index] = evictions.Run(options.seed + index / 2, shuffled, options);
   });
+  for (size_t index = 0; index < all.size(); index += 2) {
+    if (!all[index] || !all[index + 1]) {
+      trials.cut = true;
+      continue;
+    }
+    trials.random_order.push_back(*std::move(all[index]));
+    trials.plan_order.push_back(*std::move(all[index + 1]));
+  }
   return trials;
 }
 
@@ -131,6 +147,7 @@ size_t Failed(const EvictionTrials& trials) {
 }  // namespace
 
 bool IsRobust(const EvictionTrials& trials, double share) {
+  if (trials.cut) return false;
   const size_t all = trials.random_order.size() + trials.plan_order.size();
   return static_cast<double>(Failed(trials)) <= share * static_cast<double>(all);
 }
@@ -142,7 +159,7 @@ EvictionTrials RunUntilRobust(const ClusterSnapshot& snapshot, const Plan& plan,
   few.trials = std::min(kFirst, options.trials);
   EvictionTrials first = RunEvictionTrials(snapshot, plan, few, parallelism);
   const auto most = share * static_cast<double>(2 * options.trials);
-  if (static_cast<double>(Failed(first)) > most) return first;
+  if (first.cut || static_cast<double>(Failed(first)) > most) return first;
   return RunEvictionTrials(snapshot, plan, options, parallelism);
 }
 

@@ -12,7 +12,7 @@
 // Not part of a trial: disruption budgets, which decide when a pod is evicted and not where it
 // lands; nodes that an autoscaler would add; pods that are pending before.
 //
-// The same input gives the same result at any number of threads.
+// The same input gives the same result at any number of threads, where no deadline ends the trials.
 //
 // Cost:    a trial O(evicted pods * nodes) filters and scores.  Memory: a copy of the snapshot,
 // which
@@ -26,6 +26,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/deadline.h"
 #include "base/parallel.h"
 #include "engine/plan.h"
 #include "snapshot/cluster_snapshot.h"
@@ -38,6 +39,8 @@ struct EvictionTrialOptions {
   // So many of the pods are nominated to the node that the plan has for them before the scheduler
   // looks at them (status.nominatedNodeName): it tries that node first.
   double nominated_share = 0;
+  // Trials that are not over then are left out.  Null: there is time for all.
+  const Deadline* deadline = nullptr;
 };
 
 struct EvictionTrial {
@@ -50,6 +53,7 @@ struct EvictionTrials {
   size_t evicted = 0;  // In each trial.
   std::vector<EvictionTrial> random_order;
   std::vector<EvictionTrial> plan_order;
+  bool cut = false;  // The deadline left some out; as many are left of both orders.
 };
 
 // REQUIRES: the plan is one of the snapshot as it is; no fork is open.
@@ -57,7 +61,8 @@ EvictionTrials RunEvictionTrials(const ClusterSnapshot& snapshot, const Plan& pl
                                  const EvictionTrialOptions& options,
                                  const Parallelism& parallelism = Parallelism::One());
 
-// Whether pods are pending in at most a `share` of trials, of both orders together.
+// Whether pods are pending in at most a `share` of trials, of both orders together.  Trials that a
+// deadline cut do not show it.
 bool IsRobust(const EvictionTrials& trials, double share);
 
 // Runs the first trials, and the others only where those leave it open whether the plan is robust.
@@ -68,7 +73,8 @@ EvictionTrials RunUntilRobust(const ClusterSnapshot& snapshot, const Plan& plan,
 
 // The most removals of the plan, from the first, after which pods are pending in at most a `share`
 // of trials, of both orders together.  Found by bisection, as fewer removals leave more room: where
-// that does not hold for each, the number found keeps the share, and a larger one might too.
+// that does not hold for each, the number found keeps the share, and a larger one might too.  So
+// might it where a deadline ends the trials.
 // Cost: about log2(removals) times that of RunUntilRobust.
 size_t RobustRemovals(const ClusterSnapshot& snapshot, const Plan& plan, double share,
                       const EvictionTrialOptions& options,

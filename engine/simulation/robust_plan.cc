@@ -45,15 +45,25 @@ class RobustSearch {
   absl::StatusOr<PlanResult> Run() {
     const size_t first = RobustRemovals(snapshot_, made_.plan, share_, options_, parallelism_);
     PlanResult cut = made_;
-    CutPlan(snapshot_, groups_, request_.now_s, first, Termination::kRobust, cut);
+    CutPlan(snapshot_, groups_, request_.now_s, first, EndsAs(), cut);
     if (first == made_.plan.remove.size()) return cut;
     if (absl::Status s = LeaveOut(); !s.ok()) return s;
-    if (!best_ || best_->remove.size() <= cut.plan.remove.size()) return cut;
+    if (!best_ || best_->remove.size() <= cut.plan.remove.size()) {
+      cut.plan.termination = EndsAs();
+      return cut;
+    }
     if (absl::Status s = TakeBack(); !s.ok()) return s;
     return Finish();
   }
 
  private:
+  [[nodiscard]] bool IsOver() const {
+    return options_.deadline != nullptr && options_.deadline->Expired();
+  }
+  [[nodiscard]] Termination EndsAs() const {
+    return IsOver() ? Termination::kDeadline : Termination::kRobust;
+  }
+
   // The plan without some of its nodes.
   absl::StatusOr<Plan> Without(const std::vector<bool>& out) {
     std::vector<NodeId> order;
@@ -79,7 +89,7 @@ class RobustSearch {
   // Leaves nodes out until the rest is robust, if that comes.
   absl::Status LeaveOut() {
     std::vector<bool> out(snapshot_.catalog().nodes());
-    for (int round = 0; round < kRoundsMax; ++round) {
+    for (int round = 0; round < kRoundsMax && !IsOver(); ++round) {
       absl::StatusOr<Plan> plan = Without(out);
       if (!plan.ok()) return plan.status();
       const EvictionTrials trials = Try(*plan);
@@ -88,6 +98,7 @@ class RobustSearch {
         out_ = std::move(out);
         return absl::OkStatus();
       }
+      if (trials.cut) return absl::OkStatus();
       const std::vector<NodeId> helpers = HelpersOf(*plan, Worst(trials));
       if (helpers.empty()) return absl::OkStatus();
       for (const NodeId node : helpers) {
@@ -154,7 +165,7 @@ class RobustSearch {
     int tries = 0;
     for (size_t size = (left_out_.size() + 1) / 2; size > 0;
          size = size == 1 ? 0 : (size + 1) / 2) {
-      for (size_t at = 0; at < left_out_.size() && tries < kTakenBackMax;) {
+      for (size_t at = 0; at < left_out_.size() && tries < kTakenBackMax && !IsOver();) {
         ++tries;
         const size_t end = std::min(at + size, left_out_.size());
         std::vector<bool> out = out_;
@@ -181,7 +192,7 @@ class RobustSearch {
     plan.remove = std::move(best_->remove);
     plan.packed = std::move(best_->packed);
     plan.pdb_remaining = std::move(best_->pdb_remaining);
-    plan.termination = Termination::kRobust;
+    plan.termination = EndsAs();
     std::vector<bool> is_told(snapshot_.catalog().nodes());
     for (const RemovableNode& removal : plan.remove) is_told[Index(removal.node)] = true;
     // What kept others may not keep them any more.

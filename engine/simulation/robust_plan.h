@@ -13,7 +13,10 @@
 //     may.  Then nodes are taken back in as long as that holds, in halves, quarters and so on.
 // The nodes that go are planned for anew, in their order and with the places that the plan had.
 //
-// The same input gives the same plan at any number of threads.
+// The deadline of the options ends this with the largest part that trials have shown to be good by
+// then, which may be none.
+//
+// The same input gives the same plan at any number of threads, where no deadline ends the trials.
 //
 // Cost:    some tens of RunUntilRobust, and a plan for each.
 // Threads: those of `parallelism`.
@@ -32,7 +35,8 @@ namespace ebb {
 
 // A plan of which pods are pending in at most a `share` of trials, of both orders together.  What
 // it leaves out of `made`, which is a plan of `request`, counts as skipped, and it ends with
-// Termination::kRobust then.  It is verified, if the request says so.
+// Termination::kRobust then, or kDeadline where that ended the trials.  It is verified, if the
+// request says so.
 absl::StatusOr<PlanResult> MakeRobust(ClusterSnapshot& snapshot, const NodeGroups& groups,
                                       std::span<const PodId> pending, const PlanRequest& request,
                                       const PlanResult& made, double share,

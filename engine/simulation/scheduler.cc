@@ -20,8 +20,7 @@ int64_t AmountOf(const Requests& requests, ResourceId resource) {
   return 0;
 }
 
-// CPU and memory, the two resources that the default profile scores.
-using Amounts = std::array<int64_t, 2>;
+using Amounts = ScoredAmounts;
 
 Amounts AllocatableOf(const ClusterSnapshot& snapshot, NodeId node) {
   return {snapshot.Allocatable(kCpu, node), snapshot.Allocatable(kMemory, node)};
@@ -32,15 +31,30 @@ Amounts RequestedOn(const ClusterSnapshot& snapshot, NodeId node, const Amounts&
           allocatable[1] - snapshot.Free(kMemory, node)};
 }
 
-// What pods that ask for nothing add where LeastAllocated counts them.
-Amounts DefaultsOn(const ClusterSnapshot& snapshot, NodeId node) {
+// What a pod that asks for nothing adds where LeastAllocated counts it.
+Amounts DefaultsOf(const PodShape& shape) {
+  return {AmountOf(shape.charge_requests, kCpu) == 0 ? kDefaultCpuRequestMilli : 0,
+          AmountOf(shape.charge_requests, kMemory) == 0 ? kDefaultMemoryRequestBytes : 0};
+}
+
+Amounts DefaultsOn(const ClusterSnapshot& snapshot, NodeId node, const ScoreFacts* facts) {
+  const Catalog& catalog = snapshot.catalog();
   Amounts sum{};
   for (const PodId pod : snapshot.PodsOn(node)) {
-    const Requests& requests = snapshot.catalog().shape_of(pod).charge_requests;
-    if (AmountOf(requests, kCpu) == 0) sum[0] += kDefaultCpuRequestMilli;
-    if (AmountOf(requests, kMemory) == 0) sum[1] += kDefaultMemoryRequestBytes;
+    const Amounts defaults = facts != nullptr ? facts->defaults[Index(catalog.shape_id(pod))]
+                                              : DefaultsOf(catalog.shape_of(pod));
+    sum[0] += defaults[0];
+    sum[1] += defaults[1];
   }
   return sum;
+}
+
+std::optional<TextId> ZoneKey(const Catalog& catalog) {
+  return catalog.symbols().Find("topology.kubernetes.io/zone");
+}
+
+std::optional<TextId> ZoneOf(const Catalog& catalog, std::optional<TextId> key, NodeId node) {
+  return key ? FindLabel(catalog.node(node).labels, *key) : std::nullopt;
 }
 
 void AddWeighted(std::span<const int64_t> scores, int64_t weight, std::vector<int64_t>& sums) {
@@ -48,7 +62,8 @@ void AddWeighted(std::span<const int64_t> scores, int64_t weight, std::vector<in
 }
 
 void AddResources(const ClusterSnapshot& snapshot, const PodShape& shape,
-                  std::span<const NodeId> nodes, std::vector<int64_t>& sums) {
+                  std::span<const NodeId> nodes, const ScoreFacts* facts,
+                  std::vector<int64_t>& sums) {
   const ScoreWeights weights;
   const Amounts asked = {AmountOf(shape.charge_requests, kCpu),
                          AmountOf(shape.charge_requests, kMemory)};
@@ -58,7 +73,7 @@ void AddResources(const ClusterSnapshot& snapshot, const PodShape& shape,
   for (size_t i = 0; i < nodes.size(); ++i) {
     const Amounts allocatable = AllocatableOf(snapshot, nodes[i]);
     const Amounts requested = RequestedOn(snapshot, nodes[i], allocatable);
-    const Amounts defaults = DefaultsOn(snapshot, nodes[i]);
+    const Amounts defaults = DefaultsOn(snapshot, nodes[i], facts);
     const Amounts with_pod = {requested[0] + defaults[0] + counted[0],
                               requested[1] + defaults[1] + counted[1]};
     sums[i] += weights.node_resources_fit * LeastAllocatedScore(with_pod, allocatable);
@@ -83,11 +98,12 @@ void AddTaints(const ClusterSnapshot& snapshot, const PodShape& shape,
 
 // The defaults of the profile: 3 by node and 5 by zone, ScheduleAnyway.
 void AddDefaultSpread(const ClusterSnapshot& snapshot, std::span<const NodeId> nodes,
-                      std::span<const NodeId> peers, std::vector<int64_t>& sums) {
+                      std::span<const NodeId> peers, const ScoreFacts* facts,
+                      std::vector<int64_t>& sums) {
   const Catalog& catalog = snapshot.catalog();
-  const std::optional<TextId> zone_key = catalog.symbols().Find("topology.kubernetes.io/zone");
+  const std::optional<TextId> zone_key = facts != nullptr ? std::nullopt : ZoneKey(catalog);
   const auto zone_of = [&](NodeId node) {
-    return zone_key ? FindLabel(catalog.node(node).labels, *zone_key) : std::nullopt;
+    return facts != nullptr ? facts->zones[Index(node)] : ZoneOf(catalog, zone_key, node);
   };
   absl::flat_hash_map<NodeId, int64_t> on_node;
   absl::flat_hash_map<TextId, int64_t> in_zone;
@@ -112,6 +128,16 @@ void AddDefaultSpread(const ClusterSnapshot& snapshot, std::span<const NodeId> n
 }
 
 }  // namespace
+
+ScoreFacts::ScoreFacts(const Catalog& catalog) {
+  for (uint32_t shape = 0; shape < catalog.pod_shapes(); ++shape) {
+    defaults.push_back(DefaultsOf(catalog.shape(PodShapeId{shape})));
+  }
+  const std::optional<TextId> key = ZoneKey(catalog);
+  for (uint32_t node = 0; node < catalog.nodes(); ++node) {
+    zones.push_back(ZoneOf(catalog, key, NodeId{node}));
+  }
+}
 
 size_t NodesToFind(size_t nodes) {
   if (nodes < kNodesToFindMin) return nodes;
@@ -141,14 +167,15 @@ std::vector<NodeId> SimulatedScheduler::Feasible(const ClusterSnapshot& snapshot
 
 std::vector<int64_t> SimulatedScheduler::Score(const ClusterSnapshot& snapshot, PodId pod,
                                                std::span<const NodeId> nodes,
-                                               std::span<const NodeId> peers) {
+                                               std::span<const NodeId> peers,
+                                               const ScoreFacts* facts) {
   const PodShape& shape = snapshot.catalog().shape_of(pod);
   std::vector<int64_t> sums(nodes.size());
-  AddResources(snapshot, shape, nodes, sums);
+  AddResources(snapshot, shape, nodes, facts, sums);
   AddTaints(snapshot, shape, nodes, sums);
   // A pod with constraints of its own has no ScheduleAnyway ones that are known.
   if (shape.spread.empty() && shape.has_controller) {
-    AddDefaultSpread(snapshot, nodes, peers, sums);
+    AddDefaultSpread(snapshot, nodes, peers, facts, sums);
   }
   return sums;
 }
@@ -158,7 +185,7 @@ NodeId SimulatedScheduler::Choose(const ClusterSnapshot& snapshot, PodId pod,
   const std::vector<NodeId> nodes = Feasible(snapshot, snapshot.catalog().shape_of(pod), closed);
   if (nodes.empty()) return kNoNode;
   if (nodes.size() == 1) return nodes[0];
-  const std::vector<int64_t> scores = Score(snapshot, pod, nodes, peers);
+  const std::vector<int64_t> scores = Score(snapshot, pod, nodes, peers, facts_);
   const int64_t best = *std::ranges::max_element(scores);
   const auto ties = static_cast<uint64_t>(std::ranges::count(scores, best));
   uint64_t skip = random_.Below(ties);

@@ -449,8 +449,8 @@ absl::StatusOr<FoundPlan> FindPlan(const wire::PlanInput& input, LoadedCluster& 
   }
   absl::StatusOr<PlanSearchOptions> options = SearchOptionsOf(input.search(), prices != nullptr);
   if (!options.ok()) return options.status();
+  options->bound |= input.bound();
   options->cancelled = &ends;
-  options->bound = options->bound || input.bound();
   return SearchPlan(cluster, groups, request, prices, *options, parallelism);
 }
 
@@ -629,7 +629,7 @@ absl::StatusOr<wire::PlanReply> Session::Plan(const wire::PlanCall& call,
     return PutView(context, call.view(), options_.printers, reply);
   };
   if (absl::Status s = WithPlan(call.input(), end, cancelled, tell); !s.ok()) return s;
-  // Another search, or look for a bound, may find more in the time that it has.
+  // Another search, or another bound, may find more in the time that it has.
   if (!cut && !call.input().has_search() && !call.input().bound()) {
     answers_.emplace_back(key, reply);
     if (answers_.size() > kAnswersKept) answers_.pop_front();

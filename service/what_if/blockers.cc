@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -18,6 +19,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kBeyondLimit = "beyond the limit";
+constexpr std::string_view kOutOfTime = "as the time was over";
 
 // A blocker, and the change that takes it away.
 struct Candidate {
@@ -43,6 +45,10 @@ std::map<WorkloadKey, std::vector<PodId>> PodsOfKeepers(const PlanReport& report
     }
   }
   return pods;
+}
+
+bool IsShare(const PlanReport::Keeper& keeper) {
+  return BlockingPodReasonOf(keeper.reason) == BlockingPodReason::kWorkloadShareReached;
 }
 
 Blocker BlockerOf(const PlanReport::Keeper& keeper) {
@@ -169,6 +175,23 @@ std::vector<Candidate> NodeCandidates(const PlanReport& report) {
   return candidates;
 }
 
+// The share of workloads that may be evicted is one flag, whatever workloads it keeps.
+std::optional<Candidate> ShareCandidate(const PlanReport& report) {
+  Candidate candidate;
+  candidate.blocker.kind = "Flag";
+  candidate.blocker.name = "--max-workload-share";
+  candidate.blocker.reason = ToString(BlockingPodReason::kWorkloadShareReached);
+  candidate.blocker.change = "no limit";
+  candidate.remedy.adjust = [](PlanRequest& request, NodeGroups&) {
+    request.max_workload_share = 1;
+  };
+  for (const PlanReport::Keeper& keeper : report.keepers) {
+    if (IsShare(keeper)) candidate.blocker.keeps += keeper.nodes;
+  }
+  if (candidate.blocker.keeps == 0) return std::nullopt;
+  return candidate;
+}
+
 // Those that keep most nodes first.
 absl::StatusOr<std::vector<Candidate>> Candidates(const PlanReport& report,
                                                   const BlockersOptions& options,
@@ -184,10 +207,15 @@ absl::StatusOr<std::vector<Candidate>> Candidates(const PlanReport& report,
   if (absl::Status s = patched.Find(unplaced); !s.ok()) return s;
 
   std::vector<Candidate> candidates = NodeCandidates(report);
+  if (std::optional<Candidate> share = ShareCandidate(report)) {
+    candidates.push_back(*std::move(share));
+  }
   for (size_t k = 0; k < report.keepers.size(); ++k) {
     const PlanReport::Keeper& keeper = report.keepers[k];
     const std::vector<PodId>& its_pods = pods.at(KeyOf(keeper));
-    if (k >= options.limit) {
+    if (IsShare(keeper)) {
+      // It counts for the flag.
+    } else if (k >= options.limit) {
       Candidate& beyond = candidates.emplace_back();
       beyond.blocker = BlockerOf(keeper);
       beyond.blocker.not_tried = kBeyondLimit;
@@ -254,6 +282,8 @@ absl::StatusOr<Blockers> FindBlockers(const PlanReport& report, const GroupRules
       // It says why.
     } else if (tried == remedies.size()) {
       blocker.not_tried = kBeyondLimit;
+    } else if (options.deadline != nullptr && options.deadline->Expired()) {
+      blocker.not_tried = kOutOfTime;
     } else {
       if (options.on_progress) options.on_progress(tried, remedies.size());
       ++tried;

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/deadline.h"
 #include "service/live_cluster.h"
 #include "service/plan_report.h"
 #include "service/what_if/remedy.h"
@@ -52,6 +53,8 @@ struct BlockersOptions {
   // Of a node of the report, per hour.  Null: nobody gave prices.
   std::function<double(NodeId node)> price;
   std::function<void(size_t tried, size_t of)> on_progress;
+  const Deadline* deadline =
+      nullptr;  // What comes later is not tried.  Null: there is time for all.
 };
 
 // `cluster` holds the objects of which the report's plan was made, `rules` those of its groups.

@@ -8,9 +8,11 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "base/figures.h"
+#include "engine/workloads.h"
 #include "predicates/filters.h"
 #include "service/pass_replay.h"
 
@@ -51,6 +53,7 @@ class RemedyFinder {
   [[nodiscard]] Ladder Threshold() const;
   [[nodiscard]] Ladder Minimum() const;
   [[nodiscard]] Ladder BudgetMore(PdbId pdb) const;
+  [[nodiscard]] Ladder LargerShare() const;
   [[nodiscard]] Ladder Movable(BlockingPodReason reason) const;
   absl::StatusOr<std::vector<Ladder>> WithoutRules();
   [[nodiscard]] std::vector<Ladder> MoreRoom() const;
@@ -75,8 +78,11 @@ absl::StatusOr<std::vector<Ladder>> RemedyFinder::Ladders() {
       break;
     case kBlockedByPod: {
       const UnremovableNode& why = explanation_.kept->why;
-      if (why.pdb) ladders.push_back(TriedFirst());
-      ladders.push_back(why.pdb ? BudgetMore(*why.pdb) : Movable(why.blocking_reason));
+      const bool is_share = why.blocking_reason == BlockingPodReason::kWorkloadShareReached;
+      if (why.pdb || is_share) ladders.push_back(TriedFirst());
+      ladders.push_back(why.pdb    ? BudgetMore(*why.pdb)
+                        : is_share ? LargerShare()
+                                   : Movable(why.blocking_reason));
       break;
     }
     case kNoPlaceToMovePods: {
@@ -164,6 +170,42 @@ Ladder RemedyFinder::BudgetMore(PdbId pdb) const {
                              Count(static_cast<uint64_t>(more), "disruption", "disruptions")),
          .objects = {patch},
          .adjust = nullptr});
+  }
+  return ladder;
+}
+
+// The share with which the pods of the workload in the way could go beside those that the plan
+// evicted before, and no share at all.
+Ladder RemedyFinder::LargerShare() const {
+  const ClusterSnapshot& start = report_.context.cluster->snapshot;
+  const Workloads workloads(start);
+  const auto is_of_it = [&, workload = workloads.of[Index(explanation_.kept->why.pod)]](PodId pod) {
+    return workloads.of[Index(pod)] == workload;
+  };
+  const std::vector<PodId>& all = workloads.pods[workloads.of[Index(explanation_.kept->why.pod)]];
+  std::set<PodId> evicted;
+  for (const Explanation::Pod& pod : explanation_.pods) {
+    if (NeedsEviction(pod.outcome) && is_of_it(pod.pod)) evicted.insert(pod.pod);
+  }
+  PassReplay replay(report_.context);
+  replay.GoTo(explanation_.node);
+  for (const PodId pod : all) {
+    if (replay.snapshot().NodeOf(pod) != start.NodeOf(pod)) evicted.insert(pod);
+  }
+  constexpr double kParts = 10'000;  // Of which the flag takes whole ones.
+  const double needed =
+      static_cast<double>(evicted.size()) / static_cast<double>(all.size()) * kParts;
+  std::vector<double> shares = {1};
+  // A share is rounded up, so the next one below may do as well.
+  if (needed < kParts) shares.insert(shares.begin(), std::ceil(needed) / kParts);
+  Ladder ladder;
+  for (const double share : shares) {
+    ladder.push_back({.what = fmt::format("--max-workload-share is {} instead of {}", share,
+                                          report_.context.request->max_workload_share),
+                      .objects = {},
+                      .adjust = [share](PlanRequest& request, NodeGroups&) {
+                        request.max_workload_share = share;
+                      }});
   }
   return ladder;
 }
@@ -327,6 +369,22 @@ absl::StatusOr<Counterfactual> FindRemedies(const PlanReport& report,
   return found;
 }
 
+namespace {
+
+// A merge patch of an object, with all that it says: a field that is null is taken away when the
+// object is patched, and merging it into a patch here would lose that.
+void PutPatch(const Json& merge, Json& object) {
+  for (const auto& [field, value] : merge.items()) {
+    if (value.is_object() && object.contains(field) && object[field].is_object()) {
+      PutPatch(value, object[field]);
+    } else {
+      object[field] = value;
+    }
+  }
+}
+
+}  // namespace
+
 Json CounterfactualJson(const Counterfactual& found) {
   Json helps = Json::array();
   for (const Counterfactual::Help& help : found.helps) {
@@ -337,7 +395,7 @@ Json CounterfactualJson(const Counterfactual& found) {
         object["metadata"]["namespace"] = patch.of.namespace_name;
       }
       object["metadata"]["name"] = patch.of.name;
-      object.merge_patch(Json::parse(patch.merge));
+      PutPatch(Json::parse(patch.merge), object);
       objects.push_back(std::move(object));
     }
     Json json = {{"change", help.what}, {"removed", help.removed}};

@@ -145,6 +145,20 @@ absl::Status PatchedCluster::Apply(std::span<const ObjectPatch> patches) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<std::vector<ObjectName>> PatchedCluster::Unchanged() {
+  std::map<ObjectName, absl::StatusOr<std::string>> now;
+  FindingSink sink({patched_.begin(), patched_.end()}, now);
+  if (absl::Status s = cluster_.Export(sink); !s.ok()) return s;
+  std::vector<ObjectName> unchanged;
+  for (const ObjectName& name : patched_) {
+    const auto found = now.find(name);
+    if (found != now.end() && found->second.ok() && *found->second == *objects_.at(name)) {
+      unchanged.push_back(name);
+    }
+  }
+  return unchanged;
+}
+
 void PatchedCluster::Undo() {
   batch_.Clear();
   absl::Status status = absl::OkStatus();

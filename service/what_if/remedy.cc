@@ -66,6 +66,8 @@ absl::StatusOr<RemedyTrials::Outcome> RemedyTrials::Try(const Remedy& remedy,
   const Catalog& catalog = snapshot.catalog();
   NodeGroups groups = AssignGroups(catalog, rules_);
   PlanRequest request = request_;
+  request.passes_end = nullptr;  // A plan that was cut shows nothing.
+  request.verification_ends = nullptr;
   std::vector<NodeId> candidates;
   if (!order_.empty()) {
     candidates = NodesNamed(catalog, order_);

@@ -52,8 +52,8 @@ class RemedyTrials {
     // Empty: it goes, or there is none.
     std::string still_kept_by;
   };
-  // What a plan comes to then.  `node`: one to be told of; empty: none.
-  // Errors: those of PatchedCluster and MakePlan.
+  // What a plan comes to then, without the request's deadlines.  `node`: one to be told of; empty:
+  // none. Errors: those of PatchedCluster and MakePlan.
   absl::StatusOr<Outcome> Try(const Remedy& remedy, std::string_view node = "");
 
   // Looks for the objects of all remedies in one pass.

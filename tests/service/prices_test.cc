@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "tests/testing/cluster_builder.h"
 
 namespace ebb::prices_test {
@@ -71,6 +72,30 @@ TEST(PricesTest, CsvSaysTheSame) {
   EXPECT_THAT(prices->hourly, ElementsAre(0.4, 0.2, 0.1, 0.8, 0.05));
 }
 
+// As spreadsheets write it: a byte order mark, quotes, quotes in quotes.
+TEST(PricesTest, CellsOfCsvMayBeQuoted) {
+  const absl::StatusOr<PriceList> list =
+      ParsePrices("p.csv",
+                  "\xef\xbb\xbf\"instance_type\",hourly, \"zone\"\r\n"
+                  "\"m4\" , \"0.5\",\"a, \"\"b\"\"\"\r\n"
+                  "\"\",0.25,\"\"\n");
+  ASSERT_TRUE(list.ok()) << list.status();
+  ASSERT_EQ(list->prices.size(), 1);
+  EXPECT_EQ(list->prices[0].instance_type, "m4");
+  EXPECT_EQ(list->prices[0].zone, "a, \"b\"");
+  EXPECT_EQ(list->prices[0].hourly, 0.5);
+  EXPECT_EQ(list->fallback, 0.25);
+}
+
+TEST(PricesTest, OfPricesThatNameEquallyManyTheFirstCounts) {
+  const absl::StatusOr<PriceList> list = ParsePrices(
+      "p.yaml", "{prices: [{zone: z1, hourly: 2}, {instanceType: m4, hourly: 3}], default: 1}");
+  ASSERT_TRUE(list.ok()) << list.status();
+  const absl::StatusOr<NodePrices> prices = PriceNodes(Machines().catalog(), *list);
+  ASSERT_TRUE(prices.ok()) << prices.status();
+  EXPECT_THAT(prices->hourly, ElementsAre(2, 2, 3, 2, 1));
+}
+
 TEST(PricesTest, NodesWithoutAPriceAreNamedByTheirKind) {
   const absl::StatusOr<PriceList> list =
       ParsePrices("p.yaml", "prices: [{instanceType: m4, capacityType: spot, hourly: 1}]");
@@ -108,6 +133,14 @@ TEST(PricesTest, WhatIsWrongInCsvIsToldWithItsLine) {
   EXPECT_EQ(error("zone,hourly\nz\n"), "p.csv: line 2: has 1 cells, and 2 columns are named");
   EXPECT_EQ(error("zone,hourly\nz,-0.5\n"), "p.csv: line 2: hourly: -0.5 is below 0");
   EXPECT_EQ(error("zone,hourly\nz,inf\n"), "p.csv: line 2: hourly: \"inf\" is not a number");
+  EXPECT_EQ(error("zone,hourly\nz,0x10\n"), "p.csv: line 2: hourly: \"0x10\" is not a number");
+  for (const char* const open : {"\"z,1", "\"z\"x,1", "z,\"1"}) {
+    EXPECT_EQ(error(absl::StrCat("zone,hourly\n", open, "\n")),
+              "p.csv: line 2: has a quote that is not closed by its cell")
+        << open;
+  }
+  EXPECT_EQ(ErrorOf("zone,hourly\nz,1\n", "p.txt"),
+            "p.txt: looks like CSV, which is read from files that end in .csv");
   EXPECT_EQ(error("zone,hourly\n,1\n,2\n"), "p.csv: line 3: is a second price of all other nodes");
 }
 

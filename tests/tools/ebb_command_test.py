@@ -583,6 +583,27 @@ options: {scale-down-utilization-threshold: 0.2}
         self.ebb("plan", self.cluster, "--what-if", file, "-o", "csv", code=2)
         self.ebb("plan", self.cluster, "--what-if", file, "--explain", "a", code=2)
 
+    def test_options_of_a_what_if_go_with_the_flags_of_the_command(self):
+        budget = self.write("w.yaml", "options: {budget: 2s, max-evictions: 5}")
+        self.plan("--optimize", "--what-if", budget)
+        self.assertIn("--budget requires --optimize", self.ebb(
+            "plan", self.cluster, "--what-if", budget, code=1)[1])
+        cost = self.write("w.yaml", "options: {optimize: true, objective: cost, move-cost: 1}")
+        self.assertIn("w.yaml: options.objective: cost wants prices", self.ebb(
+            "plan", self.cluster, "--assume-complete", "--what-if", cost, code=1)[1])
+        prices = self.write("p.yaml", "currency: EUR\ndefault: 1")
+        self.assertRegex(self.plan("--prices", prices, "--what-if", cost),
+                         r"saved an hour +1.00 EUR +0.00 EUR +-1.00 EUR\n")
+
+    def test_money_of_two_currencies_is_told_and_not_compared(self):
+        plans = []
+        for currency in ("EUR", "USD"):
+            prices = self.write(f"{currency}.yaml", f"currency: {currency}\ndefault: 1")
+            plans.append(self.write(f"{currency}.json", self.plan("--prices", prices, "-o", "json")))
+        self.assertRegex(self.ebb("compare", *plans)[0], r"saved an hour +1.00 EUR +1.00 USD +-\n")
+        none = self.write("none.json", self.plan("-o", "json"))
+        self.assertRegex(self.ebb("compare", none, plans[1])[0], r"saved an hour +- +1.00 USD +-\n")
+
     def test_plans_are_compared(self):
         before = self.write("before.json", self.plan("-o", "json"))
         after = self.write("after.json",
@@ -673,6 +694,50 @@ options: {scale-down-utilization-threshold: 0.2}
         self.assertEqual(none["summary"]["bound"], {"nodes": 0, "gap": 0.0})
         within = json.loads(self.ebb(*words, "--max-evictions", "0", "--iterations", "2")[0])
         self.assertEqual(within["summary"]["movedPods"], 0)
+
+    # A search that would go on for hours: no plan comes to its bound.
+    ENDLESS = ["--now", START, "--optimize", "--iterations", "1000000000"]
+
+    def mixed(self):
+        cluster = self.path("mixed.json")
+        self.ebb("gen", "mixed", "--nodes", "500", "-o", cluster)
+        return cluster
+
+    def test_whoever_interrupts_a_search_gets_the_best_so_far(self):
+        for words in [["plan", self.mixed(), *self.ENDLESS, "-o", "json"],
+                      ["frontier", self.mixed(), "--now", START, "--budget", "1h",
+                       "--iterations", "1000000000", "-o", "json"]]:
+            for sent in (signal.SIGINT, signal.SIGTERM):
+                for wait in (2, 8, 30):  # A busy machine may read for longer, which is not a search.
+                    search = subprocess.Popen([EBB, *words], stdout=subprocess.PIPE,
+                                              stderr=subprocess.PIPE, text=True)
+                    time.sleep(wait)
+                    search.send_signal(sent)
+                    out, err = search.communicate(timeout=60)
+                    if search.returncode == 0:
+                        break
+                self.assertEqual(search.returncode, 0, err)
+                self.assertIn("interrupted; this is the best", err)
+                found = json.loads(out)
+                if words[0] == "plan":
+                    self.assertGreater(found["summary"]["removed"],
+                                       found["summary"]["search"]["greedyNodes"])
+                else:
+                    self.assertGreater(len(found["points"]), 10)
+
+    def test_the_simulation_timeout_ends_searches_and_trials(self):
+        limit = ["--scale-down-simulation-timeout", "4s"]
+        cluster = self.mixed()
+        found = self.ebb_json("plan", cluster, *self.ENDLESS, *limit)["summary"]
+        self.assertGreater(found["removed"], found["search"]["greedyNodes"])
+        words = ["plan", cluster, "--now", START, "--trials", "10000", *limit]
+        tried = self.ebb_json(*words)["summary"]
+        self.assertLess(tried.get("trials", {"trials": 0})["trials"], 10000)
+        robust = self.ebb_json(*words, "--robust", "0")["summary"]
+        self.assertEqual((robust["removed"], robust["termination"]), (0, "deadline"))
+        points = json.loads(self.ebb("frontier", cluster, "--now", START, "--budget", "1h", "-o",
+                                     "json", "--iterations", "1000000000", *limit)[0])["points"]
+        self.assertGreater(len(points), 10)
 
     def test_trials_may_nominate_pods(self):
         words = ["plan", self.cluster, "--assume-complete", "--now", START, "--trials", "2"]

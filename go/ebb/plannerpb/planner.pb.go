@@ -1562,7 +1562,7 @@ type PlanInput struct {
 	PricesName string `protobuf:"bytes,10,opt,name=prices_name,json=pricesName,proto3" json:"prices_name,omitempty"`
 	// A better plan is looked for; absent: not.
 	Search *Search `protobuf:"bytes,11,opt,name=search,proto3,oneof" json:"search,omitempty"`
-	// Of Plan: tell how many nodes any plan removes at most, without a search too.
+	// Tell how many nodes any plan removes at most, without a search too.  Of Plan and WatchPlans.
 	Bound         bool `protobuf:"varint,12,opt,name=bound,proto3" json:"bound,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1696,7 +1696,7 @@ type Search struct {
 	MoveCost   float64          `protobuf:"fixed64,5,opt,name=move_cost,json=moveCost,proto3" json:"move_cost,omitempty"` // Of moving a pod, with COST: to be saved within an hour.
 	// The plan evicts at most so many pods; takes no move_cost.
 	MaxEvictions *uint64 `protobuf:"varint,6,opt,name=max_evictions,json=maxEvictions,proto3,oneof" json:"max_evictions,omitempty"`
-	// Tell how many nodes any plan removes at most.
+	// As PlanInput.bound.
 	Bound         bool `protobuf:"varint,7,opt,name=bound,proto3" json:"bound,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/deadline.h"
 #include "engine/make_plan.h"
 #include "gtest/gtest.h"
 #include "tests/engine/planning.h"
@@ -66,6 +67,19 @@ TEST_F(EvictionTrialsTest, WithRoomForAllNothingIsPending) {
     EXPECT_EQ(trial.pending, 0u);
     EXPECT_EQ(trial.as_planned, 2u);  // There is no other place.
   }
+}
+
+TEST_F(EvictionTrialsTest, TrialsThatAreNotOverInTimeAreLeftOut) {
+  MakeTight();
+  CancelToken over;
+  over.Cancel();
+  const EvictionTrials trials = RunEvictionTrials(
+      *snapshot_, made_.plan, {.trials = 10, .seed = 3, .nominated_share = 0, .deadline = &over});
+  EXPECT_TRUE(trials.cut);
+  EXPECT_EQ(trials.evicted, 3u);
+  EXPECT_TRUE(trials.random_order.empty());
+  EXPECT_TRUE(trials.plan_order.empty());
+  EXPECT_FALSE(IsRobust(trials, 1));  // Nothing was shown.
 }
 
 TEST_F(EvictionTrialsTest, ASchedulerThatSpreadsLeavesALargePodOfATightPlanPending) {

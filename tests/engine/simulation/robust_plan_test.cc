@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/deadline.h"
 #include "engine/verify.h"
 #include "gtest/gtest.h"
 #include "tests/engine/planning.h"
@@ -73,6 +74,17 @@ TEST_F(RobustPlanTest, WhatIsRobustStaysAsItIs) {
   const PlanResult robust = Robust(1);
   EXPECT_EQ(test::Removals(*snapshot_, robust.plan), test::Removals(*snapshot_, made_.plan));
   EXPECT_EQ(robust.plan.termination, Termination::kComplete);
+}
+
+// What no trial has shown to be robust is left out.
+TEST_F(RobustPlanTest, WithoutTimeForTrialsNothingIsLeft) {
+  MakeOneThatStrands();
+  CancelToken over;
+  over.Cancel();
+  options_.deadline = &over;
+  const PlanResult robust = Robust(1);
+  EXPECT_TRUE(robust.plan.remove.empty());
+  EXPECT_EQ(robust.plan.termination, Termination::kDeadline);
 }
 
 TEST_F(RobustPlanTest, AnEmptyPlanStaysEmpty) {

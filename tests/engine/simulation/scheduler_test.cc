@@ -107,5 +107,26 @@ TEST(SchedulerTest, LargeClustersAreLookedAtInPart) {
   EXPECT_EQ(NodesToFind(6000), 300);
 }
 
+// What was looked up once is what is looked up each time.
+TEST(SchedulerTest, FactsOfACatalogChangeNoScore) {
+  const std::string zone = "topology.kubernetes.io/zone";
+  const ClusterSnapshot snapshot = Cluster()
+                                       .Add(Node("a").Label(zone, "z1"))
+                                       .Add(Node("b").Label(zone, "z2"))
+                                       .Add(Node("c"))
+                                       .Add(Pod("asks").On("a").Cpu(1000).Memory(kGiB))
+                                       .Add(Pod("asks-nothing").On("b").Cpu(0).Memory(0))
+                                       .Add(Pod("asks-cpu").On("c").Cpu(500).Memory(0))
+                                       .Add(Pod("new").Cpu(500).Memory(kGiB))
+                                       .Build();
+  const ScoreFacts facts(snapshot.catalog());
+  const std::vector<NodeId> nodes = {NodeNamed(snapshot, "a"), NodeNamed(snapshot, "b"),
+                                     NodeNamed(snapshot, "c")};
+  const std::vector<NodeId> peers = {nodes[0], nodes[1], nodes[1]};
+  const PodId pod = PodNamed(snapshot, "new");
+  EXPECT_EQ(SimulatedScheduler::Score(snapshot, pod, nodes, peers, &facts),
+            SimulatedScheduler::Score(snapshot, pod, nodes, peers));
+}
+
 }  // namespace
 }  // namespace ebb::scheduler_test

@@ -566,6 +566,14 @@ TEST_F(SessionSearchTest, ACallMayAskForABetterPlan) {
   EXPECT_FALSE(greedy["summary"].contains("search"));
 }
 
+TEST_F(SessionSearchTest, TheBoundIsToldWithoutASearchToo) {
+  wire::PlanCall call = Call();
+  call.mutable_input()->set_bound(true);
+  const Json found = PlanJsonOf(session_->Plan(call, std::nullopt));
+  EXPECT_GT(found["summary"]["bound"]["nodes"], found["summary"]["removed"]);
+  EXPECT_FALSE(found["summary"].contains("search"));
+}
+
 TEST_F(SessionSearchTest, TheEndOfTheCallEndsTheSearch) {
   wire::PlanCall call = Call();
   call.mutable_input()->mutable_search()->set_budget_seconds(600);

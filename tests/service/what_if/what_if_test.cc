@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/deadline.h"
 #include "base/text.h"
 #include "service/explain.h"
 #include "service/groups.h"
@@ -16,6 +18,7 @@
 #include "service/what_if/counterfactual.h"
 #include "service/what_if/patched_cluster.h"
 #include "service/what_if/remedy.h"
+#include "service/what_if/what_if_file.h"
 #include "snapshot/samples/generate.h"
 #include "tests/testing/cluster_builder.h"
 
@@ -156,6 +159,24 @@ TEST(PatchedClusterTest, PatchesOfOneObjectAddUp) {
   const std::vector<ObjectPatch> both = {PodMayMove(PodName("web")), label};
   ASSERT_TRUE(patched.Apply(both).ok());
   EXPECT_THAT(planned.Removed(), ElementsAre("a"));
+}
+
+TEST(PatchedClusterTest, WhatAPatchLeavesAsItWasIsTold) {
+  TwoNodes planned;
+  planned.Add(Pod("web").On("a").Cpu(100).SafeToEvict("true"));
+  planned.Add(Pod("db").On("a").Cpu(100).SafeToEvict("false"));
+  planned.Add(Budget("web").Matching("app", "web").Allows(0));
+  PatchedCluster patched(planned.live());
+  const ObjectName budget{
+      .kind = "PodDisruptionBudget", .namespace_name = "default", .name = "web"};
+  const std::vector<ObjectPatch> patches = {
+      PodMayMove(PodName("web")),
+      PodMayMove(PodName("db")),
+      {.of = budget, .merge = R"({"status": {"disruptionAllowed": 3}})"}};
+  ASSERT_TRUE(patched.Apply(patches).ok());
+  const absl::StatusOr<std::vector<ObjectName>> unchanged = patched.Unchanged();
+  ASSERT_TRUE(unchanged.ok()) << unchanged.status();
+  EXPECT_THAT(*unchanged, ElementsAre(PodName("web"), budget));
 }
 
 TEST(PatchedClusterTest, WhatIsNotThereIsNamed) {
@@ -312,6 +333,61 @@ TEST(CounterfactualTest, ARuleOfAPod) {
   EXPECT_THAT(Helps(planned.RemediesOf("a")), ElementsAre("Pod default/web has no node selector"));
 }
 
+// Its objects are those of a what-if file: a field that is taken away is null there.
+TEST(CounterfactualTest, TheJsonOfAChangeHasWhatItTakesAway) {
+  TwoNodes planned;
+  planned.Add(Pod("web").On("a").Cpu(100).NodeSelector("disk", "ssd"));
+  const auto json = CounterfactualJson(planned.RemediesOf("a"));
+  ASSERT_EQ(json["helps"].size(), 1);
+  EXPECT_EQ(json["helps"][0]["objects"].dump(),
+            R"([{"kind":"Pod","metadata":{"namespace":"default","name":"web"},)"
+            R"("spec":{"nodeSelector":null}}])");
+  const absl::StatusOr<WhatIf> file =
+      ParseWhatIf("w.json", absl::StrCat("{objects: ", json["helps"][0]["objects"].dump(), "}"));
+  ASSERT_TRUE(file.ok()) << file.status();
+  PatchedCluster patched(planned.live());
+  ASSERT_TRUE(patched.Apply(file->objects).ok());
+  EXPECT_THAT(planned.Removed(), ElementsAre("a"));
+}
+
+// Four pods of one workload, each on a node of its own: of a quarter of them one may go.
+struct FourOfOne : Planned {
+  FourOfOne() {
+    for (const char* const name : {"a", "b", "c", "d"}) {
+      Add(Node(name)).Add(Pod(absl::StrCat("on-", name)).On(name).Cpu(100));
+    }
+    Add(Node("e")).Add(Pod("full").On("e").Cpu(2500).OwnedByNobody());
+    request().max_workload_share = 0.25;
+  }
+};
+
+TEST(CounterfactualTest, ALargerShareOfItsWorkload) {
+  FourOfOne planned;
+  ASSERT_THAT(planned.Removed(), ElementsAre("a"));
+  const PlanReport& report = planned.Report();
+  const Explanation explanation = Explain(report, report.context.catalog().FindNode("b").value());
+  ASSERT_EQ(explanation.pods.size(), 1);
+  EXPECT_EQ(explanation.pods[0].outcome, Explanation::Outcome::kBlocks);
+  EXPECT_EQ(explanation.pods[0].reason, BlockingPodReason::kWorkloadShareReached);
+  const Counterfactual found = planned.RemediesOf("b");
+  EXPECT_THAT(Helps(found), ElementsAre("it is tried before all other nodes",
+                                        "--max-workload-share is 0.5 instead of 0.25"));
+  EXPECT_EQ(found.helps[1].removed, 2);
+}
+
+TEST(BlockersTest, TheShareOfWorkloadsIsOneFlag) {
+  FourOfOne planned;
+  const Blockers found = planned.AllBlockers();
+  ASSERT_FALSE(found.blockers.empty());
+  EXPECT_EQ(found.blockers[0].kind, "Flag");
+  EXPECT_EQ(found.blockers[0].name, "--max-workload-share");
+  EXPECT_EQ(found.blockers[0].reason, "WorkloadShareReached");
+  EXPECT_EQ(found.blockers[0].change, "no limit");
+  EXPECT_EQ(found.blockers[0].keeps, 3);
+  EXPECT_EQ(found.blockers[0].gained, 3);
+  for (const Blocker& each : found.blockers) EXPECT_EQ(each.kind, "Flag") << each.name;
+}
+
 TEST(CounterfactualTest, ANodeThatGoesNeedsNone) {
   TwoNodes planned;
   const Counterfactual found = planned.RemediesOf("a");
@@ -352,6 +428,37 @@ TEST(BlockersTest, BeyondTheLimitNothingIsTried) {
   EXPECT_TRUE(found.blockers[0].gained.has_value());
   EXPECT_FALSE(found.blockers[1].gained.has_value());
   EXPECT_EQ(found.blockers[1].not_tried, "beyond the limit");
+}
+
+TEST(BlockersTest, WhenTheTimeIsOverNothingIsTried) {
+  TwoNodes planned;
+  planned.Add(Pod("web").On("a").Cpu(100).SafeToEvict("false"));
+  CancelToken over;
+  over.Cancel();
+  BlockersOptions options;
+  options.deadline = &over;
+  const Blockers found = planned.AllBlockers(options);
+  ASSERT_EQ(found.blockers.size(), 2);
+  for (const Blocker& each : found.blockers) {
+    EXPECT_FALSE(each.gained.has_value());
+    EXPECT_EQ(each.not_tried, "as the time was over");
+  }
+}
+
+// What is tried takes as long as it takes: a plan that a deadline cut would show nothing.
+TEST(CounterfactualTest, TheDeadlinesOfThePlanAreNotThoseOfTrials) {
+  TwoNodes planned;
+  planned.Add(Pod("web").On("a").Cpu(100).SafeToEvict("false"));
+  const PlanReport& report = planned.Report();
+  const Explanation explanation = Explain(report, report.context.catalog().FindNode("a").value());
+  CancelToken over;
+  over.Cancel();
+  planned.request().passes_end = &over;
+  planned.request().verification_ends = &over;
+  const absl::StatusOr<Counterfactual> found =
+      FindRemedies(report, explanation, planned.rules(), planned.live());
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_EQ(found->helps.size(), 1);
 }
 
 TEST(BlockersTest, WhatNodesCostIsAddedUp) {
