@@ -253,6 +253,8 @@ struct Found {
   PlanResult made;
   std::optional<PlanSearch> search;  // Absent: it was not.
   std::optional<PlanBound> bound;    // As far as the search had time for it.
+  std::optional<PlanTrials> trials{};
+  double plan_s = 0;  // Passes and verification, and the search if there was one.
 };
 
 absl::StatusOr<Found> FindPlan(const SearchFlags& flags, LoadedCluster& cluster,
@@ -587,6 +589,50 @@ absl::StatusOr<GroupRules> PlanCommand::ReadGroupRules() const {
   return rules;
 }
 
+namespace {
+
+// The plan, tried out and bounded where the flags ask for that.
+absl::StatusOr<Found> FindAsAsked(const SearchFlags& flags, LoadedCluster& cluster,
+                                  const NodeGroups& groups, const PlanRequest& request,
+                                  const NodePrices* prices, const Deadline* interrupted,
+                                  const Parallelism& parallelism, Progress& progress) {
+  const FirstDeadline search_ends(request.passes_end, interrupted);
+  const FirstDeadline trials_end(request.verification_ends, interrupted);
+  const Clock::time_point start = Clock::now();
+  absl::StatusOr<Found> found =
+      FindPlan(flags, cluster, groups, request, prices, search_ends, parallelism, progress);
+  if (!found.ok()) return found;
+  found->plan_s = SecondsSince(start);
+  if (flags.Trials() > 0) {
+    progress.Say("trying the plan out");
+    const absl::StatusOr<std::optional<PlanTrials>> tried =
+        TryOut(flags, cluster, groups, request, trials_end, parallelism, found->made);
+    if (!tried.ok()) return tried.status();
+    found->trials = *tried;
+  }
+  if (flags.bound) {
+    progress.Say("bounding");
+    PlanSearchOptions options = flags.Options();
+    options.cancelled = &trials_end;
+    found->bound = BoundPlan(cluster, groups, request, prices, options);
+  }
+  return found;
+}
+
+void PrintAnswer(const PlanCommand& command, const PlanReport& report,
+                 std::span<const NodeId> explained, const std::vector<Counterfactual>& remedies,
+                 std::ostream& out) {
+  const PlanFormat format = PlanFormatOf(command.output);
+  if (command.explain.empty()) {
+    PrintPlan(report, format, {.terminal = OutputTerminal(), .all_rows = command.all_rows}, out);
+  } else {
+    PrintExplained(report, explained, remedies, format, out);
+  }
+  out.flush();
+}
+
+}  // namespace
+
 int PlanCommand::PlanOver(LoadedCluster& cluster, const GroupRules& rules, const Loaded& loaded,
                           Progress& progress, std::ostream& out, std::ostream& err) const {
   progress.Say("planning");
@@ -615,37 +661,19 @@ int PlanCommand::PlanOver(LoadedCluster& cluster, const GroupRules& rules, const
   std::optional<SearchInterrupt> interrupt;
   if (search.optimize || search.Trials() > 0) interrupt.emplace();
   const Deadline* const interrupted = interrupt ? interrupt->ends() : nullptr;
-  const FirstDeadline search_ends(request.passes_end, interrupted);
-  const FirstDeadline trials_end(request.verification_ends, interrupted);
-  absl::StatusOr<Found> found =
-      FindPlan(search, cluster, groups, request, node_prices, search_ends, parallelism, progress);
-  const double verify_s = SecondsSince(passes_start) - pass_s;
+  const absl::StatusOr<Found> found = FindAsAsked(search, cluster, groups, request, node_prices,
+                                                  interrupted, parallelism, progress);
   if (!found.ok()) return progress.Done(), Fail(found.status(), err);
-  std::optional<PlanTrials> trials;
-  if (search.Trials() > 0) {
-    progress.Say("trying the plan out");
-    const absl::StatusOr<std::optional<PlanTrials>> tried =
-        TryOut(search, cluster, groups, request, trials_end, parallelism, found->made);
-    if (!tried.ok()) return progress.Done(), Fail(tried.status(), err);
-    trials = *tried;
-  }
-  std::optional<PlanBound> bound = found->bound;
-  if (search.bound) {
-    progress.Say("bounding");
-    PlanSearchOptions options = search.Options();
-    options.cancelled = &trials_end;
-    bound = BoundPlan(cluster, groups, request, node_prices, options);
-  }
   const PlanReport report = MakeReport({.cluster = &cluster,
                                         .groups = &groups,
                                         .request = &request,
                                         .made = &found->made,
                                         .prices = node_prices,
                                         .search = found->search,
-                                        .bound = bound,
-                                        .trials = trials,
+                                        .bound = found->bound,
+                                        .trials = found->trials,
                                         .pass_s = pass_s,
-                                        .verify_s = verify_s});
+                                        .verify_s = found->plan_s - pass_s});
   const absl::StatusOr<std::vector<NodeId>> explained =
       FindNodes(report.context.catalog(), explain);
   absl::StatusOr<std::vector<Counterfactual>> remedies = std::vector<Counterfactual>();
@@ -659,20 +687,15 @@ int PlanCommand::PlanOver(LoadedCluster& cluster, const GroupRules& rules, const
   if (interrupted != nullptr && interrupted->Expired()) {
     PrintMessage("interrupted; this is the best plan so far", err);
   }
-  if (search.Trials() > 0 && !trials) PrintMessage("there was no time for a trial of it", err);
+  if (search.Trials() > 0 && !found->trials)
+    PrintMessage("there was no time for a trial of it", err);
   if (!explained.ok()) {
     return Fail(absl::Status(explained.status().code(),
                              absl::StrCat("--explain: ", explained.status().message())),
                 err);
   }
   if (!remedies.ok()) return Fail(remedies.status(), err);
-  if (explain.empty()) {
-    PrintPlan(report, PlanFormatOf(output), {.terminal = OutputTerminal(), .all_rows = all_rows},
-              out);
-  } else {
-    PrintExplained(report, *explained, *remedies, PlanFormatOf(output), out);
-  }
-  out.flush();
+  PrintAnswer(*this, report, *explained, *remedies, out);
   if (stats) PrintStats(report, loaded.import_s, err);
   return ExitCode(!report.remove.empty());
 }
