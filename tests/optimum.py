@@ -6,14 +6,14 @@
 
 Of each cluster (8 to 60 nodes, of every kind of `ebb gen` in turn) a CP-SAT model asks whether one
 node more could go than the searched plan removes.  It knows what the bound of engine/search does
-not: a pod is not split and lands on one node, and hostname anti-affinity.  It is written from the
+not: a pod is not split and lands on one node, and anti-affinity.  It is written from the
 objects of the dump and from what `ebb plan --explain` says of pods and `ebb filter` of nodes; of
 engine/search it knows nothing.
 
 In the model each pod that moves lands once, on a node that stays; the room of a node, its slots and
 its host ports are kept; so are budgets, each by itself: what is spent, the node that spends last not
 counted, is at most what is allowed less one.  Left out are spread constraints, affinity between
-pods, anti-affinity over zones, and the order: each of them could only forbid plans.  So "no" proves
+pods, and the order: each of them could only forbid plans.  So "no" proves
 that the plan is optimal, and "yes" does not prove that it is not.
 
 Exit code: 0, or 1 if fewer than 90% were proven optimal or ebb's bound is below a plan.
@@ -31,7 +31,6 @@ import tempfile
 
 KINDS = ["mixed", "company", "diverse", "uniform", "topology", "repelling", "budgets", "excluding"]
 NOW = "2026-06-01T12:00:00Z"
-HOSTNAME = "kubernetes.io/hostname"
 EXPENDABLE_BELOW = -10
 # What a node is kept for that is so whatever else goes.
 NO_CANDIDATE = {"NotAutoscaled", "NotUnderutilized", "ScaleDownDisabledAnnotation",
@@ -135,21 +134,30 @@ class Cluster:
                 and selects(budget["spec"].get("selector"), labels)]
 
     def excludes(self):
-        """Of each hostname anti-affinity term: pods that have it, and pods that it is about."""
+        """Of each anti-affinity term: its topology key, pods that have it, and pods that it is about."""
         terms = collections.defaultdict(set)
         for name, pod in self.pods.items():
             affinity = pod["spec"].get("affinity", {}).get("podAntiAffinity", {})
             for term in affinity.get("requiredDuringSchedulingIgnoredDuringExecution", []):
-                if term["topologyKey"] != HOSTNAME or "namespaceSelector" in term:
+                if "namespaceSelector" in term:
                     continue
                 namespaces = tuple(term.get("namespaces", [])) or (pod["metadata"]["namespace"],)
-                key = (namespaces, json.dumps(term.get("labelSelector"), sort_keys=True))
+                key = (term["topologyKey"], namespaces, json.dumps(term.get("labelSelector"), sort_keys=True))
                 terms[key].add(name)
-        for (namespaces, selector), carriers in terms.items():
+        for (key, namespaces, selector), carriers in terms.items():
             about = {name for name, pod in self.pods.items()
                      if pod["metadata"]["namespace"] in namespaces
                      and selects(json.loads(selector), pod["metadata"].get("labels", {}))}
-            yield carriers, about
+            yield key, carriers, about
+
+    def domains(self, key):
+        """The nodes of each value of the label."""
+        domains = collections.defaultdict(list)
+        for name, node in self.nodes.items():
+            value = node["metadata"].get("labels", {}).get(key)
+            if value is not None:
+                domains[value].append(name)
+        return domains
 
 
 def movers_of(ebb, path, cluster):
@@ -261,28 +269,35 @@ class Model:
                 self.model.Add(sum(counts) <= (0 if port in held else 1))
 
     def keep_apart(self):
-        """Of a term's pods and those that it is about, one of each at most is on a node."""
+        """In a domain are not both a pod with a term and one that the term is about, if one of them moved there.
+
+        The last of the two to land met the other where it is in the end.  Who is there now may go first.
+        """
         on = collections.defaultdict(set)
         for name, pod in self.cluster.pods.items():
             on[pod["spec"]["nodeName"]].add(name)
         landed_on = self.by_node()
-        for carriers, about in self.cluster.excludes():
-            for node, landed in landed_on.items():
-                has = [(first, count, first in carriers, first in about) for first, count in landed
-                       if first in carriers or first in about]
-                for first, count, carries, is_meant in has:
-                    if (carries and on[node] & about) or (is_meant and on[node] & carriers):
-                        self.model.Add(count == 0)
-                    elif carries and is_meant:
-                        self.model.Add(count <= 1)
-                if carriers == about:  # As mostly: the pods of one application.
-                    self.model.Add(sum(count for _, count, _, _ in has) <= 1)
-                    continue
-                for i, (_, one, carries, is_meant) in enumerate(has):
-                    for _, other, other_carries, other_is_meant in has[i + 1:]:
-                        if (carries and other_is_meant) or (other_carries and is_meant):
-                            one_there = self.there(one)
-                            self.model.AddBoolOr([one_there.Not(), self.there(other).Not()])
+        for key, carriers, about in self.cluster.excludes():
+            # Pods that only have the term, that it is only about, and that are both; whom they do not bear.
+            kinds = [(carriers - about, about), (about - carriers, carriers), (carriers & about, carriers | about)]
+            for nodes in self.cluster.domains(key).values():
+                there = []
+                for of, repelled in kinds:
+                    counts = [count for node in nodes for first, count in landed_on[node] if first in of]
+                    if not counts:
+                        continue
+                    if of <= repelled:
+                        self.model.Add(sum(counts) <= 1)
+                    there.append(self.there(sum(counts)))
+                    for node in nodes:
+                        if not on[node] & repelled:
+                            continue
+                        if on[node] & repelled <= set(self.movers.get(node, ())):
+                            self.model.AddImplication(there[-1], self.goes[node])
+                        else:
+                            self.model.Add(there[-1] == 0)
+                if len(there) > 1:
+                    self.model.AddAtMostOne(there)
 
     def there(self, count):
         there = self.model.NewBoolVar("")
@@ -333,7 +348,7 @@ def judge(ebb, folder, kind, nodes, seed, seconds):
     model = Model(ebb, path, cluster)
     if model.can_go(searched, seconds) is False:
         sys.exit(f"optimum: {kind} --nodes {nodes} --seed {seed}: the model says that {searched} nodes cannot go")
-    more = Model(ebb, path, cluster).can_go(searched + 1, seconds)
+    more = model.can_go(searched + 1, seconds)
     if more and bound == searched:
         sys.exit(f"optimum: {kind} --nodes {nodes} --seed {seed}: the model has more nodes than the bound {bound}")
     return greedy, searched, bound, more
