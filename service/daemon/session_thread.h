@@ -90,8 +90,8 @@ class SessionThread {
   // Calls that may run now leave waiting_ for ready_; those that nobody wants are refused.
   std::vector<SessionCall> TakeCancelled();
   void Publish();
-  // Tells a watcher that is due, so that calls wait for one plan at most.  Returns when the next one
-  // is, which may be at once.
+  // Tells a watcher that is due, so that calls wait for one plan at most.  Returns when the next
+  // one is, which may be at once.
   Clock::time_point Tell();
 
   const std::string name_;
