@@ -14,6 +14,7 @@
 #include "base/deadline.h"
 #include "base/figures.h"
 #include "base/json_text.h"
+#include "base/printable.h"
 #include "engine/search/frontier.h"
 #include "service/clock.h"
 #include "service/output_file.h"
