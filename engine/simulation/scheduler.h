@@ -10,7 +10,7 @@
 // without such terms.  A pod without spread constraints is spread by the scheduler's defaults, over
 // nodes and zones; the pods of one controller count as those of one service do.
 //
-// Cost:    O(nodes) filters and scores a pod; with ScoreFacts a third of that without.
+// Cost:    O(nodes) filters and scores a pod; cheaper with ScoreFacts.
 // Threads: none.
 // Source:  kubernetes 1.36 pkg/scheduler/schedule_one.go: findNodesThatPassFilters,
 //          numFeasibleNodesToFind, selectHost.  Its nodes are in order of zones; here they are as
