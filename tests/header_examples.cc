@@ -91,6 +91,7 @@
 #include "tools/run_flags.h"
 #include "tools/run_live.h"
 #include "tools/run_pools.h"
+#include "tools/search_interrupt.h"
 #include "tools/standard_output.h"
 #include "tools/wall_clock.h"
 
@@ -758,6 +759,12 @@ void Post(std::unique_ptr<Session> session) {
 int LoopOverLiveCluster(const RunFlags& flags, std::ostream& out, std::ostream& err) {
   int code = RunLive(flags, out, err);
   return code;
+}
+
+// tools/search_interrupt.h
+void SearchUntilInterrupted(PlanSearchOptions& options) {
+  const SearchInterrupt interrupt;
+  options.cancelled = interrupt.ends();
 }
 
 // tools/wall_clock.h
