@@ -12,7 +12,8 @@ engine/search it knows nothing.
 
 In the model each pod that moves lands once, on a node that stays; the room of a node, its slots and
 its host ports are kept; so are budgets, each by itself: what is spent, the node that spends last not
-counted, is at most what is allowed less one.  Left out are spread constraints, affinity between
+counted, is at most what is allowed less one; nodes that a budget is not asked about (all of its pods
+there are safe to evict) are not counted.  Left out are spread constraints, affinity between
 pods, and the order: each of them could only forbid plans.  So "no" proves
 that the plan is optimal, and "yes" does not prove that it is not.
 
@@ -115,6 +116,10 @@ class Cluster:
     def counts(pod):
         ended = pod.get("status", {}).get("phase") in ("Succeeded", "Failed")
         return not ended and pod["spec"].get("priority", 0) >= EXPENDABLE_BELOW
+
+    def is_safe_to_evict(self, pod):
+        annotations = self.pods[pod]["metadata"].get("annotations", {})
+        return annotations.get("cluster-autoscaler.kubernetes.io/safe-to-evict") == "true"
 
     def room(self):
         """By node what is free."""
@@ -306,11 +311,16 @@ class Model:
 
     def keep_budgets(self):
         spends = collections.defaultdict(collections.Counter)
+        asks = collections.defaultdict(set)  # Nodes that a budget may keep.
         for node, pods in self.movers.items():
             for pod in pods:
                 for budget in self.cluster.budgets_of(self.cluster.pods[pod]):
                     spends[budget][node] += 1
-        for budget, nodes in spends.items():
+                    # Others spend, and are not asked whether something is left: they may go last.
+                    if not self.cluster.is_safe_to_evict(pod):
+                        asks[budget].add(node)
+        for budget, askers in asks.items():
+            nodes = {node: spends[budget][node] for node in sorted(askers)}
             allowed = max(0, self.cluster.budgets[budget].get("status", {}).get("disruptionsAllowed", 0))
             spent = sum(count * self.goes[node] for node, count in nodes.items())
             last = self.model.NewIntVar(0, max(nodes.values()), "")  # What the last node spends.
