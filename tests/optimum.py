@@ -385,7 +385,7 @@ def main(argv):
     parser.add_argument("ebb", metavar="EBB")
     parser.add_argument("clusters", metavar="CLUSTERS", nargs="?", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--seconds", type=float, default=20, help="for each question (20)")
+    parser.add_argument("--seconds", type=float, default=90, help="for each question (90)")
     options = parser.parse_args(argv)
     dice = random.Random(options.seed)
     rows = collections.defaultdict(collections.Counter)
