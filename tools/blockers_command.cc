@@ -21,7 +21,6 @@
 #include "service/live_cluster.h"
 #include "service/plan_report.h"
 #include "service/what_if/blockers.h"
-#include "snapshot/formats/duration.h"
 #include "tools/fail.h"
 #include "tools/flag_values.h"
 #include "tools/progress.h"
@@ -137,9 +136,7 @@ int BlockersCommand::Run(std::ostream& out, std::ostream& err) const {
   };
   const SearchInterrupt interrupt;
   std::optional<ClockDeadline> limit;
-  if (!plan.simulation_timeout.empty()) {
-    limit.emplace(start + *ParseDuration(plan.simulation_timeout));
-  }
+  if (const auto end = plan.SimulationEnd(start)) limit.emplace(*end);
   const FirstDeadline ends(limit ? &*limit : nullptr, interrupt.ends());
   options.deadline = &ends;
   const absl::StatusOr<Blockers> found = FindBlockers(report, *rules, **live, options);

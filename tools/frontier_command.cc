@@ -188,9 +188,7 @@ int FrontierCommand::Run(std::ostream& out, std::ostream& err) const {
       *prices ? (*prices)->hourly : std::vector<double>(catalog.nodes(), 1);
   const SearchInterrupt interrupt;
   std::optional<ClockDeadline> limit;
-  if (!plan.simulation_timeout.empty()) {
-    limit.emplace(start + *ParseDuration(plan.simulation_timeout));
-  }
+  if (const auto end = plan.SimulationEnd(start)) limit.emplace(*end);
   const FirstDeadline ends(limit ? &*limit : nullptr, interrupt.ends());
   std::vector<FirstDeadline> firsts;
   std::vector<const Deadline*> each_end;

@@ -254,7 +254,7 @@ struct Found {
   std::optional<PlanSearch> search;  // Absent: it was not.
   std::optional<PlanBound> bound;    // As far as the search had time for it.
   std::optional<PlanTrials> trials{};
-  double plan_s = 0;  // Passes and verification, and the search if there was one.
+  Clock::time_point planned{};  // When it was verified.
 };
 
 absl::StatusOr<Found> FindPlan(const SearchFlags& flags, LoadedCluster& cluster,
@@ -291,6 +291,10 @@ PlanTrials::Figures FiguresOf(const std::vector<EvictionTrial>& trials, size_t e
   return {.pending_median = pending[(pending.size() - 1) / 2],
           .pending_max = pending.back(),
           .as_planned = all == 0 ? 1 : static_cast<double>(as_planned) / static_cast<double>(all)};
+}
+
+double SecondsBetween(Clock::time_point start, Clock::time_point end) {
+  return std::chrono::duration<double>(end - start).count();
 }
 
 // With --robust it shortens the plan first.  Absent: no trial of it was over in time.
@@ -464,6 +468,11 @@ CandidateOrder PlanCommand::Order() const {
   return *ValueOf(kCandidateOrderWords, candidate_order);
 }
 
+std::optional<Clock::time_point> PlanCommand::SimulationEnd(Clock::time_point start) const {
+  if (simulation_timeout.empty()) return std::nullopt;
+  return start + *ParseDuration(simulation_timeout);
+}
+
 PlanRequest PlanCommand::RequestAt(int64_t now_s) const {
   PlanRequest request;
   request.planner = planner;
@@ -598,11 +607,10 @@ absl::StatusOr<Found> FindAsAsked(const SearchFlags& flags, LoadedCluster& clust
                                   const Parallelism& parallelism, Progress& progress) {
   const FirstDeadline search_ends(request.passes_end, interrupted);
   const FirstDeadline trials_end(request.verification_ends, interrupted);
-  const Clock::time_point start = Clock::now();
   absl::StatusOr<Found> found =
       FindPlan(flags, cluster, groups, request, prices, search_ends, parallelism, progress);
   if (!found.ok()) return found;
-  found->plan_s = SecondsSince(start);
+  found->planned = Clock::now();
   if (flags.Trials() > 0) {
     progress.Say("trying the plan out");
     const absl::StatusOr<std::optional<PlanTrials>> tried =
@@ -648,14 +656,14 @@ int PlanCommand::PlanOver(LoadedCluster& cluster, const GroupRules& rules, const
   if (!prices_of.ok()) return progress.Done(), Fail(prices_of.status(), err);
   PlanRequest request = RequestAt(*now_s);
   std::optional<Deadlines> deadlines;
-  if (!simulation_timeout.empty()) {
-    deadlines.emplace(loaded.since + *ParseDuration(simulation_timeout));
+  if (const auto end = SimulationEnd(loaded.since)) {
+    deadlines.emplace(*end);
     request.passes_end = &deadlines->passes_end;
     request.verification_ends = &deadlines->verification_ends;
   }
   const Clock::time_point passes_start = Clock::now();
-  double pass_s = 0;
-  request.on_passes_done = [&] { pass_s = SecondsSince(passes_start); };
+  Clock::time_point passes_end = passes_start;
+  request.on_passes_done = [&] { passes_end = Clock::now(); };
   const Parallelism parallelism(threads);  // Threads start when there is work for them.
   const NodePrices* const node_prices = *prices_of ? &**prices_of : nullptr;
   std::optional<SearchInterrupt> interrupt;
@@ -672,8 +680,8 @@ int PlanCommand::PlanOver(LoadedCluster& cluster, const GroupRules& rules, const
                                         .search = found->search,
                                         .bound = found->bound,
                                         .trials = found->trials,
-                                        .pass_s = pass_s,
-                                        .verify_s = found->plan_s - pass_s});
+                                        .pass_s = SecondsBetween(passes_start, passes_end),
+                                        .verify_s = SecondsBetween(passes_end, found->planned)});
   const absl::StatusOr<std::vector<NodeId>> explained =
       FindNodes(report.context.catalog(), explain);
   absl::StatusOr<std::vector<Counterfactual>> remedies = std::vector<Counterfactual>();

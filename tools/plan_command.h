@@ -73,6 +73,9 @@ struct PlanCommand {
   [[nodiscard]] CandidateOrder Order() const;
   // The plan that is asked for, without deadlines.
   [[nodiscard]] PlanRequest RequestAt(int64_t now_s) const;
+  // When --scale-down-simulation-timeout is over for a command that began then; absent: never.
+  [[nodiscard]] std::optional<std::chrono::steady_clock::time_point> SimulationEnd(
+      std::chrono::steady_clock::time_point start) const;
   // The time to plan for: --now, or that of TimeToPlanFor.
   [[nodiscard]] PlanTime TimeFor(const LoadedCluster& cluster) const;
   // What is left to ask once all is read: adds the warnings about groups, flags and time to

@@ -20,7 +20,6 @@
 #include "service/session/session.h"
 #include "service/settings_file.h"
 #include "snapshot/formats/binary_snapshot.h"
-#include "snapshot/formats/duration.h"
 #include "snapshot/formats/rfc3339.h"
 #include "snapshot/import/completeness.h"
 #include "tools/autoscaler_flags.h"
@@ -126,9 +125,8 @@ absl::Status PutInput(const PlanCommand& command, Clock::time_point start, wire:
       told.set_command(warning->command);
     }
   }
-  if (!command.simulation_timeout.empty()) {
-    const auto end = start + *ParseDuration(command.simulation_timeout);
-    const double left = std::chrono::duration<double>(end - Clock::now()).count();
+  if (const auto end = command.SimulationEnd(start)) {
+    const double left = std::chrono::duration<double>(*end - Clock::now()).count();
     // What is over has to be told as some time, as none would be no limit.
     input.set_time_limit_seconds(std::max(left, 1e-9));
   }

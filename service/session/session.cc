@@ -372,13 +372,15 @@ absl::StatusOr<wire::LoadReply> Session::Load(std::string_view dump,
 
 namespace {
 
+absl::Status CheckNow(const wire::PlanInput& input) {
+  if (!input.has_now() || IsTime(input.now())) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("input.now: ", input.now(), " is no time of the years 1 to 9999"));
+}
+
 // The end of the time that there is for an answer, from a limit of its own too.
 absl::StatusOr<std::optional<Clock::time_point>> EndOf(const wire::PlanInput& input,
                                                        std::optional<Clock::time_point> end) {
-  if (input.has_now() && !IsTime(input.now())) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("input.now: ", input.now(), " is no time of the years 1 to 9999"));
-  }
   if (!input.has_time_limit_seconds()) return end;
   const double limit = input.time_limit_seconds();
   if (!(limit > 0 && limit <= kOptionSecondsMax)) {
@@ -525,6 +527,7 @@ absl::Status Session::WithPlan(const wire::PlanInput& input, std::optional<Clock
   request->now_s = Now(input, cluster);
   const auto prices = PricesOf(input, catalog);
   if (!prices.ok()) return prices.status();
+  if (absl::Status s = CheckNow(input); !s.ok()) return s;
   const auto ends = EndOf(input, end);
   if (!ends.ok()) return ends.status();
   std::optional<Deadlines> deadlines;
@@ -656,6 +659,7 @@ absl::StatusOr<Reply> Session::MakePass(const wire::PassCall& call,
   std::optional<Effective> parsed;
   const absl::StatusOr<const Effective*> settings = SettingsOf(call.input(), parsed);
   if (!settings.ok()) return settings.status();
+  if (absl::Status s = CheckNow(call.input()); !s.ok()) return s;
   const auto ends = EndOf(call.input(), end);
   if (!ends.ok()) return ends.status();
   ClusterSnapshot& snapshot = cluster_->Snapshot();
@@ -1007,6 +1011,7 @@ absl::StatusOr<wire::RoundReply> Session::Round(const wire::RoundCall& call,
   if (!source.ok()) return source.status();
   const int64_t now_s = Now(call.input(), source->cluster);
   if (now_s < 0) return absl::InvalidArgumentError("now: a round is not before 1970");
+  if (absl::Status s = CheckNow(call.input()); !s.ok()) return s;
   const auto ends = EndOf(call.input(), end);
   if (!ends.ok()) return ends.status();
   std::optional<Deadlines> deadlines;

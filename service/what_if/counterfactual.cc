@@ -179,13 +179,12 @@ Ladder RemedyFinder::BudgetMore(PdbId pdb) const {
 Ladder RemedyFinder::LargerShare() const {
   const ClusterSnapshot& start = report_.context.cluster->snapshot;
   const Workloads workloads(start);
-  const auto is_of_it = [&, workload = workloads.of[Index(explanation_.kept->why.pod)]](PodId pod) {
-    return workloads.of[Index(pod)] == workload;
-  };
-  const std::vector<PodId>& all = workloads.pods[workloads.of[Index(explanation_.kept->why.pod)]];
+  const uint32_t workload = workloads.of[Index(explanation_.kept->why.pod)];
+  const std::vector<PodId>& all = workloads.pods[workload];
   std::set<PodId> evicted;
   for (const Explanation::Pod& pod : explanation_.pods) {
-    if (NeedsEviction(pod.outcome) && is_of_it(pod.pod)) evicted.insert(pod.pod);
+    if (!NeedsEviction(pod.outcome)) continue;
+    if (workloads.of[Index(pod.pod)] == workload) evicted.insert(pod.pod);
   }
   PassReplay replay(report_.context);
   replay.GoTo(explanation_.node);
@@ -369,22 +368,6 @@ absl::StatusOr<Counterfactual> FindRemedies(const PlanReport& report,
   return found;
 }
 
-namespace {
-
-// A merge patch of an object, with all that it says: a field that is null is taken away when the
-// object is patched, and merging it into a patch here would lose that.
-void PutPatch(const Json& merge, Json& object) {
-  for (const auto& [field, value] : merge.items()) {
-    if (value.is_object() && object.contains(field) && object[field].is_object()) {
-      PutPatch(value, object[field]);
-    } else {
-      object[field] = value;
-    }
-  }
-}
-
-}  // namespace
-
 Json CounterfactualJson(const Counterfactual& found) {
   Json helps = Json::array();
   for (const Counterfactual::Help& help : found.helps) {
@@ -395,7 +378,8 @@ Json CounterfactualJson(const Counterfactual& found) {
         object["metadata"]["namespace"] = patch.of.namespace_name;
       }
       object["metadata"]["name"] = patch.of.name;
-      PutPatch(Json::parse(patch.merge), object);
+      // merge_patch() would drop nulls, which take fields away when the object is patched.
+      object.update(Json::parse(patch.merge), /*merge_objects=*/true);
       objects.push_back(std::move(object));
     }
     Json json = {{"change", help.what}, {"removed", help.removed}};

@@ -475,12 +475,12 @@ class SyncTest(ServeTest):
         self.apply()
         self.assertEqual(self.removed(), ["a"])
 
-    # What had come of a dump when its client went was taken for the whole.
     def test_dump_is_about_one_session(self):
         with self.refused(Code.INVALID_ARGUMENT, "session"):
             self.stub.Load(iter([pb.LoadRequest(session="one", dump=b"{"),
                                  pb.LoadRequest(session="two", dump=b"}")]))
 
+    # What had come of a dump when its client went was taken for the whole.
     def test_dump_that_is_cut_off(self):
         self.apply()
         dump = b"\n".join([node("n"), pod("r", "n")])
