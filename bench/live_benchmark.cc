@@ -259,7 +259,7 @@ void ReplaceAndRound(State& state, const std::string& workload) {
   LiveSnapshot& live = churn.live();
   NodeGroups groups;
   groups.groups.resize(1);
-  groups.groups[0].scale_down_unneeded_time_s = int64_t{1} << 40;
+  groups.groups[0].scale_down_unneeded_time_s = int64_t{1} << 31;
   groups.group_of.assign(live.Snapshot().catalog().nodes(), GroupId{0});
   ScaleDown scale_down({});
   RoundInput input;
