@@ -260,6 +260,7 @@ void ReplaceAndRound(State& state, const std::string& workload) {
   NodeGroups groups;
   groups.groups.resize(1);
   groups.groups[0].scale_down_unneeded_time_s = int64_t{1} << 31;
+  groups.groups[0].target_size = static_cast<int64_t>(live.Snapshot().alive().Count());
   groups.group_of.assign(live.Snapshot().catalog().nodes(), GroupId{0});
   ScaleDown scale_down({});
   RoundInput input;
@@ -276,6 +277,7 @@ void ReplaceAndRound(State& state, const std::string& workload) {
   for (int r = 0; r < kRoundsBefore; ++r) round(churn.Next(churn.pods() / 100));
   timings = Timings();
   for (auto _ : state) state.SetIterationTime(round(churn.Next(churn.pods() / 100)));
+  if (unneeded == 0) return state.SkipWithError("no node is unneeded");
   timings.Report(state);
   state.counters["unneeded"] = static_cast<double>(unneeded);
   state.counters["rebuilds"] = static_cast<double>(churn.Rebuilds());

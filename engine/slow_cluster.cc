@@ -31,6 +31,7 @@ SlowCluster::SlowCluster(const ClusterSnapshot& snapshot, int64_t now_s)
       pods_on_(catalog_.nodes()),
       node_of_(catalog_.pods(), kNoNode),
       needs_(catalog_.pod_shapes()),
+      open_(catalog_.nodes()),
       loads_(catalog_.nodes()),
       domains_(catalog_.topology_keys().size()),
       eligible_(catalog_.registries().size()),
@@ -40,28 +41,37 @@ SlowCluster::SlowCluster(const ClusterSnapshot& snapshot, int64_t now_s)
     const NodeId node{n};
     alive_[n] = snapshot.Contains(node);
     if (!alive_[n]) continue;
+    open_[n] = IsOpen(catalog_.node(node));
     const std::span<const PodId> pods = snapshot.PodsOn(node);
     pods_on_[n].assign(pods.begin(), pods.end());
     for (const PodId pod : pods) node_of_[Index(pod)] = node;
   }
   bool any_storage = false;
   for (uint32_t s = 0; s < catalog_.pod_shapes(); ++s) {
-    const PodShape& shape = catalog_.shape(PodShapeId{s});
-    any_storage |= UsesStorage(shape);
-    Needs& needs = needs_[s];
-    for (const auto& [resource, amount] : shape.fit_requests) {
-      if (Index(resource) < kFixedResources && resource != kPods) {
-        needs.fit[Index(resource)] = amount;
-      }
-      needs.others |= Index(resource) >= kFixedResources;
-    }
-    for (const auto& [resource, amount] : shape.charge_requests) {
-      if (Index(resource) < kFixedResources) needs.charge[Index(resource)] = amount;
-      needs.others |= Index(resource) >= kFixedResources;
-    }
-    needs.ports = !shape.host_ports.empty();
+    needs_[s] = NeedsOf(catalog_.shape(PodShapeId{s}));
+    any_storage |= needs_[s].storage;
   }
   if (any_storage) storage_ = snapshot;
+}
+
+SlowCluster::Needs SlowCluster::NeedsOf(const PodShape& shape) const {
+  Needs needs;
+  needs.rare = !shape.host_ports.empty();
+  for (const auto& [resource, amount] : shape.fit_requests) {
+    if (Index(resource) < kFixedResources && resource != kPods) needs.fit[Index(resource)] = amount;
+    needs.rare |= Index(resource) >= kFixedResources;
+  }
+  for (const auto& [resource, amount] : shape.charge_requests) {
+    if (Index(resource) < kFixedResources) needs.charge[Index(resource)] = amount;
+    needs.rare |= Index(resource) >= kFixedResources;
+  }
+  const Constraints& constraints = catalog_.constraints(shape.constraints);
+  needs.selective = !constraints.node_selector.empty() || constraints.has_node_affinity ||
+                    shape.needs_restart_all_containers || shape.needs_host_network_user_namespaces;
+  needs.storage = UsesStorage(shape);
+  needs.spread = !shape.spread.empty();
+  needs.terms = !shape.affinity.empty() || !shape.anti_affinity.empty();
+  return needs;
 }
 
 void SlowCluster::Add(PodId pod, NodeId node) {
@@ -110,14 +120,22 @@ std::string SlowCluster::WhyNot(PodId pod, NodeId node) {
     return absl::StrCat("it has a constraint that is not understood: ", shape.not_understood);
   }
   if (node == removing_) return "that node is the one that goes";
-  if (const std::string_view why = WhyNotStatically(shape, node); !why.empty()) {
-    return std::string(why);
+  const Needs& needs = needs_[Index(id)];
+  if (needs.selective || !open_[Index(node)]) {
+    if (const std::string_view why = WhyNotStatically(shape, node); !why.empty()) {
+      return std::string(why);
+    }
   }
   if (std::string why = WhyNotForLoad(shape, id, node); !why.empty()) return why;
-  if (std::string why = WhyNotForStorage(shape, node); !why.empty()) return why;
-  if (const std::string_view why = WhyNotForSpread(shape, node); !why.empty()) {
-    return std::string(why);
+  if (needs.storage) {
+    if (std::string why = WhyNotForStorage(shape, node); !why.empty()) return why;
   }
+  if (needs.spread) {
+    if (const std::string_view why = WhyNotForSpread(shape, node); !why.empty()) {
+      return std::string(why);
+    }
+  }
+  if (!needs.terms && RepelledBy(id).empty()) return "";
   return std::string(WhyNotForNeighbours(shape, id, node));
 }
 
@@ -140,6 +158,13 @@ bool SlowCluster::ToleratesTaintsOf(const Constraints& constraints, NodeId node)
     if (!Tolerates(constraints, Text(taint.key), Text(taint.value), effect)) return false;
   }
   return true;
+}
+
+bool SlowCluster::IsOpen(const NodeInfo& info) const {
+  return !info.unschedulable && std::ranges::none_of(info.taints, [&](const Taint& taint) {
+    const std::string_view effect = Text(taint.effect_text);
+    return effect == "NoSchedule" || effect == "NoExecute";
+  });
 }
 
 // nodeSelector and required node affinity.
@@ -191,7 +216,7 @@ void SlowCluster::Charge(PodId pod, Load& load) const {
   const PodShapeId id = catalog_.shape_id(pod);
   const Needs& needs = needs_[Index(id)];
   for (size_t r = 0; r < kFixedResources; ++r) load.left[r] -= needs.charge[r];
-  if (!needs.others && !needs.ports) return;
+  if (!needs.rare) return;
   if (load.rare == nullptr) load.rare = std::make_unique<Load::Rare>();
   for (const auto& [resource, amount] : catalog_.shape(id).charge_requests) {
     if (Index(resource) >= kFixedResources) load.rare->taken[resource] += amount;
@@ -226,7 +251,7 @@ std::string SlowCluster::WhyNotForLoad(const PodShape& shape, PodShapeId id, Nod
                           Absl(catalog_.ResourceName(ResourceId{r})));
     }
   }
-  return needs.others || needs.ports ? WhyNotForRareLoad(shape, node, load) : "";
+  return needs.rare ? WhyNotForRareLoad(shape, node, load) : "";
 }
 
 std::string SlowCluster::WhyNotForRareLoad(const PodShape& shape, NodeId node,
@@ -254,7 +279,6 @@ std::string SlowCluster::WhyNotForRareLoad(const PodShape& shape, NodeId node,
 }
 
 std::string SlowCluster::WhyNotForStorage(const PodShape& shape, NodeId node) const {
-  if (!UsesStorage(shape)) return "";
   const FilterVerdict verdict = Explain(*storage_, shape, node);
   if (verdict.fits) return "";
   return absl::StrCat(Absl(FilterName(verdict.filter)), ": ",

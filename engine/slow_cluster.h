@@ -101,12 +101,17 @@ class SlowCluster {
     }
   };
 
-  // What pods of a shape ask for and take of the resources that all nodes have.
+  // What pods of a shape ask for and take of the resources that all nodes have, and which
+  // questions need not be asked about them.
   struct Needs {
     std::array<int64_t, kFixedResources> fit{};
     std::array<int64_t, kFixedResources> charge{};
-    bool others = false;  // Of other resources too.
-    bool ports = false;
+    bool rare = false;  // Other resources too, or host ports.
+    bool selective =
+        false;  // Node selector, node affinity or features: not every open node will do.
+    bool storage = false;
+    bool spread = false;
+    bool terms = false;  // Affinity or anti-affinity to pods, of its own.
   };
 
   // What the pods of one node take.
@@ -126,6 +131,8 @@ class SlowCluster {
   [[nodiscard]] bool Tolerates(const Constraints& constraints, std::string_view key,
                                std::string_view value, std::string_view effect) const;
   [[nodiscard]] bool ToleratesTaintsOf(const Constraints& constraints, NodeId node) const;
+  [[nodiscard]] Needs NeedsOf(const PodShape& shape) const;
+  [[nodiscard]] bool IsOpen(const NodeInfo& info) const;
   [[nodiscard]] bool IsAffine(const Constraints& constraints, const NodeInfo& info) const;
 
   [[nodiscard]] std::string_view WhyNotStatically(const PodShape& shape, NodeId node) const;
@@ -160,6 +167,7 @@ class SlowCluster {
   std::vector<std::vector<PodId>> pods_on_;  // By NodeId.
   std::vector<NodeId> node_of_;              // By PodId.
   std::vector<Needs> needs_;                 // By PodShapeId.
+  std::vector<bool> open_;  // By NodeId: schedulable, and no taint keeps pods away.
   NodeId removing_ = kNoNode;
   std::optional<ClusterSnapshot> storage_;  // Where pods use claims: for their filters.
 

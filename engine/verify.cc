@@ -450,34 +450,45 @@ class Replay {
         return Refuse(Name(pod), " moves to ", Name(to), ", which is no destination");
       }
     }
-    for (const PodId pod : cluster_.PodsOn(removal.node)) {
-      if (duties_[Index(pod)] == Duty::kMoves) {
-        return Refuse(Name(pod), " of ", Name(removal.node), " must move and does not");
+    return absl::OkStatus();
+  }
+
+  // Whether each pod of `list` has this duty; none is listed twice.
+  bool AreAll(Duty which, const std::vector<PodId>& list) {
+    return std::ranges::all_of(list, [&](PodId pod) {
+      return std::exchange(duties_[Index(pod)], Duty::kListed) == which;
+    });
+  }
+
+  // No pod of the node has a duty that the plan says nothing of.
+  absl::Status CheckLeft(NodeId node) {
+    for (const PodId pod : cluster_.PodsOn(node)) {
+      switch (std::exchange(duties_[Index(pod)], Duty::kStays)) {
+        case Duty::kMoves:
+          return Refuse(Name(pod), " of ", Name(node), " must move and does not");
+        case Duty::kDaemonSet:
+          return Refuse(Name(node), " runs other DaemonSet pods than listed");
+        case Duty::kOnCompletion:
+          return Refuse(Name(node), " waits for other pods than listed");
+        case Duty::kStays:
+        case Duty::kMoved:
+        case Duty::kListed:
+          break;
       }
     }
     return absl::OkStatus();
   }
 
-  // Whether `list` is the pods of the node that have this duty, each once.
-  bool ListsAll(const std::vector<PodId>& list, NodeId node, Duty which) {
-    for (const PodId pod : list) {
-      if (std::exchange(duties_[Index(pod)], Duty::kListed) != which) return false;
-    }
-    const std::vector<PodId>& pods = cluster_.PodsOn(node);
-    return std::none_of(pods.begin(), pods.end(),
-                        [&](PodId pod) { return duties_[Index(pod)] == which; });
-  }
-
   absl::Status ReplayRemoval(const RemovableNode& removal) {
     if (absl::Status s = JudgePods(removal.node); !s.ok()) return s;
     if (absl::Status s = CheckMoves(removal); !s.ok()) return s;
-    if (!ListsAll(removal.daemonset, removal.node, Duty::kDaemonSet)) {
+    if (!AreAll(Duty::kDaemonSet, removal.daemonset)) {
       return Refuse(Name(removal.node), " runs other DaemonSet pods than listed");
     }
-    if (!ListsAll(removal.on_completion, removal.node, Duty::kOnCompletion)) {
+    if (!AreAll(Duty::kOnCompletion, removal.on_completion)) {
       return Refuse(Name(removal.node), " waits for other pods than listed");
     }
-    for (const PodId pod : cluster_.PodsOn(removal.node)) duties_[Index(pod)] = Duty::kStays;
+    if (absl::Status s = CheckLeft(removal.node); !s.ok()) return s;
     cluster_.BeginRemoval(removal.node);
     if (absl::Status s = PlaceAll(removal.moves); !s.ok()) return s;
     cluster_.EndRemoval();
