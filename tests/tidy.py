@@ -2,11 +2,13 @@
 """Runs clang-tidy over the sources, a folder's files at a time.
 
     tidy.py BUILD [FILE...]      BUILD has compile_commands.json; FILE: .cc files
+    tidy.py --self-test          faults in a file that a unit includes are found
 
 Most of clang-tidy's time goes into the headers that each file includes.  Files of one
-folder are therefore checked together, as a unit that includes them; the analyzer takes
-.cc files that a unit includes for part of it.  A file that cannot be compiled behind the
-others (two files may use a name, each for itself) is left for a later unit.
+folder are therefore checked together, as a unit that includes them.  The analyzer takes
+.cc files for part of a unit if that is called UnifiedSource.  Where a unit cannot be compiled (two files
+may use a name, each for itself), the files that cannot stand behind the others are left
+for a later unit.
 """
 
 import concurrent.futures
@@ -17,8 +19,9 @@ import shlex
 import subprocess
 import sys
 import tempfile
+import unittest
 
-UNIT_FILES_MAX = 12  # More make a unit that others wait for at the end.
+UNIT_FILES_MAX = 24  # More make a unit that others wait for at the end.
 FOLDERS = "base|snapshot|predicates|engine|service|tools"
 
 
@@ -48,7 +51,7 @@ def flags_of(build):
 
 
 def write_unit(folder, files):
-    handle, path = tempfile.mkstemp(suffix=".cc", dir=folder, text=True)
+    handle, path = tempfile.mkstemp(prefix="UnifiedSource-", suffix=".cc", dir=folder, text=True)
     with os.fdopen(handle, "w", encoding="utf-8") as unit:
         unit.writelines(f'#include "{file}"\n' for file in files)
     return path
@@ -68,13 +71,14 @@ def first_stranger(unit, flags, files):
 
 
 def check(unit, flags):
-    """clang-tidy's findings, or an empty text."""
+    """Whether the unit can be compiled, and clang-tidy's findings, or an empty text."""
     result = subprocess.run(
         ["clang-tidy-19", "--quiet", "--checks=-bugprone-suspicious-include",
          f"--header-filter=/({FOLDERS})/([a-z]+/)*[^/]*\\.(h|cc)$", unit, "--",
          "-Wno-unknown-warning-option", *flags],
         stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-    return "" if result.returncode == 0 else result.stdout + result.stderr
+    findings = "" if result.returncode == 0 else result.stdout + result.stderr
+    return "[clang-diagnostic-error" not in findings, findings
 
 
 def check_folder(folder, files, flags):
@@ -82,14 +86,17 @@ def check_folder(folder, files, flags):
     while files:
         together, files = files[:UNIT_FILES_MAX], files[UNIT_FILES_MAX:]
         later = []
-        while True:
-            unit = write_unit(folder, together)
-            stranger = first_stranger(unit, flags, together)
-            if stranger is None or len(together) == 1:
-                break
-            together = [file for file in together if file != stranger]
-            later.append(stranger)
-        findings.append(check(unit, flags))
+        compiles, found = check(write_unit(folder, together), flags)
+        if not compiles and len(together) > 1:
+            while True:
+                unit = write_unit(folder, together)
+                stranger = first_stranger(unit, flags, together)
+                if stranger is None or len(together) == 1:
+                    break
+                together = [file for file in together if file != stranger]
+                later.append(stranger)
+            _, found = check(unit, flags)
+        findings.append(found)
         units += 1
         files = later + files
     return units, "".join(findings)
@@ -110,11 +117,13 @@ def main(arguments):
     with tempfile.TemporaryDirectory(prefix="tidy-", dir=build) as scratch:
         # The checks are looked for upwards from a unit: below `build`, in the tree.
         with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-            jobs = [
-                pool.submit(check_folder, scratch, files[at : at + UNIT_FILES_MAX], list(words))
+            units = [
+                (files[at : at + UNIT_FILES_MAX], list(words))
                 for (_, words), files in folders.items()
                 for at in range(0, len(files), UNIT_FILES_MAX)
             ]
+            units.sort(key=lambda unit: len(unit[0]), reverse=True)  # The longest first.
+            jobs = [pool.submit(check_folder, scratch, *unit) for unit in units]
             for job in concurrent.futures.as_completed(jobs):
                 units, findings = job.result()
                 if findings:
@@ -124,5 +133,40 @@ def main(arguments):
     return 0 if clean else 1
 
 
+class SelfTest(unittest.TestCase):
+
+    def checked(self, *texts):
+        """What is found in .cc files of these texts, and in how many units."""
+        with tempfile.TemporaryDirectory(prefix="tidy-", dir=".") as folder:
+            os.mkdir(f"{folder}/base")
+            files = [os.path.realpath(f"{folder}/base/{i}.cc") for i in range(len(texts))]
+            for file, text in zip(files, texts):
+                with open(file, "w", encoding="utf-8") as out:
+                    out.write(text)
+            return check_folder(folder, files, ["-std=c++20"])
+
+    def test_the_analyzer_looks_into_what_a_unit_includes(self):
+        units, found = self.checked("int A() { return 1; }\n",
+                                    "int B(int* p) { delete p; return *p; }\n")
+        self.assertEqual(units, 1)
+        self.assertIn("[clang-analyzer-cplusplus.NewDelete", found)
+
+    def test_files_that_cannot_stand_together_are_checked_apart(self):
+        one = "static int Same() { return 1; }\nint A() { return Same(); }\n"
+        two = "static int Same() { return 2; }\nint B(int* p) { delete p; return *p + Same(); }\n"
+        units, found = self.checked(one, two)
+        self.assertEqual(units, 2)
+        self.assertIn("[clang-analyzer-cplusplus.NewDelete", found)
+        self.assertNotIn("clang-diagnostic-error", found)
+
+    def test_a_file_that_cannot_be_compiled_is_told(self):
+        self.assertIn("[clang-diagnostic-error", self.checked("int A() { return b; }\n")[1])
+
+    def test_what_is_well_is_clean(self):
+        self.assertEqual(self.checked("int A() { return 1; }\n"), (1, ""))
+
+
 if __name__ == "__main__":
+    if sys.argv[1:] == ["--self-test"]:
+        unittest.main(argv=sys.argv[:1])
     sys.exit(main(sys.argv[1:]))
