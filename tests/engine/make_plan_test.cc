@@ -99,6 +99,14 @@ class MakePlanTest : public ::testing::Test {
   PlanResult made_;
 };
 
+// 2 times the parallelism, where nobody was unneeded before.
+TEST_F(MakePlanTest, ParallelismLimitsHowManyNodesGo) {
+  request_.max_scale_down_parallelism = 1;
+  EXPECT_EQ(Removed(kNever, kNever), "a b");
+  request_.max_scale_down_parallelism = 2;
+  EXPECT_EQ(Removed(kNever, kNever), "a b c");
+}
+
 TEST_F(MakePlanTest, WhatIsDoneInTimeIsWhatIsDoneWithoutALimit) {
   EXPECT_EQ(Removed(kNever, kNever), "a b c");
   EXPECT_EQ(made_.plan.termination, Termination::kComplete);

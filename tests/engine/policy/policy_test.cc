@@ -86,6 +86,16 @@ std::string Figure(const PolicyDecision& decision, std::string_view name) {
   return "(absent)";
 }
 
+TEST(PolicyTest, TheExampleOfANumberIsOneThatIsAllowed) {
+  for (const std::string_view name : PolicyRegistry().Names()) {
+    for (const PolicyKey& key : PolicyRegistry().Find(name)->keys) {
+      if (key.type != PolicyValueType::kInt && key.type != PolicyValueType::kNumber) continue;
+      EXPECT_GE(std::stod(key.example), key.min) << name << ": " << key.path;
+      EXPECT_LE(std::stod(key.example), key.max) << name << ": " << key.path;
+    }
+  }
+}
+
 TEST(PolicyTest, EscalatorAsksForSixNodesMoreAtTwoHundredAndFiftyPercent) {
   PolicyObservation pool = Pool(2, {.cpu_milli = 1000, .memory_bytes = 100 * kGib});
   for (size_t i = 0; i < 10; ++i) AddPod(pool, i % 2, {.cpu_milli = 500, .memory_bytes = kGib});

@@ -102,6 +102,35 @@ TEST(BinarySnapshotTest, AWrittenSnapshotWrittenAgainIsTheSameBytes) {
   EXPECT_EQ(Written(once), once);
 }
 
+// Keeps what is said aside of controllers: how many of their pods are ready.
+class ReadySink : public testing::DumpSink {
+ public:
+  void OnAside(const Aside& aside) override { ready.push_back(aside.pods_ready); }
+  std::vector<int64_t> ready;
+};
+
+TEST(BinarySnapshotTest, WhatIsSaidAsideIsOfTheNextControllerAlone) {
+  std::string out;
+  BinarySnapshotWriter writer([&out](std::string_view bytes) {
+    out += bytes;
+    return absl::OkStatus();
+  });
+  objects::Controller controller;
+  controller.kind = objects::ControllerKind::kReplicaSet;
+  controller.meta.namespace_name = "default";
+  writer.OnAside({.resource_version = {}, .pods_ready = 3});
+  for (const std::string_view name : {"a", "b"}) {
+    controller.meta.name = name;
+    ASSERT_TRUE(writer.OnController(controller).ok());
+  }
+  ASSERT_TRUE(writer.Finish().ok());
+  ReadySink sink;
+  ImportStats stats;
+  ASSERT_TRUE(ReadBytes("file", out, sink, stats).ok());
+  EXPECT_EQ(sink.lines().size(), 2u);
+  EXPECT_THAT(sink.ready, ::testing::ElementsAre(3, 0));
+}
+
 TEST(BinarySnapshotTest, ManyChunksKeepTheOrderAndShareTheirTexts) {
   std::string pods;
   for (int i = 0; i < 20'000; ++i) {

@@ -287,6 +287,17 @@ TEST_F(ReadInputTest, WhatKubectlWritesInsteadOfADumpIsNamedWithWhatToDo) {
   }
 }
 
+// Words that messages of kubectl have may stand in an object, and that in the first line.
+TEST_F(ReadInputTest, AListInOneLineIsNoMessage) {
+  const std::string words = R"("kubectl.kubernetes.io/why":"image not found")";
+  const std::string node =
+      R"({"kind":"Node","metadata":{"name":"n","annotations":{)" + words + "}}}";
+  for (const std::string& text : {"[" + node + "]", "- " + node + "\n", node}) {
+    EXPECT_EQ(Read(Put("dump.yaml", text)), "");
+    EXPECT_THAT(lines_, ElementsAre(HasSubstr("Node name=[n]"))) << text;
+  }
+}
+
 // kubectl prints what it got, and then what it was not allowed to get.
 TEST_F(ReadInputTest, AMessageOfKubectlsBehindTheObjectsIsQuoted) {
   const std::string forbidden = "Error from server (Forbidden): pods is forbidden";
