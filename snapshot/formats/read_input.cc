@@ -186,7 +186,9 @@ bool IsKubectlError(std::string_view line) {
   return StartsWithAny(line, {"error: ", "Error: ", "Error from server", "Unable to connect to",
                               "The connection to the server", "No resources found", "Unauthorized",
                               "Forbidden"}) ||
-         (line.find("kubectl") != line.npos && line.find("not found") != line.npos) ||
+         // What shells say, behind their own name.
+         line.ends_with("kubectl: not found") || line.ends_with("kubectl: command not found") ||
+         line.ends_with("command not found: kubectl") ||
          IsLogLine(line, "EF");
 }
 
@@ -209,7 +211,6 @@ bool IsObjectName(std::string_view line) {
 std::string InsteadOfDump(std::string_view text) {
   constexpr std::string_view kAsJson = "; dump with `kubectl get ... -A -o json`";
   const std::string_view line = FirstLine(text.substr(0, size_t{4} << 10));
-  if (line.empty() || line[0] == '{' || line[0] == '[' || line[0] == '-') return "";
   const std::string quoted = absl::StrCat("\"", Printable(line.substr(0, 200)), "\"");
   if (IsKubectlError(line)) {
     return absl::StrCat("holds a message instead of objects: ", quoted,
