@@ -61,6 +61,8 @@ SimulationOptions OptionsOf(const RunFlags& flags) {
   options.scale_down = RoundOptionsOf(flags.plan).scale_down;
   // The virtual clock is never wrong, however long it sleeps.
   options.scale_down.clock_jump_max_s = 0;
+  // Of a plan that only waits nothing is shown or kept.
+  options.scale_down.verify = VerifyPlans::kBeforeDeletion;
   return options;
 }
 
