@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <limits>
-#include <string>
+#include <tuple>
+#include <utility>
 
 namespace ebb {
 namespace {
@@ -28,18 +29,15 @@ bool Contains(const std::vector<TextId>& sorted, TextId item) {
   return it != sorted.end() && *it == item;
 }
 
-// Namespace and labels as bytes: equal where no selector can tell two shapes apart.
-std::string WhatSelectorsRead(const PodShape& shape) {
-  std::string bytes;
-  const auto append = [&](TextId id) {
-    bytes.append(reinterpret_cast<const char*>(&id), sizeof(id));
-  };
-  append(shape.namespace_name);
-  for (const Label& label : shape.labels) {
-    append(label.key);
-    append(label.value);
+// What selectors read of a shape.
+auto Look(const PodShape& shape) { return std::tie(shape.namespace_name, shape.labels); }
+
+// Calls use(item) for each item of a sorted list once.
+template <typename Use>
+void EachOnce(const std::vector<TextId>& sorted, Use&& use) {
+  for (size_t i = 0; i < sorted.size(); ++i) {
+    if (i == 0 || sorted[i] != sorted[i - 1]) use(sorted[i]);
   }
-  return bytes;
 }
 
 }  // namespace
@@ -88,55 +86,71 @@ bool SlowMatches::IsMatch(std::span<const PodMatcher> all, const PodShape& shape
 }
 
 void SlowMatches::MakeIndex() {
-  absl::flat_hash_map<std::string, uint32_t> known;
-  for (uint32_t s = 0; s < catalog_.pod_shapes(); ++s) {
-    const PodShape& shape = catalog_.shape(PodShapeId{s});
-    const auto next = static_cast<uint32_t>(lookalikes_.size());
-    const auto [it, is_new] = known.try_emplace(WhatSelectorsRead(shape), next);
-    if (is_new) {
-      lookalikes_.emplace_back();
-      everybody_.push_back(next);
-      in_namespace_[shape.namespace_name].push_back(next);
-      for (const Label& label : shape.labels) {
-        with_key_[label.key].push_back(next);
-        with_label_[{label.key, label.value}].push_back(next);
-      }
+  for (uint32_t s = 0; s < catalog_.pod_shapes(); ++s) shapes_.push_back(PodShapeId{s});
+  std::ranges::sort(shapes_, [&](PodShapeId a, PodShapeId b) {
+    return std::tuple_cat(Look(catalog_.shape(a)), std::tie(a)) <
+           std::tuple_cat(Look(catalog_.shape(b)), std::tie(b));
+  });
+  for (uint32_t i = 0; i < shapes_.size(); ++i) {
+    const PodShape& shape = catalog_.shape(shapes_[i]);
+    if (i > 0 && Look(catalog_.shape(shapes_[i - 1])) == Look(shape)) continue;
+    const auto look = static_cast<uint32_t>(begins_.size());
+    begins_.push_back(i);
+    everybody_.push_back(look);
+    for (const Label& label : shape.labels) {
+      labelled_.push_back({.key = label.key, .value = label.value, .look = look});
     }
-    lookalikes_[it->second].push_back(PodShapeId{s});
   }
+  begins_.push_back(static_cast<uint32_t>(shapes_.size()));
+  std::ranges::sort(labelled_);
+  for (const Labelled& each : labelled_) labelled_looks_.push_back(each.look);
 }
 
-// Whatever matches is in these lists: the fewest that one requirement leads to.
-SlowMatches::Lists SlowMatches::MayMatch(std::span<const PodMatcher> all) const {
-  Lists fewest = {&everybody_};
+SlowMatches::Looks SlowMatches::InNamespace(TextId name) const {
+  const auto [begin, end] = std::ranges::equal_range(everybody_, name, {}, [&](uint32_t look) {
+    return catalog_.shape(ShapesOf(look).front()).namespace_name;
+  });
+  return Looks(begin, end);
+}
+
+SlowMatches::Looks SlowMatches::WithKey(TextId key) const {
+  const auto [begin, end] = std::ranges::equal_range(labelled_, key, {}, &Labelled::key);
+  return LabelledFrom(static_cast<size_t>(begin - labelled_.begin()),
+                      static_cast<size_t>(end - labelled_.begin()));
+}
+
+SlowMatches::Looks SlowMatches::WithLabel(TextId key, TextId value) const {
+  const auto [begin, end] = std::ranges::equal_range(
+      labelled_, std::pair(key, value), {},
+      [](const Labelled& each) { return std::pair(each.key, each.value); });
+  return LabelledFrom(static_cast<size_t>(begin - labelled_.begin()),
+                      static_cast<size_t>(end - labelled_.begin()));
+}
+
+// Whatever matches is in these lists, which are disjoint: the fewest that one requirement leads to.
+std::vector<SlowMatches::Looks> SlowMatches::MayMatch(std::span<const PodMatcher> all) const {
+  std::vector<Looks> fewest = {everybody_};
   size_t least = everybody_.size();
   // `lists` are those of one requirement that every match fulfils.
-  const auto offer = [&](Lists lists) {
-    // A value or namespace that is named twice.
-    std::sort(lists.begin(), lists.end());
-    lists.erase(std::unique(lists.begin(), lists.end()), lists.end());
+  const auto offer = [&](std::vector<Looks> lists) {
     size_t size = 0;
-    for (const std::vector<uint32_t>* list : lists) size += list->size();
+    for (const Looks list : lists) size += list.size();
     if (size >= least) return;
     least = size;
     fewest = std::move(lists);
   };
-  const auto add = [](const auto& map, const auto& key, Lists& lists) {
-    if (const auto it = map.find(key); it != map.end()) lists.push_back(&it->second);
-  };
   for (const PodMatcher& matcher : all) {
     if (matcher.selector.nothing) return {};
-    Lists lists;
-    for (const TextId name : matcher.namespaces) add(in_namespace_, name, lists);
+    std::vector<Looks> lists;
+    EachOnce(matcher.namespaces, [&](TextId name) { lists.push_back(InNamespace(name)); });
     if (!matcher.all_namespaces) offer(std::move(lists));
     for (const LabelRequirement& requirement : matcher.selector.requirements) {
       lists.clear();
       if (requirement.op == Operator::kIn) {
-        for (const TextId value : requirement.values) {
-          add(with_label_, std::pair(requirement.key, value), lists);
-        }
+        EachOnce(requirement.values,
+                 [&](TextId value) { lists.push_back(WithLabel(requirement.key, value)); });
       } else if (requirement.op == Operator::kExists) {
-        add(with_key_, requirement.key, lists);
+        lists.push_back(WithKey(requirement.key));
       } else {
         continue;
       }
@@ -147,11 +161,11 @@ SlowMatches::Lists SlowMatches::MayMatch(std::span<const PodMatcher> all) const 
 }
 
 std::vector<PodShapeId> SlowMatches::Find(std::span<const PodMatcher> all) {
-  if (lookalikes_.empty()) MakeIndex();
+  if (shapes_.empty()) MakeIndex();
   std::vector<PodShapeId> found;
-  for (const std::vector<uint32_t>* list : MayMatch(all)) {
-    for (const uint32_t each : *list) {
-      const Lookalikes& shapes = lookalikes_[each];
+  for (const Looks list : MayMatch(all)) {
+    for (const uint32_t look : list) {
+      const std::span<const PodShapeId> shapes = ShapesOf(look);
       ++comparisons_;
       if (!IsMatch(all, catalog_.shape(shapes.front()))) continue;
       found.insert(found.end(), shapes.begin(), shapes.end());

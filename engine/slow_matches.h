@@ -5,22 +5,22 @@
 // selector is compared with the shapes that have a label, a key or a namespace that it
 // asks for, whichever are fewest, and not with all.
 //
-// Cost:      the index is made on first use, O(labels of all shapes); Find is O(shapes
-//            that are compared x requirements).
+// Cost:      the index is made on first use, O(n log n) for n labels of all shapes; Find is
+//            O(shapes that are compared x requirements).
 // Threads:   none: Find makes the index.
 // Ownership: borrows the catalog, which must outlive it.
 
 #ifndef EBB_ENGINE_SLOW_MATCHES_H_
 #define EBB_ENGINE_SLOW_MATCHES_H_
 
+#include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string_view>
-#include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "snapshot/catalog.h"
 
 namespace ebb {
@@ -42,19 +42,35 @@ class SlowMatches {
   [[nodiscard]] uint64_t comparisons() const { return comparisons_; }
 
  private:
-  using Lookalikes = std::vector<PodShapeId>;
-  // Lists of lookalikes_, by index; the lists are disjoint.
-  using Lists = std::vector<const std::vector<uint32_t>*>;
+  // Shapes that selectors cannot tell apart have one look; looks are numbered.
+  using Looks = std::span<const uint32_t>;
+
+  // A label that a look has.
+  struct Labelled {
+    TextId key;
+    TextId value;
+    uint32_t look;
+    friend auto operator<=>(const Labelled&, const Labelled&) = default;
+  };
 
   void MakeIndex();
-  [[nodiscard]] Lists MayMatch(std::span<const PodMatcher> all) const;
+  [[nodiscard]] std::span<const PodShapeId> ShapesOf(uint32_t look) const {
+    return std::span(shapes_).subspan(begins_[look], begins_[look + 1] - begins_[look]);
+  }
+  [[nodiscard]] Looks InNamespace(TextId name) const;
+  [[nodiscard]] Looks WithKey(TextId key) const;
+  [[nodiscard]] Looks WithLabel(TextId key, TextId value) const;
+  [[nodiscard]] Looks LabelledFrom(size_t begin, size_t end) const {
+    return std::span(labelled_looks_).subspan(begin, end - begin);
+  }
+  [[nodiscard]] std::vector<Looks> MayMatch(std::span<const PodMatcher> all) const;
 
   const Catalog& catalog_;
-  std::vector<Lookalikes> lookalikes_;  // Empty: the index is not made yet.
-  std::vector<uint32_t> everybody_;
-  absl::flat_hash_map<TextId, std::vector<uint32_t>> in_namespace_;
-  absl::flat_hash_map<TextId, std::vector<uint32_t>> with_key_;
-  absl::flat_hash_map<std::pair<TextId, TextId>, std::vector<uint32_t>> with_label_;
+  std::vector<PodShapeId> shapes_;        // By namespace, then labels.  Empty: no index yet.
+  std::vector<uint32_t> begins_;          // Look l is shapes_ from begins_[l] to begins_[l + 1].
+  std::vector<uint32_t> everybody_;       // All looks: 0, 1, 2, ...
+  std::vector<Labelled> labelled_;        // Sorted.
+  std::vector<uint32_t> labelled_looks_;  // Of labelled_, what it names.
   uint64_t comparisons_ = 0;
 };
 
