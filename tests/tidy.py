@@ -6,9 +6,9 @@
 
 Most of clang-tidy's time goes into the headers that each file includes.  Files of one
 folder are therefore checked together, as a unit that includes them.  The analyzer takes
-.cc files for part of a unit if that is called UnifiedSource.  Where a unit cannot be compiled (two files
-may use a name, each for itself), the files that cannot stand behind the others are left
-for a later unit.
+.cc files for part of a unit if that is called UnifiedSource.  A file that cannot be
+compiled behind the others (two files may use a name, each for itself) is left for a later
+unit.
 """
 
 import concurrent.futures

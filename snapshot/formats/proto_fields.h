@@ -130,6 +130,8 @@ class ProtoFields : public FieldProblem {
       if (IsRun(value, ProtoField::Shape::kMap)) return Entries(value, field);
     }
     if (!value.Is(ProtoField::Type::kMessage)) return WrongType();
+    // The analyzer does not look into Is(), which has seen that there is a field.
+    // NOLINTNEXTLINE(clang-analyzer-core.NullDereference)
     return Walk(*value.field_->message, TextOf(value), field);
   }
 
