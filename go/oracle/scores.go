@@ -161,14 +161,19 @@ func scoreOf(v *Verdict, plugin string) int64 {
 	return v.Scores[plugin]
 }
 
-// compareScores returns the scores that differ.  The total is compared where no plugin is left out.
+// compareScores returns the scores that differ.  The total is compared where no plugin is left out,
+// and differs for itself only where no plugin does.
 func compareScores(want, got *PodVerdicts) []Disagreement {
 	var found []Disagreement
 	for i := range want.Nodes {
 		if want.Nodes[i].Scores == nil {
 			continue
 		}
+		known := len(found)
 		for _, plugin := range comparedPlugins(want) {
+			if plugin == totalScore && len(found) > known {
+				continue
+			}
 			if scoreOf(&want.Nodes[i], plugin) != scoreOf(&got.Nodes[i], plugin) {
 				found = append(found, Disagreement{Kind: "score", Pod: want.Pod, Scorer: plugin,
 					Want: want.Nodes[i], Got: got.Nodes[i]})

@@ -76,14 +76,14 @@ func TestScoresThatDifferAreFoundUnlessLeftOut(t *testing.T) {
 	}{
 		{nil, verdicts(50, 200, 250), nil},
 		{nil, verdicts(51, 200, 250), []string{"NodeResourcesFit"}},
-		{nil, verdicts(50, 100, 150), []string{"PodTopologySpread", "total"}},
+		{nil, verdicts(50, 100, 150), []string{"PodTopologySpread"}},
 		{nil, verdicts(50, 200, 249), []string{"total"}},
 		{map[string]string{"PodTopologySpread": "why"}, verdicts(50, 100, 150), nil},
 		{map[string]string{"PodTopologySpread": "why"}, verdicts(49, 100, 149),
 			[]string{"NodeResourcesFit"}},
 		// A score that was not given is 0.
 		{nil, &PodVerdicts{Pod: "default/a", Nodes: []Verdict{{Node: "n1", Fits: true}}},
-			[]string{"NodeResourcesFit", "PodTopologySpread", "total"}},
+			[]string{"NodeResourcesFit", "PodTopologySpread"}},
 	} {
 		want := verdicts(50, 200, 250)
 		want.LeftOut = c.leftOut
@@ -110,9 +110,7 @@ func TestScoresAreNotComparedWhereVerdictsDiffer(t *testing.T) {
 	}
 }
 
-// What is added for scores leaves the verdicts of a seed's clusters as they were, where it is not a
-// soft taint's toleration that lets a pod in.
-func TestASeedHasTheSameNodesAndPodsWithScores(t *testing.T) {
+func TestASeedHasTheSamePodsWithScores(t *testing.T) {
 	for number := range 50 {
 		without, with := Generate(9, number, allAreas), Generate(9, number, scoredAreas)
 		if !slices.Equal(without.Pods, with.Pods) {
