@@ -83,6 +83,24 @@ absl::Status CheckAmounts(std::string_view object, std::string_view field,
   return absl::OkStatus();
 }
 
+CpuAndMemory CpuAndMemoryOf(const objects::ResourceList& sum) {
+  CpuAndMemory amounts;
+  for (const objects::ResourceAmount& each : sum) {
+    if (each.name == "cpu") amounts.cpu_milli = std::min(each.amount, kChargedMax);
+    if (each.name == "memory") amounts.memory_bytes = std::min(each.amount, kChargedMax);
+  }
+  return amounts;
+}
+
+CpuAndMemory CpuAndMemoryOf(const Requests& requests) {
+  CpuAndMemory amounts;
+  for (const ResourceQuantity& each : requests) {
+    if (each.resource == kCpu) amounts.cpu_milli = std::min(each.amount, kChargedMax);
+    if (each.resource == kMemory) amounts.memory_bytes = std::min(each.amount, kChargedMax);
+  }
+  return amounts;
+}
+
 // One resource of which pods are charged too much together.
 struct Charge {
   struct Asked {
@@ -447,7 +465,24 @@ absl::Status SnapshotBuilder::SumRequests(const objects::Pod& pod) {
     sum(RequestsOf::kCounted, requests_.counted);
     requests_.counts_otherwise = requests_.counted != requests_.charge;
   }
+  if (status.ok()) SumScored(pod);
   return status;
+}
+
+// What scores count of the pod.
+void SnapshotBuilder::SumScored(const objects::Pod& pod) {
+  requests_.scored_default = {};
+  if (!IsScoredOtherwise(pod)) {
+    requests_.scored_incoming = CpuAndMemoryOf(requests_.fit);
+    return;
+  }
+  SumPodRequests(pod, RequestsOf::kScoredIncoming, sum_);
+  requests_.scored_incoming = CpuAndMemoryOf(sum_);
+  SumPodRequests(pod, RequestsOf::kScoredRunning, sum_);
+  const CpuAndMemory running = CpuAndMemoryOf(sum_);
+  const CpuAndMemory charged = CpuAndMemoryOf(requests_.charge);
+  requests_.scored_default = {running.cpu_milli - charged.cpu_milli,
+                              running.memory_bytes - charged.memory_bytes};
 }
 
 absl::Status SnapshotBuilder::AddPod(const objects::Pod& pod) {

@@ -97,6 +97,7 @@ class SnapshotBuilder {
   void InternRequests(const objects::ResourceList& sum, Requests& requests);
   NodeInfo CompileNode(const objects::Node& node);
   absl::Status SumRequests(const objects::Pod& pod);
+  void SumScored(const objects::Pod& pod);
   // Of a live cluster `name` and `key` are held once by whoever asks; else all texts are kept.
   enum class Texts : uint8_t { kKept, kHeld };
   static NamedPod NameOf(const objects::Pod& pod, Symbols& symbols, Texts texts);

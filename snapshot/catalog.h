@@ -51,6 +51,11 @@ inline constexpr std::string_view kDefaultGpuResource = "nvidia.com/gpu";
 // amounts stay within int64.
 inline constexpr int64_t kChargedMax = int64_t{1} << 61;
 
+struct CpuAndMemory {
+  int64_t cpu_milli = 0;
+  int64_t memory_bytes = 0;
+};
+
 // Sorted by resource; amounts are not zero.
 using Requests = std::vector<ResourceQuantity>;
 
@@ -104,6 +109,29 @@ struct AntiAffinityTerm {
   TableId table;
   TopologyKeyId key;
   TableId repelling;  // The kExistingAnti table that says whom the term repels.
+};
+
+// A ScheduleAnyway constraint.
+struct SoftSpread {
+  Selector selector;  // With the pod's values for matchLabelKeys.
+  TextId topology_key;
+  int32_t max_skew;
+  bool honor_affinity;
+  bool honor_taints;
+};
+
+// A required affinity term, seen from the pods that it speaks of: they do well near its owner.
+struct AttractingTerm {
+  Selector selector;
+  std::vector<TextId> namespaces;  // The owner's where the term says nothing.
+  Selector namespace_selector;     // Selects nothing where the term has none.
+  TextId topology_key;
+};
+
+// What only scores read of a pod, beside what filters do.
+struct Preferences {
+  std::vector<SoftSpread> spread;
+  std::vector<AttractingTerm> attracts;
 };
 
 struct PodShape {
@@ -168,6 +196,12 @@ struct PodShape {
   [[nodiscard]] const Requests& Counted() const {
     return counts_otherwise ? counted_requests : charge_requests;
   }
+
+  // What only scores read.  What the pod counts where it would be placed
+  // (RequestsOf::kScoredIncoming), and on its node beside charge_requests (kScoredRunning).
+  CpuAndMemory scored_incoming;
+  CpuAndMemory scored_default;
+  std::shared_ptr<const Preferences> preferences;  // Null: there are none.
 
   // Volumes by claim, and everything else that storage filters read.
   uint32_t volumes = 0;  // Index for Storage::volumes(); 0: none matters.

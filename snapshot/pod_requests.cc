@@ -94,10 +94,39 @@ ResourceList HeldBy(const objects::Container& container, const objects::Containe
   return held;
 }
 
+bool Names(const ResourceList& list, std::string_view name) {
+  return std::ranges::any_of(list, [&](const ResourceAmount& each) { return each.name == name; });
+}
+
+bool IsPodLevelResource(std::string_view name) {
+  return name == "cpu" || name == "memory" || name.starts_with(kHugePages);
+}
+
+bool HasPodLevelRequests(const objects::Pod& pod) {
+  return pod.has_pod_resources &&
+         std::ranges::any_of(pod.pod_requests, [](const ResourceAmount& each) {
+           return IsPodLevelResource(each.name);
+         });
+}
+
+// What a container asks for that does not say.
+ResourceList DefaultRequests(const objects::Pod& pod, RequestsOf which) {
+  if (which != RequestsOf::kScoredRunning && which != RequestsOf::kScoredIncoming) return {};
+  ResourceList defaults = {{"cpu", kDefaultCpuRequestMilli},
+                           {"memory", kDefaultMemoryRequestBytes}};
+  if (which == RequestsOf::kScoredRunning && HasPodLevelRequests(pod)) {
+    ResourceList sum;
+    SumPodRequests(pod, RequestsOf::kRunning, sum);
+    std::erase_if(defaults, [&](const ResourceAmount& each) { return Names(sum, each.name); });
+  }
+  return defaults;
+}
+
 class Summer {
  public:
-  Summer(const objects::Pod& pod, RequestsOf which) : pod_(pod), which_(which) {
-    if (which == RequestsOf::kIncoming || pod.container_statuses.size() <= kSearchedMax) return;
+  Summer(const objects::Pod& pod, RequestsOf which)
+      : pod_(pod), which_(which), defaults_(DefaultRequests(pod, which)) {
+    if (IsIncoming() || pod.container_statuses.size() <= kSearchedMax) return;
     for (const objects::ContainerStatus& status : pod.container_statuses) {
       if (status.has_resources) by_name_.try_emplace(status.name, &status);
     }
@@ -105,9 +134,9 @@ class Summer {
 
   void AddContainer(const objects::Container& container, Amounts& sum) const {
     if (const objects::ContainerStatus* status = StatusOf(container)) {
-      AddTo(sum, HeldBy(container, *status, pod_.resize_infeasible));
+      AddAll(HeldBy(container, *status, pod_.resize_infeasible), sum);
     } else {
-      AddTo(sum, container.requests);
+      AddAll(container.requests, sum);
     }
   }
 
@@ -128,10 +157,14 @@ class Summer {
         for (const ResourceAmount& each : own) RaiseTo(most, of_sidecars.Of(each.name));
         continue;
       }
-      for (ResourceAmount alone : container.requests) {
-        AddTo(alone, of_sidecars.Of(alone.name));
-        RaiseTo(most, alone);
-      }
+      const auto raise = [&](const ResourceList& requests) {
+        for (ResourceAmount alone : requests) {
+          AddTo(alone, of_sidecars.Of(alone.name));
+          RaiseTo(most, alone);
+        }
+      };
+      raise(container.requests);
+      raise(MissingIn(container.requests));
     }
     RaiseTo(sum, init_max);
   }
@@ -139,7 +172,8 @@ class Summer {
   // Resources that spec.resources does not name keep their sum, whatever the status
   // says of them.
   void ReplaceWithPodLevel(Amounts& sum) const {
-    const bool held = which_ == RequestsOf::kRunning && pod_.has_pod_status_resources;
+    const bool held = (which_ == RequestsOf::kRunning || which_ == RequestsOf::kScoredRunning) &&
+                      pod_.has_pod_status_resources;
     ResourceList status;
     if (held) status = pod_.pod_status_requests;
     Amounts of_status(status);
@@ -149,19 +183,37 @@ class Summer {
     }
     for (const ResourceAmount& wish : pod_.pod_requests) {
       const objects::Text name = wish.name;
-      if (name != "cpu" && name != "memory" && !name.starts_with(kHugePages)) continue;
+      if (!IsPodLevelResource(name)) continue;
       sum.Of(name) = held ? of_status.Of(name) : wish;
     }
   }
 
  private:
+  [[nodiscard]] bool IsIncoming() const {
+    return which_ == RequestsOf::kIncoming || which_ == RequestsOf::kScoredIncoming;
+  }
+
+  // The defaults for what a container's list does not name.
+  [[nodiscard]] ResourceList MissingIn(const ResourceList& list) const {
+    ResourceList missing;
+    for (const ResourceAmount& each : defaults_) {
+      if (!Names(list, each.name)) missing.push_back(each);
+    }
+    return missing;
+  }
+
+  void AddAll(const ResourceList& requests, Amounts& sum) const {
+    AddTo(sum, requests);
+    AddTo(sum, MissingIn(requests));
+  }
+
   // Up to this many statuses are searched; more get an index.
   static constexpr size_t kSearchedMax = 16;
 
   // The first status of that name that tells resources.  Null: none counts.
   [[nodiscard]] const objects::ContainerStatus* StatusOf(
       const objects::Container& container) const {
-    if (which_ == RequestsOf::kIncoming) return nullptr;
+    if (IsIncoming()) return nullptr;
     if (pod_.container_statuses.size() > kSearchedMax) {
       const auto it = by_name_.find(container.name);
       return it == by_name_.end() ? nullptr : it->second;
@@ -174,6 +226,7 @@ class Summer {
 
   const objects::Pod& pod_;
   const RequestsOf which_;
+  const ResourceList defaults_;
   absl::flat_hash_map<objects::Text, const objects::ContainerStatus*> by_name_;
 };
 
@@ -187,7 +240,8 @@ void SumPodRequests(const objects::Pod& pod, RequestsOf which, ResourceList& sum
     summer.AddContainer(container, amounts);
   }
   if (!pod.init_containers.empty()) summer.AddInitContainers(amounts);
-  if (pod.has_pod_resources) summer.ReplaceWithPodLevel(amounts);
+  if (pod.has_pod_resources && which != RequestsOf::kScoredIncoming)
+    summer.ReplaceWithPodLevel(amounts);
   AddTo(amounts, pod.overhead);
 }
 
@@ -206,6 +260,15 @@ bool HasNegativeAmount(const objects::Pod& pod) {
          std::ranges::any_of(pod.container_statuses, holds_less) || is_negative(pod.overhead) ||
          is_negative(pod.pod_requests) || is_negative(pod.pod_status_requests) ||
          is_negative(pod.pod_allocated);
+}
+
+bool IsScoredOtherwise(const objects::Pod& pod) {
+  const auto leaves_out = [](const objects::Container& container) {
+    return !Names(container.requests, "cpu") || !Names(container.requests, "memory");
+  };
+  return pod.has_pod_resources || !pod.container_statuses.empty() ||
+         std::ranges::any_of(pod.containers, leaves_out) ||
+         std::ranges::any_of(pod.init_containers, leaves_out);
 }
 
 bool IsExtendedResource(std::string_view name) {

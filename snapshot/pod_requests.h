@@ -22,7 +22,17 @@ enum class RequestsOf : uint8_t {
   kRunning,   // A pod on a node: what its status says it holds counts too.
   kCounted,   // The same pod as utilization counts it: the status of its containers, but
               // pod-level resources as the spec has them.
+
+  // What LeastAllocated counts: a container that does not name cpu or memory asks for the amount
+  // below.  A request of zero stays zero.
+  kScoredRunning,   // As kRunning.  Where there are pod-level resources, only what the sum lacks
+                    // is asked for.
+  kScoredIncoming,  // As kIncoming, without pod-level resources.
 };
+
+// util.DefaultMilliCPURequest, util.DefaultMemoryRequest.
+inline constexpr int64_t kDefaultCpuRequestMilli = 100;
+inline constexpr int64_t kDefaultMemoryRequestBytes = int64_t{200} << 20;
 
 // One entry per resource, in order of first mention.  `sum` is cleared first.
 // Amounts add up exactly and are rounded up once, at the end; they stop at
@@ -31,6 +41,9 @@ void SumPodRequests(const objects::Pod& pod, RequestsOf which, objects::Resource
 
 // Whether some amount that SumPodRequests may add is negative.  If none is, no sum is.
 bool HasNegativeAmount(const objects::Pod& pod);
+
+// Whether the scored sums may differ from those of kRunning and kIncoming.
+bool IsScoredOtherwise(const objects::Pod& pod);
 
 // Resources that a node's columns hold beside cpu, memory, ephemeral-storage and
 // pods: extended resources, hugepages-*, *kubernetes.io/*, attachable-volumes-*.

@@ -21,6 +21,7 @@ constexpr std::string_view kDaemonSetPod = "cluster-autoscaler.kubernetes.io/dae
 constexpr std::string_view kDoNotDisrupt = "karpenter.sh/do-not-disrupt";
 constexpr std::string_view kDoNotEvict = "karpenter.sh/do-not-evict";
 constexpr std::string_view kDoNotSchedule = "DoNotSchedule";
+constexpr std::string_view kScheduleAnyway = "ScheduleAnyway";
 
 // Writes fields one after the other such that different fields make different
 // bytes: every text and every list is preceded by its length.
@@ -400,21 +401,10 @@ void AddMatchLabelKeys(const objects::TopologySpreadConstraint& from, const PodS
   }
 }
 
-std::optional<PendingSpread> CompileSpread(const objects::TopologySpreadConstraint& from,
-                                           Symbols& symbols, PodShape& shape) {
-  if (from.when_unsatisfiable != kDoNotSchedule) {
-    if (from.when_unsatisfiable != "ScheduleAnyway") {
-      shape.not_understood = absl::StrCat("spec.topologySpreadConstraints.whenUnsatisfiable: \"",
-                                          Absl(from.when_unsatisfiable), "\" is not known");
-    }
-    return std::nullopt;
-  }
-  constexpr std::string_view kField = "spec.topologySpreadConstraints";
+absl::StatusOr<PendingSpread> ParseSpread(const objects::TopologySpreadConstraint& from,
+                                          Symbols& symbols, const PodShape& shape) {
   absl::StatusOr<Selector> selector = CompileSelector(from.label_selector, symbols);
-  if (!selector.ok()) {
-    NotUnderstood(kField, selector.status(), shape);
-    return std::nullopt;
-  }
+  if (!selector.ok()) return selector.status();
   constexpr int64_t kMax = std::numeric_limits<int32_t>::max();
   PendingSpread spread{
       .selector = *std::move(selector),
@@ -428,6 +418,51 @@ std::optional<PendingSpread> CompileSpread(const objects::TopologySpreadConstrai
   return spread;
 }
 
+std::optional<PendingSpread> CompileSpread(const objects::TopologySpreadConstraint& from,
+                                           Symbols& symbols, PodShape& shape) {
+  if (from.when_unsatisfiable != kDoNotSchedule) {
+    if (from.when_unsatisfiable != kScheduleAnyway) {
+      shape.not_understood = absl::StrCat("spec.topologySpreadConstraints.whenUnsatisfiable: \"",
+                                          Absl(from.when_unsatisfiable), "\" is not known");
+    }
+    return std::nullopt;
+  }
+  absl::StatusOr<PendingSpread> spread = ParseSpread(from, symbols, shape);
+  if (spread.ok()) return *std::move(spread);
+  NotUnderstood("spec.topologySpreadConstraints", spread.status(), shape);
+  return std::nullopt;
+}
+
+// A constraint that does not parse keeps the pod from no node, and is passed over.
+std::vector<SoftSpread> CompileSoftSpread(const objects::Pod& pod, Symbols& symbols,
+                                          const PodShape& shape) {
+  std::vector<SoftSpread> constraints;
+  for (const objects::TopologySpreadConstraint& from : pod.spread) {
+    if (from.when_unsatisfiable != kScheduleAnyway) continue;
+    absl::StatusOr<PendingSpread> spread = ParseSpread(from, symbols, shape);
+    if (!spread.ok()) continue;
+    constraints.push_back({.selector = std::move(spread->selector),
+                           .topology_key = spread->topology_key,
+                           .max_skew = spread->max_skew,
+                           .honor_affinity = spread->honor_affinity,
+                           .honor_taints = spread->honor_taints});
+  }
+  return constraints;
+}
+
+std::vector<AttractingTerm> AttractingTerms(const std::vector<PendingAffinityTerm>& affinity,
+                                            TextId own_namespace) {
+  std::vector<AttractingTerm> terms;
+  for (const PendingAffinityTerm& from : affinity) {
+    AttractingTerm& term = terms.emplace_back(
+        AttractingTerm{from.selector, from.namespaces, from.namespace_selector, from.topology_key});
+    if (from.namespaces.empty() && !from.has_namespace_selector) {
+      term.namespaces.push_back(own_namespace);
+    }
+  }
+  return terms;
+}
+
 }  // namespace
 
 PodShapeId PodShapes::Intern(Catalog& catalog, const objects::Pod& pod,
@@ -438,6 +473,10 @@ PodShapeId PodShapes::Intern(Catalog& catalog, const objects::Pod& pod,
   write.Amounts(requests.fit, catalog);
   write.Amounts(requests.charge, catalog);
   if (requests.counts_otherwise) write.Amounts(requests.counted, catalog);
+  for (const CpuAndMemory& each : {requests.scored_incoming, requests.scored_default}) {
+    write.Number(each.cpu_milli);
+    write.Number(each.memory_bytes);
+  }
   if (auto it = shapes_.find(write.Key()); it != shapes_.end()) return it->second;
 
   const PodShapeId id{static_cast<uint32_t>(catalog.shapes_.size())};
@@ -480,6 +519,8 @@ PodShape PodShapes::Compile(Catalog& catalog, const objects::Pod& pod, const Pod
   }
   shape.fit_requests = requests.fit;
   shape.charge_requests = requests.charge;
+  shape.scored_incoming = requests.scored_incoming;
+  shape.scored_default = requests.scored_default;
   shape.counts_otherwise = requests.counts_otherwise;
   if (requests.counts_otherwise) shape.counted_requests = requests.counted;
   shape.constraints = InternConstraints(catalog, pod);
@@ -491,6 +532,11 @@ PodShape PodShapes::Compile(Catalog& catalog, const objects::Pod& pod, const Pod
     if (auto spread = CompileSpread(constraint, symbols, shape)) {
       topology.spread.push_back(*std::move(spread));
     }
+  }
+  Preferences preferences{.spread = CompileSoftSpread(pod, symbols, shape),
+                          .attracts = AttractingTerms(topology.affinity, shape.namespace_name)};
+  if (!preferences.spread.empty() || !preferences.attracts.empty()) {
+    shape.preferences = std::make_shared<const Preferences>(std::move(preferences));
   }
   return shape;
 }

@@ -58,6 +58,8 @@ struct PodRequests {
   Requests charge;
   bool counts_otherwise = false;
   Requests counted;
+  CpuAndMemory scored_incoming;
+  CpuAndMemory scored_default;
 };
 
 class PodShapes {

@@ -15,6 +15,7 @@
 #include "base/json_text.h"
 #include "base/printable.h"
 #include "base/text.h"
+#include "engine/simulation/scheduler.h"
 #include "service/file_identity.h"
 #include "service/filter_report.h"
 #include "snapshot/builder_sink.h"
@@ -54,6 +55,7 @@ struct Request {
   int64_t id = 0;
   std::string objects;  // A JSON array.
   std::vector<std::string> pods;
+  bool scores = false;
 };
 
 absl::Status NotARequest(std::string_view what) {
@@ -86,6 +88,10 @@ absl::Status ParseRequest(std::string_view line, Request& request) {
         return NotARequest("objects: is not an array");
       }
       request.objects = text;
+    } else if (key == "scores") {
+      if (member.value().get_bool().get(request.scores)) {
+        return NotARequest("scores: is not true or false");
+      }
     } else if (key == "pods") {
       simdjson::ondemand::array array;
       if (member.value().is_null()) continue;
@@ -98,6 +104,33 @@ absl::Status ParseRequest(std::string_view line, Request& request) {
     }
   }
   return absl::OkStatus();
+}
+
+// Adds to every node that fits what the simulated scheduler scores it.
+void AddScores(ClusterSnapshot& snapshot, PodId pod, Json& nodes) {
+  std::vector<NodeId> fitting;
+  std::vector<Json*> verdicts;
+  size_t at = 0;
+  snapshot.alive().ForEach([&](NodeId node) {
+    Json& verdict = nodes[at++];
+    if (!verdict["fits"].get<bool>()) return;
+    fitting.push_back(node);
+    verdicts.push_back(&verdict);
+  });
+  snapshot.Fork();
+  if (snapshot.NodeOf(pod) != kNoNode) snapshot.RemovePod(pod);
+  const std::vector<NodeScore> scores =
+      SimulatedScheduler::Score(snapshot, pod, fitting, PeersOf(snapshot, pod));
+  snapshot.Revert();
+  for (size_t i = 0; i < scores.size(); ++i) {
+    Json by_plugin = Json::object();
+    for (size_t plugin = 0; plugin < kScorePlugins; ++plugin) {
+      by_plugin[std::string(ScorePluginName(static_cast<ScorePlugin>(plugin)))] =
+          scores[i].weighted[plugin];
+    }
+    (*verdicts[i])["scores"] = std::move(by_plugin);
+    (*verdicts[i])["total"] = scores[i].total;
+  }
 }
 
 absl::StatusOr<Json> Answer(const Request& request) {
@@ -119,6 +152,7 @@ absl::StatusOr<Json> Answer(const Request& request) {
     const absl::StatusOr<PodId> pod = FindPodNamed(snapshot->catalog(), name);
     if (!pod.ok()) return pod.status();
     results.push_back(FilterJson(*snapshot, *pod, std::nullopt, FilterDetail::kFirstNo));
+    if (request.scores) AddScores(*snapshot, *pod, results.back()["nodes"]);
   }
   return results;
 }
@@ -166,7 +200,9 @@ void FilterCommand::AddTo(CLI::App& app) {
                "Request: {\"id\": 1, \"objects\": [OBJECT...], \"pods\": [\"NAMESPACE/NAME\"...]}\n"
                "Answer:  {\"id\": 1, \"results\": [{\"pod\": ..., \"nodes\": [{\"node\": ...,\n"
                "         \"fits\": false, \"plugin\": ..., \"reasons\": [...]}]}]}, or\n"
-               "         {\"id\": 1, \"error\": ...}")
+               "         {\"id\": 1, \"error\": ...}.\n"
+               "A request with \"scores\": true: each node that fits has \"scores\" by\n"
+               "plugin and their \"total\"")
       ->check(values::Switch());
   at_server.AddTo(app);
   TakeLastOfEach(app);

@@ -92,14 +92,15 @@ class Evictions {
            Explain(cluster, cluster.catalog().shape_of(move.pod), move.to).fits;
   }
 
-  // Where the other pods of its controller are.
+  // PeersOf, looked up once.
   [[nodiscard]] std::vector<NodeId> Peers(const ClusterSnapshot& cluster, PodId pod) const {
     std::vector<NodeId> peers;
     const uint32_t workload = workloads_.of[Index(pod)];
     if (workload == Workloads::kNone) return peers;
     for (const PodId peer : workloads_.pods[workload]) {
       const NodeId node = cluster.NodeOf(peer);
-      if (peer != pod && node != kNoNode) peers.push_back(node);
+      const bool leaves = cluster.catalog().shape_of(peer).terminating;
+      if (peer != pod && node != kNoNode && !leaves) peers.push_back(node);
     }
     return peers;
   }

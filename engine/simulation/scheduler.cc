@@ -31,10 +31,9 @@ Amounts RequestedOn(const ClusterSnapshot& snapshot, NodeId node, const Amounts&
           allocatable[1] - snapshot.Free(kMemory, node)};
 }
 
-// What a pod that asks for nothing adds where LeastAllocated counts it.
+// What its containers that do not say what they need count as.
 Amounts DefaultsOf(const PodShape& shape) {
-  return {AmountOf(shape.charge_requests, kCpu) == 0 ? kDefaultCpuRequestMilli : 0,
-          AmountOf(shape.charge_requests, kMemory) == 0 ? kDefaultMemoryRequestBytes : 0};
+  return {shape.scored_default.cpu_milli, shape.scored_default.memory_bytes};
 }
 
 Amounts DefaultsOn(const ClusterSnapshot& snapshot, NodeId node, const ScoreFacts* facts) {
@@ -53,78 +52,259 @@ std::optional<TextId> ZoneKey(const Catalog& catalog) {
   return catalog.symbols().Find("topology.kubernetes.io/zone");
 }
 
+bool HasHostname(const Catalog& catalog, NodeId node) {
+  const std::optional<TextId> key = catalog.symbols().Find("kubernetes.io/hostname");
+  return key && FindLabel(catalog.node(node).labels, *key).has_value();
+}
+
 std::optional<TextId> ZoneOf(const Catalog& catalog, std::optional<TextId> key, NodeId node) {
   return key ? FindLabel(catalog.node(node).labels, *key) : std::nullopt;
 }
 
-void AddWeighted(std::span<const int64_t> scores, int64_t weight, std::vector<int64_t>& sums) {
-  for (size_t i = 0; i < sums.size(); ++i) sums[i] += weight * scores[i];
-}
+// One pod's question: which nodes, and what they score.
+struct Question {
+  const ClusterSnapshot& snapshot;
+  const PodShape& shape;
+  std::span<const NodeId> nodes;
+  std::span<const NodeId> peers;
+  const ScoreFacts* facts;
+};
 
-void AddResources(const ClusterSnapshot& snapshot, const PodShape& shape,
-                  std::span<const NodeId> nodes, const ScoreFacts* facts,
-                  std::vector<int64_t>& sums) {
-  const ScoreWeights weights;
-  const Amounts asked = {AmountOf(shape.charge_requests, kCpu),
-                         AmountOf(shape.charge_requests, kMemory)};
-  const bool best_effort = asked[0] == 0 && asked[1] == 0;
-  const Amounts counted = {asked[0] == 0 ? kDefaultCpuRequestMilli : asked[0],
-                           asked[1] == 0 ? kDefaultMemoryRequestBytes : asked[1]};
-  for (size_t i = 0; i < nodes.size(); ++i) {
-    const Amounts allocatable = AllocatableOf(snapshot, nodes[i]);
-    const Amounts requested = RequestedOn(snapshot, nodes[i], allocatable);
-    const Amounts defaults = DefaultsOn(snapshot, nodes[i], facts);
-    const Amounts with_pod = {requested[0] + defaults[0] + counted[0],
-                              requested[1] + defaults[1] + counted[1]};
-    sums[i] += weights.node_resources_fit * LeastAllocatedScore(with_pod, allocatable);
-    if (best_effort) continue;
-    const Amounts exact = {requested[0] + asked[0], requested[1] + asked[1]};
-    sums[i] += weights.balanced_allocation * BalancedAllocationScore(exact, allocatable);
+void Add(ScorePlugin plugin, int64_t weight, std::span<const int64_t> scores,
+         std::vector<NodeScore>& sums) {
+  for (size_t i = 0; i < sums.size(); ++i) {
+    sums[i].weighted[static_cast<size_t>(plugin)] = weight * scores[i];
+    sums[i].total += weight * scores[i];
   }
 }
 
-void AddTaints(const ClusterSnapshot& snapshot, const PodShape& shape,
-               std::span<const NodeId> nodes, std::vector<int64_t>& sums) {
-  const Catalog& catalog = snapshot.catalog();
+Amounts Sum(const Amounts& a, const Amounts& b) { return {a[0] + b[0], a[1] + b[1]}; }
+
+void AddResources(const Question& ask, std::vector<NodeScore>& sums) {
+  const Amounts asked = {AmountOf(ask.shape.charge_requests, kCpu),
+                         AmountOf(ask.shape.charge_requests, kMemory)};
+  const Amounts counted = {ask.shape.scored_incoming.cpu_milli,
+                           ask.shape.scored_incoming.memory_bytes};
+  const bool best_effort = asked[0] == 0 && asked[1] == 0;
+  std::vector<int64_t> least(ask.nodes.size());
+  std::vector<int64_t> balanced(ask.nodes.size());
+  for (size_t i = 0; i < ask.nodes.size(); ++i) {
+    const NodeId node = ask.nodes[i];
+    const Amounts allocatable = AllocatableOf(ask.snapshot, node);
+    const Amounts requested = RequestedOn(ask.snapshot, node, allocatable);
+    const Amounts defaults = DefaultsOn(ask.snapshot, node, ask.facts);
+    least[i] = LeastAllocatedScore(Sum(Sum(requested, defaults), counted), allocatable);
+    if (!best_effort) {
+      balanced[i] = BalancedAllocationScore(Sum(requested, asked), requested, allocatable);
+    }
+  }
+  Add(ScorePlugin::kNodeResourcesFit, ScoreWeights().node_resources_fit, least, sums);
+  Add(ScorePlugin::kBalancedAllocation, ScoreWeights().balanced_allocation, balanced, sums);
+}
+
+void AddTaints(const Question& ask, std::vector<NodeScore>& sums) {
+  const Catalog& catalog = ask.snapshot.catalog();
   const std::optional<TextId> prefer = catalog.symbols().Find("PreferNoSchedule");
-  std::vector<int64_t> scores(nodes.size());
-  for (size_t i = 0; prefer && i < nodes.size(); ++i) {
-    scores[i] = IntolerableTaints(catalog.constraints(shape.constraints),
-                                  catalog.node(nodes[i]).taints, *prefer);
+  std::vector<int64_t> scores(ask.nodes.size());
+  for (size_t i = 0; prefer && i < ask.nodes.size(); ++i) {
+    scores[i] = IntolerableTaints(catalog.constraints(ask.shape.constraints),
+                                  catalog.node(ask.nodes[i]).taints, *prefer);
   }
   NormalizeByMax(scores, /*reverse=*/true);
-  AddWeighted(scores, ScoreWeights().taint_toleration, sums);
+  Add(ScorePlugin::kTaintToleration, ScoreWeights().taint_toleration, scores, sums);
 }
 
-// The defaults of the profile: 3 by node and 5 by zone, ScheduleAnyway.
-void AddDefaultSpread(const ClusterSnapshot& snapshot, std::span<const NodeId> nodes,
-                      std::span<const NodeId> peers, const ScoreFacts* facts,
-                      std::vector<int64_t>& sums) {
-  const Catalog& catalog = snapshot.catalog();
-  const std::optional<TextId> zone_key = facts != nullptr ? std::nullopt : ZoneKey(catalog);
+// Whether the defaults of the profile spread the pod: its controller has a selector that the
+// scheduler knows.
+bool IsSpreadByDefault(const Catalog& catalog, const PodShape& shape) {
+  const std::string_view group = catalog.Text(shape.controller.api_version);
+  switch (shape.controller_kind) {
+    case OwnerKind::kReplicaSet:
+    case OwnerKind::kStatefulSet:
+      return group == "apps/v1";
+    case OwnerKind::kReplicationController:
+      return group == "v1";
+    default:
+      return false;
+  }
+}
+
+// The defaults of the profile: 3 by node and 5 by zone, ScheduleAnyway.  Nodes without a zone are
+// one zone where zones are counted, and none where they are scored.
+void AddDefaultSpread(const Question& ask, std::vector<NodeScore>& sums) {
+  const Catalog& catalog = ask.snapshot.catalog();
+  const Constraints& constraints = catalog.constraints(ask.shape.constraints);
+  const std::optional<TextId> zone_key = ask.facts != nullptr ? std::nullopt : ZoneKey(catalog);
   const auto zone_of = [&](NodeId node) {
-    return facts != nullptr ? facts->zones[Index(node)] : ZoneOf(catalog, zone_key, node);
+    return ask.facts != nullptr ? ask.facts->zones[Index(node)] : ZoneOf(catalog, zone_key, node);
   };
   absl::flat_hash_map<NodeId, int64_t> on_node;
   absl::flat_hash_map<TextId, int64_t> in_zone;
-  for (const NodeId node : nodes) {
-    if (const auto zone = zone_of(node)) in_zone.try_emplace(*zone, 0);
+  for (const NodeId node : ask.nodes) in_zone.try_emplace(zone_of(node).value_or(kNoText), 0);
+  for (const NodeId peer : ask.peers) ++on_node[peer];
+  for (const auto& [node, pods] : on_node) {
+    const auto zone = in_zone.find(zone_of(node).value_or(kNoText));
+    const NodeInfo& info = catalog.node(node);
+    if (zone != in_zone.end() &&
+        MatchesNodeAffinity(constraints, info.name, info.labels, catalog.symbols())) {
+      zone->second += pods;
+    }
   }
-  for (const NodeId peer : peers) {
-    ++on_node[peer];
-    const auto zone = zone_of(peer);
-    if (zone && in_zone.contains(*zone)) ++in_zone[*zone];
-  }
-  std::vector<int64_t> scores(nodes.size());
-  for (size_t i = 0; i < nodes.size(); ++i) {
-    const auto here = on_node.find(nodes[i]);
-    double score = SpreadScore(here == on_node.end() ? 0 : here->second, 3, nodes.size());
-    if (const auto zone = zone_of(nodes[i]))
-      score += SpreadScore(in_zone[*zone], 5, in_zone.size());
+  std::vector<int64_t> scores(ask.nodes.size());
+  for (size_t i = 0; i < ask.nodes.size(); ++i) {
+    const NodeId node = ask.nodes[i];
+    const auto here = on_node.find(node);
+    double score = 0;
+    if (HasHostname(catalog, node)) {
+      score += SpreadScore(here == on_node.end() ? 0 : here->second, 3, ask.nodes.size());
+    }
+    if (const auto zone = zone_of(node)) score += SpreadScore(in_zone[*zone], 5, in_zone.size());
     scores[i] = static_cast<int64_t>(std::round(score));
   }
   NormalizeSpread(scores);
-  AddWeighted(scores, ScoreWeights().pod_topology_spread, sums);
+  Add(ScorePlugin::kPodTopologySpread, ScoreWeights().pod_topology_spread, scores, sums);
+}
+
+// Pods on a node that a constraint counts.
+class SpreadCounter {
+ public:
+  SpreadCounter(const ClusterSnapshot& snapshot, const SoftSpread& constraint, TextId in_namespace)
+      : snapshot_(snapshot), constraint_(constraint), namespace_(in_namespace) {}
+
+  int64_t On(NodeId node) {
+    if (constraint_.selector.MatchesEverything()) return 0;  // As the scheduler has it.
+    const Catalog& catalog = snapshot_.catalog();
+    return std::ranges::count_if(snapshot_.PodsOn(node), [&](PodId pod) {
+      const auto [it, is_new] = counted_.try_emplace(catalog.shape_id(pod));
+      if (is_new) it->second = Counts(catalog.shape_of(pod));
+      return it->second;
+    });
+  }
+
+ private:
+  [[nodiscard]] bool Counts(const PodShape& shape) const {
+    return !shape.terminating && shape.namespace_name == namespace_ &&
+           constraint_.selector.Matches(shape.labels);
+  }
+
+  const ClusterSnapshot& snapshot_;
+  const SoftSpread& constraint_;
+  TextId namespace_;
+  absl::flat_hash_map<PodShapeId, bool> counted_;
+};
+
+// A ScheduleAnyway constraint and what it counts.
+struct SpreadDomains {
+  const SoftSpread& constraint;
+  bool by_hostname;
+  SpreadCounter counter;
+  absl::flat_hash_map<TextId, int64_t> pods;  // By value of the key, of nodes that are asked about.
+};
+
+bool PassesPolicies(const Question& ask, const SoftSpread& constraint, NodeId node) {
+  const Catalog& catalog = ask.snapshot.catalog();
+  const NodeInfo& info = catalog.node(node);
+  const Constraints& constraints = catalog.constraints(ask.shape.constraints);
+  return (!constraint.honor_affinity ||
+          MatchesNodeAffinity(constraints, info.name, info.labels, catalog.symbols())) &&
+         (!constraint.honor_taints || ToleratesAll(constraints, info.taints));
+}
+
+// Nodes that lack a key of any constraint neither count nor score.
+void AddSoftSpread(const Question& ask, std::vector<NodeScore>& sums) {
+  const Catalog& catalog = ask.snapshot.catalog();
+  const std::optional<TextId> hostname = catalog.symbols().Find("kubernetes.io/hostname");
+  std::vector<SpreadDomains> all;
+  for (const SoftSpread& each : ask.shape.preferences->spread) {
+    all.push_back(
+        {each, each.topology_key == hostname, {ask.snapshot, each, ask.shape.namespace_name}, {}});
+  }
+  const auto value_of = [&](NodeId node, const SpreadDomains& domains) {
+    return FindLabel(catalog.node(node).labels, domains.constraint.topology_key);
+  };
+  const auto has_all = [&](NodeId node) {
+    return std::ranges::all_of(
+        all, [&](const SpreadDomains& each) { return value_of(node, each).has_value(); });
+  };
+  size_t scored = 0;
+  for (const NodeId node : ask.nodes) {
+    if (!has_all(node)) continue;
+    ++scored;
+    for (SpreadDomains& each : all) each.pods.try_emplace(*value_of(node, each), 0);
+  }
+  ask.snapshot.alive().ForEach([&](NodeId node) {
+    if (!has_all(node)) return;
+    for (SpreadDomains& each : all) {
+      const auto domain = each.pods.find(*value_of(node, each));
+      if (each.by_hostname || domain == each.pods.end()) continue;
+      if (PassesPolicies(ask, each.constraint, node)) domain->second += each.counter.On(node);
+    }
+  });
+  std::vector<int64_t> scores(ask.nodes.size(), -1);
+  for (size_t i = 0; i < ask.nodes.size(); ++i) {
+    const NodeId node = ask.nodes[i];
+    if (!has_all(node)) continue;
+    double score = 0;
+    for (SpreadDomains& each : all) {
+      const int64_t pods =
+          each.by_hostname ? each.counter.On(node) : each.pods.at(*value_of(node, each));
+      score +=
+          SpreadScore(pods, each.constraint.max_skew, each.by_hostname ? scored : each.pods.size());
+    }
+    scores[i] = static_cast<int64_t>(std::round(score));
+  }
+  NormalizeSpread(scores);
+  Add(ScorePlugin::kPodTopologySpread, ScoreWeights().pod_topology_spread, scores, sums);
+}
+
+std::vector<PodShapeId> AttractingShapes(const Catalog& catalog) {
+  std::vector<PodShapeId> shapes;
+  for (uint32_t shape = 0; shape < catalog.pod_shapes(); ++shape) {
+    const auto& preferences = catalog.shape(PodShapeId{shape}).preferences;
+    if (preferences && !preferences->attracts.empty()) shapes.push_back(PodShapeId{shape});
+  }
+  return shapes;
+}
+
+bool Attracts(const Catalog& catalog, const AttractingTerm& term, const PodShape& pod) {
+  const LabelSet* labels = catalog.FindNamespaceLabels(pod.namespace_name);
+  return term.selector.Matches(pod.labels) &&
+         (std::ranges::find(term.namespaces, pod.namespace_name) != term.namespaces.end() ||
+          term.namespace_selector.Matches(labels != nullptr ? *labels : LabelSet()));
+}
+
+// Pods whose required affinity the pod matches have it near them: hardPodAffinityWeight is 1.
+void AddAffinity(const Question& ask, std::vector<NodeScore>& sums) {
+  const Catalog& catalog = ask.snapshot.catalog();
+  absl::flat_hash_map<PodShapeId, std::vector<TextId>> keys_of;  // Of terms that attract the pod.
+  for (const PodShapeId shape :
+       ask.facts != nullptr ? ask.facts->attracting : AttractingShapes(catalog)) {
+    for (const AttractingTerm& term : catalog.shape(shape).preferences->attracts) {
+      if (Attracts(catalog, term, ask.shape)) keys_of[shape].push_back(term.topology_key);
+    }
+  }
+  if (keys_of.empty()) return;
+  absl::flat_hash_map<TextId, absl::flat_hash_map<TextId, int64_t>> pods;  // By key and value.
+  ask.snapshot.alive().ForEach([&](NodeId node) {
+    for (const PodId pod : ask.snapshot.PodsOn(node)) {
+      const auto keys = keys_of.find(catalog.shape_id(pod));
+      if (keys == keys_of.end()) continue;
+      for (const TextId key : keys->second) {
+        const auto value = FindLabel(catalog.node(node).labels, key);
+        if (value) ++pods[key][*value];
+      }
+    }
+  });
+  std::vector<int64_t> scores(ask.nodes.size());
+  for (size_t i = 0; i < ask.nodes.size(); ++i) {
+    for (const auto& [key, by_value] : pods) {
+      const auto value = FindLabel(catalog.node(ask.nodes[i]).labels, key);
+      const auto at = value ? by_value.find(*value) : by_value.end();
+      if (at != by_value.end()) scores[i] += at->second;
+    }
+  }
+  NormalizeAffinity(scores);
+  Add(ScorePlugin::kInterPodAffinity, ScoreWeights().inter_pod_affinity, scores, sums);
 }
 
 }  // namespace
@@ -133,10 +313,51 @@ ScoreFacts::ScoreFacts(const Catalog& catalog) {
   for (uint32_t shape = 0; shape < catalog.pod_shapes(); ++shape) {
     defaults.push_back(DefaultsOf(catalog.shape(PodShapeId{shape})));
   }
+  attracting = AttractingShapes(catalog);
   const std::optional<TextId> key = ZoneKey(catalog);
   for (uint32_t node = 0; node < catalog.nodes(); ++node) {
     zones.push_back(ZoneOf(catalog, key, NodeId{node}));
   }
+}
+
+std::string_view ScorePluginName(ScorePlugin plugin) {
+  switch (plugin) {
+    case ScorePlugin::kTaintToleration:
+      return "TaintToleration";
+    case ScorePlugin::kNodeAffinity:
+      return "NodeAffinity";
+    case ScorePlugin::kNodeResourcesFit:
+      return "NodeResourcesFit";
+    case ScorePlugin::kPodTopologySpread:
+      return "PodTopologySpread";
+    case ScorePlugin::kInterPodAffinity:
+      return "InterPodAffinity";
+    case ScorePlugin::kBalancedAllocation:
+      return "NodeResourcesBalancedAllocation";
+    case ScorePlugin::kImageLocality:
+      return "ImageLocality";
+  }
+  return "";
+}
+
+std::vector<NodeId> PeersOf(const ClusterSnapshot& snapshot, PodId pod) {
+  const Catalog& catalog = snapshot.catalog();
+  const PodShape& shape = catalog.shape_of(pod);
+  std::vector<NodeId> peers;
+  if (!shape.has_controller) return peers;
+  const auto is_peer = [&](const PodShape& other) {
+    return other.has_controller && !other.terminating &&
+           other.namespace_name == shape.namespace_name &&
+           other.controller.kind == shape.controller.kind &&
+           other.controller.name == shape.controller.name &&
+           other.controller.uid == shape.controller.uid;
+  };
+  snapshot.alive().ForEach([&](NodeId node) {
+    for (const PodId other : snapshot.PodsOn(node)) {
+      if (other != pod && is_peer(catalog.shape_of(other))) peers.push_back(node);
+    }
+  });
+  return peers;
 }
 
 size_t NodesToFind(size_t nodes) {
@@ -165,17 +386,24 @@ std::vector<NodeId> SimulatedScheduler::Feasible(const ClusterSnapshot& snapshot
   return feasible;
 }
 
-std::vector<int64_t> SimulatedScheduler::Score(const ClusterSnapshot& snapshot, PodId pod,
-                                               std::span<const NodeId> nodes,
-                                               std::span<const NodeId> peers,
-                                               const ScoreFacts* facts) {
-  const PodShape& shape = snapshot.catalog().shape_of(pod);
-  std::vector<int64_t> sums(nodes.size());
-  AddResources(snapshot, shape, nodes, facts, sums);
-  AddTaints(snapshot, shape, nodes, sums);
-  // A pod with constraints of its own has no ScheduleAnyway ones that are known.
-  if (shape.spread.empty() && shape.has_controller) {
-    AddDefaultSpread(snapshot, nodes, peers, facts, sums);
+std::vector<NodeScore> SimulatedScheduler::Score(const ClusterSnapshot& snapshot, PodId pod,
+                                                 std::span<const NodeId> nodes,
+                                                 std::span<const NodeId> peers,
+                                                 const ScoreFacts* facts) {
+  const Question ask{.snapshot = snapshot,
+                     .shape = snapshot.catalog().shape_of(pod),
+                     .nodes = nodes,
+                     .peers = peers,
+                     .facts = facts};
+  std::vector<NodeScore> sums(nodes.size());
+  AddResources(ask, sums);
+  AddTaints(ask, sums);
+  AddAffinity(ask, sums);
+  // Constraints of its own, also hard ones, stand in for the defaults.
+  if (ask.shape.preferences && !ask.shape.preferences->spread.empty()) {
+    AddSoftSpread(ask, sums);
+  } else if (ask.shape.spread.empty() && IsSpreadByDefault(snapshot.catalog(), ask.shape)) {
+    AddDefaultSpread(ask, sums);
   }
   return sums;
 }
@@ -185,12 +413,12 @@ NodeId SimulatedScheduler::Choose(const ClusterSnapshot& snapshot, PodId pod,
   const std::vector<NodeId> nodes = Feasible(snapshot, snapshot.catalog().shape_of(pod), closed);
   if (nodes.empty()) return kNoNode;
   if (nodes.size() == 1) return nodes[0];
-  const std::vector<int64_t> scores = Score(snapshot, pod, nodes, peers, facts_);
-  const int64_t best = *std::ranges::max_element(scores);
-  const auto ties = static_cast<uint64_t>(std::ranges::count(scores, best));
+  const std::vector<NodeScore> scores = Score(snapshot, pod, nodes, peers, facts_);
+  const int64_t best = std::ranges::max_element(scores, {}, &NodeScore::total)->total;
+  const auto ties = static_cast<uint64_t>(std::ranges::count(scores, best, &NodeScore::total));
   uint64_t skip = random_.Below(ties);
   for (size_t i = 0; i < nodes.size(); ++i) {
-    if (scores[i] == best && skip-- == 0) return nodes[i];
+    if (scores[i].total == best && skip-- == 0) return nodes[i];
   }
   return kNoNode;  // Not reached: one of the ties is it.
 }

@@ -5,10 +5,12 @@
 // the last search ended, until enough nodes fit (all of them below 100 nodes).  Of the best it
 // takes one by its own seeded draw.
 //
-// What it cannot score: preferred terms of node and pod affinity, ScheduleAnyway constraints and
-// images, which a snapshot does not have.  Their plugins score all nodes alike, as they do for pods
-// without such terms.  A pod without spread constraints is spread by the scheduler's defaults, over
-// nodes and zones; the pods of one controller count as those of one service do.
+// What it cannot score: preferred terms of node and pod affinity and images, which a snapshot does
+// not have.  Their plugins score all nodes alike, as they do for pods without such terms.  A pod
+// without spread constraints is spread by the scheduler's defaults, over nodes and zones, among the
+// pods of its controller: a snapshot has no Services.
+//
+// The scores are held to the real scheduler's by go/oracle, and README.md says what is left out.
 //
 // Cost:    O(nodes) filters and scores a pod; cheaper with ScoreFacts.
 // Threads: none.
@@ -24,6 +26,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "base/random.h"
@@ -31,6 +34,26 @@
 #include "snapshot/cluster_snapshot.h"
 
 namespace ebb {
+
+// In the order of the default profile.
+enum class ScorePlugin : uint8_t {
+  kTaintToleration,
+  kNodeAffinity,
+  kNodeResourcesFit,
+  kPodTopologySpread,
+  kInterPodAffinity,
+  kBalancedAllocation,
+  kImageLocality,
+};
+inline constexpr size_t kScorePlugins = 7;
+// As the scheduler calls it: "NodeResourcesBalancedAllocation".
+std::string_view ScorePluginName(ScorePlugin plugin);
+
+// What the plugins say of a node.
+struct NodeScore {
+  std::array<int64_t, kScorePlugins> weighted{};  // By ScorePlugin; 0 where it is not asked.
+  int64_t total = 0;
+};
 
 // CPU and memory, the two resources that the default profile scores.
 using ScoredAmounts = std::array<int64_t, 2>;
@@ -44,7 +67,12 @@ struct ScoreFacts {
 
   std::vector<ScoredAmounts> defaults;       // By PodShapeId: for what such a pod does not ask.
   std::vector<std::optional<TextId>> zones;  // By NodeId.
+  std::vector<PodShapeId> attracting;        // Shapes that attract other pods.
 };
+
+// The nodes of the other pods of its controller, one entry a pod: those that are not terminating.
+// Cost: O(pods).
+std::vector<NodeId> PeersOf(const ClusterSnapshot& snapshot, PodId pod);
 
 // numFeasibleNodesToFind with the default percentage, which adapts.
 size_t NodesToFind(size_t nodes);
@@ -61,10 +89,10 @@ class SimulatedScheduler {
   NodeId Choose(const ClusterSnapshot& snapshot, PodId pod, std::span<const NodeId> peers,
                 const NodeSet* closed = nullptr);
 
-  // The scores of the nodes for the pod, all weighted and added.
-  static std::vector<int64_t> Score(const ClusterSnapshot& snapshot, PodId pod,
-                                    std::span<const NodeId> nodes, std::span<const NodeId> peers,
-                                    const ScoreFacts* facts = nullptr);
+  // The scores of the nodes for the pod.  `nodes`: those that passed the filters, all of them.
+  static std::vector<NodeScore> Score(const ClusterSnapshot& snapshot, PodId pod,
+                                      std::span<const NodeId> nodes, std::span<const NodeId> peers,
+                                      const ScoreFacts* facts = nullptr);
 
  private:
   std::vector<NodeId> Feasible(const ClusterSnapshot& snapshot, const PodShape& shape,

@@ -31,8 +31,7 @@ int64_t LeastAllocatedScore(std::span<const int64_t> requested,
   return resources == 0 ? 0 : sum / resources;
 }
 
-int64_t BalancedAllocationScore(std::span<const int64_t> requested,
-                                std::span<const int64_t> allocatable) {
+int64_t BalanceOf(std::span<const int64_t> requested, std::span<const int64_t> allocatable) {
   double total = 0;
   size_t resources = 0;
   const auto fraction = [&](size_t i) {
@@ -58,6 +57,12 @@ int64_t BalancedAllocationScore(std::span<const int64_t> requested,
     deviation = std::sqrt(sum / static_cast<double>(resources));
   }
   return static_cast<int64_t>((1 - deviation) * kMaxNodeScore);
+}
+
+int64_t BalancedAllocationScore(std::span<const int64_t> requested, std::span<const int64_t> before,
+                                std::span<const int64_t> allocatable) {
+  constexpr int64_t kHalf = kMaxNodeScore / 2;
+  return kHalf + (kHalf + BalanceOf(requested, allocatable) - BalanceOf(before, allocatable)) / 2;
 }
 
 int64_t IntolerableTaints(const Constraints& constraints, std::span<const Taint> taints,
@@ -117,12 +122,10 @@ void NormalizeSpread(std::span<int64_t> scores) {
 }
 
 void NormalizeAffinity(std::span<int64_t> scores) {
-  int64_t least = 0;
-  int64_t most = 0;
-  for (const int64_t score : scores) {
-    least = std::min(least, score);
-    most = std::max(most, score);
-  }
+  if (scores.empty()) return;
+  const auto [least_at, most_at] = std::ranges::minmax_element(scores);
+  const int64_t least = *least_at;
+  const int64_t most = *most_at;
   for (int64_t& score : scores) {
     if (most == least) {
       score = 0;

@@ -35,19 +35,17 @@ struct ScoreWeights {
   int64_t image_locality = 1;
 };
 
-// What a pod that asks for nothing counts as where LeastAllocated adds up requests.
-// util.DefaultMilliCPURequest, util.DefaultMemoryRequest.
-inline constexpr int64_t kDefaultCpuRequestMilli = 100;
-inline constexpr int64_t kDefaultMemoryRequestBytes = int64_t{200} << 20;
-
 // noderesources, LeastAllocated: the mean of what each resource would have free, in percent.
 // `requested` with the pod that is to be placed; equally many of both.
 int64_t LeastAllocatedScore(std::span<const int64_t> requested,
                             std::span<const int64_t> allocatable);
 
-// noderesources, BalancedAllocation: 100 less the standard deviation of the used fractions.  A
-// resource that the node has not does not count.  Not asked of a pod that requests nothing.
-int64_t BalancedAllocationScore(std::span<const int64_t> requested,
+// noderesources, BalancedAllocation: how evenly a node's resources are used, 100 less the standard
+// deviation of the used fractions.  A resource that the node has not does not count.
+int64_t BalanceOf(std::span<const int64_t> requested, std::span<const int64_t> allocatable);
+// What the pod does to that: 75 where it changes nothing, from 50 to 100.  `requested` with the
+// pod, `before` without.  Not asked of a pod that requests nothing.
+int64_t BalancedAllocationScore(std::span<const int64_t> requested, std::span<const int64_t> before,
                                 std::span<const int64_t> allocatable);
 
 // tainttoleration: PreferNoSchedule taints that the pod does not tolerate.
@@ -83,7 +81,8 @@ void NormalizeByMax(std::span<int64_t> scores, bool reverse);
 // that lacks a key, and becomes 0.
 void NormalizeSpread(std::span<int64_t> scores);
 
-// interpodaffinity NormalizeScore: from the lowest, or 0, to the highest, or 0.
+// interpodaffinity NormalizeScore: from the lowest, 0, to the highest, 100; all 0 where they are
+// equal.
 void NormalizeAffinity(std::span<int64_t> scores);
 
 }  // namespace ebb

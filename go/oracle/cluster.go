@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,7 +22,8 @@ type Object interface {
 type Request struct {
 	ID      int      `json:"id"`
 	Objects []Object `json:"objects"`
-	Pods    []string `json:"pods"` // "namespace/name"
+	Pods    []string `json:"pods"`             // "namespace/name"
+	Scores  bool     `json:"scores,omitempty"` // Ask for the scores of the nodes that fit, too.
 }
 
 // Verdict tells whether one node takes one pod, and if not, which plugin refused and why.
@@ -30,6 +32,12 @@ type Verdict struct {
 	Fits    bool     `json:"fits"`
 	Plugin  string   `json:"plugin,omitempty"`
 	Reasons []string `json:"reasons,omitempty"`
+
+	// What each plugin scores a node that fits: normalized and weighted, as the framework adds
+	// them up, and their sum.  A plugin that is not there was not asked, and counts as 0.  Nil: no
+	// scores were asked for.
+	Scores map[string]int64 `json:"scores,omitempty"`
+	Total  int64            `json:"total,omitempty"`
 
 	// Failed marks a plugin that could not decide (the framework's status code Error, or terms
 	// that do not parse).  The pod does not fit, but the text is a Go error's and not compared.
@@ -41,6 +49,12 @@ type Verdict struct {
 type PodVerdicts struct {
 	Pod   string    `json:"pod"`
 	Nodes []Verdict `json:"nodes"`
+
+	// Plugins whose scores are not compared, with the reason (leftOut).  Only the scheduler's side
+	// sets it.
+	LeftOut map[string]string `json:"leftOut,omitempty"`
+	// The scheduler cannot score this pod at all: a plugin failed.
+	Unscored bool `json:"unscored,omitempty"`
 }
 
 // Response answers the request of the same id; either Results or Error is set.
@@ -62,6 +76,10 @@ var newObjectOfKind = map[string]func() Object{
 	"CSIDriver":             func() Object { return &storagev1.CSIDriver{} },
 	"CSIStorageCapacity":    func() Object { return &storagev1.CSIStorageCapacity{} },
 	"VolumeAttachment":      func() Object { return &storagev1.VolumeAttachment{} },
+	"Service":               func() Object { return &v1.Service{} },
+	"ReplicationController": func() Object { return &v1.ReplicationController{} },
+	"ReplicaSet":            func() Object { return &appsv1.ReplicaSet{} },
+	"StatefulSet":           func() Object { return &appsv1.StatefulSet{} },
 }
 
 // UnmarshalJSON reads a request whose objects name their kind.
@@ -70,11 +88,12 @@ func (r *Request) UnmarshalJSON(data []byte) error {
 		ID      int               `json:"id"`
 		Objects []json.RawMessage `json:"objects"`
 		Pods    []string          `json:"pods"`
+		Scores  bool              `json:"scores"`
 	}
 	if err := json.Unmarshal(data, &raw); err != nil {
 		return err
 	}
-	*r = Request{ID: raw.ID, Pods: raw.Pods}
+	*r = Request{ID: raw.ID, Pods: raw.Pods, Scores: raw.Scores}
 	for i, text := range raw.Objects {
 		var meta metav1.TypeMeta
 		if err := json.Unmarshal(text, &meta); err != nil {

@@ -10,11 +10,13 @@ import (
 
 // Disagreement is one place where ebb did not answer as the scheduler did.
 type Disagreement struct {
-	Kind string // "crash", "error", "shape", "verdict", "plugin" or "reasons"
+	Kind string // "crash", "error", "shape", "verdict", "plugin", "reasons" or "score"
 	Pod  string
 	Want Verdict // What the scheduler says.
 	Got  Verdict // What ebb says.
 	Text string  // For the kinds that are not about one verdict.
+
+	Scorer string // Of "score": the plugin, or "total".
 }
 
 // Signature is equal for disagreements that look like the same mistake.  It leaves out names.
@@ -22,6 +24,8 @@ func (d *Disagreement) Signature() string {
 	switch d.Kind {
 	case "crash", "error", "shape":
 		return d.Kind + ": " + withoutNames(d.Text)
+	case "score":
+		return "score: " + d.Scorer
 	case "reasons":
 		return fmt.Sprintf("reasons: %s %s, ebb %s", d.Want.Plugin,
 			withoutNames(strings.Join(d.Want.Reasons, "; ")),
@@ -33,6 +37,10 @@ func (d *Disagreement) Signature() string {
 func (d *Disagreement) String() string {
 	if d.Text != "" {
 		return fmt.Sprintf("%s: pod %s: %s", d.Kind, d.Pod, d.Text)
+	}
+	if d.Kind == "score" {
+		return fmt.Sprintf("score: pod %s on node %s: %s: the scheduler says %d, ebb says %d", d.Pod,
+			d.Want.Node, d.Scorer, scoreOf(&d.Want, d.Scorer), scoreOf(&d.Got, d.Scorer))
 	}
 	return fmt.Sprintf("%s: pod %s on node %s: the scheduler says %s, ebb says %s", d.Kind, d.Pod,
 		d.Want.Node, verdictText(d.Want), verdictText(d.Got))
@@ -85,6 +93,10 @@ func comparePod(want, got *PodVerdicts) []Disagreement {
 			found = append(found, Disagreement{Kind: kind, Pod: want.Pod, Want: want.Nodes[i],
 				Got: got.Nodes[i]})
 		}
+	}
+	if len(found) == 0 {
+		// Scores are of all nodes that fit together.
+		found = compareScores(want, got)
 	}
 	return found
 }

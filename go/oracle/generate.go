@@ -25,6 +25,7 @@ type Limits struct {
 	NodesMax  int
 	PodsAsked int      // At most this many pods of a cluster are asked about.
 	Areas     []string // Subset of Areas.
+	Scores    bool     // Add what scores read, and ask for them.
 }
 
 // generator makes one random cluster.  Every alphabet is small, so that rules meet: few label keys,
@@ -56,11 +57,14 @@ func Generate(seed uint64, number int, limits Limits) *Request {
 	g.makeNodes(1 + g.IntN(limits.NodesMax))
 	g.makeVolumes()
 	g.makePods()
+	if limits.Scores {
+		g.addPreferences(rand.New(rand.NewPCG(^seed, uint64(number))))
+	}
 	return g.request(number)
 }
 
 func (g *generator) request(number int) *Request {
-	request := &Request{ID: number}
+	request := &Request{ID: number, Scores: g.limits.Scores}
 	for _, node := range g.nodes {
 		request.Objects = append(request.Objects, node)
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -51,7 +52,7 @@ func (i *staticInformer) AddEventHandler(
 	return nil, nil
 }
 
-// staticInformers are the kinds that the default plugins look up while they filter.
+// staticInformers are the kinds that the default plugins look up while they filter and score.
 type staticInformers struct {
 	factory informers.SharedInformerFactory
 	byKind  map[string]*staticInformer
@@ -71,6 +72,10 @@ func newStaticInformers() *staticInformers {
 		"CSIDriver":             &storagev1.CSIDriver{},
 		"CSIStorageCapacity":    &storagev1.CSIStorageCapacity{},
 		"VolumeAttachment":      &storagev1.VolumeAttachment{},
+		"Service":               &v1.Service{},
+		"ReplicationController": &v1.ReplicationController{},
+		"ReplicaSet":            &appsv1.ReplicaSet{},
+		"StatefulSet":           &appsv1.StatefulSet{},
 	} {
 		informer := newStaticInformer()
 		s.byKind[kind] = informer

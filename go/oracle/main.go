@@ -1,7 +1,7 @@
-// Command oracle compares ebb's filters with kube-scheduler's own, over random clusters.
+// Command oracle compares ebb's filters and scores with kube-scheduler's own, over random clusters.
 //
 // It makes a cluster, asks the real scheduler framework and `ebb filter --stdin` about its pods on
-// every node, and compares verdict, refusing plugin and reasons.  A disagreement is shrunk to the
+// every node, and compares verdict, refusing plugin and reasons, and the scores of nodes that fit.  A disagreement is shrunk to the
 // smallest cluster that shows it and becomes a regression case.  README.md tells the protocol.
 package main
 
@@ -32,6 +32,7 @@ type options struct {
 	ebb              string
 	self             bool
 	stats            bool
+	scores           bool
 	save             string
 	disagreementsMax int
 	limits           Limits
@@ -49,6 +50,7 @@ func parseOptions() (*options, error) {
 	flag.IntVar(&o.workers, "workers", runtime.NumCPU(), "clusters in work at once, each with its own ebb")
 	flag.StringVar(&o.ebb, "ebb", "", "program to ask (default $EBB, else ../../build/release/ebb)")
 	flag.BoolVar(&o.self, "self", false, "ask the scheduler only, and print how often each rule refuses")
+	flag.BoolVar(&o.scores, "scores", true, "compare the scores of the nodes that fit, too")
 	flag.BoolVar(&o.stats, "stats", false, "print how often each rule refuses")
 	flag.StringVar(&o.save, "save", regressionFolder, "folder for the cases of disagreements (\"\": none)")
 	flag.IntVar(&o.disagreementsMax, "max-disagreements", 10, "stop after this many different ones")
@@ -57,6 +59,7 @@ func parseOptions() (*options, error) {
 	if o.limits.Areas, err = ParseAreas(*areas); err != nil {
 		return nil, err
 	}
+	o.limits.Scores = o.scores
 	if flag.NArg() > 0 {
 		return nil, fmt.Errorf("unexpected argument %q", flag.Arg(0))
 	}
@@ -156,6 +159,9 @@ func (h *hunt) report(plugins []string) {
 	fmt.Printf("seed %d: %d verdicts on %d clusters in %.0f s (%.0f/s), %.1f%% fit, %d disagreements\n",
 		h.options.seed, h.stats.Verdicts, h.stats.Clusters, seconds,
 		float64(h.stats.Verdicts)/seconds, percent(h.stats.Fitting, h.stats.Verdicts), len(h.found))
+	if h.options.scores {
+		h.stats.Scores.write(os.Stdout)
+	}
 }
 
 func sortedCounts(counts map[string]int) []string {
@@ -248,6 +254,9 @@ func (w *worker) askScheduler(request *Request) (*Response, error) {
 	w.stats.Clusters++
 	for i := range response.Results {
 		w.stats.add(w.scheduler.plugins, response.Results[i].Nodes, skipped[i])
+		if request.Scores {
+			w.stats.Scores.add(&response.Results[i])
+		}
 	}
 	return response, nil
 }

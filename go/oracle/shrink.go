@@ -53,7 +53,7 @@ var needed = []string{
 	"apiVersion", "kind", "name", "namespace", "uid", "key", "operator", "topologyKey", "maxSkew",
 	"whenUnsatisfiable", "containers", "nodeSelectorTerms", "values", "provisioner",
 	"volumeBindingMode", "driver", "volumeHandle", "source", "nodeName", "accessModes", "claimName",
-	"preference", "podAffinityTerm", "exitCodes",
+	"preference", "podAffinityTerm", "exitCodes", "weight", "image",
 }
 
 // dropInside leaves out what it can below value; it tells whether anything went.

@@ -16,10 +16,12 @@ type Stats struct {
 	Reached                           map[string]int // Verdicts that a plugin was asked for.
 	Refused                           map[string]int // Verdicts that it refused.
 	Reasons                           map[string]int // Of the scheduler, without names.
+	Scores                            ScoreStats
 }
 
 func newStats() *Stats {
-	return &Stats{Reached: map[string]int{}, Refused: map[string]int{}, Reasons: map[string]int{}}
+	return &Stats{Reached: map[string]int{}, Refused: map[string]int{}, Reasons: map[string]int{},
+		Scores: newScoreStats()}
 }
 
 // add counts the verdicts for one pod; skipped are the filters that PreFilter switched off.
@@ -67,6 +69,7 @@ func (s *Stats) merge(other *Stats) {
 			pair[0][key] += count
 		}
 	}
+	s.Scores.merge(&other.Scores)
 }
 
 func percent(part, whole int) float64 { return 100 * float64(part) / float64(max(whole, 1)) }

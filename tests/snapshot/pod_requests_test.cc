@@ -54,6 +54,50 @@ TEST(PodRequestsTest, ContainersAddUpPerResource) {
   EXPECT_EQ(Sum(Pod()), Amounts());
 }
 
+TEST(PodRequestsTest, ScoresCountDefaultsForEachContainerThatDoesNotSay) {
+  Pod pod;
+  pod.containers = {Needs("a", {{"cpu", 300}}), Needs("b", {{"memory", 5}}),
+                    Needs("zero", {{"cpu", 0}, {"memory", 0}})};
+  pod.init_containers = {Sidecar("s", {{"memory", 7}}), Needs("i", {{"cpu", 10}})};
+  const Amounts sum = {{"cpu", 300 + kDefaultCpuRequestMilli + kDefaultCpuRequestMilli},
+                       {"memory", kDefaultMemoryRequestBytes + 5 + 7}};
+  EXPECT_EQ(Sum(pod, RequestsOf::kScoredRunning), sum);
+  EXPECT_EQ(Sum(pod, RequestsOf::kScoredIncoming), sum);
+  EXPECT_TRUE(IsScoredOtherwise(pod));
+}
+
+TEST(PodRequestsTest, ScoresCountTheLargestInitContainerWithDefaults) {
+  Pod pod;
+  pod.containers = {Needs("a", {{"cpu", 20}, {"memory", 5}})};
+  EXPECT_FALSE(IsScoredOtherwise(pod));
+  pod.init_containers = {Needs("i", {})};
+  EXPECT_EQ(Sum(pod, RequestsOf::kScoredRunning),
+            (Amounts{{"cpu", kDefaultCpuRequestMilli}, {"memory", kDefaultMemoryRequestBytes}}));
+}
+
+// The scheduler sums an incoming pod's containers alone for LeastAllocated.
+TEST(PodRequestsTest, ScoresPassOverStatusAndPodLevelResourcesOfAPodToBePlaced) {
+  Pod pod;
+  pod.containers = {Needs("a", {{"cpu", 300}})};
+  pod.has_pod_resources = true;
+  pod.pod_requests = {{"cpu", 900}};
+  pod.container_statuses = {
+      {.name = "a", .has_resources = true, .requests = {{"cpu", 500}}, .allocated = {}}};
+  EXPECT_EQ(Sum(pod, RequestsOf::kScoredIncoming),
+            (Amounts{{"cpu", 300}, {"memory", kDefaultMemoryRequestBytes}}));
+  EXPECT_EQ(Sum(pod, RequestsOf::kScoredRunning),
+            (Amounts{{"cpu", 900}, {"memory", kDefaultMemoryRequestBytes}}));
+}
+
+TEST(PodRequestsTest, PodLevelRequestsNeedDefaultsOnlyForWhatTheSumLacks) {
+  Pod pod;
+  pod.containers = {Needs("a", {{"memory", 3}}), Needs("b", {})};
+  pod.has_pod_resources = true;
+  pod.pod_requests = {{"hugepages-2Mi", 1}};
+  EXPECT_EQ(Sum(pod, RequestsOf::kScoredRunning),
+            (Amounts{{"cpu", 2 * kDefaultCpuRequestMilli}, {"memory", 3}, {"hugepages-2Mi", 1}}));
+}
+
 // The sum as its definition says it, each amount on its own.
 Amounts SlowSum(const Pod& pod) {
   const auto amount_of = [](const Container& container, const std::string& name) {

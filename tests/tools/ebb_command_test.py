@@ -207,6 +207,24 @@ class PlanTest(EbbTest):
         self.assertIn("2 of 3 nodes can go", table)
         self.assertIn("kind: Plan", self.ebb("plan", dump, "-o", "yaml")[0])
 
+    def test_a_request_for_scores_has_those_of_nodes_that_fit(self):
+        node = {"kind": "Node", "apiVersion": "v1", "metadata": {"name": "n1"},
+                "status": {"allocatable": {"cpu": "1", "memory": "1000Mi", "pods": "9"}}}
+        full = {**node, "metadata": {"name": "n2"}, "status": {"allocatable": {"pods": "0"}}}
+        pod = {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "p", "namespace": "a"},
+               "spec": {"containers": [{"name": "c"}]}}
+        request = {"id": 1, "objects": [node, full, pod], "pods": ["a/p"]}
+
+        def verdicts(**more):
+            answer = self.ebb("filter", "--stdin", stdin=json.dumps({**request, **more}) + "\n")[0]
+            return json.loads(answer)["results"][0]["nodes"]
+
+        fits, refused = verdicts(scores=True)
+        self.assertEqual(fits["scores"]["NodeResourcesFit"], 85)  # 90% cpu and 80% memory free.
+        self.assertEqual(fits["total"], sum(fits["scores"].values()))
+        self.assertNotIn("scores", refused)
+        self.assertNotIn("scores", verdicts()[0])
+
     def test_stdin_gzip_and_folders_are_read_alike(self):
         dump = self.dump(SMALL)
         expected = self.ebb("plan", dump, "--now", START, "-o", "json")[0]

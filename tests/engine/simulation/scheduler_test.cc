@@ -1,5 +1,6 @@
 #include "engine/simulation/scheduler.h"
 
+#include <numeric>
 #include <set>
 #include <string>
 
@@ -107,6 +108,96 @@ TEST(SchedulerTest, LargeClustersAreLookedAtInPart) {
   EXPECT_EQ(NodesToFind(6000), 300);
 }
 
+TEST(SchedulerTest, TheTotalIsTheSumOfThePlugins) {
+  const ClusterSnapshot snapshot =
+      Cluster().Add(Node("a")).Add(Pod("p").On("a").Cpu(700)).Add(Pod("new").Cpu(500)).Build();
+  const std::vector<NodeScore> scores = SimulatedScheduler::Score(
+      snapshot, PodNamed(snapshot, "new"), std::vector{NodeNamed(snapshot, "a")}, {});
+  ASSERT_EQ(scores.size(), 1);
+  EXPECT_EQ(std::accumulate(scores[0].weighted.begin(), scores[0].weighted.end(), int64_t{0}),
+            scores[0].total);
+  EXPECT_GT(scores[0].total, 0);
+}
+
+TEST(SchedulerTest, PodsOfAJobAreNotSpread) {
+  const auto choice = [](std::string_view kind) {
+    const ClusterSnapshot snapshot = Cluster()
+                                         .Add(Node("a").Label("kubernetes.io/hostname", "a"))
+                                         .Add(Node("b").Label("kubernetes.io/hostname", "b"))
+                                         .Add(Pod("p").On("a").Cpu(100))
+                                         .Add(Pod("big").On("b").Cpu(400))
+                                         .Add(Pod("new").Cpu(100).OwnedBy(kind, "owner"))
+                                         .Build();
+    return Choice(snapshot, {NodeNamed(snapshot, "a")});
+  };
+  EXPECT_EQ(choice("ReplicaSet"), "b");
+  EXPECT_EQ(choice("Job"), "a");
+}
+
+TEST(SchedulerTest, PeersAreThePodsOfTheControllerThatStay) {
+  const ClusterSnapshot snapshot = Cluster()
+                                       .Add(Node("a"))
+                                       .Add(Node("b"))
+                                       .Add(Pod("p").On("a"))
+                                       .Add(Pod("q").On("b"))
+                                       .Add(Pod("leaves").On("b").DeletedAt(1))
+                                       .Add(Pod("other").On("b").OwnedBy("ReplicaSet", "other"))
+                                       .Add(Pod("new").On("a"))
+                                       .Build();
+  EXPECT_THAT(PeersOf(snapshot, PodNamed(snapshot, "new")),
+              testing::ElementsAre(NodeNamed(snapshot, "a"), NodeNamed(snapshot, "b")));
+}
+
+int64_t ScoreOf(const ClusterSnapshot& snapshot, ScorePlugin plugin, std::string_view node) {
+  std::vector<NodeId> nodes;
+  snapshot.alive().ForEach([&](NodeId each) { nodes.push_back(each); });
+  const PodId pod = PodNamed(snapshot, "new");
+  const ScoreFacts facts(snapshot.catalog());
+  const auto with = SimulatedScheduler::Score(snapshot, pod, nodes, {}, &facts);
+  const auto without = SimulatedScheduler::Score(snapshot, pod, nodes, {});
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    EXPECT_EQ(with[i].weighted, without[i].weighted);
+    if (nodes[i] == NodeNamed(snapshot, std::string(node))) {
+      return with[i].weighted[static_cast<size_t>(plugin)];
+    }
+  }
+  return -1;
+}
+
+TEST(SchedulerTest, ScheduleAnywayConstraintsSpreadThePod) {
+  Pod pod("new");
+  pod.Cpu(100).Label("app", "web").Spread("rack", 1, test::Select("app", "web"));
+  pod.raw.spread[0].when_unsatisfiable = "ScheduleAnyway";
+  const ClusterSnapshot snapshot = Cluster()
+                                       .Add(Node("a").Label("rack", "1"))
+                                       .Add(Node("b").Label("rack", "2"))
+                                       .Add(Node("c"))
+                                       .Add(Pod("p").On("a").Label("app", "web"))
+                                       .Add(Pod("leaves").On("b").Label("app", "web").DeletedAt(1))
+                                       .Add(Pod("q").On("b").Label("app", "db"))
+                                       .Add(pod)
+                                       .Build();
+  EXPECT_EQ(ScoreOf(snapshot, ScorePlugin::kPodTopologySpread, "a"), 0);
+  EXPECT_EQ(ScoreOf(snapshot, ScorePlugin::kPodTopologySpread, "b"), 200);
+  EXPECT_EQ(ScoreOf(snapshot, ScorePlugin::kPodTopologySpread, "c"), 0);  // It lacks the key.
+}
+
+TEST(SchedulerTest, ThePodsThatNeedAPodNearHaveItNear) {
+  Pod needs("needs");
+  needs.On("b").Near("rack", test::Select("app", "web"));
+  const auto build = [&](std::string_view app) {
+    return Cluster()
+        .Add(Node("a").Label("rack", "1"))
+        .Add(Node("b").Label("rack", "2"))
+        .Add(needs)
+        .Add(Pod("new").Cpu(100).Label("app", app))
+        .Build();
+  };
+  EXPECT_EQ(ScoreOf(build("web"), ScorePlugin::kInterPodAffinity, "a"), 0);
+  EXPECT_EQ(ScoreOf(build("web"), ScorePlugin::kInterPodAffinity, "b"), 200);
+  EXPECT_EQ(ScoreOf(build("db"), ScorePlugin::kInterPodAffinity, "b"), 0);
+}
+
 // What was looked up once is what is looked up each time.
 TEST(SchedulerTest, FactsOfACatalogChangeNoScore) {
   const std::string zone = "topology.kubernetes.io/zone";
@@ -124,8 +215,10 @@ TEST(SchedulerTest, FactsOfACatalogChangeNoScore) {
                                      NodeNamed(snapshot, "c")};
   const std::vector<NodeId> peers = {nodes[0], nodes[1], nodes[1]};
   const PodId pod = PodNamed(snapshot, "new");
-  EXPECT_EQ(SimulatedScheduler::Score(snapshot, pod, nodes, peers, &facts),
-            SimulatedScheduler::Score(snapshot, pod, nodes, peers));
+  const auto with = SimulatedScheduler::Score(snapshot, pod, nodes, peers, &facts);
+  const auto without = SimulatedScheduler::Score(snapshot, pod, nodes, peers);
+  ASSERT_EQ(with.size(), 3);
+  for (size_t i = 0; i < with.size(); ++i) EXPECT_EQ(with[i].weighted, without[i].weighted);
 }
 
 }  // namespace

@@ -31,20 +31,27 @@ TEST(ScoresTest, LeastAllocatedDoesNotOverflow) {
 }
 
 // cpu fraction 50%, memory fraction 100%: deviation 0.25.
-TEST(ScoresTest, BalancedAllocationFallsWithTheDeviation) {
-  EXPECT_EQ(BalancedAllocationScore(Amounts{3000, 5000}, Amounts{6000, 5000}), 75);
-  EXPECT_EQ(BalancedAllocationScore(Amounts{3000, 5000}, Amounts{6000, 10000}), 100);
-  EXPECT_EQ(BalancedAllocationScore(Amounts{6000, 0}, Amounts{4000, 10000}), 50);
+TEST(ScoresTest, BalanceFallsWithTheDeviation) {
+  EXPECT_EQ(BalanceOf(Amounts{3000, 5000}, Amounts{6000, 5000}), 75);
+  EXPECT_EQ(BalanceOf(Amounts{3000, 5000}, Amounts{6000, 10000}), 100);
+  EXPECT_EQ(BalanceOf(Amounts{6000, 0}, Amounts{4000, 10000}), 50);
 }
 
-TEST(ScoresTest, BalancedAllocationPassesOverWhatTheNodeHasNot) {
-  EXPECT_EQ(BalancedAllocationScore(Amounts{3000, 5000}, Amounts{6000, 0}), 100);
+TEST(ScoresTest, BalancePassesOverWhatTheNodeHasNot) {
+  EXPECT_EQ(BalanceOf(Amounts{3000, 5000}, Amounts{6000, 0}), 100);
 }
 
-TEST(ScoresTest, BalancedAllocationOfThreeIsByTheirMean) {
+TEST(ScoresTest, BalancedAllocationIsByWhatThePodChanges) {
+  const Amounts all = {10, 10};
+  EXPECT_EQ(BalancedAllocationScore(Amounts{5, 5}, Amounts{4, 4}, all), 75);
+  EXPECT_EQ(BalancedAllocationScore(Amounts{10, 0}, Amounts{0, 0}, all), 50);
+  EXPECT_EQ(BalancedAllocationScore(Amounts{10, 10}, Amounts{10, 0}, all), 100);
+}
+
+TEST(ScoresTest, BalanceOfThreeIsByTheirMean) {
   const std::array<int64_t, 3> used = {0, 50, 100};
   const std::array<int64_t, 3> all = {100, 100, 100};
-  EXPECT_EQ(BalancedAllocationScore(used, all), 59);  // sqrt(0.5 / 3) = 0.408
+  EXPECT_EQ(BalanceOf(used, all), 59);  // sqrt(0.5 / 3) = 0.408
 }
 
 TEST(ScoresTest, OnlyPreferNoScheduleTaintsThatAreNotToleratedCount) {
@@ -104,10 +111,10 @@ TEST(ScoresTest, AffinityIsNormalizedFromTheLowestToTheHighest) {
   std::vector<int64_t> scores = {-5, 0, 5};
   NormalizeAffinity(scores);
   EXPECT_THAT(scores, ElementsAre(0, 50, 100));
-  scores = {3, 3};  // The lowest is 0 at most.
+  scores = {3, 4};
   NormalizeAffinity(scores);
-  EXPECT_THAT(scores, ElementsAre(100, 100));
-  scores = {0, 0};
+  EXPECT_THAT(scores, ElementsAre(0, 100));
+  scores = {3, 3};
   NormalizeAffinity(scores);
   EXPECT_THAT(scores, ElementsAre(0, 0));
 }
