@@ -153,12 +153,13 @@ class Watch {
   [[nodiscard]] uint64_t events() const { return events_; }
   // Changes with every change of the cluster, and with all else that a plan would tell.
   [[nodiscard]] uint64_t news() const {
-    return cluster_.counts().put + cluster_.counts().deleted + refused_;
+    return cluster_.counts().put + cluster_.counts().deleted + refused_ + ended_.size();
   }
 
-  // While others go on.
-  void OnEnd(const WatchedFile& file) {
-    if (!file.is_regular()) ended_.push_back(Printable(file.name()));
+  void OnEnd(const WatchedFile& file, bool others_go_on) {
+    if (file.is_regular() || !others_go_on) return;
+    ended_.push_back(Printable(file.name()));
+    PrintMessage("warning: " + EndOf(ended_.back()), err_);
   }
 
   // What the plans to come are to be warned of.
@@ -177,14 +178,17 @@ class Watch {
                        Count(bare_, "object", "objects")));
     }
     if (goes_on && !ended_.empty()) {
-      warn("WatchEnded",
-           fmt::format("{} has ended, and later changes of it are not seen; start all watches and "
-                       "ebb again",
-                       ended_.front()));
+      warn("WatchEnded", EndOf(ended_.front()));
     }
   }
 
  private:
+  static std::string EndOf(const std::string& name) {
+    return fmt::format(
+        "{} has ended, and later changes of it are not seen; start all watches and ebb again",
+        name);
+  }
+
   absl::Status Take(const WatchEvent& event) {
     switch (event.type) {
       case WatchEvent::Type::kBookmark:
@@ -268,13 +272,10 @@ class WatchRun {
   absl::Status LoadInputs() {
     if (command_.inputs.empty()) return absl::OkStatus();
     ImportStats stats;
+    InputWatch watch;  // Refuses inputs that contradict each other.
     return cluster_.Read([&](ObjectSink& sink) {
-      for (const std::string& input : command_.inputs) {
-        absl::Status read =
-            ReadInput(input, sink, stats, Parallelism(command_.threads), command_.load.limits);
-        if (!read.ok()) return read;
-      }
-      return absl::OkStatus();
+      return watch.Read(command_.inputs, sink, stats, Parallelism(command_.threads),
+                        command_.load.limits);
     });
   }
 
@@ -304,8 +305,10 @@ class WatchRun {
       if (const absl::Status s = files_[i]->ReadSome(); !s.ok()) watch_.Refuse(*files_[i], s);
       watch_.Drain(*files_[i]);
     }
+    const bool others_go_on =
+        std::ranges::any_of(files_, [](const auto& file) { return !file->ended(); });
     for (const auto& file : files_) {
-      if (file->ended()) watch_.OnEnd(*file);
+      if (file->ended()) watch_.OnEnd(*file, others_go_on);
     }
     std::erase_if(files_, [](const auto& file) { return file->ended(); });
     return true;

@@ -124,9 +124,9 @@ class Batch {
   Error Delete(const std::string& kind, const std::string& namespace_name, const std::string& name,
                const std::string& uid = "") {
     ebb_error* error = nullptr;
-    return internal::Take(ebb_batch_delete(batch_.get(), kind.c_str(), namespace_name.c_str(),
-                                           name.c_str(), uid.c_str(), &error),
-                          error);
+    const ebb_code code = ebb_batch_delete(batch_.get(), kind.c_str(), namespace_name.c_str(),
+                                           name.c_str(), uid.c_str(), &error);
+    return internal::Take(code, error);
   }
   void Clear() { ebb_batch_clear(batch_.get()); }
   [[nodiscard]] size_t size() const { return ebb_batch_size(batch_.get()); }
@@ -135,8 +135,9 @@ class Batch {
  private:
   Error Put(ebb_encoding encoding, std::string_view object) {
     ebb_error* error = nullptr;
-    return internal::Take(
-        ebb_batch_put(batch_.get(), encoding, object.data(), object.size(), &error), error);
+    const ebb_code code =
+        ebb_batch_put(batch_.get(), encoding, object.data(), object.size(), &error);
+    return internal::Take(code, error);
   }
 
   internal::Handle<ebb_batch, ebb_batch_free> batch_;
@@ -156,15 +157,15 @@ class Cluster {
   // How plans are made from now on: Settings in JSON.
   Error SetSettings(std::string_view json) {
     ebb_error* error = nullptr;
-    return internal::Take(
-        ebb_cluster_set_settings(cluster_.get(), EBB_JSON, json.data(), json.size(), &error),
-        error);
+    const ebb_code code =
+        ebb_cluster_set_settings(cluster_.get(), EBB_JSON, json.data(), json.size(), &error);
+    return internal::Take(code, error);
   }
   // The cluster becomes that of a dump.
   Error Load(std::string_view dump) {
     ebb_error* error = nullptr;
-    return internal::Take(ebb_cluster_load(cluster_.get(), dump.data(), dump.size(), &error),
-                          error);
+    const ebb_code code = ebb_cluster_load(cluster_.get(), dump.data(), dump.size(), &error);
+    return internal::Take(code, error);
   }
   // Returns the version: how many batches and dumps there were.
   Result<uint64_t> Apply(const Batch& batch) {

@@ -46,6 +46,7 @@ struct ebb_cluster {
   ebb::SessionOptions options;  // The session's, which it outlives.
   std::mutex mutex;
   std::unique_ptr<ebb::Session> session;  // Null: closed.
+  bool is_spoilt = false;                 // Memory ran out in a change of `session`.
 };
 
 namespace {
@@ -155,7 +156,25 @@ absl::Status WithSession(ebb_cluster* cluster, Body body) {
   if (cluster->session == nullptr) {
     return absl::FailedPreconditionError("the cluster was closed");
   }
+  if (cluster->is_spoilt) {
+    return absl::FailedPreconditionError(
+        "memory ran out while the cluster was changed; free it and make another");
+  }
   return body(*cluster->session);
+}
+
+// The same for a body that changes the cluster.  One that runs out of memory leaves it half
+// changed, so that nothing may be asked of it any more.
+template <typename Body>
+absl::Status Changing(ebb_cluster* cluster, Body body) {
+  return WithSession(cluster, [&](ebb::Session& session) {
+    try {
+      return body(session);
+    } catch (const std::bad_alloc&) {
+      cluster->is_spoilt = true;
+      throw;
+    }
+  });
 }
 
 int64_t ClockSeconds() {
@@ -193,7 +212,7 @@ absl::StatusOr<std::unique_ptr<ebb_cluster>> NewCluster(uint32_t abi_version,
 }
 
 absl::Status Apply(ebb_cluster* cluster, const ebb::ChangeBatch& changes, uint64_t* version) {
-  return WithSession(cluster, [&](ebb::Session& session) {
+  return Changing(cluster, [&](ebb::Session& session) {
     absl::Status taken = session.Take(changes);
     if (taken.ok() && version != nullptr) *version = session.version();
     return taken;
@@ -419,7 +438,7 @@ ebb_code ebb_cluster_set_settings(ebb_cluster* cluster, ebb_encoding encoding, c
 
 ebb_code ebb_cluster_load(ebb_cluster* cluster, const void* dump, size_t size, ebb_error** error) {
   return Guarded(error, [&] {
-    return WithSession(cluster, [&](ebb::Session& session) -> absl::Status {
+    return Changing(cluster, [&](ebb::Session& session) -> absl::Status {
       const absl::StatusOr<std::string_view> bytes = BytesOf("dump", dump, size);
       if (!bytes.ok()) return bytes.status();
       return session.Load(*bytes, nullptr).status();

@@ -256,6 +256,10 @@ template <typename Fields>
 class ObjectFields {
  public:
   static std::string KindProblem(Text api_version, Text kind);
+  static bool IsNamespaced(Text kind) {
+    return std::ranges::any_of(
+        kKinds, [&](const Kind& rule) { return rule.kind == kind && rule.namespaced; });
+  }
   Text last_name() const { return meta_ != nullptr ? meta_->name : Text(); }
 
  protected:

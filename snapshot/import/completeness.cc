@@ -36,6 +36,7 @@ constexpr int64_t kListingSeconds = 60;
 
 // One object in this many may be missing because the cluster changed between two lists.
 constexpr int64_t kPartsPerChange = 50;
+constexpr int64_t kPartsOfWatches = 10;
 
 // Prefixes of namespaces that the system makes, many of which are empty.
 constexpr std::string_view kMadeByPlatforms[] = {"kube-",   "openshift", "gke-",   "gmp-",
@@ -608,7 +609,7 @@ class InputWatch::Judgement {
 
   // Pods that controllers count and the input lacks.
   void PodsOfControllers() {
-    if (!watch_.of_one_moment_ || watch_.workloads_.empty()) return;
+    if (watch_.workloads_.empty()) return;
     const auto pods = PodsByController();
     const auto terminating = TerminatingByController();
     int64_t too_many = 0;
@@ -652,8 +653,10 @@ class InputWatch::Judgement {
                         " that pods of it are ready, and none is there: ", Some(daemon_sets)),
            WholeDump("pods"));
     }
-    // One may have come or gone between two lists of a small cluster.
-    const int64_t tolerated = 1 + counted / kPartsPerChange;
+    // One may have come or gone between two lists of a small cluster, and some between what watches
+    // tell of controllers and of their pods.
+    const int64_t tolerated =
+        watch_.of_one_moment_ ? 1 + counted / kPartsPerChange : 5 + counted / kPartsOfWatches;
     if (too_many > tolerated) {
       Warn("TooManyPods",
            absl::StrCat(Count(static_cast<uint64_t>(too_many), "pod is", "pods are"),

@@ -82,7 +82,8 @@ class InputWatch : public ObjectSink {
 
   // The same of objects that are at hand, each once: `give` hands them to the sink that it
   // gets.  Whether they stood in lists is not known, nor whether lists without items were there;
-  // and what controllers say of their pods need not be of the same moment as the pods.
+  // and what controllers say of their pods need not be of quite the same moment as the pods, of
+  // which more may be missing before that is told.
   absl::Status Look(const std::function<absl::Status(ObjectSink&)>& give, ObjectSink& to);
 
   // In a Look: `pods` pods, of which this is the first and the others differ from it in name, UID,

@@ -121,6 +121,12 @@ void ChangeBatch::Delete(BlankObject object, std::string_view namespace_name, st
                          std::string_view uid) {
   BlankObject& kept = deleted_.emplace_back(std::move(object));
   auto& meta = const_cast<objects::ObjectMeta&>(objects::MetaOf(RefOf(kept)));
+  // As objects that are put are read.
+  if (!ObjectReader::IsNamespaced(objects::KindOf(RefOf(kept)))) {
+    namespace_name = {};
+  } else if (namespace_name.empty()) {
+    namespace_name = "default";
+  }
   meta.namespace_name = read_.texts.Copy(namespace_name);
   meta.name = read_.texts.Copy(name);
   meta.uid = read_.texts.Copy(uid);

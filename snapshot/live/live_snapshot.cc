@@ -69,6 +69,8 @@ LiveSnapshot::LiveSnapshot(Options options, std::shared_ptr<Symbols> symbols)
       stale_(RebuildCause::kFirst) {}
 
 LiveSnapshot::~LiveSnapshot() {
+  if (is_changing_)
+    return;  // A change ran out of memory half way: what hangs together is not known.
   LeaveCatalog();
   for (const auto& [name, place] : pods_by_name_) ReleaseName(pods_[place].named);
 }
@@ -191,6 +193,7 @@ absl::Status LiveSnapshot::Take(std::span<const Change> changes, OlderObjects ol
     if (absl::Status s = Check(change); !s.ok()) return s;
   }
   LeaveToReaders();
+  is_changing_ = true;
   Ahead ahead(*this, changes);
   for (size_t i = 0; i < changes.size(); ++i) {
     ahead.Step(i);
@@ -205,6 +208,7 @@ absl::Status LiveSnapshot::Take(std::span<const Change> changes, OlderObjects ol
     }
   }
   StayInBounds();
+  is_changing_ = false;
   return absl::OkStatus();
 }
 

@@ -327,6 +327,7 @@ class LiveSnapshot {
   ClusterSnapshot snapshot_;
   std::shared_ptr<LiveBranch::Readers> readers_ = std::make_shared<LiveBranch::Readers>(0);
   std::optional<RebuildCause> stale_;
+  bool is_changing_ = false;       // In Take(); for ever where that ran out of memory.
   bool storage_is_old_ = false;    // The catalog's: it is filled at the next Snapshot().
   size_t nodes_gone_ = 0;          // Ids of the catalog without a node.
   std::vector<uint32_t> held_of_;  // By PodId: place in pods_.

@@ -6,6 +6,7 @@
 Every test works in a folder of its own and starts real processes.
 """
 
+import copy
 import csv
 import fcntl
 import gzip
@@ -2637,6 +2638,54 @@ class WatchTest(EbbTest):
             self.assertIn("no nodes in the input", err)
         err = self.ebb("plan", "--watch-file", self.path("missing"), code=1)[1]
         self.assertIn("missing: No such file or directory", err)
+
+    def test_inputs_that_contradict_each_other_are_refused_before_a_watch_too(self):
+        other = copy.deepcopy(SMALL)
+        other[0]["metadata"]["uid"] = "another"
+        words = (self.dump(SMALL), self.write("other.json", json.dumps(
+            {"apiVersion": "v1", "kind": "List", "items": other})))
+        told = self.ebb("plan", *words, code=1)[1]
+        self.assertIn("different UIDs", told)
+        out, err = self.ebb("plan", *words, "--watch-file", self.write("none.json", ""), code=1)
+        self.assertEqual(out, "")
+        self.assertIn("different UIDs", err)
+
+    def test_pods_that_controllers_count_and_a_watch_lacks_are_told(self):
+        sets = {"apiVersion": "apps/v1", "kind": "ReplicaSet",
+                "metadata": {"name": "web", "namespace": "default", "uid": "uid-web"},
+                "spec": {"replicas": 90}, "status": {"replicas": 90}}
+        items = [*SMALL, sets]
+        plan = json.loads(self.ebb("plan", "--watch-file", self.events(items), "-o", "json",
+                                   *self.WHOLE)[0])
+        self.assertIn("PodsMissing", [w["code"] for w in plan["summary"]["warnings"]])
+        # A few may be on their way.
+        sets["status"]["replicas"] = 4
+        plan = json.loads(self.ebb("plan", "--watch-file", self.events(items), "-o", "json",
+                                   *self.WHOLE)[0])
+        self.assertNotIn("PodsMissing",
+                         [w["code"] for w in plan["summary"].get("warnings", [])])
+
+    def test_a_pipe_that_ends_while_others_go_on_is_told_at_once(self):
+        pipes = [self.path("one"), self.path("two")]
+        for pipe in pipes:
+            os.mkfifo(pipe)
+        with subprocess.Popen([EBB, "plan", "--watch-file", pipes[0], "--watch-file", pipes[1],
+                               "--watch-quiet-time", "50ms", "-o", "name", "--strict", *self.WHOLE],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+            giving_up = threading.Timer(120, child.kill)
+            giving_up.start()
+            try:
+                with open(pipes[1], "wb", buffering=0) as goes_on:
+                    with open(pipes[0], "wb", buffering=0) as ends:
+                        ends.write("".join(map(self.event, SMALL)).encode())
+                        self.assertTrue(any("plan 1" in line for line in child.stderr))
+                    self.assertTrue(any("one has ended" in line for line in child.stderr))
+                    goes_on.write(b"")
+                child.communicate()
+            finally:
+                giving_up.cancel()
+                child.kill()
+        self.assertEqual(child.returncode, 1)
 
     def test_a_watch_goes_with_no_state(self):
         err = self.ebb("plan", "--watch-file", self.events(SMALL), "--state", self.path("s.db"),

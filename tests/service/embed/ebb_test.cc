@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "service/embed/cluster.h"
 #include "service/wire/planner.pb.h"
 #include "tests/service/session/session_objects.h"
 
@@ -371,6 +372,31 @@ TEST_F(EbbTest, DeletionsByName) {
   ebb_batch_free(batch);
   EXPECT_THAT(Call(EBB_CALL_STATUS, EBB_JSON, ""),
               ::testing::AllOf(HasSubstr("\"nodes\":\"1\""), HasSubstr("\"pods\":\"1\"")));
+}
+
+TEST_F(EbbTest, ADeletionWithoutANamespaceIsOfTheOneThatObjectsWithoutOneGet) {
+  ebb_batch* batch = ebb_batch_new();
+  EXPECT_EQ(ebb_batch_delete(batch, "Pod", nullptr, "p", nullptr, nullptr), EBB_OK);
+  EXPECT_EQ(ebb_batch_delete(batch, "ReplicaSet", "", "web", nullptr, nullptr), EBB_OK);
+  EXPECT_EQ(ebb_batch_delete(batch, "Node", "anything", "a", nullptr, nullptr), EBB_OK);
+  EXPECT_EQ(ebb_cluster_apply(cluster_, batch, nullptr, nullptr), EBB_OK);
+  ebb_batch_free(batch);
+  EXPECT_THAT(Call(EBB_CALL_STATUS, EBB_JSON, ""),
+              ::testing::AllOf(HasSubstr("\"nodes\":\"1\""), HasSubstr("\"pods\":\"1\""),
+                               ::testing::Not(HasSubstr("\"unknownDeletes\":\"1\""))));
+}
+
+// The C++ of cluster.h.
+TEST(ClusterHeaderTest, EveryErrorHasItsMessage) {
+  Result<Cluster> cluster = Cluster::New();
+  ASSERT_TRUE(cluster.ok());
+  Batch batch;
+  for (const Error& error :
+       {batch.PutJson("{"), batch.PutProtobuf("x"), batch.Delete("pods", "d", "x"),
+        cluster->Load("{"), cluster->SetSettings("{")}) {
+    EXPECT_EQ(error.code(), EBB_INVALID_ARGUMENT);
+    EXPECT_FALSE(error.message().empty());
+  }
 }
 
 TEST_F(EbbTest, AnEmptyClusterAllowsNoPlan) {
