@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "service/embed/cluster.h"
 #include "service/wire/planner.pb.h"
 #include "tests/service/session/session_objects.h"
 
@@ -384,19 +383,6 @@ TEST_F(EbbTest, ADeletionWithoutANamespaceIsOfTheOneThatObjectsWithoutOneGet) {
   EXPECT_THAT(Call(EBB_CALL_STATUS, EBB_JSON, ""),
               ::testing::AllOf(HasSubstr("\"nodes\":\"1\""), HasSubstr("\"pods\":\"1\""),
                                ::testing::Not(HasSubstr("\"unknownDeletes\":\"1\""))));
-}
-
-// The C++ of cluster.h.
-TEST(ClusterHeaderTest, EveryErrorHasItsMessage) {
-  Result<Cluster> cluster = Cluster::New();
-  ASSERT_TRUE(cluster.ok());
-  Batch batch;
-  for (const Error& error :
-       {batch.PutJson("{"), batch.PutProtobuf("x"), batch.Delete("pods", "d", "x"),
-        cluster->Load("{"), cluster->SetSettings("{")}) {
-    EXPECT_EQ(error.code(), EBB_INVALID_ARGUMENT);
-    EXPECT_FALSE(error.message().empty());
-  }
 }
 
 TEST_F(EbbTest, AnEmptyClusterAllowsNoPlan) {

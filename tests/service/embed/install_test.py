@@ -93,14 +93,40 @@ class InstallTest(unittest.TestCase):
             source.write_text(f"#include <ebb/{header}>\nint one(void);\n")
             run(compiler, f"-std={language}", *flags, source)
 
-    def test_bad_input_is_told(self):
-        program = self.top / "plan-bad"
-        run("gcc", "-std=c11", EXAMPLES / "plan.c", f"-I{self.prefix}/include", f"-L{self.lib}", "-lebb",
+    def build_against_it(self, compiler, standard, source):
+        program = self.top / f"{source.name}-program"
+        run(compiler, f"-std={standard}", source, f"-I{self.prefix}/include", f"-L{self.lib}", "-lebb",
             "-o", program)
-        for text in [b"", b"{", b"\xff\xfe", b"kind: Nonsense"]:
-            done = subprocess.run([program], input=text, capture_output=True, env=self.environment)
-            self.assertEqual(done.returncode, 1, text)
-            self.assertNotEqual(done.stderr, b"")
+        return program
+
+    def test_bad_input_is_told(self):
+        for compiler, standard, example in [("gcc", "c11", "plan.c"), ("g++", "c++20", "plan.cc")]:
+            program = self.build_against_it(compiler, standard, EXAMPLES / example)
+            for text in [b"", b"{", b"\xff\xfe", b"kind: Nonsense"]:
+                done = subprocess.run([program], input=text, capture_output=True, env=self.environment)
+                self.assertEqual(done.returncode, 1, text)
+                self.assertGreater(len(done.stderr.strip()), 10, (example, text))
+
+    def test_every_error_of_the_cpp_header_has_its_message(self):
+        source = self.top / "errors.cc"
+        source.write_text(r"""
+#include <cstdio>
+#include <ebb/cluster.h>
+int main() {
+  ebb::Result<ebb::Cluster> cluster = ebb::Cluster::New();
+  ebb::Batch batch;
+  for (const ebb::Error& error :
+       {batch.PutJson("{"), batch.PutProtobuf("x"), batch.Delete("pods", "d", "x"),
+        cluster->Load("{"), cluster->SetSettings("{")}) {
+    std::printf("%d %s\n", static_cast<int>(error.code()), std::string(error.message()).c_str());
+  }
+}
+""")
+        program = self.build_against_it("g++", "c++20", source)
+        told = run(program, env=self.environment).splitlines()
+        self.assertEqual(len(told), 5)
+        for line in told:
+            self.assertRegex(line, r"^3 \S.{10,}")
 
     def test_the_library_exports_its_header_and_nothing_else(self):
         exported = run("nm", "-D", "--defined-only", self.lib / "libebb.so")
