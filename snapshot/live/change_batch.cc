@@ -121,10 +121,8 @@ void ChangeBatch::Delete(BlankObject object, std::string_view namespace_name, st
                          std::string_view uid) {
   BlankObject& kept = deleted_.emplace_back(std::move(object));
   auto& meta = const_cast<objects::ObjectMeta&>(objects::MetaOf(RefOf(kept)));
-  // As objects that are put are read.
-  if (!ObjectReader::IsNamespaced(objects::KindOf(RefOf(kept)))) {
-    namespace_name = {};
-  } else if (namespace_name.empty()) {
+  // As an object that is put without one is read.
+  if (namespace_name.empty() && ObjectReader::IsNamespaced(objects::KindOf(RefOf(kept)))) {
     namespace_name = "default";
   }
   meta.namespace_name = read_.texts.Copy(namespace_name);

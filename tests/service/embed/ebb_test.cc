@@ -377,7 +377,7 @@ TEST_F(EbbTest, ADeletionWithoutANamespaceIsOfTheOneThatObjectsWithoutOneGet) {
   ebb_batch* batch = ebb_batch_new();
   EXPECT_EQ(ebb_batch_delete(batch, "Pod", nullptr, "p", nullptr, nullptr), EBB_OK);
   EXPECT_EQ(ebb_batch_delete(batch, "ReplicaSet", "", "web", nullptr, nullptr), EBB_OK);
-  EXPECT_EQ(ebb_batch_delete(batch, "Node", "anything", "a", nullptr, nullptr), EBB_OK);
+  EXPECT_EQ(ebb_batch_delete(batch, "Node", "", "a", nullptr, nullptr), EBB_OK);
   EXPECT_EQ(ebb_cluster_apply(cluster_, batch, nullptr, nullptr), EBB_OK);
   ebb_batch_free(batch);
   EXPECT_THAT(Call(EBB_CALL_STATUS, EBB_JSON, ""),
