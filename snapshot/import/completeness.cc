@@ -187,12 +187,14 @@ absl::Status InputWatch::Read(std::span<const std::string> inputs, ObjectSink& t
                               const InputLimits& limits, ReadAgain again) {
   Begin(to,
         again == ReadAgain::kIfNeeded && std::all_of(inputs.begin(), inputs.end(), CanBeReadTwice));
+  absl::Status read;
   for (const std::string& input : inputs) {
     ++input_;
-    absl::Status read = ReadInput(input, *this, stats, parallelism, limits);
-    if (!read.ok()) return read;
+    read = ReadInput(input, *this, stats, parallelism, limits);
+    if (!read.ok()) break;
   }
-  return absl::OkStatus();
+  to_ = nullptr;
+  return read;
 }
 
 absl::Status InputWatch::Read(std::string_view name, std::string_view bytes, ObjectSink& to,
@@ -200,7 +202,9 @@ absl::Status InputWatch::Read(std::string_view name, std::string_view bytes, Obj
                               const InputLimits& limits) {
   Begin(to, /*may_read_again=*/true);
   ++input_;
-  return ReadBytes(name, bytes, *this, stats, parallelism, limits);
+  absl::Status read = ReadBytes(name, bytes, *this, stats, parallelism, limits);
+  to_ = nullptr;
+  return read;
 }
 
 absl::Status InputWatch::Look(const std::function<absl::Status(ObjectSink&)>& give,
@@ -208,7 +212,9 @@ absl::Status InputWatch::Look(const std::function<absl::Status(ObjectSink&)>& gi
   *this = InputWatch();
   to_ = &to;
   of_one_moment_ = false;
-  return give(*this);
+  absl::Status given = give(*this);
+  to_ = nullptr;
+  return given;
 }
 
 InputWatch::Key InputWatch::KeyOf(std::string_view kind, const objects::ObjectMeta& meta) {

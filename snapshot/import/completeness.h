@@ -171,7 +171,7 @@ class InputWatch : public ObjectSink {
   // Of both names; neither holds a "/".
   Hash128 HashOf(std::string_view namespace_name, std::string_view name);
 
-  ObjectSink* to_ = nullptr;
+  ObjectSink* to_ = nullptr;  // While objects are read.
   bool of_one_moment_ = true;
   Aside aside_;
   uint64_t repeated_ = 0;
