@@ -87,8 +87,9 @@ std::string Figure(const PolicyDecision& decision, std::string_view name) {
 }
 
 TEST(PolicyTest, TheExampleOfANumberIsOneThatIsAllowed) {
-  for (const std::string_view name : PolicyRegistry().Names()) {
-    for (const PolicyKey& key : PolicyRegistry().Find(name)->keys) {
+  const PolicyRegistry registry;
+  for (const std::string_view name : registry.Names()) {
+    for (const PolicyKey& key : registry.Find(name)->keys) {
       if (key.type != PolicyValueType::kInt && key.type != PolicyValueType::kNumber) continue;
       EXPECT_GE(std::stod(key.example), key.min) << name << ": " << key.path;
       EXPECT_LE(std::stod(key.example), key.max) << name << ": " << key.path;
