@@ -51,7 +51,8 @@ endif()
 # takes half as long, a build after an edit longer.  It rests on names within files' anonymous namespaces,
 # which must differ throughout a folder; a test has a namespace of its own (ebb::<file>).  A file that is
 # compiled for several vector widths includes itself, and stays alone.
-option(EBB_TOGETHER "Compile eight files as one, but for what is MEASURED (targets.cmake)" ON)
+set(EBB_TOGETHER ON CACHE STRING
+  "Compile eight files as one, but for what is MEASURED (targets.cmake): ON, TESTS alone, or OFF")
 function(ebb_together target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
   # g++ takes a file that is included for a header, whose types would have to be the program's.

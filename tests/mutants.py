@@ -129,7 +129,7 @@ class Tree:
             shutil.copy(source, target)
         if not (BUILD / "build.ninja").exists():
             self.must(["cmake", "-S", str(TREE), "-B", str(BUILD), "-G", "Ninja", "-DEBB_CCACHE=OFF",
-                       "-DEBB_PRECOMPILE=ON", "-DEBB_TOGETHER=OFF", "-DCMAKE_BUILD_TYPE=Mutants", "-DCMAKE_CXX_FLAGS_MUTANTS=-O1 -DNDEBUG -w"])
+                       "-DEBB_PRECOMPILE=ON", "-DEBB_TOGETHER=TESTS", "-DCMAKE_BUILD_TYPE=Mutants", "-DCMAKE_CXX_FLAGS_MUTANTS=-O1 -DNDEBUG -w"])
         for test in tests:
             self.must(["ninja", "-C", str(BUILD), "-j", str(self.jobs), test])
             start = time.monotonic()
