@@ -145,14 +145,14 @@ typedef struct ebb_range {
 ebb_code ebb_batch_put_many(ebb_batch* batch, ebb_encoding encoding, const void* objects,
                             size_t size, const ebb_range* ranges, size_t count, size_t* taken,
                             ebb_error** error);
-/* An object that is gone.  `namespace_name` and `uid` may be NULL or empty: no namespace is "default"
- * for kinds that have one, as for objects that are put; no UID stands for any. */
+/* An object that is gone.  `namespace_name` and `uid` may be NULL or empty: no namespace is
+ * "default" for kinds that have one, as for objects that are put; no UID stands for any. */
 ebb_code ebb_batch_delete(ebb_batch* batch, const char* kind, const char* namespace_name,
                           const char* name, const char* uid, ebb_error** error);
 
-/* `version` counts batches and dumps, from 1; it may be NULL.  The batch stays as it is.  Where memory
- * runs out in this call or in ebb_cluster_load, the cluster cannot be used any more: from then on all
- * calls but ebb_cluster_free tell EBB_FAILED_PRECONDITION. */
+/* `version` counts batches and dumps, from 1; it may be NULL.  The batch stays as it is.  Where
+ * memory runs out in this call or in ebb_cluster_load, the cluster cannot be used any more: from
+ * then on all calls but ebb_cluster_free tell EBB_FAILED_PRECONDITION. */
 ebb_code ebb_cluster_apply(ebb_cluster* cluster, const ebb_batch* batch, uint64_t* version,
                            ebb_error** error);
 /* The same of a message ApplyRequest, many objects in one call. */

@@ -188,8 +188,7 @@ bool IsKubectlError(std::string_view line) {
                               "Forbidden"}) ||
          // What shells say, behind their own name.
          line.ends_with("kubectl: not found") || line.ends_with("kubectl: command not found") ||
-         line.ends_with("command not found: kubectl") ||
-         IsLogLine(line, "EF");
+         line.ends_with("command not found: kubectl") || IsLogLine(line, "EF");
 }
 
 // "NAMESPACE   NAME   READY   STATUS": words in capitals with columns between them.
