@@ -151,19 +151,25 @@ bool SlowCluster::Tolerates(const Constraints& constraints, std::string_view key
   return false;
 }
 
+// PreferNoSchedule does not.
+bool SlowCluster::KeepsPodsAway(const Taint& taint) const {
+  const std::string_view effect = Text(taint.effect_text);
+  return effect == "NoSchedule" || effect == "NoExecute";
+}
+
 bool SlowCluster::ToleratesTaintsOf(const Constraints& constraints, NodeId node) const {
   for (const Taint& taint : catalog_.node(node).taints) {
-    const std::string_view effect = Text(taint.effect_text);
-    if (effect != "NoSchedule" && effect != "NoExecute") continue;
-    if (!Tolerates(constraints, Text(taint.key), Text(taint.value), effect)) return false;
+    if (!KeepsPodsAway(taint)) continue;
+    if (!Tolerates(constraints, Text(taint.key), Text(taint.value), Text(taint.effect_text))) {
+      return false;
+    }
   }
   return true;
 }
 
 bool SlowCluster::IsOpen(const NodeInfo& info) const {
   return !info.unschedulable && std::ranges::none_of(info.taints, [&](const Taint& taint) {
-    const std::string_view effect = Text(taint.effect_text);
-    return effect == "NoSchedule" || effect == "NoExecute";
+    return KeepsPodsAway(taint);
   });
 }
 

@@ -107,8 +107,8 @@ class SlowCluster {
     std::array<int64_t, kFixedResources> fit{};
     std::array<int64_t, kFixedResources> charge{};
     bool rare = false;  // Other resources too, or host ports.
-    bool selective =
-        false;  // Node selector, node affinity or features: not every open node will do.
+    // A node selector, node affinity or features: not every open node will do.
+    bool selective = false;
     bool storage = false;
     bool spread = false;
     bool terms = false;  // Affinity or anti-affinity to pods, of its own.
@@ -130,6 +130,7 @@ class SlowCluster {
 
   [[nodiscard]] bool Tolerates(const Constraints& constraints, std::string_view key,
                                std::string_view value, std::string_view effect) const;
+  [[nodiscard]] bool KeepsPodsAway(const Taint& taint) const;
   [[nodiscard]] bool ToleratesTaintsOf(const Constraints& constraints, NodeId node) const;
   [[nodiscard]] Needs NeedsOf(const PodShape& shape) const;
   [[nodiscard]] bool IsOpen(const NodeInfo& info) const;

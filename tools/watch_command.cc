@@ -274,14 +274,11 @@ class WatchRun {
     ImportStats stats;
     InputWatch watch;  // Refuses inputs that contradict each other.
     return cluster_.Read([&](ObjectSink& sink) {
-      const auto read = [&] {
+      // A second time newer versions take the place of what came the first time.
+      return LoadNewest(watch, [&] {
         return watch.Read(command_.inputs, sink, stats, Parallelism(command_.threads),
                           command_.load.limits);
-      };
-      absl::Status status = read();
-      // Of an object with two versions the newer one comes now, and takes the place of the other.
-      if (status.ok() && watch.MustReadAgain()) status = read();
-      return status;
+      });
     });
   }
 

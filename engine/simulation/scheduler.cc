@@ -52,12 +52,12 @@ std::optional<TextId> ZoneKey(const Catalog& catalog) {
   return catalog.symbols().Find("topology.kubernetes.io/zone");
 }
 
-bool HasHostname(const Catalog& catalog, NodeId node) {
-  const std::optional<TextId> key = catalog.symbols().Find("kubernetes.io/hostname");
-  return key && FindLabel(catalog.node(node).labels, *key).has_value();
+std::optional<TextId> HostnameKey(const Catalog& catalog) {
+  return catalog.symbols().Find("kubernetes.io/hostname");
 }
 
-std::optional<TextId> ZoneOf(const Catalog& catalog, std::optional<TextId> key, NodeId node) {
+// The node's value of a label that no object need have.
+std::optional<TextId> ValueOf(const Catalog& catalog, std::optional<TextId> key, NodeId node) {
   return key ? FindLabel(catalog.node(node).labels, *key) : std::nullopt;
 }
 
@@ -114,6 +114,14 @@ void AddTaints(const Question& ask, std::vector<NodeScore>& sums) {
   Add(ScorePlugin::kTaintToleration, ScoreWeights().taint_toleration, scores, sums);
 }
 
+// Whether the pod's node selector and required node affinity match.
+bool IsAffine(const Question& ask, NodeId node) {
+  const Catalog& catalog = ask.snapshot.catalog();
+  const NodeInfo& info = catalog.node(node);
+  return MatchesNodeAffinity(catalog.constraints(ask.shape.constraints), info.name, info.labels,
+                             catalog.symbols());
+}
+
 // Whether the defaults of the profile spread the pod: its controller has a selector that the
 // scheduler knows.
 bool IsSpreadByDefault(const Catalog& catalog, const PodShape& shape) {
@@ -133,10 +141,10 @@ bool IsSpreadByDefault(const Catalog& catalog, const PodShape& shape) {
 // one zone where zones are counted, and none where they are scored.
 void AddDefaultSpread(const Question& ask, std::vector<NodeScore>& sums) {
   const Catalog& catalog = ask.snapshot.catalog();
-  const Constraints& constraints = catalog.constraints(ask.shape.constraints);
+  const std::optional<TextId> hostname_key = HostnameKey(catalog);
   const std::optional<TextId> zone_key = ask.facts != nullptr ? std::nullopt : ZoneKey(catalog);
   const auto zone_of = [&](NodeId node) {
-    return ask.facts != nullptr ? ask.facts->zones[Index(node)] : ZoneOf(catalog, zone_key, node);
+    return ask.facts != nullptr ? ask.facts->zones[Index(node)] : ValueOf(catalog, zone_key, node);
   };
   absl::flat_hash_map<NodeId, int64_t> on_node;
   absl::flat_hash_map<TextId, int64_t> in_zone;
@@ -144,18 +152,14 @@ void AddDefaultSpread(const Question& ask, std::vector<NodeScore>& sums) {
   for (const NodeId peer : ask.peers) ++on_node[peer];
   for (const auto& [node, pods] : on_node) {
     const auto zone = in_zone.find(zone_of(node).value_or(kNoText));
-    const NodeInfo& info = catalog.node(node);
-    if (zone != in_zone.end() &&
-        MatchesNodeAffinity(constraints, info.name, info.labels, catalog.symbols())) {
-      zone->second += pods;
-    }
+    if (zone != in_zone.end() && IsAffine(ask, node)) zone->second += pods;
   }
   std::vector<int64_t> scores(ask.nodes.size());
   for (size_t i = 0; i < ask.nodes.size(); ++i) {
     const NodeId node = ask.nodes[i];
     const auto here = on_node.find(node);
     double score = 0;
-    if (HasHostname(catalog, node)) {
+    if (ValueOf(catalog, hostname_key, node)) {
       score += SpreadScore(here == on_node.end() ? 0 : here->second, 3, ask.nodes.size());
     }
     if (const auto zone = zone_of(node)) score += SpreadScore(in_zone[*zone], 5, in_zone.size());
@@ -203,17 +207,15 @@ struct SpreadDomains {
 
 bool PassesPolicies(const Question& ask, const SoftSpread& constraint, NodeId node) {
   const Catalog& catalog = ask.snapshot.catalog();
-  const NodeInfo& info = catalog.node(node);
-  const Constraints& constraints = catalog.constraints(ask.shape.constraints);
-  return (!constraint.honor_affinity ||
-          MatchesNodeAffinity(constraints, info.name, info.labels, catalog.symbols())) &&
-         (!constraint.honor_taints || ToleratesAll(constraints, info.taints));
+  return (!constraint.honor_affinity || IsAffine(ask, node)) &&
+         (!constraint.honor_taints ||
+          ToleratesAll(catalog.constraints(ask.shape.constraints), catalog.node(node).taints));
 }
 
 // Nodes that lack a key of any constraint neither count nor score.
 void AddSoftSpread(const Question& ask, std::vector<NodeScore>& sums) {
   const Catalog& catalog = ask.snapshot.catalog();
-  const std::optional<TextId> hostname = catalog.symbols().Find("kubernetes.io/hostname");
+  const std::optional<TextId> hostname = HostnameKey(catalog);
   std::vector<SpreadDomains> all;
   for (const SoftSpread& each : ask.shape.preferences->spread) {
     all.push_back(
@@ -316,7 +318,7 @@ ScoreFacts::ScoreFacts(const Catalog& catalog) {
   attracting = AttractingShapes(catalog);
   const std::optional<TextId> key = ZoneKey(catalog);
   for (uint32_t node = 0; node < catalog.nodes(); ++node) {
-    zones.push_back(ZoneOf(catalog, key, NodeId{node}));
+    zones.push_back(ValueOf(catalog, key, NodeId{node}));
   }
 }
 

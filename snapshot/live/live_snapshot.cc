@@ -69,8 +69,8 @@ LiveSnapshot::LiveSnapshot(Options options, std::shared_ptr<Symbols> symbols)
       stale_(RebuildCause::kFirst) {}
 
 LiveSnapshot::~LiveSnapshot() {
-  if (is_changing_)
-    return;  // A change ran out of memory half way: what hangs together is not known.
+  // A change ran out of memory half way: what hangs together is not known.
+  if (is_changing_) return;
   LeaveCatalog();
   for (const auto& [name, place] : pods_by_name_) ReleaseName(pods_[place].named);
 }
