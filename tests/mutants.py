@@ -5,8 +5,8 @@
     mutants.py --self-test
 
 Takes N (default 200) random mutants, made by universalmutator, of the .cc files of snapshot/,
-predicates/ and engine/; builds each in a copy of the tree, in build/mutants (-O1, without
-ccache), and runs the tests that link its file until one fails.  A test that takes three times
+predicates/ and engine/; builds each in a copy of the tree, in build/mutants (-O1), and runs
+the tests that link its file until one fails.  A test that takes three times
 as long as without the mutant, and five seconds, has failed.  Left out are mutants that do not
 compile, those whose machine code is that of the original, and those that
 equivalent_mutants.txt gives a reason for.  A line that no test runs counts: its mutants
@@ -18,6 +18,7 @@ Exits 1 if less than 95% are killed.
 import argparse
 import fnmatch
 import hashlib
+import os
 import pathlib
 import random
 import re
@@ -33,6 +34,8 @@ TREE = WORK / "tree"
 BUILD = WORK / "build"
 EQUIVALENTS = ROOT / "tests/equivalent_mutants.txt"
 KILLED_AT_LEAST = 0.95
+# A file is compiled as it was after each of its mutants: that is cached, apart from all else.
+ENVIRONMENT = dict(os.environ, CCACHE_DIR=str(WORK / "ccache"), CCACHE_MAXSIZE="2G")
 
 # The tests of a file by its folder, the likeliest to fail first.
 TESTS = {
@@ -57,7 +60,7 @@ def run(command, timeout=None):
     try:
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                               errors="replace", timeout=timeout, check=False, cwd=TREE,
-                              stdin=subprocess.DEVNULL)
+                              stdin=subprocess.DEVNULL, env=ENVIRONMENT)
         return done.returncode, done.stdout
     except subprocess.TimeoutExpired as late:
         return None, str(late)
@@ -128,8 +131,7 @@ class Tree:
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(source, target)
         if not (BUILD / "build.ninja").exists():
-            self.must(["cmake", "-S", str(TREE), "-B", str(BUILD), "-G", "Ninja", "-DEBB_CCACHE=OFF",
-                       "-DEBB_PRECOMPILE=ON", "-DEBB_TOGETHER=TESTS", "-DCMAKE_BUILD_TYPE=Mutants", "-DCMAKE_CXX_FLAGS_MUTANTS=-O1 -DNDEBUG -w"])
+            self.must(["cmake", "-S", str(TREE), "-B", str(BUILD), "-G", "Ninja", "-DEBB_PRECOMPILE=ON", "-DEBB_TOGETHER=TESTS", "-DCMAKE_BUILD_TYPE=Mutants", "-DCMAKE_CXX_FLAGS_MUTANTS=-O1 -DNDEBUG -w"])
         for test in tests:
             self.must(["ninja", "-C", str(BUILD), "-j", str(self.jobs), test])
             start = time.monotonic()

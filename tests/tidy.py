@@ -22,6 +22,9 @@ import tempfile
 import unittest
 
 UNIT_FILES_MAX = 24  # More make a unit that others wait for at the end.
+# The analyzer leaves a function after so many states.  Its default, three times as many, takes
+# three times as long: 100 s instead of 33 s for the 24 largest files, and finds the same there.
+ANALYZER_STATES_MAX = 75000
 FOLDERS = "base|snapshot|predicates|engine|service|tools"
 
 
@@ -75,7 +78,8 @@ def check(unit, flags):
     result = subprocess.run(
         ["clang-tidy-19", "--quiet", "--checks=-bugprone-suspicious-include",
          f"--header-filter=/({FOLDERS})/([a-z]+/)*[^/]*\\.(h|cc)$", unit, "--",
-         "-Wno-unknown-warning-option", *flags],
+         "-Wno-unknown-warning-option", "-Xclang", "-analyzer-config", "-Xclang",
+         f"max-nodes={ANALYZER_STATES_MAX}", *flags],
         stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     return "" if result.returncode == 0 else result.stdout + result.stderr
 

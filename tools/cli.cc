@@ -167,7 +167,8 @@ const CLI::App* FindCommand(const CLI::App& root, const std::vector<std::string>
   return app;
 }
 
-int Help(const CommandLine& line, std::ostream& out, std::ostream& err) {
+int Help(CommandLine& line, std::ostream& out, std::ostream& err) {
+  if (!line.help_of.empty()) line.AddAutoscalerFlags(line.help_of[0]);  // As for --help.
   const CLI::App* const app = FindCommand(*line.app, line.help_of, err);
   if (app == nullptr) return 2;
   const auto formatter = HelpFormatter();
@@ -221,6 +222,7 @@ int Completion(const CommandLine& line, std::ostream& out, std::ostream& err) {
 int RunCli(int argc, const char* const* argv, std::istream& in, std::ostream& out,
            std::ostream& err) {
   CommandLine line;
+  if (argc > 1) line.AddAutoscalerFlags(argv[1]);
   CLI::App& app = *line.app;
   const std::vector<std::string> words = Words(app, argc, argv);
   try {

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/version.h"
+#include "tools/autoscaler_flags.h"
 #include "tools/flag_values.h"
 #include "tools/help_text.h"
 
@@ -214,5 +215,12 @@ CommandLine::CommandLine()
 }
 
 CommandLine::~CommandLine() = default;
+
+void CommandLine::AddAutoscalerFlags(std::string_view command) {
+  if (command != "plan" && command != "run") return;
+  CLI::App& taking = *app->get_subcommand(std::string(command));
+  AddOtherAutoscalerFlags(taking);
+  TakeLastOfEach(taking);
+}
 
 }  // namespace ebb

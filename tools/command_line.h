@@ -8,6 +8,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tools/blockers_command.h"
@@ -34,6 +35,10 @@ struct CommandLine {
   ~CommandLine();
   CommandLine(const CommandLine&) = delete;
   CommandLine& operator=(const CommandLine&) = delete;
+
+  // Adds the flags of the autoscaler that ebb does not honour, if `command` is one that takes them.
+  // Making them takes as long as all others: only the command that runs gets them.
+  void AddAutoscalerFlags(std::string_view command);
 
   PlanCommand plan;
   BlockersCommand blockers;

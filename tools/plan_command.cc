@@ -460,7 +460,6 @@ void PlanCommand::AddTo(CLI::App& app) {
     for (const char* flag : {"--trials", "--robust", "--nominated-share"})
       app.get_option(flag)->excludes(other);
   }
-  AddOtherAutoscalerFlags(app);
   TakeLastOfEach(app);
 }
 

@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "snapshot/samples/generate.h"
-#include "tools/autoscaler_flags.h"
 #include "tools/flag_values.h"
 
 namespace ebb {
@@ -215,7 +214,6 @@ void RunFlags::AddTo(CLI::App& app) {
   }
   app.get_option("--output")->needs("--simulate");
   app.get_option("--state")->excludes("--state-folder");
-  AddOtherAutoscalerFlags(app);
   TakeLastOfEach(app);
 }
 

@@ -764,6 +764,7 @@ TEST_F(CliTest, EveryExampleInHelpIsGoodUsage) {
       reversed.pop_back();
       ++examples;
       CommandLine fresh;
+      if (!reversed.empty()) fresh.AddAutoscalerFlags(reversed.back());
       try {
         fresh.app->parse(reversed);
       } catch (const CLI::CallForVersion&) {
@@ -913,7 +914,8 @@ TEST_F(CliTest, FlagsThatCountOnlyInRoundsAreToldInOneLine) {
 }
 
 TEST_F(CliTest, TheTableOfFlagsIsSortedAndMatchesTheOptionsAndTheDocument) {
-  const CommandLine all;
+  CommandLine all;
+  all.AddAutoscalerFlags("plan");
   const CLI::App& plan = *all.app->get_subcommand("plan");
   std::ifstream file(SourceDir() + "/docs/flags.md");
   const std::string document((std::istreambuf_iterator<char>(file)), {});

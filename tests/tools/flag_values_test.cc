@@ -128,6 +128,13 @@ std::vector<std::string> BadValues(ValueKind kind) {
   return {};
 }
 
+struct WholeCommandLine : CommandLine {
+  WholeCommandLine() {
+    AddAutoscalerFlags("plan");
+    AddAutoscalerFlags("run");
+  }
+};
+
 struct Answer {
   int code;
   std::string err;
@@ -169,7 +176,7 @@ std::vector<std::string> With(const CLI::App& root, std::vector<std::string> pat
 }
 
 TEST(FlagValuesTest, EveryOptionOfEveryCommandSaysWhatItTakes) {
-  const CommandLine line;
+  const WholeCommandLine line;
   size_t options = 0;
   ForEachOption(
       *line.app, {}, [&](const std::vector<std::string>& path, const CLI::Option& option) {
@@ -186,7 +193,7 @@ TEST(FlagValuesTest, EveryOptionOfEveryCommandSaysWhatItTakes) {
 
 // Each bad value is shown to the checker, the first of them to the command too.
 TEST(FlagValuesTest, EveryOptionOfEveryCommandRefusesBadValuesAndNamesItsRange) {
-  const CommandLine line;
+  const WholeCommandLine line;
   ForEachOption(
       *line.app, {}, [&](const std::vector<std::string>& path, const CLI::Option& option) {
         if (HasNoValue(option) || !KindOf(option)) return;
@@ -211,7 +218,7 @@ TEST(FlagValuesTest, EveryOptionOfEveryCommandRefusesBadValuesAndNamesItsRange) 
 }
 
 TEST(FlagValuesTest, EveryRangeTakesItsEndsAndNothingBeyond) {
-  const CommandLine line;
+  const WholeCommandLine line;
   ForEachOption(*line.app, {}, [&](const std::vector<std::string>&, const CLI::Option& option) {
     if (KindOf(option) != ValueKind::kWholeNumber) return;
     SCOPED_TRACE(option.get_name());
