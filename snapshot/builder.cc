@@ -414,6 +414,15 @@ NodeInfo SnapshotBuilder::CompileNode(const objects::Node& node) {
     InternResources(*from, *to);
     std::erase_if(*to, [](const ResourceQuantity& q) { return q.amount > kNodeAmountMax; });
   }
+  for (const objects::NodeImage& image : node.images) {
+    for (const objects::Text name : image.names) {
+      info.images.push_back({symbols.Intern(name), image.size_bytes});
+    }
+  }
+  // Of a name that is there twice the first counts.
+  std::ranges::stable_sort(info.images, {}, &NodeImage::name);
+  const auto again = std::ranges::unique(info.images, {}, &NodeImage::name);
+  info.images.erase(again.begin(), again.end());
   info.provider_id = symbols.Intern(node.provider_id);
   info.creation_time = NearestTime(node.meta.creation_time);
   info.unschedulable = node.unschedulable;

@@ -120,8 +120,15 @@ struct SoftSpread {
   bool honor_taints;
 };
 
-// A required affinity term, seen from the pods that it speaks of: they do well near its owner.
-struct AttractingTerm {
+struct PreferredNodes {
+  int64_t weight;
+  NodeSelectorTerm term;
+};
+
+// A term of pod affinity: its owner and the pods that it speaks of do well near each other, or
+// badly where `weight` is below 0.
+struct WeightedPodTerm {
+  int64_t weight;
   Selector selector;
   std::vector<TextId> namespaces;  // The owner's where the term says nothing.
   Selector namespace_selector;     // Selects nothing where the term has none.
@@ -131,7 +138,12 @@ struct AttractingTerm {
 // What only scores read of a pod, beside what filters do.
 struct Preferences {
   std::vector<SoftSpread> spread;
-  std::vector<AttractingTerm> attracts;
+  std::vector<PreferredNodes> nodes;
+  std::vector<WeightedPodTerm> pods;      // Preferred terms; those of anti-affinity are below 0.
+  std::vector<WeightedPodTerm> required;  // Required terms of affinity, which weigh 1.
+  // Of containers and volumes, one entry each, with a tag ("nginx:latest").
+  std::vector<TextId> images;
+  int64_t containers = 0;  // Init containers among them.
 };
 
 struct PodShape {
@@ -212,6 +224,11 @@ struct PodShape {
   std::string not_understood;
 };
 
+struct NodeImage {
+  TextId name;
+  int64_t size_bytes;
+};
+
 struct NodeInfo {
   TextId name;
   TextId uid;
@@ -223,6 +240,7 @@ struct NodeInfo {
   // that the pods' requests of it could not be added up (SnapshotBuilder).
   std::vector<ResourceQuantity> allocatable;
   std::vector<ResourceQuantity> capacity;
+  std::vector<NodeImage> images;  // Sorted by name; names are unique.  Only scores read them.
   TextId provider_id;
   int64_t creation_time = 0;
   bool unschedulable = false;

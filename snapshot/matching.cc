@@ -125,21 +125,6 @@ bool MatchesNumber(const LabelRequirement& requirement, std::span<const Label> l
   return requirement.op == Operator::kGt ? *value > requirement.bound : *value < requirement.bound;
 }
 
-bool MatchesTerm(const NodeSelectorTerm& term, TextId node_name, std::span<const Label> labels,
-                 const Symbols& symbols) {
-  if (term.matches_nothing) return false;
-  for (const LabelRequirement& requirement : term.labels) {
-    const bool number = requirement.op == Operator::kGt || requirement.op == Operator::kLt;
-    if (!(number ? MatchesNumber(requirement, labels, symbols) : MatchesSet(requirement, labels))) {
-      return false;
-    }
-  }
-  for (const NodeSelectorTerm::NameRequirement& requirement : term.names) {
-    if ((requirement.name == node_name) != (requirement.op == Operator::kIn)) return false;
-  }
-  return true;
-}
-
 // Adds one entry of matchFields to `term`; false if it does not parse.
 bool CompileField(const objects::Requirement& field, Symbols& symbols, NodeSelectorTerm& term) {
   const std::optional<Operator> op = ParseOperator(field.op);
@@ -152,23 +137,6 @@ bool CompileField(const objects::Requirement& field, Symbols& symbols, NodeSelec
   const bool equal = field.values[0].empty();
   if (equal != (*op == Operator::kIn)) term.matches_nothing = true;
   return true;
-}
-
-NodeSelectorTerm CompileTerm(const objects::NodeSelectorTerm& from, Symbols& symbols) {
-  NodeSelectorTerm term;
-  term.matches_nothing = from.match_expressions.empty() && from.match_fields.empty();
-  for (const objects::Requirement& expression : from.match_expressions) {
-    const std::optional<Operator> op = ParseOperator(expression.op);
-    if (!op || !HasRightValues(*op, expression.values) || !CanBeLabels(expression)) {
-      term.matches_nothing = true;
-      continue;
-    }
-    term.labels.push_back(Compile(expression, *op, symbols));
-  }
-  for (const objects::Requirement& field : from.match_fields) {
-    if (!CompileField(field, symbols, term)) term.matches_nothing = true;
-  }
-  return term;
 }
 
 // The names that a term asks for with In: the intersection of its entries;
@@ -280,13 +248,45 @@ absl::StatusOr<Selector> CompileSelector(const objects::LabelSelector& selector,
   return compiled;
 }
 
+NodeSelectorTerm CompileNodeTerm(const objects::NodeSelectorTerm& from, Symbols& symbols) {
+  NodeSelectorTerm term;
+  term.matches_nothing = from.match_expressions.empty() && from.match_fields.empty();
+  for (const objects::Requirement& expression : from.match_expressions) {
+    const std::optional<Operator> op = ParseOperator(expression.op);
+    if (!op || !HasRightValues(*op, expression.values) || !CanBeLabels(expression)) {
+      term.matches_nothing = true;
+      continue;
+    }
+    term.labels.push_back(Compile(expression, *op, symbols));
+  }
+  for (const objects::Requirement& field : from.match_fields) {
+    if (!CompileField(field, symbols, term)) term.matches_nothing = true;
+  }
+  return term;
+}
+
+bool MatchesNodeTerm(const NodeSelectorTerm& term, TextId node_name, std::span<const Label> labels,
+                     const Symbols& symbols) {
+  if (term.matches_nothing) return false;
+  for (const LabelRequirement& requirement : term.labels) {
+    const bool number = requirement.op == Operator::kGt || requirement.op == Operator::kLt;
+    if (!(number ? MatchesNumber(requirement, labels, symbols) : MatchesSet(requirement, labels))) {
+      return false;
+    }
+  }
+  for (const NodeSelectorTerm::NameRequirement& requirement : term.names) {
+    if ((requirement.name == node_name) != (requirement.op == Operator::kIn)) return false;
+  }
+  return true;
+}
+
 Constraints CompileConstraints(const objects::Pod& pod, Symbols& symbols) {
   Constraints constraints;
   constraints.has_node_selector = pod.has_node_selector;
   constraints.node_selector = InternLabels(pod.node_selector, symbols);
   constraints.has_node_affinity = !pod.required_node_affinity.nil;
   for (const objects::NodeSelectorTerm& term : pod.required_node_affinity.terms) {
-    constraints.terms.push_back(CompileTerm(term, symbols));
+    constraints.terms.push_back(CompileNodeTerm(term, symbols));
   }
   for (const objects::Toleration& toleration : pod.tolerations) {
     const bool exists = toleration.op == "Exists";
@@ -308,9 +308,10 @@ bool MatchesNodeAffinity(const Constraints& constraints, TextId node_name,
     if (FindLabel(labels, wanted.key) != wanted.value) return false;
   }
   if (!constraints.has_node_affinity) return true;
-  return std::any_of(
-      constraints.terms.begin(), constraints.terms.end(),
-      [&](const NodeSelectorTerm& term) { return MatchesTerm(term, node_name, labels, symbols); });
+  return std::any_of(constraints.terms.begin(), constraints.terms.end(),
+                     [&](const NodeSelectorTerm& term) {
+                       return MatchesNodeTerm(term, node_name, labels, symbols);
+                     });
 }
 
 bool Tolerates(const Constraints& constraints, const Taint& taint) {

@@ -76,6 +76,12 @@ struct NodeSelectorTerm {
   std::vector<NameRequirement> names;
 };
 
+NodeSelectorTerm CompileNodeTerm(const objects::NodeSelectorTerm& term, Symbols& symbols);
+
+// `symbols` serves Gt and Lt, which read the label's text.
+bool MatchesNodeTerm(const NodeSelectorTerm& term, TextId node_name, std::span<const Label> labels,
+                     const Symbols& symbols);
+
 // nodeSelector, required node affinity and tolerations: all that decides where a
 // pod may run without looking at what runs there.
 struct Constraints {
@@ -110,8 +116,7 @@ struct Taint {
   friend bool operator==(const Taint&, const Taint&) = default;
 };
 
-// nodeSelector and required node affinity.  `symbols` serves Gt and Lt, which
-// read the label's text.
+// nodeSelector and required node affinity.  `symbols`: as for MatchesNodeTerm.
 bool MatchesNodeAffinity(const Constraints& constraints, TextId node_name,
                          std::span<const Label> labels, const Symbols& symbols);
 

@@ -98,12 +98,22 @@ struct Taint {
   Text effect;
 };
 
-// A required term of spec.affinity.podAffinity or podAntiAffinity.
+// A term of spec.affinity.podAffinity or podAntiAffinity.
 struct PodAffinityTerm {
   LabelSelector label_selector;
   std::vector<Text> namespaces;
   LabelSelector namespace_selector;
   Text topology_key;
+};
+
+// Preferred terms keep a pod from no node; scores count them.
+struct PreferredNodeTerm {
+  int64_t weight = 0;
+  NodeSelectorTerm term;
+};
+struct PreferredPodTerm {
+  int64_t weight = 0;
+  PodAffinityTerm term;
 };
 
 struct TopologySpreadConstraint {
@@ -126,6 +136,7 @@ struct ContainerPort {
 struct Container {
   Text name;
   Text restart_policy;  // "Always" on an init container makes it a sidecar.
+  Text image;
   ResourceList requests;
   std::vector<ContainerPort> ports;
   bool restarts_all_containers = false;  // A restartPolicyRules action is RestartAllContainers.
@@ -148,7 +159,7 @@ struct Volume {
   Text medium;      // emptyDir.medium.
   Text claim_name;  // persistentVolumeClaim.claimName.
   Text id;    // gce pdName, aws volumeID, iscsi iqn, rbd image, azureDisk diskURI, cinder volumeID,
-              // ...
+              // image reference, ...
   Text pool;  // rbd.pool ("rbd" where absent).
   std::vector<Text> monitors;  // rbd.monitors.
   Text driver;                 // csi.driver.
@@ -178,6 +189,9 @@ struct Pod {
   NodeSelector required_node_affinity;
   std::vector<PodAffinityTerm> affinity;       // Required terms only.
   std::vector<PodAffinityTerm> anti_affinity;  // Required terms only.
+  std::vector<PreferredNodeTerm> preferred_nodes;
+  std::vector<PreferredPodTerm> preferred_affinity;
+  std::vector<PreferredPodTerm> preferred_anti_affinity;
   std::vector<Toleration> tolerations;
   std::vector<TopologySpreadConstraint> spread;
   std::vector<Container> containers;
@@ -207,6 +221,12 @@ struct NodeCondition {
   Text status;
 };
 
+// One of status.images.
+struct NodeImage {
+  std::vector<Text> names;
+  int64_t size_bytes = 0;
+};
+
 struct Node {
   ObjectMeta meta;
   bool unschedulable = false;
@@ -216,6 +236,7 @@ struct Node {
   ResourceList capacity;
   std::vector<NodeCondition> conditions;
   std::vector<Text> declared_features;
+  std::vector<NodeImage> images;
 };
 
 struct PodDisruptionBudget {

@@ -78,13 +78,14 @@ class KeyWriter {
     KeyValues(selector.match_labels);
     Requirements(selector.match_expressions);
   }
+  void AffinityTerm(const objects::PodAffinityTerm& term) {
+    Selector(term.label_selector);
+    Texts(term.namespaces);
+    Selector(term.namespace_selector);
+    Text(term.topology_key);
+  }
   void AffinityTerms(const std::vector<objects::PodAffinityTerm>& terms) {
-    Each(terms, [this](const objects::PodAffinityTerm& term) {
-      Selector(term.label_selector);
-      Texts(term.namespaces);
-      Selector(term.namespace_selector);
-      Text(term.topology_key);
-    });
+    Each(terms, [this](const objects::PodAffinityTerm& term) { AffinityTerm(term); });
   }
   void Amounts(const objects::ResourceList& list) {
     Each(list, [this](const objects::ResourceAmount& each) {
@@ -100,14 +101,28 @@ class KeyWriter {
       Number(quantity.amount);
     });
   }
+  void NodeTerm(const objects::NodeSelectorTerm& term) {
+    Requirements(term.match_expressions);
+    Requirements(term.match_fields);
+  }
+  void Preferred(const std::vector<objects::PreferredNodeTerm>& terms) {
+    Each(terms, [this](const objects::PreferredNodeTerm& preferred) {
+      Number(preferred.weight);
+      NodeTerm(preferred.term);
+    });
+  }
+  void Preferred(const std::vector<objects::PreferredPodTerm>& terms) {
+    Each(terms, [this](const objects::PreferredPodTerm& preferred) {
+      Number(preferred.weight);
+      AffinityTerm(preferred.term);
+    });
+  }
   void Constraints(const objects::Pod& pod) {
     Number(pod.has_node_selector);
     KeyValues(pod.node_selector);
     Number(pod.required_node_affinity.nil);
-    Each(pod.required_node_affinity.terms, [this](const objects::NodeSelectorTerm& term) {
-      Requirements(term.match_expressions);
-      Requirements(term.match_fields);
-    });
+    Each(pod.required_node_affinity.terms,
+         [this](const objects::NodeSelectorTerm& term) { NodeTerm(term); });
     Each(pod.tolerations, [this](const objects::Toleration& toleration) {
       Text(toleration.key);
       Text(toleration.op);
@@ -194,6 +209,7 @@ bool BringsDataAlone(const objects::Volume& volume) {
 
 void WriteNeeds(KeyWriter& write, const objects::Pod& pod) {
   const auto container = [&](const objects::Container& c) {
+    write.Text(c.image);
     write.Text(c.restart_policy);
     write.Number(c.restarts_all_containers);
     write.Each(c.ports, [&](const objects::ContainerPort& port) {
@@ -205,6 +221,9 @@ void WriteNeeds(KeyWriter& write, const objects::Pod& pod) {
   write.Constraints(pod);
   write.AffinityTerms(pod.affinity);
   write.AffinityTerms(pod.anti_affinity);
+  write.Preferred(pod.preferred_nodes);
+  write.Preferred(pod.preferred_affinity);
+  write.Preferred(pod.preferred_anti_affinity);
   write.Each(pod.spread, [&](const objects::TopologySpreadConstraint& spread) {
     write.Number(spread.max_skew);
     write.Text(spread.topology_key);
@@ -450,17 +469,70 @@ std::vector<SoftSpread> CompileSoftSpread(const objects::Pod& pod, Symbols& symb
   return constraints;
 }
 
-std::vector<AttractingTerm> AttractingTerms(const std::vector<PendingAffinityTerm>& affinity,
-                                            TextId own_namespace) {
-  std::vector<AttractingTerm> terms;
-  for (const PendingAffinityTerm& from : affinity) {
-    AttractingTerm& term = terms.emplace_back(
-        AttractingTerm{from.selector, from.namespaces, from.namespace_selector, from.topology_key});
-    if (from.namespaces.empty() && !from.has_namespace_selector) {
-      term.namespaces.push_back(own_namespace);
+void AddWeighted(int64_t weight, const PendingAffinityTerm& from, TextId own_namespace,
+                 std::vector<WeightedPodTerm>& terms) {
+  WeightedPodTerm& term = terms.emplace_back(WeightedPodTerm{
+      weight, from.selector, from.namespaces, from.namespace_selector, from.topology_key});
+  if (from.namespaces.empty() && !from.has_namespace_selector) {
+    term.namespaces.push_back(own_namespace);
+  }
+}
+
+// None if one of them does not parse, as with required terms; the reader has then said that the pod
+// is not understood.
+void AddPreferred(const std::vector<objects::PreferredPodTerm>& preferred, int64_t sign,
+                  Symbols& symbols, TextId own_namespace, std::vector<WeightedPodTerm>& terms) {
+  const size_t before = terms.size();
+  for (const auto& [weight, from] : preferred) {
+    const absl::StatusOr<PendingAffinityTerm> term = CompileTerm(from, symbols);
+    if (!term.ok()) {
+      terms.resize(before);
+      return;
+    }
+    AddWeighted(sign * weight, *term, own_namespace, terms);
+  }
+}
+
+// As the node's status names it.  Source: imagelocality, normalizedImageName.
+TextId ImageNamed(objects::Text name, Symbols& symbols) {
+  constexpr auto npos = objects::Text::npos;
+  const size_t tag = name.rfind(':');
+  const size_t slash = name.rfind('/');
+  const bool has_tag = tag != npos && (slash == npos || tag > slash);
+  return symbols.Intern(has_tag ? std::string(name) : std::string(name) + ":latest");
+}
+
+void CompileImages(const objects::Pod& pod, Symbols& symbols, Preferences& preferences) {
+  for (const auto* containers : {&pod.init_containers, &pod.containers}) {
+    for (const objects::Container& each : *containers) {
+      ++preferences.containers;
+      if (!each.image.empty()) preferences.images.push_back(ImageNamed(each.image, symbols));
     }
   }
-  return terms;
+  for (const objects::Volume& volume : pod.volumes) {
+    if (volume.source == "image") preferences.images.push_back(ImageNamed(volume.id, symbols));
+  }
+}
+
+// Null: there are none.
+std::shared_ptr<const Preferences> CompilePreferences(
+    const objects::Pod& pod, const std::vector<PendingAffinityTerm>& required, Symbols& symbols,
+    const PodShape& shape) {
+  Preferences all;
+  all.spread = CompileSoftSpread(pod, symbols, shape);
+  for (const auto& [weight, from] : pod.preferred_nodes) {
+    all.nodes.push_back({weight, CompileNodeTerm(from, symbols)});
+  }
+  const TextId own_namespace = shape.namespace_name;
+  AddPreferred(pod.preferred_affinity, 1, symbols, own_namespace, all.pods);
+  AddPreferred(pod.preferred_anti_affinity, -1, symbols, own_namespace, all.pods);
+  for (const PendingAffinityTerm& term : required) {
+    AddWeighted(1, term, own_namespace, all.required);
+  }
+  CompileImages(pod, symbols, all);
+  const bool none = all.spread.empty() && all.nodes.empty() && all.pods.empty() &&
+                    all.required.empty() && all.images.empty();
+  return none ? nullptr : std::make_shared<const Preferences>(std::move(all));
 }
 
 }  // namespace
@@ -533,11 +605,7 @@ PodShape PodShapes::Compile(Catalog& catalog, const objects::Pod& pod, const Pod
       topology.spread.push_back(*std::move(spread));
     }
   }
-  Preferences preferences{.spread = CompileSoftSpread(pod, symbols, shape),
-                          .attracts = AttractingTerms(topology.affinity, shape.namespace_name)};
-  if (!preferences.spread.empty() || !preferences.attracts.empty()) {
-    shape.preferences = std::make_shared<const Preferences>(std::move(preferences));
-  }
+  shape.preferences = CompilePreferences(pod, topology.affinity, symbols, shape);
   return shape;
 }
 

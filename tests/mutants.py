@@ -242,7 +242,7 @@ def main(argv):
         if done % 10 == 0:
             print(f"mutants: {done} of {len(picked)}", file=sys.stderr, flush=True)
         text = mutant.read_text(encoding="utf-8", errors="replace")
-        line = changed_line((ROOT / file).read_text(encoding="utf-8"), text)
+        line = changed_line((TREE / file).read_text(encoding="utf-8"), text)
         if line is None:
             counts["same code"] += 1
             continue

@@ -259,47 +259,97 @@ void AddSoftSpread(const Question& ask, std::vector<NodeScore>& sums) {
   Add(ScorePlugin::kPodTopologySpread, ScoreWeights().pod_topology_spread, scores, sums);
 }
 
+// Shapes with terms that speak of other pods.
 std::vector<PodShapeId> AttractingShapes(const Catalog& catalog) {
   std::vector<PodShapeId> shapes;
   for (uint32_t shape = 0; shape < catalog.pod_shapes(); ++shape) {
     const auto& preferences = catalog.shape(PodShapeId{shape}).preferences;
-    if (preferences && !preferences->attracts.empty()) shapes.push_back(PodShapeId{shape});
+    if (preferences && !(preferences->pods.empty() && preferences->required.empty())) {
+      shapes.push_back(PodShapeId{shape});
+    }
   }
   return shapes;
 }
 
-bool Attracts(const Catalog& catalog, const AttractingTerm& term, const PodShape& pod) {
+// Whether a term speaks of the pod.  To the terms of placed pods a namespace that was not added has
+// no labels.  Those of the pod that is to be placed name the namespaces that their selector takes
+// (mergeAffinityTermNamespacesIfNotEmpty), and the scheduler then still asks the selector about a
+// pod without saying its namespace's labels: one that takes what has no labels takes all pods.
+bool SpeaksOf(const Catalog& catalog, const WeightedPodTerm& term, const PodShape& pod,
+              bool of_placed) {
+  if (!term.selector.Matches(pod.labels)) return false;
+  if (std::ranges::find(term.namespaces, pod.namespace_name) != term.namespaces.end()) return true;
   const LabelSet* labels = catalog.FindNamespaceLabels(pod.namespace_name);
-  return term.selector.Matches(pod.labels) &&
-         (std::ranges::find(term.namespaces, pod.namespace_name) != term.namespaces.end() ||
-          term.namespace_selector.Matches(labels != nullptr ? *labels : LabelSet()));
+  if (labels != nullptr && term.namespace_selector.Matches(*labels)) return true;
+  return (labels == nullptr || !of_placed) && term.namespace_selector.Matches({});
 }
 
-// Pods whose required affinity the pod matches have it near them: hardPodAffinityWeight is 1.
-void AddAffinity(const Question& ask, std::vector<NodeScore>& sums) {
-  const Catalog& catalog = ask.snapshot.catalog();
-  absl::flat_hash_map<PodShapeId, std::vector<TextId>> keys_of;  // Of terms that attract the pod.
-  for (const PodShapeId shape :
-       ask.facts != nullptr ? ask.facts->attracting : AttractingShapes(catalog)) {
-    for (const AttractingTerm& term : catalog.shape(shape).preferences->attracts) {
-      if (Attracts(catalog, term, ask.shape)) keys_of[shape].push_back(term.topology_key);
+// What each pod of a shape adds to the nodes of its domain.
+struct KeyWeight {
+  TextId topology_key;
+  int64_t weight;
+};
+
+class AffinityWeights {
+ public:
+  explicit AffinityWeights(const Question& ask) : ask_(ask) {
+    const Catalog& catalog = ask.snapshot.catalog();
+    if (ask.shape.preferences) own_ = ask.shape.preferences->pods;
+    for (const PodShapeId shape :
+         ask.facts != nullptr ? ask.facts->attracting : AttractingShapes(catalog)) {
+      const Preferences& theirs = *catalog.shape(shape).preferences;
+      for (const auto* terms : {&theirs.required, &theirs.pods}) {
+        for (const WeightedPodTerm& term : *terms) {
+          if (!SpeaksOf(catalog, term, ask.shape, /*of_placed=*/true)) continue;
+          theirs_[shape].push_back({term.topology_key, term.weight});
+        }
+      }
     }
   }
-  if (keys_of.empty()) return;
-  absl::flat_hash_map<TextId, absl::flat_hash_map<TextId, int64_t>> pods;  // By key and value.
+
+  // No placed pod counts.
+  [[nodiscard]] bool empty() const { return own_.empty() && theirs_.empty(); }
+
+  const std::vector<KeyWeight>& Of(PodShapeId shape) {
+    const auto [it, is_new] = all_.try_emplace(shape);
+    if (is_new) {
+      if (const auto theirs = theirs_.find(shape); theirs != theirs_.end()) {
+        it->second = theirs->second;
+      }
+      const Catalog& catalog = ask_.snapshot.catalog();
+      for (const WeightedPodTerm& term : own_) {
+        if (!SpeaksOf(catalog, term, catalog.shape(shape), /*of_placed=*/false)) continue;
+        it->second.push_back({term.topology_key, term.weight});
+      }
+    }
+    return it->second;
+  }
+
+ private:
+  const Question& ask_;
+  std::span<const WeightedPodTerm> own_;
+  absl::flat_hash_map<PodShapeId, std::vector<KeyWeight>> theirs_;
+  absl::flat_hash_map<PodShapeId, std::vector<KeyWeight>> all_;
+};
+
+// The pod's preferred terms, those of placed pods that speak of it, and their required affinity:
+// hardPodAffinityWeight is 1.
+void AddPodAffinity(const Question& ask, std::vector<NodeScore>& sums) {
+  AffinityWeights weights(ask);
+  if (weights.empty()) return;
+  const Catalog& catalog = ask.snapshot.catalog();
+  absl::flat_hash_map<TextId, absl::flat_hash_map<TextId, int64_t>> sum_of;  // By key and value.
   ask.snapshot.alive().ForEach([&](NodeId node) {
     for (const PodId pod : ask.snapshot.PodsOn(node)) {
-      const auto keys = keys_of.find(catalog.shape_id(pod));
-      if (keys == keys_of.end()) continue;
-      for (const TextId key : keys->second) {
+      for (const auto& [key, weight] : weights.Of(catalog.shape_id(pod))) {
         const auto value = FindLabel(catalog.node(node).labels, key);
-        if (value) ++pods[key][*value];
+        if (value) sum_of[key][*value] += weight;
       }
     }
   });
   std::vector<int64_t> scores(ask.nodes.size());
   for (size_t i = 0; i < ask.nodes.size(); ++i) {
-    for (const auto& [key, by_value] : pods) {
+    for (const auto& [key, by_value] : sum_of) {
       const auto value = FindLabel(catalog.node(ask.nodes[i]).labels, key);
       const auto at = value ? by_value.find(*value) : by_value.end();
       if (at != by_value.end()) scores[i] += at->second;
@@ -307,6 +357,57 @@ void AddAffinity(const Question& ask, std::vector<NodeScore>& sums) {
   }
   NormalizeAffinity(scores);
   Add(ScorePlugin::kInterPodAffinity, ScoreWeights().inter_pod_affinity, scores, sums);
+}
+
+void AddNodeAffinity(const Question& ask, std::vector<NodeScore>& sums) {
+  if (!ask.shape.preferences || ask.shape.preferences->nodes.empty()) return;
+  const Catalog& catalog = ask.snapshot.catalog();
+  std::vector<int64_t> scores(ask.nodes.size());
+  std::vector<PreferredTerm> terms;
+  for (size_t i = 0; i < ask.nodes.size(); ++i) {
+    const NodeInfo& node = catalog.node(ask.nodes[i]);
+    terms.clear();
+    for (const auto& [weight, term] : ask.shape.preferences->nodes) {
+      terms.push_back({weight, MatchesNodeTerm(term, node.name, node.labels, catalog.symbols())});
+    }
+    scores[i] = PreferredTermsScore(terms);
+  }
+  NormalizeByMax(scores, /*reverse=*/false);
+  Add(ScorePlugin::kNodeAffinity, ScoreWeights().node_affinity, scores, sums);
+}
+
+const NodeImage* FindImage(const NodeInfo& node, TextId name) {
+  const auto at = std::ranges::lower_bound(node.images, name, {}, &NodeImage::name);
+  return at != node.images.end() && at->name == name ? &*at : nullptr;
+}
+
+// Of nodes that say different sizes of an image the first counts.
+void AddImages(const Question& ask, std::vector<NodeScore>& sums) {
+  if (!ask.shape.preferences || ask.shape.preferences->images.empty()) return;
+  const Catalog& catalog = ask.snapshot.catalog();
+  absl::flat_hash_map<TextId, ImageOnNode> images;
+  for (const TextId name : ask.shape.preferences->images) images.try_emplace(name);
+  int64_t all_nodes = 0;
+  ask.snapshot.alive().ForEach([&](NodeId node) {
+    ++all_nodes;
+    if (catalog.node(node).images.empty()) return;
+    for (auto& [name, image] : images) {
+      const NodeImage* const found = FindImage(catalog.node(node), name);
+      if (found == nullptr) continue;
+      if (image.nodes++ == 0) image.size_bytes = found->size_bytes;
+    }
+  });
+  if (std::ranges::all_of(images, [](const auto& each) { return each.second.nodes == 0; })) return;
+  std::vector<int64_t> scores(ask.nodes.size());
+  std::vector<ImageOnNode> here;
+  for (size_t i = 0; i < ask.nodes.size(); ++i) {
+    here.clear();
+    for (const TextId name : ask.shape.preferences->images) {
+      if (FindImage(catalog.node(ask.nodes[i]), name) != nullptr) here.push_back(images[name]);
+    }
+    scores[i] = ImageLocalityScore(here, all_nodes, ask.shape.preferences->containers);
+  }
+  Add(ScorePlugin::kImageLocality, ScoreWeights().image_locality, scores, sums);
 }
 
 }  // namespace
@@ -400,7 +501,9 @@ std::vector<NodeScore> SimulatedScheduler::Score(const ClusterSnapshot& snapshot
   std::vector<NodeScore> sums(nodes.size());
   AddResources(ask, sums);
   AddTaints(ask, sums);
-  AddAffinity(ask, sums);
+  AddNodeAffinity(ask, sums);
+  AddPodAffinity(ask, sums);
+  AddImages(ask, sums);
   // Constraints of its own, also hard ones, stand in for the defaults.
   if (ask.shape.preferences && !ask.shape.preferences->spread.empty()) {
     AddSoftSpread(ask, sums);

@@ -5,10 +5,8 @@
 // the last search ended, until enough nodes fit (all of them below 100 nodes).  Of the best it
 // takes one by its own seeded draw.
 //
-// What it cannot score: preferred terms of node and pod affinity and images, which a snapshot does
-// not have.  Their plugins score all nodes alike, as they do for pods without such terms.  A pod
-// without spread constraints is spread by the scheduler's defaults, over nodes and zones, among the
-// pods of its controller: a snapshot has no Services.
+// A pod without spread constraints is spread by the scheduler's defaults, over nodes and zones,
+// among the pods of its controller: a snapshot has no Services.
 //
 // The scores are held to the real scheduler's by go/oracle, and README.md says what is left out.
 //
@@ -67,7 +65,7 @@ struct ScoreFacts {
 
   std::vector<ScoredAmounts> defaults;       // By PodShapeId: for what such a pod does not ask.
   std::vector<std::optional<TextId>> zones;  // By NodeId.
-  std::vector<PodShapeId> attracting;        // Shapes that attract other pods.
+  std::vector<PodShapeId> attracting;        // Shapes with terms that speak of other pods.
 };
 
 // The nodes of the other pods of its controller, one entry a pod: those that are not terminating.

@@ -85,12 +85,14 @@ double SpreadScore(int64_t pods, int32_t max_skew, size_t domains) {
 
 int64_t ImageLocalityScore(std::span<const ImageOnNode> images, int64_t all_nodes,
                            int64_t containers) {
+  const int64_t most = kImagesMaxPerContainer * std::max<int64_t>(1, containers);
   int64_t sum = 0;
   for (const ImageOnNode& image : images) {
     const double spread = static_cast<double>(image.nodes) / static_cast<double>(all_nodes);
-    sum += static_cast<int64_t>(static_cast<double>(image.size_bytes) * spread);
+    const double scaled = static_cast<double>(image.size_bytes) * spread;
+    // More of one image than all of them may count changes nothing, and might not be summed.
+    sum += static_cast<int64_t>(std::clamp(scaled, 0.0, static_cast<double>(most)));
   }
-  const int64_t most = kImagesMaxPerContainer * std::max<int64_t>(1, containers);
   sum = std::clamp(sum, kImagesMin, most);
   return kMaxNodeScore * (sum - kImagesMin) / (most - kImagesMin);
 }

@@ -131,15 +131,23 @@ var imageNames = []string{"registry.example.com/app:1", "registry.example.com/ap
 func (g *generator) makeImages() {
 	for _, node := range g.nodes {
 		for _, name := range some(g, 6, imageNames...) {
+			names := []string{name}
+			if g.chance(0.2) {
+				names = append(names, pick(g, imageNames...))
+			}
 			node.Status.Images = append(node.Status.Images, v1.ContainerImage{
-				Names:     []string{name},
+				Names:     names,
 				SizeBytes: pick(g, int64(1<<20), 50<<20, 300<<20, 1<<30, 4<<30)})
 		}
 	}
 	for _, workload := range g.workloads() {
-		name := pick(g, imageNames...)
+		name, volume, inVolume := pick(g, imageNames...), pick(g, imageNames...), g.chance(0.1)
 		for _, pod := range workload {
 			pod.Spec.Containers[0].Image = name
+			if inVolume {
+				pod.Spec.Volumes = append(pod.Spec.Volumes, v1.Volume{Name: "artifact",
+					VolumeSource: v1.VolumeSource{Image: &v1.ImageVolumeSource{Reference: volume}}})
+			}
 		}
 	}
 }

@@ -59,34 +59,10 @@ func (s *Scheduler) score(ctx context.Context, state fwk.CycleState, pod *v1.Pod
 // README.md says why; nothing else is passed over.
 func (s *Scheduler) leftOut(pod *v1.Pod) map[string]string {
 	left := map[string]string{}
-	if prefersNodes(pod) {
-		left["NodeAffinity"] = "preferred node affinity"
-	}
-	if prefersPods(pod) || s.snapshot.anyPlaced(prefersPods) {
-		left["InterPodAffinity"] = "preferred pod affinity"
-	}
-	if slices.ContainsFunc(s.snapshot.nodes,
-		func(n fwk.NodeInfo) bool { return len(n.Node().Status.Images) > 0 }) {
-		left["ImageLocality"] = "images"
-	}
 	if len(pod.Spec.TopologySpreadConstraints) == 0 && !s.selectsPeers(pod) {
 		left["PodTopologySpread"] = "the selector is not the controller's alone"
 	}
 	return left
-}
-
-func prefersNodes(pod *v1.Pod) bool {
-	a := pod.Spec.Affinity
-	return a != nil && a.NodeAffinity != nil &&
-		len(a.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution) > 0
-}
-
-func prefersPods(pod *v1.Pod) bool {
-	a := pod.Spec.Affinity
-	return a != nil && (a.PodAffinity != nil &&
-		len(a.PodAffinity.PreferredDuringSchedulingIgnoredDuringExecution) > 0 ||
-		a.PodAntiAffinity != nil &&
-			len(a.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution) > 0)
 }
 
 // selectsPeers tells whether the selector by which the defaults spread the pod (of services and of

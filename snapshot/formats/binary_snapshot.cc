@@ -33,8 +33,8 @@ using objects::Text;
 // These fail when objects.h gains a field, which belongs in the functions below.
 #if defined(__GLIBCXX__) && defined(__x86_64__)
 static_assert(sizeof(objects::ObjectMeta) == 144, "store the new field here");
-static_assert(sizeof(objects::Node) == 288, "store the new field here");
-static_assert(sizeof(objects::Pod) == 664, "store the new field here");
+static_assert(sizeof(objects::Node) == 312, "store the new field here");
+static_assert(sizeof(objects::Pod) == 736, "store the new field here");
 #endif
 
 constexpr std::string_view kMagic("EBBSNAP\x01", 8);
@@ -121,6 +121,11 @@ class Encoder {
       to.add_conditions(Id(condition.status));
     }
     Put(from.declared_features, *to.mutable_declared_features());
+    for (const objects::NodeImage& image : from.images) {
+      wire::NodeImage& each = *to.add_images();
+      Put(image.names, *each.mutable_names());
+      each.set_size_bytes(image.size_bytes);
+    }
   }
 
   void Put(const objects::Pod& from, wire::Pod& to) {
@@ -329,6 +334,17 @@ class Encoder {
     for (const objects::PodAffinityTerm& each : from.anti_affinity) {
       Put(each, *to.add_anti_affinity());
     }
+    for (const auto& [weight, term] : from.preferred_nodes) {
+      wire::PreferredNodeTerm& each = *to.add_preferred_nodes();
+      each.set_weight(weight);
+      Put(term, *each.mutable_term());
+    }
+    for (const objects::PreferredPodTerm& each : from.preferred_affinity) {
+      Put(each, *to.add_preferred_affinity());
+    }
+    for (const objects::PreferredPodTerm& each : from.preferred_anti_affinity) {
+      Put(each, *to.add_preferred_anti_affinity());
+    }
     for (const objects::Toleration& toleration : from.tolerations) {
       wire::Toleration& each = *to.add_tolerations();
       each.set_key(Id(toleration.key));
@@ -393,15 +409,21 @@ class Encoder {
   }
 
   void Put(const objects::NodeSelector& from, wire::NodeSelector& to) {
-    for (const objects::NodeSelectorTerm& term : from.terms) {
-      wire::NodeSelectorTerm& each = *to.add_terms();
-      for (const objects::Requirement& requirement : term.match_expressions) {
-        Put(requirement, *each.add_match_expressions());
-      }
-      for (const objects::Requirement& requirement : term.match_fields) {
-        Put(requirement, *each.add_match_fields());
-      }
+    for (const objects::NodeSelectorTerm& term : from.terms) Put(term, *to.add_terms());
+  }
+
+  void Put(const objects::NodeSelectorTerm& from, wire::NodeSelectorTerm& to) {
+    for (const objects::Requirement& requirement : from.match_expressions) {
+      Put(requirement, *to.add_match_expressions());
     }
+    for (const objects::Requirement& requirement : from.match_fields) {
+      Put(requirement, *to.add_match_fields());
+    }
+  }
+
+  void Put(const objects::PreferredPodTerm& from, wire::PreferredPodTerm& to) {
+    to.set_weight(from.weight);
+    Put(from.term, *to.mutable_term());
   }
 
   void Put(const objects::PodAffinityTerm& from, wire::PodAffinityTerm& to) {
@@ -435,6 +457,7 @@ class Encoder {
       each.set_protocol(Id(port.protocol));
     }
     to.set_restarts_all_containers(from.restarts_all_containers);
+    to.set_image(Id(from.image));
   }
 
   void Put(const objects::Volume& from, wire::Volume& to) {
@@ -508,6 +531,11 @@ class Decoder {
     for (const objects::KeyValue& each : conditions)
       to.conditions.push_back({each.key, each.value});
     Get(from.declared_features(), to.declared_features);
+    for (const wire::NodeImage& each : from.images()) {
+      objects::NodeImage& image = to.images.emplace_back();
+      Get(each.names(), image.names);
+      image.size_bytes = each.size_bytes();
+    }
   }
 
   void Get(const wire::Pod& from, objects::Pod& to) {
@@ -682,6 +710,17 @@ class Decoder {
     for (const wire::PodAffinityTerm& each : from.anti_affinity()) {
       Get(each, to.anti_affinity.emplace_back());
     }
+    for (const wire::PreferredNodeTerm& each : from.preferred_nodes()) {
+      objects::PreferredNodeTerm& preferred = to.preferred_nodes.emplace_back();
+      preferred.weight = each.weight();
+      Get(each.term(), preferred.term);
+    }
+    for (const wire::PreferredPodTerm& each : from.preferred_affinity()) {
+      Get(each, to.preferred_affinity.emplace_back());
+    }
+    for (const wire::PreferredPodTerm& each : from.preferred_anti_affinity()) {
+      Get(each, to.preferred_anti_affinity.emplace_back());
+    }
     for (const wire::Toleration& each : from.tolerations()) {
       to.tolerations.push_back(
           {At(each.key()), At(each.op()), At(each.value()), At(each.effect())});
@@ -753,15 +792,21 @@ class Decoder {
 
   void Get(const wire::NodeSelector& from, objects::NodeSelector& to) {
     to.nil = false;
-    for (const wire::NodeSelectorTerm& each : from.terms()) {
-      objects::NodeSelectorTerm& term = to.terms.emplace_back();
-      for (const wire::Requirement& requirement : each.match_expressions()) {
-        Get(requirement, term.match_expressions.emplace_back());
-      }
-      for (const wire::Requirement& requirement : each.match_fields()) {
-        Get(requirement, term.match_fields.emplace_back());
-      }
+    for (const wire::NodeSelectorTerm& each : from.terms()) Get(each, to.terms.emplace_back());
+  }
+
+  void Get(const wire::NodeSelectorTerm& from, objects::NodeSelectorTerm& to) {
+    for (const wire::Requirement& requirement : from.match_expressions()) {
+      Get(requirement, to.match_expressions.emplace_back());
     }
+    for (const wire::Requirement& requirement : from.match_fields()) {
+      Get(requirement, to.match_fields.emplace_back());
+    }
+  }
+
+  void Get(const wire::PreferredPodTerm& from, objects::PreferredPodTerm& to) {
+    to.weight = from.weight();
+    Get(from.term(), to.term);
   }
 
   void Get(const wire::PodAffinityTerm& from, objects::PodAffinityTerm& to) {
@@ -790,6 +835,7 @@ class Decoder {
       to.ports.push_back({At(port.host_ip()), port.host_port(), At(port.protocol())});
     }
     to.restarts_all_containers = from.restarts_all_containers();
+    to.image = At(from.image());
   }
 
   void Get(const wire::Volume& from, objects::Volume& to) {

@@ -198,8 +198,8 @@ std::vector<T> Emptied(std::vector<T>& vector) {
 // every field; a static_assert on the size fails when objects.h gains one.
 #if defined(__GLIBCXX__) && defined(__x86_64__)
 static_assert(sizeof(objects::ObjectMeta) == 144, "empty the new field here");
-static_assert(sizeof(objects::Node) == 288, "empty the new field here");
-static_assert(sizeof(objects::Pod) == 664, "empty the new field here");
+static_assert(sizeof(objects::Node) == 312, "empty the new field here");
+static_assert(sizeof(objects::Pod) == 736, "empty the new field here");
 #endif
 
 void Renew(objects::ObjectMeta& meta) {
@@ -220,6 +220,7 @@ void Renew(objects::Node& node) {
   node.capacity.clear();
   node.conditions.clear();
   node.declared_features.clear();
+  node.images.clear();
 }
 
 void Renew(objects::NodeSelector& selector) {
@@ -241,6 +242,9 @@ void Renew(objects::Pod& pod) {
   Renew(pod.required_node_affinity);
   pod.affinity.clear();
   pod.anti_affinity.clear();
+  pod.preferred_nodes.clear();
+  pod.preferred_affinity.clear();
+  pod.preferred_anti_affinity.clear();
   pod.tolerations.clear();
   pod.spread.clear();
   pod.overhead.clear();
@@ -369,13 +373,17 @@ class ObjectFields {
   bool Taints(Value& value);
   bool NodeSpec(Value& value);
   bool NodeStatus(Value& value);
+  bool Images(Value& value);
   bool PodSpec(Value& value);
   bool PodStatus(Value& value);
   bool Affinity(Value& value);
   bool NodeAffinity(Value& value);
   bool NodeSelector(Value& value, Text where, objects::NodeSelector& selector);
-  bool PodAffinity(Value& value, Text where, std::vector<objects::PodAffinityTerm>& terms);
-  bool PreferredPodAffinity(Value& value, Text where);
+  bool NodeTerm(Value& value, Text where, objects::NodeSelectorTerm& term);
+  bool PreferredNodeTerms(Value& value);
+  bool PodAffinity(Value& value, Text where, std::vector<objects::PodAffinityTerm>& terms,
+                   std::vector<objects::PreferredPodTerm>& preferred);
+  bool PreferredPodTerms(Value& value, Text where, std::vector<objects::PreferredPodTerm>& terms);
   bool PodAffinityTerm(Value& value, Text where, objects::PodAffinityTerm& term);
   bool Toleration(Value& value, objects::Toleration& toleration);
   bool Spread(Value& value, objects::TopologySpreadConstraint& constraint);
@@ -759,6 +767,7 @@ bool ObjectFields<Fields>::NodeStatus(Value& value) {
     if (key == "allocatable") return Resources(member, node_->allocatable);
     if (key == "capacity") return Resources(member, node_->capacity);
     if (key == "declaredFeatures") return Strings(member, node_->declared_features);
+    if (key == "images") return Images(member);
     if (key != "conditions") return true;
     node_->conditions.clear();
     return fields_.Elements(member, [this](Value& element) {
@@ -768,6 +777,19 @@ bool ObjectFields<Fields>::NodeStatus(Value& value) {
         if (part == "status") return fields_.String(text, condition.status);
         return true;
       });
+    });
+  });
+}
+
+template <typename Fields>
+bool ObjectFields<Fields>::Images(Value& value) {
+  node_->images.clear();
+  return fields_.Elements(value, [this](Value& element) {
+    objects::NodeImage& image = node_->images.emplace_back();
+    return fields_.Members(element, [&](Key key, Value& member) {
+      if (key == "names") return Strings(member, image.names);
+      if (key == "sizeBytes") return fields_.Int(member, image.size_bytes);
+      return true;
     });
   });
 }
@@ -886,9 +908,11 @@ bool ObjectFields<Fields>::Affinity(Value& value) {
   return fields_.Members(value, [this](Key key, Value& member) {
     if (key == "nodeAffinity") return NodeAffinity(member);
     if (key == "podAffinity")
-      return PodAffinity(member, "spec.affinity.podAffinity", pod_->affinity);
+      return PodAffinity(member, "spec.affinity.podAffinity", pod_->affinity,
+                         pod_->preferred_affinity);
     if (key == "podAntiAffinity") {
-      return PodAffinity(member, "spec.affinity.podAntiAffinity", pod_->anti_affinity);
+      return PodAffinity(member, "spec.affinity.podAntiAffinity", pod_->anti_affinity,
+                         pod_->preferred_anti_affinity);
     }
     return NotUnderstood("spec.affinity", key);
   });
@@ -903,7 +927,21 @@ bool ObjectFields<Fields>::NodeAffinity(Value& value) {
     if (key == kRequired) {
       return NodeSelector(member, "spec.affinity.nodeAffinity", pod_->required_node_affinity);
     }
-    return key == kPreferred || NotUnderstood("spec.affinity.nodeAffinity", key);
+    if (key == kPreferred) return PreferredNodeTerms(member);
+    return NotUnderstood("spec.affinity.nodeAffinity", key);
+  });
+}
+
+template <typename Fields>
+bool ObjectFields<Fields>::PreferredNodeTerms(Value& value) {
+  pod_->preferred_nodes.clear();
+  return fields_.Elements(value, [this](Value& element) {
+    objects::PreferredNodeTerm& preferred = pod_->preferred_nodes.emplace_back();
+    return fields_.Members(element, [&](Key key, Value& member) {
+      if (key == "weight") return fields_.Int32(member, preferred.weight);
+      // What it does not know of a preference keeps a pod from no node.
+      return key != "preference" || NodeTerm(member, {}, preferred.term);
+    });
   });
 }
 
@@ -914,21 +952,26 @@ bool ObjectFields<Fields>::NodeSelector(Value& value, Text where, objects::NodeS
     if (key != "nodeSelectorTerms") return NotUnderstood(where, key);
     selector.terms.clear();
     return fields_.Elements(member, [&](Value& element) {
-      objects::NodeSelectorTerm& term = selector.terms.emplace_back();
-      return fields_.Members(element, [&](Key part, Value& list) {
-        if (part == "matchExpressions") return Requirements(list, where, term.match_expressions);
-        if (part == "matchFields") return Requirements(list, where, term.match_fields);
-        return NotUnderstood(where, part);
-      });
+      return NodeTerm(element, where, selector.terms.emplace_back());
     });
   });
 }
 
 template <typename Fields>
-bool ObjectFields<Fields>::PodAffinity(Value& value, Text where,
-                                       std::vector<objects::PodAffinityTerm>& terms) {
+bool ObjectFields<Fields>::NodeTerm(Value& value, Text where, objects::NodeSelectorTerm& term) {
   return fields_.Members(value, [&](Key key, Value& member) {
-    if (key == kPreferred) return PreferredPodAffinity(member, where);
+    if (key == "matchExpressions") return Requirements(member, where, term.match_expressions);
+    if (key == "matchFields") return Requirements(member, where, term.match_fields);
+    return NotUnderstood(where, key);
+  });
+}
+
+template <typename Fields>
+bool ObjectFields<Fields>::PodAffinity(Value& value, Text where,
+                                       std::vector<objects::PodAffinityTerm>& terms,
+                                       std::vector<objects::PreferredPodTerm>& preferred) {
+  return fields_.Members(value, [&](Key key, Value& member) {
+    if (key == kPreferred) return PreferredPodTerms(member, where, preferred);
     if (key != kRequired) return NotUnderstood(where, key);
     terms.clear();
     return fields_.Elements(member, [&](Value& element) {
@@ -940,14 +983,17 @@ bool ObjectFields<Fields>::PodAffinity(Value& value, Text where,
 // A preference keeps a pod from no node, but one that does not parse keeps the
 // scheduler from reading the pod at all.
 template <typename Fields>
-bool ObjectFields<Fields>::PreferredPodAffinity(Value& value, Text where) {
+bool ObjectFields<Fields>::PreferredPodTerms(Value& value, Text where,
+                                             std::vector<objects::PreferredPodTerm>& terms) {
+  terms.clear();
   return fields_.Elements(value, [&](Value& element) {
+    objects::PreferredPodTerm& preferred = terms.emplace_back();
     return fields_.Members(element, [&](Key key, Value& member) {
+      if (key == "weight") return fields_.Int32(member, preferred.weight);
       if (key != "podAffinityTerm") return true;
-      objects::PodAffinityTerm term;
-      if (!PodAffinityTerm(member, where, term)) return false;
+      if (!PodAffinityTerm(member, where, preferred.term)) return false;
       for (const objects::LabelSelector* selector :
-           {&term.label_selector, &term.namespace_selector}) {
+           {&preferred.term.label_selector, &preferred.term.namespace_selector}) {
         const absl::Status status = CheckSelector(*selector);
         if (!status.ok()) NotUnderstood(absl::StrCat(Absl(where), ": ", status.message()));
       }
@@ -1000,6 +1046,7 @@ template <typename Fields>
 bool ObjectFields<Fields>::Container(Value& value, objects::Container& container) {
   return fields_.Members(value, [&](Key key, Value& member) {
     if (key == "name") return fields_.String(member, container.name);
+    if (key == "image") return fields_.String(member, container.image);
     if (key == "resources") {
       return fields_.Members(member, [&](Key part, Value& list) {
         return part != "requests" || Resources(list, container.requests);

@@ -24,6 +24,7 @@ constexpr std::string_view VolumeIdFieldOf(std::string_view source) {
       {"azureDisk", "diskURI"},
       {"azureFile", "shareName"},
       {"cinder", "volumeID"},
+      {"image", "reference"},
       {"portworxVolume", "volumeID"},
       {"vsphereVolume", "volumePath"},
   };

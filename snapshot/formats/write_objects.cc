@@ -18,8 +18,8 @@ using objects::Text;
 // These fail when objects.h gains a field, which belongs in the functions below.
 #if defined(__GLIBCXX__) && defined(__x86_64__)
 static_assert(sizeof(objects::ObjectMeta) == 144, "write the new field here");
-static_assert(sizeof(objects::Node) == 288, "write the new field here");
-static_assert(sizeof(objects::Pod) == 664, "write the new field here");
+static_assert(sizeof(objects::Node) == 312, "write the new field here");
+static_assert(sizeof(objects::Pod) == 736, "write the new field here");
 #endif
 
 // Sets what is not absent.
@@ -121,30 +121,51 @@ void PutSelector(Json& to, const char* key, const objects::LabelSelector& select
   to[key] = std::move(json);
 }
 
+Json PodTerm(const objects::PodAffinityTerm& term) {
+  Json json = Json::object();
+  PutSelector(json, "labelSelector", term.label_selector);
+  Put(json, "namespaces", Texts(term.namespaces));
+  PutSelector(json, "namespaceSelector", term.namespace_selector);
+  Put(json, "topologyKey", term.topology_key);
+  return json;
+}
+
 Json PodTerms(const std::vector<objects::PodAffinityTerm>& terms) {
   Json array = Json::array();
-  for (const objects::PodAffinityTerm& term : terms) {
-    Json json = Json::object();
-    PutSelector(json, "labelSelector", term.label_selector);
-    Put(json, "namespaces", Texts(term.namespaces));
-    PutSelector(json, "namespaceSelector", term.namespace_selector);
-    Put(json, "topologyKey", term.topology_key);
-    array.push_back(std::move(json));
+  for (const objects::PodAffinityTerm& term : terms) array.push_back(PodTerm(term));
+  return array;
+}
+
+Json PodTerms(const std::vector<objects::PreferredPodTerm>& terms) {
+  Json array = Json::array();
+  for (const auto& [weight, term] : terms) {
+    array.push_back({{"weight", weight}, {"podAffinityTerm", PodTerm(term)}});
   }
   return array;
 }
 
 constexpr char kRequired[] = "requiredDuringSchedulingIgnoredDuringExecution";
+constexpr char kPreferred[] = "preferredDuringSchedulingIgnoredDuringExecution";
+
+Json NodeTerm(const objects::NodeSelectorTerm& term) {
+  Json json = Json::object();
+  Put(json, "matchExpressions", Requirements(term.match_expressions));
+  Put(json, "matchFields", Requirements(term.match_fields));
+  return json;
+}
 
 Json NodeTerms(const objects::NodeSelector& selector) {
   Json terms = Json::array();
-  for (const objects::NodeSelectorTerm& term : selector.terms) {
-    Json json = Json::object();
-    Put(json, "matchExpressions", Requirements(term.match_expressions));
-    Put(json, "matchFields", Requirements(term.match_fields));
-    terms.push_back(std::move(json));
-  }
+  for (const objects::NodeSelectorTerm& term : selector.terms) terms.push_back(NodeTerm(term));
   return terms;
+}
+
+Json NodeTerms(const std::vector<objects::PreferredNodeTerm>& terms) {
+  Json array = Json::array();
+  for (const auto& [weight, term] : terms) {
+    array.push_back({{"weight", weight}, {"preference", NodeTerm(term)}});
+  }
+  return array;
 }
 
 Json Affinity(const objects::Pod& pod) {
@@ -152,8 +173,17 @@ Json Affinity(const objects::Pod& pod) {
   if (!pod.required_node_affinity.nil) {
     json["nodeAffinity"][kRequired]["nodeSelectorTerms"] = NodeTerms(pod.required_node_affinity);
   }
+  if (!pod.preferred_nodes.empty()) {
+    json["nodeAffinity"][kPreferred] = NodeTerms(pod.preferred_nodes);
+  }
   if (!pod.affinity.empty()) json["podAffinity"][kRequired] = PodTerms(pod.affinity);
+  if (!pod.preferred_affinity.empty()) {
+    json["podAffinity"][kPreferred] = PodTerms(pod.preferred_affinity);
+  }
   if (!pod.anti_affinity.empty()) json["podAntiAffinity"][kRequired] = PodTerms(pod.anti_affinity);
+  if (!pod.preferred_anti_affinity.empty()) {
+    json["podAntiAffinity"][kPreferred] = PodTerms(pod.preferred_anti_affinity);
+  }
   return json;
 }
 
@@ -203,6 +233,7 @@ Json Containers(const std::vector<objects::Container>& containers) {
   for (const objects::Container& container : containers) {
     Json json = Json::object();
     Put(json, "name", container.name);
+    Put(json, "image", container.image);
     Put(json, "restartPolicy", container.restart_policy);
     if (!container.requests.empty()) json["resources"]["requests"] = Resources(container.requests);
     Put(json, "ports", Ports(container.ports));
@@ -486,6 +517,12 @@ absl::Status ObjectWriter::OnNode(const objects::Node& node) {
     status["conditions"].push_back({{"type", type}, {"status", value}});
   }
   Put(status, "declaredFeatures", Texts(node.declared_features));
+  for (const objects::NodeImage& image : node.images) {
+    Json each = Json::object();
+    Put(each, "names", Texts(image.names));
+    each["sizeBytes"] = image.size_bytes;
+    status["images"].push_back(std::move(each));
+  }
   json["status"] = std::move(status);
   return Write(ToText(format_, json));
 }

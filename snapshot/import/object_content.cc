@@ -11,8 +11,8 @@ namespace ebb::objects {
 
 #if defined(__GLIBCXX__) && defined(__x86_64__)
 static_assert(sizeof(ObjectMeta) == 144, "hash the new field here");
-static_assert(sizeof(Node) == 288, "hash the new field here");
-static_assert(sizeof(Pod) == 664, "hash the new field here");
+static_assert(sizeof(Node) == 312, "hash the new field here");
+static_assert(sizeof(Pod) == 736, "hash the new field here");
 #endif
 
 template <typename H>
@@ -62,6 +62,14 @@ H AbslHashValue(H h, const PodAffinityTerm& o) {
                     o.topology_key);
 }
 template <typename H>
+H AbslHashValue(H h, const PreferredNodeTerm& o) {
+  return H::combine(std::move(h), o.weight, o.term);
+}
+template <typename H>
+H AbslHashValue(H h, const PreferredPodTerm& o) {
+  return H::combine(std::move(h), o.weight, o.term);
+}
+template <typename H>
 H AbslHashValue(H h, const TopologySpreadConstraint& o) {
   return H::combine(std::move(h), o.max_skew, o.topology_key, o.when_unsatisfiable,
                     o.label_selector, o.match_label_keys, o.min_domains, o.node_affinity_policy,
@@ -74,7 +82,7 @@ H AbslHashValue(H h, const ContainerPort& o) {
 template <typename H>
 H AbslHashValue(H h, const Container& o) {
   return H::combine(std::move(h), o.name, o.restart_policy, o.requests, o.ports,
-                    o.restarts_all_containers);
+                    o.restarts_all_containers, o.image);
 }
 template <typename H>
 H AbslHashValue(H h, const ContainerStatus& o) {
@@ -98,16 +106,21 @@ H AbslHashValue(H h, const Pod& o) {
   return H::combine(std::move(h), o.has_pod_resources, o.pod_requests, o.volumes, o.resource_claims,
                     o.phase, o.nominated_node_name, o.resize_infeasible, o.container_statuses,
                     o.has_pod_status_resources, o.pod_status_requests, o.pod_allocated,
-                    o.not_understood);
+                    o.not_understood, o.preferred_nodes, o.preferred_affinity,
+                    o.preferred_anti_affinity);
 }
 template <typename H>
 H AbslHashValue(H h, const NodeCondition& o) {
   return H::combine(std::move(h), o.type, o.status);
 }
 template <typename H>
+H AbslHashValue(H h, const NodeImage& o) {
+  return H::combine(std::move(h), o.names, o.size_bytes);
+}
+template <typename H>
 H AbslHashValue(H h, const Node& o) {
   return H::combine(std::move(h), o.meta, o.unschedulable, o.provider_id, o.taints, o.allocatable,
-                    o.capacity, o.conditions, o.declared_features);
+                    o.capacity, o.conditions, o.declared_features, o.images);
 }
 template <typename H>
 H AbslHashValue(H h, const PodDisruptionBudget& o) {

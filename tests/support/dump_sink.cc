@@ -11,8 +11,8 @@ using objects::Text;
 // These fail when objects.h gains a field, which belongs in the functions below.
 #if defined(__GLIBCXX__) && defined(__x86_64__)
 static_assert(sizeof(objects::ObjectMeta) == 144, "spell out the new field here");
-static_assert(sizeof(objects::Node) == 288, "spell out the new field here");
-static_assert(sizeof(objects::Pod) == 664, "spell out the new field here");
+static_assert(sizeof(objects::Node) == 312, "spell out the new field here");
+static_assert(sizeof(objects::Pod) == 736, "spell out the new field here");
 #endif
 
 // Appends " name=value" for what is set.  Texts are bracketed, so that no value
@@ -73,10 +73,22 @@ class Line {
   Line& Put(std::string_view name, const objects::NodeSelector& selector) {
     if (selector.nil) return *this;
     Name(name).append("terms");
-    for (const objects::NodeSelectorTerm& each : selector.terms) {
-      Line inner("(");
-      inner.Put("expressions", each.match_expressions).Put("fields", each.match_fields);
-      Name("term").append(inner.text_).append(")");
+    for (const objects::NodeSelectorTerm& each : selector.terms) Put("term", each);
+    return *this;
+  }
+  Line& Put(std::string_view name, const objects::NodeSelectorTerm& term) {
+    Line inner("(");
+    inner.Put("expressions", term.match_expressions).Put("fields", term.match_fields);
+    Name(name).append(inner.text_).append(")");
+    return *this;
+  }
+  Line& Put(std::string_view name, const std::vector<objects::PreferredNodeTerm>& terms) {
+    for (const auto& [weight, term] : terms) Put("weight", weight).Put(name, term);
+    return *this;
+  }
+  Line& Put(std::string_view name, const std::vector<objects::PreferredPodTerm>& terms) {
+    for (const auto& [weight, term] : terms) {
+      Put("weight", weight).Put(name, std::vector<objects::PodAffinityTerm>{term});
     }
     return *this;
   }
@@ -92,7 +104,7 @@ class Line {
   Line& Put(std::string_view name, const std::vector<objects::Container>& containers) {
     for (const objects::Container& each : containers) {
       Line inner("(");
-      inner.Put("name", each.name).Put("restart", each.restart_policy);
+      inner.Put("name", each.name).Put("image", each.image).Put("restart", each.restart_policy);
       inner.Put("requests", each.requests).Put("all", each.restarts_all_containers);
       for (const objects::ContainerPort& port : each.ports) {
         inner.Put("ip", port.host_ip).Put("port", port.host_port).Put("protocol", port.protocol);
@@ -256,6 +268,9 @@ absl::Status DumpSink::OnNode(const objects::Node& node) {
     line.Put("condition", each.type).Put("is", each.status);
   }
   line.Put("feature", node.declared_features);
+  for (const objects::NodeImage& each : node.images) {
+    line.Put("image", each.names).Put("bytes", each.size_bytes);
+  }
   lines_.push_back(line.text());
   return absl::OkStatus();
 }
@@ -268,6 +283,8 @@ absl::Status DumpSink::OnPod(const objects::Pod& pod) {
   line.Put("selector", pod.node_selector).Put("has_selector", pod.has_node_selector);
   line.Put("node_affinity", pod.required_node_affinity);
   line.Put("affinity", pod.affinity).Put("anti", pod.anti_affinity);
+  line.Put("likes", pod.preferred_nodes).Put("near", pod.preferred_affinity);
+  line.Put("far", pod.preferred_anti_affinity);
   for (const objects::Toleration& each : pod.tolerations) {
     line.Put("tolerates", std::string_view("yes")).Put("key", each.key).Put("op", each.op);
     line.Put("value", each.value).Put("effect", each.effect);

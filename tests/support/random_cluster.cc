@@ -21,6 +21,7 @@ constexpr Texts<3> kZones = {"x", "y", "z"};
 constexpr Texts<3> kTopologyKeys = {"zone", "host", "rack"};
 constexpr Texts<4> kGenerations = {"1", "5", "10", "old"};
 constexpr Texts<3> kPodKeys = {"app", "tier", "version"};
+constexpr Texts<2> kImages = {"web", "web:latest"};
 constexpr Texts<3> kPodValues = {"1", "2", ""};
 constexpr Texts<3> kTaintKeys = {"gpu", "spot", "node.kubernetes.io/unschedulable"};
 constexpr Texts<3> kEffects = {"NoSchedule", "NoExecute", "PreferNoSchedule"};
@@ -77,6 +78,7 @@ class Maker {
     features_ = choose_.Chance(20);
     storage_ = choose_.Chance(50);
     shelf_ = choose_.Chance(35);
+    preferences_ = choose_.Chance(50);
     RawCluster cluster;
     MakeNamespaces(cluster);
     const size_t nodes = 1 + choose_.Below(kNodeNames.size());
@@ -124,6 +126,11 @@ class Maker {
       if (choose_.Chance(50)) node.declared_features.push_back(feature);
     }
     if (storage_) LabelForStorage(node);
+    for (const Text name : kImages) {
+      if (preferences_ && choose_.Chance(50)) {
+        node.images.push_back({{name}, static_cast<int64_t>(choose_.Below(200)) << 20});
+      }
+    }
     return node;
   }
 
@@ -163,7 +170,27 @@ class Maker {
     }
     pod.meta.uid = pod.meta.name;
     if (storage_) MakeVolumes(pod);
+    if (preferences_) MakePreferences(pod);
     return pod;
+  }
+
+  // What no filter reads.
+  void MakePreferences(objects::Pod& pod) {
+    if (choose_.Chance(30)) {
+      objects::PreferredNodeTerm& preferred = pod.preferred_nodes.emplace_back();
+      preferred.weight = 1 + static_cast<int64_t>(choose_.Below(100));
+      preferred.term.match_expressions.push_back({"zone", "In", {choose_.Pick(kZones)}});
+    }
+    for (auto* terms : {&pod.preferred_affinity, &pod.preferred_anti_affinity}) {
+      if (!choose_.Chance(30)) continue;
+      objects::PreferredPodTerm& preferred = terms->emplace_back();
+      preferred.weight = 1 + static_cast<int64_t>(choose_.Below(100));
+      preferred.term.topology_key = choose_.Pick(kTopologyKeys);
+      preferred.term.label_selector = {.nil = false,
+                                       .match_labels = {{"app", choose_.Pick(kPodValues)}},
+                                       .match_expressions = {}};
+    }
+    for (objects::Container& container : pod.containers) container.image = choose_.Pick(kImages);
   }
 
   void MakeVolumes(objects::Pod& pod) {
@@ -661,6 +688,7 @@ class Maker {
   bool inter_pod_ = false;
   bool features_ = false;
   bool storage_ = false;
+  bool preferences_ = false;
   bool shelf_ = false;  // Claims choose among volumes that somebody made beforehand.
 };
 

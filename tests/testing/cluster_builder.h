@@ -218,6 +218,13 @@ struct Pod {
     constraint.label_selector = std::move(selector);
     return *this;
   }
+  static objects::PodAffinityTerm Term(std::string_view topology_key,
+                                       objects::LabelSelector selector) {
+    objects::PodAffinityTerm term;
+    term.topology_key = Keep(topology_key);
+    term.label_selector = std::move(selector);
+    return term;
+  }
   Pod& Near(std::string_view topology_key, objects::LabelSelector selector) {
     raw.affinity.push_back(Term(topology_key, std::move(selector)));
     return *this;
@@ -242,13 +249,6 @@ struct Pod {
   static std::string_view UsualApiVersion(std::string_view kind) {
     if (kind == "Job") return "batch/v1";
     return kind == "ReplicationController" ? "v1" : "apps/v1";
-  }
-  static objects::PodAffinityTerm Term(std::string_view topology_key,
-                                       objects::LabelSelector selector) {
-    objects::PodAffinityTerm term;
-    term.topology_key = Keep(topology_key);
-    term.label_selector = std::move(selector);
-    return term;
   }
 };
 

@@ -1,5 +1,6 @@
 #include "engine/simulation/scheduler.h"
 
+#include <limits>
 #include <numeric>
 #include <set>
 #include <string>
@@ -199,6 +200,77 @@ TEST(SchedulerTest, ThePodsThatNeedAPodNearHaveItNear) {
 }
 
 // What was looked up once is what is looked up each time.
+objects::LabelSelector App(std::string_view app) {
+  return {.nil = false, .match_labels = {{"app", app}}, .match_expressions = {}};
+}
+
+TEST(SchedulerTest, NodesThatAPodPrefersAreChosenByWeight) {
+  const auto prefers = [](std::string_view key, int64_t weight) {
+    return objects::PreferredNodeTerm{weight, {{{key, "Exists", {}}}, {}}};
+  };
+  Cluster cluster;
+  cluster.Add(Node("a").Label("ssd", "")).Add(Node("b").Label("gpu", "")).Add(Node("c"));
+  cluster.Add(Pod("new").Cpu(100).With([&](objects::Pod& pod) {
+    // A term that asks for nothing prefers no node.
+    pod.preferred_nodes = {prefers("ssd", 10), prefers("gpu", 20), {100, {}}};
+  }));
+  EXPECT_EQ(Choice(cluster.Build()), "b");
+}
+
+TEST(SchedulerTest, PreferredAffinityIsThatOfThePodAndOfThoseThatArePlaced) {
+  const std::string zone = "topology.kubernetes.io/zone";
+  const auto cluster = [&](std::string_view new_app) {
+    Cluster made;
+    made.Add(Node("a").Label(zone, "x")).Add(Node("b").Label(zone, "y"));
+    made.Add(Pod("web").On("a").Label("app", "web").Cpu(100));
+    made.Add(Pod("shy").On("b").Label("app", "shy").Cpu(100).With([&](objects::Pod& pod) {
+      pod.preferred_anti_affinity = {{50, Pod::Term(zone, App("loud"))}};
+    }));
+    made.Add(Pod("new").Label("app", new_app).Cpu(100).With([&](objects::Pod& pod) {
+      if (new_app == "loud") return;
+      pod.preferred_affinity = {{1, Pod::Term(zone, App("web"))}};
+    }));
+    return made.Build();
+  };
+  EXPECT_EQ(Choice(cluster("friend")), "a");  // web is there.
+  EXPECT_EQ(Choice(cluster("loud")), "a");    // shy is on b.
+}
+
+TEST(SchedulerTest, NodesThatHaveTheImagesAreChosen) {
+  constexpr int64_t kMiB = int64_t{1} << 20;
+  const auto with = [](std::string_view image) {
+    return [image](objects::Node& node) { node.images = {{{"old@sha256:1", image}, 900 * kMiB}}; };
+  };
+  Cluster cluster;
+  cluster.Add(Node("a").With(with("web:1"))).Add(Node("b").With(with("web:latest")));
+  cluster.Add(Pod("new").Cpu(100).With(
+      [](objects::Pod& pod) { pod.containers[0].image = "web"; }));  // Without a tag: latest.
+  const ClusterSnapshot snapshot = cluster.Build();
+  EXPECT_EQ(Choice(snapshot), "b");
+  const auto scores = SimulatedScheduler::Score(
+      snapshot, PodNamed(snapshot, "new"),
+      std::vector{NodeNamed(snapshot, "a"), NodeNamed(snapshot, "b")}, {});
+  const auto of_images = static_cast<size_t>(ScorePlugin::kImageLocality);
+  EXPECT_EQ(scores[0].weighted[of_images], 0);
+  // One of two nodes has it: half its size counts, from 23 MiB up to 1,000 MiB a container.
+  EXPECT_EQ(scores[1].weighted[of_images], 100 * (450 - 23) / (1000 - 23));
+}
+
+TEST(SchedulerTest, AnImageOfAnySizeCountsNoMoreThanAllOfThemMay) {
+  Cluster cluster;
+  cluster.Add(Node("a").With([](objects::Node& node) {
+    node.images = {{{"web:1"}, std::numeric_limits<int64_t>::max()}};
+  }));
+  cluster.Add(Pod("new").Cpu(100).With([](objects::Pod& pod) {
+    pod.containers.resize(2, pod.containers[0]);
+    for (objects::Container& each : pod.containers) each.image = "web:1";
+  }));
+  const ClusterSnapshot snapshot = cluster.Build();
+  const auto scores = SimulatedScheduler::Score(snapshot, PodNamed(snapshot, "new"),
+                                                std::vector{NodeNamed(snapshot, "a")}, {});
+  EXPECT_EQ(scores[0].weighted[static_cast<size_t>(ScorePlugin::kImageLocality)], 100);
+}
+
 TEST(SchedulerTest, FactsOfACatalogChangeNoScore) {
   const std::string zone = "topology.kubernetes.io/zone";
   const ClusterSnapshot snapshot = Cluster()

@@ -240,8 +240,9 @@ TEST(ProtobufObjectTest, APodIsReadByItsPublishedNumbers) {
 TEST(ProtobufObjectTest, APodThatClientGoMarshalledIsWhatItsJsonSays) {
   const std::string line = Read(TypicalPod());
   EXPECT_THAT(line, StartsWith("Pod name=[checkout-7d9f8b6c54-x2x4q] namespace=[shop]"));
-  EXPECT_THAT(line,
-              HasSubstr("container=( name=[api] requests=[cpu]:250 requests=[memory]:536870912)"));
+  EXPECT_THAT(
+      line, HasSubstr("container=( name=[api] image=[registry.example.com/shop/checkout:2026.1.2] "
+                      "requests=[cpu]:250 requests=[memory]:536870912)"));
   const std::string json = FileOf("typical_pod.json");
   const std::string padded = json + std::string(kJsonPadding, ' ');
   ObjectReader reader;

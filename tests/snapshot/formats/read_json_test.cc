@@ -282,6 +282,7 @@ TEST(ReadJsonTest, AnotherGroupsJobIsNotABatchJob) {
 TEST(ReadJsonTest, EveryFieldOfANodeIsRead) {
   const Read read = ReadText(R"({"status":{"allocatable":{"cpu":"3920m","memory":"1Ki","pods":110},
     "capacity":{"cpu":4,"example.com/dongle":"2"},"declaredFeatures":["F"],
+    "images":[{"names":["a@sha256:1","a:2"],"sizeBytes":7},{"names":null}],
     "conditions":[{"type":"Ready","status":"Unknown","reason":"x"}]},
     "spec":{"unschedulable":true,"providerID":"aws:///i-1","podCIDR":"10.0.0.0/24",
       "taints":[{"key":"k","value":"v","effect":"NoExecute","timeAdded":"2026-01-01T00:00:00Z"}]},
@@ -295,7 +296,7 @@ TEST(ReadJsonTest, EveryFieldOfANodeIsRead) {
                           "effect=[NoExecute] allocatable=[cpu]:3920 allocatable=[memory]:1024 "
                           "allocatable=[pods]:110 capacity=[cpu]:4000 "
                           "capacity=[example.com/dongle]:2 condition=[Ready] is=[Unknown] "
-                          "feature=[F]"));
+                          "feature=[F] image=[a@sha256:1] image=[a:2] bytes=7"));
 }
 
 TEST(ReadJsonTest, EveryFieldOfAPodsMetadataIsRead) {
@@ -314,15 +315,33 @@ TEST(ReadJsonTest, WhatAPodAsksForIsRead) {
       "terminationGracePeriodSeconds":0,"hostUsers":false,"overhead":{"cpu":"250m"},
       "resources":{"requests":{"memory":"1Mi"},"limits":{"memory":"2Mi"}},
       "resourceClaims":[{"name":"gpu","resourceClaimName":"g"}],
-      "containers":[{"name":"c","image":"i","resources":{"limits":{"cpu":"9"},"requests":{"cpu":"1"}},
+      "containers":[{"name":"c","image":"web:1","resources":{"limits":{"cpu":"9"},"requests":{"cpu":"1"}},
         "ports":[{"containerPort":80},{"hostPort":80,"containerPort":80,"hostIP":"1.2.3.4","protocol":"UDP"}],
         "restartPolicyRules":[{"action":"RestartAllContainers"}]}],
       "initContainers":[{"name":"i","restartPolicy":"Always"}]})"),
             "Pod name=[p] namespace=[ns] node=[n] priority=-5 restart=[Always] grace=0 "
-            "host_network=true host_users=0 container=( name=[c] requests=[cpu]:1000 all=true "
+            "host_network=true host_users=0 container=( name=[c] image=[web:1] requests=[cpu]:1000 "
+            "all=true "
             "ip=[1.2.3.4] port=80 protocol=[UDP]) init=( name=[i] restart=[Always]) "
             "overhead=[cpu]:250 has_resources=true requests=[memory]:1048576 claims=[gpu] "
             "claim=[g]");
+}
+
+TEST(ReadJsonTest, WhatAPodPrefersIsReadAndNothingOfItRestrictsThePod) {
+  EXPECT_EQ(PodLine(R"({"affinity":{
+        "nodeAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[
+          {"weight":5,"preference":{"matchExpressions":[{"key":"a","operator":"Exists"}],
+            "matchFields":[{"key":"metadata.name","operator":"In","values":["n"]}],"new":1},"more":2}]},
+        "podAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[
+          {"weight":6,"podAffinityTerm":{"topologyKey":"t","labelSelector":{"matchLabels":{"a":"b"}}}}]},
+        "podAntiAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[
+          {"weight":7,"podAffinityTerm":{"topologyKey":"u","namespaces":["m"]}}]}},
+      "volumes":[{"name":"v","image":{"reference":"data:1","pullPolicy":"Always"}}]})"),
+            "Pod name=[p] namespace=[ns] weight=5 likes=( expressions=( key=[a] op=[Exists]) "
+            "fields=( key=[metadata.name] op=[In] values=[n])) "
+            "weight=6 near=( selector=( labels=[a]:[b]) key=[t]) "
+            "weight=7 far=( namespaces=[m] key=[u]) "
+            "volume=[v] source=[image] id=[data:1]");
 }
 
 TEST(ReadJsonTest, WhatRestrictsAPodIsRead) {
@@ -345,6 +364,7 @@ TEST(ReadJsonTest, WhatRestrictsAPodIsRead) {
       "key=[a] op=[In] values=[1] values=[2]) fields=( key=[metadata.name] op=[In] values=[n])) "
       "term=() affinity=( selector=( labels=[a]:[b]) key=[t]) "
       "anti=( selector=() namespaces=[m] in=( expressions=( key=[z] op=[Exists])) key=[t]) "
+      "weight=1 likes=() "
       "tolerates=[yes] op=[Exists] "
       "tolerates=[yes] key=[k] op=[Equal] value=[v] effect=[NoSchedule] "
       "spread.key=[zone] skew=2 when=[DoNotSchedule] selector=( labels=[a]:[b]) keys=[h] domains=3 "
