@@ -8,9 +8,9 @@ Takes N (default 200) random mutants, made by universalmutator, of the .cc files
 predicates/ and engine/; builds each in a copy of the tree, in build/mutants (-O1), and runs
 the tests that link its file until one fails.  A test that takes three times
 as long as without the mutant, and five seconds, has failed.  Left out are mutants that do not
-compile, those whose machine code is that of the original, and those that
-equivalent_mutants.txt gives a reason for.  A line that no test runs counts: its mutants
-survive.
+compile, those whose machine code is that of the original, those that equivalent_mutants.txt
+gives a reason for, and loops by one that end at `!=` instead of `<`.  A line that no test runs
+counts: its mutants survive.
 
 Exits 1 if less than 95% are killed.
 """
@@ -94,6 +94,12 @@ def parse_equivalents(text):
             sys.exit(f"mutants: equivalent_mutants.txt: {file}: not a file, two lines and a reason")
         known.add((file, old[2:], new[2:]))
     return known
+
+
+def counts_up(old, new):
+    """Whether the lines are a loop by one up to a bound, which `<` and `!=` both end there."""
+    loop = re.fullmatch(r"for \((?:u?int\d+_t|size_t|int) (\w+) = 0; \1 < ([^;]+); \+\+\1\) ?\{?", old)
+    return loop is not None and new == old.replace(f"{loop[1]} < {loop[2]};", f"{loop[1]} != {loop[2]};")
 
 
 def verdict(compiles, same_code, tests, runs):
@@ -246,7 +252,7 @@ def main(argv):
         if line is None:
             counts["same code"] += 1
             continue
-        if (file, *line[1:]) in equivalents:
+        if (file, *line[1:]) in equivalents or counts_up(*line[1:]):
             counts["equivalent"] += 1
             continue
         what, _ = tree.judge(file, text)
@@ -291,6 +297,12 @@ class SelfTest(unittest.TestCase):
         for file, old, _ in parse_equivalents(EQUIVALENTS.read_text(encoding="utf-8")):
             lines = [line.strip() for line in (ROOT / file).read_text(encoding="utf-8").splitlines()]
             self.assertTrue(old in lines, f"{file}: {old}")
+
+    def test_loops_by_one_end_at_their_bound_either_way(self):
+        old = "for (uint32_t p = 0; p < pdbs.size(); ++p) {"
+        self.assertTrue(counts_up(old, old.replace("p <", "p !=")))
+        self.assertFalse(counts_up(old, old.replace("p <", "p <=")))
+        self.assertFalse(counts_up(old.replace("++p", "p += 2"), old.replace("p <", "p !=")))
 
     def test_an_equivalent_mutant_needs_a_reason(self):
         self.assertEqual(parse_equivalents("# x\n\na.cc\n- 1\n+ 2\nwhy\n"), {("a.cc", "1", "2")})

@@ -405,7 +405,9 @@ TEST_F(RoundTest, UnhealthyClusterLosesEveryTimer) {
   ClusterSnapshot sick = cluster.Add(Node("e")).Build();
   ScaleDown scale_down({});
   Round(scale_down, pair_, kStart);
-  EXPECT_EQ(Round(scale_down, sick, kStart + 10).status, ScaleDownStatus::kClusterUnhealthy);
+  const RoundResult result = Round(scale_down, sick, kStart + 10);
+  EXPECT_EQ(result.status, ScaleDownStatus::kClusterUnhealthy);
+  EXPECT_EQ(result.plan.utilization.size(), 5);
   EXPECT_EQ(Round(scale_down, pair_, kStart + 20).unneeded.at(0).since_s, kStart + 20);
 }
 

@@ -123,6 +123,32 @@ TEST_F(SimulatedClusterTest, ADrainedNodeGoesAndItsPodRunsElsewhere) {
   EXPECT_TRUE(status.results[0].ok);
 }
 
+TEST_F(SimulatedClusterTest, EvictionsAreRecentForTwoMinutes) {
+  MakePair();
+  ASSERT_TRUE(Begin("b").ok());
+  LetPass(60);
+  const std::vector<EvictedPod> recent = Status().recent_evictions;
+  ASSERT_EQ(recent.size(), 1);
+  const auto at = [&](int64_t now_s) { return cluster_->Status(now_s)->recent_evictions.size(); };
+  EXPECT_EQ(at(recent[0].evicted_at_s + 120), 1);
+  EXPECT_EQ(at(recent[0].evicted_at_s + 122), 0);
+}
+
+TEST_F(SimulatedClusterTest, PodsThatLandWhereThePlanSaysAreCounted) {
+  for (const std::string planned : {"a", "", "z"}) {
+    nodes_ = {Node("a"), Node("b")};
+    pods_ = {Pod("p").On("b").Cpu(500).Uid("uid-of-p")};
+    Make();
+    DeletionOrder order{.node = "b", .group = "group", .drain = true};
+    order.moves.push_back(
+        {.namespace_name = "default", .name = "p", .uid = "uid-of-p", .to = planned});
+    ASSERT_TRUE(cluster_->Begin({&order, 1}, cluster_->now_s()).ok());
+    LetPass(300);
+    EXPECT_EQ(cluster_->counts().planned, planned.empty() ? 0 : 1) << planned;
+    EXPECT_EQ(cluster_->counts().landed_as_planned, planned == "a" ? 1 : 0) << planned;
+  }
+}
+
 TEST_F(SimulatedClusterTest, NoNodeIsTaintedWhereOneOfThemIsNotThere) {
   MakePair();
   const std::vector<DeletionOrder> orders = {{.node = "a", .group = "group"},
