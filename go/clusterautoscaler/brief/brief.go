@@ -1,6 +1,7 @@
-// Package brief writes pods and nodes as Kubernetes' protobuf with no more than what ebb reads of
-// them: without managed fields, images, environments, probes, addresses and the like.  ebb reads the
-// same object out of that as out of all of it, several times as fast to write.
+// Package brief writes pods and nodes as Kubernetes' protobuf with no more than what ebb plans by:
+// without managed fields, images, environments, probes, addresses and the like.  ebb reads the same
+// object out of that as out of all of it, but for images, which only simulations count; several
+// times as fast to write.
 //
 // Source: snapshot/formats/wire/kubernetes.proto has the numbers, snapshot/formats/object_fields.h what is
 // read.  Parts that are rare and may gain fields that restrict a pod, as an affinity, are written by
