@@ -362,8 +362,14 @@ func TestALargeClusterIsToldInManyMessages(t *testing.T) {
 	d := startDaemon(t)
 	f := feedFrom(t, fakecluster.New(objects...), d, func(o *feed.Options) { o.BatchObjects = 10 })
 	idle(t, f)
-	if log, resyncs, batches := d.taken(); len(log) != 250 || resyncs != 1 || batches != 25 {
-		t.Errorf("%d objects in %d batches, %d resyncs", len(log), batches, resyncs)
+	// Nodes that an informer tells only now may come once more behind the resync.
+	log, resyncs, batches := d.taken()
+	told := map[string]bool{}
+	for _, line := range log {
+		told[line] = true
+	}
+	if len(told) != 250 || resyncs != 1 || batches < (len(log)+9)/10 {
+		t.Errorf("%d objects, %d of them different, in %d batches, %d resyncs", len(log), len(told), batches, resyncs)
 	}
 }
 
