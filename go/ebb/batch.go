@@ -133,7 +133,8 @@ func (b *Batch) Len() (changes int) {
 }
 
 // Close gives back what the batch holds. Later calls return [ErrClosed]; so does a second Close. A
-// batch that is never closed is freed some time after the last reference to it is gone.
+// batch that is never closed is freed some time after the last reference to it is gone, which may be
+// long: Go's collector does not see what it holds.
 func (b *Batch) Close() error {
 	return b.do(func(handle *C.ebb_batch) error {
 		b.handle = nil

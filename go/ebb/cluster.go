@@ -34,15 +34,17 @@ type Options struct {
 	// Name of the cluster in messages and state files; "": "cluster". 1 to 63 lower-case letters,
 	// digits, "-" and ".".
 	Name string
-	// StateFolder is where rounds keep their state; "": there are no rounds.
+	// StateFolder is where rounds keep their state; "": there are no rounds. Of one cluster of a
+	// name at a time: two that report into one folder lose reports.
 	StateFolder string
 	// ObjectsMax is how many objects the cluster may hold; 0: 5,000,000.
 	ObjectsMax uint64
 	// DumpBytesMax bounds a dump, unpacked; 0: 4 GiB.
 	DumpBytesMax uint64
 	// AsGiven: what the cluster is told of is all that counts, as it is. Pods that have ended or
-	// are expendable count too, and a namespace of which nothing is told has no labels. For a
-	// host that leaves out by itself what does not count, as the autoscaler does.
+	// are expendable count too, a namespace of which nothing is told has no labels, and nodes
+	// without any pod are believed. For a host that leaves out by itself what does not count, as
+	// the autoscaler does.
 	AsGiven bool
 }
 
@@ -95,7 +97,7 @@ func freeCluster(handle *C.ebb_cluster) { C.ebb_cluster_free(handle) }
 
 // Close gives back what the cluster holds, after the calls that came before it. Later calls return
 // [ErrClosed]; so does a second Close. A cluster that is never closed is freed some time after
-// the last reference to it is gone.
+// the last reference to it is gone, which may be long: Go's collector does not see what it holds.
 func (c *Cluster) Close() error {
 	return c.do(context.Background(), func(handle *C.ebb_cluster) error {
 		c.handle = nil
@@ -130,7 +132,8 @@ func (c *Cluster) do(ctx context.Context, call func(*C.ebb_cluster) error) error
 }
 
 // Load replaces the cluster by a dump as "ebb plan" reads them: JSON, YAML, gzip or ebb's own.
-// The context cannot interrupt it. After an error the cluster is as it was.
+// The context cannot interrupt it. After an error the cluster is as it was, unless memory ran out:
+// then it must be closed.
 func (c *Cluster) Load(ctx context.Context, dump []byte) error {
 	return c.do(ctx, func(handle *C.ebb_cluster) error {
 		var told *C.ebb_error

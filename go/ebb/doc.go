@@ -13,7 +13,10 @@
 //
 // A [Cluster] is told of objects: a dump by [Cluster.Load], and from then on what changed, by
 // [Cluster.Apply]. At any moment it answers as a dump of the objects that are there would be
-// answered. A batch is taken whole or not at all, and a call that fails has changed nothing.
+// answered, in the order in which [Cluster.Export] writes them: on a node the last pod takes the
+// place of one that goes, as in the scheduler's own lists, and the order of pods may decide which
+// nodes go. A batch is taken whole or not at all, and a call that fails has changed nothing, but for
+// one that runs out of memory: the cluster must then be closed.
 //
 // # Messages
 //

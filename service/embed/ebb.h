@@ -94,12 +94,15 @@ void ebb_bytes_free(ebb_bytes* bytes);
 
 /* 0 and NULL stand for defaults. */
 typedef struct ebb_options {
-  const char* name;         /* Of the cluster, in messages and files: "cluster". */
-  const char* state_folder; /* Where rounds keep their state; NULL: no rounds. */
-  uint64_t objects_max;     /* 5,000,000. */
-  uint64_t dump_bytes_max;  /* Of a dump, unpacked: 4 GiB. */
+  const char* name; /* Of the cluster, in messages and files: "cluster". */
+  /* Where rounds keep their state; NULL: no rounds.  Of one cluster of a name at a time: two that
+   * report into one folder lose reports. */
+  const char* state_folder;
+  uint64_t objects_max;    /* 5,000,000. */
+  uint64_t dump_bytes_max; /* Of a dump, unpacked: 4 GiB. */
   /* Not 0: what the cluster is told of is all that counts, as it is.  Pods that have ended or are
-   * expendable count too, and a namespace of which nothing is told has no labels.  For a host that
+   * expendable count too, a namespace of which nothing is told has no labels, and nodes without any
+   * pod are believed.  For a host that
    * leaves out by itself what does not count, as the autoscaler does. */
   int as_given;
 } ebb_options;

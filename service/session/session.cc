@@ -166,8 +166,10 @@ Session::Session(std::string name, const SessionOptions& options)
 std::unique_ptr<LiveCluster> Session::NewCluster(const LoadOptions& load) const {
   if (!options_.as_given) return std::make_unique<LiveCluster>(load);
   using enum LiveSnapshot::Options::UnknownNamespaces;
+  LoadOptions all_there_is = load;
+  all_there_is.assume_complete = true;
   return std::make_unique<LiveCluster>(
-      load,
+      all_there_is,
       LiveSnapshot::Options{.expendable_pods_priority_cutoff = std::numeric_limits<int64_t>::min(),
                             .keep_ended_pods = true,
                             .unknown_namespaces = kHaveNoLabels,

@@ -427,6 +427,24 @@ TEST_F(EbbTest, AsGivenMeansEndedPodsToo) {
   }
 }
 
+TEST_F(EbbTest, AsGivenMeansThatNodesWithoutAnyPodMayGo) {
+  const ebb_options options = {.name = nullptr,
+                               .state_folder = nullptr,
+                               .objects_max = 0,
+                               .dump_bytes_max = 0,
+                               .as_given = 1};
+  for (const ebb_options* each : {static_cast<const ebb_options*>(nullptr), &options}) {
+    ebb_cluster* cluster = nullptr;
+    ASSERT_EQ(ebb_cluster_new(EBB_ABI_VERSION, each, &cluster, nullptr), EBB_OK);
+    std::swap(cluster, cluster_);
+    Put({NodeJson("a"), NodeJson("b")});
+    EXPECT_THAT(Call(EBB_CALL_PLAN, EBB_JSON, kAtNow),
+                each == nullptr ? HasSubstr("not a single pod") : HasSubstr("\"removed\": 2"));
+    std::swap(cluster, cluster_);
+    ebb_cluster_free(cluster);
+  }
+}
+
 TEST_F(EbbTest, ManyThreadsMayCallAndOneClose) {
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
