@@ -35,7 +35,7 @@ type Options struct {
 	// digits, "-" and ".".
 	Name string
 	// StateFolder is where rounds keep their state; "": there are no rounds. Of one cluster of a
-	// name at a time: two that report into one folder lose reports.
+	// name at a time: where two write there, the later one's round or report is refused as aborted.
 	StateFolder string
 	// ObjectsMax is how many objects the cluster may hold; 0: 5,000,000.
 	ObjectsMax uint64

@@ -95,8 +95,8 @@ void ebb_bytes_free(ebb_bytes* bytes);
 /* 0 and NULL stand for defaults. */
 typedef struct ebb_options {
   const char* name; /* Of the cluster, in messages and files: "cluster". */
-  /* Where rounds keep their state; NULL: no rounds.  Of one cluster of a name at a time: two that
-   * report into one folder lose reports. */
+  /* Where rounds keep their state; NULL: no rounds.  Of one cluster of a name at a time: where
+   * two write there, the later one's round or report is refused with EBB_ABORTED. */
   const char* state_folder;
   uint64_t objects_max;    /* 5,000,000. */
   uint64_t dump_bytes_max; /* Of a dump, unpacked: 4 GiB. */

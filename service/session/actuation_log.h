@@ -33,7 +33,9 @@ class ActuationLog {
   ~ActuationLog();
 
   // `rounds`: how many rounds there were.  What is told is checked as events of a round are.
-  // Errors: also of what is told, naming the field; nothing has changed then.
+  // Errors: also of what is told, naming the field; nothing has changed then.  Aborted: somebody
+  // else has written the file since.  What they wrote counts from now on, so the same report may be
+  // told again.
   absl::Status Report(const v1alpha1::ActuationReport& report, int64_t rounds);
 
   // What the round after `rounds` rounds is told, in the form of round_events.h; "": nothing.
@@ -42,9 +44,10 @@ class ActuationLog {
   [[nodiscard]] uint64_t InProgress() const;
 
  private:
-  ActuationLog(std::string path, nlohmann::ordered_json log);
+  ActuationLog(std::string path, std::string text, nlohmann::ordered_json log);
 
   std::string path_;
+  std::string text_;  // Of the file, as last read or written; "": there is none.
   std::unique_ptr<nlohmann::ordered_json> log_;
 };
 

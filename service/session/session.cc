@@ -161,15 +161,15 @@ absl::Status CheckSessionName(std::string_view name) {
 }
 
 Session::Session(std::string name, const SessionOptions& options)
-    : name_(std::move(name)), options_(options), cluster_(NewCluster(LoadOptions())) {}
+    : name_(std::move(name)),
+      options_(options),
+      cluster_(NewCluster({.assume_complete = options.as_given})) {}
 
 std::unique_ptr<LiveCluster> Session::NewCluster(const LoadOptions& load) const {
   if (!options_.as_given) return std::make_unique<LiveCluster>(load);
   using enum LiveSnapshot::Options::UnknownNamespaces;
-  LoadOptions all_there_is = load;
-  all_there_is.assume_complete = true;
   return std::make_unique<LiveCluster>(
-      all_there_is,
+      load,
       LiveSnapshot::Options{.expendable_pods_priority_cutoff = std::numeric_limits<int64_t>::min(),
                             .keep_ended_pods = true,
                             .unknown_namespaces = kHaveNoLabels,
@@ -236,6 +236,7 @@ absl::Status Session::SetSettings(const wire::Settings& settings) {
   absl::StatusOr<Effective> effective = Parse(settings);
   if (!effective.ok()) return effective.status();
   if (!SaysHowToLoad(settings)) effective->options.load = cluster_->options();
+  effective->options.load.assume_complete |= options_.as_given;
   if (!SameLoad(effective->options.load, cluster_->options())) {
     if (cluster_->Objects() > 0) {
       return absl::FailedPreconditionError(
@@ -256,6 +257,7 @@ absl::StatusOr<const Session::Effective*> Session::SettingsOf(
   absl::StatusOr<Effective> effective = Parse(input.settings());
   if (!effective.ok()) return effective.status();
   if (!SaysHowToLoad(input.settings())) effective->options.load = cluster_->options();
+  effective->options.load.assume_complete |= options_.as_given;
   if (!SameLoad(effective->options.load, cluster_->options())) {
     return absl::InvalidArgumentError(
         "settings: options.load: is not as the session's; Load the cluster with it");

@@ -235,6 +235,24 @@ TEST_F(ActuationLogTest, WhatCannotBeWrittenIsNotKept) {
   EXPECT_EQ((*log)->InProgress(), 0);
 }
 
+TEST_F(ActuationLogTest, WhatSomebodyElseWroteIsNotOverwritten) {
+  const auto begun = [](const std::string& node) {
+    v1alpha1::ActuationReport report;
+    report.add_begun()->set_node(node);
+    return report;
+  };
+  auto other = ActuationLog::Open(folder_.File("log.json"));
+  ASSERT_TRUE(other.ok());
+  ASSERT_TRUE(log_->Report(begun("n0"), 0).ok());
+  EXPECT_EQ((*other)->Report(begun("n1"), 0).code(), absl::StatusCode::kAborted);
+  EXPECT_EQ((*other)->InProgress(), 1);
+  EXPECT_TRUE((*other)->Report(begun("n1"), 0).ok());
+  EXPECT_EQ(log_->Report(begun("n2"), 0).code(), absl::StatusCode::kAborted);
+  EXPECT_TRUE(log_->Report(begun("n2"), 0).ok());
+  Reopen();
+  EXPECT_EQ(log_->InProgress(), 3);
+}
+
 TEST_F(ActuationLogTest, DamagedFileIsRefused) {
   for (const std::string text :
        {"", "{", "[]", R"({"apiVersion":"ebb/v1alpha1","kind":"ActuationLog","events":{}})"}) {
