@@ -102,8 +102,8 @@ typedef struct ebb_options {
   uint64_t dump_bytes_max; /* Of a dump, unpacked: 4 GiB. */
   /* Not 0: what the cluster is told of is all that counts, as it is.  Pods that have ended or are
    * expendable count too, a namespace of which nothing is told has no labels, and nodes without any
-   * pod are believed.  For a host that
-   * leaves out by itself what does not count, as the autoscaler does. */
+   * pod are believed.  For a host that leaves out by itself what does not count, as the autoscaler
+   * does. */
   int as_given;
 } ebb_options;
 

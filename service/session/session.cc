@@ -212,6 +212,7 @@ absl::StatusOr<Session::Effective> Session::Parse(const wire::Settings& settings
   if (!options.ok()) return options.status();
   Effective effective{.options = *std::move(options), .texts = {}, .groups = {}};
   effective.options.load.limits.bytes_max = options_.dump_bytes_max;
+  effective.options.load.assume_complete |= options_.as_given;
   if (!settings.node_groups().empty()) {
     effective.texts.groups = NamedText{
         settings.node_groups_name().empty() ? "settings.node_groups" : settings.node_groups_name(),
@@ -236,7 +237,6 @@ absl::Status Session::SetSettings(const wire::Settings& settings) {
   absl::StatusOr<Effective> effective = Parse(settings);
   if (!effective.ok()) return effective.status();
   if (!SaysHowToLoad(settings)) effective->options.load = cluster_->options();
-  effective->options.load.assume_complete |= options_.as_given;
   if (!SameLoad(effective->options.load, cluster_->options())) {
     if (cluster_->Objects() > 0) {
       return absl::FailedPreconditionError(
@@ -257,7 +257,6 @@ absl::StatusOr<const Session::Effective*> Session::SettingsOf(
   absl::StatusOr<Effective> effective = Parse(input.settings());
   if (!effective.ok()) return effective.status();
   if (!SaysHowToLoad(input.settings())) effective->options.load = cluster_->options();
-  effective->options.load.assume_complete |= options_.as_given;
   if (!SameLoad(effective->options.load, cluster_->options())) {
     return absl::InvalidArgumentError(
         "settings: options.load: is not as the session's; Load the cluster with it");

@@ -62,7 +62,8 @@ struct SessionOptions {
   std::string record_file = {};  // Empty: none is kept.  The same.
   int64_t rounds_kept = 100;
   // Pods that have ended or are expendable count too, and a namespace that is not there has no
-  // labels: what changes tell is meant as it is.  Dumps are read as ever.
+  // labels: what changes tell is meant as it is.  Dumps are read as ever, and nothing is taken to
+  // be missing.
   bool as_given = false;
   uint64_t objects_max = 5'000'000;
   size_t object_bytes_max = ChangeBatch::kObjectBytesMax;
