@@ -215,34 +215,25 @@ absl::Status CheckAlone(const v1alpha1::ActuationReport& report) {
   return checked.status();
 }
 
-// "": there is no such file.
-absl::StatusOr<std::string> TextOf(const std::string& path) {
-  std::error_code error;
-  if (!std::filesystem::exists(std::filesystem::symlink_status(path, error))) return "";
-  return ReadWholeFile(path);
-}
-
 }  // namespace
 
-ActuationLog::ActuationLog(std::string path, std::string text, Json log)
-    : path_(std::move(path)),
-      text_(std::move(text)),
-      log_(std::make_unique<Json>(std::move(log))) {}
+ActuationLog::ActuationLog(std::string path, Json log)
+    : path_(std::move(path)), log_(std::make_unique<Json>(std::move(log))) {}
 ActuationLog::~ActuationLog() = default;
 
 absl::StatusOr<std::unique_ptr<ActuationLog>> ActuationLog::Open(const std::string& path) {
   std::error_code error;
   if (!std::filesystem::exists(std::filesystem::symlink_status(path, error))) {
-    return std::unique_ptr<ActuationLog>(new ActuationLog(path, "", Empty()));
+    return std::unique_ptr<ActuationLog>(new ActuationLog(path, Empty()));
   }
-  absl::StatusOr<std::string> text = ReadWholeFile(path);
+  const absl::StatusOr<std::string> text = ReadWholeFile(path);
   if (!text.ok()) return text.status();
   Json log = Json::parse(*text, nullptr, /*allow_exceptions=*/false);
   if (!IsLog(log)) {
     return absl::FailedPreconditionError(absl::StrCat(
         path, ": is no log of actuations, or is damaged; take it away to begin a new one"));
   }
-  return std::unique_ptr<ActuationLog>(new ActuationLog(path, *std::move(text), std::move(log)));
+  return std::unique_ptr<ActuationLog>(new ActuationLog(path, std::move(log)));
 }
 
 absl::Status ActuationLog::Report(const v1alpha1::ActuationReport& report, int64_t rounds) {
@@ -261,23 +252,18 @@ absl::Status ActuationLog::Report(const v1alpha1::ActuationReport& report, int64
   // What a round would refuse is refused now, and nothing of it is kept.
   const auto checked = ParseEvents("report", CompactJson(EventsOf(log, rounds)));
   if (!checked.ok()) return checked.status();
-  const absl::StatusOr<std::string> there = TextOf(path_);
+  const auto there = Open(path_);
   if (!there.ok()) return there.status();
-  if (*there != text_) {
-    auto theirs = Open(path_);
-    if (!theirs.ok()) return theirs.status();
-    text_ = std::move((*theirs)->text_);
-    log_ = std::move((*theirs)->log_);
+  if (*(*there)->log_ != *log_) {
+    log_ = std::move((*there)->log_);
     return absl::AbortedError(absl::StrCat(
         path_,
         ": somebody else has written it since; nothing of the report is kept, tell it again"));
   }
-  std::string text = IndentedJson(log);
-  const absl::Status written = WriteFile(path_, text);
+  const absl::Status written = WriteFile(path_, IndentedJson(log));
   if (!written.ok()) {
     return absl::InternalError(absl::StrCat(written.message(), "; nothing of the report is kept"));
   }
-  text_ = std::move(text);
   *log_ = std::move(log);
   return absl::OkStatus();
 }

@@ -44,10 +44,9 @@ class ActuationLog {
   [[nodiscard]] uint64_t InProgress() const;
 
  private:
-  ActuationLog(std::string path, std::string text, nlohmann::ordered_json log);
+  ActuationLog(std::string path, nlohmann::ordered_json log);
 
   std::string path_;
-  std::string text_;  // Of the file, as last read or written; "": there is none.
   std::unique_ptr<nlohmann::ordered_json> log_;
 };
 
