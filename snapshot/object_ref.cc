@@ -1,6 +1,8 @@
 #include "snapshot/object_ref.h"
 
 #include <iterator>
+#include <type_traits>
+#include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "base/text.h"
@@ -20,6 +22,11 @@ constexpr std::string_view kStorageKinds[] = {
     "ResourceClaim",    "ResourceClaimTemplate", "ResourceSlice"};
 static_assert(std::size(kStorageKinds) == std::variant_size_v<StorageObject>);
 
+template <typename Kind>
+constexpr bool kIsNamespacedStorage =
+    std::is_same_v<Kind, PersistentVolumeClaim> || std::is_same_v<Kind, CsiStorageCapacity> ||
+    std::is_same_v<Kind, ResourceClaim> || std::is_same_v<Kind, ResourceClaimTemplate>;
+
 }  // namespace
 
 const ObjectMeta& MetaOf(const ObjectRef& object) {
@@ -29,6 +36,17 @@ const ObjectMeta& MetaOf(const ObjectRef& object) {
                        [](const auto& each) -> const ObjectMeta& { return each.meta; }, *o);
                  },
                  [](const auto* o) -> const ObjectMeta& { return o->meta; }},
+      object);
+}
+
+bool IsNamespaced(const ObjectRef& object) {
+  return std::visit(
+      Overloaded{[](const Node*) { return false; }, [](const Namespace*) { return false; },
+                 [](const StorageObject* o) {
+                   return std::visit(
+                       []<typename Kind>(const Kind&) { return kIsNamespacedStorage<Kind>; }, *o);
+                 },
+                 [](const auto*) { return true; }},
       object);
 }
 
@@ -65,9 +83,17 @@ std::string_view KindOf(const ObjectRef& object) {
 }  // namespace objects
 
 absl::Status CheckNamed(const objects::ObjectRef& object) {
-  if (!objects::MetaOf(object).name.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(Absl(objects::KindOf(object)), ": metadata.name is empty"));
+  const objects::ObjectMeta& meta = objects::MetaOf(object);
+  if (meta.name.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(Absl(objects::KindOf(object)), ": metadata.name is empty"));
+  }
+  if (!meta.namespace_name.empty() && !objects::IsNamespaced(object)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        Absl(objects::KindOf(object)), " ", Absl(meta.name), ": metadata.namespace: \"",
+        Absl(meta.namespace_name), "\", where the kind has none"));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status Give(const objects::ObjectRef& object, ObjectSink& sink) {

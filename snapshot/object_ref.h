@@ -21,6 +21,9 @@ using ObjectRef = std::variant<const Node*, const Pod*, const PodDisruptionBudge
 
 const ObjectMeta& MetaOf(const ObjectRef& object);
 
+// Whether objects of its kind stand in a namespace.
+bool IsNamespaced(const ObjectRef& object);
+
 // "Pod", "StatefulSet", "PersistentVolumeClaim".
 std::string_view KindOf(const ObjectRef& object);
 std::string_view KindOf(ControllerKind kind);
@@ -30,7 +33,8 @@ std::string_view KindOf(const StorageObject& object);
 
 namespace ebb {
 
-// Errors: InvalidArgument, where the object has no name.
+// Errors: InvalidArgument, where the object has no name, or has a namespace though its kind has
+// none: two objects of such a kind and of one name are the same one.
 absl::Status CheckNamed(const objects::ObjectRef& object);
 
 // Hands the object to the sink's call for its kind.

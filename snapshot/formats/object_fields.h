@@ -260,10 +260,6 @@ template <typename Fields>
 class ObjectFields {
  public:
   static std::string KindProblem(Text api_version, Text kind);
-  static bool IsNamespaced(Text kind) {
-    return std::ranges::any_of(
-        kKinds, [&](const Kind& rule) { return rule.kind == kind && rule.namespaced; });
-  }
   Text last_name() const { return meta_ != nullptr ? meta_->name : Text(); }
 
  protected:
@@ -484,8 +480,13 @@ void ObjectFields<Fields>::ReadAs(const Kind& rule, const ObjectPlace& place) {
   init_statuses_.clear();
   if (!(this->*rule.read)()) return FieldError(rule.kind, place);
   if (!CheckNames()) return FieldError(rule.kind, place);
-  // What the API server would have made of a manifest without a namespace.
-  if (rule.namespaced && meta_->namespace_name.empty()) meta_->namespace_name = "default";
+  // What kubectl and the API server would have made of a manifest without a namespace, and of one
+  // with a namespace where the kind has none.
+  if (!rule.namespaced) {
+    meta_->namespace_name = {};
+  } else if (meta_->namespace_name.empty()) {
+    meta_->namespace_name = "default";
+  }
   if (rule.type == Type::kPod) {
     if (!made_claims_.empty()) NameMadeClaims();
     // Behind the others, in whichever order the two lists came.

@@ -117,8 +117,6 @@ std::string ObjectReader::KindProblem(std::string_view api_version, std::string_
   return Impl::KindProblem(api_version, kind);
 }
 
-bool ObjectReader::IsNamespaced(std::string_view kind) { return Impl::IsNamespaced(kind); }
-
 bool ObjectReader::IsForeign(std::string_view api_version) {
   const std::string_view group = GroupOf(api_version);
   // A backslash: the text was not unescaped, and tells nothing.

@@ -32,9 +32,6 @@ class ObjectReader {
   // Empty if nothing is wrong with it.
   static std::string KindProblem(std::string_view api_version, std::string_view kind);
 
-  // Whether objects of the kind, which is one that is read, stand in a namespace.
-  static bool IsNamespaced(std::string_view kind);
-
   // Whether the group is of custom resources: it has a dot and is not Kubernetes' own
   // (*.k8s.io).  Custom resources are never lists, whatever their kinds and fields are called.
   static bool IsForeign(std::string_view api_version);

@@ -98,10 +98,9 @@ class ProtoFields : public FieldProblem {
     api_version_ = kind_ = {};
     unknown_ = {};
     object_ = bytes;
-    constexpr std::string_view kMagic("k8s\0", 4);  // No object starts like that.
-    if (!bytes.starts_with(kMagic)) return true;
+    if (!bytes.starts_with(kEnvelopeMagic)) return true;
     object_ = {};
-    bytes.remove_prefix(kMagic.size());
+    bytes.remove_prefix(kEnvelopeMagic.size());
     return Walk(*schema.envelope(), bytes,
                 [this](Key key, Value& value) { return EnvelopeField(key, value); });
   }

@@ -22,6 +22,9 @@ namespace ebb {
 
 struct ProtoMessage;
 
+// What an object within its envelope starts with, and no object alone does.
+inline constexpr std::string_view kEnvelopeMagic("k8s\0", 4);
+
 // What a field's name is told by, since the reader of a message asks for one name after the
 // other: FNV-1a of it.  The names of a schema have different ones.
 constexpr uint64_t ProtoNameHash(std::string_view name) {

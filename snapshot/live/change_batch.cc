@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "snapshot/formats/json_bytes.h"
 #include "snapshot/formats/json_scan.h"
+#include "snapshot/formats/proto_schema.h"
 
 namespace ebb {
 namespace {
@@ -84,6 +85,12 @@ absl::Status ChangeBatch::PutJson(std::string_view json) {
 
 absl::Status ChangeBatch::PutProtobuf(std::string_view bytes) {
   if (absl::Status s = Check(bytes.size()); !s.ok()) return s;
+  if (!bytes.starts_with(kEnvelopeMagic)) {
+    return absl::InvalidArgumentError(
+        "the bytes do not start with \"k8s\\0\" and a runtime.Unknown, which names the object's "
+        "kind; "
+        "client-go's protobuf serializer writes them, an object's own Marshal() does not");
+  }
   protobuf_reader_.Read(read_.texts.Copy(bytes), {}, read_);
   return AddLast(Change::Type::kPut);
 }
@@ -121,8 +128,10 @@ void ChangeBatch::Delete(BlankObject object, std::string_view namespace_name, st
                          std::string_view uid) {
   BlankObject& kept = deleted_.emplace_back(std::move(object));
   auto& meta = const_cast<objects::ObjectMeta&>(objects::MetaOf(RefOf(kept)));
-  // As an object that is put without one is read.
-  if (namespace_name.empty() && ObjectReader::IsNamespaced(objects::KindOf(RefOf(kept)))) {
+  // As an object that is put is read.
+  if (!objects::IsNamespaced(RefOf(kept))) {
+    namespace_name = {};
+  } else if (namespace_name.empty()) {
     namespace_name = "default";
   }
   meta.namespace_name = read_.texts.Copy(namespace_name);

@@ -488,6 +488,13 @@ TEST(ReadJsonTest, APodWithoutANamespaceIsInDefault) {
               ElementsAre("Pod name=[p] namespace=[default]"));
 }
 
+TEST(ReadJsonTest, ANodeWithANamespaceHasNone) {
+  EXPECT_THAT(
+      ReadText(R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"n","namespace":"a"}})")
+          .lines,
+      ElementsAre("Node name=[n]"));
+}
+
 // --- what is not understood
 
 // Symptom: a pod that asked for 8Ei refused the whole dump.

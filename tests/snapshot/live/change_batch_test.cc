@@ -166,7 +166,7 @@ TEST(ChangeBatchTest, EveryKindThatIsPutIsHeldAndEveryOneThatIsDeletedByNameIsGo
       // Of another UID: it was made anew since.
       batch.Delete(*ChangeBatch::NamesOf(kind.name), namespace_name, "x", "u2");
       batch.Delete(*ChangeBatch::NamesOf(kind.name), namespace_name, "y", uid);
-      batch.Delete(*ChangeBatch::NamesOf(kind.name), "other", "x", uid);
+      batch.Delete(*ChangeBatch::NamesOf(kind.name), "other", kind.namespaced ? "x" : "y", uid);
       ASSERT_EQ(std::string(live.Take(batch.changes()).message()), "");
       EXPECT_THAT(HeldBy(live), ElementsAre("put " + held));
       EXPECT_EQ(live.counts().unknown_deletes, 3U) << kind.name;
@@ -176,6 +176,37 @@ TEST(ChangeBatchTest, EveryKindThatIsPutIsHeldAndEveryOneThatIsDeletedByNameIsGo
       EXPECT_THAT(HeldBy(live), IsEmpty()) << kind.name;
       EXPECT_EQ(live.counts().deleted, 1U) << kind.name;
     }
+  }
+}
+
+// Symptom: who gave what an object's Marshal() returns was told that it is no object of Kubernetes.
+TEST(ChangeBatchTest, AnObjectWithoutItsEnvelopeIsToldWhatIsMissing) {
+  ChangeBatch batch;
+  const std::string bytes = Protobuf(KindNamed("Pod"), "shop", "p", "u");
+  const std::string marshalled = Sub(1, Sub(1, "p") + Sub(3, "shop") + Sub(5, "u"));
+  ASSERT_TRUE(bytes.ends_with(marshalled));
+  EXPECT_THAT(batch.PutProtobuf(marshalled).message(), HasSubstr("Marshal() does not"));
+  EXPECT_THAT(Told(batch), IsEmpty());
+}
+
+// Symptom: a watch that told of a node twice, once with a namespace, ended the process.
+TEST(ChangeBatchTest, AKindWithoutNamespacesHasOneObjectOfAName) {
+  for (const Kind& kind : Kinds()) {
+    if (kind.namespaced) continue;
+    Kind in_namespace = kind;
+    in_namespace.namespaced = true;
+    LiveSnapshot live;
+    ChangeBatch batch;
+    ASSERT_TRUE(batch.PutJson(Json(kind, "", "x", "u1")).ok());
+    ASSERT_TRUE(batch.PutJson(Json(in_namespace, "a", "x", "u1")).ok());
+    ASSERT_TRUE(batch.PutProtobuf(Protobuf(in_namespace, "b", "x", "u1")).ok());
+    ASSERT_EQ(std::string(live.Take(batch.changes()).message()), "") << kind.name;
+    EXPECT_THAT(HeldBy(live), ElementsAre("put " + kind.name + " x u1"));
+    EXPECT_TRUE(live.Snapshot().CheckInvariants().ok()) << kind.name;
+    batch.Clear();
+    batch.Delete(*ChangeBatch::NamesOf(kind.name), "c", "x", "");
+    ASSERT_EQ(std::string(live.Take(batch.changes()).message()), "");
+    EXPECT_THAT(HeldBy(live), IsEmpty()) << kind.name;
   }
 }
 

@@ -507,6 +507,10 @@ TEST_F(LiveTest, ABatchIsTakenWholeOrNotAtAll) {
 
   const objects::Node nameless;
   EXPECT_THAT(std::string(Put(&nameless).message()), HasSubstr("Node: metadata.name is empty"));
+  objects::Node in_namespace = a_.raw;
+  in_namespace.meta.namespace_name = "shop";
+  EXPECT_THAT(std::string(Put(&in_namespace).message()),
+              HasSubstr("Node a: metadata.namespace: \"shop\", where the kind has none"));
   objects::PodDisruptionBudget budget;
   budget.meta.name = "odd";
   budget.selector = {.nil = false, .match_labels = {}, .match_expressions = {{"app", "Near", {}}}};
