@@ -76,5 +76,4 @@ if(EBB_FUZZ)
   if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     message(FATAL_ERROR "EBB_FUZZ needs clang; this is ${CMAKE_CXX_COMPILER_ID}")
   endif()
-  add_compile_options(-fsanitize=fuzzer-no-link)  # Coverage that libFuzzer steers by.
 endif()

@@ -3,10 +3,16 @@
 #include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/nearest.h"
 #include "base/printable.h"
 #include "base/text.h"
 #include "base/time_range.h"
@@ -207,7 +213,9 @@ class Reader {
     if (json == nullptr) return;
     const std::string text = json->is_string() ? json->get<std::string>() : "";
     const std::optional<Enum> found = ValueOf(words, text);
-    if (!found) return Wrong(name, "is no value that this ebb knows");
+    if (!found) {
+      return Wrong(name, absl::StrCat("is none of ", absl::StrJoin(TextsOf(words), ", ")));
+    }
     value = *found;
   }
   template <typename Options>
@@ -230,7 +238,7 @@ class Reader {
     if (!wrong_.empty() || found_.size() == json_.size()) return;
     for (const auto& [name, unused] : json_.items()) {
       if (std::ranges::find(found_, name) == found_.end()) {
-        return Wrong(Printable(name), "is no option that this ebb knows");
+        return Wrong(Printable(name), absl::StrCat("is no option that this ebb knows", Hint(name)));
       }
     }
   }
@@ -244,6 +252,11 @@ class Reader {
     }
     found_.emplace_back(name);
     return &*found;
+  }
+  [[nodiscard]] std::string Hint(std::string_view unknown) const {
+    const std::string nearest = Nearest(unknown, found_);
+    if (!nearest.empty()) return absl::StrCat("; did you mean ", nearest, "?");
+    return absl::StrCat("; the options here are ", absl::StrJoin(found_, ", "));
   }
   void Wrong(std::string_view name, std::string_view how) {
     if (wrong_.empty()) wrong_ = absl::StrCat(Absl(path_), Absl(name), ": ", Absl(how));

@@ -51,9 +51,10 @@ func (b *Batch) do(call func(*C.ebb_batch) error) error {
 	return call(b.handle)
 }
 
-// PutProtobuf adds a Kubernetes object that is there now, new or changed: what its Marshal returns
-// within the envelope that a runtime.Unknown makes ("k8s\x00"), or what a watch sent. At most 10 MB.
-// After an error the batch is as it was.
+// PutProtobuf adds a Kubernetes object that is there now, new or changed: what a watch sent, or what
+// client-go's protobuf serializer writes. That is what the object's Marshal returns within the envelope
+// that a runtime.Unknown makes ("k8s\x00"), which names the kind. At most 10 MB. After an error the
+// batch is as it was.
 func (b *Batch) PutProtobuf(object []byte) error { return b.put(C.EBB_PROTOBUF, object) }
 
 // PutJSON adds an object, as [Batch.PutProtobuf] does.

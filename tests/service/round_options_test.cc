@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -11,6 +13,7 @@
 
 #include "service/old_round_flags.h"
 #include "service/round_record.h"
+#include "tests/support/source_dir.h"
 
 namespace ebb::round_options_test {
 namespace {
@@ -143,7 +146,11 @@ TEST(RoundOptionsTest, FieldThatIsUnknownOrWrongIsRefusedByItsPlace) {
   };
   EXPECT_EQ(error("/scaleDown/planner/drain/newRule", true),
             "r.db: round 3: options.scaleDown.planner.drain.newRule: is no option that this ebb "
-            "knows");
+            "knows; the options here are skipNodesWithSystemPods, skipNodesWithLocalStorage, "
+            "skipNodesWithCustomControllerPods, minReplicaCount, "
+            "blockingSystemPodDisruptionTimeoutSeconds");
+  EXPECT_THAT(error("/scaleDown/budgets/maxDrainParalelism", 1),
+              HasSubstr("knows; did you mean maxDrainParallelism?"));
   EXPECT_EQ(error("/scaleDown/budgets/maxDrainParallelism", -1),
             "r.db: round 3: options.scaleDown.budgets.maxDrainParallelism: is not from 0 to "
             "1000000000");
@@ -156,10 +163,28 @@ TEST(RoundOptionsTest, FieldThatIsUnknownOrWrongIsRefusedByItsPlace) {
   EXPECT_THAT(error("/scaleDown/planner/scaleDownUtilizationThreshold", "x"),
               HasSubstr("is not a number"));
   EXPECT_THAT(error("/scaleDown/unneededLimit", 1), HasSubstr("is neither true nor false"));
-  EXPECT_THAT(error("/candidateOrder", "none"), HasSubstr("is no value that this ebb knows"));
+  EXPECT_THAT(error("/candidateOrder", "none"), HasSubstr("is none of autoscaler, fewest-pods, "));
   EXPECT_EQ(error("/scaleDown/budgets", 7),
             "r.db: round 3: options.scaleDown.budgets: is not an object");
   EXPECT_EQ(ErrorOf(Json::array()), "r.db: round 3: options: is not an object");
+}
+
+// docs/options.md has a row for each option, with its default.
+TEST(RoundOptionsTest, TheDocsNameEveryOptionWithItsDefault) {
+  std::ifstream file(SourceDir() + "/docs/options.md");
+  std::vector<std::string> rows;
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("| `"))
+      rows.push_back(line.substr(0, line.find(" | ", line.find(" | ") + 1)));
+  }
+  std::vector<std::string> want;
+  const Json defaults = OptionsJson({});
+  for (const auto& leaf : Leaves(defaults)) {
+    std::string path = leaf.to_string().substr(1);
+    std::ranges::replace(path, '/', '.');
+    want.push_back("| `" + path + "` | `" + defaults[leaf].dump() + "`");
+  }
+  EXPECT_EQ(rows, want);
 }
 
 // --- What a record says of a round ----------------------------------------------------
