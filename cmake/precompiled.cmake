@@ -42,8 +42,17 @@ function(ebb_precompile target name)
   endif()
 endfunction()
 
+# ebb_coverage(<target>): the target's code counts what of it runs, by which libFuzzer steers.  The tests'
+# own code does not.
+function(ebb_coverage target)
+  if(EBB_FUZZ)
+    target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
+  endif()
+endfunction()
+
 if(EBB_PRECOMPILE)
   ebb_precompiled_headers(ebb_precompiled)
+  ebb_coverage(ebb_precompiled)  # As the libraries that are compiled with it.
 endif()
 
 # ebb_together(<target>): eight files of the target are compiled as one.  Most of what the compiler does

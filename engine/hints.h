@@ -31,6 +31,12 @@ class Hints {
   // The catalog whose ids are used from here on.  All must share one Symbols.
   void Attach(std::shared_ptr<const Catalog> catalog);
 
+  // Takes in which pods and nodes came to the attached catalog and went, where it changes in place.
+  // Attach() does so too.
+  void CatchUp() {
+    if (catalog_ != nullptr) Follow();
+  }
+
   // kNoNode: there is none.
   [[nodiscard]] NodeId Get(PodId pod) const {
     const uint32_t hint = hints_[Index(pod)];
@@ -50,6 +56,8 @@ class Hints {
   void Set(TextId pod_key, TextId node) { elsewhere_[pod_key] = {node, false, {}}; }
 
   // Visits (pod key, node name) of every hint, in unspecified order.
+  // REQUIRES: the catalog has not changed since Attach() or CatchUp(): an id that came free may be
+  // another pod's.
   template <typename Visit>
   void ForEach(Visit&& visit) const {
     for (uint32_t p = 0; p < hints_.size(); ++p) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <tuple>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -416,10 +417,16 @@ PlannerMemory Planner::Save() const {
   PlannerMemory saved;
   // Where there was no pass there is nothing to be named.
   const auto text = [&](TextId id) { return std::string(memory_->symbols->Text(id)); };
-  const auto save = [&](const Hints& hints, std::vector<PlannerMemory::Hint>& list) {
+  const auto save = [&](Hints& hints, std::vector<PlannerMemory::Hint>& list) {
+    hints.CatchUp();
     hints.ForEach(
         [&](TextId pod_key, TextId node) { list.push_back({text(pod_key), text(node)}); });
-    std::ranges::sort(list, {}, &PlannerMemory::Hint::pod_key);
+    // Pods of a careless input may have one UID: of their hints one can be kept.
+    std::ranges::sort(list, {}, [](const PlannerMemory::Hint& hint) {
+      return std::tie(hint.pod_key, hint.node);
+    });
+    const auto again = std::ranges::unique(list, {}, &PlannerMemory::Hint::pod_key);
+    list.erase(again.begin(), again.end());
   };
   save(memory_->hints, saved.hints);
   save(memory_->pending_hints, saved.pending_hints);

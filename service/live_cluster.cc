@@ -18,6 +18,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr std::string_view kBudgets = "PodDisruptionBudget";
+
 // As ClusterLoader: a deletion time of a pod may lie ahead, by the grace period.
 int64_t NewestTime(const objects::ObjectRef& object) {
   const objects::ObjectMeta& meta = objects::MetaOf(object);
@@ -30,6 +32,11 @@ class TakingSink final : public AnyObjectSink {
  public:
   explicit TakingSink(LiveCluster& cluster) : cluster_(cluster) {}
   void OnAside(const Aside& aside) override { version_ = aside.resource_version; }
+  absl::Status OnList(std::string_view kind, uint64_t /*items*/) override {
+    lists_budgets_ |= kind == kBudgets;
+    return absl::OkStatus();
+  }
+  [[nodiscard]] bool lists_budgets() const { return lists_budgets_; }
 
  protected:
   absl::Status OnObject(const objects::ObjectRef& object) override {
@@ -40,6 +47,7 @@ class TakingSink final : public AnyObjectSink {
  private:
   LiveCluster& cluster_;
   std::string_view version_;
+  bool lists_budgets_ = false;
 };
 
 LiveSnapshot::Options LiveOptions(const LoadOptions& options) {
@@ -115,7 +123,9 @@ absl::Status LiveCluster::Take(std::span<const Change> changes, OlderObjects old
 
 absl::Status LiveCluster::Read(const std::function<absl::Status(ObjectSink&)>& read) {
   TakingSink sink(*this);
-  return read(sink);
+  absl::Status status = read(sink);
+  budgets_known_ |= sink.lists_budgets();
+  return status;
 }
 
 LoadedCluster LiveCluster::LoadedAs(ClusterSnapshot snapshot, std::vector<PodId> pending) {
@@ -163,7 +173,7 @@ absl::Status LiveCluster::JudgeNow(LoadedCluster& cluster) {
     const absl::Status given = live_.ExportAlike(
         sink,
         [&](const objects::Pod& first, uint64_t pods) { return watch.OnPodsLike(first, pods); });
-    return given.ok() ? live_.ExportLeftOut(sink) : given;
+    return given.ok() ? ExportRest(sink) : given;
   };
   if (absl::Status s = watch.Look(give, nothing); !s.ok()) return s;
   return Judge(watch, {}, cluster);
@@ -177,6 +187,8 @@ absl::Status LiveCluster::JudgeLately(LoadedCluster& cluster) {
                       4 * objects >= 3 * judgement_->objects &&
                       4 * objects <= 5 * judgement_->objects;
   if (!lately || judgement_->changes == Changes()) return JudgeNow(cluster);
+  // What is no cluster is refused at once.
+  if (absl::Status s = CheckNodesAndPods(cluster); !s.ok()) return s;
   cluster.warnings = judgement_->warnings;
   return absl::OkStatus();
 }
@@ -201,7 +213,12 @@ absl::StatusOr<LoadedCluster> LiveCluster::JudgedLatelyHere() {
 
 absl::Status LiveCluster::ExportAll(ObjectSink& sink) {
   const absl::Status given = live_.Export(sink);
-  return given.ok() ? live_.ExportLeftOut(sink) : given;
+  return given.ok() ? ExportRest(sink) : given;
+}
+
+absl::Status LiveCluster::ExportRest(ObjectSink& sink) {
+  const absl::Status given = live_.ExportLeftOut(sink);
+  return given.ok() && budgets_known_ ? sink.OnList(kBudgets, 0) : given;
 }
 
 absl::StatusOr<PlanResult> LiveCluster::Plan(const GroupRules& rules, const PlanRequest& request) {

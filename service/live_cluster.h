@@ -131,6 +131,8 @@ class LiveCluster {
   absl::Status ExportAll(ObjectSink& sink);
 
  private:
+  // Beside the objects: pods that are left out, and whether there may be budgets.
+  absl::Status ExportRest(ObjectSink& sink);
   // What a version seemed to lack.
   struct Judgement {
     uint64_t changes = 0;  // Until then.
@@ -155,6 +157,8 @@ class LiveCluster {
   std::optional<Judgement> judgement_;  // The last one.
   int64_t newest_time_ = 0;
   std::string cluster_uid_;  // Of the namespace kube-system.
+  // An input listed budgets: where it has none, the cluster has none.
+  bool budgets_known_ = false;
 };
 
 }  // namespace ebb

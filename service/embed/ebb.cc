@@ -1,5 +1,6 @@
 #include "service/embed/ebb.h"
 
+#include <google/protobuf/stubs/logging.h>
 #include <google/protobuf/util/json_util.h>
 
 #include <chrono>
@@ -123,6 +124,8 @@ absl::StatusOr<Message> Read(ebb_encoding encoding, const void* data, size_t siz
     return absl::ResourceExhaustedError(
         absl::StrCat(type, ": ", bytes->size(), " bytes are more than a message may have"));
   }
+  // protobuf writes to the host's standard error what it refuses, beside saying so.
+  const google::protobuf::LogSilencer silence;
   if (encoding == EBB_PROTOBUF) {
     if (message.ParseFromArray(bytes->data(), static_cast<int>(bytes->size()))) return message;
     return absl::InvalidArgumentError(absl::StrCat(type, ": is not a message in protobuf"));

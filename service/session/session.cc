@@ -299,7 +299,10 @@ absl::Status Session::CheckRoom(std::span<const Change> changes) {
 absl::Status Session::Take(const ChangeBatch& batch, OlderObjects older) {
   if (absl::Status s = CheckRoom(batch.changes()); !s.ok()) return s;
   if (absl::Status s = cluster_->Take(batch.changes(), older); !s.ok()) return s;
-  for (const auto& [kind, count] : batch.ignored()) ignored_[kind] += count;
+  for (const auto& [kind, count] : batch.ignored()) {
+    if (ignored_.size() < ChangeBatch::kIgnoredKindsMax || ignored_.contains(kind))
+      ignored_[kind] += count;
+  }
   for (auto& [unused, named] : resyncs_) {
     for (const Change& change : batch.changes()) {
       if (change.type == Change::Type::kPut) {

@@ -117,9 +117,7 @@ std::string LeftOutText(const LoadCounts& counts) {
   return text;
 }
 
-absl::Status JudgeInput(const InputWatch& watch, ImportStats stats, const LoadOptions& options,
-                        LoadedCluster& cluster) {
-  cluster.counts.input = std::move(stats);
+absl::Status CheckNodesAndPods(const LoadedCluster& cluster) {
   if (cluster.snapshot.nodes() == 0) {
     return absl::InvalidArgumentError(
         "no nodes in the input; pass what `kubectl get nodes,pods,... -A -o json` prints");
@@ -131,6 +129,14 @@ absl::Status JudgeInput(const InputWatch& watch, ImportStats stats, const LoadOp
         " on other nodes (", Printable(counts.first_unknown),
         "); the nodes and the pods seem to be of two clusters"));
   }
+  return absl::OkStatus();
+}
+
+absl::Status JudgeInput(const InputWatch& watch, ImportStats stats, const LoadOptions& options,
+                        LoadedCluster& cluster) {
+  cluster.counts.input = std::move(stats);
+  if (absl::Status s = CheckNodesAndPods(cluster); !s.ok()) return s;
+  const LoadCounts& counts = cluster.counts;
   // This does not depend on what the input lacks.
   if (options.use == InputUse::kPlan) WarnOfSeveralBudgets(cluster.snapshot, cluster.warnings);
   if (options.assume_complete) return absl::OkStatus();

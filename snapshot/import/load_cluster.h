@@ -63,6 +63,10 @@ struct LoadedCluster {
   std::vector<InputWarning> warnings;  // What cannot be told from the input.
 };
 
+// Errors: no nodes, or no pod on any of them while some are on other nodes: no cluster at all.
+// Reads `snapshot` and `counts`.
+absl::Status CheckNodesAndPods(const LoadedCluster& cluster);
+
 // The end of loading: fills `cluster.warnings` and `cluster.counts`.
 // Errors: a cluster without nodes; an input that cannot be a whole cluster.
 absl::Status JudgeInput(const InputWatch& watch, ImportStats stats, const LoadOptions& options,

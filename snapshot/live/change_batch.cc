@@ -15,8 +15,6 @@
 namespace ebb {
 namespace {
 
-// Kinds that are counted by name; an input may make up any number.
-constexpr size_t kIgnoredKindsMax = 1000;
 constexpr size_t kKindShown = 64;
 
 // Calls `visit` with a blank object of each kind until it says true.

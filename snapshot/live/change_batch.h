@@ -41,6 +41,8 @@ class ChangeBatch {
  public:
   // As the API server's limit on a request, times three.
   static constexpr size_t kObjectBytesMax = size_t{10} << 20;
+  // Kinds that are counted by name; an input may make up any number.
+  static constexpr size_t kIgnoredKindsMax = 1000;
 
   explicit ChangeBatch(size_t object_bytes_max = kObjectBytesMax)
       : object_bytes_max_(object_bytes_max) {}

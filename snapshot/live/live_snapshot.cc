@@ -266,22 +266,32 @@ void LiveSnapshot::PutPod(const objects::Pod& pod, uint64_t version, OlderObject
   held.has_uid = !pod.meta.uid.empty();
   held.is_nominated = is_nominated;
   Enter(place);
-  StandAgain(held, before);
+  StandAgain(place, before);
 }
 
 LiveSnapshot::Standing LiveSnapshot::StandingOf(const HeldPod& held) const {
-  if (stale_ || held.id == kNoPod) return {};
+  if (held.id == kNoPod) return {};
   const NodeId node = snapshot_.NodeOf(held.id);
   if (node == kNoNode) return {};
   const std::span<const PodId> pods = snapshot_.PodsOn(node);
   return {.node = node,
-          .index = static_cast<size_t>(std::ranges::find(pods, held.id) - pods.begin())};
+          .index = static_cast<size_t>(std::ranges::find(pods, held.id) - pods.begin()),
+          .shape = catalog_->shape_ids_[Index(held.id)]};
 }
 
 // Leave() put the last pod of the list where this one stood, and Enter() made this one the last:
-// the two change places.
-void LiveSnapshot::StandAgain(const HeldPod& held, Standing before) {
-  if (before.node == kNoNode || StandingOf(held).node != before.node) return;
+// the two change places.  Where the snapshot is stale Enter() left the pod out.  It is then put
+// there as what it was counted as before, for its place alone, which PodsInOrder() reads.
+void LiveSnapshot::StandAgain(uint32_t place, const Standing& before) {
+  HeldPod& held = pods_[place];
+  if (before.node == kNoNode || held.shape == kNoShape) return;
+  if (held.id == kNoPod && held.named.wanted_node == catalog_->node(before.node).name) {
+    held.id = TakeId();
+    held_of_[Index(held.id)] = place;
+    catalog_->shape_ids_[Index(held.id)] = before.shape;
+    snapshot_.AddPod(held.id, before.node);
+  }
+  if (StandingOf(held).node != before.node) return;
   auto& pods = snapshot_.pods_on_.Mutable(Index(before.node));
   std::swap(pods[before.index], pods.back());
 }

@@ -281,10 +281,11 @@ class LiveSnapshot {
   struct Standing {
     NodeId node = kNoNode;
     size_t index = 0;
+    PodShapeId shape = kNoShape;  // As which it is counted there.
   };
   [[nodiscard]] Standing StandingOf(const HeldPod& held) const;
-  // Puts the last pod of the node there, if it is that one.
-  void StandAgain(const HeldPod& held, Standing before);
+  // Puts the pod there again, if it is still on the node.
+  void StandAgain(uint32_t place, const Standing& before);
   void Enter(uint32_t place);
   void Leave(uint32_t place);
   PodId TakeId();

@@ -1,5 +1,6 @@
 #include "engine/planner.h"
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -640,6 +641,17 @@ TEST_F(PlannerTest, PackedPodCountsAsUseOfItsNodeAndMayHaveToMove) {
   const std::vector<PodId> pending = PodsNamed(snapshot_, {"waiting"});
   EXPECT_EQ(Removals(snapshot_, Pass({"b"}, [&](PassInput& in) { in.pending = pending; })),
             "b: waiting>a");
+}
+
+// Symptom: the state file was damaged by the second hint, and no later round could be made.
+TEST_F(PlannerTest, OfPodsWithOneUidOneHintIsKept) {
+  Use(Nodes(Shared(), {"a", "b", "c"})
+          .Add(Pod("p").On("a").Uid("same"))
+          .Add(Pod("q").On("b").Uid("same"))
+          .Add(Pod("r").On("c").Cpu(1)));
+  Removed({"a", "b"});
+  const std::vector<PlannerMemory::Hint> hints = planner_->Save().hints;
+  EXPECT_EQ(std::ranges::count(hints, "same", &PlannerMemory::Hint::pod_key), 1);
 }
 
 // --- Memory as text ----------------------------------------------------------------------

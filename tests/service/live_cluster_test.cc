@@ -491,6 +491,42 @@ TEST_F(JudgedLatelyTest, ObjectsThatChangedFourTimesAre) {
   EXPECT_EQ(Lately(), Now());
 }
 
+// Symptom: the daemon planned for such a cluster until as much had changed again.
+TEST_F(JudgedLatelyTest, WhatIsNoClusterIsRefusedAtOnce) {
+  for (int p = 0; p < 20; ++p) twin_.Put(Pod(absl::StrCat("p", p)).On("nowhere"));
+  EXPECT_THAT(twin_.live().JudgedLately().status().message(), HasSubstr("no pod is on a node"));
+  EXPECT_EQ(twin_.live().JudgedLately().status(), twin_.Judged().status());
+}
+
+// Symptom: a cluster without budgets could be planned strictly, and not watched strictly.
+TEST(LiveClusterTest, AListWithoutBudgetsIsRemembered) {
+  Twin twin;
+  PutSmall(twin);
+  const auto has_warning = [](const LoadedCluster& cluster) {
+    return std::ranges::count(cluster.warnings, "NoPodDisruptionBudgets", &InputWarning::code) > 0;
+  };
+  EXPECT_TRUE(has_warning(twin.live().Judged()->cluster));
+  ASSERT_TRUE(twin.live()
+                  .Read([](ObjectSink& sink) { return sink.OnList("PodDisruptionBudget", 0); })
+                  .ok());
+  twin.Put(Pod("more").On("a"));
+  EXPECT_FALSE(has_warning(twin.live().Judged()->cluster));
+  // A dump of it says so too.
+  class ListSink final : public AnyObjectSink {
+   public:
+    std::vector<std::string> lists;
+    absl::Status OnList(std::string_view kind, uint64_t items) override {
+      lists.push_back(std::string(kind) + " " + std::to_string(items));
+      return absl::OkStatus();
+    }
+
+   protected:
+    absl::Status OnObject(const objects::ObjectRef&) override { return absl::OkStatus(); }
+  } sink;
+  ASSERT_TRUE(twin.live().ExportAll(sink).ok());
+  EXPECT_THAT(sink.lists, ElementsAre("PodDisruptionBudget 0"));
+}
+
 TEST(LiveClusterTest, WhatIsAssumedToBeCompleteIsNotJudged) {
   Twin twin({.assume_complete = true});
   twin.Put(Node("a"));

@@ -213,6 +213,19 @@ TEST_F(EbbTest, MessagesInProtobufToo) {
   EXPECT_THAT(Call(EBB_CALL_PASS_TABLE, EBB_PROTOBUF, "\xff\xff"), HasSubstr("is not a message"));
 }
 
+// Symptom: a message with text that is no UTF-8 made the library write to the host's standard
+// error.
+TEST_F(EbbTest, WhatIsRefusedIsWrittenNowhere) {
+  v1alpha1::ExplainCall call;
+  call.add_nodes("node");
+  std::string not_utf8 = call.SerializeAsString();
+  not_utf8.replace(not_utf8.find("node"), 4, "\xff\xfe\xfd\xfc");
+  testing::internal::CaptureStderr();
+  const ebb_code code = CodeOf(EBB_CALL_EXPLAIN, EBB_PROTOBUF, not_utf8);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  EXPECT_EQ(code, EBB_INVALID_ARGUMENT);
+}
+
 TEST_F(EbbTest, EveryCallAnswers) {
   EXPECT_THAT(Call(EBB_CALL_EXPLAIN, EBB_JSON, R"({"nodes":["a"]})"), HasSubstr("\"node\": \"a\""));
   EXPECT_THAT(Call(EBB_CALL_FILTER, EBB_JSON, R"({"pods":["default/p"]})"), HasSubstr("results"));
