@@ -175,7 +175,9 @@ class PassRun {
         UnremovableNode& kept = plan_.keep.emplace_back();
         kept.node = node;
         kept.reason = verdict.reason;
-        if (verdict.reason == UnremovableReason::kRecentlyUnremovable) kept.before = before->why;
+        if (before != nullptr && verdict.reason == UnremovableReason::kRecentlyUnremovable) {
+          kept.before = before->why;
+        }
       }
     }
     ineligible_ = plan_.keep.size();
