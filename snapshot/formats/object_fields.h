@@ -480,13 +480,7 @@ void ObjectFields<Fields>::ReadAs(const Kind& rule, const ObjectPlace& place) {
   init_statuses_.clear();
   if (!(this->*rule.read)()) return FieldError(rule.kind, place);
   if (!CheckNames()) return FieldError(rule.kind, place);
-  // What kubectl and the API server would have made of a manifest without a namespace, and of one
-  // with a namespace where the kind has none.
-  if (!rule.namespaced) {
-    meta_->namespace_name = {};
-  } else if (meta_->namespace_name.empty()) {
-    meta_->namespace_name = "default";
-  }
+  meta_->namespace_name = NamespaceAsRead(meta_->namespace_name, rule.namespaced);
   if (rule.type == Type::kPod) {
     if (!made_claims_.empty()) NameMadeClaims();
     // Behind the others, in whichever order the two lists came.

@@ -26,6 +26,13 @@ bool IsName(std::string_view name);
 // What is wrong with a name that IsName() refuses, escaped and cut to one line.
 std::string NameProblem(std::string_view name);
 
+// The namespace of an object that names `given`, as kubectl and the API server make it: "default"
+// where it names none, and none where its kind has none.
+inline std::string_view NamespaceAsRead(std::string_view given, bool is_namespaced) {
+  if (!is_namespaced) return {};
+  return given.empty() ? "default" : given;
+}
+
 }  // namespace ebb
 
 #endif  // EBB_SNAPSHOT_FORMATS_OBJECT_NAME_H_

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "snapshot/formats/json_bytes.h"
 #include "snapshot/formats/json_scan.h"
+#include "snapshot/formats/object_name.h"
 #include "snapshot/formats/proto_schema.h"
 
 namespace ebb {
@@ -86,8 +87,7 @@ absl::Status ChangeBatch::PutProtobuf(std::string_view bytes) {
   if (!bytes.starts_with(kEnvelopeMagic)) {
     return absl::InvalidArgumentError(
         "the bytes do not start with \"k8s\\0\" and a runtime.Unknown, which names the object's "
-        "kind; "
-        "client-go's protobuf serializer writes them, an object's own Marshal() does not");
+        "kind; client-go's protobuf serializer writes them, an object's own Marshal() does not");
   }
   protobuf_reader_.Read(read_.texts.Copy(bytes), {}, read_);
   return AddLast(Change::Type::kPut);
@@ -126,13 +126,8 @@ void ChangeBatch::Delete(BlankObject object, std::string_view namespace_name, st
                          std::string_view uid) {
   BlankObject& kept = deleted_.emplace_back(std::move(object));
   auto& meta = const_cast<objects::ObjectMeta&>(objects::MetaOf(RefOf(kept)));
-  // As an object that is put is read.
-  if (!objects::IsNamespaced(RefOf(kept))) {
-    namespace_name = {};
-  } else if (namespace_name.empty()) {
-    namespace_name = "default";
-  }
-  meta.namespace_name = read_.texts.Copy(namespace_name);
+  meta.namespace_name =
+      read_.texts.Copy(NamespaceAsRead(namespace_name, objects::IsNamespaced(RefOf(kept))));
   meta.name = read_.texts.Copy(name);
   meta.uid = read_.texts.Copy(uid);
   changes_.push_back({.type = Change::Type::kDelete, .object = RefOf(kept)});
