@@ -1,13 +1,11 @@
 #include "engine/soft_taints.h"
 
 #include <optional>
-#include <string_view>
+
+#include "snapshot/well_known_names.h"
 
 namespace ebb {
 namespace {
-
-constexpr std::string_view kSoft = "DeletionCandidateOfClusterAutoscaler";
-constexpr std::string_view kHard = "ToBeDeletedByClusterAutoscaler";
 
 // `key`: absent if no node has such a taint.
 bool HasTaint(const NodeInfo& node, std::optional<TextId> key) {
@@ -25,8 +23,8 @@ SoftTaints ChooseSoftTaints(const ClusterSnapshot& snapshot, const NodeGroups& g
   SoftTaints result;
   if (max_changes <= 0) return result;
   const Catalog& catalog = snapshot.catalog();
-  const std::optional<TextId> soft = catalog.symbols().Find(kSoft);
-  const std::optional<TextId> hard = catalog.symbols().Find(kHard);
+  const std::optional<TextId> soft = catalog.symbols().Find(kSoftTaint);
+  const std::optional<TextId> hard = catalog.symbols().Find(kHardTaint);
   std::vector<NodeId> taint;
   std::vector<NodeId> untaint;
   snapshot.alive().ForEach([&](NodeId node) {

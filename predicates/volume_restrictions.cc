@@ -77,7 +77,7 @@ size_t Comparisons(const PodVolumes& a, const PodVolumes& b) {
 }
 
 // Up to this many, comparing each with each is faster than a look-up.
-constexpr size_t kComparedMax = 64;
+constexpr size_t kComparisonsMax = 64;
 
 bool HasDiskConflict(const ClusterSnapshot& snapshot, const PodVolumes& volumes, NodeId node) {
   if (volumes.disks.empty()) return false;
@@ -87,7 +87,7 @@ bool HasDiskConflict(const ClusterSnapshot& snapshot, const PodVolumes& volumes,
     const uint32_t index = catalog.shape_of(pod).volumes;
     if (index == 0) continue;
     const PodVolumes& held = catalog.storage().volumes(index);
-    if (Comparisons(volumes, held) <= kComparedMax) {
+    if (Comparisons(volumes, held) <= kComparisonsMax) {
       if (AnyConflict(volumes, held)) return true;
       continue;
     }

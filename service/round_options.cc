@@ -28,7 +28,7 @@ using Json = nlohmann::ordered_json;
 // --- The table of fields --------------------------------------------------------------
 //
 // One function a struct.  The structured binding names every field of the struct: with one
-// more or one less it does not compile.  `fields` is a Writer or a Reader.
+// more or one less it does not compile.  `fields` is a OptionsWriter or a OptionsReader.
 
 template <typename Fields>
 void Visit(DrainOptions& options, Fields& fields) {
@@ -132,9 +132,9 @@ void Visit(RoundOptions& options, Fields& fields) {
 
 // --- What goes over it ----------------------------------------------------------------
 
-class Writer {
+class OptionsWriter {
  public:
-  explicit Writer(Json& json) : json_(json) {}
+  explicit OptionsWriter(Json& json) : json_(json) {}
 
   void Switch(const char* name, bool value) { json_[name] = value; }
   template <typename Number>
@@ -155,7 +155,7 @@ class Writer {
   template <typename Options>
   void Struct(const char* name, Options& value) {
     Json json = Json::object();
-    Writer writer(json);
+    OptionsWriter writer(json);
     Visit(value, writer);
     json_[name] = std::move(json);
   }
@@ -164,10 +164,10 @@ class Writer {
   Json& json_;
 };
 
-class Reader {
+class OptionsReader {
  public:
   // `path` stands before the names of fields in errors.
-  Reader(const Json& json, std::string path) : json_(json), path_(std::move(path)) {}
+  OptionsReader(const Json& json, std::string path) : json_(json), path_(std::move(path)) {}
 
   // "scaleDown.budgets.maxDrainParallelism: -1 is not from 0 to 1000000000", of the first
   // field that is wrong; empty where none is.
@@ -222,7 +222,7 @@ class Reader {
   void Struct(const char* name, Options& value) {
     const Json* const json = Find(name);
     if (json == nullptr) return;
-    Reader reader(*json, absl::StrCat(path_, name, "."));
+    OptionsReader reader(*json, absl::StrCat(path_, name, "."));
     reader.Read(value);
     if (wrong_.empty()) wrong_ = reader.wrong();
   }
@@ -273,14 +273,14 @@ class Reader {
 Json OptionsJson(const RoundOptions& options) {
   RoundOptions copy = options;  // The table's functions may change what they visit.
   Json json = Json::object();
-  Writer writer(json);
+  OptionsWriter writer(json);
   Visit(copy, writer);
   return json;
 }
 
 absl::StatusOr<RoundOptions> ParseOptions(const std::string& where, const Json& json) {
   RoundOptions options;
-  Reader reader(json, "options.");
+  OptionsReader reader(json, "options.");
   reader.Read(options);
   if (!reader.wrong().empty()) {
     return absl::InvalidArgumentError(absl::StrCat(where, ": ", reader.wrong()));

@@ -13,6 +13,7 @@
 #include "snapshot/pod_shapes.h"
 #include "snapshot/shape_matches.h"
 #include "snapshot/topology_tables.h"
+#include "snapshot/well_known_names.h"
 
 namespace ebb {
 namespace {
@@ -21,11 +22,8 @@ constexpr std::string_view kHostname = "kubernetes.io/hostname";
 constexpr std::string_view kScaleDownDisabled =
     "cluster-autoscaler.kubernetes.io/scale-down-disabled";
 constexpr std::string_view kUpcoming = "cluster-autoscaler.k8s.io/upcoming-node";
-constexpr std::string_view kDoNotDisrupt = "karpenter.sh/do-not-disrupt";
 constexpr std::string_view kDoNotConsolidate = "karpenter.sh/do-not-consolidate";
 constexpr std::string_view kNamespaceName = "kubernetes.io/metadata.name";
-constexpr std::string_view kToBeDeleted = "ToBeDeletedByClusterAutoscaler";
-constexpr std::string_view kDeletionCandidate = "DeletionCandidateOfClusterAutoscaler";
 
 constexpr std::string_view kTooManyBudgets =
     "PodDisruptionBudgets select more kinds of pods, one by one, than are followed, and one of the "
@@ -402,8 +400,8 @@ NodeInfo SnapshotBuilder::CompileNode(const objects::Node& node) {
   for (const objects::Taint& taint : node.taints) {
     info.taints.push_back({symbols.Intern(taint.key), symbols.Intern(taint.value),
                            symbols.Intern(taint.effect), ParseEffect(taint.effect)});
-    if (taint.key == kToBeDeleted) info.to_be_deleted = ParseTime(taint.value);
-    if (taint.key == kDeletionCandidate) info.deletion_candidate = ParseTime(taint.value);
+    if (taint.key == kHardTaint) info.to_be_deleted = ParseTime(taint.value);
+    if (taint.key == kSoftTaint) info.deletion_candidate = ParseTime(taint.value);
   }
   for (const objects::Text feature : node.declared_features) {
     info.declared_features.push_back(symbols.Intern(feature));
@@ -428,7 +426,7 @@ NodeInfo SnapshotBuilder::CompileNode(const objects::Node& node) {
   info.unschedulable = node.unschedulable;
   info.ready = IsReady(node);
   info.scale_down_disabled = FindValue(node.meta.annotations, kScaleDownDisabled) == "true";
-  info.do_not_disrupt = FindValue(node.meta.annotations, kDoNotDisrupt) == "true" ||
+  info.do_not_disrupt = FindValue(node.meta.annotations, kDoNotDisruptAnnotation) == "true" ||
                         FindValue(node.meta.annotations, kDoNotConsolidate) == "true";
   info.upcoming = IsTrue(FindValue(node.meta.annotations, kUpcoming).value_or(""));
   const auto shape =

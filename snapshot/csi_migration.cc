@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/text.h"
+#include "snapshot/well_known_names.h"
 
 namespace ebb {
 namespace {
@@ -24,10 +25,6 @@ constexpr InTreePlugin kPlugins[] = {
     {"portworxVolume", "kubernetes.io/portworx-volume", "pxd.portworx.com", ""},
 };
 
-constexpr Text kZone = "topology.kubernetes.io/zone";
-constexpr Text kRegion = "topology.kubernetes.io/region";
-constexpr Text kBetaZone = "failure-domain.beta.kubernetes.io/zone";
-constexpr Text kBetaRegion = "failure-domain.beta.kubernetes.io/region";
 constexpr Text kZoneDelimiter = "__";
 
 std::optional<Text> Find(const objects::KeyValues& map, Text key) {
@@ -95,8 +92,8 @@ std::string GceHandle(Text kind, Text place, Text disk) {
 }
 
 absl::StatusOr<std::string> GceHandle(const objects::PersistentVolume& volume) {
-  Text label = Find(volume.meta.labels, kBetaZone).value_or("");
-  if (label.empty()) label = Find(volume.meta.labels, kZone).value_or("");
+  Text label = Find(volume.meta.labels, kBetaZoneLabel).value_or("");
+  if (label.empty()) label = Find(volume.meta.labels, kZoneLabel).value_or("");
   if (label.empty()) return GceHandle("zones", "UNSPECIFIED", volume.id);
   const std::vector<Text> zones = Split(label, kZoneDelimiter);
   if (zones.size() == 1) return GceHandle("zones", zones[0], volume.id);
@@ -148,9 +145,10 @@ void AddZones(objects::NodeSelector& affinity, Text key, Text zones_label) {
 
 // Whether the volume names zones by their beta label; its affinity has precedence.
 bool UsesBetaLabels(const objects::PersistentVolume& volume) {
-  if (HasKey(volume.required_node_affinity, kZone)) return false;
-  if (HasKey(volume.required_node_affinity, kBetaZone)) return true;
-  return !Find(volume.meta.labels, kZone) && Find(volume.meta.labels, kBetaZone).has_value();
+  if (HasKey(volume.required_node_affinity, kZoneLabel)) return false;
+  if (HasKey(volume.required_node_affinity, kBetaZoneLabel)) return true;
+  return !Find(volume.meta.labels, kZoneLabel) &&
+         Find(volume.meta.labels, kBetaZoneLabel).has_value();
 }
 
 }  // namespace
@@ -195,13 +193,14 @@ objects::NodeSelector CsiNodeAffinity(const objects::PersistentVolume& volume,
   objects::NodeSelector affinity = volume.required_node_affinity;
   if (plugin.topology_key.empty()) return affinity;
   const bool beta = UsesBetaLabels(volume);
-  const Text zone_key = beta ? kBetaZone : kZone;
+  const Text zone_key = beta ? kBetaZoneLabel : kZoneLabel;
   if (HasValuesFor(affinity, zone_key)) {
     ReplaceKey(affinity, zone_key, plugin.topology_key);
   } else if (const std::optional<Text> zones = Find(volume.meta.labels, zone_key)) {
     AddZones(affinity, plugin.topology_key, *zones);
   }
-  if (beta && HasValuesFor(affinity, kBetaRegion)) ReplaceKey(affinity, kBetaRegion, kRegion);
+  if (beta && HasValuesFor(affinity, kBetaRegionLabel))
+    ReplaceKey(affinity, kBetaRegionLabel, kRegionLabel);
   return affinity;
 }
 

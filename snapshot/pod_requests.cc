@@ -14,8 +14,6 @@ using objects::ResourceList;
 
 constexpr std::string_view kHugePages = "hugepages-";
 
-constexpr int32_t kBillion = 1'000'000'000;
-
 // The amounts of a list by name.  A name that is not in the list is appended to it.
 class Amounts {
  public:
@@ -58,8 +56,8 @@ void AddTo(ResourceAmount& total, const ResourceAmount& more) {
     return;
   }
   total.excess += more.excess;
-  if (total.excess >= kBillion) {
-    total.excess -= kBillion;
+  if (total.excess >= kNanosPerUnit) {
+    total.excess -= kNanosPerUnit;
     --total.amount;
   }
 }

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/text.h"
 #include "snapshot/key_values.h"
+#include "snapshot/well_known_names.h"
 
 namespace ebb {
 namespace {
@@ -18,7 +19,6 @@ constexpr std::string_view kSafeToEvict = "cluster-autoscaler.kubernetes.io/safe
 constexpr std::string_view kSafeLocalVolumes =
     "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes";
 constexpr std::string_view kDaemonSetPod = "cluster-autoscaler.kubernetes.io/daemonset-pod";
-constexpr std::string_view kDoNotDisrupt = "karpenter.sh/do-not-disrupt";
 constexpr std::string_view kDoNotEvict = "karpenter.sh/do-not-evict";
 constexpr std::string_view kDoNotSchedule = "DoNotSchedule";
 constexpr std::string_view kScheduleAnyway = "ScheduleAnyway";
@@ -150,7 +150,7 @@ class KeyWriter {
 bool MattersToRules(std::string_view annotation) {
   return annotation == kMirror || annotation == kConfigSource || annotation == kSafeToEvict ||
          annotation == kSafeLocalVolumes || annotation == kDaemonSetPod ||
-         annotation == kDoNotDisrupt || annotation == kDoNotEvict;
+         annotation == kDoNotDisruptAnnotation || annotation == kDoNotEvict;
 }
 
 void WriteOwnership(KeyWriter& write, const objects::Pod& pod) {
@@ -280,7 +280,8 @@ SafeToEvict ParseSafeToEvict(const objects::Pod& pod) {
 // Source: karpenter pkg/utils/pod/scheduling.go, IsDoNotDisruptActive.
 bool IsDoNotDisrupt(const objects::Pod& pod) {
   if (FindValue(pod.meta.annotations, kDoNotEvict) == "true") return true;
-  const std::string_view value = FindValue(pod.meta.annotations, kDoNotDisrupt).value_or("");
+  const std::string_view value =
+      FindValue(pod.meta.annotations, kDoNotDisruptAnnotation).value_or("");
   const bool has_amount = value.find_first_of("123456789") != std::string_view::npos;
   return value == "true" || (has_amount && !value.starts_with('-'));
 }

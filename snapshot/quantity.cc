@@ -128,7 +128,6 @@ constexpr uint64_t kPowersOfTen[] = {1ull,
                                      100000000000000000ull,
                                      1000000000000000000ull};
 constexpr int64_t kDigitsMax = 18;  // As many always fit a uint64_t.
-constexpr uint32_t kBillion = 1'000'000'000;
 
 constexpr uint128 kMagnitudeMax = static_cast<uint128>(std::numeric_limits<int64_t>::max());
 
@@ -142,7 +141,7 @@ struct Magnitude {
 Magnitude DivideUp(uint128 dividend, uint128 divisor) {
   const uint128 value = (dividend + divisor - 1) / divisor;
   const uint128 beyond = value * divisor - dividend;
-  return {value, static_cast<uint32_t>(beyond * kBillion / divisor)};
+  return {value, static_cast<uint32_t>(beyond * kNanosPerUnit / divisor)};
 }
 
 constexpr Magnitude kTooLarge = {kMagnitudeMax, 0};
@@ -163,7 +162,7 @@ Magnitude MagnitudeOfFew(uint64_t digits, int64_t exponent, int shift) {
     if (exponent > kDigitsMax || value > kMagnitudeMax / kPowersOfTen[exponent]) return kTooLarge;
     return {value * kPowersOfTen[exponent], 0};
   }
-  if (exponent < kFewExponentMin) return {1, kBillion - 1};
+  if (exponent < kFewExponentMin) return {1, kNanosPerUnit - 1};
   return Capped(DivideUp(value, PowerOfTen(-exponent)));
 }
 
@@ -226,7 +225,7 @@ Magnitude MagnitudeOfMany(const Parts& parts, int64_t exponent) {
     inexact |= billionths % divisor != 0;
     billionths /= divisor;
   }
-  return Capped(DivideUp(billionths + (inexact ? 1 : 0), kBillion));
+  return Capped(DivideUp(billionths + (inexact ? 1 : 0), kNanosPerUnit));
 }
 
 }  // namespace

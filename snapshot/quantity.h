@@ -42,6 +42,8 @@ inline constexpr size_t kQuantityBytesMax = size_t{2} << 20;
 // What cannot be counted in an int64.
 inline constexpr int64_t kUncountable = std::numeric_limits<int64_t>::max();
 
+inline constexpr int32_t kNanosPerUnit = 1'000'000'000;
+
 // A quantity, exact to the nano as Kubernetes keeps it: amount - excess / 1e9 units.
 struct ExactQuantity {
   int64_t amount = 0;  // Rounded away from zero; kUncountable: at least that much.

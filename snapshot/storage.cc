@@ -10,6 +10,7 @@
 #include "snapshot/label_index.h"
 #include "snapshot/object_ref.h"
 #include "snapshot/volume_matching.h"
+#include "snapshot/well_known_names.h"
 
 namespace ebb {
 namespace {
@@ -23,15 +24,11 @@ constexpr Text kMigratedPlugins = "storage.alpha.kubernetes.io/migrated-plugins"
 constexpr Text kNoProvisioner = "kubernetes.io/no-provisioner";
 constexpr Text kDeviceClassPrefix = "deviceclass.resource.kubernetes.io/";
 
-constexpr Text kZone = "topology.kubernetes.io/zone";
-constexpr Text kRegion = "topology.kubernetes.io/region";
-constexpr Text kBetaZone = "failure-domain.beta.kubernetes.io/zone";
-constexpr Text kBetaRegion = "failure-domain.beta.kubernetes.io/region";
 constexpr std::pair<Text, Text> kZoneLabels[] = {  // Label, and its GA name.
-    {kBetaZone, kZone},
-    {kBetaRegion, kRegion},
-    {kZone, kZone},
-    {kRegion, kRegion}};
+    {kBetaZoneLabel, kZoneLabel},
+    {kBetaRegionLabel, kRegionLabel},
+    {kZoneLabel, kZoneLabel},
+    {kRegionLabel, kRegionLabel}};
 
 // The old annotation has precedence.
 Text ClassOf(const objects::ObjectMeta& meta, Text spec) {

@@ -6,11 +6,10 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "base/text.h"
+#include "snapshot/well_known_names.h"
 
 namespace ebb {
 namespace {
-
-constexpr std::string_view kToBeDeleted = "ToBeDeletedByClusterAutoscaler";
 
 // Every move of a pod changes the count of each spread constraint that selects it, and
 // those of few selectors ask for more than the pods of their own application.
@@ -538,7 +537,7 @@ RegistryId TopologyTables::InternRegistry(const PodShape& shape, const RequiredK
                           .constraints = shape.constraints};
   if (registry.honor_taints) {
     Symbols& symbols = *catalog_->symbols_;
-    const Taint being_deleted{symbols.Intern(kToBeDeleted), symbols.Intern(""),
+    const Taint being_deleted{symbols.Intern(kHardTaint), symbols.Intern(""),
                               symbols.Intern("NoSchedule"), TaintEffect::kNoSchedule};
     registry.ghost_excluded = !Tolerates(constraints, being_deleted);
   }

@@ -17,9 +17,9 @@
 namespace ebb {
 namespace {
 
-using WallClock = std::chrono::system_clock;
-
-int64_t SinceEpoch(WallClock::duration unit) { return WallClock::now().time_since_epoch() / unit; }
+int64_t SinceEpoch(std::chrono::system_clock::duration unit) {
+  return std::chrono::system_clock::now().time_since_epoch() / unit;
+}
 
 const char* Name(CheckOutcome outcome) {
   switch (outcome) {

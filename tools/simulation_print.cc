@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::string_view kRunVersion = "ebb.run.simulate/v1";
 
-struct Line {
+struct StoryLine {
   std::string what;
   std::string with;
   std::string without;
@@ -63,13 +63,13 @@ std::string Drains(const SimulationCounts& counts) {
       Seconds(Quantile(counts.drains_s, 0.9)), Seconds(Quantile(counts.drains_s, 1)));
 }
 
-std::vector<Line> LinesOf(const SimulationStory& story) {
+std::vector<StoryLine> LinesOf(const SimulationStory& story) {
   const SimulationResult& with = story.with;
   const SimulationResult& without = story.without;
   const auto count = [](uint64_t number) { return WithCommas(number); };
   const double hours = std::max(1.0, story.hours);
   const auto planned = static_cast<double>(std::max<uint64_t>(1, with.counts.planned));
-  std::vector<Line> lines = {
+  std::vector<StoryLine> lines = {
       {"nodes at first", count(with.nodes_at_first), count(without.nodes_at_first)},
       {"nodes at the end", count(with.nodes_at_last), count(without.nodes_at_last)},
       {"nodes on average", Number(MeanNodes(with, hours)), Number(MeanNodes(without, hours))},
@@ -269,7 +269,7 @@ std::string SimulationJson(const SimulationStory& story) {
 void PrintSimulation(const SimulationStory& story, std::ostream& out) {
   out << story.title << "\n" << Headline(story) << "\n\n";
   Table table({"", "WITH EBB", "WITHOUT"});
-  for (const Line& line : LinesOf(story)) table.AddRow({line.what, line.with, line.without});
+  for (const StoryLine& line : LinesOf(story)) table.AddRow({line.what, line.with, line.without});
   table.Print(out);
   if (!story.pools.stories().empty()) PrintPools(story.pools, out);
 }
@@ -294,7 +294,7 @@ std::string SimulationPage(const SimulationStory& story) {
   only_with("Nodes in deletion", [](const auto& s) { return static_cast<double>(s.in_deletion); });
   only_with("Evictions so far", [](const auto& s) { return static_cast<double>(s.evictions); });
   page += "<table><tr><th></th><th>with ebb</th><th>without</th></tr>\n";
-  for (const Line& line : LinesOf(story)) {
+  for (const StoryLine& line : LinesOf(story)) {
     page += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td></tr>\n", Escaped(line.what),
                         Escaped(line.with), Escaped(line.without));
   }

@@ -49,9 +49,6 @@
 
 namespace ebb {
 
-inline constexpr std::string_view kHardTaint = "ToBeDeletedByClusterAutoscaler";
-inline constexpr std::string_view kSoftTaint = "DeletionCandidateOfClusterAutoscaler";
-
 // Where the plan saw a pod land.  The scheduler may choose otherwise.
 struct PlannedMove {
   std::string namespace_name;

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "engine/actuation/actuator.h"
 #include "snapshot/listed_pods.h"
+#include "snapshot/well_known_names.h"
 
 namespace ebb {
 namespace {

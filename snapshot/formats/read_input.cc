@@ -48,14 +48,14 @@ absl::Status FileError(std::string_view name, int error) {
 }
 
 // Closes a file descriptor.
-class Descriptor {
+class OpenFile {
  public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
+  explicit OpenFile(int fd) : fd_(fd) {}
+  ~OpenFile() {
     if (fd_ >= 0) ::close(fd_);
   }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
   int get() const { return fd_; }
 
  private:
@@ -473,7 +473,7 @@ absl::Status ReadStandardInput(const Reading& reading) {
 }
 
 absl::Status ReadFile(const std::string& path, const Reading& reading) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const OpenFile file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.get() < 0) return FileError(path, errno);
   struct stat status = {};
   if (::fstat(file.get(), &status) != 0) return FileError(path, errno);

@@ -21,7 +21,7 @@ namespace {
 constexpr size_t kObjectBytesMax = size_t{256} << 20;
 // What one thread reads at a time: long against the cost of waking another (tens of
 // microseconds), short against a core's cache.
-constexpr size_t kChunkBytes = size_t{128} << 10;
+constexpr size_t kPieceBytes = size_t{128} << 10;
 
 // A key of the shell around the objects ("items", "kind"), which nobody escapes.
 std::string_view Unquoted(const char* begin, const char* end) {
@@ -29,7 +29,7 @@ std::string_view Unquoted(const char* begin, const char* end) {
 }
 
 // A bit for each member that says what a document is; 0 for all others.
-uint32_t PartOf(std::string_view key) {
+uint32_t ShellPartOf(std::string_view key) {
   static constexpr auto kParts = std::to_array<std::string_view>(
       {"apiVersion", "kind", "metadata", "items", "NodeList", "UnscheduledPodsCanBeScheduled"});
   for (size_t i = 0; i < kParts.size(); ++i) {
@@ -104,7 +104,7 @@ class DocumentReader {
     uint32_t seen = 0;
     absl::Status members = Members([&](std::string_view key) -> absl::Status {
       const bool is_array = *p_ == '[';
-      const uint32_t part = PartOf(key);
+      const uint32_t part = ShellPartOf(key);
       if ((seen & part) != 0) {
         return Error(absl::StrCat(BytePosition(Text(), Offset(p_)), ": ", Absl(key),
                                   " occurs twice in one object"));
@@ -248,7 +248,7 @@ class DocumentReader {
   }
 
   absl::Status List(std::string_view label, std::string_view api_version, std::string_view kind) {
-    if (parallelism_.threads() > 1 && Left() > 2 * kChunkBytes) {
+    if (parallelism_.threads() > 1 && Left() > 2 * kPieceBytes) {
       return ListAhead(label, api_version, kind);
     }
     return Elements([&](uint64_t index) -> absl::Status {
@@ -305,7 +305,7 @@ class DocumentReader {
       if (absl::Status size = CheckSize(span); !size.ok()) return size;
       chunk->spans.push_back(span);
       chunk->bytes += TextOf(span).size();
-      if (chunk->bytes < kChunkBytes) return absl::OkStatus();
+      if (chunk->bytes < kPieceBytes) return absl::OkStatus();
       ahead.Push(std::move(chunk));
       if (ahead.size() > 2 * parallelism_.threads() && !take()) return taken;
       if (idle.empty()) {

@@ -144,8 +144,8 @@ Json PodTerms(const std::vector<objects::PreferredPodTerm>& terms) {
   return array;
 }
 
-constexpr char kRequired[] = "requiredDuringSchedulingIgnoredDuringExecution";
-constexpr char kPreferred[] = "preferredDuringSchedulingIgnoredDuringExecution";
+constexpr char kRequiredKey[] = "requiredDuringSchedulingIgnoredDuringExecution";
+constexpr char kPreferredKey[] = "preferredDuringSchedulingIgnoredDuringExecution";
 
 Json NodeTerm(const objects::NodeSelectorTerm& term) {
   Json json = Json::object();
@@ -171,18 +171,19 @@ Json NodeTerms(const std::vector<objects::PreferredNodeTerm>& terms) {
 Json Affinity(const objects::Pod& pod) {
   Json json = Json::object();
   if (!pod.required_node_affinity.nil) {
-    json["nodeAffinity"][kRequired]["nodeSelectorTerms"] = NodeTerms(pod.required_node_affinity);
+    json["nodeAffinity"][kRequiredKey]["nodeSelectorTerms"] = NodeTerms(pod.required_node_affinity);
   }
   if (!pod.preferred_nodes.empty()) {
-    json["nodeAffinity"][kPreferred] = NodeTerms(pod.preferred_nodes);
+    json["nodeAffinity"][kPreferredKey] = NodeTerms(pod.preferred_nodes);
   }
-  if (!pod.affinity.empty()) json["podAffinity"][kRequired] = PodTerms(pod.affinity);
+  if (!pod.affinity.empty()) json["podAffinity"][kRequiredKey] = PodTerms(pod.affinity);
   if (!pod.preferred_affinity.empty()) {
-    json["podAffinity"][kPreferred] = PodTerms(pod.preferred_affinity);
+    json["podAffinity"][kPreferredKey] = PodTerms(pod.preferred_affinity);
   }
-  if (!pod.anti_affinity.empty()) json["podAntiAffinity"][kRequired] = PodTerms(pod.anti_affinity);
+  if (!pod.anti_affinity.empty())
+    json["podAntiAffinity"][kRequiredKey] = PodTerms(pod.anti_affinity);
   if (!pod.preferred_anti_affinity.empty()) {
-    json["podAntiAffinity"][kPreferred] = PodTerms(pod.preferred_anti_affinity);
+    json["podAntiAffinity"][kPreferredKey] = PodTerms(pod.preferred_anti_affinity);
   }
   return json;
 }

@@ -13,14 +13,14 @@
 namespace ebb::samples {
 namespace {
 
-constexpr uint32_t kPodsPerNode = 10;
+constexpr uint32_t kWebPodsPerNode = 10;
 
 // A tenth as many nodes as pods, which are "web-0" and so on, each with a label `id` of its own;
 // `change` is told each pod and its name.
 absl::Status WriteWebPods(
     uint32_t pods, ObjectSink& sink,
     const std::function<absl::Status(objects::Pod&, std::string_view)>& change) {
-  const uint32_t nodes = std::max(1U, pods / kPodsPerNode);
+  const uint32_t nodes = std::max(1U, pods / kWebPodsPerNode);
   std::vector<std::string> names;
   if (absl::Status s = WriteNodes(nodes, sink, names); !s.ok()) return s;
   if (absl::Status s = WriteReplicaSet("web", pods, sink); !s.ok()) return s;
@@ -97,19 +97,19 @@ absl::Status GenerateClaims(uint32_t pods, ObjectSink& sink) {
 }
 
 absl::Status GenerateTerms(const GenerateOptions& options, ObjectSink& sink) {
-  return GenerateTerms(options.nodes * kPodsPerNode, sink);
+  return GenerateTerms(options.nodes * kWebPodsPerNode, sink);
 }
 
 absl::Status GenerateExcluding(const GenerateOptions& options, ObjectSink& sink) {
-  return GenerateExcluding(options.nodes * kPodsPerNode, sink);
+  return GenerateExcluding(options.nodes * kWebPodsPerNode, sink);
 }
 
 absl::Status GenerateBudgets(const GenerateOptions& options, ObjectSink& sink) {
-  return GenerateBudgets(options.nodes * kPodsPerNode, sink);
+  return GenerateBudgets(options.nodes * kWebPodsPerNode, sink);
 }
 
 absl::Status GenerateClaims(const GenerateOptions& options, ObjectSink& sink) {
-  return GenerateClaims(options.nodes * kPodsPerNode, sink);
+  return GenerateClaims(options.nodes * kWebPodsPerNode, sink);
 }
 
 }  // namespace ebb::samples

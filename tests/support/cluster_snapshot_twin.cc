@@ -10,15 +10,15 @@
 namespace ebb::test {
 namespace {
 
-std::optional<std::string_view> Find(const objects::KeyValues& values, std::string_view key) {
+std::optional<std::string_view> ValueOf(const objects::KeyValues& values, std::string_view key) {
   for (const auto& [k, value] : values) {
     if (k == key) return value;
   }
   return std::nullopt;
 }
 
-bool Matches(const objects::Requirement& requirement, const objects::KeyValues& labels) {
-  const std::optional<std::string_view> value = Find(labels, requirement.key);
+bool IsMatch(const objects::Requirement& requirement, const objects::KeyValues& labels) {
+  const std::optional<std::string_view> value = ValueOf(labels, requirement.key);
   const bool listed =
       value && std::count(requirement.values.begin(), requirement.values.end(), *value) > 0;
   if (requirement.op == "In") return listed;
@@ -27,18 +27,18 @@ bool Matches(const objects::Requirement& requirement, const objects::KeyValues& 
   return !value.has_value();  // DoesNotExist
 }
 
-bool Matches(const std::vector<objects::Requirement>& requirements,
+bool IsMatch(const std::vector<objects::Requirement>& requirements,
              const objects::KeyValues& labels) {
   return std::all_of(requirements.begin(), requirements.end(),
-                     [&](const auto& requirement) { return Matches(requirement, labels); });
+                     [&](const auto& requirement) { return IsMatch(requirement, labels); });
 }
 
-bool Matches(const objects::LabelSelector& selector, const objects::KeyValues& labels) {
+bool IsMatch(const objects::LabelSelector& selector, const objects::KeyValues& labels) {
   if (selector.nil) return false;
   for (const auto& [key, value] : selector.match_labels) {
-    if (Find(labels, key) != value) return false;
+    if (ValueOf(labels, key) != value) return false;
   }
-  return Matches(selector.match_expressions, labels);
+  return IsMatch(selector.match_expressions, labels);
 }
 
 bool AsksForNothing(const objects::LabelSelector& selector) {
@@ -47,12 +47,12 @@ bool AsksForNothing(const objects::LabelSelector& selector) {
 
 bool MayRunOn(const objects::Pod& pod, const objects::Node& node) {
   for (const auto& [key, value] : pod.node_selector) {
-    if (Find(node.meta.labels, key) != value) return false;
+    if (ValueOf(node.meta.labels, key) != value) return false;
   }
   if (pod.required_node_affinity.nil) return true;
   const auto& terms = pod.required_node_affinity.terms;
   return std::any_of(terms.begin(), terms.end(), [&](const objects::NodeSelectorTerm& term) {
-    return !term.match_expressions.empty() && Matches(term.match_expressions, node.meta.labels);
+    return !term.match_expressions.empty() && IsMatch(term.match_expressions, node.meta.labels);
   });
 }
 
@@ -190,7 +190,7 @@ std::map<std::string_view, uint32_t> SnapshotTwin::CountByDomain(std::string_vie
                                                                  Counts&& counts) const {
   std::map<std::string_view, uint32_t> result;
   for (const auto& [node, pods] : now_.pods_on) {
-    const std::optional<std::string_view> value = Find(objects_->nodes[node].meta.labels, key);
+    const std::optional<std::string_view> value = ValueOf(objects_->nodes[node].meta.labels, key);
     if (!value) continue;
     for (const int pod : pods) result[*value] += counts(objects_->pods[pod], node);
   }
@@ -202,7 +202,7 @@ bool SnapshotTwin::IsEligible(const objects::Pod& pod,
   const objects::Node& info = objects_->nodes[node];
   for (const auto& each : pod.spread) {
     if (each.when_unsatisfiable != "DoNotSchedule") continue;
-    if (!Find(info.meta.labels, each.topology_key)) return false;
+    if (!ValueOf(info.meta.labels, each.topology_key)) return false;
   }
   if (constraint.node_affinity_policy != "Ignore" && !MayRunOn(pod, info)) return false;
   return constraint.node_taints_policy != "Honor" || ToleratesAll(pod, info, now_.ghost == node);
@@ -217,11 +217,11 @@ bool SnapshotTwin::TermMeans(const objects::PodAffinityTerm& term, TermOf whose,
   for (const objects::Namespace& each : objects_->namespaces) {
     if (each.meta.name == ns) namespace_labels = each.meta.labels;
   }
-  in_namespace |= Matches(term.namespace_selector, namespace_labels);
+  in_namespace |= IsMatch(term.namespace_selector, namespace_labels);
   // An incoming pod's selector is first turned into the namespaces that exist, then
   // compared once more, with no labels.
-  if (whose == TermOf::kIncoming) in_namespace |= Matches(term.namespace_selector, {});
-  return in_namespace && Matches(term.label_selector, pod.meta.labels);
+  if (whose == TermOf::kIncoming) in_namespace |= IsMatch(term.namespace_selector, {});
+  return in_namespace && IsMatch(term.label_selector, pod.meta.labels);
 }
 
 std::string SnapshotTwin::CompareNode(const ClusterSnapshot& snapshot, int node) const {
@@ -261,7 +261,7 @@ std::string SnapshotTwin::CompareSpread(const ClusterSnapshot& snapshot, int pod
     const objects::TopologySpreadConstraint& constraint = NthHard(raw, c);
     objects::LabelSelector selector = constraint.label_selector;  // A nil one stays nil.
     for (const objects::Text key : constraint.match_label_keys) {
-      if (const auto value = Find(raw.meta.labels, key)) {
+      if (const auto value = ValueOf(raw.meta.labels, key)) {
         selector.match_labels.push_back({key, *value});
       }
     }
@@ -269,12 +269,12 @@ std::string SnapshotTwin::CompareSpread(const ClusterSnapshot& snapshot, int pod
         CountByDomain(constraint.topology_key, [&](const objects::Pod& other, int node) {
           return !AsksForNothing(selector) && !other.meta.deletion_time &&
                  other.meta.namespace_name == raw.meta.namespace_name &&
-                 Matches(selector, other.meta.labels) && IsEligible(raw, constraint, node);
+                 IsMatch(selector, other.meta.labels) && IsEligible(raw, constraint, node);
         });
     std::set<std::string_view> domains;
     for (const auto& [node, pods] : now_.pods_on) {
       if (!IsEligible(raw, constraint, node)) continue;
-      domains.insert(*Find(objects_->nodes[node].meta.labels, constraint.topology_key));
+      domains.insert(*ValueOf(objects_->nodes[node].meta.labels, constraint.topology_key));
     }
     uint32_t min = domains.empty() ? 0 : std::numeric_limits<uint32_t>::max();
     for (const std::string_view domain : domains) {
@@ -293,7 +293,7 @@ std::string SnapshotTwin::CompareSpread(const ClusterSnapshot& snapshot, int pod
       return absl::StrCat("spread ", c, ": minimum ", snapshot.topology().MinCount(table),
                           ", should be ", min);
     }
-    if (shape.spread[c].self_match != Matches(selector, raw.meta.labels)) {
+    if (shape.spread[c].self_match != IsMatch(selector, raw.meta.labels)) {
       return absl::StrCat("spread ", c, ": self match ", shape.spread[c].self_match);
     }
   }
@@ -343,7 +343,7 @@ std::string SnapshotTwin::CompareRepulsion(const ClusterSnapshot& snapshot, int 
     for (const int other : pods) {
       const objects::Pod& owner = objects_->pods[other];
       for (const objects::PodAffinityTerm& term : owner.anti_affinity) {
-        const auto value = Find(objects_->nodes[node].meta.labels, term.topology_key);
+        const auto value = ValueOf(objects_->nodes[node].meta.labels, term.topology_key);
         if (value && TermMeans(term, TermOf::kPlaced, owner.meta.namespace_name, raw)) {
           ++wanted[{term.topology_key, *value}];
         }

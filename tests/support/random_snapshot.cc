@@ -10,7 +10,7 @@ namespace {
 
 const std::vector<std::string_view> kKeys = {"zone", "host", "rack"};
 const std::vector<std::string_view> kApps = {"a", "b", "c"};
-const std::vector<std::string_view> kNamespaces = {"one", "two", "unlisted"};
+const std::vector<std::string_view> kNamespaceNames = {"one", "two", "unlisted"};
 
 objects::LabelSelector RandomSelector(Dice& dice) {
   objects::LabelSelector selector{
@@ -32,7 +32,7 @@ objects::PodAffinityTerm RandomTerm(Dice& dice) {
   objects::PodAffinityTerm term;
   term.label_selector = RandomSelector(dice);
   term.topology_key = dice.Of(kKeys);
-  if (dice.Percent(30)) term.namespaces.push_back(dice.Of(kNamespaces));
+  if (dice.Percent(30)) term.namespaces.push_back(dice.Of(kNamespaceNames));
   if (dice.Percent(30)) {
     term.namespace_selector.nil = false;
     if (dice.Percent(70)) term.namespace_selector.match_labels = {{"team", dice.Of(kApps)}};
@@ -82,7 +82,7 @@ void AddRandomConstraints(Dice& dice, Pod& pod) {
 
 Pod RandomPod(Dice& dice, int number, int nodes) {
   Pod pod(absl::StrCat("pod-", number));
-  pod.In(dice.Of(kNamespaces)).Cpu(100 * dice.Below(10)).Memory(dice.Below(3) * kMiB);
+  pod.In(dice.Of(kNamespaceNames)).Cpu(100 * dice.Below(10)).Memory(dice.Below(3) * kMiB);
   if (dice.Percent(20)) pod.Request("example.com/gpu", 1);
   if (dice.Percent(80)) pod.Label("app", dice.Of(kApps));
   if (dice.Percent(40)) pod.Label("tier", dice.Percent(50) ? "x" : "y");

@@ -174,7 +174,7 @@ TEST(EscalatorGroupTest, FaultsNameTheObject) {
   const EscalatorCloudGroup cloud{.min = 1, .max = 3, .desired = 7};
   EscalatorObservation good{.cloud = cloud};
   EXPECT_EQ(Fault(good), "");
-  EXPECT_EQ(Fault({}), "cloud: the group was not read");
+  EXPECT_EQ(Fault(EscalatorObservation{}), "cloud: the group was not read");
   good.cloud = {.min = -1, .max = 3, .desired = 1};
   EXPECT_EQ(Fault(good), "cloud.min: -1 is below 0");
   good.cloud = {.min = 4, .max = 3, .desired = 1};
