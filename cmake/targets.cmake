@@ -5,8 +5,8 @@
 # Makes ebb_<name> from the *.cc of the folder at hand, <name> being the last part of its
 # path, and ebb_<name>_wire from its wire/*.proto.  A folder without sources makes an
 # interface library, so that the tree configures while it grows.  MEASURED: the benchmarks time it, so
-# that its files are compiled one by one, but under sanitizers.  Eight as one, g++ inlines less: it takes
-# half the time and verification is up to 14% slower (repelling:5000, median of 9 pairs of runs).
+# that its files are compiled one by one, but under sanitizers.  Eight as one, g++ inlined less: it took
+# half the time and verification was up to 14% slower (repelling:5000, median of 9 pairs of runs).
 function(ebb_library name)
   cmake_parse_arguments(arg "MEASURED" "" "EXCLUDE;LINK" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cc")
