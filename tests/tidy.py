@@ -200,6 +200,20 @@ class SelfTest(unittest.TestCase):
         self.assertIn("[clang-analyzer-cplusplus.NewDelete", found)
         self.assertNotIn("clang-diagnostic-error", found)
 
+    def test_an_error_in_a_header_is_of_the_file_that_includes_it(self):
+        with tempfile.TemporaryDirectory(prefix="tidy-", dir=".") as folder:
+            header = os.path.realpath(f"{folder}/twice.h")
+            with open(header, "w", encoding="utf-8") as out:
+                out.write("static int Same() { return 1; }\n")
+            text = f'#include "{header}"\nint Of@() {{ return Same(); }}\n'
+            units, found = self.checked(*(text.replace("@", str(i)) for i in range(3)), "int Z();\n")
+        self.assertEqual(units, 3)  # The first with the last, and one for each of the others.
+        self.assertNotIn("clang-diagnostic-error", found)
+
+    def test_service_and_tools_alone_are_spared_the_slow_check(self):
+        engine, tools = f"{TREE}/engine/a.cc", f"{TREE}/tools/b.cc"
+        self.assertEqual(slices_of([engine, tools], 2), [([tools], True), ([engine], False)])
+
     def test_a_file_that_cannot_be_compiled_is_told(self):
         self.assertIn("[clang-diagnostic-error", self.checked("int A() { return b; }\n")[1])
 
