@@ -20,7 +20,7 @@
 namespace ebb {
 namespace {
 
-namespace wire = actuator::v1alpha1;
+namespace plugin_wire = actuator::v1alpha1;
 
 constexpr size_t kKeysMax = 10'000;
 constexpr int64_t kBatchMax = 1'000'000;
@@ -31,20 +31,20 @@ grpc::Status ToGrpc(const absl::Status& status) {
   return {static_cast<grpc::StatusCode>(status.code()), std::string(status.message())};
 }
 
-wire::DeletionPhase WireOf(DeletionPhase phase) {
+plugin_wire::DeletionPhase WireOf(DeletionPhase phase) {
   switch (phase) {
     case DeletionPhase::kTainted:
-      return wire::TAINTED;
+      return plugin_wire::TAINTED;
     case DeletionPhase::kDraining:
-      return wire::DRAINING;
+      return plugin_wire::DRAINING;
     case DeletionPhase::kDrained:
-      return wire::DRAINED;
+      return plugin_wire::DRAINED;
     case DeletionPhase::kDeleting:
-      return wire::DELETING;
+      return plugin_wire::DELETING;
     case DeletionPhase::kFailed:
-      return wire::FAILED;
+      return plugin_wire::FAILED;
   }
-  return wire::DELETION_PHASE_UNSPECIFIED;
+  return plugin_wire::DELETION_PHASE_UNSPECIFIED;
 }
 
 absl::Status CheckNode(const std::string& where, const std::string& node) {
@@ -53,11 +53,11 @@ absl::Status CheckNode(const std::string& where, const std::string& node) {
       absl::StrCat(where, ": \"", Printable(node), "\" names no node"));
 }
 
-absl::StatusOr<std::vector<DeletionOrder>> OrdersOf(const wire::BeginRequest& request) {
+absl::StatusOr<std::vector<DeletionOrder>> OrdersOf(const plugin_wire::BeginRequest& request) {
   std::vector<DeletionOrder> orders;
   std::set<std::string> nodes;
   for (int i = 0; i < request.orders_size(); ++i) {
-    const wire::DeletionOrder& told = request.orders(i);
+    const plugin_wire::DeletionOrder& told = request.orders(i);
     const std::string row = absl::StrCat("orders[", i, "]");
     if (absl::Status s = CheckNode(row + ".node", told.node()); !s.ok()) return s;
     if (!nodes.insert(told.node()).second) {
@@ -73,7 +73,7 @@ absl::StatusOr<std::vector<DeletionOrder>> OrdersOf(const wire::BeginRequest& re
                                                              .group = told.group(),
                                                              .drain = told.drain(),
                                                              .batch_size = told.batch_size()});
-    for (const wire::PlannedMove& move : told.moves()) {
+    for (const plugin_wire::PlannedMove& move : told.moves()) {
       order.moves.push_back({.namespace_name = move.namespace_(),
                              .name = move.name(),
                              .uid = move.uid(),
@@ -84,49 +84,49 @@ absl::StatusOr<std::vector<DeletionOrder>> OrdersOf(const wire::BeginRequest& re
 }
 
 // The calls.
-class ActuatorService final : public wire::Actuator::Service {
+class ActuatorService final : public plugin_wire::Actuator::Service {
  public:
   ActuatorService(Actuator& actuator, const ActuatorServerOptions& options)
       : actuator_(actuator), options_(options) {}
 
-  grpc::Status Hello(grpc::ServerContext*, const wire::HelloRequest*,
-                     wire::HelloReply* reply) override {
+  grpc::Status Hello(grpc::ServerContext*, const plugin_wire::HelloRequest*,
+                     plugin_wire::HelloReply* reply) override {
     reply->set_name(options_.name);
     reply->set_version(options_.version);
     for (const std::string& call : options_.cannot) reply->add_cannot(call);
     return grpc::Status::OK;
   }
 
-  grpc::Status SoftTaint(grpc::ServerContext*, const wire::SoftTaintRequest* request,
-                         wire::SoftTaintReply*) override {
+  grpc::Status SoftTaint(grpc::ServerContext*, const plugin_wire::SoftTaintRequest* request,
+                         plugin_wire::SoftTaintReply*) override {
     return OfNode(*request, [&](int64_t now_s) {
       return actuator_.SoftTaint(request->node(), request->taint(), now_s);
     });
   }
-  grpc::Status Begin(grpc::ServerContext*, const wire::BeginRequest* request,
-                     wire::BeginReply*) override {
+  grpc::Status Begin(grpc::ServerContext*, const plugin_wire::BeginRequest* request,
+                     plugin_wire::BeginReply*) override {
     const absl::StatusOr<std::vector<DeletionOrder>> orders = OrdersOf(*request);
     if (!orders.ok()) return ToGrpc(orders.status());
     return Once(request->key(), [&](int64_t now_s) { return actuator_.Begin(*orders, now_s); });
   }
-  grpc::Status Drain(grpc::ServerContext*, const wire::DrainRequest* request,
-                     wire::DrainReply*) override {
+  grpc::Status Drain(grpc::ServerContext*, const plugin_wire::DrainRequest* request,
+                     plugin_wire::DrainReply*) override {
     return OfNode(*request, [&](int64_t now_s) { return actuator_.Drain(request->node(), now_s); });
   }
-  grpc::Status Delete(grpc::ServerContext*, const wire::DeleteRequest* request,
-                      wire::DeleteReply*) override {
+  grpc::Status Delete(grpc::ServerContext*, const plugin_wire::DeleteRequest* request,
+                      plugin_wire::DeleteReply*) override {
     return OfNode(*request,
                   [&](int64_t now_s) { return actuator_.Delete(request->node(), now_s); });
   }
-  grpc::Status RollBack(grpc::ServerContext*, const wire::RollBackRequest* request,
-                        wire::RollBackReply*) override {
+  grpc::Status RollBack(grpc::ServerContext*, const plugin_wire::RollBackRequest* request,
+                        plugin_wire::RollBackReply*) override {
     return OfNode(*request, [&](int64_t now_s) {
       return actuator_.RollBack(request->node(), request->why(), now_s);
     });
   }
 
-  grpc::Status Grow(grpc::ServerContext*, const wire::GrowRequest* request,
-                    wire::GrowReply*) override {
+  grpc::Status Grow(grpc::ServerContext*, const plugin_wire::GrowRequest* request,
+                    plugin_wire::GrowReply*) override {
     if (request->group().empty() || request->group().size() > kGroupBytesMax) {
       return ToGrpc(absl::InvalidArgumentError(
           absl::StrCat("group: \"", Printable(request->group()), "\" names no group")));
@@ -140,13 +140,13 @@ class ActuatorService final : public wire::Actuator::Service {
     });
   }
 
-  grpc::Status Status(grpc::ServerContext*, const wire::StatusRequest*,
-                      wire::StatusReply* reply) override {
+  grpc::Status Status(grpc::ServerContext*, const plugin_wire::StatusRequest*,
+                      plugin_wire::StatusReply* reply) override {
     const std::lock_guard lock(mutex_);
     const absl::StatusOr<ActuatorStatus> status = actuator_.Status(options_.now_s());
     if (!status.ok()) return ToGrpc(status.status());
     for (const RunningDeletion& deletion : status->running) {
-      wire::RunningDeletion& row = *reply->add_running();
+      plugin_wire::RunningDeletion& row = *reply->add_running();
       row.set_node(deletion.node);
       row.set_group(deletion.group);
       row.set_drain(deletion.drain);
@@ -160,7 +160,7 @@ class ActuatorService final : public wire::Actuator::Service {
       const uint64_t id = acknowledged_ + i;
       if (taken_.contains(id)) continue;
       const DeletionResult& result = status->results[i];
-      wire::DeletionResult& row = *reply->add_results();
+      plugin_wire::DeletionResult& row = *reply->add_results();
       row.set_id(absl::StrCat(id));
       row.set_node(result.node);
       row.set_group(result.group);
@@ -169,7 +169,7 @@ class ActuatorService final : public wire::Actuator::Service {
       row.set_why(result.why);
     }
     for (const EvictedPod& pod : status->recent_evictions) {
-      wire::EvictedPod& row = *reply->add_recent_evictions();
+      plugin_wire::EvictedPod& row = *reply->add_recent_evictions();
       row.set_namespace_(pod.namespace_name);
       row.set_name(pod.name);
       row.set_uid(pod.uid);
@@ -180,8 +180,8 @@ class ActuatorService final : public wire::Actuator::Service {
   }
 
   // An Actuator takes acknowledgements from the first result on; those in between wait.
-  grpc::Status Acknowledge(grpc::ServerContext*, const wire::AcknowledgeRequest* request,
-                           wire::AcknowledgeReply*) override {
+  grpc::Status Acknowledge(grpc::ServerContext*, const plugin_wire::AcknowledgeRequest* request,
+                           plugin_wire::AcknowledgeReply*) override {
     const std::lock_guard lock(mutex_);
     std::vector<uint64_t> ids;
     for (const std::string& text : request->ids()) {

@@ -11,7 +11,7 @@
 namespace ebb {
 namespace {
 
-namespace wire = actuator::v1alpha1;
+namespace plugin_wire = actuator::v1alpha1;
 
 constexpr int kRowsMax = 100'000;
 constexpr int64_t kAheadMaxS = 3600;
@@ -53,17 +53,17 @@ absl::Status CheckNode(const std::string& where, const std::string& name,
   return Wrong(where, absl::StrCat(name, " is there twice"));
 }
 
-std::optional<DeletionPhase> PhaseOf(wire::DeletionPhase phase) {
+std::optional<DeletionPhase> PhaseOf(plugin_wire::DeletionPhase phase) {
   switch (phase) {
-    case wire::TAINTED:
+    case plugin_wire::TAINTED:
       return DeletionPhase::kTainted;
-    case wire::DRAINING:
+    case plugin_wire::DRAINING:
       return DeletionPhase::kDraining;
-    case wire::DRAINED:
+    case plugin_wire::DRAINED:
       return DeletionPhase::kDrained;
-    case wire::DELETING:
+    case plugin_wire::DELETING:
       return DeletionPhase::kDeleting;
-    case wire::FAILED:
+    case plugin_wire::FAILED:
       return DeletionPhase::kFailed;
     default:
       return std::nullopt;
@@ -71,7 +71,7 @@ std::optional<DeletionPhase> PhaseOf(wire::DeletionPhase phase) {
 }
 
 absl::StatusOr<RunningDeletion> ReadRunning(const std::string& row,
-                                            const wire::RunningDeletion& told, int64_t now_s,
+                                            const plugin_wire::RunningDeletion& told, int64_t now_s,
                                             absl::flat_hash_set<std::string>& nodes) {
   const std::optional<DeletionPhase> phase = PhaseOf(told.phase());
   absl::Status s = CheckNode(row + ".node", told.node(), nodes);
@@ -93,8 +93,9 @@ absl::StatusOr<RunningDeletion> ReadRunning(const std::string& row,
                          .why = ForPeople(told.why())};
 }
 
-absl::StatusOr<DeletionResult> ReadResult(const std::string& row, const wire::DeletionResult& told,
-                                          int64_t now_s, absl::flat_hash_set<std::string>& ids,
+absl::StatusOr<DeletionResult> ReadResult(const std::string& row,
+                                          const plugin_wire::DeletionResult& told, int64_t now_s,
+                                          absl::flat_hash_set<std::string>& ids,
                                           absl::flat_hash_set<std::string>& nodes) {
   absl::Status s = CheckNode(row + ".node", told.node(), nodes);
   if (s.ok()) s = CheckName(row + ".group", told.group());
@@ -112,7 +113,7 @@ absl::StatusOr<DeletionResult> ReadResult(const std::string& row, const wire::De
                         .why = ForPeople(told.why())};
 }
 
-absl::StatusOr<EvictedPod> ReadEvicted(const std::string& row, const wire::EvictedPod& told,
+absl::StatusOr<EvictedPod> ReadEvicted(const std::string& row, const plugin_wire::EvictedPod& told,
                                        int64_t now_s) {
   absl::Status s = CheckName(row + ".namespace", told.namespace_());
   if (s.ok()) s = CheckName(row + ".name", told.name());
@@ -146,7 +147,8 @@ bool IsNodeName(std::string_view name) {
   return true;
 }
 
-absl::StatusOr<PluginStatus> ReadPluginStatus(const wire::StatusReply& reply, int64_t now_s) {
+absl::StatusOr<PluginStatus> ReadPluginStatus(const plugin_wire::StatusReply& reply,
+                                              int64_t now_s) {
   absl::Status rows = CheckRows("running", reply.running_size());
   if (rows.ok()) rows = CheckRows("results", reply.results_size());
   if (rows.ok()) rows = CheckRows("recent_evictions", reply.recent_evictions_size());
