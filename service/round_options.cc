@@ -28,7 +28,7 @@ using Json = nlohmann::ordered_json;
 // --- The table of fields --------------------------------------------------------------
 //
 // One function a struct.  The structured binding names every field of the struct: with one
-// more or one less it does not compile.  `fields` is a OptionsWriter or a OptionsReader.
+// more or one less it does not compile.  `fields` is an OptionsWriter or an OptionsReader.
 
 template <typename Fields>
 void Visit(DrainOptions& options, Fields& fields) {

@@ -199,8 +199,9 @@ objects::NodeSelector CsiNodeAffinity(const objects::PersistentVolume& volume,
   } else if (const std::optional<Text> zones = Find(volume.meta.labels, zone_key)) {
     AddZones(affinity, plugin.topology_key, *zones);
   }
-  if (beta && HasValuesFor(affinity, kBetaRegionLabel))
+  if (beta && HasValuesFor(affinity, kBetaRegionLabel)) {
     ReplaceKey(affinity, kBetaRegionLabel, kRegionLabel);
+  }
   return affinity;
 }
 

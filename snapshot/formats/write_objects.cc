@@ -180,8 +180,9 @@ Json Affinity(const objects::Pod& pod) {
   if (!pod.preferred_affinity.empty()) {
     json["podAffinity"][kPreferredKey] = PodTerms(pod.preferred_affinity);
   }
-  if (!pod.anti_affinity.empty())
+  if (!pod.anti_affinity.empty()) {
     json["podAntiAffinity"][kRequiredKey] = PodTerms(pod.anti_affinity);
+  }
   if (!pod.preferred_anti_affinity.empty()) {
     json["podAntiAffinity"][kPreferredKey] = PodTerms(pod.preferred_anti_affinity);
   }
