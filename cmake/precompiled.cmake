@@ -64,6 +64,9 @@ endif()
 set(EBB_TOGETHER ON CACHE STRING
   "Compile 24 files as one, but for what is MEASURED (targets.cmake): ON, TESTS alone, or OFF")
 function(ebb_together target)
+  if(NOT EBB_TOGETHER)
+    return()
+  endif()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 24)
   # g++ takes a file that is included for a header, whose types would have to be the program's.
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")

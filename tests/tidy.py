@@ -12,7 +12,6 @@ part of a unit if that is called UnifiedSource.  Files that cannot be compiled b
 """
 
 import concurrent.futures
-import contextlib
 import json
 import os
 import re
@@ -21,7 +20,6 @@ import subprocess
 import sys
 import tempfile
 import unittest
-import unittest.mock
 
 UNIT_FILES_MAX = 40  # More make a unit that others wait for at the end.
 # The analyzer leaves a function after so many states; its default is nine times as many.  Both
@@ -126,21 +124,15 @@ def all_flags(flags, files):
     return words
 
 
-def check_all(folder, paths, flags):
-    """How many units it took, and what is found; told as it is found."""
-    units, found = 0, []
-    threads = len(os.sched_getaffinity(0))
+def findings_of(folder, paths, flags, threads):
+    """What is found in each unit, as it is found; an empty text for a clean one."""
     with concurrent.futures.ThreadPoolExecutor(threads) as pool:
         while paths:
             jobs = [pool.submit(check_together, folder, files, all_flags(flags, files), spares)
                     for files, spares in slices_of(paths, threads)]
-            units += len(jobs)
             for job in concurrent.futures.as_completed(jobs):
-                findings = job.result()[0]
-                print(findings, end="", flush=True)
-                found.append(findings)
+                yield job.result()[0]
             paths = [file for job in jobs for file in job.result()[1]]
-    return units, "".join(found)
 
 
 def slices_of(paths, threads):
@@ -167,9 +159,13 @@ def main(arguments):
             sys.exit(f"tidy: {name} is not in {build}/compile_commands.json")
     # The checks are looked for upwards from a unit: below `build`, in the tree.
     with tempfile.TemporaryDirectory(prefix="tidy-", dir=build) as scratch:
-        found = check_all(scratch, paths, flags)[1]
-    print(f"{len(names)} files, {'see above' if found else 'clean'}")
-    return 1 if found else 0
+        clean = True
+        for findings in findings_of(scratch, paths, flags, len(os.sched_getaffinity(0))):
+            if findings:
+                clean = False
+                print(findings, end="", flush=True)
+    print(f"{len(names)} files, {'clean' if clean else 'see above'}")
+    return 0 if clean else 1
 
 
 class SelfTest(unittest.TestCase):
@@ -182,9 +178,9 @@ class SelfTest(unittest.TestCase):
             for file, text in zip(files, texts):
                 with open(file, "w", encoding="utf-8") as out:
                     out.write(text)
-            with contextlib.redirect_stdout(None), \
-                    unittest.mock.patch("os.sched_getaffinity", lambda _: {0}):
-                return check_all(folder, files, {file: ["-std=c++20"] for file in files})
+            flags = {file: ["-std=c++20"] for file in files}
+            found = list(findings_of(folder, files, flags, threads=1))
+            return len(found), "".join(found)
 
     def test_the_analyzer_looks_into_what_a_unit_includes(self):
         units, found = self.checked("int A() { return 1; }\n",
