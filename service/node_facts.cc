@@ -6,14 +6,14 @@
 #include <span>
 
 #include "engine/utilization.h"
+#include "snapshot/well_known_names.h"
 
 namespace ebb {
 namespace {
 
 constexpr std::string_view kInstanceTypeLabels[] = {"node.kubernetes.io/instance-type",
                                                     "beta.kubernetes.io/instance-type"};
-constexpr std::string_view kZoneLabels[] = {"topology.kubernetes.io/zone",
-                                            "failure-domain.beta.kubernetes.io/zone"};
+constexpr std::string_view kZoneLabels[] = {kZoneLabel, kBetaZoneLabel};
 // Of a flag, "true" means `meaning`; else the value is the capacity type.
 constexpr struct {
   std::string_view label;

@@ -7,6 +7,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "predicates/filters.h"
+#include "snapshot/well_known_names.h"
 
 namespace ebb {
 namespace {
@@ -48,9 +49,7 @@ Amounts DefaultsOn(const ClusterSnapshot& snapshot, NodeId node, const ScoreFact
   return sum;
 }
 
-std::optional<TextId> ZoneKey(const Catalog& catalog) {
-  return catalog.symbols().Find("topology.kubernetes.io/zone");
-}
+std::optional<TextId> ZoneKey(const Catalog& catalog) { return catalog.symbols().Find(kZoneLabel); }
 
 std::optional<TextId> HostnameKey(const Catalog& catalog) {
   return catalog.symbols().Find("kubernetes.io/hostname");
