@@ -355,15 +355,8 @@ class SyncCall final : public grpc::ServerBidiReactor<wire::SyncRequest, wire::S
   }
   void OnDone() override {
     streams_.Remove(this);
-    if (resync_ || feeds_) {
-      thread_->Post(
-          {.run = [resync = resync_, feeds = feeds_](Session& session) -> SessionCall::Tell {
-             if (resync) session.DropResync(*resync);
-             if (feeds) session.EndFeed();
-             return nullptr;
-           },
-           .refuse = [](const absl::Status&) {}});
-    }
+    // Who ended the call on another thread may still hold the lock.
+    { const std::lock_guard lock(mutex_); }
     delete this;
   }
 
@@ -453,7 +446,7 @@ class SyncCall final : public grpc::ServerBidiReactor<wire::SyncRequest, wire::S
     EndIfDone();
   }
 
-  // REQUIRES, of these three: the lock is held.
+  // REQUIRES, of these four: the lock is held.
   void ReadOn() {
     if (reading_ || input_ended_ || !failed_.ok() || at_work_ >= kBatchesAhead ||
         replies_.size() >= kRepliesMax) {
@@ -472,9 +465,22 @@ class SyncCall final : public grpc::ServerBidiReactor<wire::SyncRequest, wire::S
     const bool failed = !failed_.ok();
     if (!failed && (!input_ended_ || !replies_.empty())) return;
     ended_ = true;
+    Leave();
     const absl::Status status = failed ? failed_ : failed_after_;
     told_.End(status);
     Finish(ToGrpc(status));
+  }
+  // Before the client is told that its stream has ended: what it asks next finds it gone.  No batch
+  // is at work and none will be, so the session's thread leaves resync_ and feeds_ alone.
+  void Leave() {
+    if (!resync_ && !feeds_) return;
+    thread_->Post({.run = [resync = resync_, feeds = feeds_](Session& session) -> SessionCall::Tell {
+                     if (resync) session.DropResync(*resync);
+                     if (feeds) session.EndFeed();
+                     return nullptr;
+                   },
+                   .refuse = [](const absl::Status&) {},  // The session was closed.
+                   .beyond_max = true});
   }
 
   Sessions& sessions_;

@@ -29,7 +29,7 @@ void SessionThread::Post(SessionCall call) {
       refused = why_closed_;
     } else if (waits && !why_no_waiting_.ok()) {
       refused = why_no_waiting_;
-    } else if (calls.size() >= calls_max_) {
+    } else if (calls.size() >= calls_max_ && !call.beyond_max) {
       refused = absl::ResourceExhaustedError(absl::StrCat(
           "calls: session ", name_, " has ", calls_max_, " calls waiting, --max-waiting-calls"));
     } else {

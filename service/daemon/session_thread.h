@@ -40,6 +40,8 @@ struct SessionCall {
   // Whether nobody wants the answer any more.  May be null.
   std::function<bool()> cancelled = nullptr;
   uint64_t min_version = 0;
+  // Taken however many wait: it ends something that was begun, and must not be lost.
+  bool beyond_max = false;
 };
 
 // Who is told when the plan changes.
@@ -63,7 +65,7 @@ struct PlanWatcher {
 class SessionThread {
  public:
   // A call that comes while `calls_max` wait for their turn is refused, and one that is to wait for
-  // a version while as many do.
+  // a version while as many do, but one with `beyond_max`.
   SessionThread(std::unique_ptr<Session> session, size_t calls_max);
   // As Close().
   ~SessionThread();

@@ -211,7 +211,21 @@ TEST_F(SessionThreadTest, AsManyCallsWaitAsAllowed) {
   ASSERT_EQ(refused.size(), 1);
   EXPECT_EQ(refused[0].code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(std::string(refused[0].message()), HasSubstr("--max-waiting-calls"));
+  // What ends something that was begun is taken all the same.
+  std::promise<void> ended;
+  thread_->Post({.run = [&](Session&) -> SessionCall::Tell {
+                   ended.set_value();
+                   return nullptr;
+                 },
+                 .refuse =
+                     [&](const absl::Status& why) {
+                       refused.push_back(why);
+                       ended.set_value();
+                     },
+                 .beyond_max = true});
+  EXPECT_EQ(refused.size(), 1);
   go.set_value();
+  ended.get_future().wait();
   thread_.reset();  // Before what its calls use.
 }
 
