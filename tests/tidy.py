@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 """Runs clang-tidy over the sources, many files at a time.
 
-    tidy.py BUILD [FILE...]      BUILD has compile_commands.json; FILE: .cc files
-    tidy.py --self-test          faults in a file that a unit includes are found
+    tidy.py CLANG_TIDY BUILD [FILE...]   BUILD has compile_commands.json; FILE: .cc files
+    tidy.py CLANG_TIDY --self-test       faults in a file that a unit includes are found
 
-Most of clang-tidy's time goes into the headers that each file includes: of 85 s for 24 files
-of engine/, 12 s into reading them and 38 s into all checks but the analyzer's.  Many files
+Much of clang-tidy's time goes into reading the headers that each file includes.  Many files
 are therefore checked together, as a unit that includes them.  The analyzer takes .cc files for
-part of a unit if that is called UnifiedSource.  Files that cannot be compiled behind the others
-(two files may use a name, each for itself) are left for a later unit.
+part of a unit if that is called UnifiedSource.  Files that use a name, each for itself, are put
+into different units; one that can still not be compiled behind the others is left for a later
+unit.
+
+CLANG_TIDY is of version 22 or later: earlier ones ask every check about every header of the
+system too, which takes two to four times as long.
 """
 
 import concurrent.futures
@@ -21,16 +24,12 @@ import sys
 import tempfile
 import unittest
 
+APART = ("service", "tools")
 UNIT_FILES_MAX = 40  # More make a unit that others wait for at the end.
 # The analyzer leaves a function after so many states; its default is nine times as many.  Both
 # faults that it found in this tree (pointers in engine/planner.cc and formats/proto_fields.h) are
 # found with 25,000 as with 75,000, which takes 17 instead of 7 s for planner.cc; 10,000 miss one.
 ANALYZER_STATES_MAX = 25000
-# Looks into each function of each header for parameters that could be references: 75 of the 110 s
-# that all checks but the analyzer's take for 24 files of tools/, and 18 of 38 s in engine/.  What
-# these folders do once in a plan may copy a text.
-SLOW_CHECK = "performance-unnecessary-value-param"
-SLOW_CHECK_SPARES = ("service", "tools")
 TREE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 FOLDERS = "base|snapshot|predicates|engine|service|tools"
 
@@ -86,11 +85,10 @@ def strangers_of(unit, flags, files):
     return [file for file in files if file in wrong]
 
 
-def check(unit, flags, spares):
-    """clang-tidy's findings, or an empty text.  `spares`: without the slow check."""
-    checks = "-bugprone-suspicious-include" + (f",-{SLOW_CHECK}" if spares else "")
+def check(clang_tidy, unit, flags):
+    """clang-tidy's findings, or an empty text."""
     result = subprocess.run(
-        ["clang-tidy-19", "--quiet", f"--checks={checks}",
+        [clang_tidy, "--quiet", "--checks=-bugprone-suspicious-include",
          f"--header-filter=/({FOLDERS})/([a-z]+/)*[^/]*\\.(h|cc)$", unit, "--",
          "-Wno-unknown-warning-option", "-Xclang", "-analyzer-config", "-Xclang",
          f"max-nodes={ANALYZER_STATES_MAX}", *flags],
@@ -98,16 +96,18 @@ def check(unit, flags, spares):
     return "" if result.returncode == 0 else result.stdout + result.stderr
 
 
-def check_together(folder, files, flags, spares):
+def check_together(clang_tidy, folder, files, flags):
     """What is found in files that can stand together, and the others of them."""
     together, later = files, []
     while True:
         unit = write_unit(folder, together)
-        strangers = strangers_of(unit, flags, together) if len(together) > 1 else []
+        findings = check(clang_tidy, unit, flags)
+        if "[clang-diagnostic-error" not in findings:
+            return findings, later
         # At least the first file stays, so that there is an end.
-        strangers = [file for file in strangers if file != together[0]]
+        strangers = [file for file in strangers_of(unit, flags, together) if file != together[0]]
         if not strangers:
-            return check(unit, flags, spares), later
+            return findings, later
         together = [file for file in together if file not in strangers]
         later += strangers
 
@@ -124,34 +124,53 @@ def all_flags(flags, files):
     return words
 
 
-def findings_of(folder, paths, flags, threads):
+def findings_of(clang_tidy, folder, paths, flags, threads):
     """What is found in each unit, as it is found; an empty text for a clean one."""
     with concurrent.futures.ThreadPoolExecutor(threads) as pool:
         while paths:
-            jobs = [pool.submit(check_together, folder, files, all_flags(flags, files), spares)
-                    for files, spares in slices_of(paths, threads)]
+            jobs = [pool.submit(check_together, clang_tidy, folder, files, all_flags(flags, files))
+                    for files in slices_of(paths)]
             for job in concurrent.futures.as_completed(jobs):
                 yield job.result()[0]
             paths = [file for job in jobs for file in job.result()[1]]
 
 
-def slices_of(paths, threads):
-    """Lists of files for one unit each, and whether they are spared the slow check."""
-    tops = tuple(f"{TREE}/{top}/" for top in SLOW_CHECK_SPARES)
+def own_names(path):
+    """Names that a file gives, in namespaces without a name, to what it defines for itself."""
+    names, own = set(), False
+    with open(path, encoding="utf-8") as text:
+        for line in text:
+            if line.startswith("namespace {"):
+                own = True
+            elif line.startswith("}  // namespace"):
+                own = False
+            elif own and (name := re.match(r"(?:struct|class|enum class|using) (\w+)", line) or
+                          re.match(r"(?!return|typedef)[a-z_A-Z][^(={]*?(\w+) ?(?:[({\[]|= )", line)):
+                names.add(name[1])
+    return names
+
+
+def slices_of(paths, files_max=UNIT_FILES_MAX):
+    """Lists of files for one unit each, the largest first."""
+    rooms = {}
+    for path in paths:  # What a room's headers define is a file's own in another room.
+        top = os.path.relpath(path, TREE).split(os.sep)[0]
+        rooms.setdefault(top if top in APART else "", []).append(path)
     slices = []
-    for spares in (True, False):
-        files = [path for path in paths if path.startswith(tops) == spares]
-        if files:
-            # As many units as threads or a multiple of it, of one size.  Neighbours stay together:
-            # they include the same headers.
-            rounds = -(-len(files) // (threads * UNIT_FILES_MAX))
-            size = -(-len(files) // (threads * rounds))
-            slices += [(files[at : at + size], spares) for at in range(0, len(files), size)]
-    return slices
+    for files in rooms.values():
+        units = [([], set(), [0]) for _ in range(-(-len(files) // files_max))]
+        # The largest first, so that the units become of one size.
+        for path in sorted(files, key=lambda path: (-os.path.getsize(path), path)):
+            own = own_names(path)
+            unit, names, size = min(units, key=lambda unit: (len(own & unit[1]), unit[2]))
+            unit.append(path)
+            names |= own
+            size[0] += os.path.getsize(path)
+        slices += [(size[0], sorted(unit)) for unit, _, size in units]
+    return [files for _, files in sorted(slices, reverse=True)]
 
 
-def main(arguments):
-    build, names = arguments[0], arguments[1:]
+def main(clang_tidy, build, *names):
     flags = flags_of(build)
     paths = [os.path.realpath(name) for name in names]
     for name, path in zip(names, paths):
@@ -160,7 +179,8 @@ def main(arguments):
     # The checks are looked for upwards from a unit: below `build`, in the tree.
     with tempfile.TemporaryDirectory(prefix="tidy-", dir=build) as scratch:
         clean = True
-        for findings in findings_of(scratch, paths, flags, len(os.sched_getaffinity(0))):
+        for findings in findings_of(clang_tidy, scratch, paths, flags,
+                                    len(os.sched_getaffinity(0))):
             if findings:
                 clean = False
                 print(findings, end="", flush=True)
@@ -169,6 +189,7 @@ def main(arguments):
 
 
 class SelfTest(unittest.TestCase):
+    clang_tidy = ""
 
     def checked(self, *texts):
         """What is found in .cc files of these texts, and in how many units."""
@@ -179,7 +200,7 @@ class SelfTest(unittest.TestCase):
                 with open(file, "w", encoding="utf-8") as out:
                     out.write(text)
             flags = {file: ["-std=c++20"] for file in files}
-            found = list(findings_of(folder, files, flags, threads=1))
+            found = list(findings_of(self.clang_tidy, folder, files, flags, threads=1))
             return len(found), "".join(found)
 
     def test_the_analyzer_looks_into_what_a_unit_includes(self):
@@ -206,9 +227,17 @@ class SelfTest(unittest.TestCase):
         self.assertEqual(units, 3)  # The first with the last, and one for each of the others.
         self.assertNotIn("clang-diagnostic-error", found)
 
-    def test_service_and_tools_alone_are_spared_the_slow_check(self):
-        engine, tools = f"{TREE}/engine/a.cc", f"{TREE}/tools/b.cc"
-        self.assertEqual(slices_of([engine, tools], 2), [([tools], True), ([engine], False)])
+    def test_files_that_use_a_name_each_for_itself_are_put_apart(self):
+        text = "namespace {{\n{}\n}}  // namespace\n"
+        with tempfile.TemporaryDirectory(prefix="tidy-", dir=".") as folder:
+            files = []
+            for name, defined in [("a", "constexpr int kMax = 1;"), ("b", "int Same(int a) {"),
+                                  ("c", "static const int kMax = 2;"), ("d", "struct Same {")]:
+                files.append(f"{folder}/{name}")
+                with open(files[-1], "w", encoding="utf-8") as out:
+                    out.write(text.format(defined))
+            self.assertEqual(slices_of(files, files_max=2),
+                             [[files[0], files[1]], [files[2], files[3]]])
 
     def test_a_file_that_cannot_be_compiled_is_told(self):
         self.assertIn("[clang-diagnostic-error", self.checked("int A() { return b; }\n")[1])
@@ -218,6 +247,7 @@ class SelfTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] == ["--self-test"]:
+    if sys.argv[2:] == ["--self-test"]:
+        SelfTest.clang_tidy = sys.argv[1]
         unittest.main(argv=sys.argv[:1])
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(*sys.argv[1:]))
