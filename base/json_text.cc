@@ -79,7 +79,7 @@ void WriteBlock(const Json& value, size_t indent, std::string& out) {
     }
     // As kubectl does: the items of a list stand under the key, not to its right.
     const size_t inner = member.is_array() ? indent : indent + 2;
-    out += "\n";
+    out += '\n';
     out.append(inner, ' ');
     WriteBlock(member, inner, out);
   }

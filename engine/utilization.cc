@@ -80,7 +80,7 @@ std::optional<Utilization> CalculateUtilization(const ClusterSnapshot& snapshot,
     return result;
   }
   if (options.gpu_label) {
-    result.resource = *catalog.symbols().Find(kDefaultGpuResource);
+    result.resource = catalog.symbols().Find(kDefaultGpuResource).value();  // Every catalog has it.
     return result;
   }
   for (const ResourceId resource : {kCpu, kMemory}) {

@@ -53,8 +53,9 @@ using prometheus::Histogram;
 using prometheus::Registry;
 
 // The autoscaler's own, in seconds.
-const Histogram::BucketBoundaries kDurations = {0.01, 0.05, 0.1, 0.5, 1,   2.5, 5,   7.5,  10,  15,
-                                                30,   45,   60,  90,  120, 300, 600, 1000, 2000};
+Histogram::BucketBoundaries Durations() {
+  return {0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 7.5, 10, 15, 30, 45, 60, 90, 120, 300, 600, 1000, 2000};
+}
 
 constexpr const char* kScaledDown = "cluster_autoscaler_scaled_down_nodes_total";
 constexpr const char* kScaledDownGpu = "cluster_autoscaler_scaled_down_gpu_nodes_total";
@@ -158,7 +159,7 @@ class Metrics::Impl {
     const std::scoped_lock lock(mutex_);
     struct Stored {
       double sum = 0;
-      std::vector<double> buckets = std::vector<double>(kDurations.size() + 1);
+      std::vector<double> buckets = std::vector<double>(Durations().size() + 1);
     };
     std::map<std::string, Stored> durations;  // By function.
     for (const auto& [name, label, bucket, value] : counters) {
@@ -256,7 +257,7 @@ class Metrics::Impl {
   }
 
   Histogram& Duration(const std::string& function) {
-    return durations_.Add({{"function", function}}, kDurations);
+    return durations_.Add({{"function", function}}, Durations());
   }
 
   mutable std::mutex mutex_;

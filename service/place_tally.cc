@@ -22,7 +22,7 @@ FilterVerdict Ask(const ClusterSnapshot& snapshot, const PodShape& shape, NodeId
   return verdict;
 }
 
-void Count(const FilterVerdict& verdict, size_t nodes, Noes& noes) {
+void AddNoes(const FilterVerdict& verdict, size_t nodes, Noes& noes) {
   for (const std::string& reason : verdict.reasons) noes[{reason, verdict.filter}] += nodes;
 }
 
@@ -74,7 +74,7 @@ PlaceTally TallyPlaces(const ClusterSnapshot& snapshot, PodId pod) {
     ++tally.nodes;
     const FilterVerdict verdict = Ask(snapshot, shape, node);
     if (!verdict.fits) {
-      Count(verdict, 1, noes);
+      AddNoes(verdict, 1, noes);
     } else if (tally.fits++ == 0) {
       tally.first_fit = node;
     }
@@ -155,7 +155,7 @@ std::optional<PlaceTally> PlaceTallies::Of(const ClusterSnapshot& snapshot,
   PlaceTally tally;
   Noes noes;
   for (size_t v = kGone + 1; v < of.verdicts.size(); ++v) {
-    if (of.nodes[v] > 0) Count(of.verdicts[v], of.nodes[v], noes);
+    if (of.nodes[v] > 0) AddNoes(of.verdicts[v], of.nodes[v], noes);
   }
   for (const size_t nodes : of.nodes) tally.nodes += nodes;
   tally.nodes -= of.nodes[kGone];
@@ -167,7 +167,7 @@ std::optional<PlaceTally> PlaceTallies::Of(const ClusterSnapshot& snapshot,
       if (verdict.fits) {
         if (tally.fits++ == 0) tally.first_fit = NodeId{n};
       } else {
-        Count(verdict, 1, noes);
+        AddNoes(verdict, 1, noes);
       }
     }
   }

@@ -24,7 +24,7 @@ namespace ebb {
 namespace {
 
 constexpr int64_t kApplicationId = 0x65626273;  // "ebbs"
-constexpr int64_t kVersion = 5;
+constexpr int64_t kStateVersion = 5;
 
 // What takes a file of an earlier version one version further.
 struct Upgrade {
@@ -338,7 +338,7 @@ struct TableRead {
 TableRead ResultOf(const Rows& rows) { return {.ok = rows.ok(), .what = rows.what()}; }
 
 // What the table `state` says beside the state.
-struct Figures {
+struct FiguresRead {
   int64_t revision = 0;
   std::optional<int64_t> digest;
   std::optional<int64_t> counters_digest;
@@ -349,7 +349,7 @@ struct Figures {
 // That every state has.
 constexpr const char* kNeededFigures[] = {"rounds", "latest_s", "resume", "scan_pointer"};
 
-TableRead ReadFigures(const Tables& tables, ScaleDownState& state, Figures& figures) {
+TableRead ReadFigures(const Tables& tables, ScaleDownState& state, FiguresRead& figures) {
   figures.missing.insert(std::begin(kNeededFigures), std::end(kNeededFigures));
   Rows rows(tables.db, "state", "SELECT key, value FROM state");
   while (rows.Next()) {
@@ -777,11 +777,11 @@ absl::Status SqliteState::CheckVersion() {
   if (*application != kApplicationId) {
     return absl::InvalidArgumentError(absl::StrCat(path_, ": is not a state file of ebb"));
   }
-  if (*version > kVersion || *version < kUpgrades[0].from) {
-    const bool later = *version > kVersion;
+  if (*version > kStateVersion || *version < kUpgrades[0].from) {
+    const bool later = *version > kStateVersion;
     return absl::InvalidArgumentError(absl::StrCat(
         path_, ": was written by ", later ? "a later" : "an earlier", " ebb (version ", *version,
-        ", this one knows ", kVersion, ")", later ? "" : "; remove it to start anew"));
+        ", this one knows ", kStateVersion, ")", later ? "" : "; remove it to start anew"));
   }
   Statement foreign(db_, kSelectForeign);
   if (foreign.Next()) {
@@ -809,7 +809,7 @@ absl::Status SqliteState::Check() {
 absl::Status SqliteState::PrepareTables() {
   // Another process may have been here since the file was opened.
   if (absl::Status s = CheckVersion(); !s.ok()) return s;
-  if (version_ == kVersion) return absl::OkStatus();
+  if (version_ == kStateVersion) return absl::OkStatus();
   absl::StatusOr<Content> before = Read();  // As the earlier version has it.
   if (!before.ok()) return before.status();
   if (version_ == 0) {
@@ -827,7 +827,7 @@ absl::Status SqliteState::PrepareTables() {
     if (!put.ok()) return Error("cannot be written");
     if (absl::Status s = WriteCountersDigest(); !s.ok()) return s;
   }
-  return Execute(absl::StrCat("PRAGMA user_version = ", kVersion).c_str());
+  return Execute(absl::StrCat("PRAGMA user_version = ", kStateVersion).c_str());
 }
 
 absl::Status SqliteState::Execute(const char* sql) {
@@ -876,7 +876,7 @@ absl::StatusOr<SqliteState::Content> SqliteState::Read() {
   if (version_ == 0) return Content();
   const Tables tables{.db = db_, .version = version_};
   ScaleDownState state;
-  Figures figures;
+  FiguresRead figures;
   Content content;
   int64_t last_round = 0;
   TableRead read = ReadFigures(tables, state, figures);
@@ -1037,7 +1037,7 @@ absl::Status SqliteState::InTransaction(const ScaleDownState* state, const Round
     sqlite3_exec(db_, "ROLLBACK", nullptr, nullptr, nullptr);
     return status;
   }
-  version_ = kVersion;
+  version_ = kStateVersion;
   if (state != nullptr) {
     known_->state = *state;
     if (cluster_) known_->cluster = cluster_;
@@ -1083,7 +1083,7 @@ absl::Status SqliteState::SaveSizing(SizingState sizing) {
 }
 
 absl::Status SqliteState::Count(const StoredCounter& more) {
-  if (version_ != kVersion) return absl::OkStatus();
+  if (version_ != kStateVersion) return absl::OkStatus();
   absl::Status status = Execute("BEGIN IMMEDIATE");
   if (!status.ok()) return status;
   status = CheckVersion();

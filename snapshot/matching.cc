@@ -243,7 +243,8 @@ absl::StatusOr<Selector> CompileSelector(const objects::LabelSelector& selector,
         {.key = symbols.Intern(key), .op = Operator::kIn, .values = {symbols.Intern(value)}});
   }
   for (const objects::Requirement& expression : selector.match_expressions) {
-    compiled.requirements.push_back(Compile(expression, *ParseOperator(expression.op), symbols));
+    compiled.requirements.push_back(
+        Compile(expression, ParseOperator(expression.op).value(), symbols));
   }
   return compiled;
 }

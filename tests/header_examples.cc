@@ -733,8 +733,8 @@ void SearchBeforeRounds(const ScaleDownOptions& scale_down_options, Loop& loop, 
 absl::Status PassCallExample(const v1alpha1::PassCall& call, ClusterSnapshot& snapshot,
                              const GroupRules& rules, Planner& planner, int64_t now_s,
                              v1alpha1::PassReply& reply) {
-  absl::StatusOr<PassQuestion> question = ReadPassCall(call, snapshot, rules);
-  absl::StatusOr<Plan> plan = planner.Pass(snapshot, question->groups, question->Input(now_s));
+  absl::StatusOr<PassRequest> request = ReadPassCall(call, snapshot, rules);
+  absl::StatusOr<Plan> plan = planner.Pass(snapshot, request->groups, request->Input(now_s));
   WritePassPlan(snapshot.catalog(), *plan, reply.mutable_plan());
   return plan.status();
 }

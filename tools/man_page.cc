@@ -105,7 +105,7 @@ void AddDescription(std::string_view description, std::string& page) {
     page += c;
     if (page.ends_with("\n\n")) page.replace(page.size() - 1, 1, ".PP\n");
   }
-  page += "\n";
+  page += '\n';
 }
 
 void AddFiles(std::span<const ManFile> files, std::string& page) {

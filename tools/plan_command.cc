@@ -45,7 +45,7 @@ namespace {
 
 constexpr int64_t kGroupSizeMax = 1'000'000;
 
-const std::string kInputGroup = "Input";
+constexpr const char* kInputGroup = "Input";
 
 void AddNodeGroupsFlag(PlanCommand& command, CLI::App& app) {
   app.add_option("--node-groups", command.node_groups,

@@ -118,10 +118,10 @@ RoundOptions RoundOptionsOf(const PlanCommand& command) {
   options.node_deletion_candidate_ttl_s = DurationSeconds(flags.deletion_candidate_ttl);
   options.max_node_startup_time_s = DurationSeconds(flags.max_node_startup_time);
   options.recent_eviction_ttl_s = DurationSeconds(flags.recent_eviction_ttl);
-  options.skipped_timer = *ValueOf(kSkippedTimerWords, flags.skipped_timers);
+  options.skipped_timer = ValueOf(kSkippedTimerWords, flags.skipped_timers).value();
   options.clock_jump_max_s = DurationSeconds(flags.clock_jump_max);
-  options.returned_node = *ValueOf(kReturnedNodeWords, flags.returned_nodes);
-  options.displaced_pods = *ValueOf(kDisplacedPodsWords, flags.displaced_pods);
+  options.returned_node = ValueOf(kReturnedNodeWords, flags.returned_nodes).value();
+  options.displaced_pods = ValueOf(kDisplacedPodsWords, flags.displaced_pods).value();
   if (flags.max_empty_bulk_delete) {
     options.budgets.max_scale_down_parallelism = *flags.max_empty_bulk_delete;
   }

@@ -18,8 +18,8 @@ using Problem = ReplicatorProblem;
 
 constexpr std::string_view kPoolKey = "replicator_worker_pool";
 // By name, as messages list them.
-constexpr std::string_view kRequired[] = {"replicator_enabled", "replicator_notification_uid",
-                                          "replicator_provider", "replicator_region", kPoolKey};
+constexpr std::string_view kRequiredKeys[] = {"replicator_enabled", "replicator_notification_uid",
+                                              "replicator_provider", "replicator_region", kPoolKey};
 
 struct BoolKey {
   std::string_view name;
@@ -68,7 +68,7 @@ const std::string* Find(const ReplicatorKeys& keys, std::string_view name) {
 
 std::vector<std::string> Missing(const ReplicatorKeys& keys) {
   std::vector<std::string> missing;
-  for (const std::string_view name : kRequired) {
+  for (const std::string_view name : kRequiredKeys) {
     if (!keys.contains(std::string(name))) missing.emplace_back(name);
   }
   return missing;
@@ -192,7 +192,7 @@ std::variant<ReplicatorOptions, Problem> ReadReplicatorKeys(
   const std::vector<std::string> missing = Missing(keys);
   if (missing.empty()) return Decode(node, keys);
   Problem problem{.kind = Problem::Kind::kNotConfigured, .node = std::string(node)};
-  if (missing.size() == std::size(kRequired)) return problem;
+  if (missing.size() == std::size(kRequiredKeys)) return problem;
 
   const auto pool = keys.find(std::string(kPoolKey));
   if (pool == keys.end()) {

@@ -7,16 +7,15 @@
 #include "absl/strings/str_cat.h"
 #include "base/printable.h"
 #include "base/text.h"
+#include "service/wire_limits.h"
 
 namespace ebb {
 namespace {
 
 namespace plugin_wire = actuator::v1alpha1;
 
-constexpr int kRowsMax = 100'000;
 constexpr int64_t kAheadMaxS = 3600;
 constexpr size_t kNodeNameMax = 253;
-constexpr size_t kNameMax = 1000;
 constexpr size_t kShownMax = 80;
 
 absl::Status Wrong(const std::string& where, const std::string& what) {
@@ -27,7 +26,7 @@ std::string Shown(std::string_view text) { return Printable(text.substr(0, kShow
 
 // Cut between characters.
 std::string ForPeople(const std::string& text) {
-  size_t size = std::min(text.size(), kNameMax);
+  size_t size = std::min(text.size(), kWireNameMax);
   while (size < text.size() && size > 0 &&
          (static_cast<unsigned char>(text[size]) & 0xC0) == 0x80) {
     --size;
@@ -42,7 +41,7 @@ absl::Status CheckTime(const std::string& where, int64_t time_s, int64_t now_s) 
 
 // Of a name that is shown and compared, and not looked up.
 absl::Status CheckName(const std::string& where, const std::string& name) {
-  if (name.size() <= kNameMax) return absl::OkStatus();
+  if (name.size() <= kWireNameMax) return absl::OkStatus();
   return Wrong(where, absl::StrCat("has ", name.size(), " bytes"));
 }
 
@@ -129,8 +128,8 @@ absl::StatusOr<EvictedPod> ReadEvicted(const std::string& row, const plugin_wire
 }
 
 absl::Status CheckRows(const std::string& where, int rows) {
-  if (rows <= kRowsMax) return absl::OkStatus();
-  return Wrong(where, absl::StrCat(rows, " rows, ", kRowsMax, " at most"));
+  if (rows <= kWireRowsMax) return absl::OkStatus();
+  return Wrong(where, absl::StrCat(rows, " rows, ", kWireRowsMax, " at most"));
 }
 
 }  // namespace

@@ -12,8 +12,8 @@
 
 #include <cerrno>
 #include <chrono>
-#include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <future>
 #include <mutex>
 #include <utility>
@@ -183,11 +183,10 @@ uint64_t Daemon::connections_refused() const {
 }
 
 uint64_t ResidentBytes() {
-  const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen("/proc/self/statm", "r"),
-                                                   &std::fclose);
-  unsigned long long total = 0;
-  unsigned long long resident = 0;
-  if (file == nullptr || std::fscanf(file.get(), "%llu %llu", &total, &resident) != 2) return 0;
+  std::ifstream file("/proc/self/statm");
+  uint64_t total = 0;
+  uint64_t resident = 0;
+  if (!(file >> total >> resident)) return 0;
   return resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
 }
 

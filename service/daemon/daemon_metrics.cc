@@ -16,8 +16,9 @@
 namespace ebb {
 namespace {
 
-const prometheus::Histogram::BucketBoundaries kSeconds = {
-    0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60};
+prometheus::Histogram::BucketBoundaries Seconds() {
+  return {0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60};
+}
 
 }  // namespace
 
@@ -39,7 +40,7 @@ DaemonMetrics::~DaemonMetrics() = default;
 
 void DaemonMetrics::Count(const EndedCall& call) {
   impl_->calls.Add({{"call", call.call}, {"code", CodeName(call.status.code())}}).Increment();
-  impl_->durations.Add({{"call", call.call}}, kSeconds).Observe(call.seconds);
+  impl_->durations.Add({{"call", call.call}}, Seconds()).Observe(call.seconds);
 }
 
 std::string DaemonMetrics::Text(const Sessions& sessions, const Now& now) const {

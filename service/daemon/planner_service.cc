@@ -355,8 +355,8 @@ class SyncCall final : public grpc::ServerBidiReactor<wire::SyncRequest, wire::S
   }
   void OnDone() override {
     streams_.Remove(this);
-    // Who ended the call on another thread may still hold the lock.
-    { const std::lock_guard lock(mutex_); }
+    mutex_.lock();  // Who ended the call on another thread may still hold it.
+    mutex_.unlock();
     delete this;
   }
 
@@ -471,16 +471,18 @@ class SyncCall final : public grpc::ServerBidiReactor<wire::SyncRequest, wire::S
     Finish(ToGrpc(status));
   }
   // Before the client is told that its stream has ended: what it asks next finds it gone.  No batch
-  // is at work and none will be, so the session's thread leaves resync_ and feeds_ alone.
+  // is at work and none will be, so the session's thread leaves resync_ and feeds_ alone.  A
+  // session that refuses was closed.
   void Leave() {
     if (!resync_ && !feeds_) return;
-    thread_->Post({.run = [resync = resync_, feeds = feeds_](Session& session) -> SessionCall::Tell {
-                     if (resync) session.DropResync(*resync);
-                     if (feeds) session.EndFeed();
-                     return nullptr;
-                   },
-                   .refuse = [](const absl::Status&) {},  // The session was closed.
-                   .beyond_max = true});
+    thread_->Post(
+        {.run = [resync = resync_, feeds = feeds_](Session& session) -> SessionCall::Tell {
+           if (resync) session.DropResync(*resync);
+           if (feeds) session.EndFeed();
+           return nullptr;
+         },
+         .refuse = [](const absl::Status&) {},
+         .beyond_max = true});
   }
 
   Sessions& sessions_;

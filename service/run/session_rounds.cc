@@ -10,36 +10,35 @@
 #include "base/text.h"
 #include "service/actuators/plugin_status.h"
 #include "service/session/wire_sizing.h"
+#include "service/wire_limits.h"
 
 namespace ebb {
 namespace {
 
-constexpr int kRowsMax = 100'000;
 constexpr size_t kShownMax = 80;
-constexpr size_t kNameMax = 1000;
 
-absl::Status Wrong(const std::string& where, const std::string& what) {
+absl::Status WrongRound(const std::string& where, const std::string& what) {
   return absl::InternalError(absl::StrCat("the daemon's round: ", where, ": ", what));
 }
 
 std::string Shown(std::string_view text) { return Printable(text.substr(0, kShownMax)); }
 
-absl::Status CheckNode(const std::string& where, const std::string& name) {
+absl::Status CheckNodeName(const std::string& where, const std::string& name) {
   if (IsNodeName(name)) return absl::OkStatus();
-  return Wrong(where, absl::StrCat("\"", Shown(name), "\" names no node"));
+  return WrongRound(where, absl::StrCat("\"", Shown(name), "\" names no node"));
 }
 
 absl::StatusOr<DeletionOrder> ReadDeletion(const std::string& row,
                                            const wire::OrderedDeletion& told) {
-  if (absl::Status s = CheckNode(row + ".node", told.node()); !s.ok()) return s;
+  if (absl::Status s = CheckNodeName(row + ".node", told.node()); !s.ok()) return s;
   if (told.batch_size() < 0) {
-    return Wrong(row + ".batch_size", absl::StrCat(told.batch_size(), " is negative"));
+    return WrongRound(row + ".batch_size", absl::StrCat(told.batch_size(), " is negative"));
   }
-  if (told.uid().size() > kNameMax || told.group().size() > kNameMax) {
-    return Wrong(row, "uid or group is too long");
+  if (told.uid().size() > kWireNameMax || told.group().size() > kWireNameMax) {
+    return WrongRound(row, "uid or group is too long");
   }
   if (!told.drain() && told.moves_size() > 0) {
-    return Wrong(row + ".moves", "is of a node that is to go empty");
+    return WrongRound(row + ".moves", "is of a node that is to go empty");
   }
   DeletionOrder order{.node = told.node(),
                       .uid = told.uid(),
@@ -48,7 +47,8 @@ absl::StatusOr<DeletionOrder> ReadDeletion(const std::string& row,
                       .batch_size = told.batch_size()};
   for (int i = 0; i < told.moves_size(); ++i) {
     const wire::Move& move = told.moves(i);
-    if (absl::Status s = CheckNode(absl::StrCat(row, ".moves[", i, "].to"), move.to()); !s.ok()) {
+    if (absl::Status s = CheckNodeName(absl::StrCat(row, ".moves[", i, "].to"), move.to());
+        !s.ok()) {
       return s;
     }
     order.moves.push_back({.namespace_name = move.pod().namespace_(),
@@ -65,23 +65,23 @@ absl::Status CheckDeletions(const wire::RoundReply& reply, const ActuatorStatus&
   for (const RunningDeletion& deletion : running.running) seen.insert(deletion.node);
   const int empty = reply.delete_empty_size();
   if (reply.deletions_size() != empty + reply.delete_drain_size()) {
-    return Wrong("deletions",
-                 absl::StrCat(reply.deletions_size(), " of ", empty + reply.delete_drain_size(),
-                              " nodes; is the daemon as new as this program?"));
+    return WrongRound(
+        "deletions", absl::StrCat(reply.deletions_size(), " of ", empty + reply.delete_drain_size(),
+                                  " nodes; is the daemon as new as this program?"));
   }
   for (int i = 0; i < reply.deletions_size(); ++i) {
     const wire::OrderedDeletion& told = reply.deletions(i);
     const std::string row = absl::StrCat("deletions[", i, "]");
     if (!seen.insert(told.node()).second) {
-      return Wrong(row + ".node", absl::StrCat(Shown(told.node()), " is there twice"));
+      return WrongRound(row + ".node", absl::StrCat(Shown(told.node()), " is there twice"));
     }
     const std::string& listed = i < empty ? reply.delete_empty(i) : reply.delete_drain(i - empty);
     if (told.node() != listed || told.drain() != (i >= empty)) {
-      return Wrong(row, "is not as delete_empty and delete_drain say");
+      return WrongRound(row, "is not as delete_empty and delete_drain say");
     }
   }
   if (reply.deletions_size() > 0 && reply.status() != "ScaleDownNodeDeleteStarted") {
-    return Wrong("status", absl::StrCat(Shown(reply.status()), " starts no deletion"));
+    return WrongRound("status", absl::StrCat(Shown(reply.status()), " starts no deletion"));
   }
   return absl::OkStatus();
 }
@@ -90,7 +90,8 @@ absl::Status ReadNames(const char* field,
                        const google::protobuf::RepeatedPtrField<std::string>& told,
                        std::vector<std::string>& names) {
   for (int i = 0; i < told.size(); ++i) {
-    if (absl::Status s = CheckNode(absl::StrCat(field, "[", i, "]"), told[i]); !s.ok()) return s;
+    if (absl::Status s = CheckNodeName(absl::StrCat(field, "[", i, "]"), told[i]); !s.ok())
+      return s;
     names.push_back(told[i]);
   }
   return absl::OkStatus();
@@ -119,14 +120,14 @@ const char* ResultOf(const DeletionResult& result,
 
 absl::StatusOr<AskedRound> ReadRoundReply(const wire::RoundReply& reply,
                                           const ActuatorStatus& running) {
-  if (reply.deletions_size() > kRowsMax || reply.soft_taint_size() > kRowsMax ||
-      reply.soft_untaint_size() > kRowsMax) {
-    return Wrong("deletions", absl::StrCat("more than ", kRowsMax, " rows"));
+  if (reply.deletions_size() > kWireRowsMax || reply.soft_taint_size() > kWireRowsMax ||
+      reply.soft_untaint_size() > kWireRowsMax) {
+    return WrongRound("deletions", absl::StrCat("more than ", kWireRowsMax, " rows"));
   }
   if (absl::Status s = CheckDeletions(reply, running); !s.ok()) return s;
   AskedRound round{.number = reply.round(),
                    .status = Shown(reply.status()),
-                   .message = Printable(reply.message().substr(0, kNameMax)),
+                   .message = Printable(reply.message().substr(0, kWireNameMax)),
                    .nodes = reply.nodes(),
                    .pending = reply.pending_pods(),
                    .unneeded = reply.unneeded()};
@@ -214,7 +215,7 @@ absl::StatusOr<AskedRound> SessionRounds::MakeRound(const ActuatorStatus& status
   const absl::StatusOr<wire::RoundReply> reply = client_.Round(call);
   if (!reply.ok()) return reply.status();
   if (reply->round() <= last_round_) {
-    return Wrong("round", absl::StrCat(reply->round(), " does not come after ", last_round_));
+    return WrongRound("round", absl::StrCat(reply->round(), " does not come after ", last_round_));
   }
   absl::StatusOr<AskedRound> round = ReadRoundReply(*reply, status);
   if (round.ok()) last_round_ = round->number;

@@ -24,10 +24,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// The file: {"apiVersion": kVersion, "kind": "ActuationLog", "events": {FIELD: [ITEM...]}}, the
+// The file: {"apiVersion": kApiVersion, "kind": "ActuationLog", "events": {FIELD: [ITEM...]}}, the
 // fields and items being those of round_events.h.  Items of the fields that are for one round
 // have beside them the number of the rounds before it.
-constexpr std::string_view kVersion = "ebb/v1alpha1";
+constexpr std::string_view kApiVersion = "ebb/v1alpha1";
 constexpr std::string_view kKind = "ActuationLog";
 constexpr const char* kRounds = "rounds";  // {"rounds": 7, "item": {...}}
 constexpr const char* kForOneRound[] = {"scaleUps", "deletionResults", "recentEvictions"};
@@ -35,7 +35,7 @@ constexpr const char* kUntilToldOtherwise[] = {"deletionsInProgress", "unreadyNo
                                                "unregisteredNodes"};
 
 Json Empty() {
-  Json log = {{"apiVersion", kVersion}, {"kind", kKind}, {"events", Json::object()}};
+  Json log = {{"apiVersion", kApiVersion}, {"kind", kKind}, {"events", Json::object()}};
   for (const char* field : kForOneRound) log["events"][field] = Json::array();
   for (const char* field : kUntilToldOtherwise) log["events"][field] = Json::array();
   return log;
@@ -43,7 +43,7 @@ Json Empty() {
 
 // Whether every field is there, and nothing else.
 bool IsLog(const Json& log) {
-  if (!log.is_object() || log.value("apiVersion", "") != kVersion ||
+  if (!log.is_object() || log.value("apiVersion", "") != kApiVersion ||
       log.value("kind", "") != kKind || !log.contains("events") || !log["events"].is_object()) {
     return false;
   }

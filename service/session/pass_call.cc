@@ -262,21 +262,20 @@ class TableWriter {
 
 }  // namespace
 
-absl::StatusOr<PassQuestion> ReadPassCall(const wire::PassCall& call,
-                                          const ClusterSnapshot& snapshot,
-                                          const GroupRules& rules) {
+absl::StatusOr<PassRequest> ReadPassCall(const wire::PassCall& call,
+                                         const ClusterSnapshot& snapshot, const GroupRules& rules) {
   const Catalog& catalog = snapshot.catalog();
-  PassQuestion question;
+  PassRequest request;
   NodeSet named(catalog.nodes());
   absl::Status read = ForEachNode("candidates", call.candidates(), snapshot, [&](NodeId node) {
     if (named.Contains(node)) return false;
     named.Insert(node);
-    question.candidates.push_back(node);
+    request.candidates.push_back(node);
     return true;
   });
   if (!read.ok()) return read;
   if (call.has_destinations()) {
-    NodeSet& destinations = question.destinations.emplace(catalog.nodes());
+    NodeSet& destinations = request.destinations.emplace(catalog.nodes());
     read =
         ForEachNode("destinations.nodes", call.destinations().nodes(), snapshot, [&](NodeId node) {
           destinations.Insert(node);
@@ -287,17 +286,17 @@ absl::StatusOr<PassQuestion> ReadPassCall(const wire::PassCall& call,
   if (call.has_groups()) {
     absl::StatusOr<NodeGroups> groups = GroupsOf(call.groups(), snapshot);
     if (!groups.ok()) return groups.status();
-    question.groups = *std::move(groups);
+    request.groups = *std::move(groups);
   } else {
-    question.groups = AssignGroups(catalog, rules);
+    request.groups = AssignGroups(catalog, rules);
   }
-  if (call.has_unneeded_limit()) question.unneeded_limit = call.unneeded_limit();
+  if (call.has_unneeded_limit()) request.unneeded_limit = call.unneeded_limit();
   switch (call.pod_order()) {
     case wire::BY_PRIORITY:
-      return question;
+      return request;
     case wire::AS_LISTED:
-      question.pod_order = PodOrder::kAsListed;
-      return question;
+      request.pod_order = PodOrder::kAsListed;
+      return request;
     default:
       return absl::InvalidArgumentError(
           absl::StrCat("pod_order: ", static_cast<int>(call.pod_order()), " is none"));

@@ -1,8 +1,8 @@
 // A pass of the planner as it travels (PassCall, PassReply, PassTable of
 // service/wire/planner.proto).
 //
-//   absl::StatusOr<PassQuestion> question = ReadPassCall(call, snapshot, rules);
-//   absl::StatusOr<Plan> plan = planner.Pass(snapshot, question->groups, question->Input(now_s));
+//   absl::StatusOr<PassRequest> request = ReadPassCall(call, snapshot, rules);
+//   absl::StatusOr<Plan> plan = planner.Pass(snapshot, request->groups, request->Input(now_s));
 //   WritePassPlan(snapshot.catalog(), *plan, reply.mutable_plan());
 //
 // Errors:  InvalidArgument or NotFound, naming the field, its index and the node.
@@ -29,7 +29,7 @@
 namespace ebb {
 
 // What a call asks, in the ids of a snapshot.
-struct PassQuestion {
+struct PassRequest {
   std::vector<NodeId> candidates;
   std::optional<NodeSet> destinations;
   NodeGroups groups;
@@ -49,8 +49,8 @@ struct PassQuestion {
 };
 
 // `rules`: for a call that names no groups.
-absl::StatusOr<PassQuestion> ReadPassCall(const v1alpha1::PassCall& call,
-                                          const ClusterSnapshot& snapshot, const GroupRules& rules);
+absl::StatusOr<PassRequest> ReadPassCall(const v1alpha1::PassCall& call,
+                                         const ClusterSnapshot& snapshot, const GroupRules& rules);
 
 void WritePassPlan(const Catalog& catalog, const Plan& plan, v1alpha1::PassPlan* written);
 

@@ -43,7 +43,7 @@ constexpr double kPassesShare = 0.5;
 constexpr double kVerificationShare = 0.9;
 
 // "Pod default/web-0", as the key of an object in a resync.
-std::string KeyOf(const objects::ObjectRef& object) {
+std::string KeyOfObject(const objects::ObjectRef& object) {
   const objects::ObjectMeta& meta = objects::MetaOf(object);
   return absl::StrCat(Absl(objects::KindOf(object)), " ", Absl(meta.namespace_name), "/",
                       Absl(meta.name));
@@ -57,7 +57,7 @@ class MissingSink final : public AnyObjectSink {
 
  protected:
   absl::Status OnObject(const objects::ObjectRef& object) override {
-    if (named_.contains(KeyOf(object))) return absl::OkStatus();
+    if (named_.contains(KeyOfObject(object))) return absl::OkStatus();
     const objects::ObjectMeta& meta = objects::MetaOf(object);
     if (auto blank = ChangeBatch::NamesOf(objects::KindOf(object))) {
       deletions_.Delete(*std::move(blank), meta.namespace_name, meta.name, "");
@@ -306,9 +306,9 @@ absl::Status Session::Take(const ChangeBatch& batch, OlderObjects older) {
   for (auto& [unused, named] : resyncs_) {
     for (const Change& change : batch.changes()) {
       if (change.type == Change::Type::kPut) {
-        named.insert(KeyOf(change.object));
+        named.insert(KeyOfObject(change.object));
       } else {
-        named.erase(KeyOf(change.object));
+        named.erase(KeyOfObject(change.object));
       }
     }
   }
@@ -669,12 +669,12 @@ absl::StatusOr<Reply> Session::MakePass(const wire::PassCall& call,
   const auto ends = EndOf(call.input(), end);
   if (!ends.ok()) return ends.status();
   ClusterSnapshot& snapshot = cluster_->Snapshot();
-  absl::StatusOr<PassQuestion> question = ReadPassCall(call, snapshot, (*settings)->groups);
-  if (!question.ok()) return question.status();
+  absl::StatusOr<PassRequest> request = ReadPassCall(call, snapshot, (*settings)->groups);
+  if (!request.ok()) return request.status();
   const int64_t now_s = call.input().has_now()
                             ? call.input().now()
                             : TimeToPlanFor(options_.clock_s(), cluster_->newest_time()).now_s;
-  PassInput input = question->Input(now_s);
+  PassInput input = request->Input(now_s);
   std::optional<Deadlines> deadlines;
   if (*ends) {
     deadlines.emplace(**ends);
@@ -683,11 +683,11 @@ absl::StatusOr<Reply> Session::MakePass(const wire::PassCall& call,
   const PlannerOptions& options = (*settings)->options.scale_down.planner;
   Planner& planner = PassPlanner(options, cluster_->symbols());
   const auto start = Clock::now();
-  const absl::StatusOr<ebb::Plan> plan = planner.Pass(snapshot, question->groups, input);
+  const absl::StatusOr<ebb::Plan> plan = planner.Pass(snapshot, request->groups, input);
   if (!plan.ok()) return plan.status();
   Reply reply;
   reply.set_pass_seconds(SecondsSince(start));
-  if (absl::Status s = Verify(snapshot, question->groups, options, input, *plan); !s.ok()) return s;
+  if (absl::Status s = Verify(snapshot, request->groups, options, input, *plan); !s.ok()) return s;
   reply.set_version(version_);
   reply.set_now(now_s);
   write(snapshot.catalog(), *plan, reply);
@@ -768,7 +768,7 @@ absl::StatusOr<wire::ViewReply> Session::Filter(const wire::FilterCall& call) {
       results.push_back(FilterJson(snapshot, *pod, only, FilterDetail::kEveryFilter));
       continue;
     }
-    if (!text.empty()) text += "\n";
+    if (!text.empty()) text += '\n';
     text += options_.printers->filter(snapshot, *pod, only);
   }
   wire::ViewReply reply;

@@ -8,24 +8,23 @@
 #include "base/printable.h"
 #include "base/text.h"
 #include "base/time_range.h"
+#include "service/wire_limits.h"
 
 namespace ebb {
 namespace {
 
-constexpr int kRowsMax = 100'000;
-constexpr size_t kNameMax = 1000;
 constexpr size_t kStateBytesMax = size_t{16} << 20;
 constexpr int64_t kCountMax = int64_t{1} << 40;
 
-absl::Status Wrong(const std::string& field, std::string_view what) {
+absl::Status WrongSizing(const std::string& field, std::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("sizing.", field, ": ", Absl(what)));
 }
 
 absl::Status CheckName(const std::string& field, const std::string& name,
                        std::set<std::string>& seen) {
-  if (name.empty()) return Wrong(field, "is empty");
-  if (name.size() > kNameMax) return Wrong(field, "is too long");
-  if (!seen.insert(name).second) return Wrong(field, Printable(name) + " is there twice");
+  if (name.empty()) return WrongSizing(field, "is empty");
+  if (name.size() > kWireNameMax) return WrongSizing(field, "is too long");
+  if (!seen.insert(name).second) return WrongSizing(field, Printable(name) + " is there twice");
   return absl::OkStatus();
 }
 
@@ -38,8 +37,8 @@ struct Figure {
 absl::Status CheckFigures(const std::string& row, std::initializer_list<Figure> figures) {
   for (const Figure& figure : figures) {
     if (figure.value >= 0 && figure.value <= figure.most) continue;
-    return Wrong(absl::StrCat(row, ".", figure.name),
-                 absl::StrCat(figure.value, " is not between 0 and ", figure.most));
+    return WrongSizing(absl::StrCat(row, ".", figure.name),
+                       absl::StrCat(figure.value, " is not between 0 and ", figure.most));
   }
   return absl::OkStatus();
 }
@@ -72,8 +71,8 @@ void PutSizing(const SizingState& sizing, v1alpha1::Sizing& wire) {
 }
 
 absl::StatusOr<SizingState> ReadSizing(const v1alpha1::Sizing& wire) {
-  if (wire.pools_size() > kRowsMax) return Wrong("pools", "has too many rows");
-  if (wire.queue_size() > kRowsMax) return Wrong("queue", "has too many rows");
+  if (wire.pools_size() > kWireRowsMax) return WrongSizing("pools", "has too many rows");
+  if (wire.queue_size() > kWireRowsMax) return WrongSizing("queue", "has too many rows");
   SizingState sizing;
   std::set<std::string> pools;
   for (int i = 0; i < wire.pools_size(); ++i) {
@@ -87,11 +86,11 @@ absl::StatusOr<SizingState> ReadSizing(const v1alpha1::Sizing& wire) {
                                  {"grow_by", told.grow_by(), kCountMax},
                                  {"grow_since", told.grow_since(), kLatestTimeS}});
     }
-    if (right.ok() && (told.policy().empty() || told.policy().size() > kNameMax)) {
-      right = Wrong(row + ".policy", "is empty or too long");
+    if (right.ok() && (told.policy().empty() || told.policy().size() > kWireNameMax)) {
+      right = WrongSizing(row + ".policy", "is empty or too long");
     }
     if (right.ok() && told.state().size() > kStateBytesMax) {
-      right = Wrong(row + ".state", "is too long");
+      right = WrongSizing(row + ".state", "is too long");
     }
     if (!right.ok()) return right;
     sizing.pools.push_back({.pool = told.pool(),
@@ -114,8 +113,8 @@ absl::StatusOr<SizingState> ReadSizing(const v1alpha1::Sizing& wire) {
                                  {"attempts", told.attempts(), kCountMax},
                                  {"retry_after", told.retry_after(), kLatestTimeS}});
     }
-    if (right.ok() && (told.uid().size() > kNameMax || told.pool().size() > kNameMax)) {
-      right = Wrong(row, "uid or pool is too long");
+    if (right.ok() && (told.uid().size() > kWireNameMax || told.pool().size() > kWireNameMax)) {
+      right = WrongSizing(row, "uid or pool is too long");
     }
     if (!right.ok()) return right;
     sizing.queue.push_back({.node = told.node(),

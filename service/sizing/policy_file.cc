@@ -225,7 +225,7 @@ class PoolReading {
     int at = all == options_place_.lines.end() ? 0 : all->second;
     if (line != options_place_.lines.end()) at = line->second;
     std::string path = options_where_;
-    if (!path.empty() && !problem.path.empty()) path += ".";
+    if (!path.empty() && !problem.path.empty()) path += '.';
     path += problem.path;
     return options_place_.BadAt(at, path.empty() ? "options" : path, problem.what);
   }

@@ -87,7 +87,7 @@ void AddKey(const PolicyKey& key, Json& options) {
   }
 }
 
-Json Count(std::string_view description) {
+Json CountOf(std::string_view description) {
   return {
       {"type", "integer"}, {"minimum", 0}, {"maximum", 1000000000}, {"description", description}};
 }
@@ -100,22 +100,22 @@ Json PoolSchema(const PolicyRegistry& registry) {
   properties["nodes"] = {
       {"type", "object"}, {"minProperties", 1}, {"description", "Labels of the pool's nodes"}};
   Json cloud = Object();
-  cloud["properties"] = {{"min", Count("Fewest instances of the cloud's group")},
-                         {"max", Count("Most instances")},
-                         {"desired", Count("What it has been asked for; absent: the nodes")}};
+  cloud["properties"] = {{"min", CountOf("Fewest instances of the cloud's group")},
+                         {"max", CountOf("Most instances")},
+                         {"desired", CountOf("What it has been asked for; absent: the nodes")}};
   cloud["required"] = {"min", "max"};
   properties["cloud"] = cloud;
   properties["default"] = {{"type", "boolean"},
                            {"description", "Pods that ask for no node are this pool's"}};
-  properties["signalPeriod"] = Count("Seconds after which a signal is stale; 0: never");
+  properties["signalPeriod"] = CountOf("Seconds after which a signal is stale; 0: never");
   properties["group"] = {{"type", "string"},
                          {"description", "The group, as the actuator names it"}};
   properties["period"] =
-      Count("Seconds from round to round, at least; absent: as the policy's program has them");
+      CountOf("Seconds from round to round, at least; absent: as the policy's program has them");
   properties["order"] = {{"enum", {"policy", "planner"}},
                          {"description", "In which order nodes are tried that may go"}};
-  properties["retries"] = Count("Failed steps in a row until failsafe; 0: never");
-  properties["stepTimeout"] = Count("Seconds that a step may take");
+  properties["retries"] = CountOf("Failed steps in a row until failsafe; 0: never");
+  properties["stepTimeout"] = CountOf("Seconds that a step may take");
   properties["stepTimeout"]["minimum"] = 1;
   properties["file"] = {{"type", "string"},
                         {"description",
@@ -146,12 +146,12 @@ void AddRest(Json& properties) {
   const Json text = {{"type", "string"}};
   Json webhook = Object();
   webhook["properties"] = {{"url", text},
-                           {"retries", Count("After the first try")},
-                           {"timeout", Count("Seconds of one try")}};
+                           {"retries", CountOf("After the first try")},
+                           {"timeout", CountOf("Seconds of one try")}};
   webhook["required"] = {"url"};
   Json exec = Object();
   exec["properties"] = {{"command", {{"type", "array"}, {"items", text}, {"minItems", 1}}},
-                        {"timeout", Count("Seconds after which it is killed")}};
+                        {"timeout", CountOf("Seconds after which it is killed")}};
   exec["required"] = {"command"};
   Json notifier = Object();
   notifier["properties"] = {{"log", {{"type", "boolean"}}}, {"webhook", webhook}, {"exec", exec}};
@@ -160,7 +160,7 @@ void AddRest(Json& properties) {
                                  {"items", notifier},
                                  {"description", "Who is told that a pool entered failsafe"}};
   Json prometheus = Object();
-  prometheus["properties"] = {{"url", text}, {"timeout", Count("Seconds of one query")}};
+  prometheus["properties"] = {{"url", text}, {"timeout", CountOf("Seconds of one query")}};
   prometheus["required"] = {"url"};
   properties["prometheus"] = prometheus;
   Json discover = Object();

@@ -29,18 +29,20 @@ struct Candidate {
 
 using WorkloadKey = std::tuple<std::string, std::string_view, std::string_view>;
 
-WorkloadKey KeyOf(const PlanReport::Keeper& of) { return {of.kind, of.namespace_name, of.name}; }
+WorkloadKey KeyOfWorkload(const PlanReport::Keeper& of) {
+  return {of.kind, of.namespace_name, of.name};
+}
 
 // Pods that run on nodes, by workload, of those that keep nodes.
 std::map<WorkloadKey, std::vector<PodId>> PodsOfKeepers(const PlanReport& report) {
   std::map<WorkloadKey, std::vector<PodId>> pods;
-  for (const PlanReport::Keeper& keeper : report.keepers) pods[KeyOf(keeper)];
+  for (const PlanReport::Keeper& keeper : report.keepers) pods[KeyOfWorkload(keeper)];
   const ClusterSnapshot& snapshot = report.context.cluster->snapshot;
   const Catalog& catalog = snapshot.catalog();
   for (uint32_t n = 0; n < catalog.nodes(); ++n) {
     if (!snapshot.Contains(NodeId{n})) continue;
     for (const PodId pod : snapshot.PodsOn(NodeId{n})) {
-      const auto found = pods.find(KeyOf(WorkloadOf(catalog, pod)));
+      const auto found = pods.find(KeyOfWorkload(WorkloadOf(catalog, pod)));
       if (found != pods.end()) found->second.push_back(pod);
     }
   }
@@ -202,7 +204,8 @@ absl::StatusOr<std::vector<Candidate>> Candidates(const PlanReport& report,
   for (size_t k = 0; k < std::min(options.limit, report.keepers.size()); ++k) {
     const PlanReport::Keeper& keeper = report.keepers[k];
     if (UnremovableReasonOf(keeper.reason) != UnremovableReason::kNoPlaceToMovePods) continue;
-    for (const PodId pod : pods.at(KeyOf(keeper))) unplaced.push_back(NameOfPod(catalog, pod));
+    for (const PodId pod : pods.at(KeyOfWorkload(keeper)))
+      unplaced.push_back(NameOfPod(catalog, pod));
   }
   if (absl::Status s = patched.Find(unplaced); !s.ok()) return s;
 
@@ -212,7 +215,7 @@ absl::StatusOr<std::vector<Candidate>> Candidates(const PlanReport& report,
   }
   for (size_t k = 0; k < report.keepers.size(); ++k) {
     const PlanReport::Keeper& keeper = report.keepers[k];
-    const std::vector<PodId>& its_pods = pods.at(KeyOf(keeper));
+    const std::vector<PodId>& its_pods = pods.at(KeyOfWorkload(keeper));
     if (IsShare(keeper)) {
       // It counts for the flag.
     } else if (k >= options.limit) {

@@ -86,14 +86,14 @@ constexpr auto kKnownOwners = std::to_array<KnownOwner>({
     {objects::ControllerKind::kReplicationController, "ReplicationController", "", "rc"},
 });
 
-std::string_view GroupOf(std::string_view api_version) {
+std::string_view ApiGroupOf(std::string_view api_version) {
   const size_t slash = api_version.find('/');
   return slash == std::string_view::npos ? "" : api_version.substr(0, slash);
 }
 
 const KnownOwner* KindOf(std::string_view api_version, std::string_view kind) {
   for (const KnownOwner& known : kKnownOwners) {
-    if (known.name == kind && known.group == GroupOf(api_version)) return &known;
+    if (known.name == kind && known.group == ApiGroupOf(api_version)) return &known;
   }
   return nullptr;
 }
