@@ -13,17 +13,11 @@
 #include "engine/planner.h"
 #include "gtest/gtest.h"
 #include "tests/engine/planning.h"
+#include "tests/support/sanitized.h"
 #include "tests/testing/cluster_builder.h"
 
 // The sanitizers' own operators tell what is freed as it was not allocated: they stay.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)  // g++
-#define EBB_COUNTS_ALLOCATIONS 0
-#elif defined(__has_feature)  // clang
-#define EBB_COUNTS_ALLOCATIONS \
-  !(__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
-#else
-#define EBB_COUNTS_ALLOCATIONS 1
-#endif
+#define EBB_COUNTS_ALLOCATIONS !EBB_TESTS_SANITIZED
 
 namespace {
 

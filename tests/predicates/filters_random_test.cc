@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "tests/support/filter_differential.h"
+#include "tests/support/sanitized.h"
 
 namespace ebb::test::filters_random_test {
 namespace {
@@ -50,7 +51,7 @@ constexpr std::string_view kStorageReasons[] = {
 };
 
 TEST(FiltersRandomTest, EveryVerdictIsTheTwins) {
-  constexpr uint64_t kClusters = 2500;
+  constexpr uint64_t kClusters = Rounds(2500);
   DifferentialStats stats;
   for (uint64_t c = 0; c < kClusters; ++c) {
     const uint64_t seed = Seed() + c;
@@ -61,14 +62,15 @@ TEST(FiltersRandomTest, EveryVerdictIsTheTwins) {
     ASSERT_EQ(wrong, "") << "EBB_TEST_SEED=" << seed;
   }
   // Every filter had its say, or the clusters prove nothing about it.
-  EXPECT_GT(stats.verdicts, 50'000u);
+  EXPECT_GT(stats.verdicts, 20 * kClusters);
   EXPECT_GT(stats.fits, stats.verdicts / 10);
   for (const Filter filter :
        {Filter::kNodeUnschedulable, Filter::kTaintToleration, Filter::kNodeAffinity,
         Filter::kNodePorts, Filter::kNodeResourcesFit, Filter::kVolumeRestrictions,
         Filter::kNodeVolumeLimits, Filter::kVolumeBinding, Filter::kVolumeZone,
         Filter::kPodTopologySpread, Filter::kInterPodAffinity, Filter::kNodeDeclaredFeatures}) {
-    EXPECT_GT(stats.refusals[static_cast<size_t>(filter)], 200u) << FilterName(filter);
+    EXPECT_GT(stats.refusals[static_cast<size_t>(filter)], kClusters * 2 / 25)
+        << FilterName(filter);
   }
   for (const std::string_view reason : kStorageReasons) {
     EXPECT_GT(stats.reasons[std::string(reason)], 0u) << reason;

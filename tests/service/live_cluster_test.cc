@@ -26,6 +26,7 @@
 #include "snapshot/samples/generate.h"
 #include "tests/support/live_twin.h"
 #include "tests/support/random_seed.h"
+#include "tests/support/sanitized.h"
 #include "tests/testing/cluster_builder.h"
 
 namespace ebb::live_cluster_test {
@@ -352,7 +353,7 @@ TEST(LiveClusterTest, AnswersWhatAGeneratedClusterLoadedAnswersWhileItChanges) {
     ASSERT_TRUE(samples::GenerateDump(*kind, {.nodes = 15, .seed = seed}, sink).ok());
     twin.Compare();
     test::Dice dice(seed);
-    for (int round = 0; round < 8 && !testing::Test::HasFailure(); ++round) {
+    for (uint64_t round = 0; round < test::Rounds(8) && !testing::Test::HasFailure(); ++round) {
       for (int i = 0; i < 10; ++i) twin.Change1(dice);
       SCOPED_TRACE(std::string(name) + " after " + std::to_string(10 * (round + 1)) + " changes");
       twin.Compare();

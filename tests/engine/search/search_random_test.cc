@@ -3,6 +3,7 @@
 
 #include "gtest/gtest.h"
 #include "tests/engine/search/random_search.h"
+#include "tests/support/sanitized.h"
 
 namespace ebb::search_random_test {
 namespace {
@@ -10,7 +11,7 @@ namespace {
 TEST(SearchRandomTest, WhatIsFoundHolds) {
   int64_t greedy = 0;
   int64_t best = 0;
-  for (uint64_t seed = 1; seed <= 300; ++seed) {
+  for (uint64_t seed = 1; seed <= test::Rounds(300); ++seed) {
     const test::RandomSearchResult result = test::RunRandomSearch(seed);
     ASSERT_EQ(result.wrong, "") << "seed " << seed;
     greedy += result.greedy;

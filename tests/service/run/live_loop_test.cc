@@ -26,6 +26,7 @@
 #include "service/run/session_rounds.h"
 #include "snapshot/formats/write_objects.h"
 #include "snapshot/samples/generate.h"
+#include "tests/service/run/exported_objects.h"
 #include "tests/service/run/feed.h"
 #include "tests/service/session/session_objects.h"
 
@@ -49,20 +50,6 @@ RoundOptions Rounds() {
   options.scale_down.cooldown.scale_down_delay_after_failure_s = 0;
   options.scale_down.budgets.max_drain_parallelism = 3;
   return options;
-}
-
-std::vector<std::string> ObjectsOf(SimulatedCluster& cluster) {
-  std::string list;
-  ObjectWriter writer(ObjectFormat::kJsonList, [&](std::string_view bytes) {
-    list += bytes;
-    return absl::OkStatus();
-  });
-  EXPECT_TRUE(cluster.Export(writer).ok());
-  EXPECT_TRUE(writer.Finish().ok());
-  std::vector<std::string> objects;
-  const nlohmann::json whole = nlohmann::json::parse(list);
-  for (const auto& item : whole["items"]) objects.push_back(item.dump());
-  return objects;
 }
 
 // Time of a loop that is to end.
@@ -147,7 +134,7 @@ class LiveLoopTest : public ::testing::Test {
 
   void Feed() {
     if (!feed_) return;
-    EXPECT_TRUE(feed_->Resync(ObjectsOf(*cluster_)));
+    EXPECT_TRUE(feed_->Resync(test::ExportedObjects(*cluster_)));
   }
   void Turn() {
     now_s_ += kScanS;
@@ -278,10 +265,10 @@ TEST_F(LiveLoopTest, AClusterThatIsHalfThereIsNoReasonToDelete) {
   Start();
   // All nodes have come, and their pods not yet.
   std::vector<std::string> nodes;
-  for (const std::string& object : ObjectsOf(*cluster_)) {
-    if (nlohmann::json::parse(object)["kind"] == "Node") nodes.push_back(object);
+  for (const std::string& object : test::ExportedObjects(*cluster_)) {
+    if (object.find(R"("kind":"Node",)") != std::string::npos) nodes.push_back(object);
   }
-  std::vector<std::string> all = ObjectsOf(*cluster_);
+  std::vector<std::string> all = test::ExportedObjects(*cluster_);
   ASSERT_TRUE(feed_->BeginResync(nodes));
   for (int i = 0; i < 20; ++i) {
     now_s_ += kScanS;

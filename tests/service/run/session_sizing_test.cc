@@ -8,7 +8,6 @@
 
 #include <chrono>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,6 +25,7 @@
 #include "service/sqlite_state.h"
 #include "snapshot/formats/write_objects.h"
 #include "tests/engine/planning.h"
+#include "tests/service/run/exported_objects.h"
 #include "tests/service/run/feed.h"
 #include "tests/service/session/session_objects.h"
 #include "tests/service/sizing/told_policy.h"
@@ -99,7 +99,7 @@ class SessionSizingTest : public ::testing::Test {
   void Turn() {
     now_s_ += 10;
     cluster_->AdvanceTo(now_s_);
-    EXPECT_TRUE(feed_->Resync(Objects()));
+    EXPECT_TRUE(feed_->Resync(test::ExportedObjects(*cluster_)));
     loop_->Turn(now_s_);
     const absl::Status sound = cluster_->CheckSound();
     EXPECT_TRUE(sound.ok()) << sound;
@@ -135,19 +135,6 @@ class SessionSizingTest : public ::testing::Test {
       status.Update(sink.OnPod(test::Pod(absl::StrCat("p", n)).On(name).Cpu(500).raw));
     }
     return status;
-  }
-  std::vector<std::string> Objects() {
-    std::string list;
-    ObjectWriter writer(ObjectFormat::kJsonList, [&](std::string_view bytes) {
-      list += bytes;
-      return absl::OkStatus();
-    });
-    EXPECT_TRUE(cluster_->Export(writer).ok());
-    EXPECT_TRUE(writer.Finish().ok());
-    std::vector<std::string> objects;
-    const nlohmann::json whole = nlohmann::json::parse(list);
-    for (const auto& item : whole["items"]) objects.push_back(item.dump());
-    return objects;
   }
 };
 

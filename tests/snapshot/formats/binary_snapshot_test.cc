@@ -15,6 +15,7 @@
 #include "snapshot/import/load_cluster.h"
 #include "snapshot/samples/generate.h"
 #include "tests/support/dump_sink.h"
+#include "tests/support/sanitized.h"
 
 namespace ebb::binary_snapshot_test {
 namespace {
@@ -227,7 +228,7 @@ TEST(BinarySnapshotTest, AFlippedBitOfALargeFileIsRefused) {
   ASSERT_TRUE(writer.Finish().ok());
   ASSERT_GT(snapshot.size(), 2u * (256 << 10));  // Several chunks.
   std::mt19937_64 random(7);
-  for (int round = 0; round < 300; ++round) {
+  for (uint64_t round = 0; round < test::Rounds(300); ++round) {
     const size_t bit = random() % (8 * snapshot.size());
     snapshot[bit / 8] = static_cast<char>(snapshot[bit / 8] ^ (1 << bit % 8));
     NullSink sink;
