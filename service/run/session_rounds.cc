@@ -90,8 +90,9 @@ absl::Status ReadNames(const char* field,
                        const google::protobuf::RepeatedPtrField<std::string>& told,
                        std::vector<std::string>& names) {
   for (int i = 0; i < told.size(); ++i) {
-    if (absl::Status s = CheckNodeName(absl::StrCat(field, "[", i, "]"), told[i]); !s.ok())
+    if (absl::Status s = CheckNodeName(absl::StrCat(field, "[", i, "]"), told[i]); !s.ok()) {
       return s;
+    }
     names.push_back(told[i]);
   }
   return absl::OkStatus();

@@ -204,8 +204,9 @@ absl::StatusOr<std::vector<Candidate>> Candidates(const PlanReport& report,
   for (size_t k = 0; k < std::min(options.limit, report.keepers.size()); ++k) {
     const PlanReport::Keeper& keeper = report.keepers[k];
     if (UnremovableReasonOf(keeper.reason) != UnremovableReason::kNoPlaceToMovePods) continue;
-    for (const PodId pod : pods.at(KeyOfWorkload(keeper)))
+    for (const PodId pod : pods.at(KeyOfWorkload(keeper))) {
       unplaced.push_back(NameOfPod(catalog, pod));
+    }
   }
   if (absl::Status s = patched.Find(unplaced); !s.ok()) return s;
 
