@@ -498,7 +498,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--keep", metavar="FOLDER", help="where inputs that did harm are kept")
     parser.add_argument("--self-test", action="store_true")
-    flags = parser.parse_args()
+    flags = parser.parse_intermixed_args()
     ebb = os.path.abspath(flags.ebb)
     if flags.self_test:
         return 1 if self_test(ebb) else 0
