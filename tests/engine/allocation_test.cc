@@ -16,16 +16,14 @@
 #include "tests/support/sanitized.h"
 #include "tests/testing/cluster_builder.h"
 
-// The sanitizers' own operators tell what is freed as it was not allocated: they stay.
-#define EBB_COUNTS_ALLOCATIONS !EBB_TESTS_SANITIZED
-
 namespace {
 
 std::atomic<int64_t> allocations{0};
 
 }  // namespace
 
-#if EBB_COUNTS_ALLOCATIONS
+// The sanitizers' own operators tell what is freed as it was not allocated: they stay.
+#if !EBB_TESTS_SANITIZED
 
 // Not inlined: the compiler would take malloc and free for a mismatch with new and delete.
 [[gnu::noinline]] void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
@@ -101,7 +99,7 @@ Counted ThirdPass(int nodes) {
 }
 
 TEST(AllocationTest, APassAllocatesForItsPlanAlone) {
-  if (!EBB_COUNTS_ALLOCATIONS) GTEST_SKIP() << "a sanitizer counts its own";
+  if (test::kSanitized) GTEST_SKIP() << "a sanitizer counts its own";
   const Counted small = ThirdPass(60);
   const Counted large = ThirdPass(600);
   ASSERT_GT(small.removed, 10u);

@@ -24,7 +24,6 @@
 #include "service/round_driver.h"
 #include "service/run/exported_cluster.h"
 #include "service/run/session_rounds.h"
-#include "snapshot/formats/write_objects.h"
 #include "snapshot/samples/generate.h"
 #include "tests/service/run/exported_objects.h"
 #include "tests/service/run/feed.h"

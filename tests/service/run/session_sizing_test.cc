@@ -23,7 +23,6 @@
 #include "service/run/session_rounds.h"
 #include "service/sizing/pool_sizer.h"
 #include "service/sqlite_state.h"
-#include "snapshot/formats/write_objects.h"
 #include "tests/engine/planning.h"
 #include "tests/service/run/exported_objects.h"
 #include "tests/service/run/feed.h"
