@@ -20,18 +20,11 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kBudgets = "PodDisruptionBudget";
 
-// As ClusterLoader: a deletion time of a pod may lie ahead, by the grace period.
-int64_t NewestTime(const objects::ObjectRef& object) {
-  const objects::ObjectMeta& meta = objects::MetaOf(object);
-  if (std::holds_alternative<const objects::Pod*>(object)) return meta.creation_time;
-  return std::max(meta.creation_time, meta.deletion_time.value_or(0));
-}
-
 // Takes every object as a change.
 class TakingSink final : public AnyObjectSink {
  public:
   explicit TakingSink(LiveCluster& cluster) : cluster_(cluster) {}
-  void OnAside(const Aside& aside) override { version_ = aside.resource_version; }
+  void OnAside(const Aside& aside) override { aside_ = aside; }
   absl::Status OnList(std::string_view kind, uint64_t /*items*/) override {
     lists_budgets_ |= kind == kBudgets;
     return absl::OkStatus();
@@ -40,13 +33,16 @@ class TakingSink final : public AnyObjectSink {
 
  protected:
   absl::Status OnObject(const objects::ObjectRef& object) override {
-    const Change change{.object = object, .resource_version = std::exchange(version_, {})};
+    const Aside aside = std::exchange(aside_, {});
+    const Change change{.object = object,
+                        .resource_version = aside.resource_version,
+                        .pods_ready = aside.pods_ready};
     return cluster_.Take({&change, 1});
   }
 
  private:
   LiveCluster& cluster_;
-  std::string_view version_;
+  Aside aside_;  // Of the object that comes next.
   bool lists_budgets_ = false;
 };
 
@@ -109,16 +105,7 @@ absl::StatusOr<std::unique_ptr<LiveCluster>> LiveCluster::FromInputs(
 }
 
 absl::Status LiveCluster::Take(std::span<const Change> changes, OlderObjects older) {
-  if (absl::Status s = live_.Take(changes, older); !s.ok()) return s;
-  for (const Change& change : changes) {
-    if (change.type == Change::Type::kDelete) continue;
-    newest_time_ = std::max(newest_time_, NewestTime(change.object));
-    const auto* const put = std::get_if<const objects::Namespace*>(&change.object);
-    if (put != nullptr && (*put)->meta.name == "kube-system") {
-      cluster_uid_ = std::string((*put)->meta.uid);
-    }
-  }
-  return absl::OkStatus();
+  return live_.Take(changes, older);
 }
 
 absl::Status LiveCluster::Read(const std::function<absl::Status(ObjectSink&)>& read) {
@@ -131,7 +118,7 @@ absl::Status LiveCluster::Read(const std::function<absl::Status(ObjectSink&)>& r
 LoadedCluster LiveCluster::LoadedAs(ClusterSnapshot snapshot, std::vector<PodId> pending) {
   LoadedCluster cluster{.snapshot = std::move(snapshot),
                         .pending = std::move(pending),
-                        .newest_time = newest_time_,
+                        .newest_time = live_.newest_time(),
                         .counts = {},
                         .warnings = {}};
   cluster.counts.ended = live_.PodsLeftOut(PodListing::kEnded);
@@ -268,7 +255,7 @@ absl::StatusOr<RoundSource> LiveCluster::Source(const RoundSettings& settings,
   } else {
     source->cluster = Here();
   }
-  source->cluster_uid = cluster_uid_;
+  source->cluster_uid = live_.UidOfNamespace("kube-system");
   return source;
 }
 

@@ -67,8 +67,8 @@ class LiveCluster {
   absl::Status Read(const std::function<absl::Status(ObjectSink&)>& read);
 
   [[nodiscard]] const LiveCounts& counts() const { return live_.counts(); }
-  // The latest time that an object carried, Unix seconds.
-  [[nodiscard]] int64_t newest_time() const { return newest_time_; }
+  // The latest time that an object carried which was taken, Unix seconds.
+  [[nodiscard]] int64_t newest_time() const { return live_.newest_time(); }
   [[nodiscard]] const LoadOptions& options() const { return options_; }
   // Objects that are held, and whether this one is.
   [[nodiscard]] size_t Objects() const { return live_.Objects(); }
@@ -126,8 +126,7 @@ class LiveCluster {
 
   // All objects of the cluster; reading them gives the same plans.  Errors: the sink's.
   absl::Status Export(ObjectSink& sink) { return live_.Export(sink); }
-  // The same, and after them what is left of pods that are not in the snapshot: their names,
-  // and why.
+  // The same, and after them the pods that are not in the snapshot (LiveSnapshot::ExportLeftOut).
   absl::Status ExportAll(ObjectSink& sink);
 
  private:
@@ -155,8 +154,6 @@ class LiveCluster {
   const LoadOptions options_;
   LiveSnapshot live_;
   std::optional<Judgement> judgement_;  // The last one.
-  int64_t newest_time_ = 0;
-  std::string cluster_uid_;  // Of the namespace kube-system.
   // An input listed budgets: where it has none, the cluster has none.
   bool budgets_known_ = false;
 };

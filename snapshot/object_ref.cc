@@ -1,5 +1,6 @@
 #include "snapshot/object_ref.h"
 
+#include <algorithm>
 #include <iterator>
 #include <type_traits>
 #include <variant>
@@ -37,6 +38,12 @@ const ObjectMeta& MetaOf(const ObjectRef& object) {
                  },
                  [](const auto* o) -> const ObjectMeta& { return o->meta; }},
       object);
+}
+
+int64_t NewestTimeOf(const ObjectRef& object) {
+  const ObjectMeta& meta = MetaOf(object);
+  if (std::holds_alternative<const Pod*>(object)) return meta.creation_time;
+  return std::max(meta.creation_time, meta.deletion_time.value_or(0));
 }
 
 bool IsNamespaced(const ObjectRef& object) {

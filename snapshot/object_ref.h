@@ -5,6 +5,7 @@
 #ifndef EBB_SNAPSHOT_OBJECT_REF_H_
 #define EBB_SNAPSHOT_OBJECT_REF_H_
 
+#include <cstdint>
 #include <string_view>
 #include <variant>
 
@@ -20,6 +21,10 @@ using ObjectRef = std::variant<const Node*, const Pod*, const PodDisruptionBudge
                                const Controller*, const Namespace*, const StorageObject*>;
 
 const ObjectMeta& MetaOf(const ObjectRef& object);
+
+// The latest time that the object carries and that cannot lie ahead, Unix seconds; 0: it has none.
+// A pod's deletion time may, by the grace period.
+int64_t NewestTimeOf(const ObjectRef& object);
 
 // Whether objects of its kind stand in a namespace.
 bool IsNamespaced(const ObjectRef& object);

@@ -41,7 +41,7 @@ class ObjectSink {
     // Whether the object stood in a list or was all of its document.
     enum class Place : uint8_t { kUnknown, kInList, kAlone };
 
-    std::string_view resource_version;  // metadata.resourceVersion; may be empty.
+    std::string_view resource_version = {};  // metadata.resourceVersion; may be empty.
     int64_t pods_ready = 0;  // status.readyReplicas of a controller, a DaemonSet's numberReady.
     Place place = Place::kUnknown;
   };

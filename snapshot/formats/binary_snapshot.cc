@@ -1026,7 +1026,7 @@ class FileReader {
     ++index_;
     ++stats_.objects;
     if constexpr (std::is_same_v<Struct, objects::Controller>) {
-      sink_.OnAside({.resource_version = {}, .pods_ready = message.pods_ready()});
+      sink_.OnAside({.pods_ready = message.pods_ready()});
     }
     absl::Status taken = Give(ref, sink_);
     if (taken.ok()) return taken;

@@ -7,23 +7,21 @@
 #include "base/figures.h"
 #include "base/printable.h"
 #include "base/text.h"
-#include "snapshot/object_ref.h"
 
 namespace ebb {
 ClusterLoader::ClusterLoader(LoadOptions options) : options_(options) {}
 
-void ClusterLoader::Saw(const objects::ObjectMeta& meta) {
-  newest_time_ = std::max({newest_time_, meta.creation_time, meta.deletion_time.value_or(0)});
+void ClusterLoader::Saw(const objects::ObjectRef& object) {
+  newest_time_ = std::max(newest_time_, objects::NewestTimeOf(object));
 }
 
 absl::Status ClusterLoader::OnNode(const objects::Node& node) {
-  Saw(node.meta);
+  Saw(&node);
   return builder_.AddNode(node);
 }
 
 absl::Status ClusterLoader::OnPod(const objects::Pod& pod) {
-  // A deletion time may lie ahead, by the grace period; a creation time does not.
-  newest_time_ = std::max(newest_time_, pod.meta.creation_time);
+  Saw(&pod);
   switch (ListingOf(pod, options_.expendable_pods_priority_cutoff)) {
     case PodListing::kEnded:
       ++counts_.ended;
@@ -46,23 +44,23 @@ absl::Status ClusterLoader::OnPod(const objects::Pod& pod) {
 }
 
 absl::Status ClusterLoader::OnPodDisruptionBudget(const objects::PodDisruptionBudget& budget) {
-  Saw(budget.meta);
+  Saw(&budget);
   return builder_.AddPodDisruptionBudget(budget);
 }
 
 absl::Status ClusterLoader::OnController(const objects::Controller& controller) {
-  Saw(controller.meta);
+  Saw(&controller);
   return builder_.AddController(controller);
 }
 
 absl::Status ClusterLoader::OnNamespace(const objects::Namespace& namespace_object) {
-  Saw(namespace_object.meta);
+  Saw(&namespace_object);
   if (options_.assume_complete) namespaces_.insert(std::string(namespace_object.meta.name));
   return builder_.AddNamespace(namespace_object);
 }
 
 absl::Status ClusterLoader::OnStorageObject(const objects::StorageObject& object) {
-  Saw(objects::MetaOf(&object));
+  Saw(&object);
   return builder_.AddStorageObject(object);
 }
 

@@ -34,6 +34,7 @@
 #include "snapshot/import/completeness.h"
 #include "snapshot/import/input_warning.h"
 #include "snapshot/listed_pods.h"
+#include "snapshot/object_ref.h"
 #include "snapshot/object_sink.h"
 
 namespace ebb {
@@ -91,7 +92,7 @@ class ClusterLoader : public ObjectSink {
   absl::StatusOr<LoadedCluster> Finish() &&;
 
  private:
-  void Saw(const objects::ObjectMeta& meta);
+  void Saw(const objects::ObjectRef& object);
   absl::Status AddUnknownNamespaces();
 
   LoadOptions options_;

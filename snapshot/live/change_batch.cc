@@ -178,7 +178,8 @@ absl::Status ChangeBatch::AddLast(Change::Type type) {
   }
   changes_.push_back({.type = type,
                       .object = (*read)->object,
-                      .resource_version = (*read)->aside.resource_version});
+                      .resource_version = (*read)->aside.resource_version,
+                      .pods_ready = (*read)->aside.pods_ready});
   return absl::OkStatus();
 }
 

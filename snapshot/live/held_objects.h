@@ -22,8 +22,9 @@ namespace ebb {
 struct HeldObject {
   std::string packed;  // PackObject
   TextId uid;
-  uint64_t version = 0;  // VersionOf()
-  uint64_t order = 0;    // Objects that came before have lower ones.
+  uint64_t version = 0;    // VersionOf()
+  uint64_t order = 0;      // Objects that came before have lower ones.
+  int64_t pods_ready = 0;  // Change::pods_ready
 };
 
 // metadata.resourceVersion as a number, which is what the API server gives; 0: it is none.

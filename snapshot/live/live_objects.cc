@@ -38,8 +38,10 @@ void LiveSnapshot::Put(const Change& change, OlderObjects older) {
     return;
   }
   held->version = version;
+  newest_time_ = std::max(newest_time_, objects::NewestTimeOf(change.object));
+  const bool as_ready = std::exchange(held->pods_ready, change.pods_ready) == change.pods_ready;
   if (held->packed == packed) {  // Nothing, of one that is new.
-    ++counts_.unchanged;
+    ++(as_ready ? counts_.unchanged : counts_.put);
     return;
   }
   held->uid = symbols_->Intern(objects::MetaOf(change.object).uid);
@@ -86,6 +88,13 @@ void LiveSnapshot::Delete(const Change& change) {
     void operator()(const objects::Pod*) {}
   } gone{*this, old};
   std::visit(gone, change.object);
+}
+
+std::string_view LiveSnapshot::UidOfNamespace(std::string_view name) {
+  objects::Namespace named;
+  named.meta.name = name;
+  const HeldObject* const held = objects_.Find(&named);
+  return held == nullptr ? "" : symbols_->Text(held->uid);
 }
 
 void LiveSnapshot::Changed() {

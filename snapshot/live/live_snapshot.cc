@@ -242,14 +242,17 @@ void LiveSnapshot::PutPod(const objects::Pod& pod, uint64_t version, OlderObject
     ReleaseName(named);
     return;
   }
+  newest_time_ = std::max(newest_time_, objects::NewestTimeOf(&pod));
   PodListing listing = ListingOf(pod, options_.expendable_pods_priority_cutoff);
   if (listing == PodListing::kEnded && options_.keep_ended_pods) listing = PodListing::kListed;
   const PodShapeId shape = listing == PodListing::kListed ? ShapeOf(pod) : kNoShape;
+  std::string expendable = listing == PodListing::kExpendable ? PackObject(&pod) : "";
   HeldPod& held = pods_[place];
   held.version = version;
   const bool is_nominated = pod.node_name.empty() && !pod.nominated_node_name.empty();
   if (!is_new && held.shape == shape && held.listing == listing && held.named == named &&
-      held.is_nominated == is_nominated) {
+      held.is_nominated == is_nominated &&
+      (listing != PodListing::kExpendable || expendable_.at(place) == expendable)) {
     ++counts_.unchanged;
     ReleaseName(named);
     return;
@@ -265,6 +268,7 @@ void LiveSnapshot::PutPod(const objects::Pod& pod, uint64_t version, OlderObject
   held.listing = listing;
   held.has_uid = !pod.meta.uid.empty();
   held.is_nominated = is_nominated;
+  if (listing == PodListing::kExpendable) expendable_.emplace(place, std::move(expendable));
   Enter(place);
   StandAgain(place, before);
 }
@@ -400,6 +404,7 @@ void LiveSnapshot::Leave(uint32_t place) {
   HeldPod& held = pods_[place];
   if (held.shape == kNoShape) {
     --left_out_[static_cast<size_t>(held.listing)];
+    if (held.listing == PodListing::kExpendable) expendable_.erase(place);
     return;
   }
   HeldShape& shape = shapes_[Index(held.shape)];
@@ -537,6 +542,7 @@ std::vector<uint32_t> LiveSnapshot::PodsInOrder() const {
 absl::Status LiveSnapshot::GiveObjects(ObjectSink& sink) const {
   const auto give = [&](const std::vector<const HeldObject*>& list) {
     for (const HeldObject* const held : list) {
+      if (held->pods_ready != 0) sink.OnAside({.pods_ready = held->pods_ready});
       if (absl::Status s = Give(UnpackedObject(held->packed).ref(), sink); !s.ok()) return s;
     }
     return absl::OkStatus();
@@ -730,20 +736,24 @@ std::string LiveSnapshot::FirstPodOnUnknownNode() {
 }
 
 absl::Status LiveSnapshot::ExportLeftOut(ObjectSink& sink) const {
-  std::vector<const HeldPod*> left_out;
+  std::vector<uint32_t> left_out;
   for (const auto& [name, place] : pods_by_name_) {
-    if (pods_[place].shape == kNoShape) left_out.push_back(&pods_[place]);
+    if (pods_[place].shape == kNoShape) left_out.push_back(place);
   }
-  std::ranges::sort(left_out, {}, &HeldPod::order);
-  for (const HeldPod* const held : left_out) {
-    objects::Pod pod;
-    pod.meta.namespace_name = symbols_->Text(held->named.namespace_name);
-    pod.meta.name = symbols_->Text(held->named.name);
-    pod.meta.uid = held->has_uid ? symbols_->Text(held->named.key) : "";
-    pod.meta.creation_time = held->named.creation_time;
-    pod.node_name = symbols_->Text(held->named.wanted_node);
-    pod.phase = "Succeeded";
-    if (absl::Status s = sink.OnPod(pod); !s.ok()) return s;
+  std::ranges::sort(left_out, {}, [this](uint32_t place) { return pods_[place].order; });
+  for (const uint32_t place : left_out) {
+    const HeldPod& held = pods_[place];
+    absl::Status given;
+    if (held.listing == PodListing::kExpendable) {
+      given = Give(UnpackedObject(expendable_.at(place)).ref(), sink);
+    } else {
+      objects::Pod pod;
+      pod.meta.namespace_name = symbols_->Text(held.named.namespace_name);
+      pod.phase = "Succeeded";
+      NamePod(held, pod);
+      given = sink.OnPod(pod);
+    }
+    if (!given.ok()) return given;
   }
   return absl::OkStatus();
 }

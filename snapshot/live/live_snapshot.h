@@ -74,6 +74,7 @@ struct Change {
   Type type = Type::kPut;
   objects::ObjectRef object;
   std::string_view resource_version = {};
+  int64_t pods_ready = 0;  // Of a controller: ObjectSink::Aside's, which no plan rests on.
 };
 
 // Which objects are taken that are older than the one held.
@@ -209,9 +210,14 @@ class LiveSnapshot {
   absl::Status ExportAlike(
       ObjectSink& sink,
       const std::function<absl::Status(const objects::Pod& first, uint64_t pods)>& pods);
-  // What is left of pods that are not in the snapshot: names, UID, time and node, and a phase
-  // that says that they have ended.
+  // Pods that are not in the snapshot: expendable ones, and of those that have ended what is left,
+  // which is names, UID, time, node and a phase that says so.
   absl::Status ExportLeftOut(ObjectSink& sink) const;
+
+  // The latest time that an object carried which was taken (NewestTimeOf).
+  [[nodiscard]] int64_t newest_time() const { return newest_time_; }
+  // Of the namespace; empty: it is not held, or has none.
+  [[nodiscard]] std::string_view UidOfNamespace(std::string_view name);
 
   // Objects that are held, those that are not in the snapshot among them.
   [[nodiscard]] size_t Objects() const { return objects_.size() + Pods(); }
@@ -315,12 +321,14 @@ class LiveSnapshot {
   size_t texts_built_ = 0;  // Symbols::kept() when all was built anew.
   LiveCounts counts_;
   uint64_t next_order_ = 1;
+  int64_t newest_time_ = 0;
 
   HeldObjects objects_;
   std::vector<HeldPod> pods_;
-  std::vector<uint32_t> free_pods_;   // Places in pods_ that hold none.
-  std::array<size_t, 3> left_out_{};  // By PodListing.
-  PodsByName pods_by_name_;           // Places in pods_.
+  std::vector<uint32_t> free_pods_;                        // Places in pods_ that hold none.
+  std::array<size_t, 3> left_out_{};                       // By PodListing.
+  absl::flat_hash_map<uint32_t, std::string> expendable_;  // Whole, packed, by place in pods_.
+  PodsByName pods_by_name_;                                // Places in pods_.
 
   // What is there.  While it is stale, pods still leave it, and shapes are interned in it.
   std::unique_ptr<SnapshotBuilder> builder_;

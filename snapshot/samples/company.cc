@@ -318,7 +318,7 @@ absl::Status CompanyCluster::MakeDaemonSets() {
     controller.kind = objects::ControllerKind::kDaemonSet;
     controller.meta = MetaOf(set.name, "kube-system", uid, kNewest - 400 * kDayS);
     const size_t pods = nodes_.size() + control_plane_.size();
-    sink_.OnAside({.resource_version = {}, .pods_ready = static_cast<int64_t>(pods)});
+    sink_.OnAside({.pods_ready = static_cast<int64_t>(pods)});
     if (absl::Status s = sink_.OnController(controller); !s.ok()) return s;
     Suffixes names;
     for (MadeNode& node : nodes_) {
@@ -520,7 +520,7 @@ absl::Status CompanyCluster::MakeController(const App& app, int64_t pods) {
   controller.meta.labels = {{"app", app.name}};
   controller.spec_replicas = pods;
   controller.status_replicas = pods;
-  sink_.OnAside({.resource_version = {}, .pods_ready = pods});
+  sink_.OnAside({.pods_ready = pods});
   return sink_.OnController(controller);
 }
 

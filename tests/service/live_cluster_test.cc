@@ -23,6 +23,7 @@
 #include "service/round_driver.h"
 #include "snapshot/any_object_sink.h"
 #include "snapshot/formats/binary_snapshot.h"
+#include "snapshot/live/change_batch.h"
 #include "snapshot/samples/generate.h"
 #include "tests/support/live_twin.h"
 #include "tests/support/random_seed.h"
@@ -35,6 +36,7 @@ namespace {
 using test::Budget;
 using test::Node;
 using test::Pod;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -545,6 +547,97 @@ TEST(LiveClusterTest, PodsThatHaveEndedArePodsToWhoeverJudges) {
   twin.CompareJudged();
 }
 
+std::vector<std::string> WarningCodes(LiveCluster& live) {
+  const absl::StatusOr<LiveCluster::Version> version = live.Judged();
+  EXPECT_TRUE(version.ok()) << version.status();
+  std::vector<std::string> codes;
+  if (!version.ok()) return codes;
+  for (const InputWarning& warning : version->cluster.warnings) codes.push_back(warning.code);
+  return codes;
+}
+
+// Symptom: a live cluster was said to lack the pods of a controller whose pods are expendable.
+TEST(LiveClusterTest, ExpendablePodsArePodsToWhoeverCountsThoseOfControllers) {
+  constexpr int kPods = 30;
+  Twin twin;
+  PutSmall(twin);
+  test::Controller filler(objects::ControllerKind::kReplicaSet, "filler");
+  filler.Replicas(kPods);
+  filler.raw.status_replicas = kPods;
+  twin.Put(&filler.raw);
+  const auto name = [](int p) { return absl::StrCat("filler-", p); };
+  for (int p = 0; p < kPods; ++p) {
+    twin.Put(Pod(name(p)).On("a").Priority(-100).OwnedBy("ReplicaSet", "filler"));
+  }
+  EXPECT_THAT(WarningCodes(twin.live()), Not(Contains("PodsMissing")));
+  twin.CompareJudged();
+  // Other owners are a change, and so is that they go.
+  for (int p = 0; p < kPods; p += 2) {
+    twin.Put(Pod(name(p)).On("a").Priority(-100).OwnedBy("ReplicaSet", "rs"));
+  }
+  EXPECT_THAT(WarningCodes(twin.live()), Contains("PodsMissing"));
+  twin.CompareJudged();
+  for (int p = 0; p < kPods; p += 2) {
+    twin.Put(Pod(name(p)).On("a").Priority(-100).OwnedBy("ReplicaSet", "filler"));
+  }
+  EXPECT_THAT(WarningCodes(twin.live()), Not(Contains("PodsMissing")));
+  for (int p = 0; p < kPods; p += 2) twin.DeletePod(name(p));
+  EXPECT_THAT(WarningCodes(twin.live()), Contains("PodsMissing"));
+  twin.CompareJudged();
+}
+
+// What is exported is loaded as it was, whatever counts as expendable then.
+TEST(LiveClusterTest, ExpendablePodsAreExportedWhole) {
+  Twin twin;
+  PutSmall(twin);
+  const Pod cheap = Pod("cheap").On("b").Cpu(700).Priority(-100);
+  twin.Put(cheap);
+  twin.Put(Pod("over").On("a").Phase("Succeeded"));
+  std::vector<std::string> exported;
+  CallingSink sink([&](const objects::ObjectRef& object) {
+    exported.push_back(PackObject(object));
+    return absl::OkStatus();
+  });
+  ASSERT_TRUE(twin.live().ExportAll(sink).ok());
+  EXPECT_THAT(exported, Contains(PackObject(&cheap.raw)));
+  ClusterLoader loader{LoadOptions()};
+  ASSERT_TRUE(twin.live().ExportAll(loader).ok());
+  const absl::StatusOr<LoadedCluster> loaded = std::move(loader).Finish();
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  EXPECT_EQ(loaded->counts.expendable, 1U);
+  EXPECT_EQ(loaded->counts.ended, 1U);
+}
+
+// Symptom: what a DaemonSet says of its pods was read from a dump, and forgotten of a live cluster.
+TEST(LiveClusterTest, WhatControllersCountAsReadyIsRemembered) {
+  Twin twin;
+  PutSmall(twin);
+  test::Controller proxy(objects::ControllerKind::kDaemonSet, "proxy");
+  const auto put = [&](int64_t ready) {
+    const Change change{.object = &proxy.raw, .pods_ready = ready};
+    ASSERT_TRUE(twin.live().Take({&change, 1}).ok());
+  };
+  put(0);
+  EXPECT_THAT(WarningCodes(twin.live()), Not(Contains("DaemonSetsWithoutPods")));
+  put(4);
+  EXPECT_THAT(WarningCodes(twin.live()), Contains("DaemonSetsWithoutPods"));
+  // A reader tells it too.
+  ASSERT_TRUE(twin.live()
+                  .Read([&](ObjectSink& sink) {
+                    sink.OnAside({.pods_ready = 0});
+                    return sink.OnController(proxy.raw);
+                  })
+                  .ok());
+  EXPECT_THAT(WarningCodes(twin.live()), Not(Contains("DaemonSetsWithoutPods")));
+  ChangeBatch batch;
+  ASSERT_TRUE(batch
+                  .PutJson(R"({"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata":
+                    {"name": "proxy", "namespace": "default"}, "status": {"numberReady": 4}})")
+                  .ok());
+  ASSERT_TRUE(twin.live().Take(batch.changes()).ok());
+  EXPECT_THAT(WarningCodes(twin.live()), Contains("DaemonSetsWithoutPods"));
+}
+
 // A pod that keeps away from pods of all namespaces with a label, of which none is there.
 TEST(LiveClusterTest, WithAllAssumedToBeThereNamespacesWithoutAnObjectHaveNoLabels) {
   Twin twin({.assume_complete = true});
@@ -571,6 +664,45 @@ TEST(LiveClusterTest, TheNewestTimeIsThatOfWhatIsThere) {
   twin.Put(Node("n").With([](objects::Node& node) { node.meta.deletion_time = 3000; }));
   EXPECT_EQ(newest(), 3000);
   EXPECT_EQ(newest(), twin.Loaded().newest_time);
+}
+
+// Symptom: an object that was passed over as an older one set the time to plan for.
+TEST(LiveClusterTest, WhatIsPassedOverTellsNoTimeAndNoCluster) {
+  Twin twin;
+  PutSmall(twin);
+  const RoundSettings settings;
+  const auto uid = [&] {
+    const absl::StatusOr<RoundSource> source = twin.live().Source(settings, std::nullopt, false);
+    EXPECT_TRUE(source.ok()) << source.status();
+    return source.ok() ? source->cluster_uid : "";
+  };
+  objects::Namespace system;
+  system.meta.name = "kube-system";
+  system.meta.uid = "now";
+  system.meta.creation_time = 2000;
+  const Pod pod = Pod("p2").On("a").CreatedAt(3000);
+  const std::vector<Change> changes = {{.object = &system, .resource_version = "7"},
+                                       {.object = &pod.raw, .resource_version = "7"}};
+  ASSERT_TRUE(twin.live().Take(changes).ok());
+  EXPECT_EQ(uid(), "now");
+  EXPECT_EQ(twin.live().newest_time(), 3000);
+
+  objects::Namespace late = system;
+  late.meta.uid = "before";
+  late.meta.creation_time = 8000;
+  const Pod late_pod = Pod("p2").On("a").CreatedAt(9000);
+  const std::vector<Change> older = {{.object = &late, .resource_version = "6"},
+                                     {.object = &late_pod.raw, .resource_version = "6"}};
+  ASSERT_TRUE(twin.live().Take(older).ok());
+  EXPECT_EQ(twin.live().counts().older, 2U);
+  EXPECT_EQ(uid(), "now");
+  EXPECT_EQ(twin.live().newest_time(), 3000);
+
+  ASSERT_TRUE(twin.live().Take(older, OlderObjects::kTake).ok());
+  EXPECT_EQ(uid(), "before");
+  EXPECT_EQ(twin.live().newest_time(), 9000);
+  twin.Delete(&late);
+  EXPECT_EQ(uid(), "");
 }
 
 TEST(LiveClusterTest, ExplainAndFilterNameWhatIsNotThere) {
