@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "snapshot/formats/json_bytes.h"
 #include "tests/support/dump_sink.h"
+#include "tests/support/sanitized.h"
 
 namespace ebb::read_json_test {
 namespace {
@@ -70,6 +72,27 @@ TEST(ReadJsonTest, ItemsMayComeBeforeTheKindThatTheyTakeFromTheirList) {
     const Read read = ReadText(text);
     EXPECT_EQ(read.error, "") << text;
     EXPECT_THAT(read.lines, ElementsAre("Node name=[a]", "Node name=[b]")) << text;
+  }
+}
+
+// An object that holds what nobody reads, of so many bytes in all, alone or in a list.
+std::string ReadLarge(size_t bytes, bool in_list) {
+  const std::string head = Meta("Node", "n") + R"(,"data":")";
+  std::string text = in_list ? R"({"apiVersion":"v1","kind":"List","items":[)" + head : head;
+  text.append(bytes - head.size() - 2, 'x').append(in_list ? "\"}]}" : "\"}");
+  text.reserve(text.size() + kJsonPadding);
+  DumpSink sink;
+  ImportStats stats;
+  return std::string(ReadJson("dump.json", text, true, sink, stats).message());
+}
+
+TEST(ReadJsonTest, AnObjectMayHave256MebibytesAndNoByteMore) {
+  if (test::kSanitized) GTEST_SKIP() << "takes long";
+  constexpr size_t kMax = size_t{256} << 20;
+  for (const bool in_list : {false, true}) {
+    EXPECT_EQ(ReadLarge(kMax, in_list), "");
+    EXPECT_THAT(ReadLarge(kMax + 1, in_list),
+                HasSubstr("an object of 268435457 bytes is too large; at most 268435456 are read"));
   }
 }
 
