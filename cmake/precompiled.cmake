@@ -1,6 +1,6 @@
 # Headers that nearly every file includes are compiled once for all tests and, in sanitized builds, once
 # for all libraries, which saves a third of what the compiler does.  The libraries of other builds have
-# none: there is seen that each file includes what it uses.
+# none: with EBB_TOGETHER=OFF they show that each file includes what it uses.
 
 option(EBB_PRECOMPILE "Precompile what most files of the libraries include" OFF)
 if(EBB_SANITIZE)
@@ -61,22 +61,44 @@ endif()
 # edit longer.  It rests on names within files' anonymous namespaces, which must differ throughout a
 # folder; a test has a namespace of its own (ebb::<file>).  A file that is compiled for several vector
 # widths includes itself, and stays alone.
+#
+# The file that includes them is ours, not one of CMake's UNITY_BUILD: that names them by absolute paths,
+# so that a cache of compilations has nothing for another clone or worktree.
 set(EBB_TOGETHER ON CACHE STRING
-  "Compile 24 files as one, but for what is MEASURED (targets.cmake): ON, TESTS alone, or OFF")
+  "Compile 24 files as one: ON, TESTS alone, or OFF")
+set(EBB_TOGETHER_MAX 24)  # A folder may set less.
 function(ebb_together target)
   if(NOT EBB_TOGETHER)
     return()
   endif()
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 24)
   # g++ takes a file that is included for a header, whose types would have to be the program's.
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
   endif()
   get_target_property(sources ${target} SOURCES)
+  set(together "")
+  set(alone "")
   foreach(source IN LISTS sources)
+    file(REAL_PATH "${source}" source)
     file(STRINGS "${source}" widths REGEX "HWY_TARGET_INCLUDE" LIMIT_COUNT 1)
-    if(widths)
-      set_source_files_properties("${source}" PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    get_source_file_property(definitions "${source}" COMPILE_DEFINITIONS)
+    if(widths OR definitions)
+      list(APPEND alone "${source}")
+    else()
+      file(RELATIVE_PATH name "${PROJECT_SOURCE_DIR}" "${source}")
+      list(APPEND together "#include \"${name}\"\n")
     endif()
   endforeach()
+  list(LENGTH together left)
+  set(first 0)
+  while(left GREATER 0)
+    list(SUBLIST together ${first} ${EBB_TOGETHER_MAX} includes)
+    string(CONCAT includes ${includes})
+    set(unit "${CMAKE_CURRENT_BINARY_DIR}/together/${target}_${first}.cc")
+    file(CONFIGURE OUTPUT "${unit}" CONTENT "${includes}" @ONLY)
+    list(APPEND alone "${unit}")
+    math(EXPR first "${first} + ${EBB_TOGETHER_MAX}")
+    math(EXPR left "${left} - ${EBB_TOGETHER_MAX}")
+  endwhile()
+  set_property(TARGET ${target} PROPERTY SOURCES ${alone})
 endfunction()

@@ -4,9 +4,9 @@
 #
 # Makes ebb_<name> from the *.cc of the folder at hand, <name> being the last part of its
 # path, and ebb_<name>_wire from its wire/*.proto.  A folder without sources makes an
-# interface library, so that the tree configures while it grows.  MEASURED: the benchmarks time it, so
-# that its files are compiled one by one, but under sanitizers.  Eight as one, g++ inlined less: it took
-# half the time and verification was up to 14% slower (repelling:5000, median of 9 pairs of runs).
+# interface library, so that the tree configures while it grows.  MEASURED: the benchmarks time it.  g++
+# inlines less in what it takes for a large unit (verification became up to 14% slower, repelling:5000):
+# its files, compiled as one, count as a small one.
 function(ebb_library name)
   cmake_parse_arguments(arg "MEASURED" "" "EXCLUDE;LINK" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cc")
@@ -24,8 +24,11 @@ function(ebb_library name)
     target_include_directories(ebb_${name} PUBLIC "${PROJECT_SOURCE_DIR}")
     ebb_coverage(ebb_${name})
     ebb_precompile(ebb_${name} ebb_precompiled)
-    if(NOT EBB_TOGETHER STREQUAL "TESTS" AND (EBB_SANITIZE OR NOT arg_MEASURED))
+    if(NOT EBB_TOGETHER STREQUAL "TESTS")
       ebb_together(ebb_${name})
+    endif()
+    if(arg_MEASURED AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+      target_compile_options(ebb_${name} PRIVATE --param=large-unit-insns=1000000)
     endif()
   else()
     add_library(ebb_${name} INTERFACE)

@@ -36,9 +36,10 @@ FOLDERS = "base|snapshot|predicates|engine|service|tools"
 
 def files_of(name):
     """The file, or those that it stands for where files are compiled together."""
-    if os.path.dirname(name).endswith("/Unity"):
+    if os.path.dirname(name).endswith("/together"):
         with open(name, encoding="utf-8") as unit:
-            return re.findall(r'^#include "(.*)"$', unit.read(), re.MULTILINE)
+            names = re.findall(r'^#include "(.*)"$', unit.read(), re.MULTILINE)
+        return [os.path.join(TREE, name) for name in names]
     return [name]
 
 
