@@ -52,8 +52,8 @@ def flags_of(build):
             while not os.path.basename(words[0]).startswith(("c++", "g++", "clang++")):
                 words.pop(0)  # ccache
             words = words[1 : words.index("-o")]
-            # g++'s own warnings mean nothing to clang.
-            words = [w for w in words if not w.startswith("-W")]
+            # g++'s own warnings and parameters mean nothing to clang.
+            words = [w for w in words if not w.startswith(("-W", "--param"))]
             # Of a file that is compiled twice, as it is in the program: that comes first.
             for file in files_of(entry["file"]):
                 flags.setdefault(os.path.realpath(file), words)

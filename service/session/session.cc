@@ -816,7 +816,7 @@ absl::StatusOr<wire::PlanChange> Session::PlanChanges(const wire::PlanInput& inp
 
 absl::Status Session::Export(const std::function<absl::Status(std::string_view)>& write) {
   BinarySnapshotWriter writer(write);
-  if (absl::Status s = cluster_->Export(writer); !s.ok()) return s;
+  if (absl::Status s = cluster_->ExportAll(writer); !s.ok()) return s;
   return writer.Finish();
 }
 

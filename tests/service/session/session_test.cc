@@ -388,14 +388,21 @@ TEST_F(SessionTest, ViewsForPeopleAreThePrinters) {
 
 TEST_F(SessionTest, ExportedClusterLoadsAsTheSame) {
   ASSERT_TRUE(PutCluster().ok());
+  Json over = Json::parse(PodJson("over", "a"));
+  over["status"]["phase"] = "Succeeded";
+  Json cheap = Json::parse(PodJson("cheap", "b"));
+  cheap["spec"]["priority"] = -100;
+  ASSERT_TRUE(Put({over.dump(), cheap.dump()}).ok());
   const std::string plan = session_->Plan(Call(), std::nullopt)->plan();
   const std::string snapshot = ExportAll();
   Session other("other", options_);
   const auto loaded = other.Load(snapshot, nullptr);
   ASSERT_TRUE(loaded.ok()) << loaded.status();
   EXPECT_EQ(loaded->nodes(), 2);
-  EXPECT_EQ(loaded->pods(), 2);
+  EXPECT_EQ(loaded->pods(), 4);
   Json here = Json::parse(plan);
+  EXPECT_EQ(here["summary"]["leftOut"]["endedPods"], 1);
+  EXPECT_EQ(here["summary"]["leftOut"]["expendablePods"], 1);
   Json there = PlanJsonOf(other.Plan(Call(), std::nullopt));
   here["summary"].erase("warnings");  // What a snapshot shows of its lists differs.
   there["summary"].erase("warnings");
