@@ -1,9 +1,7 @@
 #include "service/live_cluster.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
-#include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "base/text.h"

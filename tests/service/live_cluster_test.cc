@@ -566,20 +566,19 @@ TEST(LiveClusterTest, ExpendablePodsArePodsToWhoeverCountsThoseOfControllers) {
   filler.raw.status_replicas = kPods;
   twin.Put(&filler.raw);
   const auto name = [](int p) { return absl::StrCat("filler-", p); };
-  for (int p = 0; p < kPods; ++p) {
-    twin.Put(Pod(name(p)).On("a").Priority(-100).OwnedBy("ReplicaSet", "filler"));
-  }
+  const auto put = [&](std::string_view owner, int step) {
+    for (int p = 0; p < kPods; p += step) {
+      twin.Put(Pod(name(p)).On("a").Priority(-100).OwnedBy("ReplicaSet", owner));
+    }
+  };
+  put("filler", 1);
   EXPECT_THAT(WarningCodes(twin.live()), Not(Contains("PodsMissing")));
   twin.CompareJudged();
   // Other owners are a change, and so is that they go.
-  for (int p = 0; p < kPods; p += 2) {
-    twin.Put(Pod(name(p)).On("a").Priority(-100).OwnedBy("ReplicaSet", "rs"));
-  }
+  put("rs", 2);
   EXPECT_THAT(WarningCodes(twin.live()), Contains("PodsMissing"));
   twin.CompareJudged();
-  for (int p = 0; p < kPods; p += 2) {
-    twin.Put(Pod(name(p)).On("a").Priority(-100).OwnedBy("ReplicaSet", "filler"));
-  }
+  put("filler", 2);
   EXPECT_THAT(WarningCodes(twin.live()), Not(Contains("PodsMissing")));
   for (int p = 0; p < kPods; p += 2) twin.DeletePod(name(p));
   EXPECT_THAT(WarningCodes(twin.live()), Contains("PodsMissing"));
