@@ -3,12 +3,14 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/check.h"
 
 namespace ebb::samples {
 
 size_t Dice::Weighted(std::span<const uint32_t> weights) {
   uint64_t total = 0;
   for (const uint32_t weight : weights) total += weight;
+  EBB_CHECK(total > 0);
   uint64_t at = Below(total);
   size_t index = 0;
   while (at >= weights[index]) at -= weights[index++];
