@@ -36,12 +36,22 @@ find_package(PkgConfig REQUIRED)
 pkg_check_modules(hwy REQUIRED IMPORTED_TARGET libhwy>=1.0)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash>=0.8)
 pkg_check_modules(prometheus REQUIRED IMPORTED_TARGET prometheus-cpp-core>=1.0)
-# By pkg-config: gRPC's own CMake files want its programs too, which a cross build does not have.
-pkg_check_modules(grpc REQUIRED IMPORTED_TARGET grpc++>=1.51)
-find_library(EBB_GRPC_REFLECTION grpc++_reflection REQUIRED)
-find_program(EBB_GRPC_CPP_PLUGIN grpc_cpp_plugin REQUIRED)
 pkg_check_modules(systemd REQUIRED IMPORTED_TARGET libsystemd>=252)
 pkg_check_modules(httplib REQUIRED IMPORTED_TARGET cpp-httplib>=0.11)
+
+# By hand: gRPC's own CMake files want its programs too, which a cross build does not have, and pkg-config
+# takes half a minute for all that it depends on.
+find_path(EBB_GRPC_INCLUDE grpcpp/version_info.h REQUIRED)
+file(STRINGS "${EBB_GRPC_INCLUDE}/grpcpp/version_info.h" grpc_version REGEX "VERSION_STRING")
+string(REGEX MATCH "[0-9.]+" grpc_version "${grpc_version}")
+ebb_require_version(gRPC "${grpc_version}" 1.51)
+add_library(ebb_grpc INTERFACE)
+target_include_directories(ebb_grpc SYSTEM INTERFACE "${EBB_GRPC_INCLUDE}")
+foreach(library grpc++_reflection grpc++ grpc gpr)
+  find_library(EBB_LIBRARY_${library} ${library} REQUIRED)
+  target_link_libraries(ebb_grpc INTERFACE "${EBB_LIBRARY_${library}}")
+endforeach()
+find_program(EBB_GRPC_CPP_PLUGIN grpc_cpp_plugin REQUIRED)
 
 if(BUILD_TESTING)
   find_package(GTest CONFIG REQUIRED)

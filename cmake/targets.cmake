@@ -86,7 +86,7 @@ function(ebb_grpc_library name proto)
     VERBATIM)
   add_library(ebb_${name}_grpc STATIC "${out}/${base}.cc")
   target_include_directories(ebb_${name}_grpc SYSTEM PUBLIC "${out}")
-  target_link_libraries(ebb_${name}_grpc PUBLIC ebb_${library}_wire PkgConfig::grpc)
+  target_link_libraries(ebb_${name}_grpc PUBLIC ebb_${library}_wire ebb_grpc)
 endfunction()
 
 # ebb_executable(<name> SOURCES file... LINK target...): a program at the top of

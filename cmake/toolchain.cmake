@@ -30,7 +30,7 @@ if(EBB_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   # headers (precompiled.cmake) are cached only with these sloppinesses.
   set(CMAKE_CXX_COMPILER_LAUNCHER
     "${CMAKE_COMMAND}" -E env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1
-    CCACHE_SLOPPINESS=pch_defines,time_macros "${EBB_CCACHE}")
+    CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_PCH_EXTSUM=1 "${EBB_CCACHE}")
 endif()
 
 # A program loads only the libraries that it uses, whatever its parts could link.
