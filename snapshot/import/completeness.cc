@@ -124,8 +124,6 @@ bool AnyFound(const Catalog& catalog, const KnownOwner& kind, const Owner& owner
   return false;
 }
 
-bool HasEnded(const objects::Pod& pod) { return pod.phase == "Succeeded" || pod.phase == "Failed"; }
-
 // Nodes that mostly run no DaemonSet's pod: virtual ones, those that the provider runs the
 // system of, and those of Windows.
 constexpr std::pair<std::string_view, std::string_view> kWithoutDaemonSets[] = {
@@ -176,7 +174,7 @@ std::optional<bool> IsNewer(std::string_view a, std::string_view b) {
 void InputWatch::Begin(ObjectSink& to, bool may_read_again) {
   const bool is_second = MustReadAgain();
   auto newest = std::move(newer_);
-  *this = InputWatch();
+  *this = InputWatch(expendable_pods_priority_cutoff_);
   newest_ = std::move(newest);
   to_ = &to;
   may_read_again_ = may_read_again && !is_second;
@@ -209,7 +207,7 @@ absl::Status InputWatch::Read(std::string_view name, std::string_view bytes, Obj
 
 absl::Status InputWatch::Look(const std::function<absl::Status(ObjectSink&)>& give,
                               ObjectSink& to) {
-  *this = InputWatch();
+  *this = InputWatch(expendable_pods_priority_cutoff_);
   to_ = &to;
   of_one_moment_ = false;
   absl::Status given = give(*this);
@@ -339,9 +337,12 @@ absl::Status InputWatch::OnPod(const objects::Pod& pod) {
     namespaces_of_pods_.insert(last_namespace_);
   }
   pods_ += pods_now_;
-  if (HasEnded(pod) || pod.priority.value_or(0) < 0) NoteIdle(pod);
-  if (!pod.volumes.empty()) NoteVolumes(pod);
-  if (!pod.affinity.empty() || !pod.anti_affinity.empty()) NoteSelectors(pod);
+  const PodListing listing = ListingOf(pod, expendable_pods_priority_cutoff_);
+  if (listing != PodListing::kListed) NoteIdle(pod, listing);
+  if (listing != PodListing::kEnded) {
+    NoteVolumes(pod);
+    NoteSelectors(pod);
+  }
   return to_->OnPod(pod);
 }
 
@@ -360,9 +361,9 @@ void InputWatch::NoteHolding(std::string_view namespace_name) {
   namespaces_that_hold_.insert(last_holding_);
 }
 
-void InputWatch::NoteIdle(const objects::Pod& pod) {
+void InputWatch::NoteIdle(const objects::Pod& pod, PodListing listing) {
   if (!pod.node_name.empty()) nodes_of_idle_pods_.insert(std::string(pod.node_name));
-  if (HasEnded(pod)) return;
+  if (listing == PodListing::kEnded) return;
   for (const objects::OwnerReference& owner : pod.meta.owners) {
     if (!owner.controller) continue;
     const KnownOwner* const kind = KindOf(owner.api_version, owner.kind);
@@ -374,7 +375,6 @@ void InputWatch::NoteIdle(const objects::Pod& pod) {
 }
 
 void InputWatch::NoteVolumes(const objects::Pod& pod) {
-  if (HasEnded(pod)) return;
   for (const objects::Volume& volume : pod.volumes) {
     if (volume.source != "persistentVolumeClaim" && volume.source != "ephemeral") continue;
     if (pods_with_claims_ == 0) first_with_claims_ = NameOf(pod.meta);
@@ -834,9 +834,7 @@ class InputWatch::Judgement {
     if (watch_.expendable_pods_.empty()) return there;
     const auto expendable = watch_.expendable_pods_.find(
         ControllerKey(objects::KindOf(workload.kind), workload.namespace_name, workload.name));
-    // The cutoff decides whether they are in the catalog too.
-    return expendable == watch_.expendable_pods_.end() ? there
-                                                       : std::max(there, expendable->second);
+    return there + (expendable == watch_.expendable_pods_.end() ? 0 : expendable->second);
   }
 
   // A Job counts its pods as soon as it makes them, so that one which began while the dump

@@ -50,6 +50,7 @@
 #include "snapshot/cluster_snapshot.h"
 #include "snapshot/formats/read_input.h"
 #include "snapshot/import/input_warning.h"
+#include "snapshot/listed_pods.h"
 #include "snapshot/object_sink.h"
 
 namespace ebb {
@@ -65,7 +66,9 @@ class InputWatch : public ObjectSink {
   // Whether the inputs may be read a second time; pipes may not in any case.
   enum class ReadAgain : uint8_t { kNo, kIfNeeded };
 
-  InputWatch() = default;
+  // Pods of a priority below the cutoff are those that a plan leaves out.
+  explicit InputWatch(int64_t expendable_pods_priority_cutoff = kExpendablePodsPriorityCutoff)
+      : expendable_pods_priority_cutoff_(expendable_pods_priority_cutoff) {}
 
   // Reads all of `inputs` (read_input.h) into `to`.  If MustReadAgain() then, an object of
   // which there is a newer version was handed over: drop everything and call this once more;
@@ -165,7 +168,7 @@ class InputWatch : public ObjectSink {
   // That the namespace holds something other than pods.
   void NoteHolding(std::string_view namespace_name);
   void NoteSelectors(const objects::Pod& pod);
-  void NoteIdle(const objects::Pod& pod);
+  void NoteIdle(const objects::Pod& pod, PodListing listing);
   void NoteVolumes(const objects::Pod& pod);
   void NoteStorage(const objects::StorageObject& object);
   // Of both names; neither holds a "/".
@@ -190,6 +193,7 @@ class InputWatch : public ObjectSink {
   absl::flat_hash_map<Key, std::string> newest_;
   std::string key_;
 
+  int64_t expendable_pods_priority_cutoff_;
   uint64_t nodes_ = 0;
   uint64_t pods_ = 0;      // Of every phase.
   uint64_t pods_now_ = 1;  // How many the pod at hand stands for.
@@ -199,9 +203,9 @@ class InputWatch : public ObjectSink {
   absl::flat_hash_set<std::string> namespaces_that_hold_;  // Something other than pods.
   absl::flat_hash_set<std::string> namespaces_;            // That have an object.
   std::vector<ListedNamespace> own_namespaces_;            // Those that people made.
-  // Nodes of pods that a plan may leave out, but which show that the dump has the node's.
+  // Nodes of pods that a plan leaves out, but which show that the dump has the node's.
   absl::flat_hash_set<std::string> nodes_of_idle_pods_;
-  // By controller, as "kind/namespace/name": its pods that a plan may leave out as expendable.
+  // By controller, as "kind/namespace/name": its pods that a plan leaves out as expendable.
   absl::flat_hash_map<std::string, int64_t> expendable_pods_;
   bool budgets_known_ = false;
   std::string cluster_uid_;

@@ -160,7 +160,7 @@ absl::Status CheckStrict(const LoadOptions& options, const LoadedCluster& cluste
 absl::StatusOr<LoadedCluster> LoadCluster(std::span<const std::string> inputs,
                                           const LoadOptions& options,
                                           const Parallelism& parallelism) {
-  InputWatch watch;
+  InputWatch watch(options.expendable_pods_priority_cutoff);
   ImportStats stats;
   absl::StatusOr<LoadedCluster> cluster = LoadNewest(watch, [&]() -> absl::StatusOr<LoadedCluster> {
     ClusterLoader loader(options);

@@ -262,6 +262,10 @@ TEST_F(CompletenessTest, APodThatSelectsNamespacesByLabelsKeepsItsNodeWhereTheyA
   EXPECT_EQ(not_understood("shop", "alone"), "");
   items.push_back(Object("v1", "Namespace", "other"));
   EXPECT_THAT(LoadItems(items), IsEmpty());
+  // One that has ended asks for nothing.
+  items.pop_back();
+  items[items.size() - 2]["status"]["phase"] = "Succeeded";
+  EXPECT_THAT(LoadItems(items), IsEmpty());
 }
 
 Json Stamped(Json object, const char* uid, const char* version) {
@@ -677,6 +681,14 @@ TEST_F(CompletenessTest, PodsThatAPlanLeavesOutAsExpendableAreThere) {
     all.resize(all.size() - 4);
     EXPECT_THAT(LoadItems(all), ElementsAre("PodsMissing")) << priority;
   }
+  // Symptom: of a controller that has both, only those of one kind were counted.
+  items.back()["status"]["readyReplicas"] = 10;
+  pod["spec"]["priority"] = -100;
+  AddPods(items, pod, 5);
+  pod["metadata"]["name"] = "g";
+  pod["spec"]["priority"] = -5;
+  AddPods(items, pod, 5);
+  EXPECT_THAT(LoadItems(items), IsEmpty());
 }
 
 TEST_F(CompletenessTest, ASnapshotKeepsHowManyPodsControllersCount) {
