@@ -74,7 +74,7 @@ absl::StatusOr<RoundSource> ReadSource(std::span<const std::string> inputs,
                                        const std::optional<ScaleDownState>& before,
                                        const Parallelism& parallelism) {
   const LoadOptions& options = settings.options.load;
-  InputWatch watch;
+  InputWatch watch(options.expendable_pods_priority_cutoff);
   ImportStats stats;
   absl::StatusOr<RoundSource> source = LoadNewest(watch, [&] {
     stats = {};

@@ -35,12 +35,14 @@ ObjectName NameIn(const Json& object) {
           .name = TextAt(object, "/metadata/name"_json_pointer)};
 }
 
-absl::StatusOr<std::string> JsonOf(const objects::ObjectRef& object) {
+absl::StatusOr<std::string> JsonOf(const objects::ObjectRef& object,
+                                   const ObjectSink::Aside& aside) {
   std::string text;
   ObjectWriter writer(ObjectFormat::kJsonList, [&](std::string_view bytes) {
     text += bytes;
     return absl::OkStatus();
   });
+  writer.OnAside(aside);
   if (absl::Status s = Give(object, writer); !s.ok()) return s;
   if (absl::Status s = writer.Finish(); !s.ok()) return s;
   return Json::parse(text).at("items").at(0).dump();
@@ -53,21 +55,32 @@ class FindingSink final : public AnyObjectSink {
               std::map<ObjectName, absl::StatusOr<std::string>>& objects)
       : names_(std::move(names)), objects_(objects) {}
   [[nodiscard]] const std::set<ObjectName>& missing() const { return names_; }
+  void OnAside(const Aside& aside) override { aside_ = aside; }
 
  protected:
   absl::Status OnObject(const objects::ObjectRef& object) override {
+    const Aside aside = std::exchange(aside_, {});
     ObjectName name = NameOf(object);
     const auto wanted = names_.find(name);
     if (wanted == names_.end()) return absl::OkStatus();
     names_.erase(wanted);
-    objects_.insert_or_assign(std::move(name), JsonOf(object));
+    objects_.insert_or_assign(std::move(name), JsonOf(object, aside));
     return absl::OkStatus();
   }
 
  private:
   std::set<ObjectName> names_;
   std::map<ObjectName, absl::StatusOr<std::string>>& objects_;
+  Aside aside_;  // Of the object that comes next.
 };
+
+// Whether a pod of the name is held and in no plan.
+bool IsLeftOut(LiveCluster& cluster, const ObjectName& name) {
+  objects::Pod pod;
+  pod.meta.namespace_name = name.namespace_name;
+  pod.meta.name = name.name;
+  return name.kind == "Pod" && cluster.Holds(&pod);
+}
 
 }  // namespace
 
@@ -86,7 +99,8 @@ absl::Status PatchedCluster::Find(std::span<const ObjectName> names) {
   if (sink.missing().empty()) return absl::OkStatus();
   std::string list;
   for (const ObjectName& name : sink.missing()) {
-    absl::StrAppend(&list, list.empty() ? "" : ", ", Printable(name.Text()));
+    absl::StrAppend(&list, list.empty() ? "" : ", ", Printable(name.Text()),
+                    IsLeftOut(cluster_, name) ? " (it has ended, or is expendable)" : "");
   }
   return absl::NotFoundError(absl::StrCat("not in the cluster: ", list));
 }

@@ -187,6 +187,24 @@ TEST(PatchedClusterTest, WhatIsNotThereIsNamed) {
   const absl::Status status = patched.Apply(patches);
   EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(status.message(), "not in the cluster: Node z, Pod default/web");
+  planned.Add(Pod("web").On("a").Priority(-100));
+  EXPECT_EQ(patched.Apply({patches.data(), 1}).message(),
+            "not in the cluster: Pod default/web (it has ended, or is expendable)");
+}
+
+TEST(PatchedClusterTest, HowManyPodsAreReadyIsPutBack) {
+  TwoNodes planned;
+  test::Controller web(objects::ControllerKind::kReplicaSet, "web");
+  const Change change{.object = &web.raw, .pods_ready = 3};
+  ASSERT_TRUE(planned.live().Take({&change, 1}).ok());
+  PatchedCluster patched(planned.live());
+  const ObjectPatch patch{.of = {.kind = "ReplicaSet", .namespace_name = "default", .name = "web"},
+                          .merge = R"({"metadata": {"labels": {"app": "web"}}})"};
+  ASSERT_TRUE(patched.Apply({&patch, 1}).ok());
+  patched.Undo();
+  EXPECT_EQ(planned.live().counts().ready, 0U);
+  ASSERT_TRUE(planned.live().Take({&change, 1}).ok());
+  EXPECT_EQ(planned.live().counts().ready, 0U);
 }
 
 TEST(PatchedClusterTest, APatchThatMakesNoObjectChangesNothing) {
