@@ -44,13 +44,6 @@ class TakingSink final : public AnyObjectSink {
   bool lists_budgets_ = false;
 };
 
-LiveSnapshot::Options LiveOptions(const LoadOptions& options) {
-  using enum LiveSnapshot::Options::UnknownNamespaces;
-  return {.expendable_pods_priority_cutoff = options.expendable_pods_priority_cutoff,
-          .unknown_namespaces = options.assume_complete ? kHaveNames : kKeepPods,
-          .renew_texts = true};
-}
-
 class NullSink final : public AnyObjectSink {
  protected:
   absl::Status OnObject(const objects::ObjectRef&) override { return absl::OkStatus(); }
@@ -58,19 +51,26 @@ class NullSink final : public AnyObjectSink {
 
 }  // namespace
 
-LiveCluster::LiveCluster(LoadOptions options) : LiveCluster(options, LiveOptions(options)) {}
+LiveSnapshot::Options LiveCluster::HoldingOf(const LoadOptions& options) {
+  using enum LiveSnapshot::Options::UnknownNamespaces;
+  return {.expendable_pods_priority_cutoff = options.expendable_pods_priority_cutoff,
+          .unknown_namespaces = options.assume_complete ? kHaveNames : kKeepPods,
+          .renew_texts = true};
+}
+
+LiveCluster::LiveCluster(LoadOptions options) : LiveCluster(options, HoldingOf(options)) {}
 
 LiveCluster::LiveCluster(LoadOptions options, LiveSnapshot::Options live)
     : options_(options), live_(live) {}
 
 absl::StatusOr<std::unique_ptr<LiveCluster>> LiveCluster::Load(
-    std::string_view where, const LoadOptions& options,
+    std::string_view where, const LoadOptions& options, LiveSnapshot::Options live,
     const std::function<absl::Status(InputWatch&, ObjectSink&, ImportStats&)>& read) {
-  InputWatch watch;
+  InputWatch watch(options.expendable_pods_priority_cutoff);
   ImportStats stats;
   using Loaded = absl::StatusOr<std::unique_ptr<LiveCluster>>;
   Loaded loaded = LoadNewest(watch, [&]() -> Loaded {
-    auto cluster = std::make_unique<LiveCluster>(options);
+    auto cluster = std::make_unique<LiveCluster>(options, live);
     stats = {};
     absl::Status status = cluster->Read([&](ObjectSink& sink) { return read(watch, sink, stats); });
     if (!status.ok()) return status;
@@ -88,7 +88,15 @@ absl::StatusOr<std::unique_ptr<LiveCluster>> LiveCluster::FromDump(std::string_v
                                                                    std::string_view bytes,
                                                                    const LoadOptions& options,
                                                                    const Parallelism& parallelism) {
-  return Load(name, options, [&](InputWatch& watch, ObjectSink& sink, ImportStats& stats) {
+  return FromDump(name, bytes, options, HoldingOf(options), parallelism);
+}
+
+absl::StatusOr<std::unique_ptr<LiveCluster>> LiveCluster::FromDump(std::string_view name,
+                                                                   std::string_view bytes,
+                                                                   const LoadOptions& options,
+                                                                   LiveSnapshot::Options live,
+                                                                   const Parallelism& parallelism) {
+  return Load(name, options, live, [&](InputWatch& watch, ObjectSink& sink, ImportStats& stats) {
     return watch.Read(name, bytes, sink, stats, parallelism, options.limits);
   });
 }
@@ -96,7 +104,7 @@ absl::StatusOr<std::unique_ptr<LiveCluster>> LiveCluster::FromDump(std::string_v
 absl::StatusOr<std::unique_ptr<LiveCluster>> LiveCluster::FromInputs(
     std::span<const std::string> inputs, const LoadOptions& options,
     const Parallelism& parallelism) {
-  return Load(inputs.size() == 1 ? inputs[0] : "", options,
+  return Load(inputs.size() == 1 ? inputs[0] : "", options, HoldingOf(options),
               [&](InputWatch& watch, ObjectSink& sink, ImportStats& stats) {
                 return watch.Read(inputs, sink, stats, parallelism, options.limits);
               });
@@ -109,14 +117,14 @@ absl::Status LiveCluster::Take(std::span<const Change> changes, OlderObjects old
 absl::Status LiveCluster::Read(const std::function<absl::Status(ObjectSink&)>& read) {
   TakingSink sink(*this);
   absl::Status status = read(sink);
-  budgets_known_ |= sink.lists_budgets();
+  if (sink.lists_budgets() && !std::exchange(budgets_known_, true)) judgement_.reset();
   return status;
 }
 
 LoadedCluster LiveCluster::LoadedAs(ClusterSnapshot snapshot, std::vector<PodId> pending) {
   LoadedCluster cluster{.snapshot = std::move(snapshot),
                         .pending = std::move(pending),
-                        .newest_time = live_.newest_time(),
+                        .newest_time = live_.NewestTime(),
                         .counts = {},
                         .warnings = {}};
   cluster.counts.ended = live_.PodsLeftOut(PodListing::kEnded);
@@ -152,7 +160,7 @@ absl::Status LiveCluster::JudgeNow(LoadedCluster& cluster) {
     cluster.counts = judgement_->counts;
     return absl::OkStatus();
   }
-  InputWatch watch;
+  InputWatch watch(options_.expendable_pods_priority_cutoff);
   NullSink nothing;
   const auto give = [&](ObjectSink& sink) {
     const absl::Status given = live_.ExportAlike(
@@ -203,7 +211,8 @@ absl::Status LiveCluster::ExportAll(ObjectSink& sink) {
 
 absl::Status LiveCluster::ExportRest(ObjectSink& sink) {
   const absl::Status given = live_.ExportLeftOut(sink);
-  return given.ok() && budgets_known_ ? sink.OnList(kBudgets, 0) : given;
+  const bool has_none = budgets_known_ && live_.Snapshot().catalog().pdbs().empty();
+  return given.ok() && has_none ? sink.OnList(kBudgets, 0) : given;
 }
 
 absl::StatusOr<PlanResult> LiveCluster::Plan(const GroupRules& rules, const PlanRequest& request) {

@@ -46,12 +46,19 @@ class LiveCluster {
   // Of `options` the priority cutoff, and what judging what is there asks for.
   explicit LiveCluster(LoadOptions options = {});
   LiveCluster(LoadOptions options, LiveSnapshot::Options live);
+  // How the first one holds its objects.
+  static LiveSnapshot::Options HoldingOf(const LoadOptions& options);
 
   // The cluster of a dump (ReadBytes); `name` stands for it in errors.
   // Errors: as LoadCluster.
   static absl::StatusOr<std::unique_ptr<LiveCluster>> FromDump(
       std::string_view name, std::string_view bytes, const LoadOptions& options,
       const Parallelism& parallelism = Parallelism::One());
+  static absl::StatusOr<std::unique_ptr<LiveCluster>> FromDump(std::string_view name,
+                                                               std::string_view bytes,
+                                                               const LoadOptions& options,
+                                                               LiveSnapshot::Options live,
+                                                               const Parallelism& parallelism);
 
   // The cluster of files (ReadInput), as LoadCluster loads them.
   static absl::StatusOr<std::unique_ptr<LiveCluster>> FromInputs(
@@ -67,8 +74,8 @@ class LiveCluster {
   absl::Status Read(const std::function<absl::Status(ObjectSink&)>& read);
 
   [[nodiscard]] const LiveCounts& counts() const { return live_.counts(); }
-  // The latest time that an object carried which was taken, Unix seconds.
-  [[nodiscard]] int64_t newest_time() const { return live_.newest_time(); }
+  // The latest time that an object carries, Unix seconds.
+  [[nodiscard]] int64_t NewestTime() { return live_.NewestTime(); }
   [[nodiscard]] const LoadOptions& options() const { return options_; }
   // Objects that are held, and whether this one is.
   [[nodiscard]] size_t Objects() const { return live_.Objects(); }
@@ -126,11 +133,12 @@ class LiveCluster {
 
   // All objects of the cluster; reading them gives the same plans.  Errors: the sink's.
   absl::Status Export(ObjectSink& sink) { return live_.Export(sink); }
-  // The same, and after them the pods that are not in the snapshot (LiveSnapshot::ExportLeftOut).
+  // The same, and after them the pods that are not in the snapshot (LiveSnapshot::ExportLeftOut),
+  // and a list of no budgets where it is known that there are none.
   absl::Status ExportAll(ObjectSink& sink);
 
  private:
-  // Beside the objects: pods that are left out, and whether there may be budgets.
+  // What ExportAll() gives beside the objects.
   absl::Status ExportRest(ObjectSink& sink);
   // What a version seemed to lack.
   struct Judgement {
@@ -140,7 +148,10 @@ class LiveCluster {
     std::vector<InputWarning> warnings;
     LoadCounts counts;
   };
-  [[nodiscard]] uint64_t Changes() const { return live_.counts().put + live_.counts().deleted; }
+  // Of what is judged.
+  [[nodiscard]] uint64_t Changes() const {
+    return live_.counts().put + live_.counts().deleted + live_.counts().ready;
+  }
   absl::Status Judge(const InputWatch& watch, ImportStats stats, LoadedCluster& cluster);
   absl::Status JudgeNow(LoadedCluster& cluster);
   absl::Status JudgeLately(LoadedCluster& cluster);
@@ -148,7 +159,7 @@ class LiveCluster {
   [[nodiscard]] LoadedCluster LoadedAs(ClusterSnapshot snapshot, std::vector<PodId> pending);
   // What `read` reads, judged; `where` stands for it in errors.
   static absl::StatusOr<std::unique_ptr<LiveCluster>> Load(
-      std::string_view where, const LoadOptions& options,
+      std::string_view where, const LoadOptions& options, LiveSnapshot::Options live,
       const std::function<absl::Status(InputWatch&, ObjectSink&, ImportStats&)>& read);
 
   const LoadOptions options_;

@@ -165,15 +165,16 @@ Session::Session(std::string name, const SessionOptions& options)
       options_(options),
       cluster_(NewCluster({.assume_complete = options.as_given})) {}
 
+LiveSnapshot::Options Session::HoldingOf(const LoadOptions& load) const {
+  if (!options_.as_given) return LiveCluster::HoldingOf(load);
+  return {.expendable_pods_priority_cutoff = std::numeric_limits<int64_t>::min(),
+          .keep_ended_pods = true,
+          .unknown_namespaces = LiveSnapshot::Options::UnknownNamespaces::kHaveNoLabels,
+          .renew_texts = true};
+}
+
 std::unique_ptr<LiveCluster> Session::NewCluster(const LoadOptions& load) const {
-  if (!options_.as_given) return std::make_unique<LiveCluster>(load);
-  using enum LiveSnapshot::Options::UnknownNamespaces;
-  return std::make_unique<LiveCluster>(
-      load,
-      LiveSnapshot::Options{.expendable_pods_priority_cutoff = std::numeric_limits<int64_t>::min(),
-                            .keep_ended_pods = true,
-                            .unknown_namespaces = kHaveNoLabels,
-                            .renew_texts = true});
+  return std::make_unique<LiveCluster>(load, HoldingOf(load));
 }
 
 wire::SessionStatus Session::Status() {
@@ -350,7 +351,7 @@ absl::StatusOr<wire::LoadReply> Session::Load(std::string_view dump,
   LoadOptions load = effective ? effective->options.load : cluster_->options();
   load.limits.bytes_max = options_.dump_bytes_max;
   const Parallelism parallelism(options_.threads);
-  auto loaded = LiveCluster::FromDump("dump", dump, load, parallelism);
+  auto loaded = LiveCluster::FromDump("dump", dump, load, HoldingOf(load), parallelism);
   if (loaded.status().code() == absl::StatusCode::kResourceExhausted) {
     // The flag of `ebb plan` is another here.
     return absl::ResourceExhaustedError(
@@ -569,7 +570,7 @@ absl::Status Session::WithPlan(const wire::PlanInput& input, std::optional<Clock
 
 int64_t Session::Now(const wire::PlanInput& input, LoadedCluster& cluster) const {
   if (input.has_now()) return input.now();
-  const PlanTime time = TimeToPlanFor(options_.clock_s(), cluster_->newest_time());
+  const PlanTime time = TimeToPlanFor(options_.clock_s(), cluster_->NewestTime());
   if (time.warning) cluster.warnings.push_back(*time.warning);
   return time.now_s;
 }
@@ -621,7 +622,7 @@ absl::StatusOr<wire::PlanReply> Session::Plan(const wire::PlanCall& call,
   wire::PlanCall question = call;
   if (!question.input().has_now()) {
     question.mutable_input()->set_now(
-        TimeToPlanFor(options_.clock_s(), cluster_->newest_time()).now_s);
+        TimeToPlanFor(options_.clock_s(), cluster_->NewestTime()).now_s);
   }
   question.mutable_input()->clear_session();
   question.mutable_input()->clear_min_version();
@@ -673,7 +674,7 @@ absl::StatusOr<Reply> Session::MakePass(const wire::PassCall& call,
   if (!request.ok()) return request.status();
   const int64_t now_s = call.input().has_now()
                             ? call.input().now()
-                            : TimeToPlanFor(options_.clock_s(), cluster_->newest_time()).now_s;
+                            : TimeToPlanFor(options_.clock_s(), cluster_->NewestTime()).now_s;
   PassInput input = request->Input(now_s);
   std::optional<Deadlines> deadlines;
   if (*ends) {

@@ -159,6 +159,8 @@ class Session {
   absl::StatusOr<std::string> PageJson();
 
  private:
+  // How the session's cluster holds its objects.
+  [[nodiscard]] LiveSnapshot::Options HoldingOf(const LoadOptions& load) const;
   [[nodiscard]] std::unique_ptr<LiveCluster> NewCluster(const LoadOptions& load) const;
   struct Effective {
     RoundOptions options;

@@ -74,6 +74,12 @@ void HeldObjects::Erase(const objects::ObjectRef& object) {
   counts_[KindOf(key)] -= objects_.erase(key);
 }
 
+int64_t HeldObjects::NewestTime() const {
+  int64_t newest = 0;
+  for (const auto& [key, object] : objects_) newest = std::max(newest, object.newest_time);
+  return newest;
+}
+
 std::vector<const HeldObject*> HeldObjects::InOrder(size_t type) const {
   std::vector<const HeldObject*> list;
   for (const auto& [key, object] : objects_) {

@@ -1,6 +1,6 @@
 // HeldObjects: what a LiveSnapshot was told of every kind but pods, by name, packed.
 //
-// Cost:    a hash of two names a look-up; an object takes its packed bytes and about 80 more.
+// Cost:    a hash of two names a look-up; an object takes its packed bytes and about 90 more.
 // Threads: none.
 
 #ifndef EBB_SNAPSHOT_LIVE_HELD_OBJECTS_H_
@@ -22,9 +22,10 @@ namespace ebb {
 struct HeldObject {
   std::string packed;  // PackObject
   TextId uid;
-  uint64_t version = 0;    // VersionOf()
-  uint64_t order = 0;      // Objects that came before have lower ones.
-  int64_t pods_ready = 0;  // Change::pods_ready
+  uint64_t version = 0;     // VersionOf()
+  uint64_t order = 0;       // Objects that came before have lower ones.
+  int64_t pods_ready = 0;   // Change::pods_ready
+  int64_t newest_time = 0;  // NewestTimeOf
 };
 
 // metadata.resourceVersion as a number, which is what the API server gives; 0: it is none.
@@ -55,6 +56,8 @@ class HeldObjects {
   // A bit for each kind of which there is an object.
   [[nodiscard]] uint64_t Kinds() const;
   void Erase(const objects::ObjectRef& object);
+  // The latest of all; 0: there is none.
+  [[nodiscard]] int64_t NewestTime() const;
 
   // Those of the kinds that `Struct` stands for, in the order in which they came.
   template <typename Struct>

@@ -38,12 +38,14 @@ void LiveSnapshot::Put(const Change& change, OlderObjects older) {
     return;
   }
   held->version = version;
-  newest_time_ = std::max(newest_time_, objects::NewestTimeOf(change.object));
   const bool as_ready = std::exchange(held->pods_ready, change.pods_ready) == change.pods_ready;
   if (held->packed == packed) {  // Nothing, of one that is new.
-    ++(as_ready ? counts_.unchanged : counts_.put);
+    ++counts_.unchanged;
+    counts_.ready += as_ready ? 0 : 1;
     return;
   }
+  const int64_t newest_time = objects::NewestTimeOf(change.object);
+  NoteTime(std::exchange(held->newest_time, newest_time), newest_time);
   held->uid = symbols_->Intern(objects::MetaOf(change.object).uid);
   const std::string old = std::exchange(held->packed, std::move(packed));
   ++counts_.put;
@@ -74,6 +76,7 @@ void LiveSnapshot::Delete(const Change& change) {
     return;
   }
   const std::string old = std::move(held->packed);
+  NoteTime(held->newest_time, 0);
   objects_.Erase(change.object);
   ++counts_.deleted;
   if (stale_) return;

@@ -220,6 +220,23 @@ void LiveSnapshot::StayInBounds() {
   if (stale_ && (shapes || HasManyDeadTexts())) Rebuild();
 }
 
+void LiveSnapshot::NoteTime(int64_t before, int64_t now) {
+  if (now >= newest_time_) {
+    newest_time_ = now;
+    newest_went_ = false;
+  } else if (before == newest_time_) {
+    newest_went_ = true;
+  }
+}
+
+int64_t LiveSnapshot::NewestTime() {
+  if (std::exchange(newest_went_, false)) {
+    newest_time_ = objects_.NewestTime();
+    for (const HeldPod& pod : pods_) newest_time_ = std::max(newest_time_, pod.named.creation_time);
+  }
+  return newest_time_;
+}
+
 // --- Pods -----------------------------------------------------------------------------------
 
 void LiveSnapshot::PutPod(const objects::Pod& pod, uint64_t version, OlderObjects older) {
@@ -242,7 +259,6 @@ void LiveSnapshot::PutPod(const objects::Pod& pod, uint64_t version, OlderObject
     ReleaseName(named);
     return;
   }
-  newest_time_ = std::max(newest_time_, objects::NewestTimeOf(&pod));
   PodListing listing = ListingOf(pod, options_.expendable_pods_priority_cutoff);
   if (listing == PodListing::kEnded && options_.keep_ended_pods) listing = PodListing::kListed;
   const PodShapeId shape = listing == PodListing::kListed ? ShapeOf(pod) : kNoShape;
@@ -258,6 +274,7 @@ void LiveSnapshot::PutPod(const objects::Pod& pod, uint64_t version, OlderObject
     return;
   }
   ++counts_.put;
+  NoteTime(held.named.creation_time, named.creation_time);
   const Standing before = is_new ? Standing() : StandingOf(held);
   if (!is_new) {
     Leave(place);
@@ -337,6 +354,7 @@ void LiveSnapshot::DeletePod(const objects::Pod& pod, uint64_t version) {
     return;
   }
   pods_by_name_.erase(found);
+  NoteTime(pods_[place].named.creation_time, 0);
   Leave(place);
   ReleaseName(pods_[place].named);
   pods_[place] = HeldPod();

@@ -105,7 +105,8 @@ std::string_view ToString(RebuildCause cause);
 struct LiveCounts {
   uint64_t put = 0;        // That changed something.
   uint64_t deleted = 0;    // The same.
-  uint64_t unchanged = 0;  // What was put was held already.
+  uint64_t unchanged = 0;  // What was put was held already, but for how many pods are ready.
+  uint64_t ready = 0;      // Of these: another number of pods is ready.
   uint64_t older = 0;      // Than what is held.
   uint64_t unknown_deletes = 0;
   std::array<uint64_t, kRebuildCauses> rebuilds{};  // By RebuildCause: the first that was met.
@@ -214,8 +215,9 @@ class LiveSnapshot {
   // which is names, UID, time, node and a phase that says so.
   absl::Status ExportLeftOut(ObjectSink& sink) const;
 
-  // The latest time that an object carried which was taken (NewestTimeOf).
-  [[nodiscard]] int64_t newest_time() const { return newest_time_; }
+  // The latest time that what is held carries (NewestTimeOf).  Cost: O(objects) where what carried
+  // it went since.
+  [[nodiscard]] int64_t NewestTime();
   // Of the namespace; empty: it is not held, or has none.
   [[nodiscard]] std::string_view UidOfNamespace(std::string_view name);
 
@@ -310,6 +312,8 @@ class LiveSnapshot {
   void LeaveToReaders();
   void LeaveCatalog();
   void Changed();
+  // What is held carries `now`, and carried `before`; 0: it is not there.
+  void NoteTime(int64_t before, int64_t now);
   [[nodiscard]] std::vector<uint32_t> PodsInOrder() const;
   absl::Status GiveObjects(ObjectSink& sink) const;
   // What is held of the pod, in `like`, which is another of its shape.
@@ -322,6 +326,7 @@ class LiveSnapshot {
   LiveCounts counts_;
   uint64_t next_order_ = 1;
   int64_t newest_time_ = 0;
+  bool newest_went_ = false;  // What carried newest_time_: nothing that is held is newer.
 
   HeldObjects objects_;
   std::vector<HeldPod> pods_;

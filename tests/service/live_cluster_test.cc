@@ -512,7 +512,7 @@ TEST(LiveClusterTest, AListWithoutBudgetsIsRemembered) {
   ASSERT_TRUE(twin.live()
                   .Read([](ObjectSink& sink) { return sink.OnList("PodDisruptionBudget", 0); })
                   .ok());
-  twin.Put(Pod("more").On("a"));
+  EXPECT_FALSE(has_warning(*twin.live().JudgedLatelyHere()));
   EXPECT_FALSE(has_warning(twin.live().Judged()->cluster));
   // A dump of it says so too.
   class ListSink final : public AnyObjectSink {
@@ -528,6 +528,10 @@ TEST(LiveClusterTest, AListWithoutBudgetsIsRemembered) {
   } sink;
   ASSERT_TRUE(twin.live().ExportAll(sink).ok());
   EXPECT_THAT(sink.lists, ElementsAre("PodDisruptionBudget 0"));
+  twin.Put(Budget("b"));
+  sink.lists.clear();
+  ASSERT_TRUE(twin.live().ExportAll(sink).ok());
+  EXPECT_THAT(sink.lists, IsEmpty());
 }
 
 TEST(LiveClusterTest, WhatIsAssumedToBeCompleteIsNotJudged) {
@@ -618,8 +622,12 @@ TEST(LiveClusterTest, WhatControllersCountAsReadyIsRemembered) {
   };
   put(0);
   EXPECT_THAT(WarningCodes(twin.live()), Not(Contains("DaemonSetsWithoutPods")));
+  const uint64_t puts = twin.live().counts().put;
   put(4);
   EXPECT_THAT(WarningCodes(twin.live()), Contains("DaemonSetsWithoutPods"));
+  // Nobody needs to plan anew for it.
+  EXPECT_EQ(twin.live().counts().put, puts);
+  EXPECT_EQ(twin.live().counts().ready, 1U);
   // A reader tells it too.
   ASSERT_TRUE(twin.live()
                   .Read([&](ObjectSink& sink) {
@@ -663,6 +671,18 @@ TEST(LiveClusterTest, TheNewestTimeIsThatOfWhatIsThere) {
   twin.Put(Node("n").With([](objects::Node& node) { node.meta.deletion_time = 3000; }));
   EXPECT_EQ(newest(), 3000);
   EXPECT_EQ(newest(), twin.Loaded().newest_time);
+  // Symptom: what went, or had a wrong time before, set the time to plan for.
+  twin.DeleteNode("n");
+  EXPECT_EQ(newest(), 2000);
+  twin.Put(Pod("young").On("a").CreatedAt(1500));
+  EXPECT_EQ(newest(), 1500);
+  twin.Put(Pod("younger").On("a").CreatedAt(1600));
+  twin.DeletePod("young");
+  EXPECT_EQ(newest(), 1600);
+  twin.DeletePod("younger");
+  EXPECT_EQ(newest(), 1000);
+  twin.DeletePod("goes");
+  EXPECT_EQ(newest(), twin.Loaded().newest_time);
 }
 
 // Symptom: an object that was passed over as an older one set the time to plan for.
@@ -684,7 +704,7 @@ TEST(LiveClusterTest, WhatIsPassedOverTellsNoTimeAndNoCluster) {
                                        {.object = &pod.raw, .resource_version = "7"}};
   ASSERT_TRUE(twin.live().Take(changes).ok());
   EXPECT_EQ(uid(), "now");
-  EXPECT_EQ(twin.live().newest_time(), 3000);
+  EXPECT_EQ(twin.live().NewestTime(), 3000);
 
   objects::Namespace late = system;
   late.meta.uid = "before";
@@ -695,11 +715,11 @@ TEST(LiveClusterTest, WhatIsPassedOverTellsNoTimeAndNoCluster) {
   ASSERT_TRUE(twin.live().Take(older).ok());
   EXPECT_EQ(twin.live().counts().older, 2U);
   EXPECT_EQ(uid(), "now");
-  EXPECT_EQ(twin.live().newest_time(), 3000);
+  EXPECT_EQ(twin.live().NewestTime(), 3000);
 
   ASSERT_TRUE(twin.live().Take(older, OlderObjects::kTake).ok());
   EXPECT_EQ(uid(), "before");
-  EXPECT_EQ(twin.live().newest_time(), 9000);
+  EXPECT_EQ(twin.live().NewestTime(), 9000);
   twin.Delete(&late);
   EXPECT_EQ(uid(), "");
 }
