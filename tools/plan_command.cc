@@ -499,7 +499,7 @@ absl::StatusOr<int64_t> PlanCommand::Accept(const GroupRules& rules, LoadedClust
   }
   const PlanTime time = TimeFor(cluster);
   if (time.warning) cluster.warnings.push_back(*time.warning);
-  if (absl::Status s = CheckStrict(load, cluster); !s.ok()) return s;
+  if (absl::Status s = CheckStrict(load, cluster.warnings); !s.ok()) return s;
   return time.now_s;
 }
 
@@ -540,9 +540,12 @@ bool PlanCommand::ExplainsAsAsked(std::ostream& err) const {
   return false;
 }
 
-bool PlanCommand::HasPricesAsNeeded(std::ostream& err) const {
-  if (!search.ForCost() || !prices.empty()) return true;
-  PrintMessage("--objective cost: pass --prices too", err, "ebb plan");
+bool PlanCommand::CostFlagsFit(std::ostream& err) const {
+  const char* wrong = nullptr;
+  if (search.ForCost() && prices.empty()) wrong = "--objective cost: pass --prices too";
+  if (!search.ForCost() && search.move_cost > 0) wrong = "--move-cost: pass --objective cost too";
+  if (wrong == nullptr) return true;
+  PrintMessage(wrong, err, "ebb plan");
   err << "See `ebb plan --help`.\n";
   return false;
 }
@@ -551,7 +554,7 @@ int PlanCommand::Run(std::ostream& out, std::ostream& err) const {
   if (over_time.app != nullptr) TellIgnoredFlags(*over_time.app, err);
   over_time.WarnUnused(err);
   over_time.WarnOld(err);
-  if (!ExplainsAsAsked(err) || !HasPricesAsNeeded(err)) return 2;
+  if (!ExplainsAsAsked(err) || !CostFlagsFit(err)) return 2;
   if (absl::Status s = CheckFiles(Files()); !s.ok()) return Fail(s, err);
   Progress progress;
   progress.Say("reading");

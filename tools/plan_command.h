@@ -99,8 +99,8 @@ struct PlanCommand {
   bool ExplainsAsAsked(std::ostream& err) const;
   // What --prices says nodes cost; absent: nothing.  Errors: also a node without a price.
   [[nodiscard]] absl::StatusOr<std::optional<NodePrices>> ReadPrices(const Catalog& catalog) const;
-  // False: --objective asks for what nobody gave; told.
-  bool HasPricesAsNeeded(std::ostream& err) const;
+  // False: --objective, --prices and --move-cost do not go together; told.
+  bool CostFlagsFit(std::ostream& err) const;
   // What --node-groups and --nodes say.
   [[nodiscard]] absl::StatusOr<GroupRules> ReadGroupRules() const;
   // How a cluster came to be that is planned for.

@@ -116,6 +116,18 @@ void WatchStream::Skip(size_t bytes) {
   looked_ = 0;
 }
 
+// As PowerShell writes it.  False: whether one comes is not known yet.
+bool WatchStream::SkipByteOrderMark() {
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+  if (begun_) return true;
+  if (!ended_ && Rest().size() < kByteOrderMark.size() && kByteOrderMark.starts_with(Rest())) {
+    return false;
+  }
+  begun_ = true;
+  if (Rest().starts_with(kByteOrderMark)) at_ += kByteOrderMark.size();
+  return true;
+}
+
 void WatchStream::SkipBlanks() { Skip(std::min(Rest().find_first_not_of(kBlanks), Rest().size())); }
 
 absl::Status WatchStream::Error(absl::StatusCode code, std::string_view what) const {
@@ -162,6 +174,7 @@ absl::StatusOr<std::optional<WatchEvent>> WatchStream::Next() {
     Skip(std::min(end, Rest().size()));
   }
   if (skipping_ && !SkipToEvent()) return std::nullopt;
+  if (!SkipByteOrderMark()) return std::nullopt;
   SkipBlanks();
   const std::string_view rest = Rest();
   if (rest.empty()) return std::nullopt;

@@ -67,6 +67,7 @@ class WatchStream {
  private:
   [[nodiscard]] std::string_view Rest() const { return std::string_view(buffer_).substr(at_); }
   void Skip(size_t bytes);
+  bool SkipByteOrderMark();
   void SkipBlanks();
   bool SkipToEvent();
   absl::Status SkipJunk();
@@ -76,10 +77,11 @@ class WatchStream {
 
   const size_t document_bytes_max_;
   std::string buffer_;
-  size_t at_ = 0;      // What is before was given out.
-  size_t given_ = 0;   // Bytes of the document that was given out last.
-  size_t looked_ = 0;  // Bytes of Rest() that were found to have no end.
-  uint64_t line_ = 1;  // Of at_.
+  size_t at_ = 0;       // What is before was given out.
+  size_t given_ = 0;    // Bytes of the document that was given out last.
+  size_t looked_ = 0;   // Bytes of Rest() that were found to have no end.
+  uint64_t line_ = 1;   // Of at_.
+  bool begun_ = false;  // A byte order mark can come no more.
   bool at_line_start_ = true;
   bool skipping_line_ = false;  // Junk, up to its end.
   bool skipping_ = false;       // What was too large, up to the next event.

@@ -677,6 +677,9 @@ options: {scale-down-utilization-threshold: 0.2}
         self.assertIn("cost 0.25 an hour", self.plan("--prices", prices))
         self.ebb("plan", self.cluster, "--optimize", "--objective", "cost", code=2)
         self.ebb("plan", self.cluster, "--objective", "cost", "--prices", prices, code=2)
+        self.assertIn("--move-cost: pass --objective cost too", self.ebb(
+            "plan", self.cluster, "--optimize", "--objective", "nodes", "--prices", prices,
+            "--move-cost", "1", code=2)[1])
         for sample in ("prices.yaml", "prices.csv"):
             plan = self.ebb_json("plan", self.cluster, "--assume-complete", "--now", START,
                                  "--prices", os.path.join(DOCS, "../examples", sample))

@@ -96,6 +96,19 @@ std::string AddedObject(std::string_view name) {
   return R"({"kind":"Pod","metadata":{"name":")" + std::string(name) + "\"}}";
 }
 
+// As PowerShell writes it, in whichever pieces it comes.
+TEST(WatchStreamTest, AByteOrderMarkIsPassedOver) {
+  const std::string text = "\xef\xbb\xbf" + Added("a");
+  for (size_t size = 1; size <= text.size(); ++size) {
+    EXPECT_THAT(ToldInPieces(text, [&] { return size; }),
+                ElementsAre("1 ADDED " + AddedObject("a")))
+        << size;
+  }
+  EXPECT_THAT(EventsOf(Told(Added("a") + "\xef\xbb\xbf" + Added("b"))),
+              ElementsAre("1 ADDED " + AddedObject("a")));
+  EXPECT_THAT(Told("\xef\xbb"), SizeIs(1));
+}
+
 // As kubectl prints an event.
 constexpr std::string_view kPretty = R"({
     "type": "MODIFIED",
