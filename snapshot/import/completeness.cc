@@ -129,8 +129,12 @@ bool AnyFound(const Catalog& catalog, const KnownOwner& kind, const Owner& owner
 constexpr std::pair<std::string_view, std::string_view> kWithoutDaemonSets[] = {
     {"type", "virtual-kubelet"},
     {"eks.amazonaws.com/compute-type", "auto"},
+    {"eks.amazonaws.com/compute-type", "fargate"},
     {"kubernetes.io/os", "windows"}};
 bool MayBeWithoutPods(const Catalog& catalog, const NodeInfo& node) {
+  for (const Taint& taint : node.taints) {
+    if (catalog.Text(taint.key) == "virtual-kubelet.io/provider") return true;
+  }
   return std::any_of(node.labels.begin(), node.labels.end(), [&](const auto& label) {
     const std::pair text(catalog.Text(label.key), catalog.Text(label.value));
     return std::find(std::begin(kWithoutDaemonSets), std::end(kWithoutDaemonSets), text) !=
@@ -560,9 +564,9 @@ class InputWatch::Judgement {
         empty.push_back(each.name);
       }
     }
-    // A dump of the current namespace fills one.  Several that wait for their first pods are
-    // common.
-    if (filled > 1 || empty.size() < 3) return;
+    // A dump of the current namespace fills one, and one of kube-system none.  Beside another that
+    // is filled, two that wait for their first pods are common.
+    if (filled > 1 || empty.size() < (filled == 0 ? 1 : 3)) return;
     std::sort(empty.begin(), empty.end());
     Warn("NamespacesWithoutObjects",
          absl::StrCat(empty.size(), " of ", Count(empty.size() + filled, "namespace", "namespaces"),

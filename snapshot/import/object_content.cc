@@ -23,14 +23,27 @@ template <typename H>
 H AbslHashValue(H h, const ResourceAmount& o) {
   return H::combine(std::move(h), o.name, o.amount, o.excess);
 }
+
+// A list that stands for a map, whose entries may come in any order.
+template <typename List>
+struct Map {
+  const List& list;
+  template <typename H>
+  friend H AbslHashValue(H h, const Map& map) {
+    return H::combine_unordered(std::move(h), map.list.begin(), map.list.end());
+  }
+};
+template <typename List>
+Map(const List&) -> Map<List>;
+
 template <typename H>
 H AbslHashValue(H h, const OwnerReference& o) {
   return H::combine(std::move(h), o.api_version, o.kind, o.name, o.uid, o.controller);
 }
 template <typename H>
 H AbslHashValue(H h, const ObjectMeta& o) {
-  return H::combine(std::move(h), o.name, o.namespace_name, o.uid, o.labels, o.annotations,
-                    o.owners, o.creation_time, o.deletion_time);
+  return H::combine(std::move(h), o.name, o.namespace_name, o.uid, Map(o.labels),
+                    Map(o.annotations), o.owners, o.creation_time, o.deletion_time);
 }
 template <typename H>
 H AbslHashValue(H h, const Requirement& o) {
@@ -38,7 +51,7 @@ H AbslHashValue(H h, const Requirement& o) {
 }
 template <typename H>
 H AbslHashValue(H h, const LabelSelector& o) {
-  return H::combine(std::move(h), o.nil, o.match_labels, o.match_expressions);
+  return H::combine(std::move(h), o.nil, Map(o.match_labels), o.match_expressions);
 }
 template <typename H>
 H AbslHashValue(H h, const NodeSelectorTerm& o) {
@@ -81,12 +94,12 @@ H AbslHashValue(H h, const ContainerPort& o) {
 }
 template <typename H>
 H AbslHashValue(H h, const Container& o) {
-  return H::combine(std::move(h), o.name, o.restart_policy, o.requests, o.ports,
+  return H::combine(std::move(h), o.name, o.restart_policy, Map(o.requests), o.ports,
                     o.restarts_all_containers, o.image);
 }
 template <typename H>
 H AbslHashValue(H h, const ContainerStatus& o) {
-  return H::combine(std::move(h), o.name, o.has_resources, o.requests, o.allocated);
+  return H::combine(std::move(h), o.name, o.has_resources, Map(o.requests), Map(o.allocated));
 }
 template <typename H>
 H AbslHashValue(H h, const Volume& o) {
@@ -100,13 +113,13 @@ H AbslHashValue(H h, const PodResourceClaim& o) {
 template <typename H>
 H AbslHashValue(H h, const Pod& o) {
   h = H::combine(std::move(h), o.meta, o.node_name, o.priority, o.restart_policy,
-                 o.termination_grace_period_s, o.host_network, o.host_users, o.node_selector,
+                 o.termination_grace_period_s, o.host_network, o.host_users, Map(o.node_selector),
                  o.has_node_selector, o.required_node_affinity, o.affinity, o.anti_affinity,
-                 o.tolerations, o.spread, o.containers, o.init_containers, o.overhead);
-  return H::combine(std::move(h), o.has_pod_resources, o.pod_requests, o.volumes, o.resource_claims,
-                    o.phase, o.nominated_node_name, o.resize_infeasible, o.container_statuses,
-                    o.has_pod_status_resources, o.pod_status_requests, o.pod_allocated,
-                    o.not_understood, o.preferred_nodes, o.preferred_affinity,
+                 o.tolerations, o.spread, o.containers, o.init_containers, Map(o.overhead));
+  return H::combine(std::move(h), o.has_pod_resources, Map(o.pod_requests), o.volumes,
+                    o.resource_claims, o.phase, o.nominated_node_name, o.resize_infeasible,
+                    o.container_statuses, o.has_pod_status_resources, Map(o.pod_status_requests),
+                    Map(o.pod_allocated), o.not_understood, o.preferred_nodes, o.preferred_affinity,
                     o.preferred_anti_affinity);
 }
 template <typename H>
@@ -119,8 +132,9 @@ H AbslHashValue(H h, const NodeImage& o) {
 }
 template <typename H>
 H AbslHashValue(H h, const Node& o) {
-  return H::combine(std::move(h), o.meta, o.unschedulable, o.provider_id, o.taints, o.allocatable,
-                    o.capacity, o.conditions, o.declared_features, o.images);
+  return H::combine(std::move(h), o.meta, o.unschedulable, o.provider_id, o.taints,
+                    Map(o.allocatable), Map(o.capacity), o.conditions, o.declared_features,
+                    o.images);
 }
 template <typename H>
 H AbslHashValue(H h, const PodDisruptionBudget& o) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/str_replace.h"
 #include "snapshot/formats/binary_snapshot.h"
 #include "snapshot/formats/read_input.h"
 #include "snapshot/formats/write_objects.h"
@@ -164,6 +165,8 @@ TEST_F(CompletenessTest, OpenShiftWithoutItsUsersIsAWarning) {
   EXPECT_THAT(LoadItems(items), ElementsAre("NamespacesNotListed"));
   EXPECT_THAT(Message(), HasSubstr("OpenShift's own"));
   items.push_back(Object("v1", "Namespace", "shop"));
+  EXPECT_THAT(LoadItems(items), ElementsAre("NamespacesWithoutObjects"));
+  items.push_back(Pod("shop", "web", "a"));
   EXPECT_THAT(LoadItems(items), IsEmpty());
 }
 
@@ -231,6 +234,10 @@ TEST_F(CompletenessTest, OldReadyNodesWithoutAnyPodAreAWarning) {
   items.back()["metadata"]["labels"]["type"] = "virtual-kubelet";
   EXPECT_THAT(LoadItems(items), IsEmpty());
   items.back() = Node("c");
+  items.back()["spec"]["taints"] = {
+      {{"key", "virtual-kubelet.io/provider"}, {"value", "azure"}, {"effect", "NoSchedule"}}};
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+  items.back() = Node("c");
   items.push_back(Pod("shop", "job", "c"));
   items.back()["status"]["phase"] = "Succeeded";
   EXPECT_THAT(LoadItems(items), IsEmpty());
@@ -294,6 +301,28 @@ TEST_F(CompletenessTest, AnObjectThatComesTwiceWithTheSameContentIsOneObject) {
     items[i] = Pod("shop", "twice", "b");
   }
   EXPECT_THAT(LoadItems(items), ElementsAre(HasSubstr("Pod shop/twice: occurs twice")));
+}
+
+// Symptom: the same labels in another order were taken for a change by hand.
+TEST_F(CompletenessTest, MembersOfMapsMayComeInAnyOrder) {
+  Json pod = Stamped(Pod("shop", "twice", "b"), "u", "7");
+  pod["metadata"]["labels"] = {{"a", "1"}, {"b", "2"}};
+  pod["spec"]["containers"][0]["resources"]["requests"] = {{"cpu", "1"}, {"memory", "1Gi"}};
+  std::vector<Json> items = Whole();
+  items.push_back(pod);
+  const Json list = {{"apiVersion", "v1"}, {"kind", "List"}, {"items", items}};
+  Put("both/one.json", list.dump());
+  const auto with = [&](const char* labels, const char* requests) {
+    const std::string text = pod.dump();
+    const std::string other = absl::StrReplaceAll(
+        text, {{R"("a":"1","b":"2")", labels}, {R"("cpu":"1","memory":"1Gi")", requests}});
+    EXPECT_NE(other, text);
+    Put("both/two.json", other);
+    return Load((folder_ / "both").string());
+  };
+  EXPECT_THAT(with(R"("b":"2","a":"1")", R"("memory":"1Gi","cpu":"1")"), IsEmpty());
+  EXPECT_THAT(with(R"("b":"1","a":"2")", R"("cpu":"1","memory":"1Gi")"),
+              ElementsAre(HasSubstr("different content")));
 }
 
 // Two clusters with the same names were planned as one.
@@ -531,6 +560,11 @@ TEST_F(CompletenessTest, NamespacesThatMostlyHoldNothingAreAWarning) {
     items.push_back(namespace_named(name));
   }
   EXPECT_THAT(LoadItems(items), IsEmpty());
+  // A dump of kube-system alone fills none.
+  std::vector<Json> system = Whole();
+  std::erase_if(system, [](const Json& item) { return item == Pod("shop", "web", "a"); });
+  EXPECT_THAT(LoadItems(system), ElementsAre("NamespacesWithoutObjects"));
+  EXPECT_THAT(Message(), HasSubstr("hold no pod"));
   items.push_back(namespace_named("db"));
   EXPECT_THAT(LoadItems(items), ElementsAre("NamespacesWithoutObjects"));
   EXPECT_THAT(Message(), HasSubstr("3 of 4 namespaces hold no pod"));
@@ -603,6 +637,7 @@ TEST_F(CompletenessTest, ClaimsThatWaitForAClassThatIsNotThereAreAWarning) {
 TEST_F(CompletenessTest, NodesThatRunNoDaemonSetMayBeEmpty) {
   for (const auto& [key, value] : {std::pair{"kubernetes.io/os", "windows"},
                                    std::pair{"eks.amazonaws.com/compute-type", "auto"},
+                                   std::pair{"eks.amazonaws.com/compute-type", "fargate"},
                                    std::pair{"type", "virtual-kubelet"}}) {
     std::vector<Json> items = Whole();
     items.push_back(Node("empty"));
