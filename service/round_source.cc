@@ -12,23 +12,6 @@
 namespace ebb {
 namespace {
 
-// Hands every object to the loader and to the record.
-class Tee final : public AnyObjectSink {
- public:
-  Tee(ObjectSink& loader, ObjectSink& writer) : sinks_{&loader, &writer} {}
-
- protected:
-  absl::Status OnObject(const objects::ObjectRef& object) override {
-    for (ObjectSink* sink : sinks_) {
-      if (absl::Status s = Give(object, *sink); !s.ok()) return s;
-    }
-    return absl::OkStatus();
-  }
-
- private:
-  ObjectSink* sinks_[2];
-};
-
 // Pods that were evicted are placed as such or not at all.
 void DropEvicted(const std::vector<EvictedPod>& evictions, LoadedCluster& cluster) {
   absl::flat_hash_set<PodId> evicted;
@@ -52,7 +35,7 @@ absl::StatusOr<RoundSource> LoadSource(const RoundSettings& settings,
     return absl::OkStatus();
   });
   ClusterLoader loader(settings.options.load);
-  Tee tee(loader, writer);
+  TeeSink tee(loader, writer);
   std::vector<EvictedPod> evictions;
   if (before) evictions = before->actuation.recent_evictions;
   const std::string name = settings.texts.events ? settings.texts.events->name : "recent evictions";

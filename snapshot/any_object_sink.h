@@ -1,4 +1,4 @@
-// AnyObjectSink: a sink that treats objects of all kinds alike.
+// AnyObjectSink: a sink that treats objects of all kinds alike.  TeeSink: two sinks in one.
 
 #ifndef EBB_SNAPSHOT_ANY_OBJECT_SINK_H_
 #define EBB_SNAPSHOT_ANY_OBJECT_SINK_H_
@@ -21,6 +21,23 @@ class AnyObjectSink : public ObjectSink {
 
  protected:
   virtual absl::Status OnObject(const objects::ObjectRef& object) = 0;
+};
+
+// Hands every object to the first, then to the second.
+class TeeSink final : public AnyObjectSink {
+ public:
+  TeeSink(ObjectSink& first, ObjectSink& second) : sinks_{&first, &second} {}
+
+ protected:
+  absl::Status OnObject(const objects::ObjectRef& object) override {
+    for (ObjectSink* const sink : sinks_) {
+      if (absl::Status s = Give(object, *sink); !s.ok()) return s;
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  ObjectSink* sinks_[2];
 };
 
 }  // namespace ebb

@@ -224,7 +224,7 @@ int FilterCommand::Run(std::istream& in, std::ostream& out, std::ostream& err) c
   if (absl::Status s = CheckFiles(files); !s.ok()) return Fail(s, err);
   absl::StatusOr<LoadedCluster> cluster = LoadCluster(inputs, load);
   if (!cluster.ok()) return Fail(cluster.status(), err);
-  if (absl::Status s = CheckStrict(load, *cluster); !s.ok()) {
+  if (absl::Status s = CheckStrict(load, cluster->warnings); !s.ok()) {
     PrintLoadWarnings(*cluster, err);
     return Fail(s, err);
   }

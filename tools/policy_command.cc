@@ -16,6 +16,7 @@
 #include "service/sizing/policy_schema.h"
 #include "tools/fail.h"
 #include "tools/flag_values.h"
+#include "tools/input_flags.h"
 #include "tools/policy_state.h"
 
 namespace ebb {
@@ -69,6 +70,7 @@ void PolicyCommand::AddEval(CLI::App& app) {
       ->check(values::Choice({"table", "json"}))
       ->type_name("FORMAT")
       ->capture_default_str();
+  AddLoadFlags(eval.load, app, "Input");
   TakeLastOfEach(app);
 }
 

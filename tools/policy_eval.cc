@@ -23,8 +23,10 @@
 #include "service/sizing/pool_reader.h"
 #include "service/sizing/pool_round.h"
 #include "service/sizing/replicator_pools.h"
-#include "snapshot/formats/read_input.h"
+#include "snapshot/any_object_sink.h"
 #include "snapshot/formats/rfc3339.h"
+#include "snapshot/import/completeness.h"
+#include "snapshot/import/load_cluster.h"
 #include "tools/fail.h"
 #include "tools/policy_state.h"
 #include "tools/pool_figures.h"
@@ -51,6 +53,7 @@ struct EvalInput {
   PoolReader cluster;
   PoolFigures figures;
   std::vector<std::string> warnings;  // Of the file, and of discovery.
+  std::vector<InputWarning> lacks;    // What the cluster's dump seems to lack.
   int64_t now_s = 0;
 };
 
@@ -158,6 +161,30 @@ void WarnOfStrangers(EvalInput& input) {
   }
 }
 
+// Reads the cluster, and judges it as one that pods are placed in: what is not told of counts as
+// no use of a node.
+absl::Status ReadCluster(const PolicyEvalRequest& request, EvalInput& input) {
+  InputWatch watch(request.load.expendable_pods_priority_cutoff);
+  ImportStats stats;
+  absl::StatusOr<LoadedCluster> loaded = LoadNewest(watch, [&]() -> absl::StatusOr<LoadedCluster> {
+    input.cluster = PoolReader();
+    ClusterLoader loader(request.load);
+    TeeSink both(input.cluster, loader);
+    stats = {};
+    absl::Status read =
+        watch.Read(request.inputs, both, stats, Parallelism::One(), request.load.limits);
+    if (!read.ok()) return read;
+    return std::move(loader).Finish();
+  });
+  if (!loaded.ok()) return loaded.status();
+  // Pools may have no node yet.
+  if (loaded->snapshot.nodes() == 0 && loaded->counts.on_unknown_node == 0) return absl::OkStatus();
+  absl::Status judged = JudgeInput(watch, std::move(stats), request.load, *loaded);
+  if (!judged.ok()) return judged;
+  input.lacks = std::move(loaded->warnings);
+  return absl::OkStatus();
+}
+
 absl::Status ReadAll(const PolicyEvalRequest& request, EvalInput& input) {
   const PolicyRegistry registry;
   const absl::StatusOr<std::string> yaml = ReadWholeFile(request.file);
@@ -166,10 +193,7 @@ absl::Status ReadAll(const PolicyEvalRequest& request, EvalInput& input) {
   if (!file.ok()) return file.status();
   input.file = *std::move(file);
   input.warnings = input.file.warnings;
-  ImportStats stats;
-  for (const std::string& each : request.inputs) {
-    if (absl::Status s = ReadInput(each, input.cluster, stats); !s.ok()) return s;
-  }
+  if (absl::Status s = ReadCluster(request, input); !s.ok()) return s;
   absl::StatusOr<PoolFigures> figures = ReadPoolFigures(request.series, request.usage);
   if (!figures.ok()) return figures.status();
   input.figures = *std::move(figures);
@@ -197,6 +221,10 @@ int EvalPools(const PolicyEvalRequest& request, std::ostream& out, std::ostream&
   EvalInput input;
   absl::Status read = CheckRequest(request);
   if (read.ok()) read = ReadAll(request, input);
+  if (read.ok()) {
+    PrintInputWarnings(input.lacks, err);
+    read = CheckStrict(request.load, input.lacks);
+  }
   if (!read.ok()) return Fail(read, err);
   absl::StatusOr<KeptSizing> kept = OpenSizing(request.state, {});
   if (!kept.ok()) return Fail(kept.status(), err);

@@ -3,7 +3,9 @@
 // With a state file it goes on from the round before, and what it asks for counts as done; nothing
 // is printed that the state file does not remember.
 //
-// Errors:  exit code 1: something cannot be read, or Prometheus gives no answer.
+// Errors:  exit code 1: something cannot be read, the input cannot be a whole cluster, or
+// Prometheus
+//          gives no answer.
 // Threads: none.
 
 #ifndef EBB_TOOLS_POLICY_EVAL_H_
@@ -12,6 +14,8 @@
 #include <iosfwd>
 #include <string>
 #include <vector>
+
+#include "snapshot/import/load_cluster.h"
 
 namespace ebb {
 
@@ -23,6 +27,7 @@ struct PolicyEvalRequest {
   std::string state = {};
   std::string now = {};  // RFC 3339; empty: the latest time of what is read.
   std::string output = "table";
+  LoadOptions load = {.use = InputUse::kFilter};
 };
 
 int EvalPools(const PolicyEvalRequest& request, std::ostream& out, std::ostream& err);

@@ -107,9 +107,12 @@ void PutSearch(const SearchFlags& flags, wire::Search& search) {
 absl::Status PutInput(const PlanCommand& command, Clock::time_point start, wire::PlanInput& input) {
   input.set_session(command.at_server.session);
   if (command.inputs.empty()) {
-    absl::StatusOr<std::optional<wire::Settings>> settings = GivenSettingsOf(command);
+    absl::StatusOr<wire::Settings> settings = GivenOptionsOf(command);
     if (!settings.ok()) return settings.status();
-    if (*settings) *input.mutable_settings() = **std::move(settings);
+    if (settings->ByteSizeLong() > 0) {
+      *input.mutable_settings() = *std::move(settings);
+      input.set_settings_over_session(true);
+    }
   }
   if (!command.now.empty()) input.set_now(*ParseRfc3339(command.now));
   if (const auto limit = command.ScaleDownLimit()) input.set_max_scale_down_parallelism(*limit);
@@ -140,19 +143,13 @@ absl::Status OfExplain(const absl::Status& status) {
   return {status.code(), absl::StrCat("--explain: ", message)};
 }
 
-absl::Status CheckStrict(bool strict, const std::vector<InputWarning>& warnings) {
-  LoadedCluster told;
-  told.warnings = warnings;
-  return ebb::CheckStrict({.strict = strict}, told);
-}
-
 }  // namespace
 
 int PlanAtServer(const PlanCommand& command, std::ostream& out, std::ostream& err) {
   if (command.over_time.app != nullptr) TellIgnoredFlags(*command.over_time.app, err);
   command.over_time.WarnUnused(err);
   command.over_time.WarnOld(err);
-  if (!command.ExplainsAsAsked(err) || !command.HasPricesAsNeeded(err)) return 2;
+  if (!command.ExplainsAsAsked(err) || !command.CostFlagsFit(err)) return 2;
   if (absl::Status s = CheckFiles(command.Files()); !s.ok()) return Fail(s, err);
   const auto start = Clock::now();
   auto client = PlannerClient::Connect(command.at_server.server);
@@ -179,7 +176,7 @@ int PlanAtServer(const PlanCommand& command, std::ostream& out, std::ostream& er
     if (!reply.ok()) return Fail(OfExplain(reply.status()), err);
     const std::vector<InputWarning> warnings = WarningsOf(*reply);
     PrintLoadWarnings(sent.stats, reply->left_out(), warnings, err);
-    if (absl::Status s = CheckStrict(command.load.strict, warnings); !s.ok()) return Fail(s, err);
+    if (absl::Status s = CheckStrict(command.load, warnings); !s.ok()) return Fail(s, err);
     out << reply->text();
     return command.ExitCode(reply->removes() > 0);
   }
@@ -190,7 +187,7 @@ int PlanAtServer(const PlanCommand& command, std::ostream& out, std::ostream& er
   if (!reply.ok()) return Fail(reply.status(), err);
   const std::vector<InputWarning> warnings = WarningsOf(*reply);
   PrintLoadWarnings(sent.stats, reply->left_out(), warnings, err);
-  if (absl::Status s = CheckStrict(command.load.strict, warnings); !s.ok()) return Fail(s, err);
+  if (absl::Status s = CheckStrict(command.load, warnings); !s.ok()) return Fail(s, err);
   out << reply->plan();
   out.flush();
   if (command.stats) {
@@ -238,7 +235,7 @@ int FilterAtServer(const FilterCommand& command, std::ostream& out, std::ostream
   const absl::StatusOr<wire::ViewReply> reply = (*client)->Filter(call);
   if (!reply.ok()) return Fail(reply.status(), err);
   const std::vector<InputWarning> warnings = WarningsOf(*reply);
-  if (absl::Status s = CheckStrict(command.load.strict, warnings); !s.ok()) {
+  if (absl::Status s = CheckStrict(command.load, warnings); !s.ok()) {
     PrintLoadWarnings(sent.stats, reply->left_out(), warnings, err);
     return Fail(s, err);
   }

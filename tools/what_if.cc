@@ -55,6 +55,9 @@ absl::StatusOr<PlanCommand> WithOptions(const PlanCommand& command, const WhatIf
   if (changed.search.ForCost() && changed.prices.empty()) {
     return BadSetting(what_if.file, "options.objective", "cost wants prices");
   }
+  if (!changed.search.ForCost() && app.count("--move-cost") > 0) {
+    return BadSetting(what_if.file, "options.move-cost", "is for the objective cost");
+  }
   return changed;
 }
 
@@ -126,7 +129,7 @@ int RunWhatIf(const PlanCommand& command, std::ostream& out, std::ostream& err) 
     err << "See `ebb plan --help`.\n";
     return 2;
   }
-  if (!command.HasPricesAsNeeded(err)) return 2;
+  if (!command.CostFlagsFit(err)) return 2;
   if (absl::Status s = CheckFiles(command.Files()); !s.ok()) return Fail(s, err);
   const absl::StatusOr<PlanComparison> comparison = Compare(command, err);
   if (!comparison.ok()) {

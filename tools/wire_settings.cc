@@ -1,9 +1,15 @@
 #include "tools/wire_settings.h"
 
+#include <CLI/CLI.hpp>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <utility>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/strip.h"
+#include "base/text.h"
 #include "service/round_options.h"
 #include "service/session/session.h"
 #include "service/settings_file.h"
@@ -12,19 +18,41 @@
 namespace ebb {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
+// "unremovableNodeRecheckTimeoutSeconds" is --unremovable-node-recheck-timeout.
+std::string FlagOf(std::string_view option) {
+  std::string flag = "--";
+  for (const char c : absl::StripSuffix(Absl(option), "Seconds")) {
+    if (absl::ascii_isupper(static_cast<unsigned char>(c))) flag += '-';
+    flag += absl::ascii_tolower(static_cast<unsigned char>(c));
+  }
+  return flag;
+}
+
+// Leaves of `options` those that are not as usual, or whose flag was given.
+void DropUsual(Json& options, const Json& usual, const CLI::App* app) {
+  const auto is_given = [&](const std::string& option) {
+    const CLI::Option* const flag =
+        app == nullptr ? nullptr : app->get_option_no_throw(FlagOf(option));
+    return flag != nullptr && flag->count() > 0;
+  };
+  for (auto it = options.begin(); it != options.end();) {
+    if (it->is_object()) DropUsual(*it, usual.at(it.key()), app);
+    const bool drops =
+        it->is_object() ? it->empty() : *it == usual.at(it.key()) && !is_given(it.key());
+    it = drops ? options.erase(it) : std::next(it);
+  }
+}
+
 // Whether no flag says how to plan.
 bool IsDefault(const PlanCommand& command) {
   return command.node_groups.empty() && command.nodes.empty() &&
          OptionsJson(RoundOptionsOf(command)) == OptionsJson(RoundOptionsOf(PlanCommand()));
 }
 
-}  // namespace
-
-absl::StatusOr<wire::Settings> SettingsOf(const PlanCommand& command) {
-  wire::Settings settings;
-  if (absl::Status s = PutOptions(OptionsJson(RoundOptionsOf(command)), settings); !s.ok()) {
-    return s;
-  }
+// The file of node groups, and the sizes.
+absl::Status PutGroups(const PlanCommand& command, wire::Settings& settings) {
   if (!command.node_groups.empty()) {
     absl::StatusOr<std::string> text = ReadWholeFile(command.node_groups);
     if (!text.ok()) return text.status();
@@ -40,6 +68,26 @@ absl::StatusOr<wire::Settings> SettingsOf(const PlanCommand& command) {
     told.set_min_size(size.min_size);
     told.set_max_size(size.max_size);
   }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<wire::Settings> SettingsOf(const PlanCommand& command) {
+  wire::Settings settings;
+  absl::Status put = PutOptions(OptionsJson(RoundOptionsOf(command)), settings);
+  if (put.ok()) put = PutGroups(command, settings);
+  if (!put.ok()) return put;
+  return settings;
+}
+
+absl::StatusOr<wire::Settings> GivenOptionsOf(const PlanCommand& command) {
+  Json options = OptionsJson(RoundOptionsOf(command));
+  DropUsual(options, OptionsJson(RoundOptionsOf(PlanCommand())), command.over_time.app);
+  wire::Settings settings;
+  absl::Status put = PutOptions(options, settings);
+  if (put.ok()) put = PutGroups(command, settings);
+  if (!put.ok()) return put;
   return settings;
 }
 

@@ -16,6 +16,10 @@ namespace ebb {
 // All of them.
 absl::StatusOr<wire::Settings> SettingsOf(const PlanCommand& command);
 
+// To be laid over a session's own: of the options those that are not as usual, or whose flag was
+// given; empty where no flag says how to plan.
+absl::StatusOr<wire::Settings> GivenOptionsOf(const PlanCommand& command);
+
 // In place of a session's own; absent where no flag says how to plan.  How its cluster was loaded
 // is not asked again, unless a flag says so.
 absl::StatusOr<std::optional<wire::Settings>> GivenSettingsOf(const PlanCommand& command);

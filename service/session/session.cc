@@ -128,6 +128,32 @@ bool SaysHowToLoad(const wire::Settings& settings) {
   return settings.options().fields().contains("load");
 }
 
+void Lay(const google::protobuf::Struct& over, google::protobuf::Struct& options) {
+  for (const auto& [name, value] : over.fields()) {
+    google::protobuf::Value& there = (*options.mutable_fields())[name];
+    if (value.has_struct_value() && there.has_struct_value()) {
+      Lay(value.struct_value(), *there.mutable_struct_value());
+    } else {
+      there = value;
+    }
+  }
+}
+
+wire::Settings LaidOver(wire::Settings settings, const wire::Settings& over) {
+  Lay(over.options(), *settings.mutable_options());
+  if (!over.node_groups().empty()) {
+    settings.set_node_groups(over.node_groups());
+    settings.set_node_groups_name(over.node_groups_name());
+  }
+  auto& sizes = *settings.mutable_group_sizes();
+  for (const wire::GroupSize& size : over.group_sizes()) {
+    const auto is_of_it = [&](const wire::GroupSize& each) { return each.name() == size.name(); };
+    const auto there = std::ranges::find_if(sizes, is_of_it);
+    (there == sizes.end() ? *sizes.Add() : *there) = size;
+  }
+  return settings;
+}
+
 struct Deadlines {
   explicit Deadlines(Clock::time_point end, Clock::time_point now = Clock::now())
       : passes_end(now + Share(end - now, kPassesShare)),
@@ -211,7 +237,7 @@ wire::SessionStatus Session::Status() {
 absl::StatusOr<Session::Effective> Session::Parse(const wire::Settings& settings) const {
   absl::StatusOr<RoundOptions> options = ParseOptionsOf(settings.options());
   if (!options.ok()) return options.status();
-  Effective effective{.options = *std::move(options), .texts = {}, .groups = {}};
+  Effective effective{.given = settings, .options = *std::move(options), .texts = {}, .groups = {}};
   effective.options.load.limits.bytes_max = options_.dump_bytes_max;
   effective.options.load.assume_complete |= options_.as_given;
   if (!settings.node_groups().empty()) {
@@ -255,9 +281,12 @@ absl::Status Session::SetSettings(const wire::Settings& settings) {
 absl::StatusOr<const Session::Effective*> Session::SettingsOf(
     const wire::PlanInput& input, std::optional<Effective>& parsed) const {
   if (!input.has_settings()) return &settings_;
-  absl::StatusOr<Effective> effective = Parse(input.settings());
+  const wire::Settings settings = input.settings_over_session()
+                                      ? LaidOver(settings_.given, input.settings())
+                                      : input.settings();
+  absl::StatusOr<Effective> effective = Parse(settings);
   if (!effective.ok()) return effective.status();
-  if (!SaysHowToLoad(input.settings())) effective->options.load = cluster_->options();
+  if (!SaysHowToLoad(settings)) effective->options.load = cluster_->options();
   if (!SameLoad(effective->options.load, cluster_->options())) {
     return absl::InvalidArgumentError(
         "settings: options.load: is not as the session's; Load the cluster with it");

@@ -163,6 +163,7 @@ class Session {
   [[nodiscard]] LiveSnapshot::Options HoldingOf(const LoadOptions& load) const;
   [[nodiscard]] std::unique_ptr<LiveCluster> NewCluster(const LoadOptions& load) const;
   struct Effective {
+    wire::Settings given;
     RoundOptions options;
     RoundTexts texts;
     GroupRules groups;

@@ -149,10 +149,10 @@ absl::Status JudgeInput(const InputWatch& watch, ImportStats stats, const LoadOp
   return watch.Judge(options.use, cluster.snapshot, cluster.newest_time, cluster.warnings);
 }
 
-absl::Status CheckStrict(const LoadOptions& options, const LoadedCluster& cluster) {
-  if (!options.strict || cluster.warnings.empty()) return absl::OkStatus();
+absl::Status CheckStrict(const LoadOptions& options, std::span<const InputWarning> warnings) {
+  if (!options.strict || warnings.empty()) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat("--strict, and ", Count(cluster.warnings.size(), "warning", "warnings"),
+      absl::StrCat("--strict, and ", Count(warnings.size(), "warning", "warnings"),
                    " about the input; with --assume-complete those of what may be missing do not "
                    "count"));
 }

@@ -75,7 +75,7 @@ absl::Status JudgeInput(const InputWatch& watch, ImportStats stats, const LoadOp
 
 // Errors: with --strict, any warning; to be asked when all are known, before anything is
 // written.
-absl::Status CheckStrict(const LoadOptions& options, const LoadedCluster& cluster);
+absl::Status CheckStrict(const LoadOptions& options, std::span<const InputWarning> warnings);
 
 class ClusterLoader : public ObjectSink {
  public:

@@ -771,9 +771,9 @@ options: {scale-down-utilization-threshold: 0.2}
 
 class ReadmeTest(EbbTest):
 
-    def shown(self, command):
-        """The lines that the README shows of what a command prints."""
-        with open(os.path.join(DOCS, "../README.md"), encoding="utf-8") as file:
+    def shown(self, command, page="../README.md"):
+        """The lines that a page, else the README, shows of what a command prints."""
+        with open(os.path.join(DOCS, page), encoding="utf-8") as file:
             text = file.read()
         return re.search(re.escape(f"$ {command}\n") + r"(.*?)\n(?:\$|```)", text,
                          re.DOTALL)[1].splitlines()
@@ -797,6 +797,11 @@ class ReadmeTest(EbbTest):
                     continue
                 self.assertIn(line, printed[at:])
                 at = printed.index(line, at) + 1
+
+    def test_a_page_shows_what_a_simulated_loop_prints(self):
+        words = ["run", "--simulate", "--nodes", "60", "--hours", "6"]
+        self.assertEqual(self.ebb(*words)[0].splitlines(),
+                         self.shown(" ".join(["ebb", *words]), "run.md"))
 
     def test_the_readme_shows_a_pool_under_each_school(self):
         root = os.path.abspath(os.path.join(DOCS, ".."))

@@ -208,9 +208,21 @@ TEST_F(PolicyCommandTest, PoolsThatNodesDeclareAreDiscovered) {
       "annotations: {x/replicator_notification_uid: u, x/replicator_max: \"3\"}, "
       "creationTimestamp: \"2026-01-01T00:00:00Z\"}, status: {allocatable: {cpu: \"1\", memory: "
       "1Gi}}}\n");
-  const Ran ran = Policy({"eval", pools, node});
+  const Ran ran = Policy({"eval", pools, node, "--assume-complete"});
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("pool web, replicator: 1 node, stays"));
+  // Symptom: of a dump without pods it was decided that nodes have nothing to do.
+  const Ran nodes_alone = Policy({"eval", pools, node});
+  EXPECT_EQ(nodes_alone.code, 1);
+  EXPECT_EQ(nodes_alone.out, "");
+  EXPECT_THAT(nodes_alone.err, HasSubstr("1 node and not a single pod"));
+  const std::string pod =
+      File("pod.yaml",
+           "{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: shop}, spec: {nodeName: n, "
+           "containers: []}}\n");
+  EXPECT_THAT(Policy({"eval", pools, node, pod}).err, HasSubstr("none of kube-system"));
+  EXPECT_EQ(Policy({"eval", pools, node, pod}).code, 0);
+  EXPECT_EQ(Policy({"eval", pools, node, pod, "--strict"}).code, 1);
 }
 
 TEST_F(PolicyCommandTest, SimulateComparesTheFourSchoolsAndWritesAPage) {

@@ -212,6 +212,23 @@ class CallsTest(ServeTest):
         self.assertEqual(next(stream).remove_count, 0)
         stream.cancel()
 
+    def test_settings_of_a_call_are_in_place_of_the_sessions_or_laid_over_them(self):
+        sizes = [pb.GroupSize(name="g", min_size=2, max_size=5)]
+        settings = pb.Settings(group_sizes=sizes)
+        settings.options.update({"scaleDown": {"planner": {"scaleDownUtilizationThreshold": 0.6}}})
+        self.stub.Open(pb.OpenRequest(settings=settings))
+        self.apply()
+        own = pb.Settings()
+        own.options.update({"scaleDown": {"planner": {"minNodesPerPass": 3}}})
+        self.assertEqual(self.removed(), [])
+        self.assertEqual(self.removed(settings=own), ["a"])
+        self.assertEqual(self.removed(settings=own, settings_over_session=True), [])
+        own.group_sizes.append(pb.GroupSize(name="g", min_size=1, max_size=5))
+        self.assertEqual(self.removed(settings=own, settings_over_session=True), ["a"])
+        own.options.update({"scaleDown": {"planner": {"scaleDownUtilizationThreshold": 7}}})
+        with self.refused(Code.INVALID_ARGUMENT, "scaleDownUtilizationThreshold"):
+            self.plan(settings=own, settings_over_session=True)
+
     def test_version(self):
         reply = self.stub.Version(pb.VersionRequest())
         self.assertEqual(reply.pid, self.server.process.pid)
@@ -1161,6 +1178,23 @@ class CommandTest(ServeTest):
         for flags in ((), ("-o", "json"), ("--node", names[1])):
             words = ("filter", "--pod", who, *flags)
             self.assertEqual(self.ebb(*words, *server)[:2], self.ebb(*words, dump)[:2])
+
+    # Symptom: a flag of a question took the session's node groups, and so their minimums, away.
+    def test_flags_of_a_question_are_laid_over_the_sessions_settings(self):
+        dump = self.folder.name + "/c.json"
+        self.assertEqual(self.ebb("gen", "company", "--nodes", "60", "-o", dump)[0], 0)
+        groups = self.folder.name + "/groups.yaml"
+        pathlib.Path(groups).write_text("nodeGroups: [{name: general-m8-b, minSize: 60}]")
+        plan = ("plan", "--now", "2026-06-01T12:00:00Z", "-o", "name")
+        low = ("--scale-down-utilization-threshold", "0.2")
+        server = ("--server", f"unix:{self.server.socket}")
+        self.ebb(*plan, dump, "--node-groups", groups, *low, *server)
+        for flags in ((), ("--candidate-order", "input"), ("--nodes", "6:40:general-m8-b"),
+                      ("--scale-down-utilization-threshold", "0.5")):
+            words = (*plan, dump, "--node-groups", groups, *low, *flags)
+            self.assertEqual(self.ebb(*plan, *flags, *server)[1], self.ebb(*words)[1], flags)
+        self.assertNotEqual(self.ebb(*plan, dump)[1],
+                            self.ebb(*plan, dump, "--node-groups", groups)[1])
 
     def test_errors(self):
         socket_name = f"unix:{self.server.socket}"
