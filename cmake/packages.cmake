@@ -46,7 +46,6 @@ file(STRINGS "${EBB_GRPC_INCLUDE}/grpcpp/version_info.h" grpc_version REGEX "VER
 string(REGEX MATCH "[0-9.]+" grpc_version "${grpc_version}")
 ebb_require_version(gRPC "${grpc_version}" 1.51)
 add_library(ebb_grpc INTERFACE)
-target_include_directories(ebb_grpc SYSTEM INTERFACE "${EBB_GRPC_INCLUDE}")
 foreach(library grpc++_reflection grpc++ grpc gpr)
   find_library(EBB_LIBRARY_${library} ${library} REQUIRED)
   target_link_libraries(ebb_grpc INTERFACE "${EBB_LIBRARY_${library}}")

@@ -20,36 +20,37 @@ endif()
 
 # ebb_precompiled_headers(<name> [header...]): what targets of the same compiler flags share.
 #
-# What clang precompiles holds the headers' paths, so a cache of compilations would have nothing for
-# another clone.  In its place ccache takes what is in <precompiled header>.sum (CCACHE_PCH_EXTSUM): the
-# same headers preprocessed, with their macros and lines and without the tree's path.
+# What is precompiled differs each time with g++, and between two clones with clang, since it holds the
+# headers' paths.  A cache of compilations would have nothing for another clone.  In its place ccache
+# takes what is in <precompiled header>.sum (CCACHE_PCH_EXTSUM, toolchain.cmake): the same headers
+# preprocessed, with their macros and lines and without the tree's path.
 function(ebb_precompiled_headers name)
   set(headers ${EBB_PRECOMPILED_HEADERS} ${ARGN})
-  add_library(${name} OBJECT "${PROJECT_SOURCE_DIR}/cmake/precompiled.cc")
+  set(folder "${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/${name}.dir")
+  list(TRANSFORM headers REPLACE "(.+)" "#include \\1\n" OUTPUT_VARIABLE includes)
+  string(CONCAT includes ${includes})
+  file(CONFIGURE OUTPUT "${folder}/text.cc" CONTENT "${includes}" @ONLY)
+  set_source_files_properties("${folder}/text.cc" PROPERTIES SKIP_PRECOMPILE_HEADERS ON
+    COMPILE_OPTIONS "-E;-dD")
+
+  add_library(${name} OBJECT "${PROJECT_SOURCE_DIR}/cmake/precompiled.cc" "${folder}/text.cc")
   # As ebb_base: other macros would make other headers.
   target_link_libraries(${name} PRIVATE ebb_flags absl::flat_hash_map absl::inlined_vector absl::statusor
     absl::strings fmt::fmt nlohmann_json::nlohmann_json simdjson::simdjson Threads::Threads TBB::tbb)
   target_precompile_headers(${name} PRIVATE ${headers})
+  set(precompiled "${folder}/cmake_pch.hxx.gch")
   if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
-    # The same bytes each time, so that what is compiled with it can be cached.
+    # Valid as long as the headers hold the same, whatever their times.
     target_compile_options(${name} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
-
-    set(folder "${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/${name}.dir")
-    list(TRANSFORM headers REPLACE "(.+)" "#include \\1\n" OUTPUT_VARIABLE includes)
-    string(CONCAT includes ${includes})
-    file(CONFIGURE OUTPUT "${folder}/text.cc" CONTENT "${includes}" @ONLY)
-    target_sources(${name} PRIVATE "${folder}/text.cc")
-    set_source_files_properties("${folder}/text.cc" PROPERTIES SKIP_PRECOMPILE_HEADERS ON
-      COMPILE_OPTIONS "-E;-dD")
-    set(text "$<FILTER:$<TARGET_OBJECTS:${name}>,INCLUDE,/text\\.>")
     set(precompiled "${folder}/cmake_pch.hxx.pch")
-    add_custom_command(OUTPUT "${precompiled}.sum"
-      COMMAND sed "s|${PROJECT_SOURCE_DIR}/||g" "${text}" > "${precompiled}.sum"
-      DEPENDS "${precompiled}" "${text}"
-      VERBATIM)
-    add_custom_target(${name}_sum DEPENDS "${precompiled}.sum")
-    set_target_properties(${name} PROPERTIES EBB_PRECOMPILED "${precompiled}")
   endif()
+  set(text "$<FILTER:$<TARGET_OBJECTS:${name}>,INCLUDE,/text\\.cc\\.[a-z]+$>")
+  add_custom_command(OUTPUT "${precompiled}.sum"
+    COMMAND sed "s|${PROJECT_SOURCE_DIR}/||g" "${text}" > "${precompiled}.sum"
+    DEPENDS "${precompiled}" "${text}"
+    VERBATIM)
+  add_custom_target(${name}_sum DEPENDS "${precompiled}.sum")
+  set_target_properties(${name} PROPERTIES EBB_PRECOMPILED "${precompiled}")
 endfunction()
 
 # ebb_precompile(<target> <name>): the target is compiled with the headers of that name.
@@ -57,12 +58,12 @@ function(ebb_precompile target name)
   if(NOT TARGET ${name})
     return()
   endif()
+  add_dependencies(${target} ${name}_sum)
   if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     # REUSE_FROM hides the path from ccache, which does not make it a relative one then.  The objects
     # depend on the precompiled headers as on all headers: by what the compiler says that it read.
     get_target_property(precompiled ${name} EBB_PRECOMPILED)
     target_compile_options(${target} PRIVATE -Winvalid-pch "SHELL:-include-pch ${precompiled}")
-    add_dependencies(${target} ${name}_sum)
     return()
   endif()
   target_precompile_headers(${target} REUSE_FROM ${name})
