@@ -74,14 +74,23 @@ absl::StatusOr<Json> PlanOf(PlanCommand command, LoadedCluster& cluster, std::os
 }
 
 // A field that is misspelt changes nothing, as one that no decision reads.
-absl::Status TellUnchanged(const WhatIf& what_if, PatchedCluster& patched, std::ostream& err) {
+absl::Status TellUnchanged(const WhatIf& what_if, const ClusterSnapshot& before,
+                           PatchedCluster& patched, std::ostream& err) {
   const absl::StatusOr<std::vector<ObjectName>> unchanged = patched.Unchanged();
   if (!unchanged.ok()) return unchanged.status();
-  for (const ObjectPatch& patch : what_if.objects) {
-    if (std::ranges::find(*unchanged, patch.of) == unchanged->end()) continue;
-    PrintMessage(absl::StrCat("warning: ", what_if.file, ": ", patch.of.Text(),
+  const auto is_unchanged = [&](const ObjectName& name) {
+    return std::ranges::find(*unchanged, name) != unchanged->end();
+  };
+  const auto tell = [&](const ObjectName& of) {
+    PrintMessage(absl::StrCat("warning: ", what_if.file, ": ", of.Text(),
                               ": the patch changes nothing that a decision reads"),
                  err);
+  };
+  for (const ObjectPatch& patch : what_if.objects) {
+    if (is_unchanged(patch.of)) tell(patch.of);
+  }
+  for (const WorkloadPatch& workload : what_if.workloads) {
+    if (std::ranges::all_of(PodsOf(workload.of, before), is_unchanged)) tell(workload.of);
   }
   return absl::OkStatus();
 }
@@ -107,7 +116,8 @@ absl::StatusOr<PlanComparison> Compare(const PlanCommand& command, std::ostream&
   };
   if (!patches.ok()) return in_file(patches.status());
   if (absl::Status s = patched.Apply(*patches); !s.ok()) return in_file(s);
-  if (absl::Status s = TellUnchanged(*what_if, patched, err); !s.ok()) return s;
+  if (absl::Status s = TellUnchanged(*what_if, before->cluster.snapshot, patched, err); !s.ok())
+    return s;
   LiveCluster::Version after = (*live)->Unjudged();
   // What is to be said of the input was said of the first plan; errors are told all the same.
   std::ostringstream said;

@@ -156,26 +156,6 @@ absl::Status Read(const YAML::Node& root, WhatIf& what_if) {
   return absl::OkStatus();
 }
 
-std::vector<ObjectName> PodsOf(const ObjectName& workload, const ClusterSnapshot& snapshot) {
-  const Catalog& catalog = snapshot.catalog();
-  std::vector<ObjectName> pods;
-  for (uint32_t n = 0; n < catalog.nodes(); ++n) {
-    if (!snapshot.Contains(NodeId{n})) continue;
-    for (const PodId pod : snapshot.PodsOn(NodeId{n})) {
-      const PlanReport::Keeper of = WorkloadOf(catalog, pod);
-      if (of.namespace_name != workload.namespace_name) continue;
-      const PodShape& shape = catalog.shape_of(pod);
-      const bool is_controlled = shape.has_controller &&
-                                 catalog.Text(shape.controller.kind) == workload.kind &&
-                                 catalog.Text(shape.controller.name) == workload.name;
-      if (is_controlled || (of.kind == workload.kind && of.name == workload.name)) {
-        pods.push_back(NameOfPod(catalog, pod));
-      }
-    }
-  }
-  return pods;
-}
-
 // The pod's patch with the requests of its one container.
 absl::StatusOr<std::string> WithRequests(const WorkloadPatch& workload, const ObjectName& pod,
                                          const std::string& object) {
@@ -209,6 +189,26 @@ absl::StatusOr<WhatIf> ParseWhatIf(const std::string& name, const std::string& y
       ParseSettings(name, yaml, [&](const YAML::Node& root) { return Read(root, what_if); });
   if (!status.ok()) return status;
   return what_if;
+}
+
+std::vector<ObjectName> PodsOf(const ObjectName& workload, const ClusterSnapshot& snapshot) {
+  const Catalog& catalog = snapshot.catalog();
+  std::vector<ObjectName> pods;
+  for (uint32_t n = 0; n < catalog.nodes(); ++n) {
+    if (!snapshot.Contains(NodeId{n})) continue;
+    for (const PodId pod : snapshot.PodsOn(NodeId{n})) {
+      const PlanReport::Keeper of = WorkloadOf(catalog, pod);
+      if (of.namespace_name != workload.namespace_name) continue;
+      const PodShape& shape = catalog.shape_of(pod);
+      const bool is_controlled = shape.has_controller &&
+                                 catalog.Text(shape.controller.kind) == workload.kind &&
+                                 catalog.Text(shape.controller.name) == workload.name;
+      if (is_controlled || (of.kind == workload.kind && of.name == workload.name)) {
+        pods.push_back(NameOfPod(catalog, pod));
+      }
+    }
+  }
+  return pods;
 }
 
 absl::StatusOr<std::vector<ObjectPatch>> PatchesOf(const WhatIf& what_if,

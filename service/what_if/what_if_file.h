@@ -50,6 +50,9 @@ absl::StatusOr<WhatIf> ReadWhatIfFile(const std::string& path);
 // `name` stands for the file in errors.
 absl::StatusOr<WhatIf> ParseWhatIf(const std::string& name, const std::string& yaml);
 
+// The pods of a workload that run in `snapshot`.
+std::vector<ObjectName> PodsOf(const ObjectName& workload, const ClusterSnapshot& snapshot);
+
 // All patches of objects, those of workloads as patches of their pods that run in `snapshot`.
 // Errors: NotFound: a workload without pods; InvalidArgument: requests of several containers.
 absl::StatusOr<std::vector<ObjectPatch>> PatchesOf(const WhatIf& what_if,

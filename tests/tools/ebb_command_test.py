@@ -590,6 +590,14 @@ options: {scale-down-utilization-threshold: 0.2}
         self.assertEqual(comparison["removedBeforeAlone"][0]["keptBecause"], "NotUnderutilized")
         table = self.plan("--what-if", file)
         self.assertRegex(table, r"nodes that go +1 +0 +-1\n")
+        words = ["plan", self.cluster, "--assume-complete", "--now", START, "--what-if"]
+        self.assertNotIn("changes nothing", self.ebb(*words, file)[1])
+        misspelt = self.write("misspelt.yaml", """
+workloads:
+- {kind: ReplicaSet, namespace: default, name: rs, patch: {metadata: {anotations: {x: y}}}}
+""")
+        self.assertIn("misspelt.yaml: ReplicaSet default/rs: the patch changes nothing that a",
+                      self.ebb(*words, misspelt)[1])
         for text, error in [("options: {nodez: 3}", "options.nodez: is no flag of a plan"),
                             ("options: {threads: x}", "options: --threads"),
                             ("objects: [{kind: Node, metadata: {name: z}, spec: {}}]",
