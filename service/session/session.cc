@@ -145,12 +145,12 @@ wire::Settings LaidOver(wire::Settings settings, const wire::Settings& over) {
     settings.set_node_groups(over.node_groups());
     settings.set_node_groups_name(over.node_groups_name());
   }
+  absl::flat_hash_set<std::string_view> named;
+  for (const wire::GroupSize& size : over.group_sizes()) named.insert(size.name());
   auto& sizes = *settings.mutable_group_sizes();
-  for (const wire::GroupSize& size : over.group_sizes()) {
-    const auto is_of_it = [&](const wire::GroupSize& each) { return each.name() == size.name(); };
-    const auto there = std::ranges::find_if(sizes, is_of_it);
-    (there == sizes.end() ? *sizes.Add() : *there) = size;
-  }
+  const auto is_named = [&](const wire::GroupSize& size) { return named.contains(size.name()); };
+  sizes.erase(std::remove_if(sizes.begin(), sizes.end(), is_named), sizes.end());
+  sizes.MergeFrom(over.group_sizes());
   return settings;
 }
 
