@@ -89,7 +89,7 @@ endif()
 # takes less than half as long (engine's tests: eight as one, 73 s, all as one, 50 s), a build after an
 # edit longer.  It rests on names within files' anonymous namespaces, which must differ throughout a
 # folder; a test has a namespace of its own (ebb::<file>).  A file that is compiled for several vector
-# widths includes itself, and stays alone.
+# widths includes itself, and stays alone, as does one with the property EBB_ALONE.
 #
 # The file that includes them is ours, not one of CMake's UNITY_BUILD: that names them by absolute paths,
 # so that a cache of compilations has nothing for another clone or worktree.
@@ -112,7 +112,8 @@ function(ebb_together target)
     file(REAL_PATH "${source}" source)
     file(STRINGS "${source}" widths REGEX "HWY_TARGET_INCLUDE" LIMIT_COUNT 1)
     get_source_file_property(definitions "${source}" COMPILE_DEFINITIONS)
-    if(widths OR definitions)
+    get_source_file_property(is_alone "${source}" EBB_ALONE)
+    if(widths OR definitions OR is_alone)
       list(APPEND alone "${source}")
     else()
       file(RELATIVE_PATH name "${top}" "${source}")
