@@ -1563,9 +1563,12 @@ type PlanInput struct {
 	// A better plan is looked for; absent: not.
 	Search *Search `protobuf:"bytes,11,opt,name=search,proto3,oneof" json:"search,omitempty"`
 	// Tell how many nodes any plan removes at most, without a search too.  Of Plan and WatchPlans.
-	Bound         bool `protobuf:"varint,12,opt,name=bound,proto3" json:"bound,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Bound bool `protobuf:"varint,12,opt,name=bound,proto3" json:"bound,omitempty"`
+	// `settings` are laid over the session's: the options that it names, its file of node groups and
+	// its sizes of groups take the place of the session's, and all else is as there.
+	SettingsOverSession bool `protobuf:"varint,13,opt,name=settings_over_session,json=settingsOverSession,proto3" json:"settings_over_session,omitempty"`
+	unknownFields       protoimpl.UnknownFields
+	sizeCache           protoimpl.SizeCache
 }
 
 func (x *PlanInput) Reset() {
@@ -1678,6 +1681,13 @@ func (x *PlanInput) GetSearch() *Search {
 func (x *PlanInput) GetBound() bool {
 	if x != nil {
 		return x.Bound
+	}
+	return false
+}
+
+func (x *PlanInput) GetSettingsOverSession() bool {
+	if x != nil {
+		return x.SettingsOverSession
 	}
 	return false
 }
@@ -4815,7 +4825,7 @@ const file_planner_proto_rawDesc = "" +
 	"\aWarning\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\tR\x04code\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x18\n" +
-	"\acommand\x18\x03 \x01(\tR\acommand\"\xe0\x04\n" +
+	"\acommand\x18\x03 \x01(\tR\acommand\"\x94\x05\n" +
 	"\tPlanInput\x12\x18\n" +
 	"\asession\x18\x01 \x01(\tR\asession\x12\x1f\n" +
 	"\vmin_version\x18\x02 \x01(\x04R\n" +
@@ -4831,7 +4841,8 @@ const file_planner_proto_rawDesc = "" +
 	" \x01(\tR\n" +
 	"pricesName\x121\n" +
 	"\x06search\x18\v \x01(\v2\x14.ebb.v1alpha1.SearchH\x05R\x06search\x88\x01\x01\x12\x14\n" +
-	"\x05bound\x18\f \x01(\bR\x05boundB\v\n" +
+	"\x05bound\x18\f \x01(\bR\x05bound\x122\n" +
+	"\x15settings_over_session\x18\r \x01(\bR\x13settingsOverSessionB\v\n" +
 	"\t_settingsB\x06\n" +
 	"\x04_nowB\x1d\n" +
 	"\x1b_max_scale_down_parallelismB\x15\n" +
