@@ -3,9 +3,8 @@
 // With a state file it goes on from the round before, and what it asks for counts as done; nothing
 // is printed that the state file does not remember.
 //
-// Errors:  exit code 1: something cannot be read, the input cannot be a whole cluster, or
-// Prometheus
-//          gives no answer.
+// Errors:  exit code 1: something cannot be read, the input cannot be a whole cluster, or there is
+//          no answer of Prometheus.
 // Threads: none.
 
 #ifndef EBB_TOOLS_POLICY_EVAL_H_

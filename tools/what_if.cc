@@ -79,7 +79,7 @@ absl::Status TellUnchanged(const WhatIf& what_if, const ClusterSnapshot& before,
   const absl::StatusOr<std::vector<ObjectName>> unchanged = patched.Unchanged();
   if (!unchanged.ok()) return unchanged.status();
   const auto is_unchanged = [&](const ObjectName& name) {
-    return std::ranges::find(*unchanged, name) != unchanged->end();
+    return std::ranges::binary_search(*unchanged, name);
   };
   const auto tell = [&](const ObjectName& of) {
     PrintMessage(absl::StrCat("warning: ", what_if.file, ": ", of.Text(),

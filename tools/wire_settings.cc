@@ -51,8 +51,10 @@ bool IsDefault(const PlanCommand& command) {
          OptionsJson(RoundOptionsOf(command)) == OptionsJson(RoundOptionsOf(PlanCommand()));
 }
 
-// The file of node groups, and the sizes.
-absl::Status PutGroups(const PlanCommand& command, wire::Settings& settings) {
+// The options, and of the command the file of node groups and the sizes.
+absl::StatusOr<wire::Settings> SettingsWith(const Json& options, const PlanCommand& command) {
+  wire::Settings settings;
+  if (absl::Status s = PutOptions(options, settings); !s.ok()) return s;
   if (!command.node_groups.empty()) {
     absl::StatusOr<std::string> text = ReadWholeFile(command.node_groups);
     if (!text.ok()) return text.status();
@@ -68,27 +70,19 @@ absl::Status PutGroups(const PlanCommand& command, wire::Settings& settings) {
     told.set_min_size(size.min_size);
     told.set_max_size(size.max_size);
   }
-  return absl::OkStatus();
+  return settings;
 }
 
 }  // namespace
 
 absl::StatusOr<wire::Settings> SettingsOf(const PlanCommand& command) {
-  wire::Settings settings;
-  absl::Status put = PutOptions(OptionsJson(RoundOptionsOf(command)), settings);
-  if (put.ok()) put = PutGroups(command, settings);
-  if (!put.ok()) return put;
-  return settings;
+  return SettingsWith(OptionsJson(RoundOptionsOf(command)), command);
 }
 
 absl::StatusOr<wire::Settings> GivenOptionsOf(const PlanCommand& command) {
   Json options = OptionsJson(RoundOptionsOf(command));
   DropUsual(options, OptionsJson(RoundOptionsOf(PlanCommand())), command.over_time.app);
-  wire::Settings settings;
-  absl::Status put = PutOptions(options, settings);
-  if (put.ok()) put = PutGroups(command, settings);
-  if (!put.ok()) return put;
-  return settings;
+  return SettingsWith(options, command);
 }
 
 absl::StatusOr<std::optional<wire::Settings>> GivenSettingsOf(const PlanCommand& command) {

@@ -50,7 +50,7 @@ class PatchedCluster {
   // All patches, one after the other, or none.  REQUIRES: nothing is applied.
   absl::Status Apply(std::span<const ObjectPatch> patches);
   // Of the objects that are patched those that are as they were: the patch sets what was there, or
-  // fields that no decision reads.  One pass over all objects.
+  // fields that no decision reads; sorted.  One pass over all objects.
   [[nodiscard]] absl::StatusOr<std::vector<ObjectName>> Unchanged();
   // Puts back what was patched.  A node that was gone comes back as the last of the nodes.
   void Undo();
