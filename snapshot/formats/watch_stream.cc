@@ -20,6 +20,18 @@ constexpr std::pair<std::string_view, WatchEvent::Type> kTypes[] = {
     {"\"ERROR\"", WatchEvent::Type::kError},
 };
 
+// What the first bytes of a file tell of it: what is wrong, or nothing.
+constexpr std::string_view kUtf16 =
+    "is UTF-16, which `>` of Windows PowerShell writes; a watch is UTF-8, and nothing of this one "
+    "is "
+    "taken";
+constexpr std::pair<std::string_view, std::string_view> kMarks[] = {
+    {"\xef\xbb\xbf", ""},  // UTF-8, as PowerShell may write it.
+    {"\xff\xfe", kUtf16},
+    {"\xfe\xff", kUtf16},
+    {"\x1f\x8b", "is compressed; a watch is plain JSON, and nothing of this one is taken"},
+};
+
 // Bytes of the object or array at the start of `text`; nothing: it has no end.
 std::optional<size_t> SizeOf(std::string_view text) {
   const char* const end = json_scan::SkipContainer(text.data(), text.data() + text.size());
@@ -116,15 +128,20 @@ void WatchStream::Skip(size_t bytes) {
   looked_ = 0;
 }
 
-// As PowerShell writes it.  False: whether one comes is not known yet.
-bool WatchStream::SkipByteOrderMark() {
-  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+// Looks at the first bytes of the stream.  False: too few of them have come.
+// Errors: it is compressed or UTF-16.
+absl::StatusOr<bool> WatchStream::Begin() {
   if (begun_) return true;
-  if (!ended_ && Rest().size() < kByteOrderMark.size() && kByteOrderMark.starts_with(Rest())) {
-    return false;
+  for (const auto& [mark, foreign] : kMarks) {
+    if (!ended_ && Rest().size() < mark.size() && mark.starts_with(Rest())) return false;
+    if (!Rest().starts_with(mark)) continue;
+    begun_ = true;
+    foreign_ = !foreign.empty();
+    if (foreign_) return Error(absl::StatusCode::kInvalidArgument, foreign);
+    at_ += mark.size();
+    break;
   }
   begun_ = true;
-  if (Rest().starts_with(kByteOrderMark)) at_ += kByteOrderMark.size();
   return true;
 }
 
@@ -139,12 +156,9 @@ absl::Status WatchStream::SkipJunk() {
   const std::string_view rest = Rest();
   const size_t end = std::min(rest.find('\n'), rest.size());
   constexpr size_t kShown = 40;
-  absl::Status error =
-      rest.starts_with("\x1f\x8b")
-          ? Error(absl::StatusCode::kInvalidArgument, "is compressed; a watch is plain JSON")
-          : Error(absl::StatusCode::kInvalidArgument,
-                  absl::StrCat(Printable(rest.substr(0, std::min(end, kShown))),
-                               " is no event of a watch"));
+  absl::Status error = Error(
+      absl::StatusCode::kInvalidArgument,
+      absl::StrCat(Printable(rest.substr(0, std::min(end, kShown))), " is no event of a watch"));
   skipping_line_ = end == rest.size() && !ended_;
   Skip(end);
   return error;
@@ -174,7 +188,10 @@ absl::StatusOr<std::optional<WatchEvent>> WatchStream::Next() {
     Skip(std::min(end, Rest().size()));
   }
   if (skipping_ && !SkipToEvent()) return std::nullopt;
-  if (!SkipByteOrderMark()) return std::nullopt;
+  if (foreign_) Skip(Rest().size());
+  const absl::StatusOr<bool> begun = Begin();
+  if (!begun.ok()) return begun.status();
+  if (!*begun) return std::nullopt;
   SkipBlanks();
   const std::string_view rest = Rest();
   if (rest.empty()) return std::nullopt;

@@ -19,7 +19,8 @@
 //
 // Errors:  InvalidArgument or ResourceExhausted, naming the line at which the document begins:
 //          text that is no JSON object, a document without an end, one beyond the limit, an
-//          event without type or object or with two.  The next call goes on behind it.
+//          event without type or object or with two.  The next call goes on behind it.  Of a
+//          stream that is compressed or UTF-16 nothing is taken; that is told once.
 // Memory:  never more than the limit and what was appended last.
 // Cost:    linear; a document that comes in pieces is looked through again for each piece
 //          that holds a closing brace.
@@ -67,7 +68,7 @@ class WatchStream {
  private:
   [[nodiscard]] std::string_view Rest() const { return std::string_view(buffer_).substr(at_); }
   void Skip(size_t bytes);
-  bool SkipByteOrderMark();
+  absl::StatusOr<bool> Begin();
   void SkipBlanks();
   bool SkipToEvent();
   absl::Status SkipJunk();
@@ -77,11 +78,12 @@ class WatchStream {
 
   const size_t document_bytes_max_;
   std::string buffer_;
-  size_t at_ = 0;       // What is before was given out.
-  size_t given_ = 0;    // Bytes of the document that was given out last.
-  size_t looked_ = 0;   // Bytes of Rest() that were found to have no end.
-  uint64_t line_ = 1;   // Of at_.
-  bool begun_ = false;  // A byte order mark can come no more.
+  size_t at_ = 0;         // What is before was given out.
+  size_t given_ = 0;      // Bytes of the document that was given out last.
+  size_t looked_ = 0;     // Bytes of Rest() that were found to have no end.
+  uint64_t line_ = 1;     // Of at_.
+  bool begun_ = false;    // A byte order mark can come no more.
+  bool foreign_ = false;  // Compressed or UTF-16: no event is in it.
   bool at_line_start_ = true;
   bool skipping_line_ = false;  // Junk, up to its end.
   bool skipping_ = false;       // What was too large, up to the next event.

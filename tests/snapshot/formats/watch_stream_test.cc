@@ -208,11 +208,24 @@ TEST(WatchStreamTest, OfALongJunkLineOnlyTheStartIsShown) {
   EXPECT_LT(told[0].size(), 200U);
 }
 
-TEST(WatchStreamTest, CompressedBytesAreSaidToBe) {
-  const std::string gzip("\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03", 10);
-  EXPECT_THAT(Told(gzip + "\n" + Added("p")),
-              ElementsAre(AllOf(StartsWith("! INVALID_ARGUMENT line 1: "), HasSubstr("compressed")),
-                          "2 ADDED " + AddedObject("p")));
+// In whichever pieces it comes, and once: no line of it is an event.
+TEST(WatchStreamTest, AStreamThatIsNoUtf8IsToldOnce) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {std::string("\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03", 10), "is compressed"},
+      {std::string("\xff\xfe{\x00\r\x00\n\x00", 8), "is UTF-16"},
+      {std::string("\xfe\xff\x00{\x00\r\x00\n", 8), "is UTF-16"},
+  };
+  for (const auto& [begin, what] : cases) {
+    const std::string text = begin + "\n" + Added("p") + begin + "\n" + Added("q");
+    for (size_t size = 1; size <= text.size(); ++size) {
+      EXPECT_THAT(ToldInPieces(text, [&] { return size; }),
+                  ElementsAre(AllOf(StartsWith("! INVALID_ARGUMENT line 1: "), HasSubstr(what))))
+          << size;
+    }
+    // Elsewhere than at its beginning it is a line that is no event.
+    EXPECT_THAT(EventsOf(Told(Added("p") + begin + "\n" + Added("q"))),
+                ElementsAre("1 ADDED " + AddedObject("p"), HasSubstr(AddedObject("q"))));
+  }
 }
 
 TEST(WatchStreamTest, EventsWithoutTypeOrObjectOrWithTwoAreErrors) {
