@@ -670,6 +670,11 @@ std::vector<InputWarning> GroupWarnings(const Catalog& catalog, const GroupRules
   return RuleChecker(catalog, rules).Run();
 }
 
+void AddGroupWarnings(const Catalog& catalog, const GroupRules& rules,
+                      std::vector<InputWarning>& warnings) {
+  std::ranges::move(GroupWarnings(catalog, rules), std::back_inserter(warnings));
+}
+
 const GroupRule* FindRule(const GroupRules& rules, std::string_view name) {
   const size_t equals = name.find('=');
   for (const GroupRule& rule : rules.rules) {

@@ -147,6 +147,9 @@ NodeGroups AssignGroups(const Catalog& catalog, const GroupRules& rules);
 // has, with the nearest that some node has; rules that match the same nodes; a name that
 // several groups have; a group that is smaller than its minSize.
 std::vector<InputWarning> GroupWarnings(const Catalog& catalog, const GroupRules& rules);
+// Adds them to what else is warned of.
+void AddGroupWarnings(const Catalog& catalog, const GroupRules& rules,
+                      std::vector<InputWarning>& warnings);
 
 // The rule for the group that is called `name`, if it is one that names groups and there
 // is one; else null.

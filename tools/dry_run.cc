@@ -70,6 +70,7 @@ int RunDry(const DryRunOptions& options, std::ostream& out, std::ostream& err) {
   if (!live.ok()) return Fail(live.status(), err);
   absl::StatusOr<LiveCluster::Version> judged = (*live)->Judged();
   if (!judged.ok()) return Fail(judged.status(), err);
+  AddGroupWarnings(judged->cluster.snapshot.catalog(), options.groups, judged->cluster.warnings);
   PrintLoadWarnings(judged->cluster, err);
   DumpSource dump(**live, judged->cluster, options.groups);
   ScaleDown scale_down(options.scale_down);

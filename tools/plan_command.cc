@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <chrono>
 #include <iostream>
-#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -492,8 +491,7 @@ PlanTime PlanCommand::TimeFor(const LoadedCluster& cluster) const {
 }
 
 absl::StatusOr<int64_t> PlanCommand::Accept(const GroupRules& rules, LoadedCluster& cluster) const {
-  std::ranges::move(GroupWarnings(cluster.snapshot.catalog(), rules),
-                    std::back_inserter(cluster.warnings));
+  AddGroupWarnings(cluster.snapshot.catalog(), rules, cluster.warnings);
   if (over_time.app != nullptr) {
     if (auto warning = FlagsNotHonoured(*over_time.app)) cluster.warnings.push_back(*warning);
   }

@@ -20,6 +20,7 @@
 #include "service/output_file.h"
 #include "service/round_advisor.h"
 #include "service/round_options.h"
+#include "snapshot/import/input_warning.h"
 #include "snapshot/samples/generate.h"
 #include "snapshot/samples/sample_objects.h"
 #include "tools/autoscaler_flags.h"
@@ -109,11 +110,11 @@ int DryRunOfDump(const RunFlags& flags, std::ostream& out, std::ostream& err) {
 
 // Lets policies size the pools of a simulation, and tells `stories` what comes of it.  Their groups
 // boot machines where they are asked to and not by themselves.
-void SizePools(RunPools& pools, const GroupRules& rules, PoolStories& stories,
-               SimulationOptions& options, SimulatedCluster::GroupsOf& groups_of) {
+void SizePools(RunPools& pools, PoolStories& stories, SimulationOptions& options,
+               SimulatedCluster::GroupsOf& groups_of) {
   const auto sized = std::make_shared<std::set<std::string>>();
-  groups_of = [&pools, &rules, sized](const Catalog& catalog) {
-    NodeGroups groups = AssignGroups(catalog, rules);
+  groups_of = [&pools, sized, all = std::move(groups_of)](const Catalog& catalog) {
+    NodeGroups groups = all(catalog);
     if (sized->empty()) *sized = pools.GroupsOf(catalog, groups);
     return groups;
   };
@@ -163,8 +164,12 @@ int RunSimulation(const RunFlags& flags, std::ostream& out, std::ostream& err) {
     };
   }
   PoolStories stories;
-  SimulatedCluster::GroupsOf groups_with = groups_of;
-  if (*pools != nullptr) SizePools(**pools, *rules, stories, options, groups_with);
+  bool warned = false;
+  SimulatedCluster::GroupsOf groups_with = [&](const Catalog& catalog) {
+    if (!std::exchange(warned, true)) PrintInputWarnings(GroupWarnings(catalog, *rules), err);
+    return groups_of(catalog);
+  };
+  if (*pools != nullptr) SizePools(**pools, stories, options, groups_with);
   options.on_sample = [&](const SimulationSample& now) {
     progress.Say(fmt::format("hour {} of {}, {}", (now.time_s - kBegin) / 3600, flags.hours,
                              Count(now.nodes, "node", "nodes")));

@@ -25,6 +25,7 @@
 #include "service/run/session_rounds.h"
 #include "service/run/session_sizing.h"
 #include "snapshot/formats/duration.h"
+#include "snapshot/import/input_warning.h"
 #include "tools/dry_run.h"
 #include "tools/fail.h"
 #include "tools/flag_values.h"
@@ -127,8 +128,10 @@ int RunDryOver(const RunFlags& flags, Parts& parts, LoopClock& clock, std::ostre
                           scale_down);
   LoopOptions options = flags.LoopOptionsOf();
   if (parts.pools != nullptr) options.sizer = &parts.pools->sizer();
+  NewWarnings warnings;
   options.on_turn = [&](const LoopTurn& turn) {
     parts.metrics.Observe(turn, 0);
+    PrintInputWarnings(warnings.Among(cluster.warnings()), err);
     TellTurn(flags, turn, err);
   };
   const size_t gone = RunDryLoop(cluster, scale_down, std::move(options), clock, out);

@@ -32,6 +32,8 @@ absl::Status ExportedCluster::Fetch() {
   cluster_.reset();
   live_ = *std::move(live);
   cluster_.emplace(*std::move(judged));
+  AddGroupWarnings(cluster_->cluster.snapshot.catalog(), options_.groups,
+                   cluster_->cluster.warnings);
   version_ = exported->version;
   if (scale_down_ != nullptr) {
     const auto& symbols = cluster_->cluster.snapshot.catalog().shared_symbols();

@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -27,6 +28,7 @@
 #include "service/daemon/client.h"
 #include "service/groups.h"
 #include "service/live_cluster.h"
+#include "snapshot/import/input_warning.h"
 #include "snapshot/import/load_cluster.h"
 
 namespace ebb {
@@ -48,6 +50,12 @@ class ExportedCluster : public ClusterSource {
       : client_(client), options_(std::move(options)) {}
 
   absl::StatusOr<Observation> Observe(int64_t now_s) override;
+
+  // Of what was observed last.
+  [[nodiscard]] std::span<const InputWarning> warnings() const {
+    return cluster_ ? std::span<const InputWarning>(cluster_->cluster.warnings)
+                    : std::span<const InputWarning>();
+  }
 
  private:
   absl::StatusOr<uint64_t> SessionVersion();

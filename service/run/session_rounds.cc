@@ -98,6 +98,15 @@ absl::Status ReadNames(const char* field,
   return absl::OkStatus();
 }
 
+std::vector<InputWarning> WarningsOf(const wire::RoundReply& reply) {
+  const auto text = [](const std::string& told) { return Printable(told.substr(0, kWireNameMax)); };
+  std::vector<InputWarning> warnings;
+  for (const wire::Warning& told : reply.warnings()) {
+    warnings.push_back({text(told.code()), text(told.message()), text(told.command())});
+  }
+  return warnings;
+}
+
 // The autoscaler's NodeDeleteResultType, as far as the phase tells in which it failed.
 const char* ResultOf(const DeletionResult& result,
                      const std::map<std::string, DeletionPhase>& phases) {
@@ -122,7 +131,7 @@ const char* ResultOf(const DeletionResult& result,
 absl::StatusOr<AskedRound> ReadRoundReply(const wire::RoundReply& reply,
                                           const ActuatorStatus& running) {
   if (reply.deletions_size() > kWireRowsMax || reply.soft_taint_size() > kWireRowsMax ||
-      reply.soft_untaint_size() > kWireRowsMax) {
+      reply.soft_untaint_size() > kWireRowsMax || reply.warnings_size() > kWireRowsMax) {
     return WrongRound("deletions", absl::StrCat("more than ", kWireRowsMax, " rows"));
   }
   if (absl::Status s = CheckDeletions(reply, running); !s.ok()) return s;
@@ -219,7 +228,11 @@ absl::StatusOr<AskedRound> SessionRounds::MakeRound(const ActuatorStatus& status
     return WrongRound("round", absl::StrCat(reply->round(), " does not come after ", last_round_));
   }
   absl::StatusOr<AskedRound> round = ReadRoundReply(*reply, status);
-  if (round.ok()) last_round_ = round->number;
+  if (!round.ok()) return round;
+  last_round_ = round->number;
+  for (const InputWarning& warning : warnings_.Among(WarningsOf(*reply))) {
+    round->log.push_back(WarningText(warning));
+  }
   return round;
 }
 

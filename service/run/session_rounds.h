@@ -13,6 +13,7 @@
 //         beside delete_empty and delete_drain, or without the status that says so; a round that
 //         is none after the last one.  The session has made the round then, and the next one
 //         names its nodes again (started_deletions.h).
+// Warns:  what the session warns of is in a round's log when it comes, and not in every round's.
 // Again:  a round whose answer is lost is such a round too.
 //
 // Errors:  those of the calls; FailedPrecondition: the session has no whole cluster, or, where
@@ -38,6 +39,7 @@
 #include "engine/sizing_state.h"
 #include "service/daemon/client.h"
 #include "service/wire/planner.pb.h"
+#include "snapshot/import/input_warning.h"
 
 namespace ebb {
 
@@ -76,6 +78,7 @@ class SessionRounds : public RoundMaker {
   std::set<Result> told_results_;                // Of those that the actuator tells now.
   std::set<Eviction> told_evictions_;            // The same.
   std::map<std::string, DeletionPhase> phases_;  // Of what is in deletion, and has been of late.
+  NewWarnings warnings_;
   uint64_t evictions_ = 0;
   int64_t last_round_ = 0;
 };

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -551,8 +550,7 @@ absl::Status Session::WithPlan(const wire::PlanInput& input, std::optional<Clock
   }
   LoadedCluster& cluster = *judged;
   const Catalog& catalog = cluster.snapshot.catalog();
-  std::ranges::move(GroupWarnings(catalog, (*settings)->groups),
-                    std::back_inserter(cluster.warnings));
+  AddGroupWarnings(catalog, (*settings)->groups, cluster.warnings);
   for (const wire::Warning& each : input.warnings()) {
     cluster.warnings.push_back(
         {Printable(each.code()), Printable(each.message()), Printable(each.command())});
@@ -1013,8 +1011,7 @@ absl::StatusOr<RoundSource> Session::SourceOf(const wire::RoundCall& call, Round
   if (absl::Status s = driver_->CheckCluster(*source); !s.ok()) {
     return As(absl::StatusCode::kFailedPrecondition, s);
   }
-  std::ranges::move(GroupWarnings(source->cluster.snapshot.catalog(), told.groups),
-                    std::back_inserter(source->cluster.warnings));
+  AddGroupWarnings(source->cluster.snapshot.catalog(), told.groups, source->cluster.warnings);
   if (absl::Status s = LeaveAlone(call.left_alone(), source->cluster.snapshot.catalog(), told);
       !s.ok()) {
     return s;

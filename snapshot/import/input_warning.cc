@@ -2,17 +2,20 @@
 
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <utility>
 
 #include "base/printable.h"
 
 namespace ebb {
 
+std::string WarningText(const InputWarning& warning) {
+  std::string text = "warning: " + warning.message;
+  if (!warning.command.empty()) text += "; try `" + warning.command + "`";
+  return text;
+}
+
 void PrintInputWarnings(std::span<const InputWarning> warnings, std::ostream& err) {
-  for (const InputWarning& warning : warnings) {
-    std::string text = "warning: " + warning.message;
-    if (!warning.command.empty()) text += "; try `" + warning.command + "`";
-    PrintMessage(text, err);
-  }
+  for (const InputWarning& warning : warnings) PrintMessage(WarningText(warning), err);
 }
 
 nlohmann::ordered_json InputWarningsJson(std::span<const InputWarning> warnings) {
@@ -36,6 +39,17 @@ std::vector<InputWarning> InputWarningsFrom(const nlohmann::ordered_json& json) 
     warnings.push_back({text("code"), text("message"), text("command")});
   }
   return warnings;
+}
+
+std::vector<InputWarning> NewWarnings::Among(std::span<const InputWarning> warnings) {
+  std::vector<InputWarning> added;
+  std::set<std::string> codes;
+  for (const InputWarning& warning : warnings) {
+    codes.insert(warning.code);
+    if (!codes_.contains(warning.code)) added.push_back(warning);
+  }
+  codes_ = std::move(codes);
+  return added;
 }
 
 }  // namespace ebb

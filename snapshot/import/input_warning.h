@@ -6,6 +6,7 @@
 
 #include <iosfwd>
 #include <nlohmann/json_fwd.hpp>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -19,6 +20,8 @@ struct InputWarning {
       command;  // What to run for the missing part ("kubectl get pdb -A ..."); may be empty.
 };
 
+// "warning: MESSAGE; try `COMMAND`"
+std::string WarningText(const InputWarning& warning);
 // A line each: "ebb: warning: MESSAGE; try `COMMAND`".
 void PrintInputWarnings(std::span<const InputWarning> warnings, std::ostream& err);
 
@@ -26,6 +29,16 @@ void PrintInputWarnings(std::span<const InputWarning> warnings, std::ostream& er
 nlohmann::ordered_json InputWarningsJson(std::span<const InputWarning> warnings);
 // The reverse; what is not of that form is left out.
 std::vector<InputWarning> InputWarningsFrom(const nlohmann::ordered_json& json);
+
+// Of a cluster that is asked again and again: each warning when it comes, not every time.
+class NewWarnings {
+ public:
+  // Those whose code the last call did not have.  Numbers in the texts change all the time.
+  std::vector<InputWarning> Among(std::span<const InputWarning> warnings);
+
+ private:
+  std::set<std::string> codes_;  // Of the last call.
+};
 
 }  // namespace ebb
 

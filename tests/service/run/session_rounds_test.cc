@@ -226,6 +226,30 @@ TEST_F(SessionRoundsTest, WhatNobodyHeardIsToldAgain) {
   EXPECT_THAT(daemon_.reports[0].ended(), SizeIs(1));
 }
 
+// What comes and goes is told again; the same, with other numbers, is not.
+TEST_F(SessionRoundsTest, AWarningIsLoggedWhenItComes) {
+  SessionRounds rounds = MakeRounds();
+  int64_t number = 0;
+  const auto log_with = [&](std::vector<std::pair<const char*, const char*>> warnings) {
+    daemon_.reply = GoodReply(++number);
+    daemon_.reply.add_log("odd");
+    for (const auto& [code, message] : warnings) {
+      wire::Warning& warning = *daemon_.reply.add_warnings();
+      warning.set_code(code);
+      warning.set_message(message);
+      if (code == std::string("B")) warning.set_command("kubectl get b");
+    }
+    const auto round = rounds.MakeRound({}, kNow + number);
+    return round.ok() ? round->log : std::vector<std::string>{round.status().ToString()};
+  };
+  EXPECT_THAT(log_with({{"A", "1 a\n"}, {"A", "2 a"}}),
+              ElementsAre("odd", "warning: 1 a\\n", "warning: 2 a"));
+  EXPECT_THAT(log_with({{"A", "3 a"}, {"B", "b"}}),
+              ElementsAre("odd", "warning: b; try `kubectl get b`"));
+  EXPECT_THAT(log_with({{"B", "b"}}), ElementsAre("odd"));
+  EXPECT_THAT(log_with({{"A", "4 a"}, {"B", "b"}}), ElementsAre("odd", "warning: 4 a"));
+}
+
 TEST_F(SessionRoundsTest, ARoundIsAskedWithItsTimeAndForWhoActs) {
   SessionRounds rounds = MakeRounds();
   ASSERT_TRUE(rounds.MakeRound({}, kNow).ok());
