@@ -9,8 +9,9 @@ predicates/ and engine/; builds each in a copy of the tree, in build/mutants (-O
 the tests that link its file until one fails.  A test that takes three times
 as long as without the mutant, and five seconds, has failed.  Left out are mutants that do not
 compile, those whose machine code is that of the original, those that equivalent_mutants.txt
-gives a reason for, and loops by one that end at `!=` instead of `<`.  A line that no test runs
-counts: its mutants survive.
+gives a reason for, and what is the same by its form: loops by one that end at `!=` instead of
+`<`, a `continue` at the end of a loop, and a check less, which holds wherever the program is
+right.  A line that no test runs counts: its mutants survive.
 
 Exits 1 if less than 95% are killed.
 """
@@ -37,22 +38,24 @@ KILLED_AT_LEAST = 0.95
 # A file is compiled as it was after each of its mutants: that is cached, apart from all else.
 ENVIRONMENT = dict(os.environ, CCACHE_DIR=str(WORK / "ccache"), CCACHE_MAXSIZE="2G")
 
-# The tests of a file by its folder, the likeliest to fail first.
+# The tests of a file by its folder, the likeliest to fail first, and after them those of all.
 TESTS = {
     "snapshot/samples": ["samples_test"],
-    "snapshot/import": ["import_test", "service_test", "tools_test"],
-    "snapshot/formats": ["formats_test", "import_test", "service_test", "tools_test"],
+    "snapshot/import": ["import_test"],
+    "snapshot/formats": ["formats_test", "import_test"],
     "snapshot/live": ["live_test"],
     "snapshot": ["snapshot_test", "predicates_test", "engine_test", "import_test", "live_test",
                  "golden_runner"],
     "predicates": ["predicates_test", "engine_test", "golden_runner"],
     "engine/policy": ["policy_test", "policy_runner"],
-    "engine/actuation": ["actuation_test", "simulation_test"],
+    "engine/actuation": ["actuation_test", "simulation_test", "session_test"],
     "engine/search": ["search_test"],
     "engine/simulation": ["simulation_test"],
-    "service/actuators": ["actuators_test"],
-    "engine": ["engine_test", "service_test", "golden_runner"],
+    "engine": ["engine_test", "golden_runner", "simulation_test"],
 }
+TESTS_OF_ALL = ["service_test", "tools_test"]
+for tests in TESTS.values():
+    tests += TESTS_OF_ALL
 
 
 def run(command, timeout=None):
@@ -100,6 +103,23 @@ def counts_up(old, new):
     """Whether the lines are a loop by one up to a bound, which `<` and `!=` both end there."""
     loop = re.fullmatch(r"for \((?:u?int\d+_t|size_t|int) (\w+) = 0; \1 < ([^;]+); \+\+\1\) ?\{?", old)
     return loop is not None and new == old.replace(f"{loop[1]} < {loop[2]};", f"{loop[1]} != {loop[2]};")
+
+
+def ends_loop(text, number, new):
+    """Whether line `number` of the mutant is a `continue` that was put at the end of a loop's body."""
+    lines = text.splitlines()
+    if new != "continue;" or number >= len(lines) or lines[number].strip() != "}":
+        return False
+    indent = lines[number].index("}")
+    # Continued headers stand deeper.
+    head = next((line for line in reversed(lines[:number - 1])
+                 if line.strip() and len(line) - len(line.lstrip()) <= indent), "")
+    return len(head) - len(head.lstrip()) == indent and re.match(r"\s*(for|while) \(", head) is not None
+
+
+def is_check_less(old, new):
+    """Whether the mutant leaves out a check, which is about bugs of ebb alone."""
+    return re.fullmatch(r"EBB_D?CHECK\(.*\);", old) is not None and new == f"/*{old}*/"
 
 
 def verdict(compiles, same_code, tests, runs):
@@ -252,7 +272,8 @@ def main(argv):
         if line is None:
             counts["same code"] += 1
             continue
-        if (file, *line[1:]) in equivalents or counts_up(*line[1:]):
+        if ((file, *line[1:]) in equivalents or counts_up(*line[1:]) or is_check_less(*line[1:])
+                or ends_loop(text, line[0], line[2])):
             counts["equivalent"] += 1
             continue
         what, _ = tree.judge(file, text)
@@ -303,6 +324,24 @@ class SelfTest(unittest.TestCase):
         self.assertTrue(counts_up(old, old.replace("p <", "p !=")))
         self.assertFalse(counts_up(old, old.replace("p <", "p <=")))
         self.assertFalse(counts_up(old.replace("++p", "p += 2"), old.replace("p <", "p !=")))
+
+    def test_a_continue_that_ends_a_loop_changes_nothing(self):
+        text = "void F() {\n  for (const A& a :\n       all) {\n    if (a) {\n      G();\n    }\n  }\n}\n"
+        lines = text.splitlines()
+
+        def with_line(at, new):
+            return "\n".join(lines[:at - 1] + [new] + lines[at - 1:]), at, new.strip()
+        self.assertTrue(ends_loop(*with_line(7, "    continue;")))
+        self.assertFalse(ends_loop(*with_line(6, "    continue;")))  # Of the condition.
+        self.assertFalse(ends_loop(*with_line(5, "    continue;")))
+        self.assertFalse(ends_loop(*with_line(7, "    break;")))
+        self.assertFalse(ends_loop(*with_line(8, "    continue;")))
+
+    def test_a_check_less_is_no_change(self):
+        self.assertTrue(is_check_less("EBB_CHECK(a);", "/*EBB_CHECK(a);*/"))
+        self.assertTrue(is_check_less("EBB_DCHECK(a(b));", "/*EBB_DCHECK(a(b));*/"))
+        self.assertFalse(is_check_less("EBB_CHECK(a);", "EBB_CHECK(!a);"))
+        self.assertFalse(is_check_less("Call(a);", "/*Call(a);*/"))
 
     def test_an_equivalent_mutant_needs_a_reason(self):
         self.assertEqual(parse_equivalents("# x\n\na.cc\n- 1\n+ 2\nwhy\n"), {("a.cc", "1", "2")})

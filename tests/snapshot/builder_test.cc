@@ -2,6 +2,7 @@
 
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/time_range.h"
@@ -44,6 +45,23 @@ TEST(SnapshotBuilderTest, PodsRunWhereTheySayElseWhereTheyAreNominated) {
   EXPECT_EQ(snapshot.NodeOf(PodNamed(snapshot, "pending")), kNoNode);
   EXPECT_EQ(snapshot.NodeOf(PodNamed(snapshot, "lost")), kNoNode);
   EXPECT_EQ(snapshot.placed_pods(), 2u);
+}
+
+// The scheduler's scores take a container that asks for no memory for one of 200 MiB.
+TEST(SnapshotBuilderTest, ScoresCountCpuAndMemoryWhateverElseThereIs) {
+  constexpr int64_t kMiB = int64_t{1} << 20;
+  const ClusterSnapshot snapshot =
+      Cluster()
+          .Add(Node("a"))
+          .Add(Pod("no-memory").Request("a.example/x", 1).Cpu(300).Request("z.example/x", 1))
+          .Add(Pod("both").Request("a.example/x", 1).Cpu(300).Memory(kGiB))
+          .Build();
+  const auto scored = [&](const char* pod) {
+    const CpuAndMemory of = snapshot.catalog().shape_of(PodNamed(snapshot, pod)).scored_incoming;
+    return std::pair(of.cpu_milli, of.memory_bytes);
+  };
+  EXPECT_EQ(scored("no-memory"), std::pair(int64_t{300}, 200 * kMiB));
+  EXPECT_EQ(scored("both"), std::pair(int64_t{300}, kGiB));
 }
 
 TEST(SnapshotBuilderTest, PodsMayComeBeforeTheirNodes) {

@@ -101,6 +101,29 @@ TEST(TopologyCountsTest, CountsThatDifferInOnePlaceAreNotTheSame) {
   EXPECT_TRUE(snapshot.topology().CountsAs(before));
 }
 
+TEST(TopologyCountsTest, CountsThatDifferInTheLastTableAloneAreNotTheSame) {
+  Cluster cluster;
+  for (const char* zone : {"x", "y", "z"}) {
+    cluster.Add(Node(zone).Label("zone", zone).Label("rack", zone));
+  }
+  for (const char* app : {"web", "db"}) {
+    cluster.Add(
+        Pod(app)
+            .Label("app", app)
+            .Spread(app == std::string("web") ? "rack" : "zone", 1, test::Select("app", app)));
+  }
+  ClusterSnapshot snapshot = cluster.Build();
+  snapshot.AddPod(PodId{0}, NodeId{0});
+  snapshot.AddPod(PodId{1}, NodeId{0});
+  const TopologyCounts before = snapshot.topology();
+  for (const PodId pod : {PodId{0}, PodId{1}}) {
+    snapshot.MovePod(pod, NodeId{1});
+    EXPECT_FALSE(snapshot.topology().CountsAs(before));
+    snapshot.MovePod(pod, NodeId{0});
+    EXPECT_TRUE(snapshot.topology().CountsAs(before));
+  }
+}
+
 TEST(TopologyCountsTest, RevertToTakesTheCountsOfTheFork) {
   ClusterSnapshot snapshot = Racks(50, 40);
   for (uint32_t p = 0; p < 30; ++p) snapshot.AddPod(PodId{p}, NodeId{p});

@@ -251,6 +251,21 @@ TEST(PolicyTest, MaestroTurnsRoomsIntoNodes) {
   EXPECT_EQ(decision.reason, "trigger");
 }
 
+TEST(PolicyTest, MaestroTellsOfATriggerItsLimitOrItsPoints) {
+  PolicyObservation pool = Pool(10, {.cpu_milli = 1000, .memory_bytes = kGib});
+  pool.signals["rooms_occupied"] = {.value = 75};
+  pool.signals["rooms_ready"] = {.value = 25};
+  const auto told = [&](int64_t limit) {
+    PolicySettings settings = MaestroSettings();
+    settings.Set("up.metricsTrigger[0].limit", limit);
+    std::string state;
+    return Figure(Make("maestro", settings)->Decide(pool, kNow, &state),
+                  "up.metricsTrigger[0] room");
+  };
+  EXPECT_EQ(told(60), "utilization 0.75, limit hit, delta 50");
+  EXPECT_EQ(told(1000), "utilization 0.75, 1 of 1 points beyond, window 0, matches, delta 50");
+}
+
 // A pool of nodes of 8 rooms, and 20 rooms at most.
 PolicySettings MaestroOfEight() {
   PolicySettings settings = MaestroSettings();

@@ -255,6 +255,14 @@ TEST(ReplicatorOperationTest, FailsafeEndsAnOperationBeforeItsNextCall) {
   EXPECT_EQ(state.failure_count, 0);
 }
 
+TEST(ReplicatorOperationTest, FailsafeLeavesAnOperationAsItEnded) {
+  ReplicatorState state;
+  StartScaleIn("node-a", "i-a", kStart, &state);
+  state.failsafe = true;
+  Answer({}, Error(), kStart, &state);
+  EXPECT_EQ(state.operation->outcome, Outcome::kFailed);
+}
+
 TEST(ReplicatorOperationTest, AnswerWithoutARunningOperationChangesNothing) {
   ReplicatorState state;
   Answer({}, kDone, kStart, &state);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -124,6 +125,42 @@ TEST(BudgetSearchTest, OnSmallClustersItMostlyFindsTheMost) {
 TEST(BudgetSearchTest, WithoutBudgetsAllMayGo) {
   const Asked asked(Cluster().Add(Node("a")).Add(Node("b")));
   EXPECT_EQ(ChooseWithinBudgets(asked.Problem(), 1).size(), 2u);
+}
+
+TEST(BudgetSearchTest, AStepTakesWhatAnEarlierStepLeftRoomForInItsGroup) {
+  const auto pod = [](std::string_view name, std::string_view node, std::string_view app) {
+    return Pod(name).On(node).Cpu(10).Label("app", app).OwnedBy("ReplicaSet", app);
+  };
+  Asked asked(Cluster()
+                  .Add(Node("cheap"))
+                  .Add(Node("dear"))
+                  .Add(Node("other"))
+                  .Add(pod("x-1", "cheap", "x"))
+                  .Add(pod("x-2", "dear", "x"))
+                  .Add(pod("x-3", "dear", "x"))
+                  .Add(pod("y-1", "other", "y"))
+                  .Add(pod("y-2", "other", "y"))
+                  .Add(Budget("x").Matching("app", "x").Allows(1))
+                  .Add(Budget("y").Matching("app", "y").Allows(1)));
+  // One of `cheap` and `dear` may go for their budget, one of `cheap` and `other` for their group.
+  NodeGroups& groups = asked.groups;
+  groups.groups.resize(2);
+  groups.groups[0].target_size = 2;
+  groups.groups[0].min_size = 1;
+  groups.groups[1].name = "group of dear";
+  groups.groups[1].target_size = 1;
+  groups.group_of[Index(test::NodeNamed(asked.snapshot, "dear"))] = GroupId{1};
+  const PackingProblem problem = asked.Problem();
+  const auto chosen = [&](const Deadline* deadline) {
+    std::vector<NodeId> nodes;
+    for (const uint32_t unit : ChooseWithinBudgets(problem, 3, deadline)) {
+      nodes.push_back(problem.units[unit].nodes[0]);
+    }
+    return nodes;
+  };
+  const ExpiresAfter now(0);
+  EXPECT_EQ(chosen(&now), test::NodesNamed(asked.snapshot, {"cheap"}));
+  EXPECT_EQ(chosen(nullptr), test::NodesNamed(asked.snapshot, {"dear", "other"}));
 }
 
 TEST(BudgetSearchTest, TheSameSeedChoosesTheSame) {

@@ -95,6 +95,15 @@ TEST_F(EvictionTrialsTest, ASchedulerThatSpreadsLeavesALargePodOfATightPlanPendi
   EXPECT_LT(with_pending, 20u);
 }
 
+TEST_F(EvictionTrialsTest, APodThatLandsElsewhereIsNotAsPlanned) {
+  MakeTight();
+  ASSERT_EQ(made_.plan.remove.size(), 2u) << test::Removals(*snapshot_, made_.plan);
+  const EvictionTrials trials = Run();
+  ASSERT_EQ(trials.plan_order.size(), 10u);
+  // The plan has both small pods on one node, and the large one on the other.
+  for (const EvictionTrial& trial : trials.plan_order) EXPECT_EQ(trial.as_planned, 1u);
+}
+
 TEST_F(EvictionTrialsTest, NodesOfThePlanTakeNoPods) {
   Make(Cluster()
            .Add(Node("a").Cpu(1000))

@@ -1,15 +1,19 @@
 #include "snapshot/formats/read_input.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -356,6 +360,33 @@ TEST_F(ReadInputTest, APipeIsReadToItsEnd) {
   ::close(saved);
   EXPECT_EQ(error, "");
   EXPECT_THAT(lines_, ElementsAre("Node name=[a]", "Node name=[b]"));
+}
+
+// No more of it is held than may be read.
+TEST_F(ReadInputTest, APipeWithoutAnEndIsReadUpToTheLimit) {
+  const std::string path = Path("pipe");
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  constexpr size_t kMuch = size_t{256} << 20;
+  size_t written = 0;
+  std::thread writer([&] {
+    std::signal(SIGPIPE, SIG_IGN);
+    const int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    std::string bytes = "[" + std::string(1 << 16, '\n');
+    while (written < kMuch) {
+      const ssize_t sent = ::write(fd, bytes.data(), bytes.size());
+      if (sent <= 0) break;
+      written += static_cast<size_t>(sent);
+      bytes[0] = '\n';
+    }
+    ::close(fd);
+  });
+  testing::DumpSink sink;
+  const std::string error(
+      ReadInput(path, sink, stats_, Parallelism::One(), {.bytes_max = 1000}).message());
+  writer.join();
+  std::signal(SIGPIPE, SIG_DFL);
+  EXPECT_THAT(error, HasSubstr("--max-input-bytes"));
+  EXPECT_LT(written, kMuch);
 }
 
 TEST_F(ReadInputTest, BytesInMemoryAreReadLikeAFile) {
