@@ -53,7 +53,6 @@ DrainVerdict LongTerminating(const DrainQuestion& q) {
 
 // schema.ParseGroupVersion: the group of "apps/v1" is "apps", of "v1" it is "".
 std::optional<std::string_view> GroupOf(std::string_view api_version) {
-  if (api_version.empty() || api_version == "/") return "";
   const size_t slash = api_version.find('/');
   if (slash == std::string_view::npos) return "";
   if (api_version.find('/', slash + 1) != std::string_view::npos) return std::nullopt;

@@ -23,6 +23,11 @@ constexpr std::string_view kDoNotEvict = "karpenter.sh/do-not-evict";
 constexpr std::string_view kDoNotSchedule = "DoNotSchedule";
 constexpr std::string_view kScheduleAnyway = "ScheduleAnyway";
 
+// Seconds: where a pod says nothing, what the API server fills in.
+int64_t GracePeriodOf(const objects::Pod& pod) {
+  return pod.termination_grace_period_s.value_or(30);
+}
+
 // Writes fields one after the other such that different fields make different
 // bytes: every text and every list is preceded by its length.
 class KeyWriter {
@@ -172,7 +177,7 @@ void WriteOwnership(KeyWriter& write, const objects::Pod& pod) {
   write.Number(meta.deletion_time.has_value());
   write.Number(pod.priority.has_value());
   write.Number(pod.priority.value_or(0));
-  write.Number(pod.termination_grace_period_s.value_or(-1));
+  write.Number(GracePeriodOf(pod));
   write.Text(pod.restart_policy);
   write.Text(pod.phase);
 }
@@ -335,7 +340,7 @@ void CompileOwnership(Symbols& symbols, const objects::Pod& pod, PodShape& shape
   shape.phase = ParsePhase(pod.phase);
   shape.restart_policy = ParseRestartPolicy(pod.restart_policy);
   shape.terminating = pod.meta.deletion_time.has_value();
-  shape.grace_period_s = pod.termination_grace_period_s.value_or(30);
+  shape.grace_period_s = GracePeriodOf(pod);
   for (const objects::OwnerReference& owner : pod.meta.owners) {
     shape.owners.push_back({symbols.Intern(owner.api_version), symbols.Intern(owner.kind),
                             symbols.Intern(owner.name), symbols.Intern(owner.uid)});

@@ -9,8 +9,8 @@ namespace {
 // The length of the unit that `text` starts with, taken off it; 0: none.
 int64_t TakeUnit(std::string_view& text) {
   constexpr std::pair<std::string_view, int64_t> kUnits[] = {
-      {"ns", 1},         {"us", 1000},       {"\u00b5s", 1000},    {"ms", 1000000},
-      {"s", 1000000000}, {"m", 60000000000}, {"h", 3600000000000},
+      {"ns", 1},       {"us", 1000},      {"\u00b5s", 1000},  {"\u03bcs", 1000},
+      {"ms", 1000000}, {"s", 1000000000}, {"m", 60000000000}, {"h", 3600000000000},
   };
   for (const auto& [name, length] : kUnits) {
     if (text.starts_with(name)) {
@@ -31,6 +31,7 @@ std::optional<std::chrono::nanoseconds> ParseDuration(std::string_view text) {
   if (text.empty()) return std::nullopt;
   __extension__ using Wide = __int128;
   constexpr Wide kMost = INT64_MAX;
+  constexpr Wide kScaleEnd = 1'000'000'000'000'000'000;  // Go heeds no more digits of a fraction.
   Wide total = 0;
   while (!text.empty()) {
     Wide whole = 0;
@@ -44,7 +45,7 @@ std::optional<std::chrono::nanoseconds> ParseDuration(std::string_view text) {
     if (text.starts_with('.')) {
       text.remove_prefix(1);
       for (; !text.empty() && IsDigit(text[0]); text.remove_prefix(1), any = true) {
-        if (scale >= 1000000000000) continue;  // Below a nanosecond, even of an hour.
+        if (scale >= kScaleEnd) continue;
         fraction = fraction * 10 + (text[0] - '0');
         scale *= 10;
       }
