@@ -92,6 +92,8 @@ const RuleCase kRules[] = {
     {"a grace period of zero leaves the margin", Grace(P().DeletedAt(kNow - 31), 0), "skip"},
     {"an endless grace period is not over",
      Grace(P().DeletedAt(kNow - 61), std::numeric_limits<int64_t>::max()), "undefined"},
+    {"a grace period that ended before all time is over",
+     Grace(P().DeletedAt(-1), std::numeric_limits<int64_t>::min()), "skip"},
     {"a long terminating pod without a controller is skipped",
      P().DeletedAt(kNow - 61).OwnedByNobody(), "skip"},
     // 3 ReplicaCount.
@@ -124,6 +126,8 @@ const RuleCase kRules[] = {
     {"a StatefulSet is not counted", P().OwnedBy("StatefulSet", "s"), "undefined", kTwoReplicas},
     {"a StatefulSet of another API group is not looked up",
      P().OwnedByMissing("StatefulSet", "s", "apps.kruise.io/v1"), "undefined"},
+    {"nor is one of an API version without a group", P().OwnedByMissing("StatefulSet", "s", "apps"),
+     "undefined"},
     {"a DaemonSet that is gone blocks", P().OwnedByMissing("DaemonSet", "d"), "ControllerNotFound"},
     {"a DaemonSet of another API group is not looked up",
      P().OwnedByMissing("DaemonSet", "d", "extensions/v1beta1"), "drain"},
@@ -303,6 +307,16 @@ TEST(BlockingPodReasonTest, SpellsEveryReasonAsTheAutoscalerDoes) {
   EXPECT_EQ(ToString(kNotEnoughPdb), "NotEnoughPdb");
   EXPECT_EQ(ToString(kUnexpectedError), "UnexpectedError");
   EXPECT_EQ(ToString(kDoNotDisruptAnnotation), "DoNotDisruptAnnotation");
+  EXPECT_EQ(ToString(kWorkloadShareReached), "WorkloadShareReached");
+}
+
+TEST(BlockingPodReasonTest, IsReadAsItIsSpelled) {
+  for (int i = 0; i <= static_cast<int>(BlockingPodReason::kWorkloadShareReached); ++i) {
+    EXPECT_EQ(BlockingPodReasonOf(ToString(BlockingPodReason(i))), BlockingPodReason(i)) << i;
+  }
+  for (const char* none : {"", "NotEnoughPdbs", "notReplicated"}) {
+    EXPECT_EQ(BlockingPodReasonOf(none), BlockingPodReason::kNoReason) << none;
+  }
 }
 
 class GetPodsToMoveTest : public testing::Test {

@@ -106,5 +106,26 @@ TEST(NodeVolumeLimitsTest, InTreeDisksCountUnderTheirCsiDriver) {
   EXPECT_EQ(verdict("aws://zone/vol-1"), "fits");  // Another name of the same disk.
 }
 
+TEST(NodeVolumeLimitsTest, ADiskThatCannotBeCountedFitsWhereNothingCounts) {
+  const auto verdict = [](Text held, Text wanted, bool counts) {
+    Cluster cluster;
+    cluster.Add(Node("n"));
+    if (counts) cluster.Add(CsiNode("n", "ebs.csi.aws.com", 9));
+    return VerdictOf(cluster.Add(WithDisk(Pod("holder").On("n"), "awsElasticBlockStore", held))
+                         .Add(WithDisk(Pod("p"), "awsElasticBlockStore", wanted))
+                         .Build(),
+                     "p", "n");
+  };
+  constexpr Text kOdd = "aws://zone/disk-1";
+  EXPECT_EQ(verdict("vol-1", "vol-2", true), "fits");
+  EXPECT_EQ(verdict("vol-1", kOdd, true),
+            "NodeVolumeLimits: converting volume from inline to csi: the volume has no CSI "
+            "equivalent");
+  EXPECT_EQ(verdict(kOdd, "vol-1", true),
+            "NodeVolumeLimits: a volume of a pod on the node cannot be counted");
+  EXPECT_EQ(verdict("vol-1", kOdd, false), "fits");
+  EXPECT_EQ(verdict(kOdd, "vol-1", false), "fits");
+}
+
 }  // namespace
 }  // namespace ebb::test::node_volume_limits_test

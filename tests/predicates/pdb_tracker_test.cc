@@ -1,5 +1,6 @@
 #include "predicates/pdb_tracker.h"
 
+#include <string>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -119,6 +120,26 @@ TEST_F(PdbTrackerTest, CopyIsIndependent) {
   copy.RemovePods(webs_);
   EXPECT_EQ(tracker.remaining(PdbId{0}), 3);
   EXPECT_EQ(copy.remaining(PdbId{0}), 1);
+}
+
+// Few pods and many are sorted by budget in ways of their own.
+TEST(PdbTrackerOrderTest, TheFirstSpentBudgetDecidesHoweverManyPodsThereAre) {
+  for (const int count : {2, 100}) {
+    Cluster cluster;
+    cluster.Add(Budget("db").Matching("app", "db")).Add(Budget("web").Matching("app", "web"));
+    cluster.Add(Node("n"));
+    std::vector<PodId> pods;
+    for (int p = 0; p < count; ++p) {
+      const char* app = p % 2 == 0 ? "web" : "db";
+      cluster.Add(Pod("p" + std::to_string(p)).Label("app", app).On("n"));
+      pods.push_back(PodId{static_cast<uint32_t>(p)});
+    }
+    const ClusterSnapshot snapshot = cluster.Build();
+    const PdbTracker::Verdict verdict = PdbTracker(snapshot.catalog()).CanRemovePods(pods);
+    EXPECT_FALSE(verdict.can_remove);
+    EXPECT_EQ(verdict.pdb, PdbId{0}) << count;
+    EXPECT_EQ(verdict.blocking_pod, PodId{1}) << count;
+  }
 }
 
 }  // namespace

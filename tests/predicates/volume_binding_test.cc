@@ -99,6 +99,8 @@ TEST(VolumeBindingTest, WithoutAProvisionerAFreeVolumeOfTheClassMustServe) {
   };
   EXPECT_EQ(verdicts([](auto&) {}), std::string("fits | ") + kNothingToBind);
   using V = objects::PersistentVolume;
+  EXPECT_EQ(verdicts([](V& v) { v.volume_mode = "Filesystem"; }),
+            std::string("fits | ") + kNothingToBind);
   EXPECT_EQ(verdicts([](V& v) { v.capacity_bytes = kGiB; }), kNothingToBind);
   EXPECT_EQ(verdicts([](V& v) { v.storage_class_name = "other"; }), kNothingToBind);
   EXPECT_EQ(verdicts([](V& v) { v.access_modes = {"ReadOnlyMany"}; }), kNothingToBind);
@@ -243,6 +245,27 @@ TEST(VolumeBindingTest, AReservedVolumeIsTheOneWhateverItsPlaceInTheInput) {
     if (!first) cluster.Add(reserved);
     EXPECT_EQ(Verdicts(cluster), std::string("fits | ") + kNothingToBind);
   }
+}
+
+TEST(VolumeBindingTest, AMigratedVolumeWithoutACsiEquivalentFailsWithTheReason) {
+  objects::PersistentVolume volume = Volume("pv");
+  volume.source = "awsElasticBlockStore";
+  volume.id = "aws://zone/disk-1";
+  objects::CsiNode migrated = CsiNode("a", "ebs.csi.aws.com", 10);
+  migrated.meta.annotations = {
+      {"storage.alpha.kubernetes.io/migrated-plugins", "kubernetes.io/aws-ebs"}};
+  EXPECT_EQ(Verdicts(TwoRacks().Add(migrated).Add(volume).Add(BoundClaim("data", "pv"))),
+            "VolumeBinding: could not translate pv: failed to translate Kubernetes ID to EBS "
+            "Volume ID Invalid format for AWS volume (aws://zone/disk-1) | fits");
+}
+
+TEST(VolumeBindingTest, ASelectorThatDoesNotParseIsNamedWithItsClaim) {
+  objects::PersistentVolumeClaim claim = Claim("data", "late");
+  claim.selector = Select("disk", "fast");
+  claim.selector.match_expressions = {{"k", "Near", {"x"}}};
+  EXPECT_EQ(Verdicts(TwoRacks().Add(LateClass("late", kDriver)).Add(claim)),
+            "VolumeBinding: error creating internal label selector for claim: default/data: "
+            "\"Near\" is not a valid label selector operator (key \"k\")");
 }
 
 }  // namespace

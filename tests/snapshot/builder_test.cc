@@ -1,7 +1,10 @@
 #include "snapshot/builder.h"
 
+#include <algorithm>
 #include <limits>
+#include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -105,6 +108,12 @@ TEST(SnapshotBuilderTest, NegativeAmountsAreRefusedWithObjectAndField) {
   SnapshotBuilder builder;
   ExpectRefused(builder.AddNode(Node("a").Cpu(-1).raw), {"Node a", "status.allocatable.cpu", "-1"});
   ExpectRefused(builder.AddPod(Pod("p").Cpu(-5).raw), {"Pod default/p", "cpu", "-5"});
+  const Node capacity = Node("a").With([](auto& n) { n.capacity = {{"cpu", -2}}; });
+  EXPECT_EQ(builder.AddNode(capacity.raw).message(), "Node a: status.capacity.cpu: -2 is negative");
+  EXPECT_EQ(builder.AddPod(Pod("p").Cpu(-5).raw).message(),
+            "Pod default/p: requests.cpu: -5 is negative");
+  EXPECT_EQ(SnapshotBuilder::Check(Pod("p").Cpu(-5).raw).message(),
+            "Pod default/p: requests.cpu: -5 is negative");
 }
 
 int64_t AmountOf(const Requests& requests, ResourceId resource) {
@@ -340,6 +349,8 @@ TEST(SnapshotBuilderTest, ANodeIsReadyByItsConditionsAndTaints) {
   EXPECT_TRUE(ready(with("MemoryPressure", "True")));
   EXPECT_TRUE(ready(with("DiskPressure", "Unknown")));
   EXPECT_FALSE(ready(Node("a").Taint("node.kubernetes.io/not-ready", "", "PreferNoSchedule")));
+  EXPECT_FALSE(ready(Node("a").Taint("node.kubernetes.io/disk-pressure")));
+  EXPECT_FALSE(ready(Node("a").Taint("other").Taint("node.kubernetes.io/network-unavailable")));
   EXPECT_TRUE(ready(Node("a").Taint("node.kubernetes.io/unreachable")));
 }
 
@@ -401,6 +412,119 @@ TEST(SnapshotBuilderTest, NodesThatDifferInNameOnlyShareAShape) {
   const auto shape = [&](uint32_t n) { return snapshot.catalog().node(NodeId{n}).shape; };
   EXPECT_EQ(shape(0), shape(1));
   EXPECT_EQ(snapshot.catalog().node_shapes(), 4u);
+}
+
+TEST(SnapshotBuilderTest, NodesThatAFilterTellsApartHaveShapesOfTheirOwn) {
+  const auto declares = [](std::string_view name, std::string_view feature) {
+    return Node(name).With([=](auto& n) { n.declared_features = {feature}; });
+  };
+  const ClusterSnapshot snapshot = Cluster()
+                                       .Add(Node("a").Taint("t"))
+                                       .Add(Node("b").Taint("t", "v"))
+                                       .Add(Node("c").Taint("t", "", "NoExecute"))
+                                       .Add(Node("d").Taint("u"))
+                                       .Add(Node("e").Label("zone", "x"))
+                                       .Add(Node("f").Label("zone", "y"))
+                                       .Add(Node("g").Label("rack", "x"))
+                                       .Add(declares("h", "one"))
+                                       .Add(declares("i", "other"))
+                                       .Add(declares("alike", "other"))
+                                       .Build();
+  EXPECT_EQ(snapshot.catalog().node_shapes(), 9u);
+  EXPECT_EQ(snapshot.catalog().node(NodeNamed(snapshot, "i")).shape,
+            snapshot.catalog().node(NodeNamed(snapshot, "alike")).shape);
+}
+
+TEST(SnapshotBuilderTest, OfAnImageThatIsTwiceOnANodeTheFirstCounts) {
+  const ClusterSnapshot snapshot =
+      Cluster()
+          .Add(Node("a").With([](auto& n) { n.images = {{{"b", "a"}, 7}, {{"c", "b"}, 9}}; }))
+          .Build();
+  const std::vector<NodeImage>& images = snapshot.catalog().node(NodeId{0}).images;
+  EXPECT_TRUE(std::ranges::is_sorted(images, {}, &NodeImage::name));
+  std::map<std::string, int64_t> sizes;
+  for (const NodeImage& image : images) {
+    sizes.emplace(snapshot.catalog().Text(image.name), image.size_bytes);
+  }
+  EXPECT_EQ(images.size(), 3u);
+  EXPECT_EQ(sizes, (std::map<std::string, int64_t>{{"a", 7}, {"b", 7}, {"c", 9}}));
+}
+
+TEST(SnapshotBuilderTest, WhatANodesAnnotationsSay) {
+  const auto upcoming = [](std::string_view value) {
+    const ClusterSnapshot snapshot =
+        Cluster()
+            .Add(Node("a").Annotation("cluster-autoscaler.k8s.io/upcoming-node", value))
+            .Build();
+    return snapshot.catalog().node(NodeId{0}).upcoming;
+  };
+  for (const char* value : {"1", "t", "T", "true", "TRUE", "True"}) {
+    EXPECT_TRUE(upcoming(value)) << value;
+  }
+  for (const char* value : {"", "0", "false", "yes", "tRUE"})
+    EXPECT_FALSE(upcoming(value)) << value;
+
+  const auto kept = [](std::string_view key, std::string_view value) {
+    const ClusterSnapshot snapshot = Cluster().Add(Node("a").Annotation(key, value)).Build();
+    return snapshot.catalog().node(NodeId{0}).do_not_disrupt;
+  };
+  for (const char* key : {"karpenter.sh/do-not-disrupt", "karpenter.sh/do-not-consolidate"}) {
+    EXPECT_TRUE(kept(key, "true")) << key;
+    EXPECT_FALSE(kept(key, "false")) << key;
+  }
+}
+
+TEST(SnapshotBuilderTest, APodsKeyIsItsUidElseItsName) {
+  const ClusterSnapshot snapshot = Cluster().Add(Pod("p").Uid("uid-1")).Add(Pod("q")).Build();
+  const Catalog& catalog = snapshot.catalog();
+  EXPECT_EQ(catalog.Text(catalog.pod(PodNamed(snapshot, "p")).key), "uid-1");
+  EXPECT_EQ(catalog.Text(catalog.pod(PodNamed(snapshot, "q")).key), "default/q");
+}
+
+TEST(SnapshotBuilderTest, NoResourceIsDroppedOfAsManyAsSnapshotsHold) {
+  const auto kept = [](int others) {
+    Node node("a");
+    for (int r = 0; r < others; ++r) {
+      node.raw.allocatable.push_back({test::Keep("example.com/" + std::to_string(r)), 1});
+    }
+    return Cluster().Add(node).Build().catalog().resources();
+  };
+  EXPECT_EQ(kept(256 - 4), 256u);
+  EXPECT_EQ(kept(256 - 4 + 1), kFixedResources);
+}
+
+TEST(SnapshotBuilderTest, ResourcesThatAreTooManyAreNotFollowed) {
+  Node node("a");
+  Pod all = Pod("all").On("a");
+  for (int r = 0; r < 4097; ++r) {
+    const std::string_view name = test::Keep("example.com/" + std::to_string(r));
+    node.raw.allocatable.push_back({name, 1});
+    all.raw.containers[0].requests.push_back({name, 1});
+  }
+  const ClusterSnapshot snapshot =
+      Cluster().Add(node).Add(all).Add(Pod("few").Request("example.com/4095", 1)).Build();
+  const Catalog& catalog = snapshot.catalog();
+  EXPECT_EQ(catalog.resources(), kFixedResources + 4096);
+  EXPECT_EQ(
+      catalog.shape_of(PodNamed(snapshot, "all")).not_understood,
+      "spec.containers[].resources.requests.example.com/4096: no node offers it, or there are "
+      "too many resources to follow it");
+  EXPECT_EQ(catalog.shape_of(PodNamed(snapshot, "few")).not_understood, "");
+}
+
+TEST(SnapshotBuilderTest, APodSaysThroughWhichDeviceClassItsResourceIsAllocated) {
+  objects::DeviceClass gpus;
+  gpus.meta.name = "gpus";
+  gpus.extended_resource_name = "example.com/gpu";
+  const ClusterSnapshot snapshot = Cluster()
+                                       .Add(gpus)
+                                       .Add(Pod("p").Cpu(1).Request("example.com/gpu", 1))
+                                       .Add(Pod("other").Request("example.com/nic", 1))
+                                       .Build();
+  EXPECT_EQ(snapshot.catalog().shape_of(PodNamed(snapshot, "p")).not_understood,
+            "spec.containers[].resources.requests.example.com/gpu: is allocated through "
+            "DeviceClass gpus; dynamic resource allocation is not evaluated");
+  EXPECT_EQ(snapshot.catalog().shape_of(PodNamed(snapshot, "other")).not_understood, "");
 }
 
 }  // namespace

@@ -227,5 +227,62 @@ TEST_F(MatchingTest, OnlyNoScheduleAndNoExecuteTaintsNeedTolerating) {
   EXPECT_TRUE(ToleratesAll(none, taint(TaintEffect::kOther)));
 }
 
+TEST_F(MatchingTest, EveryLetterAndDigitMayBeALabelAndNothingBesideThem) {
+  for (const char* key : {"a", "z", "A", "Z", "0", "9", "a/k", "z/k", "0/k", "9/k"}) {
+    EXPECT_TRUE(MayRun(Requirement{key, "DoesNotExist", {}}, {})) << key;
+  }
+  for (const char* key : {"`", "{", "@", "[", ":", "a`a", "a{a", "a@a", "a[a", "a:a", "Z/k", "a-/k",
+                          "a:a/k", "a`a/k"}) {
+    EXPECT_FALSE(MayRun(Requirement{key, "DoesNotExist", {}}, {})) << key;
+  }
+  const std::string longest = std::string(253, 'a') + "/k";
+  EXPECT_TRUE(MayRun(Requirement{longest, "DoesNotExist", {}}, {}));
+  const std::string longer = std::string(254, 'a') + "/k";
+  EXPECT_FALSE(MayRun(Requirement{longer, "DoesNotExist", {}}, {}));
+}
+
+TEST_F(MatchingTest, ASelectorThatNoLabelCanMatchIsAnError) {
+  const auto error = [&](const KeyValues& labels) {
+    return std::string(
+        CheckSelector({.nil = false, .match_labels = labels, .match_expressions = {}}).message());
+  };
+  EXPECT_EQ(error({{"k", ""}, {"a/k", "v"}}), "");
+  EXPECT_EQ(error({{"k", "v"}, {"k k", "v"}}), "key \"k k\" or a value for it cannot be a label");
+  EXPECT_EQ(error({{"k", "v v"}}), "key \"k\" or a value for it cannot be a label");
+  EXPECT_EQ(ErrorOf({"k", "In", {"v", "-v"}}), "key \"k\" or a value for it cannot be a label");
+  EXPECT_EQ(ErrorOf({"k", "Lt", {"1"}}),
+            "\"Lt\" is not a valid label selector operator (key \"k\")");
+  EXPECT_EQ(ErrorOf({"k", "Exists", {"x", "y"}}), "operator Exists on key \"k\" has 2 values");
+}
+
+TEST_F(MatchingTest, FieldsOtherThanTheNameAreEmpty) {
+  EXPECT_TRUE(MayRunByField({"metadata.namespace", "In", {""}}, "n1"));
+  EXPECT_FALSE(MayRunByField({"metadata.namespace", "NotIn", {""}}, "n1"));
+  EXPECT_FALSE(MayRunByField({"metadata.namespace", "In", {"n1"}}, "n1"));
+  EXPECT_TRUE(MayRunByField({"metadata.namespace", "NotIn", {"n1"}}, "n1"));
+}
+
+// What holds of one node then need not hold of another with the same labels.
+TEST_F(MatchingTest, APodNamesANodeByFieldOrHostname) {
+  const auto names = [&](const objects::Pod& pod) {
+    return CompileConstraints(pod, symbols_).names_a_node;
+  };
+  const auto selects = [](std::string_view key) {
+    objects::Pod pod;
+    pod.has_node_selector = true;
+    pod.node_selector = {{"zone", "x"}, {key, "n"}};
+    return pod;
+  };
+  const Requirement hostname{"kubernetes.io/hostname", "In", {"n"}};
+  const Requirement zone{"zone", "In", {"x"}};
+  const Requirement not_there{"metadata.name", "NotIn", {"n"}};
+  EXPECT_FALSE(names(objects::Pod()));
+  EXPECT_FALSE(names(selects("rack")));
+  EXPECT_TRUE(names(selects("kubernetes.io/hostname")));
+  EXPECT_FALSE(names(Affinity({{{zone}, {}}})));
+  EXPECT_TRUE(names(Affinity({{{zone}, {}}, {{zone, hostname}, {}}})));
+  EXPECT_TRUE(names(Affinity({{{zone}, {}}, {{zone}, {not_there}}})));
+}
+
 }  // namespace
 }  // namespace ebb::matching_test

@@ -1,15 +1,22 @@
 #include "snapshot/pod_shapes.h"
 
 #include <functional>
+#include <limits>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/testing/cluster_builder.h"
 
 namespace ebb::pod_shapes_test {
 namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
 
 using test::Cluster;
 using test::Node;
@@ -73,6 +80,7 @@ TEST(PodShapesTest, EveryFieldThatMattersMakesAnotherShape) {
       {"owner kind", [](P& p) { p.meta.owners[0].kind = "Job"; }},
       {"owner name", [](P& p) { p.meta.owners[0].name = "rs2"; }},
       {"owner uid", [](P& p) { p.meta.owners[0].uid = "x"; }},
+      {"owner api version", [](P& p) { p.meta.owners[0].api_version = "x/v1"; }},
       {"owner is controller", [](P& p) { p.meta.owners[0].controller = false; }},
       {"second owner", [](P& p) { p.meta.owners.push_back({"v1", "X", "x", "x", false}); }},
       {"priority", [](P& p) { p.priority = 6; }},
@@ -97,6 +105,7 @@ TEST(PodShapesTest, EveryFieldThatMattersMakesAnotherShape) {
       {"mirror", [](P& p) { p.meta.annotations = {{"kubernetes.io/config.mirror", ""}}; }},
       {"config source",
        [](P& p) { p.meta.annotations = {{"kubernetes.io/config.source", "file"}}; }},
+      {"do not evict", [](P& p) { p.meta.annotations = {{"karpenter.sh/do-not-evict", "true"}}; }},
       {"cpu", [](P& p) { p.containers[0].requests[0].amount = 101; }},
       {"extended resource", [](P& p) { p.containers[0].requests.push_back({"x.io/g", 1}); }},
       {"overhead", [](P& p) { p.overhead = {{"memory", 1}}; }},
@@ -112,6 +121,9 @@ TEST(PodShapesTest, EveryFieldThatMattersMakesAnotherShape) {
       {"protocol", [](P& p) { p.containers[0].ports[0].protocol = "UDP"; }},
       {"node selector", [](P& p) { p.node_selector[0].value = "y"; }},
       {"node affinity", [](P& p) { p.required_node_affinity.nil = false; }},
+      {"toleration key", [](P& p) { p.tolerations[0].key = "other"; }},
+      {"toleration operator", [](P& p) { p.tolerations[0].op = "Equal"; }},
+      {"toleration value", [](P& p) { p.tolerations[0].value = "x"; }},
       {"toleration effect", [](P& p) { p.tolerations[0].effect = "NoExecute"; }},
       {"spread skew", [](P& p) { p.spread[0].max_skew = 3; }},
       {"spread key", [](P& p) { p.spread[0].topology_key = "rack"; }},
@@ -132,6 +144,11 @@ TEST(PodShapesTest, EveryFieldThatMattersMakesAnotherShape) {
       {"image", [](P& p) { p.containers[0].image = "web:2"; }},
       {"volume source", [](P& p) { p.volumes[0].source = "hostPath"; }},
       {"volume medium", [](P& p) { p.volumes[0].medium = "Memory"; }},
+      {"volume name", [](P& p) { p.volumes[0].name = "other"; }},
+      {"volume id", [](P& p) { p.volumes[0].id = "x"; }},
+      {"volume pool", [](P& p) { p.volumes[0].pool = "x"; }},
+      {"volume monitors", [](P& p) { p.volumes[0].monitors = {"x"}; }},
+      {"volume is read only", [](P& p) { p.volumes[0].read_only = true; }},
       {"claim",
        [](P& p) {
          p.volumes[0].source = "persistentVolumeClaim";
@@ -202,6 +219,207 @@ TEST(PodShapesTest, WhatCannotBeReadIsNotUnderstood) {
   EXPECT_NE(why(Pod("p").Near("zone", bad)), "");
   EXPECT_NE(why(Pod("p").Away("zone", bad)), "");
   EXPECT_NE(why(Pod("p").Spread("zone", 1, bad)), "");
+}
+
+TEST(PodShapesTest, PreferencesThatDifferInOneValueMakeAnotherShape) {
+  using P = objects::Pod;
+  const auto nodes = [](int64_t weight, std::string_view zone) {
+    return [=](P& p) { p.preferred_nodes = {{weight, {{{"zone", "In", {zone}}}, {}}}}; };
+  };
+  const auto near = [](int64_t weight) {
+    return [=](P& p) { p.preferred_affinity = {{weight, Pod::Term("zone", {})}}; };
+  };
+  const auto away = [](int64_t weight) {
+    return [=](P& p) { p.preferred_anti_affinity = {{weight, Pod::Term("zone", {})}}; };
+  };
+  EXPECT_TRUE(ShareAShape(Pod("a").With(nodes(1, "x")), Pod("b").With(nodes(1, "x"))));
+  EXPECT_FALSE(ShareAShape(Pod("a").With(nodes(1, "x")), Pod("b").With(nodes(2, "x"))));
+  EXPECT_FALSE(ShareAShape(Pod("a").With(nodes(1, "x")), Pod("b").With(nodes(1, "y"))));
+  EXPECT_TRUE(ShareAShape(Pod("a").With(near(1)), Pod("b").With(near(1))));
+  EXPECT_FALSE(ShareAShape(Pod("a").With(near(1)), Pod("b").With(near(2))));
+  EXPECT_FALSE(ShareAShape(Pod("a").With(away(1)), Pod("b").With(away(2))));
+  EXPECT_FALSE(ShareAShape(Pod("a").With(near(1)), Pod("b").With(away(1))));
+}
+
+TEST(PodShapesTest, TheFirstOwnerThatControlsIsTheController) {
+  const ClusterSnapshot snapshot =
+      Cluster()
+          .Add(Pod("p").With([](auto& p) {
+            p.meta.owners = {{"v1", "Other", "guest", "1", false},
+                             {"batch/v1", "Job", "first", "2", true},
+                             {"apps/v1", "ReplicaSet", "second", "3", true}};
+          }))
+          .Build();
+  const PodShape& shape = ShapeOf(snapshot);
+  EXPECT_TRUE(shape.has_controller);
+  EXPECT_EQ(shape.controller_kind, OwnerKind::kJob);
+  EXPECT_EQ(snapshot.catalog().Text(shape.controller.name), "first");
+  ASSERT_EQ(shape.owners.size(), 3u);
+  EXPECT_EQ(snapshot.catalog().Text(shape.owners[2].name), "second");
+}
+
+TEST(PodShapesTest, APodOfAnotherSourceThanTheApiIsStatic) {
+  const auto is_static = [](const Pod& pod) {
+    const ClusterSnapshot snapshot = Cluster().Add(pod).Build();
+    return ShapeOf(snapshot).static_pod;
+  };
+  EXPECT_FALSE(is_static(Pod("p")));
+  EXPECT_FALSE(is_static(Pod("p").Annotation("kubernetes.io/config.source", "api")));
+  EXPECT_TRUE(is_static(Pod("p").Annotation("kubernetes.io/config.source", "file")));
+}
+
+TEST(PodShapesTest, SkewAndDomainsOfASpreadStayInRange) {
+  constexpr int32_t kMost = std::numeric_limits<int32_t>::max();
+  const auto spread = [](int64_t max_skew, std::optional<int64_t> min_domains) {
+    const ClusterSnapshot snapshot =
+        Cluster()
+            .Add(Pod("p")
+                     .Spread("zone", max_skew, test::Select("a", "b"))
+                     .With([&](objects::Pod& p) { p.spread[0].min_domains = min_domains; }))
+            .Build();
+    const SpreadConstraint& constraint = ShapeOf(snapshot).spread.at(0);
+    return std::pair(constraint.max_skew, constraint.min_domains);
+  };
+  EXPECT_EQ(spread(3, std::nullopt), std::pair(3, 1));
+  EXPECT_EQ(spread(3, 2), std::pair(3, 2));
+  EXPECT_EQ(spread(-1, 0), std::pair(0, 1));
+  EXPECT_EQ(spread(int64_t{1} << 40, int64_t{1} << 40), std::pair(kMost, kMost));
+}
+
+std::vector<std::string> TextsOf(const ClusterSnapshot& snapshot, const std::vector<TextId>& ids) {
+  std::vector<std::string> texts;
+  for (const TextId id : ids) texts.emplace_back(snapshot.catalog().Text(id));
+  return texts;
+}
+
+TEST(PodShapesTest, AnImageWithoutATagIsTheLatest) {
+  const auto image = [](std::string_view name) {
+    const ClusterSnapshot snapshot =
+        Cluster().Add(Pod("p").With([=](auto& p) { p.containers[0].image = name; })).Build();
+    return TextsOf(snapshot, ShapeOf(snapshot).preferences->images).at(0);
+  };
+  EXPECT_EQ(image("web"), "web:latest");
+  EXPECT_EQ(image("web:1"), "web:1");
+  EXPECT_EQ(image("example.com/web"), "example.com/web:latest");
+  EXPECT_EQ(image("example.com/web:1"), "example.com/web:1");
+  EXPECT_EQ(image("example.com:5000/web"), "example.com:5000/web:latest");
+  EXPECT_EQ(image("example.com:5000/web:1"), "example.com:5000/web:1");
+}
+
+TEST(PodShapesTest, ImagesAreThoseOfAllContainersAndOfVolumes) {
+  const ClusterSnapshot snapshot = Cluster()
+                                       .Add(Pod("p").With([](auto& p) {
+                                         p.containers.resize(2);
+                                         p.containers[0].image = "web:1";
+                                         p.init_containers.resize(1);
+                                         p.init_containers[0].image = "first:1";
+                                         p.volumes.resize(2);
+                                         p.volumes[0].source = "configMap";
+                                         p.volumes[0].id = "not-an-image";
+                                         p.volumes[1].source = "image";
+                                         p.volumes[1].id = "data";
+                                       }))
+                                       .Add(Pod("plain"))
+                                       .Build();
+  const Preferences& preferences = *ShapeOf(snapshot).preferences;
+  EXPECT_THAT(TextsOf(snapshot, preferences.images),
+              ElementsAre("first:1", "web:1", "data:latest"));
+  EXPECT_EQ(preferences.containers, 3);
+  EXPECT_EQ(snapshot.catalog().shape_of(PodId{1}).preferences, nullptr);
+}
+
+TEST(PodShapesTest, AScheduleAnywayConstraintIsAPreference) {
+  objects::LabelSelector bad = test::Select("a", "b");
+  bad.match_expressions = {{"k", "Near", {"x"}}};
+  const ClusterSnapshot snapshot = Cluster()
+                                       .Add(Pod("p")
+                                                .Label("version", "1")
+                                                .Spread("zone", 2, test::Select("app", "web"))
+                                                .Spread("bad", 2, bad)
+                                                .Spread("rack", 3, test::Select("app", "web"))
+                                                .Spread("host", 4, test::Select("app", "web"))
+                                                .With([](objects::Pod& p) {
+                                                  for (size_t i = 1; i < 4; ++i) {
+                                                    p.spread[i].when_unsatisfiable =
+                                                        "ScheduleAnyway";
+                                                  }
+                                                  p.spread[3].match_label_keys = {"version"};
+                                                  p.spread[3].node_affinity_policy = "Ignore";
+                                                  p.spread[3].node_taints_policy = "Honor";
+                                                }))
+                                       .Build();
+  const PodShape& shape = ShapeOf(snapshot);
+  EXPECT_EQ(shape.not_understood, "") << "a soft constraint that does not parse is passed over";
+  EXPECT_EQ(shape.spread.size(), 1u);
+  const std::vector<SoftSpread>& soft = shape.preferences->spread;
+  ASSERT_EQ(soft.size(), 2u);
+  EXPECT_EQ(snapshot.catalog().Text(soft[0].topology_key), "rack");
+  EXPECT_EQ(soft[0].max_skew, 3);
+  EXPECT_TRUE(soft[0].honor_affinity);
+  EXPECT_FALSE(soft[0].honor_taints);
+  EXPECT_EQ(soft[0].selector.requirements.size(), 1u);
+  EXPECT_EQ(snapshot.catalog().Text(soft[1].topology_key), "host");
+  EXPECT_EQ(soft[1].max_skew, 4);
+  EXPECT_FALSE(soft[1].honor_affinity);
+  EXPECT_TRUE(soft[1].honor_taints);
+  EXPECT_EQ(soft[1].selector.requirements.size(), 2u);
+}
+
+TEST(PodShapesTest, APreferredTermMeansItsOwnNamespaceUnlessItSaysOtherwise) {
+  const ClusterSnapshot snapshot =
+      Cluster()
+          .Add(Pod("p").Near("host", test::Select("app", "db")).With([](objects::Pod& p) {
+            p.preferred_affinity.resize(3);
+            for (size_t i = 0; i < 3; ++i) {
+              p.preferred_affinity[i] = {static_cast<int64_t>(i) + 7,
+                                         Pod::Term("zone", test::Select("app", "web"))};
+            }
+            p.preferred_affinity[1].term.namespaces = {"other"};
+            p.preferred_affinity[2].term.namespace_selector = test::Select("team", "a");
+            p.preferred_anti_affinity = {{5, Pod::Term("rack", test::Select("app", "web"))}};
+          }))
+          .Build();
+  const Preferences& preferences = *ShapeOf(snapshot).preferences;
+  ASSERT_EQ(preferences.pods.size(), 4u);
+  EXPECT_EQ(preferences.pods[0].weight, 7);
+  EXPECT_THAT(TextsOf(snapshot, preferences.pods[0].namespaces), ElementsAre("default"));
+  EXPECT_TRUE(preferences.pods[0].namespace_selector.nothing);
+  EXPECT_EQ(preferences.pods[1].weight, 8);
+  EXPECT_THAT(TextsOf(snapshot, preferences.pods[1].namespaces), ElementsAre("other"));
+  EXPECT_THAT(preferences.pods[2].namespaces, IsEmpty());
+  EXPECT_FALSE(preferences.pods[2].namespace_selector.nothing);
+  EXPECT_EQ(preferences.pods[3].weight, -5) << "those of anti-affinity are below 0";
+  EXPECT_EQ(snapshot.catalog().Text(preferences.pods[3].topology_key), "rack");
+  ASSERT_EQ(preferences.required.size(), 1u);
+  EXPECT_EQ(preferences.required[0].weight, 1);
+  EXPECT_EQ(snapshot.catalog().Text(preferences.required[0].topology_key), "host");
+  EXPECT_THAT(TextsOf(snapshot, preferences.required[0].namespaces), ElementsAre("default"));
+}
+
+TEST(PodShapesTest, APreferredTermThatDoesNotParseTakesThoseOfItsListWithIt) {
+  objects::LabelSelector bad = test::Select("a", "b");
+  bad.match_expressions = {{"k", "Near", {"x"}}};
+  const objects::PodAffinityTerm good_term = Pod::Term("zone", test::Select("app", "web"));
+  const objects::PodAffinityTerm bad_term = Pod::Term("zone", bad);
+  const auto weights = [&](bool near_is_bad, bool away_is_bad) {
+    const ClusterSnapshot snapshot =
+        Cluster()
+            .Add(Pod("p").With([&](objects::Pod& p) {
+              p.containers[0].image = "web:1";
+              p.preferred_affinity = {{7, good_term}, {8, near_is_bad ? bad_term : good_term}};
+              p.preferred_anti_affinity = {{5, good_term}, {6, away_is_bad ? bad_term : good_term}};
+            }))
+            .Build();
+    std::vector<int64_t> found;
+    for (const WeightedPodTerm& term : ShapeOf(snapshot).preferences->pods) {
+      found.push_back(term.weight);
+    }
+    return found;
+  };
+  EXPECT_THAT(weights(false, false), ElementsAre(7, 8, -5, -6));
+  EXPECT_THAT(weights(true, false), ElementsAre(-5, -6));
+  EXPECT_THAT(weights(false, true), ElementsAre(7, 8));
+  EXPECT_THAT(weights(true, true), IsEmpty());
 }
 
 }  // namespace

@@ -168,6 +168,30 @@ TEST_F(StorageTest, AResourceClaimIsDescribedByWhatIsKnownOfIt) {
             "the input");
 }
 
+TEST_F(StorageTest, AResourceClaimIsDescribedWithItsDevices) {
+  objects::ResourceClaim claim;
+  claim.meta.namespace_name = "shop";
+  claim.meta.name = "waits";
+  ASSERT_EQ(Add(claim), "");
+  claim.meta.name = "held";
+  claim.meta.deletion_time = 1;
+  claim.allocated = true;
+  claim.devices = {{"d", "pool", "gpu-0"}, {"d", "pool", "gpu-1"}};
+  ASSERT_EQ(Add(claim), "");
+  const auto describe = [&](std::string_view namespace_name, std::string_view name) {
+    const PodResourceClaimInfo info{.name = symbols_.Intern("gpu"),
+                                    .claim_name = symbols_.Intern(name),
+                                    .template_name = kNoText};
+    return storage_.Describe(symbols_.Intern(namespace_name), info, symbols_);
+  };
+  EXPECT_EQ(describe("shop", "waits"), "ResourceClaim shop/waits is not allocated");
+  EXPECT_EQ(
+      describe("shop", "held"),
+      "ResourceClaim shop/held is allocated (d/pool/gpu-0, d/pool/gpu-1) and is being deleted");
+  EXPECT_EQ(describe("other", "held"), "ResourceClaim other/held is not in the input");
+  EXPECT_EQ(describe("shop", ""), "no ResourceClaim is named");
+}
+
 TEST_F(StorageTest, AResourceIsAllocatedThroughTheClassThatNamesIt) {
   objects::DeviceClass gpus;
   gpus.meta.name = "gpus";
@@ -176,6 +200,131 @@ TEST_F(StorageTest, AResourceIsAllocatedThroughTheClassThatNamesIt) {
   storage_.Connect(symbols_);
   EXPECT_EQ(symbols_.Text(storage_.DeviceClassOf(symbols_.Intern("example.com/gpu"))), "gpus");
   EXPECT_EQ(storage_.DeviceClassOf(symbols_.Intern("example.com/other")), kNoText);
+  const TextId implied = symbols_.Intern("deviceclass.resource.kubernetes.io/gpus");
+  EXPECT_EQ(symbols_.Text(storage_.DeviceClassOf(implied)), "gpus");
+}
+
+TEST_F(StorageTest, ADeviceClassThatNamesNoResourceStandsForNone) {
+  objects::DeviceClass nics;
+  nics.meta.name = "nics";
+  EXPECT_EQ(Add(nics), "");
+  EXPECT_EQ(storage_.DeviceClassOf(kNoText), kNoText);
+}
+
+TEST_F(StorageTest, AttachmentsThatNameNoAttacherOrVolumeNeitherCountNorGo) {
+  objects::PersistentVolume volume = Volume("v", "", 1);
+  volume.source = "csi";
+  volume.driver = "csi.example.com";
+  volume.id = "handle";
+  EXPECT_EQ(Add(volume), "");
+  const objects::VolumeAttachment held = Attachment("held", "v");
+  objects::VolumeAttachment nobodys = Attachment("nobodys", "v");
+  nobodys.attacher = "";
+  objects::VolumeAttachment nothings = Attachment("nothings", "v");
+  nothings.volume_name.reset();
+  for (const auto& attachment : {held, nobodys, nothings}) EXPECT_EQ(Add(attachment), "");
+  storage_.Connect(symbols_);
+  const TextId node = symbols_.Intern("a");
+  EXPECT_EQ(storage_.AttachedTo(node).size(), 1u);
+  storage_.Remove(nobodys, symbols_);
+  storage_.Remove(nothings, symbols_);
+  EXPECT_EQ(storage_.AttachedTo(node).size(), 1u);
+  storage_.Remove(held, symbols_);
+  EXPECT_THAT(storage_.AttachedTo(node), IsEmpty());
+  storage_.Replace(nullptr, held, symbols_);
+  EXPECT_EQ(storage_.AttachedTo(node).size(), 1u);
+}
+
+TEST_F(StorageTest, AVolumesZonesAreListedWithoutBlanks) {
+  objects::PersistentVolume volume = Volume("v", "fast", 1);
+  volume.meta.labels = {{"topology.kubernetes.io/zone", " a __\tb"},
+                        {"failure-domain.beta.kubernetes.io/region", "r"},
+                        {"topology.kubernetes.io/region", "r__ "}};
+  EXPECT_EQ(Add(volume), "");
+  storage_.Connect(symbols_);
+  const std::vector<VolumeZoneLabel>& zones =
+      storage_.VolumesOfClass(symbols_.Intern("fast"))[0]->zones;
+  ASSERT_EQ(zones.size(), 2u) << "a list with an empty zone says nothing";
+  EXPECT_EQ(symbols_.Text(zones[0].key), "failure-domain.beta.kubernetes.io/region");
+  EXPECT_EQ(symbols_.Text(zones[0].ga_key), "topology.kubernetes.io/region");
+  EXPECT_THAT(zones[0].values, ElementsAre(symbols_.Intern("r")));
+  EXPECT_EQ(symbols_.Text(zones[1].key), "topology.kubernetes.io/zone");
+  EXPECT_THAT(zones[1].values, ElementsAre(symbols_.Intern("a"), symbols_.Intern("b")));
+}
+
+// What counts against a node's limit for the only volume of a pod, which may be a claim of a class
+// with that provisioner.
+class CountedVolumeTest : public StorageTest {
+ protected:
+  const PodVolumes& Mount(const objects::Volume& volume) {
+    objects::Pod pod;
+    pod.meta.namespace_name = "shop";
+    pod.meta.name = "p";
+    pod.meta.uid = "uid-p";
+    pod.volumes = {volume};
+    const uint32_t kept = storage_.AddVolumesOf(pod, symbols_);
+    storage_.Connect(symbols_);
+    return storage_.volumes(kept);
+  }
+
+  std::string OfUnboundClaim(std::string_view provisioner) {
+    storage_ = Storage();
+    objects::StorageClass late;
+    late.meta.name = "late";
+    late.provisioner = provisioner;
+    late.volume_binding_mode = "WaitForFirstConsumer";
+    EXPECT_EQ(Add(late), "");
+    objects::PersistentVolumeClaim claim;
+    claim.meta.namespace_name = "shop";
+    claim.meta.name = "data";
+    claim.storage_class_name = "late";
+    EXPECT_EQ(Add(claim), "");
+    objects::Volume volume;
+    volume.source = "persistentVolumeClaim";
+    volume.claim_name = "data";
+    const PodVolumes& volumes = Mount(volume);
+    return volumes.attachables.empty() ? "" : std::string(symbols_.Text(volumes.attachables[0].id));
+  }
+};
+
+TEST_F(CountedVolumeTest, AnUnboundClaimCountsUnderTheDriverOfItsClass) {
+  EXPECT_EQ(OfUnboundClaim("csi.example.com"), "csi.example.com/(unbound)shop/data");
+  EXPECT_EQ(OfUnboundClaim("kubernetes.io/cinder"), "cinder.csi.openstack.org/(unbound)shop/data");
+  EXPECT_EQ(OfUnboundClaim("kubernetes.io/azure-file"), "");
+  EXPECT_EQ(OfUnboundClaim("kubernetes.io/vsphere-volume"), "");
+  EXPECT_EQ(OfUnboundClaim(""), "");
+}
+
+TEST_F(CountedVolumeTest, ADiskWithoutACsiEquivalentIsNamed) {
+  objects::Volume volume;
+  volume.name = "disk";
+  volume.source = "awsElasticBlockStore";
+  volume.id = "aws://zone/disk-1";
+  const PodVolumes& volumes = Mount(volume);
+  EXPECT_THAT(volumes.attachables, IsEmpty());
+  EXPECT_EQ(volumes.attach_error,
+            "converting volume(disk) from inline to csi: failed to translate Kubernetes ID to EBS "
+            "Volume ID Invalid format for AWS volume (aws://zone/disk-1)");
+}
+
+TEST_F(CountedVolumeTest, AnEphemeralClaimBelongsToWhoeverControlsItFirst) {
+  objects::PersistentVolumeClaim claim;
+  claim.meta.namespace_name = "shop";
+  claim.meta.name = "p-scratch";
+  claim.meta.owners = {{"v1", "Pod", "guest", "uid-guest", false},
+                       {"v1", "Pod", "q", "uid-q", true},
+                       {"v1", "Pod", "p", "uid-p", true}};
+  EXPECT_EQ(Add(claim), "");
+  objects::Volume volume;
+  volume.name = "scratch";
+  volume.source = "ephemeral";
+  const PodVolumes& volumes = Mount(volume);
+  ASSERT_EQ(volumes.claims.size(), 1u);
+  ASSERT_NE(volumes.claims[0].claim, nullptr);
+  EXPECT_EQ(volumes.claims[0].claim->controller_uid, symbols_.Intern("uid-q"));
+  EXPECT_FALSE(volumes.claims[0].owned);
+  EXPECT_EQ(volumes.attach_error,
+            "ephemeral volume: the PersistentVolumeClaim is not owned by the pod");
 }
 
 }  // namespace

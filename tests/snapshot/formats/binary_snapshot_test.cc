@@ -306,6 +306,100 @@ TEST(BinarySnapshotTest, WhatIsWrongWithAnObjectNamesItOnce) {
   }
 }
 
+TEST(BinarySnapshotTest, ImagesPreferencesAndClaimsComeBack) {
+  constexpr std::string_view kObjects = R"(
+    {"kind":"Node","metadata":{"name":"n"},"status":{"images":[{"names":["a@sha256:1","a:2"],
+      "sizeBytes":7},{"names":["b"],"sizeBytes":8}]}}
+    {"kind":"Pod","metadata":{"name":"p","namespace":"ns"},"spec":{
+      "containers":[{"name":"c","image":"a:2"}],
+      "resourceClaims":[{"name":"x","resourceClaimName":"held"},
+        {"name":"y","resourceClaimTemplateName":"made"}],
+      "affinity":{
+       "nodeAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[
+        {"weight":5,"preference":{"matchExpressions":[{"key":"k","operator":"Exists"}]}},
+        {"weight":6,"preference":{"matchFields":[{"key":"f","operator":"In","values":["g"]}]}}]},
+       "podAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[
+        {"weight":7,"podAffinityTerm":{"topologyKey":"near","labelSelector":{}}}]},
+       "podAntiAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[
+        {"weight":8,"podAffinityTerm":{"topologyKey":"far","namespaces":["o"]}}]}}}})";
+  const std::vector<std::string> lines = LinesOf(kObjects);
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_THAT(lines[1], HasSubstr("weight=8"));
+  EXPECT_EQ(LinesOf(Written(kObjects)), lines);
+}
+
+TEST(BinarySnapshotTest, AListOfNothingComesBackIfItSaysOfWhat) {
+  class Lists final : public testing::DumpSink {
+   public:
+    absl::Status OnList(std::string_view kind, uint64_t items) override {
+      told += std::string(kind) + " " + std::to_string(items) + ";";
+      return absl::OkStatus();
+    }
+    std::string told;
+  };
+  std::string out;
+  BinarySnapshotWriter writer([&out](std::string_view bytes) {
+    out += bytes;
+    return absl::OkStatus();
+  });
+  ASSERT_TRUE(writer.OnList("PodDisruptionBudget", 0).ok());
+  ASSERT_TRUE(writer.OnList("Pod", 1).ok());
+  ASSERT_TRUE(writer.OnList("", 0).ok());
+  ASSERT_TRUE(writer.Finish().ok());
+  Lists sink;
+  ImportStats stats;
+  ASSERT_TRUE(ReadBytes("file", out, sink, stats).ok());
+  EXPECT_EQ(sink.told, "PodDisruptionBudget 0;");
+}
+
+// Writes one object after a namespace, and reads both.
+template <typename Object>
+std::string ErrorBehindANamespace(absl::Status (BinarySnapshotWriter::*put)(const Object&),
+                                  const Object& object) {
+  std::string out;
+  BinarySnapshotWriter writer([&out](std::string_view bytes) {
+    out += bytes;
+    return absl::OkStatus();
+  });
+  objects::Namespace first;
+  first.meta.name = "first";
+  EXPECT_TRUE(writer.OnNamespace(first).ok());
+  EXPECT_TRUE((writer.*put)(object).ok());
+  EXPECT_TRUE(writer.Finish().ok());
+  return ErrorOf(out);
+}
+
+TEST(BinarySnapshotTest, NamesThatNoDumpMayHaveAreRefused) {
+  objects::Pod pod;
+  pod.meta.name = "p";
+  pod.meta.namespace_name = "ns";
+  pod.node_name = "n";
+  EXPECT_EQ(ErrorBehindANamespace(&BinarySnapshotWriter::OnPod, pod), "");
+  for (objects::Text* name : {&pod.meta.name, &pod.meta.namespace_name, &pod.node_name}) {
+    const objects::Text right = std::exchange(*name, "a b");
+    EXPECT_EQ(ErrorBehindANamespace(&BinarySnapshotWriter::OnPod, pod),
+              "file: Pod: \"a b\" is not a name: it has blanks or characters that do not show");
+    *name = right;
+  }
+  pod.meta.name = "";
+  EXPECT_THAT(ErrorBehindANamespace(&BinarySnapshotWriter::OnPod, pod),
+              ::testing::AllOf(HasSubstr("file: is damaged near byte "),
+                               ::testing::EndsWith(", at object 1")));
+}
+
+TEST(BinarySnapshotTest, AmountsThatNoDumpMayHaveAreDamage) {
+  objects::Node node;
+  node.meta.name = "n";
+  const auto error = [&node](int64_t amount, int32_t excess) {
+    node.allocatable = {{"cpu", amount, excess}};
+    return ErrorBehindANamespace(&BinarySnapshotWriter::OnNode, node);
+  };
+  EXPECT_EQ(error(0, 0), "");
+  EXPECT_EQ(error(1, 999'999'999), "");
+  EXPECT_THAT(error(-1, 0), HasSubstr("is damaged"));
+  EXPECT_THAT(error(1, 1'000'000'000), HasSubstr("is damaged"));
+}
+
 TEST(BinarySnapshotTest, WhatTheOutputSaysComesBack) {
   BinarySnapshotWriter writer(
       [](std::string_view) { return absl::ResourceExhaustedError("the disk is full"); });

@@ -41,6 +41,24 @@ TEST(ObjectNameTest, CharactersBeyondAsciiAreNamesIfTheyShowAndAreUtf8) {
   EXPECT_FALSE(IsName("a-node-of-some-length\xc3"));
 }
 
+TEST(ObjectNameTest, NoWideBlankIsPartOfAName) {
+  for (const char* blank :
+       {"\u00a0", "\u1680", "\u2000", "\u2001", "\u2002", "\u2003", "\u2004", "\u2005", "\u2006",
+        "\u2007", "\u2008", "\u2009", "\u200a", "\u202f", "\u205f", "\u2800", "\u3000"}) {
+    EXPECT_FALSE(IsName(std::string("m\u00fc") + blank + "nchen")) << blank;
+  }
+  EXPECT_TRUE(IsName("m\u00fc\\nchen")) << "a backslash shows";
+}
+
+TEST(ObjectNameTest, WhatIsWrongWithANameIsSaid) {
+  EXPECT_EQ(NameProblem(""), "is empty");
+  EXPECT_EQ(NameProblem(std::string(254, 'n')), "is a name of 254 bytes; at most 253 are taken");
+  EXPECT_EQ(NameProblem("a/b"), "\"a/b\" is not a name: it has a \"/\"");
+  EXPECT_EQ(NameProblem("a b"),
+            "\"a b\" is not a name: it has blanks or characters that do not show");
+  EXPECT_NE(NameProblem("a/\xff").find("it has bytes that are not UTF-8"), std::string::npos);
+}
+
 TEST(ObjectNameTest, LengthIsBound) {
   EXPECT_FALSE(IsName(""));
   EXPECT_TRUE(IsName(std::string(kNameBytesMax, 'n')));

@@ -168,6 +168,31 @@ TEST_F(ReadInputTest, AFolderIsReadToTheBottomByPath) {
   EXPECT_EQ(stats_.files, 4u);
 }
 
+TEST_F(ReadInputTest, AFolderIsReadOnceWhateverLinksLeadBackToIt) {
+  const std::string file = Put("d/1.json", NodeJson("n"));
+  Put("d/.hidden.json", "{");
+  fs::create_symlink(file, Path("d/again.json"));
+  fs::create_directory_symlink(Path("d"), Path("d/loop"));
+  fs::create_symlink(Path("none"), Path("d/nowhere"));
+  EXPECT_EQ(Read(Path("d")), "");
+  EXPECT_THAT(lines_, ElementsAre("Node name=[n]"));
+  EXPECT_EQ(stats_.files, 1u);
+  EXPECT_EQ(stats_.files_skipped, 0u);
+  fs::create_symlink(Path("none"), Path("d/gone.json"));
+  EXPECT_EQ(Read(Path("d")), "DIR/d/gone.json: No such file or directory");
+}
+
+TEST_F(ReadInputTest, WhatIsNoFileInAFolderIsPassedOverAndCounted) {
+  Put("d/1.json", NodeJson("n"));
+  for (const char* pipe : {"d/2.json", "d/3.json", "d/4"}) {
+    ASSERT_EQ(::mkfifo(Path(pipe).c_str(), 0600), 0);
+  }
+  EXPECT_EQ(Read(Path("d")), "");
+  EXPECT_THAT(lines_, ElementsAre("Node name=[n]"));
+  EXPECT_EQ(stats_.files_skipped, 2u);
+  EXPECT_EQ(stats_.first_skipped, Path("d/2.json"));
+}
+
 TEST_F(ReadInputTest, AFolderWithoutDumpsIsAnError) {
   Put("d/README.md", "not a dump");
   EXPECT_EQ(Read(Path("d")), "DIR/d: holds no dump (*.json, *.yaml, *.yml, *.pb, *.gz)");
@@ -217,6 +242,47 @@ TEST_F(ReadInputTest, WhatGzipHoldsMayBeLargeIfItIsNoBomb) {
   }
   EXPECT_EQ(Read(Put("large.gz", Gzip(text))), "");
   EXPECT_EQ(stats_.objects, 1u);
+}
+
+TEST_F(ReadInputTest, TheLimitIsOfAllInputsTogether) {
+  const std::string node = NodeJson("a");
+  testing::DumpSink sink;
+  ImportStats stats;
+  const auto read = [&](std::string_view bytes, uint64_t bytes_max) {
+    return std::string(
+        ReadBytes("memory", bytes, sink, stats, Parallelism::One(), {.bytes_max = bytes_max})
+            .message());
+  };
+  EXPECT_THAT(read(node, node.size() - 1), HasSubstr("--max-input-bytes allows for more"));
+  EXPECT_EQ(read(node, node.size()), "");
+  EXPECT_THAT(read(node, 2 * node.size() - 1), HasSubstr("--max-input-bytes allows for more"));
+  EXPECT_EQ(read(Gzip(node), 2 * node.size()), "");
+  EXPECT_EQ(stats.bytes, 2 * node.size());
+  EXPECT_EQ(stats.objects, 2u);
+}
+
+TEST_F(ReadInputTest, TextOfTwoBytesACharacterIsNamedAsSuch) {
+  for (const std::string& text :
+       {std::string("\xff\xfe{\0}\0", 6), std::string("\xfe\xff\0{\0}", 6),
+        std::string("{\0\"\0", 4), std::string("\0{\0\"", 4)}) {
+    for (const char* name : {"dump.json", "dump.yaml", "dump"}) {
+      EXPECT_THAT(Read(Put(name, text)), HasSubstr("looks like UTF-16")) << name;
+    }
+  }
+}
+
+TEST_F(ReadInputTest, YamlShowsInItsFirstLineWhereTheNameDoesNotSay) {
+  for (const std::string_view text :
+       {"---\nkind: Node\nmetadata: {name: n}\n",
+        "apiVersion: v1\nkind: Node\nmetadata: {name: n}\n", "metadata: {name: n}\nkind: Node\n",
+        "# c\nkind: Node\nmetadata: {name: n}\n",
+        "items:\n- kind: Node\n  metadata: {name: n}\nkind: List\n",
+        "- kind: Node\n  metadata: {name: n}\n"}) {
+    EXPECT_EQ(Read(Put("dump", text)), "") << text;
+    EXPECT_THAT(lines_, ElementsAre("Node name=[n]")) << text;
+  }
+  EXPECT_EQ(Read(Put("dump", "name: n\nkind: Node\n")),
+            "DIR/dump: is neither JSON nor YAML nor a snapshot of ebb's");
 }
 
 TEST_F(ReadInputTest, AMissingFileIsNotFound) {

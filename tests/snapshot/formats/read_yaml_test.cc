@@ -116,6 +116,9 @@ TEST(ReadYamlTest, PlainNumbersBecomeJsonNumbers) {
   EXPECT_EQ(Cpu("5."), "Node name=[n] allocatable=[cpu]:5000");
   EXPECT_EQ(Cpu("1.50"), "Node name=[n] allocatable=[cpu]:1500");
   EXPECT_EQ(Cpu("1e2"), "Node name=[n] allocatable=[cpu]:100000");
+  EXPECT_EQ(Cpu("1e+2"), "Node name=[n] allocatable=[cpu]:100000");
+  EXPECT_EQ(Cpu("2E-1"), "Node name=[n] allocatable=[cpu]:200");
+  EXPECT_EQ(Cpu("0x1F"), "Node name=[n] allocatable=[cpu]:31000");
   EXPECT_EQ(Cpu("0x10"), "Node name=[n] allocatable=[cpu]:16000");
   EXPECT_EQ(Cpu("0o10"), "Node name=[n] allocatable=[cpu]:8000");
   EXPECT_EQ(Cpu("100m"), "Node name=[n] allocatable=[cpu]:100");

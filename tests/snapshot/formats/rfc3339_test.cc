@@ -42,6 +42,25 @@ TEST(Rfc3339Test, EveryDayOfFourHundredYearsIsOneAfterTheLast) {
   EXPECT_EQ(days, 146097);
 }
 
+TEST(Rfc3339Test, TheFirstAndTheLastYearAndTheLargestOffsetsAreTaken) {
+  EXPECT_EQ(ParseRfc3339("0000-01-01T00:00:00Z"), -62167219200);
+  EXPECT_EQ(ParseRfc3339("0001-01-01T00:00:00Z"), -62135596800);
+  EXPECT_EQ(ParseRfc3339("9999-12-31T23:59:59Z"), 253402300799);
+  EXPECT_EQ(ParseRfc3339("1970-01-01T23:59:00+23:59"), 0);
+  EXPECT_EQ(ParseRfc3339("1970-01-01T00:00:00-00:01"), 60);
+  EXPECT_EQ(ParseRfc3339("1970-01-01T00:00:00+00:60"), std::nullopt);
+  EXPECT_EQ(ParseRfc3339("1970-01-01T00:00:00x00:00"), std::nullopt);
+  EXPECT_EQ(ParseRfc3339("1970-01-00T00:00:00Z"), std::nullopt);
+}
+
+TEST(Rfc3339Test, ATimeIsWrittenAsItIsRead) {
+  for (const std::string_view text :
+       {"1970-01-01T00:00:00Z", "1969-12-31T23:59:59Z", "2026-06-01T12:34:56Z",
+        "2024-02-29T01:02:03Z", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z"}) {
+    EXPECT_EQ(FormatRfc3339(ParseRfc3339(text).value()), text);
+  }
+}
+
 TEST(Rfc3339Test, WhatIsNoTimeIsRefused) {
   for (const std::string_view text :
        {"", "yesterday", "2026-06-01", "2026-06-01T12:00:00", "2026-06-01 12:00:00Z",

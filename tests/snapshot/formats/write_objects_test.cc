@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "snapshot/formats/read_input.h"
 #include "snapshot/formats/read_json.h"
 #include "snapshot/formats/read_yaml.h"
 #include "tests/support/dump_sink.h"
@@ -63,6 +65,150 @@ TEST(WriteObjectsTest, ReadingBackAControllerOfEachKindGivesTheSame) {
     if (kind == kDaemonSet || kind == kJob) continue;  // They have no replicas to write.
     EXPECT_EQ(read.lines(), given.lines()) << text;
   }
+}
+
+// Objects that between them set every field that is written.
+constexpr std::string_view kEveryField = R"(
+  {"kind":"Node","metadata":{"name":"n","uid":"u","labels":{"a":"b","c":""},"annotations":{"d":"e"},
+    "creationTimestamp":"2026-01-01T00:00:00Z"},"spec":{"unschedulable":true,"providerID":"p",
+    "taints":[{"key":"k","value":"v","effect":"NoSchedule"},{"key":"l"}]},
+   "status":{"allocatable":{"cpu":"1","x/y":3},"capacity":{"cpu":"2500m","memory":"3Mi"},
+    "conditions":[{"type":"Ready","status":"True"}],"declaredFeatures":["F","G"],
+    "images":[{"names":["a@sha256:1","a:2"],"sizeBytes":7}]}}
+  {"kind":"Pod","metadata":{"name":"p","namespace":"ns","deletionTimestamp":"1960-01-01T00:00:00Z",
+    "ownerReferences":[{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"r","uid":"ru",
+      "controller":true},{"name":"other"}]},
+   "spec":{"nodeName":"n","priority":-3,"restartPolicy":"Never","terminationGracePeriodSeconds":0,
+    "hostNetwork":true,"hostUsers":false,"nodeSelector":{"a":"b"},
+    "overhead":{"cpu":"5m","memory":"1Ki"},"resources":{"requests":{"memory":"1Gi"}},
+    "resourceClaims":[{"name":"x","resourceClaimName":"held"},
+      {"name":"y","resourceClaimTemplateName":"made"}],
+    "tolerations":[{"key":"k","operator":"Equal","value":"v","effect":"NoExecute"}],
+    "affinity":{
+     "nodeAffinity":{
+      "requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[
+       {"matchExpressions":[{"key":"a","operator":"In","values":["1","2"]}],
+        "matchFields":[{"key":"metadata.name","operator":"NotIn","values":["x"]}]}]},
+      "preferredDuringSchedulingIgnoredDuringExecution":[
+       {"weight":5,"preference":{"matchExpressions":[{"key":"k","operator":"Exists"}]}}]},
+     "podAffinity":{
+      "requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":"t",
+       "labelSelector":{"matchLabels":{"l":"m"},
+        "matchExpressions":[{"key":"z","operator":"Exists"}]},
+       "namespaces":["ns"],"namespaceSelector":{}}],
+      "preferredDuringSchedulingIgnoredDuringExecution":[
+       {"weight":7,"podAffinityTerm":{"topologyKey":"near","labelSelector":{}}}]},
+     "podAntiAffinity":{
+      "requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":"t"}],
+      "preferredDuringSchedulingIgnoredDuringExecution":[
+       {"weight":8,"podAffinityTerm":{"topologyKey":"far"}}]}},
+    "topologySpreadConstraints":[{"maxSkew":4,"topologyKey":"t","whenUnsatisfiable":"DoNotSchedule",
+      "labelSelector":{},"matchLabelKeys":["h"],"minDomains":2,"nodeAffinityPolicy":"Ignore",
+      "nodeTaintsPolicy":"Honor"}],
+    "containers":[{"name":"c","image":"a:2","restartPolicy":"Always",
+      "resources":{"requests":{"cpu":"1"}},
+      "ports":[{"hostPort":1,"hostIP":"1.1.1.1","protocol":"UDP"},{"hostPort":2}],
+      "restartPolicyRules":[{"action":"RestartAllContainers"}]},{"name":"d"}],
+    "initContainers":[{"name":"i"}],
+    "volumes":[{"name":"a","emptyDir":{"medium":"Memory"}},
+      {"name":"b","persistentVolumeClaim":{"claimName":"cl","readOnly":true}},
+      {"name":"c","rbd":{"image":"im","pool":"po","monitors":["m"]}},
+      {"name":"d","csi":{"driver":"dr"}},{"name":"e","gcePersistentDisk":{"pdName":"pd"}}]},
+   "status":{"phase":"Running","nominatedNodeName":"nn","resources":{"requests":{"cpu":"5"}},
+    "allocatedResources":{"cpu":"6"},
+    "containerStatuses":[{"name":"c","resources":{"requests":{"cpu":"7"}},
+      "allocatedResources":{"cpu":"8"}}],
+    "resourceClaimStatuses":[{"name":"y","resourceClaimName":"made-1"}]}}
+  {"kind":"Pod","metadata":{"name":"q","namespace":"ns"},"spec":{"nodeSelector":{},
+    "resources":{"requests":{}}},"status":{"resources":{}}}
+  {"kind":"PodDisruptionBudget","metadata":{"name":"b","namespace":"ns"},
+    "spec":{"selector":{"matchLabels":{"a":"b"}}},"status":{"disruptionsAllowed":3}}
+  {"kind":"PodDisruptionBudget","metadata":{"name":"nil","namespace":"ns"}}
+  {"kind":"Job","metadata":{"name":"j","namespace":"ns"},"spec":{"parallelism":0,"completions":5},
+    "status":{"active":1,"succeeded":3}}
+  {"kind":"Namespace","metadata":{"name":"ns","labels":{"x":"y"}}})";
+
+TEST(WriteObjectsTest, ReadingBackObjectsWithEveryFieldGivesTheSame) {
+  DumpSink given;
+  ImportStats stats;
+  const absl::Status parsed = ReadBytes("x", kEveryField, given, stats);
+  ASSERT_TRUE(parsed.ok()) << parsed;
+  ASSERT_EQ(given.lines().size(), 7u);
+  EXPECT_EQ(given.lines()[1].find("not_understood"), std::string::npos) << given.lines()[1];
+  for (const ObjectFormat format : {ObjectFormat::kJsonList, ObjectFormat::kYamlDocuments}) {
+    std::string text;
+    ObjectWriter writer(format, [&](std::string_view bytes) {
+      text += bytes;
+      return absl::OkStatus();
+    });
+    ASSERT_TRUE(ReadBytes("x", kEveryField, writer, stats).ok());
+    ASSERT_TRUE(writer.Finish().ok());
+    DumpSink read;
+    const absl::Status status = ReadBytes("y", text, read, stats);
+    ASSERT_TRUE(status.ok()) << status;
+    EXPECT_EQ(read.lines(), given.lines()) << text;
+  }
+}
+
+TEST(WriteObjectsTest, AmountsAreWrittenInTheLargestUnitThatIsWhole) {
+  std::string text;
+  ObjectWriter writer(ObjectFormat::kJsonList, [&](std::string_view bytes) {
+    text += bytes;
+    return absl::OkStatus();
+  });
+  Node node("a");
+  node.raw.capacity = {{"cpu", 3000, 0},
+                       {"memory", int64_t{3} << 30, 0},
+                       {"a/gi", 5 << 20, 0},
+                       {"a/ki", 1536, 0},
+                       {"a/one", 1025, 0},
+                       {"a/zero", 0, 0},
+                       {"a/billion", 2, 999'999'900}};
+  node.raw.allocatable = {{"cpu", 2999, 0}};
+  ASSERT_TRUE(writer.OnNode(node.raw).ok());
+  for (const char* part :
+       {R"("capacity":{"cpu":"3","memory":"3Gi","a/gi":"5Mi","a/ki":"1536","a/one":"1025",)"
+        R"("a/zero":"0","a/billion":"1.0000001"})",
+        R"("allocatable":{"cpu":"2999m"})"}) {
+    EXPECT_THAT(text, ::testing::HasSubstr(part));
+  }
+}
+
+TEST(WriteObjectsTest, AFieldThatIsNotKnownIsNotLeftOutInSilence) {
+  std::string text;
+  ObjectWriter writer(ObjectFormat::kJsonList, [&](std::string_view bytes) {
+    text += bytes;
+    return absl::OkStatus();
+  });
+  objects::Pod pod;
+  pod.meta.name = "p";
+  pod.not_understood = "spec.newRule";
+  EXPECT_EQ(writer.OnPod(pod).message(),
+            "spec.newRule: ebb does not know this field and cannot write it; write a .pb snapshot");
+  EXPECT_EQ(text, "");
+}
+
+TEST(WriteObjectsTest, OfListsOnlyThatOfNoBudgetsIsWritten) {
+  std::string text;
+  ObjectWriter writer(ObjectFormat::kJsonList, [&](std::string_view bytes) {
+    text += bytes;
+    return absl::OkStatus();
+  });
+  ASSERT_TRUE(writer.OnList("Pod", 0).ok());
+  ASSERT_TRUE(writer.OnList("PodDisruptionBudget", 1).ok());
+  EXPECT_EQ(text, "");
+  ASSERT_TRUE(writer.OnList("PodDisruptionBudget", 0).ok());
+  EXPECT_THAT(text, ::testing::HasSubstr("\"PodDisruptionBudgetList\""));
+}
+
+TEST(WriteObjectsTest, AListOfNothingIsWhole) {
+  std::string text;
+  ObjectWriter writer(ObjectFormat::kJsonList, [&](std::string_view bytes) {
+    text += bytes;
+    return absl::OkStatus();
+  });
+  ASSERT_TRUE(writer.Finish().ok());
+  EXPECT_EQ(text, "{\"apiVersion\":\"v1\",\"items\":[\n],\"kind\":\"List\"}\n");
 }
 
 }  // namespace

@@ -867,6 +867,263 @@ TEST_F(CompletenessTest, TheNameOfANamespaceIsAKnownLabelWithoutItsObject) {
   }
 }
 
+TEST_F(CompletenessTest, WhatIsTooYoungToBeMissedIsToldToTheSecond) {
+  const auto created = [](Json object, const char* time) {
+    object["metadata"]["creationTimestamp"] = time;
+    return object;
+  };
+  // The newest object of the cluster is of 2026-01-02T00:00:00Z.  A node has 15 minutes.
+  std::vector<Json> items = Whole();
+  items.push_back(created(Node("c"), "2026-01-01T23:45:01Z"));
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+  items.back() = created(Node("c"), "2026-01-01T23:45:00Z");
+  EXPECT_THAT(LoadItems(items), ElementsAre("NodesWithoutPods"));
+  // A namespace has a day.
+  items = Whole();
+  std::erase_if(items,
+                [](const Json& item) { return item["metadata"].value("name", "") == "web"; });
+  std::erase_if(items, [](const Json& item) { return item == Object("v1", "Namespace", "shop"); });
+  items.push_back(created(Object("v1", "Namespace", "shop"), "2026-01-01T00:00:01Z"));
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+  items.back() = created(Object("v1", "Namespace", "shop"), "2026-01-01T00:00:00Z");
+  EXPECT_THAT(LoadItems(items), ElementsAre("NamespacesWithoutObjects"));
+  // A Job has a minute, and controllers of other kinds have nothing.
+  items = Whole();
+  Json job = Object("batch/v1", "Job", "hourly", "shop");
+  job["status"]["active"] = 50;
+  items.push_back(created(job, "2026-01-01T23:59:01Z"));
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+  items.back() = created(job, "2026-01-01T23:59:00Z");
+  EXPECT_THAT(LoadItems(items), ElementsAre("PodsMissing"));
+  Json web = Object("apps/v1", "ReplicaSet", "web", "shop");
+  web["status"]["replicas"] = 50;
+  items.back() = created(web, "2026-01-01T23:59:59Z");
+  EXPECT_THAT(LoadItems(items), ElementsAre("PodsMissing"));
+}
+
+TEST_F(CompletenessTest, OfManyNamesThreeAreToldAndTheOthersCounted) {
+  std::vector<Json> items = Whole();
+  for (const char* name : {"c", "d", "e"}) items.push_back(Node(name));
+  EXPECT_THAT(LoadItems(items), ElementsAre("NodesWithoutPods"));
+  EXPECT_THAT(Message(), ::testing::EndsWith(": c, d, e"));
+  for (const char* name : {"f", "g"}) items.push_back(Node(name));
+  EXPECT_THAT(LoadItems(items), ElementsAre("NodesWithoutPods"));
+  EXPECT_THAT(Message(), ::testing::AllOf(HasSubstr("5 nodes are Ready for long"),
+                                          ::testing::EndsWith(": c, d, e and 2 more")));
+}
+
+TEST_F(CompletenessTest, ANodeWhosePodsAreAllExpendableIsNotWithoutPods) {
+  std::vector<Json> items = Whole();
+  items.push_back(Node("c"));
+  Json pod = Pod("shop", "filler", "b");
+  pod["spec"]["priority"] = -100;
+  items.push_back(pod);
+  EXPECT_THAT(LoadItems(items), ElementsAre("NodesWithoutPods"));
+  items.back()["spec"]["nodeName"] = "c";
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+}
+
+TEST_F(CompletenessTest, OwnersOfSeveralMissingKindsAreToldTogetherAndThoseOfOtherGroupsAreNot) {
+  std::vector<Json> items = Whole();
+  items.push_back(Owned(Pod("shop", "own", "a"), "example.com/v1", "ReplicaSet", "own"));
+  items.push_back(Owned(Pod("shop", "old", "a"), "v1", "StatefulSet", "old"));
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+  items.push_back(Owned(Pod("shop", "run", "a"), "batch/v1", "Job", "run"));
+  EXPECT_THAT(LoadItems(items), ElementsAre("NoControllers"));
+  EXPECT_THAT(Message(), HasSubstr("1 pod has an owner of a kind of which none is there"));
+  items.push_back(Owned(Pod("shop", "db-0", "a"), "apps/v1", "StatefulSet", "db"));
+  items.push_back(Owned(Pod("shop", "db-1", "a"), "apps/v1", "StatefulSet", "db"));
+  EXPECT_THAT(LoadItems(items), ElementsAre("NoControllers"));
+  EXPECT_THAT(Message(), HasSubstr("3 pods have owners of a kind"));
+  EXPECT_THAT(Message(), ::testing::EndsWith(": StatefulSet, Job"));
+  EXPECT_EQ(Command(), "kubectl get sts,jobs -A -o json");
+}
+
+// The status of the others need not count all pods that are there.
+TEST_F(CompletenessTest, OnlyReplicaSetsAndReplicationControllersCanHaveTooManyPods) {
+  const auto six_pods_of = [this](const char* api_version, const char* kind, const char* field) {
+    std::vector<Json> items = Whole();
+    Json controller = Object(api_version, kind, "web", "shop");
+    controller["status"][field] = 1;
+    items.push_back(controller);
+    AddPods(items, Owned(Pod("shop", "w", "a"), api_version, kind, "web"), 6);
+    return LoadItems(items);
+  };
+  EXPECT_THAT(six_pods_of("apps/v1", "StatefulSet", "currentReplicas"), IsEmpty());
+  EXPECT_THAT(six_pods_of("apps/v1", "DaemonSet", "numberReady"), IsEmpty());
+  EXPECT_THAT(six_pods_of("batch/v1", "Job", "active"), IsEmpty());
+  EXPECT_THAT(six_pods_of("v1", "ReplicationController", "replicas"), ElementsAre("TooManyPods"));
+  EXPECT_THAT(Message(), HasSubstr("ReplicationController shop/web has 6 of 1"));
+  EXPECT_THAT(six_pods_of("apps/v1", "ReplicaSet", "replicas"), ElementsAre("TooManyPods"));
+}
+
+TEST_F(CompletenessTest, PodsOfAllControllersAreAddedUpAndTheFirstControllerIsNamed) {
+  const auto web = [](const char* name, int replicas) {
+    Json json = Object("apps/v1", "ReplicaSet", name, "shop");
+    json["status"]["replicas"] = replicas;
+    return json;
+  };
+  std::vector<Json> items = Whole();
+  items.insert(items.end(), {web("x", 5), web("y", 6)});
+  EXPECT_THAT(LoadItems(items, {.use = InputUse::kFilter}), ElementsAre("PodsMissing"));
+  EXPECT_THAT(Message(), HasSubstr("11 pods are missing of 13 pods that controllers count: "
+                                   "ReplicaSet shop/x has 0 of 5"));
+  items = Whole();
+  items.insert(items.end(), {web("x", 1), web("y", 1)});
+  AddPods(items, Owned(Pod("shop", "x", "a"), "apps/v1", "ReplicaSet", "x"), 3);
+  AddPods(items, Owned(Pod("shop", "y", "b"), "apps/v1", "ReplicaSet", "y"), 4);
+  EXPECT_THAT(LoadItems(items), ElementsAre("TooManyPods"));
+  EXPECT_THAT(Message(), HasSubstr("5 pods are there beyond the 4 pods that controllers count: "
+                                   "ReplicaSet shop/x has 3 of 1"));
+  // DaemonSets of which no pod is there are told apart, by name.
+  items = Whole();
+  for (const char* name : {"log", "agent"}) {
+    items.push_back(Object("apps/v1", "DaemonSet", name, "monitoring"));
+    items.back()["status"]["numberReady"] = 2;
+  }
+  EXPECT_THAT(LoadItems(items), ElementsAre("DaemonSetsWithoutPods"));
+  EXPECT_THAT(Message(),
+              ::testing::AllOf(HasSubstr("2 DaemonSets say"),
+                               ::testing::EndsWith(": monitoring/agent, monitoring/log")));
+}
+
+TEST_F(CompletenessTest, PodsOnNodesThatAreNotThereAreAWarningAndNominationsToThemAreNot) {
+  std::vector<Json> items = Whole();
+  items.push_back(Pod("shop", "lost", "x"));
+  EXPECT_THAT(LoadItems(items), ElementsAre("PodsOnUnknownNodes"));
+  EXPECT_EQ(Message(), "left out 1 pod on nodes that are not in the input: shop/lost on x");
+  EXPECT_EQ(Command(), "kubectl get nodes -o json");
+  items.push_back(Pod("shop", "too", "y"));
+  EXPECT_THAT(LoadItems(items), ElementsAre("PodsOnUnknownNodes"));
+  EXPECT_EQ(Message(), "left out 2 pods on nodes that are not in the input: shop/lost on x, ...");
+  EXPECT_THAT(LoadItems(items, {.assume_complete = true}), IsEmpty());
+  items = Whole();
+  Json next = Pod("shop", "next", "");
+  next["status"] = {{"phase", "Pending"}, {"nominatedNodeName", "x"}};
+  items.push_back(next);
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+  ASSERT_TRUE(cluster_.ok());
+  EXPECT_EQ(cluster_->pending.size(), 1u);
+  EXPECT_EQ(cluster_->counts.on_unknown_node, 0u);
+}
+
+// A dump of some namespaces lacks most claims; one that changed in between lacks one or two.
+TEST_F(CompletenessTest, OneMissingClaimOfFiftyVolumesIsNoGap) {
+  const auto load = [this](int volumes, int missing) {
+    std::vector<Json> items = Whole();
+    for (int i = 0; i < volumes; ++i) {
+      const std::string number = std::to_string(i);
+      items.push_back(Volume("v-" + number, "c-" + number));
+      if (i >= missing) items.push_back(Claim("c-" + number, "v-" + number));
+    }
+    return LoadItems(items);
+  };
+  EXPECT_THAT(load(50, 1), IsEmpty());
+  EXPECT_THAT(load(49, 1), ElementsAre("ClaimsOfVolumesMissing"));
+  EXPECT_THAT(load(50, 2), ElementsAre("ClaimsOfVolumesMissing"));
+  EXPECT_THAT(Message(), HasSubstr("2 volumes are bound to claims that are not there (v-0 to "
+                                   "shop/c-0)"));
+}
+
+TEST_F(CompletenessTest, PodsWithClaimsOfTheirOwnCountOnceEachAndOtherVolumesDoNot) {
+  std::vector<Json> items = Whole();
+  Json settings = Pod("shop", "settings", "a");
+  settings["spec"]["volumes"] = {{{"name", "s"}, {"configMap", {{"name", "s"}}}}};
+  items.push_back(settings);
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+  items.push_back(Mounting("x"));
+  Json own = Pod("shop", "own", "a");
+  own["spec"]["volumes"] = {{{"name", "s"}, {"configMap", {{"name", "s"}}}},
+                            {{"name", "e"}, {"ephemeral", Json::object()}},
+                            {{"name", "f"}, {"ephemeral", Json::object()}}};
+  items.push_back(own);
+  EXPECT_THAT(LoadItems(items), ElementsAre("NoPersistentVolumeClaims"));
+  EXPECT_THAT(Message(), HasSubstr("2 pods mount claims (shop/db-x)"));
+}
+
+TEST_F(CompletenessTest, VolumesWithoutACsiDriverNeedNoCSINode) {
+  std::vector<Json> items = Whole();
+  items.insert(items.end(), {Mounting("x"), Claim("x", "1"), Volume("1", "x")});
+  EXPECT_THAT(LoadItems(items), ElementsAre("NoCSINodes"));
+  EXPECT_THAT(Message(), HasSubstr("1 volume is of CSI drivers"));
+  items.back()["spec"].erase("csi");
+  items.back()["spec"]["nfs"] = {{"server", "s"}, {"path", "/"}};
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+}
+
+TEST_F(CompletenessTest, ObjectsWithoutAUidAreToldUnlessTheyAreMost) {
+  const auto with_uids = [this](size_t uids) {
+    std::vector<Json> items = Whole();  // Eight objects, and a list.
+    for (size_t i = 0; i < uids; ++i) items[i]["metadata"]["uid"] = "uid-" + std::to_string(i);
+    return LoadItems(items);
+  };
+  EXPECT_THAT(with_uids(3), IsEmpty());
+  EXPECT_THAT(with_uids(4), ElementsAre("ObjectsWithoutUid"));
+  EXPECT_THAT(Message(), HasSubstr("4 objects have no metadata.uid"));
+  EXPECT_THAT(with_uids(7), ElementsAre("ObjectsWithoutUid"));
+  EXPECT_THAT(Message(), HasSubstr("1 object has no metadata.uid, which every object of a cluster "
+                                   "has: Namespace shop; files"));
+  EXPECT_THAT(with_uids(8), IsEmpty());
+}
+
+TEST_F(CompletenessTest, OfThreeVersionsInOneFolderTheNewestIsTakenInAnyOrder) {
+  const auto version = [](const char* number, int priority) {
+    Json pod = Stamped(Pod("shop", "thrice", "a"), "u", number);
+    pod["spec"]["priority"] = priority;
+    return pod;
+  };
+  std::vector<Json> items = Whole();
+  items.push_back(version("9", 1));
+  Put("mg/all.json", Json{{"apiVersion", "v1"}, {"kind", "List"}, {"items", items}}.dump());
+  for (const bool newest_last : {false, true}) {
+    Put("mg/y.yaml", (newest_last ? version("10", 2) : version("11", 3)).dump());
+    Put("mg/z.yaml", (newest_last ? version("11", 3) : version("10", 2)).dump());
+    EXPECT_THAT(Load((folder_ / "mg").string()), ElementsAre("ObjectsInTwoVersions"));
+    ASSERT_TRUE(cluster_.ok()) << cluster_.status();
+    const Catalog& catalog = cluster_->snapshot.catalog();
+    EXPECT_EQ(catalog.shape_of(*catalog.FindPod("shop", "thrice")).priority, 3) << newest_last;
+  }
+  // Kubernetes writes no zero before a number, so this is none.
+  fs::remove(folder_ / "mg/y.yaml");
+  Put("mg/z.yaml", version("010", 2).dump());
+  EXPECT_THAT(Load((folder_ / "mg").string()), ElementsAre(HasSubstr("two moments are mixed")));
+}
+
+TEST_F(CompletenessTest, WhichNamespacesTheInputSeemsToLackIsSaid) {
+  EXPECT_THAT(
+      LoadItems({Node("a"), Pod("shop", "web", "a"), Pod("other", "web", "a"), NoBudgets()}),
+      ElementsAre("NoKubeSystemPods"));
+  EXPECT_EQ(Message(), "there is no pod of kube-system; the dump seems to lack namespaces");
+  EXPECT_THAT(LoadItems({Node("a"), Pod("kube-system", "dns", "a"), NoBudgets()}),
+              ElementsAre("NamespacesNotListed"));
+  EXPECT_THAT(Message(), HasSubstr("all pods are of kube-system, and no Namespace says"));
+  // Some namespaces are made by the system, and may be empty.
+  for (const char* name : {"kube-x", "openshift", "gke-x", "gmp-x", "aks-x", "cattle-x", "fleet-x",
+                           "cluster-fleet-x", "amazon-x", "azure-x", "default"}) {
+    EXPECT_THAT(LoadItems({Node("a"), Pod("kube-system", "dns", "a"),
+                           Object("v1", "Namespace", "kube-system"),
+                           Object("v1", "Namespace", name), NoBudgets()}),
+                IsEmpty())
+        << name;
+  }
+}
+
+TEST_F(CompletenessTest, OfPodsThatTwoBudgetsSelectThoseThatWaitForANodeAreNotTold) {
+  std::vector<Json> items = Whole();
+  for (const auto& [name, node] :
+       {std::pair{"zeta", "b"}, std::pair{"waits", ""}, std::pair{"alpha", "b"}}) {
+    items.push_back(Pod("shop", name, node));
+    items.back()["metadata"]["labels"] = {{"app", "web"}};
+  }
+  for (const char* name : {"one", "two"}) {
+    items.push_back(Object("policy/v1", "PodDisruptionBudget", name, "shop"));
+    items.back()["spec"]["selector"]["matchLabels"] = {{"app", "web"}};
+  }
+  EXPECT_THAT(LoadItems(items), ElementsAre("PodsWithSeveralBudgets"));
+  EXPECT_THAT(Message(), ::testing::AllOf(HasSubstr("2 pods are selected by more than one"),
+                                          ::testing::EndsWith(": shop/alpha, shop/zeta")));
+}
+
 TEST_F(CompletenessTest, GeneratedClustersAreWhole) {
   for (const ObjectFormat format : {ObjectFormat::kJsonList, ObjectFormat::kYamlDocuments}) {
     for (const samples::Kind& kind : samples::Kinds()) {

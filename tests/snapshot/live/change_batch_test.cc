@@ -369,6 +369,26 @@ TEST(ChangeBatchTest, ObjectsOfOtherKindsAreCountedAndNoChange) {
   EXPECT_THAT(batch.ignored(), ElementsAre(Pair("Deployment", 5), Pair("PodList", 1)));
 }
 
+// Kinds come from outside, and what is kept of them must not grow without end.
+TEST(ChangeBatchTest, KindsThatAreCountedAreBoundInLengthAndNumber) {
+  ChangeBatch batch;
+  const auto ignore = [&batch](const std::string& kind) {
+    EXPECT_TRUE(batch.DeleteNamed(kind, "", "a", "").ok()) << kind;
+  };
+  ignore(std::string(64, 'K') + "x");
+  ignore(std::string(64, 'K') + "z");
+  EXPECT_THAT(batch.ignored(), ElementsAre(Pair(std::string(64, 'K'), 2)));
+  for (size_t i = 1; i < ChangeBatch::kIgnoredKindsMax; ++i) {
+    ignore("Widget" + std::to_string(i));
+  }
+  EXPECT_THAT(batch.ignored(), SizeIs(ChangeBatch::kIgnoredKindsMax));
+  ignore("OneMore");
+  ignore("Widget1");
+  EXPECT_THAT(batch.ignored(), SizeIs(ChangeBatch::kIgnoredKindsMax));
+  EXPECT_EQ(batch.ignored().count("OneMore"), 0U);
+  EXPECT_EQ(batch.ignored().at("Widget1"), 2U);
+}
+
 TEST(ChangeBatchTest, AClearedBatchHoldsOnlyWhatComesAfterwards) {
   ChangeBatch batch;
   const Kind& pod = KindNamed("Pod");

@@ -665,6 +665,27 @@ TEST_F(LiveTest, PodsThatEndLeaveTheSnapshot) {
   EXPECT_EQ(live_.counts().unknown_deletes, 0U);
 }
 
+TEST_F(LiveTest, PodsAreFoundByNameWhileTheyAreThere) {
+  const Pod web = Pod("web").On("a");
+  const Pod of_shop = Pod("web").In("shop").On("a");
+  for (const objects::ObjectRef& object :
+       {objects::ObjectRef(&a_.raw), objects::ObjectRef(&web.raw),
+        objects::ObjectRef(&of_shop.raw)}) {
+    ASSERT_TRUE(Put(object).ok());
+  }
+  const auto found = [&](const char* namespace_name) -> std::string {
+    const Catalog& catalog = live_.Snapshot().catalog();
+    const absl::StatusOr<PodId> pod = catalog.FindPod(namespace_name, "web");
+    return pod.ok() ? catalog.PodName(*pod) : "-";
+  };
+  EXPECT_EQ(found("default"), "default/web");
+  EXPECT_EQ(found("shop"), "shop/web");
+  EXPECT_EQ(found("other"), "-");
+  Delete(&of_shop.raw);
+  EXPECT_EQ(found("default"), "default/web");
+  EXPECT_EQ(found("shop"), "-");
+}
+
 TEST_F(LiveTest, PutsOfOnePodDoNotGrowAnything) {
   ASSERT_TRUE(Put(&a_.raw).ok());
   ASSERT_TRUE(Put(&b_.raw).ok());
