@@ -94,7 +94,8 @@ void ReadScaling(const PolicySettings& settings, const std::string& section,
   const std::string list = section + ".metricsTrigger";
   const std::string old = section + ".trigger.";
   const bool is_given = settings.Has(section + ".cooldown") || settings.HasList(list) ||
-                        settings.Has(old + "usage") || settings.Has(old + "time");
+                        settings.Has(old + "usage") || settings.Has(old + "threshold") ||
+                        settings.Has(old + "time") || settings.Has(old + "limit");
   if (is_given) scaling = {};  // A section that is given has no cooldown of its own.
   settings.Read(section + ".cooldown", scaling.cooldown);
   settings.Read(old + "usage", scaling.trigger.usage);
