@@ -2,6 +2,7 @@
 
 #include "engine/policy/policy.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,6 +18,9 @@
 
 namespace ebb::policy_test {
 namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 constexpr int64_t kNow = 1'750'000'000;
 constexpr int64_t kGib = int64_t{1} << 30;
@@ -77,6 +81,13 @@ void AddPod(PolicyObservation& pool, size_t node, PolicyResources requests) {
   pod.containers.push_back(
       {.cpu_milli = requests.cpu_milli, .memory_bytes = requests.memory_bytes});
   pool.nodes[node].pods.push_back(std::move(pod));
+}
+
+void AddPending(PolicyObservation& pool, PolicyResources requests) {
+  PolicyObservation other = Pool(1, {});
+  AddPod(other, 0, requests);
+  pool.pending.push_back(other.nodes[0].pods[0]);
+  pool.pending.back().is_running = false;
 }
 
 std::string Figure(const PolicyDecision& decision, std::string_view name) {
@@ -470,6 +481,676 @@ TEST(PolicyTest, AnUnknownPolicyIsToldWithTheNearestOne) {
   EXPECT_EQ(problems[0].what, "no policy has the name \"escalatr\"; did you mean escalator?");
 }
 
+// ---------------------------------------------------------------- what Replicator sees and reads
+
+TEST(PolicyTest, ReplicatorKeepsRoomForScaledJobsThatRunAndTellsWhatItComputed) {
+  const PolicyResources each = {.cpu_milli = 1000, .memory_bytes = 1000, .disk_bytes = 1000};
+  PolicyObservation pool = Pool(4, each);
+  for (size_t i = 0; i < 4; ++i) {
+    AddPod(pool, i, {.cpu_milli = 300, .memory_bytes = 100, .disk_bytes = 50});
+  }
+  AddPod(pool, 0, {.cpu_milli = 500});
+  pool.nodes[0].pods.back().owner = "shop/ReplicaSet/batch";
+  pool.nodes[0].pods.back().is_running = false;
+  AddPod(pool, 3, {.cpu_milli = 40, .memory_bytes = 40, .disk_bytes = 40});
+  pool.nodes[3].pods.back().name = "shop/lone";
+  pool.nodes[3].pods.back().owner = "";
+  PolicySettings settings = Sample("replicator");
+  settings.SetCount("scaled_jobs", 4);
+  settings.Set("scaled_jobs[0]", "shop/ReplicaSet/web");
+  settings.Set("scaled_jobs[1]", "shop/ReplicaSet/batch");
+  settings.Set("scaled_jobs[2]", "shop/ReplicaSet/gone");
+  settings.Set("scaled_jobs[3]", "shop/lone");
+  std::string state;
+  const PolicyDecision decision = Make("replicator", settings)->Decide(pool, kNow, &state);
+  EXPECT_EQ(decision.direction, PolicyDirection::kDown);
+  EXPECT_EQ(Figure(decision, "nodes"), "4");
+  EXPECT_EQ(Figure(decision, "total"), "cpu 4000, memory 4000, disk 4000");
+  EXPECT_EQ(Figure(decision, "used"), "cpu 1240, memory 440, disk 240");
+  EXPECT_EQ(Figure(decision, "reserve"), "cpu 340, memory 140, disk 90");
+  EXPECT_EQ(Figure(decision, "used percent"), "cpu 31, memory 11, disk 6");
+  EXPECT_EQ(Figure(decision, "metric that leads"), "CPU");
+  EXPECT_EQ(Figure(decision, "average of a node"), "1000");
+  EXPECT_EQ(Figure(decision, "consumed"), "1240");
+  EXPECT_EQ(Figure(decision, "allowed"), "2660");
+  EXPECT_EQ(Figure(decision, "allowed with a node less"), "1660");
+  EXPECT_EQ(Figure(decision, "direction"), "In");
+  EXPECT_EQ(Figure(decision, "rounds in a row that ask"), "1");
+  EXPECT_EQ(Figure(decision, "desired count"), "4");
+}
+
+TEST(PolicyTest, ReplicatorLetsTheLeastUsedNodeGoFirstAndNeverTheProtectedOne) {
+  PolicyObservation pool = Pool(4, {.cpu_milli = 1000, .memory_bytes = kGib});
+  const int64_t used[] = {100, 400, 200, 300};
+  for (size_t i = 0; i < 4; ++i) AddPod(pool, i, {.cpu_milli = used[i], .memory_bytes = 1});
+  PolicySettings settings = Sample("replicator");
+  settings.Set("replicator_scaling_threshold", int64_t{1});
+  settings.Set("protected_node", "node-0");
+  std::string state;
+  const PolicyDecision decision = Make("replicator", settings)->Decide(pool, kNow, &state);
+  EXPECT_EQ(decision.delta, -1);
+  EXPECT_EQ(decision.reason, "ScaleIn");
+  EXPECT_EQ(decision.denied_by, "");
+  EXPECT_EQ(Figure(decision, "desired count"), "3");
+  EXPECT_THAT(*decision.candidates, ElementsAre("node-2", "node-3", "node-1"));
+}
+
+// A round of Replicator on four nodes, each with so much of 1000m used, at the first request.
+PolicyDecision ReplicatorAt(int64_t used, PolicySettings settings) {
+  PolicyObservation pool = Pool(4, {.cpu_milli = 1000, .memory_bytes = kGib});
+  for (size_t i = 0; i < 4; ++i) AddPod(pool, i, {.cpu_milli = used, .memory_bytes = 1});
+  settings.Set("replicator_scaling_threshold", int64_t{1});
+  std::string state;
+  return Make("replicator", settings)->Decide(pool, kNow, &state);
+}
+
+TEST(PolicyTest, ReplicatorHeedsItsBoundsItsFactorAndItsFaultTolerance) {
+  PolicySettings settings = Sample("replicator");
+  settings.Set("replicator_scale_factor", int64_t{3});
+  EXPECT_EQ(ReplicatorAt(900, settings).delta, 3);
+  EXPECT_EQ(ReplicatorAt(900, settings).direction, PolicyDirection::kUp);
+  settings.Set("replicator_max", int64_t{6});
+  EXPECT_EQ(ReplicatorAt(900, settings).delta, 2);
+  settings.Set("replicator_max", int64_t{4});
+  EXPECT_EQ(ReplicatorAt(900, settings).denied_by, "PoolMax");
+  EXPECT_EQ(Figure(ReplicatorAt(900, settings), "denies"), "PoolMax");
+  settings.Set("replicator_min", int64_t{3});
+  EXPECT_EQ(ReplicatorAt(100, settings).delta, -1);
+  settings.Set("replicator_min", int64_t{4});
+  EXPECT_EQ(ReplicatorAt(100, settings).denied_by, "PoolMin");
+  settings.Set("replicator_node_fault_tolerance", int64_t{0});
+  const PolicyDecision without_reserve = ReplicatorAt(900, settings);
+  EXPECT_EQ(Figure(without_reserve, "allowed"), "4000");
+  EXPECT_EQ(without_reserve.denied_by, "Simulation");
+}
+
+TEST(PolicyTest, ReplicatorThatIsNotEnabledDecidesNothing) {
+  PolicySettings settings = Sample("replicator");
+  settings.Set("replicator_enabled", false);
+  const PolicyDecision decision = ReplicatorAt(900, settings);
+  EXPECT_EQ(decision.delta, 0);
+  EXPECT_EQ(decision.denied_by, "replicator_enabled");
+  EXPECT_EQ(decision.reason, "not_enabled");
+}
+
+TEST(PolicyTest, ReplicatorReadsBothSpellingsOfTheCooldownAndItsOwnCountsMore) {
+  PolicyObservation pool = Pool(4, {.cpu_milli = 1000, .memory_bytes = kGib});
+  for (size_t i = 0; i < 4; ++i) AddPod(pool, i, {.cpu_milli = 900, .memory_bytes = 1});
+  PolicySettings settings = Sample("replicator");
+  settings.Set("replicator_scaling_threshold", int64_t{1});
+  const auto denied_after = [&](int64_t seconds) {
+    const std::unique_ptr<Policy> policy = Make("replicator", settings);
+    std::string state;
+    EXPECT_EQ(policy->Decide(pool, kNow, &state).delta, 1);
+    policy->Ended(true, kNow, &state);
+    return policy->Decide(pool, kNow + seconds, &state).denied_by;
+  };
+  EXPECT_EQ(denied_after(299), "Cooldown");
+  EXPECT_EQ(denied_after(300), "");
+  settings.Set("replicator_cool_down", int64_t{100});
+  EXPECT_EQ(denied_after(99), "Cooldown");
+  EXPECT_EQ(denied_after(100), "");
+  settings.Set("replicator_cooldown", int64_t{50});
+  EXPECT_EQ(denied_after(49), "Cooldown");
+  EXPECT_EQ(denied_after(50), "");
+}
+
+TEST(PolicyTest, ReplicatorWarnsWhenItEntersFailsafeAtItsRetryThreshold) {
+  const PolicyObservation pool = Pool(4, {.cpu_milli = 1000, .memory_bytes = kGib});
+  PolicySettings settings = Sample("replicator");
+  settings.Set("replicator_retry_threshold", int64_t{1});
+  const std::unique_ptr<Policy> policy = Make("replicator", settings);
+  std::string state;
+  policy->Ended(false, kNow, &state);
+  const PolicyDecision decision = policy->Decide(pool, kNow, &state);
+  EXPECT_EQ(decision.denied_by, "FailsafeEntered");
+  EXPECT_THAT(decision.warnings,
+              ElementsAre("pool web is in failsafe: no action until an operator ends it"));
+}
+
+// ---------------------------------------------------------------- what Escalator sees and reads
+
+TEST(PolicyTest, EscalatorCountsPodsOfItsGroupWithAllThatTheyAskFor) {
+  PolicyObservation pool = Pool(2, {.cpu_milli = 4000, .memory_bytes = 4000});
+  AddPod(pool, 0, {.cpu_milli = 500, .memory_bytes = 100});
+  PolicyPod& large = pool.nodes[0].pods.back();
+  large.overhead = {.cpu_milli = 50, .memory_bytes = 10};
+  large.containers.push_back({.is_init = true, .cpu_milli = 800, .memory_bytes = 50});
+  AddPod(pool, 0, {.cpu_milli = 100, .memory_bytes = 10});
+  pool.nodes[0].pods.back().is_daemonset = true;
+  for (const bool is_in : {true, false}) {
+    AddPod(pool, 1, {.cpu_milli = 200, .memory_bytes = 20});
+    pool.nodes[1].pods.back().node_selector.clear();
+    pool.nodes[1].pods.back().affinity = {{.key = "pool", .is_in = is_in, .values = {"web"}}};
+  }
+  std::string state;
+  const PolicyDecision decision =
+      Make("escalator", Sample("escalator"))->Decide(pool, kNow, &state);
+  EXPECT_EQ(Figure(decision, "pods"), "2");
+  EXPECT_EQ(Figure(decision, "requested cpu (milli)"), "1050");  // 800 + 50 + 200.
+  EXPECT_EQ(Figure(decision, "requested memory (bytes)"), "130");
+  EXPECT_EQ(Figure(decision, "capacity cpu (milli)"), "8000");
+  EXPECT_EQ(Figure(decision, "capacity memory (bytes)"), "8000");
+  EXPECT_EQ(Figure(decision, "rule"), "fast");
+  EXPECT_EQ(Figure(decision, "delta of the rule"), "-2");
+}
+
+TEST(PolicyTest, EscalatorsDefaultGroupHasPodsThatAskForNoNode) {
+  PolicyObservation pool = Pool(1, {.cpu_milli = 1000, .memory_bytes = 1000});
+  for (int i = 0; i < 4; ++i) AddPod(pool, 0, {.cpu_milli = 10, .memory_bytes = 10});
+  std::vector<PolicyPod>& pods = pool.nodes[0].pods;
+  for (size_t i = 0; i < 3; ++i) pods[i].node_selector.clear();  // The fourth asks for one.
+  pods[1].annotations["kubernetes.io/config.source"] = "file";
+  pods[2].has_affinity = true;
+  PolicySettings settings = Sample("escalator");
+  settings.Set("name", "default");
+  std::string state;
+  EXPECT_EQ(Figure(Make("escalator", settings)->Decide(pool, kNow, &state), "pods"), "1");
+}
+
+TEST(PolicyTest, EscalatorSortsNodesByTheirTaintsAndThoseThatLeaveAreTainted) {
+  PolicyObservation pool = Pool(5, {.cpu_milli = 1000, .memory_bytes = 1000});
+  pool.nodes[0].taints["atlassian.com/escalator"] = std::to_string(kNow);
+  pool.nodes[1].taints["atlassian.com/escalator-force"] = "";
+  pool.nodes[2].is_cordoned = true;
+  pool.nodes[3].is_leaving = true;
+  std::string state;
+  const PolicyDecision decision =
+      Make("escalator", Sample("escalator"))->Decide(pool, kNow, &state);
+  EXPECT_EQ(Figure(decision, "nodes"), "5");
+  EXPECT_EQ(Figure(decision, "untainted nodes"), "1");
+  EXPECT_EQ(Figure(decision, "tainted nodes"), "2");
+  EXPECT_EQ(Figure(decision, "cordoned nodes"), "1");
+  EXPECT_THAT(*decision.candidates, ElementsAre("node-1", "node-0", "node-4"));
+}
+
+TEST(PolicyTest, EscalatorSaysWhatKeptItFromActing) {
+  PolicyObservation pool = Pool(1, {.cpu_milli = 1000, .memory_bytes = 1000});
+  std::string state;
+  const PolicyDecision at_min = Make("escalator", Sample("escalator"))->Decide(pool, kNow, &state);
+  EXPECT_EQ(at_min.delta, 0);
+  EXPECT_EQ(at_min.direction, PolicyDirection::kDown);
+  EXPECT_EQ(at_min.denied_by, "min_nodes");
+  EXPECT_EQ(Figure(at_min, "bounded or forced by"), "min_nodes");
+
+  pool.cloud->max = 1;
+  AddPod(pool, 0, {.cpu_milli = 900, .memory_bytes = 10});
+  const PolicyDecision at_max =
+      Make("escalator", Sample("escalator"))->Decide(pool, kNow, &(state = ""));
+  EXPECT_EQ(at_max.delta, 0);
+  EXPECT_EQ(at_max.direction, PolicyDirection::kUp);
+  EXPECT_EQ(at_max.denied_by, "cloud_max");
+
+  PolicySettings settings = Sample("escalator");
+  settings.Set("dry_mode", true);
+  pool = Pool(4, {.cpu_milli = 1000, .memory_bytes = 1000});
+  const PolicyDecision dry = Make("escalator", settings)->Decide(pool, kNow, &(state = ""));
+  EXPECT_EQ(dry.delta, 0);
+  EXPECT_EQ(dry.direction, PolicyDirection::kDown);
+  EXPECT_EQ(dry.denied_by, "dry_mode");
+}
+
+TEST(PolicyTest, EscalatorGrowsForAPodThatFitsOnNoNodeOnlyIfAsked) {
+  PolicyObservation pool = Pool(2, {.cpu_milli = 1000, .memory_bytes = 1000});
+  AddPending(pool, {.cpu_milli = 1100, .memory_bytes = 10});  // 55 percent.
+  PolicySettings settings = Sample("escalator");
+  std::string state;
+  const PolicyDecision unasked = Make("escalator", settings)->Decide(pool, kNow, &state);
+  EXPECT_EQ(unasked.delta, 0);
+  EXPECT_EQ(unasked.reason, "none");
+  EXPECT_EQ(unasked.denied_by, "");
+  EXPECT_EQ(unasked.direction, PolicyDirection::kStay);
+  settings.Set("scale_on_starve", true);
+  const PolicyDecision asked = Make("escalator", settings)->Decide(pool, kNow, &(state = ""));
+  EXPECT_EQ(asked.delta, 1);
+  EXPECT_EQ(Figure(asked, "bounded or forced by"), "starve");
+}
+
+TEST(PolicyTest, EscalatorReplacesANodeOlderThanItsMaximumAge) {
+  PolicyObservation pool = Pool(1, {.cpu_milli = 1000, .memory_bytes = 1000});
+  AddPod(pool, 0, {.cpu_milli = 550, .memory_bytes = 10});  // Created 10,000 seconds ago.
+  PolicySettings settings = Sample("escalator");
+  settings.Set("max_node_age", "3h");
+  std::string state;
+  EXPECT_EQ(Make("escalator", settings)->Decide(pool, kNow, &state).delta, 0);
+  settings.Set("max_node_age", "1h");
+  const PolicyDecision old = Make("escalator", settings)->Decide(pool, kNow, &(state = ""));
+  EXPECT_EQ(old.delta, 1);
+  EXPECT_EQ(Figure(old, "bounded or forced by"), "max_age");
+}
+
+TEST(PolicyTest, EscalatorDoesNotScaleWhileTooManyNodesAreUnhealthy) {
+  PolicyObservation pool = Pool(2, {.cpu_milli = 1000, .memory_bytes = 1000});
+  for (size_t node : {0u, 1u}) AddPod(pool, node, {.cpu_milli = 900, .memory_bytes = 10});
+  pool.nodes[0].ready = false;
+  PolicySettings settings = Sample("escalator");
+  settings.Set("unhealthy_node_grace_period", "1m");
+  settings.Set("health_check_newest_nodes_percent", int64_t{100});
+  settings.Set("max_unhealthy_nodes_percent", int64_t{50});
+  std::string state;
+  EXPECT_EQ(Make("escalator", settings)->Decide(pool, kNow, &state).delta, 1);
+  settings.Set("max_unhealthy_nodes_percent", int64_t{49});
+  const PolicyDecision stopped = Make("escalator", settings)->Decide(pool, kNow, &(state = ""));
+  EXPECT_EQ(stopped.delta, 0);
+  EXPECT_EQ(Figure(stopped, "bounded or forced by"), "unhealthy");
+}
+
+TEST(PolicyTest, EscalatorWarnsOfUnlikeNodesPodsWithoutRequestsAndErrors) {
+  PolicyObservation pool = Pool(3, {.cpu_milli = 1000, .memory_bytes = 1000});
+  PolicySettings settings = Sample("escalator");
+  settings.Set("min_nodes", int64_t{5});
+  std::string state;
+  const PolicyDecision few = Make("escalator", settings)->Decide(pool, kNow, &state);
+  EXPECT_EQ(few.delta, 0);
+  EXPECT_EQ(few.denied_by, "below_total_min");
+  EXPECT_THAT(few.warnings, ElementsAre("node count less than the minimum"));
+
+  pool.nodes[2].allocatable.cpu_milli = 2000;
+  AddPod(pool, 0, {.cpu_milli = 10});
+  pool.nodes[0].pods[0].containers[0].memory_bytes.reset();
+  EXPECT_THAT(Make("escalator", Sample("escalator"))->Decide(pool, kNow, &(state = "")).warnings,
+              ElementsAre("nodes are not as large as most: node-2",
+                          "pods have a container without cpu or memory requests: shop/pod-0"));
+}
+
+TEST(PolicyTest, EscalatorGrowsFromZeroByTheSizeThatItRemembers) {
+  PolicySettings settings = Sample("escalator");
+  settings.Set("min_nodes", int64_t{0});
+  std::string state;
+  Make("escalator", settings)
+      ->Decide(Pool(1, {.cpu_milli = 4000, .memory_bytes = 8000}), kNow, &state);
+  PolicyObservation empty = Pool(0, {});
+  for (int i = 0; i < 2; ++i) AddPending(empty, {.cpu_milli = 5000, .memory_bytes = 500});
+  const PolicyDecision decision = Make("escalator", settings)->Decide(empty, kNow + 60, &state);
+  EXPECT_EQ(decision.delta, 4);  // 10000 / 4000 / 70 * 100 is 3.6.
+  EXPECT_EQ(Figure(decision, "rule"), "from_zero");
+  EXPECT_EQ(Figure(decision, "utilization"), "no nodes");
+}
+
+// ---------------------------------------------------------------- what Clusterman sees and reads
+
+constexpr int64_t kGigabyte = 1'000'000'000;
+
+TEST(PolicyTest, ClustermanCountsAPodThatWaitsAsItsMultiplierSays) {
+  PolicyObservation pool = Pool(10, {.cpu_milli = 1000, .memory_bytes = kGigabyte});
+  const PolicyResources each = {.cpu_milli = 500, .memory_bytes = 50'000'000};
+  for (size_t i = 0; i < 5; ++i) AddPod(pool, i, each);
+  pool.nodes[0].pods[0].containers.push_back({.is_init = true, .cpu_milli = 900});
+  for (int i = 0; i < 2; ++i) AddPending(pool, each);
+  PolicySettings settings = Sample("clusterman");
+  std::string state;
+  const PolicyDecision twice = Make("clusterman", settings)->Decide(pool, kNow, &state);
+  EXPECT_EQ(Figure(twice, "signal asks for cpus"), "4.5");
+  settings.Set("autoscale_signal.parameters.pending_pods_multiplier", 3.0);
+  const PolicyDecision thrice = Make("clusterman", settings)->Decide(pool, kNow, &(state = ""));
+  EXPECT_EQ(Figure(thrice, "nodes"), "10");
+  EXPECT_EQ(Figure(thrice, "total cpus"), "10");
+  EXPECT_EQ(Figure(thrice, "total mem"), "10000");
+  EXPECT_EQ(Figure(thrice, "allocated cpus"), "2.5");
+  EXPECT_EQ(Figure(thrice, "allocated mem"), "250");
+  EXPECT_EQ(Figure(thrice, "unschedulable pods"), "2");
+  EXPECT_EQ(Figure(thrice, "signal asks for cpus"), "5.5");
+  EXPECT_EQ(Figure(thrice, "signal asks for mem"), "550");
+  EXPECT_EQ(Figure(thrice, "target before"), "10");
+  EXPECT_EQ(Figure(thrice, "capacity that has joined"), "10");
+  EXPECT_EQ(Figure(thrice, "most constrained"), "cpus");
+  EXPECT_EQ(Figure(thrice, "its usage"), "0.55");
+}
+
+TEST(PolicyTest, ClustermanLooksAtNoExcludedResource) {
+  PolicyObservation pool = Pool(10, {.cpu_milli = 1000, .memory_bytes = kGigabyte});
+  pool.signals["cpus"] = {.value = 9};
+  pool.signals["mem"] = {.value = 7000};
+  PolicySettings settings = Sample("clusterman");
+  settings.Set("autoscale_signal.internal", false);
+  std::string state;
+  const PolicyDecision both = Make("clusterman", settings)->Decide(pool, kNow, &state);
+  EXPECT_EQ(both.delta, 3);  // 10 * 0.9 / 0.7 is 12.9.
+  EXPECT_EQ(both.direction, PolicyDirection::kUp);
+  settings.SetCount("autoscaling.excluded_resources", 1);
+  settings.Set("autoscaling.excluded_resources[0]", "cpus");
+  const PolicyDecision memory = Make("clusterman", settings)->Decide(pool, kNow, &(state = ""));
+  EXPECT_EQ(memory.delta, 0);
+  EXPECT_EQ(memory.reason, "within the margin");
+  EXPECT_EQ(memory.denied_by, "");
+  EXPECT_EQ(memory.direction, PolicyDirection::kStay);
+  EXPECT_EQ(Figure(memory, "most constrained"), "mem");
+  settings.Set("autoscaling.excluded_resources[0]", "ram");
+  std::vector<PolicyProblem> problems;
+  EXPECT_EQ(PolicyRegistry().Make("clusterman", settings, &problems), nullptr);
+  EXPECT_THAT(problems, ElementsAre(PolicyProblem{"autoscaling.excluded_resources",
+                                                  "\"ram\" is not cpus, mem, disk or gpus"}));
+}
+
+TEST(PolicyTest, ClustermanTurnsWeightUnitsIntoWholeNodes) {
+  PolicyObservation pool = Pool(10, {.cpu_milli = 1000, .memory_bytes = kGigabyte});
+  pool.signals["cpus"] = {.value = 9};
+  PolicySettings settings = Sample("clusterman");
+  settings.Set("autoscale_signal.internal", false);
+  settings.Set("node_weight", 4.0);
+  std::string state;
+  const PolicyDecision decision = Make("clusterman", settings)->Decide(pool, kNow, &state);
+  EXPECT_EQ(Figure(decision, "target before"), "40");
+  EXPECT_EQ(Figure(decision, "capacity that has joined"), "40");
+  EXPECT_EQ(decision.delta, 3);  // 40 * 0.9 / 0.7 is 51.4.
+}
+
+TEST(PolicyTest, ClustermansSignalIsAsOldAsItsOldestResource) {
+  PolicySettings settings = Sample("clusterman");
+  settings.Set("autoscale_signal.internal", false);
+  const auto decide = [&](int64_t cpus_age_s, int64_t mem_age_s, double mem = 7) {
+    PolicyObservation pool = Pool(10, {.cpu_milli = 1000, .memory_bytes = kGigabyte});
+    pool.signals["cpus"] = {.value = 9, .at_s = kNow - cpus_age_s};
+    pool.signals["mem"] = {.value = mem, .at_s = kNow - mem_age_s};
+    std::string state;
+    return Make("clusterman", settings)->Decide(pool, kNow, &state);
+  };
+  const std::string stale = "the signal is older than its period";
+  EXPECT_EQ(decide(600, 600).delta, 3);
+  EXPECT_EQ(decide(601, 0).denied_by, stale);
+  EXPECT_EQ(decide(0, 601).denied_by, stale);
+  settings.Set("autoscale_signal.period_minutes", int64_t{20});
+  EXPECT_EQ(decide(601, 1200).delta, 3);
+  const PolicyDecision below_zero = decide(0, 0, -1);
+  EXPECT_EQ(below_zero.denied_by, "the signals failed");
+  EXPECT_EQ(below_zero.reason, "the signals failed");
+  EXPECT_THAT(below_zero.warnings, ElementsAre("the pool's signal failed"));
+}
+
+TEST(PolicyTest, ClustermanOrdersTheNodesThatMayGo) {
+  PolicyObservation pool = Pool(6, {.cpu_milli = 1000, .memory_bytes = kGigabyte});
+  const PolicyResources small = {.cpu_milli = 100, .memory_bytes = 1'000'000};
+  for (const size_t node : {0u, 2u, 2u, 3u}) AddPod(pool, node, small);
+  AddPod(pool, 5, {.cpu_milli = 400, .memory_bytes = 1'000'000});
+  pool.nodes[0].pods[0].annotations["clusterman.com/safe_to_evict"] = "false";
+  pool.nodes[1].is_cordoned = true;
+  pool.nodes[3].taints["clusterman.yelp.com/terminating"] = "";
+  pool.nodes[4].created_s = kNow - 60;  // Empty, but not older than a minute.
+  PolicySettings settings = Sample("clusterman");
+  settings.Set("scaling_limits.max_tasks_to_kill", 3.0);
+  settings.Set("scaling_limits.min_node_scalein_uptime_seconds", int64_t{60});
+  const auto candidates = [&] {
+    std::string state;
+    return *Make("clusterman", settings)->Decide(pool, kNow, &state).candidates;
+  };
+  EXPECT_THAT(candidates(), ElementsAre("node-3", "node-5", "node-2", "node-4"));
+  settings.Set("autoscaling.killable_nodes_prioritizing_v2", true);
+  EXPECT_THAT(candidates(), ElementsAre("node-3", "node-2", "node-5", "node-4"));
+  settings.Set("autoscaling.killable_nodes_prioritizing_v2", false);
+  pool.nodes[5].pods[0].annotations["cluster-autoscaler.kubernetes.io/safe-to-evict"] = "false";
+  EXPECT_THAT(candidates(), ElementsAre("node-3", "node-2", "node-5", "node-4"));
+  settings.Set("scaling_limits.max_tasks_to_kill", 2.0);
+  EXPECT_THAT(candidates(), ElementsAre("node-3", "node-5", "node-4"));
+}
+
+TEST(PolicyTest, PodsOfDaemonSetsAreNoTasksOfClustermanOnlyIfItIsTold) {
+  PolicyObservation pool = Pool(2, {.cpu_milli = 1000, .memory_bytes = kGigabyte});
+  for (size_t node : {0u, 1u}) AddPod(pool, node, {.cpu_milli = 100, .memory_bytes = 1});
+  pool.nodes[1].pods[0].is_daemonset = true;
+  PolicySettings settings = Sample("clusterman");
+  std::string state;
+  EXPECT_THAT(*Make("clusterman", settings)->Decide(pool, kNow, &state).candidates, IsEmpty());
+  settings.Set("exclude_daemonset_pods", true);
+  EXPECT_THAT(*Make("clusterman", settings)->Decide(pool, kNow, &(state = "")).candidates,
+              ElementsAre("node-1"));
+}
+
+TEST(PolicyTest, ClustermanDoesNotShrinkAfterItLostMoreNodesThanItsThreshold) {
+  PolicySettings settings = Sample("clusterman");
+  settings.Set("autoscaling.prevent_scale_down_after_capacity_loss", true);
+  const auto after_the_loss_of_three = [&] {
+    const std::unique_ptr<Policy> policy = Make("clusterman", settings);
+    std::string state;
+    PolicyDecision decision;
+    for (const size_t nodes : {10u, 7u}) {
+      PolicyObservation pool = Pool(nodes, {.cpu_milli = 1000, .memory_bytes = kGigabyte});
+      AddPod(pool, 0, {.cpu_milli = 100, .memory_bytes = 1});
+      decision = policy->Decide(pool, kNow, &state);
+    }
+    return decision;
+  };
+  settings.Set("autoscaling.instance_loss_threshold", int64_t{2});
+  const PolicyDecision prevented = after_the_loss_of_three();
+  EXPECT_EQ(prevented.delta, 0);
+  EXPECT_EQ(prevented.denied_by, "prevent_scale_down_after_capacity_loss");
+  EXPECT_EQ(prevented.direction, PolicyDirection::kDown);
+  settings.Set("autoscaling.instance_loss_threshold", int64_t{3});
+  EXPECT_EQ(after_the_loss_of_three().delta, -6);  // To min_capacity, 1.
+}
+
+TEST(PolicyTest, ClustermanSizesAnEmptyPoolByWhatItRemembers) {
+  std::string state;
+  Make("clusterman", Sample("clusterman"))
+      ->Decide(Pool(2, {.cpu_milli = 4000, .memory_bytes = 8 * kGigabyte}), kNow, &state);
+  PolicyObservation empty = Pool(0, {});
+  for (int i = 0; i < 3; ++i) AddPending(empty, {.cpu_milli = 2000, .memory_bytes = 100'000'000});
+  const PolicyDecision decision =
+      Make("clusterman", Sample("clusterman"))->Decide(empty, kNow + 600, &state);
+  EXPECT_EQ(decision.reason, "empty pool, sized by its history");
+  EXPECT_EQ(decision.delta, 5);  // 12 cpus of 4 a node, at 0.7: 4.3.
+}
+
+// ---------------------------------------------------------------- what Maestro sees and reads
+
+// 75 of 100 rooms are occupied, on 10 nodes.
+PolicyObservation MaestroPool() {
+  PolicyObservation pool = Pool(10, {.cpu_milli = 1000, .memory_bytes = kGib});
+  pool.signals["rooms_occupied"] = {.value = 75};
+  pool.signals["rooms_ready"] = {.value = 25};
+  return pool;
+}
+
+TEST(PolicyTest, MaestroReadsATriggerInBothSpellings) {
+  for (const std::string at : {"up.trigger.", "up.metricsTrigger[0]."}) {
+    const auto reason = [&](int64_t time, int64_t threshold, int64_t limit) {
+      PolicySettings settings = Sample("maestro");
+      if (at != "up.trigger.") {
+        settings.SetCount("up.metricsTrigger", 1);
+        settings.Set(at + "type", "room");
+      }
+      settings.Set(at + "usage", int64_t{50});
+      settings.Set(at + "time", time);
+      settings.Set(at + "threshold", threshold);
+      settings.Set(at + "limit", limit);
+      std::string state;
+      const PolicyDecision decision =
+          Make("maestro", settings)->Decide(MaestroPool(), kNow, &state);
+      EXPECT_EQ(decision.delta, decision.reason == "none" ? 0 : 5);
+      return decision.reason;
+    };
+    EXPECT_EQ(reason(0, 80, 1000), "trigger") << at;
+    EXPECT_EQ(reason(10, 99, 1000), "trigger") << at;
+    EXPECT_EQ(reason(10, 100, 1000), "none") << at;
+    EXPECT_EQ(reason(600, 80, 76), "none") << at;
+    EXPECT_EQ(reason(600, 80, 75), "limit") << at;
+  }
+}
+
+// Whatever key it has: a section that is absent has 600 s of cooldown, one that is given none.
+TEST(PolicyTest, MaestrosCooldownIsNoneInASectionThatIsGiven) {
+  PolicyObservation pool = MaestroPool();
+  pool.signals["rooms_occupied"] = {.value = 85};
+  pool.signals["rooms_ready"] = {.value = 15};
+  const auto growths = [&](const std::vector<std::pair<std::string, int64_t>>& keys) {
+    PolicySettings settings = Sample("maestro");
+    for (const auto& [key, value] : keys) settings.Set(key, value);
+    const std::unique_ptr<Policy> policy = Make("maestro", settings);
+    std::string state;
+    int growths = 0;
+    for (int64_t now_s = kNow; now_s < kNow + 1200; now_s += 10) {
+      if (policy->Decide(pool, now_s, &state).delta <= 0) continue;
+      ++growths;
+      policy->Ended(true, now_s, &state);
+    }
+    return growths;
+  };
+  const int without = growths({{"up.cooldown", 0}});
+  EXPECT_GT(without, growths({{"up.cooldown", 600}}));
+  EXPECT_GT(without, growths({}));
+  EXPECT_EQ(growths({{"up.trigger.usage", 80}}), without);
+  EXPECT_EQ(growths({{"up.trigger.time", 600}}), without);
+  EXPECT_EQ(growths({{"up.trigger.threshold", 80}}), without);
+  EXPECT_EQ(growths({{"up.trigger.limit", 90}}), without);
+}
+
+TEST(PolicyTest, MaestroAddsTheRoomsThatATriggerOfTypeLegacySays) {
+  PolicySettings settings = MaestroSettings();
+  settings.Set("up.metricsTrigger[0].type", "legacy");
+  settings.Set("up.metricsTrigger[0].delta", int64_t{30});
+  std::string state;
+  const PolicyDecision decision = Make("maestro", settings)->Decide(MaestroPool(), kNow, &state);
+  EXPECT_EQ(Figure(decision, "rooms asked for"), "30");
+  EXPECT_EQ(decision.delta, 3);
+}
+
+TEST(PolicyTest, MaestroMeasuresCpuAndMemoryOfPodsWhoseUseIsKnown) {
+  PolicyObservation pool = Pool(2, {.cpu_milli = 1000, .memory_bytes = 1000});
+  for (size_t i = 0; i < 10; ++i) {
+    AddPod(pool, i % 2, {.cpu_milli = 100, .memory_bytes = 400});
+    if (i == 0) continue;  // Not measured.
+    pool.nodes[i % 2].pods.back().usage = {.cpu_milli = 80, .memory_bytes = 300};
+  }
+  AddPod(pool, 0, {.cpu_milli = 1, .memory_bytes = 1});
+  pool.nodes[0].pods.back().is_daemonset = true;
+  pool.nodes[0].pods.back().usage = {.cpu_milli = 100'000, .memory_bytes = 100'000};
+  const auto decide = [&](const char* type) {
+    PolicySettings settings = MaestroSettings();
+    settings.Set("up.metricsTrigger[0].type", std::string(type));
+    std::string state;
+    return Make("maestro", settings)->Decide(pool, kNow, &state);
+  };
+  const PolicyDecision cpu = decide("cpu");
+  EXPECT_EQ(Figure(cpu, "rooms occupied"), "10");
+  EXPECT_EQ(Figure(cpu, "rooms ready"), "10");
+  EXPECT_EQ(Figure(cpu, "rooms asked for"), "12");  // 20 * 0.8 / 0.5 - 20.
+  EXPECT_EQ(cpu.delta, 2);
+  const PolicyDecision memory = decide("mem");
+  EXPECT_EQ(Figure(memory, "rooms asked for"), "10");
+  EXPECT_EQ(memory.delta, 1);
+}
+
+TEST(PolicyTest, MaestroAddsNoMoreRoomsThanItsMostAndNoneWhileAPodWaits) {
+  PolicySettings settings = MaestroSettings();
+  settings.Set("maxScaleUpAmount", int64_t{20});
+  PolicyObservation pool = MaestroPool();
+  pool.signals["rooms_ready"] = {.value = 5};
+  pool.signals["rooms_creating"] = {.value = 20};
+  std::string state;
+  const PolicyDecision most = Make("maestro", settings)->Decide(pool, kNow, &state);
+  EXPECT_EQ(most.delta, 2);
+  EXPECT_EQ(Figure(most, "rooms creating"), "20");
+  EXPECT_EQ(Figure(most, "rooms asked for"), "50");
+  EXPECT_EQ(Figure(most, "within bounds"), "20");
+  EXPECT_EQ(Figure(most, "bounded by"), "max_scale_up_amount");
+  AddPending(pool, {.cpu_milli = 1});
+  const PolicyDecision none = Make("maestro", settings)->Decide(pool, kNow, &(state = ""));
+  EXPECT_EQ(none.delta, 0);
+  EXPECT_EQ(none.direction, PolicyDirection::kUp);
+  EXPECT_EQ(none.denied_by, "pending_pods");
+  EXPECT_EQ(Figure(none, "pending pods"), "1");
+}
+
+TEST(PolicyTest, MaestroShrinksByWholeNodesOfReadyRoomsAndThenCoolsDown) {
+  PolicySettings settings = MaestroSettings();
+  settings.SetCount("down.metricsTrigger", 1);
+  settings.Set("down.metricsTrigger[0].type", "room");
+  settings.Set("down.metricsTrigger[0].usage", int64_t{50});
+  settings.Set("down.cooldown", int64_t{90});
+  const std::unique_ptr<Policy> policy = Make("maestro", settings);
+  PolicyObservation pool = MaestroPool();
+  std::string state;
+  const auto decide = [&](double occupied, double ready, int64_t now_s) {
+    pool.signals["rooms_occupied"] = {.value = occupied};
+    pool.signals["rooms_ready"] = {.value = ready};
+    pool.signals["rooms_creating"] = {.value = 100 - occupied - ready};
+    return policy->Decide(pool, now_s, &state);
+  };
+  const PolicyDecision part = decide(48, 52, kNow);  // 4 rooms: not a node.
+  EXPECT_EQ(part.delta, 0);
+  EXPECT_EQ(part.direction, PolicyDirection::kDown);
+  EXPECT_EQ(part.denied_by, "rooms_per_node");
+  EXPECT_EQ(decide(40, 19, kNow).denied_by, "too_few_ready");
+  ASSERT_EQ(decide(40, 20, kNow).delta, -2);
+  policy->Ended(true, kNow + 5, &state);
+  EXPECT_EQ(decide(40, 60, kNow + 90).denied_by, "cooldown");
+  EXPECT_EQ(decide(40, 60, kNow + 91).delta, -2);
+}
+
+// ---------------------------------------------------------------- states as they are kept
+
+TEST(PolicyTest, AKeptStateOfClustermanIsReadAndWrittenWithAllItsFields) {
+  const PolicyObservation pool = Pool(4, {.cpu_milli = 1000, .memory_bytes = kGigabyte});
+  const std::unique_ptr<Policy> policy = Make("clusterman", Sample("clusterman"));
+  // A pause until now, an offset, the number of nodes, and points of capacity and of memory.
+  const std::string kept = "12 clusterman/1 1 1 1750000000 1 2.5 1 9 1 7 1 5 10 0 1 6 20.5 0 0 ";
+  std::string state = kept;
+  EXPECT_EQ(policy->Decide(pool, kNow, &state).denied_by, "paused");
+  EXPECT_EQ(state, kept);
+  EXPECT_NE(policy->Decide(pool, kNow + 1, &state).denied_by, "paused");
+}
+
+TEST(PolicyTest, AnOffsetThatIsKeptIsAddedToClustermansTarget) {
+  PolicyObservation pool = Pool(100, {.cpu_milli = 1000, .memory_bytes = 100 * kGib});
+  pool.signals["cpus"] = {.value = 96};
+  PolicySettings settings = Sample("clusterman");
+  settings.Set("autoscaling.setpoint", 0.8);
+  settings.Set("scaling_limits.max_capacity", int64_t{1000});
+  settings.Set("scaling_limits.max_weight_to_add", int64_t{50});
+  settings.Set("autoscale_signal.internal", false);
+  std::string state = "12 clusterman/1 0 1 3 0 0 0 0 0 0 0 ";
+  const PolicyDecision decision = Make("clusterman", settings)->Decide(pool, kNow, &state);
+  EXPECT_EQ(Figure(decision, "offset"), "3");
+  EXPECT_EQ(decision.delta, 23);
+}
+
+TEST(PolicyTest, AKeptStateOfReplicatorIsReadAndWrittenWithAllItsFields) {
+  const PolicyObservation pool = Pool(4, {.cpu_milli = 1000, .memory_bytes = kGib});
+  const std::unique_ptr<Policy> policy = Make("replicator", Sample("replicator"));
+  // Requests, failures, failsafe; when an operation and a notice were; an operation that runs.
+  const std::string rest = " 1 6 1 1 0 4 7 8 9 6 node-0 3 i-0 ";
+  const std::string kept = "12 replicator/1 1 2 2 0 1 5" + rest;
+  std::string state = kept;
+  EXPECT_EQ(policy->Decide(pool, kNow, &state).denied_by, "OperationRunning");
+  EXPECT_EQ(state, kept);
+  EXPECT_TRUE(policy->SetFailsafe(true, &state));
+  EXPECT_EQ(state, "12 replicator/1 1 2 2 1 1 5" + rest);
+  EXPECT_TRUE(policy->SetFailsafe(false, &state));
+  EXPECT_EQ(state, "12 replicator/1 1 2 0 0 1 5" + rest);
+  policy->Ended(false, 3, &state);
+  EXPECT_EQ(state, "12 replicator/1 1 2 1 0 1 5" + rest);
+  policy->Ended(true, 3, &state);
+  EXPECT_EQ(state, "12 replicator/1 1 2 0 0 1 3000" + rest);
+  state = "nonsense";
+  EXPECT_FALSE(policy->SetFailsafe(true, &state));
+  EXPECT_FALSE(policy->InFailsafe(state));
+  policy->Ended(true, 3, &state);
+  EXPECT_EQ(state, "nonsense");
+}
+
+TEST(PolicyTest, AFailureGivesEscalatorTheLockBackThatItHadBefore) {
+  const std::unique_ptr<Policy> policy = Make("escalator", Sample("escalator"));
+  // The lock; the size of a node, a taint, the last delta and growth; the lock before.
+  const std::string rest = "4000 8000 1 6 node-0 3 1 1749990000 0 2 1 1749999000 ";
+  const std::string kept = "11 escalator/2 1 3 1 1750000000 " + rest;
+  std::string state = kept;
+  policy->Ended(true, kNow, &state);
+  EXPECT_EQ(state, kept);
+  policy->Ended(false, kNow, &state);
+  EXPECT_EQ(state, "11 escalator/2 0 2 1 1749999000 " + rest);
+}
+
+TEST(PolicyTest, ASuccessOfMaestroIsAsOldAsItsRoundAndEndsItsAction) {
+  const std::unique_ptr<Policy> policy = Make("maestro", MaestroSettings());
+  // The status, the last success, the points of rooms, a panic's lock, and the action's round.
+  const std::string kept = "9 maestro/1 0 5 1 4 room 1 0.5 1 8 1 7 ";
+  std::string state = kept;
+  policy->Ended(true, kNow, &state);
+  EXPECT_EQ(state, "9 maestro/1 0 7 1 4 room 1 0.5 1 8 0 ");
+  state = kept;
+  policy->Ended(false, kNow, &state);
+  EXPECT_EQ(state, "9 maestro/1 0 5 1 4 room 1 0.5 1 8 0 ");
+}
+
 // A policy of one's own: a class, its keys, and how it is made.
 class FixedPolicy final : public Policy {
  public:
@@ -516,6 +1197,55 @@ TEST(PolicyTest, APolicyOfOnesOwnIsAddedUnderItsName) {
   EXPECT_EQ(second.delta, -2);
   EXPECT_EQ(Figure(second, "round"), "2");
   EXPECT_FALSE(policy->InFailsafe(state));
+}
+
+TEST(PolicyTest, ASchoolWithoutANameOrAWayToMakeItIsNotAdded) {
+  PolicyRegistry registry;
+  PolicySchool nameless = FixedSchool();
+  nameless.name.clear();
+  EXPECT_FALSE(registry.Add(nameless));
+  PolicySchool unmade = FixedSchool();
+  unmade.make = nullptr;
+  EXPECT_FALSE(registry.Add(unmade));
+  EXPECT_THAT(registry.Names(), ElementsAre("clusterman", "escalator", "maestro", "replicator"));
+  EXPECT_EQ(registry.Find("fixed"), nullptr);
+}
+
+TEST(PolicySettingsTest, AValueIsReadOnlyAsWhatItIs) {
+  PolicySettings settings;
+  settings.Set("three", int64_t{2});
+  settings.Set("three", int64_t{3});
+  settings.Set("half", 0.5);
+  double number = 1;
+  settings.Read("three", number);
+  EXPECT_EQ(number, 3) << "a whole number is a number";
+  settings.Read("absent", number);
+  EXPECT_EQ(number, 3);
+  settings.Read("half", number);
+  EXPECT_EQ(number, 0.5);
+  int64_t whole = 7;
+  settings.Read("half", whole);
+  EXPECT_EQ(whole, 7);
+  std::string text = "as it was";
+  settings.Read("three", text);
+  EXPECT_EQ(text, "as it was");
+  std::optional<int64_t> maybe;
+  settings.Read("absent", maybe);
+  EXPECT_EQ(maybe, std::nullopt);
+  settings.Read("three", maybe);
+  EXPECT_EQ(maybe, 3);
+}
+
+TEST(PolicySettingsTest, AListHasAsManyTextsAsItCounts) {
+  PolicySettings settings;
+  EXPECT_FALSE(settings.HasList("jobs"));
+  EXPECT_EQ(settings.Count("jobs"), 0u);
+  settings.SetCount("jobs", 2);
+  settings.Set("jobs[0]", "a");
+  settings.Set("jobs[1]", "b");
+  EXPECT_TRUE(settings.HasList("jobs"));
+  EXPECT_THAT(settings.Texts("jobs"), ElementsAre("a", "b"));
+  EXPECT_EQ(KeyOf("up.metricsTrigger[12].usage"), "up.metricsTrigger[].usage");
 }
 
 struct Everything {
