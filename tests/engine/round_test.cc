@@ -733,5 +733,47 @@ TEST_F(RoundTest, RestoredStateGoesOnAsTheOldOneWouldHave) {
   EXPECT_EQ(restarted.Save().planner, old.Save().planner);
 }
 
+TEST_F(RoundTest, AsManyUnreadyNodesAsMayBeAreNoBrakeAndOneMoreIs) {
+  const auto round = [&](int unready, int ready) {
+    Cluster cluster;
+    for (int n = 0; n < unready; ++n) cluster.Add(Node("u" + std::to_string(n)).NotReady());
+    for (int n = 0; n < ready; ++n) cluster.Add(Node("r" + std::to_string(n)));
+    ClusterSnapshot snapshot = cluster.Build();
+    ScaleDownOptions options;
+    options.max_total_unready_percentage = 50;
+    ScaleDown scale_down(options);
+    return Round(scale_down, snapshot, kStart);
+  };
+  EXPECT_NE(round(4, 4).status, ScaleDownStatus::kClusterUnhealthy);
+  const RoundResult unhealthy = round(5, 4);
+  EXPECT_EQ(unhealthy.status, ScaleDownStatus::kClusterUnhealthy);
+  EXPECT_EQ(unhealthy.message, "5 of 9 nodes are not ready");
+}
+
+TEST_F(RoundTest, AJumpSaysHowFarAndWhereTo) {
+  ScaleDown ahead({});
+  Round(ahead, pair_, kStart);
+  EXPECT_THAT(Round(ahead, pair_, kStart + 3601).message,
+              HasSubstr("the time lies 3601 s after the last round's"));
+  ScaleDown behind({});
+  Round(behind, pair_, kStart);
+  EXPECT_THAT(Round(behind, pair_, kStart - 3601).message,
+              HasSubstr("the time lies 3601 s before the last round's"));
+  ScaleDown near({});
+  Round(near, pair_, kStart);
+  EXPECT_NE(Round(near, pair_, kStart + 3600).status, ScaleDownStatus::kClockJumped);
+  EXPECT_NE(Round(near, pair_, kStart).status, ScaleDownStatus::kClockJumped);
+}
+
+TEST_F(RoundTest, SpentBudgetsSayHowManyWaitForThem) {
+  ScaleDownOptions options = AtOnce();
+  options.budgets.max_scale_down_parallelism = 1;
+  ScaleDown scale_down(options);
+  ActuationStatus actuation;
+  actuation.empty = {{"elsewhere", "other"}};
+  EXPECT_THAT(Round(scale_down, pair_, kStart, &actuation).message,
+              HasSubstr("1 may go, and the budgets admit none with 1 in deletion"));
+}
+
 }  // namespace
 }  // namespace ebb::round_test

@@ -1,5 +1,7 @@
 #include "engine/actuation/loop.h"
 
+#include <optional>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/engine/actuation/scripted_actuator.h"
@@ -242,6 +244,71 @@ TEST_F(LoopTest, AtTheEndWhatHasOnlyATaintIsRolledBackAndWhatWasBegunGoesOn) {
   EXPECT_THAT(actuator_.calls, Contains("roll back a: the loop ends"));
   EXPECT_THAT(actuator_.calls, Contains("delete b"));
   EXPECT_EQ(clock.NowS(), kStart + 1 + LoopOptions().stop_grace_s);  // b never goes.
+}
+
+TEST_F(LoopTest, ATurnSaysWhatItCameTo) {
+  LoopTurn turn;
+  LoopOptions options;
+  options.on_turn = [&](const LoopTurn& each) { turn = each; };
+  Loop loop(scale_down_, cluster_, actuator_, options);
+  loop.Turn(kStart);
+  EXPECT_EQ(turn.now_s, kStart);
+  EXPECT_EQ(turn.nodes, 3);
+  EXPECT_EQ(turn.pending, 0);
+  EXPECT_EQ(turn.in_deletion, 0);
+  EXPECT_EQ(turn.begun, 0);
+  EXPECT_TRUE(turn.round.has_value());
+  loop.Turn(kStart + 10);
+  EXPECT_EQ(turn.begun, 1);
+  EXPECT_EQ(turn.in_deletion, 0);  // As the turn began.
+  actuator_.status.results = {
+      {.node = "y", .group = "group", .ok = true, .at_s = kStart},
+      {.node = "z", .group = "group", .ok = false, .at_s = kStart, .why = "no"}};
+  loop.Turn(kStart + 11);
+  EXPECT_EQ(turn.in_deletion, 1);
+  EXPECT_EQ(turn.begun, 0);
+  ASSERT_EQ(turn.ended.size(), 2);
+  EXPECT_EQ(turn.ended[0].node, "y");
+  EXPECT_EQ(turn.ended[1].node, "z");
+  EXPECT_THAT(turn.log, Contains("node z stays: no"));
+  EXPECT_THAT(turn.log, Not(Contains(HasSubstr("node y"))));
+  actuator_.status_answer = absl::UnavailableError("away");
+  loop.Turn(kStart + 12);
+  EXPECT_EQ(turn.in_deletion, std::nullopt);
+  EXPECT_FALSE(turn.round.has_value());
+  EXPECT_THAT(turn.ended, IsEmpty());
+}
+
+TEST_F(LoopTest, ATurnWhoseRoundIsMadeElsewhereSaysWhatThatCameTo) {
+  ScriptedRounds rounds;
+  rounds.answer->number = 12;
+  rounds.answer->nodes = 7;
+  rounds.answer->pending = 2;
+  rounds.answer->start = {{.node = "a"}, {.node = "b"}};
+  LoopTurn turn;
+  LoopOptions options;
+  options.on_turn = [&](const LoopTurn& each) { turn = each; };
+  Loop loop(rounds, actuator_, options);
+  loop.Turn(kStart);
+  EXPECT_EQ(turn.nodes, 7);
+  EXPECT_EQ(turn.pending, 2);
+  EXPECT_EQ(turn.begun, 2);
+  EXPECT_FALSE(turn.round.has_value());
+  ASSERT_TRUE(turn.asked.has_value());
+  EXPECT_EQ(turn.asked->number, 12);
+}
+
+TEST_F(LoopTest, ASoftTaintThatFailsIsToldAndTheOthersArePut) {
+  ScriptedRounds rounds;
+  rounds.answer->taint = {"a", "b"};
+  rounds.answer->untaint = {"c"};
+  actuator_.answer = absl::UnavailableError("conflict");
+  LoopOptions options;
+  options.on_turn = [this](const LoopTurn& turn) { log_ = turn.log; };
+  Loop loop(rounds, actuator_, options);
+  loop.Turn(kStart);
+  EXPECT_THAT(actuator_.calls, ElementsAre("unsoft c", "soft a", "soft b"));
+  EXPECT_THAT(log_, ElementsAre("node c: conflict", "node a: conflict", "node b: conflict"));
 }
 
 }  // namespace

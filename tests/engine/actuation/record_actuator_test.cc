@@ -1,5 +1,9 @@
 #include "engine/actuation/record_actuator.h"
 
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/engine/actuation/still_cluster.h"
@@ -127,6 +131,113 @@ TEST_F(RecordActuatorTest, AnotherMachineOfTheNameIsThereAgain) {
   ASSERT_TRUE(actuator_.Begin({&order, 1}, kStart).ok());
   EXPECT_EQ(source.Observe(kStart)->snapshot->nodes(), 2);
   EXPECT_THAT(actuator_.done(), IsEmpty());
+}
+
+// A cluster that hands over its objects.
+class ShowingCluster : public ClusterSource {
+ public:
+  std::vector<Node> nodes;
+  std::vector<Pod> pods;
+
+  absl::StatusOr<Observation> Observe(int64_t) override {
+    Cluster cluster;
+    for (const Node& node : nodes) cluster.Add(node);
+    for (const Pod& pod : pods) cluster.Add(pod);
+    snapshot_.emplace(cluster.Build());
+    Observation observed;
+    observed.snapshot = &*snapshot_;
+    observed.groups = test::OneGroup(*snapshot_);
+    observed.objects = [this](ObjectSink& sink) {
+      absl::Status status;
+      for (const Node& node : nodes) status.Update(sink.OnNode(node.raw));
+      for (const Pod& pod : pods) status.Update(sink.OnPod(pod.raw));
+      status.Update(sink.OnController({}));
+      status.Update(sink.OnPodDisruptionBudget({}));
+      status.Update(sink.OnNamespace({}));
+      return status;
+    };
+    return observed;
+  }
+
+ private:
+  std::optional<ClusterSnapshot> snapshot_;
+};
+
+// "a p>a" and so on.
+struct Listing : ObjectSink {
+  std::vector<std::string> lines;
+  int others = 0;
+
+  absl::Status OnNode(const objects::Node& node) override {
+    lines.emplace_back(node.meta.name);
+    return absl::OkStatus();
+  }
+  absl::Status OnPod(const objects::Pod& pod) override {
+    lines.push_back(std::string(pod.meta.name) + ">" + std::string(pod.node_name));
+    return absl::OkStatus();
+  }
+  absl::Status OnPodDisruptionBudget(const objects::PodDisruptionBudget&) override {
+    return ++others, absl::OkStatus();
+  }
+  absl::Status OnController(const objects::Controller&) override {
+    return ++others, absl::OkStatus();
+  }
+  absl::Status OnNamespace(const objects::Namespace&) override {
+    return ++others, absl::OkStatus();
+  }
+};
+
+TEST_F(RecordActuatorTest, ObjectsAreShownAsIfItHadBeenDone) {
+  ShowingCluster cluster;
+  cluster.nodes = {Node("a"), Node("b"), Node("c")};
+  cluster.pods = {Pod("stays").On("a"),
+                  Pod("waits"),
+                  Pod("q").On("b").Uid("q-uid"),
+                  Pod("r").On("b").Uid("r-uid"),
+                  Pod("later").On("b").Uid("later-uid"),
+                  Pod("daemon").On("b").DaemonSet(),
+                  Pod("static").On("b").OwnedBy("Node", "b")};
+  DeductingSource source(cluster, actuator_);
+  const auto shown = [&] {
+    Listing listing;
+    EXPECT_TRUE(source.Observe(kStart)->objects(listing).ok());
+    EXPECT_EQ(listing.others, 3);
+    return listing.lines;
+  };
+  EXPECT_THAT(shown(), ElementsAre("a", "b", "c", "stays>a", "waits>", "q>b", "r>b", "later>b",
+                                   "daemon>b", "static>b"));
+  const std::vector<DeletionOrder> orders = {
+      {.node = "b",
+       .group = "group",
+       .drain = true,
+       .moves = {{"default", "q", "q-uid", "a"}, {"default", "r", "r-uid", "c"}}},
+      {.node = "c", .group = "group"}};
+  ASSERT_TRUE(actuator_.Begin(orders, kStart).ok());
+  EXPECT_THAT(shown(), ElementsAre("a", "stays>a", "waits>", "q>a", "r>", "later>"));
+}
+
+TEST_F(RecordActuatorTest, NothingCanBeCarriedOnThatEndedWhenItBegan) {
+  const DeletionOrder order{.node = "b", .group = "group"};
+  ASSERT_TRUE(actuator_.Begin({&order, 1}, kStart).ok());
+  for (const absl::Status& status : {actuator_.Drain("b", kStart), actuator_.Delete("b", kStart),
+                                     actuator_.RollBack("b", "", kStart)}) {
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(status.message(), HasSubstr("node b"));
+  }
+}
+
+TEST_F(RecordActuatorTest, ResultsNameTheirNodeGroupAndTimeAndAreTakenInFromTheFirst) {
+  const std::vector<DeletionOrder> orders = {{.node = "a", .group = "g"},
+                                             {.node = "b", .group = "h"}};
+  ASSERT_TRUE(actuator_.Begin(orders, 7).ok());
+  actuator_.Acknowledge(1);
+  const std::vector<DeletionResult> results = actuator_.Status(8)->results;
+  ASSERT_EQ(results.size(), 1);
+  EXPECT_EQ(results[0].node, "b");
+  EXPECT_EQ(results[0].group, "h");
+  EXPECT_EQ(results[0].at_s, 7);
+  actuator_.Acknowledge(9);
+  EXPECT_THAT(actuator_.Status(9)->results, IsEmpty());
 }
 
 }  // namespace

@@ -1,5 +1,9 @@
 #include "engine/actuation/shrink_plan.h"
 
+#include <map>
+#include <string>
+#include <vector>
+
 #include "engine/actuation/loop.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -104,6 +108,40 @@ TEST_F(ShrinkPlanTest, ABudgetKeepsItsNode) {
   EXPECT_THAT(
       Plan(cluster, {}, {{.name = "p", .most = 1, .candidates = NodesNamed(cluster, {"a"})}}),
       IsEmpty());
+}
+
+TEST_F(ShrinkPlanTest, AnOrderSaysWhatMovesWhereAndADenialSaysWhy) {
+  ClusterSnapshot cluster = Cluster()
+                                .Add(Node("a").With([](auto& node) { node.meta.uid = "a-uid"; }))
+                                .Add(Node("empty"))
+                                .Add(Node("held"))
+                                .Add(Node("full"))
+                                .Add(Pod("p").In("shop").On("a").Uid("p-uid").Cpu(500))
+                                .Add(Pod("q").On("held").Cpu(500).Label("app", "x"))
+                                .Add(Pod("large").On("full").Cpu(3900))
+                                .Add(test::Budget("pdb").Matching("app", "x").Allows(0))
+                                .Build();
+  Observation observed;
+  observed.snapshot = &cluster;
+  observed.groups = OneGroup(cluster);
+  const std::vector<ShrinkAsk> asks = {
+      {.name = "p", .most = 4, .candidates = NodesNamed(cluster, {"empty", "a", "held", "full"})}};
+  const auto plan = PlanShrink(observed, {}, asks, {}, kNow);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  const DeletionOrder empty{.node = "empty", .uid = "", .group = "group", .drain = false};
+  const DeletionOrder drained{
+      .node = "a",
+      .uid = "a-uid",
+      .group = "group",
+      .drain = true,
+      .moves = {{.namespace_name = "shop", .name = "p", .uid = "p-uid", .to = "held"}}};
+  EXPECT_THAT(plan->orders, ElementsAre(empty, drained));
+  std::map<std::string, std::string> denied;
+  for (const ShrinkDenied& each : plan->denied) denied.emplace(each.node, each.reason);
+  EXPECT_EQ(denied.size(), 2);
+  EXPECT_EQ(denied["held"], "BlockedByPod (default/q)");
+  EXPECT_EQ(denied["full"], "NoPlaceToMovePods (default/large)");
+  EXPECT_EQ(cluster.nodes(), 4);  // Nothing happened to it.
 }
 
 }  // namespace

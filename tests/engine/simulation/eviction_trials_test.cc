@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/deadline.h"
@@ -155,6 +156,75 @@ TEST_F(EvictionTrialsTest, AnEmptyPlanIsRobust) {
   Make(Cluster().Add(Node("a")).Add(Pod("bare").On("a").OwnedByNobody()), {"a"});
   EXPECT_EQ(RobustRemovals(*snapshot_, made_.plan, 0, {.trials = 2}), 0u);
   EXPECT_EQ(Run().evicted, 0u);
+}
+
+TEST_F(EvictionTrialsTest, PodsThatFindNoPlaceAreNamed) {
+  MakeTight();
+  const EvictionTrials trials = Run(20);
+  const std::vector<PodId> large = {test::PodNamed(*snapshot_, "large")};
+  for (const EvictionTrial& trial : trials.plan_order) EXPECT_EQ(trial.left, large);
+  for (const EvictionTrial& trial : trials.random_order) {
+    EXPECT_EQ(trial.left.size(), trial.pending);
+  }
+}
+
+TEST(RobustnessTest, AtMostTheShareOfTrialsOfBothOrdersMayLeavePods) {
+  const EvictionTrial good;
+  const EvictionTrial bad = {.pending = 1, .left = {PodId{7}}, .as_planned = 0};
+  EvictionTrials trials = {
+      .evicted = 1, .random_order = {good, bad}, .plan_order = {good, good}, .cut = false};
+  EXPECT_TRUE(IsRobust(trials, 0.25));
+  EXPECT_FALSE(IsRobust(trials, 0.24));
+  trials.plan_order = {bad, good};
+  EXPECT_FALSE(IsRobust(trials, 0.25));
+  EXPECT_TRUE(IsRobust(trials, 0.5));
+  trials.cut = true;
+  EXPECT_FALSE(IsRobust(trials, 1));
+}
+
+// Each trial in the plan's order leaves a pod.
+TEST_F(EvictionTrialsTest, TrialsEndWhereTheFirstDecide) {
+  MakeTight();
+  const auto run = [&](double share, size_t trials) {
+    const EvictionTrials ran =
+        RunUntilRobust(*snapshot_, made_.plan, share, {.trials = trials, .seed = 3});
+    EXPECT_EQ(ran.plan_order.size(), ran.random_order.size());
+    return ran.plan_order.size();
+  };
+  EXPECT_EQ(run(0, 20), 2u);
+  EXPECT_EQ(run(0.04, 20), 2u);  // 1.6 of 40 may; two or more did.
+  EXPECT_EQ(run(0.1, 20), 20u);  // Four may.
+  EXPECT_EQ(run(1, 20), 20u);
+  EXPECT_EQ(run(0, 1), 1u);
+}
+
+// The plan has the pod where another of its controller runs, and there is more room.
+TEST_F(EvictionTrialsTest, APodIsSpreadFromThoseOfItsController) {
+  for (const std::string_view kind : {"ReplicaSet", "Job"}) {
+    const std::string_view hostname = "kubernetes.io/hostname";
+    snapshot_.emplace(Cluster()
+                          .Add(Node("gone"))
+                          .Add(Node("x").Label(hostname, "x"))
+                          .Add(Node("y").Label(hostname, "y"))
+                          .Add(Pod("new").On("gone").Cpu(100).OwnedBy(kind, "owner"))
+                          .Add(Pod("peer").On("x").Cpu(100).OwnedBy(kind, "owner"))
+                          .Add(Pod("big").On("y").Cpu(400))
+                          .Build());
+    NodeSet destinations(snapshot_->catalog().nodes());
+    destinations.Insert(test::NodeNamed(*snapshot_, "x"));
+    const std::vector<NodeId> nodes = test::NodesNamed(*snapshot_, {"gone"});
+    PlanRequest request;
+    request.now_s = test::kPassTime;
+    request.candidates = &nodes;
+    request.destinations = &destinations;
+    made_ = MakePlan(*snapshot_, test::OneGroup(*snapshot_), {}, request).value();
+    ASSERT_EQ(test::Removals(*snapshot_, made_.plan), "gone: new>x") << kind;
+    const EvictionTrials trials = Run();
+    ASSERT_EQ(trials.plan_order.size(), 10u);
+    for (const EvictionTrial& trial : trials.plan_order) {
+      EXPECT_EQ(trial.as_planned, kind == "Job" ? 1u : 0u) << kind;
+    }
+  }
 }
 
 }  // namespace

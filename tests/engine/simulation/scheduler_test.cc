@@ -4,6 +4,8 @@
 #include <numeric>
 #include <set>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -291,6 +293,111 @@ TEST(SchedulerTest, FactsOfACatalogChangeNoScore) {
   const auto without = SimulatedScheduler::Score(snapshot, pod, nodes, peers);
   ASSERT_EQ(with.size(), 3);
   for (size_t i = 0; i < with.size(); ++i) EXPECT_EQ(with[i].weighted, without[i].weighted);
+}
+
+// Of a: (1000+2000)/4000 and (2+2)/8 of memory; of b a quarter of the node less.
+TEST(SchedulerTest, ResourcesCountByWhatIsFreeAndHowEvenlyItIsUsed) {
+  const ClusterSnapshot snapshot = Cluster()
+                                       .Add(Node("a"))
+                                       .Add(Node("b"))
+                                       .Add(Pod("p").On("a").Cpu(1000).Memory(2 * kGiB))
+                                       .Add(Pod("new").Cpu(2000).Memory(2 * kGiB))
+                                       .Build();
+  EXPECT_EQ(ScoreOf(snapshot, ScorePlugin::kNodeResourcesFit, "a"), 37);
+  EXPECT_EQ(ScoreOf(snapshot, ScorePlugin::kNodeResourcesFit, "b"), 62);
+  // Both were even, and are by an eighth uneven then: 50 + (50 + 87 - 100) / 2.
+  EXPECT_EQ(ScoreOf(snapshot, ScorePlugin::kBalancedAllocation, "a"), 68);
+  EXPECT_EQ(ScoreOf(snapshot, ScorePlugin::kBalancedAllocation, "b"), 68);
+}
+
+TEST(SchedulerTest, APodThatAsksForNothingIsNotBalanced) {
+  const ClusterSnapshot snapshot = Cluster().Add(Node("a")).Add(Pod("new")).Build();
+  EXPECT_EQ(ScoreOf(snapshot, ScorePlugin::kBalancedAllocation, "a"), 0);
+}
+
+TEST(SchedulerTest, EachSoftTaintThatIsNotToleratedCounts) {
+  const std::string_view soft = "PreferNoSchedule";
+  const ClusterSnapshot snapshot =
+      Cluster()
+          .Add(Node("a").Taint("x", "", soft).Taint("y", "", soft).Taint("z", "", soft))
+          .Add(Node("b").Taint("x", "", soft))
+          .Add(Node("c").Taint("z", "", soft))
+          .Add(Pod("new").Cpu(100).ToleratesKey("z"))
+          .Build();
+  EXPECT_EQ(ScoreOf(snapshot, ScorePlugin::kTaintToleration, "a"), 0);
+  EXPECT_EQ(ScoreOf(snapshot, ScorePlugin::kTaintToleration, "b"), 3 * 50);
+  EXPECT_EQ(ScoreOf(snapshot, ScorePlugin::kTaintToleration, "c"), 3 * 100);
+  const ClusterSnapshot without = Cluster().Add(Node("a")).Add(Pod("new").Cpu(100)).Build();
+  EXPECT_EQ(ScoreOf(without, ScorePlugin::kTaintToleration, "a"), 3 * 100);
+}
+
+// As the defaults say: 3 over nodes, 5 over zones.  c has no name that says which node it is.
+TEST(SchedulerTest, DefaultSpreadCountsPeersByNodeAndByZone) {
+  const std::string zone = "topology.kubernetes.io/zone";
+  const std::string host = "kubernetes.io/hostname";
+  const ClusterSnapshot snapshot = Cluster()
+                                       .Add(Node("a").Label(zone, "x").Label(host, "a"))
+                                       .Add(Node("b").Label(zone, "x").Label(host, "b"))
+                                       .Add(Node("c").Label(zone, "y"))
+                                       .Add(Pod("new").Cpu(100))
+                                       .Build();
+  const std::vector<NodeId> nodes = {NodeNamed(snapshot, "a"), NodeNamed(snapshot, "b"),
+                                     NodeNamed(snapshot, "c")};
+  const std::vector<NodeId> peers = {nodes[0], nodes[0], nodes[2]};
+  const auto scores = SimulatedScheduler::Score(snapshot, PodNamed(snapshot, "new"), nodes, peers);
+  const auto of_spread = static_cast<size_t>(ScorePlugin::kPodTopologySpread);
+  // By node 2 ln 5 + 2 and 2; by zone 2 ln 4 + 4 and ln 4 + 4; so 12, 9 and 5.
+  EXPECT_EQ(scores[0].weighted[of_spread], 2 * (100 * (12 + 5 - 12) / 12));
+  EXPECT_EQ(scores[1].weighted[of_spread], 2 * (100 * (12 + 5 - 9) / 12));
+  EXPECT_EQ(scores[2].weighted[of_spread], 2 * 100);
+}
+
+TEST(SchedulerTest, ControllersWhoseSelectorIsKnownHaveTheirPodsSpread) {
+  const auto is_spread = [](const Pod& pod) {
+    const ClusterSnapshot snapshot = Cluster().Add(Node("a")).Add(pod).Build();
+    return ScoreOf(snapshot, ScorePlugin::kPodTopologySpread, "a") > 0;
+  };
+  const Pod pod = Pod("new").Cpu(100);
+  EXPECT_TRUE(is_spread(Pod(pod).OwnedBy("ReplicaSet", "x")));
+  EXPECT_TRUE(is_spread(Pod(pod).OwnedBy("StatefulSet", "x")));
+  EXPECT_TRUE(is_spread(Pod(pod).OwnedBy("ReplicationController", "x")));
+  EXPECT_FALSE(is_spread(Pod(pod).OwnedBy("ReplicaSet", "x", "extensions/v1beta1")));
+  EXPECT_FALSE(is_spread(Pod(pod).OwnedBy("ReplicationController", "x", "apps/v1")));
+  EXPECT_FALSE(is_spread(Pod(pod).OwnedBy("Job", "x")));
+  EXPECT_FALSE(is_spread(Pod(pod).OwnedByNobody()));
+}
+
+TEST(SchedulerTest, AShareOfNodesIsLookedAtThatFallsWithTheirNumber) {
+  EXPECT_EQ(NodesToFind(1), 1);
+  EXPECT_EQ(NodesToFind(150), 100);   // 49 percent would be 73.
+  EXPECT_EQ(NodesToFind(250), 120);   // 48 percent.
+  EXPECT_EQ(NodesToFind(5624), 337);  // 6 percent.
+  EXPECT_EQ(NodesToFind(5625), 281);  // 5 percent, which is least.
+}
+
+TEST(SchedulerTest, APodWithoutAControllerHasNoPeersAndNamesakesElsewhereAreNone) {
+  const ClusterSnapshot snapshot = Cluster()
+                                       .Add(Node("a"))
+                                       .Add(Node("b"))
+                                       .Add(Pod("p").On("b"))
+                                       .Add(Pod("elsewhere").In("other").On("a"))
+                                       .Add(Pod("set").On("a").OwnedBy("StatefulSet", "rs"))
+                                       .Add(Pod("bare").On("a").OwnedByNobody())
+                                       .Add(Pod("new").On("a"))
+                                       .Build();
+  EXPECT_THAT(PeersOf(snapshot, PodNamed(snapshot, "new")),
+              testing::ElementsAre(NodeNamed(snapshot, "b")));
+  EXPECT_TRUE(PeersOf(snapshot, PodNamed(snapshot, "bare")).empty());
+}
+
+TEST(SchedulerTest, PluginsAreCalledAsTheSchedulerCallsThem) {
+  std::vector<std::string_view> names;
+  for (size_t plugin = 0; plugin < kScorePlugins; ++plugin) {
+    names.push_back(ScorePluginName(static_cast<ScorePlugin>(plugin)));
+  }
+  EXPECT_THAT(names, testing::ElementsAre("TaintToleration", "NodeAffinity", "NodeResourcesFit",
+                                          "PodTopologySpread", "InterPodAffinity",
+                                          "NodeResourcesBalancedAllocation", "ImageLocality"));
 }
 
 }  // namespace

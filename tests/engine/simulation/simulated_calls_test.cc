@@ -1,0 +1,593 @@
+// What the calls of an actuator do to a simulated cluster, and what its controllers do by
+// themselves, second by second.
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "engine/simulation/simulated_cluster.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/testing/cluster_builder.h"
+
+namespace ebb::simulated_calls_test {
+namespace {
+
+using test::Budget;
+using test::Controller;
+using test::Node;
+using test::Pod;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+constexpr int64_t kStart = 1'767'225'600;  // A midnight.
+
+// What a cluster shows, in texts of its own.
+struct Shown : ObjectSink {
+  struct OfNode {
+    std::string uid;
+    int64_t created_s;
+    std::map<std::string, std::string> labels;
+    std::vector<std::string> taints;
+    bool operator==(const OfNode&) const = default;
+  };
+  struct OfPod {
+    std::string node;
+    std::optional<int64_t> deletion_s;
+    bool operator==(const OfPod&) const = default;
+  };
+  std::map<std::string, OfNode> nodes;
+  std::map<std::string, OfPod> pods;           // By "namespace/name".
+  std::map<std::string, int64_t> replicas;     // Wanted, the same.
+  std::map<std::string, int64_t> disruptions;  // Allowed, by a budget's name.
+
+  [[nodiscard]] std::string PodsText() const {
+    std::string text;
+    for (const auto& [name, pod] : pods) {
+      absl::StrAppend(&text, text.empty() ? "" : " ", name, ">", pod.node,
+                      pod.deletion_s ? " (ends)" : "");
+    }
+    return text;
+  }
+
+  absl::Status OnNode(const objects::Node& node) override {
+    OfNode& shown = nodes[std::string(node.meta.name)];
+    shown = {.uid = std::string(node.meta.uid),
+             .created_s = node.meta.creation_time,
+             .labels = {},
+             .taints = {}};
+    for (const auto& [key, value] : node.meta.labels) shown.labels.emplace(key, value);
+    for (const auto& [key, value, effect] : node.taints) {
+      shown.taints.push_back(std::string(key) + "=" + std::string(value) + ":" +
+                             std::string(effect));
+    }
+    return absl::OkStatus();
+  }
+  absl::Status OnPod(const objects::Pod& pod) override {
+    const std::string name =
+        std::string(pod.meta.namespace_name) + "/" + std::string(pod.meta.name);
+    pods[name] = {.node = std::string(pod.node_name), .deletion_s = pod.meta.deletion_time};
+    return absl::OkStatus();
+  }
+  absl::Status OnPodDisruptionBudget(const objects::PodDisruptionBudget& budget) override {
+    disruptions[std::string(budget.meta.name)] = budget.disruptions_allowed;
+    return absl::OkStatus();
+  }
+  absl::Status OnController(const objects::Controller& controller) override {
+    const objects::ObjectMeta& meta = controller.meta;
+    const std::string name = std::string(meta.namespace_name) + "/" + std::string(meta.name);
+    replicas[name] = controller.spec_replicas.value_or(-1);
+    return absl::OkStatus();
+  }
+  absl::Status OnNamespace(const objects::Namespace&) override { return absl::OkStatus(); }
+};
+
+NodeGroups OneGroupOf(const Catalog& catalog) {
+  NodeGroups groups;
+  groups.groups.resize(1);
+  groups.groups[0].name = "group";
+  groups.groups[0].target_size = static_cast<int64_t>(catalog.nodes());
+  groups.group_of.assign(catalog.nodes(), GroupId{0});
+  return groups;
+}
+
+class SimulatedCallsTest : public testing::Test {
+ protected:
+  // All that takes time takes always the same.
+  SimulatedCallsTest() {
+    options_.start_s = kStart;
+    options_.recount_budgets = true;
+    options_.groups_grow = false;
+    options_.schedule = {0, 0};
+    options_.replace = {1, 1};
+    options_.start = {2, 2};
+    options_.end = {10, 10};
+    options_.boot = {60, 60};
+    options_.delete_node = {40, 40};
+    Add(Controller(objects::ControllerKind::kReplicaSet, "rs"));
+    Add(Controller(objects::ControllerKind::kDaemonSet, "ds"));
+  }
+
+  void Add(const Node& node) { nodes_.push_back(node); }
+  void Add(const Pod& pod) { pods_.push_back(pod); }
+  void Add(const Budget& budget) { budgets_.push_back(budget); }
+  void Add(const Controller& controller) { controllers_.push_back(controller); }
+
+  void Make(const SimulatedCluster::GroupsOf& groups_of = &OneGroupOf) {
+    auto made = SimulatedCluster::Make(
+        [&](ObjectSink& sink) {
+          absl::Status status;
+          for (const Controller& each : controllers_) status.Update(sink.OnController(each.raw));
+          for (const Node& node : nodes_) status.Update(sink.OnNode(node.raw));
+          for (const Budget& each : budgets_) {
+            status.Update(sink.OnPodDisruptionBudget(each.raw));
+          }
+          for (const Pod& pod : pods_) status.Update(sink.OnPod(pod.raw));
+          return status;
+        },
+        groups_of, options_);
+    ASSERT_TRUE(made.ok()) << made.status();
+    cluster_ = *std::move(made);
+  }
+
+  absl::Status Begin(std::string node, int64_t now_s) {
+    const DeletionOrder order{.node = std::move(node), .group = "group", .drain = true};
+    return cluster_->Begin({&order, 1}, now_s);
+  }
+
+  // The only deletion that runs.
+  RunningDeletion Running(int64_t now_s) {
+    const ActuatorStatus status = *cluster_->Status(now_s);
+    EXPECT_EQ(status.running.size(), 1);
+    return status.running.empty() ? RunningDeletion() : status.running[0];
+  }
+
+  // As it is shown at that time.
+  Shown At(int64_t now_s) {
+    cluster_->AdvanceTo(now_s);
+    Shown shown;
+    EXPECT_TRUE(cluster_->Export(shown).ok());
+    const absl::Status sound = cluster_->CheckSound();
+    EXPECT_TRUE(sound.ok()) << sound;
+    return shown;
+  }
+
+  SimulatedClusterOptions options_;
+  std::vector<Node> nodes_;
+  std::vector<Pod> pods_;
+  std::vector<Budget> budgets_;
+  std::vector<Controller> controllers_;
+  std::unique_ptr<SimulatedCluster> cluster_;
+};
+
+TEST_F(SimulatedCallsTest, ASoftTaintStaysAsItIsWhileTheHardOneComesAndGoes) {
+  Add(Node("a").Taint("own", "x"));
+  Add(Node("b"));
+  Make();
+  const std::string own = "own=x:NoSchedule";
+  const std::string soft =
+      absl::StrCat("DeletionCandidateOfClusterAutoscaler=", kStart + 1, ":PreferNoSchedule");
+  const std::string hard =
+      absl::StrCat("ToBeDeletedByClusterAutoscaler=", kStart + 3, ":NoSchedule");
+  ASSERT_TRUE(cluster_->SoftTaint("a", true, kStart + 1).ok());
+  EXPECT_THAT(At(kStart + 1).nodes["a"].taints, ElementsAre(own, soft));
+  ASSERT_TRUE(cluster_->SoftTaint("a", true, kStart + 2).ok());
+  EXPECT_THAT(At(kStart + 2).nodes["a"].taints, ElementsAre(own, soft));
+  ASSERT_TRUE(Begin("a", kStart + 3).ok());
+  EXPECT_THAT(At(kStart + 3).nodes["a"].taints, ElementsAre(own, soft, hard));
+  ASSERT_TRUE(cluster_->RollBack("a", "", kStart + 4).ok());
+  EXPECT_THAT(At(kStart + 4).nodes["a"].taints, ElementsAre(own, soft));
+  ASSERT_TRUE(cluster_->SoftTaint("a", false, kStart + 5).ok());
+  EXPECT_THAT(At(kStart + 5).nodes["a"].taints, ElementsAre(own));
+  EXPECT_THAT(At(kStart + 5).nodes["b"].taints, IsEmpty());
+  EXPECT_EQ(cluster_->SoftTaint("z", true, kStart + 6).code(), absl::StatusCode::kNotFound);
+}
+
+TEST_F(SimulatedCallsTest, ADeletionTellsItsOrderAndWhenEachPhaseBegan) {
+  Add(Node("a"));
+  Add(Node("b"));
+  Add(Pod("p").On("b").Uid("uid-of-p").Cpu(500));
+  Make();
+  const DeletionOrder order{.node = "b", .group = "group", .drain = true, .batch_size = 2};
+  ASSERT_TRUE(cluster_->Begin({&order, 1}, kStart + 5).ok());
+  RunningDeletion running = Running(kStart + 6);
+  EXPECT_EQ(running.node, "b");
+  EXPECT_EQ(running.group, "group");
+  EXPECT_TRUE(running.drain);
+  EXPECT_EQ(running.batch_size, 2);
+  EXPECT_EQ(running.phase, DeletionPhase::kTainted);
+  EXPECT_EQ(running.since_s, kStart + 5);
+
+  ASSERT_TRUE(cluster_->Drain("b", kStart + 10).ok());
+  running = Running(kStart + 19);
+  EXPECT_EQ(running.phase, DeletionPhase::kDraining);
+  EXPECT_EQ(running.since_s, kStart + 10);
+  EXPECT_THAT(cluster_->Status(kStart + 19)->recent_evictions,
+              ElementsAre(EvictedPod{.namespace_name = "default",
+                                     .name = "p",
+                                     .uid = "uid-of-p",
+                                     .evicted_at_s = kStart + 10}));
+
+  running = Running(kStart + 29);
+  EXPECT_EQ(running.phase, DeletionPhase::kDrained);
+  EXPECT_EQ(running.since_s, kStart + 20);
+  EXPECT_THAT(cluster_->counts().drains_s, ElementsAre(10));
+  EXPECT_TRUE(cluster_->Drain("b", kStart + 29).ok());
+  EXPECT_EQ(Running(kStart + 29).phase, DeletionPhase::kDrained);
+
+  ASSERT_TRUE(cluster_->Delete("b", kStart + 30).ok());
+  ASSERT_TRUE(cluster_->Delete("b", kStart + 40).ok());
+  running = Running(kStart + 69);
+  EXPECT_EQ(running.phase, DeletionPhase::kDeleting);
+  EXPECT_EQ(running.since_s, kStart + 30);
+  EXPECT_EQ(cluster_->Drain("b", kStart + 69).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(cluster_->RollBack("b", "", kStart + 69).code(), absl::StatusCode::kFailedPrecondition);
+
+  EXPECT_EQ(At(kStart + 70).PodsText(), "default/rs-m1>a");
+  const ActuatorStatus status = *cluster_->Status(kStart + 70);
+  EXPECT_THAT(status.running, IsEmpty());
+  ASSERT_EQ(status.results.size(), 1);
+  EXPECT_EQ(status.results[0].node, "b");
+  EXPECT_EQ(status.results[0].group, "group");
+  EXPECT_TRUE(status.results[0].ok);
+  EXPECT_EQ(status.results[0].at_s, kStart + 70);
+  EXPECT_EQ(cluster_->nodes(), 1);
+  EXPECT_EQ(cluster_->counts().nodes_deleted, 1);
+  EXPECT_EQ(cluster_->counts().deletions_failed, 0);
+  EXPECT_EQ(cluster_->Observe(kStart + 70)->groups.groups[0].target_size, 1);
+}
+
+TEST_F(SimulatedCallsTest, ADeletionThatIsRolledBackEndsWithItsReasonUntilThatIsTakenIn) {
+  Add(Node("a"));
+  Add(Node("b"));
+  Make();
+  ASSERT_TRUE(Begin("b", kStart).ok());
+  ASSERT_TRUE(Begin("a", kStart).ok());
+  EXPECT_EQ(cluster_->deletions(), 2);
+  ASSERT_TRUE(cluster_->RollBack("b", "no more", kStart + 7).ok());
+  ASSERT_TRUE(cluster_->RollBack("a", "nor this", kStart + 8).ok());
+  EXPECT_EQ(cluster_->RollBack("a", "", kStart + 9).code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(cluster_->Delete("a", kStart + 9).code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(cluster_->deletions(), 0);
+  EXPECT_EQ(cluster_->counts().nodes_deleted, 0);
+  EXPECT_EQ(cluster_->counts().deletions_failed, 2);
+  const auto results = [&] { return cluster_->Status(kStart + 9)->results; };
+  ASSERT_EQ(results().size(), 2);
+  EXPECT_EQ(results()[0].node, "b");
+  EXPECT_EQ(results()[0].group, "group");
+  EXPECT_FALSE(results()[0].ok);
+  EXPECT_EQ(results()[0].at_s, kStart + 7);
+  EXPECT_EQ(results()[0].why, "no more");
+  cluster_->Acknowledge(0);
+  EXPECT_EQ(results().size(), 2);
+  cluster_->Acknowledge(1);
+  ASSERT_EQ(results().size(), 1);
+  EXPECT_EQ(results()[0].node, "a");
+  cluster_->Acknowledge(5);
+  EXPECT_THAT(results(), IsEmpty());
+}
+
+TEST_F(SimulatedCallsTest, EvictionsAreTriedEveryTenSecondsForTwoMinutes) {
+  Add(Budget("web").Matching("app", "web").Allows(1));
+  Add(Node("a"));
+  Add(Node("b"));
+  Add(Pod("fills").On("a").Cpu(3600));
+  Add(Pod("p").On("b").Cpu(500).Label("app", "web"));
+  Add(Pod("q").On("b").Cpu(500).Label("app", "web"));
+  Make();
+  ASSERT_TRUE(Begin("b", kStart).ok());
+  ASSERT_TRUE(cluster_->Drain("b", kStart).ok());
+  EXPECT_EQ(Running(kStart + 119).phase, DeletionPhase::kDraining);
+  const RunningDeletion failed = Running(kStart + 120);  // p's successor has found no room.
+  EXPECT_EQ(failed.phase, DeletionPhase::kFailed);
+  EXPECT_EQ(failed.since_s, kStart + 120);
+  EXPECT_EQ(failed.why, "pod q was not evicted: its disruption budget holds it");
+  EXPECT_EQ(cluster_->counts().evictions, 1);
+  EXPECT_EQ(cluster_->counts().pdb_refusals, 13);
+  EXPECT_EQ(At(kStart + 300).PodsText(), "default/fills>a default/q>b default/rs-m1>");
+}
+
+TEST_F(SimulatedCallsTest, NoPodIsEvictedWhereOneOfThemIsBlocked) {
+  Add(Budget("web").Matching("app", "web").Allows(0));
+  Add(Node("a"));
+  Add(Node("b"));
+  Add(Pod("free").On("b").Cpu(100));
+  Add(Pod("p").On("b").Cpu(100).Label("app", "web"));
+  Make();
+  ASSERT_TRUE(Begin("b", kStart).ok());
+  ASSERT_TRUE(cluster_->Drain("b", kStart + 5).ok());
+  const RunningDeletion failed = Running(kStart + 60);
+  EXPECT_EQ(failed.phase, DeletionPhase::kFailed);
+  EXPECT_EQ(failed.since_s, kStart + 5);
+  EXPECT_EQ(failed.why, "pod default/p blocks: NotEnoughPdb");
+  EXPECT_EQ(cluster_->counts().evictions, 0);
+  EXPECT_EQ(At(kStart + 60).PodsText(), "default/free>b default/p>b");
+}
+
+TEST_F(SimulatedCallsTest, ADrainIsGivenUpHalfAMinuteAfterAllGraceIsOver) {
+  options_.faults.never_ends_permille = 1000;
+  Add(Node("a"));
+  Add(Node("b"));
+  Add(Pod("p").On("b").Cpu(500));
+  Make();
+  ASSERT_TRUE(Begin("b", kStart).ok());
+  ASSERT_TRUE(cluster_->Drain("b", kStart).ok());
+  EXPECT_EQ(Running(kStart + 749).phase, DeletionPhase::kDraining);
+  EXPECT_EQ(Running(kStart + 750).phase, DeletionPhase::kFailed);
+  EXPECT_EQ(Running(kStart + 800).since_s, kStart + 750);
+  EXPECT_EQ(At(kStart + 3599).PodsText(), "default/p>b (ends) default/rs-m1>a");
+  EXPECT_EQ(At(kStart + 3600).PodsText(), "default/rs-m1>a");
+}
+
+TEST_F(SimulatedCallsTest, APodEndsWithinItsGracePeriod) {
+  for (const auto& [grace_s, ends_s] : {std::pair(0, 1), {5, 5}, {40, 10}}) {
+    nodes_ = {Node("a"), Node("b")};
+    pods_ = {Pod("p").On("b").With(
+        [grace_s](objects::Pod& pod) { pod.termination_grace_period_s = grace_s; })};
+    Make();
+    ASSERT_TRUE(Begin("b", kStart).ok());
+    ASSERT_TRUE(cluster_->Drain("b", kStart).ok());
+    const Shown before = At(kStart + ends_s - 1);
+    ASSERT_TRUE(before.pods.contains("default/p")) << grace_s;
+    EXPECT_EQ(before.pods.at("default/p").deletion_s, kStart + grace_s);
+    EXPECT_FALSE(At(kStart + ends_s).pods.contains("default/p")) << grace_s;
+  }
+}
+
+TEST_F(SimulatedCallsTest, APodOfAStatefulSetComesBackUnderItsNameWhenTheOldOneIsGone) {
+  Add(Controller(objects::ControllerKind::kStatefulSet, "db"));
+  Add(Node("a"));
+  Add(Node("b"));
+  Add(Pod("db-0").On("b").Cpu(500).OwnedBy("StatefulSet", "db"));
+  Make();
+  ASSERT_TRUE(Begin("b", kStart).ok());
+  ASSERT_TRUE(cluster_->Drain("b", kStart).ok());
+  const Shown while_it_ends = At(kStart + 9);
+  EXPECT_EQ(while_it_ends.PodsText(), "default/db-0>b (ends)");
+  Shown to_a_sizer;  // The same.
+  ASSERT_TRUE(cluster_->Observe(kStart + 9)->objects(to_a_sizer).ok());
+  EXPECT_EQ(to_a_sizer.nodes, while_it_ends.nodes);
+  EXPECT_EQ(to_a_sizer.pods, while_it_ends.pods);
+  EXPECT_EQ(At(kStart + 13).PodsText(), "default/db-0>a");
+}
+
+TEST_F(SimulatedCallsTest, AReplicaSetThatShrinksLosesPodsThatWaitAndThenTheNewest) {
+  options_.groups_grow = true;  // Whoever waits no more has no node booted.
+  Add(Budget("web").Matching("app", "web").Allows(0));
+  for (const char* const name : {"a", "b"}) Add(Node(name).Cpu(1000));
+  Add(Pod("p").On("a").Cpu(600).Label("app", "web"));
+  Add(Pod("q").On("b").Cpu(600).Label("app", "web"));
+  Add(Pod("waits").Cpu(600).Label("app", "web"));
+  Make([](const Catalog& catalog) {
+    NodeGroups groups = OneGroupOf(catalog);
+    groups.groups[0].max_size = 2;
+    return groups;
+  });
+  const Shown first = At(kStart + 2);
+  EXPECT_EQ(first.PodsText(), "default/p>a default/q>b default/waits>");
+  EXPECT_EQ(first.disruptions.at("web"), 0);
+  EXPECT_EQ(cluster_->PendingPods(), 1);
+
+  ASSERT_TRUE(cluster_->Want("default", "rs", 2).ok());
+  EXPECT_EQ(cluster_->PendingPods(), 0);
+  const Shown of_two = At(kStart + 20);
+  EXPECT_EQ(of_two.PodsText(), "default/p>a default/q>b");
+  EXPECT_EQ(of_two.replicas.at("default/rs"), 2);
+  EXPECT_EQ(of_two.disruptions.at("web"), 1);
+
+  ASSERT_TRUE(cluster_->Want("default", "rs", 1).ok());
+  EXPECT_EQ(At(kStart + 29).PodsText(), "default/p>a default/q>b (ends)");
+  EXPECT_EQ(At(kStart + 30).PodsText(), "default/p>a");
+
+  ASSERT_TRUE(cluster_->Want("default", "rs", 2).ok());
+  EXPECT_EQ(At(kStart + 40).PodsText(), "default/p>a default/rs-m1>b");
+  const uint64_t scheduled = cluster_->counts().pods_scheduled;
+  ASSERT_TRUE(cluster_->Want("default", "rs", 5).ok());
+  ASSERT_TRUE(cluster_->Want("default", "rs", 2).ok());
+  EXPECT_EQ(At(kStart + 60).PodsText(), "default/p>a default/rs-m1>b");
+  EXPECT_EQ(cluster_->counts().pods_scheduled, scheduled);
+  EXPECT_EQ(cluster_->counts().pods_waited, 1);
+  EXPECT_EQ(cluster_->counts().nodes_added, 0);
+  EXPECT_EQ(cluster_->counts().evictions, 0);
+}
+
+TEST_F(SimulatedCallsTest, ANodeThatVanishesWhileItIsDeletedIsGoneAndNotReplaced) {
+  options_.faults.node_vanishes_per_day = 2 * kDayS;  // One a second, down to the last.
+  Add(Node("a"));
+  Add(Node("b"));
+  Make();
+  const std::vector<DeletionOrder> orders = {{.node = "a", .group = "group", .drain = true},
+                                             {.node = "b", .group = "group", .drain = false}};
+  ASSERT_TRUE(cluster_->Begin(orders, kStart).ok());
+  for (const char* const node : {"a", "b"}) {
+    ASSERT_TRUE(cluster_->Drain(node, kStart).ok());
+    ASSERT_TRUE(cluster_->Delete(node, kStart).ok());
+  }
+  EXPECT_EQ(cluster_->counts().drains_s.size(), 1);  // The other was to go empty.
+  EXPECT_EQ(At(kStart + 20).nodes.size(), 1);
+  EXPECT_EQ(cluster_->nodes(), 1);
+  EXPECT_EQ(cluster_->counts().nodes_vanished, 1);
+  ASSERT_EQ(cluster_->Status(kStart + 20)->results.size(), 1);
+  const DeletionResult vanished = cluster_->Status(kStart + 20)->results[0];
+  EXPECT_TRUE(vanished.ok);
+  EXPECT_EQ(vanished.at_s, kStart + 1);
+  EXPECT_EQ(vanished.why, "it vanished");
+  EXPECT_EQ(cluster_->deletions(), 1);
+  const Observation observed = *cluster_->Observe(kStart + 20);
+  EXPECT_THAT(observed.events, IsEmpty());
+  EXPECT_EQ(observed.groups.groups[0].target_size, 1);
+  cluster_->AdvanceTo(kStart + 40);  // The other one goes; of the first nothing is left to go.
+  EXPECT_EQ(cluster_->nodes(), 0);
+  EXPECT_EQ(cluster_->counts().nodes_deleted, 2);
+}
+
+TEST_F(SimulatedCallsTest, APodThatCameBeforeTheTaintEndsByItselfLater) {
+  options_.faults.pod_before_taint_permille = 1000;
+  Add(Node("a"));
+  Add(Node("b"));
+  Make();
+  ASSERT_TRUE(Begin("b", kStart).ok());
+  ASSERT_TRUE(cluster_->RollBack("b", "", kStart + 1).ok());
+  EXPECT_EQ(At(kStart + 599).PodsText(), "default/bare-1>b");
+  EXPECT_EQ(At(kStart + 1800).PodsText(), "");
+}
+
+TEST_F(SimulatedCallsTest, ANewNodeIsLikeTheOthersOfItsGroupUnderANameOfItsOwn) {
+  Node pattern("a");
+  pattern.raw.meta.uid = "uid-of-a";
+  Add(pattern.Label("kubernetes.io/hostname", "a").Label("pool", "x"));
+  Add(Pod("ds-a").On("a").Cpu(100).DaemonSet());
+  Make([](const Catalog& catalog) {
+    NodeGroups groups = OneGroupOf(catalog);
+    groups.gpu_label.assign(catalog.nodes(), true);
+    return groups;
+  });
+  ASSERT_TRUE(cluster_->SoftTaint("a", true, kStart).ok());
+  ASSERT_TRUE(cluster_->Grow("group", 2, kStart).ok());
+  EXPECT_EQ(At(kStart + 59).nodes.size(), 1);
+  EXPECT_EQ(cluster_->counts().nodes_added, 0);
+  const Shown shown = At(kStart + 60);
+  ASSERT_TRUE(shown.nodes.contains("group-new-1"));
+  EXPECT_EQ(shown.nodes.at("group-new-1"),
+            (Shown::OfNode{.uid = "uid-of-group-new-1",
+                           .created_s = kStart + 60,
+                           .labels = {{"kubernetes.io/hostname", "group-new-1"}, {"pool", "x"}},
+                           .taints = {}}));
+  EXPECT_EQ(shown.nodes.at("a").uid, "uid-of-a");
+  EXPECT_EQ(shown.nodes.at("a").labels.at("kubernetes.io/hostname"), "a");
+  EXPECT_EQ(shown.PodsText(), "default/ds-a>a default/ds-group-new-1>group-new-1");
+  EXPECT_EQ(cluster_->counts().nodes_added, 1);
+  EXPECT_EQ(cluster_->nodes(), 2);
+  const Observation observed = *cluster_->Observe(kStart + 60);
+  const NodeId node = test::NodeNamed(*observed.snapshot, "group-new-1");
+  EXPECT_EQ(observed.groups.Of(node), GroupId{0});
+  EXPECT_TRUE(observed.groups.HasGpuLabel(node));
+  EXPECT_EQ(observed.groups.groups[0].target_size, 2);
+}
+
+// Groups "grows" with a and b, "never-had-any", "large" with c; d is in none.
+NodeGroups SeveralGroupsOf(const Catalog& catalog) {
+  NodeGroups groups;
+  groups.groups.resize(3);
+  groups.groups[0].name = "grows";
+  groups.groups[1].name = "never-had-any";
+  groups.groups[2].name = "large";
+  groups.groups[2].min_size = 3;
+  groups.group_of.assign(catalog.nodes(), kNoGroup);
+  const auto put = [&](const char* node, uint32_t group) {
+    groups.group_of[Index(catalog.FindNode(node).value())] = GroupId{group};
+  };
+  put("a", 0);
+  put("b", 0);
+  put("c", 2);
+  return groups;
+}
+
+TEST_F(SimulatedCallsTest, OnlyGroupsThatMayGrowByThemselvesDoAndWaitingPodsTryAgainLessOften) {
+  options_.groups_grow = true;
+  options_.group_grows = [](std::string_view name) { return name == "grows"; };
+  options_.boot = {200, 200};
+  for (const char* const name : {"a", "b", "c", "d"}) {
+    Add(Node(name));
+    Add(Pod(absl::StrCat("fills-", name)).On(name).Cpu(3900));
+  }
+  for (const char* const name : {"x", "y", "z"}) Add(Pod(name).Cpu(3000).CreatedAt(kStart));
+  Make(&SeveralGroupsOf);
+  const Observation first = *cluster_->Observe(kStart);
+  EXPECT_EQ(first.groups.groups[0].min_size, 1);  // A group that grows keeps one node.
+  EXPECT_EQ(first.groups.groups[1].min_size, 0);
+  EXPECT_EQ(first.groups.groups[2].min_size, 3);
+  EXPECT_EQ(first.groups.groups[0].target_size, 2);
+  EXPECT_EQ(first.groups.groups[1].target_size, 0);
+  EXPECT_EQ(first.groups.groups[2].target_size, 1);
+  EXPECT_EQ(first.groups.Of(test::NodeNamed(*first.snapshot, "b")), GroupId{0});
+  EXPECT_EQ(first.groups.Of(test::NodeNamed(*first.snapshot, "c")), GroupId{2});
+  EXPECT_EQ(first.groups.Of(test::NodeNamed(*first.snapshot, "d")), kNoGroup);
+  EXPECT_EQ(cluster_->Grow("never-had-any", 1, kStart).code(),
+            absl::StatusCode::kFailedPrecondition);
+
+  EXPECT_THAT(cluster_->Observe(kStart + 9)->events, IsEmpty());
+  const Observation booting = *cluster_->Observe(kStart + 10);
+  ASSERT_EQ(booting.events.size(), 3);
+  for (const ScaleEvent& event : booting.events) {
+    EXPECT_EQ(event.kind, ScaleEventKind::kScaleUp);
+    EXPECT_EQ(event.group, "grows");
+    EXPECT_EQ(event.at_s, kStart + 10);
+  }
+  EXPECT_EQ(booting.groups.groups[0].target_size, 5);
+  EXPECT_THAT(cluster_->Observe(kStart + 11)->events, IsEmpty());
+
+  cluster_->AdvanceTo(kStart + 254);
+  EXPECT_EQ(cluster_->nodes(), 7);
+  EXPECT_EQ(cluster_->PendingPods(), 3);
+  cluster_->AdvanceTo(kStart + 255);  // Tries at 0, 5, 15, 35, 75, 135, 195 and 255.
+  EXPECT_EQ(cluster_->PendingPods(), 0);
+  EXPECT_EQ(At(kStart + 600).nodes.size(), 7);
+  EXPECT_EQ(cluster_->counts().pods_waited, 3);
+  EXPECT_EQ(cluster_->counts().pods_scheduled, 3);
+  EXPECT_EQ(cluster_->counts().pod_wait_max_s, 255);
+  EXPECT_EQ(cluster_->counts().pod_wait_s, 3 * 255);
+}
+
+TEST_F(SimulatedCallsTest, PodsThatFitOntoOneNodeHaveOneBooted) {
+  options_.groups_grow = true;
+  Add(Node("a"));
+  Add(Pod("fills").On("a").Cpu(3900));
+  Add(Pod("ds-a").On("a").Cpu(100).DaemonSet());
+  Add(Pod("x").Cpu(1900));
+  Add(Pod("y").Cpu(2000));  // With x all that the pod of the DaemonSet leaves.
+  Make();
+  const Observation booting = *cluster_->Observe(kStart + 10);
+  EXPECT_EQ(booting.events.size(), 1);
+  EXPECT_EQ(booting.groups.groups[0].target_size, 2);
+  EXPECT_EQ(At(kStart + 200).nodes.size(), 2);
+  EXPECT_EQ(cluster_->PendingPods(), 0);
+}
+
+TEST_F(SimulatedCallsTest, PodsOfJobsEndAndOthersBeginWhereThereIsLoad) {
+  options_.daily_load = true;
+  Add(Node("a"));
+  for (int n = 0; n < 10; ++n) {
+    const std::string name = absl::StrCat("job-", n);
+    Add(Controller(objects::ControllerKind::kJob, name));
+    Add(Pod(name + "-x").On("a").Cpu(10).OwnedBy("Job", name));
+  }
+  Make();
+  const Shown shown = At(kStart + kDayS + 60);
+  EXPECT_EQ(shown.pods.size(), 10);
+  for (const auto& [name, pod] : shown.pods) EXPECT_EQ(pod.node, "a") << name;
+  // Of ten, one time in fifty every five minutes: about 58.
+  EXPECT_GT(cluster_->counts().pods_scheduled, 20);
+  EXPECT_LT(cluster_->counts().pods_scheduled, 200);
+  EXPECT_EQ(cluster_->counts().evictions, 0);
+}
+
+TEST_F(SimulatedCallsTest, DeploymentsAreLargestInTheAfternoonAndSmallestAtNight) {
+  options_.daily_load = true;
+  Add(Controller(objects::ControllerKind::kReplicaSet, "web").Replicas(8));
+  Add(Controller(objects::ControllerKind::kReplicaSet, "system").In("kube-system").Replicas(8));
+  Add(Node("a"));
+  for (int n = 0; n < 8; ++n) {
+    Add(Pod(absl::StrCat("web-", n)).On("a").Cpu(10).OwnedBy("ReplicaSet", "web"));
+    Add(Pod(absl::StrCat("system-", n))
+            .In("kube-system")
+            .On("a")
+            .Cpu(10)
+            .OwnedBy("ReplicaSet", "system"));
+  }
+  Make();
+  EXPECT_EQ(At(kStart + 14 * 3600).replicas.at("default/web"), 10);
+  const Shown night = At(kStart + 26 * 3600);
+  EXPECT_EQ(night.replicas.at("default/web"), 6);
+  EXPECT_EQ(night.replicas.at("kube-system/system"), 8);
+  for (int n = 0; n < 8; ++n) {
+    EXPECT_TRUE(night.pods.contains(absl::StrCat("kube-system/system-", n)));
+  }
+}
+
+}  // namespace
+}  // namespace ebb::simulated_calls_test
