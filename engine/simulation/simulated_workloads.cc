@@ -139,7 +139,7 @@ bool SimulatedCluster::TakeUpcomingRoom(Group& group, const std::vector<int64_t>
 void SimulatedCluster::Boot(size_t number) {
   Group& group = groups_[number];
   ++group.booting;
-  group.room.push_back({});
+  group.room.push_back(objects_.RoomOfEmpty(objects_.nodes()[group.pattern]));
   scale_events_.push_back({ScaleEventKind::kScaleUp, group.group.name, now_s_});
   At(now_s_ + Draw(options_.boot), Kind::kNodeUp, number);
 }
@@ -169,8 +169,6 @@ void SimulatedCluster::Grow() {
     const size_t chosen = takers[random_.Below(takers.size())];
     ++waiting.booted;
     Boot(chosen);
-    const SimulatedNode& pattern = objects_.nodes()[groups_[chosen].pattern];
-    groups_[chosen].room.back() = objects_.RoomOfEmpty(pattern);
     (void)TakeUpcomingRoom(groups_[chosen], asked);
   }
 }
@@ -228,7 +226,6 @@ void SimulatedCluster::Vanish() {
     EndDeletion(name, true, "it vanished");
   } else {
     Boot(group);
-    groups_[group].room.back() = objects_.RoomOfEmpty(objects_.nodes()[groups_[group].pattern]);
   }
 }
 

@@ -548,6 +548,19 @@ TEST_F(SimulatedCallsTest, PodsThatFitOntoOneNodeHaveOneBooted) {
   EXPECT_EQ(cluster_->PendingPods(), 0);
 }
 
+TEST_F(SimulatedCallsTest, AMachineThatWasAskedForHasRoomForAPodThatWaits) {
+  options_.groups_grow = true;
+  Add(Node("a"));
+  Add(Pod("fills").On("a").Cpu(4000));
+  Add(Pod("x").Cpu(1000));
+  Make();
+  ASSERT_TRUE(cluster_->Grow("group", 2, kStart).ok());
+  const Observation booting = *cluster_->Observe(kStart + 10);
+  EXPECT_EQ(booting.groups.groups[0].target_size, 2);
+  EXPECT_EQ(At(kStart + 200).nodes.size(), 2);
+  EXPECT_EQ(cluster_->PendingPods(), 0);
+}
+
 TEST_F(SimulatedCallsTest, PodsOfJobsEndAndOthersBeginWhereThereIsLoad) {
   options_.daily_load = true;
   Add(Node("a"));
