@@ -83,11 +83,6 @@ if(EBB_PRECOMPILE)
   ebb_precompiled_headers(ebb_precompiled)
   ebb_coverage(ebb_precompiled)  # As the libraries that are compiled with it.
 endif()
-if(EBB_SANITIZE)  # For libraries that are not optimized then (ebb_library).
-  ebb_precompiled_headers(ebb_precompiled_as_it_is)
-  ebb_coverage(ebb_precompiled_as_it_is)
-  target_compile_options(ebb_precompiled_as_it_is PRIVATE -O0)
-endif()
 
 # ebb_together(<target>): up to 24 files of the target are compiled as one.  Most of what the compiler does
 # for a file is in headers and in what their templates become, which is then done once: the first build

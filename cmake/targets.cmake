@@ -7,9 +7,6 @@
 # interface library, so that the tree configures while it grows.  MEASURED: the benchmarks time it.  g++
 # inlines less in what it takes for a large unit (verification became up to 14% slower, repelling:5000):
 # its files, compiled as one, count as a small one.
-#
-# A folder may set EBB_SANITIZED_AS_IT_IS for what is in and below it: sanitized builds do not optimize its
-# code.  The compiler then needs a third of the time (tools/'s first unit: 117 s, 38 s).
 function(ebb_library name)
   cmake_parse_arguments(arg "MEASURED" "" "EXCLUDE;LINK" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cc")
@@ -26,12 +23,7 @@ function(ebb_library name)
     target_link_libraries(ebb_${name} PRIVATE ebb_flags PUBLIC ${arg_LINK})
     target_include_directories(ebb_${name} PUBLIC "${PROJECT_SOURCE_DIR}")
     ebb_coverage(ebb_${name})
-    if(EBB_SANITIZE AND EBB_SANITIZED_AS_IT_IS)
-      target_compile_options(ebb_${name} PRIVATE -O0)
-      ebb_precompile(ebb_${name} ebb_precompiled_as_it_is)
-    else()
-      ebb_precompile(ebb_${name} ebb_precompiled)
-    endif()
+    ebb_precompile(ebb_${name} ebb_precompiled)
     if(NOT EBB_TOGETHER STREQUAL "TESTS")
       ebb_together(ebb_${name})
     endif()
