@@ -27,13 +27,17 @@ class ExpiresAfter : public Deadline {
 };
 
 // Every node in one group that may shrink to nothing.
-inline NodeGroups OneGroup(const ClusterSnapshot& snapshot) {
+inline NodeGroups OneGroupOf(const Catalog& catalog) {
   NodeGroups groups;
   groups.groups.resize(1);
   groups.groups[0].name = "group";
-  groups.groups[0].target_size = static_cast<int64_t>(snapshot.catalog().nodes());
-  groups.group_of.assign(snapshot.catalog().nodes(), GroupId{0});
+  groups.groups[0].target_size = static_cast<int64_t>(catalog.nodes());
+  groups.group_of.assign(catalog.nodes(), GroupId{0});
   return groups;
+}
+
+inline NodeGroups OneGroup(const ClusterSnapshot& snapshot) {
+  return OneGroupOf(snapshot.catalog());
 }
 
 inline std::vector<NodeId> NodesNamed(const ClusterSnapshot& snapshot,

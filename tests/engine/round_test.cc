@@ -465,7 +465,9 @@ TEST_F(RoundTest, SpentBudgetsAreThrottling) {
   ScaleDown scale_down(options);
   ActuationStatus actuation;
   actuation.empty = {{"elsewhere", "other"}};
-  EXPECT_EQ(Round(scale_down, pair_, kStart, &actuation).status, ScaleDownStatus::kThrottled);
+  const RoundResult result = Round(scale_down, pair_, kStart, &actuation);
+  EXPECT_EQ(result.status, ScaleDownStatus::kThrottled);
+  EXPECT_THAT(result.message, HasSubstr("1 may go, and the budgets admit none with 1 in deletion"));
 }
 
 TEST_F(RoundTest, ASpentBudgetForDrainsIsThrottlingWhereAllMustDrain) {
@@ -763,16 +765,6 @@ TEST_F(RoundTest, AJumpSaysHowFarAndWhereTo) {
   Round(near, pair_, kStart);
   EXPECT_NE(Round(near, pair_, kStart + 3600).status, ScaleDownStatus::kClockJumped);
   EXPECT_NE(Round(near, pair_, kStart).status, ScaleDownStatus::kClockJumped);
-}
-
-TEST_F(RoundTest, SpentBudgetsSayHowManyWaitForThem) {
-  ScaleDownOptions options = AtOnce();
-  options.budgets.max_scale_down_parallelism = 1;
-  ScaleDown scale_down(options);
-  ActuationStatus actuation;
-  actuation.empty = {{"elsewhere", "other"}};
-  EXPECT_THAT(Round(scale_down, pair_, kStart, &actuation).message,
-              HasSubstr("1 may go, and the budgets admit none with 1 in deletion"));
 }
 
 }  // namespace

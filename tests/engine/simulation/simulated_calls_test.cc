@@ -12,6 +12,7 @@
 #include "engine/simulation/simulated_cluster.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/engine/planning.h"
 #include "tests/testing/cluster_builder.h"
 
 namespace ebb::simulated_calls_test {
@@ -20,6 +21,7 @@ namespace {
 using test::Budget;
 using test::Controller;
 using test::Node;
+using test::OneGroupOf;
 using test::Pod;
 using testing::ElementsAre;
 using testing::IsEmpty;
@@ -85,15 +87,6 @@ struct Shown : ObjectSink {
   }
   absl::Status OnNamespace(const objects::Namespace&) override { return absl::OkStatus(); }
 };
-
-NodeGroups OneGroupOf(const Catalog& catalog) {
-  NodeGroups groups;
-  groups.groups.resize(1);
-  groups.groups[0].name = "group";
-  groups.groups[0].target_size = static_cast<int64_t>(catalog.nodes());
-  groups.group_of.assign(catalog.nodes(), GroupId{0});
-  return groups;
-}
 
 class SimulatedCallsTest : public testing::Test {
  protected:

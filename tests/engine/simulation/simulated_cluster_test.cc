@@ -17,21 +17,13 @@ namespace {
 
 using test::Budget;
 using test::Node;
+using test::OneGroupOf;
 using test::Pod;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
 constexpr int64_t kStart = 1'767'225'600;
-
-NodeGroups OneGroupOf(const Catalog& catalog) {
-  NodeGroups groups;
-  groups.groups.resize(1);
-  groups.groups[0].name = "group";
-  groups.groups[0].target_size = static_cast<int64_t>(catalog.nodes());
-  groups.group_of.assign(catalog.nodes(), GroupId{0});
-  return groups;
-}
 
 class SimulatedClusterTest : public testing::Test {
  protected:

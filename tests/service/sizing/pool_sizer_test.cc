@@ -75,15 +75,7 @@ class PoolSizerTest : public ::testing::Test {
     options.start_s = kStart;
     options.groups_grow = false;
     auto made = SimulatedCluster::Make(
-        [&](ObjectSink& sink) { return Show(nodes, pod_cpu, strangers, sink); },
-        [](const Catalog& catalog) {
-          NodeGroups groups;
-          groups.groups.resize(1);
-          groups.groups[0].name = "group";
-          groups.groups[0].target_size = static_cast<int64_t>(catalog.nodes());
-          groups.group_of.assign(catalog.nodes(), GroupId{0});
-          return groups;
-        },
+        [&](ObjectSink& sink) { return Show(nodes, pod_cpu, strangers, sink); }, &test::OneGroupOf,
         options);
     ASSERT_TRUE(made.ok()) << made.status();
     cluster_ = *std::move(made);
