@@ -21,6 +21,9 @@ constexpr int64_t kEndSlackS = 30;
 constexpr int64_t kNeverEndsS = 3600;
 constexpr int64_t kRecentEvictionS = 120;
 
+// How long it is from one fault to the next when there are `per_day` of them, at least 1.
+SimulatedLatency Between(int64_t per_day) { return {1, std::max<int64_t>(1, 2 * kDayS / per_day)}; }
+
 }  // namespace
 
 SimulatedCluster::SimulatedCluster(const SimulatedClusterOptions& options)
@@ -70,7 +73,7 @@ void SimulatedCluster::StartEvents() {
   if (options_.groups_grow) At(now_s_ + kGrowEveryS, Kind::kGrow);
   if (options_.daily_load) At(now_s_ + kLoadEveryS, Kind::kLoad);
   const auto first = [&](int64_t per_day, Kind kind) {
-    if (per_day > 0) At(now_s_ + Draw({1, 2 * kDayS / per_day}), kind);
+    if (per_day > 0) At(now_s_ + Draw(Between(per_day)), kind);
   };
   first(options_.faults.api_away_per_day, Kind::kApiAway);
   first(options_.faults.node_vanishes_per_day, Kind::kVanish);
@@ -100,9 +103,7 @@ void SimulatedCluster::AdvanceTo(int64_t time_s) {
 }
 
 void SimulatedCluster::Handle(const Event& event) {
-  const auto again = [&](int64_t per_day) {
-    At(now_s_ + Draw({1, std::max<int64_t>(1, 2 * kDayS / per_day)}), event.kind);
-  };
+  const auto again = [&](int64_t per_day) { At(now_s_ + Draw(Between(per_day)), event.kind); };
   switch (event.kind) {
     case Kind::kSchedule:
       return Schedule(event.what, event.detail);
@@ -195,6 +196,7 @@ absl::Status SimulatedCluster::SoftTaint(std::string_view name, bool taint, int6
 
 absl::Status SimulatedCluster::Begin(std::span<const DeletionOrder> orders, int64_t now_s) {
   if (absl::Status s = Reach(now_s); !s.ok()) return s;
+  if (orders.empty()) return absl::OkStatus();
   for (const DeletionOrder& order : orders) {
     const size_t node = objects_.FindNode(order.node);
     const bool another =
@@ -203,7 +205,7 @@ absl::Status SimulatedCluster::Begin(std::span<const DeletionOrder> orders, int6
       return absl::NotFoundError(absl::StrCat("node ", order.node, " is gone"));
     }
   }
-  if (!orders.empty() && Chance(options_.faults.pod_before_taint_permille)) {
+  if (Chance(options_.faults.pod_before_taint_permille)) {
     const size_t node = objects_.FindNode(orders[random_.Below(orders.size())].node);
     const size_t pod = objects_.AddBarePod(absl::StrCat("bare-", ++bare_named_), node, now_s_);
     At(now_s_ + Draw({600, 1800}), Kind::kBareEnds, pod);

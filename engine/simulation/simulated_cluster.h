@@ -141,7 +141,8 @@ class SimulatedCluster : public Actuator, public ClusterSource {
   void Acknowledge(size_t results) override;
 
   // --- Load from outside ---------------------------------------------------------
-  // From now on the ReplicaSet wants so many pods.  Errors: NotFound.
+  // From now on the ReplicaSet wants so many pods, made as its pods of the input are.  Errors:
+  // NotFound; FailedPrecondition when the input has none of its pods; InvalidArgument below zero.
   absl::Status Want(std::string_view namespace_name, std::string_view name, int64_t pods);
 
   // --- For whoever looks on -----------------------------------------------------
@@ -157,7 +158,8 @@ class SimulatedCluster : public Actuator, public ClusterSource {
     return objects_.Export(sink);
   }
   // What may never be: a pod evicted against its budget, a node that is tainted without a deletion
-  // under way, a pod that its controller lost, an object that is not shown as it is.
+  // under way, a pod that its controller lost, an object that is not shown as it is.  Evictions
+  // against a budget are found only with SimulatedClusterOptions::recount_budgets.
   // Errors: Internal, naming the first.  Cost: O(cluster).
   absl::Status CheckSound();
 

@@ -28,6 +28,14 @@ const objects::OwnerReference* ControllerOf(const objects::Pod& pod) {
   return nullptr;
 }
 
+// Since when a loop that ran before has marked the node for deletion.
+std::optional<int64_t> SoftTaintOf(const objects::Node& node) {
+  for (const objects::Taint& taint : node.taints) {
+    if (taint.key == kSoftTaint) return ParseInt64(taint.value).value_or(node.meta.creation_time);
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 void SimulatedObjects::Put(const objects::ObjectRef& object, Change::Type type) {
@@ -44,7 +52,7 @@ absl::Status SimulatedObjects::OnNode(const objects::Node& node) {
                     .uid = std::string(node.meta.uid),
                     .object = std::make_shared<const UnpackedObject>(PackObject(&node)),
                     .created_s = node.meta.creation_time,
-                    .soft_taint_s = {},
+                    .soft_taint_s = SoftTaintOf(node),
                     .hard_taint_s = {},
                     .pods = {}});
   ++nodes_there_;

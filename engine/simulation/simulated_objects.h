@@ -68,8 +68,8 @@ struct SimulatedNode {
   size_t group = kNone;                          // Of the cluster's; kNone: none.
   bool there = true;
   int64_t created_s = 0;
-  std::optional<int64_t> soft_taint_s;
-  std::optional<int64_t> hard_taint_s;
+  std::optional<int64_t> soft_taint_s;  // The input's, or the loop's own.
+  std::optional<int64_t> hard_taint_s;  // The loop's own alone.
   std::set<size_t> pods;
 };
 

@@ -266,6 +266,11 @@ absl::Status SimulatedCluster::Want(std::string_view namespace_name, std::string
         workload.name != name) {
       continue;
     }
+    if (pods < 0) return absl::InvalidArgumentError(absl::StrCat(pods, " pods cannot be wanted"));
+    if (workload.pod_template == kNone) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("ReplicaSet ", Absl(namespace_name), "/", Absl(name), " never had a pod"));
+    }
     SetWanted(w, pods);
     return absl::OkStatus();
   }

@@ -180,6 +180,34 @@ TEST_F(SimulatedCallsTest, ASoftTaintStaysAsItIsWhileTheHardOneComesAndGoes) {
   EXPECT_EQ(cluster_->SoftTaint("z", true, kStart + 6).code(), absl::StatusCode::kNotFound);
 }
 
+TEST_F(SimulatedCallsTest, ASoftTaintOfTheInputIsTakenOffWhenToldTo) {
+  constexpr const char* kSoft = "DeletionCandidateOfClusterAutoscaler";
+  Add(Node("since").Taint(kSoft, "1767225000", "PreferNoSchedule"));
+  Add(Node("unknown").Taint(kSoft, "x", "PreferNoSchedule"));
+  Make();
+  for (const char* const name : {"since", "unknown"}) {
+    ASSERT_TRUE(cluster_->SoftTaint(name, true, kStart + 1).ok());
+  }
+  Shown shown = At(kStart + 1);
+  EXPECT_THAT(shown.nodes["since"].taints,
+              ElementsAre(absl::StrCat(kSoft, "=1767225000:PreferNoSchedule")));
+  EXPECT_THAT(shown.nodes["unknown"].taints,
+              ElementsAre(absl::StrCat(kSoft, "=x:PreferNoSchedule")));
+  for (const char* const name : {"since", "unknown"}) {
+    ASSERT_TRUE(cluster_->SoftTaint(name, false, kStart + 2).ok());
+    EXPECT_THAT(At(kStart + 2).nodes[name].taints, IsEmpty());
+  }
+}
+
+TEST_F(SimulatedCallsTest, ABeginWithoutOrdersIsNoFault) {
+  options_.faults.taint_fails_permille = 1000;
+  options_.faults.pod_before_taint_permille = 1000;
+  Add(Node("a"));
+  Make();
+  EXPECT_TRUE(cluster_->Begin({}, kStart).ok());
+  EXPECT_EQ(At(kStart).PodsText(), "");
+}
+
 TEST_F(SimulatedCallsTest, ADeletionTellsItsOrderAndWhenEachPhaseBegan) {
   Add(Node("a"));
   Add(Node("b"));
@@ -386,6 +414,22 @@ TEST_F(SimulatedCallsTest, AReplicaSetThatShrinksLosesPodsThatWaitAndThenTheNewe
   EXPECT_EQ(cluster_->counts().pods_waited, 1);
   EXPECT_EQ(cluster_->counts().nodes_added, 0);
   EXPECT_EQ(cluster_->counts().evictions, 0);
+}
+
+TEST_F(SimulatedCallsTest, AReplicaSetWithoutAPodToCopyCannotWantAny) {
+  Add(Node("a"));
+  Make();
+  EXPECT_EQ(cluster_->Want("default", "rs", 1).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(cluster_->Want("default", "rs", -1).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(At(kStart + 60).PodsText(), "");
+}
+
+TEST_F(SimulatedCallsTest, FaultsMayComeEverySecond) {
+  options_.faults.node_vanishes_per_day = 1'000'000'000;
+  Add(Node("a"));
+  Add(Node("b"));
+  Make();
+  EXPECT_EQ(At(kStart + 2).nodes.size(), 1);
 }
 
 TEST_F(SimulatedCallsTest, ANodeThatVanishesWhileItIsDeletedIsGoneAndNotReplaced) {
