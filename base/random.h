@@ -41,7 +41,8 @@ class Random {
   // A number in [0, bound), each as likely as any other.
   // REQUIRES: bound > 0.
   uint64_t Below(uint64_t bound) {
-    const uint64_t uneven = -bound % bound;  // So many low numbers would come once too often.
+    // 2^64 modulo `bound`.  Without the numbers below it all remainders are equally likely.
+    const uint64_t uneven = -bound % bound;
     while (true) {
       const uint64_t next = Next();
       if (next >= uneven) return next % bound;

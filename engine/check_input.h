@@ -45,7 +45,8 @@ absl::Status CheckNoFork(const ClusterSnapshot& snapshot);
 absl::Status CheckGroups(const Catalog& catalog, const NodeGroups& groups);
 
 // Nodes and pods are of the catalog and come once each, pending pods are not placed,
-// destinations range over the catalog's nodes, `must_fit` is within `pending`; and CheckTime.
+// destinations range over the catalog's nodes, `must_fit` is within `pending`, the share of a
+// workload is more than 0 and at most 1; and CheckTime.
 absl::Status CheckPassInput(const ClusterSnapshot& snapshot, const PassInput& input);
 
 // Pods and nodes are of the catalog, and no pod comes twice.

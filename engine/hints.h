@@ -8,8 +8,8 @@
 // outlive the snapshot they were made on, and a pod or node that is away for a pass.
 //
 // Cost:    Get and Set are array accesses, 4 bytes a pod.  Attach: of the catalog of the
-//          pass before O(pods that came and went), and a look at each pod's hint where a node
-//          went; else O(pods).
+//          pass before O(pods that came and went), a look at each pod's hint where a node went,
+//          and O(pods) where a node came while hints of absent objects are kept; else O(pods).
 // Threads: none.
 // Source:  cluster-autoscaler simulator/scheduling/hints.go.
 

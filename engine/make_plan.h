@@ -20,7 +20,8 @@
 // or stays), and candidates behind the cut are skipped.  A plan that was cut ends with
 // Termination::kDeadline.
 //
-// Cost:    one pass for each group whose limit binds, and one.
+// Cost:    one pass, and one for each time that nodes are excluded (those beyond a group's limit,
+//          those that wait for a pod's end, broken atomic groups): at worst one a candidate.
 // Threads: none.
 // Source:  cluster-autoscaler core/scaledown/planner NodesToDelete, processors/nodes
 //          scale_down_set_processor.go.
@@ -70,7 +71,8 @@ struct PlanRequest {
 
 struct PlanResult {
   Plan plan;
-  // Nodes that were no candidates, or none any more: kept because of their group.
+  // Nodes that are kept because of their group or because they wait for a pod's end: they were no
+  // candidates, or were taken out between passes.
   std::vector<UnremovableNode> excluded;
   std::vector<NodeId> order;       // Candidates of the first pass, in order.
   std::vector<NodeId> candidates;  // Of the last pass: those of `order` that may still go.

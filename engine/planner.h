@@ -20,9 +20,9 @@
 //
 // Errors:  InvalidArgument as check_input.h tells, before anything is changed.
 // Cost:    near linear in the pods that move; a pod's scan costs nodes/64 words at
-//          worst, and what fitted nowhere is not scanned for again in the pass.  Any
-//          pass: O(nodes * resources).  Where nothing changed since a pass that changed
-//          no memory: O(nodes + its plan).
+//          worst, and what fitted nowhere is not scanned for again in the pass.  Besides
+//          O(nodes * resources) a pass, or O(nodes + its plan) where nothing changed since a
+//          pass that left the memory as it was.
 // Threads: none; one Planner is used by one thread at a time.
 // Source:  cluster-autoscaler core/scaledown/planner, eligibility, simulator/cluster.go,
 //          simulator/scheduling/hinting_simulator.go.
@@ -65,6 +65,7 @@ class Planner {
 
   // The destination hint of a pod of the last pass's snapshot: the last node that a
   // simulation placed it on, tried first next time; kNoNode where there is none.
+  // REQUIRES: there was a pass or a suggestion.
   [[nodiscard]] NodeId Hint(PodId pod) const;
 
   // The memory between two passes.  A planner that restores what another saved goes

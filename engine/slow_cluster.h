@@ -4,8 +4,8 @@
 // What the verifier sees.  It reads definitions (names, labels, requests, selectors)
 // from the Catalog and where pods are from the snapshot that it is made from, and
 // nothing else: no column, no counter, no bit set, no filter of predicates/, so that
-// a mistake in those cannot hide here.  Storage is the exception: claims are judged
-// by the storage filters of predicates/.
+// a mistake in those cannot hide here.  Storage is the exception: a pod with claims is also
+// judged by Explain (filters.h), which runs all filters on a ClusterSnapshot of its own.
 //
 // WhyNot tallies what it needs once by walking the pods, and keeps the tallies up to date as
 // pods come and go: what a node's pods take, and how many pods of a topology term are

@@ -48,12 +48,12 @@ class StartedDeletions {
     std::string node;
     std::string uid;
     Phase phase = Phase::kAskedFor;
-    int64_t at_s = 0;  // When a round last saw it in this phase.
+    int64_t at_s = 0;  // When a round last saw it in this phase; kSucceeded: when that was said.
     friend bool operator==(const Deletion&, const Deletion&) = default;
   };
 
-  // As a round begins.  `now_s` absent: the time is in doubt, and ends nothing; neither
-  // does that a node is not among `running` then, which may rest on it.
+  // As a round begins.  `now_s` absent: the time is in doubt.  Then no deletion ends because it
+  // took too long, nor because its node is not in `running`, which may depend on the time itself.
   void Update(const ClusterSnapshot& snapshot, const NodeSet& running,
               std::span<const EndedDeletion> ended, std::optional<int64_t> now_s);
 

@@ -1,13 +1,14 @@
 // Drainability: may the pods of a node be moved at all, and which of them must?
 //
-// The rules are a table read from the top (kRules in the .cc).  The first rule that
-// applies decides about a pod; the first pod that blocks decides about its node.
+// The rules are a table read from the top (kRulesBeforeBudgets in the .cc), and budgets come
+// last.  The first rule that applies decides about a pod; the first pod that blocks decides
+// about its node.
 //
 // One rule stands before the table and holds on nodes that Karpenter manages alone: a
 // pod that Karpenter must not disrupt keeps its node, whatever else the pod is.
 //
 // Units:   seconds.
-// Cost:    O(pods of the node); no allocation when `pods` has room.
+// Cost:    O(pods of the node); no allocation where the lists of the result have room.
 // Threads: pure.
 // Source:  cluster-autoscaler simulator/drain.go GetPodsToMove and
 //          simulator/drainability/rules; karpenter pkg/controllers/state/statenode.go

@@ -8,7 +8,7 @@
 namespace ebb {
 namespace {
 
-// A key with so many domains has a set of nodes for each.
+// A key with at most so many domains has a set of nodes for each.
 constexpr size_t kFewDomains = 64;
 
 }  // namespace

@@ -143,9 +143,9 @@ absl::StatusOr<GroupRules> ParseGroups(const std::string& name, const std::strin
 // Cost: O(nodes * (labels of a node + rules)).
 NodeGroups AssignGroups(const Catalog& catalog, const GroupRules& rules);
 
-// Rules that do not fit this cluster: a rule or a label that no node
-// has, with the nearest that some node has; rules that match the same nodes; a name that
-// several groups have; a group that is smaller than its minSize.
+// Rules that do not fit this cluster: a rule or a label that no node has, with the nearest that
+// some node has; rules that match the same nodes; a name that several groups have; a group that
+// is smaller than its minSize.
 std::vector<InputWarning> GroupWarnings(const Catalog& catalog, const GroupRules& rules);
 // Adds them to what else is warned of.
 void AddGroupWarnings(const Catalog& catalog, const GroupRules& rules,

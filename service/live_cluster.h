@@ -103,10 +103,10 @@ class LiveCluster {
   // The same with what the cluster seems to lack (completeness.h).  Cost: O(cluster).
   // Errors: no nodes, or nodes without a single pod.
   absl::StatusOr<Version> Judged();
-  // The same; what it seems to lack may be told of an earlier version, while no kind has come or
-  // gone since, there are about as many objects (within a quarter), and not each has changed
+  // The same, but warnings may be those of an earlier version, as long as no kind of objects came
+  // or went, their number is within a quarter of what it was, and not every object has changed
   // several times.
-  // Cost: that of a branch, most times.
+  // Cost: mostly that of a branch.
   absl::StatusOr<Version> JudgedLately();
   // The same of Here().
   absl::StatusOr<LoadedCluster> JudgedLatelyHere();
@@ -148,7 +148,7 @@ class LiveCluster {
     std::vector<InputWarning> warnings;
     LoadCounts counts;
   };
-  // Of what is judged.
+  // How many changes the cluster has taken: tells how old a judgement is.
   [[nodiscard]] uint64_t Changes() const {
     return live_.counts().put + live_.counts().deleted + live_.counts().ready;
   }

@@ -20,7 +20,9 @@ nlohmann::ordered_json PodNameJson(const Catalog& catalog, PodId pod);
 nlohmann::ordered_json UtilizationJson(const Catalog& catalog, const Utilization& utilization);
 // Name, group, and what a bill asks for.
 nlohmann::ordered_json NodeHeadJson(const PlanReport& report, NodeId node);
+// Adds what of the node was in use, as docs/plan.md names it.
 void PutUtilization(const PlanContext& context, NodeId node, nlohmann::ordered_json& json);
+// Adds on how many nodes each filter refused the pod.
 void PutTally(const PlaceTally& tally, nlohmann::ordered_json& json);
 // `tally` may be null.
 nlohmann::ordered_json KeptJson(const PlanReport& report, const PlanReport::Kept& kept,

@@ -126,7 +126,7 @@ absl::StatusOr<FoundPlan> SearchPlan(LoadedCluster& cluster, const NodeGroups& g
                                      const PlanSearchOptions& options,
                                      const Parallelism& parallelism) {
   if (options.for_cost && prices == nullptr) {
-    return absl::InvalidArgumentError("search.objective: COST wants prices");
+    return absl::InvalidArgumentError("search.objective: COST needs prices");
   }
   if (options.max_evictions && options.move_cost > 0) {
     return absl::InvalidArgumentError("search.max_evictions: takes no search.move_cost");

@@ -14,13 +14,12 @@
 // quoted (RFC 4180), but not go over lines.
 //
 // Of the prices that fit a node, the one that names most counts; of several the first of the file.
-// service/node_facts.h says which
-// labels are looked at.
+// service/node_facts.h says which labels are looked at.
 //
 // Units:   of the file's currency, an hour.
 // Errors:  InvalidArgument, naming file, line or field: a field that is not known (with the
-// nearest),
-//          a price that is no number, below 0 or above 1,000,000, two prices of the same nodes.
+//          nearest), a price that is no number, below 0 or above 1,000,000, two prices of the same
+//          nodes.
 // Threads: pure but for reading the file.
 
 #ifndef EBB_SERVICE_PRICES_H_

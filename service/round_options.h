@@ -55,7 +55,7 @@ nlohmann::ordered_json OptionsJson(const RoundOptions& options);
 absl::StatusOr<RoundOptions> ParseOptions(const std::string& where,
                                           const nlohmann::ordered_json& json);
 
-// Of what an option may be set to, as flags and the form have it.
+// Bounds of what options may be set to, the same for flags and for the form.
 // More nodes, cores, GiB and rounds than there are; as GiB it still fits an int64_t of bytes.
 inline constexpr int64_t kOptionCountMax = 1'000'000'000;
 inline constexpr int64_t kOptionSecondsMax = 100LL * 365 * 24 * 3600;

@@ -13,9 +13,9 @@
 // Threads:   const methods may run concurrently.  Only SnapshotBuilder (builder.h) and
 //            LiveSnapshot (live_snapshot.h) change a catalog, and only while nobody reads it.
 // Ownership: shared by the snapshots made from it.
-// Changes:   a LiveSnapshot changes its catalog between plans: revision() and the logs of who
-//            came and went tell whoever keeps something beside a catalog that it may no longer
-//            be so.  It leaves a catalog that others read to them, and goes on with a copy.
+// Changes:   a LiveSnapshot changes its catalog between plans.  revision() and the logs of who
+//            came and went tell what is kept beside a catalog that it may be out of date.  While
+//            others read the catalog, the LiveSnapshot leaves it to them and changes a copy.
 
 #ifndef EBB_SNAPSHOT_CATALOG_H_
 #define EBB_SNAPSHOT_CATALOG_H_

@@ -3,8 +3,8 @@
 // These are the pure comparisons that both the snapshot's topology counters and
 // the filters of predicates/ are built from.
 //
-// Cost:    O(requirements x log labels), no allocation.
-// Threads: all const, all pure.
+// Cost:    matching O(requirements x log labels), no allocation.
+// Threads: matching is pure.  InternLabels and Compile* change the Symbols: one at a time.
 // Source:  apimachinery labels.Requirement.Matches, metav1.LabelSelectorAsSelector,
 //          component-helpers nodeaffinity, api v1 Toleration.ToleratesTaint.
 

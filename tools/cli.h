@@ -8,7 +8,8 @@
 
 namespace ebb {
 
-// Exit codes: 0 done, 1 bad input, 2 usage.
+// Exit codes: 0 done; 1 bad input or output; 2 usage; 3 the clock jumped (round_command.h);
+// 10 with --exit-code: something can go.
 int RunCli(int argc, const char* const* argv, std::istream& in, std::ostream& out,
            std::ostream& err);
 

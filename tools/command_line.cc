@@ -76,11 +76,12 @@ void SetAllExamples(CLI::App& app) {
   SetExamples(*command("import").get_subcommand("openb"),
               {{"ebb import openb --nodes nodes.csv --pods pods.csv -o openb.pb",
                 "the cluster of the trace, half of its pods ended"}});
-  SetExamples(
-      command("replay"),
-      {{"ebb plan all.json --state ebb.db --record rounds.db", "records a round"},
-       {"ebb replay rounds.db", "decides again, and compares"}},
-      {{0, "every decision is the same bytes"}, {1, "one is not, or the record cannot be read"}});
+  SetExamples(command("replay"),
+              {{"ebb plan all.json --state ebb.db --record rounds.db", "records a round"},
+               {"ebb replay rounds.db", "decides again, and compares"}},
+              {{0, "every decision is the same bytes"},
+               {1, "one is not, or the record cannot be read"},
+               {2, "wrong usage"}});
   SetExamples(command("state"),
               {{"ebb state show ebb.db", "timers, cooldowns, counters, the last rounds"},
                {"ebb state set-clock ebb.db", "after rounds at a wrong time (docs/rounds.md)"}});

@@ -29,8 +29,8 @@ constexpr ManText kTexts[] = {
      "nodes that stay each of their pods lands. It plans as Cluster Autoscaler plans, with the "
      "scheduler's own rules, and checks every plan with independent code before it is printed.\n"
      "\n"
-     "It reads dumps that kubectl makes, opens no network connection and changes nothing in a "
-     "cluster.",
+     "ebb plan reads dumps that kubectl makes, without any network access. No command changes a "
+     "cluster but ebb run and ebb conformance, through an actuator plugin.",
      kEbbFiles},
     {"ebb plan",
      "Reads a whole cluster and prints the nodes that can go, in the order of their removal, the "
@@ -83,7 +83,7 @@ constexpr ManText kTexts[] = {
     {"ebb state set-clock",
      "A round that was made at a wrong time leaves times that lie ahead, and rounds at the right "
      "time "
-     "would wait for them. Every time in the state that lies after the one given becomes it.",
+     "would wait for them. Times in the state that lie after the one given are set to it.",
      {}},
     {"ebb policy",
      "Reads a file of pools, each with a sizing policy of Clusterman, Escalator, Maestro or "

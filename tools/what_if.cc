@@ -53,7 +53,7 @@ absl::StatusOr<PlanCommand> WithOptions(const PlanCommand& command, const WhatIf
     return BadSetting(what_if.file, "options", error.what());
   }
   if (changed.search.ForCost() && changed.prices.empty()) {
-    return BadSetting(what_if.file, "options.objective", "cost wants prices");
+    return BadSetting(what_if.file, "options.objective", "cost needs prices");
   }
   if (!changed.search.ForCost() && app.count("--move-cost") > 0) {
     return BadSetting(what_if.file, "options.move-cost", "is for the objective cost");

@@ -155,7 +155,7 @@ class Loop {
   void Turn(int64_t now_s);
   // The end of a loop, as above.
   void Stop(LoopClock& clock);
-  // Turns, each a scan interval after the one before, then Stop.
+  // Turns until the clock stops, each a scan interval after the end of the one before; then Stop.
   void Run(LoopClock& clock);
 
  private:

@@ -72,8 +72,7 @@ void RecordActuator::Acknowledge(size_t results) {
                                                           std::min(results, results_.size())));
 }
 
-// Nodes that are gone take nothing along but pods of their own: those of DaemonSets, and those
-// that have ended.
+// A node that is gone takes along only the pods for which GoesWithItsNode holds.
 void DeductingSource::Deduct(const DeletionOrder& order, NodeId node, Observation& observed) {
   ClusterSnapshot& snapshot = *observed.snapshot;
   const Catalog& catalog = snapshot.catalog();

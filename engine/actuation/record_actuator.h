@@ -12,7 +12,8 @@
 //
 // Machines that a group was asked for are told, and count for its target from then on; none comes.
 //
-// What was done is forgotten for a node that leaves the cluster or becomes another machine.
+// Deletions are forgotten for a node that leaves the cluster or becomes another machine.  Soft
+// taints and sizes asked for are remembered by name.
 //
 // Cost:    an observation copies the snapshot (O(pages)) and moves the pods of all nodes that
 //          would be gone.

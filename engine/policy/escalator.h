@@ -6,7 +6,7 @@
 //   if (round.error != EscalatorError::kNone) Tell(Describe(round));
 //   Store(options.name, state);
 //
-// Order of a round, first end wins:
+// Order of a round; the first step that decides ends it:
 //  1. the size of the first node is remembered; 2. unhealthy nodes are tainted, whatever follows;
 //  3. neither nodes nor pods; 4. fewer nodes than min_nodes: an error, and no growth;
 //  5., 6. fewer untainted ones: growth, locked or not; 7. percentages; 8. locked;

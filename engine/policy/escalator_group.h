@@ -74,7 +74,7 @@ struct EscalatorPod {
   bool is_static = false;  // Annotation kubernetes.io/config.source=file.
   std::map<std::string, std::string> node_selector = {};
   std::vector<EscalatorExpression> required_node_affinity = {};  // Of all terms.
-  bool has_affinity = false;  // Node, pod or anti-affinity is given, be it without terms.
+  bool has_affinity = false;  // Node, pod or anti-affinity is given, even without terms.
 };
 
 // The cloud's group behind the node group, as it is at the start of the round.

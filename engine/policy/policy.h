@@ -66,7 +66,7 @@ struct PolicyPod {
   std::optional<PolicyResources> usage{};  // cpu and memory; absent: not measured.
   std::vector<PolicyContainer> containers{};
   PolicyResources overhead{};
-  bool is_running = true;  // False: pending, be it with a node.
+  bool is_running = true;  // False: pending, even if it has a node.
   bool is_daemonset = false;
   int64_t created_s = 0;
   std::map<std::string, std::string> node_selector{};

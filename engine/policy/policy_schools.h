@@ -5,11 +5,9 @@
 //   has joined; a signal that is not internal is read from signals cpus, mem, disk and gpus.
 // - Escalator: delta is what the program returns; nodes go oldest first.  Its calls are assumed to
 //   succeed.
-// - Maestro: rooms are signals rooms_ready, rooms_occupied and rooms_creating, those that are
-// given;
-//   without any, pods are occupied rooms, also those that wait, and what is left of roomsPerNode is
-//   ready.  Its
-//   delta of rooms is as many nodes as it takes (up) or as it empties (down).
+// - Maestro: rooms are the signals rooms_ready, rooms_occupied and rooms_creating that are given.
+//   Without any, pods are occupied rooms, also those that wait, and what is left of roomsPerNode
+//   is ready.  Its delta of rooms is as many nodes as it takes (up) or as it empties (down).
 // - Replicator: pods are allocations, their controllers jobs, those of `scaled_jobs` registered for
 //   scaling; disk is ephemeral storage.
 //

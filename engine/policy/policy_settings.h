@@ -45,7 +45,7 @@ struct PolicyKey {
 class PolicySettings {
  public:
   void Set(std::string path, PolicyValue value);
-  // `count` items are in the list `path`, be they maps.
+  // `count` items are in the list `path`, whether they are maps or not.
   void SetCount(std::string path, size_t count);
 
   [[nodiscard]] bool Has(std::string_view path) const;

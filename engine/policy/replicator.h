@@ -5,7 +5,7 @@
 //   if (made.reason == ReplicatorReason::kScaleOut) StartScaleOut(made.target, now_ms, &state);
 //   Store(options.replicator_worker_pool, state);
 //
-// Order of a round, first stop wins:
+// Order of a round; the first step that decides ends it:
 //  1. failsafe is on; an operation still runs; failsafe is entered now because failures have
 //     reached the retry threshold;
 //  2. allocations or jobs that could not be read; a pool without nodes;
@@ -22,7 +22,7 @@
 // Cost:    that of Figures().
 // Errors:  none: whatever is wrong is a decision without action, with its reason.
 // Threads: none.
-// Source:  Nomad Replicator, replicator/cluster_scaling.go; steps 6 from its release 1.0.3, scale
+// Source:  Nomad Replicator, replicator/cluster_scaling.go; step 6 from its release 1.0.3, scale
 //          factor from its author's fork.  On purpose otherwise: a group that cannot be read denies
 //          (there it crashes), and the count permits at or above its threshold (there only at it,
 //          so that a count past it is stuck for ever).

@@ -56,7 +56,8 @@ int64_t AmountOf(const PodShape& shape, ResourceId resource) {
       0, std::min(amount_in(shape.fit_requests), amount_in(shape.charge_requests)));
 }
 
-// Nodes that pods may be bound to by their selectors, and others' taints keep them off the rest.
+// A set of nodes that some pods cannot leave: selectors bind them to it, or taints keep them off
+// all others.
 struct Realm {
   NodeSet nodes;
   std::vector<bool> classes;  // By StaticClassOf: pods that can be on no other nodes.
@@ -351,7 +352,7 @@ class Prices {
   std::vector<double> left_;  // Scratch: worth less prices, by candidate.
 };
 
-// Makes amounts small enough for sums of products, so that whoever kept the limit keeps it.
+// The limit with amounts small enough for sums of products.  A choice within `limit` is within it.
 Limit Shrunk(const Limit& limit) {
   constexpr absl::int128 kMost = absl::int128{1} << 40;
   const absl::int128 divisor = limit.most / kMost + 1;

@@ -14,7 +14,7 @@
 //   - for each budget:    sum x over nodes with pods that ask it <= disruptions allowed, and
 //                         sum x * those pods <= disruptions allowed - 1 + the most on one node;
 //   - for each workload:  sum x * its pods <= the share of it that may be evicted.
-// The second form of the last: a budget with one disruption left admits one more node, whatever
+// The second form for budgets: a budget with one disruption left admits one more node, whatever
 // number of its pods (PdbTracker).  The bound is that of the linear relaxation, 0 <= x <= 1, or
 // a little above.
 //

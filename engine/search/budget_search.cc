@@ -111,8 +111,8 @@ class BudgetSearch {
     taken_.push_back(unit);
   }
 
-  // Gives up the dearer of two units that spend of the budget, and again; false: that was not
-  // enough.
+  // Gives up units that spend of the budget until `spend` is admitted: each time the dearer of
+  // two that are drawn.  Returns false where kTries of them were not enough.
   bool FreeFor(const PackingSpend& spend, uint32_t wanted) {
     const std::vector<uint32_t>& users = problem_.budget_users[spend.budget];
     constexpr int kTries = 3;

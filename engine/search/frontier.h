@@ -47,6 +47,7 @@ inline constexpr size_t kFrontierSearches = 7;
 // `hourly`: what nodes are worth, by NodeId (worth.h); 1 each, if nodes are counted.
 // Of `options` everything but `worth` and `on_better`.  `ends`: of each search, instead of the
 // deadline of `options`; empty: that one is of all.
+// REQUIRES: one entry a node in `hourly`; none or kFrontierSearches in `ends`.
 absl::StatusOr<Frontier> FindFrontier(ClusterSnapshot& snapshot, const NodeGroups& groups,
                                       std::span<const PodId> pending, const PlanRequest& request,
                                       std::span<const double> hourly, const SearchOptions& options,

@@ -63,7 +63,7 @@ struct SearchResult {
   size_t greedy_nodes = 0;   // That it removes.
   uint64_t iterations = 0;
   // No plan is worth more (bound.h).  Absent: there was no time to find it, or nothing was
-  // searched, as a limit or deadline ended the greedy plan.
+  // searched: a limit or deadline ended the greedy plan, or no node may go.
   std::optional<int64_t> bound;
 };
 

@@ -8,9 +8,9 @@
 //   - pods that do not fit at all take nothing;
 //   - a node that is short of memory cannot use up its cores: for each core, even the leanest of
 //     the pods takes some memory.
-// What Of tells is never less than what pods take, and mostly a little more: kinds that fit are
-// told by one resource at a time, and of what whole pods come to only the greatest common divisor
-// counts.
+// What Of tells is never less than what pods can take, and mostly a little more: it looks at one
+// resource at a time to tell which kinds fit, and takes every multiple of the kinds' greatest
+// common divisor for an amount that whole pods can come to.
 //
 // Units:   as ClusterSnapshot.
 // Cost:    O(kinds * resources^3) to build; Of O(resources^2 * (resources + log kinds)).

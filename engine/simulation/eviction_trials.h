@@ -14,9 +14,8 @@
 //
 // The same input gives the same result at any number of threads, where no deadline ends the trials.
 //
-// Cost:    a trial O(evicted pods * nodes) filters and scores.  Memory: a copy of the snapshot,
-// which
-//          shares pages, for each thread.
+// Cost:    a trial O(evicted pods * nodes) filters and scores.
+// Memory:  for each thread a copy of the snapshot, which shares its pages.
 // Threads: those of `parallelism`.
 
 #ifndef EBB_ENGINE_SIMULATION_EVICTION_TRIALS_H_
@@ -61,8 +60,8 @@ EvictionTrials RunEvictionTrials(const ClusterSnapshot& snapshot, const Plan& pl
                                  const EvictionTrialOptions& options,
                                  const Parallelism& parallelism = Parallelism::One());
 
-// Whether pods are pending in at most a `share` of trials, of both orders together.  Trials that a
-// deadline cut do not show it.
+// Whether pods are pending in at most a `share` of trials, of both orders together.  False where a
+// deadline cut the trials.
 bool IsRobust(const EvictionTrials& trials, double share);
 
 // Runs the first trials, and the others only where those leave it open whether the plan is robust.

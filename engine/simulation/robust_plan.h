@@ -6,11 +6,11 @@
 // (eviction_trials.h).  So some of its nodes stay.  Two ways are tried, and the one that leaves
 // more nodes to go counts:
 //   - the last nodes of the plan stay (RobustRemovals);
-//   - nodes stay that would have taken the pods that were left: of the trial with most pods
-//   pending,
-//     the node that takes most of them, whether they run there now or would fit beside its pods;
-//     then the next, until each has a node; and again, until trials leave no more pending than they
-//     may.  Then nodes are taken back in as long as that holds, in halves, quarters and so on.
+//   - nodes stay that would have taken the pods that were left: of the trial with most pending
+//     pods, the node that takes most of them, whether they run there now or would fit beside its
+//     pods; then the next, until each has a node; and again, until trials leave no more pending
+//     than they may.  Then nodes are taken back in as long as that holds, in halves, quarters and
+//     so on.
 // The nodes that go are planned for anew, in their order and with the places that the plan had.
 //
 // The deadline of the options ends this with the largest part that trials have shown to be good by

@@ -83,7 +83,7 @@ class SimulatedScheduler {
 
   // kNoNode: no node takes it.  `peers`: the nodes of the other pods of its controller, one entry
   // a pod.  `closed`: nodes that take no pods, besides those that their taints say; null: none.
-  // The pod is not placed.
+  // REQUIRES: the pod is on no node of `snapshot`.
   NodeId Choose(const ClusterSnapshot& snapshot, PodId pod, std::span<const NodeId> peers,
                 const NodeSet* closed = nullptr);
 

@@ -43,7 +43,7 @@ struct SimulationOptions {
   int64_t duration_s = 86400;
   int64_t sample_every_s = 300;
   bool scale_down_enabled = true;
-  // Told now and then how much of the time has passed.  Null: nobody is.
+  // Called with each sample, every `sample_every_s` of simulated time.  Null: nobody is.
   std::function<void(const SimulationSample& now)> on_sample;
 };
 

@@ -3,8 +3,8 @@
 //   absl::StatusOr<PluginStatus> status = ReadPluginStatus(reply, now_s);
 //
 // What cannot be: a name that no node has, a node told twice, no phase or an unknown one, a time
-// before 1970 or more than an hour ahead, results with one id or none, more than 100,000 of
-// anything.  Texts for people are cut to 1000 bytes.
+// before 1970 or more than an hour ahead, a result without an id, two results with the same id,
+// more than 100,000 of anything.  Texts for people are cut to 1000 bytes.
 //
 // Cost:    O(reply).
 // Errors:  Internal, naming the field: "running[3].phase: 9 is no phase".

@@ -99,7 +99,7 @@ using Handle = std::unique_ptr<T, Freer<T, kFree>>;
 class Plan {
  public:
   explicit Plan(ebb_plan* plan) : plan_(plan) {}
-  // "complete", "limit" or "deadline".
+  // "complete", "limit", "deadline", or "evictionLimit" (search.max_evictions).
   [[nodiscard]] std::string_view termination() const { return View(plan_->termination); }
   // In the order in which the nodes go.
   [[nodiscard]] ArrayView<ebb_removal> removals() const {

@@ -372,7 +372,7 @@ absl::StatusOr<std::string> Call(ebb::Session& session, ebb_call call, ebb_encod
     case EBB_CALL_PASS_TABLE:
       return PassTable(session, encoding, data, size);
     default:
-      return absl::InvalidArgumentError(absl::StrCat("call: ", call, " is none"));
+      return absl::InvalidArgumentError(absl::StrCat("call: ", call, " is no call"));
   }
 }
 

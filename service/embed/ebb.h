@@ -192,7 +192,8 @@ typedef struct ebb_kept {
 } ebb_kept;
 
 typedef struct ebb_plan {
-  ebb_text termination;        /* "complete", "limit" or "deadline". */
+  ebb_text termination;        /* "complete", "limit", "deadline", or
+                                  "evictionLimit" (search.max_evictions). */
   const ebb_removal* removals; /* In the order in which the nodes go. */
   size_t removals_count;
   const ebb_kept* kept;

@@ -158,7 +158,7 @@ std::vector<std::string> TellAll(const std::vector<std::unique_ptr<Notifier>>& n
   for (const std::unique_ptr<Notifier>& notifier : notifiers) {
     const absl::Status told = notifier->Tell(notice);
     if (told.ok()) continue;
-    failed.push_back(fmt::format("pool {}: a notice was not told: {}", notice.pool,
+    failed.push_back(fmt::format("pool {}: a notice could not be sent: {}", notice.pool,
                                  std::string(told.message())));
   }
   return failed;

@@ -38,11 +38,11 @@ absl::StatusOr<PolicySignal> ReadPrometheusAnswer(std::string_view query, std::s
   simdjson::dom::element root;
   std::string_view status;
   if (parser.parse(padded).get(root) || root["status"].get_string().get(status)) {
-    return BadAnswer(query, "the answer is none of Prometheus");
+    return BadAnswer(query, "it is not an answer of Prometheus");
   }
   if (status != "success") {
     std::string_view why;
-    if (root["error"].get_string().get(why)) why = "it says no";
+    if (root["error"].get_string().get(why)) why = "it tells an error without a message";
     return absl::FailedPreconditionError(
         fmt::format("Prometheus, query \"{}\": {}", Printable(query), Printable(why)));
   }

@@ -248,7 +248,7 @@ absl::StatusOr<Session::Effective> Session::Parse(const wire::Settings& settings
     if (size.name().empty() || size.min_size() < 0 || size.max_size() < size.min_size()) {
       return absl::InvalidArgumentError(
           absl::StrCat("settings.group_sizes: ", Printable(size.name()),
-                       ": wants a name and 0 <= min_size <= max_size"));
+                       ": needs a name and 0 <= min_size <= max_size"));
     }
     effective.texts.group_sizes.push_back(
         {.name = size.name(), .min_size = size.min_size(), .max_size = size.max_size()});
@@ -463,7 +463,7 @@ absl::StatusOr<PlanSearchOptions> SearchOptionsOf(const wire::Search& search, bo
     return absl::InvalidArgumentError("input.search.move_cost: is for the objective COST");
   }
   if (options.for_cost && !has_prices) {
-    return absl::InvalidArgumentError("input.search.objective: COST wants input.prices");
+    return absl::InvalidArgumentError("input.search.objective: COST needs input.prices");
   }
   if (search.has_max_evictions()) options.max_evictions = search.max_evictions();
   options.bound = search.bound();

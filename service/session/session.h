@@ -115,7 +115,7 @@ class Session {
   // Who feeds: a stream that has ended a resync goes on telling what changes, until it ends.
   void BeginFeed() { ++feeds_; }
   void EndFeed() { --feeds_; }
-  // Load() ends all of them.
+  // Whether the resync is still open.  Load() ends all resyncs.
   [[nodiscard]] bool InResync(uint64_t resync) const { return resyncs_.contains(resync); }
 
   absl::StatusOr<wire::LoadReply> Load(std::string_view dump, const wire::Settings* settings);
@@ -181,11 +181,11 @@ class Session {
   // The same with the plan's report.
   absl::Status WithReport(const wire::PlanInput& input, std::optional<Clock::time_point> end,
                           const std::function<absl::Status(const PlanReport&)>& tell);
-  // What remembers the passes so far; it goes on with other options.
   // `write`(catalog, plan) puts the verified plan into the reply.
   template <typename Reply, typename Write>
   absl::StatusOr<Reply> MakePass(const wire::PassCall& call, std::optional<Clock::time_point> end,
                                  Write write);
+  // The planner that remembers earlier passes.  Other options do not reset it.
   Planner& PassPlanner(const PlannerOptions& options, const std::shared_ptr<Symbols>& symbols);
   absl::Status CheckMemory() const;
   absl::Status CheckRoom(std::span<const Change> changes);

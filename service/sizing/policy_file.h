@@ -27,7 +27,7 @@
 // (replicator_pools.h).
 //
 // Errors:  InvalidArgument with file, line and key: no YAML, unknown keys with the nearest known
-//          one, wrong types, numbers out of range, keys that lack, two pools of one name, what the
+//          one, wrong types, numbers out of range, missing keys, two pools of one name, what the
 //          policy makes of its options.  NotFound: a file that is named cannot be read.
 // Cost:    O(file).
 // Threads: pure, but for reading the registry and the files that are named.

@@ -164,10 +164,11 @@ void AddRest(Json& properties) {
   prometheus["required"] = {"url"};
   properties["prometheus"] = prometheus;
   Json discover = Object();
-  discover["properties"] = {
-      {"prefix",
-       {{"type", "string"},
-        {"description", "Of Replicator's keys in labels and annotations of nodes"}}}};
+  discover["properties"] = {{"prefix",
+                             {{"type", "string"},
+                              {"description",
+                               "Before Replicator's keys in labels and annotations of nodes, which "
+                               "make pools of their own"}}}};
   properties["discover"] = discover;
 }
 

@@ -26,7 +26,7 @@ namespace ebb {
 struct SettingsPlace {
   std::string file;
   std::map<std::string, int> lines{};
-  // Keys that are not read and are nearly those of one that would be: sentences.
+  // Warnings, as sentences, of keys that nobody reads and that are close to a known one.
   std::vector<std::string> passed_over{};
 
   [[nodiscard]] absl::Status Bad(const YAML::Node& node, const std::string& path,

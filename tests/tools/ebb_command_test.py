@@ -616,7 +616,7 @@ workloads:
         self.assertIn("--budget requires --optimize", self.ebb(
             "plan", self.cluster, "--what-if", budget, code=1)[1])
         cost = self.write("w.yaml", "options: {optimize: true, objective: cost, move-cost: 2}")
-        self.assertIn("w.yaml: options.objective: cost wants prices", self.ebb(
+        self.assertIn("w.yaml: options.objective: cost needs prices", self.ebb(
             "plan", self.cluster, "--assume-complete", "--what-if", cost, code=1)[1])
         prices = self.write("p.yaml", "currency: EUR\ndefault: 1")
         self.assertRegex(self.plan("--prices", prices, "--what-if", cost),

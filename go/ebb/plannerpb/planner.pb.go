@@ -165,7 +165,7 @@ type Search_Objective int32
 
 const (
 	Search_NODES Search_Objective = 0
-	Search_COST  Search_Objective = 1 // What they cost an hour: wants prices.
+	Search_COST  Search_Objective = 1 // What they cost an hour: needs prices.
 )
 
 // Enum value maps for Search_Objective.
@@ -2336,7 +2336,7 @@ func (x *PassReply) GetPassSeconds() float64 {
 type PassPlan struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// "complete": every candidate was judged; "limit": the unneeded limit was reached;
-	// "deadline": time ran out.
+	// "deadline": time ran out; "evictionLimit": search.max_evictions ended it.
 	Termination   string      `protobuf:"bytes,1,opt,name=termination,proto3" json:"termination,omitempty"`
 	Removes       []*Removal  `protobuf:"bytes,2,rep,name=removes,proto3" json:"removes,omitempty"` // In the order in which the nodes go.
 	Keeps         []*KeptNode `protobuf:"bytes,3,rep,name=keeps,proto3" json:"keeps,omitempty"`     // Candidates that were judged and stay.

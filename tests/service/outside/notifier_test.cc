@@ -175,7 +175,7 @@ TEST_F(NotifierTest, OneThatFailsKeepsNoOtherFromBeingTold) {
       [](int64_t) {});
   const std::vector<std::string> failed = TellAll(notifiers, kNotice);
   ASSERT_THAT(failed, SizeIs(1));
-  EXPECT_THAT(failed[0], HasSubstr("pool web: a notice was not told: command false"));
+  EXPECT_THAT(failed[0], HasSubstr("pool web: a notice could not be sent: command false"));
   EXPECT_THAT(lines_, SizeIs(1));
 }
 

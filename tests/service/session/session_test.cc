@@ -651,7 +651,7 @@ TEST_F(SessionSearchTest, WhatIsWrongWithASearchIsNamed) {
   wire::PlanCall call = SearchCall();
   wire::Search& search = *call.mutable_input()->mutable_search();
   search.set_objective(wire::Search::COST);
-  EXPECT_EQ(Refusal(call), "input.search.objective: COST wants input.prices");
+  EXPECT_EQ(Refusal(call), "input.search.objective: COST needs input.prices");
   search.set_objective(wire::Search::NODES);
   search.set_move_cost(1);
   EXPECT_EQ(Refusal(call), "input.search.move_cost: is for the objective COST");
