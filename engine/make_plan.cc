@@ -20,6 +20,13 @@ UnremovableNode Kept(NodeId node, UnremovableReason reason, PodId pod = kNoPod) 
   return kept;
 }
 
+// Whether the verdict may depend on what was removed before the node's turn.
+bool DependsOnOrder(const UnremovableNode& kept) {
+  return kept.reason == UnremovableReason::kNoPlaceToMovePods ||
+         (kept.reason == UnremovableReason::kBlockedByPod &&
+          kept.blocking_reason == BlockingPodReason::kNotEnoughPdb);
+}
+
 // Takes nodes off the candidates, with a reason, and keeps the order of the rest.
 class Exclusions {
  public:
@@ -27,10 +34,16 @@ class Exclusions {
 
   // A node that the pass kept for a reason of its own keeps that.
   void Add(NodeId node, UnremovableReason reason, PodId pod = kNoPod) {
-    out_[Index(node)] = true;
-    const auto own = std::find_if(made_.plan.keep.begin(), made_.plan.keep.end(),
-                                  [&](const UnremovableNode& kept) { return kept.node == node; });
-    made_.excluded.push_back(own != made_.plan.keep.end() ? *own : Kept(node, reason, pod));
+    const UnremovableNode* const own = OwnReason(node);
+    Add(own != nullptr ? *own : Kept(node, reason, pod));
+  }
+
+  // The same for a node behind the minimum of its group, unless its own reason may come from what
+  // the pass had removed by then: that is more than what will go.
+  void AddSurplus(NodeId node) {
+    const UnremovableNode* const own = OwnReason(node);
+    const bool keeps_own = own != nullptr && !DependsOnOrder(*own);
+    Add(keeps_own ? *own : Kept(node, UnremovableReason::kNodeGroupMinSizeReached));
   }
 
   void Apply() {
@@ -38,6 +51,17 @@ class Exclusions {
   }
 
  private:
+  void Add(const UnremovableNode& kept) {
+    out_[Index(kept.node)] = true;
+    made_.excluded.push_back(kept);
+  }
+
+  // Null: the pass would remove it.
+  [[nodiscard]] const UnremovableNode* OwnReason(NodeId node) const {
+    const auto own = std::ranges::find(made_.plan.keep, node, &UnremovableNode::node);
+    return own == made_.plan.keep.end() ? nullptr : &*own;
+  }
+
   std::vector<bool> out_;
   PlanResult& made_;
 };
@@ -69,7 +93,7 @@ bool ExcludeSurplus(const NodeGroups& groups, std::vector<int64_t> quotas, const
     if (quotas[Index(group)]-- > 0) continue;
     const auto from = std::find(made.candidates.begin(), made.candidates.end(), removal.node);
     for (auto it = from; it != made.candidates.end(); ++it) {
-      if (groups.Of(*it) == group) exclusions.Add(*it, UnremovableReason::kNodeGroupMinSizeReached);
+      if (groups.Of(*it) == group) exclusions.AddSurplus(*it);
     }
     return true;
   }
@@ -125,11 +149,6 @@ size_t SoundRemovals(const NodeGroups& groups, std::span<const int64_t> register
   return sound;
 }
 
-bool DependsOnOrder(UnremovableReason reason) {
-  return reason == UnremovableReason::kNoPlaceToMovePods ||
-         reason == UnremovableReason::kBlockedByPod;
-}
-
 // Leaves the first `removals` of the plan.  A candidate behind the cut counts as not judged
 // if its verdict may depend on the removals that are gone.
 void Cut(const Catalog& catalog, size_t removals, Termination termination, PlanResult& made) {
@@ -149,7 +168,7 @@ void Cut(const Catalog& catalog, size_t removals, Termination termination, PlanR
   std::vector<bool> is_behind(catalog.nodes());
   for (auto it = first_out; it != made.candidates.end(); ++it) is_behind[Index(*it)] = true;
   std::erase_if(plan.keep, [&](const UnremovableNode& kept) {
-    if (!is_behind[Index(kept.node)] || !DependsOnOrder(kept.reason)) return false;
+    if (!is_behind[Index(kept.node)] || !DependsOnOrder(kept)) return false;
     is_skipped[Index(kept.node)] = true;
     return true;
   });
@@ -198,6 +217,8 @@ PassInput LastPassInput(const PlanRequest& request, const PlanResult& made,
   input.candidates = made.candidates;
   input.destinations = request.destinations;
   input.pending = pending;
+  input.must_fit = request.must_fit;
+  input.evicting = request.evicting;
   input.max_workload_share = request.max_workload_share;
   if (request.max_scale_down_parallelism) {
     input.unneeded_limit =
@@ -224,6 +245,7 @@ absl::StatusOr<PlanResult> MakePlan(ClusterSnapshot& snapshot, const NodeGroups&
   const std::vector<int64_t> registered = RegisteredNodes(snapshot, groups);
   const std::vector<int64_t> quotas = GroupQuotas(snapshot, groups, request.now_s);
   Exclusions exclusions(snapshot.catalog().nodes(), made);
+  std::vector<std::optional<Utilization>> utilization;  // As the first pass, of all, saw it.
   while (true) {
     input = LastPassInput(request, made, pending);
     input.deadline = request.passes_end;
@@ -232,7 +254,7 @@ absl::StatusOr<PlanResult> MakePlan(ClusterSnapshot& snapshot, const NodeGroups&
     absl::StatusOr<Plan> plan = planner.Pass(snapshot, groups, input);
     if (!plan.ok()) return plan.status();
     made.plan = *std::move(plan);
-    ++made.passes;
+    if (++made.passes == 1) utilization = made.plan.utilization;
     const size_t sound =
         SoundRemovals(groups, registered, quotas, made.plan, made.plan.remove.size());
     if (sound < made.plan.remove.size() && request.passes_end != nullptr &&
@@ -248,6 +270,7 @@ absl::StatusOr<PlanResult> MakePlan(ClusterSnapshot& snapshot, const NodeGroups&
     }
     exclusions.Apply();
   }
+  made.plan.utilization = std::move(utilization);
   if (request.on_passes_done) request.on_passes_done();
 
   if (request.verify) {

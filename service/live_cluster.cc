@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/text.h"
+#include "engine/deletions_under_way.h"
 #include "service/explain.h"
 #include "service/filter_report.h"
 #include "service/plan_report.h"
@@ -216,8 +217,20 @@ absl::Status LiveCluster::ExportRest(ObjectSink& sink) {
 }
 
 absl::StatusOr<PlanResult> LiveCluster::Plan(const GroupRules& rules, const PlanRequest& request) {
+  return Plan(AssignGroups(live_.Snapshot().catalog(), rules), request);
+}
+
+absl::StatusOr<PlanResult> LiveCluster::Plan(const NodeGroups& groups, const PlanRequest& request) {
   ClusterSnapshot& snapshot = live_.Snapshot();
-  return MakePlan(snapshot, AssignGroups(snapshot.catalog(), rules), live_.Pending(), request);
+  if (!DeletionsUnderWay::AnyOf(snapshot, request.now_s)) {
+    return MakePlan(snapshot, groups, live_.Pending(), request);
+  }
+  ClusterSnapshot beside = snapshot;
+  std::vector<PodId> pending = live_.Pending();
+  DeletionsUnderWay deletions(beside, pending, request.now_s);
+  PlanRequest asked = request;
+  deletions.Ask(asked);
+  return MakePlan(beside, groups, pending, asked);
 }
 
 absl::StatusOr<Json> LiveCluster::Explain(const GroupRules& rules, const PlanRequest& request,
@@ -227,11 +240,14 @@ absl::StatusOr<Json> LiveCluster::Explain(const GroupRules& rules, const PlanReq
   const absl::StatusOr<std::vector<NodeId>> ids = FindNodes(cluster.snapshot.catalog(), nodes);
   if (!ids.ok()) return ids.status();
   const NodeGroups groups = AssignGroups(cluster.snapshot.catalog(), rules);
+  DeletionsUnderWay deletions(cluster.snapshot, cluster.pending, request.now_s);
+  PlanRequest asked = request;
+  deletions.Ask(asked);
   const absl::StatusOr<PlanResult> made =
-      MakePlan(cluster.snapshot, groups, cluster.pending, request);
+      MakePlan(cluster.snapshot, groups, cluster.pending, asked);
   if (!made.ok()) return made.status();
   const PlanReport report =
-      MakeReport({.cluster = &cluster, .groups = &groups, .request = &request, .made = &*made});
+      MakeReport({.cluster = &cluster, .groups = &groups, .request = &asked, .made = &*made});
   return ExplanationJson(report, *ids);
 }
 

@@ -113,8 +113,9 @@ class LiveCluster {
 
   // --- Answers -----------------------------------------------------------------
 
-  // Errors: as MakePlan.
+  // A plan beside the deletions that are under way (deletions_under_way.h).  Errors: as MakePlan.
   absl::StatusOr<PlanResult> Plan(const GroupRules& rules, const PlanRequest& request);
+  absl::StatusOr<PlanResult> Plan(const NodeGroups& groups, const PlanRequest& request);
   // Why nodes ("X" or "node/X") stay or go in such a plan.  Errors: also a node that is not
   // there.
   absl::StatusOr<nlohmann::ordered_json> Explain(const GroupRules& rules,

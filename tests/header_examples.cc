@@ -17,6 +17,7 @@
 #include "engine/actuation/loop.h"
 #include "engine/actuation/record_actuator.h"
 #include "engine/actuation/shrink_plan.h"
+#include "engine/deletions_under_way.h"
 #include "engine/planner.h"
 #include "engine/policy/clusterman.h"
 #include "engine/policy/clusterman_drainer.h"
@@ -700,6 +701,15 @@ void TellUsableRoom(std::span<const std::vector<int64_t>> kinds, std::span<const
                     std::span<int64_t> most) {
   const UsableRoom usable(kinds);
   usable.Of(room, most);
+}
+
+// engine/deletions_under_way.h
+bool PlanBesideDeletions(ClusterSnapshot& snapshot, const NodeGroups& groups,
+                         std::vector<PodId>& pending, PlanRequest& request) {
+  DeletionsUnderWay deletions(snapshot, pending, request.now_s);
+  deletions.Ask(request);
+  absl::StatusOr<PlanResult> made = MakePlan(snapshot, groups, pending, request);
+  return made.ok();
 }
 
 // engine/simulation/robust_plan.h

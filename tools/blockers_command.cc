@@ -17,6 +17,7 @@
 #include "base/figures.h"
 #include "base/json_text.h"
 #include "base/printable.h"
+#include "engine/deletions_under_way.h"
 #include "service/clock.h"
 #include "service/live_cluster.h"
 #include "service/plan_report.h"
@@ -117,7 +118,9 @@ int BlockersCommand::Run(std::ostream& out, std::ostream& err) const {
 
   progress.Say("planning");
   const NodeGroups groups = AssignGroups(cluster.snapshot.catalog(), *rules);
-  const PlanRequest request = plan.RequestAt(*now_s);
+  DeletionsUnderWay deletions(cluster.snapshot, cluster.pending, *now_s);
+  PlanRequest request = plan.RequestAt(*now_s);
+  deletions.Ask(request);
   const absl::StatusOr<PlanResult> made =
       MakePlan(cluster.snapshot, groups, cluster.pending, request);
   if (!made.ok()) return fail(made.status());

@@ -15,6 +15,7 @@
 #include "base/figures.h"
 #include "base/json_text.h"
 #include "base/printable.h"
+#include "engine/deletions_under_way.h"
 #include "engine/search/frontier.h"
 #include "service/clock.h"
 #include "service/output_file.h"
@@ -181,6 +182,9 @@ int FrontierCommand::Run(std::ostream& out, std::ostream& err) const {
 
   progress.Say("searching");
   const NodeGroups groups = AssignGroups(catalog, *rules);
+  DeletionsUnderWay deletions(cluster->snapshot, cluster->pending, *now_s);
+  PlanRequest request = plan.RequestAt(*now_s);
+  deletions.Ask(request);
   SearchOptions options;
   options.seed = seed;
   options.iterations = iterations;
@@ -194,9 +198,8 @@ int FrontierCommand::Run(std::ostream& out, std::ostream& err) const {
   std::vector<const Deadline*> each_end;
   for (const Deadline* const each : deadlines.Each()) firsts.emplace_back(each, &ends);
   for (const FirstDeadline& each : firsts) each_end.push_back(&each);
-  const absl::StatusOr<Frontier> frontier =
-      FindFrontier(cluster->snapshot, groups, cluster->pending, plan.RequestAt(*now_s), hourly,
-                   options, parallelism, each_end);
+  const absl::StatusOr<Frontier> frontier = FindFrontier(
+      cluster->snapshot, groups, cluster->pending, request, hourly, options, parallelism, each_end);
   if (!frontier.ok()) return fail(frontier.status());
   progress.Done();
   PrintLoadWarnings(*cluster, err);

@@ -15,6 +15,7 @@
 #include "base/figures.h"
 #include "base/json_text.h"
 #include "base/printable.h"
+#include "engine/deletions_under_way.h"
 #include "engine/make_plan.h"
 #include "engine/simulation/eviction_trials.h"
 #include "engine/simulation/robust_plan.h"
@@ -654,7 +655,9 @@ int PlanCommand::PlanOver(LoadedCluster& cluster, const GroupRules& rules, const
   const absl::StatusOr<std::optional<NodePrices>> prices_of =
       ReadPrices(cluster.snapshot.catalog());
   if (!prices_of.ok()) return progress.Done(), Fail(prices_of.status(), err);
+  DeletionsUnderWay deletions(cluster.snapshot, cluster.pending, *now_s);
   PlanRequest request = RequestAt(*now_s);
+  deletions.Ask(request);
   std::optional<Deadlines> deadlines;
   if (const auto end = SimulationEnd(loaded.since)) {
     deadlines.emplace(*end);

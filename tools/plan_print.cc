@@ -78,7 +78,9 @@ std::string_view TerminationText(Termination termination) {
     case Termination::kDeadline:
       return "--scale-down-simulation-timeout ended the pass; more nodes may be able to go.";
     case Termination::kNoRoomForPending:
-      return "Not all pods that must find room first find it, so no node was judged.";
+      return "Pods of nodes in deletion, or pods evicted lately, do not all find room, so no node "
+             "was "
+             "judged.";
     case Termination::kRobust:
       return "--robust shortened the plan: with the nodes that it leaves, pods might stay pending.";
     case Termination::kEvictionLimit:
@@ -89,8 +91,14 @@ std::string_view TerminationText(Termination termination) {
   return "";
 }
 
-std::string PendingText(size_t pending, const Plan& plan) {
-  const std::string are = Count(pending, "pod is", "pods are");
+// `displaced`: of the pending ones, those whose node is in deletion.
+std::string PendingText(size_t pending, size_t displaced, const Plan& plan) {
+  std::string are = Count(pending, "pod is", "pods are");
+  if (displaced > 0) {
+    are += displaced == pending
+               ? " on nodes in deletion, and so"
+               : fmt::format(", with {} on nodes in deletion,", WithCommas(displaced));
+  }
   const size_t placed = plan.packed.size();
   // What there was no time to verify is not told.
   if (placed == 0 && plan.termination == Termination::kDeadline) {
@@ -182,7 +190,7 @@ void PrintNotes(const PlanReport& report, const Style& style, std::ostream& out)
   }
   const size_t pending = context.cluster->pending.size();
   if (pending > 0 && plan.termination != Termination::kNotStarted) {
-    out << Wrapped(PendingText(pending, plan), style.columns) << "\n";
+    out << Wrapped(PendingText(pending, context.request->must_fit, plan), style.columns) << "\n";
   }
 }
 

@@ -96,12 +96,14 @@ PackingProblem::PackingProblem(const ClusterSnapshot& snapshot, const ClusterSna
     return group.atomic &&
            !IsWhole(group, static_cast<int64_t>(unit.nodes.size()), registered[Index(unit.group)]);
   });
-  FindSpends(running, request.max_workload_share);
+  FindSpends(running, request);
 }
 
-void PackingProblem::FindSpends(const ClusterSnapshot& running, double max_workload_share) {
+void PackingProblem::FindSpends(const ClusterSnapshot& running, const PlanRequest& request) {
   const Catalog& catalog = running.catalog();
-  const PdbTracker pdbs(catalog);
+  const double max_workload_share = request.max_workload_share;
+  PdbTracker pdbs(catalog);
+  pdbs.RemovePods(request.evicting);
   const auto pdb_count = static_cast<uint32_t>(catalog.pdbs().size());
   for (uint32_t p = 0; p < pdb_count; ++p) budgets.push_back(pdbs.remaining(PdbId{p}));
   std::optional<Workloads> workloads;

@@ -69,13 +69,14 @@ struct PackingProblem {
 
   // The units are those of `candidates` that eligibility and rules let go.  `worth`: by NodeId,
   // empty: each node counts 1; nodes of no worth are no units.  `running`: the cluster before
-  // pending pods found room; of the request the planner's options, destinations, time and share.
+  // pending pods found room; of the request the planner's options, destinations, time, share and
+  // evictions under way.
   PackingProblem(const ClusterSnapshot& snapshot, const ClusterSnapshot& running,
                  const NodeGroups& groups, const PlanRequest& request,
                  std::span<const NodeId> candidates, std::span<const int64_t> worth);
 
  private:
-  void FindSpends(const ClusterSnapshot& running, double max_workload_share);
+  void FindSpends(const ClusterSnapshot& running, const PlanRequest& request);
 };
 
 class Packing {

@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "base/time_range.h"
 #include "engine/actuation/deletion_orders.h"
+#include "engine/deletions_under_way.h"
 #include "engine/utilization.h"
 #include "engine/verify.h"
 #include "service/explain.h"
@@ -562,6 +563,8 @@ absl::Status Session::WithPlan(const wire::PlanInput& input, std::optional<Clock
   const auto prices = PricesOf(input, catalog);
   if (!prices.ok()) return prices.status();
   if (absl::Status s = CheckNow(input); !s.ok()) return s;
+  DeletionsUnderWay deletions(cluster.snapshot, cluster.pending, request->now_s);
+  deletions.Ask(*request);
   const auto ends = EndOf(input, end);
   if (!ends.ok()) return ends.status();
   std::optional<Deadlines> deadlines;

@@ -62,12 +62,14 @@ RemedyTrials::RemedyTrials(LiveCluster& cluster, const GroupRules& rules,
 absl::StatusOr<RemedyTrials::Outcome> RemedyTrials::Try(const Remedy& remedy,
                                                         std::string_view node) {
   if (absl::Status s = patched_.Apply(remedy.objects); !s.ok()) return s;
-  ClusterSnapshot& snapshot = cluster_.Snapshot();
-  const Catalog& catalog = snapshot.catalog();
+  const Catalog& catalog = cluster_.Snapshot().catalog();
   NodeGroups groups = AssignGroups(catalog, rules_);
   PlanRequest request = request_;
   request.passes_end = nullptr;  // A plan that was cut shows nothing.
   request.verification_ends = nullptr;
+  request.destinations = nullptr;  // Of the cluster before the change, as the next two.
+  request.evicting = {};
+  request.must_fit = 0;
   std::vector<NodeId> candidates;
   if (!order_.empty()) {
     candidates = NodesNamed(catalog, order_);
@@ -75,7 +77,7 @@ absl::StatusOr<RemedyTrials::Outcome> RemedyTrials::Try(const Remedy& remedy,
     request.order = CandidateOrder::kInput;
   }
   if (remedy.adjust) remedy.adjust(request, groups);
-  const absl::StatusOr<PlanResult> made = MakePlan(snapshot, groups, cluster_.Pending(), request);
+  const absl::StatusOr<PlanResult> made = cluster_.Plan(groups, request);
   Outcome outcome;
   if (made.ok()) {
     for (const RemovableNode& each : made->plan.remove) {

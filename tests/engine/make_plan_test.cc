@@ -231,6 +231,42 @@ TEST_F(MakePlanTest, PlansAndRoundsAgreeWhichNodesAreBeingDeleted) {
   }
 }
 
+// The pass that found the group's minimum had spent the budget for a node that stays.
+TEST_F(MakePlanTest, WhatStaysForItsGroupIsNotSaidToStayForWhatWasNotSpent) {
+  snapshot_.emplace(Cluster()
+                        .Add(Node("a").Cpu(1000))
+                        .Add(Node("b").Cpu(1000))
+                        .Add(Node("c").Cpu(1000))
+                        .Add(Node("busy").Cpu(1000))
+                        .Add(Node("local").Cpu(1000))
+                        .Add(Node("big").Cpu(9000))
+                        .Add(Pod("p").On("a").Cpu(100).Label("app", "other"))
+                        .Add(Pod("q").On("b").Cpu(100).Label("app", "web"))
+                        .Add(Pod("r").On("c").Cpu(100).Label("app", "web"))
+                        .Add(Pod("s").On("busy").Cpu(900))
+                        .Add(Pod("bare").On("local").Cpu(100).OwnedByNobody())
+                        .Add(Pod("large").On("big").Cpu(6000))
+                        .Add(Budget("web").Matching("app", "web").Allows(1))
+                        .Build());
+  groups_ = test::OneGroup(*snapshot_);
+  groups_.groups[0].min_size = 5;
+  EXPECT_EQ(Removed(kNever, kNever), "a");
+  EXPECT_GT(made_.passes, 1u);
+  std::string kept;
+  for (const auto* const list : {&made_.plan.keep, &made_.excluded}) {
+    for (const UnremovableNode& node : *list) {
+      kept += std::string(Name(node.node)) + "=" + std::string(ToString(node.reason)) + " ";
+    }
+  }
+  // `local` has a reason of its own, whatever else goes.
+  EXPECT_EQ(kept,
+            "b=NodeGroupMinSizeReached c=NodeGroupMinSizeReached busy=NotUnderutilized "
+            "local=BlockedByPod big=NotUnderutilized ");
+  for (const char* const name : {"b", "c", "busy", "local", "big"}) {
+    EXPECT_TRUE(made_.plan.utilization[Index(test::NodeNamed(*snapshot_, name))]) << name;
+  }
+}
+
 TEST_F(MakePlanTest, OnlyTheNodesThatAreAskedForAreCandidates) {
   const std::vector<NodeId> candidates = NodesNamed(*snapshot_, {"c", "a"});
   request_.candidates = &candidates;

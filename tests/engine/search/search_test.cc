@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/deadline.h"
+#include "engine/deletions_under_way.h"
 #include "engine/search/worth.h"
 #include "engine/verify.h"
 #include "gmock/gmock.h"
@@ -105,6 +106,70 @@ TEST_F(SearchTest, APriceOfMovesIsTakenOffWhatANodeCosts) {
       1'000'000 - 200'000 * static_cast<int64_t>(
                                 snapshot_->PodsOn(test::NodeNamed(*snapshot_, "wide")).size()));
   EXPECT_EQ(worth[4], 2'000'000);  // No plan removes it.
+}
+
+// Each zone has room for 1000 and three nodes.  In half of them the one that is worth most for its
+// size is wrong, in the others the smallest: no order of all nodes finds the best of every zone,
+// and some have to come back.
+TEST_F(SearchTest, NodesComeBackWhereOthersAreWorthMore) {
+  struct Unit {
+    int64_t cpu;
+    int64_t worth;
+  };
+  const std::vector<std::vector<Unit>> zones = {{{600, 14}, {500, 11}, {500, 11}},
+                                                {{400, 1}, {500, 5}, {500, 5}}};
+  Cluster cluster;
+  std::vector<int64_t> worth;
+  for (int z = 0; z < 8; ++z) {
+    const std::string zone = std::to_string(z);
+    for (const auto& [cpu, of_it] : zones[static_cast<size_t>(z % 2)]) {
+      const std::string name = zone + "-" + std::to_string(worth.size());
+      cluster.Add(Node(name).Cpu(cpu + 100).Label("zone", zone));
+      cluster.Add(Pod("of-" + name).On(name).Cpu(cpu).NodeSelector("zone", zone));
+      worth.push_back(of_it);
+    }
+    cluster.Add(Node("host-" + zone).Cpu(1010).Label("zone", zone));
+    cluster.Add(Pod("of-host-" + zone).On("host-" + zone).Cpu(10).OwnedByNobody());
+    worth.push_back(1);
+  }
+  Make(cluster);
+  request_.planner.scale_down_utilization_threshold = 1;
+  options_.worth = worth;
+  options_.iterations = 3000;
+  EXPECT_EQ(Search().worth, 4 * 22 + 4 * 10);
+}
+
+// A search beside deletions: their pods have spent the budget, and nothing lands where they were.
+TEST_F(SearchTest, EvictionsUnderWayAreSpentAndTheirNodesTakeNoPods) {
+  const std::string since = std::to_string(test::kPassTime - 60);
+  const auto found = [&](int64_t allowed) {
+    Make(Cluster()
+             .Add(Node("a").Cpu(1000))
+             .Add(Node("b").Cpu(1000))
+             .Add(Node("goes").Cpu(9000).Taint("ToBeDeletedByClusterAutoscaler", since))
+             .Add(Node("host").Cpu(9000))
+             .Add(Pod("of-a").On("a").Cpu(100).Label("app", "web").ToleratesEverything())
+             .Add(Pod("of-b").On("b").Cpu(100).Label("app", "web").ToleratesEverything())
+             .Add(Pod("displaced").On("goes").Cpu(100).Label("app", "web"))
+             .Add(Pod("of-host").On("host").Cpu(8000))
+             .Add(test::Budget("web").Matching("app", "web").Allows(allowed)));
+    std::vector<PodId> pending;
+    DeletionsUnderWay deletions(*snapshot_, pending, request_.now_s);
+    deletions.Ask(request_);
+    options_.iterations = 50;
+    const SearchResult made =
+        OptimizePlan(*snapshot_, groups_, pending, request_, options_).value();
+    for (const RemovableNode& removal : made.best.plan.remove) {
+      for (const Move& move : removal.moves) {
+        EXPECT_NE(move.to, test::NodeNamed(*snapshot_, "goes"));
+      }
+    }
+    request_ = PlanRequest();
+    return made.best.plan.remove.size();
+  };
+  EXPECT_EQ(found(1), 0u);
+  EXPECT_EQ(found(2), 1u);
+  EXPECT_EQ(found(3), 2u);
 }
 
 TEST_F(SearchTest, ADeadlineThatIsOverLeavesTheGreedyPlan) {
