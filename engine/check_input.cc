@@ -45,6 +45,17 @@ absl::Status CheckIds(std::string_view field, std::string_view kind, std::span<c
   return absl::OkStatus();
 }
 
+// Pods of the catalog, each once, none of those that have left it.
+absl::Status CheckPods(std::string_view field, std::span<const PodId> pods,
+                       const Catalog& catalog) {
+  const auto name_of = [&](PodId pod) { return catalog.PodName(pod); };
+  if (absl::Status s = CheckIds(field, "pod", pods, catalog.pods(), name_of); !s.ok()) return s;
+  const auto gone = std::ranges::find_if_not(pods, [&](PodId p) { return catalog.IsThere(p); });
+  if (gone == pods.end()) return absl::OkStatus();
+  return Invalid(Place(field, static_cast<size_t>(gone - pods.begin())), ": pod ", Index(*gone),
+                 " has left the cluster");
+}
+
 absl::Status CheckColumn(std::string_view field, size_t size, size_t nodes) {
   if (size == nodes) return absl::OkStatus();
   return Invalid("groups.", Absl(field), ": has ", size, " entries for ", nodes, " nodes");
@@ -153,6 +164,7 @@ absl::Status CheckGroups(const Catalog& catalog, const NodeGroups& groups) {
                      " comes twice, first as ", Place("groups.groups", same->second));
     }
     if (absl::Status s = CheckSize("min_size", g, group.name, group.min_size); !s.ok()) return s;
+    if (absl::Status s = CheckSize("max_size", g, group.name, group.max_size); !s.ok()) return s;
     if (absl::Status s = CheckSize("target_size", g, group.name, group.target_size); !s.ok()) {
       return s;
     }
@@ -164,7 +176,6 @@ absl::Status CheckGroups(const Catalog& catalog, const NodeGroups& groups) {
 absl::Status CheckPassInput(const ClusterSnapshot& snapshot, const PassInput& input) {
   const Catalog& catalog = snapshot.catalog();
   const auto node_name = [&](NodeId node) { return catalog.NodeName(node); };
-  const auto pod_name = [&](PodId pod) { return catalog.PodName(pod); };
   if (absl::Status s = CheckTime("now_s", input.now_s); !s.ok()) return s;
   if (absl::Status s = CheckIds("candidates", "node", input.candidates, catalog.nodes(), node_name);
       !s.ok()) {
@@ -174,15 +185,12 @@ absl::Status CheckPassInput(const ClusterSnapshot& snapshot, const PassInput& in
     return Invalid("destinations: ranges over ", input.destinations->range(),
                    " nodes, and the catalog has ", catalog.nodes());
   }
-  if (absl::Status s = CheckIds("pending", "pod", input.pending, catalog.pods(), pod_name);
-      !s.ok()) {
-    return s;
-  }
+  if (absl::Status s = CheckPods("pending", input.pending, catalog); !s.ok()) return s;
   for (size_t i = 0; i < input.pending.size(); ++i) {
     const NodeId node = snapshot.NodeOf(input.pending[i]);
     if (node == kNoNode) continue;
-    return Invalid(Place("pending", i), ": pod ", pod_name(input.pending[i]), " runs on node ",
-                   Absl(node_name(node)));
+    return Invalid(Place("pending", i), ": pod ", catalog.PodName(input.pending[i]),
+                   " runs on node ", Absl(node_name(node)));
   }
   if (input.must_fit > input.pending.size()) {
     return Invalid("must_fit: ", input.must_fit, " is more than the ", input.pending.size(),
@@ -192,7 +200,7 @@ absl::Status CheckPassInput(const ClusterSnapshot& snapshot, const PassInput& in
     return Invalid("max_workload_share: ", input.max_workload_share,
                    " is not above 0 and at most 1");
   }
-  return CheckIds("evicting", "pod", input.evicting, catalog.pods(), pod_name);
+  return CheckPods("evicting", input.evicting, catalog);
 }
 
 absl::Status CheckSuggestions(const Catalog& catalog, std::span<const Move> suggestions) {
@@ -203,8 +211,21 @@ absl::Status CheckSuggestions(const Catalog& catalog, std::span<const Move> sugg
     return Invalid(Place("suggestions", i), ": there is no node ", Index(suggestions[i].to),
                    ", the catalog has ", catalog.nodes());
   }
-  return CheckIds("suggestions", "pod", std::span<const PodId>(pods), catalog.pods(),
-                  [&](PodId pod) { return catalog.PodName(pod); });
+  return CheckPods("suggestions", pods, catalog);
+}
+
+absl::Status CheckPlan(const Catalog& catalog, const Plan& plan) {
+  const auto is_known = [&](const Move& move) {
+    return Index(move.pod) < catalog.pods() && Index(move.to) < catalog.nodes();
+  };
+  for (size_t i = 0; i < plan.remove.size(); ++i) {
+    const RemovableNode& removal = plan.remove[i];
+    if (Index(removal.node) < catalog.nodes() && std::ranges::all_of(removal.moves, is_known)) {
+      continue;
+    }
+    return Invalid(Place("plan.remove", i), ": has a node or a pod that the catalog does not have");
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace ebb

@@ -44,13 +44,17 @@ absl::Status CheckNoFork(const ClusterSnapshot& snapshot);
 // a name, no size is negative; what a group says in place of options is as CheckOptions asks.
 absl::Status CheckGroups(const Catalog& catalog, const NodeGroups& groups);
 
-// Nodes and pods are of the catalog and come once each, pending pods are not placed,
+// Nodes and pods are of the catalog, come once each and, if pods, have not left it; pending pods
+// are not placed,
 // destinations range over the catalog's nodes, `must_fit` is within `pending`, the share of a
 // workload is more than 0 and at most 1; and CheckTime.
 absl::Status CheckPassInput(const ClusterSnapshot& snapshot, const PassInput& input);
 
-// Pods and nodes are of the catalog, and no pod comes twice.
+// Pods and nodes are of the catalog, and no pod comes twice or has left it.
 absl::Status CheckSuggestions(const Catalog& catalog, std::span<const Move> suggestions);
+
+// Nodes that go, and pods and nodes of moves, are of the catalog: the plan may be replayed.
+absl::Status CheckPlan(const Catalog& catalog, const Plan& plan);
 
 }  // namespace ebb
 

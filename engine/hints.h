@@ -37,11 +37,12 @@ class Hints {
     if (catalog_ != nullptr) Follow();
   }
 
-  // kNoNode: there is none.
+  // kNoNode: there is none.  REQUIRES: the pod is of the catalog that is attached.
   [[nodiscard]] NodeId Get(PodId pod) const {
     const uint32_t hint = hints_[Index(pod)];
     return hint == kNone ? kNoNode : NodeId{hint & ~kOld};
   }
+  [[nodiscard]] size_t size() const { return hints_.size(); }
   void Prefetch(PodId pod) const { __builtin_prefetch(&hints_[Index(pod)], 1); }
   void Set(PodId pod, NodeId node) {
     uint32_t& hint = hints_[Index(pod)];

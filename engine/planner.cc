@@ -413,7 +413,9 @@ void Planner::Suggest(const ClusterSnapshot& snapshot, std::span<const Move> pla
 
 uint64_t Planner::repeated_passes() const { return memory_->repeated; }
 
-NodeId Planner::Hint(PodId pod) const { return memory_->hints.Get(pod); }
+NodeId Planner::Hint(PodId pod) const {
+  return Index(pod) < memory_->hints.size() ? memory_->hints.Get(pod) : kNoNode;
+}
 
 PlannerMemory Planner::Save() const {
   PlannerMemory saved;

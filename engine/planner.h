@@ -65,7 +65,6 @@ class Planner {
 
   // The destination hint of a pod of the last pass's snapshot: the last node that a
   // simulation placed it on, tried first next time; kNoNode where there is none.
-  // REQUIRES: there was a pass or a suggestion.
   [[nodiscard]] NodeId Hint(PodId pod) const;
 
   // The memory between two passes.  A planner that restores what another saved goes

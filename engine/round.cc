@@ -554,6 +554,14 @@ static absl::Status CheckOptions(const ScaleDownOptions& options) {
   duration("clock_jump_max_s", options.clock_jump_max_s);
   duration("node_deletion_candidate_ttl_s", options.node_deletion_candidate_ttl_s);
   duration("recent_eviction_ttl_s", options.recent_eviction_ttl_s);
+  const auto minimum = [&](std::string_view field, int64_t least) {
+    if (least >= 0) return;
+    status.Update(absl::InvalidArgumentError(
+        absl::StrCat("deletion.minimums.", Absl(field), ": ", least, " is negative")));
+  };
+  minimum("cores", options.deletion.minimums.cores);
+  minimum("memory_bytes", options.deletion.minimums.memory_bytes);
+  minimum("nodes", options.deletion.minimums.nodes);
   if (std::isnan(options.max_total_unready_percentage)) {
     status.Update(absl::InvalidArgumentError("max_total_unready_percentage: is not a number"));
   }

@@ -10,6 +10,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "base/text.h"
+#include "engine/check_input.h"
 #include "engine/slow_cluster.h"
 #include "predicates/drainability.h"
 #include "predicates/pdb_tracker.h"
@@ -525,12 +526,14 @@ class Replay {
 
 absl::Status Verify(const ClusterSnapshot& snapshot, const NodeGroups& groups,
                     const PlannerOptions& options, const PassInput& input, const Plan& plan) {
+  if (absl::Status s = CheckGroups(snapshot.catalog(), groups); !s.ok()) return s;
   return Replay(snapshot, groups, options, input, plan, /*deadline=*/nullptr).Run().status();
 }
 
 absl::StatusOr<VerifiedPart> VerifyUntil(const Deadline& deadline, const ClusterSnapshot& snapshot,
                                          const NodeGroups& groups, const PlannerOptions& options,
                                          const PassInput& input, const Plan& plan) {
+  if (absl::Status s = CheckGroups(snapshot.catalog(), groups); !s.ok()) return s;
   return Replay(snapshot, groups, options, input, plan, &deadline).Run();
 }
 

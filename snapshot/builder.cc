@@ -11,6 +11,7 @@
 #include "snapshot/object_ref.h"
 #include "snapshot/pod_requests.h"
 #include "snapshot/pod_shapes.h"
+#include "snapshot/quantity.h"
 #include "snapshot/shape_matches.h"
 #include "snapshot/topology_tables.h"
 #include "snapshot/well_known_names.h"
@@ -73,12 +74,40 @@ constexpr int64_t kNodeAmountMax = int64_t{1} << 62;
 
 absl::Status CheckAmounts(std::string_view object, std::string_view field,
                           const objects::ResourceList& list) {
-  for (const auto& [name, amount, _] : list) {
-    if (amount >= 0) continue;
-    return absl::InvalidArgumentError(absl::StrCat(Absl(object), ": ", Absl(field), ".", Absl(name),
-                                                   ": ", amount, " is negative"));
+  for (const auto& [name, amount, excess] : list) {
+    if (amount >= 0 && excess >= 0 && excess < kNanosPerUnit) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(Absl(object), ": ", Absl(field), ".", Absl(name), ": ", amount,
+                     amount < 0 ? " is negative" : " has an excess that is none"));
   }
   return absl::OkStatus();
+}
+
+// Then no sum of them is negative either.
+absl::Status CheckPodAmounts(const objects::Pod& pod) {
+  if (!HasWrongAmount(pod)) return absl::OkStatus();
+  const std::string object = ObjectName("Pod", pod.meta);
+  absl::Status status;
+  const auto check = [&](std::string_view field, const objects::ResourceList& list) {
+    status.Update(CheckAmounts(object, field, list));
+  };
+  for (const auto& [field, containers] : {std::pair("containers", &pod.containers),
+                                          std::pair("initContainers", &pod.init_containers)}) {
+    for (size_t i = 0; i < containers->size(); ++i) {
+      check(absl::StrCat("spec.", field, "[", i, "].resources.requests"),
+            (*containers)[i].requests);
+    }
+  }
+  for (size_t i = 0; i < pod.container_statuses.size(); ++i) {
+    const std::string of = absl::StrCat("status.containerStatuses[", i, "]");
+    check(absl::StrCat(of, ".resources.requests"), pod.container_statuses[i].requests);
+    check(absl::StrCat(of, ".allocatedResources"), pod.container_statuses[i].allocated);
+  }
+  check("spec.overhead", pod.overhead);
+  check("spec.resources.requests", pod.pod_requests);
+  check("status.resources.requests", pod.pod_status_requests);
+  check("status.allocatedResources", pod.pod_allocated);
+  return status;
 }
 
 CpuAndMemory CpuAndMemoryOf(const objects::ResourceList& sum) {
@@ -379,7 +408,14 @@ absl::Status SnapshotBuilder::Check(const objects::Node& node) {
   return absl::OkStatus();
 }
 
+// What is built ranges over the ids that there were: more of them would be read beyond its ends.
+absl::Status SnapshotBuilder::CheckNotBuilt() const {
+  if (tables_ == nullptr) return absl::OkStatus();
+  return absl::FailedPreconditionError("the builder has built its snapshot, and takes no more");
+}
+
 absl::Status SnapshotBuilder::AddNode(const objects::Node& node) {
+  if (absl::Status s = CheckNotBuilt(); !s.ok()) return s;
   if (absl::Status s = Check(node); !s.ok()) return s;
   Catalog& catalog = *catalog_;
   const NodeId id{static_cast<uint32_t>(catalog.nodes_.size())};
@@ -439,27 +475,15 @@ NodeInfo SnapshotBuilder::CompileNode(const objects::Node& node) {
 
 absl::Status SnapshotBuilder::Check(const objects::Pod& pod) {
   if (absl::Status s = CheckNamed(&pod); !s.ok()) return s;
-  if (!HasNegativeAmount(pod)) return absl::OkStatus();
-  objects::ResourceList sum;
-  absl::Status status;
-  const auto check = [&](RequestsOf which) {
-    SumPodRequests(pod, which, sum);
-    status.Update(CheckAmounts(ObjectName("Pod", pod.meta), "requests", sum));
-  };
-  check(RequestsOf::kIncoming);
-  if (HasStatusRequests(pod)) check(RequestsOf::kRunning);
-  if (MayCountOtherwise(pod)) check(RequestsOf::kCounted);
-  return status;
+  return CheckPodAmounts(pod);
 }
 
-// Fills requests_.  A pod's status may hold other amounts than its spec, and of pod-level
-// resources utilization takes only the spec's.
-absl::Status SnapshotBuilder::SumRequests(const objects::Pod& pod) {
-  absl::Status status;
+// Fills requests_.  REQUIRES: CheckPodAmounts.  A pod's status may hold other amounts than its
+// spec, and of pod-level resources utilization takes only the spec's.
+void SnapshotBuilder::SumRequests(const objects::Pod& pod) {
   const auto sum = [&](RequestsOf which, Requests& requests) {
     SumPodRequests(pod, which, sum_);
-    status.Update(CheckAmounts("", "requests", sum_));
-    if (status.ok()) InternRequests(sum_, requests);
+    InternRequests(sum_, requests);
   };
   sum(RequestsOf::kIncoming, requests_.fit);
   if (HasStatusRequests(pod)) {
@@ -472,8 +496,7 @@ absl::Status SnapshotBuilder::SumRequests(const objects::Pod& pod) {
     sum(RequestsOf::kCounted, requests_.counted);
     requests_.counts_otherwise = requests_.counted != requests_.charge;
   }
-  if (status.ok()) SumScored(pod);
-  return status;
+  SumScored(pod);
 }
 
 // What scores count of the pod.
@@ -493,14 +516,13 @@ void SnapshotBuilder::SumScored(const objects::Pod& pod) {
 }
 
 absl::Status SnapshotBuilder::AddPod(const objects::Pod& pod) {
-  if (absl::Status s = CheckNamed(&pod); !s.ok()) return s;
+  if (absl::Status s = CheckNotBuilt(); !s.ok()) return s;
+  if (absl::Status s = Check(pod); !s.ok()) return s;
   Symbols& symbols = *catalog_->symbols_;
   for (const objects::Text text : {pod.meta.name, pod.meta.uid, WantedNode(pod)}) {
     symbols.Prefetch(text);
   }
-  if (absl::Status s = SumRequests(pod); !s.ok()) {
-    return absl::InvalidArgumentError(absl::StrCat(ObjectName("Pod", pod.meta), s.message()));
-  }
+  SumRequests(pod);
   const NamedPod named = NameOf(pod, symbols, Texts::kKept);
   if (!RegisterName(named)) {
     return absl::InvalidArgumentError(absl::StrCat(ObjectName("Pod", pod.meta), ": occurs twice"));
@@ -557,6 +579,7 @@ absl::Status SnapshotBuilder::Check(const objects::PodDisruptionBudget& pdb) {
 }
 
 absl::Status SnapshotBuilder::AddPodDisruptionBudget(const objects::PodDisruptionBudget& pdb) {
+  if (absl::Status s = CheckNotBuilt(); !s.ok()) return s;
   if (absl::Status s = Check(pdb); !s.ok()) return s;
   Symbols& symbols = *catalog_->symbols_;
   absl::StatusOr<Selector> selector = CompileSelector(pdb.selector, symbols);
@@ -602,10 +625,12 @@ absl::Status SnapshotBuilder::Check(const objects::StorageObject& object) {
 }
 
 absl::Status SnapshotBuilder::AddStorageObject(const objects::StorageObject& object) {
+  if (absl::Status s = CheckNotBuilt(); !s.ok()) return s;
   return catalog_->storage_->Add(object, *catalog_->symbols_);
 }
 
 absl::Status SnapshotBuilder::OrderNodes(const std::vector<std::string_view>& names) {
+  if (absl::Status s = CheckNotBuilt(); !s.ok()) return s;
   Catalog& catalog = *catalog_;
   std::vector<bool> taken(catalog.nodes());
   std::vector<NodeId> order;
@@ -858,6 +883,7 @@ bool SnapshotBuilder::ConnectLastShape() {
 }
 
 absl::StatusOr<ClusterSnapshot> SnapshotBuilder::Build() && {
+  if (absl::Status s = CheckNotBuilt(); !s.ok()) return s;
   if (keep_where_namespaces_are_unknown_) RefuseUnknownNamespaces();
   tables_ = std::make_unique<TopologyTables>(*catalog_);
   tables_->Connect(shapes_->pending());

@@ -10,7 +10,8 @@
 //
 // Errors:    InvalidArgument naming object and field: a node or pod or budget
 //            twice, a selector that does not parse, an empty name, a negative
-//            amount.  A failed Add leaves the builder as it was.
+//            amount.  FailedPrecondition: a node, pod, budget or storage object, or a second
+//            Build, after Build.  A failed Add leaves the builder as it was.
 // Surprise:  no amount is too large.  A node's that cannot be counted is taken for none
 //            of that resource; a pod's fits nowhere (objects.h, catalog.h).
 // Cost:      one hash of the pod's constraint fields and two of its names a pod;
@@ -96,7 +97,8 @@ class SnapshotBuilder {
                        std::vector<ResourceQuantity>& quantities);
   void InternRequests(const objects::ResourceList& sum, Requests& requests);
   NodeInfo CompileNode(const objects::Node& node);
-  absl::Status SumRequests(const objects::Pod& pod);
+  [[nodiscard]] absl::Status CheckNotBuilt() const;
+  void SumRequests(const objects::Pod& pod);
   void SumScored(const objects::Pod& pod);
   // Of a live cluster `name` and `key` are held once by whoever asks; else all texts are kept.
   enum class Texts : uint8_t { kKept, kHeld };

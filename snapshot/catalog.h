@@ -390,6 +390,8 @@ class Catalog {
   [[nodiscard]] PodShapeId shape_id(PodId id) const { return shape_ids_[Index(id)]; }
   [[nodiscard]] const PodShape& shape_of(PodId id) const { return shape(shape_id(id)); }
   void PrefetchShapeId(PodId id) const { __builtin_prefetch(&shape_ids_[Index(id)]); }
+  // Whether some pod has this id: as of nodes.
+  [[nodiscard]] bool IsThere(PodId id) const { return pod(id).name != kNoText; }
   // "namespace/name".
   [[nodiscard]] std::string PodName(PodId id) const;
   // metadata.deletionTimestamp of every terminating pod.

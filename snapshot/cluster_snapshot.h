@@ -54,7 +54,8 @@ class ClusterSnapshot {
   ClusterSnapshot();
   explicit ClusterSnapshot(std::shared_ptr<Catalog> catalog);
 
-  // An independent branch.  REQUIRES: no fork is open.
+  // An independent branch, but for the catalog: of a LiveSnapshot's see there how long it is valid.
+  // REQUIRES: no fork is open.
   ClusterSnapshot(const ClusterSnapshot&) = default;
   ClusterSnapshot& operator=(const ClusterSnapshot&) = default;
   ClusterSnapshot(ClusterSnapshot&&) = default;

@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "base/check.h"
+#include "absl/strings/str_cat.h"
 #include "engine/search/removable.h"
 #include "engine/search/worth.h"
 
@@ -117,6 +117,19 @@ std::vector<FrontierPoint> Best(std::vector<FrontierPoint> points) {
   return best;
 }
 
+absl::Status CheckHourly(const Catalog& catalog, std::span<const double> hourly) {
+  if (hourly.size() != catalog.nodes()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("hourly: has ", hourly.size(), " entries for ", catalog.nodes(), " nodes"));
+  }
+  for (size_t n = 0; n < hourly.size(); ++n) {
+    if (hourly[n] >= 0 && hourly[n] <= kHourlyMost) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("hourly[", n, "]: ", hourly[n], " is not from 0 to ", kHourlyMost));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<Frontier> FindFrontier(ClusterSnapshot& snapshot, const NodeGroups& groups,
@@ -124,7 +137,11 @@ absl::StatusOr<Frontier> FindFrontier(ClusterSnapshot& snapshot, const NodeGroup
                                       std::span<const double> hourly, const SearchOptions& options,
                                       const Parallelism& parallelism,
                                       std::span<const Deadline* const> ends) {
-  EBB_CHECK(ends.empty() || ends.size() == kFrontierSearches);
+  if (absl::Status s = CheckHourly(snapshot.catalog(), hourly); !s.ok()) return s;
+  if (!ends.empty() && ends.size() != kFrontierSearches) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("ends: has ", ends.size(), " entries, not none or ", kFrontierSearches));
+  }
   const double unit = WorthAPod(snapshot, groups, request, hourly);
   Frontier frontier;
   std::vector<FrontierPoint> points;

@@ -47,7 +47,8 @@ inline constexpr size_t kFrontierSearches = 7;
 // `hourly`: what nodes are worth, by NodeId (worth.h); 1 each, if nodes are counted.
 // Of `options` everything but `worth` and `on_better`.  `ends`: of each search, instead of the
 // deadline of `options`; empty: that one is of all.
-// REQUIRES: one entry a node in `hourly`; none or kFrontierSearches in `ends`.
+// Errors: also InvalidArgument, unless `hourly` has one entry a node as WorthOfNodes asks, and
+// `ends` none or kFrontierSearches.
 absl::StatusOr<Frontier> FindFrontier(ClusterSnapshot& snapshot, const NodeGroups& groups,
                                       std::span<const PodId> pending, const PlanRequest& request,
                                       std::span<const double> hourly, const SearchOptions& options,

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <utility>
 
+#include "absl/numeric/int128.h"
 #include "absl/strings/str_cat.h"
 #include "base/random.h"
 #include "engine/search/bound.h"
@@ -393,6 +395,11 @@ absl::StatusOr<SearchResult> OptimizePlan(ClusterSnapshot& snapshot, const NodeG
   if (!options.worth.empty() && options.worth.size() != nodes) {
     return absl::InvalidArgumentError(absl::StrCat(
         "worth: has ", options.worth.size(), " entries, and the catalog has ", nodes, " nodes"));
+  }
+  absl::int128 sum = 0;
+  for (const int64_t worth : options.worth) sum += worth < 0 ? -absl::int128(worth) : worth;
+  if (sum > std::numeric_limits<int64_t>::max()) {
+    return absl::InvalidArgumentError("worth: its sums may have more than 64 bits");
   }
   return Search(snapshot, groups, pending, request, options, parallelism).Run();
 }

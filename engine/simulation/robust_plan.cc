@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "engine/check_input.h"
 #include "engine/verify.h"
 #include "predicates/filters.h"
 
@@ -239,6 +241,12 @@ absl::StatusOr<PlanResult> MakeRobust(ClusterSnapshot& snapshot, const NodeGroup
                                       const PlanResult& made, double share,
                                       const EvictionTrialOptions& options,
                                       const Parallelism& parallelism) {
+  if (absl::Status s = CheckNoFork(snapshot); !s.ok()) return s;
+  if (absl::Status s = CheckGroups(snapshot.catalog(), groups); !s.ok()) return s;
+  if (absl::Status s = CheckPlan(snapshot.catalog(), made.plan); !s.ok()) return s;
+  if (!(share >= 0 && share <= 1)) {
+    return absl::InvalidArgumentError(absl::StrCat("share: ", share, " is not from 0 to 1"));
+  }
   return RobustSearch(snapshot, groups, pending, request, made, share, options, parallelism).Run();
 }
 

@@ -186,7 +186,8 @@ class LiveSnapshot {
   absl::Status Take(std::span<const Change> changes, OlderObjects older = OlderObjects::kPassOver);
 
   // The cluster as it is now.  Plans may be tried on it; it must be as it was before the next
-  // Take().  Valid until then.
+  // Take().  It and copies of it are valid until then: their catalog changes.  What is to outlive
+  // that is a Branch().
   [[nodiscard]] ClusterSnapshot& Snapshot();
   // Pods without a node, in the order in which they came.
   [[nodiscard]] std::vector<PodId> Pending();

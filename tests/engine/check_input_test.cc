@@ -13,8 +13,10 @@
 #include "base/time_range.h"
 #include "engine/make_plan.h"
 #include "engine/round.h"
+#include "engine/verify.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "snapshot/live/live_snapshot.h"
 #include "tests/engine/planning.h"
 #include "tests/testing/cluster_builder.h"
 
@@ -143,6 +145,94 @@ TEST_F(CheckInputTest, SizesBelowZeroAreRefused) {
   groups_.groups[0].target_size = std::numeric_limits<int64_t>::min();
   ExpectFromAll(
       "groups.groups[0].target_size: group group has -9223372036854775808, which is less than 0");
+  groups_.groups[0].target_size = 0;
+  groups_.groups[0].max_size = -1;
+  ExpectFromAll("groups.groups[0].max_size: group group has -1, which is less than 0");
+}
+
+TEST_F(CheckInputTest, MinimumsOfTheClusterBelowZeroAreRefused) {
+  const auto told = [&](int64_t ClusterMinimums::* field) {
+    ScaleDownOptions options;
+    options.deletion.minimums.*field = std::numeric_limits<int64_t>::min();
+    ScaleDown rounds(options);
+    RoundInput input;
+    input.now_s = kPassTime;
+    return Told([&] { return rounds.Round(snapshot_, groups_, input); });
+  };
+  EXPECT_EQ(told(&ClusterMinimums::cores),
+            "deletion.minimums.cores: -9223372036854775808 is negative");
+  EXPECT_EQ(told(&ClusterMinimums::memory_bytes),
+            "deletion.minimums.memory_bytes: -9223372036854775808 is negative");
+  EXPECT_EQ(told(&ClusterMinimums::nodes),
+            "deletion.minimums.nodes: -9223372036854775808 is negative");
+}
+
+// Of a live cluster pods leave their ids behind.
+TEST_F(CheckInputTest, PodsThatHaveLeftTheClusterAreRefused) {
+  LiveSnapshot live;
+  const auto take = [&](const objects::ObjectRef& object, Change::Type type) {
+    const Change change{.type = type, .object = object};
+    ASSERT_TRUE(live.Take({&change, 1}).ok());
+  };
+  const Node a = Node("a");
+  const Pod stays = Pod("stays");
+  const Pod leaves = Pod("leaves");
+  take(&a.raw, Change::Type::kPut);
+  take(&leaves.raw, Change::Type::kPut);
+  take(&stays.raw, Change::Type::kPut);
+  const PodId gone = PodNamed(live.Snapshot(), "leaves");
+  take(&leaves.raw, Change::Type::kDelete);
+  ClusterSnapshot& snapshot = live.Snapshot();
+  ASSERT_LT(Index(gone), snapshot.catalog().pods());
+  const NodeGroups groups = OneGroup(snapshot);
+  const std::string id = std::to_string(Index(gone));
+  PassInput input;
+  input.now_s = kPassTime;
+  input.pending = {&gone, 1};
+  EXPECT_EQ(Planner(PlannerOptions()).Pass(snapshot, groups, input).status().message(),
+            "pending[0]: pod " + id + " has left the cluster");
+  input.pending = {};
+  input.evicting = {&gone, 1};
+  EXPECT_EQ(Planner(PlannerOptions()).Pass(snapshot, groups, input).status().message(),
+            "evicting[0]: pod " + id + " has left the cluster");
+  PlanRequest request;
+  request.now_s = kPassTime;
+  const Move move{gone, NodeId{0}};
+  request.suggestions = {&move, 1};
+  EXPECT_EQ(MakePlan(snapshot, groups, {}, request).status().message(),
+            "suggestions[0]: pod " + id + " has left the cluster");
+}
+
+TEST_F(CheckInputTest, APlanOfAnotherClusterIsRefused) {
+  Plan plan;
+  EXPECT_TRUE(CheckPlan(snapshot_.catalog(), plan).ok());
+  plan.remove = {
+      {.node = N("a"), .moves = {{P("p"), N("b")}}, .daemonset = {}, .on_completion = {}}};
+  EXPECT_TRUE(CheckPlan(snapshot_.catalog(), plan).ok());
+  const std::string wrong = "plan.remove[0]: has a node or a pod that the catalog does not have";
+  plan.remove[0].node = NodeId{2};
+  EXPECT_EQ(CheckPlan(snapshot_.catalog(), plan).message(), wrong);
+  plan.remove[0].node = N("a");
+  plan.remove[0].moves[0].to = kNoNode;
+  EXPECT_EQ(CheckPlan(snapshot_.catalog(), plan).message(), wrong);
+  plan.remove[0].moves[0] = {PodId{4}, N("b")};
+  EXPECT_EQ(CheckPlan(snapshot_.catalog(), plan).message(), wrong);
+}
+
+TEST_F(CheckInputTest, VerificationRefusesGroupsOfAnotherCluster) {
+  const Plan plan;
+  for (const absl::Status& told : {Verify(snapshot_, NodeGroups(), PlannerOptions(), input_, plan),
+                                   VerifyUntil(test::ExpiresAfter(100), snapshot_, NodeGroups(),
+                                               PlannerOptions(), input_, plan)
+                                       .status()}) {
+    EXPECT_EQ(told.message(), "groups.group_of: has 0 entries for 2 nodes");
+  }
+}
+
+TEST_F(CheckInputTest, PodsThatNoPassKnowsHaveNoHint) {
+  EXPECT_EQ(planner_.Hint(P("p")), kNoNode);
+  EXPECT_EQ(FromPass(), "");
+  EXPECT_EQ(planner_.Hint(PodId{4}), kNoNode);
 }
 
 TEST_F(CheckInputTest, CandidateThatDoesNotExistIsRefused) {

@@ -111,9 +111,58 @@ TEST(SnapshotBuilderTest, NegativeAmountsAreRefusedWithObjectAndField) {
   const Node capacity = Node("a").With([](auto& n) { n.capacity = {{"cpu", -2}}; });
   EXPECT_EQ(builder.AddNode(capacity.raw).message(), "Node a: status.capacity.cpu: -2 is negative");
   EXPECT_EQ(builder.AddPod(Pod("p").Cpu(-5).raw).message(),
-            "Pod default/p: requests.cpu: -5 is negative");
+            "Pod default/p: spec.containers[0].resources.requests.cpu: -5 is negative");
   EXPECT_EQ(SnapshotBuilder::Check(Pod("p").Cpu(-5).raw).message(),
-            "Pod default/p: requests.cpu: -5 is negative");
+            "Pod default/p: spec.containers[0].resources.requests.cpu: -5 is negative");
+}
+
+// Each by itself, though what else the pod asks for is more.
+TEST(SnapshotBuilderTest, NegativePartsOfAPodAreRefusedWhereTheyStand) {
+  const auto told = [](auto&& change) {
+    SnapshotBuilder builder;
+    const Pod pod = Pod("p").Cpu(6000).With([&](objects::Pod& p) { change(p); });
+    const absl::Status status = builder.AddPod(pod.raw);
+    EXPECT_EQ(SnapshotBuilder::Check(pod.raw), status);
+    return std::string(status.message());
+  };
+  objects::Container takes_back;
+  takes_back.requests = {{"cpu", -1000}};
+  EXPECT_EQ(told([&](auto& p) { p.containers.push_back(takes_back); }),
+            "Pod default/p: spec.containers[1].resources.requests.cpu: -1000 is negative");
+  EXPECT_EQ(told([&](auto& p) { p.init_containers = {takes_back}; }),
+            "Pod default/p: spec.initContainers[0].resources.requests.cpu: -1000 is negative");
+  EXPECT_EQ(told([](auto& p) { p.overhead = {{"cpu", -1}}; }),
+            "Pod default/p: spec.overhead.cpu: -1 is negative");
+  EXPECT_EQ(told([](auto& p) { p.container_statuses.emplace_back().requests = {{"cpu", -1}}; }),
+            "Pod default/p: status.containerStatuses[0].resources.requests.cpu: -1 is negative");
+  EXPECT_EQ(told([](auto& p) { p.container_statuses.emplace_back().allocated = {{"cpu", -1}}; }),
+            "Pod default/p: status.containerStatuses[0].allocatedResources.cpu: -1 is negative");
+  EXPECT_EQ(told([](auto& p) { p.pod_requests = {{"cpu", -1}}; }),
+            "Pod default/p: spec.resources.requests.cpu: -1 is negative");
+  EXPECT_EQ(told([](auto& p) { p.pod_status_requests = {{"cpu", -1}}; }),
+            "Pod default/p: status.resources.requests.cpu: -1 is negative");
+  EXPECT_EQ(told([](auto& p) { p.pod_allocated = {{"cpu", -1}}; }),
+            "Pod default/p: status.allocatedResources.cpu: -1 is negative");
+  for (const int32_t excess : {-1, 1'000'000'000}) {
+    EXPECT_EQ(told([&](auto& p) { p.overhead = {{"cpu", 1, excess}}; }),
+              "Pod default/p: spec.overhead.cpu: 1 has an excess that is none");
+  }
+  EXPECT_EQ(told([](auto& p) { p.overhead = {{"cpu", 1, 999'999'999}}; }), "");
+}
+
+TEST(SnapshotBuilderTest, AfterBuildItTakesNoMore) {
+  SnapshotBuilder builder;
+  ASSERT_TRUE(builder.AddNode(Node("a").raw).ok());
+  ASSERT_TRUE(std::move(builder).Build().ok());
+  objects::StorageClass storage_class;
+  storage_class.meta.name = "s";
+  for (const absl::Status& told :
+       {builder.AddNode(Node("b").raw), builder.AddPod(Pod("p").raw),
+        builder.AddPodDisruptionBudget(Budget("b").MatchingEverything().raw),
+        builder.AddStorageObject(storage_class), builder.OrderNodes({"a"}),
+        std::move(builder).Build().status()}) {
+    EXPECT_EQ(told.code(), absl::StatusCode::kFailedPrecondition) << told;
+  }
 }
 
 int64_t AmountOf(const Requests& requests, ResourceId resource) {

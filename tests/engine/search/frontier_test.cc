@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/verify.h"
@@ -71,6 +73,26 @@ TEST_F(FrontierTest, MoreEvictionsBringMoreNodes) {
     EXPECT_GT(frontier.points[i].worth, frontier.points[i - 1].worth);
   }
   EXPECT_EQ(frontier.points.back().nodes, 3u);
+}
+
+// Only one of the two can go.  `heavy` is worth more; where a move has its price, `light` is.
+TEST_F(FrontierTest, PricesOfMovesFindPlansOfFewEvictions) {
+  Cluster cluster;
+  cluster.Add(Node("heavy").Cpu(4000)).Add(Node("light").Cpu(1300)).Add(Node("host").Cpu(4000));
+  for (int p = 0; p < 10; ++p) {
+    cluster.Add(Pod("of-heavy-" + std::to_string(p)).On("heavy").Cpu(100));
+  }
+  cluster.Add(Pod("of-light").On("light").Cpu(600)).Add(Pod("of-host").On("host").Cpu(3000));
+  Make(cluster);
+  request_.order = CandidateOrder::kInput;
+  hourly_ = {2, 1, 1};
+  options_.iterations = 200;
+  const Frontier frontier = Find();
+  ASSERT_EQ(frontier.points.size(), 2u);
+  EXPECT_EQ(frontier.points[0].evicted, 1u);
+  EXPECT_EQ(frontier.points[0].worth, 1);
+  EXPECT_EQ(frontier.points[1].evicted, 10u);
+  EXPECT_EQ(frontier.points[1].worth, 2);
 }
 
 TEST_F(FrontierTest, EveryPointIsAPlanThatHolds) {
@@ -152,6 +174,24 @@ TEST_F(FrontierTest, IsNowhereBelowThePlanThatWasAskedFor) {
 TEST_F(FrontierTest, WhereNothingCanGoThereAreNoPoints) {
   Make(Cluster().Add(Node("a")).Add(Pod("p").On("a").Cpu(3000)));
   EXPECT_TRUE(Find().points.empty());
+}
+
+TEST_F(FrontierTest, PricesAndDeadlinesThatDoNotFitAreRefused) {
+  const auto told = [&](std::span<const Deadline* const> ends = {}) {
+    return std::string(
+        FindFrontier(*snapshot_, groups_, {}, request_, hourly_, options_, Parallelism::One(), ends)
+            .status()
+            .message());
+  };
+  const std::vector<const Deadline*> one(1);
+  EXPECT_EQ(told(one), "ends: has 1 entries, not none or 7");
+  for (const auto& [price, text] : {std::pair(-1.0, "-1"), std::pair(2e6, "2e+06"),
+                                    std::pair(std::numeric_limits<double>::quiet_NaN(), "nan")}) {
+    hourly_[2] = price;
+    EXPECT_EQ(told(), std::string("hourly[2]: ") + text + " is not from 0 to 1e+06");
+  }
+  hourly_.pop_back();
+  EXPECT_EQ(told(), "hourly: has 4 entries for 5 nodes");
 }
 
 }  // namespace

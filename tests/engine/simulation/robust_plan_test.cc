@@ -1,6 +1,7 @@
 #include "engine/simulation/robust_plan.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -67,6 +68,64 @@ TEST_F(RobustPlanTest, ANodeInTheMiddleOfThePlanMayStay) {
   EXPECT_TRUE(Verify(*snapshot_, groups_, request_.planner, LastPassInput(request_, robust, {}),
                      robust.plan)
                   .ok());
+}
+
+// The worst trial leaves both large pods, and each node takes its own: both stay at first.  Where
+// one of them stays, the small pods land there and leave room for the other large pod.
+TEST_F(RobustPlanTest, ANodeThatNeedNotStayAfterAllIsTakenBackIn) {
+  Cluster cluster;
+  for (const char* const name : {"p", "q"}) {
+    cluster.Add(Node(name).Cpu(8000));
+    cluster.Add(Pod(std::string("large-") + name).On(name).Cpu(2000).NodeSelector("big", "1"));
+  }
+  for (const char* const name : {"a", "b", "c"}) {
+    cluster.Add(Node(name).Cpu(900)).Add(Pod(std::string("of-") + name).On(name).Cpu(500));
+  }
+  for (const char* const name : {"x", "y"}) {
+    cluster.Add(Node(name).Cpu(4000).Label("big", "1"));
+    cluster.Add(Pod(std::string("busy-") + name).On(name).Cpu(2000));
+  }
+  cluster.Add(Node("z").Cpu(8000)).Add(Pod("busy-z").On("z").Cpu(6500));
+  Make(cluster, {"p", "q", "a", "b", "c"});
+  ASSERT_EQ(made_.plan.remove.size(), 5u) << test::Removals(*snapshot_, made_.plan);
+  const PlanResult robust = Robust(0);
+  EXPECT_EQ(robust.plan.remove.size(), 4u) << test::Removals(*snapshot_, robust.plan);
+  EXPECT_EQ(robust.plan.skipped, test::NodesNamed(*snapshot_, {"q"}));
+}
+
+// One node that takes both pods that were left is enough, though one of them ran elsewhere.
+TEST_F(RobustPlanTest, ANodeThatTakesPodsOfOthersStaysForThem) {
+  Cluster cluster;
+  for (const char* const name : {"p", "q"}) {
+    cluster.Add(Node(name).Cpu(8000)).Add(Pod(std::string("large-") + name).On(name).Cpu(2000));
+  }
+  for (const char* const name : {"a", "b", "c"}) {
+    cluster.Add(Node(name).Cpu(900)).Add(Pod(std::string("of-") + name).On(name).Cpu(500));
+  }
+  for (const char* const name : {"x", "y"}) {
+    cluster.Add(Node(name).Cpu(4000)).Add(Pod(std::string("busy-") + name).On(name).Cpu(2000));
+  }
+  cluster.Add(Node("z").Cpu(8000)).Add(Pod("busy-z").On("z").Cpu(6500));
+  Make(cluster, {"p", "q", "a", "b", "c"});
+  ASSERT_EQ(made_.plan.remove.size(), 5u) << test::Removals(*snapshot_, made_.plan);
+  EXPECT_EQ(Robust(0).plan.skipped, test::NodesNamed(*snapshot_, {"p"}));
+}
+
+TEST_F(RobustPlanTest, WhatCannotBeTriedOutIsRefused) {
+  MakeOneThatStrands();
+  const auto told = [&](const NodeGroups& groups, double share) {
+    return std::string(
+        MakeRobust(*snapshot_, groups, {}, request_, made_, share, options_).status().message());
+  };
+  EXPECT_EQ(told(NodeGroups(), 0), "groups.group_of: has 0 entries for 7 nodes");
+  EXPECT_EQ(told(groups_, -1), "share: -1 is not from 0 to 1");
+  EXPECT_EQ(told(groups_, std::numeric_limits<double>::quiet_NaN()),
+            "share: nan is not from 0 to 1");
+  made_.plan.remove[0].node = NodeId{99};
+  EXPECT_EQ(told(groups_, 0), "plan.remove[0]: has a node or a pod that the catalog does not have");
+  made_.plan.remove.clear();
+  snapshot_->Fork();
+  EXPECT_EQ(told(groups_, 0), "snapshot: 1 fork is open");
 }
 
 TEST_F(RobustPlanTest, WhatIsRobustStaysAsItIs) {

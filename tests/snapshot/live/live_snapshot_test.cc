@@ -543,7 +543,8 @@ TEST_F(LiveTest, ABatchIsTakenWholeOrNotAtAll) {
   const Change changes[] = {{.object = &a_.raw}, {.object = &web.raw}, {.object = &wrong.raw}};
   const absl::Status refused = live_.Take(changes);
   EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(refused.message()), HasSubstr("Pod default/wrong: requests.cpu"));
+  EXPECT_THAT(std::string(refused.message()),
+              HasSubstr("Pod default/wrong: spec.containers[0].resources.requests.cpu"));
   EXPECT_THAT(On("a"), ElementsAre("-"));
   EXPECT_EQ(live_.counts().put, 0U);
 
