@@ -42,6 +42,12 @@ bool IsCalled(std::string_view name, const LabelGroup& group) {
          name.ends_with(group.name);
 }
 
+// Labels of nodes that run the API server or etcd: kubeadm's, and those of RKE, k3s and MicroK8s.
+constexpr std::array<std::string_view, 5> kControlPlaneLabels = {
+    "node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master",
+    "node-role.kubernetes.io/controlplane", "node-role.kubernetes.io/etcd",
+    "node.kubernetes.io/microk8s-controlplane"};
+
 // The labels of one cluster's nodes, read by keys that were looked up once.
 class Labels {
  public:
@@ -52,6 +58,8 @@ class Labels {
     if (!custom_.empty()) custom_key_ = Find(custom_);
     for (size_t l = 0; l < kGroupLabels.size(); ++l) keys_[l] = Find(kGroupLabels[l].key);
     for (size_t l = 0; l < kGpuLabels.size(); ++l) gpu_keys_[l] = Find(kGpuLabels[l].key);
+    std::ranges::transform(kControlPlaneLabels, control_plane_keys_.begin(),
+                           [&](std::string_view key) { return Find(key); });
     if (rules.gpu_label) custom_gpu_key_ = Find(*rules.gpu_label);
     has_custom_gpu_ = rules.gpu_label.has_value();
   }
@@ -66,7 +74,8 @@ class Labels {
 
   // Why no autoscaler removes the node; kNotTold if it may.
   [[nodiscard]] NoGroupReason Unmanaged(NodeId node) const {
-    if (Value(node, control_plane_) || Value(node, master_)) return NoGroupReason::kControlPlane;
+    const auto has_label = [&](Key key) { return Value(node, key).has_value(); };
+    if (std::ranges::any_of(control_plane_keys_, has_label)) return NoGroupReason::kControlPlane;
     if (Value(node, type_) == "virtual-kubelet" || HasTaint(node, virtual_kubelet_, "")) {
       return NoGroupReason::kVirtualKubelet;
     }
@@ -145,8 +154,7 @@ class Labels {
   std::array<Key, kGpuLabels.size()> gpu_keys_;
   bool has_custom_gpu_ = false;
   Key custom_gpu_key_;
-  const Key control_plane_ = Find("node-role.kubernetes.io/control-plane");
-  const Key master_ = Find("node-role.kubernetes.io/master");
+  std::array<Key, kControlPlaneLabels.size()> control_plane_keys_;
   const Key type_ = Find("type");
   const Key virtual_kubelet_ = Find("virtual-kubelet.io/provider");
   const Key compute_type_ = Find("eks.amazonaws.com/compute-type");

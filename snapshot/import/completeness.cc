@@ -347,6 +347,10 @@ absl::Status InputWatch::OnPod(const objects::Pod& pod) {
     NoteVolumes(pod);
     NoteSelectors(pod);
   }
+  if (listing == PodListing::kListed && pod.containers.empty()) {
+    if (pods_without_containers_ == 0) first_without_containers_ = NameOf(pod.meta);
+    pods_without_containers_ += pods_now_;
+  }
   return to_->OnPod(pod);
 }
 
@@ -615,6 +619,45 @@ class InputWatch::Judgement {
          absl::StrCat(Count(pods, "pod has an owner", "pods have owners"),
                       " of a kind of which none is there, and will keep their nodes: ", kinds),
          WholeDump(resources));
+  }
+
+  // A controller that is made anew has another UID.  Few pods are of the one before; where many
+  // are, their controllers are those of another cluster, which was installed from the same charts.
+  void ControllersOfOtherUids() {
+    uint64_t pods = 0;
+    uint64_t others = 0;
+    std::string first;
+    for (uint32_t p = 0; p < catalog_.pods(); ++p) {
+      if (!IsThere(PodId{p})) continue;
+      const PodShape& shape = catalog_.shape_of(PodId{p});
+      const KnownOwner* const kind =
+          shape.has_controller ? KindOf(catalog_, shape.controller) : nullptr;
+      if (kind == nullptr || catalog_.Text(shape.controller.uid).empty()) continue;
+      const ControllerStatus* const controller =
+          catalog_.FindController(kind->kind, shape.namespace_name, shape.controller.name);
+      if (controller == nullptr || catalog_.Text(controller->uid).empty()) continue;
+      ++pods;
+      if (controller->uid == shape.controller.uid) continue;
+      if (others++ == 0) first = catalog_.PodName(PodId{p});
+    }
+    const uint64_t tolerated =
+        watch_.of_one_moment_ ? 1 + pods / kPartsPerChange : 5 + pods / kPartsOfWatches;
+    if (others <= tolerated) return;
+    Warn("ControllersOfOtherUids",
+         absl::StrCat(Count(others, "pod names", "pods name"), " controllers by other UIDs than ",
+                      "those of the input (", Printable(first),
+                      "): dumps of two clusters, or of two moments, seem to be mixed"),
+         WholeDump());
+  }
+
+  // Every pod has containers: they were taken out, and with them what the pod asks for.
+  void PodsWithoutContainers() {
+    if (watch_.pods_without_containers_ == 0) return;
+    Warn("PodsWithoutContainers",
+         absl::StrCat(Count(watch_.pods_without_containers_, "pod has", "pods have"),
+                      " no containers, which counts as asking for nothing: ",
+                      Printable(watch_.first_without_containers_)),
+         WholeDump("pods"));
   }
 
   // Pods that controllers count and the input lacks.
@@ -889,6 +932,8 @@ absl::Status InputWatch::Judge(InputUse use, const ClusterSnapshot& cluster, int
   judgement.EmptyNamespaces();
   if (use == InputUse::kPlan) judgement.Budgets();
   if (use == InputUse::kPlan) judgement.Controllers();
+  judgement.ControllersOfOtherUids();
+  judgement.PodsWithoutContainers();
   judgement.PodsOfControllers();
   judgement.NodesWithoutPods();
   judgement.Namespaces();

@@ -228,6 +228,9 @@ class InputWatch : public ObjectSink {
   uint64_t without_uid_ = 0;
   std::string first_without_uid_;
 
+  uint64_t pods_without_containers_ = 0;
+  std::string first_without_containers_;
+
   uint64_t pods_that_ask_namespaces_ = 0;
   std::string first_that_asks_namespaces_;
 };

@@ -299,10 +299,14 @@ TEST(GroupWarningsTest, AMinimumAboveTheSizeOfTheGroupIsTold) {
 TEST(GroupsTest, ControlPlaneNodesBelongToNone) {
   const ClusterSnapshot snapshot =
       Nodes({{"m1", {{"node-role.kubernetes.io/control-plane", ""}, {"nodegroup", "d"}}},
-             {"m2", {{"node-role.kubernetes.io/master", ""}}}});
+             {"m2", {{"node-role.kubernetes.io/master", ""}}},
+             {"m3", {{"node-role.kubernetes.io/controlplane", "true"}}},
+             {"m4", {{"node-role.kubernetes.io/etcd", "true"}}},
+             {"m5", {{"node.kubernetes.io/microk8s-controlplane", "microk8s-controlplane"}}}});
   const NodeGroups groups = AssignGroups(snapshot.catalog(), {});
-  EXPECT_EQ(GroupOf(snapshot, groups, "m1"), "none");
-  EXPECT_EQ(GroupOf(snapshot, groups, "m2"), "none");
+  for (const char* const node : {"m1", "m2", "m3", "m4", "m5"}) {
+    EXPECT_EQ(GroupOf(snapshot, groups, node), "none") << node;
+  }
 }
 
 TEST(GroupsTest, AFileSetsLimitsByNameAndBySelector) {

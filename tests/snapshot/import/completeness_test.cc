@@ -44,7 +44,7 @@ Json Pod(const std::string& namespace_name, const std::string& name, const std::
            {{"name", name},
             {"namespace", namespace_name},
             {"creationTimestamp", "2026-01-02T00:00:00Z"}}},
-          {"spec", {{"nodeName", node}, {"containers", Json::array()}}},
+          {"spec", {{"nodeName", node}, {"containers", {{{"name", "main"}}}}}},
           {"status", {{"phase", "Running"}}}};
 }
 
@@ -412,6 +412,42 @@ TEST_F(CompletenessTest, OfTwoVersionsInOneFolderTheNewerIsTakenWhicheverIsReadF
   // What cannot be compared is not guessed.
   Put("mg/z-behind.yaml", Stamped(Pod("shop", "twice", "b"), "u", "abc").dump());
   EXPECT_THAT(Load((folder_ / "mg").string()), ElementsAre(HasSubstr("two moments are mixed")));
+}
+
+// kubectl's context was switched between two commands, or a chart was installed anew.
+TEST_F(CompletenessTest, ControllersOfOtherUidsAreAWarning) {
+  const auto load = [&](int of_others, const char* uid_there, LoadOptions options = {}) {
+    std::vector<Json> items = Whole();
+    items.push_back(Object("apps/v1", "ReplicaSet", "web", "shop"));
+    if (uid_there != nullptr) items.back()["metadata"]["uid"] = uid_there;
+    for (int i = 0; i < 10; ++i) {
+      Json pod =
+          Owned(Pod("shop", "web-" + std::to_string(i), "a"), "apps/v1", "ReplicaSet", "web");
+      pod["metadata"]["ownerReferences"][0]["uid"] = i < of_others ? "of-prod" : "of-staging";
+      items.push_back(pod);
+    }
+    std::vector<std::string> codes = LoadItems(items, options);
+    std::erase(codes, "ObjectsWithoutUid");
+    return codes;
+  };
+  EXPECT_THAT(load(10, "of-staging"), ElementsAre("ControllersOfOtherUids"));
+  EXPECT_THAT(cluster_->warnings.front().message,
+              HasSubstr("10 pods name controllers by other UIDs than those of the input "
+                        "(shop/web-0): dumps of two clusters"));
+  EXPECT_THAT(load(2, "of-staging"), ElementsAre("ControllersOfOtherUids"));
+  EXPECT_THAT(load(1, "of-staging"), IsEmpty()) << "one may be of the controller before";
+  EXPECT_THAT(load(10, nullptr), IsEmpty()) << "nothing is known";
+  EXPECT_THAT(load(10, "of-staging", {.assume_complete = true}), IsEmpty());
+}
+
+TEST_F(CompletenessTest, PodsWhoseContainersWereTakenOutAreAWarning) {
+  std::vector<Json> items = Whole();
+  items[4]["spec"].erase("containers");
+  EXPECT_THAT(LoadItems(items), ElementsAre("PodsWithoutContainers"));
+  EXPECT_THAT(Message(), HasSubstr("1 pod has no containers, which counts as asking for nothing: "
+                                   "shop/web"));
+  items[4]["status"]["phase"] = "Succeeded";
+  EXPECT_THAT(LoadItems(items), IsEmpty()) << "it asks for nothing any more";
 }
 
 TEST_F(CompletenessTest, PodsThatTwoBudgetsSelectAreTold) {
