@@ -77,7 +77,10 @@ int RunDry(const DryRunOptions& options, std::ostream& out, std::ostream& err) {
   LoopOptions loop = options.loop;
   loop.sizer = options.sizer;
   ToldPools told;
-  loop.on_turn = [&](const LoopTurn& turn) { TellTurn(turn, told, err); };
+  loop.on_turn = [&](const LoopTurn& turn) {
+    if (options.log == "text") TellTurn(turn, told, err);
+    if (options.log == "json") err << TurnAsJson(turn) << std::flush;
+  };
   std::optional<RoundAdvisor> advisor;
   if (options.advice) {
     RoundAdvisorOptions advice = *options.advice;

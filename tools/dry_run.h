@@ -34,6 +34,7 @@ struct DryRunOptions {
   LoopOptions loop = {};                           // Without what turns are told to.
   std::optional<RoundAdvisorOptions> advice = {};  // Absent: rounds plan as ever.
   Sizer* sizer = nullptr;                          // Null: no pool is sized.
+  std::string log = "text";                        // "json": an object a turn; "none": nothing.
 };
 
 int RunDry(const DryRunOptions& options, std::ostream& out, std::ostream& err);

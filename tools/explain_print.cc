@@ -162,7 +162,9 @@ void Print(const PlanReport& report, const Explanation& explanation, const Lines
   }
   PrintUtilization(report.context, explanation, lines);
   if (explanation.risky) {
-    lines.Say("Risky: a PodDisruptionBudget lets its pods go only one after the other.");
+    lines.Say(
+        "Risky: a PodDisruptionBudget does not let all of its pods go at once; some of them "
+        "wait until it does.");
   }
   if (!explanation.because.empty()) lines.Say(Printable(explanation.because));
   if (explanation.kept != nullptr && explanation.kept->why.before) {

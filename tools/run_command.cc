@@ -104,7 +104,8 @@ int DryRunOfDump(const RunFlags& flags, std::ostream& out, std::ostream& err) {
                  .scale_down = RoundOptionsOf(flags.plan).scale_down,
                  .loop = flags.LoopOptionsOf(),
                  .advice = AdviceOf(flags),
-                 .sizer = *pools == nullptr ? nullptr : &(*pools)->sizer()},
+                 .sizer = *pools == nullptr ? nullptr : &(*pools)->sizer(),
+                 .log = flags.log},
                 out, err);
 }
 

@@ -13,8 +13,10 @@
 #include <thread>
 #include <utility>
 
+#include "absl/strings/str_split.h"
 #include "base/figures.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "service/actuators/grpc_actuator.h"
 #include "service/daemon/client.h"
 #include "service/daemon/daemon.h"
@@ -111,7 +113,11 @@ absl::Status Start(const RunFlags& flags, Parts& parts) {
 
 void TellTurn(const RunFlags& flags, const LoopTurn& turn, std::ostream& err) {
   if (flags.log == "none") return;
-  err << (flags.log == "json" ? TurnAsJson(turn) : TurnAsText(turn));
+  const std::string told = flags.log == "json" ? TurnAsJson(turn) : TurnAsText(turn);
+  // Standard error takes a line at a time (standard_output.h).
+  for (const auto line : absl::StrSplit(Absl(told), '\n', absl::SkipEmpty())) {
+    err << line << "\n";
+  }
   err.flush();
 }
 

@@ -299,8 +299,10 @@ class ClustermanPolicy final : public Policy {
                          : ask < 0 ? PolicyDirection::kDown
                                    : PolicyDirection::kStay;
     if (decision.delta == 0 && ask != 0) {
-      decision.denied_by = made.constraint->limit != ClustermanLimit::kNone
-                               ? Name(made.constraint->limit)
+      // A limit that leaves some of the step did not deny it.
+      const bool by_limit =
+          made.constraint->limit != ClustermanLimit::kNone && made.constraint->step == 0;
+      decision.denied_by = by_limit  ? Name(made.constraint->limit)
                            : ask < 0 ? "no node may be killed"
                                      : "less than a node";
     }

@@ -2410,6 +2410,22 @@ class RunTest(EbbTest):
             said += [line.split(" ", 1)[1] for line in rest.splitlines(True)]
             self.assertEqual(len(said), len(set(said)), said)
 
+    def test_turns_of_a_dry_run_are_objects_where_that_is_asked_for(self):
+        with subprocess.Popen(
+                [EBB, "run", "--input", self.dump(SMALL), "--dry-run", "--scan-interval", "1s",
+                 "--log", "json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+            giving_up = threading.Timer(120, child.kill)
+            giving_up.start()
+            try:
+                turn = next(json.loads(line) for line in child.stderr if line.startswith("{"))
+                child.send_signal(signal.SIGTERM)
+                child.communicate()
+            finally:
+                giving_up.cancel()
+                child.kill()
+        self.assertEqual(child.returncode, 0)
+        self.assertEqual((turn["nodes"], turn["begun"]), (3, []), turn)
+
     POOL = """pools:
 - name: general
   policy: clusterman

@@ -432,6 +432,14 @@ notifications:
         self.assertEqual(self.log_text().count("warning: the input has no PodDisruptionBudget"), 1)
         self.assertEqual(list(self.states.iterdir()), [])
 
+    def test_a_turn_of_several_lines_is_told_line_by_line(self):
+        run = self.start("run", "--dry-run", "--socket", str(self.socket), *QUICK)
+        self.wait_for(lambda: "no round: " in self.log_text(), "it tells why there is no round")
+        self.end(run)
+        self.assertNotIn("\\n", self.log_text())
+        self.assertRegex(self.log_text(), r"(?m)^\S+Z round left out, 0 in deletion$")
+        self.assertRegex(self.log_text(), r"(?m)^\S+Z no round: session .* nobody feeds it")
+
     def test_a_state_is_one_programs(self):
         self.start_plugin()
         state = ["--state", str(self.folder / "s.db")]
