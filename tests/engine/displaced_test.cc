@@ -61,5 +61,17 @@ TEST(PodsToPutBackTest, AJobLacksNoMoreThanIsLeftToComplete) {
   EXPECT_THAT(PodsToPutBack(ThreeEvicted(owner), Evictions()), SizeIs(1));
 }
 
+TEST(PodsToPutBackTest, APodComesOnceAndNotWhenItHasEnded) {
+  Cluster cluster;
+  cluster.Add(Node("a")).Add(Pod("p0").Uid("p0").OwnedByNobody());
+  cluster.Add(Pod("p1").Uid("p1").OwnedByNobody().Phase("Succeeded"));
+  cluster.Add(Pod("p2").Uid("p2").OwnedByNobody().Phase("Failed"));
+  const ClusterSnapshot snapshot = cluster.Build();
+  std::vector<EvictedPod> evictions = Evictions();
+  evictions.push_back(evictions[0]);
+  const std::vector<PodId> pods = PodsToPutBack(snapshot, evictions);
+  EXPECT_THAT(pods, ::testing::ElementsAre(test::PodNamed(snapshot, "p0")));
+}
+
 }  // namespace
 }  // namespace ebb::displaced_test

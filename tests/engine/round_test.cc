@@ -376,6 +376,18 @@ TEST_F(PutBackTest, EvictedPodsWithoutReplacementNeedRoom) {
             ScaleDownStatus::kNoRoomForPods);
 }
 
+TEST_F(PutBackTest, EvictionsOfLongAgoDoNotCount) {
+  ClusterSnapshot snapshot = Evicted(0, 3000);
+  for (const auto& [age_s, displaced] :
+       {std::pair(119, 3), std::pair(120, 0), std::pair(1000, 0)}) {
+    ScaleDown scale_down(AtOnce());
+    const ActuationStatus status = Evictions(kStart);
+    EXPECT_EQ(Round(scale_down, snapshot, kStart + age_s, &status).displaced,
+              static_cast<size_t>(displaced))
+        << age_s;
+  }
+}
+
 TEST_F(PutBackTest, OnlyAsManyAsTheOwnerLacksArePutBack) {
   ClusterSnapshot snapshot = Evicted(2, 3000);
   ScaleDown scale_down(AtOnce());

@@ -40,5 +40,15 @@ TEST(SoftTaintsTest, NodesOfNoGroupAndNodesThatAreBeingDeletedAreLeftAlone) {
   EXPECT_EQ(chosen.waiting, 0u);
 }
 
+TEST(SoftTaintsTest, OneChangeMayBeAllThatIsAllowed) {
+  const ClusterSnapshot snapshot = Cluster().Add(Marked("a")).Add(Marked("b")).Build();
+  const NodeGroups groups = test::OneGroup(snapshot);
+  const NodeSet unneeded(snapshot.catalog().nodes());
+  const SoftTaints chosen = ChooseSoftTaints(snapshot, groups, unneeded, /*max_changes=*/1);
+  EXPECT_EQ(chosen.untaint, NodesNamed(snapshot, {"a"}));
+  EXPECT_EQ(chosen.waiting, 1u);
+  EXPECT_TRUE(ChooseSoftTaints(snapshot, groups, unneeded, 0).untaint.empty());
+}
+
 }  // namespace
 }  // namespace ebb::soft_taints_test

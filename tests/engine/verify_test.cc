@@ -357,6 +357,18 @@ TEST(VerifyTest, UtilizationAtTheThresholdMayGoAndAboveItNot) {
   EXPECT_THAT(c.Verdict(), HasSubstr("node \"a\" is used too much"));
 }
 
+TEST(VerifyTest, MemoryThatIsUsedTooMuchKeepsANodeToo) {
+  constexpr int64_t kGiB = int64_t{1} << 30;
+  Case c(Cluster()
+             .Add(Node("a").Cpu(10'000).Memory(10 * kGiB))
+             .Add(Node("b"))
+             .Add(Pod("p").On("a").Cpu(10).Memory(3 * kGiB))
+             .Add(Pod("q").On("a").Cpu(10).Memory(2 * kGiB)));
+  c.groups.groups[0].scale_down_utilization_threshold = 0.49;
+  c.Remove("a", {{"p", "b"}, {"q", "b"}});
+  EXPECT_THAT(c.Verdict(), HasSubstr("node \"a\" is used too much"));
+}
+
 TEST(VerifyTest, RefusesToMoveAPodThatARuleKeeps) {
   Case c(Cluster().Add(Node("a")).Add(Node("b")).Add(Pod("p").On("a").OwnedByNobody()));
   c.Remove("a", {{"p", "b"}});

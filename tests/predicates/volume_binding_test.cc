@@ -259,6 +259,27 @@ TEST(VolumeBindingTest, AMigratedVolumeWithoutACsiEquivalentFailsWithTheReason) 
             "Volume ID Invalid format for AWS volume (aws://zone/disk-1) | fits");
 }
 
+// Only the first thing that is wrong is told.
+TEST(VolumeBindingTest, AfterAClaimThatFailsNoOtherIsLookedAt) {
+  objects::PersistentVolume broken = Volume("pv");
+  broken.source = "awsElasticBlockStore";
+  broken.id = "aws://zone/disk-1";
+  objects::PersistentVolume elsewhere = Volume("elsewhere");
+  OnlyWhere(elsewhere, "rack", "b");
+  objects::CsiNode migrated = CsiNode("a", "ebs.csi.aws.com", 10);
+  migrated.meta.annotations = {
+      {"storage.alpha.kubernetes.io/migrated-plugins", "kubernetes.io/aws-ebs"}};
+  Cluster cluster = TwoRacks().Add(migrated).Add(broken).Add(elsewhere);
+  cluster.Add(BoundClaim("data", "pv")).Add(BoundClaim("more", "elsewhere"));
+  cluster.Add(Mounting(Mounting(Pod("two"), "data"), "more"));
+  const ClusterSnapshot snapshot = cluster.Build();
+  const VolumeBindingVerdict verdict = JudgeVolumeBinding(
+      snapshot.catalog(), snapshot.catalog().shape_of(test::PodNamed(snapshot, "two")),
+      snapshot.catalog().node(test::NodeNamed(snapshot, "a")));
+  EXPECT_NE(verdict.error, nullptr);
+  EXPECT_FALSE(verdict.node_conflict);
+}
+
 TEST(VolumeBindingTest, ASelectorThatDoesNotParseIsNamedWithItsClaim) {
   objects::PersistentVolumeClaim claim = Claim("data", "late");
   claim.selector = Select("disk", "fast");

@@ -282,5 +282,18 @@ TEST(ReplicatorOperationTest, CallThatIsNotTheOperationsFailsIt) {
   EXPECT_EQ(state.operation->outcome, Outcome::kFailed);
 }
 
+TEST(ReplicatorOperationTest, EveryCallHasItsName) {
+  using enum ReplicatorCallKind;
+  std::vector<std::string> names;
+  for (const ReplicatorCallKind kind :
+       {kSetDesired, kReadInstances, kFindNewest, kFindMember, kDrain, kReadAllocations, kDetach,
+        kReadDetach, kTerminate, kReadTermination}) {
+    names.emplace_back(Name(kind));
+  }
+  EXPECT_THAT(names, ::testing::ElementsAre("SetDesired", "ReadInstances", "FindNewest",
+                                            "FindMember", "Drain", "ReadAllocations", "Detach",
+                                            "ReadDetach", "Terminate", "ReadTermination"));
+}
+
 }  // namespace
 }  // namespace ebb::replicator_operation_test

@@ -374,6 +374,22 @@ TEST_F(SimulatedCallsTest, APodOfAStatefulSetComesBackUnderItsNameWhenTheOldOneI
   EXPECT_EQ(to_a_sizer.nodes, while_it_ends.nodes);
   EXPECT_EQ(to_a_sizer.pods, while_it_ends.pods);
   EXPECT_EQ(At(kStart + 13).PodsText(), "default/db-0>a");
+  Shown without_the_old_one;
+  ASSERT_TRUE(cluster_->Observe(kStart + 13)->objects(without_the_old_one).ok());
+  EXPECT_EQ(without_the_old_one.PodsText(), "default/db-0>a");
+}
+
+TEST_F(SimulatedCallsTest, APodThatIsGoneIsNotShownToASizer) {
+  Add(Node("a"));
+  Add(Node("b").Cpu(100));
+  Add(Pod("p").On("a").Cpu(500));
+  Make();
+  ASSERT_TRUE(Begin("a", kStart).ok());
+  ASSERT_TRUE(cluster_->Drain("a", kStart).ok());
+  cluster_->AdvanceTo(kStart + 20);
+  Shown shown;
+  ASSERT_TRUE(cluster_->Observe(kStart + 20)->objects(shown).ok());
+  EXPECT_EQ(shown.PodsText(), "default/rs-m1>");
 }
 
 TEST_F(SimulatedCallsTest, AReplicaSetThatShrinksLosesPodsThatWaitAndThenTheNewest) {

@@ -244,6 +244,15 @@ TEST_F(ReadInputTest, WhatGzipHoldsMayBeLargeIfItIsNoBomb) {
   EXPECT_EQ(stats_.objects, 1u);
 }
 
+TEST(ImportStatsTest, WhatIsKnownIsAlsoWhatIsIgnored) {
+  ImportStats stats;
+  stats.objects = 5;
+  stats.lists = 2;
+  stats.ignored["Event"] = 3;
+  stats.ignored["Secret"] = 4;
+  EXPECT_EQ(stats.known(), 14u);
+}
+
 TEST_F(ReadInputTest, TheLimitIsOfAllInputsTogether) {
   const std::string node = NodeJson("a");
   testing::DumpSink sink;

@@ -211,5 +211,19 @@ TEST(WriteObjectsTest, AListOfNothingIsWhole) {
   EXPECT_EQ(text, "{\"apiVersion\":\"v1\",\"items\":[\n],\"kind\":\"List\"}\n");
 }
 
+TEST(WriteObjectsTest, AListIsOneOfKubectl) {
+  std::string text;
+  ObjectWriter writer(ObjectFormat::kJsonList, [&](std::string_view bytes) {
+    text += bytes;
+    return absl::OkStatus();
+  });
+  ASSERT_TRUE(writer.OnNode(test::Node("a").raw).ok());
+  ASSERT_TRUE(writer.OnNode(test::Node("b").raw).ok());
+  ASSERT_TRUE(writer.Finish().ok());
+  EXPECT_THAT(text, ::testing::StartsWith("{\"apiVersion\":\"v1\",\"items\":[\n{"));
+  EXPECT_THAT(text, ::testing::HasSubstr("},\n{"));
+  EXPECT_THAT(text, ::testing::EndsWith("}\n],\"kind\":\"List\"}\n"));
+}
+
 }  // namespace
 }  // namespace ebb::write_objects_test
