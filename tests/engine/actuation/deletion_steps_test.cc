@@ -88,5 +88,62 @@ TEST(DeletionStepsTest, ACallThatFailsIsToldAndDueAgain) {
               ElementsAre("node a: away"));
 }
 
+TEST(DeletionStepsTest, ATaintThatHasStoodForLongIsDrainedAndADelayOfZeroIsNone) {
+  EXPECT_THAT(CallsFor({In(DeletionPhase::kTainted, "a")}, 100'000), ElementsAre("drain a"));
+  ScriptedActuator actuator;
+  actuator.status.running = {In(DeletionPhase::kTainted, "a")};
+  AdvanceDeletions(actuator, ActuatorStatus(actuator.status),
+                   {.node_delete_delay_after_taint_s = 0}, 100);
+  EXPECT_THAT(actuator.calls, ElementsAre("drain a"));
+}
+
+TEST(DeletionStepsTest, ADrainedNodeWaitsForOneOfItsGroupThatHasOnlyATaint) {
+  RunningDeletion tainted = InBatch(DeletionPhase::kTainted, "b", 2);
+  tainted.since_s = 898;
+  EXPECT_THAT(CallsFor({InBatch(DeletionPhase::kDrained, "a", 2), tainted}, 900), IsEmpty());
+}
+
+TEST(DeletionStepsTest, NodesOfAnAtomicGroupThatAreBeingDeletedCountAsDrained) {
+  EXPECT_THAT(CallsFor({In(DeletionPhase::kDraining, "d"), InBatch(DeletionPhase::kDrained, "a", 2),
+                        InBatch(DeletionPhase::kDeleting, "b", 2)},
+                       900),
+              ElementsAre("delete a"));
+  // More than the group was said to have.
+  EXPECT_THAT(
+      CallsFor({InBatch(DeletionPhase::kDrained, "a", 2), InBatch(DeletionPhase::kDrained, "b", 2),
+                InBatch(DeletionPhase::kDrained, "c", 2)},
+               900),
+      ElementsAre("delete a", "delete b", "delete c"));
+}
+
+TEST(DeletionStepsTest, AnAtomicGroupOfOneNodeIsWhole) {
+  EXPECT_THAT(CallsFor({InBatch(DeletionPhase::kDrained, "a", 1)}, 900), ElementsAre("delete a"));
+}
+
+TEST(DeletionStepsTest, AResultThatFailedRollsBackTheRestOfItsAtomicGroup) {
+  const DeletionResult of_another = {.node = "x", .group = "other", .ok = false, .at_s = 800};
+  const DeletionResult failed = {.node = "y", .group = "g", .ok = false, .at_s = 800};
+  EXPECT_THAT(
+      CallsFor({InBatch(DeletionPhase::kDrained, "a", 3), InBatch(DeletionPhase::kTainted, "b", 3)},
+               900, {of_another, failed}),
+      ElementsAre("roll back a: another node of its group failed",
+                  "roll back b: another node of its group failed"));
+  // A success after it changes nothing.
+  const DeletionResult gone = {.node = "z", .group = "g", .ok = true, .at_s = 800};
+  EXPECT_THAT(CallsFor({InBatch(DeletionPhase::kDrained, "a", 3)}, 900, {failed, gone}),
+              ElementsAre("roll back a: another node of its group failed"));
+  // Nodes outside of an atomic group have nothing to do with each other.
+  EXPECT_THAT(CallsFor({In(DeletionPhase::kDrained, "a")}, 900, {failed}), ElementsAre("delete a"));
+}
+
+TEST(DeletionStepsTest, EachCallThatFailsIsALine) {
+  ScriptedActuator actuator;
+  actuator.status.running = {In(DeletionPhase::kDrained, "a"), In(DeletionPhase::kDraining, "b"),
+                             In(DeletionPhase::kTainted, "c")};
+  actuator.answer = absl::UnavailableError("away");
+  EXPECT_THAT(AdvanceDeletions(actuator, ActuatorStatus(actuator.status), {}, 900),
+              ElementsAre("node a: away", "node c: away"));
+}
+
 }  // namespace
 }  // namespace ebb::deletion_steps_test

@@ -179,10 +179,14 @@ class ScriptedRounds : public RoundMaker {
  public:
   absl::StatusOr<AskedRound> answer = AskedRound();
   ActuatorStatus told;
+  std::vector<std::string> left_alone;
+  int asked = 0;
 
   absl::StatusOr<AskedRound> MakeRound(const ActuatorStatus& status, int64_t,
-                                       std::span<const std::string>) override {
+                                       std::span<const std::string> alone) override {
+    ++asked;
     told = status;
+    left_alone.assign(alone.begin(), alone.end());
     return answer;
   }
 };
@@ -309,6 +313,326 @@ TEST_F(LoopTest, ASoftTaintThatFailsIsToldAndTheOthersArePut) {
   loop.Turn(kStart);
   EXPECT_THAT(actuator_.calls, ElementsAre("unsoft c", "soft a", "soft b"));
   EXPECT_THAT(log_, ElementsAre("node c: conflict", "node a: conflict", "node b: conflict"));
+}
+
+TEST_F(LoopTest, ADeletionThatCouldNotBeginIsToldWithAllOfItAndIsNoneThatEnded) {
+  ScriptedRounds rounds;
+  rounds.answer->start = {{.node = "a", .group = "g"}, {.node = "b", .group = "h"}};
+  LoopTurn turn;
+  LoopOptions options;
+  options.on_turn = [&](const LoopTurn& each) { turn = each; };
+  Loop loop(rounds, actuator_, options);
+  actuator_.answer = absl::UnavailableError("conflict");
+  loop.Turn(kStart);
+  EXPECT_EQ(turn.begun, 0);
+  EXPECT_THAT(turn.log, ElementsAre("2 deletions could not begin: conflict"));
+  actuator_.answer = absl::OkStatus();
+  rounds.answer->start.clear();
+  loop.Turn(kStart + 10);
+  ASSERT_EQ(rounds.told.results.size(), 2);
+  EXPECT_EQ(rounds.told.results[0].group, "g");
+  EXPECT_EQ(rounds.told.results[0].at_s, kStart);
+  EXPECT_EQ(rounds.told.results[0].why, "conflict");
+  EXPECT_EQ(rounds.told.results[1].node, "b");
+  EXPECT_THAT(turn.ended, IsEmpty());
+  EXPECT_THAT(turn.log, IsEmpty());
+}
+
+TEST_F(LoopTest, WhatIsDueIsDoneBeforeTheRoundIsToldHowDeletionsStand) {
+  LoopTurn turn;
+  LoopOptions options;
+  options.on_turn = [&](const LoopTurn& each) { turn = each; };
+  Loop loop(scale_down_, cluster_, actuator_, options);
+  const RunningDeletion failed = {
+      .node = "z", .group = "group", .phase = DeletionPhase::kFailed, .why = "no"};
+  actuator_.status.running = {failed};
+  loop.Turn(kStart);
+  EXPECT_EQ(actuator_.calls.front(), "roll back z: no");
+  EXPECT_EQ(turn.in_deletion, 0);
+  actuator_.status.running = {failed};
+  actuator_.answer = absl::UnavailableError("away");
+  loop.Turn(kStart + 1);
+  EXPECT_EQ(turn.log.front(), "node z: away");
+}
+
+// It tells its status when it is asked first in a turn, and not after that.
+class TellsOnce : public ScriptedActuator {
+ public:
+  absl::StatusOr<ActuatorStatus> Status(int64_t now_s) override {
+    if (++asked_ > 1) return absl::UnavailableError("gone");
+    return ScriptedActuator::Status(now_s);
+  }
+
+ private:
+  int asked_ = 0;
+};
+
+TEST_F(LoopTest, NothingIsDecidedIfTheActuatorDoesNotTellWhatItsDeletionsCameTo) {
+  TellsOnce actuator;
+  ScriptedRounds rounds;
+  LoopOptions options;
+  options.on_turn = [this](const LoopTurn& turn) { log_ = turn.log; };
+  Loop loop(rounds, actuator, options);
+  loop.Turn(kStart);
+  EXPECT_EQ(rounds.asked, 0);
+  EXPECT_THAT(log_, ElementsAre("the actuator's status: gone"));
+}
+
+TEST_F(LoopTest, WithoutAdviceARoundHasItsOwnOrderAndOnlyTheLastRoundsNodesAreUnneeded) {
+  std::vector<std::vector<std::string>> unneeded_before;
+  LoopOptions options;
+  options.advise = [&](const Observation&, int64_t, const std::vector<std::string>& unneeded) {
+    unneeded_before.push_back(unneeded);
+    return std::optional<RoundAdvice>();
+  };
+  options.record = [this](const ScaleDown&, const RoundResult&) { return record_; };
+  record_ = absl::ResourceExhaustedError("disk full");
+  Loop loop(scale_down_, cluster_, actuator_, options);
+  for (int turn = 0; turn < 3; ++turn) loop.Turn(kStart + 10 * turn);
+  EXPECT_THAT(unneeded_before, ElementsAre(IsEmpty(), ElementsAre("b"), ElementsAre("b")));
+  EXPECT_THAT(actuator_.calls, IsEmpty());
+}
+
+// By itself a is tried first, and its pods fit; then there is no room for b's.
+TEST_F(LoopTest, ARoundTriesNodesInTheOrderOfTheOptions) {
+  const auto soft_taint = [](CandidateOrder order) {
+    StillCluster cluster{Cluster()
+                             .Add(Node("a"))
+                             .Add(Node("b"))
+                             .Add(Node("c"))
+                             .Add(Pod("p").On("a").Cpu(700))
+                             .Add(Pod("q").On("a").Cpu(700))
+                             .Add(Pod("r").On("b").Cpu(1400))
+                             .Add(Pod("s").On("c").Cpu(2600))
+                             .Build()};
+    ScaleDown scale_down{NoWaiting()};
+    ScriptedActuator actuator;
+    LoopOptions options;
+    options.order = order;
+    Loop loop(scale_down, cluster, actuator, options);
+    loop.Turn(kStart);
+    return actuator.calls;
+  };
+  EXPECT_THAT(soft_taint(CandidateOrder::kAutoscaler), ElementsAre("soft a"));
+  EXPECT_THAT(soft_taint(CandidateOrder::kFewestPods), ElementsAre("soft b"));
+}
+
+// A cluster that has pods that wait, and tells of events.
+class BusyCluster : public StillCluster {
+ public:
+  using StillCluster::StillCluster;
+
+  std::vector<std::string_view> waiting;
+  std::vector<ScaleEvent> events;
+
+  absl::StatusOr<Observation> Observe(int64_t now_s) override {
+    absl::StatusOr<Observation> observed = StillCluster::Observe(now_s);
+    if (!observed.ok()) return observed;
+    observed->pending = test::PodsNamed(snapshot, waiting);
+    observed->events = events;
+    return observed;
+  }
+};
+
+TEST_F(LoopTest, ARoundLeavesTheRoomThatPodsThatWaitWillNeed) {
+  BusyCluster cluster{Cluster()
+                          .Add(Node("a"))
+                          .Add(Node("b"))
+                          .Add(Pod("p").On("a").Cpu(2500))
+                          .Add(Pod("q").On("b").Cpu(500))
+                          .Add(Pod("waits").Cpu(1400))
+                          .Build()};
+  LoopTurn turn;
+  LoopOptions options;
+  options.on_turn = [&](const LoopTurn& each) { turn = each; };
+  Loop loop(scale_down_, cluster, actuator_, options);
+  cluster.waiting = {"waits"};
+  loop.Turn(kStart);
+  EXPECT_EQ(turn.pending, 1);
+  EXPECT_EQ(turn.nodes, 2);
+  EXPECT_THAT(actuator_.calls, IsEmpty());
+}
+
+TEST_F(LoopTest, AnEventThatIsObservedHoldsDeletionsBackForItsCooldown) {
+  BusyCluster cluster{Three()};
+  Loop loop(scale_down_, cluster, actuator_, {});
+  cluster.events = {{ScaleEventKind::kScaleUp, "group", kStart}};
+  loop.Turn(kStart);
+  cluster.events.clear();
+  loop.Turn(kStart + 10);
+  loop.Turn(kStart + 599);
+  EXPECT_THAT(actuator_.calls, Not(Contains(StartsWith("begin"))));
+  loop.Turn(kStart + 601);
+  loop.Turn(kStart + 611);
+  EXPECT_THAT(actuator_.calls, Contains("begin b"));
+}
+
+// ---------------------------------------------------------------- sizers
+
+// Decides each time that the same nodes go, and shows by a soft taint when it acts.
+class ScriptedSizer : public Sizer {
+ public:
+  std::vector<NodeInDeletion> leave;
+  std::vector<std::string> members;
+  std::vector<std::string> calls;
+
+  void Decide(Observation& observed, const ActuatorStatus& status, SizingTurn& turn) override {
+    calls.push_back(absl::StrCat("decide ", turn.now_s, ": ", observed.snapshot->nodes(),
+                                 " nodes, ", status.running.size(), " running"));
+    PoolTurn pool;
+    pool.pool = "web";
+    turn.pools.push_back(pool);
+    turn.leave.insert(turn.leave.end(), leave.begin(), leave.end());
+    turn.members.insert(turn.members.end(), members.begin(), members.end());
+    turn.log.emplace_back("sized");
+  }
+  void Act(Actuator& actuator, SizingTurn& turn) override {
+    calls.push_back(absl::StrCat("act ", turn.now_s));
+    turn.log.emplace_back("acted");
+    EXPECT_TRUE(actuator.SoftTaint("sizer", true, turn.now_s).ok());
+  }
+};
+
+class SizingLoopTest : public LoopTest {
+ protected:
+  LoopOptions Options() {
+    LoopOptions options;
+    options.sizer = &sizer_;
+    options.on_turn = [this](const LoopTurn& turn) { turn_ = turn; };
+    options.record = [this](const ScaleDown&, const RoundResult&) { return record_; };
+    return options;
+  }
+
+  ScriptedSizer sizer_;
+  LoopTurn turn_;
+};
+
+TEST_F(SizingLoopTest, ASizerDecidesBeforeTheRoundAndActsBeforeItsDeletionsBegin) {
+  Loop loop(scale_down_, cluster_, actuator_, Options());
+  loop.Turn(kStart);
+  EXPECT_THAT(actuator_.calls, ElementsAre("soft sizer", "soft b"));
+  actuator_.calls.clear();
+  loop.Turn(kStart + 10);
+  EXPECT_THAT(actuator_.calls, ElementsAre("soft sizer", "begin b", "soft b"));
+  EXPECT_THAT(sizer_.calls, ElementsAre("decide 1000000: 3 nodes, 0 running", "act 1000000",
+                                        "decide 1000010: 3 nodes, 0 running", "act 1000010"));
+  ASSERT_EQ(turn_.pools.size(), 1);
+  EXPECT_EQ(turn_.pools[0].pool, "web");
+  EXPECT_THAT(turn_.log, ElementsAre("sized", "acted"));
+}
+
+TEST_F(SizingLoopTest, ASizerDoesNotActWhereTheRoundIsNotRecordedAndItsDecisionIsTold) {
+  Loop loop(scale_down_, cluster_, actuator_, Options());
+  record_ = absl::ResourceExhaustedError("disk full");
+  loop.Turn(kStart);
+  EXPECT_THAT(sizer_.calls, ElementsAre("decide 1000000: 3 nodes, 0 running"));
+  EXPECT_THAT(actuator_.calls, IsEmpty());
+  EXPECT_EQ(turn_.pools.size(), 1);
+  EXPECT_EQ(turn_.log.back(), "sized");
+}
+
+TEST_F(SizingLoopTest, ANodeThatASizerTakesAwayIsInDeletionForTheRound) {
+  sizer_.leave = {{"b", "group"}};
+  Loop loop(scale_down_, cluster_, actuator_, Options());
+  loop.Turn(kStart);
+  ASSERT_TRUE(turn_.round.has_value());
+  EXPECT_EQ(turn_.round->groups.at(0).in_deletion, 1);
+  EXPECT_THAT(actuator_.calls, ElementsAre("soft sizer"));
+}
+
+TEST_F(SizingLoopTest, AMakerOfRoundsIsToldOfNodesThatASizerTakesAwayAndOfPools) {
+  ScriptedRounds rounds;
+  rounds.answer->start = {{.node = "a"}};
+  sizer_.leave = {{"b", "group"}};
+  sizer_.members = {"b", "c"};
+  actuator_.status.running = {{.node = "z", .phase = DeletionPhase::kDraining}};
+  Loop loop(rounds, cluster_, actuator_, Options());
+  loop.Turn(kStart);
+  ASSERT_EQ(rounds.told.running.size(), 2);
+  EXPECT_EQ(rounds.told.running[0].node, "z");
+  EXPECT_EQ(rounds.told.running[1].node, "b");
+  EXPECT_EQ(rounds.told.running[1].group, "group");
+  EXPECT_TRUE(rounds.told.running[1].drain);
+  EXPECT_EQ(rounds.told.running[1].since_s, kStart);
+  EXPECT_THAT(rounds.left_alone, ElementsAre("b", "c"));
+  EXPECT_THAT(actuator_.calls, ElementsAre("soft sizer", "begin a"));
+  EXPECT_THAT(turn_.log, ElementsAre("sized", "acted"));
+  EXPECT_EQ(turn_.pools.size(), 1);
+}
+
+TEST_F(SizingLoopTest, ASizerDoesNotActWhereNoRoundIsMadeElsewhere) {
+  ScriptedRounds rounds;
+  rounds.answer = absl::UnavailableError("nobody listens");
+  Loop loop(rounds, cluster_, actuator_, Options());
+  loop.Turn(kStart);
+  EXPECT_THAT(sizer_.calls, ElementsAre("decide 1000000: 3 nodes, 0 running"));
+  EXPECT_THAT(turn_.log, ElementsAre("no round: nobody listens", "sized"));
+}
+
+TEST_F(SizingLoopTest, WithoutAClusterToSizeNoRoundIsAskedFor) {
+  ScriptedRounds rounds;
+  Loop blind(rounds, actuator_, Options());
+  blind.Turn(kStart);
+  EXPECT_THAT(turn_.log, ElementsAre("no round: no cluster to size pools of"));
+  cluster_.answer = absl::UnavailableError("the API is away");
+  Loop loop(rounds, cluster_, actuator_, Options());
+  loop.Turn(kStart);
+  EXPECT_THAT(turn_.log, ElementsAre("no round: the API is away"));
+  EXPECT_EQ(rounds.asked, 0);
+  EXPECT_THAT(sizer_.calls, IsEmpty());
+}
+
+// ---------------------------------------------------------------- the end
+
+TEST_F(LoopTest, TurnsAreAScanIntervalApartUntilTheClockStops) {
+  ScriptedRounds rounds;
+  std::vector<int64_t> turns;
+  LoopOptions options;
+  options.scan_interval_s = 10;
+  options.on_turn = [&](const LoopTurn& turn) { turns.push_back(turn.now_s); };
+  Loop loop(rounds, actuator_, options);
+  TestClock clock(kStart, kStart + 25);
+  loop.Run(clock);
+  EXPECT_THAT(turns, ElementsAre(kStart, kStart + 10, kStart + 20));
+  EXPECT_EQ(clock.NowS(), kStart + 25);  // There is nothing to wait for.
+}
+
+TEST_F(LoopTest, AtTheEndEveryTaintIsRolledBackAndThatEndsItAtOnce) {
+  ScriptedRounds rounds;
+  Loop loop(rounds, actuator_, {});
+  for (const char* const node : {"a", "b"}) {
+    actuator_.status.running.push_back({.node = node, .phase = DeletionPhase::kTainted});
+  }
+  TestClock clock(kStart, kStart);
+  loop.Stop(clock);
+  EXPECT_THAT(actuator_.calls,
+              ElementsAre("roll back a: the loop ends", "roll back b: the loop ends"));
+  EXPECT_EQ(clock.NowS(), kStart);
+}
+
+TEST_F(LoopTest, AtTheEndWhatWasBegunIsCarriedOnEachSecondForTheGrace) {
+  ScriptedRounds rounds;
+  LoopOptions options;
+  options.stop_grace_s = 2;
+  Loop loop(rounds, actuator_, options);
+  actuator_.status.running = {{.node = "b", .phase = DeletionPhase::kDrained},
+                              {.node = "a", .phase = DeletionPhase::kTainted}};
+  TestClock clock(kStart, kStart);
+  loop.Stop(clock);
+  EXPECT_THAT(actuator_.calls,
+              ElementsAre("roll back a: the loop ends", "delete b", "delete b", "delete b"));
+  EXPECT_EQ(clock.NowS(), kStart + 2);
+}
+
+TEST_F(LoopTest, AtTheEndAnActuatorThatDoesNotAnswerIsWaitedForForTheGrace) {
+  ScriptedRounds rounds;
+  Loop loop(rounds, actuator_, {});
+  actuator_.status.running = {{.node = "a", .phase = DeletionPhase::kTainted}};
+  actuator_.status_answer = absl::UnavailableError("away");
+  TestClock clock(kStart, kStart);
+  loop.Stop(clock);
+  EXPECT_THAT(actuator_.calls, IsEmpty());
+  EXPECT_EQ(clock.NowS(), kStart + LoopOptions().stop_grace_s);
 }
 
 }  // namespace

@@ -22,6 +22,7 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::UnorderedElementsAre;
 
 constexpr int64_t kStart = 1'000'000;
 
@@ -154,6 +155,7 @@ class ShowingCluster : public ClusterSource {
       status.Update(sink.OnController({}));
       status.Update(sink.OnPodDisruptionBudget({}));
       status.Update(sink.OnNamespace({}));
+      status.Update(sink.OnStorageObject({}));
       return status;
     };
     return observed;
@@ -185,6 +187,9 @@ struct Listing : ObjectSink {
   absl::Status OnNamespace(const objects::Namespace&) override {
     return ++others, absl::OkStatus();
   }
+  absl::Status OnStorageObject(const objects::StorageObject&) override {
+    return ++others, absl::OkStatus();
+  }
 };
 
 TEST_F(RecordActuatorTest, ObjectsAreShownAsIfItHadBeenDone) {
@@ -201,7 +206,7 @@ TEST_F(RecordActuatorTest, ObjectsAreShownAsIfItHadBeenDone) {
   const auto shown = [&] {
     Listing listing;
     EXPECT_TRUE(source.Observe(kStart)->objects(listing).ok());
-    EXPECT_EQ(listing.others, 3);
+    EXPECT_EQ(listing.others, 4);
     return listing.lines;
   };
   EXPECT_THAT(shown(), ElementsAre("a", "b", "c", "stays>a", "waits>", "q>b", "r>b", "later>b",
@@ -238,6 +243,132 @@ TEST_F(RecordActuatorTest, ResultsNameTheirNodeGroupAndTimeAndAreTakenInFromTheF
   EXPECT_EQ(results[0].at_s, 7);
   actuator_.Acknowledge(9);
   EXPECT_THAT(actuator_.Status(9)->results, IsEmpty());
+}
+
+TEST_F(RecordActuatorTest, AllAreTaintedBeforeAnyIsDeletedAndTheSameNodeIsGoneOnce) {
+  const std::vector<DeletionOrder> orders = {{.node = "a", .group = "g"},
+                                             {.node = "b", .group = "g"}};
+  ASSERT_TRUE(actuator_.Begin(orders, 7).ok());
+  EXPECT_THAT(told_, ElementsAre("7 taint a", "7 taint b", "7 delete a", "7 delete b"));
+  ASSERT_TRUE(actuator_.Begin({orders.data(), 1}, 8).ok());
+  ASSERT_EQ(actuator_.done().size(), 2);
+  EXPECT_EQ(actuator_.done()[0].node, "b");
+  EXPECT_EQ(actuator_.done()[1].node, "a");
+}
+
+// A cluster with groups of its own.
+class GroupedCluster : public StillCluster {
+ public:
+  explicit GroupedCluster(ClusterSnapshot at)
+      : StillCluster(std::move(at)), groups(test::OneGroup(snapshot)) {}
+
+  NodeGroups groups;
+
+  absl::StatusOr<Observation> Observe(int64_t now_s) override {
+    absl::StatusOr<Observation> observed = StillCluster::Observe(now_s);
+    if (observed.ok()) observed->groups = groups;
+    return observed;
+  }
+};
+
+TEST_F(RecordActuatorTest, GrowthCountsForItsGroupAloneAndMakesNoneSmaller) {
+  GroupedCluster cluster(Cluster().Add(Node("a")).Add(Node("b")).Build());
+  cluster.groups.groups.resize(3);
+  cluster.groups.groups[1].name = "second";
+  cluster.groups.groups[2].name = "third";
+  cluster.groups.groups[2].target_size = 9;
+  DeductingSource source(cluster, actuator_);
+  EXPECT_TRUE(actuator_.Grow("second", 0, 5).ok());
+  EXPECT_TRUE(actuator_.Grow("second", 4, 6).ok());
+  EXPECT_TRUE(actuator_.Grow("second", 5, 7).ok());
+  EXPECT_TRUE(actuator_.Grow("third", 8, 8).ok());
+  EXPECT_THAT(told_, ElementsAre("6 grow second to 4", "7 grow second to 5", "8 grow third to 8"));
+  const NodeGroups groups = source.Observe(kStart)->groups;
+  EXPECT_EQ(groups.groups[0].target_size, 2);
+  EXPECT_EQ(groups.groups[1].target_size, 5);
+  EXPECT_EQ(groups.groups[2].target_size, 9);
+}
+
+TEST_F(RecordActuatorTest, ANodeWithoutAGroupGoesAndNoTargetIsBelowZero) {
+  GroupedCluster cluster(Cluster().Add(Node("a")).Add(Node("b")).Add(Node("c")).Build());
+  cluster.groups.group_of[Index(NodeNamed(cluster.snapshot, "b"))] = kNoGroup;
+  cluster.groups.groups[0].target_size = 0;
+  DeductingSource source(cluster, actuator_);
+  const std::vector<DeletionOrder> orders = {{.node = "b", .group = ""},
+                                             {.node = "c", .group = "group"}};
+  ASSERT_TRUE(actuator_.Begin({orders.data(), 1}, kStart).ok());
+  cluster.groups.groups[0].target_size = 2;
+  Observation observed = source.Observe(kStart).value();
+  EXPECT_EQ(observed.snapshot->nodes(), 2);
+  EXPECT_EQ(observed.groups.groups[0].target_size, 2);
+  ASSERT_TRUE(actuator_.Begin({orders.data() + 1, 1}, kStart).ok());
+  cluster.groups.groups[0].target_size = 0;
+  observed = source.Observe(kStart).value();
+  EXPECT_EQ(observed.snapshot->nodes(), 1);
+  EXPECT_EQ(observed.groups.groups[0].target_size, 0);
+}
+
+TEST_F(RecordActuatorTest, APodIsPendingWhosePlannedPlaceIsNone) {
+  StillCluster cluster(Cluster()
+                           .Add(Node("a"))
+                           .Add(Node("b"))
+                           .Add(Node("c"))
+                           .Add(Pod("fits").On("b").Uid("fits-uid"))
+                           .Add(Pod("to-gone").On("b").Uid("to-gone-uid"))
+                           .Add(Pod("to-nowhere").On("b").Uid("to-nowhere-uid"))
+                           .Add(Pod("to-itself").On("b").Uid("to-itself-uid"))
+                           .Add(Pod("choosy").On("b").Uid("choosy-uid").NodeSelector("disk", "ssd"))
+                           .Build());
+  DeductingSource source(cluster, actuator_);
+  const std::vector<DeletionOrder> orders = {
+      {.node = "c", .group = "group"},
+      {.node = "b",
+       .group = "group",
+       .drain = true,
+       .moves = {{"default", "fits", "fits-uid", "a"},
+                 {"default", "to-gone", "to-gone-uid", "c"},
+                 {"default", "to-nowhere", "to-nowhere-uid", "no such node"},
+                 {"default", "to-itself", "to-itself-uid", "b"},
+                 {"default", "choosy", "choosy-uid", "a"}}}};
+  ASSERT_TRUE(actuator_.Begin(orders, kStart).ok());
+  const Observation observed = source.Observe(kStart).value();
+  const ClusterSnapshot& snapshot = *observed.snapshot;
+  EXPECT_THAT(observed.pending,
+              UnorderedElementsAre(PodNamed(snapshot, "to-gone"), PodNamed(snapshot, "to-nowhere"),
+                                   PodNamed(snapshot, "to-itself"), PodNamed(snapshot, "choosy")));
+  EXPECT_EQ(snapshot.NodeOf(PodNamed(snapshot, "fits")), NodeNamed(snapshot, "a"));
+  EXPECT_EQ(snapshot.nodes(), 1);
+  EXPECT_EQ(observed.groups.groups[0].target_size, 1);
+  EXPECT_TRUE(observed.objects == nullptr);  // The cluster has none to show.
+}
+
+TEST_F(RecordActuatorTest, ANodeThatLeftTheClusterIsForgotten) {
+  StillCluster cluster(Cluster().Add(Node("a")).Add(Node("b")).Add(Node("c")).Build());
+  DeductingSource source(cluster, actuator_);
+  const std::vector<DeletionOrder> orders = {{.node = "a", .group = "group"},
+                                             {.node = "b", .group = "group"}};
+  ASSERT_TRUE(actuator_.Begin(orders, kStart).ok());
+  EXPECT_EQ(source.Observe(kStart)->snapshot->nodes(), 1);
+  cluster.snapshot = Cluster().Add(Node("b")).Add(Node("c")).Build();
+  EXPECT_EQ(source.Observe(kStart)->snapshot->nodes(), 1);
+  ASSERT_EQ(actuator_.done().size(), 1);
+  EXPECT_EQ(actuator_.done()[0].node, "b");
+  cluster.answer = absl::UnavailableError("the API is away");
+  EXPECT_EQ(source.Observe(kStart).status().message(), "the API is away");
+}
+
+TEST_F(RecordActuatorTest, APodThatADaemonSetOwnsWithoutControllingItIsShown) {
+  ShowingCluster cluster;
+  cluster.nodes = {Node("a"), Node("b")};
+  cluster.pods = {Pod("own").On("b").DaemonSet(),
+                  Pod("lent").On("b").DaemonSet().With(
+                      [](auto& pod) { pod.meta.owners[0].controller = false; })};
+  DeductingSource source(cluster, actuator_);
+  const DeletionOrder order{.node = "b", .group = "group"};
+  ASSERT_TRUE(actuator_.Begin({&order, 1}, kStart).ok());
+  Listing listing;
+  EXPECT_TRUE(source.Observe(kStart)->objects(listing).ok());
+  EXPECT_THAT(listing.lines, ElementsAre("a", "lent>"));
 }
 
 }  // namespace

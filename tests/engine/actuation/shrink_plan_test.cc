@@ -144,5 +144,110 @@ TEST_F(ShrinkPlanTest, AnOrderSaysWhatMovesWhereAndADenialSaysWhy) {
   EXPECT_EQ(cluster.nodes(), 4);  // Nothing happened to it.
 }
 
+TEST_F(ShrinkPlanTest, PodsThatWaitTakeTheRoomThatTheyWillNeed) {
+  Cluster cluster;
+  for (const char* const name : {"a", "b", "c", "d"}) {
+    cluster.Add(Node(name));
+    cluster.Add(Pod(std::string("p-") + name).On(name).Cpu(2000));
+  }
+  cluster.Add(Pod("waits").Cpu(2000));
+  ClusterSnapshot snapshot = cluster.Build();
+  const std::vector<ShrinkAsk> asks = {
+      {.name = "p", .most = 2, .candidates = NodesNamed(snapshot, {"c", "a"})}};
+  EXPECT_THAT(Plan(snapshot, {}, asks), ElementsAre("c", "a"));
+  Observation observed;
+  observed.snapshot = &snapshot;
+  observed.groups = OneGroup(snapshot);
+  observed.pending = {test::PodNamed(snapshot, "waits")};
+  const auto plan = PlanShrink(observed, {}, asks, {}, kNow);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  ASSERT_EQ(plan->orders.size(), 1);
+  EXPECT_EQ(plan->orders[0].node, "c");
+}
+
+TEST_F(ShrinkPlanTest, ANodeThatLeavesTakesNoPodAndIsNoCandidate) {
+  ClusterSnapshot cluster = Cluster()
+                                .Add(Node("leaves"))
+                                .Add(Node("a"))
+                                .Add(Node("b"))
+                                .Add(Pod("p").On("a").Cpu(3000))
+                                .Add(Pod("q").On("b").Cpu(3000))
+                                .Build();
+  const std::vector<ShrinkAsk> asks = {
+      {.name = "p", .most = 1, .candidates = NodesNamed(cluster, {"a"})}};
+  EXPECT_THAT(Plan(cluster, {"leaves"}, asks), IsEmpty());
+  EXPECT_THAT(Plan(cluster, {}, asks), ElementsAre("a"));
+  ClusterSnapshot four = Four();
+  EXPECT_THAT(Plan(four, {"a", "a"},
+                   {{.name = "p", .most = 2, .candidates = NodesNamed(four, {"a", "c"})}}),
+              ElementsAre("c"));
+}
+
+TEST_F(ShrinkPlanTest, PodsThatGoWithANodeThatLeavesNeedNoRoom) {
+  ClusterSnapshot cluster = Cluster()
+                                .Add(Node("leaves"))
+                                .Add(Node("a"))
+                                .Add(Node("b"))
+                                .Add(Pod("daemon").On("leaves").DaemonSet().Cpu(3900))
+                                .Add(Pod("p").On("a").Cpu(2000))
+                                .Build();
+  EXPECT_THAT(Plan(cluster, {"leaves"},
+                   {{.name = "p", .most = 1, .candidates = NodesNamed(cluster, {"a"})}}),
+              ElementsAre("a"));
+}
+
+TEST_F(ShrinkPlanTest, AnAskThatWantsNothingIsNotInTheWayOfTheNext) {
+  ClusterSnapshot four = Four();
+  EXPECT_THAT(Plan(four, {},
+                   {{.name = "none", .most = 1, .candidates = {}},
+                    {.name = "zero", .most = 0, .candidates = NodesNamed(four, {"c"})},
+                    {.name = "q", .most = 9, .candidates = NodesNamed(four, {"a"})}}),
+              ElementsAre("a"));
+}
+
+TEST_F(ShrinkPlanTest, UseOfGpusAndReadinessAreNoMatterEither) {
+  ClusterSnapshot cluster = Cluster()
+                                .Add(Node("gpu").Resource("nvidia.com/gpu", 1))
+                                .Add(Node("spare").Resource("nvidia.com/gpu", 1))
+                                .Add(Node("unready").NotReady())
+                                .Add(Pod("p").On("gpu").Request("nvidia.com/gpu", 1))
+                                .Build();
+  Observation observed;
+  observed.snapshot = &cluster;
+  observed.groups = OneGroup(cluster);
+  PlannerOptions options;
+  options.scale_down_unready_enabled = false;
+  const auto plan =
+      PlanShrink(observed, {},
+                 {{.name = "p", .most = 2, .candidates = NodesNamed(cluster, {"gpu", "unready"})}},
+                 options, kNow);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  ASSERT_EQ(plan->orders.size(), 2);
+  EXPECT_EQ(plan->orders[0].node, "gpu");
+  EXPECT_EQ(plan->orders[1].node, "unready");
+}
+
+TEST_F(ShrinkPlanTest, ANodeOfNoGroupGoesAsWellAndADenialWithoutAPodNamesNone) {
+  ClusterSnapshot cluster = Cluster()
+                                .Add(Node("free"))
+                                .Add(Node("kept").Annotation(
+                                    "cluster-autoscaler.kubernetes.io/scale-down-disabled", "true"))
+                                .Build();
+  Observation observed;
+  observed.snapshot = &cluster;
+  observed.groups = OneGroup(cluster);
+  observed.groups.group_of.assign(cluster.catalog().nodes(), kNoGroup);
+  const auto plan = PlanShrink(
+      observed, {}, {{.name = "p", .most = 2, .candidates = NodesNamed(cluster, {"free", "kept"})}},
+      {}, kNow);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  ASSERT_EQ(plan->orders.size(), 1);
+  EXPECT_EQ(plan->orders[0].node, "free");
+  EXPECT_EQ(plan->orders[0].group, "");
+  ASSERT_EQ(plan->denied.size(), 1);
+  EXPECT_EQ(plan->denied[0].node, "kept");
+  EXPECT_EQ(plan->denied[0].reason, "ScaleDownDisabledAnnotation");
+}
+
 }  // namespace
 }  // namespace ebb::shrink_plan_test

@@ -238,5 +238,42 @@ TEST(ClustermanCloudSizeTest, SpotFleetIsCutOnly) {
   EXPECT_EQ(CloudSize(group, std::nan("")), 0);
 }
 
+TEST(ClustermanConstrainTest, LimitsHaveNames) {
+  EXPECT_EQ(Name(ClustermanLimit::kNone), "");
+  EXPECT_EQ(Name(ClustermanLimit::kMinCapacity), "min_capacity");
+  EXPECT_EQ(Name(ClustermanLimit::kMaxCapacity), "max_capacity");
+  EXPECT_EQ(Name(ClustermanLimit::kMaxWeightToAdd), "max_weight_to_add");
+  EXPECT_EQ(Name(ClustermanLimit::kMaxWeightToRemove), "max_weight_to_remove");
+  EXPECT_EQ(Name(ClustermanLimit::kNoScaleDown), "prevent_scale_down_after_capacity_loss");
+}
+
+TEST(ClustermanConstrainTest, AStepIsToldWithAllThatItWasComputedFrom) {
+  const ClustermanConstraint cut = ConstrainFrom(50, 71);
+  EXPECT_EQ(cut.requested, 71);
+  EXPECT_EQ(cut.ask, 21);
+  EXPECT_EQ(cut.step, 20);
+  EXPECT_EQ(cut.restricted, 70);
+  EXPECT_EQ(ConstrainFrom(104, 120).limit, ClustermanLimit::kMaxCapacity);
+  EXPECT_EQ(ConstrainFrom(104, 120).step, -4);
+  EXPECT_EQ(ConstrainFrom(4, 2).limit, ClustermanLimit::kMinCapacity);
+  EXPECT_EQ(ConstrainFrom(4, 2).step, 6);
+  // Exactly what a limit allows is not cut by it.
+  EXPECT_EQ(ConstrainFrom(50, 70).limit, ClustermanLimit::kNone);
+  EXPECT_EQ(ConstrainFrom(50, 45).limit, ClustermanLimit::kNone);
+  EXPECT_EQ(ConstrainFrom(50, 45, {.force = true}).warning, "");
+}
+
+TEST(ClustermanCloudSizeTest, WholeNumbersAreThoseThatADoubleCounts) {
+  ClustermanGroup group = Group("a", 5);
+  group.kind = ClustermanGroupKind::kSfr;
+  constexpr double kLargest = 9007199254740992.0;
+  EXPECT_EQ(CloudSize(group, kLargest), int64_t{1} << 53);
+  EXPECT_EQ(CloudSize(group, -kLargest), -(int64_t{1} << 53));
+  EXPECT_EQ(CloudSize(group, kLargest + 2), 0);
+  group.kind = ClustermanGroupKind::kAsg;
+  group.stale_weight = 2.5;
+  EXPECT_EQ(CloudSize(group, 4), 6);
+}
+
 }  // namespace
 }  // namespace ebb::clusterman_capacity_test

@@ -299,5 +299,182 @@ TEST(ClustermanDrainerTest, EveryNodeEndsTerminatedOrGivenUpAndARestartChangesNo
   }
 }
 
+// As "send i-a drain 15 attempt 2, delete i-a warn".
+std::string Events(const ClustermanTick& tick) {
+  using Kind = ClustermanDrainEventKind;
+  std::string text;
+  for (const ClustermanDrainEvent& event : tick.events) {
+    if (!text.empty()) text += ", ";
+    switch (event.kind) {
+      case Kind::kDrain:
+        text += event.delete_pods ? "drain and delete " : "drain ";
+        break;
+      case Kind::kSend:
+        text += "send ";
+        break;
+      case Kind::kDelete:
+        text += "delete ";
+        break;
+      case Kind::kRemoveTaint:
+        text += "untaint ";
+        break;
+      case Kind::kTerminate:
+        text += "terminate ";
+        break;
+    }
+    text += event.subject;
+    if (event.kind == Kind::kSend || event.kind == Kind::kDelete) {
+      text += " " + std::string(Name(event.queue));
+    }
+    if (event.kind == Kind::kSend) text += " " + std::to_string(event.delay_s);
+    if (event.attempt != 0) text += " attempt " + std::to_string(event.attempt);
+    if (!event.ok) text += " in vain";
+  }
+  return text;
+}
+
+TEST(ClustermanDrainerTest, ATickTellsAllThatItDidInOrder) {
+  Drainer drainer;
+  const auto tick = [&](int64_t now_s) {
+    return DrainOnce(drainer.options, now_s, drainer.backend, &drainer.state);
+  };
+  const ClustermanTick idle = tick(0);
+  EXPECT_FALSE(idle.had_message);
+  EXPECT_EQ(idle.drain, Outcome::kNone);
+  EXPECT_EQ(Events(idle), "");
+
+  drainer.backend.drains = false;
+  Submit(Host("a"), 0, drainer.state);
+  const ClustermanTick refused = tick(0);
+  EXPECT_TRUE(refused.had_message);
+  EXPECT_EQ(Events(refused), "drain n-a in vain, send i-a drain 15 attempt 2, delete i-a drain");
+
+  drainer.backend.drains = true;
+  drainer.backend.terminates = false;
+  EXPECT_EQ(Events(tick(15)),
+            "drain n-a, send i-a term 0, delete i-a drain, terminate i-a in vain");
+  ASSERT_EQ(drainer.state.terminations.messages.size(), 1);
+  EXPECT_EQ(drainer.state.terminations.messages[0].host.attempt, 1) << "of draining";
+  drainer.backend.terminates = true;
+  EXPECT_EQ(Events(tick(45)), "terminate i-a, delete i-a term");
+
+  drainer.backend.hosts["i-b"] = Host("b");
+  Warn("i-b", 50, drainer.state);
+  EXPECT_EQ(Events(tick(50)),
+            "send i-b drain 0 attempt 1, delete i-b warn, drain and delete n-b, send i-b term 0, "
+            "delete i-b drain, terminate i-b, delete i-b term");
+
+  Submit(Host("c"), 5000, drainer.state);  // Its draining began at 0.
+  const ClustermanTick given_up = tick(5000);
+  EXPECT_EQ(given_up.drain, Outcome::kGivenUp);
+  EXPECT_EQ(Events(given_up), "untaint n-c, delete i-c drain");
+}
+
+TEST(ClustermanDrainerTest, AMessageThatIsHiddenIsNotInTheWayOfTheNext) {
+  Drainer drainer;
+  drainer.backend.drains = false;
+  Submit(Host("a"), 0, drainer.state);
+  drainer.Tick(0);  // It is seen again at 15.
+  drainer.backend.drains = true;
+  Submit(Host("b"), 5, drainer.state);
+  EXPECT_EQ(drainer.LogOf(5), "evict n-b, terminate i-b");
+  EXPECT_EQ(drainer.LogOf(15), "evict n-a, terminate i-a");
+}
+
+TEST(ClustermanDrainerTest, AWarningIsAboutItsOwnInstanceAndDrainingBeginsWithIt) {
+  Drainer drainer;
+  drainer.backend.hosts["i-a"] = Host("a");
+  drainer.backend.hosts["i-a"].instance_id = "";  // As a cloud may answer.
+  Warn("i-a", 5000, drainer.state);
+  EXPECT_EQ(drainer.LogOf(5000), "delete n-a, terminate i-a");
+}
+
+TEST(ClustermanDrainerTest, AnOrphanWithoutAPoolHasThatOfItsTags) {
+  Drainer drainer;
+  ClustermanHost orphan = Host("a");
+  orphan.agent_id = orphan.pool = "";
+  drainer.backend.hosts["i-a"] = Host("a");
+  drainer.backend.hosts["i-a"].instance_id = "";
+  drainer.backend.hosts["i-a"].pool = "by tag";
+  Submit(orphan, 0, drainer.state);
+  EXPECT_EQ(drainer.Tick(0), Outcome::kNamed);
+  ASSERT_EQ(drainer.state.drains.messages.size(), 1);
+  EXPECT_EQ(drainer.state.drains.messages[0].host.pool, "by tag");
+  EXPECT_EQ(drainer.state.drains.messages[0].host.instance_id, "i-a");
+  EXPECT_EQ(drainer.state.drains.messages[0].visible_at_s, 0);
+}
+
+TEST(ClustermanDrainerTest, EachEndOfADrainIsTold) {
+  Drainer drainer;
+  ClustermanHost orphan = Host("a");
+  orphan.agent_id = "";
+  drainer.backend.hosts["i-a"] = orphan;
+  Submit(orphan, 0, drainer.state);
+  EXPECT_EQ(drainer.Tick(0), Outcome::kNoNode);
+  ClustermanHost other = Host("b");
+  other.scheduler = ClustermanScheduler::kOther;
+  Submit(other, 0, drainer.state);
+  EXPECT_EQ(drainer.Tick(0), Outcome::kTerminated);
+  ClustermanHost mesos = Host("c");
+  mesos.scheduler = ClustermanScheduler::kMesos;
+  Submit(mesos, 0, drainer.state);
+  EXPECT_EQ(drainer.Tick(0), Outcome::kDrained);
+  drainer.options.pools["p"].force_terminate = true;
+  Submit(Host("d"), 1801, drainer.state);
+  EXPECT_EQ(drainer.Tick(1801), Outcome::kForced);
+}
+
+TEST(ClustermanDrainerTest, AMesosHostThatIsNotTerminatedStaysDown) {
+  Drainer drainer;
+  drainer.backend.terminates = false;
+  ClustermanHost host = Host("a");
+  host.scheduler = ClustermanScheduler::kMesos;
+  Submit(host, 0, drainer.state);
+  drainer.Tick(0);
+  EXPECT_EQ(drainer.LogOf(90), "down i-a, terminate i-a");
+}
+
+TEST(ClustermanDrainerTest, WhatIsToldHasNames) {
+  EXPECT_EQ(Name(ClustermanTermination::kScalingDown), "scaling down");
+  EXPECT_EQ(Name(ClustermanTermination::kSpotInterruption), "spot interruption");
+  EXPECT_EQ(Name(ClustermanTermination::kNodeMigration), "node migration");
+  EXPECT_EQ(Name(ClustermanQueueName::kWarning), "warn");
+  EXPECT_EQ(Name(ClustermanQueueName::kDrain), "drain");
+  EXPECT_EQ(Name(ClustermanQueueName::kTermination), "term");
+  const std::pair<Outcome, const char*> kOutcomes[] = {
+      {Outcome::kNone, ""},
+      {Outcome::kDuplicate, "drains already"},
+      {Outcome::kGone, "gone"},
+      {Outcome::kNoNode, "no node, to be terminated"},
+      {Outcome::kNamed, "has joined, to be drained"},
+      {Outcome::kForced, "took too long, to be terminated"},
+      {Outcome::kGivenUp, "took too long, given up"},
+      {Outcome::kDrained, "drained, to be terminated"},
+      {Outcome::kRefused, "a pod refused, to be tried again"},
+      {Outcome::kTerminated, "to be terminated"}};
+  for (const auto& [outcome, name] : kOutcomes) EXPECT_EQ(Name(outcome), name);
+}
+
+TEST(ClustermanDrainerTest, EveryNegativeTimeIsAProblem) {
+  ClustermanDrainOptions options;
+  options.pools["p"].redraining_delay_seconds = -1;
+  options.mesos_maintenance_timeout_seconds = -1;
+  options.asg_drain_termination_timeout_seconds = -1;
+  options.sfr_drain_termination_timeout_seconds = -1;
+  options.visibility_timeout_seconds = -1;
+  options.run_interval_seconds = -1;
+  EXPECT_EQ(Problems(options),
+            (std::vector<std::string>{"p: draining.redraining_delay_seconds: must be 0 or more",
+                                      "mesos_maintenance_timeout_seconds: must be 0 or more",
+                                      "drain_termination_timeout_seconds.asg: must be 0 or more",
+                                      "drain_termination_timeout_seconds.sfr: must be 0 or more",
+                                      "visibility_timeout_seconds: must be 0 or more",
+                                      "batches.drainer.run_interval_seconds: must be 0 or more"}));
+  ClustermanDrainOptions zero;
+  zero.pools["p"] = {.draining_time_threshold_seconds = 0, .redraining_delay_seconds = 0};
+  zero.global_redraining_delay_seconds = zero.visibility_timeout_seconds = 0;
+  EXPECT_TRUE(Problems(zero).empty());
+}
+
 }  // namespace
 }  // namespace ebb::clusterman_drainer_test

@@ -103,5 +103,57 @@ TEST(ClustermanResourcesTest, NamesAreReadBack) {
   EXPECT_EQ(ClustermanResourceOf("cpu"), std::nullopt);
 }
 
+TEST(ClustermanOptionsTest, EachLimitIsCheckedAtBothOfItsEnds) {
+  constexpr int64_t kMost = int64_t{1} << 53;
+  struct Limit {
+    const char* key;
+    int64_t ClustermanLimits::* field;
+  };
+  for (const Limit& limit :
+       {Limit{"min_capacity", &ClustermanLimits::min_capacity},
+        Limit{"max_weight_to_add", &ClustermanLimits::max_weight_to_add},
+        Limit{"max_weight_to_remove", &ClustermanLimits::max_weight_to_remove}}) {
+    const std::string problem =
+        "scaling_limits." + std::string(limit.key) + ": must be from 0 to 2^53\n";
+    EXPECT_EQ(ProblemOf([&](auto& o) { o.limits.*limit.field = 0; }), "");
+    EXPECT_EQ(ProblemOf([&](auto& o) { o.limits.*limit.field = -1; }), problem);
+    EXPECT_EQ(ProblemOf([&](auto& o) {
+                o.limits.max_capacity = kMost;
+                o.limits.*limit.field = kMost;
+              }),
+              "");
+  }
+  EXPECT_EQ(ProblemOf([](auto& o) { o.limits.max_capacity = kMost + 1; }),
+            "scaling_limits.max_capacity: must be from 0 to 2^53\n");
+}
+
+TEST(ClustermanOptionsTest, TheServicesProblemsAreToldAsTheServices) {
+  EXPECT_EQ(ProblemOf([](auto& o) { o.service.setpoint = 0; }),
+            "service: autoscaling.setpoint: must be above 0\n");
+  EXPECT_EQ(ProblemOf([](auto& o) { o.service.target_capacity_margin = std::nan(""); }),
+            "service: autoscaling.target_capacity_margin: must be a finite number\n");
+  EXPECT_EQ(ProblemOf([](auto& o) { o.default_signal.period_minutes = -1; }),
+            "service: autoscale_signal.period_minutes: must be above 0\n");
+  EXPECT_EQ(ProblemOf([](auto& o) { o.signal.period_minutes = 1; }), "");
+}
+
+TEST(ClustermanOptionsTest, ThePoolsMarginGoesBeforeTheServicesToo) {
+  ClustermanAutoscaling service;
+  service.setpoint = 0.7;
+  service.target_capacity_margin = 0.1;
+  ClustermanAutoscaling pool;
+  pool.target_capacity_margin = 0.3;
+  EXPECT_EQ(Effective(service, pool).target_capacity_margin, 0.3);
+  EXPECT_EQ(Effective(service, pool).setpoint, 0.7);
+  EXPECT_EQ(Effective({}, {}), ClustermanSetpoint{});
+}
+
+TEST(ClustermanResourcesTest, NamesAreThoseOfTheProgram) {
+  EXPECT_EQ(Name(ClustermanResource::kCpus), "cpus");
+  EXPECT_EQ(Name(ClustermanResource::kMem), "mem");
+  EXPECT_EQ(Name(ClustermanResource::kDisk), "disk");
+  EXPECT_EQ(Name(ClustermanResource::kGpus), "gpus");
+}
+
 }  // namespace
 }  // namespace ebb::clusterman_options_test

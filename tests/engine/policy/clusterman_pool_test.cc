@@ -150,5 +150,53 @@ TEST(ClustermanBoolTest, TakesWhatThePythonFunctionTakes) {
   }
 }
 
+TEST(ClustermanPoolTest, FaultsTellBothAnnotationsAndNumbersThatAreTooLarge) {
+  ClustermanObservation good;
+  good.groups = {{.id = "g"}};
+  good.instances = {Instance("g", "ip-n")};  // An instance may have a group's id.
+  good.agents = {Agent("n", {Pod({})}), Agent("m")};
+  good.pending_pods = {Pod({}), Pod({})};
+  good.groups[0].target_capacity = good.groups[0].fulfilled_capacity = 9007199254740992.0;
+  good.instances[0].weight = 0;
+  EXPECT_EQ(Fault(good), "");
+  ClustermanObservation bad = good;
+  bad.groups[0].target_capacity *= 2;
+  EXPECT_EQ(Fault(bad), "group g: capacity is no number, or too large");
+  bad = good;
+  bad.agents[0].pods[0].batch_safe_to_evict = "perhaps";
+  EXPECT_EQ(Fault(bad), "pod pod: safe to evict: \"perhaps\" is neither true nor false");
+  bad = good;
+  bad.pending_pods[1].safe_to_evict = "";
+  EXPECT_EQ(Fault(bad), "pod pod: safe to evict: \"\" is neither true nor false");
+  bad = good;
+  bad.agents[1].allocatable[3] = -1;
+  EXPECT_EQ(Fault(bad), "node m: allocatable");
+}
+
+TEST(ClustermanPoolTest, WhatTheCloudSaysOfAnInstanceIsTheNodes) {
+  ClustermanObservation observation;
+  observation.instances = {Instance("a", ""), Instance("b", "")};
+  observation.instances[0].weight = 3;
+  observation.instances[0].is_cordoned = observation.instances[0].is_stale = true;
+  observation.instances[0].uptime_s = 77;
+  observation.instances[1].is_running = false;
+  const ClustermanPool pool = ReadPool({}, observation);
+  ASSERT_EQ(pool.nodes.size(), 2);
+  EXPECT_EQ(pool.nodes[0].id, "a");
+  EXPECT_EQ(pool.nodes[0].group_id, "g");
+  EXPECT_EQ(pool.nodes[0].weight, 3);
+  EXPECT_TRUE(pool.nodes[0].is_running && pool.nodes[0].is_cordoned && pool.nodes[0].is_stale);
+  EXPECT_EQ(pool.nodes[0].uptime_s, 77);
+  EXPECT_FALSE(pool.nodes[1].is_running || pool.nodes[1].is_cordoned || pool.nodes[1].is_stale);
+}
+
+TEST(ClustermanPoolTest, PodsOfNodesThatCannotBeScheduledWaitAsWell) {
+  ClustermanObservation observation;
+  observation.agents = {Agent("n", {Pod({7, 0, 0, 0}, ClustermanPodPhase::kUnschedulable)})};
+  const ClustermanPool pool = ReadPool({}, observation);
+  EXPECT_EQ(pool.unschedulable.size(), 1);
+  EXPECT_EQ(pool.allocated, ClustermanAmounts{});
+}
+
 }  // namespace
 }  // namespace ebb::clusterman_pool_test

@@ -287,5 +287,30 @@ TEST(ClustermanPruneTest, NoLimitIsEverBroken) {
   }
 }
 
+TEST(ClustermanPruneTest, StatesAndVerdictsHaveNames) {
+  EXPECT_EQ(Name(State::kRunning), "running");
+  EXPECT_EQ(Name(State::kIdle), "idle");
+  EXPECT_EQ(Name(State::kOrphaned), "orphaned");
+  EXPECT_EQ(Name(State::kUnknown), "unknown");
+  EXPECT_EQ(Name(Verdict::kMark), "mark");
+  EXPECT_EQ(Name(Verdict::kMaxWeight), "max_weight");
+  EXPECT_EQ(Name(Verdict::kGroupTarget), "group_target");
+  EXPECT_EQ(Name(Verdict::kMaxTasks), "max_tasks");
+  EXPECT_EQ(Name(Verdict::kNonOrphan), "non_orphan");
+}
+
+TEST(ClustermanPruneTest, OnlyWhatRunsAndHasJoinedIsNoOrphan) {
+  std::vector<ClustermanNode> nodes = {Node("a", 1), Node("b"), Node("c"), Node("d"), Node("e")};
+  for (size_t i = 0; i < nodes.size(); ++i) nodes[i].weight = static_cast<double>(1 << i);
+  nodes[2].state = State::kOrphaned;
+  nodes[3].state = State::kUnknown;
+  nodes[4].is_running = false;
+  EXPECT_EQ(NonOrphanFulfilled(OneGroup(nodes), nodes), 3);
+  const ClustermanPrune prune = Prune(OneGroup(nodes), nodes, kFree, {}, 100);
+  EXPECT_EQ(prune.fulfilled_capacity, 31);
+  EXPECT_EQ(prune.non_orphan_fulfilled_capacity, 3);
+  EXPECT_FALSE(prune.reached_target);
+}
+
 }  // namespace
 }  // namespace ebb::clusterman_prune_test

@@ -226,5 +226,38 @@ TEST(ClustermanTargetTest, TimesAtTheEndsOfTimeDoNotOverflow) {
   EXPECT_EQ(ComputeClustermanTarget(EmptyPool(Cpus(1), &history), kLast).rule, Rule::kNoHistory);
 }
 
+TEST(ClustermanTargetTest, RulesHaveNames) {
+  EXPECT_EQ(Name(Rule::kNoRequest), "no request");
+  EXPECT_EQ(Name(Rule::kZeroRequest), "request of zero");
+  EXPECT_EQ(Name(Rule::kFromHistory), "empty pool, sized by its history");
+  EXPECT_EQ(Name(Rule::kNoHistory), "empty pool without history");
+  EXPECT_EQ(Name(Rule::kWaitForNodes), "waiting for nodes to join");
+  EXPECT_EQ(Name(Rule::kScaled), "scaled to the setpoint");
+  EXPECT_EQ(Name(Rule::kWithinMargin), "within the margin");
+  EXPECT_EQ(Name(Rule::kNoUsableResource), "every requested resource is excluded");
+}
+
+TEST(ClustermanTargetTest, EmptyPoolIsSizedByTheResourceThatNeedsMost) {
+  ClustermanHistory history = History();
+  for (size_t i : {1u, 2u}) history.total[i] = history.total[0];
+  // Each holds 4 a unit of weight.
+  const ClustermanTargetInput pool = EmptyPool({8, 64, 32, 1000}, &history);
+  EXPECT_DOUBLE_EQ(Compute(pool).capacity, 64 / 4.0 / 0.8);
+}
+
+TEST(ClustermanTargetTest, WhatIsForgottenIsOlderThanTheFirstPointThatCounts) {
+  ClustermanHistory history = History();
+  Forget(kNow, history);
+  ASSERT_EQ(history.non_orphan_fulfilled_capacity.size(), 5u);
+  EXPECT_EQ(history.non_orphan_fulfilled_capacity.front().at_s, kNow - 1000 + 5 * 60);
+  EXPECT_EQ(history.total[0].size(), 5u);
+  // Without a capacity totals are kept for a week.
+  history.non_orphan_fulfilled_capacity.clear();
+  history.total[0] = {{kNow - kWeek - 1, 1}, {kNow - kWeek, 2}};
+  Forget(kNow, history);
+  ASSERT_EQ(history.total[0].size(), 1u);
+  EXPECT_EQ(history.total[0].front().value, 2);
+}
+
 }  // namespace
 }  // namespace ebb::clusterman_target_test

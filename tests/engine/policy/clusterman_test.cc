@@ -458,5 +458,67 @@ TEST(ClustermanTest, BadNumbersNeverCrashNorBreakABound) {
   EXPECT_GT(acted, 5000);
 }
 
+TEST(ClustermanTest, WhatIsRefusedAndDoneHasNames) {
+  const std::pair<Refusal, const char*> kRefusals[] = {
+      {Refusal::kNone, ""},
+      {Refusal::kConfiguration, "error in the configuration"},
+      {Refusal::kPaused, "paused"},
+      {Refusal::kObservation, "error in the observation"},
+      {Refusal::kSignalFailed, "the signals failed"},
+      {Refusal::kSignalStale, "the signal is older than its period"},
+      {Refusal::kSignalNotFinite, "the signal is no finite number"},
+      {Refusal::kNoResourceGroups, "no resource groups"},
+      {Refusal::kAllResourceGroupsStale, "all resource groups are stale"},
+      {Refusal::kNoUsableResource, "every requested resource is excluded"},
+      {Refusal::kTargetNotFinite, "the target is no finite number"},
+      {Refusal::kTooManySteps, "too far from the target"}};
+  for (const auto& [refusal, name] : kRefusals) EXPECT_EQ(Name(refusal), name);
+  EXPECT_EQ(Name(Kind::kTerminateOrphans), "terminate orphans");
+  EXPECT_EQ(Name(Kind::kSetCapacity), "set capacity");
+  EXPECT_EQ(Name(Kind::kDrain), "drain");
+  EXPECT_EQ(Name(Kind::kTerminate), "terminate");
+}
+
+TEST(ClustermanTest, MoreNodesThanBeforeAreNoLoss) {
+  Pool pool(3);
+  pool.options.prevent_scale_down_after_capacity_loss = true;
+  pool.options.instance_loss_threshold = -1;
+  pool.state.nodes_at_last_reload = 1;
+  const ClustermanDecision decision = pool.Decide();
+  EXPECT_EQ(decision.lost_nodes, 0);
+  EXPECT_EQ(pool.state.nodes_at_last_reload, 3);
+}
+
+TEST(ClustermanTest, ADefaultSignalFromOutsideCountsAsLongAsItIsFresh) {
+  Pool pool;
+  pool.observation.signal.failed = true;
+  pool.observation.default_signal.request = {96, std::nullopt, std::nullopt, std::nullopt};
+  pool.observation.default_signal.at_s = kNow - 600;
+  const ClustermanDecision decision = pool.Decide();
+  EXPECT_TRUE(decision.used_default_signal);
+  EXPECT_DOUBLE_EQ(*decision.asked, 120);
+  pool.observation.default_signal.at_s = kNow - 100'000;
+  EXPECT_EQ(pool.Decide().refusal, Refusal::kSignalStale);
+  pool.observation.signal.failed = false;
+  EXPECT_FALSE(pool.Decide().used_default_signal);
+}
+
+TEST(ClustermanTest, OrphansAndCapacitiesAreOfEachGroupInItsOrder) {
+  Pool pool(3);
+  pool.options.limits.max_weight_to_remove = 0;
+  pool.options.orphan_instance_uptime_threshold_seconds = 600;
+  pool.AddNode("h", "1", false);
+  pool.AddNode("g", "2", false);
+  pool.AddNode("h", "3", false);
+  pool.observation.instances[3].ip = "ip-none";  // AddNode gave it the address of a node.
+  pool.observation.instances[4].ip = "ip-none either";
+  for (size_t i = 3; i < 6; ++i) pool.observation.instances[i].id = "o" + std::to_string(i);
+  EXPECT_EQ(Actions(pool.Decide()), "terminate orphans g:o4, terminate orphans h:o3o5");
+
+  Pool grows(1);
+  grows.Ask(40);  // Four times what there is, at 0.8: 50.
+  EXPECT_EQ(Actions(grows.Decide()), "set capacity g:25, set capacity h:25");
+}
+
 }  // namespace
 }  // namespace ebb::clusterman_test

@@ -406,5 +406,61 @@ TEST(EscalatorUnhealthyTest, EveryUnhealthyNodeIsTaintedInListOrder) {
   EXPECT_EQ(TaintUnhealthy(group.Round()), EscalatorTaints{});
 }
 
+TEST(EscalatorReapTest, ErrorsAndForcesHaveNames) {
+  EXPECT_EQ(Name(ReapError::kNone), "");
+  EXPECT_EQ(Name(ReapError::kCloudAtMinimum), "min sized reached, nodes will not be deleted");
+  EXPECT_EQ(Name(ReapError::kCloudBelowMinimum), "terminating nodes will breach minimum node size");
+  EXPECT_EQ(Name(ReapError::kForeignNode), "belongs in a different node group");
+  EXPECT_EQ(Name(ReapError::kCloud), "failed to terminate instance");
+  EXPECT_EQ(Name(ReapError::kDeleteNode), "failed to delete the node");
+  EXPECT_EQ(Name(EscalatorForce::kStarve), "starve");
+  EXPECT_EQ(Name(EscalatorForce::kMaxAge), "max_age");
+  EXPECT_EQ(Name(EscalatorForce::kOverMax), "over_max");
+  EXPECT_EQ(Name(EscalatorForce::kUnhealthy), "unhealthy");
+  EXPECT_EQ(Name(EscalatorForce::kCloudMax), "cloud_max");
+  EXPECT_EQ(Name(EscalatorForce::kMinNodes), "min_nodes");
+  EXPECT_EQ(Name(EscalatorForce::kCloudMin), "cloud_min");
+}
+
+TEST(EscalatorReapTest, ANodeThatMayNotGoIsNotInTheWayOfTheNext) {
+  Group group(6);
+  group.Taint(0, 5000).no_delete = "why";
+  group.Taint(1, 10);   // Too young.
+  group.Taint(2, 400);  // Old enough if it were empty.
+  group.AddPod("c");
+  group.Taint(3, 5000);
+  group.Taint(4, 5000);
+  group.calls.failing = {"delete e"};
+  const EscalatorReap reap = ReapTainted(group.Round(), false);
+  EXPECT_EQ(reap.ready, (Nodes{3, 4}));
+  EXPECT_EQ(reap.terminated, (Nodes{3, 4}));
+  EXPECT_EQ(reap.deleted, Nodes{3});
+  EXPECT_EQ(reap.error, ReapError::kDeleteNode);
+  EXPECT_EQ(reap.node, 4);
+  EXPECT_EQ(reap.why, "no delete e");
+}
+
+TEST(EscalatorReapTest, WhatTheCloudForbidsIsToldWithItsFirstNode) {
+  Group group(3);
+  group.Taint(1, 5000);
+  group.Taint(2, 5000);
+  group.cloud = {.min = 3, .max = 9, .desired = 4};
+  const EscalatorReap reap = ReapTainted(group.Round(), false);
+  EXPECT_EQ(reap.error, ReapError::kCloudBelowMinimum);
+  EXPECT_EQ(reap.node, 1);
+  EXPECT_EQ(reap.why, "");
+}
+
+TEST(EscalatorScaleUpTest, UntaintingOneOfManyFailuresGoesOnToTheOldest) {
+  Group group(3);
+  for (size_t i = 0; i < 3; ++i) group.Taint(i);
+  group.calls.failing = {"untaint c", "untaint b"};
+  const EscalatorScaleUp up = ScaleGroupUp(group.Round(), 2);
+  EXPECT_EQ(group.calls.made, "untaint a, desired 11");
+  EXPECT_EQ(up.untainted.failures.size(), 2u);
+  EXPECT_EQ(up.added, 1);
+  EXPECT_EQ(up.desired, 11);
+}
+
 }  // namespace
 }  // namespace ebb::escalator_actions_test

@@ -204,5 +204,20 @@ TEST(EscalatorFiguresTest, SumsStayAtTheEnd) {
   EXPECT_EQ(Percents(sums, 2).Max(), 100);
 }
 
+TEST(EscalatorFiguresTest, RulesHaveNames) {
+  EXPECT_EQ(Name(Rule::kBetween), "between");
+  EXPECT_EQ(Name(Rule::kFast), "fast");
+  EXPECT_EQ(Name(Rule::kSlow), "slow");
+  EXPECT_EQ(Name(Rule::kGrow), "grow");
+  EXPECT_EQ(Name(Rule::kFromZero), "from_zero");
+  EXPECT_EQ(Name(Rule::kFirst), "first");
+}
+
+TEST(EscalatorFiguresTest, OneNodeWithoutItsMemoryIsTheFirstAgain) {
+  const EscalatorPercents from_zero{.cpu = kEscalatorFromZero, .memory = kEscalatorFromZero};
+  EXPECT_EQ(Ask(Thresholds(), from_zero, {1800, 0}, {0, 1000}, 0), (EscalatorAsk{Rule::kFirst, 1}));
+  EXPECT_EQ(Ask(Thresholds(), from_zero, {7, 7}, {1, 1}, 0), (EscalatorAsk{Rule::kFromZero, 10}));
+}
+
 }  // namespace
 }  // namespace ebb::escalator_figures_test

@@ -191,5 +191,21 @@ TEST(EscalatorGroupTest, FaultsNameTheObject) {
   EXPECT_EQ(Fault(good), "pod p: overhead: below 0");
 }
 
+TEST(EscalatorGroupTest, EveryAmountBelowZeroIsAFault) {
+  EscalatorObservation good{.cloud = EscalatorCloudGroup{.min = 0, .max = 0, .desired = 0}};
+  EXPECT_EQ(Fault(good), "");
+  good.nodes = {{.name = "zero", .allocatable = {0, 0}}, {.name = "n", .allocatable = {-1, 0}}};
+  EXPECT_EQ(Fault(good), "node n: allocatable: below 0");
+  good.nodes.pop_back();
+  good.pods = {{.name = "zero", .containers = {{0, 0}}}, {.name = "p", .containers = {{0, -1}}}};
+  EXPECT_EQ(Fault(good), "pod p: requests: below 0");
+  good.pods[1].containers = {{0, 0}, {-1, 0}};
+  EXPECT_EQ(Fault(good), "pod p: requests: below 0");
+  good.pods[1].containers = {{std::nullopt, std::nullopt}};
+  EXPECT_EQ(Fault(good), "");
+  good.pods[1].overhead = {-1, 0};
+  EXPECT_EQ(Fault(good), "pod p: overhead: below 0");
+}
+
 }  // namespace
 }  // namespace ebb::escalator_group_test

@@ -580,5 +580,47 @@ TEST(EscalatorTest, AClockThatGoesBackKeepsTheLock) {
   EXPECT_EQ(group.Decide().path, Path::kLocked);
 }
 
+TEST(EscalatorTest, PathsAndErrorsHaveNames) {
+  const std::pair<Path, const char*> kPaths[] = {{Path::kRefused, "refused"},
+                                                 {Path::kEmpty, "empty"},
+                                                 {Path::kBelowTotalMin, "below_total_min"},
+                                                 {Path::kBelowUntaintedMin, "below_untainted_min"},
+                                                 {Path::kCalcError, "calc_error"},
+                                                 {Path::kLocked, "locked"},
+                                                 {Path::kUp, "up"},
+                                                 {Path::kDown, "down"},
+                                                 {Path::kNone, "none"}};
+  for (const auto& [path, name] : kPaths) EXPECT_EQ(Name(path), name);
+  const std::pair<Error, const char*> kErrors[] = {{Error::kNone, ""},
+                                                   {Error::kOptions, "options"},
+                                                   {Error::kObservation, "observation"},
+                                                   {Error::kBelowTotalMin, "below_total_min"},
+                                                   {Error::kDivideByZero, "divide_by_zero"},
+                                                   {Error::kBeyondMaximum, "beyond_maximum"},
+                                                   {Error::kCloud, "cloud"}};
+  for (const auto& [error, name] : kErrors) EXPECT_EQ(Name(error), name);
+  EXPECT_EQ(Describe({.error = Error::kNone}), "");
+  EXPECT_EQ(Describe({.error = Error::kCloud}), "") << "nothing is known of it";
+}
+
+TEST(EscalatorTest, ARoundTellsWhatItWasGiven) {
+  Group group(3);
+  group.options.min_nodes = 1;
+  group.observation.cloud->desired = 7;
+  const EscalatorDecision round = group.Decide();
+  EXPECT_EQ(round.min_nodes, 1);
+  EXPECT_EQ(round.max_nodes, 10);
+  EXPECT_EQ(round.cloud_desired, 7);
+  EXPECT_EQ(group.state.last_delta, -2);
+}
+
+// Min_nodes alone is 0: the bounds are the options' own.
+TEST(EscalatorTest, BoundsAreTheCloudsOnlyIfBothAreZero) {
+  Group group(3);
+  group.observation.cloud = {.min = 3, .max = 4, .desired = 3};
+  EXPECT_EQ(group.Decide().min_nodes, 0);
+  EXPECT_EQ(group.Decide().max_nodes, 10);
+}
+
 }  // namespace
 }  // namespace ebb::escalator_test

@@ -6,8 +6,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
+#include <map>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -1284,6 +1287,739 @@ TEST(StateTextTest, WhatIsCutOffOrLongerIsRefused) {
   }
   EXPECT_FALSE(ReadStateText("e/1", text + " ", &read));
   EXPECT_FALSE(ReadStateText("e/2", text, &read));
+}
+
+// ---------------------------------------------------------------- names and keys
+
+TEST(PolicyTest, DirectionsAndTypesHaveNames) {
+  EXPECT_EQ(Name(PolicyDirection::kStay), "stay");
+  EXPECT_EQ(Name(PolicyDirection::kUp), "up");
+  EXPECT_EQ(Name(PolicyDirection::kDown), "down");
+  EXPECT_EQ(Name(PolicyValueType::kBool), "bool");
+  EXPECT_EQ(Name(PolicyValueType::kInt), "int");
+  EXPECT_EQ(Name(PolicyValueType::kNumber), "number");
+  EXPECT_EQ(Name(PolicyValueType::kText), "text");
+}
+
+TEST(PolicyTest, APolicyThatSaysNothingOfItHasNoFailsafeAndManyActionsAtATime) {
+  const FixedPolicy policy(3);
+  std::string state;
+  EXPECT_FALSE(policy.SetFailsafe(true, &state));
+  EXPECT_EQ(state, "");
+  EXPECT_FALSE(policy.InFailsafe(state));
+  EXPECT_FALSE(policy.OneActionAtATime());
+  for (const std::string& school : PolicyRegistry().Names()) {
+    EXPECT_EQ(Make(school, Sample(school))->OneActionAtATime(), school == "replicator") << school;
+  }
+}
+
+TEST(PolicyTest, AnUnknownPolicyLikeNoOtherIsToldWithoutAnotherName) {
+  std::vector<PolicyProblem> problems;
+  EXPECT_EQ(PolicyRegistry().Make("zzzzzzzzzzzzzzzz", {}, &problems), nullptr);
+  EXPECT_THAT(problems,
+              ElementsAre(PolicyProblem{"policy", "no policy has the name \"zzzzzzzzzzzzzzzz\""}));
+}
+
+constexpr double kEndless = std::numeric_limits<double>::infinity();
+
+struct ExpectedKey {
+  std::string path;
+  PolicyValueType type = PolicyValueType::kText;
+  std::string example;
+  bool required = false;
+  double min = -kEndless;
+  double max = kEndless;
+};
+
+void ExpectKeys(std::string_view school, const std::vector<ExpectedKey>& expected) {
+  const PolicyRegistry registry;
+  const std::vector<PolicyKey>& keys = registry.Find(school)->keys;
+  ASSERT_EQ(keys.size(), expected.size()) << school;
+  for (size_t i = 0; i < keys.size(); ++i) {
+    const std::string& path = expected[i].path;
+    EXPECT_EQ(keys[i].path, path);
+    EXPECT_EQ(keys[i].type, expected[i].type) << path;
+    EXPECT_EQ(keys[i].example, expected[i].example) << path;
+    EXPECT_EQ(keys[i].required, expected[i].required) << path;
+    EXPECT_EQ(keys[i].min, expected[i].min) << path;
+    EXPECT_EQ(keys[i].max, expected[i].max) << path;
+    EXPECT_NE(keys[i].help, "") << path;
+  }
+}
+
+TEST(PolicyTest, ClustermanTakesItsKeysWithTheirTypesAndRanges) {
+  using enum PolicyValueType;
+  ExpectKeys("clusterman",
+             {{"autoscaling.setpoint", kNumber, "0.7", true, 0, 1},
+              {"autoscaling.target_capacity_margin", kNumber, "0.1", true, 0, 1},
+              {"autoscaling.excluded_resources[]", kText, "gpus"},
+              {"autoscaling.prevent_scale_down_after_capacity_loss", kBool, "false"},
+              {"autoscaling.instance_loss_threshold", kInt, "0", false, 0},
+              {"autoscaling.killable_nodes_prioritizing_v2", kBool, "false"},
+              {"scaling_limits.min_capacity", kInt, "1", true, 0},
+              {"scaling_limits.max_capacity", kInt, "100", true, 0},
+              {"scaling_limits.max_weight_to_add", kInt, "20", true, 0},
+              {"scaling_limits.max_weight_to_remove", kInt, "10", true, 0},
+              {"scaling_limits.max_tasks_to_kill", kNumber, "0", false, 0},
+              {"scaling_limits.min_node_scalein_uptime_seconds", kInt, "-1"},
+              {"draining_enabled", kBool, "true"},
+              {"draining", kBool, "true"},
+              {"exclude_daemonset_pods", kBool, "false"},
+              {"autoscale_signal.internal", kBool, "true"},
+              {"autoscale_signal.period_minutes", kInt, "10", false, 1},
+              {"autoscale_signal.parameters.pending_pods_multiplier", kNumber, "2", false, 0},
+              {"node_weight", kNumber, "1", false, 1e-6, 1e9}});
+}
+
+TEST(PolicyTest, EscalatorTakesItsKeysWithTheirTypesAndRanges) {
+  using enum PolicyValueType;
+  ExpectKeys("escalator", {{"name", kText, "web", true},
+                           {"label_key", kText, "pool", true},
+                           {"label_value", kText, "web", true},
+                           {"cloud_provider_group_name", kText, "web-asg", true},
+                           {"min_nodes", kInt, "1", true, 0},
+                           {"max_nodes", kInt, "10", true, 0},
+                           {"dry_mode", kBool, "false"},
+                           {"scale_on_starve", kBool, "false"},
+                           {"scale_up_threshold_percent", kInt, "70", true, 0},
+                           {"taint_upper_capacity_threshold_percent", kInt, "45", true, 0},
+                           {"taint_lower_capacity_threshold_percent", kInt, "30", true, 0},
+                           {"slow_node_removal_rate", kInt, "1", true, 0},
+                           {"fast_node_removal_rate", kInt, "2", true, 0},
+                           {"soft_delete_grace_period", kText, "5m", true},
+                           {"hard_delete_grace_period", kText, "10m", true},
+                           {"scale_up_cool_down_period", kText, "10m", true},
+                           {"taint_effect", kText, "NoSchedule"},
+                           {"max_node_age", kText, "\"\""},
+                           {"aws.lifecycle", kText, "on-demand"},
+                           {"unhealthy_node_grace_period", kText, "\"\""},
+                           {"health_check_newest_nodes_percent", kInt, "0"},
+                           {"max_unhealthy_nodes_percent", kInt, "0"}});
+}
+
+TEST(PolicyTest, MaestroTakesItsKeysWithTheirTypesAndRanges) {
+  using enum PolicyValueType;
+  constexpr double kMost = 9e18;
+  ExpectKeys("maestro", {{"roomsPerNode", kInt, "10", true, 1},
+                         {"min", kInt, "10", true, 0},
+                         {"max", kInt, "100", false, 0},
+                         {"autoScalingPeriod", kInt, "10", false, 1},
+                         {"maxScaleUpAmount", kInt, "300", false, 0},
+                         {"preventRoomsCreationWithError", kBool, "true"},
+                         {"up.cooldown", kInt, "60", false, 0},
+                         {"up.metricsTrigger[].type", kText, "room", true, -kMost, kMost},
+                         {"up.metricsTrigger[].usage", kInt, "70", true, 0, kMost},
+                         {"up.metricsTrigger[].threshold", kInt, "80", false, 0, 100},
+                         {"up.metricsTrigger[].time", kInt, "200", false, 0, kMost},
+                         {"up.metricsTrigger[].limit", kInt, "90", false, 0, kMost},
+                         {"up.metricsTrigger[].delta", kInt, "0", false, -kMost, kMost},
+                         {"up.trigger.usage", kInt, "80", false, 0},
+                         {"up.trigger.threshold", kInt, "80", false, 0},
+                         {"up.trigger.time", kInt, "80", false, 0},
+                         {"up.trigger.limit", kInt, "80", false, 0},
+                         {"down.cooldown", kInt, "300", false, 0},
+                         {"down.metricsTrigger[].type", kText, "room", true, -kMost, kMost},
+                         {"down.metricsTrigger[].usage", kInt, "50", true, 0, kMost},
+                         {"down.metricsTrigger[].threshold", kInt, "80", false, 0, 100},
+                         {"down.metricsTrigger[].time", kInt, "200", false, 0, kMost},
+                         {"down.metricsTrigger[].delta", kInt, "0", false, -kMost, kMost},
+                         {"down.trigger.usage", kInt, "80", false, 0},
+                         {"down.trigger.threshold", kInt, "80", false, 0},
+                         {"down.trigger.time", kInt, "80", false, 0},
+                         {"down.trigger.limit", kInt, "80", false, 0}});
+}
+
+TEST(PolicyTest, ReplicatorTakesItsKeysWithTheirTypesAndRanges) {
+  using enum PolicyValueType;
+  ExpectKeys("replicator", {{"replicator_enabled", kBool, "true", true},
+                            {"replicator_worker_pool", kText, "web", true},
+                            {"replicator_region", kText, "eu-west-1", true},
+                            {"replicator_notification_uid", kText, "web-alerts", true},
+                            {"replicator_provider", kText, "aws", true},
+                            {"replicator_min", kInt, "1", false, 0},
+                            {"replicator_max", kInt, "10", false, 0},
+                            {"replicator_cooldown", kInt, "300", false, 0},
+                            {"replicator_cool_down", kInt, "300", false, 0},
+                            {"replicator_node_fault_tolerance", kInt, "1", false, 0},
+                            {"replicator_retry_threshold", kInt, "3", false, 0},
+                            {"replicator_scaling_threshold", kInt, "3", false, 0},
+                            {"replicator_scale_factor", kInt, "1", false, 1},
+                            {"protected_node", kText, "node-1"},
+                            {"scaled_jobs[]", kText, "shop/ReplicaSet/web"}});
+}
+
+TEST(PolicyTest, OnlyClustermanAndMaestroHaveAKeyForTheirPeriod) {
+  const PolicyRegistry registry;
+  EXPECT_EQ(registry.Find("clusterman")->period_key, "autoscale_signal.period_minutes");
+  EXPECT_EQ(registry.Find("maestro")->period_key, "autoScalingPeriod");
+  EXPECT_EQ(registry.Find("escalator")->period_key, "");
+  EXPECT_EQ(registry.Find("replicator")->period_key, "");
+  // A period that has no number of seconds stays as it is.
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  PolicySettings settings;
+  settings.Set("autoscale_signal.period_minutes", kMost / 60);
+  EXPECT_EQ(registry.Find("clusterman")->period_s(settings), kMost / 60 * 60);
+  settings.Set("autoscale_signal.period_minutes", kMost / 60 + 1);
+  EXPECT_EQ(registry.Find("clusterman")->period_s(settings), kMost / 60 + 1);
+}
+
+TEST(PolicySettingsTest, AListIsCountedAnewAndEveryIndexLeavesItsKey) {
+  PolicySettings settings;
+  settings.SetCount("jobs", 3);
+  settings.SetCount("jobs", 1);
+  EXPECT_EQ(settings.Count("jobs"), 1u);
+  EXPECT_FALSE(settings.Has("jobs"));
+  settings.Set("on", true);
+  EXPECT_TRUE(settings.Has("on"));
+  bool on = false;
+  settings.Read("on", on);
+  EXPECT_TRUE(on);
+  EXPECT_EQ(KeyOf("plain.key"), "plain.key");
+  EXPECT_EQ(KeyOf("a[1].b[22].c"), "a[].b[].c");
+  EXPECT_EQ(KeyOf("scaled_jobs[0]"), "scaled_jobs[]");
+}
+
+// ---------------------------------------------------------------- states as text
+
+enum class Shade : uint8_t { kDark, kLight };
+
+struct Small {
+  bool yes = false;
+  Shade shade = Shade::kDark;
+  int64_t number = 0;
+  std::map<std::string, int64_t> counts{};
+  std::array<int64_t, 2> pair{};
+};
+
+template <typename A>
+void Fields(A& a, Small& s) {
+  a(s.yes, s.shade, s.number, s.counts, s.pair);
+}
+
+TEST(StateTextTest, FieldsAreWordsInOrder) {
+  const Small small{
+      .yes = true, .shade = Shade::kLight, .number = -5, .counts = {{"k", 9}}, .pair = {3, 4}};
+  const std::string text = StateText("n/1", small);
+  EXPECT_EQ(text, "3 n/1 1 1 -5 1 1 k 9 3 4 ");
+  Small read;
+  ASSERT_TRUE(ReadStateText("n/1", text, &read));
+  EXPECT_TRUE(read.yes);
+  EXPECT_EQ(read.shade, Shade::kLight);
+  EXPECT_EQ(read.number, -5);
+  EXPECT_EQ(read.counts, small.counts);
+  EXPECT_EQ(read.pair, small.pair);
+}
+
+TEST(StateTextTest, ADamagedTextIsRefusedAndNothingOfItIsRead) {
+  for (const char* const damaged : {
+           "3 n/1 2 1 -5 1 1 k 9 3 4 ",                    // No bool.
+           "3 n/1 1 256 -5 1 1 k 9 3 4 ",                  // No enum of a byte.
+           "3 n/1 1 1 -5x 1 1 k 9 3 4 ",                   // No number.
+           "3 n/1 1 1 x 1 1 k 9 3 4 ",                     //
+           "3 n/1 1 1  1 1 k 9 3 4 ",                      //
+           "3 n/1 1 1 99999999999999999999 1 1 k 9 3 4 ",  // Too large a number.
+           "3 n/1 1 1 -5 99 1 k 9 3 4 ",                   // Too few items.
+           "3 n/1 1 1 -5 1 1 kk 9 3 4 ",                   // A text that is longer than it says.
+           "3 n/1 1 1 -5 1 99 k 9 3 4 ",                   // And shorter.
+           "3 n/1 1 1 -5 1 1 k 9 3 4",                     // No blank at its end.
+           "3 n/1 1 1 -5 1 1 k 9 3 4 5 ",                  // More.
+       }) {
+    Small read{.number = 7};
+    EXPECT_FALSE(ReadStateText("n/1", damaged, &read)) << damaged;
+    EXPECT_EQ(read.number, 7) << damaged;
+    EXPECT_FALSE(read.yes) << damaged;
+  }
+}
+
+TEST(StateTextTest, AnEmptyTextIsANewState) {
+  Small read{.yes = true, .number = 7};
+  ASSERT_TRUE(ReadStateText("n/1", "", &read));
+  EXPECT_FALSE(read.yes);
+  EXPECT_EQ(read.number, 0);
+}
+
+// ---------------------------------------------------------------- more of Clusterman
+
+// Ten idle nodes.
+PolicyObservation TenIdle() { return Pool(10, {.cpu_milli = 1000, .memory_bytes = kGigabyte}); }
+
+PolicySettings ClustermanWithSignals() {
+  PolicySettings settings = Sample("clusterman");
+  settings.Set("autoscale_signal.internal", false);
+  return settings;
+}
+
+TEST(PolicyTest, ClustermanTellsAllOfAStepThatALimitCut) {
+  PolicyObservation pool = Pool(100, {.cpu_milli = 1000, .memory_bytes = kGigabyte});
+  pool.signals["cpus"] = {.value = 96};
+  PolicySettings settings = ClustermanWithSignals();
+  settings.Set("autoscaling.setpoint", 0.8);
+  settings.Set("scaling_limits.max_capacity", int64_t{1000});
+  settings.Set("scaling_limits.max_weight_to_add", int64_t{5});
+  std::string state;
+  const PolicyDecision decision = Make("clusterman", settings)->Decide(pool, kNow, &state);
+  EXPECT_EQ(decision.delta, 5);
+  EXPECT_EQ(decision.direction, PolicyDirection::kUp);
+  EXPECT_EQ(decision.denied_by, "");
+  EXPECT_EQ(Figure(decision, "nodes"), "100");
+  EXPECT_EQ(Figure(decision, "signal asks for cpus"), "96");
+  EXPECT_EQ(Figure(decision, "signal asks for mem"), "(absent)");
+  EXPECT_EQ(Figure(decision, "target before"), "100");
+  EXPECT_EQ(Figure(decision, "rule"), "scaled to the setpoint");
+  EXPECT_EQ(Figure(decision, "capacity at the setpoint"), "120");
+  EXPECT_EQ(Figure(decision, "change of the target"), "0.2");
+  EXPECT_EQ(Figure(decision, "target"), "120");
+  EXPECT_EQ(Figure(decision, "offset"), "(absent)");
+  EXPECT_EQ(Figure(decision, "step asked for"), "20");
+  EXPECT_EQ(Figure(decision, "step within limits"), "5");
+  EXPECT_EQ(Figure(decision, "limited by"), "max_weight_to_add");
+  EXPECT_THAT(decision.warnings,
+              ElementsAre("Requested target capacity 120; restricting to 105 due to scaling "
+                          "limits."));
+}
+
+TEST(PolicyTest, ClustermansLimitThatLeavesNothingOfAStepDeniesIt) {
+  PolicyObservation pool = TenIdle();
+  pool.signals["cpus"] = {.value = 9};
+  PolicySettings settings = ClustermanWithSignals();
+  settings.Set("scaling_limits.max_capacity", int64_t{10});
+  std::string state;
+  const PolicyDecision decision = Make("clusterman", settings)->Decide(pool, kNow, &state);
+  EXPECT_EQ(decision.delta, 0);
+  EXPECT_EQ(decision.direction, PolicyDirection::kUp);
+  EXPECT_EQ(decision.denied_by, "max_capacity");
+  EXPECT_EQ(Figure(decision, "limited by"), "max_capacity");
+}
+
+TEST(PolicyTest, TheCloudsBoundsOfAPoolAreClustermansInWeightUnits) {
+  PolicyObservation pool = TenIdle();
+  pool.cloud = {.min = 8, .max = 11, .desired = 10};
+  PolicySettings settings = Sample("clusterman");
+  settings.Set("node_weight", 2.0);
+  std::string state;
+  const PolicyDecision down = Make("clusterman", settings)->Decide(pool, kNow, &state);
+  EXPECT_EQ(down.reason, "request of zero");
+  EXPECT_EQ(down.delta, -2);
+  EXPECT_THAT(down.warnings,
+              ElementsAre("Requested target capacity 0; restricting to 10 due to scaling limits.",
+                          "All resource groups are stale or constrained. The closest we could get "
+                          "to 10 is 16"));
+  pool.signals["cpus"] = {.value = 9};
+  settings.Set("autoscale_signal.internal", false);
+  const PolicyDecision up = Make("clusterman", settings)->Decide(pool, kNow, &(state = ""));
+  EXPECT_EQ(up.delta, 1);
+  EXPECT_EQ(up.direction, PolicyDirection::kUp);
+  EXPECT_EQ(up.denied_by, "");
+  ASSERT_EQ(up.warnings.size(), 1u);
+  EXPECT_TRUE(up.warnings[0].ends_with(" is 22")) << up.warnings[0];
+}
+
+TEST(PolicyTest, NodesThatLeaveAlreadyAreNoneThatClustermanTakesAway) {
+  PolicyObservation pool = TenIdle();
+  pool.nodes[3].is_leaving = true;
+  std::string state;
+  const PolicyDecision decision =
+      Make("clusterman", Sample("clusterman"))->Decide(pool, kNow, &state);
+  EXPECT_EQ(decision.delta, -8);  // From 10 to min_capacity, 1, of which one goes anyway.
+  EXPECT_EQ(decision.candidates->size(), 9u);
+}
+
+TEST(PolicyTest, ClustermanSeesAllResourcesOfPodsThatHaveTheirNode) {
+  PolicyObservation pool =
+      Pool(2, {.cpu_milli = 1000, .memory_bytes = kGigabyte, .disk_bytes = 5'000'000, .gpus = 4});
+  AddPod(pool, 1, {.cpu_milli = 500, .memory_bytes = 3'000'000});
+  PolicyPod& pod = pool.nodes[1].pods[0];
+  pod.is_running = false;  // It has its node, and starts.
+  pod.containers[0].disk_bytes = 2'000'000;
+  pod.containers[0].gpus = 3;
+  std::string state;
+  const PolicyDecision decision =
+      Make("clusterman", Sample("clusterman"))->Decide(pool, kNow, &state);
+  EXPECT_EQ(Figure(decision, "total disk"), "10");
+  EXPECT_EQ(Figure(decision, "total gpus"), "8");
+  EXPECT_EQ(Figure(decision, "allocated cpus"), "0.5");
+  EXPECT_EQ(Figure(decision, "allocated mem"), "3");
+  EXPECT_EQ(Figure(decision, "allocated disk"), "2");
+  EXPECT_EQ(Figure(decision, "allocated gpus"), "3");
+  EXPECT_EQ(Figure(decision, "unschedulable pods"), "0");
+}
+
+TEST(PolicyTest, ASignalOfZeroIsOneAndNoSignalIsAFailure) {
+  PolicyObservation pool = TenIdle();
+  const std::unique_ptr<Policy> policy = Make("clusterman", ClustermanWithSignals());
+  std::string state;
+  EXPECT_EQ(policy->Decide(pool, kNow, &state).denied_by, "the signals failed");
+  pool.signals["queue"] = {.value = 5};  // None of its resources.
+  EXPECT_EQ(policy->Decide(pool, kNow, &(state = "")).denied_by, "the signals failed");
+  pool.signals["disk"] = {.value = 0};
+  const PolicyDecision zero = policy->Decide(pool, kNow, &(state = ""));
+  EXPECT_EQ(zero.reason, "request of zero");
+  EXPECT_EQ(zero.delta, -9);
+  EXPECT_EQ(Figure(zero, "signal asks for disk"), "0");
+}
+
+TEST(PolicyTest, ASignalWithoutATimeMakesAnotherNoFresher) {
+  const std::unique_ptr<Policy> policy = Make("clusterman", ClustermanWithSignals());
+  for (const char* const stale : {"cpus", "mem"}) {
+    PolicyObservation pool = TenIdle();
+    pool.signals["cpus"] = pool.signals["mem"] = {.value = 7};
+    pool.signals[stale].at_s = kNow - 601;
+    std::string state;
+    EXPECT_EQ(policy->Decide(pool, kNow, &state).denied_by, "the signal is older than its period")
+        << stale;
+  }
+}
+
+TEST(PolicyTest, ClustermanRefusesAPoolThatItCannotRead) {
+  const std::unique_ptr<Policy> policy = Make("clusterman", Sample("clusterman"));
+  PolicyObservation pool = TenIdle();
+  pool.nodes[1].allocatable.cpu_milli = -1;
+  std::string state;
+  const PolicyDecision negative = policy->Decide(pool, kNow, &state);
+  EXPECT_EQ(negative.delta, 0);
+  EXPECT_EQ(negative.denied_by, "error in the observation");
+  EXPECT_EQ(negative.reason, "error in the observation");
+  EXPECT_THAT(negative.warnings, ElementsAre("node node-1: allocatable"));
+  EXPECT_EQ(negative.candidates, std::nullopt);
+  pool = TenIdle();
+  pool.cloud.reset();
+  const PolicyDecision cloudless = policy->Decide(pool, kNow, &(state = ""));
+  EXPECT_EQ(cloudless.delta, 0);
+  EXPECT_EQ(cloudless.direction, PolicyDirection::kStay);
+  EXPECT_EQ(cloudless.denied_by, "no resource groups");
+  EXPECT_THAT(cloudless.warnings, IsEmpty());
+}
+
+TEST(PolicyTest, ClustermansProblemsNameTheirKeyAndEachIsToldOnce) {
+  PolicySettings settings;
+  settings.Set("autoscaling.target_capacity_margin", 0.1);
+  settings.Set("scaling_limits.min_capacity", int64_t{5});
+  settings.Set("scaling_limits.max_capacity", int64_t{4});
+  settings.Set("autoscale_signal.period_minutes", int64_t{0});
+  std::vector<PolicyProblem> problems;
+  EXPECT_EQ(PolicyRegistry().Make("clusterman", settings, &problems), nullptr);
+  EXPECT_THAT(problems,
+              ElementsAre(PolicyProblem{"autoscaling.setpoint", "required"},
+                          PolicyProblem{"scaling_limits.min_capacity", "is above max_capacity"},
+                          PolicyProblem{"autoscale_signal.period_minutes", "must be above 0"}));
+  problems.clear();
+  settings = Sample("clusterman");
+  settings.Set("node_weight", 0.0);
+  EXPECT_EQ(PolicyRegistry().Make("clusterman", settings, &problems), nullptr);
+  EXPECT_THAT(problems, ElementsAre(PolicyProblem{"node_weight", "must be above 0"}));
+}
+
+// ---------------------------------------------------------------- more of Escalator
+
+TEST(PolicyTest, EscalatorShrinksAtTheSlowRateAndTellsWhatItComputed) {
+  PolicyObservation pool = Pool(4, {.cpu_milli = 1000, .memory_bytes = 4000});
+  for (size_t i = 0; i < 4; ++i) AddPod(pool, i, {.cpu_milli = 400, .memory_bytes = 400});
+  pool.cloud = {.min = 2, .max = 20, .desired = 4};
+  std::string state;
+  const PolicyDecision decision =
+      Make("escalator", Sample("escalator"))->Decide(pool, kNow, &state);
+  EXPECT_EQ(decision.delta, -1);
+  EXPECT_EQ(decision.direction, PolicyDirection::kDown);
+  EXPECT_EQ(decision.reason, "down");
+  EXPECT_EQ(decision.denied_by, "");
+  EXPECT_EQ(Figure(decision, "min_nodes"), "1");
+  EXPECT_EQ(Figure(decision, "max_nodes"), "10");
+  EXPECT_EQ(Figure(decision, "desired in the cloud"), "4");
+  EXPECT_EQ(Figure(decision, "cpu percent"), "40");
+  EXPECT_EQ(Figure(decision, "memory percent"), "10");
+  EXPECT_EQ(Figure(decision, "utilization percent"), "40");
+  EXPECT_EQ(Figure(decision, "rule"), "slow");
+  EXPECT_EQ(Figure(decision, "delta of the rule"), "-1");
+  EXPECT_EQ(Figure(decision, "bounded or forced by"), "(absent)");
+}
+
+TEST(PolicyTest, TheCloudsMinimumBoundsWhatEscalatorTakesAway) {
+  PolicyObservation pool = Pool(4, {.cpu_milli = 1000, .memory_bytes = 1000});
+  pool.cloud = {.min = 3, .max = 20, .desired = 4};
+  const std::unique_ptr<Policy> policy = Make("escalator", Sample("escalator"));
+  std::string state;
+  const PolicyDecision one = policy->Decide(pool, kNow, &state);
+  EXPECT_EQ(one.delta, -1);
+  EXPECT_EQ(one.denied_by, "");
+  EXPECT_EQ(Figure(one, "bounded or forced by"), "cloud_min");
+  pool.cloud->min = 4;
+  const PolicyDecision none = policy->Decide(pool, kNow, &(state = ""));
+  EXPECT_EQ(none.delta, 0);
+  EXPECT_EQ(none.direction, PolicyDirection::kDown);
+  EXPECT_EQ(none.denied_by, "cloud_min");
+}
+
+TEST(PolicyTest, EscalatorDecidesNothingWithoutItsCloudGroup) {
+  PolicyObservation pool = Pool(4, {.cpu_milli = 1000, .memory_bytes = 1000});
+  pool.cloud.reset();
+  std::string state;
+  const PolicyDecision decision =
+      Make("escalator", Sample("escalator"))->Decide(pool, kNow, &state);
+  EXPECT_EQ(decision.delta, 0);
+  EXPECT_EQ(decision.direction, PolicyDirection::kStay);
+  EXPECT_EQ(decision.reason, "refused");
+  EXPECT_EQ(decision.denied_by, "observation");
+  EXPECT_THAT(decision.warnings, ElementsAre("cloud: the group was not read"));
+}
+
+TEST(PolicyTest, AStateOfEscalatorThatAnEarlierVersionWroteIsRead) {
+  PolicyObservation pool = Pool(2, {.cpu_milli = 1000, .memory_bytes = 1000});
+  for (size_t i = 0; i < 2; ++i) AddPod(pool, i, {.cpu_milli = 550, .memory_bytes = 10});
+  const std::unique_ptr<Policy> policy = Make("escalator", Sample("escalator"));
+  std::string state = "11 escalator/1 1 3 1 1750000000 4000 8000 1 6 node-0 3 1 1749990000 ";
+  const PolicyDecision locked = policy->Decide(pool, kNow + 1, &state);
+  EXPECT_EQ(locked.delta, 0);
+  EXPECT_EQ(locked.direction, PolicyDirection::kUp);
+  EXPECT_EQ(locked.reason, "locked");
+  EXPECT_EQ(locked.denied_by, "scale_up_cool_down_period");
+  EXPECT_TRUE(state.starts_with("11 escalator/2 1 3 1 1750000000 ")) << state;
+}
+
+TEST(PolicyTest, EscalatorsGroupMayHaveAFixedSizeAndOtherProblemsAreToldWithTheirKey) {
+  PolicySettings settings = Sample("escalator");
+  settings.Set("min_nodes", int64_t{2});
+  settings.Set("max_nodes", int64_t{2});
+  EXPECT_NE(Make("escalator", settings), nullptr);
+  settings.Set("min_nodes", int64_t{3});
+  settings.Set("taint_effect", "Never");
+  settings.Set("aws.lifecycle", "Spot");
+  std::vector<PolicyProblem> problems;
+  EXPECT_EQ(PolicyRegistry().Make("escalator", settings, &problems), nullptr);
+  EXPECT_THAT(
+      problems,
+      ElementsAre(PolicyProblem{"min_nodes", "min_nodes must be less than max_nodes"},
+                  PolicyProblem{"taint_effect", "taint_effect must be valid kubernetes taint"},
+                  PolicyProblem{"aws.lifecycle",
+                                "aws.lifecycle must be 'on-demand' or 'spot' if provided."}));
+}
+
+// ---------------------------------------------------------------- more of Maestro
+
+TEST(PolicyTest, MaestrosRoomsAreWholeAndTooManyAreNone) {
+  PolicyObservation pool = MaestroPool();
+  pool.signals["rooms_occupied"] = {.value = 74.6};
+  const std::unique_ptr<Policy> policy = Make("maestro", MaestroSettings());
+  std::string state;
+  const PolicyDecision rounded = policy->Decide(pool, kNow, &state);
+  EXPECT_EQ(Figure(rounded, "rooms creating"), "0");
+  EXPECT_EQ(Figure(rounded, "rooms ready"), "25");
+  EXPECT_EQ(Figure(rounded, "rooms occupied"), "75");
+  pool.signals["rooms_occupied"] = {.value = 9e15};
+  const PolicyDecision too_many = policy->Decide(pool, kNow, &(state = ""));
+  EXPECT_EQ(too_many.denied_by, "invalid_counts");
+  EXPECT_EQ(too_many.reason, "invalid_counts");
+  EXPECT_EQ(Figure(too_many, "rooms occupied"), "-1");
+}
+
+TEST(PolicyTest, MaestrosRoomsArePodsWhereNoSignalIsOfRooms) {
+  PolicySettings settings = MaestroSettings();
+  settings.Set("roomsPerNode", int64_t{2});
+  const std::unique_ptr<Policy> policy = Make("maestro", settings);
+  PolicyObservation pool = Pool(2, {.cpu_milli = 1000, .memory_bytes = kGib});
+  pool.signals["queue"] = {.value = 5};
+  pool.cloud->desired = 1;  // Fewer than there are.
+  for (size_t i = 0; i < 3; ++i) AddPod(pool, i % 2, {.cpu_milli = 1});
+  std::string state;
+  const PolicyDecision some = policy->Decide(pool, kNow, &state);
+  EXPECT_EQ(Figure(some, "rooms occupied"), "3");
+  EXPECT_EQ(Figure(some, "rooms ready"), "1");
+  EXPECT_EQ(Figure(some, "rooms creating"), "0");
+  for (size_t i = 0; i < 3; ++i) AddPod(pool, i % 2, {.cpu_milli = 1});
+  AddPending(pool, {.cpu_milli = 1});
+  pool.cloud.reset();
+  const PolicyDecision full = policy->Decide(pool, kNow, &(state = ""));
+  EXPECT_EQ(Figure(full, "rooms occupied"), "7");
+  EXPECT_EQ(Figure(full, "rooms ready"), "0");
+  EXPECT_EQ(Figure(full, "rooms creating"), "0");
+  EXPECT_EQ(Figure(full, "pending pods"), "0");
+}
+
+TEST(PolicyTest, MaestrosListOfTriggersAloneMakesItsSectionOneThatIsGiven) {
+  PolicySettings settings = MaestroSettings();
+  PolicySettings without_cooldown = Sample("maestro");
+  without_cooldown.SetCount("up.metricsTrigger", 1);
+  without_cooldown.Set("up.metricsTrigger[0].type", "room");
+  without_cooldown.Set("up.metricsTrigger[0].usage", int64_t{50});
+  without_cooldown.Set("up.metricsTrigger[0].limit", int64_t{1000});
+  const auto second = [](const PolicySettings& with) {
+    const std::unique_ptr<Policy> policy = Make("maestro", with);
+    std::string state;
+    EXPECT_EQ(policy->Decide(MaestroPool(), kNow, &state).delta, 5);
+    policy->Ended(true, kNow, &state);
+    return policy->Decide(MaestroPool(), kNow + 10, &state);
+  };
+  EXPECT_EQ(second(without_cooldown).delta, 5);
+  const PolicyDecision cooling = second(settings);
+  EXPECT_EQ(cooling.delta, 0);
+  EXPECT_EQ(cooling.denied_by, "cooldown");
+  EXPECT_EQ(Figure(cooling, "up.metricsTrigger[0] room"),
+            "utilization 0.75, 1 of 1 points beyond, window 0, matches, delta 50, in cooldown");
+}
+
+TEST(PolicyTest, MaestroTellsOfTriggersThatDoNotMatch) {
+  PolicyObservation pool = MaestroPool();
+  pool.signals["rooms_occupied"] = {.value = 40};
+  pool.signals["rooms_ready"] = {.value = 60};
+  std::string state;
+  const PolicyDecision decision = Make("maestro", MaestroSettings())->Decide(pool, kNow, &state);
+  EXPECT_EQ(decision.direction, PolicyDirection::kStay);
+  EXPECT_EQ(decision.denied_by, "");
+  EXPECT_EQ(Figure(decision, "point of room"), "0.4");
+  EXPECT_EQ(Figure(decision, "up.metricsTrigger[0] room"),
+            "utilization 0.4, 0 of 1 points beyond, window 0, no match");
+  EXPECT_EQ(Figure(decision, "down.metricsTrigger[0] room"),
+            "utilization 0.4, 1 of 1 points beyond, window 60, no match");
+  EXPECT_EQ(Figure(decision, "rooms asked for"), "0");
+  EXPECT_EQ(Figure(decision, "bounded by"), "(absent)");
+  EXPECT_EQ(Figure(decision, "rooms to change"), "0");
+  EXPECT_EQ(Figure(decision, "rooms per node"), "10");
+}
+
+TEST(PolicyTest, MaestroFillsAnEmptyPoolWhoseUtilizationIsNoNumber) {
+  PolicyObservation pool = MaestroPool();
+  pool.signals["rooms_occupied"] = pool.signals["rooms_ready"] = {.value = 0};
+  std::string state;
+  const PolicyDecision decision = Make("maestro", MaestroSettings())->Decide(pool, kNow, &state);
+  EXPECT_EQ(decision.reason, "below_min");
+  EXPECT_EQ(decision.delta, 1);
+  EXPECT_EQ(Figure(decision, "point of room"), "no number");
+  EXPECT_EQ(Figure(decision, "rooms to change"), "10");
+}
+
+TEST(PolicyTest, MaestroSaysWhatKeptItFromActing) {
+  PolicySettings no_number = MaestroSettings();
+  no_number.Set("up.metricsTrigger[0].usage", int64_t{0});
+  std::string state;
+  const PolicyDecision infinite = Make("maestro", no_number)->Decide(MaestroPool(), kNow, &state);
+  EXPECT_EQ(infinite.delta, 0);
+  EXPECT_EQ(infinite.denied_by, "no_number");
+  EXPECT_EQ(infinite.direction, PolicyDirection::kStay);
+
+  PolicySettings none_at_once = MaestroSettings();
+  none_at_once.Set("maxScaleUpAmount", int64_t{0});
+  const PolicyDecision none =
+      Make("maestro", none_at_once)->Decide(MaestroPool(), kNow, &(state = ""));
+  EXPECT_EQ(none.delta, 0);
+  EXPECT_EQ(none.direction, PolicyDirection::kUp);
+  EXPECT_EQ(none.denied_by, "max_scale_up_amount");
+
+  state = "9 maestro/1 3 5 0 0 0 ";  // The pool is being created.
+  const PolicyDecision created =
+      Make("maestro", MaestroSettings())->Decide(MaestroPool(), kNow, &state);
+  EXPECT_EQ(created.delta, 0);
+  EXPECT_EQ(created.reason, "state");
+  EXPECT_EQ(created.denied_by, "state");
+}
+
+TEST(PolicyTest, MaestroTakesNoMoreNodesThanThereAre) {
+  PolicySettings settings = Sample("maestro");
+  settings.Set("max", int64_t{10});
+  PolicyObservation pool = Pool(2, {.cpu_milli = 1000, .memory_bytes = kGib});
+  pool.signals["rooms_ready"] = {.value = 50};
+  std::string state;
+  const PolicyDecision decision = Make("maestro", settings)->Decide(pool, kNow, &state);
+  EXPECT_EQ(decision.reason, "above_max");
+  EXPECT_EQ(Figure(decision, "rooms to change"), "-40");
+  EXPECT_EQ(decision.delta, -2);
+}
+
+TEST(PolicyTest, AMaxOfOneRoomIsAMax) {
+  PolicySettings settings = Sample("maestro");
+  settings.Set("roomsPerNode", int64_t{8});
+  settings.Set("min", int64_t{1});
+  settings.Set("max", int64_t{1});
+  const std::unique_ptr<Policy> policy = Make("maestro", settings);
+  PolicyObservation pool = Pool(1, {.cpu_milli = 1000, .memory_bytes = kGib});
+  pool.signals["rooms_ready"] = {.value = 0};
+  std::string state;
+  const PolicyDecision empty = policy->Decide(pool, kNow, &state);
+  EXPECT_EQ(empty.delta, 0);
+  EXPECT_EQ(empty.denied_by, "max");
+  pool.signals["rooms_ready"] = {.value = 8};
+  const PolicyDecision node = policy->Decide(pool, kNow, &(state = ""));
+  EXPECT_EQ(node.delta, 0);
+  EXPECT_EQ(node.reason, "none");
+  EXPECT_EQ(Figure(node, "rooms above max that fill no node"), "7");
+}
+
+TEST(PolicyTest, MaestrosProblemsAreTold) {
+  PolicySettings settings = Sample("maestro");
+  settings.Set("roomsPerNode", int64_t{0});
+  settings.Set("max", int64_t{5});
+  std::vector<PolicyProblem> problems;
+  EXPECT_EQ(PolicyRegistry().Make("maestro", settings, &problems), nullptr);
+  EXPECT_THAT(problems, ElementsAre(PolicyProblem{"", "autoscaling.max: 5 is below min, 10"},
+                                    PolicyProblem{"roomsPerNode", "must be 1 or more"}));
+  problems.clear();
+  settings.Set("max", int64_t{10});
+  EXPECT_EQ(PolicyRegistry().Make("maestro", settings, &problems), nullptr);
+  EXPECT_EQ(problems.size(), 1u);
+}
+
+// ---------------------------------------------------------------- more of Replicator
+
+TEST(PolicyTest, ReplicatorCountsWhatNodesHaveAndTellsTheWayOut) {
+  PolicyObservation pool = Pool(4, {.cpu_milli = 1000, .memory_bytes = 1000});
+  for (size_t i = 0; i < 4; ++i) {
+    AddPod(pool, i, {.cpu_milli = 900, .memory_bytes = 100});
+    pool.nodes[i].allocatable = {.cpu_milli = 1};
+  }
+  std::string state;
+  const PolicyDecision decision =
+      Make("replicator", Sample("replicator"))->Decide(pool, kNow, &state);
+  EXPECT_EQ(decision.direction, PolicyDirection::kUp);
+  EXPECT_EQ(Figure(decision, "total"), "cpu 4000, memory 4000, disk 0");
+  EXPECT_EQ(Figure(decision, "used percent"), "cpu 90, memory 10, disk none");
+  EXPECT_EQ(Figure(decision, "allowed"), "3000");
+  EXPECT_EQ(Figure(decision, "allowed with a node less"), "2000");
+  EXPECT_EQ(Figure(decision, "consumed of that, percent"), "180");
+  EXPECT_EQ(Figure(decision, "direction"), "Out");
+  EXPECT_EQ(Figure(decision, "denies"), "(absent)");
+}
+
+TEST(PolicyTest, ReplicatorHeedsTheGroupOfTheCloud) {
+  const auto denied_by = [](int64_t used, std::optional<PolicyCloud> cloud) {
+    PolicyObservation pool = Pool(4, {.cpu_milli = 1000, .memory_bytes = kGib});
+    for (size_t i = 0; i < 4; ++i) AddPod(pool, i, {.cpu_milli = used, .memory_bytes = 1});
+    pool.cloud = cloud;
+    PolicySettings settings = Sample("replicator");
+    settings.Set("replicator_scaling_threshold", int64_t{1});
+    std::string state;
+    return Make("replicator", settings)->Decide(pool, kNow, &state).denied_by;
+  };
+  EXPECT_EQ(denied_by(900, std::nullopt), "ProviderUnreadable");
+  EXPECT_EQ(denied_by(900, PolicyCloud{.min = 0, .max = 9, .desired = 5}), "ProviderCountMismatch");
+  EXPECT_EQ(denied_by(900, PolicyCloud{.min = 0, .max = 4, .desired = 4}), "ProviderMax");
+  EXPECT_EQ(denied_by(900, PolicyCloud{.min = 4, .max = 5, .desired = 4}), "");
+  EXPECT_EQ(denied_by(100, PolicyCloud{.min = 4, .max = 4, .desired = 4}), "ProviderMin");
+  EXPECT_EQ(denied_by(100, PolicyCloud{.min = 3, .max = 4, .desired = 4}), "");
+}
+
+TEST(PolicyTest, ReplicatorDecidesNothingOfAPoolWithoutNodes) {
+  std::string state;
+  const PolicyDecision decision =
+      Make("replicator", Sample("replicator"))->Decide(Pool(0, {}), kNow, &state);
+  EXPECT_EQ(decision.delta, 0);
+  EXPECT_EQ(decision.denied_by, "NoNodes");
+  EXPECT_EQ(decision.direction, PolicyDirection::kStay);
+  EXPECT_EQ(decision.candidates, std::nullopt);
+  EXPECT_EQ(Figure(decision, "desired count"), "(absent)");
+  EXPECT_EQ(Figure(decision, "rounds in a row that ask"), "0");
+}
+
+TEST(PolicyTest, ReplicatorsProblemsAreTold) {
+  PolicySettings settings = Sample("replicator");
+  settings.Set("replicator_provider", "gce");
+  std::vector<PolicyProblem> problems;
+  EXPECT_EQ(PolicyRegistry().Make("replicator", settings, &problems), nullptr);
+  EXPECT_THAT(problems, ElementsAre(PolicyProblem{"replicator_provider", "only aws is known"}));
+  settings.Set("replicator_provider", "aws");
+  settings.Set("replicator_min", int64_t{5});
+  settings.Set("replicator_max", int64_t{4});
+  problems.clear();
+  EXPECT_EQ(PolicyRegistry().Make("replicator", settings, &problems), nullptr);
+  EXPECT_THAT(problems,
+              ElementsAre(PolicyProblem{"", "replicator_min: 5 is above replicator_max, 4"}));
 }
 
 }  // namespace

@@ -210,5 +210,29 @@ TEST(ReplicatorFiguresTest, NoNodesIsNoCrash) {
   EXPECT_EQ(LeastAllocated(figures, ""), std::nullopt);
 }
 
+TEST(ReplicatorFiguresTest, MetricsAndDirectionsHaveNames) {
+  EXPECT_EQ(Name(Metric::kNone), "None");
+  EXPECT_EQ(Name(Metric::kCpu), "CPU");
+  EXPECT_EQ(Name(Metric::kMemory), "Memory");
+  EXPECT_EQ(Name(Metric::kDisk), "Disk");
+  EXPECT_EQ(Name(Metric::kNoNumber), "");
+  EXPECT_EQ(Name(ReplicatorDirection::kIn), "In");
+  EXPECT_EQ(Name(ReplicatorDirection::kOut), "Out");
+}
+
+TEST(ReplicatorFiguresTest, SharesAreOfWhatThePoolUses) {
+  const ReplicatorFigures figures = Figures(
+      {Node("a", {100, 100, 100}, {10, 5, 4}), Node("b", {100, 300, 100}, {30, 15, 0})}, {}, 0);
+  EXPECT_EQ(figures.nodes, 2);
+  EXPECT_EQ(figures.total, (ReplicatorResources{200, 400, 200}));
+  EXPECT_EQ(figures.used, (ReplicatorResources{40, 20, 4}));
+  EXPECT_EQ(figures.used_percent, (ReplicatorPercents{20, 5, 2}));
+  ASSERT_EQ(figures.shares.size(), 2u);
+  EXPECT_EQ(figures.shares[0].id, "a");
+  EXPECT_EQ(figures.shares[0].of_pool_use, (ReplicatorPercents{25, 25, 100}));
+  EXPECT_EQ(figures.shares[1].of_pool_use, (ReplicatorPercents{75, 75, 0}));
+  EXPECT_EQ(figures.sim_percent, 40);  // 40 of the 100 that are left without one of two nodes.
+}
+
 }  // namespace
 }  // namespace ebb::replicator_figures_test

@@ -284,5 +284,79 @@ TEST(ReplicatorOptionsTest, EveryProblemNamesItsNode) {
   }
 }
 
+TEST(ReplicatorOptionsTest, EachProblemIsASentenceOfItsOwn) {
+  using Kind = Problem::Kind;
+  Problem problem{.kind = Kind::kNotConfigured,
+                  .node = "n1",
+                  .pool = "web",
+                  .keys = {"a", "b"},
+                  .provider = "gce",
+                  .nodes = {"x", "y"}};
+  problem.undecodable = {{"k", "x", Problem::Text::kNotBool},
+                         {"l", "y", Problem::Text::kNotInt},
+                         {"m", "9", Problem::Text::kOutOfRange}};
+  const auto text = [&](Kind kind, bool stored = false) {
+    problem.kind = kind;
+    problem.stored = stored;
+    return Describe(problem);
+  };
+  EXPECT_EQ(text(Kind::kNotConfigured), "node n1: has no replicator_ keys");
+  EXPECT_EQ(text(Kind::kMissingKeys), "node n1: lacks a, b");
+  EXPECT_EQ(text(Kind::kMissingKeys, true),
+            "node n1, pool web: the stored configuration lacks a, b");
+  EXPECT_EQ(text(Kind::kNothingStored),
+            "node n1, pool web: lacks a, b, and no configuration of the pool is stored");
+  EXPECT_EQ(text(Kind::kUndecodable),
+            "node n1: k: \"x\" is not true or false; l: \"y\" is not a whole number; "
+            "m: \"9\" is too large a number");
+  EXPECT_EQ(text(Kind::kNoProvider), "node n1, pool web: replicator_provider is empty");
+  EXPECT_EQ(text(Kind::kUnknownProvider),
+            "node n1, pool web: replicator_provider: \"gce\" is unknown; there is aws");
+  EXPECT_EQ(text(Kind::kNoRegion), "node n1, pool web: replicator_region is empty");
+  EXPECT_EQ(text(Kind::kNodesDisagree),
+            "node n1, pool web: its a, b differ from those of x, y; they hold for the pool now");
+}
+
+TEST(ReplicatorOptionsTest, SenselessValuesAreToldInTheseWords) {
+  ReplicatorOptions options{.replicator_cooldown = -1,
+                            .replicator_node_fault_tolerance = -2,
+                            .replicator_retry_threshold = 0,
+                            .replicator_scaling_threshold = -4,
+                            .replicator_scale_factor = -5};
+  options.replicator_min = -6;
+  options.replicator_max = -7;
+  EXPECT_THAT(
+      Problems(options),
+      ElementsAre("replicator_worker_pool: a pool needs a name",
+                  "replicator_cooldown: -1 is below 0",
+                  "replicator_node_fault_tolerance: -2 is below 0",
+                  "replicator_scaling_threshold: -4 is below 0", "replicator_min: -6 is below 0",
+                  "replicator_max: -7 is below 0", "replicator_scale_factor: -5 adds no node",
+                  "replicator_min: -6 is above replicator_max, -7",
+                  "replicator_retry_threshold: 0 puts the pool into failsafe at once"));
+  options = {.replicator_worker_pool = "web",
+             .replicator_cooldown = 0,
+             .replicator_node_fault_tolerance = 0,
+             .replicator_retry_threshold = 1,
+             .replicator_scaling_threshold = 0,
+             .replicator_scale_factor = 1};
+  options.replicator_min = options.replicator_max = 0;
+  EXPECT_THAT(Problems(options), IsEmpty());
+}
+
+TEST(ReplicatorOptionsTest, EveryKeyThatDiffersIsNamed) {
+  const ReplicatorOptions a = Options(kRequired);
+  ReplicatorOptions b = a;
+  b.replicator_worker_pool = b.replicator_notification_uid = b.replicator_provider = "other";
+  b.replicator_node_fault_tolerance = b.replicator_retry_threshold = 9;
+  b.replicator_scaling_threshold = b.replicator_scale_factor = 9;
+  b.replicator_min = 9;
+  EXPECT_THAT(DifferingKeys(a, b),
+              ElementsAre("replicator_min", "replicator_node_fault_tolerance",
+                          "replicator_notification_uid", "replicator_provider",
+                          "replicator_retry_threshold", "replicator_scale_factor",
+                          "replicator_scaling_threshold", "replicator_worker_pool"));
+}
+
 }  // namespace
 }  // namespace ebb::replicator_options_test

@@ -219,5 +219,54 @@ TEST_F(ReplicatorRegistryTest, ManyChangesLeaveEachNodeInOnePoolAtMost) {
   }
 }
 
+TEST_F(ReplicatorRegistryTest, OnlyNodesThatSayOtherwiseDisagree) {
+  Take(Node("a", "web", {{"replicator_cooldown", "9"}}));
+  Take(Node("b", "web"));
+  const std::vector<Problem> of_c = Take(Node("c", "web", {{"replicator_cooldown", "9"}}));
+  ASSERT_THAT(of_c, SizeIs(1));
+  EXPECT_THAT(of_c[0].nodes, ElementsAre("b"));
+  EXPECT_THAT(of_c[0].keys, ElementsAre("replicator_cooldown"));
+  EXPECT_EQ(of_c[0].pool, "web");
+  // What it said before itself is no matter.
+  const std::vector<Problem> of_a = Take(Node("a", "web", {{"replicator_cooldown", "8"}}));
+  ASSERT_THAT(of_a, SizeIs(1));
+  EXPECT_THAT(of_a[0].nodes, ElementsAre("b", "c"));
+}
+
+TEST_F(ReplicatorRegistryTest, APoolThatCannotBeMadeIsToldWithItsNodeAndProvider) {
+  const std::vector<Problem> problems = Take(Node("a", "web", {{"replicator_provider", "gce"}}));
+  ASSERT_THAT(problems, SizeIs(1));
+  EXPECT_EQ(problems[0].node, "a");
+  EXPECT_EQ(problems[0].pool, "web");
+  EXPECT_EQ(problems[0].provider, "gce");
+  EXPECT_THAT(registry_.registered, IsEmpty());
+}
+
+TEST_F(ReplicatorRegistryTest, AMemberIsAsItsNodeSaid) {
+  Take(Node("b", "web"));
+  ReplicatorNodeRecord node = Node("a", "web", {{"replicator_cooldown", "9"}});
+  node.address = "10.0.0.1";
+  node.capacity = {1, 2, 3};
+  Take(node);
+  const ReplicatorMember& member = registry_.pools["web"].nodes["a"];
+  EXPECT_EQ(member.address, "10.0.0.1");
+  EXPECT_EQ(member.capacity.disk, 3);
+  EXPECT_EQ(member.options.replicator_cooldown, 9);
+  EXPECT_EQ(registry_.last_index, index_);
+}
+
+TEST_F(ReplicatorRegistryTest, EveryProblemOfAListIsTold) {
+  ReplicatorNodeRecord skipped = Node("a", "web");
+  skipped.modify_index = 0;
+  const std::vector<Problem> problems =
+      Discover({skipped, Node("b", "web", {{"replicator_max", "x"}}),
+                Node("c", "db", {{"replicator_max", "y"}}), Node("d", "db")},
+               stored_, &registry_);
+  ASSERT_THAT(problems, SizeIs(2));
+  EXPECT_EQ(problems[0].node, "b");
+  EXPECT_EQ(problems[1].node, "c");
+  EXPECT_THAT(registry_.registered, ElementsAre(Pair("d", "db")));
+}
+
 }  // namespace
 }  // namespace ebb::replicator_registry_test

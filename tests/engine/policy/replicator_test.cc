@@ -452,5 +452,56 @@ TEST(ReplicatorTest, NoDecisionBreaksABoundOrActsWhereItMustNot) {
   EXPECT_GT(acted, 500);
 }
 
+TEST(ReplicatorTest, ReasonsHaveTheNamesThatAreTold) {
+  const std::pair<Reason, const char*> kNames[] = {
+      {Reason::kScaleOut, "ScaleOut"},
+      {Reason::kScaleIn, "ScaleIn"},
+      {Reason::kFailsafe, "Failsafe"},
+      {Reason::kFailsafeEntered, "FailsafeEntered"},
+      {Reason::kOperationRunning, "OperationRunning"},
+      {Reason::kUnreadable, "Unreadable"},
+      {Reason::kNoNodes, "NoNodes"},
+      {Reason::kSimulation, "Simulation"},
+      {Reason::kProviderUnreadable, "ProviderUnreadable"},
+      {Reason::kProviderCountMismatch, "ProviderCountMismatch"},
+      {Reason::kProviderMin, "ProviderMin"},
+      {Reason::kProviderMax, "ProviderMax"},
+      {Reason::kPoolMin, "PoolMin"},
+      {Reason::kPoolMax, "PoolMax"},
+      {Reason::kScaleFactor, "ScaleFactor"},
+      {Reason::kCooldown, "Cooldown"},
+      {Reason::kScalingThreshold, "ScalingThreshold"},
+      {Reason::kNoNode, "NoNode"}};
+  for (const auto& [reason, name] : kNames) EXPECT_EQ(Name(reason), name);
+}
+
+TEST(ReplicatorTest, AnOperationThatEndedIsForgottenAndTheRoundGoesOn) {
+  ReplicatorState state;
+  StartScaleOut(6, kNow, &state);
+  state.operation->outcome = ReplicatorOperation::Outcome::kSucceeded;
+  EXPECT_EQ(Decide(AtOnce(), Full(), kNow, &state).reason, Reason::kScaleOut);
+  EXPECT_FALSE(state.operation);
+}
+
+TEST(ReplicatorTest, AnUnreadableRoundIsToldAndItsTargetIsTheGroups) {
+  ReplicatorObservation observation = Full();
+  observation.readable = false;
+  const ReplicatorDecision decision = DecideOnce(AtOnce(), observation);
+  EXPECT_EQ(decision.reason, Reason::kUnreadable);
+  EXPECT_EQ(decision.target, 5);
+  EXPECT_FALSE(decision.figures);
+}
+
+TEST(ReplicatorTest, EveryCheckThatDeniesGrowthIsToldInOrder) {
+  ReplicatorOptions options = AtOnce();
+  options.replicator_max = 5;
+  options.replicator_scale_factor = 0;
+  ReplicatorObservation observation = Full();
+  observation.group = ReplicatorGroup{.min = 1, .max = 6, .desired = 6};
+  EXPECT_THAT(DecideOnce(options, observation, {.last_event_ms = kNow}).denied_by,
+              ElementsAre(Reason::kProviderCountMismatch, Reason::kProviderMax, Reason::kPoolMax,
+                          Reason::kScaleFactor, Reason::kCooldown));
+}
+
 }  // namespace
 }  // namespace ebb::replicator_test
