@@ -117,7 +117,6 @@ class Packing {
   const NodeSet& StaticsOf(PodShapeId id, const PodShape& shape);
   void Touch(NodeId node);
   void Renew(NodeId node);
-  void Undo();
   void Note(size_t unit, bool gone);
 
   const PackingProblem* problem_;

@@ -194,7 +194,7 @@ class JsonFields : public FieldProblem {
     if (!String(value, text)) return false;
     const std::optional<int64_t> parsed = ParseRfc3339(text);
     if (!parsed.has_value()) {
-      return Fail(absl::StrCat("\"", Absl(text.substr(0, 60)), "\" is not an RFC 3339 time"));
+      return Fail(absl::StrCat(Escaped(text), " is not an RFC 3339 time"));
     }
     seconds = *parsed;
     return true;

@@ -258,7 +258,7 @@ class DocumentReader {
       if (absl::Status skipped = SkipObject(label, index, span); !skipped.ok()) return skipped;
       bool has_kind = true;
       if (absl::Status read = Object(span, place, has_kind); !read.ok() || has_kind) return read;
-      if (label.empty()) return NoKind(place);
+      if (label.empty()) return NoKind(place, span);
       deferred_.push_back(span);  // The list's own kind may stand behind its items.
       return absl::OkStatus();
     });
@@ -291,7 +291,7 @@ class DocumentReader {
       taken = chunk.batch.HandOver(name_, sink_, stats_, [&](auto what, size_t position) {
         const Span& span = chunk.spans[position];
         if (what == ObjectBatch::Left::kList) return Nested(span);
-        if (label.empty()) return NoKind(Place(label, span.index, api_version, kind));
+        if (label.empty()) return NoKind(Place(label, span.index, api_version, kind), span);
         deferred_.push_back(span);
         return absl::OkStatus();
       });
@@ -330,7 +330,7 @@ class DocumentReader {
     for (const Span& span : spans) {
       const ObjectPlace place = Place("items", span.index, api_version, kind);
       if (kind.empty()) {
-        if (strangers_ == Strangers::kRefused || LooksLikeObject(span)) return NoKind(place);
+        if (strangers_ == Strangers::kRefused || LooksLikeObject(span)) return NoKind(place, span);
         ++stats_.strangers;
         continue;
       }
@@ -483,7 +483,7 @@ class DocumentReader {
   absl::Status Object(const Span& span, const ObjectPlace& place) {
     bool has_kind = true;
     absl::Status read = Object(span, place, has_kind);
-    return has_kind ? read : NoKind(place);
+    return has_kind ? read : NoKind(place, span);
   }
 
   absl::Status Object(const Span& span, ObjectPlace place, bool& has_kind) {
@@ -526,9 +526,9 @@ class DocumentReader {
                               ": is truncated: the text ends within what began at ",
                               BytePosition(Text(), Offset(open))));
   }
-  absl::Status NoKind(const ObjectPlace& place) const {
+  absl::Status NoKind(const ObjectPlace& place, const Span& span) const {
     const std::string where = place.list.empty()
-                                  ? BytePosition(Text(), place.offset)
+                                  ? BytePosition(Text(), Offset(span.begin))
                                   : absl::StrCat(Absl(place.list), "[", place.index, "]");
     return Error(absl::StrCat(where, ": is not a Kubernetes object: kind is missing"));
   }

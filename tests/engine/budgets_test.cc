@@ -105,7 +105,17 @@ const BudgetCase kCases[] = {
      {{4, 0, 0, true}}, {10, 5}, {.empty = 10}, "", ""},
     {"a parallelism below zero does not stop an atomic group",
      {{4, 0, 0, true}}, {10, 5}, {.empty = 11}, "0:4", ""},
+    {"a second atomic group may spend the parallelism to the last",
+     {{5, 0, 0, true}, {5, 0, 0, true}}, {10, 5}, {}, "0:5 1:5", ""},
+    {"an exhausted drain budget does not stop an empty group over the parallelism",
+     {{14, 0, 0, true}}, {10, 2}, {.drain = 2}, "0:14", ""},
     // Atomic groups with both.
+    {"a second one may spend the drain budget to the last",
+     {{1, 2, 0, true}, {1, 2, 0, true}}, {10, 4}, {}, "0:1 1:1", "0:2 1:2"},
+    {"a drain budget below zero does not stop a group with a drained part",
+     {{2, 3, 0, true}}, {10, 2}, {.drain = 3}, "0:2", "0:3"},
+    {"after a group with a drained part that stays the next ones go",
+     {{2, 3, 1, true}, {0, 3, 0, true}}, {10, 5}, {}, "", "1:3"},
     {"empty and drained nodes of an atomic group go together",
      {{2, 3, 0, true}}, {10, 5}, {}, "0:2", "0:3"},
     {"the drained part may exceed the drain budget once",
@@ -127,6 +137,16 @@ const BudgetCase kCases[] = {
     {"an atomic group to drain that is not whole stays", {{0, 3, 1, true}}, {10, 5}, {}, "", ""},
     {"an atomic drain leaves the rest to single drains",
      {{1, 4}, {0, 3, 0, true}}, {10, 5}, {}, "0:1", "1:3 0:2"},
+    {"a drain budget below zero does not stop an atomic group to drain",
+     {{0, 3, 0, true}}, {10, 2}, {.drain = 3}, "", "0:3"},
+    {"a second atomic group to drain may spend the drain budget to the last",
+     {{0, 2, 0, true}, {0, 2, 0, true}}, {10, 4}, {}, "", "0:2 1:2"},
+    {"a second one may not exceed it",
+     {{0, 3, 0, true}, {0, 3, 0, true}}, {10, 4}, {}, "", "0:3"},
+    {"an atomic group to drain that stays does not stop the next",
+     {{0, 3, 1, true}, {0, 2, 0, true}}, {10, 5}, {}, "", "1:2"},
+    {"drained atomic nodes take of both budgets",
+     {{9, 9}, {0, 3, 0, true}}, {10, 4}, {}, "0:7", "1:3"},
     // One at a time.
     {"with a drain budget of one exactly one node drains",
      {{0, 3}, {0, 2}}, {10, 1}, {}, "", "0:1"},
@@ -163,6 +183,24 @@ TEST(CropNodesBatchTest, NodeWithoutAGroupIsLeftOut) {
   const NodeId nodes[] = {NodeId{0}};
   const CroppedNodes cropped = CropNodes(nodes, {}, groups, {}, {}, {});
   EXPECT_TRUE(cropped.empty.empty());
+}
+
+TEST(CropNodesBatchTest, ANodeWithoutAGroupHidesNoneBehindIt) {
+  NodeGroups groups;
+  groups.groups.resize(1);
+  groups.group_of = {kNoGroup, GroupId{0}};
+  const NodeId nodes[] = {NodeId{0}, NodeId{1}};
+  const std::vector<int64_t> registered = {1};
+  const CroppedNodes cropped = CropNodes(nodes, {}, groups, registered, {}, {});
+  ASSERT_EQ(cropped.empty.size(), 1U);
+  EXPECT_EQ(cropped.empty[0].group, GroupId{0});
+  EXPECT_EQ(cropped.empty[0].nodes, (std::vector<NodeId>{NodeId{1}}));
+}
+
+TEST(CountNodesTest, AllBucketsCount) {
+  const CroppedNodes cropped = Crop({"", {{3}, {4}}, {10, 5}, {}, "", ""});
+  EXPECT_EQ(CountNodes(cropped.empty), 7U);
+  EXPECT_EQ(CountNodes(cropped.drain), 0U);
 }
 
 }  // namespace

@@ -458,5 +458,26 @@ TEST_F(CheckInputTest, ASettledPassStillRefusesWhatIsWrong) {
   EXPECT_NE(FromPass(), "");
 }
 
+TEST_F(CheckInputTest, EveryFigureThatAGroupSaysItselfIsChecked) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  NodeGroup& group = groups_.groups[0];
+  group.scale_down_gpu_utilization_threshold = nan;
+  ExpectFromAll("groups.groups[0].scale_down_gpu_utilization_threshold: is not a number");
+  group.scale_down_gpu_utilization_threshold.reset();
+  group.scale_down_unneeded_time_s = -kLongestDurationS - 1;
+  ExpectFromAll(
+      "groups.groups[0].scale_down_unneeded_time_s: -3162240001 s is longer than a century");
+  // The first that is wrong is told.
+  group.scale_down_unready_time_s = kLongestDurationS + 1;
+  group.scale_down_utilization_threshold = nan;
+  ExpectFromAll("groups.groups[0].scale_down_utilization_threshold: is not a number");
+  group.scale_down_utilization_threshold = 0.5;
+  group.scale_down_unneeded_time_s = -kLongestDurationS;
+  group.scale_down_unready_time_s = kLongestDurationS;
+  EXPECT_EQ(FromPass(), "");
+  EXPECT_EQ(FromMakePlan(), "");
+  EXPECT_EQ(FromRound(), "");
+}
+
 }  // namespace
 }  // namespace ebb::check_input_test

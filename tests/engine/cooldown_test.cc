@@ -1,5 +1,8 @@
 #include "engine/cooldown.h"
 
+#include <optional>
+#include <vector>
+
 #include "gtest/gtest.h"
 
 namespace ebb::cooldown_test {
@@ -56,6 +59,56 @@ TEST(CooldownsTest, RestoredEventsHoldBackAsBefore) {
   restored.Restore(After(ScaleEventKind::kFailedDeletion).Save());
   EXPECT_TRUE(restored.Active(1179));
   EXPECT_FALSE(restored.Active(1180));
+}
+
+TEST(CooldownsTest, AnEventIsKeptForItsGroupAndForAll) {
+  using Last = Cooldowns::Last;
+  Cooldowns cooldowns(kOptions);
+  cooldowns.Note({ScaleEventKind::kScaleUp, "group", 1000});
+  cooldowns.Note({ScaleEventKind::kDeletion, "other", 2000});
+  cooldowns.Note({ScaleEventKind::kDeletion, "", 1500});
+  cooldowns.Note({ScaleEventKind::kFailedDeletion, "", 3000});
+  EXPECT_EQ(cooldowns.Save(), (std::vector<Last>{{"", 1000, 2000, 3000},
+                                                 {"group", 1000, std::nullopt, std::nullopt},
+                                                 {"other", std::nullopt, 2000, std::nullopt}}));
+}
+
+TEST(CooldownsTest, EachKindHoldsBackItsGroupForItsOwnTime) {
+  CooldownOptions options = kOptions;
+  options.scale_down_delay_type_local = true;
+  const struct {
+    ScaleEventKind kind;
+    int64_t over_s;
+  } cases[] = {{ScaleEventKind::kScaleUp, 1600},
+               {ScaleEventKind::kDeletion, 1020},
+               {ScaleEventKind::kFailedDeletion, 1180}};
+  for (const auto& [kind, over_s] : cases) {
+    const Cooldowns cooldowns = After(kind, options);
+    EXPECT_TRUE(cooldowns.ActiveFor("group", over_s - 1));
+    EXPECT_FALSE(cooldowns.ActiveFor("group", over_s));
+    EXPECT_FALSE(cooldowns.ActiveFor("", over_s - 1)) << "a node of no group";
+    EXPECT_FALSE(cooldowns.Active(over_s + 100'000));
+  }
+}
+
+// A clock that went back sees events that lie ahead.
+TEST(CooldownsTest, WhereNoDelayIsAskedForNothingAheadHoldsBackEither) {
+  for (const int64_t delay_s : {0, -50}) {
+    const CooldownOptions options = {.scale_down_delay_after_add_s = delay_s,
+                                     .scale_down_delay_after_delete_s = delay_s,
+                                     .scale_down_delay_after_failure_s = delay_s};
+    for (const ScaleEventKind kind :
+         {ScaleEventKind::kScaleUp, ScaleEventKind::kDeletion, ScaleEventKind::kFailedDeletion}) {
+      EXPECT_FALSE(After(kind, options).Active(900)) << delay_s;
+    }
+  }
+}
+
+TEST(CooldownsTest, WhatIsRestoredIsAllThatHappened) {
+  Cooldowns cooldowns = After(ScaleEventKind::kScaleUp);
+  cooldowns.Restore({});
+  EXPECT_FALSE(cooldowns.Active(1001));
+  EXPECT_TRUE(cooldowns.Save().empty());
 }
 
 }  // namespace

@@ -162,5 +162,91 @@ TEST_F(DeletionTest, TheFirstNodeOfAGroupStandsForTheSizeOfAll) {
   EXPECT_EQ(Chosen(), "a b, not yet: c=MinimalResourceLimitExceeded");
 }
 
+TEST_F(DeletionTest, AtomicGroupsComeLastAndTheBrokenOneKeepsNoneBehindIt) {
+  Make({Node("a"), Node("b"), Node("c"), Node("d"), Node("e")});
+  groups_.groups.resize(3);
+  groups_.groups[1] = groups_.groups[2] = groups_.groups[0];
+  groups_.groups[1].name = "broken";
+  groups_.groups[2].name = "whole";
+  groups_.groups[1].target_size = groups_.groups[2].target_size = 2;
+  groups_.groups[1].atomic = groups_.groups[2].atomic = true;
+  groups_.group_of = {GroupId{1}, GroupId{2}, GroupId{0}, GroupId{1}, GroupId{2}};
+  EXPECT_EQ(Chosen(), "c a d b e") << "both are whole, and first met first";
+  std::erase_if(plan_.remove, [&](const RemovableNode& removable) {
+    return removable.node == NodeNamed(*snapshot_, "d");
+  });
+  EXPECT_EQ(Chosen(), "c b e, not yet: a=AtomicScaleDownFailed");
+}
+
+TEST_F(DeletionTest, ANodeThatFallsOutLateHasUsedUpItsShareOfTheMinimums) {
+  Make({Node("a"), Node("b"), Node("c"), Node("x")});
+  groups_.groups.push_back(groups_.groups[0]);
+  groups_.groups[1].name = "atomic";
+  groups_.groups[1].atomic = true;
+  groups_.groups[1].target_size = 2;
+  groups_.group_of = {GroupId{1}, GroupId{0}, GroupId{0}, GroupId{1}};
+  std::erase_if(plan_.remove, [&](const RemovableNode& removable) {
+    return removable.node == NodeNamed(*snapshot_, "x");
+  });
+  options_.minimums.nodes = 2;  // Of 4.
+  EXPECT_EQ(Chosen(), "b, not yet: c=MinimalResourceLimitExceeded a=AtomicScaleDownFailed");
+}
+
+TEST_F(DeletionTest, OnlyTheLabelsValueMakesAVirtualKubelet) {
+  Make({Node("a").Label("type", "other"), Node("b"), Node("c")});
+  options_.minimums.nodes = 1;
+  EXPECT_EQ(Chosen(), "a b, not yet: c=MinimalResourceLimitExceeded");
+  Make({Node("a").Label("type", "virtual-kubelet"), Node("b"), Node("c")});
+  EXPECT_EQ(Chosen(), "a, not yet: b=MinimalResourceLimitExceeded c=MinimalResourceLimitExceeded");
+}
+
+TEST_F(DeletionTest, GpusThatANodeOfNoGroupOffersAreCounted) {
+  const auto chosen = [this](const Node& labelled) {
+    Make({Node("a"), labelled});
+    groups_.gpu_label = {false, true};
+    groups_.group_of[1] = kNoGroup;
+    return Chosen();
+  };
+  EXPECT_EQ(chosen(Node("g").Resource("nvidia.com/gpu", 1)), "a, not yet: g=NotAutoscaled");
+  EXPECT_EQ(chosen(Node("g").Resource("nvidia.com/gpu", 0)), "");
+  EXPECT_EQ(chosen(Node("g").Resource("amd.com/gpu", 1)), "");
+  EXPECT_EQ(chosen(Node("g").Label("type", "virtual-kubelet")), "a, not yet: g=NotAutoscaled");
+}
+
+TEST_F(DeletionTest, TheFirstNodeWhoseGpusCannotBeCountedIsNamed) {
+  Make({Node("a"), Node("g"), Node("h")});
+  groups_.gpu_label = {false, true, true};
+  groups_.group_of[1] = groups_.group_of[2] = kNoGroup;
+  UnneededTimers timers;
+  const std::vector<int64_t> none(1);
+  EXPECT_EQ(
+      ChooseNodesToDelete(*snapshot_, groups_, plan_, timers, none, options_, kNow).uncounted_gpus,
+      NodeNamed(*snapshot_, "g"));
+  groups_.gpu_label = {false, false, false};
+  EXPECT_EQ(
+      ChooseNodesToDelete(*snapshot_, groups_, plan_, timers, none, options_, kNow).uncounted_gpus,
+      kNoNode);
+}
+
+TEST_F(DeletionTest, NodesWithPodsToMoveComeApartAndRiskyOnesLast) {
+  Make({Node("a"), Node("b"), Node("c"), Node("d")});
+  for (RemovableNode& removable : plan_.remove) {
+    const std::string name = Name(removable.node);
+    if (name != "d") removable.moves = {{PodId{0}, NodeId{3}}};
+    removable.risky = name == "a";
+    if (name == "b") removable.on_completion = {PodId{1}};
+  }
+  UnneededTimers timers;
+  timers.Restore(timers_, *snapshot_->catalog().shared_symbols());
+  const std::vector<int64_t> none(1);
+  const NodesToDelete chosen =
+      ChooseNodesToDelete(*snapshot_, groups_, plan_, timers, none, options_, kNow);
+  EXPECT_EQ(chosen.empty, test::NodesNamed(*snapshot_, {"d"}));
+  EXPECT_EQ(chosen.drain, test::NodesNamed(*snapshot_, {"c", "a"}));
+  ASSERT_EQ(chosen.not_yet.size(), 1U);
+  EXPECT_EQ(chosen.not_yet[0].node, NodeNamed(*snapshot_, "b"));
+  EXPECT_EQ(chosen.not_yet[0].reason, UnremovableReason::kBlockedByOnCompletionPod);
+}
+
 }  // namespace
 }  // namespace ebb::deletion_test

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/round.h"
@@ -153,6 +154,33 @@ TEST_F(DeletionsUnderWayTest, WithoutDeletionsNothingChanges) {
   EXPECT_EQ(snapshot_->Fingerprint(), before);
   EXPECT_TRUE(pending_.empty());
   EXPECT_EQ(request_.destinations, nullptr);
+}
+
+TEST_F(DeletionsUnderWayTest, PodsThatAreAboutToMoveComeBeforeThoseThatWaited) {
+  Make(Cluster()
+           .Add(Goes("b"))
+           .Add(Node("z"))
+           .Add(Goes("c"))
+           .Add(Pod("waits").Cpu(100))
+           .Add(Pod("of-b").On("b").Cpu(100))
+           .Add(Pod("stays").On("z").Cpu(100))
+           .Add(Pod("of-c").On("c").Cpu(100))
+           .Add(Pod("agent").On("c").DaemonSet()));
+  pending_ = test::PodsNamed(*snapshot_, {"waits"});
+  DeletionsUnderWay deletions(*snapshot_, pending_, request_.now_s);
+  deletions.Ask(request_);
+  EXPECT_EQ(pending_, test::PodsNamed(*snapshot_, {"of-b", "of-c", "waits"}));
+  EXPECT_EQ(request_.must_fit, 2U);
+  EXPECT_EQ(std::vector<PodId>(request_.evicting.begin(), request_.evicting.end()),
+            test::PodsNamed(*snapshot_, {"of-b", "of-c"}));
+  EXPECT_EQ(snapshot_->NodeOf(test::PodNamed(*snapshot_, "of-b")), kNoNode);
+  EXPECT_EQ(snapshot_->NodeOf(test::PodNamed(*snapshot_, "agent")),
+            test::NodeNamed(*snapshot_, "c"));
+  ASSERT_NE(request_.destinations, nullptr);
+  for (const auto& [name, takes] :
+       {std::pair("b", false), std::pair("z", true), std::pair("c", false)}) {
+    EXPECT_EQ(request_.destinations->Contains(test::NodeNamed(*snapshot_, name)), takes) << name;
+  }
 }
 
 }  // namespace

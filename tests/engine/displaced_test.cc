@@ -73,5 +73,86 @@ TEST(PodsToPutBackTest, APodComesOnceAndNotWhenItHasEnded) {
   EXPECT_THAT(pods, ::testing::ElementsAre(test::PodNamed(snapshot, "p0")));
 }
 
+constexpr int64_t kNow = 1'000'000;
+
+TEST(PodsToReplaceTest, OnlyPodsThatSomebodyMakesAnewElsewhere) {
+  const ClusterSnapshot snapshot =
+      Cluster()
+          .Add(Node("a"))
+          .Add(Node("b"))
+          .Add(Pod("mirror").On("a").Mirror())
+          .Add(Pod("static").On("a").Annotation("kubernetes.io/config.source", "file"))
+          .Add(Pod("agent").On("a").DaemonSet())
+          .Add(Pod("succeeded").On("a").Phase("Succeeded"))
+          .Add(Pod("failed").On("a").Phase("Failed"))
+          .Add(Pod("going").On("a").DeletedAt(kNow - 1))
+          .Add(Pod("hangs").On("a").DeletedAt(kNow - 1000))
+          .Add(Pod("elsewhere").On("b"))
+          .Add(Pod("from-api").On("a").Annotation("kubernetes.io/config.source", "api"))
+          .Add(Pod("pending").On("a").Phase("Pending"))
+          .Add(Pod("bare").On("a").OwnedByNobody())
+          .Build();
+  EXPECT_EQ(
+      PodsToReplace(snapshot, test::NodeNamed(snapshot, "a"), kNow),
+      (std::vector<PodId>{test::PodNamed(snapshot, "from-api"), test::PodNamed(snapshot, "pending"),
+                          test::PodNamed(snapshot, "bare")}));
+}
+
+// Each is passed over by itself: the last one is put back.
+TEST(PodsToPutBackTest, WhatIsNotToBePutBackHidesNothingBehindIt) {
+  const ClusterSnapshot snapshot =
+      Cluster()
+          .Add(Node("a"))
+          .Add(Pod("runs").On("a").Uid("runs").OwnedByNobody())
+          .Add(Pod("newer").Uid("newer-1").OwnedByNobody())
+          .Add(Pod("mirror").Uid("mirror").Mirror())
+          .Add(Pod("static").Uid("static").Annotation("kubernetes.io/config.source", "file"))
+          .Add(Pod("agent").Uid("agent").DaemonSet())
+          .Add(Pod("any").Uid("any-1").OwnedByNobody())
+          .Add(Pod("last").Uid("last").OwnedByNobody())
+          .Build();
+  std::vector<EvictedPod> evictions;
+  for (const char* name : {"gone", "runs", "newer", "mirror", "static", "agent", "any", "last"}) {
+    EvictedPod& eviction = evictions.emplace_back();
+    eviction.namespace_name = "default";
+    eviction.name = name;
+    eviction.uid = std::string(name) == "any" ? "" : name;
+  }
+  EXPECT_THAT(
+      PodsToPutBack(snapshot, evictions),
+      ::testing::ElementsAre(test::PodNamed(snapshot, "any"), test::PodNamed(snapshot, "last")));
+}
+
+TEST(PodsToPutBackTest, AllWhereTheOwnerIsNotThere) {
+  Cluster cluster;
+  cluster.Add(Node("a"));
+  for (const char* name : {"p0", "p1", "p2"}) {
+    cluster.Add(Pod(name).Uid(name).OwnedByMissing("ReplicaSet", "owner"));
+  }
+  EXPECT_THAT(PodsToPutBack(cluster.Build(), Evictions()), SizeIs(3));
+}
+
+TEST(PodsToPutBackTest, AnOwnerThatSaysNotHowManyWantsOne) {
+  Controller owner(objects::ControllerKind::kReplicaSet, "owner");
+  EXPECT_THAT(PodsToPutBack(ThreeEvicted(owner), Evictions()), SizeIs(1));
+  owner.raw.status_replicas = 1;
+  EXPECT_THAT(PodsToPutBack(ThreeEvicted(owner), Evictions()), SizeIs(0));
+}
+
+TEST(PodsToPutBackTest, OfSeveralOwnersTheFirstThatMakesPodsCounts) {
+  Cluster cluster;
+  cluster.Add(Node("a")).Add(Controller(objects::ControllerKind::kReplicaSet, "owner"));
+  for (const char* name : {"p0", "p1", "p2"}) {
+    Pod pod(name);
+    pod.Uid(name);
+    pod.controller_exists = false;
+    pod.raw.meta.owners = {{"example.com/v1", "Game", "g", "g", true},
+                           {"apps/v1", "ReplicaSet", "owner", "u", false},
+                           {"batch/v1", "Job", "none", "j", false}};
+    cluster.Add(pod);
+  }
+  EXPECT_THAT(PodsToPutBack(cluster.Build(), Evictions()), SizeIs(1));
+}
+
 }  // namespace
 }  // namespace ebb::displaced_test

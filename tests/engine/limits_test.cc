@@ -1,6 +1,7 @@
 #include "engine/limits.h"
 
 #include <limits>
+#include <optional>
 
 #include "gtest/gtest.h"
 
@@ -63,6 +64,41 @@ TEST(UnneededLimitTest, RestoredLimitGoesOnWhereTheOtherStopped) {
   UnneededLimit after(600, 10);
   after.Restore(before.state());
   EXPECT_EQ(after.Next(1070, 900), before.Next(1070, 900));
+}
+
+TEST(UnneededLimitTest, WithAnUnneededTimeOfZeroARepeatedInstantLeavesGrowthAlone) {
+  for (const int64_t unneeded_time_s : {0, -5}) {  // Below zero is zero.
+    UnneededLimit limit(unneeded_time_s, 3);
+    EXPECT_EQ(limit.Next(1000, 0), 6u);
+    EXPECT_EQ(limit.Next(1000, 100), 106u);
+  }
+}
+
+TEST(UnneededLimitTest, WithoutParallelismNothingIsWorthFinding) {
+  UnneededLimit limit(600, -5);
+  EXPECT_EQ(limit.Next(1000, 7), 0u);
+}
+
+TEST(UnneededLimitTest, AnIntervalBeyondTheUnneededTimeIsOneRound) {
+  UnneededLimit limit(600, 10);
+  limit.Restore({.latest_update_s = std::nullopt, .min_interval_s = 1000});
+  EXPECT_EQ(limit.Next(1000, 100), 20u);
+  EXPECT_EQ(limit.state().min_interval_s, 1000);
+  EXPECT_EQ(limit.state().latest_update_s, 1000);
+}
+
+TEST(UnneededLimitTest, TheShortestIntervalIsKeptAndLongerOnesAreNot) {
+  UnneededLimit limit(600, 10);
+  limit.Next(1000, 0);
+  EXPECT_EQ(limit.state().min_interval_s, std::nullopt);
+  limit.Next(1600, 0);
+  EXPECT_EQ(limit.state().min_interval_s, std::nullopt) << "as long as the unneeded time";
+  limit.Next(2199, 0);
+  EXPECT_EQ(limit.state().min_interval_s, 599);
+  limit.Next(2499, 0);
+  EXPECT_EQ(limit.state().min_interval_s, 300);
+  limit.Next(2899, 0);
+  EXPECT_EQ(limit.state().min_interval_s, 300);
 }
 
 }  // namespace

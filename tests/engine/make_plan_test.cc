@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "engine/round.h"
@@ -304,6 +305,147 @@ TEST_F(MakePlanTest, PlanThatIsWrongIsRefusedAlthoughTimeIsShort) {
   const auto part = VerifyUntil(ExpiresAfter(1), *snapshot_, groups_, {}, input, plan);
   ASSERT_TRUE(part.ok());
   EXPECT_EQ(part->removals, 0u);
+}
+
+TEST_F(MakePlanTest, NodesOfNoGroupAndOfOnesThatMayNotShrinkAreExcluded) {
+  groups_.groups.push_back(groups_.groups[0]);
+  groups_.groups[1].name = "small";
+  groups_.groups[1].target_size = groups_.groups[1].min_size = 1;
+  groups_.group_of[Index(test::NodeNamed(*snapshot_, "a"))] = kNoGroup;
+  groups_.group_of[Index(test::NodeNamed(*snapshot_, "b"))] = GroupId{1};
+  int passes_done = 0;
+  request_.on_passes_done = [&] { ++passes_done; };
+  EXPECT_EQ(Removed(kNever, kNever), "c");
+  EXPECT_EQ(passes_done, 1);
+  EXPECT_EQ(made_.passes, 1U);
+  EXPECT_EQ(made_.order, NodesNamed(*snapshot_, {"c", "big"}));
+  ASSERT_EQ(made_.excluded.size(), 2U);
+  EXPECT_EQ(made_.excluded[0].node, test::NodeNamed(*snapshot_, "a"));
+  EXPECT_EQ(made_.excluded[0].reason, UnremovableReason::kNotAutoscaled);
+  EXPECT_EQ(made_.excluded[1].node, test::NodeNamed(*snapshot_, "b"));
+  EXPECT_EQ(made_.excluded[1].reason, UnremovableReason::kNodeGroupMinSizeReached);
+  EXPECT_EQ(test::Kept(*snapshot_, made_.plan), "big=NotUnderutilized");
+}
+
+TEST_F(MakePlanTest, ANodeThatWaitsForAPodIsExcludedAndThePodIsNamed) {
+  snapshot_.emplace(Cluster()
+                        .Add(Node("w").Cpu(1000))
+                        .Add(Node("v").Cpu(1000))
+                        .Add(Node("a").Cpu(1000))
+                        .Add(Node("big").Cpu(10000))
+                        .Add(Pod("p").On("w").Cpu(100))
+                        .Add(Pod("job").On("w").Cpu(100).SafeToEvict("on-completion"))
+                        .Add(Pod("other").On("v").Cpu(100).SafeToEvict("on-completion"))
+                        .Add(Pod("q").On("a").Cpu(100))
+                        .Add(Pod("large").On("big").Cpu(6000))
+                        .Build());
+  groups_ = test::OneGroup(*snapshot_);
+  EXPECT_EQ(Removed(kNever, kNever), "a");
+  EXPECT_EQ(made_.passes, 2U);
+  EXPECT_EQ(made_.order, NodesNamed(*snapshot_, {"w", "v", "a", "big"}));
+  EXPECT_EQ(made_.candidates, NodesNamed(*snapshot_, {"a", "big"}));
+  ASSERT_EQ(made_.excluded.size(), 2U);
+  EXPECT_EQ(made_.excluded[0].node, test::NodeNamed(*snapshot_, "w"));
+  EXPECT_EQ(made_.excluded[0].reason, UnremovableReason::kBlockedByOnCompletionPod);
+  EXPECT_EQ(made_.excluded[0].pod, test::PodNamed(*snapshot_, "job"));
+  EXPECT_EQ(made_.excluded[1].node, test::NodeNamed(*snapshot_, "v"));
+  EXPECT_EQ(made_.excluded[1].pod, test::PodNamed(*snapshot_, "other"));
+}
+
+TEST_F(MakePlanTest, BehindACutVerdictsThatRestOnWhatWasCutAreTakenBack) {
+  Cluster cluster;
+  for (const char* const name : {"early", "a", "b", "late", "local", "c"}) {
+    cluster.Add(Node(name).Cpu(1000).Label("only", name));
+  }
+  cluster.Add(Node("big").Cpu(10000)).Add(Pod("large").On("big").Cpu(6000));
+  for (const char* const name : {"early", "late"}) {  // Fits on its own node alone.
+    cluster.Add(Pod(std::string("of-") + name).On(name).Cpu(100).NodeSelector("only", name));
+  }
+  for (const char* const name : {"a", "b", "c"}) {
+    cluster.Add(Pod(std::string("of-") + name).On(name).Cpu(100).Label("app", "web"));
+  }
+  cluster.Add(Pod("bare").On("local").Cpu(100).OwnedByNobody());
+  cluster.Add(Budget("web").Matching("app", "web").Allows(20));
+  snapshot_.emplace(cluster.Build());
+  groups_ = test::OneGroup(*snapshot_);
+  NodeSet destinations(snapshot_->catalog().nodes());
+  destinations.Insert(test::NodeNamed(*snapshot_, "big"));
+  request_.destinations = &destinations;
+  EXPECT_EQ(Removed(kNever, kNever), "a b c");
+  EXPECT_EQ(test::Kept(*snapshot_, made_.plan),
+            "big=NotUnderutilized early=NoPlaceToMovePods late=NoPlaceToMovePods "
+            "local=BlockedByPod");
+  EXPECT_EQ(made_.plan.pdb_remaining, std::vector<int32_t>{17});
+
+  CutPlan(*snapshot_, groups_, request_.now_s, 3, Termination::kRobust, made_);
+  EXPECT_EQ(made_.plan.termination, Termination::kComplete) << "nothing was cut";
+  CutPlan(*snapshot_, groups_, request_.now_s, 1, Termination::kRobust, made_);
+  EXPECT_EQ(made_.plan.termination, Termination::kRobust);
+  ASSERT_EQ(made_.plan.remove.size(), 1U);
+  EXPECT_EQ(Name(made_.plan.remove[0].node), "a");
+  EXPECT_EQ(Skipped(), "b late c");
+  EXPECT_EQ(test::Kept(*snapshot_, made_.plan),
+            "big=NotUnderutilized early=NoPlaceToMovePods local=BlockedByPod");
+  EXPECT_EQ(made_.plan.pdb_remaining, std::vector<int32_t>{19});
+  EXPECT_EQ(Verdict(), "ok");
+}
+
+TEST_F(MakePlanTest, ACutLeavesNoGroupBelowItsMinimumAndNoPodToWaitFor) {
+  EXPECT_EQ(Removed(kNever, kNever), "a b c");
+  const auto left = [&](const PlanResult& whole, size_t removals) {
+    PlanResult made = whole;
+    CutPlan(*snapshot_, groups_, request_.now_s, removals, Termination::kEvictionLimit, made);
+    EXPECT_EQ(made.plan.termination, Termination::kEvictionLimit);
+    return made.plan.remove.size();
+  };
+  EXPECT_EQ(left(made_, 2), 2U);
+  EXPECT_EQ(left(made_, 0), 0U);
+  PlanResult waits = made_;
+  waits.plan.remove[1].on_completion.push_back(test::PodNamed(*snapshot_, "of-b"));
+  EXPECT_EQ(left(waits, 2), 1U);
+  groups_.groups[0].min_size = 3;  // Of 4.
+  EXPECT_EQ(left(made_, 2), 1U);
+}
+
+TEST(PlanTextTest, ReasonsAreSpelledAsTheAutoscalerDoesAndReadAgain) {
+  using enum UnremovableReason;
+  const std::pair<UnremovableReason, std::string_view> names[] = {
+      {kNoReason, "NoReason"},
+      {kScaleDownDisabledAnnotation, "ScaleDownDisabledAnnotation"},
+      {kScaleDownUnreadyDisabled, "ScaleDownUnreadyDisabled"},
+      {kNotAutoscaled, "NotAutoscaled"},
+      {kNotUnneededLongEnough, "NotUnneededLongEnough"},
+      {kNotUnreadyLongEnough, "NotUnreadyLongEnough"},
+      {kNodeGroupMinSizeReached, "NodeGroupMinSizeReached"},
+      {kNodeGroupMaxDeletionCountReached, "NodeGroupMaxDeletionCountReached"},
+      {kAtomicScaleDownFailed, "AtomicScaleDownFailed"},
+      {kMinimalResourceLimitExceeded, "MinimalResourceLimitExceeded"},
+      {kCurrentlyBeingDeleted, "CurrentlyBeingDeleted"},
+      {kNotUnderutilized, "NotUnderutilized"},
+      {kNotUnneededOtherReason, "NotUnneededOtherReason"},
+      {kRecentlyUnremovable, "RecentlyUnremovable"},
+      {kNoPlaceToMovePods, "NoPlaceToMovePods"},
+      {kBlockedByPod, "BlockedByPod"},
+      {kUnexpectedError, "UnexpectedError"},
+      {kNoNodeInfo, "NoNodeInfo"},
+      {kBlockedByOnCompletionPod, "BlockedByOnCompletionPod"}};
+  for (const auto& [reason, name] : names) {
+    EXPECT_EQ(ToString(reason), name);
+    EXPECT_EQ(UnremovableReasonOf(name), reason) << name;
+  }
+  for (const char* none : {"", "blockedByPod", "NoPlaceToMovePod", "NoPlaceToMovePodsAtAll"}) {
+    EXPECT_EQ(UnremovableReasonOf(none), kNoReason) << none;
+  }
+}
+
+TEST(PlanTextTest, EveryTerminationHasItsName) {
+  EXPECT_EQ(ToString(Termination::kComplete), "complete");
+  EXPECT_EQ(ToString(Termination::kLimit), "limit");
+  EXPECT_EQ(ToString(Termination::kDeadline), "deadline");
+  EXPECT_EQ(ToString(Termination::kNoRoomForPending), "noRoomForPending");
+  EXPECT_EQ(ToString(Termination::kNotStarted), "notStarted");
+  EXPECT_EQ(ToString(Termination::kRobust), "robust");
+  EXPECT_EQ(ToString(Termination::kEvictionLimit), "evictionLimit");
 }
 
 }  // namespace

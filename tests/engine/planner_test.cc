@@ -667,5 +667,86 @@ TEST_F(PlannerTest, RestoredPlannerGoesOnAsTheOtherWouldHave) {
   EXPECT_EQ(Removed({"a", "d"}), next);
 }
 
+TEST_F(PlannerTest, WhyANodeCouldNotGoIsSavedAndToldAgainUntilItsTimeIsUp) {
+  Use(Shared()
+          .Add(Node("a"))
+          .Add(Node("b"))
+          .Add(Node("c"))
+          .Add(Budget("web").Matching("app", "web"))
+          .Add(Pod("p").On("a").Cpu(100).Label("app", "web"))
+          .Add(Pod("q").On("b").Cpu(100).NodeSelector("only", "here")));
+  const auto at = [](int64_t now_s) { return [=](PassInput& in) { in.now_s = now_s; }; };
+  EXPECT_EQ(Kept(snapshot_, Pass({"b", "a"}, at(1000))), "b=NoPlaceToMovePods a=BlockedByPod");
+  const PlannerMemory memory = planner_->Save();
+  ASSERT_EQ(memory.unremovable.size(), 2u);
+  const PlannerMemory::Unremovable& a = memory.unremovable[0];
+  EXPECT_EQ(a.node, "a");
+  EXPECT_EQ(a.until_s, 1300);
+  EXPECT_EQ(a.reason, "BlockedByPod");
+  EXPECT_EQ(a.blocking_reason, "NotEnoughPdb");
+  EXPECT_EQ(a.pod_namespace, "default");
+  EXPECT_EQ(a.pod_name, "p");
+  EXPECT_EQ(a.pdb, "web");
+  const PlannerMemory::Unremovable& b = memory.unremovable[1];
+  EXPECT_EQ(b.node, "b");
+  EXPECT_EQ(b.reason, "NoPlaceToMovePods");
+  EXPECT_EQ(b.blocking_reason, "");
+  EXPECT_EQ(b.pod_name, "q");
+  EXPECT_EQ(b.pdb, "");
+  Restart();
+  planner_->Restore(memory, symbols_);
+  EXPECT_EQ(planner_->Save(), memory);
+  const Plan plan = Pass({"a", "b"}, at(1299));
+  EXPECT_EQ(Kept(snapshot_, plan), "a=RecentlyUnremovable b=RecentlyUnremovable");
+  const std::optional<PastVerdict>& before = plan.keep[0].before;
+  ASSERT_TRUE(before.has_value());
+  EXPECT_EQ(before->reason, UnremovableReason::kBlockedByPod);
+  EXPECT_EQ(before->blocking_reason, BlockingPodReason::kNotEnoughPdb);
+  EXPECT_EQ(snapshot_.catalog().Text(before->pod_name), "p");
+  EXPECT_EQ(snapshot_.catalog().Text(before->pdb), "web");
+  EXPECT_EQ(Kept(snapshot_, Pass({"a", "b"}, at(1300))), "a=BlockedByPod b=NoPlaceToMovePods");
+}
+
+TEST_F(PlannerTest, ANodeThatLeftIsForgottenWithWhyItStayed) {
+  Use(Nodes(Shared(), {"a"}).Add(Pod("p").On("a")));
+  EXPECT_EQ(Kept(snapshot_, Pass({"a"})), "a=NoPlaceToMovePods");
+  EXPECT_EQ(planner_->Save().unremovable.size(), 1u);
+  Use(Nodes(Shared(), {"b"}));
+  Pass({});
+  EXPECT_TRUE(planner_->Save().unremovable.empty());
+  Use(Nodes(Shared(), {"a"}).Add(Pod("p").On("a")));
+  EXPECT_EQ(Kept(snapshot_, Pass({"a"})), "a=NoPlaceToMovePods");
+}
+
+TEST_F(PlannerTest, APendingPodIsPackedWhereItWasPackedBefore) {
+  Use(Nodes(Shared(), {"a", "b", "c"}).Add(Pod("waiting").Cpu(100)));
+  const std::vector<PodId> pending = PodsNamed(snapshot_, {"waiting"});
+  for (int pass = 0; pass < 3; ++pass) {  // A search goes on at the next node.
+    const Plan plan = Pass({}, [&](PassInput& in) { in.pending = pending; });
+    ASSERT_EQ(plan.packed.size(), 1u);
+    EXPECT_EQ(snapshot_.catalog().NodeName(plan.packed[0].to), "b") << pass;
+  }
+  const PlannerMemory memory = planner_->Save();
+  ASSERT_EQ(memory.pending_hints.size(), 1u);
+  EXPECT_EQ(memory.pending_hints[0].pod_key, "default/waiting");
+  EXPECT_EQ(memory.pending_hints[0].node, "b");
+  EXPECT_TRUE(memory.hints.empty());
+}
+
+TEST_F(PlannerTest, ASuggestedPlaceIsTriedBeforeTheScan) {
+  Use(Nodes(Shared(), {"a", "b", "c", "d"})
+          .Add(Node("small").Cpu(10))
+          .Add(Pod("p").On("a").Cpu(100))
+          .Add(Pod("q").On("a").Cpu(100)));
+  const std::vector<Move> places = {
+      {PodNamed(snapshot_, "p"), test::NodeNamed(snapshot_, "d")},
+      {PodNamed(snapshot_, "q"), test::NodeNamed(snapshot_, "small")}};
+  planner_->Suggest(snapshot_, places);
+  EXPECT_EQ(HintOf("p"), "d");
+  EXPECT_EQ(Removed({"a"}), "a: p>d q>b");
+  Restart();
+  EXPECT_EQ(Removed({"a"}), "a: p>b q>c");
+}
+
 }  // namespace
 }  // namespace ebb::planner_test

@@ -1,6 +1,7 @@
 #include "engine/round.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -777,6 +778,242 @@ TEST_F(RoundTest, AJumpSaysHowFarAndWhereTo) {
   Round(near, pair_, kStart);
   EXPECT_NE(Round(near, pair_, kStart + 3600).status, ScaleDownStatus::kClockJumped);
   EXPECT_NE(Round(near, pair_, kStart).status, ScaleDownStatus::kClockJumped);
+}
+
+TEST(ScaleDownStatusTest, EveryStatusHasItsName) {
+  using enum ScaleDownStatus;
+  EXPECT_EQ(ToString(kNoCandidates), "ScaleDownNoCandidates");
+  EXPECT_EQ(ToString(kInCooldown), "ScaleDownInCooldown");
+  EXPECT_EQ(ToString(kNoNodeDeleted), "ScaleDownNoNodeDeleted");
+  EXPECT_EQ(ToString(kThrottled), "ScaleDownThrottled");
+  EXPECT_EQ(ToString(kNodeDeleteStarted), "ScaleDownNodeDeleteStarted");
+  EXPECT_EQ(ToString(kClusterUnhealthy), "ScaleDownClusterUnhealthy");
+  EXPECT_EQ(ToString(kNoRoomForPods), "ScaleDownNoRoomForPods");
+  EXPECT_EQ(ToString(kClockJumped), "ScaleDownClockJumped");
+  EXPECT_EQ(ToString(kError), "ScaleDownError");
+}
+
+TEST_F(RoundTest, NodesOfGroupsAreCountedByWhatBecomesOfThem) {
+  ClusterSnapshot snapshot = Cluster()
+                                 .Add(Node("a"))
+                                 .Add(Node("b"))
+                                 .Add(Node("c"))
+                                 .Add(Node("d"))
+                                 .Add(Node("e"))
+                                 .Add(Pod("bare").On("b").Cpu(100).OwnedByNobody())
+                                 .Add(Pod("large").On("c").Cpu(3000))
+                                 .Build();
+  NodeGroups groups = OneGroup(snapshot);
+  groups.group_of[Index(NodeNamed(snapshot, "d"))] = kNoGroup;
+  ActuationStatus actuation;
+  actuation.empty = {{"e", "group"}};
+  ScaleDown scale_down({});
+  const RoundResult result =
+      scale_down.Round(snapshot, groups, {.now_s = kStart, .actuation = &actuation}).value();
+  ASSERT_EQ(result.groups.size(), 1U);
+  EXPECT_EQ(result.groups[0].nodes, 4);
+  EXPECT_EQ(result.groups[0].unneeded, 1);
+  EXPECT_EQ(result.groups[0].needed, 2);
+  EXPECT_EQ(result.groups[0].unremovable, 2);
+  EXPECT_EQ(result.groups[0].in_deletion, 1);
+  EXPECT_EQ(Names(snapshot, result.needed), "b c");
+  ASSERT_EQ(result.unneeded.size(), 1U);
+  EXPECT_EQ(result.unneeded[0].node, NodeNamed(snapshot, "a"));
+}
+
+TEST_F(RoundTest, ADeletionThatIsToldTwiceCountsOnce) {
+  ScaleDownOptions options = AtOnce();
+  options.budgets.max_drain_parallelism = 2;
+  ScaleDown scale_down(options);
+  ActuationStatus actuation;
+  actuation.drained = {{"nowhere", "group"}, {"nowhere", "group"}};
+  const RoundResult result = Round(scale_down, pair_, kStart, &actuation);
+  EXPECT_EQ(result.log.size(), 1U);
+  EXPECT_EQ(Names(pair_, result.start.drain), "a");
+}
+
+TEST_F(RoundTest, ADeletionOfANodeThatIsGoneCountsForItsGroupsMinimum) {
+  for (const auto& [group, started] :
+       {std::pair("group", "a"), std::pair("other", "a b"), std::pair("", "a b")}) {
+    ClusterSnapshot snapshot = Cluster().Add(Node("a")).Add(Node("b")).Add(Node("c")).Build();
+    NodeGroups groups = OneGroup(snapshot);
+    groups.groups[0].min_size = 1;
+    ActuationStatus actuation;
+    actuation.empty = {{"nowhere", group}};
+    ScaleDown scale_down(AtOnce());
+    const RoundResult result =
+        scale_down.Round(snapshot, groups, {.now_s = kStart, .actuation = &actuation}).value();
+    EXPECT_EQ(Names(snapshot, result.start.empty), started) << group;
+  }
+}
+
+TEST_F(RoundTest, OfTheToldEvictionsOfAPodTheLatestIsKept) {
+  ScaleDown scale_down(AtOnce());
+  ActuationStatus actuation;
+  actuation.recent_evictions = {{"ns", "b", "1", kStart - 50}, {"ns", "a", "1", kStart - 60},
+                                {"ns", "a", "2", kStart - 70}, {"ns", "a", "1", kStart - 20},
+                                {"ns", "a", "1", kStart - 90}, {"ns", "c", "1", kStart - 120}};
+  Round(scale_down, pair_, kStart, &actuation);
+  EXPECT_EQ(scale_down.Save().actuation.recent_evictions,
+            (std::vector<EvictedPod>{{"ns", "a", "1", kStart - 20},
+                                     {"ns", "a", "2", kStart - 70},
+                                     {"ns", "b", "1", kStart - 50}}));
+  // Those that are remembered count beside those that are told.
+  actuation.recent_evictions = {{"ns", "a", "2", kStart + 5}};
+  Round(scale_down, pair_, kStart + 60, &actuation);
+  EXPECT_EQ(scale_down.Save().actuation.recent_evictions,
+            (std::vector<EvictedPod>{{"ns", "a", "1", kStart - 20},
+                                     {"ns", "a", "2", kStart + 5},
+                                     {"ns", "b", "1", kStart - 50}}));
+}
+
+TEST_F(PutBackTest, PodsWithoutRoomAreCountedAndTheFirstIsNamed) {
+  ClusterSnapshot snapshot = Evicted(0, 3000);
+  ScaleDown scale_down(AtOnce());
+  const ActuationStatus status = Evictions(kStart);
+  const RoundResult result = Round(scale_down, snapshot, kStart + 1, &status);
+  EXPECT_EQ(result.displaced, 3U);
+  EXPECT_EQ(result.displaced_placed, 2U);
+  EXPECT_EQ(result.message,
+            "1 of 3 pods of nodes in deletion or recently evicted find no room, first default/e2");
+}
+
+TEST_F(PutBackTest, APodThatIsPendingAsWellIsPutBackOnce) {
+  ClusterSnapshot snapshot = Evicted(0, 500);
+  ScaleDown scale_down(AtOnce());
+  const ActuationStatus status = Evictions(kStart);
+  const std::vector<PodId> pending = test::PodsNamed(snapshot, {"e2", "e0"});
+  const RoundResult result =
+      scale_down
+          .Round(snapshot, OneGroup(snapshot),
+                 {.now_s = kStart + 1, .actuation = &status, .pending = pending})
+          .value();
+  EXPECT_EQ(result.displaced, 3U);
+  EXPECT_EQ(result.displaced_placed, 3U);
+  EXPECT_EQ(result.plan.packed.size(), 3U);
+}
+
+TEST_F(RoundTest, TimersComeFromTaintsThatAreNeitherTooOldNorAhead) {
+  for (const auto& [tainted_s, since_s] :
+       {std::pair(kStart, kStart), std::pair(kStart - 99, kStart - 99),
+        std::pair(kStart - 100, kStart - 100), std::pair(kStart - 101, kStart),
+        std::pair(kStart - 5000, kStart), std::pair(kStart + 1, kStart)}) {
+    ClusterSnapshot snapshot =
+        Cluster()
+            .Add(Node("a").Taint("DeletionCandidateOfClusterAutoscaler", std::to_string(tainted_s),
+                                 "PreferNoSchedule"))
+            .Build();
+    ScaleDownOptions options;
+    options.node_deletion_candidate_ttl_s = 100;
+    ScaleDown scale_down(options);
+    EXPECT_EQ(Round(scale_down, snapshot, kStart).unneeded.at(0).since_s, since_s) << tainted_s;
+  }
+}
+
+TEST_F(RoundTest, TaintsSayNothingAfterTheFirstRoundOrUnlessAskedFor) {
+  const auto symbols = std::make_shared<Symbols>();
+  ClusterSnapshot other = Cluster(symbols).Add(Node("z")).Build();
+  ClusterSnapshot tainted =
+      Cluster(symbols)
+          .Add(Node("a").Taint("DeletionCandidateOfClusterAutoscaler", std::to_string(kStart - 50),
+                               "PreferNoSchedule"))
+          .Build();
+  ScaleDownOptions options;
+  options.node_deletion_candidate_ttl_s = 100;
+  ScaleDown later(options);
+  Round(later, other, kStart - 10);
+  EXPECT_EQ(Round(later, tainted, kStart).unneeded.at(0).since_s, kStart);
+  ScaleDown unasked({});
+  EXPECT_EQ(Round(unasked, tainted, kStart).unneeded.at(0).since_s, kStart);
+}
+
+TEST_F(RoundTest, ADeletionThatStartedHoldsTheNextOnesBack) {
+  ScaleDownOptions options = AtOnce();
+  options.cooldown.scale_down_delay_after_delete_s = 100;
+  ScaleDown scale_down(options);
+  EXPECT_EQ(Round(scale_down, pair_, kStart).status, ScaleDownStatus::kNodeDeleteStarted);
+  EXPECT_EQ(Round(scale_down, pair_, kStart + 99).status, ScaleDownStatus::kInCooldown);
+  EXPECT_EQ(Round(scale_down, pair_, kStart + 100).status, ScaleDownStatus::kNodeDeleteStarted);
+  using Last = Cooldowns::Last;
+  EXPECT_EQ(scale_down.Save().cooldowns,
+            (std::vector<Last>{{"", std::nullopt, kStart + 100, std::nullopt},
+                               {"group", std::nullopt, kStart + 100, std::nullopt}}));
+}
+
+TEST_F(RoundTest, APartOfAnAtomicGroupIsHeldBackByTheRestAndNotByBudgets) {
+  ClusterSnapshot snapshot = Cluster()
+                                 .Add(Node("a"))
+                                 .Add(Node("b"))
+                                 .Add(Pod("job").On("b").Cpu(100).SafeToEvict("on-completion"))
+                                 .Build();
+  NodeGroups groups = OneGroup(snapshot);
+  groups.groups[0].atomic = true;
+  ScaleDown scale_down(AtOnce());
+  const RoundResult result = scale_down.Round(snapshot, groups, {.now_s = kStart}).value();
+  EXPECT_EQ(result.status, ScaleDownStatus::kNoNodeDeleted);
+  EXPECT_EQ(result.message, "1 may go, but not without the rest of their groups");
+  EXPECT_EQ(NotYetText(snapshot, result), "b=BlockedByOnCompletionPod");
+}
+
+TEST_F(RoundTest, APassThatWasCutSaysHowManyCandidatesWait) {
+  Cluster cluster;
+  for (const char* name : {"a", "b", "c", "d", "e", "f"}) cluster.Add(Node(name));
+  ClusterSnapshot snapshot = cluster.Build();
+  ScaleDownOptions options;
+  options.planner.min_nodes_per_pass = 2;
+  ScaleDown scale_down(options);
+  const CountedDeadline deadline(0);
+  const RoundResult cut = Round(scale_down, snapshot, kStart, nullptr, &deadline);
+  EXPECT_EQ(cut.message, "4 of 6 candidates wait for the next round");
+  EXPECT_EQ(Round(scale_down, snapshot, kStart + 10).message, "");
+}
+
+TEST_F(RoundTest, TimesThatWereRememberedAheadAreCountedWhenTheClockComesBack) {
+  ScaleDown scale_down({});
+  Round(scale_down, pair_, kFarAway);
+  Round(scale_down, pair_, kStart);
+  const RoundResult back = Round(scale_down, pair_, kStart + 10);
+  // The last round, the timer of node a, the last pass.
+  EXPECT_THAT(back.log, testing::IsSupersetOf(
+                            {"a second round is at about this time; it is taken to be right",
+                             "3 remembered times lay after it and start anew"}));
+  EXPECT_EQ(back.now_s, kStart + 10);
+}
+
+TEST_F(RoundTest, OnlyTheCandidatesThatAreGivenAreJudgedInTheirOrder) {
+  ClusterSnapshot snapshot =
+      Cluster().Add(Node("a")).Add(Node("b")).Add(Node("c")).Add(Node("d")).Build();
+  const NodeGroups groups = OneGroup(snapshot);
+  const std::vector<NodeId> candidates = test::NodesNamed(snapshot, {"c", "d", "a"});
+  ActuationStatus actuation;
+  actuation.empty = {{"d", "group"}};
+  ScaleDown scale_down(AtOnce());
+  const RoundResult result =
+      scale_down
+          .Round(snapshot, groups,
+                 {.now_s = kStart, .actuation = &actuation, .candidates = &candidates})
+          .value();
+  EXPECT_EQ(test::Removals(snapshot, result.plan), "c:; a:");
+  EXPECT_EQ(result.newly_started, test::NodesNamed(snapshot, {"c", "a"}));
+}
+
+TEST_F(RoundTest, ARoundThatDecidesNothingSaysWhatTheBudgetsAllow) {
+  const auto symbols = std::make_shared<Symbols>();
+  ClusterSnapshot snapshot = Cluster(symbols)
+                                 .Add(Node("a"))
+                                 .Add(Budget("x").MatchingEverything().Allows(3))
+                                 .Add(Budget("y").MatchingEverything().Allows(0))
+                                 .Build();
+  ScaleDown scale_down({});
+  Round(scale_down, snapshot, kStart);
+  const RoundResult jumped = Round(scale_down, snapshot, kFarAway);
+  EXPECT_EQ(jumped.plan.termination, Termination::kNotStarted);
+  EXPECT_EQ(jumped.plan.pdb_remaining, (std::vector<int32_t>{3, 0}));
+  EXPECT_EQ(jumped.plan.utilization.size(), 1U);
+  EXPECT_EQ(jumped.now_s, kFarAway);
+  EXPECT_EQ(scale_down.Save().rounds, 2);
+  EXPECT_EQ(scale_down.Save().latest_s, kStart);
+  EXPECT_EQ(scale_down.Save().jump_s, kFarAway);
 }
 
 }  // namespace

@@ -101,5 +101,62 @@ TEST_F(StartedDeletionsTest, RestoredOnesGoOn) {
   EXPECT_FALSE(restored.AskFor(snapshot_.catalog().node(NodeId{0}), 20));
 }
 
+TEST_F(StartedDeletionsTest, WhatEndedElsewhereHidesNoFailureBehindIt) {
+  Update(10, true, {{"nowhere", true}, {"a", false}});
+  EXPECT_TRUE(Ask(10));
+}
+
+TEST_F(StartedDeletionsTest, ASuccessIsTimedWhenItWasSaidAndStaysOne) {
+  Update(10, true, {{"a", true}});
+  Update(20, true);
+  EXPECT_FALSE(Ask(30));
+  const auto saved = deletions_.Save(*symbols_);
+  ASSERT_EQ(saved.size(), 1U);
+  EXPECT_EQ(saved[0],
+            (StartedDeletions::Deletion{"a", "1", StartedDeletions::Phase::kSucceeded, 10}));
+  Update(std::nullopt, false);  // However long ago it may be.
+  EXPECT_FALSE(Ask(40));
+  Update(10 + 100 * kTimeout, false);
+  EXPECT_TRUE(deletions_.Save(*symbols_).empty());
+}
+
+TEST_F(StartedDeletionsTest, ASuccessThatIsSaidInDoubtIsTimedAsThePhaseBefore) {
+  Update(10, true);
+  Update(std::nullopt, true, {{"a", true}});
+  EXPECT_EQ(deletions_.Save(*symbols_).at(0).at_s, 10);
+}
+
+TEST_F(StartedDeletionsTest, ADeletionThatRunsIsTimedByRoundsAndNotDropped) {
+  Update(10, true);
+  EXPECT_FALSE(Ask(25));
+  EXPECT_EQ(deletions_.Save(*symbols_).at(0).at_s, 10);
+  Update(40, true);
+  EXPECT_EQ(deletions_.Save(*symbols_).at(0).at_s, 40);
+  Update(std::nullopt, true);
+  EXPECT_EQ(deletions_.Save(*symbols_).at(0).at_s, 40);
+  deletions_.DropOld(100 * kTimeout);
+  EXPECT_FALSE(Ask(100 * kTimeout));
+}
+
+TEST_F(StartedDeletionsTest, ANodeThatWasTakenOutOfTheSnapshotHasNoDeletion) {
+  Update(10, true);
+  snapshot_.RemoveNode(NodeId{0});
+  Update(20, true);
+  EXPECT_TRUE(deletions_.Save(*symbols_).empty());
+}
+
+TEST_F(StartedDeletionsTest, SavedOnesAreSortedAndTakeThePlaceOfOthers) {
+  const std::vector<StartedDeletions::Deletion> list = {
+      {"c", "3", StartedDeletions::Phase::kRunning, 7},
+      {"b", "2", StartedDeletions::Phase::kAskedFor, 8},
+      {"d", "4", StartedDeletions::Phase::kSucceeded, 9}};
+  deletions_.Restore(list, *symbols_);
+  const auto saved = deletions_.Save(*symbols_);
+  ASSERT_EQ(saved.size(), 3U);
+  EXPECT_EQ(saved[0], list[1]);
+  EXPECT_EQ(saved[1], list[0]);
+  EXPECT_EQ(saved[2], list[2]);
+}
+
 }  // namespace
 }  // namespace ebb::started_deletions_test

@@ -1,6 +1,7 @@
 #include "engine/state_clock.h"
 
 #include <optional>
+#include <string>
 
 #include "gtest/gtest.h"
 
@@ -53,6 +54,35 @@ TEST(SetClockTest, LaterClockChangesNothing) {
   EXPECT_TRUE(SetClock(state, 5000).empty());
   EXPECT_EQ(state.latest_s, 5000);
   EXPECT_EQ(state.timers[0].since_s, 4000);
+}
+
+TEST(SetClockTest, EveryTimeThatMovedIsNamed) {
+  ScaleDownState state;
+  state.latest_s = 2000;
+  state.timers = {{"a", "", 2001, true}, {"now", "", 1000, true}};
+  state.skipped = {{"b", 2002}};
+  state.started = {{"c", "", StartedDeletions::Phase::kRunning, 2003}};
+  state.actuation.recent_evictions = {{"ns", "p", "", 2004}};
+  state.cooldowns = {{"", 2005, 2006, 2007}, {"g", 2008, 2009, 2010}};
+  state.limit.latest_update_s = 2011;
+  std::string told;
+  for (const ClockChange& change : SetClock(state, 1000)) {
+    EXPECT_EQ(change.to_s, 1000);
+    told += std::to_string(change.from_s) + " " + change.what + "\n";
+  }
+  EXPECT_EQ(told,
+            "2000 last round\n"
+            "2001 timer of node a\n"
+            "2002 first skip of node b\n"
+            "2003 deletion of node c\n"
+            "2004 eviction of pod ns/p\n"
+            "2005 last scale-up\n"
+            "2006 last deletion\n"
+            "2007 last failed deletion\n"
+            "2008 last scale-up of group g\n"
+            "2009 last deletion of group g\n"
+            "2010 last failed deletion of group g\n"
+            "2011 last pass\n");
 }
 
 }  // namespace

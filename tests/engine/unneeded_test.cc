@@ -83,5 +83,46 @@ TEST_F(UnneededTimersTest, SavedTimersComeBackSorted) {
   EXPECT_EQ(restored.size(), 2u);
 }
 
+TEST_F(UnneededTimersTest, OfSkippedNodesThoseWithATimerKeepItAndOthersLoseTheirs) {
+  Update(Removing({"a", "b"}), 100);
+  Update(Removing({"a"}, {"b"}), 200, SkippedTimer::kKept);
+  EXPECT_EQ(timers_.size(), 1u);
+  EXPECT_EQ(timers_.Save(symbols()),
+            (std::vector<UnneededTimers::Timer>{{"a", "", 100, true}, {"b", "", 100, false}}));
+  Update(Removing({}, {"a"}), 300, SkippedTimer::kKept);
+  EXPECT_EQ(timers_.Save(symbols()), (std::vector<UnneededTimers::Timer>{{"a", "", 100, false}}));
+  EXPECT_EQ(timers_.size(), 0u);
+}
+
+TEST_F(UnneededTimersTest, AnotherMachineOfASkippedNodesNameKeepsItsTimerOnlyWhereToldSo) {
+  const ClusterSnapshot other =
+      test::Cluster(snapshot_.catalog().shared_symbols())
+          .Add(test::Node("a").With([](objects::Node& node) { node.meta.uid = "2"; }))
+          .Build();
+  for (const ReturnedNode returned : {ReturnedNode::kStartsAnew, ReturnedNode::kKeepsTimer}) {
+    Update(Removing({"a"}), 100);
+    Plan plan;
+    plan.skipped.push_back(test::NodeNamed(other, "a"));
+    timers_.Update(other.catalog(), plan, 200, SkippedTimer::kKept, returned);
+    std::vector<UnneededTimers::Timer> want;
+    if (returned == ReturnedNode::kKeepsTimer) want.push_back({"a", "2", 100, false});
+    EXPECT_EQ(timers_.Save(symbols()), want);
+    timers_.Clear();
+    EXPECT_TRUE(timers_.Save(symbols()).empty());
+  }
+}
+
+TEST_F(UnneededTimersTest, RestoredTimersThatWereNotJudgedCountForNothing) {
+  const std::vector<UnneededTimers::Timer> saved = {{"a", "", 100, true}, {"b", "", 50, false}};
+  Update(Removing({"b"}), 300);
+  timers_.Restore(saved, symbols());
+  EXPECT_EQ(timers_.size(), 1u);
+  EXPECT_EQ(Since("a"), 100);
+  EXPECT_EQ(Since("b"), std::nullopt);
+  EXPECT_EQ(timers_.Save(symbols()), saved);
+  Update(Removing({"b"}), 400);
+  EXPECT_EQ(Since("b"), 50);
+}
+
 }  // namespace
 }  // namespace ebb::unneeded_test

@@ -556,5 +556,63 @@ TEST(VerifyTest, GhostIsNoDomainWhereTaintsAreHonoured) {
   EXPECT_EQ(c.Verdict(), "ok");
 }
 
+constexpr const char* kUsedTooMuch = "the plan is refused: node \"a\" is used too much";
+
+TEST(VerifyTest, GpusAloneCountWhereThereAreSomeOrALabelSaysSo) {
+  constexpr const char* kGpu = "nvidia.com/gpu";
+  Case gpu(Cluster()
+               .Add(Node("a").Resource(kGpu, 4))
+               .Add(Node("b").Resource(kGpu, 4))
+               .Add(Pod("p").On("a").Cpu(3900).Request(kGpu, 3)));
+  gpu.Remove("a", {{"p", "b"}});
+  EXPECT_EQ(gpu.Verdict(), kUsedTooMuch);
+  gpu.options.scale_down_utilization_threshold = 1;
+  EXPECT_EQ(gpu.Verdict(), kUsedTooMuch);
+  gpu.options.scale_down_gpu_utilization_threshold = 0.75;
+  gpu.options.scale_down_utilization_threshold = 0;
+  EXPECT_EQ(gpu.Verdict(), "ok");
+  gpu.groups.groups[0].scale_down_gpu_utilization_threshold = 0.7;
+  EXPECT_EQ(gpu.Verdict(), kUsedTooMuch);
+
+  Case labelled(Cluster().Add(Node("a")).Add(Node("b")).Add(Pod("p").On("a").Cpu(3900)));
+  labelled.Remove("a", {{"p", "b"}});
+  EXPECT_EQ(labelled.Verdict(), kUsedTooMuch);
+  labelled.groups.gpu_label = {true, false};
+  EXPECT_EQ(labelled.Verdict(), "ok");
+  labelled.options.scale_down_gpu_utilization_threshold = -1;
+  EXPECT_EQ(labelled.Verdict(), kUsedTooMuch);
+}
+
+TEST(VerifyTest, PodsThatAreIgnoredCountOnNeitherSide) {
+  Case agents(Cluster()
+                  .Add(Node("a"))
+                  .Add(Node("b"))
+                  .Add(Pod("agent").On("a").DaemonSet().Cpu(3000))
+                  .Add(Pod("p").On("a").Cpu(500)));
+  agents.Remove("a", {{"p", "b"}}).daemonset = {agents.P("agent")};
+  EXPECT_EQ(agents.Verdict(), kUsedTooMuch);
+  agents.options.ignore_daemonsets_utilization = true;
+  EXPECT_EQ(agents.Verdict(), "ok") << "500 of 1000";
+  agents.groups.groups[0].ignore_daemonsets_utilization = false;
+  EXPECT_EQ(agents.Verdict(), kUsedTooMuch);
+  agents.groups.groups[0].ignore_daemonsets_utilization = true;
+  agents.options.scale_down_utilization_threshold = 0.49;
+  EXPECT_EQ(agents.Verdict(), kUsedTooMuch);
+
+  Case mirror(Cluster().Add(Node("a")).Add(Node("b")).Add(
+      Pod("static").On("a").Mirror().Memory(6 * test::kGiB)));
+  mirror.Remove("a", {});
+  EXPECT_EQ(mirror.Verdict(), kUsedTooMuch);
+  mirror.options.ignore_mirror_pods_utilization = true;
+  EXPECT_EQ(mirror.Verdict(), "ok");
+
+  for (const auto& [age_s, verdict] : {std::pair(60, kUsedTooMuch), std::pair(61, "ok")}) {
+    Case going(Cluster().Add(Node("a")).Add(Node("b")).Add(
+        Pod("t").On("a").Cpu(3000).DeletedAt(test::kPassTime - age_s)));
+    going.Remove("a", {});
+    EXPECT_EQ(going.Verdict(), verdict) << age_s;
+  }
+}
+
 }  // namespace
 }  // namespace ebb::verify_test

@@ -432,5 +432,34 @@ TEST_F(GetPodsToMoveTest, BudgetWithOneLeftLetsSeveralPodsOfANodeGo) {
   EXPECT_EQ(Names(result_.move), "a b");
 }
 
+// The first second at which some rule may say otherwise.
+TEST(NextDrainChangeTest, ComesWhenADeletedPodIsOverdueOrASystemPodComesOfAge) {
+  constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+  const auto next = [](const std::vector<Pod>& pods, const DrainOptions& options = {}) {
+    Cluster cluster;
+    cluster.Add(Node("n"));
+    for (size_t i = 0; i < pods.size(); ++i) {
+      Pod pod = pods[i];
+      pod.raw.meta.name = test::Keep("p" + std::to_string(i));
+      cluster.Add(pod.On("n"));
+    }
+    return NextDrainChange(cluster.Build().catalog(), options, kNow);
+  };
+  EXPECT_EQ(next({}), kNever);
+  EXPECT_EQ(next({P(), P().CreatedAt(kNow - 10)}), kNever);
+  EXPECT_EQ(next({P().DeletedAt(kNow - 10)}), kNow + 51);
+  EXPECT_EQ(next({Grace(P().DeletedAt(kNow - 10), 100)}), kNow + 121);
+  EXPECT_EQ(next({P().DeletedAt(kNow - 60)}), kNow + 1);
+  EXPECT_EQ(next({P().DeletedAt(kNow - 61)}), kNever) << "it is overdue already";
+  EXPECT_EQ(next({System(10)}), kNow + kHour - 10 + 1);
+  EXPECT_EQ(next({System(kHour)}), kNow + 1);
+  EXPECT_EQ(next({System(kHour + 1)}), kNever) << "it is of age already";
+  EXPECT_EQ(next({P().In("kube-system")}), kNever) << "nobody knows its age";
+  EXPECT_EQ(next({System(10)}, {.blocking_system_pod_disruption_timeout_s = 50}), kNow + 41);
+  EXPECT_EQ(next({System(kHour + 1), P(), System(10), P().DeletedAt(kNow - 61),
+                  P().DeletedAt(kNow - 5), System(20)}),
+            kNow + 56);
+}
+
 }  // namespace
 }  // namespace ebb::drainability_test

@@ -2,6 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
 #include "tests/predicates/verdict.h"
 
 namespace ebb::test::filters_test {
@@ -32,11 +38,65 @@ TEST(FiltersTest, WhatIsNotUnderstoodFitsNowhereAndSaysWhy) {
 }
 
 TEST(FiltersTest, EveryFilterHasTheSchedulersName) {
-  EXPECT_EQ(FilterName(Filter::kNodeUnschedulable), "NodeUnschedulable");
-  EXPECT_EQ(FilterName(Filter::kNodeResourcesFit), "NodeResourcesFit");
-  EXPECT_EQ(FilterName(Filter::kVolumeZone), "VolumeZone");
-  EXPECT_EQ(FilterName(Filter::kNodeDeclaredFeatures), "NodeDeclaredFeatures");
-  EXPECT_EQ(FilterName(Filter::kNotUnderstood), "NotUnderstood");
+  using enum Filter;
+  const std::pair<Filter, std::string_view> names[] = {
+      {kNodeUnschedulable, "NodeUnschedulable"},
+      {kNodeName, "NodeName"},
+      {kTaintToleration, "TaintToleration"},
+      {kNodeAffinity, "NodeAffinity"},
+      {kNodePorts, "NodePorts"},
+      {kNodeResourcesFit, "NodeResourcesFit"},
+      {kVolumeRestrictions, "VolumeRestrictions"},
+      {kNodeVolumeLimits, "NodeVolumeLimits"},
+      {kVolumeBinding, "VolumeBinding"},
+      {kVolumeZone, "VolumeZone"},
+      {kPodTopologySpread, "PodTopologySpread"},
+      {kInterPodAffinity, "InterPodAffinity"},
+      {kDynamicResources, "DynamicResources"},
+      {kNodeDeclaredFeatures, "NodeDeclaredFeatures"},
+      {kNotUnderstood, "NotUnderstood"}};
+  static_assert(std::size(names) == kFilterCount);
+  for (const auto& [filter, name] : names) EXPECT_EQ(FilterName(filter), name);
+}
+
+TEST(FiltersTest, AFieldThatTheSchedulerFailsOnIsTheFiltersThatReadsIt) {
+  const auto verdict = [](const char* field) {
+    const ClusterSnapshot snapshot =
+        Cluster()
+            .Add(Node("n"))
+            .Add(Pod("p").With([&](objects::Pod& pod) { pod.not_understood = field; }))
+            .Build();
+    return VerdictOf(snapshot, "p", "n");
+  };
+  for (const auto& [field, filter] :
+       {std::pair("spec.topologySpreadConstraints: x", "PodTopologySpread"),
+        std::pair("spec.affinity.podAffinity: x", "InterPodAffinity"),
+        std::pair("spec.affinity.podAntiAffinity: x", "InterPodAffinity"),
+        std::pair("spec.affinity.podAffinity[].x", "NotUnderstood"),
+        std::pair("spec.affinity: x", "NotUnderstood")}) {
+    EXPECT_EQ(verdict(field), std::string(filter) + ": " + field);
+  }
+}
+
+TEST(FiltersTest, EveryFilterThatSaysNoIsNamedWhereAllAreAsked) {
+  const ClusterSnapshot snapshot =
+      Cluster()
+          .Add(Node("n").Unschedulable().Cpu(0))
+          .Add(Pod("p").Cpu(1))
+          .Add(Pod("claims").With([](objects::Pod& pod) { pod.not_understood = "spec.x"; }))
+          .Build();
+  const auto no = [&](std::string_view pod) {
+    std::string names;
+    for (const FilterVerdict& verdict :
+         ExplainEach(snapshot, snapshot.catalog().shape_of(PodNamed(snapshot, pod)),
+                     NodeNamed(snapshot, "n"))) {
+      EXPECT_EQ(verdict.fits, verdict.reasons.empty());
+      if (!verdict.fits) names += std::string(FilterName(verdict.filter)) + " ";
+    }
+    return names;
+  };
+  EXPECT_EQ(no("p"), "NodeUnschedulable NodeResourcesFit ");
+  EXPECT_EQ(no("claims"), "NotUnderstood ");
 }
 
 }  // namespace

@@ -127,5 +127,41 @@ TEST(NodeVolumeLimitsTest, ADiskThatCannotBeCountedFitsWhereNothingCounts) {
   EXPECT_EQ(verdict(kOdd, "vol-1", false), "fits");
 }
 
+TEST(NodeVolumeLimitsTest, EachVolumeOfThePodsCountsOnceHoweverManyMountIt) {
+  const auto verdict = [](int64_t limit) {
+    objects::CsiNode csi_node = CsiNode("n", "other", 0);
+    csi_node.drivers.push_back({kDriver, limit});
+    return VerdictOf(WithVolumes()
+                         .Add(csi_node)
+                         .Add(Pod("plain").On("n"))
+                         .Add(Mounting(Pod("first").On("n"), "b"))
+                         .Add(Mounting(Mounting(Pod("second").On("n"), "a"), "b"))
+                         .Add(Mounting(Pod("p"), "c"))
+                         .Build(),
+                     "p", "n");
+  };
+  EXPECT_EQ(verdict(2), kTooMany);
+  EXPECT_EQ(verdict(3), "fits");
+}
+
+TEST(NodeVolumeLimitsTest, AnAttachmentOfAVolumeThatAPodMountsCountsOnce) {
+  objects::VolumeAttachment attachment;
+  attachment.meta.name = "attachment";
+  attachment.attacher = kDriver;
+  attachment.node_name = "n";
+  attachment.volume_name = "a";
+  const auto verdict = [&](int64_t limit) {
+    return VerdictOf(WithVolumes()
+                         .Add(CsiNode("n", kDriver, limit))
+                         .Add(attachment)
+                         .Add(Mounting(Pod("holder").On("n"), "a"))
+                         .Add(Mounting(Pod("p"), "b"))
+                         .Build(),
+                     "p", "n");
+  };
+  EXPECT_EQ(verdict(1), kTooMany);
+  EXPECT_EQ(verdict(2), "fits");
+}
+
 }  // namespace
 }  // namespace ebb::test::node_volume_limits_test

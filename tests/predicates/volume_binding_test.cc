@@ -289,5 +289,19 @@ TEST(VolumeBindingTest, ASelectorThatDoesNotParseIsNamedWithItsClaim) {
             "\"Near\" is not a valid label selector operator (key \"k\")");
 }
 
+TEST(VolumeBindingTest, AClassThatSaysNotWhenToBindIsNamedBeforeClaimsThatWait) {
+  objects::StorageClass odd = LateClass("odd", kDriver);
+  odd.volume_binding_mode = "";
+  const ClusterSnapshot snapshot = Cluster()
+                                       .Add(Node("a"))
+                                       .Add(odd)
+                                       .Add(Claim("waits"))
+                                       .Add(Claim("data", "odd"))
+                                       .Add(Mounting(Mounting(Pod("p"), "waits"), "data"))
+                                       .Build();
+  EXPECT_EQ(VerdictOf(snapshot, "p", "a"),
+            "VolumeBinding: VolumeBindingMode not set for StorageClass \"odd\"");
+}
+
 }  // namespace
 }  // namespace ebb::test::volume_binding_test

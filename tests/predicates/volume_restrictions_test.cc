@@ -123,5 +123,64 @@ TEST(VolumeRestrictionsTest, AClaimThatDoesNotExistFailsByName) {
             "VolumeRestrictions: persistentvolumeclaim \"gone\" not found");
 }
 
+TEST(VolumeRestrictionsTest, PodsWithoutTheDiskHideNoneBehindThem) {
+  const Text kGce = "gcePersistentDisk";
+  const ClusterSnapshot snapshot = Cluster()
+                                       .Add(Node("n"))
+                                       .Add(Pod("plain").On("n"))
+                                       .Add(WithDisk(Pod("other").On("n"), kGce, "b"))
+                                       .Add(WithDisk(Pod("holder").On("n"), kGce, "a"))
+                                       .Add(WithDisk(Pod("p"), kGce, "a"))
+                                       .Build();
+  EXPECT_EQ(VerdictOf(snapshot, "p", "n"), kNoDisk);
+}
+
+// Images with many monitors are looked up by monitor.
+TEST(VolumeRestrictionsTest, ImagesWithManyMonitorsConflictAsOthersDo) {
+  const auto rbd = [](Pod pod, Text image, Text pool, bool read_only, Text shared) {
+    pod = WithDisk(std::move(pod), "rbd", image, read_only);
+    objects::Volume& volume = pod.raw.volumes.back();
+    volume.pool = pool;
+    for (int m = 0; m < 70; ++m) {
+      volume.monitors.push_back(Keep(std::string(pod.raw.meta.name) + std::to_string(m)));
+    }
+    volume.monitors.push_back(shared);
+    return pod;
+  };
+  const auto verdict = [&](bool held_read_only, const Pod& wanted) {
+    return VerdictOf(Cluster()
+                         .Add(Node("n"))
+                         .Add(rbd(Pod("holder").On("n"), "image", "rbd", held_read_only, "m"))
+                         .Add(wanted)
+                         .Build(),
+                     "p", "n");
+  };
+  EXPECT_EQ(verdict(false, rbd(Pod("p"), "image", "rbd", false, "m")), kNoDisk);
+  EXPECT_EQ(verdict(true, rbd(Pod("p"), "image", "rbd", false, "m")), kNoDisk);
+  EXPECT_EQ(verdict(false, rbd(Pod("p"), "image", "rbd", true, "m")), kNoDisk);
+  EXPECT_EQ(verdict(true, rbd(Pod("p"), "image", "rbd", true, "m")), "fits");
+  EXPECT_EQ(verdict(false, rbd(Pod("p"), "image", "rbd", false, "none")), "fits");
+  EXPECT_EQ(verdict(false, rbd(Pod("p"), "image", "fast", false, "m")), "fits");
+  EXPECT_EQ(verdict(false, rbd(Pod("p"), "other", "rbd", false, "m")), "fits");
+}
+
+TEST(VolumeRestrictionsTest, EveryClaimOfAPodIsLookedAt) {
+  objects::PersistentVolumeClaim data = BoundClaim("data", "pv");
+  data.access_modes = {"ReadWriteOncePod"};
+  const ClusterSnapshot snapshot = Cluster()
+                                       .Add(Node("n"))
+                                       .Add(Volume("pv"))
+                                       .Add(Volume("pv2"))
+                                       .Add(BoundClaim("plain", "pv2"))
+                                       .Add(data)
+                                       .Add(Mounting(Pod("holder").On("n"), "data"))
+                                       .Add(Mounting(Mounting(Pod("p"), "plain"), "data"))
+                                       .Add(Mounting(Mounting(Pod("q"), "plain"), "gone"))
+                                       .Build();
+  EXPECT_EQ(VerdictOf(snapshot, "p", "n"), kInUse);
+  EXPECT_EQ(VerdictOf(snapshot, "q", "n"),
+            "VolumeRestrictions: persistentvolumeclaim \"gone\" not found");
+}
+
 }  // namespace
 }  // namespace ebb::test::volume_restrictions_test

@@ -58,5 +58,29 @@ TEST(VolumeZoneTest, AClaimBoundToNothingFailsByTheVolumesName) {
   EXPECT_EQ(VerdictOf(snapshot, "p", "n"), "VolumeZone: persistentvolume \"gone\" not found");
 }
 
+TEST(VolumeZoneTest, EveryVolumeOfThePodAndEveryLabelOfItMustBeMet) {
+  objects::PersistentVolume here = Volume("here");
+  here.meta.labels = {{kZone, "a"}, {kRegion, "r"}};
+  objects::PersistentVolume elsewhere = Volume("elsewhere");
+  elsewhere.meta.labels = {{kZone, "a"}, {kRegion, "s"}};
+  const ClusterSnapshot snapshot =
+      Cluster()
+          .Add(Node("n").Label(kZone, "a").Label(kRegion, "r"))
+          .Add(here)
+          .Add(elsewhere)
+          .Add(LateClass("late", "csi.example.com"))
+          .Add(Claim("later", "late"))
+          .Add(BoundClaim("of-here", "here"))
+          .Add(BoundClaim("of-elsewhere", "elsewhere"))
+          .Add(BoundClaim("of-gone", "gone"))
+          .Add(Mounting(Mounting(Pod("fits"), "later"), "of-here"))
+          .Add(Mounting(Mounting(Mounting(Pod("p"), "later"), "of-here"), "of-elsewhere"))
+          .Add(Mounting(Mounting(Mounting(Pod("q"), "later"), "of-here"), "of-gone"))
+          .Build();
+  EXPECT_EQ(VerdictOf(snapshot, "fits", "n"), "fits");
+  EXPECT_EQ(VerdictOf(snapshot, "p", "n"), kNoZone);
+  EXPECT_EQ(VerdictOf(snapshot, "q", "n"), "VolumeZone: persistentvolume \"gone\" not found");
+}
+
 }  // namespace
 }  // namespace ebb::test::volume_zone_test

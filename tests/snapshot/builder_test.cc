@@ -576,5 +576,19 @@ TEST(SnapshotBuilderTest, APodSaysThroughWhichDeviceClassItsResourceIsAllocated)
   EXPECT_EQ(snapshot.catalog().shape_of(PodNamed(snapshot, "other")).not_understood, "");
 }
 
+TEST(SnapshotBuilderTest, WhatIsNotThereIsNotFoundByItsName) {
+  const ClusterSnapshot snapshot =
+      Cluster().Add(Node("a")).Add(Pod("p").In("shop").On("a")).Build();
+  const Catalog& catalog = snapshot.catalog();
+  EXPECT_EQ(catalog.FindNode("b").status(), absl::NotFoundError("no node \"b\""));
+  EXPECT_EQ(catalog.FindNode("p").status(), absl::NotFoundError("no node \"p\""));
+  EXPECT_EQ(catalog.FindPod("default", "p").status(), absl::NotFoundError("no pod \"default/p\""));
+  EXPECT_EQ(catalog.FindPod("shop", "a").status(), absl::NotFoundError("no pod \"shop/a\""));
+  EXPECT_EQ(catalog.FindPod("shop", "").status(), absl::NotFoundError("no pod \"shop/\""));
+  EXPECT_TRUE(catalog.FindPod("shop", "p").ok());
+  EXPECT_EQ(catalog.FindResource("shop"), std::nullopt);
+  EXPECT_EQ(catalog.FindResource("pods"), kPods);
+}
+
 }  // namespace
 }  // namespace ebb::builder_test

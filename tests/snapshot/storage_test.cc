@@ -3,9 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include "snapshot/object_ref.h"
 
 namespace ebb::storage_test {
 namespace {
@@ -325,6 +330,177 @@ TEST_F(CountedVolumeTest, AnEphemeralClaimBelongsToWhoeverControlsItFirst) {
   EXPECT_FALSE(volumes.claims[0].owned);
   EXPECT_EQ(volumes.attach_error,
             "ephemeral volume: the PersistentVolumeClaim is not owned by the pod");
+}
+
+TEST_F(StorageTest, WhatAChangeOfAKindMeansForACatalogIsTold) {
+  using enum Storage::Effect;
+  const std::pair<objects::StorageObject, Storage::Effect> effects[] = {
+      {objects::ResourceSlice(), kNone},
+      {objects::CsiNode(), kInPlace},
+      {objects::VolumeAttachment(), kInPlace},
+      {objects::PersistentVolume(), kAnew},
+      {objects::PersistentVolumeClaim(), kAnew},
+      {objects::StorageClass(), kAnew},
+      {objects::CsiDriver(), kAnew},
+      {objects::CsiStorageCapacity(), kAnew},
+      {objects::DeviceClass(), kShapes},
+      {objects::ResourceClaim(), kShapes},
+      {objects::ResourceClaimTemplate(), kShapes}};
+  for (const auto& [object, effect] : effects) {
+    EXPECT_EQ(Storage::EffectOf(object), effect) << objects::KindOf(object);
+  }
+}
+
+TEST_F(StorageTest, AttachmentsThatDoNotCountHideNoneBehindThem) {
+  const auto csi = [](std::string_view name) {
+    objects::PersistentVolume volume = Volume(name, "", 1);
+    volume.source = "csi";
+    volume.driver = "csi.example.com";
+    volume.id = name;
+    return volume;
+  };
+  objects::PersistentVolume local = Volume("local", "", 1);
+  local.source = "local";
+  for (const auto& volume : {csi("v"), csi("w"), local}) EXPECT_EQ(Add(volume), "");
+  const objects::VolumeAttachment of_v = Attachment("3", "v");
+  for (const auto& attachment :
+       {Attachment("1", "gone"), Attachment("2", "local"), of_v, Attachment("4", "w")}) {
+    EXPECT_EQ(Add(attachment), "");
+  }
+  storage_.Connect(symbols_);
+  const auto attached = [this] {
+    std::vector<std::string_view> ids;
+    for (const AttachableVolume& volume : storage_.AttachedTo(symbols_.Intern("a"))) {
+      ids.push_back(symbols_.Text(volume.id));
+    }
+    return ids;
+  };
+  EXPECT_THAT(attached(), ElementsAre("csi.example.com/v", "csi.example.com/w"));
+  storage_.Remove(of_v, symbols_);
+  EXPECT_THAT(attached(), ElementsAre("csi.example.com/w"));
+  storage_.Replace(nullptr, of_v, symbols_);
+  EXPECT_THAT(attached(), ElementsAre("csi.example.com/w", "csi.example.com/v"));
+  // In place of another of the node.
+  objects::VolumeAttachment moved = of_v;
+  moved.volume_name = "gone";
+  const objects::StorageObject old = of_v;
+  storage_.Replace(&old, moved, symbols_);
+  EXPECT_THAT(attached(), ElementsAre("csi.example.com/w"));
+}
+
+TEST_F(StorageTest, CapacitiesThatSayNothingAreLeftOut) {
+  const auto capacity = [](std::string_view name, std::optional<int64_t> largest,
+                           std::optional<int64_t> all) {
+    objects::CsiStorageCapacity made;
+    made.meta.namespace_name = "shop";
+    made.meta.name = name;
+    made.storage_class_name = name;
+    made.node_topology.nil = false;
+    made.maximum_volume_size_bytes = largest;
+    made.capacity_bytes = all;
+    return made;
+  };
+  objects::CsiStorageCapacity nowhere = capacity("nowhere", 1, 1);
+  nowhere.node_topology.nil = true;
+  objects::CsiStorageCapacity odd = capacity("odd", 1, 1);
+  odd.node_topology.match_expressions = {{"k", "Near", {"x"}}};
+  for (const auto& each : {capacity("both", 3, 9), capacity("none", std::nullopt, std::nullopt),
+                           nowhere, odd, capacity("all", std::nullopt, 7)}) {
+    EXPECT_EQ(Add(each), "");
+  }
+  ASSERT_EQ(storage_.capacities().size(), 2U);
+  EXPECT_EQ(symbols_.Text(storage_.capacities()[0].storage_class), "both");
+  EXPECT_EQ(storage_.capacities()[0].volume_size_max, 3);
+  EXPECT_EQ(symbols_.Text(storage_.capacities()[1].storage_class), "all");
+  EXPECT_EQ(storage_.capacities()[1].volume_size_max, 7);
+}
+
+TEST_F(CountedVolumeTest, AClaimSaysHowItIsBoundAndWhatItAsksFor) {
+  objects::PersistentVolumeClaim claim;
+  claim.meta.namespace_name = "shop";
+  claim.meta.name = "data";
+  claim.meta.uid = "u";
+  claim.request_bytes = 5;
+  EXPECT_EQ(Add(claim), "");
+  claim.meta.name = "used";
+  claim.meta.deletion_time = 1;
+  claim.meta.annotations = {{"pv.kubernetes.io/bind-completed", "yes"},
+                            {"volume.kubernetes.io/selected-node", "a"}};
+  claim.access_modes = {"ReadWriteOnce", "ReadWriteOncePod"};
+  claim.volume_mode = "Block";
+  claim.volume_attributes_class_name = "gold";
+  claim.volume_name = "pv";
+  claim.phase = "Lost";
+  claim.selector.nil = false;
+  claim.selector.match_expressions = {{"k", "Near", {"x"}}};
+  EXPECT_EQ(Add(claim), "");
+  objects::Volume volume;
+  volume.source = "persistentVolumeClaim";
+  volume.claim_name = "data";
+  const ClaimInfo& plain = *Mount(volume).claims.at(0).claim;
+  EXPECT_FALSE(plain.lost || plain.deleting || plain.bind_completed || plain.read_write_once_pod);
+  EXPECT_FALSE(plain.selected_node.has_value());
+  EXPECT_EQ(symbols_.Text(plain.mode), "Filesystem");
+  EXPECT_EQ(plain.volume_name, kNoText);
+  EXPECT_EQ(plain.request_bytes, 5);
+  EXPECT_EQ(plain.selector_error, "");
+  volume.claim_name = "used";
+  storage_ = storage_.WithoutObjects();
+  EXPECT_EQ(Add(claim), "");
+  const ClaimInfo& used = *Mount(volume).claims.at(0).claim;
+  EXPECT_TRUE(used.lost && used.deleting && used.bind_completed && used.read_write_once_pod);
+  EXPECT_EQ(used.selected_node, symbols_.Intern("a"));
+  EXPECT_EQ(symbols_.Text(used.mode), "Block");
+  EXPECT_EQ(symbols_.Text(used.attributes_class), "gold");
+  EXPECT_EQ(symbols_.Text(used.volume_name), "pv");
+  EXPECT_EQ(
+      used.selector_error.rfind("error creating internal label selector for claim: shop/used: ", 0),
+      0U);
+}
+
+TEST_F(CountedVolumeTest, AClassSaysWhenAndWhereItProvisions) {
+  const auto info = [this](objects::StorageClass from, bool reports) {
+    storage_ = Storage();
+    from.meta.name = "c";
+    EXPECT_EQ(Add(from), "");
+    objects::CsiDriver driver;
+    driver.meta.name = from.provisioner.empty() ? "x" : from.provisioner;
+    driver.storage_capacity = reports;
+    EXPECT_EQ(Add(driver), "");
+    objects::PersistentVolumeClaim claim;
+    claim.meta.namespace_name = "shop";
+    claim.meta.name = "data";
+    claim.storage_class_name = "c";
+    EXPECT_EQ(Add(claim), "");
+    objects::Volume volume;
+    volume.source = "persistentVolumeClaim";
+    volume.claim_name = "data";
+    return *Mount(volume).claims.at(0).claim->class_info;
+  };
+  objects::StorageClass none;
+  const StorageClassInfo of_none = info(none, true);
+  EXPECT_FALSE(of_none.has_binding_mode || of_none.delayed || of_none.provisions ||
+               of_none.tracks_capacity);
+  EXPECT_TRUE(of_none.allows_every_node);
+  objects::StorageClass now;
+  now.provisioner = "kubernetes.io/no-provisioner";
+  now.volume_binding_mode = "Immediate";
+  const StorageClassInfo of_now = info(now, false);
+  EXPECT_TRUE(of_now.has_binding_mode);
+  EXPECT_FALSE(of_now.delayed || of_now.provisions || of_now.tracks_capacity);
+  objects::StorageClass late;
+  late.provisioner = "csi.example.com";
+  late.volume_binding_mode = "WaitForFirstConsumer";
+  // The first term has a requirement that nothing meets.
+  late.allowed_topologies = {{{"zone", {"a"}}, {"rack", {}}},
+                             {{"zone", {"b"}}, {"region", {"r", "s"}}}};
+  const StorageClassInfo of_late = info(late, true);
+  EXPECT_TRUE(of_late.delayed && of_late.provisions && of_late.tracks_capacity);
+  EXPECT_FALSE(of_late.allows_every_node);
+  ASSERT_EQ(of_late.allowed_topologies.size(), 1U);
+  ASSERT_EQ(of_late.allowed_topologies[0].size(), 2U);
+  EXPECT_EQ(symbols_.Text(of_late.allowed_topologies[0][1].key), "region");
+  EXPECT_EQ(of_late.allowed_topologies[0][1].values.size(), 2U);
 }
 
 }  // namespace

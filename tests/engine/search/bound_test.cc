@@ -4,6 +4,7 @@
 #include "engine/search/bound.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -166,6 +167,133 @@ TEST(BoundTest, NoOrderOfASmallClusterGoesAboveIt) {
     bounds += bound;
   }
   EXPECT_GT(bests * 10, bounds * 6);  // It is no bound that is always far away.
+}
+
+TEST(BoundTest, PodsNeedSlotsOnNodesThatStay) {
+  Cluster cluster;
+  for (int n = 0; n < 10; ++n) {
+    const std::string name = "n" + std::to_string(n);
+    cluster.Add(Node(name).Pods(2)).Add(Pod("of-" + name).On(name));
+  }
+  EXPECT_EQ(BoundOf(cluster.Build()), 5);
+}
+
+// Amounts beyond 2^40 are made smaller before they are multiplied.
+TEST(BoundTest, TheLargestAmountsAreBoundedAsSmallOnesAre) {
+  Cluster cluster;
+  for (int n = 0; n < 10; ++n) {
+    const std::string name = "n" + std::to_string(n);
+    cluster.Add(Node(name).Memory(int64_t{1} << 42));
+    cluster.Add(Pod("of-" + name).On(name).Memory(int64_t{1} << 40));
+  }
+  EXPECT_EQ(BoundOf(cluster.Build()), 7);  // Ten pods, of which a node takes four.
+}
+
+TEST(BoundTest, ABudgetWithOneDisruptionLeftLetsOneNodeGo) {
+  for (const int pods : {1, 2}) {
+    Cluster cluster = Alike(10, pods, 10);
+    cluster.Add(Budget("a").Matching("app", "a").Allows(1));
+    EXPECT_EQ(BoundOf(cluster.Build()), 1) << pods;
+  }
+}
+
+TEST(BoundTest, PodsThatARuleLetsGoBeforeBudgetsAskNone) {
+  Cluster cluster;
+  for (int n = 0; n < 4; ++n) {
+    const std::string name = "n" + std::to_string(n);
+    cluster.Add(Node(name).Cpu(1000));
+    cluster.Add(Pod("of-" + name).On(name).Cpu(200).Label("app", "a").SafeToEvict("true"));
+  }
+  cluster.Add(Budget("a").Matching("app", "a").Allows(1));
+  EXPECT_EQ(BoundOf(cluster.Build()), 3);
+}
+
+TEST(BoundTest, NoMoreOfAWorkloadMovesThanItsShare) {
+  const auto bound_of = [](const ClusterSnapshot& snapshot) {
+    PlanRequest request = Anytime();
+    request.max_workload_share = 0.25;
+    return BoundRemovals(snapshot, OneGroup(snapshot, 0), request).worth;
+  };
+  EXPECT_EQ(bound_of(Alike(10, 2, 10).Build()), 2);  // Five pods of twenty.
+  // Pods of no controller are of no workload, wherever they stand among the others.
+  Cluster mixed;
+  for (int n = 0; n < 4; ++n) {
+    const std::string name = "n" + std::to_string(n);
+    mixed.Add(Node(name).Cpu(1000));
+    mixed.Add(Pod("before-" + name).On(name).Cpu(10).OwnedByNobody().SafeToEvict("true"));
+    mixed.Add(Pod("of-" + name).On(name).Cpu(10).OwnedBy("ReplicaSet", "a"));
+    mixed.Add(Pod("behind-" + name).On(name).Cpu(20).OwnedByNobody().SafeToEvict("true"));
+  }
+  EXPECT_EQ(bound_of(mixed.Build()), 1);
+}
+
+// The room of a1 to a3 is for the pods of both pools; one of the three nodes may go.  `any` may be
+// on `host`.
+TEST(BoundTest, PodsOfAPoolWithinAPoolTakeTheRoomOfBoth) {
+  const ClusterSnapshot snapshot =
+      Cluster()
+          .Add(Node("a1").Cpu(1000).Label("pool", "a").Label("ssd", "1"))
+          .Add(Node("a2").Cpu(1000).Label("pool", "a").Label("ssd", "1"))
+          .Add(Node("a3").Cpu(1000).Label("pool", "a"))
+          .Add(Node("c").Cpu(1000))
+          .Add(Node("host").Cpu(64'000))
+          .Add(Pod("inner").On("a1").Cpu(600).NodeSelector("pool", "a").NodeSelector("ssd", "1"))
+          .Add(Pod("outer").On("a3").Cpu(600).NodeSelector("pool", "a"))
+          .Add(Pod("any").On("c").Cpu(600))
+          .Add(Pod("bare").On("host").Cpu(10).OwnedByNobody())
+          .Build();
+  PlanRequest request = Anytime();
+  request.planner.scale_down_utilization_threshold = 1;
+  const RemovalBound bound = BoundRemovals(snapshot, OneGroup(snapshot, 0), request);
+  EXPECT_EQ(bound.eligible, 4u);
+  EXPECT_EQ(bound.worth, 2);
+}
+
+TEST(BoundTest, ANodeWithMoreOnItThanItHasTakesPodsThatAskForNoneOfThat) {
+  EXPECT_EQ(BoundOf(Cluster()
+                        .Add(Node("over").Cpu(1000))
+                        .Add(Node("m"))
+                        .Add(Pod("much").On("over").Cpu(1500).OwnedByNobody())
+                        .Add(Pod("p").On("m").Memory(test::kGiB))
+                        .Build()),
+            1);
+  EXPECT_EQ(BoundOf(Cluster()
+                        .Add(Node("over").Cpu(1000))
+                        .Add(Node("m"))
+                        .Add(Pod("much").On("over").Cpu(1500).OwnedByNobody())
+                        .Add(Pod("p").On("m").Cpu(1))
+                        .Build()),
+            0);
+}
+
+TEST(BoundTest, OnlyCandidatesCount) {
+  const ClusterSnapshot snapshot = Alike(10, 0, 0).Build();
+  const std::vector<NodeId> candidates = test::NodesNamed(snapshot, {"n7", "n2"});
+  PlanRequest request = Anytime();
+  request.candidates = &candidates;
+  const RemovalBound bound = BoundRemovals(snapshot, OneGroup(snapshot, 0), request);
+  EXPECT_EQ(bound.worth, 2);
+  EXPECT_EQ(bound.eligible, 2u);
+  EXPECT_EQ(bound.removable, 2u);
+}
+
+TEST(BoundTest, ADeadlineThatIsOverLeavesABoundWithoutPrices) {
+  const ClusterSnapshot snapshot = Alike(10, 1, 200).Build();
+  const test::ExpiresAfter now(0);
+  EXPECT_EQ(BoundRemovals(snapshot, OneGroup(snapshot, 0), Anytime(), {}, &now).worth, 10);
+}
+
+TEST(BoundTest, WhereNothingIsShortTheSurplusOfANodeIsItsWorth) {
+  Cluster cluster = Alike(3, 0, 0);
+  cluster.Add(Node("held")).Add(Pod("bare").On("held").OwnedByNobody());
+  const ClusterSnapshot snapshot = cluster.Build();
+  const std::vector<int64_t> worth = {5, -7, 9, 100};
+  const RemovalBound bound = BoundRemovals(snapshot, OneGroup(snapshot, 0), Anytime(), worth);
+  constexpr double kLowest = std::numeric_limits<double>::lowest();
+  EXPECT_EQ(bound.surplus, (std::vector<double>{5, kLowest, 9, kLowest}));
+  EXPECT_EQ(bound.worth, 14);
+  EXPECT_EQ(bound.eligible, 3u);
+  EXPECT_EQ(bound.removable, 2u);
 }
 
 }  // namespace

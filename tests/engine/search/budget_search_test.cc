@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -178,6 +179,105 @@ TEST(BudgetSearchTest, ADeadlineThatIsOverLeavesWhatWasChosenAtFirst) {
   const std::vector<uint32_t> first = ChooseWithinBudgets(problem, 3, &now);
   EXPECT_FALSE(first.empty());
   EXPECT_LE(first.size(), ChooseWithinBudgets(problem, 3).size());
+}
+
+// Units of one node each, whose pods are of applications with budgets.
+class BudgetChoiceTest : public ::testing::Test {
+ protected:
+  void AddPods(std::string_view node, std::string_view app, int pods) {
+    for (int p = 0; p < pods; ++p) {
+      cluster_.Add(Pod(std::string(node) + "-" + std::string(app) + "-" + std::to_string(p))
+                       .On(node)
+                       .Cpu(10)
+                       .Label("app", app)
+                       .OwnedBy("ReplicaSet", app));
+    }
+  }
+  // The nodes in the order in which they were chosen.
+  std::vector<NodeId> Chosen(const std::vector<int64_t>& worth, double share = 1) {
+    const Asked& asked = asked_.emplace(cluster_, share);
+    std::vector<NodeId> nodes;
+    asked.snapshot.alive().ForEach([&](NodeId node) { nodes.push_back(node); });
+    const PackingProblem problem(asked.snapshot, asked.snapshot, asked.groups, asked.request, nodes,
+                                 worth);
+    std::vector<NodeId> chosen;
+    for (const uint32_t unit : ChooseWithinBudgets(problem, 1)) {
+      chosen.push_back(problem.units[unit].nodes[0]);
+    }
+    return chosen;
+  }
+  std::vector<NodeId> Named(const std::vector<std::string_view>& names) const {
+    return test::NodesNamed(asked_->snapshot, names);
+  }
+
+  Cluster cluster_;
+  std::optional<Asked> asked_;
+};
+
+// `light` spends less of the budget for what it is worth, and comes first.
+TEST_F(BudgetChoiceTest, AUnitThatIsWorthMoreTakesTheDisruptionOfAnother) {
+  cluster_.Add(Node("light")).Add(Node("heavy"));
+  AddPods("light", "x", 1);
+  AddPods("heavy", "x", 6);
+  cluster_.Add(Budget("x").Matching("app", "x").Allows(1));
+  EXPECT_EQ(Chosen({1, 5}), Named({"heavy"}));
+  EXPECT_EQ(Chosen({3, 2}), Named({"light"}));
+}
+
+// The budget admits `heavy` after `light`, and not the other way round.
+TEST_F(BudgetChoiceTest, AUnitThatWasGivenUpGoesAfterTheOneThatItMadeRoomFor) {
+  cluster_.Add(Node("heavy")).Add(Node("light"));
+  AddPods("heavy", "x", 3);
+  AddPods("light", "x", 1);
+  cluster_.Add(Budget("x").Matching("app", "x").Allows(2));
+  EXPECT_EQ(Chosen({4, 1}), Named({"light", "heavy"}));
+}
+
+// Of six pods three may go.  `large` costs a budget of its own as well.
+TEST_F(BudgetChoiceTest, AUnitMayTakeTheShareOfThreeOthers) {
+  for (const char* const node : {"s1", "s2", "s3"}) {
+    cluster_.Add(Node(node));
+    AddPods(node, "x", 1);
+  }
+  cluster_.Add(Node("large"));
+  AddPods("large", "x", 3);
+  for (int p = 0; p < 10; ++p) {
+    cluster_.Add(Pod("y-" + std::to_string(p))
+                     .On("large")
+                     .Label("app", "y")
+                     .OwnedByNobody()
+                     .SafeToEvict("true"));
+  }
+  cluster_.Add(Budget("y").Matching("app", "y").Allows(10));
+  EXPECT_EQ(Chosen({1, 1, 1, 4}, 0.5), Named({"large"}));
+}
+
+// `large` comes first, and what it spends does for all three others, which cost more.
+TEST_F(BudgetChoiceTest, OthersTakeWhatAUnitThatWasGivenUpHadSpent) {
+  for (const char* const node : {"s1", "s2", "s3"}) {
+    cluster_.Add(Node(node));
+    AddPods(node, "x", 1);
+    cluster_.Add(Pod(std::string("z-") + node)
+                     .On(node)
+                     .Label("app", "z")
+                     .OwnedByNobody()
+                     .SafeToEvict("true"));
+  }
+  cluster_.Add(Node("large"));
+  AddPods("large", "x", 3);
+  cluster_.Add(Budget("z").Matching("app", "z").Allows(3));
+  std::vector<NodeId> chosen = Chosen({2, 2, 2, 4}, 0.5);
+  std::ranges::sort(chosen);
+  EXPECT_EQ(chosen, Named({"s1", "s2", "s3"}));
+}
+
+TEST_F(BudgetChoiceTest, WithoutAQuotaNothingIsChosen) {
+  cluster_.Add(Node("a")).Add(Node("b"));
+  Asked asked(cluster_);
+  asked.groups.groups[0].min_size = 2;
+  EXPECT_TRUE(ChooseWithinBudgets(asked.Problem(), 1).empty());
+  asked.groups.groups[0].min_size = 1;
+  EXPECT_EQ(ChooseWithinBudgets(asked.Problem(), 1).size(), 1u);
 }
 
 }  // namespace

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/deadline.h"
+#include "engine/search/worth.h"
 #include "engine/verify.h"
 #include "tests/engine/planning.h"
 #include "tests/testing/cluster_builder.h"
@@ -192,6 +194,102 @@ TEST_F(FrontierTest, PricesAndDeadlinesThatDoNotFitAreRefused) {
   }
   hourly_.pop_back();
   EXPECT_EQ(told(), "hourly: has 4 entries for 5 nodes");
+}
+
+// A host with room for two of the pods of a, b and c beside the pod that waits.
+class PendingFrontierTest : public FrontierTest {
+ protected:
+  PendingFrontierTest() {
+    Cluster cluster;
+    for (const char* const name : {"a", "b", "c"}) {
+      cluster.Add(Node(name).Cpu(1000)).Add(Pod(std::string("of-") + name).On(name).Cpu(510));
+    }
+    cluster.Add(Node("host").Cpu(6000).Label("host", "1"));
+    cluster.Add(Pod("of-host").On("host").Cpu(4400).OwnedByNobody());
+    Make(cluster.Add(Pod("waits").Cpu(500).NodeSelector("host", "1")));
+    request_.planner.scale_down_utilization_threshold = 0.6;
+    pending_ = test::PodsNamed(*snapshot_, {"waits"});
+    options_.iterations = 2;
+  }
+  Frontier FindPending(std::span<const Deadline* const> ends = {}) {
+    return FindFrontier(*snapshot_, groups_, pending_, request_, hourly_, options_,
+                        Parallelism::One(), ends)
+        .value();
+  }
+  std::vector<PodId> pending_;
+};
+
+// A node is worth one pod: where a move costs less than that, the bound, which knows of no pod that
+// waits, stays above what is found.  At higher prices no node is worth it.
+TEST_F(PendingFrontierTest, TheIterationsOfAllSearchesAreCounted) {
+  const Frontier frontier = FindPending();
+  EXPECT_EQ(frontier.iterations, 4u * 2);
+  EXPECT_EQ(frontier.plans.size(), 2 * (1 + kFrontierSearches));
+  ASSERT_EQ(frontier.points.size(), 2u);
+  for (size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(frontier.points[i].evicted, i + 1);
+    EXPECT_EQ(frontier.points[i].nodes, i + 1);
+    EXPECT_EQ(frontier.points[i].worth, static_cast<double>(i + 1));
+    EXPECT_EQ(BestWithin(frontier, i + 1), &frontier.points[i]);
+  }
+  EXPECT_EQ(BestWithin(frontier, 99), &frontier.points[1]);
+}
+
+TEST_F(PendingFrontierTest, EachSearchHasADeadlineOfItsOwn) {
+  CancelToken over;
+  over.Cancel();
+  options_.deadline = &over;  // Which those of the searches replace.
+  std::vector<const Deadline*> ends(kFrontierSearches, &over);
+  EXPECT_EQ(FindPending(ends).iterations, 0u);
+  ends[0] = nullptr;
+  EXPECT_EQ(FindPending(ends).iterations, 2u);
+  ends[3] = nullptr;
+  EXPECT_EQ(FindPending(ends).iterations, 4u);
+  ends[4] = nullptr;  // There a move costs all that a node is worth.
+  EXPECT_EQ(FindPending(ends).iterations, 4u);
+  EXPECT_EQ(FindPending().iterations, 0u);
+}
+
+TEST_F(FrontierTest, WorthAndListenerOfTheOptionsAreNotAsked) {
+  const std::vector<int64_t> worth = {7};
+  options_.worth = worth;
+  int told = 0;
+  options_.on_better = [&](const PlanResult&, int64_t) { ++told; };
+  EXPECT_FALSE(Find().points.empty());
+  EXPECT_EQ(told, 0);
+}
+
+TEST_F(FrontierTest, PricesMayBeTheLeastAndTheMost) {
+  hourly_.assign(hourly_.size(), kHourlyMost);
+  EXPECT_FALSE(Find().points.empty());
+  hourly_.assign(hourly_.size(), 0);
+  EXPECT_TRUE(FindFrontier(*snapshot_, groups_, {}, request_, hourly_, options_).ok());
+}
+
+TEST_F(FrontierTest, APodThatMovesOnWithItsHostIsEvictedOnce) {
+  Make(Cluster()
+           .Add(Node("a").Cpu(1000))
+           .Add(Node("b").Cpu(1000))
+           .Add(Node("c").Cpu(1000))
+           .Add(Pod("p").On("a").Cpu(100))
+           .Add(Pod("bare").On("c").Cpu(100).OwnedByNobody()));
+  request_.order = CandidateOrder::kInput;
+  const PlanResult plan = MakePlan(*snapshot_, groups_, {}, request_).value();
+  ASSERT_EQ(plan.plan.remove.size(), 2u) << test::Removals(*snapshot_, plan.plan);
+  PlanResult made = plan;
+  CutToEvictions(*snapshot_, groups_, request_.now_s, 1, made);
+  EXPECT_EQ(made.plan.remove.size(), 2u);
+  EXPECT_EQ(made.plan.termination, Termination::kComplete);
+  made = plan;
+  CutToEvictions(*snapshot_, groups_, request_.now_s, 0, made);
+  EXPECT_EQ(made.plan.remove.size(), 0u);
+  EXPECT_EQ(made.plan.termination, Termination::kEvictionLimit);
+  const Frontier frontier = Find();
+  ASSERT_EQ(frontier.points.size(), 2u);  // b alone evicts none.
+  EXPECT_EQ(frontier.points[0].evicted, 0u);
+  EXPECT_EQ(frontier.points[0].nodes, 1u);
+  EXPECT_EQ(frontier.points[1].evicted, 1u);
+  EXPECT_EQ(frontier.points[1].nodes, 2u);
 }
 
 }  // namespace

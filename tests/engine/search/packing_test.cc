@@ -245,5 +245,228 @@ TEST_F(PackingTest, WhatIsUndoneLeavesNoTrace) {
   }
 }
 
+// Of the average node: 2000m and 8 GiB.
+TEST_F(PackingTest, AUnitTellsWhatItsNodeOffersAndItsPodsRequest) {
+  Make(Cluster()
+           .Add(Node("worthless"))
+           .Add(Node("small").Cpu(1000).Memory(4 * test::kGiB))
+           .Add(Node("large").Cpu(1000).Memory(12 * test::kGiB))
+           .Add(Pod("p").On("small").Cpu(200))
+           .Add(Pod("q").On("small").Cpu(300).Memory(2 * test::kGiB))
+           .Add(Pod("daemon").On("small").Cpu(100).DaemonSet())
+           .Add(Pod("waits").Cpu(100)));
+  worth_ = {-1, 3, 4};
+  Begin();
+  ASSERT_EQ(problem_->units.size(), 2u);
+  EXPECT_FALSE(IsUnit("worthless"));
+  const PackingUnit& small = problem_->units[Unit("small")];
+  EXPECT_EQ(small.nodes, test::NodesNamed(*snapshot_, {"small"}));
+  EXPECT_EQ(small.group, GroupId{0});
+  EXPECT_EQ(small.worth, 3);
+  EXPECT_DOUBLE_EQ(small.size, 0.5 + 0.5);
+  EXPECT_DOUBLE_EQ(small.load, 0.25 + 0.25);
+  EXPECT_EQ(small.pods, 2u);
+  const PackingUnit& large = problem_->units[Unit("large")];
+  EXPECT_EQ(large.worth, 4);
+  EXPECT_DOUBLE_EQ(large.size, 0.5 + 1.5);
+  EXPECT_DOUBLE_EQ(large.load, 0);
+  EXPECT_EQ(large.pods, 0u);
+  // Large pods first.
+  const size_t node = Index(test::NodeNamed(*snapshot_, "small"));
+  EXPECT_EQ(problem_->movers[node], test::PodsNamed(*snapshot_, {"q", "p"}));
+  EXPECT_EQ(problem_->others[node], test::PodsNamed(*snapshot_, {"daemon"}));
+  EXPECT_EQ(problem_->home[Index(test::PodNamed(*snapshot_, "p"))], NodeId{1});
+  EXPECT_EQ(problem_->home[Index(test::PodNamed(*snapshot_, "waits"))], kNoNode);
+  EXPECT_EQ(problem_->quotas, std::vector<int64_t>{3});
+  EXPECT_TRUE(problem_->budgets.empty());
+}
+
+TEST_F(PackingTest, NodesThatAreUnschedulableTakeNoPodEvenOneThatToleratesIt) {
+  Make(Cluster()
+           .Add(Node("a"))
+           .Add(Node("cordoned").Unschedulable())
+           .Add(Pod("p").On("a").Cpu(100).ToleratesEverything()));
+  Begin();
+  EXPECT_FALSE(problem_->open.Contains(test::NodeNamed(*snapshot_, "cordoned")));
+  EXPECT_TRUE(problem_->open.Contains(test::NodeNamed(*snapshot_, "a")));
+  EXPECT_FALSE(Remove("a"));
+}
+
+TEST_F(PackingTest, AUnitSpendsOfBudgetsAndOfSharesOfWorkloads) {
+  Make(Cluster()
+           .Add(Node("a"))
+           .Add(Node("b"))
+           .Add(Node("none"))
+           .Add(Pod("leaves").On("b").Label("app", "web").OwnedBy("ReplicaSet", "web"))
+           .Add(Pod("web-1").On("a").Label("app", "web").OwnedBy("ReplicaSet", "web"))
+           .Add(Pod("web-2").On("a").Label("app", "web").OwnedBy("ReplicaSet", "web"))
+           .Add(Pod("safe").On("a").OwnedByNobody().SafeToEvict("true"))
+           .Add(Budget("other").Matching("app", "other").Allows(9))
+           .Add(Budget("web").Matching("app", "web").Allows(5)));
+  const std::vector<PodId> evicting = test::PodsNamed(*snapshot_, {"leaves"});
+  request_.evicting = evicting;
+  request_.max_workload_share = 0.6;  // Of 3 pods 2.
+  Begin();
+  ASSERT_EQ(problem_->budgets.size(), 3u);  // Two budgets, one workload.
+  const Catalog& catalog = snapshot_->catalog();
+  const auto web = static_cast<uint32_t>(
+      Index(catalog.shape_of(test::PodNamed(*snapshot_, "web-1")).budgets[0]));
+  EXPECT_EQ(problem_->budgets[web], 4);
+  EXPECT_EQ(problem_->budgets[1 - web], 9);
+  EXPECT_EQ(problem_->budgets[2], 2);
+  const auto spends = [&](std::string_view node) {
+    std::vector<std::vector<int64_t>> all;
+    for (const PackingSpend& each : problem_->units[Unit(node)].spends) {
+      all.push_back({each.budget, each.pods, each.least});
+    }
+    return all;
+  };
+  using Spends = std::vector<std::vector<int64_t>>;
+  EXPECT_EQ(spends("a"), (Spends{{web, 2, 1}, {2, 2, 2}}));
+  EXPECT_EQ(spends("b"), (Spends{{web, 1, 1}, {2, 1, 1}}));
+  EXPECT_EQ(spends("none"), Spends());
+  const std::vector<uint32_t> users = {static_cast<uint32_t>(Unit("a")),
+                                       static_cast<uint32_t>(Unit("b"))};
+  EXPECT_EQ(problem_->budget_users[web], users);
+  EXPECT_EQ(problem_->budget_users[2], users);
+  EXPECT_TRUE(problem_->budget_users[1 - web].empty());
+}
+
+TEST_F(PackingTest, BudgetsThatHaveTooLittleLeftAreNamed) {
+  Make(Cluster()
+           .Add(Node("a"))
+           .Add(Node("b"))
+           .Add(Node("c"))
+           .Add(Pod("of-a").On("a").OwnedBy("ReplicaSet", "web"))
+           .Add(Pod("of-b").On("b").OwnedBy("ReplicaSet", "web")));
+  request_.max_workload_share = 0.5;
+  Begin();
+  std::vector<uint32_t> spent = {7};
+  packing_->SpentBudgets(Unit("b"), spent);
+  EXPECT_TRUE(spent.empty());
+  ASSERT_TRUE(Remove("a"));
+  packing_->SpentBudgets(Unit("b"), spent);
+  EXPECT_EQ(spent, std::vector<uint32_t>{0});
+  packing_->SpentBudgets(Unit("c"), spent);
+  EXPECT_TRUE(spent.empty());
+}
+
+TEST_F(PackingTest, ABiasIsTakenOffAgain) {
+  BeginWithRoomyAndFull();
+  packing_->SetBias(Unit("full"), 100);
+  packing_->SetBias(Unit("full"), 0);
+  EXPECT_TRUE(Remove("a"));
+  EXPECT_EQ(Where("small"), "full");
+}
+
+TEST_F(PackingTest, OfNodesThatAreEquallyFullTheFirstTakesThePod) {
+  Make(Cluster()
+           .Add(Node("a").Cpu(1000))
+           .Add(Node("b").Cpu(4000))
+           .Add(Node("c").Cpu(4000))
+           .Add(Pod("p").On("a").Cpu(100)));
+  Begin();
+  ASSERT_TRUE(Remove("a"));
+  EXPECT_EQ(Where("p"), "b");
+}
+
+// x is fuller than y, until the pod of a comes to y.
+class PackingRoomTest : public PackingTest {
+ protected:
+  void SetUp() override {
+    Make(Cluster()
+             .Add(Node("a").Cpu(1000))
+             .Add(Node("b").Cpu(1000))
+             .Add(Node("x").Cpu(1000).Label("host", "1"))
+             .Add(Node("y").Cpu(1000).Label("host", "1").Label("only", "y"))
+             .Add(Pod("of-a").On("a").Cpu(200).NodeSelector("only", "y"))
+             .Add(Pod("of-b").On("b").Cpu(50).NodeSelector("host", "1"))
+             .Add(Pod("of-x").On("x").Cpu(200))
+             .Add(Pod("of-y").On("y").Cpu(100)));
+    Begin();
+  }
+};
+
+TEST_F(PackingRoomTest, ANodeThatTakesPodsIsFullerThen) {
+  ASSERT_TRUE(Remove("a"));
+  EXPECT_EQ(Where("of-a"), "y");
+  ASSERT_TRUE(Remove("b"));
+  EXPECT_EQ(Where("of-b"), "y");
+  std::vector<std::string> places;
+  for (const auto& [pod, to] : packing_->Places()) {
+    places.push_back(std::string(snapshot_->catalog().Text(snapshot_->catalog().pod(pod).name)));
+    EXPECT_EQ(to, test::NodeNamed(*snapshot_, "y"));
+  }
+  EXPECT_EQ(places, (std::vector<std::string>{"of-a", "of-b"}));
+}
+
+TEST_F(PackingRoomTest, ANodeThatPodsLeaveIsEmptierAgain) {
+  ASSERT_TRUE(Remove("a"));
+  packing_->PutBack(Unit("a"));
+  ASSERT_TRUE(Remove("b"));
+  EXPECT_EQ(Where("of-b"), "x");
+}
+
+TEST_F(PackingRoomTest, WhatIsUndoneLeavesRoomAndOrderAsTheyWere) {
+  packing_->Begin();
+  ASSERT_TRUE(Remove("a"));
+  packing_->Revert();
+  EXPECT_FALSE(packing_->IsRemoved(Unit("a")));
+  EXPECT_EQ(Where("of-a"), "a");
+  ASSERT_TRUE(Remove("b"));
+  EXPECT_EQ(Where("of-b"), "x");
+  packing_->Begin();
+  ASSERT_TRUE(Remove("a"));
+  packing_->Commit();
+  EXPECT_EQ(packing_->removed(), (std::vector<uint32_t>{static_cast<uint32_t>(Unit("b")),
+                                                        static_cast<uint32_t>(Unit("a"))}));
+  EXPECT_EQ(packing_->worth(), 2);
+  EXPECT_EQ(packing_->Places().size(), 2u);
+  EXPECT_EQ(packing_->Places()[0].pod, test::PodNamed(*snapshot_, "of-b"));
+}
+
+// The large pod finds its place, and the small one none.
+TEST_F(PackingTest, ANodeOfWhichOnePodFindsNoPlaceLeavesRoomAsItWas) {
+  Make(Cluster()
+           .Add(Node("a").Cpu(1000))
+           .Add(Node("b").Cpu(1000))
+           .Add(Node("x").Cpu(1000).Label("host", "1"))
+           .Add(Node("y").Cpu(1000).Label("host", "1").Label("only", "y"))
+           .Add(Pod("large").On("a").Cpu(200).NodeSelector("only", "y"))
+           .Add(Pod("nowhere").On("a").Cpu(10).NodeSelector("no", "node"))
+           .Add(Pod("of-b").On("b").Cpu(50).NodeSelector("host", "1"))
+           .Add(Pod("of-x").On("x").Cpu(200))
+           .Add(Pod("of-y").On("y").Cpu(100)));
+  Begin();
+  const std::string before = packing_->snapshot().Fingerprint();
+  EXPECT_FALSE(Remove("a"));
+  EXPECT_EQ(packing_->snapshot().Fingerprint(), before);
+  EXPECT_EQ(packing_->worth(), 0);
+  EXPECT_TRUE(packing_->removed().empty());
+  ASSERT_TRUE(Remove("b"));
+  EXPECT_EQ(Where("of-b"), "x");
+}
+
+TEST_F(PackingTest, WhatIsUndoneGivesBudgetsAndQuotasBack) {
+  Make(Cluster()
+           .Add(Node("a"))
+           .Add(Node("b"))
+           .Add(Node("c"))
+           .Add(Pod("of-a").On("a").Label("app", "web"))
+           .Add(Pod("of-b").On("b").Label("app", "web"))
+           .Add(Budget("web").Matching("app", "web").Allows(1)));
+  groups_.groups[0].min_size = 2;
+  Begin();
+  packing_->Begin();
+  ASSERT_TRUE(Remove("a"));
+  packing_->Revert();
+  EXPECT_EQ(packing_->worth(), 0);
+  EXPECT_TRUE(packing_->removed().empty());
+  ASSERT_TRUE(Remove("b"));
+  EXPECT_FALSE(Remove("c"));
+  packing_->PutBack(Unit("b"));
+  EXPECT_TRUE(Remove("c"));
+}
+
 }  // namespace
 }  // namespace ebb::packing_test

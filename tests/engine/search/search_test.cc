@@ -1,7 +1,11 @@
 #include "engine/search/search.h"
 
+#include <algorithm>
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/deadline.h"
@@ -312,6 +316,119 @@ TEST_F(SearchTest, SuggestionsAreTriedFirst) {
   EXPECT_EQ(with("c"), "a: p>c");
   EXPECT_EQ(with("b"), "a: p>b");
   EXPECT_EQ(with("tiny"), "a: p>b");
+}
+
+TEST_F(SearchTest, NodesGoInTheOrderOfWhatTheirPodsRequest) {
+  Cluster cluster;
+  cluster.Add(Node("wide").Cpu(4000)).Add(Pod("of-wide").On("wide").Cpu(1500));
+  for (const auto& [name, cpu] : {std::pair("a", 530), std::pair("b", 510), std::pair("c", 520)}) {
+    cluster.Add(Node(name).Cpu(1000)).Add(Pod(std::string("of-") + name).On(name).Cpu(cpu));
+  }
+  Make(cluster.Add(Node("host").Cpu(6000)).Add(Pod("of-host").On("host").Cpu(4400)));
+  const SearchResult found = Search();
+  EXPECT_EQ(found.worth, 3);
+  EXPECT_EQ(Names(found.best.plan), "b c a");
+}
+
+TEST_F(SearchTest, OnlyCandidatesOfTheRequestGo) {
+  const std::vector<NodeId> candidates = test::NodesNamed(*snapshot_, {"wide", "b", "a"});
+  request_.candidates = &candidates;
+  const SearchResult found = Search();
+  EXPECT_EQ(found.greedy_worth, 1);
+  EXPECT_EQ(found.worth, 2);
+  std::string names = Names(found.best.plan);
+  EXPECT_TRUE(names == "a b" || names == "b a") << names;
+  EXPECT_TRUE(found.best.plan.skipped.empty());
+}
+
+TEST_F(SearchTest, ThePassesAreDoneOnce) {
+  for (const bool search : {true, false}) {
+    int calls = 0;
+    request_.on_passes_done = [&] { ++calls; };
+    CancelToken over;
+    if (!search) over.Cancel();
+    options_.deadline = &over;
+    Search();
+    EXPECT_EQ(calls, 1) << search;
+  }
+}
+
+TEST_F(SearchTest, EachPlanThatIsToldOfIsBetterThanTheOneBefore) {
+  std::vector<int64_t> told;
+  options_.on_better = [&](const PlanResult&, int64_t worth) { told.push_back(worth); };
+  EXPECT_EQ(Search().worth, 3);
+  EXPECT_EQ(std::ranges::adjacent_find(told, std::greater_equal()), told.end());
+}
+
+TEST_F(SearchTest, AGreedyPlanThatItsOwnDeadlineEndsIsNotSearched) {
+  CancelToken over;
+  over.Cancel();
+  request_.passes_end = &over;
+  int told = 0;
+  options_.on_better = [&](const PlanResult&, int64_t) { ++told; };
+  const SearchResult found = Search();
+  EXPECT_EQ(found.best.plan.termination, Termination::kDeadline);
+  EXPECT_EQ(found.worth, 0);
+  EXPECT_EQ(found.iterations, 0u);
+  EXPECT_EQ(found.bound, std::nullopt);
+  EXPECT_EQ(told, 1);
+}
+
+TEST_F(SearchTest, WorthWhoseSumsDoNotFitIsRefused) {
+  constexpr int64_t kMost = INT64_MAX;
+  const auto status = [&](const std::vector<int64_t>& worth) {
+    options_.worth = worth;
+    return std::string(
+        OptimizePlan(*snapshot_, groups_, {}, request_, options_).status().message());
+  };
+  for (const std::vector<int64_t>& worth :
+       {std::vector<int64_t>{kMost, 1, 0, 0, 0}, std::vector<int64_t>{0, 0, -kMost, 0, -1},
+        std::vector<int64_t>{0, -1, kMost, 0, 0}, std::vector<int64_t>{INT64_MIN, 0, 0, 0, 0}}) {
+    EXPECT_EQ(status(worth), "worth: its sums may have more than 64 bits");
+  }
+  EXPECT_EQ(status({0, 0, 0, 0, 0, 0}), "worth: has 6 entries, and the catalog has 5 nodes");
+  EXPECT_EQ(status({kMost, 0, 0, 0, 0}), "");
+}
+
+// The pending pod leaves `host` room for two of three.
+class PendingSearchTest : public SearchTest {
+ protected:
+  void SetUp() override {
+    Cluster cluster;
+    for (const char* const name : {"a", "b", "c"}) {
+      cluster.Add(Node(name).Cpu(1000)).Add(Pod(std::string("of-") + name).On(name).Cpu(510));
+    }
+    cluster.Add(Node("host").Cpu(6000).Label("host", "1"));
+    cluster.Add(Pod("of-host").On("host").Cpu(4400).OwnedByNobody());
+    Make(cluster.Add(Pod("waits").Cpu(500).NodeSelector("host", "1")));
+    pending_ = test::PodsNamed(*snapshot_, {"waits"});
+  }
+  SearchResult SearchWithPending() {
+    return OptimizePlan(*snapshot_, groups_, pending_, request_, options_).value();
+  }
+  std::vector<PodId> pending_;
+};
+
+TEST_F(PendingSearchTest, APendingPodHasItsRoomFirst) {
+  options_.iterations = 2;
+  const SearchResult without = Search();
+  EXPECT_EQ(without.worth, 3);
+  EXPECT_EQ(without.iterations, 0u);  // As many as the bound says.
+  const SearchResult found = SearchWithPending();
+  EXPECT_EQ(found.worth, 2);
+  EXPECT_EQ(found.bound, 3);  // It does not know of pods that wait.
+  ASSERT_EQ(found.best.plan.packed.size(), 1u);
+  EXPECT_EQ(found.best.plan.packed[0].pod, pending_[0]);
+}
+
+TEST_F(PendingSearchTest, ASearchEndsAfterItsIterationsOrAsManyWithoutGain) {
+  options_.iterations = 2;
+  EXPECT_EQ(SearchWithPending().iterations, 2u);
+  options_.iterations = 0;
+  EXPECT_EQ(SearchWithPending().iterations, 0u);
+  options_.iterations = 100;
+  options_.iterations_without_gain = 3;
+  EXPECT_EQ(SearchWithPending().iterations, 3u);
 }
 
 }  // namespace

@@ -92,5 +92,31 @@ TEST(UsableRoomTest, NothingThatPodsCanTakeIsLeftOut) {
   EXPECT_LT((usable_in_all - tried_in_all) * 3, room_in_all - tried_in_all);
 }
 
+TEST(UsableRoomTest, KindsThatFitDecideHowRoomIsRoundedAndHowLeanPodsAre) {
+  struct Case {
+    std::vector<Amounts> kinds;
+    Amounts room;
+    Amounts most;
+  };
+  const std::vector<Case> cases = {
+      // Both fit: amounts are even, and there is a pod of 6 for the unit of the second.
+      {{{4, 1}, {6, 1}}, {11, 1}, {6, 1}},
+      {{{4, 1}, {6, 1}}, {11, 9}, {10, 2}},
+      // 6 does not fit into 5.
+      {{{4, 1}, {6, 1}}, {5, 1}, {4, 1}},
+      {{{4, 1}, {6, 1}}, {4, 1}, {4, 1}},
+      {{{6, 1}, {4, 1}}, {6, 1}, {6, 1}},
+      // What takes none of the first sets no limit to what is taken of it by others.
+      {{{100, 0}, {300, 2}}, {1000, 5}, {1000, 4}},
+      {{{100, 0}, {300, 2}}, {500, 5}, {500, 2}},
+      // Of the second only the other kind fits.
+      {{{4, 5}, {6, 1}}, {11, 3}, {6, 1}},
+      {{{4, 5}, {6, 1}}, {3, 9}, {0, 0}},
+  };
+  for (size_t i = 0; i < cases.size(); ++i) {
+    EXPECT_EQ(MostOf(cases[i].kinds, cases[i].room), cases[i].most) << "case " << i;
+  }
+}
+
 }  // namespace
 }  // namespace ebb::usable_room_test

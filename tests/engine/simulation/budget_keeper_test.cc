@@ -84,5 +84,50 @@ TEST_F(BudgetKeeperTest, TellsEveryChangeOnce) {
   EXPECT_THAT(keeper_.TakeChanged(), ElementsAre(0));
 }
 
+TEST_F(BudgetKeeperTest, FiguresAreNeverBelowZero) {
+  AddBudget(-2);
+  AddBudget(5);
+  keeper_.Settle();
+  EXPECT_EQ(keeper_.Desired(0), 3);
+  EXPECT_EQ(keeper_.Allowed(0), 0);
+  EXPECT_EQ(keeper_.Desired(1), 0);  // All three, and two more, may be missing.
+  EXPECT_EQ(keeper_.Allowed(1), 3);
+  keeper_.Heal(Budgets{0, 1}, -1);
+  EXPECT_EQ(keeper_.Allowed(0), 0);
+  EXPECT_FALSE(keeper_.MayEvict(Budgets{0}));
+  EXPECT_EQ(keeper_.Allowed(1), 2);
+  keeper_.Want(Budgets{0, 1}, 4);
+  EXPECT_EQ(keeper_.Desired(0), 7);
+  EXPECT_EQ(keeper_.Desired(1), 2);
+  EXPECT_EQ(keeper_.Allowed(1), 0);
+}
+
+TEST_F(BudgetKeeperTest, PodsThatAreTooManyAtFirstAreNotMissing) {
+  AddBudget(1);
+  keeper_.Want(Budgets{0}, -1);
+  keeper_.Settle();
+  EXPECT_EQ(keeper_.Desired(0), 1);
+  EXPECT_EQ(keeper_.Allowed(0), 2);
+}
+
+TEST_F(BudgetKeeperTest, ABudgetThatAllowsNothingIsToldAtFirstAndOthersAreToldAlone) {
+  AddBudget(0);
+  AddBudget(1);
+  keeper_.Settle();
+  EXPECT_THAT(keeper_.TakeChanged(), ElementsAre(0, 1));
+  keeper_.Heal(Budgets{1}, -1);
+  EXPECT_THAT(keeper_.TakeChanged(), ElementsAre(1));
+  keeper_.Heal(Budgets{0}, -1);  // Nothing was allowed before, and nothing is.
+  EXPECT_THAT(keeper_.TakeChanged(), IsEmpty());
+}
+
+TEST_F(BudgetKeeperTest, ASelectorThatCannotBeReadIsRefused) {
+  test::Budget budget("wrong");
+  budget.raw.selector = test::SelectEverything();
+  budget.raw.selector.match_expressions = {{"app", "Like", {"web"}}};
+  EXPECT_EQ(keeper_.Add(budget.raw, symbols_).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(keeper_.size(), 0u);
+}
+
 }  // namespace
 }  // namespace ebb::budget_keeper_test

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/deadline.h"
@@ -223,6 +224,90 @@ TEST_F(EvictionTrialsTest, APodIsSpreadFromThoseOfItsController) {
     ASSERT_EQ(trials.plan_order.size(), 10u);
     for (const EvictionTrial& trial : trials.plan_order) {
       EXPECT_EQ(trial.as_planned, kind == "Job" ? 1u : 0u) << kind;
+    }
+  }
+}
+
+// `wants` may only be where `wanted` is, which lands behind it.
+TEST_F(EvictionTrialsTest, APodThatWaitsForAnotherToLandIsTriedAgain) {
+  snapshot_.emplace(Cluster()
+                        .Add(Node("one").Label("host", "one"))
+                        .Add(Node("two").Label("host", "two"))
+                        .Add(Node("x").Label("host", "x"))
+                        .Add(Pod("wants").On("one").Cpu(100).Near("host", test::Select("app", "w")))
+                        .Add(Pod("wanted").On("two").Cpu(100).Label("app", "w"))
+                        .Build());
+  const std::vector<NodeId> nodes = test::NodesNamed(*snapshot_, {"one", "two", "x"});
+  const std::vector<PodId> pods = test::PodsNamed(*snapshot_, {"wants", "wanted"});
+  made_.plan.remove.resize(2);
+  made_.plan.remove[0].node = nodes[0];
+  made_.plan.remove[0].moves = {{pods[0], nodes[1]}};
+  made_.plan.remove[1].node = nodes[1];
+  made_.plan.remove[1].moves = {{pods[1], nodes[2]}, {pods[0], nodes[2]}};
+  const EvictionTrials trials = Run();
+  EXPECT_EQ(trials.evicted, 2u);
+  for (const auto* const order : {&trials.random_order, &trials.plan_order}) {
+    ASSERT_EQ(order->size(), 10u);
+    for (const EvictionTrial& trial : *order) {
+      EXPECT_EQ(trial.pending, 0u);
+      EXPECT_EQ(trial.as_planned, 2u);
+    }
+  }
+}
+
+// A trial of two nodes asks three times.
+TEST_F(EvictionTrialsTest, OfATrialInOneOrderAloneNothingIsLeft) {
+  MakeTight();
+  ASSERT_EQ(made_.plan.remove.size(), 2u);
+  for (const auto& [questions, pairs] :
+       {std::pair(5, 0u), std::pair(6, 1u), std::pair(14, 2u), std::pair(15, 2u), std::pair(17, 2u),
+        std::pair(18, 3u), std::pair(60, 10u)}) {
+    const test::ExpiresAfter deadline(questions);
+    const EvictionTrials trials =
+        RunEvictionTrials(*snapshot_, made_.plan,
+                          {.trials = 10, .seed = 3, .nominated_share = 0, .deadline = &deadline});
+    EXPECT_EQ(trials.cut, pairs < 10) << questions;
+    EXPECT_EQ(trials.random_order.size(), pairs) << questions;
+    EXPECT_EQ(trials.plan_order.size(), pairs) << questions;
+  }
+}
+
+TEST_F(EvictionTrialsTest, ThePartOfAPlanThatIsRobustMayBeAllButTheLastNode) {
+  Cluster cluster;
+  for (const char* const name : {"e1", "e2", "e3"}) cluster.Add(Node(name).Cpu(1000));
+  Make(cluster.Add(Node("one").Cpu(4000))
+           .Add(Node("two").Cpu(4000))
+           .Add(Node("x").Cpu(1000))
+           .Add(Node("y").Cpu(1000))
+           .Add(Pod("small-1").On("one").Cpu(500))
+           .Add(Pod("small-2").On("one").Cpu(500))
+           .Add(Pod("large").On("two").Cpu(1000)),
+       {"e1", "e2", "e3", "one", "two"});
+  ASSERT_EQ(made_.plan.remove.size(), 5u) << test::Removals(*snapshot_, made_.plan);
+  EXPECT_EQ(RobustRemovals(*snapshot_, made_.plan, 0, {.trials = 20, .seed = 3}), 4u);
+}
+
+// As above, and the other pod of the controller is on its way out.
+TEST_F(EvictionTrialsTest, APodIsNotSpreadFromThoseThatLeave) {
+  const std::string_view hostname = "kubernetes.io/hostname";
+  for (const bool leaves : {false, true}) {
+    Pod peer("peer");
+    peer.On("x").Cpu(100);
+    if (leaves) peer.DeletedAt(test::kPassTime);
+    snapshot_.emplace(Cluster()
+                          .Add(Node("gone"))
+                          .Add(Node("x").Label(hostname, "x"))
+                          .Add(Node("y").Label(hostname, "y"))
+                          .Add(Pod("new").On("gone").Cpu(100))
+                          .Add(peer)
+                          .Add(Pod("big").On("y").Cpu(400).OwnedBy("ReplicaSet", "other"))
+                          .Build());
+    made_.plan.remove.resize(1);
+    made_.plan.remove[0].node = test::NodeNamed(*snapshot_, "gone");
+    made_.plan.remove[0].moves = {
+        {test::PodNamed(*snapshot_, "new"), test::NodeNamed(*snapshot_, "x")}};
+    for (const EvictionTrial& trial : Run().plan_order) {
+      EXPECT_EQ(trial.as_planned, leaves ? 1u : 0u);
     }
   }
 }

@@ -4,6 +4,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/deadline.h"
@@ -167,6 +168,47 @@ TEST_F(RobustPlanTest, NominatedPodsFindTheirPlaces) {
   EXPECT_GT(of_none, 0u);
   EXPECT_LT(of_half, of_none);
   EXPECT_EQ(left(1), 0u);
+}
+
+// `gpu` is left out, and what kept `held` may not keep it any more; `off` is kept for good.
+TEST_F(RobustPlanTest, ThePlanTellsOfEveryCandidateAndOfBudgetsAsTheyAreThen) {
+  Cluster cluster;
+  cluster.Add(Node("gpu").Cpu(8000));
+  cluster.Add(Pod("large").On("gpu").Cpu(2000).Label("app", "large"));
+  for (const char* const name : {"a", "b", "c", "d"}) {
+    cluster.Add(Node(name).Cpu(1000));
+    cluster.Add(Pod(std::string("of-") + name).On(name).Cpu(500).Label("app", "small"));
+  }
+  cluster.Add(Node("x").Cpu(2000)).Add(Node("y").Cpu(2000));
+  cluster.Add(Node("held").Taint("own")).Add(Pod("bare").On("held").OwnedByNobody());
+  cluster.Add(Node("off").Taint("own").Annotation(
+      "cluster-autoscaler.kubernetes.io/scale-down-disabled", "true"));
+  cluster.Add(test::Budget("large").Matching("app", "large").Allows(3));
+  cluster.Add(test::Budget("small").Matching("app", "small").Allows(9));
+  Make(cluster, {"gpu", "a", "b", "c", "d", "held", "off"});
+  ASSERT_EQ(made_.plan.remove.size(), 5u) << test::Removals(*snapshot_, made_.plan);
+  const PlanResult robust = Robust(0);
+  EXPECT_EQ(robust.plan.remove.size(), 4u) << test::Removals(*snapshot_, robust.plan);
+  EXPECT_EQ(robust.plan.skipped, test::NodesNamed(*snapshot_, {"gpu", "held"}));
+  EXPECT_EQ(test::Kept(*snapshot_, robust.plan), "off=ScaleDownDisabledAnnotation");
+  const Catalog& catalog = snapshot_->catalog();
+  const auto remaining = [&](const Plan& plan, std::string_view pod) {
+    return plan.pdb_remaining[Index(catalog.shape_of(test::PodNamed(*snapshot_, pod)).budgets[0])];
+  };
+  EXPECT_EQ(remaining(made_.plan, "large"), 2);
+  EXPECT_EQ(remaining(robust.plan, "large"), 3);
+  EXPECT_EQ(remaining(robust.plan, "of-a"), 9 - 4);
+}
+
+// The borders of a share are shares.
+TEST_F(RobustPlanTest, AShareIsFromNoneToAll) {
+  MakeOneThatStrands();
+  for (const double share : {-0.001, 1.001}) {
+    EXPECT_EQ(MakeRobust(*snapshot_, groups_, {}, request_, made_, share, options_).status().code(),
+              absl::StatusCode::kInvalidArgument)
+        << share;
+  }
+  EXPECT_TRUE(MakeRobust(*snapshot_, groups_, {}, request_, made_, 1, options_).ok());
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -398,6 +399,201 @@ TEST(SchedulerTest, PluginsAreCalledAsTheSchedulerCallsThem) {
   EXPECT_THAT(names, testing::ElementsAre("TaintToleration", "NodeAffinity", "NodeResourcesFit",
                                           "PodTopologySpread", "InterPodAffinity",
                                           "NodeResourcesBalancedAllocation", "ImageLocality"));
+}
+
+// The scores of all nodes, in their order.
+std::vector<int64_t> ScoresOf(const ClusterSnapshot& snapshot, ScorePlugin plugin) {
+  std::vector<int64_t> scores;
+  snapshot.alive().ForEach([&](NodeId node) {
+    scores.push_back(ScoreOf(snapshot, plugin, snapshot.catalog().NodeName(node)));
+  });
+  return scores;
+}
+
+// A pod of app web with a ScheduleAnyway constraint.
+Pod SoftSpread(std::string_view key, int64_t max_skew, objects::LabelSelector selector) {
+  Pod pod("new");
+  pod.Cpu(100).Label("app", "web").Spread(key, max_skew, std::move(selector));
+  pod.raw.spread[0].when_unsatisfiable = "ScheduleAnyway";
+  return pod;
+}
+
+TEST(SchedulerTest, SoftSpreadOverNodesCountsThePodsOfEach) {
+  const std::string host = "kubernetes.io/hostname";
+  Cluster cluster;
+  for (const char* const name : {"a", "b", "c"}) cluster.Add(Node(name).Label(host, name));
+  cluster.Add(Pod("p").On("a").Label("app", "web")).Add(Pod("q").On("a").Label("app", "web"));
+  cluster.Add(Pod("r").On("b").Label("app", "web"));
+  cluster.Add(Pod("other").In("other").On("b").Label("app", "web"));
+  cluster.Add(SoftSpread(host, 1, test::Select("app", "web")));
+  // 2 ln 5, ln 5 and 0: 3, 2 and 0.
+  EXPECT_THAT(ScoresOf(cluster.Build(), ScorePlugin::kPodTopologySpread),
+              testing::ElementsAre(0, 2 * 33, 2 * 100));
+}
+
+TEST(SchedulerTest, SoftSpreadCountsByTheSkewThatIsAllowed) {
+  const auto cluster = [](objects::LabelSelector selector) {
+    return Cluster()
+        .Add(Node("a").Label("rack", "1"))
+        .Add(Node("b").Label("rack", "2"))
+        .Add(Node("c"))
+        .Add(Pod("p").On("a").Label("app", "web"))
+        .Add(SoftSpread("rack", 3, std::move(selector)))
+        .Build();
+  };
+  // ln 4 + 2 and 2: 3 and 2.
+  EXPECT_THAT(ScoresOf(cluster(test::Select("app", "web")), ScorePlugin::kPodTopologySpread),
+              testing::ElementsAre(2 * 66, 2 * 100, 0));
+  // A selector that takes every pod counts none.
+  EXPECT_THAT(ScoresOf(cluster(test::SelectEverything()), ScorePlugin::kPodTopologySpread),
+              testing::ElementsAre(2 * 100, 2 * 100, 0));
+}
+
+// The only pod that may count is on a node that the pod's selector does not take, or whose taint it
+// does not tolerate.
+TEST(SchedulerTest, SoftSpreadCountsNodesByItsPolicies) {
+  const auto scores = [](std::string_view affinity, std::string_view taints, bool tainted) {
+    Pod pod = SoftSpread("rack", 1, test::Select("app", "web"));
+    pod.NodeSelector("ssd", "1");
+    pod.raw.spread[0].node_affinity_policy = affinity;
+    pod.raw.spread[0].node_taints_policy = taints;
+    Node other("other");
+    other.Label("rack", "1");
+    if (tainted) other.Label("ssd", "1").Taint("own");
+    const ClusterSnapshot snapshot = Cluster()
+                                         .Add(Node("a").Label("rack", "1").Label("ssd", "1"))
+                                         .Add(Node("b").Label("rack", "2").Label("ssd", "1"))
+                                         .Add(other)
+                                         .Add(Pod("p").On("other").Label("app", "web"))
+                                         .Add(pod)
+                                         .Build();
+    const auto of = SimulatedScheduler::Score(
+        snapshot, PodNamed(snapshot, "new"),
+        std::vector{NodeNamed(snapshot, "a"), NodeNamed(snapshot, "b")}, {});
+    const auto of_spread = static_cast<size_t>(ScorePlugin::kPodTopologySpread);
+    return std::vector<int64_t>{of[0].weighted[of_spread], of[1].weighted[of_spread]};
+  };
+  const std::vector<int64_t> counted = {0, 200};
+  const std::vector<int64_t> not_counted = {200, 200};
+  EXPECT_EQ(scores("", "", false), not_counted);
+  EXPECT_EQ(scores("Honor", "", false), not_counted);
+  EXPECT_EQ(scores("Ignore", "", false), counted);
+  EXPECT_EQ(scores("", "", true), counted);
+  EXPECT_EQ(scores("", "Ignore", true), counted);
+  EXPECT_EQ(scores("", "Honor", true), not_counted);
+}
+
+TEST(SchedulerTest, PreferredTermsOfNodesAreAddedUp) {
+  const auto prefers = [](std::string_view key, int64_t weight) {
+    return objects::PreferredNodeTerm{weight, {{{key, "Exists", {}}}, {}}};
+  };
+  Cluster cluster;
+  cluster.Add(Node("a").Label("ssd", "")).Add(Node("b").Label("gpu", "")).Add(Node("c"));
+  cluster.Add(Node("d").Label("ssd", "").Label("gpu", ""));
+  cluster.Add(Pod("new").Cpu(100).With(
+      [&](objects::Pod& pod) { pod.preferred_nodes = {prefers("ssd", 10), prefers("gpu", 20)}; }));
+  EXPECT_THAT(ScoresOf(cluster.Build(), ScorePlugin::kNodeAffinity),
+              testing::ElementsAre(2 * 33, 2 * 66, 0, 2 * 100));
+}
+
+TEST(SchedulerTest, PreferredAffinityCountsEachPodOfTheDomainsThatTheTermSpeaksOf) {
+  const auto scores = [](objects::PodAffinityTerm term) {
+    Cluster cluster;
+    cluster.AddNamespace("other", {{"team", "x"}}).AddNamespace("default");
+    for (const char* const name : {"a", "b", "c"}) cluster.Add(Node(name).Label("host", name));
+    cluster.Add(Pod("p").On("a").Label("app", "web")).Add(Pod("q").On("a").Label("app", "web"));
+    cluster.Add(Pod("r").On("b").Label("app", "web")).Add(Pod("db").On("c").Label("app", "db"));
+    for (const char* const name : {"s", "t", "u", "v"}) {
+      cluster.Add(Pod(name).In("other").On(name[0] == 's' ? "b" : "c").Label("app", "web"));
+    }
+    cluster.Add(Pod("new").Cpu(100).With(
+        [&](objects::Pod& pod) { pod.preferred_affinity = {{10, term}}; }));
+    return ScoresOf(cluster.Build(), ScorePlugin::kInterPodAffinity);
+  };
+  objects::PodAffinityTerm term = Pod::Term("host", App("web"));
+  EXPECT_THAT(scores(term), testing::ElementsAre(200, 100, 0));  // 2, 1 and none.
+  term.namespaces = {"other"};
+  EXPECT_THAT(scores(term), testing::ElementsAre(0, 2 * 33, 200));  // None, 1 and 3.
+  term.namespaces = {"other", "default"};
+  EXPECT_THAT(scores(term), testing::ElementsAre(0, 0, 200));  // 2, 2 and 3.
+  term.namespaces = {};
+  term.namespace_selector = test::Select("team", "x");
+  EXPECT_THAT(scores(term), testing::ElementsAre(0, 2 * 33, 200));
+  term.topology_key = "no-node-has-it";
+  EXPECT_THAT(scores(term), testing::ElementsAre(0, 0, 0));
+}
+
+TEST(SchedulerTest, OfAnImageThatNodesSaySizesOfTheFirstCounts) {
+  const auto with = [](int64_t mib) {
+    return [mib](objects::Node& node) { node.images = {{{"web:1"}, mib << 20}}; };
+  };
+  Cluster cluster;
+  cluster.Add(Node("a").With(with(900))).Add(Node("b").With(with(100))).Add(Node("c"));
+  cluster.Add(
+      Pod("new").Cpu(100).With([](objects::Pod& pod) { pod.containers[0].image = "web:1"; }));
+  // Two of three nodes have it.
+  const int64_t score = 100 * (600 - 23) / (1000 - 23);
+  EXPECT_THAT(ScoresOf(cluster.Build(), ScorePlugin::kImageLocality),
+              testing::ElementsAre(score, score, 0));
+}
+
+TEST(SchedulerTest, NodesWithoutAZoneAreOneZoneThatIsNotScored) {
+  const std::string zone = "topology.kubernetes.io/zone";
+  const std::string host = "kubernetes.io/hostname";
+  const ClusterSnapshot snapshot = Cluster()
+                                       .Add(Node("a").Label(zone, "x").Label(host, "a"))
+                                       .Add(Node("b").Label(host, "b"))
+                                       .Add(Pod("new").Cpu(100))
+                                       .Build();
+  const std::vector<NodeId> nodes = {NodeNamed(snapshot, "a"), NodeNamed(snapshot, "b")};
+  const ScoreFacts facts(snapshot.catalog());
+  for (const ScoreFacts* const known : {static_cast<const ScoreFacts*>(nullptr), &facts}) {
+    const auto scores = SimulatedScheduler::Score(snapshot, PodNamed(snapshot, "new"), nodes,
+                                                  std::vector{nodes[0]}, known);
+    const auto of_spread = static_cast<size_t>(ScorePlugin::kPodTopologySpread);
+    // By node ln 4 + 2 and 2, by zone ln 4 + 4 and nothing: 9 and 2.
+    EXPECT_EQ(scores[0].weighted[of_spread], 2 * (100 * 2 / 9));
+    EXPECT_EQ(scores[1].weighted[of_spread], 2 * 100);
+  }
+}
+
+// The peer is in the zone of a, on a node that the pod may not be on.
+TEST(SchedulerTest, PeersOnNodesThatThePodsSelectorDoesNotTakeDoNotCountInTheirZone) {
+  const std::string zone = "topology.kubernetes.io/zone";
+  const ClusterSnapshot snapshot = Cluster()
+                                       .Add(Node("a").Label(zone, "x").Label("ssd", "1"))
+                                       .Add(Node("b").Label(zone, "y").Label("ssd", "1"))
+                                       .Add(Node("c").Label(zone, "x"))
+                                       .Add(Pod("new").Cpu(100).NodeSelector("ssd", "1"))
+                                       .Add(Pod("without").Cpu(100))
+                                       .Build();
+  const std::vector<NodeId> nodes = {NodeNamed(snapshot, "a"), NodeNamed(snapshot, "b")};
+  const auto scores = [&](std::string_view pod) {
+    const auto all = SimulatedScheduler::Score(snapshot, PodNamed(snapshot, pod), nodes,
+                                               std::vector{NodeNamed(snapshot, "c")});
+    const auto of_spread = static_cast<size_t>(ScorePlugin::kPodTopologySpread);
+    return std::vector<int64_t>{all[0].weighted[of_spread], all[1].weighted[of_spread]};
+  };
+  EXPECT_EQ(scores("new"), (std::vector<int64_t>{200, 200}));
+  // ln 4 + 4 and 4: 5 and 4.
+  EXPECT_EQ(scores("without"), (std::vector<int64_t>{2 * 80, 200}));
+}
+
+TEST(SchedulerTest, NodesThatAreClosedTakeNoPod) {
+  const ClusterSnapshot snapshot = Cluster()
+                                       .Add(Node("a"))
+                                       .Add(Node("b"))
+                                       .Add(Pod("p").On("a").Cpu(3000))
+                                       .Add(Pod("new").Cpu(500))
+                                       .Build();
+  SimulatedScheduler scheduler(1);
+  NodeSet closed(snapshot.catalog().nodes());
+  closed.Insert(NodeNamed(snapshot, "b"));
+  const PodId pod = PodNamed(snapshot, "new");
+  EXPECT_EQ(scheduler.Choose(snapshot, pod, {}, &closed), NodeNamed(snapshot, "a"));
+  closed.Insert(NodeNamed(snapshot, "a"));
+  EXPECT_EQ(scheduler.Choose(snapshot, pod, {}, &closed), kNoNode);
+  EXPECT_EQ(scheduler.Choose(snapshot, pod, {}), NodeNamed(snapshot, "b"));
 }
 
 }  // namespace

@@ -119,5 +119,43 @@ TEST(ScoresTest, AffinityIsNormalizedFromTheLowestToTheHighest) {
   EXPECT_THAT(scores, ElementsAre(0, 0));
 }
 
+TEST(ScoresTest, LeastAllocatedPassesOverWhatTheNodeHasNot) {
+  EXPECT_EQ(LeastAllocatedScore(Amounts{3000, 5000}, Amounts{4000, 0}), 25);
+  EXPECT_EQ(LeastAllocatedScore(Amounts{3000, 5000}, Amounts{0, 10000}), 50);
+  EXPECT_EQ(LeastAllocatedScore(Amounts{0, 0}, Amounts{0, 0}), 0);
+  EXPECT_EQ(LeastAllocatedScore(Amounts{4000, 10000}, Amounts{4000, 10000}), 0);
+}
+
+TEST(ScoresTest, OfManyResourcesThoseThatTheNodeHasNotAreNotInTheMean) {
+  const std::array<int64_t, 4> used = {0, 50, 7, 100};
+  const std::array<int64_t, 4> all = {100, 100, 0, 100};
+  EXPECT_EQ(BalanceOf(used, all), 59);
+  const std::array<int64_t, 3> two = {50, 7, 100};
+  const std::array<int64_t, 3> of_two = {100, 0, 100};
+  EXPECT_EQ(BalanceOf(two, of_two), 75);
+}
+
+TEST(ScoresTest, ImagesAreAddedUpAndSharedByTheContainers) {
+  const int64_t mib = int64_t{1} << 20;
+  const std::vector<ImageOnNode> large = {{1000 * mib, 1}};
+  EXPECT_EQ(ImageLocalityScore(large, 1, 1), 100);
+  EXPECT_EQ(ImageLocalityScore(large, 1, 0), 100);  // There is one at least.
+  EXPECT_EQ(ImageLocalityScore(large, 1, 2), 100 * (1000 - 23) / (2000 - 23));
+  const std::vector<ImageOnNode> both = {{300 * mib, 2}, {446 * mib, 1}};
+  EXPECT_EQ(ImageLocalityScore(both, 2, 1), 100 * (300 + 223 - 23) / (1000 - 23));
+}
+
+TEST(ScoresTest, NodesThatLackAKeyTakeNoPartInTheSpread) {
+  std::vector<int64_t> scores = {-1, 6, -1, 10, 8};
+  NormalizeSpread(scores);
+  EXPECT_THAT(scores, ElementsAre(0, 100, 0, 60, 80));
+  scores = {-1, -1};
+  NormalizeSpread(scores);
+  EXPECT_THAT(scores, ElementsAre(0, 0));
+  scores = {};
+  NormalizeAffinity(scores);
+  EXPECT_THAT(scores, ElementsAre());
+}
+
 }  // namespace
 }  // namespace ebb::scores_test

@@ -655,5 +655,225 @@ TEST_F(SimulatedCallsTest, DeploymentsAreLargestInTheAfternoonAndSmallestAtNight
   }
 }
 
+TEST_F(SimulatedCallsTest, APodThatEndsAtTheBeginningIsGoneInItsTimeAndIsNotMadeAnew) {
+  Add(Node("a"));
+  Add(Pod("ends").On("a").DeletedAt(kStart - 5));
+  Add(Pod("p").On("a"));
+  Make();
+  EXPECT_EQ(At(kStart + 9).PodsText(), "default/ends>a (ends) default/p>a");
+  EXPECT_EQ(At(kStart + 10).PodsText(), "default/p>a");
+  EXPECT_EQ(At(kStart + 60).PodsText(), "default/p>a");
+}
+
+TEST_F(SimulatedCallsTest, WhatIsBegunAgainStaysAsItIsAndTheOthersBegin) {
+  for (const char* const name : {"a", "b", "c"}) Add(Node(name));
+  Make();
+  ASSERT_TRUE(Begin("a", kStart).ok());
+  const std::vector<DeletionOrder> orders = {{.node = "a", .group = "another", .drain = false},
+                                             {.node = "b", .group = "group", .drain = true}};
+  ASSERT_TRUE(cluster_->Begin(orders, kStart + 5).ok());
+  const std::vector<RunningDeletion> running = cluster_->Status(kStart + 6)->running;
+  ASSERT_EQ(running.size(), 2);
+  EXPECT_EQ(running[0].node, "a");
+  EXPECT_EQ(running[0].group, "group");
+  EXPECT_TRUE(running[0].drain);
+  EXPECT_EQ(running[0].since_s, kStart);
+  EXPECT_EQ(running[1].node, "b");
+  EXPECT_EQ(running[1].since_s, kStart + 5);
+  const std::vector<DeletionOrder> one_gone = {{.node = "c", .group = "group", .drain = true},
+                                               {.node = "z", .group = "group", .drain = true}};
+  EXPECT_EQ(cluster_->Begin(one_gone, kStart + 7).message(), "node z is gone");
+  EXPECT_EQ(cluster_->deletions(), 2);
+  EXPECT_EQ(At(kStart + 7).nodes.size(), 3);
+}
+
+TEST_F(SimulatedCallsTest, ADeletionThatFailedCanOnlyBeRolledBack) {
+  Add(Node("a"));
+  Add(Node("b"));
+  Add(Pod("bare").On("b").OwnedByNobody());
+  Make();
+  ASSERT_TRUE(Begin("b", kStart).ok());
+  EXPECT_EQ(cluster_->Delete("b", kStart).message(), "node b is not drained");
+  ASSERT_TRUE(cluster_->Drain("b", kStart + 1).ok());
+  EXPECT_EQ(Running(kStart + 2).phase, DeletionPhase::kFailed);
+  EXPECT_EQ(cluster_->Drain("b", kStart + 2).message(), "node b is not just tainted");
+  EXPECT_EQ(cluster_->Delete("b", kStart + 2).message(), "node b is not drained");
+  EXPECT_EQ(cluster_->Drain("a", kStart + 2).message(), "node a is not being deleted");
+  ASSERT_TRUE(cluster_->RollBack("b", "it failed", kStart + 3).ok());
+  EXPECT_EQ(cluster_->deletions(), 0);
+  EXPECT_EQ(At(kStart + 3).PodsText(), "default/bare>b");
+}
+
+TEST_F(SimulatedCallsTest, ANodeThatWasToGoEmptyWaitsForNoPodToComplete) {
+  Add(Node("a"));
+  Add(Node("b"));
+  Add(Pod("job").On("b").SafeToEvict("on-completion"));
+  Make();
+  const DeletionOrder order{.node = "b", .group = "group", .drain = false};
+  ASSERT_TRUE(cluster_->Begin({&order, 1}, kStart).ok());
+  ASSERT_TRUE(cluster_->Drain("b", kStart).ok());
+  const RunningDeletion failed = Running(kStart + 1);
+  EXPECT_EQ(failed.phase, DeletionPhase::kFailed);
+  EXPECT_EQ(failed.why, "it was to go empty, and has pods now");
+}
+
+// p spends the budget, and q starts for longer than the drain takes.
+TEST_F(SimulatedCallsTest, APodThatDoesNotRunYetIsEvictedWithoutItsBudget) {
+  options_.start = {1000, 1000};
+  Add(Budget("web").Matching("app", "web").Allows(1));
+  Add(Node("a").Cpu(100));
+  Add(Node("b"));
+  Add(Pod("p").On("b").Cpu(500).Label("app", "web"));
+  Add(Pod("q").Cpu(500).Label("app", "web"));
+  Make();
+  EXPECT_EQ(At(kStart + 1).PodsText(), "default/p>b default/q>b");
+  ASSERT_TRUE(Begin("b", kStart + 1).ok());
+  ASSERT_TRUE(cluster_->Drain("b", kStart + 1).ok());
+  EXPECT_EQ(cluster_->counts().evictions, 2);
+  EXPECT_EQ(cluster_->counts().pdb_refusals, 0);
+  EXPECT_EQ(Running(kStart + 20).phase, DeletionPhase::kDrained);
+}
+
+TEST_F(SimulatedCallsTest, APodThatLandsOnADrainedNodeIsKilledWithItAndMadeAnew) {
+  Add(Node("a"));
+  Add(Node("b").Label("pool", "b"));
+  Add(Pod("p").On("b").NodeSelector("pool", "b").ToleratesEverything());
+  Make();
+  ASSERT_TRUE(Begin("b", kStart).ok());
+  ASSERT_TRUE(cluster_->Drain("b", kStart).ok());
+  EXPECT_EQ(At(kStart + 9).PodsText(), "default/p>b (ends) default/rs-m1>b");
+  ASSERT_TRUE(cluster_->Delete("b", kStart + 15).ok());
+  EXPECT_EQ(cluster_->counts().killed_with_node, 0);
+  EXPECT_EQ(At(kStart + 54).PodsText(), "default/rs-m1>b");
+  EXPECT_EQ(At(kStart + 60).PodsText(), "default/rs-m2>");
+  EXPECT_EQ(cluster_->counts().killed_with_node, 1);
+  EXPECT_EQ(cluster_->counts().nodes_deleted, 1);
+  EXPECT_EQ(cluster_->PendingPods(), 1);
+  EXPECT_EQ(cluster_->nodes(), 1);
+}
+
+// The fault puts a bare pod on the node whenever a deletion begins.  The first has ended before the
+// drain; the second comes behind it.
+TEST_F(SimulatedCallsTest, ABarePodThatIsLostWithItsNodeIsNotSound) {
+  options_.faults.pod_before_taint_permille = 1000;
+  Add(Node("a"));
+  Add(Node("b"));
+  Make();
+  ASSERT_TRUE(Begin("b", kStart).ok());
+  ASSERT_TRUE(cluster_->Drain("b", kStart + 1801).ok());
+  EXPECT_EQ(Running(kStart + 1801).phase, DeletionPhase::kDrained);
+  ASSERT_TRUE(Begin("b", kStart + 1802).ok());
+  ASSERT_TRUE(cluster_->Delete("b", kStart + 1802).ok());
+  EXPECT_EQ(At(kStart + 1841).PodsText(), "default/bare-2>b");
+  cluster_->AdvanceTo(kStart + 1842);
+  EXPECT_EQ(cluster_->nodes(), 1);
+  EXPECT_EQ(cluster_->CheckSound().message(), "pod bare-2 was lost with its node");
+  EXPECT_EQ(cluster_->counts().killed_with_node, 0);
+}
+
+// The eviction is refused at first, and then the API is away for as long as the drain may last.
+TEST_F(SimulatedCallsTest, NothingIsEvictedWhileTheApiIsAway) {
+  options_.faults.eviction_refused_permille = 1000;
+  options_.faults.eviction_refused_for_s = 5;
+  options_.faults.api_away_per_day = 2 * kDayS;  // Once a second, from the first on.
+  options_.faults.api_away_for_s = 1000;
+  Add(Node("a"));
+  Add(Node("b"));
+  Add(Pod("p").On("b"));
+  Make();
+  ASSERT_TRUE(Begin("b", kStart).ok());
+  ASSERT_TRUE(cluster_->Drain("b", kStart).ok());
+  EXPECT_EQ(Running(kStart + 119).phase, DeletionPhase::kDraining);
+  const RunningDeletion failed = Running(kStart + 120);
+  EXPECT_EQ(failed.phase, DeletionPhase::kFailed);
+  EXPECT_EQ(failed.why, "pod p was not evicted: the API is away");
+  EXPECT_EQ(cluster_->counts().fault_refusals, 1);
+  EXPECT_EQ(cluster_->counts().evictions, 0);
+  EXPECT_EQ(cluster_->RollBack("b", "", kStart + 121).code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(cluster_->Grow("group", 3, kStart + 121).code(), absl::StatusCode::kUnavailable);
+}
+
+TEST_F(SimulatedCallsTest, AnApiThatIsAwayForNoTimeAnswers) {
+  options_.faults.api_away_per_day = 2 * kDayS;
+  options_.faults.api_away_for_s = 0;
+  Add(Node("a"));
+  Make();
+  EXPECT_TRUE(cluster_->Observe(kStart + 5).ok());
+}
+
+TEST_F(SimulatedCallsTest, AGroupGrowsUpToItsLargestSize) {
+  Add(Node("a"));
+  Make([](const Catalog& catalog) {
+    NodeGroups groups = OneGroupOf(catalog);
+    groups.groups[0].max_size = 3;
+    return groups;
+  });
+  EXPECT_EQ(cluster_->Grow("group", 4, kStart).message(), "group group may have 3 machines, not 4");
+  EXPECT_EQ(cluster_->Grow("none", 3, kStart).message(), "there is no group none");
+  EXPECT_TRUE(cluster_->Grow("group", 3, kStart).ok());
+  EXPECT_EQ(At(kStart + 60).nodes.size(), 3);
+  EXPECT_EQ(cluster_->counts().nodes_added, 2);
+}
+
+TEST_F(SimulatedCallsTest, NewNodesAreLikeOneOfTheGroupThatTakesPods) {
+  Add(Node("first").Cpu(1000).Unschedulable());
+  Add(Node("pattern").Cpu(2000));
+  Add(Node("cordoned").Cpu(9000).Unschedulable());
+  Make();
+  ASSERT_TRUE(cluster_->Grow("group", 4, kStart).ok());
+  const Observation observed = *cluster_->Observe(kStart + 60);
+  const ClusterSnapshot& snapshot = *observed.snapshot;
+  const NodeId node = test::NodeNamed(snapshot, "group-new-1");
+  EXPECT_EQ(snapshot.Allocatable(kCpu, node), 2000);
+  EXPECT_FALSE(snapshot.catalog().node(node).unschedulable);
+}
+
+// Nodes that would take the pod are booted, and none does: it wants a pod near that there is not.
+TEST_F(SimulatedCallsTest, NoMoreThanThreeNodesAreBootedForOnePod) {
+  options_.groups_grow = true;
+  Add(Node("a").Label("host", "1"));
+  Add(Pod("lonely").Cpu(100).Near("host", test::Select("app", "nobody")));
+  Make();
+  const auto booted = [&](int64_t after_s) {
+    return cluster_->Observe(kStart + after_s)->events.size();
+  };
+  EXPECT_EQ(booted(9), 0);
+  EXPECT_EQ(booted(10), 1);
+  EXPECT_EQ(booted(129), 0);
+  EXPECT_EQ(booted(130), 1);
+  EXPECT_EQ(booted(249), 0);
+  EXPECT_EQ(booted(250), 1);
+  EXPECT_EQ(booted(2000), 0);
+  EXPECT_EQ(cluster_->counts().nodes_added, 3);
+  EXPECT_EQ(cluster_->nodes(), 4);
+  EXPECT_EQ(cluster_->PendingPods(), 1);
+}
+
+TEST_F(SimulatedCallsTest, AGroupGrowsByWhatItsNodesThatTakePodsAreLike) {
+  options_.groups_grow = true;
+  Add(Node("cordoned").Cpu(1000).Unschedulable());
+  Add(Node("b").Cpu(4000));
+  Add(Pod("fills").On("b").Cpu(3000));
+  Add(Pod("large").Cpu(2000));
+  Make();
+  EXPECT_EQ(cluster_->Observe(kStart + 10)->events.size(), 1);
+  EXPECT_EQ(At(kStart + 200).PodsText(), "default/fills>b default/large>group-new-1");
+  EXPECT_EQ(cluster_->nodes(), 3);
+}
+
+TEST_F(SimulatedCallsTest, OnlyTheReplicaSetOfThatNameAndNamespaceIsChanged) {
+  Add(Node("a"));
+  Add(Pod("rs-0").On("a").OwnedBy("StatefulSet", "rs"));
+  Add(Pod("y").In("other").On("a"));
+  Add(Pod("z").On("a").OwnedBy("ReplicaSet", "another"));
+  Add(Pod("p").On("a"));
+  Make();
+  ASSERT_TRUE(cluster_->Want("default", "rs", 2).ok());
+  EXPECT_EQ(At(kStart + 60).PodsText(),
+            "default/p>a default/rs-0>a default/rs-m1>a default/z>a other/y>a");
+  EXPECT_EQ(cluster_->Want("default", "rs", -1).message(), "-1 pods cannot be wanted");
+  EXPECT_EQ(cluster_->Want("none", "rs", 1).message(), "there is no ReplicaSet none/rs");
+}
+
 }  // namespace
 }  // namespace ebb::simulated_calls_test

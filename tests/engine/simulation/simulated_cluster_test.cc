@@ -415,5 +415,58 @@ TEST(SimulationTest, TheLoadFollowsTheHourOfTheDay) {
   EXPECT_LT(requested(false), 3);
 }
 
+// Two nodes, of which one has a pod of a quarter of its CPU.
+absl::Status ReadTwoNodes(ObjectSink& sink) {
+  absl::Status status;
+  for (const char* const name : {"a", "b"}) status.Update(sink.OnNode(Node(name).raw));
+  status.Update(sink.OnPod(Pod("p").On("b").Cpu(1000).raw));
+  return status;
+}
+
+TEST(SimulationTest, SamplesAreTakenInTheirTimeAndNodesAreCountedByTheHour) {
+  SimulationOptions options;
+  options.cluster.start_s = kStart;
+  options.scale_down_enabled = false;
+  options.duration_s = 100;
+  options.sample_every_s = 60;
+  options.loop.scan_interval_s = 30;
+  std::vector<int64_t> told;
+  options.on_sample = [&](const SimulationSample& now) { told.push_back(now.time_s); };
+  int turns = 0;
+  options.loop.on_turn = [&](const LoopTurn&) { ++turns; };
+  const SimulationResult result = Simulate(&ReadTwoNodes, &OneGroupOf, options).value();
+  EXPECT_EQ(result.turns, 4);
+  EXPECT_EQ(turns, 0);
+  EXPECT_EQ(result.rounds, 0);
+  EXPECT_EQ(result.nodes_at_first, 2);
+  EXPECT_EQ(result.nodes_at_last, 2);
+  EXPECT_NEAR(result.node_hours, 2 * 100 / 3600.0, 1e-12);
+  EXPECT_THAT(told, ElementsAre(kStart, kStart + 60));
+  ASSERT_EQ(result.samples.size(), 2);
+  EXPECT_EQ(result.samples[1].time_s, kStart + 60);
+  EXPECT_EQ(result.samples[1].nodes, 2);
+  EXPECT_EQ(result.samples[1].in_deletion, 0);
+  EXPECT_EQ(result.samples[1].pending, 0);
+  EXPECT_EQ(result.samples[1].evictions, 0);
+  EXPECT_EQ(result.samples[1].cpu_requested, 0.125);
+}
+
+TEST(SimulationTest, EachTurnIsToldAndEachRoundCountsOnceByItsStatus) {
+  SimulationOptions options;
+  options.cluster.start_s = kStart;
+  options.duration_s = 100;
+  options.loop.scan_interval_s = 30;
+  int turns = 0;
+  options.loop.on_turn = [&](const LoopTurn&) { ++turns; };
+  const SimulationResult result = Simulate(&ReadTwoNodes, &OneGroupOf, options).value();
+  EXPECT_EQ(result.turns, 4);
+  EXPECT_EQ(turns, 4);
+  EXPECT_EQ(result.rounds, 4);
+  uint64_t statuses = 0;
+  for (const uint64_t rounds : result.statuses) statuses += rounds;
+  EXPECT_EQ(statuses, 4);
+  EXPECT_EQ(result.samples.size(), 1);
+}
+
 }  // namespace
 }  // namespace ebb::simulated_cluster_test

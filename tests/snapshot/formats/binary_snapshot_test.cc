@@ -406,5 +406,52 @@ TEST(BinarySnapshotTest, WhatTheOutputSaysComesBack) {
   EXPECT_EQ(writer.Finish().message(), "the disk is full");
 }
 
+TEST(BinarySnapshotTest, BytesAndObjectsAreCounted) {
+  const std::string snapshot = Written(kEveryField);
+  testing::DumpSink sink;
+  ImportStats stats;
+  ASSERT_TRUE(ReadBinarySnapshot("file", snapshot, sink, stats).ok());
+  EXPECT_EQ(stats.objects, 11u);
+  EXPECT_EQ(stats.bytes, snapshot.size());
+  ASSERT_TRUE(ReadBinarySnapshot("file", snapshot, sink, stats).ok());
+  EXPECT_EQ(stats.objects, 22u);
+  EXPECT_EQ(stats.bytes, 2 * snapshot.size());
+}
+
+TEST(BinarySnapshotTest, OtherBytesAreNoSnapshot) {
+  testing::DumpSink sink;
+  ImportStats stats;
+  for (const std::string_view bytes : {"", "EBBSNAP", "{\"kind\":\"Node\"}"}) {
+    EXPECT_EQ(ReadBinarySnapshot("file", bytes, sink, stats).message(),
+              "file: is not a snapshot of ebb's");
+  }
+}
+
+// Its length would be allocated before it is checked.
+TEST(BinarySnapshotTest, AChunkOfMoreThanAGibibyteIsDamage) {
+  const auto error = [](const std::string& length) {
+    testing::DumpSink sink;
+    ImportStats stats;
+    std::string bytes = Unchecked(Written(kEveryField)).substr(0, 14) + length;
+    return std::string(
+        ReadBinarySnapshot("file", bytes, sink, stats, SnapshotVersions::kUncheckedToo).message());
+  };
+  EXPECT_EQ(error(std::string("\0\0\0\x40", 4)), "file: is cut off");
+  EXPECT_EQ(error(std::string("\x01\0\0\x40", 4)), "file: is damaged near byte 18, at object 0");
+}
+
+// A header, a checksum and a chunk.
+TEST(BinarySnapshotTest, WhateverTheOutputRefusesComesBack) {
+  for (int refused = 1; refused <= 3; ++refused) {
+    int calls = 0;
+    BinarySnapshotWriter writer([&](std::string_view) {
+      return ++calls == refused ? absl::ResourceExhaustedError("the disk is full")
+                                : absl::OkStatus();
+    });
+    EXPECT_EQ(writer.Finish().message(), "the disk is full") << refused;
+    EXPECT_EQ(calls, refused);
+  }
+}
+
 }  // namespace
 }  // namespace ebb::binary_snapshot_test

@@ -100,5 +100,48 @@ TEST(JsonScanTest, OneValueIsSkippedAndNoMore) {
   EXPECT_EQ(rest(","), "cut off");
 }
 
+TEST(JsonScanTest, OnlyTheFourBlanksOfJsonArePassedOver) {
+  const auto rest = [](std::string_view text) {
+    const char* const after = SkipBlanks(text.data(), text.data() + text.size());
+    return std::string(text.substr(static_cast<size_t>(after - text.data())));
+  };
+  EXPECT_EQ(rest(" \n\r\t x "), "x ");
+  EXPECT_EQ(rest("  "), "");
+  EXPECT_EQ(rest(""), "");
+  for (const char* other : {"\v ", "\f ", "\x01 ", "\xa0 "}) EXPECT_EQ(rest(other), other);
+}
+
+TEST(JsonScanTest, AStringEndsBehindItsClosingQuote) {
+  const auto length = [](std::string_view text) {
+    return Length(text, SkipString(text.data(), text.data() + text.size()));
+  };
+  EXPECT_EQ(length(R"("")"), 2u);
+  EXPECT_EQ(length(R"("a"b")"), 3u);
+  EXPECT_EQ(length(R"("\"" )"), 4u);
+  EXPECT_EQ(length(R"("\\" ")"), 4u);
+  for (const char* cut : {"\"", "\"a", "\"\\", "\"\\\""}) {
+    EXPECT_EQ(length(cut), std::string_view::npos) << cut;
+  }
+}
+
+TEST(JsonScanTest, EachMemberOfAnObjectIsGivenWithItsText) {
+  const auto members = [](std::string_view text) {
+    std::string told;
+    const bool is_json = ForEachMember(text, [&](std::string_view key, std::string_view value) {
+      told.append(key).append("=").append(value).append(";");
+    });
+    return told + (is_json ? "" : "no JSON");
+  };
+  EXPECT_EQ(members("{}"), "");
+  EXPECT_EQ(members(R"({"a":1, "b" : [2,{}] ,"c":{"d":3},"":"x}"})"),
+            R"(a=1;b=[2,{}];c={"d":3};="x}";)");
+  EXPECT_EQ(members("{\n\"a\"\t:\r null }"), "a=null;");
+  for (const char* other : {"", "[]", " {}", "{", "{\"a\"", "{\"a", "{\"a\"1}",
+                            "{\"a\":", "{\"a\":}", "{\"a\":]}", "{5:1}", "{\"a\":\"x}"}) {
+    EXPECT_EQ(members(other), "no JSON") << other;
+  }
+  EXPECT_EQ(members("{\"a\":1"), "a=1;no JSON");
+}
+
 }  // namespace
 }  // namespace ebb::json_scan::json_scan_test

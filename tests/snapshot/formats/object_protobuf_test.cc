@@ -10,6 +10,7 @@
 #include <random>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "snapshot/formats/json_bytes.h"
@@ -496,6 +497,124 @@ TEST(ProtobufObjectTest, NothingOfAnObjectIsLeftInTheNextOne) {
     EXPECT_THAT(ReadWith(reader, Pod(Sub(10, "\xff")), In("", "")), HasSubstr("is not UTF-8"));
     EXPECT_EQ(ReadWith(reader, bytes, In("", "")), each.line);
   }
+}
+
+TEST(ProtobufObjectTest, AByteThatIsNotAsciiIsFoundWhereverItStands) {
+  for (size_t size = 1; size <= 25; ++size) {
+    for (size_t at = 0; at < size; ++at) {
+      std::string name(size, 'n');
+      name[at] = '\xff';
+      EXPECT_EQ(Read(Pod(Sub(10, name))), "bytes: Pod p: spec.nodeName: is not UTF-8")
+          << at << " of " << size;
+    }
+  }
+}
+
+TEST(ProtobufObjectTest, NumbersOfEveryLengthAreRead) {
+  std::vector<int64_t> numbers = {1, INT64_MAX, INT64_MIN, -1};
+  for (int shift = 7; shift < 63; shift += 7) {
+    numbers.push_back((int64_t{1} << shift) - 1);
+    numbers.push_back(int64_t{1} << shift);
+  }
+  for (const int64_t number : numbers) {
+    EXPECT_EQ(Read(Pod(Int(4, number))),
+              "Pod name=[p] namespace=[default] grace=" + std::to_string(number));
+  }
+  // Lengths too.
+  for (const size_t size : {127, 128, 253}) {
+    const std::string name(size, 'n');
+    EXPECT_EQ(Read(Pod(Sub(10, name))), "Pod name=[p] namespace=[default] node=[" + name + "]");
+  }
+}
+
+TEST(ProtobufObjectTest, AnEntryOfAMapIsReadHoweverItIsWritten) {
+  const std::string start = "Pod name=[p] namespace=[default] selector=";
+  const std::string end = " has_selector=true";
+  const std::string longer(130, 'k');
+  for (const auto& [entry, read] : std::vector<std::pair<std::string, std::string>>{
+           {Sub(1, "k") + Sub(2, "v"), "[k]:[v]"},
+           {Sub(2, "v") + Sub(1, "k"), "[k]:[v]"},
+           {Sub(1, "k") + Sub(2, "v") + Int(3, 1), "[k]:[v]"},
+           {Int(3, 1) + Sub(1, "k") + Sub(4, "x") + Sub(2, "v"), "[k]:[v]"},
+           {Sub(1, "k"), "[k]:[]"},
+           {Sub(2, "v"), "[]:[v]"},
+           {Sub(1, longer) + Sub(2, "v"), "[" + longer + "]:[v]"},
+           {Sub(1, "k") + Sub(2, longer), "[k]:[" + longer + "]"}}) {
+    EXPECT_EQ(Read(Pod(Sub(7, entry))), start + read + end);
+  }
+  const std::string refused = "bytes: Pod p: spec.nodeSelector: ";
+  EXPECT_EQ(Read(Pod(Sub(7, Int(1, 5) + Sub(2, "v")))),
+            refused + "has another type on the wire than in the API");
+  EXPECT_EQ(Read(Pod(Sub(7, Sub(1, "k") + Sub(2, "v") + Sub(2, "w")))),
+            refused + "has an entry with two keys or two values");
+  // A quantity beside what is not known.
+  EXPECT_EQ(Read(Pod(Sub(32, Sub(1, "cpu") + Sub(2, Int(5, 1) + Sub(1, "2") + Sub(6, "x"))))),
+            "Pod name=[p] namespace=[default] overhead=[cpu]:2000");
+}
+
+TEST(ProtobufObjectTest, ATimeHasItsSecondsOnceWithinTheYearsThatThereAre) {
+  const auto deleted = [](std::string_view time) {
+    return Read(Enveloped("v1", "Namespace", Meta("n", Sub(9, time))));
+  };
+  const std::string start = "bytes: Namespace n: metadata.deletionTimestamp: ";
+  EXPECT_EQ(deleted(Int(1, -62167219200)), "Namespace name=[n] deleted=-62167219200");
+  EXPECT_EQ(deleted(Int(1, 253402300799)), "Namespace name=[n] deleted=253402300799");
+  EXPECT_EQ(deleted(Int(2, 7) + Int(1, 5) + Sub(9, "x")), "Namespace name=[n] deleted=5");
+  EXPECT_EQ(deleted(Int(1, -62167219201)),
+            start + "-62167219201 s since 1970 is no time of the years 0 to 9999");
+  EXPECT_EQ(deleted(Int(1, 253402300800)),
+            start + "253402300800 s since 1970 is no time of the years 0 to 9999");
+  EXPECT_EQ(deleted(Int(1, 5) + Int(1, 5)), start + "occurs twice in one object");
+  EXPECT_EQ(deleted(Sub(1, "5")), start + "has another type on the wire than in the API");
+}
+
+TEST(ProtobufObjectTest, OfTwoUnknownFieldsEachIsNamedByItsOwnNumber) {
+  EXPECT_THAT(Read(Pod(Int(58, 0) + Int(57, 0))), HasSubstr("not_understood=[spec.field 57]"));
+  EXPECT_THAT(Read(Pod(Int(57, 0) + Int(58, 0))), HasSubstr("not_understood=[spec.field 57]"));
+  EXPECT_THAT(Read(Pod(Int(58, 0) + Sub(22, Int(59, 0)))),
+              HasSubstr("not_understood=[spec.field 58]"));
+}
+
+TEST(ProtobufObjectTest, WhatIsWrongWithBytesIsSaid) {
+  const std::string nine(9, '\xff');
+  for (const auto& [bytes, problem] : std::vector<std::pair<std::string, std::string>>{
+           {Tag(0, 0) + "x", "there is no such field number"},
+           {Varint(uint64_t{1} << 35), "there is no such field number"},
+           {Tag(57, 3), "there is no such wire type"},
+           {Tag(57, 7), "there is no such wire type"},
+           {nine + "\x02", "a number is too large"},
+           {nine + "\xff\x01", "a number is too long"},
+           {"\xff", "it ends too early"},
+           {Tag(57, 1) + "1234567", "it ends too early"},
+           {Tag(57, 5) + "123", "it ends too early"},
+           {Tag(57, 2) + "\x05" + "1234", "it ends too early"}}) {
+    EXPECT_THAT(Read(Pod(bytes)), StartsWith("bytes: Pod p: spec"));
+    EXPECT_THAT(Read(Pod(bytes)), HasSubstr(": is not protobuf: " + problem + " (byte "));
+  }
+  // What is whole is passed over to its last byte.
+  for (const std::string& whole : {Tag(57, 1) + "12345678", Tag(57, 5) + "1234",
+                                   Tag(57, 2) + "\x05" + "12345", Tag(57, 0) + nine + "\x01"}) {
+    EXPECT_THAT(Read(Pod(whole + Sub(10, "n"))), HasSubstr(" node=[n] "));
+  }
+}
+
+TEST(ProtobufObjectTest, AListIsNoneWhereItsSurroundingsOrItsGroupSaySo) {
+  ObjectPlace alone = In("", "");
+  alone.no_list = true;
+  EXPECT_EQ(Read(Enveloped("v1", "PodList", ""), alone), "ignored PodList");
+  EXPECT_EQ(Read(Enveloped("example.com/v1", "AllowList", "")), "ignored AllowList");
+  EXPECT_EQ(Read("", In("v1", "PodList")), "ignored PodList") << "it does not say so itself";
+  EXPECT_EQ(Read(Enveloped("example.com/v1", "Status", "")), "ignored Status");
+}
+
+TEST(ProtobufObjectTest, TheReaderTellsTheNameOfTheLastObject) {
+  ProtobufObjectReader reader;
+  ObjectBatch batch;  // What it read lives there, and in the bytes.
+  const std::string node = Enveloped("v1", "Node", Meta("n"));
+  reader.Read(node, In("", ""), batch);
+  EXPECT_EQ(reader.last_name(), "n");
+  reader.Read(Enveloped("v1", "ConfigMap", ""), In("", ""), batch);
+  EXPECT_EQ(reader.last_name(), "");
 }
 
 }  // namespace

@@ -3,8 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <deque>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tests/support/dump_sink.h"
@@ -156,6 +159,131 @@ TEST(ObjectReaderTest, AKindInAnotherSpellingIsAProblemAndAnUnknownWordIsNone) {
   EXPECT_THAT(ObjectReader::KindProblem("v1", "Pod"), IsEmpty());
   EXPECT_THAT(ObjectReader::KindProblem("v1", "Secret"), IsEmpty());
   EXPECT_THAT(ObjectReader::KindProblem("example.com/v1", "Pod"), IsEmpty());
+}
+
+TEST_F(ObjectJsonTest, AnErrorOfABatchIsNotThatOfTheNext) {
+  Read(R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"nodeName":5}})");
+  EXPECT_EQ(HandOver(), "dump.json: Pod p: spec.nodeName: 5 is not a string");
+  batch_.Clear();
+  Read(R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"n"},"spec":7})");
+  EXPECT_EQ(HandOver(), "dump.json: Node n: spec: 7 is not an object");
+  batch_.Clear();
+  Read(kNamespace);
+  EXPECT_EQ(HandOver(), "");
+  EXPECT_THAT(sink_.lines(), ElementsAre("Namespace name=[shop]"));
+}
+
+TEST_F(ObjectJsonTest, WhatWasHandedOverAndClearedIsNotHandedOverAgain) {
+  Read(kNamespace);
+  Read(R"({"apiVersion":"v1","kind":"Secret"})");
+  Read(R"({"metadata":{"name":"n"}})");
+  EXPECT_EQ(HandOver(), "");
+  batch_.Clear();
+  EXPECT_EQ(HandOver(), "");
+  EXPECT_THAT(sink_.lines(), ElementsAre("Namespace name=[shop]"));
+  EXPECT_THAT(sink_.ignored(), ElementsAre("Secret"));
+  EXPECT_THAT(left_, ElementsAre("no kind 2"));
+  EXPECT_EQ(stats_.objects, 1u);
+}
+
+// One of each type that a batch keeps apart, twice.
+TEST_F(ObjectJsonTest, ObjectsOfAllTypesComeInTheirOrder) {
+  for (const char* name : {"1", "2"}) {
+    for (const char* kind :
+         {R"("v1","kind":"Pod")", R"("v1","kind":"Node")",
+          R"("policy/v1","kind":"PodDisruptionBudget")", R"("batch/v1","kind":"Job")",
+          R"("v1","kind":"Namespace")", R"("storage.k8s.io/v1","kind":"CSIDriver")"}) {
+      Read(R"({"apiVersion":)" + std::string(kind) + R"(,"metadata":{"name":")" + name + "\"}}");
+    }
+  }
+  EXPECT_EQ(HandOver(), "");
+  EXPECT_THAT(sink_.lines(),
+              ElementsAre("Pod name=[1] namespace=[default]", "Node name=[1]",
+                          "PodDisruptionBudget name=[1] namespace=[default]",
+                          "Controller kind=4 name=[1] namespace=[default]", "Namespace name=[1]",
+                          "CSIDriver name=[1]", "Pod name=[2] namespace=[default]", "Node name=[2]",
+                          "PodDisruptionBudget name=[2] namespace=[default]",
+                          "Controller kind=4 name=[2] namespace=[default]", "Namespace name=[2]",
+                          "CSIDriver name=[2]"));
+  EXPECT_EQ(stats_.objects, 12u);
+}
+
+TEST(ObjectReaderTest, TheKindThatIsMeantIsThatOfTheSameGroupIfThereIsOne) {
+  const auto problem = [](const std::string& version, const std::string& kind,
+                          const std::string& meant) {
+    EXPECT_EQ(
+        ObjectReader::KindProblem(version, kind),
+        "\"" + kind + "\" of apiVersion \"" + version + "\" is not one of Kubernetes" + meant);
+  };
+  problem("apps/v1", "replicaset", "; ReplicaSet of apps is");
+  problem("extensions/v1beta1", "replicaset", "; ReplicaSet of extensions is");
+  problem("v1", "replicaset", "; ReplicaSet of apps is");
+  problem("extensions/v1beta1", "DaemonSets", "; DaemonSet of extensions is");
+  problem("v1", "nodes", "; Node of v1 is");
+  problem("storage.k8s.io/v1", "csinodes", "; CSINode of storage.k8s.io is");
+  problem("resource.k8s.io/v1", "Resourceslice", "; ResourceSlice of resource.k8s.io is");
+  problem("v1", "Po d", "");
+  problem("v1", "Pod-", "");
+  problem("v1", "Caf\xc3\xa9", "");
+  for (const char* kind : {"Secret", "Pods2", "PodTemplate", "A1"}) {
+    EXPECT_THAT(ObjectReader::KindProblem("v1", kind), IsEmpty()) << kind;
+  }
+  EXPECT_THAT(ObjectReader::KindProblem("metrics.k8s.io/v1beta1", "nodes"), IsEmpty());
+}
+
+// Every kind that is read, by each group that has it.
+TEST(ObjectReaderTest, EachKindIsKnownInItsGroup) {
+  for (const auto& [version, kind] : std::vector<std::pair<std::string, std::string>>{
+           {"v1", "Pod"},
+           {"v1", "Node"},
+           {"apps/v1", "ReplicaSet"},
+           {"extensions/v1beta1", "ReplicaSet"},
+           {"apps/v1", "StatefulSet"},
+           {"apps/v1", "DaemonSet"},
+           {"extensions/v1beta1", "DaemonSet"},
+           {"batch/v1", "Job"},
+           {"v1", "ReplicationController"},
+           {"policy/v1", "PodDisruptionBudget"},
+           {"v1", "Namespace"},
+           {"v1", "PersistentVolume"},
+           {"v1", "PersistentVolumeClaim"},
+           {"storage.k8s.io/v1", "StorageClass"},
+           {"storage.k8s.io/v1", "CSIDriver"},
+           {"storage.k8s.io/v1", "CSINode"},
+           {"storage.k8s.io/v1", "VolumeAttachment"},
+           {"storage.k8s.io/v1", "CSIStorageCapacity"},
+           {"resource.k8s.io/v1", "DeviceClass"},
+           {"resource.k8s.io/v1", "ResourceClaim"},
+           {"resource.k8s.io/v1", "ResourceClaimTemplate"},
+           {"resource.k8s.io/v1", "ResourceSlice"}}) {
+    EXPECT_THAT(ObjectReader::KindProblem(version, kind), IsEmpty()) << kind;
+    EXPECT_THAT(ObjectReader::KindProblem("core/v1", kind), HasSubstr("; " + kind + " of "));
+    EXPECT_THAT(ObjectReader::KindProblem(version, kind + "s"), HasSubstr("; " + kind + " of "));
+  }
+}
+
+TEST(TextArenaTest, TextsStayWhatTheyWereHoweverManyCome) {
+  TextArena arena;
+  EXPECT_EQ(arena.Copy(""), "");
+  std::vector<std::string> texts;
+  std::vector<std::string_view> copies;
+  for (size_t i = 0; i < 3000; ++i) {
+    // Some fill what is left of a block, and some are larger than one.
+    texts.push_back(std::string(1 + i % 97, static_cast<char>('a' + i % 26)));
+    if (i % 1000 == 500) texts.back() = std::string(20'000, static_cast<char>('A' + i / 1000));
+  }
+  for (const std::string& text : texts) copies.push_back(arena.Copy(text));
+  for (size_t i = 0; i < texts.size(); ++i) ASSERT_EQ(copies[i], texts[i]) << i;
+  arena.Clear();
+  EXPECT_EQ(arena.Copy("again"), "again");
+}
+
+TEST(TextArenaTest, WhatOfTheRoomWasNotUsedIsGivenAgain) {
+  TextArena arena;
+  uint8_t* const first = arena.Room(10);
+  arena.Keep(first + 4);
+  EXPECT_EQ(arena.Room(10), first + 4);
+  EXPECT_EQ(arena.Room((16 << 10) - 4), first + 4) << "as much as is left of the block";
 }
 
 }  // namespace

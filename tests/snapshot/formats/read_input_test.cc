@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -470,6 +471,156 @@ TEST_F(ReadInputTest, BytesInMemoryAreReadLikeAFile) {
   EXPECT_TRUE(ReadBytes("memory", NodeJson("m"), sink, stats_).ok());
   EXPECT_TRUE(ReadBytes("memory", gzip, sink, stats_).ok());
   EXPECT_THAT(sink.lines(), ElementsAre("Node name=[m]", "Node name=[n]"));
+}
+
+TEST(IsDumpNameTest, TheEndOfANameSaysWhetherItIsADump) {
+  for (const char* name : {"a.json", "a.yaml", "a.yml", "a.gz", "a.pb", ".json"}) {
+    EXPECT_TRUE(IsDumpName(name)) << name;
+  }
+  for (const char* name : {"json", "a.jsonl", "a.txt", "a.json.bak", "", "yaml"}) {
+    EXPECT_FALSE(IsDumpName(name)) << name;
+  }
+}
+
+TEST_F(ReadInputTest, WhateverADumpMayBeCalledIsReadInAFolder) {
+  Put("d/1.json", NodeJson("a"));
+  Put("d/2.yaml", "kind: Node\nmetadata: {name: b}\n");
+  Put("d/3.yml", "{kind: Node, metadata: {name: c}}\n");
+  Put("d/4.gz", Gzip(NodeJson("d")));
+  Put("d/5.pb", NodeJson("e"));
+  Put("d/6.yaml.gz", Gzip("{kind: Node, metadata: {name: f}}\n"));
+  Put("d/7.txt", NodeJson("g"));
+  EXPECT_EQ(Read(Path("d")), "");
+  EXPECT_THAT(lines_, ElementsAre("Node name=[a]", "Node name=[b]", "Node name=[c]",
+                                  "Node name=[d]", "Node name=[e]", "Node name=[f]"));
+  EXPECT_EQ(stats_.files, 6u);
+  EXPECT_EQ(stats_.objects, 6u);
+}
+
+// A must-gather has archives of logs among its files.
+TEST_F(ReadInputTest, ATarArchiveInAFolderIsPassedOver) {
+  std::string tar = "must-gather/nodes.json";
+  tar.resize(257);
+  tar += "ustar";
+  tar.resize(512);
+  Put("d/1.json", NodeJson("n"));
+  Put("d/2.tar.gz", Gzip(tar));
+  EXPECT_EQ(Read(Path("d")), "");
+  EXPECT_THAT(lines_, ElementsAre("Node name=[n]"));
+  EXPECT_EQ(stats_.files_without_objects, 1u);
+  EXPECT_EQ(stats_.first_without_objects, Path("d/2.tar.gz"));
+}
+
+TEST_F(ReadInputTest, OfSeveralFilesWithoutObjectsTheFirstIsNamed) {
+  Put("d/1.json", R"({"a":1})");
+  Put("d/2.json", NodeJson("n"));
+  Put("d/3.json", R"([1])");
+  EXPECT_EQ(Read(Path("d")), "");
+  EXPECT_EQ(stats_.files_without_objects, 2u);
+  EXPECT_EQ(stats_.first_without_objects, Path("d/1.json"));
+  EXPECT_EQ(stats_.strangers, 2u);
+  fs::remove(Path("d/2.json"));
+  EXPECT_EQ(Read(Path("d")), "DIR/d: holds no dump (*.json, *.yaml, *.yml, *.pb, *.gz)");
+}
+
+TEST_F(ReadInputTest, EachStartOfYamlIsOneWhereTheNameDoesNotSay) {
+  for (const char* text :
+       {"%YAML 1.2\n---\nkind: Node\nmetadata: {name: n}\n", "kind: Node\nmetadata: {name: n}\n",
+        "\xef\xbb\xbfkind: Node\nmetadata: {name: n}\n"}) {
+    EXPECT_EQ(Read(Put("dump", text)), "") << text;
+    EXPECT_THAT(lines_, ElementsAre("Node name=[n]")) << text;
+  }
+  // In a file that is called JSON it is none.
+  EXPECT_EQ(
+      Read(Put("dump.json", "kind: Node\nmetadata: {name: n}\n")),
+      "DIR/dump.json: byte 0, line 1, column 1: is not JSON: an object or array was expected");
+  for (const char* text : {"{}", "[]", "[{\"kind\":\"Node\",\"metadata\":{\"name\":\"n\"}}]"}) {
+    EXPECT_EQ(Read(Put("x.yaml", text)).find("not YAML"), std::string::npos) << text;
+  }
+}
+
+TEST_F(ReadInputTest, EachMessageOfKubectlsOrOfAShellsIsKnown) {
+  const auto holds = [](const std::string& line) {
+    return "DIR/dump: holds a message instead of objects: \"" + line +
+           "\"; mend that and dump again";
+  };
+  for (const char* line :
+       {"error: no", "Error: no", "Error from server (NotFound): no",
+        "Unable to connect to the server: EOF", "The connection to the server was refused",
+        "No resources found", "Unauthorized", "Forbidden: no", "sh: 1: kubectl: not found",
+        "bash: kubectl: command not found", "zsh: command not found: kubectl",
+        "E0102 15:04:05.000000   12345 memcache.go:265] no",
+        "F0102 15:04:05.000000   12345 memcache.go:265] no"}) {
+    EXPECT_EQ(Read(Put("dump", std::string(line) + "\n")), holds(line));
+    EXPECT_EQ(Read(Put("dump", "\n " + std::string(line) + " \r\nmore\n")), holds(line));
+  }
+  for (const char* line : {"Warning: old", "W0102 15:04:05.000000   12345 loader.go:222] no",
+                           "I0102 15:04:05.000000   12345 loader.go:222] no"}) {
+    EXPECT_EQ(Read(Put("dump", std::string(line) + "\n" + NodeJson("a"))),
+              "DIR/dump: begins with a message of kubectl's before any object: \"" +
+                  std::string(line) + "\"; dump again without `2>&1`");
+    EXPECT_EQ(Read(Put("dump", NodeJson("a") + "\n" + line + "\n")),
+              "DIR/dump: ends with a message of kubectl's behind the objects: \"" +
+                  std::string(line) + "\"; mend that and dump again without `2>&1`");
+  }
+  // Not more than 200 bytes of it.
+  const std::string words(300, 'x');
+  EXPECT_EQ(Read(Put("dump", "error: " + words + "\n")), holds("error: " + words.substr(107)));
+}
+
+TEST_F(ReadInputTest, WhatLooksLikeAMessageAndIsNoneIsNothingKnown) {
+  for (const char* line : {"errors: no", "X0102 15:04:05.000000   12345 memcache.go:265] no",
+                           "E0102x15:04:05.000000   12345 memcache.go:265] no",
+                           "E0102 15.04:05.000000   12345 memcache.go:265] no",
+                           "E01a2 15:04:05.000000   12345 memcache.go:265] no",
+                           "E0102 15:04:05.000000   12345 memcache.go:265 no", "E0102 15:04] no",
+                           "NAME ready", "NAMES", "LAST SEEN: x", "Name:  a", "Name: a", "pod/",
+                           "/web", "Pod/web-0", "pod/web 0", "pod", "<body>"}) {
+    EXPECT_EQ(Read(Put("dump", std::string(line) + "\n")),
+              "DIR/dump: is neither JSON nor YAML nor a snapshot of ebb's")
+        << line;
+  }
+}
+
+TEST_F(ReadInputTest, EachPrintForPeopleIsKnown) {
+  const std::string as_json = "; dump with `kubectl get ... -A -o json`";
+  for (const auto& [text, what] : std::vector<std::pair<std::string, std::string>>{
+           {"NAME   READY\na  1/1\n", "is a table for people"},
+           {"NAMESPACE   NAME\nb  a\n", "is a table for people"},
+           {"LAST SEEN   TYPE   REASON\n1m  Normal  x\n", "is a table for people"},
+           {"Name:  a\nLabels:  b\n", "is what `kubectl describe` prints"},
+           {"pod/web-0\n", "is a list of names"},
+           {"p/w\n", "is a list of names"},
+           {"deployment.apps/web-1.x\n", "is a list of names"},
+           {"<!DOCTYPE html>\n", "is a web page, such as the login of a proxy"},
+           {"<!doctype html>\n", "is a web page, such as the login of a proxy"},
+           {"<html>\n", "is a web page, such as the login of a proxy"},
+           {"<HTML>\n", "is a web page, such as the login of a proxy"}}) {
+    EXPECT_EQ(Read(Put("dump", text)), "DIR/dump: " + what + as_json) << text;
+  }
+}
+
+TEST_F(ReadInputTest, TwoBytesACharacterNeedFourBytesToShow) {
+  EXPECT_THAT(Read(Put("dump", std::string("{\0}", 3))), ::testing::Not(HasSubstr("UTF-16")));
+  EXPECT_THAT(Read(Put("dump", std::string("\0\0\0\0", 4))), ::testing::Not(HasSubstr("UTF-16")));
+  EXPECT_EQ(Read(Put("dump", std::string("{\0}\0", 4))),
+            "DIR/dump: looks like UTF-16, which `>` of Windows PowerShell writes; write the dump "
+            "with `| Out-File -Encoding utf8`, or from cmd");
+}
+
+TEST_F(ReadInputTest, WhatIsTooLargeIsToldInFull) {
+  testing::DumpSink sink;
+  ImportStats stats;
+  const auto read = [&](std::string_view bytes, const InputLimits& limits) {
+    return std::string(
+        ReadBytes("memory", bytes, sink, stats, Parallelism::One(), limits).message());
+  };
+  const std::string text = NodeJson("a");
+  EXPECT_EQ(read(text, {.bytes_max = 10}),
+            "memory: the input is larger than 10 bytes; --max-input-bytes allows for more");
+  EXPECT_EQ(read(Gzip(text), {.bytes_max = 10}),
+            "memory: the input is larger than 10 bytes; --max-input-bytes allows for more");
+  EXPECT_EQ(stats.bytes, 0u);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "snapshot/formats/json_bytes.h"
@@ -626,6 +627,8 @@ TEST(ReadJsonTest, AWrongFieldOfOtherKindsIsNamedToo) {
 TEST(ReadJsonTest, WhatIsNoObjectOfKubernetesIsRefused) {
   EXPECT_EQ(ReadText("{}").error,
             "dump.json: byte 0, line 1, column 1: is not a Kubernetes object: kind is missing");
+  EXPECT_EQ(ReadText("{\"kind\":\"Node\",\"metadata\":{\"name\":\"n\"}}\n {\"a\": 1}").error,
+            "dump.json: byte 41, line 2, column 2: is not a Kubernetes object: kind is missing");
   EXPECT_EQ(ReadText(R"({"items":[{"metadata":{"name":"n"}}]})").error,
             "dump.json: items[0]: is not a Kubernetes object: kind is missing");
   EXPECT_EQ(ReadText(R"({"items":[5]})").error,
@@ -697,6 +700,572 @@ TEST(ReadJsonTest, ASinksVerdictComesBackWithFileAndObject) {
                sink, stats);
   EXPECT_EQ(status.code(), absl::StatusCode::kAlreadyExists);
   EXPECT_EQ(status.message(), "dump.json: Pod ns/p: is there already");
+}
+
+// --- each name of the tables
+
+TEST(ReadJsonTest, EachSourceThatAPodsVolumeMayHaveIsUnderstood) {
+  for (const char* source : {"awsElasticBlockStore",
+                             "azureDisk",
+                             "azureFile",
+                             "cephfs",
+                             "cinder",
+                             "configMap",
+                             "csi",
+                             "downwardAPI",
+                             "emptyDir",
+                             "ephemeral",
+                             "fc",
+                             "flexVolume",
+                             "flocker",
+                             "gcePersistentDisk",
+                             "gitRepo",
+                             "glusterfs",
+                             "hostPath",
+                             "image",
+                             "iscsi",
+                             "nfs",
+                             "persistentVolumeClaim",
+                             "photonPersistentDisk",
+                             "portworxVolume",
+                             "projected",
+                             "quobyte",
+                             "rbd",
+                             "scaleIO",
+                             "secret",
+                             "storageos",
+                             "vsphereVolume"}) {
+    const std::string line =
+        PodLine(R"({"volumes":[{"name":"v",")" + std::string(source) + R"(":{"else":"x"}}]})");
+    EXPECT_THAT(line, HasSubstr(" source=[" + std::string(source) + "]"));
+    EXPECT_THAT(line, Not(HasSubstr("not_understood")));
+  }
+}
+
+TEST(ReadJsonTest, EachSourceThatAPersistentVolumeMayHaveIsUnderstood) {
+  const auto line = [](const std::string& source) {
+    const Read read =
+        ReadText(Meta("PersistentVolume", "pv") + R"(,"spec":{")" + source + R"(":{"else":"x"}}})");
+    return read.lines.empty() ? read.error : read.lines[0];
+  };
+  for (const char* source : {"awsElasticBlockStore",
+                             "azureDisk",
+                             "azureFile",
+                             "cephfs",
+                             "cinder",
+                             "csi",
+                             "fc",
+                             "flexVolume",
+                             "flocker",
+                             "gcePersistentDisk",
+                             "glusterfs",
+                             "hostPath",
+                             "iscsi",
+                             "local",
+                             "nfs",
+                             "photonPersistentDisk",
+                             "portworxVolume",
+                             "quobyte",
+                             "rbd",
+                             "scaleIO",
+                             "storageos",
+                             "vsphereVolume"}) {
+    EXPECT_EQ(line(source), "PersistentVolume name=[pv] source=[" + std::string(source) + "]");
+  }
+  // Those that only pods have are not known here: the volume fits nowhere.
+  for (const char* source : {"configMap", "emptyDir", "image"}) {
+    EXPECT_EQ(line(source), "PersistentVolume name=[pv] affinity=terms");
+  }
+}
+
+TEST(ReadJsonTest, WhichFieldNamesTheDiskOfAVolumeDependsOnItsSource) {
+  struct Case {
+    std::string source;
+    std::string field;
+  };
+  for (const auto& [source, field] : std::vector<Case>{{"gcePersistentDisk", "pdName"},
+                                                       {"awsElasticBlockStore", "volumeID"},
+                                                       {"iscsi", "iqn"},
+                                                       {"rbd", "image"},
+                                                       {"azureDisk", "diskURI"},
+                                                       {"azureFile", "shareName"},
+                                                       {"cinder", "volumeID"},
+                                                       {"image", "reference"},
+                                                       {"portworxVolume", "volumeID"},
+                                                       {"vsphereVolume", "volumePath"}}) {
+    std::string volume = "\"" + source + R"(":{"else":"x",")";
+    volume.append(field).append(R"(":"disk-1"})");
+    EXPECT_EQ(PodLine(R"({"volumes":[{"name":"v",)" + volume + "}]}"),
+              "Pod name=[p] namespace=[ns] volume=[v] source=[" + source + "] id=[disk-1]" +
+                  (source == "rbd" ? " pool=[rbd]" : ""));
+    if (source == "image") continue;  // Of pods alone.
+    EXPECT_THAT(ReadText(Meta("PersistentVolume", "pv") + R"(,"spec":{)" + volume + "}}").lines,
+                ElementsAre("PersistentVolume name=[pv] source=[" + source + "] id=[disk-1]"));
+  }
+}
+
+TEST(ReadJsonTest, WhatTellsVolumesOfOneSourceApartIsNotReadOfAnother) {
+  const auto volume = [](const std::string& source) {
+    const std::string line = PodLine(R"({"volumes":[{"name":"v",)" + source + "}]}");
+    const std::string start = "Pod name=[p] namespace=[ns] volume=[v] source=";
+    return line.starts_with(start) ? line.substr(start.size()) : line;
+  };
+  EXPECT_EQ(volume(R"("azureDisk":{"diskURI":"u","kind":"Managed"})"), "[azureDisk] id=[u]");
+  EXPECT_EQ(volume(R"("azureDisk":{"diskURI":"u","kind":"Dedicated"})"),
+            "[azureDisk] id=[u] not_understood=[spec.volumes[].azureDisk.kind]");
+  EXPECT_EQ(volume(R"("azureDisk":{"kind":7})"),
+            "dump.json: Pod ns/p: spec.volumes[0].azureDisk.kind: 7 is not a string");
+  EXPECT_EQ(volume(R"("gcePersistentDisk":{"pdName":"d","kind":"Dedicated"})"),
+            "[gcePersistentDisk] id=[d]");
+  EXPECT_EQ(volume(R"("csi":{"driver":"d","readOnly":true,"volumeHandle":"h"})"),
+            "[csi] driver=[d] ro=true");
+  EXPECT_EQ(volume(R"("flexVolume":{"driver":"d"})"), "[flexVolume]");
+  EXPECT_EQ(volume(R"("emptyDir":{"claimName":"c"})"), "[emptyDir]");
+  EXPECT_EQ(volume(R"("persistentVolumeClaim":{"medium":"m","claimName":"c"})"),
+            "[persistentVolumeClaim] claim=[c]");
+  EXPECT_EQ(volume(R"("iscsi":{"iqn":"i","pool":"x","monitors":["m"]})"), "[iscsi] id=[i]");
+  EXPECT_EQ(volume(R"("rbd":{"image":"i","pool":"x","monitors":["m"]})"),
+            "[rbd] id=[i] pool=[x] monitors=[m]");
+  EXPECT_THAT(ReadText(Meta("PersistentVolume", "pv") +
+                       R"(,"spec":{"rbd":{"image":"i","driver":"d","kind":"k"}}})")
+                  .lines,
+              ElementsAre("PersistentVolume name=[pv] source=[rbd] id=[i]"));
+}
+
+// --- single fields
+
+TEST(ReadJsonTest, OneRuleThatRestartsAllContainersIsEnough) {
+  EXPECT_EQ(PodLine(R"({"containers":[{"name":"c","restartPolicyRules":[
+                         {"action":"RestartAllContainers","exitCodes":{}},{"action":"Restart"}]},
+                       {"name":"d","restartPolicyRules":[{"action":"Restart"}]}]})"),
+            "Pod name=[p] namespace=[ns] container=( name=[c] all=true) container=( name=[d])");
+}
+
+TEST(ReadJsonTest, OnlyAPendingResizeCanBeInfeasible) {
+  EXPECT_EQ(PodLine("{}", R"({"conditions":[{"type":"PodResizePending","reason":"Deferred"},
+                             {"type":"PodResizeInProgress","reason":"Infeasible"}]})"),
+            "Pod name=[p] namespace=[ns]");
+}
+
+TEST(ReadJsonTest, AClaimThatAPodNamesItselfIsNotTheOneThatItsStatusNames) {
+  EXPECT_EQ(PodLine(R"({"resourceClaims":[{"name":"a","resourceClaimName":"held"}]})",
+                    R"({"resourceClaimStatuses":[{"name":"a","resourceClaimName":"other"},
+                        {"name":"b","resourceClaimName":"of-nobody"}]})"),
+            "Pod name=[p] namespace=[ns] claims=[a] claim=[held]");
+}
+
+TEST(ReadJsonTest, APreferenceWhoseSelectorTheSchedulerCannotParseIsNotPassedOver) {
+  EXPECT_THAT(
+      PodLine(R"({"affinity":{"podAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[
+          {"weight":1,"podAffinityTerm":{"topologyKey":"t","labelSelector":{
+            "matchExpressions":[{"key":"a","operator":"Perhaps"}]}}}]}}})"),
+      HasSubstr(" not_understood=[spec.affinity.podAffinity: \"Perhaps\" is not a valid label "
+                "selector operator (key \"a\")]"));
+  EXPECT_THAT(
+      PodLine(R"({"affinity":{"podAntiAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[
+          {"weight":1,"podAffinityTerm":{"topologyKey":"t","labelSelector":{},"namespaceSelector":{
+            "matchExpressions":[{"key":"b","operator":"In"}]}}}]}}})"),
+      HasSubstr(" not_understood=[spec.affinity.podAntiAffinity: operator In on key \"b\" has 0 "
+                "values]"));
+}
+
+TEST(ReadJsonTest, NumbersMayComeUpToTheEndsOfTheirTypes) {
+  EXPECT_EQ(PodLine(R"({"priority":2147483647})"),
+            "Pod name=[p] namespace=[ns] priority=2147483647");
+  EXPECT_EQ(PodLine(R"({"priority":-2147483648})"),
+            "Pod name=[p] namespace=[ns] priority=-2147483648");
+  for (const char* beyond : {"2147483648", "-2147483649"}) {
+    EXPECT_EQ(PodLine(R"({"priority":)" + std::string(beyond) + "}"),
+              "dump.json: Pod ns/p: spec.priority: " + std::string(beyond) + " is out of range");
+  }
+  EXPECT_EQ(PodLine(R"({"containers":[{"name":"c","ports":[{"hostPort":65535},{"hostPort":0}]}]})"),
+            "Pod name=[p] namespace=[ns] container=( name=[c] port=65535)");
+  EXPECT_EQ(PodLine(R"({"containers":[{"ports":[{"hostPort":65536}]}]})"),
+            "dump.json: Pod ns/p: spec.containers[0].ports[0].hostPort: 65536 is out of range");
+  EXPECT_EQ(PodLine(R"({"containers":[{"ports":[{},{"hostPort":-1}]}]})"),
+            "dump.json: Pod ns/p: spec.containers[0].ports[1].hostPort: -1 is negative");
+  EXPECT_EQ(PodLine(R"({"overhead":{"cpu":9,"memory":0}})"),
+            "Pod name=[p] namespace=[ns] overhead=[cpu]:9000 overhead=[memory]:0");
+  EXPECT_EQ(PodLine(R"({"overhead":{"cpu":{}}})"),
+            "dump.json: Pod ns/p: spec.overhead.cpu: an object is not a quantity");
+}
+
+TEST(ReadJsonTest, WhatIsCountedMayBeZeroAndNotLess) {
+  struct Case {
+    std::string version_and_kind;
+    std::string before;  // The number.
+    std::string behind;
+    std::string path;
+  };
+  for (const auto& [what, before, behind, path] : std::vector<Case>{
+           {R"("apps/v1","kind":"ReplicaSet")", R"("spec":{"replicas":)", "}", "spec.replicas"},
+           {R"("apps/v1","kind":"ReplicaSet")", R"("status":{"replicas":)", "}", "status.replicas"},
+           {R"("apps/v1","kind":"ReplicaSet")", R"("status":{"readyReplicas":)", "}",
+            "status.readyReplicas"},
+           {R"("apps/v1","kind":"StatefulSet")", R"("status":{"currentReplicas":)", "}",
+            "status.currentReplicas"},
+           {R"("apps/v1","kind":"DaemonSet")", R"("status":{"numberReady":)", "}",
+            "status.numberReady"},
+           {R"("batch/v1","kind":"Job")", R"("spec":{"parallelism":)", "}", "spec.parallelism"},
+           {R"("batch/v1","kind":"Job")", R"("spec":{"completions":)", "}", "spec.completions"},
+           {R"("batch/v1","kind":"Job")", R"("status":{"active":)", "}", "status.active"},
+           {R"("batch/v1","kind":"Job")", R"("status":{"succeeded":)", "}", "status.succeeded"},
+           {R"("policy/v1","kind":"PodDisruptionBudget")", R"("status":{"disruptionsAllowed":)",
+            "}", "status.disruptionsAllowed"},
+           {R"("storage.k8s.io/v1","kind":"CSINode")",
+            R"("spec":{"drivers":[{"name":"d","allocatable":{"count":)", "}}]}",
+            "spec.drivers[0].allocatable.count"},
+           {R"("v1","kind":"Pod")", R"("spec":{"topologySpreadConstraints":[{"minDomains":)", "}]}",
+            "spec.topologySpreadConstraints[0].minDomains"},
+           {R"("v1","kind":"Pod")", R"("spec":{"topologySpreadConstraints":[{"maxSkew":)", "}]}",
+            "spec.topologySpreadConstraints[0].maxSkew"}}) {
+    const auto error = [&](const char* number) {
+      return ReadText(R"({"apiVersion":)" + what + R"(,"metadata":{"name":"x"},)" + before +
+                      number + behind + "}")
+          .error;
+    };
+    EXPECT_EQ(error("0"), "") << path;
+    EXPECT_EQ(error("2147483647"), "") << path;
+    EXPECT_THAT(error("-1"), ::testing::EndsWith(" x: " + path + ": -1 is negative"));
+    EXPECT_THAT(error("2147483648"), HasSubstr(path + ": 2147483648 is out of range"));
+  }
+}
+
+TEST(ReadJsonTest, CountsOfJobsAreNotReadOfOtherControllers) {
+  EXPECT_THAT(ReadText(R"({"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{"name":"r"},
+                           "spec":{"completions":"x","parallelism":"x"},
+                           "status":{"succeeded":"x","active":"x","numberReady":"x"}})")
+                  .lines,
+              ElementsAre("Controller kind=1 name=[r] namespace=[default]"));
+}
+
+TEST(ReadJsonTest, OfALongValueTheFirst60BytesAreShownUpToAWholeCharacter) {
+  const std::string digits(60, '7');
+  const std::string start = "dump.json: Pod ns/p: spec.nodeName: ";
+  EXPECT_EQ(PodLine(R"({"nodeName":)" + digits + "}"), start + digits + " is not a string");
+  EXPECT_EQ(PodLine(R"({"nodeName":)" + digits + "7}"), start + digits + "... is not a string");
+  // The quote, 58 letters, and a character of two bytes at bytes 59 and 60.
+  const std::string letters(58, 'a');
+  EXPECT_EQ(PodLine("{\"priority\":\"" + letters + "\xc3\xa9zz\"}"),
+            "dump.json: Pod ns/p: spec.priority: \"" + letters + "... is not a whole number");
+}
+
+// --- names and objects
+
+TEST(ReadJsonTest, NamesThatAreNoneAreRefusedWithTheirField) {
+  const auto error = [](const std::string& meta, const std::string& spec) {
+    return ReadText(R"({"kind":"Pod","metadata":{)" + meta + R"(},"spec":{)" + spec + "}}").error;
+  };
+  const std::string is_none = " is not a name: it has blanks or characters that do not show";
+  EXPECT_EQ(error(R"("name":"a b","namespace":"ns")", ""),
+            "dump.json: Pod ns/a b: metadata.name: \"a b\"" + is_none);
+  EXPECT_EQ(error(R"("name":"p","namespace":"a/b")", ""),
+            "dump.json: Pod a/b/p: metadata.namespace: \"a/b\" is not a name: it has a \"/\"");
+  EXPECT_EQ(error(R"("name":"p","namespace":"ns")", R"("nodeName":"x y")"),
+            "dump.json: Pod ns/p: spec.nodeName: \"x y\"" + is_none);
+  EXPECT_EQ(ReadText(Meta("Node", "a b") + "}").error,
+            "dump.json: Node a b: metadata.name: \"a b\"" + is_none);
+}
+
+TEST(ReadJsonTest, AnObjectWhoseWrongFieldStandsBeforeItsMetadataIsNamedWithItsNamespace) {
+  EXPECT_EQ(
+      ReadText(R"({"kind":"Pod","spec":{"nodeName":5},"metadata":{"namespace":"ns","name":"p"}})")
+          .error,
+      "dump.json: Pod ns/p: spec.nodeName: 5 is not a string");
+}
+
+TEST(ReadJsonTest, AResourceSliceWithoutADriverIsRefused) {
+  EXPECT_EQ(ReadText(R"({"apiVersion":"resource.k8s.io/v1","kind":"ResourceSlice",
+                         "metadata":{"name":"s"},"spec":{"pool":{"name":"n"}}})")
+                .error,
+            "dump.json: ResourceSlice s: spec.driver: is missing");
+}
+
+TEST(ReadJsonTest, AStatusOfAnotherGroupIsIgnored) {
+  const Read read =
+      ReadText(R"({"apiVersion":"example.com/v1","kind":"Status","status":"Failure"})");
+  EXPECT_EQ(read.error, "");
+  EXPECT_EQ(read.stats.ignored.at("Status"), 1u);
+}
+
+// The reader remembers how the object before it began.
+TEST(ReadJsonTest, AnObjectThatBeginsLikeTheOneBeforeIsOfItsOwnKind) {
+  const auto object = [](const std::string& start, const std::string& name) {
+    return "{" + start + R"(,"metadata":{"name":")" + name + "\"}}";
+  };
+  for (const char* first :
+       {R"("apiVersion":"batch/v1","kind":"Job")", R"("kind":"Job","apiVersion":"batch/v1")"}) {
+    for (const char* other : {R"("apiVersion":"batch/v1","kind":"JobTemplate")",
+                              R"("apiVersion":"batch.volcano.sh/v1","kind":"Job")",
+                              R"("kind":"Job","apiVersion":"batch.volcano.sh/v1")",
+                              R"("kind":"Job","apiVersion":"batch/v1.x/y")"}) {
+      const std::string odd = object(other, "c");
+      const Read alone = ReadText(odd);
+      const Read read =
+          ReadText(object(first, "a") + object(first, "b") + odd + object(first, "d"));
+      EXPECT_EQ(read.error, alone.error) << other;
+      EXPECT_EQ(read.lines.size(), alone.lines.size() + 3) << other;
+      EXPECT_EQ(read.stats.ignored, alone.stats.ignored) << other;
+    }
+  }
+}
+
+TEST(ReadJsonTest, AnItemsOwnKindIsFoundInEitherOfTheFirstPlaces) {
+  for (const char* start : {R"({"kind":"Node",)", "{ \n\r\t\"kind\":\"Node\",",
+                            R"({"apiVersion":"v1","kind":"Node",)"}) {
+    const Read read = ReadText(R"({"kind":"PodList","apiVersion":"v1","items":[)" +
+                               std::string(start) + R"("metadata":{"name":"a"}}]})");
+    EXPECT_THAT(read.lines, ElementsAre("Node name=[a]")) << start;
+  }
+}
+
+TEST(ReadJsonTest, NothingOfAnObjectWithEveryFieldIsLeftInTheNextOfItsKind) {
+  const std::string meta = R"("uid":"u","labels":{"a":"b"},"annotations":{"c":"d"},
+      "creationTimestamp":"2026-01-01T00:00:00Z","deletionTimestamp":"2026-01-01T00:00:00Z",
+      "ownerReferences":[{"name":"o"}])";
+  const std::string node = R"({"kind":"Node","metadata":{"name":"n",)" + meta + R"(},
+      "spec":{"unschedulable":true,"providerID":"p","taints":[{"key":"k"}]},
+      "status":{"allocatable":{"cpu":"1"},"capacity":{"cpu":"1"},"declaredFeatures":["F"],
+       "conditions":[{"type":"Ready","status":"True"}],"images":[{"names":["i"],"sizeBytes":1}]}})";
+  const std::string terms =
+      R"({"requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":"t"}],
+      "preferredDuringSchedulingIgnoredDuringExecution":[
+        {"weight":1,"podAffinityTerm":{"topologyKey":"t"}}]})";
+  const std::string pod = R"({"kind":"Pod","metadata":{"name":"p","namespace":"ns",)" + meta + R"(},
+      "spec":{"nodeName":"n","priority":1,"restartPolicy":"Never","hostNetwork":true,
+       "hostUsers":true,"terminationGracePeriodSeconds":1,"nodeSelector":{"a":"b"},
+       "tolerations":[{}],"overhead":{"cpu":1},"resources":{"requests":{"cpu":1}},
+       "containers":[{"name":"c"}],"initContainers":[{"name":"i"}],"volumes":[{"name":"v"}],
+       "resourceClaims":[{"name":"r","resourceClaimTemplateName":"t"}],"new":1,
+       "topologySpreadConstraints":[{"topologyKey":"t"}],
+       "affinity":{"nodeAffinity":{
+         "requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{}]},
+         "preferredDuringSchedulingIgnoredDuringExecution":[{"weight":1}]},
+        "podAffinity":)" + terms +
+                          R"(,"podAntiAffinity":)" + terms + R"(}},
+      "status":{"phase":"Running","nominatedNodeName":"n","resources":{"requests":{"cpu":1}},
+       "allocatedResources":{"cpu":1},"conditions":[
+         {"type":"PodResizePending","reason":"Infeasible"}],
+       "containerStatuses":[{"name":"c","resources":{"requests":{"cpu":1}}}],
+       "initContainerStatuses":[{"name":"i","resources":{}}],
+       "resourceClaimStatuses":[{"name":"r","resourceClaimName":"made"}],
+       "extendedResourceClaimStatus":{"resourceClaimName":"more"}}})";
+  const Read read =
+      ReadText(node + R"({"kind":"Node","metadata":{"name":"m"}})" + pod +
+               R"({"kind":"Pod","metadata":{"name":"q","namespace":"ns"}})" + node + pod);
+  EXPECT_EQ(read.error, "");
+  ASSERT_EQ(read.lines.size(), 6u);
+  EXPECT_EQ(read.lines[1], "Node name=[m]");
+  EXPECT_EQ(read.lines[3], "Pod name=[q] namespace=[ns]");
+  EXPECT_EQ(read.lines[4], read.lines[0]);
+  EXPECT_EQ(read.lines[5], read.lines[2]);
+}
+
+// What is said aside of each object, as "VERSION READY PLACE;".
+class Asides : public DumpSink {
+ public:
+  void OnAside(const Aside& aside) override {
+    told.append(aside.resource_version).append(" ").append(std::to_string(aside.pods_ready));
+    told += aside.place == Aside::Place::kInList  ? " list;"
+            : aside.place == Aside::Place::kAlone ? " alone;"
+                                                  : " unknown;";
+  }
+  std::string told;
+};
+
+TEST(ReadJsonTest, WhatIsSaidAsideOfOneObjectIsNotOfTheNext) {
+  Asides sink;
+  ImportStats stats;
+  const absl::Status status = ReadJson("dump.json", R"({"kind":"List","apiVersion":"v1","items":[
+      {"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{"name":"a","resourceVersion":"7"},
+       "status":{"readyReplicas":3}},
+      {"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{"name":"b"}},
+      {"apiVersion":"apps/v1","kind":"DaemonSet","metadata":{"name":"d"},
+       "status":{"numberReady":4,"readyReplicas":9}},
+      {"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"j"},"status":{"ready":5}}]}
+      {"kind":"Namespace","metadata":{"name":"c","resourceVersion":"8"}})",
+                                       false, sink, stats);
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(sink.told, "7 3 list; 0 list; 4 list; 0 list;8 0 alone;");
+}
+
+// --- lists and what stands around objects
+
+// What is said of each list, as "KIND ITEMS;".
+class Lists : public DumpSink {
+ public:
+  absl::Status OnList(std::string_view kind, uint64_t items) override {
+    told.append(kind).append(" ").append(std::to_string(items)).append(";");
+    return absl::OkStatus();
+  }
+  std::string told;
+};
+
+TEST(ReadJsonTest, OfEachListItsKindAndTheNumberOfItsOwnItemsAreTold) {
+  const auto told = [](const std::string& text, uint64_t lists) {
+    Lists sink;
+    ImportStats stats;
+    const absl::Status status = ReadJson("dump.json", text, false, sink, stats);
+    EXPECT_TRUE(status.ok()) << status;
+    EXPECT_EQ(stats.lists, lists) << text;
+    return sink.told;
+  };
+  const std::string nodes = R"({"kind":"NodeList","apiVersion":"v1","items":[)" + NodeJson("a") +
+                            "," + NodeJson("b") + "]}";
+  const std::string budgets =
+      R"({"kind":"PodDisruptionBudgetList","apiVersion":"policy/v1","items":[]})";
+  const std::string no_pods = R"({"kind":"PodList","apiVersion":"v1","items":null})";
+  EXPECT_EQ(told(nodes + budgets + no_pods, 3), "Node 2;PodDisruptionBudget 0;Pod 0;");
+  EXPECT_EQ(told(R"({"kind":"List","apiVersion":"v1","items":[)" + nodes + "," + no_pods + "," +
+                     NodeJson("c") + "]}",
+                 3),
+            "Node 2;Pod 0; 3;");
+  EXPECT_EQ(told("[" + NodeJson("a") + "]", 0), "");
+}
+
+TEST(ReadJsonTest, OnePageOfAListIsRefused) {
+  const auto error = [](const std::string& kind, const std::string& metadata) {
+    return ReadText(R"({"apiVersion":"v1","kind":")" + kind + R"(","items":[],"metadata":)" +
+                    metadata + "}")
+        .error;
+  };
+  const std::string more =
+      " says that the server has more; list without a limit, as `kubectl get` does";
+  EXPECT_EQ(error("PodList", R"({"continue":"abc"})"),
+            "dump.json: the list of kind PodList is not whole: its metadata.continue" + more);
+  EXPECT_EQ(error("List", R"({"continue":"","remainingItemCount":1})"),
+            "dump.json: the list is not whole: its metadata.remainingItemCount" + more);
+  for (const char* whole : {R"({"continue":"","remainingItemCount":0})",
+                            R"({"continue":null,"remainingItemCount":null})", "{}"}) {
+    EXPECT_EQ(error("PodList", whole), "") << whole;
+  }
+  EXPECT_EQ(error("PodList", R"({"continue" 5})"),
+            "dump.json: is not JSON: a list's metadata cannot be read");
+}
+
+TEST(ReadJsonTest, ItemsThatAreNoArrayAreRefused) {
+  for (const char* items : {"{}", "5", R"("[]")", "true"}) {
+    EXPECT_EQ(ReadText(R"({"kind":"PodList","apiVersion":"v1","items":)" + std::string(items) + "}")
+                  .error,
+              "dump.json: PodList: items: is not an array");
+  }
+}
+
+TEST(ReadJsonTest, ListsMayBeNested16DeepAndNotDeeper) {
+  const auto nested = [](int depth) {
+    std::string text = NodeJson("a");
+    for (int i = 0; i < depth; ++i) {
+      text.insert(0, R"({"kind":"List","apiVersion":"v1","items":[)").append("]}");
+    }
+    return ReadText(text);
+  };
+  EXPECT_THAT(nested(17).lines, ElementsAre("Node name=[a]")) << "16 within the outermost";
+  EXPECT_THAT(nested(18).error, HasSubstr(": lists are nested too deep; at most 16 are read"));
+}
+
+TEST(ReadJsonTest, EachMemberThatSaysWhatADocumentIsMayComeOnce) {
+  for (const auto& [text, key] : std::vector<std::pair<std::string, std::string>>{
+           {R"({"apiVersion":"v1","apiVersion":"v1","kind":"List","items":[]})", "apiVersion"},
+           {R"({"kind":"List","kind":"List","items":[]})", "kind"},
+           {R"({"kind":"List","metadata":{},"metadata":{},"items":[]})", "metadata"},
+           {R"({"kind":"List","items":null,"items":[]})", "items"},
+           {R"({"NodeList":[],"NodeList":[]})", "NodeList"},
+           {R"({"UnscheduledPodsCanBeScheduled":[],"UnscheduledPodsCanBeScheduled":[]})",
+            "UnscheduledPodsCanBeScheduled"}}) {
+    EXPECT_THAT(ReadText(text).error,
+                ::testing::EndsWith(": " + key + " occurs twice in one object"))
+        << text;
+  }
+  EXPECT_EQ(ReadText(R"({"kind":"List","x":1,"x":2,"items":[]})").error, "");
+}
+
+TEST(ReadJsonTest, WhatIsWrongInADebuggingSnapshotIsNamedWithItsPlace) {
+  const std::string node = R"({"Node":{"metadata":{"name":"n"}})";
+  EXPECT_EQ(ReadText(R"({"NodeList":[{"Node":{"metadata":{}}}]})").error,
+            "dump.json: Node NodeList[0]: metadata.name: is missing");
+  EXPECT_EQ(ReadText(R"({"NodeList":[)" + node + R"(},{"Node":5}]})").error,
+            "dump.json: NodeList[1].Node: is missing");
+  EXPECT_EQ(ReadText(R"({"NodeList":[)" + node +
+                     R"(,"Pods":[{"metadata":{"name":"p"}},{"metadata":{}}]}]})")
+                .error,
+            "dump.json: Pod NodeList[0].Pods[1]: metadata.name: is missing");
+  EXPECT_THAT(ReadText(R"({"NodeList":[)" + node + R"(,"Pods":[5]}]})").error,
+              HasSubstr("dump.json: NodeList[0].Pods[0]: is not an object (byte "));
+  EXPECT_EQ(ReadText(R"({"UnscheduledPodsCanBeScheduled":[{"metadata":{}}]})").error,
+            "dump.json: Pod UnscheduledPodsCanBeScheduled[0]: metadata.name: is missing");
+  // It waits, whatever it says.
+  EXPECT_THAT(ReadText(R"({"UnscheduledPodsCanBeScheduled":[{"metadata":{"name":"u"},
+                           "spec":{"nodeName":"x"}}]})")
+                  .lines,
+              ElementsAre("Pod name=[u] namespace=[default]"));
+}
+
+// What a text gives where documents that are no objects are counted: how many, or the error.
+std::string Strange(std::string_view text) {
+  DumpSink sink;
+  ImportStats stats;
+  const absl::Status status =
+      ReadJson("dump.json", text, false, sink, stats, Parallelism::One(), Strangers::kCounted);
+  return status.ok() ? std::to_string(stats.strangers) : std::string(status.message());
+}
+
+TEST(ReadJsonTest, DocumentsThatAreNoObjectsAreCountedWhereTheyAreAllowed) {
+  for (const char* one : {R"({"a":1})", R"({"metadata":{}})", R"({"spec":{},"status":{}})", "[1,2]",
+                          R"(["x"])", R"([{"a":1},{"b":2}])", "[[]]"}) {
+    EXPECT_EQ(Strange(one), "1") << one;
+  }
+  EXPECT_EQ(Strange("[]"), "0");
+  EXPECT_EQ(Strange(R"({"a":1}{"b":2})"), "2");
+  EXPECT_EQ(Strange(R"({"items":[{"a":1},{"b":2}]})"), "2");
+  EXPECT_EQ(Strange(R"({"a":1})" + NodeJson("n")), "1");
+  // What may be an object of Kubernetes' that lost its kind is not passed over.
+  for (const char* lost :
+       {R"({"metadata":{},"spec":{}})", R"({"metadata":{},"status":{}})", R"({"apiVersion":"v1"})",
+        R"([{"metadata":{},"spec":{}}])", R"({"items":[{"a":1},{"apiVersion":"v1"}]})"}) {
+    EXPECT_THAT(Strange(lost), HasSubstr("is not a Kubernetes object: kind is missing")) << lost;
+  }
+}
+
+// The sign ^ stands before the byte that is told.
+TEST(ReadJsonTest, WhereATextStopsBeingJsonIsToldWithWhatWasExpected) {
+  for (const auto& [marked, expected] : std::vector<std::pair<std::string, std::string>>{
+           {"\n\n  ^x", "an object or array was expected"},
+           {"{^5:1}", "a member's name was expected"},
+           {R"({"a":1,^})", "a value was expected"},
+           {"{\"a\":1\n^\"b\":2}", "a comma or the end of the list was expected"},
+           {R"({"a":^})", "a value was expected"},
+           {R"({"a":^,"b":1})", "a value was expected"},
+           {R"({"NodeList":[^5]})", "an object with Node and Pods was expected"},
+           // Within objects.
+           {R"({"kind":"Namespace","metadata":{"name":"n" ^"x":1}})",
+            "a comma or the end of the object was expected"},
+           {R"({"kind":"Namespace","metadata":{"name":"n",^5:1}})", "a member's name was expected"},
+           {R"({"kind":"Namespace","metadata":{"name":"n",^},"x":1})",
+            "a member's name was expected"},
+           {R"({"kind":"Namespace","metadata":{"name" ^5}})", "a colon was expected"},
+           {R"({"kind":"Namespace","metadata":{"name":^,"x":1}})", "a value was expected"},
+           {R"({"kind":"Node","metadata":{"name":"n"},"spec":{"taints":[{} ^{}]}})",
+            "a comma or the end of the list was expected"},
+           {R"({"kind":"Node","metadata":{"name":"n"},"spec":{"taints":[^,{}]}})",
+            "a value was expected"},
+           {R"({"kind":"Node","metadata":{"name":"n"},"spec":{"taints":[{},^]}})",
+            "a value was expected"}}) {
+    std::string text = marked;
+    const size_t at = text.find('^');
+    text.erase(at, 1);
+    EXPECT_EQ(ReadText(text).error,
+              "dump.json: " + BytePosition(text, at) + ": is not JSON: " + expected)
+        << marked;
+  }
+  EXPECT_EQ(BytePosition("\n\n  x", 4), "byte 4, line 3, column 3");
+}
+
+TEST(ReadJsonTest, AnItemThatIsNoJsonIsToldWithItsPlaceInTheList) {
+  EXPECT_EQ(ReadText(R"({"items":[{"kind":"Node","metadata":{"name" 5}}]})").error,
+            "dump.json: byte 44, line 1, column 45 (items[0]): is not JSON: a colon was expected");
+  // simdjson does not say where.
+  EXPECT_THAT(ReadText("{\"kind\":\"Node\",\"metadata\":{\"name\":\"\x01\"}}").error,
+              ::testing::StartsWith("dump.json: after byte 0, line 1, column 1: is not JSON: "));
 }
 
 }  // namespace

@@ -188,5 +188,35 @@ TEST(ReadThreadsTest, ASinkThatRefusesIsNotCalledAgain) {
   }
 }
 
+// What is said of the lists of a text, as "KIND ITEMS;".
+class ListSink : public testing::DumpSink {
+ public:
+  absl::Status OnList(std::string_view kind, uint64_t items) override {
+    told.append(kind).append(" ").append(std::to_string(items)).append(";");
+    return absl::OkStatus();
+  }
+  std::string told;
+};
+
+TEST(ReadThreadsTest, HowManyItemsAListHasIsTheSameAtAnyNumberOfThreads) {
+  std::string json = R"({"apiVersion":"v1","kind":"List","items":[)"
+                     R"({"kind":"PodList","apiVersion":"v1","items":[]})";
+  size_t nodes = 0;
+  for (; json.size() < 2 * kParallelBytes; ++nodes) {
+    json += R"(,{"kind":"Node","metadata":{"name":"node-)" + std::to_string(nodes) + "\"}}";
+  }
+  json += "]}";
+  for (const size_t threads : {1, 2, 8}) {
+    ListSink sink;
+    ImportStats stats;
+    const absl::Status status = ReadJson("d", json, false, sink, stats, Parallelism(threads));
+    ASSERT_TRUE(status.ok()) << status;
+    EXPECT_EQ(sink.told, "Pod 0; " + std::to_string(nodes + 1) + ";") << threads;
+    EXPECT_EQ(sink.lines().size(), nodes) << threads;
+    EXPECT_EQ(stats.objects, nodes) << threads;
+    EXPECT_EQ(stats.lists, 2u) << threads;
+  }
+}
+
 }  // namespace
 }  // namespace ebb::read_threads_test

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -302,6 +303,123 @@ TEST(ReadYamlTest, AKindWithANewlineBehindItIsRefused) {
 TEST(ReadYamlTest, BytesAreCountedAsTheyStandInTheFile) {
   const std::string yaml = "kind: Namespace\nmetadata: {name: a}\n";
   EXPECT_EQ(ReadText(yaml).stats.bytes, yaml.size());
+}
+
+TEST(ReadYamlTest, ControlCharactersOfEveryKindAreKept) {
+  EXPECT_EQ(Labels("    a: \"\\x1f\\x10\\x0b\\x0f\\x7f\"\n"), " label=[a]:[\x1f\x10\x0b\x0f\x7f]");
+}
+
+TEST(ReadYamlTest, EachSpellingOfTrueAndFalseOfTheCoreSchemaIsOne) {
+  const auto pod = [](const std::string& value) {
+    const Read read =
+        ReadText("kind: Pod\nmetadata: {name: p}\nspec: {hostUsers: " + value + "}\n");
+    return read.lines.empty() ? read.error : read.lines[0];
+  };
+  for (const char* yes : {"true", "True", "TRUE", "!!bool true"}) {
+    EXPECT_EQ(pod(yes), "Pod name=[p] namespace=[default] host_users=1") << yes;
+  }
+  for (const char* no : {"false", "False", "FALSE", "!!bool FALSE"}) {
+    EXPECT_EQ(pod(no), "Pod name=[p] namespace=[default] host_users=0") << no;
+  }
+  for (const char* text : {"yes", "tRUE", "n"}) {
+    EXPECT_EQ(pod(text), "dump.yaml: Pod p: spec.hostUsers: \"" + std::string(text) +
+                             "\" is not true or false");
+  }
+}
+
+TEST(ReadYamlTest, WhatIsNearlyANumberIsAText) {
+  for (const char* text :
+       {"0o8", "0xfg", "0x", "0o", "-0x1f", "0x11111111111111111", "1e", "1e+", "1.2.3"}) {
+    EXPECT_EQ(Cpu(text), "dump.yaml: Node n: status.allocatable.cpu: \"" + std::string(text) +
+                             "\" is not a quantity");
+  }
+  EXPECT_EQ(Cpu("0xff"), "Node name=[n] allocatable=[cpu]:255000");
+  EXPECT_EQ(Cpu("0o17"), "Node name=[n] allocatable=[cpu]:15000");
+}
+
+TEST(ReadYamlTest, EachTagOfTheCoreSchemaIsTakenWhereItFits) {
+  EXPECT_EQ(Cpu("!!float 1e2"), "Node name=[n] allocatable=[cpu]:100000");
+  EXPECT_EQ(Cpu("!!float 4"), "Node name=[n] allocatable=[cpu]:4000");
+  EXPECT_EQ(Cpu("!!int -4"), "dump.yaml: Node n: status.allocatable.cpu: \"-4\" is negative");
+  for (const char* null : {"!!null null", "!!null NULL", "!!null Null", "!!null ~"}) {
+    EXPECT_EQ(Cpu(null), "Node name=[n]") << null;
+  }
+  const auto refused = [](const std::string& value, const std::string& type) {
+    return "dump.yaml: line 3, column 29: is not YAML that can be read: \"" + value +
+           "\" is not what its tag says, !!" + type;
+  };
+  EXPECT_EQ(Cpu("!!int 1e2"), refused("1e2", "int"));
+  EXPECT_EQ(Cpu("!!int 1E2"), refused("1E2", "int"));
+  EXPECT_EQ(Cpu("!!null Nil"), refused("Nil", "null"));
+  EXPECT_EQ(Cpu("!!bool yes"), refused("yes", "bool"));
+  EXPECT_EQ(ReadText("kind: Node\nmetadata: !!map {name: n}\nspec: {taints: !!seq []}\n").error,
+            "");
+}
+
+TEST(ReadYamlTest, AKeyIsAScalarOfItsOwn) {
+  const std::string start = "is not YAML that can be read: ";
+  EXPECT_EQ(ReadText("~: b\n").error, "dump.yaml: line 1, column 1: " + start + "a key is null");
+  EXPECT_EQ(ReadText("a: &x b\n*x : c\n").error,
+            "dump.yaml: line 2, column 1: " + start + "a key is an alias");
+}
+
+TEST(ReadYamlTest, ADocumentThatIsNoObjectIsNamedByItsNumberOrCounted) {
+  const std::string yaml =
+      "kind: Namespace\nmetadata: {name: a}\n---\njust words\n---\nreplicas: 3\n";
+  EXPECT_EQ(ReadText(yaml).error, "dump.yaml: document 2: is not a Kubernetes object");
+  testing::DumpSink sink;
+  ImportStats stats;
+  const absl::Status read = ReadYaml("dump.yaml", yaml, sink, stats, Strangers::kCounted);
+  EXPECT_TRUE(read.ok()) << read;
+  EXPECT_EQ(stats.strangers, 2u);
+  EXPECT_THAT(sink.lines(), ElementsAre("Namespace name=[a]"));
+}
+
+TEST(ReadYamlTest, BytesOfSeveralTextsAddUp) {
+  const std::string yaml =
+      "kind: Namespace\nmetadata: {name: a}\n---\nkind: Namespace\n"
+      "metadata: {name: b}\n";
+  testing::DumpSink sink;
+  ImportStats stats;
+  ASSERT_TRUE(ReadYaml("a", yaml, sink, stats).ok());
+  ASSERT_TRUE(ReadYaml("b", yaml, sink, stats).ok());
+  EXPECT_EQ(stats.bytes, 2 * yaml.size());
+  EXPECT_EQ(stats.objects, 4u);
+}
+
+TEST(ReadYamlTest, WhatEbbWroteOfNoObjectsIsWhole) {
+  std::string yaml;
+  ObjectWriter writer(ObjectFormat::kYamlDocuments, [&yaml](std::string_view bytes) {
+    yaml += bytes;
+    return absl::OkStatus();
+  });
+  ASSERT_TRUE(writer.Finish().ok());
+  EXPECT_EQ(yaml,
+            "# Objects written by ebb; the file is whole if it ends with \"# End of ebb's "
+            "objects\".\n# End of ebb's objects\n");
+  const Read read = ReadText(yaml);
+  EXPECT_EQ(read.error, "");
+  EXPECT_TRUE(read.lines.empty());
+}
+
+TEST(OddCharacterTest, TheLineOfTheFirstIsTold) {
+  EXPECT_FALSE(FindOddCharacter("a: b\n# c\r\n\td: e"));
+  const auto line = [](std::string_view yaml) {
+    const std::optional<OddCharacter> odd = FindOddCharacter(yaml);
+    return odd ? odd->line : 0;
+  };
+  EXPECT_EQ(line("a\n\nb\x01\nc\x02\n"), 3u);
+  EXPECT_EQ(line("a\r"), 1u) << "no line feed behind it";
+  EXPECT_EQ(line("a\n \t# \xe2\x80\xa8\n"), 2u);
+  EXPECT_EQ(line("a # \xe2\x80\xa8\n"), 0u) << "not a line of its own";
+  EXPECT_EQ(line("\x7f"), 1u);
+}
+
+TEST(OctalTest, AWholeNumberThatStartsWithAZeroIsOctalToSome) {
+  for (const char* octal : {"00", "010", "-07", "+09"}) EXPECT_TRUE(IsOctalToSome(octal)) << octal;
+  for (const char* other : {"", "0", "-0", "+", "10", "0.5", "01x", "--01", "x01"}) {
+    EXPECT_FALSE(IsOctalToSome(other)) << other;
+  }
 }
 
 }  // namespace

@@ -517,5 +517,46 @@ TEST(WatchStreamTest, AnyBytesEndInEventsAndErrors) {
   }
 }
 
+TEST(WatchStreamTest, WhatStoodAloneIsBareAndAnEventIsNot) {
+  for (const auto& [text, bare] : std::vector<std::pair<std::string, bool>>{
+           {Added("p"), false},
+           {R"({"type":"BOOKMARK","object":{"kind":"Pod"}})", false},
+           {AddedObject("p"), true},
+           {R"({"kind":"List","items":[]})", true},
+           {"[]", true}}) {
+    WatchStream stream(kLimit);
+    stream.Append(text);
+    const absl::StatusOr<std::optional<WatchEvent>> event = stream.Next();
+    ASSERT_TRUE(event.ok() && event->has_value()) << text;
+    EXPECT_EQ((*event)->bare, bare) << text;
+  }
+}
+
+TEST(WatchStreamTest, WhatIsWrongIsSaidInFull) {
+  const std::string start = "! INVALID_ARGUMENT line 1: ";
+  const std::string types = " is none of ADDED, MODIFIED, DELETED, BOOKMARK and ERROR";
+  for (const auto& [text, told] : std::vector<std::pair<std::string, std::string>>{
+           {std::string(50, 'x') + "\n", std::string(40, 'x') + " is no event of a watch"},
+           {std::string(40, 'x') + "\n", std::string(40, 'x') + " is no event of a watch"},
+           {"x", "x is no event of a watch"},
+           {"{}", "neither an event of a watch nor an object: it has no `type`"},
+           {R"({"type":"X","object":{}})", "type: \"X\"" + types},
+           {R"({"type":"ADDED"})", "the event has no `object`"},
+           {R"({"type":"ADDED","type":"ADDED","object":{}})", "the event has two members `type`"},
+           {R"({"type"})", "the document that begins here is not JSON"},
+           {"{\"a\":1,", "the document that begins here has no end"},
+           {"\x1f\x8b", "is compressed; a watch is plain JSON, and nothing of this one is taken"},
+           {"\xff\xfe",
+            "is UTF-16, which `>` of Windows PowerShell writes; a watch is UTF-8, and nothing of "
+            "this one is taken"}}) {
+    EXPECT_THAT(Told(text), ElementsAre(start + told)) << text;
+  }
+  const std::vector<std::string> told = Told("{\"a\":\n" + Added("p"));
+  ASSERT_THAT(told, SizeIs(2));
+  EXPECT_EQ(told[0], start + "a document is cut off: the next event begins within it");
+  EXPECT_EQ(Told(Added(std::string(2000, 'p')), 1024)[0],
+            "! RESOURCE_EXHAUSTED line 1: a document is larger than may be taken, 1.0 KiB");
+}
+
 }  // namespace
 }  // namespace ebb::watch_stream_test

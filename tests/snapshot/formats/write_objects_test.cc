@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "snapshot/formats/read_input.h"
@@ -223,6 +224,156 @@ TEST(WriteObjectsTest, AListIsOneOfKubectl) {
   EXPECT_THAT(text, ::testing::StartsWith("{\"apiVersion\":\"v1\",\"items\":[\n{"));
   EXPECT_THAT(text, ::testing::HasSubstr("},\n{"));
   EXPECT_THAT(text, ::testing::EndsWith("}\n],\"kind\":\"List\"}\n"));
+}
+
+// What the writer makes of one object, without the list around it.
+template <typename Put>
+std::string Written(Put put) {
+  std::string text;
+  ObjectWriter writer(ObjectFormat::kJsonList, [&](std::string_view bytes) {
+    text += bytes;
+    return absl::OkStatus();
+  });
+  EXPECT_TRUE(put(writer).ok());
+  const std::string start = "{\"apiVersion\":\"v1\",\"items\":[\n";
+  EXPECT_THAT(text, ::testing::StartsWith(start));
+  return text.substr(start.size());
+}
+
+TEST(WriteObjectsTest, AControllerOfEachKindIsWrittenWithItsOwnFields) {
+  using enum objects::ControllerKind;
+  const std::string meta = R"("metadata":{"name":"c","namespace":"ns"})";
+  for (const auto& [kind, written] : std::vector<std::pair<objects::ControllerKind, std::string>>{
+           {kReplicationController,
+            R"({"apiVersion":"v1","kind":"ReplicationController",)" + meta +
+                R"(,"spec":{"replicas":7},"status":{"replicas":5,"readyReplicas":3}})"},
+           {kReplicaSet,
+            R"({"apiVersion":"apps/v1","kind":"ReplicaSet",)" + meta +
+                R"(,"spec":{"replicas":7},"status":{"replicas":5,"readyReplicas":3}})"},
+           {kStatefulSet,
+            R"({"apiVersion":"apps/v1","kind":"StatefulSet",)" + meta +
+                R"(,"spec":{"replicas":7},"status":{"currentReplicas":5,"readyReplicas":3}})"},
+           {kDaemonSet, R"({"apiVersion":"apps/v1","kind":"DaemonSet",)" + meta +
+                            R"(,"status":{"numberReady":3}})"},
+           {kJob, R"({"apiVersion":"batch/v1","kind":"Job",)" + meta +
+                      R"(,"spec":{"parallelism":7},"status":{"active":5}})"}}) {
+    objects::Controller controller;
+    controller.kind = kind;
+    controller.meta.name = "c";
+    controller.meta.namespace_name = "ns";
+    controller.spec_replicas = 7;
+    controller.status_replicas = 5;
+    EXPECT_EQ(Written([&](ObjectWriter& writer) {
+                writer.OnAside({.pods_ready = 3});
+                return writer.OnController(controller);
+              }),
+              written);
+  }
+  objects::Controller job;
+  job.kind = kJob;
+  job.meta.name = "j";
+  job.completions = 8;
+  job.succeeded = 2;
+  EXPECT_EQ(Written([&](ObjectWriter& writer) { return writer.OnController(job); }),
+            R"({"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"j"},)"
+            R"("spec":{"completions":8},"status":{"active":0,"succeeded":2}})");
+}
+
+TEST(WriteObjectsTest, WhatIsSaidAsideIsOfTheNextControllerAlone) {
+  objects::Controller controller;
+  controller.kind = objects::ControllerKind::kReplicaSet;
+  controller.meta.name = "c";
+  EXPECT_EQ(Written([&](ObjectWriter& writer) {
+              writer.OnAside({.pods_ready = 3});
+              EXPECT_TRUE(writer.OnController(controller).ok());
+              return writer.OnController(controller);
+            }),
+            R"({"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{"name":"c"},"spec":{},)"
+            R"("status":{"replicas":0,"readyReplicas":3}})"
+            ",\n"
+            R"({"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{"name":"c"},"spec":{},)"
+            R"("status":{"replicas":0}})");
+}
+
+TEST(WriteObjectsTest, WhatIsAbsentIsNotWritten) {
+  objects::Node node;
+  node.meta.name = "n";
+  EXPECT_EQ(Written([&](ObjectWriter& writer) { return writer.OnNode(node); }),
+            R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"n"},"spec":{},"status":{}})");
+  objects::Pod pod;
+  pod.meta.name = "p";
+  EXPECT_EQ(Written([&](ObjectWriter& writer) { return writer.OnPod(pod); }),
+            R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{},"status":{}})");
+  objects::PodDisruptionBudget budget;
+  budget.meta.name = "b";
+  EXPECT_EQ(Written([&](ObjectWriter& writer) { return writer.OnPodDisruptionBudget(budget); }),
+            R"({"apiVersion":"policy/v1","kind":"PodDisruptionBudget","metadata":{"name":"b"},)"
+            R"("spec":{},"status":{"disruptionsAllowed":0}})");
+  objects::ResourceClaim claim;
+  claim.meta.name = "c";
+  EXPECT_EQ(
+      Written([&](ObjectWriter& writer) { return writer.OnStorageObject(claim); }),
+      R"({"apiVersion":"resource.k8s.io/v1","kind":"ResourceClaim","metadata":{"name":"c"}})");
+}
+
+TEST(WriteObjectsTest, TimesAreWrittenAsKubernetesDoes) {
+  objects::Namespace ns;
+  ns.meta.name = "n";
+  ns.meta.creation_time = 1;
+  ns.meta.deletion_time = 0;
+  EXPECT_EQ(Written([&](ObjectWriter& writer) { return writer.OnNamespace(ns); }),
+            R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"n",)"
+            R"("creationTimestamp":"1970-01-01T00:00:01Z",)"
+            R"("deletionTimestamp":"1970-01-01T00:00:00Z"}})");
+}
+
+TEST(WriteObjectsTest, AListOfNoBudgetsIsWrittenAsOne) {
+  EXPECT_EQ(Written([](ObjectWriter& writer) { return writer.OnList("PodDisruptionBudget", 0); }),
+            R"({"apiVersion":"policy/v1","kind":"PodDisruptionBudgetList","items":[]})");
+}
+
+TEST(WriteObjectsTest, AClaimThatWasMadeForAPodIsOfItsStatus) {
+  objects::Pod pod;
+  pod.meta.name = "p";
+  pod.resource_claims = {{"held", "h", ""},
+                         {"made", "m-1", "template"},
+                         {"unmade", "", "template"},
+                         {"", "extended", ""}};
+  EXPECT_EQ(Written([&](ObjectWriter& writer) { return writer.OnPod(pod); }),
+            R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"resourceClaims":[)"
+            R"({"name":"held","resourceClaimName":"h"},)"
+            R"({"name":"made","resourceClaimTemplateName":"template"},)"
+            R"({"name":"unmade","resourceClaimTemplateName":"template"}]},"status":{)"
+            R"("resourceClaimStatuses":[{"name":"made","resourceClaimName":"m-1"}],)"
+            R"("extendedResourceClaimStatus":{"resourceClaimName":"extended"}}})");
+}
+
+TEST(WriteObjectsTest, QuantitiesOfEachUnitAreWrittenInItAndPartsToTheBillionth) {
+  objects::Node node;
+  node.meta.name = "n";
+  node.capacity = {{"cpu", 0, 0},
+                   {"ki", 1024, 0},
+                   {"mi", int64_t{1} << 20, 0},
+                   {"gi", int64_t{1} << 30, 0},
+                   {"byte", 1023, 0},
+                   {"half", 1, 500'000'000},
+                   {"most", 1, 999'999'999},
+                   {"least", 2, 1}};
+  node.allocatable = {{"cpu", 2, 250'000'000}};
+  EXPECT_EQ(Written([&](ObjectWriter& writer) { return writer.OnNode(node); }),
+            R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"n"},"spec":{},"status":{)"
+            R"("capacity":{"cpu":"0","ki":"1Ki","mi":"1Mi","gi":"1Gi","byte":"1023","half":"0.5",)"
+            R"("most":"0.000000001","least":"1.999999999"},"allocatable":{"cpu":"1.75m"}}})");
+}
+
+TEST(WriteObjectsTest, WhatTheOutputSaysComesBack) {
+  ObjectWriter writer(ObjectFormat::kJsonList, [](std::string_view) {
+    return absl::ResourceExhaustedError("the disk is full");
+  });
+  EXPECT_EQ(writer.OnNode(test::Node("a").raw).message(), "the disk is full");
+  EXPECT_EQ(writer.OnNamespace({}).message(), "the disk is full");
+  EXPECT_EQ(writer.OnList("PodDisruptionBudget", 0).message(), "the disk is full");
+  EXPECT_EQ(writer.Finish().message(), "the disk is full");
 }
 
 }  // namespace

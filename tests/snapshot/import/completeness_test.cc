@@ -8,6 +8,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -1185,6 +1187,258 @@ TEST_F(CompletenessTest, GeneratedClustersAreWhole) {
       EXPECT_THAT(Load(Put("cut.json", list.dump())), ElementsAre("PodsMissing"));
     }
   }
+}
+
+// Each warning in full, with what it says to do.
+TEST_F(CompletenessTest, EachWarningSaysThisAndNothingElse) {
+  const std::string whole =
+      "; try `kubectl get nodes,pods,pdb,rs,sts,ds,jobs,rc,ns,pv,pvc,sc,csinodes -A -o json`";
+  const std::string pods = "; try `kubectl get pods -A -o json`";
+  const auto text = [this](const std::vector<Json>& more, std::vector<Json> items = Whole()) {
+    items.insert(items.end(), more.begin(), more.end());
+    const std::vector<std::string> codes = LoadItems(items);
+    return cluster_.ok() && codes.size() == 1 ? WarningText(cluster_->warnings[0])
+                                              : ::testing::PrintToString(codes);
+  };
+  const auto without = [](const char* kind) {
+    std::vector<Json> items = Whole();
+    std::erase_if(items, [kind](const Json& item) { return item["kind"] == kind; });
+    return items;
+  };
+  const auto counting = [](const char* version, const char* kind, const char* name, int pods_told) {
+    Json json = Object(version, kind, name, "shop");
+    json["status"][std::string_view(kind) == "DaemonSet" ? "numberReady" : "replicas"] = pods_told;
+    return json;
+  };
+  EXPECT_EQ(text({}, {Node("a"), Pod("shop", "web", "a"), NoBudgets()}),
+            "warning: all pods are of namespace shop and none of kube-system; the dump seems to be "
+            "made without -A" +
+                whole);
+  EXPECT_EQ(text({}, {Node("a"), Pod("openshift-dns", "dns", "a"), NoBudgets()}),
+            "warning: all pods and namespaces are OpenShift's own, as in a must-gather; it seems "
+            "to lack those of the cluster's users" +
+                whole);
+  EXPECT_EQ(text({}, without("Namespace")),
+            "warning: all pods are of kube-system and shop, and no Namespace says whether there "
+            "are others; try `kubectl get ns -o json`");
+  std::vector<Json> system = Whole();
+  system.erase(system.begin() + 4);  // The only pod of shop.
+  EXPECT_EQ(text({}, system),
+            "warning: 1 of 1 namespace hold no pod, controller, claim or budget; the dump seems to "
+            "be of some namespaces only: shop" +
+                whole);
+  EXPECT_EQ(text({}, without("PodDisruptionBudgetList")),
+            "warning: the input has no PodDisruptionBudget, so the plan may move pods that one "
+            "protects; try `kubectl get --raw /apis/policy/v1/poddisruptionbudgets`");
+  EXPECT_EQ(text({}, without("DaemonSet")),
+            "warning: 2 pods have owners of a kind of which none is there, and will keep their "
+            "nodes: DaemonSet; try `kubectl get ds -A -o json`");
+  for (const auto& [version, kind, resource] :
+       std::vector<std::tuple<const char*, const char*, std::string>>{
+           {"apps/v1", "ReplicaSet", "rs"},
+           {"v1", "ReplicationController", "rc"},
+           {"batch/v1", "Job", "jobs"},
+           {"apps/v1", "StatefulSet", "sts"}}) {
+    EXPECT_EQ(text({Owned(Pod("shop", "own", "a"), version, kind, "own")}),
+              "warning: 1 pod has an owner of a kind of which none is there, and will keep their "
+              "nodes: " +
+                  std::string(kind) + "; try `kubectl get " + resource + " -A -o json`");
+    const Catalog& catalog = cluster_->snapshot.catalog();
+    EXPECT_EQ(MissingControllerDetail(catalog, *catalog.FindPod("shop", "own")),
+              "the input has no " + std::string(kind) + " of any pod and may lack the kind");
+    EXPECT_EQ(MissingControllerDetail(catalog, *catalog.FindPod("shop", "web")), "");
+  }
+  Json bare = Pod("shop", "bare", "a");
+  bare["spec"].erase("containers");
+  EXPECT_EQ(
+      text({bare}),
+      "warning: 1 pod has no containers, which counts as asking for nothing: shop/bare" + pods);
+  EXPECT_EQ(
+      text({counting("apps/v1", "DaemonSet", "agent", 2)}),
+      "warning: 1 DaemonSet says that pods of it are ready, and none is there: shop/agent" + pods);
+  std::vector<Json> many = {counting("apps/v1", "ReplicaSet", "w", 3)};
+  AddPods(many, Owned(Pod("shop", "w", "a"), "apps/v1", "ReplicaSet", "w"), 6);
+  EXPECT_EQ(text(many),
+            "warning: 3 pods are there beyond the 5 pods that controllers count: ReplicaSet shop/w "
+            "has 6 of 3; dumps of two moments seem to be mixed, with pods that were replaced" +
+                whole);
+  many[0]["status"]["replicas"] = 12;
+  EXPECT_EQ(text(many),
+            "warning: 6 pods are missing of 14 pods that controllers count: ReplicaSet shop/w has "
+            "6 of 12" +
+                pods);
+  EXPECT_EQ(text({Node("c")}),
+            "warning: 1 node is Ready for long and without any pod, even a DaemonSet's: c" + pods);
+  EXPECT_EQ(text({Mounting("x")}),
+            "warning: 1 pod mounts claims (shop/db-x), and no PersistentVolumeClaim is there, so "
+            "that nothing is known of where they can go; try `kubectl get pvc,pv,sc,csinodes -A -o "
+            "json`");
+  EXPECT_EQ(text({Mounting("x"), Claim("x", "1")}),
+            "warning: 1 claim is bound, and no PersistentVolume is there, so that nothing is known "
+            "of where pods that mount them can go; try `kubectl get pv -A -o json`");
+  EXPECT_EQ(text({Mounting("x"), Claim("x", "1"), Volume("1", "x")}),
+            "warning: 1 volume is of CSI drivers, and no CSINode says how many of them a node can "
+            "take; try `kubectl get csinodes -A -o json`");
+  EXPECT_EQ(text({Volume("2", "y")}),
+            "warning: 1 volume is bound to claims that are not there (2 to shop/y); the dump seems "
+            "to lack namespaces, or claims" +
+                whole);
+  Json waiting = Claim("w", "");
+  waiting["spec"]["storageClassName"] = "fast";
+  EXPECT_EQ(text({waiting}),
+            "warning: 1 claim waits for a volume of a StorageClass (shop/w), and no StorageClass "
+            "is there, so that no room is found for pods that mount them; try `kubectl get sc -A "
+            "-o json`");
+  const Json twice = Stamped(Pod("shop", "twice", "b"), "u", "7");
+  const Json later = Stamped(Pod("shop", "twice", "b"), "u", "8");
+  EXPECT_EQ(text({twice, later}),
+            "warning: 1 object came in two versions with the same content (Pod shop/twice), so "
+            "dumps of two moments seem to be mixed, and what went away between them is still "
+            "there" +
+                whole);
+  std::vector<Json> known = Whole();
+  for (size_t i = 0; i + 1 < known.size(); ++i) {
+    known[i]["metadata"]["uid"] = "uid-" + std::to_string(i);
+  }
+  EXPECT_EQ(text({Object("v1", "Namespace", "kube-public")}, known),
+            "warning: 1 object has no metadata.uid, which every object of a cluster has: Namespace "
+            "kube-public; files of manifests are taken for the cluster's state, leave them out");
+  EXPECT_EQ(LoadItems({Node("a"), NoBudgets()}),
+            std::vector<std::string>{(folder_ / "dump.json").string() +
+                                     ": the input has 1 node and not a single pod, so that it "
+                                     "cannot be a whole cluster; pass what `" +
+                                     whole.substr(7) +
+                                     " prints, or --assume-complete if this is all there is"});
+}
+
+TEST_F(CompletenessTest, OfTwoOfAHundredPodsTheControllersMayBeOthersAndOneMore) {
+  const auto load = [&](int pods, int of_others) {
+    std::vector<Json> items = Whole();
+    items.push_back(Object("apps/v1", "ReplicaSet", "web", "shop"));
+    items.back()["metadata"]["uid"] = "here";
+    for (int i = 0; i < pods; ++i) {
+      Json pod =
+          Owned(Pod("shop", "web-" + std::to_string(i), "a"), "apps/v1", "ReplicaSet", "web");
+      pod["metadata"]["ownerReferences"][0]["uid"] = i < of_others ? "there" : "here";
+      items.push_back(pod);
+    }
+    std::vector<std::string> codes = LoadItems(items);
+    std::erase(codes, "ObjectsWithoutUid");
+    return codes;
+  };
+  EXPECT_THAT(load(100, 3), IsEmpty());
+  EXPECT_THAT(load(100, 4), ElementsAre("ControllersOfOtherUids"));
+  EXPECT_THAT(load(99, 3), ElementsAre("ControllersOfOtherUids"));
+}
+
+TEST_F(CompletenessTest, ObjectsThatComeTwiceAreCountedAndTheFirstIsNamed) {
+  std::vector<Json> items = Whole();
+  for (const char* name : {"one", "two"}) {
+    items.push_back(Stamped(Pod("shop", name, "b"), "u", "7"));
+    items.push_back(Stamped(Pod("shop", name, "b"), "u", "8"));
+  }
+  items.push_back(items.back());  // Once more, of a version that was there.
+  EXPECT_THAT(LoadItems(items), ElementsAre("DumpsOfTwoMoments"));
+  EXPECT_THAT(Message(), HasSubstr("3 objects came in two versions with the same content (Pod "
+                                   "shop/one), so"));
+  EXPECT_EQ(cluster_->snapshot.placed_pods(), 5u);
+}
+
+// A watch of a list with what its namespace kube-system and its repeated objects tell.
+TEST_F(CompletenessTest, TheUidOfTheClusterAndWhatIsThereTwiceAreTold) {
+  std::vector<Json> items = Whole();
+  const Json pod = Stamped(Pod("shop", "twice", "b"), "u", "7");
+  items.insert(items.end(), {pod, pod, pod});
+  const auto read = [](InputWatch& watch, const std::vector<Json>& of) {
+    ClusterLoader loader;
+    ImportStats stats;
+    const Json list = {{"apiVersion", "v1"}, {"kind", "List"}, {"items", of}};
+    return watch.Read("list", list.dump(), loader, stats);
+  };
+  InputWatch watch;
+  EXPECT_TRUE(read(watch, items).ok());
+  EXPECT_EQ(watch.repeated(), 2u);
+  EXPECT_EQ(watch.cluster_uid(), "");
+  EXPECT_FALSE(watch.MustReadAgain());
+  items[6]["metadata"]["uid"] = "of-the-cluster";
+  items[7]["metadata"]["uid"] = "of-another-namespace";
+  EXPECT_TRUE(read(watch, items).ok());
+  EXPECT_EQ(watch.cluster_uid(), "of-the-cluster");
+  // Each reading starts anew.
+  EXPECT_TRUE(read(watch, Whole()).ok());
+  EXPECT_EQ(watch.repeated(), 0u);
+  EXPECT_EQ(watch.cluster_uid(), "");
+}
+
+TEST_F(CompletenessTest, ANewerVersionIsRefusedWhereTheInputsMayNotBeReadAgain) {
+  std::vector<Json> items = Whole();
+  items.push_back(Stamped(Pod("shop", "twice", "a"), "u", "9"));
+  Put("mg/all.json", Json{{"apiVersion", "v1"}, {"kind", "List"}, {"items", items}}.dump());
+  Put("mg/z.yaml", Stamped(Pod("shop", "twice", "b"), "u", "10").dump());
+  const std::vector<std::string> inputs = {(folder_ / "mg").string()};
+  for (const bool again : {false, true}) {
+    InputWatch watch;
+    ClusterLoader loader;
+    ImportStats stats;
+    const absl::Status read =
+        watch.Read(inputs, loader, stats, Parallelism::One(), {},
+                   again ? InputWatch::ReadAgain::kIfNeeded : InputWatch::ReadAgain::kNo);
+    EXPECT_EQ(watch.MustReadAgain(), again);
+    if (again) {
+      EXPECT_TRUE(read.ok()) << read;
+    } else {
+      EXPECT_THAT(std::string(read.message()),
+                  ::testing::EndsWith("Pod shop/twice: comes twice with different content, of "
+                                      "resourceVersion 9 and 10: dumps of two moments are mixed; "
+                                      "pass one dump"));
+    }
+  }
+}
+
+// Objects that are at hand: more may be missing, and one pod may stand for several.
+TEST_F(CompletenessTest, OfObjectsAtHandMoreMayBeMissing) {
+  const auto codes = [](int64_t counted, uint64_t there) {
+    InputWatch watch;
+    ClusterLoader loader;
+    objects::Controller web;
+    web.kind = objects::ControllerKind::kReplicaSet;
+    web.meta.name = "web";
+    web.meta.namespace_name = "kube-system";
+    web.status_replicas = counted;
+    const absl::Status looked = watch.Look(
+        [&](ObjectSink& sink) {
+          objects::Node node;
+          node.meta.name = "a";
+          if (absl::Status s = sink.OnNode(node); !s.ok()) return s;
+          for (uint64_t i = 0; i < there; ++i) {
+            const std::string name = "web-" + std::to_string(i);
+            objects::Pod pod;
+            pod.meta.name = name;
+            pod.meta.namespace_name = "kube-system";
+            pod.meta.owners = {{"apps/v1", "ReplicaSet", "web", "", true}};
+            pod.node_name = "a";
+            pod.containers.resize(1);
+            if (absl::Status s = sink.OnPod(pod); !s.ok()) return s;
+          }
+          objects::Namespace ns;
+          ns.meta.name = "kube-system";
+          if (absl::Status s = sink.OnNamespace(ns); !s.ok()) return s;
+          return sink.OnController(web);
+        },
+        loader);
+    EXPECT_TRUE(looked.ok()) << looked;
+    absl::StatusOr<LoadedCluster> cluster = std::move(loader).Finish();
+    EXPECT_TRUE(cluster.ok());
+    std::vector<InputWarning> warnings;
+    EXPECT_TRUE(watch.Judge(InputUse::kFilter, cluster->snapshot, 0, warnings).ok());
+    std::vector<std::string> told;
+    for (const InputWarning& warning : warnings) told.push_back(warning.code);
+    return told;
+  };
+  EXPECT_THAT(codes(20, 13), IsEmpty()) << "5 and a tenth of 20";
+  EXPECT_THAT(codes(20, 12), ElementsAre("PodsMissing"));
+  EXPECT_THAT(codes(20, 27), IsEmpty());
+  EXPECT_THAT(codes(20, 28), ElementsAre("TooManyPods"));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -11,6 +12,8 @@
 #include <vector>
 
 #include "engine/planner.h"
+#include "predicates/filters.h"
+#include "snapshot/any_object_sink.h"
 #include "snapshot/builder_sink.h"
 #include "tests/engine/planning.h"
 #include "tests/support/live_twin.h"
@@ -868,6 +871,423 @@ TEST_F(LiveTest, AmountsThatCannotBeAddedUpAreBounded) {
   EXPECT_EQ(live_.counts().rebuilds[static_cast<size_t>(RebuildCause::kAmounts)], 1U);
   for (const Pod& pod : huge) Delete(&pod.raw);
   EXPECT_EQ(live_.Snapshot().Free(kCpu, NodeId{0}), 4000);
+}
+
+TEST(RebuildCauseTest, EveryCauseHasItsName) {
+  using enum RebuildCause;
+  EXPECT_EQ(ToString(kFirst), "first");
+  EXPECT_EQ(ToString(kNode), "node");
+  EXPECT_EQ(ToString(kShape), "shape");
+  EXPECT_EQ(ToString(kBudget), "budget");
+  EXPECT_EQ(ToString(kNamespace), "namespace");
+  EXPECT_EQ(ToString(kStorage), "storage");
+  EXPECT_EQ(ToString(kAmounts), "amounts");
+  EXPECT_EQ(ToString(kDeadShapes), "dead-shapes");
+  EXPECT_EQ(ToString(kGoneNodes), "gone-nodes");
+  EXPECT_EQ(ToString(kDeadTexts), "dead-texts");
+}
+
+TEST(VersionTest, OnlyANumberIsAVersion) {
+  EXPECT_EQ(VersionOf("12"), 12U);
+  EXPECT_EQ(VersionOf("0012"), 12U);
+  EXPECT_EQ(VersionOf("18446744073709551615"), ~uint64_t{0});
+  for (const char* none : {"", "12x", "x12", " 12", "-1", "18446744073709551616", "0"}) {
+    EXPECT_EQ(VersionOf(none), 0U) << none;
+  }
+  EXPECT_TRUE(IsOlderVersion(4, 5));
+  EXPECT_FALSE(IsOlderVersion(5, 5));
+  EXPECT_FALSE(IsOlderVersion(6, 5));
+  EXPECT_FALSE(IsOlderVersion(0, 5)) << "it has none";
+  EXPECT_TRUE(IsLateDelete("", 4, 5));
+  EXPECT_FALSE(IsLateDelete("uid", 4, 5));
+  EXPECT_FALSE(IsLateDelete("", 0, 5));
+}
+
+// What it is handed, a line each: pods with all that names them, controllers as ready as told.
+class LineSink final : public AnyObjectSink {
+ public:
+  std::vector<std::string> lines;
+  absl::Status error;  // In place of taking anything.
+
+  void OnAside(const Aside& aside) override { ready_ = aside.pods_ready; }
+  static std::string LineOf(const objects::Pod& pod) {
+    std::string line = std::string(pod.meta.namespace_name) + "/" + std::string(pod.meta.name);
+    line += " uid=" + std::string(pod.meta.uid) + " phase=" + std::string(pod.phase);
+    line += " on=" + std::string(pod.node_name) + " to=" + std::string(pod.nominated_node_name);
+    line += " created=" + std::to_string(pod.meta.creation_time);
+    if (pod.meta.deletion_time) line += " deleted=" + std::to_string(*pod.meta.deletion_time);
+    if (pod.priority) line += " priority=" + std::to_string(*pod.priority);
+    return line;
+  }
+
+ protected:
+  absl::Status OnObject(const objects::ObjectRef& object) override {
+    if (!error.ok()) return error;
+    if (const auto* const pod = std::get_if<const objects::Pod*>(&object)) {
+      lines.push_back(LineOf(**pod));
+    } else {
+      lines.push_back(std::string(objects::KindOf(object)) + " " +
+                      std::string(objects::MetaOf(object).name));
+      if (ready_ != 0) lines.back() += " ready=" + std::to_string(ready_);
+    }
+    ready_ = 0;
+    return absl::OkStatus();
+  }
+
+ private:
+  int64_t ready_ = 0;
+};
+
+TEST_F(LiveTest, PodsThatAreLeftOutAreCountedByWhyAndExportedByThemselves) {
+  const auto exported = [this] {
+    LineSink sink;
+    EXPECT_TRUE(live_.ExportLeftOut(sink).ok());
+    return sink.lines;
+  };
+  Pod done = Pod("done").On("a").Uid("u1").CreatedAt(5).Phase("Succeeded");
+  Pod cheap = Pod("cheap").On("a").CreatedAt(6).Priority(-20);
+  Pod failed = Pod("failed").CreatedAt(7).DeletedAt(8).Phase("Failed");
+  failed.raw.nominated_node_name = "b";
+  const Pod web = Pod("web").On("a");
+  for (const objects::ObjectRef& object :
+       {objects::ObjectRef(&a_.raw), objects::ObjectRef(&done.raw), objects::ObjectRef(&cheap.raw),
+        objects::ObjectRef(&failed.raw), objects::ObjectRef(&web.raw)}) {
+    ASSERT_TRUE(Put(object).ok());
+  }
+  EXPECT_EQ(live_.PodsLeftOut(PodListing::kEnded), 2U);
+  EXPECT_EQ(live_.PodsLeftOut(PodListing::kExpendable), 1U);
+  EXPECT_EQ(live_.PodsLeftOut(PodListing::kListed), 0U);
+  EXPECT_EQ(live_.Pods(), 4U);
+  EXPECT_EQ(live_.Objects(), 5U);
+  EXPECT_EQ(live_.Nodes(), 1U);
+  EXPECT_THAT(On("a"), ElementsAre("web"));
+  const std::string of_done = "default/done uid=u1 phase=Succeeded on=a to= created=5";
+  EXPECT_THAT(
+      exported(),
+      ElementsAre(of_done, "default/cheap uid= phase=Running on=a to= created=6 priority=-20",
+                  "default/failed uid= phase=Succeeded on= to=b created=7 deleted=8"));
+  LineSink refuses;
+  refuses.error = absl::CancelledError("enough");
+  EXPECT_EQ(live_.ExportLeftOut(refuses), refuses.error);
+
+  // What an expendable pod is now counts, not what it was.
+  ASSERT_TRUE(Put(&cheap.raw).ok());
+  EXPECT_EQ(live_.counts().unchanged, 1U);
+  cheap.Priority(-30);
+  ASSERT_TRUE(Put(&cheap.raw).ok());
+  EXPECT_EQ(live_.counts().unchanged, 1U);
+  Delete(&failed.raw);
+  EXPECT_EQ(live_.PodsLeftOut(PodListing::kEnded), 1U);
+  EXPECT_THAT(
+      exported(),
+      ElementsAre(of_done, "default/cheap uid= phase=Running on=a to= created=6 priority=-30"));
+  // One that is expendable no more is in the snapshot, and one that came back is too.
+  cheap.Priority(-10);
+  done.Phase("Running");
+  ASSERT_TRUE(Put(&cheap.raw).ok());
+  ASSERT_TRUE(Put(&done.raw).ok());
+  EXPECT_EQ(live_.PodsLeftOut(PodListing::kEnded), 0U);
+  EXPECT_EQ(live_.PodsLeftOut(PodListing::kExpendable), 0U);
+  EXPECT_THAT(exported(), ::testing::IsEmpty());
+  EXPECT_THAT(On("a"), ::testing::UnorderedElementsAre("web", "cheap", "done"));
+}
+
+TEST_F(LiveTest, OptionsSayWhichPodsAreLeftOut) {
+  LiveSnapshot::Options options;
+  options.keep_ended_pods = true;
+  options.expendable_pods_priority_cutoff = 5;
+  LiveSnapshot live(options);
+  const Pod done = Pod("done").On("a").Phase("Succeeded");
+  const Pod cheap = Pod("cheap").On("a").Priority(4);
+  const Pod dear = Pod("dear").On("a").Priority(5);
+  const Change changes[] = {
+      {.object = &a_.raw}, {.object = &done.raw}, {.object = &cheap.raw}, {.object = &dear.raw}};
+  ASSERT_TRUE(live.Take(changes).ok());
+  EXPECT_EQ(live.PodsLeftOut(PodListing::kEnded), 0U);
+  EXPECT_EQ(live.PodsLeftOut(PodListing::kExpendable), 1U);
+  EXPECT_EQ(live.Snapshot().PodsOn(NodeId{0}).size(), 2U);
+  EXPECT_NE(live.FindPod("default", "done"), kNoPod);
+  EXPECT_NE(live.FindPod("default", "dear"), kNoPod);
+  EXPECT_EQ(live.FindPod("default", "cheap"), kNoPod);
+  EXPECT_EQ(live.FindPod("shop", "done"), kNoPod);
+  EXPECT_EQ(live.FindPod("default", "unseen"), kNoPod);
+}
+
+TEST_F(LiveTest, PodsThatAreAlikeAreToldOnce) {
+  const Pod first = Pod("w0").On("a").Uid("u0").CreatedAt(5).Cpu(100);
+  const Pod second = Pod("w1").On("a").Uid("u1").CreatedAt(7).Cpu(100);
+  const Pod without = Pod("w2").On("a").Cpu(100);
+  const Pod other = Pod("x").On("b").Cpu(500);
+  const Pod third = Pod("w3").On("b").Uid("u3").Cpu(100);
+  for (const objects::ObjectRef& object :
+       {objects::ObjectRef(&a_.raw), objects::ObjectRef(&b_.raw), objects::ObjectRef(&first.raw),
+        objects::ObjectRef(&second.raw), objects::ObjectRef(&without.raw),
+        objects::ObjectRef(&other.raw), objects::ObjectRef(&third.raw)}) {
+    ASSERT_TRUE(Put(object).ok());
+  }
+  std::vector<std::string> told;
+  const auto tell = [&](const objects::Pod& pod, uint64_t pods) {
+    told.push_back(std::to_string(pods) + " as " + LineSink::LineOf(pod));
+    return absl::OkStatus();
+  };
+  LineSink sink;
+  ASSERT_TRUE(live_.ExportAlike(sink, tell).ok());
+  EXPECT_THAT(sink.lines, ElementsAre("Node a", "Node b"));
+  EXPECT_THAT(told, ElementsAre("3 as default/w0 uid=u0 phase=Running on=a to= created=5",
+                                "1 as default/w2 uid= phase=Running on=a to= created=0",
+                                "1 as default/x uid= phase=Running on=b to= created=0"));
+  sink.error = absl::CancelledError("enough");
+  EXPECT_EQ(live_.ExportAlike(sink, tell), sink.error);
+  EXPECT_EQ(live_.Export(sink), sink.error);
+  EXPECT_EQ(told.size(), 3U);
+  LineSink takes;
+  const auto refuse = [](const objects::Pod&, uint64_t) { return absl::CancelledError("no"); };
+  EXPECT_EQ(live_.ExportAlike(takes, refuse).message(), "no");
+}
+
+TEST_F(LiveTest, PodsThatWaitAreToldInTheOrderInWhichTheyCame) {
+  const auto pending = [this] {
+    std::string names;
+    for (const PodId pod : live_.Pending()) {
+      names += (names.empty() ? "" : " ") + live_.Snapshot().catalog().PodName(pod);
+    }
+    return names;
+  };
+  EXPECT_EQ(live_.FirstPodOnUnknownNode(), "");
+  const Pod before = Pod("before").On("n1");
+  const Pod z = Pod("z").On("n2");
+  const Pod y = Pod("y").On("n1");
+  const Pod p1 = Pod("p1");
+  Pod nominated = Pod("nominated");
+  nominated.raw.nominated_node_name = "n2";
+  const Pod p2 = Pod("p2");
+  for (const Pod* const pod : std::vector<const Pod*>{&p1, &before, &z, &y, &nominated, &p2}) {
+    ASSERT_TRUE(Put(&pod->raw).ok());
+  }
+  Delete(&before.raw);
+  EXPECT_EQ(live_.FirstPodOnUnknownNode(), "default/z on n2");
+  EXPECT_EQ(live_.PodsOnUnknownNodes(), 2U);
+  EXPECT_EQ(pending(), "default/p1 default/nominated default/p2");
+  const LiveBranch branch = live_.Branch();
+  EXPECT_EQ(branch.Pending().size(), 3U);
+  EXPECT_EQ(branch.PodsOnUnknownNodes(), 2U);
+
+  const Node n2 = Node("n2").Label("zone", "x");
+  ASSERT_TRUE(Put(&n2.raw).ok());
+  EXPECT_THAT(On("n2"), ElementsAre("z", "nominated"));
+  EXPECT_EQ(live_.FirstPodOnUnknownNode(), "default/y on n1");
+  EXPECT_EQ(pending(), "default/p1 default/p2");
+  LineSink sink;
+  ASSERT_TRUE(live_.Export(sink).ok());
+  EXPECT_THAT(sink.lines,
+              ::testing::Contains("default/nominated uid= phase=Running on= to=n2 created=0"));
+  // Bound where it was nominated to, it waits for that node as others do.
+  Pod bound = nominated;
+  bound.raw.node_name = "n2";
+  bound.raw.nominated_node_name = "n2";
+  ASSERT_TRUE(Put(&bound.raw).ok());
+  Delete(&n2.raw);
+  EXPECT_EQ(live_.PodsOnUnknownNodes(), 3U);
+  EXPECT_EQ(live_.FirstPodOnUnknownNode(), "default/z on n2");
+  EXPECT_EQ(pending(), "default/p1 default/p2");
+}
+
+TEST_F(LiveTest, TheUidOfANamespaceIsThatOfTheOneThatIsThere) {
+  EXPECT_EQ(live_.UidOfNamespace("shop"), "");
+  objects::Namespace shop;
+  shop.meta.name = "shop";
+  shop.meta.uid = "u1";
+  objects::Namespace without;
+  without.meta.name = "without";
+  const Node named = Node("node").With([](objects::Node& node) { node.meta.uid = "n"; });
+  ASSERT_TRUE(Put(&shop).ok());
+  ASSERT_TRUE(Put(&without).ok());
+  ASSERT_TRUE(Put(&named.raw).ok());
+  EXPECT_EQ(live_.UidOfNamespace("shop"), "u1");
+  EXPECT_EQ(live_.UidOfNamespace("without"), "");
+  EXPECT_EQ(live_.UidOfNamespace("node"), "");
+  shop.meta.uid = "u2";
+  ASSERT_TRUE(Put(&shop).ok());
+  EXPECT_EQ(live_.UidOfNamespace("shop"), "u2");
+  Delete(&shop);
+  EXPECT_EQ(live_.UidOfNamespace("shop"), "");
+}
+
+TEST_F(LiveTest, TheNewestTimeIsFoundAgainWhereItsCarrierWent) {
+  const auto put = [this](const char* name, int64_t created) {
+    const Pod pod = Pod(name).On("a").CreatedAt(created);
+    ASSERT_TRUE(Put(&pod.raw).ok());
+  };
+  const auto remove = [this](const char* name) {
+    const Pod pod = Pod(name);
+    Delete(&pod.raw);
+  };
+  EXPECT_EQ(live_.NewestTime(), 0);
+  put("p", 50);
+  put("q", 200);
+  put("r", 100);
+  EXPECT_EQ(live_.NewestTime(), 200);
+  remove("p");  // It was not the newest.
+  EXPECT_EQ(live_.NewestTime(), 200);
+  remove("q");
+  EXPECT_EQ(live_.NewestTime(), 100);
+  remove("r");
+  put("s", 500);  // Before anybody asked.
+  EXPECT_EQ(live_.NewestTime(), 500);
+  put("s", 40);
+  put("t", 30);
+  EXPECT_EQ(live_.NewestTime(), 40);
+  Node node = Node("a");
+  node.raw.meta.creation_time = 70;
+  ASSERT_TRUE(Put(&node.raw).ok());
+  EXPECT_EQ(live_.NewestTime(), 70);
+  node.raw.meta.creation_time = 20;
+  ASSERT_TRUE(Put(&node.raw).ok());
+  EXPECT_EQ(live_.NewestTime(), 40);
+}
+
+TEST_F(LiveTest, KindsAreThoseOfWhichAnObjectIsHeld) {
+  EXPECT_EQ(live_.Kinds(), 0U);
+  const Pod pod = Pod("p").On("a");
+  const Budget budget = Budget("b").MatchingEverything();
+  const test::Controller set(objects::ControllerKind::kReplicaSet, "x");
+  const test::Controller same(objects::ControllerKind::kReplicaSet, "y");
+  const test::Controller job(objects::ControllerKind::kJob, "x");
+  objects::Namespace shop;
+  shop.meta.name = "shop";
+  objects::CsiDriver csi;
+  csi.meta.name = "x";
+  objects::StorageClass storage_class;
+  storage_class.meta.name = "x";
+  const objects::StorageObject driver = csi;
+  const objects::StorageObject class_of_storage = storage_class;
+  const std::vector<objects::ObjectRef> all = {&a_.raw,  &pod.raw, &budget.raw, &set.raw,
+                                               &job.raw, &shop,    &driver,     &class_of_storage};
+  for (size_t i = 0; i < all.size(); ++i) {
+    EXPECT_FALSE(live_.Holds(all[i])) << i;
+    ASSERT_TRUE(Put(all[i]).ok());
+    EXPECT_TRUE(live_.Holds(all[i])) << i;
+    EXPECT_EQ(std::popcount(live_.Kinds()), static_cast<int>(i) + 1);
+  }
+  ASSERT_TRUE(Put(&same.raw).ok());
+  EXPECT_EQ(std::popcount(live_.Kinds()), 8);
+  EXPECT_EQ(live_.Objects(), 9U);
+  Delete(&set.raw);
+  EXPECT_FALSE(live_.Holds(&set.raw));
+  EXPECT_TRUE(live_.Holds(&job.raw)) << "another kind of controller";
+  EXPECT_EQ(std::popcount(live_.Kinds()), 8);
+  Delete(&same.raw);
+  EXPECT_EQ(std::popcount(live_.Kinds()), 7);
+  const uint64_t pods = uint64_t{1} << 63;
+  EXPECT_EQ(live_.Kinds() & pods, pods);
+  Delete(&pod.raw);
+  EXPECT_EQ(live_.Kinds() & pods, 0U);
+  EXPECT_EQ(std::popcount(live_.Kinds()), 6);
+}
+
+TEST_F(LiveTest, HowManyPodsAreReadyIsKeptAndIsNoChange) {
+  const test::Controller set(objects::ControllerKind::kReplicaSet, "x");
+  const auto put = [&](int64_t ready) {
+    const Change change{.object = &set.raw, .pods_ready = ready};
+    ASSERT_TRUE(live_.Take({&change, 1}).ok());
+  };
+  const auto exported = [this] {
+    LineSink sink;
+    EXPECT_TRUE(live_.Export(sink).ok());
+    return sink.lines;
+  };
+  put(3);
+  EXPECT_EQ(live_.counts().put, 1U);
+  EXPECT_EQ(live_.counts().ready, 0U);
+  put(4);
+  put(4);
+  EXPECT_EQ(live_.counts().put, 1U);
+  EXPECT_EQ(live_.counts().unchanged, 2U);
+  EXPECT_EQ(live_.counts().ready, 1U);
+  EXPECT_THAT(exported(), ElementsAre("ReplicaSet x ready=4"));
+  put(0);
+  EXPECT_THAT(exported(), ElementsAre("ReplicaSet x"));
+}
+
+TEST_F(LiveTest, BudgetsOfOneNameInTwoNamespacesAreTwo) {
+  const Budget one = Budget("web").Matching("app", "web").Allows(1);
+  const Budget two = Budget("web").In("shop").Matching("app", "web").Allows(2);
+  const Budget other = Budget("other").In("shop").Matching("app", "web").Allows(3);
+  for (const Budget* const budget : {&one, &two, &other}) ASSERT_TRUE(Put(&budget->raw).ok());
+  const auto allowed = [this] {
+    std::vector<int32_t> all;
+    for (const Pdb& pdb : live_.Snapshot().catalog().pdbs()) all.push_back(pdb.disruptions_allowed);
+    return all;
+  };
+  EXPECT_THAT(allowed(), ElementsAre(1, 2, 3));
+  const Budget more = Budget("web").In("shop").Matching("app", "web").Allows(7);
+  ASSERT_TRUE(Put(&more.raw).ok());
+  EXPECT_THAT(allowed(), ElementsAre(1, 7, 3));
+  const Budget wider = Budget("web").In("shop").MatchingEverything().Allows(8);
+  ASSERT_TRUE(Put(&wider.raw).ok());
+  EXPECT_THAT(allowed(), ElementsAre(1, 8, 3));
+  Delete(&more.raw);
+  EXPECT_THAT(allowed(), ElementsAre(1, 3));
+}
+
+// A pod that keeps away from pods of namespaces with a label, of which none was told.
+TEST_F(LiveTest, WhatIsTakenOfNamespacesThatAreNotThereIsAsTheOptionsSay) {
+  using enum LiveSnapshot::Options::UnknownNamespaces;
+  const Pod web = Pod("web").In("shop").On("a").Label("app", "web");
+  const auto fits_on = [&](LiveSnapshot::Options::UnknownNamespaces unknown, std::string_view key,
+                           std::string_view value) {
+    LiveSnapshot::Options options;
+    options.unknown_namespaces = unknown;
+    LiveSnapshot live(options);
+    Pod asks = Pod("asks").Away("zone", Select("app", "web"));
+    asks.raw.anti_affinity[0].namespace_selector = Select(key, value);
+    const Change changes[] = {
+        {.object = &a_.raw}, {.object = &b_.raw}, {.object = &web.raw}, {.object = &asks.raw}};
+    EXPECT_TRUE(live.Take(changes).ok());
+    ClusterSnapshot& snapshot = live.Snapshot();
+    const PodId pod = live.FindPod("default", "asks");
+    std::string nodes;
+    for (const char* name : {"a", "b"}) {
+      const bool fits =
+          Explain(snapshot, snapshot.catalog().shape_of(pod), test::NodeNamed(snapshot, name)).fits;
+      nodes += fits ? name : "";
+    }
+    return nodes;
+  };
+  EXPECT_EQ(fits_on(kHaveNames, "kubernetes.io/metadata.name", "shop"), "b");
+  EXPECT_EQ(fits_on(kHaveNames, "team", "t"), "ab");
+  EXPECT_EQ(fits_on(kHaveNoLabels, "kubernetes.io/metadata.name", "shop"), "ab");
+  EXPECT_EQ(fits_on(kHaveNoLabels, "team", "t"), "ab");
+  EXPECT_EQ(fits_on(kKeepPods, "team", "t"), "");
+  EXPECT_EQ(fits_on(kKeepPods, "kubernetes.io/metadata.name", "shop"), "b") << "names are known";
+}
+
+TEST_F(LiveTest, PodsWhosePlaceHangsOnAnUnknownNamespaceSayWhich) {
+  const Pod web = Pod("web").In("shop").On("a").Label("app", "web");
+  const Pod db = Pod("db").In("shop").On("a").Label("app", "db");
+  Pod asks = Pod("asks").Away("zone", Select("app", "web"));
+  asks.raw.anti_affinity[0].namespace_selector = Select("team", "t");
+  Pod other = Pod("other").Away("zone", Select("app", "web"));
+  other.raw.anti_affinity[0].namespace_selector = Select("team", "t");
+  other.raw.anti_affinity[0].namespace_selector.match_labels.push_back(
+      {"kubernetes.io/metadata.name", "elsewhere"});
+  const Change changes[] = {{.object = &a_.raw},
+                            {.object = &web.raw},
+                            {.object = &db.raw},
+                            {.object = &asks.raw},
+                            {.object = &other.raw}};
+  ASSERT_TRUE(live_.Take(changes).ok());
+  const Catalog& catalog = live_.Snapshot().catalog();
+  const auto why = [&](std::string_view namespace_name, std::string_view name) {
+    return catalog.shape_of(live_.FindPod(namespace_name, name)).not_understood;
+  };
+  const std::string of_shop =
+      "spec.affinity.podAntiAffinity: a namespaceSelector asks for the labels of namespace shop, "
+      "which is not in the input";
+  EXPECT_EQ(why("default", "asks"), of_shop);
+  EXPECT_EQ(why("shop", "web"), of_shop) << "it may be repelled";
+  EXPECT_EQ(why("shop", "db"), "");
+  EXPECT_EQ(why("default", "other"), "") << "of another name";
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 #include "snapshot/formats/read_input.h"
 #include "snapshot/formats/write_objects.h"
 #include "snapshot/import/load_cluster.h"
+#include "snapshot/samples/sample_objects.h"
 #include "tests/support/dump_sink.h"
 
 namespace ebb::samples::generate_test {
@@ -184,6 +186,87 @@ TEST(GenerateTest, WritesTheSameObjectsInEveryForm) {
       ASSERT_TRUE(status.ok()) << status;
       EXPECT_EQ(read.lines(), direct.lines()) << kind.name << " " << form;
     }
+  }
+}
+
+// Whoever judges the cluster asks how many pods of a controller are ready.
+TEST(GenerateTest, OfACompanyWhatIsReadyIsSaidAsideOfEachController) {
+  class Ready final : public testing::DumpSink {
+   public:
+    void OnAside(const Aside& aside) override { ready_ = aside.pods_ready; }
+    absl::Status OnController(const objects::Controller& controller) override {
+      const int64_t ready = std::exchange(ready_, -1);
+      if (controller.kind == objects::ControllerKind::kDaemonSet) {
+        ++daemon_sets_;
+        EXPECT_EQ(ready, 23) << "20 nodes and 3 of the control plane";
+      } else {
+        EXPECT_EQ(ready, controller.status_replicas) << controller.meta.name;
+        EXPECT_GT(ready, 0) << controller.meta.name;
+      }
+      return absl::OkStatus();
+    }
+    int64_t ready_ = -1;
+    int daemon_sets_ = 0;
+  };
+  Ready direct;
+  ASSERT_TRUE(GenerateCompany({.nodes = 20, .seed = 1}, direct).ok());
+  EXPECT_EQ(direct.daemon_sets_, 3);
+  Ready dump;  // Which hands on what is said aside.
+  ASSERT_TRUE(GenerateDump(KindOf("company"), {.nodes = 20, .seed = 1}, dump).ok());
+  EXPECT_EQ(dump.daemon_sets_, 3);
+}
+
+TEST(GenerateTest, EachKindIsExplainedInALineOfItsOwn) {
+  const std::pair<std::string_view, std::string_view> kinds[] = {
+      {"uniform", "equal nodes of 10 CPU, each with 40 equal pods that may move"},
+      {"mixed", "six machine shapes in three zones and pools, apps from one pod to hundreds"},
+      {"company",
+       "what a company's cluster has: tainted pools, system pods, Jobs, StatefulSets, ..."},
+      {"topology", "every pod with anti-affinity and zone spread to those of its app"},
+      {"repelling", "10 pods a node; apps of 5, whose pods refuse each other on a node"},
+      {"diverse", "10 pods a node, nearly every one a shape of its own, with a bit of every rule"},
+      {"terms", "10 pods a node, each with an anti-affinity term of its own"},
+      {"excluding", "10 pods a node, each of which refuses every other on its node"},
+      {"budgets", "10 pods a node, and as many budgets, each of all pods"},
+      {"claims", "10 pods a node, each with a claim that waits for one of as many volumes"}};
+  ASSERT_EQ(Kinds().size(), std::size(kinds));
+  for (size_t k = 0; k < std::size(kinds); ++k) {
+    EXPECT_EQ(Kinds()[k].name, kinds[k].first);
+    EXPECT_EQ(Kinds()[k].help, kinds[k].second);
+  }
+}
+
+TEST(GenerateTest, ADumpHandsOnListsAndGivesUidsByKindNamespaceAndName) {
+  class Uids final : public testing::DumpSink {
+   public:
+    absl::Status OnPodDisruptionBudget(const objects::PodDisruptionBudget& budget) override {
+      budget_ = budget.meta.uid;
+      return absl::OkStatus();
+    }
+    absl::Status OnNamespace(const objects::Namespace& namespace_object) override {
+      namespace_ = namespace_object.meta.uid;
+      return absl::OkStatus();
+    }
+    std::string budget_;
+    std::string namespace_;
+  };
+  Uids uids;
+  ASSERT_TRUE(GenerateDump(KindOf("budgets"), {.nodes = 1}, uids).ok());
+  EXPECT_EQ(uids.budget_, "pdb-default-web-9");
+  EXPECT_EQ(uids.namespace_, "ns-default");
+}
+
+TEST(DiceTest, ChancesAndWeightsKeepToTheirEnds) {
+  Dice dice(1);
+  for (int i = 0; i < 1000; ++i) {
+    EXPECT_TRUE(dice.Chance(1000));
+    EXPECT_FALSE(dice.Chance(0));
+    const int64_t number = dice.Between(-1, 1);
+    EXPECT_TRUE(number >= -1 && number <= 1) << number;
+    EXPECT_EQ(dice.Between(7, 7), 7);
+    const uint32_t weights[] = {0, 3, 0, 1, 0};
+    const size_t drawn = dice.Weighted(weights);
+    EXPECT_TRUE(drawn == 1 || drawn == 3) << drawn;
   }
 }
 

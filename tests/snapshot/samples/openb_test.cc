@@ -10,6 +10,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tests/support/dump_sink.h"
@@ -176,6 +177,136 @@ TEST_F(OpenbTest, ErrorsNameFileLineAndColumn) {
       std::string(
           ImportOpenb({(folder_ / "none.csv").string(), "x", 0, 1}, sink, stats_).message()),
       HasSubstr("none.csv: No such file or directory"));
+}
+
+TEST_F(OpenbTest, OfEqualNodesTheFirstIsTaken) {
+  ASSERT_EQ(Import(std::string(kNodesHeader) + "b,1000,1000,0,\na,1000,1000,0,\n",
+                   std::string(kPodsHeader) + "p,100,100,0,0,,LS,Running\n"),
+            "");
+  EXPECT_EQ(Placement().at("p"), "b");
+}
+
+TEST_F(OpenbTest, ANodeTakes105Pods) {
+  std::string pods(kPodsHeader);
+  for (int i = 0; i < 106; ++i) pods += "p" + std::to_string(i) + ",1,1,0,0,,LS,Running\n";
+  ASSERT_EQ(Import(std::string(kNodesHeader) + "n,1000,1000,0,\n", pods), "");
+  EXPECT_EQ(stats_.pods, 106u);
+  EXPECT_EQ(stats_.placed, 105u);
+  EXPECT_EQ(stats_.ended, 0u);
+  EXPECT_EQ(Placement().size(), 105u);
+}
+
+TEST_F(OpenbTest, APodTakesANodeToItsLastUnit) {
+  const auto placed = [&](std::string_view node, std::string_view pods) {
+    EXPECT_EQ(Import(std::string(kNodesHeader) + std::string(node),
+                     std::string(kPodsHeader) + std::string(pods)),
+              "");
+    return stats_.placed;
+  };
+  EXPECT_EQ(placed("n,1000,100,0,\n", "p,1000,100,0,0,,LS,Running\n"), 1u);
+  EXPECT_EQ(placed("n,1000,100,0,\n", "p,1001,100,0,0,,LS,Running\n"), 0u);
+  EXPECT_EQ(placed("n,1000,100,0,\n", "p,1000,101,0,0,,LS,Running\n"), 0u);
+  // The last 30% of a GPU node's cpu are for pods with GPUs.
+  EXPECT_EQ(placed("n,10000,100,2,T4\n", "p,7000,1,0,0,,LS,Running\n"), 1u);
+  EXPECT_EQ(placed("n,10000,100,2,T4\n", "p,7001,1,0,0,,LS,Running\n"), 0u);
+  EXPECT_EQ(placed("n,10000,100,2,T4\n", "p,10000,1,1,1000,,LS,Running\n"), 1u);
+  // What several pods take adds up.
+  EXPECT_EQ(placed("n,10000,100,2,T4\n",
+                   "p,1,1,1,0,,LS,Running\nq,1,1,1,0,,LS,Running\nr,1,1,1,0,,LS,Running\n"),
+            2u);
+  EXPECT_EQ(placed("n,1000,100,0,\n", "p,600,1,0,0,,LS,Running\nq,600,1,0,0,,LS,Running\n"), 1u);
+  EXPECT_EQ(placed("n,1000,100,0,\n", "p,1,60,0,0,,LS,Running\nq,1,60,0,0,,LS,Running\n"), 1u);
+}
+
+TEST_F(OpenbTest, ColumnsAreFoundByNameAndEmptyFieldsAreZero) {
+  ASSERT_EQ(Import("model,x,gpu,memory_mib,sn,cpu_milli\nT4,?,,512,n,2000\n",
+                   "x,gpu_spec,num_gpu,memory_mib,cpu_milli,name\n?,|T4|,,,,p\n\n"),
+            "");
+  ASSERT_EQ(lines_.size(), 3u);
+  EXPECT_THAT(lines_[0], HasSubstr(" allocatable=[cpu]:2000 allocatable=[memory]:536870912 "
+                                   "allocatable=[pods]:110 capacity="));
+  EXPECT_THAT(lines_[1], HasSubstr(" op=[In] values=[T4]))"));
+  EXPECT_THAT(lines_[1], HasSubstr(" requests=[cpu]:0 requests=[memory]:0)"));
+}
+
+TEST_F(OpenbTest, TheShareThatHasEndedIsRoundedToThePod) {
+  const std::string nodes = std::string(kNodesHeader) + "n,1000,1000,0,\n";
+  std::string pods(kPodsHeader);
+  for (const char* name : {"a", "b", "c"}) pods += std::string(name) + ",1,1,0,0,,LS,Running\n";
+  for (const auto& [share, ended] : std::vector<std::pair<double, uint64_t>>{
+           {0.16, 0}, {0.17, 1}, {0.49, 1}, {0.5, 2}, {1, 3}}) {
+    ASSERT_EQ(Import(nodes, pods, share), "");
+    EXPECT_EQ(stats_.placed, 3u);
+    EXPECT_EQ(stats_.ended, ended) << share;
+    EXPECT_EQ(Placement().size(), 3 - ended) << share;
+  }
+  EXPECT_EQ(Import(nodes, pods, -0.1), "the share of ended pods must lie between 0 and 1");
+}
+
+TEST_F(OpenbTest, OfSeveralErrorsTheFirstIsTold) {
+  const std::string nodes = std::string(kNodesHeader) + "n,1000,1000,0,\n";
+  const std::string pods = std::string(kPodsHeader) + "p,1,1,0,0,,LS,Running\n";
+  EXPECT_EQ(Import("x\n1\n", pods), "nodes.csv: has no column sn");
+  EXPECT_EQ(Import(nodes, "name\np\n"), "pods.csv: has no column cpu_milli");
+  EXPECT_EQ(Import(nodes + "m,x4,y5,0,\n,z,1,1,\n", pods),
+            "nodes.csv: line 3, column cpu_milli: \"x4\" is not a whole number");
+  EXPECT_EQ(Import(nodes + ",x4,1,0,\n", pods), "nodes.csv: line 3, column sn: is empty");
+  EXPECT_EQ(Import(nodes, pods + "q,a,b,0,0,,LS,Running\n"),
+            "pods.csv: line 3, column cpu_milli: \"a\" is not a whole number");
+}
+
+TEST_F(OpenbTest, AmountsHaveBounds) {
+  const auto node = [&](const std::string& row) {
+    return Import(std::string(kNodesHeader) + row,
+                  std::string(kPodsHeader) + "p,1,1,0,0,,LS,Running\n");
+  };
+  EXPECT_EQ(node("n,1000000000,4294967296,100000,\n"), "");
+  EXPECT_EQ(node("n,1,1,0,\n"), "");
+  EXPECT_EQ(node("n,1000000001,1,0,\n"),
+            "nodes.csv: line 2, column cpu_milli: \"1000000001\" is not between 1 and 1000000000");
+  EXPECT_EQ(node("n,1,4294967297,0,\n"),
+            "nodes.csv: line 2, column memory_mib: \"4294967297\" is not between 1 and 4294967296");
+  EXPECT_EQ(node("n,1,0,0,\n"),
+            "nodes.csv: line 2, column memory_mib: \"0\" is not between 1 and 4294967296");
+  EXPECT_EQ(node("n,1,1,100001,\n"),
+            "nodes.csv: line 2, column gpu: \"100001\" is not between 0 and 100000");
+  EXPECT_EQ(node("n,1,1,-1,\n"),
+            "nodes.csv: line 2, column gpu: \"-1\" is not between 0 and 100000");
+  EXPECT_EQ(node("n,1.5,1,0,\n"),
+            "nodes.csv: line 2, column cpu_milli: \"1.5\" is not a whole number");
+}
+
+TEST_F(OpenbTest, WhatASinkSaysOfAnObjectNamesItsLine) {
+  class Full final : public testing::DumpSink {
+   public:
+    explicit Full(std::string_view kind) : kind_(kind) {}
+    absl::Status OnNode(const objects::Node& node) override {
+      return node.meta.name == "m" && kind_ == "Node" ? Refusal() : absl::OkStatus();
+    }
+    absl::Status OnPod(const objects::Pod&) override {
+      return kind_ == "Pod" ? Refusal() : absl::OkStatus();
+    }
+    absl::Status OnController(const objects::Controller&) override {
+      return kind_ == "Controller" ? Refusal() : absl::OkStatus();
+    }
+
+   private:
+    static absl::Status Refusal() { return absl::ResourceExhaustedError("full"); }
+    const std::string_view kind_;
+  };
+  std::ofstream(folder_ / "n.csv") << kNodesHeader << "\nn,1000,1000,0,\nm,1000,1000,0,\n";
+  std::ofstream(folder_ / "p.csv") << kPodsHeader << "p,1,1,0,0,,LS,Running\n";
+  const std::string folder = folder_.string() + "/";
+  for (const auto& [kind, where] :
+       std::map<std::string_view, std::string>{{"Node", "n.csv: line 4: full"},
+                                               {"Pod", "p.csv: line 2: full"},
+                                               {"Controller", "p.csv: line 2: full"}}) {
+    Full sink(kind);
+    const absl::Status status =
+        ImportOpenb({folder + "n.csv", folder + "p.csv", 0, 1}, sink, stats_);
+    EXPECT_EQ(status.message(), folder + where);
+    EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  }
 }
 
 }  // namespace

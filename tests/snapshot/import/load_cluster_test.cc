@@ -1,0 +1,170 @@
+#include "snapshot/import/load_cluster.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "snapshot/formats/read_input.h"
+#include "tests/testing/cluster_builder.h"
+
+namespace ebb::load_cluster_test {
+namespace {
+
+using test::Node;
+using test::Pod;
+using ::testing::ElementsAre;
+
+// What a loader makes of nodes and pods.
+LoadedCluster Loaded(const std::vector<Node>& nodes, const std::vector<Pod>& pods,
+                     LoadOptions options = {}) {
+  ClusterLoader loader(options);
+  for (const Node& node : nodes) EXPECT_TRUE(loader.OnNode(node.raw).ok());
+  for (const Pod& pod : pods) EXPECT_TRUE(loader.OnPod(pod.raw).ok());
+  absl::StatusOr<LoadedCluster> cluster = std::move(loader).Finish();
+  EXPECT_TRUE(cluster.ok()) << cluster.status();
+  return *std::move(cluster);
+}
+
+std::vector<std::string> PendingOf(const LoadedCluster& cluster) {
+  std::vector<std::string> names;
+  for (const PodId pod : cluster.pending) {
+    names.emplace_back(cluster.snapshot.catalog().PodName(pod));
+  }
+  return names;
+}
+
+TEST(ClusterLoaderTest, PodsThatHaveEndedOrAreExpendableAreLeftOutAndCounted) {
+  const std::vector<Pod> pods = {Pod("runs").On("a"),
+                                 Pod("done").On("a").Phase("Succeeded"),
+                                 Pod("failed").On("a").Phase("Failed"),
+                                 Pod("filler").On("a").Priority(-11),
+                                 Pod("cutoff").On("a").Priority(-10),
+                                 Pod("over").On("a").Phase("Failed").Priority(-11)};
+  const LoadedCluster cluster = Loaded({Node("a")}, pods);
+  EXPECT_EQ(cluster.counts.ended, 3u);
+  EXPECT_EQ(cluster.counts.expendable, 1u);
+  EXPECT_EQ(cluster.snapshot.placed_pods(), 2u);
+  LoadOptions options;
+  options.expendable_pods_priority_cutoff = -9;
+  EXPECT_EQ(Loaded({Node("a")}, pods, options).counts.expendable, 2u);
+}
+
+TEST(ClusterLoaderTest, PodsWithoutANodeWaitInTheOrderOfTheInputAndThoseOfUnknownNodesAreCounted) {
+  const LoadedCluster cluster = Loaded(
+      {Node("a")}, {Pod("z"), Pod("lost").On("x"), Pod("on").On("a"),
+                    Pod("nominated").With([](objects::Pod& pod) { pod.nominated_node_name = "a"; }),
+                    Pod("void").With([](objects::Pod& pod) { pod.nominated_node_name = "x"; }),
+                    Pod("b"), Pod("too").On("y")});
+  EXPECT_THAT(PendingOf(cluster), ElementsAre("default/z", "default/void", "default/b"));
+  EXPECT_EQ(cluster.counts.on_unknown_node, 2u);
+  EXPECT_EQ(cluster.counts.first_unknown, "default/lost on x");
+}
+
+TEST(ClusterLoaderTest, TheNewestTimeIsThatOfAnyObject) {
+  const auto newest = [](auto put) {
+    ClusterLoader loader;
+    Node node("a");
+    node.raw.meta.creation_time = 100;
+    EXPECT_TRUE(loader.OnNode(node.raw).ok());
+    EXPECT_TRUE(put(loader).ok());
+    absl::StatusOr<LoadedCluster> cluster = std::move(loader).Finish();
+    EXPECT_TRUE(cluster.ok());
+    return cluster->newest_time;
+  };
+  EXPECT_EQ(newest([](ClusterLoader&) { return absl::OkStatus(); }), 100);
+  EXPECT_EQ(newest([](ClusterLoader& to) { return to.OnPod(Pod("p").CreatedAt(99).raw); }), 100);
+  EXPECT_EQ(newest([](ClusterLoader& to) { return to.OnPod(Pod("p").CreatedAt(101).raw); }), 101);
+  EXPECT_EQ(newest([](ClusterLoader& to) {
+              return to.OnPod(Pod("p").Phase("Succeeded").CreatedAt(102).raw);
+            }),
+            102)
+      << "one that has ended tells the time too";
+  objects::ObjectMeta meta;
+  meta.name = "x";
+  meta.namespace_name = "default";
+  meta.creation_time = 103;
+  objects::PodDisruptionBudget budget;
+  budget.meta = meta;
+  EXPECT_EQ(newest([&](ClusterLoader& to) { return to.OnPodDisruptionBudget(budget); }), 103);
+  objects::Controller controller;
+  controller.meta = meta;
+  EXPECT_EQ(newest([&](ClusterLoader& to) { return to.OnController(controller); }), 103);
+  objects::PersistentVolumeClaim claim;
+  claim.meta = meta;
+  EXPECT_EQ(newest([&](ClusterLoader& to) { return to.OnStorageObject(claim); }), 103);
+  objects::Namespace ns;
+  ns.meta = meta;
+  ns.meta.namespace_name = "";
+  EXPECT_EQ(newest([&](ClusterLoader& to) { return to.OnNamespace(ns); }), 103);
+}
+
+TEST(LoadTextTest, WhatWasLeftOutIsSaidInWords) {
+  const auto text = [](uint64_t ended, uint64_t expendable) {
+    LoadCounts counts;
+    counts.ended = ended;
+    counts.expendable = expendable;
+    return LeftOutText(counts);
+  };
+  EXPECT_EQ(text(0, 0), "");
+  EXPECT_EQ(text(1, 0), "1 pod that has ended");
+  EXPECT_EQ(text(0, 1), "1 expendable pod");
+  EXPECT_EQ(text(7, 2), "7 pods that have ended and 2 expendable pods");
+}
+
+TEST(CheckNodesAndPodsTest, AClusterHasANodeAndAPodOnOneOfThemUnlessAllWait) {
+  const auto error = [](const std::vector<Node>& nodes, const std::vector<Pod>& pods) {
+    return std::string(CheckNodesAndPods(Loaded(nodes, pods)).message());
+  };
+  EXPECT_EQ(error({}, {}),
+            "no nodes in the input; pass what `kubectl get nodes,pods,... -A -o json` prints");
+  EXPECT_EQ(error({Node("a")}, {}), "");
+  EXPECT_EQ(error({Node("a")}, {Pod("waits")}), "");
+  EXPECT_EQ(error({Node("a")}, {Pod("on").On("a"), Pod("lost").On("x")}), "");
+  EXPECT_EQ(error({Node("a")}, {Pod("waits"), Pod("lost").On("x")}),
+            "no pod is on a node of the input: 1 pod is on other nodes (default/lost on x); the "
+            "nodes and the pods seem to be of two clusters");
+}
+
+TEST(CheckStrictTest, AnyWarningFailsWhoeverIsStrict) {
+  const std::vector<InputWarning> one = {{"A", "a", ""}};
+  const std::vector<InputWarning> two = {{"A", "a", ""}, {"B", "b", ""}};
+  LoadOptions options;
+  EXPECT_TRUE(CheckStrict(options, two).ok());
+  options.strict = true;
+  EXPECT_TRUE(CheckStrict(options, {}).ok());
+  const std::string behind =
+      " about the input; with --assume-complete those of what may be missing do not count";
+  EXPECT_EQ(CheckStrict(options, one).message(), "--strict, and 1 warning" + behind);
+  EXPECT_EQ(CheckStrict(options, two).message(), "--strict, and 2 warnings" + behind);
+}
+
+// The watch hands on what it is given and judges it.
+TEST(JudgeInputTest, TheCountsOfReadingAreKept) {
+  InputWatch watch;
+  ClusterLoader loader;
+  ImportStats stats;
+  ASSERT_TRUE(watch
+                  .Read("text",
+                        R"({"kind":"Node","metadata":{"name":"a"}}
+                           {"kind":"Secret","metadata":{"name":"s"}})",
+                        loader, stats)
+                  .ok());
+  absl::StatusOr<LoadedCluster> cluster = std::move(loader).Finish();
+  ASSERT_TRUE(cluster.ok());
+  LoadOptions options;
+  options.assume_complete = true;
+  EXPECT_TRUE(JudgeInput(watch, stats, options, *cluster).ok());
+  EXPECT_EQ(cluster->counts.input.objects, 1u);
+  EXPECT_EQ(cluster->counts.input.ignored.at("Secret"), 1u);
+  EXPECT_TRUE(cluster->warnings.empty());
+  options.assume_complete = false;
+  EXPECT_THAT(std::string(JudgeInput(watch, stats, options, *cluster).message()),
+              ::testing::StartsWith("the input has 1 node and not a single pod"));
+}
+
+}  // namespace
+}  // namespace ebb::load_cluster_test
