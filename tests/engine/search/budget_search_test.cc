@@ -182,6 +182,8 @@ TEST(BudgetSearchTest, ADeadlineThatIsOverLeavesWhatWasChosenAtFirst) {
 }
 
 // Units of one node each, whose pods are of applications with budgets.
+using Names = std::vector<std::string>;
+
 class BudgetChoiceTest : public ::testing::Test {
  protected:
   void AddPods(std::string_view node, std::string_view app, int pods) {
@@ -193,21 +195,18 @@ class BudgetChoiceTest : public ::testing::Test {
                        .OwnedBy("ReplicaSet", app));
     }
   }
-  // The nodes in the order in which they were chosen.
-  std::vector<NodeId> Chosen(const std::vector<int64_t>& worth, double share = 1) {
+  // The names of the nodes in the order in which they were chosen.
+  std::vector<std::string> Chosen(const std::vector<int64_t>& worth, double share = 1) {
     const Asked& asked = asked_.emplace(cluster_, share);
     std::vector<NodeId> nodes;
     asked.snapshot.alive().ForEach([&](NodeId node) { nodes.push_back(node); });
     const PackingProblem problem(asked.snapshot, asked.snapshot, asked.groups, asked.request, nodes,
                                  worth);
-    std::vector<NodeId> chosen;
+    std::vector<std::string> chosen;
     for (const uint32_t unit : ChooseWithinBudgets(problem, 1)) {
-      chosen.push_back(problem.units[unit].nodes[0]);
+      chosen.emplace_back(asked.snapshot.catalog().NodeName(problem.units[unit].nodes[0]));
     }
     return chosen;
-  }
-  std::vector<NodeId> Named(const std::vector<std::string_view>& names) const {
-    return test::NodesNamed(asked_->snapshot, names);
   }
 
   Cluster cluster_;
@@ -220,8 +219,8 @@ TEST_F(BudgetChoiceTest, AUnitThatIsWorthMoreTakesTheDisruptionOfAnother) {
   AddPods("light", "x", 1);
   AddPods("heavy", "x", 6);
   cluster_.Add(Budget("x").Matching("app", "x").Allows(1));
-  EXPECT_EQ(Chosen({1, 5}), Named({"heavy"}));
-  EXPECT_EQ(Chosen({3, 2}), Named({"light"}));
+  EXPECT_EQ(Chosen({1, 5}), (Names{"heavy"}));
+  EXPECT_EQ(Chosen({3, 2}), (Names{"light"}));
 }
 
 // The budget admits `heavy` after `light`, and not the other way round.
@@ -230,7 +229,7 @@ TEST_F(BudgetChoiceTest, AUnitThatWasGivenUpGoesAfterTheOneThatItMadeRoomFor) {
   AddPods("heavy", "x", 3);
   AddPods("light", "x", 1);
   cluster_.Add(Budget("x").Matching("app", "x").Allows(2));
-  EXPECT_EQ(Chosen({4, 1}), Named({"light", "heavy"}));
+  EXPECT_EQ(Chosen({4, 1}), (Names{"light", "heavy"}));
 }
 
 // Of six pods three may go.  `large` costs a budget of its own as well.
@@ -249,7 +248,7 @@ TEST_F(BudgetChoiceTest, AUnitMayTakeTheShareOfThreeOthers) {
                      .SafeToEvict("true"));
   }
   cluster_.Add(Budget("y").Matching("app", "y").Allows(10));
-  EXPECT_EQ(Chosen({1, 1, 1, 4}, 0.5), Named({"large"}));
+  EXPECT_EQ(Chosen({1, 1, 1, 4}, 0.5), (Names{"large"}));
 }
 
 // `large` comes first, and what it spends does for all three others, which cost more.
@@ -266,9 +265,9 @@ TEST_F(BudgetChoiceTest, OthersTakeWhatAUnitThatWasGivenUpHadSpent) {
   cluster_.Add(Node("large"));
   AddPods("large", "x", 3);
   cluster_.Add(Budget("z").Matching("app", "z").Allows(3));
-  std::vector<NodeId> chosen = Chosen({2, 2, 2, 4}, 0.5);
+  Names chosen = Chosen({2, 2, 2, 4}, 0.5);
   std::ranges::sort(chosen);
-  EXPECT_EQ(chosen, Named({"s1", "s2", "s3"}));
+  EXPECT_EQ(chosen, (Names{"s1", "s2", "s3"}));
 }
 
 TEST_F(BudgetChoiceTest, WithoutAQuotaNothingIsChosen) {
