@@ -40,8 +40,9 @@ class DeletionsUnderWayTest : public ::testing::Test {
     ClusterSnapshot beside = *snapshot_;
     pending_.clear();
     DeletionsUnderWay deletions(beside, pending_, request_.now_s);
-    deletions.Ask(request_);
-    return MakePlan(beside, groups_, pending_, request_).value();
+    PlanRequest asked = request_;
+    deletions.Ask(asked);
+    return MakePlan(beside, groups_, pending_, asked).value();
   }
   std::string Removals() { return test::Removals(*snapshot_, Plan().plan); }
 
@@ -96,7 +97,6 @@ TEST_F(DeletionsUnderWayTest, NothingLandsOnANodeThatGoes) {
   destinations.Insert(test::NodeNamed(*snapshot_, "b"));
   request_.destinations = &destinations;
   EXPECT_EQ(Removals(), "");
-  EXPECT_FALSE(request_.destinations->Contains(test::NodeNamed(*snapshot_, "b")));
 }
 
 TEST_F(DeletionsUnderWayTest, DestinationsOfAnotherSizeAreLeftToBeRefused) {
