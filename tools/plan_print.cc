@@ -93,20 +93,21 @@ std::string_view TerminationText(Termination termination) {
 
 // `displaced`: of the pending ones, those whose node is in deletion.
 std::string PendingText(size_t pending, size_t displaced, const Plan& plan) {
-  std::string are = Count(pending, "pod is", "pods are");
+  std::string are_pending = Count(pending, "pod is", "pods are") + " pending";
   if (displaced > 0) {
-    are += displaced == pending
-               ? " on nodes in deletion, and so"
-               : fmt::format(", with {} on nodes in deletion,", WithCommas(displaced));
+    are_pending = displaced == pending
+                      ? Count(pending, "pod", "pods") + " on nodes in deletion must move"
+                      : fmt::format("{}, {} of them on nodes in deletion", are_pending,
+                                    WithCommas(displaced));
   }
   const size_t placed = plan.packed.size();
   // What there was no time to verify is not told.
   if (placed == 0 && plan.termination == Termination::kDeadline) {
-    return are + " pending, and there was no time to make sure of room.";
+    return are_pending + ", and there was no time to make sure of room.";
   }
-  if (pending == placed) return are + " pending, and room is kept for all of them.";
-  if (placed == 0) return are + " pending, and there is room for none of them.";
-  return fmt::format("{} pending: room is kept for {}, and there is none for {}.", are,
+  if (pending == placed) return are_pending + ", and room is kept for all of them.";
+  if (placed == 0) return are_pending + ", and there is room for none of them.";
+  return fmt::format("{}: room is kept for {}, and there is none for {}.", are_pending,
                      WithCommas(placed), WithCommas(pending - placed));
 }
 

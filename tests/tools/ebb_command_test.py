@@ -381,6 +381,24 @@ class ExplainTest(EbbTest):
         plan = self.ebb_json("plan", self.dump(nodes + [waits]))
         self.assertEqual(plan["summary"]["pendingPods"], {"total": 0, "placed": 0})
 
+    def test_pods_on_nodes_in_deletion_have_their_room_first(self):
+        now = ["--now", "2026-01-02T00:00:00Z"]
+        since = deleting(1767312000 - 60)
+        items = [node("a"), node("b", taints=since), node("z"), pod("of-a", "a", cpu="1"),
+                 pod("of-b", "b", cpu="1"), pod("of-z", "z", cpu="2500m")]
+        text = self.ebb("plan", self.dump(items), *now)[0]
+        self.assertIn("1 pod on nodes in deletion must move, and room is kept for all of them.", text)
+        plan = self.ebb_json("plan", self.dump(items), *now)
+        self.assertEqual(plan["remove"], [])
+        reasons = {each["node"]: each["reason"] for each in plan["keep"]}
+        self.assertEqual(reasons["b"], "CurrentlyBeingDeleted")
+        text = self.ebb("plan", self.dump([*items, pod("new", "", cpu="500m")]), *now)[0]
+        self.assertIn("2 pods are pending, 1 of them on nodes in deletion, and room is kept", text)
+        items[-1] = pod("of-z", "z", cpu="3500m")
+        text = self.ebb("plan", self.dump([*items[1:3], *items[4:]]), *now)[0]
+        self.assertIn("1 pod on nodes in deletion must move, and there is room for none of them.", text)
+        self.assertIn("do not all find room, so no node was judged.", text)
+
     def test_without_time_for_verification_nothing_is_said_of_room(self):
         dump = self.dump([node("a"), pod("new", "", cpu="3")])
         text = self.ebb("plan", dump, "--scale-down-simulation-timeout", "0s")[0]
