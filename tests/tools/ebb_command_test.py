@@ -387,7 +387,8 @@ class ExplainTest(EbbTest):
         items = [node("a"), node("b", taints=since), node("z"), pod("of-a", "a", cpu="1"),
                  pod("of-b", "b", cpu="1"), pod("of-z", "z", cpu="2500m")]
         text = self.ebb("plan", self.dump(items), *now)[0]
-        self.assertIn("1 pod on nodes in deletion must move, and room is kept for all of them.", text)
+        self.assertIn("1 pod on nodes in deletion must move, and room is kept for all of them.",
+                      text)
         plan = self.ebb_json("plan", self.dump(items), *now)
         self.assertEqual(plan["remove"], [])
         reasons = {each["node"]: each["reason"] for each in plan["keep"]}
@@ -396,7 +397,8 @@ class ExplainTest(EbbTest):
         self.assertIn("2 pods are pending, 1 of them on nodes in deletion, and room is kept", text)
         items[-1] = pod("of-z", "z", cpu="3500m")
         text = self.ebb("plan", self.dump([*items[1:3], *items[4:]]), *now)[0]
-        self.assertIn("1 pod on nodes in deletion must move, and there is room for none of them.", text)
+        self.assertIn("1 pod on nodes in deletion must move, and there is room for none of them.",
+                      text)
         self.assertIn("do not all find room, so no node was judged.", text)
 
     def test_without_time_for_verification_nothing_is_said_of_room(self):
@@ -2431,7 +2433,8 @@ class RunTest(EbbTest):
     def test_turns_of_a_dry_run_are_objects_where_that_is_asked_for(self):
         with subprocess.Popen(
                 [EBB, "run", "--input", self.dump(SMALL), "--dry-run", "--scan-interval", "1s",
-                 "--log", "json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+                 "--log", "json"],
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
             giving_up = threading.Timer(120, child.kill)
             giving_up.start()
             try:
