@@ -45,9 +45,8 @@ absl::Status CheckNoFork(const ClusterSnapshot& snapshot);
 absl::Status CheckGroups(const Catalog& catalog, const NodeGroups& groups);
 
 // Nodes and pods are of the catalog, come once each and, if pods, have not left it; pending pods
-// are not placed,
-// destinations range over the catalog's nodes, `must_fit` is within `pending`, the share of a
-// workload is more than 0 and at most 1; and CheckTime.
+// are not placed, destinations range over the catalog's nodes, `must_fit` is within `pending`, the
+// share of a workload is more than 0 and at most 1; and CheckTime.
 absl::Status CheckPassInput(const ClusterSnapshot& snapshot, const PassInput& input);
 
 // Pods and nodes are of the catalog, and no pod comes twice or has left it.

@@ -1,7 +1,6 @@
 // DeletionsUnderWay: a plan for a cluster of which nodes are being deleted already.
 //
-//   DeletionsUnderWay deletions(snapshot, pending, request.now_s);
-//   deletions.Ask(request);
+//   const DeletionsUnderWay deletions(snapshot, pending, request);
 //   absl::StatusOr<PlanResult> made = MakePlan(snapshot, groups, pending, request);
 //
 // Without it a plan takes pods of those nodes for pods that stay, gives away the room and the
@@ -12,7 +11,7 @@
 //
 // Cost:      O(nodes + pods of nodes in deletion).
 // Threads:   none.
-// Ownership: requests that were asked with it borrow it.
+// Ownership: the request borrows it.
 
 #ifndef EBB_ENGINE_DELETIONS_UNDER_WAY_H_
 #define EBB_ENGINE_DELETIONS_UNDER_WAY_H_
@@ -28,18 +27,15 @@ namespace ebb {
 
 class DeletionsUnderWay {
  public:
-  // Takes the pods that must move off the nodes that are being deleted at that time, by their
-  // taints (IsBeingDeleted), and puts them before those that are pending.
-  DeletionsUnderWay(ClusterSnapshot& snapshot, std::vector<PodId>& pending, int64_t now_s);
+  // Takes the pods that must move off the nodes that are being deleted at the request's time, by
+  // their taints (IsBeingDeleted), puts them before those that are pending, and tells the request
+  // of them.  Of destinations that it has those in deletion are taken away.
+  DeletionsUnderWay(ClusterSnapshot& snapshot, std::vector<PodId>& pending, PlanRequest& request);
   DeletionsUnderWay(const DeletionsUnderWay&) = delete;
   DeletionsUnderWay& operator=(const DeletionsUnderWay&) = delete;
 
-  // Whether there is a node in deletion: else the constructor and Ask change nothing.
+  // Whether there is a node in deletion: else the constructor changes nothing.
   static bool AnyOf(const ClusterSnapshot& snapshot, int64_t now_s);
-
-  // Sets what plans with the request are to know of the deletions.  Of destinations that it has
-  // those in deletion are taken away.
-  void Ask(PlanRequest& request);
 
  private:
   std::vector<PodId> displaced_;

@@ -227,9 +227,8 @@ absl::StatusOr<PlanResult> LiveCluster::Plan(const NodeGroups& groups, const Pla
   }
   ClusterSnapshot beside = snapshot;
   std::vector<PodId> pending = live_.Pending();
-  DeletionsUnderWay deletions(beside, pending, request.now_s);
   PlanRequest asked = request;
-  deletions.Ask(asked);
+  const DeletionsUnderWay deletions(beside, pending, asked);
   return MakePlan(beside, groups, pending, asked);
 }
 
@@ -240,9 +239,8 @@ absl::StatusOr<Json> LiveCluster::Explain(const GroupRules& rules, const PlanReq
   const absl::StatusOr<std::vector<NodeId>> ids = FindNodes(cluster.snapshot.catalog(), nodes);
   if (!ids.ok()) return ids.status();
   const NodeGroups groups = AssignGroups(cluster.snapshot.catalog(), rules);
-  DeletionsUnderWay deletions(cluster.snapshot, cluster.pending, request.now_s);
   PlanRequest asked = request;
-  deletions.Ask(asked);
+  const DeletionsUnderWay deletions(cluster.snapshot, cluster.pending, asked);
   const absl::StatusOr<PlanResult> made =
       MakePlan(cluster.snapshot, groups, cluster.pending, asked);
   if (!made.ok()) return made.status();

@@ -31,12 +31,11 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "engine/search/worth.h"  // kHourlyMax
 #include "service/node_facts.h"
 #include "snapshot/catalog.h"
 
 namespace ebb {
-
-inline constexpr double kHourlyMax = 1e6;
 
 struct Price {
   std::string instance_type;  // Empty: any, as of the others.

@@ -72,41 +72,42 @@ std::string ObjectName(std::string_view kind, const objects::ObjectMeta& meta) {
 // A node's amount minus what all pods together are charged stays within int64.
 constexpr int64_t kNodeAmountMax = int64_t{1} << 62;
 
-absl::Status CheckAmounts(std::string_view object, std::string_view field,
-                          const objects::ResourceList& list) {
-  for (const auto& [name, amount, excess] : list) {
-    if (amount >= 0 && excess >= 0 && excess < kNanosPerUnit) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat(Absl(object), ": ", Absl(field), ".", Absl(name), ": ", amount,
-                     amount < 0 ? " is negative" : " has an excess that is none"));
-  }
-  return absl::OkStatus();
+bool IsAmount(const objects::ResourceAmount& each) {
+  return each.amount >= 0 && each.excess >= 0 && each.excess < kNanosPerUnit;
 }
 
-// Then no sum of them is negative either.
+absl::Status CheckAmounts(std::string_view object, std::string_view field,
+                          const objects::ResourceList& list) {
+  const auto wrong = std::ranges::find_if_not(list, IsAmount);
+  if (wrong == list.end()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(Absl(object), ": ", Absl(field), ".", Absl(wrong->name), ": ", wrong->amount,
+                   wrong->amount < 0 ? " is negative" : " has an excess that is none"));
+}
+
+// Every amount that SumPodRequests may add: if none is negative, no sum is.
 absl::Status CheckPodAmounts(const objects::Pod& pod) {
-  if (!HasWrongAmount(pod)) return absl::OkStatus();
-  const std::string object = ObjectName("Pod", pod.meta);
   absl::Status status;
-  const auto check = [&](std::string_view field, const objects::ResourceList& list) {
-    status.Update(CheckAmounts(object, field, list));
+  // `field`...: its name in pieces, put together for what is wrong alone, as every pod is checked.
+  const auto check = [&](const objects::ResourceList& list, const auto&... field) {
+    if (std::ranges::all_of(list, IsAmount)) return;
+    status.Update(CheckAmounts(ObjectName("Pod", pod.meta), absl::StrCat(field...), list));
   };
-  for (const auto& [field, containers] : {std::pair("containers", &pod.containers),
-                                          std::pair("initContainers", &pod.init_containers)}) {
+  for (const auto& [kind, containers] : {std::pair("containers", &pod.containers),
+                                         std::pair("initContainers", &pod.init_containers)}) {
     for (size_t i = 0; i < containers->size(); ++i) {
-      check(absl::StrCat("spec.", field, "[", i, "].resources.requests"),
-            (*containers)[i].requests);
+      check((*containers)[i].requests, "spec.", kind, "[", i, "].resources.requests");
     }
   }
   for (size_t i = 0; i < pod.container_statuses.size(); ++i) {
-    const std::string of = absl::StrCat("status.containerStatuses[", i, "]");
-    check(absl::StrCat(of, ".resources.requests"), pod.container_statuses[i].requests);
-    check(absl::StrCat(of, ".allocatedResources"), pod.container_statuses[i].allocated);
+    const objects::ContainerStatus& of = pod.container_statuses[i];
+    check(of.requests, "status.containerStatuses[", i, "].resources.requests");
+    check(of.allocated, "status.containerStatuses[", i, "].allocatedResources");
   }
-  check("spec.overhead", pod.overhead);
-  check("spec.resources.requests", pod.pod_requests);
-  check("status.resources.requests", pod.pod_status_requests);
-  check("status.allocatedResources", pod.pod_allocated);
+  check(pod.overhead, "spec.overhead");
+  check(pod.pod_requests, "spec.resources.requests");
+  check(pod.pod_status_requests, "status.resources.requests");
+  check(pod.pod_allocated, "status.allocatedResources");
   return status;
 }
 

@@ -243,25 +243,6 @@ void SumPodRequests(const objects::Pod& pod, RequestsOf which, ResourceList& sum
   AddTo(amounts, pod.overhead);
 }
 
-bool HasWrongAmount(const objects::Pod& pod) {
-  const auto is_wrong = [](const ResourceList& list) {
-    return std::ranges::any_of(list, [](const ResourceAmount& each) {
-      return each.amount < 0 || each.excess < 0 || each.excess >= kNanosPerUnit;
-    });
-  };
-  const auto asks_wrongly = [&](const objects::Container& container) {
-    return is_wrong(container.requests);
-  };
-  const auto holds_wrongly = [&](const objects::ContainerStatus& status) {
-    return is_wrong(status.requests) || is_wrong(status.allocated);
-  };
-  return std::ranges::any_of(pod.containers, asks_wrongly) ||
-         std::ranges::any_of(pod.init_containers, asks_wrongly) ||
-         std::ranges::any_of(pod.container_statuses, holds_wrongly) || is_wrong(pod.overhead) ||
-         is_wrong(pod.pod_requests) || is_wrong(pod.pod_status_requests) ||
-         is_wrong(pod.pod_allocated);
-}
-
 bool IsScoredOtherwise(const objects::Pod& pod) {
   const auto leaves_out = [](const objects::Container& container) {
     return !Names(container.requests, "cpu") || !Names(container.requests, "memory");

@@ -39,9 +39,6 @@ inline constexpr int64_t kDefaultMemoryRequestBytes = int64_t{200} << 20;
 // kUncountable (quantity.h).
 void SumPodRequests(const objects::Pod& pod, RequestsOf which, objects::ResourceList& sum);
 
-// Whether some amount that SumPodRequests may add is negative, or its excess is none.
-bool HasWrongAmount(const objects::Pod& pod);
-
 // Whether the scored sums may differ from those of kRunning and kIncoming.
 bool IsScoredOtherwise(const objects::Pod& pod);
 

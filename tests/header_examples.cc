@@ -706,8 +706,7 @@ void TellUsableRoom(std::span<const std::vector<int64_t>> kinds, std::span<const
 // engine/deletions_under_way.h
 bool PlanBesideDeletions(ClusterSnapshot& snapshot, const NodeGroups& groups,
                          std::vector<PodId>& pending, PlanRequest& request) {
-  DeletionsUnderWay deletions(snapshot, pending, request.now_s);
-  deletions.Ask(request);
+  const DeletionsUnderWay deletions(snapshot, pending, request);
   absl::StatusOr<PlanResult> made = MakePlan(snapshot, groups, pending, request);
   return made.ok();
 }

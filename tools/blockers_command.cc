@@ -118,9 +118,8 @@ int BlockersCommand::Run(std::ostream& out, std::ostream& err) const {
 
   progress.Say("planning");
   const NodeGroups groups = AssignGroups(cluster.snapshot.catalog(), *rules);
-  DeletionsUnderWay deletions(cluster.snapshot, cluster.pending, *now_s);
   PlanRequest request = plan.RequestAt(*now_s);
-  deletions.Ask(request);
+  const DeletionsUnderWay deletions(cluster.snapshot, cluster.pending, request);
   const absl::StatusOr<PlanResult> made =
       MakePlan(cluster.snapshot, groups, cluster.pending, request);
   if (!made.ok()) return fail(made.status());

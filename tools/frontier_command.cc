@@ -182,9 +182,8 @@ int FrontierCommand::Run(std::ostream& out, std::ostream& err) const {
 
   progress.Say("searching");
   const NodeGroups groups = AssignGroups(catalog, *rules);
-  DeletionsUnderWay deletions(cluster->snapshot, cluster->pending, *now_s);
   PlanRequest request = plan.RequestAt(*now_s);
-  deletions.Ask(request);
+  const DeletionsUnderWay deletions(cluster->snapshot, cluster->pending, request);
   SearchOptions options;
   options.seed = seed;
   options.iterations = iterations;

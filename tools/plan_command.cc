@@ -655,9 +655,8 @@ int PlanCommand::PlanOver(LoadedCluster& cluster, const GroupRules& rules, const
   const absl::StatusOr<std::optional<NodePrices>> prices_of =
       ReadPrices(cluster.snapshot.catalog());
   if (!prices_of.ok()) return progress.Done(), Fail(prices_of.status(), err);
-  DeletionsUnderWay deletions(cluster.snapshot, cluster.pending, *now_s);
   PlanRequest request = RequestAt(*now_s);
-  deletions.Ask(request);
+  const DeletionsUnderWay deletions(cluster.snapshot, cluster.pending, request);
   std::optional<Deadlines> deadlines;
   if (const auto end = SimulationEnd(loaded.since)) {
     deadlines.emplace(*end);

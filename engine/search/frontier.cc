@@ -123,9 +123,9 @@ absl::Status CheckHourly(const Catalog& catalog, std::span<const double> hourly)
         absl::StrCat("hourly: has ", hourly.size(), " entries for ", catalog.nodes(), " nodes"));
   }
   for (size_t n = 0; n < hourly.size(); ++n) {
-    if (hourly[n] >= 0 && hourly[n] <= kHourlyMost) continue;
+    if (hourly[n] >= 0 && hourly[n] <= kHourlyMax) continue;
     return absl::InvalidArgumentError(
-        absl::StrCat("hourly[", n, "]: ", hourly[n], " is not from 0 to ", kHourlyMost));
+        absl::StrCat("hourly[", n, "]: ", hourly[n], " is not from 0 to ", kHourlyMax));
   }
   return absl::OkStatus();
 }

@@ -24,10 +24,10 @@
 namespace ebb {
 
 // What a node, or the eviction of a pod, costs an hour at most.
-inline constexpr double kHourlyMost = 1e6;
+inline constexpr double kHourlyMax = 1e6;
 
 // A node that no plan removes is worth what it costs.  REQUIRES: `hourly` has an entry for each
-// NodeId, and these and `move_cost`, of one pod, are from 0 to kHourlyMost.
+// NodeId, and these and `move_cost`, of one pod, are from 0 to kHourlyMax.
 std::vector<int64_t> WorthOfNodes(const ClusterSnapshot& snapshot, const NodeGroups& groups,
                                   const PlanRequest& request, std::span<const double> hourly,
                                   double move_cost);

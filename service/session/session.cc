@@ -563,8 +563,7 @@ absl::Status Session::WithPlan(const wire::PlanInput& input, std::optional<Clock
   const auto prices = PricesOf(input, catalog);
   if (!prices.ok()) return prices.status();
   if (absl::Status s = CheckNow(input); !s.ok()) return s;
-  DeletionsUnderWay deletions(cluster.snapshot, cluster.pending, request->now_s);
-  deletions.Ask(*request);
+  const DeletionsUnderWay deletions(cluster.snapshot, cluster.pending, *request);
   const auto ends = EndOf(input, end);
   if (!ends.ok()) return ends.status();
   std::optional<Deadlines> deadlines;

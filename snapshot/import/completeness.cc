@@ -594,7 +594,7 @@ class InputWatch::Judgement {
     std::array<uint64_t, kKnownOwners.size()> missing{};
     std::array<bool, kKnownOwners.size()> found{};
     for (uint32_t p = 0; p < catalog_.pods(); ++p) {
-      if (!IsThere(PodId{p})) continue;
+      if (!catalog_.IsThere(PodId{p})) continue;
       const PodShape& shape = catalog_.shape_of(PodId{p});
       if (!shape.has_controller) continue;
       const KnownOwner* const kind = KindOf(catalog_, shape.controller);
@@ -624,11 +624,11 @@ class InputWatch::Judgement {
   // A controller that is made anew has another UID.  Few pods are of the one before; where many
   // are, their controllers are those of another cluster, which was installed from the same charts.
   void ControllersOfOtherUids() {
-    uint64_t pods = 0;
-    uint64_t others = 0;
+    int64_t pods = 0;
+    int64_t others = 0;
     std::string first;
     for (uint32_t p = 0; p < catalog_.pods(); ++p) {
-      if (!IsThere(PodId{p})) continue;
+      if (!catalog_.IsThere(PodId{p})) continue;
       const PodShape& shape = catalog_.shape_of(PodId{p});
       const KnownOwner* const kind =
           shape.has_controller ? KindOf(catalog_, shape.controller) : nullptr;
@@ -640,12 +640,10 @@ class InputWatch::Judgement {
       if (controller->uid == shape.controller.uid) continue;
       if (others++ == 0) first = catalog_.PodName(PodId{p});
     }
-    const uint64_t tolerated =
-        watch_.of_one_moment_ ? 1 + pods / kPartsPerChange : 5 + pods / kPartsOfWatches;
-    if (others <= tolerated) return;
+    if (others <= Tolerated(pods)) return;
     Warn("ControllersOfOtherUids",
-         absl::StrCat(Count(others, "pod names", "pods name"), " controllers by other UIDs than ",
-                      "those of the input (", Printable(first),
+         absl::StrCat(Count(static_cast<uint64_t>(others), "pod names", "pods name"),
+                      " controllers by other UIDs than ", "those of the input (", Printable(first),
                       "): dumps of two clusters, or of two moments, seem to be mixed"),
          WholeDump());
   }
@@ -706,10 +704,7 @@ class InputWatch::Judgement {
                         " that pods of it are ready, and none is there: ", Some(daemon_sets)),
            WholeDump("pods"));
     }
-    // One may have come or gone between two lists of a small cluster, and some between what watches
-    // tell of controllers and of their pods.
-    const int64_t tolerated =
-        watch_.of_one_moment_ ? 1 + counted / kPartsPerChange : 5 + counted / kPartsOfWatches;
+    const int64_t tolerated = Tolerated(counted);
     if (too_many > tolerated) {
       Warn("TooManyPods",
            absl::StrCat(Count(static_cast<uint64_t>(too_many), "pod is", "pods are"),
@@ -830,7 +825,11 @@ class InputWatch::Judgement {
       absl::flat_hash_map<std::tuple<objects::ControllerKind, TextId, TextId>, int64_t>;
 
   // Of a pod that went from a LiveSnapshot the catalog has kept no name.
-  [[nodiscard]] bool IsThere(PodId pod) const { return catalog_.pod(pod).name != kNoText; }
+  // How many of so many pods may be otherwise than their controllers say: one may have come or gone
+  // between two lists of a small cluster, and some between what watches tell of both.
+  [[nodiscard]] int64_t Tolerated(int64_t pods) const {
+    return watch_.of_one_moment_ ? 1 + pods / kPartsPerChange : 5 + pods / kPartsOfWatches;
+  }
 
   // How many pods there are of each controller, from how many there are of each shape.
   [[nodiscard]] ControllerPods ByController(const std::vector<int64_t>& of_shape) const {
@@ -849,7 +848,7 @@ class InputWatch::Judgement {
   [[nodiscard]] ControllerPods PodsByController() const {
     std::vector<int64_t> of_shape(catalog_.pod_shapes());
     for (uint32_t p = 0; p < catalog_.pods(); ++p) {
-      if (IsThere(PodId{p})) ++of_shape[Index(catalog_.shape_id(PodId{p}))];
+      if (catalog_.IsThere(PodId{p})) ++of_shape[Index(catalog_.shape_id(PodId{p}))];
     }
     return ByController(of_shape);
   }

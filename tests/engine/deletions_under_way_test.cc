@@ -39,9 +39,8 @@ class DeletionsUnderWayTest : public ::testing::Test {
   PlanResult Plan() {
     ClusterSnapshot beside = *snapshot_;
     pending_.clear();
-    DeletionsUnderWay deletions(beside, pending_, request_.now_s);
     PlanRequest asked = request_;
-    deletions.Ask(asked);
+    const DeletionsUnderWay deletions(beside, pending_, asked);
     return MakePlan(beside, groups_, pending_, asked).value();
   }
   std::string Removals() { return test::Removals(*snapshot_, Plan().plan); }
@@ -103,8 +102,7 @@ TEST_F(DeletionsUnderWayTest, DestinationsOfAnotherSizeAreLeftToBeRefused) {
   Make(Cluster().Add(Node("a")).Add(Goes("b")));
   const NodeSet destinations(7);
   request_.destinations = &destinations;
-  DeletionsUnderWay deletions(*snapshot_, pending_, request_.now_s);
-  deletions.Ask(request_);
+  const DeletionsUnderWay deletions(*snapshot_, pending_, request_);
   EXPECT_EQ(MakePlan(*snapshot_, groups_, pending_, request_).status().message(),
             "destinations: ranges over 7 nodes, and the catalog has 2");
 }
@@ -149,8 +147,7 @@ TEST_F(DeletionsUnderWayTest, WithoutDeletionsNothingChanges) {
   EXPECT_FALSE(DeletionsUnderWay::AnyOf(*snapshot_, request_.now_s));
   EXPECT_TRUE(DeletionsUnderWay::AnyOf(*snapshot_, request_.now_s - 1));
   const std::string before = snapshot_->Fingerprint();
-  DeletionsUnderWay deletions(*snapshot_, pending_, request_.now_s);
-  deletions.Ask(request_);
+  const DeletionsUnderWay deletions(*snapshot_, pending_, request_);
   EXPECT_EQ(snapshot_->Fingerprint(), before);
   EXPECT_TRUE(pending_.empty());
   EXPECT_EQ(request_.destinations, nullptr);
@@ -167,8 +164,7 @@ TEST_F(DeletionsUnderWayTest, PodsThatAreAboutToMoveComeBeforeThoseThatWaited) {
            .Add(Pod("of-c").On("c").Cpu(100))
            .Add(Pod("agent").On("c").DaemonSet()));
   pending_ = test::PodsNamed(*snapshot_, {"waits"});
-  DeletionsUnderWay deletions(*snapshot_, pending_, request_.now_s);
-  deletions.Ask(request_);
+  const DeletionsUnderWay deletions(*snapshot_, pending_, request_);
   EXPECT_EQ(pending_, test::PodsNamed(*snapshot_, {"of-b", "of-c", "waits"}));
   EXPECT_EQ(request_.must_fit, 2U);
   EXPECT_EQ(std::vector<PodId>(request_.evicting.begin(), request_.evicting.end()),

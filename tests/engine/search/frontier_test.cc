@@ -260,7 +260,7 @@ TEST_F(FrontierTest, WorthAndListenerOfTheOptionsAreNotAsked) {
 }
 
 TEST_F(FrontierTest, PricesMayBeTheLeastAndTheMost) {
-  hourly_.assign(hourly_.size(), kHourlyMost);
+  hourly_.assign(hourly_.size(), kHourlyMax);
   EXPECT_FALSE(Find().points.empty());
   hourly_.assign(hourly_.size(), 0);
   EXPECT_TRUE(FindFrontier(*snapshot_, groups_, {}, request_, hourly_, options_).ok());

@@ -158,8 +158,7 @@ TEST_F(SearchTest, EvictionsUnderWayAreSpentAndTheirNodesTakeNoPods) {
              .Add(Pod("of-host").On("host").Cpu(8000))
              .Add(test::Budget("web").Matching("app", "web").Allows(allowed)));
     std::vector<PodId> pending;
-    DeletionsUnderWay deletions(*snapshot_, pending, request_.now_s);
-    deletions.Ask(request_);
+    const DeletionsUnderWay deletions(*snapshot_, pending, request_);
     options_.iterations = 50;
     const SearchResult made =
         OptimizePlan(*snapshot_, groups_, pending, request_, options_).value();
