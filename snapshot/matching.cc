@@ -85,7 +85,7 @@ bool HasRightValues(Operator op, const std::vector<objects::Text>& values) {
 LabelRequirement Compile(const objects::Requirement& from, Operator op, Symbols& symbols) {
   LabelRequirement to{.key = symbols.Intern(from.key), .op = op, .values = {}};
   if (op == Operator::kGt || op == Operator::kLt) {
-    to.bound = *ParseInt64(from.values[0]);
+    to.bound = ParseInt64(from.values[0]).value();  // HasRightValues() has seen to it.
     return to;
   }
   for (const objects::Text value : from.values) to.values.push_back(symbols.Intern(value));
