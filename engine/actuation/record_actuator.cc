@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <set>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
@@ -72,7 +73,8 @@ void RecordActuator::Acknowledge(size_t results) {
                                                           std::min(results, results_.size())));
 }
 
-// A node that is gone takes along only the pods for which GoesWithItsNode holds.
+// A node that is gone takes along only the pods for which GoesWithItsNode holds.  The others are
+// where the plan put them if they still fit there, or wait.
 void DeductingSource::Deduct(const DeletionOrder& order, NodeId node, Observation& observed) {
   ClusterSnapshot& snapshot = *observed.snapshot;
   const Catalog& catalog = snapshot.catalog();
@@ -83,14 +85,18 @@ void DeductingSource::Deduct(const DeletionOrder& order, NodeId node, Observatio
     const PodShape& shape = catalog.shape_of(pod);
     snapshot.RemovePod(pod);
     if (GoesWithItsNode(catalog, shape)) continue;
+    std::string& place = places_[{std::string(catalog.Text(shape.namespace_name)),
+                                  std::string(catalog.Text(catalog.pod(pod).name))}];
     const auto it = to.find(catalog.Text(catalog.pod(pod).key));
     const absl::StatusOr<NodeId> planned =
         it == to.end() ? absl::NotFoundError("") : catalog.FindNode(it->second);
     if (planned.ok() && *planned != node && snapshot.Contains(*planned) &&
         Fits(snapshot, pod, *planned)) {
       snapshot.AddPod(pod, *planned);
+      place = it->second;
     } else {
       observed.pending.push_back(pod);
+      place.clear();
     }
   }
   snapshot.RemoveNode(node);
@@ -102,16 +108,12 @@ void DeductingSource::Deduct(const DeletionOrder& order, NodeId node, Observatio
 
 namespace {
 
-// Leaves out nodes that would be gone; their pods are where the plan put them, or wait.
+// Leaves out nodes that would be gone.  Their pods are where `places` says, or gone with them.
 class DeductingSink : public ObjectSink {
  public:
-  DeductingSink(const std::vector<DeletionOrder>& done, ObjectSink& to) : to_(to) {
-    for (const DeletionOrder& order : done) {
-      gone_.emplace(order.node, &order);
-      for (const PlannedMove& move : order.moves) {
-        moved_to_.emplace(std::make_pair(move.namespace_name, move.name), move.to);
-      }
-    }
+  DeductingSink(const std::vector<DeletionOrder>& done, const PodPlaces& places, ObjectSink& to)
+      : to_(to), places_(places) {
+    for (const DeletionOrder& order : done) gone_.insert(order.node);
   }
 
   absl::Status OnNode(const objects::Node& node) override {
@@ -119,16 +121,11 @@ class DeductingSink : public ObjectSink {
   }
   absl::Status OnPod(const objects::Pod& pod) override {
     if (!gone_.contains(pod.node_name)) return to_.OnPod(pod);
-    for (const objects::OwnerReference& owner : pod.meta.owners) {
-      if (owner.controller && (owner.kind == "DaemonSet" || owner.kind == "Node")) {
-        return absl::OkStatus();
-      }
-    }
-    const auto moved = moved_to_.find(
-        std::make_pair(std::string(pod.meta.namespace_name), std::string(pod.meta.name)));
+    const auto place =
+        places_.find({std::string(pod.meta.namespace_name), std::string(pod.meta.name)});
+    if (place == places_.end()) return absl::OkStatus();
     objects::Pod elsewhere = pod;
-    const bool has_place = moved != moved_to_.end() && !gone_.contains(moved->second);
-    elsewhere.node_name = has_place ? std::string_view(moved->second) : std::string_view();
+    elsewhere.node_name = place->second;
     return to_.OnPod(elsewhere);
   }
   absl::Status OnPodDisruptionBudget(const objects::PodDisruptionBudget& budget) override {
@@ -146,15 +143,15 @@ class DeductingSink : public ObjectSink {
 
  private:
   ObjectSink& to_;
-  std::map<std::string, const DeletionOrder*, std::less<>> gone_;
-  std::map<std::pair<std::string, std::string>, std::string> moved_to_;
+  const PodPlaces& places_;
+  std::set<std::string_view> gone_;
 };
 
 }  // namespace
 
 absl::Status DeductingSource::Show(const std::function<absl::Status(ObjectSink& sink)>& objects,
                                    ObjectSink& to) const {
-  DeductingSink sink(actuator_.done_, to);
+  DeductingSink sink(actuator_.done_, places_, to);
   return objects(sink);
 }
 
@@ -181,6 +178,7 @@ absl::StatusOr<Observation> DeductingSource::Observe(int64_t now_s) {
   }
   snapshot_.emplace(*observed->snapshot);
   observed->snapshot = &*snapshot_;
+  places_.clear();
   for (const DeletionOrder& order : actuator_.done_) {
     Deduct(order, *catalog.FindNode(order.node), *observed);
   }

@@ -64,6 +64,9 @@ class RecordActuator : public Actuator {
   std::vector<DeletionResult> results_;
 };
 
+// Names of nodes by namespace and name of the pod; "" is that of a pod that waits.
+using PodPlaces = std::map<std::pair<std::string, std::string>, std::string>;
+
 class DeductingSource : public ClusterSource {
  public:
   DeductingSource(ClusterSource& source, RecordActuator& actuator)
@@ -72,14 +75,15 @@ class DeductingSource : public ClusterSource {
   absl::StatusOr<Observation> Observe(int64_t now_s) override;
 
  private:
-  static void Deduct(const DeletionOrder& order, NodeId node, Observation& observed);
-  // The objects of a cluster in which all was done.
+  void Deduct(const DeletionOrder& order, NodeId node, Observation& observed);
+  // The objects of a cluster in which all was done, as the last observation has it.
   absl::Status Show(const std::function<absl::Status(ObjectSink& sink)>& objects,
                     ObjectSink& to) const;
 
   ClusterSource& source_;
   RecordActuator& actuator_;
   std::optional<ClusterSnapshot> snapshot_;  // That the last observation shows.
+  PodPlaces places_;                         // Where it has the pods of nodes that would be gone.
 };
 
 }  // namespace ebb

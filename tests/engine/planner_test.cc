@@ -707,6 +707,15 @@ TEST_F(PlannerTest, WhyANodeCouldNotGoIsSavedAndToldAgainUntilItsTimeIsUp) {
   EXPECT_EQ(Kept(snapshot_, Pass({"a", "b"}, at(1300))), "a=BlockedByPod b=NoPlaceToMovePods");
 }
 
+// States of before reasons were kept have none.
+TEST_F(PlannerTest, AVerdictWithoutAReasonIsSavedWithoutOne) {
+  Use(Nodes(Shared(), {"a"}));
+  PlannerMemory memory = planner_->Save();
+  memory.unremovable.push_back({.node = "a", .until_s = 1300});
+  planner_->Restore(memory, symbols_);
+  EXPECT_EQ(planner_->Save(), memory);
+}
+
 TEST_F(PlannerTest, ANodeThatLeftIsForgottenWithWhyItStayed) {
   Use(Nodes(Shared(), {"a"}).Add(Pod("p").On("a")));
   EXPECT_EQ(Kept(snapshot_, Pass({"a"})), "a=NoPlaceToMovePods");

@@ -53,6 +53,25 @@ TEST(ClusterSnapshotTest, RemovingAPodMovesTheLastIntoItsPlace) {
   EXPECT_EQ(PodNamesOn(snapshot, "a"), (std::vector<std::string>{"default/p2", "default/p1"}));
 }
 
+TEST(ClusterSnapshotTest, AFingerprintTellsTheOrderOfPodsOnEveryNode) {
+  ClusterSnapshot first = ThreeOnA();
+  ClusterSnapshot second = ThreeOnA();
+  second.RemovePod(PodNamed(second, "p1"));
+  second.AddPod(PodNamed(second, "p1"), NodeNamed(second, "a"));
+  EXPECT_NE(first.Fingerprint(), second.Fingerprint());
+
+  for (ClusterSnapshot* each : {&first, &second}) {
+    for (const char* pod : {"p0", "p1", "p2"}) each->RemovePod(PodNamed(*each, pod));
+  }
+  for (const char* pod : {"p1", "p2"}) {
+    first.AddPod(PodNamed(first, pod), NodeNamed(first, "b"));
+  }
+  for (const char* pod : {"p2", "p1"}) {
+    second.AddPod(PodNamed(second, pod), NodeNamed(second, "b"));
+  }
+  EXPECT_NE(first.Fingerprint(), second.Fingerprint());
+}
+
 TEST(ClusterSnapshotTest, RevertRestoresTheOrderOfPods) {
   ClusterSnapshot snapshot = ThreeOnA();
   const std::string before = snapshot.Fingerprint();

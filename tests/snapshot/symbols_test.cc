@@ -135,6 +135,16 @@ TEST(SymbolsTest, RandomHoldsAndReleasesKeepEveryText) {
   EXPECT_LT(symbols.size(), 400U);
 }
 
+// A guess takes no lock.
+TEST(SymbolsTest, NothingIsGuessedWhereOtherThreadsMayIntern) {
+  Symbols symbols;
+  const TextId id = symbols.Intern("text");
+  EXPECT_EQ(symbols.Guess("text"), id);
+  symbols.ShareWithThreads();
+  EXPECT_EQ(symbols.Guess("text"), kNoText);
+  EXPECT_EQ(symbols.Find("text"), id);
+}
+
 TEST(SymbolsTest, OtherThreadsReadWhileTextsComeAndGo) {
   const auto symbols = std::make_shared<Symbols>();
   symbols->ShareWithThreads();

@@ -62,6 +62,14 @@ TEST(DeletionStepsTest, AnAtomicGroupIsDeletedOnlyWhenAllOfItIsDrained) {
               ElementsAre("delete a"));
 }
 
+TEST(DeletionStepsTest, AnAtomicBatchThatIsDrainedDoesNotWaitForTheNextOfItsGroup) {
+  EXPECT_THAT(
+      CallsFor({InBatch(DeletionPhase::kDrained, "a", 2), InBatch(DeletionPhase::kDrained, "b", 2),
+                InBatch(DeletionPhase::kDraining, "c", 2)},
+               900),
+      ElementsAre("delete a", "delete b"));
+}
+
 TEST(DeletionStepsTest, WhereOneOfAnAtomicGroupFailsTheOthersAreRolledBack) {
   EXPECT_THAT(
       CallsFor({InBatch(DeletionPhase::kDrained, "a", 3), InBatch(DeletionPhase::kFailed, "b", 3),

@@ -201,7 +201,8 @@ TEST_F(RecordActuatorTest, ObjectsAreShownAsIfItHadBeenDone) {
                   Pod("r").On("b").Uid("r-uid"),
                   Pod("later").On("b").Uid("later-uid"),
                   Pod("daemon").On("b").DaemonSet(),
-                  Pod("static").On("b").OwnedBy("Node", "b")};
+                  Pod("mirror").On("b").Mirror(),
+                  Pod("ended").On("b").Phase("Failed")};
   DeductingSource source(cluster, actuator_);
   const auto shown = [&] {
     Listing listing;
@@ -210,7 +211,7 @@ TEST_F(RecordActuatorTest, ObjectsAreShownAsIfItHadBeenDone) {
     return listing.lines;
   };
   EXPECT_THAT(shown(), ElementsAre("a", "b", "c", "stays>a", "waits>", "q>b", "r>b", "later>b",
-                                   "daemon>b", "static>b"));
+                                   "daemon>b", "mirror>b", "ended>b"));
   const std::vector<DeletionOrder> orders = {
       {.node = "b",
        .group = "group",
@@ -219,6 +220,25 @@ TEST_F(RecordActuatorTest, ObjectsAreShownAsIfItHadBeenDone) {
       {.node = "c", .group = "group"}};
   ASSERT_TRUE(actuator_.Begin(orders, kStart).ok());
   EXPECT_THAT(shown(), ElementsAre("a", "stays>a", "waits>", "q>a", "r>", "later>"));
+}
+
+TEST_F(RecordActuatorTest, ObjectsAreWhereTheSnapshotHasThem) {
+  ShowingCluster cluster;
+  cluster.nodes = {Node("a").Cpu(1000), Node("b")};
+  cluster.pods = {Pod("stays").On("a").Cpu(800), Pod("q").On("b").Uid("q-uid").Cpu(800),
+                  Pod("p").On("b").Uid("p-uid").Cpu(100)};
+  DeductingSource source(cluster, actuator_);
+  const DeletionOrder order{
+      .node = "b",
+      .group = "group",
+      .drain = true,
+      .moves = {{"default", "q", "q-uid", "a"}, {"default", "p", "p-uid", "a"}}};
+  ASSERT_TRUE(actuator_.Begin({&order, 1}, kStart).ok());
+  Listing listing;
+  const Observation observed = source.Observe(kStart).value();
+  EXPECT_TRUE(observed.objects(listing).ok());
+  EXPECT_THAT(listing.lines, ElementsAre("a", "stays>a", "q>", "p>a"));  // No room for q any more.
+  EXPECT_EQ(observed.pending.size(), 1);
 }
 
 TEST_F(RecordActuatorTest, NothingCanBeCarriedOnThatEndedWhenItBegan) {

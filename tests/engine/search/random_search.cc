@@ -22,7 +22,7 @@ namespace {
 
 // A random cluster, and what is asked of it.
 struct Asked {
-  explicit Asked(uint64_t seed) : dice(seed) {
+  Asked(uint64_t seed, uint64_t iterations) : dice(seed) {
     const int nodes = dice.Percent(70) ? 2 + dice.Below(20) : 40 + dice.Below(60);
     Cluster cluster;
     for (int n = 0; n < nodes; ++n) cluster.Add(RandomNode(n, dice));
@@ -58,8 +58,8 @@ struct Asked {
     if (dice.Percent(20)) request.destinations = &destinations;
     if (dice.Percent(20)) request.max_workload_share = 0.01 * (1 + dice.Below(70));
     options.seed = seed;
-    options.iterations = 2;
-    options.iterations_without_gain = 2;
+    options.iterations = iterations;
+    options.iterations_without_gain = iterations;
     if (dice.Percent(30)) {
       for (uint32_t n = 0; n < snapshot->catalog().nodes(); ++n) worth.push_back(dice.Below(5));
       options.worth = worth;
@@ -137,8 +137,8 @@ int64_t WorthOf(const Asked& asked, const Plan& plan) {
 
 }  // namespace
 
-RandomSearchResult RunRandomSearch(uint64_t seed) {
-  Asked asked(seed);
+RandomSearchResult RunRandomSearch(uint64_t seed, uint64_t iterations) {
+  Asked asked(seed, iterations);
   ClusterSnapshot& snapshot = *asked.snapshot;
   RandomSearchResult result;
   result.nodes = snapshot.nodes();
@@ -163,6 +163,7 @@ RandomSearchResult RunRandomSearch(uint64_t seed) {
   }
   result.greedy = WorthOf(asked, greedy->plan);
   result.best = WorthOf(asked, found->best.plan);
+  result.plan = absl::StrCat(PlanText(snapshot, found->best.plan), found->iterations);
   if (found->greedy_worth != result.greedy) return wrong("the greedy plan is another");
   if (found->worth != result.best) return wrong("the worth is not that of the plan");
   if (result.best < result.greedy) return wrong("the search lost nodes");

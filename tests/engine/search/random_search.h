@@ -15,10 +15,11 @@ struct RandomSearchResult {
   int64_t greedy = 0;  // Nodes that go by the plan that was asked for.
   int64_t best = 0;    // By the best plan.
   int64_t bound = 0;   // By no plan.
+  std::string plan;    // The best plan, and after how many iterations.
 };
 
-// The same seed makes the same cluster and the same search.
-RandomSearchResult RunRandomSearch(uint64_t seed);
+// The same seed makes the same cluster, and the same search of at most so many iterations.
+RandomSearchResult RunRandomSearch(uint64_t seed, uint64_t iterations = 2);
 
 }  // namespace ebb::test
 

@@ -300,6 +300,19 @@ TEST_F(SimulatedClusterTest, ANodeThatIsBootedHasThePodsOfDaemonSets) {
   EXPECT_TRUE(cluster_->CheckSound().ok());
 }
 
+TEST_F(SimulatedClusterTest, APodThatItsNodeOwnsIsNotMadeAnew) {
+  Add(Node("a"));
+  Add(Node("b"));
+  Add(Pod("own").On("b").OwnedBy("Node", "b").SafeToEvict("true").Cpu(100));
+  Make();
+  ASSERT_TRUE(Begin("b").ok());
+  LetPass(300);
+  EXPECT_EQ(cluster_->nodes(), 1);
+  EXPECT_EQ(cluster_->counts().evictions, 1);
+  EXPECT_EQ(cluster_->PendingPods(), 0);
+  EXPECT_EQ(cluster_->Snapshot().placed_pods(), 0);
+}
+
 TEST_F(SimulatedClusterTest, AGroupGrowsToItsLargestSizeOnly) {
   nodes_max_ = 2;
   Add(Node("a"));

@@ -217,6 +217,10 @@ TEST(ReadYamlTest, WhatCannotBeReadIsNamedWithItsPlaceInOneLine) {
   EXPECT_EQ(ReadText("[a]: b\n").error,
             "dump.yaml: line 1, column 1: is not YAML that can be read: a key is not a scalar");
   EXPECT_THAT(ReadText("a: !secret b\n").error, HasSubstr("the tag !secret is not supported"));
+  for (const char* container : {"{b: c}", "[b]"}) {
+    EXPECT_THAT(ReadText(std::string("a: !secret ") + container + "\n").error,
+                HasSubstr("the tag !secret is not supported"));
+  }
   EXPECT_EQ(ReadText("").error, "dump.yaml: is empty");
   EXPECT_EQ(ReadText("# nothing\n").error, "dump.yaml: is empty");
   EXPECT_EQ(ReadText("just words\n").error, "dump.yaml: document 1: is not a Kubernetes object");
