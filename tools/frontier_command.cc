@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <ostream>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -46,6 +47,17 @@ std::vector<FrontierPoint> Some(const std::vector<FrontierPoint>& points, size_t
     some.push_back(points[i * (points.size() - 1) / (most - 1)]);
   }
   return some;
+}
+
+FrontierStory StoryOf(std::vector<FrontierPoint> points, size_t nodes,
+                      std::optional<std::string> currency) {
+  const std::string most =
+      points.empty() ? "none"
+                     : fmt::format("up to {} with {} evicted", WithCommas(points.back().nodes),
+                                   Count(points.back().evicted, "pod", "pods"));
+  return {.title = fmt::format("Of {}, {} can go.", Count(nodes, "node", "nodes"), most),
+          .currency = std::move(currency),
+          .points = std::move(points)};
 }
 
 void PrintTable(const FrontierStory& story, std::ostream& out) {
@@ -124,6 +136,48 @@ std::string Page(const FrontierStory& story) {
   return page + "</table></body></html>\n";
 }
 
+void PrintStory(const FrontierStory& story, const std::string& output, std::ostream& out) {
+  if (output == "csv") {
+    PrintCsv(story, out);
+  } else if (output == "json") {
+    out << IndentedJson(FrontierJson(story));
+  } else if (output == "yaml") {
+    out << Yaml(FrontierJson(story));
+  } else {
+    PrintTable(story, out);
+  }
+}
+
+struct FoundFrontier {
+  Frontier frontier;
+  bool interrupted = false;
+};
+
+// Looks until the command's budget is spent, somebody interrupts or the time for the whole command
+// is over.
+absl::StatusOr<FoundFrontier> Search(const FrontierCommand& command, Clock::time_point start,
+                                     const Parallelism& parallelism, const NodeGroups& groups,
+                                     std::span<const double> hourly, PlanRequest request,
+                                     LoadedCluster& cluster) {
+  const DeletionsUnderWay deletions(cluster.snapshot, cluster.pending, request);
+  SearchOptions options;
+  options.seed = command.seed;
+  options.iterations = command.iterations;
+  const ClockDeadlines deadlines(start, *ParseDuration(command.budget), kFrontierSearches);
+  const SearchInterrupt interrupt;
+  std::optional<ClockDeadline> limit;
+  if (const auto end = command.plan.SimulationEnd(start)) limit.emplace(*end);
+  const FirstDeadline ends(limit ? &*limit : nullptr, interrupt.ends());
+  std::vector<FirstDeadline> firsts;
+  std::vector<const Deadline*> each_end;
+  for (const Deadline* const each : deadlines.Each()) firsts.emplace_back(each, &ends);
+  for (const FirstDeadline& each : firsts) each_end.push_back(&each);
+  absl::StatusOr<Frontier> frontier = FindFrontier(cluster.snapshot, groups, cluster.pending,
+                                                   request, hourly, options, parallelism, each_end);
+  if (!frontier.ok()) return frontier.status();
+  return FoundFrontier{*std::move(frontier), interrupt.ends()->Expired()};
+}
+
 }  // namespace
 
 void FrontierCommand::AddTo(CLI::App& app) {
@@ -164,7 +218,6 @@ int FrontierCommand::Run(std::ostream& out, std::ostream& err) const {
   const auto fail = [&](const absl::Status& status) { return progress.Done(), Fail(status, err); };
   progress.Say("reading");
   const Clock::time_point start = Clock::now();
-  const ClockDeadlines deadlines(start, *ParseDuration(budget), kFrontierSearches);
   const Parallelism parallelism(plan.threads);
   const absl::StatusOr<GroupRules> rules = plan.ReadGroupRules();
   if (!rules.ok()) return fail(rules.status());
@@ -181,51 +234,23 @@ int FrontierCommand::Run(std::ostream& out, std::ostream& err) const {
   if (!prices.ok()) return fail(prices.status());
 
   progress.Say("searching");
-  const NodeGroups groups = AssignGroups(catalog, *rules);
-  PlanRequest request = plan.RequestAt(*now_s);
-  const DeletionsUnderWay deletions(cluster->snapshot, cluster->pending, request);
-  SearchOptions options;
-  options.seed = seed;
-  options.iterations = iterations;
   const std::vector<double> hourly =
       *prices ? (*prices)->hourly : std::vector<double>(catalog.nodes(), 1);
-  const SearchInterrupt interrupt;
-  std::optional<ClockDeadline> limit;
-  if (const auto end = plan.SimulationEnd(start)) limit.emplace(*end);
-  const FirstDeadline ends(limit ? &*limit : nullptr, interrupt.ends());
-  std::vector<FirstDeadline> firsts;
-  std::vector<const Deadline*> each_end;
-  for (const Deadline* const each : deadlines.Each()) firsts.emplace_back(each, &ends);
-  for (const FirstDeadline& each : firsts) each_end.push_back(&each);
-  const absl::StatusOr<Frontier> frontier = FindFrontier(
-      cluster->snapshot, groups, cluster->pending, request, hourly, options, parallelism, each_end);
-  if (!frontier.ok()) return fail(frontier.status());
+  const absl::StatusOr<FoundFrontier> found =
+      Search(*this, start, parallelism, AssignGroups(catalog, *rules), hourly,
+             plan.RequestAt(*now_s), *cluster);
+  if (!found.ok()) return fail(found.status());
   progress.Done();
   PrintLoadWarnings(*cluster, err);
-  if (interrupt.ends()->Expired()) {
+  if (found->interrupted) {
     PrintMessage("interrupted; this is the best that was found so far", err);
   }
-
-  FrontierStory story{.title = "", .currency = {}, .points = frontier->points};
-  if (*prices) story.currency = (*prices)->currency;
-  story.title = fmt::format(
-      "Of {}, {} can go.", Count(cluster->snapshot.nodes(), "node", "nodes"),
-      story.points.empty()
-          ? "none"
-          : fmt::format("up to {} with {} evicted", WithCommas(story.points.back().nodes),
-                        Count(story.points.back().evicted, "pod", "pods")));
+  FrontierStory story = StoryOf(found->frontier.points, cluster->snapshot.nodes(),
+                                *prices ? std::optional((*prices)->currency) : std::nullopt);
   if (!report.empty()) {
     if (absl::Status s = WriteFile(report, Page(story)); !s.ok()) return Fail(s, err);
   }
-  if (output == "csv") {
-    PrintCsv(story, out);
-  } else if (output == "json") {
-    out << IndentedJson(FrontierJson(story));
-  } else if (output == "yaml") {
-    out << Yaml(FrontierJson(story));
-  } else {
-    PrintTable(story, out);
-  }
+  PrintStory(story, output, out);
   return 0;
 }
 

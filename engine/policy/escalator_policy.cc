@@ -308,9 +308,7 @@ std::unique_ptr<Policy> Make(const PolicySettings& settings, std::vector<PolicyP
   for (const EscalatorProblem& problem : Problems(options)) {
     // On purpose otherwise: a group of a fixed size is one that only replaces nodes.
     if (problem.key == "min_nodes" && options.min_nodes == options.max_nodes) continue;
-    const std::string key(problem.key);
-    problems->push_back(
-        {key == "aws_lifecycle" ? "aws.lifecycle" : key, std::string(problem.text)});
+    problems->push_back({std::string(problem.key), std::string(problem.text)});
     wrong = true;
   }
   if (wrong) return nullptr;

@@ -574,7 +574,8 @@ class InputWatch::Judgement {
     std::sort(empty.begin(), empty.end());
     Warn("NamespacesWithoutObjects",
          absl::StrCat(empty.size(), " of ", Count(empty.size() + filled, "namespace", "namespaces"),
-                      " hold no pod, controller, claim or budget; the dump seems to be of some "
+                      empty.size() == 1 ? " holds" : " hold",
+                      " no pod, controller, claim or budget; the dump seems to be of some "
                       "namespaces only: ",
                       Some(empty)),
          WholeDump());
@@ -617,7 +618,8 @@ class InputWatch::Judgement {
     if (pods == 0) return;
     Warn("NoControllers",
          absl::StrCat(Count(pods, "pod has an owner", "pods have owners"),
-                      " of a kind of which none is there, and will keep their nodes: ", kinds),
+                      " of a kind of which none is there, and will keep ",
+                      pods == 1 ? "its node: " : "their nodes: ", kinds),
          WholeDump(resources));
   }
 
@@ -796,9 +798,9 @@ class InputWatch::Judgement {
     Warn("NoNamespaces",
          absl::StrCat(Count(watch_.pods_that_ask_namespaces_, "pod selects", "pods select"),
                       " namespaces by labels (", Printable(watch_.first_that_asks_namespaces_),
-                      "), and ", Count(unknown.size(), "namespace", "namespaces"),
-                      " of pods are not there, whose pods keep their nodes where it matters: ",
-                      Some(unknown)),
+                      "), and ",
+                      Count(unknown.size(), "namespace of pods is", "namespaces of pods are"),
+                      " not there, whose pods keep their nodes where it matters: ", Some(unknown)),
          "kubectl get ns -o json");
   }
 
@@ -824,7 +826,6 @@ class InputWatch::Judgement {
   using ControllerPods =
       absl::flat_hash_map<std::tuple<objects::ControllerKind, TextId, TextId>, int64_t>;
 
-  // Of a pod that went from a LiveSnapshot the catalog has kept no name.
   // How many of so many pods may be otherwise than their controllers say: one may have come or gone
   // between two lists of a small cluster, and some between what watches tell of both.
   [[nodiscard]] int64_t Tolerated(int64_t pods) const {

@@ -479,5 +479,67 @@ TEST_F(CheckInputTest, EveryFigureThatAGroupSaysItselfIsChecked) {
   EXPECT_EQ(FromRound(), "");
 }
 
+TEST_F(CheckInputTest, TheThresholdOfAllMustBeANumberToo) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  PlannerOptions options;
+  options.scale_down_utilization_threshold = nan;
+  Planner planner(options);
+  EXPECT_EQ(Told([&] { return planner.Pass(snapshot_, groups_, input_); }),
+            "scale_down_utilization_threshold: is not a number");
+  options.scale_down_gpu_utilization_threshold = nan;
+  Planner other(options);
+  EXPECT_EQ(Told([&] { return other.Pass(snapshot_, groups_, input_); }),
+            "scale_down_utilization_threshold: is not a number");
+}
+
+TEST_F(CheckInputTest, ASuggestionNamesAPodOnceAndANodeThatExists) {
+  const auto expect_told = [&](const std::vector<Move>& places, const std::string& message) {
+    PlanRequest request;
+    request.now_s = kPassTime;
+    request.suggestions = places;
+    EXPECT_EQ(Told([&] { return MakePlan(snapshot_, groups_, {}, request); }), message);
+    RoundInput input;
+    input.now_s = kPassTime;
+    input.suggestions = places;
+    EXPECT_EQ(Told([&] { return rounds_.Round(snapshot_, groups_, input); }), message);
+  };
+  expect_told({{P("p"), NodeId{2}}}, "suggestions[0]: there is no node 2, the catalog has 2");
+  expect_told({{P("p"), N("b")}, {P("q"), kNoNode}},
+              "suggestions[1]: there is no node 4294967295, the catalog has 2");
+  expect_told({{PodId{4}, N("b")}}, "suggestions[0]: there is no pod 4; the catalog has 4");
+  expect_told({{P("p"), N("b")}, {P("q"), N("a")}, {P("p"), N("b")}},
+              "suggestions[2]: pod default/p comes twice, first as suggestions[0]");
+  expect_told({{P("p"), N("b")}, {P("q"), N("a")}}, "");
+}
+
+TEST_F(CheckInputTest, EveryRemovalOfAPlanIsLookedAt) {
+  const std::string wrong = "plan.remove[1]: has a node or a pod that the catalog does not have";
+  Plan plan;
+  plan.remove.resize(2);
+  plan.remove[0].node = N("a");
+  plan.remove[0].moves = {{P("p"), N("b")}};
+  plan.remove[1].node = N("b");
+  plan.remove[1].moves = {{P("q"), N("a")}, {P("p"), N("a")}};
+  EXPECT_TRUE(CheckPlan(snapshot_.catalog(), plan).ok());
+  plan.remove[1].moves[1].to = NodeId{2};
+  EXPECT_EQ(CheckPlan(snapshot_.catalog(), plan).message(), wrong);
+  plan.remove[1].moves[1] = {PodId{4}, N("a")};
+  EXPECT_EQ(CheckPlan(snapshot_.catalog(), plan).message(), wrong);
+  plan.remove[1].moves.clear();
+  plan.remove[1].node = NodeId{2};
+  EXPECT_EQ(CheckPlan(snapshot_.catalog(), plan).message(), wrong);
+}
+
+TEST_F(CheckInputTest, AShareIsAboveZeroAndAtMostOne) {
+  input_.max_workload_share = 0;
+  EXPECT_EQ(FromPass(), "max_workload_share: 0 is not above 0 and at most 1");
+  input_.max_workload_share = 1.5;
+  EXPECT_EQ(FromPass(), "max_workload_share: 1.5 is not above 0 and at most 1");
+  input_.max_workload_share = 0.001;
+  EXPECT_EQ(FromPass(), "");
+  input_.max_workload_share = 1;
+  EXPECT_EQ(FromPass(), "");
+}
+
 }  // namespace
 }  // namespace ebb::check_input_test

@@ -248,5 +248,27 @@ TEST_F(DeletionTest, NodesWithPodsToMoveComeApartAndRiskyOnesLast) {
   EXPECT_EQ(chosen.not_yet[0].reason, UnremovableReason::kBlockedByOnCompletionPod);
 }
 
+TEST_F(DeletionTest, WhereTheClusterHasNoMoreThanItsMinimumNothingGoes) {
+  Make({Node("a").Cpu(1000).Memory(1), Node("b").Cpu(1000).Memory(1)});
+  const std::string none =
+      ", not yet: a=MinimalResourceLimitExceeded b=MinimalResourceLimitExceeded";
+  for (const int64_t least : {2, 9}) {
+    options_.minimums = {.cores = least};
+    EXPECT_EQ(Chosen(), none) << least;
+    options_.minimums = {.memory_bytes = least};
+    EXPECT_EQ(Chosen(), none) << least;
+    options_.minimums = {.nodes = least};
+    EXPECT_EQ(Chosen(), none) << least;
+  }
+  options_.minimums = {.cores = 1, .memory_bytes = 1, .nodes = 1};
+  EXPECT_EQ(Chosen(), "a, not yet: b=MinimalResourceLimitExceeded");
+}
+
+TEST_F(DeletionTest, ANodeThatGivesNothingMayGoHoweverLittleTheClusterHas) {
+  Make({Node("y").Cpu(0).Memory(0), Node("z").Cpu(0).Memory(0)});
+  options_.minimums = {.cores = 9, .memory_bytes = 9};
+  EXPECT_EQ(Chosen(), "y z");
+}
+
 }  // namespace
 }  // namespace ebb::deletion_test

@@ -448,5 +448,24 @@ TEST(PlanTextTest, EveryTerminationHasItsName) {
   EXPECT_EQ(ToString(Termination::kEvictionLimit), "evictionLimit");
 }
 
+TEST_F(MakePlanTest, APackingThatThereWasNoTimeToVerifyIsNotTold) {
+  snapshot_.emplace(Cluster().Add(Node("a")).Add(Pod("waits").Cpu(100)).Build());
+  groups_ = test::OneGroup(*snapshot_);
+  const std::vector<PodId> pending = test::PodsNamed(*snapshot_, {"waits"});
+  const std::vector<NodeId> none;
+  request_.candidates = &none;
+  const auto plan = [&](int questions) {
+    const ExpiresAfter verification(questions);
+    request_.verification_ends = &verification;
+    return MakePlan(*snapshot_, groups_, pending, request_).value().plan;
+  };
+  const Plan cut = plan(0);
+  EXPECT_TRUE(cut.packed.empty());
+  EXPECT_EQ(cut.termination, Termination::kDeadline);
+  const Plan whole = plan(1);
+  EXPECT_EQ(whole.packed.size(), 1U);
+  EXPECT_EQ(whole.termination, Termination::kComplete);
+}
+
 }  // namespace
 }  // namespace ebb::make_plan_test

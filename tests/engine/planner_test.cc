@@ -10,6 +10,7 @@
 
 #include "engine/verify.h"
 #include "gtest/gtest.h"
+#include "snapshot/live/live_snapshot.h"
 #include "snapshot/quantity.h"
 #include "tests/engine/planning.h"
 #include "tests/support/planner_twin.h"
@@ -755,6 +756,53 @@ TEST_F(PlannerTest, ASuggestedPlaceIsTriedBeforeTheScan) {
   EXPECT_EQ(Removed({"a"}), "a: p>d q>b");
   Restart();
   EXPECT_EQ(Removed({"a"}), "a: p>b q>c");
+}
+
+TEST_F(PlannerTest, WhatIsSuggestedBeforeAnyPassIsRememberedByNames) {
+  Use(Nodes(Shared(), {"a", "b"}).Add(Pod("p").On("a")));
+  const std::vector<Move> places = {{PodNamed(snapshot_, "p"), test::NodeNamed(snapshot_, "b")}};
+  planner_->Suggest(snapshot_, places);
+  const PlannerMemory memory = planner_->Save();
+  ASSERT_EQ(memory.hints.size(), 1u);
+  EXPECT_EQ(memory.hints[0].pod_key, "default/p");
+  EXPECT_EQ(memory.hints[0].node, "b");
+  ClusterSnapshot other = Cluster().Add(Node("a")).Build();
+  PassInput input;
+  input.now_s = test::kPassTime;
+  EXPECT_FALSE(planner_->Pass(other, test::OneGroup(other), input).ok()) << "of other Symbols";
+}
+
+// The text of its name could be another's by then.
+TEST_F(PlannerTest, APodThatKeptANodeAndLeftIsStillNamed) {
+  LiveSnapshot live;
+  const auto take = [&](const objects::ObjectRef& object, Change::Type type) {
+    const Change change{.type = type, .object = object};
+    ASSERT_TRUE(live.Take({&change, 1}).ok());
+  };
+  const Node a = Node("a");
+  const Pod bare = Pod("bare").On("a").OwnedByNobody();
+  const Pod later = Pod("later").On("a");
+  take(&a.raw, Change::Type::kPut);
+  take(&bare.raw, Change::Type::kPut);
+  Planner planner{PlannerOptions()};
+  const auto pass = [&](int64_t now_s) {
+    ClusterSnapshot& snapshot = live.Snapshot();
+    const std::vector<NodeId> candidates = NodesNamed(snapshot, {"a"});
+    PassInput input;
+    input.now_s = now_s;
+    input.candidates = candidates;
+    return planner.Pass(snapshot, test::OneGroup(snapshot), input).value();
+  };
+  EXPECT_EQ(pass(1000).keep.at(0).reason, UnremovableReason::kBlockedByPod);
+  take(&bare.raw, Change::Type::kDelete);
+  take(&later.raw, Change::Type::kPut);
+  const Plan plan = pass(1010);
+  EXPECT_EQ(plan.keep.at(0).reason, UnremovableReason::kRecentlyUnremovable);
+  const std::optional<PastVerdict>& before = plan.keep[0].before;
+  ASSERT_TRUE(before.has_value());
+  EXPECT_EQ(before->reason, UnremovableReason::kBlockedByPod);
+  EXPECT_EQ(before->blocking_reason, BlockingPodReason::kNotReplicated);
+  EXPECT_EQ(live.Snapshot().catalog().Text(before->pod_name), "bare");
 }
 
 }  // namespace

@@ -230,7 +230,8 @@ TEST_F(RoundTest, ClockThatRunsBackwardsStopsAndIsLogged) {
   Round(scale_down, pair_, kStart);
   const RoundResult result = Round(scale_down, pair_, kStart - 100);
   EXPECT_EQ(result.now_s, kStart);
-  EXPECT_EQ(result.log.size(), 1u);
+  EXPECT_THAT(result.log,
+              ElementsAre("the clock ran backwards by 100 s; the last round's time is taken"));
   ASSERT_EQ(result.unneeded.size(), 1u);
   EXPECT_EQ(result.unneeded[0].since_s, kStart);
 }
@@ -1014,6 +1015,383 @@ TEST_F(RoundTest, ARoundThatDecidesNothingSaysWhatTheBudgetsAllow) {
   EXPECT_EQ(scale_down.Save().rounds, 2);
   EXPECT_EQ(scale_down.Save().latest_s, kStart);
   EXPECT_EQ(scale_down.Save().jump_s, kFarAway);
+}
+
+TEST_F(RoundTest, AFirstRoundMayBeAtAnyTime) {
+  for (const int64_t now_s : {int64_t{0}, int64_t{-5}}) {
+    ScaleDown scale_down({});
+    const RoundResult result = Round(scale_down, pair_, now_s);
+    EXPECT_THAT(result.log, ElementsAre());
+    EXPECT_EQ(result.now_s, now_s);
+    EXPECT_EQ(result.unneeded.at(0).since_s, now_s);
+  }
+}
+
+TEST_F(RoundTest, TheOptionsSayHowFarAJumpIs) {
+  const auto jumps = [&](int64_t clock_jump_max_s, int64_t later_s) {
+    ScaleDownOptions options;
+    options.clock_jump_max_s = clock_jump_max_s;
+    ScaleDown scale_down(options);
+    Round(scale_down, pair_, kStart);
+    return Round(scale_down, pair_, kStart + later_s).status == ScaleDownStatus::kClockJumped;
+  };
+  EXPECT_FALSE(jumps(1, 1));
+  EXPECT_FALSE(jumps(1, -1));
+  EXPECT_TRUE(jumps(1, 2));
+  EXPECT_TRUE(jumps(1, -2));
+  EXPECT_FALSE(jumps(-1, 900'000)) << "below zero is zero";
+}
+
+TEST_F(RoundTest, AfterAJumpAClockThatIsALittleBehindMovesNoTimer) {
+  ScaleDown scale_down({});
+  Round(scale_down, pair_, kStart);
+  Round(scale_down, pair_, kFarAway);
+  const RoundResult back = Round(scale_down, pair_, kStart - 100);
+  EXPECT_THAT(back.log, ElementsAre("the clock ran backwards by 100 s; the last round's time is "
+                                    "taken"));
+  EXPECT_EQ(back.now_s, kStart);
+  EXPECT_EQ(back.unneeded.at(0).since_s, kStart);
+  EXPECT_EQ(scale_down.Save().jump_s, std::nullopt);
+}
+
+TEST_F(RoundTest, ASingleTimeThatLayAheadIsLogged) {
+  ScaleDown scale_down(AtOnce());
+  Round(scale_down, pair_, kStart);
+  const std::vector<ScaleEvent> grown = {{ScaleEventKind::kScaleUp, "", kFarAway}};
+  ASSERT_TRUE(scale_down.Round(pair_, OneGroup(pair_), {.now_s = kFarAway, .events = grown}).ok());
+  EXPECT_THAT(Round(scale_down, pair_, kStart + 20).log,
+              ElementsAre("1 remembered times lay after it and start anew"));
+}
+
+// Its time is not believed: it ends neither what nobody took up yet nor what was said to be done.
+TEST_F(RoundTest, AJumpEndsNoDeletionThatWasAskedFor) {
+  for (const bool succeeded : {false, true}) {
+    ScaleDown scale_down(AtOnce());
+    EXPECT_EQ(Round(scale_down, pair_, kStart).newly_started.size(), 1u);
+    const std::vector<EndedDeletion> ended = {{"a", true}};
+    RoundInput input;
+    input.now_s = kStart + 10;
+    if (succeeded) input.ended = ended;
+    ASSERT_TRUE(scale_down.Round(pair_, OneGroup(pair_), input).ok());
+    Round(scale_down, pair_, kFarAway);
+    const RoundResult back = Round(scale_down, pair_, kStart + 20);
+    EXPECT_EQ(Names(pair_, back.start.drain), "a");
+    EXPECT_TRUE(back.newly_started.empty()) << succeeded;
+  }
+}
+
+TEST_F(RoundTest, ADeletionThatNoRoundNamesForLongIsForgotten) {
+  ScaleDown scale_down(AtOnce());
+  EXPECT_EQ(Round(scale_down, pair_, kStart).newly_started.size(), 1u);
+  const std::vector<ScaleEvent> grown = {{ScaleEventKind::kScaleUp, "", kStart + 10}};
+  const NodeGroups groups = OneGroup(pair_);
+  ASSERT_TRUE(scale_down.Round(pair_, groups, {.now_s = kStart + 10, .events = grown}).ok());
+  EXPECT_EQ(scale_down.Save().started.size(), 1u);
+  EXPECT_EQ(Round(scale_down, pair_, kStart + 350).status, ScaleDownStatus::kInCooldown);
+  EXPECT_TRUE(scale_down.Save().started.empty());
+  EXPECT_EQ(Round(scale_down, pair_, kStart + 610).newly_started.size(), 1u);
+}
+
+TEST_F(RoundTest, DeletionsOfUnknownNodesAreLoggedByNameAndCountOnceEach) {
+  ScaleDownOptions options = AtOnce();
+  options.budgets.max_drain_parallelism = 3;
+  ScaleDown scale_down(options);
+  ActuationStatus actuation;
+  actuation.drained = {{"zz", "other"}, {"aa", "other"}, {"zz", "other"}};
+  const RoundResult result = Round(scale_down, pair_, kStart, &actuation);
+  EXPECT_THAT(result.log,
+              ElementsAre("node aa is said to be in deletion and is not in the cluster",
+                          "node zz is said to be in deletion and is not in the cluster"));
+  EXPECT_EQ(Names(pair_, result.start.drain), "a");
+}
+
+TEST_F(RoundTest, EveryNodeInDeletionCountsForItsGroupsMinimumWhicheverListNamesIt) {
+  ClusterSnapshot snapshot = Cluster()
+                                 .Add(Node("a"))
+                                 .Add(Node("b"))
+                                 .Add(Node("c"))
+                                 .Add(Node("d"))
+                                 .Add(Node("of-none"))
+                                 .Build();
+  NodeGroups groups = OneGroup(snapshot);
+  groups.groups[0].target_size = 4;
+  groups.groups[0].min_size = 1;
+  groups.group_of[Index(NodeNamed(snapshot, "of-none"))] = kNoGroup;
+  ActuationStatus actuation;
+  actuation.empty = {{"a", "group"}, {"b", "group"}, {"of-none", ""}};
+  actuation.drained = {{"c", "group"}};
+  ScaleDown scale_down(AtOnce());
+  const RoundResult result =
+      scale_down.Round(snapshot, groups, {.now_s = kStart, .actuation = &actuation}).value();
+  EXPECT_THAT(result.log, ElementsAre());
+  ASSERT_EQ(result.groups.size(), 1U);
+  EXPECT_EQ(result.groups[0].nodes, 4);
+  EXPECT_EQ(result.groups[0].in_deletion, 3);
+  EXPECT_EQ(result.groups[0].unneeded, 1);
+  EXPECT_EQ(result.groups[0].needed, 0);
+  EXPECT_EQ(NotYetText(snapshot, result), "d=NodeGroupMinSizeReached");
+}
+
+TEST_F(RoundTest, BesideAnEmptyNodesDeletionPodsOfADrainedOneNeedRoomToo) {
+  ClusterSnapshot snapshot =
+      Cluster().Add(Node("a")).Add(Node("b")).Add(Node("c")).Add(Pod("p").On("b").Cpu(100)).Build();
+  ActuationStatus actuation;
+  actuation.empty = {{"a", "group"}};
+  actuation.drained = {{"b", "group"}};
+  ScaleDown scale_down(AtOnce());
+  const RoundResult result = Round(scale_down, snapshot, kStart, &actuation);
+  EXPECT_EQ(result.displaced, 1U);
+  EXPECT_EQ(result.displaced_placed, 1U);
+  EXPECT_EQ(result.groups.at(0).in_deletion, 2);
+  EXPECT_EQ(test::Kept(snapshot, result.plan), "c=NoPlaceToMovePods");
+}
+
+TEST_F(RoundTest, WhatIsThrottledIsCountedAndSoIsWhatRunsOfEitherKind) {
+  ClusterSnapshot snapshot = Cluster()
+                                 .Add(Node("a"))
+                                 .Add(Node("b"))
+                                 .Add(Node("c").Cpu(1000))
+                                 .Add(Pod("p").On("a").Cpu(100))
+                                 .Add(Pod("large").On("c").Cpu(900))
+                                 .Build();
+  ScaleDownOptions options = AtOnce();
+  options.budgets.max_scale_down_parallelism = 2;
+  ScaleDown scale_down(options);
+  ActuationStatus actuation;
+  actuation.empty = {{"elsewhere", "other"}};
+  actuation.drained = {{"nowhere", "other"}};
+  const RoundResult result = Round(scale_down, snapshot, kStart, &actuation);
+  EXPECT_EQ(result.status, ScaleDownStatus::kThrottled);
+  EXPECT_EQ(result.message, "2 may go, and the budgets admit none with 2 in deletion");
+  EXPECT_EQ(result.may_go.empty, test::NodesNamed(snapshot, {"b"}));
+  EXPECT_EQ(result.may_go.drain, test::NodesNamed(snapshot, {"a"}));
+}
+
+TEST_F(RoundTest, ACutPassAndSpentBudgetsAreToldTogether) {
+  Cluster cluster;
+  for (const char* name : {"a", "b", "c", "d", "e", "f"}) cluster.Add(Node(name));
+  ClusterSnapshot snapshot = cluster.Build();
+  ScaleDownOptions options = AtOnce();
+  options.planner.min_nodes_per_pass = 2;
+  options.budgets.max_scale_down_parallelism = 1;
+  ScaleDown scale_down(options);
+  ActuationStatus actuation;
+  actuation.empty = {{"elsewhere", "other"}};
+  const CountedDeadline deadline(0);
+  const RoundResult result = Round(scale_down, snapshot, kStart, &actuation, &deadline);
+  EXPECT_EQ(result.status, ScaleDownStatus::kThrottled);
+  EXPECT_EQ(result.message,
+            "4 of 6 candidates wait for the next round; 2 may go, and the budgets admit none with "
+            "1 in deletion");
+}
+
+TEST_F(RoundTest, AJumpMarksAndUnmarksNothing) {
+  ClusterSnapshot snapshot =
+      Cluster()
+          .Add(Node("a").Taint("DeletionCandidateOfClusterAutoscaler", "1", "PreferNoSchedule"))
+          .Build();
+  ScaleDown scale_down({});
+  EXPECT_TRUE(Round(scale_down, snapshot, kStart).soft_taints.untaint.empty());
+  const RoundResult jumped = Round(scale_down, snapshot, kFarAway);
+  EXPECT_EQ(jumped.status, ScaleDownStatus::kClockJumped);
+  EXPECT_TRUE(jumped.soft_taints.untaint.empty());
+  EXPECT_EQ(jumped.soft_taints.waiting, 0u);
+}
+
+TEST_F(PutBackTest, AJumpForgetsNoEviction) {
+  ClusterSnapshot snapshot = Evicted(0, 500);
+  ScaleDown scale_down(AtOnce());
+  const ActuationStatus status = Evictions(kStart);
+  EXPECT_EQ(Round(scale_down, snapshot, kStart + 1, &status).displaced, 3U);
+  Round(scale_down, snapshot, kFarAway);
+  EXPECT_EQ(Round(scale_down, snapshot, kStart + 20).displaced, 3U);
+}
+
+TEST_F(RoundTest, AnUnhealthyClusterForgetsWhoseTurnItWas) {
+  const auto symbols = std::make_shared<Symbols>();
+  const auto cluster = [&](bool ready) {
+    Cluster cluster(symbols);
+    for (const char* name : {"a", "b", "c", "d", "e", "f"}) {
+      Node node(name);
+      if (!ready) node.NotReady();
+      cluster.Add(node);
+    }
+    return cluster.Build();
+  };
+  ClusterSnapshot well = cluster(true);
+  ClusterSnapshot sick = cluster(false);
+  ScaleDownOptions options;
+  options.planner.min_nodes_per_pass = 2;
+  ScaleDown scale_down(options);
+  const CountedDeadline deadline(0);
+  Round(scale_down, well, kStart, nullptr, &deadline);
+  ASSERT_TRUE(scale_down.Save().resume);
+  ASSERT_EQ(scale_down.Save().skipped.size(), 4U);
+  EXPECT_EQ(Round(scale_down, sick, kStart + 10).status, ScaleDownStatus::kClusterUnhealthy);
+  const ScaleDownState state = scale_down.Save();
+  EXPECT_FALSE(state.resume);
+  EXPECT_TRUE(state.skipped.empty());
+  EXPECT_TRUE(state.timers.empty());
+}
+
+TEST_F(RoundTest, ANodeThatLeftGivesItsTurnToTheNext) {
+  const auto symbols = std::make_shared<Symbols>();
+  const auto cluster = [&](const std::vector<std::string>& names) {
+    Cluster cluster(symbols);
+    for (const std::string& name : names) {
+      cluster.Add(Node(name)).Add(Pod("p-" + name).On(name).Cpu(100).OwnedByNobody());
+    }
+    return cluster.Build();
+  };
+  ClusterSnapshot all = cluster({"a", "b", "c", "d", "e", "f"});
+  ClusterSnapshot without = cluster({"a", "b", "d", "e", "f"});
+  ScaleDownOptions options;
+  options.planner.min_nodes_per_pass = 2;
+  options.planner.unremovable_node_recheck_timeout_s = 0;
+  ScaleDown scale_down(options);
+  const CountedDeadline first(0);
+  EXPECT_EQ(test::Kept(all, Round(scale_down, all, kStart, nullptr, &first).plan),
+            "a=BlockedByPod b=BlockedByPod");
+  const CountedDeadline second(0);
+  EXPECT_EQ(test::Kept(without, Round(scale_down, without, kStart + 10, nullptr, &second).plan),
+            "d=BlockedByPod e=BlockedByPod");
+}
+
+TEST_F(RoundTest, ACandidateOfNoGroupIsKeptAndCountsForNone) {
+  NodeGroups groups = OneGroup(pair_);
+  groups.group_of[Index(NodeNamed(pair_, "a"))] = kNoGroup;
+  const std::vector<NodeId> candidates = test::NodesNamed(pair_, {"a", "b"});
+  ScaleDown scale_down({});
+  const RoundResult result =
+      scale_down.Round(pair_, groups, {.now_s = kStart, .candidates = &candidates}).value();
+  EXPECT_EQ(test::Kept(pair_, result.plan), "a=NotAutoscaled");
+  EXPECT_EQ(test::Removals(pair_, result.plan), "b: q>a");
+  ASSERT_EQ(result.groups.size(), 1U);
+  EXPECT_EQ(result.groups[0].nodes, 1);
+  EXPECT_EQ(result.groups[0].unremovable, 0);
+}
+
+TEST_F(RoundTest, NodesOfAGroupThatMayNotShrinkAreNoCandidates) {
+  NodeGroups groups = OneGroup(pair_);
+  groups.groups[0].min_size = 2;  // As many as there are.
+  ScaleDown scale_down({});
+  const RoundResult result = scale_down.Round(pair_, groups, {.now_s = kStart}).value();
+  EXPECT_EQ(result.status, ScaleDownStatus::kNoCandidates);
+  EXPECT_EQ(test::Removals(pair_, result.plan), "");
+  EXPECT_EQ(test::Kept(pair_, result.plan), "");
+}
+
+TEST_F(RoundTest, WithoutTheLimitAPassFindsAllThatMayGo) {
+  Cluster cluster;
+  for (int n = 0; n < 5; ++n) cluster.Add(Node("n" + std::to_string(n)));
+  ClusterSnapshot snapshot = cluster.Build();
+  ScaleDownOptions options;
+  options.budgets.max_scale_down_parallelism = 1;
+  options.unneeded_limit = false;
+  ScaleDown scale_down(options);
+  const RoundResult result = Round(scale_down, snapshot, kStart);
+  EXPECT_EQ(result.plan.termination, Termination::kComplete);
+  EXPECT_EQ(result.unneeded.size(), 5U);
+}
+
+TEST_F(RoundTest, ASuggestedPlaceIsTriedFirstAndMustExist) {
+  ClusterSnapshot snapshot = Cluster()
+                                 .Add(Node("a"))
+                                 .Add(Node("b"))
+                                 .Add(Node("c"))
+                                 .Add(Node("d"))
+                                 .Add(Pod("p").On("a").Cpu(100))
+                                 .Build();
+  const NodeGroups groups = OneGroup(snapshot);
+  const std::vector<NodeId> candidates = test::NodesNamed(snapshot, {"a"});
+  std::vector<Move> places;
+  const auto round = [&] {
+    ScaleDown scale_down({});
+    return scale_down.Round(snapshot, groups,
+                            {.now_s = kStart, .candidates = &candidates, .suggestions = places});
+  };
+  EXPECT_EQ(test::Removals(snapshot, round()->plan), "a: p>b");
+  places = {{PodNamed(snapshot, "p"), NodeNamed(snapshot, "d")}};
+  EXPECT_EQ(test::Removals(snapshot, round()->plan), "a: p>d");
+  places[0].to = NodeId{4};
+  EXPECT_EQ(round().status().message(), "suggestions[0]: there is no node 4, the catalog has 4");
+}
+
+TEST_F(RoundTest, ANodeWhoseGpusCannotBeCountedIsNamedInTheLog) {
+  NodeGroups groups = OneGroup(pair_);
+  groups.gpu_label = {true, false};
+  ScaleDownOptions options = AtOnce();
+  options.deletion.groups_have_templates = false;
+  ScaleDown scale_down(options);
+  const RoundResult result = scale_down.Round(pair_, groups, {.now_s = kStart}).value();
+  EXPECT_THAT(result.log,
+              ElementsAre("node a is labelled to have GPUs and gives none: the cluster's GPUs "
+                          "cannot be counted, and nothing is deleted"));
+  EXPECT_EQ(result.status, ScaleDownStatus::kNoNodeDeleted);
+  EXPECT_EQ(result.message, "");
+}
+
+TEST_F(RoundTest, NodesWhoseTimersComeFromTaintsAreTriedFirst) {
+  ClusterSnapshot snapshot =
+      Cluster()
+          .Add(Node("a"))
+          .Add(Node("b").Taint("DeletionCandidateOfClusterAutoscaler", std::to_string(kStart - 50),
+                               "PreferNoSchedule"))
+          .Build();
+  ScaleDownOptions options;
+  options.node_deletion_candidate_ttl_s = 100;
+  ScaleDown scale_down(options);
+  const RoundResult result = Round(scale_down, snapshot, kStart);
+  ASSERT_EQ(result.unneeded.size(), 2U);
+  EXPECT_EQ(result.unneeded[0].node, NodeNamed(snapshot, "b"));
+  EXPECT_EQ(result.unneeded[0].since_s, kStart - 50);
+  EXPECT_EQ(result.unneeded[1].node, NodeNamed(snapshot, "a"));
+  EXPECT_EQ(result.unneeded[1].since_s, kStart);
+}
+
+TEST(ScaleDownStateTest, WhatIsRestoredIsSavedAgainAndReplacesWhatWasThere) {
+  ScaleDownState full;
+  full.rounds = 7;
+  full.latest_s = 5000;
+  full.jump_s = 9000;
+  full.limit = {.latest_update_s = 4990, .min_interval_s = 10};
+  full.timers = {{"a", "1", 4000, true}, {"b", "2", 4100, false}};
+  full.skipped = {{"d", 4300}, {"c", 4200}};
+  full.resume = true;
+  full.actuation.empty = {{"e", "group"}};
+  full.actuation.drained = {{"f", "other"}};
+  full.actuation.recent_evictions = {{"ns", "p", "u", 4400}};
+  full.started = {{"g", "3", StartedDeletions::Phase::kRunning, 4500}};
+  full.cooldowns = {{"", 1, 2, 3}, {"group", 4, std::nullopt, 5}};
+  full.planner.hints = {{"default/p", "a"}, {"default/q", "b"}};
+  full.planner.pending_hints = {{"default/r", "c"}};
+  full.planner.unremovable = {{.node = "h",
+                               .until_s = 6000,
+                               .reason = "BlockedByPod",
+                               .blocking_reason = "NotEnoughPdb",
+                               .pod_namespace = "ns",
+                               .pod_name = "p",
+                               .pdb = "web"}};
+  full.planner.scan_pointer = 3;
+  const auto symbols = std::make_shared<Symbols>();
+  ScaleDown scale_down({});
+  for (const ScaleDownState& state : {full, full, ScaleDownState(), full}) {
+    scale_down.Restore(state, symbols);
+    const ScaleDownState saved = scale_down.Save();
+    EXPECT_EQ(saved.rounds, state.rounds);
+    EXPECT_EQ(saved.latest_s, state.latest_s);
+    EXPECT_EQ(saved.jump_s, state.jump_s);
+    EXPECT_TRUE(saved.limit == state.limit);
+    EXPECT_TRUE(saved.timers == state.timers);
+    EXPECT_TRUE(saved.skipped == state.skipped);
+    EXPECT_EQ(saved.resume, state.resume);
+    EXPECT_TRUE(saved.actuation.empty == state.actuation.empty);
+    EXPECT_TRUE(saved.actuation.drained == state.actuation.drained);
+    EXPECT_TRUE(saved.actuation.recent_evictions == state.actuation.recent_evictions);
+    EXPECT_TRUE(saved.started == state.started);
+    EXPECT_TRUE(saved.cooldowns == state.cooldowns);
+    EXPECT_TRUE(saved.planner == state.planner);
+  }
 }
 
 }  // namespace

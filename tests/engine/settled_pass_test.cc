@@ -219,5 +219,73 @@ TEST_F(SettledPassTest, TimeThatChangesAVerdictIsNoticed) {
   }
 }
 
+TEST_F(SettledPassTest, TheOrderOfPodsAndTheShareOfWorkloadsArePartOfTheQuestion) {
+  Start();
+  Settle();
+  input_.pod_order = PodOrder::kAsListed;
+  EXPECT_FALSE(Repeats());
+  Start();
+  Settle();
+  input_.max_workload_share = 0.5;
+  EXPECT_FALSE(Repeats());
+}
+
+TEST_F(SettledPassTest, DestinationsAreTheSameWhereverTheyAreKept) {
+  Start();
+  destinations_ = snapshot_.alive();
+  input_.destinations = &destinations_;
+  Settle();
+  const NodeSet same = destinations_;
+  input_.destinations = &same;
+  EXPECT_TRUE(Repeats());
+  NodeSet fewer = destinations_;
+  fewer.Erase(test::NodeNamed(snapshot_, "b"));
+  input_.destinations = &fewer;
+  EXPECT_FALSE(Repeats());
+  input_.destinations = &destinations_;
+  Settle();
+  input_.destinations = nullptr;
+  EXPECT_FALSE(Repeats());
+}
+
+TEST_F(SettledPassTest, TheSameInstantIsNoOtherQuestionAndAnEarlierOneIs) {
+  Start();
+  input_.candidates = std::span(candidates_).first(2);  // None that is tried again later.
+  bool repeated = false;
+  for (int pass = 0; pass < 10 && !repeated; ++pass) repeated = Repeats(0);
+  ASSERT_TRUE(repeated);
+  EXPECT_TRUE(Repeats(0));
+  EXPECT_FALSE(Repeats(-1));
+}
+
+TEST_F(SettledPassTest, APassHoldsUntilTheFirstDeletionIsGivenUp) {
+  const auto going = [](const char* name, int64_t age_s) {
+    return Node(name)
+        .Cpu(1000)
+        .Memory(test::kGiB)
+        .Taint("ToBeDeletedByClusterAutoscaler", std::to_string(kPassTime - age_s));
+  };
+  cluster_.Add(going("e", 50)).Add(going("f", 80)).Add(going("g", 10));
+  Start();
+  input_.candidates = std::span(candidates_).first(2);
+  bool repeated = false;
+  for (int pass = 0; pass < 10 && !repeated; ++pass) repeated = Repeats(0);
+  ASSERT_TRUE(repeated);
+  EXPECT_TRUE(Repeats(219));
+  EXPECT_FALSE(Repeats(1)) << "f is being deleted no more";
+}
+
+TEST_F(SettledPassTest, SuggestionsEndWhatWasSettledUnlessThereAreNone) {
+  Start();
+  Settle();
+  planner_->Suggest(snapshot_, {});
+  EXPECT_TRUE(Repeats());
+  const std::vector<Move> places = {
+      {test::PodNamed(snapshot_, "pa"), test::NodeNamed(snapshot_, "d")}};
+  planner_->Suggest(snapshot_, places);
+  EXPECT_FALSE(Repeats());
+  EXPECT_EQ(Pass(), "a: pa>d; b: pb>c waits>d | d=NoPlaceToMovePods");
+}
+
 }  // namespace
 }  // namespace ebb::settled_pass_test

@@ -211,5 +211,58 @@ TEST(SlowClusterTest, PodsThatDifferInNoLabelAreComparedOnce) {
   EXPECT_LE(replayed.matches().comparisons(), 4 * kPods);
 }
 
+TEST(SlowClusterTest, TheNodeThatGoesTakesNobodyAndHasNobody) {
+  const ClusterSnapshot snapshot =
+      Cluster().Add(Node("a")).Add(Node("b")).Add(Pod("p").On("a")).Build();
+  const NodeId a = test::NodeNamed(snapshot, "a");
+  const NodeId b = test::NodeNamed(snapshot, "b");
+  const PodId p = test::PodNamed(snapshot, "p");
+  SlowCluster replayed(snapshot, kNow);
+  replayed.BeginRemoval(a);
+  EXPECT_EQ(replayed.WhyNot(p, a), "that node is the one that goes");
+  EXPECT_EQ(replayed.WhyNot(p, b), "");
+  EXPECT_EQ(replayed.NodeOf(p), kNoNode);
+  EXPECT_TRUE(replayed.PodsOn(a).empty());
+  EXPECT_TRUE(replayed.Contains(a));
+  replayed.Add(p, b);
+  replayed.EndRemoval();
+  EXPECT_FALSE(replayed.Contains(a));
+  EXPECT_TRUE(replayed.Contains(b));
+  EXPECT_EQ(replayed.PodsOn(b), std::vector<PodId>{p});
+}
+
+TEST(SlowClusterTest, EveryRefusalNamesItsFilterAndSaysWhy) {
+  const ClusterSnapshot snapshot =
+      Cluster()
+          .Add(Node("cordoned").Unschedulable())
+          .Add(Node("tainted").Taint("gpu"))
+          .Add(Node("open").Cpu(1000).Resource("example.com/fpga", 1).Label("zone", "x"))
+          .Add(Pod("there").On("open").Cpu(600).HostPort(80).Request("example.com/fpga", 1))
+          .Add(Pod("plain"))
+          .Add(Pod("selects").NodeSelector("zone", "y"))
+          .Add(Pod("restarts").With([](objects::Pod& pod) {
+            pod.containers[0].restarts_all_containers = true;
+          }))
+          .Add(Pod("large").Cpu(401))
+          .Add(Pod("device").Request("example.com/fpga", 1))
+          .Add(Pod("port").HostPort(80))
+          .Build();
+  SlowCluster replayed(snapshot, kNow);
+  const auto why_not = [&](std::string_view pod, std::string_view node) {
+    return replayed.WhyNot(test::PodNamed(snapshot, pod), test::NodeNamed(snapshot, node));
+  };
+  EXPECT_EQ(why_not("plain", "cordoned"), "NodeUnschedulable: node(s) were unschedulable");
+  EXPECT_EQ(why_not("plain", "tainted"), "TaintToleration: node(s) had untolerated taint(s)");
+  EXPECT_EQ(why_not("plain", "open"), "");
+  EXPECT_EQ(why_not("selects", "open"),
+            "NodeAffinity: node(s) didn't match Pod's node affinity/selector");
+  EXPECT_EQ(why_not("restarts", "open"),
+            "NodeDeclaredFeatures: node(s) didn't match Pod's required features");
+  EXPECT_EQ(why_not("large", "open"), "NodeResourcesFit: Insufficient cpu");
+  EXPECT_EQ(why_not("device", "open"), "NodeResourcesFit: Insufficient example.com/fpga");
+  EXPECT_EQ(why_not("port", "open"),
+            "NodePorts: node(s) didn't have free ports for the requested pod ports");
+}
+
 }  // namespace
 }  // namespace ebb::slow_cluster_test

@@ -614,5 +614,192 @@ TEST(VerifyTest, PodsThatAreIgnoredCountOnNeitherSide) {
   }
 }
 
+// --- Word for word -----------------------------------------------------------------------
+
+std::string Tampered(const std::function<void(Case&)>& tamper) {
+  Case c = Honest();
+  tamper(c);
+  return c.Verdict();
+}
+
+TEST(VerifyTest, EveryIdThatAPlanNamesMustExist) {
+  constexpr const char* kUnknown =
+      "the plan is refused: it names a node or pod that does not exist";
+  const auto node = [](const Case& c) {  // The first that is none.
+    return NodeId{static_cast<uint32_t>(c.snapshot.catalog().nodes())};
+  };
+  const auto pod = [](const Case& c) {
+    return PodId{static_cast<uint32_t>(c.snapshot.catalog().pods())};
+  };
+  EXPECT_EQ(Tampered([&](Case& c) { c.plan.packed[0].pod = pod(c); }), kUnknown);
+  EXPECT_EQ(Tampered([&](Case& c) { c.plan.packed[0].to = node(c); }), kUnknown);
+  EXPECT_EQ(Tampered([&](Case& c) { A(c).node = node(c); }), kUnknown);
+  EXPECT_EQ(Tampered([&](Case& c) { A(c).moves[1].pod = pod(c); }), kUnknown);
+  EXPECT_EQ(Tampered([&](Case& c) { A(c).moves[1].to = node(c); }), kUnknown);
+  EXPECT_EQ(Tampered([&](Case& c) { A(c).daemonset.push_back(pod(c)); }), kUnknown);
+  EXPECT_EQ(Tampered([&](Case& c) { A(c).on_completion.push_back(pod(c)); }), kUnknown);
+  EXPECT_EQ(Tampered([&](Case& c) { c.plan.keep[0].node = node(c); }), kUnknown);
+  EXPECT_EQ(Tampered([&](Case& c) { c.plan.skipped.push_back(node(c)); }), kUnknown);
+  EXPECT_EQ(Tampered([&](Case& c) { c.candidates.push_back(node(c)); }), "ok")
+      << "that is not the plan's fault";
+}
+
+TEST(VerifyTest, VerdictsAreOfCandidatesAndOneEachWhicheverListHasThem) {
+  EXPECT_EQ(Tampered([](Case& c) { c.plan.skipped = {c.N("b")}; }),
+            "the plan is refused: node \"b\" is not a candidate");
+  EXPECT_EQ(Tampered([](Case& c) { c.plan.keep[0].node = c.N("b"); }),
+            "the plan is refused: node \"b\" is not a candidate");
+  EXPECT_EQ(Tampered([](Case& c) { c.plan.skipped = {c.N("a")}; }),
+            "the plan is refused: node \"a\" has more than one verdict");
+  EXPECT_EQ(Tampered([](Case& c) { c.plan.skipped = {c.N("full")}; }),
+            "the plan is refused: node \"full\" has more than one verdict");
+}
+
+TEST(VerifyTest, PackedPodsNeedANodeThatIsThere) {
+  EXPECT_EQ(Tampered([](Case& c) { c.snapshot.RemoveNode(c.N("b")); }),
+            "the plan is refused: pod \"default/waiting\" was packed on node \"b\", which is gone");
+}
+
+TEST(VerifyTest, NoMorePodsMustFitThanWait) {
+  EXPECT_EQ(Tampered([](Case& c) { c.input.must_fit = 5; }), "ok");
+}
+
+TEST(VerifyTest, ANodeThatIsReadyMayGoWhereUnreadyOnesMayNot) {
+  EXPECT_EQ(Tampered([](Case& c) { c.options.scale_down_unready_enabled = false; }), "ok");
+}
+
+TEST(VerifyTest, EveryBudgetIsAccountedFor) {
+  Case c(Cluster()
+             .Add(Node("a"))
+             .Add(Node("b"))
+             .Add(Budget("one").MatchingEverything().Allows(3))
+             .Add(Budget("two").MatchingEverything().Allows(5))
+             .Add(Pod("p").On("a")));
+  c.Remove("a", {{"p", "b"}});
+  c.plan.pdb_remaining = {2, 4};
+  EXPECT_EQ(c.Verdict(), "ok");
+  c.plan.pdb_remaining = {2, 5};
+  EXPECT_EQ(c.Verdict(),
+            "the plan is refused: budget \"default/two\" has 4 disruptions left, not 5");
+  c.plan.pdb_remaining = {2, 4, 0};
+  EXPECT_EQ(c.Verdict(), "the plan is refused: it accounts for 3 budgets of 2");
+}
+
+TEST(VerifyTest, OfSeveralBudgetsTheOneThatIsSpentIsNamed) {
+  Case c(Cluster()
+             .Add(Node("a"))
+             .Add(Node("b"))
+             .Add(Node("c"))
+             .Add(Budget("many").MatchingEverything().Allows(5))
+             .Add(Budget("one").MatchingEverything().Allows(1))
+             .Add(Pod("p").On("a"))
+             .Add(Pod("q").On("b")));
+  c.Remove("a", {{"p", "c"}});
+  c.Remove("b", {{"q", "c"}}).risky = true;
+  c.plan.pdb_remaining = {3, -1};
+  EXPECT_EQ(c.Verdict(),
+            "the plan is refused: node \"b\" goes although budget \"default/one\" has nothing left "
+            "for pod \"default/q\"");
+}
+
+TEST(VerifyTest, RefusesARiskThatIsNone) {
+  Case c = Chain();
+  c.Remove("a", {{"p", "b"}}).risky = true;
+  EXPECT_EQ(c.Verdict(), "the plan is refused: node \"a\" is not risky");
+}
+
+TEST(VerifyTest, ADeletionThatWasGivenUpKeepsNoNode) {
+  for (const auto& [age_s, verdict] :
+       {std::pair(299, "the plan is refused: node \"a\" is being deleted already"),
+        std::pair(300, "ok")}) {
+    Case c(Cluster().Add(Node("a").Taint("ToBeDeletedByClusterAutoscaler",
+                                         std::to_string(test::kPassTime - age_s))));
+    c.Remove("a", {});
+    EXPECT_EQ(c.Verdict(), verdict) << age_s;
+  }
+}
+
+// Of one shape, and the rules say something else of each.
+TEST(VerifyTest, PodsThatDifferInTheirTimesAloneAreJudgedOneByOne) {
+  Case going(Cluster()
+                 .Add(Node("a"))
+                 .Add(Node("b"))
+                 .Add(Pod("hangs").On("a").DeletedAt(test::kPassTime - 1000))
+                 .Add(Pod("going").On("a").DeletedAt(test::kPassTime - 10)));
+  going.Remove("a", {{"going", "b"}});
+  EXPECT_EQ(going.Verdict(), "ok");
+
+  Case system(Cluster()
+                  .Add(Node("a"))
+                  .Add(Node("b"))
+                  .Add(Pod("old").In("kube-system").On("a").CreatedAt(test::kPassTime - 3601))
+                  .Add(Pod("young").In("kube-system").On("a").CreatedAt(test::kPassTime - 10)));
+  system.Remove("a", {}).moves = {
+      {PodNamed(system.snapshot, "old", "kube-system"), system.N("b")},
+      {PodNamed(system.snapshot, "young", "kube-system"), system.N("b")}};
+  EXPECT_EQ(system.Verdict(),
+            "the plan is refused: node \"a\" goes although pod \"kube-system/young\" keeps it: "
+            "UnmovableKubeSystemPod");
+}
+
+TEST(VerifyTest, PodsThatEndedOrAreGoingKeepNoNodeOfKarpenters) {
+  const auto verdict = [](const Pod& job) {
+    Case c(Cluster().Add(Node("a")).Add(Node("b")).Add(
+        Pod(job).On("a").Annotation("karpenter.sh/do-not-disrupt", "true")));
+    c.groups.groups[0].managed_by = PoolManager::kKarpenter;
+    c.Remove("a", {{"job", "b"}});
+    return c.Verdict();
+  };
+  EXPECT_EQ(verdict(Pod("job")),
+            "the plan is refused: node \"a\" goes although Karpenter must not disrupt pod "
+            "\"default/job\"");
+  EXPECT_EQ(verdict(Pod("job").Phase("Succeeded")), "ok");
+  EXPECT_EQ(verdict(Pod("job").Phase("Failed")), "ok");
+  EXPECT_EQ(verdict(Pod("job").DeletedAt(test::kPassTime)), "ok");
+}
+
+TEST(VerifyTest, APodThatMovesTwiceIsEvictedOnceAndSharesAreRoundedUp) {
+  const auto verdict = [](double share) {
+    Case c(Cluster()
+               .Add(Node("a"))
+               .Add(Node("b"))
+               .Add(Node("c"))
+               .Add(Pod("p").On("a"))
+               .Add(Pod("q").On("b"))
+               .Add(Pod("r").On("c"))
+               .Add(Pod("s").On("c")));
+    c.Remove("a", {{"p", "b"}});
+    c.Remove("b", {{"q", "c"}, {"p", "c"}});
+    c.input.max_workload_share = share;
+    return c.Verdict();
+  };
+  EXPECT_EQ(verdict(0.5), "ok");
+  EXPECT_EQ(verdict(0.3), "ok") << "1.2 are 2";
+  EXPECT_EQ(verdict(0.25),
+            "the plan is refused: pod \"default/q\" is evicted, and of the 4 pods of "
+            "default/ReplicaSet/rs/ReplicaSet/rs so many go already");
+}
+
+TEST(VerifyTest, PodsWithoutAControllerAreKeptByNoShare) {
+  Case c(Cluster()
+             .Add(Node("a"))
+             .Add(Node("b"))
+             .Add(Pod("p").On("a").OwnedByNobody().SafeToEvict("true"))
+             .Add(Pod("q").On("a").OwnedByNobody().SafeToEvict("true")));
+  c.Remove("a", {{"p", "b"}, {"q", "b"}});
+  c.input.max_workload_share = 0.01;
+  EXPECT_EQ(c.Verdict(), "ok");
+}
+
+// As strconv.ParseInt reads it, and the filter of the plan.
+TEST(VerifyTest, ANumberMayHaveManyZerosInFront) {
+  Case c(Cluster()
+             .Add(Node("a"))
+             .Add(Node("b").Label("gen", std::string(18, '0') + "12"))
+             .Add(Affine(Pod("p").On("a"), "gen", "Gt", {"9"})));
+  c.Remove("a", {{"p", "b"}});
+  EXPECT_EQ(c.Verdict(), "ok");
+}
+
 }  // namespace
 }  // namespace ebb::verify_test

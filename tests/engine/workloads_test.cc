@@ -122,5 +122,31 @@ TEST_F(WorkloadSharesTest, AShareThatIsNoneIsRefused) {
   }
 }
 
+TEST(WorkloadsTest, PodsThatRunForOneControllerBelongTogetherInTheOrderOfNodes) {
+  const ClusterSnapshot snapshot =
+      Cluster()
+          .Add(Node("a"))
+          .Add(Node("b"))
+          .Add(Pod("web-b").On("b").OwnedBy("ReplicaSet", "web"))
+          .Add(Pod("bare").On("a").OwnedByNobody())
+          .Add(Pod("web-a").On("a").OwnedBy("ReplicaSet", "web"))
+          .Add(Pod("job").On("a").OwnedBy("Job", "web"))
+          .Add(Pod("elsewhere").In("other").On("b").OwnedBy("ReplicaSet", "web"))
+          .Add(Pod("waits").OwnedBy("ReplicaSet", "web"))
+          .Build();
+  const auto pod = [&](const char* name) { return test::PodNamed(snapshot, name); };
+  const PodId elsewhere = test::PodNamed(snapshot, "elsewhere", "other");
+  const Workloads workloads(snapshot);
+  EXPECT_EQ(workloads.pods, (std::vector<std::vector<PodId>>{
+                                {pod("web-a"), pod("web-b")}, {pod("job")}, {elsewhere}}));
+  ASSERT_EQ(workloads.of.size(), 6u);
+  EXPECT_EQ(workloads.of[Index(pod("web-a"))], 0u);
+  EXPECT_EQ(workloads.of[Index(pod("web-b"))], 0u);
+  EXPECT_EQ(workloads.of[Index(pod("job"))], 1u);
+  EXPECT_EQ(workloads.of[Index(elsewhere)], 2u);
+  EXPECT_EQ(workloads.of[Index(pod("bare"))], Workloads::kNone);
+  EXPECT_EQ(workloads.of[Index(pod("waits"))], Workloads::kNone);
+}
+
 }  // namespace
 }  // namespace ebb::workloads_test

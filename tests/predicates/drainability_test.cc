@@ -1,6 +1,7 @@
 #include "predicates/drainability.h"
 
 #include <limits>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -459,6 +460,47 @@ TEST(NextDrainChangeTest, ComesWhenADeletedPodIsOverdueOrASystemPodComesOfAge) {
   EXPECT_EQ(next({System(kHour + 1), P(), System(10), P().DeletedAt(kNow - 61),
                   P().DeletedAt(kNow - 5), System(20)}),
             kNow + 56);
+}
+
+TEST_F(GetPodsToMoveTest, PodsOfOneShapeThatComeApartKeepTheirPlaces) {
+  Judge(Cluster()
+            .Add(Node("n"))
+            .Add(Pod("w1").On("n"))
+            .Add(Pod("w2").On("n"))
+            .Add(Pod("agent-1").DaemonSet().On("n"))
+            .Add(Pod("w3").On("n"))
+            .Add(Pod("safe-1").OwnedByNobody().SafeToEvict("true").On("n"))
+            .Add(Pod("safe-2").OwnedByNobody().SafeToEvict("true").On("n"))
+            .Add(Pod("static").Mirror().On("n"))
+            .Add(Pod("batch-1").SafeToEvict("on-completion").On("n"))
+            .Add(Pod("w4").On("n"))
+            .Add(Pod("agent-2").DaemonSet().On("n"))
+            .Add(Pod("batch-2").SafeToEvict("on-completion").On("n")));
+  EXPECT_FALSE(result_.blocked());
+  EXPECT_EQ(Names(result_.move), "w1 w2 w3 safe-1 safe-2 w4");
+  EXPECT_EQ(Names(result_.daemonset), "agent-1 agent-2");
+  EXPECT_EQ(Names(result_.on_completion), "batch-1 batch-2");
+}
+
+TEST_F(GetPodsToMoveTest, TheSpentBudgetIsNamedAndNothingOfItIsLeftForTheNextNode) {
+  Judge(Cluster()
+            .Add(Node("n"))
+            .Add(Budget("many").MatchingEverything().Allows(5))
+            .Add(Budget("spent").Matching("app", "web"))
+            .Add(Pod("agent").DaemonSet().On("n"))
+            .Add(Pod("batch").SafeToEvict("on-completion").On("n"))
+            .Add(Pod("free").On("n"))
+            .Add(Pod("web").Label("app", "web").On("n")));
+  ASSERT_TRUE(result_.blocked());
+  EXPECT_EQ(result_.blocking_pod, PodNamed(snapshot_, "web"));
+  EXPECT_EQ(result_.reason, BlockingPodReason::kNotEnoughPdb);
+  EXPECT_EQ(result_.pdb, PdbId{1});
+  Judge(Cluster().Add(Node("n")).Add(Pod("p").On("n")));
+  EXPECT_FALSE(result_.blocked());
+  EXPECT_EQ(result_.pdb, std::nullopt);
+  EXPECT_EQ(Names(result_.move), "p");
+  EXPECT_TRUE(result_.daemonset.empty());
+  EXPECT_TRUE(result_.on_completion.empty());
 }
 
 }  // namespace

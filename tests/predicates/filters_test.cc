@@ -99,5 +99,22 @@ TEST(FiltersTest, EveryFilterThatSaysNoIsNamedWhereAllAreAsked) {
   EXPECT_EQ(no("claims"), "NotUnderstood ");
 }
 
+TEST(FiltersTest, APodThatAsksForNodesByNameHasThatPart) {
+  const ClusterSnapshot snapshot =
+      Cluster()
+          .Add(Node("n"))
+          .Add(Pod("plain"))
+          .Add(Pod("named").With([](objects::Pod& pod) {
+            pod.required_node_affinity.nil = false;
+            pod.required_node_affinity.terms.push_back({{}, {{"metadata.name", "In", {"n"}}}});
+          }))
+          .Build();
+  const auto parts = [&](std::string_view pod) {
+    return PartsOf(snapshot.catalog(), snapshot.catalog().shape_of(PodNamed(snapshot, pod)));
+  };
+  EXPECT_EQ(parts("plain"), kConstraintsPart | kRequestsPart);
+  EXPECT_EQ(parts("named"), kConstraintsPart | kRequestsPart | kNodeNamesPart);
+}
+
 }  // namespace
 }  // namespace ebb::test::filters_test

@@ -142,5 +142,25 @@ TEST(PdbTrackerOrderTest, TheFirstSpentBudgetDecidesHoweverManyPodsThereAre) {
   }
 }
 
+TEST_F(PdbTrackerTest, EachBudgetCountsItsOwnPods) {
+  const auto verdict = Track({Budget("web").Matching("app", "web").Allows(2),
+                              Budget("db").Matching("app", "db").Allows(1)})
+                           .CanRemovePods(all_);
+  EXPECT_TRUE(verdict.can_remove);
+  EXPECT_TRUE(verdict.in_parallel);
+  EXPECT_EQ(verdict.blocking_pod, kNoPod);
+}
+
+TEST_F(PdbTrackerTest, OfBudgetsThatSlowDownTheLastPodOfTheLastOneIsNamed) {
+  const auto verdict = Track({Budget("web").Matching("app", "web").Allows(1),
+                              Budget("everything").MatchingEverything().Allows(1),
+                              Budget("enough").MatchingEverything().Allows(3)})
+                           .CanRemovePods(all_);
+  EXPECT_TRUE(verdict.can_remove);
+  EXPECT_FALSE(verdict.in_parallel);
+  EXPECT_EQ(verdict.blocking_pod, PodId{2});
+  EXPECT_EQ(verdict.pdb, PdbId{1});
+}
+
 }  // namespace
 }  // namespace ebb::pdb_tracker_test

@@ -275,5 +275,38 @@ TEST(ClustermanCloudSizeTest, WholeNumbersAreThoseThatADoubleCounts) {
   EXPECT_EQ(CloudSize(group, 4), 6);
 }
 
+TEST(ClustermanConstrainTest, TheLastLimitThatCutIsTheOneThatIsTold) {
+  EXPECT_EQ(
+      ConstrainFrom(110, 120),
+      (ClustermanConstraint{
+          .requested = 120,
+          .ask = 10,
+          .step = -5,
+          .restricted = 105,
+          .capacity = 105,
+          .limit = ClustermanLimit::kMaxWeightToRemove,
+          .warning = "Requested target capacity 120; restricting to 105 due to scaling limits."}));
+  EXPECT_EQ(ConstrainFrom(110, 120, {.no_scale_down = true}).limit, ClustermanLimit::kNoScaleDown);
+}
+
+TEST(ClustermanConstrainTest, ARequestThatIsNoNumberMovesNothing) {
+  const ClustermanConstraint nothing = ConstrainFrom(50, std::nan(""));
+  EXPECT_EQ(nothing.step, 0);
+  EXPECT_EQ(nothing.capacity, 50);
+  EXPECT_EQ(nothing.limit, ClustermanLimit::kNone);
+}
+
+// Its groups have room for three units each, so that what is not refused ends soon.
+TEST(ClustermanBalanceTest, StepsTimesGroupsAreAHundredMillionAtMost) {
+  const std::vector<ClustermanGroup> one = {Group("a", 0, 0, 3)};
+  EXPECT_EQ(Balance(one, 1e8).outcome, Outcome::kNoRoom);
+  EXPECT_EQ(Balance(one, 1e8 + 1).outcome, Outcome::kTooManySteps);
+  const std::vector<ClustermanGroup> two = {Group("a", 0, 0, 3), Group("b", 0, 0, 3)};
+  EXPECT_EQ(Balance(two, 5e7).outcome, Outcome::kNoRoom);
+  EXPECT_EQ(Balance(two, 5e7 + 1).outcome, Outcome::kTooManySteps);
+  EXPECT_EQ(Balance(two, -5e7).outcome, Outcome::kNoRoom);
+  EXPECT_EQ(Balance(two, -5e7 - 1).outcome, Outcome::kTooManySteps);
+}
+
 }  // namespace
 }  // namespace ebb::clusterman_capacity_test

@@ -476,5 +476,52 @@ TEST(ClustermanDrainerTest, EveryNegativeTimeIsAProblem) {
   EXPECT_TRUE(Problems(zero).empty());
 }
 
+TEST(ClustermanDrainerTest, MessagesAreNumberedInTheOrderOfSending) {
+  ClustermanDrainState state;
+  Submit(Host("a"), 10, state);
+  Submit(Host("b"), 20, state);
+  Warn("i-c", 30, state);
+  ClustermanHost warned;
+  warned.instance_id = "i-c";
+  ClustermanDrainState expected;
+  expected.drains = {.next_id = 2, .messages = {{0, 10, Host("a")}, {1, 20, Host("b")}}};
+  expected.warnings = {.next_id = 1, .messages = {{0, 30, warned}}};
+  EXPECT_EQ(state, expected);
+}
+
+TEST(ClustermanDrainerTest, OnlyAttemptsBeyondTheFirstAreNoDuplicates) {
+  Drainer drainer;
+  Submit(Host("a"), 0, drainer.state);
+  drainer.Tick(0);
+  ClustermanHost host = Host("a");
+  host.attempt = 0;
+  Submit(host, 5, drainer.state);
+  EXPECT_EQ(drainer.Tick(5), Outcome::kDuplicate);
+  host.attempt = 2;
+  Submit(host, 10, drainer.state);
+  EXPECT_EQ(drainer.Tick(10), Outcome::kDrained);
+}
+
+TEST(ClustermanDrainerTest, EachAttemptKeepsDuplicatesAwayForAnotherHalfHour) {
+  Drainer drainer;
+  drainer.backend.drains = false;
+  Submit(Host("a"), 0, drainer.state);
+  drainer.Tick(0);
+  EXPECT_EQ(drainer.state.draining_until_s, (std::map<std::string, int64_t>{{"i-a", 1800}}));
+  drainer.Tick(15);
+  EXPECT_EQ(drainer.state.draining_until_s, (std::map<std::string, int64_t>{{"i-a", 1815}}));
+  Submit(Host("a"), 20, drainer.state);
+  EXPECT_EQ(drainer.Tick(20), Outcome::kDuplicate);
+  EXPECT_EQ(drainer.state.draining_until_s, (std::map<std::string, int64_t>{{"i-a", 1815}}))
+      << "a duplicate does not";
+}
+
+TEST(ClustermanDrainerTest, AThresholdBeforeTheBeginningOfTimeIsOver) {
+  Drainer drainer;
+  drainer.options.pools["p"].draining_time_threshold_seconds = -1;
+  Submit(Host("a", std::numeric_limits<int64_t>::min()), 0, drainer.state);
+  EXPECT_EQ(drainer.Tick(0), Outcome::kGivenUp);
+}
+
 }  // namespace
 }  // namespace ebb::clusterman_drainer_test

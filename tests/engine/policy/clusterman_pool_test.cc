@@ -198,5 +198,45 @@ TEST(ClustermanPoolTest, PodsOfNodesThatCannotBeScheduledWaitAsWell) {
   EXPECT_EQ(pool.allocated, ClustermanAmounts{});
 }
 
+TEST(ClustermanPoolTest, APriorityIsThatOfTheLargestTaskWhereverItStands) {
+  ClustermanObservation observation;
+  observation.agents = {Agent("n", {Pod({9, 9000, 0, 0}, ClustermanPodPhase::kOther),
+                                    Pod({3, 500, 0, 0}), Pod({1, 0, 0, 0})})};
+  observation.instances = {Instance("a", "ip-n")};
+  const ClustermanPool pool = ReadPool({}, observation);
+  EXPECT_EQ(pool.nodes[0].task_count, 2);
+  EXPECT_EQ(pool.nodes[0].priority, 6.5);  // 2 * 3 cores + 0.5 GB.
+  EXPECT_EQ(pool.nodes[0].state, State::kRunning);
+}
+
+TEST(ClustermanPoolTest, CapacitiesMayBeAsLargeAsDoublesCount) {
+  constexpr double kLargest = 9007199254740992.0;
+  ClustermanObservation good;
+  good.groups = {{.id = "g", .max_capacity = -kLargest}};
+  good.groups[0].target_capacity = good.groups[0].min_capacity = -kLargest;
+  good.groups[0].stale_weight = kLargest;
+  good.instances = {Instance("a", "")};
+  good.instances[0].weight = kLargest;
+  EXPECT_EQ(Fault(good), "");
+  const auto fault = [&](auto change) {
+    ClustermanObservation bad = good;
+    change(bad);
+    return Fault(bad);
+  };
+  const std::string capacity = "group g: capacity is no number, or too large";
+  EXPECT_EQ(fault([](auto& o) { o.groups[0].max_capacity *= 2; }), capacity);
+  EXPECT_EQ(fault([](auto& o) { o.groups[0].min_capacity *= 2; }), capacity);
+  EXPECT_EQ(fault([](auto& o) { o.groups[0].stale_weight *= 2; }), capacity);
+  EXPECT_EQ(fault([](auto& o) { o.instances[0].weight *= 2; }), "instance a: weight");
+}
+
+TEST(ClustermanPoolTest, WithoutNodesThereIsNothingToTakeDaemonsetsFrom) {
+  ClustermanOptions exclude;
+  exclude.exclude_daemonset_pods = true;
+  const ClustermanPool pool = ReadPool(exclude, ClustermanObservation{});
+  EXPECT_EQ(pool.total, ClustermanAmounts{});
+  EXPECT_TRUE(pool.nodes.empty());
+}
+
 }  // namespace
 }  // namespace ebb::clusterman_pool_test

@@ -312,5 +312,27 @@ TEST(ClustermanPruneTest, OnlyWhatRunsAndHasJoinedIsNoOrphan) {
   EXPECT_FALSE(prune.reached_target);
 }
 
+TEST(ClustermanPruneTest, AnOrphanThatGoesLeavesWhatHasJoinedAsItIs) {
+  std::vector<ClustermanNode> nodes = {Node("a"), Node("o"), Node("b")};
+  nodes[1].state = State::kOrphaned;
+  // Two have joined, so one of them may go as well.
+  EXPECT_EQ(Decide(nodes, 1), "o:mark a:mark");
+  const ClustermanPrune prune = Prune(OneGroup(nodes), nodes, kFree, {}, 1);
+  EXPECT_EQ(prune.chosen, (std::vector<ClustermanPrunedGroup>{{"g", {1, 0}}}));
+  EXPECT_TRUE(prune.reached_target);
+}
+
+TEST(ClustermanPruneTest, GroupsThatAreMarkedInTurnsKeepTheirPlaces) {
+  std::vector<ClustermanNode> nodes = {Node("a", 1), Node("b", 2), Node("c", 3), Node("d", 4)};
+  nodes[1].group_id = nodes[3].group_id = "h";
+  const std::vector<ClustermanGroup> groups = {{.id = "g", .fulfilled_capacity = 2},
+                                               {.id = "h", .fulfilled_capacity = 2}};
+  EXPECT_EQ(Prune(groups, nodes, kFree, {}, 0).chosen,
+            (std::vector<ClustermanPrunedGroup>{{"g", {0, 2}}, {"h", {1, 3}}}));
+  // Targets of one group leave the other's as it is.
+  EXPECT_EQ(Prune(groups, nodes, kFree, {{"g", 2}}, 0).chosen,
+            (std::vector<ClustermanPrunedGroup>{{"h", {1, 3}}}));
+}
+
 }  // namespace
 }  // namespace ebb::clusterman_prune_test

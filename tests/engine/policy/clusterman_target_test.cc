@@ -259,5 +259,20 @@ TEST(ClustermanTargetTest, WhatIsForgottenIsOlderThanTheFirstPointThatCounts) {
   EXPECT_EQ(history.total[0].front().value, 2);
 }
 
+TEST(ClustermanTargetTest, EmptyPoolIsSizedByALaterResourceWhereAnEarlierOneSaysNothing) {
+  ClustermanHistory history = History();
+  history.total[1] = history.total[0];
+  history.total[0].clear();
+  const ClustermanTargetInput pool = EmptyPool({32, 8, std::nullopt, std::nullopt}, &history);
+  EXPECT_DOUBLE_EQ(Compute(pool).capacity, 8 / 4.0 / 0.8);
+  // So little that a unit of weight holds none of it.
+  history.total[0] = history.total[1];
+  for (ClustermanPoint& point : history.total[0]) point.value = 5e-324;
+  EXPECT_EQ(Compute(pool).rule, Rule::kFromHistory);
+  EXPECT_DOUBLE_EQ(Compute(pool).capacity, 8 / 4.0 / 0.8);
+  history.total[1].clear();
+  EXPECT_EQ(Compute(pool).rule, Rule::kNoHistory);
+}
+
 }  // namespace
 }  // namespace ebb::clusterman_target_test

@@ -520,5 +520,55 @@ TEST(ClustermanTest, OrphansAndCapacitiesAreOfEachGroupInItsOrder) {
   EXPECT_EQ(Actions(grows.Decide()), "set capacity g:25, set capacity h:25");
 }
 
+TEST(ClustermanTest, NodesOfSeveralGroupsGoInOneRound) {
+  Pool pool(2);
+  pool.AddNode("h", "2", true);
+  pool.AddNode("h", "3", true);
+  pool.observation.groups[1].target_capacity = 20;
+  pool.Ask(16);  // 16 of 40 cores are 40 %: half of what there is.
+  EXPECT_EQ(Actions(pool.Decide()),
+            "set capacity g:10, set capacity h:10, terminate g:i-0, terminate h:i-2");
+  pool.options.draining_enabled = true;
+  EXPECT_EQ(Actions(pool.Decide()),
+            "set capacity g:10, set capacity h:10, drain g:i-0, drain h:i-2");
+}
+
+TEST(ClustermanTest, WhatThePoolIsIsRememberedAlsoByARoundThatIsRefused) {
+  Pool pool(4);
+  pool.Decide();
+  ClustermanHistory expected;
+  expected.non_orphan_fulfilled_capacity = {{kNow, 40}};
+  expected.total[0] = {{kNow, 40}};
+  expected.total[1] = {{kNow, 4000}};
+  EXPECT_EQ(pool.state.history, expected);  // Neither disk nor GPUs: there are none.
+
+  pool.Ask(8);
+  pool.options.pool.excluded_resources = {ClustermanResource::kCpus};
+  EXPECT_EQ(pool.Decide(kNow + 60).refusal, Refusal::kNoUsableResource);
+  expected.non_orphan_fulfilled_capacity.push_back({kNow + 60, 40});
+  expected.total[0].push_back({kNow + 60, 40});
+  expected.total[1].push_back({kNow + 60, 4000});
+  EXPECT_EQ(pool.state.history, expected);
+}
+
+TEST(ClustermanTest, ATotalBeyondAllNumbersIsToldAsThat) {
+  Pool pool(2);
+  for (ClustermanAgent& agent : pool.observation.agents) agent.allocatable[0] = 1e308;
+  EXPECT_EQ(pool.Decide().subject, "nodes: the total is no finite number");
+}
+
+TEST(ClustermanTest, ThePoolsOwnSignalKnowsThePoolsMargin) {
+  Pool pool(3);
+  pool.options.signal.internal = true;
+  pool.options.signal.parameters.v2 = true;
+  pool.options.pool.target_capacity_margin = 0.5;
+  ClustermanPod waiting;
+  waiting.phase = ClustermanPodPhase::kUnschedulable;
+  pool.observation.pending_pods = {waiting};
+  const ClustermanDecision decision = pool.Decide();
+  EXPECT_FALSE(decision.used_default_signal);
+  EXPECT_EQ(*decision.request, (ClustermanRequest{45, 4500, 0, 0}));
+}
+
 }  // namespace
 }  // namespace ebb::clusterman_test

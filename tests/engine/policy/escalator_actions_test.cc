@@ -462,5 +462,56 @@ TEST(EscalatorScaleUpTest, UntaintingOneOfManyFailuresGoesOnToTheOldest) {
   EXPECT_EQ(up.desired, 11);
 }
 
+TEST(EscalatorReapTest, ABatchThatStopsTellsWhereAndWhy) {
+  Group group(3);
+  for (size_t i = 0; i < 3; ++i) group.Taint(i, 5000);
+  group.calls.failing = {"terminate b"};
+  EXPECT_EQ(ReapTainted(group.Round(), false), (EscalatorReap{.ready = Nodes{0, 1, 2},
+                                                              .terminated = Nodes{0},
+                                                              .error = ReapError::kCloud,
+                                                              .node = 1,
+                                                              .why = "no terminate b"}));
+  group.calls.failing.clear();
+  group.Node(1).in_cloud_group = false;
+  EXPECT_EQ(ReapTainted(group.Round(), false), (EscalatorReap{.ready = Nodes{0, 1, 2},
+                                                              .terminated = Nodes{0},
+                                                              .error = ReapError::kForeignNode,
+                                                              .node = 1}));
+}
+
+TEST(EscalatorReapTest, NothingToReapAtTheCloudsMinIsNoError) {
+  Group group(2);
+  group.cloud = {.min = 10, .max = 20, .desired = 10};
+  group.Taint(0, 10);  // Too young.
+  EXPECT_EQ(ReapTainted(group.Round(), false), EscalatorReap{});
+  EXPECT_EQ(ReapForceTainted(group.Round()), EscalatorReap{});
+}
+
+TEST(EscalatorScaleDownTest, BothMinimaMayBoundOneAfterTheOther) {
+  Group group(5);
+  group.min_nodes = 2;
+  group.cloud = {.min = 8, .max = 20, .desired = 10};
+  EXPECT_EQ(ScaleGroupDown(group.Round(), 4).allowed, 2);
+  EXPECT_EQ(group.Forced(), "min_nodes cloud_min ");
+  EXPECT_EQ(group.calls.made, "taint a, taint b");
+}
+
+TEST(EscalatorScaleUpTest, NodesOfOneSecondAreUntaintedInListOrder) {
+  Group group(3);
+  for (size_t i = 0; i < 3; ++i) group.Taint(i).created_s = 5;
+  ScaleGroupUp(group.Round(), 2);
+  EXPECT_EQ(group.calls.made, "untaint a, untaint b");
+}
+
+TEST(EscalatorUnhealthyTest, ANodeThatCannotBeTaintedIsToldAndTheNextIsTried) {
+  Group group(3);
+  group.unhealthy_grace_ns = kMinute;
+  for (size_t i = 0; i < 3; ++i) group.Node(i).ready = false;
+  group.calls.failing = {"taint a"};
+  const EscalatorTaints taints = TaintUnhealthy(group.Round());
+  EXPECT_EQ(taints.nodes, (Nodes{1, 2}));
+  EXPECT_EQ(taints.failures, (std::vector<EscalatorFailure>{{0, "no taint a"}}));
+}
+
 }  // namespace
 }  // namespace ebb::escalator_actions_test

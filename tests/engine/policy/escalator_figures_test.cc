@@ -219,5 +219,14 @@ TEST(EscalatorFiguresTest, OneNodeWithoutItsMemoryIsTheFirstAgain) {
   EXPECT_EQ(Ask(Thresholds(), from_zero, {7, 7}, {1, 1}, 0), (EscalatorAsk{Rule::kFromZero, 10}));
 }
 
+// Options that Problems() refuses; the arithmetic stands them.
+TEST(EscalatorFiguresTest, GrowthThatIsNoNumberIsNoneAndShrinkingStaysAtItsEnd) {
+  EscalatorOptions options;
+  EXPECT_EQ(Ask(options, {.cpu = 5, .memory = 5}, {}, {}, 0), (EscalatorAsk{Rule::kGrow, 0}));
+  options.scale_up_threshold_percent = -1;
+  EXPECT_EQ(Ask(options, {.cpu = 1e300, .memory = 1e300}, {}, {}, 10),
+            (EscalatorAsk{Rule::kGrow, -kLargest - 1}));
+}
+
 }  // namespace
 }  // namespace ebb::escalator_figures_test

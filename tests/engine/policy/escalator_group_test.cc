@@ -207,5 +207,11 @@ TEST(EscalatorGroupTest, EveryAmountBelowZeroIsAFault) {
   EXPECT_EQ(Fault(good), "pod p: overhead: below 0");
 }
 
+TEST(EscalatorGroupTest, AnAffinityToAnotherValueIsToAnotherGroup) {
+  const EscalatorExpression other{.key = "k", .values = {"u", "w"}};
+  EXPECT_FALSE(IsOf("g", {.required_node_affinity = {other}, .has_affinity = true}));
+  EXPECT_TRUE(IsOf("g", {.node_selector = {{"k", "v"}}, .required_node_affinity = {other}}));
+}
+
 }  // namespace
 }  // namespace ebb::escalator_group_test

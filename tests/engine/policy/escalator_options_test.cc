@@ -196,5 +196,78 @@ TEST(EscalatorOptionsTest, WhatIsNoDurationCountsZero) {
   EXPECT_TRUE(durations.HasHealth());
 }
 
+TEST(EscalatorOptionsTest, EveryProblemIsToldInTheProgramsWords) {
+  std::string texts;
+  for (const EscalatorProblem& problem : Problems({})) texts += std::string(problem.text) + "\n";
+  EXPECT_EQ(
+      texts,
+      "name cannot be empty\n"
+      "label_key cannot be empty\n"
+      "label_value cannot be empty\n"
+      "cloud_provider_group_name cannot be empty\n"
+      "taint_upper_capacity_threshold_percent must be larger than 0\n"
+      "taint_lower_capacity_threshold_percent must be larger than 0\n"
+      "scale_up_threshold_percent must be larger than 0\n"
+      "taint_lower_capacity_threshold_percent must be less than "
+      "taint_upper_capacity_threshold_percent\n"
+      "taint_upper_capacity_threshold_percent must be less than scale_up_threshold_percent\n"
+      "soft_delete_grace_period must not be empty\n"
+      "hard_delete_grace_period must not be empty\n"
+      "soft_delete_grace_period failed to parse into a time.Duration. check your formatting.\n"
+      "hard_delete_grace_period failed to parse into a time.Duration. check your formatting.\n"
+      "soft_delete_grace_period must be less than hard_delete_grace_period\n"
+      "scale_up_cool_down_period must not be empty\n"
+      "soft_delete_grace_period failed to parse into a time.Duration. check your formatting.\n");
+  EXPECT_EQ(Problem([](auto& o) { o.max_node_age = "1d"; }),
+            "max_node_age failed to parse into a time.Duration. Set to '0' or '' to disable, or a "
+            "positive Go duration to enable.");
+}
+
+TEST(EscalatorOptionsTest, TheSmallestAndTheLargestThatIsAllowedHasNoProblem) {
+  EXPECT_EQ(Problem([](auto& o) { o.min_nodes = 0, o.max_nodes = 1; }), "");
+  EXPECT_EQ(Problem([](auto& o) { o.health_check_newest_nodes_percent = 1; }), "");
+  EXPECT_EQ(Problem([](auto& o) { o.max_unhealthy_nodes_percent = 99; }), "");
+  EXPECT_EQ(Problem([](auto& o) { o.unhealthy_node_grace_period = "1ns"; }), "");
+  EXPECT_EQ(Problem([](auto& o) { o.scale_up_cool_down_period = "1ns"; }), "");
+  EXPECT_EQ(Problem([](auto& o) {
+              o.taint_lower_capacity_threshold_percent = 1;
+              o.taint_upper_capacity_threshold_percent = 2;
+              o.scale_up_threshold_percent = 3;
+            }),
+            "");
+  for (const char* effect : {"", "NoSchedule", "NoExecute"}) {
+    EXPECT_EQ(Problem([&](auto& o) { o.taint_effect = effect; }), "") << effect;
+  }
+  EXPECT_EQ(Problem([](auto& o) { o.aws_lifecycle = "on-demand"; }), "");
+}
+
+TEST(EscalatorOptionsTest, EachThresholdIsLargerThanZeroByItself) {
+  EscalatorOptions options = Good();
+  options.taint_lower_capacity_threshold_percent = 0;
+  options.taint_upper_capacity_threshold_percent = 1;
+  EXPECT_EQ(Keys(options), "taint_lower_capacity_threshold_percent ");
+  options.taint_lower_capacity_threshold_percent = -1;
+  options.taint_upper_capacity_threshold_percent = 0;
+  options.scale_up_threshold_percent = 1;
+  EXPECT_EQ(Keys(options),
+            "taint_upper_capacity_threshold_percent taint_lower_capacity_threshold_percent ");
+}
+
+TEST(EscalatorOptionsTest, AMaximumAloneIsCheckedToo) {
+  EscalatorOptions options = Good();
+  options.min_nodes = 0;
+  options.max_nodes = -1;
+  EXPECT_EQ(Keys(options), "min_nodes max_nodes ");
+}
+
+TEST(EscalatorOptionsTest, NoPartOfADurationMayBeTooLong) {
+  EXPECT_EQ(ParseGoDuration("9223372036.854775807s"), std::numeric_limits<int64_t>::max());
+  EXPECT_EQ(ParseGoDuration("9223372036.854775808s"), std::nullopt);
+  EXPECT_EQ(ParseGoDuration("9223372036.9s"), std::nullopt);
+  // The sum of its parts would begin again at 0.
+  EXPECT_EQ(ParseGoDuration("-9223372036854775808ns2562047.9h"), std::nullopt);
+  EXPECT_EQ(ParseGoDuration("2562047h"), int64_t{2562047} * 3600 * kSecond);
+}
+
 }  // namespace
 }  // namespace ebb::escalator_options_test

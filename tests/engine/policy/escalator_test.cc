@@ -622,5 +622,31 @@ TEST(EscalatorTest, BoundsAreTheCloudsOnlyIfBothAreZero) {
   EXPECT_EQ(group.Decide().max_nodes, 10);
 }
 
+TEST(EscalatorTest, NoNodesAreExpectedAfterARoundThatAskedForNone) {
+  Group group(2);
+  group.Fill(50);
+  EXPECT_EQ(group.Decide().new_nodes, std::nullopt);
+}
+
+TEST(EscalatorTest, ANegativeMaximumAgeReplacesNothing) {
+  Group group(3);
+  group.options.min_nodes = 3;
+  group.options.max_node_age = "-1h";
+  group.Fill(50);
+  EXPECT_EQ(group.Decide().delta, 0);
+}
+
+TEST(EscalatorTest, ARoundMayBeForcedTwice) {
+  Group group(3);
+  group.options.min_nodes = 3;
+  group.options.max_node_age = "1h";
+  group.options.scale_on_starve = true;
+  group.AddPod(1001, EscalatorPhase::kPending);
+  const EscalatorDecision round = group.Decide();
+  EXPECT_EQ(round.ask->delta, -1);
+  EXPECT_EQ(round.delta, 1);
+  EXPECT_EQ(Forced(round), "starve max_age ");
+}
+
 }  // namespace
 }  // namespace ebb::escalator_test

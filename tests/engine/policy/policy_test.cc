@@ -2022,5 +2022,258 @@ TEST(PolicyTest, ReplicatorsProblemsAreTold) {
               ElementsAre(PolicyProblem{"", "replicator_min: 5 is above replicator_max, 4"}));
 }
 
+// ---------------------------------------------------------------- what all schools tell
+
+TEST(PolicyTest, WhatIsNoStateIsDeniedAndLeftAsItIsWhateverEnded) {
+  PolicyDecision expected;
+  expected.reason = "state_unreadable";
+  expected.denied_by = "state";
+  for (const std::string& school : PolicyRegistry().Names()) {
+    const std::unique_ptr<Policy> policy = Make(school, Sample(school));
+    std::string state = "nonsense";
+    EXPECT_EQ(policy->Decide(Pool(1, {}), kNow, &state), expected) << school;
+    for (const bool succeeded : {true, false}) {
+      policy->Ended(succeeded, kNow, &state);
+      EXPECT_EQ(state, "nonsense") << school;
+    }
+  }
+}
+
+TEST(PolicyTest, EachSchoolIsToldInASentenceAndZeroHasItsMeaning) {
+  const PolicyRegistry registry;
+  EXPECT_EQ(registry.Find("clusterman")->summary,
+            "Keeps utilization at a setpoint, within a margin and limits of a step");
+  EXPECT_EQ(registry.Find("escalator")->summary,
+            "Keeps what pods request between thresholds of what nodes can hold");
+  EXPECT_EQ(registry.Find("maestro")->summary,
+            "Tries triggers in order, over points of utilization in time");
+  EXPECT_EQ(registry.Find("replicator")->summary,
+            "Keeps room for the loss of some nodes and for each scaled job to grow by one");
+  const auto help = [&](std::string_view school, std::string_view path) -> std::string {
+    for (const PolicyKey& key : registry.Find(school)->keys) {
+      if (key.path == path) return key.help;
+    }
+    return "(absent)";
+  };
+  EXPECT_EQ(help("clusterman", "scaling_limits.max_tasks_to_kill"),
+            "A node goes only with fewer; 0: empty nodes only");
+  EXPECT_EQ(help("escalator", "min_nodes"),
+            "Fewest untainted nodes; with max_nodes 0: the cloud group's");
+  EXPECT_EQ(help("maestro", "max"), "Most rooms; 0: no bound");
+  for (const char* const path : {"up.metricsTrigger[].delta", "down.metricsTrigger[].delta"}) {
+    EXPECT_EQ(help("maestro", path), "Of type legacy: rooms, below 0 to go down");
+  }
+}
+
+// ---------------------------------------------------------------- Clusterman's finer points
+
+TEST(PolicyTest, ClustermanCountsAllContainersButThoseThatStart) {
+  PolicyObservation pool = TenIdle();
+  AddPod(pool, 0, {.cpu_milli = 500, .memory_bytes = 2'000'000});
+  std::vector<PolicyContainer>& containers = pool.nodes[0].pods[0].containers;
+  containers.push_back({.cpu_milli = 250, .memory_bytes = 1'000'000});
+  containers.insert(containers.begin(), PolicyContainer{.is_init = true, .cpu_milli = 900});
+  std::string state;
+  const PolicyDecision decision =
+      Make("clusterman", Sample("clusterman"))->Decide(pool, kNow, &state);
+  EXPECT_EQ(Figure(decision, "allocated cpus"), "0.75");
+  EXPECT_EQ(Figure(decision, "allocated mem"), "3");
+}
+
+TEST(PolicyTest, ANodeThatLeavesIsTheFirstThatClustermanChooses) {
+  PolicyObservation pool = TenIdle();
+  pool.nodes[9].is_leaving = true;
+  pool.cloud = {.min = 8, .max = 1000, .desired = 10};
+  std::string state;
+  const PolicyDecision decision =
+      Make("clusterman", Sample("clusterman"))->Decide(pool, kNow, &state);
+  EXPECT_EQ(decision.delta, -1) << "two go, of which one goes anyway";
+  ASSERT_EQ(decision.candidates->size(), 9u);
+  EXPECT_EQ(decision.candidates->front(), "node-0");
+}
+
+TEST(PolicyTest, TheCloudsMaxLeavesClustermanRoomForLessThanANode) {
+  PolicyObservation pool = TenIdle();
+  pool.cloud = {.min = 0, .max = 10, .desired = 10};
+  pool.signals["cpus"] = {.value = 9};
+  std::string state;
+  const PolicyDecision decision =
+      Make("clusterman", ClustermanWithSignals())->Decide(pool, kNow, &state);
+  EXPECT_EQ(decision.delta, 0);
+  EXPECT_EQ(decision.direction, PolicyDirection::kUp);
+  EXPECT_EQ(decision.denied_by, "less than a node");
+  ASSERT_EQ(decision.warnings.size(), 1u);
+  EXPECT_TRUE(decision.warnings[0].ends_with(" is 10")) << decision.warnings[0];
+}
+
+TEST(PolicyTest, ALimitThatLeavesSomeOfAStepDidNotDenyIt) {
+  PolicyObservation pool = TenIdle();
+  for (size_t i = 0; i < 10; ++i) AddPod(pool, i, {.cpu_milli = 100, .memory_bytes = 1});
+  PolicySettings settings = Sample("clusterman");
+  settings.Set("scaling_limits.max_weight_to_remove", int64_t{5});
+  std::string state;
+  const PolicyDecision decision = Make("clusterman", settings)->Decide(pool, kNow, &state);
+  EXPECT_EQ(decision.delta, 0);
+  EXPECT_EQ(Figure(decision, "limited by"), "max_weight_to_remove");
+  EXPECT_EQ(Figure(decision, "step within limits"), "-5");
+  EXPECT_EQ(decision.denied_by, "no node may be killed");
+}
+
+TEST(PolicyTest, ClustermanNamesThePodThatItCannotRead) {
+  PolicyObservation pool = TenIdle();
+  AddPod(pool, 4, {.cpu_milli = 100, .memory_bytes = -5});
+  const std::unique_ptr<Policy> policy = Make("clusterman", Sample("clusterman"));
+  std::string state;
+  const PolicyDecision decision = policy->Decide(pool, kNow, &state);
+  EXPECT_EQ(decision.denied_by, "error in the observation");
+  EXPECT_THAT(decision.warnings, ElementsAre("pod shop/pod-0: requests"));
+}
+
+TEST(PolicyTest, AnOffsetBelowZeroIsToldAndTakenOff) {
+  PolicyObservation pool = Pool(100, {.cpu_milli = 1000, .memory_bytes = 100 * kGib});
+  pool.signals["cpus"] = {.value = 96};
+  PolicySettings settings = ClustermanWithSignals();
+  settings.Set("autoscaling.setpoint", 0.8);
+  settings.Set("scaling_limits.max_capacity", int64_t{1000});
+  std::string state = "12 clusterman/1 0 1 -3 0 0 0 0 0 0 0 ";
+  const PolicyDecision decision = Make("clusterman", settings)->Decide(pool, kNow, &state);
+  EXPECT_EQ(Figure(decision, "offset"), "-3");
+  EXPECT_EQ(decision.delta, 17);
+}
+
+// ---------------------------------------------------------------- Escalator's finer points
+
+TEST(PolicyTest, EscalatorTakesWhatPodsUseOffTheNodesThatTheyRunOn) {
+  PolicyObservation pool = Pool(2, {.cpu_milli = 1000, .memory_bytes = 1000});
+  for (size_t i = 0; i < 2; ++i) AddPod(pool, i, {.cpu_milli = 300, .memory_bytes = 10});
+  AddPending(pool, {.cpu_milli = 700, .memory_bytes = 10});
+  PolicySettings settings = Sample("escalator");
+  settings.Set("scale_on_starve", true);
+  std::string state;
+  EXPECT_EQ(Make("escalator", settings)->Decide(pool, kNow, &state).delta, 0) << "it fits";
+  pool.pending[0].containers[0].cpu_milli = 701;
+  const PolicyDecision starved = Make("escalator", settings)->Decide(pool, kNow, &(state = ""));
+  EXPECT_EQ(starved.delta, 1);
+  EXPECT_EQ(Figure(starved, "bounded or forced by"), "starve");
+}
+
+TEST(PolicyTest, EscalatorNamesAllUnlikeNodesAndPodsWithoutRequests) {
+  PolicyObservation pool = Pool(5, {.cpu_milli = 1000, .memory_bytes = 1000});
+  for (const size_t i : {3u, 4u}) pool.nodes[i].allocatable.memory_bytes = 2000;
+  for (int i = 0; i < 2; ++i) {
+    AddPod(pool, 0, {.cpu_milli = 10, .memory_bytes = 10});
+    pool.nodes[0].pods.back().containers[0].cpu_milli.reset();
+  }
+  std::string state;
+  EXPECT_THAT(
+      Make("escalator", Sample("escalator"))->Decide(pool, kNow, &state).warnings,
+      ElementsAre("nodes are not as large as most: node-3, node-4",
+                  "pods have a container without cpu or memory requests: shop/pod-0, shop/pod-1"));
+}
+
+TEST(PolicyTest, EscalatorGrowsBackToItsMinimumUnlessTheCloudIsFull) {
+  PolicyObservation pool = Pool(2, {.cpu_milli = 1000, .memory_bytes = 1000});
+  pool.nodes[0].is_cordoned = true;
+  PolicySettings settings = Sample("escalator");
+  settings.Set("min_nodes", int64_t{2});
+  const std::unique_ptr<Policy> policy = Make("escalator", settings);
+  std::string state;
+  const PolicyDecision grows = policy->Decide(pool, kNow, &state);
+  EXPECT_EQ(grows.delta, 1);
+  EXPECT_EQ(grows.direction, PolicyDirection::kUp);
+  EXPECT_EQ(grows.reason, "below_untainted_min");
+  EXPECT_EQ(grows.denied_by, "");
+  pool.cloud->max = 2;
+  const PolicyDecision full = policy->Decide(pool, kNow, &(state = ""));
+  EXPECT_EQ(full.delta, 0);
+  EXPECT_EQ(full.direction, PolicyDirection::kStay);
+  EXPECT_EQ(full.reason, "below_untainted_min");
+  EXPECT_EQ(full.denied_by, "beyond_maximum");
+  EXPECT_THAT(full.warnings,
+              ElementsAre("refusing to scaleup up beyond the maximum size of the autoscaling group "
+                          "(TargetSize: 2; MaxNodes: 10). Taking no action"));
+}
+
+TEST(PolicyTest, EscalatorDecidesNothingForNodesWithoutCapacity) {
+  std::string state;
+  const PolicyDecision decision =
+      Make("escalator", Sample("escalator"))->Decide(Pool(1, {.memory_bytes = 1000}), kNow, &state);
+  EXPECT_EQ(decision.delta, 0);
+  EXPECT_EQ(decision.reason, "calc_error");
+  EXPECT_EQ(decision.denied_by, "divide_by_zero");
+  EXPECT_THAT(decision.warnings, ElementsAre("cannot divide by zero in percent calculation"));
+}
+
+TEST(PolicyTest, AFixedSizeDoesNotHideOtherProblemsOfEscalator) {
+  PolicySettings settings = Sample("escalator");
+  settings.Set("min_nodes", int64_t{2});
+  settings.Set("max_nodes", int64_t{2});
+  settings.Set("taint_effect", "Never");
+  std::vector<PolicyProblem> problems;
+  EXPECT_EQ(PolicyRegistry().Make("escalator", settings, &problems), nullptr);
+  EXPECT_THAT(problems, ElementsAre(PolicyProblem{"taint_effect",
+                                                  "taint_effect must be valid kubernetes taint"}));
+}
+
+// ---------------------------------------------------------------- Maestro's finer points
+
+TEST(PolicyTest, SignalsOfOtherNamesDoNotHideMaestrosRooms) {
+  PolicyObservation pool = MaestroPool();
+  pool.signals["a queue"] = pool.signals["zone"] = {.value = 5};
+  std::string state;
+  const PolicyDecision decision = Make("maestro", MaestroSettings())->Decide(pool, kNow, &state);
+  EXPECT_EQ(Figure(decision, "rooms occupied"), "75");
+  EXPECT_EQ(Figure(decision, "rooms ready"), "25");
+  EXPECT_EQ(Figure(decision, "rooms above max that fill no node"), "(absent)");
+}
+
+TEST(PolicyTest, MaestroTriesItsTriggersInTheirOrder) {
+  PolicySettings settings = MaestroSettings();
+  settings.SetCount("up.metricsTrigger", 2);
+  settings.Set("up.metricsTrigger[0].usage", int64_t{90});
+  settings.Set("up.metricsTrigger[1].type", "legacy");
+  settings.Set("up.metricsTrigger[1].usage", int64_t{50});
+  settings.Set("up.metricsTrigger[1].delta", int64_t{30});
+  std::string state;
+  const PolicyDecision decision = Make("maestro", settings)->Decide(MaestroPool(), kNow, &state);
+  EXPECT_EQ(decision.delta, 3);
+  EXPECT_EQ(Figure(decision, "up.metricsTrigger[0] room"),
+            "utilization 0.75, 0 of 1 points beyond, window 0, no match");
+  EXPECT_EQ(Figure(decision, "up.metricsTrigger[1] legacy"),
+            "utilization 0.75, 1 of 1 points beyond, window 0, matches, delta 30");
+}
+
+TEST(PolicyTest, MaestrosNodesWithMoreRoomsThanCanBeCountedHaveNone) {
+  const auto ready = [](int64_t rooms_per_node) {
+    PolicySettings settings = Sample("maestro");
+    settings.Set("roomsPerNode", rooms_per_node);
+    std::string state;
+    return Figure(Make("maestro", settings)->Decide(Pool(1, {}), kNow, &state), "rooms ready");
+  };
+  EXPECT_EQ(ready(8'999'999'999'999'999), "8999999999999999");
+  EXPECT_EQ(ready(9'000'000'000'000'000), "0");
+}
+
+TEST(PolicyTest, AnActionOfMaestroEndsOnceAndWithTheNextRoundAtTheLatest) {
+  const std::unique_ptr<Policy> policy = Make("maestro", MaestroSettings());
+  std::string state;
+  ASSERT_EQ(policy->Decide(MaestroPool(), kNow, &state).delta, 5);
+  policy->Ended(true, kNow + 1, &state);
+  const std::string ended = state;
+  for (const bool succeeded : {true, false}) {
+    policy->Ended(succeeded, kNow + 2, &state);
+    EXPECT_EQ(state, ended);
+  }
+  // One of which nobody heard: the next round comes to nothing.
+  ASSERT_EQ(policy->Decide(MaestroPool(), kNow + 1000, &state).delta, 5);
+  PolicyObservation enough = MaestroPool();
+  enough.signals["rooms_occupied"] = {.value = 40};
+  enough.signals["rooms_ready"] = {.value = 60};
+  ASSERT_EQ(policy->Decide(enough, kNow + 1010, &state).delta, 0);
+  const std::string after = state;
+  policy->Ended(true, kNow + 1011, &state);
+  EXPECT_EQ(state, after);
+}
+
 }  // namespace
 }  // namespace ebb::policy_test

@@ -295,5 +295,85 @@ TEST(ReplicatorOperationTest, EveryCallHasItsName) {
                                             "ReadDetach", "Terminate", "ReadTermination"));
 }
 
+TEST(ReplicatorOperationTest, AnOperationBeginsWithItsFirstCallAtOnce) {
+  ReplicatorState state;
+  StartScaleOut(8, kStart, &state);
+  EXPECT_EQ(state.operation, (ReplicatorOperation{.direction = ReplicatorDirection::kOut,
+                                                  .call = {Kind::kSetDesired, kStart, kStart},
+                                                  .desired = 8}));
+  StartScaleIn("node-a", "i-a", kStart, &state);
+  EXPECT_EQ(state.operation, (ReplicatorOperation{.direction = ReplicatorDirection::kIn,
+                                                  .call = {Kind::kDrain, kStart, kStart},
+                                                  .node = "node-a",
+                                                  .instance = "i-a"}));
+}
+
+TEST(ReplicatorOperationTest, EachCallOfAScaleInHasItsTimes) {
+  ReplicatorState state;
+  StartScaleIn("node-a", "i-a", kStart, &state);
+  const auto next = [&](int64_t after_ms, const ReplicatorAnswer& answer) {
+    Answer({}, answer, kStart + after_ms, &state);
+    return state.operation->call;
+  };
+  const auto call = [](Kind kind, int64_t at_ms, int64_t until_ms) {
+    return ReplicatorCall{kind, kStart + at_ms, kStart + until_ms};
+  };
+  EXPECT_EQ(next(5, kDone), call(Kind::kReadAllocations, 505, 180'005));
+  EXPECT_EQ(next(600, NotYet()), call(Kind::kReadAllocations, 1'100, 180'005));
+  EXPECT_EQ(next(1'100, kDone), call(Kind::kDetach, 1'100, 1'100));
+  EXPECT_EQ(next(1'200, NotYet()), call(Kind::kReadDetach, 11'200, 601'200));
+  EXPECT_EQ(next(11'200, NotYet()), call(Kind::kReadDetach, 21'200, 601'200));
+  EXPECT_EQ(next(21'200, kDone), call(Kind::kTerminate, 21'200, 21'200));
+  EXPECT_EQ(next(21'300, kDone), call(Kind::kReadTermination, 31'300, 201'300));
+  EXPECT_EQ(next(31'300, NotYet()), call(Kind::kReadTermination, 41'300, 201'300));
+  EXPECT_EQ(state.operation->outcome, Outcome::kRunning);
+  next(41'300, kDone);
+  EXPECT_EQ(state.operation->outcome, Outcome::kSucceeded);
+  EXPECT_EQ(state.last_event_ms, kStart + 41'300);
+  EXPECT_EQ(state.operation->node, "node-a");
+}
+
+TEST(ReplicatorOperationTest, EachCallOfAScaleOutHasItsTimesAndALostInstanceIsForgotten) {
+  ReplicatorState state;
+  StartScaleOut(8, kStart, &state);
+  const auto next = [&](int64_t after_ms, const ReplicatorAnswer& answer) {
+    Answer({}, answer, kStart + after_ms, &state);
+    return state.operation->call;
+  };
+  const auto call = [](Kind kind, int64_t at_ms, int64_t until_ms) {
+    return ReplicatorCall{kind, kStart + at_ms, kStart + until_ms};
+  };
+  EXPECT_EQ(next(0, kDone), call(Kind::kReadInstances, 500, 180'000));
+  EXPECT_EQ(next(500, Error()), call(Kind::kReadInstances, 1'000, 180'000));
+  EXPECT_EQ(next(1'000, kDone), call(Kind::kFindNewest, 11'000, 301'000));
+  EXPECT_EQ(next(11'000, NotYet()), call(Kind::kFindNewest, 21'000, 301'000));
+  const ReplicatorAnswer newest = {ReplicatorAnswer::kDone, "i-new", kStart};
+  EXPECT_EQ(next(21'000, newest), call(Kind::kFindMember, 31'000, 321'000));
+  EXPECT_EQ(next(31'000, NotYet()), call(Kind::kFindMember, 41'000, 321'000));
+  EXPECT_EQ(state.failure_count, 0);
+  // It does not join.
+  EXPECT_EQ(next(321'000, NotYet()), call(Kind::kTerminate, 321'000, 321'000));
+  EXPECT_EQ(state.failure_count, 1);
+  EXPECT_EQ(state.operation->instance, "i-new");
+  EXPECT_EQ(next(321'000, NotYet()), call(Kind::kReadTermination, 331'000, 501'000));
+  EXPECT_EQ(state.operation->instance, "i-new");
+  EXPECT_EQ(next(331'000, kDone), call(Kind::kFindNewest, 341'000, 631'000));
+  EXPECT_EQ(state.operation->instance, "");
+  EXPECT_EQ(state.operation->outcome, Outcome::kRunning);
+}
+
+TEST(ReplicatorOperationTest, ADetachmentThatTakesTimeIsWaitedForInAScaleOutToo) {
+  Player player;
+  player.options.replicator_retry_threshold = 1;
+  player.answers[Kind::kFindMember] = From(400'000);
+  player.answers[Kind::kDetach] = Always(NotYet());
+  player.answers[Kind::kReadDetach] = From(330'000);
+  EXPECT_EQ(player.ScaleOut(), Outcome::kSucceeded);
+  EXPECT_EQ(player.Count(Kind::kDetach), 1U);
+  EXPECT_EQ(player.Count(Kind::kReadDetach), 2U);
+  EXPECT_EQ(player.Count(Kind::kTerminate), 0U);
+  EXPECT_EQ(player.took_ms(), 400'500);
+}
+
 }  // namespace
 }  // namespace ebb::replicator_operation_test

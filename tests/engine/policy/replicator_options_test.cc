@@ -358,5 +358,39 @@ TEST(ReplicatorOptionsTest, EveryKeyThatDiffersIsNamed) {
                           "replicator_scaling_threshold", "replicator_worker_pool"));
 }
 
+TEST(ReplicatorOptionsTest, OneDigitBehindAPrefixIsANumber) {
+  const std::map<std::string, int64_t> numbers = {{"0x1", 1}, {"0Xa", 10}, {"0b1", 1}, {"0B0", 0},
+                                                  {"0o7", 7}, {"0O7", 7},  {"07", 7}};
+  for (const auto& [text, number] : numbers) {
+    const auto read = ParseGoInt(text);
+    ASSERT_TRUE(std::holds_alternative<int64_t>(read)) << text;
+    EXPECT_EQ(std::get<int64_t>(read), number) << text;
+  }
+}
+
+TEST(ReplicatorOptionsTest, AProblemHasItsNodeItsPoolAndItsKeys) {
+  EXPECT_EQ(ProblemOf({}), (Problem{.kind = Problem::Kind::kNotConfigured, .node = "n1"}));
+  EXPECT_EQ(
+      ProblemOf(Without(kRequired, "replicator_worker_pool")),
+      (Problem{
+          .kind = Problem::Kind::kMissingKeys, .node = "n1", .keys = {"replicator_worker_pool"}}));
+  const ReplicatorKeys regionless = Without(kRequired, "replicator_region");
+  EXPECT_EQ(ProblemOf(regionless), (Problem{.kind = Problem::Kind::kNothingStored,
+                                            .node = "n1",
+                                            .pool = "web",
+                                            .keys = {"replicator_region"}}));
+  EXPECT_EQ(ProblemOf(regionless, {{"web", Without(kRequired, "replicator_provider")}}),
+            (Problem{.kind = Problem::Kind::kMissingKeys,
+                     .node = "n1",
+                     .pool = "web",
+                     .stored = true,
+                     .keys = {"replicator_provider"}}));
+  const Problem::Undecodable max{"replicator_max", "x", Problem::Text::kNotInt};
+  EXPECT_EQ(
+      ProblemOf(With(kRequired, "replicator_max", "x")),
+      (Problem{
+          .kind = Problem::Kind::kUndecodable, .node = "n1", .pool = "web", .undecodable = {max}}));
+}
+
 }  // namespace
 }  // namespace ebb::replicator_options_test

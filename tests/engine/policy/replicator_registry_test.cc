@@ -268,5 +268,31 @@ TEST_F(ReplicatorRegistryTest, EveryProblemOfAListIsTold) {
   EXPECT_THAT(registry_.registered, ElementsAre(Pair("d", "db")));
 }
 
+TEST_F(ReplicatorRegistryTest, ANodeWhoseNewPoolCannotBeMadeIsInNone) {
+  Take(Node("a", "web"));
+  Take(Node("b", "web"));
+  const std::vector<Problem> problems = Take(Node("a", "db", {{"replicator_provider", "gce"}}));
+  ASSERT_THAT(problems, SizeIs(1));
+  EXPECT_EQ(problems[0].kind, Problem::Kind::kUnknownProvider);
+  EXPECT_EQ(problems[0].pool, "db");
+  EXPECT_THAT(Members(), ElementsAre(Pair("b", "web")));
+  EXPECT_THAT(registry_.registered, ElementsAre(Pair("b", "web")));
+}
+
+TEST_F(ReplicatorRegistryTest, ANodeOfAPoolThatIsNotThereCanLeave) {
+  registry_.registered["a"] = "gone";
+  Take(Node("b", "web"));
+  EXPECT_TRUE(Deregister("a", &registry_));
+  EXPECT_THAT(registry_.registered, ElementsAre(Pair("b", "web")));
+  EXPECT_THAT(registry_.pools, ElementsAre(Key("web")));
+}
+
+TEST_F(ReplicatorRegistryTest, APoolStaysWhileANodeIsLeftInIt) {
+  Take(Node("a", "web"));
+  Take(Node("b", "web"));
+  EXPECT_TRUE(Deregister("a", &registry_));
+  EXPECT_THAT(Members(), ElementsAre(Pair("b", "web")));
+}
+
 }  // namespace
 }  // namespace ebb::replicator_registry_test

@@ -503,5 +503,36 @@ TEST(ReplicatorTest, EveryCheckThatDeniesGrowthIsToldInOrder) {
                           Reason::kScaleFactor, Reason::kCooldown));
 }
 
+TEST(ReplicatorTest, MoreFailuresThanTheThresholdAreFailsafeToo) {
+  ReplicatorState state{.failure_count = 4};  // Of a last try that failed as well.
+  EXPECT_EQ(Decide(AtOnce(), Full(), kNow, &state).reason, Reason::kFailsafeEntered);
+  EXPECT_TRUE(state.failsafe);
+  EXPECT_EQ(state.failure_count, 4);
+}
+
+TEST(ReplicatorTest, APoolOfItsProtectedNodeAloneLosesNone) {
+  ReplicatorOptions options = AtOnce();
+  options.replicator_node_fault_tolerance = -1;  // The simulation would let it go.
+  ReplicatorObservation one = Observe(1, 10);
+  one.group->min = 0;
+  one.protected_node = "n0";
+  const ReplicatorDecision decision = DecideOnce(options, one);
+  EXPECT_EQ(decision.reason, Reason::kNoNode);
+  EXPECT_EQ(decision.delta, 0);
+  EXPECT_EQ(decision.target, 1);
+  EXPECT_EQ(decision.node, "");
+}
+
+TEST(ReplicatorTest, ARequestToGrowEndsTheCountOfThoseToShrink) {
+  ReplicatorOptions options = AtOnce();
+  options.replicator_scaling_threshold = 3;
+  ReplicatorState state{.scale_in_requests = 2};
+  const ReplicatorDecision decision = Decide(options, Full(), kNow, &state);
+  EXPECT_EQ(decision.reason, Reason::kScalingThreshold);
+  EXPECT_EQ(decision.requests, 1);
+  EXPECT_EQ(decision.target, 5);
+  EXPECT_EQ(state, ReplicatorState{.scale_out_requests = 1});
+}
+
 }  // namespace
 }  // namespace ebb::replicator_test

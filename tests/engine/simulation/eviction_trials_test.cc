@@ -201,29 +201,35 @@ TEST_F(EvictionTrialsTest, TrialsEndWhereTheFirstDecide) {
 
 // The plan has the pod where another of its controller runs, and there is more room.
 TEST_F(EvictionTrialsTest, APodIsSpreadFromThoseOfItsController) {
+  const std::string_view hostname = "kubernetes.io/hostname";
   for (const std::string_view kind : {"ReplicaSet", "Job"}) {
-    const std::string_view hostname = "kubernetes.io/hostname";
-    snapshot_.emplace(Cluster()
-                          .Add(Node("gone"))
-                          .Add(Node("x").Label(hostname, "x"))
-                          .Add(Node("y").Label(hostname, "y"))
-                          .Add(Pod("new").On("gone").Cpu(100).OwnedBy(kind, "owner"))
-                          .Add(Pod("peer").On("x").Cpu(100).OwnedBy(kind, "owner"))
-                          .Add(Pod("big").On("y").Cpu(400))
-                          .Build());
-    NodeSet destinations(snapshot_->catalog().nodes());
-    destinations.Insert(test::NodeNamed(*snapshot_, "x"));
-    const std::vector<NodeId> nodes = test::NodesNamed(*snapshot_, {"gone"});
-    PlanRequest request;
-    request.now_s = test::kPassTime;
-    request.candidates = &nodes;
-    request.destinations = &destinations;
-    made_ = MakePlan(*snapshot_, test::OneGroup(*snapshot_), {}, request).value();
-    ASSERT_EQ(test::Removals(*snapshot_, made_.plan), "gone: new>x") << kind;
-    const EvictionTrials trials = Run();
-    ASSERT_EQ(trials.plan_order.size(), 10u);
-    for (const EvictionTrial& trial : trials.plan_order) {
-      EXPECT_EQ(trial.as_planned, kind == "Job" ? 1u : 0u) << kind;
+    Pod evicted("new");
+    evicted.On("gone").Cpu(100).OwnedBy(kind, "owner");
+    Pod peer("peer");
+    peer.On("x").Cpu(100).OwnedBy(kind, "owner");
+    for (const auto& [first, second] : {std::pair(evicted, peer), std::pair(peer, evicted)}) {
+      snapshot_.emplace(Cluster()
+                            .Add(Node("gone"))
+                            .Add(Node("x").Label(hostname, "x"))
+                            .Add(Node("y").Label(hostname, "y"))
+                            .Add(first)
+                            .Add(second)
+                            .Add(Pod("big").On("y").Cpu(400))
+                            .Build());
+      NodeSet destinations(snapshot_->catalog().nodes());
+      destinations.Insert(test::NodeNamed(*snapshot_, "x"));
+      const std::vector<NodeId> nodes = test::NodesNamed(*snapshot_, {"gone"});
+      PlanRequest request;
+      request.now_s = test::kPassTime;
+      request.candidates = &nodes;
+      request.destinations = &destinations;
+      made_ = MakePlan(*snapshot_, test::OneGroup(*snapshot_), {}, request).value();
+      ASSERT_EQ(test::Removals(*snapshot_, made_.plan), "gone: new>x") << kind;
+      const EvictionTrials trials = Run();
+      ASSERT_EQ(trials.plan_order.size(), 10u);
+      for (const EvictionTrial& trial : trials.plan_order) {
+        EXPECT_EQ(trial.as_planned, kind == "Job" ? 1u : 0u) << kind;
+      }
     }
   }
 }

@@ -453,5 +453,168 @@ TEST(BinarySnapshotTest, WhateverTheOutputRefusesComesBack) {
   }
 }
 
+// So that no more than a chunk is held.
+TEST(BinarySnapshotTest, WhereAChunkIsDamagedIsTold) {
+  std::string snapshot = Written(R"({"kind":"Namespace","metadata":{"name":"n"}})");
+  const std::string size = std::to_string(snapshot.size());
+  snapshot.back() = static_cast<char>(snapshot.back() ^ 1);
+  // Behind the header of 14 bytes and the checksum.
+  EXPECT_EQ(ErrorOf(snapshot),
+            "file: is damaged: the checksum of bytes 22 to " + size + " is another");
+}
+
+TEST(BinarySnapshotTest, WhereAChunkEndsThatHasATextWhichIsNoUtf8IsTold) {
+  std::string snapshot;
+  BinarySnapshotWriter writer([&snapshot](std::string_view bytes) {
+    snapshot += bytes;
+    return absl::OkStatus();
+  });
+  objects::Namespace namespace_object;
+  namespace_object.meta.name = "n";
+  namespace_object.meta.uid = "\xff";
+  ASSERT_TRUE(writer.OnNamespace(namespace_object).ok());
+  ASSERT_TRUE(writer.Finish().ok());
+  EXPECT_EQ(ErrorOf(snapshot), "file: the chunk that ends at byte " +
+                                   std::to_string(snapshot.size()) +
+                                   " has a text that is no UTF-8");
+}
+
+TEST(BinarySnapshotTest, OfSeveralNamesThatNoDumpMayHaveTheFirstIsTold) {
+  objects::Pod pod;
+  pod.meta.name = "a b";
+  pod.meta.namespace_name = "c d";
+  pod.node_name = "e f";
+  EXPECT_EQ(ErrorBehindANamespace(&BinarySnapshotWriter::OnPod, pod),
+            "file: Pod: \"a b\" is not a name: it has blanks or characters that do not show");
+}
+
+TEST(BinarySnapshotTest, WhatASinkSaysOfAListOfNothingComesBack) {
+  class NoLists final : public testing::DumpSink {
+   public:
+    absl::Status OnList(std::string_view, uint64_t) override {
+      return absl::FailedPreconditionError("no lists here");
+    }
+  };
+  std::string out;
+  BinarySnapshotWriter writer([&out](std::string_view bytes) {
+    out += bytes;
+    return absl::OkStatus();
+  });
+  ASSERT_TRUE(writer.OnList("PodDisruptionBudget", 0).ok());
+  ASSERT_TRUE(writer.Finish().ok());
+  NoLists sink;
+  ImportStats stats;
+  EXPECT_EQ(ReadBytes("file", out, sink, stats).message(), "no lists here");
+}
+
+// --- files that no writer makes, as bytes of the messages in wire/snapshot.proto
+
+// A field that has a length: a text, a message, or numbers below 128.
+std::string Field(const std::string& tag, const std::string& bytes) {
+  return tag + static_cast<char>(bytes.size()) + bytes;
+}
+
+// A file without checksums of one chunk, which has the texts "n" and "c", the object, and an end
+// that tells so many objects.
+std::string OneChunk(const std::string& object, char objects_total = 1) {
+  const std::string chunk = Field("\x0a", "n") + Field("\x0a", "c") + Field("\x12", object) +
+                            "\x18\x01\x20" + objects_total;
+  std::string file("EBBSNAP\x01\x02\0\0\0\x08\x01", 14);
+  file += static_cast<char>(chunk.size());
+  file += std::string(3, '\0') + chunk;
+  return file;
+}
+
+// Its objects, or the error.
+std::vector<std::string> LinesOfUnchecked(const std::string& file) {
+  testing::DumpSink sink;
+  ImportStats stats;
+  const absl::Status read =
+      ReadBinarySnapshot("file", file, sink, stats, SnapshotVersions::kUncheckedToo);
+  if (!read.ok()) return {std::string(read.message())};
+  return sink.lines();
+}
+
+const char kNameIsN[] = "\x08\x01";  // Of metadata: the first text.
+
+std::string NodeOf(const std::string& more, const std::string& meta = kNameIsN) {
+  return Field("\x0a", Field("\x0a", meta) + more);
+}
+
+TEST(BinarySnapshotTest, TextsAndAmountsThatDoNotGoTogetherAreDamage) {
+  EXPECT_EQ(LinesOfUnchecked(OneChunk(NodeOf(""))), std::vector<std::string>{"Node name=[n]"});
+  EXPECT_EQ(LinesOfUnchecked(OneChunk(NodeOf("", kNameIsN + Field("\x22", "\x02\x01")))),
+            std::vector<std::string>{"Node name=[n] label=[c]:[n]"});
+  EXPECT_EQ(LinesOfUnchecked(OneChunk(
+                NodeOf(Field("\x2a", Field("\x0a", "\x01\x02") + Field("\x12", "\x05\x06"))))),
+            std::vector<std::string>{"Node name=[n] allocatable=[n]:5 allocatable=[c]:6"});
+  const std::string amounts = Field("\x0a", "\x01\x02") + Field("\x12", "\x05\x06");
+  for (const std::string& object :
+       {NodeOf("", "\x08\x03"),                                  // There is no third text.
+        NodeOf("", kNameIsN + Field("\x22", "\x01")),            // A label without a value.
+        NodeOf("", kNameIsN + Field("\x22", "\x01\x02\x01")),    // The same behind another.
+        NodeOf("", kNameIsN + Field("\x22", "\x01\x03")),        // A value that is no text.
+        NodeOf(Field("\x3a", "\x01")),                           // A condition without a status.
+        NodeOf(Field("\x2a", Field("\x0a", "\x01"))),            // A resource of no amount.
+        NodeOf(Field("\x2a", Field("\x12", "\x05"))),            // An amount of no resource.
+        NodeOf(Field("\x2a", amounts + Field("\x1a", "\x01"))),  // One excess for two of them.
+        Field("\x22", "\x08\x05" + Field("\x12", kNameIsN)),     // A controller of no kind.
+        std::string()}) {                                        // No object.
+    const std::string file = OneChunk(object);
+    EXPECT_EQ(LinesOfUnchecked(file),
+              std::vector<std::string>{"file: is damaged near byte " + std::to_string(file.size()) +
+                                       ", at object 0"});
+  }
+  EXPECT_EQ(LinesOfUnchecked(OneChunk(Field("\x22", "\x08\x04" + Field("\x12", kNameIsN)))),
+            std::vector<std::string>{"Controller kind=4 name=[n]"});
+}
+
+TEST(BinarySnapshotTest, AFileThatHasMoreOrFewerObjectsThanItTellsIsDamaged) {
+  for (const char total : {'\0', '\x02'}) {
+    const std::string file = OneChunk(NodeOf(""), total);
+    EXPECT_EQ(LinesOfUnchecked(file),
+              std::vector<std::string>{"file: is damaged near byte " + std::to_string(file.size()) +
+                                       ", at object 1"});
+  }
+}
+
+// As an older ebb wrote them.
+TEST(BinarySnapshotTest, ClaimsOfAPodMayComeWithoutWhatTheyStandFor) {
+  const auto line = [](const std::string& sources) {
+    const std::string meta = "\x08\x01\x10\x01";
+    return LinesOfUnchecked(
+        OneChunk(Field("\x12", Field("\x0a", meta) + Field("\xa2\x01", "\x01\x02") + sources)));
+  };
+  EXPECT_EQ(line(""), std::vector<std::string>{"Pod name=[n] namespace=[n] claims=[n] claims=[c]"});
+  EXPECT_EQ(line(Field("\xe2\x01", "\x08\x02")),
+            std::vector<std::string>{"Pod name=[n] namespace=[n] claims=[n] claim=[c] claims=[c]"});
+}
+
+TEST(BinarySnapshotTest, AnObjectThatIsPackedAloneComesBackAsItWas) {
+  objects::Pod pod;
+  pod.meta.name = "p";
+  pod.meta.namespace_name = "ns";
+  pod.node_name = "n";
+  pod.priority = 0;
+  const objects::StorageObject claim = [] {
+    objects::PersistentVolumeClaim made;
+    made.meta.name = "c";
+    made.meta.namespace_name = "ns";
+    made.volume_name = "v";
+    return made;
+  }();
+  testing::DumpSink given;
+  ASSERT_TRUE(given.OnPod(pod).ok());
+  ASSERT_TRUE(given.OnStorageObject(claim).ok());
+  const std::string packed = PackObject(&pod);
+  EXPECT_EQ(PackObject(&pod), packed);
+  UnpackedObject unpacked(packed);
+  testing::DumpSink read;
+  ASSERT_TRUE(Give(unpacked.ref(), read).ok());
+  unpacked = UnpackedObject(PackObject(&claim));
+  ASSERT_TRUE(Give(unpacked.ref(), read).ok());
+  EXPECT_EQ(read.lines(), given.lines());
+}
+
 }  // namespace
 }  // namespace ebb::binary_snapshot_test

@@ -53,6 +53,7 @@ TEST(ObjectNameTest, NoWideBlankIsPartOfAName) {
 TEST(ObjectNameTest, WhatIsWrongWithANameIsSaid) {
   EXPECT_EQ(NameProblem(""), "is empty");
   EXPECT_EQ(NameProblem(std::string(254, 'n')), "is a name of 254 bytes; at most 253 are taken");
+  EXPECT_EQ(NameProblem(std::string(253, ' ')).substr(0, 2), "\" ") << "not too long";
   EXPECT_EQ(NameProblem("a/b"), "\"a/b\" is not a name: it has a \"/\"");
   EXPECT_EQ(NameProblem("a b"),
             "\"a b\" is not a name: it has blanks or characters that do not show");

@@ -145,10 +145,42 @@ TEST_F(ObjectJsonTest, NothingOfAnObjectIsLeftInTheNextOne) {
   EXPECT_EQ(reader_.last_name(), "m");
 }
 
+TEST_F(ObjectJsonTest, TheLastOfABatchIsToldAndTakenBackIfItIsWrong) {
+  std::string ignored;
+  const auto error = [&] { return std::string(batch_.Last(ignored).status().message()); };
+  Read(R"({"apiVersion":"v1","kind":"Namespace",
+           "metadata":{"name":"shop","resourceVersion":"7"}})");
+  const auto object = batch_.Last(ignored);
+  ASSERT_TRUE(object.ok() && object->has_value());
+  EXPECT_EQ(objects::MetaOf((*object)->object).name, "shop");
+  EXPECT_EQ((*object)->aside.resource_version, "7");
+  Read(R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c"}})");
+  const auto other = batch_.Last(ignored);
+  ASSERT_TRUE(other.ok());
+  EXPECT_FALSE(other->has_value());
+  EXPECT_EQ(ignored, "ConfigMap");
+  Read(R"({"metadata":{"name":"n"}})");
+  EXPECT_EQ(error(), "it has no kind, and is no object of Kubernetes");
+  Read(R"({"apiVersion":"v1","kind":"NodeList","items":[]})");
+  EXPECT_EQ(error(), "it is a list, where one object is expected");
+  Read(R"({"apiVersion":"v1","kind":"NodeList","items":[]})");
+  EXPECT_TRUE(absl::IsUnimplemented(batch_.Last(ignored).status()));
+  Read(R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"nodeName":5}})");
+  EXPECT_EQ(error(), "dump.json: Pod p: spec.nodeName: 5 is not a string");
+  Read(R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"m"},"spec":7})");
+  EXPECT_EQ(error(), "dump.json: Node m: spec: 7 is not an object");
+  Read(R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"n"}})");
+  EXPECT_EQ(HandOver(), "");
+  EXPECT_THAT(sink_.lines(), ElementsAre("Namespace name=[shop]", "Node name=[n]"));
+  EXPECT_THAT(sink_.ignored(), ElementsAre("ConfigMap"));
+  EXPECT_THAT(left_, IsEmpty());
+}
+
 TEST(ObjectReaderTest, OnlyGroupsWithADotThatAreNotKubernetesOwnAreForeign) {
   EXPECT_TRUE(ObjectReader::IsForeign("example.com/v1"));
   EXPECT_FALSE(ObjectReader::IsForeign("storage.k8s.io/v1"));
   EXPECT_FALSE(ObjectReader::IsForeign("apps/v1"));
+  EXPECT_FALSE(ObjectReader::IsForeign(R"(exam\u0070le.com/v1)")) << "it was not unescaped";
   EXPECT_FALSE(ObjectReader::IsForeign("v1"));
 }
 

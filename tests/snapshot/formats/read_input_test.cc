@@ -301,6 +301,15 @@ TEST_F(ReadInputTest, AMissingFileIsNotFound) {
   EXPECT_TRUE(absl::IsNotFound(ReadInput(Path("none.json"), sink, stats_)));
 }
 
+TEST_F(ReadInputTest, AFileThatCannotBeMappedIsAnErrorThatNamesIt) {
+  const char* const path = "/sys/kernel/uevent_seqnum";  // Has a size, and cannot be mapped.
+  if (!fs::is_regular_file(path)) GTEST_SKIP() << "no " << path;
+  testing::DumpSink sink;
+  const absl::Status read = ReadInput(path, sink, stats_);
+  EXPECT_TRUE(absl::IsInvalidArgument(read)) << read;
+  EXPECT_EQ(read.message(), std::string(path) + ": No such device");
+}
+
 TEST_F(ReadInputTest, WhatIsNoDumpIsRefusedInOneLine) {
   EXPECT_EQ(Read(Put("empty.json", "")), "DIR/empty.json: is empty");
   EXPECT_EQ(Read(Put("empty.yaml", "")), "DIR/empty.yaml: is empty");
@@ -435,6 +444,7 @@ TEST_F(ReadInputTest, APipeIsReadToItsEnd) {
   ::dup2(saved, STDIN_FILENO);
   ::close(saved);
   EXPECT_EQ(error, "");
+  EXPECT_EQ(stats_.files, 1u);
   EXPECT_THAT(lines_, ElementsAre("Node name=[a]", "Node name=[b]"));
 }
 
@@ -621,6 +631,38 @@ TEST_F(ReadInputTest, WhatIsTooLargeIsToldInFull) {
   EXPECT_EQ(read(Gzip(text), {.bytes_max = 10}),
             "memory: the input is larger than 10 bytes; --max-input-bytes allows for more");
   EXPECT_EQ(stats.bytes, 0u);
+}
+
+TEST_F(ReadInputTest, WhatCannotBeOpenedForAnotherReasonIsNotMissing) {
+  const std::string path = Put("a.json", NodeJson("a")) + "/b.json";
+  EXPECT_EQ(Read(path), "DIR/a.json/b.json: Not a directory");
+  testing::DumpSink sink;
+  EXPECT_TRUE(absl::IsInvalidArgument(ReadInput(path, sink, stats_)));
+}
+
+TEST_F(ReadInputTest, ALineOfALogHas21BytesAtLeast) {
+  const std::string line = "E0102 15:04:05.0 x] y";
+  ASSERT_EQ(line.size(), 21u);
+  EXPECT_EQ(Read(Put("dump", line + "\n")), "DIR/dump: holds a message instead of objects: \"" +
+                                                line + "\"; mend that and dump again");
+  EXPECT_EQ(Read(Put("dump", "E0102 15:04:05. x] y\n")),
+            "DIR/dump: is neither JSON nor YAML nor a snapshot of ebb's");
+}
+
+TEST_F(ReadInputTest, OfAMessageBehindTheObjects200BytesAreQuoted) {
+  EXPECT_EQ(
+      Read(Put("nodes.json", NodeJson("a") + "\nerror: " + std::string(300, 'x') + "\r\n \t\n")),
+      "DIR/nodes.json: ends with a message of kubectl's behind the objects: \"error: " +
+          std::string(193, 'x') + "\"; mend that and dump again without `2>&1`");
+}
+
+TEST_F(ReadInputTest, AnObjectMayHoldWhatBeginsTheLogsOfAContainer) {
+  EXPECT_EQ(Read(Put("dump.yaml",
+                     "kind: Namespace\nmetadata:\n  name: n\n  annotations:\n"
+                     "    a: \"==== START logs for container web\"\n")),
+            "");
+  EXPECT_THAT(lines_, ElementsAre("Namespace name=[n] annotation=[a]:[==== START logs for "
+                                  "container web]"));
 }
 
 }  // namespace

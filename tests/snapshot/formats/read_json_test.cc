@@ -1224,6 +1224,7 @@ TEST(ReadJsonTest, DocumentsThatAreNoObjectsAreCountedWhereTheyAreAllowed) {
         R"([{"metadata":{},"spec":{}}])", R"({"items":[{"a":1},{"apiVersion":"v1"}]})"}) {
     EXPECT_THAT(Strange(lost), HasSubstr("is not a Kubernetes object: kind is missing")) << lost;
   }
+  EXPECT_THAT(Strange(R"({"kind":5})"), HasSubstr("5 is not a string"));
 }
 
 // The sign ^ stands before the byte that is told.
@@ -1258,6 +1259,11 @@ TEST(ReadJsonTest, WhereATextStopsBeingJsonIsToldWithWhatWasExpected) {
         << marked;
   }
   EXPECT_EQ(BytePosition("\n\n  x", 4), "byte 4, line 3, column 3");
+  EXPECT_EQ(BytePosition("ab\nc", 2), "byte 2, line 1, column 3");
+  EXPECT_EQ(BytePosition("ab\nc", 3), "byte 3, line 2, column 1");
+  EXPECT_EQ(BytePosition("ab\nc", 4), "byte 4, line 2, column 2") << "the end";
+  EXPECT_EQ(BytePosition("ab\nc", 5), "byte 5") << "beyond the text";
+  EXPECT_EQ(BytePosition("", 0), "byte 0");
 }
 
 TEST(ReadJsonTest, AnItemThatIsNoJsonIsToldWithItsPlaceInTheList) {

@@ -406,6 +406,38 @@ TEST(ReadYamlTest, WhatEbbWroteOfNoObjectsIsWhole) {
   EXPECT_TRUE(read.lines.empty());
 }
 
+TEST(ReadYamlTest, OnlyAWholeLineSaysWhereWhatEbbWroteBeginsAndEnds) {
+  const std::string start(kYamlStart);
+  const std::string end(kYamlEnd);
+  const std::string object = "kind: Namespace\nmetadata: {name: n}";
+  for (const std::string& text :
+       {object + " " + start + "\n", start + " And more.\n" + object + "\n",
+        start + "\n" + object + "\n" + end + "\n"}) {
+    const Read read = ReadText(text);
+    EXPECT_EQ(read.error, "") << text;
+    EXPECT_THAT(read.lines, ElementsAre("Namespace name=[n]")) << text;
+  }
+  for (const std::string& no_end : {" " + end, end + ".", end + "\n" + start}) {
+    EXPECT_EQ(ReadText(start + "\n" + object + "\n" + no_end + "\n").error,
+              "dump.yaml: is cut off: its last line, \"# End of ebb's objects\", is missing")
+        << no_end;
+  }
+}
+
+TEST(ReadYamlTest, WhatADocumentHasIsNotOfTheNext) {
+  const std::string list = "apiVersion: v1\nitems:\n- kind: Namespace\n  metadata: {name: b}\n";
+  EXPECT_EQ(ReadText("kind: Namespace\nmetadata: {name: a}\n---\n" + list).error,
+            "dump.yaml: is truncated: a list has items but no kind behind them");
+  testing::DumpSink sink;
+  ImportStats stats;
+  const absl::Status read = ReadYaml("dump.yaml", list + "kind: List\n---\nreplicas: 3\n", sink,
+                                     stats, Strangers::kCounted);
+  EXPECT_TRUE(read.ok()) << read;
+  EXPECT_EQ(stats.strangers, 1u);
+  EXPECT_EQ(stats.lists, 1u);
+  EXPECT_THAT(sink.lines(), ElementsAre("Namespace name=[b]"));
+}
+
 TEST(OddCharacterTest, TheLineOfTheFirstIsTold) {
   EXPECT_FALSE(FindOddCharacter("a: b\n# c\r\n\td: e"));
   const auto line = [](std::string_view yaml) {

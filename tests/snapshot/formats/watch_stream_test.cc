@@ -558,5 +558,34 @@ TEST(WatchStreamTest, WhatIsWrongIsSaidInFull) {
             "! RESOURCE_EXHAUSTED line 1: a document is larger than may be taken, 1.0 KiB");
 }
 
+TEST(WatchStreamTest, AnEventThatBeginsWithinADocumentMayHave64BlanksBetweenItsWords) {
+  const auto told = [](size_t blanks) {
+    return Told("{\"a\":\n{" + std::string(blanks, ' ') + "\"type\":\"ADDED\",\"object\":{}}\n");
+  };
+  EXPECT_THAT(told(64),
+              ElementsAre("! INVALID_ARGUMENT line 1: a document is cut off: the next event begins "
+                          "within it",
+                          "2 ADDED {}"));
+  EXPECT_THAT(told(65), ElementsAre("! INVALID_ARGUMENT line 1: the document that begins here has "
+                                    "no end"));
+}
+
+TEST(WatchStreamTest, AJunkLineIsWaitedForUpTo4096Bytes) {
+  WatchStream stream(kLimit);
+  std::vector<std::string> told;
+  stream.Append(std::string(4095, 'x'));
+  Drain(stream, told);
+  EXPECT_THAT(told, IsEmpty());
+  stream.Append("x");
+  Drain(stream, told);
+  EXPECT_THAT(told, ElementsAre("! INVALID_ARGUMENT line 1: " + std::string(40, 'x') +
+                                " is no event of a watch"));
+  // The rest of the line is not told again.
+  stream.Append("yyy\n" + Added("p"));
+  Drain(stream, told);
+  ASSERT_THAT(told, SizeIs(2));
+  EXPECT_EQ(told[1], "2 ADDED " + AddedObject("p"));
+}
+
 }  // namespace
 }  // namespace ebb::watch_stream_test

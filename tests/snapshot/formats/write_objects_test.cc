@@ -3,11 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
+#include "base/json_text.h"
 #include "snapshot/formats/read_input.h"
 #include "snapshot/formats/read_json.h"
 #include "snapshot/formats/read_yaml.h"
@@ -196,6 +199,8 @@ TEST(WriteObjectsTest, OfListsOnlyThatOfNoBudgetsIsWritten) {
     return absl::OkStatus();
   });
   ASSERT_TRUE(writer.OnList("Pod", 0).ok());
+  ASSERT_TRUE(writer.OnList("ReplicaSet", 0).ok());
+  ASSERT_TRUE(writer.OnList("", 0).ok());
   ASSERT_TRUE(writer.OnList("PodDisruptionBudget", 1).ok());
   EXPECT_EQ(text, "");
   ASSERT_TRUE(writer.OnList("PodDisruptionBudget", 0).ok());
@@ -364,6 +369,76 @@ TEST(WriteObjectsTest, QuantitiesOfEachUnitAreWrittenInItAndPartsToTheBillionth)
             R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"n"},"spec":{},"status":{)"
             R"("capacity":{"cpu":"0","ki":"1Ki","mi":"1Mi","gi":"1Gi","byte":"1023","half":"0.5",)"
             R"("most":"0.000000001","least":"1.999999999"},"allocatable":{"cpu":"1.75m"}}})");
+}
+
+TEST(WriteObjectsTest, YamlDocumentsStandBetweenALineThatBeginsAndOneThatEndsThem) {
+  std::string text;
+  ObjectWriter writer(ObjectFormat::kYamlDocuments, [&text](std::string_view bytes) {
+    text += bytes;
+    return absl::OkStatus();
+  });
+  std::string expected = std::string(kYamlStart) + "\n";
+  for (const char* name : {"a", "b", "c"}) {
+    objects::Namespace ns;
+    ns.meta.name = name;
+    ASSERT_TRUE(writer.OnNamespace(ns).ok());
+    if (name[0] != 'a') expected += "---\n";
+    expected += Yaml(nlohmann::ordered_json{
+        {"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", name}}}});
+  }
+  EXPECT_EQ(text, expected);
+  ASSERT_TRUE(writer.Finish().ok());
+  EXPECT_EQ(text, expected + "...\n" + std::string(kYamlEnd) + "\n");
+}
+
+TEST(WriteObjectsTest, OfPartsOfAPodNothingThatIsAbsentIsWritten) {
+  objects::Pod pod;
+  pod.meta.name = "p";
+  objects::Container& container = pod.containers.emplace_back();
+  container.name = "c";
+  container.ports = {{"1.2.3.4", 0, ""}};
+  pod.volumes.resize(2);
+  pod.volumes[0].name = "v";
+  pod.volumes[1].name = "w";
+  pod.volumes[1].source = "hostPath";
+  pod.volumes[1].id = "x";  // It has no field for one.
+  pod.container_statuses.emplace_back().name = "c";
+  EXPECT_EQ(Written([&](ObjectWriter& writer) { return writer.OnPod(pod); }),
+            R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"containers":[)"
+            R"({"name":"c","ports":[{"hostIP":"1.2.3.4"}]}],"volumes":[{"name":"v"},)"
+            R"({"name":"w","hostPath":{}}]},"status":{"containerStatuses":[{"name":"c"}]}})");
+}
+
+TEST(WriteObjectsTest, OfStorageObjectsNothingThatIsAbsentIsWritten) {
+  const auto written = [](objects::StorageObject object) {
+    std::visit([](auto& each) { each.meta.name = "x"; }, object);
+    return Written([&](ObjectWriter& writer) { return writer.OnStorageObject(object); });
+  };
+  const auto text = [](const std::string& version, const std::string& kind,
+                       const std::string& more) {
+    return R"({"apiVersion":")" + version + R"(","kind":")" + kind +
+           R"(","metadata":{"name":"x"})" + more + "}";
+  };
+  const std::string storage = "storage.k8s.io/v1";
+  const std::string resource = "resource.k8s.io/v1";
+  EXPECT_EQ(
+      written(objects::PersistentVolume()),
+      text("v1", "PersistentVolume", R"(,"spec":{"capacity":{"storage":"0"}},"status":null)"));
+  EXPECT_EQ(written(objects::PersistentVolumeClaim()),
+            text("v1", "PersistentVolumeClaim", R"(,"spec":{},"status":null)"));
+  EXPECT_EQ(written(objects::StorageClass()), text(storage, "StorageClass", ""));
+  EXPECT_EQ(written(objects::CsiDriver()),
+            text(storage, "CSIDriver", R"(,"spec":{"storageCapacity":false})"));
+  EXPECT_EQ(written(objects::CsiNode()), text(storage, "CSINode", R"(,"spec":{"drivers":[]})"));
+  EXPECT_EQ(written(objects::VolumeAttachment()),
+            text(storage, "VolumeAttachment", R"(,"spec":{})"));
+  EXPECT_EQ(written(objects::CsiStorageCapacity()), text(storage, "CSIStorageCapacity", ""));
+  EXPECT_EQ(written(objects::DeviceClass()), text(resource, "DeviceClass", R"(,"spec":{})"));
+  EXPECT_EQ(written(objects::ResourceClaimTemplate()), text(resource, "ResourceClaimTemplate", ""));
+  objects::ResourceClaim claim;
+  claim.allocated = true;
+  EXPECT_EQ(written(claim), text(resource, "ResourceClaim",
+                                 R"(,"status":{"allocation":{"devices":{"results":[]}}})"));
 }
 
 TEST(WriteObjectsTest, WhatTheOutputSaysComesBack) {

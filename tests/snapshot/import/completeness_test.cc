@@ -15,10 +15,12 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_replace.h"
+#include "snapshot/any_object_sink.h"
 #include "snapshot/formats/binary_snapshot.h"
 #include "snapshot/formats/read_input.h"
 #include "snapshot/formats/write_objects.h"
 #include "snapshot/import/load_cluster.h"
+#include "snapshot/object_ref.h"
 #include "snapshot/samples/generate.h"
 
 namespace ebb::completeness_test {
@@ -29,6 +31,7 @@ using Json = nlohmann::json;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Pair;
 
 constexpr const char* kLongAgo = "2026-01-01T00:00:00Z";
 
@@ -1223,10 +1226,11 @@ TEST_F(CompletenessTest, EachWarningSaysThisAndNothingElse) {
             "are others; try `kubectl get ns -o json`");
   std::vector<Json> system = Whole();
   system.erase(system.begin() + 4);  // The only pod of shop.
-  EXPECT_EQ(text({}, system),
-            "warning: 1 of 1 namespace hold no pod, controller, claim or budget; the dump seems to "
-            "be of some namespaces only: shop" +
-                whole);
+  EXPECT_EQ(
+      text({}, system),
+      "warning: 1 of 1 namespace holds no pod, controller, claim or budget; the dump seems to "
+      "be of some namespaces only: shop" +
+          whole);
   EXPECT_EQ(text({}, without("PodDisruptionBudgetList")),
             "warning: the input has no PodDisruptionBudget, so the plan may move pods that one "
             "protects; try `kubectl get --raw /apis/policy/v1/poddisruptionbudgets`");
@@ -1240,8 +1244,8 @@ TEST_F(CompletenessTest, EachWarningSaysThisAndNothingElse) {
            {"batch/v1", "Job", "jobs"},
            {"apps/v1", "StatefulSet", "sts"}}) {
     EXPECT_EQ(text({Owned(Pod("shop", "own", "a"), version, kind, "own")}),
-              "warning: 1 pod has an owner of a kind of which none is there, and will keep their "
-              "nodes: " +
+              "warning: 1 pod has an owner of a kind of which none is there, and will keep its "
+              "node: " +
                   std::string(kind) + "; try `kubectl get " + resource + " -A -o json`");
     const Catalog& catalog = cluster_->snapshot.catalog();
     EXPECT_EQ(MissingControllerDetail(catalog, *catalog.FindPod("shop", "own")),
@@ -1439,6 +1443,702 @@ TEST_F(CompletenessTest, OfObjectsAtHandMoreMayBeMissing) {
   EXPECT_THAT(codes(20, 12), ElementsAre("PodsMissing"));
   EXPECT_THAT(codes(20, 27), IsEmpty());
   EXPECT_THAT(codes(20, 28), ElementsAre("TooManyPods"));
+  EXPECT_THAT(codes(29, 22), IsEmpty()) << "a tenth is rounded down";
+  EXPECT_THAT(codes(29, 21), ElementsAre("PodsMissing"));
+}
+
+// --- where one condition of several decides, and what comes behind the first
+
+TEST_F(CompletenessTest, OneOfSeveralTaintsMakesANodeVirtualAndOthersDoNot) {
+  const auto taint = [](const char* key) { return Json{{"key", key}, {"effect", "NoSchedule"}}; };
+  std::vector<Json> items = Whole();
+  items.push_back(Node("c"));
+  items.back()["metadata"]["labels"]["type"] = "other";
+  items.back()["spec"]["taints"] = Json::array({taint("dedicated"), taint("zone")});
+  EXPECT_THAT(LoadItems(items), ElementsAre("NodesWithoutPods"));
+  items.back()["spec"]["taints"] =
+      Json::array({taint("dedicated"), taint("virtual-kubelet.io/provider"), taint("zone")});
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+}
+
+TEST_F(CompletenessTest, OneNodeThatRunsDaemonSetsIsEnoughToMissThePodsOfTheSystem) {
+  Json fargate = Node("a");
+  fargate["metadata"]["labels"]["eks.amazonaws.com/compute-type"] = "fargate";
+  const Json pod = Pod("shop", "web", "b");
+  EXPECT_THAT(LoadItems({fargate, Node("b"), pod, NoBudgets()}), ElementsAre("NoKubeSystemPods"));
+  EXPECT_THAT(LoadItems({Node("b"), fargate, pod, NoBudgets()}), ElementsAre("NoKubeSystemPods"));
+  Json other = fargate;
+  other["metadata"]["name"] = "b";
+  EXPECT_THAT(LoadItems({fargate, other, pod, NoBudgets()}), IsEmpty());
+}
+
+TEST_F(CompletenessTest, ANamespaceKubeSystemThatIsListedAndHasNoPodIsMissed) {
+  EXPECT_THAT(
+      LoadItems({Node("a"), Pod("shop", "web", "a"), Object("v1", "Namespace", "kube-system"),
+                 Object("v1", "Namespace", "shop"), NoBudgets()}),
+      ElementsAre("NoKubeSystemPods"));
+  EXPECT_EQ(Message(),
+            "all pods are of namespace shop and none of kube-system; the dump seems to be made "
+            "without -A");
+}
+
+TEST_F(CompletenessTest, OfOpenShiftsOwnPodsAndThoseOfKubeSystemOneWarningIsEnough) {
+  EXPECT_THAT(LoadItems({Node("a"), Pod("openshift-dns", "dns", "a"), Pod("kube-system", "x", "a"),
+                         NoBudgets()}),
+              ElementsAre("NamespacesNotListed"));
+  EXPECT_EQ(Message(),
+            "all pods and namespaces are OpenShift's own, as in a must-gather; it seems to lack "
+            "those of the cluster's users");
+}
+
+TEST_F(CompletenessTest, BesideTwoNamespacesThatAreFilledAnyNumberMayBeEmpty) {
+  std::vector<Json> items = Whole();
+  for (const char* name : {"zoo", "idle", "next", "spare"}) {
+    items.push_back(Object("v1", "Namespace", name));
+  }
+  EXPECT_THAT(LoadItems(items), ElementsAre("NamespacesWithoutObjects"));
+  EXPECT_EQ(Message(),
+            "4 of 5 namespaces hold no pod, controller, claim or budget; the dump seems to be of "
+            "some namespaces only: idle, next, spare and 1 more");
+  // A name behind kube-system, of which an object came before.
+  items.push_back(Object("v1", "PersistentVolumeClaim", "data", "zoo"));
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+  items.back() = Pod("zoo", "web", "b");
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+}
+
+TEST_F(CompletenessTest, AnEmptyListOfAnotherKindTellsNothingOfBudgets) {
+  std::vector<Json> items = Whole();
+  items.back() = {{"apiVersion", "apps/v1"}, {"kind", "ReplicaSetList"}, {"items", Json::array()}};
+  EXPECT_THAT(LoadItems(items), ElementsAre("NoPodDisruptionBudgets"));
+  EXPECT_EQ(Message(),
+            "the input has no PodDisruptionBudget, so the plan may move pods that one protects");
+}
+
+TEST_F(CompletenessTest, PodsOfOtherUidsAreFoundBehindThoseOfTheRightOneAndOfNone) {
+  std::vector<Json> items = Whole();
+  items.push_back(Object("apps/v1", "ReplicaSet", "web", "shop"));
+  items.back()["metadata"]["uid"] = "here";
+  const auto add = [&items](const char* pod, const char* owner, const char* uid) {
+    items.push_back(Owned(Pod("shop", pod, "a"), "apps/v1", "ReplicaSet", owner));
+    items.back()["metadata"]["ownerReferences"][0]["uid"] = uid;
+  };
+  add("gone", "gone", "x");  // Its controller is not there.
+  add("web-0", "web", "here");
+  add("web-1", "web", "here");
+  add("web-2", "web", "there");
+  add("web-3", "web", "there");
+  EXPECT_THAT(LoadItems(items), ElementsAre("ControllersOfOtherUids"));
+  EXPECT_EQ(Message(),
+            "2 pods name controllers by other UIDs than those of the input (shop/web-2): dumps of "
+            "two clusters, or of two moments, seem to be mixed");
+}
+
+TEST_F(CompletenessTest, PodsThatLeaveOneControllerDoNotMakeUpForThoseBeyondAnother) {
+  std::vector<Json> items = Whole();
+  for (const auto& [name, replicas] : {std::pair{"x", 3}, std::pair{"y", 1}}) {
+    items.push_back(Object("apps/v1", "ReplicaSet", name, "shop"));
+    items.back()["status"]["replicas"] = replicas;
+  }
+  AddPods(items, Owned(Pod("shop", "x", "a"), "apps/v1", "ReplicaSet", "x"), 6);
+  for (size_t i = items.size() - 5; i < items.size(); ++i) {
+    items[i]["metadata"]["deletionTimestamp"] = "2026-01-02T00:00:00Z";
+  }
+  AddPods(items, Owned(Pod("shop", "y", "b"), "apps/v1", "ReplicaSet", "y"), 4);
+  EXPECT_THAT(LoadItems(items), ElementsAre("TooManyPods"));
+  EXPECT_EQ(Message(),
+            "3 pods are there beyond the 6 pods that controllers count: ReplicaSet shop/y has 4 of "
+            "1; dumps of two moments seem to be mixed, with pods that were replaced");
+}
+
+TEST_F(CompletenessTest, AControllerIsJudgedBehindAYoungJobAndADaemonSetWithoutPods) {
+  std::vector<Json> items = Whole();
+  Json job = Object("batch/v1", "Job", "hourly", "shop");
+  job["metadata"]["creationTimestamp"] = "2026-01-02T00:00:00Z";
+  job["status"]["active"] = 50;
+  Json agent = Object("apps/v1", "DaemonSet", "agent", "monitoring");
+  agent["status"]["numberReady"] = 2;
+  Json web = Object("apps/v1", "ReplicaSet", "web", "shop");
+  web["status"]["replicas"] = 6;
+  items.insert(items.end(), {job, agent, web});
+  EXPECT_THAT(LoadItems(items), ElementsAre("DaemonSetsWithoutPods", "PodsMissing"));
+  EXPECT_EQ(Message(),
+            "1 DaemonSet says that pods of it are ready, and none is there: monitoring/agent");
+  EXPECT_EQ(cluster_->warnings.at(1).message,
+            "6 pods are missing of 8 pods that controllers count: ReplicaSet shop/web has 0 of 6");
+}
+
+TEST_F(CompletenessTest, ANodeIsMissedBehindAVirtualOneAndNotIfItsAgeIsUnknown) {
+  std::vector<Json> items = Whole();
+  items.push_back(Node("c"));
+  items.back()["metadata"]["labels"]["type"] = "virtual-kubelet";
+  items.push_back(Node("d"));
+  EXPECT_THAT(LoadItems(items), ElementsAre("NodesWithoutPods"));
+  EXPECT_EQ(Message(), "1 node is Ready for long and without any pod, even a DaemonSet's: d");
+  items.back()["metadata"].erase("creationTimestamp");
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+}
+
+TEST_F(CompletenessTest, AnExpendablePodCountsForTheOneOfItsOwnersThatControlsIt) {
+  std::vector<Json> items = Whole();
+  items.push_back(Object("apps/v1", "ReplicaSet", "filler", "shop"));
+  items.back()["status"]["replicas"] = 5;
+  Json pod = Owned(Pod("shop", "f", "a"), "apps/v1", "ReplicaSet", "filler");
+  pod["spec"]["priority"] = -100;
+  const Json owner = pod["metadata"]["ownerReferences"][0];
+  const Json other = {{"apiVersion", "example.com/v1"}, {"kind", "Group"}, {"name", "g"}};
+  pod["metadata"]["ownerReferences"] = Json::array({other, owner});
+  AddPods(items, pod, 5);
+  // Of a kind that nobody knows, and of none.
+  items.push_back(Owned(Pod("shop", "own", "a"), "example.com/v1", "ReplicaSet", "filler"));
+  items.back()["spec"]["priority"] = -100;
+  items.push_back(Pod("shop", "alone", "a"));
+  items.back()["spec"]["priority"] = -100;
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+  EXPECT_EQ(cluster_->counts.expendable, 7u);
+}
+
+TEST_F(CompletenessTest, WhichPodsAreExpendableIsAskedByTheCutoffOfTheLoad) {
+  std::vector<Json> items = Whole();
+  items.push_back(Object("apps/v1", "ReplicaSet", "filler", "shop"));
+  items.back()["status"]["replicas"] = 5;
+  Json pod = Owned(Pod("shop", "f", "a"), "apps/v1", "ReplicaSet", "filler");
+  pod["spec"]["priority"] = 5;
+  AddPods(items, pod, 5);
+  EXPECT_THAT(LoadItems(items, {.expendable_pods_priority_cutoff = 6}), IsEmpty());
+  EXPECT_EQ(cluster_->counts.expendable, 5u);
+}
+
+TEST_F(CompletenessTest, AnExpendablePodMayLackContainersAndNotItsClaims) {
+  std::vector<Json> items = Whole();
+  items.push_back(Pod("shop", "filler", "a"));
+  items.back()["spec"].erase("containers");
+  items.back()["spec"]["priority"] = -100;
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+  items.back() = Mounting("x");
+  items.back()["spec"]["priority"] = -100;
+  EXPECT_THAT(LoadItems(items), ElementsAre("NoPersistentVolumeClaims"));
+}
+
+TEST_F(CompletenessTest, OfPodsWithoutContainersTheFirstIsNamed) {
+  std::vector<Json> items = Whole();
+  items[4]["spec"].erase("containers");
+  items.push_back(Pod("shop", "second", "b"));
+  items.back()["spec"].erase("containers");
+  EXPECT_THAT(LoadItems(items), ElementsAre("PodsWithoutContainers"));
+  EXPECT_EQ(Message(), "2 pods have no containers, which counts as asking for nothing: shop/web");
+}
+
+TEST_F(CompletenessTest, APodThatAsksForLabelsOfNamespacesCountsOnceWhicheverTermAsks) {
+  const auto term = [](const Json& namespaces) {
+    Json json = {{"topologyKey", "kubernetes.io/hostname"},
+                 {"labelSelector", {{"matchLabels", {{"app", "noisy"}}}}}};
+    if (!namespaces.is_null()) json["namespaceSelector"] = namespaces;
+    return json;
+  };
+  const auto pod = [](const char* name, const char* affinity, const Json& terms) {
+    Json json = Pod("shop", name, "a");
+    json["spec"]["affinity"][affinity]["requiredDuringSchedulingIgnoredDuringExecution"] = terms;
+    return json;
+  };
+  const Json team = {{"matchLabels", {{"team", "x"}}}};
+  const Json app = {{"matchLabels", {{"app", "x"}}}};
+  const Json has_app = {
+      {"matchExpressions", Json::array({Json{{"key", "app"}, {"operator", "Exists"}}})}};
+  std::vector<Json> items = Whole();
+  items.push_back(
+      pod("first", "podAffinity", Json::array({term(nullptr), term(team), term(team)})));
+  items.push_back(pod("second", "podAntiAffinity", Json::array({term(app)})));
+  items.push_back(pod("third", "podAffinity", Json::array({term(has_app)})));
+  items.push_back(Pod("zeta", "z", "b"));
+  items.push_back(Pod("other", "o", "b"));
+  EXPECT_THAT(LoadItems(items), ElementsAre("NoNamespaces"));
+  EXPECT_EQ(Message(),
+            "3 pods select namespaces by labels (shop/first), and 2 namespaces of pods are not "
+            "there, whose pods keep their nodes where it matters: other, zeta");
+}
+
+// --- objects that come twice
+
+TEST_F(CompletenessTest, AVersionThatIsNoNumberIsNotComparedWhicheverOfTheTwoItIs) {
+  std::vector<Json> items = Whole();
+  items.push_back(Stamped(Pod("shop", "twice", "a"), "u", "abc"));
+  Put("mg/all.json", Json{{"apiVersion", "v1"}, {"kind", "List"}, {"items", items}}.dump());
+  Put("mg/z.yaml", Stamped(Pod("shop", "twice", "b"), "u", "10").dump());
+  EXPECT_THAT(Load((folder_ / "mg").string()),
+              ElementsAre(HasSubstr("comes twice with different content, of resourceVersion abc "
+                                    "and 10: dumps of two moments are mixed; pass one dump")));
+}
+
+TEST_F(CompletenessTest, TwoVersionsInFilesOfTheirOwnAreRefused) {
+  Put("mg/all.json", Json{{"apiVersion", "v1"}, {"kind", "List"}, {"items", Whole()}}.dump());
+  Put("mg/y.yaml", Stamped(Pod("shop", "twice", "a"), "u", "9").dump());
+  Put("mg/z.yaml", Stamped(Pod("shop", "twice", "b"), "u", "10").dump());
+  EXPECT_THAT(Load((folder_ / "mg").string()),
+              ElementsAre(HasSubstr("comes twice with different content, of resourceVersion 9 and "
+                                    "10: dumps of two moments are mixed")));
+}
+
+TEST_F(CompletenessTest, AnotherVersionWithTheSameContentInAListAndAloneIsOfOneDump) {
+  std::vector<Json> items = Whole();
+  items.push_back(Stamped(Pod("shop", "twice", "b"), "u", "7"));
+  Put("mg/all.json", Json{{"apiVersion", "v1"}, {"kind", "List"}, {"items", items}}.dump());
+  Put("mg/z.yaml", Stamped(Pod("shop", "twice", "b"), "u", "8").dump());
+  EXPECT_THAT(Load((folder_ / "mg").string()), IsEmpty());
+  EXPECT_EQ(cluster_->snapshot.placed_pods(), 4u);
+}
+
+TEST_F(CompletenessTest, OfTwoVersionsInOneFileTheNewerIsTaken) {
+  std::vector<Json> items = Whole();
+  items.push_back(Stamped(Pod("shop", "twice", "a"), "u", "9"));
+  const Json list = {{"apiVersion", "v1"}, {"kind", "List"}, {"items", items}};
+  const Json alone = Stamped(Pod("shop", "twice", "b"), "u", "10");
+  EXPECT_THAT(Load(Put("one.json", list.dump() + "\n" + alone.dump())),
+              ElementsAre("ObjectsInTwoVersions"));
+  ASSERT_TRUE(cluster_.ok());
+  const ClusterSnapshot& snapshot = cluster_->snapshot;
+  const PodId pod = *snapshot.catalog().FindPod("shop", "twice");
+  EXPECT_EQ(snapshot.catalog().NodeName(snapshot.NodeOf(pod)), "b");
+}
+
+TEST_F(CompletenessTest, WhatIsReadAgainIsCountedOnceAndTheFirstOfTwoVersionsIsNamed) {
+  std::vector<Json> items = Whole();  // Eight objects.
+  for (const char* name : {"one", "two"}) {
+    items.push_back(Stamped(Pod("shop", name, "a"), "u", "9"));
+    Put(std::string("mg/z-") + name + ".yaml", Stamped(Pod("shop", name, "b"), "u", "10").dump());
+  }
+  Put("mg/all.json", Json{{"apiVersion", "v1"}, {"kind", "List"}, {"items", items}}.dump());
+  EXPECT_THAT(Load((folder_ / "mg").string()), ElementsAre("ObjectsInTwoVersions"));
+  ASSERT_TRUE(cluster_.ok());
+  EXPECT_EQ(Message(),
+            "2 objects came in two versions, of which the newer was taken: Pod shop/one");
+  EXPECT_EQ(cluster_->counts.input.objects, 12u);
+  EXPECT_EQ(cluster_->counts.input.files, 3u);
+  EXPECT_EQ(cluster_->snapshot.placed_pods(), 5u);
+}
+
+TEST_F(CompletenessTest, ASecondReadingIsTheLastAndAThirdStartsAnew) {
+  const auto text = [](const char* in_list, const char* alone) {
+    const Json first = Stamped(Pod("shop", "twice", "a"), "u", in_list);
+    const Json list = {{"apiVersion", "v1"}, {"kind", "List"}, {"items", Json::array({first})}};
+    if (alone == nullptr) return list.dump();
+    return list.dump() + "\n" + Stamped(Pod("shop", "twice", "b"), "u", alone).dump();
+  };
+  InputWatch watch;
+  const auto read = [&watch](const std::string& bytes) {
+    ClusterLoader loader;
+    ImportStats stats;
+    return std::string(watch.Read("dump", bytes, loader, stats).message());
+  };
+  EXPECT_EQ(read(text("9", "10")), "");
+  EXPECT_TRUE(watch.MustReadAgain());
+  EXPECT_EQ(watch.repeated(), 0u);
+  EXPECT_EQ(read(text("9", "10")), "");
+  EXPECT_FALSE(watch.MustReadAgain());
+  EXPECT_EQ(watch.repeated(), 1u);
+  // What was newer in another input is not remembered.
+  EXPECT_EQ(read(text("9", nullptr)), "");
+  EXPECT_EQ(watch.repeated(), 0u);
+  // The bytes are others at the second reading.
+  EXPECT_EQ(read(text("9", "10")), "");
+  EXPECT_TRUE(watch.MustReadAgain());
+  EXPECT_THAT(read(text("10", "11")),
+              ::testing::EndsWith("Pod shop/twice: comes twice with different content, of "
+                                  "resourceVersion 10 and 11: dumps of two moments are mixed; pass "
+                                  "one dump"));
+  EXPECT_FALSE(watch.MustReadAgain());
+}
+
+TEST_F(CompletenessTest, AUidThatIsMissingIsNoOtherUid) {
+  const Json with = Stamped(Pod("shop", "twice", "b"), "u", "7");
+  const Json without = Stamped(Pod("shop", "twice", "b"), "", "7");
+  for (const bool first : {false, true}) {
+    std::vector<Json> items = Whole();
+    items.insert(items.end(), {first ? with : without, first ? without : with});
+    EXPECT_THAT(LoadItems(items),
+                ElementsAre(HasSubstr("Pod shop/twice: comes twice with the same resourceVersion, "
+                                      "7, and different content, so that one of the two was "
+                                      "changed by hand; pass the dump as it was made")));
+  }
+}
+
+// Of these the sink would take the last.
+TEST_F(CompletenessTest, ANamespaceOrAControllerThatComesTwiceWithoutAVersionIsRefused) {
+  for (const auto& [object, name] :
+       {std::pair{Object("v1", "Namespace", "extra"), "Namespace extra"},
+        std::pair{Object("apps/v1", "ReplicaSet", "web", "shop"), "ReplicaSet shop/web"}}) {
+    for (const auto& [first, second] :
+         {std::pair{"", ""}, std::pair{"7", ""}, std::pair{"", "7"}, std::pair{"7", "7"}}) {
+      std::vector<Json> items = Whole();
+      items.push_back(Stamped(object, "u", first));
+      items.push_back(Stamped(object, "u", second));
+      if (std::string_view(first) == "7" && std::string_view(second) == "7") {
+        EXPECT_THAT(LoadItems(items), IsEmpty()) << name;
+      } else {
+        EXPECT_THAT(LoadItems(items), ElementsAre(HasSubstr(std::string(name) + ": occurs twice")));
+      }
+    }
+  }
+}
+
+TEST_F(CompletenessTest, WhereTheNamespaceEndsAndTheNameBeginsTellsObjectsApart) {
+  std::vector<Json> items = Whole();
+  items.push_back(Stamped(Pod("a", "bc", "a"), "u1", "7"));
+  items.push_back(Stamped(Pod("ab", "c", "a"), "u2", "7"));
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+  EXPECT_EQ(cluster_->snapshot.placed_pods(), 5u);
+  items = Whole();
+  items.push_back(Volume("1", "x"));  // Of shop/x.
+  items.push_back(Object("v1", "PersistentVolumeClaim", "px", "sho"));
+  EXPECT_THAT(LoadItems(items), ElementsAre("ClaimsOfVolumesMissing"));
+  EXPECT_EQ(Message(),
+            "1 volume is bound to claims that are not there (1 to shop/x); the dump seems to lack "
+            "namespaces, or claims");
+}
+
+// --- storage
+
+TEST_F(CompletenessTest, OnlyAVolumeThatIsBoundAndSaysToWhatMissesItsClaim) {
+  std::vector<Json> items = Whole();
+  items.push_back(Volume("1", "x"));
+  items.back()["spec"].erase("claimRef");
+  items.push_back(Volume("2", "y"));
+  items.back()["status"]["phase"] = "Available";  // It is kept for the claim.
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+}
+
+TEST_F(CompletenessTest, VolumesOfASourceBeforeCsiInTheAlphabetNeedNoCSINode) {
+  std::vector<Json> items = Whole();
+  items.insert(items.end(), {Mounting("x"), Claim("x", "1"), Volume("1", "x")});
+  items.back()["spec"].erase("csi");
+  items.back()["spec"]["awsElasticBlockStore"]["volumeID"] = "v";
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+}
+
+TEST_F(CompletenessTest, ClaimsAndVolumesThatAreMissedAreCountedAndTheFirstIsNamed) {
+  std::vector<Json> items = Whole();
+  items.insert(items.end(), {Mounting("x"), Claim("x", "1"), Claim("y", "2")});
+  EXPECT_THAT(LoadItems(items), ElementsAre("NoPersistentVolumes"));
+  EXPECT_EQ(Message(),
+            "2 claims are bound, and no PersistentVolume is there, so that nothing is known of "
+            "where pods that mount them can go");
+  items.insert(items.end(), {Volume("1", "x"), Volume("2", "y")});
+  EXPECT_THAT(LoadItems(items), ElementsAre("NoCSINodes"));
+  EXPECT_EQ(Message(),
+            "2 volumes are of CSI drivers, and no CSINode says how many of them a node can take");
+  items = Whole();
+  for (const char* name : {"w", "v"}) {
+    items.push_back(Claim(name, ""));
+    items.back()["spec"]["storageClassName"] = "fast";
+  }
+  EXPECT_THAT(LoadItems(items), ElementsAre("NoStorageClasses"));
+  EXPECT_EQ(Message(),
+            "2 claims wait for a volume of a StorageClass (shop/w), and no StorageClass is there, "
+            "so that no room is found for pods that mount them");
+}
+
+TEST_F(CompletenessTest, AnObjectWithoutAUidIsToldWhateverItsKind) {
+  std::vector<Json> known = Whole();
+  for (size_t i = 0; i + 1 < known.size(); ++i) {
+    known[i]["metadata"]["uid"] = "uid-" + std::to_string(i);
+  }
+  Json node = Node("c");
+  node["metadata"]["labels"]["type"] = "virtual-kubelet";  // It needs no pods.
+  for (const auto& [object, name] :
+       {std::pair{node, "Node c"}, std::pair{Pod("shop", "p", "a"), "Pod shop/p"},
+        std::pair{Object("v1", "PersistentVolume", "disk"), "PersistentVolume disk"},
+        std::pair{Object("apps/v1", "ReplicaSet", "web", "shop"), "ReplicaSet shop/web"},
+        std::pair{Object("policy/v1", "PodDisruptionBudget", "web", "shop"),
+                  "PodDisruptionBudget shop/web"},
+        std::pair{Object("v1", "Namespace", "kube-x"), "Namespace kube-x"}}) {
+    std::vector<Json> items = known;
+    items.push_back(object);
+    EXPECT_THAT(LoadItems(items), ElementsAre("ObjectsWithoutUid")) << name;
+    EXPECT_EQ(Message(), "1 object has no metadata.uid, which every object of a cluster has: " +
+                             std::string(name) +
+                             "; files of manifests are taken for the cluster's state, leave them "
+                             "out");
+  }
+}
+
+// --- owners
+
+TEST_F(CompletenessTest, OfPodsThatTwoBudgetsSelectOnlyThoseOfDaemonSetsAreNotTold) {
+  std::vector<Json> items = Whole();
+  items.push_back(Object("apps/v1", "ReplicaSet", "web", "shop"));
+  items.push_back(Owned(Pod("shop", "web-0", "a"), "apps/v1", "ReplicaSet", "web"));
+  items.back()["metadata"]["labels"]["app"] = "web";
+  items.push_back(Owned(Pod("shop", "clone", "b"), "example.com/v1", "CloneSet", "c"));
+  items.back()["metadata"]["labels"]["app"] = "web";
+  for (const char* name : {"one", "two"}) {
+    items.push_back(Object("policy/v1", "PodDisruptionBudget", name, "shop"));
+    items.back()["spec"]["selector"]["matchLabels"]["app"] = "web";
+  }
+  EXPECT_THAT(LoadItems(items), ElementsAre("PodsWithSeveralBudgets"));
+  EXPECT_EQ(Message(),
+            "2 pods are selected by more than one PodDisruptionBudget, and the eviction API "
+            "refuses to evict such a pod, which the autoscaler's rules do not know: shop/clone, "
+            "shop/web-0");
+  EXPECT_EQ(Command(), "kubectl get pdb -A");
+}
+
+TEST_F(CompletenessTest, AKindOfWhichAnyPodsControllerIsThereIsNotMissing) {
+  const auto detail = [this](const char* name) {
+    const Catalog& catalog = cluster_->snapshot.catalog();
+    return MissingControllerDetail(catalog, *catalog.FindPod("shop", name));
+  };
+  std::vector<Json> items = Whole();
+  items.push_back(Owned(Pod("shop", "gone-0", "a"), "apps/v1", "StatefulSet", "gone"));
+  items.push_back(Owned(Pod("shop", "db-0", "a"), "apps/v1", "StatefulSet", "db"));
+  items.push_back(Object("apps/v1", "StatefulSet", "db", "shop"));
+  items.push_back(Owned(Pod("shop", "own", "a"), "example.com/v1", "ReplicaSet", "own"));
+  EXPECT_THAT(LoadItems(items), IsEmpty());
+  EXPECT_EQ(detail("gone-0"), "") << "it was deleted";
+  EXPECT_EQ(detail("own"), "") << "a kind that nobody knows";
+  // A Job that has the name of another pod's ReplicaSet is no pod's controller.
+  items = Whole();
+  items.push_back(Object("apps/v1", "ReplicaSet", "web", "shop"));
+  items.push_back(Object("batch/v1", "Job", "web", "shop"));
+  items.push_back(Owned(Pod("shop", "web-0", "a"), "apps/v1", "ReplicaSet", "web"));
+  items.push_back(Owned(Pod("shop", "run-0", "a"), "batch/v1", "Job", "run"));
+  EXPECT_THAT(LoadItems(items), ElementsAre("NoControllers"));
+  EXPECT_EQ(detail("run-0"), "the input has no Job of any pod and may lack the kind");
+  EXPECT_EQ(detail("web-0"), "");
+}
+
+// --- several inputs
+
+TEST_F(CompletenessTest, AnErrorOfOneInputIsNotLostInTheNext) {
+  const Json list = {{"apiVersion", "v1"}, {"kind", "List"}, {"items", Whole()}};
+  cluster_ = LoadCluster(
+      std::vector<std::string>{Put("bad.json", "{"), Put("good.json", list.dump())}, {});
+  ASSERT_FALSE(cluster_.ok());
+  EXPECT_THAT(std::string(cluster_.status().message()),
+              HasSubstr("bad.json: byte 1, line 1, column 2: is truncated"));
+}
+
+TEST_F(CompletenessTest, WhatIsWrongWithSeveralInputsNamesNoneOfThem) {
+  cluster_ = LoadCluster(
+      std::vector<std::string>{Put("a.json", Node("a").dump()), Put("b.json", Node("b").dump())},
+      {});
+  ASSERT_FALSE(cluster_.ok());
+  EXPECT_EQ(cluster_.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(cluster_.status().message()),
+              ::testing::StartsWith("the input has 2 nodes and not a single pod"));
+}
+
+// --- what is handed on, and objects at hand
+
+// Writes down all that it is told, in order.
+class Recorder : public AnyObjectSink {
+ public:
+  void OnAside(const Aside& aside) override {
+    told.append("[").append(aside.resource_version).append(" ");
+    told.append(std::to_string(aside.pods_ready)).append("]");
+  }
+  absl::Status OnList(std::string_view kind, uint64_t items) override {
+    told.append("list ").append(kind).append(" ").append(std::to_string(items)).append(";");
+    return absl::OkStatus();
+  }
+  absl::Status OnIgnored(std::string_view kind) override {
+    told.append("ignored ").append(kind).append(";");
+    return absl::OkStatus();
+  }
+  std::string told;
+
+ protected:
+  absl::Status OnObject(const objects::ObjectRef& object) override {
+    told.append(objects::KindOf(object)).append(" ").append(objects::MetaOf(object).name);
+    told.append(";");
+    return absl::OkStatus();
+  }
+};
+
+TEST_F(CompletenessTest, AllThatIsReadIsHandedOnWithWhatIsSaidAside) {
+  InputWatch watch;
+  Recorder to;
+  ImportStats stats;
+  const absl::Status read = watch.Read("dump", R"({"apiVersion":"v1","kind":"List","items":[
+      {"apiVersion":"v1","kind":"Node","metadata":{"name":"a"}},
+      {"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{"name":"web","resourceVersion":"7"},
+       "status":{"readyReplicas":3}},
+      {"apiVersion":"v1","kind":"Namespace","metadata":{"name":"shop"}},
+      {"apiVersion":"v1","kind":"Secret","metadata":{"name":"s"}},
+      {"apiVersion":"v1","kind":"PodList","items":[]}]})",
+                                       to, stats);
+  ASSERT_TRUE(read.ok()) << read;
+  EXPECT_EQ(to.told,
+            "[ 0]Node a;[7 3]ReplicaSet web;[ 0]Namespace shop;ignored Secret;list Pod 0;list  5;");
+}
+
+// The codes and messages of what a watch tells of the objects that `give` hands to it.
+template <typename Give>
+std::vector<std::pair<std::string, std::string>> Looked(InputWatch& watch, Give give) {
+  ClusterLoader loader;
+  const absl::Status looked = watch.Look(give, loader);
+  EXPECT_TRUE(looked.ok()) << looked;
+  absl::StatusOr<LoadedCluster> cluster = std::move(loader).Finish();
+  EXPECT_TRUE(cluster.ok()) << cluster.status();
+  std::vector<InputWarning> warnings;
+  const absl::Status judged = watch.Judge(InputUse::kFilter, cluster->snapshot, 0, warnings);
+  if (!judged.ok()) return {{"error", std::string(judged.message())}};
+  std::vector<std::pair<std::string, std::string>> told;
+  for (const InputWarning& warning : warnings) told.emplace_back(warning.code, warning.message);
+  return told;
+}
+
+objects::Pod BarePod(std::string_view namespace_name, std::string_view name) {
+  objects::Pod pod;
+  pod.meta.name = name;
+  pod.meta.namespace_name = namespace_name;
+  pod.node_name = "a";
+  pod.containers.resize(1);
+  return pod;
+}
+
+TEST_F(CompletenessTest, APodThatStandsForSeveralCountsAsManyAndTheNextOneOnce) {
+  InputWatch watch;
+  const auto told = Looked(watch, [&watch](ObjectSink& sink) {
+    objects::Node node;
+    node.meta.name = "a";
+    node.meta.uid = "u1";
+    if (absl::Status s = sink.OnNode(node); !s.ok()) return s;
+    objects::Namespace ns;
+    ns.meta.name = "kube-system";
+    ns.meta.uid = "u2";
+    if (absl::Status s = sink.OnNamespace(ns); !s.ok()) return s;
+    objects::Pod dns = BarePod("kube-system", "dns");
+    dns.meta.uid = "u3";
+    if (absl::Status s = sink.OnPod(dns); !s.ok()) return s;
+    objects::Pod pod = BarePod("shop", "p-0");
+    pod.meta.uid = "u4";
+    pod.containers.clear();
+    objects::Volume& volume = pod.volumes.emplace_back();
+    volume.name = "data";
+    volume.source = "persistentVolumeClaim";
+    volume.claim_name = "c";
+    objects::PodAffinityTerm& term = pod.affinity.emplace_back();
+    term.topology_key = "kubernetes.io/hostname";
+    term.namespace_selector.nil = false;
+    term.namespace_selector.match_labels.push_back({"team", "x"});
+    if (absl::Status s = watch.OnPodsLike(pod, 3); !s.ok()) return s;
+    pod.meta.name = "q";
+    pod.meta.uid = "";
+    return sink.OnPod(pod);
+  });
+  EXPECT_THAT(
+      told,
+      ElementsAre(Pair("PodsWithoutContainers",
+                       "4 pods have no containers, which counts as asking for nothing: shop/p-0"),
+                  Pair("NoNamespaces",
+                       "4 pods select namespaces by labels (shop/p-0), and 1 namespace of pods is "
+                       "not there, whose pods keep their nodes where it matters: shop"),
+                  Pair("NoPersistentVolumeClaims",
+                       "4 pods mount claims (shop/p-0), and no PersistentVolumeClaim is there, so "
+                       "that nothing is known of where they can go"),
+                  Pair("ObjectsWithoutUid",
+                       "1 object has no metadata.uid, which every object of a cluster has: Pod "
+                       "shop/q; files of manifests are taken for the cluster's state, leave them "
+                       "out")));
+}
+
+TEST_F(CompletenessTest, EachLookStartsAnew) {
+  InputWatch watch;
+  objects::Node node;
+  node.meta.name = "a";
+  objects::Namespace ns;
+  ns.meta.name = "kube-system";
+  const auto whole = [&](ObjectSink& sink) {
+    if (absl::Status s = sink.OnNode(node); !s.ok()) return s;
+    if (absl::Status s = sink.OnNamespace(ns); !s.ok()) return s;
+    return sink.OnPod(BarePod("kube-system", "dns"));
+  };
+  EXPECT_THAT(Looked(watch, whole), IsEmpty());
+  EXPECT_THAT(Looked(watch, whole), IsEmpty());
+  const auto nodes = Looked(watch, [&](ObjectSink& sink) { return sink.OnNode(node); });
+  ASSERT_EQ(nodes.size(), 1u);
+  EXPECT_THAT(nodes[0].second,
+              ::testing::StartsWith("the input has 1 node and not a single pod, so that it cannot "
+                                    "be a whole cluster; pass what `"));
+  EXPECT_THAT(Looked(watch, [](ObjectSink&) { return absl::OkStatus(); }),
+              ElementsAre(Pair("NoKubeSystemPods",
+                               "there is no pod of kube-system; the dump seems to lack "
+                               "namespaces")))
+      << "nothing at all is no contradiction";
+}
+
+TEST_F(CompletenessTest, WhatSaysNoTimeOfItsOwnIsOld) {
+  InputWatch watch;
+  const auto told = Looked(watch, [](ObjectSink& sink) {
+    objects::Node node;
+    node.meta.name = "a";
+    if (absl::Status s = sink.OnNode(node); !s.ok()) return s;
+    if (absl::Status s = sink.OnPod(BarePod("kube-system", "dns")); !s.ok()) return s;
+    for (const char* name : {"kube-system", "shop"}) {
+      objects::Namespace ns;
+      ns.meta.name = name;
+      if (absl::Status s = sink.OnNamespace(ns); !s.ok()) return s;
+    }
+    objects::Controller job;
+    job.kind = objects::ControllerKind::kJob;
+    job.meta.name = "hourly";
+    job.meta.namespace_name = "kube-system";
+    job.status_replicas = 50;
+    return sink.OnController(job);
+  });
+  EXPECT_THAT(
+      told, ElementsAre(Pair("NamespacesWithoutObjects",
+                             "1 of 1 namespace holds no pod, controller, claim or budget; the dump "
+                             "seems to be of some namespaces only: shop"),
+                        Pair("PodsMissing",
+                             "50 pods are missing of 50 pods that controllers count: Job "
+                             "kube-system/hourly has 0 of 50")));
+}
+
+// --- namespaces where all is assumed to be there
+
+TEST_F(CompletenessTest, WhereAllIsThereANamespaceHasItsOwnLabelsAndOthersTheirNamesAlone) {
+  Json alone = Pod("shop", "alone", "a");
+  const auto repels = [&alone](const Json& namespaces) {
+    alone["spec"]["affinity"]["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"] =
+        Json::array({Json{{"topologyKey", "kubernetes.io/hostname"},
+                          {"labelSelector", {{"matchLabels", {{"app", "noisy"}}}}},
+                          {"namespaceSelector", namespaces}}});
+  };
+  std::vector<Json> items = {Node("a"), Node("b")};
+  const auto add = [&items](const std::string& namespace_name) {
+    items.push_back(Pod(namespace_name, "noisy", "b"));
+    items.back()["metadata"]["labels"]["app"] = "noisy";
+  };
+  const std::vector<std::string> unknown = {"n0", "n1", "n2", "n3"};
+  const std::vector<std::string> listed = {"k0", "k1", "k2", "k3"};
+  for (const std::string& name : unknown) add(name);
+  for (const std::string& name : listed) {
+    add(name);
+    items.push_back(Object("v1", "Namespace", name));
+    items.back()["metadata"]["labels"]["team"] = "x";
+  }
+  const auto repelled = [&](const Json& namespaces) {
+    repels(namespaces);
+    std::vector<Json> all = items;
+    all.push_back(alone);
+    EXPECT_THAT(LoadItems(all, {.assume_complete = true}), IsEmpty());
+    std::vector<std::string> names;
+    const Catalog& catalog = cluster_->snapshot.catalog();
+    for (const auto* list : {&unknown, &listed}) {
+      for (const std::string& name : *list) {
+        const PodShape& shape = catalog.shape_of(*catalog.FindPod(name, "noisy"));
+        if (!shape.repelled_by.empty()) names.push_back(name);
+      }
+    }
+    return names;
+  };
+  EXPECT_EQ(repelled(Json{{"matchLabels", {{"team", "x"}}}}), listed);
+  EXPECT_EQ(
+      repelled(Json{{"matchExpressions", Json::array({Json{{"key", "kubernetes.io/metadata.name"},
+                                                           {"operator", "In"},
+                                                           {"values", unknown}}})}}),
+      unknown);
 }
 
 }  // namespace

@@ -49,6 +49,7 @@ TEST(InputWarningTest, JsonLeavesOutTheCommandThatIsNotThereAndComesBack) {
 
 TEST(InputWarningTest, WhatIsNoWarningInJsonIsLeftOut) {
   EXPECT_TRUE(InputWarningsFrom(nlohmann::ordered_json::parse(R"({"code":"a"})")).empty());
+  EXPECT_TRUE(InputWarningsFrom(nlohmann::ordered_json::parse(R"({"x":{"code":"a"}})")).empty());
   EXPECT_TRUE(InputWarningsFrom({}).empty());
   const std::vector<InputWarning> read = InputWarningsFrom(nlohmann::ordered_json::parse(
       R"([5,{"code":"a","message":7,"command":null},"x",{"code":"b"}])"));

@@ -102,6 +102,17 @@ TEST(ClusterLoaderTest, TheNewestTimeIsThatOfAnyObject) {
   EXPECT_EQ(newest([&](ClusterLoader& to) { return to.OnNamespace(ns); }), 103);
 }
 
+TEST(ClusterLoaderTest, APodThatSaysWhereItRunsDoesNotWaitWhateverItIsNominatedTo) {
+  const LoadedCluster cluster =
+      Loaded({Node("a")},
+             {Pod("lost").On("x").With([](objects::Pod& pod) { pod.nominated_node_name = "a"; }),
+              Pod("waits")});
+  EXPECT_THAT(PendingOf(cluster), ElementsAre("default/waits"));
+  EXPECT_EQ(cluster.counts.on_unknown_node, 1u);
+  EXPECT_EQ(cluster.counts.first_unknown, "default/lost on x");
+  EXPECT_EQ(cluster.snapshot.placed_pods(), 0u);
+}
+
 TEST(LoadTextTest, WhatWasLeftOutIsSaidInWords) {
   const auto text = [](uint64_t ended, uint64_t expendable) {
     LoadCounts counts;

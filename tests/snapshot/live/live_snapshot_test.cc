@@ -272,6 +272,28 @@ TEST_F(LiveTest, APodThatChangesKeepsItsPlaceAlsoWhereAllIsBuiltAnew) {
   EXPECT_TRUE(live_.Snapshot().CheckInvariants().ok());
 }
 
+TEST_F(LiveTest, ShapesThatNoPodHasAreBoundedAlsoWhileNobodyReads) {
+  ASSERT_TRUE(Put(&a_.raw).ok());
+  (void)live_.Snapshot();
+  objects::DeviceClass device_class;
+  device_class.meta.name = "gpu";
+  const objects::StorageObject storage = device_class;
+  ASSERT_TRUE(Put(&storage).ok());  // From now on all is to be built anew.
+  const uint64_t before = live_.counts().AllRebuilds();
+  int64_t cpu = 0;
+  const auto change_pod = [&](int64_t times) {
+    for (const int64_t end = cpu + times; cpu < end;) {
+      const Pod pod = Pod("p").On("a").Cpu(++cpu);
+      ASSERT_TRUE(Put(&pod.raw).ok());
+    }
+  };
+  change_pod(8000);
+  EXPECT_EQ(live_.counts().AllRebuilds(), before);
+  change_pod(1000);
+  EXPECT_EQ(live_.counts().AllRebuilds(), before + 1);
+  EXPECT_THAT(On("a"), ElementsAre("p"));
+}
+
 TEST_F(LiveTest, WhatANormalDayBringsBuildsNothingAnew) {
   const Budget budget = Budget("web").Matching("app", "web").Allows(1);
   ASSERT_TRUE(Put(&a_.raw).ok());
