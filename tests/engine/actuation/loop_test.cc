@@ -424,12 +424,14 @@ class BusyCluster : public StillCluster {
 
   std::vector<std::string_view> waiting;
   std::vector<ScaleEvent> events;
+  bool knows_groups = true;
 
   absl::StatusOr<Observation> Observe(int64_t now_s) override {
     absl::StatusOr<Observation> observed = StillCluster::Observe(now_s);
     if (!observed.ok()) return observed;
     observed->pending = test::PodsNamed(snapshot, waiting);
     observed->events = events;
+    if (!knows_groups) observed->groups.group_of.clear();
     return observed;
   }
 };
@@ -633,6 +635,67 @@ TEST_F(LoopTest, AtTheEndAnActuatorThatDoesNotAnswerIsWaitedForForTheGrace) {
   loop.Stop(clock);
   EXPECT_THAT(actuator_.calls, IsEmpty());
   EXPECT_EQ(clock.NowS(), kStart + LoopOptions().stop_grace_s);
+}
+
+TEST_F(LoopTest, AtTheEndAnActuatorThatTellsNoMoreIsWaitedForForTheGrace) {
+  TellsOnce actuator;
+  ScriptedRounds rounds;
+  Loop loop(rounds, actuator, {});
+  actuator.status.running = {{.node = "a", .phase = DeletionPhase::kTainted},
+                             {.node = "b", .phase = DeletionPhase::kDrained}};
+  TestClock clock(kStart, kStart);
+  loop.Stop(clock);
+  EXPECT_THAT(actuator.calls, ElementsAre("roll back a: the loop ends"));
+  EXPECT_EQ(clock.NowS(), kStart + LoopOptions().stop_grace_s);
+}
+
+// ---------------------------------------------------------------- what rounds are told
+
+TEST_F(LoopTest, AnEventIsToldToTheNextRoundWhereOneCannotBeMade) {
+  BusyCluster cluster{Three()};
+  LoopOptions options;
+  options.on_turn = [this](const LoopTurn& turn) { log_ = turn.log; };
+  Loop loop(scale_down_, cluster, actuator_, options);
+  cluster.events = {{ScaleEventKind::kScaleUp, "group", kStart}};
+  cluster.knows_groups = false;
+  loop.Turn(kStart);
+  EXPECT_THAT(log_, ElementsAre("no round: groups.group_of: has 0 entries for 3 nodes"));
+  EXPECT_THAT(actuator_.calls, IsEmpty());
+  cluster.knows_groups = true;
+  cluster.events.clear();
+  for (const int64_t after_s : {10, 20, 599}) loop.Turn(kStart + after_s);
+  EXPECT_THAT(actuator_.calls, Not(Contains(StartsWith("begin"))));
+  loop.Turn(kStart + 601);
+  loop.Turn(kStart + 611);
+  EXPECT_THAT(actuator_.calls, Contains("begin b"));
+}
+
+TEST_F(LoopTest, ARoundIsToldWhichOfItsDeletionsEnded) {
+  Loop loop = MakeLoop();
+  loop.Turn(kStart);
+  loop.Turn(kStart + 10);
+  ASSERT_EQ(scale_down_.Save().started.size(), 1);
+  EXPECT_EQ(scale_down_.Save().started[0].node, "b");
+  actuator_.status.running.clear();
+  actuator_.status.results = {
+      {.node = "b", .group = "group", .ok = false, .at_s = kStart + 15, .why = "no"}};
+  loop.Turn(kStart + 20);
+  EXPECT_EQ(scale_down_.Save().started.size(), 0);
+}
+
+TEST_F(LoopTest, SoftTaintsOfNodesThatAreNeededAgainAreTakenOffFirst) {
+  const std::string_view soft = "DeletionCandidateOfClusterAutoscaler";
+  cluster_ = StillCluster{Cluster()
+                              .Add(Node("a").Taint(soft, "1", "PreferNoSchedule"))
+                              .Add(Node("b"))
+                              .Add(Node("c").Taint(soft, "1", "PreferNoSchedule"))
+                              .Add(Pod("p").On("a").Cpu(2500))
+                              .Add(Pod("q").On("b").Cpu(500))
+                              .Add(Pod("r").On("c").Cpu(4000))
+                              .Build()};
+  Loop loop = MakeLoop();
+  loop.Turn(kStart);
+  EXPECT_THAT(actuator_.calls, ElementsAre("unsoft a", "unsoft c", "soft b"));
 }
 
 }  // namespace

@@ -391,5 +391,55 @@ TEST_F(RecordActuatorTest, APodThatADaemonSetOwnsWithoutControllingItIsShown) {
   EXPECT_THAT(listing.lines, ElementsAre("a", "lent>"));
 }
 
+TEST_F(RecordActuatorTest, ADeletionHoldsForTheMachineOfItsUidAlone) {
+  StillCluster cluster(Cluster()
+                           .Add(Node("a"))
+                           .Add(Node("b").With([](auto& node) { node.meta.uid = "m"; }))
+                           .Build());
+  DeductingSource source(cluster, actuator_);
+  for (const char* const uid : {"a", "z", "m"}) {
+    const DeletionOrder order{.node = "b", .uid = uid, .group = "group"};
+    ASSERT_TRUE(actuator_.Begin({&order, 1}, kStart).ok());
+    const bool is_it = order.uid == "m";
+    EXPECT_EQ(source.Observe(kStart)->snapshot->nodes(), is_it ? 1 : 2) << uid;
+    EXPECT_EQ(actuator_.done().size(), is_it ? 1 : 0) << uid;
+  }
+}
+
+TEST_F(RecordActuatorTest, ANodeThatOnlyTheCatalogKnowsIsForgotten) {
+  StillCluster cluster(Cluster().Add(Node("a")).Add(Node("b")).Add(Node("c")).Build());
+  DeductingSource source(cluster, actuator_);
+  const std::vector<DeletionOrder> orders = {{.node = "b", .group = "group"},
+                                             {.node = "c", .group = "group"}};
+  ASSERT_TRUE(actuator_.Begin(orders, kStart).ok());
+  cluster.snapshot.RemoveNode(NodeNamed(cluster.snapshot, "b"));
+  const Observation observed = source.Observe(kStart).value();
+  EXPECT_EQ(observed.snapshot->nodes(), 1);
+  EXPECT_EQ(observed.groups.groups[0].target_size, 2);
+  ASSERT_EQ(actuator_.done().size(), 1);
+  EXPECT_EQ(actuator_.done()[0].node, "c");
+}
+
+TEST_F(RecordActuatorTest, APodThatEndsMeanwhileIsShownNoMore) {
+  ShowingCluster cluster;
+  cluster.nodes = {Node("a"), Node("b")};
+  cluster.pods = {Pod("q").On("b").Uid("q-uid"), Pod("r").On("b").Uid("r-uid")};
+  DeductingSource source(cluster, actuator_);
+  const DeletionOrder order{
+      .node = "b",
+      .group = "group",
+      .drain = true,
+      .moves = {{"default", "q", "q-uid", "a"}, {"default", "r", "r-uid", "a"}}};
+  ASSERT_TRUE(actuator_.Begin({&order, 1}, kStart).ok());
+  const auto shown = [&] {
+    Listing listing;
+    EXPECT_TRUE(source.Observe(kStart)->objects(listing).ok());
+    return listing.lines;
+  };
+  EXPECT_THAT(shown(), ElementsAre("a", "q>a", "r>a"));
+  cluster.pods[0].DeletedAt(kStart);
+  EXPECT_THAT(shown(), ElementsAre("a", "r>a"));
+}
+
 }  // namespace
 }  // namespace ebb::record_actuator_test

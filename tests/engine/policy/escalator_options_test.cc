@@ -198,7 +198,9 @@ TEST(EscalatorOptionsTest, WhatIsNoDurationCountsZero) {
 
 TEST(EscalatorOptionsTest, EveryProblemIsToldInTheProgramsWords) {
   std::string texts;
-  for (const EscalatorProblem& problem : Problems({})) texts += std::string(problem.text) + "\n";
+  for (const EscalatorProblem& problem : Problems(EscalatorOptions())) {
+    texts += std::string(problem.text) + "\n";
+  }
   EXPECT_EQ(
       texts,
       "name cannot be empty\n"

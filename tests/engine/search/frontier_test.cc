@@ -292,5 +292,58 @@ TEST_F(FrontierTest, APodThatMovesOnWithItsHostIsEvictedOnce) {
   EXPECT_EQ(frontier.points[1].nodes, 2u);
 }
 
+// One pod each: no price of a move tells all of the nodes apart, as 1 to 1.3 are near each other.
+TEST_F(FrontierTest, OfEqualEvictionsTheWorthiestNodesGoFirst) {
+  Cluster cluster;
+  for (const char* const name : {"n1", "n2", "n3", "n4"}) {
+    cluster.Add(Node(name).Cpu(4000)).Add(Pod(std::string("of-") + name).On(name).Cpu(400));
+  }
+  cluster.Add(Node("host").Cpu(6000));
+  Make(cluster.Add(Pod("bare").On("host").Cpu(100).OwnedByNobody()));
+  hourly_ = {1.0, 1.1, 1.2, 1.3, 1.0};
+  const Frontier frontier = Find();
+  const std::vector<double> worth = {1.3, 2.5, 3.6, 4.6};
+  ASSERT_EQ(frontier.points.size(), worth.size());
+  for (size_t i = 0; i < worth.size(); ++i) {
+    EXPECT_EQ(frontier.points[i].evicted, i + 1);
+    EXPECT_EQ(frontier.points[i].nodes, i + 1);
+    EXPECT_NEAR(frontier.points[i].worth, worth[i], 1e-9);
+  }
+}
+
+// t1 and t2 go together, and at every price that takes f1 and f2 they go as well.
+TEST_F(FrontierTest, APartOfAPlanBeforeItsAtomicGroupBeginsIsAPointToo) {
+  Cluster cluster;
+  for (const char* const name : {"f1", "f2", "t1", "t2"}) {
+    cluster.Add(Node(name).Cpu(4000)).Add(Pod(std::string("of-") + name).On(name).Cpu(400));
+  }
+  cluster.Add(Node("cheap").Cpu(4000));
+  for (int p = 0; p < 4; ++p) {
+    cluster.Add(Pod("of-cheap-" + std::to_string(p)).On("cheap").Cpu(400));
+  }
+  cluster.Add(Node("host").Cpu(8000));
+  Make(cluster.Add(Pod("bare").On("host").Cpu(100).OwnedByNobody()));
+  hourly_ = {1.3, 1.2, 1.1, 1.1, 1.0, 1.0};
+  groups_.groups[0].target_size = 4;
+  NodeGroup& atomic = groups_.groups.emplace_back();
+  atomic.name = "atomic";
+  atomic.target_size = 2;
+  atomic.atomic = true;
+  for (const NodeId node : test::NodesNamed(*snapshot_, {"t1", "t2"})) {
+    groups_.group_of[Index(node)] = GroupId{1};
+  }
+  const Frontier frontier = Find();
+  ASSERT_GE(frontier.points.size(), 3u);
+  EXPECT_EQ(frontier.points[0].evicted, 1u);
+  EXPECT_EQ(frontier.points[0].nodes, 1u);
+  EXPECT_NEAR(frontier.points[0].worth, 1.3, 1e-9);
+  EXPECT_EQ(frontier.points[1].evicted, 2u);
+  EXPECT_EQ(frontier.points[1].nodes, 2u);
+  EXPECT_NEAR(frontier.points[1].worth, 2.5, 1e-9);
+  EXPECT_EQ(frontier.points.back().evicted, 8u);
+  EXPECT_EQ(frontier.points.back().nodes, 5u);
+  EXPECT_NEAR(frontier.points.back().worth, 5.7, 1e-9);
+}
+
 }  // namespace
 }  // namespace ebb::frontier_test

@@ -468,5 +468,71 @@ TEST_F(PackingTest, WhatIsUndoneGivesBudgetsAndQuotasBack) {
   EXPECT_TRUE(Remove("c"));
 }
 
+// The pod of a comes to b before b goes, and is elsewhere when b comes back: c is fuller then.
+TEST_F(PackingTest, ANodeThatComesBackIsAsEmptyAsItIsThen) {
+  Make(Cluster()
+           .Add(Node("a").Cpu(1000))
+           .Add(Node("b").Cpu(1000).Label("host", "1"))
+           .Add(Node("c").Cpu(1000))
+           .Add(Node("d").Cpu(1000).Label("host", "1"))
+           .Add(Node("e").Cpu(1000))
+           .Add(Pod("of-a").On("a").Cpu(300).NodeSelector("host", "1"))
+           .Add(Pod("of-b").On("b").Cpu(400))
+           .Add(Pod("of-c").On("c").Cpu(500))
+           .Add(Pod("of-e").On("e").Cpu(50)));
+  Begin();
+  ASSERT_TRUE(Remove("a"));
+  ASSERT_EQ(Where("of-a"), "b");
+  ASSERT_TRUE(Remove("b"));
+  ASSERT_EQ(Where("of-a"), "d");
+  ASSERT_EQ(Where("of-b"), "c");
+  packing_->PutBack(Unit("b"));
+  ASSERT_EQ(Where("of-b"), "b");
+  ASSERT_TRUE(Remove("e"));
+  EXPECT_EQ(Where("of-e"), "c");
+}
+
+// All nodes of an atomic group go, or none does, whichever of them it is whose pod finds no place.
+TEST_F(PackingTest, OfAnAtomicGroupNoNodeGoesWithoutTheOthers) {
+  for (const std::string_view stuck : {"", "a", "b"}) {
+    Cluster cluster;
+    for (const std::string_view name : {"a", "b"}) {
+      Pod pod("of-" + std::string(name));
+      pod.On(name).Cpu(400);
+      if (name == stuck) pod.NodeSelector("no", "node");
+      cluster.Add(Node(name).Cpu(1000)).Add(pod);
+    }
+    Make(cluster.Add(Node("big").Cpu(8000)).Add(Pod("bare").On("big").Cpu(100).OwnedByNobody()));
+    groups_.groups.push_back(groups_.groups[0]);
+    groups_.groups[1].name = "atomic";
+    groups_.groups[1].target_size = 2;
+    groups_.groups[1].atomic = true;
+    for (const char* const name : {"a", "b"}) {
+      groups_.group_of[Index(test::NodeNamed(*snapshot_, name))] = GroupId{1};
+    }
+    Begin();
+    ASSERT_EQ(problem_->units.size(), 1u);
+    EXPECT_EQ(problem_->units[0].nodes, test::NodesNamed(*snapshot_, {"a", "b"}));
+    EXPECT_EQ(problem_->units[0].pods, 2u);
+    const std::string before = packing_->snapshot().Fingerprint();
+    EXPECT_EQ(Remove("a"), stuck.empty()) << stuck;
+    if (stuck.empty()) {
+      EXPECT_EQ(packing_->worth(), 2);
+      EXPECT_EQ(packing_->snapshot().nodes(), 1u);
+      EXPECT_EQ(Where("of-a"), "big");
+      EXPECT_EQ(Where("of-b"), "big");
+      EXPECT_EQ(packing_->Places().size(), 2u);
+      packing_->PutBack(0);
+    }
+    EXPECT_EQ(packing_->worth(), 0);
+    EXPECT_EQ(packing_->snapshot().nodes(), 3u);
+    EXPECT_EQ(Where("of-a"), "a");
+    EXPECT_EQ(Where("of-b"), "b");
+    if (!stuck.empty()) {
+      EXPECT_EQ(packing_->snapshot().Fingerprint(), before);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace ebb::packing_test

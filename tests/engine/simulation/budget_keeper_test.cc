@@ -129,5 +129,17 @@ TEST_F(BudgetKeeperTest, ASelectorThatCannotBeReadIsRefused) {
   EXPECT_EQ(keeper_.size(), 0u);
 }
 
+TEST_F(BudgetKeeperTest, OfSeveralBudgetsThoseOfTheNamespaceThatTakeTheLabelsMatch) {
+  const TextId earlier = symbols_.Intern("earlier");
+  for (const test::Budget& budget :
+       {test::Budget("x").In("earlier").MatchingEverything(),
+        test::Budget("y").Matching("app", "web"), test::Budget("z").Matching("app", "db"),
+        test::Budget("w").MatchingEverything()}) {
+    ASSERT_TRUE(keeper_.Add(budget.raw, symbols_).ok());
+  }
+  EXPECT_THAT(keeper_.Matching(symbols_.Intern("default"), Labels("web")), ElementsAre(1, 3));
+  EXPECT_THAT(keeper_.Matching(earlier, Labels("web")), ElementsAre(0));
+}
+
 }  // namespace
 }  // namespace ebb::budget_keeper_test

@@ -318,5 +318,88 @@ TEST_F(EvictionTrialsTest, APodIsNotSpreadFromThoseThatLeave) {
   }
 }
 
+// A node whose pods find room for all but the last, in every order.
+class OneNodeTrialsTest : public EvictionTrialsTest {
+ protected:
+  OneNodeTrialsTest() {
+    snapshot_.emplace(Cluster()
+                          .Add(Node("gone"))
+                          .Add(Node("x").Cpu(1000))
+                          .Add(Node("y").Cpu(1000))
+                          .Add(Pod("small-1").On("gone").Cpu(500))
+                          .Add(Pod("small-2").On("gone").Cpu(500))
+                          .Add(Pod("large").On("gone").Cpu(1000))
+                          .Build());
+    const std::vector<PodId> pods = test::PodsNamed(*snapshot_, {"small-1", "small-2", "large"});
+    const NodeId x = test::NodeNamed(*snapshot_, "x");
+    made_.plan.remove.resize(1);
+    made_.plan.remove[0].node = test::NodeNamed(*snapshot_, "gone");
+    made_.plan.remove[0].moves = {
+        {pods[0], x}, {pods[1], x}, {pods[2], test::NodeNamed(*snapshot_, "y")}};
+  }
+};
+
+TEST_F(OneNodeTrialsTest, TheFirstTrialsDecideOnlyWhereMoreFailedThanMayOfAll) {
+  const auto run = [&](double share) {
+    return RunUntilRobust(*snapshot_, made_.plan, share, {.trials = 16, .seed = 3})
+        .random_order.size();
+  };
+  EXPECT_EQ(run(0.125), 16u);  // Four of 32 may, and four did.
+  EXPECT_EQ(run(0.12), 2u);
+}
+
+TEST_F(OneNodeTrialsTest, OfAPlanThatIsNotRobustFromItsFirstNodeOnNothingIsLeft) {
+  EXPECT_EQ(RobustRemovals(*snapshot_, made_.plan, 0, {.trials = 4, .seed = 3}), 0u);
+  EXPECT_EQ(RobustRemovals(*snapshot_, made_.plan, 1, {.trials = 4, .seed = 3}), 1u);
+}
+
+TEST_F(EvictionTrialsTest, EachTrialHasTheSeedBehindThatOfTheOneBefore) {
+  MakeTight();
+  const EvictionTrials trials =
+      RunEvictionTrials(*snapshot_, made_.plan, {.trials = 20, .seed = 3});
+  const EvictionTrials next = RunEvictionTrials(*snapshot_, made_.plan, {.trials = 19, .seed = 4});
+  ASSERT_EQ(trials.random_order.size(), 20u);
+  ASSERT_EQ(next.random_order.size(), 19u);
+  for (size_t i = 0; i < 19; ++i) {
+    EXPECT_EQ(trials.random_order[i + 1].left, next.random_order[i].left) << i;
+    EXPECT_EQ(trials.random_order[i + 1].as_planned, next.random_order[i].as_planned) << i;
+    EXPECT_EQ(trials.plan_order[i + 1].as_planned, next.plan_order[i].as_planned) << i;
+  }
+}
+
+// `wants` may only be beside a pod of the application.  It is nominated to x, where one will land
+// from `two`; while that one is still there, only y has one.
+TEST_F(EvictionTrialsTest, ANominatedPodThatDoesNotFitYetGoesElsewhere) {
+  snapshot_.emplace(Cluster()
+                        .Add(Node("one").Label("host", "one"))
+                        .Add(Node("two").Label("host", "two"))
+                        .Add(Node("x").Label("host", "x"))
+                        .Add(Node("y").Label("host", "y"))
+                        .Add(Pod("wants").On("one").Cpu(100).Near("host", test::Select("app", "w")))
+                        .Add(Pod("wanted").On("two").Cpu(100).Label("app", "w"))
+                        .Add(Pod("other").On("y").Cpu(100).Label("app", "w"))
+                        .Build());
+  const std::vector<PodId> pods = test::PodsNamed(*snapshot_, {"wants", "wanted"});
+  const NodeId x = test::NodeNamed(*snapshot_, "x");
+  made_.plan.remove.resize(2);
+  made_.plan.remove[0].node = test::NodeNamed(*snapshot_, "two");
+  made_.plan.remove[0].moves = {{pods[1], x}};
+  made_.plan.remove[1].node = test::NodeNamed(*snapshot_, "one");
+  made_.plan.remove[1].moves = {{pods[0], x}};
+  const EvictionTrials trials =
+      RunEvictionTrials(*snapshot_, made_.plan, {.trials = 20, .seed = 3, .nominated_share = 1});
+  for (const EvictionTrial& trial : trials.plan_order) {
+    EXPECT_EQ(trial.pending, 0u);
+    EXPECT_EQ(trial.as_planned, 2u);
+  }
+  size_t elsewhere = 0;
+  for (const EvictionTrial& trial : trials.random_order) {
+    EXPECT_EQ(trial.pending, 0u);
+    elsewhere += 2 - trial.as_planned;
+  }
+  EXPECT_GT(elsewhere, 0u);
+  EXPECT_LT(elsewhere, 20u);
+}
+
 }  // namespace
 }  // namespace ebb::eviction_trials_test

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -209,6 +210,52 @@ TEST_F(RobustPlanTest, AShareIsFromNoneToAll) {
         << share;
   }
   EXPECT_TRUE(MakeRobust(*snapshot_, groups_, {}, request_, made_, 1, options_).ok());
+}
+
+// Either of the two nodes may stay: the last does.
+TEST_F(RobustPlanTest, WhereBothWaysLeaveAsManyTheLastNodesStay) {
+  Make(Cluster()
+           .Add(Node("one").Cpu(4000))
+           .Add(Node("two").Cpu(4000))
+           .Add(Node("x").Cpu(1000))
+           .Add(Node("y").Cpu(1000))
+           .Add(Pod("small-1").On("one").Cpu(500))
+           .Add(Pod("small-2").On("one").Cpu(500))
+           .Add(Pod("large").On("two").Cpu(1000)),
+       {"one", "two"});
+  ASSERT_EQ(made_.plan.remove.size(), 2u) << test::Removals(*snapshot_, made_.plan);
+  const PlanResult robust = Robust(0);
+  ASSERT_EQ(robust.plan.remove.size(), 1u);
+  EXPECT_EQ(robust.plan.remove[0].node, test::NodeNamed(*snapshot_, "one"));
+  EXPECT_EQ(robust.plan.skipped, test::NodesNamed(*snapshot_, {"two"}));
+  EXPECT_EQ(robust.plan.termination, Termination::kRobust);
+}
+
+TEST_F(RobustPlanTest, DeadlineAndListenerOfTheRequestAreThoseOfItsPlanAlone) {
+  MakeOneThatStrands();
+  CancelToken over;
+  over.Cancel();
+  request_.passes_end = &over;
+  int calls = 0;
+  request_.on_passes_done = [&] { ++calls; };
+  const PlanResult robust = Robust(0);
+  EXPECT_EQ(robust.plan.remove.size(), 4u) << test::Removals(*snapshot_, robust.plan);
+  EXPECT_EQ(calls, 0);
+}
+
+TEST_F(RobustPlanTest, PodsEndWhereThePlanHadThem) {
+  MakeOneThatStrands();
+  const auto ends = [](const Plan& plan) {
+    std::map<PodId, NodeId> places;
+    for (const RemovableNode& removal : plan.remove) {
+      for (const Move& move : removal.moves) places[move.pod] = move.to;
+    }
+    return places;
+  };
+  const std::map<PodId, NodeId> planned = ends(made_.plan);
+  const std::map<PodId, NodeId> robust = ends(Robust(0).plan);
+  ASSERT_EQ(robust.size(), 4u);
+  for (const auto& [pod, node] : robust) EXPECT_EQ(planned.at(pod), node);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -594,6 +595,225 @@ TEST(SchedulerTest, NodesThatAreClosedTakeNoPod) {
   closed.Insert(NodeNamed(snapshot, "a"));
   EXPECT_EQ(scheduler.Choose(snapshot, pod, {}, &closed), kNoNode);
   EXPECT_EQ(scheduler.Choose(snapshot, pod, {}), NodeNamed(snapshot, "b"));
+}
+
+TEST(SchedulerTest, APodThatAsksForOneOfBothResourcesIsBalancedByThatOne) {
+  const auto balanced = [](const Pod& pod) {
+    return ScoreOf(Cluster().Add(Node("a")).Add(pod).Build(), ScorePlugin::kBalancedAllocation,
+                   "a");
+  };
+  // 2 of 8 GiB: an eighth uneven, 50 + (50 + 87 - 100) / 2.
+  EXPECT_EQ(balanced(Pod("new").Memory(2 * kGiB)), 68);
+  // 2 of 4 cores: a quarter, 50 + (50 + 75 - 100) / 2.
+  EXPECT_EQ(balanced(Pod("new").Cpu(2000)), 62);
+}
+
+// The pod on the node counts as 100m and 200 MiB.
+TEST(SchedulerTest, PodsOnANodeThatAskForNothingTakeWhatTheDefaultsSay) {
+  const ClusterSnapshot snapshot = Cluster()
+                                       .Add(Node("a").Cpu(1000).Memory(2000 * test::kMiB))
+                                       .Add(Pod("p").On("a"))
+                                       .Add(Pod("new").Cpu(300).Memory(200 * test::kMiB))
+                                       .Build();
+  EXPECT_EQ(ScoreOf(snapshot, ScorePlugin::kNodeResourcesFit, "a"), (60 + 80) / 2);
+}
+
+TEST(SchedulerTest, AClusterWithoutNodesTakesNoPod) {
+  EXPECT_EQ(Choice(Cluster().Add(Pod("new").Cpu(100)).Build()), "");
+}
+
+TEST(SchedulerTest, BehindANodeThatIsClosedOthersAreLookedAt) {
+  const ClusterSnapshot snapshot =
+      Cluster().Add(Node("a")).Add(Node("b")).Add(Pod("new").Cpu(500)).Build();
+  SimulatedScheduler scheduler(1);
+  NodeSet closed(snapshot.catalog().nodes());
+  closed.Insert(NodeNamed(snapshot, "a"));
+  EXPECT_EQ(scheduler.Choose(snapshot, PodNamed(snapshot, "new"), {}, &closed),
+            NodeNamed(snapshot, "b"));
+}
+
+// All but n100 are used by a quarter.  A hundred nodes that fit are enough.
+TEST(SchedulerTest, TheBestNodeIsNotSeenBehindThoseThatAreEnough) {
+  Cluster cluster;
+  for (int i = 0; i < 200; ++i) {
+    const std::string name = "n" + std::to_string(i);
+    cluster.Add(Node(name));
+    if (i != 100) cluster.Add(Pod("of-" + name).On(name).Cpu(1000).Memory(2 * kGiB));
+  }
+  const ClusterSnapshot snapshot = cluster.Add(Pod("new").Cpu(100)).Build();
+  SimulatedScheduler scheduler(1);
+  const PodId pod = PodNamed(snapshot, "new");
+  EXPECT_LT(Index(scheduler.Choose(snapshot, pod, {})), 100);
+  EXPECT_EQ(scheduler.Choose(snapshot, pod, {}), NodeNamed(snapshot, "n100"));
+  EXPECT_LT(Index(scheduler.Choose(snapshot, pod, {})), 100);
+}
+
+// Each differs from `new` in one thing, which `first` has named before.
+TEST(SchedulerTest, PeersAreOfTheSameNamespaceKindNameAndUid) {
+  const auto owned = [](std::string_view name, std::string_view in, std::string_view kind,
+                        std::string_view owner, std::string_view uid) {
+    return Pod(name).In(in).On("a").OwnedBy(kind, owner).With([uid](objects::Pod& pod) {
+      pod.meta.owners[0].uid = uid;
+    });
+  };
+  const ClusterSnapshot snapshot =
+      Cluster()
+          .Add(Node("a"))
+          .Add(Node("b"))
+          .Add(owned("first", "elsewhere", "StatefulSet", "another", "earlier"))
+          .Add(owned("namespace", "elsewhere", "ReplicaSet", "rs", "u"))
+          .Add(owned("kind", "default", "StatefulSet", "rs", "u"))
+          .Add(owned("name", "default", "ReplicaSet", "another", "u"))
+          .Add(owned("uid", "default", "ReplicaSet", "rs", "earlier"))
+          .Add(owned("new", "default", "ReplicaSet", "rs", "u"))
+          .Add(Pod(owned("peer", "default", "ReplicaSet", "rs", "u")).On("b"))
+          .Build();
+  EXPECT_THAT(PeersOf(snapshot, PodNamed(snapshot, "new")),
+              testing::ElementsAre(NodeNamed(snapshot, "b")));
+}
+
+TEST(SchedulerTest, SoftSpreadDoesNotCountPodsOfANamespaceThatWasNamedBefore) {
+  const std::string host = "kubernetes.io/hostname";
+  const ClusterSnapshot snapshot = Cluster()
+                                       .AddNamespace("before")
+                                       .Add(Node("a").Label(host, "a"))
+                                       .Add(Node("b").Label(host, "b"))
+                                       .Add(Pod("p").In("before").On("a").Label("app", "web"))
+                                       .Add(SoftSpread(host, 1, test::Select("app", "web")))
+                                       .Build();
+  EXPECT_THAT(ScoresOf(snapshot, ScorePlugin::kPodTopologySpread), testing::ElementsAre(200, 200));
+}
+
+// d has no rack: it does not score, and neither does its pod count.
+TEST(SchedulerTest, SoftSpreadAddsUpOverNodesAndDomains) {
+  const std::string host = "kubernetes.io/hostname";
+  Pod pod = SoftSpread(host, 1, test::Select("app", "web"));
+  pod.Spread("rack", 1, test::Select("app", "web"));
+  pod.raw.spread[1].when_unsatisfiable = "ScheduleAnyway";
+  Cluster cluster;
+  cluster.Add(Node("d").Label(host, "d"));
+  for (const auto& [name, rack] : {std::pair("a", "1"), std::pair("b", "1"), std::pair("c", "2")}) {
+    cluster.Add(Node(name).Label(host, name).Label("rack", rack));
+  }
+  for (const auto& [name, node] :
+       {std::pair("p", "a"), std::pair("q", "a"), std::pair("r", "b"), std::pair("s", "d")}) {
+    cluster.Add(Pod(name).On(node).Label("app", "web"));
+  }
+  // By node 2 ln 5, ln 5 and 0, by rack 3 ln 4, 3 ln 4 and 0: 7, 6 and 0.
+  EXPECT_THAT(ScoresOf(cluster.Add(pod).Build(), ScorePlugin::kPodTopologySpread),
+              testing::ElementsAre(0, 0, 2 * 14, 2 * 100));
+}
+
+TEST(SchedulerTest, APeerInAZoneThatNoNodeIsInThatFitsChangesNothing) {
+  const std::string zone = "topology.kubernetes.io/zone";
+  const ClusterSnapshot snapshot = Cluster()
+                                       .Add(Node("a").Label(zone, "x"))
+                                       .Add(Node("b").Label(zone, "y"))
+                                       .Add(Node("c").Label(zone, "z"))
+                                       .Add(Pod("new").Cpu(100))
+                                       .Build();
+  const auto scores =
+      SimulatedScheduler::Score(snapshot, PodNamed(snapshot, "new"),
+                                std::vector{NodeNamed(snapshot, "a"), NodeNamed(snapshot, "b")},
+                                std::vector{NodeNamed(snapshot, "c")});
+  for (const NodeScore& score : scores) {
+    EXPECT_EQ(score.weighted[static_cast<size_t>(ScorePlugin::kPodTopologySpread)], 200);
+  }
+}
+
+// A term of a placed pod asks for the labels of the namespace.  One that takes what has none takes
+// a namespace that was not told of.
+TEST(SchedulerTest, TermsOfPlacedPodsTakeNamespacesByTheirLabels) {
+  const auto score = [](const objects::LabelSelector& namespaces,
+                        const std::optional<objects::KeyValues>& labels) {
+    objects::PodAffinityTerm term = Pod::Term("host", App("web"));
+    term.namespace_selector = namespaces;
+    Cluster cluster;
+    if (labels) cluster.AddNamespace("default", *labels);
+    cluster.Add(Node("a").Label("host", "a")).Add(Node("b").Label("host", "b"));
+    cluster.Add(Pod("likes").In("elsewhere").On("a").With([&](objects::Pod& pod) {
+      pod.preferred_affinity = {{10, term}};
+    }));
+    cluster.Add(Pod("new").Cpu(100).Label("app", "web"));
+    return ScoreOf(cluster.Build(), ScorePlugin::kInterPodAffinity, "a");
+  };
+  const objects::KeyValues of_x = {{"team", "x"}};
+  const objects::KeyValues of_y = {{"team", "y"}};
+  EXPECT_EQ(score(test::Select("team", "x"), of_x), 200);
+  EXPECT_EQ(score(test::Select("team", "x"), of_y), 0);
+  EXPECT_EQ(score(test::Select("team", "x"), std::nullopt), 0);
+  objects::LabelSelector without = test::SelectEverything();
+  without.match_expressions = {{"team", "DoesNotExist", {}}};
+  EXPECT_EQ(score(without, of_x), 0);
+  EXPECT_EQ(score(without, objects::KeyValues()), 200);
+  EXPECT_EQ(score(without, std::nullopt), 200);
+}
+
+// The scheduler asks the pod's own terms without saying the labels of the other's namespace.
+TEST(SchedulerTest, ATermOfThePodThatTakesNamespacesWithoutALabelTakesAll) {
+  const auto score = [](const objects::LabelSelector& namespaces) {
+    objects::PodAffinityTerm term = Pod::Term("host", App("web"));
+    term.namespace_selector = namespaces;
+    Cluster cluster;
+    cluster.AddNamespace("other", {{"team", "x"}});
+    cluster.Add(Node("a").Label("host", "a")).Add(Node("b").Label("host", "b"));
+    cluster.Add(Pod("web").In("other").On("a").Label("app", "web"));
+    cluster.Add(Pod("new").Cpu(100).With(
+        [&](objects::Pod& pod) { pod.preferred_affinity = {{10, term}}; }));
+    return ScoreOf(cluster.Build(), ScorePlugin::kInterPodAffinity, "a");
+  };
+  objects::LabelSelector without = test::SelectEverything();
+  without.match_expressions = {{"team", "DoesNotExist", {}}};
+  EXPECT_EQ(score(without), 200);
+  EXPECT_EQ(score(test::Select("team", "y")), 0);
+}
+
+TEST(SchedulerTest, PreferredAffinityAddsUpOverTheKeysOfItsTerms) {
+  Cluster cluster;
+  cluster.Add(Node("a").Label("host", "a").Label("rack", "1"));
+  cluster.Add(Node("b").Label("host", "b").Label("rack", "1"));
+  cluster.Add(Node("c").Label("host", "c").Label("rack", "2"));
+  cluster.Add(Pod("web").On("a").Label("app", "web"));
+  cluster.Add(Pod("new").Cpu(100).With([](objects::Pod& pod) {
+    pod.preferred_affinity = {{10, Pod::Term("host", App("web"))},
+                              {20, Pod::Term("rack", App("web"))}};
+  }));
+  // 30, 20 and 0.
+  EXPECT_THAT(ScoresOf(cluster.Build(), ScorePlugin::kInterPodAffinity),
+              testing::ElementsAre(200, 2 * 66, 0));
+}
+
+// The other node has an image that was named later.
+TEST(SchedulerTest, AnotherImageIsNotTakenForTheOneThatIsWanted) {
+  const auto with = [](std::string_view image) {
+    return [image](objects::Node& node) {
+      node.images = {{{"old@sha256:1", image}, 900 * test::kMiB}};
+    };
+  };
+  Cluster cluster;
+  cluster.Add(Node("b").With(with("web:2"))).Add(Node("a").With(with("web:3")));
+  cluster.Add(
+      Pod("new").Cpu(100).With([](objects::Pod& pod) { pod.containers[0].image = "web:2"; }));
+  EXPECT_THAT(ScoresOf(cluster.Build(), ScorePlugin::kImageLocality),
+              testing::ElementsAre(100 * (450 - 23) / (1000 - 23), 0));
+}
+
+TEST(SchedulerTest, ImagesOfAllContainersAreAddedUp) {
+  Cluster cluster;
+  cluster.Add(Node("a").With([](objects::Node& node) {
+    node.images = {{{"web:1"}, 900 * test::kMiB}, {{"db:1"}, 600 * test::kMiB}};
+  }));
+  cluster.Add(
+      Node("b").With([](objects::Node& node) { node.images = {{{"web:1"}, 900 * test::kMiB}}; }));
+  cluster.Add(Pod("new").Cpu(100).With([](objects::Pod& pod) {
+    pod.containers.resize(2, pod.containers[0]);
+    pod.containers[0].image = "web:1";
+    pod.containers[1].image = "db:1";
+  }));
+  // Both nodes have the one, and one of two the other, which counts by half.
+  EXPECT_THAT(
+      ScoresOf(cluster.Build(), ScorePlugin::kImageLocality),
+      testing::ElementsAre(100 * (900 + 300 - 23) / (2000 - 23), 100 * (900 - 23) / (2000 - 23)));
 }
 
 }  // namespace

@@ -157,5 +157,18 @@ TEST(ScoresTest, NodesThatLackAKeyTakeNoPartInTheSpread) {
   EXPECT_THAT(scores, ElementsAre());
 }
 
+// 0.29 * 100 is less than 29 in floating point.
+TEST(ScoresTest, LeastAllocatedIsWorkedOutInWholeNumbers) {
+  EXPECT_EQ(LeastAllocatedScore(Amounts{71, 71}, Amounts{100, 100}), 29);
+}
+
+TEST(ScoresTest, TaintsOfEffectsThatWereNamedBeforeAndAfterDoNotCount) {
+  const TextId prefer{7};
+  const std::vector<Taint> taints = {{TextId{1}, TextId{2}, TextId{6}, TaintEffect::kNoExecute},
+                                     {TextId{1}, TextId{2}, TextId{8}, TaintEffect::kNoSchedule},
+                                     {TextId{1}, TextId{2}, prefer, TaintEffect::kOther}};
+  EXPECT_EQ(IntolerableTaints(Constraints(), taints, prefer), 1);
+}
+
 }  // namespace
 }  // namespace ebb::scores_test

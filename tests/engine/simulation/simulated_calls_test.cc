@@ -875,5 +875,373 @@ TEST_F(SimulatedCallsTest, OnlyTheReplicaSetOfThatNameAndNamespaceIsChanged) {
   EXPECT_EQ(cluster_->Want("none", "rs", 1).message(), "there is no ReplicaSet none/rs");
 }
 
+TEST_F(SimulatedCallsTest, ATimeThatHasPassedChangesNothing) {
+  Add(Node("a"));
+  Make();
+  cluster_->AdvanceTo(kStart + 10);
+  cluster_->AdvanceTo(kStart + 5);
+  EXPECT_EQ(cluster_->now_s(), kStart + 10);
+  EXPECT_TRUE(cluster_->SoftTaint("a", true, kStart + 6).ok());
+  EXPECT_EQ(cluster_->now_s(), kStart + 10);
+}
+
+// q is to start at 20, when it ends or is gone already.
+TEST_F(SimulatedCallsTest, APodThatEndsBeforeItWouldStartNeverRuns) {
+  options_.start = {20, 20};
+  Add(Node("a").Cpu(100));
+  Add(Node("b"));
+  Add(Pod("q").Cpu(500));
+  for (const int64_t end_s : {30, 5}) {
+    options_.end = {end_s, end_s};
+    Make();
+    ASSERT_TRUE(Begin("b", kStart + 1).ok());
+    ASSERT_TRUE(cluster_->Drain("b", kStart + 1).ok());
+    EXPECT_EQ(At(kStart + end_s).PodsText(), "default/q>b (ends) default/rs-m1>") << end_s;
+    EXPECT_EQ(At(kStart + end_s + 1).PodsText(), "default/rs-m1>") << end_s;
+    EXPECT_EQ(At(kStart + 40).PodsText(), "default/rs-m1>") << end_s;
+  }
+}
+
+NodeGroups WithoutGroup(const Catalog& catalog, std::string_view node) {
+  NodeGroups groups = OneGroupOf(catalog);
+  groups.group_of[Index(catalog.FindNode(node).value())] = kNoGroup;
+  return groups;
+}
+
+// One of a and b vanishes after a second, and its pod with it.  When that pod would have ended, the
+// new one of its name is there.
+TEST_F(SimulatedCallsTest, TheEndOfAPodThatWentWithItsNodeIsNotThatOfItsNamesake) {
+  options_.faults.node_vanishes_per_day = 2 * kDayS;
+  for (const char* const name : {"a", "b", "c"}) Add(Node(name));
+  Add(Pod("db-0").On("a").Cpu(500).OwnedBy("StatefulSet", "db"));
+  Add(Pod("es-0").On("b").Cpu(500).OwnedBy("StatefulSet", "es"));
+  Add(Controller(objects::ControllerKind::kStatefulSet, "db"));
+  Add(Controller(objects::ControllerKind::kStatefulSet, "es"));
+  Make([](const Catalog& catalog) { return WithoutGroup(catalog, "c"); });
+  for (const char* const name : {"a", "b"}) {
+    ASSERT_TRUE(Begin(name, kStart).ok());
+    ASSERT_TRUE(cluster_->Drain(name, kStart).ok());
+  }
+  EXPECT_EQ(cluster_->counts().evictions, 2);
+  EXPECT_EQ(At(kStart + 20).PodsText(), "default/db-0>c default/es-0>c");
+  EXPECT_EQ(cluster_->nodes(), 2);
+  EXPECT_EQ(cluster_->counts().nodes_vanished, 1);
+  EXPECT_EQ(cluster_->counts().killed_with_node, 0);
+  EXPECT_EQ(Running(kStart + 20).phase, DeletionPhase::kDrained);
+}
+
+// Where c has no group, only a and b vanish, and nodes that were booted for them.
+TEST_F(SimulatedCallsTest, ABarePodThatWentWithItsNodeIsWantedNoMoreAndEndsOnce) {
+  options_.faults.pod_before_taint_permille = 1000;
+  options_.faults.node_vanishes_per_day = 2 * kDayS;
+  Add(Budget("all").MatchingEverything().Allows(0));
+  for (const char* const name : {"a", "b", "c"}) Add(Node(name));
+  Add(Pod("p").On("c"));
+  Make([](const Catalog& catalog) { return WithoutGroup(catalog, "c"); });
+  ASSERT_TRUE(Begin("b", kStart).ok());
+  const Shown shown = At(kStart + 2000);
+  EXPECT_EQ(shown.PodsText(), "default/p>c");
+  EXPECT_EQ(shown.disruptions.at("all"), 0);
+  EXPECT_TRUE(shown.nodes.contains("c"));
+}
+
+TEST_F(SimulatedCallsTest, TheApiGoesAwayAgainAndAgain) {
+  options_.faults.api_away_per_day = 2 * kDayS;
+  options_.faults.api_away_for_s = 1;
+  Add(Node("a"));
+  Make();
+  EXPECT_TRUE(cluster_->Observe(kStart).ok());
+  EXPECT_EQ(cluster_->Observe(kStart + 5).status().message(), "the API is away");
+}
+
+TEST_F(SimulatedCallsTest, NodesVanishOneAfterTheOtherAndAnotherIsBootedForEach) {
+  options_.faults.node_vanishes_per_day = 2 * kDayS;
+  for (const char* const name : {"a", "b", "c"}) {
+    Add(Node(name));
+    Add(Pod(absl::StrCat("of-", name)).On(name).Cpu(100));
+  }
+  Make();
+  for (const int64_t after_s : {1, 2}) {
+    const Observation observed = *cluster_->Observe(kStart + after_s);
+    ASSERT_EQ(observed.events.size(), 1) << after_s;
+    EXPECT_EQ(observed.events[0].kind, ScaleEventKind::kScaleUp);
+    EXPECT_EQ(observed.events[0].group, "group");
+    EXPECT_EQ(observed.events[0].at_s, kStart + after_s);
+    EXPECT_EQ(observed.groups.groups[0].target_size, 3);
+    EXPECT_EQ(cluster_->nodes(), 3 - static_cast<size_t>(after_s));
+  }
+  EXPECT_EQ(At(kStart + 10).nodes.size(), 1);
+  EXPECT_EQ(cluster_->counts().nodes_vanished, 2);
+  EXPECT_EQ(cluster_->counts().killed_with_node, 0);
+  EXPECT_EQ(cluster_->counts().evictions, 0);
+}
+
+TEST_F(SimulatedCallsTest, ANodeOfNoGroupCountsForNone) {
+  options_.group_grows = [](std::string_view) { return true; };  // Where groups grow at all.
+  for (const char* const name : {"d", "a", "b"}) Add(Node(name));
+  Make([](const Catalog& catalog) { return WithoutGroup(catalog, "d"); });
+  const auto observed = [&](int64_t after_s) { return *cluster_->Observe(kStart + after_s); };
+  const Observation first = observed(0);
+  EXPECT_EQ(first.groups.groups[0].min_size, 0);
+  EXPECT_EQ(first.groups.groups[0].target_size, 2);
+  EXPECT_EQ(first.groups.Of(test::NodeNamed(*first.snapshot, "d")), kNoGroup);
+  EXPECT_EQ(first.groups.Of(test::NodeNamed(*first.snapshot, "a")), GroupId{0});
+  EXPECT_FALSE(first.groups.HasGpuLabel(test::NodeNamed(*first.snapshot, "a")));
+  ASSERT_TRUE(cluster_->Grow("group", 3, kStart).ok());
+  const Observation grown = observed(60);
+  ASSERT_EQ(grown.groups.groups.size(), 1);
+  EXPECT_EQ(grown.groups.groups[0].target_size, 3);
+  EXPECT_EQ(grown.groups.Of(test::NodeNamed(*grown.snapshot, "group-new-1")), GroupId{0});
+  EXPECT_EQ(grown.groups.Of(test::NodeNamed(*grown.snapshot, "d")), kNoGroup);
+  EXPECT_FALSE(grown.groups.HasGpuLabel(test::NodeNamed(*grown.snapshot, "group-new-1")));
+  ASSERT_TRUE(Begin("d", kStart + 60).ok());
+  ASSERT_TRUE(cluster_->Drain("d", kStart + 60).ok());
+  ASSERT_TRUE(cluster_->Delete("d", kStart + 60).ok());
+  EXPECT_EQ(observed(100).groups.groups[0].target_size, 3);
+  EXPECT_FALSE(At(kStart + 100).nodes.contains("d"));
+  EXPECT_EQ(cluster_->nodes(), 3);
+}
+
+TEST_F(SimulatedCallsTest, ADeletionBeginsOnlyOfTheMachineThatTheOrderNames) {
+  Add(Node("b").With([](objects::Node& node) { node.meta.uid = "m"; }));
+  Make();
+  const auto begin = [&](std::string uid) {
+    const DeletionOrder order{.node = "b", .uid = std::move(uid), .group = "group"};
+    return cluster_->Begin({&order, 1}, kStart);
+  };
+  for (const char* const another : {"a", "z"}) {
+    const absl::Status begun = begin(another);
+    EXPECT_EQ(begun.code(), absl::StatusCode::kNotFound) << another;
+    EXPECT_EQ(begun.message(), "node b is gone") << another;
+  }
+  EXPECT_EQ(cluster_->deletions(), 0);
+  EXPECT_TRUE(begin("m").ok());
+  EXPECT_EQ(cluster_->deletions(), 1);
+}
+
+TEST_F(SimulatedCallsTest, CallsThatAreRefusedSayWhy) {
+  Add(Node("a"));
+  Add(Node("b"));
+  Add(Pod("p").On("b"));
+  Make();
+  EXPECT_EQ(cluster_->SoftTaint("z", true, kStart).message(), "node z is gone");
+  EXPECT_EQ(cluster_->Grow("absent", 2, kStart).message(), "there is no group absent");
+  ASSERT_TRUE(Begin("b", kStart).ok());
+  ASSERT_TRUE(cluster_->Drain("b", kStart).ok());
+  EXPECT_EQ(cluster_->RollBack("b", "", kStart + 1).message(), "node b is on its way");
+  EXPECT_EQ(cluster_->deletions(), 1);
+  options_.faults.taint_fails_permille = 1000;
+  Make();
+  EXPECT_EQ(Begin("b", kStart).message(), "node b: conflict");
+}
+
+TEST_F(SimulatedCallsTest, AnEvictionIsRecentForTwoMinutesToTheSecond) {
+  Add(Node("a"));
+  Add(Node("b"));
+  Add(Pod("p").On("b"));
+  Make();
+  ASSERT_TRUE(Begin("b", kStart).ok());
+  ASSERT_TRUE(cluster_->Drain("b", kStart).ok());
+  EXPECT_EQ(cluster_->Status(kStart + 120)->recent_evictions.size(), 1);
+  EXPECT_THAT(cluster_->Status(kStart + 121)->recent_evictions, IsEmpty());
+}
+
+// `job` is to end by itself, and is killed with its node.
+TEST_F(SimulatedCallsTest, ADrainEvictsOnlyPodsThatMustMove) {
+  Add(Node("a"));
+  Add(Node("b"));
+  Add(Pod("daemon").On("b").DaemonSet());
+  Add(Pod("mirror").On("b").OwnedByNobody().Mirror());
+  Add(Pod("job").On("b").Cpu(100).SafeToEvict("on-completion"));
+  Add(Pod("p").On("b").Cpu(100));
+  Make();
+  ASSERT_TRUE(Begin("b", kStart).ok());
+  ASSERT_TRUE(cluster_->Drain("b", kStart).ok());
+  EXPECT_EQ(cluster_->counts().evictions, 1);
+  EXPECT_EQ(Running(kStart + 10).phase, DeletionPhase::kDrained);
+  EXPECT_EQ(At(kStart + 20).PodsText(),
+            "default/daemon>b default/job>b default/mirror>b default/rs-m1>a");
+  ASSERT_TRUE(cluster_->Delete("b", kStart + 20).ok());
+  EXPECT_EQ(At(kStart + 70).PodsText(), "default/rs-m1>a default/rs-m2>a");
+  EXPECT_EQ(cluster_->counts().killed_with_node, 1);
+  EXPECT_EQ(cluster_->counts().evictions, 1);
+}
+
+// p is evicted, ends half a minute later, and its successor finds no room.
+TEST_F(SimulatedCallsTest, WhileAPodEndsTheOthersAreTriedAndTheLastThatIsRefusedIsNamed) {
+  options_.end = {30, 30};
+  Add(Budget("web").Matching("app", "web").Allows(1));
+  Add(Node("a"));
+  Add(Node("b"));
+  Add(Pod("fills").On("a").Cpu(3600));
+  for (const char* const name : {"p", "q", "r"}) {
+    Add(Pod(name).On("b").Cpu(500).Label("app", "web"));
+  }
+  Make();
+  ASSERT_TRUE(Begin("b", kStart).ok());
+  ASSERT_TRUE(cluster_->Drain("b", kStart).ok());
+  const RunningDeletion failed = Running(kStart + 125);
+  EXPECT_EQ(failed.phase, DeletionPhase::kFailed);
+  EXPECT_EQ(failed.since_s, kStart + 120);
+  EXPECT_EQ(failed.why, "pod r was not evicted: its disruption budget holds it");
+  EXPECT_EQ(cluster_->counts().evictions, 1);
+  EXPECT_EQ(cluster_->counts().pdb_refusals, 2 * 13);
+}
+
+TEST_F(SimulatedCallsTest, APodOfAStatefulSetDoesNotWaitForAnotherToEnd) {
+  Add(Controller(objects::ControllerKind::kStatefulSet, "db"));
+  Add(Node("a"));
+  Add(Node("b"));
+  Add(Pod("db-0").On("b").Cpu(500).OwnedBy("StatefulSet", "db"));
+  Add(Pod("db-1").On("b").Cpu(500).OwnedBy("StatefulSet", "db").With([](objects::Pod& pod) {
+    pod.termination_grace_period_s = 2;
+  }));
+  Make();
+  ASSERT_TRUE(Begin("b", kStart).ok());
+  ASSERT_TRUE(cluster_->Drain("b", kStart).ok());
+  EXPECT_EQ(At(kStart + 1).PodsText(), "default/db-0>b (ends) default/db-1>b (ends)");
+  EXPECT_EQ(At(kStart + 5).PodsText(), "default/db-0>b (ends) default/db-1>a");
+  EXPECT_EQ(At(kStart + 12).PodsText(), "default/db-0>a default/db-1>a");
+}
+
+// Group "other" is too small.  Of "good" one node is gone, one goes, and the third is full; the pod
+// asks for all that such a node has.  For `huge`, which comes first, there is no group.
+TEST_F(SimulatedCallsTest, AGroupGrowsByWhatItsNodesThatStayAreLike) {
+  options_.groups_grow = true;
+  Add(Node("small").Cpu(100));
+  for (const char* const name : {"gone", "going", "b"}) Add(Node(name));
+  Add(Pod("huge").Cpu(5000).OwnedBy("ReplicaSet", "huge"));
+  Add(Pod("fills").On("b").Cpu(4000));
+  Make([](const Catalog& catalog) {
+    NodeGroups groups;
+    groups.groups.resize(2);
+    groups.groups[0].name = "other";
+    groups.groups[1].name = "good";
+    groups.group_of.assign(catalog.nodes(), GroupId{1});
+    groups.group_of[Index(catalog.FindNode("small").value())] = GroupId{0};
+    return groups;
+  });
+  ASSERT_TRUE(Begin("gone", kStart).ok());
+  ASSERT_TRUE(Begin("going", kStart).ok());
+  ASSERT_TRUE(cluster_->Drain("gone", kStart).ok());
+  ASSERT_TRUE(cluster_->Delete("gone", kStart).ok());
+  EXPECT_EQ(At(kStart + 50).nodes.size(), 3);
+  ASSERT_TRUE(cluster_->Want("default", "rs", 2).ok());
+  EXPECT_THAT(cluster_->Observe(kStart + 59)->events, IsEmpty());
+  const Observation booting = *cluster_->Observe(kStart + 60);
+  ASSERT_EQ(booting.events.size(), 1);
+  EXPECT_EQ(booting.events[0].group, "good");
+  EXPECT_EQ(At(kStart + 200).PodsText(), "default/fills>b default/huge> default/rs-m1>good-new-1");
+  EXPECT_EQ(cluster_->counts().nodes_added, 1);
+}
+
+TEST_F(SimulatedCallsTest, RoomOnNodesThatBootIsThatOfEachInCoresMemoryAndPods) {
+  options_.groups_grow = true;
+  const auto booted = [&](const Node& node, const std::vector<Pod>& waiting) {
+    nodes_ = {node};
+    pods_ = {Pod("fills").On("a").Cpu(4000).Memory(8 * test::kGiB)};
+    pods_.insert(pods_.end(), waiting.begin(), waiting.end());
+    Make();
+    return cluster_->Observe(kStart + 10)->events.size();
+  };
+  const Node node("a");
+  const int64_t gib = test::kGiB;
+  EXPECT_EQ(booted(node, {Pod("x").Cpu(1).Memory(5 * gib), Pod("y").Cpu(1).Memory(5 * gib)}), 2);
+  EXPECT_EQ(booted(node, {Pod("x").Memory(3 * gib), Pod("y").Memory(3 * gib)}), 1);
+  // z finds room on the second, and w on none.
+  EXPECT_EQ(booted(node, {Pod("x").Cpu(3000), Pod("y").Cpu(2000), Pod("z").Cpu(1500),
+                          Pod("w").Cpu(3500)}),
+            3);
+  EXPECT_EQ(booted(Node("a").Pods(2), {Pod("x").Cpu(10), Pod("y").Cpu(10), Pod("z").Cpu(10)}), 2);
+}
+
+TEST_F(SimulatedCallsTest, ANodeThatIsUpIsNoRoomToComeAnyMore) {
+  options_.groups_grow = true;
+  Add(Node("a"));
+  Add(Pod("p").On("a").Cpu(3000));
+  Make();
+  ASSERT_TRUE(cluster_->Grow("group", 2, kStart).ok());
+  EXPECT_EQ(cluster_->Observe(kStart + 60)->events.size(), 1);
+  EXPECT_EQ(cluster_->nodes(), 2);
+  ASSERT_TRUE(cluster_->Want("default", "rs", 2).ok());
+  EXPECT_EQ(At(kStart + 70).PodsText(), "default/p>a default/rs-m1>group-new-1");
+  ASSERT_TRUE(cluster_->Want("default", "rs", 3).ok());
+  const Observation booting = *cluster_->Observe(kStart + 80);
+  EXPECT_EQ(booting.events.size(), 1);
+  EXPECT_EQ(booting.groups.groups[0].target_size, 3);
+}
+
+TEST_F(SimulatedCallsTest, WhereOneGroupHasRoomToComeNoOtherIsAsked) {
+  options_.groups_grow = true;
+  Add(Node("a"));
+  Add(Node("b"));
+  Add(Pod("fills-a").On("a").Cpu(4000));
+  Add(Pod("fills-b").On("b").Cpu(4000));
+  Add(Pod("x").Cpu(1000));
+  Make([](const Catalog& catalog) {
+    NodeGroups groups = OneGroupOf(catalog);
+    groups.groups.resize(2);
+    groups.groups[1].name = "second";
+    groups.group_of[Index(catalog.FindNode("b").value())] = GroupId{1};
+    return groups;
+  });
+  ASSERT_TRUE(cluster_->Grow("group", 2, kStart).ok());
+  EXPECT_EQ(cluster_->Observe(kStart)->events.size(), 1);
+  EXPECT_THAT(cluster_->Observe(kStart + 10)->events, IsEmpty());
+  EXPECT_EQ(At(kStart + 200).nodes.size(), 3);
+  EXPECT_EQ(cluster_->PendingPods(), 0);
+}
+
+TEST_F(SimulatedCallsTest, APodThatFindsItsPlaceAtOnceHasNotWaited) {
+  Add(Node("a"));
+  Add(Pod("new").Cpu(100));
+  Make();
+  EXPECT_EQ(At(kStart + 1).PodsText(), "default/new>a");
+  EXPECT_EQ(cluster_->counts().pods_scheduled, 1);
+  EXPECT_EQ(cluster_->counts().pods_waited, 0);
+  EXPECT_EQ(cluster_->counts().pod_wait_s, 0);
+  EXPECT_EQ(cluster_->counts().pod_wait_max_s, 0);
+  EXPECT_EQ(cluster_->counts().planned, 0);
+}
+
+TEST_F(SimulatedCallsTest, OfControllersWithTheSameNameOnlyTheReplicaSetIsChanged) {
+  Add(Node("a"));
+  const auto owned = [](std::string_view name, std::string_view in, std::string_view kind,
+                        std::string_view owner) {
+    return Pod(name).In(in).On("a").Cpu(10).OwnedBy(kind, owner);
+  };
+  Add(owned("set-0", "default", "StatefulSet", "web"));
+  Add(owned("job", "default", "Job", "web"));
+  Add(owned("in-aaa", "aaa", "ReplicaSet", "web"));
+  Add(owned("in-zzz", "zzz", "ReplicaSet", "web"));
+  Add(owned("of-v", "default", "ReplicaSet", "v"));
+  Add(owned("of-x", "default", "ReplicaSet", "x"));
+  Add(owned("p", "default", "ReplicaSet", "web"));
+  Make();
+  ASSERT_TRUE(cluster_->Want("default", "web", 2).ok());
+  EXPECT_EQ(At(kStart + 60).PodsText(),
+            "aaa/in-aaa>a default/job>a default/of-v>a default/of-x>a default/p>a "
+            "default/set-0>a default/web-m1>a zzz/in-zzz>a");
+}
+
+TEST_F(SimulatedCallsTest, ANewNodeHasLabelsAndTaintsOfItsPatternAndOnlyItsOwnName) {
+  Add(Node("m")
+          .Label("kubernetes.io/hostname", "m")
+          .Label("rack", "1")
+          .Label("zone", "z")
+          .Taint("A", "5")
+          .Taint("own", "x"));
+  Make();
+  ASSERT_TRUE(cluster_->Grow("group", 2, kStart).ok());
+  Shown shown;
+  ASSERT_TRUE(cluster_->Observe(kStart + 60)->objects(shown).ok());
+  const std::map<std::string, std::string> labels = {
+      {"kubernetes.io/hostname", "group-new-1"}, {"rack", "1"}, {"zone", "z"}};
+  EXPECT_EQ(shown.nodes.at("group-new-1").labels, labels);
+  for (const char* const name : {"m", "group-new-1"}) {
+    EXPECT_THAT(shown.nodes.at(name).taints, ElementsAre("A=5:NoSchedule", "own=x:NoSchedule"));
+  }
+}
+
 }  // namespace
 }  // namespace ebb::simulated_calls_test

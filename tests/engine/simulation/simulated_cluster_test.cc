@@ -489,5 +489,84 @@ TEST(SimulationTest, EachTurnIsToldAndEachRoundCountsOnceByItsStatus) {
   EXPECT_EQ(result.samples.size(), 1);
 }
 
+// q moves to a, and b goes: begun at 10, evicted at 20, drained at 25, deleted from 30 to 45.
+TEST(SimulationTest, SamplesFollowADeletionFromItsBeginningToItsEnd) {
+  SimulationOptions options;
+  options.cluster.start_s = kStart;
+  options.cluster.recount_budgets = true;
+  options.cluster.schedule = {0, 0};
+  options.cluster.replace = {1, 1};
+  options.cluster.end = {5, 5};
+  options.cluster.delete_node = {15, 15};
+  options.scale_down.deletion.scale_down_unneeded_time_s = 5;
+  options.scale_down.recent_eviction_ttl_s = 0;
+  options.loop.scan_interval_s = 10;
+  options.sample_every_s = 10;
+  options.duration_s = 60;
+  const SimulatedCluster::Read read = [](ObjectSink& sink) {
+    absl::Status status =
+        sink.OnController(test::Controller(objects::ControllerKind::kReplicaSet, "rs").raw);
+    for (const char* const name : {"a", "b"}) status.Update(sink.OnNode(Node(name).raw));
+    status.Update(sink.OnPod(Pod("p").On("a").Cpu(2500).raw));
+    status.Update(sink.OnPod(Pod("q").On("b").Cpu(500).raw));
+    return status;
+  };
+  const SimulationResult result = Simulate(read, &OneGroupOf, options).value();
+  std::vector<size_t> nodes;
+  std::vector<size_t> in_deletion;
+  std::vector<uint64_t> evictions;
+  for (const SimulationSample& sample : result.samples) {
+    nodes.push_back(sample.nodes);
+    in_deletion.push_back(sample.in_deletion);
+    evictions.push_back(sample.evictions);
+  }
+  EXPECT_THAT(nodes, ElementsAre(2, 2, 2, 2, 2, 1));
+  EXPECT_THAT(in_deletion, ElementsAre(0, 1, 1, 1, 1, 0));
+  EXPECT_THAT(evictions, ElementsAre(0, 0, 1, 1, 1, 1));
+  ASSERT_EQ(result.samples.size(), 6);
+  EXPECT_EQ(result.samples[0].unneeded, 1);
+  EXPECT_EQ(result.samples[0].cpu_requested, 0.375);
+  EXPECT_EQ(result.samples[5].cpu_requested, 0.75);
+  EXPECT_NEAR(result.node_hours, (2 * 50 + 10) / 3600.0, 1e-12);
+  EXPECT_EQ(result.nodes_at_first, 2);
+  EXPECT_EQ(result.nodes_at_last, 1);
+  EXPECT_EQ(result.rounds, 6);
+  EXPECT_EQ(result.statuses[static_cast<size_t>(ScaleDownStatus::kNodeDeleteStarted)], 1);
+  EXPECT_EQ(result.counts.nodes_deleted, 1);
+  EXPECT_EQ(result.counts.evictions, 1);
+  EXPECT_THAT(result.counts.drains_s, ElementsAre(5));
+}
+
+TEST(SimulationTest, PodsThatWaitAreTold) {
+  SimulationOptions options;
+  options.cluster.start_s = kStart;
+  options.scale_down_enabled = false;
+  options.duration_s = 600;
+  const SimulatedCluster::Read read = [](ObjectSink& sink) {
+    absl::Status status = ReadTwoNodes(sink);
+    for (const char* const name : {"huge-1", "huge-2"}) {
+      status.Update(sink.OnPod(Pod(name).Cpu(5000).raw));
+    }
+    return status;
+  };
+  const SimulationResult result = Simulate(read, &OneGroupOf, options).value();
+  ASSERT_EQ(result.samples.size(), 2);
+  EXPECT_EQ(result.samples[1].pending, 2);
+  EXPECT_EQ(result.counts.pods_waited, 2);
+}
+
+TEST(SimulationTest, AClusterWithoutNodesOffersNothingAndCostsNothing) {
+  SimulationOptions options;
+  options.cluster.start_s = kStart;
+  options.scale_down_enabled = false;
+  options.duration_s = 60;
+  const SimulatedCluster::Read nothing = [](ObjectSink&) { return absl::OkStatus(); };
+  const SimulationResult result = Simulate(nothing, &OneGroupOf, options).value();
+  ASSERT_EQ(result.samples.size(), 1);
+  EXPECT_EQ(result.samples[0].cpu_requested, 0);
+  EXPECT_EQ(result.samples[0].nodes, 0);
+  EXPECT_EQ(result.node_hours, 0);
+}
+
 }  // namespace
 }  // namespace ebb::simulated_cluster_test

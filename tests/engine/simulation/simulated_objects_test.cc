@@ -385,5 +385,61 @@ TEST_F(SimulatedObjectsTest, WhatAControllerWantsIsShownAndKeptByItsBudget) {
   EXPECT_EQ(objects_.budgets().Allowed(0), 2);
 }
 
+TEST_F(SimulatedObjectsTest, WhatTheSnapshotRefusesIsRefusedAndNotThere) {
+  Add(Node("a"));
+  ASSERT_TRUE(status_.ok()) << status_;
+  const auto code = [](const absl::Status& status) { return status.code(); };
+  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+  EXPECT_EQ(code(objects_.OnNode(Node("b").Cpu(-1).raw)), kInvalid);
+  EXPECT_EQ(code(objects_.OnPod(Pod("p").On("a").Cpu(-1).raw)), kInvalid);
+  EXPECT_EQ(code(objects_.OnPodDisruptionBudget(Budget("web").Allows(-1).raw)), kInvalid);
+  objects_.Settle();
+  EXPECT_EQ(objects_.nodes().size(), 1);
+  EXPECT_EQ(objects_.nodes_there(), 1);
+  EXPECT_EQ(objects_.FindNode("b"), kNone);
+  EXPECT_EQ(objects_.pods().size(), 0);
+  EXPECT_EQ(objects_.workloads().size(), 0);
+  EXPECT_EQ(objects_.budgets().size(), 0);
+  EXPECT_EQ(Unsound(), "");
+}
+
+TEST_F(SimulatedObjectsTest, RoomIsOfCoresMemoryAndPodsWhateverElseANodeOffers) {
+  Add(Node("a").Resource("a.com/x", 7).Resource("z.com/x", 9));
+  Add(Pod("ds-a").On("a").DaemonSet().Cpu(100).Memory(test::kGiB).Request("z.com/x", 2));
+  Settle();
+  EXPECT_THAT(objects_.RoomOfEmpty(objects_.nodes()[0]), ElementsAre(3900, 7 * test::kGiB, 109));
+}
+
+TEST_F(SimulatedObjectsTest, APodThatGoesBeforeItRunsWasNoHealthyOne) {
+  Add(Budget("web").Matching("app", "web").Allows(1));
+  Add(Node("a"));
+  for (const char* const name : {"p", "q"}) Add(Pod(name).On("a").Label("app", "web"));
+  Add(Pod("waits").Label("app", "web"));
+  Settle();
+  EXPECT_EQ(objects_.budgets().Desired(0), 1);  // Of three, one is missing and one more may be.
+  EXPECT_EQ(objects_.budgets().Allowed(0), 1);
+  objects_.Bind(2, 0);
+  objects_.Terminate(2, 50);
+  EXPECT_EQ(objects_.budgets().Allowed(0), 1);
+  objects_.RemovePod(2);
+  EXPECT_EQ(objects_.budgets().Allowed(0), 1);
+  EXPECT_EQ(objects_.AddPod(0, 0, "default", "new", 0, 60), 3);
+  objects_.RemovePod(3);
+  EXPECT_EQ(objects_.budgets().Allowed(0), 1);
+  EXPECT_EQ(objects_.CountHealthy(0), 2);
+  EXPECT_EQ(Unsound(), "");
+}
+
+TEST_F(SimulatedObjectsTest, OnlyTheLoopsOwnTaintIsASoftTaint) {
+  Add(Node("a").Taint("A", "5", "PreferNoSchedule").Taint("own", "6", "PreferNoSchedule"));
+  Settle();
+  EXPECT_EQ(objects_.nodes()[0].soft_taint_s, std::nullopt);
+  objects_.SetTaints(0, 7, std::nullopt);
+  objects_.SetTaints(0, std::nullopt, std::nullopt);
+  Seen seen;
+  ASSERT_TRUE(objects_.ShowAll(seen).ok());
+  EXPECT_THAT(seen.nodes, ElementsAre("a A=5 own=6"));
+}
+
 }  // namespace
 }  // namespace ebb::simulated_objects_test
