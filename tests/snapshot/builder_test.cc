@@ -590,5 +590,441 @@ TEST(SnapshotBuilderTest, WhatIsNotThereIsNotFoundByItsName) {
   EXPECT_EQ(catalog.FindResource("pods"), kPods);
 }
 
+TEST(SnapshotBuilderTest, ScoresCountWhatAPodNamesUpToTheMostThatCanBeCharged) {
+  constexpr int64_t kMiB = int64_t{1} << 20;
+  const ClusterSnapshot snapshot =
+      Cluster()
+          .Add(Pod("cpu").Cpu(300).Memory(0))
+          .Add(Pod("memory").Cpu(0).Memory(5))
+          .Add(Pod("cpu-first").Cpu(300).Request("a.example/x", 1).Request("z.example/x", 2))
+          .Add(Pod("memory-first").Memory(5).Request("a.example/x", 1).Request("z.example/x", 2))
+          .Add(Pod("much").Cpu(kUncountable).Memory(kUncountable))
+          .Add(Pod("much-cpu").Cpu(kUncountable))
+          .Add(Pod("much-memory").Memory(kUncountable))
+          .Build();
+  const auto scored = [&](const char* pod) {
+    const CpuAndMemory of = snapshot.catalog().shape_of(PodNamed(snapshot, pod)).scored_incoming;
+    return std::pair(of.cpu_milli, of.memory_bytes);
+  };
+  EXPECT_EQ(scored("cpu"), std::pair(int64_t{300}, int64_t{0}));
+  EXPECT_EQ(scored("memory"), std::pair(int64_t{0}, int64_t{5}));
+  EXPECT_EQ(scored("cpu-first"), std::pair(int64_t{300}, 200 * kMiB));
+  EXPECT_EQ(scored("memory-first"), std::pair(int64_t{100}, int64_t{5}));
+  EXPECT_EQ(scored("much"), std::pair(kChargedMax, kChargedMax));
+  EXPECT_EQ(scored("much-cpu"), std::pair(kChargedMax, 200 * kMiB));
+  EXPECT_EQ(scored("much-memory"), std::pair(int64_t{100}, kChargedMax));
+}
+
+TEST(SnapshotBuilderTest, WhatOnePodCountsOtherwiseTheNextOneDoesNot) {
+  constexpr int64_t kMiB = int64_t{1} << 20;
+  const auto pod_level = [](std::string_view name, int64_t status) {
+    return Pod(name).With([=](objects::Pod& p) {
+      p.has_pod_resources = true;
+      p.pod_requests = {{"cpu", 50}};
+      p.has_pod_status_resources = true;
+      p.pod_status_requests = {{"cpu", status}};
+    });
+  };
+  const Pod holds = Pod("holds").With([](objects::Pod& p) {
+    p.container_statuses = {
+        {.name = "main", .has_resources = true, .requests = {{"cpu", 40}}, .allocated = {}}};
+  });
+  const ClusterSnapshot snapshot = Cluster()
+                                       .Add(pod_level("odd", 90))
+                                       .Add(Pod("plain").Cpu(10).Memory(20))
+                                       .Add(pod_level("same", 50))
+                                       .Add(holds)
+                                       .Add(Pod("none"))
+                                       .Build();
+  const Catalog& catalog = snapshot.catalog();
+  const auto shape = [&](const char* pod) -> const PodShape& {
+    return catalog.shape_of(PodNamed(snapshot, pod));
+  };
+  const auto by_default = [&](const char* pod) {
+    const CpuAndMemory of = shape(pod).scored_default;
+    return std::pair(of.cpu_milli, of.memory_bytes);
+  };
+  EXPECT_EQ(shape("odd").fit_requests, (Requests{{kCpu, 50}}));
+  EXPECT_EQ(shape("odd").charge_requests, (Requests{{kCpu, 90}}));
+  EXPECT_EQ(shape("odd").Counted(), (Requests{{kCpu, 50}}));
+  EXPECT_EQ(by_default("odd"), std::pair(int64_t{0}, 200 * kMiB));
+  EXPECT_FALSE(shape("plain").counts_otherwise);
+  EXPECT_EQ(shape("plain").Counted(), (Requests{{kCpu, 10}, {kMemory, 20}}));
+  EXPECT_EQ(by_default("plain"), std::pair(int64_t{0}, int64_t{0}));
+  EXPECT_FALSE(shape("same").counts_otherwise);
+  EXPECT_TRUE(shape("same").counted_requests.empty());
+  EXPECT_EQ(shape("same").charge_requests, (Requests{{kCpu, 50}}));
+  EXPECT_EQ(shape("holds").fit_requests, Requests());
+  EXPECT_EQ(shape("holds").charge_requests, (Requests{{kCpu, 40}}));
+  EXPECT_EQ(by_default("holds"), std::pair(int64_t{0}, 200 * kMiB));
+  EXPECT_EQ(by_default("none"), std::pair(int64_t{100}, 200 * kMiB));
+  EXPECT_EQ(catalog.pods_counted_otherwise(), std::vector<PodId>{PodNamed(snapshot, "odd")});
+}
+
+TEST(SnapshotBuilderTest, OnlyWhatTheAutoscalerKnowsMakesANodeUnready) {
+  const auto ready = [](const Node& node) {
+    const ClusterSnapshot snapshot = Cluster().Add(node).Build();
+    return snapshot.catalog().node(NodeId{0}).ready;
+  };
+  const auto with = [&](const std::vector<objects::NodeCondition>& conditions) {
+    return ready(Node("a").With([&](objects::Node& n) { n.conditions = conditions; }));
+  };
+  EXPECT_FALSE(with({{"Ready", "Unknown"}}));
+  EXPECT_TRUE(with({{"Ready", "True"}, {"Custom", "True"}}));
+  EXPECT_TRUE(with({{"Ready", "True"}, {"Zombie", "False"}}));
+  EXPECT_TRUE(with({{"DiskPressure", "False"}, {"Ready", "True"}}));
+  EXPECT_TRUE(with({{"NetworkUnavailable", "False"}, {"Ready", "True"}}));
+  EXPECT_TRUE(with({{"Ready", "False"}, {"Ready", "True"}}));
+  EXPECT_FALSE(with({{"Ready", "True"}, {"Ready", "False"}}));
+  EXPECT_TRUE(ready(Node("a").Taint("node.kubernetes.io/memory-pressure")));
+  EXPECT_TRUE(ready(Node("a").Taint("dedicated")));
+}
+
+TEST(SnapshotBuilderTest, WhatIsTooMuchIsChargedAUnitMoreThanAnyNodeOffers) {
+  constexpr int64_t kLarge = int64_t{1} << 60;
+  Cluster cluster;
+  cluster.Add(Node("a")).Add(Node("b").Memory(6 * kGiB));
+  for (const char* name : {"p", "q", "r"}) {
+    cluster.Add(Pod(name).On("a").Cpu(300).Memory(kUncountable).Request("example.com/x", kLarge));
+  }
+  cluster.Add(Pod("small").On("b").Memory(7 * kGiB));
+  const ClusterSnapshot snapshot = cluster.Build();
+  const Catalog& catalog = snapshot.catalog();
+  const ResourceId x = *catalog.FindResource("example.com/x");
+  const NodeId a = NodeNamed(snapshot, "a");
+  const PodShape& shape = catalog.shape_of(PodNamed(snapshot, "p"));
+  const Requests asked = {{kCpu, 300}, {kMemory, kUncountable}, {x, kLarge}};
+  EXPECT_EQ(shape.fit_requests, asked);
+  EXPECT_EQ(shape.Counted(), asked);
+  EXPECT_EQ(shape.charge_requests, (Requests{{kCpu, 300}, {kMemory, 8 * kGiB + 1}, {x, 1}}));
+  EXPECT_EQ(FreeMemory(snapshot, "a"), 8 * kGiB - 3 * (8 * kGiB + 1));
+  EXPECT_EQ(snapshot.Free(kCpu, a), 4000 - 3 * 300);
+  EXPECT_EQ(snapshot.Free(x, a), -3);
+  const PodShape& small = catalog.shape_of(PodNamed(snapshot, "small"));
+  EXPECT_FALSE(small.counts_otherwise);
+  EXPECT_EQ(small.charge_requests, (Requests{{kMemory, 7 * kGiB}})) << "a fits it";
+  EXPECT_EQ(catalog.pods_counted_otherwise(), (std::vector<PodId>{PodId{0}, PodId{1}, PodId{2}}));
+}
+
+TEST(SnapshotBuilderTest, ChargesMayComeToJustAsMuchAsCanBeAddedUp) {
+  constexpr int64_t kHalf = kChargedMax / 2;
+  const auto is_bounded = [](int64_t second) {
+    const ClusterSnapshot snapshot =
+        Cluster().Add(Node("a")).Add(Pod("p").Memory(kHalf)).Add(Pod("q").Memory(second)).Build();
+    return snapshot.catalog().shape_of(PodNamed(snapshot, "p")).counts_otherwise;
+  };
+  EXPECT_FALSE(is_bounded(kHalf));
+  EXPECT_TRUE(is_bounded(kHalf + 1));
+}
+
+TEST(SnapshotBuilderTest, APodThatCountsOtherwiseGoesOnToWhereItsChargeIsBounded) {
+  const ClusterSnapshot snapshot = Cluster()
+                                       .Add(Node("a"))
+                                       .Add(Pod("p").On("a").With([](objects::Pod& p) {
+                                         p.has_pod_resources = true;
+                                         p.pod_requests = {{"memory", 5}};
+                                         p.has_pod_status_resources = true;
+                                         p.pod_status_requests = {{"memory", kUncountable}};
+                                       }))
+                                       .Build();
+  const PodShape& shape = snapshot.catalog().shape_of(PodId{0});
+  EXPECT_EQ(shape.charge_requests, (Requests{{kMemory, 8 * kGiB + 1}}));
+  EXPECT_EQ(shape.Counted(), (Requests{{kMemory, 5}}));
+  EXPECT_EQ(snapshot.catalog().pods_counted_otherwise(), std::vector<PodId>{PodId{0}});
+}
+
+TEST(SnapshotBuilderTest, ResourcesThatAreKeptTakeTheNextIdsEverywhere) {
+  Node node("a");
+  for (int r = 0; r < 300; ++r) node.Resource("example.com/" + std::to_string(r), 1);
+  node.Resource("example.org/used", 3).Resource("example.org/held", 5).Resource("amd.com/gpu", 2);
+  const Pod holds = Pod("holds").On("a").With([](objects::Pod& p) {
+    p.container_statuses = {{.name = "main",
+                             .has_resources = true,
+                             .requests = {{"example.org/held", 2}},
+                             .allocated = {}}};
+  });
+  const ClusterSnapshot snapshot =
+      Cluster()
+          .Add(node)
+          .Add(Pod("asks").Request("example.net/none", 1).Request("example.org/used", 1))
+          .Add(Pod("uses").On("a").Request("example.org/used", 1))
+          .Add(holds)
+          .Build();
+  const Catalog& catalog = snapshot.catalog();
+  const ResourceId used{4}, held{5}, gpu{6};
+  EXPECT_EQ(catalog.resources(), 7u);
+  EXPECT_EQ(catalog.ResourceName(used), "example.org/used");
+  EXPECT_EQ(catalog.ResourceName(held), "example.org/held");
+  EXPECT_EQ(catalog.ResourceName(gpu), "amd.com/gpu");
+  EXPECT_EQ(catalog.FindResource("example.org/used"), used);
+  EXPECT_EQ(catalog.FindResource("amd.com/gpu"), gpu);
+  EXPECT_EQ(catalog.FindResource("example.com/7"), std::nullopt);
+  EXPECT_EQ(catalog.FindResource("example.net/none"), std::nullopt);
+  const std::vector<ResourceQuantity> amounts = {{kCpu, 4000}, {kMemory, 8 * kGiB}, {kPods, 110},
+                                                 {used, 3},    {held, 5},           {gpu, 2}};
+  EXPECT_EQ(catalog.node(NodeId{0}).allocatable, amounts);
+  EXPECT_EQ(catalog.node(NodeId{0}).capacity, amounts);
+  EXPECT_EQ(snapshot.Free(used, NodeId{0}), 2);
+  EXPECT_EQ(snapshot.Free(held, NodeId{0}), 3);
+  EXPECT_EQ(snapshot.Free(gpu, NodeId{0}), 2);
+  const auto shape = [&](const char* pod) -> const PodShape& {
+    return catalog.shape_of(PodNamed(snapshot, pod));
+  };
+  EXPECT_EQ(shape("uses").fit_requests, (Requests{{used, 1}}));
+  EXPECT_EQ(shape("uses").not_understood, "");
+  EXPECT_EQ(shape("holds").fit_requests, Requests());
+  EXPECT_EQ(shape("holds").charge_requests, (Requests{{held, 2}}));
+  EXPECT_EQ(shape("holds").not_understood, "");
+  EXPECT_EQ(shape("asks").fit_requests, (Requests{{used, 1}}));
+  EXPECT_EQ(shape("asks").not_understood,
+            "spec.containers[].resources.requests.example.net/none: no node offers it, or there "
+            "are too many resources to follow it");
+}
+
+TEST(SnapshotBuilderTest, LabelsTaintsAndFeaturesThatReadTheSameInARowAreToldApart) {
+  const auto declares = [](std::string_view name, std::vector<objects::Text> features) {
+    return Node(name).With([&](objects::Node& n) { n.declared_features = std::move(features); });
+  };
+  const ClusterSnapshot snapshot =
+      Cluster()
+          .Add(Node("labels").Label("k1", "v1").Label("k2", "v2").Label("k3", "v3"))
+          .Add(Node("taints").Taint("k1", "v1", "k2").Taint("v2", "k3", "v3"))
+          .Add(Node("taint").Taint("a", "b", "c"))
+          .Add(declares("features", {"a", "b", "c"}))
+          .Add(declares("other-order", {"c", "a", "b"}))
+          .Build();
+  EXPECT_EQ(snapshot.catalog().node_shapes(), 4u);
+  EXPECT_EQ(snapshot.catalog().node(NodeId{3}).shape, snapshot.catalog().node(NodeId{4}).shape);
+}
+
+TEST(SnapshotBuilderTest, WhatIsKnownOfANodeIsWhatItsObjectSays) {
+  Node object("a");
+  object.Unschedulable().Taint("k", "v", "NoExecute").Taint("w", "", "PreferNoSchedule");
+  object.raw.meta.uid = "u";
+  object.raw.meta.creation_time = 7;
+  object.raw.provider_id = "cloud:///a";
+  object.raw.allocatable = {{"pods", 9}, {"memory", 5}, {"ephemeral-storage", 0}, {"cpu", 3}};
+  object.raw.capacity = {{"memory", kUncountable}, {"cpu", 4}};
+  const ClusterSnapshot snapshot = Cluster().Add(Node("first")).Add(object).Build();
+  const Catalog& catalog = snapshot.catalog();
+  const NodeInfo& node = catalog.node(NodeId{1});
+  EXPECT_EQ(catalog.Text(node.uid), "u");
+  EXPECT_EQ(catalog.Text(node.provider_id), "cloud:///a");
+  EXPECT_EQ(node.creation_time, 7);
+  EXPECT_TRUE(node.unschedulable);
+  EXPECT_TRUE(node.ready);
+  EXPECT_FALSE(node.upcoming);
+  EXPECT_EQ(node.to_be_deleted, std::nullopt);
+  EXPECT_EQ(node.deletion_candidate, std::nullopt);
+  EXPECT_EQ(node.allocatable, (std::vector<ResourceQuantity>{{kCpu, 3}, {kMemory, 5}, {kPods, 9}}));
+  EXPECT_EQ(node.capacity, (std::vector<ResourceQuantity>{{kCpu, 4}}));
+  const auto id = [&](std::string_view text) { return catalog.symbols().Find(text).value(); };
+  const std::vector<Taint> taints = {
+      {id("k"), id("v"), id("NoExecute"), TaintEffect::kNoExecute},
+      {id("w"), kNoText, id("PreferNoSchedule"), TaintEffect::kOther}};
+  EXPECT_EQ(node.taints, taints);
+  EXPECT_FALSE(catalog.node(NodeId{0}).unschedulable);
+}
+
+TEST(SnapshotBuilderTest, OfAControllerAndOfANamespaceTheLastThatWasAddedCounts) {
+  SnapshotBuilder builder;
+  test::Controller job(objects::ControllerKind::kJob, "x");
+  ASSERT_TRUE(builder.AddController(job.raw).ok());
+  job.raw.meta.uid = "u";
+  job.raw.spec_replicas = 3;
+  job.raw.completions = 7;
+  job.raw.status_replicas = 2;
+  job.raw.succeeded = 5;
+  ASSERT_TRUE(builder.AddController(job.raw).ok());
+  ASSERT_TRUE(
+      builder.AddController(test::Controller(objects::ControllerKind::kReplicaSet, "x").raw).ok());
+  objects::Namespace shop;
+  shop.meta.name = "shop";
+  shop.meta.labels = {{"team", "old"}, {"tier", "1"}};
+  ASSERT_TRUE(builder.AddNamespace(shop).ok());
+  shop.meta.labels = {{"team", "new"}};
+  ASSERT_TRUE(builder.AddNamespace(shop).ok());
+  const ClusterSnapshot snapshot = std::move(builder).Build().value();
+  const Catalog& catalog = snapshot.catalog();
+  const auto id = [&](std::string_view text) { return catalog.symbols().Find(text).value(); };
+  const auto find = [&](objects::ControllerKind kind) {
+    return catalog.FindController(kind, id("default"), id("x"));
+  };
+  const ControllerStatus* found = find(objects::ControllerKind::kJob);
+  ASSERT_NE(found, nullptr);
+  EXPECT_EQ(found->uid, id("u"));
+  EXPECT_EQ(found->spec_replicas, 3);
+  EXPECT_EQ(found->completions, 7);
+  EXPECT_EQ(found->status_replicas, 2);
+  EXPECT_EQ(found->succeeded, 5);
+  const ControllerStatus* other = find(objects::ControllerKind::kReplicaSet);
+  ASSERT_NE(other, nullptr);
+  EXPECT_EQ(other->spec_replicas, std::nullopt);
+  EXPECT_EQ(other->completions, std::nullopt);
+  EXPECT_EQ(other->status_replicas, 0);
+  EXPECT_EQ(find(objects::ControllerKind::kDaemonSet), nullptr);
+  ASSERT_NE(catalog.FindNamespaceLabels(id("shop")), nullptr);
+  EXPECT_EQ(*catalog.FindNamespaceLabels(id("shop")), (LabelSet{{id("team"), id("new")}}));
+  EXPECT_EQ(catalog.FindNamespaceLabels(id("default")), nullptr);
+}
+
+TEST(SnapshotBuilderTest, WhatIsRefusedIsToldInFull) {
+  SnapshotBuilder builder;
+  ASSERT_TRUE(builder.AddNode(Node("a").raw).ok());
+  ASSERT_TRUE(builder.AddNode(Node("b").raw).ok());
+  ASSERT_TRUE(builder.AddPod(Pod("p").raw).ok());
+  EXPECT_EQ(builder.AddNode(Node("a").raw).message(), "Node a: occurs twice");
+  EXPECT_EQ(builder.AddPod(Pod("p").raw).message(), "Pod default/p: occurs twice");
+  EXPECT_EQ(builder.OrderNodes({"a"}).message(), "1 names for 2 nodes");
+  EXPECT_EQ(builder.OrderNodes({"b", "b"}).message(), "node \"b\" is named twice");
+  EXPECT_EQ(builder.OrderNodes({"b", "x"}).message(), "no node \"x\"");
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  const auto budget = [&](int64_t allows) {
+    const Budget of = Budget("b").MatchingEverything().Allows(allows);
+    const absl::Status status = builder.AddPodDisruptionBudget(of.raw);
+    return std::string(status.message());
+  };
+  const std::string name = "PodDisruptionBudget default/b: ";
+  EXPECT_EQ(budget(-1), name + "status.disruptionsAllowed: -1 is out of range");
+  EXPECT_EQ(budget(kMost + 1), name + "status.disruptionsAllowed: 2147483648 is out of range");
+  Budget bad = Budget("b").MatchingEverything();
+  bad.raw.selector.match_expressions = {{"k", "Near", {}}};
+  EXPECT_EQ(builder.AddPodDisruptionBudget(bad.raw).message(),
+            name + "spec.selector: \"Near\" is not a valid label selector operator (key \"k\")");
+  EXPECT_EQ(budget(kMost), "");
+  EXPECT_EQ(budget(0), name + "occurs twice");
+  const ClusterSnapshot snapshot = std::move(builder).Build().value();
+  EXPECT_EQ(snapshot.catalog().NodeName(snapshot.NodeAt(0)), "a") << "no order was taken";
+  ASSERT_EQ(snapshot.catalog().pdbs().size(), 1u);
+  EXPECT_EQ(snapshot.catalog().pdbs()[0].disruptions_allowed, kMost);
+  EXPECT_EQ(builder.AddNode(Node("c").raw).message(),
+            "the builder has built its snapshot, and takes no more");
+}
+
+TEST(SnapshotBuilderTest, OfTooManyBudgetsTheLastAreLeftOut) {
+  Cluster cluster = PodsAndBudgets(1100);
+  cluster.Add(Pod("odd").On("a").With([](objects::Pod& p) { p.not_understood = "spec.odd"; }));
+  const ClusterSnapshot snapshot = cluster.Build();
+  const Catalog& catalog = snapshot.catalog();
+  // Each budget but one may select 1,101 kinds of pods: 952 * 1,101 + 1 are followed.
+  EXPECT_FALSE(catalog.pdbs()[951].selector.nothing);
+  EXPECT_TRUE(catalog.pdbs()[952].selector.nothing);
+  EXPECT_TRUE(catalog.pdbs()[1099].selector.nothing);
+  EXPECT_FALSE(catalog.pdbs()[1100].selector.nothing) << "of another namespace";
+  const PodShape& shape = catalog.shape_of(PodNamed(snapshot, "p1099"));
+  EXPECT_EQ(shape.budgets.size(), 952u);
+  EXPECT_EQ(shape.not_understood,
+            "metadata.labels: PodDisruptionBudgets select more kinds of pods, one by one, than are "
+            "followed, and one of the broadest may select this one");
+  EXPECT_EQ(catalog.shape_of(PodNamed(snapshot, "odd")).not_understood, "spec.odd");
+}
+
+TEST(SnapshotBuilderTest, APodThatAsksForDevicesTellsOfItsClaimsElseOfItsFirstResource) {
+  objects::DeviceClass gpus;
+  gpus.meta.name = "gpus";
+  gpus.extended_resource_name = "example.com/b";
+  objects::DeviceClass nics;
+  nics.meta.name = "nics";
+  nics.extended_resource_name = "example.com/a";
+  const auto claims = [](std::string_view name) {
+    return Pod(name).Request("example.com/a", 1).With([](objects::Pod& p) {
+      p.resource_claims = {{.name = "gpu", .claim_name = "mine", .template_name = ""},
+                           {.name = "", .claim_name = "extended", .template_name = ""}};
+    });
+  };
+  const ClusterSnapshot snapshot =
+      Cluster()
+          .Add(gpus)
+          .Add(nics)
+          .Add(Pod("two").Request("example.com/b", 1).Request("example.com/a", 1))
+          .Add(claims("claims"))
+          .Add(claims("odd").With([](objects::Pod& p) { p.not_understood = "spec.odd"; }))
+          .Build();
+  const auto why = [&](const char* pod) {
+    return snapshot.catalog().shape_of(PodNamed(snapshot, pod)).not_understood;
+  };
+  EXPECT_EQ(why("two"),
+            "spec.containers[].resources.requests.example.com/b: is allocated through DeviceClass "
+            "gpus; dynamic resource allocation is not evaluated");
+  EXPECT_EQ(why("claims"),
+            "spec.resourceClaims[gpu]: ResourceClaim default/mine is not in the input; "
+            "status.extendedResourceClaimStatus: ResourceClaim default/extended is not in the "
+            "input; dynamic resource allocation is not evaluated");
+  EXPECT_EQ(why("odd"), "spec.odd");
+}
+
+// A cluster that is told of namespace "default" alone.
+ClusterSnapshot KeepingWhereUnknown(const std::vector<Pod>& pods) {
+  SnapshotBuilder builder;
+  builder.KeepWhereNamespacesAreUnknown();
+  EXPECT_TRUE(builder.AddNode(Node("a").Label("zone", "x").raw).ok());
+  objects::Namespace known;
+  known.meta.name = "default";
+  known.meta.labels = {{"team", "t"}};
+  EXPECT_TRUE(builder.AddNamespace(known).ok());
+  for (const Pod& pod : pods) EXPECT_TRUE(builder.AddPod(pod.raw).ok());
+  return std::move(builder).Build().value();
+}
+
+Pod NearTeam(std::string_view name, objects::LabelSelector namespaces) {
+  return Pod(name).Near("zone", test::Select("app", "web")).With([&](objects::Pod& p) {
+    p.affinity[0].namespace_selector = std::move(namespaces);
+  });
+}
+
+Pod AwayFromTeam(std::string_view name, objects::LabelSelector pods) {
+  return Pod(name).Away("zone", std::move(pods)).With([](objects::Pod& p) {
+    p.anti_affinity[0].namespace_selector = test::Select("team", "t");
+  });
+}
+
+TEST(SnapshotBuilderTest, OfUnknownNamespacesTheFirstByNameIsTold) {
+  const ClusterSnapshot snapshot = KeepingWhereUnknown(
+      {Pod("w").In("zoo").Label("app", "web"), Pod("w").In("bar").Label("app", "web"),
+       Pod("w").In("all").Label("app", "db"), NearTeam("asks", test::Select("team", "t")),
+       NearTeam("odd", test::Select("team", "t")).With([](objects::Pod& p) {
+         p.not_understood = "spec.odd";
+       }),
+       NearTeam("any", test::SelectEverything())});
+  const Catalog& catalog = snapshot.catalog();
+  const auto why = [&](const char* pod, const char* namespace_name = "default") {
+    return catalog.shape_of(PodNamed(snapshot, pod, namespace_name)).not_understood;
+  };
+  EXPECT_EQ(why("asks"),
+            "spec.affinity.podAffinity: a namespaceSelector asks for the labels of namespace bar, "
+            "which is not in the input");
+  EXPECT_EQ(why("odd"), "spec.odd");
+  EXPECT_EQ(why("any"), "") << "it asks for no label";
+  for (const char* namespace_name : {"zoo", "bar", "all"}) {
+    EXPECT_EQ(why("w", namespace_name), "") << "nobody is repelled";
+  }
+  const auto id = [&](std::string_view text) { return catalog.symbols().Find(text).value(); };
+  ASSERT_NE(catalog.FindNamespaceLabels(id("bar")), nullptr);
+  EXPECT_EQ(*catalog.FindNamespaceLabels(id("bar")),
+            (LabelSet{{id("kubernetes.io/metadata.name"), id("bar")}}));
+  EXPECT_EQ(*catalog.FindNamespaceLabels(id("default")), (LabelSet{{id("team"), id("t")}}));
+}
+
+TEST(SnapshotBuilderTest, WhomATermDoesNotRepelTheNextMay) {
+  const objects::LabelSelector not_db{
+      .nil = false, .match_labels = {}, .match_expressions = {{"app", "NotIn", {"db"}}}};
+  const std::string of_shop =
+      "spec.affinity.podAntiAffinity: a namespaceSelector asks for the labels of namespace shop, "
+      "which is not in the input";
+  std::vector<Pod> pods = {Pod("db").In("shop").Label("app", "db"),
+                           Pod("web").In("shop").Label("app", "web"), AwayFromTeam("one", not_db)};
+  const auto why = [&](const char* pod, const char* namespace_name) {
+    const ClusterSnapshot snapshot = KeepingWhereUnknown(pods);
+    return snapshot.catalog().shape_of(PodNamed(snapshot, pod, namespace_name)).not_understood;
+  };
+  EXPECT_EQ(why("one", "default"), of_shop);
+  EXPECT_EQ(why("web", "shop"), of_shop);
+  EXPECT_EQ(why("db", "shop"), "");
+  pods.push_back(AwayFromTeam("two", test::SelectEverything()));
+  EXPECT_EQ(why("two", "default"), of_shop);
+  EXPECT_EQ(why("web", "shop"), of_shop);
+  EXPECT_EQ(why("db", "shop"), of_shop);
+}
+
 }  // namespace
 }  // namespace ebb::builder_test

@@ -1,11 +1,16 @@
 #include "snapshot/cluster_snapshot.h"
 
 #include <array>
+#include <cstdint>
+#include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "gtest/gtest.h"
+#include "snapshot/shape_room.h"
 #include "tests/support/cluster_snapshot_twin.h"
 #include "tests/support/random_seed.h"
 #include "tests/support/random_snapshot.h"
@@ -316,6 +321,135 @@ TEST(ClusterSnapshotParallelTest, TwoThreadsMayChangeTwoBranchesAtOnce) {
     EXPECT_EQ(branches[t].CheckInvariants().message(), "");
   }
   EXPECT_EQ(base.Fingerprint(), before);
+}
+
+TEST(ClusterSnapshotTest, AFingerprintTellsAllThatTheSnapshotHolds) {
+  ClusterSnapshot snapshot = Cluster()
+                                 .Add(Node("a").Cpu(1000).Memory(64).Pods(9).Label("zone", "x"))
+                                 .Add(Node("b").Cpu(1000).Memory(64).Pods(9).Label("zone", "y"))
+                                 .Add(Node("c").Cpu(500).Memory(32).Pods(5).Label("zone", "y"))
+                                 .Add(Pod("p0")
+                                          .On("a")
+                                          .Cpu(100)
+                                          .Label("app", "web")
+                                          .Spread("zone", 1, test::Select("app", "web")))
+                                 .Add(Pod("p1").On("a").Memory(4).With([](objects::Pod& p) {
+                                   objects::Volume& volume = p.volumes.emplace_back();
+                                   volume.source = "persistentVolumeClaim";
+                                   volume.claim_name = "data";
+                                 }))
+                                 .Build();
+  // cpu, memory, ephemeral storage, slots.
+  EXPECT_EQ(snapshot.Fingerprint(),
+            "a free 900 60 0 7 pods 0 1\n"
+            "b free 1000 64 0 9 pods\n"
+            "c free 500 32 0 5 pods\n"
+            "claim 0 1\n"
+            "table 0 total 1 domains 2 min 0 1 0\n");
+  snapshot.RemoveNode(NodeNamed(snapshot, "c"));
+  snapshot.MovePod(PodNamed(snapshot, "p0"), NodeNamed(snapshot, "b"));
+  snapshot.SetGhost(NodeNamed(snapshot, "a"));
+  EXPECT_EQ(snapshot.Fingerprint(),
+            "a ghost free 1000 64 0 9 pods\n"
+            "b free 900 64 0 8 pods 0\n"
+            "c gone free 500 32 0 5 pods\n"
+            "claim 0 0\n"
+            "table 0 total 1 domains 2 min 0 0 1\n");
+  EXPECT_EQ(snapshot.placed_pods(), 1u);
+  EXPECT_EQ(snapshot.CheckInvariants().message(), "");
+}
+
+TEST(ClusterSnapshotTest, WhatDiffersFromARecountIsTold) {
+  ClusterSnapshot snapshot = ThreeOnA();
+  EXPECT_TRUE(snapshot.CheckInvariants().ok());
+  ShapeRoom room;
+  room.Begin(snapshot, snapshot.catalog().shape_of(PodNamed(snapshot, "p1")));
+  room.Take(NodeNamed(snapshot, "b"));
+  EXPECT_EQ(snapshot.CheckInvariants(),
+            absl::InternalError("differs from a recount: \"b free 800 8589934592 0 109 pods\""));
+  room.Give(NodeNamed(snapshot, "b"));
+  EXPECT_TRUE(snapshot.CheckInvariants().ok());
+  room.Take(NodeNamed(snapshot, "a"));
+  EXPECT_EQ(snapshot.CheckInvariants().message(),
+            "differs from a recount: \"a free 200 8589934592 0 106 pods 0 1 2\"");
+}
+
+TEST(ClusterSnapshotTest, AStateHasANameUntilItChangesAndAfterRevertAgain) {
+  ClusterSnapshot snapshot = ThreeOnA();
+  const PodId pod = PodNamed(snapshot, "p0");
+  const NodeId a = NodeNamed(snapshot, "a");
+  const NodeId b = NodeNamed(snapshot, "b");
+  const uint64_t first = snapshot.StateId();
+  EXPECT_NE(first, 0u);
+  EXPECT_EQ(snapshot.StateId(), first);
+  ClusterSnapshot copy = snapshot;
+  EXPECT_EQ(copy.StateId(), first);
+  std::set<uint64_t> known = {first};
+  const auto is_new = [&] { return known.insert(snapshot.StateId()).second; };
+
+  snapshot.Fork();
+  EXPECT_EQ(snapshot.StateId(), first);
+  snapshot.RemovePod(pod);
+  EXPECT_TRUE(is_new());
+  snapshot.AddPod(pod, b);
+  EXPECT_TRUE(is_new());
+  snapshot.SetGhost(a);
+  EXPECT_TRUE(is_new());
+  snapshot.ClearGhost();
+  EXPECT_TRUE(is_new());
+  snapshot.RemoveNode(a);
+  EXPECT_TRUE(is_new());
+  snapshot.AddNode(a);
+  EXPECT_TRUE(is_new());
+  const uint64_t between = snapshot.StateId();
+  snapshot.Fork();
+  snapshot.RemovePod(pod);
+  EXPECT_TRUE(is_new());
+  snapshot.Revert();
+  EXPECT_EQ(snapshot.StateId(), between);
+  snapshot.Revert();
+  EXPECT_EQ(snapshot.StateId(), first);
+
+  TopologyCounts counts = snapshot.topology();
+  snapshot.Fork();
+  snapshot.MovePod(pod, b);
+  EXPECT_TRUE(is_new());
+  snapshot.RevertTo(std::move(counts));
+  EXPECT_EQ(snapshot.StateId(), first);
+  // What is committed stays.
+  snapshot.Fork();
+  snapshot.MovePod(pod, b);
+  const uint64_t moved = snapshot.StateId();
+  snapshot.Commit();
+  EXPECT_EQ(snapshot.StateId(), moved);
+  EXPECT_TRUE(is_new());
+  EXPECT_EQ(copy.StateId(), first);
+  copy.MovePod(pod, b);
+  EXPECT_TRUE(known.insert(copy.StateId()).second) << "no two snapshots give one name";
+}
+
+TEST(ClusterSnapshotTest, FreeAmountsOfAllWordsAndResourcesAreRestored) {
+  Cluster cluster;
+  for (int n = 0; n < 600; ++n) {
+    cluster.Add(Node("n" + std::to_string(n)).Cpu(1000 + n).Resource("example.com/x", 5));
+  }
+  cluster.Add(Pod("p").Cpu(10).Memory(3).Request("example.com/x", 1));
+  ClusterSnapshot snapshot = cluster.Build();
+  const std::string before = snapshot.Fingerprint();
+  std::vector<int64_t> saved = {7};  // Written over.
+  snapshot.SaveFree(saved);
+  EXPECT_EQ(saved.size(), 5u * 640);
+  EXPECT_EQ(saved[599], 1599);
+  EXPECT_EQ(saved[4 * 640 + 599], 5);
+  ShapeRoom room;
+  room.Begin(snapshot, snapshot.catalog().shape_of(PodId{0}));
+  for (const uint32_t n : {0u, 63u, 64u, 511u, 512u, 599u}) {
+    room.Take(NodeId{n});
+    EXPECT_EQ(snapshot.Free(kCpu, NodeId{n}), 990 + n);
+  }
+  EXPECT_NE(snapshot.Fingerprint(), before);
+  snapshot.RestoreFree(saved);
+  EXPECT_EQ(snapshot.Fingerprint(), before);
 }
 
 }  // namespace

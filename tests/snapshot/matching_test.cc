@@ -284,5 +284,89 @@ TEST_F(MatchingTest, APodNamesANodeByFieldOrHostname) {
   EXPECT_TRUE(names(Affinity({{{zone}, {}}, {{zone}, {not_there}}})));
 }
 
+TEST_F(MatchingTest, ValuesAreASetInWhateverOrderTheyAreWritten) {
+  const TextId a = symbols_.Intern("a");
+  const TextId b = symbols_.Intern("b");
+  const auto compiled = [&](const Requirement& requirement) {
+    return CompileSelector({.nil = false, .match_labels = {}, .match_expressions = {requirement}},
+                           symbols_)
+        .value();
+  };
+  const Selector selector = compiled({"k", "In", {"b", "a", "b"}});
+  ASSERT_EQ(selector.requirements.size(), 1u);
+  EXPECT_EQ(selector.requirements[0].key, symbols_.Intern("k"));
+  EXPECT_EQ(selector.requirements[0].op, Operator::kIn);
+  EXPECT_EQ(selector.requirements[0].values, (std::vector<TextId>{a, b}));
+  EXPECT_EQ(selector, compiled({"k", "In", {"a", "b"}}));
+  EXPECT_FALSE(selector == compiled({"k", "In", {"a"}}));
+  for (const char* value : {"a", "b"}) {
+    EXPECT_TRUE(Selects(Requirement{"k", "In", {"b", "a", "b"}}, {{"k", value}})) << value;
+    EXPECT_FALSE(Selects(Requirement{"k", "NotIn", {"b", "a", "b"}}, {{"k", value}})) << value;
+  }
+}
+
+TEST_F(MatchingTest, NamesOfNodesAreSortedAndOfTermsThatNameNoneThereAreNone) {
+  const TextId a = symbols_.Intern("a");
+  const TextId b = symbols_.Intern("b");
+  const TextId c = symbols_.Intern("c");
+  const auto in = [](std::vector<objects::Text> values) {
+    return Requirement{"metadata.name", "In", std::move(values)};
+  };
+  const auto names = [&](const objects::Pod& pod) {
+    const Constraints constraints = CompileConstraints(pod, symbols_);
+    EXPECT_EQ(constraints.only_named_nodes, !constraints.node_names.empty());
+    return constraints.node_names;
+  };
+  using Ids = std::vector<TextId>;
+  EXPECT_EQ(names(Affinity({{{}, {in({"c"})}}, {{}, {in({"a"})}}, {{}, {in({"b"})}}})),
+            (Ids{a, b, c}));
+  EXPECT_EQ(names(Affinity({{{}, {in({"c", "b", "a"}), in({"d", "c", "a"})}}})), (Ids{a, c}));
+  EXPECT_EQ(names(Affinity({{{}, {in({"a"}), {"metadata.name", "NotIn", {"b"}}}}})), Ids{a});
+  EXPECT_EQ(names(Affinity({{{}, {in({"a"}), {"metadata.uid", "In", {""}}}}})), Ids{a});
+  // A term that names no node, whichever it is.
+  const objects::NodeSelectorTerm open{{{"x", "Exists", {}}}, {}};
+  const objects::NodeSelectorTerm others{{}, {{"metadata.name", "NotIn", {"a"}}}};
+  const objects::NodeSelectorTerm named{{}, {in({"a"})}};
+  EXPECT_EQ(names(Affinity({named, open})), Ids());
+  EXPECT_EQ(names(Affinity({open, named})), Ids());
+  EXPECT_EQ(names(Affinity({named, others, named})), Ids());
+  EXPECT_EQ(names(Affinity({})), Ids());
+}
+
+TEST_F(MatchingTest, ATolerationThatSaysNothingHidesNoneBehindIt) {
+  objects::Pod pod;
+  pod.tolerations = {{"key", "Gt", "1", ""},
+                     {"key", "Equal", "v", "NoExecute"},
+                     {"other", "Exists", "", ""},
+                     {"key", "", "w", ""}};
+  const Constraints constraints = CompileConstraints(pod, symbols_);
+  ASSERT_EQ(constraints.tolerations.size(), 3u) << "those that may match";
+  const auto taint = [&](std::string_view key, std::string_view value, std::string_view effect) {
+    return Taint{symbols_.Intern(key), symbols_.Intern(value), symbols_.Intern(effect),
+                 effect == "PreferNoSchedule" ? TaintEffect::kOther : TaintEffect::kNoSchedule};
+  };
+  const Taint last = taint("key", "w", "NoSchedule");
+  const Taint first = taint("key", "v", "NoExecute");
+  const Taint not_tolerated = taint("key", "v", "NoSchedule");
+  EXPECT_TRUE(Tolerates(constraints, last));
+  EXPECT_TRUE(Tolerates(constraints, first));
+  EXPECT_FALSE(Tolerates(constraints, not_tolerated));
+  const Taint soft = taint("key", "v", "PreferNoSchedule");
+  EXPECT_TRUE(ToleratesAll(constraints, std::vector<Taint>{first, soft, last}));
+  EXPECT_FALSE(ToleratesAll(constraints, std::vector<Taint>{first, soft, not_tolerated}));
+  EXPECT_FALSE(ToleratesAll(constraints, std::vector<Taint>{not_tolerated, last}));
+  EXPECT_TRUE(ToleratesAll(constraints, {}));
+}
+
+TEST_F(MatchingTest, EveryLabelOfANodeSelectorMustBeThere) {
+  objects::Pod pod;
+  pod.has_node_selector = true;
+  pod.node_selector = {{"a", "1"}, {"b", "2"}, {"c", "3"}};
+  EXPECT_TRUE(MayRun(pod, {{"a", "1"}, {"b", "2"}, {"c", "3"}, {"d", "4"}}));
+  EXPECT_FALSE(MayRun(pod, {{"a", "0"}, {"b", "2"}, {"c", "3"}}));
+  EXPECT_FALSE(MayRun(pod, {{"a", "1"}, {"c", "3"}}));
+  EXPECT_FALSE(MayRun(pod, {{"a", "1"}, {"b", "2"}, {"c", "0"}}));
+}
+
 }  // namespace
 }  // namespace ebb::matching_test

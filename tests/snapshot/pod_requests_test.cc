@@ -339,5 +339,76 @@ TEST(PodRequestsTest, KnowsScalarAndExtendedResources) {
   }
 }
 
+TEST(PodRequestsTest, WhatMayBeScoredOtherwiseIsToldByEachThingAlone) {
+  Pod pod;
+  pod.containers = {Needs("a", {{"cpu", 1}, {"memory", 2}}),
+                    Needs("b", {{"memory", 0}, {"cpu", 0}})};
+  pod.init_containers = {Needs("i", {{"cpu", 1}, {"memory", 2}})};
+  EXPECT_FALSE(IsScoredOtherwise(pod));
+  const auto otherwise = [&](auto&& change) {
+    Pod other = pod;
+    change(other);
+    return IsScoredOtherwise(other);
+  };
+  EXPECT_TRUE(otherwise([](Pod& p) { p.has_pod_resources = true; }));
+  EXPECT_TRUE(otherwise([](Pod& p) { p.container_statuses.resize(1); }));
+  EXPECT_TRUE(otherwise([](Pod& p) { p.containers[1].requests = {{"cpu", 1}}; }));
+  EXPECT_TRUE(otherwise([](Pod& p) { p.containers[1].requests = {{"memory", 1}}; }));
+  EXPECT_TRUE(otherwise([](Pod& p) { p.init_containers[0].requests = {{"cpu", 1}}; }));
+  EXPECT_TRUE(otherwise([](Pod& p) { p.init_containers[0].requests = {{"memory", 1}}; }));
+  EXPECT_FALSE(otherwise([](Pod& p) { p.init_containers.clear(); }));
+}
+
+TEST(PodRequestsTest, OnlyPodLevelResourcesTakeTheDefaultsFromAPodThatRuns) {
+  Pod pod;
+  pod.containers = {Needs("a", {})};
+  pod.has_pod_resources = true;
+  const auto running = [&](ResourceList requests) {
+    pod.pod_requests = std::move(requests);
+    return Sum(pod, RequestsOf::kScoredRunning);
+  };
+  const Amounts defaults = {{"cpu", kDefaultCpuRequestMilli},
+                            {"memory", kDefaultMemoryRequestBytes}};
+  EXPECT_EQ(running({}), defaults);
+  EXPECT_EQ(running({{"x.io/g", 1}, {"ephemeral-storage", 7}}), defaults);
+  EXPECT_EQ(running({{"memory", 5}}), (Amounts{{"cpu", kDefaultCpuRequestMilli}, {"memory", 5}}));
+  EXPECT_EQ(running({{"cpu", 7}, {"memory", 5}}), (Amounts{{"cpu", 7}, {"memory", 5}}));
+  // What its status says of the pod counts there too, and not of one that is to be placed.
+  pod.has_pod_status_resources = true;
+  pod.pod_status_requests = {{"cpu", 9}};
+  EXPECT_EQ(running({{"cpu", 7}, {"memory", 5}}), (Amounts{{"cpu", 9}, {"memory", 5}}));
+  EXPECT_EQ(Sum(pod, RequestsOf::kScoredIncoming), defaults);
+  EXPECT_EQ(Sum(pod, RequestsOf::kIncoming), (Amounts{{"cpu", 7}, {"memory", 5}}));
+  EXPECT_EQ(Sum(pod, RequestsOf::kCounted), (Amounts{{"cpu", 7}, {"memory", 5}}));
+}
+
+TEST(PodRequestsTest, WhatIsAllocatedToAPodCountsWhileItRuns) {
+  Pod pod;
+  pod.containers = {Needs("a", {{"cpu", 10}})};
+  pod.has_pod_resources = true;
+  pod.pod_requests = {{"cpu", 100}, {"memory", 3}};
+  pod.has_pod_status_resources = true;
+  pod.pod_status_requests = {{"cpu", 300}};
+  pod.pod_allocated = {{"cpu", 400}, {"memory", 8}, {"hugepages-2Mi", 2}};
+  EXPECT_EQ(Sum(pod, RequestsOf::kRunning), (Amounts{{"cpu", 400}, {"memory", 8}}));
+  pod.pod_requests = {{"cpu", 500}, {"memory", 9}};
+  EXPECT_EQ(Sum(pod, RequestsOf::kRunning), (Amounts{{"cpu", 500}, {"memory", 9}}));
+  pod.resize_infeasible = true;
+  EXPECT_EQ(Sum(pod, RequestsOf::kRunning), (Amounts{{"cpu", 400}, {"memory", 8}}));
+  pod.has_pod_status_resources = false;
+  EXPECT_EQ(Sum(pod, RequestsOf::kRunning), (Amounts{{"cpu", 500}, {"memory", 9}}));
+}
+
+TEST(PodRequestsTest, AStatusRaisesWhatASidecarHoldsBesideTheContainersAfterIt) {
+  Pod pod;
+  pod.containers = {Needs("a", {{"cpu", 10}, {"memory", 1}})};
+  pod.init_containers = {Sidecar("s", {{"cpu", 20}}), Needs("i", {{"cpu", 100}, {"memory", 7}}),
+                         Sidecar("t", {{"cpu", 5}, {"memory", 2}})};
+  EXPECT_EQ(Sum(pod), (Amounts{{"cpu", 120}, {"memory", 7}}));
+  pod.container_statuses = {Status("s", {{"cpu", 50}}, {{"memory", 4}})};
+  EXPECT_EQ(Sum(pod, RequestsOf::kRunning), (Amounts{{"cpu", 150}, {"memory", 11}}));
+  EXPECT_EQ(Sum(pod), (Amounts{{"cpu", 120}, {"memory", 7}}));
+}
+
 }  // namespace
 }  // namespace ebb::pod_requests_test

@@ -422,5 +422,315 @@ TEST(PodShapesTest, APreferredTermThatDoesNotParseTakesThoseOfItsListWithIt) {
   EXPECT_THAT(weights(true, true), IsEmpty());
 }
 
+TEST(PodShapesTest, EveryPartOfASelectorATermAndAClaimMakesAnotherShape) {
+  using P = objects::Pod;
+  const auto full = [](P& p) {
+    p.meta.annotations = {{"karpenter.sh/do-not-disrupt", "5m"}};
+    objects::LabelSelector selector = test::Select("app", "web");
+    selector.match_expressions = {{"tier", "In", {"a", "b"}}};
+    p.anti_affinity[0].label_selector = selector;
+    p.anti_affinity[0].namespace_selector = selector;
+    p.spread[0].match_label_keys = {"app"};
+    p.required_node_affinity.nil = false;
+    p.required_node_affinity.terms = {
+        {{{"zone", "In", {"x", "y"}}}, {{"metadata.name", "NotIn", {"n"}}}}};
+    p.init_containers.resize(1);
+    p.init_containers[0].image = "init:1";
+    p.init_containers[0].ports = {{"", 70, ""}};
+    p.preferred_affinity = {{3, Pod::Term("zone", test::Select("app", "web"))}};
+    p.resource_claims = {{"gpu", "claim", "template"}};
+    objects::Volume& volume = p.volumes.emplace_back();
+    volume.name = "data";
+    volume.source = "csi";
+    volume.driver = "d";
+    volume.claim_name = "c";
+    volume.monitors = {"m"};
+  };
+  const std::vector<std::pair<std::string, std::function<void(P&)>>> changes = {
+      {"do not disrupt", [](P& p) { p.meta.annotations[0].value = "6m"; }},
+      {"annotation", [](P& p) { p.meta.annotations[0].key = "karpenter.sh/do-not-evict"; }},
+      {"label key", [](P& p) { p.meta.labels[0].key = "x"; }},
+      {"expression key",
+       [](P& p) { p.anti_affinity[0].label_selector.match_expressions[0].key = "x"; }},
+      {"expression operator",
+       [](P& p) { p.anti_affinity[0].label_selector.match_expressions[0].op = "NotIn"; }},
+      {"expression value",
+       [](P& p) { p.anti_affinity[0].label_selector.match_expressions[0].values[1] = "x"; }},
+      {"label selector's key",
+       [](P& p) { p.anti_affinity[0].label_selector.match_labels[0].key = "x"; }},
+      {"label selector's value",
+       [](P& p) { p.anti_affinity[0].label_selector.match_labels[0].value = "x"; }},
+      {"namespace selector",
+       [](P& p) { p.anti_affinity[0].namespace_selector.match_labels[0].value = "x"; }},
+      {"namespaces", [](P& p) { p.anti_affinity[0].namespaces = {"x"}; }},
+      {"term's key", [](P& p) { p.anti_affinity[0].topology_key = "x"; }},
+      {"second term", [](P& p) { p.anti_affinity.push_back(p.anti_affinity[0]); }},
+      {"spread's label keys", [](P& p) { p.spread[0].match_label_keys[0] = "x"; }},
+      {"node expression",
+       [](P& p) { p.required_node_affinity.terms[0].match_expressions[0].values[0] = "z"; }},
+      {"node field",
+       [](P& p) { p.required_node_affinity.terms[0].match_fields[0].values[0] = "m"; }},
+      {"node term", [](P& p) { p.required_node_affinity.terms.emplace_back(); }},
+      {"node affinity", [](P& p) { p.required_node_affinity.nil = true; }},
+      {"node selector's key", [](P& p) { p.node_selector[0].key = "x"; }},
+      {"init image", [](P& p) { p.init_containers[0].image = "init:2"; }},
+      {"init port", [](P& p) { p.init_containers[0].ports[0].host_port = 71; }},
+      {"sidecar", [](P& p) { p.init_containers[0].restart_policy = "Always"; }},
+      {"init restarts all", [](P& p) { p.init_containers[0].restarts_all_containers = true; }},
+      {"host network", [](P& p) { p.host_network = true; }},
+      {"host users", [](P& p) { p.host_users = false; }},
+      {"preferred weight", [](P& p) { p.preferred_affinity[0].weight = 4; }},
+      {"preferred term",
+       [](P& p) { p.preferred_affinity[0].term.label_selector.match_labels[0].value = "x"; }},
+      {"claim", [](P& p) { p.resource_claims[0].name = "x"; }},
+      {"claim's name", [](P& p) { p.resource_claims[0].claim_name = "x"; }},
+      {"claim's template", [](P& p) { p.resource_claims[0].template_name = "x"; }},
+      {"volume's driver", [](P& p) { p.volumes[1].driver = "x"; }},
+      {"volume's claim", [](P& p) { p.volumes[1].claim_name = "x"; }},
+      {"volume's monitor", [](P& p) { p.volumes[1].monitors[0] = "x"; }},
+      {"volume", [](P& p) { p.volumes.pop_back(); }},
+      {"grace period", [](P& p) { p.termination_grace_period_s = 31; }},
+  };
+  EXPECT_TRUE(ShareAShape(Rich("a").With(full), Rich("b").With(full)));
+  for (const auto& [part, change] : changes) {
+    EXPECT_FALSE(ShareAShape(Rich("a").With(full), Rich("b").With(full).With(change))) << part;
+  }
+}
+
+TEST(PodShapesTest, NumbersAndTextsOfAnySizeTellShapesApart) {
+  constexpr int64_t kNumbers[] = {0, 1, 254, 255, 256, 65'535, int64_t{1} << 40};
+  for (const int64_t a : kNumbers) {
+    for (const int64_t b : kNumbers) {
+      const auto grace = [](std::string_view name, int64_t seconds) {
+        return Pod(name).With([=](objects::Pod& p) { p.termination_grace_period_s = seconds; });
+      };
+      EXPECT_EQ(ShareAShape(grace("a", a), grace("b", b)), a == b) << a << " " << b;
+    }
+  }
+  for (const size_t size : {size_t{100}, size_t{255}, size_t{256}, size_t{5'000}}) {
+    const std::string text(size, 'x');
+    const std::string other = std::string(size - 1, 'x') + "y";
+    EXPECT_TRUE(ShareAShape(Pod("a").Label("k", text), Pod("b").Label("k", text))) << size;
+    EXPECT_FALSE(ShareAShape(Pod("a").Label("k", text), Pod("b").Label("k", other))) << size;
+    EXPECT_FALSE(ShareAShape(Pod("a").Label("k", text), Pod("b").Label("k", text + "x"))) << size;
+  }
+  // What the API server fills in is what is taken where nothing is said.
+  EXPECT_TRUE(ShareAShape(
+      Pod("a"), Pod("b").With([](objects::Pod& p) { p.termination_grace_period_s = 30; })));
+}
+
+TEST(PodShapesTest, APodWithAnEphemeralVolumeIsAloneInItsShape) {
+  const auto with = [](std::string_view name, std::string_view source) {
+    return Pod(name).Uid("u").Volume(source, "scratch");
+  };
+  EXPECT_FALSE(ShareAShape(with("a", "ephemeral"), with("b", "ephemeral")));
+  EXPECT_TRUE(ShareAShape(with("a", "emptyDir"), with("b", "emptyDir")));
+  EXPECT_FALSE(ShareAShape(with("a", "ephemeral").Volume("emptyDir"),
+                           with("b", "ephemeral").Volume("emptyDir")))
+      << "whichever volume it is";
+}
+
+TEST(PodShapesTest, WhatAShapeSaysOfItsPodsIsWhatTheySay) {
+  const auto shape = [](const Pod& pod) {
+    const ClusterSnapshot snapshot = Cluster().Add(pod).Build();
+    return ShapeOf(snapshot);
+  };
+  const PodShape plain = shape(Pod("p"));
+  EXPECT_FALSE(plain.has_priority || plain.terminating || plain.mirror || plain.static_pod ||
+               plain.daemonset_annotation || plain.do_not_disrupt);
+  EXPECT_EQ(plain.priority, 0);
+  EXPECT_EQ(plain.grace_period_s, 30);
+  EXPECT_EQ(plain.safe_to_evict, SafeToEvict::kUnset);
+  EXPECT_EQ(plain.controller_kind, OwnerKind::kReplicaSet);
+  EXPECT_THAT(plain.owners, testing::SizeIs(1));
+  const PodShape full =
+      shape(Pod("p")
+                .Priority(-7)
+                .DeletedAt(5)
+                .Mirror()
+                .Annotation("cluster-autoscaler.kubernetes.io/daemonset-pod", "true")
+                .OwnedByNobody()
+                .With([](objects::Pod& p) { p.termination_grace_period_s = 0; }));
+  EXPECT_TRUE(full.has_priority && full.terminating && full.mirror && full.daemonset_annotation);
+  EXPECT_EQ(full.priority, -7);
+  EXPECT_EQ(full.grace_period_s, 0);
+  EXPECT_FALSE(full.has_controller);
+  EXPECT_EQ(full.controller_kind, OwnerKind::kNone);
+  EXPECT_THAT(full.owners, IsEmpty());
+
+  for (const auto& [text, phase] :
+       {std::pair("Running", PodPhase::kRunning), std::pair("Pending", PodPhase::kPending),
+        std::pair("Succeeded", PodPhase::kSucceeded), std::pair("Failed", PodPhase::kFailed),
+        std::pair("Unknown", PodPhase::kOther)}) {
+    EXPECT_EQ(shape(Pod("p").Phase(text)).phase, phase) << text;
+  }
+  for (const auto& [text, policy] :
+       {std::pair("OnFailure", RestartPolicy::kOnFailure),
+        std::pair("Never", RestartPolicy::kNever), std::pair("Always", RestartPolicy::kAlways),
+        std::pair("", RestartPolicy::kAlways)}) {
+    Pod pod("p");
+    pod.raw.restart_policy = text;
+    EXPECT_EQ(shape(pod).restart_policy, policy) << text;
+  }
+  for (const auto& [text, value] :
+       {std::pair("true", SafeToEvict::kTrue), std::pair("false", SafeToEvict::kFalse),
+        std::pair("on-completion", SafeToEvict::kOnCompletion),
+        std::pair("maybe", SafeToEvict::kOther)}) {
+    EXPECT_EQ(shape(Pod("p").SafeToEvict(text)).safe_to_evict, value) << text;
+  }
+  for (const auto& [kind, owner] :
+       {std::pair("DaemonSet", OwnerKind::kDaemonSet), std::pair("Job", OwnerKind::kJob),
+        std::pair("ReplicationController", OwnerKind::kReplicationController),
+        std::pair("StatefulSet", OwnerKind::kStatefulSet),
+        std::pair("Widget", OwnerKind::kOther)}) {
+    EXPECT_EQ(shape(Pod("p").OwnedBy(kind, "x")).controller_kind, owner) << kind;
+  }
+}
+
+// Source: karpenter pkg/utils/pod/scheduling.go.
+TEST(PodShapesTest, APodIsNotDisruptedWhereKarpenterDoesNotDisruptIt) {
+  const auto kept = [](std::string_view key, std::string_view value) {
+    const std::string full_key = "karpenter.sh/" + std::string(key);
+    const ClusterSnapshot snapshot = Cluster().Add(Pod("p").Annotation(full_key, value)).Build();
+    return ShapeOf(snapshot).do_not_disrupt;
+  };
+  for (const char* value : {"true", "5m", "1h30m", "0.9s", "10h"}) {
+    EXPECT_TRUE(kept("do-not-disrupt", value)) << value;
+  }
+  for (const char* value : {"", "false", "0s", "0h00m", "-5m", "-1h", "never"}) {
+    EXPECT_FALSE(kept("do-not-disrupt", value)) << value;
+  }
+  EXPECT_TRUE(kept("do-not-evict", "true"));
+  EXPECT_FALSE(kept("do-not-evict", "false"));
+  EXPECT_FALSE(kept("do-not-evict", "5m"));
+  EXPECT_FALSE(kept("do-not-anything", "true"));
+}
+
+TEST(PodShapesTest, PortsOfContainersAndSidecarsAreTakenOnTheHost) {
+  const ClusterSnapshot snapshot =
+      Cluster()
+          .Add(Pod("p").With([](objects::Pod& p) {
+            p.containers.resize(2);
+            p.containers[0].ports = {{"", 0, "UDP"}, {"", 80, ""}, {"1.2.3.4", 81, "UDP"}};
+            p.containers[1].ports = {{"", -1, ""}, {"", 82, "SCTP"}};
+            p.init_containers.resize(3);
+            p.init_containers[0].ports = {{"", 90, ""}};
+            p.init_containers[1].ports = {{"", 91, ""}};
+            p.init_containers[1].restart_policy = "Always";
+            p.init_containers[2].ports = {{"", 92, ""}};
+            p.init_containers[2].restart_policy = "OnFailure";
+          }))
+          .Build();
+  std::vector<std::string> ports;
+  for (const HostPort& port : ShapeOf(snapshot).host_ports) {
+    ports.push_back(std::string(snapshot.catalog().Text(port.ip)) + " " +
+                    std::to_string(port.port) + " " +
+                    std::string(snapshot.catalog().Text(port.protocol)));
+  }
+  EXPECT_THAT(ports,
+              ElementsAre("0.0.0.0 80 TCP", "1.2.3.4 81 UDP", "0.0.0.0 82 SCTP", "0.0.0.0 91 TCP"));
+}
+
+TEST(PodShapesTest, FeaturesThatANodeMustDeclareFollowFromThePod) {
+  using P = objects::Pod;
+  const auto needs = [](const std::function<void(P&)>& change) {
+    const ClusterSnapshot snapshot = Cluster().Add(Pod("p").With(change)).Build();
+    const PodShape& shape = ShapeOf(snapshot);
+    return std::pair(shape.needs_restart_all_containers, shape.needs_host_network_user_namespaces);
+  };
+  EXPECT_EQ(needs([](P&) {}), std::pair(false, false));
+  EXPECT_EQ(needs([](P& p) { p.containers[0].restarts_all_containers = true; }),
+            std::pair(true, false));
+  EXPECT_EQ(needs([](P& p) {
+              p.init_containers.resize(2);
+              p.init_containers[0].restarts_all_containers = true;
+            }),
+            std::pair(true, false));
+  EXPECT_EQ(needs([](P& p) {
+              p.containers.resize(2);
+              p.containers[0].restarts_all_containers = true;
+            }),
+            std::pair(true, false));
+  EXPECT_EQ(needs([](P& p) { p.host_network = true; }), std::pair(false, false));
+  EXPECT_EQ(needs([](P& p) { p.host_users = false; }), std::pair(false, false));
+  EXPECT_EQ(needs([](P& p) {
+              p.host_network = true;
+              p.host_users = true;
+            }),
+            std::pair(false, false));
+  EXPECT_EQ(needs([](P& p) {
+              p.host_network = true;
+              p.host_users = false;
+            }),
+            std::pair(false, true));
+}
+
+TEST(PodShapesTest, AClaimThatAPodMountsTwiceIsUsedOnce) {
+  const auto mounts = [](std::string_view name, std::vector<objects::Text> claims) {
+    return Pod(name).On("a").With([&](objects::Pod& p) {
+      for (const objects::Text claim : claims) {
+        objects::Volume& volume = p.volumes.emplace_back();
+        volume.source = "persistentVolumeClaim";
+        volume.claim_name = claim;
+      }
+      objects::Volume& other = p.volumes.emplace_back();
+      other.source = "emptyDir";
+      other.claim_name = "none";
+    });
+  };
+  const ClusterSnapshot snapshot = Cluster()
+                                       .Add(Node("a"))
+                                       .Add(mounts("p", {"x", "y", "x"}))
+                                       .Add(mounts("q", {"y"}))
+                                       .Add(mounts("r", {"x"}).In("shop"))
+                                       .Build();
+  const Catalog& catalog = snapshot.catalog();
+  const auto id = [&](std::string_view namespace_name, std::string_view name) {
+    return catalog.FindClaim(catalog.symbols().Find(namespace_name).value(),
+                             catalog.symbols().Find(name).value());
+  };
+  EXPECT_EQ(catalog.claims(), 3u);
+  EXPECT_EQ(id("default", "x"), ClaimId{0});
+  EXPECT_EQ(id("default", "y"), ClaimId{1});
+  EXPECT_EQ(id("shop", "x"), ClaimId{2});
+  EXPECT_EQ(id("shop", "y"), std::nullopt);
+  EXPECT_THAT(ShapeOf(snapshot).claims, ElementsAre(ClaimId{0}, ClaimId{1}));
+  EXPECT_EQ(snapshot.ClaimUses(ClaimId{0}), 1u);
+  EXPECT_EQ(snapshot.ClaimUses(ClaimId{1}), 2u);
+  EXPECT_EQ(snapshot.ClaimUses(ClaimId{2}), 1u);
+}
+
+TEST(PodShapesTest, WhatIsNotUnderstoodIsToldAndTakesTheTermsOfItsListWithIt) {
+  objects::LabelSelector bad = test::Select("a", "b");
+  bad.match_expressions = {{"k", "Near", {"x"}}};
+  const objects::LabelSelector good = test::Select("app", "web");
+  const std::string why = ": \"Near\" is not a valid label selector operator (key \"k\")";
+  const auto shape = [](const Pod& pod) {
+    const ClusterSnapshot snapshot = Cluster().Add(Node("a").Label("zone", "x")).Add(pod).Build();
+    return ShapeOf(snapshot);
+  };
+  const PodShape near = shape(Pod("p").Near("zone", good).Near("zone", bad));
+  EXPECT_EQ(near.not_understood, "spec.affinity.podAffinity" + why);
+  EXPECT_THAT(near.affinity, IsEmpty());
+  const PodShape away = shape(Pod("p").Away("zone", good).Away("zone", bad).Near("zone", good));
+  EXPECT_EQ(away.not_understood, "spec.affinity.podAntiAffinity" + why);
+  EXPECT_THAT(away.anti_affinity, IsEmpty());
+  EXPECT_THAT(away.affinity, testing::SizeIs(1));
+  const PodShape of_namespaces = shape(Pod("p").Near("zone", good).With([&](objects::Pod& p) {
+    p.affinity[0].namespace_selector = bad;
+  }));
+  EXPECT_EQ(of_namespaces.not_understood, "spec.affinity.podAffinity" + why);
+  const PodShape spread = shape(Pod("p").Spread("zone", 1, bad).Spread("zone", 1, good));
+  EXPECT_EQ(spread.not_understood, "spec.topologySpreadConstraints" + why);
+  EXPECT_THAT(spread.spread, testing::SizeIs(1)) << "constraints stand by themselves";
+  const PodShape odd =
+      shape(Pod("p").Spread("zone", 1, good).Spread("zone", 1, good).With([](objects::Pod& p) {
+        p.spread[0].when_unsatisfiable = "Sometimes";
+      }));
+  EXPECT_EQ(odd.not_understood,
+            "spec.topologySpreadConstraints.whenUnsatisfiable: \"Sometimes\" is not known");
+  EXPECT_THAT(odd.spread, testing::SizeIs(1));
+}
+
 }  // namespace
 }  // namespace ebb::pod_shapes_test

@@ -214,5 +214,59 @@ TEST(ShapeMatchesTest, ComparesShapesThatDifferInNoLabelOnce) {
   EXPECT_EQ(matches.comparisons(), 1u);
 }
 
+TEST(ShapeMatchesTest, HowManyShapesMayMatchIsExactWhereOneLabelIsAskedFor) {
+  const std::vector<PodShape> shapes = {
+      Shape(20, {{Text(1), Text(10)}}), Shape(20, {{Text(1), Text(11)}}),
+      Shape(20, {{Text(1), Text(10)}}), Shape(20, {{Text(1), Text(10)}}),
+      Shape(21, {{Text(2), Text(10)}}), Shape(20, {{Text(1), Text(11)}, {Text(2), Text(12)}})};
+  ShapeMatches matches(shapes);
+  const auto most = [&](const PodMatcher& matcher) { return matches.Most({&matcher, 1}); };
+  const auto exists = [](int key) {
+    return Matcher({{.key = Text(key), .op = Operator::kExists, .values = {}}});
+  };
+  EXPECT_EQ(most(Matcher({})), 6u);
+  EXPECT_EQ(most(Matcher({In(1, {Text(10)})})), 3u);
+  EXPECT_EQ(most(Matcher({In(1, {Text(11)})})), 2u);
+  EXPECT_EQ(most(Matcher({In(1, {Text(10), Text(11)})})), 5u);
+  EXPECT_EQ(most(Matcher({In(1, {Text(12)})})), 0u);
+  EXPECT_EQ(most(exists(1)), 5u);
+  EXPECT_EQ(most(exists(2)), 2u);
+  EXPECT_EQ(most(exists(3)), 0u);
+  EXPECT_EQ(most({.namespaces = {Text(21)}, .all_namespaces = false, .selector = {}}), 1u);
+  EXPECT_EQ(most({.namespaces = {Text(20)}, .all_namespaces = false, .selector = {}}), 5u);
+  EXPECT_EQ(most({.namespaces = {}, .all_namespaces = false, .selector = {}}), 0u);
+  PodMatcher nothing = Matcher({});
+  nothing.selector.nothing = true;
+  EXPECT_EQ(most(nothing), 0u);
+  EXPECT_EQ(matches.Most({}), 6u) << "nobody asks for anything";
+}
+
+TEST(ShapeMatchesTest, WhoMayMatchOneOfManyQuestionsIsToldOnce) {
+  const std::vector<PodShape> shapes = {
+      Shape(20, {{Text(1), Text(10)}}), Shape(20, {{Text(1), Text(11)}}),
+      Shape(20, {{Text(1), Text(10)}}), Shape(21, {{Text(2), Text(10)}}), Shape(22, {})};
+  const auto may = [&](const std::vector<PodMatcher>& matchers) {
+    ShapeMatches matches(shapes);
+    std::vector<std::span<const PodMatcher>> questions;
+    for (const PodMatcher& matcher : matchers) questions.emplace_back(&matcher, 1);
+    std::vector<uint32_t> found;
+    matches.ForEachThatMayMatch(
+        questions, [&](PodShapeId shape) { found.push_back(static_cast<uint32_t>(shape)); });
+    std::ranges::sort(found);
+    return found;
+  };
+  using Ids = std::vector<uint32_t>;
+  const PodMatcher ten = Matcher({In(1, {Text(10)})});
+  const PodMatcher any = Matcher({{.key = Text(1), .op = Operator::kExists, .values = {}}});
+  const PodMatcher of_21{.namespaces = {Text(21)}, .all_namespaces = false, .selector = {}};
+  EXPECT_EQ(may({}), Ids());
+  EXPECT_EQ(may({ten}), (Ids{0, 2}));
+  // Those with the label are the first of those with the key: the longer list counts.
+  EXPECT_EQ(may({ten, any}), (Ids{0, 1, 2}));
+  EXPECT_EQ(may({any, ten}), (Ids{0, 1, 2}));
+  EXPECT_EQ(may({of_21, ten, of_21}), (Ids{0, 2, 3}));
+  EXPECT_EQ(may({ten, Matcher({}), of_21}), (Ids{0, 1, 2, 3, 4}));
+}
+
 }  // namespace
 }  // namespace ebb::shape_matches_test

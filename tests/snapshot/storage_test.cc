@@ -503,5 +503,372 @@ TEST_F(CountedVolumeTest, AClassSaysWhenAndWhereItProvisions) {
   EXPECT_EQ(of_late.allowed_topologies[0][1].values.size(), 2U);
 }
 
+TEST_F(StorageTest, AVolumeSaysAllThatItsObjectSays) {
+  const objects::PersistentVolume plain = Volume("plain", "c", 5);
+  objects::PersistentVolume full = Volume("full", "c", 7);
+  full.meta.labels = {{"disk", "ssd"}};
+  full.meta.deletion_time = 1;
+  full.access_modes = {"ReadWriteOnce", "ReadOnlyMany"};
+  full.volume_mode = "Block";
+  full.volume_attributes_class_name = "gold";
+  full.claim = objects::ClaimReference{"shop", "data", "u"};
+  full.phase = "Available";
+  EXPECT_EQ(Add(plain), "");
+  EXPECT_EQ(Add(full), "");
+  storage_.Connect(symbols_);
+  const auto volumes = storage_.VolumesOfClass(symbols_.Intern("c"));
+  ASSERT_EQ(volumes.size(), 2u);
+  const VolumeInfo& a = *volumes[0];
+  EXPECT_EQ(symbols_.Text(a.name), "plain");
+  EXPECT_EQ(a.capacity_bytes, 5);
+  EXPECT_FALSE(a.available || a.deleting || a.is_csi || a.claim.has_value());
+  EXPECT_FALSE(a.attachable.has_value());
+  EXPECT_EQ(symbols_.Text(a.mode), "Filesystem");
+  EXPECT_EQ(a.attributes_class, kNoText);
+  EXPECT_EQ(a.in_tree_plugin, kNoText);
+  EXPECT_TRUE(a.affinity.everywhere);
+  const VolumeInfo& b = *volumes[1];
+  EXPECT_EQ(b.capacity_bytes, 7);
+  EXPECT_TRUE(b.available && b.deleting);
+  EXPECT_EQ(symbols_.Text(b.mode), "Block");
+  EXPECT_EQ(symbols_.Text(b.attributes_class), "gold");
+  EXPECT_THAT(b.access_modes,
+              ElementsAre(symbols_.Intern("ReadWriteOnce"), symbols_.Intern("ReadOnlyMany")));
+  EXPECT_EQ(b.labels, (LabelSet{{symbols_.Intern("disk"), symbols_.Intern("ssd")}}));
+  ASSERT_TRUE(b.claim.has_value());
+  EXPECT_EQ(symbols_.Text(b.claim->namespace_name), "shop");
+  EXPECT_EQ(symbols_.Text(b.claim->name), "data");
+  EXPECT_EQ(symbols_.Text(b.claim->uid), "u");
+}
+
+TEST_F(StorageTest, AVolumeSaysUnderWhichDriverItIsAttached) {
+  const auto info = [this](std::string_view source, std::string_view driver, std::string_view id,
+                           std::string_view disk_kind = "") {
+    storage_ = Storage();
+    objects::PersistentVolume volume = Volume("v", "c", 1);
+    volume.meta.labels = {{"topology.kubernetes.io/zone", "z"}};
+    volume.source = source;
+    volume.driver = driver;
+    volume.id = id;
+    volume.disk_kind = disk_kind;
+    EXPECT_EQ(Add(volume), "");
+    storage_.Connect(symbols_);
+    return *storage_.VolumesOfClass(symbols_.Intern("c"))[0];
+  };
+  const auto attached = [this](const VolumeInfo& volume) {
+    if (!volume.attachable) return std::string("-");
+    return std::string(symbols_.Text(volume.attachable->id)) + " of " +
+           std::string(symbols_.Text(volume.attachable->driver));
+  };
+  const VolumeInfo csi = info("csi", "d.example.com", "handle");
+  EXPECT_TRUE(csi.is_csi);
+  EXPECT_EQ(symbols_.Text(csi.csi_handle), "handle");
+  EXPECT_EQ(attached(csi), "d.example.com/handle of d.example.com");
+  EXPECT_EQ(csi.in_tree_plugin, kNoText);
+  EXPECT_EQ(attached(info("csi", "", "handle")), "-");
+  EXPECT_EQ(attached(info("csi", "d.example.com", "")), "-");
+  EXPECT_TRUE(info("csi", "", "").is_csi);
+  EXPECT_EQ(attached(info("nfs", "", "handle")), "-");
+
+  const VolumeInfo cinder = info("cinder", "", "disk-1");
+  EXPECT_FALSE(cinder.is_csi);
+  EXPECT_EQ(symbols_.Text(cinder.in_tree_plugin), "kubernetes.io/cinder");
+  EXPECT_EQ(attached(cinder), "cinder.csi.openstack.org/disk-1 of cinder.csi.openstack.org");
+  EXPECT_EQ(cinder.translation_error, "");
+  EXPECT_TRUE(cinder.affinity.everywhere);
+  EXPECT_FALSE(cinder.csi_affinity.everywhere) << "the zone of its label";
+  const auto on = [&](std::string_view zone) {
+    const LabelSet labels = {
+        {symbols_.Intern("topology.cinder.csi.openstack.org/zone"), symbols_.Intern(zone)}};
+    return cinder.csi_affinity.Matches(labels, symbols_);
+  };
+  EXPECT_TRUE(on("z"));
+  EXPECT_FALSE(on("y"));
+  EXPECT_EQ(attached(info("cinder", "", "")), "-");
+
+  const VolumeInfo azure = info("azureDisk", "", "uri", "Dedicated");
+  EXPECT_EQ(azure.translation_error,
+            "could not translate pv: kind(Dedicated) is not supported in csi migration");
+  EXPECT_EQ(symbols_.Text(azure.in_tree_plugin), "kubernetes.io/azure-disk");
+  EXPECT_EQ(attached(azure), "-");
+}
+
+TEST_F(StorageTest, OfAVolumesAffinityFieldsAreReadAndNeverCompared) {
+  using Terms = std::vector<objects::NodeSelectorTerm>;
+  const auto reach = [this](const Terms& terms) {
+    storage_ = Storage();
+    objects::PersistentVolume volume = Volume("v", "c", 1);
+    volume.required_node_affinity.nil = false;
+    volume.required_node_affinity.terms = terms;
+    EXPECT_EQ(Add(volume), "");
+    storage_.Connect(symbols_);
+    const VolumeAffinity& affinity = storage_.VolumesOfClass(symbols_.Intern("c"))[0]->affinity;
+    std::string zones;
+    for (const std::string_view zone : {"x", "y"}) {
+      const LabelSet labels = {{symbols_.Intern("zone"), symbols_.Intern(zone)}};
+      if (affinity.Matches(labels, symbols_)) zones += zone;
+    }
+    return zones + (affinity.everywhere ? " everywhere" : "");
+  };
+  const std::vector<objects::Requirement> x = {{"zone", "In", {"x"}}};
+  const std::vector<objects::Requirement> y = {{"zone", "In", {"y"}}};
+  const std::vector<objects::Requirement> name = {{"metadata.name", "In", {"n"}}};
+  const std::vector<objects::Requirement> not_name = {{"metadata.name", "NotIn", {"n"}}};
+  const std::vector<objects::Requirement> two_names = {{"metadata.name", "In", {"n", "m"}}};
+  const std::vector<objects::Requirement> exists = {{"metadata.name", "Exists", {}}};
+  EXPECT_EQ(reach({}), "");
+  EXPECT_EQ(reach({{x, {}}}), "x");
+  EXPECT_EQ(reach({{x, {}}, {y, {}}}), "xy");
+  EXPECT_EQ(reach({{x, name}}), "x") << "whatever the node is called";
+  EXPECT_EQ(reach({{x, not_name}}), "x");
+  EXPECT_EQ(reach({{x, {}}, {{}, name}}), "xy everywhere");
+  EXPECT_EQ(reach({{{}, not_name}, {x, {}}}), "xy everywhere");
+  // A term that does not parse counts for nothing, and hides none behind it.
+  EXPECT_EQ(reach({{x, two_names}, {y, {}}}), "y");
+  EXPECT_EQ(reach({{{}, exists}, {y, {}}}), "y");
+  EXPECT_EQ(reach({{{}, {}}, {y, {}}}), "y") << "an empty term matches no node";
+}
+
+TEST_F(CountedVolumeTest, AClaimThatNoVolumeMayServeSelectsNothing) {
+  objects::PersistentVolume volume = Volume("v", "c", 5);
+  volume.meta.labels = {{"disk", "ssd"}};
+  volume.access_modes = {"ReadWriteOnce", "ReadOnlyMany"};
+  volume.phase = "Available";
+  objects::PersistentVolume reserved = Volume("reserved", "c", 100);
+  reserved.access_modes = volume.access_modes;
+  reserved.phase = "Available";
+  reserved.claim = objects::ClaimReference{"shop", "other", ""};
+  objects::PersistentVolumeClaim fits;
+  fits.meta.namespace_name = "shop";
+  fits.storage_class_name = "c";
+  fits.access_modes = {"ReadWriteOnce"};
+  fits.request_bytes = 5;
+  std::vector<objects::PersistentVolumeClaim> claims;
+  std::vector<std::string> want;
+  const auto add = [&](const objects::PersistentVolumeClaim& claim, std::string_view answer) {
+    claims.push_back(claim);
+    want.emplace_back(answer);
+  };
+  const auto with = [&](auto&& change) {
+    objects::PersistentVolumeClaim claim = fits;
+    change(claim);
+    return claim;
+  };
+  add(fits, "may");
+  add(with([](auto& c) { c.request_bytes = 6; }), "none");
+  add(with([](auto& c) { c.request_bytes = 1; }), "may");
+  add(with([](auto& c) { c.request_bytes.reset(); }), "may");
+  add(with([](auto& c) { c.access_modes = {"ReadOnlyMany", "ReadWriteOnce"}; }), "may");
+  add(with([](auto& c) { c.access_modes = {"ReadWriteOnce", "ReadWriteMany"}; }), "none");
+  add(with([](auto& c) { c.volume_mode = "Block"; }), "none");
+  add(with([](auto& c) { c.volume_attributes_class_name = "gold"; }), "none");
+  add(with([](auto& c) { c.storage_class_name = "other"; }), "none");
+  add(fits, "may");
+  const auto selects = [](std::string_view value) {
+    return objects::LabelSelector{
+        .nil = false, .match_labels = {{"disk", value}}, .match_expressions = {}};
+  };
+  add(with([&](auto& c) { c.selector = selects("ssd"); }), "selected");
+  add(with([&](auto& c) { c.selector = selects("hdd"); }), "none");
+  add(with([&](auto& c) {
+        c.selector = selects("ssd");
+        c.request_bytes = 6;
+      }),
+      "none");
+  // One that is bound is not asked for.
+  add(with([](auto& c) {
+        c.request_bytes = 6;
+        c.volume_name = "v";
+        c.meta.annotations = {{"pv.kubernetes.io/bind-completed", "yes"}};
+      }),
+      "may");
+  add(with([](auto& c) {
+        c.request_bytes = 6;
+        c.volume_name = "v";
+      }),
+      "none");
+  std::vector<std::string> names;
+  for (size_t i = 0; i < claims.size(); ++i) names.push_back("claim-" + std::to_string(i));
+  objects::Pod pod;
+  pod.meta.namespace_name = "shop";
+  pod.meta.name = "p";
+  for (size_t i = 0; i < claims.size(); ++i) {
+    claims[i].meta.name = names[i];
+    EXPECT_EQ(Add(claims[i]), "");
+    objects::Volume& mounted = pod.volumes.emplace_back();
+    mounted.source = "persistentVolumeClaim";
+    mounted.claim_name = names[i];
+  }
+  EXPECT_EQ(Add(volume), "");
+  EXPECT_EQ(Add(reserved), "");
+  const uint32_t kept = storage_.AddVolumesOf(pod, symbols_);
+  storage_.Connect(symbols_);
+  const PodVolumes& mounted = storage_.volumes(kept);
+  ASSERT_EQ(mounted.claims.size(), claims.size());
+  for (size_t i = 0; i < claims.size(); ++i) {
+    const std::optional<Selector>& selector = mounted.claims[i].claim->selector;
+    EXPECT_EQ(!selector ? "may" : selector->nothing ? "none" : "selected", want[i]) << i;
+  }
+}
+
+TEST_F(StorageTest, APodsVolumesAreKeptInItsOrderAndCountOnce) {
+  const auto volume = [](std::string_view source, std::string_view id) {
+    objects::Volume made;
+    made.name = id;
+    made.source = source;
+    made.id = id;
+    return made;
+  };
+  objects::Volume rbd = volume("rbd", "image");
+  rbd.pool = "pool";
+  rbd.monitors = {"m1", "m2"};
+  rbd.read_only = true;
+  objects::Volume claim = volume("persistentVolumeClaim", "c");
+  claim.claim_name = "data";
+  objects::Pod first;
+  first.meta.namespace_name = "shop";
+  first.meta.name = "first";
+  first.meta.uid = "u1";
+  first.volumes = {volume("configMap", "x"),
+                   volume("gcePersistentDisk", "g"),
+                   volume("awsElasticBlockStore", "vol-1"),
+                   volume("iscsi", "iqn"),
+                   rbd,
+                   volume("awsElasticBlockStore", "vol-1"),
+                   volume("cinder", "disk"),
+                   volume("ephemeral", "scratch"),
+                   claim};
+  objects::Pod second;
+  second.meta.namespace_name = "other";
+  second.meta.name = "second";
+  second.meta.uid = "u2";
+  second.volumes = {volume("iscsi", "iqn")};
+  EXPECT_EQ(storage_.AddVolumesOf(first, symbols_), 1u);
+  EXPECT_EQ(storage_.AddVolumesOf(second, symbols_), 2u);
+  storage_.Connect(symbols_);
+  const PodVolumes& of_first = storage_.volumes(1);
+  EXPECT_EQ(symbols_.Text(of_first.namespace_name), "shop");
+  EXPECT_EQ(symbols_.Text(of_first.pod_name), "first");
+  EXPECT_EQ(symbols_.Text(of_first.pod_uid), "u1");
+  std::vector<std::string_view> disks;
+  std::vector<InlineDisk::Kind> kinds;
+  for (const InlineDisk& disk : of_first.disks) {
+    disks.push_back(symbols_.Text(disk.id));
+    kinds.push_back(disk.kind);
+  }
+  using enum InlineDisk::Kind;
+  EXPECT_THAT(disks, ElementsAre("g", "vol-1", "iqn", "image", "vol-1"));
+  EXPECT_THAT(kinds, ElementsAre(kGcePersistentDisk, kAwsElasticBlockStore, kIscsi, kRbd,
+                                 kAwsElasticBlockStore));
+  EXPECT_FALSE(of_first.disks[0].read_only);
+  EXPECT_EQ(of_first.disks[0].pool, kNoText);
+  EXPECT_TRUE(of_first.disks[3].read_only);
+  EXPECT_EQ(symbols_.Text(of_first.disks[3].pool), "pool");
+  EXPECT_THAT(of_first.disks[3].monitors,
+              ElementsAre(symbols_.Intern("m1"), symbols_.Intern("m2")));
+  std::vector<std::string_view> attachables;
+  for (const AttachableVolume& each : of_first.attachables) {
+    attachables.push_back(symbols_.Text(each.id));
+  }
+  EXPECT_THAT(attachables,
+              ElementsAre("pd.csi.storage.gke.io/projects/UNSPECIFIED/zones/UNSPECIFIED/disks/g",
+                          "ebs.csi.aws.com/vol-1", "cinder.csi.openstack.org/disk"));
+  EXPECT_EQ(of_first.attach_error, "");
+  ASSERT_EQ(of_first.claims.size(), 2u);
+  EXPECT_EQ(symbols_.Text(of_first.claims[0].name), "first-scratch");
+  EXPECT_TRUE(of_first.claims[0].ephemeral);
+  EXPECT_EQ(symbols_.Text(of_first.claims[1].name), "data");
+  EXPECT_FALSE(of_first.claims[1].ephemeral);
+  EXPECT_EQ(symbols_.Text(storage_.volumes(2).pod_name), "second");
+  EXPECT_EQ(storage_.volumes(2).disks.size(), 1u);
+}
+
+TEST_F(StorageTest, ClaimsOfOneVolumeCountOnceAndOneThatIsNotOwnedHidesNone) {
+  const auto csi = [](std::string_view name) {
+    objects::PersistentVolume volume = Volume(name, "", 1);
+    volume.source = "csi";
+    volume.driver = "d";
+    volume.id = name;
+    return volume;
+  };
+  const auto claim = [](std::string_view name, std::string_view volume) {
+    objects::PersistentVolumeClaim made;
+    made.meta.namespace_name = "shop";
+    made.meta.name = name;
+    made.volume_name = volume;
+    return made;
+  };
+  objects::StorageClass late;
+  late.meta.name = "late";
+  late.provisioner = "e";
+  objects::PersistentVolumeClaim lost = claim("lost", "gone");
+  lost.storage_class_name = "late";
+  objects::PersistentVolumeClaim own = claim("p-own", "w");
+  own.meta.owners = {{"v1", "Pod", "p", "u", true}};
+  for (const objects::StorageObject& object : std::vector<objects::StorageObject>{
+           csi("v"), csi("w"), csi("x"), late, claim("one", "v"), claim("two", "v"), lost, own,
+           claim("p-foreign", "x"), claim("last", "x")}) {
+    EXPECT_EQ(Add(object), "");
+  }
+  const auto pod_with = [](std::vector<std::string_view> claims,
+                           std::vector<std::string_view> ephemeral) {
+    objects::Pod pod;
+    pod.meta.namespace_name = "shop";
+    pod.meta.name = "p";
+    pod.meta.uid = "u";
+    for (const std::string_view name : ephemeral) {
+      objects::Volume& volume = pod.volumes.emplace_back();
+      volume.source = "ephemeral";
+      volume.name = name;
+    }
+    for (const std::string_view name : claims) {
+      objects::Volume& volume = pod.volumes.emplace_back();
+      volume.source = "persistentVolumeClaim";
+      volume.claim_name = name;
+    }
+    return pod;
+  };
+  const objects::Pod bound = pod_with({"missing", "one", "two", "lost"}, {"own"});
+  const objects::Pod foreign = pod_with({"last"}, {"foreign", "own"});
+  ASSERT_EQ(storage_.AddVolumesOf(bound, symbols_), 1u);
+  ASSERT_EQ(storage_.AddVolumesOf(foreign, symbols_), 2u);
+  storage_.Connect(symbols_);
+  const auto attachables = [this](uint32_t index) {
+    std::vector<std::string_view> ids;
+    for (const AttachableVolume& each : storage_.volumes(index).attachables) {
+      ids.push_back(symbols_.Text(each.id));
+    }
+    return ids;
+  };
+  EXPECT_THAT(attachables(1), ElementsAre("d/w", "d/v", "e/(unbound)shop/lost"));
+  EXPECT_EQ(storage_.volumes(1).attach_error, "");
+  EXPECT_TRUE(storage_.volumes(1).claims[0].owned);
+  EXPECT_EQ(storage_.volumes(1).claims[1].claim, nullptr);
+  EXPECT_THAT(attachables(2), ElementsAre("d/w", "d/x"));
+  EXPECT_EQ(storage_.volumes(2).attach_error,
+            "ephemeral volume: the PersistentVolumeClaim is not owned by the pod");
+  EXPECT_FALSE(storage_.volumes(2).claims[0].owned);
+  EXPECT_TRUE(storage_.volumes(2).claims[1].owned);
+}
+
+TEST_F(StorageTest, MigratedPluginsAreSplitAtCommas) {
+  const auto plugins = [this](std::string_view annotation) {
+    storage_ = Storage();
+    objects::CsiNode node;
+    node.meta.name = "a";
+    node.meta.annotations = {{"storage.alpha.kubernetes.io/migrated-plugins", annotation}};
+    EXPECT_EQ(Add(node), "");
+    std::vector<std::string_view> texts;
+    for (const TextId id : storage_.FindCsiNode(symbols_.Intern("a"))->migrated_plugins) {
+      texts.push_back(symbols_.Text(id));
+    }
+    return texts;
+  };
+  EXPECT_THAT(plugins(""), IsEmpty());
+  EXPECT_THAT(plugins("x"), ElementsAre("x"));
+  EXPECT_THAT(plugins("x,y,z"), ElementsAre("x", "y", "z"));
+  EXPECT_THAT(plugins(",x,"), ElementsAre("", "x"));
+}
+
 }  // namespace
 }  // namespace ebb::storage_test

@@ -169,5 +169,117 @@ TEST(SymbolsTest, OtherThreadsReadWhileTextsComeAndGo) {
   reader.join();
 }
 
+TEST(SymbolsTest, TextsThatAreThereForGoodAreCountedOnce) {
+  Symbols symbols;
+  EXPECT_EQ(symbols.kept(), 1U) << "the empty text";
+  (void)symbols.Intern("a");
+  (void)symbols.Intern("a");
+  EXPECT_EQ(symbols.kept(), 2U);
+  const TextId held = symbols.Hold("b");
+  EXPECT_EQ(symbols.kept(), 2U);
+  (void)symbols.Intern("b");
+  (void)symbols.Intern("b");
+  EXPECT_EQ(symbols.kept(), 3U);
+  (void)symbols.Hold("a");
+  symbols.Release(held);
+  EXPECT_EQ(symbols.kept(), 3U);
+  symbols.Release(symbols.Hold("c"));
+  (void)symbols.Intern("d");  // By the id that was c's.
+  EXPECT_EQ(symbols.kept(), 4U);
+  EXPECT_EQ(symbols.size(), 4U);
+}
+
+TEST(SymbolsTest, ATextIsHeldByItsIdToo) {
+  Symbols symbols;
+  const TextId web = symbols.Hold("web");
+  symbols.Hold(web);
+  symbols.Release(web);
+  EXPECT_EQ(symbols.Find("web"), web);
+  symbols.Release(web);
+  EXPECT_EQ(symbols.Find("web"), std::nullopt);
+  {
+    const TextId db = symbols.Hold("db");
+    HeldText held(symbols, db);
+    symbols.Release(db);
+    HeldText moved = std::move(held);
+    EXPECT_EQ(symbols.Find("db"), db);
+    HeldText none;
+    none = std::move(moved);
+    EXPECT_EQ(symbols.Find("db"), db);
+  }
+  EXPECT_EQ(symbols.Find("db"), std::nullopt);
+}
+
+// Texts that come by Intern() between two that are held have no count of their own.
+TEST(SymbolsTest, WhatIsInternedBetweenTextsThatGoStays) {
+  Symbols symbols;
+  const TextId first = symbols.Hold("first");
+  const TextId kept = symbols.Intern("kept");
+  const TextId last = symbols.Hold("last");
+  symbols.Hold(kept);
+  for (int i = 0; i < 3; ++i) symbols.Release(kept);
+  EXPECT_EQ(symbols.Find("kept"), kept);
+  symbols.Release(first);
+  symbols.Release(last);
+  EXPECT_EQ(symbols.Hold("one"), last) << "the last that went comes first";
+  EXPECT_EQ(symbols.Hold("two"), first);
+  EXPECT_EQ(symbols.Text(kept), "kept");
+  EXPECT_EQ(symbols.size(), 4U);
+}
+
+TEST(SymbolsTest, APinThatIsMovedOrAssignedToIsOnePin) {
+  const auto symbols = std::make_shared<Symbols>();
+  const TextId web = symbols->Hold("web");
+  Symbols::Pin kept;
+  {
+    Symbols::Pin first(symbols);
+    Symbols::Pin second(std::move(first));
+    kept = std::move(second);
+  }
+  symbols->Release(web);
+  EXPECT_NE(symbols->Hold("db"), web) << "it is pinned";
+  EXPECT_EQ(symbols->Text(web), "web");
+  kept = Symbols::Pin();
+  EXPECT_EQ(symbols->Hold("one"), web);
+}
+
+// Of the ids that are given back once the last pin is gone, those that are held again stay.
+TEST(SymbolsTest, WhatIsHeldAgainUnderAPinIsNotGivenBack) {
+  const auto symbols = std::make_shared<Symbols>();
+  std::optional<Symbols::Pin> pin(std::in_place, symbols);
+  const TextId web = symbols->Hold("web");
+  const TextId db = symbols->Hold("db");
+  symbols->Release(web);
+  symbols->Release(db);
+  EXPECT_EQ(symbols->Hold("web"), web);
+  symbols->Release(web);
+  EXPECT_EQ(symbols->Hold("web"), web);
+  pin.reset();
+  EXPECT_EQ(symbols->Hold("one"), db);
+  EXPECT_EQ(symbols->Text(web), "web");
+  symbols->Release(web);
+  EXPECT_EQ(symbols->Hold("two"), web);
+}
+
+TEST(SymbolsTest, BytesOfTextsThatWentAreUsedAgainForTextsOfAboutTheirSize) {
+  Symbols symbols;
+  const auto held = [&](size_t size, char c) { return symbols.Hold(std::string(size, c)); };
+  const auto bytes = [&](TextId id) -> const void* { return symbols.Text(id).data(); };
+  for (const size_t size : {size_t{8}, size_t{16}, size_t{504}, size_t{512}}) {
+    const TextId first = held(size, 'a');
+    const TextId other = held(size, 'b');
+    const void* const before = bytes(first);
+    symbols.Release(first);
+    const TextId longer = held(size == 512 ? 600 : size + 1, 'c');
+    EXPECT_NE(bytes(longer), before) << size;
+    const TextId shorter = held(size - 7, 'd');
+    EXPECT_EQ(bytes(shorter), before) << size;
+    EXPECT_EQ(symbols.Text(shorter), std::string(size - 7, 'd'));
+    EXPECT_EQ(symbols.Text(other), std::string(size, 'b'));
+    EXPECT_EQ(symbols.Text(longer), std::string(size == 512 ? 600 : size + 1, 'c'));
+    for (const TextId id : {other, longer, shorter}) symbols.Release(id);
+  }
+}
+
 }  // namespace
 }  // namespace ebb::symbols_test

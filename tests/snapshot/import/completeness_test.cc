@@ -605,7 +605,7 @@ TEST_F(CompletenessTest, NamespacesThatMostlyHoldNothingAreAWarning) {
   std::vector<Json> system = Whole();
   std::erase_if(system, [](const Json& item) { return item == Pod("shop", "web", "a"); });
   EXPECT_THAT(LoadItems(system), ElementsAre("NamespacesWithoutObjects"));
-  EXPECT_THAT(Message(), HasSubstr("hold no pod"));
+  EXPECT_THAT(Message(), HasSubstr("1 of 1 namespace holds no pod"));
   items.push_back(namespace_named("db"));
   EXPECT_THAT(LoadItems(items), ElementsAre("NamespacesWithoutObjects"));
   EXPECT_THAT(Message(), HasSubstr("3 of 4 namespaces hold no pod"));

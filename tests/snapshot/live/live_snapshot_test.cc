@@ -6,9 +6,13 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "engine/planner.h"
@@ -1310,6 +1314,747 @@ TEST_F(LiveTest, PodsWhosePlaceHangsOnAnUnknownNamespaceSayWhich) {
   EXPECT_EQ(why("shop", "web"), of_shop) << "it may be repelled";
   EXPECT_EQ(why("shop", "db"), "");
   EXPECT_EQ(why("default", "other"), "") << "of another name";
+}
+
+// --- What comes back, and what is told of it ------------------------------------------------
+
+TEST_F(LiveTest, EveryChangeMakesAnotherStateAndWhatChangesNothingMakesNone) {
+  ASSERT_TRUE(Put(&a_.raw).ok());
+  uint64_t state = live_.Snapshot().StateId();
+  uint64_t revision = live_.Snapshot().catalog().revision();
+  // Whether the state is another, and whether what the catalog says is.
+  const auto changed = [&] {
+    ClusterSnapshot& now = live_.Snapshot();
+    const std::pair told(now.StateId() != state, now.catalog().revision() != revision);
+    state = now.StateId();
+    revision = now.catalog().revision();
+    return told;
+  };
+  const auto put = [&](const objects::ObjectRef& object) {
+    EXPECT_TRUE(Put(object).ok());
+    return changed();
+  };
+  const auto remove = [&](const objects::ObjectRef& object) {
+    Delete(object);
+    return changed();
+  };
+  using Told = std::pair<bool, bool>;
+  const Told nothing(false, false);
+  const Told pods(true, false);
+  const Told all(true, true);
+  // Pods that wait, which are on no node's list.
+  const Pod waits = Pod("waits");
+  const Pod later = Pod("waits").CreatedAt(5);
+  EXPECT_EQ(put(&waits.raw), pods);
+  EXPECT_EQ(put(&waits.raw), nothing);
+  EXPECT_EQ(put(&later.raw), pods);
+  EXPECT_EQ(remove(&later.raw), pods);
+  EXPECT_EQ(remove(&later.raw), nothing);
+
+  const Node cordoned = Node("a").Label("zone", "x").Unschedulable();
+  EXPECT_EQ(put(&cordoned.raw), all);
+  EXPECT_EQ(put(&b_.raw), all);
+  EXPECT_EQ(put(&b_.raw), nothing);
+  EXPECT_EQ(remove(&b_.raw), all);
+
+  const Budget budget = Budget("w").Matching("app", "web").Allows(1);
+  const Budget more = Budget("w").Matching("app", "web").Allows(2);
+  const Budget wider = Budget("w").MatchingEverything().Allows(2);
+  EXPECT_EQ(put(&budget.raw), all);
+  EXPECT_EQ(put(&more.raw), all);
+  EXPECT_EQ(put(&wider.raw), all);
+  EXPECT_EQ(put(&wider.raw), nothing);
+  EXPECT_EQ(remove(&wider.raw), all);
+
+  const test::Controller set(objects::ControllerKind::kReplicaSet, "rs");
+  EXPECT_EQ(put(&set.raw), all);
+  EXPECT_EQ(remove(&set.raw), all);
+  objects::Namespace shop;
+  shop.meta.name = "shop";
+  EXPECT_EQ(put(&shop), all);
+  EXPECT_EQ(remove(&shop), all);
+
+  objects::CsiNode drivers;
+  drivers.meta.name = "a";
+  objects::PersistentVolumeClaim claim;
+  claim.meta.namespace_name = "default";
+  claim.meta.name = "data";
+  objects::ResourceSlice slice;
+  slice.meta.name = "s";
+  const objects::StorageObject in_place = drivers;
+  const objects::StorageObject anew = claim;
+  const objects::StorageObject unread = slice;
+  EXPECT_EQ(put(&in_place), all);
+  EXPECT_EQ(remove(&in_place), all);
+  EXPECT_EQ(put(&anew), all);
+  EXPECT_EQ(remove(&anew), all);
+  EXPECT_EQ(put(&unread), nothing);
+  EXPECT_EQ(remove(&unread), nothing);
+  EXPECT_EQ(live_.counts().AllRebuilds(), 1U);
+  EXPECT_EQ(live_.counts().storage_rebuilds, 2U);
+}
+
+TEST_F(LiveTest, LogsTellWhoCameAndWentUnderWhichId) {
+  ASSERT_TRUE(Put(&a_.raw).ok());
+  (void)live_.Snapshot();
+  const auto told = [this](const auto& log) {
+    std::vector<std::string> lines;
+    for (const auto& change : log.changes) {
+      lines.push_back((change.came ? "+" : "-") + std::to_string(Index(change.id)) + " " +
+                      std::string(live_.symbols()->Text(change.key)));
+    }
+    return lines;
+  };
+  const uint64_t lineage = live_.Snapshot().catalog().lineage();
+  const Pod p = Pod("p").On("a").Uid("u");
+  const Pod larger = Pod("p").On("a").Uid("u").Cpu(5);
+  const Pod q = Pod("q").On("a");
+  const Pod r = Pod("r").On("a");
+  ASSERT_TRUE(Put(&p.raw).ok());
+  ASSERT_TRUE(Put(&larger.raw).ok());
+  ASSERT_TRUE(Put(&q.raw).ok());
+  Delete(&larger.raw);
+  ASSERT_TRUE(Put(&r.raw).ok());
+  Delete(&q.raw);
+  const Catalog& catalog = live_.Snapshot().catalog();
+  EXPECT_THAT(told(catalog.pod_changes()), ElementsAre("+0 u", "-0 u", "+0 u", "+1 default/q",
+                                                       "-0 u", "+0 default/r", "-1 default/q"));
+  EXPECT_TRUE(catalog.IsThere(PodId{0}));
+  EXPECT_FALSE(catalog.IsThere(PodId{1}));
+
+  EXPECT_THAT(told(catalog.node_changes()), ElementsAre());
+  ASSERT_TRUE(Put(&b_.raw).ok());
+  Delete(&a_.raw);
+  ASSERT_TRUE(Put(&a_.raw).ok());
+  const Catalog& now = live_.Snapshot().catalog();
+  EXPECT_THAT(told(now.node_changes()), ElementsAre("+1 b", "-0 a", "+2 a"));
+  EXPECT_FALSE(now.IsThere(NodeId{0}));
+  EXPECT_EQ(live_.Snapshot().Free(kCpu, NodeId{0}), 0);
+  EXPECT_EQ(live_.Snapshot().Free(kCpu, NodeId{2}), 4000);
+  EXPECT_EQ(now.lineage(), lineage);
+  EXPECT_EQ(live_.counts().AllRebuilds(), 1U);
+}
+
+TEST_F(LiveTest, ALogOfPodsForgetsAtAThousandChangesMoreThanThereArePods) {
+  ASSERT_TRUE(Put(&a_.raw).ok());
+  ASSERT_TRUE(Put(&b_.raw).ok());
+  (void)live_.Snapshot();
+  const Pod on_a = Pod("web").On("a");
+  const Pod on_b = Pod("web").On("b");
+  ASSERT_TRUE(Put(&on_a.raw).ok());
+  const auto move = [&](int i) { ASSERT_TRUE(Put(i % 2 == 0 ? &on_b.raw : &on_a.raw).ok()); };
+  for (int i = 0; i < 512; ++i) move(i);
+  const PodChangeLog& log = live_.Snapshot().catalog().pod_changes();
+  EXPECT_EQ(log.forgotten, 0U);
+  EXPECT_EQ(log.changes.size(), 1025U);
+  move(512);
+  const PodChangeLog& then = live_.Snapshot().catalog().pod_changes();
+  EXPECT_EQ(then.forgotten, 1026U);
+  EXPECT_EQ(then.changes.size(), 1U);
+  EXPECT_EQ(then.end(), 1027U);
+}
+
+TEST_F(LiveTest, ALogOfNodesForgetsAtAThousandChangesMoreThanThereWereNodes) {
+  (void)live_.Snapshot();
+  const auto name = [](int i) { return "n" + std::to_string(i); };
+  for (int i = 0; i < 2000; ++i) {
+    const Node node(name(i));
+    ASSERT_TRUE(Put(&node.raw).ok());
+  }
+  const auto remove = [&](int i) {
+    const Node node(name(i));
+    Delete(&node.raw);
+  };
+  for (int i = 0; i < 1025; ++i) remove(i);
+  EXPECT_EQ(live_.Snapshot().catalog().node_changes().forgotten, 0U);
+  EXPECT_EQ(live_.Snapshot().catalog().node_changes().changes.size(), 3025U);
+  remove(1025);
+  EXPECT_EQ(live_.Snapshot().catalog().node_changes().forgotten, 3025U);
+  EXPECT_EQ(live_.Snapshot().catalog().node_changes().changes.size(), 1U);
+  EXPECT_EQ(live_.Snapshot().nodes(), 974U);
+  EXPECT_EQ(live_.counts().AllRebuilds(), 1U);
+}
+
+// --- When all is built anew -----------------------------------------------------------------
+
+TEST_F(LiveTest, IdsOfNodesThatWentAreGivenBackWhereTheyAreMost) {
+  ASSERT_TRUE(Put(&a_.raw).ok());
+  (void)live_.Snapshot();
+  const auto come_and_go = [this](int times) {
+    const Node node("n");
+    for (int i = 0; i < times; ++i) {
+      ASSERT_TRUE(Put(&node.raw).ok());
+      Delete(&node.raw);
+    }
+    (void)live_.Snapshot();
+  };
+  const auto rebuilds = [this] {
+    return live_.counts().rebuilds[static_cast<size_t>(RebuildCause::kGoneNodes)];
+  };
+  // 130 of 131 ids is the first number above 64 and half of them.
+  come_and_go(129);
+  EXPECT_EQ(rebuilds(), 0U);
+  EXPECT_EQ(live_.Snapshot().catalog().nodes(), 130U);
+  come_and_go(1);
+  EXPECT_EQ(rebuilds(), 1U);
+  EXPECT_EQ(live_.Snapshot().catalog().nodes(), 1U);
+  // They are counted from there on.
+  come_and_go(129);
+  EXPECT_EQ(rebuilds(), 1U);
+  come_and_go(1);
+  EXPECT_EQ(rebuilds(), 2U);
+}
+
+TEST_F(LiveTest, ShapesOfNodesAreGivenBackWhereTheyAreManyMoreThanNodes) {
+  const auto put = [this](int i) {
+    const Node node = Node("a").Taint("t", std::to_string(i));
+    ASSERT_TRUE(Put(&node.raw).ok());
+    (void)live_.Snapshot();
+  };
+  // 64 and twice the ids of nodes.
+  for (int i = 1; i <= 66; ++i) put(i);
+  EXPECT_EQ(live_.Snapshot().catalog().node_shapes(), 66U);
+  EXPECT_EQ(live_.counts().AllRebuilds(), 1U);
+  put(67);
+  EXPECT_EQ(live_.Snapshot().catalog().node_shapes(), 1U);
+  EXPECT_EQ(live_.counts().rebuilds[static_cast<size_t>(RebuildCause::kGoneNodes)], 1U);
+}
+
+TEST_F(LiveTest, ShapesWithoutPodsAreDroppedAtTheFirstThatIsTooMany) {
+  ASSERT_TRUE(Put(&a_.raw).ok());
+  const auto put = [this](int64_t priority) {
+    const Pod pod = Pod("web").On("a").Priority(priority);
+    ASSERT_TRUE(Put(&pod.raw).ok());
+    (void)live_.Snapshot();
+  };
+  for (int64_t i = 0; i <= 127; ++i) put(i);
+  EXPECT_EQ(live_.Snapshot().catalog().pod_shapes(), 128U);
+  EXPECT_EQ(live_.counts().AllRebuilds(), 1U);
+  put(128);
+  EXPECT_EQ(live_.Snapshot().catalog().pod_shapes(), 1U);
+  EXPECT_EQ(live_.counts().rebuilds[static_cast<size_t>(RebuildCause::kDeadShapes)], 1U);
+}
+
+TEST_F(LiveTest, WhatNobodyAsksForIsBuiltAnewWhereItsShapesAreTooMany) {
+  const auto put = [this](int64_t priority) {
+    const Pod pod = Pod("web").Priority(priority);
+    ASSERT_TRUE(Put(&pod.raw).ok());
+  };
+  // Of 8,195 shapes 8,194 have no pods: the first number above 4,096 and half of them.
+  for (int64_t i = 0; i <= 8193; ++i) put(i);
+  EXPECT_EQ(live_.counts().AllRebuilds(), 0U);
+  put(8194);
+  EXPECT_EQ(live_.counts().AllRebuilds(), 1U);
+  EXPECT_EQ(live_.Snapshot().catalog().pod_shapes(), 1U);
+  EXPECT_EQ(live_.counts().AllRebuilds(), 1U);
+}
+
+TEST_F(LiveTest, TextsAreRenewedAtTheFirstThatIsTooMany) {
+  constexpr size_t kTexts = 60;
+  LiveSnapshot live({.renew_texts = true, .texts_kept = kTexts});
+  const auto put = [&](std::string_view hash) {
+    const Pod pod = Pod("web").On("a").Label("hash", hash);
+    const Change change{.object = &pod.raw};
+    ASSERT_TRUE(live.Take({&change, 1}).ok());
+  };
+  const Change add_node{.object = &a_.raw};
+  ASSERT_TRUE(live.Take({&add_node, 1}).ok());
+  put("first");
+  (void)live.Snapshot();
+  const std::shared_ptr<Symbols> symbols = live.symbols();
+  const size_t most = kTexts + 2 * symbols->kept() + 1;  // And one pod.
+  for (int i = 0; symbols->kept() < most; ++i) {
+    ASSERT_LT(i, 120);
+    put("hash-" + std::to_string(i));
+  }
+  ASSERT_EQ(symbols->kept(), most);
+  EXPECT_EQ(live.symbols(), symbols);
+  EXPECT_EQ(live.counts().renewals, 0U);
+  EXPECT_EQ(live.counts().AllRebuilds(), 1U);
+  put("last");
+  EXPECT_NE(live.symbols(), symbols);
+  EXPECT_EQ(live.counts().renewals, 1U);
+  EXPECT_EQ(live.counts().rebuilds[static_cast<size_t>(RebuildCause::kDeadTexts)], 1U);
+  const Catalog& catalog = live.Snapshot().catalog();
+  EXPECT_EQ(catalog.PodName(live.FindPod("default", "web")), "default/web");
+  EXPECT_EQ(live.Snapshot().placed_pods(), 1U);
+  EXPECT_EQ(live.counts().AllRebuilds(), 2U);
+}
+
+TEST_F(LiveTest, BeyondTheResourcesThatAreHeldEveryNodeBuildsAnew) {
+  const auto offers = [](std::string_view name, int resources) {
+    Node node(name);
+    for (int r = 0; r < resources; ++r) node.Resource("example.com/" + std::to_string(r), 1);
+    return node;
+  };
+  const auto rebuilds = [this](RebuildCause cause) {
+    (void)live_.Snapshot();
+    return live_.counts().rebuilds[static_cast<size_t>(cause)];
+  };
+  const auto resources = [this] { return live_.Snapshot().catalog().resources(); };
+  const Node b = offers("b", 252);
+  const Node c = offers("c", 253);
+  ASSERT_TRUE(Put(&a_.raw).ok());
+  (void)live_.Snapshot();
+  ASSERT_TRUE(Put(&b.raw).ok());
+  EXPECT_EQ(rebuilds(RebuildCause::kAmounts), 0U);
+  EXPECT_EQ(resources(), 256U);
+  ASSERT_TRUE(Put(&c.raw).ok());
+  EXPECT_EQ(rebuilds(RebuildCause::kAmounts), 1U);
+  EXPECT_EQ(resources(), kFixedResources) << "no pod asks for them";
+  // What was dropped is not known any more.
+  const Node grown = Node("a").Label("zone", "x").Cpu(5000);
+  ASSERT_TRUE(Put(&grown.raw).ok());
+  EXPECT_EQ(rebuilds(RebuildCause::kAmounts), 2U);
+  const Pod pod = Pod("p").On("a").Cpu(100);
+  ASSERT_TRUE(Put(&pod.raw).ok());
+  EXPECT_EQ(rebuilds(RebuildCause::kShape), 1U);
+  Delete(&c.raw);
+  EXPECT_EQ(rebuilds(RebuildCause::kAmounts), 3U);
+  EXPECT_EQ(resources(), 256U);
+  // From here on there are no more than are held.
+  ASSERT_TRUE(Put(&a_.raw).ok());
+  EXPECT_EQ(rebuilds(RebuildCause::kAmounts), 3U);
+  EXPECT_EQ(live_.Snapshot().Free(kCpu, test::NodeNamed(live_.Snapshot(), "a")), 3900);
+  const Pod asks = Pod("asks").Request("example.org/new", 1);
+  ASSERT_TRUE(Put(&asks.raw).ok());
+  EXPECT_EQ(rebuilds(RebuildCause::kShape), 2U);
+  EXPECT_EQ(live_.counts().AllRebuilds(), 6U);
+}
+
+TEST_F(LiveTest, ChargesAreBoundedWhileTheyAreMoreThanCanBeAddedUp) {
+  constexpr int64_t kHalf = kChargedMax / 2;
+  const auto rebuilds = [this] {
+    (void)live_.Snapshot();
+    return live_.counts().rebuilds[static_cast<size_t>(RebuildCause::kAmounts)];
+  };
+  const auto free = [this] { return live_.Snapshot().Free(kCpu, NodeId{0}); };
+  const Pod first = Pod("first").On("a").Cpu(kHalf);
+  const Pod second = Pod("second").On("a").Cpu(kHalf);
+  const Pod small = Pod("small").On("a").Cpu(1);
+  ASSERT_TRUE(Put(&a_.raw).ok());
+  (void)live_.Snapshot();
+  ASSERT_TRUE(Put(&first.raw).ok());
+  ASSERT_TRUE(Put(&second.raw).ok());
+  EXPECT_EQ(rebuilds(), 0U);
+  EXPECT_EQ(free(), 4000 - kChargedMax);
+  ASSERT_TRUE(Put(&small.raw).ok());
+  EXPECT_EQ(rebuilds(), 1U);
+  EXPECT_EQ(free(), 4000 - 2 * 4001 - 1);
+  Delete(&small.raw);
+  EXPECT_EQ(rebuilds(), 2U);
+  EXPECT_EQ(free(), 4000 - kChargedMax);
+  // What they are charged is counted anew.
+  Delete(&second.raw);
+  EXPECT_EQ(free(), 4000 - kHalf);
+  ASSERT_TRUE(Put(&second.raw).ok());
+  EXPECT_EQ(rebuilds(), 2U);
+  EXPECT_EQ(free(), 4000 - kChargedMax);
+  ASSERT_TRUE(Put(&small.raw).ok());
+  EXPECT_EQ(rebuilds(), 3U);
+}
+
+TEST_F(LiveTest, ANamespaceBuildsAnewWhereItsLabelsAreAskedForAndAreOthers) {
+  objects::Namespace shop;
+  shop.meta.name = "shop";
+  shop.meta.labels = {{"team", "t"}};
+  objects::Namespace own;
+  own.meta.name = "default";
+  const Pod web = Pod("web").In("shop").On("a").Label("app", "web");
+  const Pod asks = Pod("asks").On("b").Away("zone", Select("app", "web")).With([](auto& p) {
+    p.anti_affinity[0].namespace_selector = Select("team", "t");
+  });
+  const auto rebuilds = [this] {
+    (void)live_.Snapshot();
+    return live_.counts().rebuilds[static_cast<size_t>(RebuildCause::kNamespace)];
+  };
+  const auto repelled = [&] {
+    const PodId pod = live_.FindPod("shop", "web");
+    return live_.Snapshot().catalog().shape_of(pod).repelled_by.size();
+  };
+  for (const objects::ObjectRef& object :
+       std::vector<objects::ObjectRef>{&own, &shop, &a_.raw, &b_.raw, &web.raw, &asks.raw}) {
+    ASSERT_TRUE(Put(object).ok());
+  }
+  EXPECT_EQ(repelled(), 1U);
+  shop.meta.uid = "another";
+  ASSERT_TRUE(Put(&shop).ok());
+  EXPECT_EQ(rebuilds(), 0U) << "its labels are the same";
+  shop.meta.labels = {{"team", "u"}};
+  ASSERT_TRUE(Put(&shop).ok());
+  EXPECT_EQ(rebuilds(), 1U);
+  EXPECT_EQ(repelled(), 0U);
+  Delete(&shop);
+  EXPECT_EQ(rebuilds(), 2U);
+  const auto why = [&] {
+    return live_.Snapshot().catalog().shape_of(live_.FindPod("shop", "web")).not_understood;
+  };
+  EXPECT_NE(why(), "");
+  // Who asked goes, and with it what kept the other where it is.
+  Delete(&asks.raw);
+  EXPECT_EQ(rebuilds(), 3U);
+  EXPECT_EQ(why(), "");
+  ASSERT_TRUE(Put(&shop).ok());
+  EXPECT_EQ(rebuilds(), 3U) << "nobody asks";
+}
+
+// 520 terms of 520 keys are more than are followed (topology_tables.cc).
+TEST_F(LiveTest, WhereTablesAreLeftOutEveryNewShapeAndNodeBuildsAnew) {
+  Node all("all");
+  Pod near = Pod("near").On("all");
+  for (int k = 0; k < 520; ++k) {
+    const std::string id = std::to_string(k);
+    all.Label("k" + id, "v");
+    near.Near("k" + id, Select("app", id));
+  }
+  ASSERT_TRUE(Put(&all.raw).ok());
+  ASSERT_TRUE(Put(&near.raw).ok());
+  const auto rebuilds = [this](RebuildCause cause) {
+    (void)live_.Snapshot();
+    return live_.counts().rebuilds[static_cast<size_t>(cause)];
+  };
+  EXPECT_EQ(rebuilds(RebuildCause::kFirst), 1U);
+  const Pod plain = Pod("plain").On("all");
+  ASSERT_TRUE(Put(&plain.raw).ok());
+  EXPECT_EQ(rebuilds(RebuildCause::kShape), 1U);
+  ASSERT_TRUE(Put(&a_.raw).ok());
+  EXPECT_EQ(rebuilds(RebuildCause::kNode), 1U);
+  Delete(&near.raw);
+  const Pod other = Pod("other").On("all").Cpu(1);
+  ASSERT_TRUE(Put(&other.raw).ok());
+  EXPECT_EQ(rebuilds(RebuildCause::kShape), 2U);
+  // The pod that asked for so much is gone since.
+  ASSERT_TRUE(Put(&b_.raw).ok());
+  EXPECT_EQ(live_.Snapshot().nodes(), 3U);
+  EXPECT_EQ(live_.counts().AllRebuilds(), 4U);
+}
+
+// --- Changes in place -----------------------------------------------------------------------
+
+TEST_F(LiveTest, ANodeMayComeToOfferAndToRefuseWhatItDidNot) {
+  const Pod web = Pod("web")
+                      .On("a")
+                      .Cpu(100)
+                      .Label("app", "web")
+                      .Spread("zone", 1, Select("app", "web"))
+                      .With([](auto& p) { p.spread[0].node_taints_policy = "Honor"; });
+  ASSERT_TRUE(Put(&a_.raw).ok());
+  ASSERT_TRUE(Put(&b_.raw).ok());
+  ASSERT_TRUE(Put(&web.raw).ok());
+  (void)live_.Snapshot();
+  const auto domains = [this] {
+    const ClusterSnapshot& snapshot = live_.Snapshot();
+    return snapshot.topology().Domains(snapshot.catalog(), TableId{0});
+  };
+  EXPECT_EQ(domains(), 2U);
+  Node dedicated = b_;
+  dedicated.Taint("dedicated", "db");
+  ASSERT_TRUE(Put(&dedicated.raw).ok());
+  EXPECT_EQ(domains(), 1U);
+  ASSERT_TRUE(Put(&b_.raw).ok());
+  EXPECT_EQ(domains(), 2U);
+
+  Node richer = a_;
+  richer.Cpu(9000).Resource("example.com/x", 7);
+  ASSERT_TRUE(Put(&richer.raw).ok());
+  const auto free = [this](std::string_view resource) {
+    const ClusterSnapshot& snapshot = live_.Snapshot();
+    const std::optional<ResourceId> id = snapshot.catalog().FindResource(resource);
+    return id ? snapshot.Free(*id, test::NodeNamed(snapshot, "a")) : -1;
+  };
+  EXPECT_EQ(free("cpu"), 8900);
+  EXPECT_EQ(free("example.com/x"), 7);
+  EXPECT_TRUE(live_.Snapshot().CheckInvariants().ok());
+  ASSERT_TRUE(Put(&a_.raw).ok());
+  EXPECT_EQ(free("cpu"), 3900);
+  EXPECT_EQ(free("example.com/x"), 0);
+  EXPECT_THAT(On("a"), ElementsAre("web"));
+  EXPECT_TRUE(live_.Snapshot().CheckInvariants().ok());
+  EXPECT_EQ(live_.counts().AllRebuilds(), 1U);
+}
+
+TEST_F(LiveTest, PodsThatTerminateOrCountOtherwiseAreListedWhileTheyAreThere) {
+  const auto odd = [](std::string_view name) {
+    return Pod(name).On("a").With([](objects::Pod& p) {
+      p.has_pod_resources = true;
+      p.pod_requests = {{"cpu", 50}};
+      p.has_pod_status_resources = true;
+      p.pod_status_requests = {{"cpu", 90}};
+    });
+  };
+  const Pod x = odd("x");
+  const Pod y = odd("y");
+  const Pod plain = Pod("plain").On("a");
+  const Pod going = Pod("going").On("a").DeletedAt(77);
+  ASSERT_TRUE(Put(&a_.raw).ok());
+  (void)live_.Snapshot();
+  for (const Pod* const pod : std::vector<const Pod*>{&x, &plain, &y}) {
+    ASSERT_TRUE(Put(&pod->raw).ok());
+  }
+  const auto otherwise = [this] { return live_.Snapshot().catalog().pods_counted_otherwise(); };
+  EXPECT_THAT(otherwise(), ElementsAre(PodId{0}, PodId{2}));
+  Delete(&x.raw);
+  EXPECT_THAT(otherwise(), ElementsAre(PodId{2}));
+  ASSERT_TRUE(Put(&going.raw).ok());
+  EXPECT_THAT(otherwise(), ElementsAre(PodId{2}));
+  const auto& times = live_.Snapshot().catalog().deletion_times();
+  EXPECT_THAT(times, ElementsAre(::testing::Pair(PodId{0}, 77)));
+  Delete(&going.raw);
+  EXPECT_TRUE(live_.Snapshot().catalog().deletion_times().empty());
+  EXPECT_EQ(live_.counts().AllRebuilds(), 1U);
+}
+
+TEST_F(LiveTest, OfEveryKindTheVersionAndTheUidCountThatCameLast) {
+  const Node larger = Node("a").Label("zone", "x").Cpu(9000);
+  ASSERT_TRUE(Put(&a_.raw, "10").ok());
+  ASSERT_TRUE(Put(&a_.raw, "12").ok());
+  ASSERT_TRUE(Put(&larger.raw, "11").ok());
+  EXPECT_EQ(live_.counts().unchanged, 1U);
+  EXPECT_EQ(live_.counts().older, 1U);
+  EXPECT_EQ(live_.Snapshot().Free(kCpu, NodeId{0}), 4000);
+  ASSERT_TRUE(Put(&larger.raw, "12").ok());
+  EXPECT_EQ(live_.counts().put, 2U);
+  EXPECT_EQ(live_.Snapshot().Free(kCpu, NodeId{0}), 9000);
+
+  Node named = a_;
+  named.raw.meta.uid = "u1";
+  Node anew = a_;
+  anew.raw.meta.uid = "u2";
+  ASSERT_TRUE(Put(&named.raw).ok());
+  ASSERT_TRUE(Put(&anew.raw).ok());
+  Delete(&named.raw);
+  EXPECT_EQ(live_.counts().unknown_deletes, 1U);
+  EXPECT_EQ(live_.Nodes(), 1U);
+  Delete(&anew.raw);
+  EXPECT_EQ(live_.counts().deleted, 1U);
+  EXPECT_EQ(live_.Nodes(), 0U);
+}
+
+TEST_F(LiveTest, TheNewestTimeGoesWithAnObjectThatIsDeleted) {
+  const auto node = [](std::string_view name, int64_t created) {
+    return Node(name).With([=](objects::Node& n) { n.meta.creation_time = created; });
+  };
+  const Node old = node("old", 40);
+  Node young = node("young", 70);
+  const Pod pod = Pod("p").CreatedAt(50).DeletedAt(900);
+  ASSERT_TRUE(Put(&old.raw).ok());
+  ASSERT_TRUE(Put(&young.raw).ok());
+  ASSERT_TRUE(Put(&pod.raw).ok());
+  EXPECT_EQ(live_.NewestTime(), 70) << "a pod's deletion may lie ahead";
+  young.raw.meta.deletion_time = 90;
+  ASSERT_TRUE(Put(&young.raw).ok());
+  EXPECT_EQ(live_.NewestTime(), 90);
+  Delete(&young.raw);
+  EXPECT_EQ(live_.NewestTime(), 50);
+  Delete(&pod.raw);
+  EXPECT_EQ(live_.NewestTime(), 40);
+  Delete(&old.raw);
+  EXPECT_EQ(live_.NewestTime(), 0);
+}
+
+// --- Giving objects -------------------------------------------------------------------------
+
+// Refuses one object, and takes all others.
+class RefusingSink final : public AnyObjectSink {
+ public:
+  explicit RefusingSink(size_t refused) : refused_(refused) {}
+  size_t given = 0;
+
+ protected:
+  absl::Status OnObject(const objects::ObjectRef&) override {
+    return given++ == refused_ ? absl::CancelledError("enough") : absl::OkStatus();
+  }
+
+ private:
+  const size_t refused_;
+};
+
+TEST_F(LiveTest, ObjectsAreExportedKindByKindAndNoneBehindOneThatIsRefused) {
+  objects::Namespace shop;
+  shop.meta.name = "shop";
+  const test::Controller set(objects::ControllerKind::kReplicaSet, "x");
+  const test::Controller job(objects::ControllerKind::kJob, "x");
+  const Budget budget = Budget("w").MatchingEverything();
+  objects::CsiDriver driver;
+  driver.meta.name = "d";
+  objects::StorageClass local;
+  local.meta.name = "s";
+  const objects::StorageObject csi = driver;
+  const objects::StorageObject storage_class = local;
+  const Pod on_a = Pod("on-a").On("a");
+  const Pod on_b = Pod("on-b").On("b");
+  const Pod waits = Pod("waits");
+  const Pod lost = Pod("lost").On("gone");
+  const std::vector<objects::ObjectRef> all = {&lost.raw,   &on_a.raw, &storage_class, &on_b.raw,
+                                               &budget.raw, &job.raw,  &waits.raw,     &b_.raw,
+                                               &set.raw,    &a_.raw,   &csi,           &shop};
+  for (const objects::ObjectRef& object : all) ASSERT_TRUE(Put(object).ok());
+  LineSink sink;
+  ASSERT_TRUE(live_.Export(sink).ok());
+  const auto pod = [](const Pod& of) { return LineSink::LineOf(of.raw); };
+  EXPECT_THAT(sink.lines, ElementsAre("Namespace shop", "Node b", "Node a", "Job x", "ReplicaSet x",
+                                      "PodDisruptionBudget w", "StorageClass s", "CSIDriver d",
+                                      pod(on_b), pod(on_a), pod(lost), pod(waits)));
+  const auto count = [](const objects::Pod&, uint64_t) { return absl::OkStatus(); };
+  for (size_t n = 0; n < all.size(); ++n) {
+    RefusingSink refuses(n);
+    EXPECT_EQ(live_.Export(refuses), absl::CancelledError("enough")) << n;
+    EXPECT_EQ(refuses.given, n + 1);
+    if (n >= 8) continue;  // Pods come another way.
+    RefusingSink again(n);
+    EXPECT_EQ(live_.ExportAlike(again, count), absl::CancelledError("enough")) << n;
+    EXPECT_EQ(again.given, n + 1);
+  }
+  RefusingSink takes(all.size());
+  EXPECT_TRUE(live_.Export(takes).ok());
+  EXPECT_EQ(takes.given, all.size());
+}
+
+TEST_F(LiveTest, OfPodsThatAreLeftOutNoneIsToldBehindOneThatIsRefused) {
+  const Pod done = Pod("done").Phase("Succeeded");
+  const Pod cheap = Pod("cheap").Priority(-20);
+  const Pod failed = Pod("failed").Phase("Failed");
+  for (const Pod* const pod : std::vector<const Pod*>{&done, &cheap, &failed}) {
+    ASSERT_TRUE(Put(&pod->raw).ok());
+  }
+  for (size_t n = 0; n < 3; ++n) {
+    RefusingSink refuses(n);
+    EXPECT_EQ(live_.ExportLeftOut(refuses), absl::CancelledError("enough")) << n;
+    EXPECT_EQ(refuses.given, n + 1);
+  }
+  RefusingSink takes(3);
+  EXPECT_TRUE(live_.ExportLeftOut(takes).ok());
+  EXPECT_EQ(takes.given, 3U);
+}
+
+// --- Readers --------------------------------------------------------------------------------
+
+TEST_F(LiveTest, ABranchIsAssignedWithAllThatItTells) {
+  const Pod waits = Pod("waits");
+  const Pod lost = Pod("lost").On("gone");
+  const Pod other = Pod("other").On("gone");
+  ASSERT_TRUE(Put(&a_.raw).ok());
+  for (const Pod* const pod : std::vector<const Pod*>{&lost, &waits, &other}) {
+    ASSERT_TRUE(Put(&pod->raw).ok());
+  }
+  LiveBranch branch = LiveSnapshot().Branch();
+  EXPECT_EQ(branch.PodsOnUnknownNodes(), 0U);
+  branch = live_.Branch();
+  EXPECT_THAT(branch.Pending(), ElementsAre(PodId{1}));
+  EXPECT_EQ(branch.PodsOnUnknownNodes(), 2U);
+  EXPECT_EQ(branch.Snapshot().nodes(), 1U);
+}
+
+TEST_F(LiveTest, ACatalogIsCopiedOnceAndOnlyWhileSomebodyReadsIt) {
+  ASSERT_TRUE(Put(&a_.raw).ok());
+  const Catalog* const first = &live_.Snapshot().catalog();
+  {
+    const LiveBranch gone = live_.Branch();
+  }
+  const Pod p = Pod("p").On("a");
+  ASSERT_TRUE(Put(&p.raw).ok());
+  EXPECT_EQ(&live_.Snapshot().catalog(), first);
+  LiveBranch reads = live_.Branch();
+  LiveBranch too = live_.Branch();
+  ASSERT_TRUE(Put(&b_.raw).ok());
+  const Catalog* const second = &live_.Snapshot().catalog();
+  EXPECT_NE(second, first);
+  EXPECT_EQ(second->lineage(), first->lineage());
+  const Pod q = Pod("q").On("b");
+  ASSERT_TRUE(Put(&q.raw).ok());
+  EXPECT_EQ(&live_.Snapshot().catalog(), second) << "nobody reads this one";
+  EXPECT_EQ(&reads.Snapshot().catalog(), first);
+  EXPECT_EQ(reads.Snapshot().nodes(), 1U);
+  EXPECT_EQ(too.Snapshot().placed_pods(), 1U);
+  EXPECT_EQ(live_.Snapshot().nodes(), 2U);
+  EXPECT_EQ(live_.Snapshot().placed_pods(), 2U);
+  EXPECT_TRUE(live_.Snapshot().CheckInvariants().ok());
+}
+
+// What a pod takes is not summed where one came of late that says the same.
+TEST(LiveSnapshotTest, PodsAreAlikeOnlyWhereAllTheirAmountsAre) {
+  using P = objects::Pod;
+  const auto status = [](P& p) {
+    p.container_statuses = {
+        {.name = "main", .has_resources = true, .requests = {{"cpu", 300}}, .allocated = {}}};
+  };
+  const auto pod_level = [](P& p) {
+    p.has_pod_resources = true;
+    p.pod_requests = {{"cpu", 50}};
+    p.has_pod_status_resources = true;
+    p.pod_status_requests = {{"cpu", 90}};
+  };
+  struct Case {
+    std::string name;
+    std::function<void(P&)> base;
+    std::function<void(P&)> change;
+  };
+  const std::vector<Case> cases = {
+      {"amount", [](P&) {}, [](P& p) { p.containers[0].requests[0].amount = 101; }},
+      {"resource", [](P&) {}, [](P& p) { p.containers[0].requests[0].name = "memory"; }},
+      {"excess",
+       [](P& p) {
+         p.containers[0].requests[0].excess = 400'000'000;
+         p.overhead = {{"cpu", 50, 500'000'000}};
+       },
+       [](P& p) { p.containers[0].requests[0].excess = 600'000'000; }},
+      {"container name", status, [](P& p) { p.containers[0].name = "renamed"; }},
+      {"init container",
+       [](P& p) {
+         p.init_containers.resize(1);
+         p.init_containers[0].requests = {{"cpu", 20}};
+       },
+       [](P& p) { p.init_containers[0].requests[0].amount = 500; }},
+      {"overhead", [](P&) {}, [](P& p) { p.overhead = {{"cpu", 5}}; }},
+      {"status name", status, [](P& p) { p.container_statuses[0].name = "other"; }},
+      {"status tells", status, [](P& p) { p.container_statuses[0].has_resources = false; }},
+      {"status requests", status, [](P& p) { p.container_statuses[0].requests[0].amount = 400; }},
+      {"allocated", status, [](P& p) { p.container_statuses[0].allocated = {{"cpu", 900}}; }},
+      {"infeasible",
+       [&](P& p) {
+         status(p);
+         p.container_statuses[0].requests = {{"cpu", 50}};
+       },
+       [](P& p) { p.resize_infeasible = true; }},
+      {"has pod resources",
+       [&](P& p) {
+         pod_level(p);
+         p.has_pod_resources = false;
+       },
+       [](P& p) { p.has_pod_resources = true; }},
+      {"pod requests", pod_level, [](P& p) { p.pod_requests[0].amount = 60; }},
+      {"has pod status", pod_level, [](P& p) { p.has_pod_status_resources = false; }},
+      {"pod status", pod_level, [](P& p) { p.pod_status_requests[0].amount = 95; }},
+      {"pod allocated", pod_level, [](P& p) { p.pod_allocated = {{"cpu", 200}}; }},
+  };
+  const auto figures = [](const PodShape& shape) {
+    std::string text;
+    for (const Requests* const list :
+         {&shape.fit_requests, &shape.charge_requests, &shape.Counted()}) {
+      for (const auto& [resource, amount] : *list) {
+        text += std::to_string(Index(resource)) + "=" + std::to_string(amount) + " ";
+      }
+      text += "| ";
+    }
+    for (const CpuAndMemory& of : {shape.scored_incoming, shape.scored_default}) {
+      text += std::to_string(of.cpu_milli) + "," + std::to_string(of.memory_bytes) + " ";
+    }
+    return text;
+  };
+  for (const auto& [name, base, change] : cases) {
+    const Pod first = Pod("first").Cpu(100).With(base);
+    const Pod second = Pod("second").Cpu(100).With(base).With(change);
+    LiveSnapshot live;
+    const Change changes[] = {{.object = &first.raw}, {.object = &second.raw}};
+    ASSERT_TRUE(live.Take(changes).ok());
+    const ClusterSnapshot fresh = test::Cluster().Add(first).Add(second).Build();
+    for (const char* const pod : {"first", "second"}) {
+      const PodId held = live.FindPod("default", pod);
+      EXPECT_EQ(figures(live.Snapshot().catalog().shape_of(held)),
+                figures(fresh.catalog().shape_of(test::PodNamed(fresh, pod))))
+          << name << ": " << pod;
+    }
+  }
 }
 
 }  // namespace

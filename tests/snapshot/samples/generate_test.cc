@@ -8,12 +8,15 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
+#include "snapshot/any_object_sink.h"
 #include "snapshot/formats/binary_snapshot.h"
 #include "snapshot/formats/read_input.h"
 #include "snapshot/formats/write_objects.h"
 #include "snapshot/import/load_cluster.h"
+#include "snapshot/object_ref.h"
 #include "snapshot/samples/sample_objects.h"
 #include "tests/support/dump_sink.h"
 
@@ -268,6 +271,82 @@ TEST(DiceTest, ChancesAndWeightsKeepToTheirEnds) {
     const size_t drawn = dice.Weighted(weights);
     EXPECT_TRUE(drawn == 1 || drawn == 3) << drawn;
   }
+}
+
+TEST(GenerateTest, TheMakingEndsAtWhateverTheSinkRefuses) {
+  // Refuses what comes behind so many, and would take what comes after that.
+  class Full final : public AnyObjectSink {
+   public:
+    explicit Full(size_t room) : room_(room) {}
+    absl::Status OnList(std::string_view, uint64_t) override { return Take(); }
+    size_t asked = 0;
+
+   protected:
+    absl::Status OnObject(const objects::ObjectRef&) override { return Take(); }
+
+   private:
+    absl::Status Take() {
+      return asked++ == room_ ? absl::ResourceExhaustedError("full") : absl::OkStatus();
+    }
+    const size_t room_;
+  };
+  for (const Kind& kind : Kinds()) {
+    const GenerateOptions options = {.nodes = kind.name == "company" ? 20u : 8u, .seed = 1};
+    Full enough(~size_t{0});
+    ASSERT_TRUE(GenerateDump(kind, options, enough).ok());
+    for (size_t room = 0; room < enough.asked; ++room) {
+      Full sink(room);
+      ASSERT_EQ(GenerateDump(kind, options, sink).message(), "full") << kind.name << " " << room;
+      ASSERT_EQ(sink.asked, room + 1) << kind.name;
+    }
+  }
+}
+
+// Pods that have ended, and those that wait, are few.
+TEST(GenerateTest, OfACompanyNothingIsMadeBehindAPodThatIsRefused) {
+  class Full final : public AnyObjectSink {
+   public:
+    explicit Full(std::string_view phase) : phase_(phase) {}
+    bool is_full = false;
+    size_t behind = 0;
+
+   protected:
+    absl::Status OnObject(const objects::ObjectRef& object) override {
+      behind += is_full ? 1 : 0;
+      const auto* const pod = std::get_if<const objects::Pod*>(&object);
+      if (is_full || pod == nullptr || (*pod)->phase != phase_) return absl::OkStatus();
+      is_full = true;
+      return absl::ResourceExhaustedError("full");
+    }
+
+   private:
+    const std::string_view phase_;
+  };
+  for (const std::string_view phase : {"Running", "Succeeded", "Pending"}) {
+    Full sink(phase);
+    EXPECT_EQ(GenerateCompany({.nodes = 1000, .seed = 1}, sink).message(), "full") << phase;
+    EXPECT_TRUE(sink.is_full) << phase;
+    EXPECT_EQ(sink.behind, 0u) << phase;
+  }
+}
+
+TEST(GenerateTest, UidsOfStorageObjectsSayTheirKindAndName) {
+  class Uids final : public testing::DumpSink {
+   public:
+    absl::Status OnStorageObject(const objects::StorageObject& object) override {
+      const auto& meta = objects::MetaOf(&object);
+      uids.emplace_back(meta.uid);
+      return absl::OkStatus();
+    }
+    std::vector<std::string> uids;
+  };
+  Uids sink;
+  ASSERT_TRUE(GenerateDump(KindOf("claims"), {.nodes = 1}, sink).ok());
+  ASSERT_EQ(sink.uids.size(), 21u) << "a class, and ten volumes and claims";
+  EXPECT_EQ(sink.uids[0], "storage2-local");
+  EXPECT_EQ(sink.uids[1], "storage0-web-0");
+  EXPECT_EQ(sink.uids[2], "web-0") << "the kind gives it";
+  EXPECT_EQ(sink.uids[20], "web-9");
 }
 
 }  // namespace

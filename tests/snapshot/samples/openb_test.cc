@@ -309,5 +309,56 @@ TEST_F(OpenbTest, WhatASinkSaysOfAnObjectNamesItsLine) {
   }
 }
 
+TEST_F(OpenbTest, PodsComeInAnOrderThatTheSeedDecides) {
+  std::string pods(kPodsHeader);
+  for (const char* name : {"a", "b", "c", "d", "e"}) {
+    pods += std::string(name) + ",1000,1,0,0,,LS,Running\n";
+  }
+  std::map<std::string, int> first;
+  for (uint64_t seed = 1; seed <= 40; ++seed) {
+    ASSERT_EQ(Import(std::string(kNodesHeader) + "n,1000,1000,0,\n", pods, 0, seed), "");
+    ASSERT_EQ(stats_.placed, 1u);
+    ++first[Placement().begin()->first];
+  }
+  EXPECT_EQ(first.size(), 5u) << "each came first sometimes";
+}
+
+TEST_F(OpenbTest, WhatGoesOnKeepsItsOrderAndAnyPodMayEnd) {
+  const auto names = [this] {
+    std::vector<std::string> all;
+    for (const std::string& line : lines_) {
+      if (line.starts_with("Pod ")) all.push_back(Between(line, " name=["));
+    }
+    return all;
+  };
+  const std::string nodes = std::string(kNodesHeader) + "n,1000,1000,0,\n";
+  std::string pods(kPodsHeader);
+  for (int i = 0; i < 6; ++i) pods += "p" + std::to_string(i) + ",1,1,0,0,,LS,Running\n";
+  std::map<size_t, int> ended;  // By place in the order of arrival.
+  for (uint64_t seed = 1; seed <= 60; ++seed) {
+    ASSERT_EQ(Import(nodes, pods, 0, seed), "");
+    const std::vector<std::string> came = names();
+    ASSERT_EQ(Import(nodes, pods, 0.5, seed), "");
+    const std::vector<std::string> running = names();
+    ASSERT_EQ(running.size(), 3u);
+    size_t next = 0;
+    for (size_t i = 0; i < came.size(); ++i) {
+      if (next < running.size() && running[next] == came[i]) {
+        ++next;
+      } else {
+        ++ended[i];
+      }
+    }
+    ASSERT_EQ(next, 3u) << "in the order in which they came";
+  }
+  EXPECT_EQ(ended.size(), 6u);
+}
+
+TEST_F(OpenbTest, AFileOfEmptyLinesIsEmpty) {
+  const std::string pods = std::string(kPodsHeader) + "p,1,1,0,0,,LS,Running\n";
+  EXPECT_EQ(Import("\n\r\n\n", pods), "nodes.csv: is empty");
+  EXPECT_EQ(Import(std::string(kNodesHeader) + "n,1000,1000,0,\n", "\n"), "pods.csv: is empty");
+}
+
 }  // namespace
 }  // namespace ebb::openb_test
