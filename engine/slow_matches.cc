@@ -12,7 +12,7 @@ namespace {
 std::optional<int64_t> ParseInteger(std::string_view text) {
   const bool negative = text.starts_with('-');
   if (negative || text.starts_with('+')) text.remove_prefix(1);
-  while (text.size() > 1 && text.starts_with('0')) text.remove_prefix(1);
+  while (text.size() > 1 && text.starts_with('0')) text.remove_prefix(1);  // However many.
   if (text.empty() || text.size() > 19) return std::nullopt;
   __int128 value = 0;
   for (const char c : text) {

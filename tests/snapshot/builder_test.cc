@@ -143,6 +143,9 @@ TEST(SnapshotBuilderTest, NegativePartsOfAPodAreRefusedWhereTheyStand) {
             "Pod default/p: status.resources.requests.cpu: -1 is negative");
   EXPECT_EQ(told([](auto& p) { p.pod_allocated = {{"cpu", -1}}; }),
             "Pod default/p: status.allocatedResources.cpu: -1 is negative");
+  // Also beside one that is right.
+  EXPECT_EQ(told([](auto& p) { p.overhead = {{"cpu", 1}, {"memory", -1}}; }),
+            "Pod default/p: spec.overhead.memory: -1 is negative");
   for (const int32_t excess : {-1, 1'000'000'000}) {
     EXPECT_EQ(told([&](auto& p) { p.overhead = {{"cpu", 1, excess}}; }),
               "Pod default/p: spec.overhead.cpu: 1 has an excess that is none");
