@@ -45,7 +45,8 @@ func runWithControlPlane(m *testing.M) (int, error) {
 	if plane, err = controlplane.Start(ctx, controlplane.Options{Dir: dir}); err != nil {
 		return 0, fmt.Errorf("%w (logs are in %s)", err, dir)
 	}
-	fmt.Printf("control plane ready after %v: %v\n", time.Since(begin).Round(time.Millisecond), plane.Phases)
+	// Said at once: a component that gives up ends the process, and with it all that could say so.
+	fmt.Printf("control plane ready after %v: %v; logs are in %s\n", time.Since(begin).Round(time.Millisecond), plane.Phases, dir)
 	if client, err = kubernetes.NewForConfig(plane.Config); err != nil {
 		return 0, err
 	}
