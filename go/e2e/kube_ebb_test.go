@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/types/known/structpb"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"ebb/go/e2e/chain"
 	"ebb/go/e2e/workload"
@@ -178,7 +179,10 @@ func TestKubeFeedsWhatADumpHolds(t *testing.T) {
 	check("at first")
 	resyncs := r.feeder.Load().Progress().Resyncs
 	plane.DropConnections()
-	c.must(workload.Deployment(c.ctx, client, c.namespace, workload.App{Name: "more", Replicas: 10, CPU: "200m"}))
+	c.eventually("a deployment by a client whose connection was dropped, too", func() bool {
+		err := workload.Deployment(c.ctx, client, c.namespace, workload.App{Name: "more", Replicas: 10, CPU: "200m"})
+		return err == nil || apierrors.IsAlreadyExists(err)
+	})
 	c.waitReady()
 	s.kill()
 	s.again()

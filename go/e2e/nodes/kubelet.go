@@ -143,8 +143,9 @@ func (k *Kubelets) sync(ctx context.Context, name cache.ObjectName) error {
 	return nil
 }
 
-// nodeComesWithin: the node's own watch may be behind the pods'.
-const nodeComesWithin = 10 * time.Second
+// nodeComesWithin: the node's own watch may be behind the pods', and comes back half a minute and more
+// after its connection was dropped.
+const nodeComesWithin = 2 * time.Minute
 
 func (k *Kubelets) begin(ctx context.Context, pod *corev1.Pod) error {
 	running := pod.DeepCopy()
