@@ -1,13 +1,12 @@
 // Escalator behind Policy: what it sees, reads, decides and tells.
 
-#include "engine/policy/policy.h"
-
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "engine/policy/policy.h"
 #include "engine/policy/policy_registry.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -20,11 +19,11 @@ using policy_test::AddPending;
 using policy_test::AddPod;
 using policy_test::ExpectKeys;
 using policy_test::Figure;
+using policy_test::kGib;
+using policy_test::kNow;
 using policy_test::Make;
 using policy_test::Pool;
 using policy_test::Sample;
-using policy_test::kGib;
-using policy_test::kNow;
 using ::testing::ElementsAre;
 
 TEST(EscalatorPolicyTest, EscalatorAsksForSixNodesMoreAtTwoHundredAndFiftyPercent) {

@@ -1,4 +1,5 @@
-// What tests of the four schools behind Policy share: pools to decide on, and settings to start from.
+// What tests of the four schools behind Policy share: pools to decide on, and settings to start
+// from.
 
 #ifndef EBB_TESTS_ENGINE_POLICY_SAMPLE_POOLS_H_
 #define EBB_TESTS_ENGINE_POLICY_SAMPLE_POOLS_H_
@@ -44,7 +45,9 @@ inline PolicySettings Sample(const PolicySchool& school) {
   return settings;
 }
 
-inline PolicySettings Sample(std::string_view school) { return Sample(*PolicyRegistry().Find(school)); }
+inline PolicySettings Sample(std::string_view school) {
+  return Sample(*PolicyRegistry().Find(school));
+}
 
 inline std::unique_ptr<Policy> Make(std::string_view school, const PolicySettings& settings) {
   std::vector<PolicyProblem> problems;
