@@ -12,15 +12,15 @@ namespace {
 std::optional<int64_t> ParseInteger(std::string_view text) {
   const bool negative = text.starts_with('-');
   if (negative || text.starts_with('+')) text.remove_prefix(1);
-  while (text.size() > 1 && text.starts_with('0')) text.remove_prefix(1);  // However many.
-  if (text.empty() || text.size() > 19) return std::nullopt;
+  if (text.empty()) return std::nullopt;
+  using Limits = std::numeric_limits<int64_t>;
   __int128 value = 0;
   for (const char c : text) {
     if (c < '0' || c > '9') return std::nullopt;
     value = value * 10 + (c - '0');
+    if (-value < Limits::min()) return std::nullopt;
   }
   if (negative) value = -value;
-  using Limits = std::numeric_limits<int64_t>;
   if (value < Limits::min() || value > Limits::max()) return std::nullopt;
   return static_cast<int64_t>(value);
 }

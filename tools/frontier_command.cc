@@ -245,8 +245,8 @@ int FrontierCommand::Run(std::ostream& out, std::ostream& err) const {
   if (found->interrupted) {
     PrintMessage("interrupted; this is the best that was found so far", err);
   }
-  FrontierStory story = StoryOf(found->frontier.points, cluster->snapshot.nodes(),
-                                *prices ? std::optional((*prices)->currency) : std::nullopt);
+  const FrontierStory story = StoryOf(found->frontier.points, cluster->snapshot.nodes(),
+                                      *prices ? std::optional((*prices)->currency) : std::nullopt);
   if (!report.empty()) {
     if (absl::Status s = WriteFile(report, Page(story)); !s.ok()) return Fail(s, err);
   }

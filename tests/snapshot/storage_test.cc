@@ -27,6 +27,15 @@ objects::PersistentVolume Volume(std::string_view name, std::string_view storage
   return volume;
 }
 
+// The name is the driver's id for it, too.
+objects::PersistentVolume CsiVolume(std::string_view name, std::string_view driver) {
+  objects::PersistentVolume volume = Volume(name, "", 1);
+  volume.source = "csi";
+  volume.driver = driver;
+  volume.id = name;
+  return volume;
+}
+
 objects::VolumeAttachment Attachment(std::string_view name, std::string_view volume) {
   objects::VolumeAttachment attachment;
   attachment.meta.name = name;
@@ -352,16 +361,11 @@ TEST_F(StorageTest, WhatAChangeOfAKindMeansForACatalogIsTold) {
 }
 
 TEST_F(StorageTest, AttachmentsThatDoNotCountHideNoneBehindThem) {
-  const auto csi = [](std::string_view name) {
-    objects::PersistentVolume volume = Volume(name, "", 1);
-    volume.source = "csi";
-    volume.driver = "csi.example.com";
-    volume.id = name;
-    return volume;
-  };
   objects::PersistentVolume local = Volume("local", "", 1);
   local.source = "local";
-  for (const auto& volume : {csi("v"), csi("w"), local}) EXPECT_EQ(Add(volume), "");
+  for (const auto& volume :
+       {CsiVolume("v", "csi.example.com"), CsiVolume("w", "csi.example.com"), local})
+    EXPECT_EQ(Add(volume), "");
   const objects::VolumeAttachment of_v = Attachment("3", "v");
   for (const auto& attachment :
        {Attachment("1", "gone"), Attachment("2", "local"), of_v, Attachment("4", "w")}) {
@@ -784,13 +788,6 @@ TEST_F(StorageTest, APodsVolumesAreKeptInItsOrderAndCountOnce) {
 }
 
 TEST_F(StorageTest, ClaimsOfOneVolumeCountOnceAndOneThatIsNotOwnedHidesNone) {
-  const auto csi = [](std::string_view name) {
-    objects::PersistentVolume volume = Volume(name, "", 1);
-    volume.source = "csi";
-    volume.driver = "d";
-    volume.id = name;
-    return volume;
-  };
   const auto claim = [](std::string_view name, std::string_view volume) {
     objects::PersistentVolumeClaim made;
     made.meta.namespace_name = "shop";
@@ -806,8 +803,8 @@ TEST_F(StorageTest, ClaimsOfOneVolumeCountOnceAndOneThatIsNotOwnedHidesNone) {
   objects::PersistentVolumeClaim own = claim("p-own", "w");
   own.meta.owners = {{"v1", "Pod", "p", "u", true}};
   for (const objects::StorageObject& object : std::vector<objects::StorageObject>{
-           csi("v"), csi("w"), csi("x"), late, claim("one", "v"), claim("two", "v"), lost, own,
-           claim("p-foreign", "x"), claim("last", "x")}) {
+           CsiVolume("v", "d"), CsiVolume("w", "d"), CsiVolume("x", "d"), late, claim("one", "v"),
+           claim("two", "v"), lost, own, claim("p-foreign", "x"), claim("last", "x")}) {
     EXPECT_EQ(Add(object), "");
   }
   const auto pod_with = [](std::vector<std::string_view> claims,

@@ -13,18 +13,9 @@
 #include "gtest/gtest.h"
 #include "tests/engine/policy/sample_pools.h"
 
-namespace ebb::clusterman_policy_test {
+namespace ebb::policy_test::clusterman_policy_test {
 namespace {
 
-using policy_test::AddPending;
-using policy_test::AddPod;
-using policy_test::ExpectKeys;
-using policy_test::Figure;
-using policy_test::kGib;
-using policy_test::kNow;
-using policy_test::Make;
-using policy_test::Pool;
-using policy_test::Sample;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
@@ -528,4 +519,4 @@ TEST(ClustermanPolicyTest, AnOffsetBelowZeroIsToldAndTakenOff) {
 }
 
 }  // namespace
-}  // namespace ebb::clusterman_policy_test
+}  // namespace ebb::policy_test::clusterman_policy_test

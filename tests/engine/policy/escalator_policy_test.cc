@@ -12,18 +12,9 @@
 #include "gtest/gtest.h"
 #include "tests/engine/policy/sample_pools.h"
 
-namespace ebb::escalator_policy_test {
+namespace ebb::policy_test::escalator_policy_test {
 namespace {
 
-using policy_test::AddPending;
-using policy_test::AddPod;
-using policy_test::ExpectKeys;
-using policy_test::Figure;
-using policy_test::kGib;
-using policy_test::kNow;
-using policy_test::Make;
-using policy_test::Pool;
-using policy_test::Sample;
 using ::testing::ElementsAre;
 
 TEST(EscalatorPolicyTest, EscalatorAsksForSixNodesMoreAtTwoHundredAndFiftyPercent) {
@@ -432,4 +423,4 @@ TEST(EscalatorPolicyTest, AFixedSizeDoesNotHideOtherProblemsOfEscalator) {
 }
 
 }  // namespace
-}  // namespace ebb::escalator_policy_test
+}  // namespace ebb::policy_test::escalator_policy_test

@@ -13,19 +13,9 @@
 #include "gtest/gtest.h"
 #include "tests/engine/policy/sample_pools.h"
 
-namespace ebb::maestro_policy_test {
+namespace ebb::policy_test::maestro_policy_test {
 namespace {
 
-using policy_test::AddPending;
-using policy_test::AddPod;
-using policy_test::ExpectKeys;
-using policy_test::Figure;
-using policy_test::kGib;
-using policy_test::kNow;
-using policy_test::MaestroSettings;
-using policy_test::Make;
-using policy_test::Pool;
-using policy_test::Sample;
 using ::testing::ElementsAre;
 
 TEST(MaestroPolicyTest, MaestroTurnsRoomsIntoNodes) {
@@ -558,4 +548,4 @@ TEST(MaestroPolicyTest, AnActionOfMaestroEndsOnceAndWithTheNextRoundAtTheLatest)
 }
 
 }  // namespace
-}  // namespace ebb::maestro_policy_test
+}  // namespace ebb::policy_test::maestro_policy_test

@@ -21,6 +21,16 @@ constexpr int64_t kStart = 1'000'000;
 ReplicatorAnswer NotYet() { return {ReplicatorAnswer::kNotYet}; }
 ReplicatorAnswer Error() { return {ReplicatorAnswer::kError}; }
 
+ReplicatorCall CallAt(Kind kind, int64_t after_ms, int64_t until_ms) {
+  return {kind, kStart + after_ms, kStart + until_ms};
+}
+
+// The call that follows upon the answer.
+ReplicatorCall Next(ReplicatorState& state, int64_t after_ms, const ReplicatorAnswer& answer) {
+  Answer({}, answer, kStart + after_ms, &state);
+  return state.operation->call;
+}
+
 // A world that answers each call as told, and otherwise that it is done.
 class Player {
  public:
@@ -311,23 +321,16 @@ TEST(ReplicatorOperationTest, AnOperationBeginsWithItsFirstCallAtOnce) {
 TEST(ReplicatorOperationTest, EachCallOfAScaleInHasItsTimes) {
   ReplicatorState state;
   StartScaleIn("node-a", "i-a", kStart, &state);
-  const auto next = [&](int64_t after_ms, const ReplicatorAnswer& answer) {
-    Answer({}, answer, kStart + after_ms, &state);
-    return state.operation->call;
-  };
-  const auto call = [](Kind kind, int64_t at_ms, int64_t until_ms) {
-    return ReplicatorCall{kind, kStart + at_ms, kStart + until_ms};
-  };
-  EXPECT_EQ(next(5, kDone), call(Kind::kReadAllocations, 505, 180'005));
-  EXPECT_EQ(next(600, NotYet()), call(Kind::kReadAllocations, 1'100, 180'005));
-  EXPECT_EQ(next(1'100, kDone), call(Kind::kDetach, 1'100, 1'100));
-  EXPECT_EQ(next(1'200, NotYet()), call(Kind::kReadDetach, 11'200, 601'200));
-  EXPECT_EQ(next(11'200, NotYet()), call(Kind::kReadDetach, 21'200, 601'200));
-  EXPECT_EQ(next(21'200, kDone), call(Kind::kTerminate, 21'200, 21'200));
-  EXPECT_EQ(next(21'300, kDone), call(Kind::kReadTermination, 31'300, 201'300));
-  EXPECT_EQ(next(31'300, NotYet()), call(Kind::kReadTermination, 41'300, 201'300));
+  EXPECT_EQ(Next(state, 5, kDone), CallAt(Kind::kReadAllocations, 505, 180'005));
+  EXPECT_EQ(Next(state, 600, NotYet()), CallAt(Kind::kReadAllocations, 1'100, 180'005));
+  EXPECT_EQ(Next(state, 1'100, kDone), CallAt(Kind::kDetach, 1'100, 1'100));
+  EXPECT_EQ(Next(state, 1'200, NotYet()), CallAt(Kind::kReadDetach, 11'200, 601'200));
+  EXPECT_EQ(Next(state, 11'200, NotYet()), CallAt(Kind::kReadDetach, 21'200, 601'200));
+  EXPECT_EQ(Next(state, 21'200, kDone), CallAt(Kind::kTerminate, 21'200, 21'200));
+  EXPECT_EQ(Next(state, 21'300, kDone), CallAt(Kind::kReadTermination, 31'300, 201'300));
+  EXPECT_EQ(Next(state, 31'300, NotYet()), CallAt(Kind::kReadTermination, 41'300, 201'300));
   EXPECT_EQ(state.operation->outcome, Outcome::kRunning);
-  next(41'300, kDone);
+  Next(state, 41'300, kDone);
   EXPECT_EQ(state.operation->outcome, Outcome::kSucceeded);
   EXPECT_EQ(state.last_event_ms, kStart + 41'300);
   EXPECT_EQ(state.operation->node, "node-a");
@@ -336,28 +339,21 @@ TEST(ReplicatorOperationTest, EachCallOfAScaleInHasItsTimes) {
 TEST(ReplicatorOperationTest, EachCallOfAScaleOutHasItsTimesAndALostInstanceIsForgotten) {
   ReplicatorState state;
   StartScaleOut(8, kStart, &state);
-  const auto next = [&](int64_t after_ms, const ReplicatorAnswer& answer) {
-    Answer({}, answer, kStart + after_ms, &state);
-    return state.operation->call;
-  };
-  const auto call = [](Kind kind, int64_t at_ms, int64_t until_ms) {
-    return ReplicatorCall{kind, kStart + at_ms, kStart + until_ms};
-  };
-  EXPECT_EQ(next(0, kDone), call(Kind::kReadInstances, 500, 180'000));
-  EXPECT_EQ(next(500, Error()), call(Kind::kReadInstances, 1'000, 180'000));
-  EXPECT_EQ(next(1'000, kDone), call(Kind::kFindNewest, 11'000, 301'000));
-  EXPECT_EQ(next(11'000, NotYet()), call(Kind::kFindNewest, 21'000, 301'000));
+  EXPECT_EQ(Next(state, 0, kDone), CallAt(Kind::kReadInstances, 500, 180'000));
+  EXPECT_EQ(Next(state, 500, Error()), CallAt(Kind::kReadInstances, 1'000, 180'000));
+  EXPECT_EQ(Next(state, 1'000, kDone), CallAt(Kind::kFindNewest, 11'000, 301'000));
+  EXPECT_EQ(Next(state, 11'000, NotYet()), CallAt(Kind::kFindNewest, 21'000, 301'000));
   const ReplicatorAnswer newest = {ReplicatorAnswer::kDone, "i-new", kStart};
-  EXPECT_EQ(next(21'000, newest), call(Kind::kFindMember, 31'000, 321'000));
-  EXPECT_EQ(next(31'000, NotYet()), call(Kind::kFindMember, 41'000, 321'000));
+  EXPECT_EQ(Next(state, 21'000, newest), CallAt(Kind::kFindMember, 31'000, 321'000));
+  EXPECT_EQ(Next(state, 31'000, NotYet()), CallAt(Kind::kFindMember, 41'000, 321'000));
   EXPECT_EQ(state.failure_count, 0);
   // It does not join.
-  EXPECT_EQ(next(321'000, NotYet()), call(Kind::kTerminate, 321'000, 321'000));
+  EXPECT_EQ(Next(state, 321'000, NotYet()), CallAt(Kind::kTerminate, 321'000, 321'000));
   EXPECT_EQ(state.failure_count, 1);
   EXPECT_EQ(state.operation->instance, "i-new");
-  EXPECT_EQ(next(321'000, NotYet()), call(Kind::kReadTermination, 331'000, 501'000));
+  EXPECT_EQ(Next(state, 321'000, NotYet()), CallAt(Kind::kReadTermination, 331'000, 501'000));
   EXPECT_EQ(state.operation->instance, "i-new");
-  EXPECT_EQ(next(331'000, kDone), call(Kind::kFindNewest, 341'000, 631'000));
+  EXPECT_EQ(Next(state, 331'000, kDone), CallAt(Kind::kFindNewest, 341'000, 631'000));
   EXPECT_EQ(state.operation->instance, "");
   EXPECT_EQ(state.operation->outcome, Outcome::kRunning);
 }

@@ -13,17 +13,9 @@
 #include "gtest/gtest.h"
 #include "tests/engine/policy/sample_pools.h"
 
-namespace ebb::replicator_policy_test {
+namespace ebb::policy_test::replicator_policy_test {
 namespace {
 
-using policy_test::AddPod;
-using policy_test::ExpectKeys;
-using policy_test::Figure;
-using policy_test::kGib;
-using policy_test::kNow;
-using policy_test::Make;
-using policy_test::Pool;
-using policy_test::Sample;
 using ::testing::ElementsAre;
 
 TEST(ReplicatorPolicyTest, ReplicatorGrowsAtTheThirdRequest) {
@@ -304,4 +296,4 @@ TEST(ReplicatorPolicyTest, ReplicatorsProblemsAreTold) {
 }
 
 }  // namespace
-}  // namespace ebb::replicator_policy_test
+}  // namespace ebb::policy_test::replicator_policy_test

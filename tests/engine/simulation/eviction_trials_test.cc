@@ -10,6 +10,7 @@
 #include "engine/make_plan.h"
 #include "gtest/gtest.h"
 #include "tests/engine/planning.h"
+#include "tests/engine/simulation/tight_cluster.h"
 #include "tests/testing/cluster_builder.h"
 
 namespace ebb::eviction_trials_test {
@@ -35,19 +36,7 @@ class EvictionTrialsTest : public ::testing::Test {
   EvictionTrials Run(size_t trials = 10) const {
     return RunEvictionTrials(*snapshot_, made_.plan, {.trials = trials, .seed = 3});
   }
-  // Two nodes to fill, each with room for a large pod or two small ones.  The plan packs the small
-  // ones onto one of them; the scheduler spreads them.
-  void MakeTight() {
-    Make(Cluster()
-             .Add(Node("one").Cpu(4000))
-             .Add(Node("two").Cpu(4000))
-             .Add(Node("x").Cpu(1000))
-             .Add(Node("y").Cpu(1000))
-             .Add(Pod("small-1").On("one").Cpu(500))
-             .Add(Pod("small-2").On("one").Cpu(500))
-             .Add(Pod("large").On("two").Cpu(1000)),
-         {"one", "two"});
-  }
+  void MakeTight() { Make(test::TightCluster(), {"one", "two"}); }
 
   std::optional<ClusterSnapshot> snapshot_;
   NodeGroups groups_;

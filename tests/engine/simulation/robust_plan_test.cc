@@ -12,6 +12,7 @@
 #include "engine/verify.h"
 #include "gtest/gtest.h"
 #include "tests/engine/planning.h"
+#include "tests/engine/simulation/tight_cluster.h"
 #include "tests/testing/cluster_builder.h"
 
 namespace ebb::robust_plan_test {
@@ -214,15 +215,7 @@ TEST_F(RobustPlanTest, AShareIsFromNoneToAll) {
 
 // Either of the two nodes may stay: the last does.
 TEST_F(RobustPlanTest, WhereBothWaysLeaveAsManyTheLastNodesStay) {
-  Make(Cluster()
-           .Add(Node("one").Cpu(4000))
-           .Add(Node("two").Cpu(4000))
-           .Add(Node("x").Cpu(1000))
-           .Add(Node("y").Cpu(1000))
-           .Add(Pod("small-1").On("one").Cpu(500))
-           .Add(Pod("small-2").On("one").Cpu(500))
-           .Add(Pod("large").On("two").Cpu(1000)),
-       {"one", "two"});
+  Make(test::TightCluster(), {"one", "two"});
   ASSERT_EQ(made_.plan.remove.size(), 2u) << test::Removals(*snapshot_, made_.plan);
   const PlanResult robust = Robust(0);
   ASSERT_EQ(robust.plan.remove.size(), 1u);
