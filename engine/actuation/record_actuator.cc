@@ -64,6 +64,17 @@ absl::Status RecordActuator::Grow(std::string_view group, int64_t size, int64_t 
   return absl::OkStatus();
 }
 
+absl::Status RecordActuator::Taint(std::string_view node, const NodeTaint& taint, bool put,
+                                   int64_t now_s) {
+  const auto [told, is_new] = taints_.try_emplace({std::string(node), taint.key}, put);
+  if (!is_new && told->second == put) return absl::OkStatus();
+  told->second = put;
+  tell_(put ? absl::StrCat(now_s, " taint ", Absl(node), " ", taint.key, "=", taint.value, ":",
+                           taint.effect)
+            : absl::StrCat(now_s, " untaint ", Absl(node), " ", taint.key));
+  return absl::OkStatus();
+}
+
 absl::StatusOr<ActuatorStatus> RecordActuator::Status(int64_t) {
   return ActuatorStatus{.running = {}, .results = results_, .recent_evictions = {}};
 }
