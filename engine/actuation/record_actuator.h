@@ -61,9 +61,10 @@ class RecordActuator : public Actuator {
 
   const Tell tell_;
   std::vector<DeletionOrder> done_;
-  std::map<std::string, bool> soft_taints_;                     // As they were last told.
-  std::map<std::string, int64_t> grown_to_;                     // By group.
-  std::map<std::pair<std::string, std::string>, bool> taints_;  // By node and key, as told last.
+  std::map<std::string, bool> soft_taints_;  // As they were last told.
+  std::map<std::string, int64_t> grown_to_;  // By group.
+  // By node and key, as told last; absent: taken off.
+  std::map<std::string, std::map<std::string, std::optional<NodeTaint>>, std::less<>> taints_;
   std::vector<DeletionResult> results_;
 };
 
