@@ -12,6 +12,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "base/nearest.h"
 #include "base/printable.h"
@@ -40,6 +41,14 @@ bool IsCalled(std::string_view name, const LabelGroup& group) {
   return name.size() == group.identity.size() + 1 + group.name.size() &&
          name.starts_with(group.identity) && name[group.identity.size()] == '=' &&
          name.ends_with(group.name);
+}
+
+// A UUID in its usual form of 36 characters.
+bool IsUuid(std::string_view text) {
+  constexpr std::string_view kForm = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+  return std::ranges::equal(text, kForm, [](char c, char form) {
+    return form == '-' ? c == '-' : c != '-' && absl::ascii_isxdigit(static_cast<unsigned char>(c));
+  });
 }
 
 // Labels of nodes that run the API server or etcd: kubeadm's, and those of RKE, k3s and MicroK8s.
@@ -117,19 +126,67 @@ class Labels {
   [[nodiscard]] bool Selects(const GroupRule& rule, NodeId node,
                              const std::optional<LabelGroup>& group) const {
     if (rule.node_selector.empty()) {
-      return group && IsCalled(rule.group.name, *group);
+      return (group && IsCalled(rule.group.name, *group)) ||
+             IsCalledOtherwise(rule.group.name, node) || IsMachineOfRule(rule, node);
     }
     return std::ranges::all_of(rule.node_selector, [&](const auto& label) {
       return Value(node, Find(label.first)) == label.second;
     });
   }
 
+  // Whether the machine's names, and no label, put the node into the rule's group, which is then
+  // one of its own: two instance groups of one node pool are two groups to the autoscaler.
+  [[nodiscard]] bool IsMachineOfRule(const GroupRule& rule, NodeId node) const {
+    if (!rule.cloud) return false;
+    const NodeInfo& info = catalog_.node(node);
+    return IsMachineOf(*rule.cloud, {.name = catalog_.Text(info.name),
+                                     .provider_id = catalog_.Text(info.provider_id),
+                                     .zone = Value(node, zone_).value_or("")});
+  }
+
  private:
+  [[nodiscard]] bool Counts(const GroupLabel& label, NodeId node) const {
+    if (Value(node, keys_[static_cast<size_t>(&label - kGroupLabels.data())]).value_or("").empty())
+      return false;
+    return label.only_scheme.empty() || label.only_scheme == SchemeOfProviderId(node);
+  }
+
   [[nodiscard]] const GroupLabel* KnownLabel(NodeId node) const {
-    for (size_t l = 0; l < kGroupLabels.size(); ++l) {
-      if (!Value(node, keys_[l]).value_or("").empty()) return &kGroupLabels[l];
+    for (const GroupLabel& label : kGroupLabels) {
+      if (Counts(label, node)) return &label;
     }
     return nullptr;
+  }
+
+  // Whether another label of the node's provider has the name, as the id of a pool does, or the
+  // name is that of an Auto Scaling group that EKS, eksctl or kOps made.
+  [[nodiscard]] bool IsCalledOtherwise(std::string_view name, NodeId node) const {
+    const GroupLabel* const known = KnownLabel(node);
+    if (known == nullptr || known->managed_by == PoolManager::kKarpenter) return false;
+    for (const GroupLabel& label : kGroupLabels) {
+      if (label.provider.empty() || label.provider != known->provider || !Counts(label, node)) {
+        continue;
+      }
+      const std::string_view value = *Value(node, keys_[&label - kGroupLabels.data()]);
+      if (IsCalled(name, {label.key, value})) return true;
+    }
+    return IsAutoScalingGroup(name, node);
+  }
+
+  // EKS's eks-NODEGROUP-UUID, eksctl's eksctl-CLUSTER-nodegroup-NODEGROUP-NodeGroup-TEXT or kOps's
+  // INSTANCEGROUP.CLUSTER.
+  [[nodiscard]] bool IsAutoScalingGroup(std::string_view name, NodeId node) const {
+    if (const auto group = Value(node, eks_group_)) {
+      const std::string prefix = absl::StrCat("eks-", Absl(*group), "-");
+      if (name.starts_with(prefix) && IsUuid(name.substr(prefix.size()))) return true;
+    }
+    const auto instance_group = Value(node, kops_group_);
+    if (instance_group && name.starts_with(absl::StrCat(Absl(*instance_group), "."))) return true;
+    const auto cluster = Value(node, eksctl_cluster_);
+    const auto group = Value(node, eksctl_group_);
+    return cluster && group &&
+           name.starts_with(
+               absl::StrCat("eksctl-", Absl(*cluster), "-nodegroup-", Absl(*group), "-NodeGroup-"));
   }
 
   // Any value where `value` is empty.
@@ -159,6 +216,11 @@ class Labels {
   const Key virtual_kubelet_ = Find("virtual-kubelet.io/provider");
   const Key compute_type_ = Find("eks.amazonaws.com/compute-type");
   const Key gke_dra_ = Find("cloud.google.com/gke-gpu-dra-driver");
+  const Key zone_ = Find("topology.kubernetes.io/zone");
+  const Key eks_group_ = Find("eks.amazonaws.com/nodegroup");
+  const Key kops_group_ = Find("kops.k8s.io/instancegroup");
+  const Key eksctl_cluster_ = Find("alpha.eksctl.io/cluster-name");
+  const Key eksctl_group_ = Find("alpha.eksctl.io/nodegroup-name");
 };
 
 // What makes a group: its rule, if that selects nodes by their labels, else its label; or
@@ -199,7 +261,7 @@ class Grouping {
     place.rule = RuleOf(node, label);
     if (place.rule != nullptr && !place.rule->autoscaled) {
       place.none = NoGroupReason::kExcluded;
-    } else if (place.rule != nullptr && !place.rule->node_selector.empty()) {
+    } else if (place.rule != nullptr && MakesAGroup(*place.rule, node, label)) {
       place.key.rule = place.rule;
     } else if (label) {
       place.key.label = *label;
@@ -216,6 +278,13 @@ class Grouping {
   }
 
  private:
+  // Whether the nodes that the rule selects are a group for that reason alone.
+  [[nodiscard]] bool MakesAGroup(const GroupRule& rule, NodeId node,
+                                 const std::optional<LabelGroup>& label) const {
+    return !rule.node_selector.empty() ||
+           (!(label && IsCalled(rule.group.name, *label)) && labels_.IsMachineOfRule(rule, node));
+  }
+
   [[nodiscard]] const GroupRule* RuleOf(NodeId node, const std::optional<LabelGroup>& label) const {
     for (const GroupRule& rule : rules_.rules) {
       if (labels_.Selects(rule, node, label)) return &rule;
@@ -263,6 +332,19 @@ class RuleChecker {
   RuleChecker(const Catalog& catalog, const GroupRules& rules)
       : catalog_(catalog), rules_(rules), grouping_(catalog, rules) {}
 
+  absl::Status CheckMinimums() && {
+    Match();
+    if (!unruled_) return absl::OkStatus();
+    std::string lost;
+    for (size_t r = 0; r < rules_.rules.size(); ++r) {
+      const GroupRule& rule = rules_.rules[r];
+      if (!rule.size_from_flag || rule.group.min_size == 0) continue;
+      if (matches_[r].nodes > 0 || matches_[r].unmanaged > 0) continue;
+      absl::StrAppend(&lost, lost.empty() ? "" : "\n", Lost(r));
+    }
+    return lost.empty() ? absl::OkStatus() : absl::FailedPreconditionError(lost);
+  }
+
   std::vector<InputWarning> Run() && {
     CheckGroupLabel();
     Match();
@@ -298,6 +380,26 @@ class RuleChecker {
     return absl::StrCat("nodeGroups[", rule, "] (", Printable(rules_.rules[rule].group.name), ")");
   }
 
+  // What is wrong with rule r, which gives a minimum and no node.
+  [[nodiscard]] std::string Lost(size_t r) const {
+    constexpr size_t kNamesMax = 5;
+    const NodeGroup& group = rules_.rules[r].group;
+    const std::vector<std::string> names = GroupNames();
+    std::string known;
+    for (size_t i = 0; i < names.size() && i < kNamesMax; ++i) {
+      absl::StrAppend(&known, i == 0 ? "" : ", ", Printable(names[i]));
+    }
+    if (names.size() > kNamesMax) {
+      absl::StrAppend(&known, " and ", names.size() - kNamesMax, " more");
+    }
+    const std::string meant = DidYouMean(group.name, names);
+    return absl::StrCat(rules_.file, ": ", Name(r), ": no node is in a group of that name", meant,
+                        meant.empty() ? ", so" : " So", " its minimum of ", group.min_size,
+                        " would protect no node; the groups of this cluster are: ", known,
+                        "; a file for --node-groups can tell the group's nodes by labels, or give "
+                        "0 as its minimum");
+  }
+
   void Match() {
     matches_.resize(rules_.rules.size());
     for (uint32_t n = 0; n < catalog_.nodes(); ++n) {
@@ -315,7 +417,7 @@ class RuleChecker {
           continue;
         }
         ++matches.nodes;
-        if (rules_.rules[r].node_selector.empty()) matches.groups.insert(*label);
+        if (rules_.rules[r].node_selector.empty() && label) matches.groups.insert(*label);
         if (!first) {
           first = r;
         } else {
@@ -323,6 +425,7 @@ class RuleChecker {
           matches.lost_to.insert(*first);
         }
       }
+      unruled_ = unruled_ || (managed && label && !first);
     }
   }
 
@@ -445,6 +548,7 @@ class RuleChecker {
   const GroupRules& rules_;
   const Grouping grouping_;
   std::vector<Matches> matches_;  // By place in the rules.
+  bool unruled_ = false;          // Some group has a node that no rule selects.
   std::vector<InputWarning> warnings_;
 };
 
@@ -606,11 +710,16 @@ void SetGroupSizes(std::span<const GroupSize> sizes, GroupRules& rules) {
     rule_of.try_emplace(rules.rules[i].group.name, i);
   }
   for (const GroupSize& size : sizes) {
-    std::string name = size.name;
-    // GCE and Cluster API name a group by its path; nodes carry the last part of it.
-    // A name such as karpenter.sh/nodepool=default is one of ours.
-    if (name.find('=') == std::string::npos) name.erase(0, name.rfind('/') + 1);
-    const auto [at, is_new] = rule_of.try_emplace(name, rules.rules.size());
+    const std::optional<CloudGroupName> cloud = ReadCloudGroupName(size.name);
+    const std::string& name = cloud ? cloud->name : size.name;
+    // Instance groups of two zones may have one name.
+    const std::string key = cloud && !cloud->zone.empty()
+                                ? absl::StrCat(cloud->project, "/", cloud->zone, "/", name)
+                                : name;
+    const auto in_file = rule_of.find(name);
+    const auto [at, is_new] = in_file != rule_of.end()
+                                  ? std::pair(in_file, false)
+                                  : rule_of.try_emplace(key, rules.rules.size());
     if (is_new) {
       rules.rules.emplace_back().group.name = name;
       if (!rules.file.ends_with("--nodes"))
@@ -619,6 +728,8 @@ void SetGroupSizes(std::span<const GroupSize> sizes, GroupRules& rules) {
     NodeGroup& group = rules.rules[at->second].group;
     group.min_size = size.min_size;
     group.max_size = size.max_size;
+    rules.rules[at->second].cloud = cloud;
+    rules.rules[at->second].size_from_flag = true;
   }
 }
 
@@ -681,6 +792,11 @@ std::vector<InputWarning> GroupWarnings(const Catalog& catalog, const GroupRules
 void AddGroupWarnings(const Catalog& catalog, const GroupRules& rules,
                       std::vector<InputWarning>& warnings) {
   std::ranges::move(GroupWarnings(catalog, rules), std::back_inserter(warnings));
+}
+
+absl::Status CheckMinimums(const Catalog& catalog, const GroupRules& rules) {
+  if (std::ranges::none_of(rules.rules, &GroupRule::size_from_flag)) return absl::OkStatus();
+  return RuleChecker(catalog, rules).CheckMinimums();
 }
 
 const GroupRule* FindRule(const GroupRules& rules, std::string_view name) {

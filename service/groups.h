@@ -7,7 +7,10 @@
 // one group, `default`; where some have one, the others are in no group.  A group's size
 // is its number of nodes, its minimum 0.
 //
-// Names:   the label's value; `label=value` where another group has that name too.
+// Names:   the label's value; `label=value` where another group has that name too.  A rule may
+//          also name a group by another label of the same provider (the id of a pool), by its
+//          Auto Scaling group where EKS, eksctl or kOps made that, or, without a group label, by
+//          the machines' names (cloud_group_name.h).
 //
 // No group holds what no autoscaler removes: control-plane nodes, virtual kubelets and
 // Fargate nodes.  NodeGroups::no_group_reason says why a node is in none.
@@ -48,8 +51,10 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "engine/node_groups.h"
+#include "service/cloud_group_name.h"
 #include "snapshot/catalog.h"
 #include "snapshot/import/input_warning.h"
 
@@ -61,6 +66,8 @@ struct GroupLabel {
   PoolManager managed_by = PoolManager::kClusterAutoscaler;
   // The autoscaler's cloud provider of such nodes; empty: spec.providerID tells.
   std::string_view provider = "";
+  // The label counts only on nodes whose spec.providerID has this scheme; empty: on all.
+  std::string_view only_scheme = "";
 };
 
 // In the order in which they are looked for.  Karpenter's come first: a node that has one is
@@ -76,6 +83,30 @@ inline constexpr auto kGroupLabels = std::to_array<GroupLabel>({
     {"agentpool", "kubernetes.azure.com/agentpool", {}, "azure"},
     {"kops.k8s.io/instancegroup", "kops.k8s.io/instancegroup"},
     {"doks.digitalocean.com/node-pool", "doks.digitalocean.com/node-pool", {}, "digitalocean"},
+    {"doks.digitalocean.com/node-pool-id",
+     "doks.digitalocean.com/node-pool-id",
+     {},
+     "digitalocean"},
+    {"hcloud/node-group", "hcloud/node-group", {}, "hcloud"},
+    {"lke.linode.com/pool-id", "lke.linode.com/pool-id", {}, "linode"},
+    {"kubernetes.civo.com/civo-node-pool", "kubernetes.civo.com/civo-node-pool", {}, "civo"},
+    {"kubernetes.civo.com/node-pool", "kubernetes.civo.com/civo-node-pool", {}, "civo"},
+    {"k8s.scaleway.com/pool-name", "k8s.scaleway.com/pool-name", {}, "scaleway"},
+    {"k8s.scaleway.com/pool", "k8s.scaleway.com/pool", {}, "scaleway"},
+    {"ibm-cloud.kubernetes.io/worker-pool-name",
+     "ibm-cloud.kubernetes.io/worker-pool-name",
+     {},
+     "ibm"},
+    {"ibm-cloud.kubernetes.io/worker-pool-id", "ibm-cloud.kubernetes.io/worker-pool-id", {}, "ibm"},
+    {"yandex.cloud/node-group-id", "yandex.cloud/node-group-id", {}, "yandex"},
+    {"vke.vultr.com/node-pool", "vke.vultr.com/node-pool", {}, "vultr"},
+    {"node.exoscale.net/nodepool-id", "node.exoscale.net/nodepool-id", {}, "exoscale"},
+    {"alibabacloud.com/nodepool-id", "alibabacloud.com/nodepool-id", {}, "alicloud"},
+    {"node.alibabacloud.com/nodepool-id", "alibabacloud.com/nodepool-id", {}, "alicloud"},
+    {"compute.coreweave.com/node-pool", "compute.coreweave.com/node-pool", {}, "coreweave"},
+    {"compute.coreweave.com/node-pool-uid", "compute.coreweave.com/node-pool-uid", {}, "coreweave"},
+    {"magnum.openstack.org/nodegroup", "magnum.openstack.org/nodegroup", {}, "openstack"},
+    {"worker.gardener.cloud/pool", "worker.gardener.cloud/pool"},
     {"node.cluster.x-k8s.io/machine-deployment",
      "node.cluster.x-k8s.io/machine-deployment",
      {},
@@ -85,7 +116,11 @@ inline constexpr auto kGroupLabels = std::to_array<GroupLabel>({
      {},
      "clusterapi"},
     {"oci.oraclecloud.com/node-pool", "oci.oraclecloud.com/node-pool", {}, "oci"},
+    {"nodepool", "nodepool"},  // OVHcloud's.
     {"nodegroup", "nodegroup"},
+    // Too common a word for other clouds.
+    {"pool", "pool", {}, "equinixmetal", "equinixmetal"},
+    {"pool", "pool", {}, "cherryservers", "cherryservers"},
 });
 
 // The label by which the autoscaler's cloud provider knows nodes with a GPU.  A provider
@@ -114,6 +149,8 @@ inline constexpr std::string_view kGroupOfAll = "default";
 // What a file says.
 struct GroupRule {
   NodeGroup group;
+  std::optional<CloudGroupName> cloud;  // What group.name is to a cloud provider.
+  bool size_from_flag = false;          // The sizes are --nodes'.
   bool autoscaled = true;
   bool has_target_size = false;
   std::vector<std::pair<std::string, std::string>> node_selector;
@@ -128,11 +165,12 @@ struct GroupRules {
 
 // The smallest and largest size of a group, as the autoscaler's --nodes gives them.
 struct GroupSize {
-  std::string name;  // Of a path, as GCE and Cluster API name groups, the last part counts.
+  std::string name;  // As ReadCloudGroupName takes it.
   int64_t min_size = 0;
   int64_t max_size = 0;
 };
-// Lets `sizes` count over what the rules say, in their order.
+// Lets `sizes` count over what the rules say, in their order.  A name that ReadCloudGroupName
+// does not take is kept as it is.
 void SetGroupSizes(std::span<const GroupSize> sizes, GroupRules& rules);
 
 absl::StatusOr<GroupRules> ReadGroupFile(const std::string& path);
@@ -150,6 +188,10 @@ std::vector<InputWarning> GroupWarnings(const Catalog& catalog, const GroupRules
 // Adds them to what else is warned of.
 void AddGroupWarnings(const Catalog& catalog, const GroupRules& rules,
                       std::vector<InputWarning>& warnings);
+// FailedPrecondition where a minimum of --nodes would be lost: no node is in a group of that
+// name, the minimum is above 0, and some node is in a group for which no rule speaks, so that
+// the nodes that it protects may be there under another name.
+absl::Status CheckMinimums(const Catalog& catalog, const GroupRules& rules);
 
 // The rule for the group that is called `name`, if it is one that names groups and there
 // is one; else null.

@@ -70,6 +70,9 @@ int RunDry(const DryRunOptions& options, std::ostream& out, std::ostream& err) {
   if (!live.ok()) return Fail(live.status(), err);
   absl::StatusOr<LiveCluster::Version> judged = (*live)->Judged();
   if (!judged.ok()) return Fail(judged.status(), err);
+  if (absl::Status s = CheckMinimums(judged->cluster.snapshot.catalog(), options.groups); !s.ok()) {
+    return Fail(s, err);
+  }
   AddGroupWarnings(judged->cluster.snapshot.catalog(), options.groups, judged->cluster.warnings);
   PrintLoadWarnings(judged->cluster, err);
   DumpSource dump(**live, judged->cluster, options.groups);

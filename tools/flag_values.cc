@@ -14,6 +14,7 @@
 #include "base/nearest.h"
 #include "base/printable.h"
 #include "base/time_range.h"
+#include "service/cloud_group_name.h"
 #include "snapshot/formats/duration.h"
 #include "snapshot/formats/rfc3339.h"
 
@@ -88,7 +89,9 @@ std::optional<MinMaxParts> MinMaxOf(std::string_view text) {
 std::optional<GroupSizeParts> GroupSizeOf(std::string_view text) {
   const size_t first = text.find(':');
   const size_t second = first == std::string_view::npos ? first : text.find(':', first + 1);
-  if (second == std::string_view::npos || second + 1 == text.size()) return std::nullopt;
+  if (second == std::string_view::npos || !ReadCloudGroupName(text.substr(second + 1))) {
+    return std::nullopt;
+  }
   const auto sizes = MinMaxOf(text.substr(0, second));
   if (!sizes) return std::nullopt;
   return GroupSizeParts{
@@ -202,7 +205,8 @@ CLI::Validator MinMax(int64_t max) {
 
 CLI::Validator GroupSize(int64_t max) {
   const std::string range = fmt::format("0 to {} each", max);
-  return Make(ValueKind::kGroupSize, range, "a group with its size such as 1:10:general, " + range,
+  return Make(ValueKind::kGroupSize, range,
+              "a group with its size such as 1:10:general or 1:10:cpx31:fsn1:general, " + range,
               [max](std::string_view text) {
                 const auto parts = GroupSizeOf(text);
                 return parts && parts->max <= max;
@@ -212,7 +216,9 @@ CLI::Validator GroupSize(int64_t max) {
 CLI::Validator NodesOrGroupSize(int64_t nodes_max, int64_t max) {
   const std::string range = fmt::format("1 to {}, or 0 to {} each", nodes_max, max);
   return Make(ValueKind::kNodesOrGroupSize, range,
-              "a number of nodes, or a group with its size such as 1:10:general, " + range,
+              "a number of nodes, or a group with its size such as 1:10:general or "
+              "1:10:cpx31:fsn1:general, " +
+                  range,
               [nodes_max, max](std::string_view text) {
                 if (const auto nodes = Whole<int64_t>(text)) {
                   return *nodes >= 1 && *nodes <= nodes_max;

@@ -58,7 +58,8 @@ CLI::Validator Duration();
 CLI::Validator Time();
 // "8:320000": whole numbers up to `max`, the first not above the second.
 CLI::Validator MinMax(int64_t max);
-// "1:10:NAME", a node group with its smallest and largest size.
+// "1:10:NAME", a node group with its smallest and largest size; NAME as ReadCloudGroupName takes
+// it.
 CLI::Validator GroupSize(int64_t max);
 // A whole number from 1 to `nodes_max`, or a GroupSize.
 CLI::Validator NodesOrGroupSize(int64_t nodes_max, int64_t max);

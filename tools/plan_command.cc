@@ -84,9 +84,10 @@ void AddInputFlags(PlanCommand& command, CLI::App& app) {
       ->check(values::File())
       ->type_name("FILE")
       ->group(group);
-  app.add_option("--nodes", command.nodes,
-                 "Smallest and largest size of a node group, over what --node-groups says of it; "
-                 "may be given often")
+  app.add_option(
+         "--nodes", command.nodes,
+         "Smallest and largest size of a node group, over what --node-groups says of it, as "
+         "cloud providers of the autoscaler spell it; may be given often")
       ->check(values::GroupSize(kGroupSizeMax))
       ->type_name("MIN:MAX:NAME")
       ->allow_extra_args(false)
@@ -492,6 +493,7 @@ PlanTime PlanCommand::TimeFor(const LoadedCluster& cluster) const {
 }
 
 absl::StatusOr<int64_t> PlanCommand::Accept(const GroupRules& rules, LoadedCluster& cluster) const {
+  if (absl::Status s = CheckMinimums(cluster.snapshot.catalog(), rules); !s.ok()) return s;
   AddGroupWarnings(cluster.snapshot.catalog(), rules, cluster.warnings);
   if (over_time.app != nullptr) {
     if (auto warning = FlagsNotHonoured(*over_time.app)) cluster.warnings.push_back(*warning);

@@ -90,6 +90,15 @@ Evaluated Evaluate(const SizedPool& pool, const EvalInput& input, SizingState& s
   return evaluated;
 }
 
+// Nodes on which a taint is put, or of which it is taken off.
+std::vector<std::string> TaintsOf(const PolicyDecision& decision, bool put) {
+  std::vector<std::string> nodes;
+  for (const PolicyTaint& taint : decision.taints) {
+    if (taint.put == put) nodes.push_back(taint.node);
+  }
+  return nodes;
+}
+
 std::string Signed(int64_t delta) { return fmt::format("{:+}", delta); }
 
 void Print(const Evaluated& evaluated, std::ostream& out) {
@@ -108,6 +117,15 @@ void Print(const Evaluated& evaluated, std::ostream& out) {
   figures.Indent(2);
   for (const PolicyFigure& figure : decision.figures) figures.AddRow({figure.name, figure.value});
   if (!figures.empty()) figures.Print(out);
+  const auto add_nodes = [&](std::string_view what, const std::vector<std::string>& nodes) {
+    if (nodes.empty()) return;
+    out << "  " << what << ":";
+    for (const std::string& node : nodes) out << " " << Printable(node);
+    out << "\n";
+  };
+  add_nodes("takes the taint off", TaintsOf(decision, false));
+  add_nodes("taints", TaintsOf(decision, true));
+  add_nodes("removes tainted nodes", decision.remove);
   if (decision.direction != PolicyDirection::kDown || !decision.candidates) return;
   const size_t shown = std::min<size_t>(decision.candidates->size(), 5);
   out << (shown == 0 ? "  no node may go" : "  first to go:");
@@ -121,16 +139,23 @@ Json AsJson(const Evaluated& evaluated) {
   for (const PolicyFigure& figure : decision.figures) {
     figures.push_back({{"name", figure.name}, {"value", figure.value}});
   }
-  return {{"pool", evaluated.pool->name},
-          {"policy", evaluated.pool->policy_name},
-          {"nodes", evaluated.nodes},
-          {"delta", decision.delta},
-          {"direction", Name(decision.direction)},
-          {"reason", decision.reason},
-          {"deniedBy", decision.denied_by},
-          {"figures", std::move(figures)},
-          {"candidates", decision.candidates ? Json(*decision.candidates) : Json()},
-          {"warnings", decision.warnings}};
+  Json json = {{"pool", evaluated.pool->name},
+               {"policy", evaluated.pool->policy_name},
+               {"nodes", evaluated.nodes},
+               {"delta", decision.delta},
+               {"direction", Name(decision.direction)},
+               {"reason", decision.reason},
+               {"deniedBy", decision.denied_by},
+               {"figures", std::move(figures)},
+               {"candidates", decision.candidates ? Json(*decision.candidates) : Json()},
+               {"warnings", decision.warnings}};
+  const auto add_nodes = [&](const char* what, const std::vector<std::string>& nodes) {
+    if (!nodes.empty()) json[what] = nodes;
+  };
+  add_nodes("untaint", TaintsOf(decision, false));
+  add_nodes("taint", TaintsOf(decision, true));
+  add_nodes("removeTainted", decision.remove);
+  return json;
 }
 
 // Takes the pools that nodes tell of in.

@@ -166,8 +166,12 @@ int RunSimulation(const RunFlags& flags, std::ostream& out, std::ostream& err) {
   }
   PoolStories stories;
   bool warned = false;
+  absl::Status minimums;
   SimulatedCluster::GroupsOf groups_with = [&](const Catalog& catalog) {
-    if (!std::exchange(warned, true)) PrintInputWarnings(GroupWarnings(catalog, *rules), err);
+    if (!std::exchange(warned, true)) {
+      minimums = CheckMinimums(catalog, *rules);
+      PrintInputWarnings(GroupWarnings(catalog, *rules), err);
+    }
     return groups_of(catalog);
   };
   if (*pools != nullptr) SizePools(**pools, stories, options, groups_with);
@@ -180,6 +184,7 @@ int RunSimulation(const RunFlags& flags, std::ostream& out, std::ostream& err) {
   absl::StatusOr<SimulationResult> made = ebb::Simulate(read, groups_with, options);
   beside.join();
   progress.Done();
+  if (!minimums.ok()) return Fail(minimums, err);
   if (!made.ok()) return Fail(made.status(), err);
   if (!compared->ok()) return Fail(compared->status(), err);
   const SimulationStory story{

@@ -70,6 +70,14 @@ struct DeletionOrder {
 
 enum class DeletionPhase : uint8_t { kTainted, kDraining, kDrained, kDeleting, kFailed };
 
+// A taint that is neither the soft nor the hard one.
+struct NodeTaint {
+  std::string key;
+  std::string value = {};
+  std::string effect = {};  // "NoSchedule", "PreferNoSchedule" or "NoExecute".
+  friend bool operator==(const NodeTaint&, const NodeTaint&) = default;
+};
+
 struct RunningDeletion {
   std::string node;
   std::string group = {};
@@ -116,6 +124,16 @@ class Actuator {
     (void)size, (void)now_s;
     return absl::UnimplementedError(
         absl::StrCat("group ", Absl(group), " cannot grow: this actuator makes no machines"));
+  }
+
+  // Puts a taint of a policy on a node, or takes off all that have its key.  A node that has one of
+  // the key keeps it as it is.
+  // Errors: Unimplemented: it cannot; InvalidArgument: the key is the soft or the hard taint's.
+  virtual absl::Status Taint(std::string_view node, const NodeTaint& taint, bool put,
+                             int64_t now_s) {
+    (void)put, (void)now_s;
+    return absl::UnimplementedError(
+        absl::StrCat("node ", Absl(node), ": this actuator sets no taint ", taint.key));
   }
 
   virtual absl::StatusOr<ActuatorStatus> Status(int64_t now_s) = 0;

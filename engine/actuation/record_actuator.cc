@@ -64,6 +64,17 @@ absl::Status RecordActuator::Grow(std::string_view group, int64_t size, int64_t 
   return absl::OkStatus();
 }
 
+absl::Status RecordActuator::Taint(std::string_view node, const NodeTaint& taint, bool put,
+                                   int64_t now_s) {
+  const auto [told, is_new] = taints_[std::string(node)].try_emplace(taint.key);
+  if (!is_new && told->second.has_value() == put) return absl::OkStatus();
+  told->second = put ? std::optional(taint) : std::nullopt;
+  tell_(put ? absl::StrCat(now_s, " taint ", Absl(node), " ", taint.key, "=", taint.value, ":",
+                           taint.effect)
+            : absl::StrCat(now_s, " untaint ", Absl(node), " ", taint.key));
+  return absl::OkStatus();
+}
+
 absl::StatusOr<ActuatorStatus> RecordActuator::Status(int64_t) {
   return ActuatorStatus{.running = {}, .results = results_, .recent_evictions = {}};
 }
@@ -108,16 +119,31 @@ void DeductingSource::Deduct(const DeletionOrder& order, NodeId node, Observatio
 
 namespace {
 
+// By node and key, as RecordActuator's.
+using ToldTaints =
+    std::map<std::string, std::map<std::string, std::optional<NodeTaint>>, std::less<>>;
+
 // Leaves out nodes that would be gone.  Their pods are where `places` says, or gone with them.
+// Others have the taints that they were told to have.
 class DeductingSink : public ObjectSink {
  public:
-  DeductingSink(const std::vector<DeletionOrder>& done, const PodPlaces& places, ObjectSink& to)
-      : to_(to), places_(places) {
+  DeductingSink(const std::vector<DeletionOrder>& done, const ToldTaints& taints,
+                const PodPlaces& places, ObjectSink& to)
+      : to_(to), taints_(taints), places_(places) {
     for (const DeletionOrder& order : done) gone_.insert(order.node);
   }
 
   absl::Status OnNode(const objects::Node& node) override {
-    return gone_.contains(node.meta.name) ? absl::OkStatus() : to_.OnNode(node);
+    if (gone_.contains(node.meta.name)) return absl::OkStatus();
+    const auto told = taints_.find(node.meta.name);
+    if (told == taints_.end()) return to_.OnNode(node);
+    objects::Node tainted = node;
+    for (const auto& [key, taint] : told->second) {
+      const bool has_it = std::ranges::count(node.taints, key, &objects::Taint::key) > 0;
+      if (!taint) std::erase_if(tainted.taints, [&](const auto& each) { return each.key == key; });
+      if (taint && !has_it) tainted.taints.push_back({key, taint->value, taint->effect});
+    }
+    return to_.OnNode(tainted);
   }
   absl::Status OnPod(const objects::Pod& pod) override {
     if (!gone_.contains(pod.node_name)) return to_.OnPod(pod);
@@ -143,6 +169,7 @@ class DeductingSink : public ObjectSink {
 
  private:
   ObjectSink& to_;
+  const ToldTaints& taints_;
   const PodPlaces& places_;
   std::set<std::string_view> gone_;
 };
@@ -151,7 +178,7 @@ class DeductingSink : public ObjectSink {
 
 absl::Status DeductingSource::Show(const std::function<absl::Status(ObjectSink& sink)>& objects,
                                    ObjectSink& to) const {
-  DeductingSink sink(actuator_.done_, places_, to);
+  DeductingSink sink(actuator_.done_, actuator_.taints_, places_, to);
   return objects(sink);
 }
 
@@ -170,12 +197,13 @@ absl::StatusOr<Observation> DeductingSource::Observe(int64_t now_s) {
     if (grown == actuator_.grown_to_.end()) continue;
     group.target_size = std::max(group.target_size, grown->second);
   }
-  if (actuator_.done_.empty()) return observed;
+  if (actuator_.done_.empty() && actuator_.taints_.empty()) return observed;
   if (observed->objects != nullptr) {
     observed->objects = [this, objects = observed->objects](ObjectSink& to) {
       return Show(objects, to);
     };
   }
+  if (actuator_.done_.empty()) return observed;
   snapshot_.emplace(*observed->snapshot);
   observed->snapshot = &*snapshot_;
   places_.clear();

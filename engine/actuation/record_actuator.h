@@ -48,6 +48,8 @@ class RecordActuator : public Actuator {
   absl::Status Delete(std::string_view node, int64_t now_s) override;
   absl::Status RollBack(std::string_view node, std::string_view why, int64_t now_s) override;
   absl::Status Grow(std::string_view group, int64_t size, int64_t now_s) override;
+  absl::Status Taint(std::string_view node, const NodeTaint& taint, bool put,
+                     int64_t now_s) override;
   absl::StatusOr<ActuatorStatus> Status(int64_t now_s) override;
   void Acknowledge(size_t results) override;
 
@@ -61,6 +63,8 @@ class RecordActuator : public Actuator {
   std::vector<DeletionOrder> done_;
   std::map<std::string, bool> soft_taints_;  // As they were last told.
   std::map<std::string, int64_t> grown_to_;  // By group.
+  // By node and key, as told last; absent: taken off.
+  std::map<std::string, std::map<std::string, std::optional<NodeTaint>>, std::less<>> taints_;
   std::vector<DeletionResult> results_;
 };
 

@@ -22,15 +22,19 @@ namespace ebb {
 // What came of one pool in a turn.
 struct PoolTurn {
   std::string pool;
-  std::string policy;     // Its name.
-  int64_t nodes = 0;      // Without those that leave.
-  int64_t delta = 0;      // What the policy asked for.
-  int64_t leaving = 0;    // Nodes that were queued to go for it.
-  std::string group;      // The actuator's name; empty: not known.
-  int64_t grow_to = 0;    // Machines that the group is asked to have; 0: it does not grow.
-  int64_t grow_by = 0;    // Those of them that are new.
-  std::string reason;     // The policy's word.
-  std::string denied_by;  // Which check kept it from acting; empty: none.
+  std::string policy;   // Its name.
+  int64_t nodes = 0;    // Without those that leave.
+  int64_t delta = 0;    // What the policy asked for.
+  int64_t leaving = 0;  // Nodes that were queued to go for it.
+  std::string group;    // The actuator's name; empty: not known.
+  int64_t grow_to = 0;  // Machines that the group is asked to have; 0: it does not grow.
+  int64_t grow_by = 0;  // Those of them that are new.
+  // Nodes, by name.
+  std::vector<std::string> untaint = {};  // Serve again instead of new machines.
+  std::vector<std::string> taint = {};    // Are tainted beside what delta says.
+  std::vector<std::string> reap = {};     // Go because they were tainted, whatever delta says.
+  std::string reason;                     // The policy's word.
+  std::string denied_by;                  // Which check kept it from acting; empty: none.
   bool failsafe = false;
   friend bool operator==(const PoolTurn&, const PoolTurn&) = default;
 };

@@ -35,6 +35,7 @@ void Fields(A& a, ClustermanState& s) {
 namespace {
 
 constexpr std::string_view kState = "clusterman/1";
+constexpr std::string_view kFollows = "Clusterman, commit 55d0831 of October 2023";
 constexpr double kMegabyte = 1e6;  // Clusterman's unit of memory and disk.
 
 std::vector<PolicyKey> Keys() {
@@ -65,6 +66,13 @@ std::vector<PolicyKey> Keys() {
       {"autoscale_signal.period_minutes", kInt, "Older signals are stale", "10", false, 1},
       {"autoscale_signal.parameters.pending_pods_multiplier", kNumber,
        "What a pending pod counts for", "2", false, 0},
+      {"autoscale_signal.parameters.v2", kBool,
+       "Pending pods add to all capacity, and the margin at least; else to what is requested",
+       "false"},
+      {"autoscale_signal.parameters.pending_pods_max_scheduling_seconds", kNumber,
+       "With v2: pods that are older do not count", "86400", false, 0},
+      {"autoscale_signal.parameters.per_pod_resource_requests", kBool,
+       "Must be false: with it each run of Clusterman fails", "false"},
       {"node_weight", kNumber, "Weight units of a node", "1", false, 1e-6, 1e9},
   };
 }
@@ -92,6 +100,11 @@ ClustermanOptions ReadOptions(const PolicySettings& settings) {
   settings.Read("autoscale_signal.period_minutes", o.signal.period_minutes);
   settings.Read("autoscale_signal.parameters.pending_pods_multiplier",
                 o.signal.parameters.pending_pods_multiplier);
+  settings.Read("autoscale_signal.parameters.v2", o.signal.parameters.v2);
+  settings.Read("autoscale_signal.parameters.pending_pods_max_scheduling_seconds",
+                o.signal.parameters.pending_pods_max_scheduling_seconds);
+  settings.Read("autoscale_signal.parameters.per_pod_resource_requests",
+                o.signal.parameters.per_pod_resource_requests);
   o.default_signal = o.signal;
   return o;
 }
@@ -340,7 +353,10 @@ std::unique_ptr<Policy> Make(const PolicySettings& settings, std::vector<PolicyP
   if (!ReadExcluded(settings, options, problems)) return nullptr;
   const std::vector<std::string> wrong = Problems(options);
   for (const std::string& text : wrong) {
-    const PolicyProblem problem = ProblemOf(text);
+    PolicyProblem problem = ProblemOf(text);
+    if (problem.path.ends_with("per_pod_resource_requests")) {
+      problem.what = fmt::format("is refused: with it each run of {} fails", kFollows);
+    }
     // The default signal is the pool's own: it says the same.
     if (problems->empty() || problems->back() != problem) problems->push_back(problem);
   }
@@ -364,7 +380,14 @@ PolicySchool ClustermanSchool() {
                 settings.Read("autoscale_signal.period_minutes", minutes);
                 return minutes > std::numeric_limits<int64_t>::max() / 60 ? minutes : minutes * 60;
               },
-          .period_key = "autoscale_signal.period_minutes"};
+          .period_key = "autoscale_signal.period_minutes",
+          .follows = std::string(kFollows),
+          .others = {"alert_on_max_capacity", "autoscale_signal.branch_or_tag",
+                     "autoscale_signal.name", "autoscale_signal.namespace",
+                     "autoscale_signal.required_metrics", "autoscaling.default_signal_role", "aws",
+                     "batches", "clusters", "drain_termination_timeout_seconds", "log_stream_name",
+                     "mesos_maintenance_timeout_seconds", "module_config", "node_migration",
+                     "resource_groups", "sensu_config"}};
 }
 
 }  // namespace ebb

@@ -183,6 +183,9 @@ void AddFigures(const EscalatorDecision& made, std::vector<PolicyFigure>& to) {
   add("nodes", made.group.nodes.size());
   add("untainted nodes", made.group.untainted.size());
   add("tainted nodes", made.group.tainted.size());
+  if (!made.group.force_tainted.empty()) {
+    add("force-tainted nodes", made.group.force_tainted.size());
+  }
   add("cordoned nodes", made.group.cordoned.size());
   add("pods", made.group.pods.size());
   add("min_nodes", made.min_nodes);
@@ -206,6 +209,52 @@ void AddFigures(const EscalatorDecision& made, std::vector<PolicyFigure>& to) {
     add("delta of the rule", made.ask->delta);
   }
   for (const EscalatorForce force : made.forced) add("bounded or forced by", Name(force));
+}
+
+// What the round does to nodes one by one.  Nodes that leave already have no taint of their own to
+// take off, and are not tainted again; nodes on which a taint stands keep it.
+void AddDeeds(const EscalatorOptions& options, const PolicyObservation& from,
+              const EscalatorDecision& made, int64_t now_s, PolicyDecision& to) {
+  const auto has_taint = [&](size_t i) {
+    return from.nodes[i].taints.contains(std::string(kTaint));
+  };
+  const auto name = [&](size_t i) { return from.nodes[i].name; };
+  if (made.up) {
+    for (const size_t i : made.up->untainted.nodes) {
+      if (from.nodes[i].is_leaving || !has_taint(i)) continue;
+      to.taints.push_back({.node = name(i), .key = std::string(kTaint), .put = false});
+    }
+  }
+  const std::string effect = options.taint_effect.empty() ? "NoSchedule" : options.taint_effect;
+  for (const size_t i : made.unhealthy_tainted.nodes) {
+    if (from.nodes[i].is_leaving || has_taint(i)) continue;
+    to.taints.push_back({.node = name(i),
+                         .key = std::string(kTaint),
+                         .value = std::to_string(now_s),
+                         .effect = effect});
+  }
+  const auto reap = [&](const EscalatorReap& batch) {
+    for (const size_t i : batch.terminated) {
+      if (!from.nodes[i].is_leaving) to.remove.push_back(name(i));
+    }
+    if (!batch.unread_taints.empty()) {
+      std::vector<std::string> names;
+      for (const size_t i : batch.unread_taints) {
+        if (!from.nodes[i].is_leaving) names.push_back(name(i));
+      }
+      to.warnings.push_back(fmt::format("tainted nodes stay, as the value of {} is not a time: {}",
+                                        kTaint, fmt::join(names, ", ")));
+    }
+    if (batch.error == EscalatorReap::Error::kNone) return;
+    to.warnings.push_back(fmt::format("tainted nodes stay, {}: {}",
+                                      batch.error == EscalatorReap::Error::kCloudAtMinimum
+                                          ? "the cloud's group is at its minimum"
+                                          : "the cloud's group would fall below its minimum",
+                                      batch.ready.size()));
+  };
+  reap(made.force_reap);
+  if (made.reap) reap(*made.reap);
+  if (made.down) reap(made.down->reap);
 }
 
 // Tainted nodes first, then the oldest, as they would be tainted.
@@ -248,7 +297,7 @@ class EscalatorPolicy final : public Policy {
     read.before = LockOf(read.state);
     const EscalatorDecision made = ebb::Decide(options_, seen, now_s, calls, &read.state);
     *state = StateText(std::string(kState), read);
-    return DecisionOf(observation, seen, made);
+    return DecisionOf(observation, seen, made, now_s);
   }
 
   // A group that refuses to grow takes no lock, nor renews one.  The round took it with the
@@ -268,7 +317,7 @@ class EscalatorPolicy final : public Policy {
   }
 
   PolicyDecision DecisionOf(const PolicyObservation& from, const EscalatorObservation& seen,
-                            const EscalatorDecision& made) const {
+                            const EscalatorDecision& made, int64_t now_s) const {
     PolicyDecision decision;
     decision.direction = made.delta > 0   ? PolicyDirection::kUp
                          : made.delta < 0 ? PolicyDirection::kDown
@@ -289,6 +338,7 @@ class EscalatorPolicy final : public Policy {
     AddFigures(made, decision.figures);
     decision.candidates = Order(from, seen, made.group);
     AddWarnings(made.warnings, decision.warnings);
+    if (!options_.dry_mode) AddDeeds(options_, from, made, now_s, decision);
     return decision;
   }
 
@@ -322,7 +372,11 @@ PolicySchool EscalatorSchool() {
           .summary = "Keeps what pods request between thresholds of what nodes can hold",
           .keys = Keys(),
           .make = Make,
-          .period_s = [](const PolicySettings&) { return kScanIntervalS; }};
+          .period_s = [](const PolicySettings&) { return kScanIntervalS; },
+          .follows = "Escalator, commit 043bb1b5e78b of March 2026",
+          .others = {"aws.fleet_instance_ready_timeout", "aws.instance_type_overrides",
+                     "aws.launch_template_id", "aws.launch_template_version",
+                     "aws.resource_tagging", "scale_up_cool_down_timeout"}};
 }
 
 }  // namespace ebb

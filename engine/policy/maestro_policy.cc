@@ -328,7 +328,9 @@ PolicySchool MaestroSchool() {
       .make = Make,
       .period_s =
           [](const PolicySettings& settings) { return ReadOptions(settings).auto_scaling_period; },
-      .period_key = "autoScalingPeriod"};
+      .period_key = "autoScalingPeriod",
+      .follows = "Maestro, tag v9.16.2",
+      .others = {"down.delta", "up.delta"}};
 }
 
 }  // namespace ebb

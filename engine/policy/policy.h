@@ -115,6 +115,17 @@ struct PolicyObservation {
   std::map<std::string, PolicySignal, std::less<>> signals{};
 };
 
+// A taint that a policy has put on a node or taken off.
+struct PolicyTaint {
+  std::string node;
+  std::string key;
+  std::string value{};   // Of one that is put, as is the effect.
+  std::string effect{};  // "NoSchedule" and so on.
+  bool put = true;       // False: it is taken off, whatever its value and effect.
+
+  bool operator==(const PolicyTaint&) const = default;
+};
+
 enum class PolicyDirection : uint8_t { kStay, kUp, kDown };
 // "stay", "up", "down".
 std::string_view Name(PolicyDirection direction);
@@ -138,6 +149,12 @@ struct PolicyDecision {
   // without those that leave already, which delta does not count either.
   // Absent: any, in the planner's own order.
   std::optional<std::vector<std::string>> candidates{};
+  // Done beside what delta says, and also where a check denied that.  A node whose taint is taken
+  // off serves again: it is one of the nodes that a delta above 0 adds.
+  std::vector<PolicyTaint> taints{};
+  // Nodes that go now, as room and budgets of their pods allow, in this order.  Delta does not
+  // count them.
+  std::vector<std::string> remove{};
   std::vector<std::string> warnings{};  // Sentences.
 
   bool operator==(const PolicyDecision&) const = default;

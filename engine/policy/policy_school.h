@@ -36,6 +36,12 @@ struct PolicySchool {
   std::function<int64_t(const PolicySettings& settings)> period_s = nullptr;
   // The key that tells it; empty: it is a flag of the program, and this its default.
   std::string period_key{};
+  // Which version of the program's rules these are: "Clusterman, commit 55d0831 of October 2023".
+  // Empty: it follows no program.
+  std::string follows{};
+  // Keys of the program's own file that decide nothing here; "aws" stands for all below it.  Of
+  // any other key that is not among `keys`, a reader warns.
+  std::vector<std::string> others{};
 };
 
 }  // namespace ebb

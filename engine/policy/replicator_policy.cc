@@ -242,7 +242,8 @@ PolicySchool ReplicatorSchool() {
           .summary = "Keeps room for the loss of some nodes and for each scaled job to grow by one",
           .keys = Keys(),
           .make = Make,
-          .period_s = [](const PolicySettings&) { return kScalingIntervalS; }};
+          .period_s = [](const PolicySettings&) { return kScalingIntervalS; },
+          .follows = "Replicator, commit b86a43c of June 2018"};
 }
 
 }  // namespace ebb

@@ -42,17 +42,53 @@ std::optional<Problem> Disagreement(const std::string& node, const ReplicatorOpt
   return problem;
 }
 
+// What the program knows of a node whose values are `options`.
+void Know(const std::string& node, const ReplicatorOptions& options, ReplicatorRegistry* registry) {
+  const std::string& name = options.replicator_worker_pool;
+  const auto [known, is_new] =
+      registry->known.try_emplace(name, ReplicatorKnownPool{options.replicator_provider, {}});
+  if (!is_new && (known->second.nodes.contains(node) || !options.replicator_enabled)) return;
+  known->second.nodes.insert(node);
+  registry->known_in[node] = name;
+}
+
+void Forget(const std::string& node, ReplicatorRegistry* registry) {
+  const auto entry = registry->known_in.find(node);
+  if (entry == registry->known_in.end()) return;
+  const auto known = registry->known.find(entry->second);
+  registry->known_in.erase(entry);
+  if (known == registry->known.end()) return;
+  known->second.nodes.erase(node);
+  if (known->second.nodes.empty()) registry->known.erase(known);
+}
+
+void Leave(const std::string& node, ReplicatorRegistry* registry) {
+  const auto entry = registry->registered.find(node);
+  const auto pool = registry->pools.find(entry->second);
+  registry->registered.erase(entry);
+  if (pool == registry->pools.end()) return;  // Only if someone else wrote the registry.
+  pool->second.nodes.erase(node);
+  if (pool->second.nodes.empty()) registry->pools.erase(pool);
+}
+
 std::optional<Problem> Register(const ReplicatorNodeRecord& node, const ReplicatorOptions& options,
                                 ReplicatorRegistry* registry) {
   const std::string& name = options.replicator_worker_pool;
+  const auto known = registry->pools.find(name);
+  const bool is_new = known == registry->pools.end();
+  // A pool that cannot be made takes no node out of another one.
+  if (!registry->known.contains(name)) {
+    if (std::optional<Problem> problem = CannotMake(node.id, options)) return problem;
+  }
+  Know(node.id, options, registry);
   const auto was = registry->registered.find(node.id);
-  if (was != registry->registered.end() && was->second != name) Deregister(node.id, registry);
+  if (was != registry->registered.end() && was->second != name) Leave(node.id, registry);
 
   const ReplicatorMember member{node.address, node.capacity, options};
-  const auto known = registry->pools.find(name);
-  if (known == registry->pools.end()) {
-    if (std::optional<Problem> problem = CannotMake(node.id, options)) return problem;
-    registry->pools[name] = {.options = options, .nodes = {{node.id, member}}};
+  if (is_new) {
+    ReplicatorPool& made = registry->pools[name];
+    made = {.options = options, .nodes = {{node.id, member}}};
+    made.options.replicator_provider = registry->known[name].provider;
     registry->registered[node.id] = name;
     return std::nullopt;
   }
@@ -109,13 +145,10 @@ std::vector<Problem> Discover(const std::vector<ReplicatorNodeRecord>& nodes,
 }
 
 bool Deregister(std::string_view node, ReplicatorRegistry* registry) {
-  const auto entry = registry->registered.find(std::string(node));
-  if (entry == registry->registered.end()) return false;
-  const auto pool = registry->pools.find(entry->second);
-  registry->registered.erase(entry);
-  if (pool == registry->pools.end()) return true;  // Only if someone else wrote the registry.
-  pool->second.nodes.erase(std::string(node));
-  if (pool->second.nodes.empty()) registry->pools.erase(pool);
+  const std::string name(node);
+  Forget(name, registry);
+  if (!registry->registered.contains(name)) return false;
+  Leave(name, registry);
   return true;
 }
 

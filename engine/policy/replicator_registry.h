@@ -5,7 +5,8 @@
 //   for (const auto& [name, pool] : registry.pools) Size(name, pool);
 //
 // - A ready node is read (ReadReplicatorKeys) and registered.  The first node of a pool makes it;
-//   each later one's values replace the pool's, but for the provider.
+//   each later one's values replace the pool's, but for the provider.  A node whose new pool cannot
+//   be made stays in the one that it was in.
 // - A ready node with an error in its keys, one that says enabled=false, one that drains and one
 //   that is down leave their pool.  The last one to leave takes the pool along.
 // - A pool goes on being sized though its newest node said enabled=false.
@@ -21,6 +22,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -57,10 +59,20 @@ struct ReplicatorPool {
   bool operator==(const ReplicatorPool&) const = default;
 };
 
+// A pool that the program knows: it lists a node that changed pools in both, the old one for good.
+// A node that joins a known pool needs no provider of its own.
+struct ReplicatorKnownPool {
+  std::string provider = {};
+  std::set<std::string> nodes = {};
+  bool operator==(const ReplicatorKnownPool&) const = default;
+};
+
 struct ReplicatorRegistry {
   std::map<std::string, ReplicatorPool> pools = {};
   std::map<std::string, std::string> registered = {};  // Node -> pool.
-  uint64_t last_index = 0;                             // The highest seen.
+  std::map<std::string, ReplicatorKnownPool> known = {};
+  std::map<std::string, std::string> known_in = {};  // Node -> known pool.
+  uint64_t last_index = 0;                           // The highest seen.
   bool operator==(const ReplicatorRegistry&) const = default;
 };
 

@@ -194,6 +194,19 @@ absl::Status SimulatedCluster::SoftTaint(std::string_view name, bool taint, int6
   return absl::OkStatus();
 }
 
+absl::Status SimulatedCluster::Taint(std::string_view name, const NodeTaint& taint, bool put,
+                                     int64_t now_s) {
+  if (absl::Status s = Reach(now_s); !s.ok()) return s;
+  const size_t number = objects_.FindNode(name);
+  if (number == kNone) return absl::NotFoundError(absl::StrCat("node ", Absl(name), " is gone"));
+  if (put) {
+    objects_.PutTaint(number, taint.key, taint.value, taint.effect);
+  } else {
+    objects_.TakeTaint(number, taint.key);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status SimulatedCluster::Begin(std::span<const DeletionOrder> orders, int64_t now_s) {
   if (absl::Status s = Reach(now_s); !s.ok()) return s;
   if (orders.empty()) return absl::OkStatus();

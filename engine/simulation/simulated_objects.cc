@@ -262,9 +262,13 @@ absl::Status SimulatedObjects::WithNode(const SimulatedNode& node,
   object.meta.name = node.name;
   object.meta.uid = node.uid;
   object.meta.creation_time = node.created_s;
-  std::erase_if(object.taints, [](const objects::Taint& taint) {
-    return taint.key == kHardTaint || taint.key == kSoftTaint;
+  std::erase_if(object.taints, [&](const objects::Taint& taint) {
+    return taint.key == kHardTaint || taint.key == kSoftTaint ||
+           node.taints.contains(std::string(taint.key));
   });
+  for (const auto& [key, taint] : node.taints) {
+    if (taint) object.taints.push_back({key, taint->first, taint->second});
+  }
   const std::string soft = absl::StrCat(node.soft_taint_s.value_or(0));
   const std::string hard = absl::StrCat(node.hard_taint_s.value_or(0));
   if (node.soft_taint_s) object.taints.push_back({kSoftTaint, soft, "PreferNoSchedule"});
@@ -394,6 +398,24 @@ void SimulatedObjects::SetTaints(size_t number, std::optional<int64_t> soft_s,
                                  std::optional<int64_t> hard_s) {
   nodes_[number].soft_taint_s = soft_s;
   nodes_[number].hard_taint_s = hard_s;
+  ShowNode(number);
+}
+
+void SimulatedObjects::PutTaint(size_t number, const std::string& key, const std::string& value,
+                                const std::string& effect) {
+  SimulatedNode& node = nodes_[number];
+  const auto set = node.taints.find(key);
+  const bool has_it = set != node.taints.end()
+                          ? set->second.has_value()
+                          : std::ranges::count(As<objects::Node>(*node.object).taints, key,
+                                               &objects::Taint::key) > 0;
+  if (has_it) return;
+  node.taints[key] = {value, effect};
+  ShowNode(number);
+}
+
+void SimulatedObjects::TakeTaint(size_t number, const std::string& key) {
+  nodes_[number].taints[key] = std::nullopt;
   ShowNode(number);
 }
 

@@ -70,6 +70,8 @@ struct SimulatedNode {
   int64_t created_s = 0;
   std::optional<int64_t> soft_taint_s;  // The input's, or the loop's own.
   std::optional<int64_t> hard_taint_s;  // The loop's own alone.
+  // By key: a policy's taints, value and effect; absent: the input's was taken off.
+  std::map<std::string, std::optional<std::pair<std::string, std::string>>> taints = {};
   std::set<size_t> pods;
 };
 
@@ -164,6 +166,10 @@ class SimulatedObjects : public ObjectSink {
   // REQUIRES: it has no pods.
   void RemoveNode(size_t node);
   void SetTaints(size_t node, std::optional<int64_t> soft_s, std::optional<int64_t> hard_s);
+  // Of another key.  A node that has the key already keeps its taint.
+  void PutTaint(size_t node, const std::string& key, const std::string& value,
+                const std::string& effect);
+  void TakeTaint(size_t node, const std::string& key);
   // From now on the controller wants so many pods.
   void SetWanted(size_t workload, int64_t wanted);
 

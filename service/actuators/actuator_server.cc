@@ -4,6 +4,7 @@
 #include <grpcpp/health_check_service_interface.h>
 #include <sys/un.h>
 
+#include <algorithm>
 #include <deque>
 #include <mutex>
 #include <set>
@@ -51,6 +52,22 @@ absl::Status CheckNode(const std::string& where, const std::string& node) {
   if (IsNodeName(node)) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat(where, ": \"", Printable(node), "\" names no node"));
+}
+
+absl::Status CheckTaint(const plugin_wire::TaintRequest& request) {
+  constexpr std::string_view kOwn[] = {"", "ToBeDeletedByClusterAutoscaler",
+                                       "DeletionCandidateOfClusterAutoscaler"};
+  constexpr std::string_view kEffects[] = {"NoSchedule", "PreferNoSchedule", "NoExecute"};
+  if (std::ranges::count(kOwn, request.taint_key()) > 0) {
+    return absl::InvalidArgumentError(absl::StrCat("taint_key: \"", Printable(request.taint_key()),
+                                                   "\" is not a policy's taint"));
+  }
+  if (request.put() && std::ranges::count(kEffects, request.effect()) == 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("effect: \"", Printable(request.effect()),
+                     "\" is not NoSchedule, PreferNoSchedule or NoExecute"));
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<DeletionOrder>> OrdersOf(const plugin_wire::BeginRequest& request) {
@@ -137,6 +154,18 @@ class ActuatorService final : public plugin_wire::Actuator::Service {
     }
     return Once(request->key(), [&](int64_t now_s) {
       return actuator_.Grow(request->group(), request->size(), now_s);
+    });
+  }
+
+  grpc::Status Taint(grpc::ServerContext*, const plugin_wire::TaintRequest* request,
+                     plugin_wire::TaintReply*) override {
+    if (absl::Status s = CheckNode("node", request->node()); !s.ok()) return ToGrpc(s);
+    if (absl::Status s = CheckTaint(*request); !s.ok()) return ToGrpc(s);
+    return Once(request->key(), [&](int64_t now_s) {
+      return actuator_.Taint(
+          request->node(),
+          {.key = request->taint_key(), .value = request->value(), .effect = request->effect()},
+          request->put(), now_s);
     });
   }
 

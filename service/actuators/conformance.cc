@@ -78,6 +78,8 @@ class Conformance {
   absl::Status EmptyName();
   absl::Status GrowRefused();
   absl::Status SoftTaint();
+  absl::Status TaintRefused();
+  absl::Status PolicyTaint();
   absl::Status WrongUid();
   absl::Status AllOrNone();
   absl::Status NotBegun();
@@ -128,7 +130,11 @@ const Conformance::Check Conformance::kChecks[] = {
     {"empty-name", "a call without a node is refused", Needs::kNothing, &Conformance::EmptyName},
     {"grow-refused", "Grow of no group, below nothing or of a missing group is refused",
      Needs::kNothing, &Conformance::GrowRefused},
+    {"taint-refused", "Taint without a key, or with the soft or the hard taint's, is refused",
+     Needs::kNothing, &Conformance::TaintRefused},
     {"soft-taint", "it is put and taken off, and again", Needs::kNode, &Conformance::SoftTaint},
+    {"taint", "a policy's taint is put and taken off, and again; or the plugin says that it cannot",
+     Needs::kNode, &Conformance::PolicyTaint},
     {"doubt-wrong-uid", "another machine than the order says is NOT_FOUND, and stays as it is",
      Needs::kNode, &Conformance::WrongUid},
     {"all-or-none", "Begin with one node that is missing begins none", Needs::kNode,
@@ -246,6 +252,33 @@ absl::Status Conformance::SoftTaint() {
     auto request = For<plugin_wire::SoftTaintRequest>(node());
     request.set_taint(taint);
     if (absl::Status s = client_->SoftTaint(request); !s.ok()) return s;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Conformance::TaintRefused() {
+  constexpr StatusCode kWrong[] = {StatusCode::kInvalidArgument, StatusCode::kNotFound,
+                                   StatusCode::kUnimplemented};
+  for (const char* const key :
+       {"", "ToBeDeletedByClusterAutoscaler", "DeletionCandidateOfClusterAutoscaler"}) {
+    auto request = For<plugin_wire::TaintRequest>(kMissingNode);
+    request.set_taint_key(key);
+    const absl::Status s = ExpectCode("Taint of no policy's key", client_->Taint(request), kWrong);
+    if (!s.ok()) return s;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Conformance::PolicyTaint() {
+  for (const bool put : {true, true, false, false}) {
+    auto request = For<plugin_wire::TaintRequest>(node());
+    request.set_taint_key("ebb.conformance/taint");
+    request.set_value("1");
+    request.set_effect("PreferNoSchedule");
+    request.set_put(put);
+    const absl::Status s = client_->Taint(request);
+    if (absl::IsUnimplemented(s)) return absl::OkStatus();
+    if (!s.ok()) return s;
   }
   return absl::OkStatus();
 }

@@ -147,6 +147,18 @@ absl::Status GrpcActuator::Grow(std::string_view group, int64_t size, int64_t /*
   });
 }
 
+absl::Status GrpcActuator::Taint(std::string_view node, const NodeTaint& taint, bool put,
+                                 int64_t /*now_s*/) {
+  plugin_wire::TaintRequest request;
+  request.set_key(NewKey());
+  request.set_node(std::string(node));
+  request.set_taint_key(taint.key);
+  request.set_value(taint.value);
+  request.set_effect(taint.effect);
+  request.set_put(put);
+  return Try([&] { return client_->Taint(request); });
+}
+
 absl::StatusOr<ActuatorStatus> GrpcActuator::Status(int64_t now_s) {
   absl::StatusOr<plugin_wire::StatusReply> reply;
   absl::Status asked = Try([&] {

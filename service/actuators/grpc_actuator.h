@@ -70,6 +70,8 @@ class GrpcActuator : public Actuator {
   absl::Status Delete(std::string_view node, int64_t now_s) override;
   absl::Status RollBack(std::string_view node, std::string_view why, int64_t now_s) override;
   absl::Status Grow(std::string_view group, int64_t size, int64_t now_s) override;
+  absl::Status Taint(std::string_view node, const NodeTaint& taint, bool put,
+                     int64_t now_s) override;
   absl::StatusOr<ActuatorStatus> Status(int64_t now_s) override;
   void Acknowledge(size_t results) override;
 

@@ -142,6 +142,11 @@ absl::Status PluginClient::Grow(const plugin_wire::GrowRequest& request) {
   return impl_->Call("Grow", &Stub::Grow, request, reply, impl_->limits.call_ms);
 }
 
+absl::Status PluginClient::Taint(const plugin_wire::TaintRequest& request) {
+  plugin_wire::TaintReply reply;
+  return impl_->Call("Taint", &Stub::Taint, request, reply, impl_->limits.call_ms);
+}
+
 absl::StatusOr<plugin_wire::StatusReply> PluginClient::Status() {
   plugin_wire::StatusReply reply;
   absl::Status s = impl_->Call("Status", &Stub::Status, plugin_wire::StatusRequest(), reply,

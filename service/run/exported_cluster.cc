@@ -25,6 +25,7 @@ absl::StatusOr<uint64_t> ExportedCluster::SessionVersion() {
 absl::Status ExportedCluster::Fetch() {
   absl::StatusOr<PlannerClient::Exported> exported = client_.Export(options_.session);
   if (!exported.ok()) return exported.status();
+  const bool first = live_ == nullptr;
   auto live = LiveCluster::FromDump("the session's cluster", exported->snapshot, options_.load);
   if (!live.ok()) return live.status();
   absl::StatusOr<LiveCluster::Version> judged = (*live)->Judged();
@@ -32,6 +33,13 @@ absl::Status ExportedCluster::Fetch() {
   cluster_.reset();
   live_ = *std::move(live);
   cluster_.emplace(*std::move(judged));
+  // A group that had nodes when the loop began may lose them all.
+  if (absl::Status s = CheckMinimums(cluster_->cluster.snapshot.catalog(), options_.groups);
+      first && !s.ok()) {
+    live_.reset();
+    cluster_.reset();
+    return s;
+  }
   AddGroupWarnings(cluster_->cluster.snapshot.catalog(), options_.groups,
                    cluster_->cluster.warnings);
   version_ = exported->version;

@@ -64,6 +64,14 @@ std::string PoolAsText(const PoolTurn& pool) {
                         pool.group.empty() ? "(not known)" : Printable(pool.group),
                         Count(static_cast<uint64_t>(pool.grow_to), "machine", "machines"));
   }
+  const auto add_nodes = [&](std::string_view what, const std::vector<std::string>& nodes) {
+    if (!nodes.empty())
+      text +=
+          fmt::format(", {} {}", what, PrintableLine(fmt::format("{}", fmt::join(nodes, ", "))));
+  };
+  add_nodes("untaints", pool.untaint);
+  add_nodes("taints", pool.taint);
+  add_nodes("removes tainted", pool.reap);
   if (pool.leaving > 0) {
     text += fmt::format(", {} to go",
                         Count(static_cast<uint64_t>(pool.leaving), "node is", "nodes are"));
@@ -79,6 +87,9 @@ void AddPoolTurn(const PoolTurn& pool, Json& json) {
   json["deniedBy"] = pool.denied_by;
   json["leaving"] = pool.leaving;
   json["failsafe"] = pool.failsafe;
+  if (!pool.untaint.empty()) json["untaint"] = pool.untaint;
+  if (!pool.taint.empty()) json["taint"] = pool.taint;
+  if (!pool.reap.empty()) json["removeTainted"] = pool.reap;
   if (pool.grow_to <= 0) return;
   json["grow"] = {{"group", pool.group}, {"machines", pool.grow_to}, {"new", pool.grow_by}};
 }

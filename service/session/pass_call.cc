@@ -288,6 +288,7 @@ absl::StatusOr<PassRequest> ReadPassCall(const wire::PassCall& call,
     if (!groups.ok()) return groups.status();
     request.groups = *std::move(groups);
   } else {
+    if (absl::Status s = CheckMinimums(catalog, rules); !s.ok()) return s;
     request.groups = AssignGroups(catalog, rules);
   }
   if (call.has_unneeded_limit()) request.unneeded_limit = call.unneeded_limit();

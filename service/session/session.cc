@@ -246,10 +246,11 @@ absl::StatusOr<Session::Effective> Session::Parse(const wire::Settings& settings
         settings.node_groups()};
   }
   for (const wire::GroupSize& size : settings.group_sizes()) {
-    if (size.name().empty() || size.min_size() < 0 || size.max_size() < size.min_size()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("settings.group_sizes: ", Printable(size.name()),
-                       ": needs a name and 0 <= min_size <= max_size"));
+    if (!ReadCloudGroupName(size.name()) || size.min_size() < 0 ||
+        size.max_size() < size.min_size()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "settings.group_sizes: ", Printable(size.name()),
+          ": needs a name as --nodes takes it, without MIN:MAX:, and 0 <= min_size <= max_size"));
     }
     effective.texts.group_sizes.push_back(
         {.name = size.name(), .min_size = size.min_size(), .max_size = size.max_size()});
@@ -551,6 +552,7 @@ absl::Status Session::WithPlan(const wire::PlanInput& input, std::optional<Clock
   }
   LoadedCluster& cluster = *judged;
   const Catalog& catalog = cluster.snapshot.catalog();
+  if (absl::Status s = CheckMinimums(catalog, (*settings)->groups); !s.ok()) return s;
   AddGroupWarnings(catalog, (*settings)->groups, cluster.warnings);
   for (const wire::Warning& each : input.warnings()) {
     cluster.warnings.push_back(
@@ -1013,9 +1015,13 @@ absl::StatusOr<RoundSource> Session::SourceOf(const wire::RoundCall& call, Round
   if (absl::Status s = driver_->CheckCluster(*source); !s.ok()) {
     return As(absl::StatusCode::kFailedPrecondition, s);
   }
-  AddGroupWarnings(source->cluster.snapshot.catalog(), told.groups, source->cluster.warnings);
-  if (absl::Status s = LeaveAlone(call.left_alone(), source->cluster.snapshot.catalog(), told);
-      !s.ok()) {
+  const Catalog& catalog = source->cluster.snapshot.catalog();
+  // A group that had nodes in the first round may lose them all.
+  if (!driver_->before()) {
+    if (absl::Status s = CheckMinimums(catalog, told.groups); !s.ok()) return s;
+  }
+  AddGroupWarnings(catalog, told.groups, source->cluster.warnings);
+  if (absl::Status s = LeaveAlone(call.left_alone(), catalog, told); !s.ok()) {
     return s;
   }
   return source;

@@ -189,7 +189,7 @@ class PoolReading {
     }
     const YAML::Node options = node_["options"];
     if (options) {
-      SettingsPlace here{.file = place_.file};
+      SettingsPlace here{.file = place_.file, .follows = school_->follows};
       absl::Status s = ReadSettings(school_->keys, At("options"), "", options, UnknownKeys::kRefuse,
                                     here, settings_);
       if (!s.ok()) return s;

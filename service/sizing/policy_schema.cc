@@ -212,7 +212,7 @@ Json PolicyFileSchema(const PolicyRegistry& registry) {
 
 std::string PolicyFileSample(const PolicySchool& school) {
   std::string text = fmt::format(
-      "# {}.\npools:\n- name: web\n  policy: {}\n"
+      "# {}{}.\npools:\n- name: web\n  policy: {}\n"
       "  # Labels of the pool's nodes.\n  nodes: {{pool: web}}\n"
       "  # Bounds of the cloud's group; desired: as many nodes as there are.\n"
       "  cloud: {{min: 1, max: 10}}\n"
@@ -224,7 +224,7 @@ std::string PolicyFileSample(const PolicySchool& school) {
       "failsafe, 0:\n  # never; seconds that one may take.\n"
       "  period: {}\n  order: policy\n  retries: 3\n  stepTimeout: 900\n"
       "  options:\n",
-      school.summary, school.name,
+      school.summary, school.follows.empty() ? "" : ", as " + school.follows, school.name,
       school.period_s == nullptr ? kPeriodS : school.period_s(PolicySettings()));
   std::vector<std::string> open;
   for (const PolicyKey& key : school.keys) {

@@ -179,7 +179,7 @@ void PoolSizer::Grow(const Observation& observed, const SizedPool& pool, PoolTur
                      SizingTurn& turn) {
   PoolState& memory = Memory(pool);
   const PoolMembers& members = members_[pool.name];
-  const int64_t delta = came.delta;
+  const int64_t delta = came.delta - std::ssize(came.untaint);
   const int64_t kept = KeepQueued(pool, delta);
   // No machine is asked for: nodes that were kept are all that came of it.
   const auto end = [&](bool succeeded) {
@@ -189,14 +189,15 @@ void PoolSizer::Grow(const Observation& observed, const SizedPool& pool, PoolTur
       Succeeded(pool, turn.now_s);
     }
   };
-  if (kept < delta && !members.others.empty()) {
+  if (kept >= delta) return end(true);  // Nodes that were to go are enough.
+  if (!members.others.empty()) {
     came.denied_by = fmt::format("group {} is shared with {}", members.group, members.others);
     return end(kept > 0);
   }
   const int64_t have = members.target.value_or(std::ssize(members.nodes));
   const int64_t to = std::min(have + delta - kept, std::max(pool.cloud.max, have));
   if (to <= have) {
-    if (kept == 0) came.denied_by = "cloud.max";
+    if (kept == 0 && came.untaint.empty()) came.denied_by = "cloud.max";
     return end(true);
   }
   // Those that are still to come from the last time come on top.
@@ -208,6 +209,49 @@ void PoolSizer::Grow(const Observation& observed, const SizedPool& pool, PoolTur
   grow_[pool.name] = to - have;
   came.grow_to = memory.grow_to;
   came.grow_by = to - have;
+}
+
+// Taints that Act is to put or take off.
+void PoolSizer::SetTaints(const SizedPool& pool, const PolicyDecision& decision, PoolTurn& came,
+                          SizingTurn& turn) {
+  for (const PolicyTaint& taint : decision.taints) {
+    if (cannot_taint_) {
+      turn.log.push_back(fmt::format("pool {}: node {}: taint {} is not {}: the actuator cannot",
+                                     pool.name, taint.node, taint.key,
+                                     taint.put ? "set" : "taken off"));
+      continue;
+    }
+    (taint.put ? came.taint : came.untaint).push_back(taint.node);
+    deeds_.push_back({.pool = &pool, .taint = taint});
+  }
+}
+
+// Nodes that are to go: those that the policy removes in any case, then those of its delta.
+// `at`: where the PoolTurn will be.
+void PoolSizer::AskToGo(const SizedPool& pool, PolicyDecision decision, int64_t staying,
+                        PoolTurn& came, size_t at) {
+  int64_t room = staying - pool.cloud.min;
+  const int64_t removed =
+      std::min<int64_t>(std::ssize(decision.remove), std::max<int64_t>(room, 0));
+  if (removed < std::ssize(decision.remove)) came.denied_by = "cloud.min";
+  if (removed > 0) {
+    asks_.push_back(
+        {.pool = &pool, .most = removed, .candidates = decision.remove, .turn = at, .reap = true});
+    room -= removed;
+  }
+  if (decision.delta >= 0) return;
+  const int64_t most = std::min(-decision.delta, room);
+  if (most <= 0) {
+    came.denied_by = "cloud.min";
+    return;
+  }
+  if (decision.candidates) {
+    std::erase_if(*decision.candidates, [&](const std::string& node) {
+      return std::ranges::find(decision.remove, node) != decision.remove.end();
+    });
+  }
+  asks_.push_back(
+      {.pool = &pool, .most = most, .candidates = std::move(decision.candidates), .turn = at});
 }
 
 void PoolSizer::DecideOne(const Observation& observed, const SizedPool& pool,
@@ -239,12 +283,9 @@ void PoolSizer::DecideOne(const Observation& observed, const SizedPool& pool,
   if (std::exchange(last_told_[pool.name], told) != told && !told.empty()) {
     turn.log.push_back(fmt::format("pool {}: {}", pool.name, told));
   }
+  SetTaints(pool, decision, came, turn);
   if (decision.delta > 0) Grow(observed, pool, came, turn);
-  const int64_t most = std::min(-decision.delta, staying - pool.cloud.min);
-  if (decision.delta < 0 && most <= 0) came.denied_by = "cloud.min";
-  if (decision.delta < 0 && most > 0) {
-    asks_.push_back({&pool, most, std::move(decision.candidates), turn.pools.size()});
-  }
+  AskToGo(pool, std::move(decision), staying, came, turn.pools.size());
   turn.pools.push_back(std::move(came));
 }
 
@@ -324,6 +365,16 @@ void PoolSizer::BeginWithinBudgets(const std::vector<DeletionOrder>& orders,
   }
 }
 
+namespace {
+
+// ": NoPlaceToMovePods (default/web-1)", or "".
+std::string WhyOf(const ShrinkPlan& plan, const std::string& node) {
+  const auto denied = std::ranges::find(plan.denied, node, &ShrinkDenied::node);
+  return denied == plan.denied.end() ? "" : ": " + denied->reason;
+}
+
+}  // namespace
+
 void PoolSizer::PlanToGo(const Observation& observed, const ActuatorStatus& status,
                          SizingTurn& turn) {
   const Catalog& catalog = observed.snapshot->catalog();
@@ -339,10 +390,10 @@ void PoolSizer::PlanToGo(const Observation& observed, const ActuatorStatus& stat
   queued.most = std::ssize(queued.candidates);
   asks.push_back(std::move(queued));
   for (const Ask& ask : asks_) {
-    asks.push_back({.name = ask.pool->name,
+    asks.push_back({.name = ask.reap ? ask.pool->name + " (tainted)" : ask.pool->name,
                     .most = ask.most,
                     .candidates = Candidates(observed, ask),
-                    .planners_order = ask.pool->planners_order || !ask.candidates});
+                    .planners_order = !ask.reap && (ask.pool->planners_order || !ask.candidates)});
   }
   std::vector<NodeId> leaving;
   for (const auto& [name, phase] : running_) {
@@ -356,15 +407,28 @@ void PoolSizer::PlanToGo(const Observation& observed, const ActuatorStatus& stat
   }
   for (const Ask& ask : asks_) {
     PoolTurn& came = turn.pools[ask.turn];
-    const std::vector<NodeId>& nodes = members_[ask.pool->name].nodes;
+    const std::vector<NodeId> nodes = Candidates(observed, ask);
+    int64_t added = 0;
     for (const DeletionOrder& order : plan->orders) {
       if (std::ranges::find(nodes, find(order.node)) == nodes.end()) continue;
-      const bool added =
-          queues_.Add({.node = order.node, .uid = order.uid, .pool = ask.pool->name}, turn.now_s);
-      came.leaving += added ? 1 : 0;
+      if (!queues_.Add({.node = order.node, .uid = order.uid, .pool = ask.pool->name},
+                       turn.now_s)) {
+        continue;
+      }
+      ++added;
+      if (ask.reap) came.reap.push_back(order.node);
+    }
+    came.leaving += added;
+    if (ask.reap) {
+      for (const std::string& node : *ask.candidates) {
+        if (std::ranges::find(came.reap, node) != came.reap.end()) continue;
+        turn.log.push_back(fmt::format("pool {}: tainted node {} stays{}", ask.pool->name, node,
+                                       WhyOf(*plan, node)));
+      }
+      continue;
     }
     PoolState& memory = Memory(*ask.pool);
-    if (came.leaving == 0) {
+    if (added == 0) {
       came.denied_by = "no node can go";
     } else if (!ask.pool->policy->OneActionAtATime()) {
       ask.pool->policy->Ended(true, turn.now_s, &memory.state);
@@ -390,6 +454,7 @@ void PoolSizer::Decide(Observation& observed, const ActuatorStatus& status, Sizi
   asks_.clear();
   begin_.clear();
   roll_back_.clear();
+  deeds_.clear();
   grow_.clear();
   FindMembers(observed, status, turn);
   WorkQueues(observed, status, turn);
@@ -457,7 +522,21 @@ void PoolSizer::AskForMachines(Actuator& actuator, SizingTurn& turn) {
   }
 }
 
+void PoolSizer::PutTaints(Actuator& actuator, SizingTurn& turn) {
+  for (const Deed& deed : deeds_) {
+    const PolicyTaint& taint = deed.taint;
+    const absl::Status done =
+        actuator.Taint(taint.node, {.key = taint.key, .value = taint.value, .effect = taint.effect},
+                       taint.put, turn.now_s);
+    if (done.ok() || absl::IsNotFound(done)) continue;  // Gone: the next turn sees it.
+    cannot_taint_ = cannot_taint_ || absl::IsUnimplemented(done);
+    turn.log.push_back(fmt::format("pool {}: taint {} is not {}: {}", deed.pool->name, taint.key,
+                                   taint.put ? "set" : "taken off", std::string(done.message())));
+  }
+}
+
 void PoolSizer::Act(Actuator& actuator, SizingTurn& turn) {
+  PutTaints(actuator, turn);
   BeginQueued(actuator, turn);
   AskForMachines(actuator, turn);
 }

@@ -7,8 +7,13 @@
 // Each turn, for each pool whose period is over: observe it, ask its policy.
 //   shrink  The policy's order of nodes (or the planner's) goes to a planner pass, as many as the
 //           policy asks for; those that can really go come into the drain queue (node_queues.h).
-//   grow    Nodes of the drain queue whose pods were not touched yet stay; for the rest the group
-//           is asked for machines, never more than the pool's cloud.max.
+//   grow    Nodes whose taint the policy takes off serve again, and nodes of the drain queue whose
+//           pods were not touched yet stay; for the rest the group is asked for machines, never
+//           more than the pool's cloud.max.
+//   taint   Taints that the policy puts or takes off go to the actuator. One that cannot set taints
+//           is asked once; from then on each turn says which taints were not set, and machines are
+//           asked for instead of nodes that should have served again.
+//   remove  Nodes that the policy wants gone in any case go as those of a shrink do.
 // A group that is not the pool's alone (pool_members.h) is not asked for machines: the policy is
 // told that it did not grow.  Pools that have a node in common are left alone, with a warning.
 // A pool never falls below its cloud.min by what is decided here, whatever its policy says.
@@ -85,6 +90,11 @@ class PoolSizer : public Sizer {
     int64_t most;
     std::optional<std::vector<std::string>> candidates;  // Absent: any node.
     size_t turn;                                         // Its PoolTurn.
+    bool reap = false;                                   // Beside the policy's delta.
+  };
+  struct Deed {
+    const SizedPool* pool;
+    PolicyTaint taint;
   };
 
   void FindMembers(const Observation& observed, const ActuatorStatus& status, SizingTurn& turn);
@@ -97,6 +107,11 @@ class PoolSizer : public Sizer {
   void LeaveOverlapping(const SizedPool& pool, bool is_due, const Catalog& catalog,
                         SizingTurn& turn);
   void Grow(const Observation& observed, const SizedPool& pool, PoolTurn& came, SizingTurn& turn);
+  void SetTaints(const SizedPool& pool, const PolicyDecision& decision, PoolTurn& came,
+                 SizingTurn& turn);
+  void AskToGo(const SizedPool& pool, PolicyDecision decision, int64_t staying, PoolTurn& came,
+               size_t at);
+  void PutTaints(Actuator& actuator, SizingTurn& turn);
   int64_t DropQueued(const SizedPool& pool);
   int64_t KeepQueued(const SizedPool& pool, int64_t most);
   void PlanToGo(const Observation& observed, const ActuatorStatus& status, SizingTurn& turn);
@@ -125,6 +140,7 @@ class PoolSizer : public Sizer {
   std::set<std::string> asked_;                     // Pools for which machines were asked.
   std::map<std::string, std::string> last_told_;    // Warnings of each pool's policy.
   std::map<std::string, std::string> last_warned_;  // Of each pool's members.
+  bool cannot_taint_ = false;                       // So the actuator said.
 
   // Of one turn.
   std::map<std::string, PoolMembers, std::less<>> members_;  // By pool.
@@ -132,6 +148,7 @@ class PoolSizer : public Sizer {
   std::vector<Ask> asks_;
   std::vector<DeletionOrder> begin_;
   std::vector<std::string> roll_back_;
+  std::vector<Deed> deeds_;
   std::map<std::string, int64_t> grow_;  // By pool: machines that are asked for on top.
 };
 

@@ -126,6 +126,8 @@ absl::Status ReadClusterman(FileReading& to, SchoolFile kind, const YAML::Node& 
 absl::Status ReadSchoolFile(const PolicySchool& school, SchoolFile kind, std::string_view pool,
                             const std::string& yaml, SettingsPlace& place,
                             PolicySettings& settings) {
+  place.follows = school.follows;
+  place.others = school.others;
   std::vector<PolicyKey> keys;
   for (const PolicyKey& key : school.keys) {
     const bool of_service = std::ranges::find(kServiceKeys, key.path) != std::end(kServiceKeys);

@@ -72,6 +72,14 @@ struct Reading {
   absl::Status TakeScalar(const PolicyKey& key, const std::string& path, const YAML::Node& node);
   absl::Status TakeList(const std::string& path, const YAML::Node& node);
   absl::Status TakeMap(const std::string& path, const YAML::Node& node);
+  // " (ebb follows ...)", or "".
+  [[nodiscard]] std::string Follows() const {
+    return place.follows.empty() ? "" : absl::StrCat(" (ebb follows ", place.follows, ")");
+  }
+  // Whether the program's key at `path` decides nothing.
+  [[nodiscard]] bool IsOther(const std::string& path) const {
+    return std::ranges::find(place.others, KeyOf(path)) != place.others.end();
+  }
   [[nodiscard]] std::string At(const std::string& path) const {
     return path.empty() ? where : where.empty() ? path : where + "." + path;
   }
@@ -118,16 +126,15 @@ absl::Status Reading::TakeMap(const std::string& path, const YAML::Node& node) {
     if (std::ranges::find(known, name) == known.end()) {
       if (unknown == UnknownKeys::kSkip) {
         // Beyond two edits it is another key of that program's own.
-        if (const std::string near = NearestWithin(2, name, known); !near.empty()) {
-          place.passed_over.emplace_back(
-              place
-                  .Bad(field.first, At(deeper),
-                       absl::StrCat("is not read; did you mean ", near, "?"))
-                  .message());
-        }
+        const std::string near = NearestWithin(2, name, known);
+        if (near.empty() && (place.follows.empty() || IsOther(deeper))) continue;
+        const std::string meant = near.empty() ? "" : absl::StrCat("; did you mean ", near, "?");
+        place.passed_over.emplace_back(
+            place.Bad(field.first, At(deeper), absl::StrCat("is not read", meant, Follows()))
+                .message());
         continue;
       }
-      return place.Bad(field.first, At(deeper), NoSuchField(name, known));
+      return place.Bad(field.first, At(deeper), absl::StrCat(NoSuchField(name, known), Follows()));
     }
     if (absl::Status s = Take(deeper, field.second); !s.ok()) return s;
   }

@@ -26,7 +26,11 @@ namespace ebb {
 struct SettingsPlace {
   std::string file;
   std::map<std::string, int> lines{};
-  // Warnings, as sentences, of keys that nobody reads and that are close to a known one.
+  // PolicySchool's: which program is followed, for messages, and keys that decide nothing.
+  std::string follows{};
+  std::vector<std::string> others{};
+  // Warnings, as sentences, of keys that nobody reads: those that are close to a known one, and
+  // where `follows` is given all that are not among `others`.
   std::vector<std::string> passed_over{};
 
   [[nodiscard]] absl::Status Bad(const YAML::Node& node, const std::string& path,

@@ -63,6 +63,7 @@ using Texts = std::vector<std::string>;
 
 constexpr std::string_view kEks = "eks.amazonaws.com/nodegroup";
 constexpr std::string_view kKarpenter = "karpenter.sh/nodepool";
+constexpr std::string_view kGke = "cloud.google.com/gke-nodepool";
 
 TEST(GroupsTest, ComeFromTheLabelsOfManagedClustersThenNodegroup) {
   const ClusterSnapshot snapshot =
@@ -232,6 +233,123 @@ TEST(GroupsTest, TheProvidersGpuLabelIsThatOfTheNode) {
   // A file says otherwise.
   EXPECT_TRUE(has(Node("n").Label("my/gpu", ""), "gpuLabel: my/gpu"));
   EXPECT_FALSE(has(gke().Label(kGke, "t4"), "gpuLabel: my/gpu"));
+}
+
+Node At(std::string_view name, std::string_view provider_id) {
+  Node node(name);
+  node.raw.provider_id = test::Keep(provider_id);
+  return node;
+}
+
+// "name min nodes" of each group that `sizes` make, in order of names; else the error.
+std::string Sized(const Cluster& cluster, const std::vector<GroupSize>& sizes) {
+  const ClusterSnapshot snapshot = cluster.Build();
+  GroupRules rules;
+  SetGroupSizes(sizes, rules);
+  const absl::Status status = CheckMinimums(snapshot.catalog(), rules);
+  if (!status.ok()) return std::string(status.message());
+  const NodeGroups groups = AssignGroups(snapshot.catalog(), rules);
+  std::string text;
+  for (const NodeGroup& group : groups.groups) {
+    text += group.name + " " + std::to_string(group.min_size) + " " +
+            std::to_string(group.target_size) + "; ";
+  }
+  return text;
+}
+
+TEST(GroupSizesTest, HetznersFormFindsTheGroupByItsLabel) {
+  const Cluster cluster = Cluster()
+                              .Add(Node("a").Label("hcloud/node-group", "pool1"))
+                              .Add(Node("b").Label("hcloud/node-group", "pool1"))
+                              .Add(Node("c").Label("hcloud/node-group", "pool2"));
+  EXPECT_EQ(Sized(cluster, {{"cpx31:fsn1:pool1", 2, 10}}), "pool1 2 2; pool2 0 1; ");
+}
+
+TEST(GroupSizesTest, ServersOfHetznerWithoutTheLabelAreFoundByTheirNames) {
+  const Cluster cluster = Cluster()
+                              .Add(At("pool1-4a2f0c1b9d8e7f60", "hcloud://1"))
+                              .Add(At("pool1-5b3f0c1b9d8e7f61", "hcloud://2"))
+                              .Add(At("other", "hcloud://3"));
+  EXPECT_EQ(Sized(cluster, {{"cpx31:fsn1:pool1", 2, 10}}), "pool1 2 2; ");
+}
+
+TEST(GroupSizesTest, InstanceGroupsOfOneNodePoolAreGroupsOfTheirOwn) {
+  const std::string url = "https://www.googleapis.com/compute/v1/projects/p/zones/";
+  const Cluster cluster =
+      Cluster()
+          .Add(At("n1", "gce://p/z-a/gke-c-web-0a0a0a0a-aaaa").Label(kGke, "web"))
+          .Add(At("n2", "gce://p/z-a/gke-c-web-0a0a0a0a-bbbb").Label(kGke, "web"))
+          .Add(At("n3", "gce://p/z-b/gke-c-web-0b0b0b0b-aaaa").Label(kGke, "web"));
+  EXPECT_EQ(Sized(cluster, {{url + "z-a/instanceGroups/gke-c-web-0a0a0a0a-grp", 2, 10},
+                            {url + "z-b/instanceGroups/gke-c-web-0b0b0b0b-grp", 1, 10}}),
+            "gke-c-web-0a0a0a0a-grp 2 2; gke-c-web-0b0b0b0b-grp 1 1; ");
+  // An older way: the pool itself at the end of a path.
+  EXPECT_EQ(Sized(cluster, {{"https://x.test/instanceGroups/web", 3, 10}}), "web 3 3; ");
+}
+
+TEST(GroupSizesTest, ScaleSetsAndAutoScalingGroupsAreFound) {
+  const std::string set =
+      "azure:///subscriptions/s/resourceGroups/g/providers/Microsoft.Compute/"
+      "virtualMachineScaleSets/aks-web-12345678-vmss/virtualMachines/";
+  const Cluster azure = Cluster()
+                            .Add(At("n1", set + "0").Label("agentpool", "web"))
+                            .Add(At("n2", set + "1").Label("agentpool", "web"));
+  EXPECT_EQ(Sized(azure, {{"aks-web-12345678-vmss", 2, 3}}), "aks-web-12345678-vmss 2 2; ");
+  EXPECT_EQ(Sized(azure, {{"web", 2, 3}}), "web 2 2; ");
+  const Cluster eks = Cluster().Add(Node("n").Label(kEks, "core"));
+  EXPECT_EQ(Sized(eks, {{"eks-core-f8c187b8-a46f-464b-831e-bbedf7312905", 1, 3}}), "core 1 1; ");
+  const Cluster eksctl = Cluster().Add(Node("n")
+                                           .Label("alpha.eksctl.io/cluster-name", "c")
+                                           .Label("alpha.eksctl.io/nodegroup-name", "ng-1"));
+  EXPECT_EQ(Sized(eksctl, {{"eksctl-c-nodegroup-ng-1-NodeGroup-1LRT8H4ZKAVO9", 1, 3}}),
+            "ng-1 1 1; ");
+  const Cluster kops = Cluster().Add(Node("n").Label("kops.k8s.io/instancegroup", "nodes"));
+  EXPECT_EQ(Sized(kops, {{"nodes.k8s.example.com", 1, 3}}), "nodes 1 1; ");
+}
+
+TEST(GroupSizesTest, APoolMayBeNamedByItsId) {
+  const Cluster cluster = Cluster().Add(Node("n")
+                                            .Label("doks.digitalocean.com/node-pool", "basic")
+                                            .Label("doks.digitalocean.com/node-pool-id", "45a1"));
+  EXPECT_EQ(Sized(cluster, {{"45a1", 1, 3}}), "basic 1 1; ");
+  EXPECT_EQ(Sized(cluster, {{"basic", 1, 3}}), "basic 1 1; ");
+}
+
+TEST(GroupSizesTest, AMinimumThatWouldProtectNoNodeIsAnError) {
+  const std::string wrong =
+      "--nodes: nodeGroups[0] (web): no node is in a group of that name, so "
+      "its minimum of 3 would protect no node; the groups of this cluster "
+      "are: ";
+  const std::string help =
+      "; a file for --node-groups can tell the group's nodes by labels, or "
+      "give 0 as its minimum";
+  // On premises, nodes tell no group.
+  EXPECT_EQ(Sized(Cluster().Add(Node("a")), {{"web", 3, 9}}), wrong + "default" + help);
+  EXPECT_EQ(Sized(Cluster().Add(Node("a").Label("nodegroup", "x")), {{"cx22:fsn1:web", 3, 9}}),
+            wrong + "x" + help);
+  // Nothing is lost of a minimum of 0, nor where all groups of the cluster have a size.
+  EXPECT_EQ(Sized(Cluster().Add(Node("a")), {{"web", 0, 9}}), "default 0 1; ");
+  EXPECT_EQ(Sized(Cluster().Add(Node("a").Label("nodegroup", "x")), {{"web", 3, 9}, {"x", 1, 2}}),
+            "x 1 1; ");
+}
+
+TEST(GroupsTest, ProvidersNodePoolsAreGroups) {
+  for (const char* const label :
+       {"hcloud/node-group", "lke.linode.com/pool-id", "kubernetes.civo.com/civo-node-pool",
+        "kubernetes.civo.com/node-pool", "doks.digitalocean.com/node-pool-id",
+        "k8s.scaleway.com/pool-name", "k8s.scaleway.com/pool",
+        "ibm-cloud.kubernetes.io/worker-pool-name", "ibm-cloud.kubernetes.io/worker-pool-id",
+        "yandex.cloud/node-group-id", "vke.vultr.com/node-pool", "node.exoscale.net/nodepool-id",
+        "alibabacloud.com/nodepool-id", "node.alibabacloud.com/nodepool-id",
+        "compute.coreweave.com/node-pool", "magnum.openstack.org/nodegroup",
+        "worker.gardener.cloud/pool", "nodepool"}) {
+    EXPECT_EQ(Groups(Cluster().Add(Node("a").Label(label, "x")).Add(Node("b").Label(label, "y"))),
+              "a=x; b=y")
+        << label;
+  }
+  // A word that many use counts only where a provider sets it.
+  EXPECT_EQ(Groups(Cluster().Add(Node("a").Label("pool", "x"))), "a=default");
+  EXPECT_EQ(Groups(Cluster().Add(At("a", "equinixmetal://1").Label("pool", "x"))), "a=x");
 }
 
 TEST(GroupWarningsTest, ARuleThatMatchesNothingNamesTheNearestGroup) {

@@ -900,7 +900,7 @@ TEST_F(CliTest, NodesGivesAGroupItsSizesOverTheFile) {
   EXPECT_EQ(Plan({"-o", "name", "--node-groups", groups, "--nodes=3:9:web"}).out, "node/idle\n");
 }
 
-TEST_F(CliTest, ANameInNodesThatNoGroupHasIsAWarning) {
+TEST_F(CliTest, ANameInNodesThatNoGroupHasIsAnError) {
   EXPECT_THAT(Plan({"--nodes=3:9:wbe"}).err,
               HasSubstr("--nodes: nodeGroups[0] (wbe): no node is in a group of that name; did "
                         "you mean web?"));

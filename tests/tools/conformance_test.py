@@ -54,10 +54,10 @@ class ConformanceTest(unittest.TestCase):
 
     def test_the_example_passes(self):
         self.serve()
-        self.assertIn("6 passed, 0 failed, 13 skipped", self.conformance(code=0))
-        self.assertIn("16 passed, 0 failed, 3 skipped",
+        self.assertIn("7 passed, 0 failed, 14 skipped", self.conformance(code=0))
+        self.assertIn("18 passed, 0 failed, 3 skipped",
                       self.conformance("--node", "node-1", "--node", "node-2", code=0))
-        self.assertIn("19 passed, 0 failed, 0 skipped",
+        self.assertIn("21 passed, 0 failed, 0 skipped",
                       self.conformance("--node", "node-1", "--drain-and-delete", code=0))
         # It is gone now.
         told = self.conformance("--node", "node-1", code=1)

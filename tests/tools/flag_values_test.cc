@@ -101,6 +101,12 @@ std::vector<std::string> BadValues(ValueKind kind) {
               "0x1:5:n",
               "1:nan:n",
               "n:1:2",
+              "1:2:a:b",
+              "1:2:cpx31:fsn1:",
+              "1:2:cpx31::n",
+              "1:2:a:b:c:d",
+              "1:2:https://host/",
+              "1:2:path/",
               "",
               "1:99999999999999999999:n"};
     case ValueKind::kNodesOrGroupSize:

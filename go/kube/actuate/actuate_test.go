@@ -621,6 +621,36 @@ func TestSoftTaintsEndWithTheirTime(t *testing.T) {
 	}
 }
 
+func TestTaintPutsAPolicysTaintAndRefusesOurOwn(t *testing.T) {
+	c := clusterOf()
+	p := start(t, c)
+	set := func(node, name, effect string, put bool) error {
+		_, err := p.Taint(t.Context(), &wire.TaintRequest{Key: key(), Node: node, TaintKey: name, Value: "1", Effect: effect, Put: put})
+		return err
+	}
+	const name = "atlassian.com/escalator"
+	p.must(set("a", name, "NoSchedule", true))
+	p.must(set("a", name, "NoSchedule", true))
+	if taints := c.GetNode(t, "a").Spec.Taints; len(taints) != 1 || taints[0].Key != name || taints[0].Value != "1" {
+		t.Errorf("%v", taints)
+	}
+	p.must(set("a", name, "", false))
+	if taints := c.GetNode(t, "a").Spec.Taints; len(taints) != 0 {
+		t.Errorf("%v", taints)
+	}
+	for _, wrong := range []string{"", "ToBeDeletedByClusterAutoscaler", "DeletionCandidateOfClusterAutoscaler", "a b"} {
+		if err := set("a", wrong, "NoSchedule", true); code(err) != codes.InvalidArgument {
+			t.Errorf("%q: %v", wrong, err)
+		}
+	}
+	if err := set("a", name, "Never", true); code(err) != codes.InvalidArgument {
+		t.Errorf("%v", err)
+	}
+	if err := set("missing", name, "NoSchedule", true); code(err) == codes.OK {
+		t.Error("a node that is not there was tainted")
+	}
+}
+
 func TestTheAPIServersAbsenceIsNoAnswer(t *testing.T) {
 	c := clusterOf(fakecluster.Pod("web-1", "a"))
 	p := start(t, c)

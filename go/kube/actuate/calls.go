@@ -139,6 +139,37 @@ func (a *Actuator) SoftTaint(ctx context.Context, request *wire.SoftTaintRequest
 	})
 }
 
+// Taint puts a policy's taint or takes it off.
+func (a *Actuator) Taint(ctx context.Context, request *wire.TaintRequest) (*wire.TaintReply, error) {
+	if err := checkNode("node", request.GetNode()); err != nil {
+		return nil, err
+	}
+	wanted := corev1.Taint{Key: request.GetTaintKey(), Value: request.GetValue(), Effect: corev1.TaintEffect(request.GetEffect())}
+	if err := checkTaint(wanted, request.GetPut()); err != nil {
+		return nil, err
+	}
+	return &wire.TaintReply{}, a.once(ctx, request.GetKey(), func() error {
+		return a.o.Marker.SetOther(ctx, request.GetNode(), wanted, request.GetPut())
+	})
+}
+
+func checkTaint(wanted corev1.Taint, put bool) error {
+	if wanted.Key == taint.Soft || wanted.Key == taint.Hard || len(validation.IsQualifiedName(wanted.Key)) > 0 {
+		return status.Errorf(codes.InvalidArgument, "taint_key: %q is not a policy's taint", cut(wanted.Key))
+	}
+	if !put {
+		return nil
+	}
+	if len(validation.IsValidLabelValue(wanted.Value)) > 0 {
+		return status.Errorf(codes.InvalidArgument, "value: %q is not the value of a taint", cut(wanted.Value))
+	}
+	switch wanted.Effect {
+	case corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute:
+		return nil
+	}
+	return status.Errorf(codes.InvalidArgument, "effect: %q is not NoSchedule, PreferNoSchedule or NoExecute", cut(string(wanted.Effect)))
+}
+
 // Begin marks all of the nodes, or none.
 func (a *Actuator) Begin(ctx context.Context, request *wire.BeginRequest) (*wire.BeginReply, error) {
 	if err := checkOrders(request.GetOrders()); err != nil {

@@ -174,6 +174,22 @@ func (m *Marker) SetSoft(ctx context.Context, name string, put bool) error {
 	return err
 }
 
+// SetOther puts a taint that is neither the soft nor the hard one, or takes off all of its key.  A node
+// that has one of the key keeps it as it is.
+func (m *Marker) SetOther(ctx context.Context, name string, taint corev1.Taint, put bool) error {
+	_, err := m.change(ctx, name, "", func(node *corev1.Node) (bool, error) {
+		if (Find(node, taint.Key) != nil) == put {
+			return false, nil
+		}
+		remove(node, taint.Key)
+		if put {
+			node.Spec.Taints = append(node.Spec.Taints, taint)
+		}
+		return true, nil
+	})
+	return err
+}
+
 // change reads the node, changes it and writes it back, again and again until nobody was in between.
 // An API server that does not answer is asked again too, as long as the retry lasts.
 func (m *Marker) change(ctx context.Context, name string, uid types.UID,

@@ -166,3 +166,29 @@ func TestSoftTaintIsPutOnceAndNotOnNodesThatGo(t *testing.T) {
 		t.Errorf("untaint: %v", err)
 	}
 }
+
+func TestAPolicysTaintKeepsItsValueAndGoesWhateverThatIs(t *testing.T) {
+	c := fakecluster.New(fakecluster.Node("a"))
+	m := markerOf(c)
+	put := corev1.Taint{Key: "atlassian.com/escalator", Value: "1", Effect: corev1.TaintEffectNoSchedule}
+	for _, value := range []string{"1", "2"} {
+		put.Value = value
+		if err := m.SetOther(t.Context(), "a", put, true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if found := taint.Find(c.GetNode(t, "a"), put.Key); found == nil || found.Value != "1" || found.Effect != put.Effect {
+		t.Fatalf("got %v", found)
+	}
+	for range 2 {
+		if err := m.SetOther(t.Context(), "a", put, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if taints := c.GetNode(t, "a").Spec.Taints; len(taints) != 0 {
+		t.Fatalf("got %v", taints)
+	}
+	if err := m.SetOther(t.Context(), "none", put, true); !errors.Is(err, taint.ErrGone) {
+		t.Fatalf("got %v", err)
+	}
+}

@@ -222,6 +222,32 @@ TEST_F(RecordActuatorTest, ObjectsAreShownAsIfItHadBeenDone) {
   EXPECT_THAT(shown(), ElementsAre("a", "stays>a", "waits>", "q>a", "r>", "later>"));
 }
 
+TEST_F(RecordActuatorTest, TaintsOfPoliciesAreToldOnceAndShownOnTheirNodes) {
+  ShowingCluster cluster;
+  cluster.nodes = {Node("a").Taint("k", "1"), Node("b"), Node("c").Taint("k", "2")};
+  struct Taints : Listing {
+    absl::Status OnNode(const objects::Node& node) override {
+      for (const objects::Taint& taint : node.taints) {
+        lines.push_back(std::string(node.meta.name) + " " + std::string(taint.key) + "=" +
+                        std::string(taint.value));
+      }
+      return absl::OkStatus();
+    }
+  };
+  const NodeTaint taint{.key = "k", .value = "7", .effect = "NoSchedule"};
+  for (const int64_t now_s : {7, 8}) {
+    EXPECT_TRUE(actuator_.Taint("a", taint, false, now_s).ok());
+    EXPECT_TRUE(actuator_.Taint("b", taint, true, now_s).ok());
+    EXPECT_TRUE(actuator_.Taint("c", taint, true, now_s).ok());  // Keeps what it has.
+  }
+  EXPECT_THAT(told_,
+              ElementsAre("7 untaint a k", "7 taint b k=7:NoSchedule", "7 taint c k=7:NoSchedule"));
+  DeductingSource source(cluster, actuator_);
+  Taints shown;
+  ASSERT_TRUE(source.Observe(kStart)->objects(shown).ok());
+  EXPECT_THAT(shown.lines, ElementsAre("b k=7", "c k=2"));
+}
+
 TEST_F(RecordActuatorTest, ObjectsAreWhereTheSnapshotHasThem) {
   ShowingCluster cluster;
   cluster.nodes = {Node("a").Cpu(1000), Node("b")};

@@ -93,6 +93,35 @@ TEST(ClustermanPolicyTest, ClustermanCountsAPodThatWaitsAsItsMultiplierSays) {
   EXPECT_EQ(Figure(thrice, "its usage"), "0.55");
 }
 
+TEST(ClustermanPolicyTest, ClustermansNewerSignalAddsToAllCapacityAndForgetsOldPods) {
+  PolicyObservation pool = Pool(10, {.cpu_milli = 1000, .memory_bytes = kGigabyte});
+  AddPod(pool, 0, {.cpu_milli = 500, .memory_bytes = 50'000'000});
+  AddPending(pool, {.cpu_milli = 900, .memory_bytes = 50'000'000});
+  pool.pending.back().created_s = kNow - 601;
+  PolicySettings settings = Sample("clusterman");
+  settings.Set("autoscale_signal.parameters.v2", true);
+  std::string state;
+  const PolicyDecision all = Make("clusterman", settings)->Decide(pool, kNow, &state);
+  EXPECT_EQ(Figure(all, "signal asks for cpus"), "11.8");  // 10 and twice 0.9: above the margin.
+  settings.Set("autoscale_signal.parameters.pending_pods_max_scheduling_seconds", 600.0);
+  const PolicyDecision old = Make("clusterman", settings)->Decide(pool, kNow, &(state = ""));
+  EXPECT_EQ(Figure(old, "signal asks for cpus"), "0.5");
+  settings.Set("autoscale_signal.parameters.pending_pods_max_scheduling_seconds", 601.0);
+  const PolicyDecision young = Make("clusterman", settings)->Decide(pool, kNow, &(state = ""));
+  EXPECT_EQ(Figure(young, "signal asks for cpus"), "11.8");
+}
+
+TEST(ClustermanPolicyTest, ClustermanRefusesWhatMakesTheProgramFail) {
+  PolicySettings settings = Sample("clusterman");
+  settings.Set("autoscale_signal.parameters.per_pod_resource_requests", true);
+  std::vector<PolicyProblem> problems;
+  EXPECT_EQ(PolicyRegistry().Make("clusterman", settings, &problems), nullptr);
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_EQ(problems[0].path, "autoscale_signal.parameters.per_pod_resource_requests");
+  EXPECT_EQ(problems[0].what,
+            "is refused: with it each run of Clusterman, commit 55d0831 of October 2023 fails");
+}
+
 TEST(ClustermanPolicyTest, ClustermanLooksAtNoExcludedResource) {
   PolicyObservation pool = Pool(10, {.cpu_milli = 1000, .memory_bytes = kGigabyte});
   pool.signals["cpus"] = {.value = 9};
@@ -272,6 +301,10 @@ TEST(ClustermanPolicyTest, ClustermanTakesItsKeysWithTheirTypesAndRanges) {
               {"autoscale_signal.internal", kBool, "true"},
               {"autoscale_signal.period_minutes", kInt, "10", false, 1},
               {"autoscale_signal.parameters.pending_pods_multiplier", kNumber, "2", false, 0},
+              {"autoscale_signal.parameters.v2", kBool, "false"},
+              {"autoscale_signal.parameters.pending_pods_max_scheduling_seconds", kNumber, "86400",
+               false, 0},
+              {"autoscale_signal.parameters.per_pod_resource_requests", kBool, "false"},
               {"node_weight", kNumber, "1", false, 1e-6, 1e9}});
 }
 

@@ -182,6 +182,89 @@ TEST(EscalatorPolicyTest, EscalatorReplacesANodeOlderThanItsMaximumAge) {
   EXPECT_EQ(Figure(old, "bounded or forced by"), "max_age");
 }
 
+constexpr const char* kTaint = "atlassian.com/escalator";
+
+// Busy enough that Escalator grows.
+PolicyObservation BusyPool(size_t nodes) {
+  PolicyObservation pool = Pool(nodes, {.cpu_milli = 1000, .memory_bytes = 1000});
+  for (size_t node = 0; node < nodes; ++node) {
+    AddPod(pool, node, {.cpu_milli = 600, .memory_bytes = 10});
+  }
+  return pool;
+}
+
+TEST(EscalatorPolicyTest, EscalatorTakesTaintsOffBeforeItAsksForNodes) {
+  PolicyObservation pool = BusyPool(4);  // 240% of one untainted node.
+  for (const size_t node : {0u, 1u, 2u}) {
+    pool.nodes[node].taints[kTaint] = std::to_string(kNow - 10);
+  }
+  std::string state;
+  const PolicyDecision decision =
+      Make("escalator", Sample("escalator"))->Decide(pool, kNow, &state);
+  EXPECT_EQ(decision.delta, 3);
+  // The newest first.
+  EXPECT_THAT(decision.taints,
+              ElementsAre(PolicyTaint{.node = "node-0", .key = kTaint, .put = false},
+                          PolicyTaint{.node = "node-1", .key = kTaint, .put = false},
+                          PolicyTaint{.node = "node-2", .key = kTaint, .put = false}));
+  EXPECT_THAT(decision.remove, ElementsAre());
+}
+
+TEST(EscalatorPolicyTest, EscalatorRemovesTaintedNodesAfterTheirGracePeriods) {
+  PolicyObservation pool = Pool(6, {.cpu_milli = 1000, .memory_bytes = 1000});
+  for (const size_t node : {0u, 1u}) AddPod(pool, node, {.cpu_milli = 600, .memory_bytes = 10});
+  for (const size_t node : {2u, 3u}) AddPod(pool, node, {.cpu_milli = 1, .memory_bytes = 10});
+  pool.nodes[2].taints[kTaint] = std::to_string(kNow - 601);  // Past the hard one.
+  pool.nodes[3].taints[kTaint] = std::to_string(kNow - 600);  // Not yet, and not empty.
+  pool.nodes[4].taints[kTaint] = std::to_string(kNow - 301);  // Empty, and past the soft one.
+  pool.nodes[5].taints[kTaint] = std::to_string(kNow - 300);
+  std::string state;
+  const std::unique_ptr<Policy> policy = Make("escalator", Sample("escalator"));
+  const PolicyDecision decision = policy->Decide(pool, kNow, &state);
+  EXPECT_EQ(decision.delta, 0);
+  EXPECT_THAT(decision.remove, ElementsAre("node-2", "node-4"));
+  pool.nodes[4].annotations["atlassian.com/no-delete"] = "x";
+  pool.nodes[2].is_leaving = true;
+  EXPECT_THAT(policy->Decide(pool, kNow, &state).remove, ElementsAre());
+  pool.nodes[5].taints[kTaint] = "soon";
+  const PolicyDecision unread = policy->Decide(pool, kNow, &state);
+  EXPECT_THAT(unread.warnings,
+              testing::Contains("tainted nodes stay, as the value of atlassian.com/escalator is "
+                                "not a time: node-5"));
+}
+
+TEST(EscalatorPolicyTest, EscalatorRemovesEmptyNodesWithAForceTaintAtOnce) {
+  PolicyObservation pool = Pool(4, {.cpu_milli = 1000, .memory_bytes = 1000});
+  for (const size_t node : {0u, 1u, 2u}) AddPod(pool, node, {.cpu_milli = 450, .memory_bytes = 10});
+  for (const size_t node : {2u, 3u}) pool.nodes[node].taints["atlassian.com/escalator-force"] = "";
+  pool.nodes[3].annotations["atlassian.com/no-delete"] = "x";  // Counts for nothing here.
+  std::string state;
+  const PolicyDecision decision =
+      Make("escalator", Sample("escalator"))->Decide(pool, kNow, &state);
+  EXPECT_THAT(decision.remove, ElementsAre("node-3"));
+  EXPECT_EQ(Figure(decision, "force-tainted nodes"), "2");
+}
+
+TEST(EscalatorPolicyTest, EscalatorTaintsUnhealthyNodesWhateverFollows) {
+  PolicyObservation pool = Pool(3, {.cpu_milli = 1000, .memory_bytes = 1000});
+  for (const size_t node : {0u, 1u}) AddPod(pool, node, {.cpu_milli = 900, .memory_bytes = 10});
+  for (const size_t node : {0u, 1u, 2u}) pool.nodes[node].ready = false;
+  pool.nodes[1].taints[kTaint] = std::to_string(kNow - 10);
+  pool.nodes[2].is_leaving = true;
+  PolicySettings settings = Sample("escalator");
+  settings.Set("unhealthy_node_grace_period", "1m");
+  settings.Set("health_check_newest_nodes_percent", int64_t{100});
+  std::string state;
+  const PolicyDecision decision = Make("escalator", settings)->Decide(pool, kNow, &state);
+  EXPECT_EQ(decision.delta, 0);
+  EXPECT_THAT(
+      decision.taints,
+      ElementsAre(PolicyTaint{
+          .node = "node-0", .key = kTaint, .value = std::to_string(kNow), .effect = "NoSchedule"}));
+  settings.Set("dry_mode", true);
+  EXPECT_THAT(Make("escalator", settings)->Decide(pool, kNow, &(state = "")).taints, ElementsAre());
+}
+
 TEST(EscalatorPolicyTest, EscalatorDoesNotScaleWhileTooManyNodesAreUnhealthy) {
   PolicyObservation pool = Pool(2, {.cpu_milli = 1000, .memory_bytes = 1000});
   for (size_t node : {0u, 1u}) AddPod(pool, node, {.cpu_milli = 900, .memory_bytes = 10});

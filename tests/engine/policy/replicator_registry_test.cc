@@ -1,5 +1,7 @@
 #include "engine/policy/replicator_registry.h"
 
+#include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -268,15 +270,113 @@ TEST_F(ReplicatorRegistryTest, EveryProblemOfAListIsTold) {
   EXPECT_THAT(registry_.registered, ElementsAre(Pair("d", "db")));
 }
 
-TEST_F(ReplicatorRegistryTest, ANodeWhoseNewPoolCannotBeMadeIsInNone) {
+TEST_F(ReplicatorRegistryTest, ANodeWhoseNewPoolCannotBeMadeStaysInTheOldOne) {
   Take(Node("a", "web"));
   Take(Node("b", "web"));
   const std::vector<Problem> problems = Take(Node("a", "db", {{"replicator_provider", "gce"}}));
   ASSERT_THAT(problems, SizeIs(1));
   EXPECT_EQ(problems[0].kind, Problem::Kind::kUnknownProvider);
   EXPECT_EQ(problems[0].pool, "db");
+  EXPECT_THAT(Members(), ElementsAre(Pair("a", "web"), Pair("b", "web")));
+  // It says so in its old pool's name no longer, and leaves when it is down.
+  ReplicatorNodeRecord down = Node("a", "db");
+  down.status = Status::kDown;
+  Take(down);
   EXPECT_THAT(Members(), ElementsAre(Pair("b", "web")));
-  EXPECT_THAT(registry_.registered, ElementsAre(Pair("b", "web")));
+}
+
+TEST_F(ReplicatorRegistryTest, APoolThatANodeLeftForAnotherIsStillKnown) {
+  Take(Node("a", "web"));
+  Take(Node("a", "db"));
+  EXPECT_THAT(registry_.pools, ElementsAre(Key("db")));
+  EXPECT_THAT(Take(Node("b", "web", {{"replicator_provider", "gce"}})), IsEmpty());
+  EXPECT_THAT(Members(), ElementsAre(Pair("a", "db"), Pair("b", "web")));
+  EXPECT_EQ(registry_.pools["web"].options.replicator_provider, "aws");
+}
+
+// The program as its source has it: a node that changed pools is listed in the old one for good.
+class Program {
+ public:
+  void Take(const ReplicatorNodeRecord& node) {
+    const bool ready = node.status == Status::kReady;
+    if (node.status == Status::kDown || (ready && node.draining)) Leave(node.id);
+    if (!ready || node.draining) return;
+    const auto value = [&](const char* key) {
+      const auto found = node.keys.find(key);
+      return found == node.keys.end() ? std::string() : found->second;
+    };
+    if (value("replicator_cooldown") == "x") return Leave(node.id);
+    const std::string pool = value("replicator_worker_pool");
+    const bool enabled = value("replicator_enabled") == "true";
+    if (nodes_.contains(pool)) {
+      if (enabled && nodes_[pool].insert(node.id).second) registered_[node.id] = pool;
+    } else if (value("replicator_provider") == "aws") {
+      nodes_[pool] = {node.id};
+      registered_[node.id] = pool;
+    }
+    if (!enabled) Leave(node.id);
+  }
+
+  // Nodes that are listed where they are not registered.
+  [[nodiscard]] std::set<std::string> Listed() const {
+    std::set<std::string> listed;
+    for (const auto& [pool, nodes] : nodes_) {
+      for (const std::string& node : nodes) {
+        const auto entry = registered_.find(node);
+        if (entry == registered_.end() || entry->second != pool) listed.insert(node);
+      }
+    }
+    return listed;
+  }
+  [[nodiscard]] const std::map<std::string, std::string>& registered() const { return registered_; }
+
+ private:
+  void Leave(const std::string& node) {
+    const auto entry = registered_.find(node);
+    if (entry == registered_.end()) return;
+    const auto pool = nodes_.find(entry->second);
+    registered_.erase(entry);
+    pool->second.erase(node);
+    if (pool->second.empty()) nodes_.erase(pool);
+  }
+
+  std::map<std::string, std::set<std::string>> nodes_;
+  std::map<std::string, std::string> registered_;
+};
+
+TEST_F(ReplicatorRegistryTest, NodesThatComeAndGoWithinARoundAreRegisteredAsInTheProgram) {
+  test::Dice dice(test::RandomSeed());
+  const std::vector<std::string> pools = {"pa", "pb", "pc"};
+  for (int history = 0; history < 2000; ++history) {
+    registry_ = {};
+    Program program;
+    std::set<std::string> haunted;  // Differ on purpose, from then on.
+    for (int round = 0; round < 8; ++round) {
+      std::vector<ReplicatorNodeRecord> changed;
+      for (const char* const id : {"d1", "d2", "d3", "d4"}) {
+        if (dice.Percent(50)) continue;
+        ReplicatorNodeRecord node = Node(id, dice.Of(pools));
+        if (dice.Percent(15)) node.status = Status::kDown;
+        if (dice.Percent(10)) node.status = Status::kInitializing;
+        if (dice.Percent(10)) node.draining = true;
+        if (dice.Percent(15)) node.keys["replicator_enabled"] = "false";
+        if (dice.Percent(10)) node.keys["replicator_cooldown"] = "x";
+        if (dice.Percent(15)) node.keys["replicator_provider"] = "gce";
+        changed.push_back(node);
+      }
+      Discover(changed, stored_, &registry_);
+      for (const ReplicatorNodeRecord& node : changed) program.Take(node);
+      const std::set<std::string> listed = program.Listed();
+      haunted.insert(listed.begin(), listed.end());
+      auto expected = program.registered();
+      auto registered = registry_.registered;
+      for (const std::string& node : haunted) {
+        expected.erase(node);
+        registered.erase(node);
+      }
+      ASSERT_EQ(registered, expected) << "history " << history << ", round " << round;
+    }
+  }
 }
 
 TEST_F(ReplicatorRegistryTest, ANodeOfAPoolThatIsNotThereCanLeave) {

@@ -111,6 +111,25 @@ grpc::Status TestPlugin::SoftTaint(grpc::ServerContext* context,
   });
 }
 
+grpc::Status TestPlugin::Taint(grpc::ServerContext* context, const wire::TaintRequest* request,
+                               wire::TaintReply*) {
+  return Carry(*context, "Taint", request->key(), [&]() -> grpc::Status {
+    if (wrong == Wrong::kTakesOwnTaints) return grpc::Status::OK;
+    if (request->taint_key().empty() || request->taint_key().ends_with("ByClusterAutoscaler") ||
+        request->taint_key().ends_with("OfClusterAutoscaler")) {
+      return {StatusCode::INVALID_ARGUMENT, "taint_key: is not a policy's"};
+    }
+    if (!nodes.contains(request->node())) return Missing(request->node());
+    const std::string taint = request->node() + " " + request->taint_key();
+    if (request->put()) {
+      taints.insert(taint);
+    } else if (taints.erase(taint) == 0 && wrong == Wrong::kForgetsTaintAgain) {
+      return Missing(request->node());
+    }
+    return grpc::Status::OK;
+  });
+}
+
 grpc::Status TestPlugin::BeginOnce(const wire::BeginRequest& request) {
   grpc::Status refused;
   for (const wire::DeletionOrder& order : request.orders()) {

@@ -36,7 +36,9 @@ enum class Wrong {
   kBeginsMissingNodes,
   kTakesEmptyNames,
   kGrowsMissingGroups,
+  kTakesOwnTaints,         // Taint sets any key.
   kForgetsSoftTaintAgain,  // Taking it off twice is an error.
+  kForgetsTaintAgain,      // The same.
   kIgnoresUid,
   kBeginsSome,
   kDrainsWhatWasNotBegun,
@@ -64,6 +66,7 @@ class TestPlugin final : public wire::Actuator::Service {
   std::optional<wire::StatusReply> status_answer;       // Instead of the true one.
   grpc::Status answer;                                  // To every call but Hello, if not OK.
   std::vector<std::string> cannot;                      // As HelloReply.cannot.
+  std::set<std::string> taints;  // "NODE KEY", of policies.
   std::map<std::string, int64_t> sizes = {{"web", 0}};  // Of groups, as Grow asked.
   int answers_lost = 0;                                 // Of the next calls, which are carried out.
   std::vector<std::string> calls;                       // "Begin KEY", ...
@@ -78,6 +81,8 @@ class TestPlugin final : public wire::Actuator::Service {
                      wire::HelloReply* reply) override;
   grpc::Status SoftTaint(grpc::ServerContext* context, const wire::SoftTaintRequest* request,
                          wire::SoftTaintReply* reply) override;
+  grpc::Status Taint(grpc::ServerContext* context, const wire::TaintRequest* request,
+                     wire::TaintReply* reply) override;
   grpc::Status Begin(grpc::ServerContext* context, const wire::BeginRequest* request,
                      wire::BeginReply* reply) override;
   grpc::Status Drain(grpc::ServerContext* context, const wire::DrainRequest* request,

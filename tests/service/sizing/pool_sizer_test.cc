@@ -35,6 +35,7 @@ class FailingActuator : public Actuator {
 
   absl::Status begin;  // Instead of beginning, if not OK.
   absl::Status grow;   // The same.
+  absl::Status taint;  // The same.
   bool machines_come = true;
   std::vector<std::string> calls;
 
@@ -58,6 +59,11 @@ class FailingActuator : public Actuator {
   absl::Status Grow(std::string_view group, int64_t size, int64_t now_s) override {
     calls.push_back("grow " + std::string(group) + " to " + std::to_string(size));
     return grow.ok() && machines_come ? behind_.Grow(group, size, now_s) : grow;
+  }
+  absl::Status Taint(std::string_view node, const NodeTaint& key, bool put,
+                     int64_t now_s) override {
+    calls.push_back((put ? "taint " : "untaint ") + std::string(node) + " " + key.key);
+    return taint.ok() ? behind_.Taint(node, key, put, now_s) : taint;
   }
   absl::StatusOr<ActuatorStatus> Status(int64_t now_s) override { return behind_.Status(now_s); }
   void Acknowledge(size_t results) override { behind_.Acknowledge(results); }
@@ -246,6 +252,70 @@ TEST_F(PoolSizerTest, NodesThatAreToGoAreKeptBeforeMachinesAreAskedFor) {
   LetPass(10);
   EXPECT_THAT(Queued(), IsEmpty());
   EXPECT_THAT(actuator_->calls, Contains("grow group to 6"));
+}
+
+TEST_F(PoolSizerTest, NodesServeAgainBeforeMachinesAreAskedFor) {
+  Make(4);
+  for (const char* const node : {"n0", "n1"}) {
+    policy_->taints.push_back({.node = node, .key = "k", .value = "1", .effect = "NoSchedule"});
+  }
+  LetPass(10);
+  EXPECT_EQ(turn_.pools[0].taint, (Names{"n0", "n1"}));
+  LetPass(10);
+  EXPECT_TRUE(policy_->seen.nodes[0].taints.contains("k"));
+  actuator_->calls.clear();
+  policy_->delta = 3;
+  policy_->taints = {{.node = "n0", .key = "k", .put = false},
+                     {.node = "n1", .key = "k", .put = false}};
+  LetPass(10);
+  EXPECT_THAT(actuator_->calls, ElementsAre("untaint n0 k", "untaint n1 k", "grow group to 5"));
+  EXPECT_EQ(turn_.pools[0].untaint, (Names{"n0", "n1"}));
+  EXPECT_EQ(turn_.pools[0].grow_by, 1);
+  LetPass(10);
+  EXPECT_FALSE(policy_->seen.nodes[0].taints.contains("k"));
+  // All that was asked for served again: no machine.
+  policy_->taints = {{.node = "n0", .key = "k", .put = false}};
+  policy_->delta = 1;
+  actuator_->calls.clear();
+  LetPass(10);
+  EXPECT_THAT(actuator_->calls, ElementsAre("untaint n0 k"));
+}
+
+TEST_F(PoolSizerTest, AnActuatorThatSetsNoTaintsIsToldOfInEachTurnAndMachinesComeInstead) {
+  Make(3);
+  actuator_->taint = absl::UnimplementedError("it sets no taints");
+  policy_->delta = 2;
+  policy_->taints = {{.node = "n0", .key = "k", .put = false}};
+  LetPass(10);
+  EXPECT_THAT(log_, Contains("pool web: taint k is not taken off: it sets no taints"));
+  log_.clear();
+  policy_->delta = 2;
+  policy_->taints = {{.node = "n0", .key = "k", .put = false}};
+  LetPass(10);
+  EXPECT_THAT(log_, Contains("pool web: node n0: taint k is not taken off: the actuator cannot"));
+  EXPECT_EQ(turn_.pools[0].grow_by, 2);
+  EXPECT_EQ(std::ranges::count(actuator_->calls, "untaint n0 k"), 1);
+}
+
+TEST_F(PoolSizerTest, NodesThatThePolicyRemovesGoBesideItsDelta) {
+  Make(4);
+  pools_[0].cloud.min = 2;
+  policy_->remove = {"n3", "n1"};
+  policy_->delta = -1;
+  LetPass(10);
+  EXPECT_THAT(actuator_->calls, ElementsAre("begin n3", "begin n1"));
+  EXPECT_EQ(turn_.pools[0].reap, (Names{"n3", "n1"}));
+  EXPECT_EQ(turn_.pools[0].denied_by, "cloud.min");
+  LetPass(600);
+  EXPECT_EQ(cluster_->nodes(), 2u);
+}
+
+TEST_F(PoolSizerTest, ANodeThatIsToBeRemovedAndWhosePodsHaveNoPlaceStaysAndIsTold) {
+  Make(3, 2500);
+  policy_->remove = {"n1"};
+  LetPass(10);
+  EXPECT_THAT(Queued(), IsEmpty());
+  EXPECT_THAT(log_, Contains(HasSubstr("pool web: tainted node n1 stays: NoPlaceToMovePods")));
 }
 
 TEST_F(PoolSizerTest, AFailedStepIsTriedAgainAndASuccessEndsTheRow) {

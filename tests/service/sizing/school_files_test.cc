@@ -229,6 +229,49 @@ TEST_F(SchoolFilesTest, ClustermansPoolFileCountsMoreThanTheServices) {
               HasSubstr("pools[0].service: is of clusterman, beside file"));
 }
 
+TEST_F(SchoolFilesTest, AKeyThatTheFollowedVersionDoesNotReadIsAWarningThatNamesIt) {
+  const auto warnings = [&](const std::string& more) {
+    Write("service.yaml", kService);
+    Write("web.kubernetes", kPool + more);
+    const auto read = ReadSizingFile(
+        folder_ + "/pools.yaml",
+        "pools:\n- {name: web, cloud: {min: 1, max: 10}, policy: clusterman, nodes: {a: b}, "
+        "file: web.kubernetes, service: service.yaml}\n",
+        PolicyRegistry());
+    EXPECT_TRUE(read.ok()) << read.status();
+    return read.ok() ? read->warnings : std::vector<std::string>{};
+  };
+  const size_t without = warnings("").size();
+  ASSERT_EQ(warnings("scale_by_magic: true\n").size(), without + 1);
+  EXPECT_THAT(warnings("scale_by_magic: true\n"),
+              testing::Contains(HasSubstr("scale_by_magic: is not read (ebb follows Clusterman, "
+                                          "commit 55d0831 of October 2023)")));
+  EXPECT_EQ(warnings("node_migration: {trigger: {}}\n").size(), without);
+}
+
+TEST_F(SchoolFilesTest, ClustermansNewerSignalIsRead) {
+  const auto with = [](const std::string& parameters) {
+    std::string pool = kPool;
+    const std::string old = "- {pending_pods_multiplier: 3}";
+    return pool.replace(pool.find(old), old.size(), parameters);
+  };
+  const PolicySettings pool =
+      Settings("clusterman", SchoolFile::kPool,
+               with("- {v2: true}\n  - {pending_pods_max_scheduling_seconds: 600}"));
+  bool v2 = false;
+  double seconds = 0;
+  pool.Read("autoscale_signal.parameters.v2", v2);
+  pool.Read("autoscale_signal.parameters.pending_pods_max_scheduling_seconds", seconds);
+  EXPECT_TRUE(v2);
+  EXPECT_EQ(seconds, 600);
+  Write("service.yaml", kService);
+  Write("web.kubernetes", with("- {per_pod_resource_requests: true}"));
+  EXPECT_THAT(
+      Why("policy: clusterman, file: web.kubernetes, service: service.yaml, nodes: {a: b}"),
+      HasSubstr("autoscale_signal.parameters.per_pod_resource_requests: is refused: with it each "
+                "run of Clusterman, commit 55d0831 of October 2023 fails"));
+}
+
 TEST_F(SchoolFilesTest, ReplicatorHasNoFile) {
   Write("x.yaml", "a: b\n");
   EXPECT_THAT(Why("policy: replicator, file: x.yaml, nodes: {a: b}"),

@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/policy/policy.h"
@@ -16,6 +17,9 @@ class ToldPolicy : public Policy {
   // Of the next round; afterwards 0.
   mutable int64_t delta = 0;
   std::optional<std::vector<std::string>> order{};
+  // Of the next round, as delta.
+  mutable std::vector<PolicyTaint> taints{};
+  mutable std::vector<std::string> remove{};
   bool one_at_a_time = false;
   mutable std::vector<bool> ended{};
   mutable PolicyObservation seen{};
@@ -29,6 +33,8 @@ class ToldPolicy : public Policy {
     decision.delta = delta;
     decision.reason = "told";
     decision.candidates = order;
+    decision.taints = std::exchange(taints, {});
+    decision.remove = std::exchange(remove, {});
     delta = 0;
     return decision;
   }

@@ -920,6 +920,126 @@ func (*GrowReply) Descriptor() ([]byte, []int) {
 	return file_actuator_proto_rawDescGZIP(), []int{15}
 }
 
+type TaintRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Key           string                 `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"` // Of the call.
+	Node          string                 `protobuf:"bytes,2,opt,name=node,proto3" json:"node,omitempty"`
+	TaintKey      string                 `protobuf:"bytes,3,opt,name=taint_key,json=taintKey,proto3" json:"taint_key,omitempty"`
+	Value         string                 `protobuf:"bytes,4,opt,name=value,proto3" json:"value,omitempty"`
+	Effect        string                 `protobuf:"bytes,5,opt,name=effect,proto3" json:"effect,omitempty"` // "NoSchedule", "PreferNoSchedule" or "NoExecute".
+	Put           bool                   `protobuf:"varint,6,opt,name=put,proto3" json:"put,omitempty"`      // False: take it off; value and effect say nothing.
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TaintRequest) Reset() {
+	*x = TaintRequest{}
+	mi := &file_actuator_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TaintRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TaintRequest) ProtoMessage() {}
+
+func (x *TaintRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_actuator_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TaintRequest.ProtoReflect.Descriptor instead.
+func (*TaintRequest) Descriptor() ([]byte, []int) {
+	return file_actuator_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *TaintRequest) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *TaintRequest) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *TaintRequest) GetTaintKey() string {
+	if x != nil {
+		return x.TaintKey
+	}
+	return ""
+}
+
+func (x *TaintRequest) GetValue() string {
+	if x != nil {
+		return x.Value
+	}
+	return ""
+}
+
+func (x *TaintRequest) GetEffect() string {
+	if x != nil {
+		return x.Effect
+	}
+	return ""
+}
+
+func (x *TaintRequest) GetPut() bool {
+	if x != nil {
+		return x.Put
+	}
+	return false
+}
+
+type TaintReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TaintReply) Reset() {
+	*x = TaintReply{}
+	mi := &file_actuator_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TaintReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TaintReply) ProtoMessage() {}
+
+func (x *TaintReply) ProtoReflect() protoreflect.Message {
+	mi := &file_actuator_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TaintReply.ProtoReflect.Descriptor instead.
+func (*TaintReply) Descriptor() ([]byte, []int) {
+	return file_actuator_proto_rawDescGZIP(), []int{17}
+}
+
 type StatusRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -928,7 +1048,7 @@ type StatusRequest struct {
 
 func (x *StatusRequest) Reset() {
 	*x = StatusRequest{}
-	mi := &file_actuator_proto_msgTypes[16]
+	mi := &file_actuator_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -940,7 +1060,7 @@ func (x *StatusRequest) String() string {
 func (*StatusRequest) ProtoMessage() {}
 
 func (x *StatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_actuator_proto_msgTypes[16]
+	mi := &file_actuator_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -953,7 +1073,7 @@ func (x *StatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusRequest.ProtoReflect.Descriptor instead.
 func (*StatusRequest) Descriptor() ([]byte, []int) {
-	return file_actuator_proto_rawDescGZIP(), []int{16}
+	return file_actuator_proto_rawDescGZIP(), []int{18}
 }
 
 type RunningDeletion struct {
@@ -971,7 +1091,7 @@ type RunningDeletion struct {
 
 func (x *RunningDeletion) Reset() {
 	*x = RunningDeletion{}
-	mi := &file_actuator_proto_msgTypes[17]
+	mi := &file_actuator_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -983,7 +1103,7 @@ func (x *RunningDeletion) String() string {
 func (*RunningDeletion) ProtoMessage() {}
 
 func (x *RunningDeletion) ProtoReflect() protoreflect.Message {
-	mi := &file_actuator_proto_msgTypes[17]
+	mi := &file_actuator_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -996,7 +1116,7 @@ func (x *RunningDeletion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunningDeletion.ProtoReflect.Descriptor instead.
 func (*RunningDeletion) Descriptor() ([]byte, []int) {
-	return file_actuator_proto_rawDescGZIP(), []int{17}
+	return file_actuator_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *RunningDeletion) GetNode() string {
@@ -1064,7 +1184,7 @@ type DeletionResult struct {
 
 func (x *DeletionResult) Reset() {
 	*x = DeletionResult{}
-	mi := &file_actuator_proto_msgTypes[18]
+	mi := &file_actuator_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1076,7 +1196,7 @@ func (x *DeletionResult) String() string {
 func (*DeletionResult) ProtoMessage() {}
 
 func (x *DeletionResult) ProtoReflect() protoreflect.Message {
-	mi := &file_actuator_proto_msgTypes[18]
+	mi := &file_actuator_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1089,7 +1209,7 @@ func (x *DeletionResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeletionResult.ProtoReflect.Descriptor instead.
 func (*DeletionResult) Descriptor() ([]byte, []int) {
-	return file_actuator_proto_rawDescGZIP(), []int{18}
+	return file_actuator_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *DeletionResult) GetId() string {
@@ -1147,7 +1267,7 @@ type EvictedPod struct {
 
 func (x *EvictedPod) Reset() {
 	*x = EvictedPod{}
-	mi := &file_actuator_proto_msgTypes[19]
+	mi := &file_actuator_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1159,7 +1279,7 @@ func (x *EvictedPod) String() string {
 func (*EvictedPod) ProtoMessage() {}
 
 func (x *EvictedPod) ProtoReflect() protoreflect.Message {
-	mi := &file_actuator_proto_msgTypes[19]
+	mi := &file_actuator_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1172,7 +1292,7 @@ func (x *EvictedPod) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvictedPod.ProtoReflect.Descriptor instead.
 func (*EvictedPod) Descriptor() ([]byte, []int) {
-	return file_actuator_proto_rawDescGZIP(), []int{19}
+	return file_actuator_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *EvictedPod) GetNamespace() string {
@@ -1221,7 +1341,7 @@ type StatusReply struct {
 
 func (x *StatusReply) Reset() {
 	*x = StatusReply{}
-	mi := &file_actuator_proto_msgTypes[20]
+	mi := &file_actuator_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1233,7 +1353,7 @@ func (x *StatusReply) String() string {
 func (*StatusReply) ProtoMessage() {}
 
 func (x *StatusReply) ProtoReflect() protoreflect.Message {
-	mi := &file_actuator_proto_msgTypes[20]
+	mi := &file_actuator_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1246,7 +1366,7 @@ func (x *StatusReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusReply.ProtoReflect.Descriptor instead.
 func (*StatusReply) Descriptor() ([]byte, []int) {
-	return file_actuator_proto_rawDescGZIP(), []int{20}
+	return file_actuator_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *StatusReply) GetRunning() []*RunningDeletion {
@@ -1279,7 +1399,7 @@ type AcknowledgeRequest struct {
 
 func (x *AcknowledgeRequest) Reset() {
 	*x = AcknowledgeRequest{}
-	mi := &file_actuator_proto_msgTypes[21]
+	mi := &file_actuator_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1291,7 +1411,7 @@ func (x *AcknowledgeRequest) String() string {
 func (*AcknowledgeRequest) ProtoMessage() {}
 
 func (x *AcknowledgeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_actuator_proto_msgTypes[21]
+	mi := &file_actuator_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1304,7 +1424,7 @@ func (x *AcknowledgeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcknowledgeRequest.ProtoReflect.Descriptor instead.
 func (*AcknowledgeRequest) Descriptor() ([]byte, []int) {
-	return file_actuator_proto_rawDescGZIP(), []int{21}
+	return file_actuator_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *AcknowledgeRequest) GetIds() []string {
@@ -1322,7 +1442,7 @@ type AcknowledgeReply struct {
 
 func (x *AcknowledgeReply) Reset() {
 	*x = AcknowledgeReply{}
-	mi := &file_actuator_proto_msgTypes[22]
+	mi := &file_actuator_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1334,7 +1454,7 @@ func (x *AcknowledgeReply) String() string {
 func (*AcknowledgeReply) ProtoMessage() {}
 
 func (x *AcknowledgeReply) ProtoReflect() protoreflect.Message {
-	mi := &file_actuator_proto_msgTypes[22]
+	mi := &file_actuator_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1347,7 +1467,7 @@ func (x *AcknowledgeReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcknowledgeReply.ProtoReflect.Descriptor instead.
 func (*AcknowledgeReply) Descriptor() ([]byte, []int) {
-	return file_actuator_proto_rawDescGZIP(), []int{22}
+	return file_actuator_proto_rawDescGZIP(), []int{24}
 }
 
 var File_actuator_proto protoreflect.FileDescriptor
@@ -1403,7 +1523,16 @@ const file_actuator_proto_rawDesc = "" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05group\x18\x02 \x01(\tR\x05group\x12\x12\n" +
 	"\x04size\x18\x03 \x01(\x03R\x04size\"\v\n" +
-	"\tGrowReply\"\x0f\n" +
+	"\tGrowReply\"\x91\x01\n" +
+	"\fTaintRequest\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x12\n" +
+	"\x04node\x18\x02 \x01(\tR\x04node\x12\x1b\n" +
+	"\ttaint_key\x18\x03 \x01(\tR\btaintKey\x12\x14\n" +
+	"\x05value\x18\x04 \x01(\tR\x05value\x12\x16\n" +
+	"\x06effect\x18\x05 \x01(\tR\x06effect\x12\x10\n" +
+	"\x03put\x18\x06 \x01(\bR\x03put\"\f\n" +
+	"\n" +
+	"TaintReply\"\x0f\n" +
 	"\rStatusRequest\"\xd4\x01\n" +
 	"\x0fRunningDeletion\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\tR\x04node\x12\x14\n" +
@@ -1442,7 +1571,7 @@ const file_actuator_proto_rawDesc = "" +
 	"\aDRAINED\x10\x03\x12\f\n" +
 	"\bDELETING\x10\x04\x12\n" +
 	"\n" +
-	"\x06FAILED\x10\x052\x8d\x06\n" +
+	"\x06FAILED\x10\x052\xde\x06\n" +
 	"\bActuator\x12O\n" +
 	"\x05Hello\x12#.ebb.actuator.v1alpha1.HelloRequest\x1a!.ebb.actuator.v1alpha1.HelloReply\x12[\n" +
 	"\tSoftTaint\x12'.ebb.actuator.v1alpha1.SoftTaintRequest\x1a%.ebb.actuator.v1alpha1.SoftTaintReply\x12O\n" +
@@ -1450,7 +1579,8 @@ const file_actuator_proto_rawDesc = "" +
 	"\x05Drain\x12#.ebb.actuator.v1alpha1.DrainRequest\x1a!.ebb.actuator.v1alpha1.DrainReply\x12R\n" +
 	"\x06Delete\x12$.ebb.actuator.v1alpha1.DeleteRequest\x1a\".ebb.actuator.v1alpha1.DeleteReply\x12X\n" +
 	"\bRollBack\x12&.ebb.actuator.v1alpha1.RollBackRequest\x1a$.ebb.actuator.v1alpha1.RollBackReply\x12L\n" +
-	"\x04Grow\x12\".ebb.actuator.v1alpha1.GrowRequest\x1a .ebb.actuator.v1alpha1.GrowReply\x12R\n" +
+	"\x04Grow\x12\".ebb.actuator.v1alpha1.GrowRequest\x1a .ebb.actuator.v1alpha1.GrowReply\x12O\n" +
+	"\x05Taint\x12#.ebb.actuator.v1alpha1.TaintRequest\x1a!.ebb.actuator.v1alpha1.TaintReply\x12R\n" +
 	"\x06Status\x12$.ebb.actuator.v1alpha1.StatusRequest\x1a\".ebb.actuator.v1alpha1.StatusReply\x12a\n" +
 	"\vAcknowledge\x12).ebb.actuator.v1alpha1.AcknowledgeRequest\x1a'.ebb.actuator.v1alpha1.AcknowledgeReplyb\x06proto3"
 
@@ -1467,7 +1597,7 @@ func file_actuator_proto_rawDescGZIP() []byte {
 }
 
 var file_actuator_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_actuator_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
+var file_actuator_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
 var file_actuator_proto_goTypes = []any{
 	(DeletionPhase)(0),         // 0: ebb.actuator.v1alpha1.DeletionPhase
 	(*HelloRequest)(nil),       // 1: ebb.actuator.v1alpha1.HelloRequest
@@ -1486,21 +1616,23 @@ var file_actuator_proto_goTypes = []any{
 	(*RollBackReply)(nil),      // 14: ebb.actuator.v1alpha1.RollBackReply
 	(*GrowRequest)(nil),        // 15: ebb.actuator.v1alpha1.GrowRequest
 	(*GrowReply)(nil),          // 16: ebb.actuator.v1alpha1.GrowReply
-	(*StatusRequest)(nil),      // 17: ebb.actuator.v1alpha1.StatusRequest
-	(*RunningDeletion)(nil),    // 18: ebb.actuator.v1alpha1.RunningDeletion
-	(*DeletionResult)(nil),     // 19: ebb.actuator.v1alpha1.DeletionResult
-	(*EvictedPod)(nil),         // 20: ebb.actuator.v1alpha1.EvictedPod
-	(*StatusReply)(nil),        // 21: ebb.actuator.v1alpha1.StatusReply
-	(*AcknowledgeRequest)(nil), // 22: ebb.actuator.v1alpha1.AcknowledgeRequest
-	(*AcknowledgeReply)(nil),   // 23: ebb.actuator.v1alpha1.AcknowledgeReply
+	(*TaintRequest)(nil),       // 17: ebb.actuator.v1alpha1.TaintRequest
+	(*TaintReply)(nil),         // 18: ebb.actuator.v1alpha1.TaintReply
+	(*StatusRequest)(nil),      // 19: ebb.actuator.v1alpha1.StatusRequest
+	(*RunningDeletion)(nil),    // 20: ebb.actuator.v1alpha1.RunningDeletion
+	(*DeletionResult)(nil),     // 21: ebb.actuator.v1alpha1.DeletionResult
+	(*EvictedPod)(nil),         // 22: ebb.actuator.v1alpha1.EvictedPod
+	(*StatusReply)(nil),        // 23: ebb.actuator.v1alpha1.StatusReply
+	(*AcknowledgeRequest)(nil), // 24: ebb.actuator.v1alpha1.AcknowledgeRequest
+	(*AcknowledgeReply)(nil),   // 25: ebb.actuator.v1alpha1.AcknowledgeReply
 }
 var file_actuator_proto_depIdxs = []int32{
 	5,  // 0: ebb.actuator.v1alpha1.DeletionOrder.moves:type_name -> ebb.actuator.v1alpha1.PlannedMove
 	6,  // 1: ebb.actuator.v1alpha1.BeginRequest.orders:type_name -> ebb.actuator.v1alpha1.DeletionOrder
 	0,  // 2: ebb.actuator.v1alpha1.RunningDeletion.phase:type_name -> ebb.actuator.v1alpha1.DeletionPhase
-	18, // 3: ebb.actuator.v1alpha1.StatusReply.running:type_name -> ebb.actuator.v1alpha1.RunningDeletion
-	19, // 4: ebb.actuator.v1alpha1.StatusReply.results:type_name -> ebb.actuator.v1alpha1.DeletionResult
-	20, // 5: ebb.actuator.v1alpha1.StatusReply.recent_evictions:type_name -> ebb.actuator.v1alpha1.EvictedPod
+	20, // 3: ebb.actuator.v1alpha1.StatusReply.running:type_name -> ebb.actuator.v1alpha1.RunningDeletion
+	21, // 4: ebb.actuator.v1alpha1.StatusReply.results:type_name -> ebb.actuator.v1alpha1.DeletionResult
+	22, // 5: ebb.actuator.v1alpha1.StatusReply.recent_evictions:type_name -> ebb.actuator.v1alpha1.EvictedPod
 	1,  // 6: ebb.actuator.v1alpha1.Actuator.Hello:input_type -> ebb.actuator.v1alpha1.HelloRequest
 	3,  // 7: ebb.actuator.v1alpha1.Actuator.SoftTaint:input_type -> ebb.actuator.v1alpha1.SoftTaintRequest
 	7,  // 8: ebb.actuator.v1alpha1.Actuator.Begin:input_type -> ebb.actuator.v1alpha1.BeginRequest
@@ -1508,19 +1640,21 @@ var file_actuator_proto_depIdxs = []int32{
 	11, // 10: ebb.actuator.v1alpha1.Actuator.Delete:input_type -> ebb.actuator.v1alpha1.DeleteRequest
 	13, // 11: ebb.actuator.v1alpha1.Actuator.RollBack:input_type -> ebb.actuator.v1alpha1.RollBackRequest
 	15, // 12: ebb.actuator.v1alpha1.Actuator.Grow:input_type -> ebb.actuator.v1alpha1.GrowRequest
-	17, // 13: ebb.actuator.v1alpha1.Actuator.Status:input_type -> ebb.actuator.v1alpha1.StatusRequest
-	22, // 14: ebb.actuator.v1alpha1.Actuator.Acknowledge:input_type -> ebb.actuator.v1alpha1.AcknowledgeRequest
-	2,  // 15: ebb.actuator.v1alpha1.Actuator.Hello:output_type -> ebb.actuator.v1alpha1.HelloReply
-	4,  // 16: ebb.actuator.v1alpha1.Actuator.SoftTaint:output_type -> ebb.actuator.v1alpha1.SoftTaintReply
-	8,  // 17: ebb.actuator.v1alpha1.Actuator.Begin:output_type -> ebb.actuator.v1alpha1.BeginReply
-	10, // 18: ebb.actuator.v1alpha1.Actuator.Drain:output_type -> ebb.actuator.v1alpha1.DrainReply
-	12, // 19: ebb.actuator.v1alpha1.Actuator.Delete:output_type -> ebb.actuator.v1alpha1.DeleteReply
-	14, // 20: ebb.actuator.v1alpha1.Actuator.RollBack:output_type -> ebb.actuator.v1alpha1.RollBackReply
-	16, // 21: ebb.actuator.v1alpha1.Actuator.Grow:output_type -> ebb.actuator.v1alpha1.GrowReply
-	21, // 22: ebb.actuator.v1alpha1.Actuator.Status:output_type -> ebb.actuator.v1alpha1.StatusReply
-	23, // 23: ebb.actuator.v1alpha1.Actuator.Acknowledge:output_type -> ebb.actuator.v1alpha1.AcknowledgeReply
-	15, // [15:24] is the sub-list for method output_type
-	6,  // [6:15] is the sub-list for method input_type
+	17, // 13: ebb.actuator.v1alpha1.Actuator.Taint:input_type -> ebb.actuator.v1alpha1.TaintRequest
+	19, // 14: ebb.actuator.v1alpha1.Actuator.Status:input_type -> ebb.actuator.v1alpha1.StatusRequest
+	24, // 15: ebb.actuator.v1alpha1.Actuator.Acknowledge:input_type -> ebb.actuator.v1alpha1.AcknowledgeRequest
+	2,  // 16: ebb.actuator.v1alpha1.Actuator.Hello:output_type -> ebb.actuator.v1alpha1.HelloReply
+	4,  // 17: ebb.actuator.v1alpha1.Actuator.SoftTaint:output_type -> ebb.actuator.v1alpha1.SoftTaintReply
+	8,  // 18: ebb.actuator.v1alpha1.Actuator.Begin:output_type -> ebb.actuator.v1alpha1.BeginReply
+	10, // 19: ebb.actuator.v1alpha1.Actuator.Drain:output_type -> ebb.actuator.v1alpha1.DrainReply
+	12, // 20: ebb.actuator.v1alpha1.Actuator.Delete:output_type -> ebb.actuator.v1alpha1.DeleteReply
+	14, // 21: ebb.actuator.v1alpha1.Actuator.RollBack:output_type -> ebb.actuator.v1alpha1.RollBackReply
+	16, // 22: ebb.actuator.v1alpha1.Actuator.Grow:output_type -> ebb.actuator.v1alpha1.GrowReply
+	18, // 23: ebb.actuator.v1alpha1.Actuator.Taint:output_type -> ebb.actuator.v1alpha1.TaintReply
+	23, // 24: ebb.actuator.v1alpha1.Actuator.Status:output_type -> ebb.actuator.v1alpha1.StatusReply
+	25, // 25: ebb.actuator.v1alpha1.Actuator.Acknowledge:output_type -> ebb.actuator.v1alpha1.AcknowledgeReply
+	16, // [16:26] is the sub-list for method output_type
+	6,  // [6:16] is the sub-list for method input_type
 	6,  // [6:6] is the sub-list for extension type_name
 	6,  // [6:6] is the sub-list for extension extendee
 	0,  // [0:6] is the sub-list for field type_name
@@ -1537,7 +1671,7 @@ func file_actuator_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_actuator_proto_rawDesc), len(file_actuator_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   23,
+			NumMessages:   25,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -56,6 +56,7 @@ const (
 	Actuator_Delete_FullMethodName      = "/ebb.actuator.v1alpha1.Actuator/Delete"
 	Actuator_RollBack_FullMethodName    = "/ebb.actuator.v1alpha1.Actuator/RollBack"
 	Actuator_Grow_FullMethodName        = "/ebb.actuator.v1alpha1.Actuator/Grow"
+	Actuator_Taint_FullMethodName       = "/ebb.actuator.v1alpha1.Actuator/Taint"
 	Actuator_Status_FullMethodName      = "/ebb.actuator.v1alpha1.Actuator/Status"
 	Actuator_Acknowledge_FullMethodName = "/ebb.actuator.v1alpha1.Actuator/Acknowledge"
 )
@@ -79,6 +80,10 @@ type ActuatorClient interface {
 	// HelloReply.cannot, and may answer UNIMPLEMENTED.  NOT_FOUND: there is no such group;
 	// OUT_OF_RANGE: it may not be so large.
 	Grow(ctx context.Context, in *GrowRequest, opts ...grpc.CallOption) (*GrowReply, error)
+	// Puts a taint of a sizing policy on a node, or takes off all that have its taint_key; a node that
+	// has one of the key keeps it.  A plugin that cannot answers UNIMPLEMENTED.  INVALID_ARGUMENT: the
+	// taint_key is empty, or that of the soft or the hard taint.
+	Taint(ctx context.Context, in *TaintRequest, opts ...grpc.CallOption) (*TaintReply, error)
 	Status(ctx context.Context, in *StatusRequest, opts ...grpc.CallOption) (*StatusReply, error)
 	// The results named were taken in and need not be told again.
 	Acknowledge(ctx context.Context, in *AcknowledgeRequest, opts ...grpc.CallOption) (*AcknowledgeReply, error)
@@ -162,6 +167,16 @@ func (c *actuatorClient) Grow(ctx context.Context, in *GrowRequest, opts ...grpc
 	return out, nil
 }
 
+func (c *actuatorClient) Taint(ctx context.Context, in *TaintRequest, opts ...grpc.CallOption) (*TaintReply, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(TaintReply)
+	err := c.cc.Invoke(ctx, Actuator_Taint_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *actuatorClient) Status(ctx context.Context, in *StatusRequest, opts ...grpc.CallOption) (*StatusReply, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(StatusReply)
@@ -201,6 +216,10 @@ type ActuatorServer interface {
 	// HelloReply.cannot, and may answer UNIMPLEMENTED.  NOT_FOUND: there is no such group;
 	// OUT_OF_RANGE: it may not be so large.
 	Grow(context.Context, *GrowRequest) (*GrowReply, error)
+	// Puts a taint of a sizing policy on a node, or takes off all that have its taint_key; a node that
+	// has one of the key keeps it.  A plugin that cannot answers UNIMPLEMENTED.  INVALID_ARGUMENT: the
+	// taint_key is empty, or that of the soft or the hard taint.
+	Taint(context.Context, *TaintRequest) (*TaintReply, error)
 	Status(context.Context, *StatusRequest) (*StatusReply, error)
 	// The results named were taken in and need not be told again.
 	Acknowledge(context.Context, *AcknowledgeRequest) (*AcknowledgeReply, error)
@@ -234,6 +253,9 @@ func (UnimplementedActuatorServer) RollBack(context.Context, *RollBackRequest) (
 }
 func (UnimplementedActuatorServer) Grow(context.Context, *GrowRequest) (*GrowReply, error) {
 	return nil, status.Errorf(codes.Unimplemented, "method Grow not implemented")
+}
+func (UnimplementedActuatorServer) Taint(context.Context, *TaintRequest) (*TaintReply, error) {
+	return nil, status.Errorf(codes.Unimplemented, "method Taint not implemented")
 }
 func (UnimplementedActuatorServer) Status(context.Context, *StatusRequest) (*StatusReply, error) {
 	return nil, status.Errorf(codes.Unimplemented, "method Status not implemented")
@@ -388,6 +410,24 @@ func _Actuator_Grow_Handler(srv interface{}, ctx context.Context, dec func(inter
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Actuator_Taint_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(TaintRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ActuatorServer).Taint(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Actuator_Taint_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ActuatorServer).Taint(ctx, req.(*TaintRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _Actuator_Status_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(StatusRequest)
 	if err := dec(in); err != nil {
@@ -458,6 +498,10 @@ var Actuator_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Grow",
 			Handler:    _Actuator_Grow_Handler,
+		},
+		{
+			MethodName: "Taint",
+			Handler:    _Actuator_Taint_Handler,
 		},
 		{
 			MethodName: "Status",
