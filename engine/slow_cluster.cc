@@ -139,6 +139,13 @@ std::string SlowCluster::WhyNot(PodId pod, NodeId node) {
   return std::string(WhyNotForNeighbours(shape, id, node));
 }
 
+bool SlowCluster::MayRunAsFarAsUnderstood(PodId pod, NodeId node) {
+  const PodShapeId id = catalog_.shape_id(pod);
+  const PodShape& shape = catalog_.shape(id);
+  return !needs_[Index(id)].storage && shape.affinity.empty() &&
+         WhyNotStatically(shape, node).empty() && WhyNotForLoad(shape, id, node).empty();
+}
+
 // --- What depends on pod and node alone ----------------------------------------
 
 bool SlowCluster::Tolerates(const Constraints& constraints, std::string_view key,
