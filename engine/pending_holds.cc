@@ -10,9 +10,11 @@ PendingHolds::PendingHolds(const ClusterSnapshot& snapshot, std::span<const PodI
   const Catalog& catalog = snapshot.catalog();
   absl::flat_hash_set<PodShapeId> seen;
   for (const PodId pod : pending) {
+    if (catalog.shape_of(pod).not_understood.empty()) continue;
+    if (!seen.insert(catalog.shape_id(pod)).second) continue;
     const PodShape& shape = catalog.shape_of(pod);
-    if (shape.not_understood.empty() || !seen.insert(catalog.shape_id(pod)).second) continue;
-    // What another filter rules out everywhere waits for more than a node.
+    // What another filter rules out everywhere waits for more than a node, and where the scheduler
+    // fails on it too no node will take the pod.
     if (PreFilter(snapshot, shape).filter != Filter::kNotUnderstood) continue;
     if (holder_.empty()) holder_.resize(catalog.nodes(), kNoPod);
     snapshot.alive().ForEach([&](NodeId node) {

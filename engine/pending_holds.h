@@ -4,7 +4,8 @@
 // so that no room is kept for it.  It holds every node that it might be placed on as far as ebb
 // understands it: a node that passes the filters which read nothing but pod and node (StaticFits)
 // and has room for the pod (NodeResourcesFit), as things are before the pass.  Room only shrinks
-// while pods are packed and moved, so a node that is not held then is not needed later.
+// while pods are packed and moved, so a node that is not held then is not needed later.  A pod on
+// which the scheduler fails too, as its selector does not parse, holds nothing.
 //
 // Cost:    nothing where each pending pod is understood; else O(nodes * shapes that are not).
 // Threads: pure.

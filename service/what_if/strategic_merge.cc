@@ -289,6 +289,7 @@ constexpr Instead kInstead[] = {
      "status.disruptionsAllowed, the one field of it that decisions read"},
     {"Node", "status.capacity", "status.allocatable"},
     {"Pod", ".resources.limits", "resources.requests of the container"},
+    {"Pod", "spec.template", "the same fields without spec.template: the patch is of each pod"},
     {"Pod", "status", "spec"},
     {"ReplicaSet", "spec.template", "its pods, under workloads"},
     {"ReplicationController", "spec.template", "its pods, under workloads"},

@@ -32,15 +32,22 @@ std::string Examples(const PodTally& tally) {
   return absl::StrCat(" (", Printable(tally.first), tally.pods > 1 ? ", ...)" : ")");
 }
 
+// A selector that does not parse: the scheduler fails on it too, so that no node takes the pod.
+bool SchedulerFailsOn(std::string_view not_understood) {
+  return not_understood.starts_with("spec.topologySpreadConstraints: ") ||
+         not_understood.starts_with("spec.affinity.podAffinity: ") ||
+         not_understood.starts_with("spec.affinity.podAntiAffinity: ");
+}
+
 // Pending pods of which a text of the shape says something, in order.
-template <typename Has>
-PodTally Tally(const LoadedCluster& cluster, Has&& has) {
+template <typename Text>
+PodTally Tally(const LoadedCluster& cluster, Text&& text) {
   PodTally tally;
   const Catalog& catalog = cluster.snapshot.catalog();
   for (const PodId pod : cluster.pending) {
-    const std::string& what = has(catalog.shape_of(pod));
+    const std::string_view what = text(catalog.shape_of(pod));
     if (what.empty() || tally.pods++ > 0) continue;
-    tally.first = absl::StrCat(catalog.PodName(pod), ": ", what);
+    tally.first = absl::StrCat(catalog.PodName(pod), ": ", Absl(what));
   }
   return tally;
 }
@@ -75,28 +82,32 @@ void WarnOfNotRecorded(const LoadCounts& counts, std::vector<InputWarning>& warn
 }
 
 void WarnOfPending(const LoadedCluster& cluster, std::vector<InputWarning>& warnings) {
-  const PodTally ignored =
-      Tally(cluster, [](const PodShape& shape) -> const std::string& { return shape.ignored; });
-  if (ignored.pods > 0) {
+  using Text = std::string_view;
+  const auto warn = [&](const char* code, const PodTally& pods, const std::string& what) {
+    if (pods.pods == 0) return;
     warnings.push_back(
-        {"PendingPodsWithUnknownFields",
-         absl::StrCat("room is kept for ", Count(ignored.pods, "pending pod", "pending pods"),
-                      " as if ", ignored.pods > 1 ? "they" : "it",
-                      " did not have a field that ebb does not know: ", Printable(ignored.first),
-                      ignored.pods > 1 ? ", ..." : ""),
-         ""});
-  }
-  const PodTally odd = Tally(
-      cluster, [](const PodShape& shape) -> const std::string& { return shape.not_understood; });
-  if (odd.pods > 0) {
-    warnings.push_back({"PendingPodsNotUnderstood",
-                        absl::StrCat(Count(odd.pods, "pending pod has", "pending pods have"),
-                                     " a constraint that ebb does not evaluate, and ",
-                                     odd.pods > 1 ? "keep" : "keeps",
-                                     " the nodes that it may need: ", Printable(odd.first),
-                                     odd.pods > 1 ? ", ..." : ""),
-                        ""});
-  }
+        {code, absl::StrCat(what, ": ", Printable(pods.first), pods.pods > 1 ? ", ..." : ""), ""});
+  };
+  const PodTally ignored =
+      Tally(cluster, [](const PodShape& shape) -> Text { return shape.ignored; });
+  warn("PendingPodsWithUnknownFields", ignored,
+       absl::StrCat("room is kept for ", Count(ignored.pods, "pending pod", "pending pods"),
+                    " as if ", ignored.pods > 1 ? "they" : "it",
+                    " did not have a field that ebb does not know"));
+  const PodTally odd = Tally(cluster, [](const PodShape& shape) -> Text {
+    return SchedulerFailsOn(shape.not_understood) ? Text() : Text(shape.not_understood);
+  });
+  warn("PendingPodsNotUnderstood", odd,
+       absl::StrCat(Count(odd.pods, "pending pod has", "pending pods have"),
+                    " a constraint that ebb does not evaluate, and ",
+                    odd.pods > 1 ? "keep" : "keeps", " the nodes that ",
+                    odd.pods > 1 ? "they" : "it", " may need"));
+  const PodTally failing = Tally(cluster, [](const PodShape& shape) -> Text {
+    return SchedulerFailsOn(shape.not_understood) ? Text(shape.not_understood) : Text();
+  });
+  warn("PendingPodsNotUnderstood", failing,
+       absl::StrCat("no room is kept for ", Count(failing.pods, "pending pod", "pending pods"),
+                    " with a selector that does not parse, on which the scheduler fails too"));
 }
 
 ClusterLoader::ClusterLoader(LoadOptions options) : options_(std::move(options)) {}

@@ -155,7 +155,7 @@ Plan PlannerTwin::Pass(const ClusterSnapshot& start, const NodeGroups& groups,
   std::map<NodeId, PodId> held;
   for (const PodId pod : input.pending) {
     PodShape understood = catalog.shape_of(pod);
-    if (understood.not_understood.empty()) continue;
+    if (PreFilter(start, understood).filter != Filter::kNotUnderstood) continue;
     understood.not_understood.clear();
     if (!PreFilter(start, understood).fits) continue;
     for (const NodeId node : List(start)) {
